@@ -1,0 +1,255 @@
+/* The process's trace from start to end: see agent.h. Called from the constructor, from the first call that is
+ * seen, from slow paths and from the destructor. */
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/prctl.h>
+#include <time.h>
+
+#include "config.h"
+#include "counter.h"
+#include "function.h"
+#include "log.h"
+#include "output.h"
+#include "writer/fxt_encode.h"
+
+enum {
+	REWRITE_MAX_BYTES = 4 << 20,    /* rewriting takes some 1 ms for each MiB, at the very end of the process */
+	PROLOGUE_WORDS = FXT_RECORD_MAX_WORDS,
+	MADVISE_WIPE_ON_FORK = 18,
+};
+
+struct fxt_gate fxt_gate __attribute__((aligned(FXT_PAGE_BYTES)));
+struct fxt_agent fxt_agent = {.buffer.fd = -1};
+
+static_assert(sizeof(struct fxt_gate) == FXT_PAGE_BYTES, "nothing else may be wiped on fork");
+
+/* -- The file ---------------------------------------------------------------------------------- */
+
+static size_t add_string(uint64_t *out, size_t capacity, unsigned index, const char *text)
+{
+	return fxt_encode_string(out, capacity, (uint16_t)index, text, strlen(text));
+}
+
+/* What a trace begins with: who and how, every string of the tables, this process's name, two slots for counts. */
+static size_t write_prologue(uint64_t *out)
+{
+	static const char *const fixed[] = {
+#define CATEGORY(name, on, what) #name,
+#include "categories.def"
+#undef CATEGORY
+#define STRING(id, text) text,
+#include "strings.def"
+#undef STRING
+	};
+	const char *program = fxt_agent.program;
+	size_t used = 0, bytes = strlen(program), room = PROLOGUE_WORDS - 2 * FXT_COUNTER_WORDS;
+	unsigned i;
+
+	static_assert(FXT_STR_CATEGORIES == 1 && sizeof(fixed) / sizeof(*fixed) == FXT_STR_CALLS - 1, "indices");
+	used += fxt_encode_magic(out, room);
+	used += fxt_encode_provider_info(out + used, room - used, fxt_agent.pid, program, bytes);
+	used += fxt_encode_provider_section(out + used, room - used, fxt_agent.pid);
+	used += fxt_encode_initialization(out + used, room - used, 1000000000);
+	for (i = 1; i < FXT_STR_CALLS; i++)
+		used += add_string(out + used, room - used, i, fixed[i - 1]);
+	for (i = 0; i < fxt_agent.calls.count; i++)
+		used += add_string(out + used, room - used, FXT_STR_CALLS + i, fxt_agent.calls.list[i]);
+	used += fxt_encode_kernel_object(out + used, room - used, FXT_OBJECT_PROCESS, fxt_agent.pid,
+					 FXT_INLINE(program, bytes), (struct fxt_args){0});
+	fxt_counter_clear(out + used);
+	fxt_counter_clear(out + used + FXT_COUNTER_WORDS);
+	return used + 2 * (size_t)FXT_COUNTER_WORDS;
+}
+
+static int make_file(void)
+{
+	const struct fxt_config *config = &fxt_agent.config;
+	size_t bytes = FXT_PATH_BYTES + PROLOGUE_WORDS * FXT_WORD_BYTES;
+	char *path = fxt_sys_memory(bytes);
+	uint64_t *prologue = path ? (uint64_t *)(path + FXT_PATH_BYTES) : NULL;
+	struct fxt_buffer_config buffer;
+	int error;
+
+	if (!path)
+		return -ENOMEM;
+	if (!fxt_output_path(path, config, fxt_agent.program, fxt_agent.pid, fxt_agent.start_seconds)) {
+		fxt_sys_munmap(path, bytes);
+		return -ENAMETOOLONG;
+	}
+	buffer = (struct fxt_buffer_config){
+		.mode = config->mode,
+		.bytes = config->mode == FXT_STREAMING ? config->max_bytes : config->buffer_bytes,
+		.path = path,
+		.prologue = prologue,
+		.prologue_words = write_prologue(prologue),
+	};
+	error = fxt_buffer_create(&fxt_agent.buffer, &buffer);
+	if (error) {
+		fxt_log("FXT_OUTPUT: cannot write %s: %s; the program runs untraced", path, fxt_error_name(error));
+	} else {
+		fxt_agent.filtered = fxt_agent.buffer.durable + buffer.prologue_words - FXT_COUNTER_WORDS;
+		fxt_agent.dropped = fxt_agent.filtered - FXT_COUNTER_WORDS;
+	}
+	fxt_sys_munmap(path, bytes);
+	return error;
+}
+
+bool fxt_agent_file(void)
+{
+	uint64_t mask;
+
+	if (atomic_load_explicit(&fxt_agent.file_made, memory_order_acquire))
+		return true;
+	mask = fxt_lock(&fxt_agent.file_lock);
+	if (!atomic_load_explicit(&fxt_agent.file_made, memory_order_relaxed) && !fxt_agent.file_failed) {
+		/* In the child of a fork what is left here is the parent's. */
+		fxt_buffer_forget(&fxt_agent.buffer);
+		if (make_file()) {
+			fxt_agent.file_failed = true;
+			atomic_store_explicit(&fxt_gate.mask, 0, memory_order_relaxed);
+			atomic_store_explicit(&fxt_agent.state, FXT_OFF, memory_order_release);
+		} else {
+			atomic_store_explicit(&fxt_agent.file_made, true, memory_order_release);
+		}
+	}
+	fxt_unlock(&fxt_agent.file_lock, mask);
+	return !fxt_agent.file_failed;
+}
+
+/* -- Losses ------------------------------------------------------------------------------------ */
+
+void fxt_agent_count(uint64_t **slot, uint64_t name, uint64_t records)
+{
+	static struct fxt_lock lock;
+	uint64_t mask;
+
+	if (!records)
+		return;
+	mask = fxt_lock(&lock);
+	fxt_counter_show(*slot, name, 0, fxt_agent.pid, fxt_agent.pid, 0,
+			 fxt_counter_value(*slot) + records);
+	fxt_unlock(&lock, mask);
+}
+
+void fxt_agent_full(uint64_t now_ns)
+{
+	static atomic_uint told_for_pid;
+	int error = fxt_buffer_failure(&fxt_agent.buffer);
+	const char *reason = fxt_error_name(error);
+	uint64_t record[24];
+	size_t words;
+	struct fxt_arg args[] = {
+		{FXT_ARG_STRING, FXT_INDEXED(FXT_STR_reason), .string = FXT_INLINE(reason, strlen(reason))},
+		{FXT_ARG_UINT64, FXT_INDEXED(FXT_STR_limit_bytes), .u64 = 0},
+	};
+	bool limit = error == -EFBIG;
+
+	if (atomic_exchange_explicit(&told_for_pid, fxt_agent.pid, memory_order_relaxed) == fxt_agent.pid ||
+	    !atomic_load_explicit(&fxt_agent.file_made, memory_order_acquire))
+		return;
+	args[1].u64 = fxt_agent.config.mode == FXT_STREAMING ? fxt_agent.config.max_bytes
+							      : fxt_agent.config.buffer_bytes;
+	if (limit)
+		args[0].string = FXT_INLINE("the allowed size is used up", 27);
+	words = fxt_encode_provider_event(record, 24, fxt_agent.pid, FXT_PROVIDER_EVENT_BUFFER_FULL);
+	fxt_buffer_durable(&fxt_agent.buffer, record, words, 0);
+	words = fxt_encode_event(record, 24, FXT_EVENT_INSTANT, now_ns,
+				 (struct fxt_thread_ref){0, fxt_agent.pid, (uint64_t)fxt_sys_gettid()},
+				 FXT_INDEXED(FXT_STR_CATEGORIES + FXT_BIT_agent), FXT_INDEXED(FXT_STR_buffer_full),
+				 (struct fxt_args){limit ? 2 : 1, args}, 0);
+	if (words)
+		fxt_buffer_durable(&fxt_agent.buffer, record, words, 0);
+	if (limit)
+		fxt_log("%s is full at %lu MiB; what follows is dropped and counted (%s allows more)",
+			fxt_agent.buffer.path, (unsigned long)(args[1].u64 >> 20),
+			fxt_agent.config.mode == FXT_STREAMING ? "FXT_MAX_SIZE_MB" : "FXT_BUFFER_SIZE_MB");
+	else
+		fxt_log("%s cannot grow: %s; what follows is dropped and counted", fxt_agent.buffer.path, reason);
+}
+
+/* -- Start, fork, exit ------------------------------------------------------------------------- */
+
+static void find_program(void)
+{
+	char path[256];
+	const char *name = path;
+	int length = fxt_sys_readlink("/proc/self/exe", path, sizeof(path) - 1), i;
+
+	if (length <= 0) {
+		FXT_SYSCALL2(SYS_prctl, PR_GET_NAME, path);
+		length = (int)strnlen(path, 16);
+	}
+	path[length] = '\0';
+	for (i = 0; i < length; i++)
+		if (path[i] == '/')
+			name = path + i + 1;
+	fxt_utf8_clean(fxt_agent.program, name, strlen(name), sizeof(fxt_agent.program) - 1);
+}
+
+static void child_after_fork(void)
+{
+	if (atomic_load_explicit(&fxt_agent.state, memory_order_relaxed) != FXT_ON)
+		return;
+	fxt_agent.pid = (uint32_t)fxt_sys_getpid();
+	atomic_store_explicit(&fxt_agent.file_made, false, memory_order_relaxed);
+	fxt_lock_reset(&fxt_agent.file_lock);
+	fxt_clock_after_fork();
+	fxt_functions_after_fork();
+	fxt_threads_after_fork();
+	atomic_store_explicit(&fxt_gate.mask, fxt_agent.config.categories, memory_order_release);
+}
+
+void fxt_agent_start(const struct fxt_call_names *calls)
+{
+	extern char **environ;
+	int unborn = FXT_UNBORN;
+	struct timespec now;
+
+	/* Before the C library has its environment there is none to read: an early caller tries again later. */
+	if (!environ ||
+	    !atomic_compare_exchange_strong(&fxt_agent.state, &unborn, FXT_STARTING))
+		return;
+	/* A privileged program is not traced even where the loader lets us in. */
+	if (getauxval(AT_SECURE) || !fxt_config_read(&fxt_agent.config, environ)) {
+		if (!getauxval(AT_SECURE))
+			fxt_log("the program runs untraced");
+		atomic_store(&fxt_agent.state, FXT_OFF);
+		return;
+	}
+	fxt_agent.calls = *calls;
+	fxt_agent.pid = (uint32_t)fxt_sys_getpid();
+	find_program();
+	clock_gettime(CLOCK_REALTIME, &now);
+	fxt_agent.start_seconds = (uint64_t)now.tv_sec;
+	fxt_clock_start();
+	/* Where the kernel has no such advice our fork handler alone keeps children out of this buffer. */
+	fxt_sys_madvise(&fxt_gate, sizeof(fxt_gate), MADVISE_WIPE_ON_FORK);
+	pthread_atfork(NULL, NULL, child_after_fork);
+	atomic_store(&fxt_agent.state, FXT_ON);
+	if (fxt_agent_file())
+		atomic_store_explicit(&fxt_gate.mask, fxt_agent.config.categories, memory_order_release);
+}
+
+/* Whether the calling thread is the only one, as far as the kernel knows. */
+static bool is_alone(void)
+{
+	struct stat status;
+
+	return !fxt_sys_lstat("/proc/self/task", &status) && status.st_nlink == 3;
+}
+
+void fxt_agent_exit(void)
+{
+	struct fxt_thread *thread = fxt_self;
+	uint64_t mask;
+
+	if (!atomic_load_explicit(&fxt_agent.file_made, memory_order_acquire) ||
+	    fxt_agent.pid != (uint32_t)fxt_sys_getpid() || !is_alone())
+		return;
+	mask = fxt_sys_block_signals();
+	if (fxt_buffer_rewrite(&fxt_agent.buffer, REWRITE_MAX_BYTES) && thread)
+		fxt_thread_after_rewrite(thread);
+	fxt_sys_restore_signals(mask);
+}

@@ -1,0 +1,191 @@
+/* What the agent is made of: one process's configuration, buffer and strings, and each thread's state.
+ *
+ * Who may read what here:
+ *   fxt_gate        every wrapper, in every context, first of all: whether a category is on.
+ *   fxt_self        every wrapper, after that: the calling thread's state.
+ *   fxt_agent       the slow paths only.
+ */
+#ifndef FXT_AGENT_H
+#define FXT_AGENT_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "writer/buffer.h"
+#include "writer/lane.h"
+
+#define FXT_LIKELY(x) __builtin_expect(!!(x), 1)
+#define FXT_UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define FXT_COLD __attribute__((cold, noinline))
+
+/* -- Categories and strings -------------------------------------------------------------------- */
+
+enum fxt_category_bit {
+#define CATEGORY(name, on, what) FXT_BIT_##name,
+#include "categories.def"
+#undef CATEGORY
+	FXT_CATEGORY_COUNT
+};
+
+enum fxt_category {
+#define CATEGORY(name, on, what) FXT_CAT_##name = 1 << FXT_BIT_##name,
+#include "categories.def"
+#undef CATEGORY
+};
+
+/* String table indices. Categories come first, then strings.def, then the calls in the order of the interposition
+ * tables (FXT_STR_CALLS + call number), then what is interned while the program runs. */
+enum fxt_string_index {
+	FXT_STR_CATEGORIES = 1,
+	FXT_STR_BEFORE_STRINGS = FXT_STR_CATEGORIES + FXT_CATEGORY_COUNT - 1,
+#define STRING(id, text) FXT_STR_##id,
+#include "strings.def"
+#undef STRING
+	FXT_STR_CALLS
+};
+
+/* The names of the interposed calls, in the order of their numbers; told by interpose at start. */
+struct fxt_call_names {
+	const char *const *list;
+	unsigned count;
+};
+
+/* -- Gate -------------------------------------------------------------------------------------- */
+
+/* A page of its own, wiped in the child of any kind of fork: a child that has not been through our handler records
+ * nothing, and so nothing into its parent's buffer. */
+struct fxt_gate {
+	_Atomic uint32_t mask;          /* enum fxt_category */
+	char rest[FXT_PAGE_BYTES - sizeof(uint32_t)];
+};
+
+extern struct fxt_gate fxt_gate __attribute__((visibility("hidden")));
+
+/* -- Threads ----------------------------------------------------------------------------------- */
+
+enum {
+	FXT_LANES = 6,                  /* signal handlers nested deeper than this are counted as dropped */
+	FXT_OPEN_MAX = 512,             /* Perfetto nests slices no deeper */
+	FXT_DEFINED_BYTES = (FXT_STRING_MAX_INDEX + 1) * sizeof(uint32_t),
+	FXT_OPEN_PAGES = 10,            /* 512 slots, 61 to a page where threads are inline */
+};
+
+/* A call in progress. The slot is a record in the file that is rewritten in place: always of one size, a filler or
+ * a duration begin with one argument, so that a reader never loses step. */
+struct fxt_open {
+	uintptr_t frame;                /* of who made the entry; UINTPTR_MAX while it is not in use */
+	uintptr_t function;             /* 0: an interposed call */
+	uint64_t *slot;                 /* NULL: no page yet; never NULL after a push */
+	uint64_t start_ns;
+	uint64_t names;                 /* category and name, as in an event's header */
+};
+
+struct fxt_thread {
+	struct fxt_lane *lane;          /* where to write; raised by one during an emission */
+	uint64_t event_thread;          /* the thread ref, in its place in an event's header; 0: inline */
+	uint64_t last_ns;
+	uint64_t clock_tick;            /* see clock.h */
+	uint64_t clock_ns;
+	uint64_t clock_scale;
+	uint64_t clock_limit;
+	uint64_t threshold_ns;
+	struct fxt_open *open;          /* the next entry to use */
+	uint64_t slot_header;           /* of an open call: thread ref, type, size and count of arguments */
+	uint64_t slot_filler;
+	uint32_t slot_arg;              /* where in a slot its argument is: 2, or 4 behind inline koids */
+	uint32_t serial;                /* chunks taken so far */
+	uint64_t *filtered;             /* where the counts are kept: in the file once the thread has a page */
+	uint64_t *dropped;
+	uint32_t *defined;              /* by string index: serial of the last chunk that has it; see function.h */
+	uintptr_t stack_low, stack_high;
+	struct fxt_lane lanes[FXT_LANES + 1];   /* the last has never room */
+	uint64_t no_page[2];            /* filtered and dropped before there is a page */
+	uint64_t no_slot[8];
+	uint64_t *pages[FXT_OPEN_PAGES];
+	uint32_t page_count;
+	uint32_t pid, tid;
+	uintptr_t handle;               /* pthread_self() */
+	bool ready;                     /* known to this process's trace */
+	bool in_use;
+	bool claimed;                   /* changing hands */
+	uint8_t index;                  /* 0: inline */
+	struct fxt_open opens[FXT_OPEN_MAX + 1];        /* the last is a fence */
+};
+
+extern __thread struct fxt_thread *fxt_self __attribute__((visibility("hidden"), tls_model("initial-exec")));
+
+/* Makes the calling thread known. NULL when that is impossible now: the event is then dropped and counted.
+ * Any context. */
+struct fxt_thread *fxt_thread_attach(void);
+
+/* Completes a thread's state (index, names, page) in the process it runs in: after attaching, and again after fork. */
+bool fxt_thread_ready(struct fxt_thread *thread);
+
+/* The program has named a thread, by its pthread_t. A thread that is known to the trace is named there too; any other
+ * will be when it is first seen. */
+void fxt_thread_renamed(struct fxt_thread *thread, uintptr_t handle);
+
+/* Makes a page with a laid-out rest visible: its thread record and counters, which lie before the slots. */
+void fxt_thread_show_page(struct fxt_thread *thread, uint64_t *page);
+
+/* Commits a whole record (encoded by fxt_encode.h) to the thread's lane. False: dropped, and counted. */
+bool fxt_thread_put(struct fxt_thread *thread, const uint64_t *record, size_t words);
+
+/* The file was rewritten: the thread's chunks and pages belong to the old one. */
+void fxt_thread_after_rewrite(struct fxt_thread *thread);
+
+/* In the child of a fork: all states but the caller's are free, and the caller's belongs to a new thread. */
+void fxt_threads_after_fork(void);
+
+/* Counts a record that could not be written. */
+void fxt_thread_dropped(struct fxt_thread *thread);
+
+/* A new chunk for a lane, with room for `words`. False: dropped, and counted. */
+bool fxt_lane_turn(struct fxt_thread *thread, struct fxt_lane *lane, size_t words);
+
+/* -- The process ------------------------------------------------------------------------------- */
+
+struct fxt_config {
+	uint32_t categories;
+	enum fxt_mode mode;
+	uint64_t buffer_bytes, max_bytes, threshold_ns;
+	bool quiet;
+	char output[FXT_PATH_BYTES];    /* absolute; what follows output_fixed has %e %p %h %t %% to expand */
+	size_t output_fixed;
+};
+
+struct fxt_agent {
+	atomic_int state;               /* enum fxt_state */
+	atomic_bool file_made;          /* the buffer exists */
+	struct fxt_lock file_lock;      /* makes it; nests in nothing, and durable_lock in it */
+	bool file_failed;
+	uint32_t pid;
+	uint64_t start_seconds;         /* since the epoch, for %t */
+	uint64_t *dropped, *filtered;   /* slots in the durable area for counts of threads without a page, and gone */
+	char program[64];
+	struct fxt_config config;
+	struct fxt_call_names calls;
+	struct fxt_buffer buffer;
+};
+
+enum fxt_state { FXT_UNBORN, FXT_STARTING, FXT_ON, FXT_OFF };
+
+extern struct fxt_agent fxt_agent __attribute__((visibility("hidden")));
+
+/* Reads the configuration, creates the file and opens the gate. Once; does nothing when called again. */
+void fxt_agent_start(const struct fxt_call_names *calls);
+
+/* The file, made now if it is not there yet. False: it cannot be, and the program has been told. */
+bool fxt_agent_file(void);
+
+/* The process is about to end normally. */
+void fxt_agent_exit(void);
+
+/* Adds to a count that is kept for the process as a whole, in its slot in the durable area. */
+void fxt_agent_count(uint64_t **slot, uint64_t name, uint64_t records);
+
+/* A record was dropped because the buffer had no room for it: says so in the trace and, once, on stderr. */
+void fxt_agent_full(uint64_t now_ns);
+
+#endif

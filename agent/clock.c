@@ -1,0 +1,141 @@
+/* See clock.h. Called by every thread's slow path; any context. */
+#include "clock.h"
+
+#include <string.h>
+#include <time.h>
+
+enum {
+	PAIR_TRIES = 8,
+	PAIR_GOOD_TICKS = 400,          /* some 130 ns between two counter readings around the kernel's */
+	SCALE_MIN_NS = 1000 * 1000,     /* two pairs this far apart tell the scale to 30 ppm */
+	BASELINE_NS = 1000 * 1000 * 1000,
+	RENEW_EARLY_NS = 2 * 1000 * 1000,
+	RENEW_NS = 10 * 1000 * 1000,
+};
+
+struct pair {
+	uint64_t tick, ns;
+};
+
+/* The scale comes from the distance between now and a pair at least SCALE_MIN_NS and usually one to two seconds old. */
+static struct {
+	bool usable;
+	struct fxt_lock lock;
+	struct pair old, recent;
+	_Atomic uint64_t scale;         /* nanoseconds per tick, times 2^32; 0: not known yet */
+	_Atomic uint64_t limit;         /* ticks */
+} clock_state;
+
+uint64_t fxt_clock_kernel_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_BOOTTIME, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* Counter and kernel time of one moment: the closest of some tries, as the thread may be preempted between. */
+static struct pair read_pair(void)
+{
+	struct pair best = {0, 0};
+	uint64_t before, after, ns, width, least = UINT64_MAX;
+	int i;
+
+	for (i = 0; i < PAIR_TRIES && least > PAIR_GOOD_TICKS; i++) {
+		before = fxt_clock_tick();
+		ns = fxt_clock_kernel_ns();
+		after = fxt_clock_tick();
+		width = after - before;
+		if (width < least) {
+			least = width;
+			best = (struct pair){before + width / 2, ns};
+		}
+	}
+	return best;
+}
+
+void fxt_clock_start(void)
+{
+	static const char source[] = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
+	char name[16] = "";
+	int fd;
+
+	if (clock_state.usable)
+		return;
+#if defined(__x86_64__)
+	fd = fxt_sys_open(source, O_RDONLY | O_CLOEXEC, 0);
+	if (fd >= 0) {
+		fxt_sys_read(fd, name, sizeof(name) - 1);
+		fxt_sys_close(fd);
+	}
+	/* The kernel keeps to this source only while the counter is invariant and agrees between processors. */
+	clock_state.usable = !strncmp(name, "tsc", 3);
+#else
+	(void)source, (void)name, (void)fd;
+	clock_state.usable = true;
+#endif
+	if (clock_state.usable)
+		clock_state.old = clock_state.recent = read_pair();
+}
+
+void fxt_clock_after_fork(void)
+{
+	fxt_lock_reset(&clock_state.lock);
+}
+
+/* Learns the scale from a new pair. */
+static void learn(struct pair now)
+{
+	struct pair old;
+	uint64_t scale, known, mask;
+	double ns, ticks;
+
+	mask = fxt_lock(&clock_state.lock);
+	if (now.ns - clock_state.recent.ns > BASELINE_NS) {
+		clock_state.old = clock_state.recent;
+		clock_state.recent = now;
+	}
+	old = clock_state.old;
+	ns = (double)(now.ns - old.ns);
+	ticks = (double)(now.tick - old.tick);
+	scale = now.tick > old.tick ? (uint64_t)(ns / ticks * 4294967296.0) : 0;
+	known = atomic_load_explicit(&clock_state.scale, memory_order_relaxed);
+	if (known && (scale < known - known / 1024 || scale > known + known / 1024)) {
+		/* The machine slept: the counter may have stopped, kernel time has not. Start over. */
+		clock_state.old = clock_state.recent = now;
+		atomic_store_explicit(&clock_state.scale, 0, memory_order_relaxed);
+	} else if (now.ns - old.ns >= SCALE_MIN_NS && scale) {
+		atomic_store_explicit(&clock_state.scale, scale, memory_order_relaxed);
+		ns = now.ns - old.ns > 10 * RENEW_EARLY_NS ? RENEW_NS : RENEW_EARLY_NS;
+		atomic_store_explicit(&clock_state.limit,
+				      (uint64_t)(ns * ticks / (double)(now.ns - old.ns)), memory_order_relaxed);
+	}
+	fxt_unlock(&clock_state.lock, mask);
+}
+
+uint64_t fxt_clock_renew(struct fxt_thread *thread)
+{
+	struct pair now;
+	uint64_t mask, scale;
+
+	if (!clock_state.usable)
+		return fxt_clock_kernel_ns();
+	if (!atomic_load_explicit(&clock_state.scale, memory_order_relaxed)) {
+		uint64_t ns = fxt_clock_kernel_ns();
+
+		if (ns - clock_state.old.ns < SCALE_MIN_NS)
+			return ns;
+	}
+	mask = fxt_sys_block_signals();
+	now = read_pair();
+	learn(now);
+	scale = atomic_load_explicit(&clock_state.scale, memory_order_relaxed);
+	if (scale) {
+		thread->clock_ns = now.ns;
+		thread->clock_scale = scale;
+		thread->clock_limit = atomic_load_explicit(&clock_state.limit, memory_order_relaxed);
+		thread->clock_tick = now.tick;
+	}
+	fxt_sys_restore_signals(mask);
+	return now.ns;
+}

@@ -1,0 +1,59 @@
+/* Time: CLOCK_BOOTTIME in nanoseconds, read from the processor's counter where the kernel does so itself.
+ *
+ * Each thread keeps a pair of counter and kernel time and a scale, and asks the kernel again after 10 ms at
+ * the latest, so that it never strays from the kernel's clock by more than that time's worth of the kernel's
+ * own corrections (500 ppm of 10 ms: 5 microseconds). Until the process is some milliseconds old there is no scale and every
+ * reading is the kernel's. Within a thread time increases strictly: a viewer drops one of two slices that
+ * begin in the same nanosecond.
+ */
+#ifndef FXT_CLOCK_H
+#define FXT_CLOCK_H
+
+#include "agent.h"
+
+/* Once, at start: whether the counter may be used. */
+void fxt_clock_start(void);
+
+/* In the child of a fork. */
+void fxt_clock_after_fork(void);
+
+/* Kernel time, by any thread without state. */
+uint64_t fxt_clock_kernel_ns(void);
+
+/* Reads kernel time and, where there is one, renews the thread's pair. */
+uint64_t fxt_clock_renew(struct fxt_thread *thread);
+
+static inline uint64_t fxt_clock_tick(void)
+{
+#if defined(__x86_64__)
+	return __builtin_ia32_rdtsc();
+#else
+	uint64_t tick;
+
+	__asm__ volatile("mrs %0, cntvct_el0" : "=r"(tick));
+	return tick;
+#endif
+}
+
+static inline uint64_t fxt_now(struct fxt_thread *thread)
+{
+	volatile uint64_t *base = &thread->clock_tick;
+	uint64_t from, elapsed, ns;
+
+	/* A signal handler may renew the pair between our loads of it. */
+	do {
+		from = *base;
+		elapsed = fxt_clock_tick() - from;
+		if (FXT_UNLIKELY(elapsed > thread->clock_limit)) {
+			ns = fxt_clock_renew(thread);
+			break;
+		}
+		ns = *(volatile uint64_t *)&thread->clock_ns + (elapsed * thread->clock_scale >> 32);
+	} while (FXT_UNLIKELY(from != *base));
+	if (FXT_UNLIKELY(ns <= thread->last_ns))
+		ns = thread->last_ns + 1;
+	thread->last_ns = ns;
+	return ns;
+}
+
+#endif

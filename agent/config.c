@@ -1,0 +1,203 @@
+/* See config.h. */
+#include "config.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "log.h"
+
+static const char *const category_names[FXT_CATEGORY_COUNT] = {
+#define CATEGORY(name, on, what) #name,
+#include "categories.def"
+#undef CATEGORY
+};
+
+static const uint32_t default_categories =
+#define CATEGORY(name, on, what) ((on) ? FXT_CAT_##name : 0) |
+#include "categories.def"
+#undef CATEGORY
+	0;
+
+/* The same list as in the messages below. */
+#define CATEGORY_LIST \
+	"malloc, pthread, io, net, time, function, agent, PREFIX*, #default, and -NAME to leave one out"
+
+static const char *value_of(char **environment, const char *name)
+{
+	size_t length = strlen(name);
+
+	for (; *environment; environment++)
+		if (!strncmp(*environment, name, length) && (*environment)[length] == '=')
+			return *environment + length + 1;
+	return NULL;
+}
+
+/* -- FXT_CATEGORIES ---------------------------------------------------------------------------- */
+
+static uint32_t matching(const char *name, size_t length)
+{
+	uint32_t found = 0;
+	int i;
+
+	if (length == 8 && !strncmp(name, "#default", 8))
+		return default_categories;
+	for (i = 0; i < FXT_CATEGORY_COUNT; i++) {
+		bool prefix = length && name[length - 1] == '*';
+
+		if (prefix ? !strncmp(category_names[i], name, length - 1)
+			   : strlen(category_names[i]) == length && !memcmp(category_names[i], name, length))
+			found |= 1u << i;
+	}
+	return found;
+}
+
+static void copy_name(char *out, size_t bytes, const char *name, size_t length)
+{
+	if (length > bytes - 1)
+		length = bytes - 1;
+	memcpy(out, name, length);
+	out[length] = '\0';
+}
+
+static bool read_categories(struct fxt_config *config, const char *text)
+{
+	bool any = false, valid = true;
+	char unknown[64];
+
+	config->categories = 0;
+	while (text && *text) {
+		size_t length = strcspn(text, ", ");
+		const char *name = text;
+		size_t bytes = length;
+		bool minus = length && *name == '-';
+		uint32_t bits;
+
+		text += length;
+		text += strspn(text, ", ");
+		if (!length)
+			continue;
+		if (minus) {
+			name++;
+			bytes--;
+		}
+		bits = matching(name, bytes);
+		if (!bits) {
+			copy_name(unknown, sizeof(unknown), name, bytes);
+			fxt_log("FXT_CATEGORIES: no category matches '%s'; there are: " CATEGORY_LIST, unknown);
+			valid = false;
+			continue;
+		}
+		/* A list that begins by leaving out leaves out of the default. */
+		if (minus && !any)
+			config->categories = default_categories;
+		any = true;
+		config->categories = minus ? config->categories & ~bits : config->categories | bits;
+	}
+	if (!any && valid)
+		config->categories = default_categories;
+	return valid;
+}
+
+/* -- Numbers and words ------------------------------------------------------------------------- */
+
+static bool read_number(const char *name, const char *text, const char *unit, uint64_t least, uint64_t most,
+			uint64_t *out)
+{
+	uint64_t value = 0;
+	const char *p = text;
+
+	if (!text || !*text)
+		return true;
+	for (; *p >= '0' && *p <= '9' && value <= most; p++)
+		value = value * 10 + (uint64_t)(*p - '0');
+	if (*p || value < least || value > most) {
+		fxt_log("%s: '%s' is not accepted; give a whole number of %s from %lu to %lu", name, text, unit,
+			(unsigned long)least, (unsigned long)most);
+		return false;
+	}
+	*out = value;
+	return true;
+}
+
+static bool read_mode(struct fxt_config *config, const char *text)
+{
+	static const char *const names[] = {[FXT_ONESHOT] = "oneshot", [FXT_CIRCULAR] = "circular",
+					    [FXT_STREAMING] = "streaming"};
+	unsigned i;
+
+	if (!text || !*text)
+		return true;
+	for (i = 0; i < 3; i++) {
+		if (!strcmp(text, names[i])) {
+			config->mode = (enum fxt_mode)i;
+			return true;
+		}
+	}
+	fxt_log("FXT_BUFFERING_MODE: '%s' is not accepted; give oneshot, circular or streaming", text);
+	return false;
+}
+
+/* -- FXT_OUTPUT -------------------------------------------------------------------------------- */
+
+static bool read_output(struct fxt_config *config, const char *text)
+{
+	char *out = config->output;
+	size_t used = 0, length;
+	const char *p;
+	int error;
+
+	if (!text || !*text)
+		text = "%e.%p.fxt";
+	for (p = text; *p; p++) {
+		if (*p == '%' && !strchr("epht%", p[1] ? p[1] : '?')) {
+			fxt_log("FXT_OUTPUT: '%s' is not accepted; behind %% there may be e (program), p (pid), h (host), "
+				"t (start time) or %%", text);
+			return false;
+		}
+		if (*p == '%')
+			p++;
+	}
+	if (*text != '/') {
+		error = fxt_sys_getcwd(out, FXT_PATH_BYTES);
+		if (error < 0 || *out != '/') {
+			fxt_log("FXT_OUTPUT: the current directory has no path: %s", fxt_error_name(error));
+			return false;
+		}
+		used = strlen(out);
+		if (used > 1 && used < FXT_PATH_BYTES - 1)
+			out[used++] = '/';
+	}
+	length = strlen(text);
+	if (used + length + 1 > FXT_PATH_BYTES) {
+		fxt_log("FXT_OUTPUT: the path is longer than %d bytes", FXT_PATH_BYTES - 1);
+		return false;
+	}
+	memcpy(out + used, text, length + 1);
+	/* What stands before the pattern is a directory's name and is not expanded. */
+	config->output_fixed = used;
+	return true;
+}
+
+bool fxt_config_read(struct fxt_config *config, char **environment)
+{
+	const char *quiet = value_of(environment, "FXT_QUIET");
+	uint64_t buffer_mb = 64, max_mb = 1024;
+	bool valid = true;
+
+	config->quiet = quiet && *quiet && strcmp(quiet, "0");
+	fxt_log_quiet(config->quiet);
+	config->mode = FXT_STREAMING;
+	valid &= read_categories(config, value_of(environment, "FXT_CATEGORIES"));
+	valid &= read_mode(config, value_of(environment, "FXT_BUFFERING_MODE"));
+	valid &= read_number("FXT_BUFFER_SIZE_MB", value_of(environment, "FXT_BUFFER_SIZE_MB"), "MiB", 1, 16384,
+			     &buffer_mb);
+	valid &= read_number("FXT_MAX_SIZE_MB", value_of(environment, "FXT_MAX_SIZE_MB"), "MiB", 1, 1048576,
+			     &max_mb);
+	valid &= read_number("FXT_THRESHOLD_NS", value_of(environment, "FXT_THRESHOLD_NS"), "nanoseconds", 0,
+			     UINT64_C(3600000000000), &config->threshold_ns);
+	config->buffer_bytes = buffer_mb << 20;
+	config->max_bytes = max_mb << 20;
+	/* Told even where something else is wrong: one run shows every mistake. */
+	valid &= read_output(config, value_of(environment, "FXT_OUTPUT"));
+	return valid;
+}

@@ -1,0 +1,34 @@
+/* See counter.h. Called when a page is made, when something is dropped for the first time, and when a thread is gone. */
+#include "counter.h"
+
+static unsigned value_word(uint64_t header)
+{
+	return fxt_get_event_thread(header) ? 3 : 5;
+}
+
+uint64_t *fxt_counter_show(uint64_t *slot, uint64_t name, uint64_t thread_ref, uint32_t pid, uint32_t tid,
+			   uint32_t id, uint64_t value)
+{
+	uint64_t header = fxt_record_type(FXT_RECORD_EVENT) | fxt_record_words(FXT_COUNTER_WORDS) |
+			  fxt_event_type(FXT_EVENT_COUNTER) | fxt_event_args(1) | thread_ref |
+			  fxt_names_of(FXT_STR_CATEGORIES + FXT_BIT_agent, name);
+	uint64_t *at = slot + 2;
+
+	slot[1] = fxt_clock_kernel_ns();
+	if (!thread_ref) {
+		*at++ = pid;
+		*at++ = tid;
+	}
+	*at++ = fxt_arg_header(FXT_ARG_UINT64, 2, FXT_STR_records);
+	*at++ = value;
+	*at++ = id;
+	while (at < slot + FXT_COUNTER_WORDS)
+		*at++ = 0;
+	atomic_store_explicit((_Atomic uint64_t *)slot, header, memory_order_release);
+	return slot + value_word(header);
+}
+
+uint64_t fxt_counter_value(const uint64_t *slot)
+{
+	return fxt_get_record_type(slot[0]) == FXT_RECORD_EVENT ? slot[value_word(slot[0])] : 0;
+}

@@ -1,0 +1,19 @@
+/* See descriptor.h. */
+#include "descriptor.h"
+
+void fxt_descriptor_yield(int fd)
+{
+	uint64_t mask;
+	int moved;
+
+	if (!fxt_descriptor_is_ours(fd))
+		return;
+	/* Growing the file uses the number. */
+	mask = fxt_lock(&fxt_agent.buffer.extend_lock);
+	moved = fxt_sys_dup_above(fd, fd + 1);
+	if (moved < 0)
+		moved = fxt_sys_dup_above(fd, 3);
+	/* Without any: the file is found again by its path when it has to grow. */
+	fxt_agent.buffer.fd = moved < 0 ? -1 : moved;
+	fxt_unlock(&fxt_agent.buffer.extend_lock, mask);
+}

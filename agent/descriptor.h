@@ -1,0 +1,17 @@
+/* The trace file's descriptor, kept out of the program's way. Used by the wrappers of close, dup2 and their kind, whether or not
+ * their category is on; any context. */
+#ifndef FXT_DESCRIPTOR_H
+#define FXT_DESCRIPTOR_H
+
+#include "agent.h"
+
+/* Whether the number is in use by us and not by the program. Costs a comparison for every other number. */
+static inline bool fxt_descriptor_is_ours(int fd)
+{
+	return FXT_UNLIKELY(fd == fxt_agent.buffer.fd) && fd >= 0 && fxt_file_is_ours(&fxt_agent.buffer, fd);
+}
+
+/* The program is about to use this number, by dup2() for instance: ours moves elsewhere. */
+void fxt_descriptor_yield(int fd);
+
+#endif

@@ -1,0 +1,20 @@
+/* The parts of the emission path that are not worth inlining. Any context, between reserve and commit. */
+#include "emit.h"
+
+#include "writer/fxt_encode.h"
+
+uint64_t *fxt_put_text(uint64_t *at, uint64_t name, const char *text, size_t bytes)
+{
+	size_t words;
+
+	/* The program may have changed the text since it was measured: what is written is what is counted. */
+	at[1 + (bytes ? fxt_words_of(bytes) - 1 : 0)] = 0;
+	if (bytes)
+		bytes = fxt_utf8_clean((char *)(at + 1), text, bytes, bytes);
+	words = fxt_words_of(bytes);
+	if (bytes % FXT_WORD_BYTES)
+		memset((char *)(at + 1) + bytes, 0, FXT_WORD_BYTES - bytes % FXT_WORD_BYTES);
+	*at = fxt_arg_header(FXT_ARG_STRING, (unsigned)(1 + words), name) |
+	      fxt_arg_string(bytes ? fxt_inline_ref(bytes) : 0);
+	return at + 1 + words;
+}

@@ -1,0 +1,149 @@
+/* The emission path: what a wrapper does with a call that it saw. Inline, and straight: no lock, no atomic
+ * read-modify-write, no system call and no allocation until a chunk is full.
+ *
+ *	thread = fxt_enter(FXT_CAT_io);         NULL: not recorded
+ *	start = fxt_now(thread);
+ *	... the call ...
+ *	end = fxt_now(thread);                  fxt_end() of open.h for a call that was shown as in progress
+ *	if ((at = fxt_room(thread, start, end, max_words))) {
+ *		at = fxt_put_int(at, FXT_STR_fd, fd);
+ *		fxt_complete(thread, at, end, names, arguments);
+ *	}
+ *
+ * Between fxt_room() and fxt_complete() the thread writes to its lane, and a signal handler to the next one.
+ */
+#ifndef FXT_EMIT_H
+#define FXT_EMIT_H
+
+#include <string.h>
+
+#include "agent.h"
+#include "clock.h"
+
+enum {
+	FXT_FRAME_WORDS = 5,            /* header, start, inline process and thread, end */
+	FXT_TEXT_MAX_BYTES = 4095,      /* of an inline string argument: a path at its longest */
+};
+
+static inline uint64_t fxt_names_of(uint64_t category, uint64_t name)
+{
+	return fxt_event_category(category) | fxt_event_name(name);
+}
+
+/* The calling thread's state if a category is on, otherwise NULL. */
+static inline struct fxt_thread *fxt_enter(enum fxt_category category)
+{
+	if (!(atomic_load_explicit(&fxt_gate.mask, memory_order_relaxed) & category))
+		return NULL;
+	if (FXT_LIKELY(fxt_self != NULL))
+		return fxt_self;
+	return fxt_thread_attach();
+}
+
+/* The words of an event up to where its names or arguments go; what they replace was behind the last filler. */
+static inline uint64_t *fxt_begin_record(struct fxt_thread *thread, struct fxt_lane *lane, uint64_t start_ns)
+{
+	uint64_t *at = lane->at;
+
+	at[1] = start_ns;
+	if (FXT_LIKELY(thread->event_thread))
+		return at + 2;
+	at[2] = thread->pid;
+	at[3] = thread->tid;
+	return at + 4;
+}
+
+/* Room in the current lane for a record of at most `words` beside FXT_FRAME_WORDS; NULL: dropped, and counted. */
+static inline uint64_t *fxt_reserve(struct fxt_thread *thread, uint64_t start_ns, size_t words)
+{
+	struct fxt_lane *lane = thread->lane;
+
+	thread->lane = lane + 1;
+	atomic_signal_fence(memory_order_seq_cst);
+	if (FXT_UNLIKELY(!fxt_lane_has(lane, words + FXT_FRAME_WORDS)) &&
+	    !fxt_lane_turn(thread, lane, words + FXT_FRAME_WORDS)) {
+		thread->lane = lane;
+		return NULL;
+	}
+	return fxt_begin_record(thread, lane, start_ns);
+}
+
+/* Commits the record whose words end at `at`. */
+static inline void fxt_commit(struct fxt_thread *thread, uint64_t *at, uint64_t header)
+{
+	struct fxt_lane *lane = thread->lane - 1;
+
+	fxt_lane_commit(lane, (size_t)(at - lane->at), header | thread->event_thread);
+	atomic_signal_fence(memory_order_seq_cst);
+	thread->lane = lane;
+}
+
+/* Room for a call's record, unless it was shorter than the threshold. NULL: nothing to write. */
+static inline uint64_t *fxt_room(struct fxt_thread *thread, uint64_t start_ns, uint64_t end_ns, size_t words)
+{
+	if (FXT_UNLIKELY(end_ns - start_ns < thread->threshold_ns)) {
+		++*thread->filtered;
+		return NULL;
+	}
+	return fxt_reserve(thread, start_ns, words);
+}
+
+/* Commits a duration-complete event ("Duration complete event") whose arguments end at `at`. */
+static inline void fxt_complete(struct fxt_thread *thread, uint64_t *at, uint64_t end_ns, uint64_t names,
+				unsigned arguments)
+{
+	*at++ = end_ns;
+	fxt_commit(thread, at, fxt_record_type(FXT_RECORD_EVENT) | fxt_event_type(FXT_EVENT_DURATION_COMPLETE) |
+				       fxt_event_args(arguments) | names);
+}
+
+/* -- Arguments: each returns where the next one goes ------------------------------------------- */
+
+static inline uint64_t fxt_arg_header(enum fxt_arg_type type, unsigned words, uint64_t name)
+{
+	return fxt_arg_type(type) | fxt_arg_words(words) | fxt_arg_name(name);
+}
+
+static inline uint64_t *fxt_put_int(uint64_t *at, uint64_t name, int value)
+{
+	*at = fxt_arg_header(FXT_ARG_INT32, 1, name) | fxt_arg_value32((uint32_t)value);
+	return at + 1;
+}
+
+static inline uint64_t *fxt_put_uint(uint64_t *at, uint64_t name, uint64_t value)
+{
+	if (FXT_LIKELY(value <= UINT32_MAX)) {
+		*at = fxt_arg_header(FXT_ARG_UINT32, 1, name) | fxt_arg_value32(value);
+		return at + 1;
+	}
+	at[0] = fxt_arg_header(FXT_ARG_UINT64, 2, name);
+	at[1] = value;
+	return at + 2;
+}
+
+static inline uint64_t *fxt_put_long(uint64_t *at, uint64_t name, int64_t value)
+{
+	if (FXT_LIKELY(value == (int32_t)value))
+		return fxt_put_int(at, name, (int)value);
+	at[0] = fxt_arg_header(FXT_ARG_INT64, 2, name);
+	at[1] = (uint64_t)value;
+	return at + 2;
+}
+
+static inline uint64_t *fxt_put_pointer(uint64_t *at, uint64_t name, const void *value)
+{
+	at[0] = fxt_arg_header(FXT_ARG_POINTER, 2, name);
+	at[1] = (uintptr_t)value;
+	return at + 2;
+}
+
+/* The bytes of a string that go into a record, and the words it may take. NULL is a string too. */
+static inline size_t fxt_text_bytes(const char *text)
+{
+	return text ? strnlen(text, FXT_TEXT_MAX_BYTES) : 0;
+}
+
+/* An inline string of `bytes` from fxt_text_bytes(); what is not UTF-8 in it becomes '?'. */
+uint64_t *fxt_put_text(uint64_t *at, uint64_t name, const char *text, size_t bytes);
+
+#endif

@@ -1,0 +1,179 @@
+/* See function.h. Called by the instrumentation hooks; any context. */
+#include "function.h"
+
+#include "symbols.h"
+#include "writer/fxt_encode.h"
+
+enum {
+	MAX_FUNCTIONS = FXT_FUNCTION_SLOTS / 2,
+	/* Kept free of names in the durable area, for threads, objects and what the agent has to say. */
+	DURABLE_RESERVE_WORDS = 2048,
+	NAME_MAX_BYTES = 4000,
+};
+
+struct fxt_function *fxt_functions;
+uint32_t fxt_functions_none_defined[FXT_STRING_MAX_INDEX + 1];
+
+static struct {
+	struct fxt_lock lock;           /* held while a name is looked up; durable_lock nests in it */
+	uint32_t count;
+	uint32_t next_index;
+	bool indices_used_up;
+} functions;
+
+/* Registers a name in the durable area. 0: there is no room for it. */
+static uint32_t give_index(const char *name, size_t bytes)
+{
+	/* Not on the stack, which may be a signal handler's: some have 3632 bytes. Under functions.lock. */
+	static uint64_t record[1 + NAME_MAX_BYTES / FXT_WORD_BYTES];
+	uint32_t index = functions.next_index ? functions.next_index : FXT_STR_CALLS + fxt_agent.calls.count;
+	size_t words;
+
+	if (functions.indices_used_up || index > FXT_STRING_MAX_INDEX || !fxt_agent_file())
+		return 0;
+	words = fxt_encode_string(record, sizeof(record) / sizeof(*record), (uint16_t)index, name, bytes);
+	if (!words || !fxt_buffer_durable(&fxt_agent.buffer, record, words, DURABLE_RESERVE_WORDS)) {
+		functions.indices_used_up = true;
+		return 0;
+	}
+	functions.next_index = index + 1;
+	return index;
+}
+
+/* Without the lock: entries never move, and an address appears last. NULL: not there yet. */
+static const struct fxt_function *look(uintptr_t address)
+{
+	size_t slot = fxt_function_slot(address);
+	uintptr_t there;
+
+	if (!fxt_functions)
+		return NULL;
+	for (;; slot++) {
+		there = atomic_load_explicit(&fxt_functions[slot % FXT_FUNCTION_SLOTS].address, memory_order_acquire);
+		if (there == address)
+			return &fxt_functions[slot % FXT_FUNCTION_SLOTS];
+		if (!there)
+			return NULL;
+	}
+}
+
+const struct fxt_function *fxt_function_find(uintptr_t address)
+{
+	const struct fxt_function *known = look(address);
+	struct fxt_function *function = NULL;
+	size_t slot = fxt_function_slot(address), bytes;
+	const char *name;
+	uint64_t mask;
+
+	if (known)
+		return known;
+	mask = fxt_lock(&functions.lock);
+
+	if (!fxt_functions)
+		fxt_functions = fxt_sys_memory(FXT_FUNCTION_SLOTS * sizeof(*fxt_functions));
+	while (fxt_functions) {
+		uintptr_t there;
+
+		function = &fxt_functions[slot % FXT_FUNCTION_SLOTS];
+		there = atomic_load_explicit(&function->address, memory_order_relaxed);
+		if (there == address)
+			break;
+		if (there) {
+			slot++;
+			continue;
+		}
+		if (functions.count == MAX_FUNCTIONS) {
+			function = NULL;
+			break;
+		}
+		functions.count++;
+		name = fxt_symbol_name(address, &bytes);
+		function->name = name;
+		function->bytes = (uint32_t)(bytes < NAME_MAX_BYTES ? bytes : NAME_MAX_BYTES);
+		function->index = give_index(name, function->bytes);
+		atomic_store_explicit(&function->address, address, memory_order_release);
+		break;
+	}
+	fxt_unlock(&functions.lock, mask);
+	return function;
+}
+
+void fxt_functions_after_fork(void)
+{
+	fxt_lock_reset(&functions.lock);
+	functions.count = 0;
+	functions.next_index = 0;
+	functions.indices_used_up = false;
+	if (fxt_functions)
+		fxt_sys_munmap(fxt_functions, FXT_FUNCTION_SLOTS * sizeof(*fxt_functions));
+	fxt_functions = NULL;
+	if (fxt_self && fxt_self->defined != fxt_functions_none_defined) {
+		fxt_sys_munmap(fxt_self->defined, FXT_DEFINED_BYTES);
+		fxt_self->defined = fxt_functions_none_defined;
+	}
+}
+
+bool fxt_function_unwind(struct fxt_thread *thread, uintptr_t frame, uintptr_t address)
+{
+	struct fxt_open *entry;
+
+	/* Frames between were left by longjmp or an exception; one further out than ours is another activation. */
+	for (entry = thread->open; entry > thread->opens; entry--) {
+		if (entry[-1].function == address && entry[-1].frame >= frame) {
+			fxt_open_close_above(thread, entry - 1);
+			return true;
+		}
+	}
+	return false;
+}
+
+/* The string record for the chunk that will hold the event, in front of it. There is room. */
+static void define(struct fxt_lane *lane, const struct fxt_function *function)
+{
+	size_t words = fxt_words_of(function->bytes);
+
+	lane->at[words] = 0;
+	memcpy(lane->at + 1, function->name, function->bytes);
+	if (function->bytes % FXT_WORD_BYTES)
+		memset((char *)(lane->at + 1) + function->bytes, 0, FXT_WORD_BYTES - function->bytes % FXT_WORD_BYTES);
+	fxt_lane_commit(lane, 1 + words, fxt_record_type(FXT_RECORD_STRING) | fxt_string_index(function->index) |
+						 fxt_string_bytes(function->bytes));
+}
+
+static bool can_define(struct fxt_thread *thread)
+{
+	if (thread->defined == fxt_functions_none_defined) {
+		uint32_t *defined = fxt_sys_memory(FXT_DEFINED_BYTES);
+
+		if (defined)
+			thread->defined = defined;
+	}
+	return thread->defined != fxt_functions_none_defined;
+}
+
+void fxt_function_complete(struct fxt_thread *thread, uintptr_t address, uint64_t start_ns)
+{
+	const struct fxt_function *function = fxt_function_at(address);
+	size_t text = function ? fxt_words_of(function->bytes) : 0;
+	uint64_t names = fxt_names_of(FXT_STR_CATEGORIES + FXT_BIT_function, FXT_STR_function);
+	uint64_t end_ns = fxt_now(thread);
+	uint64_t *at = fxt_room(thread, start_ns, end_ns, 1 + text);
+	struct fxt_lane *lane = thread->lane - 1;
+
+	if (!at)
+		return;
+	if (function && function->index && can_define(thread)) {
+		names = fxt_names_of(FXT_STR_CATEGORIES + FXT_BIT_function, function->index);
+		if (thread->defined[function->index] != lane->serial) {
+			define(lane, function);
+			thread->defined[function->index] = lane->serial;
+			at = fxt_begin_record(thread, lane, start_ns);
+		}
+	} else if (function) {
+		names = fxt_names_of(FXT_STR_CATEGORIES + FXT_BIT_function, fxt_inline_ref(function->bytes));
+		at[text ? text - 1 : 0] = 0;
+		memcpy(at, function->name, function->bytes);
+		at += text;
+	}
+	fxt_complete(thread, at, end_ns, names, 0);
+}

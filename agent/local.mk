@@ -1,0 +1,61 @@
+# libfxtagent.so, the library that is preloaded: agent/, interpose/ and writer/ in one shared object.
+
+AGENT_SOURCES = \
+	agent/agent.c \
+	agent/agent.h \
+	agent/categories.def \
+	agent/clock.c \
+	agent/clock.h \
+	agent/config.c \
+	agent/config.h \
+	agent/counter.c \
+	agent/counter.h \
+	agent/descriptor.c \
+	agent/descriptor.h \
+	agent/emit.c \
+	agent/emit.h \
+	agent/function.c \
+	agent/function.h \
+	agent/lane.c \
+	agent/log.c \
+	agent/log.h \
+	agent/open.c \
+	agent/open.h \
+	agent/output.c \
+	agent/output.h \
+	agent/strings.def \
+	agent/symbols.c \
+	agent/symbols.h \
+	agent/thread.c
+
+lib_LTLIBRARIES += libfxtagent.la
+libfxtagent_la_SOURCES = $(AGENT_SOURCES) $(INTERPOSE_SOURCES) $(WRITER_SOURCES)
+libfxtagent_la_CPPFLAGS = $(AGENT_CPPFLAGS)
+
+# Automake puts these after a user's CPPFLAGS, so the two -U win over what a distribution's build sets there.
+# Both macros rename the functions we define (read becomes __read_chk, open becomes open64).
+#   initial-exec     any other model calls an allocator at a thread's first use, which is us
+#   exceptions       or a cancelled thread's cleanup handlers do not run through our wrappers
+#   frame pointers   stacks are walked by them, through our own frames first
+#   no-builtin-*     gcc would take our malloc for the one it knows, and delete or merge stores around it
+libfxtagent_la_CFLAGS = -std=gnu11 $(WARN_CFLAGS) -O2 \
+	-U_FORTIFY_SOURCE -U_FILE_OFFSET_BITS \
+	-fvisibility=hidden -ftls-model=initial-exec -fexceptions -fno-omit-frame-pointer \
+	-fno-builtin-malloc -fno-builtin-calloc -fno-builtin-realloc -fno-builtin-free \
+	-fno-builtin-aligned_alloc -fno-builtin-posix_memalign
+
+# -z now: lazy binding would run the loader, and take its lock, inside a signal handler.
+# -z nodelete: threads may be in our code when somebody calls dlclose.
+# -z defs and -static-libgcc: nothing but libc may be needed at run time.
+libfxtagent_la_LDFLAGS = -module -avoid-version -shared -static-libgcc \
+	-Wl,-z,now -Wl,-z,relro -Wl,-z,nodelete -Wl,-z,defs -Wl,--as-needed \
+	$(INTERPOSE_LDFLAGS)
+EXTRA_libfxtagent_la_DEPENDENCIES = $(INTERPOSE_EXPORTS_MAP)
+
+# A preloaded library is never linked against: its .la file would only invite it.
+install-exec-hook:
+	rm -f $(DESTDIR)$(libdir)/libfxtagent.la
+
+# Without the .la file libtool's own uninstall does not know the name.
+uninstall-hook:
+	rm -f $(DESTDIR)$(libdir)/libfxtagent.so

@@ -1,0 +1,162 @@
+/* See open.h. Called by push and pop when something is out of the ordinary; any context. */
+#include "open.h"
+
+#include "function.h"
+
+enum {
+	SLOT_WORDS = 4,                 /* header, start, argument */
+	INLINE_SLOT_WORDS = 8,          /* and the two koids; a power of two, for its place in a cache line */
+	PAGE_FIRST_SLOT = 20,           /* behind the thread record and the two counters: see thread.c */
+	PAGE_END = FXT_PAGE_WORDS - 1,  /* the last word of a page is a filler for good */
+};
+
+static unsigned slot_words(const struct fxt_thread *thread)
+{
+	return thread->event_thread ? SLOT_WORDS : INLINE_SLOT_WORDS;
+}
+
+/* An end is written for what was left unseen: at the moment it was noticed. */
+static void close_entry(struct fxt_thread *thread, struct fxt_open *entry)
+{
+	uint64_t start_ns = entry->start_ns, names = entry->names, end_ns;
+	uintptr_t function = entry->function;
+	uint64_t *at;
+
+	atomic_store_explicit((_Atomic uint64_t *)entry->slot, thread->slot_filler, memory_order_release);
+	entry->frame = UINTPTR_MAX;
+	atomic_signal_fence(memory_order_seq_cst);
+	thread->open = entry;
+	if (function) {
+		fxt_function_complete(thread, function, start_ns);
+		return;
+	}
+	end_ns = fxt_now(thread);
+	at = fxt_room(thread, start_ns, end_ns, 0);
+	if (at)
+		fxt_complete(thread, at, end_ns, names, 0);
+}
+
+void fxt_open_close_above(struct fxt_thread *thread, struct fxt_open *entry)
+{
+	while (thread->open > entry + 1)
+		close_entry(thread, thread->open - 1);
+}
+
+static bool on_own_stack(const struct fxt_thread *thread, uintptr_t frame)
+{
+	return frame >= thread->stack_low && frame < thread->stack_high;
+}
+
+/* A frame on an alternate signal stack or a coroutine's says nothing about those on the thread's own. The exception is an
+ * equal frame: two calls alive at once cannot have it, on whatever stack. */
+void fxt_open_drop_stale(struct fxt_thread *thread, uintptr_t frame, uintptr_t function)
+{
+	struct fxt_open *entry;
+
+	while (thread->open > thread->opens) {
+		entry = thread->open - 1;
+		if (entry->frame == UINTPTR_MAX || !fxt_open_is_below(entry, frame, function))
+			return;
+		if (entry->frame != frame && !(on_own_stack(thread, frame) && on_own_stack(thread, entry->frame)))
+			return;
+		close_entry(thread, entry);
+	}
+}
+
+/* What an entry's slot says. The argument of a call that went on in a forked child is not known any more. */
+static void restate(struct fxt_thread *thread, struct fxt_open *entry)
+{
+	uint64_t *slot = entry->slot;
+
+	entry->start_ns = fxt_now(thread);
+	if (entry->function)
+		entry->names = fxt_function_names(entry->function);
+	slot[1] = entry->start_ns;
+	slot[thread->slot_arg] = fxt_arg_header(FXT_ARG_POINTER, 2, FXT_STR_function);
+	slot[thread->slot_arg + 1] = entry->function;
+	slot[0] = thread->slot_header | entry->names;
+}
+
+/* The slots of one more page. */
+bool fxt_open_add_page(struct fxt_thread *thread, uint64_t now_ns)
+{
+	unsigned words = slot_words(thread), at = PAGE_FIRST_SLOT, n;
+	unsigned slots = (PAGE_END - PAGE_FIRST_SLOT) / words;
+	struct fxt_open *entry = thread->opens + (size_t)thread->page_count * slots;
+	uint64_t *page;
+
+	if (thread->page_count == FXT_OPEN_PAGES)
+		return false;
+	page = fxt_buffer_take_page(&fxt_agent.buffer, now_ns);
+	if (!page)
+		return false;
+	for (n = 0; n < slots && entry < thread->opens + FXT_OPEN_MAX; n++, at += words, entry++) {
+		page[at] = fxt_filler(words);
+		if (words == INLINE_SLOT_WORDS) {
+			page[at + 2] = thread->pid;
+			page[at + 3] = thread->tid;
+			page[at + 6] = page[at + 7] = 0;
+		}
+		entry->slot = page + at;
+		if (entry < thread->open)
+			restate(thread, entry);
+		else
+			entry->frame = UINTPTR_MAX;
+	}
+	page[at] = fxt_filler(PAGE_END - at);
+	thread->pages[thread->page_count++] = page;
+	fxt_thread_show_page(thread, page);
+	return true;
+}
+
+bool fxt_open_prepare(struct fxt_thread *thread, uint64_t start_ns)
+{
+	struct fxt_open *entry = thread->open;
+	uint64_t mask;
+
+	if (entry == thread->opens + FXT_OPEN_MAX)
+		return false;
+	mask = fxt_sys_block_signals();
+	if (!thread->ready)
+		fxt_thread_ready(thread);
+	if (!entry->slot && !(thread->ready && fxt_open_add_page(thread, start_ns))) {
+		/* Recorded when it returns, if there is room then, but not shown while it is in progress. */
+		entry->frame = UINTPTR_MAX;
+		entry->slot = thread->no_slot;
+	}
+	fxt_sys_restore_signals(mask);
+	return true;
+}
+
+void fxt_open_shape(struct fxt_thread *thread)
+{
+	unsigned words = slot_words(thread);
+
+	static_assert((PAGE_END - PAGE_FIRST_SLOT) % SLOT_WORDS && (PAGE_END - PAGE_FIRST_SLOT) % INLINE_SLOT_WORDS,
+		      "a page ends in a filler behind its slots");
+	static_assert((PAGE_END - PAGE_FIRST_SLOT) / INLINE_SLOT_WORDS * FXT_OPEN_PAGES >= FXT_OPEN_MAX,
+		      "pages for every entry");
+	thread->slot_arg = words == SLOT_WORDS ? 2 : 4;
+	thread->slot_filler = fxt_filler(words);
+	thread->slot_header = fxt_record_type(FXT_RECORD_EVENT) | fxt_record_words(words) |
+			      fxt_event_type(FXT_EVENT_DURATION_BEGIN) | fxt_event_args(1) | thread->event_thread;
+}
+
+void fxt_open_after_fork(struct fxt_thread *thread)
+{
+	struct fxt_open *entry;
+
+	thread->page_count = 0;
+	for (entry = thread->opens; entry < thread->opens + FXT_OPEN_MAX && entry->slot; entry++)
+		entry->slot = entry < thread->open ? thread->no_slot : NULL;
+	/* The child has a string table of its own: names of functions are found again when they are needed. */
+	for (entry = thread->opens; entry < thread->open; entry++)
+		if (entry->function)
+			entry->names = 0;
+}
+
+void fxt_open_close_all(struct fxt_thread *thread)
+{
+	while (thread->open > thread->opens)
+		close_entry(thread, thread->open - 1);
+}

@@ -1,0 +1,85 @@
+/* Calls in progress. A call that can block, and an instrumented function, has an entry from its start to its end,
+ * and with it a slot in the file: a trace that ends in a SIGKILL or a hang ends with exactly those calls.
+ *
+ * An entry whose frame lies below the current one, on the same stack, was left without our seeing it (longjmp,
+ * an exception, cancellation): it is closed when that is noticed, at the next push or pop.
+ */
+#ifndef FXT_OPEN_H
+#define FXT_OPEN_H
+
+#include "emit.h"
+
+/* Entries above `entry` and stale ones below it: see open.c. */
+void fxt_open_close_above(struct fxt_thread *thread, struct fxt_open *entry);
+void fxt_open_drop_stale(struct fxt_thread *thread, uintptr_t frame, uintptr_t function);
+/* Whether the next entry may be used: gives it a slot. False: the calls nest too deep. */
+bool fxt_open_prepare(struct fxt_thread *thread, uint64_t start_ns);
+
+/* Takes a page of slots; with signals blocked. False: there is none. */
+bool fxt_open_add_page(struct fxt_thread *thread, uint64_t now_ns);
+/* The form of this thread's slots, once its thread ref is known. */
+void fxt_open_shape(struct fxt_thread *thread);
+/* The calls in progress go on in the child of a fork; its file says so as soon as it has one. */
+void fxt_open_after_fork(struct fxt_thread *thread);
+/* The thread is gone, and with it whatever it had not returned from. */
+void fxt_open_close_all(struct fxt_thread *thread);
+
+/* Whether `entry` cannot be alive when `frame` is: a live caller's frame is above its callee's. A wrapper and the
+ * entry hook of the function that calls it may have the same. */
+static inline bool fxt_open_is_below(const struct fxt_open *entry, uintptr_t frame, uintptr_t function)
+{
+	return frame > entry->frame || (frame == entry->frame && !(entry->function && !function));
+}
+
+/* The entry of a call that starts; `names` as in an event's header, argument as two words of a 64-bit argument. NULL
+ * when there is no room for it: then there is nothing to pop either. */
+static inline struct fxt_open *fxt_open_push(struct fxt_thread *thread, uintptr_t frame, uintptr_t function,
+					     uint64_t start_ns, uint64_t names, uint64_t arg_header, uint64_t arg)
+{
+	struct fxt_open *entry = thread->open;
+	uint64_t *slot;
+
+	if (FXT_UNLIKELY(entry > thread->opens && fxt_open_is_below(entry - 1, frame, function))) {
+		fxt_open_drop_stale(thread, frame, function);
+		entry = thread->open;
+	}
+	if (FXT_UNLIKELY(!entry->slot) && !fxt_open_prepare(thread, start_ns))
+		return NULL;
+	/* Taken before it is filled, so that a signal handler uses the next one; frame is still UINTPTR_MAX. */
+	thread->open = entry + 1;
+	atomic_signal_fence(memory_order_seq_cst);
+	entry->function = function;
+	entry->start_ns = start_ns;
+	entry->names = names;
+	slot = entry->slot;
+	slot[1] = start_ns;
+	slot[thread->slot_arg] = arg_header;
+	slot[thread->slot_arg + 1] = arg;
+	atomic_store_explicit((_Atomic uint64_t *)slot, thread->slot_header | names, memory_order_release);
+	entry->frame = frame;
+	return entry;
+}
+
+/* The call has returned. Before its record is committed: a kill between the two must not leave it there twice. */
+static inline void fxt_open_pop(struct fxt_thread *thread, struct fxt_open *entry)
+{
+	if (!entry)
+		return;
+	if (FXT_UNLIKELY(thread->open != entry + 1))
+		fxt_open_close_above(thread, entry);
+	atomic_store_explicit((_Atomic uint64_t *)entry->slot, thread->slot_filler, memory_order_release);
+	entry->frame = UINTPTR_MAX;
+	atomic_signal_fence(memory_order_seq_cst);
+	thread->open = entry;
+}
+
+/* The end of a call, `open` being what fxt_open_push() returned or NULL: reads the clock and then does the rest. */
+static inline uint64_t fxt_end(struct fxt_thread *thread, struct fxt_open *open)
+{
+	uint64_t end_ns = fxt_now(thread);
+
+	fxt_open_pop(thread, open);
+	return end_ns;
+}
+
+#endif

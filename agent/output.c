@@ -1,0 +1,66 @@
+/* See output.h. */
+#include "output.h"
+
+#include <string.h>
+#include <sys/utsname.h>
+
+static size_t decimal(char *out, uint64_t value)
+{
+	char digits[20];
+	size_t n = 0, i;
+
+	do
+		digits[n++] = (char)('0' + value % 10);
+	while (value /= 10);
+	for (i = 0; i < n; i++)
+		out[i] = digits[n - 1 - i];
+	return n;
+}
+
+/* A name that is part of a file's: no directory may come of it. */
+static size_t part(char *out, const char *text, size_t bytes)
+{
+	size_t n = strnlen(text, bytes), i;
+
+	for (i = 0; i < n; i++)
+		out[i] = text[i] == '/' ? '_' : text[i];
+	return n;
+}
+
+bool fxt_output_path(char *path, const struct fxt_config *config, const char *program, uint32_t pid,
+		     uint64_t start_seconds)
+{
+	const char *p = config->output + config->output_fixed;
+	size_t used = config->output_fixed;
+	struct utsname host;
+
+	memcpy(path, config->output, used);
+	for (; *p; p++) {
+		if (used + 72 > FXT_PATH_BYTES)
+			return false;
+		if (*p != '%') {
+			path[used++] = *p;
+			continue;
+		}
+		switch (*++p) {
+		case 'e':
+			used += part(path + used, program, 64);
+			break;
+		case 'p':
+			used += decimal(path + used, pid);
+			break;
+		case 't':
+			used += decimal(path + used, start_seconds);
+			break;
+		case 'h':
+			if (FXT_SYSCALL1(SYS_uname, &host))
+				host.nodename[0] = '\0';
+			used += part(path + used, host.nodename, 64);
+			break;
+		default:
+			path[used++] = '%';
+		}
+	}
+	path[used] = '\0';
+	return true;
+}

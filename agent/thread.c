@@ -1,0 +1,332 @@
+/* Threads: their states, and making them known to the trace. Called from wrappers' slow paths, any context.
+ *
+ * A state is never freed when its thread ends: malloc and free still arrive after the last thread-specific
+ * destructor, and nothing tells us reliably that a thread is gone. A new thread takes over the state of one that the
+ * kernel no longer knows, and goes on in its chunks.
+ */
+#include <sys/auxv.h>
+#include <sys/prctl.h>
+
+#include <pthread.h>
+
+#include "counter.h"
+#include "function.h"
+#include "open.h"
+#include "writer/fxt_encode.h"
+
+enum {
+	MAX_STATES = 1 << 16,
+	LOOKS = 8,                      /* states looked at for a dead thread's; one system call each */
+	/* In a page of open calls. */
+	DROPPED_SLOT = 4,
+	FILTERED_SLOT = DROPPED_SLOT + FXT_COUNTER_WORDS,
+	DEFAULT_STACK_BYTES = 8 << 20,
+	NAME_BYTES = 16,
+};
+
+__thread struct fxt_thread *fxt_self;
+
+static struct {
+	struct fxt_lock lock;           /* nests in nothing */
+	struct fxt_thread **list;
+	uint32_t count, next_look;
+	atomic_uint next_index;
+} states;
+
+/* -- Pages ------------------------------------------------------------------------------------- */
+
+void fxt_thread_show_page(struct fxt_thread *thread, uint64_t *page)
+{
+	fxt_counter_clear(page + DROPPED_SLOT);
+	fxt_counter_clear(page + FILTERED_SLOT);
+	page[3] = fxt_filler(1);
+	page[1] = thread->pid;
+	page[2] = thread->tid;
+	atomic_store_explicit((_Atomic uint64_t *)page,
+			      thread->index ? fxt_record_type(FXT_RECORD_THREAD) | fxt_record_words(3) |
+						      fxt_thread_index(thread->index)
+					    : fxt_filler(3),
+			      memory_order_release);
+}
+
+static uint64_t *show_counter(struct fxt_thread *thread, unsigned slot, uint64_t name, uint64_t value)
+{
+	return fxt_counter_show(thread->pages[0] + slot, name, thread->event_thread, thread->pid, thread->tid,
+				thread->tid, value);
+}
+
+void fxt_thread_dropped(struct fxt_thread *thread)
+{
+	if (thread->dropped != &thread->no_page[1]) {
+		++*thread->dropped;
+	} else if (thread->page_count) {
+		thread->dropped = show_counter(thread, DROPPED_SLOT, FXT_STR_dropped, thread->no_page[1] + 1);
+	} else if (fxt_agent_file()) {
+		fxt_agent_count(&fxt_agent.dropped, FXT_STR_dropped, 1);
+	} else {
+		thread->no_page[1]++;
+	}
+	fxt_agent_full(thread->last_ns);
+}
+
+/* -- Records that are not calls ---------------------------------------------------------------- */
+
+bool fxt_thread_put(struct fxt_thread *thread, const uint64_t *record, size_t words)
+{
+	struct fxt_lane *lane = thread->lane;
+	bool fits;
+
+	thread->lane = lane + 1;
+	atomic_signal_fence(memory_order_seq_cst);
+	fits = fxt_lane_has(lane, words) || fxt_lane_turn(thread, lane, words);
+	if (fits) {
+		memcpy(lane->at + 1, record + 1, (words - 1) * FXT_WORD_BYTES);
+		fxt_lane_commit(lane, words, record[0]);
+	}
+	atomic_signal_fence(memory_order_seq_cst);
+	thread->lane = lane;
+	return fits;
+}
+
+static void comm_path(char *path, uint32_t tid)
+{
+	static const char before[] = "/proc/self/task/", after[] = "/comm";
+	char digits[10];
+	size_t n = 0, at = sizeof(before) - 1;
+
+	memcpy(path, before, at);
+	do
+		digits[n++] = (char)('0' + tid % 10);
+	while (tid /= 10);
+	while (n)
+		path[at++] = digits[--n];
+	memcpy(path + at, after, sizeof(after));
+}
+
+/* The name is the kernel's, so that it is the one other tools show. */
+static void write_name(struct fxt_thread *thread, uint32_t tid)
+{
+	char path[48], name[NAME_BYTES + 1] = "";
+	struct fxt_arg process = {FXT_ARG_KOID, FXT_INDEXED(FXT_STR_process), .u64 = thread->pid};
+	uint64_t record[8];
+	size_t words, bytes = 0;
+	ssize_t n;
+	int fd;
+
+	if (tid == thread->tid) {
+		FXT_SYSCALL2(SYS_prctl, PR_GET_NAME, name);
+		bytes = strnlen(name, NAME_BYTES - 1);
+	} else {
+		comm_path(path, tid);
+		fd = fxt_sys_open(path, O_RDONLY | O_CLOEXEC, 0);
+		if (fd < 0)
+			return;
+		n = fxt_sys_read(fd, name, NAME_BYTES);
+		fxt_sys_close(fd);
+		bytes = n > 0 ? (size_t)n - 1 : 0;
+	}
+	bytes = fxt_utf8_clean(name, name, bytes, NAME_BYTES - 1);
+	words = fxt_encode_kernel_object(record, 8, FXT_OBJECT_THREAD, tid, FXT_INLINE(name, bytes),
+					 (struct fxt_args){1, &process});
+	if (!fxt_buffer_durable(&fxt_agent.buffer, record, words, 0))
+		fxt_thread_put(thread, record, words);
+}
+
+void fxt_thread_renamed(struct fxt_thread *thread, uintptr_t handle)
+{
+	uint64_t mask;
+	uint32_t tid = 0, i;
+
+	if (!thread->ready)
+		return;
+	mask = fxt_lock(&states.lock);
+	for (i = 0; i < states.count && !tid; i++)
+		if (states.list[i]->in_use && states.list[i]->ready && states.list[i]->handle == handle)
+			tid = states.list[i]->tid;
+	fxt_unlock(&states.lock, mask);
+	if (tid)
+		write_name(thread, tid);
+}
+
+/* -- Life -------------------------------------------------------------------------------------- */
+
+static void find_stack(struct fxt_thread *thread)
+{
+	struct rlimit limit;
+	uintptr_t bytes = DEFAULT_STACK_BYTES;
+
+	/* The kernel puts the program's name above the first frame; glibc puts a thread's descriptor above its. */
+	thread->handle = (uintptr_t)pthread_self();
+	thread->stack_high = thread->tid == thread->pid ? getauxval(AT_EXECFN) : thread->handle;
+	if (!fxt_sys_getrlimit(RLIMIT_STACK, &limit) && limit.rlim_cur < UINT32_MAX)
+		bytes = limit.rlim_cur;
+	thread->stack_low = thread->stack_high > bytes ? thread->stack_high - bytes : 0;
+}
+
+static void put_thread_record(struct fxt_thread *thread)
+{
+	struct fxt_lane *lane;
+	uint64_t record[3];
+
+	if (!thread->index)
+		return;
+	fxt_encode_thread(record, 3, thread->index, thread->pid, thread->tid);
+	/* Every lane that goes on in the chunk of the thread before. */
+	for (lane = thread->lanes; lane < thread->lanes + FXT_LANES; lane++) {
+		if (!lane->at)
+			continue;
+		thread->lane = lane;
+		fxt_thread_put(thread, record, 3);
+	}
+	thread->lane = thread->lanes;
+}
+
+bool fxt_thread_ready(struct fxt_thread *thread)
+{
+	unsigned index;
+
+	if (thread->ready)
+		return true;
+	if (!fxt_agent_file())
+		return false;
+	index = atomic_fetch_add_explicit(&states.next_index, 1, memory_order_relaxed) + 1;
+	if (index > FXT_THREAD_MAX_INDEX) {
+		/* Kept from wrapping around after four thousand million threads. */
+		atomic_store_explicit(&states.next_index, FXT_THREAD_MAX_INDEX, memory_order_relaxed);
+		index = 0;
+	}
+	thread->index = (uint8_t)index;
+	thread->event_thread = fxt_event_thread(index);
+	thread->ready = true;
+	fxt_open_shape(thread);
+	put_thread_record(thread);
+	if (fxt_open_add_page(thread, fxt_now(thread)) && thread->threshold_ns)
+		thread->filtered = show_counter(thread, FILTERED_SLOT, FXT_STR_filtered, thread->no_page[0]);
+	write_name(thread, thread->tid);
+	return true;
+}
+
+static void begin_life(struct fxt_thread *thread, uint32_t pid, uint32_t tid)
+{
+	thread->in_use = true;
+	thread->ready = false;
+	thread->pid = pid;
+	thread->tid = tid;
+	thread->lane = thread->lanes;
+	thread->page_count = 0;
+	thread->no_page[0] = thread->no_page[1] = 0;
+	thread->filtered = &thread->no_page[0];
+	thread->dropped = &thread->no_page[1];
+	thread->threshold_ns = fxt_agent.config.threshold_ns;
+	find_stack(thread);
+}
+
+/* Of a thread the kernel no longer knows: ends what it left open, gives back its pages, keeps its chunks. */
+static void end_life(struct fxt_thread *thread)
+{
+	uint32_t i;
+
+	thread->lane = thread->lanes;
+	fxt_open_close_all(thread);
+	if (thread->page_count) {
+		uint64_t *page = thread->pages[0];
+
+		fxt_agent_count(&fxt_agent.dropped, FXT_STR_dropped, fxt_counter_value(page + DROPPED_SLOT));
+		fxt_agent_count(&fxt_agent.filtered, FXT_STR_filtered, fxt_counter_value(page + FILTERED_SLOT));
+	}
+	for (i = 0; i < thread->page_count; i++)
+		fxt_buffer_return_page(&fxt_agent.buffer, thread->pages[i]);
+	for (i = 0; i < FXT_OPEN_MAX; i++)
+		thread->opens[i].slot = NULL;
+	thread->in_use = false;
+}
+
+/* A state nobody uses; under the lock. */
+static struct fxt_thread *find_state(uint32_t pid)
+{
+	struct fxt_thread *thread;
+	uint32_t i;
+
+	for (i = 0; i < LOOKS && i < states.count; i++) {
+		thread = states.list[states.next_look++ % states.count];
+		if (thread->claimed)
+			continue;
+		if (thread->in_use && thread->pid == pid && fxt_sys_thread_exists((int)pid, (int)thread->tid))
+			continue;
+		return thread;
+	}
+	if (!states.list)
+		states.list = fxt_sys_memory(MAX_STATES * sizeof(*states.list));
+	if (!states.list || states.count == MAX_STATES)
+		return NULL;
+	thread = fxt_sys_memory(sizeof(*thread));
+	if (!thread)
+		return NULL;
+	thread->open = thread->opens;
+	thread->defined = fxt_functions_none_defined;
+	states.list[states.count++] = thread;
+	return thread;
+}
+
+struct fxt_thread *fxt_thread_attach(void)
+{
+	uint32_t pid, tid;
+	struct fxt_thread *thread;
+	uint64_t mask, all_blocked;
+
+	if (atomic_load_explicit(&fxt_agent.state, memory_order_acquire) != FXT_ON)
+		return NULL;
+	pid = (uint32_t)fxt_sys_getpid();
+	tid = (uint32_t)fxt_sys_gettid();
+	mask = fxt_sys_block_signals();
+	all_blocked = fxt_lock(&states.lock);
+	thread = find_state(pid);
+	if (thread)
+		thread->claimed = true;
+	fxt_unlock(&states.lock, all_blocked);
+	if (thread) {
+		if (thread->in_use)
+			end_life(thread);
+		begin_life(thread, pid, tid);
+		thread->claimed = false;
+		fxt_self = thread;
+		fxt_thread_ready(thread);
+	}
+	fxt_sys_restore_signals(mask);
+	return thread;
+}
+
+/* The old file's pages and chunks are not the trace's any more. What is counted from here on needs a page again; a call
+ * that goes on beyond the end of the program does not: its slot was copied as it was. */
+void fxt_thread_after_rewrite(struct fxt_thread *thread)
+{
+	uint64_t filtered = *thread->filtered;
+	struct fxt_open *entry;
+
+	memset(thread->lanes, 0, sizeof(thread->lanes));
+	for (entry = thread->opens; entry < thread->opens + FXT_OPEN_MAX; entry++)
+		entry->slot = thread->no_slot;
+	thread->page_count = 0;
+	thread->no_page[0] = filtered;
+	thread->no_page[1] = *thread->dropped;
+	thread->filtered = &thread->no_page[0];
+	thread->dropped = &thread->no_page[1];
+	if (thread->threshold_ns && fxt_open_add_page(thread, 0))
+		thread->filtered = show_counter(thread, FILTERED_SLOT, FXT_STR_filtered, filtered);
+}
+
+void fxt_threads_after_fork(void)
+{
+	struct fxt_thread *thread = fxt_self;
+
+	fxt_lock_reset(&states.lock);
+	atomic_store_explicit(&states.next_index, 0, memory_order_relaxed);
+	/* The other states are not looked at again: touching them would copy their memory. */
+	states.count = 0;
+	if (!thread)
+		return;
+	states.list[states.count++] = thread;
+	memset(thread->lanes, 0, sizeof(thread->lanes));
+	fxt_open_after_fork(thread);
+	begin_life(thread, (uint32_t)fxt_sys_getpid(), (uint32_t)fxt_sys_gettid());
+}

@@ -1,0 +1,238 @@
+/* How an interposed call is declared, and what becomes of the declaration.
+ *
+ * The tables are interpose/NAME.def. A line reads like the prototype:
+ *
+ *	CALL(io, ssize_t, read, BLOCKS(fd), LONG, (int, fd, INT), (void *, buf, SKIP), (size_t, count, UINT))
+ *	ALIAS(io, ssize_t, __read_chk, read, BLOCKS(fd), LONG, ...)
+ *	BY_HAND(io, open)       BY_HAND_ALIAS(io, open64, open)
+ *
+ * category, type returned, function, whether it can block, what its result is, parameters: type, name as in the
+ * manual page, how it is recorded. An ALIAS appears in the trace under the plain name given after its own. BY_HAND lines
+ * declare what is written out in NAME.c: variadic functions, those that do not return, the allocator.
+ *
+ * Every table is included several times: for the call numbers (calls.h), their names (start.c), the wrappers and
+ * real pointers (NAME.c, through this header), and the list of exported symbols (tests/list_calls.c).
+ *
+ * How a parameter is recorded:
+ *	INT     int                             UINT    size_t, unsigned, mode_t, flags
+ *	LONG    off_t, ssize_t                  PTR     a pointer's value
+ *	TEXT    a C string, such as a path      SKIP    not at all
+ *	TIME    struct timespec, as nanoseconds
+ * What the result is:
+ *	INT     an int; -1 is failure, with errno       PLAIN_INT       an int; never failure
+ *	LONG    ssize_t, off_t; the same                PLAIN_UINT      size_t; never failure
+ *	PTR     a pointer; NULL is failure, with errno  PLAIN_PTR       a pointer; NULL says nothing of errno
+ *	ERROR   an error number, 0 is success           VOID
+ */
+#ifndef FXT_INTERPOSE_H
+#define FXT_INTERPOSE_H
+
+#include <errno.h>
+#include <stddef.h>
+#include <time.h>
+
+#include "agent/emit.h"
+#include "agent/open.h"
+#include "calls.h"
+
+#define FXT_EXPORT __attribute__((visibility("default")))
+
+/* -- Finding the real functions ---------------------------------------------------------------- */
+
+/* One function and where its address is kept. Until it is known the pointer leads to a function that finds them all. */
+struct fxt_real {
+	const char *name;
+	const char *version;            /* NULL: the default one */
+	void **pointer;
+};
+
+/* Finds every real function, and starts the agent if the process is far enough for it. Any context in which the program
+ * may call the C library, also before constructors; the second time it does nothing. */
+void fxt_interpose_start(void);
+
+/* Whether the calling thread is in the search: what it allocates comes from the arena then. */
+bool fxt_interpose_starting(void);
+
+/* -- For each element -------------------------------------------------------------------------- */
+
+#define FXT_EACH_1(m, x) m x
+#define FXT_EACH_2(m, x, ...) m x FXT_EACH_1(m, __VA_ARGS__)
+#define FXT_EACH_3(m, x, ...) m x FXT_EACH_2(m, __VA_ARGS__)
+#define FXT_EACH_4(m, x, ...) m x FXT_EACH_3(m, __VA_ARGS__)
+#define FXT_EACH_5(m, x, ...) m x FXT_EACH_4(m, __VA_ARGS__)
+#define FXT_EACH_6(m, x, ...) m x FXT_EACH_5(m, __VA_ARGS__)
+#define FXT_EACH_7(m, x, ...) m x FXT_EACH_6(m, __VA_ARGS__)
+#define FXT_EACH_8(m, x, ...) m x FXT_EACH_7(m, __VA_ARGS__)
+#define FXT_COMMA_1(m, x) m x
+#define FXT_COMMA_2(m, x, ...) m x, FXT_COMMA_1(m, __VA_ARGS__)
+#define FXT_COMMA_3(m, x, ...) m x, FXT_COMMA_2(m, __VA_ARGS__)
+#define FXT_COMMA_4(m, x, ...) m x, FXT_COMMA_3(m, __VA_ARGS__)
+#define FXT_COMMA_5(m, x, ...) m x, FXT_COMMA_4(m, __VA_ARGS__)
+#define FXT_COMMA_6(m, x, ...) m x, FXT_COMMA_5(m, __VA_ARGS__)
+#define FXT_COMMA_7(m, x, ...) m x, FXT_COMMA_6(m, __VA_ARGS__)
+#define FXT_COMMA_8(m, x, ...) m x, FXT_COMMA_7(m, __VA_ARGS__)
+#define FXT_COUNT_(a, b, c, d, e, f, g, h, n, ...) n
+#define FXT_COUNT(...) FXT_COUNT_(__VA_ARGS__, 8, 7, 6, 5, 4, 3, 2, 1, 0)
+#define FXT_PASTE_(a, b) a##b
+#define FXT_PASTE(a, b) FXT_PASTE_(a, b)
+#define FXT_EACH(m, ...) FXT_PASTE(FXT_EACH_, FXT_COUNT(__VA_ARGS__))(m, __VA_ARGS__)
+#define FXT_LIST(m, ...) FXT_PASTE(FXT_COMMA_, FXT_COUNT(__VA_ARGS__))(m, __VA_ARGS__)
+
+/* -- Parameters -------------------------------------------------------------------------------- */
+
+#define P_DECLARE(type, name, kind) type name
+#define P_NAME(type, name, kind) name
+#define P_COUNT(type, name, kind) +COUNT_##kind
+#define P_WORDS(type, name, kind) +WORDS_##kind(name)
+#define P_MEASURE(type, name, kind) MEASURE_##kind(name)
+#define P_PUT(type, name, kind) PUT_##kind(name)
+
+#define COUNT_INT 1
+#define COUNT_UINT 1
+#define COUNT_LONG 1
+#define COUNT_PTR 1
+#define COUNT_TEXT 1
+#define COUNT_TIME 1
+#define COUNT_SKIP 0
+
+#define WORDS_INT(name) 1
+#define WORDS_UINT(name) 2
+#define WORDS_LONG(name) 2
+#define WORDS_PTR(name) 2
+#define WORDS_TEXT(name) (2 + fxt_words_of(name##_bytes))
+#define WORDS_TIME(name) 2
+#define WORDS_SKIP(name) 0
+
+/* After the call: where it failed with EFAULT the memory is not ours to look at either. */
+#define MEASURE_INT(name)
+#define MEASURE_UINT(name)
+#define MEASURE_LONG(name)
+#define MEASURE_PTR(name)
+#define MEASURE_TEXT(name) size_t name##_bytes = failure_ == EFAULT ? 0 : fxt_text_bytes(name);
+#define MEASURE_TIME(name) int64_t name##_ns = failure_ == EFAULT || !name ? -1 : fxt_timespec_ns(name);
+#define MEASURE_SKIP(name)
+
+#define PUT_INT(name) at_ = fxt_put_int(at_, FXT_STR_##name, (int)(name));
+#define PUT_UINT(name) at_ = fxt_put_uint(at_, FXT_STR_##name, (uint64_t)(name));
+#define PUT_LONG(name) at_ = fxt_put_long(at_, FXT_STR_##name, (int64_t)(name));
+#define PUT_PTR(name) at_ = fxt_put_pointer(at_, FXT_STR_##name, (const void *)(name));
+#define PUT_TEXT(name) at_ = fxt_put_text(at_, FXT_STR_##name, name, name##_bytes);
+#define PUT_TIME(name) at_ = fxt_put_long(at_, FXT_STR_##name, name##_ns);
+#define PUT_SKIP(name)
+
+static inline int64_t fxt_timespec_ns(const struct timespec *time)
+{
+	return (int64_t)time->tv_sec * 1000000000 + time->tv_nsec;
+}
+
+/* -- Results ----------------------------------------------------------------------------------- */
+
+#define KEEP_INT(type) type result_ =
+#define KEEP_LONG(type) type result_ =
+#define KEEP_PTR(type) type result_ =
+#define KEEP_ERROR(type) type result_ =
+#define KEEP_PLAIN_INT(type) type result_ =
+#define KEEP_PLAIN_UINT(type) type result_ =
+#define KEEP_PLAIN_PTR(type) type result_ =
+#define KEEP_VOID(type)
+
+#define GIVE_INT return result_
+#define GIVE_LONG return result_
+#define GIVE_PTR return result_
+#define GIVE_ERROR return result_
+#define GIVE_PLAIN_INT return result_
+#define GIVE_PLAIN_UINT return result_
+#define GIVE_PLAIN_PTR return result_
+#define GIVE_VOID return
+
+/* The error number of a call that failed, otherwise 0. */
+#define FAILURE_INT (result_ == -1 ? errno : 0)
+#define FAILURE_LONG (result_ == -1 ? errno : 0)
+#define FAILURE_PTR (!result_ ? errno : 0)
+#define FAILURE_ERROR result_
+#define FAILURE_PLAIN_INT 0
+#define FAILURE_PLAIN_UINT 0
+#define FAILURE_PLAIN_PTR 0
+#define FAILURE_VOID 0
+
+enum { FXT_RESULT_WORDS = 3 };
+
+#define RESULT_INT RESULT_AS_(fxt_put_int(at_, FXT_STR_ret, (int)result_))
+#define RESULT_LONG RESULT_AS_(fxt_put_long(at_, FXT_STR_ret, (int64_t)result_))
+#define RESULT_PTR RESULT_AS_(fxt_put_pointer(at_, FXT_STR_ret, (const void *)result_))
+#define RESULT_ERROR
+#define RESULT_PLAIN_INT RESULT_AS_(fxt_put_int(at_, FXT_STR_ret, (int)result_))
+#define RESULT_PLAIN_UINT RESULT_AS_(fxt_put_uint(at_, FXT_STR_ret, (uint64_t)result_))
+#define RESULT_PLAIN_PTR RESULT_AS_(fxt_put_pointer(at_, FXT_STR_ret, (const void *)result_))
+#define RESULT_VOID
+#define RESULT_AS_(put)         \
+	at_ = (put);             \
+	arguments_++;
+
+/* -- Calls in progress ------------------------------------------------------------------------- */
+
+/* QUICK calls do not block and have no slot. BLOCKS(x) shows parameter x while it waits. */
+#define QUICK NULL
+#define BLOCKS(name)                                                                                            \
+	fxt_open_push(thread_, (uintptr_t)__builtin_frame_address(0), 0, start_ns_, names_,                        \
+		      FXT_OPEN_ARG_HEADER(name), FXT_OPEN_ARG(name))
+#define FXT_OPEN_ARG_HEADER(name) \
+	fxt_arg_header(FXT_IS_INTEGER(name) ? FXT_ARG_INT64 : FXT_ARG_POINTER, 2, FXT_STR_##name)
+#define FXT_OPEN_ARG(name) ((uint64_t)(uintptr_t)(name))
+#define FXT_IS_INTEGER(x) \
+	_Generic((x), int: 1, unsigned: 1, long: 1, unsigned long: 1, default: 0)
+
+/* -- Wrappers ---------------------------------------------------------------------------------- */
+
+/* The pointer to the real function, which leads to one that finds it first. `params` is a parenthesised parameter list, `args`
+ * the same names. */
+#define FXT_REAL(type, symbol, params, args)            \
+	static type first_##symbol params;              \
+	static type(*real_##symbol) params = first_##symbol; \
+	static FXT_COLD type first_##symbol params      \
+	{                                               \
+		fxt_interpose_start();                  \
+		return real_##symbol args;              \
+	}
+
+#define FXT_WRAP(category, type, symbol, event, blocks, result_kind, ...)                                       \
+	FXT_REAL(type, symbol, (FXT_LIST(P_DECLARE, __VA_ARGS__)), (FXT_LIST(P_NAME, __VA_ARGS__)))             \
+	FXT_EXPORT type symbol(FXT_LIST(P_DECLARE, __VA_ARGS__));                                               \
+	FXT_EXPORT type symbol(FXT_LIST(P_DECLARE, __VA_ARGS__))                                                \
+	{                                                                                                       \
+		const uint64_t names_ = FXT_NAMES(category, event);                                              \
+		struct fxt_thread *thread_ = fxt_enter(FXT_CAT_##category);                                      \
+		unsigned arguments_ = 0 FXT_EACH(P_COUNT, __VA_ARGS__);                                          \
+		uint64_t start_ns_, end_ns_, *at_;                                                                 \
+		struct fxt_open *open_;                                                                     \
+		int failure_;                                                                                    \
+                                                                                                                \
+		if (!thread_)                                                                                    \
+			return real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));                                    \
+		start_ns_ = fxt_now(thread_);                                                                     \
+		open_ = blocks;                                                                             \
+		KEEP_##result_kind(type) real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));                          \
+		end_ns_ = fxt_end(thread_, open_);                                                            \
+		failure_ = FAILURE_##result_kind;                                                                \
+		FXT_EACH(P_MEASURE, __VA_ARGS__)                                                                \
+		at_ = fxt_room(thread_, start_ns_, end_ns_, FXT_RESULT_WORDS FXT_EACH(P_WORDS, __VA_ARGS__));       \
+		if (at_) {                                                                                       \
+			FXT_EACH(P_PUT, __VA_ARGS__)                                                            \
+			RESULT_##result_kind                                                                    \
+			if (failure_) {                                                                          \
+				at_ = fxt_put_int(at_, FXT_STR_errno_, failure_);                                  \
+				arguments_++;                                                                    \
+			}                                                                                       \
+			fxt_complete(thread_, at_, end_ns_, names_, arguments_);                                     \
+		}                                                                                               \
+		GIVE_##result_kind;                                                                             \
+	}
+
+/* Category and name of a call, as in its event's header. */
+#define FXT_NAMES(category, event) \
+	fxt_names_of(FXT_STR_CATEGORIES + FXT_BIT_##category, FXT_STR_CALLS + FXT_CALL_##event)
+
+#define FXT_WRAP_CALL(category, type, symbol, blocks, result, ...) \
+	FXT_WRAP(category, type, symbol, symbol, blocks, result, __VA_ARGS__)
+
+#endif

@@ -1,0 +1,40 @@
+# The functions that stand in for the C library's. The tables (*.def) list them once; call numbers, wrappers, real
+# pointers, and the tests of what is exported are made from them by the preprocessor.
+
+INTERPOSE_TABLES = \
+	interpose/calls.def \
+	interpose/families.def \
+	interpose/fcntl.def \
+	interpose/malloc.def \
+	interpose/poll.def \
+	interpose/pthread.def \
+	interpose/pthread_cond.def \
+	interpose/socket.def \
+	interpose/stdio.def \
+	interpose/time.def \
+	interpose/unistd.def
+
+INTERPOSE_SOURCES = \
+	interpose/arena.c \
+	interpose/arena.h \
+	interpose/calls.h \
+	interpose/exit.c \
+	interpose/fcntl.c \
+	interpose/function.c \
+	interpose/interpose.h \
+	interpose/malloc.c \
+	interpose/poll.c \
+	interpose/pthread.c \
+	interpose/pthread_cond.c \
+	interpose/reals.inc \
+	interpose/socket.c \
+	interpose/start.c \
+	interpose/stdio.c \
+	interpose/time.c \
+	interpose/unistd.c \
+	interpose/wrappers.inc
+
+# What is exported is decided by visibility; the map has the two versions of pthread_cond_*.
+INTERPOSE_LDFLAGS = -Wl,--version-script=$(srcdir)/interpose/exports.map
+INTERPOSE_EXPORTS_MAP = $(srcdir)/interpose/exports.map
+EXTRA_DIST += $(INTERPOSE_TABLES) interpose/exports.map

@@ -1,0 +1,108 @@
+/* Tests of fxt_utf8_clean(): the boundaries of each length of character, what is malformed, and cuts. */
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fxt_encode.h"
+
+#define LENGTH(array) (sizeof(array) / sizeof(*(array)))
+#define WHOLE 1000
+
+static const struct { const char *text; size_t max_bytes; const char *want; } cases[] = {
+	{"", WHOLE, ""},
+	{"plain\tASCII\x7f", WHOLE, "plain\tASCII\x7f"},
+	/* the first and the last character of each length, and on both sides of the surrogates */
+	{"\xc2\x80 \xdf\xbf", WHOLE, "\xc2\x80 \xdf\xbf"},
+	{"\xe0\xa0\x80 \xef\xbf\xbf", WHOLE, "\xe0\xa0\x80 \xef\xbf\xbf"},
+	{"\xed\x9f\xbf \xee\x80\x80", WHOLE, "\xed\x9f\xbf \xee\x80\x80"},
+	{"\xf0\x90\x80\x80 \xf4\x8f\xbf\xbf", WHOLE, "\xf0\x90\x80\x80 \xf4\x8f\xbf\xbf"},
+	{"a\xc3\xa9" "\xe2\x82\xac" "\xf0\x9f\x98\x80" "b", WHOLE,
+	 "a\xc3\xa9" "\xe2\x82\xac" "\xf0\x9f\x98\x80" "b"},
+	/* no lead byte */
+	{"\x80 \xbf", WHOLE, "? ?"},
+	{"\xf5\x80\x80\x80 \xfe \xff", WHOLE, "???? ? ?"},
+	/* overlong */
+	{"\xc0\x80 \xc1\xbf", WHOLE, "?? ??"},
+	{"\xe0\x80\x80 \xe0\x9f\xbf", WHOLE, "??? ???"},
+	{"\xf0\x80\x80\x80 \xf0\x8f\xbf\xbf", WHOLE, "???? ????"},
+	/* surrogates, above U+10FFFF */
+	{"\xed\xa0\x80 \xed\xbf\xbf", WHOLE, "??? ???"},
+	{"\xf4\x90\x80\x80 \xf4\xbf\xbf\xbf", WHOLE, "???? ????"},
+	/* broken off by the end, by another character, in each place */
+	{"a\xc3", WHOLE, "a?"},
+	{"a\xe2", WHOLE, "a?"},
+	{"a\xe2\x82", WHOLE, "a??"},
+	{"a\xf0\x9f\x98", WHOLE, "a???"},
+	{"\xc3" "b", WHOLE, "?b"},
+	{"\xe2\x82" "b", WHOLE, "??b"},
+	{"\xe2" "bc", WHOLE, "?bc"},
+	{"\xf0\x9f\x98" "b", WHOLE, "???b"},
+	{"\xf0\x9f" "bc", WHOLE, "??bc"},
+	{"\xe2\xc3\xa9", WHOLE, "?\xc3\xa9"},
+	{"\xc3\xff \xc3\xc0", WHOLE, "?? ??"},
+	/* cut */
+	{"abc", 3, "abc"},
+	{"abc", 2, "ab"},
+	{"abc", 0, ""},
+	{"\xff\xff", 1, "?"},
+	{"\xff", 0, ""},
+	{"a\xc3\xa9", 3, "a\xc3\xa9"},
+	{"a\xc3\xa9", 2, "a"},
+	{"\xe2\x82\xac" "b", 3, "\xe2\x82\xac"},
+	{"\xe2\x82\xac" "b", 2, ""},
+	{"\xf0\x9f\x98\x80", 4, "\xf0\x9f\x98\x80"},
+	{"\xf0\x9f\x98\x80", 3, ""},
+	{"\xf0\x9f\x98\x80", 1, ""},
+};
+
+/* The text in memory of just its size: a sanitizer sees what is read past it. */
+static char *exactly(const char *text, size_t bytes)
+{
+	char *copy = malloc(bytes ? bytes : 1);
+
+	ck_assert_ptr_nonnull(copy);
+	memcpy(copy, text, bytes);
+	return copy;
+}
+
+START_TEST(cleaned)
+{
+	size_t bytes = strlen(cases[_i].text), want = strlen(cases[_i].want);
+	char *text = exactly(cases[_i].text, bytes);
+	char out[64];
+
+	memset(out, '#', sizeof(out));
+	ck_assert_uint_eq(fxt_utf8_clean(out, text, bytes, cases[_i].max_bytes), want);
+	ck_assert_mem_eq(out, cases[_i].want, want);
+	ck_assert_int_eq(out[want], '#');
+	ck_assert_mem_eq(text, cases[_i].text, bytes);
+	ck_assert_uint_eq(fxt_utf8_clean(text, text, bytes, cases[_i].max_bytes), want);
+	ck_assert_mem_eq(text, cases[_i].want, want);
+	free(text);
+}
+END_TEST
+
+START_TEST(zero_bytes_are_kept)
+{
+	char out[4];
+
+	ck_assert_uint_eq(fxt_utf8_clean(out, "a\0\xff" "b", 4, 4), 4);
+	ck_assert_mem_eq(out, "a\0?b", 4);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("utf8");
+	TCase *clean = tcase_create("clean");
+	SRunner *runner = srunner_create(suite);
+	int failed;
+
+	suite_add_tcase(suite, clean);
+	tcase_add_loop_test(clean, cleaned, 0, LENGTH(cases));
+	tcase_add_test(clean, zero_bytes_are_kept);
+	srunner_run_all(runner, CK_NORMAL);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

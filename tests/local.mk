@@ -1,0 +1,98 @@
+# The tests: unit tests of the writer and the reader, small programs to trace, and end-to-end scripts that
+# trace them. `make bench` and `make fuzz` are here too; neither is part of `make check`.
+
+# -- Unit tests: tests/NAME.c, linked with the writer and Check -------------------------------------
+
+if HAVE_CHECK
+UNIT_TESTS = \
+	tests/check_encode \
+	tests/check_encode_limits \
+	tests/check_utf8
+endif
+check_PROGRAMS += $(UNIT_TESTS)
+TESTS += $(UNIT_TESTS)
+
+# -- Programs to trace: tests/apps/NAME.c or NAME.cc, one file each ----------------------------------
+# Built by a rule of their own and not by automake's, so that they are ordinary programs, also in a tree
+# configured with --enable-sanitizers: the agent cannot be preloaded into an instrumented one.
+# A program that needs more says so: tests/apps/NAME: APP_FLAGS = -finstrument-functions
+
+APPS_C =
+APPS_CXX =
+if HAVE_CXX
+APPS = $(APPS_C) $(APPS_CXX)
+else
+APPS = $(APPS_C)
+endif
+check_DATA = $(APPS)
+
+$(APPS_C): tests/apps/%: tests/apps/%.c
+	$(AM_V_CCLD)$(MKDIR_P) tests/apps && \
+	$(CC) $(FXT_CPPFLAGS) $(CPPFLAGS) -std=gnu11 $(WARN_CFLAGS) $(CFLAGS) $(APP_FLAGS) -pthread \
+		-o $@ $< $(LDFLAGS) $(APP_LIBS)
+
+$(APPS_CXX): tests/apps/%: tests/apps/%.cc
+	$(AM_V_GEN)$(MKDIR_P) tests/apps && \
+	$(CXX) -I$(top_srcdir)/include $(CPPFLAGS) $(WARN_CXXFLAGS) $(CXXFLAGS) $(APP_FLAGS) -pthread \
+		-o $@ $< $(LDFLAGS) $(APP_LIBS)
+
+CLEANFILES += $(APPS_C) $(APPS_CXX)
+EXTRA_DIST += $(APPS_C:=.c) $(APPS_CXX:=.cc)
+
+# -- End to end: each script traces something and looks at the trace. Exit status 77 means skipped ---
+
+E2E_TESTS =
+# What the scripts share, sourced or called by them.
+E2E_HELPERS =
+TESTS += $(E2E_TESTS)
+EXTRA_DIST += $(E2E_TESTS) $(E2E_HELPERS)
+
+TEST_EXTENSIONS = .sh
+SH_LOG_COMPILER = bash
+
+# What a script finds in its environment. A developer's own settings of the agent must not reach it.
+TEST_EXPORTS = \
+	abs_top_builddir='$(abs_top_builddir)'; export abs_top_builddir; \
+	abs_top_srcdir='$(abs_top_srcdir)'; export abs_top_srcdir; \
+	FXT='$(abs_top_builddir)/fxt'; export FXT; \
+	FXT_AGENT='$(abs_top_builddir)/.libs/libfxtagent.so'; export FXT_AGENT; \
+	CC='$(CC)'; export CC; CXX='$(CXX)'; export CXX; \
+	unset FXT_CATEGORIES FXT_OUTPUT FXT_BUFFERING_MODE FXT_BUFFER_SIZE_MB FXT_MAX_SIZE_MB FXT_THRESHOLD_NS; \
+	unset FXT_ON_FULL FXT_QUIET;
+AM_TESTS_ENVIRONMENT = $(TEST_EXPORTS)
+
+# -- Benchmarks -------------------------------------------------------------------------------------
+
+# Built like the programs to trace, from tests/bench/NAME.c, but optimised whatever CFLAGS says.
+BENCHES =
+BENCH_FILES =
+
+$(BENCHES): tests/bench/%: tests/bench/%.c
+	$(AM_V_CCLD)$(MKDIR_P) tests/bench && \
+	$(CC) $(FXT_CPPFLAGS) $(CPPFLAGS) -std=gnu11 $(WARN_CFLAGS) $(CFLAGS) -O2 $(BENCH_FLAGS) -pthread \
+		-o $@ $< $(LDFLAGS) $(BENCH_LIBS)
+
+.PHONY: bench
+bench: all $(BENCHES)
+	@$(TEST_EXPORTS) exec bash $(srcdir)/tests/bench/run
+
+CLEANFILES += $(BENCHES)
+EXTRA_DIST += $(BENCHES:=.c) $(BENCH_FILES)
+
+# -- Fuzzing the reader: CONTRIBUTING.md says how to run what this builds ----------------------------
+
+FUZZ_FILES =
+
+.PHONY: fuzz
+fuzz: tests/fuzz/fuzz_reader
+
+tests/fuzz/fuzz_reader: $(FUZZ_FILES)
+	@test -n "$(FUZZ_CC)" || { echo "make fuzz needs clang (Debian: clang)" >&2; exit 1; }
+	$(AM_V_CCLD)$(MKDIR_P) tests/fuzz && \
+	$(FUZZ_CC) $(DEFS) $(DEFAULT_INCLUDES) $(FUZZ_CPPFLAGS) -std=gnu11 $(WARN_CFLAGS) \
+		-g -O1 -fno-omit-frame-pointer \
+		-fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined \
+		-o $@ $(filter %.c,$^) $(FUZZ_LIBS)
+
+FUZZ_CPPFLAGS = $(AM_CPPFLAGS)
+CLEANFILES += tests/fuzz/fuzz_reader

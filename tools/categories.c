@@ -1,0 +1,203 @@
+/* fxt categories: those that can be recorded, or those of a trace. Also what -c of record is checked against. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "categories.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "command.h"
+#include "json.h"
+#include "message.h"
+#include "overview.h"
+#include "print.h"
+#include "trace_file.h"
+
+const struct fxt_category fxt_categories[] = {
+#define CATEGORY(name, on, what) {#name, on, what},
+#include "categories.def"
+#undef CATEGORY
+};
+
+const size_t fxt_category_count = sizeof(fxt_categories) / sizeof(fxt_categories[0]);
+
+static bool matches(const char *item, size_t bytes)
+{
+	static const char all[] = "#default";
+
+	if (bytes == strlen(all) && memcmp(item, all, bytes) == 0)
+		return true;
+	for (size_t i = 0; i < fxt_category_count; i++) {
+		const char *name = fxt_categories[i].name;
+
+		if (bytes && item[bytes - 1] == '*' ? strncmp(name, item, bytes - 1) == 0
+						    : strlen(name) == bytes && memcmp(name, item, bytes) == 0)
+			return true;
+	}
+	return false;
+}
+
+bool fxt_categories_valid(const char *list, char **unknown)
+{
+	while (*list) {
+		size_t bytes = strcspn(list, ", ");
+		size_t minus = *list == '-';
+
+		if (bytes && !matches(list + minus, bytes - minus)) {
+			*unknown = fxt_format("%.*s", (int)(bytes - minus), list + minus);
+			return false;
+		}
+		list += bytes;
+		list += strspn(list, ", ");
+	}
+	return true;
+}
+
+char *fxt_categories_known(void)
+{
+	char *text = fxt_strdup(fxt_categories[0].name);
+
+	for (size_t i = 1; i < fxt_category_count; i++) {
+		char *longer = fxt_format("%s, %s", text, fxt_categories[i].name);
+
+		free(text);
+		text = longer;
+	}
+	return text;
+}
+
+static void list_known(FILE *out)
+{
+	for (size_t i = 0; i < fxt_category_count; i++)
+		fprintf(out, "%-10s %s%s\n", fxt_categories[i].name, fxt_categories[i].what,
+			fxt_categories[i].by_default ? "" : " (not in #default)");
+	fputs("\n#default   what is recorded when FXT_CATEGORIES is not set: all of the above that do not say otherwise\n"
+	      "\nFXT_CATEGORIES and `fxt record -c` take a list: names, PREFIX*, #default, and -NAME to leave one out.\n",
+	      out);
+}
+
+static void print_usage(const struct fxt_overview *o, const struct fxt_reader *r, FILE *out)
+{
+	fprintf(out, "%14s %10s %7s  %s\n", "events", "bytes", "share", "category");
+	for (size_t i = 0; i < o->category_count; i++) {
+		const struct fxt_usage *u = &o->categories[i];
+		struct fxt_text text = fxt_symbol_text(r, u->category);
+		char *name = fxt_printable(&text, 60, false);
+
+		fprintf(out, "%14s %10s %6.1f%%  %s\n", fxt_count(u->events).text, fxt_bytes(u->bytes).text,
+			100.0 * (double)u->bytes / (double)r->size, *name ? name : "(empty)");
+		free(name);
+	}
+}
+
+#ifdef HAVE_JANSSON
+static void list_known_json(FILE *out)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < fxt_category_count; i++) {
+		json_t *one = json_object();
+
+		json_object_set_new(one, "category", json_string(fxt_categories[i].name));
+		json_object_set_new(one, "default", json_boolean(fxt_categories[i].by_default));
+		json_object_set_new(one, "shows", json_string(fxt_categories[i].what));
+		json_array_append_new(array, one);
+	}
+	fxt_json_print(array, out, false);
+}
+
+static void print_usage_json(const struct fxt_overview *o, const struct fxt_reader *r, FILE *out)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < o->category_count; i++) {
+		struct fxt_text text = fxt_symbol_text(r, o->categories[i].category);
+		json_t *one = json_object();
+
+		json_object_set_new(one, "category", fxt_json_text(&text));
+		json_object_set_new(one, "events", fxt_json_u64(o->categories[i].events));
+		json_object_set_new(one, "bytes", fxt_json_u64(o->categories[i].bytes));
+		json_array_append_new(array, one);
+	}
+	fxt_json_print(array, out, false);
+}
+#endif
+
+void fxt_categories_of(struct fxt_reader *r, bool json, FILE *out)
+{
+	struct fxt_overview o = {0};
+	struct fxt_record rec;
+
+	while (fxt_reader_next(r, &rec))
+		fxt_overview_take(&o, r, &rec);
+	fxt_overview_rank(&o);
+#ifdef HAVE_JANSSON
+	if (json)
+		print_usage_json(&o, r, out);
+	else
+#endif
+		print_usage(&o, r, out);
+	(void)json;
+	fxt_overview_free(&o);
+}
+
+/* -- The command ----------------------------------------------------------------------------------- */
+
+struct input {
+	bool json;
+	const char *path;
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct input *in = state->input;
+
+	switch (key) {
+	case 'j': in->json = true; return 0;
+	case ARGP_KEY_ARG:
+		if (in->path)
+			argp_error(state, "one FILE at a time");
+		in->path = arg;
+		return 0;
+	default: return ARGP_ERR_UNKNOWN;
+	}
+}
+
+int fxt_command_categories(int argc, char **argv)
+{
+	static const struct argp_option options[] = {FXT_JSON_OPTION, {0}};
+	static const struct argp argp = {
+		.options = options, .parser = parse, .args_doc = "[FILE]",
+		.doc = "The categories of events that can be recorded, or what of each is in a trace.",
+	};
+	struct input in = {0};
+	struct fxt_trace_file file;
+	struct fxt_reader r;
+	int status;
+
+	fxt_parse(&argp, argc, argv, 0, &in);
+	if (in.json)
+		fxt_want_json();
+	if (!in.path) {
+#ifdef HAVE_JANSSON
+		if (in.json)
+			list_known_json(stdout);
+		else
+#endif
+			list_known(stdout);
+		return 0;
+	}
+	if (!fxt_trace_open(&file, in.path))
+		return 1;
+	fxt_reader_init(&r, file.data, file.size);
+	fxt_categories_of(&r, in.json, stdout);
+	fflush(stdout);
+	status = fxt_trace_verdict(&file, &r);
+	fxt_reader_free(&r);
+	fxt_trace_close(&file);
+	return status;
+}

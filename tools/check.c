@@ -1,0 +1,304 @@
+/* fxt check: walks the file once, has what it kept examined, and says what was found. See check.h. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "check.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "command.h"
+#include "message.h"
+#include "print.h"
+#include "trace_file.h"
+
+const char *const fxt_noted_text[FXT_NOTED_COUNT] = {
+	[FXT_NOTED_OPEN_SLICES] = "calls still open at the end",
+	[FXT_NOTED_OPEN_ASYNCS] = "asyncs still open at the end",
+	[FXT_NOTED_OPEN_FLOWS] = "flows still open at the end",
+	[FXT_NOTED_OPEN_AND_COMPLETE] = "calls both open and complete",
+	[FXT_NOTED_ORPHANS] = "async and flow events whose begin is gone",
+	[FXT_NOTED_APPENDED_ZEROS] = "events with appended zero words",
+	[FXT_NOTED_UNKNOWN_RECORDS] = "records of unknown types",
+	[FXT_NOTED_BUFFER_FULL] = "notices that a buffer was full",
+	[FXT_NOTED_TORN_BYTES] = "bytes of a torn last record",
+};
+
+static void note_violation(struct fxt_check *c, enum fxt_fault fault, uint64_t offset, const char *detail)
+{
+	struct fxt_violation *v = &c->violations[fault];
+
+	c->violation_count++;
+	if (v->count++)
+		return;
+	v->offset = offset;
+	snprintf(v->detail, sizeof(v->detail), "%s", detail);
+}
+
+void fxt_check_bad(struct fxt_check *c, enum fxt_fault fault, uint64_t offset, const char *format, ...)
+{
+	char detail[sizeof(c->violations[0].detail)];
+	va_list ap;
+
+	va_start(ap, format);
+	vsnprintf(detail, sizeof(detail), format, ap);
+	va_end(ap);
+	note_violation(c, fault, offset, detail);
+}
+
+static void on_fault(void *context, enum fxt_fault fault, uint64_t offset, const char *detail)
+{
+	note_violation(context, fault, offset, detail);
+}
+
+/* -- The pass -------------------------------------------------------------------------------------- */
+
+static struct fxt_track *track_of(struct fxt_check *c, uint32_t thread)
+{
+	if (thread >= c->track_count) {
+		c->tracks = fxt_grow(c->tracks, &c->track_capacity, thread + 1, sizeof(*c->tracks));
+		while (c->track_count <= thread)
+			c->tracks[c->track_count++] = (struct fxt_track){0};
+	}
+	return &c->tracks[thread];
+}
+
+static void keep_moment(struct fxt_check *c, const struct fxt_record *rec)
+{
+	struct fxt_track *t = track_of(c, rec->thread);
+	uint32_t name = fxt_symbol(c->r, &rec->name);
+
+	if (name >= FXT_MOMENT_NAMES) {
+		fxt_error(NULL, "more than %d different names of events: too many to check", FXT_MOMENT_NAMES);
+		exit(1);
+	}
+	t->list = fxt_grow(t->list, &t->capacity, t->count + 1, sizeof(*t->list));
+	t->list[t->count++] = (struct fxt_moment){
+		.ticks = rec->ticks, .end = fxt_commit_ticks(rec), .kind = rec->subtype & 0xf, .name = name,
+		.offset_words = rec->offset / FXT_WORD_BYTES & FXT_FIELD_MASK(0, 35),
+	};
+}
+
+static void keep_link(struct fxt_check *c, struct fxt_links *links, const struct fxt_record *rec)
+{
+	links->list = fxt_grow(links->list, &links->capacity, links->count + 1, sizeof(*links->list));
+	links->list[links->count++] = (struct fxt_link){
+		.ticks = rec->ticks, .id = rec->extra, .offset = rec->offset, .bound = rec->ticks,
+		.thread = rec->thread, .kind = rec->subtype,
+		.category = fxt_symbol(c->r, &rec->category), .name = fxt_symbol(c->r, &rec->name),
+	};
+}
+
+static void take_event(struct fxt_check *c, const struct fxt_record *rec)
+{
+	c->events++;
+	c->noted[FXT_NOTED_APPENDED_ZEROS] += rec->appended_zeros;
+	track_of(c, rec->thread);
+	if (fxt_event_has_extra((enum fxt_event_type)rec->subtype) && !rec->has_extra)
+		return;
+	switch (rec->subtype) {
+	case FXT_EVENT_COUNTER: break;
+	case FXT_EVENT_ASYNC_BEGIN:
+	case FXT_EVENT_ASYNC_INSTANT:
+	case FXT_EVENT_ASYNC_END: keep_link(c, &c->asyncs, rec); break;
+	case FXT_EVENT_FLOW_BEGIN:
+	case FXT_EVENT_FLOW_STEP:
+	case FXT_EVENT_FLOW_END:
+		keep_link(c, &c->flows, rec);
+		keep_moment(c, rec);
+		break;
+	default: keep_moment(c, rec);
+	}
+}
+
+static void take(struct fxt_check *c, const struct fxt_record *rec)
+{
+	c->records++;
+	if (!rec->known)
+		c->noted[FXT_NOTED_UNKNOWN_RECORDS] += rec->type != FXT_RECORD_METADATA;
+	else if (rec->type == FXT_RECORD_EVENT)
+		take_event(c, rec);
+	else if (rec->type == FXT_RECORD_METADATA && rec->subtype == FXT_METADATA_PROVIDER_EVENT)
+		c->noted[FXT_NOTED_BUFFER_FULL]++;
+	if (rec->timed && rec->known) {
+		uint64_t from = fxt_ns(rec->provider, rec->ticks), to = from;
+
+		if (rec->type == FXT_RECORD_EVENT)
+			to = fxt_ns(rec->provider, fxt_commit_ticks(rec));
+		c->first_ns = from < c->first_ns ? from : c->first_ns;
+		c->last_ns = to > c->last_ns ? to : c->last_ns;
+	}
+}
+
+/* A window that was reserved and never filled is zeros: with --allow-tail that is a torn tail too. */
+static bool zeros_follow(const struct fxt_reader *r)
+{
+	for (uint64_t i = 0; i < 4096 && i < r->size - r->at; i++) {
+		if (r->data[r->at + i])
+			return false;
+	}
+	return true;
+}
+
+static void take_end(struct fxt_check *c)
+{
+	const struct fxt_reader *r = c->r;
+
+	if (r->stop == FXT_STOP_END)
+		return;
+	if (c->options.allow_tail && (r->stop == FXT_STOP_TORN || zeros_follow(r)))
+		c->noted[FXT_NOTED_TORN_BYTES] = r->tail_bytes;
+	else
+		fxt_check_bad(c, r->stop == FXT_STOP_TORN ? FXT_FAULT_PAST_END : FXT_FAULT_SIZE_ZERO, r->at,
+			      "%" PRIu64 " bytes left", r->tail_bytes);
+}
+
+void fxt_check(struct fxt_check *c, struct fxt_reader *r, const struct fxt_check_options *options)
+{
+	struct fxt_record rec;
+
+	*c = (struct fxt_check){.options = *options, .r = r, .first_ns = UINT64_MAX};
+	if (r->size > FXT_MOMENT_BYTES) {
+		fxt_error(NULL, "larger than 512 GiB: too large to check");
+		exit(1);
+	}
+	r->strict = true;
+	r->on_fault = on_fault;
+	r->fault_context = c;
+	if (fxt_trace_refusal(r->data, r->size))
+		fxt_check_bad(c, FXT_FAULT_NO_MAGIC, 0, "%s", "");
+	while (fxt_reader_next(r, &rec))
+		take(c, &rec);
+	take_end(c);
+	fxt_check_slices(c);
+	fxt_check_asyncs(c);
+	fxt_check_flows(c);
+}
+
+void fxt_check_free(struct fxt_check *c)
+{
+	for (size_t i = 0; i < c->track_count; i++)
+		free(c->tracks[i].list);
+	free(c->tracks);
+	free(c->asyncs.list);
+	free(c->flows.list);
+}
+
+/* -- What is said ---------------------------------------------------------------------------------- */
+
+static void print_violations(const struct fxt_check *c, FILE *out)
+{
+	for (int i = 0; i < FXT_FAULT_COUNT; i++) {
+		const struct fxt_violation *v = &c->violations[i];
+		struct fxt_text raw = {.text = v->detail, .bytes = (uint32_t)strlen(v->detail)};
+		char *detail;
+
+		if (v->count == 0)
+			continue;
+		detail = fxt_printable(&raw, 60, false);
+		fprintf(out, "  %10s x %s, first at byte %" PRIu64 "%s%s\n", fxt_count(v->count).text, fxt_fault_text[i],
+			v->offset, *detail ? ": " : "", detail);
+		free(detail);
+	}
+}
+
+void fxt_check_print(const struct fxt_check *c, const char *path, FILE *out)
+{
+	size_t threads = 0;
+
+	for (size_t i = 0; i < c->track_count; i++)
+		threads += c->tracks[i].count != 0;
+	fprintf(out, "%s: %s, %s records, %s events of %zu threads over %s: ", path, fxt_bytes(c->r->size).text,
+		fxt_count(c->records).text, fxt_count(c->events).text, threads,
+		fxt_duration(c->first_ns <= c->last_ns ? c->last_ns - c->first_ns : 0).text);
+	if (c->violation_count)
+		fprintf(out, "%s violation%s\n", fxt_count(c->violation_count).text, c->violation_count == 1 ? "" : "s");
+	else
+		fprintf(out, "ok\n");
+	print_violations(c, out);
+	for (int i = 0; i < FXT_NOTED_COUNT; i++) {
+		if (c->noted[i])
+			fprintf(out, "  %10s   %s (no violation)\n", fxt_count(c->noted[i]).text, fxt_noted_text[i]);
+	}
+}
+
+/* -- The command ----------------------------------------------------------------------------------- */
+
+struct input {
+	struct fxt_check_options options;
+	char **paths;
+	size_t count, capacity;
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct input *in = state->input;
+
+	switch (key) {
+	case 't': in->options.allow_tail = true; return 0;
+	case 'r': in->options.ring = true; return 0;
+	case 'c': in->options.copy = true; return 0;
+	case 'j': in->options.json = true; return 0;
+	case ARGP_KEY_ARG:
+		in->paths = fxt_grow(in->paths, &in->capacity, in->count + 1, sizeof(char *));
+		in->paths[in->count++] = arg;
+		return 0;
+	case ARGP_KEY_NO_ARGS: argp_error(state, "which FILE?"); return EINVAL;
+	default: return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static int check_file(const char *path, const struct fxt_check_options *options)
+{
+	struct fxt_trace_file file;
+	struct fxt_reader r;
+	struct fxt_check c;
+	int status;
+
+	if (!fxt_trace_open(&file, path))
+		return 1;
+	fxt_reader_init(&r, file.data, file.size);
+	fxt_check(&c, &r, options);
+#ifdef HAVE_JANSSON
+	if (options->json)
+		fxt_check_json(&c, path, stdout);
+	else
+#endif
+		fxt_check_print(&c, path, stdout);
+	status = c.violation_count != 0;
+	fxt_check_free(&c);
+	fxt_reader_free(&r);
+	fxt_trace_close(&file);
+	return status;
+}
+
+int fxt_command_check(int argc, char **argv)
+{
+	static const struct argp_option options[] = {
+		{"allow-tail", 't', 0, 0, "A torn last record (a killed writer) is noted, not a violation", 0},
+		{"ring", 'r', 0, 0, "Async and flow ends whose begin a ring overwrote are noted", 0},
+		{"copy", 'c', 0, 0, "The file was copied while the program ran: a call may be in it both as still "
+		 "open and as complete", 0},
+		FXT_JSON_OPTION,
+		{0},
+	};
+	static const struct argp argp = {
+		.options = options, .parser = parse, .args_doc = "FILE...",
+		.doc = "Whether traces are what the format and the viewers of it require. The exit status is 1 when "
+		       "anything is violated.",
+	};
+	struct input in = {0};
+	int status = 0;
+
+	fxt_parse(&argp, argc, argv, 0, &in);
+	if (in.options.json)
+		fxt_want_json();
+	for (size_t i = 0; i < in.count; i++)
+		status |= check_file(in.paths[i], &in.options);
+	free(in.paths);
+	return status;
+}

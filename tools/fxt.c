@@ -1,0 +1,62 @@
+/* fxt: what a person does with traces. This file finds the subcommand; each is in a file of its own. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#else
+#define PACKAGE_VERSION "unconfigured"
+#endif
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "command.h"
+#include "message.h"
+
+static const struct command {
+	const char *name;
+	int (*run)(int argc, char **argv);
+	const char *what;
+} commands[] = {
+	{"record", fxt_command_record, "run a program traced, its children too, and leave one file"},
+	{"report", fxt_command_report, "where the time, the waiting, the memory and the bytes went"},
+	{"dump", fxt_command_dump, "a line for every record"},
+	{"check", fxt_command_check, "whether a trace is what the format and its viewers require"},
+	{"categories", fxt_command_categories, "the categories that exist, or those of a trace"},
+};
+
+enum { COMMANDS = sizeof(commands) / sizeof(commands[0]) };
+
+static void usage(FILE *out)
+{
+	fputs("Usage: fxt COMMAND [OPTION...] [ARGUMENT...]\n\n", out);
+	for (int i = 0; i < COMMANDS; i++)
+		fprintf(out, "  %-12s %s\n", commands[i].name, commands[i].what);
+	fputs("\n'fxt COMMAND --help' says more of each; so does fxt(1).\n", out);
+}
+
+int main(int argc, char **argv)
+{
+	const char *name = argc > 1 ? argv[1] : NULL;
+
+	/* As with grep and diff, so that 1 is left to say "something is wrong with the file". */
+	argp_err_exit_status = 2;
+	if (!name) {
+		usage(stderr);
+		return 2;
+	}
+	if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
+		usage(stdout);
+		return fxt_finish_stdout(0);
+	}
+	if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0) {
+		printf("fxt %s\n", PACKAGE_VERSION);
+		return fxt_finish_stdout(0);
+	}
+	for (int i = 0; i < COMMANDS; i++) {
+		if (strcmp(name, commands[i].name) == 0)
+			return fxt_finish_stdout(commands[i].run(argc - 1, argv + 1));
+	}
+	fxt_error(NULL, "no command '%s': see fxt --help", name);
+	return 2;
+}

@@ -1,0 +1,40 @@
+/* A table from a pair of 64-bit keys to two 64-bit values: live heap blocks by process and pointer, threads
+ * by process and thread id, descriptors by process and number, correlation ids.
+ *
+ * Open addressing, because a trace has millions of heap blocks and a node for each would cost more than the
+ * block's record does. A slot's address holds until the next put or remove.
+ */
+#ifndef FXT_TOOLS_MAP_H
+#define FXT_TOOLS_MAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct fxt_slot {
+	uint64_t a, b;          /* key */
+	uint64_t value[2];
+	bool used;
+};
+
+/* All zero is an empty map. */
+struct fxt_map {
+	struct fxt_slot *slots;
+	size_t capacity;        /* a power of two, or 0 */
+	size_t used;
+};
+
+/* NULL if the key is not there. */
+struct fxt_slot *fxt_map_find(const struct fxt_map *m, uint64_t a, uint64_t b);
+
+/* The slot of the key, made with zero values if it was not there; *fresh says which. */
+struct fxt_slot *fxt_map_put(struct fxt_map *m, uint64_t a, uint64_t b, bool *fresh);
+
+void fxt_map_remove(struct fxt_map *m, struct fxt_slot *slot);
+
+/* Walks all slots in no order: NULL begins, NULL ends. */
+struct fxt_slot *fxt_map_next(const struct fxt_map *m, const struct fxt_slot *slot);
+
+void fxt_map_free(struct fxt_map *m);
+
+#endif

@@ -1,0 +1,81 @@
+/* Messages to the user, and allocation that cannot fail. See message.h. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "message.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void fxt_error(const char *file, const char *format, ...)
+{
+	va_list ap;
+
+	flockfile(stderr);
+	fputs("fxt: ", stderr);
+	if (file)
+		fprintf(stderr, "%s: ", file);
+	va_start(ap, format);
+	vfprintf(stderr, format, ap);
+	va_end(ap);
+	fputc('\n', stderr);
+	funlockfile(stderr);
+}
+
+static void *or_die(void *memory)
+{
+	if (!memory) {
+		fxt_error(NULL, "out of memory");
+		exit(1);
+	}
+	return memory;
+}
+
+void *fxt_alloc(size_t count, size_t element_bytes)
+{
+	return or_die(calloc(count ? count : 1, element_bytes));
+}
+
+void *fxt_grow(void *array, size_t *capacity, size_t needed, size_t element_bytes)
+{
+	size_t room = *capacity ? *capacity : 8;
+
+	if (needed <= *capacity)
+		return array;
+	while (room < needed && room <= SIZE_MAX / 2)
+		room *= 2;
+	array = or_die(reallocarray(array, room, element_bytes));
+	*capacity = room;
+	return array;
+}
+
+char *fxt_strdup(const char *text)
+{
+	return or_die(strdup(text));
+}
+
+char *fxt_format(const char *format, ...)
+{
+	va_list ap;
+	char *text;
+	int n;
+
+	va_start(ap, format);
+	n = vasprintf(&text, format, ap);
+	va_end(ap);
+	return or_die(n < 0 ? NULL : text);
+}
+
+int fxt_finish_stdout(int status)
+{
+	errno = 0;
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return status;
+	fxt_error("standard output", "%s", errno ? strerror(errno) : "write error");
+	return status ? status : 1;
+}

@@ -1,0 +1,28 @@
+/* Messages to the user, and allocation that cannot fail.
+ *
+ * Every message of fxt is one line on standard error, `fxt: FILE: what is wrong` or `fxt: what is wrong`.
+ * Everything under tools/ uses these; one thread, not from signal handlers.
+ */
+#ifndef FXT_TOOLS_MESSAGE_H
+#define FXT_TOOLS_MESSAGE_H
+
+#include <stddef.h>
+
+/* `file` may be NULL. */
+void fxt_error(const char *file, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Zeroed memory for count elements; ends the program with a message when there is none. */
+void *fxt_alloc(size_t count, size_t element_bytes);
+
+/* Makes room for `needed` elements in an array that grows by doubling, and returns where it now is.
+ * What is added is not zeroed. */
+void *fxt_grow(void *array, size_t *capacity, size_t needed, size_t element_bytes);
+
+char *fxt_strdup(const char *text);
+char *fxt_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Flushes standard output. Returns `status`, or 1 after a message when something could not be written:
+ * without this a full disk would look like a short report. */
+int fxt_finish_stdout(int status);
+
+#endif

@@ -1,0 +1,176 @@
+/* What every command says of a trace as a whole. See overview.h. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "overview.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "message.h"
+#include "print.h"
+
+static void count_category(struct fxt_overview *o, uint32_t symbol, uint64_t bytes)
+{
+	while (o->category_count <= symbol) {
+		o->categories = fxt_grow(o->categories, &o->category_capacity, o->category_count + 1,
+					 sizeof(*o->categories));
+		o->categories[o->category_count] = (struct fxt_usage){.category = (uint32_t)o->category_count};
+		o->category_count++;
+	}
+	o->categories[symbol].events++;
+	o->categories[symbol].bytes += bytes;
+}
+
+static void count_thread(struct fxt_overview *o, uint32_t thread)
+{
+	while (o->thread_count <= thread) {
+		o->thread_events = fxt_grow(o->thread_events, &o->thread_capacity, o->thread_count + 1,
+					    sizeof(*o->thread_events));
+		o->thread_events[o->thread_count++] = 0;
+	}
+	o->thread_events[thread]++;
+}
+
+/* Running totals: the largest value a counter had is the whole. */
+static void take_counter(struct fxt_overview *o, const struct fxt_record *rec)
+{
+	bool dropped = fxt_text_is(&rec->name, "dropped");
+	struct fxt_slot *s;
+	uint64_t value;
+	bool fresh;
+
+	if (!dropped && !fxt_text_is(&rec->name, "filtered"))
+		return;
+	if (!fxt_argument_u64(fxt_argument(rec, "records"), &value))
+		return;
+	s = fxt_map_put(&o->counters, rec->provider->index, rec->extra, &fresh);
+	if (value > s->value[!dropped])
+		s->value[!dropped] = value;
+}
+
+static void take_reason(struct fxt_overview *o, const struct fxt_record *rec)
+{
+	const struct fxt_argument *why = fxt_argument(rec, "reason");
+	char *what, *reason;
+
+	if (o->reason)
+		return;
+	what = fxt_printable(&rec->name, 60, false);
+	if (why && why->type == FXT_ARG_STRING) {
+		reason = fxt_printable(&why->string, 80, false);
+		o->reason = fxt_format("%s: %s", what, reason);
+		free(reason);
+		free(what);
+	} else {
+		o->reason = what;
+	}
+}
+
+static void take_event(struct fxt_overview *o, struct fxt_reader *r, const struct fxt_record *rec)
+{
+	uint64_t bytes = rec->words * FXT_WORD_BYTES;
+	uint64_t from = fxt_ns(rec->provider, rec->ticks);
+	uint64_t to = fxt_ns(rec->provider, fxt_commit_ticks(rec));
+
+	if (o->events == 0) {
+		o->first_ns = from;
+		o->last_ns = to;
+	}
+	o->first_ns = from < o->first_ns ? from : o->first_ns;
+	o->last_ns = to > o->last_ns ? to : o->last_ns;
+	o->events++;
+	o->event_bytes += bytes;
+	count_category(o, fxt_symbol(r, &rec->category), bytes);
+	count_thread(o, rec->thread);
+	if (!fxt_text_is(&rec->category, "agent"))
+		return;
+	if (rec->subtype == FXT_EVENT_COUNTER)
+		take_counter(o, rec);
+	else if (rec->subtype == FXT_EVENT_INSTANT)
+		take_reason(o, rec);
+}
+
+void fxt_overview_take(struct fxt_overview *o, struct fxt_reader *r, const struct fxt_record *rec)
+{
+	o->records++;
+	if (!rec->known || rec->damaged)
+		return;
+	if (rec->type == FXT_RECORD_EVENT)
+		take_event(o, r, rec);
+	else if (rec->type == FXT_RECORD_METADATA && rec->subtype == FXT_METADATA_PROVIDER_EVENT &&
+		 rec->extra == FXT_PROVIDER_EVENT_BUFFER_FULL)
+		o->buffer_full++;
+}
+
+void fxt_overview_free(struct fxt_overview *o)
+{
+	free(o->categories);
+	free(o->thread_events);
+	free(o->reason);
+	fxt_map_free(&o->counters);
+	*o = (struct fxt_overview){0};
+}
+
+static uint64_t total(const struct fxt_overview *o, int which)
+{
+	uint64_t sum = 0;
+
+	for (struct fxt_slot *s = fxt_map_next(&o->counters, NULL); s; s = fxt_map_next(&o->counters, s))
+		sum += s->value[which];
+	return sum;
+}
+
+uint64_t fxt_overview_dropped(const struct fxt_overview *o)
+{
+	return total(o, 0);
+}
+
+uint64_t fxt_overview_filtered(const struct fxt_overview *o)
+{
+	return total(o, 1);
+}
+
+static int by_bytes(const void *a, const void *b)
+{
+	const struct fxt_usage *x = a, *y = b;
+
+	if (x->bytes != y->bytes)
+		return x->bytes > y->bytes ? -1 : 1;
+	return x->category < y->category ? -1 : 1;
+}
+
+void fxt_overview_rank(struct fxt_overview *o)
+{
+	if (o->category_count == 0)
+		return;
+	qsort(o->categories, o->category_count, sizeof(*o->categories), by_bytes);
+	while (o->category_count && o->categories[o->category_count - 1].events == 0)
+		o->category_count--;
+}
+
+size_t fxt_overview_threads(const struct fxt_overview *o)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < o->thread_count; i++)
+		n += o->thread_events[i] != 0;
+	return n;
+}
+
+size_t fxt_overview_processes(const struct fxt_overview *o, const struct fxt_reader *r)
+{
+	struct fxt_map pids = {0};
+	size_t n = 0;
+
+	for (size_t i = 0; i < o->thread_count; i++) {
+		bool fresh = false;
+
+		if (o->thread_events[i])
+			fxt_map_put(&pids, r->threads[i].pid, 0, &fresh);
+		n += fresh;
+	}
+	fxt_map_free(&pids);
+	return n;
+}

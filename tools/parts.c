@@ -1,0 +1,181 @@
+/* The directory in which the traced processes leave their files until they are joined. See parts.h. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "parts.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "message.h"
+#include "reader.h"
+#include "trace_file.h"
+
+/* Background processes often end right after the command does: half a second in all. */
+enum { LAST_WAITS = 25, LAST_WAIT_NS = 20000000 };
+
+char *fxt_parts_directory(const char *out)
+{
+	const char *slash = strrchr(out, '/');
+	char *parent = slash ? fxt_format("%.*s", slash == out ? 1 : (int)(slash - out), out) : fxt_strdup(".");
+	struct stat st;
+	char *real, *directory;
+
+	if (stat(out, &st) == 0 && !S_ISREG(st.st_mode)) {
+		const char *temporary = getenv("TMPDIR");
+
+		free(parent);
+		parent = fxt_strdup(temporary && *temporary ? temporary : "/tmp");
+	}
+	real = realpath(parent, NULL);
+	if (!real) {
+		fxt_error(parent, "%s", strerror(errno));
+		free(parent);
+		return NULL;
+	}
+	free(parent);
+	directory = fxt_format("%s%s.fxt-parts.XXXXXX", real, strcmp(real, "/") == 0 ? "" : "/");
+	if (!mkdtemp(directory)) {
+		fxt_error(real, "nothing can be written there: %s", strerror(errno));
+		free(directory);
+		directory = NULL;
+	}
+	free(real);
+	return directory;
+}
+
+/* When the process began, on the clock of traces; 0 when there is no such process, or only its zombie. */
+static uint64_t process_start_ns(pid_t pid)
+{
+	char path[64], text[1024];
+	FILE *f;
+	size_t n;
+	char *p, state;
+	unsigned long long ticks;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	f = fopen(path, "re");
+	if (!f)
+		return 0;
+	n = fread(text, 1, sizeof(text) - 1, f);
+	fclose(f);
+	text[n] = '\0';
+	/* The name may hold anything, so count from the last parenthesis: state is field 3, start time 22. */
+	p = strrchr(text, ')');
+	if (!p || sscanf(p + 1, " %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu",
+			 &state, &ticks) != 2 || state == 'Z' || state == 'X')
+		return 0;
+	return (uint64_t)ticks * (1000000000 / (uint64_t)sysconf(_SC_CLK_TCK)) + 1;
+}
+
+/* A process of that id that began later than the trace did is another one. */
+static bool still_runs(const struct fxt_part *part)
+{
+	const uint64_t tick_ns = 20000000;
+	uint64_t start_ns = process_start_ns(part->pid);
+
+	return part->pid > 0 && start_ns && (part->first_ns == UINT64_MAX || start_ns <= part->first_ns + tick_ns);
+}
+
+/* The provider id is the process id; nothing is read beyond the first event. */
+static bool look_into(struct fxt_part *part)
+{
+	struct fxt_trace_file file;
+	struct fxt_reader r;
+	struct fxt_record rec;
+
+	part->first_ns = UINT64_MAX;
+	if (!fxt_trace_open(&file, part->path))
+		return false;
+	fxt_reader_init(&r, file.data, file.size);
+	while (part->first_ns == UINT64_MAX && fxt_reader_next(&r, &rec)) {
+		if (rec.type == FXT_RECORD_METADATA && rec.known && rec.subtype == FXT_METADATA_PROVIDER_INFO &&
+		    rec.id <= INT_MAX)
+			part->pid = (pid_t)rec.id;
+		if (rec.type == FXT_RECORD_EVENT && rec.timed)
+			part->first_ns = fxt_ns(rec.provider, rec.ticks);
+	}
+	fxt_reader_free(&r);
+	fxt_trace_close(&file);
+	return true;
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct fxt_part *x = a, *y = b;
+
+	if (x->first_ns != y->first_ns)
+		return x->first_ns < y->first_ns ? -1 : 1;
+	return strcmp(x->path, y->path);
+}
+
+static void scan(struct fxt_parts *parts, const char *directory)
+{
+	DIR *d = opendir(directory);
+	struct dirent *e;
+
+	while (d && (e = readdir(d))) {
+		size_t bytes = strlen(e->d_name);
+		struct fxt_part part = {0};
+
+		/* What the agent is still writing has another ending. */
+		if (bytes < 4 || strcmp(e->d_name + bytes - 4, ".fxt") != 0)
+			continue;
+		part.path = fxt_format("%s/%s", directory, e->d_name);
+		if (!look_into(&part)) {
+			free(part.path);
+			continue;
+		}
+		part.alive = still_runs(&part);
+		parts->list = fxt_grow(parts->list, &parts->capacity, parts->count + 1, sizeof(part));
+		parts->list[parts->count++] = part;
+	}
+	if (d)
+		closedir(d);
+}
+
+static bool any_alive(const struct fxt_parts *parts)
+{
+	for (size_t i = 0; i < parts->count; i++) {
+		if (parts->list[i].alive)
+			return true;
+	}
+	return false;
+}
+
+void fxt_parts_find(struct fxt_parts *parts, const char *directory)
+{
+	const struct timespec wait = {.tv_nsec = LAST_WAIT_NS};
+
+	*parts = (struct fxt_parts){0};
+	scan(parts, directory);
+	for (int i = 0; i < LAST_WAITS && any_alive(parts); i++) {
+		nanosleep(&wait, NULL);
+		for (size_t k = 0; k < parts->count; k++)
+			parts->list[k].alive = parts->list[k].alive && still_runs(&parts->list[k]);
+		/* Those that ended may have put a smaller file in place, and their children have begun others. */
+		if (!any_alive(parts) || i == LAST_WAITS - 1) {
+			fxt_parts_free(parts);
+			scan(parts, directory);
+		}
+	}
+	if (parts->count)
+		qsort(parts->list, parts->count, sizeof(*parts->list), by_start);
+}
+
+void fxt_parts_free(struct fxt_parts *parts)
+{
+	for (size_t i = 0; i < parts->count; i++)
+		free(parts->list[i].path);
+	free(parts->list);
+	*parts = (struct fxt_parts){0};
+}

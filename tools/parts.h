@@ -1,0 +1,30 @@
+/* The directory in which the traced processes leave their files until they are joined. Used by record. */
+#ifndef FXT_TOOLS_PARTS_H
+#define FXT_TOOLS_PARTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct fxt_part {
+	char *path;
+	pid_t pid;
+	uint64_t first_ns;      /* of its first event in the file; UINT64_MAX without events */
+	bool alive;             /* its process still runs */
+};
+
+struct fxt_parts {
+	struct fxt_part *list;
+	size_t count, capacity;
+};
+
+/* Makes a private directory beside `out`, or in TMPDIR when `out` is a device or pipe. NULL after a message. */
+char *fxt_parts_directory(const char *out);
+
+/* Finds the parts, in the order in which they began. Processes that are about to end are waited for, briefly. */
+void fxt_parts_find(struct fxt_parts *parts, const char *directory);
+
+void fxt_parts_free(struct fxt_parts *parts);
+
+#endif

@@ -1,0 +1,175 @@
+/* Which file a command name stands for, and whether the agent can be preloaded into it. See program.h.
+ *
+ * Without this the loader would run such a program untraced and say nothing.
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "program.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "elf_facts.h"
+#include "message.h"
+
+/* The kernel's own limit on interpreters of interpreters. */
+enum { MAX_SCRIPTS = 5, SCRIPT_LINE_BYTES = 256 };
+
+static bool is_executable(const char *path, int *error)
+{
+	struct stat st;
+
+	if (stat(path, &st) != 0)
+		*error = errno == ENOTDIR ? ENOENT : errno;
+	else if (!S_ISREG(st.st_mode))
+		*error = S_ISDIR(st.st_mode) ? EISDIR : EACCES;
+	else if (access(path, X_OK) != 0)
+		*error = errno;
+	else
+		return true;
+	return false;
+}
+
+/* As execvp: along PATH unless there is a slash; a name that was found but may not be run is EACCES. */
+static char *find(const char *name, int *error)
+{
+	const char *path = getenv("PATH");
+	bool denied = false;
+
+	if (strchr(name, '/')) {
+		if (is_executable(name, error))
+			return fxt_strdup(name);
+		return NULL;
+	}
+	if (!path)
+		path = "/bin:/usr/bin";
+	while (*name) {
+		size_t bytes = strcspn(path, ":");
+		char *file = fxt_format("%.*s/%s", bytes ? (int)bytes : 1, bytes ? path : ".", name);
+
+		if (is_executable(file, error))
+			return file;
+		free(file);
+		denied |= *error == EACCES;
+		if (!path[bytes])
+			break;
+		path += bytes + 1;
+	}
+	*error = denied ? EACCES : ENOENT;
+	return NULL;
+}
+
+static const char *privileges(const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st) == 0 && st.st_mode & S_ISUID)
+		return "is set-user-ID: the loader ignores LD_PRELOAD for such programs";
+	/* Without group execution the bit means mandatory locking. */
+	if (stat(path, &st) == 0 && st.st_mode & S_ISGID && st.st_mode & S_IXGRP)
+		return "is set-group-ID: the loader ignores LD_PRELOAD for such programs";
+	if (getxattr(path, "security.capability", NULL, 0) > 0)
+		return "has file capabilities: the loader ignores LD_PRELOAD for such programs";
+	return NULL;
+}
+
+static const char *elf_refusal(const struct fxt_elf_facts *f)
+{
+	if (f->bits == 32)
+		return "is a 32-bit program, and the agent is 64-bit";
+	if (!f->our_machine)
+		return "is a program for another processor";
+	if (f->broken)
+		return "is a damaged executable";
+	if (!*f->interpreter)
+		return f->is_go ? "is a statically linked Go program: nothing can be preloaded into it, and Go makes its "
+				  "system calls itself"
+				: "is statically linked: nothing can be preloaded into it";
+	if (strstr(f->interpreter, "ld-musl"))
+		return "is built for musl, and the agent for glibc";
+	return NULL;
+}
+
+/* The interpreter of a #! line; NULL if the file has none. */
+static char *script_interpreter(int fd)
+{
+	char line[SCRIPT_LINE_BYTES + 1];
+	ssize_t n = pread(fd, line, SCRIPT_LINE_BYTES, 0);
+	char *from;
+
+	if (n < 2 || memcmp(line, "#!", 2) != 0)
+		return NULL;
+	line[n] = '\0';
+	line[strcspn(line, "\n")] = '\0';
+	from = line + 2 + strspn(line + 2, " \t");
+	from[strcspn(from, " \t\r")] = '\0';
+	return *from ? fxt_strdup(from) : NULL;
+}
+
+static int judge(const char *path, int depth)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	const char *refusal = privileges(path);
+	struct fxt_elf_facts facts;
+	char *interpreter;
+	int status = 0, error;
+
+	if (!refusal && fd >= 0 && fxt_elf_read(fd, &facts))
+		refusal = elf_refusal(&facts);
+	if (refusal) {
+		fxt_error(path, "cannot be traced: it %s", refusal);
+		if (fd >= 0)
+			close(fd);
+		return FXT_STATUS_FAILED;
+	}
+	/* Executable but not readable is allowed, and nothing more can be known then. */
+	if (fd < 0)
+		return 0;
+	interpreter = script_interpreter(fd);
+	close(fd);
+	if (!interpreter)
+		return 0;
+	if (!is_executable(interpreter, &error)) {
+		fxt_error(path, "its interpreter %s: %s", interpreter, strerror(error));
+		status = error == ENOENT ? FXT_STATUS_NOT_FOUND : FXT_STATUS_CANNOT_RUN;
+	} else if (depth < MAX_SCRIPTS) {
+		status = judge(interpreter, depth + 1);
+	}
+	free(interpreter);
+	return status;
+}
+
+int fxt_program_check(const char *name)
+{
+	int error = ENOENT, status;
+	char *path = find(name, &error);
+
+	if (!path) {
+		fxt_error(name, "%s", error == ENOENT && !strchr(name, '/') ? "command not found" : strerror(error));
+		return error == ENOENT ? FXT_STATUS_NOT_FOUND : FXT_STATUS_CANNOT_RUN;
+	}
+	status = judge(path, 0);
+	free(path);
+	return status;
+}
+
+bool fxt_is_our_library(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct fxt_elf_facts facts;
+	bool ok;
+
+	if (fd < 0)
+		return false;
+	ok = fxt_elf_read(fd, &facts) && facts.our_machine && facts.bits == 64 && !facts.broken;
+	close(fd);
+	return ok;
+}

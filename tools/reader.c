@@ -1,0 +1,181 @@
+/* The forward pass: where each record begins and ends, and what is done about one that is wrong. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "reader_internal.h"
+
+static const bool is_structural[FXT_FAULT_COUNT] = {
+#define STRUCTURAL true
+#define COSMETIC false
+#define FAULT_SEVERITY(name, severity, text) [FXT_FAULT_##name] = severity,
+	FXT_FAULTS(FAULT_SEVERITY)
+};
+
+const char *const fxt_fault_text[FXT_FAULT_COUNT] = {
+#define FAULT_TEXT(name, severity, text) [FXT_FAULT_##name] = text,
+	FXT_FAULTS(FAULT_TEXT)
+};
+
+void fxt_reader_init(struct fxt_reader *r, const void *data, uint64_t size)
+{
+	*r = (struct fxt_reader){.data = data, .size = size};
+	r->symbols = fxt_symbols_new();
+	/* Records before any provider info belong to a provider without one. */
+	r->provider = fxt_provider_new(r, 0);
+}
+
+void fxt_reader_free(struct fxt_reader *r)
+{
+	fxt_tables_free(r);
+	fxt_symbols_free(r->symbols);
+}
+
+void fxt_fault(struct fxt_decoder *d, enum fxt_fault fault, uint64_t offset, const char *format, ...)
+{
+	struct fxt_reader *r = d->r;
+	char detail[160];
+	va_list ap;
+
+	if (is_structural[fault])
+		d->rec->damaged = true;
+	if (r->muted)
+		return;
+	if (is_structural[fault] && r->damaged_records == 0 && r->first_fault_offset == 0) {
+		r->first_fault = fault;
+		r->first_fault_offset = offset;
+	}
+	if (!r->on_fault)
+		return;
+	va_start(ap, format);
+	vsnprintf(detail, sizeof(detail), format, ap);
+	va_end(ap);
+	r->on_fault(r->fault_context, fault, offset, detail);
+}
+
+uint64_t fxt_record_size_words(uint64_t header)
+{
+	return fxt_get_record_type(header) == FXT_RECORD_LARGE ? fxt_get_large_words(header)
+							       : fxt_get_record_words(header);
+}
+
+/* Everything a decoder may leave out. The arguments stay as they were: 15 of them are most of the record. */
+static void clear(struct fxt_reader *r, struct fxt_record *rec, uint64_t offset, uint64_t header)
+{
+	static const struct fxt_text empty = {.text = ""};
+
+	rec->offset = offset;
+	rec->header = header;
+	rec->words = fxt_record_size_words(header);
+	rec->type = (enum fxt_record_type)fxt_get_record_type(header);
+	rec->subtype = 0;
+	rec->known = true;
+	rec->damaged = false;
+	rec->provider = r->provider;
+	rec->timed = false;
+	rec->ticks = 0;
+	rec->thread = rec->incoming = 0;
+	rec->cpu = rec->state = 0;
+	rec->id = 0;
+	rec->category = rec->name = empty;
+	rec->blob_bytes = 0;
+	rec->arg_count = 0;
+	rec->has_extra = false;
+	rec->extra = 0;
+	rec->appended_zeros = false;
+}
+
+static bool stopped(struct fxt_reader *r, enum fxt_stop why)
+{
+	r->stop = why;
+	r->tail_bytes = r->size - r->at;
+	return false;
+}
+
+bool fxt_reader_next(struct fxt_reader *r, struct fxt_record *rec)
+{
+	uint64_t header;
+	struct fxt_decoder d;
+
+	if (r->stop != FXT_STOP_NONE)
+		return false;
+	if (r->at == r->size)
+		return stopped(r, FXT_STOP_END);
+	if (r->size - r->at < FXT_WORD_BYTES)
+		return stopped(r, FXT_STOP_TORN);
+	header = fxt_word(r, r->at);
+	clear(r, rec, r->at, header);
+	if (rec->words == 0)
+		return stopped(r, FXT_STOP_SIZE_ZERO);
+	if (rec->words > (r->size - r->at) / FXT_WORD_BYTES)
+		return stopped(r, FXT_STOP_TORN);
+	d = (struct fxt_decoder){r, rec, r->at + FXT_WORD_BYTES, r->at + rec->words * FXT_WORD_BYTES};
+	fxt_read_record(&d);
+	r->damaged_records += rec->damaged;
+	r->at = d.end;
+	return true;
+}
+
+bool fxt_reader_event_at(struct fxt_reader *r, uint64_t offset, struct fxt_provider *p, struct fxt_record *rec)
+{
+	uint64_t header = fxt_word(r, offset);
+	struct fxt_provider *current = r->provider;
+	struct fxt_decoder d = {r, rec, offset + FXT_WORD_BYTES, 0};
+
+	clear(r, rec, offset, header);
+	d.end = offset + rec->words * FXT_WORD_BYTES;
+	if (rec->type != FXT_RECORD_EVENT)
+		return false;
+	r->provider = rec->provider = p;
+	r->muted = true;
+	fxt_read_event(&d);
+	r->muted = false;
+	r->provider = current;
+	return true;
+}
+
+uint64_t fxt_ns(const struct fxt_provider *p, uint64_t ticks)
+{
+	if (p->ticks_per_second == 1000000000)
+		return ticks;
+	return (uint64_t)((unsigned __int128)ticks * 1000000000 / p->ticks_per_second);
+}
+
+uint64_t fxt_commit_ticks(const struct fxt_record *rec)
+{
+	if (rec->subtype == FXT_EVENT_DURATION_COMPLETE && rec->has_extra && rec->extra > rec->ticks)
+		return rec->extra;
+	return rec->ticks;
+}
+
+const struct fxt_argument *fxt_argument(const struct fxt_record *rec, const char *name)
+{
+	for (unsigned i = 0; i < rec->arg_count; i++) {
+		if (fxt_text_is(&rec->args[i].name, name))
+			return &rec->args[i];
+	}
+	return NULL;
+}
+
+bool fxt_argument_u64(const struct fxt_argument *a, uint64_t *value)
+{
+	if (!a || a->type == FXT_ARG_NULL || a->type == FXT_ARG_DOUBLE || a->type == FXT_ARG_STRING)
+		return false;
+	*value = a->u;
+	return true;
+}
+
+bool fxt_text_is(const struct fxt_text *t, const char *text)
+{
+	size_t bytes = strlen(text);
+
+	return t->bytes == bytes && memcmp(t->text, text, bytes) == 0;
+}
+
+bool fxt_text_equal(const struct fxt_text *a, const struct fxt_text *b)
+{
+	return a->bytes == b->bytes && memcmp(a->text, b->text, a->bytes) == 0;
+}

@@ -1,0 +1,224 @@
+/* fxt record: runs a command traced, its children too, and joins what they left into one file. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "record.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agent_path.h"
+#include "command.h"
+#include "message.h"
+#include "program.h"
+
+enum { KEY_MAX_SIZE = 0x100 };
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct fxt_record_options *o = state->input;
+	char *bad = NULL;
+
+	switch (key) {
+	case 'o': o->out = arg; break;
+	case 'a': o->agent = arg; break;
+	case 'c': o->categories = arg; bad = fxt_record_bad_categories(arg); break;
+	case 'm': o->mode = arg; bad = fxt_record_bad_mode(arg); break;
+	case 'b': o->buffer_mb = arg; bad = fxt_record_bad_megabytes(arg); break;
+	case KEY_MAX_SIZE: o->max_mb = arg; bad = fxt_record_bad_megabytes(arg); break;
+	case 't':
+		o->threshold_ns = fxt_record_duration_ns(arg);
+		if (!o->threshold_ns)
+			bad = fxt_format("'%s' is no duration of at most an hour: say 500ns, 10us or 1ms", arg);
+		break;
+	case 'q': o->quiet = true; break;
+	case 'j': o->json = true; break;
+	case ARGP_KEY_ARGS:
+		o->command = state->argv + state->next;
+		state->next = state->argc;
+		return 0;
+	case ARGP_KEY_NO_ARGS: bad = fxt_strdup("which command? fxt record [OPTION...] -- COMMAND [ARG...]"); break;
+	default: return ARGP_ERR_UNKNOWN;
+	}
+	if (!bad)
+		return 0;
+	fxt_error(NULL, "%s", bad);
+	exit(FXT_STATUS_FAILED);
+}
+
+/* The program's name and process id, as the agent's own default. */
+static char *default_output(const struct fxt_record_options *o, pid_t pid)
+{
+	const char *slash = strrchr(o->command[0], '/');
+
+	return fxt_format("%s.%d.fxt", slash ? slash + 1 : o->command[0], (int)pid);
+}
+
+/* Writes to a new file beside `path`, which is then renamed: what was there stays until all is written. Devices and
+ * pipes are written to as they are. */
+static FILE *open_output(const char *path, char **temporary)
+{
+	struct stat st;
+	FILE *out;
+	int fd;
+
+	*temporary = NULL;
+	if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
+		return S_ISDIR(st.st_mode) ? (errno = EISDIR, NULL) : fopen(path, "we");
+	*temporary = fxt_format("%s.XXXXXX", path);
+	fd = mkostemp(*temporary, O_CLOEXEC);
+	out = fd < 0 ? NULL : fdopen(fd, "w");
+	if (!out && fd >= 0)
+		close(fd);
+	return out;
+}
+
+static bool join(struct fxt_merge *m, const struct fxt_parts *parts, FILE *out)
+{
+	if (!fxt_merge_begin(m, out))
+		return false;
+	for (size_t i = 0; i < parts->count; i++) {
+		if (!fxt_merge_part(m, parts->list[i].path))
+			return false;
+	}
+	return true;
+}
+
+static bool join_into(struct fxt_merge *m, const struct fxt_parts *parts, const char *path)
+{
+	char *temporary;
+	FILE *out = open_output(path, &temporary);
+	bool ok = out && join(m, parts, out);
+	int error = errno;
+
+	if (out && fclose(out) != 0 && ok) {
+		ok = false;
+		error = errno;
+	}
+	if (ok && temporary && rename(temporary, path) != 0) {
+		ok = false;
+		error = errno;
+	}
+	if (!ok) {
+		fxt_error(path, "%s", strerror(error));
+		if (temporary)
+			unlink(temporary);
+	}
+	free(temporary);
+	return ok;
+}
+
+/* Parts of processes that still run stay: they write on. */
+static void remove_parts(const struct fxt_parts *parts, const char *directory)
+{
+	size_t alive = 0;
+	pid_t pid = 0;
+
+	for (size_t i = 0; i < parts->count; i++) {
+		if (parts->list[i].alive) {
+			alive++;
+			pid = parts->list[i].pid;
+		} else {
+			unlink(parts->list[i].path);
+		}
+	}
+	if (alive)
+		fxt_error(NULL, "%zu process%s of it still run%s (%d): what was recorded so far is in the trace, the rest goes to "
+			  "%s", alive, alive == 1 ? "" : "es", alive == 1 ? "s" : "", (int)pid, directory);
+	else
+		rmdir(directory);
+}
+
+/* The status of fxt itself once the command has run: the command's own counts first. */
+static int failed(const struct fxt_run *run)
+{
+	return run->status ? run->status : FXT_STATUS_FAILED;
+}
+
+static int collect(struct fxt_record_options *o, const struct fxt_run *run, const char *directory)
+{
+	struct fxt_parts parts;
+	struct fxt_merge m = {0};
+	char *path = o->out ? fxt_strdup(o->out) : default_output(o, run->pid);
+	int status = run->status;
+
+	fxt_parts_find(&parts, directory);
+	if (parts.count == 0) {
+		fxt_record_nothing(o, run, directory);
+		rmdir(directory);
+		status = failed(run);
+	} else if (!join_into(&m, &parts, path)) {
+		fxt_error(NULL, "the parts of the trace are left in %s", directory);
+		status = failed(run);
+	} else {
+		fxt_record_summary(o, &m, run, path);
+		remove_parts(&parts, directory);
+	}
+	fxt_merge_free(&m);
+	fxt_parts_free(&parts);
+	free(path);
+	return status;
+}
+
+static int record(struct fxt_record_options *o)
+{
+	char *agent = NULL, *directory = NULL;
+	struct fxt_run run;
+	int status = fxt_program_check(o->command[0]);
+
+	if (status)
+		return status;
+	agent = fxt_agent_path(o->agent);
+	if (agent)
+		directory = fxt_parts_directory(o->out ? o->out : "./x");
+	if (!directory) {
+		free(agent);
+		return FXT_STATUS_FAILED;
+	}
+	fxt_record_environment(o, agent, directory);
+	status = fxt_run(o->command, &run);
+	if (status)
+		rmdir(directory);
+	else
+		status = collect(o, &run, directory);
+	free(directory);
+	free(agent);
+	return status;
+}
+
+int fxt_command_record(int argc, char **argv)
+{
+	static const struct argp_option options[] = {
+		{"output", 'o', "FILE", 0, "Where the trace goes (default: PROGRAM.PID.fxt)", 0},
+		{"categories", 'c', "LIST", 0, "What is recorded: names, PREFIX*, #default, -NAME; see fxt categories", 0},
+		{"mode", 'm', "MODE", 0, "oneshot (until full), circular (the newest is kept) or streaming (all; default)", 0},
+		{"buffer-size", 'b', "MB", 0, "Size of each process's buffer in oneshot and circular mode (default 64)", 0},
+		{"max-size", KEY_MAX_SIZE, "MB", 0, "Largest file of a process in streaming mode (default 1024)", 0},
+		{"threshold", 't', "TIME", 0, "Leave out calls shorter than this: 500ns, 10us, 1ms", 0},
+		{"agent", 'a', "FILE", 0, "The agent's library, when it is not beside fxt", 0},
+		{"quiet", 'q', 0, 0, "No summary, no messages of the agent", 0},
+		{"json", 'j', 0, 0, "The summary as JSON, on standard error", 0},
+		{0},
+	};
+	static const struct argp argp = {
+		.options = options, .parser = parse, .args_doc = "[--] COMMAND [ARG...]",
+		.doc = "Run COMMAND with the agent preloaded, its children too, and leave one trace. The exit status is "
+		       "COMMAND's; 125 when fxt itself failed, 126 when COMMAND cannot be run, 127 when there is none.",
+	};
+	struct fxt_record_options o = {0};
+	int status;
+
+	/* In order: what follows COMMAND is COMMAND's. */
+	argp_err_exit_status = FXT_STATUS_FAILED;
+	fxt_parse(&argp, argc, argv, ARGP_IN_ORDER, &o);
+	if (o.json)
+		fxt_want_json();
+	status = record(&o);
+	free(o.threshold_ns);
+	return status;
+}

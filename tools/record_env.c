@@ -1,0 +1,102 @@
+/* The options of fxt record as the agent's environment variables. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "categories.h"
+#include "message.h"
+#include "record.h"
+
+char *fxt_record_bad_categories(const char *list)
+{
+	char *unknown, *known, *message;
+
+	if (fxt_categories_valid(list, &unknown))
+		return NULL;
+	known = fxt_categories_known();
+	message = fxt_format("no category '%s': there are %s, and #default", unknown, known);
+	free(unknown);
+	free(known);
+	return message;
+}
+
+char *fxt_record_bad_mode(const char *mode)
+{
+	if (strcmp(mode, "oneshot") == 0 || strcmp(mode, "circular") == 0 || strcmp(mode, "streaming") == 0)
+		return NULL;
+	return fxt_format("no mode '%s': there are oneshot, circular and streaming", mode);
+}
+
+/* The agent's own limits are on the variables; this is what no variable could mean. */
+char *fxt_record_bad_megabytes(const char *text)
+{
+	size_t digits = strspn(text, "0123456789");
+
+	if (digits && digits < 8 && text[digits] == '\0' && strtoul(text, NULL, 10) > 0)
+		return NULL;
+	return fxt_format("'%s' is no number of megabytes", text);
+}
+
+char *fxt_record_duration_ns(const char *text)
+{
+	static const struct {
+		const char *unit;
+		double ns;
+	} units[] = {{"", 1}, {"ns", 1}, {"us", 1e3}, {"\xc2\xb5s", 1e3}, {"ms", 1e6}, {"s", 1e9}};
+	char *unit;
+	double value = strtod(text, &unit);
+
+	if (unit == text || !isfinite(value) || value < 0)
+		return NULL;
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+		if (strcmp(unit, units[i].unit) == 0 && value * units[i].ns <= 3600e9)
+			return fxt_format("%" PRIu64, (uint64_t)(value * units[i].ns));
+	}
+	return NULL;
+}
+
+static void set(const char *name, const char *value)
+{
+	if (value && setenv(name, value, 1) != 0)
+		fxt_error(NULL, "%s could not be set", name);
+}
+
+/* A percent sign begins a field of FXT_OUTPUT. */
+static char *without_fields(const char *path)
+{
+	char *out = fxt_alloc(strlen(path) * 2 + 1, 1);
+	char *at = out;
+
+	for (; *path; path++) {
+		*at++ = *path;
+		if (*path == '%')
+			*at++ = '%';
+	}
+	return out;
+}
+
+void fxt_record_environment(const struct fxt_record_options *o, const char *agent, const char *parts_directory)
+{
+	const char *before = getenv("LD_PRELOAD");
+	char *preload = before && *before ? fxt_format("%s:%s", agent, before) : fxt_strdup(agent);
+	char *directory = without_fields(parts_directory);
+	char *output = fxt_format("%s/%%e.%%p.fxt", directory);
+
+	set("LD_PRELOAD", preload);
+	set("FXT_OUTPUT", output);
+	set("FXT_CATEGORIES", o->categories);
+	set("FXT_BUFFERING_MODE", o->mode);
+	set("FXT_BUFFER_SIZE_MB", o->buffer_mb);
+	set("FXT_MAX_SIZE_MB", o->max_mb);
+	set("FXT_THRESHOLD_NS", o->threshold_ns);
+	if (o->quiet)
+		set("FXT_QUIET", "1");
+	free(preload);
+	free(directory);
+	free(output);
+}

@@ -1,0 +1,134 @@
+/* The words in which fxt record says how it went. All of them go to stderr: stdout is the command's. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <dirent.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/statvfs.h>
+
+#include "json.h"
+#include "message.h"
+#include "print.h"
+#include "record.h"
+
+/* From here on a trace is slow to open, and one category of it usually not what was looked for. */
+static const uint64_t LARGE_BYTES = 100 << 20;
+
+/* "nothing lost", or what was. */
+static char *losses(const struct fxt_merge *m)
+{
+	char *filtered = m->filtered ? fxt_format(", %s calls under the threshold left out", fxt_count(m->filtered).text)
+				     : fxt_strdup("");
+	char *text;
+
+	if (m->dropped)
+		text = fxt_format("%s records LOST%s%s%s%s", fxt_count(m->dropped).text, m->reason ? " (" : "",
+				  m->reason ? m->reason : "", m->reason ? ")" : "", filtered);
+	else if (m->buffer_full)
+		text = fxt_format("records LOST (a buffer was full)%s", filtered);
+	else
+		text = fxt_format("nothing lost%s", filtered);
+	free(filtered);
+	return text;
+}
+
+/* The categories that were asked for, less the one that fills the trace. */
+static char *thinner(const struct fxt_record_options *o, const char *category)
+{
+	const char *asked = o->categories ? o->categories : getenv("FXT_CATEGORIES");
+
+	return fxt_format("%s,-%s", asked && *asked ? asked : "#default", category);
+}
+
+static void advise(const struct fxt_record_options *o, const struct fxt_merge *m)
+{
+	const struct fxt_merged_category *c = fxt_merge_largest(m);
+	char *thin;
+
+	if (m->bytes < LARGE_BYTES || !c)
+		return;
+	thin = thinner(o, c->name);
+	fxt_error(NULL, "%.0f%% of it is category %s: FXT_CATEGORIES='%s' leaves it out, --threshold 10us its short calls",
+		  100.0 * (double)c->bytes / (double)m->bytes, c->name, thin);
+	free(thin);
+}
+
+#ifdef HAVE_JANSSON
+static void summary_json(const struct fxt_merge *m, const struct fxt_run *run, const char *path)
+{
+	json_t *object = json_object(), *categories = json_object();
+	struct fxt_text name = {.text = path, .bytes = (uint32_t)strlen(path)};
+
+	for (size_t i = 0; i < m->category_count; i++) {
+		json_t *one = json_object();
+
+		json_object_set_new(one, "events", fxt_json_u64(m->categories[i].events));
+		json_object_set_new(one, "bytes", fxt_json_u64(m->categories[i].bytes));
+		json_object_set_new(categories, m->categories[i].name, one);
+	}
+	json_object_set_new(object, "file", fxt_json_text(&name));
+	json_object_set_new(object, "status", json_integer(run->status));
+	json_object_set_new(object, "wall_ns", fxt_json_u64(run->wall_ns));
+	json_object_set_new(object, "processes", fxt_json_u64(m->processes));
+	json_object_set_new(object, "threads", fxt_json_u64(m->threads));
+	json_object_set_new(object, "events", fxt_json_u64(m->events));
+	json_object_set_new(object, "bytes", fxt_json_u64(m->bytes));
+	json_object_set_new(object, "dropped", fxt_json_u64(m->dropped));
+	json_object_set_new(object, "filtered", fxt_json_u64(m->filtered));
+	json_object_set_new(object, "categories", categories);
+	fxt_json_print(object, stderr, true);
+}
+#endif
+
+void fxt_record_summary(const struct fxt_record_options *o, const struct fxt_merge *m, const struct fxt_run *run,
+			const char *path)
+{
+	char *lost;
+
+#ifdef HAVE_JANSSON
+	if (o->json) {
+		summary_json(m, run, path);
+		return;
+	}
+#endif
+	if (m->damaged)
+		fxt_error(NULL, "%" PRIu64 " damaged records were left out", m->damaged);
+	if (o->quiet)
+		return;
+	lost = losses(m);
+	fxt_error(NULL, "%s process%s, %s thread%s, %s events in %s, %s, %s -> %s", fxt_count(m->processes).text,
+		  m->processes == 1 ? "" : "es", fxt_count(m->threads).text, m->threads == 1 ? "" : "s",
+		  fxt_count(m->events).text, fxt_duration(run->wall_ns).text, fxt_bytes(m->bytes).text, lost, path);
+	free(lost);
+	advise(o, m);
+}
+
+static bool is_empty(const char *directory)
+{
+	DIR *d = opendir(directory);
+	struct dirent *e;
+	bool empty = true;
+
+	while (d && (e = readdir(d)))
+		empty = empty && (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0);
+	if (d)
+		closedir(d);
+	return empty;
+}
+
+void fxt_record_nothing(const struct fxt_record_options *o, const struct fxt_run *run, const char *parts_directory)
+{
+	const char *why = "it made no traced call, took LD_PRELOAD out of its environment, or the agent said why above";
+	struct statvfs fs;
+
+	if (statvfs(parts_directory, &fs) == 0 && fs.f_bavail < (1 << 20) / fs.f_frsize)
+		why = "the file system is full";
+	else if (!is_empty(parts_directory))
+		why = "it left files that are no traces";
+	else if (run->signal)
+		why = "it was killed before it made a traced call";
+	fxt_error(o->command[0], "left no trace: %s", why);
+}

@@ -1,0 +1,268 @@
+/* The buffer's memory: handing out chunks and pages, growing the file, the durable area. See buffer.h. */
+#include "buffer.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum {
+	/* 256 KiB: some 60 microseconds of growing at a time, during which other threads may wait. */
+	GROW_MAX_CHUNKS = 8,
+	/* 64 KiB suffices a small program: a chunk for its thread and one for open calls. */
+	GROW_MIN_CHUNKS = 2,
+	RETRY_NS = 100 * 1000 * 1000,
+	MAX_FREE_PAGES = 1 << 16,
+};
+
+static inline void store(uint64_t *at, uint64_t value)
+{
+	atomic_store_explicit((_Atomic uint64_t *)at, value, memory_order_release);
+}
+
+static void empty_chunk(uint64_t *base, size_t words)
+{
+	store(&base[words - 1], fxt_filler(1));
+	store(&base[0], fxt_filler(words - 1));
+}
+
+static uint64_t *chunk_base(struct fxt_buffer *buffer, uint32_t number)
+{
+	uint64_t *base = atomic_load_explicit(&buffer->windows[number / FXT_WINDOW_CHUNKS].base, memory_order_acquire);
+
+	return base + (size_t)(number % FXT_WINDOW_CHUNKS) * FXT_CHUNK_WORDS;
+}
+
+static uint64_t chunk_offset(const struct fxt_buffer *buffer, uint32_t number)
+{
+	return buffer->durable_words * FXT_WORD_BYTES + (uint64_t)number * FXT_CHUNK_BYTES;
+}
+
+static int map_windows(struct fxt_buffer *buffer, uint32_t from, uint32_t to)
+{
+	int error = 0;
+	uint32_t i;
+
+	for (i = from / FXT_WINDOW_CHUNKS; i <= (to - 1) / FXT_WINDOW_CHUNKS; i++) {
+		struct fxt_window *window = &buffer->windows[i];
+		void *base;
+
+		if (atomic_load_explicit(&window->base, memory_order_relaxed))
+			continue;
+		base = fxt_sys_mmap(NULL, FXT_WINDOW_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, buffer->fd,
+				    (off_t)chunk_offset(buffer, i * FXT_WINDOW_CHUNKS), &error);
+		if (!base)
+			return error;
+		/* Core dumps are of the program, not of its trace, which is a file already. */
+		fxt_sys_madvise(base, FXT_WINDOW_BYTES, MADV_DONTDUMP);
+		atomic_store_explicit(&window->base, base, memory_order_release);
+	}
+	return 0;
+}
+
+int fxt_buffer_grow(struct fxt_buffer *buffer, uint32_t to)
+{
+	uint32_t from = atomic_load_explicit(&buffer->extended, memory_order_relaxed), i;
+	int error;
+
+	if (!fxt_file_ready(buffer))
+		return -EBADF;
+	error = map_windows(buffer, from, to);
+	if (error)
+		return error;
+	error = fxt_file_append_pages(buffer->fd, chunk_offset(buffer, from), (to - from) * FXT_CHUNK_PAGES);
+	if (error)
+		return error;
+	for (i = from; i < to; i++)
+		empty_chunk(chunk_base(buffer, i), FXT_CHUNK_WORDS);
+	atomic_store_explicit(&buffer->extended, to, memory_order_release);
+	return 0;
+}
+
+static bool grow_for(struct fxt_buffer *buffer, uint32_t number, uint64_t now_ns)
+{
+	uint32_t from, step;
+	uint64_t mask;
+	int error = 0;
+
+	if (now_ns < atomic_load_explicit(&buffer->retry_ns, memory_order_relaxed))
+		return false;
+	mask = fxt_lock(&buffer->extend_lock);
+	from = atomic_load_explicit(&buffer->extended, memory_order_relaxed);
+	if (number >= from) {
+		step = from < GROW_MIN_CHUNKS ? GROW_MIN_CHUNKS : from > GROW_MAX_CHUNKS ? GROW_MAX_CHUNKS : from;
+		if (step > buffer->limit - from)
+			step = buffer->limit - from;
+		error = fxt_buffer_grow(buffer, from + step);
+		atomic_store_explicit(&buffer->failure, error, memory_order_relaxed);
+		if (error)
+			atomic_store_explicit(&buffer->retry_ns, now_ns + RETRY_NS, memory_order_relaxed);
+	}
+	fxt_unlock(&buffer->extend_lock, mask);
+	return !error;
+}
+
+/* After a rewrite: chunks of doubling size at the end of the small file, mapped one by one. */
+static bool take_tail(struct fxt_buffer *buffer, struct fxt_chunk *chunk)
+{
+	unsigned number = atomic_fetch_add_explicit(&buffer->cursor, 1, memory_order_relaxed);
+	unsigned pages = number < 3 ? 1u << number : FXT_CHUNK_PAGES;
+	uint64_t mask, offset;
+	void *base = NULL;
+	int error;
+
+	mask = fxt_lock(&buffer->extend_lock);
+	offset = buffer->tail_offset;
+	error = fxt_file_ready(buffer) ? fxt_file_append_pages(buffer->fd, offset, pages) : -EBADF;
+	if (!error) {
+		/* The file ends where its records do, on no page boundary: map from the page before. */
+		uint64_t start = offset & ~(uint64_t)(FXT_PAGE_BYTES - 1);
+
+		base = fxt_sys_mmap(NULL, offset - start + (size_t)pages * FXT_PAGE_BYTES, PROT_READ | PROT_WRITE,
+				    MAP_SHARED, buffer->fd, (off_t)start, &error);
+		buffer->tail_offset = offset + (uint64_t)pages * FXT_PAGE_BYTES;
+		if (base)
+			base = (char *)base + (offset - start);
+	}
+	atomic_store_explicit(&buffer->failure, base ? 0 : error, memory_order_relaxed);
+	fxt_unlock(&buffer->extend_lock, mask);
+	if (!base)
+		return false;
+	*chunk = (struct fxt_chunk){base, pages * FXT_PAGE_WORDS, number};
+	empty_chunk(chunk->base, chunk->words);
+	return true;
+}
+
+/* The chunk handed out longest ago that no thread holds. */
+static bool take_oldest(struct fxt_buffer *buffer, struct fxt_chunk *chunk)
+{
+	uint32_t tries, number;
+
+	for (tries = 0; tries < buffer->limit; tries++) {
+		number = atomic_fetch_add_explicit(&buffer->cursor, 1, memory_order_relaxed) % buffer->limit;
+		if (atomic_exchange_explicit(&buffer->taken[number], 1, memory_order_acquire))
+			continue;
+		*chunk = (struct fxt_chunk){chunk_base(buffer, number), FXT_CHUNK_WORDS, number};
+		empty_chunk(chunk->base, FXT_CHUNK_WORDS);
+		return true;
+	}
+	return false;
+}
+
+bool fxt_buffer_take(struct fxt_buffer *buffer, uint64_t now_ns, struct fxt_chunk *chunk)
+{
+	unsigned number;
+
+	if (buffer->tail_offset)
+		return take_tail(buffer, chunk);
+	if (buffer->mode == FXT_CIRCULAR)
+		return take_oldest(buffer, chunk);
+	number = atomic_load_explicit(&buffer->cursor, memory_order_relaxed);
+	do {
+		if (number >= buffer->limit)
+			return false;
+		if (number >= atomic_load_explicit(&buffer->extended, memory_order_acquire) &&
+		    !grow_for(buffer, number, now_ns))
+			return false;
+	} while (!atomic_compare_exchange_weak_explicit(&buffer->cursor, &number, number + 1, memory_order_relaxed,
+							memory_order_relaxed));
+	*chunk = (struct fxt_chunk){chunk_base(buffer, number), FXT_CHUNK_WORDS, number};
+	return true;
+}
+
+void fxt_buffer_finish(struct fxt_buffer *buffer, uint32_t number)
+{
+	struct fxt_window *window;
+
+	if (buffer->tail_offset)
+		return;
+	if (buffer->mode == FXT_CIRCULAR)
+		atomic_store_explicit(&buffer->taken[number], 0, memory_order_release);
+	if (buffer->mode != FXT_STREAMING)
+		return;
+	window = &buffer->windows[number / FXT_WINDOW_CHUNKS];
+	if (atomic_fetch_add_explicit(&window->finished, 1, memory_order_acq_rel) + 1 == FXT_WINDOW_CHUNKS)
+		fxt_sys_munmap(atomic_exchange_explicit(&window->base, NULL, memory_order_relaxed), FXT_WINDOW_BYTES);
+}
+
+int fxt_buffer_failure(const struct fxt_buffer *buffer)
+{
+	int failure = atomic_load_explicit(&buffer->failure, memory_order_relaxed);
+
+	return failure ? failure : -EFBIG;
+}
+
+bool fxt_buffer_durable(struct fxt_buffer *buffer, const uint64_t *record, size_t words, size_t reserve_words)
+{
+	uint64_t mask = fxt_lock(&buffer->durable_lock), *to;
+	size_t at = buffer->durable_at, end = buffer->durable_region_end;
+	bool fits;
+
+	if (end - at < words) {
+		at = end;
+		end = at + FXT_RECORD_MAX_WORDS < buffer->durable_words ? at + FXT_RECORD_MAX_WORDS
+									: buffer->durable_words;
+	}
+	fits = end - at >= words && buffer->durable_words - at >= words + reserve_words;
+	if (fits) {
+		to = buffer->durable + at;
+		if (at + words < end)
+			to[words] = fxt_filler(end - at - words);
+		memcpy(to + 1, record + 1, (words - 1) * FXT_WORD_BYTES);
+		store(to, record[0]);
+		buffer->durable_at = at + words;
+		buffer->durable_region_end = end;
+	}
+	fxt_unlock(&buffer->durable_lock, mask);
+	return fits;
+}
+
+uint64_t *fxt_buffer_take_page(struct fxt_buffer *buffer, uint64_t now_ns)
+{
+	struct fxt_chunk chunk;
+	uint64_t mask, *page = NULL;
+	unsigned i;
+
+	if (buffer->tail_offset)
+		return fxt_buffer_take(buffer, now_ns, &chunk) && chunk.words == FXT_PAGE_WORDS ? chunk.base : NULL;
+	mask = fxt_lock(&buffer->page_lock);
+	if (buffer->free_page_count)
+		page = buffer->free_pages[--buffer->free_page_count];
+	fxt_unlock(&buffer->page_lock, mask);
+	if (page || !fxt_buffer_take(buffer, now_ns, &chunk))
+		return page;
+	for (i = FXT_CHUNK_PAGES; i-- > 0;)
+		empty_chunk(chunk.base + (size_t)i * FXT_PAGE_WORDS, FXT_PAGE_WORDS);
+	for (i = 1; i < FXT_CHUNK_PAGES; i++)
+		fxt_buffer_return_page(buffer, chunk.base + (size_t)i * FXT_PAGE_WORDS);
+	return chunk.base;
+}
+
+void fxt_buffer_return_page(struct fxt_buffer *buffer, uint64_t *page)
+{
+	uint64_t mask = fxt_lock(&buffer->page_lock);
+
+	if (buffer->free_page_count < MAX_FREE_PAGES)
+		buffer->free_pages[buffer->free_page_count++] = page;
+	fxt_unlock(&buffer->page_lock, mask);
+}
+
+void fxt_buffer_forget(struct fxt_buffer *buffer)
+{
+	uint32_t windows = (buffer->limit + FXT_WINDOW_CHUNKS - 1) / FXT_WINDOW_CHUNKS, i;
+	uint64_t *base;
+
+	if (!buffer->windows)
+		return;
+	for (i = 0; i < windows; i++) {
+		base = atomic_load_explicit(&buffer->windows[i].base, memory_order_relaxed);
+		if (base)
+			fxt_sys_munmap(base, FXT_WINDOW_BYTES);
+	}
+	if (buffer->durable)
+		fxt_sys_munmap(buffer->durable, buffer->durable_words * FXT_WORD_BYTES);
+	fxt_sys_munmap(buffer->windows, buffer->memory_bytes);
+	/* The descriptor is the child's own copy. A program may have put another file there. */
+	if (fxt_file_is_ours(buffer, buffer->fd))
+		fxt_sys_close(buffer->fd);
+	memset(buffer, 0, sizeof(*buffer));
+	buffer->fd = -1;
+}

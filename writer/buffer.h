@@ -1,0 +1,146 @@
+/* The buffer of one process: a trace file that is mapped into the process and valid at every instant.
+ *
+ *   [ durable area | chunk 0 | chunk 1 | ... ]
+ *
+ * The durable area holds what must never be lost or overwritten. It is a row of regions of 4095 words; each is
+ * records, then one filler to the region's end.
+ *
+ * A chunk is 4096 words. Its last word is always a filler of one word, and from wherever its records end one
+ * filler spans the rest, so a chunk is well formed between any two stores (see lane.h for appending), and a
+ * copy that reads the file from front to back while it is being written never loses step.
+ *
+ * The modes, as the trace engine has them:
+ *   oneshot    chunks are handed out until the file has its full size; then the buffer is full.
+ *   circular   the same, but then the oldest chunk that no thread holds is handed out again.
+ *   streaming  the file grows by steps of some chunks, each mapped with its window of 1 MiB, which is
+ *              unmapped when all its chunks are finished; full at the size the user allowed.
+ * Oneshot and circular files have their whole size from the start: nothing has to be asked of the system
+ * afterwards. The price is that it is paid at the start.
+ *
+ * Growth keeps the file valid: what is appended are whole pages, each beginning with a filler that spans the page,
+ * by one pwritev; the kernel extends the file page by page, never by part of one. Only then are the
+ * pages joined to chunks. This is also three times cheaper than touching pages of a hole: the kernel takes
+ * large folios for a large write.
+ *
+ * Errors are returned as negative errno. Nothing here allocates from the heap or touches errno; every
+ * function may be called from any thread and from a signal handler, except where it says otherwise.
+ */
+#ifndef FXT_BUFFER_H
+#define FXT_BUFFER_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "fxt_format.h"
+#include "lock.h"
+
+enum {
+	FXT_PAGE_BYTES = 4096,
+	FXT_PAGE_WORDS = FXT_PAGE_BYTES / FXT_WORD_BYTES,
+	FXT_CHUNK_WORDS = 4096,
+	FXT_CHUNK_BYTES = FXT_CHUNK_WORDS * FXT_WORD_BYTES,
+	FXT_CHUNK_PAGES = FXT_CHUNK_BYTES / FXT_PAGE_BYTES,
+	FXT_WINDOW_CHUNKS = 32,
+	FXT_WINDOW_BYTES = FXT_WINDOW_CHUNKS * FXT_CHUNK_BYTES,
+	FXT_DURABLE_MIN_BYTES = 256 << 10,
+	FXT_DURABLE_MAX_BYTES = 1 << 20,
+	FXT_BUFFER_MIN_BYTES = 1 << 20,
+	FXT_PATH_BYTES = 4096,
+};
+
+enum fxt_mode { FXT_ONESHOT, FXT_CIRCULAR, FXT_STREAMING };
+
+struct fxt_buffer_config {
+	enum fxt_mode mode;
+	uint64_t bytes;                 /* the file's size, or in streaming mode its bound; >= FXT_BUFFER_MIN_BYTES */
+	const char *path;               /* absolute; made unique by a number where it is taken */
+	const uint64_t *prologue;       /* what the file begins with: magic, provider, initialization, strings */
+	size_t prologue_words;
+};
+
+struct fxt_chunk {
+	uint64_t *base;
+	uint32_t words;                 /* FXT_CHUNK_WORDS; fewer only after fxt_buffer_rewrite() */
+	uint32_t number;
+};
+
+struct fxt_window {
+	_Atomic(uint64_t *) base;       /* NULL: not mapped (yet, or any more) */
+	atomic_uint finished;           /* chunks of it that will not be written again */
+};
+
+struct fxt_buffer {
+	enum fxt_mode mode;
+	int fd;                         /* high, close-on-exec; checked by device and inode before each use */
+	dev_t device;
+	ino_t inode;
+	uint64_t *durable;
+	size_t durable_words;
+	size_t durable_at;              /* first word after the last record; under durable_lock */
+	size_t durable_region_end;
+	uint32_t limit;                 /* chunks the file may have */
+	atomic_uint cursor;             /* next chunk to hand out; circular: counts on past limit */
+	atomic_uint extended;           /* chunks the file has */
+	atomic_int failure;             /* why it could not grow last time, negative errno; 0 */
+	_Atomic uint64_t retry_ns;      /* not before this time */
+	struct fxt_window *windows;
+	atomic_uchar *taken;            /* circular: whether a thread holds chunk i */
+	uint64_t **free_pages;          /* pages of open calls that were given back; under page_lock */
+	uint32_t free_page_count;
+	uint64_t tail_offset;           /* after fxt_buffer_rewrite(): where the file ends; 0 before */
+	size_t memory_bytes;            /* of the private memory behind windows, taken and free_pages */
+	struct fxt_lock durable_lock, extend_lock, page_lock;
+	char path[FXT_PATH_BYTES];
+};
+
+/* Creates the file (mode 0600, never through an existing name) and maps what it begins with. The file appears under
+ * its name only when it is valid. Not to be called twice for one buffer without fxt_buffer_forget(). */
+int fxt_buffer_create(struct fxt_buffer *buffer, const struct fxt_buffer_config *config);
+
+/* Appends a whole record to the durable area, leaving at least `reserve_words` free behind it. False when there
+ * is no room: the record must then go elsewhere or be said inline. */
+bool fxt_buffer_durable(struct fxt_buffer *buffer, const uint64_t *record, size_t words, size_t reserve_words);
+
+/* Hands out an empty chunk: [filler of words - 1][filler of 1]. False when there is none; fxt_buffer_failure()
+ * says why. `now_ns` spaces out attempts to grow a file that could not grow (a full disk). */
+bool fxt_buffer_take(struct fxt_buffer *buffer, uint64_t now_ns, struct fxt_chunk *chunk);
+
+/* The chunk will not be written again by who took it: the window may go, the ring may reuse it. */
+void fxt_buffer_finish(struct fxt_buffer *buffer, uint32_t number);
+
+/* -EFBIG: the allowed size is used up; otherwise what the system said when the file should have grown. */
+int fxt_buffer_failure(const struct fxt_buffer *buffer);
+
+/* A page for words that are rewritten in place: [filler of 511][filler of 1], its last word never to be touched.
+ * NULL when there is none. Pages are given back as they were handed out, or not at all. */
+uint64_t *fxt_buffer_take_page(struct fxt_buffer *buffer, uint64_t now_ns);
+void fxt_buffer_return_page(struct fxt_buffer *buffer, uint64_t *page);
+
+/* At exit, by the only thread there is: replaces the file by one without fillers and strings nobody refers to, if
+ * those leave at most `max_bytes`. Chunks handed out before belong to the old file and are not to be written any
+ * more; those taken later are small and are appended to the new one. False: nothing has changed. */
+bool fxt_buffer_rewrite(struct fxt_buffer *buffer, uint64_t max_bytes);
+
+/* In the child of a fork, before anything else is done with the buffer: unmaps the parent's. */
+void fxt_buffer_forget(struct fxt_buffer *buffer);
+
+/* -- Shared by the files of the buffer --------------------------------------------------------- */
+
+/* Makes chunks [extended, to) exist in the file and in memory. Under extend_lock, or while nobody else sees it. */
+int fxt_buffer_grow(struct fxt_buffer *buffer, uint32_t to);
+/* Whether fd is our file, by device and inode. */
+bool fxt_file_is_ours(const struct fxt_buffer *buffer, int fd);
+/* Whether buffer->fd is still our file; reopens it by its path when the program has closed it. */
+bool fxt_file_ready(struct fxt_buffer *buffer);
+/* Opens a new file for `path`, nameless where the file system has that; otherwise under `path` or a numbered variant
+ * of it, which it writes to `path` (FXT_PATH_BYTES). A descriptor, or negative errno. */
+int fxt_file_open(char *path, bool *nameless);
+/* Gives a nameless file its name, `path` or a numbered variant of it, which it writes to `path`. */
+int fxt_file_publish(int fd, char *path);
+/* Moves a descriptor out of the way of a program that counts on low numbers. */
+int fxt_file_move_high(int fd);
+/* Appends `pages` self-contained pages at `offset`, which must be the file's end. 0 or negative errno. */
+int fxt_file_append_pages(int fd, uint64_t offset, unsigned pages);
+
+#endif

@@ -1,0 +1,123 @@
+/* Creating the trace file. Called once a process, by whoever records first; with signals blocked. */
+#include "buffer.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum { FREE_PAGE_SLOTS = 1 << 16 };
+
+static uint64_t durable_bytes(const struct fxt_buffer_config *config)
+{
+	uint64_t bytes = config->bytes / 16 & ~(uint64_t)(FXT_CHUNK_BYTES - 1);
+
+	return bytes < FXT_DURABLE_MIN_BYTES ? FXT_DURABLE_MIN_BYTES
+	       : bytes > FXT_DURABLE_MAX_BYTES ? FXT_DURABLE_MAX_BYTES : bytes;
+}
+
+/* The tables that are not in the file: windows, who holds what, free pages. Touched only as far as they are used. */
+static int make_tables(struct fxt_buffer *buffer)
+{
+	size_t windows = ((size_t)buffer->limit + FXT_WINDOW_CHUNKS - 1) / FXT_WINDOW_CHUNKS;
+	size_t window_bytes = windows * sizeof(struct fxt_window);
+	size_t page_bytes = FREE_PAGE_SLOTS * sizeof(uint64_t *);
+	char *memory;
+
+	buffer->memory_bytes = window_bytes + page_bytes + buffer->limit;
+	memory = fxt_sys_memory(buffer->memory_bytes);
+	if (!memory)
+		return -ENOMEM;
+	buffer->windows = (struct fxt_window *)memory;
+	buffer->free_pages = (uint64_t **)(memory + window_bytes);
+	buffer->taken = (atomic_uchar *)(memory + window_bytes + page_bytes);
+	return 0;
+}
+
+/* Reserves the durable area, maps it and stores its records and fillers. The file has no name yet. */
+static int make_durable(struct fxt_buffer *buffer, const struct fxt_buffer_config *config)
+{
+	size_t bytes = buffer->durable_words * FXT_WORD_BYTES, at, words;
+	struct rlimit limit;
+	int error;
+
+	if (config->prologue_words > FXT_RECORD_MAX_WORDS)
+		return -E2BIG;
+	if (!fxt_sys_getrlimit(RLIMIT_FSIZE, &limit) && bytes > limit.rlim_cur)
+		return -EFBIG;
+	error = fxt_sys_fallocate(buffer->fd, 0, 0, (off_t)bytes);
+	if (error == -EOPNOTSUPP || error == -ENOSYS)
+		error = fxt_file_append_pages(buffer->fd, 0, (unsigned)(bytes / FXT_PAGE_BYTES));
+	if (error)
+		return error;
+	buffer->durable = fxt_sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, buffer->fd, 0, &error);
+	if (!buffer->durable)
+		return error;
+	fxt_sys_madvise(buffer->durable, bytes, MADV_DONTDUMP);
+	for (at = FXT_RECORD_MAX_WORDS; at < buffer->durable_words; at += words) {
+		words = buffer->durable_words - at;
+		if (words > FXT_RECORD_MAX_WORDS)
+			words = FXT_RECORD_MAX_WORDS;
+		buffer->durable[at] = fxt_filler(words);
+	}
+	memcpy(buffer->durable, config->prologue, config->prologue_words * FXT_WORD_BYTES);
+	if (config->prologue_words < FXT_RECORD_MAX_WORDS)
+		buffer->durable[config->prologue_words] =
+			fxt_filler(FXT_RECORD_MAX_WORDS - config->prologue_words);
+	buffer->durable_at = config->prologue_words;
+	buffer->durable_region_end = FXT_RECORD_MAX_WORDS;
+	return 0;
+}
+
+static int reserve_whole(struct fxt_buffer *buffer)
+{
+	uint32_t i, windows = (buffer->limit + FXT_WINDOW_CHUNKS - 1) / FXT_WINDOW_CHUNKS;
+	int error = fxt_buffer_grow(buffer, buffer->limit);
+
+	/* Faults later would be taken inside the program's critical sections. Old kernels lack the advice. */
+	for (i = 0; !error && i < windows; i++) {
+		uint32_t chunks = buffer->limit - i * FXT_WINDOW_CHUNKS;
+
+		if (chunks > FXT_WINDOW_CHUNKS)
+			chunks = FXT_WINDOW_CHUNKS;
+		fxt_sys_madvise(buffer->windows[i].base, (size_t)chunks * FXT_CHUNK_BYTES, MADV_POPULATE_WRITE);
+	}
+	return error;
+}
+
+int fxt_buffer_create(struct fxt_buffer *buffer, const struct fxt_buffer_config *config)
+{
+	size_t path_bytes = strlen(config->path) + 1;
+	bool nameless;
+	struct stat status;
+	int error;
+
+	if (path_bytes > sizeof(buffer->path))
+		return -ENAMETOOLONG;
+	memset(buffer, 0, offsetof(struct fxt_buffer, path));
+	memcpy(buffer->path, config->path, path_bytes);
+	buffer->mode = config->mode;
+	buffer->durable_words = durable_bytes(config) / FXT_WORD_BYTES;
+	buffer->limit = (uint32_t)((config->bytes - durable_bytes(config)) / FXT_CHUNK_BYTES);
+
+	buffer->fd = fxt_file_open(buffer->path, &nameless);
+	if (buffer->fd < 0)
+		return buffer->fd;
+	buffer->fd = fxt_file_move_high(buffer->fd);
+	error = fxt_sys_fstat(buffer->fd, &status);
+	buffer->device = status.st_dev;
+	buffer->inode = status.st_ino;
+	if (!error)
+		error = make_tables(buffer);
+	if (!error)
+		error = make_durable(buffer, config);
+	if (!error && buffer->mode != FXT_STREAMING)
+		error = reserve_whole(buffer);
+	if (!error && nameless)
+		error = fxt_file_publish(buffer->fd, buffer->path);
+	if (error) {
+		if (!nameless)
+			fxt_sys_unlink(buffer->path);
+		fxt_sys_close(buffer->fd);
+		fxt_buffer_forget(buffer);
+	}
+	return error;
+}

@@ -1,0 +1,164 @@
+/* The trace file as a file: its descriptor, its name, its growth. Called by the buffer, any context. */
+#include "buffer.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* Programs close descriptors 3 to 255 or to 1023 in loops, and select() takes those below 1024. */
+enum { HIGH_DESCRIPTOR = 1000, LARGEST_RETRY = 999, WRITE_BYTES = 64 << 10 };
+
+int fxt_file_move_high(int fd)
+{
+	struct rlimit limit;
+	int least = HIGH_DESCRIPTOR, high;
+
+	if (!fxt_sys_getrlimit(RLIMIT_NOFILE, &limit) && limit.rlim_cur < HIGH_DESCRIPTOR + 24)
+		least = limit.rlim_cur > 48 ? (int)limit.rlim_cur - 24 : (int)limit.rlim_cur / 2;
+	high = fxt_sys_dup_above(fd, least);
+	if (high < 0)
+		return fd;
+	fxt_sys_close(fd);
+	return high;
+}
+
+bool fxt_file_is_ours(const struct fxt_buffer *buffer, int fd)
+{
+	struct stat status;
+
+	return fd >= 0 && !fxt_sys_fstat(fd, &status) && status.st_dev == buffer->device &&
+	       status.st_ino == buffer->inode;
+}
+
+bool fxt_file_ready(struct fxt_buffer *buffer)
+{
+	int fd;
+
+	if (fxt_file_is_ours(buffer, buffer->fd))
+		return true;
+	fd = fxt_sys_open(buffer->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0);
+	if (!fxt_file_is_ours(buffer, fd)) {
+		if (fd >= 0)
+			fxt_sys_close(fd);
+		return false;
+	}
+	buffer->fd = fxt_file_move_high(fd);
+	return true;
+}
+
+static size_t decimal(char *out, unsigned value)
+{
+	char digits[10];
+	size_t n = 0, i;
+
+	do
+		digits[n++] = (char)('0' + value % 10);
+	while (value /= 10);
+	for (i = 0; i < n; i++)
+		out[i] = digits[n - 1 - i];
+	return n;
+}
+
+/* `path` itself, then name.1.fxt, name.2.fxt, ... The caller has checked the length. */
+static void numbered_name(char *name, const char *path, unsigned attempt)
+{
+	size_t length = strlen(path), stem = length, at;
+
+	if (length >= 4 && !memcmp(path + length - 4, ".fxt", 4))
+		stem = length - 4;
+	memcpy(name, path, stem);
+	at = stem;
+	if (attempt) {
+		name[at++] = '.';
+		at += decimal(name + at, attempt);
+	}
+	memcpy(name + at, path + stem, length - stem + 1);
+}
+
+/* A nameless file in the directory of `path`. */
+static int open_nameless(const char *path)
+{
+	char directory[FXT_PATH_BYTES];
+	size_t length = strlen(path);
+
+	while (length > 1 && path[length - 1] != '/')
+		length--;
+	memcpy(directory, path, length);
+	directory[length] = '\0';
+	return fxt_sys_open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+}
+
+int fxt_file_open(char *path, bool *nameless)
+{
+	char name[FXT_PATH_BYTES];
+	struct stat status;
+	unsigned attempt;
+	int fd = -EOPNOTSUPP;
+
+	if (strlen(path) + 6 > sizeof(name))
+		return -ENAMETOOLONG;
+	*nameless = true;
+	/* A file without a name gets one by way of /proc, which a chroot may lack. */
+	if (!fxt_sys_lstat("/proc/self/fd", &status))
+		fd = open_nameless(path);
+	if (fd != -EOPNOTSUPP && fd != -EISDIR && fd != -EINVAL)
+		return fd;
+	*nameless = false;
+	for (attempt = 0; attempt <= LARGEST_RETRY; attempt++) {
+		numbered_name(name, path, attempt);
+		fd = fxt_sys_open(name, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0600);
+		if (fd != -EEXIST)
+			break;
+	}
+	if (fd >= 0)
+		memcpy(path, name, strlen(name) + 1);
+	return fd;
+}
+
+int fxt_file_publish(int fd, char *path)
+{
+	char from[32] = "/proc/self/fd/", name[FXT_PATH_BYTES];
+	unsigned attempt;
+	int error = -EEXIST;
+
+	from[14 + decimal(from + 14, (unsigned)fd)] = '\0';
+	for (attempt = 0; error == -EEXIST && attempt <= LARGEST_RETRY; attempt++) {
+		numbered_name(name, path, attempt);
+		error = fxt_sys_link(from, name, AT_SYMLINK_FOLLOW);
+	}
+	if (!error)
+		memcpy(path, name, strlen(name) + 1);
+	return error;
+}
+
+int fxt_file_append_pages(int fd, uint64_t offset, unsigned pages)
+{
+	static const uint64_t page[FXT_PAGE_WORDS] = {
+		FXT_RECORD_METADATA | FXT_PAGE_WORDS << 4 | FXT_METADATA_FILLER << 16,
+	};
+	struct iovec vector[WRITE_BYTES / FXT_PAGE_BYTES];
+	struct rlimit limit;
+	const unsigned at_once = WRITE_BYTES / FXT_PAGE_BYTES;
+	unsigned i, done = 0;
+
+	static_assert(sizeof(page) == FXT_PAGE_BYTES, "a page of filler");
+	/* Past this limit the kernel does not only refuse: it sends SIGXFSZ. */
+	if (!fxt_sys_getrlimit(RLIMIT_FSIZE, &limit) && offset + (uint64_t)pages * FXT_PAGE_BYTES > limit.rlim_cur)
+		return -EFBIG;
+	for (i = 0; i < at_once; i++)
+		vector[i] = (struct iovec){(void *)page, FXT_PAGE_BYTES};
+	while (done < pages) {
+		unsigned n = pages - done < at_once ? pages - done : at_once;
+		uint64_t place = offset + (uint64_t)done * FXT_PAGE_BYTES;
+		ssize_t written = fxt_sys_pwritev(fd, vector, (int)n, (off_t)place);
+
+		if (written == -EINTR)
+			continue;
+		if (written != (ssize_t)n * FXT_PAGE_BYTES) {
+			/* Whole pages of fillers may stay; part of one may not. */
+			fxt_sys_ftruncate(fd, (off_t)offset);
+			return written < 0 ? (int)written : -ENOSPC;
+		}
+		done += n;
+	}
+	return 0;
+}

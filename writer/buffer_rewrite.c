@@ -1,0 +1,198 @@
+/* Making a small file small: at a normal exit fillers and unused strings are left out. See buffer.h.
+ *
+ * The new file is written beside the old one and renamed over it, so that the name never stands for anything but a
+ * whole trace. Called with signals blocked, by the only thread of the process.
+ */
+#include "buffer.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum { OUTPUT_BYTES = 64 << 10 };
+
+struct output {
+	int fd;
+	int error;
+	size_t used;
+	uint64_t offset;
+	char *bytes;
+};
+
+static void flush(struct output *output)
+{
+	size_t done = 0;
+
+	while (!output->error && done < output->used) {
+		struct iovec rest = {output->bytes + done, output->used - done};
+		ssize_t n = fxt_sys_pwritev(output->fd, &rest, 1, (off_t)output->offset);
+
+		if (n == -EINTR)
+			continue;
+		if (n <= 0) {
+			output->error = n < 0 ? (int)n : -ENOSPC;
+			return;
+		}
+		done += (size_t)n;
+		output->offset += (uint64_t)n;
+	}
+	output->used = 0;
+}
+
+static void put(struct output *output, const uint64_t *record, size_t words)
+{
+	size_t bytes = words * FXT_WORD_BYTES;
+
+	if (output->used + bytes > OUTPUT_BYTES)
+		flush(output);
+	if (output->error)
+		return;
+	memcpy(output->bytes + output->used, record, bytes);
+	output->used += bytes;
+}
+
+/* -- Which strings are referred to ------------------------------------------------------------- */
+
+typedef unsigned char used_strings[(FXT_STRING_MAX_INDEX + 1) / 8];
+
+static size_t mark(unsigned char *used, uint64_t ref)
+{
+	if (fxt_get_string_ref_inline(ref))
+		return fxt_words_of(fxt_get_string_ref_value(ref));
+	used[ref / 8] |= (unsigned char)(1u << ref % 8);
+	return 0;
+}
+
+static void mark_args(unsigned char *used, const uint64_t *arg, const uint64_t *end, uint64_t count)
+{
+	while (count-- && arg < end) {
+		mark(used, fxt_get_arg_name(*arg));
+		if (fxt_get_arg_type(*arg) == FXT_ARG_STRING)
+			mark(used, fxt_get_arg_string(*arg));
+		arg += fxt_get_arg_words(*arg);
+	}
+}
+
+static void mark_record(unsigned char *used, const uint64_t *record)
+{
+	uint64_t header = record[0];
+	const uint64_t *end = record + fxt_get_record_words(header);
+	size_t at;
+
+	switch (fxt_get_record_type(header)) {
+	case FXT_RECORD_EVENT:
+		at = fxt_get_event_thread(header) ? 2 : 4;
+		at += mark(used, fxt_get_event_category(header));
+		at += mark(used, fxt_get_event_name(header));
+		mark_args(used, record + at, end, fxt_get_event_args(header));
+		break;
+	case FXT_RECORD_KERNEL_OBJECT:
+		at = 2 + mark(used, fxt_get_object_name(header));
+		mark_args(used, record + at, end, fxt_get_object_args(header));
+		break;
+	case FXT_RECORD_USERSPACE_OBJECT:
+		at = fxt_get_object_process(header) ? 2 : 3;
+		at += mark(used, fxt_get_object_name(header));
+		mark_args(used, record + at, end, fxt_get_object_args(header));
+		break;
+	case FXT_RECORD_BLOB:
+		mark(used, fxt_get_blob_name(header));
+		break;
+	default:
+		break;
+	}
+}
+
+/* -- The walk ---------------------------------------------------------------------------------- */
+
+static bool is_filler(uint64_t header)
+{
+	return fxt_get_record_type(header) == FXT_RECORD_METADATA &&
+	       fxt_get_metadata_type(header) == FXT_METADATA_FILLER;
+}
+
+static bool is_unused_string(const unsigned char *used, uint64_t header)
+{
+	uint64_t index = fxt_get_string_index(header);
+
+	return fxt_get_record_type(header) == FXT_RECORD_STRING && !(used[index / 8] & 1u << index % 8);
+}
+
+/* False when there is too much, or the file is not what we wrote: somebody else has, and it is left alone. */
+static bool copy_records(const uint64_t *file, size_t words, size_t max_words, struct output *output)
+{
+	used_strings used = {0};
+	size_t at, n, kept = 0;
+	int pass;
+
+	for (pass = 0; pass < 2; pass++) {
+		for (at = 0; at < words; at += n) {
+			n = fxt_get_record_words(file[at]);
+			if (!n || n > words - at)
+				return false;
+			if (is_filler(file[at]))
+				continue;
+			if (pass == 0) {
+				mark_record(used, file + at);
+				kept += n;
+				if (kept > max_words)
+					return false;
+			} else if (!is_unused_string(used, file[at])) {
+				put(output, file + at, n);
+			}
+		}
+	}
+	flush(output);
+	return !output->error;
+}
+
+static bool still_ours(const struct fxt_buffer *buffer)
+{
+	struct stat status;
+
+	return !fxt_sys_lstat(buffer->path, &status) && status.st_dev == buffer->device &&
+	       status.st_ino == buffer->inode;
+}
+
+bool fxt_buffer_rewrite(struct fxt_buffer *buffer, uint64_t max_bytes)
+{
+	static const char suffix[] = ".tmp";
+	char path[FXT_PATH_BYTES + sizeof(suffix)];
+	size_t length = strlen(buffer->path);
+	struct output output = {0};
+	struct stat status, written;
+	uint64_t *file = NULL;
+	bool done = false;
+	int error = 0;
+
+	if (buffer->tail_offset || !fxt_file_ready(buffer) || !still_ours(buffer) ||
+	    fxt_sys_fstat(buffer->fd, &status))
+		return false;
+	memcpy(path, buffer->path, length);
+	memcpy(path + length, suffix, sizeof(suffix));
+	output.bytes = fxt_sys_memory(OUTPUT_BYTES);
+	file = fxt_sys_mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_SHARED, buffer->fd, 0, &error);
+	output.fd = output.bytes && file ? fxt_sys_open(path, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0600) : -1;
+	if (output.fd >= 0) {
+		output.fd = fxt_file_move_high(output.fd);
+		done = copy_records(file, (size_t)status.st_size / FXT_WORD_BYTES, max_bytes / FXT_WORD_BYTES,
+				    &output) &&
+		       !fxt_sys_fstat(output.fd, &written) && !fxt_sys_rename(path, buffer->path);
+		if (!done) {
+			fxt_sys_unlink(path);
+			fxt_sys_close(output.fd);
+		}
+	}
+	if (file)
+		fxt_sys_munmap(file, (size_t)status.st_size);
+	if (output.bytes)
+		fxt_sys_munmap(output.bytes, OUTPUT_BYTES);
+	if (!done)
+		return false;
+	fxt_sys_close(buffer->fd);
+	buffer->fd = output.fd;
+	buffer->device = written.st_dev;
+	buffer->inode = written.st_ino;
+	buffer->tail_offset = output.offset;
+	atomic_store_explicit(&buffer->cursor, 0, memory_order_relaxed);
+	return true;
+}

@@ -1,0 +1,21 @@
+# The FXT format and the buffer, built twice: with the agent's flags into libfxtagent.so
+# (agent/local.mk), and here for the tool and the unit tests.
+
+WRITER_SOURCES = \
+	writer/buffer.c \
+	writer/buffer.h \
+	writer/buffer_create.c \
+	writer/buffer_file.c \
+	writer/buffer_rewrite.c \
+	writer/encode_atoms.c \
+	writer/encode_internal.h \
+	writer/fxt_encode.c \
+	writer/fxt_encode.h \
+	writer/fxt_format.h \
+	writer/fxt_utf8.c \
+	writer/lane.h \
+	writer/lock.h \
+	writer/sys.h
+
+noinst_LTLIBRARIES += libfxtwriter.la
+libfxtwriter_la_SOURCES = $(WRITER_SOURCES)

@@ -1,0 +1,41 @@
+/* The one kind of lock the writer and the agent have, for work that is done once a chunk or once a string,
+ * never once an event. It is held with every signal blocked: a handler can then not find its own thread
+ * holding it, and the holder can not be cancelled. Not held across fork by the forking thread; a child starts
+ * with fxt_lock_reset().
+ *
+ * No lock nests in another (see docs/architecture.md for the list of those there are).
+ */
+#ifndef FXT_LOCK_H
+#define FXT_LOCK_H
+
+#include <stdatomic.h>
+
+#include "sys.h"
+
+struct fxt_lock {
+	atomic_int taken;
+};
+
+/* Returns the signal mask to give back to fxt_unlock(). */
+static inline uint64_t fxt_lock(struct fxt_lock *lock)
+{
+	uint64_t mask = fxt_sys_block_signals();
+
+	while (atomic_exchange_explicit(&lock->taken, 1, memory_order_acquire))
+		while (atomic_load_explicit(&lock->taken, memory_order_relaxed))
+			fxt_sys_yield();
+	return mask;
+}
+
+static inline void fxt_unlock(struct fxt_lock *lock, uint64_t mask)
+{
+	atomic_store_explicit(&lock->taken, 0, memory_order_release);
+	fxt_sys_restore_signals(mask);
+}
+
+static inline void fxt_lock_reset(struct fxt_lock *lock)
+{
+	atomic_store_explicit(&lock->taken, 0, memory_order_relaxed);
+}
+
+#endif

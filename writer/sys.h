@@ -1,0 +1,216 @@
+/* System calls made directly, for code that runs inside the traced program.
+ *
+ * The C library's functions of these names are ones we stand in for, and they set errno, which belongs to
+ * the program. These do neither: each returns the kernel's result, a negative errno on failure. They may be
+ * called from any context.
+ */
+#ifndef FXT_SYS_H
+#define FXT_SYS_H
+
+#include <fcntl.h>
+#include <linux/stat.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+
+static inline long fxt_syscall(long number, long a, long b, long c, long d, long e, long f)
+{
+#if defined(__x86_64__)
+	long result;
+	register long r10 __asm__("r10") = d;
+	register long r8 __asm__("r8") = e;
+	register long r9 __asm__("r9") = f;
+
+	__asm__ volatile("syscall"
+			 : "=a"(result)
+			 : "0"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+			 : "rcx", "r11", "memory");
+	return result;
+#elif defined(__aarch64__)
+	register long x8 __asm__("x8") = number;
+	register long x0 __asm__("x0") = a;
+	register long x1 __asm__("x1") = b;
+	register long x2 __asm__("x2") = c;
+	register long x3 __asm__("x3") = d;
+	register long x4 __asm__("x4") = e;
+	register long x5 __asm__("x5") = f;
+
+	__asm__ volatile("svc 0"
+			 : "+r"(x0)
+			 : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5)
+			 : "memory");
+	return x0;
+#else
+#error "unsupported architecture: x86_64 and aarch64 only"
+#endif
+}
+
+#define FXT_SYSCALL0(n) fxt_syscall(n, 0, 0, 0, 0, 0, 0)
+#define FXT_SYSCALL1(n, a) fxt_syscall(n, (long)(a), 0, 0, 0, 0, 0)
+#define FXT_SYSCALL2(n, a, b) fxt_syscall(n, (long)(a), (long)(b), 0, 0, 0, 0)
+#define FXT_SYSCALL3(n, a, b, c) fxt_syscall(n, (long)(a), (long)(b), (long)(c), 0, 0, 0)
+#define FXT_SYSCALL4(n, a, b, c, d) fxt_syscall(n, (long)(a), (long)(b), (long)(c), (long)(d), 0, 0)
+#define FXT_SYSCALL5(n, a, b, c, d, e) \
+	fxt_syscall(n, (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), 0)
+#define FXT_SYSCALL6(n, a, b, c, d, e, f) \
+	fxt_syscall(n, (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), (long)(f))
+
+static inline int fxt_sys_open(const char *path, int flags, mode_t mode)
+{
+	return (int)FXT_SYSCALL4(SYS_openat, AT_FDCWD, path, flags, mode);
+}
+
+static inline int fxt_sys_close(int fd)
+{
+	return (int)FXT_SYSCALL1(SYS_close, fd);
+}
+
+static inline ssize_t fxt_sys_read(int fd, void *data, size_t bytes)
+{
+	return FXT_SYSCALL3(SYS_read, fd, data, bytes);
+}
+
+static inline ssize_t fxt_sys_pread(int fd, void *data, size_t bytes, off_t offset)
+{
+	return FXT_SYSCALL4(SYS_pread64, fd, data, bytes, offset);
+}
+
+static inline ssize_t fxt_sys_write(int fd, const void *data, size_t bytes)
+{
+	return FXT_SYSCALL3(SYS_write, fd, data, bytes);
+}
+
+static inline ssize_t fxt_sys_pwritev(int fd, const struct iovec *vector, int count, off_t offset)
+{
+	return FXT_SYSCALL5(SYS_pwritev, fd, vector, count, offset, 0);
+}
+
+/* NULL on failure, with the negative errno in *error. */
+static inline void *fxt_sys_mmap(void *at, size_t bytes, int protection, int flags, int fd, off_t offset,
+				 int *error)
+{
+	long result = FXT_SYSCALL6(SYS_mmap, at, bytes, protection, flags, fd, offset);
+
+	if (result < 0 && result > -4096) {
+		*error = (int)result;
+		return NULL;
+	}
+	return (void *)result;
+}
+
+/* Private zeroed memory that costs nothing until it is touched; NULL when there is none. */
+static inline void *fxt_sys_memory(size_t bytes)
+{
+	int error;
+
+	return fxt_sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+			    -1, 0, &error);
+}
+
+static inline int fxt_sys_munmap(void *at, size_t bytes)
+{
+	return (int)FXT_SYSCALL2(SYS_munmap, at, bytes);
+}
+
+static inline int fxt_sys_madvise(void *at, size_t bytes, int advice)
+{
+	return (int)FXT_SYSCALL3(SYS_madvise, at, bytes, advice);
+}
+
+static inline int fxt_sys_ftruncate(int fd, off_t bytes)
+{
+	return (int)FXT_SYSCALL2(SYS_ftruncate, fd, bytes);
+}
+
+static inline int fxt_sys_fallocate(int fd, int mode, off_t offset, off_t bytes)
+{
+	return (int)FXT_SYSCALL4(SYS_fallocate, fd, mode, offset, bytes);
+}
+
+static inline int fxt_sys_fstat(int fd, struct stat *status)
+{
+	return (int)FXT_SYSCALL4(SYS_newfstatat, fd, "", status, AT_EMPTY_PATH);
+}
+
+static inline int fxt_sys_lstat(const char *path, struct stat *status)
+{
+	return (int)FXT_SYSCALL4(SYS_newfstatat, AT_FDCWD, path, status, AT_SYMLINK_NOFOLLOW);
+}
+
+static inline int fxt_sys_unlink(const char *path)
+{
+	return (int)FXT_SYSCALL3(SYS_unlinkat, AT_FDCWD, path, 0);
+}
+
+static inline int fxt_sys_link(const char *from, const char *to, int flags)
+{
+	return (int)FXT_SYSCALL5(SYS_linkat, AT_FDCWD, from, AT_FDCWD, to, flags);
+}
+
+static inline int fxt_sys_rename(const char *from, const char *to)
+{
+	return (int)FXT_SYSCALL5(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0);
+}
+
+static inline int fxt_sys_getcwd(char *out, size_t bytes)
+{
+	return (int)FXT_SYSCALL2(SYS_getcwd, out, bytes);
+}
+
+static inline int fxt_sys_readlink(const char *path, char *out, size_t bytes)
+{
+	return (int)FXT_SYSCALL4(SYS_readlinkat, AT_FDCWD, path, out, bytes);
+}
+
+/* The lowest free descriptor at or above `least`, closed on exec. */
+static inline int fxt_sys_dup_above(int fd, int least)
+{
+	return (int)FXT_SYSCALL3(SYS_fcntl, fd, F_DUPFD_CLOEXEC, least);
+}
+
+static inline int fxt_sys_getrlimit(int resource, struct rlimit *limit)
+{
+	return (int)FXT_SYSCALL4(SYS_prlimit64, 0, resource, NULL, limit);
+}
+
+static inline int fxt_sys_getpid(void)
+{
+	return (int)FXT_SYSCALL0(SYS_getpid);
+}
+
+static inline int fxt_sys_gettid(void)
+{
+	return (int)FXT_SYSCALL0(SYS_gettid);
+}
+
+static inline bool fxt_sys_thread_exists(int pid, int tid)
+{
+	return FXT_SYSCALL3(SYS_tgkill, pid, tid, 0) != -3 /* ESRCH */;
+}
+
+static inline void fxt_sys_yield(void)
+{
+	FXT_SYSCALL0(SYS_sched_yield);
+}
+
+/* The kernel's signal set is 64 bits; glibc's functions would leave its two internal signals deliverable. */
+static inline uint64_t fxt_sys_block_signals(void)
+{
+	uint64_t all = UINT64_MAX, before = 0;
+
+	FXT_SYSCALL4(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, sizeof(all));
+	return before;
+}
+
+static inline void fxt_sys_restore_signals(uint64_t before)
+{
+	FXT_SYSCALL4(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof(before));
+}
+
+#endif
