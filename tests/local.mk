@@ -63,21 +63,26 @@ AM_TESTS_ENVIRONMENT = $(TEST_EXPORTS)
 
 # -- Benchmarks -------------------------------------------------------------------------------------
 
-# Built like the programs to trace, from tests/bench/NAME.c, but optimised whatever CFLAGS says.
-BENCHES =
-BENCH_FILES =
+# The measured program and the floor it is held against (tests/bench/floor.c), optimised whatever CFLAGS says.
+BENCHES = tests/bench/workload tests/bench/libfxtfloor.so
+BENCH_FILES = tests/bench/run tests/bench/workload.c tests/bench/instrumented.c tests/bench/floor.c
+BENCH_CC = $(CC) -D_GNU_SOURCE= $(CPPFLAGS) -std=gnu11 $(WARN_CFLAGS) $(CFLAGS) -O2 -pthread
 
-$(BENCHES): tests/bench/%: tests/bench/%.c
+tests/bench/workload: tests/bench/workload.c tests/bench/instrumented.c
 	$(AM_V_CCLD)$(MKDIR_P) tests/bench && \
-	$(CC) $(FXT_CPPFLAGS) $(CPPFLAGS) -std=gnu11 $(WARN_CFLAGS) $(CFLAGS) -O2 $(BENCH_FLAGS) -pthread \
-		-o $@ $< $(LDFLAGS) $(BENCH_LIBS)
+	$(BENCH_CC) -finstrument-functions -c -o tests/bench/instrumented.o $(srcdir)/tests/bench/instrumented.c && \
+	$(BENCH_CC) -o $@ $(srcdir)/tests/bench/workload.c tests/bench/instrumented.o
+
+tests/bench/libfxtfloor.so: tests/bench/floor.c
+	$(AM_V_CCLD)$(MKDIR_P) tests/bench && \
+	$(BENCH_CC) -shared -fPIC -fno-builtin-malloc -o $@ $(srcdir)/tests/bench/floor.c
 
 .PHONY: bench
 bench: all $(BENCHES)
-	@$(TEST_EXPORTS) exec bash $(srcdir)/tests/bench/run
+	@$(TEST_EXPORTS) exec python3 $(srcdir)/tests/bench/run $(abs_top_builddir) $(BENCH_REPEATS)
 
-CLEANFILES += $(BENCHES)
-EXTRA_DIST += $(BENCHES:=.c) $(BENCH_FILES)
+CLEANFILES += $(BENCHES) tests/bench/instrumented.o
+EXTRA_DIST += $(BENCH_FILES)
 
 # -- Fuzzing the reader: CONTRIBUTING.md says how to run what this builds ----------------------------
 

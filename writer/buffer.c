@@ -5,10 +5,11 @@
 #include <string.h>
 
 enum {
-	/* 256 KiB: some 60 microseconds of growing at a time, during which other threads may wait. */
-	GROW_MAX_CHUNKS = 8,
-	/* 64 KiB suffices a small program: a chunk for its thread and one for open calls. */
-	GROW_MIN_CHUNKS = 2,
+	/* Written at once: 64 KiB is one large folio where the kernel has them, and some 15 microseconds. It suffices a
+	 * small program: a chunk for its thread and one for open calls. */
+	GROW_CHUNKS = 2,
+	/* Kept ahead of the cursor, so that a thread that needs a chunk does not wait for one that grows the file. */
+	AHEAD_MAX_CHUNKS = 12,
 	RETRY_NS = 100 * 1000 * 1000,
 	MAX_FREE_PAGES = 1 << 16,
 };
@@ -77,27 +78,52 @@ int fxt_buffer_grow(struct fxt_buffer *buffer, uint32_t to)
 	return 0;
 }
 
+/* One step; under extend_lock. */
+static int grow_step(struct fxt_buffer *buffer, uint64_t now_ns)
+{
+	uint32_t from = atomic_load_explicit(&buffer->extended, memory_order_relaxed);
+	uint32_t step = buffer->limit - from < GROW_CHUNKS ? buffer->limit - from : GROW_CHUNKS;
+	int error = fxt_buffer_grow(buffer, from + step);
+
+	atomic_store_explicit(&buffer->failure, error, memory_order_relaxed);
+	if (error)
+		atomic_store_explicit(&buffer->retry_ns, now_ns + RETRY_NS, memory_order_relaxed);
+	return error;
+}
+
+static bool may_grow(const struct fxt_buffer *buffer, uint64_t now_ns)
+{
+	return now_ns >= atomic_load_explicit(&buffer->retry_ns, memory_order_relaxed);
+}
+
 static bool grow_for(struct fxt_buffer *buffer, uint32_t number, uint64_t now_ns)
 {
-	uint32_t from, step;
 	uint64_t mask;
 	int error = 0;
 
-	if (now_ns < atomic_load_explicit(&buffer->retry_ns, memory_order_relaxed))
+	if (!may_grow(buffer, now_ns))
 		return false;
 	mask = fxt_lock(&buffer->extend_lock);
-	from = atomic_load_explicit(&buffer->extended, memory_order_relaxed);
-	if (number >= from) {
-		step = from < GROW_MIN_CHUNKS ? GROW_MIN_CHUNKS : from > GROW_MAX_CHUNKS ? GROW_MAX_CHUNKS : from;
-		if (step > buffer->limit - from)
-			step = buffer->limit - from;
-		error = fxt_buffer_grow(buffer, from + step);
-		atomic_store_explicit(&buffer->failure, error, memory_order_relaxed);
-		if (error)
-			atomic_store_explicit(&buffer->retry_ns, now_ns + RETRY_NS, memory_order_relaxed);
-	}
+	while (!error && number >= atomic_load_explicit(&buffer->extended, memory_order_relaxed))
+		error = grow_step(buffer, now_ns);
 	fxt_unlock(&buffer->extend_lock, mask);
 	return !error;
+}
+
+/* Every thread that took a chunk adds to the stock, unless another is at it. */
+static void grow_ahead(struct fxt_buffer *buffer, uint32_t number, uint64_t now_ns)
+{
+	uint32_t ahead = number / 2 < AHEAD_MAX_CHUNKS ? number / 2 : AHEAD_MAX_CHUNKS;
+	uint32_t extended = atomic_load_explicit(&buffer->extended, memory_order_relaxed);
+	uint64_t mask;
+
+	if (number + ahead < extended || extended >= buffer->limit || !may_grow(buffer, now_ns) ||
+	    !fxt_trylock(&buffer->extend_lock, &mask))
+		return;
+	extended = atomic_load_explicit(&buffer->extended, memory_order_relaxed);
+	if (number + ahead >= extended && extended < buffer->limit)
+		grow_step(buffer, now_ns);
+	fxt_unlock(&buffer->extend_lock, mask);
 }
 
 /* After a rewrite: chunks of doubling size at the end of the small file, mapped one by one. */
@@ -165,6 +191,7 @@ bool fxt_buffer_take(struct fxt_buffer *buffer, uint64_t now_ns, struct fxt_chun
 	} while (!atomic_compare_exchange_weak_explicit(&buffer->cursor, &number, number + 1, memory_order_relaxed,
 							memory_order_relaxed));
 	*chunk = (struct fxt_chunk){chunk_base(buffer, number), FXT_CHUNK_WORDS, number};
+	grow_ahead(buffer, number, now_ns);
 	return true;
 }
 

@@ -27,6 +27,18 @@ static inline uint64_t fxt_lock(struct fxt_lock *lock)
 	return mask;
 }
 
+/* False: somebody has it. */
+static inline bool fxt_trylock(struct fxt_lock *lock, uint64_t *mask)
+{
+	if (atomic_load_explicit(&lock->taken, memory_order_relaxed))
+		return false;
+	*mask = fxt_sys_block_signals();
+	if (!atomic_exchange_explicit(&lock->taken, 1, memory_order_acquire))
+		return true;
+	fxt_sys_restore_signals(*mask);
+	return false;
+}
+
 static inline void fxt_unlock(struct fxt_lock *lock, uint64_t mask)
 {
 	atomic_store_explicit(&lock->taken, 0, memory_order_release);

@@ -1,0 +1,112 @@
+/* The program that is measured: one call, or pair of calls, in a loop, on one or more threads.
+ *
+ *	workload NAME THREADS ROUNDS    ->    nanoseconds a round, as each thread sees it
+ *
+ * Each thread has its own mutex and blocks: what is measured is the cost of a call, not contention. */
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+void instrumented(void);
+
+struct job {
+	void (*round)(struct job *job);
+	long rounds;
+	int fd;
+	double ns;
+	pthread_mutex_t mutex;
+	pthread_barrier_t *start;
+};
+
+static double now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+static void round_malloc(struct job *job)
+{
+	void *volatile block = malloc(64);
+
+	(void)job;
+	free(block);
+}
+
+static void round_lock(struct job *job)
+{
+	pthread_mutex_lock(&job->mutex);
+	pthread_mutex_unlock(&job->mutex);
+}
+
+static void round_write(struct job *job)
+{
+	if (write(job->fd, "x", 1) != 1)
+		abort();
+}
+
+static void round_function(struct job *job)
+{
+	(void)job;
+	instrumented();
+}
+
+static void *run(void *arg)
+{
+	struct job *job = arg;
+	double start;
+	long i;
+
+	/* A first part is not counted: the clock's scale is learnt, the caches fill. */
+	for (i = 0; i < job->rounds / 4; i++)
+		job->round(job);
+	pthread_barrier_wait(job->start);
+	start = now_ns();
+	for (i = 0; i < job->rounds; i++)
+		job->round(job);
+	job->ns = (now_ns() - start) / (double)job->rounds;
+	return NULL;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct {
+		const char *name;
+		void (*round)(struct job *job);
+	} names[] = {{"malloc", round_malloc}, {"lock", round_lock}, {"write", round_write},
+		     {"function", round_function}};
+	struct job jobs[16] = {0};
+	pthread_t threads[16];
+	pthread_barrier_t start;
+	double sum = 0;
+	int count, i;
+	size_t n;
+
+	if (argc != 4 || (count = atoi(argv[2])) < 1 || count > 16)
+		return 2;
+	pthread_barrier_init(&start, NULL, (unsigned)count);
+	for (i = 0; i < count; i++) {
+		for (n = 0; n < sizeof(names) / sizeof(*names); n++)
+			if (!strcmp(names[n].name, argv[1]))
+				jobs[i].round = names[n].round;
+		if (!jobs[i].round)
+			return 2;
+		jobs[i].rounds = atol(argv[3]);
+		jobs[i].fd = open("/dev/null", O_WRONLY);
+		jobs[i].start = &start;
+		pthread_mutex_init(&jobs[i].mutex, NULL);
+		if (pthread_create(&threads[i], NULL, run, &jobs[i]))
+			return 1;
+	}
+	for (i = 0; i < count; i++) {
+		pthread_join(threads[i], NULL);
+		sum += jobs[i].ns;
+	}
+	printf("%.3f\n", sum / count);
+	return 0;
+}
