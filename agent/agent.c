@@ -133,40 +133,61 @@ void fxt_agent_count(uint64_t **slot, uint64_t name, uint64_t records)
 	fxt_unlock(&lock, mask);
 }
 
-void fxt_agent_full(uint64_t now_ns)
+/* An instant in the durable area, with why and, where there is one, the limit that was met. */
+static void tell_trace(uint64_t name, const char *reason, uint64_t limit_bytes, uint64_t now_ns)
 {
-	static atomic_uint told_for_pid;
-	int error = fxt_buffer_failure(&fxt_agent.buffer);
-	const char *reason = fxt_error_name(error);
-	uint64_t record[24];
-	size_t words;
+	uint64_t record[32];
 	struct fxt_arg args[] = {
 		{FXT_ARG_STRING, FXT_INDEXED(FXT_STR_reason), .string = FXT_INLINE(reason, strlen(reason))},
-		{FXT_ARG_UINT64, FXT_INDEXED(FXT_STR_limit_bytes), .u64 = 0},
+		{FXT_ARG_UINT64, FXT_INDEXED(FXT_STR_limit_bytes), .u64 = limit_bytes},
 	};
-	bool limit = error == -EFBIG;
+	size_t words = fxt_encode_event(record, 32, FXT_EVENT_INSTANT, now_ns,
+					(struct fxt_thread_ref){0, fxt_agent.pid, (uint64_t)fxt_sys_gettid()},
+					FXT_INDEXED(FXT_STR_CATEGORIES + FXT_BIT_agent), FXT_INDEXED(name),
+					(struct fxt_args){limit_bytes ? 2 : 1, args}, 0);
 
-	if (atomic_exchange_explicit(&told_for_pid, fxt_agent.pid, memory_order_relaxed) == fxt_agent.pid ||
-	    !atomic_load_explicit(&fxt_agent.file_made, memory_order_acquire))
-		return;
-	args[1].u64 = fxt_agent.config.mode == FXT_STREAMING ? fxt_agent.config.max_bytes
-							      : fxt_agent.config.buffer_bytes;
-	if (limit)
-		args[0].string = FXT_INLINE("the allowed size is used up", 27);
-	words = fxt_encode_provider_event(record, 24, fxt_agent.pid, FXT_PROVIDER_EVENT_BUFFER_FULL);
-	fxt_buffer_durable(&fxt_agent.buffer, record, words, 0);
-	words = fxt_encode_event(record, 24, FXT_EVENT_INSTANT, now_ns,
-				 (struct fxt_thread_ref){0, fxt_agent.pid, (uint64_t)fxt_sys_gettid()},
-				 FXT_INDEXED(FXT_STR_CATEGORIES + FXT_BIT_agent), FXT_INDEXED(FXT_STR_buffer_full),
-				 (struct fxt_args){limit ? 2 : 1, args}, 0);
 	if (words)
 		fxt_buffer_durable(&fxt_agent.buffer, record, words, 0);
-	if (limit)
+}
+
+static void tell_full(uint64_t now_ns)
+{
+	bool streaming = fxt_agent.config.mode == FXT_STREAMING;
+	uint64_t limit = streaming ? fxt_agent.config.max_bytes : fxt_agent.config.buffer_bytes, record[2];
+	int error = fxt_buffer_failure(&fxt_agent.buffer);
+
+	fxt_buffer_durable(&fxt_agent.buffer, record,
+			   fxt_encode_provider_event(record, 2, fxt_agent.pid, FXT_PROVIDER_EVENT_BUFFER_FULL), 0);
+	if (!error) {
+		tell_trace(FXT_STR_buffer_full, "the allowed size is used up", limit, now_ns);
 		fxt_log("%s is full at %lu MiB; what follows is dropped and counted (%s allows more)",
-			fxt_agent.buffer.path, (unsigned long)(args[1].u64 >> 20),
-			fxt_agent.config.mode == FXT_STREAMING ? "FXT_MAX_SIZE_MB" : "FXT_BUFFER_SIZE_MB");
+			fxt_agent.buffer.path, (unsigned long)(limit >> 20),
+			streaming ? "FXT_MAX_SIZE_MB" : "FXT_BUFFER_SIZE_MB");
+	} else {
+		tell_trace(FXT_STR_buffer_full, fxt_error_name(error), 0, now_ns);
+		fxt_log("%s cannot grow: %s; what follows is dropped and counted", fxt_agent.buffer.path,
+			fxt_error_name(error));
+	}
+}
+
+void fxt_agent_lost(enum fxt_loss why, uint64_t now_ns)
+{
+	static const char *const reasons[FXT_LOSS_COUNT] = {
+		[FXT_LOSS_DEPTH] = "calls nest deeper than 512",
+		[FXT_LOSS_SIGNALS] = "signal handlers nest deeper than 6",
+		[FXT_LOSS_SIZE] = "a record is larger than a chunk",
+	};
+	static atomic_uint told_for_pid[FXT_LOSS_COUNT];
+
+	static_assert(FXT_OPEN_MAX == 512 && FXT_LANES == 6, "as the reasons have it");
+	if (atomic_load_explicit(&told_for_pid[why], memory_order_relaxed) == fxt_agent.pid ||
+	    !atomic_load_explicit(&fxt_agent.file_made, memory_order_acquire) ||
+	    atomic_exchange_explicit(&told_for_pid[why], fxt_agent.pid, memory_order_relaxed) == fxt_agent.pid)
+		return;
+	if (why == FXT_LOSS_ROOM)
+		tell_full(now_ns);
 	else
-		fxt_log("%s cannot grow: %s; what follows is dropped and counted", fxt_agent.buffer.path, reason);
+		tell_trace(FXT_STR_dropped, reasons[why], 0, now_ns);
 }
 
 /* -- Start, fork, exit ------------------------------------------------------------------------- */

@@ -138,8 +138,16 @@ void fxt_thread_after_rewrite(struct fxt_thread *thread);
 /* In the child of a fork: all states but the caller's are free, and the caller's belongs to a new thread. */
 void fxt_threads_after_fork(void);
 
+enum fxt_loss {
+	FXT_LOSS_ROOM,                  /* the buffer has none */
+	FXT_LOSS_DEPTH,                 /* calls in progress nest deeper than FXT_OPEN_MAX */
+	FXT_LOSS_SIGNALS,               /* signal handlers nest deeper than FXT_LANES */
+	FXT_LOSS_SIZE,                  /* the record is larger than a chunk */
+	FXT_LOSS_COUNT
+};
+
 /* Counts a record that could not be written. */
-void fxt_thread_dropped(struct fxt_thread *thread);
+void fxt_thread_dropped(struct fxt_thread *thread, enum fxt_loss why);
 
 /* A new chunk for a lane, with room for `words`. False: dropped, and counted. */
 bool fxt_lane_turn(struct fxt_thread *thread, struct fxt_lane *lane, size_t words);
@@ -185,7 +193,7 @@ void fxt_agent_exit(void);
 /* Adds to a count that is kept for the process as a whole, in its slot in the durable area. */
 void fxt_agent_count(uint64_t **slot, uint64_t name, uint64_t records);
 
-/* A record was dropped because the buffer had no room for it: says so in the trace and, once, on stderr. */
-void fxt_agent_full(uint64_t now_ns);
+/* A record was dropped: says why in the trace and, where it is for want of room, on stderr; once each. */
+void fxt_agent_lost(enum fxt_loss why, uint64_t now_ns);
 
 #endif

@@ -65,7 +65,7 @@ static inline void fxt_function_enter(struct fxt_thread *thread, uintptr_t frame
 
 	if (FXT_UNLIKELY(!fxt_open_push(thread, frame, address, fxt_now(thread), names,
 					fxt_arg_header(FXT_ARG_POINTER, 2, FXT_STR_call_site), call_site)))
-		fxt_thread_dropped(thread);
+		fxt_thread_dropped(thread, FXT_LOSS_DEPTH);
 }
 
 /* Pops back to the entry of this function; false when there is none: it was entered before tracing, or too deep. */

@@ -11,11 +11,11 @@ bool fxt_lane_turn(struct fxt_thread *thread, struct fxt_lane *lane, size_t word
 
 	/* The last lane is a fence: handlers nested this deep, or left by longjmp this often. */
 	if (lane == thread->lanes + FXT_LANES) {
-		fxt_thread_dropped(thread);
+		fxt_thread_dropped(thread, FXT_LOSS_SIGNALS);
 		return false;
 	}
 	if (!thread->ready && !fxt_thread_ready(thread)) {
-		fxt_thread_dropped(thread);
+		fxt_thread_dropped(thread, FXT_LOSS_ROOM);
 		return false;
 	}
 	/* Becoming ready writes records of its own, in the same lane. */
@@ -26,7 +26,7 @@ bool fxt_lane_turn(struct fxt_thread *thread, struct fxt_lane *lane, size_t word
 		fxt_buffer_finish(&fxt_agent.buffer, lane->chunk);
 	}
 	if (!fxt_buffer_take(&fxt_agent.buffer, thread->last_ns, &chunk)) {
-		fxt_thread_dropped(thread);
+		fxt_thread_dropped(thread, FXT_LOSS_ROOM);
 		return false;
 	}
 	/* A chunk begins by saying whose it is, so that it can be dropped or moved alone. */
@@ -43,7 +43,7 @@ bool fxt_lane_turn(struct fxt_thread *thread, struct fxt_lane *lane, size_t word
 	lane->chunk = chunk.number;
 	lane->serial = ++thread->serial;
 	if (!fxt_lane_has(lane, words)) {
-		fxt_thread_dropped(thread);
+		fxt_thread_dropped(thread, FXT_LOSS_SIZE);
 		return false;
 	}
 	return true;

@@ -68,7 +68,6 @@ static void restate(struct fxt_thread *thread, struct fxt_open *entry)
 {
 	uint64_t *slot = entry->slot;
 
-	entry->start_ns = fxt_now(thread);
 	if (entry->function)
 		entry->names = fxt_function_names(entry->function);
 	slot[1] = entry->start_ns;
@@ -149,10 +148,12 @@ void fxt_open_after_fork(struct fxt_thread *thread)
 	thread->page_count = 0;
 	for (entry = thread->opens; entry < thread->opens + FXT_OPEN_MAX && entry->slot; entry++)
 		entry->slot = entry < thread->open ? thread->no_slot : NULL;
-	/* The child has a string table of its own: names of functions are found again when they are needed. */
-	for (entry = thread->opens; entry < thread->open; entry++)
+	/* For the child's trace they begin here, and in its own string table names are found again when needed. */
+	for (entry = thread->opens; entry < thread->open; entry++) {
+		entry->start_ns = fxt_now(thread);
 		if (entry->function)
 			entry->names = 0;
+	}
 }
 
 void fxt_open_close_all(struct fxt_thread *thread)

@@ -55,7 +55,7 @@ static uint64_t *show_counter(struct fxt_thread *thread, unsigned slot, uint64_t
 				thread->tid, value);
 }
 
-void fxt_thread_dropped(struct fxt_thread *thread)
+void fxt_thread_dropped(struct fxt_thread *thread, enum fxt_loss why)
 {
 	if (thread->dropped != &thread->no_page[1]) {
 		++*thread->dropped;
@@ -66,7 +66,7 @@ void fxt_thread_dropped(struct fxt_thread *thread)
 	} else {
 		thread->no_page[1]++;
 	}
-	fxt_agent_full(thread->last_ns);
+	fxt_agent_lost(why, thread->last_ns);
 }
 
 /* -- Records that are not calls ---------------------------------------------------------------- */

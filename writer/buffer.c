@@ -212,9 +212,7 @@ void fxt_buffer_finish(struct fxt_buffer *buffer, uint32_t number)
 
 int fxt_buffer_failure(const struct fxt_buffer *buffer)
 {
-	int failure = atomic_load_explicit(&buffer->failure, memory_order_relaxed);
-
-	return failure ? failure : -EFBIG;
+	return atomic_load_explicit(&buffer->failure, memory_order_relaxed);
 }
 
 bool fxt_buffer_durable(struct fxt_buffer *buffer, const uint64_t *record, size_t words, size_t reserve_words)

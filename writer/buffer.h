@@ -109,7 +109,7 @@ bool fxt_buffer_take(struct fxt_buffer *buffer, uint64_t now_ns, struct fxt_chun
 /* The chunk will not be written again by who took it: the window may go, the ring may reuse it. */
 void fxt_buffer_finish(struct fxt_buffer *buffer, uint32_t number);
 
-/* -EFBIG: the allowed size is used up; otherwise what the system said when the file should have grown. */
+/* Why there is no room: 0, the allowed size is used up; otherwise what the system said when the file should have grown. */
 int fxt_buffer_failure(const struct fxt_buffer *buffer);
 
 /* A page for words that are rewritten in place: [filler of 511][filler of 1], its last word never to be touched.
