@@ -4,7 +4,6 @@
 #include <pthread.h>
 #include <string.h>
 #include <sys/auxv.h>
-#include <sys/prctl.h>
 #include <time.h>
 
 #include "config.h"
@@ -194,18 +193,19 @@ void fxt_agent_lost(enum fxt_loss why, uint64_t now_ns)
 
 static void find_program(void)
 {
-	char path[256];
-	const char *name = path;
-	int length = fxt_sys_readlink("/proc/self/exe", path, sizeof(path) - 1), i;
+	/* What was executed, and not what a symbolic link leads to: redis-server is redis-check-rdb then. */
+	const char *path = (const char *)getauxval(AT_EXECFN), *name;
+	char target[256];
+	int length;
 
-	if (length <= 0) {
-		FXT_SYSCALL2(SYS_prctl, PR_GET_NAME, path);
-		length = (int)strnlen(path, 16);
+	if (!path || !strncmp(path, "/dev/fd/", 8) || !strncmp(path, "/proc/", 6)) {
+		length = fxt_sys_readlink("/proc/self/exe", target, sizeof(target) - 1);
+		target[length > 0 ? length : 0] = '\0';
+		path = target;
 	}
-	path[length] = '\0';
-	for (i = 0; i < length; i++)
-		if (path[i] == '/')
-			name = path + i + 1;
+	for (name = path; *path; path++)
+		if (*path == '/')
+			name = path + 1;
 	fxt_utf8_clean(fxt_agent.program, name, strlen(name), sizeof(fxt_agent.program) - 1);
 }
 
@@ -248,6 +248,7 @@ void fxt_agent_start(const struct fxt_call_names *calls)
 	/* Where the kernel has no such advice our fork handler alone keeps children out of this buffer. */
 	fxt_sys_madvise(&fxt_gate, sizeof(fxt_gate), MADVISE_WIPE_ON_FORK);
 	pthread_atfork(NULL, NULL, child_after_fork);
+	fxt_threads_start();
 	atomic_store(&fxt_agent.state, FXT_ON);
 	if (fxt_agent_file())
 		atomic_store_explicit(&fxt_gate.mask, fxt_agent.config.categories, memory_order_release);

@@ -119,6 +119,9 @@ extern __thread struct fxt_thread *fxt_self __attribute__((visibility("hidden"),
  * Any context. */
 struct fxt_thread *fxt_thread_attach(void);
 
+/* Once, at start. */
+void fxt_threads_start(void);
+
 /* Completes a thread's state (index, names, page) in the process it runs in: after attaching, and again after fork. */
 bool fxt_thread_ready(struct fxt_thread *thread);
 

@@ -31,6 +31,8 @@ static struct {
 	struct fxt_thread **list;
 	uint32_t count, next_look;
 	atomic_uint next_index;
+	pthread_key_t key;
+	bool has_key;
 } states;
 
 /* -- Pages ------------------------------------------------------------------------------------- */
@@ -206,6 +208,23 @@ bool fxt_thread_ready(struct fxt_thread *thread)
 	return true;
 }
 
+/* A thread that ends by cancellation or pthread_exit() leaves its calls in progress without returning from them. Its state
+ * stays: destructors after this one still allocate. */
+static void thread_ends(void *state)
+{
+	struct fxt_thread *thread = state;
+
+	if (thread == fxt_self && thread->ready)
+		fxt_open_close_all(thread);
+}
+
+void fxt_threads_start(void)
+{
+	/* Setting a key's value allocates beyond the first ones; we come early enough to get one of those. */
+	if (!pthread_key_create(&states.key, thread_ends))
+		states.has_key = states.key < 32;
+}
+
 static void begin_life(struct fxt_thread *thread, uint32_t pid, uint32_t tid)
 {
 	thread->in_use = true;
@@ -290,6 +309,8 @@ struct fxt_thread *fxt_thread_attach(void)
 		begin_life(thread, pid, tid);
 		thread->claimed = false;
 		fxt_self = thread;
+		if (states.has_key)
+			pthread_setspecific(states.key, thread);
 		fxt_thread_ready(thread);
 	}
 	fxt_sys_restore_signals(mask);

@@ -126,15 +126,18 @@ static void grow_ahead(struct fxt_buffer *buffer, uint32_t number, uint64_t now_
 	fxt_unlock(&buffer->extend_lock, mask);
 }
 
-/* After a rewrite: chunks of doubling size at the end of the small file, mapped one by one. */
+/* After a rewrite: chunks of doubling size at the end of the small file, mapped one by one. The first is preceded by the strings
+ * that were left out. */
 static bool take_tail(struct fxt_buffer *buffer, struct fxt_chunk *chunk)
 {
 	unsigned number = atomic_fetch_add_explicit(&buffer->cursor, 1, memory_order_relaxed);
 	unsigned pages = number < 3 ? 1u << number : FXT_CHUNK_PAGES;
+	size_t strings = number ? 0 : buffer->left_out_words;
 	uint64_t mask, offset;
 	void *base = NULL;
 	int error;
 
+	pages += (unsigned)((strings * FXT_WORD_BYTES + FXT_PAGE_BYTES - 1) / FXT_PAGE_BYTES);
 	mask = fxt_lock(&buffer->extend_lock);
 	offset = buffer->tail_offset;
 	error = fxt_file_ready(buffer) ? fxt_file_append_pages(buffer->fd, offset, pages) : -EBADF;
@@ -154,6 +157,13 @@ static bool take_tail(struct fxt_buffer *buffer, struct fxt_chunk *chunk)
 		return false;
 	*chunk = (struct fxt_chunk){base, pages * FXT_PAGE_WORDS, number};
 	empty_chunk(chunk->base, chunk->words);
+	if (strings) {
+		chunk->base[strings] = fxt_filler(chunk->words - 1 - strings);
+		memcpy(chunk->base + 1, buffer->left_out + 1, (strings - 1) * FXT_WORD_BYTES);
+		store(chunk->base, buffer->left_out[0]);
+		chunk->base += strings;
+		chunk->words -= (uint32_t)strings;
+	}
 	return true;
 }
 
@@ -247,7 +257,7 @@ uint64_t *fxt_buffer_take_page(struct fxt_buffer *buffer, uint64_t now_ns)
 	unsigned i;
 
 	if (buffer->tail_offset)
-		return fxt_buffer_take(buffer, now_ns, &chunk) && chunk.words == FXT_PAGE_WORDS ? chunk.base : NULL;
+		return fxt_buffer_take(buffer, now_ns, &chunk) && chunk.words >= FXT_PAGE_WORDS ? chunk.base : NULL;
 	mask = fxt_lock(&buffer->page_lock);
 	if (buffer->free_page_count)
 		page = buffer->free_pages[--buffer->free_page_count];

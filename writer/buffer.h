@@ -89,6 +89,8 @@ struct fxt_buffer {
 	uint64_t **free_pages;          /* pages of open calls that were given back; under page_lock */
 	uint32_t free_page_count;
 	uint64_t tail_offset;           /* after fxt_buffer_rewrite(): where the file ends; 0 before */
+	uint64_t *left_out;             /* strings that were left out then, for who needs one after all */
+	size_t left_out_words;
 	size_t memory_bytes;            /* of the private memory behind windows, taken and free_pages */
 	struct fxt_lock durable_lock, extend_lock, page_lock;
 	char path[FXT_PATH_BYTES];

@@ -8,7 +8,11 @@
 #include <errno.h>
 #include <string.h>
 
-enum { OUTPUT_BYTES = 64 << 10 };
+enum {
+	OUTPUT_BYTES = 64 << 10,
+	/* The strings of the prologue, which is shorter. Functions' names are defined again in each chunk that has them. */
+	LEFT_OUT_BYTES = FXT_CHUNK_BYTES,
+};
 
 struct output {
 	int fd;
@@ -118,12 +122,14 @@ static bool is_unused_string(const unsigned char *used, uint64_t header)
 }
 
 /* False when there is too much, or the file is not what we wrote: somebody else has, and it is left alone. */
-static bool copy_records(const uint64_t *file, size_t words, size_t max_words, struct output *output)
+static bool copy_records(struct fxt_buffer *buffer, const uint64_t *file, size_t words, size_t max_words,
+			 struct output *output)
 {
 	used_strings used = {0};
 	size_t at, n, kept = 0;
 	int pass;
 
+	buffer->left_out_words = 0;
 	for (pass = 0; pass < 2; pass++) {
 		for (at = 0; at < words; at += n) {
 			n = fxt_get_record_words(file[at]);
@@ -138,6 +144,9 @@ static bool copy_records(const uint64_t *file, size_t words, size_t max_words, s
 					return false;
 			} else if (!is_unused_string(used, file[at])) {
 				put(output, file + at, n);
+			} else if (buffer->left_out_words + n <= LEFT_OUT_BYTES / FXT_WORD_BYTES) {
+				memcpy(buffer->left_out + buffer->left_out_words, file + at, n * FXT_WORD_BYTES);
+				buffer->left_out_words += n;
 			}
 		}
 	}
@@ -170,11 +179,13 @@ bool fxt_buffer_rewrite(struct fxt_buffer *buffer, uint64_t max_bytes)
 	memcpy(path, buffer->path, length);
 	memcpy(path + length, suffix, sizeof(suffix));
 	output.bytes = fxt_sys_memory(OUTPUT_BYTES);
+	if (!buffer->left_out)
+		buffer->left_out = fxt_sys_memory(LEFT_OUT_BYTES);
 	file = fxt_sys_mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_SHARED, buffer->fd, 0, &error);
-	output.fd = output.bytes && file ? fxt_sys_open(path, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0600) : -1;
+	output.fd = output.bytes && file && buffer->left_out ? fxt_sys_open(path, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0600) : -1;
 	if (output.fd >= 0) {
 		output.fd = fxt_file_move_high(output.fd);
-		done = copy_records(file, (size_t)status.st_size / FXT_WORD_BYTES, max_bytes / FXT_WORD_BYTES,
+		done = copy_records(buffer, file, (size_t)status.st_size / FXT_WORD_BYTES, max_bytes / FXT_WORD_BYTES,
 				    &output) &&
 		       !fxt_sys_fstat(output.fd, &written) && !fxt_sys_rename(path, buffer->path);
 		if (!done) {
