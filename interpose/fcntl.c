@@ -1,5 +1,152 @@
+/* Descriptors made from paths, and what is asked of descriptors: fcntl.def, and the variadic ones. */
+#include <fcntl.h>
+#include <stdarg.h>
+#include <sys/file.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "agent/descriptor.h"
 #include "interpose.h"
+
+FXT_EXPORT int __open(const char *pathname, int flags, ...);
+FXT_EXPORT int __open64(const char *pathname, int flags, ...);
+FXT_EXPORT int __fcntl(int fd, int cmd, ...);
+
 #define FXT_TABLE "fcntl.def"
 #include "wrappers.inc"
+
+/* -- open -------------------------------------------------------------------------------------- */
+
+/* Only with these flags is there a mode to be read. */
+static inline bool takes_mode(int flags)
+{
+	return flags & O_CREAT || (flags & O_TMPFILE) == O_TMPFILE;
+}
+
+/* How a mode is recorded that may not be there. */
+#define COUNT_MODE takes_mode(flags)
+#define WORDS_MODE(name) 2
+#define BEFORE_MODE(name)
+#define MEASURE_MODE(name)
+#define PUT_MODE(name)			\
+	if (takes_mode(flags)) {	\
+		PUT_UINT(name)		\
+	}
+
+#define COLLECT_MODE(mode)				\
+	do {						\
+		if (takes_mode(flags)) {		\
+			va_list list;			\
+							\
+			va_start(list, flags);		\
+			(mode) = va_arg(list, mode_t);	\
+			va_end(list);			\
+		}					\
+	} while (0)
+
+#define OPEN(symbol)											\
+	FXT_REAL(int, symbol, (const char *pathname, int flags, mode_t mode), (pathname, flags, mode))	\
+	FXT_TRACED(io, int, symbol, open, real_##symbol, BLOCKS(pathname), INT,				\
+		   (const char *, pathname, TEXT), (int, flags, INT), (mode_t, mode, MODE))		\
+	FXT_EXPORT int symbol(const char *pathname, int flags, ...)					\
+	{												\
+		mode_t mode = 0;									\
+													\
+		COLLECT_MODE(mode);									\
+		return traced_##symbol(pathname, flags, mode);						\
+	}
+
+#define OPENAT(symbol)											\
+	FXT_REAL(int, symbol, (int dirfd, const char *pathname, int flags, mode_t mode),		\
+		 (dirfd, pathname, flags, mode))							\
+	FXT_TRACED(io, int, symbol, openat, real_##symbol, BLOCKS(pathname), INT, (int, dirfd, INT),	\
+		   (const char *, pathname, TEXT), (int, flags, INT), (mode_t, mode, MODE))		\
+	FXT_EXPORT int symbol(int dirfd, const char *pathname, int flags, ...)				\
+	{												\
+		mode_t mode = 0;									\
+													\
+		COLLECT_MODE(mode);									\
+		return traced_##symbol(dirfd, pathname, flags, mode);					\
+	}
+
+OPEN(open)
+OPEN(open64)
+OPEN(__open)
+OPEN(__open64)
+OPENAT(openat)
+OPENAT(openat64)
+
+/* -- fcntl and ioctl: whatever follows is passed on as one pointer, as the C library does ----------- */
+
+/* Where the last argument is a number. Of other commands it is a pointer, or whatever the register held. */
+static inline bool takes_number(int cmd)
+{
+	switch (cmd) {
+	case F_DUPFD:
+	case F_DUPFD_CLOEXEC:
+	case F_SETFD:
+	case F_SETFL:
+	case F_SETOWN:
+	case F_SETSIG:
+	case F_SETLEASE:
+	case F_NOTIFY:
+	case F_SETPIPE_SZ:
+	case F_ADD_SEALS:
+		return true;
+	default:
+		return false;
+	}
+}
+
+#define COUNT_NUMBER takes_number(cmd)
+#define WORDS_NUMBER(name) 2
+#define BEFORE_NUMBER(name)
+#define MEASURE_NUMBER(name)
+#define PUT_NUMBER(name)	\
+	if (takes_number(cmd))	\
+		at_ = fxt_put_long(at_, FXT_STR_##name, (int)(uintptr_t)(name));
+
+#define FCNTL(symbol)										\
+	FXT_REAL(int, symbol, (int fd, int cmd, void *arg), (fd, cmd, arg))			\
+	static int guarded_##symbol(int fd, int cmd, void *arg)					\
+	{											\
+		if (fxt_descriptor_is_ours(fd)) {						\
+			errno = EBADF;								\
+			return -1;								\
+		}										\
+		return real_##symbol(fd, cmd, arg);						\
+	}											\
+	FXT_TRACED(io, int, symbol, fcntl, guarded_##symbol, BLOCKS(fd), INT, (int, fd, INT),	\
+		   (int, cmd, INT), (void *, arg, NUMBER))					\
+	FXT_EXPORT int symbol(int fd, int cmd, ...)						\
+	{											\
+		va_list list;									\
+		void *arg;									\
+												\
+		va_start(list, cmd);								\
+		arg = va_arg(list, void *);							\
+		va_end(list);									\
+		return traced_##symbol(fd, cmd, arg);						\
+	}
+
+FCNTL(fcntl)
+FCNTL(fcntl64)
+FCNTL(__fcntl)
+
+FXT_REAL(int, ioctl, (int fd, unsigned long request, void *arg), (fd, request, arg))
+FXT_TRACED(io, int, ioctl, ioctl, real_ioctl, BLOCKS(fd), INT, (int, fd, INT),
+	   (unsigned long, request, UINT), (void *, arg, SKIP))
+
+FXT_EXPORT int ioctl(int fd, unsigned long request, ...)
+{
+	va_list list;
+	void *arg;
+
+	va_start(list, request);
+	arg = va_arg(list, void *);
+	va_end(list);
+	return traced_ioctl(fd, request, arg);
+}
+
 #define FXT_REALS fxt_reals_fcntl
 #include "reals.inc"

@@ -17,7 +17,8 @@
  *	INT     int                             UINT    size_t, unsigned, mode_t, flags
  *	LONG    off_t, ssize_t                  PTR     a pointer's value
  *	TEXT    a C string, such as a path      SKIP    not at all
- *	TIME    struct timespec, as nanoseconds
+ *	TIME    struct timespec, as nanoseconds         NONE    no parameters: (void, , NONE)
+ *	TIMEVAL struct timeval, as nanoseconds          ADDR    a socket address: address.h
  * What the result is:
  *	INT     an int; -1 is failure, with errno       PLAIN_INT       an int; never failure
  *	LONG    ssize_t, off_t; the same                PLAIN_UINT      size_t; never failure
@@ -34,6 +35,7 @@
 #include "agent/emit.h"
 #include "agent/open.h"
 #include "calls.h"
+#include "readable.h"
 
 #define FXT_EXPORT __attribute__((visibility("default")))
 
@@ -75,6 +77,9 @@ bool fxt_interpose_starting(void);
 #define FXT_COUNT(...) FXT_COUNT_(__VA_ARGS__, 8, 7, 6, 5, 4, 3, 2, 1, 0)
 #define FXT_PASTE_(a, b) a##b
 #define FXT_PASTE(a, b) FXT_PASTE_(a, b)
+#define FXT_NOTHING(...)
+#define FXT_SECOND_(a, b, ...) b
+#define FXT_SECOND(...) FXT_SECOND_(__VA_ARGS__)
 #define FXT_EACH(m, ...) FXT_PASTE(FXT_EACH_, FXT_COUNT(__VA_ARGS__))(m, __VA_ARGS__)
 #define FXT_LIST(m, ...) FXT_PASTE(FXT_COMMA_, FXT_COUNT(__VA_ARGS__))(m, __VA_ARGS__)
 
@@ -84,6 +89,7 @@ bool fxt_interpose_starting(void);
 #define P_NAME(type, name, kind) name
 #define P_COUNT(type, name, kind) +COUNT_##kind
 #define P_WORDS(type, name, kind) +WORDS_##kind(name)
+#define P_BEFORE(type, name, kind) FXT_SECOND(FIRST_##kind, FXT_NOTHING, )(name)
 #define P_MEASURE(type, name, kind) MEASURE_##kind(name)
 #define P_PUT(type, name, kind) PUT_##kind(name)
 
@@ -93,7 +99,9 @@ bool fxt_interpose_starting(void);
 #define COUNT_PTR 1
 #define COUNT_TEXT 1
 #define COUNT_TIME 1
+#define COUNT_TIMEVAL 1
 #define COUNT_SKIP 0
+#define COUNT_NONE 0
 
 #define WORDS_INT(name) 1
 #define WORDS_UINT(name) 2
@@ -101,16 +109,29 @@ bool fxt_interpose_starting(void);
 #define WORDS_PTR(name) 2
 #define WORDS_TEXT(name) (2 + fxt_words_of(name##_bytes))
 #define WORDS_TIME(name) 2
+#define WORDS_TIMEVAL(name) 2
 #define WORDS_SKIP(name) 0
+#define WORDS_NONE(name) 0
 
-/* After the call: where it failed with EFAULT the memory is not ours to look at either. */
+/* Before the call, of kinds that have a FIRST_: what the call may overwrite, as nanosleep(&time, &time) does. */
+#define FIRST_TIME , BEFORE_TIME
+#define FIRST_TIMEVAL , BEFORE_TIMEVAL
+#define BEFORE_TIME(name) int64_t name##_ns = fxt_time_ns(thread_, name);
+#define BEFORE_TIMEVAL(name) int64_t name##_ns = fxt_timeval_ns(thread_, name);
+
+/* After the call. Where it failed nobody may have looked at the memory before us; ENOENT says that somebody has. */
 #define MEASURE_INT(name)
 #define MEASURE_UINT(name)
 #define MEASURE_LONG(name)
 #define MEASURE_PTR(name)
-#define MEASURE_TEXT(name) size_t name##_bytes = failure_ == EFAULT ? 0 : fxt_text_bytes(name);
-#define MEASURE_TIME(name) int64_t name##_ns = failure_ == EFAULT || !name ? -1 : fxt_timespec_ns(name);
+#define MEASURE_TEXT(name)                                                                              \
+	size_t name##_bytes = FXT_UNLIKELY(failure_) && failure_ != ENOENT                              \
+				      ? fxt_text_bytes_checked(thread_, name)                           \
+				      : fxt_text_bytes(name);
+#define MEASURE_TIME(name)
+#define MEASURE_TIMEVAL(name)
 #define MEASURE_SKIP(name)
+#define MEASURE_NONE(name)
 
 #define PUT_INT(name) at_ = fxt_put_int(at_, FXT_STR_##name, (int)(name));
 #define PUT_UINT(name) at_ = fxt_put_uint(at_, FXT_STR_##name, (uint64_t)(name));
@@ -118,12 +139,12 @@ bool fxt_interpose_starting(void);
 #define PUT_PTR(name) at_ = fxt_put_pointer(at_, FXT_STR_##name, (const void *)(name));
 #define PUT_TEXT(name) at_ = fxt_put_text(at_, FXT_STR_##name, name, name##_bytes);
 #define PUT_TIME(name) at_ = fxt_put_long(at_, FXT_STR_##name, name##_ns);
+#define PUT_TIMEVAL(name) PUT_TIME(name)
 #define PUT_SKIP(name)
+#define PUT_NONE(name)
 
-static inline int64_t fxt_timespec_ns(const struct timespec *time)
-{
-	return (int64_t)time->tv_sec * 1000000000 + time->tv_nsec;
-}
+/* fxt_text_bytes() of what may not be a string, nor mapped: 0 then. */
+size_t fxt_text_bytes_checked(const struct fxt_thread *thread, const char *text);
 
 /* -- Results ----------------------------------------------------------------------------------- */
 
@@ -176,6 +197,10 @@ enum { FXT_RESULT_WORDS = 3 };
 #define BLOCKS(name)                                                                                            \
 	fxt_open_push(thread_, (uintptr_t)__builtin_frame_address(0), 0, start_ns_, names_,                        \
 		      FXT_OPEN_ARG_HEADER(name), FXT_OPEN_ARG(name))
+/* BLOCKS_FOR(x) shows parameter x, a TIME, by its value. */
+#define BLOCKS_FOR(name)                                                                                        \
+	fxt_open_push(thread_, (uintptr_t)__builtin_frame_address(0), 0, start_ns_, names_,                        \
+		      fxt_arg_header(FXT_ARG_INT64, 2, FXT_STR_##name), (uint64_t)name##_ns)
 #define FXT_OPEN_ARG_HEADER(name) \
 	fxt_arg_header(FXT_IS_INTEGER(name) ? FXT_ARG_INT64 : FXT_ARG_POINTER, 2, FXT_STR_##name)
 #define FXT_OPEN_ARG(name) ((uint64_t)(uintptr_t)(name))
@@ -197,8 +222,20 @@ enum { FXT_RESULT_WORDS = 3 };
 
 #define FXT_WRAP(category, type, symbol, event, blocks, result_kind, ...)                                       \
 	FXT_REAL(type, symbol, (FXT_LIST(P_DECLARE, __VA_ARGS__)), (FXT_LIST(P_NAME, __VA_ARGS__)))             \
+	FXT_WRAP_AROUND(category, type, symbol, event, real_##symbol, blocks, result_kind, __VA_ARGS__)
+
+/* The same around `callee`, which calls the real function as it sees fit. */
+#define FXT_WRAP_AROUND(category, type, symbol, event, callee, blocks, result_kind, ...)                         \
 	FXT_EXPORT type symbol(FXT_LIST(P_DECLARE, __VA_ARGS__));                                               \
 	FXT_EXPORT type symbol(FXT_LIST(P_DECLARE, __VA_ARGS__))                                                \
+	FXT_BODY(category, type, event, callee, blocks, result_kind, __VA_ARGS__)
+
+/* traced_SYMBOL, for a variadic function to call with what it has collected. */
+#define FXT_TRACED(category, type, symbol, event, callee, blocks, result_kind, ...)                              \
+	static inline __attribute__((always_inline)) type traced_##symbol(FXT_LIST(P_DECLARE, __VA_ARGS__))     \
+	FXT_BODY(category, type, event, callee, blocks, result_kind, __VA_ARGS__)
+
+#define FXT_BODY(category, type, event, callee, blocks, result_kind, ...)                                        \
 	{                                                                                                       \
 		const uint64_t names_ = FXT_NAMES(category, event);                                              \
 		struct fxt_thread *thread_ = fxt_enter(FXT_CAT_##category);                                      \
@@ -208,10 +245,11 @@ enum { FXT_RESULT_WORDS = 3 };
 		int failure_;                                                                                    \
                                                                                                                 \
 		if (!thread_)                                                                                    \
-			return real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));                                    \
+			return callee(FXT_LIST(P_NAME, __VA_ARGS__));                                    \
+		FXT_EACH(P_BEFORE, __VA_ARGS__)                                                                 \
 		start_ns_ = fxt_now(thread_);                                                                     \
 		open_ = blocks;                                                                             \
-		KEEP_##result_kind(type) real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));                          \
+		KEEP_##result_kind(type) callee(FXT_LIST(P_NAME, __VA_ARGS__));                          \
 		end_ns_ = fxt_end(thread_, open_);                                                            \
 		failure_ = FAILURE_##result_kind;                                                                \
 		FXT_EACH(P_MEASURE, __VA_ARGS__)                                                                \

@@ -11,10 +11,15 @@ INTERPOSE_TABLES = \
 	interpose/pthread_cond.def \
 	interpose/socket.def \
 	interpose/stdio.def \
+	interpose/stdio_char.def \
+	interpose/stdio_print.def \
+	interpose/stdio_scan.def \
 	interpose/time.def \
 	interpose/unistd.def
 
 INTERPOSE_SOURCES = \
+	interpose/address.c \
+	interpose/address.h \
 	interpose/arena.c \
 	interpose/arena.h \
 	interpose/calls.h \
@@ -26,12 +31,20 @@ INTERPOSE_SOURCES = \
 	interpose/poll.c \
 	interpose/pthread.c \
 	interpose/pthread_cond.c \
+	interpose/readable.c \
+	interpose/readable.h \
 	interpose/reals.inc \
 	interpose/socket.c \
 	interpose/start.c \
 	interpose/stdio.c \
+	interpose/stdio_char.c \
+	interpose/stdio_print.c \
+	interpose/stdio_scan.c \
+	interpose/stream.h \
+	interpose/text.c \
 	interpose/time.c \
 	interpose/unistd.c \
+	interpose/variadic.h \
 	interpose/wrappers.inc
 
 # What is exported is decided by visibility; the map has the two versions of pthread_cond_*.

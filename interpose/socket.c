@@ -1,4 +1,40 @@
+/* Sockets and names of hosts: socket.def, and the kinds of parameter and result that only it has. */
+#include <netdb.h>
+#include <sys/socket.h>
+
+#include "address.h"
 #include "interpose.h"
+
+typedef int descriptor_pair[2];
+
+/* PAIR: two descriptors that the call returned, as fd1 and fd2. */
+#define COUNT_PAIR 0
+#define WORDS_PAIR(name) 2
+#define MEASURE_PAIR(name)
+#define PUT_PAIR(name)                                            \
+	if (!failure_) {                                          \
+		at_ = fxt_put_int(at_, FXT_STR_fd1, name[0]);     \
+		at_ = fxt_put_int(at_, FXT_STR_fd2, name[1]);     \
+		arguments_ += 2;                                  \
+	}
+
+/* TEXT_OUT: a buffer `host` of `hostlen` bytes, which holds a string once the call has succeeded. */
+#define COUNT_TEXT_OUT 0
+#define WORDS_TEXT_OUT(name) (2 + fxt_words_of(name##_bytes))
+#define MEASURE_TEXT_OUT(name) \
+	size_t name##_bytes = result_ || !name || !name##len ? 0 : fxt_text_bytes(name);
+#define PUT_TEXT_OUT(name)                                                   \
+	if (name##_bytes) {                                                  \
+		at_ = fxt_put_text(at_, FXT_STR_##name, name, name##_bytes); \
+		arguments_++;                                                \
+	}
+
+/* GAI: an EAI_ code; errno says more with one of them. */
+#define KEEP_GAI(type) type result_ =
+#define GIVE_GAI return result_
+#define FAILURE_GAI (result_ == EAI_SYSTEM ? errno : 0)
+#define RESULT_GAI RESULT_PLAIN_INT
+
 #define FXT_TABLE "socket.def"
 #include "wrappers.inc"
 #define FXT_REALS fxt_reals_socket

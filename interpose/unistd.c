@@ -1,5 +1,208 @@
+/* What is done with descriptors: unistd.def, and those that make or end descriptors by their number. The
+ * trace file has one as well, which the program did not open: it can neither close it nor duplicate it, and
+ * where it puts another in its place ours moves. Not only while io is on.
+ */
+#include <sys/sendfile.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "agent/descriptor.h"
 #include "interpose.h"
+
 #define FXT_TABLE "unistd.def"
 #include "wrappers.inc"
+
+/* -- Pipes ------------------------------------------------------------------------------------- */
+
+static inline void record_pipe(struct fxt_thread *thread, uint64_t start_ns, uint64_t names,
+			       const int *pipefd, const int *flags, int result)
+{
+	uint64_t end_ns = fxt_end(thread, NULL), *at = fxt_room(thread, start_ns, end_ns, 5);
+	unsigned arguments = 1;
+
+	if (!at)
+		return;
+	if (!result) {
+		at = fxt_put_int(at, FXT_STR_fd1, pipefd[0]);
+		at = fxt_put_int(at, FXT_STR_fd2, pipefd[1]);
+		arguments += 2;
+	}
+	if (flags) {
+		at = fxt_put_int(at, FXT_STR_flags, *flags);
+		arguments++;
+	}
+	at = fxt_put_int(at, FXT_STR_ret, result);
+	if (result) {
+		at = fxt_put_int(at, FXT_STR_errno_, errno);
+		arguments++;
+	}
+	fxt_complete(thread, at, end_ns, names, arguments);
+}
+
+#define PIPE(symbol)										\
+	FXT_REAL(int, symbol, (int *pipefd), (pipefd))						\
+	FXT_EXPORT int symbol(int pipefd[2]);							\
+	FXT_EXPORT int symbol(int pipefd[2])							\
+	{											\
+		struct fxt_thread *thread = fxt_enter(FXT_CAT_io);				\
+		uint64_t start_ns;								\
+		int result;									\
+												\
+		if (!thread)									\
+			return real_##symbol(pipefd);						\
+		start_ns = fxt_now(thread);							\
+		result = real_##symbol(pipefd);							\
+		record_pipe(thread, start_ns, FXT_NAMES(io, pipe), pipefd, NULL, result);	\
+		return result;									\
+	}
+
+PIPE(pipe)
+PIPE(__pipe)
+
+FXT_REAL(int, pipe2, (int *pipefd, int flags), (pipefd, flags))
+
+FXT_EXPORT int pipe2(int pipefd[2], int flags)
+{
+	struct fxt_thread *thread = fxt_enter(FXT_CAT_io);
+	uint64_t start_ns;
+	int result;
+
+	if (!thread)
+		return real_pipe2(pipefd, flags);
+	start_ns = fxt_now(thread);
+	result = real_pipe2(pipefd, flags);
+	record_pipe(thread, start_ns, FXT_NAMES(io, pipe2), pipefd, &flags, result);
+	return result;
+}
+
+/* -- Descriptors by number ----------------------------------------------------------------------- */
+
+static FXT_COLD int no_such_descriptor(void)
+{
+	errno = EBADF;
+	return -1;
+}
+
+/* Ours makes way for another. Not in the child of a vfork: there it is the parent's bookkeeping that would
+ * change, and the child's own copy ends with exec. */
+static FXT_COLD bool make_way(int newfd)
+{
+	if ((uint32_t)fxt_sys_getpid() != fxt_agent.pid)
+		return false;
+	fxt_descriptor_yield(newfd);
+	return true;
+}
+
+/* Nothing came in its place after all. */
+static FXT_COLD void clear_way(int newfd)
+{
+	if (fxt_file_is_ours(&fxt_agent.buffer, newfd))
+		fxt_sys_close(newfd);
+}
+
+#define CLOSE(symbol)										\
+	FXT_REAL(int, symbol, (int fd), (fd))							\
+	static inline int guarded_##symbol(int fd)						\
+	{											\
+		return fxt_descriptor_is_ours(fd) ? no_such_descriptor() : real_##symbol(fd);	\
+	}											\
+	FXT_WRAP_AROUND(io, int, symbol, close, guarded_##symbol, BLOCKS(fd), INT, (int, fd, INT))
+
+CLOSE(close)
+CLOSE(__close)
+
+FXT_REAL(int, dup, (int oldfd), (oldfd))
+
+static inline int guarded_dup(int oldfd)
+{
+	return fxt_descriptor_is_ours(oldfd) ? no_such_descriptor() : real_dup(oldfd);
+}
+
+FXT_WRAP_AROUND(io, int, dup, dup, guarded_dup, QUICK, INT, (int, oldfd, INT))
+
+/* `call` duplicates oldfd to newfd. */
+#define GUARDED_DUP_TO(call)						\
+	int result;							\
+	bool moved;							\
+									\
+	if (fxt_descriptor_is_ours(oldfd))				\
+		return no_such_descriptor();				\
+	moved = fxt_descriptor_is_ours(newfd) && make_way(newfd);	\
+	result = call;							\
+	if (FXT_UNLIKELY(moved) && result < 0)				\
+		clear_way(newfd);					\
+	return result;
+
+#define DUP2(symbol)											\
+	FXT_REAL(int, symbol, (int oldfd, int newfd), (oldfd, newfd))					\
+	static inline int guarded_##symbol(int oldfd, int newfd)					\
+	{												\
+		GUARDED_DUP_TO(real_##symbol(oldfd, newfd))						\
+	}												\
+	FXT_WRAP_AROUND(io, int, symbol, dup2, guarded_##symbol, BLOCKS(newfd), INT, (int, oldfd, INT),	\
+			(int, newfd, INT))
+
+DUP2(dup2)
+DUP2(__dup2)
+
+FXT_REAL(int, dup3, (int oldfd, int newfd, int flags), (oldfd, newfd, flags))
+
+static inline int guarded_dup3(int oldfd, int newfd, int flags)
+{
+	GUARDED_DUP_TO(real_dup3(oldfd, newfd, flags))
+}
+
+FXT_WRAP_AROUND(io, int, dup3, dup3, guarded_dup3, BLOCKS(newfd), INT, (int, oldfd, INT),
+		(int, newfd, INT), (int, flags, INT))
+
+/* -- Ranges of them ------------------------------------------------------------------------------ */
+
+/* Ours, if it is from `first` to `last`; otherwise -1. */
+static inline int ours_within(unsigned first, unsigned last)
+{
+	int fd = fxt_agent.buffer.fd;
+	bool within = fd >= 0 && (unsigned)fd >= first && (unsigned)fd <= last;
+
+	return within && fxt_descriptor_is_ours(fd) ? fd : -1;
+}
+
+FXT_REAL(int, close_range, (unsigned first, unsigned last, int flags), (first, last, flags))
+
+/* The range without ours: what lies below it, and above it. */
+static int guarded_close_range(unsigned first, unsigned last, int flags)
+{
+	int ours = ours_within(first, last), result = 0;
+
+	/* Ours is closed on exec already. */
+	if (ours < 0 || flags & CLOSE_RANGE_CLOEXEC)
+		return real_close_range(first, last, flags);
+	if (first == last)
+		return real_close_range(first, last, flags | CLOSE_RANGE_CLOEXEC);
+	if (first < (unsigned)ours)
+		result = real_close_range(first, (unsigned)ours - 1, flags);
+	if (!result && (unsigned)ours < last)
+		result = real_close_range((unsigned)ours + 1, last, flags);
+	return result;
+}
+
+FXT_WRAP_AROUND(io, int, close_range, close_range, guarded_close_range, BLOCKS(first), INT,
+		(unsigned, first, UINT), (unsigned, last, UINT), (int, flags, INT))
+
+FXT_REAL(void, closefrom, (int lowfd), (lowfd))
+
+static void guarded_closefrom(int lowfd)
+{
+	int first = lowfd < 0 ? 0 : lowfd, ours = ours_within((unsigned)first, INT32_MAX), fd;
+
+	/* Straight to the kernel: the C library may lack the function, and the kernel the call; and errno
+	 * stays. */
+	if (ours > first && FXT_SYSCALL3(SYS_close_range, first, ours - 1, 0) < 0)
+		for (fd = first; fd < ours; fd++)
+			fxt_sys_close(fd);
+	real_closefrom(ours < 0 ? lowfd : ours + 1);
+}
+
+FXT_WRAP_AROUND(io, void, closefrom, closefrom, guarded_closefrom, BLOCKS(lowfd), VOID, (int, lowfd, INT))
+
 #define FXT_REALS fxt_reals_unistd
 #include "reals.inc"

@@ -41,11 +41,20 @@ EXTRA_DIST += $(APPS_C:=.c) $(APPS_CXX:=.cc)
 
 # -- End to end: each script traces something and looks at the trace. Exit status 77 means skipped ---
 
-E2E_TESTS =
+E2E_TESTS = tests/check_exports.sh
 # What the scripts share, sourced or called by them.
 E2E_HELPERS =
 TESTS += $(E2E_TESTS)
 EXTRA_DIST += $(E2E_TESTS) $(E2E_HELPERS)
+
+# Prints what the interposition tables declare; `make interposed-calls` makes the page about it from that.
+check_PROGRAMS += tests/list_calls
+tests_list_calls_LDADD =
+
+.PHONY: interposed-calls
+interposed-calls: tests/list_calls$(EXEEXT)
+	tests/list_calls --document > $(srcdir)/docs/interposed-calls.md
+EXTRA_DIST += docs/interposed-calls.md
 
 TEST_EXTENSIONS = .sh
 SH_LOG_COMPILER = bash

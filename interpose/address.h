@@ -1,0 +1,59 @@
+/* Socket addresses as text, and the kinds of parameter they are in the tables, beside those of interpose.h.
+ *
+ *	ADDR            an address given to a call, `addrlen` bytes long
+ *	ADDR_OUT        a buffer of *addrlen bytes that a call puts an address into
+ *
+ * Either is recorded as the string `addr`, if there is an address: `127.0.0.1:80`, `[fe80::1%2]:80`,
+ * `unix:/path`, `unix:@abstract`, `unix:` where the socket has no name, `family:16` for others. Any context.
+ */
+#ifndef FXT_ADDRESS_H
+#define FXT_ADDRESS_H
+
+#include <sys/socket.h>
+
+#include "interpose.h"
+
+enum {
+	FXT_ADDRESS_TEXT_BYTES = 120,   /* the longest is "unix:" and the 108 bytes of sun_path */
+	FXT_ADDRESS_WORDS = 1 + FXT_ADDRESS_TEXT_BYTES / FXT_WORD_BYTES,
+};
+
+/* glibc's transparent unions (__SOCKADDR_ARG) hold one pointer under many types. */
+static inline const struct sockaddr *fxt_sockaddr(const void *argument)
+{
+	const struct sockaddr *address;
+
+	memcpy(&address, argument, sizeof(address));
+	return address;
+}
+
+/* The bytes of an address that may be looked at; 0: none. Given to a call: after it, which ended with
+ * `failure`. Returned by one: the room before it, which is what the kernel fills at most, and then the length
+ * it reports. */
+size_t fxt_address_given(const struct fxt_thread *thread, const struct sockaddr *address, socklen_t length,
+			 int failure);
+size_t fxt_address_room(const struct fxt_thread *thread, const struct sockaddr *address,
+			const socklen_t *length);
+size_t fxt_address_returned(size_t room, const socklen_t *length, int failure);
+
+/* The argument `addr` of what `bytes` of an address say; bytes is not 0. */
+uint64_t *fxt_put_address(uint64_t *at, const struct sockaddr *address, size_t bytes);
+
+#define COUNT_ADDR 0
+#define WORDS_ADDR(name) FXT_ADDRESS_WORDS
+#define MEASURE_ADDR(name) \
+	size_t name##_bytes = fxt_address_given(thread_, fxt_sockaddr(&name), addrlen, failure_);
+#define PUT_ADDR(name)                                                               \
+	if (name##_bytes) {                                                          \
+		at_ = fxt_put_address(at_, fxt_sockaddr(&name), name##_bytes);       \
+		arguments_++;                                                        \
+	}
+
+#define COUNT_ADDR_OUT 0
+#define WORDS_ADDR_OUT(name) FXT_ADDRESS_WORDS
+#define FIRST_ADDR_OUT , BEFORE_ADDR_OUT
+#define BEFORE_ADDR_OUT(name) size_t name##_bytes = fxt_address_room(thread_, fxt_sockaddr(&name), addrlen);
+#define MEASURE_ADDR_OUT(name) name##_bytes = fxt_address_returned(name##_bytes, addrlen, failure_);
+#define PUT_ADDR_OUT(name) PUT_ADDR(name)
+
+#endif

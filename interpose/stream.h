@@ -1,0 +1,56 @@
+/* What the wrappers of stdio have in common. There -1 or NULL means the end of a file as well as a failure,
+ * and errno says something only in the second case: the stream knows which of them it was.
+ */
+#ifndef FXT_STREAM_H
+#define FXT_STREAM_H
+
+#include "interpose.h"
+
+/* More kinds of results:
+ *	EOF_INT         an int or wint_t
+ *	EOF_PTR         a pointer
+ *	EOF_LONG        a ssize_t, where a failure need not mark the stream
+ *	SHORT_UINT      a size_t; less than nmemb is an end or a failure
+ *	WIDE_INT        a wint_t; WEOF is failure and nothing else
+ * and the first two for functions that read stdin: STDIN_INT, STDIN_PTR. */
+#define KEEP_EOF_INT KEEP_INT
+#define KEEP_EOF_PTR KEEP_PTR
+#define KEEP_EOF_LONG KEEP_LONG
+#define KEEP_STDIN_INT KEEP_INT
+#define KEEP_STDIN_PTR KEEP_PTR
+#define KEEP_SHORT_UINT KEEP_PLAIN_UINT
+#define KEEP_WIDE_INT KEEP_INT
+
+#define GIVE_EOF_INT GIVE_INT
+#define GIVE_EOF_PTR GIVE_PTR
+#define GIVE_EOF_LONG GIVE_LONG
+#define GIVE_STDIN_INT GIVE_INT
+#define GIVE_STDIN_PTR GIVE_PTR
+#define GIVE_SHORT_UINT GIVE_PLAIN_UINT
+#define GIVE_WIDE_INT GIVE_INT
+
+#define FAILURE_EOF_INT ((int)result_ == -1 && ferror_unlocked(stream) ? errno : 0)
+#define FAILURE_EOF_PTR (!result_ && ferror_unlocked(stream) ? errno : 0)
+#define FAILURE_EOF_LONG (result_ == -1 && !feof_unlocked(stream) ? errno : 0)
+#define FAILURE_STDIN_INT ((int)result_ == -1 && ferror_unlocked(stdin) ? errno : 0)
+#define FAILURE_STDIN_PTR (!result_ && ferror_unlocked(stdin) ? errno : 0)
+#define FAILURE_SHORT_UINT (result_ < nmemb && ferror_unlocked(stream) ? errno : 0)
+#define FAILURE_WIDE_INT ((int)result_ == -1 ? errno : 0)
+
+#define RESULT_EOF_INT RESULT_INT
+#define RESULT_EOF_PTR RESULT_PTR
+#define RESULT_EOF_LONG RESULT_LONG
+#define RESULT_STDIN_INT RESULT_INT
+#define RESULT_STDIN_PTR RESULT_PTR
+#define RESULT_SHORT_UINT RESULT_PLAIN_UINT
+#define RESULT_WIDE_INT RESULT_INT
+
+/* BLOCKS(stdin): a stream like any other. */
+#define FXT_STR_stdin FXT_STR_stream
+#define FXT_STR_stdout FXT_STR_stream
+
+/* A single character, from or to a buffer; only without that does the call wait for anybody. */
+#define REFILLS(stream) ((stream)->_IO_read_ptr < (stream)->_IO_read_end ? NULL : BLOCKS(stream))
+#define FLUSHES(stream) ((stream)->_IO_write_ptr < (stream)->_IO_write_end ? NULL : BLOCKS(stream))
+
+#endif

@@ -1,0 +1,28 @@
+/* Variadic functions of stdio: each is the one that takes a list, under its own name in the trace. */
+#ifndef FXT_VARIADIC_H
+#define FXT_VARIADIC_H
+
+#include <stdarg.h>
+
+#include "stream.h"
+
+/* `symbol` collects what follows `format`, its last named parameter, and calls v_symbol's real function. Its
+ * own is looked for like any other, and never called. Exported by an assembler name: a header may have given
+ * the C name another one. */
+#define FXT_VARIADIC(type, symbol, event, v_symbol, blocks, result_kind, ...)				\
+	static void *real_##symbol;									\
+	FXT_TRACED(io, type, symbol, event, real_##v_symbol, blocks, result_kind, __VA_ARGS__,		\
+		   (va_list, list, SKIP))								\
+	FXT_EXPORT type variadic_##symbol(FXT_LIST(P_DECLARE, __VA_ARGS__), ...) __asm__(#symbol);	\
+	FXT_EXPORT type variadic_##symbol(FXT_LIST(P_DECLARE, __VA_ARGS__), ...)			\
+	{												\
+		va_list list;										\
+		type result;										\
+													\
+		va_start(list, format);									\
+		result = traced_##symbol(FXT_LIST(P_NAME, __VA_ARGS__), list);				\
+		va_end(list);										\
+		return result;										\
+	}
+
+#endif

@@ -1,0 +1,99 @@
+#!/bin/bash
+# What libfxtagent.so takes the place of and what it needs, against the tables: list_calls prints those.
+# Missing from either side is a failure, as is anything that a wrapper must not call.
+set -u
+export LC_ALL=C
+agent=${FXT_AGENT:?} build=${abs_top_builddir:?} source=${abs_top_srcdir:?}
+tmp=$(mktemp -d) || exit 1
+trap 'rm -rf "$tmp"' EXIT
+failed=0
+
+# expect_none WHAT FILE: FILE is empty, or its lines are what is wrong.
+expect_none() {
+	if [ -s "$2" ]; then
+		echo "FAIL: $1:" $(cat "$2")
+		failed=1
+	fi
+}
+
+# symbols OPTION... FILE...: names with version, one a line, without the versions themselves.
+symbols() {
+	nm -P "$@" | awk 'NF >= 2 && $2 != "A" { print $1 }'
+}
+
+unversioned() {
+	sed 's/@.*//' | sort -u
+}
+
+# -- Exported ----------------------------------------------------------------------------------------
+
+symbols -D --defined-only "$agent" > "$tmp/defined" || exit 1
+unversioned < "$tmp/defined" > "$tmp/exported"
+"$build/tests/list_calls" > "$tmp/listed" || exit 1
+sort "$tmp/listed" | uniq -d > "$tmp/twice"
+sort -u "$tmp/listed" > "$tmp/declared"
+[ -s "$tmp/exported" ] && [ -s "$tmp/declared" ] || { echo "FAIL: nothing to compare"; exit 1; }
+comm -13 "$tmp/exported" "$tmp/declared" > "$tmp/missing"
+comm -23 "$tmp/exported" "$tmp/declared" > "$tmp/undeclared"
+expect_none "declared twice in the tables" "$tmp/twice"
+expect_none "in the tables, not exported" "$tmp/missing"
+expect_none "exported, not in the tables" "$tmp/undeclared"
+
+# x86_64 has two versions of each of these, with different structures behind them.
+if [ "$(uname -m)" = x86_64 ]; then
+	sed -n 's/^BY_HAND(pthread, \(.*\))$/\1@GLIBC_2.2.5\n\1@@GLIBC_2.3.2/p' \
+		"$source/interpose/pthread_cond.def" | sort > "$tmp/versions_wanted"
+	[ -s "$tmp/versions_wanted" ] || { echo "FAIL: pthread_cond.def has no calls"; exit 1; }
+	grep @ "$tmp/defined" | sort > "$tmp/versions"
+	comm -3 "$tmp/versions_wanted" "$tmp/versions" > "$tmp/versions_wrong"
+	expect_none "versions that only one side has" "$tmp/versions_wrong"
+fi
+
+# -- Needed ------------------------------------------------------------------------------------------
+
+readelf -dW "$agent" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' > "$tmp/needed"
+grep -qx 'libc\.so\.6' "$tmp/needed" || { echo "FAIL: libc.so.6 is not needed"; failed=1; }
+grep -vxE 'libc\.so\.6|ld-linux-[a-z0-9-]+\.so\.[0-9]' "$tmp/needed" > "$tmp/needed_wrong"
+expect_none "libraries needed besides libc" "$tmp/needed_wrong"
+
+# A weak reference (w, v) may stay unresolved.
+nm -PD --undefined-only "$agent" | awk '$2 == "U" { print $1 }' | unversioned > "$tmp/undefined"
+ldd "$agent" | grep -oE '/[^ ]*/(libc\.so\.6|ld-linux[^ ]*)' | sort -u > "$tmp/libraries"
+while read -r library; do
+	symbols -D --defined-only "$library" | unversioned
+done < "$tmp/libraries" | sort -u > "$tmp/libc"
+[ -s "$tmp/libc" ] || { echo "FAIL: $agent: no libc found by ldd"; exit 1; }
+comm -23 "$tmp/undefined" "$tmp/libc" > "$tmp/foreign"
+expect_none "undefined, and not libc's" "$tmp/foreign"
+
+# -- Never called from inside a wrapper --------------------------------------------------------------
+
+# They allocate, lock, or take what is the program's. The traced calls themselves are looked for below.
+forbidden='v?f?printf|v?s?n?printf|v?as?printf|v?dprintf|__[a-z]*printf_chk|perror|syslog'
+forbidden+='|fopen|fdopen|fwrite|fputs|puts|(secure_)?getenv|setenv|putenv|unsetenv|clearenv'
+forbidden+='|strdup|strndup|strerror|strtok|setlocale|sigprocmask|sigaction|signal'
+forbidden+='|pthread_(mutex|rwlock|spin|cond|once|key|getspecific|setspecific|sigmask).*'
+forbidden+='|atexit|dl_iterate_phdr|inet_ntop|getpwuid|localtime|strftime|qsort|__tls_get_addr'
+grep -xE "($forbidden)" "$tmp/undefined" > "$tmp/forbidden"
+expect_none "called by the library, and must not be" "$tmp/forbidden"
+
+# The agent and the writer would trace themselves by calling what the library stands in for.
+find "$build/agent" "$build/writer" -path '*/.libs/*' -name 'libfxtagent_la-*.o' > "$tmp/objects"
+[ -s "$tmp/objects" ] || { echo "FAIL: no objects of the agent under $build"; exit 1; }
+while read -r object; do
+	nm -P --undefined-only "$object" | awk '$2 == "U" { print $1 }' | sort -u > "$tmp/references"
+	comm -12 "$tmp/references" "$tmp/declared" > "$tmp/own"
+	expect_none "${object#"$build"/} calls what is traced" "$tmp/own"
+	grep -xE "($forbidden)" "$tmp/references" > "$tmp/forbidden"
+	expect_none "${object#"$build"/} calls" "$tmp/forbidden"
+done < "$tmp/objects"
+
+# -- Documentation -----------------------------------------------------------------------------------
+
+"$build/tests/list_calls" --document > "$tmp/document"
+if ! diff -u "$source/docs/interposed-calls.md" "$tmp/document"; then
+	echo "FAIL: docs/interposed-calls.md is not what the tables say: make interposed-calls"
+	failed=1
+fi
+
+exit "$failed"
