@@ -2,6 +2,7 @@
  * seen, from slow paths and from the destructor. */
 #include <errno.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <time.h>
@@ -31,6 +32,13 @@ static size_t add_string(uint64_t *out, size_t capacity, unsigned index, const c
 	return fxt_encode_string(out, capacity, (uint16_t)index, text, strlen(text));
 }
 
+static size_t add_object(uint64_t *out, size_t capacity, const void *object, const char *label)
+{
+	return fxt_encode_userspace_object(out, capacity, (uintptr_t)object,
+					   (struct fxt_thread_ref){0, fxt_agent.pid, 0},
+					   FXT_INLINE(label, strlen(label)), (struct fxt_args){0});
+}
+
 /* What a trace begins with: who and how, every string of the tables, this process's name, two slots for counts. */
 static size_t write_prologue(uint64_t *out)
 {
@@ -57,6 +65,10 @@ static size_t write_prologue(uint64_t *out)
 		used += add_string(out + used, room - used, FXT_STR_CALLS + i, fxt_agent.calls.list[i]);
 	used += fxt_encode_kernel_object(out + used, room - used, FXT_OBJECT_PROCESS, fxt_agent.pid,
 					 FXT_INLINE(program, bytes), (struct fxt_args){0});
+	/* Streams nobody opens: their names say more than their addresses. */
+	used += add_object(out + used, room - used, stdin, "stdin");
+	used += add_object(out + used, room - used, stdout, "stdout");
+	used += add_object(out + used, room - used, stderr, "stderr");
 	fxt_counter_clear(out + used);
 	fxt_counter_clear(out + used + FXT_COUNTER_WORDS);
 	return used + 2 * (size_t)FXT_COUNTER_WORDS;
