@@ -228,6 +228,7 @@ static void child_after_fork(void)
 	fxt_agent.pid = (uint32_t)fxt_sys_getpid();
 	atomic_store_explicit(&fxt_agent.file_made, false, memory_order_relaxed);
 	fxt_lock_reset(&fxt_agent.file_lock);
+	fxt_buffer_after_fork(&fxt_agent.buffer);
 	fxt_clock_after_fork();
 	fxt_functions_after_fork();
 	fxt_threads_after_fork();

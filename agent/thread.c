@@ -167,7 +167,7 @@ static void find_stack(struct fxt_thread *thread)
 
 static void put_thread_record(struct fxt_thread *thread)
 {
-	struct fxt_lane *lane;
+	struct fxt_lane *level = thread->lane, *lane;
 	uint64_t record[3];
 
 	if (!thread->index)
@@ -180,7 +180,7 @@ static void put_thread_record(struct fxt_thread *thread)
 		thread->lane = lane;
 		fxt_thread_put(thread, record, 3);
 	}
-	thread->lane = thread->lanes;
+	thread->lane = level;
 }
 
 bool fxt_thread_ready(struct fxt_thread *thread)

@@ -231,6 +231,11 @@ bool fxt_buffer_durable(struct fxt_buffer *buffer, const uint64_t *record, size_
 	size_t at = buffer->durable_at, end = buffer->durable_region_end;
 	bool fits;
 
+	/* The rewritten file has no such area. */
+	if (buffer->tail_offset) {
+		fxt_unlock(&buffer->durable_lock, mask);
+		return false;
+	}
 	if (end - at < words) {
 		at = end;
 		end = at + FXT_RECORD_MAX_WORDS < buffer->durable_words ? at + FXT_RECORD_MAX_WORDS
@@ -278,6 +283,13 @@ void fxt_buffer_return_page(struct fxt_buffer *buffer, uint64_t *page)
 	if (buffer->free_page_count < MAX_FREE_PAGES)
 		buffer->free_pages[buffer->free_page_count++] = page;
 	fxt_unlock(&buffer->page_lock, mask);
+}
+
+void fxt_buffer_after_fork(struct fxt_buffer *buffer)
+{
+	fxt_lock_reset(&buffer->durable_lock);
+	fxt_lock_reset(&buffer->extend_lock);
+	fxt_lock_reset(&buffer->page_lock);
 }
 
 void fxt_buffer_forget(struct fxt_buffer *buffer)

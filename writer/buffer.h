@@ -124,7 +124,10 @@ void fxt_buffer_return_page(struct fxt_buffer *buffer, uint64_t *page);
  * more; those taken later are small and are appended to the new one. False: nothing has changed. */
 bool fxt_buffer_rewrite(struct fxt_buffer *buffer, uint64_t max_bytes);
 
-/* In the child of a fork, before anything else is done with the buffer: unmaps the parent's. */
+/* In the child of a fork: another thread may have held a lock. */
+void fxt_buffer_after_fork(struct fxt_buffer *buffer);
+
+/* In the child of a fork, before it makes a buffer of its own: unmaps the parent's. */
 void fxt_buffer_forget(struct fxt_buffer *buffer);
 
 /* -- Shared by the files of the buffer --------------------------------------------------------- */
