@@ -58,7 +58,7 @@ static char *search(void)
 	if (!found && fxt_is_our_library(FXT_LIBDIR "/libfxtagent.so"))
 		found = realpath(FXT_LIBDIR "/libfxtagent.so", NULL);
 	if (!found)
-		fxt_error(NULL, "libfxtagent.so is neither beside fxt (%s) nor in %s: say where with --agent or FXT_AGENT",
+		fxt_error(NULL, "libfxtagent.so is neither beside fxt (%s) nor in %s: name it with --agent",
 			  directory ? directory : "?", FXT_LIBDIR);
 	free(directory);
 	return found;

@@ -1,4 +1,5 @@
-/* fxt categories: those that can be recorded, or those of a trace. Also what -c of record is checked against. */
+/* fxt categories: those that can be recorded, or those of a trace. Also what -c of record is checked
+ * against. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -75,8 +76,9 @@ static void list_known(FILE *out)
 	for (size_t i = 0; i < fxt_category_count; i++)
 		fprintf(out, "%-10s %s%s\n", fxt_categories[i].name, fxt_categories[i].what,
 			fxt_categories[i].by_default ? "" : " (not in #default)");
-	fputs("\n#default   what is recorded when FXT_CATEGORIES is not set: all of the above that do not say otherwise\n"
-	      "\nFXT_CATEGORIES and `fxt record -c` take a list: names, PREFIX*, #default, and -NAME to leave one out.\n",
+	fputs("\n#default   what is recorded without FXT_CATEGORIES: all that do not say otherwise\n\n"
+	      "FXT_CATEGORIES and `fxt record -c` take a list: names, PREFIX*, #default, and -NAME\n"
+	      "to leave one out.\n",
 	      out);
 }
 
@@ -195,7 +197,7 @@ int fxt_command_categories(int argc, char **argv)
 		return 1;
 	fxt_reader_init(&r, file.data, file.size);
 	fxt_categories_of(&r, in.json, stdout);
-	fflush(stdout);
+	fxt_flush_stdout();
 	status = fxt_trace_verdict(&file, &r);
 	fxt_reader_free(&r);
 	fxt_trace_close(&file);

@@ -1,4 +1,5 @@
-/* The categories the agent knows, and lists of them as FXT_CATEGORIES takes them. Used by categories and record. */
+/* The categories the agent knows, and lists of them as FXT_CATEGORIES takes them. Used by categories and
+ * record. */
 #ifndef FXT_TOOLS_CATEGORIES_H
 #define FXT_TOOLS_CATEGORIES_H
 

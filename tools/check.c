@@ -73,7 +73,8 @@ static void keep_moment(struct fxt_check *c, const struct fxt_record *rec)
 	uint32_t name = fxt_symbol(c->r, &rec->name);
 
 	if (name >= FXT_MOMENT_NAMES) {
-		fxt_error(NULL, "more than %d different names of events: too many to check", FXT_MOMENT_NAMES);
+		fxt_error(NULL, "more than %d different names of events: too many to check",
+			  FXT_MOMENT_NAMES);
 		exit(1);
 	}
 	t->list = fxt_grow(t->list, &t->capacity, t->count + 1, sizeof(*t->list));
@@ -200,8 +201,8 @@ static void print_violations(const struct fxt_check *c, FILE *out)
 		if (v->count == 0)
 			continue;
 		detail = fxt_printable(&raw, 60, false);
-		fprintf(out, "  %10s x %s, first at byte %" PRIu64 "%s%s\n", fxt_count(v->count).text, fxt_fault_text[i],
-			v->offset, *detail ? ": " : "", detail);
+		fprintf(out, "  %10s x %s, first at byte %" PRIu64 "%s%s\n", fxt_count(v->count).text,
+			fxt_fault_text[i], v->offset, *detail ? ": " : "", detail);
 		free(detail);
 	}
 }
@@ -212,17 +213,20 @@ void fxt_check_print(const struct fxt_check *c, const char *path, FILE *out)
 
 	for (size_t i = 0; i < c->track_count; i++)
 		threads += c->tracks[i].count != 0;
-	fprintf(out, "%s: %s, %s records, %s events of %zu threads over %s: ", path, fxt_bytes(c->r->size).text,
-		fxt_count(c->records).text, fxt_count(c->events).text, threads,
+	fprintf(out, "%s: %s, %s records, %s events of %zu thread%s over %s: ", path,
+		fxt_bytes(c->r->size).text, fxt_count(c->records).text, fxt_count(c->events).text, threads,
+		threads == 1 ? "" : "s",
 		fxt_duration(c->first_ns <= c->last_ns ? c->last_ns - c->first_ns : 0).text);
 	if (c->violation_count)
-		fprintf(out, "%s violation%s\n", fxt_count(c->violation_count).text, c->violation_count == 1 ? "" : "s");
+		fprintf(out, "%s violation%s\n", fxt_count(c->violation_count).text,
+			c->violation_count == 1 ? "" : "s");
 	else
 		fprintf(out, "ok\n");
 	print_violations(c, out);
 	for (int i = 0; i < FXT_NOTED_COUNT; i++) {
 		if (c->noted[i])
-			fprintf(out, "  %10s   %s (no violation)\n", fxt_count(c->noted[i]).text, fxt_noted_text[i]);
+			fprintf(out, "  %10s   %s (no violation)\n", fxt_count(c->noted[i]).text,
+				fxt_noted_text[i]);
 	}
 }
 
@@ -279,17 +283,22 @@ static int check_file(const char *path, const struct fxt_check_options *options)
 int fxt_command_check(int argc, char **argv)
 {
 	static const struct argp_option options[] = {
-		{"allow-tail", 't', 0, 0, "A torn last record (a killed writer) is noted, not a violation", 0},
+		{"allow-tail", 't', 0, 0, "A torn last record (a killed writer) is noted, not a violation",
+		 0},
 		{"ring", 'r', 0, 0, "Async and flow ends whose begin a ring overwrote are noted", 0},
-		{"copy", 'c', 0, 0, "The file was copied while the program ran: a call may be in it both as still "
-		 "open and as complete", 0},
+		{"copy", 'c', 0, 0,
+		 "The file was copied while the program ran: a call may be in it both as still "
+		 "open and as complete",
+		 0},
 		FXT_JSON_OPTION,
 		{0},
 	};
 	static const struct argp argp = {
-		.options = options, .parser = parse, .args_doc = "FILE...",
-		.doc = "Whether traces are what the format and the viewers of it require. The exit status is 1 when "
-		       "anything is violated.",
+		.options = options,
+		.parser = parse,
+		.args_doc = "FILE...",
+		.doc = "Whether traces are what the format and the viewers of it require. The exit status is "
+		       "1 when anything is violated.",
 	};
 	struct input in = {0};
 	int status = 0;

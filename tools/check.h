@@ -15,7 +15,7 @@
 struct fxt_check_options {
 	bool allow_tail;        /* a torn last record (a killed writer) is noted, not a violation */
 	bool ring;              /* async and flow ends whose begin a ring overwrote are noted */
-	bool copy;              /* a copy of a live file: a call may be in it both as still open and as complete */
+	bool copy; /* a copy of a live file: a call may be in it both as still open and as complete */
 	bool json;
 };
 

@@ -41,7 +41,8 @@ void fxt_check_asyncs(struct fxt_check *c)
 {
 	struct fxt_map owners = {0};    /* id -> how many are open, category and name */
 
-	qsort(c->asyncs.list, c->asyncs.count, sizeof(struct fxt_link), async_order);
+	if (c->asyncs.count)
+		qsort(c->asyncs.list, c->asyncs.count, sizeof(struct fxt_link), async_order);
 	for (size_t i = 0; i < c->asyncs.count; i++) {
 		const struct fxt_link *l = &c->asyncs.list[i];
 		uint64_t name = (uint64_t)l->category << 32 | l->name;
@@ -65,7 +66,8 @@ void fxt_check_asyncs(struct fxt_check *c)
 	fxt_map_free(&owners);
 }
 
-static void begin_flow(struct fxt_check *c, struct fxt_map *live, struct fxt_map *beginners, const struct fxt_link *l)
+static void begin_flow(struct fxt_check *c, struct fxt_map *live, struct fxt_map *beginners,
+		       const struct fxt_link *l)
 {
 	uint64_t pid = c->r->threads[l->thread].pid;
 	bool fresh;
@@ -86,7 +88,8 @@ void fxt_check_flows(struct fxt_check *c)
 	struct fxt_map live = {0};      /* id -> when the slice began that it was last in */
 	struct fxt_map beginners = {0}; /* id -> process */
 
-	qsort(c->flows.list, c->flows.count, sizeof(struct fxt_link), flow_order);
+	if (c->flows.count)
+		qsort(c->flows.list, c->flows.count, sizeof(struct fxt_link), flow_order);
 	for (size_t i = 0; i < c->flows.count; i++) {
 		const struct fxt_link *l = &c->flows.list[i];
 		struct fxt_slot *s;

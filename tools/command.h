@@ -15,8 +15,8 @@ int fxt_command_dump(int argc, char **argv);
 int fxt_command_record(int argc, char **argv);
 int fxt_command_report(int argc, char **argv);
 
-/* Parses one subcommand's options; its usage then reads "fxt SUBCOMMAND [OPTION...] ...". Usage errors end the
- * program with argp_err_exit_status. */
+/* Parses one subcommand's options; its usage then reads "fxt SUBCOMMAND [OPTION...] ...". Usage errors end
+ * the program with argp_err_exit_status. */
 void fxt_parse(const struct argp *argp, int argc, char **argv, unsigned flags, void *input);
 
 /* What --json needs. Ends the program with a message when fxt was built without jansson. */

@@ -16,8 +16,9 @@
 const char *fxt_record_word(const struct fxt_record *rec)
 {
 	static const char *const metadata[] = {"metadata", "provider", "section", "provider-event", "magic"};
-	static const char *const events[] = {"instant",	    "counter",	 "begin",      "end",	    "complete", "async-begin",
-					     "async",	    "async-end", "flow-begin", "flow-step", "flow-end"};
+	static const char *const events[] = {"instant",	   "counter",	  "begin",   "end",
+					     "complete",   "async-begin", "async",   "async-end",
+					     "flow-begin", "flow-step",	  "flow-end"};
 
 	switch (rec->type) {
 	case FXT_RECORD_METADATA:
@@ -31,8 +32,9 @@ const char *fxt_record_word(const struct fxt_record *rec)
 	case FXT_RECORD_BLOB: return "blob";
 	case FXT_RECORD_USERSPACE_OBJECT: return "object";
 	case FXT_RECORD_KERNEL_OBJECT:
-		return rec->subtype == FXT_OBJECT_PROCESS ? "process" : rec->subtype == FXT_OBJECT_THREAD ? "thread-name"
-													 : "kernel-object";
+		return rec->subtype == FXT_OBJECT_PROCESS  ? "process"
+		       : rec->subtype == FXT_OBJECT_THREAD ? "thread-name"
+							   : "kernel-object";
 	case FXT_RECORD_SCHEDULING: return rec->subtype == FXT_SCHEDULING_WAKEUP ? "wakeup" : "switch";
 	case FXT_RECORD_LOG: return "log";
 	case FXT_RECORD_LARGE: return "large-blob";
@@ -130,7 +132,8 @@ static void put_metadata(const struct fxt_record *rec, FILE *out)
 		fputc(' ', out);
 		put_quoted(out, &rec->name);
 	} else if (rec->subtype == FXT_METADATA_PROVIDER_EVENT) {
-		fprintf(out, " %s", rec->extra == FXT_PROVIDER_EVENT_BUFFER_FULL ? "buffer full" : "unknown event");
+		fprintf(out, " %s",
+			rec->extra == FXT_PROVIDER_EVENT_BUFFER_FULL ? "buffer full" : "unknown event");
 	}
 }
 
@@ -269,14 +272,17 @@ int fxt_command_dump(int argc, char **argv)
 {
 	static const struct argp_option options[] = {
 		{"all", 'a', 0, 0, "Also the fillers and records of unknown types", 0},
-		{"ns", 'n', 0, 0, "Times in nanoseconds as they are in the file, not in seconds since the first", 0},
+		{"ns", 'n', 0, 0,
+		 "Times in nanoseconds as they are in the file, not in seconds since the first", 0},
 		FXT_JSON_OPTION,
 		{0},
 	};
 	static const struct argp argp = {
-		.options = options, .parser = parse, .args_doc = "FILE",
-		.doc = "A line for every record of a trace, in the order of the file: the byte it is at, what it "
-		       "is, when, which thread (process/thread id and name), and its content.",
+		.options = options,
+		.parser = parse,
+		.args_doc = "FILE",
+		.doc = "A line for every record of a trace, in the order of the file: the byte it is at, "
+		       "what it is, when, which thread (process/thread id and name), and its content.",
 	};
 	struct input in = {0};
 	struct fxt_trace_file file;
@@ -290,7 +296,7 @@ int fxt_command_dump(int argc, char **argv)
 		return 1;
 	fxt_reader_init(&r, file.data, file.size);
 	fxt_dump(&r, &in.options, stdout);
-	fflush(stdout);
+	fxt_flush_stdout();
 	status = ferror(stdout) ? 1 : fxt_trace_verdict(&file, &r);
 	fxt_reader_free(&r);
 	fxt_trace_close(&file);

@@ -62,7 +62,9 @@ static void set_content(json_t *object, const struct fxt_reader *r, const struct
 		set(object, "message", fxt_json_text(&rec->name));
 		return;
 	case FXT_RECORD_THREAD: set_thread(object, r, rec->thread); break;
-	case FXT_RECORD_USERSPACE_OBJECT: set(object, "pid", fxt_json_u64(r->threads[rec->thread].pid)); break;
+	case FXT_RECORD_USERSPACE_OBJECT:
+		set(object, "pid", fxt_json_u64(r->threads[rec->thread].pid));
+		break;
 	case FXT_RECORD_BLOB:
 	case FXT_RECORD_LARGE: set(object, "bytes", fxt_json_u64(rec->blob_bytes)); break;
 	case FXT_RECORD_METADATA:

@@ -30,7 +30,8 @@ static bool read_at(int fd, void *out, size_t bytes, uint64_t offset)
 
 static void read_interpreter(int fd, const Elf64_Phdr *ph, struct fxt_elf_facts *facts)
 {
-	size_t bytes = ph->p_filesz < sizeof(facts->interpreter) - 1 ? ph->p_filesz : sizeof(facts->interpreter) - 1;
+	size_t bytes =
+		ph->p_filesz < sizeof(facts->interpreter) - 1 ? ph->p_filesz : sizeof(facts->interpreter) - 1;
 
 	if (!read_at(fd, facts->interpreter, bytes, ph->p_offset))
 		facts->broken = true;
@@ -49,7 +50,8 @@ static void read_segments(int fd, const Elf64_Ehdr *eh, struct fxt_elf_facts *fa
 	}
 }
 
-/* Go's linker leaves .go.buildinfo, and .note.go.buildid, in all it makes. A stripped section table is no fault. */
+/* Go's linker leaves .go.buildinfo, and .note.go.buildid, in all it makes. A stripped section table is no
+ * fault. */
 static void read_sections(int fd, const Elf64_Ehdr *eh, struct fxt_elf_facts *facts)
 {
 	Elf64_Shdr table, sh;

@@ -41,21 +41,22 @@ int main(int argc, char **argv)
 
 	/* As with grep and diff, so that 1 is left to say "something is wrong with the file". */
 	argp_err_exit_status = 2;
+	atexit(fxt_stdout_at_exit);
 	if (!name) {
 		usage(stderr);
 		return 2;
 	}
 	if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
 		usage(stdout);
-		return fxt_finish_stdout(0);
+		return 0;
 	}
 	if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0) {
 		printf("fxt %s\n", PACKAGE_VERSION);
-		return fxt_finish_stdout(0);
+		return 0;
 	}
 	for (int i = 0; i < COMMANDS; i++) {
 		if (strcmp(name, commands[i].name) == 0)
-			return fxt_finish_stdout(commands[i].run(argc - 1, argv + 1));
+			return commands[i].run(argc - 1, argv + 1);
 	}
 	fxt_error(NULL, "no command '%s': see fxt --help", name);
 	return 2;

@@ -56,7 +56,8 @@ json_t *fxt_json_arguments(const struct fxt_record *rec)
 	for (unsigned i = 0; i < rec->arg_count; i++) {
 		char *name = fxt_alloc(rec->args[i].name.bytes + 1, 1);
 
-		fxt_utf8_clean(name, rec->args[i].name.text, rec->args[i].name.bytes, rec->args[i].name.bytes);
+		fxt_utf8_clean(name, rec->args[i].name.text, rec->args[i].name.bytes,
+			       rec->args[i].name.bytes);
 		json_object_set_new_nocheck(object, name, value_of(&rec->args[i]));
 		free(name);
 	}

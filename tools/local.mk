@@ -1,8 +1,14 @@
 # The tool, `fxt`: a file for every subcommand, and the reader they share.
 
-# Without main(), so that the unit tests and the fuzz target link the same.
-noinst_LTLIBRARIES += libfxttools.la
-libfxttools_la_SOURCES = \
+TOOLS_SOURCES = \
+	tools/agent_path.c \
+	tools/agent_path.h \
+	tools/call_roles.c \
+	tools/call_roles.def \
+	tools/call_roles.h \
+	tools/categories.c \
+	tools/categories.def \
+	tools/categories.h \
 	tools/check.c \
 	tools/check.h \
 	tools/check_json.c \
@@ -12,23 +18,81 @@ libfxttools_la_SOURCES = \
 	tools/dump.c \
 	tools/dump.h \
 	tools/dump_json.c \
+	tools/elf_facts.c \
+	tools/elf_facts.h \
 	tools/faults.h \
+	tools/fd_table.c \
+	tools/histogram.c \
+	tools/histogram.h \
 	tools/json.c \
 	tools/json.h \
 	tools/map.c \
 	tools/map.h \
+	tools/merge.c \
+	tools/merge.h \
 	tools/message.c \
 	tools/message.h \
 	tools/options.c \
+	tools/order.c \
+	tools/order.h \
+	tools/overview.c \
+	tools/overview.h \
+	tools/parts.c \
+	tools/parts.h \
 	tools/print.c \
 	tools/print.h \
+	tools/program.c \
+	tools/program.h \
 	tools/reader.c \
 	tools/reader.h \
 	tools/reader_atoms.c \
 	tools/reader_internal.h \
 	tools/reader_records.c \
 	tools/reader_tables.c \
+	tools/record.c \
+	tools/record.h \
+	tools/record_env.c \
+	tools/record_say.c \
+	tools/report.c \
+	tools/report.h \
+	tools/report_calls.c \
+	tools/report_files.c \
+	tools/report_heap.c \
+	tools/report_json.c \
+	tools/report_open.c \
+	tools/report_waits.c \
+	tools/run.c \
+	tools/run.h \
 	tools/symbols.c \
 	tools/trace_file.c \
 	tools/trace_file.h \
 	tools/utf8.c
+
+TOOLS_CPPFLAGS = $(AM_CPPFLAGS) -iquote $(top_srcdir)/tools
+TOOLS_LIBS = libfxttools.la libfxtwriter.la $(JANSSON_LIBS) -lm
+
+# All but main(), so that the unit tests link the same.
+noinst_LTLIBRARIES += libfxttools.la
+libfxttools_la_SOURCES = $(TOOLS_SOURCES)
+libfxttools_la_CPPFLAGS = $(TOOLS_CPPFLAGS) -DFXT_LIBDIR='"$(libdir)"'
+libfxttools_la_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)
+
+bin_PROGRAMS += fxt
+fxt_SOURCES = tools/fxt.c
+fxt_CPPFLAGS = $(TOOLS_CPPFLAGS)
+fxt_LDADD = $(TOOLS_LIBS)
+
+# Unit tests that link the tool's objects, unlike those of the writer (tests/local.mk).
+if HAVE_CHECK
+TOOLS_TESTS = tests/check_reader tests/check_tools
+endif
+check_PROGRAMS += $(TOOLS_TESTS)
+TESTS += $(TOOLS_TESTS)
+tests_check_reader_SOURCES = tests/check_reader.c tests/trace_words.h
+tests_check_reader_CPPFLAGS = $(TOOLS_CPPFLAGS) -iquote $(top_srcdir)/tests
+tests_check_reader_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_check_reader_LDADD = $(TOOLS_LIBS) $(CHECK_LIBS)
+tests_check_tools_SOURCES = tests/check_tools.c tests/trace_words.h
+tests_check_tools_CPPFLAGS = $(TOOLS_CPPFLAGS) -iquote $(top_srcdir)/tests
+tests_check_tools_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_check_tools_LDADD = $(TOOLS_LIBS) $(CHECK_LIBS)

@@ -9,7 +9,8 @@
 
 #include "message.h"
 
-/* Pointers differ in their middle bits and ids in their low ones: every bit of a key has to reach the mask. */
+/* Pointers differ in their middle bits and ids in their low ones: every bit of a key has to reach the
+ * mask. */
 static uint64_t hash_of(uint64_t a, uint64_t b)
 {
 	uint64_t h = a * UINT64_C(0x9e3779b97f4a7c15) ^ b;

@@ -100,13 +100,18 @@ static void add_overview(struct fxt_merge *m, struct fxt_overview *o, const stru
 {
 	bool fresh;
 
-	for (size_t i = 0; i < r->thread_count; i++) {
+	for (size_t i = 0; i < o->thread_count; i++) {
+		if (!o->thread_events[i])
+			continue;
+		fxt_map_put(&m->tids, r->threads[i].pid, r->threads[i].tid, &fresh);
+		m->threads += fresh;
 		fxt_map_put(&m->pids, r->threads[i].pid, 0, &fresh);
 		m->processes += fresh;
-		if (i < o->thread_count && o->thread_events[i]) {
-			fxt_map_put(&m->tids, r->threads[i].pid, r->threads[i].tid, &fresh);
-			m->threads += fresh;
-		}
+	}
+	for (const struct fxt_slot *s = fxt_map_next(&r->process_names, NULL); s;
+	     s = fxt_map_next(&r->process_names, s)) {
+		fxt_map_put(&m->pids, s->a, 0, &fresh);
+		m->processes += fresh;
 	}
 	m->events += o->events;
 	m->dropped += fxt_overview_dropped(o);
@@ -125,29 +130,37 @@ static void add_overview(struct fxt_merge *m, struct fxt_overview *o, const stru
 	}
 }
 
-bool fxt_merge_part(struct fxt_merge *m, const char *path)
+bool fxt_merge_trace(struct fxt_merge *m, struct fxt_reader *r)
 {
-	struct fxt_trace_file file;
-	struct fxt_reader r;
 	struct fxt_record rec;
 	struct fxt_overview o = {0};
 	struct fxt_map ids = {0};
 	bool ok = true;
 
-	if (!fxt_trace_open(&file, path))
-		return false;
-	fxt_reader_init(&r, file.data, file.size);
-	while (ok && fxt_reader_next(&r, &rec)) {
+	while (ok && fxt_reader_next(r, &rec)) {
 		/* The part of a process that still runs may change under our eyes. */
 		if (rec.damaged)
 			continue;
-		fxt_overview_take(&o, &r, &rec);
-		ok = put_record(m, &ids, &r, &rec);
+		fxt_overview_take(&o, r, &rec);
+		ok = put_record(m, &ids, r, &rec);
 	}
 	m->parts++;
-	add_overview(m, &o, &r);
+	add_overview(m, &o, r);
 	fxt_map_free(&ids);
 	fxt_overview_free(&o);
+	return ok;
+}
+
+bool fxt_merge_part(struct fxt_merge *m, const char *path)
+{
+	struct fxt_trace_file file;
+	struct fxt_reader r;
+	bool ok;
+
+	if (!fxt_trace_open(&file, path))
+		return true;
+	fxt_reader_init(&r, file.data, file.size);
+	ok = fxt_merge_trace(m, &r);
 	fxt_reader_free(&r);
 	fxt_trace_close(&file);
 	return ok;

@@ -1,8 +1,8 @@
 /* Joins the files of several processes into one archive. Used by record.
  *
- * One magic number, then every part without its own and without fillers, in the order the parts began. A process
- * that called exec has left several parts of one provider id; later ones get an id of their own, since string and
- * thread tables are a provider's.
+ * One magic number, then every part without its own and without fillers, in the order the parts began. A
+ * process that called exec has left several parts of one provider id; later ones get an id of their own,
+ * since string and thread tables are a provider's.
  */
 #ifndef FXT_TOOLS_MERGE_H
 #define FXT_TOOLS_MERGE_H
@@ -12,6 +12,7 @@
 #include <stdio.h>
 
 #include "map.h"
+#include "reader.h"
 
 struct fxt_merged_category {
 	char *name;
@@ -34,8 +35,12 @@ struct fxt_merge {
 /* Writes the magic number. False when that fails; errno says why. */
 bool fxt_merge_begin(struct fxt_merge *m, FILE *out);
 
-/* Appends the part. False after a message when it is no trace or nothing can be written. */
+/* Appends the part; one that cannot be read is left out, with a message. False when nothing can be
+ * written; errno says why. */
 bool fxt_merge_part(struct fxt_merge *m, const char *path);
+
+/* The same of what a reader reads. */
+bool fxt_merge_trace(struct fxt_merge *m, struct fxt_reader *r);
 
 /* The category with the most bytes, or NULL. */
 const struct fxt_merged_category *fxt_merge_largest(const struct fxt_merge *m);

@@ -7,10 +7,12 @@
 
 #include <errno.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 void fxt_error(const char *file, const char *format, ...)
 {
@@ -71,11 +73,26 @@ char *fxt_format(const char *format, ...)
 	return or_die(n < 0 ? NULL : text);
 }
 
-int fxt_finish_stdout(int status)
+static int stdout_error;
+
+void fxt_flush_stdout(void)
 {
-	errno = 0;
-	if (fflush(stdout) == 0 && !ferror(stdout))
-		return status;
-	fxt_error("standard output", "%s", errno ? strerror(errno) : "write error");
-	return status ? status : 1;
+	bool failed_before = ferror(stdout);
+	int error = errno;
+
+	if (fflush(stdout) != 0)
+		error = errno;
+	else if (!failed_before)
+		return;
+	if (!stdout_error)
+		stdout_error = error ? error : EIO;
+}
+
+void fxt_stdout_at_exit(void)
+{
+	fxt_flush_stdout();
+	if (!stdout_error)
+		return;
+	fxt_error("standard output", "%s", strerror(stdout_error));
+	_exit(1);
 }

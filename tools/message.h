@@ -21,8 +21,12 @@ void *fxt_grow(void *array, size_t *capacity, size_t needed, size_t element_byte
 char *fxt_strdup(const char *text);
 char *fxt_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Flushes standard output. Returns `status`, or 1 after a message when something could not be written:
- * without this a full disk would look like a short report. */
-int fxt_finish_stdout(int status);
+/* Flushes standard output, remembering what went wrong: so that messages on stderr come after what they
+ * are about. */
+void fxt_flush_stdout(void);
+
+/* To be registered with atexit(): ends the program with status 1, after a message, when something could
+ * not be written. Without this a full disk would look like a short report. */
+void fxt_stdout_at_exit(void);
 
 #endif

@@ -4,6 +4,7 @@
 #endif
 
 #include <argp.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "command.h"
@@ -11,10 +12,12 @@
 
 void fxt_parse(const struct argp *argp, int argc, char **argv, unsigned flags, void *input)
 {
+	static char name[32];
 	char *command = argv[0];
 
-	/* argp takes the name it prints from here; main() ends with the program, so it is never freed. */
-	argv[0] = fxt_format("fxt %s", command);
+	/* argp takes the name it prints from here, and keeps it. */
+	snprintf(name, sizeof(name), "fxt %s", command);
+	argv[0] = name;
 	if (argp_parse(argp, argc, argv, flags, NULL, input) != 0)
 		exit(2);
 	argv[0] = command;
@@ -23,7 +26,7 @@ void fxt_parse(const struct argp *argp, int argc, char **argv, unsigned flags, v
 void fxt_want_json(void)
 {
 #ifndef HAVE_JANSSON
-	fxt_error(NULL, "--json needs jansson, and fxt was built without it (Debian: libjansson-dev, then configure)");
-	exit(2);
+	fxt_error(NULL, "--json needs jansson, and fxt was built without (Debian: libjansson-dev)");
+	exit(argp_err_exit_status);
 #endif
 }

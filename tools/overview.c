@@ -16,7 +16,8 @@ static void count_category(struct fxt_overview *o, uint32_t symbol, uint64_t byt
 	while (o->category_count <= symbol) {
 		o->categories = fxt_grow(o->categories, &o->category_capacity, o->category_count + 1,
 					 sizeof(*o->categories));
-		o->categories[o->category_count] = (struct fxt_usage){.category = (uint32_t)o->category_count};
+		o->categories[o->category_count] =
+			(struct fxt_usage){.category = (uint32_t)o->category_count};
 		o->category_count++;
 	}
 	o->categories[symbol].events++;
@@ -169,6 +170,14 @@ size_t fxt_overview_processes(const struct fxt_overview *o, const struct fxt_rea
 
 		if (o->thread_events[i])
 			fxt_map_put(&pids, r->threads[i].pid, 0, &fresh);
+		n += fresh;
+	}
+	/* Those that were named and did nothing. */
+	for (const struct fxt_slot *s = fxt_map_next(&r->process_names, NULL); s;
+	     s = fxt_map_next(&r->process_names, s)) {
+		bool fresh;
+
+		fxt_map_put(&pids, s->a, 0, &fresh);
 		n += fresh;
 	}
 	fxt_map_free(&pids);

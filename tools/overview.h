@@ -19,7 +19,8 @@ struct fxt_overview {
 	size_t category_count, category_capacity;
 	uint64_t *thread_events;        /* by thread */
 	size_t thread_count, thread_capacity;
-	struct fxt_map counters;        /* provider and counter id -> dropped, filtered: the agent's running totals */
+	struct fxt_map
+		counters; /* provider and counter id -> dropped, filtered: the agent's running totals */
 	uint64_t buffer_full;           /* provider events that say so */
 	char *reason;                   /* of the first instant of category agent that says why, or NULL */
 };
@@ -31,10 +32,11 @@ void fxt_overview_free(struct fxt_overview *o);
 uint64_t fxt_overview_dropped(const struct fxt_overview *o);
 uint64_t fxt_overview_filtered(const struct fxt_overview *o);
 
-/* Sorts categories by bytes, the largest first, and leaves out those without events. Nothing can be taken after. */
+/* Sorts categories by bytes, the largest first, and leaves out those without events. Nothing can be taken
+ * after. */
 void fxt_overview_rank(struct fxt_overview *o);
 
-/* Threads with events, and the different processes they are of. */
+/* Threads with events, and the different processes they are of or that are named. */
 size_t fxt_overview_threads(const struct fxt_overview *o);
 size_t fxt_overview_processes(const struct fxt_overview *o, const struct fxt_reader *r);
 

@@ -26,7 +26,8 @@ enum { LAST_WAITS = 25, LAST_WAIT_NS = 20000000 };
 char *fxt_parts_directory(const char *out)
 {
 	const char *slash = strrchr(out, '/');
-	char *parent = slash ? fxt_format("%.*s", slash == out ? 1 : (int)(slash - out), out) : fxt_strdup(".");
+	char *parent =
+		slash ? fxt_format("%.*s", slash == out ? 1 : (int)(slash - out), out) : fxt_strdup(".");
 	struct stat st;
 	char *real, *directory;
 
@@ -71,8 +72,10 @@ static uint64_t process_start_ns(pid_t pid)
 	text[n] = '\0';
 	/* The name may hold anything, so count from the last parenthesis: state is field 3, start time 22. */
 	p = strrchr(text, ')');
-	if (!p || sscanf(p + 1, " %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu",
-			 &state, &ticks) != 2 || state == 'Z' || state == 'X')
+	if (!p ||
+	    sscanf(p + 1, " %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu",
+		   &state, &ticks) != 2 ||
+	    state == 'Z' || state == 'X')
 		return 0;
 	return (uint64_t)ticks * (1000000000 / (uint64_t)sysconf(_SC_CLK_TCK)) + 1;
 }
@@ -83,7 +86,8 @@ static bool still_runs(const struct fxt_part *part)
 	const uint64_t tick_ns = 20000000;
 	uint64_t start_ns = process_start_ns(part->pid);
 
-	return part->pid > 0 && start_ns && (part->first_ns == UINT64_MAX || start_ns <= part->first_ns + tick_ns);
+	return part->pid > 0 && start_ns &&
+	       (part->first_ns == UINT64_MAX || start_ns <= part->first_ns + tick_ns);
 }
 
 /* The provider id is the process id; nothing is read beyond the first event. */
@@ -98,8 +102,8 @@ static bool look_into(struct fxt_part *part)
 		return false;
 	fxt_reader_init(&r, file.data, file.size);
 	while (part->first_ns == UINT64_MAX && fxt_reader_next(&r, &rec)) {
-		if (rec.type == FXT_RECORD_METADATA && rec.known && rec.subtype == FXT_METADATA_PROVIDER_INFO &&
-		    rec.id <= INT_MAX)
+		if (rec.type == FXT_RECORD_METADATA && rec.known &&
+		    rec.subtype == FXT_METADATA_PROVIDER_INFO && rec.id <= INT_MAX)
 			part->pid = (pid_t)rec.id;
 		if (rec.type == FXT_RECORD_EVENT && rec.timed)
 			part->first_ns = fxt_ns(rec.provider, rec.ticks);
@@ -143,27 +147,39 @@ static void scan(struct fxt_parts *parts, const char *directory)
 		closedir(d);
 }
 
-static bool any_alive(const struct fxt_parts *parts)
+/* A process has a part for each program it was. */
+size_t fxt_parts_alive(const struct fxt_parts *parts, pid_t *pid)
 {
+	struct fxt_map pids = {0};
+	size_t n = 0;
+
 	for (size_t i = 0; i < parts->count; i++) {
+		bool fresh = false;
+
 		if (parts->list[i].alive)
-			return true;
+			fxt_map_put(&pids, (uint64_t)parts->list[i].pid, 0, &fresh);
+		if (fresh)
+			*pid = parts->list[i].pid;
+		n += fresh;
 	}
-	return false;
+	fxt_map_free(&pids);
+	return n;
 }
 
 void fxt_parts_find(struct fxt_parts *parts, const char *directory)
 {
 	const struct timespec wait = {.tv_nsec = LAST_WAIT_NS};
+	pid_t pid;
 
 	*parts = (struct fxt_parts){0};
 	scan(parts, directory);
-	for (int i = 0; i < LAST_WAITS && any_alive(parts); i++) {
+	for (int i = 0; i < LAST_WAITS && fxt_parts_alive(parts, &pid) > 0; i++) {
 		nanosleep(&wait, NULL);
 		for (size_t k = 0; k < parts->count; k++)
 			parts->list[k].alive = parts->list[k].alive && still_runs(&parts->list[k]);
-		/* Those that ended may have put a smaller file in place, and their children have begun others. */
-		if (!any_alive(parts) || i == LAST_WAITS - 1) {
+		/* Those that ended may have put a smaller file in place, and their children have begun
+		 * others. */
+		if (fxt_parts_alive(parts, &pid) == 0 || i == LAST_WAITS - 1) {
 			fxt_parts_free(parts);
 			scan(parts, directory);
 		}

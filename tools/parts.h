@@ -19,11 +19,16 @@ struct fxt_parts {
 	size_t count, capacity;
 };
 
-/* Makes a private directory beside `out`, or in TMPDIR when `out` is a device or pipe. NULL after a message. */
+/* Makes a private directory beside `out`, or in TMPDIR when `out` is a device or pipe. NULL after a
+ * message. */
 char *fxt_parts_directory(const char *out);
 
-/* Finds the parts, in the order in which they began. Processes that are about to end are waited for, briefly. */
+/* Finds the parts, in the order in which they began. Processes that are about to end are waited for,
+ * briefly. */
 void fxt_parts_find(struct fxt_parts *parts, const char *directory);
+
+/* How many processes of them still run; *pid is one of them. */
+size_t fxt_parts_alive(const struct fxt_parts *parts, pid_t *pid);
 
 void fxt_parts_free(struct fxt_parts *parts);
 

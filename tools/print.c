@@ -75,8 +75,8 @@ struct fxt_short fxt_seconds(uint64_t ns, uint64_t since_ns)
 	uint64_t gap = ns >= since_ns ? ns - since_ns : since_ns - ns;
 	struct fxt_short s;
 
-	snprintf(s.text, sizeof(s.text), "%s%" PRIu64 ".%09" PRIu64, ns >= since_ns ? "" : "-", gap / 1000000000,
-		 gap % 1000000000);
+	snprintf(s.text, sizeof(s.text), "%s%" PRIu64 ".%09" PRIu64, ns >= since_ns ? "" : "-",
+		 gap / 1000000000, gap % 1000000000);
 	return s;
 }
 
@@ -198,8 +198,8 @@ char *fxt_thread_label(const struct fxt_reader *r, uint32_t thread, bool with_pr
 	} else {
 		char *program = fxt_printable(&process, 32, false);
 
-		label = fxt_format("%" PRIu64 "/%" PRIu64 "%s%s", t->pid, t->tid, *name || *program ? " " : "",
-				   *name ? name : program);
+		label = fxt_format("%" PRIu64 "/%" PRIu64 "%s%s", t->pid, t->tid,
+				   *name || *program ? " " : "", *name ? name : program);
 		free(program);
 	}
 	free(name);

@@ -90,9 +90,9 @@ static const char *elf_refusal(const struct fxt_elf_facts *f)
 	if (f->broken)
 		return "is a damaged executable";
 	if (!*f->interpreter)
-		return f->is_go ? "is a statically linked Go program: nothing can be preloaded into it, and Go makes its "
-				  "system calls itself"
-				: "is statically linked: nothing can be preloaded into it";
+		return f->is_go
+			       ? "is a statically linked Go program: nothing can be preloaded into it"
+			       : "is statically linked: nothing can be preloaded into it";
 	if (strstr(f->interpreter, "ld-musl"))
 		return "is built for musl, and the agent for glibc";
 	return NULL;
@@ -153,7 +153,8 @@ int fxt_program_check(const char *name)
 	char *path = find(name, &error);
 
 	if (!path) {
-		fxt_error(name, "%s", error == ENOENT && !strchr(name, '/') ? "command not found" : strerror(error));
+		fxt_error(name, "%s",
+			  error == ENOENT && !strchr(name, '/') ? "command not found" : strerror(error));
 		return error == ENOENT ? FXT_STATUS_NOT_FOUND : FXT_STATUS_CANNOT_RUN;
 	}
 	status = judge(path, 0);

@@ -7,8 +7,8 @@
 /* Statuses of fxt record itself, as of env(1) and timeout(1). */
 enum { FXT_STATUS_FAILED = 125, FXT_STATUS_CANNOT_RUN = 126, FXT_STATUS_NOT_FOUND = 127 };
 
-/* 0 if `name`, looked for as execvp(3) does, can be run and traced. Otherwise one of the above, after a message
- * that says why. Scripts are judged by their interpreter. */
+/* 0 if `name`, looked for as execvp(3) does, can be run and traced. Otherwise one of the above, after a
+ * message that says why. Scripts are judged by their interpreter. */
 int fxt_program_check(const char *name);
 
 /* Whether the file is a shared object for this machine. */

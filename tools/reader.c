@@ -119,7 +119,8 @@ bool fxt_reader_next(struct fxt_reader *r, struct fxt_record *rec)
 	return true;
 }
 
-bool fxt_reader_event_at(struct fxt_reader *r, uint64_t offset, struct fxt_provider *p, struct fxt_record *rec)
+bool fxt_reader_event_at(struct fxt_reader *r, uint64_t offset, struct fxt_provider *p,
+			 struct fxt_record *rec)
 {
 	uint64_t header = fxt_word(r, offset);
 	struct fxt_provider *current = r->provider;
@@ -135,6 +136,17 @@ bool fxt_reader_event_at(struct fxt_reader *r, uint64_t offset, struct fxt_provi
 	r->muted = false;
 	r->provider = current;
 	return true;
+}
+
+struct fxt_provider *fxt_reader_provider_at(struct fxt_reader *r, uint64_t offset, struct fxt_provider *p)
+{
+	uint64_t header = fxt_word(r, offset);
+	uint64_t type = fxt_get_metadata_type(header);
+
+	if (fxt_get_record_type(header) != FXT_RECORD_METADATA ||
+	    (type != FXT_METADATA_PROVIDER_INFO && type != FXT_METADATA_PROVIDER_SECTION))
+		return p;
+	return fxt_provider_of(r, (uint32_t)fxt_get_provider_id(header));
 }
 
 uint64_t fxt_ns(const struct fxt_provider *p, uint64_t ticks)

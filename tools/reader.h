@@ -69,14 +69,15 @@ struct fxt_provider {
 	uint32_t index;                 /* place among the file's providers */
 	bool announced;                 /* by a provider info record */
 	struct fxt_text name;
-	uint64_t ticks_per_second;      /* 1e9 until told: "the reader may assume that 1 tick is 1 nanosecond" */
+	uint64_t ticks_per_second; /* 1e9 until told: "the reader may assume that 1 tick is 1 nanosecond" */
 	struct fxt_string_entry **pages;
 	size_t page_capacity;
 	struct fxt_thread_entry *threads;
 	size_t thread_capacity;
 };
 
-/* A thread that was mentioned anywhere. A process of one trace may be two providers, before and after exec. */
+/* A thread that was mentioned anywhere. A process of one trace may be two providers, before and after
+ * exec. */
 struct fxt_thread {
 	uint64_t pid, tid;              /* koids */
 	struct fxt_text name;           /* empty when no kernel object named it */
@@ -98,9 +99,9 @@ struct fxt_record {
 	uint32_t thread;                /* the same, into fxt_reader.threads; outgoing or woken thread */
 	uint32_t incoming;              /* scheduling: the thread that runs now */
 	unsigned cpu, state;            /* scheduling */
-	uint64_t id;                    /* string or thread index, koid, pointer, ticks per second, provider id */
+	uint64_t id; /* string or thread index, koid, pointer, ticks per second, provider id */
 	struct fxt_text category;       /* event, large blob */
-	struct fxt_text name;           /* event, objects, blob, provider; a string record's text; a log message */
+	struct fxt_text name; /* event, objects, blob, provider; a string record's text; a log message */
 	uint64_t blob_bytes;            /* blob, large blob */
 	unsigned arg_count;
 	struct fxt_argument args[FXT_MAX_ARGS];
@@ -148,7 +149,11 @@ bool fxt_reader_next(struct fxt_reader *r, struct fxt_record *rec);
 
 /* Decodes the event record at `offset` again, which a pass to the end has come by before, in the context of
  * its provider. Reports no faults and changes no table. Returns false for anything but an event. */
-bool fxt_reader_event_at(struct fxt_reader *r, uint64_t offset, struct fxt_provider *p, struct fxt_record *rec);
+bool fxt_reader_event_at(struct fxt_reader *r, uint64_t offset, struct fxt_provider *p,
+			 struct fxt_record *rec);
+
+/* The provider of what follows the record at `offset`, when that of what comes before it is `p`. */
+struct fxt_provider *fxt_reader_provider_at(struct fxt_reader *r, uint64_t offset, struct fxt_provider *p);
 
 /* The words of a record from its header alone; 0 is what it cannot be. */
 uint64_t fxt_record_size_words(uint64_t header);

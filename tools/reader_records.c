@@ -40,7 +40,8 @@ static void read_metadata(struct fxt_decoder *d)
 	case FXT_METADATA_PROVIDER_SECTION:
 		p = fxt_provider_of(r, (uint32_t)rec->id);
 		if (!p->announced)
-			fxt_fault(d, FXT_FAULT_SECTION_WITHOUT_INFO, rec->offset, "provider %" PRIu64, rec->id);
+			fxt_fault(d, FXT_FAULT_SECTION_WITHOUT_INFO, rec->offset, "provider %" PRIu64,
+				  rec->id);
 		p->announced = true;    /* said once */
 		r->provider = rec->provider = p;
 		break;
@@ -48,7 +49,8 @@ static void read_metadata(struct fxt_decoder *d)
 		rec->extra = fxt_get_provider_event(rec->header);
 		break;
 	case FXT_METADATA_TRACE_INFO:
-		if (fxt_get_trace_info_type(rec->header) == FXT_TRACE_INFO_MAGIC && rec->header != FXT_MAGIC_RECORD)
+		if (fxt_get_trace_info_type(rec->header) == FXT_TRACE_INFO_MAGIC &&
+		    rec->header != FXT_MAGIC_RECORD)
 			fxt_fault(d, FXT_FAULT_BAD_MAGIC_RECORD, rec->offset, "%#" PRIx64, rec->header);
 		break;
 	default:
@@ -149,7 +151,8 @@ void fxt_read_event(struct fxt_decoder *d)
 	if (rec->subtype == FXT_EVENT_COUNTER && d->r->strict)
 		check_counter(d);
 	if (rec->subtype == FXT_EVENT_DURATION_COMPLETE && rec->has_extra && rec->extra < rec->ticks)
-		fxt_fault(d, FXT_FAULT_COMPLETE_BACKWARDS, rec->offset, "%.*s", (int)rec->name.bytes, rec->name.text);
+		fxt_fault(d, FXT_FAULT_COMPLETE_BACKWARDS, rec->offset, "%.*s", (int)rec->name.bytes,
+			  rec->name.text);
 }
 
 static void read_blob(struct fxt_decoder *d)
@@ -193,7 +196,8 @@ static void read_kernel_object(struct fxt_decoder *d)
 		return;
 	if (rec->subtype == FXT_OBJECT_PROCESS) {
 		fxt_name_process(d->r, rec->id, rec->name);
-	} else if (rec->subtype == FXT_OBJECT_THREAD && fxt_argument_u64(fxt_argument(rec, "process"), &pid)) {
+	} else if (rec->subtype == FXT_OBJECT_THREAD &&
+		   fxt_argument_u64(fxt_argument(rec, "process"), &pid)) {
 		rec->thread = fxt_thread_of(d->r, pid, rec->id);
 		d->r->threads[rec->thread].name = rec->name;
 	}

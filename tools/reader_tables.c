@@ -18,7 +18,8 @@ struct fxt_provider *fxt_provider_new(struct fxt_reader *r, uint32_t id)
 	p->index = (uint32_t)r->provider_count;
 	p->name.text = "";
 	p->ticks_per_second = 1000000000;
-	r->providers = fxt_grow(r->providers, &r->provider_capacity, r->provider_count + 1, sizeof(struct fxt_provider *));
+	r->providers = fxt_grow(r->providers, &r->provider_capacity, r->provider_count + 1,
+				sizeof(struct fxt_provider *));
 	r->providers[r->provider_count++] = p;
 	return p;
 }

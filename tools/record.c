@@ -34,7 +34,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 't':
 		o->threshold_ns = fxt_record_duration_ns(arg);
 		if (!o->threshold_ns)
-			bad = fxt_format("'%s' is no duration of at most an hour: say 500ns, 10us or 1ms", arg);
+			bad = fxt_format("'%s' is no duration of at most an hour: say 500ns, 10us or 1ms",
+					 arg);
 		break;
 	case 'q': o->quiet = true; break;
 	case 'j': o->json = true; break;
@@ -42,7 +43,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		o->command = state->argv + state->next;
 		state->next = state->argc;
 		return 0;
-	case ARGP_KEY_NO_ARGS: bad = fxt_strdup("which command? fxt record [OPTION...] -- COMMAND [ARG...]"); break;
+	case ARGP_KEY_NO_ARGS:
+		bad = fxt_strdup("which command? fxt record [OPTION...] -- COMMAND [ARG...]");
+		break;
 	default: return ARGP_ERR_UNKNOWN;
 	}
 	if (!bad)
@@ -59,8 +62,8 @@ static char *default_output(const struct fxt_record_options *o, pid_t pid)
 	return fxt_format("%s.%d.fxt", slash ? slash + 1 : o->command[0], (int)pid);
 }
 
-/* Writes to a new file beside `path`, which is then renamed: what was there stays until all is written. Devices and
- * pipes are written to as they are. */
+/* Writes to a new file beside `path`, which is then renamed: what was there stays until all is written.
+ * Devices and pipes are written to as they are. */
 static FILE *open_output(const char *path, char **temporary)
 {
 	struct stat st;
@@ -116,20 +119,17 @@ static bool join_into(struct fxt_merge *m, const struct fxt_parts *parts, const 
 /* Parts of processes that still run stay: they write on. */
 static void remove_parts(const struct fxt_parts *parts, const char *directory)
 {
-	size_t alive = 0;
 	pid_t pid = 0;
+	size_t alive = fxt_parts_alive(parts, &pid);
 
 	for (size_t i = 0; i < parts->count; i++) {
-		if (parts->list[i].alive) {
-			alive++;
-			pid = parts->list[i].pid;
-		} else {
+		if (!parts->list[i].alive)
 			unlink(parts->list[i].path);
-		}
 	}
 	if (alive)
-		fxt_error(NULL, "%zu process%s of it still run%s (%d): what was recorded so far is in the trace, the rest goes to "
-			  "%s", alive, alive == 1 ? "" : "es", alive == 1 ? "s" : "", (int)pid, directory);
+		fxt_error(NULL, "%zu process%s of it still run%s (%d): what there was is in the trace, "
+			  "the rest goes to %s",
+			  alive, alive == 1 ? "" : "es", alive == 1 ? "s" : "", (int)pid, directory);
 	else
 		rmdir(directory);
 }
@@ -195,10 +195,14 @@ int fxt_command_record(int argc, char **argv)
 {
 	static const struct argp_option options[] = {
 		{"output", 'o', "FILE", 0, "Where the trace goes (default: PROGRAM.PID.fxt)", 0},
-		{"categories", 'c', "LIST", 0, "What is recorded: names, PREFIX*, #default, -NAME; see fxt categories", 0},
-		{"mode", 'm', "MODE", 0, "oneshot (until full), circular (the newest is kept) or streaming (all; default)", 0},
-		{"buffer-size", 'b', "MB", 0, "Size of each process's buffer in oneshot and circular mode (default 64)", 0},
-		{"max-size", KEY_MAX_SIZE, "MB", 0, "Largest file of a process in streaming mode (default 1024)", 0},
+		{"categories", 'c', "LIST", 0,
+		 "What is recorded: names, PREFIX*, #default, -NAME; see fxt categories", 0},
+		{"mode", 'm', "MODE", 0,
+		 "oneshot (until full), circular (the newest is kept) or streaming (all; default)", 0},
+		{"buffer-size", 'b', "MB", 0,
+		 "Size of each process's buffer in oneshot and circular mode (default 64)", 0},
+		{"max-size", KEY_MAX_SIZE, "MB", 0,
+		 "Largest file of a process in streaming mode (default 1024)", 0},
 		{"threshold", 't', "TIME", 0, "Leave out calls shorter than this: 500ns, 10us, 1ms", 0},
 		{"agent", 'a', "FILE", 0, "The agent's library, when it is not beside fxt", 0},
 		{"quiet", 'q', 0, 0, "No summary, no messages of the agent", 0},
@@ -206,9 +210,12 @@ int fxt_command_record(int argc, char **argv)
 		{0},
 	};
 	static const struct argp argp = {
-		.options = options, .parser = parse, .args_doc = "[--] COMMAND [ARG...]",
-		.doc = "Run COMMAND with the agent preloaded, its children too, and leave one trace. The exit status is "
-		       "COMMAND's; 125 when fxt itself failed, 126 when COMMAND cannot be run, 127 when there is none.",
+		.options = options,
+		.parser = parse,
+		.args_doc = "[--] COMMAND [ARG...]",
+		.doc = "Run COMMAND with the agent preloaded, its children too, and leave one trace. The "
+		       "exit status is COMMAND's; 125 when fxt itself failed, 126 when it cannot be run, "
+		       "127 when there is none.",
 	};
 	struct fxt_record_options o = {0};
 	int status;

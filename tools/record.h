@@ -30,13 +30,15 @@ char *fxt_record_bad_megabytes(const char *text);
 char *fxt_record_duration_ns(const char *text);
 
 /* Sets LD_PRELOAD and the agent's variables, for this process and so for the command. */
-void fxt_record_environment(const struct fxt_record_options *o, const char *agent, const char *parts_directory);
+void fxt_record_environment(const struct fxt_record_options *o, const char *agent,
+			    const char *parts_directory);
 
 /* The line of summary on stderr, and what to do about a large trace. */
-void fxt_record_summary(const struct fxt_record_options *o, const struct fxt_merge *m, const struct fxt_run *run,
-			const char *path);
+void fxt_record_summary(const struct fxt_record_options *o, const struct fxt_merge *m,
+			const struct fxt_run *run, const char *path);
 
 /* Why there is nothing to join, as far as it can be known. */
-void fxt_record_nothing(const struct fxt_record_options *o, const struct fxt_run *run, const char *parts_directory);
+void fxt_record_nothing(const struct fxt_record_options *o, const struct fxt_run *run,
+			const char *parts_directory);
 
 #endif

@@ -80,7 +80,8 @@ static char *without_fields(const char *path)
 	return out;
 }
 
-void fxt_record_environment(const struct fxt_record_options *o, const char *agent, const char *parts_directory)
+void fxt_record_environment(const struct fxt_record_options *o, const char *agent,
+			    const char *parts_directory)
 {
 	const char *before = getenv("LD_PRELOAD");
 	char *preload = before && *before ? fxt_format("%s:%s", agent, before) : fxt_strdup(agent);

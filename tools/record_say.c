@@ -20,13 +20,15 @@ static const uint64_t LARGE_BYTES = 100 << 20;
 /* "nothing lost", or what was. */
 static char *losses(const struct fxt_merge *m)
 {
-	char *filtered = m->filtered ? fxt_format(", %s calls under the threshold left out", fxt_count(m->filtered).text)
+	char *filtered = m->filtered ? fxt_format(", %s calls under the threshold left out",
+						  fxt_count(m->filtered).text)
 				     : fxt_strdup("");
 	char *text;
 
 	if (m->dropped)
-		text = fxt_format("%s records LOST%s%s%s%s", fxt_count(m->dropped).text, m->reason ? " (" : "",
-				  m->reason ? m->reason : "", m->reason ? ")" : "", filtered);
+		text = fxt_format("%s records LOST%s%s%s%s", fxt_count(m->dropped).text,
+				  m->reason ? " (" : "", m->reason ? m->reason : "", m->reason ? ")" : "",
+				  filtered);
 	else if (m->buffer_full)
 		text = fxt_format("records LOST (a buffer was full)%s", filtered);
 	else
@@ -51,8 +53,8 @@ static void advise(const struct fxt_record_options *o, const struct fxt_merge *m
 	if (m->bytes < LARGE_BYTES || !c)
 		return;
 	thin = thinner(o, c->name);
-	fxt_error(NULL, "%.0f%% of it is category %s: FXT_CATEGORIES='%s' leaves it out, --threshold 10us its short calls",
-		  100.0 * (double)c->bytes / (double)m->bytes, c->name, thin);
+	fxt_error(NULL, "%.0f%% of it is category %s: FXT_CATEGORIES='%s' leaves it out, --threshold 10us "
+		  "its short calls", 100.0 * (double)c->bytes / (double)m->bytes, c->name, thin);
 	free(thin);
 }
 
@@ -83,8 +85,8 @@ static void summary_json(const struct fxt_merge *m, const struct fxt_run *run, c
 }
 #endif
 
-void fxt_record_summary(const struct fxt_record_options *o, const struct fxt_merge *m, const struct fxt_run *run,
-			const char *path)
+void fxt_record_summary(const struct fxt_record_options *o, const struct fxt_merge *m,
+			const struct fxt_run *run, const char *path)
 {
 	char *lost;
 
@@ -99,9 +101,10 @@ void fxt_record_summary(const struct fxt_record_options *o, const struct fxt_mer
 	if (o->quiet)
 		return;
 	lost = losses(m);
-	fxt_error(NULL, "%s process%s, %s thread%s, %s events in %s, %s, %s -> %s", fxt_count(m->processes).text,
-		  m->processes == 1 ? "" : "es", fxt_count(m->threads).text, m->threads == 1 ? "" : "s",
-		  fxt_count(m->events).text, fxt_duration(run->wall_ns).text, fxt_bytes(m->bytes).text, lost, path);
+	fxt_error(NULL, "%s process%s, %s thread%s, %s events in %s, %s, %s -> %s",
+		  fxt_count(m->processes).text, m->processes == 1 ? "" : "es", fxt_count(m->threads).text,
+		  m->threads == 1 ? "" : "s", fxt_count(m->events).text, fxt_duration(run->wall_ns).text,
+		  fxt_bytes(m->bytes).text, lost, path);
 	free(lost);
 	advise(o, m);
 }
@@ -119,9 +122,11 @@ static bool is_empty(const char *directory)
 	return empty;
 }
 
-void fxt_record_nothing(const struct fxt_record_options *o, const struct fxt_run *run, const char *parts_directory)
+void fxt_record_nothing(const struct fxt_record_options *o, const struct fxt_run *run,
+			const char *parts_directory)
 {
-	const char *why = "it made no traced call, took LD_PRELOAD out of its environment, or the agent said why above";
+	const char *why =
+		"it made no traced call, took LD_PRELOAD out of its environment, or the agent said why above";
 	struct statvfs fs;
 
 	if (statvfs(parts_directory, &fs) == 0 && fs.f_bavail < (1 << 20) / fs.f_frsize)

@@ -40,7 +40,8 @@ struct saved {
 /* Signals stay blocked until the child is known: one that came earlier would be passed on to nobody. */
 static void take_signals(struct saved *saved)
 {
-	struct sigaction ignore = {.sa_handler = SIG_IGN}, forward = {.sa_handler = pass_on, .sa_flags = SA_RESTART};
+	struct sigaction ignore = {.sa_handler = SIG_IGN},
+			 forward = {.sa_handler = pass_on, .sa_flags = SA_RESTART};
 	sigset_t block;
 
 	sigemptyset(&block);

@@ -52,7 +52,8 @@ static void watch(const struct fxt_trace_file *f)
 	for (int i = 0; i < MAX_OPEN; i++) {
 		if (mapped[i].from)
 			continue;
-		mapped[i].message = fxt_format("fxt: %s: cut short or unreadable while it was read\n", f->path);
+		mapped[i].message =
+			fxt_format("fxt: %s: cut short or unreadable while it was read\n", f->path);
 		mapped[i].size = f->size;
 		mapped[i].from = f->data;
 		break;
@@ -153,9 +154,12 @@ int fxt_trace_verdict(const struct fxt_trace_file *f, const struct fxt_reader *r
 			  r->damaged_records, r->damaged_records == 1 ? "" : "s", r->first_fault_offset,
 			  fxt_fault_text[r->first_fault]);
 	if (r->stop == FXT_STOP_SIZE_ZERO)
-		fxt_error(f->path, "record of size 0 at byte %" PRIu64 ": nothing after it can be read (%" PRIu64
-			  " bytes)", r->at, r->tail_bytes);
+		fxt_error(f->path,
+			  "record of size 0 at byte %" PRIu64 ": nothing after it can be read (%" PRIu64
+			  " bytes)",
+			  r->at, r->tail_bytes);
 	else if (r->tail_bytes)
-		fxt_error(f->path, "cut short: the record at byte %" PRIu64 " goes past the end of the file", r->at);
+		fxt_error(f->path, "cut short: the record at byte %" PRIu64 " goes past the end of the file",
+			  r->at);
 	return r->damaged_records || r->tail_bytes;
 }

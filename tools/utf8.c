@@ -9,7 +9,12 @@
 static size_t character(const unsigned char *s, size_t left)
 {
 	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-	size_t n = s[0] < 0x80 ? 1 : s[0] < 0xc0 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : s[0] < 0xf8 ? 4 : 0;
+	size_t n = s[0] < 0x80	 ? 1
+		   : s[0] < 0xc0 ? 0
+		   : s[0] < 0xe0 ? 2
+		   : s[0] < 0xf0 ? 3
+		   : s[0] < 0xf8 ? 4
+				 : 0;
 	uint32_t code;
 
 	if (n <= 1 || n > left)

@@ -1,0 +1,269 @@
+/* Tests of what stands on the reader: the order of time, check's rules between records, the report's sums,
+ * the joining of parts, and how numbers and strings are printed. */
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+#include "merge.h"
+#include "order.h"
+#include "print.h"
+#include "reader.h"
+#include "record.h"
+#include "report.h"
+#include "trace_words.h"
+
+static void expect_text(const struct fxt_text *t, const char *text)
+{
+	ck_assert_msg(fxt_text_is(t, text), "'%.*s', expected '%s'", (int)t->bytes, t->text, text);
+}
+
+/* -- The order of time ----------------------------------------------------------------------------- */
+
+static bool by_end(void *context, const struct fxt_record *rec, uint64_t *key_ns)
+{
+	(void)context;
+	*key_ns = fxt_commit_ticks(rec);
+	return rec->subtype == FXT_EVENT_INSTANT;
+}
+
+/* String 2 changes its meaning half way: an event read again has the name it was written with. */
+START_TEST(merges_runs_by_time)
+{
+	const uint64_t words[] = {
+		PROLOGUE, HEAD(3, 3, 2), 7, 9,
+		EVENT(2, 0, 0, 1, 1, 2), 30, EVENT(2, 0, 0, 1, 1, 2), 40, EVENT(2, 0, 0, 1, 1, 2), 5,
+		STRING(2, 3), TEXT8('n', 'e', 'w', 0, 0, 0, 0, 0),
+		EVENT(2, 0, 0, 2, 1, 2), 10, EVENT(3, 4, 0, 2, 1, 2), 1, 2, EVENT(2, 0, 0, 2, 1, 2), 35,
+	};
+	static const struct {
+		uint64_t ticks, tid;
+		const char *name;
+	} want[] = {{5, 8, "read"}, {10, 9, "new"}, {30, 8, "read"}, {35, 9, "new"}, {40, 8, "read"}};
+	struct fxt_order order = {0};
+	struct fxt_reader r;
+	struct fxt_record rec;
+	uint64_t key;
+	size_t n = 0;
+
+	fxt_reader_init(&r, words, sizeof(words));
+	while (fxt_reader_next(&r, &rec)) {
+		if (rec.type == FXT_RECORD_EVENT && by_end(NULL, &rec, &key))
+			fxt_order_add(&order, &rec, key);
+	}
+	ck_assert_uint_eq(order.count, 3);
+	fxt_order_begin(&order, &r, by_end, NULL);
+	for (; fxt_order_next(&order, &rec); n++) {
+		ck_assert_uint_lt(n, 5);
+		ck_assert_uint_eq(rec.ticks, want[n].ticks);
+		ck_assert_uint_eq(r.threads[rec.thread].tid, want[n].tid);
+		expect_text(&rec.name, want[n].name);
+	}
+	ck_assert_uint_eq(n, 5);
+	fxt_order_free(&order);
+	fxt_reader_free(&r);
+}
+END_TEST
+
+START_TEST(map_survives_removals)
+{
+	struct fxt_map m = {0};
+	bool fresh;
+
+	for (uint64_t i = 0; i < 5000; i++)
+		fxt_map_put(&m, i * 4096, i % 7, &fresh)->value[0] = i;
+	for (uint64_t i = 0; i < 5000; i += 2)
+		fxt_map_remove(&m, fxt_map_find(&m, i * 4096, i % 7));
+	ck_assert_uint_eq(m.used, 2500);
+	for (uint64_t i = 0; i < 5000; i++) {
+		const struct fxt_slot *s = fxt_map_find(&m, i * 4096, i % 7);
+
+		ck_assert((s != NULL) == (i % 2 == 1));
+		ck_assert(!s || s->value[0] == i);
+	}
+	fxt_map_free(&m);
+}
+END_TEST
+
+START_TEST(percentiles_are_within_two_percent)
+{
+	struct fxt_histogram h = {0};
+
+	for (uint64_t v = 1; v <= 100000; v++)
+		fxt_histogram_add(&h, v * 37);
+	for (int percent = 1; percent <= 100; percent++) {
+		double want = 37.0 * 1000 * percent;
+		double got = (double)fxt_histogram_percentile(&h, percent);
+
+		ck_assert_msg(got > want * 0.98 && got < want * 1.02, "p%d is %f, expected %f", percent, got,
+			      want);
+	}
+	fxt_histogram_add(&h, UINT64_MAX);
+	fxt_histogram_free(&h);
+}
+END_TEST
+
+/* -- Check, report, merge -------------------------------------------------------------------------- */
+
+static const struct {
+	enum fxt_fault fault;           /* FXT_FAULT_COUNT: none */
+	uint64_t words[9];
+	size_t count;
+} meanings[] = {
+	{FXT_FAULT_COUNT, {EVENT(3, 4, 0, 1, 1, 2), 12, 18, EVENT(3, 4, 0, 1, 1, 2), 10, 20}, 6},
+	{FXT_FAULT_OVERLAP, {EVENT(3, 4, 0, 1, 1, 2), 10, 20, EVENT(3, 4, 0, 1, 1, 2), 15, 25}, 6},
+	{FXT_FAULT_SAME_TICK, {EVENT(3, 4, 0, 1, 1, 2), 10, 20, EVENT(3, 4, 0, 1, 1, 2), 10, 15}, 6},
+	{FXT_FAULT_END_WITHOUT_BEGIN, {EVENT(2, 3, 0, 1, 1, 2), 10}, 2},
+	{FXT_FAULT_END_NAMES_ANOTHER, {EVENT(2, 2, 0, 1, 1, 2), 10, EVENT(2, 3, 0, 1, 1, 3), 20}, 4},
+	{FXT_FAULT_FLOW_OUTSIDE, {EVENT(3, 8, 0, 1, 1, 2), 10, 99}, 3},
+	{FXT_FAULT_FLOW_END_ORPHAN, {EVENT(2, 2, 0, 1, 1, 2), 10, EVENT(3, 10, 0, 1, 1, 2), 11, 99}, 5},
+	{FXT_FAULT_ASYNC_END_ORPHAN, {EVENT(3, 7, 0, 1, 1, 2), 10, 99}, 3},
+	{FXT_FAULT_ASYNC_TWO_NAMES, {EVENT(3, 5, 0, 1, 1, 2), 10, 99, EVENT(3, 7, 0, 1, 1, 3), 11, 99}, 6},
+};
+
+START_TEST(checks_what_is_meant)
+{
+	const uint64_t prologue[] = {PROLOGUE};
+	const struct fxt_check_options options = {0};
+	uint64_t words[12 + 9];
+	struct fxt_reader r;
+	struct fxt_check c;
+
+	memcpy(words, prologue, sizeof(prologue));
+	memcpy(words + 12, meanings[_i].words, meanings[_i].count * 8);
+	fxt_reader_init(&r, words, (12 + meanings[_i].count) * 8);
+	fxt_check(&c, &r, &options);
+	for (int fault = 0; fault < FXT_FAULT_COUNT; fault++)
+		ck_assert_msg((c.violations[fault].count > 0) == ((int)meanings[_i].fault == fault),
+			      "case %d: %s x %d", _i, fxt_fault_text[fault],
+			      (int)c.violations[fault].count);
+	fxt_check_free(&c);
+	fxt_reader_free(&r);
+}
+END_TEST
+
+/* Strings 4 "malloc", 5 "free", 6 "size", 7 "ret", 8 "ptr"; thread 2 = 7/9. */
+#define HEAP_STRINGS                                               \
+	STRING(4, 6), TEXT8('m', 'a', 'l', 'l', 'o', 'c', 0, 0),   \
+	STRING(5, 4), TEXT8('f', 'r', 'e', 'e', 0, 0, 0, 0),       \
+	STRING(6, 4), TEXT8('s', 'i', 'z', 'e', 0, 0, 0, 0),       \
+	STRING(7, 3), TEXT8('r', 'e', 't', 0, 0, 0, 0, 0),         \
+	STRING(8, 3), TEXT8('p', 't', 'r', 0, 0, 0, 0, 0),         \
+	HEAD(3, 3, 2), 7, 9
+#define MALLOC(thread, start, end, bytes, block) \
+	EVENT(6, 4, 2, thread, 4, 4), start, ARG(2, 1, 6, bytes), ARG(7, 2, 7, 0), block, end
+#define FREE(thread, start, end, block) EVENT(5, 4, 1, thread, 4, 5), start, ARG(7, 2, 8, 0), block, end
+
+/* In the file the second thread comes first. Block 0x100 is handed out again while its free has not
+ * returned yet. */
+START_TEST(replays_the_heap_in_time)
+{
+	const uint64_t words[] = {
+		PROLOGUE, HEAP_STRINGS,
+		MALLOC(2, 55, 60, 30, 0x100), FREE(2, 70, 71, 0xbad),
+		MALLOC(1, 10, 20, 100, 0x100), MALLOC(1, 30, 40, 7, 0x200), FREE(1, 50, 90, 0x100),
+	};
+	const struct fxt_report_options options = {.top = 10};
+	struct fxt_report report;
+	const struct fxt_heap *heap;
+	struct fxt_reader r;
+
+	fxt_reader_init(&r, words, sizeof(words));
+	fxt_report_make(&report, &r, &options);
+	ck_assert_uint_eq(report.heaps.count, 1);
+	heap = &report.heaps.list[0];
+	ck_assert_uint_eq(heap->calls, 3);
+	ck_assert_uint_eq(heap->allocated_bytes, 137);
+	ck_assert_uint_eq(heap->peak_bytes, 107);
+	ck_assert_uint_eq(heap->peak_ns, 40);
+	ck_assert_uint_eq(heap->in_use_bytes, 37);
+	ck_assert_uint_eq(heap->live_blocks, 2);
+	ck_assert_uint_eq(heap->frees, 2);
+	ck_assert_uint_eq(heap->unknown_frees, 1);
+	ck_assert_uint_eq(heap->leaks[0].size, 30);
+	ck_assert_uint_eq(report.calls.list[0].count, 2);       /* free: 41 ns in all, before malloc's 25 */
+	ck_assert_uint_eq(report.calls.list[0].total_ns, 41);
+	fxt_report_free(&report);
+	fxt_reader_free(&r);
+}
+END_TEST
+
+START_TEST(merges_parts_with_unique_ids)
+{
+	const uint64_t part[] = {PROLOGUE, HEAD(0, 2, 15), 0, EVENT(2, 0, 0, 1, 1, 2), 10};
+	uint64_t out[64];
+	FILE *f = fmemopen(out, sizeof(out), "w");
+	struct fxt_merge m;
+	struct fxt_reader r;
+	struct fxt_record rec;
+
+	ck_assert(fxt_merge_begin(&m, f));
+	for (int i = 0; i < 2; i++) {
+		fxt_reader_init(&r, part, sizeof(part));
+		ck_assert(fxt_merge_trace(&m, &r));
+		fxt_reader_free(&r);
+	}
+	fclose(f);
+	ck_assert_uint_eq(m.bytes, 8 + 2 * (sizeof(part) - 8 - 16));
+	ck_assert_uint_eq(m.processes, 1);
+	ck_assert_uint_eq(m.threads, 1);
+	ck_assert_uint_eq(m.events, 2);
+	ck_assert_str_eq(fxt_merge_largest(&m)->name, "io");
+	fxt_reader_init(&r, out, m.bytes);
+	while (fxt_reader_next(&r, &rec))
+		ck_assert(!rec.damaged);
+	ck_assert_uint_eq(r.stop, FXT_STOP_END);
+	ck_assert_uint_eq(r.provider_count, 3);                 /* with the one before any */
+	ck_assert_uint_eq(r.providers[1]->id, 7);
+	ck_assert_uint_ne(r.providers[2]->id, 7);
+	expect_text(&r.providers[2]->name, "app");
+	fxt_reader_free(&r);
+	fxt_merge_free(&m);
+}
+END_TEST
+
+START_TEST(prints_for_people)
+{
+	const struct fxt_text odd = {.text = "a\x1b[2J\xc2\x9b\xff\n", .bytes = 9};
+	const struct fxt_text path = {.text = "/usr/include/stdio.h", .bytes = 20};
+	char *text = fxt_printable(&odd, 100, false), *end = fxt_printable(&path, 9, true);
+	char *duration = fxt_record_duration_ns("1.5ms");
+
+	ck_assert_str_eq(text, "a\\x1b[2J\\x9b?\\n");
+	ck_assert_str_eq(end, "..stdio.h");
+	ck_assert_str_eq(fxt_duration(999).text, "999 ns");
+	ck_assert_str_eq(fxt_duration(1234567).text, "1.23 ms");
+	ck_assert_str_eq(fxt_duration(999999999).text, "1.00 s");
+	ck_assert_str_eq(fxt_bytes(1536).text, "1.50 KiB");
+	ck_assert_str_eq(fxt_bytes(UINT64_MAX).text, "16.0 EiB");
+	ck_assert_str_eq(fxt_count(1204118).text, "1 204 118");
+	ck_assert_str_eq(duration, "1500000");
+	ck_assert_ptr_null(fxt_record_duration_ns("5x"));
+	ck_assert_ptr_null(fxt_record_duration_ns("-1s"));
+	free(text);
+	free(end);
+	free(duration);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("tools");
+	TCase *c = tcase_create("tools");
+	SRunner *runner;
+	int failed;
+
+	tcase_add_test(c, merges_runs_by_time);
+	tcase_add_test(c, map_survives_removals);
+	tcase_add_test(c, percentiles_are_within_two_percent);
+	tcase_add_loop_test(c, checks_what_is_meant, 0, sizeof(meanings) / sizeof(meanings[0]));
+	tcase_add_test(c, replays_the_heap_in_time);
+	tcase_add_test(c, merges_parts_with_unique_ids);
+	tcase_add_test(c, prints_for_people);
+	suite_add_tcase(s, c);
+	runner = srunner_create(s);
+	srunner_run_all(runner, CK_ENV);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed != 0;
+}

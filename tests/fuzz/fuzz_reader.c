@@ -1,0 +1,114 @@
+/* Fuzz target of the reader and of all that fxt does with a trace's bytes. `make fuzz` builds it with
+ * clang's libFuzzer; CONTRIBUTING.md says how to run it.
+ *
+ * The first eight bytes are always made the magic number: without it nothing else is reached. The walks
+ * are those of the commands themselves, printing to /dev/null.
+ */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "categories.h"
+#include "check.h"
+#include "dump.h"
+#include "merge.h"
+#include "report.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static FILE *nowhere(void)
+{
+	static FILE *f;
+
+	if (!f)
+		f = fopen("/dev/null", "w");
+	return f;
+}
+
+static void dump(const uint8_t *data, size_t size, struct fxt_dump_options options)
+{
+	struct fxt_reader r;
+
+	fxt_reader_init(&r, data, size);
+	fxt_dump(&r, &options, nowhere());
+	fxt_reader_free(&r);
+}
+
+static void check(const uint8_t *data, size_t size, struct fxt_check_options options)
+{
+	struct fxt_reader r;
+	struct fxt_check c;
+
+	fxt_reader_init(&r, data, size);
+	fxt_check(&c, &r, &options);
+	fxt_check_print(&c, "fuzz", nowhere());
+#ifdef HAVE_JANSSON
+	fxt_check_json(&c, "fuzz", nowhere());
+#endif
+	fxt_check_free(&c);
+	fxt_reader_free(&r);
+}
+
+static void report(const uint8_t *data, size_t size, struct fxt_report_options options)
+{
+	struct fxt_reader r;
+	struct fxt_report p;
+
+	fxt_reader_init(&r, data, size);
+	fxt_report_make(&p, &r, &options);
+	fxt_report_print(&p, nowhere());
+#ifdef HAVE_JANSSON
+	fxt_report_json(&p, nowhere());
+#endif
+	fxt_report_free(&p);
+	fxt_reader_free(&r);
+}
+
+/* Twice the same: the second time the ids are taken. */
+static void merge(const uint8_t *data, size_t size)
+{
+	struct fxt_merge m;
+
+	fxt_merge_begin(&m, nowhere());
+	for (int i = 0; i < 2; i++) {
+		struct fxt_reader r;
+
+		fxt_reader_init(&r, data, size);
+		fxt_merge_trace(&m, &r);
+		fxt_reader_free(&r);
+	}
+	fxt_merge_free(&m);
+}
+
+static void categories(const uint8_t *data, size_t size)
+{
+	struct fxt_reader r;
+
+	fxt_reader_init(&r, data, size);
+	fxt_categories_of(&r, true, nowhere());
+	fxt_reader_free(&r);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static const uint8_t magic[8] = {0x10, 0x00, 0x04, 0x46, 0x78, 0x54, 0x16, 0x00};
+	/* A copy of exactly that size, so that the sanitizer sees every byte read past it. */
+	uint8_t *copy = malloc(size ? size : 1);
+
+	if (!copy)
+		return 0;
+	memcpy(copy, data, size);
+	if (size >= sizeof(magic))
+		memcpy(copy, magic, sizeof(magic));
+	dump(copy, size, (struct fxt_dump_options){.all = true});
+	dump(copy, size, (struct fxt_dump_options){.json = true});
+	check(copy, size, (struct fxt_check_options){0});
+	check(copy, size, (struct fxt_check_options){.allow_tail = true, .ring = true, .copy = true});
+	report(copy, size, (struct fxt_report_options){.top = 3});
+	report(copy, size, (struct fxt_report_options){.top = 10, .categories = "io,malloc"});
+	categories(copy, size);
+	merge(copy, size);
+	free(copy);
+	return 0;
+}

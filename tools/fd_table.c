@@ -1,0 +1,237 @@
+/* Which file or socket a descriptor or stream stood for, at each moment. Called by report_files.c with
+ * events in the order of time. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "message.h"
+#include "print.h"
+#include "report.h"
+
+/* Descriptors and streams are two spaces of numbers, of each process image. */
+enum space { DESCRIPTORS, STREAMS };
+
+static uint64_t space_of(const struct fxt_record *rec, enum space space)
+{
+	return (uint64_t)rec->provider->index << 1 | space;
+}
+
+static uint64_t argument(const struct fxt_record *rec, const char *name, uint64_t otherwise)
+{
+	uint64_t value;
+
+	return fxt_argument_u64(fxt_argument(rec, name), &value) ? value : otherwise;
+}
+
+static char *text_argument(const struct fxt_record *rec, const char *name)
+{
+	const struct fxt_argument *a = fxt_argument(rec, name);
+
+	return a && a->type == FXT_ARG_STRING && a->string.bytes ? fxt_printable(&a->string, 512, true)
+								 : NULL;
+}
+
+static void set(struct fxt_files *f, const struct fxt_record *rec, enum space space, uint64_t number,
+		size_t file)
+{
+	bool fresh;
+	struct fxt_slot *s = fxt_map_put(&f->open, space_of(rec, space), number, &fresh);
+
+	s->value[0] = file;
+}
+
+static void forget(struct fxt_files *f, const struct fxt_record *rec, enum space space, uint64_t number)
+{
+	struct fxt_slot *s = fxt_map_find(&f->open, space_of(rec, space), number);
+
+	if (s)
+		fxt_map_remove(&f->open, s);
+}
+
+/* A descriptor nobody was seen to open: inherited, or opened before the trace began. */
+static char *unknown_label(const struct fxt_files *f, const struct fxt_reader *r,
+			   const struct fxt_record *rec, enum space space, uint64_t number)
+{
+	static const char *const standard[] = {"stdin", "stdout", "stderr"};
+	const struct fxt_slot *object;
+
+	if (space == STREAMS) {
+		object = f->objects ? fxt_map_find(f->objects, r->threads[rec->thread].pid, number) : NULL;
+		if (object) {
+			struct fxt_text name = {.text = (const char *)r->data + object->value[0],
+						.bytes = (uint32_t)object->value[1]};
+
+			return fxt_printable(&name, 512, true);
+		}
+		return fxt_format("stream 0x%" PRIx64, number);
+	}
+	if (number < 3)
+		return fxt_strdup(standard[number]);
+	return fxt_format("descriptor %" PRId64 " of %" PRIu64, (int64_t)number, r->threads[rec->thread].pid);
+}
+
+static size_t look_up(struct fxt_files *f, const struct fxt_reader *r, const struct fxt_record *rec,
+		      enum space space, uint64_t number)
+{
+	const struct fxt_slot *s = fxt_map_find(&f->open, space_of(rec, space), number);
+	size_t file;
+
+	if (s)
+		return s->value[0];
+	file = fxt_file_named(f, unknown_label(f, r, rec, space, number));
+	set(f, rec, space, number, file);
+	return file;
+}
+
+size_t fxt_file_of(struct fxt_files *f, const struct fxt_reader *r, const struct fxt_record *rec,
+		   const char *argument_name)
+{
+	static const char *const descriptors[] = {"fd", "sockfd", "fildes", "in_fd", "fd_in", "oldfd", "s"};
+	const struct fxt_argument *stream = fxt_argument(rec, "stream");
+	uint64_t number;
+
+	/* printf and its like name no stream. */
+	if (strncmp(argument_name, "std", 3) == 0)
+		return fxt_file_named(f, fxt_strdup(argument_name));
+	if (fxt_argument_u64(fxt_argument(rec, argument_name), &number))
+		return look_up(f, r, rec, strcmp(argument_name, "stream") == 0 ? STREAMS : DESCRIPTORS,
+			       number);
+	if (fxt_argument_u64(stream, &number))
+		return look_up(f, r, rec, STREAMS, number);
+	for (size_t i = 0; i < sizeof(descriptors) / sizeof(descriptors[0]); i++) {
+		if (fxt_argument_u64(fxt_argument(rec, descriptors[i]), &number))
+			return look_up(f, r, rec, DESCRIPTORS, number);
+	}
+	return fxt_file_named(f, fxt_strdup("(unknown)"));
+}
+
+/* -- Labels of what is opened ---------------------------------------------------------------------- */
+
+static char *path_label(const struct fxt_record *rec)
+{
+	static const char *const names[] = {"path", "pathname", "filename", "file",
+					    "name", "command",	"template"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		char *path = text_argument(rec, names[i]);
+
+		if (path)
+			return path;
+	}
+	return NULL;
+}
+
+static char *socket_label(const struct fxt_record *rec)
+{
+	uint64_t domain = argument(rec, "domain", AF_UNSPEC);
+	uint64_t type = argument(rec, "type", 0) & 0xf;
+	const char *family = domain == AF_UNIX	    ? "unix"
+			     : domain == AF_INET    ? "IPv4"
+			     : domain == AF_INET6   ? "IPv6"
+			     : domain == AF_NETLINK ? "netlink"
+						    : "other";
+
+	return fxt_format("socket (%s%s)", family,
+			  type == SOCK_STREAM ? " stream" : type == SOCK_DGRAM ? " datagram" : "");
+}
+
+static char *accepted_label(struct fxt_files *f, const struct fxt_reader *r, const struct fxt_record *rec,
+			    const char *listener)
+{
+	char *peer = text_argument(rec, "addr");
+	size_t file;
+
+	if (peer)
+		return peer;
+	/* On its own: it may move the list. */
+	file = fxt_file_of(f, r, rec, listener);
+	return fxt_format("accepted on %s", f->list[file].label);
+}
+
+static bool succeeded(const struct fxt_record *rec, uint64_t *ret)
+{
+	*ret = argument(rec, "ret", UINT64_MAX);
+	return (int64_t)*ret >= 0;
+}
+
+static void open_one(struct fxt_files *f, const struct fxt_record *rec, enum space space, uint64_t number,
+		     char *label)
+{
+	if (!label)
+		label = fxt_format("(%.*s)", (int)rec->name.bytes, rec->name.text);
+	set(f, rec, space, number, fxt_file_named(f, label));
+}
+
+/* Connected pairs: the numbers come as two arguments, where they come at all. */
+static void open_pair(struct fxt_files *f, const struct fxt_record *rec)
+{
+	static const char *const ends[] = {"fd1", "fd2", "first", "second"};
+	const char *kind = fxt_text_is(&rec->name, "socketpair") ? "socketpair" : "pipe";
+
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+		uint64_t number;
+
+		if (fxt_argument_u64(fxt_argument(rec, ends[i]), &number))
+			set(f, rec, DESCRIPTORS, number, fxt_file_named(f, fxt_strdup(kind)));
+	}
+}
+
+void fxt_file_table_take(struct fxt_files *f, const struct fxt_reader *r, const struct fxt_record *rec,
+			 const struct fxt_role *role)
+{
+	uint64_t ret, cmd = argument(rec, "cmd", UINT64_MAX);
+	bool ok = succeeded(rec, &ret);
+	char *address;
+
+	switch (role->effect) {
+	case FXT_EFFECT_OPEN:
+		if (ok)
+			open_one(f, rec, DESCRIPTORS, ret, path_label(rec));
+		break;
+	case FXT_EFFECT_OPEN_STREAM:
+		if (ok && ret)
+			open_one(f, rec, STREAMS, ret, path_label(rec));
+		break;
+	case FXT_EFFECT_STREAM_OF:
+		if (ok && ret)
+			set(f, rec, STREAMS, ret, fxt_file_of(f, r, rec, role->argument));
+		break;
+	case FXT_EFFECT_SOCKET:
+		if (ok)
+			open_one(f, rec, DESCRIPTORS, ret, socket_label(rec));
+		break;
+	case FXT_EFFECT_SPECIAL:
+		if (ok)
+			open_one(f, rec, DESCRIPTORS, ret, NULL);
+		break;
+	case FXT_EFFECT_ACCEPT:
+		if (ok)
+			open_one(f, rec, DESCRIPTORS, ret, accepted_label(f, r, rec, role->argument));
+		break;
+	case FXT_EFFECT_ADDRESS:
+		address = text_argument(rec, "addr");
+		if (address)
+			open_one(f, rec, DESCRIPTORS, argument(rec, role->argument, UINT64_MAX), address);
+		break;
+	case FXT_EFFECT_PAIR: open_pair(f, rec); break;
+	case FXT_EFFECT_FCNTL:
+		if (cmd != F_DUPFD && cmd != F_DUPFD_CLOEXEC)
+			break;
+		/* fall through */
+	case FXT_EFFECT_DUP:
+		if (ok)
+			set(f, rec, DESCRIPTORS, ret, fxt_file_of(f, r, rec, role->argument));
+		break;
+	case FXT_EFFECT_CLOSE: forget(f, rec, DESCRIPTORS, argument(rec, role->argument, UINT64_MAX)); break;
+	case FXT_EFFECT_CLOSE_STREAM:
+		forget(f, rec, STREAMS, argument(rec, role->argument, UINT64_MAX));
+		break;
+	default: break;
+	}
+}

@@ -1,0 +1,58 @@
+/* Durations, counted in buckets whose width grows with them. See histogram.h. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "histogram.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "message.h"
+
+enum { STEP_BITS = 5 };
+
+/* Octave 0 holds 0..31 exactly; octave n > 0 holds 32 << (n - 1) up to twice that. */
+void fxt_histogram_add(struct fxt_histogram *h, uint64_t value)
+{
+	unsigned top = value < FXT_HISTOGRAM_STEPS ? 0 : 63 - (unsigned)__builtin_clzll(value);
+	unsigned octave = top ? top - STEP_BITS + 1 : 0;
+	unsigned step = octave ? (unsigned)(value >> (octave - 1)) - FXT_HISTOGRAM_STEPS : (unsigned)value;
+
+	if (!h->octaves[octave])
+		h->octaves[octave] = fxt_alloc(FXT_HISTOGRAM_STEPS, sizeof(uint64_t));
+	h->octaves[octave][step]++;
+	h->count++;
+}
+
+static uint64_t middle(unsigned octave, unsigned step)
+{
+	uint64_t low;
+
+	if (octave == 0)
+		return step;
+	low = (uint64_t)(FXT_HISTOGRAM_STEPS + step) << (octave - 1);
+	return low + ((UINT64_C(1) << (octave - 1)) >> 1);
+}
+
+uint64_t fxt_histogram_percentile(const struct fxt_histogram *h, double percent)
+{
+	uint64_t wanted = (uint64_t)ceil((double)h->count * percent / 100);
+	uint64_t seen = 0;
+
+	for (unsigned octave = 0; octave < FXT_HISTOGRAM_OCTAVES; octave++) {
+		for (unsigned step = 0; h->octaves[octave] && step < FXT_HISTOGRAM_STEPS; step++) {
+			seen += h->octaves[octave][step];
+			if (seen >= wanted && seen)
+				return middle(octave, step);
+		}
+	}
+	return 0;
+}
+
+void fxt_histogram_free(struct fxt_histogram *h)
+{
+	for (unsigned i = 0; i < FXT_HISTOGRAM_OCTAVES; i++)
+		free(h->octaves[i]);
+	*h = (struct fxt_histogram){0};
+}

@@ -1,0 +1,193 @@
+/* fxt report: where the time, the waiting, the memory and the bytes went.
+ *
+ * One pass over the file counts what needs no order (calls, waiting, calls still open); a second, in the
+ * order of time (order.h), replays what does: the heap, and which file a descriptor stood for. Each
+ * section is a file with a function that takes an event, one that sorts, and one that prints;
+ * report_json.c prints them all as JSON.
+ */
+#ifndef FXT_TOOLS_REPORT_H
+#define FXT_TOOLS_REPORT_H
+
+#include <stdio.h>
+
+#include "call_roles.h"
+#include "histogram.h"
+#include "order.h"
+#include "overview.h"
+#include "reader.h"
+
+struct fxt_report_options {
+	size_t top;                     /* lines of each list */
+	const char *categories;         /* NULL: all */
+	bool json;
+};
+
+/* -- Calls (report_calls.c) ----------------------------------------------------------------------- */
+
+struct fxt_call {
+	uint32_t category, name;        /* symbols */
+	size_t rank;                    /* of its category */
+	uint64_t count, total_ns, max_ns;
+	struct fxt_histogram durations;
+};
+
+struct fxt_calls {
+	struct fxt_call *list;          /* sorted: by category, then the longest first */
+	size_t count, capacity;
+	struct fxt_map by_name;
+};
+
+void fxt_calls_take(struct fxt_calls *c, uint32_t category, uint32_t name, uint64_t duration_ns);
+uint64_t fxt_call_percentile(const struct fxt_call *call, double percent);
+void fxt_calls_sort(struct fxt_calls *c);
+void fxt_calls_print(const struct fxt_calls *c, const struct fxt_reader *r, size_t top, FILE *out);
+void fxt_calls_free(struct fxt_calls *c);
+
+/* -- Waiting (report_waits.c) --------------------------------------------------------------------- */
+
+struct fxt_waiter {
+	uint32_t thread;
+	uint64_t total_ns;
+};
+
+struct fxt_wait {
+	const char *kind;
+	uint64_t pid, object;           /* what is waited for, in which process */
+	char *label;                    /* its name, or NULL */
+	uint64_t count, total_ns, max_ns;
+	struct fxt_waiter *waiters;     /* sorted: the longest first */
+	size_t waiter_count, waiter_capacity;
+};
+
+struct fxt_waits {
+	struct fxt_wait *list;
+	size_t count, capacity;
+	struct fxt_map by_object;
+	struct fxt_map labels;          /* pid and pointer -> name, from userspace object records */
+};
+
+void fxt_waits_object(struct fxt_waits *w, const struct fxt_reader *r, const struct fxt_record *rec);
+void fxt_waits_take(struct fxt_waits *w, const struct fxt_reader *r, const struct fxt_record *rec,
+		    const struct fxt_role *role, uint64_t duration_ns);
+void fxt_waits_sort(struct fxt_waits *w, const struct fxt_reader *r);
+void fxt_waits_print(const struct fxt_waits *w, const struct fxt_reader *r, size_t top, FILE *out);
+void fxt_waits_free(struct fxt_waits *w);
+
+/* -- Heap (report_heap.c) ------------------------------------------------------------------------- */
+
+struct fxt_leak {
+	uint64_t size, count;           /* blocks of that size that were never freed */
+};
+
+struct fxt_heap {
+	const struct fxt_provider *provider;
+	uint64_t pid;
+	uint64_t calls, failed, allocated_bytes;
+	uint64_t frees, unknown_frees;
+	uint64_t in_use_bytes, peak_bytes, peak_ns;
+	uint64_t live_blocks;
+	struct fxt_leak *leaks;         /* sorted: the most bytes first */
+	size_t leak_count, leak_capacity;
+};
+
+struct fxt_heaps {
+	struct fxt_heap *list;          /* sorted: the highest peak first */
+	size_t count, capacity;
+	struct fxt_map by_provider;
+	struct fxt_map live;            /* provider and pointer -> size, time of allocation */
+};
+
+/* Events in the order of time: frees at their start, allocations at their end. */
+void fxt_heaps_take(struct fxt_heaps *h, const struct fxt_reader *r, const struct fxt_record *rec,
+		    const struct fxt_role *role);
+void fxt_heaps_sort(struct fxt_heaps *h);
+void fxt_heaps_print(const struct fxt_heaps *h, const struct fxt_overview *o, size_t top, FILE *out);
+void fxt_heaps_free(struct fxt_heaps *h);
+
+/* -- Files and sockets (report_files.c, fd_table.c) ----------------------------------------------- */
+
+struct fxt_file {
+	char *label;
+	uint64_t calls, in_bytes, out_bytes, total_ns;
+	bool used;                      /* something was read or written */
+};
+
+struct fxt_files {
+	struct fxt_file *list;          /* sorted: the most bytes first */
+	size_t count, capacity;
+	struct fxt_map open;            /* provider and descriptor, or provider and stream -> file */
+	struct fxt_file_name *names;    /* by label */
+	const struct fxt_map *objects;  /* fxt_waits.labels: streams may have names too */
+};
+
+/* Events in the order of time: what opens at its end, what uses or closes at its start. */
+void fxt_files_take(struct fxt_files *f, const struct fxt_reader *r, const struct fxt_record *rec,
+		    const struct fxt_role *role);
+void fxt_files_sort(struct fxt_files *f);
+void fxt_files_print(const struct fxt_files *f, size_t top, FILE *out);
+void fxt_files_free(struct fxt_files *f);
+
+/* The file that is open under the event's descriptor or stream, or one that stands for not knowing. */
+size_t fxt_file_of(struct fxt_files *f, const struct fxt_reader *r, const struct fxt_record *rec,
+		   const char *argument);
+/* What the event opens, names or closes. */
+void fxt_file_table_take(struct fxt_files *f, const struct fxt_reader *r, const struct fxt_record *rec,
+			 const struct fxt_role *role);
+/* The file of that label, made if it is new. Takes the label over. */
+size_t fxt_file_named(struct fxt_files *f, char *label);
+
+/* -- Calls still open (report_open.c) ------------------------------------------------------------- */
+
+struct fxt_open_call {
+	uint32_t category, name, thread;
+	uint64_t start_ns, ticks, offset;
+	struct fxt_provider *provider;
+};
+
+struct fxt_open_stack {
+	struct fxt_open_call *list;
+	size_t count, capacity;
+};
+
+struct fxt_open_calls {
+	struct fxt_open_stack *threads; /* by thread */
+	size_t count, capacity;
+};
+
+void fxt_open_begin(struct fxt_open_calls *o, struct fxt_reader *r, const struct fxt_record *rec);
+/* True, and *begun is the call this end belongs to, when there is one. */
+bool fxt_open_end(struct fxt_open_calls *o, const struct fxt_record *rec, struct fxt_open_call *begun);
+/* A call that is both open and complete, in a copy of a live file, is complete. */
+void fxt_open_complete(struct fxt_open_calls *o, struct fxt_reader *r, const struct fxt_record *rec);
+size_t fxt_open_count(const struct fxt_open_calls *o);
+void fxt_open_print(const struct fxt_open_calls *o, struct fxt_reader *r, uint64_t end_ns, size_t top,
+		    FILE *out);
+void fxt_open_free(struct fxt_open_calls *o);
+
+/* -- All of it ------------------------------------------------------------------------------------ */
+
+struct fxt_report {
+	struct fxt_report_options options;
+	struct fxt_reader *r;
+	struct fxt_roles roles;
+	struct fxt_overview overview;
+	struct fxt_calls calls;
+	struct fxt_waits waits;
+	struct fxt_heaps heaps;
+	struct fxt_files files;
+	struct fxt_open_calls open;
+	struct fxt_order order;
+	uint8_t *chosen;                /* by symbol of a category: 0 unknown, 1 no, 2 yes */
+	size_t chosen_count, chosen_capacity;
+};
+
+void fxt_report_make(struct fxt_report *report, struct fxt_reader *r,
+		     const struct fxt_report_options *options);
+void fxt_report_print(const struct fxt_report *report, FILE *out);
+void fxt_report_free(struct fxt_report *report);
+
+#ifdef HAVE_JANSSON
+void fxt_report_json(const struct fxt_report *report, FILE *out);
+#endif
+
+#endif

@@ -1,0 +1,135 @@
+/* fxt report: calls, by category and name. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "message.h"
+#include "print.h"
+#include "report.h"
+
+void fxt_calls_take(struct fxt_calls *c, uint32_t category, uint32_t name, uint64_t duration_ns)
+{
+	bool fresh;
+	struct fxt_slot *s = fxt_map_put(&c->by_name, category, name, &fresh);
+	struct fxt_call *call;
+
+	if (fresh) {
+		s->value[0] = c->count;
+		c->list = fxt_grow(c->list, &c->capacity, c->count + 1, sizeof(*c->list));
+		c->list[c->count++] = (struct fxt_call){.category = category, .name = name};
+	}
+	call = &c->list[s->value[0]];
+	call->count++;
+	call->total_ns += duration_ns;
+	call->max_ns = duration_ns > call->max_ns ? duration_ns : call->max_ns;
+	fxt_histogram_add(&call->durations, duration_ns);
+}
+
+static int by_total(const void *a, const void *b)
+{
+	const struct fxt_call *x = a, *y = b;
+
+	if (x->total_ns != y->total_ns)
+		return x->total_ns > y->total_ns ? -1 : 1;
+	return x->name < y->name ? -1 : 1;
+}
+
+static int by_category(const void *a, const void *b)
+{
+	const struct fxt_call *x = a, *y = b;
+
+	if (x->rank != y->rank)
+		return x->rank < y->rank ? -1 : 1;
+	return by_total(a, b);
+}
+
+/* A category stands where the longest of its calls would. */
+static void rank_categories(struct fxt_calls *c)
+{
+	struct fxt_map first = {0};
+
+	for (size_t i = 0; i < c->count; i++) {
+		bool fresh;
+		struct fxt_slot *s = fxt_map_put(&first, c->list[i].category, 0, &fresh);
+
+		if (fresh)
+			s->value[0] = i;
+		c->list[i].rank = s->value[0];
+	}
+	fxt_map_free(&first);
+}
+
+void fxt_calls_sort(struct fxt_calls *c)
+{
+	if (c->count == 0)
+		return;
+	qsort(c->list, c->count, sizeof(*c->list), by_total);
+	rank_categories(c);
+	qsort(c->list, c->count, sizeof(*c->list), by_category);
+	fxt_map_free(&c->by_name);
+}
+
+uint64_t fxt_call_percentile(const struct fxt_call *call, double percent)
+{
+	uint64_t ns = fxt_histogram_percentile(&call->durations, percent);
+
+	/* The middle of the last bucket may lie above what is in it. */
+	return ns < call->max_ns ? ns : call->max_ns;
+}
+
+static void print_call(const struct fxt_call *call, const struct fxt_reader *r, FILE *out)
+{
+	struct fxt_text text = fxt_symbol_text(r, call->name);
+	char *name = fxt_printable(&text, 32, true);
+
+	fputs("  ", out);
+	fxt_put_padded(out, name, 32);
+	fprintf(out, " %10s %12s %9s %9s %9s %9s\n", fxt_duration(call->total_ns).text,
+		fxt_count(call->count).text, fxt_duration(call->total_ns / call->count).text,
+		fxt_duration(fxt_call_percentile(call, 50)).text,
+		fxt_duration(fxt_call_percentile(call, 99)).text, fxt_duration(call->max_ns).text);
+	free(name);
+}
+
+static void print_category(const struct fxt_call *calls, size_t count, const struct fxt_reader *r, FILE *out)
+{
+	struct fxt_text text = fxt_symbol_text(r, calls[0].category);
+	char *name = fxt_printable(&text, 32, true);
+	uint64_t total_ns = 0, n = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		total_ns += calls[i].total_ns;
+		n += calls[i].count;
+	}
+	fxt_put_padded(out, *name ? name : "(no category)", 34);
+	fprintf(out, " %10s %12s\n", fxt_duration(total_ns).text, fxt_count(n).text);
+	free(name);
+}
+
+void fxt_calls_print(const struct fxt_calls *c, const struct fxt_reader *r, size_t top, FILE *out)
+{
+	if (c->count == 0)
+		return;
+	fprintf(out, "\n%-34s %10s %12s %9s %9s %9s %9s\n", "CALLS", "total", "count", "mean", "p50", "p99",
+		"max");
+	for (size_t i = 0, n; i < c->count; i += n) {
+		for (n = 1; i + n < c->count && c->list[i + n].category == c->list[i].category; n++)
+			;
+		print_category(&c->list[i], n, r, out);
+		for (size_t k = 0; k < n && k < top; k++)
+			print_call(&c->list[i + k], r, out);
+		if (n > top)
+			fprintf(out, "  and %zu more\n", n - top);
+	}
+}
+
+void fxt_calls_free(struct fxt_calls *c)
+{
+	for (size_t i = 0; i < c->count; i++)
+		fxt_histogram_free(&c->list[i].durations);
+	free(c->list);
+	fxt_map_free(&c->by_name);
+}

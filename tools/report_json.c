@@ -1,0 +1,216 @@
+/* fxt report --json: the same sections, all of each list, times in nanoseconds and sizes in bytes. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#ifdef HAVE_JANSSON
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "json.h"
+#include "print.h"
+#include "report.h"
+
+static void set(json_t *object, const char *key, json_t *value)
+{
+	json_object_set_new(object, key, value);
+}
+
+static json_t *symbol(const struct fxt_reader *r, uint32_t number)
+{
+	struct fxt_text text = fxt_symbol_text(r, number);
+
+	return fxt_json_text(&text);
+}
+
+static json_t *string(const char *utf8)
+{
+	return utf8 ? json_string_nocheck(utf8) : json_null();
+}
+
+static json_t *thread(const struct fxt_reader *r, uint32_t index)
+{
+	json_t *object = json_object();
+
+	set(object, "pid", fxt_json_u64(r->threads[index].pid));
+	set(object, "tid", fxt_json_u64(r->threads[index].tid));
+	set(object, "name", fxt_json_text(&r->threads[index].name));
+	return object;
+}
+
+static json_t *trace(const struct fxt_report *report)
+{
+	const struct fxt_overview *o = &report->overview;
+	const struct fxt_reader *r = report->r;
+	json_t *object = json_object(), *programs = json_array(), *categories = json_array();
+
+	for (size_t i = 0; i < r->provider_count; i++) {
+		json_t *one;
+
+		if (!r->providers[i]->announced)
+			continue;
+		one = json_object();
+		set(one, "id", json_integer(r->providers[i]->id));
+		set(one, "name", fxt_json_text(&r->providers[i]->name));
+		json_array_append_new(programs, one);
+	}
+	for (size_t i = 0; i < o->category_count; i++) {
+		json_t *one = json_object();
+
+		set(one, "category", symbol(r, o->categories[i].category));
+		set(one, "events", fxt_json_u64(o->categories[i].events));
+		set(one, "bytes", fxt_json_u64(o->categories[i].bytes));
+		json_array_append_new(categories, one);
+	}
+	set(object, "programs", programs);
+	set(object, "processes", json_integer((json_int_t)fxt_overview_processes(o, r)));
+	set(object, "threads", json_integer((json_int_t)fxt_overview_threads(o)));
+	set(object, "bytes", fxt_json_u64(r->size));
+	set(object, "events", fxt_json_u64(o->events));
+	set(object, "first_ns", fxt_json_u64(o->first_ns));
+	set(object, "last_ns", fxt_json_u64(o->last_ns));
+	set(object, "dropped", fxt_json_u64(fxt_overview_dropped(o)));
+	set(object, "filtered", fxt_json_u64(fxt_overview_filtered(o)));
+	set(object, "buffer_full", fxt_json_u64(o->buffer_full));
+	set(object, "reason", string(o->reason));
+	set(object, "categories", categories);
+	return object;
+}
+
+static json_t *calls(const struct fxt_report *report)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < report->calls.count; i++) {
+		const struct fxt_call *c = &report->calls.list[i];
+		json_t *one = json_object();
+
+		set(one, "category", symbol(report->r, c->category));
+		set(one, "name", symbol(report->r, c->name));
+		set(one, "count", fxt_json_u64(c->count));
+		set(one, "total_ns", fxt_json_u64(c->total_ns));
+		set(one, "mean_ns", fxt_json_u64(c->total_ns / c->count));
+		set(one, "p50_ns", fxt_json_u64(fxt_call_percentile(c, 50)));
+		set(one, "p99_ns", fxt_json_u64(fxt_call_percentile(c, 99)));
+		set(one, "max_ns", fxt_json_u64(c->max_ns));
+		json_array_append_new(array, one);
+	}
+	return array;
+}
+
+static json_t *waits(const struct fxt_report *report)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < report->waits.count; i++) {
+		const struct fxt_wait *w = &report->waits.list[i];
+		json_t *one = json_object(), *by = json_array();
+		char object[24];
+
+		snprintf(object, sizeof(object), "0x%" PRIx64, w->object);
+		for (size_t k = 0; k < w->waiter_count; k++) {
+			json_t *waiter = thread(report->r, w->waiters[k].thread);
+
+			set(waiter, "total_ns", fxt_json_u64(w->waiters[k].total_ns));
+			json_array_append_new(by, waiter);
+		}
+		set(one, "kind", json_string(w->kind));
+		set(one, "pid", fxt_json_u64(w->pid));
+		set(one, "object", json_string(object));
+		set(one, "label", string(w->label));
+		set(one, "count", fxt_json_u64(w->count));
+		set(one, "total_ns", fxt_json_u64(w->total_ns));
+		set(one, "longest_ns", fxt_json_u64(w->max_ns));
+		set(one, "by", by);
+		json_array_append_new(array, one);
+	}
+	return array;
+}
+
+static json_t *heaps(const struct fxt_report *report)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < report->heaps.count; i++) {
+		const struct fxt_heap *h = &report->heaps.list[i];
+		json_t *one = json_object(), *leaks = json_array();
+
+		for (size_t k = 0; k < h->leak_count; k++) {
+			json_t *leak = json_object();
+
+			set(leak, "size", fxt_json_u64(h->leaks[k].size));
+			set(leak, "count", fxt_json_u64(h->leaks[k].count));
+			json_array_append_new(leaks, leak);
+		}
+		set(one, "pid", fxt_json_u64(h->pid));
+		set(one, "program", fxt_json_text(&h->provider->name));
+		set(one, "allocations", fxt_json_u64(h->calls));
+		set(one, "failed", fxt_json_u64(h->failed));
+		set(one, "allocated_bytes", fxt_json_u64(h->allocated_bytes));
+		set(one, "frees", fxt_json_u64(h->frees));
+		set(one, "unknown_frees", fxt_json_u64(h->unknown_frees));
+		set(one, "peak_bytes", fxt_json_u64(h->peak_bytes));
+		set(one, "peak_ns", fxt_json_u64(h->peak_ns));
+		set(one, "in_use_bytes", fxt_json_u64(h->in_use_bytes));
+		set(one, "in_use_blocks", fxt_json_u64(h->live_blocks));
+		set(one, "never_freed", leaks);
+		json_array_append_new(array, one);
+	}
+	return array;
+}
+
+static json_t *files(const struct fxt_report *report)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < report->files.count; i++) {
+		const struct fxt_file *f = &report->files.list[i];
+		json_t *one = json_object();
+
+		set(one, "file", string(f->label));
+		set(one, "calls", fxt_json_u64(f->calls));
+		set(one, "read_bytes", fxt_json_u64(f->in_bytes));
+		set(one, "written_bytes", fxt_json_u64(f->out_bytes));
+		set(one, "total_ns", fxt_json_u64(f->total_ns));
+		json_array_append_new(array, one);
+	}
+	return array;
+}
+
+static json_t *open_calls(const struct fxt_report *report)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < report->open.count; i++) {
+		for (size_t k = 0; k < report->open.threads[i].count; k++) {
+			const struct fxt_open_call *c = &report->open.threads[i].list[k];
+			json_t *one = thread(report->r, c->thread);
+			struct fxt_record rec;
+
+			fxt_reader_event_at(report->r, c->offset, c->provider, &rec);
+			set(one, "category", symbol(report->r, c->category));
+			set(one, "call", symbol(report->r, c->name));
+			set(one, "since_ns", fxt_json_u64(c->start_ns));
+			set(one, "args", fxt_json_arguments(&rec));
+			json_array_append_new(array, one);
+		}
+	}
+	return array;
+}
+
+void fxt_report_json(const struct fxt_report *report, FILE *out)
+{
+	json_t *object = json_object();
+
+	set(object, "trace", trace(report));
+	set(object, "calls", calls(report));
+	set(object, "waiting", waits(report));
+	set(object, "heap", heaps(report));
+	set(object, "files", files(report));
+	set(object, "open", open_calls(report));
+	fxt_json_print(object, out, false);
+}
+#else
+typedef int fxt_built_without_json;
+#endif

@@ -1,0 +1,110 @@
+/* fxt report: calls that were still open when the trace ended, as a hung or killed program leaves them. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <stdlib.h>
+
+#include "message.h"
+#include "print.h"
+#include "report.h"
+
+static struct fxt_open_stack *stack_of(struct fxt_open_calls *o, uint32_t thread)
+{
+	while (o->count <= thread) {
+		o->threads = fxt_grow(o->threads, &o->capacity, o->count + 1, sizeof(*o->threads));
+		o->threads[o->count++] = (struct fxt_open_stack){0};
+	}
+	return &o->threads[thread];
+}
+
+void fxt_open_begin(struct fxt_open_calls *o, struct fxt_reader *r, const struct fxt_record *rec)
+{
+	struct fxt_open_stack *s = stack_of(o, rec->thread);
+
+	s->list = fxt_grow(s->list, &s->capacity, s->count + 1, sizeof(*s->list));
+	s->list[s->count++] = (struct fxt_open_call){
+		.category = fxt_symbol(r, &rec->category),
+		.name = fxt_symbol(r, &rec->name),
+		.thread = rec->thread,
+		.start_ns = fxt_ns(rec->provider, rec->ticks),
+		.ticks = rec->ticks,
+		.offset = rec->offset,
+		.provider = rec->provider,
+	};
+}
+
+bool fxt_open_end(struct fxt_open_calls *o, const struct fxt_record *rec, struct fxt_open_call *begun)
+{
+	struct fxt_open_stack *s = stack_of(o, rec->thread);
+
+	if (s->count == 0 || s->list[s->count - 1].ticks > rec->ticks)
+		return false;
+	*begun = s->list[--s->count];
+	return true;
+}
+
+void fxt_open_complete(struct fxt_open_calls *o, struct fxt_reader *r, const struct fxt_record *rec)
+{
+	struct fxt_open_stack *s = stack_of(o, rec->thread);
+
+	if (s->count && s->list[s->count - 1].ticks == rec->ticks &&
+	    s->list[s->count - 1].name == fxt_symbol(r, &rec->name))
+		s->count--;
+}
+
+size_t fxt_open_count(const struct fxt_open_calls *o)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < o->count; i++)
+		n += o->threads[i].count;
+	return n;
+}
+
+static void print_call(const struct fxt_open_call *call, struct fxt_reader *r, uint64_t end_ns, FILE *out)
+{
+	struct fxt_text text = fxt_symbol_text(r, call->name);
+	char *thread = fxt_thread_label(r, call->thread, true);
+	char *name = fxt_printable(&text, 32, true);
+	struct fxt_record rec;
+
+	fputs("  ", out);
+	fxt_put_padded(out, thread, 32);
+	fprintf(out, " %10s  %s", fxt_duration(end_ns > call->start_ns ? end_ns - call->start_ns : 0).text,
+		name);
+	fxt_reader_event_at(r, call->offset, call->provider, &rec);
+	for (unsigned i = 0; i < rec.arg_count; i++) {
+		fputc(' ', out);
+		fxt_put_argument(out, &rec.args[i]);
+	}
+	fputc('\n', out);
+	free(thread);
+	free(name);
+}
+
+/* Innermost first: that is what a thread was doing. */
+void fxt_open_print(const struct fxt_open_calls *o, struct fxt_reader *r, uint64_t end_ns, size_t top,
+		    FILE *out)
+{
+	size_t shown = 0, all = fxt_open_count(o);
+
+	if (all == 0)
+		return;
+	fprintf(out, "\n%-34s %10s  %s\n", "STILL OPEN AT THE END", "for", "call");
+	for (size_t i = 0; i < o->count; i++) {
+		const struct fxt_open_stack *s = &o->threads[i];
+
+		for (size_t k = s->count; k > 0 && shown < 2 * top; k--, shown++)
+			print_call(&s->list[k - 1], r, end_ns, out);
+	}
+	if (all > shown)
+		fprintf(out, "  and %zu more\n", all - shown);
+}
+
+void fxt_open_free(struct fxt_open_calls *o)
+{
+	for (size_t i = 0; i < o->count; i++)
+		free(o->threads[i].list);
+	free(o->threads);
+}

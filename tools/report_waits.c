@@ -1,0 +1,163 @@
+/* fxt report: what was waited for, and by whom. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "message.h"
+#include "print.h"
+#include "report.h"
+
+/* The name stays in the mapping: the slot holds where. */
+void fxt_waits_object(struct fxt_waits *w, const struct fxt_reader *r, const struct fxt_record *rec)
+{
+	bool fresh;
+	struct fxt_slot *s;
+
+	if (rec->name.bytes == 0)
+		return;
+	s = fxt_map_put(&w->labels, r->threads[rec->thread].pid, rec->id, &fresh);
+	s->value[0] = (uint64_t)((const unsigned char *)rec->name.text - r->data);
+	s->value[1] = rec->name.bytes;
+}
+
+static struct fxt_wait *wait_of(struct fxt_waits *w, uint64_t pid, uint64_t object, const char *kind)
+{
+	bool fresh;
+	struct fxt_slot *s = fxt_map_put(&w->by_object, pid, object, &fresh);
+
+	if (fresh) {
+		s->value[0] = w->count;
+		w->list = fxt_grow(w->list, &w->capacity, w->count + 1, sizeof(*w->list));
+		w->list[w->count++] = (struct fxt_wait){.kind = kind, .pid = pid, .object = object};
+	}
+	return &w->list[s->value[0]];
+}
+
+/* Few threads wait for one object as a rule; where it is thousands, the rest is not told apart. */
+enum { MAX_WAITERS = 256 };
+
+static void add_waiter(struct fxt_wait *wait, uint32_t thread, uint64_t duration_ns)
+{
+	for (size_t i = 0; i < wait->waiter_count; i++) {
+		if (wait->waiters[i].thread == thread) {
+			wait->waiters[i].total_ns += duration_ns;
+			return;
+		}
+	}
+	if (wait->waiter_count == MAX_WAITERS)
+		return;
+	wait->waiters = fxt_grow(wait->waiters, &wait->waiter_capacity, wait->waiter_count + 1,
+				 sizeof(*wait->waiters));
+	wait->waiters[wait->waiter_count++] = (struct fxt_waiter){thread, duration_ns};
+}
+
+void fxt_waits_take(struct fxt_waits *w, const struct fxt_reader *r, const struct fxt_record *rec,
+		    const struct fxt_role *role, uint64_t duration_ns)
+{
+	const struct fxt_argument *label = fxt_argument(rec, "object");
+	struct fxt_wait *wait;
+	uint64_t object;
+
+	if (!fxt_argument_u64(fxt_argument(rec, role->argument), &object))
+		return;
+	wait = wait_of(w, r->threads[rec->thread].pid, object, role->kind);
+	wait->count++;
+	wait->total_ns += duration_ns;
+	wait->max_ns = duration_ns > wait->max_ns ? duration_ns : wait->max_ns;
+	add_waiter(wait, rec->thread, duration_ns);
+	if (!wait->label && label && label->type == FXT_ARG_STRING && label->string.bytes)
+		wait->label = fxt_printable(&label->string, 40, true);
+}
+
+static int by_total(const void *a, const void *b)
+{
+	const struct fxt_wait *x = a, *y = b;
+
+	if (x->total_ns != y->total_ns)
+		return x->total_ns > y->total_ns ? -1 : 1;
+	return x->object != y->object ? (x->object < y->object ? -1 : 1) : (x->pid < y->pid ? -1 : 1);
+}
+
+static int waiters_by_total(const void *a, const void *b)
+{
+	const struct fxt_waiter *x = a, *y = b;
+
+	if (x->total_ns != y->total_ns)
+		return x->total_ns > y->total_ns ? -1 : 1;
+	return x->thread < y->thread ? -1 : 1;
+}
+
+void fxt_waits_sort(struct fxt_waits *w, const struct fxt_reader *r)
+{
+	for (size_t i = 0; i < w->count; i++) {
+		struct fxt_wait *wait = &w->list[i];
+		const struct fxt_slot *s = fxt_map_find(&w->labels, wait->pid, wait->object);
+
+		qsort(wait->waiters, wait->waiter_count, sizeof(*wait->waiters), waiters_by_total);
+		if (s && !wait->label) {
+			struct fxt_text text = {.text = (const char *)r->data + s->value[0],
+						.bytes = (uint32_t)s->value[1]};
+
+			wait->label = fxt_printable(&text, 40, true);
+		}
+	}
+	if (w->count)
+		qsort(w->list, w->count, sizeof(*w->list), by_total);
+}
+
+static void print_waiters(const struct fxt_wait *wait, const struct fxt_reader *r, FILE *out)
+{
+	enum { SHOWN = 2 };     /* what fits 120 columns */
+
+	for (size_t i = 0; i < wait->waiter_count && i < SHOWN; i++) {
+		char *thread = fxt_thread_label(r, wait->waiters[i].thread, false);
+
+		fprintf(out, "%s%s", i ? ", " : "", thread);
+		if (wait->waiter_count > 1 && wait->total_ns)
+			fprintf(out, " %.0f%%",
+				100.0 * (double)wait->waiters[i].total_ns / (double)wait->total_ns);
+		free(thread);
+	}
+	if (wait->waiter_count > SHOWN)
+		fprintf(out, ", %zu more", wait->waiter_count - SHOWN);
+	fputc('\n', out);
+}
+
+void fxt_waits_print(const struct fxt_waits *w, const struct fxt_reader *r, size_t top, FILE *out)
+{
+	if (w->count == 0)
+		return;
+	fprintf(out, "\n%-34s %10s %12s %9s  %s\n", "WAITING FOR", "total", "count", "longest", "by");
+	for (size_t i = 0; i < w->count && i < top; i++) {
+		const struct fxt_wait *wait = &w->list[i];
+		char *what = wait->label ? fxt_format("%s %s", wait->kind, wait->label)
+					 : fxt_format("%s 0x%" PRIx64, wait->kind, wait->object);
+		struct fxt_text text = {.text = what, .bytes = (uint32_t)strlen(what)};
+		char *cut = fxt_printable(&text, 32, false);
+
+		fputs("  ", out);
+		fxt_put_padded(out, cut, 32);
+		fprintf(out, " %10s %12s %9s  ", fxt_duration(wait->total_ns).text,
+			fxt_count(wait->count).text, fxt_duration(wait->max_ns).text);
+		print_waiters(wait, r, out);
+		free(cut);
+		free(what);
+	}
+	if (w->count > top)
+		fprintf(out, "  and %zu more\n", w->count - top);
+}
+
+void fxt_waits_free(struct fxt_waits *w)
+{
+	for (size_t i = 0; i < w->count; i++) {
+		free(w->list[i].label);
+		free(w->list[i].waiters);
+	}
+	free(w->list);
+	fxt_map_free(&w->by_object);
+	fxt_map_free(&w->labels);
+}
