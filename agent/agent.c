@@ -17,6 +17,7 @@
 enum {
 	REWRITE_MAX_BYTES = 4 << 20,    /* rewriting takes some 1 ms for each MiB, at the very end of the process */
 	PROLOGUE_WORDS = FXT_RECORD_MAX_WORDS,
+	COUNTERS = 3,                   /* slots at the prologue's end: dropped, filtered, overwritten */
 	MADVISE_WIPE_ON_FORK = 18,
 };
 
@@ -39,7 +40,7 @@ static size_t add_object(uint64_t *out, size_t capacity, const void *object, con
 					   FXT_INLINE(label, strlen(label)), (struct fxt_args){0});
 }
 
-/* What a trace begins with: who and how, every string of the tables, this process's name, two slots for counts. */
+/* What a trace begins with: who and how, every string of the tables, this process's name, slots for counts. */
 static size_t write_prologue(uint64_t *out)
 {
 	static const char *const fixed[] = {
@@ -51,7 +52,7 @@ static size_t write_prologue(uint64_t *out)
 #undef STRING
 	};
 	const char *program = fxt_agent.program;
-	size_t used = 0, bytes = strlen(program), room = PROLOGUE_WORDS - 2 * FXT_COUNTER_WORDS;
+	size_t used = 0, bytes = strlen(program), room = PROLOGUE_WORDS - COUNTERS * FXT_COUNTER_WORDS;
 	unsigned i;
 
 	static_assert(FXT_STR_CATEGORIES == 1 && sizeof(fixed) / sizeof(*fixed) == FXT_STR_CALLS - 1, "indices");
@@ -69,9 +70,9 @@ static size_t write_prologue(uint64_t *out)
 	used += add_object(out + used, room - used, stdin, "stdin");
 	used += add_object(out + used, room - used, stdout, "stdout");
 	used += add_object(out + used, room - used, stderr, "stderr");
-	fxt_counter_clear(out + used);
-	fxt_counter_clear(out + used + FXT_COUNTER_WORDS);
-	return used + 2 * (size_t)FXT_COUNTER_WORDS;
+	for (i = 0; i < COUNTERS; i++, used += FXT_COUNTER_WORDS)
+		fxt_counter_clear(out + used);
+	return used;
 }
 
 static int make_file(void)
@@ -100,8 +101,9 @@ static int make_file(void)
 	if (error) {
 		fxt_log("FXT_OUTPUT: cannot write %s: %s; the program runs untraced", path, fxt_error_name(error));
 	} else {
-		fxt_agent.filtered = fxt_agent.buffer.durable + buffer.prologue_words - FXT_COUNTER_WORDS;
-		fxt_agent.dropped = fxt_agent.filtered - FXT_COUNTER_WORDS;
+		fxt_agent.dropped = fxt_agent.buffer.durable + buffer.prologue_words - COUNTERS * FXT_COUNTER_WORDS;
+		fxt_agent.filtered = fxt_agent.dropped + FXT_COUNTER_WORDS;
+		fxt_agent.overwritten = fxt_agent.filtered + FXT_COUNTER_WORDS;
 	}
 	fxt_sys_munmap(path, bytes);
 	return error;

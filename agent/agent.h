@@ -174,6 +174,7 @@ struct fxt_agent {
 	uint32_t pid;
 	uint64_t start_seconds;         /* since the epoch, for %t */
 	uint64_t *dropped, *filtered;   /* slots in the durable area for counts of threads without a page, and gone */
+	uint64_t *overwritten;          /* and of events that the ring has overwritten */
 	char program[64];
 	struct fxt_config config;
 	struct fxt_call_names calls;

@@ -74,6 +74,7 @@ static inline void fxt_commit(struct fxt_thread *thread, uint64_t *at, uint64_t 
 	struct fxt_lane *lane = thread->lane - 1;
 
 	fxt_lane_commit(lane, (size_t)(at - lane->at), header | thread->event_thread);
+	lane->events++;
 	atomic_signal_fence(memory_order_seq_cst);
 	thread->lane = lane;
 }

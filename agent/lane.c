@@ -23,7 +23,7 @@ bool fxt_lane_turn(struct fxt_thread *thread, struct fxt_lane *lane, size_t word
 		return true;
 	if (lane->at) {
 		lane->at = lane->end = NULL;
-		fxt_buffer_finish(&fxt_agent.buffer, lane->chunk);
+		fxt_buffer_finish(&fxt_agent.buffer, lane->chunk, lane->events);
 	}
 	if (!fxt_buffer_take(&fxt_agent.buffer, thread->last_ns, &chunk)) {
 		fxt_thread_dropped(thread, FXT_LOSS_ROOM);
@@ -42,6 +42,8 @@ bool fxt_lane_turn(struct fxt_thread *thread, struct fxt_lane *lane, size_t word
 	lane->end = chunk.base + chunk.words - 1;
 	lane->chunk = chunk.number;
 	lane->serial = ++thread->serial;
+	lane->events = 0;
+	fxt_agent_count(&fxt_agent.overwritten, FXT_STR_overwritten, chunk.overwritten);
 	if (!fxt_lane_has(lane, words)) {
 		fxt_thread_dropped(thread, FXT_LOSS_SIZE);
 		return false;

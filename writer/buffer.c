@@ -155,7 +155,7 @@ static bool take_tail(struct fxt_buffer *buffer, struct fxt_chunk *chunk)
 	fxt_unlock(&buffer->extend_lock, mask);
 	if (!base)
 		return false;
-	*chunk = (struct fxt_chunk){base, pages * FXT_PAGE_WORDS, number};
+	*chunk = (struct fxt_chunk){base, pages * FXT_PAGE_WORDS, number, 0};
 	empty_chunk(chunk->base, chunk->words);
 	if (strings) {
 		chunk->base[strings] = fxt_filler(chunk->words - 1 - strings);
@@ -176,7 +176,9 @@ static bool take_oldest(struct fxt_buffer *buffer, struct fxt_chunk *chunk)
 		number = atomic_fetch_add_explicit(&buffer->cursor, 1, memory_order_relaxed) % buffer->limit;
 		if (atomic_exchange_explicit(&buffer->taken[number], 1, memory_order_acquire))
 			continue;
-		*chunk = (struct fxt_chunk){chunk_base(buffer, number), FXT_CHUNK_WORDS, number};
+		*chunk = (struct fxt_chunk){chunk_base(buffer, number), FXT_CHUNK_WORDS, number,
+					    buffer->events[number]};
+		buffer->events[number] = 0;
 		empty_chunk(chunk->base, FXT_CHUNK_WORDS);
 		return true;
 	}
@@ -200,19 +202,21 @@ bool fxt_buffer_take(struct fxt_buffer *buffer, uint64_t now_ns, struct fxt_chun
 			return false;
 	} while (!atomic_compare_exchange_weak_explicit(&buffer->cursor, &number, number + 1, memory_order_relaxed,
 							memory_order_relaxed));
-	*chunk = (struct fxt_chunk){chunk_base(buffer, number), FXT_CHUNK_WORDS, number};
+	*chunk = (struct fxt_chunk){chunk_base(buffer, number), FXT_CHUNK_WORDS, number, 0};
 	grow_ahead(buffer, number, now_ns);
 	return true;
 }
 
-void fxt_buffer_finish(struct fxt_buffer *buffer, uint32_t number)
+void fxt_buffer_finish(struct fxt_buffer *buffer, uint32_t number, uint32_t events)
 {
 	struct fxt_window *window;
 
 	if (buffer->tail_offset)
 		return;
-	if (buffer->mode == FXT_CIRCULAR)
+	if (buffer->mode == FXT_CIRCULAR) {
+		buffer->events[number] = events;
 		atomic_store_explicit(&buffer->taken[number], 0, memory_order_release);
+	}
 	if (buffer->mode != FXT_STREAMING)
 		return;
 	window = &buffer->windows[number / FXT_WINDOW_CHUNKS];

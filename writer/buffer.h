@@ -63,6 +63,7 @@ struct fxt_chunk {
 	uint64_t *base;
 	uint32_t words;                 /* FXT_CHUNK_WORDS; fewer only after fxt_buffer_rewrite() */
 	uint32_t number;
+	uint32_t overwritten;           /* circular: events that were in it and are gone */
 };
 
 struct fxt_window {
@@ -86,12 +87,13 @@ struct fxt_buffer {
 	_Atomic uint64_t retry_ns;      /* not before this time */
 	struct fxt_window *windows;
 	atomic_uchar *taken;            /* circular: whether a thread holds chunk i */
+	uint32_t *events;               /* circular: how many events chunk i has; whoever holds it writes it */
 	uint64_t **free_pages;          /* pages of open calls that were given back; under page_lock */
 	uint32_t free_page_count;
 	uint64_t tail_offset;           /* after fxt_buffer_rewrite(): where the file ends; 0 before */
 	uint64_t *left_out;             /* strings that were left out then, for who needs one after all */
 	size_t left_out_words;
-	size_t memory_bytes;            /* of the private memory behind windows, taken and free_pages */
+	size_t memory_bytes;            /* of the private memory behind the tables */
 	struct fxt_lock durable_lock, extend_lock, page_lock;
 	char path[FXT_PATH_BYTES];
 };
@@ -108,8 +110,9 @@ bool fxt_buffer_durable(struct fxt_buffer *buffer, const uint64_t *record, size_
  * says why. `now_ns` spaces out attempts to grow a file that could not grow (a full disk). */
 bool fxt_buffer_take(struct fxt_buffer *buffer, uint64_t now_ns, struct fxt_chunk *chunk);
 
-/* The chunk will not be written again by who took it: the window may go, the ring may reuse it. */
-void fxt_buffer_finish(struct fxt_buffer *buffer, uint32_t number);
+/* The chunk, with so many events in it, will not be written again by who took it: the window may go, the ring may reuse
+ * it. */
+void fxt_buffer_finish(struct fxt_buffer *buffer, uint32_t number, uint32_t events);
 
 /* Why there is no room: 0, the allowed size is used up; otherwise what the system said when the file should have grown. */
 int fxt_buffer_failure(const struct fxt_buffer *buffer);

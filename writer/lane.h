@@ -14,6 +14,7 @@ struct fxt_lane {
 	uint64_t *end;          /* the chunk's last word, which stays a filler */
 	uint32_t chunk;         /* its number, for fxt_buffer_finish() */
 	uint32_t serial;        /* of chunks taken by the thread: tells which strings this one has */
+	uint32_t events;        /* in the chunk so far, for the day it is overwritten */
 };
 
 /* Whether a record of up to `words` words fits, with a word left for the filler behind it. */
