@@ -30,10 +30,15 @@ static inline uint64_t fxt_names_of(uint64_t category, uint64_t name)
 	return fxt_event_category(category) | fxt_event_name(name);
 }
 
+static inline bool fxt_is_on(enum fxt_category category)
+{
+	return atomic_load_explicit(&fxt_gate.mask, memory_order_relaxed) & category;
+}
+
 /* The calling thread's state if a category is on, otherwise NULL. */
 static inline struct fxt_thread *fxt_enter(enum fxt_category category)
 {
-	if (!(atomic_load_explicit(&fxt_gate.mask, memory_order_relaxed) & category))
+	if (!fxt_is_on(category))
 		return NULL;
 	if (FXT_LIKELY(fxt_self != NULL))
 		return fxt_self;

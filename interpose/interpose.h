@@ -224,11 +224,18 @@ enum { FXT_RESULT_WORDS = 3 };
 	FXT_REAL(type, symbol, (FXT_LIST(P_DECLARE, __VA_ARGS__)), (FXT_LIST(P_NAME, __VA_ARGS__)))             \
 	FXT_WRAP_AROUND(category, type, symbol, event, real_##symbol, blocks, result_kind, __VA_ARGS__)
 
-/* The same around `callee`, which calls the real function as it sees fit. */
+/* The same around `callee`, which calls the real function as it sees fit. What is recorded is a function of its own: with
+ * its frame and registers in one function a switched-off call would pay for them too. */
 #define FXT_WRAP_AROUND(category, type, symbol, event, callee, blocks, result_kind, ...)                         \
+	static __attribute__((noinline)) type traced_##symbol(FXT_LIST(P_DECLARE, __VA_ARGS__))                 \
+	FXT_BODY(category, type, event, callee, blocks, result_kind, __VA_ARGS__)                               \
 	FXT_EXPORT type symbol(FXT_LIST(P_DECLARE, __VA_ARGS__));                                               \
 	FXT_EXPORT type symbol(FXT_LIST(P_DECLARE, __VA_ARGS__))                                                \
-	FXT_BODY(category, type, event, callee, blocks, result_kind, __VA_ARGS__)
+	{                                                                                                       \
+		if (!fxt_is_on(FXT_CAT_##category))                                                             \
+			return callee(FXT_LIST(P_NAME, __VA_ARGS__));                                           \
+		return traced_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));                                          \
+	}
 
 /* traced_SYMBOL, for a variadic function to call with what it has collected. */
 #define FXT_TRACED(category, type, symbol, event, callee, blocks, result_kind, ...)                              \

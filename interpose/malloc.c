@@ -95,14 +95,11 @@ static size_t early_malloc_usable_size(void *ptr)
 
 FXT_REAL(void, free, (pointer ptr), (ptr))
 
-FXT_EXPORT void free(void *ptr)
+static __attribute__((noinline)) void traced_free(void *ptr)
 {
-	struct fxt_thread *thread;
+	struct fxt_thread *thread = fxt_enter(FXT_CAT_malloc);
 	uint64_t start_ns, end_ns, *at;
 
-	if (FXT_UNLIKELY(fxt_arena_has(ptr)))
-		return;
-	thread = fxt_enter(FXT_CAT_malloc);
 	if (!thread) {
 		real_free(ptr);
 		return;
@@ -115,6 +112,16 @@ FXT_EXPORT void free(void *ptr)
 		at = fxt_put_pointer(at, FXT_STR_ptr, ptr);
 		fxt_complete(thread, at, end_ns, FXT_NAMES(malloc, free), 1);
 	}
+}
+
+FXT_EXPORT void free(void *ptr)
+{
+	if (FXT_UNLIKELY(fxt_arena_has(ptr)))
+		return;
+	if (!fxt_is_on(FXT_CAT_malloc))
+		real_free(ptr);
+	else
+		traced_free(ptr);
 }
 
 FXT_REAL(pointer, realloc, (pointer ptr, size_t size), (ptr, size))
