@@ -186,13 +186,13 @@ static void tell_full(uint64_t now_ns)
 void fxt_agent_lost(enum fxt_loss why, uint64_t now_ns)
 {
 	static const char *const reasons[FXT_LOSS_COUNT] = {
-		[FXT_LOSS_DEPTH] = "calls nest deeper than 512",
+		[FXT_LOSS_DEPTH] = "functions nest deeper than 500",
 		[FXT_LOSS_SIGNALS] = "signal handlers nest deeper than 6",
 		[FXT_LOSS_SIZE] = "a record is larger than a chunk",
 	};
 	static atomic_uint told_for_pid[FXT_LOSS_COUNT];
 
-	static_assert(FXT_OPEN_MAX == 512 && FXT_LANES == 6, "as the reasons have it");
+	static_assert(FXT_FUNCTION_DEPTH == 500 && FXT_LANES == 6, "as the reasons have it");
 	if (atomic_load_explicit(&told_for_pid[why], memory_order_relaxed) == fxt_agent.pid ||
 	    !atomic_load_explicit(&fxt_agent.file_made, memory_order_acquire) ||
 	    atomic_exchange_explicit(&told_for_pid[why], fxt_agent.pid, memory_order_relaxed) == fxt_agent.pid)

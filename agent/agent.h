@@ -67,6 +67,7 @@ extern struct fxt_gate fxt_gate __attribute__((visibility("hidden")));
 enum {
 	FXT_LANES = 6,                  /* signal handlers nested deeper than this are counted as dropped */
 	FXT_OPEN_MAX = 512,             /* Perfetto nests slices no deeper */
+	FXT_FUNCTION_DEPTH = 500,       /* of these, for functions: the calls they make at that depth nest in them */
 	FXT_DEFINED_BYTES = (FXT_STRING_MAX_INDEX + 1) * sizeof(uint32_t),
 	FXT_OPEN_PAGES = 10,            /* 512 slots, 61 to a page where threads are inline */
 };
@@ -99,6 +100,8 @@ struct fxt_thread {
 	uint64_t *dropped;
 	uint32_t *defined;              /* by string index: serial of the last chunk that has it; see function.h */
 	uintptr_t stack_low, stack_high;
+	uintptr_t deep_frame;           /* of the first function entered too deep to have an entry */
+	uint32_t deep_count;            /* how many of those have not been left */
 	struct fxt_lane lanes[FXT_LANES + 1];   /* the last has never room */
 	uint64_t no_page[2];            /* filtered and dropped before there is a page */
 	uint64_t no_slot[8];
@@ -143,7 +146,7 @@ void fxt_threads_after_fork(void);
 
 enum fxt_loss {
 	FXT_LOSS_ROOM,                  /* the buffer has none */
-	FXT_LOSS_DEPTH,                 /* calls in progress nest deeper than FXT_OPEN_MAX */
+	FXT_LOSS_DEPTH,                 /* functions nest deeper than FXT_FUNCTION_DEPTH */
 	FXT_LOSS_SIGNALS,               /* signal handlers nest deeper than FXT_LANES */
 	FXT_LOSS_SIZE,                  /* the record is larger than a chunk */
 	FXT_LOSS_COUNT

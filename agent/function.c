@@ -113,6 +113,32 @@ void fxt_functions_after_fork(void)
 	}
 }
 
+bool fxt_function_too_deep(struct fxt_thread *thread, uintptr_t frame, uintptr_t address)
+{
+	/* Some of what is in the way may have been left by longjmp. */
+	fxt_open_drop_stale(thread, frame, address);
+	if (thread->open < thread->opens + FXT_FUNCTION_DEPTH)
+		return false;
+	if (!thread->deep_count || frame > thread->deep_frame) {
+		thread->deep_frame = frame;
+		thread->deep_count = 0;
+	}
+	thread->deep_count++;
+	fxt_thread_dropped(thread, FXT_LOSS_DEPTH);
+	return true;
+}
+
+bool fxt_function_was_too_deep(struct fxt_thread *thread, uintptr_t frame)
+{
+	/* A frame above the first of them: they have all been left, returning or not. */
+	if (frame > thread->deep_frame) {
+		thread->deep_count = 0;
+		return false;
+	}
+	thread->deep_count--;
+	return true;
+}
+
 bool fxt_function_unwind(struct fxt_thread *thread, uintptr_t frame, uintptr_t address)
 {
 	struct fxt_open *entry;

@@ -58,14 +58,20 @@ static inline uint64_t fxt_function_names(uintptr_t address)
 			    function && function->index ? function->index : FXT_STR_function);
 }
 
+/* Whether the function stays without an entry, dropped and counted; and whether the one that is left has none. */
+bool fxt_function_too_deep(struct fxt_thread *thread, uintptr_t frame, uintptr_t address);
+bool fxt_function_was_too_deep(struct fxt_thread *thread, uintptr_t frame);
+
 /* A function is entered: called by its instrumentation, `frame` being the hook's. */
 static inline void fxt_function_enter(struct fxt_thread *thread, uintptr_t frame, uintptr_t address, uintptr_t call_site)
 {
 	uint64_t names = fxt_function_names(address);
 
-	if (FXT_UNLIKELY(!fxt_open_push(thread, frame, address, fxt_now(thread), names,
-					fxt_arg_header(FXT_ARG_POINTER, 2, FXT_STR_call_site), call_site)))
-		fxt_thread_dropped(thread, FXT_LOSS_DEPTH);
+	if (FXT_UNLIKELY(thread->open >= thread->opens + FXT_FUNCTION_DEPTH) &&
+	    fxt_function_too_deep(thread, frame, address))
+		return;
+	fxt_open_push(thread, frame, address, fxt_now(thread), names,
+		      fxt_arg_header(FXT_ARG_POINTER, 2, FXT_STR_call_site), call_site);
 }
 
 /* Pops back to the entry of this function; false when there is none: it was entered before tracing, or too deep. */
@@ -77,6 +83,8 @@ static inline void fxt_function_exit(struct fxt_thread *thread, uintptr_t frame,
 	uint64_t start_ns, end_ns, names, *at;
 	struct fxt_lane *lane;
 
+	if (FXT_UNLIKELY(thread->deep_count) && fxt_function_was_too_deep(thread, frame))
+		return;
 	if (FXT_UNLIKELY(entry < thread->opens || entry->function != address)) {
 		if (!fxt_function_unwind(thread, frame, address))
 			return;

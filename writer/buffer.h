@@ -99,7 +99,8 @@ struct fxt_buffer {
 };
 
 /* Creates the file (mode 0600, never through an existing name) and maps what it begins with. The file appears under
- * its name only when it is valid. Not to be called twice for one buffer without fxt_buffer_forget(). */
+ * its name only when it is valid. By one thread at a time in a process; not twice for one buffer without
+ * fxt_buffer_forget(). */
 int fxt_buffer_create(struct fxt_buffer *buffer, const struct fxt_buffer_config *config);
 
 /* Appends a whole record to the durable area, leaving at least `reserve_words` free behind it. False when there

@@ -5,6 +5,10 @@
 #include <string.h>
 
 /* Programs close descriptors 3 to 255 or to 1023 in loops, and select() takes those below 1024. */
+/* For paths in the making. Not on the stack: a file may have to be made in a signal handler, whose stack may have 3632
+ * bytes. Files are made and renamed by one thread at a time: see fxt_buffer_create(). */
+static char scratch[FXT_PATH_BYTES];
+
 enum { HIGH_DESCRIPTOR = 1000, LARGEST_RETRY = 999, WRITE_BYTES = 64 << 10 };
 
 int fxt_file_move_high(int fd)
@@ -77,24 +81,23 @@ static void numbered_name(char *name, const char *path, unsigned attempt)
 /* A nameless file in the directory of `path`. */
 static int open_nameless(const char *path)
 {
-	char directory[FXT_PATH_BYTES];
 	size_t length = strlen(path);
 
 	while (length > 1 && path[length - 1] != '/')
 		length--;
-	memcpy(directory, path, length);
-	directory[length] = '\0';
-	return fxt_sys_open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	memcpy(scratch, path, length);
+	scratch[length] = '\0';
+	return fxt_sys_open(scratch, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 }
 
 int fxt_file_open(char *path, bool *nameless)
 {
-	char name[FXT_PATH_BYTES];
+	char *const name = scratch;
 	struct stat status;
 	unsigned attempt;
 	int fd = -EOPNOTSUPP;
 
-	if (strlen(path) + 6 > sizeof(name))
+	if (strlen(path) + 6 > sizeof(scratch))
 		return -ENAMETOOLONG;
 	*nameless = true;
 	/* A file without a name gets one by way of /proc, which a chroot may lack. */
@@ -116,7 +119,7 @@ int fxt_file_open(char *path, bool *nameless)
 
 int fxt_file_publish(int fd, char *path)
 {
-	char from[32] = "/proc/self/fd/", name[FXT_PATH_BYTES];
+	char from[32] = "/proc/self/fd/", *const name = scratch;
 	unsigned attempt;
 	int error = -EEXIST;
 

@@ -56,9 +56,10 @@ static void put(struct output *output, const uint64_t *record, size_t words)
 
 /* -- Which strings are referred to ------------------------------------------------------------- */
 
-typedef unsigned char used_strings[(FXT_STRING_MAX_INDEX + 1) / 8];
+/* Static like the path below: _exit() may be called by a signal handler on a stack of 3632 bytes. */
+static unsigned char used[(FXT_STRING_MAX_INDEX + 1) / 8];
 
-static size_t mark(unsigned char *used, uint64_t ref)
+static size_t mark(uint64_t ref)
 {
 	if (fxt_get_string_ref_inline(ref))
 		return fxt_words_of(fxt_get_string_ref_value(ref));
@@ -66,17 +67,17 @@ static size_t mark(unsigned char *used, uint64_t ref)
 	return 0;
 }
 
-static void mark_args(unsigned char *used, const uint64_t *arg, const uint64_t *end, uint64_t count)
+static void mark_args(const uint64_t *arg, const uint64_t *end, uint64_t count)
 {
 	while (count-- && arg < end) {
-		mark(used, fxt_get_arg_name(*arg));
+		mark(fxt_get_arg_name(*arg));
 		if (fxt_get_arg_type(*arg) == FXT_ARG_STRING)
-			mark(used, fxt_get_arg_string(*arg));
+			mark(fxt_get_arg_string(*arg));
 		arg += fxt_get_arg_words(*arg);
 	}
 }
 
-static void mark_record(unsigned char *used, const uint64_t *record)
+static void mark_record(const uint64_t *record)
 {
 	uint64_t header = record[0];
 	const uint64_t *end = record + fxt_get_record_words(header);
@@ -85,21 +86,21 @@ static void mark_record(unsigned char *used, const uint64_t *record)
 	switch (fxt_get_record_type(header)) {
 	case FXT_RECORD_EVENT:
 		at = fxt_get_event_thread(header) ? 2 : 4;
-		at += mark(used, fxt_get_event_category(header));
-		at += mark(used, fxt_get_event_name(header));
-		mark_args(used, record + at, end, fxt_get_event_args(header));
+		at += mark(fxt_get_event_category(header));
+		at += mark(fxt_get_event_name(header));
+		mark_args(record + at, end, fxt_get_event_args(header));
 		break;
 	case FXT_RECORD_KERNEL_OBJECT:
-		at = 2 + mark(used, fxt_get_object_name(header));
-		mark_args(used, record + at, end, fxt_get_object_args(header));
+		at = 2 + mark(fxt_get_object_name(header));
+		mark_args(record + at, end, fxt_get_object_args(header));
 		break;
 	case FXT_RECORD_USERSPACE_OBJECT:
 		at = fxt_get_object_process(header) ? 2 : 3;
-		at += mark(used, fxt_get_object_name(header));
-		mark_args(used, record + at, end, fxt_get_object_args(header));
+		at += mark(fxt_get_object_name(header));
+		mark_args(record + at, end, fxt_get_object_args(header));
 		break;
 	case FXT_RECORD_BLOB:
-		mark(used, fxt_get_blob_name(header));
+		mark(fxt_get_blob_name(header));
 		break;
 	default:
 		break;
@@ -114,7 +115,7 @@ static bool is_filler(uint64_t header)
 	       fxt_get_metadata_type(header) == FXT_METADATA_FILLER;
 }
 
-static bool is_unused_string(const unsigned char *used, uint64_t header)
+static bool is_unused_string(uint64_t header)
 {
 	uint64_t index = fxt_get_string_index(header);
 
@@ -125,10 +126,10 @@ static bool is_unused_string(const unsigned char *used, uint64_t header)
 static bool copy_records(struct fxt_buffer *buffer, const uint64_t *file, size_t words, size_t max_words,
 			 struct output *output)
 {
-	used_strings used = {0};
 	size_t at, n, kept = 0;
 	int pass;
 
+	memset(used, 0, sizeof(used));
 	buffer->left_out_words = 0;
 	for (pass = 0; pass < 2; pass++) {
 		for (at = 0; at < words; at += n) {
@@ -138,11 +139,11 @@ static bool copy_records(struct fxt_buffer *buffer, const uint64_t *file, size_t
 			if (is_filler(file[at]))
 				continue;
 			if (pass == 0) {
-				mark_record(used, file + at);
+				mark_record(file + at);
 				kept += n;
 				if (kept > max_words)
 					return false;
-			} else if (!is_unused_string(used, file[at])) {
+			} else if (!is_unused_string(file[at])) {
 				put(output, file + at, n);
 			} else if (buffer->left_out_words + n <= LEFT_OUT_BYTES / FXT_WORD_BYTES) {
 				memcpy(buffer->left_out + buffer->left_out_words, file + at, n * FXT_WORD_BYTES);
@@ -165,7 +166,7 @@ static bool still_ours(const struct fxt_buffer *buffer)
 bool fxt_buffer_rewrite(struct fxt_buffer *buffer, uint64_t max_bytes)
 {
 	static const char suffix[] = ".tmp";
-	char path[FXT_PATH_BYTES + sizeof(suffix)];
+	static char path[FXT_PATH_BYTES + sizeof(suffix)];
 	size_t length = strlen(buffer->path);
 	struct output output = {0};
 	struct stat status, written;
