@@ -284,6 +284,8 @@ void fxt_buffer_return_page(struct fxt_buffer *buffer, uint64_t *page)
 {
 	uint64_t mask = fxt_lock(&buffer->page_lock);
 
+	/* Whatever it was divided into: the next one lays it out anew behind this filler. */
+	empty_chunk(page, FXT_PAGE_WORDS);
 	if (buffer->free_page_count < MAX_FREE_PAGES)
 		buffer->free_pages[buffer->free_page_count++] = page;
 	fxt_unlock(&buffer->page_lock, mask);

@@ -119,7 +119,7 @@ void fxt_buffer_finish(struct fxt_buffer *buffer, uint32_t number, uint32_t even
 int fxt_buffer_failure(const struct fxt_buffer *buffer);
 
 /* A page for words that are rewritten in place: [filler of 511][filler of 1], its last word never to be touched.
- * NULL when there is none. Pages are given back as they were handed out, or not at all. */
+ * NULL when there is none. A page that is given back is empty again. */
 uint64_t *fxt_buffer_take_page(struct fxt_buffer *buffer, uint64_t now_ns);
 void fxt_buffer_return_page(struct fxt_buffer *buffer, uint64_t *page);
 
