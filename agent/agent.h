@@ -77,6 +77,7 @@ enum {
 struct fxt_open {
 	uintptr_t frame;                /* of who made the entry; UINTPTR_MAX while it is not in use */
 	uintptr_t function;             /* 0: an interposed call */
+	uintptr_t site;                 /* of a function: where its entry hook was called from */
 	uint64_t *slot;                 /* NULL: no page yet; never NULL after a push */
 	uint64_t start_ns;
 	uint64_t names;                 /* category and name, as in an event's header */

@@ -113,10 +113,10 @@ void fxt_functions_after_fork(void)
 	}
 }
 
-bool fxt_function_too_deep(struct fxt_thread *thread, uintptr_t frame, uintptr_t address)
+bool fxt_function_too_deep(struct fxt_thread *thread, uintptr_t frame, uintptr_t site, uintptr_t address)
 {
 	/* Some of what is in the way may have been left by longjmp. */
-	fxt_open_drop_stale(thread, frame, address);
+	fxt_open_drop_stale(thread, frame, address, site);
 	if (thread->open < thread->opens + FXT_FUNCTION_DEPTH)
 		return false;
 	if (!thread->deep_count || frame > thread->deep_frame) {

@@ -59,18 +59,19 @@ static inline uint64_t fxt_function_names(uintptr_t address)
 }
 
 /* Whether the function stays without an entry, dropped and counted; and whether the one that is left has none. */
-bool fxt_function_too_deep(struct fxt_thread *thread, uintptr_t frame, uintptr_t address);
+bool fxt_function_too_deep(struct fxt_thread *thread, uintptr_t frame, uintptr_t site, uintptr_t address);
 bool fxt_function_was_too_deep(struct fxt_thread *thread, uintptr_t frame);
 
-/* A function is entered: called by its instrumentation, `frame` being the hook's. */
-static inline void fxt_function_enter(struct fxt_thread *thread, uintptr_t frame, uintptr_t address, uintptr_t call_site)
+/* A function is entered: called by its instrumentation, `frame` being the hook's and `site` where it returns to. */
+static inline void fxt_function_enter(struct fxt_thread *thread, uintptr_t frame, uintptr_t site,
+				      uintptr_t address, uintptr_t call_site)
 {
 	uint64_t names = fxt_function_names(address);
 
 	if (FXT_UNLIKELY(thread->open >= thread->opens + FXT_FUNCTION_DEPTH) &&
-	    fxt_function_too_deep(thread, frame, address))
+	    fxt_function_too_deep(thread, frame, site, address))
 		return;
-	fxt_open_push(thread, frame, address, fxt_now(thread), names,
+	fxt_open_push(thread, frame, address, site, fxt_now(thread), names,
 		      fxt_arg_header(FXT_ARG_POINTER, 2, FXT_STR_call_site), call_site);
 }
 

@@ -47,16 +47,35 @@ static bool on_own_stack(const struct fxt_thread *thread, uintptr_t frame)
 	return frame >= thread->stack_low && frame < thread->stack_high;
 }
 
-/* A frame on an alternate signal stack or a coroutine's says nothing about those on the thread's own. The exception is an
- * equal frame: two calls alive at once cannot have it, on whatever stack. */
-void fxt_open_drop_stale(struct fxt_thread *thread, uintptr_t frame, uintptr_t function)
+/* The entry of an earlier activation in the same place: functions inlined into one frame share its address, but none
+ * of them is entered twice from one place without having been left. NULL: there is none. */
+static struct fxt_open *same_place(struct fxt_thread *thread, uintptr_t frame, uintptr_t site)
 {
 	struct fxt_open *entry;
 
+	for (entry = thread->open; entry > thread->opens && entry[-1].frame == frame && entry[-1].function; entry--)
+		if (entry[-1].site == site)
+			return entry - 1;
+	return NULL;
+}
+
+/* A frame on an alternate signal stack or a coroutine's says nothing about those on the thread's own. */
+void fxt_open_drop_stale(struct fxt_thread *thread, uintptr_t frame, uintptr_t function, uintptr_t site)
+{
+	struct fxt_open *entry, *earlier;
+
 	while (thread->open > thread->opens) {
 		entry = thread->open - 1;
-		if (entry->frame == UINTPTR_MAX || !fxt_open_is_below(entry, frame, function))
+		if (entry->frame == UINTPTR_MAX || !fxt_open_is_suspect(entry, frame, function))
 			return;
+		if (entry->frame == frame && entry->function) {
+			earlier = same_place(thread, frame, site);
+			if (earlier) {
+				fxt_open_close_above(thread, earlier);
+				close_entry(thread, earlier);
+			}
+			return;
+		}
 		if (entry->frame != frame && !(on_own_stack(thread, frame) && on_own_stack(thread, entry->frame)))
 			return;
 		close_entry(thread, entry);

@@ -11,7 +11,7 @@
 
 /* Entries above `entry` and stale ones below it: see open.c. */
 void fxt_open_close_above(struct fxt_thread *thread, struct fxt_open *entry);
-void fxt_open_drop_stale(struct fxt_thread *thread, uintptr_t frame, uintptr_t function);
+void fxt_open_drop_stale(struct fxt_thread *thread, uintptr_t frame, uintptr_t function, uintptr_t site);
 /* Whether the next entry may be used: gives it a slot. False: the calls nest too deep. */
 bool fxt_open_prepare(struct fxt_thread *thread, uint64_t start_ns);
 
@@ -24,9 +24,9 @@ void fxt_open_after_fork(struct fxt_thread *thread);
 /* The thread is gone, and with it whatever it had not returned from. */
 void fxt_open_close_all(struct fxt_thread *thread);
 
-/* Whether `entry` cannot be alive when `frame` is: a live caller's frame is above its callee's. A wrapper and the
- * entry hook of the function that calls it may have the same. */
-static inline bool fxt_open_is_below(const struct fxt_open *entry, uintptr_t frame, uintptr_t function)
+/* Whether `entry` may be dead when `frame` is alive: a live caller's frame is above its callee's. A wrapper and the entry hook
+ * of the function that calls it may have the same, and so may inlined functions. */
+static inline bool fxt_open_is_suspect(const struct fxt_open *entry, uintptr_t frame, uintptr_t function)
 {
 	return frame > entry->frame || (frame == entry->frame && !(entry->function && !function));
 }
@@ -34,13 +34,13 @@ static inline bool fxt_open_is_below(const struct fxt_open *entry, uintptr_t fra
 /* The entry of a call that starts; `names` as in an event's header, argument as two words of a 64-bit argument. NULL
  * when there is no room for it: then there is nothing to pop either. */
 static inline struct fxt_open *fxt_open_push(struct fxt_thread *thread, uintptr_t frame, uintptr_t function,
-					     uint64_t start_ns, uint64_t names, uint64_t arg_header, uint64_t arg)
+					     uintptr_t site, uint64_t start_ns, uint64_t names, uint64_t arg_header, uint64_t arg)
 {
 	struct fxt_open *entry = thread->open;
 	uint64_t *slot;
 
-	if (FXT_UNLIKELY(entry > thread->opens && fxt_open_is_below(entry - 1, frame, function))) {
-		fxt_open_drop_stale(thread, frame, function);
+	if (FXT_UNLIKELY(entry > thread->opens && fxt_open_is_suspect(entry - 1, frame, function))) {
+		fxt_open_drop_stale(thread, frame, function, site);
 		entry = thread->open;
 	}
 	if (FXT_UNLIKELY(!entry->slot) && !fxt_open_prepare(thread, start_ns))
@@ -49,6 +49,7 @@ static inline struct fxt_open *fxt_open_push(struct fxt_thread *thread, uintptr_
 	thread->open = entry + 1;
 	atomic_signal_fence(memory_order_seq_cst);
 	entry->function = function;
+	entry->site = site;
 	entry->start_ns = start_ns;
 	entry->names = names;
 	slot = entry->slot;

@@ -11,8 +11,8 @@ FXT_EXPORT void __cyg_profile_func_enter(void *function, void *call_site)
 	struct fxt_thread *thread = fxt_enter(FXT_CAT_function);
 
 	if (thread)
-		fxt_function_enter(thread, (uintptr_t)__builtin_frame_address(0), (uintptr_t)function,
-				   (uintptr_t)call_site);
+		fxt_function_enter(thread, (uintptr_t)__builtin_frame_address(0),
+				   (uintptr_t)__builtin_return_address(0), (uintptr_t)function, (uintptr_t)call_site);
 }
 
 FXT_EXPORT void __cyg_profile_func_exit(void *function, void *call_site)
