@@ -249,8 +249,6 @@ void fxt_agent_start(const struct fxt_call_names *calls)
 		return;
 	/* A privileged program is not traced even where the loader lets us in. */
 	if (getauxval(AT_SECURE) || !fxt_config_read(&fxt_agent.config, environ)) {
-		if (!getauxval(AT_SECURE))
-			fxt_log("the program runs untraced");
 		atomic_store(&fxt_agent.state, FXT_OFF);
 		return;
 	}

@@ -22,6 +22,9 @@ static const uint32_t default_categories =
 #define CATEGORY_LIST \
 	"malloc, pthread, io, net, time, function, agent, PREFIX*, #default, and -NAME to leave one out"
 
+/* Each mistake is one line, and none of them is survived. */
+#define UNTRACED "; the program runs untraced"
+
 static const char *value_of(char **environment, const char *name)
 {
 	size_t length = strlen(name);
@@ -83,7 +86,7 @@ static bool read_categories(struct fxt_config *config, const char *text)
 		bits = matching(name, bytes);
 		if (!bits) {
 			copy_name(unknown, sizeof(unknown), name, bytes);
-			fxt_log("FXT_CATEGORIES: no category matches '%s'; there are: " CATEGORY_LIST, unknown);
+			fxt_log("FXT_CATEGORIES: no category matches '%s'; there are: " CATEGORY_LIST UNTRACED, unknown);
 			valid = false;
 			continue;
 		}
@@ -111,7 +114,7 @@ static bool read_number(const char *name, const char *text, const char *unit, ui
 	for (; *p >= '0' && *p <= '9' && value <= most; p++)
 		value = value * 10 + (uint64_t)(*p - '0');
 	if (*p || value < least || value > most) {
-		fxt_log("%s: '%s' is not accepted; give a whole number of %s from %lu to %lu", name, text, unit,
+		fxt_log("%s: '%s' is not accepted; give a whole number of %s from %lu to %lu" UNTRACED, name, text, unit,
 			(unsigned long)least, (unsigned long)most);
 		return false;
 	}
@@ -133,7 +136,7 @@ static bool read_mode(struct fxt_config *config, const char *text)
 			return true;
 		}
 	}
-	fxt_log("FXT_BUFFERING_MODE: '%s' is not accepted; give oneshot, circular or streaming", text);
+	fxt_log("FXT_BUFFERING_MODE: '%s' is not accepted; give oneshot, circular or streaming" UNTRACED, text);
 	return false;
 }
 
@@ -151,7 +154,7 @@ static bool read_output(struct fxt_config *config, const char *text)
 	for (p = text; *p; p++) {
 		if (*p == '%' && !strchr("epht%", p[1] ? p[1] : '?')) {
 			fxt_log("FXT_OUTPUT: '%s' is not accepted; behind %% there may be e (program), p (pid), h (host), "
-				"t (start time) or %%", text);
+				"t (start time) or %%" UNTRACED, text);
 			return false;
 		}
 		if (*p == '%')
@@ -160,7 +163,7 @@ static bool read_output(struct fxt_config *config, const char *text)
 	if (*text != '/') {
 		error = fxt_sys_getcwd(out, FXT_PATH_BYTES);
 		if (error < 0 || *out != '/') {
-			fxt_log("FXT_OUTPUT: the current directory has no path: %s", fxt_error_name(error));
+			fxt_log("FXT_OUTPUT: the current directory has no path: %s" UNTRACED, fxt_error_name(error));
 			return false;
 		}
 		used = strlen(out);
@@ -169,7 +172,7 @@ static bool read_output(struct fxt_config *config, const char *text)
 	}
 	length = strlen(text);
 	if (used + length + 1 > FXT_PATH_BYTES) {
-		fxt_log("FXT_OUTPUT: the path is longer than %d bytes", FXT_PATH_BYTES - 1);
+		fxt_log("FXT_OUTPUT: the path is longer than %d bytes" UNTRACED, FXT_PATH_BYTES - 1);
 		return false;
 	}
 	memcpy(out + used, text, length + 1);

@@ -116,7 +116,7 @@ void fxt_functions_after_fork(void)
 bool fxt_function_too_deep(struct fxt_thread *thread, uintptr_t frame, uintptr_t site, uintptr_t address)
 {
 	/* Some of what is in the way may have been left by longjmp. */
-	fxt_open_drop_stale(thread, frame, address, site);
+	fxt_open_drop_stale(thread, frame, address, site, fxt_now(thread));
 	if (thread->open < thread->opens + FXT_FUNCTION_DEPTH)
 		return false;
 	if (!thread->deep_count || frame > thread->deep_frame) {
@@ -177,12 +177,11 @@ static bool can_define(struct fxt_thread *thread)
 	return thread->defined != fxt_functions_none_defined;
 }
 
-void fxt_function_complete(struct fxt_thread *thread, uintptr_t address, uint64_t start_ns)
+void fxt_function_complete(struct fxt_thread *thread, uintptr_t address, uint64_t start_ns, uint64_t end_ns)
 {
 	const struct fxt_function *function = fxt_function_at(address);
 	size_t text = function ? fxt_words_of(function->bytes) : 0;
 	uint64_t names = fxt_names_of(FXT_STR_CATEGORIES + FXT_BIT_function, FXT_STR_function);
-	uint64_t end_ns = fxt_now(thread);
 	uint64_t *at = fxt_room(thread, start_ns, end_ns, 1 + text);
 	struct fxt_lane *lane = thread->lane - 1;
 

@@ -27,7 +27,7 @@ extern uint32_t fxt_functions_none_defined[FXT_STRING_MAX_INDEX + 1] __attribute
 const struct fxt_function *fxt_function_find(uintptr_t address);
 
 /* Finishes a function whose entry has been popped, when it is not the common case. */
-void fxt_function_complete(struct fxt_thread *thread, uintptr_t address, uint64_t start_ns);
+void fxt_function_complete(struct fxt_thread *thread, uintptr_t address, uint64_t start_ns, uint64_t end_ns);
 
 /* In the child of a fork: no string of ours is in its file yet. */
 void fxt_functions_after_fork(void);
@@ -93,14 +93,13 @@ static inline void fxt_function_exit(struct fxt_thread *thread, uintptr_t frame,
 	}
 	start_ns = entry->start_ns;
 	names = entry->names;
-	fxt_open_pop(thread, entry);
+	end_ns = fxt_end(thread, entry);
 	lane = thread->lane;
 	if (FXT_UNLIKELY(thread->defined[fxt_get_event_name(names)] != lane->serial ||
 			 !fxt_lane_has(lane, FXT_FRAME_WORDS))) {
-		fxt_function_complete(thread, address, start_ns);
+		fxt_function_complete(thread, address, start_ns, end_ns);
 		return;
 	}
-	end_ns = fxt_now(thread);
 	at = fxt_room(thread, start_ns, end_ns, 0);
 	if (at)
 		fxt_complete(thread, at, end_ns, names, 0);

@@ -15,10 +15,10 @@ static unsigned slot_words(const struct fxt_thread *thread)
 	return thread->event_thread ? SLOT_WORDS : INLINE_SLOT_WORDS;
 }
 
-/* An end is written for what was left unseen: at the moment it was noticed. */
-static void close_entry(struct fxt_thread *thread, struct fxt_open *entry)
+/* An end is written for what was left unseen: when it was noticed. */
+static void close_entry(struct fxt_thread *thread, struct fxt_open *entry, uint64_t end_ns)
 {
-	uint64_t start_ns = entry->start_ns, names = entry->names, end_ns;
+	uint64_t start_ns = entry->start_ns, names = entry->names;
 	uintptr_t function = entry->function;
 	uint64_t *at;
 
@@ -27,10 +27,9 @@ static void close_entry(struct fxt_thread *thread, struct fxt_open *entry)
 	atomic_signal_fence(memory_order_seq_cst);
 	thread->open = entry;
 	if (function) {
-		fxt_function_complete(thread, function, start_ns);
+		fxt_function_complete(thread, function, start_ns, end_ns);
 		return;
 	}
-	end_ns = fxt_now(thread);
 	at = fxt_room(thread, start_ns, end_ns, 0);
 	if (at)
 		fxt_complete(thread, at, end_ns, names, 0);
@@ -38,8 +37,10 @@ static void close_entry(struct fxt_thread *thread, struct fxt_open *entry)
 
 void fxt_open_close_above(struct fxt_thread *thread, struct fxt_open *entry)
 {
+	uint64_t end_ns = fxt_now(thread);
+
 	while (thread->open > entry + 1)
-		close_entry(thread, thread->open - 1);
+		close_entry(thread, thread->open - 1, end_ns);
 }
 
 static bool on_own_stack(const struct fxt_thread *thread, uintptr_t frame)
@@ -60,7 +61,8 @@ static struct fxt_open *same_place(struct fxt_thread *thread, uintptr_t frame, u
 }
 
 /* A frame on an alternate signal stack or a coroutine's says nothing about those on the thread's own. */
-void fxt_open_drop_stale(struct fxt_thread *thread, uintptr_t frame, uintptr_t function, uintptr_t site)
+void fxt_open_drop_stale(struct fxt_thread *thread, uintptr_t frame, uintptr_t function, uintptr_t site,
+			 uint64_t end_ns)
 {
 	struct fxt_open *entry, *earlier;
 
@@ -71,14 +73,14 @@ void fxt_open_drop_stale(struct fxt_thread *thread, uintptr_t frame, uintptr_t f
 		if (entry->frame == frame && entry->function) {
 			earlier = same_place(thread, frame, site);
 			if (earlier) {
-				fxt_open_close_above(thread, earlier);
-				close_entry(thread, earlier);
+				while (thread->open > earlier)
+					close_entry(thread, thread->open - 1, end_ns);
 			}
 			return;
 		}
 		if (entry->frame != frame && !(on_own_stack(thread, frame) && on_own_stack(thread, entry->frame)))
 			return;
-		close_entry(thread, entry);
+		close_entry(thread, entry, end_ns);
 	}
 }
 
@@ -177,6 +179,8 @@ void fxt_open_after_fork(struct fxt_thread *thread)
 
 void fxt_open_close_all(struct fxt_thread *thread)
 {
+	uint64_t end_ns = fxt_now(thread);
+
 	while (thread->open > thread->opens)
-		close_entry(thread, thread->open - 1);
+		close_entry(thread, thread->open - 1, end_ns);
 }

@@ -11,7 +11,8 @@
 
 /* Entries above `entry` and stale ones below it: see open.c. */
 void fxt_open_close_above(struct fxt_thread *thread, struct fxt_open *entry);
-void fxt_open_drop_stale(struct fxt_thread *thread, uintptr_t frame, uintptr_t function, uintptr_t site);
+void fxt_open_drop_stale(struct fxt_thread *thread, uintptr_t frame, uintptr_t function, uintptr_t site,
+			 uint64_t end_ns);
 /* Whether the next entry may be used: gives it a slot. False: the calls nest too deep. */
 bool fxt_open_prepare(struct fxt_thread *thread, uint64_t start_ns);
 
@@ -40,7 +41,8 @@ static inline struct fxt_open *fxt_open_push(struct fxt_thread *thread, uintptr_
 	uint64_t *slot;
 
 	if (FXT_UNLIKELY(entry > thread->opens && fxt_open_is_suspect(entry - 1, frame, function))) {
-		fxt_open_drop_stale(thread, frame, function, site);
+		/* They ended before this call began. */
+		fxt_open_drop_stale(thread, frame, function, site, start_ns - 1);
 		entry = thread->open;
 	}
 	if (FXT_UNLIKELY(!entry->slot) && !fxt_open_prepare(thread, start_ns))

@@ -184,7 +184,9 @@ FXT_EXPORT void *reallocarray(void *ptr, size_t nmemb, size_t size)
 	if (!thread)
 		return real_reallocarray(ptr, nmemb, size);
 	start_ns = fxt_now(thread);
-	result = real_reallocarray(ptr, nmemb, size);
+	/* glibc's calls realloc, by way of us: the block would be there twice. What overflows it refuses itself. */
+	result = __builtin_mul_overflow(nmemb, size, &bytes) ? real_reallocarray(ptr, nmemb, size)
+							     : real_realloc(ptr, bytes);
 	end_ns = fxt_now(thread);
 	at = fxt_room(thread, start_ns, end_ns, 9);
 	if (at) {

@@ -167,6 +167,18 @@ static bool take_tail(struct fxt_buffer *buffer, struct fxt_chunk *chunk)
 	return true;
 }
 
+static uint64_t *take_tail_page(struct fxt_buffer *buffer)
+{
+	struct fxt_chunk chunk;
+
+	if (!take_tail(buffer, &chunk) || chunk.words < FXT_PAGE_WORDS)
+		return NULL;
+	if (chunk.words > FXT_PAGE_WORDS)
+		store(&chunk.base[FXT_PAGE_WORDS], fxt_filler(chunk.words - FXT_PAGE_WORDS));
+	empty_chunk(chunk.base, FXT_PAGE_WORDS);
+	return chunk.base;
+}
+
 /* The chunk handed out longest ago that no thread holds. */
 static bool take_oldest(struct fxt_buffer *buffer, struct fxt_chunk *chunk)
 {
@@ -266,7 +278,7 @@ uint64_t *fxt_buffer_take_page(struct fxt_buffer *buffer, uint64_t now_ns)
 	unsigned i;
 
 	if (buffer->tail_offset)
-		return fxt_buffer_take(buffer, now_ns, &chunk) && chunk.words >= FXT_PAGE_WORDS ? chunk.base : NULL;
+		return take_tail_page(buffer);
 	mask = fxt_lock(&buffer->page_lock);
 	if (buffer->free_page_count)
 		page = buffer->free_pages[--buffer->free_page_count];
