@@ -101,8 +101,7 @@ struct fxt_thread {
 	uint64_t *dropped;
 	uint32_t *defined;              /* by string index: serial of the last chunk that has it; see function.h */
 	uintptr_t stack_low, stack_high;
-	uintptr_t deep_frame;           /* of the first function entered too deep to have an entry */
-	uint32_t deep_count;            /* how many of those have not been left */
+	uint32_t deep_count;            /* functions entered too deep to have an entry, and not left yet */
 	struct fxt_lane lanes[FXT_LANES + 1];   /* the last has never room */
 	uint64_t no_page[2];            /* filtered and dropped before there is a page */
 	uint64_t no_slot[8];

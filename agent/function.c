@@ -115,13 +115,11 @@ void fxt_functions_after_fork(void)
 
 bool fxt_function_too_deep(struct fxt_thread *thread, uintptr_t frame, uintptr_t site, uintptr_t address)
 {
-	/* Some of what is in the way may have been left by longjmp. */
+	/* Some of what is in the way may have been left by longjmp; then so have those that were too deep. */
 	fxt_open_drop_stale(thread, frame, address, site, fxt_now(thread));
-	if (thread->open < thread->opens + FXT_FUNCTION_DEPTH)
-		return false;
-	if (!thread->deep_count || frame > thread->deep_frame) {
-		thread->deep_frame = frame;
+	if (thread->open < thread->opens + FXT_FUNCTION_DEPTH) {
 		thread->deep_count = 0;
+		return false;
 	}
 	thread->deep_count++;
 	fxt_thread_dropped(thread, FXT_LOSS_DEPTH);
@@ -130,8 +128,8 @@ bool fxt_function_too_deep(struct fxt_thread *thread, uintptr_t frame, uintptr_t
 
 bool fxt_function_was_too_deep(struct fxt_thread *thread, uintptr_t frame)
 {
-	/* A frame above the first of them: they have all been left, returning or not. */
-	if (frame > thread->deep_frame) {
+	/* An exit hook may be a tail call, and its frame then where its caller's entry hook had its own: equal is deeper. */
+	if (frame > thread->open[-1].frame) {
 		thread->deep_count = 0;
 		return false;
 	}
@@ -141,16 +139,21 @@ bool fxt_function_was_too_deep(struct fxt_thread *thread, uintptr_t frame)
 
 bool fxt_function_unwind(struct fxt_thread *thread, uintptr_t frame, uintptr_t address)
 {
-	struct fxt_open *entry;
+	struct fxt_open *entry, *found = NULL;
 
-	/* Frames between were left by longjmp or an exception; one further out than ours is another activation. */
+	/* Frames between were left by longjmp or an exception. One further in than ours was as well, unless the hook is a
+	 * tail call and ours is the one further in. */
 	for (entry = thread->open; entry > thread->opens; entry--) {
-		if (entry[-1].function == address && entry[-1].frame >= frame) {
-			fxt_open_close_above(thread, entry - 1);
-			return true;
-		}
+		if (entry[-1].function != address)
+			continue;
+		if (!found || entry[-1].frame >= frame)
+			found = entry - 1;
+		if (entry[-1].frame >= frame)
+			break;
 	}
-	return false;
+	if (found)
+		fxt_open_close_above(thread, found);
+	return found;
 }
 
 /* The string record for the chunk that will hold the event, in front of it. There is room. */

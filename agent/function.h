@@ -68,7 +68,7 @@ static inline void fxt_function_enter(struct fxt_thread *thread, uintptr_t frame
 {
 	uint64_t names = fxt_function_names(address);
 
-	if (FXT_UNLIKELY(thread->open >= thread->opens + FXT_FUNCTION_DEPTH) &&
+	if (FXT_UNLIKELY(thread->open >= thread->opens + FXT_FUNCTION_DEPTH || thread->deep_count) &&
 	    fxt_function_too_deep(thread, frame, site, address))
 		return;
 	fxt_open_push(thread, frame, address, site, fxt_now(thread), names,

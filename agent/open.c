@@ -181,6 +181,7 @@ void fxt_open_close_all(struct fxt_thread *thread)
 {
 	uint64_t end_ns = fxt_now(thread);
 
+	thread->deep_count = 0;
 	while (thread->open > thread->opens)
 		close_entry(thread, thread->open - 1, end_ns);
 }

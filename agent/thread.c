@@ -257,7 +257,6 @@ static void end_life(struct fxt_thread *thread)
 		fxt_buffer_return_page(&fxt_agent.buffer, thread->pages[i]);
 	for (i = 0; i < FXT_OPEN_MAX; i++)
 		thread->opens[i].slot = NULL;
-	thread->deep_count = 0;
 	thread->in_use = false;
 }
 

@@ -5,9 +5,11 @@
 
 if HAVE_CHECK
 UNIT_TESTS = \
+	tests/check_buffer \
 	tests/check_encode \
 	tests/check_encode_limits \
 	tests/check_utf8
+tests_check_buffer_SOURCES = tests/check_buffer.c tests/buffer_fixture.h
 endif
 check_PROGRAMS += $(UNIT_TESTS)
 TESTS += $(UNIT_TESTS)
@@ -17,8 +19,26 @@ TESTS += $(UNIT_TESTS)
 # configured with --enable-sanitizers: the agent cannot be preloaded into an instrumented one.
 # A program that needs more says so: tests/apps/NAME: APP_FLAGS = -finstrument-functions
 
-APPS_C =
-APPS_CXX =
+APPS_C = \
+	tests/apps/busy \
+	tests/apps/count_calls \
+	tests/apps/count_io \
+	tests/apps/count_io_fortified \
+	tests/apps/invariants \
+	tests/apps/jumps \
+	tests/apps/process \
+	tests/apps/sequence \
+	tests/apps/threads
+APPS_CXX = \
+	tests/apps/throws
+APPS_SHARED = tests/apps/counts.h
+
+tests/apps/busy tests/apps/count_calls tests/apps/jumps: APP_FLAGS = -finstrument-functions
+# The checking variants are called in optimised code only.
+tests/apps/count_io_fortified: APP_FLAGS = -O2
+tests/apps/count_calls tests/apps/count_io tests/apps/count_io_fortified: $(APPS_SHARED)
+tests/apps/count_io_fortified: tests/apps/count_io.c
+
 if HAVE_CXX
 APPS = $(APPS_C) $(APPS_CXX)
 else
@@ -37,13 +57,22 @@ $(APPS_CXX): tests/apps/%: tests/apps/%.cc
 		-o $@ $< $(LDFLAGS) $(APP_LIBS)
 
 CLEANFILES += $(APPS_C) $(APPS_CXX)
-EXTRA_DIST += $(APPS_C:=.c) $(APPS_CXX:=.cc)
+EXTRA_DIST += $(APPS_C:=.c) $(APPS_CXX:=.cc) $(APPS_SHARED)
 
 # -- End to end: each script traces something and looks at the trace. Exit status 77 means skipped ---
 
-E2E_TESTS = tests/check_exports.sh
+E2E_TESTS = \
+	tests/check_exports.sh \
+	tests/e2e/config.sh \
+	tests/e2e/copy.sh \
+	tests/e2e/counts.sh \
+	tests/e2e/invariants.sh \
+	tests/e2e/kill.sh \
+	tests/e2e/lives.sh \
+	tests/e2e/modes.sh \
+	tests/e2e/real.sh
 # What the scripts share, sourced or called by them.
-E2E_HELPERS =
+E2E_HELPERS = tests/e2e/lib.sh tests/e2e/trace.py
 TESTS += $(E2E_TESTS)
 EXTRA_DIST += $(E2E_TESTS) $(E2E_HELPERS)
 

@@ -1,0 +1,280 @@
+/* Makes a known number of calls on descriptors, streams, sockets and clocks, and prints how many: see counts.h.
+ *
+ *	count_io THREADS ROUNDS		works in the current directory, which stays empty
+ *
+ * Sizes are volatile, so that a build with _FORTIFY_SOURCE calls the checking variants: count_io_fortified.c.
+ */
+#define CALLS(X)                                                                                                \
+	X(io, open) X(io, openat) X(io, creat) X(io, close) X(io, read) X(io, write) X(io, pread)               \
+	X(io, pwrite) X(io, readv) X(io, writev) X(io, preadv) X(io, pwritev) X(io, lseek)                      \
+	X(io, ftruncate) X(io, truncate) X(io, fsync) X(io, fdatasync) X(io, pipe) X(io, pipe2)                 \
+	X(io, dup) X(io, dup2) X(io, dup3) X(io, fcntl) X(io, ioctl) X(io, sendfile) X(io, splice) X(io, tee)   \
+	X(io, fopen) X(io, fdopen) X(io, freopen) X(io, fclose) X(io, fread) X(io, fwrite) X(io, fgets)         \
+	X(io, fputs) X(io, fgetc) X(io, fputc) X(io, ungetc) X(io, getdelim) X(io, fprintf) X(io, fscanf)        \
+	X(io, fseek) X(io, ftell) X(io, rewind) X(io, fflush) X(io, setvbuf) X(io, dprintf)                     \
+	X(net, socket) X(net, socketpair) X(net, bind) X(net, listen) X(net, accept) X(net, accept4)            \
+	X(net, connect) X(net, shutdown) X(net, getsockname) X(net, setsockopt) X(net, getsockopt)              \
+	X(net, send) X(net, recv) X(net, sendto) X(net, recvfrom) X(net, sendmsg) X(net, recvmsg)               \
+	X(net, poll) X(net, ppoll) X(net, select) X(net, pselect) X(net, epoll_create1) X(net, epoll_ctl)       \
+	X(net, epoll_wait) X(net, epoll_pwait)                                                                  \
+	X(time, nanosleep) X(time, clock_nanosleep) X(time, usleep) X(time, sleep)
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <sys/select.h>
+#include <sys/sendfile.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <time.h>
+
+#include "counts.h"
+
+static long rounds;
+static volatile size_t five = 5;
+
+/* -- Descriptors -------------------------------------------------------------------------------- */
+
+static void use_vectors(int fd)
+{
+	char a[5] = "abcd", b[5] = "efgh";
+	struct iovec vector[2] = {{a, 5}, {b, five}};
+
+	NEED(CALL(writev, fd, vector, 2) == 10);
+	NEED(CALL(pwritev, fd, vector, 2, 10) == 10);
+	NEED(CALL(preadv, fd, vector, 2, 10) == 10);
+	NEED(CALL(lseek, fd, 0, SEEK_SET) == 0);
+	NEED(CALL(readv, fd, vector, 2) == 10);
+}
+
+static void use_duplicates(int fd)
+{
+	int first = CALL(dup, fd), second;
+
+	NEED(first >= 0);
+	second = CALL(fcntl, fd, F_DUPFD_CLOEXEC, 3);
+	NEED(second >= 0);
+	NEED(CALL(dup2, fd, first) == first);
+	NEED(CALL(dup3, fd, second, O_CLOEXEC) == second);
+	NEED(CALL(close, first) == 0);
+	NEED(CALL(close, second) == 0);
+	NEED(CALL(fcntl, fd, F_GETFD) == 0);
+}
+
+static void use_files(long thread)
+{
+	char name[40], buffer[64];
+	int fd, other;
+
+	snprintf(name, sizeof(name), "data.%ld", thread);
+	fd = CALL(open, name, O_RDWR | O_CREAT | O_EXCL, 0600);
+	NEED(fd >= 0);
+	NEED(CALL(open, name, O_RDWR | O_CREAT | O_EXCL, 0600) == -1 && errno == EEXIST);
+	NEED(CALL(write, fd, "hello", five) == 5);
+	NEED(CALL(pwrite, fd, "world", five, 5) == 5);
+	NEED(CALL(pread, fd, buffer, five, 5) == 5 && !memcmp(buffer, "world", 5));
+	NEED(CALL(lseek, fd, 0, SEEK_SET) == 0);
+	NEED(CALL(read, fd, buffer, five) == 5 && !memcmp(buffer, "hello", 5));
+	use_vectors(fd);
+	use_duplicates(fd);
+	NEED(CALL(ftruncate, fd, 4) == 0);
+	NEED(CALL(fsync, fd) == 0);
+	NEED(CALL(fdatasync, fd) == 0);
+	NEED(CALL(ioctl, fd, FIONREAD, &other) == 0);
+	NEED(CALL(close, fd) == 0);
+	NEED(CALL(close, -1) == -1 && errno == EBADF);
+	NEED(CALL(truncate, name, 5) == 0);
+	fd = CALL(openat, AT_FDCWD, name, O_RDONLY);
+	NEED(fd >= 0);
+	other = CALL(creat, name, 0600);
+	NEED(other >= 0);
+	NEED(CALL(sendfile, other, fd, NULL, five) == 0);
+	NEED(CALL(close, other) == 0);
+	NEED(CALL(close, fd) == 0);
+	unlink(name);
+}
+
+static void use_pipes(void)
+{
+	char buffer[64];
+	int first[2], second[2];
+
+	NEED(CALL(pipe, first) == 0);
+	NEED(CALL(pipe2, second, O_CLOEXEC | O_NONBLOCK) == 0);
+	NEED(CALL(read, second[0], buffer, five) == -1 && errno == EAGAIN);
+	NEED(CALL(write, first[1], "12345", five) == 5);
+	NEED(CALL(tee, first[0], second[1], 5, 0) == 5);
+	NEED(CALL(read, second[0], buffer, five) == 5);
+	NEED(CALL(splice, first[0], NULL, second[1], NULL, five, 0) == 5);
+	NEED(CALL(read, second[0], buffer, five) == 5);
+	NEED(CALL(close, first[0]) == 0 && CALL(close, first[1]) == 0);
+	NEED(CALL(close, second[0]) == 0 && CALL(close, second[1]) == 0);
+}
+
+/* -- Streams ------------------------------------------------------------------------------------ */
+
+static void use_stream(FILE *file)
+{
+	char buffer[64], own[512], *line = NULL;
+	size_t room = 0;
+	int number = 0;
+
+	NEED(file);
+	NEED(CALL(setvbuf, file, own, _IOFBF, sizeof(own)) == 0);
+	NEED(CALL(fputs, "17 lines\nand words\n", file) >= 0);
+	NEED(CALL(fwrite, "bytes", 1, five, file) == 5);
+	NEED(CALL(fputc, '\n', file) == '\n');
+	NEED(CALL(fprintf, file, "%d and %s\n", 4, "more") == 11);
+	NEED(CALL(fflush, file) == 0);
+	NEED(CALL(ftell, file) == 36);
+	CALL(rewind, file);
+	NEED(CALL(fscanf, file, "%d", &number) == 1 && number == 17);
+	NEED(CALL(fgetc, file) == ' ');
+	NEED(CALL(ungetc, 'x', file) == 'x');
+	NEED(CALL(fgets, buffer, (int)five * 10, file) == buffer && !strcmp(buffer, "xlines\n"));
+	NEED(CALL(getdelim, &line, &room, '\n', file) == 10);
+	free(line);
+	NEED(CALL(fread, buffer, 1, five, file) == 5 && !memcmp(buffer, "bytes", 5));
+	NEED(CALL(fseek, file, 0, SEEK_SET) == 0);
+	NEED(CALL(fclose, file) == 0);
+}
+
+static void use_streams(long thread)
+{
+	char name[40];
+	FILE *file;
+	int fd;
+
+	snprintf(name, sizeof(name), "stream.%ld", thread);
+	NEED(CALL(fopen, "no such directory/file", "r") == NULL && errno == ENOENT);
+	use_stream(CALL(fopen, name, "w+"));
+	fd = CALL(open, name, O_RDWR | O_TRUNC);
+	NEED(fd >= 0);
+	NEED(CALL(dprintf, fd, "%s", "gone") == 4);
+	NEED(CALL(ftruncate, fd, 0) == 0);
+	NEED(CALL(lseek, fd, 0, SEEK_SET) == 0);
+	use_stream(CALL(fdopen, fd, "r+"));
+	file = CALL(fopen, name, "r");
+	NEED(file);
+	file = CALL(freopen, name, "w+", file);
+	use_stream(file);
+	unlink(name);
+}
+
+/* -- Sockets ------------------------------------------------------------------------------------ */
+
+static void use_connection(int a, int b)
+{
+	char buffer[64];
+	struct iovec vector = {buffer, 5};
+	struct msghdr message = {.msg_iov = &vector, .msg_iovlen = 1};
+
+	NEED(CALL(send, a, "first", five, 0) == 5);
+	NEED(CALL(recv, b, buffer, five, MSG_WAITALL) == 5);
+	NEED(CALL(sendmsg, a, &message, 0) == 5);
+	NEED(CALL(recvmsg, b, &message, MSG_WAITALL) == 5);
+	NEED(CALL(sendto, a, "third", five, 0, NULL, 0) == 5);
+	NEED(CALL(recvfrom, b, buffer, five, MSG_WAITALL, NULL, NULL) == 5);
+	NEED(CALL(shutdown, a, SHUT_WR) == 0);
+	NEED(CALL(recv, b, buffer, five, 0) == 0);
+	NEED(CALL(close, a) == 0 && CALL(close, b) == 0);
+}
+
+static void use_sockets(long round)
+{
+	struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	struct sockaddr *any = (struct sockaddr *)&address;
+	socklen_t length = sizeof(address), bytes = sizeof(int);
+	int listener = CALL(socket, AF_INET, SOCK_STREAM, 0), pair[2], client, server, one = 1;
+
+	NEED(listener >= 0);
+	NEED(CALL(setsockopt, listener, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)) == 0);
+	NEED(CALL(getsockopt, listener, SOL_SOCKET, SO_REUSEADDR, &one, &bytes) == 0 && one);
+	NEED(CALL(bind, listener, any, sizeof(address)) == 0);
+	NEED(CALL(listen, listener, 1) == 0);
+	NEED(CALL(getsockname, listener, any, &length) == 0);
+	client = CALL(socket, AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	NEED(CALL(connect, client, any, sizeof(address)) == 0);
+	server = round % 2 ? CALL(accept, listener, NULL, NULL) : CALL(accept4, listener, NULL, NULL, SOCK_CLOEXEC);
+	NEED(server >= 0);
+	use_connection(client, server);
+	NEED(CALL(close, listener) == 0);
+	NEED(CALL(socketpair, AF_UNIX, SOCK_STREAM, 0, pair) == 0);
+	use_connection(pair[0], pair[1]);
+}
+
+static void use_polling(void)
+{
+	struct timespec now = {0, 0};
+	struct timeval at_once = {0, 0};
+	struct epoll_event event = {.events = EPOLLIN};
+	struct pollfd poll_for;
+	int ends[2], set;
+	fd_set fds;
+
+	NEED(CALL(pipe, ends) == 0);
+	NEED(CALL(write, ends[1], "x", 1) == 1);
+	poll_for = (struct pollfd){ends[0], POLLIN, 0};
+	NEED(CALL(poll, &poll_for, five / 5, -1) == 1);
+	NEED(CALL(ppoll, &poll_for, five / 5, &now, NULL) == 1);
+	FD_ZERO(&fds);
+	FD_SET(ends[0], &fds);
+	NEED(CALL(select, ends[0] + 1, &fds, NULL, NULL, &at_once) == 1);
+	NEED(CALL(pselect, ends[0] + 1, &fds, NULL, NULL, &now, NULL) == 1);
+	set = CALL(epoll_create1, EPOLL_CLOEXEC);
+	NEED(set >= 0);
+	NEED(CALL(epoll_ctl, set, EPOLL_CTL_ADD, ends[0], &event) == 0);
+	NEED(CALL(epoll_ctl, set, EPOLL_CTL_ADD, ends[0], &event) == -1 && errno == EEXIST);
+	NEED(CALL(epoll_wait, set, &event, 1, -1) == 1);
+	NEED(CALL(epoll_pwait, set, &event, 1, -1, NULL) == 1);
+	NEED(CALL(close, set) == 0 && CALL(close, ends[0]) == 0 && CALL(close, ends[1]) == 0);
+}
+
+static void use_clocks(void)
+{
+	struct timespec little = {0, 1000}, wrong = {0, 1000000000};
+
+	NEED(CALL(nanosleep, &little, NULL) == 0);
+	NEED(CALL(nanosleep, &wrong, NULL) == -1 && errno == EINVAL);
+	NEED(CALL(clock_nanosleep, CLOCK_MONOTONIC, 0, &little, NULL) == 0);
+	NEED(CALL(usleep, 1) == 0);
+	NEED(CALL(sleep, 0) == 0);
+}
+
+/* -- All of it ---------------------------------------------------------------------------------- */
+
+static void *use_all(void *thread)
+{
+	long i;
+
+	for (i = 0; i < rounds; i++) {
+		use_files((long)thread);
+		use_pipes();
+		use_streams((long)thread);
+		use_sockets(i);
+		use_polling();
+		use_clocks();
+	}
+	return NULL;
+}
+
+static int create(pthread_t *thread, void *(*body)(void *), void *argument)
+{
+	return pthread_create(thread, NULL, body, argument);
+}
+
+static int join(pthread_t thread)
+{
+	return pthread_join(thread, NULL);
+}
+
+int main(int argc, char **argv)
+{
+	rounds = argc > 2 ? atol(argv[2]) : 1;
+	run_threads(argc > 1 ? atoi(argv[1]) : 1, use_all, create, join);
+	print_counts();
+	return 0;
+}

@@ -1,0 +1,74 @@
+/* What the programs that count their own calls share: one counter a function, and the list in the end.
+ *
+ * A program defines CALLS(X), a list of X(category, function), before it includes this. CALL(function, arguments)
+ * counts and calls. print_counts() writes a line `category:function count` for each by a raw system call, which
+ * is not traced: the lists of the program and of its trace must be the same.
+ */
+#ifndef COUNTS_H
+#define COUNTS_H
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define PLAIN __attribute__((no_instrument_function))
+
+/* Allocations of the program have sizes in here, and none of the C library's has. */
+enum { SIZE_FIRST = 20000, SIZE_LAST = 20999 };
+
+#define COUNT_INDEX(category, function) COUNT_##function,
+enum { CALLS(COUNT_INDEX) COUNT_CALLS };
+
+#define COUNT_NAME(category, function) #category ":" #function,
+static const char *const count_names[] = {CALLS(COUNT_NAME)};
+static atomic_ulong counts[COUNT_CALLS];
+
+#define COUNT(function) ((void)atomic_fetch_add_explicit(&counts[COUNT_##function], 1, memory_order_relaxed))
+#define CALL(function, ...) (COUNT(function), function(__VA_ARGS__))
+#define NEED(x) ((x) ? (void)0 : needed(#x, __LINE__))
+
+PLAIN static void say(int fd, const char *text, size_t bytes)
+{
+	if (syscall(SYS_write, fd, text, bytes) != (long)bytes)
+		_exit(3);
+}
+
+PLAIN static void needed(const char *what, int line)
+{
+	char text[300];
+
+	say(2, text, (size_t)snprintf(text, sizeof(text), "line %d: not so: %s (errno %d)\n", line, what, errno));
+	_exit(2);
+}
+
+PLAIN static void print_counts(void)
+{
+	char line[100];
+	int i;
+
+	for (i = 0; i < COUNT_CALLS; i++)
+		if (counts[i])
+			say(1, line, (size_t)snprintf(line, sizeof(line), "%s %lu\n", count_names[i], counts[i]));
+}
+
+/* Runs `body` in as many threads; the program's own calls when it counts them. */
+PLAIN static void run_threads(int threads, void *(*body)(void *), int (*create)(pthread_t *, void *(*)(void *), void *),
+			      int (*join)(pthread_t))
+{
+	pthread_t list[64];
+	long i;
+
+	NEED(threads <= 64);
+	for (i = 0; i < threads; i++)
+		NEED(create(&list[i], body, (void *)i) == 0);
+	for (i = 0; i < threads; i++)
+		NEED(join(list[i]) == 0);
+}
+
+#endif

@@ -1,0 +1,119 @@
+/* A buffer in a directory of its own, and the walk over its file: for check_buffer.c.
+ *
+ * The file is read back by its name and walked by the sizes of its records alone, without the project's reader or its
+ * header of bit fields.
+ */
+#ifndef BUFFER_FIXTURE_H
+#define BUFFER_FIXTURE_H
+
+#include <check.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "buffer.h"
+
+#define MAGIC UINT64_C(0x0016547846040010)
+/* A string record of one word of text, "text", and the number of its index. */
+#define STRING(index) (UINT64_C(2) | 2 << 4 | (uint64_t)(index) << 16 | UINT64_C(4) << 32)
+#define TEXT UINT64_C(0x0000000074786574)
+/* An instant without arguments, of thread 1, with the given category and name. */
+#define INSTANT(name) (UINT64_C(4) | UINT64_C(1) << 24 | (uint64_t)(name) << 32 | (uint64_t)(name) << 48)
+
+enum { MIB = 1 << 20, DURABLE = FXT_DURABLE_MIN_BYTES, STRINGS = 3 };
+
+static char directory[] = "/tmp/check_buffer.XXXXXX";
+static char path[sizeof(directory) + 16];
+static struct fxt_buffer buffer;
+static uint64_t prologue[1 + 2 * STRINGS];
+
+struct walk {
+	size_t bytes, records, fillers, instants, strings;
+};
+
+static void setup(void)
+{
+	uint64_t i;
+
+	strcpy(directory + sizeof(directory) - 7, "XXXXXX");
+	ck_assert(mkdtemp(directory) != NULL);
+	snprintf(path, sizeof(path), "%s/trace.fxt", directory);
+	prologue[0] = MAGIC;
+	for (i = 0; i < STRINGS; i++) {
+		prologue[1 + 2 * i] = STRING(i + 1);
+		prologue[2 + 2 * i] = TEXT;
+	}
+	memset(&buffer, 0, sizeof(buffer));
+	buffer.fd = -1;
+}
+
+static void teardown(void)
+{
+	static const char *const names[] = {"trace.fxt", "trace.1.fxt", "trace.2.fxt", "target", "trace.fxt.tmp"};
+	char name[sizeof(path)];
+	size_t i;
+
+	fxt_buffer_forget(&buffer);
+	for (i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		snprintf(name, sizeof(name), "%s/%s", directory, names[i]);
+		unlink(name);
+	}
+	ck_assert_msg(rmdir(directory) == 0, "%s is not empty: a file of another name was made", directory);
+}
+
+static int try_create(enum fxt_mode mode, uint64_t bytes)
+{
+	struct fxt_buffer_config config = {mode, bytes, path, prologue, sizeof(prologue) / sizeof(*prologue)};
+
+	return fxt_buffer_create(&buffer, &config);
+}
+
+static void create(enum fxt_mode mode, uint64_t bytes)
+{
+	int error = try_create(mode, bytes);
+
+	ck_assert_msg(error == 0, "cannot create: %s", strerror(-error));
+}
+
+/* Reads the file by its name, and follows the sizes of its records to its end. */
+static struct walk walk_file(const char *name)
+{
+	struct walk walk = {0};
+	struct stat status;
+	int fd = open(name, O_RDONLY);
+	uint64_t *words;
+	size_t at, n, end;
+
+	ck_assert_msg(fd >= 0 && fstat(fd, &status) == 0, "%s cannot be opened: %s", name, strerror(errno));
+	walk.bytes = (size_t)status.st_size;
+	words = malloc(walk.bytes + 1);
+	ck_assert(words && pread(fd, words, walk.bytes, 0) == (ssize_t)walk.bytes);
+	close(fd);
+	ck_assert_uint_eq(walk.bytes % 8, 0);
+	ck_assert_uint_eq(words[0], MAGIC);
+	end = walk.bytes / 8;
+	for (at = 0; at < end; at += n) {
+		uint64_t type = words[at] & 15;
+
+		n = words[at] >> 4 & 0xfff;
+		ck_assert_msg(n > 0, "a record of size 0 at byte %zu of %zu", at * 8, walk.bytes);
+		walk.records++;
+		walk.fillers += type == 0 && (words[at] >> 16 & 15) == 15;
+		walk.instants += type == 4;
+		walk.strings += type == 2;
+	}
+	ck_assert_msg(at == end, "the last record ends at byte %zu of %zu", at * 8, walk.bytes);
+	free(words);
+	return walk;
+}
+
+static struct walk walk(void)
+{
+	return walk_file(buffer.path);
+}
+
+#endif

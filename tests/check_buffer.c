@@ -1,0 +1,439 @@
+/* Tests of writer/buffer.h and lane.h: the file is valid after each operation, chunks are handed out once, and what
+ * the system refuses leaves no damage. The file is read back with pread and walked by the sizes of its records alone.
+ */
+#include <check.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "buffer_fixture.h"
+#include "lane.h"
+
+static bool take(struct fxt_chunk *chunk)
+{
+	return fxt_buffer_take(&buffer, 0, chunk);
+}
+
+static void instant(struct fxt_lane *lane, uint64_t name)
+{
+	lane->at[1] = 12345;
+	fxt_lane_commit(lane, 2, INSTANT(name));
+}
+
+static struct fxt_lane lane_of(const struct fxt_chunk *chunk)
+{
+	return (struct fxt_lane){.at = chunk->base, .end = chunk->base + chunk->words - 1, .chunk = chunk->number};
+}
+
+/* -- Creation ----------------------------------------------------------------------------------- */
+
+static const enum fxt_mode modes[] = {FXT_ONESHOT, FXT_CIRCULAR, FXT_STREAMING};
+
+START_TEST(created_valid)
+{
+	struct stat status;
+	struct walk found;
+
+	create(modes[_i], MIB);
+	found = walk();
+	ck_assert_uint_eq(found.strings, STRINGS);
+	ck_assert_uint_eq(found.bytes, modes[_i] == FXT_STREAMING ? DURABLE : MIB);
+	ck_assert_str_eq(buffer.path, path);
+	ck_assert(stat(path, &status) == 0);
+	ck_assert_uint_eq(status.st_mode & 07777, 0600);
+	ck_assert_int_ge(buffer.fd, 512);
+	ck_assert_int_eq(fcntl(buffer.fd, F_GETFD), FD_CLOEXEC);
+}
+END_TEST
+
+START_TEST(taken_names_get_numbers)
+{
+	static const char precious[] = "precious";
+	char read_back[sizeof(precious)];
+	char second[sizeof(path)];
+	int fd = open(path, O_CREAT | O_WRONLY, 0600);
+
+	ck_assert(fd >= 0 && write(fd, precious, sizeof(precious)) == sizeof(precious) && close(fd) == 0);
+	snprintf(second, sizeof(second), "%s/trace.1.fxt", directory);
+	ck_assert(close(open(second, O_CREAT | O_WRONLY, 0600)) == 0);
+	create(FXT_STREAMING, MIB);
+	snprintf(second, sizeof(second), "%s/trace.2.fxt", directory);
+	ck_assert_str_eq(buffer.path, second);
+	walk();
+	fd = open(path, O_RDONLY);
+	ck_assert(read(fd, read_back, sizeof(read_back)) == sizeof(precious) && !memcmp(read_back, precious, sizeof(precious)));
+	close(fd);
+}
+END_TEST
+
+START_TEST(links_not_followed)
+{
+	char target[sizeof(path)];
+	struct stat status;
+
+	/* Once to nothing, where a file would be made, and once to a file. */
+	snprintf(target, sizeof(target), "%s/target", directory);
+	if (_i)
+		ck_assert(close(open(target, O_CREAT | O_WRONLY, 0600)) == 0);
+	ck_assert(symlink(target, path) == 0);
+	create(FXT_STREAMING, MIB);
+	ck_assert_str_ne(buffer.path, path);
+	walk();
+	ck_assert(lstat(path, &status) == 0 && S_ISLNK(status.st_mode));
+	ck_assert(stat(target, &status) == (_i ? 0 : -1));
+	ck_assert(!_i || status.st_size == 0);
+}
+END_TEST
+
+START_TEST(refused_leaves_nothing)
+{
+	struct rlimit before, small;
+
+	getrlimit(RLIMIT_FSIZE, &before);
+	small = (struct rlimit){_i == 0 ? DURABLE - 1 : DURABLE, before.rlim_max};
+	signal(SIGXFSZ, SIG_DFL);
+	ck_assert(setrlimit(RLIMIT_FSIZE, &small) == 0);
+	ck_assert_int_eq(try_create(FXT_ONESHOT, MIB), -EFBIG);
+	ck_assert(setrlimit(RLIMIT_FSIZE, &before) == 0);
+	ck_assert_int_eq(access(path, F_OK), -1);
+	snprintf(path, sizeof(path), "%s/no/x.fxt", directory);
+	ck_assert_int_eq(try_create(FXT_STREAMING, MIB), -ENOENT);
+}
+END_TEST
+
+/* -- Chunks and lanes --------------------------------------------------------------------------- */
+
+START_TEST(lane_valid_after_each_record)
+{
+	struct fxt_chunk chunk;
+	struct fxt_lane lane;
+	size_t n = 0;
+
+	create(FXT_STREAMING, MIB);
+	ck_assert(take(&chunk));
+	ck_assert_uint_eq(chunk.words, FXT_CHUNK_WORDS);
+	walk();
+	for (lane = lane_of(&chunk); fxt_lane_has(&lane, 2); n++) {
+		instant(&lane, 1);
+		/* Each of the first and the last, where the filler behind gets small. */
+		if (n < 10 || n > FXT_CHUNK_WORDS / 2 - 10)
+			ck_assert_uint_eq(walk().instants, n + 1);
+	}
+	ck_assert_uint_eq(n, (FXT_CHUNK_WORDS - 1) / 2);
+	ck_assert_uint_eq(walk().instants, n);
+	fxt_buffer_finish(&buffer, chunk.number, (uint32_t)n);
+	walk();
+}
+END_TEST
+
+START_TEST(full_at_its_size)
+{
+	struct fxt_chunk chunk;
+	uint32_t chunks = 0;
+
+	create(modes[_i], 3 * MIB);
+	while (take(&chunk)) {
+		ck_assert_uint_eq(chunk.number, chunks);
+		ck_assert_uint_eq(chunk.base[0], fxt_filler(FXT_CHUNK_WORDS - 1));
+		ck_assert_uint_eq(chunk.base[FXT_CHUNK_WORDS - 1], fxt_filler(1));
+		chunks++;
+		walk();
+		fxt_buffer_finish(&buffer, chunk.number, 0);
+		if (modes[_i] == FXT_CIRCULAR && chunks == (3 * MIB - DURABLE) / FXT_CHUNK_BYTES)
+			break;
+	}
+	ck_assert_uint_eq(chunks, (3 * MIB - DURABLE) / FXT_CHUNK_BYTES);
+	ck_assert_uint_eq(walk().bytes, 3 * MIB);
+	if (modes[_i] != FXT_CIRCULAR)
+		ck_assert_int_eq(fxt_buffer_failure(&buffer), 0);
+}
+END_TEST
+
+START_TEST(circular_reuses_the_oldest_that_is_free)
+{
+	enum { CHUNKS = (MIB - DURABLE) / FXT_CHUNK_BYTES };
+	struct fxt_chunk chunk;
+	struct fxt_lane lane;
+	uint32_t i;
+
+	create(FXT_CIRCULAR, MIB);
+	for (i = 0; i < CHUNKS; i++) {
+		ck_assert(take(&chunk));
+		ck_assert_uint_eq(chunk.number, i);
+		lane = lane_of(&chunk);
+		instant(&lane, 1);
+	}
+	ck_assert_uint_eq(walk().instants, CHUNKS);
+	ck_assert_msg(!take(&chunk), "chunk %u was taken from its thread", chunk.number);
+	/* Chunk 2 is held on to. */
+	for (i = 0; i < CHUNKS; i++)
+		if (i != 2)
+			fxt_buffer_finish(&buffer, i, 100 + i);
+	for (i = 0; i < 3 * CHUNKS; i++) {
+		uint32_t expected = i % (CHUNKS - 1);
+
+		ck_assert(take(&chunk));
+		ck_assert_uint_eq(chunk.number, expected < 2 ? expected : expected + 1);
+		/* A chunk is emptied when it is handed out again, and nothing else is; what was in it is told. */
+		ck_assert_uint_eq(walk().instants, i < CHUNKS - 1 ? CHUNKS - 1 - i : 1);
+		ck_assert_uint_eq(chunk.overwritten, i < CHUNKS - 1 ? 100 + chunk.number : 7);
+		fxt_buffer_finish(&buffer, chunk.number, 7);
+	}
+	ck_assert_uint_eq(walk().bytes, MIB);
+}
+END_TEST
+
+START_TEST(growth_refused)
+{
+	struct rlimit before, small;
+	struct fxt_chunk chunk;
+	struct walk found;
+
+	create(FXT_STREAMING, 16 * MIB);
+	ck_assert(take(&chunk));
+	found = walk();
+	getrlimit(RLIMIT_FSIZE, &before);
+	small = (struct rlimit){found.bytes + FXT_CHUNK_BYTES / 2, before.rlim_max};
+	signal(SIGXFSZ, SIG_DFL);
+	ck_assert(setrlimit(RLIMIT_FSIZE, &small) == 0);
+	while (take(&chunk))
+		;
+	ck_assert_int_eq(fxt_buffer_failure(&buffer), -EFBIG);
+	ck_assert_uint_eq(walk().bytes, found.bytes);
+	/* Not tried again at once, but some time later. */
+	ck_assert(setrlimit(RLIMIT_FSIZE, &before) == 0);
+	ck_assert(!fxt_buffer_take(&buffer, 1, &chunk));
+	ck_assert(fxt_buffer_take(&buffer, UINT64_C(1000000000), &chunk));
+	ck_assert_int_eq(fxt_buffer_failure(&buffer), 0);
+	walk();
+}
+END_TEST
+
+/* The program has closed our descriptor, and the file is found again by its name; and then that is gone too. */
+START_TEST(descriptor_lost)
+{
+	struct fxt_chunk chunk;
+	unsigned n;
+
+	create(FXT_STREAMING, 16 * MIB);
+	close(buffer.fd);
+	for (n = 0; n < 10; n++)
+		ck_assert(take(&chunk));
+	walk();
+	close(buffer.fd);
+	ck_assert(dup2(0, buffer.fd) >= 0);
+	for (n = 0; n < 30; n++)
+		ck_assert(take(&chunk));
+	walk();
+	close(buffer.fd);
+	ck_assert(unlink(path) == 0);
+	while (take(&chunk))
+		;
+	ck_assert_int_eq(fxt_buffer_failure(&buffer), -EBADF);
+}
+END_TEST
+
+/* -- The durable area and pages ----------------------------------------------------------------- */
+
+START_TEST(durable_records)
+{
+	uint64_t record[5] = {STRING(4) + (UINT64_C(3) << 4), TEXT, TEXT, TEXT, TEXT};
+	size_t n = 0;
+
+	create(FXT_STREAMING, MIB);
+	for (; fxt_buffer_durable(&buffer, record, 5, 1000); n++)
+		if (n % 500 == 0)
+			ck_assert_uint_eq(walk().strings, STRINGS + n + 1);
+	ck_assert_uint_eq(walk().strings, STRINGS + n);
+	/* All but the reserve, and at most a record's size at the end of each region. */
+	ck_assert_uint_ge(n, (DURABLE / 8 - 1000 - 8 * 5 - 7 - 5) / 5);
+	while (fxt_buffer_durable(&buffer, record, 5, 0))
+		n++;
+	ck_assert_uint_ge(n, (DURABLE / 8 - 9 * 5 - 7) / 5);
+	ck_assert_uint_eq(walk().strings, STRINGS + n);
+	ck_assert_uint_eq(walk().bytes, DURABLE);
+}
+END_TEST
+
+START_TEST(pages)
+{
+	enum { PAGES = 20 };
+	uint64_t *page[PAGES], *again;
+	int i, k;
+
+	create(FXT_STREAMING, MIB);
+	for (i = 0; i < PAGES; i++) {
+		page[i] = fxt_buffer_take_page(&buffer, 0);
+		ck_assert(page[i] != NULL);
+		ck_assert_uint_eq(page[i][0], fxt_filler(FXT_PAGE_WORDS - 1));
+		ck_assert_uint_eq(page[i][FXT_PAGE_WORDS - 1], fxt_filler(1));
+		for (k = 0; k < i; k++)
+			ck_assert_ptr_ne(page[i], page[k]);
+		walk();
+	}
+	fxt_buffer_return_page(&buffer, page[7]);
+	again = fxt_buffer_take_page(&buffer, 0);
+	ck_assert_ptr_eq(again, page[7]);
+}
+END_TEST
+
+/* -- Rewriting ---------------------------------------------------------------------------------- */
+
+START_TEST(rewritten_small)
+{
+	struct fxt_chunk chunk;
+	struct fxt_lane lane;
+	struct walk found;
+	uint64_t *page;
+
+	create(modes[_i], MIB);
+	ck_assert(take(&chunk));
+	lane = lane_of(&chunk);
+	/* The string with index 2 is the only one referred to. */
+	instant(&lane, 2);
+	instant(&lane, 2);
+	ck_assert(!fxt_buffer_rewrite(&buffer, 16));
+	ck_assert_uint_eq(walk().instants, 2);
+	ck_assert(fxt_buffer_rewrite(&buffer, 4096));
+	found = walk();
+	ck_assert_uint_eq(found.instants, 2);
+	ck_assert_uint_eq(found.strings, 1);
+	ck_assert_uint_eq(found.fillers, 0);
+	ck_assert_uint_eq(found.bytes, 8 * (1 + 2 + 2 * 2));
+	/* What comes afterwards is appended, a page first. The strings left out are there again. */
+	ck_assert(take(&chunk));
+	lane = lane_of(&chunk);
+	for (; fxt_lane_has(&lane, 2); found.instants++) {
+		instant(&lane, 3);
+		ck_assert_uint_eq(walk().instants, found.instants + 1);
+	}
+	ck_assert_uint_ge(walk().strings, STRINGS);
+	ck_assert(take(&chunk));
+	walk();
+	page = fxt_buffer_take_page(&buffer, 0);
+	if (page)
+		page[0] = fxt_filler(FXT_PAGE_WORDS - 1);
+	ck_assert_uint_eq(walk().instants, found.instants);
+	ck_assert(!fxt_buffer_rewrite(&buffer, MIB));
+}
+END_TEST
+
+/* A page of calls in progress is wanted first of all when counts go on after the rewrite. Its user knows of 512 words. */
+START_TEST(page_after_rewrite)
+{
+	struct fxt_chunk chunk;
+	uint64_t *page;
+
+	create(FXT_STREAMING, MIB);
+	ck_assert(take(&chunk));
+	ck_assert(fxt_buffer_rewrite(&buffer, 4096));
+	page = fxt_buffer_take_page(&buffer, 0);
+	ck_assert(page != NULL);
+	walk();
+	page[20] = fxt_filler(FXT_PAGE_WORDS - 1 - 20);
+	page[0] = fxt_filler(20);
+	ck_assert_uint_eq(walk().instants, 0);
+}
+END_TEST
+
+START_TEST(foreign_file_not_rewritten)
+{
+	create(FXT_STREAMING, MIB);
+	ck_assert(unlink(path) == 0);
+	ck_assert(close(open(path, O_CREAT | O_WRONLY, 0600)) == 0);
+	ck_assert(!fxt_buffer_rewrite(&buffer, MIB));
+}
+END_TEST
+
+/* -- Threads ------------------------------------------------------------------------------------ */
+
+enum { TAKERS = 4, TAKEN_MAX = 600 };
+
+struct taker {
+	pthread_t thread;
+	unsigned count;
+	uint32_t numbers[TAKEN_MAX];
+};
+
+static void *take_all(void *argument)
+{
+	struct taker *taker = argument;
+	struct fxt_chunk chunk;
+	struct fxt_lane lane;
+
+	while (take(&chunk) && taker->count < TAKEN_MAX) {
+		for (lane = lane_of(&chunk); fxt_lane_has(&lane, 2);)
+			instant(&lane, 1);
+		taker->numbers[taker->count++] = chunk.number;
+		fxt_buffer_finish(&buffer, chunk.number, 0);
+	}
+	return NULL;
+}
+
+START_TEST(each_chunk_once)
+{
+	static struct taker takers[TAKERS];
+	static unsigned times[TAKEN_MAX];
+	const uint64_t bytes = 16 * MIB;
+	uint32_t chunks, i, k;
+
+	memset(takers, 0, sizeof(takers));
+	create(_i ? FXT_ONESHOT : FXT_STREAMING, bytes);
+	chunks = buffer.limit;
+	ck_assert_uint_le(chunks, TAKEN_MAX);
+	for (i = 0; i < TAKERS; i++)
+		ck_assert(pthread_create(&takers[i].thread, NULL, take_all, &takers[i]) == 0);
+	for (i = 0; i < TAKERS; i++)
+		ck_assert(pthread_join(takers[i].thread, NULL) == 0);
+	for (i = 0; i < TAKERS; i++)
+		for (k = 0; k < takers[i].count; k++) {
+			ck_assert_uint_lt(takers[i].numbers[k], chunks);
+			times[takers[i].numbers[k]]++;
+		}
+	for (i = 0; i < chunks; i++)
+		ck_assert_msg(times[i] == 1, "chunk %u was handed out %u times", i, times[i]);
+	ck_assert_uint_eq(walk().instants, (size_t)chunks * ((FXT_CHUNK_WORDS - 1) / 2));
+	/* Windows whose chunks are all finished are not mapped any more. */
+	if (!_i)
+		for (i = 0; i < chunks / FXT_WINDOW_CHUNKS; i++)
+			ck_assert_ptr_null(atomic_load(&buffer.windows[i].base));
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("buffer");
+	TCase *files = tcase_create("files");
+	SRunner *runner = srunner_create(suite);
+	int failed;
+
+	suite_add_tcase(suite, files);
+	tcase_add_checked_fixture(files, setup, teardown);
+	tcase_set_timeout(files, 120);
+	tcase_add_loop_test(files, created_valid, 0, 3);
+	tcase_add_test(files, taken_names_get_numbers);
+	tcase_add_loop_test(files, links_not_followed, 0, 2);
+	tcase_add_loop_test(files, refused_leaves_nothing, 0, 2);
+	tcase_add_test(files, lane_valid_after_each_record);
+	tcase_add_loop_test(files, full_at_its_size, 0, 3);
+	tcase_add_test(files, circular_reuses_the_oldest_that_is_free);
+	tcase_add_test(files, growth_refused);
+	tcase_add_test(files, descriptor_lost);
+	tcase_add_test(files, durable_records);
+	tcase_add_test(files, pages);
+	tcase_add_loop_test(files, rewritten_small, 0, 3);
+	tcase_add_test(files, page_after_rewrite);
+	tcase_add_test(files, foreign_file_not_rewritten);
+	tcase_add_loop_test(files, each_chunk_once, 0, 2);
+	srunner_run_all(runner, CK_NORMAL);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,30 @@
+#!/bin/bash
+# cp of the file of a running program at random moments, in streaming and in oneshot mode: each copy is valid.
+# FXT_COPIES is how many. A program is copied four times, then there is a new one: files stay small.
+. "${abs_top_srcdir:?}/tests/e2e/lib.sh"
+
+copies=${FXT_COPIES:-40}
+export FXT_QUIET=1 FXT_MAX_SIZE_MB=16 FXT_BUFFER_SIZE_MB=16
+
+# copies_of MODE COUNT
+copies_of()
+{
+	local done=0 n
+
+	while test $done -lt "$2"; do
+		rm -rf trace copy.*
+		FXT_BUFFERING_MODE=$1 start_traced trace "$apps/busy"
+		for n in 1 2 3 4; do
+			sleep "0.00$(random_below 10)"
+			cp trace/*.fxt copy.$n || fail "$1: cannot copy"
+		done
+		kill_background
+		valid --copy copy.1 copy.2 copy.3 copy.4
+		done=$((done + 4))
+		test $failures -lt 5 || exit 1
+	done
+	echo "$done copies in $1 mode"
+}
+
+copies_of streaming $(((copies + 1) / 2))
+copies_of oneshot $(((copies + 1) / 2))

@@ -1,0 +1,23 @@
+#!/bin/bash
+# kill -9 at random moments of a busy program of four threads: each file is valid, and ends with the calls that were
+# open. FXT_KILLS is how many.
+. "${abs_top_srcdir:?}/tests/e2e/lib.sh"
+need python3
+
+kills=${FXT_KILLS:-40}
+export FXT_QUIET=1 FXT_MAX_SIZE_MB=16
+for ((i = 0; i < kills; i++)); do
+	rm -rf trace
+	start_traced trace "$apps/busy"
+	# A random moment is the point.
+	sleep "0.0$(printf %02d "$(random_below 100)")"
+	kill_background
+	file=$(only trace/*.fxt) || continue
+	valid "$file"
+	# Each of the four threads is in work() at least, and the first in main().
+	trace open "$file" >open
+	is "round $i: threads in work()" 4 "$(grep -c ' function:work$' open)"
+	is "round $i: threads in main()" 1 "$(grep -c ' function:main$' open)"
+	test $failures -lt 5 || exit 1
+done
+echo "$kills kills"

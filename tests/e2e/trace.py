@@ -1,0 +1,133 @@
+#!/usr/bin/env python3
+"""What the end-to-end tests ask of a trace, through `fxt dump --json` and `fxt report --json`.
+
+    trace.py counts FILE        category:name count, a line a call
+    trace.py own FILE           the same, of the heap only what the program itself allocated and freed
+    trace.py open FILE          tid category:name, a line for each call still in progress
+    trace.py lost FILE          "dropped N", "filtered N", "overwritten N" from the counters of the trace
+    trace.py categories FILE    the categories of calls, on one line
+    trace.py threads FILE       the names of threads, a line each
+    trace.py sequence FILE      first, last and number of the calloc calls that count (tests/apps/sequence.c)
+    trace.py calls FILE         category:name tid start end arguments, in the order of time
+"""
+import collections, json, os, subprocess, sys
+
+OWN_SIZES = range(20000, 21000)         # tests/apps/counts.h
+
+
+def records(path):
+    with subprocess.Popen([os.environ["FXT"], "dump", "--json", path], stdout=subprocess.PIPE) as dump:
+        for line in dump.stdout:
+            yield json.loads(line)
+    if dump.returncode:
+        sys.exit(f"trace.py: fxt dump {path} failed")
+
+
+def report(path):
+    return json.loads(subprocess.run([os.environ["FXT"], "report", "--json", path], stdout=subprocess.PIPE,
+                                     check=True).stdout)
+
+
+def calls(path):
+    return (r for r in records(path) if r["type"] in ("complete", "begin"))
+
+
+def name(call):
+    return f"{call['category']}:{call['name']}"
+
+
+def number(text):
+    return int(text, 0) if isinstance(text, str) else text
+
+
+def print_counts(counts):
+    for key, value in sorted(counts.items()):
+        print(key, value)
+
+
+def counts(path):
+    found = collections.Counter()
+    for call in calls(path):
+        found[name(call)] += 1
+    print_counts(found)
+
+
+def own_heap(heap):
+    """Replays the heap: what counts has an own size, or frees a block that did."""
+    steps = []
+    for call in heap:
+        args, start, end = call.get("args", {}), call["time"], call["time"] + call.get("duration", 0)
+        if "ptr" in args and call["name"] != "malloc_usable_size":
+            steps.append((start, 0, call["name"], args["ptr"], call))
+        if call["name"] == "malloc_usable_size":
+            steps.append((start, 1, call["name"], args["ptr"], call))
+        elif "size" in args and args["size"] in OWN_SIZES:
+            steps.append((end, 2, call["name"], args.get("ret"), call))
+    found, live = collections.Counter(), set()
+    for _, kind, called, pointer, call in sorted(steps, key=lambda s: s[:2]):
+        if kind == 2:
+            if called != "free":
+                found["malloc:" + called] += 1
+            live.add(pointer)
+        elif pointer in live:
+            if kind == 0:
+                live.discard(pointer)
+            if called in ("free", "malloc_usable_size"):
+                found["malloc:" + called] += 1
+    return found
+
+
+def own(path):
+    found, heap = collections.Counter(), []
+    for call in calls(path):
+        if call["category"] == "malloc":
+            heap.append(call)
+        else:
+            found[name(call)] += 1
+    print_counts(found + own_heap(heap))
+
+
+def still_open(path):
+    for call in report(path)["open"]:
+        print(call["tid"], f"{call['category']}:{call['call']}")
+
+
+def lost(path):
+    """A counter holds the total of its thread, so the last value of each counts."""
+    last = {}
+    for record in records(path):
+        if record["type"] == "counter" and record["category"] == "agent":
+            last[record["name"], record["pid"], record.get("id")] = record["args"]["records"]
+    for what in ("dropped", "filtered", "overwritten"):
+        print(what, sum(value for key, value in last.items() if key[0] == what))
+
+
+def categories(path):
+    print(*sorted({call["category"] for call in calls(path)}))
+
+
+def threads(path):
+    for record in records(path):
+        if record["type"] == "thread-name":
+            print(record["name"])
+
+
+def sequence(path):
+    numbers = sorted(r["args"]["nmemb"] for r in calls(path)
+                     if r["name"] == "calloc" and r["args"].get("size") == 0)
+    print(numbers[0] if numbers else 0, numbers[-1] if numbers else 0, len(numbers))
+
+
+def all_calls(path):
+    for call in sorted(calls(path), key=lambda c: c["time"]):
+        end = call["time"] + call["duration"] if "duration" in call else "open"
+        args = " ".join(f"{k}={v}" for k, v in call.get("args", {}).items())
+        print(name(call), call["tid"], call["time"], end, args)
+
+
+COMMANDS = {"counts": counts, "own": own, "open": still_open, "lost": lost, "categories": categories,
+            "threads": threads, "sequence": sequence, "calls": all_calls}
+
+if len(sys.argv) != 3 or sys.argv[1] not in COMMANDS:
+    sys.exit(__doc__)
+COMMANDS[sys.argv[1]](sys.argv[2])
