@@ -53,7 +53,8 @@ static void setup(void)
 
 static void teardown(void)
 {
-	static const char *const names[] = {"trace.fxt", "trace.1.fxt", "trace.2.fxt", "target", "trace.fxt.tmp"};
+	static const char *const names[] = {"trace.fxt", "trace.1.fxt", "trace.2.fxt", "target",
+					    "trace.fxt.tmp"};
 	char name[sizeof(path)];
 	size_t i;
 

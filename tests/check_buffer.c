@@ -29,7 +29,8 @@ static void instant(struct fxt_lane *lane, uint64_t name)
 
 static struct fxt_lane lane_of(const struct fxt_chunk *chunk)
 {
-	return (struct fxt_lane){.at = chunk->base, .end = chunk->base + chunk->words - 1, .chunk = chunk->number};
+	return (struct fxt_lane){
+		.at = chunk->base, .end = chunk->base + chunk->words - 1, .chunk = chunk->number};
 }
 
 /* -- Creation ----------------------------------------------------------------------------------- */
@@ -68,7 +69,8 @@ START_TEST(taken_names_get_numbers)
 	ck_assert_str_eq(buffer.path, second);
 	walk();
 	fd = open(path, O_RDONLY);
-	ck_assert(read(fd, read_back, sizeof(read_back)) == sizeof(precious) && !memcmp(read_back, precious, sizeof(precious)));
+	ck_assert(read(fd, read_back, sizeof(read_back)) == sizeof(precious) &&
+		  !memcmp(read_back, precious, sizeof(precious)));
 	close(fd);
 }
 END_TEST

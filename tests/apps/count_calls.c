@@ -3,29 +3,66 @@
  *	count_calls all THREADS ROUNDS		every call there is, ROUNDS times in each thread
  *	count_calls locks THREADS PAIRS		one mutex, that all of them want
  */
-#define CALLS(X)                                                                                                \
-	X(malloc, malloc) X(malloc, calloc) X(malloc, realloc) X(malloc, reallocarray) X(malloc, free)          \
-	X(malloc, aligned_alloc) X(malloc, memalign) X(malloc, posix_memalign) X(malloc, valloc)                \
-	X(malloc, pvalloc) X(malloc, malloc_usable_size)                                                        \
-	X(pthread, pthread_mutex_init) X(pthread, pthread_mutex_lock) X(pthread, pthread_mutex_trylock)         \
-	X(pthread, pthread_mutex_timedlock) X(pthread, pthread_mutex_clocklock)                                 \
-	X(pthread, pthread_mutex_unlock) X(pthread, pthread_mutex_destroy)                                      \
-	X(pthread, pthread_rwlock_init) X(pthread, pthread_rwlock_rdlock) X(pthread, pthread_rwlock_tryrdlock)  \
-	X(pthread, pthread_rwlock_timedrdlock) X(pthread, pthread_rwlock_clockrdlock)                           \
-	X(pthread, pthread_rwlock_wrlock) X(pthread, pthread_rwlock_trywrlock)                                  \
-	X(pthread, pthread_rwlock_timedwrlock) X(pthread, pthread_rwlock_clockwrlock)                           \
-	X(pthread, pthread_rwlock_unlock) X(pthread, pthread_rwlock_destroy)                                    \
-	X(pthread, pthread_cond_init) X(pthread, pthread_cond_wait) X(pthread, pthread_cond_timedwait)          \
-	X(pthread, pthread_cond_clockwait) X(pthread, pthread_cond_signal) X(pthread, pthread_cond_broadcast)   \
-	X(pthread, pthread_cond_destroy)                                                                        \
-	X(pthread, pthread_barrier_init) X(pthread, pthread_barrier_wait) X(pthread, pthread_barrier_destroy)   \
-	X(pthread, sem_init) X(pthread, sem_wait) X(pthread, sem_trywait) X(pthread, sem_timedwait)             \
-	X(pthread, sem_clockwait) X(pthread, sem_post) X(pthread, sem_destroy)                                  \
-	X(pthread, sem_open) X(pthread, sem_close) X(pthread, sem_unlink)                                       \
-	X(pthread, pthread_create) X(pthread, pthread_join) X(pthread, pthread_tryjoin_np)                      \
-	X(pthread, pthread_timedjoin_np) X(pthread, pthread_clockjoin_np) X(pthread, pthread_detach)            \
-	X(pthread, pthread_setname_np)                                                                          \
-	X(function, instrumented_outer) X(function, instrumented_inner) X(function, instrumented_leaf)
+#define CALLS(X)                                                                                                              \
+	X(malloc, malloc)                                                                                                     \
+	X(malloc, calloc) X(malloc, realloc) X(malloc, reallocarray) X(malloc, free) X(malloc, aligned_alloc) X(              \
+		malloc,                                                                                                       \
+		memalign) X(malloc,                                                                                           \
+			    posix_memalign) X(malloc,                                                                         \
+					      valloc) X(malloc,                                                               \
+							pvalloc) X(malloc,                                                    \
+								   malloc_usable_size) X(pthread,                             \
+											 pthread_mutex_init)                  \
+		X(pthread, pthread_mutex_lock) X(pthread, pthread_mutex_trylock) X(pthread, pthread_mutex_timedlock) X(       \
+			pthread,                                                                                              \
+			pthread_mutex_clocklock) X(pthread,                                                                   \
+						   pthread_mutex_unlock) X(pthread,                                           \
+									   pthread_mutex_destroy) X(pthread,                  \
+												    pthread_rwlock_init)      \
+			X(pthread, pthread_rwlock_rdlock) X(pthread, pthread_rwlock_tryrdlock) X(                             \
+				pthread,                                                                                      \
+				pthread_rwlock_timedrdlock) X(pthread,                                                        \
+							      pthread_rwlock_clockrdlock) X(pthread,                          \
+											    pthread_rwlock_wrlock)            \
+				X(pthread, pthread_rwlock_trywrlock) X(pthread, pthread_rwlock_timedwrlock) X(                \
+					pthread,                                                                              \
+					pthread_rwlock_clockwrlock) X(pthread,                                                \
+								      pthread_rwlock_unlock) X(pthread,                       \
+											       pthread_rwlock_destroy)        \
+					X(pthread, pthread_cond_init) X(pthread, pthread_cond_wait) X(                        \
+						pthread,                                                                      \
+						pthread_cond_timedwait) X(pthread,                                            \
+									  pthread_cond_clockwait) X(pthread,                  \
+												    pthread_cond_signal)      \
+						X(pthread, pthread_cond_broadcast) X(pthread, pthread_cond_destroy) X(        \
+							pthread,                                                              \
+							pthread_barrier_init) X(pthread,                                      \
+										pthread_barrier_wait)                         \
+							X(pthread, pthread_barrier_destroy) X(pthread, sem_init) X(           \
+								pthread,                                                      \
+								sem_wait) X(pthread,                                          \
+									    sem_trywait) X(pthread,                           \
+											   sem_timedwait)                     \
+								X(pthread, sem_clockwait) X(pthread, sem_post) X(             \
+									pthread,                                              \
+									sem_destroy) X(pthread,                               \
+										       sem_open) X(pthread,                   \
+												   sem_close)                 \
+									X(pthread, sem_unlink) X(pthread, pthread_create) X(  \
+										pthread,                                      \
+										pthread_join) X(pthread, pthread_tryjoin_np)  \
+										X(pthread, pthread_timedjoin_np) X(           \
+											pthread,                              \
+											pthread_clockjoin_np)                 \
+											X(pthread, pthread_detach) X(         \
+												pthread,                      \
+												pthread_setname_np)           \
+												X(function,                   \
+												  instrumented_outer)         \
+													X(function,           \
+													  instrumented_inner) \
+														X(function,   \
+														  instrumented_leaf)
 
 #include <malloc.h>
 #include <semaphore.h>
@@ -191,7 +228,8 @@ PLAIN static void join_somehow(pthread_t thread, long round)
 
 PLAIN static void use_threads(long round)
 {
-	struct timespec realtime = in_an_hour(CLOCK_REALTIME), monotonic = in_an_hour(CLOCK_MONOTONIC), past = {1, 0};
+	struct timespec realtime = in_an_hour(CLOCK_REALTIME), monotonic = in_an_hour(CLOCK_MONOTONIC),
+			past = {1, 0};
 	struct handshake shake = {.name = round};
 	pthread_t thread;
 
@@ -205,7 +243,8 @@ PLAIN static void use_threads(long round)
 	while (!shake.answered && round % 2)
 		NEED(CALL(pthread_cond_timedwait, &shake.cond, &shake.mutex, &realtime) == 0);
 	while (!shake.answered)
-		NEED(CALL(pthread_cond_clockwait, &shake.cond, &shake.mutex, CLOCK_MONOTONIC, &monotonic) == 0);
+		NEED(CALL(pthread_cond_clockwait, &shake.cond, &shake.mutex, CLOCK_MONOTONIC, &monotonic) ==
+		     0);
 	NEED(CALL(pthread_mutex_unlock, &shake.mutex) == 0);
 	join_somehow(thread, round);
 	NEED(CALL(pthread_cond_destroy, &shake.cond) == 0);

@@ -4,20 +4,38 @@
  *
  * Sizes are volatile, so that a build with _FORTIFY_SOURCE calls the checking variants: count_io_fortified.c.
  */
-#define CALLS(X)                                                                                                \
-	X(io, open) X(io, openat) X(io, creat) X(io, close) X(io, read) X(io, write) X(io, pread)               \
-	X(io, pwrite) X(io, readv) X(io, writev) X(io, preadv) X(io, pwritev) X(io, lseek)                      \
-	X(io, ftruncate) X(io, truncate) X(io, fsync) X(io, fdatasync) X(io, pipe) X(io, pipe2)                 \
-	X(io, dup) X(io, dup2) X(io, dup3) X(io, fcntl) X(io, ioctl) X(io, sendfile) X(io, splice) X(io, tee)   \
-	X(io, fopen) X(io, fdopen) X(io, freopen) X(io, fclose) X(io, fread) X(io, fwrite) X(io, fgets)         \
-	X(io, fputs) X(io, fgetc) X(io, fputc) X(io, ungetc) X(io, getdelim) X(io, fprintf) X(io, fscanf)        \
-	X(io, fseek) X(io, ftell) X(io, rewind) X(io, fflush) X(io, setvbuf) X(io, dprintf)                     \
-	X(net, socket) X(net, socketpair) X(net, bind) X(net, listen) X(net, accept) X(net, accept4)            \
-	X(net, connect) X(net, shutdown) X(net, getsockname) X(net, setsockopt) X(net, getsockopt)              \
-	X(net, send) X(net, recv) X(net, sendto) X(net, recvfrom) X(net, sendmsg) X(net, recvmsg)               \
-	X(net, poll) X(net, ppoll) X(net, select) X(net, pselect) X(net, epoll_create1) X(net, epoll_ctl)       \
-	X(net, epoll_wait) X(net, epoll_pwait)                                                                  \
-	X(time, nanosleep) X(time, clock_nanosleep) X(time, usleep) X(time, sleep)
+#define CALLS(X)                                                                                                  \
+	X(io, open)                                                                                               \
+	X(io, openat) X(io, creat) X(io, close) X(io, read) X(io, write) X(io, pread) X(io, pwrite) X(            \
+		io, readv) X(io, writev) X(io, preadv) X(io, pwritev) X(io, lseek) X(io, ftruncate)               \
+		X(io, truncate) X(io, fsync) X(io, fdatasync) X(io, pipe) X(io, pipe2) X(io, dup) X(              \
+			io, dup2) X(io, dup3) X(io, fcntl) X(io, ioctl) X(io, sendfile) X(io, splice)             \
+			X(io, tee) X(io, fopen) X(io, fdopen) X(io, freopen) X(io, fclose) X(io, fread) X(        \
+				io, fwrite) X(io, fgets) X(io, fputs) X(io, fgetc) X(io, fputc)                   \
+				X(io, ungetc) X(io, getdelim) X(io, fprintf) X(io, fscanf) X(                     \
+					io, fseek) X(io, ftell) X(io, rewind) X(io, fflush)                       \
+					X(io, setvbuf) X(io, dprintf) X(net, socket) X(net, socketpair) X(        \
+						net, bind) X(net, listen)                                         \
+						X(net, accept) X(net, accept4) X(net, connect) X(                 \
+							net,                                                      \
+							shutdown) X(net,                                          \
+								    getsockname) X(net,                           \
+										   setsockopt) X(net, getsockopt) \
+							X(net, send) X(net, recv) X(net, sendto) X(               \
+								net, recvfrom) X(net,                             \
+										 sendmsg) X(net, recvmsg)         \
+								X(net, poll) X(net, ppoll) X(net, select) X(      \
+									net, pselect) X(net, epoll_create1)       \
+									X(net, epoll_ctl) X(                      \
+										net,                              \
+										epoll_wait) X(net,                \
+											      epoll_pwait)        \
+										X(time, nanosleep) X(             \
+											time,                     \
+											clock_nanosleep)          \
+											X(time, usleep)           \
+												X(time,           \
+												  sleep)
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -198,7 +216,8 @@ static void use_sockets(long round)
 	NEED(CALL(getsockname, listener, any, &length) == 0);
 	client = CALL(socket, AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	NEED(CALL(connect, client, any, sizeof(address)) == 0);
-	server = round % 2 ? CALL(accept, listener, NULL, NULL) : CALL(accept4, listener, NULL, NULL, SOCK_CLOEXEC);
+	server = round % 2 ? CALL(accept, listener, NULL, NULL)
+			   : CALL(accept4, listener, NULL, NULL, SOCK_CLOEXEC);
 	NEED(server >= 0);
 	use_connection(client, server);
 	NEED(CALL(close, listener) == 0);

@@ -43,7 +43,8 @@ PLAIN static void needed(const char *what, int line)
 {
 	char text[300];
 
-	say(2, text, (size_t)snprintf(text, sizeof(text), "line %d: not so: %s (errno %d)\n", line, what, errno));
+	say(2, text,
+	    (size_t)snprintf(text, sizeof(text), "line %d: not so: %s (errno %d)\n", line, what, errno));
 	_exit(2);
 }
 
@@ -54,12 +55,13 @@ PLAIN static void print_counts(void)
 
 	for (i = 0; i < COUNT_CALLS; i++)
 		if (counts[i])
-			say(1, line, (size_t)snprintf(line, sizeof(line), "%s %lu\n", count_names[i], counts[i]));
+			say(1, line,
+			    (size_t)snprintf(line, sizeof(line), "%s %lu\n", count_names[i], counts[i]));
 }
 
 /* Runs `body` in as many threads; the program's own calls when it counts them. */
-PLAIN static void run_threads(int threads, void *(*body)(void *), int (*create)(pthread_t *, void *(*)(void *), void *),
-			      int (*join)(pthread_t))
+PLAIN static void run_threads(int threads, void *(*body)(void *),
+			      int (*create)(pthread_t *, void *(*)(void *), void *), int (*join)(pthread_t))
 {
 	pthread_t list[64];
 	long i;

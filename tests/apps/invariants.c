@@ -55,24 +55,26 @@ static void signals(void)
 		if (sigaction(i, NULL, &action))
 			continue;
 		printf("signal %d: blocked %d, handler %s, flags %x\n", i, sigismember(&mask, i),
-		       action.sa_handler == SIG_DFL ? "default" : action.sa_handler == SIG_IGN ? "ignored" : "set",
+		       action.sa_handler == SIG_DFL   ? "default"
+		       : action.sa_handler == SIG_IGN ? "ignored"
+						      : "set",
 		       (unsigned)action.sa_flags);
 	}
 }
 
-#define ERRNO_OF(call)                                          \
-	do {                                                    \
-		errno = 0;                                      \
-		long result = (long)(call);                     \
-		int error = errno;                              \
+#define ERRNO_OF(call)                                               \
+	do {                                                         \
+		errno = 0;                                           \
+		long result = (long)(call);                          \
+		int error = errno;                                   \
 		printf("%s: %ld, errno %d\n", #call, result, error); \
 	} while (0)
 
-#define ERRNO_KEPT(call)                                        \
-	do {                                                    \
-		errno = 4242;                                   \
-		call;                                           \
-		int error = errno;                              \
+#define ERRNO_KEPT(call)                                           \
+	do {                                                       \
+		errno = 4242;                                      \
+		call;                                              \
+		int error = errno;                                 \
 		printf("%s: errno is left at %d\n", #call, error); \
 	} while (0)
 
@@ -115,7 +117,8 @@ static void limits(void)
 
 	for (i = 0; i < RLIM_NLIMITS; i++)
 		if (!getrlimit((__rlimit_resource_t)i, &limit))
-			printf("limit %d: %lu %lu\n", i, (unsigned long)limit.rlim_cur, (unsigned long)limit.rlim_max);
+			printf("limit %d: %lu %lu\n", i, (unsigned long)limit.rlim_cur,
+			       (unsigned long)limit.rlim_max);
 }
 
 static void threads(void)
@@ -143,8 +146,9 @@ int main(int argc, char **argv)
 	for (entry = environ; *entry; entry++)
 		if (strncmp(*entry, "FXT_", 4) && strncmp(*entry, "LD_PRELOAD=", 11))
 			printf("environment: %s\n", *entry);
-	printf("umask %o, directory %s, priority %d, session %d\n", mask, getcwd(directory, sizeof(directory)),
-	       getpriority(PRIO_PROCESS, 0), getsid(0) == getsid(getppid()));
+	printf("umask %o, directory %s, priority %d, session %d\n", mask,
+	       getcwd(directory, sizeof(directory)), getpriority(PRIO_PROCESS, 0),
+	       getsid(0) == getsid(getppid()));
 	descriptors("at the start");
 	lowest_descriptors();
 	signals();

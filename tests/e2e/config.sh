@@ -1,6 +1,7 @@
 #!/bin/bash
 # Bad input to the agent: one clear line on stderr, none with FXT_QUIET=1, and the program runs on, with the same
 # output and exit status. 
+# shellcheck source=lib.sh
 . "${abs_top_srcdir:?}/tests/e2e/lib.sh"
 
 program=(sh -c 'echo out; echo err >&2; exit 3')

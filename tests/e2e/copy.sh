@@ -1,10 +1,11 @@
 #!/bin/bash
 # cp of the file of a running program at random moments, in streaming and in oneshot mode: each copy is valid.
 # FXT_COPIES is how many. A program is copied four times, then there is a new one: files stay small.
+# shellcheck source=lib.sh
 . "${abs_top_srcdir:?}/tests/e2e/lib.sh"
 
 copies=${FXT_COPIES:-40}
-export FXT_QUIET=1 FXT_MAX_SIZE_MB=16 FXT_BUFFER_SIZE_MB=16
+export FXT_QUIET=1 FXT_MAX_SIZE_MB=64 FXT_BUFFER_SIZE_MB=16
 
 # copies_of MODE COUNT
 copies_of()

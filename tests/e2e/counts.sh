@@ -1,5 +1,6 @@
 #!/bin/bash
 # A program that counts its own calls finds exactly its counts in the trace: see tests/apps/counts.h.
+# shellcheck source=lib.sh
 . "${abs_top_srcdir:?}/tests/e2e/lib.sh"
 need python3
 

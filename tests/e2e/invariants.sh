@@ -1,5 +1,6 @@
 #!/bin/bash
 # What a program can notice of its surroundings is the same bare and traced: tests/apps/invariants.c prints it.
+# shellcheck source=lib.sh
 . "${abs_top_srcdir:?}/tests/e2e/lib.sh"
 
 # compare NAME: with whatever the caller has arranged.

@@ -1,16 +1,17 @@
 #!/bin/bash
 # kill -9 at random moments of a busy program of four threads: each file is valid, and ends with the calls that were
 # open. FXT_KILLS is how many.
+# shellcheck source=lib.sh
 . "${abs_top_srcdir:?}/tests/e2e/lib.sh"
 need python3
 
 kills=${FXT_KILLS:-40}
-export FXT_QUIET=1 FXT_MAX_SIZE_MB=16
+export FXT_QUIET=1 FXT_MAX_SIZE_MB=64
 for ((i = 0; i < kills; i++)); do
 	rm -rf trace
 	start_traced trace "$apps/busy"
-	# A random moment is the point.
-	sleep "0.0$(printf %02d "$(random_below 100)")"
+	# A random moment is the point; it falls before the file has the size it may have.
+	sleep "0.0$(printf %02d "$(random_below 40)")"
 	kill_background
 	file=$(only trace/*.fxt) || continue
 	valid "$file"

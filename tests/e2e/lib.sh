@@ -8,7 +8,6 @@ export LC_ALL=C
 : "${FXT:?is set by make check}" "${FXT_AGENT:?is set by make check}" "${abs_top_builddir:?}" "${abs_top_srcdir:?}"
 
 apps=$abs_top_builddir/tests/apps
-full=${FXT_FULL:+yes}
 failures=0
 background=
 

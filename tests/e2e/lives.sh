@@ -1,6 +1,7 @@
 #!/bin/bash
 # The ways in which processes and threads begin and end: the trace stays valid, small where it should be, and says what
 # happened.
+# shellcheck source=lib.sh
 . "${abs_top_srcdir:?}/tests/e2e/lib.sh"
 need python3
 
@@ -54,7 +55,8 @@ for n in 0 1 2 3 4; do
 		test "$count" = 0 && continue
 		found=$((found + 1))
 		is "fork: blocks of process $n" $((n ? 100 : 60)) "$count"
-		is "fork: processes in the file of process $n" 1 "$(trace calls "$file" | awk '{ print $2 }' | sort -u | wc -l)"
+		is "fork: processes in the file of process $n" 1 \
+			"$(trace calls "$file" | awk '{ print $2 }' | sort -u | wc -l)"
 	done
 	is "fork: files with blocks of process $n" 1 $found
 done
@@ -76,8 +78,10 @@ for kind in read functions; do
 	is "longjmp out of $kind: calls of work_between" 5 "$(trace calls "$file" | grep -c '^function:work_between ')"
 	is "longjmp out of $kind: activations of main" 1 "$(trace calls "$file" | grep -c '^function:main ')"
 done
-file=$(only jumps.functions/*.fxt) && is "longjmp out of functions: calls of dig" 20 "$(trace calls "$file" | grep -c '^function:dig ')"
-file=$(only jumps.read/*.fxt) && is "longjmp out of read: reads that returned" 5 "$(trace calls "$file" | grep -c '^io:read .*ret=1$')"
+file=$(only jumps.functions/*.fxt) && is "longjmp out of functions: calls of dig" 20 \
+	"$(trace calls "$file" | grep -c '^function:dig ')"
+file=$(only jumps.read/*.fxt) && is "longjmp out of read: reads that returned" 5 \
+	"$(trace calls "$file" | grep -c '^io:read .*ret=1$')"
 
 # Viewers nest 512 slices at most. What is deeper is counted, and those above it end when they did: each of them
 # holds what its own level allocated at its end.
@@ -127,7 +131,8 @@ file=$(only alive/*.fxt) && {
 	trace calls "$file" >calls
 	is "300 threads: blocks before the barrier" 300 "$(grep -c '^malloc:malloc .* size=20001 ' calls)"
 	is "300 threads: blocks after it" 300 "$(grep -c '^malloc:malloc .* size=20002 ' calls)"
-	is "300 threads: threads" 300 "$(grep '^malloc:malloc .* size=20002 ' calls | awk '{ print $2 }' | sort -u | wc -l)"
+	is "300 threads: threads" 300 \
+		"$(grep '^malloc:malloc .* size=20002 ' calls | awk '{ print $2 }' | sort -u | wc -l)"
 }
 
 # A thread takes over the chunks of one that is gone: 2000 of them take less than 2 KiB each, not 32.

@@ -1,5 +1,6 @@
 #!/bin/bash
 # Buffering modes, the threshold and the choice of categories: what is missing from a trace is counted in it.
+# shellcheck source=lib.sh
 . "${abs_top_srcdir:?}/tests/e2e/lib.sh"
 need python3
 

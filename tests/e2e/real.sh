@@ -1,6 +1,7 @@
 #!/bin/bash
 # Real programs do the same bare and traced, output and exit status, and their traces are valid. Those that are not
 # installed are left out, and named. FXT_FULL=1 for the sizes that users have.
+# shellcheck source=lib.sh
 . "${abs_top_srcdir:?}/tests/e2e/lib.sh"
 
 export FXT_MAX_SIZE_MB=64 FXT_QUIET=1
@@ -31,6 +32,7 @@ valid_all()
 		fail "$1: not valid"
 		head -n 20 check.log >&2
 	}
+	grep -q '[1-9][0-9 ]* events of' check.log || fail "$1: its traces are empty"
 	test -z "${FXT_ORACLE-}" || python3 "$FXT_ORACLE" "${files[@]}" >check.log 2>&1 || {
 		fail "$1: not valid for the second checker"
 		grep -v ' 0 violations' check.log | head -n 20 >&2
@@ -57,12 +59,12 @@ alike()
 
 has ls && alike ls ls -lR /usr/include
 
-mib=${full:+50}
+mib=${FXT_FULL:+50}
 seq 1 $((${mib:-8} * 130000)) | od -An -v -tx4 -w8 | head -c $((${mib:-8} << 20)) >lines
 has sort && alike sort sort --parallel=2 -k2 lines
 rm -f lines
 
-mib=${full:+64}
+mib=${FXT_FULL:+64}
 has xz && {
 	seq 1 20000000 | head -c $((${mib:-8} << 20)) >numbers
 	alike xz xz -T2 -0 --block-size=2MiB -c numbers
@@ -90,7 +92,7 @@ for n in range(3):
 sys.exit(subprocess.run(["sh", "-c", "exit 11"]).returncode)
 '
 
-rows=${full:+200000}
+rows=${FXT_FULL:+200000}
 rows=${rows:-20000}
 has sqlite3 && {
 	alike sqlite3 sqlite3 :memory: "create table t(a integer primary key, b text); begin;
@@ -123,7 +125,7 @@ $(printf %s here)
 END
 	(exit 5); echo $?; exec sh -c "exit 13"'
 
-requests=${full:+100000}
+requests=${FXT_FULL:+100000}
 has redis-server redis-benchmark && {
 	mkdir redis
 	env LD_PRELOAD="$FXT_AGENT" FXT_OUTPUT="$scratch/redis/%e.%p.fxt" redis-server --port 0 \
