@@ -13,27 +13,34 @@
 #include "sys.h"
 
 struct fxt_lock {
-	atomic_int taken;
+	atomic_int taken;       /* 0 free, 1 taken, 2 taken and waited for */
 };
 
-/* Returns the signal mask to give back to fxt_unlock(). */
+enum { FXT_FUTEX_WAIT = 0 | 128, FXT_FUTEX_WAKE = 1 | 128 };    /* FUTEX_PRIVATE_FLAG */
+
+/* Returns the signal mask to give back to fxt_unlock(). A waiter sleeps: one of a real-time policy that only yielded would keep
+ * the holder from running. */
 static inline uint64_t fxt_lock(struct fxt_lock *lock)
 {
 	uint64_t mask = fxt_sys_block_signals();
+	int was = 0;
 
-	while (atomic_exchange_explicit(&lock->taken, 1, memory_order_acquire))
-		while (atomic_load_explicit(&lock->taken, memory_order_relaxed))
-			fxt_sys_yield();
+	if (atomic_compare_exchange_strong_explicit(&lock->taken, &was, 1, memory_order_acquire, memory_order_relaxed))
+		return mask;
+	while (atomic_exchange_explicit(&lock->taken, 2, memory_order_acquire))
+		FXT_SYSCALL4(SYS_futex, &lock->taken, FXT_FUTEX_WAIT, 2, NULL);
 	return mask;
 }
 
 /* False: somebody has it. */
 static inline bool fxt_trylock(struct fxt_lock *lock, uint64_t *mask)
 {
+	int was = 0;
+
 	if (atomic_load_explicit(&lock->taken, memory_order_relaxed))
 		return false;
 	*mask = fxt_sys_block_signals();
-	if (!atomic_exchange_explicit(&lock->taken, 1, memory_order_acquire))
+	if (atomic_compare_exchange_strong_explicit(&lock->taken, &was, 1, memory_order_acquire, memory_order_relaxed))
 		return true;
 	fxt_sys_restore_signals(*mask);
 	return false;
@@ -41,7 +48,8 @@ static inline bool fxt_trylock(struct fxt_lock *lock, uint64_t *mask)
 
 static inline void fxt_unlock(struct fxt_lock *lock, uint64_t mask)
 {
-	atomic_store_explicit(&lock->taken, 0, memory_order_release);
+	if (atomic_exchange_explicit(&lock->taken, 0, memory_order_release) == 2)
+		FXT_SYSCALL3(SYS_futex, &lock->taken, FXT_FUTEX_WAKE, 1);
 	fxt_sys_restore_signals(mask);
 }
 

@@ -194,11 +194,6 @@ static inline bool fxt_sys_thread_exists(int pid, int tid)
 	return FXT_SYSCALL3(SYS_tgkill, pid, tid, 0) != -3 /* ESRCH */;
 }
 
-static inline void fxt_sys_yield(void)
-{
-	FXT_SYSCALL0(SYS_sched_yield);
-}
-
 /* The kernel's signal set is 64 bits; glibc's functions would leave its two internal signals deliverable. */
 static inline uint64_t fxt_sys_block_signals(void)
 {
