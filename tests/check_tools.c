@@ -1,10 +1,15 @@
 /* Tests of what stands on the reader: the order of time, check's rules between records, the report's sums,
  * the joining of parts, and how numbers and strings are printed. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "check.h"
+#include "demangle.h"
 #include "merge.h"
 #include "order.h"
 #include "print.h"
@@ -188,6 +193,101 @@ START_TEST(replays_the_heap_in_time)
 }
 END_TEST
 
+/* -- Files ---------------------------------------------------------------------------------------- */
+
+static const struct fxt_file *file_named(const struct fxt_report *report, const char *label)
+{
+	for (size_t i = 0; i < report->files.count; i++) {
+		if (strcmp(report->files.list[i].label, label) == 0)
+			return &report->files.list[i];
+	}
+	ck_abort_msg("no file '%s'", label);
+}
+
+/* Strings 4 "pipe2", 5 "fd1", 6 "fd2", 7 "write", 8 "ret", 9 "connect", 10 "sockfd", 11 "addr", 12 "send",
+ * 13 "fputs", 14 "stream". What is written to one end of the pipe is read from the other. */
+START_TEST(names_what_descriptors_stand_for)
+{
+	const uint64_t words[] = {
+		PROLOGUE,
+		STRING(4, 5), TEXT8('p', 'i', 'p', 'e', '2', 0, 0, 0),
+		STRING(5, 3), TEXT8('f', 'd', '1', 0, 0, 0, 0, 0),
+		STRING(6, 3), TEXT8('f', 'd', '2', 0, 0, 0, 0, 0),
+		STRING(7, 5), TEXT8('w', 'r', 'i', 't', 'e', 0, 0, 0),
+		STRING(8, 3), TEXT8('r', 'e', 't', 0, 0, 0, 0, 0),
+		STRING(9, 7), TEXT8('c', 'o', 'n', 'n', 'e', 'c', 't', 0),
+		STRING(10, 6), TEXT8('s', 'o', 'c', 'k', 'f', 'd', 0, 0),
+		STRING(11, 4), TEXT8('a', 'd', 'd', 'r', 0, 0, 0, 0),
+		STRING(12, 4), TEXT8('s', 'e', 'n', 'd', 0, 0, 0, 0),
+		STRING(13, 5), TEXT8('f', 'p', 'u', 't', 's', 0, 0, 0),
+		STRING(14, 6), TEXT8('s', 't', 'r', 'e', 'a', 'm', 0, 0),
+		EVENT(6, 4, 3, 1, 1, 4), 10, ARG(1, 1, 5, 3), ARG(1, 1, 6, 4), ARG(1, 1, 8, 0), 20,
+		EVENT(5, 4, 2, 1, 1, 7), 30, ARG(1, 1, 3, 4), ARG(1, 1, 8, 100), 40,
+		EVENT(5, 4, 2, 1, 1, 2), 50, ARG(1, 1, 3, 3), ARG(1, 1, 8, 60), 60,
+		EVENT(7, 4, 3, 1, 1, 9), 70, ARG(1, 1, 10, 5), ARG(6, 2, 11, 0x8007),
+			TEXT8('1', '.', '2', '.', '3', ':', '4', 0), ARG(1, 1, 8, 0), 80,
+		EVENT(5, 4, 2, 1, 1, 12), 90, ARG(1, 1, 10, 5), ARG(1, 1, 8, 7), 95,
+		EVENT(6, 4, 2, 1, 1, 13), 100, ARG(7, 2, 14, 0), 0x77, ARG(1, 1, 8, 1), 110,
+		EVENT(6, 4, 2, 1, 1, 13), 120, ARG(7, 2, 14, 0), 0x77, ARG(1, 1, 8, 0xffffffff), 130,
+	};
+	const struct fxt_report_options options = {.top = 10};
+	const struct fxt_file *file;
+	struct fxt_report report;
+	struct fxt_reader r;
+
+	fxt_reader_init(&r, words, sizeof(words));
+	fxt_report_make(&report, &r, &options);
+	ck_assert_uint_eq(r.damaged_records, 0);
+	file = file_named(&report, "pipe");
+	ck_assert_uint_eq(file->in_bytes, 60);
+	ck_assert_uint_eq(file->out_bytes, 100);
+	ck_assert_uint_eq(file->unsaid, 0);
+	ck_assert_uint_eq(file_named(&report, "1.2.3:4")->out_bytes, 7);
+	file = file_named(&report, "stream 0x77");
+	ck_assert_uint_eq(file->calls, 2);
+	ck_assert_uint_eq(file->unsaid, 1);
+	ck_assert_uint_eq(report.files.count, 3);
+	fxt_report_free(&report);
+	fxt_reader_free(&r);
+}
+END_TEST
+
+/* -- What is not in the trace ---------------------------------------------------------------------- */
+
+/* Strings 4 "agent", 5 "dropped", 6 "filtered", 7 "overwritten" (in two words), 8 "records". Counters are
+ * running totals: of one thread the largest counts, of several the sum. */
+START_TEST(sums_what_is_missing)
+{
+	const uint64_t words[] = {
+		PROLOGUE,
+		STRING(4, 5), TEXT8('a', 'g', 'e', 'n', 't', 0, 0, 0),
+		STRING(5, 7), TEXT8('d', 'r', 'o', 'p', 'p', 'e', 'd', 0),
+		STRING(6, 8), TEXT8('f', 'i', 'l', 't', 'e', 'r', 'e', 'd'),
+		HEAD(2, 3, 7 | AT(16, 11)), TEXT8('o', 'v', 'e', 'r', 'w', 'r', 'i', 't'),
+			TEXT8('t', 'e', 'n', 0, 0, 0, 0, 0),
+		STRING(8, 7), TEXT8('r', 'e', 'c', 'o', 'r', 'd', 's', 0),
+		EVENT(5, 1, 1, 1, 4, 5), 10, ARG(4, 2, 8, 0), 3, 8,
+		EVENT(5, 1, 1, 1, 4, 5), 20, ARG(4, 2, 8, 0), 5, 8,
+		EVENT(5, 1, 1, 1, 4, 5), 30, ARG(4, 2, 8, 0), 2, 9,
+		EVENT(5, 1, 1, 1, 4, 6), 30, ARG(4, 2, 8, 0), 11, 8,
+		EVENT(5, 1, 1, 1, 4, 7), 40, ARG(4, 2, 8, 0), 1204, 0,
+	};
+	struct fxt_overview o = {0};
+	struct fxt_reader r;
+	struct fxt_record rec;
+
+	fxt_reader_init(&r, words, sizeof(words));
+	while (fxt_reader_next(&r, &rec))
+		fxt_overview_take(&o, &r, &rec);
+	ck_assert_uint_eq(r.damaged_records, 0);
+	ck_assert_uint_eq(fxt_overview_lost(&o, FXT_LOSS_DROPPED), 7);
+	ck_assert_uint_eq(fxt_overview_lost(&o, FXT_LOSS_FILTERED), 11);
+	ck_assert_uint_eq(fxt_overview_lost(&o, FXT_LOSS_OVERWRITTEN), 1204);
+	fxt_overview_free(&o);
+	fxt_reader_free(&r);
+}
+END_TEST
+
 START_TEST(merges_parts_with_unique_ids)
 {
 	const uint64_t part[] = {PROLOGUE, HEAD(0, 2, 15), 0, EVENT(2, 0, 0, 1, 1, 2), 10};
@@ -246,6 +346,58 @@ START_TEST(prints_for_people)
 }
 END_TEST
 
+/* -- Names of functions ----------------------------------------------------------------------------- */
+
+#ifdef HAVE_LIBIBERTY
+static const struct {
+	const char *mangled, *full, *brief;     /* brief in 20 columns */
+} names[] = {
+	{"_ZN3app5Stack4pushEi", "app::Stack::push(int)", "app::Stack::push"},
+	{"_ZNSt3mapIiSt6vectorIiSaIiEEE4findERKi",
+	 "std::map<int, std::vector<int, std::allocator<int> > >::find(int const&)", "std::map<>::find"},
+	{"_ZN3app13very_long_one4sendIiEERS0_T_", "app::very_long_one& app::very_long_one::send<int>(int)",
+	 "app::very_long_one::send<>"},
+	{"_ZN3app9Something6nestedlsIiEERS1_T_",
+	 "app::Something::nested& app::Something::nested::operator<< <int>(int)",
+	 "app::Something::nested::operator<< <>"},
+	{"_ZN4core3fmt9Formatter9write_str17h0123456789abcdefE", "core::fmt::Formatter::write_str",
+	 "core::fmt::Formatter::write_str"},
+	{"_RNvNtCs1234_7mycrate3foo3bar", "mycrate::foo::bar", "mycrate::foo::bar"},
+	{"_Znonsense", NULL, NULL},
+	{"main", NULL, NULL},
+};
+
+START_TEST(demangles)
+{
+	struct fxt_text name = {.text = names[_i].mangled, .bytes = (uint32_t)strlen(names[_i].mangled)};
+	char *full = fxt_demangle(&name), *brief = fxt_demangle_short(&name, 20);
+
+	ck_assert_pstr_eq(full, names[_i].full);
+	ck_assert_pstr_eq(brief, names[_i].brief);
+	free(full);
+	free(brief);
+}
+END_TEST
+
+/* Each parameter is a pair of the one before it: the last names int 2^36 times. */
+START_TEST(demangling_has_an_end)
+{
+	static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+	char mangled[512] = "_Z1fSt4pairIiiE";
+	struct fxt_text name = {.text = mangled};
+	char *full;
+
+	for (const char *d = digits; *d; d++)
+		sprintf(mangled + strlen(mangled), "S_IS%c_S%c_E", *d, *d);
+	name.bytes = (uint32_t)strlen(mangled);
+	full = fxt_demangle(&name);
+	ck_assert_ptr_nonnull(full);
+	ck_assert_uint_eq(strlen(full), 4096);
+	free(full);
+}
+END_TEST
+#endif
+
 int main(void)
 {
 	Suite *s = suite_create("tools");
@@ -258,8 +410,14 @@ int main(void)
 	tcase_add_test(c, percentiles_are_within_two_percent);
 	tcase_add_loop_test(c, checks_what_is_meant, 0, sizeof(meanings) / sizeof(meanings[0]));
 	tcase_add_test(c, replays_the_heap_in_time);
+	tcase_add_test(c, names_what_descriptors_stand_for);
+	tcase_add_test(c, sums_what_is_missing);
 	tcase_add_test(c, merges_parts_with_unique_ids);
 	tcase_add_test(c, prints_for_people);
+#ifdef HAVE_LIBIBERTY
+	tcase_add_loop_test(c, demangles, 0, sizeof(names) / sizeof(names[0]));
+	tcase_add_test(c, demangling_has_an_end);
+#endif
 	suite_add_tcase(s, c);
 	runner = srunner_create(s);
 	srunner_run_all(runner, CK_ENV);

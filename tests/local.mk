@@ -62,6 +62,7 @@ EXTRA_DIST += $(APPS_C:=.c) $(APPS_CXX:=.cc) $(APPS_SHARED)
 # -- End to end: each script traces something and looks at the trace. Exit status 77 means skipped ---
 
 E2E_TESTS = \
+	tests/check_categories.sh \
 	tests/check_exports.sh \
 	tests/e2e/config.sh \
 	tests/e2e/copy.sh \
@@ -124,7 +125,10 @@ EXTRA_DIST += $(BENCH_FILES)
 
 # -- Fuzzing the reader: CONTRIBUTING.md says how to run what this builds ----------------------------
 
-FUZZ_FILES =
+FUZZ_FILES = tests/fuzz/fuzz_reader.c $(TOOLS_SOURCES) $(WRITER_SOURCES)
+FUZZ_CPPFLAGS = $(AM_CPPFLAGS) -iquote $(top_srcdir)/tools -DFXT_LIBDIR='"$(libdir)"' \
+	$(JANSSON_CFLAGS) $(LIBELF_CFLAGS)
+FUZZ_LIBS = $(JANSSON_LIBS) $(LIBELF_LIBS) $(LIBIBERTY_LIBS) -lm
 
 .PHONY: fuzz
 fuzz: tests/fuzz/fuzz_reader
@@ -137,5 +141,5 @@ tests/fuzz/fuzz_reader: $(FUZZ_FILES)
 		-fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined \
 		-o $@ $(filter %.c,$^) $(FUZZ_LIBS)
 
-FUZZ_CPPFLAGS = $(AM_CPPFLAGS)
 CLEANFILES += tests/fuzz/fuzz_reader
+EXTRA_DIST += tests/fuzz/fuzz_reader.c

@@ -31,7 +31,9 @@ enum fxt_effect {
 	FXT_EFFECT_WRITE_THINGS,
 	FXT_EFFECT_GET,                 /* one byte */
 	FXT_EFFECT_PUT,
-	FXT_EFFECT_USE,                 /* takes its time, and moves nothing or nobody knows how much */
+	FXT_EFFECT_READ_SOME,           /* does not say how much */
+	FXT_EFFECT_WRITE_SOME,
+	FXT_EFFECT_USE,                 /* takes its time and moves nothing */
 };
 
 struct fxt_role {

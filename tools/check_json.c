@@ -4,19 +4,15 @@
 #endif
 
 #ifdef HAVE_JANSSON
-#include <string.h>
-
 #include "check.h"
 #include "json.h"
 
 void fxt_check_json(const struct fxt_check *c, const char *path, FILE *out)
 {
 	json_t *object = json_object(), *violations = json_object(), *noted = json_object();
-	struct fxt_text name = {.text = path, .bytes = (uint32_t)strlen(path)};
 
 	for (int i = 0; i < FXT_FAULT_COUNT; i++) {
 		const struct fxt_violation *v = &c->violations[i];
-		struct fxt_text detail = {.text = v->detail, .bytes = (uint32_t)strlen(v->detail)};
 		json_t *entry;
 
 		if (v->count == 0)
@@ -24,14 +20,14 @@ void fxt_check_json(const struct fxt_check *c, const char *path, FILE *out)
 		entry = json_object();
 		json_object_set_new(entry, "count", fxt_json_u64(v->count));
 		json_object_set_new(entry, "first_offset", fxt_json_u64(v->offset));
-		json_object_set_new(entry, "detail", fxt_json_text(&detail));
+		json_object_set_new(entry, "detail", fxt_json_string(v->detail));
 		json_object_set_new(violations, fxt_fault_text[i], entry);
 	}
 	for (int i = 0; i < FXT_NOTED_COUNT; i++) {
 		if (c->noted[i])
 			json_object_set_new(noted, fxt_noted_text[i], fxt_json_u64(c->noted[i]));
 	}
-	json_object_set_new(object, "file", fxt_json_text(&name));
+	json_object_set_new(object, "file", fxt_json_string(path));
 	json_object_set_new(object, "bytes", fxt_json_u64(c->r->size));
 	json_object_set_new(object, "records", fxt_json_u64(c->records));
 	json_object_set_new(object, "events", fxt_json_u64(c->events));

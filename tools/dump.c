@@ -7,6 +7,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "command.h"
 #include "message.h"
@@ -86,13 +87,20 @@ static void put_thread(const struct fxt_reader *r, uint32_t thread, FILE *out)
 	free(label);
 }
 
-static void put_event(const struct fxt_reader *r, const struct fxt_record *rec, FILE *out)
+static void put_event(const struct fxt_reader *r, const struct fxt_record *rec, const char *demangled,
+		      FILE *out)
 {
 	put_thread(r, rec->thread, out);
 	fputs("  ", out);
 	put_plain(out, &rec->category);
 	fputc(':', out);
-	put_plain(out, &rec->name);
+	if (demangled) {
+		struct fxt_text name = {.text = demangled, .bytes = (uint32_t)strlen(demangled)};
+
+		put_plain(out, &name);
+	} else {
+		put_plain(out, &rec->name);
+	}
 	if (rec->subtype == FXT_EVENT_DURATION_COMPLETE && rec->extra >= rec->ticks)
 		fprintf(out, "  %s", fxt_duration(fxt_ns(rec->provider, rec->extra) -
 						  fxt_ns(rec->provider, rec->ticks)).text);
@@ -148,7 +156,8 @@ static void put_object(const struct fxt_reader *r, const struct fxt_record *rec,
 }
 
 /* What of the line is the record's own. */
-static void put_content(const struct fxt_reader *r, const struct fxt_record *rec, FILE *out)
+static void put_content(const struct fxt_reader *r, const struct fxt_record *rec, const char *demangled,
+			FILE *out)
 {
 	switch (rec->type) {
 	case FXT_RECORD_METADATA: put_metadata(rec, out); break;
@@ -161,7 +170,7 @@ static void put_content(const struct fxt_reader *r, const struct fxt_record *rec
 		fprintf(out, "%" PRIu64 " %" PRIu64 "/%" PRIu64, rec->id, r->threads[rec->thread].pid,
 			r->threads[rec->thread].tid);
 		break;
-	case FXT_RECORD_EVENT: put_event(r, rec, out); break;
+	case FXT_RECORD_EVENT: put_event(r, rec, demangled, out); break;
 	case FXT_RECORD_BLOB:
 	case FXT_RECORD_LARGE:
 		fputs(rec->timed ? "  " : "", out);
@@ -180,14 +189,14 @@ static void put_content(const struct fxt_reader *r, const struct fxt_record *rec
 	}
 }
 
-static void put_line(const struct fxt_reader *r, const struct fxt_record *rec, const char *fault,
-		     const struct fxt_dump_options *options, uint64_t first_ns, FILE *out)
+static void put_line(const struct fxt_reader *r, const struct fxt_record *rec, const char *demangled,
+		     const char *fault, const struct fxt_dump_options *options, uint64_t first_ns, FILE *out)
 {
 	fprintf(out, "%10" PRIu64 " %-11s ", rec->offset, fxt_record_word(rec));
 	if (rec->timed && rec->known)
 		put_time(out, rec, options, first_ns);
 	if (rec->known || rec->type == FXT_RECORD_METADATA)
-		put_content(r, rec, out);
+		put_content(r, rec, demangled, out);
 	else
 		fprintf(out, "unknown type, %" PRIu64 " bytes", rec->words * FXT_WORD_BYTES);
 	if (rec->damaged)
@@ -226,21 +235,28 @@ void fxt_dump(struct fxt_reader *r, const struct fxt_dump_options *options, FILE
 {
 	uint64_t first_ns = options->absolute || options->json ? 0 : first_time_ns(r);
 	const char *fault = NULL;
+	struct fxt_demangled names = {0};
 	struct fxt_record rec;
 
 	r->on_fault = remember_fault;
 	r->fault_context = &fault;
 	while (fxt_reader_next(r, &rec) && !ferror(out)) {
 		if (rec.known || rec.damaged || options->all) {
+			const char *demangled =
+				rec.type == FXT_RECORD_EVENT && rec.known
+					? fxt_demangled_name(&names, r, &rec.category, &rec.name)
+					: NULL;
+
 #ifdef HAVE_JANSSON
 			if (options->json)
-				fxt_dump_json(r, &rec, fault, out);
+				fxt_dump_json(r, &rec, demangled, fault, out);
 			else
 #endif
-				put_line(r, &rec, fault, options, first_ns, out);
+				put_line(r, &rec, demangled, fault, options, first_ns, out);
 		}
 		fault = NULL;
 	}
+	fxt_demangled_free(&names);
 }
 
 /* -- The command ----------------------------------------------------------------------------------- */

@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#include "demangle.h"
 #include "reader.h"
 
 struct fxt_dump_options {
@@ -19,7 +20,9 @@ void fxt_dump(struct fxt_reader *r, const struct fxt_dump_options *options, FILE
 const char *fxt_record_word(const struct fxt_record *rec);
 
 #ifdef HAVE_JANSSON
-void fxt_dump_json(const struct fxt_reader *r, const struct fxt_record *rec, const char *fault, FILE *out);
+/* `demangled` is the event's name as its source has it, or NULL. */
+void fxt_dump_json(const struct fxt_reader *r, const struct fxt_record *rec, const char *demangled,
+		   const char *fault, FILE *out);
 #endif
 
 #endif

@@ -22,11 +22,14 @@ static void set_thread(json_t *object, const struct fxt_reader *r, uint32_t thre
 		set(object, "thread", fxt_json_text(&t->name));
 }
 
-static void set_event(json_t *object, const struct fxt_reader *r, const struct fxt_record *rec)
+static void set_event(json_t *object, const struct fxt_reader *r, const struct fxt_record *rec,
+		      const char *demangled)
 {
 	set_thread(object, r, rec->thread);
 	set(object, "category", fxt_json_text(&rec->category));
 	set(object, "name", fxt_json_text(&rec->name));
+	if (demangled)
+		set(object, "demangled", fxt_json_string(demangled));
 	if (rec->arg_count)
 		set(object, "args", fxt_json_arguments(rec));
 	if (rec->subtype == FXT_EVENT_DURATION_COMPLETE && rec->extra >= rec->ticks)
@@ -52,10 +55,11 @@ static void set_scheduling(json_t *object, const struct fxt_reader *r, const str
 		set(object, "args", fxt_json_arguments(rec));
 }
 
-static void set_content(json_t *object, const struct fxt_reader *r, const struct fxt_record *rec)
+static void set_content(json_t *object, const struct fxt_reader *r, const struct fxt_record *rec,
+			const char *demangled)
 {
 	switch (rec->type) {
-	case FXT_RECORD_EVENT: set_event(object, r, rec); return;
+	case FXT_RECORD_EVENT: set_event(object, r, rec, demangled); return;
 	case FXT_RECORD_SCHEDULING: set_scheduling(object, r, rec); return;
 	case FXT_RECORD_LOG:
 		set_thread(object, r, rec->thread);
@@ -83,7 +87,8 @@ static void set_content(json_t *object, const struct fxt_reader *r, const struct
 		set(object, "args", fxt_json_arguments(rec));
 }
 
-void fxt_dump_json(const struct fxt_reader *r, const struct fxt_record *rec, const char *fault, FILE *out)
+void fxt_dump_json(const struct fxt_reader *r, const struct fxt_record *rec, const char *demangled,
+		   const char *fault, FILE *out)
 {
 	json_t *object = json_object();
 
@@ -92,7 +97,7 @@ void fxt_dump_json(const struct fxt_reader *r, const struct fxt_record *rec, con
 	if (rec->timed && rec->known)
 		set(object, "time", fxt_json_u64(fxt_ns(rec->provider, rec->ticks)));
 	if (rec->known)
-		set_content(object, r, rec);
+		set_content(object, r, rec, demangled);
 	else
 		set(object, "bytes", fxt_json_u64(rec->words * FXT_WORD_BYTES));
 	if (rec->damaged)

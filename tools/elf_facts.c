@@ -5,14 +5,11 @@
 
 #include "elf_facts.h"
 
-#include <elf.h>
+#include <gelf.h>
+#include <libelf.h>
 #include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include "message.h"
 
 #if defined(__x86_64__)
 enum { OUR_MACHINE = EM_X86_64 };
@@ -20,82 +17,99 @@ enum { OUR_MACHINE = EM_X86_64 };
 enum { OUR_MACHINE = EM_AARCH64 };
 #endif
 
-/* More than any executable has; a damaged header must not make us read for hours. */
-enum { MAX_SECTIONS = 4096, MAX_NAMES_BYTES = 1 << 20 };
-
-static bool read_at(int fd, void *out, size_t bytes, uint64_t offset)
+static bool has_magic(int fd)
 {
-	return offset <= INT64_MAX && pread(fd, out, bytes, (off_t)offset) == (ssize_t)bytes;
+	char magic[SELFMAG];
+
+	return pread(fd, magic, sizeof(magic), 0) == (ssize_t)sizeof(magic) &&
+	       memcmp(magic, ELFMAG, sizeof(magic)) == 0;
 }
 
-static void read_interpreter(int fd, const Elf64_Phdr *ph, struct fxt_elf_facts *facts)
+static bool read_interpreter(Elf *elf, const GElf_Phdr *ph, struct fxt_elf_facts *facts)
 {
 	size_t bytes =
 		ph->p_filesz < sizeof(facts->interpreter) - 1 ? ph->p_filesz : sizeof(facts->interpreter) - 1;
+	const Elf_Data *data = elf_getdata_rawchunk(elf, (int64_t)ph->p_offset, bytes, ELF_T_BYTE);
 
-	if (!read_at(fd, facts->interpreter, bytes, ph->p_offset))
-		facts->broken = true;
+	if (!data || data->d_size != bytes)
+		return false;
+	memcpy(facts->interpreter, data->d_buf, bytes);
 	facts->interpreter[bytes] = '\0';
+	return true;
 }
 
-static void read_segments(int fd, const Elf64_Ehdr *eh, struct fxt_elf_facts *facts)
+static bool read_segments(Elf *elf, const GElf_Ehdr *eh, struct fxt_elf_facts *facts)
 {
-	for (unsigned i = 0; i < eh->e_phnum && !facts->broken; i++) {
-		Elf64_Phdr ph;
+	size_t count;
 
-		if (!read_at(fd, &ph, sizeof(ph), eh->e_phoff + (uint64_t)i * sizeof(ph)))
-			facts->broken = true;
-		else if (ph.p_type == PT_INTERP)
-			read_interpreter(fd, &ph, facts);
+	/* libelf leaves out segment headers that would lie behind the end of the file. */
+	if (eh->e_phentsize != gelf_fsize(elf, ELF_T_PHDR, 1, EV_CURRENT) ||
+	    elf_getphdrnum(elf, &count) != 0 || count == 0 ||
+	    (eh->e_phnum != PN_XNUM && count != eh->e_phnum))
+		return false;
+	for (size_t i = 0; i < count; i++) {
+		GElf_Phdr ph;
+
+		if (!gelf_getphdr(elf, (int)i, &ph))
+			return false;
+		if (ph.p_type == PT_INTERP && !read_interpreter(elf, &ph, facts))
+			return false;
 	}
+	return true;
 }
 
-/* Go's linker leaves .go.buildinfo, and .note.go.buildid, in all it makes. A stripped section table is no
- * fault. */
-static void read_sections(int fd, const Elf64_Ehdr *eh, struct fxt_elf_facts *facts)
+/* Go's linker leaves one of these in all it makes. A stripped or damaged section table is no fault: nothing
+ * needs it to run. */
+static bool has_go_section(Elf *elf)
 {
-	Elf64_Shdr table, sh;
-	char *names;
+	size_t names;
+	Elf_Scn *section = NULL;
 
-	if (eh->e_shnum > MAX_SECTIONS || eh->e_shstrndx >= eh->e_shnum ||
-	    !read_at(fd, &table, sizeof(table), eh->e_shoff + (uint64_t)eh->e_shstrndx * sizeof(table)) ||
-	    table.sh_size > MAX_NAMES_BYTES)
+	if (elf_getshdrstrndx(elf, &names) != 0)
+		return false;
+	while ((section = elf_nextscn(elf, section))) {
+		GElf_Shdr sh;
+		const char *name =
+			gelf_getshdr(section, &sh) ? elf_strptr(elf, names, sh.sh_name) : NULL;
+
+		if (name && (strcmp(name, ".go.buildinfo") == 0 || strcmp(name, ".note.go.buildid") == 0))
+			return true;
+	}
+	return false;
+}
+
+static void read_headers(Elf *elf, struct fxt_elf_facts *facts)
+{
+	GElf_Ehdr eh;
+
+	facts->bits = gelf_getclass(elf) == ELFCLASS64 ? 64 : 32;
+	if (facts->bits != 64)
 		return;
-	names = fxt_alloc(table.sh_size + 1, 1);
-	if (read_at(fd, names, table.sh_size, table.sh_offset)) {
-		for (unsigned i = 0; i < eh->e_shnum; i++) {
-			if (!read_at(fd, &sh, sizeof(sh), eh->e_shoff + (uint64_t)i * sizeof(sh)) ||
-			    sh.sh_name >= table.sh_size)
-				continue;
-			if (strcmp(names + sh.sh_name, ".go.buildinfo") == 0 ||
-			    strcmp(names + sh.sh_name, ".note.go.buildid") == 0)
-				facts->is_go = true;
-		}
+	if (!gelf_getehdr(elf, &eh)) {
+		facts->our_machine = facts->broken = true;
+		return;
 	}
-	free(names);
+	facts->our_machine = eh.e_ident[EI_DATA] == ELFDATA2LSB && eh.e_machine == OUR_MACHINE;
+	if (!facts->our_machine)
+		return;
+	facts->broken = !read_segments(elf, &eh, facts);
+	facts->is_go = has_go_section(elf);
 }
 
 bool fxt_elf_read(int fd, struct fxt_elf_facts *facts)
 {
-	Elf64_Ehdr eh;
+	Elf *elf;
 
 	*facts = (struct fxt_elf_facts){0};
-	if (!read_at(fd, eh.e_ident, sizeof(eh.e_ident), 0) || memcmp(eh.e_ident, ELFMAG, SELFMAG) != 0)
+	if (!has_magic(fd))
 		return false;
-	facts->bits = eh.e_ident[EI_CLASS] == ELFCLASS64 ? 64 : 32;
-	if (facts->bits != 64)
-		return true;
-	if (!read_at(fd, &eh, sizeof(eh), 0)) {
-		facts->our_machine = facts->broken = true;
-		return true;
-	}
-	facts->our_machine = eh.e_ident[EI_DATA] == ELFDATA2LSB && eh.e_machine == OUR_MACHINE;
-	if (!facts->our_machine)
-		return true;
-	facts->broken = eh.e_phnum == 0 || eh.e_phentsize != sizeof(Elf64_Phdr);
-	if (!facts->broken)
-		read_segments(fd, &eh, facts);
-	if (eh.e_shentsize == sizeof(Elf64_Shdr))
-		read_sections(fd, &eh, facts);
+	elf_version(EV_CURRENT);
+	/* Not ELF_C_READ_MMAP: a file that is cut short meanwhile would be a SIGBUS. */
+	elf = elf_begin(fd, ELF_C_READ, NULL);
+	if (elf && elf_kind(elf) == ELF_K_ELF)
+		read_headers(elf, facts);
+	else
+		*facts = (struct fxt_elf_facts){.bits = 64, .our_machine = true, .broken = true};
+	elf_end(elf);
 	return true;
 }

@@ -1,7 +1,5 @@
-/* What has to be known of an executable before anything is preloaded into it. Used by program.c.
- *
- * A few headers read by hand: that must work in every build of fxt, whatever libraries it was built with.
- */
+/* What has to be known of an executable before anything is preloaded into it. Used by program.c,
+ * also of the agent's own library. The file is read with libelf and may be damaged in any way. */
 #ifndef FXT_TOOLS_ELF_FACTS_H
 #define FXT_TOOLS_ELF_FACTS_H
 
@@ -15,7 +13,7 @@ struct fxt_elf_facts {
 	char interpreter[256];          /* the loader it asks for; empty when it is static */
 };
 
-/* False if the file is no ELF file at all. */
+/* False if the file is no ELF file at all: it does not begin as one. */
 bool fxt_elf_read(int fd, struct fxt_elf_facts *facts);
 
 #endif

@@ -168,10 +168,10 @@ static void open_one(struct fxt_files *f, const struct fxt_record *rec, enum spa
 	set(f, rec, space, number, fxt_file_named(f, label));
 }
 
-/* Connected pairs: the numbers come as two arguments, where they come at all. */
+/* Both ends are one file: what is written to one is read from the other. */
 static void open_pair(struct fxt_files *f, const struct fxt_record *rec)
 {
-	static const char *const ends[] = {"fd1", "fd2", "first", "second"};
+	static const char *const ends[] = {"fd1", "fd2"};
 	const char *kind = fxt_text_is(&rec->name, "socketpair") ? "socketpair" : "pipe";
 
 	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {

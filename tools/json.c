@@ -9,6 +9,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "fxt_encode.h"
 #include "message.h"
@@ -21,6 +22,13 @@ json_t *fxt_json_text(const struct fxt_text *t)
 
 	free(clean);
 	return out;
+}
+
+json_t *fxt_json_string(const char *text)
+{
+	struct fxt_text t = {.text = text, .bytes = (uint32_t)strlen(text)};
+
+	return fxt_json_text(&t);
 }
 
 json_t *fxt_json_u64(uint64_t value)

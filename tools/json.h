@@ -12,6 +12,9 @@
 /* What is not UTF-8 becomes '?': JSON has no other text. */
 json_t *fxt_json_text(const struct fxt_text *t);
 
+/* The same of a string of our own. */
+json_t *fxt_json_string(const char *text);
+
 /* JSON's integers are signed: what is larger becomes a real. */
 json_t *fxt_json_u64(uint64_t value);
 

@@ -15,6 +15,8 @@ TOOLS_SOURCES = \
 	tools/check_links.c \
 	tools/check_slices.c \
 	tools/command.h \
+	tools/demangle.c \
+	tools/demangle.h \
 	tools/dump.c \
 	tools/dump.h \
 	tools/dump_json.c \
@@ -69,13 +71,13 @@ TOOLS_SOURCES = \
 	tools/utf8.c
 
 TOOLS_CPPFLAGS = $(AM_CPPFLAGS) -iquote $(top_srcdir)/tools
-TOOLS_LIBS = libfxttools.la libfxtwriter.la $(JANSSON_LIBS) -lm
+TOOLS_LIBS = libfxttools.la libfxtwriter.la $(JANSSON_LIBS) $(LIBELF_LIBS) $(LIBIBERTY_LIBS) -lm
 
 # All but main(), so that the unit tests link the same.
 noinst_LTLIBRARIES += libfxttools.la
 libfxttools_la_SOURCES = $(TOOLS_SOURCES)
 libfxttools_la_CPPFLAGS = $(TOOLS_CPPFLAGS) -DFXT_LIBDIR='"$(libdir)"'
-libfxttools_la_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)
+libfxttools_la_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS) $(LIBELF_CFLAGS)
 
 bin_PROGRAMS += fxt
 fxt_SOURCES = tools/fxt.c
@@ -84,10 +86,14 @@ fxt_LDADD = $(TOOLS_LIBS)
 
 # Unit tests that link the tool's objects, unlike those of the writer (tests/local.mk).
 if HAVE_CHECK
-TOOLS_TESTS = tests/check_reader tests/check_tools
+TOOLS_TESTS = tests/check_elf tests/check_reader tests/check_tools
 endif
 check_PROGRAMS += $(TOOLS_TESTS)
 TESTS += $(TOOLS_TESTS)
+tests_check_elf_SOURCES = tests/check_elf.c
+tests_check_elf_CPPFLAGS = $(TOOLS_CPPFLAGS)
+tests_check_elf_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_check_elf_LDADD = $(TOOLS_LIBS) $(CHECK_LIBS)
 tests_check_reader_SOURCES = tests/check_reader.c tests/trace_words.h
 tests_check_reader_CPPFLAGS = $(TOOLS_CPPFLAGS) -iquote $(top_srcdir)/tests
 tests_check_reader_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)

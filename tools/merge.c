@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "message.h"
-#include "overview.h"
 #include "trace_file.h"
 
 /* Linux's largest pid is 2^22: no process has an id from here on. */
@@ -114,8 +113,8 @@ static void add_overview(struct fxt_merge *m, struct fxt_overview *o, const stru
 		m->processes += fresh;
 	}
 	m->events += o->events;
-	m->dropped += fxt_overview_dropped(o);
-	m->filtered += fxt_overview_filtered(o);
+	for (int loss = 0; loss < FXT_LOSS_COUNT; loss++)
+		m->lost[loss] += fxt_overview_lost(o, (enum fxt_loss)loss);
 	m->buffer_full += o->buffer_full;
 	m->damaged += r->damaged_records;
 	if (!m->reason && o->reason)

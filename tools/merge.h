@@ -12,6 +12,7 @@
 #include <stdio.h>
 
 #include "map.h"
+#include "overview.h"
 #include "reader.h"
 
 struct fxt_merged_category {
@@ -23,7 +24,7 @@ struct fxt_merged_category {
 struct fxt_merge {
 	FILE *out;
 	uint64_t parts, processes, threads, events, bytes;
-	uint64_t dropped, filtered, buffer_full;
+	uint64_t lost[FXT_LOSS_COUNT], buffer_full;
 	uint64_t damaged;               /* records that could not be read and were left out */
 	char *reason;                   /* why something was dropped, of the first part that says; or NULL */
 	struct fxt_merged_category *categories;

@@ -37,18 +37,20 @@ static void count_thread(struct fxt_overview *o, uint32_t thread)
 /* Running totals: the largest value a counter had is the whole. */
 static void take_counter(struct fxt_overview *o, const struct fxt_record *rec)
 {
-	bool dropped = fxt_text_is(&rec->name, "dropped");
+	static const char *const names[] = {"dropped", "filtered", "overwritten"};
 	struct fxt_slot *s;
 	uint64_t value;
+	unsigned loss = 0;
 	bool fresh;
 
-	if (!dropped && !fxt_text_is(&rec->name, "filtered"))
+	while (loss < FXT_LOSS_COUNT && !fxt_text_is(&rec->name, names[loss]))
+		loss++;
+	if (loss == FXT_LOSS_COUNT || !fxt_argument_u64(fxt_argument(rec, "records"), &value))
 		return;
-	if (!fxt_argument_u64(fxt_argument(rec, "records"), &value))
-		return;
-	s = fxt_map_put(&o->counters, rec->provider->index, rec->extra, &fresh);
-	if (value > s->value[!dropped])
-		s->value[!dropped] = value;
+	s = fxt_map_put(&o->counters, (uint64_t)rec->provider->index * FXT_LOSS_COUNT + loss, rec->extra,
+			&fresh);
+	if (value > s->value[0])
+		s->value[0] = value;
 }
 
 static void take_reason(struct fxt_overview *o, const struct fxt_record *rec)
@@ -114,23 +116,15 @@ void fxt_overview_free(struct fxt_overview *o)
 	*o = (struct fxt_overview){0};
 }
 
-static uint64_t total(const struct fxt_overview *o, int which)
+uint64_t fxt_overview_lost(const struct fxt_overview *o, enum fxt_loss loss)
 {
 	uint64_t sum = 0;
 
-	for (struct fxt_slot *s = fxt_map_next(&o->counters, NULL); s; s = fxt_map_next(&o->counters, s))
-		sum += s->value[which];
+	for (struct fxt_slot *s = fxt_map_next(&o->counters, NULL); s; s = fxt_map_next(&o->counters, s)) {
+		if (s->a % FXT_LOSS_COUNT == loss)
+			sum += s->value[0];
+	}
 	return sum;
-}
-
-uint64_t fxt_overview_dropped(const struct fxt_overview *o)
-{
-	return total(o, 0);
-}
-
-uint64_t fxt_overview_filtered(const struct fxt_overview *o)
-{
-	return total(o, 1);
 }
 
 static int by_bytes(const void *a, const void *b)

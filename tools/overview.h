@@ -11,6 +11,14 @@ struct fxt_usage {
 	uint64_t events, bytes;
 };
 
+/* What the agent counts of what is not in the trace. */
+enum fxt_loss {
+	FXT_LOSS_DROPPED,               /* records there was no room for */
+	FXT_LOSS_FILTERED,              /* calls shorter than the threshold */
+	FXT_LOSS_OVERWRITTEN,           /* events in a ring that newer ones took the place of */
+	FXT_LOSS_COUNT
+};
+
 /* All zero is the beginning. */
 struct fxt_overview {
 	uint64_t records, events, event_bytes;
@@ -19,8 +27,7 @@ struct fxt_overview {
 	size_t category_count, category_capacity;
 	uint64_t *thread_events;        /* by thread */
 	size_t thread_count, thread_capacity;
-	struct fxt_map
-		counters; /* provider and counter id -> dropped, filtered: the agent's running totals */
+	struct fxt_map counters;        /* the agent's running totals, by provider and loss, and counter id */
 	uint64_t buffer_full;           /* provider events that say so */
 	char *reason;                   /* of the first instant of category agent that says why, or NULL */
 };
@@ -28,9 +35,8 @@ struct fxt_overview {
 void fxt_overview_take(struct fxt_overview *o, struct fxt_reader *r, const struct fxt_record *rec);
 void fxt_overview_free(struct fxt_overview *o);
 
-/* Records the agent dropped, and calls shorter than its threshold. */
-uint64_t fxt_overview_dropped(const struct fxt_overview *o);
-uint64_t fxt_overview_filtered(const struct fxt_overview *o);
+/* The sum over all providers and threads. */
+uint64_t fxt_overview_lost(const struct fxt_overview *o, enum fxt_loss loss);
 
 /* Sorts categories by bytes, the largest first, and leaves out those without events. Nothing can be taken
  * after. */

@@ -17,23 +17,35 @@
 /* From here on a trace is slow to open, and one category of it usually not what was looked for. */
 static const uint64_t LARGE_BYTES = 100 << 20;
 
-/* "nothing lost", or what was. */
+static char *with(char *text, char *more)
+{
+	char *both = fxt_format("%s%s%s", text, *text ? ", " : "", more);
+
+	free(text);
+	free(more);
+	return both;
+}
+
+/* "nothing lost", or what was. What a ring overwrote is no loss, but must be said. */
 static char *losses(const struct fxt_merge *m)
 {
-	char *filtered = m->filtered ? fxt_format(", %s calls under the threshold left out",
-						  fxt_count(m->filtered).text)
-				     : fxt_strdup("");
-	char *text;
+	uint64_t dropped = m->lost[FXT_LOSS_DROPPED], filtered = m->lost[FXT_LOSS_FILTERED];
+	uint64_t overwritten = m->lost[FXT_LOSS_OVERWRITTEN];
+	char *text = fxt_strdup("");
 
-	if (m->dropped)
-		text = fxt_format("%s records LOST%s%s%s%s", fxt_count(m->dropped).text,
-				  m->reason ? " (" : "", m->reason ? m->reason : "", m->reason ? ")" : "",
-				  filtered);
+	if (dropped)
+		text = with(text, fxt_format("%s records LOST%s%s%s", fxt_count(dropped).text,
+					    m->reason ? " (" : "", m->reason ? m->reason : "",
+					    m->reason ? ")" : ""));
 	else if (m->buffer_full)
-		text = fxt_format("records LOST (a buffer was full)%s", filtered);
-	else
-		text = fxt_format("nothing lost%s", filtered);
-	free(filtered);
+		text = with(text, fxt_strdup("records LOST (a buffer was full)"));
+	if (overwritten)
+		text = with(text, fxt_format("%s overwritten by the ring", fxt_count(overwritten).text));
+	if (!*text)
+		text = with(text, fxt_strdup("nothing lost"));
+	if (filtered)
+		text = with(text,
+			   fxt_format("%s calls under the threshold left out", fxt_count(filtered).text));
 	return text;
 }
 
@@ -62,7 +74,6 @@ static void advise(const struct fxt_record_options *o, const struct fxt_merge *m
 static void summary_json(const struct fxt_merge *m, const struct fxt_run *run, const char *path)
 {
 	json_t *object = json_object(), *categories = json_object();
-	struct fxt_text name = {.text = path, .bytes = (uint32_t)strlen(path)};
 
 	for (size_t i = 0; i < m->category_count; i++) {
 		json_t *one = json_object();
@@ -71,15 +82,16 @@ static void summary_json(const struct fxt_merge *m, const struct fxt_run *run, c
 		json_object_set_new(one, "bytes", fxt_json_u64(m->categories[i].bytes));
 		json_object_set_new(categories, m->categories[i].name, one);
 	}
-	json_object_set_new(object, "file", fxt_json_text(&name));
+	json_object_set_new(object, "file", fxt_json_string(path));
 	json_object_set_new(object, "status", json_integer(run->status));
 	json_object_set_new(object, "wall_ns", fxt_json_u64(run->wall_ns));
 	json_object_set_new(object, "processes", fxt_json_u64(m->processes));
 	json_object_set_new(object, "threads", fxt_json_u64(m->threads));
 	json_object_set_new(object, "events", fxt_json_u64(m->events));
 	json_object_set_new(object, "bytes", fxt_json_u64(m->bytes));
-	json_object_set_new(object, "dropped", fxt_json_u64(m->dropped));
-	json_object_set_new(object, "filtered", fxt_json_u64(m->filtered));
+	json_object_set_new(object, "dropped", fxt_json_u64(m->lost[FXT_LOSS_DROPPED]));
+	json_object_set_new(object, "filtered", fxt_json_u64(m->lost[FXT_LOSS_FILTERED]));
+	json_object_set_new(object, "overwritten", fxt_json_u64(m->lost[FXT_LOSS_OVERWRITTEN]));
 	json_object_set_new(object, "categories", categories);
 	fxt_json_print(object, stderr, true);
 }

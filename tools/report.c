@@ -158,29 +158,39 @@ void fxt_report_free(struct fxt_report *report)
 
 /* -- The first lines ------------------------------------------------------------------------------- */
 
-static void print_programs(const struct fxt_reader *r, FILE *out)
+/* A process is a provider for each program it was, so names repeat. True if it is the first of its name. */
+static bool is_new_program(const struct fxt_reader *r, size_t index)
 {
-	enum { SHOWN = 3, LARGEST_PID = 1 << 22 };
-	size_t shown = 0;
+	for (size_t i = 0; i < index; i++) {
+		if (r->providers[i]->announced &&
+		    fxt_text_equal(&r->providers[i]->name, &r->providers[index]->name))
+			return false;
+	}
+	return r->providers[index]->announced;
+}
 
-	for (size_t i = 0; i < r->provider_count; i++) {
+/* With the process id where there is but one. */
+static void print_programs(const struct fxt_reader *r, size_t processes, FILE *out)
+{
+	enum { SHOWN = 5, EXAMINED = 1000 };
+	size_t different = 0;
+	uint32_t id = 0;
+
+	for (size_t i = 0; i < r->provider_count && i < EXAMINED; i++) {
 		char *name;
 
-		if (!r->providers[i]->announced)
+		if (!is_new_program(r, i) || different++ >= SHOWN)
 			continue;
-		if (shown++ >= SHOWN)
-			continue;
-		name = fxt_printable(&r->providers[i]->name, 32, false);
-		fprintf(out, "%s%s", shown > 1 ? ", " : "", name);
-		/* Larger ones are no process ids: they were made up to tell the images of one process
-		 * apart (merge.c). */
-		if (r->providers[i]->id <= LARGEST_PID)
-			fprintf(out, " %" PRIu32, r->providers[i]->id);
+		name = fxt_printable(&r->providers[i]->name, 16, false);
+		fprintf(out, "%s%s", different > 1 ? ", " : "", name);
 		free(name);
+		id = r->providers[i]->id;
 	}
-	if (shown > SHOWN)
-		fprintf(out, " and %zu more", shown - SHOWN);
-	fputs(shown ? ": " : "", out);
+	if (different > SHOWN)
+		fprintf(out, " and %zu more", different - SHOWN);
+	if (processes == 1 && different == 1)
+		fprintf(out, " %" PRIu32, id);
+	fputs(different == 0 ? "" : different == 1 ? ": " : "\n", out);
 }
 
 static void print_shares(const struct fxt_overview *o, const struct fxt_reader *r, FILE *out)
@@ -190,10 +200,13 @@ static void print_shares(const struct fxt_overview *o, const struct fxt_reader *
 	fprintf(out, "%s of trace: ", fxt_bytes(r->size).text);
 	for (size_t i = 0; i < o->category_count && i < SHOWN; i++) {
 		struct fxt_text text = fxt_symbol_text(r, o->categories[i].category);
-		char *name = fxt_printable(&text, 24, false);
+		double percent = 100.0 * (double)o->categories[i].bytes / (double)r->size;
+		char *name;
 
-		fprintf(out, "%s%s %.0f%%", i ? ", " : "", *name ? name : "(no category)",
-			100.0 * (double)o->categories[i].bytes / (double)r->size);
+		if (i && percent < 0.5)
+			break;
+		name = fxt_printable(&text, 24, false);
+		fprintf(out, "%s%s %.0f%%", i ? ", " : "", *name ? name : "(no category)", percent);
 		free(name);
 	}
 	fputs(o->category_count ? "\n" : "no events\n", out);
@@ -201,15 +214,19 @@ static void print_shares(const struct fxt_overview *o, const struct fxt_reader *
 
 static void print_losses(const struct fxt_overview *o, FILE *out)
 {
-	uint64_t dropped = fxt_overview_dropped(o), filtered = fxt_overview_filtered(o);
+	uint64_t dropped = fxt_overview_lost(o, FXT_LOSS_DROPPED);
+	uint64_t filtered = fxt_overview_lost(o, FXT_LOSS_FILTERED);
+	uint64_t overwritten = fxt_overview_lost(o, FXT_LOSS_OVERWRITTEN);
 
 	if (dropped)
 		fprintf(out, "LOST: %s records%s%s%s\n", fxt_count(dropped).text, o->reason ? " (" : "",
 			o->reason ? o->reason : "", o->reason ? ")" : "");
 	else if (o->buffer_full)
 		fputs("LOST: records, at least once, as a buffer was full\n", out);
-	else
+	else if (!overwritten)
 		fputs("nothing lost\n", out);
+	if (overwritten)
+		fprintf(out, "%s earlier events overwritten by the ring\n", fxt_count(overwritten).text);
 	if (filtered)
 		fprintf(out,
 			"left out: %s calls shorter than the threshold; figures below are lower bounds\n",
@@ -221,7 +238,7 @@ static void print_head(const struct fxt_report *report, FILE *out)
 	const struct fxt_overview *o = &report->overview;
 	size_t threads = fxt_overview_threads(o), processes = fxt_overview_processes(o, report->r);
 
-	print_programs(report->r, out);
+	print_programs(report->r, processes, out);
 	fprintf(out, "%zu process%s, %zu thread%s, %s events in %s\n", processes, processes == 1 ? "" : "es",
 		threads, threads == 1 ? "" : "s", fxt_count(o->events).text,
 		fxt_duration(o->events ? o->last_ns - o->first_ns : 0).text);

@@ -26,16 +26,19 @@ struct fxt_report_options {
 
 struct fxt_call {
 	uint32_t category, name;        /* symbols */
-	size_t rank;                    /* of its category */
+	uint64_t category_ns;           /* of all calls of its category */
 	uint64_t count, total_ns, max_ns;
 	struct fxt_histogram durations;
 };
 
 struct fxt_calls {
-	struct fxt_call *list;          /* sorted: by category, then the longest first */
+	struct fxt_call *list;          /* sorted: the longest category first, in it the longest call */
 	size_t count, capacity;
 	struct fxt_map by_name;
 };
+
+/* The name of a call for a table, functions demangled and without their parameters. Free it. */
+char *fxt_call_label(const struct fxt_reader *r, uint32_t category, uint32_t name, size_t columns);
 
 void fxt_calls_take(struct fxt_calls *c, uint32_t category, uint32_t name, uint64_t duration_ns);
 uint64_t fxt_call_percentile(const struct fxt_call *call, double percent);
@@ -109,6 +112,7 @@ void fxt_heaps_free(struct fxt_heaps *h);
 struct fxt_file {
 	char *label;
 	uint64_t calls, in_bytes, out_bytes, total_ns;
+	uint64_t unsaid;                /* calls that moved bytes and do not say how many: fputs, fgets */
 	bool used;                      /* something was read or written */
 };
 

@@ -5,7 +5,9 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "demangle.h"
 #include "message.h"
 #include "print.h"
 #include "report.h"
@@ -41,33 +43,30 @@ static int by_category(const void *a, const void *b)
 {
 	const struct fxt_call *x = a, *y = b;
 
-	if (x->rank != y->rank)
-		return x->rank < y->rank ? -1 : 1;
+	if (x->category_ns != y->category_ns)
+		return x->category_ns > y->category_ns ? -1 : 1;
+	if (x->category != y->category)
+		return x->category < y->category ? -1 : 1;
 	return by_total(a, b);
 }
 
-/* A category stands where the longest of its calls would. */
-static void rank_categories(struct fxt_calls *c)
+static void sum_categories(struct fxt_calls *c)
 {
-	struct fxt_map first = {0};
+	struct fxt_map totals = {0};
+	bool fresh;
 
-	for (size_t i = 0; i < c->count; i++) {
-		bool fresh;
-		struct fxt_slot *s = fxt_map_put(&first, c->list[i].category, 0, &fresh);
-
-		if (fresh)
-			s->value[0] = i;
-		c->list[i].rank = s->value[0];
-	}
-	fxt_map_free(&first);
+	for (size_t i = 0; i < c->count; i++)
+		fxt_map_put(&totals, c->list[i].category, 0, &fresh)->value[0] += c->list[i].total_ns;
+	for (size_t i = 0; i < c->count; i++)
+		c->list[i].category_ns = fxt_map_find(&totals, c->list[i].category, 0)->value[0];
+	fxt_map_free(&totals);
 }
 
 void fxt_calls_sort(struct fxt_calls *c)
 {
 	if (c->count == 0)
 		return;
-	qsort(c->list, c->count, sizeof(*c->list), by_total);
-	rank_categories(c);
+	sum_categories(c);
 	qsort(c->list, c->count, sizeof(*c->list), by_category);
 	fxt_map_free(&c->by_name);
 }
@@ -80,10 +79,22 @@ uint64_t fxt_call_percentile(const struct fxt_call *call, double percent)
 	return ns < call->max_ns ? ns : call->max_ns;
 }
 
+char *fxt_call_label(const struct fxt_reader *r, uint32_t category, uint32_t name, size_t columns)
+{
+	struct fxt_text of = fxt_symbol_text(r, category), text = fxt_symbol_text(r, name);
+	char *demangled = fxt_text_is(&of, "function") ? fxt_demangle_short(&text, columns) : NULL;
+	char *label;
+
+	if (demangled)
+		text = (struct fxt_text){.text = demangled, .bytes = (uint32_t)strlen(demangled)};
+	label = fxt_printable(&text, columns, true);
+	free(demangled);
+	return label;
+}
+
 static void print_call(const struct fxt_call *call, const struct fxt_reader *r, FILE *out)
 {
-	struct fxt_text text = fxt_symbol_text(r, call->name);
-	char *name = fxt_printable(&text, 32, true);
+	char *name = fxt_call_label(r, call->category, call->name, 32);
 
 	fputs("  ", out);
 	fxt_put_padded(out, name, 32);
@@ -98,14 +109,12 @@ static void print_category(const struct fxt_call *calls, size_t count, const str
 {
 	struct fxt_text text = fxt_symbol_text(r, calls[0].category);
 	char *name = fxt_printable(&text, 32, true);
-	uint64_t total_ns = 0, n = 0;
+	uint64_t n = 0;
 
-	for (size_t i = 0; i < count; i++) {
-		total_ns += calls[i].total_ns;
+	for (size_t i = 0; i < count; i++)
 		n += calls[i].count;
-	}
 	fxt_put_padded(out, *name ? name : "(no category)", 34);
-	fprintf(out, " %10s %12s\n", fxt_duration(total_ns).text, fxt_count(n).text);
+	fprintf(out, " %10s %12s\n", fxt_duration(calls[0].category_ns).text, fxt_count(n).text);
 	free(name);
 }
 

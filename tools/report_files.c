@@ -37,8 +37,6 @@ static uint64_t moved_bytes(const struct fxt_record *rec, const struct fxt_role 
 {
 	uint64_t ret, size, bytes;
 
-	if (role->effect == FXT_EFFECT_USE)
-		return 0;
 	if (role->effect == FXT_EFFECT_GET || role->effect == FXT_EFFECT_PUT)
 		return fxt_argument(rec, "errno") == NULL;
 	if (!fxt_argument_u64(fxt_argument(rec, "ret"), &ret) || (int64_t)ret < 0)
@@ -49,6 +47,16 @@ static uint64_t moved_bytes(const struct fxt_record *rec, const struct fxt_role 
 			       ? bytes
 			       : 0;
 	return ret;
+}
+
+/* Whether a call of the kind that does not say how much did anything: it returned no error, end or NULL. */
+static bool moved_some(const struct fxt_record *rec)
+{
+	const struct fxt_argument *ret = fxt_argument(rec, "ret");
+	uint64_t value;
+
+	return fxt_argument_u64(ret, &value) &&
+	       (ret->type == FXT_ARG_POINTER ? value != 0 : (int64_t)value >= 0);
 }
 
 static void transfer(struct fxt_files *f, size_t index, const struct fxt_record *rec, uint64_t in,
@@ -68,6 +76,7 @@ void fxt_files_take(struct fxt_files *f, const struct fxt_reader *r, const struc
 {
 	const char *destination = strcmp(role->argument, "in_fd") == 0 ? "out_fd" : "fd_out";
 	uint64_t bytes;
+	size_t file;
 
 	switch (role->effect) {
 	case FXT_EFFECT_READ:
@@ -75,10 +84,16 @@ void fxt_files_take(struct fxt_files *f, const struct fxt_reader *r, const struc
 	case FXT_EFFECT_GET:
 		transfer(f, fxt_file_of(f, r, rec, role->argument), rec, moved_bytes(rec, role), 0);
 		break;
+	case FXT_EFFECT_READ_SOME:
+	case FXT_EFFECT_WRITE_SOME:
+		file = fxt_file_of(f, r, rec, role->argument);
+		transfer(f, file, rec, 0, 0);
+		f->list[file].unsaid += moved_some(rec);
+		break;
+	case FXT_EFFECT_USE: transfer(f, fxt_file_of(f, r, rec, role->argument), rec, 0, 0); break;
 	case FXT_EFFECT_WRITE:
 	case FXT_EFFECT_WRITE_THINGS:
 	case FXT_EFFECT_PUT:
-	case FXT_EFFECT_USE:
 		transfer(f, fxt_file_of(f, r, rec, role->argument), rec, 0, moved_bytes(rec, role));
 		break;
 	case FXT_EFFECT_COPY:
@@ -127,9 +142,12 @@ void fxt_files_sort(struct fxt_files *f)
 
 void fxt_files_print(const struct fxt_files *f, size_t top, FILE *out)
 {
+	bool unsaid = false;
+
 	if (f->count == 0)
 		return;
-	fprintf(out, "\n%-34s %10s %12s %9s %9s\n", "FILES AND SOCKETS", "bytes", "calls", "read", "written");
+	fprintf(out, "\n%-34s %10s  %11s %9s %9s %9s\n", "FILES AND SOCKETS", "bytes", "calls", "read",
+		"written", "time");
 	for (size_t i = 0; i < f->count && i < top; i++) {
 		const struct fxt_file *file = &f->list[i];
 		struct fxt_text text = {.text = file->label, .bytes = (uint32_t)strlen(file->label)};
@@ -137,13 +155,16 @@ void fxt_files_print(const struct fxt_files *f, size_t top, FILE *out)
 
 		fputs("  ", out);
 		fxt_put_padded(out, label, 32);
-		fprintf(out, " %10s %12s %9s %9s  in %s\n", fxt_bytes(file->in_bytes + file->out_bytes).text,
-			fxt_count(file->calls).text, fxt_bytes(file->in_bytes).text,
+		fprintf(out, " %10s%c %11s %9s %9s %9s\n", fxt_bytes(file->in_bytes + file->out_bytes).text,
+			file->unsaid ? '+' : ' ', fxt_count(file->calls).text, fxt_bytes(file->in_bytes).text,
 			fxt_bytes(file->out_bytes).text, fxt_duration(file->total_ns).text);
+		unsaid = unsaid || file->unsaid;
 		free(label);
 	}
 	if (f->count > top)
 		fprintf(out, "  and %zu more\n", f->count - top);
+	if (unsaid)
+		fputs("  + and what fputs, fgets and other calls moved that do not say how much\n", out);
 }
 
 void fxt_files_free(struct fxt_files *f)

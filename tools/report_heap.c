@@ -175,7 +175,7 @@ void fxt_heaps_sort(struct fxt_heaps *h)
 
 static void print_leaks(const struct fxt_heap *heap, FILE *out)
 {
-	enum { SHOWN = 4 };
+	enum { SHOWN = 3 };
 
 	fprintf(out, "      never freed: %s in %s block%s", fxt_bytes(heap->in_use_bytes).text,
 		fxt_count(heap->live_blocks).text, heap->live_blocks == 1 ? "" : "s");
@@ -197,9 +197,11 @@ static void print_oddities(const struct fxt_heap *heap, FILE *out)
 
 void fxt_heaps_print(const struct fxt_heaps *h, const struct fxt_overview *o, size_t top, FILE *out)
 {
+	enum { LEAKING = 3 };
+
 	if (h->count == 0)
 		return;
-	fprintf(out, "\n%-34s %10s %12s %9s %9s  %s\n", "HEAP", "peak", "allocations", "in all", "at end",
+	fprintf(out, "\n%-34s %10s %12s %9s %9s  %s\n", "HEAP", "peak", "allocations", "allocated", "at end",
 		"peak after");
 	for (size_t i = 0; i < h->count && i < top; i++) {
 		const struct fxt_heap *heap = &h->list[i];
@@ -212,16 +214,18 @@ void fxt_heaps_print(const struct fxt_heaps *h, const struct fxt_overview *o, si
 			fxt_count(heap->calls).text, fxt_bytes(heap->allocated_bytes).text,
 			fxt_bytes(heap->in_use_bytes).text,
 			fxt_duration(heap->peak_ns > o->first_ns ? heap->peak_ns - o->first_ns : 0).text);
-		if (heap->live_blocks)
+		/* Every child of a shell has much of what it never frees; a line of each would be a page. */
+		if (heap->live_blocks && i < LEAKING)
 			print_leaks(heap, out);
 		print_oddities(heap, out);
 		free(label);
 		free(program);
 	}
 	if (h->count > top)
-		fprintf(out, "  and %zu more processes\n", h->count - top);
-	if (fxt_overview_filtered(o) || fxt_overview_dropped(o))
-		fputs("  calls are missing from this trace (see above): these figures are lower bounds\n",
+		fprintf(out, "  and %zu more\n", h->count - top);
+	if (fxt_overview_lost(o, FXT_LOSS_DROPPED) || fxt_overview_lost(o, FXT_LOSS_FILTERED) ||
+	    fxt_overview_lost(o, FXT_LOSS_OVERWRITTEN))
+		fputs("  calls are missing from this trace (see above), so these figures are not the whole\n",
 		      out);
 }
 

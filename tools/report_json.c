@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "demangle.h"
 #include "json.h"
 #include "print.h"
 #include "report.h"
@@ -22,6 +23,17 @@ static json_t *symbol(const struct fxt_reader *r, uint32_t number)
 	struct fxt_text text = fxt_symbol_text(r, number);
 
 	return fxt_json_text(&text);
+}
+
+/* A function's symbol is beside its name in the source; `name` stays what is in the file. */
+static void set_demangled(json_t *object, const struct fxt_reader *r, uint32_t category, uint32_t name)
+{
+	struct fxt_text of = fxt_symbol_text(r, category), text = fxt_symbol_text(r, name);
+	char *demangled = fxt_text_is(&of, "function") ? fxt_demangle(&text) : NULL;
+
+	if (demangled)
+		set(object, "demangled", fxt_json_string(demangled));
+	free(demangled);
 }
 
 static json_t *string(const char *utf8)
@@ -70,8 +82,9 @@ static json_t *trace(const struct fxt_report *report)
 	set(object, "events", fxt_json_u64(o->events));
 	set(object, "first_ns", fxt_json_u64(o->first_ns));
 	set(object, "last_ns", fxt_json_u64(o->last_ns));
-	set(object, "dropped", fxt_json_u64(fxt_overview_dropped(o)));
-	set(object, "filtered", fxt_json_u64(fxt_overview_filtered(o)));
+	set(object, "dropped", fxt_json_u64(fxt_overview_lost(o, FXT_LOSS_DROPPED)));
+	set(object, "filtered", fxt_json_u64(fxt_overview_lost(o, FXT_LOSS_FILTERED)));
+	set(object, "overwritten", fxt_json_u64(fxt_overview_lost(o, FXT_LOSS_OVERWRITTEN)));
 	set(object, "buffer_full", fxt_json_u64(o->buffer_full));
 	set(object, "reason", string(o->reason));
 	set(object, "categories", categories);
@@ -88,6 +101,7 @@ static json_t *calls(const struct fxt_report *report)
 
 		set(one, "category", symbol(report->r, c->category));
 		set(one, "name", symbol(report->r, c->name));
+		set_demangled(one, report->r, c->category, c->name);
 		set(one, "count", fxt_json_u64(c->count));
 		set(one, "total_ns", fxt_json_u64(c->total_ns));
 		set(one, "mean_ns", fxt_json_u64(c->total_ns / c->count));
@@ -172,6 +186,7 @@ static json_t *files(const struct fxt_report *report)
 		set(one, "calls", fxt_json_u64(f->calls));
 		set(one, "read_bytes", fxt_json_u64(f->in_bytes));
 		set(one, "written_bytes", fxt_json_u64(f->out_bytes));
+		set(one, "unsaid_calls", fxt_json_u64(f->unsaid));
 		set(one, "total_ns", fxt_json_u64(f->total_ns));
 		json_array_append_new(array, one);
 	}
@@ -191,6 +206,7 @@ static json_t *open_calls(const struct fxt_report *report)
 			fxt_reader_event_at(report->r, c->offset, c->provider, &rec);
 			set(one, "category", symbol(report->r, c->category));
 			set(one, "call", symbol(report->r, c->name));
+			set_demangled(one, report->r, c->category, c->name);
 			set(one, "since_ns", fxt_json_u64(c->start_ns));
 			set(one, "args", fxt_json_arguments(&rec));
 			json_array_append_new(array, one);

@@ -64,9 +64,8 @@ size_t fxt_open_count(const struct fxt_open_calls *o)
 
 static void print_call(const struct fxt_open_call *call, struct fxt_reader *r, uint64_t end_ns, FILE *out)
 {
-	struct fxt_text text = fxt_symbol_text(r, call->name);
 	char *thread = fxt_thread_label(r, call->thread, true);
-	char *name = fxt_printable(&text, 32, true);
+	char *name = fxt_call_label(r, call->category, call->name, 32);
 	struct fxt_record rec;
 
 	fputs("  ", out);

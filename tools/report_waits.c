@@ -109,46 +109,71 @@ void fxt_waits_sort(struct fxt_waits *w, const struct fxt_reader *r)
 		qsort(w->list, w->count, sizeof(*w->list), by_total);
 }
 
+/* As many as fit into what is left of 100 columns, one at least. */
 static void print_waiters(const struct fxt_wait *wait, const struct fxt_reader *r, FILE *out)
 {
-	enum { SHOWN = 2 };     /* what fits 120 columns */
+	enum { ROOM = 30, MORE = 9 };
+	size_t columns = 0, i;
 
-	for (size_t i = 0; i < wait->waiter_count && i < SHOWN; i++) {
+	for (i = 0; i < wait->waiter_count; i++) {
 		char *thread = fxt_thread_label(r, wait->waiters[i].thread, false);
+		char *share = wait->waiter_count > 1 && wait->total_ns
+				      ? fxt_format(" %.0f%%", 100.0 * (double)wait->waiters[i].total_ns /
+								      (double)wait->total_ns)
+				      : fxt_strdup("");
+		bool fits;
 
-		fprintf(out, "%s%s", i ? ", " : "", thread);
-		if (wait->waiter_count > 1 && wait->total_ns)
-			fprintf(out, " %.0f%%",
-				100.0 * (double)wait->waiters[i].total_ns / (double)wait->total_ns);
+		columns += fxt_columns(thread) + fxt_columns(share) + (i ? 2 : 0);
+		fits = i == 0 || columns + (i + 1 < wait->waiter_count ? MORE : 0) <= ROOM;
+		if (fits)
+			fprintf(out, "%s%s%s", i ? ", " : "", thread, share);
+		free(share);
 		free(thread);
+		if (!fits)
+			break;
 	}
-	if (wait->waiter_count > SHOWN)
-		fprintf(out, ", %zu more", wait->waiter_count - SHOWN);
+	if (i < wait->waiter_count)
+		fprintf(out, ", %zu more", wait->waiter_count - i);
 	fputc('\n', out);
 }
 
+static void print_wait(const struct fxt_wait *wait, const struct fxt_reader *r, FILE *out)
+{
+	char *what = wait->label ? fxt_format("%s %s", wait->kind, wait->label)
+				 : fxt_format("%s 0x%" PRIx64, wait->kind, wait->object);
+	struct fxt_text text = {.text = what, .bytes = (uint32_t)strlen(what)};
+	char *cut = fxt_printable(&text, 32, false);
+
+	fputs("  ", out);
+	fxt_put_padded(out, cut, 32);
+	fprintf(out, " %10s %12s %9s  ", fxt_duration(wait->total_ns).text, fxt_count(wait->count).text,
+		fxt_duration(wait->max_ns).text);
+	print_waiters(wait, r, out);
+	free(cut);
+	free(what);
+}
+
+/* A thread that has to sleep is gone for longer than this: below it nobody held what was asked for. */
+enum { UNCONTENDED_NS = 1000 };
+
 void fxt_waits_print(const struct fxt_waits *w, const struct fxt_reader *r, size_t top, FILE *out)
 {
+	size_t shown = 0, free_ones = 0;
+
 	if (w->count == 0)
 		return;
 	fprintf(out, "\n%-34s %10s %12s %9s  %s\n", "WAITING FOR", "total", "count", "longest", "by");
-	for (size_t i = 0; i < w->count && i < top; i++) {
-		const struct fxt_wait *wait = &w->list[i];
-		char *what = wait->label ? fxt_format("%s %s", wait->kind, wait->label)
-					 : fxt_format("%s 0x%" PRIx64, wait->kind, wait->object);
-		struct fxt_text text = {.text = what, .bytes = (uint32_t)strlen(what)};
-		char *cut = fxt_printable(&text, 32, false);
-
-		fputs("  ", out);
-		fxt_put_padded(out, cut, 32);
-		fprintf(out, " %10s %12s %9s  ", fxt_duration(wait->total_ns).text,
-			fxt_count(wait->count).text, fxt_duration(wait->max_ns).text);
-		print_waiters(wait, r, out);
-		free(cut);
-		free(what);
+	for (size_t i = 0; i < w->count; i++) {
+		if (w->list[i].max_ns < UNCONTENDED_NS)
+			free_ones++;
+		else if (shown++ < top)
+			print_wait(&w->list[i], r, out);
 	}
-	if (w->count > top)
-		fprintf(out, "  and %zu more\n", w->count - top);
+	if (shown > top)
+		fprintf(out, "  and %zu more\n", shown - top);
+	if (free_ones)
+		fprintf(out, "  %s%zu for which nobody waited as long as 1 us\n", shown ? "and " : "",
+			free_ones);
 }
 
 void fxt_waits_free(struct fxt_waits *w)
