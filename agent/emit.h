@@ -22,6 +22,7 @@
 
 enum {
 	FXT_FRAME_WORDS = 5,            /* header, start, inline process and thread, end */
+	FXT_INLINE_WORDS = 2,           /* of these, what most threads' events do without */
 	FXT_TEXT_MAX_BYTES = 4095,      /* of an inline string argument: a path at its longest */
 };
 
@@ -65,11 +66,12 @@ static inline uint64_t *fxt_reserve(struct fxt_thread *thread, uint64_t start_ns
 
 	thread->lane = lane + 1;
 	atomic_signal_fence(memory_order_seq_cst);
-	if (FXT_UNLIKELY(!fxt_lane_has(lane, words + FXT_FRAME_WORDS)) &&
-	    !fxt_lane_turn(thread, lane, words + FXT_FRAME_WORDS)) {
+	if (FXT_UNLIKELY(!fxt_lane_has(lane, words + FXT_FRAME_WORDS + FXT_LINE_WORDS)) &&
+	    !fxt_lane_turn(thread, lane, words + FXT_FRAME_WORDS + FXT_LINE_WORDS)) {
 		thread->lane = lane;
 		return NULL;
 	}
+	fxt_lane_align(lane, words + FXT_FRAME_WORDS - FXT_INLINE_WORDS);
 	return fxt_begin_record(thread, lane, start_ns);
 }
 

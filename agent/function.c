@@ -185,7 +185,7 @@ void fxt_function_complete(struct fxt_thread *thread, uintptr_t address, uint64_
 	const struct fxt_function *function = fxt_function_at(address);
 	size_t text = function ? fxt_words_of(function->bytes) : 0;
 	uint64_t names = fxt_names_of(FXT_STR_CATEGORIES + FXT_BIT_function, FXT_STR_function);
-	uint64_t *at = fxt_room(thread, start_ns, end_ns, 1 + text);
+	uint64_t *at = fxt_room(thread, start_ns, end_ns, 1 + text + FXT_LINE_WORDS);
 	struct fxt_lane *lane = thread->lane - 1;
 
 	if (!at)
@@ -195,6 +195,7 @@ void fxt_function_complete(struct fxt_thread *thread, uintptr_t address, uint64_
 		if (thread->defined[function->index] != lane->serial) {
 			define(lane, function);
 			thread->defined[function->index] = lane->serial;
+			fxt_lane_align(lane, FXT_FRAME_WORDS - FXT_INLINE_WORDS);
 			at = fxt_begin_record(thread, lane, start_ns);
 		}
 	} else if (function) {

@@ -96,7 +96,7 @@ static inline void fxt_function_exit(struct fxt_thread *thread, uintptr_t frame,
 	end_ns = fxt_end(thread, entry);
 	lane = thread->lane;
 	if (FXT_UNLIKELY(thread->defined[fxt_get_event_name(names)] != lane->serial ||
-			 !fxt_lane_has(lane, FXT_FRAME_WORDS))) {
+			 !fxt_lane_has(lane, FXT_FRAME_WORDS + FXT_LINE_WORDS))) {
 		fxt_function_complete(thread, address, start_ns, end_ns);
 		return;
 	}

@@ -6,7 +6,7 @@
 enum {
 	SLOT_WORDS = 4,                 /* header, start, argument */
 	INLINE_SLOT_WORDS = 8,          /* and the two koids; a power of two, for its place in a cache line */
-	PAGE_FIRST_SLOT = 20,           /* behind the thread record and the two counters: see thread.c */
+	PAGE_FIRST_SLOT = 24,           /* behind the thread record and the two counters: see thread.c */
 	PAGE_END = FXT_PAGE_WORDS - 1,  /* the last word of a page is a filler for good */
 };
 

@@ -18,7 +18,7 @@ enum {
 	MAX_STATES = 1 << 16,
 	LOOKS = 8,                      /* states looked at for a dead thread's; one system call each */
 	/* In a page of open calls. */
-	DROPPED_SLOT = 4,
+	DROPPED_SLOT = 8,               /* a cache line of its own, like the next */
 	FILTERED_SLOT = DROPPED_SLOT + FXT_COUNTER_WORDS,
 	DEFAULT_STACK_BYTES = 8 << 20,
 	NAME_BYTES = 16,
@@ -41,7 +41,7 @@ void fxt_thread_show_page(struct fxt_thread *thread, uint64_t *page)
 {
 	fxt_counter_clear(page + DROPPED_SLOT);
 	fxt_counter_clear(page + FILTERED_SLOT);
-	page[3] = fxt_filler(1);
+	page[3] = fxt_filler(DROPPED_SLOT - 3);
 	page[1] = thread->pid;
 	page[2] = thread->tid;
 	atomic_store_explicit((_Atomic uint64_t *)page,
