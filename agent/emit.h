@@ -71,7 +71,8 @@ static inline uint64_t *fxt_reserve(struct fxt_thread *thread, uint64_t start_ns
 		thread->lane = lane;
 		return NULL;
 	}
-	fxt_lane_align(lane, words + FXT_FRAME_WORDS - FXT_INLINE_WORDS);
+	if (thread->aligned)
+		fxt_lane_align(lane, words + FXT_FRAME_WORDS - FXT_INLINE_WORDS);
 	return fxt_begin_record(thread, lane, start_ns);
 }
 

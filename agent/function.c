@@ -195,7 +195,8 @@ void fxt_function_complete(struct fxt_thread *thread, uintptr_t address, uint64_
 		if (thread->defined[function->index] != lane->serial) {
 			define(lane, function);
 			thread->defined[function->index] = lane->serial;
-			fxt_lane_align(lane, FXT_FRAME_WORDS - FXT_INLINE_WORDS);
+			if (thread->aligned)
+				fxt_lane_align(lane, FXT_FRAME_WORDS - FXT_INLINE_WORDS);
 			at = fxt_begin_record(thread, lane, start_ns);
 		}
 	} else if (function) {

@@ -29,7 +29,6 @@ bool fxt_lane_turn(struct fxt_thread *thread, struct fxt_lane *lane, size_t word
 		fxt_thread_dropped(thread, FXT_LOSS_ROOM);
 		return false;
 	}
-	fxt_lane_start(lane, chunk.base, chunk.base + chunk.words - 1);
 	/* A chunk begins by saying whose it is, so that it can be dropped or moved alone. */
 	if (thread->index) {
 		uint64_t record[3];
@@ -40,6 +39,7 @@ bool fxt_lane_turn(struct fxt_thread *thread, struct fxt_lane *lane, size_t word
 		atomic_store_explicit((_Atomic uint64_t *)chunk.base, record[0], memory_order_release);
 	}
 	lane->at = chunk.base + used;
+	lane->end = chunk.base + chunk.words - 1;
 	lane->chunk = chunk.number;
 	lane->serial = ++thread->serial;
 	lane->events = 0;

@@ -5,10 +5,10 @@
  * record is followed by a well-formed filler: a SIGKILL leaves one or the other.
  *
  * A copy made meanwhile reads cache lines, and not always in their order: processors copy long stretches by unordered
- * 64-byte loads, so the line with a new header may come with an older version of the line behind it. (Seen once in some
- * seven hundred copies.) Hence no common record crosses a line: one that would begins at the next line's head. Heads hold a
- * filler for the rest since the chunk was taken, so whatever versions of two lines meet, each is well formed. Files that
- * are rewritten or merged lose this padding again.
+ * 64-byte loads, so the line with a new header may come with an older version of the line behind it. In oneshot mode
+ * no common record crosses a line: one that would begins at the next line's head, and heads hold a filler for the rest
+ * since the file was made, so whatever versions of two lines meet, each is well formed. In streaming mode that
+ * would cost half as much again, as it is the bytes of fresh file that are dear there; see docs/architecture.md.
  */
 #ifndef FXT_LANE_H
 #define FXT_LANE_H
@@ -31,26 +31,18 @@ static inline bool fxt_lane_has(const struct fxt_lane *lane, size_t words)
 
 enum { FXT_LINE_WORDS = 64 / FXT_WORD_BYTES };
 
-/* A chunk that was just taken: a filler for the rest at the head of each line. */
-static inline void fxt_lane_start(struct fxt_lane *lane, uint64_t *base, uint64_t *end)
-{
-	uint64_t *head = base + (FXT_LINE_WORDS - (uintptr_t)base / FXT_WORD_BYTES % FXT_LINE_WORDS);
-
-	for (; head < end; head += FXT_LINE_WORDS)
-		*head = fxt_filler((uint64_t)(end - head));
-	lane->at = base;
-	lane->end = end;
-}
-
 /* Moves to the next line if a record of so many words would cross into it. Takes up to FXT_LINE_WORDS - 1 words. */
 static inline void fxt_lane_align(struct fxt_lane *lane, size_t words)
 {
 	size_t left = FXT_LINE_WORDS - (uintptr_t)lane->at / FXT_WORD_BYTES % FXT_LINE_WORDS;
+	uint64_t *head = lane->at + left;
 
 	if (words <= left || left == FXT_LINE_WORDS)
 		return;
+	/* There already, unless a record of several lines came before. */
+	*head = fxt_filler((uint64_t)(lane->end - head));
 	atomic_store_explicit((_Atomic uint64_t *)lane->at, fxt_filler(left), memory_order_release);
-	lane->at += left;
+	lane->at = head;
 }
 
 /* Commits the record whose words 1..words-1 are stored at lane->at. `header` lacks only its size. */
