@@ -237,7 +237,7 @@ static void begin_life(struct fxt_thread *thread, uint32_t pid, uint32_t tid)
 	thread->filtered = &thread->no_page[0];
 	thread->dropped = &thread->no_page[1];
 	thread->threshold_ns = fxt_agent.config.threshold_ns;
-	thread->aligned = fxt_agent.config.mode == FXT_ONESHOT;
+	thread->aligned = fxt_agent.config.mode != FXT_CIRCULAR;
 	find_stack(thread);
 }
 

@@ -5,9 +5,10 @@
 #include <string.h>
 
 enum {
-	/* Written at once: 64 KiB is one large folio where the kernel has them, and some 15 microseconds. It suffices a
-	 * small program: a chunk for its thread and one for open calls. */
-	GROW_CHUNKS = 2,
+	/* Written at once: 128 KiB is one large folio where the kernel has them, and some 25 microseconds. A small
+	 * program does with 64: a chunk for its thread and one for open calls. */
+	GROW_CHUNKS = 4,
+	GROW_FIRST_CHUNKS = 2,
 	/* Kept ahead of the cursor, so that a thread that needs a chunk does not wait for one that grows the file. */
 	AHEAD_MAX_CHUNKS = 12,
 	RETRY_NS = 100 * 1000 * 1000,
@@ -82,9 +83,12 @@ int fxt_buffer_grow(struct fxt_buffer *buffer, uint32_t to)
 static int grow_step(struct fxt_buffer *buffer, uint64_t now_ns)
 {
 	uint32_t from = atomic_load_explicit(&buffer->extended, memory_order_relaxed);
-	uint32_t step = buffer->limit - from < GROW_CHUNKS ? buffer->limit - from : GROW_CHUNKS;
-	int error = fxt_buffer_grow(buffer, from + step);
+	uint32_t step = from < 2 * GROW_CHUNKS ? GROW_FIRST_CHUNKS : GROW_CHUNKS;
+	int error;
 
+	if (step > buffer->limit - from)
+		step = buffer->limit - from;
+	error = fxt_buffer_grow(buffer, from + step);
 	atomic_store_explicit(&buffer->failure, error, memory_order_relaxed);
 	if (error)
 		atomic_store_explicit(&buffer->retry_ns, now_ns + RETRY_NS, memory_order_relaxed);

@@ -1,6 +1,5 @@
 /* Creating the trace file. Called once a process, by whoever records first; with signals blocked. */
 #include "buffer.h"
-#include "lane.h"
 
 #include <errno.h>
 #include <string.h>
@@ -71,17 +70,6 @@ static int make_durable(struct fxt_buffer *buffer, const struct fxt_buffer_confi
 	return 0;
 }
 
-/* At the head of each cache line a filler for the rest of its chunk: lane.h says what for. They are behind the chunk's own
- * filler now. */
-static void stamp_lines(uint64_t *base, uint32_t chunks)
-{
-	size_t at;
-
-	for (; chunks--; base += FXT_CHUNK_WORDS)
-		for (at = FXT_LINE_WORDS; at < FXT_CHUNK_WORDS; at += FXT_LINE_WORDS)
-			base[at] = fxt_filler(FXT_CHUNK_WORDS - 1 - at);
-}
-
 static int reserve_whole(struct fxt_buffer *buffer)
 {
 	uint32_t i, windows = (buffer->limit + FXT_WINDOW_CHUNKS - 1) / FXT_WINDOW_CHUNKS;
@@ -94,8 +82,6 @@ static int reserve_whole(struct fxt_buffer *buffer)
 		if (chunks > FXT_WINDOW_CHUNKS)
 			chunks = FXT_WINDOW_CHUNKS;
 		fxt_sys_madvise(buffer->windows[i].base, (size_t)chunks * FXT_CHUNK_BYTES, MADV_POPULATE_WRITE);
-		if (buffer->mode == FXT_ONESHOT)
-			stamp_lines(buffer->windows[i].base, chunks);
 	}
 	return error;
 }

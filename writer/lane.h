@@ -5,10 +5,10 @@
  * record is followed by a well-formed filler: a SIGKILL leaves one or the other.
  *
  * A copy made meanwhile reads cache lines, and not always in their order: processors copy long stretches by unordered
- * 64-byte loads, so the line with a new header may come with an older version of the line behind it. In oneshot mode
- * no common record crosses a line: one that would begins at the next line's head, and heads hold a filler for the rest
- * since the file was made, so whatever versions of two lines meet, each is well formed. In streaming mode that
- * would cost half as much again, as it is the bytes of fresh file that are dear there; see docs/architecture.md.
+ * 64-byte loads, so the line with a new header may come with an older version of the line behind it. (Seen in one of some
+ * fifty copies of a program that does nothing but traced calls.) Hence no common record crosses a line: one that would
+ * begins at the next line's head. Heads hold a filler for the rest since the file grew by them, so whatever versions of two
+ * lines meet, each is well formed. A ring, which is not to be copied so, is not padded.
  */
 #ifndef FXT_LANE_H
 #define FXT_LANE_H
