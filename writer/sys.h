@@ -76,11 +76,6 @@ static inline ssize_t fxt_sys_read(int fd, void *data, size_t bytes)
 	return FXT_SYSCALL3(SYS_read, fd, data, bytes);
 }
 
-static inline ssize_t fxt_sys_pread(int fd, void *data, size_t bytes, off_t offset)
-{
-	return FXT_SYSCALL4(SYS_pread64, fd, data, bytes, offset);
-}
-
 static inline ssize_t fxt_sys_write(int fd, const void *data, size_t bytes)
 {
 	return FXT_SYSCALL3(SYS_write, fd, data, bytes);
