@@ -95,13 +95,14 @@ struct fxt_thread {
 	struct fxt_open *open;          /* the next entry to use */
 	uint64_t slot_header;           /* of an open call: thread ref, type, size and count of arguments */
 	uint64_t slot_filler;
-	uint32_t slot_arg;              /* where in a slot its argument is: 2, or 4 behind inline koids */
+	size_t slot_arg;                /* where in a slot its argument is: 2, or 4 behind inline koids */
 	uint32_t serial;                /* chunks taken so far */
 	uint64_t *filtered;             /* where the counts are kept: in the file once the thread has a page */
 	uint64_t *dropped;
 	uint32_t *defined;              /* by string index: serial of the last chunk that has it; see function.h */
 	uintptr_t stack_low, stack_high;
 	uint32_t deep_count;            /* functions entered too deep to have an entry, and not left yet */
+	struct fxt_open *function_limit;        /* functions have entries below this; NULL while deep_count is not 0 */
 	struct fxt_lane lanes[FXT_LANES + 1];   /* the last has never room */
 	uint64_t no_page[2];            /* filtered and dropped before there is a page */
 	uint64_t no_slot[8];
@@ -114,8 +115,14 @@ struct fxt_thread {
 	bool in_use;
 	bool claimed;                   /* changing hands */
 	uint8_t index;                  /* 0: inline */
-	struct fxt_open opens[FXT_OPEN_MAX + 1];        /* the last is a fence */
+	struct fxt_open fenced_opens[1 + FXT_OPEN_MAX + 1];     /* see fxt_opens() */
 };
+
+/* The entries of calls in progress: FXT_OPEN_MAX and a fence at either end, that in front with a frame above all others. */
+static inline struct fxt_open *fxt_opens(struct fxt_thread *thread)
+{
+	return thread->fenced_opens + 1;
+}
 
 extern __thread struct fxt_thread *fxt_self __attribute__((visibility("hidden"), tls_model("initial-exec")));
 

@@ -35,25 +35,35 @@ static inline uint64_t fxt_clock_tick(void)
 #endif
 }
 
-static inline uint64_t fxt_now(struct fxt_thread *thread)
+/* The time by the thread's pair, not yet fxt_clock_step()ped. False: the kernel has to be asked. */
+static inline bool fxt_clock_quick(struct fxt_thread *thread, uint64_t *ns)
 {
 	volatile uint64_t *base = &thread->clock_tick;
-	uint64_t from, elapsed, ns;
+	uint64_t from = *base, elapsed = fxt_clock_tick() - from;
 
-	/* A signal handler may renew the pair between our loads of it. */
-	do {
-		from = *base;
-		elapsed = fxt_clock_tick() - from;
-		if (FXT_UNLIKELY(elapsed > thread->clock_limit)) {
-			ns = fxt_clock_renew(thread);
-			break;
-		}
-		ns = *(volatile uint64_t *)&thread->clock_ns + (elapsed * thread->clock_scale >> 32);
-	} while (FXT_UNLIKELY(from != *base));
+	if (FXT_UNLIKELY(elapsed > thread->clock_limit))
+		return false;
+	*ns = *(volatile uint64_t *)&thread->clock_ns + (elapsed * thread->clock_scale >> 32);
+	/* A signal handler may have renewed the pair between our loads of it. */
+	return FXT_LIKELY(from == *base);
+}
+
+/* A time of the thread's, made later than the one before. */
+static inline uint64_t fxt_clock_step(struct fxt_thread *thread, uint64_t ns)
+{
 	if (FXT_UNLIKELY(ns <= thread->last_ns))
 		ns = thread->last_ns + 1;
 	thread->last_ns = ns;
 	return ns;
+}
+
+static inline uint64_t fxt_now(struct fxt_thread *thread)
+{
+	uint64_t ns;
+
+	if (FXT_UNLIKELY(!fxt_clock_quick(thread, &ns)))
+		ns = fxt_clock_renew(thread);
+	return fxt_clock_step(thread, ns);
 }
 
 #endif

@@ -36,14 +36,18 @@ static inline bool fxt_is_on(enum fxt_category category)
 	return atomic_load_explicit(&fxt_gate.mask, memory_order_relaxed) & category;
 }
 
-/* The calling thread's state if a category is on, otherwise NULL. */
-static inline struct fxt_thread *fxt_enter(enum fxt_category category)
+/* The calling thread's state; NULL when it cannot have one now. For who knows that a category is on. */
+static inline struct fxt_thread *fxt_enter_on(void)
 {
-	if (!fxt_is_on(category))
-		return NULL;
 	if (FXT_LIKELY(fxt_self != NULL))
 		return fxt_self;
 	return fxt_thread_attach();
+}
+
+/* The calling thread's state if a category is on, otherwise NULL. */
+static inline struct fxt_thread *fxt_enter(enum fxt_category category)
+{
+	return fxt_is_on(category) ? fxt_enter_on() : NULL;
 }
 
 /* The words of an event up to where its names or arguments go; what they replace was behind the last filler. */
@@ -81,7 +85,10 @@ static inline void fxt_commit(struct fxt_thread *thread, uint64_t *at, uint64_t 
 {
 	struct fxt_lane *lane = thread->lane - 1;
 
-	fxt_lane_commit(lane, (size_t)(at - lane->at), header | thread->event_thread);
+	if (thread->aligned)
+		fxt_lane_commit_aligned(lane, (size_t)(at - lane->at), header | thread->event_thread);
+	else
+		fxt_lane_commit(lane, (size_t)(at - lane->at), header | thread->event_thread);
 	lane->events++;
 	atomic_signal_fence(memory_order_seq_cst);
 	thread->lane = lane;

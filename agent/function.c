@@ -91,6 +91,8 @@ const struct fxt_function *fxt_function_find(uintptr_t address)
 		function->name = name;
 		function->bytes = (uint32_t)(bytes < NAME_MAX_BYTES ? bytes : NAME_MAX_BYTES);
 		function->index = give_index(name, function->bytes);
+		function->names = function->index ? fxt_names_of(FXT_STR_CATEGORIES + FXT_BIT_function, function->index)
+						  : FXT_FUNCTION_UNNAMED;
 		atomic_store_explicit(&function->address, address, memory_order_release);
 		break;
 	}
@@ -113,37 +115,40 @@ void fxt_functions_after_fork(void)
 	}
 }
 
-bool fxt_function_too_deep(struct fxt_thread *thread, uintptr_t frame, uintptr_t site, uintptr_t address)
+/* Whether the function stays without an entry, dropped and counted. */
+static bool too_deep(struct fxt_thread *thread, uintptr_t frame, uintptr_t site, uintptr_t address)
 {
 	/* Some of what is in the way may have been left by longjmp; then so have those that were too deep. */
 	fxt_open_drop_stale(thread, frame, address, site, fxt_now(thread));
-	if (thread->open < thread->opens + FXT_FUNCTION_DEPTH) {
-		thread->deep_count = 0;
+	if (thread->open < fxt_opens(thread) + FXT_FUNCTION_DEPTH) {
+		fxt_open_set_deep_count(thread, 0);
 		return false;
 	}
-	thread->deep_count++;
+	fxt_open_set_deep_count(thread, thread->deep_count + 1);
 	fxt_thread_dropped(thread, FXT_LOSS_DEPTH);
 	return true;
 }
 
-bool fxt_function_was_too_deep(struct fxt_thread *thread, uintptr_t frame)
+/* Whether the function that is left has none. */
+static bool was_too_deep(struct fxt_thread *thread, uintptr_t frame)
 {
 	/* An exit hook may be a tail call, and its frame then where its caller's entry hook had its own: equal is deeper. */
 	if (frame > thread->open[-1].frame) {
-		thread->deep_count = 0;
+		fxt_open_set_deep_count(thread, 0);
 		return false;
 	}
-	thread->deep_count--;
+	fxt_open_set_deep_count(thread, thread->deep_count - 1);
 	return true;
 }
 
-bool fxt_function_unwind(struct fxt_thread *thread, uintptr_t frame, uintptr_t address)
+/* Pops back to the entry of this function; false when there is none: it was entered before tracing, or too deep. */
+static bool unwind_to(struct fxt_thread *thread, uintptr_t frame, uintptr_t address)
 {
 	struct fxt_open *entry, *found = NULL;
 
 	/* Frames between were left by longjmp or an exception. One further in than ours was as well, unless the hook is a
 	 * tail call and ours is the one further in. */
-	for (entry = thread->open; entry > thread->opens; entry--) {
+	for (entry = thread->open; entry > fxt_opens(thread); entry--) {
 		if (entry[-1].function != address)
 			continue;
 		if (!found || entry[-1].frame >= frame)
@@ -154,6 +159,40 @@ bool fxt_function_unwind(struct fxt_thread *thread, uintptr_t frame, uintptr_t a
 	if (found)
 		fxt_open_close_above(thread, found);
 	return found;
+}
+
+uint64_t fxt_function_names(uintptr_t address)
+{
+	const struct fxt_function *function = fxt_function_at(address);
+
+	return function ? function->names : FXT_FUNCTION_UNNAMED;
+}
+
+void fxt_function_enter(struct fxt_thread *thread, uintptr_t frame, uintptr_t site, uintptr_t address,
+			uintptr_t call_site)
+{
+	uint64_t names = fxt_function_names(address);
+
+	if (thread->open >= thread->function_limit && too_deep(thread, frame, site, address))
+		return;
+	fxt_open_push(thread, frame, address, site, fxt_now(thread), names,
+		      fxt_arg_header(FXT_ARG_POINTER, 2, FXT_STR_call_site), call_site);
+}
+
+void fxt_function_exit(struct fxt_thread *thread, uintptr_t frame, uintptr_t address)
+{
+	struct fxt_open *entry = thread->open - 1;
+	uint64_t start_ns;
+
+	if (thread->deep_count && was_too_deep(thread, frame))
+		return;
+	if (entry < fxt_opens(thread) || entry->function != address) {
+		if (!unwind_to(thread, frame, address))
+			return;
+		entry = thread->open - 1;
+	}
+	start_ns = entry->start_ns;
+	fxt_function_complete(thread, address, start_ns, fxt_end(thread, entry));
 }
 
 /* The string record for the chunk that will hold the event, in front of it. There is room. */
@@ -184,14 +223,14 @@ void fxt_function_complete(struct fxt_thread *thread, uintptr_t address, uint64_
 {
 	const struct fxt_function *function = fxt_function_at(address);
 	size_t text = function ? fxt_words_of(function->bytes) : 0;
-	uint64_t names = fxt_names_of(FXT_STR_CATEGORIES + FXT_BIT_function, FXT_STR_function);
+	uint64_t names = FXT_FUNCTION_UNNAMED;
 	uint64_t *at = fxt_room(thread, start_ns, end_ns, 1 + text + FXT_LINE_WORDS);
 	struct fxt_lane *lane = thread->lane - 1;
 
 	if (!at)
 		return;
 	if (function && function->index && can_define(thread)) {
-		names = fxt_names_of(FXT_STR_CATEGORIES + FXT_BIT_function, function->index);
+		names = function->names;
 		if (thread->defined[function->index] != lane->serial) {
 			define(lane, function);
 			thread->defined[function->index] = lane->serial;

@@ -13,6 +13,7 @@
 struct fxt_function {
 	_Atomic uintptr_t address;      /* 0: free; stored last */
 	const char *name;               /* UTF-8, not terminated */
+	uint64_t names;                 /* as in an event's header; "function" for one that has no index */
 	uint32_t bytes;
 	uint32_t index;                 /* 0: inline */
 };
@@ -28,6 +29,9 @@ const struct fxt_function *fxt_function_find(uintptr_t address);
 
 /* Finishes a function whose entry has been popped, when it is not the common case. */
 void fxt_function_complete(struct fxt_thread *thread, uintptr_t address, uint64_t start_ns, uint64_t end_ns);
+
+/* Category and name for an event's header. */
+uint64_t fxt_function_names(uintptr_t address);
 
 /* In the child of a fork: no string of ours is in its file yet. */
 void fxt_functions_after_fork(void);
@@ -49,60 +53,81 @@ static inline const struct fxt_function *fxt_function_at(uintptr_t address)
 	return fxt_function_find(address);
 }
 
-/* Category and name for an event's header; the name of a function that has no index is "function" there. */
-static inline uint64_t fxt_function_names(uintptr_t address)
-{
-	const struct fxt_function *function = fxt_function_at(address);
-
-	return fxt_names_of(FXT_STR_CATEGORIES + FXT_BIT_function,
-			    function && function->index ? function->index : FXT_STR_function);
-}
-
-/* Whether the function stays without an entry, dropped and counted; and whether the one that is left has none. */
-bool fxt_function_too_deep(struct fxt_thread *thread, uintptr_t frame, uintptr_t site, uintptr_t address);
-bool fxt_function_was_too_deep(struct fxt_thread *thread, uintptr_t frame);
+/* What an event of a function says that the table has no room for, or no index. */
+#define FXT_FUNCTION_UNNAMED fxt_names_of(FXT_STR_CATEGORIES + FXT_BIT_function, FXT_STR_function)
 
 /* A function is entered: called by its instrumentation, `frame` being the hook's and `site` where it returns to. */
-static inline void fxt_function_enter(struct fxt_thread *thread, uintptr_t frame, uintptr_t site,
-				      uintptr_t address, uintptr_t call_site)
-{
-	uint64_t names = fxt_function_names(address);
+void fxt_function_enter(struct fxt_thread *thread, uintptr_t frame, uintptr_t site, uintptr_t address,
+			uintptr_t call_site);
 
-	if (FXT_UNLIKELY(thread->open >= thread->opens + FXT_FUNCTION_DEPTH || thread->deep_count) &&
-	    fxt_function_too_deep(thread, frame, site, address))
-		return;
-	fxt_open_push(thread, frame, address, site, fxt_now(thread), names,
+/* And left. */
+void fxt_function_exit(struct fxt_thread *thread, uintptr_t frame, uintptr_t address);
+
+/* The same in the common case: false, and nothing has changed, when it is another. A function's entry and exit cost as much
+ * as one call of anything else, so these are written out for what is known here: one sort of event, no arguments, and
+ * calls that nest as they should. */
+static inline bool fxt_function_enter_quick(struct fxt_thread *thread, uintptr_t frame, uintptr_t site,
+					    uintptr_t address, uintptr_t call_site)
+{
+	struct fxt_open *entry = thread->open;
+	const struct fxt_function *function;
+	uint64_t start_ns;
+
+	if (FXT_UNLIKELY(!fxt_functions))
+		return false;
+	function = &fxt_functions[fxt_function_slot(address)];
+	if (FXT_UNLIKELY(atomic_load_explicit(&function->address, memory_order_acquire) != address))
+		return false;
+	if (FXT_UNLIKELY(entry >= thread->function_limit || frame >= entry[-1].frame || !entry->slot))
+		return false;
+	if (FXT_UNLIKELY(!fxt_clock_quick(thread, &start_ns)))
+		return false;
+	fxt_open_fill(thread, entry, frame, address, fxt_clock_step(thread, start_ns), function->names,
 		      fxt_arg_header(FXT_ARG_POINTER, 2, FXT_STR_call_site), call_site);
+	entry->site = site;
+	return true;
 }
 
-/* Pops back to the entry of this function; false when there is none: it was entered before tracing, or too deep. */
-bool fxt_function_unwind(struct fxt_thread *thread, uintptr_t frame, uintptr_t address);
-
-static inline void fxt_function_exit(struct fxt_thread *thread, uintptr_t frame, uintptr_t address)
+static inline bool fxt_function_exit_quick(struct fxt_thread *thread, uintptr_t address)
 {
+	uint64_t end_ns, start_ns, names, header, *at;
+	struct fxt_lane *lane = thread->lane;
 	struct fxt_open *entry = thread->open - 1;
-	uint64_t start_ns, end_ns, names, *at;
-	struct fxt_lane *lane;
 
-	if (FXT_UNLIKELY(thread->deep_count) && fxt_function_was_too_deep(thread, frame))
-		return;
-	if (FXT_UNLIKELY(entry < thread->opens || entry->function != address)) {
-		if (!fxt_function_unwind(thread, frame, address))
-			return;
-		entry = thread->open - 1;
+	if (FXT_UNLIKELY(!fxt_clock_quick(thread, &end_ns)))
+		return false;
+	names = entry->names;
+	if (FXT_UNLIKELY(entry->function != address || !thread->function_limit || !thread->event_thread ||
+			 thread->defined[fxt_get_event_name(names)] != lane->serial))
+		return false;
+	thread->lane = lane + 1;
+	atomic_signal_fence(memory_order_seq_cst);
+	if (FXT_UNLIKELY(!fxt_lane_has(lane, FXT_FRAME_WORDS + FXT_LINE_WORDS))) {
+		thread->lane = lane;
+		return false;
 	}
 	start_ns = entry->start_ns;
-	names = entry->names;
-	end_ns = fxt_end(thread, entry);
-	lane = thread->lane;
-	if (FXT_UNLIKELY(thread->defined[fxt_get_event_name(names)] != lane->serial ||
-			 !fxt_lane_has(lane, FXT_FRAME_WORDS + FXT_LINE_WORDS))) {
-		fxt_function_complete(thread, address, start_ns, end_ns);
-		return;
+	end_ns = fxt_clock_step(thread, end_ns);
+	fxt_open_empty(thread, entry);
+	if (FXT_LIKELY(end_ns - start_ns >= thread->threshold_ns)) {
+		if (thread->aligned)
+			fxt_lane_align(lane, FXT_FRAME_WORDS - FXT_INLINE_WORDS);
+		at = lane->at;
+		at[1] = start_ns;
+		at[2] = end_ns;
+		header = fxt_record_type(FXT_RECORD_EVENT) | fxt_event_type(FXT_EVENT_DURATION_COMPLETE) | names |
+			 thread->event_thread;
+		if (thread->aligned)
+			fxt_lane_commit_aligned(lane, FXT_FRAME_WORDS - FXT_INLINE_WORDS, header);
+		else
+			fxt_lane_commit(lane, FXT_FRAME_WORDS - FXT_INLINE_WORDS, header);
+		lane->events++;
+	} else {
+		++*thread->filtered;
 	}
-	at = fxt_room(thread, start_ns, end_ns, 0);
-	if (at)
-		fxt_complete(thread, at, end_ns, names, 0);
+	atomic_signal_fence(memory_order_seq_cst);
+	thread->lane = lane;
+	return true;
 }
 
 #endif

@@ -37,9 +37,10 @@ libfxtagent_la_CPPFLAGS = $(AGENT_CPPFLAGS)
 #   initial-exec     any other model calls an allocator at a thread's first use, which is us
 #   exceptions       or a cancelled thread's cleanup handlers do not run through our wrappers
 #   frame pointers   stacks are walked by them, through our own frames first
+#   no-tree-slp-...  pairs of words of a record, put together in a vector register, reach memory a nanosecond later
 #   no-builtin-*     gcc would take our malloc for the one it knows, and delete or merge stores around it
 libfxtagent_la_CFLAGS = -std=gnu11 $(WARN_CFLAGS) -O2 \
-	-U_FORTIFY_SOURCE -U_FILE_OFFSET_BITS \
+	-U_FORTIFY_SOURCE -U_FILE_OFFSET_BITS -fno-tree-slp-vectorize \
 	-fvisibility=hidden -ftls-model=initial-exec -fexceptions -fno-omit-frame-pointer \
 	-fno-builtin-malloc -fno-builtin-calloc -fno-builtin-realloc -fno-builtin-free \
 	-fno-builtin-aligned_alloc -fno-builtin-posix_memalign

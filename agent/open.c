@@ -22,10 +22,7 @@ static void close_entry(struct fxt_thread *thread, struct fxt_open *entry, uint6
 	uintptr_t function = entry->function;
 	uint64_t *at;
 
-	atomic_store_explicit((_Atomic uint64_t *)entry->slot, thread->slot_filler, memory_order_release);
-	entry->frame = UINTPTR_MAX;
-	atomic_signal_fence(memory_order_seq_cst);
-	thread->open = entry;
+	fxt_open_empty(thread, entry);
 	if (function) {
 		fxt_function_complete(thread, function, start_ns, end_ns);
 		return;
@@ -54,7 +51,7 @@ static struct fxt_open *same_place(struct fxt_thread *thread, uintptr_t frame, u
 {
 	struct fxt_open *entry;
 
-	for (entry = thread->open; entry > thread->opens && entry[-1].frame == frame && entry[-1].function; entry--)
+	for (entry = thread->open; entry > fxt_opens(thread) && entry[-1].frame == frame && entry[-1].function; entry--)
 		if (entry[-1].site == site)
 			return entry - 1;
 	return NULL;
@@ -66,7 +63,7 @@ void fxt_open_drop_stale(struct fxt_thread *thread, uintptr_t frame, uintptr_t f
 {
 	struct fxt_open *entry, *earlier;
 
-	while (thread->open > thread->opens) {
+	while (thread->open > fxt_opens(thread)) {
 		entry = thread->open - 1;
 		if (entry->frame == UINTPTR_MAX || !fxt_open_is_suspect(entry, frame, function))
 			return;
@@ -102,7 +99,7 @@ bool fxt_open_add_page(struct fxt_thread *thread, uint64_t now_ns)
 {
 	unsigned words = slot_words(thread), at = PAGE_FIRST_SLOT, n;
 	unsigned slots = (PAGE_END - PAGE_FIRST_SLOT) / words;
-	struct fxt_open *entry = thread->opens + (size_t)thread->page_count * slots;
+	struct fxt_open *entry = fxt_opens(thread) + (size_t)thread->page_count * slots;
 	uint64_t *page;
 
 	if (thread->page_count == FXT_OPEN_PAGES)
@@ -110,7 +107,7 @@ bool fxt_open_add_page(struct fxt_thread *thread, uint64_t now_ns)
 	page = fxt_buffer_take_page(&fxt_agent.buffer, now_ns);
 	if (!page)
 		return false;
-	for (n = 0; n < slots && entry < thread->opens + FXT_OPEN_MAX; n++, at += words, entry++) {
+	for (n = 0; n < slots && entry < fxt_opens(thread) + FXT_OPEN_MAX; n++, at += words, entry++) {
 		page[at] = fxt_filler(words);
 		if (words == INLINE_SLOT_WORDS) {
 			page[at + 2] = thread->pid;
@@ -134,7 +131,7 @@ bool fxt_open_prepare(struct fxt_thread *thread, uint64_t start_ns)
 	struct fxt_open *entry = thread->open;
 	uint64_t mask;
 
-	if (entry == thread->opens + FXT_OPEN_MAX)
+	if (entry == fxt_opens(thread) + FXT_OPEN_MAX)
 		return false;
 	mask = fxt_sys_block_signals();
 	if (!thread->ready)
@@ -167,10 +164,10 @@ void fxt_open_after_fork(struct fxt_thread *thread)
 	struct fxt_open *entry;
 
 	thread->page_count = 0;
-	for (entry = thread->opens; entry < thread->opens + FXT_OPEN_MAX && entry->slot; entry++)
+	for (entry = fxt_opens(thread); entry < fxt_opens(thread) + FXT_OPEN_MAX && entry->slot; entry++)
 		entry->slot = entry < thread->open ? thread->no_slot : NULL;
 	/* For the child's trace they begin here, and in its own string table names are found again when needed. */
-	for (entry = thread->opens; entry < thread->open; entry++) {
+	for (entry = fxt_opens(thread); entry < thread->open; entry++) {
 		entry->start_ns = fxt_now(thread);
 		if (entry->function)
 			entry->names = 0;
@@ -181,7 +178,7 @@ void fxt_open_close_all(struct fxt_thread *thread)
 {
 	uint64_t end_ns = fxt_now(thread);
 
-	thread->deep_count = 0;
-	while (thread->open > thread->opens)
+	fxt_open_set_deep_count(thread, 0);
+	while (thread->open > fxt_opens(thread))
 		close_entry(thread, thread->open - 1, end_ns);
 }

@@ -25,11 +25,47 @@ void fxt_open_after_fork(struct fxt_thread *thread);
 /* The thread is gone, and with it whatever it had not returned from. */
 void fxt_open_close_all(struct fxt_thread *thread);
 
+/* So many functions are deeper than there are entries for functions. */
+static inline void fxt_open_set_deep_count(struct fxt_thread *thread, uint32_t count)
+{
+	thread->deep_count = count;
+	thread->function_limit = count ? NULL : fxt_opens(thread) + FXT_FUNCTION_DEPTH;
+}
+
 /* Whether `entry` may be dead when `frame` is alive: a live caller's frame is above its callee's. A wrapper and the entry hook
  * of the function that calls it may have the same, and so may inlined functions. */
 static inline bool fxt_open_is_suspect(const struct fxt_open *entry, uintptr_t frame, uintptr_t function)
 {
 	return frame > entry->frame || (frame == entry->frame && !(entry->function && !function));
+}
+
+/* Fills the next entry and its slot. */
+static inline void fxt_open_fill(struct fxt_thread *thread, struct fxt_open *entry, uintptr_t frame,
+				 uintptr_t function, uint64_t start_ns, uint64_t names, uint64_t arg_header,
+				 uint64_t arg)
+{
+	uint64_t *slot = entry->slot;
+
+	/* Taken before it is filled, so that a signal handler uses the next one; frame is still UINTPTR_MAX. */
+	thread->open = entry + 1;
+	atomic_signal_fence(memory_order_seq_cst);
+	entry->function = function;
+	entry->start_ns = start_ns;
+	entry->names = names;
+	slot[1] = start_ns;
+	slot[thread->slot_arg] = arg_header;
+	slot[thread->slot_arg + 1] = arg;
+	atomic_store_explicit((_Atomic uint64_t *)slot, thread->slot_header | names, memory_order_release);
+	entry->frame = frame;
+}
+
+/* Takes away the last entry. */
+static inline void fxt_open_empty(struct fxt_thread *thread, struct fxt_open *entry)
+{
+	atomic_store_explicit((_Atomic uint64_t *)entry->slot, thread->slot_filler, memory_order_release);
+	entry->frame = UINTPTR_MAX;
+	atomic_signal_fence(memory_order_seq_cst);
+	thread->open = entry;
 }
 
 /* The entry of a call that starts; `names` as in an event's header, argument as two words of a 64-bit argument. NULL
@@ -38,28 +74,17 @@ static inline struct fxt_open *fxt_open_push(struct fxt_thread *thread, uintptr_
 					     uintptr_t site, uint64_t start_ns, uint64_t names, uint64_t arg_header, uint64_t arg)
 {
 	struct fxt_open *entry = thread->open;
-	uint64_t *slot;
 
-	if (FXT_UNLIKELY(entry > thread->opens && fxt_open_is_suspect(entry - 1, frame, function))) {
+	if (FXT_UNLIKELY(fxt_open_is_suspect(entry - 1, frame, function))) {
 		/* They ended before this call began. */
 		fxt_open_drop_stale(thread, frame, function, site, start_ns - 1);
 		entry = thread->open;
 	}
 	if (FXT_UNLIKELY(!entry->slot) && !fxt_open_prepare(thread, start_ns))
 		return NULL;
-	/* Taken before it is filled, so that a signal handler uses the next one; frame is still UINTPTR_MAX. */
-	thread->open = entry + 1;
-	atomic_signal_fence(memory_order_seq_cst);
-	entry->function = function;
-	entry->site = site;
-	entry->start_ns = start_ns;
-	entry->names = names;
-	slot = entry->slot;
-	slot[1] = start_ns;
-	slot[thread->slot_arg] = arg_header;
-	slot[thread->slot_arg + 1] = arg;
-	atomic_store_explicit((_Atomic uint64_t *)slot, thread->slot_header | names, memory_order_release);
-	entry->frame = frame;
+	fxt_open_fill(thread, entry, frame, function, start_ns, names, arg_header, arg);
+	if (function)
+		entry->site = site;
 	return entry;
 }
 
@@ -70,10 +95,7 @@ static inline void fxt_open_pop(struct fxt_thread *thread, struct fxt_open *entr
 		return;
 	if (FXT_UNLIKELY(thread->open != entry + 1))
 		fxt_open_close_above(thread, entry);
-	atomic_store_explicit((_Atomic uint64_t *)entry->slot, thread->slot_filler, memory_order_release);
-	entry->frame = UINTPTR_MAX;
-	atomic_signal_fence(memory_order_seq_cst);
-	thread->open = entry;
+	fxt_open_empty(thread, entry);
 }
 
 /* The end of a call, `open` being what fxt_open_push() returned or NULL: reads the clock and then does the rest. */

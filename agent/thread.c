@@ -257,7 +257,7 @@ static void end_life(struct fxt_thread *thread)
 	for (i = 0; i < thread->page_count; i++)
 		fxt_buffer_return_page(&fxt_agent.buffer, thread->pages[i]);
 	for (i = 0; i < FXT_OPEN_MAX; i++)
-		thread->opens[i].slot = NULL;
+		fxt_opens(thread)[i].slot = NULL;
 	thread->in_use = false;
 }
 
@@ -282,7 +282,9 @@ static struct fxt_thread *find_state(uint32_t pid)
 	thread = fxt_sys_memory(sizeof(*thread));
 	if (!thread)
 		return NULL;
-	thread->open = thread->opens;
+	thread->open = fxt_opens(thread);
+	thread->open[-1].frame = UINTPTR_MAX;
+	fxt_open_set_deep_count(thread, 0);
 	thread->defined = fxt_functions_none_defined;
 	states.list[states.count++] = thread;
 	return thread;
@@ -326,7 +328,7 @@ void fxt_thread_after_rewrite(struct fxt_thread *thread)
 	struct fxt_open *entry;
 
 	memset(thread->lanes, 0, sizeof(thread->lanes));
-	for (entry = thread->opens; entry < thread->opens + FXT_OPEN_MAX; entry++)
+	for (entry = fxt_opens(thread); entry < fxt_opens(thread) + FXT_OPEN_MAX; entry++)
 		entry->slot = thread->no_slot;
 	thread->page_count = 0;
 	thread->no_page[0] = filtered;

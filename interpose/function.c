@@ -6,20 +6,40 @@
 FXT_EXPORT void __cyg_profile_func_enter(void *function, void *call_site);
 FXT_EXPORT void __cyg_profile_func_exit(void *function, void *call_site);
 
-FXT_EXPORT void __cyg_profile_func_enter(void *function, void *call_site)
+static __attribute__((noinline)) void enter(uintptr_t frame, uintptr_t site, uintptr_t function, uintptr_t call_site)
 {
-	struct fxt_thread *thread = fxt_enter(FXT_CAT_function);
+	struct fxt_thread *thread = fxt_enter_on();
 
 	if (thread)
-		fxt_function_enter(thread, (uintptr_t)__builtin_frame_address(0),
-				   (uintptr_t)__builtin_return_address(0), (uintptr_t)function, (uintptr_t)call_site);
+		fxt_function_enter(thread, frame, site, function, call_site);
+}
+
+static __attribute__((noinline)) void leave(uintptr_t frame, uintptr_t function)
+{
+	struct fxt_thread *thread = fxt_enter_on();
+
+	if (thread)
+		fxt_function_exit(thread, frame, function);
+}
+
+FXT_EXPORT void __cyg_profile_func_enter(void *function, void *call_site)
+{
+	struct fxt_thread *thread = fxt_self;
+	uintptr_t frame = (uintptr_t)__builtin_frame_address(0), site = (uintptr_t)__builtin_return_address(0);
+
+	if (!fxt_is_on(FXT_CAT_function))
+		return;
+	if (FXT_UNLIKELY(!thread || !fxt_function_enter_quick(thread, frame, site, (uintptr_t)function, (uintptr_t)call_site)))
+		enter(frame, site, (uintptr_t)function, (uintptr_t)call_site);
 }
 
 FXT_EXPORT void __cyg_profile_func_exit(void *function, void *call_site)
 {
-	struct fxt_thread *thread = fxt_enter(FXT_CAT_function);
+	struct fxt_thread *thread = fxt_self;
 
 	(void)call_site;
-	if (thread)
-		fxt_function_exit(thread, (uintptr_t)__builtin_frame_address(0), (uintptr_t)function);
+	if (!fxt_is_on(FXT_CAT_function))
+		return;
+	if (FXT_UNLIKELY(!thread || !fxt_function_exit_quick(thread, (uintptr_t)function)))
+		leave((uintptr_t)__builtin_frame_address(0), (uintptr_t)function);
 }

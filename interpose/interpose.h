@@ -228,7 +228,7 @@ enum { FXT_RESULT_WORDS = 3 };
  * its frame and registers in one function a switched-off call would pay for them too. */
 #define FXT_WRAP_AROUND(category, type, symbol, event, callee, blocks, result_kind, ...)                         \
 	static __attribute__((noinline)) type traced_##symbol(FXT_LIST(P_DECLARE, __VA_ARGS__))                 \
-	FXT_BODY(category, type, event, callee, blocks, result_kind, __VA_ARGS__)                               \
+	FXT_BODY(fxt_enter_on(), category, type, event, callee, blocks, result_kind, __VA_ARGS__)               \
 	FXT_EXPORT type symbol(FXT_LIST(P_DECLARE, __VA_ARGS__));                                               \
 	FXT_EXPORT type symbol(FXT_LIST(P_DECLARE, __VA_ARGS__))                                                \
 	{                                                                                                       \
@@ -240,12 +240,12 @@ enum { FXT_RESULT_WORDS = 3 };
 /* traced_SYMBOL, for a variadic function to call with what it has collected. */
 #define FXT_TRACED(category, type, symbol, event, callee, blocks, result_kind, ...)                              \
 	static inline __attribute__((always_inline)) type traced_##symbol(FXT_LIST(P_DECLARE, __VA_ARGS__))     \
-	FXT_BODY(category, type, event, callee, blocks, result_kind, __VA_ARGS__)
+	FXT_BODY(fxt_enter(FXT_CAT_##category), category, type, event, callee, blocks, result_kind, __VA_ARGS__)
 
-#define FXT_BODY(category, type, event, callee, blocks, result_kind, ...)                                        \
+#define FXT_BODY(enter, category, type, event, callee, blocks, result_kind, ...)                                        \
 	{                                                                                                       \
 		const uint64_t names_ = FXT_NAMES(category, event);                                              \
-		struct fxt_thread *thread_ = fxt_enter(FXT_CAT_##category);                                      \
+		struct fxt_thread *thread_ = enter;                                                              \
 		unsigned arguments_ = 0 FXT_EACH(P_COUNT, __VA_ARGS__);                                          \
 		uint64_t start_ns_, end_ns_, *at_;                                                                 \
 		struct fxt_open *open_;                                                                     \

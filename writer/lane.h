@@ -29,7 +29,10 @@ static inline bool fxt_lane_has(const struct fxt_lane *lane, size_t words)
 	return (size_t)(lane->end - lane->at) > words;
 }
 
-enum { FXT_LINE_WORDS = 64 / FXT_WORD_BYTES };
+enum {
+	FXT_LINE_WORDS = 64 / FXT_WORD_BYTES,
+	FXT_LINE_LEAST_WORDS = 4,       /* an event of a function takes 3, and finds 5 left behind another; others more */
+};
 
 /* Moves to the next line if a record of so many words would cross into it. Takes up to FXT_LINE_WORDS - 1 words. */
 static inline void fxt_lane_align(struct fxt_lane *lane, size_t words)
@@ -55,6 +58,24 @@ static inline void fxt_lane_commit(struct fxt_lane *lane, size_t words, uint64_t
 	/* Only the compiler could reorder for our own thread; other readers need the release. */
 	atomic_store_explicit((_Atomic uint64_t *)at, header | fxt_record_words(words), memory_order_release);
 	lane->at = next;
+}
+
+/* The same in a lane that is kept aligned, with a line's words of room behind the record. What remains of its line is filled
+ * at once where it is too little for most records: that is cheaper than to find out when the next one comes. */
+static inline void fxt_lane_commit_aligned(struct fxt_lane *lane, size_t words, uint64_t header)
+{
+	uint64_t *at = lane->at, *next = at + words;
+	size_t left = FXT_LINE_WORDS - (uintptr_t)next / FXT_WORD_BYTES % FXT_LINE_WORDS;
+
+	if (left < FXT_LINE_LEAST_WORDS) {
+		/* The next line's head is a filler already. */
+		*next = fxt_filler(left);
+		lane->at = next + left;
+	} else {
+		*next = fxt_filler((uint64_t)(lane->end - next));
+		lane->at = next;
+	}
+	atomic_store_explicit((_Atomic uint64_t *)at, header | fxt_record_words(words), memory_order_release);
 }
 
 #endif

@@ -2,11 +2,15 @@
  * agent does, and does nothing but read the counter twice and store a record of the same size.
  *
  *	FLOOR_FILE unset        into 62 MiB of memory that is used again and again
- *	FLOOR_FILE=DIRECTORY    into a file that is freshly mapped as it grows, by the cheapest way we know
+ *	FLOOR_FILE=DIRECTORY    into a file there that grows by freshly mapped windows of 1 MiB: reserved with fallocate,
+ *	                        mapped, populated for writing in one call
+ *	FLOOR_GROW=write        that file grows by large writes of zeros instead, and its pages fault in one by one: the
+ *	                        cheapest way we know, and the agent's own
  */
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +18,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-enum { RING_WORDS = 62 << 17, STEP_BYTES = 256 << 10, WRITE_PAGES = 16 };
+enum { RING_WORDS = 62 << 17, STEP_BYTES = 1 << 20, WRITE_PAGES = 16 };
 
 struct ring {
 	uint64_t *at, *end, *base;
@@ -60,20 +64,32 @@ static void *map(int fd, off_t offset, size_t bytes)
 	return memory;
 }
 
-static void next_step(void)
+static void write_pages(void)
 {
 	static const char page[4096];
 	struct iovec vector[WRITE_PAGES];
 	unsigned i;
 
-	if (ring.base)
-		munmap(ring.base, STEP_BYTES);
 	for (i = 0; i < WRITE_PAGES; i++)
 		vector[i] = (struct iovec){(void *)page, sizeof(page)};
 	for (i = 0; i < STEP_BYTES / sizeof(page) / WRITE_PAGES; i++)
 		if (pwritev(ring.fd, vector, WRITE_PAGES, ring.offset + (off_t)(i * WRITE_PAGES * sizeof(page))) < 0)
 			abort();
+}
+
+static void next_step(void)
+{
+	bool by_writing = getenv("FLOOR_GROW");
+
+	if (ring.base)
+		munmap(ring.base, STEP_BYTES);
+	if (by_writing)
+		write_pages();
+	else if (fallocate(ring.fd, 0, ring.offset, STEP_BYTES))
+		abort();
 	ring.base = map(ring.fd, ring.offset, STEP_BYTES);
+	if (!by_writing && madvise(ring.base, STEP_BYTES, MADV_POPULATE_WRITE))
+		abort();
 	ring.offset += STEP_BYTES;
 	ring.at = ring.base;
 	ring.end = ring.base + STEP_BYTES / 8;
