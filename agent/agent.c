@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "config.h"
+#include "control.h"
 #include "counter.h"
 #include "function.h"
 #include "log.h"
@@ -17,7 +18,6 @@
 enum {
 	REWRITE_MAX_BYTES = 4 << 20,    /* rewriting takes some 1 ms for each MiB, at the very end of the process */
 	PROLOGUE_WORDS = FXT_RECORD_MAX_WORDS,
-	COUNTERS = 3,                   /* slots at the prologue's end: dropped, filtered, overwritten */
 	MADVISE_WIPE_ON_FORK = 18,
 };
 
@@ -52,7 +52,7 @@ static size_t write_prologue(uint64_t *out)
 #undef STRING
 	};
 	const char *program = fxt_agent.program;
-	size_t used = 0, bytes = strlen(program), room = PROLOGUE_WORDS - COUNTERS * FXT_COUNTER_WORDS;
+	size_t used = 0, bytes = strlen(program), room = PROLOGUE_WORDS - FXT_LOSS_COUNT * FXT_COUNTER_WORDS;
 	unsigned i;
 
 	static_assert(FXT_STR_CATEGORIES == 1 && sizeof(fixed) / sizeof(*fixed) == FXT_STR_CALLS - 1, "indices");
@@ -70,7 +70,7 @@ static size_t write_prologue(uint64_t *out)
 	used += add_object(out + used, room - used, stdin, "stdin");
 	used += add_object(out + used, room - used, stdout, "stdout");
 	used += add_object(out + used, room - used, stderr, "stderr");
-	for (i = 0; i < COUNTERS; i++, used += FXT_COUNTER_WORDS)
+	for (i = 0; i < FXT_LOSS_COUNT; i++, used += FXT_COUNTER_WORDS)
 		fxt_counter_clear(out + used);
 	return used;
 }
@@ -82,6 +82,7 @@ static int make_file(void)
 	char *path = fxt_sys_memory(bytes);
 	uint64_t *prologue = path ? (uint64_t *)(path + FXT_PATH_BYTES) : NULL;
 	struct fxt_buffer_config buffer;
+	unsigned i;
 	int error;
 
 	if (!path)
@@ -101,9 +102,9 @@ static int make_file(void)
 	if (error) {
 		fxt_log("FXT_OUTPUT: cannot write %s: %s; the program runs untraced", path, fxt_error_name(error));
 	} else {
-		fxt_agent.dropped = fxt_agent.buffer.durable + buffer.prologue_words - COUNTERS * FXT_COUNTER_WORDS;
-		fxt_agent.filtered = fxt_agent.dropped + FXT_COUNTER_WORDS;
-		fxt_agent.overwritten = fxt_agent.filtered + FXT_COUNTER_WORDS;
+		for (i = 0; i < FXT_LOSS_COUNT; i++)
+			fxt_agent.losses[i] = fxt_agent.buffer.durable + buffer.prologue_words -
+					      (FXT_LOSS_COUNT - i) * FXT_COUNTER_WORDS;
 	}
 	fxt_sys_munmap(path, bytes);
 	return error;
@@ -133,16 +134,21 @@ bool fxt_agent_file(void)
 
 /* -- Losses ------------------------------------------------------------------------------------ */
 
-void fxt_agent_count(uint64_t **slot, uint64_t name, uint64_t records)
+void fxt_agent_count(enum fxt_loss why, uint64_t records, uint64_t last_ns)
 {
+	static const uint64_t names[FXT_LOSS_COUNT] = {
+		[FXT_LOSS_ROOM] = FXT_STR_dropped, [FXT_LOSS_DEPTH] = FXT_STR_dropped_depth,
+		[FXT_LOSS_SIGNALS] = FXT_STR_dropped_signals, [FXT_LOSS_SIZE] = FXT_STR_dropped_size,
+		[FXT_LOSS_FILTERED] = FXT_STR_filtered, [FXT_LOSS_OVERWRITTEN] = FXT_STR_overwritten,
+	};
 	static struct fxt_lock lock;
-	uint64_t mask;
+	uint64_t mask, *slot = fxt_agent.losses[why];
 
-	if (!records)
+	if (!records || !slot)
 		return;
 	mask = fxt_lock(&lock);
-	fxt_counter_show(*slot, name, 0, fxt_agent.pid, fxt_agent.pid, 0,
-			 fxt_counter_value(*slot) + records);
+	fxt_counter_show(slot, names[why], 0, fxt_agent.pid, fxt_agent.pid, 0, fxt_counter_value(slot) + records);
+	slot[1] = last_ns;
 	fxt_unlock(&lock, mask);
 }
 
@@ -178,8 +184,8 @@ static void tell_full(uint64_t now_ns)
 			streaming ? "FXT_MAX_SIZE_MB" : "FXT_BUFFER_SIZE_MB");
 	} else {
 		tell_trace(FXT_STR_buffer_full, fxt_error_name(error), 0, now_ns);
-		fxt_log("%s cannot grow: %s; what follows is dropped and counted", fxt_agent.buffer.path,
-			fxt_error_name(error));
+		fxt_log("%s cannot grow: %s; what follows %s", fxt_agent.buffer.path, fxt_error_name(error),
+			fxt_agent.config.wait_on_full ? "waits for room" : "is dropped and counted");
 	}
 }
 
@@ -189,6 +195,7 @@ void fxt_agent_lost(enum fxt_loss why, uint64_t now_ns)
 		[FXT_LOSS_DEPTH] = "functions nest deeper than 500",
 		[FXT_LOSS_SIGNALS] = "signal handlers nest deeper than 6",
 		[FXT_LOSS_SIZE] = "a record is larger than a chunk",
+		[FXT_LOSS_OVERWRITTEN] = "the ring keeps the newest",
 	};
 	static atomic_uint told_for_pid[FXT_LOSS_COUNT];
 
@@ -199,6 +206,8 @@ void fxt_agent_lost(enum fxt_loss why, uint64_t now_ns)
 		return;
 	if (why == FXT_LOSS_ROOM)
 		tell_full(now_ns);
+	else if (why == FXT_LOSS_OVERWRITTEN)
+		tell_trace(FXT_STR_overwritten, reasons[why], fxt_agent.config.buffer_bytes, now_ns);
 	else
 		tell_trace(FXT_STR_dropped, reasons[why], 0, now_ns);
 }
@@ -234,10 +243,12 @@ static void child_after_fork(void)
 	fxt_clock_after_fork();
 	fxt_functions_after_fork();
 	fxt_threads_after_fork();
-	atomic_store_explicit(&fxt_gate.mask, fxt_agent.config.categories, memory_order_release);
+	fxt_control_after_fork();
+	if (atomic_load_explicit(&fxt_agent.recording, memory_order_relaxed) == FXT_RECORDING)
+		atomic_store_explicit(&fxt_gate.mask, fxt_agent.config.categories, memory_order_release);
 }
 
-void fxt_agent_start(const struct fxt_call_names *calls)
+bool fxt_agent_start(const struct fxt_call_names *calls)
 {
 	extern char **environ;
 	int unborn = FXT_UNBORN;
@@ -246,11 +257,11 @@ void fxt_agent_start(const struct fxt_call_names *calls)
 	/* Before the C library has its environment there is none to read: an early caller tries again later. */
 	if (!environ ||
 	    !atomic_compare_exchange_strong(&fxt_agent.state, &unborn, FXT_STARTING))
-		return;
+		return false;
 	/* A privileged program is not traced even where the loader lets us in. */
 	if (getauxval(AT_SECURE) || !fxt_config_read(&fxt_agent.config, environ)) {
 		atomic_store(&fxt_agent.state, FXT_OFF);
-		return;
+		return false;
 	}
 	fxt_agent.calls = *calls;
 	fxt_agent.pid = (uint32_t)fxt_sys_getpid();
@@ -262,9 +273,11 @@ void fxt_agent_start(const struct fxt_call_names *calls)
 	fxt_sys_madvise(&fxt_gate, sizeof(fxt_gate), MADVISE_WIPE_ON_FORK);
 	pthread_atfork(NULL, NULL, child_after_fork);
 	fxt_threads_start();
+	atomic_store(&fxt_agent.recording, fxt_agent.config.dormant ? FXT_DORMANT : FXT_RECORDING);
 	atomic_store(&fxt_agent.state, FXT_ON);
-	if (fxt_agent_file())
+	if (!fxt_agent.config.dormant && fxt_agent_file())
 		atomic_store_explicit(&fxt_gate.mask, fxt_agent.config.categories, memory_order_release);
+	return true;
 }
 
 /* Whether the calling thread is the only one, as far as the kernel knows. */

@@ -8,6 +8,8 @@ AGENT_SOURCES = \
 	agent/clock.h \
 	agent/config.c \
 	agent/config.h \
+	agent/control.c \
+	agent/control.h \
 	agent/counter.c \
 	agent/counter.h \
 	agent/descriptor.c \
@@ -26,7 +28,9 @@ AGENT_SOURCES = \
 	agent/strings.def \
 	agent/symbols.c \
 	agent/symbols.h \
-	agent/thread.c
+	agent/thread.c \
+	agent/trigger.c \
+	agent/trigger.h
 
 lib_LTLIBRARIES += libfxtagent.la
 libfxtagent_la_SOURCES = $(AGENT_SOURCES) $(INTERPOSE_SOURCES) $(WRITER_SOURCES)

@@ -9,6 +9,7 @@ INTERPOSE_TABLES = \
 	interpose/poll.def \
 	interpose/pthread.def \
 	interpose/pthread_cond.def \
+	interpose/signal.def \
 	interpose/socket.def \
 	interpose/stdio.def \
 	interpose/stdio_char.def \
@@ -34,6 +35,8 @@ INTERPOSE_SOURCES = \
 	interpose/readable.c \
 	interpose/readable.h \
 	interpose/reals.inc \
+	interpose/signal.c \
+	interpose/signal.h \
 	interpose/socket.c \
 	interpose/start.c \
 	interpose/stdio.c \

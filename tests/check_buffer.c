@@ -29,8 +29,10 @@ static void instant(struct fxt_lane *lane, uint64_t name)
 
 static struct fxt_lane lane_of(const struct fxt_chunk *chunk)
 {
-	return (struct fxt_lane){
-		.at = chunk->base, .end = chunk->base + chunk->words - 1, .chunk = chunk->number};
+	struct fxt_lane lane = {0};
+
+	fxt_lane_enter(&lane, chunk->base, chunk->words, chunk->number, 1);
+	return lane;
 }
 
 /* -- Creation ----------------------------------------------------------------------------------- */
@@ -130,7 +132,7 @@ START_TEST(lane_valid_after_each_record)
 	}
 	ck_assert_uint_eq(n, (FXT_CHUNK_WORDS - 1) / 2);
 	ck_assert_uint_eq(walk().instants, n);
-	fxt_buffer_finish(&buffer, chunk.number, (uint32_t)n);
+	fxt_buffer_finish(&buffer, chunk.number, (uint32_t)n, 0);
 	walk();
 }
 END_TEST
@@ -147,7 +149,7 @@ START_TEST(full_at_its_size)
 		ck_assert_uint_eq(chunk.base[FXT_CHUNK_WORDS - 1], fxt_filler(1));
 		chunks++;
 		walk();
-		fxt_buffer_finish(&buffer, chunk.number, 0);
+		fxt_buffer_finish(&buffer, chunk.number, 0, 0);
 		if (modes[_i] == FXT_CIRCULAR && chunks == (3 * MIB - DURABLE) / FXT_CHUNK_BYTES)
 			break;
 	}
@@ -177,7 +179,7 @@ START_TEST(circular_reuses_the_oldest_that_is_free)
 	/* Chunk 2 is held on to. */
 	for (i = 0; i < CHUNKS; i++)
 		if (i != 2)
-			fxt_buffer_finish(&buffer, i, 100 + i);
+			fxt_buffer_finish(&buffer, i, 100 + i, 0);
 	for (i = 0; i < 3 * CHUNKS; i++) {
 		uint32_t expected = i % (CHUNKS - 1);
 
@@ -186,7 +188,7 @@ START_TEST(circular_reuses_the_oldest_that_is_free)
 		/* A chunk is emptied when it is handed out again, and nothing else is; what was in it is told. */
 		ck_assert_uint_eq(walk().instants, i < CHUNKS - 1 ? CHUNKS - 1 - i : 1);
 		ck_assert_uint_eq(chunk.overwritten, i < CHUNKS - 1 ? 100 + chunk.number : 7);
-		fxt_buffer_finish(&buffer, chunk.number, 7);
+		fxt_buffer_finish(&buffer, chunk.number, 7, 0);
 	}
 	ck_assert_uint_eq(walk().bytes, MIB);
 }
@@ -374,7 +376,7 @@ static void *take_all(void *argument)
 		for (lane = lane_of(&chunk); fxt_lane_has(&lane, 2);)
 			instant(&lane, 1);
 		taker->numbers[taker->count++] = chunk.number;
-		fxt_buffer_finish(&buffer, chunk.number, 0);
+		fxt_buffer_finish(&buffer, chunk.number, 0, 0);
 	}
 	return NULL;
 }

@@ -26,7 +26,7 @@ static void empty_chunk(uint64_t *base, size_t words)
 	store(&base[0], fxt_filler(words - 1));
 }
 
-static uint64_t *chunk_base(struct fxt_buffer *buffer, uint32_t number)
+uint64_t *fxt_buffer_chunk(struct fxt_buffer *buffer, uint32_t number)
 {
 	uint64_t *base = atomic_load_explicit(&buffer->windows[number / FXT_WINDOW_CHUNKS].base, memory_order_acquire);
 
@@ -74,7 +74,7 @@ int fxt_buffer_grow(struct fxt_buffer *buffer, uint32_t to)
 	if (error)
 		return error;
 	for (i = from; i < to; i++)
-		empty_chunk(chunk_base(buffer, i), FXT_CHUNK_WORDS);
+		empty_chunk(fxt_buffer_chunk(buffer, i), FXT_CHUNK_WORDS);
 	atomic_store_explicit(&buffer->extended, to, memory_order_release);
 	return 0;
 }
@@ -159,7 +159,7 @@ static bool take_tail(struct fxt_buffer *buffer, struct fxt_chunk *chunk)
 	fxt_unlock(&buffer->extend_lock, mask);
 	if (!base)
 		return false;
-	*chunk = (struct fxt_chunk){base, pages * FXT_PAGE_WORDS, number, 0};
+	*chunk = (struct fxt_chunk){base, pages * FXT_PAGE_WORDS, number, 0, 0};
 	empty_chunk(chunk->base, chunk->words);
 	if (strings) {
 		chunk->base[strings] = fxt_filler(chunk->words - 1 - strings);
@@ -186,15 +186,20 @@ static uint64_t *take_tail_page(struct fxt_buffer *buffer)
 /* The chunk handed out longest ago that no thread holds. */
 static bool take_oldest(struct fxt_buffer *buffer, struct fxt_chunk *chunk)
 {
+	struct fxt_chunk_past *past;
 	uint32_t tries, number;
 
 	for (tries = 0; tries < buffer->limit; tries++) {
 		number = atomic_fetch_add_explicit(&buffer->cursor, 1, memory_order_relaxed) % buffer->limit;
 		if (atomic_exchange_explicit(&buffer->taken[number], 1, memory_order_acquire))
 			continue;
-		*chunk = (struct fxt_chunk){chunk_base(buffer, number), FXT_CHUNK_WORDS, number,
-					    buffer->events[number]};
-		buffer->events[number] = 0;
+		past = &buffer->past[number];
+		*chunk = (struct fxt_chunk){fxt_buffer_chunk(buffer, number), FXT_CHUNK_WORDS, number, past->events,
+					    past->last_ns};
+		past->events = 0;
+		/* Before the first store that a snapshot might read in place of what it was copying. */
+		atomic_fetch_add_explicit(&past->turns, 1, memory_order_acq_rel);
+		atomic_thread_fence(memory_order_release);
 		empty_chunk(chunk->base, FXT_CHUNK_WORDS);
 		return true;
 	}
@@ -218,19 +223,20 @@ bool fxt_buffer_take(struct fxt_buffer *buffer, uint64_t now_ns, struct fxt_chun
 			return false;
 	} while (!atomic_compare_exchange_weak_explicit(&buffer->cursor, &number, number + 1, memory_order_relaxed,
 							memory_order_relaxed));
-	*chunk = (struct fxt_chunk){chunk_base(buffer, number), FXT_CHUNK_WORDS, number, 0};
+	*chunk = (struct fxt_chunk){fxt_buffer_chunk(buffer, number), FXT_CHUNK_WORDS, number, 0, 0};
 	grow_ahead(buffer, number, now_ns);
 	return true;
 }
 
-void fxt_buffer_finish(struct fxt_buffer *buffer, uint32_t number, uint32_t events)
+void fxt_buffer_finish(struct fxt_buffer *buffer, uint32_t number, uint32_t events, uint64_t last_ns)
 {
 	struct fxt_window *window;
 
 	if (buffer->tail_offset)
 		return;
 	if (buffer->mode == FXT_CIRCULAR) {
-		buffer->events[number] = events;
+		buffer->past[number].events = events;
+		buffer->past[number].last_ns = last_ns;
 		atomic_store_explicit(&buffer->taken[number], 0, memory_order_release);
 	}
 	if (buffer->mode != FXT_STREAMING)
