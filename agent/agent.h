@@ -239,6 +239,9 @@ void fxt_agent_exit(void);
 /* Adds to a count that is kept for the process as a whole, in its slot in the durable area. */
 void fxt_agent_count(enum fxt_loss why, uint64_t records, uint64_t last_ns);
 
+/* Counts what a chunk of the ring, just taken, had in it. */
+void fxt_agent_overwritten(const struct fxt_chunk *chunk, uint64_t now_ns);
+
 /* Records are lost: says why in the trace and, where it is for want of room, on stderr; once each. */
 void fxt_agent_lost(enum fxt_loss why, uint64_t now_ns);
 

@@ -94,11 +94,9 @@ bool fxt_lane_turn(struct fxt_thread *thread, struct fxt_lane *lane, size_t word
 	fxt_lane_enter(lane, chunk.base + used, chunk.words - used, chunk.number, ++thread->serial);
 	if (waited_ns)
 		put_wait(thread, lane, waited_ns);
-	if (chunk.overwritten) {
-		fxt_agent_count(FXT_LOSS_OVERWRITTEN, chunk.overwritten, chunk.overwritten_ns);
-		fxt_agent_lost(FXT_LOSS_OVERWRITTEN, thread->last_ns);
-	}
-	if (!fxt_lane_has(lane, words)) {
+	fxt_agent_overwritten(&chunk, thread->last_ns);
+	/* Not fxt_lane_has(): somebody may want this chunk already. He gets it after this record. */
+	if ((size_t)(lane->end - lane->at) <= words) {
 		fxt_thread_dropped(thread, FXT_LOSS_SIZE);
 		return false;
 	}

@@ -100,11 +100,13 @@ bool fxt_open_add_page(struct fxt_thread *thread, uint64_t now_ns)
 	unsigned words = slot_words(thread), at = PAGE_FIRST_SLOT, n;
 	unsigned slots = (PAGE_END - PAGE_FIRST_SLOT) / words;
 	struct fxt_open *entry = fxt_opens(thread) + (size_t)thread->page_count * slots;
+	struct fxt_chunk chunk;
 	uint64_t *page;
 
 	if (thread->page_count == FXT_OPEN_PAGES)
 		return false;
-	page = fxt_buffer_take_page(&fxt_agent.buffer, now_ns);
+	page = fxt_buffer_take_page(&fxt_agent.buffer, now_ns, &chunk);
+	fxt_agent_overwritten(&chunk, now_ns);
 	if (!page)
 		return false;
 	for (n = 0; n < slots && entry < fxt_opens(thread) + FXT_OPEN_MAX; n++, at += words, entry++) {

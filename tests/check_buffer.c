@@ -27,6 +27,8 @@ static void instant(struct fxt_lane *lane, uint64_t name)
 	fxt_lane_commit(lane, 2, INSTANT(name));
 }
 
+static struct fxt_chunk taken;
+
 static struct fxt_lane lane_of(const struct fxt_chunk *chunk)
 {
 	struct fxt_lane lane = {0};
@@ -274,7 +276,7 @@ START_TEST(pages)
 
 	create(FXT_STREAMING, MIB);
 	for (i = 0; i < PAGES; i++) {
-		page[i] = fxt_buffer_take_page(&buffer, 0);
+		page[i] = fxt_buffer_take_page(&buffer, 0, &taken);
 		ck_assert(page[i] != NULL);
 		ck_assert_uint_eq(page[i][0], fxt_filler(FXT_PAGE_WORDS - 1));
 		ck_assert_uint_eq(page[i][FXT_PAGE_WORDS - 1], fxt_filler(1));
@@ -283,7 +285,7 @@ START_TEST(pages)
 		walk();
 	}
 	fxt_buffer_return_page(&buffer, page[7]);
-	again = fxt_buffer_take_page(&buffer, 0);
+	again = fxt_buffer_take_page(&buffer, 0, &taken);
 	ck_assert_ptr_eq(again, page[7]);
 }
 END_TEST
@@ -321,7 +323,7 @@ START_TEST(rewritten_small)
 	ck_assert_uint_ge(walk().strings, STRINGS);
 	ck_assert(take(&chunk));
 	walk();
-	page = fxt_buffer_take_page(&buffer, 0);
+	page = fxt_buffer_take_page(&buffer, 0, &taken);
 	if (page)
 		page[0] = fxt_filler(FXT_PAGE_WORDS - 1);
 	ck_assert_uint_eq(walk().instants, found.instants);
@@ -338,7 +340,7 @@ START_TEST(page_after_rewrite)
 	create(FXT_STREAMING, MIB);
 	ck_assert(take(&chunk));
 	ck_assert(fxt_buffer_rewrite(&buffer, 4096));
-	page = fxt_buffer_take_page(&buffer, 0);
+	page = fxt_buffer_take_page(&buffer, 0, &taken);
 	ck_assert(page != NULL);
 	walk();
 	page[20] = fxt_filler(FXT_PAGE_WORDS - 1 - 20);

@@ -281,25 +281,31 @@ bool fxt_buffer_durable(struct fxt_buffer *buffer, const uint64_t *record, size_
 	return fits;
 }
 
-uint64_t *fxt_buffer_take_page(struct fxt_buffer *buffer, uint64_t now_ns)
+uint64_t *fxt_buffer_take_page(struct fxt_buffer *buffer, uint64_t now_ns, struct fxt_chunk *taken)
 {
-	struct fxt_chunk chunk;
 	uint64_t mask, *page = NULL;
 	unsigned i;
 
+	*taken = (struct fxt_chunk){0};
 	if (buffer->tail_offset)
 		return take_tail_page(buffer);
 	mask = fxt_lock(&buffer->page_lock);
 	if (buffer->free_page_count)
 		page = buffer->free_pages[--buffer->free_page_count];
 	fxt_unlock(&buffer->page_lock, mask);
-	if (page || !fxt_buffer_take(buffer, now_ns, &chunk))
+	if (page)
 		return page;
+	/* A ring keeps room for events: pages are not given back before their thread is gone. */
+	if (buffer->mode == FXT_CIRCULAR && atomic_load_explicit(&buffer->page_chunks, memory_order_relaxed) >= buffer->limit / 2)
+		return NULL;
+	if (!fxt_buffer_take(buffer, now_ns, taken))
+		return NULL;
+	atomic_fetch_add_explicit(&buffer->page_chunks, 1, memory_order_relaxed);
 	for (i = FXT_CHUNK_PAGES; i-- > 0;)
-		empty_chunk(chunk.base + (size_t)i * FXT_PAGE_WORDS, FXT_PAGE_WORDS);
+		empty_chunk(taken->base + (size_t)i * FXT_PAGE_WORDS, FXT_PAGE_WORDS);
 	for (i = 1; i < FXT_CHUNK_PAGES; i++)
-		fxt_buffer_return_page(buffer, chunk.base + (size_t)i * FXT_PAGE_WORDS);
-	return chunk.base;
+		fxt_buffer_return_page(buffer, taken->base + (size_t)i * FXT_PAGE_WORDS);
+	return taken->base;
 }
 
 void fxt_buffer_return_page(struct fxt_buffer *buffer, uint64_t *page)

@@ -98,6 +98,7 @@ struct fxt_buffer {
 	struct fxt_chunk_past *past;    /* circular: of chunk i; whoever holds it writes it */
 	uint64_t **free_pages;          /* pages of open calls that were given back; under page_lock */
 	uint32_t free_page_count;
+	atomic_uint page_chunks;        /* chunks that were made pages */
 	uint64_t tail_offset;           /* after fxt_buffer_rewrite(): where the file ends; 0 before */
 	uint64_t *left_out;             /* strings that were left out then, for who needs one after all */
 	size_t left_out_words;
@@ -127,8 +128,8 @@ void fxt_buffer_finish(struct fxt_buffer *buffer, uint32_t number, uint32_t even
 int fxt_buffer_failure(const struct fxt_buffer *buffer);
 
 /* A page for words that are rewritten in place: [filler of 511][filler of 1], its last word never to be touched.
- * NULL when there is none. A page that is given back is empty again. */
-uint64_t *fxt_buffer_take_page(struct fxt_buffer *buffer, uint64_t now_ns);
+ * NULL when there is none. A page that is given back is empty again. `taken` says what the ring has overwritten for it. */
+uint64_t *fxt_buffer_take_page(struct fxt_buffer *buffer, uint64_t now_ns, struct fxt_chunk *taken);
 void fxt_buffer_return_page(struct fxt_buffer *buffer, uint64_t *page);
 
 /* At exit, by the only thread there is: replaces the file by one without fillers and strings nobody refers to, if
