@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "follow.h"
 #include "log.h"
 
 static const char *const category_names[FXT_CATEGORY_COUNT] = {
@@ -20,7 +21,7 @@ static const uint32_t default_categories =
 
 /* The same list as in the messages below. */
 #define CATEGORY_LIST \
-	"malloc, pthread, io, net, time, function, agent, PREFIX*, #default, and -NAME to leave one out"
+	"malloc, pthread, io, net, time, process, function, agent, PREFIX*, #default, and -NAME to leave one out"
 
 /* Each mistake is one line, and none of them is survived. */
 #define UNTRACED "; the program runs untraced"
@@ -198,6 +199,7 @@ bool fxt_config_read(struct fxt_config *config, char **environment)
 			     &max_mb);
 	valid &= read_number("FXT_THRESHOLD_NS", value_of(environment, "FXT_THRESHOLD_NS"), "nanoseconds", 0,
 			     UINT64_C(3600000000000), &config->threshold_ns);
+	valid &= fxt_follow_read(environment);
 	config->buffer_bytes = buffer_mb << 20;
 	config->max_bytes = max_mb << 20;
 	/* Told even where something else is wrong: one run shows every mistake. */
