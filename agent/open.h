@@ -94,22 +94,17 @@ static inline struct fxt_open *fxt_open_push(struct fxt_thread *thread, uintptr_
 	return entry;
 }
 
-/* The call has returned. Before its record is committed: a kill between the two must not leave it there twice. */
-static inline void fxt_open_pop(struct fxt_thread *thread, struct fxt_open *entry)
-{
-	if (!entry)
-		return;
-	if (FXT_UNLIKELY(thread->open != entry + 1))
-		fxt_open_close_above(thread, entry);
-	fxt_open_empty(thread, entry);
-}
-
-/* The end of a call, `open` being what fxt_open_push() returned or NULL: reads the clock and then does the rest. */
+/* The end of a call, `open` being what fxt_open_push() returned or NULL: reads the clock, and takes the entry away before the
+ * record is committed: a kill between the two must not leave the call there twice. What was left within it ends before it. */
 static inline uint64_t fxt_end(struct fxt_thread *thread, struct fxt_open *open)
 {
-	uint64_t end_ns = fxt_now(thread);
+	uint64_t end_ns;
 
-	fxt_open_pop(thread, open);
+	if (FXT_UNLIKELY(open && thread->open != open + 1))
+		fxt_open_close_above(thread, open);
+	end_ns = fxt_now(thread);
+	if (open)
+		fxt_open_empty(thread, open);
 	return end_ns;
 }
 

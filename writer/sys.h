@@ -191,7 +191,8 @@ static inline bool fxt_sys_can_read(uintptr_t at)
 	const int no_such_how = -1;     /* neither SIG_BLOCK, SIG_UNBLOCK nor SIG_SETMASK */
 
 	at -= at % sizeof(uint64_t);    /* the kernel's set, and so what it reads */
-	return FXT_SYSCALL4(SYS_rt_sigprocmask, no_such_how, at, NULL, sizeof(uint64_t)) != -14 /* EFAULT */;
+	/* NULL would be no set at all. */
+	return at && FXT_SYSCALL4(SYS_rt_sigprocmask, no_such_how, at, NULL, sizeof(uint64_t)) != -14 /* EFAULT */;
 }
 
 static inline bool fxt_sys_thread_exists(int pid, int tid)
