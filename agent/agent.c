@@ -10,8 +10,10 @@
 #include "config.h"
 #include "control.h"
 #include "counter.h"
+#include "follow.h"
 #include "function.h"
 #include "log.h"
+#include "open.h"
 #include "output.h"
 #include "writer/fxt_encode.h"
 
@@ -134,6 +136,8 @@ bool fxt_agent_file(void)
 
 /* -- Losses ------------------------------------------------------------------------------------ */
 
+static struct fxt_lock count_lock;
+
 void fxt_agent_count(enum fxt_loss why, uint64_t records, uint64_t last_ns)
 {
 	static const uint64_t names[FXT_LOSS_COUNT] = {
@@ -141,15 +145,14 @@ void fxt_agent_count(enum fxt_loss why, uint64_t records, uint64_t last_ns)
 		[FXT_LOSS_SIGNALS] = FXT_STR_dropped_signals, [FXT_LOSS_SIZE] = FXT_STR_dropped_size,
 		[FXT_LOSS_FILTERED] = FXT_STR_filtered, [FXT_LOSS_OVERWRITTEN] = FXT_STR_overwritten,
 	};
-	static struct fxt_lock lock;
 	uint64_t mask, *slot = fxt_agent.losses[why];
 
 	if (!records || !slot)
 		return;
-	mask = fxt_lock(&lock);
+	mask = fxt_lock(&count_lock);
 	fxt_counter_show(slot, names[why], 0, fxt_agent.pid, fxt_agent.pid, 0, fxt_counter_value(slot) + records);
 	slot[1] = last_ns;
-	fxt_unlock(&lock, mask);
+	fxt_unlock(&count_lock, mask);
 }
 
 /* An instant in the durable area, with why and, where there is one, the limit that was met. */
@@ -191,13 +194,14 @@ static void tell_full(uint64_t now_ns)
 
 void fxt_agent_lost(enum fxt_loss why, uint64_t now_ns)
 {
-	static const char *const reasons[FXT_LOSS_COUNT] = {
+	static const char *const reasons[FXT_LOSS_TOLD] = {
 		[FXT_LOSS_DEPTH] = "functions nest deeper than 500",
 		[FXT_LOSS_SIGNALS] = "signal handlers nest deeper than 6",
 		[FXT_LOSS_SIZE] = "a record is larger than a chunk",
 		[FXT_LOSS_OVERWRITTEN] = "the ring keeps the newest",
+		[FXT_LOSS_SHARED] = "clone() without CLONE_SETTLS: neither thread nor child records any more",
 	};
-	static atomic_uint told_for_pid[FXT_LOSS_COUNT];
+	static atomic_uint told_for_pid[FXT_LOSS_TOLD];
 
 	static_assert(FXT_FUNCTION_DEPTH == 500 && FXT_LANES == 6, "as the reasons have it");
 	if (atomic_load_explicit(&told_for_pid[why], memory_order_relaxed) == fxt_agent.pid ||
@@ -210,6 +214,8 @@ void fxt_agent_lost(enum fxt_loss why, uint64_t now_ns)
 		tell_trace(FXT_STR_overwritten, reasons[why], fxt_agent.config.buffer_bytes, now_ns);
 	else
 		tell_trace(FXT_STR_dropped, reasons[why], 0, now_ns);
+	if (why == FXT_LOSS_SHARED)
+		fxt_log("%s", reasons[why]);
 }
 
 void fxt_agent_overwritten(const struct fxt_chunk *chunk, uint64_t now_ns)
@@ -240,20 +246,38 @@ static void find_program(void)
 	fxt_utf8_clean(fxt_agent.program, name, strlen(name), sizeof(fxt_agent.program) - 1);
 }
 
-static void child_after_fork(void)
+void fxt_agent_after_fork(bool returns)
 {
-	if (atomic_load_explicit(&fxt_agent.state, memory_order_relaxed) != FXT_ON)
+	uint32_t pid = (uint32_t)fxt_sys_getpid();
+
+	if (atomic_load_explicit(&fxt_agent.state, memory_order_relaxed) != FXT_ON ||
+	    atomic_load_explicit(&fxt_gate.owner, memory_order_relaxed) == pid)
 		return;
-	fxt_agent.pid = (uint32_t)fxt_sys_getpid();
+	fxt_agent.pid = pid;
+	atomic_store_explicit(&fxt_gate.owner, pid, memory_order_relaxed);
 	atomic_store_explicit(&fxt_agent.file_made, false, memory_order_relaxed);
 	fxt_lock_reset(&fxt_agent.file_lock);
+	fxt_lock_reset(&count_lock);
 	fxt_buffer_after_fork(&fxt_agent.buffer);
 	fxt_clock_after_fork();
 	fxt_functions_after_fork();
 	fxt_threads_after_fork();
 	fxt_control_after_fork();
-	if (atomic_load_explicit(&fxt_agent.recording, memory_order_relaxed) == FXT_RECORDING)
+	if (!returns && fxt_self)
+		fxt_open_forget(fxt_self);
+	if (!fxt_follow_fork(fxt_agent.program)) {
+		/* A wrapper that is in the middle of a call finds that there is nothing to write to. */
+		fxt_agent.file_failed = true;
+		atomic_store_explicit(&fxt_gate.mask, 0, memory_order_relaxed);
+		atomic_store_explicit(&fxt_agent.state, FXT_OFF, memory_order_release);
+	} else if (atomic_load_explicit(&fxt_agent.recording, memory_order_relaxed) == FXT_RECORDING) {
 		atomic_store_explicit(&fxt_gate.mask, fxt_agent.config.categories, memory_order_release);
+	}
+}
+
+static void child_after_fork(void)
+{
+	fxt_agent_after_fork(true);
 }
 
 bool fxt_agent_start(const struct fxt_call_names *calls)
@@ -261,24 +285,27 @@ bool fxt_agent_start(const struct fxt_call_names *calls)
 	extern char **environ;
 	int unborn = FXT_UNBORN;
 	struct timespec now;
+	bool accepted;
 
 	/* Before the C library has its environment there is none to read: an early caller tries again later. */
 	if (!environ ||
 	    !atomic_compare_exchange_strong(&fxt_agent.state, &unborn, FXT_STARTING))
 		return false;
 	/* A privileged program is not traced even where the loader lets us in. */
-	if (getauxval(AT_SECURE) || !fxt_config_read(&fxt_agent.config, environ)) {
+	accepted = !getauxval(AT_SECURE) && fxt_config_read(&fxt_agent.config, environ);
+	find_program();
+	if (!accepted || !fxt_follow_begin(environ, fxt_agent.program)) {
 		atomic_store(&fxt_agent.state, FXT_OFF);
 		return false;
 	}
 	fxt_agent.calls = *calls;
 	fxt_agent.pid = (uint32_t)fxt_sys_getpid();
-	find_program();
 	clock_gettime(CLOCK_REALTIME, &now);
 	fxt_agent.start_seconds = (uint64_t)now.tv_sec;
 	fxt_clock_start();
 	/* Where the kernel has no such advice our fork handler alone keeps children out of this buffer. */
 	fxt_sys_madvise(&fxt_gate, sizeof(fxt_gate), MADVISE_WIPE_ON_FORK);
+	atomic_store_explicit(&fxt_gate.owner, fxt_agent.pid, memory_order_relaxed);
 	pthread_atfork(NULL, NULL, child_after_fork);
 	fxt_threads_start();
 	atomic_store(&fxt_agent.recording, fxt_agent.config.dormant ? FXT_DORMANT : FXT_RECORDING);

@@ -58,7 +58,8 @@ struct fxt_call_names {
  * nothing, and so nothing into its parent's buffer. */
 struct fxt_gate {
 	_Atomic uint32_t mask;          /* enum fxt_category */
-	char rest[FXT_PAGE_BYTES - sizeof(uint32_t)];
+	_Atomic uint32_t owner;         /* the process it was opened for */
+	char rest[FXT_PAGE_BYTES - 2 * sizeof(uint32_t)];
 };
 
 extern struct fxt_gate fxt_gate __attribute__((visibility("hidden")));
@@ -140,6 +141,12 @@ extern __thread struct fxt_thread *fxt_self __attribute__((visibility("hidden"),
  * Any context. */
 struct fxt_thread *fxt_thread_attach(void);
 
+/* The calling thread is about to share its thread-local storage with a task of its own time, and so what fxt_self points to:
+ * both would write to it at once. Neither records from here on. Returns the state, to be given to fxt_thread_unbar()
+ * should nothing come of it. */
+struct fxt_thread *fxt_thread_bar(void);
+void fxt_thread_unbar(struct fxt_thread *thread);
+
 /* Once, at start. */
 void fxt_threads_start(void);
 
@@ -172,7 +179,10 @@ enum fxt_loss {
 	FXT_DROP_COUNT,
 	FXT_LOSS_FILTERED = FXT_DROP_COUNT,     /* shorter than the threshold: nobody wanted it */
 	FXT_LOSS_OVERWRITTEN,                   /* the ring has given its chunk to newer events */
-	FXT_LOSS_COUNT
+	FXT_LOSS_COUNT,
+	/* Told, and not to be counted: */
+	FXT_LOSS_SHARED = FXT_LOSS_COUNT,       /* a thread's storage is used by two: fxt_thread_bar() */
+	FXT_LOSS_TOLD
 };
 
 /* Counts a record that could not be written; `why` is below FXT_DROP_COUNT. */
@@ -232,6 +242,10 @@ bool fxt_agent_start(const struct fxt_call_names *calls);
 
 /* The file, made now if it is not there yet. False: it cannot be, and the program has been told. */
 bool fxt_agent_file(void);
+
+/* In the child of a fork: by the C library's handlers, and by wrappers of calls that run none; the second time it does nothing.
+ * `returns`: the child goes on where its parent was, and so in the calls that were in progress there. Any context. */
+void fxt_agent_after_fork(bool returns);
 
 /* The process is about to end normally. */
 void fxt_agent_exit(void);

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <string.h>
 
+#include "follow.h"
 #include "log.h"
 
 static const char *const category_names[FXT_CATEGORY_COUNT] = {
@@ -266,6 +267,7 @@ bool fxt_config_read(struct fxt_config *config, char **environment)
 	valid &= read_number("FXT_TRIGGER_KEEP", value_of(environment, "FXT_TRIGGER_KEEP"), "snapshots", 1,
 			     FXT_TRIGGER_KEEP_MAX, &config->trigger_keep);
 	valid &= read_signal(config, value_of(environment, "FXT_SIGNAL"), config->mode != FXT_STREAMING || config->dormant);
+	valid &= fxt_follow_read(environment);
 	config->buffer_bytes = buffer_mb << 20;
 	config->max_bytes = max_mb << 20;
 	valid &= check_together(config);

@@ -16,6 +16,10 @@ AGENT_SOURCES = \
 	agent/descriptor.h \
 	agent/emit.c \
 	agent/emit.h \
+	agent/follow.c \
+	agent/follow.h \
+	agent/follow_glob.c \
+	agent/follow_glob.h \
 	agent/function.c \
 	agent/function.h \
 	agent/lane.c \

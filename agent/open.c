@@ -75,7 +75,7 @@ void fxt_open_drop_stale(struct fxt_thread *thread, uintptr_t frame, uintptr_t f
 			}
 			return;
 		}
-		if (entry->frame != frame && !(on_own_stack(thread, frame) && on_own_stack(thread, entry->frame)))
+		if (entry->frame != FXT_OPEN_LEAVING && entry->frame != frame && !(on_own_stack(thread, frame) && on_own_stack(thread, entry->frame)))
 			return;
 		close_entry(thread, entry, end_ns);
 	}
@@ -174,6 +174,18 @@ void fxt_open_after_fork(struct fxt_thread *thread)
 		if (entry->function)
 			entry->names = 0;
 	}
+}
+
+void fxt_open_forget(struct fxt_thread *thread)
+{
+	struct fxt_open *entry;
+
+	fxt_open_set_deep_count(thread, 0);
+	for (entry = fxt_opens(thread); entry < thread->open; entry++) {
+		entry->slot = NULL;
+		entry->frame = UINTPTR_MAX;
+	}
+	thread->open = fxt_opens(thread);
 }
 
 void fxt_open_close_all(struct fxt_thread *thread)

@@ -26,6 +26,7 @@ enum {
 };
 
 __thread struct fxt_thread *fxt_self;
+static __thread bool barred;            /* see fxt_thread_bar() */
 
 static struct {
 	struct fxt_lock lock;           /* nests in nothing */
@@ -378,9 +379,12 @@ struct fxt_thread *fxt_thread_attach(void)
 	struct fxt_thread *thread;
 	uint64_t mask, all_blocked;
 
-	if (atomic_load_explicit(&fxt_agent.state, memory_order_acquire) != FXT_ON)
+	if (atomic_load_explicit(&fxt_agent.state, memory_order_acquire) != FXT_ON || barred)
 		return NULL;
 	pid = (uint32_t)fxt_sys_getpid();
+	/* The child of a vfork, or another process in our memory: a state made for it would pass for one of ours. */
+	if (pid != fxt_agent.pid)
+		return NULL;
 	tid = (uint32_t)fxt_sys_gettid();
 	mask = fxt_sys_block_signals();
 	all_blocked = fxt_lock(&states.lock);
@@ -400,6 +404,24 @@ struct fxt_thread *fxt_thread_attach(void)
 	}
 	fxt_sys_restore_signals(mask);
 	return thread;
+}
+
+struct fxt_thread *fxt_thread_bar(void)
+{
+	struct fxt_thread *thread = fxt_self;
+
+	/* In this order: a signal handler in between would attach anew. */
+	barred = true;
+	atomic_signal_fence(memory_order_seq_cst);
+	fxt_self = NULL;
+	return thread;
+}
+
+void fxt_thread_unbar(struct fxt_thread *thread)
+{
+	fxt_self = thread;
+	atomic_signal_fence(memory_order_seq_cst);
+	barred = false;
 }
 
 /* The old file's pages and chunks are not the trace's any more. What is counted from here on needs a page again; a call
@@ -425,6 +447,8 @@ void fxt_threads_after_fork(void)
 {
 	struct fxt_thread *thread = fxt_self;
 
+	/* Nobody else is in this memory. */
+	barred = false;
 	fxt_lock_reset(&states.lock);
 	atomic_store_explicit(&states.next_index, 0, memory_order_relaxed);
 	/* The other states are not looked at again: touching them would copy their memory. */

@@ -184,6 +184,17 @@ static inline int fxt_sys_gettid(void)
 	return (int)FXT_SYSCALL0(SYS_gettid);
 }
 
+/* Whether the eight bytes around `at` are mapped. rt_sigprocmask() reads the set before it refuses to do anything with it, and the
+ * agent calls it anyhow: a program whose system calls are filtered lives with it. */
+static inline bool fxt_sys_can_read(uintptr_t at)
+{
+	const int no_such_how = -1;     /* neither SIG_BLOCK, SIG_UNBLOCK nor SIG_SETMASK */
+
+	at -= at % sizeof(uint64_t);    /* the kernel's set, and so what it reads */
+	/* NULL would be no set at all. */
+	return at && FXT_SYSCALL4(SYS_rt_sigprocmask, no_such_how, at, NULL, sizeof(uint64_t)) != -14 /* EFAULT */;
+}
+
 static inline bool fxt_sys_thread_exists(int pid, int tid)
 {
 	return FXT_SYSCALL3(SYS_tgkill, pid, tid, 0) != -3 /* ESRCH */;
