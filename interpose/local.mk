@@ -15,6 +15,7 @@ INTERPOSE_TABLES = \
 	interpose/signal.def \
 	interpose/socket.def \
 	interpose/spawn.def \
+	interpose/stat.def \
 	interpose/stdio.def \
 	interpose/stdio_char.def \
 	interpose/stdio_print.def \
@@ -48,6 +49,7 @@ INTERPOSE_SOURCES = \
 	interpose/socket.c \
 	interpose/spawn.c \
 	interpose/start.c \
+	interpose/stat.c \
 	interpose/stdio.c \
 	interpose/stdio_char.c \
 	interpose/stdio_print.c \
