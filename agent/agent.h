@@ -91,6 +91,14 @@ enum fxt_commit_way {
 	FXT_COMMIT_WATCHED = 2,         /* the next may meet a trigger: trigger.h */
 };
 
+/* What a lane has filled of a ring. It is given back when the next chunk is full: however rarely a thread is heard of, what it did
+ * last stays. */
+struct fxt_full_chunk {
+	_Atomic uint64_t hold;          /* as in struct fxt_lane; 0: none */
+	uint64_t last_ns;
+	uint32_t events;
+};
+
 struct fxt_thread {
 	struct fxt_lane *lane;          /* where to write; raised by one during an emission */
 	uint64_t event_thread;          /* the thread ref, in its place in an event's header; 0: inline */
@@ -113,6 +121,7 @@ struct fxt_thread {
 	uint32_t deep_count;            /* functions entered too deep to have an entry, and not left yet */
 	struct fxt_open *function_limit;        /* functions have entries below this; NULL while deep_count is not 0 */
 	struct fxt_lane lanes[FXT_LANES + 1];   /* the last has never room */
+	struct fxt_full_chunk full[FXT_LANES];
 	uint64_t no_page[2];            /* filtered and dropped before there is a page */
 	uint64_t no_slot[8];
 	uint64_t *pages[FXT_OPEN_PAGES];
@@ -194,9 +203,11 @@ bool fxt_lane_turn(struct fxt_thread *thread, struct fxt_lane *lane, size_t word
 /* The chunk the lane has a hold on will not be written again: by its thread in a turn, or for it by
  * fxt_threads_give_back_idlest(). Does nothing when the hold is not the lane's any more. */
 void fxt_lane_give_back(struct fxt_thread *thread, struct fxt_lane *lane, uint64_t hold);
+/* The same of the full chunk before it. False: there is none. */
+bool fxt_lane_give_back_full(struct fxt_full_chunk *full);
 
-/* Of a ring whose chunks are all held: gives back the chunk of the thread that has recorded nothing for longest. False: no thread's
- * could be had. */
+/* Of a ring whose chunks are all held: gives back a chunk of the thread that has recorded nothing for longest, a full one if
+ * any thread has one. False: no thread's could be had. */
 bool fxt_threads_give_back_idlest(struct fxt_thread *self);
 
 /* -- The process ------------------------------------------------------------------------------- */

@@ -16,6 +16,7 @@ static struct {
 	uint64_t ns;
 } kept[FXT_TRIGGER_KEEP_MAX];
 static unsigned kept_count;
+static atomic_bool asked;               /* for a snapshot, by a signal */
 
 /* -- What the trace says of it ----------------------------------------------------------------- */
 
@@ -109,6 +110,30 @@ static bool begin_saving(uint64_t *mask)
 	return atomic_load_explicit(&fxt_agent.file_made, memory_order_acquire) && fxt_trylock(&fxt_agent.file_lock, mask);
 }
 
+/* Whoever finds another saving leaves it to that thread: each signal is followed by a snapshot that begins after it. */
+static void save_as_asked(void)
+{
+	static const char reason[] = "asked for by a signal";
+	static char path[FXT_PATH_BYTES];
+	uint64_t mask;
+
+	while (atomic_load(&asked) && begin_saving(&mask)) {
+		if (atomic_exchange(&asked, false)) {
+			put_instant(FXT_STR_snapshot, reason);
+			save(path, reason);
+		}
+		fxt_unlock(&fxt_agent.file_lock, mask);
+	}
+}
+
+static void snapshot_for_signal(void)
+{
+	if (fxt_agent.config.mode == FXT_STREAMING)
+		return;
+	atomic_store(&asked, true);
+	save_as_asked();
+}
+
 static void snapshot_for_trigger(uint64_t ns, const char *reason)
 {
 	unsigned slot = 0, i;
@@ -137,19 +162,7 @@ static void snapshot_for_trigger(uint64_t ns, const char *reason)
 		}
 	}
 	fxt_unlock(&fxt_agent.file_lock, mask);
-}
-
-static void snapshot_for_signal(void)
-{
-	static const char reason[] = "asked for by a signal";
-	static char path[FXT_PATH_BYTES];
-	uint64_t mask;
-
-	if (fxt_agent.config.mode == FXT_STREAMING || !begin_saving(&mask))
-		return;
-	put_instant(FXT_STR_snapshot, reason);
-	save(path, reason);
-	fxt_unlock(&fxt_agent.file_lock, mask);
+	save_as_asked();
 }
 
 /* -- Beginning and ending ---------------------------------------------------------------------- */
@@ -202,4 +215,5 @@ void fxt_control_trigger(struct fxt_thread *thread, const struct fxt_trigger *tr
 void fxt_control_after_fork(void)
 {
 	kept_count = 0;
+	atomic_store(&asked, false);
 }

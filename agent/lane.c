@@ -15,22 +15,64 @@ void fxt_lane_give_back(struct fxt_thread *thread, struct fxt_lane *lane, uint64
 		fxt_buffer_finish(&fxt_agent.buffer, number, events, thread->last_ns);
 }
 
+bool fxt_lane_give_back_full(struct fxt_full_chunk *full)
+{
+	uint64_t hold = atomic_load_explicit(&full->hold, memory_order_acquire), last_ns = full->last_ns;
+	uint32_t events = full->events;
+
+	if (!hold || !atomic_compare_exchange_strong_explicit(&full->hold, &hold, 0, memory_order_acq_rel, memory_order_relaxed))
+		return false;
+	fxt_buffer_finish(&fxt_agent.buffer, (uint32_t)hold, events, last_ns);
+	return true;
+}
+
+/* In a ring: the chunk that is full takes the place of the one before. */
+static void keep_full(struct fxt_thread *thread, struct fxt_lane *lane)
+{
+	struct fxt_full_chunk *full = &thread->full[lane - thread->lanes];
+	uint64_t hold = atomic_load_explicit(&lane->hold, memory_order_acquire);
+
+	/* It had to be given back, or somebody took it away. */
+	if (!hold || !atomic_compare_exchange_strong_explicit(&lane->hold, &hold, 0, memory_order_acq_rel, memory_order_relaxed))
+		return;
+	fxt_lane_give_back_full(full);
+	full->events = lane->events;
+	full->last_ns = thread->last_ns;
+	atomic_store_explicit(&full->hold, hold, memory_order_release);
+}
+
 /* What may pass: a file system or a quota that is full. The size the user allowed stays used up. */
 static bool may_pass(int failure)
 {
 	return failure == -ENOSPC || failure == -EDQUOT;
 }
 
-/* FXT_ON_FULL=wait waits for room where there may be some. `waited_ns` is since when, 0 for not at all. */
-static bool take_chunk(struct fxt_thread *thread, struct fxt_chunk *chunk, uint64_t *waited_ns)
+static bool give_back_own(struct fxt_thread *thread, struct fxt_lane *lane)
+{
+	uint64_t hold = atomic_load_explicit(&lane->hold, memory_order_acquire);
+
+	if (fxt_lane_give_back_full(&thread->full[lane - thread->lanes]))
+		return true;
+	fxt_lane_give_back(thread, lane, hold);
+	return hold != 0;
+}
+
+/* FXT_ON_FULL=wait waits for room where there may be some, and the ring for a snapshot of it. `waited_ns` is since when, 0 for not at all. */
+static bool take_chunk(struct fxt_thread *thread, struct fxt_lane *lane, struct fxt_chunk *chunk, uint64_t *waited_ns)
 {
 	static const struct timespec pause = {0, 10 * 1000 * 1000};
+	uint64_t before_ns = 0;
 
 	*waited_ns = 0;
-	if (fxt_buffer_take(&fxt_agent.buffer, thread->last_ns, chunk))
+	if (FXT_UNLIKELY(fxt_ring_is_closed(&fxt_agent.buffer.ring)))
+		before_ns = fxt_now(thread);
+	if (fxt_buffer_take(&fxt_agent.buffer, thread->last_ns, chunk)) {
+		if (chunk->waited)
+			*waited_ns = before_ns;
 		return true;
-	/* As many threads as the ring has chunks, each with one that it began some time ago. */
-	while (fxt_agent.config.mode == FXT_CIRCULAR && fxt_threads_give_back_idlest(thread))
+	}
+	/* Too many threads for the ring, each with a chunk that it began some time ago. */
+	while (fxt_agent.config.mode == FXT_CIRCULAR && (give_back_own(thread, lane) || fxt_threads_give_back_idlest(thread)))
 		if (fxt_buffer_take(&fxt_agent.buffer, thread->last_ns, chunk))
 			return true;
 	while (fxt_agent.config.wait_on_full && may_pass(fxt_buffer_failure(&fxt_agent.buffer))) {
@@ -77,11 +119,14 @@ bool fxt_lane_turn(struct fxt_thread *thread, struct fxt_lane *lane, size_t word
 	if (fxt_lane_has(lane, words))
 		return true;
 	atomic_store_explicit(&lane->limit, 0, memory_order_relaxed);
-	fxt_lane_give_back(thread, lane, atomic_load_explicit(&lane->hold, memory_order_acquire));
-	if (!take_chunk(thread, &chunk, &waited_ns)) {
+	if (fxt_agent.config.mode != FXT_CIRCULAR)
+		fxt_lane_give_back(thread, lane, atomic_load_explicit(&lane->hold, memory_order_acquire));
+	if (!take_chunk(thread, lane, &chunk, &waited_ns)) {
 		fxt_thread_dropped(thread, FXT_LOSS_ROOM);
 		return false;
 	}
+	if (fxt_agent.config.mode == FXT_CIRCULAR)
+		keep_full(thread, lane);
 	/* A chunk begins by saying whose it is, so that it can be dropped or moved alone. */
 	if (thread->index) {
 		uint64_t record[3];

@@ -202,6 +202,19 @@ static bool holds_chunk(const struct fxt_thread *thread)
 	return false;
 }
 
+/* Under the lock. */
+static bool give_back_full(void)
+{
+	struct fxt_full_chunk *oldest = NULL, *full;
+	uint32_t i;
+
+	for (i = 0; i < states.count; i++)
+		for (full = states.list[i]->full; full < states.list[i]->full + FXT_LANES; full++)
+			if (atomic_load_explicit(&full->hold, memory_order_relaxed) && (!oldest || full->last_ns < oldest->last_ns))
+				oldest = full;
+	return oldest && fxt_lane_give_back_full(oldest);
+}
+
 bool fxt_threads_give_back_idlest(struct fxt_thread *self)
 {
 	struct fxt_thread *idlest = NULL, *thread;
@@ -210,6 +223,10 @@ bool fxt_threads_give_back_idlest(struct fxt_thread *self)
 	uint32_t i;
 
 	mask = fxt_lock(&states.lock);
+	if (give_back_full()) {
+		fxt_unlock(&states.lock, mask);
+		return true;
+	}
 	do {
 		idlest = NULL;
 		for (i = 0; i < states.count; i++) {
@@ -432,6 +449,7 @@ void fxt_thread_after_rewrite(struct fxt_thread *thread)
 	struct fxt_open *entry;
 
 	memset(thread->lanes, 0, sizeof(thread->lanes));
+	memset(thread->full, 0, sizeof(thread->full));
 	for (entry = fxt_opens(thread); entry < fxt_opens(thread) + FXT_OPEN_MAX; entry++)
 		entry->slot = thread->no_slot;
 	thread->page_count = 0;
@@ -457,6 +475,7 @@ void fxt_threads_after_fork(void)
 		return;
 	states.list[states.count++] = thread;
 	memset(thread->lanes, 0, sizeof(thread->lanes));
+	memset(thread->full, 0, sizeof(thread->full));
 	fxt_open_after_fork(thread);
 	begin_life(thread, (uint32_t)fxt_sys_getpid(), (uint32_t)fxt_sys_gettid());
 }

@@ -143,7 +143,7 @@ static void grow_ahead(struct fxt_buffer *buffer, uint32_t number, uint64_t now_
  * that were left out. */
 static bool take_tail(struct fxt_buffer *buffer, struct fxt_chunk *chunk)
 {
-	unsigned number = atomic_fetch_add_explicit(&buffer->cursor, 1, memory_order_relaxed);
+	unsigned number = (unsigned)atomic_fetch_add_explicit(&buffer->cursor, 1, memory_order_relaxed);
 	unsigned pages = number < 3 ? 1u << number : FXT_CHUNK_PAGES;
 	size_t strings = number ? 0 : buffer->left_out_words;
 	uint64_t mask, offset;
@@ -169,7 +169,7 @@ static bool take_tail(struct fxt_buffer *buffer, struct fxt_chunk *chunk)
 	fxt_unlock(&buffer->extend_lock, mask);
 	if (!base)
 		return false;
-	*chunk = (struct fxt_chunk){base, pages * FXT_PAGE_WORDS, number, 0, 0};
+	*chunk = (struct fxt_chunk){base, pages * FXT_PAGE_WORDS, number, 0, 0, false};
 	empty_chunk(chunk->base, chunk->words);
 	lay_heads(chunk->base, chunk->words);
 	if (strings) {
@@ -194,32 +194,28 @@ static uint64_t *take_tail_page(struct fxt_buffer *buffer)
 	return chunk.base;
 }
 
-/* The chunk handed out longest ago that no thread holds. */
 static bool take_oldest(struct fxt_buffer *buffer, struct fxt_chunk *chunk)
 {
 	struct fxt_chunk_past *past;
-	uint32_t tries, number;
+	uint32_t number;
+	bool waited;
 
-	for (tries = 0; tries < buffer->limit; tries++) {
-		number = atomic_fetch_add_explicit(&buffer->cursor, 1, memory_order_relaxed) % buffer->limit;
-		if (atomic_exchange_explicit(&buffer->taken[number], 1, memory_order_acquire))
-			continue;
-		past = &buffer->past[number];
-		*chunk = (struct fxt_chunk){fxt_buffer_chunk(buffer, number), FXT_CHUNK_WORDS, number, past->events,
-					    past->last_ns};
-		past->events = 0;
-		/* Before the first store that a snapshot might read in place of what it was copying. */
-		atomic_fetch_add_explicit(&past->turns, 1, memory_order_acq_rel);
-		atomic_thread_fence(memory_order_release);
-		empty_chunk(chunk->base, FXT_CHUNK_WORDS);
-		return true;
-	}
-	return false;
+	if (!fxt_ring_take(&buffer->ring, &number, &waited))
+		return false;
+	past = &buffer->past[number];
+	*chunk = (struct fxt_chunk){fxt_buffer_chunk(buffer, number), FXT_CHUNK_WORDS, number, past->events, past->last_ns,
+				    waited};
+	past->events = 0;
+	/* Before the first store that a snapshot might read in place of what it was copying. */
+	atomic_fetch_add_explicit(&past->turns, 1, memory_order_acq_rel);
+	atomic_thread_fence(memory_order_release);
+	empty_chunk(chunk->base, FXT_CHUNK_WORDS);
+	return true;
 }
 
 bool fxt_buffer_take(struct fxt_buffer *buffer, uint64_t now_ns, struct fxt_chunk *chunk)
 {
-	unsigned number;
+	uint64_t number;
 
 	if (buffer->tail_offset)
 		return take_tail(buffer, chunk);
@@ -230,12 +226,12 @@ bool fxt_buffer_take(struct fxt_buffer *buffer, uint64_t now_ns, struct fxt_chun
 		if (number >= buffer->limit)
 			return false;
 		if (number >= atomic_load_explicit(&buffer->extended, memory_order_acquire) &&
-		    !grow_for(buffer, number, now_ns))
+		    !grow_for(buffer, (uint32_t)number, now_ns))
 			return false;
 	} while (!atomic_compare_exchange_weak_explicit(&buffer->cursor, &number, number + 1, memory_order_relaxed,
 							memory_order_relaxed));
-	*chunk = (struct fxt_chunk){fxt_buffer_chunk(buffer, number), FXT_CHUNK_WORDS, number, 0, 0};
-	grow_ahead(buffer, number, now_ns);
+	*chunk = (struct fxt_chunk){fxt_buffer_chunk(buffer, (uint32_t)number), FXT_CHUNK_WORDS, (uint32_t)number, 0, 0, false};
+	grow_ahead(buffer, (uint32_t)number, now_ns);
 	return true;
 }
 
@@ -248,7 +244,7 @@ void fxt_buffer_finish(struct fxt_buffer *buffer, uint32_t number, uint32_t even
 	if (buffer->mode == FXT_CIRCULAR) {
 		buffer->past[number].events = events;
 		buffer->past[number].last_ns = last_ns;
-		atomic_store_explicit(&buffer->taken[number], 0, memory_order_release);
+		fxt_ring_give_back(&buffer->ring, number);
 	}
 	if (buffer->mode != FXT_STREAMING)
 		return;

@@ -34,6 +34,7 @@
 
 #include "fxt_format.h"
 #include "lock.h"
+#include "ring.h"
 
 enum {
 	FXT_PAGE_BYTES = 4096,
@@ -65,6 +66,7 @@ struct fxt_chunk {
 	uint32_t number;
 	uint32_t overwritten;           /* circular: events that were in it and are gone */
 	uint64_t overwritten_ns;        /* the time of the last of them */
+	bool waited;                    /* circular: for a snapshot that had not come so far */
 };
 
 /* Of a chunk of the ring. */
@@ -72,6 +74,7 @@ struct fxt_chunk_past {
 	uint64_t last_ns;               /* the time of the last event in it, when it was finished */
 	uint32_t events;                /* how many events it had then */
 	atomic_uint turns;              /* how often it was emptied, for a snapshot that reads it meanwhile */
+	unsigned saved;                 /* the last snapshot that has it */
 };
 
 struct fxt_window {
@@ -89,13 +92,14 @@ struct fxt_buffer {
 	size_t durable_at;              /* first word after the last record; under durable_lock */
 	size_t durable_region_end;
 	uint32_t limit;                 /* chunks the file may have */
-	atomic_uint cursor;             /* next chunk to hand out; circular: counts on past limit */
+	_Atomic uint64_t cursor;        /* next chunk to hand out, but in circular mode */
 	atomic_uint extended;           /* chunks the file has */
 	atomic_int failure;             /* why it could not grow last time, negative errno; 0 */
 	_Atomic uint64_t retry_ns;      /* not before this time */
 	struct fxt_window *windows;
-	atomic_uchar *taken;            /* circular: whether a thread holds chunk i */
+	struct fxt_ring ring;           /* circular: which chunk is overwritten next */
 	struct fxt_chunk_past *past;    /* circular: of chunk i; whoever holds it writes it */
+	unsigned snapshots;             /* how many were taken; under the lock of who takes one */
 	uint64_t **free_pages;          /* pages of open calls that were given back; under page_lock */
 	uint32_t free_page_count;
 	atomic_uint page_chunks;        /* chunks that were made pages */

@@ -14,22 +14,24 @@ static uint64_t durable_bytes(const struct fxt_buffer_config *config)
 	       : bytes > FXT_DURABLE_MAX_BYTES ? FXT_DURABLE_MAX_BYTES : bytes;
 }
 
-/* The tables that are not in the file: windows, who holds what, free pages. Touched only as far as they are used. */
+/* The tables that are not in the file: windows, free pages, the ring's order. Touched only as far as they are used. */
 static int make_tables(struct fxt_buffer *buffer)
 {
 	size_t windows = ((size_t)buffer->limit + FXT_WINDOW_CHUNKS - 1) / FXT_WINDOW_CHUNKS;
 	size_t window_bytes = windows * sizeof(struct fxt_window);
 	size_t page_bytes = FREE_PAGE_SLOTS * sizeof(uint64_t *);
+	size_t past_bytes = buffer->limit * sizeof(*buffer->past);
 	char *memory;
 
-	buffer->memory_bytes = window_bytes + page_bytes + buffer->limit * (sizeof(*buffer->past) + 1);
+	buffer->memory_bytes = window_bytes + page_bytes + past_bytes + fxt_ring_bytes(buffer->limit);
 	memory = fxt_sys_memory(buffer->memory_bytes);
 	if (!memory)
 		return -ENOMEM;
 	buffer->windows = (struct fxt_window *)memory;
 	buffer->free_pages = (uint64_t **)(memory + window_bytes);
 	buffer->past = (struct fxt_chunk_past *)(memory + window_bytes + page_bytes);
-	buffer->taken = (atomic_uchar *)(buffer->past + buffer->limit);
+	fxt_ring_init(&buffer->ring, memory + window_bytes + page_bytes + past_bytes,
+		      buffer->mode == FXT_CIRCULAR ? buffer->limit : 0);
 	return 0;
 }
 

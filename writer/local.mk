@@ -17,6 +17,8 @@ WRITER_SOURCES = \
 	writer/lock.h \
 	writer/record_file.c \
 	writer/record_file.h \
+	writer/ring.c \
+	writer/ring.h \
 	writer/snapshot.c \
 	writer/sys.h
 

@@ -8,6 +8,9 @@
  *   - a page of such slots may be given back and divided anew: page_lock is held while a chunk is read, and a page that nobody
  *     holds is one filler.
  *
+ * A thread that needs a chunk that was not read yet waits until it is: were it given to newer events, these would be there
+ * and others before them not.
+ *
  * The durable area is read last and stands first: whatever was referred to meanwhile is in it.
  */
 #include "buffer.h"
@@ -68,7 +71,7 @@ static bool copy_words(struct fxt_record_file *file, const uint64_t *from, size_
 static void copy_chunk(struct fxt_buffer *buffer, struct fxt_record_file *file, uint32_t number)
 {
 	const uint64_t *base = fxt_buffer_chunk(buffer, number);
-	atomic_uint *turns = &buffer->past[number].turns;
+	struct fxt_chunk_past *past = &buffer->past[number];
 	unsigned before, tries;
 	size_t used;
 	uint64_t mask;
@@ -78,10 +81,10 @@ static void copy_chunk(struct fxt_buffer *buffer, struct fxt_record_file *file, 
 			return;
 		used = file->used;
 		mask = fxt_lock(&buffer->page_lock);
-		before = atomic_load_explicit(turns, memory_order_acquire);
+		before = atomic_load_explicit(&past->turns, memory_order_acquire);
 		if (copy_words(file, base, FXT_CHUNK_WORDS)) {
 			atomic_thread_fence(memory_order_acquire);
-			if (atomic_load_explicit(turns, memory_order_relaxed) == before) {
+			if (atomic_load_explicit(&past->turns, memory_order_relaxed) == before) {
 				fxt_unlock(&buffer->page_lock, mask);
 				return;
 			}
@@ -109,19 +112,42 @@ static int fill(int fd, uint64_t from, uint64_t to)
 	return 0;
 }
 
+/* First what may be overwritten soonest. Then what is held, or was when it was to be read: who gives such a chunk back does
+ * not find it opened before the end. */
+static void copy_ring(struct fxt_buffer *buffer, struct fxt_record_file *file)
+{
+	uint64_t position, end = fxt_ring_close(&buffer->ring, &position);
+	unsigned snapshot = ++buffer->snapshots;
+	uint32_t number;
+
+	for (; !file->error && position < end; position++) {
+		if (fxt_ring_at(&buffer->ring, position, &number)) {
+			copy_chunk(buffer, file, number);
+			buffer->past[number].saved = snapshot;
+		}
+		fxt_ring_open(&buffer->ring, position + 1);
+	}
+	for (number = 0; !file->error && number < buffer->limit; number++)
+		if (buffer->past[number].saved != snapshot)
+			copy_chunk(buffer, file, number);
+	fxt_ring_open(&buffer->ring, UINT64_MAX);
+}
+
+static void copy_chunks(struct fxt_buffer *buffer, struct fxt_record_file *file)
+{
+	uint64_t i, count = atomic_load_explicit(&buffer->cursor, memory_order_acquire);
+
+	for (i = 0; !file->error && i < count && i < buffer->limit; i++)
+		copy_chunk(buffer, file, (uint32_t)i);
+}
+
 static int write_snapshot(struct fxt_buffer *buffer, int fd)
 {
-	uint64_t durable_end = buffer->durable_words * FXT_WORD_BYTES;
-	uint32_t count, first = 0, i;
 	struct fxt_record_file file;
-	int error = fxt_record_file_open(&file, fd, durable_end);
+	int error = fxt_record_file_open(&file, fd, buffer->durable_words * FXT_WORD_BYTES);
 
-	count = atomic_load_explicit(&buffer->extended, memory_order_acquire);
-	/* The oldest chunk first, so that a reader finds things about where it expects them. */
-	if (buffer->mode == FXT_CIRCULAR && count)
-		first = atomic_load_explicit(&buffer->cursor, memory_order_relaxed) % count;
-	for (i = 0; !error && i < count; i++) {
-		copy_chunk(buffer, &file, (first + i) % count);
+	if (!error) {
+		(buffer->mode == FXT_CIRCULAR ? copy_ring : copy_chunks)(buffer, &file);
 		error = file.error;
 	}
 	if (!error)

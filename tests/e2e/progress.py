@@ -1,0 +1,194 @@
+#!/usr/bin/env python3
+"""What has to be in a trace, whenever its program is cut off: tests/apps/progress.c says how far each thread has come.
+
+    progress.py kill ROUNDS     SIGKILL at random moments, over modes, 1 to 64 threads, with and without forks
+    progress.py ring SECONDS    eight threads at full speed in a small ring: its size, the program's memory, and snapshots
+
+Prints what is wrong, a line each; exit status 1 if anything is. FXT_ORACLE names a second checker.
+"""
+import collections, json, os, random, shutil, signal, struct, subprocess, sys, time
+
+REPORT = struct.Struct("=IIII")
+APP = os.path.join(os.environ["abs_top_builddir"], "tests/apps/progress")
+FXT, AGENT, ORACLE = os.environ["FXT"], os.environ["FXT_AGENT"], os.environ.get("FXT_ORACLE")
+failures = 0
+
+
+def fail(text):
+    global failures
+    failures += 1
+    print("FAIL:", text, file=sys.stderr)
+
+
+class Program:
+    """A running tests/apps/progress, in a directory of its own that its traces go to."""
+
+    def __init__(self, threads, every, children, **environment):
+        shutil.rmtree("trace", ignore_errors=True)
+        os.mkdir("trace")
+        self.every, self.last, self.final = every, {}, {}
+        self.process = subprocess.Popen(
+            [APP, str(threads), str(every), str(children)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            bufsize=0, start_new_session=True,
+            env={**os.environ, "LD_PRELOAD": AGENT, "FXT_OUTPUT": "trace/%p.fxt", "FXT_CATEGORIES": "malloc",
+                 "FXT_QUIET": "1", **environment})
+        self.rest = b""
+
+    def read(self):
+        """Takes what is in the pipe; False: everybody is gone."""
+        got = os.read(self.process.stdout.fileno(), 1 << 16)
+        self.rest += got
+        whole = len(self.rest) - len(self.rest) % REPORT.size
+        for pid, tid, call, is_last in REPORT.iter_unpack(self.rest[:whole]):
+            self.last[pid, tid] = call
+            if is_last:
+                self.final[pid, tid] = call
+        self.rest = self.rest[whole:]
+        return bool(got)
+
+    def read_reports(self, calls):
+        """Until the threads have made so many calls in all."""
+        while sum(self.last.values()) < calls and self.read():
+            pass
+
+    def kill(self):
+        os.killpg(self.process.pid, signal.SIGKILL)
+        while self.read():
+            pass
+        self.process.wait()
+        self.process.stdin.close()
+
+    def end(self):
+        self.process.stdin.close()
+        while self.read():
+            pass
+        if self.process.wait():
+            fail(f"the program ended with {self.process.returncode}")
+
+
+def check(path, *how):
+    for checker in ([FXT, "check"], ["python3", ORACLE]) if ORACLE else ([FXT, "check"],):
+        result = subprocess.run([*checker, *how, path], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        if result.returncode:
+            fail(f"{path} is not valid: {result.stdout[:500]}")
+            return False
+    return True
+
+
+def steps(path):
+    """The numbered calls of each thread, and how many records were dropped for want of room."""
+    found, dropped = collections.defaultdict(list), {}
+    with subprocess.Popen([FXT, "dump", "--json", path], stdout=subprocess.PIPE) as dump:
+        for line in dump.stdout:
+            record = json.loads(line)
+            if record["type"] == "complete" and record["name"] == "calloc" and record["args"]["size"] == 0:
+                found[record["pid"], record["tid"]].append(record["args"]["nmemb"])
+            elif record["type"] == "counter" and record["name"].startswith("dropped"):
+                dropped[record["name"], record.get("id")] = record["args"]["records"]
+    if dump.returncode:
+        fail(f"{path}: fxt dump failed")
+    # Chunks lie in the file in no order of time.
+    return {thread: sorted(calls) for thread, calls in found.items()}, sum(dropped.values())
+
+
+def compare(what, path, last, mode, every):
+    """The calls in a file against those its threads have told of."""
+    found, dropped = steps(path)
+    if mode == "circular":
+        dropped = 0
+    missing = 0
+    for thread, told in last.items():
+        calls = found.get(thread, [])
+        if calls != list(range(calls[0], calls[0] + len(calls)) if calls else []):
+            fail(f"{what}: thread {thread}: calls are missing in between: {calls[0]} to {calls[-1]} in {len(calls)}")
+        if calls and calls[0] != 1 and mode != "circular":
+            fail(f"{what}: thread {thread}: the first call is {calls[0]}")
+        end = calls[-1] if calls else 0
+        missing += max(0, told - end)
+        if end > told + every:
+            fail(f"{what}: thread {thread} had come to {told}, and the trace has {end}")
+    if missing > dropped:
+        fail(f"{what}: {missing} calls that were told of are not there, {dropped} records were dropped")
+
+
+def kill(rounds):
+    files = 0
+    plan = [(mode, threads, children) for threads in (1, 2, 4, 16, 64) for children in (0, 2)
+            for mode in ("streaming", "circular", "oneshot")]
+    random.shuffle(plan)
+    for i in range(rounds):
+        mode, threads, children = plan[i % len(plan)]
+        what = f"{mode}, {threads} threads, {children} children"
+        # Chunks of 32 KiB: a ring has to hold one for each thread that its last call is to be found.
+        program = Program(threads, 16, children, FXT_BUFFERING_MODE=mode, FXT_BUFFER_SIZE_MB="4", FXT_MAX_SIZE_MB="64")
+        program.read_reports(random.randrange(20000))
+        program.kill()
+        told = collections.defaultdict(dict)
+        for (pid, tid), call in program.last.items():
+            told[pid][pid, tid] = call
+        for pid, last in told.items():
+            path = f"trace/{pid}.fxt"
+            if not os.path.exists(path):
+                fail(f"{what}: process {pid} has told of calls and has no trace")
+            elif check(path, *["--ring"] * (mode == "circular")):
+                compare(what, path, last, mode, program.every)
+        for path in os.listdir("trace"):
+            files += 1
+            if int(path.split(".")[0]) not in told:
+                check(f"trace/{path}", *["--ring"] * (mode == "circular"))
+        if failures > 5:
+            break
+    print(f"{rounds} kills, {files} traces")
+
+
+def resident(pid):
+    with open(f"/proc/{pid}/status") as status:
+        return next(int(line.split()[1]) for line in status if line.startswith("VmRSS:"))
+
+
+def ring(seconds):
+    every, size = 1000, 4
+    program = Program(8, every, 0, FXT_BUFFERING_MODE="circular", FXT_BUFFER_SIZE_MB=str(size))
+    pid, path = program.process.pid, f"trace/{program.process.pid}.fxt"
+    program.read_reports(2000000)       # the ring has been filled many times
+    memory, started, snapshots = [resident(pid)], time.monotonic(), 0
+    # While it runs: each snapshot has what had been told of before the signal was sent.
+    while snapshots < 3 or time.monotonic() - started < seconds:
+        told = dict(program.last)
+        os.kill(pid, signal.SIGUSR2)
+        saved = f"trace/{pid}.snapshot{'.' + str(snapshots) if snapshots else ''}.fxt"
+        while not os.path.exists(saved) and program.read():
+            pass
+        snapshots += 1
+        if snapshots <= 3 or time.monotonic() - started >= seconds:
+            if check(saved, "--ring"):
+                found, _ = steps(saved)
+                for thread, call in told.items():
+                    calls = found.get(thread, [0])
+                    if calls[-1] < call or calls != list(range(calls[0], calls[0] + len(calls))):
+                        fail(f"snapshot {snapshots}: thread {thread} had come to {call}, it has {calls[0]} to "
+                             f"{calls[-1]} in {len(calls)}")
+        # The next one half way through what remains, so that long runs have few.
+        wait = time.monotonic() + max(0, (started + seconds - time.monotonic()) / 2)
+        program.read_reports(sum(program.last.values()) + 100000)
+        while seconds and time.monotonic() < wait - 0.5 and program.read():
+            pass
+        memory.append(resident(pid))
+        if os.stat(path).st_size != size << 20:
+            fail(f"the file has {os.stat(path).st_size} bytes")
+    if memory[-1] > memory[0] + 1024:
+        fail(f"memory grew: {memory} KiB")
+    program.end()
+    saved = f"trace/{pid}.snapshot.{snapshots}.fxt"
+    for file in (saved, path):
+        check(file, "--ring")
+        found, _ = steps(file)
+        for thread, call in program.final.items():
+            if found.get(thread, [0])[-1] != call:
+                fail(f"{file}: the last call of {thread} is {found.get(thread, [0])[-1]}, not {call}")
+    print(f"{sum(program.final.values())} calls of {len(program.final)} threads in {time.monotonic() - started:.0f} s, "
+          f"{snapshots + 1} snapshots, memory {memory[0]} to {memory[-1]} KiB, the file always {size} MiB")
+
+
+{"kill": kill, "ring": ring}[sys.argv[1]](int(sys.argv[2]))
+sys.exit(1 if failures else 0)
