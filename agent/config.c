@@ -146,10 +146,42 @@ static bool read_word(const char *name, const char *text, const char *const *wor
 /* -- FXT_SIGNAL -------------------------------------------------------------------------------- */
 
 /* A name with or without SIG, a number, or none. */
+/* Up to two digits, and nothing behind them; -1. */
+static int short_number(const char *text)
+{
+	int number = 0, i;
+
+	for (i = 0; i < 2 && text[i] >= '0' && text[i] <= '9'; i++)
+		number = number * 10 + (text[i] - '0');
+	return i && !text[i] ? number : -1;
+}
+
+/* As kill(1) takes them: 12, USR2, SIGUSR2, RTMIN, RTMIN+3, RTMAX-1. 0: there is none such. */
+static int signal_number(const char *name)
+{
+	int i;
+
+	if (short_number(name) >= 0)
+		return short_number(name);
+	if (!strncmp(name, "SIG", 3))
+		name += 3;
+	if (!strcmp(name, "RTMIN"))
+		return SIGRTMIN;
+	if (!strcmp(name, "RTMAX"))
+		return SIGRTMAX;
+	if (!strncmp(name, "RTMIN+", 6) && short_number(name + 6) >= 0)
+		return SIGRTMIN + short_number(name + 6);
+	if (!strncmp(name, "RTMAX-", 6) && short_number(name + 6) >= 0)
+		return SIGRTMAX - short_number(name + 6);
+	for (i = 1; i < SIGRTMIN; i++)
+		if (sigabbrev_np(i) && !strcmp(sigabbrev_np(i), name))
+			return i;
+	return 0;
+}
+
 static bool read_signal(struct fxt_config *config, const char *text, bool needed)
 {
-	const char *name = text, *p;
-	int number = 0, i;
+	int number;
 
 	config->signal = needed ? SIGUSR2 : 0;
 	if (!text || !*text)
@@ -157,16 +189,7 @@ static bool read_signal(struct fxt_config *config, const char *text, bool needed
 	config->signal = 0;
 	if (!strcmp(text, "none"))
 		return true;
-	for (p = text; *p >= '0' && *p <= '9' && number < 100; p++)
-		number = number * 10 + (*p - '0');
-	if (*p) {
-		number = 0;
-		if (!strncmp(name, "SIG", 3))
-			name += 3;
-		for (i = 1; i < SIGRTMIN; i++)
-			if (sigabbrev_np(i) && !strcmp(sigabbrev_np(i), name))
-				number = i;
-	}
+	number = signal_number(text);
 	if (number < 1 || number > SIGRTMAX || (number >= 32 && number < SIGRTMIN) || number == SIGKILL || number == SIGSTOP) {
 		fxt_log("FXT_SIGNAL: '%s' is not accepted; give a signal that can be caught, such as SIGUSR2 or 12, or none"
 			UNTRACED, text);

@@ -21,6 +21,7 @@ TESTS += $(UNIT_TESTS)
 
 APPS_C = \
 	tests/apps/busy \
+	tests/apps/controlled \
 	tests/apps/count_calls \
 	tests/apps/count_io \
 	tests/apps/count_io_fortified \
@@ -29,13 +30,14 @@ APPS_C = \
 	tests/apps/invariants \
 	tests/apps/jumps \
 	tests/apps/process \
+	tests/apps/progress \
 	tests/apps/sequence \
 	tests/apps/threads
 APPS_CXX = \
 	tests/apps/throws
 APPS_SHARED = tests/apps/counts.h
 
-tests/apps/busy tests/apps/count_calls tests/apps/jumps: APP_FLAGS = -finstrument-functions
+tests/apps/busy tests/apps/controlled tests/apps/count_calls tests/apps/jumps: APP_FLAGS = -finstrument-functions
 # The checking variants are called in optimised code only.
 tests/apps/count_io_fortified: APP_FLAGS = -O2
 tests/apps/count_calls tests/apps/count_io tests/apps/count_io_fortified: $(APPS_SHARED)
@@ -74,9 +76,11 @@ E2E_TESTS = \
 	tests/e2e/kill.sh \
 	tests/e2e/lives.sh \
 	tests/e2e/modes.sh \
-	tests/e2e/real.sh
+	tests/e2e/progress.sh \
+	tests/e2e/real.sh \
+	tests/e2e/snapshot.sh
 # What the scripts share, sourced or called by them.
-E2E_HELPERS = tests/e2e/lib.sh tests/e2e/trace.py
+E2E_HELPERS = tests/e2e/lib.sh tests/e2e/progress.py tests/e2e/trace.py
 TESTS += $(E2E_TESTS)
 EXTRA_DIST += $(E2E_TESTS) $(E2E_HELPERS)
 

@@ -1,0 +1,137 @@
+#!/bin/bash
+# Recording that is saved, begun or ended while the program runs: FXT_SIGNAL, FXT_START, FXT_TRIGGER.
+# shellcheck source=lib.sh
+. "${abs_top_srcdir:?}/tests/e2e/lib.sh"
+need python3
+
+export FXT_BUFFER_SIZE_MB=2
+
+# controlled NAME CMD...: runs tests/apps/controlled, or what is given; stderr to err.
+controlled()
+{
+	local name=$1
+	shift
+
+	traced "$name" "$apps/controlled" "$@" >out 2>err || fail "$name: exit status $?"
+	is "$name: output" "done" "$(cat out)"
+}
+
+# has NAME FILE FROM TO: the numbered calls from FROM to TO are there, and no others.
+has()
+{
+	is "$1: numbered calls" "$3 $4 $(($4 - $3 + 1))" "$(trace sequence "$2")"
+}
+
+snapshots()
+{
+	find "$1" -name '*.snapshot*.fxt' | sort
+}
+
+# -- By a signal ---------------------------------------------------------------------------------------
+
+for mode in circular oneshot; do
+	export FXT_BUFFERING_MODE=$mode
+	controlled "signal-$mode" calls 100 raise USR2 calls 100
+	file=$(only $(snapshots "signal-$mode")) || continue
+	valid --ring "$file"
+	has "signal, $mode" "$file" 1 100
+	is "signal, $mode: lines that say so" 1 "$(grep -c "^fxtagent.*snapshot saved: .*${file##*/}" err)"
+	is "signal, $mode: mode of the file" 600 "$(stat -c %a "$file")"
+	trace_file=$(only "signal-$mode"/controlled.*[0-9].fxt)
+	has "signal, $mode: the trace" "$trace_file" 1 200
+	is "signal, $mode: instants in the trace" 1 "$("$FXT" dump "$trace_file" | grep -c 'instant.*agent.*snapshot')"
+done
+
+# Several, each a file of its own; the calls in progress are in them.
+controlled several calls 10 raise USR2 calls 10 raise USR2 calls 10 raise USR2
+valid --ring $(snapshots several)
+is "several: snapshots" 3 "$(snapshots several | wc -l)"
+for file in $(snapshots several); do
+	trace sequence "$file"
+done >found
+printf '1 10 10\n1 20 20\n1 30 30\n' >expected
+sort -o found found
+same "several: what they have" expected found
+export FXT_CATEGORIES=malloc,function
+controlled within within USR2
+file=$(only $(snapshots within)) && trace open "$file" | awk '{ print $2 }' | sort >found
+printf 'function:follow\nfunction:main\nfunction:within\n' >expected
+same "calls in progress" expected found
+unset FXT_CATEGORIES
+
+FXT_SIGNAL=SIGRTMIN+3 controlled other calls 5 raise RTMIN+3
+is "another signal: snapshots" 1 "$(snapshots other | wc -l)"
+# Streaming has its whole file as it is: the signal is the program's there, and does what it does.
+FXT_BUFFERING_MODE=streaming traced streaming "$apps/controlled" raise USR2 >out 2>err
+status=$?
+is "streaming: exit status" $((128 + $(kill -l USR2))) $status
+
+# A program that uses the signal itself has it for itself, whenever it says so, and is told what it would be without us.
+for how in handle ignore; do
+	bare "$apps/controlled" $how USR2 calls 5 raise USR2 calls 5 >expected 2>&1
+	traced "$how" "$apps/controlled" $how USR2 calls 5 raise USR2 calls 5 >found 2>err
+	is "$how: exit status" 0 $?
+	same "$how: output" expected found
+	is "$how: snapshots" "" "$(snapshots $how)"
+done
+
+# -- Dormant until the signal ----------------------------------------------------------------------------
+
+for mode in circular oneshot streaming; do
+	FXT_BUFFERING_MODE=$mode FXT_START=0 controlled "dormant-$mode" calls 50 raise USR2 calls 50
+	file=$(only "dormant-$mode"/*.fxt) && valid --ring "$file" && has "dormant, $mode" "$file" 51 100
+	FXT_BUFFERING_MODE=$mode FXT_START=0 controlled "asleep-$mode" calls 50
+	is "asleep, $mode: files" "" "$(find "asleep-$mode" -type f)"
+done
+# A child that is forked before goes on sleeping, and wakes by itself.
+FXT_START=0 controlled dormant-fork calls 50 fork 'raise USR2 calls 7' raise USR2 calls 1
+for file in dormant-fork/*.fxt; do
+	trace sequence "$file"
+done | sort >found
+printf '51 51 1\n51 57 7\n' >expected
+same "dormant, forked" expected found
+
+# -- Triggers --------------------------------------------------------------------------------------------
+
+# Which of the waits (usleep, in ms) leave a snapshot, by their durations.
+FXT_TRIGGER='usleep>=20ms' controlled slow calls 10 wait 1 calls 10 wait 25 calls 10 wait 2
+file=$(only $(snapshots slow)) && valid --ring "$file" && has "slow" "$file" 1 20
+is "slow: lines that say why" 1 "$(grep -c '^fxtagent.*usleep took 2[0-9]* us\|^fxtagent.*usleep took [0-9]* us' err)"
+
+# The worst are kept, in whatever order they come.
+FXT_TRIGGER='usleep>=5ms' FXT_TRIGGER_KEEP=2 controlled worst wait 10 calls 1 wait 60 calls 1 wait 15 calls 1 wait 80 calls 1 \
+	wait 12 calls 1
+valid --ring $(snapshots worst)
+for file in $(snapshots worst); do
+	trace sequence "$file"
+done | sort >found
+printf '1 1 1\n1 3 3\n' >expected
+same "the two worst" expected found
+
+# A failure, of one kind or any; several triggers; a family.
+FXT_TRIGGER='open=EACCES,open=ENOENT' controlled failed calls 3 open . calls 3 open ./nowhere calls 3
+file=$(only $(snapshots failed)) && has "failed" "$file" 1 6
+is "failed: lines that say why" 1 "$(grep -c '^fxtagent.*open took .*No such file' err)"
+FXT_TRIGGER='op*=ENOENT' controlled family calls 3 open ./nowhere
+file=$(only $(snapshots family)) && has "family" "$file" 1 3
+FXT_TRIGGER='usleep>1h,open!=ENOENT' controlled never calls 3 open ./nowhere wait 1
+is "not met: snapshots" "" "$(snapshots never)"
+
+# The end of recording, in any mode.
+for mode in circular streaming; do
+	FXT_BUFFERING_MODE=$mode FXT_TRIGGER='open=ENOENT:stop' controlled "stop-$mode" calls 30 open ./nowhere calls 30
+	file=$(only "stop-$mode"/*.fxt) && valid --ring "$file" && has "stop, $mode" "$file" 1 30
+	is "stop, $mode: the call itself" 1 "$(trace counts "$file" | sed -n 's/^io:open //p')"
+done
+
+# -- What cannot be written --------------------------------------------------------------------------------
+
+if test "$(id -u)" = 0 && mkdir small && mount -t tmpfs -o size=3m none small 2>/dev/null; then
+	env LD_PRELOAD="$FXT_AGENT" FXT_OUTPUT="$scratch/small/t.fxt" "$apps/controlled" calls 30000 raise USR2 calls 5 >out 2>err
+	is "full file system: exit status" 0 $?
+	is "full file system: output" "done" "$(cat out)"
+	is "full file system: lines" 1 "$(grep -c '^fxtagent.*no snapshot.*No space left' err)"
+	is "full file system: files" t.fxt "$(ls -A small)"
+	valid --ring small/t.fxt
+	umount small
+fi
