@@ -29,15 +29,17 @@ APPS_C = \
 	tests/apps/follow_fork \
 	tests/apps/invariants \
 	tests/apps/jumps \
+	tests/apps/losses \
 	tests/apps/process \
 	tests/apps/progress \
 	tests/apps/sequence \
+	tests/apps/stepped \
 	tests/apps/threads
 APPS_CXX = \
 	tests/apps/throws
 APPS_SHARED = tests/apps/counts.h
 
-tests/apps/busy tests/apps/controlled tests/apps/count_calls tests/apps/jumps: APP_FLAGS = -finstrument-functions
+tests/apps/busy tests/apps/controlled tests/apps/count_calls tests/apps/jumps tests/apps/losses: APP_FLAGS = -finstrument-functions
 # The checking variants are called in optimised code only.
 tests/apps/count_io_fortified: APP_FLAGS = -O2
 tests/apps/count_calls tests/apps/count_io tests/apps/count_io_fortified: $(APPS_SHARED)
@@ -75,6 +77,7 @@ E2E_TESTS = \
 	tests/e2e/invariants.sh \
 	tests/e2e/kill.sh \
 	tests/e2e/lives.sh \
+	tests/e2e/losses.sh \
 	tests/e2e/modes.sh \
 	tests/e2e/progress.sh \
 	tests/e2e/real.sh \

@@ -1,0 +1,130 @@
+#!/bin/bash
+# What is not in a trace is counted in it, by cause: with each cause there is, attempted = written + overwritten + dropped + filtered,
+# and attempted is what the program did.
+# shellcheck source=lib.sh
+. "${abs_top_srcdir:?}/tests/e2e/lib.sh"
+need python3
+
+# judge NAME MADE CAUSE FILE: so many calls, of which some are missing, all for this cause ("": none is). An empty MADE is not
+# compared. Says how many there were.
+judge()
+{
+	local name=$1 file=$4
+
+	valid --ring "$file"
+	"$FXT" report --json "$file" >report.json && "$FXT" report "$file" >report.txt || fail "$name: fxt report"
+	python3 - "$2" "$3" <<-'EOT' || fail "$name: $2 calls; $(cat found)"
+		import json, re, sys
+		made, cause = sys.argv[1:]
+		trace = json.load(open("report.json"))["trace"]
+		lost = {c["cause"]: c["records"] for c in trace["dropped_by_cause"]}
+		lost.update(filtered=trace["filtered"], overwritten=trace["overwritten"])
+		print(trace["attempted"], "attempted", trace["written"], "written", lost, file=open("found", "w"))
+		ok = trace["attempted"] == trace["written"] + sum(lost.values())
+		ok &= not made or trace["attempted"] == int(made)
+		ok &= [k for k, v in lost.items() if v] == ([cause] if cause else [])
+		# The line for people says the same: attempted N = written N + overwritten N + dropped N (cause N, ...) + filtered N.
+		if cause:
+		    line = next(l for l in open("report.txt") if l.startswith("attempted"))
+		    line = re.sub(r"\(.*?\)", "", re.sub(r"(?<=\d)\s(?=\d)", "", line))
+		    numbers = list(map(int, re.findall(r"\d+", line)))
+		    ok &= numbers[0] == trace["attempted"] == sum(numbers[1:]) and len(numbers) == 3
+		print(trace["attempted"])
+		sys.exit(not ok)
+	EOT
+}
+
+# adds_up NAME MADE CAUSE CMD...
+adds_up()
+{
+	local name=$1 made=$2 cause=$3
+	shift 3
+
+	traced "$name" "$@" >out 2>err || fail "$name: exit status $?"
+	test "$made" != told || made=$(cat out)
+	judge "$name" "$made" "$cause" "$(only "$name"/*.fxt)" >attempted
+}
+
+export FXT_CATEGORIES=function
+adds_up shallow told "" "$apps/losses" depth 400
+adds_up depth told "functions nest too deep" "$apps/losses" depth 2000
+
+# stepped NAME CAUSE DEPTH: handlers interrupt the agent at every instruction it has, so many of them at once.
+stepped()
+{
+	local pid calls
+
+	traced "$1" "$apps/stepped" "$3" >out || fail "$1: exit status $?"
+	read -r pid calls <out
+	judge "$1" "$calls" "$2" "$1/stepped.$pid.fxt" >attempted
+}
+
+export FXT_CATEGORIES=io
+stepped few-signals "" 3
+stepped signals "signal handlers nest too deep" 9
+export FXT_CATEGORIES=malloc
+FXT_BUFFERING_MODE=oneshot FXT_BUFFER_SIZE_MB=1 adds_up room 200000 "no room" "$apps/sequence" 100000
+FXT_MAX_SIZE_MB=1 adds_up bound 200000 "no room" "$apps/sequence" 100000
+FXT_THRESHOLD_NS=3600000000000 adds_up threshold 200000 filtered "$apps/sequence" 100000
+FXT_BUFFERING_MODE=circular FXT_BUFFER_SIZE_MB=1 adds_up ring 200000 overwritten "$apps/sequence" 100000
+
+# More threads than the ring has chunks: what they did last is given up one by one, and nothing is dropped.
+adds_up threads "" "" "$apps/losses" threads 100
+all=$(cat attempted)
+FXT_BUFFERING_MODE=circular FXT_BUFFER_SIZE_MB=2 adds_up many-threads "$all" overwritten "$apps/losses" threads 100
+
+# -- Names -----------------------------------------------------------------------------------------------
+
+# More names of functions than there is room for: the others are written where they are used.
+functions=4000
+name=a_function_whose_name_is_long_enough_to_be_about_as_long_as_those_of_templates
+{
+	for ((i = 0; i < functions; i++)); do
+		echo "void ${name}_$i(void) {}"
+	done
+	echo "__attribute__((no_instrument_function)) int main(void) {"
+	for ((i = 0; i < functions; i++)); do
+		echo "${name}_$i();"
+	done
+	echo "return 0; }"
+} >named.c
+${CC:-cc} -O0 -finstrument-functions -rdynamic -o named named.c || fail "named.c"
+for ((i = 0; i < functions; i++)); do
+	echo "function:${name}_$i 1"
+done | sort >expected
+for mode in streaming oneshot circular; do
+	FXT_CATEGORIES=function FXT_BUFFERING_MODE=$mode FXT_BUFFER_SIZE_MB=4 adds_up "names-$mode" $functions "" ./named
+	trace counts "names-$mode"/*.fxt | sort >found
+	same "names, $mode" expected found
+done
+
+# -- A file system that is full --------------------------------------------------------------------------
+
+if test "$(id -u)" = 0 && mkdir small && mount -t tmpfs -o size=8m none small 2>/dev/null; then
+	env LD_PRELOAD="$FXT_AGENT" FXT_OUTPUT="$scratch/small/drop.fxt" "$apps/sequence" 100000 2>err
+	is "full: exit status" 0 $?
+	is "full: lines" 1 "$(grep -c '^fxtagent.*No space left.*dropped and counted' err)"
+	judge full 200000 "no room" small/drop.fxt >attempted
+	rm small/drop.fxt
+
+	# It waits for room, and there is some as soon as it has said so.
+	fallocate -l 5m small/filler
+	mkfifo said
+	env LD_PRELOAD="$FXT_AGENT" FXT_OUTPUT="$scratch/small/wait.fxt" FXT_ON_FULL=wait "$apps/sequence" 40000 2>said &
+	background=$!
+	read -r line <said
+	rm small/filler
+	wait $background
+	is "waiting: exit status" 0 $?
+	background=
+	case $line in
+	fxtagent*"No space left"*waits*) ;;
+	*) fail "waiting: $line" ;;
+	esac
+	judge waiting 80000 "" small/wait.fxt >attempted
+	"$FXT" dump small/wait.fxt | grep -c 'agent.*waiting for room' >waits
+	test "$(cat waits)" -gt 0 || fail "waiting: no slice says so"
+	umount small
+else
+	echo "no file system can be mounted here: FXT_ON_FULL is not tried"
+fi
