@@ -7,6 +7,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
@@ -122,6 +123,21 @@ static int by_start(const void *a, const void *b)
 	return strcmp(x->path, y->path);
 }
 
+/* PROGRAM.PID.snapshot.fxt, or with a number before the end. */
+static bool is_snapshot(const char *name)
+{
+	const char *at = NULL, *next = name;
+
+	while ((next = strstr(next, ".snapshot.")))
+		at = next++;
+	if (!at)
+		return false;
+	at += strlen(".snapshot");
+	if (at[1] >= '0' && at[1] <= '9')
+		at += 1 + strspn(at + 1, "0123456789");
+	return strcmp(at, ".fxt") == 0;
+}
+
 static void scan(struct fxt_parts *parts, const char *directory)
 {
 	DIR *d = opendir(directory);
@@ -135,6 +151,12 @@ static void scan(struct fxt_parts *parts, const char *directory)
 		if (bytes < 4 || strcmp(e->d_name + bytes - 4, ".fxt") != 0)
 			continue;
 		part.path = fxt_format("%s/%s", directory, e->d_name);
+		if (is_snapshot(e->d_name)) {
+			parts->snapshots = fxt_grow(parts->snapshots, &parts->snapshot_capacity,
+						    parts->snapshot_count + 1, sizeof(*parts->snapshots));
+			parts->snapshots[parts->snapshot_count++] = part.path;
+			continue;
+		}
 		if (!look_into(&part)) {
 			free(part.path);
 			continue;
@@ -192,6 +214,53 @@ void fxt_parts_free(struct fxt_parts *parts)
 {
 	for (size_t i = 0; i < parts->count; i++)
 		free(parts->list[i].path);
+	for (size_t i = 0; i < parts->snapshot_count; i++)
+		free(parts->snapshots[i]);
 	free(parts->list);
+	free(parts->snapshots);
 	*parts = (struct fxt_parts){0};
+}
+
+/* Never over a file that is there. */
+static bool move_to(const char *from, const char *to)
+{
+	if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0)
+		return true;
+	/* Some file systems do not know the flag. */
+	if ((errno != EINVAL && errno != ENOSYS) || link(from, to) != 0)
+		return false;
+	unlink(from);
+	return true;
+}
+
+bool fxt_parts_move_snapshots(const struct fxt_parts *parts, const char *out)
+{
+	const char *slash = strrchr(out, '/');
+	struct stat st;
+	bool beside = slash && (stat(out, &st) != 0 || S_ISREG(st.st_mode)), all = true;
+
+	for (size_t i = 0; i < parts->snapshot_count; i++) {
+		const char *from = parts->snapshots[i], *name = strrchr(from, '/') + 1;
+		int stem = (int)strlen(name) - (int)strlen(".fxt");
+		char *to = NULL;
+		bool moved = false;
+
+		for (unsigned n = 0; !moved && n < 1000; n++) {
+			char *number = n ? fxt_format(".%u", n) : fxt_strdup("");
+
+			free(to);
+			to = fxt_format("%.*s%.*s%s.fxt", beside ? (int)(slash - out) + 1 : 0, out, stem, name, number);
+			free(number);
+			moved = move_to(from, to);
+			if (!moved && errno != EEXIST)
+				break;
+		}
+		if (moved)
+			fxt_error(NULL, "a snapshot -> %s", to);
+		else
+			fxt_error(to, "%s; the snapshot is left as %s", strerror(errno), from);
+		all = all && moved;
+		free(to);
+	}
+	return all;
 }

@@ -17,6 +17,8 @@ struct fxt_part {
 struct fxt_parts {
 	struct fxt_part *list;
 	size_t count, capacity;
+	char **snapshots;       /* paths; they are of what the parts have too, and not joined */
+	size_t snapshot_count, snapshot_capacity;
 };
 
 /* Makes a private directory beside `out`, or in TMPDIR when `out` is a device or pipe. NULL after a
@@ -26,6 +28,10 @@ char *fxt_parts_directory(const char *out);
 /* Finds the parts, in the order in which they began. Processes that are about to end are waited for,
  * briefly. */
 void fxt_parts_find(struct fxt_parts *parts, const char *directory);
+
+/* Moves the snapshots beside `out` (to the current directory where that is a device or pipe), under their own names or, where there
+ * is such a file, numbered ones, and says so. False after a message: some stay where they are. */
+bool fxt_parts_move_snapshots(const struct fxt_parts *parts, const char *out);
 
 /* How many processes of them still run; *pid is one of them. */
 size_t fxt_parts_alive(const struct fxt_parts *parts, pid_t *pid);

@@ -17,7 +17,7 @@
 #include "message.h"
 #include "program.h"
 
-enum { KEY_MAX_SIZE = 0x100, KEY_FOLLOW };
+enum { KEY_MAX_SIZE = 0x100, KEY_FOLLOW, KEY_ON_FULL, KEY_SIGNAL, KEY_DORMANT, KEY_TRIGGER, KEY_TRIGGER_KEEP };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
@@ -38,6 +38,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 					 arg);
 		break;
 	case KEY_FOLLOW: o->follow = arg; break;
+	case KEY_ON_FULL: o->on_full = arg; break;
+	case KEY_SIGNAL: o->signal = arg; break;
+	case KEY_DORMANT: o->start = "0"; break;
+	case KEY_TRIGGER: o->trigger = arg; break;
+	case KEY_TRIGGER_KEEP: o->trigger_keep = arg; break;
 	case 'q': o->quiet = true; break;
 	case 'j': o->json = true; break;
 	case ARGP_KEY_ARGS:
@@ -158,6 +163,7 @@ static int collect(struct fxt_record_options *o, const struct fxt_run *run, cons
 		status = failed(run);
 	} else {
 		fxt_record_summary(o, &m, run, path);
+		fxt_parts_move_snapshots(&parts, path);
 		remove_parts(&parts, directory);
 	}
 	fxt_merge_free(&m);
@@ -207,6 +213,13 @@ int fxt_command_record(int argc, char **argv)
 		{"threshold", 't', "TIME", 0, "Leave out calls shorter than this: 500ns, 10us, 1ms", 0},
 		{"follow", KEY_FOLLOW, "WHICH", 0,
 		 "Which children are recorded: all (default), none, or names of programs with * ? [...]", 0},
+		{"on-full", KEY_ON_FULL, "WHAT", 0, "When the file system is full: drop (default), or wait for room", 0},
+		{"signal", KEY_SIGNAL, "NAME", 0,
+		 "The signal that saves a ring or oneshot buffer (default SIGUSR2), or none", 0},
+		{"dormant", KEY_DORMANT, 0, 0, "Nothing is recorded before the signal comes", 0},
+		{"trigger", KEY_TRIGGER, "LIST", 0,
+		 "Saves the buffer when a call is slow or fails: 'read>10ms,open=ENOENT', CALL:stop to end recording", 0},
+		{"trigger-keep", KEY_TRIGGER_KEEP, "N", 0, "How many snapshots by triggers are kept, the worst (default 4)", 0},
 		{"agent", 'a', "FILE", 0, "The agent's library, when it is not beside fxt", 0},
 		{"quiet", 'q', 0, 0, "No summary, no messages of the agent", 0},
 		{"json", 'j', 0, 0, "The summary as JSON, on standard error", 0},

@@ -17,7 +17,7 @@ struct fxt_record_options {
 	const char *buffer_mb;
 	const char *max_mb;
 	char *threshold_ns;
-	const char *follow;
+	const char *follow, *on_full, *signal, *start, *trigger, *trigger_keep;
 	bool quiet, json;
 	char **command;
 };

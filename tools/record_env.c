@@ -96,6 +96,11 @@ void fxt_record_environment(const struct fxt_record_options *o, const char *agen
 	set("FXT_MAX_SIZE_MB", o->max_mb);
 	set("FXT_THRESHOLD_NS", o->threshold_ns);
 	set("FXT_FOLLOW", o->follow);
+	set("FXT_ON_FULL", o->on_full);
+	set("FXT_SIGNAL", o->signal);
+	set("FXT_START", o->start);
+	set("FXT_TRIGGER", o->trigger);
+	set("FXT_TRIGGER_KEEP", o->trigger_keep);
 	if (o->quiet)
 		set("FXT_QUIET", "1");
 	free(preload);

@@ -124,6 +124,26 @@ for mode in circular streaming; do
 	is "stop, $mode: the call itself" 1 "$(trace counts "$file" | sed -n 's/^io:open //p')"
 done
 
+# -- fxt record -------------------------------------------------------------------------------------------
+
+# Snapshots are left beside the trace, and are no part of it.
+mkdir record
+"$FXT" record -m circular -b 2 -o record/all.fxt -- "$apps/controlled" calls 10 raise USR2 calls 5 raise USR2 >out 2>err
+is "fxt record: exit status" 0 $?
+is "fxt record: output" "done" "$(cat out)"
+is "fxt record: snapshots it tells of" 2 "$(grep -c '^fxt: a snapshot -> record/controlled.*snapshot.*fxt' err)"
+has "fxt record" record/all.fxt 1 15
+for file in $(snapshots record); do
+	trace sequence "$file"
+done | sort >found
+printf '1 10 10\n1 15 15\n' >expected
+same "fxt record: snapshots" expected found
+is "fxt record: what is left" 3 "$(find record -mindepth 1 | wc -l)"
+"$FXT" record -q -m oneshot -b 2 --dormant --signal=RTMIN+1 --trigger='open=ENOENT' --trigger-keep=1 -o record/options.fxt -- \
+	"$apps/controlled" calls 5 raise RTMIN+1 calls 5 open ./nowhere >out 2>err
+has "fxt record, options" record/options.fxt 6 10
+is "fxt record, options: snapshots" 3 "$(snapshots record | wc -l)"
+
 # -- What cannot be written --------------------------------------------------------------------------------
 
 if test "$(id -u)" = 0 && mkdir small && mount -t tmpfs -o size=3m none small 2>/dev/null; then
