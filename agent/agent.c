@@ -328,7 +328,7 @@ void fxt_agent_exit(void)
 	struct fxt_thread *thread = fxt_self;
 	uint64_t mask;
 
-	if (!atomic_load_explicit(&fxt_agent.file_made, memory_order_acquire) ||
+	if (!atomic_load_explicit(&fxt_agent.file_made, memory_order_acquire) || fxt_is_filtered() ||
 	    fxt_agent.pid != (uint32_t)fxt_sys_getpid() || !is_alone())
 		return;
 	mask = fxt_sys_block_signals();

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "explain.h"
 #include "trigger.h"
 #include "writer/buffer.h"
 #include "writer/lane.h"
@@ -112,6 +113,8 @@ struct fxt_thread {
 	struct fxt_open *open;          /* the next entry to use */
 	uint64_t slot_header;           /* of an open call: thread ref, type, size and count of arguments */
 	uint64_t slot_filler;
+	uint64_t explain_due_ns;        /* a call that starts later is preceded by a reading: explain.h */
+	uint64_t explain_slow;          /* and one of these names; bits as of fxt_explain_bit() */
 	size_t slot_arg;                /* where in a slot its argument is: 2, or 4 behind inline koids */
 	uint32_t serial;                /* chunks taken so far */
 	uint64_t *filtered;             /* where the counts are kept: in the file once the thread has a page */
@@ -135,7 +138,10 @@ struct fxt_thread {
 	bool in_use;
 	bool claimed;                   /* changing hands */
 	uint8_t index;                  /* 0: inline */
+	bool usage_changing;
+	struct fxt_usage_window usage;  /* the last two readings */
 	struct fxt_open fenced_opens[1 + FXT_OPEN_MAX + 1];     /* see fxt_opens() */
+	struct fxt_usage_window usage_windows[FXT_OPEN_MAX];    /* of each entry: the readings around its start, once there are any */
 };
 
 /* The entries of calls in progress: FXT_OPEN_MAX and a fence at either end, that in front with a frame above all others. */
@@ -218,6 +224,7 @@ struct fxt_config {
 	uint32_t categories;
 	enum fxt_mode mode;
 	uint64_t buffer_bytes, max_bytes, threshold_ns;
+	uint64_t explain_ns;            /* 0: no call is explained */
 	bool quiet;
 	bool wait_on_full;
 	bool dormant;                   /* recording begins by the signal */
@@ -232,6 +239,7 @@ struct fxt_agent {
 	atomic_int state;               /* enum fxt_state */
 	atomic_int recording;           /* enum fxt_recording: control.h */
 	atomic_bool file_made;          /* the buffer exists */
+	atomic_bool filtered;           /* fxt_filter_begins() */
 	struct fxt_lock file_lock;      /* makes it; nests in nothing, and durable_lock in it */
 	bool file_failed;
 	uint32_t pid;
@@ -257,6 +265,18 @@ bool fxt_agent_file(void);
 /* In the child of a fork: by the C library's handlers, and by wrappers of calls that run none; the second time it does nothing.
  * `returns`: the child goes on where its parent was, and so in the calls that were in progress there. Any context. */
 void fxt_agent_after_fork(bool returns);
+
+/* The process asks for a filter of its system calls, which may kill for one that it does not know: the agent makes none of those
+ * any more that it can do without. */
+static inline void fxt_filter_begins(void)
+{
+	atomic_store_explicit(&fxt_agent.filtered, true, memory_order_relaxed);
+}
+
+static inline bool fxt_is_filtered(void)
+{
+	return atomic_load_explicit(&fxt_agent.filtered, memory_order_relaxed);
+}
 
 /* The process is about to end normally. */
 void fxt_agent_exit(void);

@@ -137,5 +137,7 @@ uint64_t fxt_clock_renew(struct fxt_thread *thread)
 		thread->clock_tick = now.tick;
 	}
 	fxt_sys_restore_signals(mask);
+	if (now.ns >= thread->explain_due_ns)
+		fxt_explain_read(thread, now.ns);
 	return now.ns;
 }

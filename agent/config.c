@@ -284,6 +284,9 @@ bool fxt_config_read(struct fxt_config *config, char **environment)
 			     &max_mb);
 	valid &= read_number("FXT_THRESHOLD_NS", value_of(environment, "FXT_THRESHOLD_NS"), "nanoseconds", 0,
 			     UINT64_C(3600000000000), &config->threshold_ns);
+	config->explain_ns = 100 * 1000;
+	valid &= read_number("FXT_EXPLAIN_NS", value_of(environment, "FXT_EXPLAIN_NS"), "nanoseconds", 0,
+			     UINT64_C(3600000000000), &config->explain_ns);
 	valid &= read_word("FXT_START", value_of(environment, "FXT_START"), starts, 2, "0 (the signal starts) or 1", 1, &start);
 	config->dormant = !start;
 	valid &= fxt_triggers_read(&config->triggers, value_of(environment, "FXT_TRIGGER"));

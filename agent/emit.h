@@ -80,7 +80,7 @@ static inline uint64_t *fxt_reserve(struct fxt_thread *thread, uint64_t start_ns
 	return fxt_begin_record(thread, lane, start_ns);
 }
 
-/* fxt_commit() of a duration-complete event that may meet a trigger. */
+/* fxt_commit() of a duration-complete event that was slow or may meet a trigger. */
 FXT_COLD void fxt_commit_watched(struct fxt_thread *thread, uint64_t *at, uint64_t header);
 
 /* Commits the record whose words end at `at`. */
@@ -102,17 +102,15 @@ static inline void fxt_commit(struct fxt_thread *thread, uint64_t *at, uint64_t 
 	thread->lane = lane;
 }
 
-/* A call that took less than least_ns, or span_ns more: whether it is recorded. If not it has been counted. */
-FXT_COLD bool fxt_room_unusual(struct fxt_thread *thread, uint64_t duration_ns);
+/* fxt_room() for a call that took less than least_ns, or span_ns more. */
+FXT_COLD uint64_t *fxt_room_unusual(struct fxt_thread *thread, uint64_t start_ns, uint64_t end_ns, size_t words);
 
 /* Room for a call's record, unless it was shorter than the threshold. NULL: nothing to write. */
 static inline uint64_t *fxt_room(struct fxt_thread *thread, uint64_t start_ns, uint64_t end_ns, size_t words)
 {
-	uint64_t ns = end_ns - start_ns;
-
 	/* One comparison for both: less than least_ns wraps around to more than any span. */
-	if (FXT_UNLIKELY(ns - thread->least_ns >= thread->span_ns) && !fxt_room_unusual(thread, ns))
-		return NULL;
+	if (FXT_UNLIKELY(end_ns - start_ns - thread->least_ns >= thread->span_ns))
+		return fxt_room_unusual(thread, start_ns, end_ns, words);
 	return fxt_reserve(thread, start_ns, words);
 }
 
@@ -123,6 +121,20 @@ static inline void fxt_complete(struct fxt_thread *thread, uint64_t *at, uint64_
 	*at++ = end_ns;
 	fxt_commit(thread, at, fxt_record_type(FXT_RECORD_EVENT) | fxt_event_type(FXT_EVENT_DURATION_COMPLETE) |
 				       fxt_event_args(arguments) | names);
+}
+
+/* The names of calls that a thread remembers as slow, some to a bit. */
+static inline uint64_t fxt_explain_bit(uint64_t names)
+{
+	return UINT64_C(1) << fxt_get_event_name(names) % 64;
+}
+
+/* When a call that can block starts: start_ns, or a little later. See explain.h. */
+static inline uint64_t fxt_explain_start(struct fxt_thread *thread, uint64_t start_ns, uint64_t names)
+{
+	if (FXT_UNLIKELY((start_ns >= thread->explain_due_ns) | ((thread->explain_slow & fxt_explain_bit(names)) != 0)))
+		return fxt_explain_begin(thread, names);
+	return start_ns;
 }
 
 /* -- Arguments: each returns where the next one goes ------------------------------------------- */

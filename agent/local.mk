@@ -16,6 +16,8 @@ AGENT_SOURCES = \
 	agent/descriptor.h \
 	agent/emit.c \
 	agent/emit.h \
+	agent/explain.c \
+	agent/explain.h \
 	agent/follow.c \
 	agent/follow.h \
 	agent/follow_glob.c \

@@ -321,6 +321,8 @@ void fxt_threads_start(void)
 
 static void begin_life(struct fxt_thread *thread, uint32_t pid, uint32_t tid)
 {
+	uint64_t most_ns;
+
 	thread->in_use = true;
 	thread->ready = false;
 	thread->pid = pid;
@@ -334,8 +336,11 @@ static void begin_life(struct fxt_thread *thread, uint32_t pid, uint32_t tid)
 	thread->least_ns = fxt_agent.config.triggers.least_ns;
 	if (thread->least_ns < thread->threshold_ns)
 		thread->least_ns = thread->threshold_ns;
-	thread->span_ns = fxt_agent.config.triggers.most_ns > thread->least_ns
-				  ? fxt_agent.config.triggers.most_ns - thread->least_ns : 0;
+	most_ns = fxt_agent.config.triggers.most_ns;
+	if (fxt_agent.config.explain_ns && fxt_agent.config.explain_ns < most_ns)
+		most_ns = fxt_agent.config.explain_ns;
+	thread->span_ns = most_ns > thread->least_ns ? most_ns - thread->least_ns : 0;
+	fxt_explain_reset(thread);
 	thread->commit = fxt_agent.config.mode == FXT_CIRCULAR ? 0 : FXT_COMMIT_ALIGNED;
 	thread->watched_errno = 0;
 	find_stack(thread);

@@ -134,15 +134,24 @@ bool fxt_triggers_read(struct fxt_trigger_list *triggers, const char *text)
 
 /* -- Meeting ----------------------------------------------------------------------------------- */
 
-bool fxt_room_unusual(struct fxt_thread *thread, uint64_t duration_ns)
+static bool is_slow(uint64_t duration_ns)
 {
-	if (duration_ns < thread->threshold_ns) {
+	return fxt_agent.config.explain_ns && duration_ns >= fxt_agent.config.explain_ns;
+}
+
+uint64_t *fxt_room_unusual(struct fxt_thread *thread, uint64_t start_ns, uint64_t end_ns, size_t words)
+{
+	if (end_ns - start_ns < thread->threshold_ns) {
 		++*thread->filtered;
-		return false;
+		return NULL;
 	}
-	if (fxt_agent.config.triggers.count)
+	if (is_slow(end_ns - start_ns)) {
 		thread->commit |= FXT_COMMIT_WATCHED;
-	return true;
+		words += FXT_EXPLAIN_WORDS;
+	} else if (fxt_agent.config.triggers.count) {
+		thread->commit |= FXT_COMMIT_WATCHED;
+	}
+	return fxt_reserve(thread, start_ns, words);
 }
 
 void fxt_watch_failure(struct fxt_thread *thread, int error)
@@ -194,7 +203,8 @@ static const char *event_name(uint64_t header, size_t *bytes)
 void fxt_commit_watched(struct fxt_thread *thread, uint64_t *at, uint64_t header)
 {
 	struct fxt_lane *lane = thread->lane - 1;
-	uint64_t ns = at[-1] - lane->at[1];
+	uint64_t start_ns = lane->at[1], end_ns = at[-1], ns = end_ns - start_ns;
+	unsigned explained = 0;
 	int error = thread->watched_errno;
 	const char *name;
 	size_t bytes;
@@ -202,7 +212,12 @@ void fxt_commit_watched(struct fxt_thread *thread, uint64_t *at, uint64_t header
 
 	thread->commit &= ~(unsigned)FXT_COMMIT_WATCHED;
 	thread->watched_errno = 0;
-	fxt_commit(thread, at, header);
+	if (is_slow(ns)) {
+		/* In front of the end, which is the last word. */
+		at = fxt_explain_call(thread, at - 1, start_ns, end_ns, header, &explained);
+		*at++ = end_ns;
+	}
+	fxt_commit(thread, at, header + fxt_event_args(explained));
 	name = event_name(header, &bytes);
 	for (i = 0; name && i < fxt_agent.config.triggers.count; i++) {
 		const struct fxt_trigger *trigger = &fxt_agent.config.triggers.list[i];

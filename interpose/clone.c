@@ -7,6 +7,7 @@
  */
 #include <sched.h>
 #include <stdarg.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -151,6 +152,13 @@ FXT_EXPORT long syscall(long number, ...)
 		/* Its flags are the first of what it points to. */
 		if (fxt_sys_can_read((uintptr_t)args[0]))
 			return clone_by_number(number, *(const uint64_t *)args[0], args);
+		break;
+	case SYS_prctl:
+		if (args[0] == PR_SET_SECCOMP)
+			fxt_filter_begins();
+		break;
+	case SYS_seccomp:
+		fxt_filter_begins();
 		break;
 	case SYS_execve:
 	case SYS_execveat:

@@ -195,12 +195,14 @@ enum { FXT_RESULT_WORDS = 3 };
 /* QUICK calls do not block and have no slot. BLOCKS(x) shows parameter x while it waits. */
 #define QUICK NULL
 #define BLOCKS(name)                                                                                            \
-	fxt_open_push(thread_, (uintptr_t)__builtin_frame_address(0), 0, 0, start_ns_, names_,                        \
-		      FXT_OPEN_ARG_HEADER(name), FXT_OPEN_ARG(name))
+	(start_ns_ = fxt_explain_start(thread_, start_ns_, names_),                                             \
+	 fxt_open_push(thread_, (uintptr_t)__builtin_frame_address(0), 0, 0, start_ns_, names_,                        \
+		      FXT_OPEN_ARG_HEADER(name), FXT_OPEN_ARG(name)))
 /* BLOCKS_FOR(x) shows parameter x, a TIME, by its value. */
 #define BLOCKS_FOR(name)                                                                                        \
-	fxt_open_push(thread_, (uintptr_t)__builtin_frame_address(0), 0, 0, start_ns_, names_,                        \
-		      fxt_arg_header(FXT_ARG_INT64, 2, FXT_STR_##name), (uint64_t)name##_ns)
+	(start_ns_ = fxt_explain_start(thread_, start_ns_, names_),                                             \
+	 fxt_open_push(thread_, (uintptr_t)__builtin_frame_address(0), 0, 0, start_ns_, names_,                        \
+		      fxt_arg_header(FXT_ARG_INT64, 2, FXT_STR_##name), (uint64_t)name##_ns))
 #define FXT_OPEN_ARG_HEADER(name) \
 	fxt_arg_header(FXT_IS_INTEGER(name) ? FXT_ARG_INT64 : FXT_ARG_POINTER, 2, FXT_STR_##name)
 #define FXT_OPEN_ARG(name) ((uint64_t)(uintptr_t)(name))

@@ -44,6 +44,7 @@ INTERPOSE_SOURCES = \
 	interpose/readable.c \
 	interpose/readable.h \
 	interpose/reals.inc \
+	interpose/seccomp.c \
 	interpose/signal.c \
 	interpose/signal.h \
 	interpose/socket.c \

@@ -33,13 +33,14 @@ APPS_C = \
 	tests/apps/process \
 	tests/apps/progress \
 	tests/apps/sequence \
+	tests/apps/slow \
 	tests/apps/stepped \
 	tests/apps/threads
 APPS_CXX = \
 	tests/apps/throws
 APPS_SHARED = tests/apps/counts.h
 
-tests/apps/busy tests/apps/controlled tests/apps/count_calls tests/apps/jumps tests/apps/losses: APP_FLAGS = -finstrument-functions
+tests/apps/busy tests/apps/controlled tests/apps/count_calls tests/apps/jumps tests/apps/losses tests/apps/slow: APP_FLAGS = -finstrument-functions
 # The checking variants are called in optimised code only.
 tests/apps/count_io_fortified: APP_FLAGS = -O2
 tests/apps/count_calls tests/apps/count_io tests/apps/count_io_fortified: $(APPS_SHARED)
@@ -81,6 +82,7 @@ E2E_TESTS = \
 	tests/e2e/modes.sh \
 	tests/e2e/progress.sh \
 	tests/e2e/real.sh \
+	tests/e2e/slow.sh \
 	tests/e2e/snapshot.sh
 # What the scripts share, sourced or called by them.
 E2E_HELPERS = tests/e2e/lib.sh tests/e2e/progress.py tests/e2e/trace.py
@@ -107,7 +109,7 @@ TEST_EXPORTS = \
 	FXT_AGENT='$(abs_top_builddir)/.libs/libfxtagent.so'; export FXT_AGENT; \
 	CC='$(CC)'; export CC; CXX='$(CXX)'; export CXX; \
 	unset FXT_CATEGORIES FXT_OUTPUT FXT_BUFFERING_MODE FXT_BUFFER_SIZE_MB FXT_MAX_SIZE_MB FXT_THRESHOLD_NS; \
-	unset FXT_ON_FULL FXT_QUIET FXT_FOLLOW FXT_START FXT_SIGNAL FXT_TRIGGER FXT_TRIGGER_KEEP;
+	unset FXT_EXPLAIN_NS FXT_ON_FULL FXT_QUIET FXT_FOLLOW FXT_START FXT_SIGNAL FXT_TRIGGER FXT_TRIGGER_KEEP;
 AM_TESTS_ENVIRONMENT = $(TEST_EXPORTS)
 
 # -- Benchmarks -------------------------------------------------------------------------------------

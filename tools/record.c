@@ -17,7 +17,15 @@
 #include "message.h"
 #include "program.h"
 
-enum { KEY_MAX_SIZE = 0x100, KEY_FOLLOW, KEY_ON_FULL, KEY_SIGNAL, KEY_DORMANT, KEY_TRIGGER, KEY_TRIGGER_KEEP };
+enum { KEY_MAX_SIZE = 0x100, KEY_FOLLOW, KEY_ON_FULL, KEY_SIGNAL, KEY_DORMANT, KEY_TRIGGER, KEY_TRIGGER_KEEP, KEY_EXPLAIN };
+
+/* What is wrong with it, or NULL. */
+static char *set_duration(char **ns, const char *text)
+{
+	free(*ns);
+	*ns = fxt_record_duration_ns(text);
+	return *ns ? NULL : fxt_format("'%s' is no duration of at most an hour: say 500ns, 10us or 1ms", text);
+}
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
@@ -31,12 +39,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'm': o->mode = arg; bad = fxt_record_bad_mode(arg); break;
 	case 'b': o->buffer_mb = arg; bad = fxt_record_bad_megabytes(arg); break;
 	case KEY_MAX_SIZE: o->max_mb = arg; bad = fxt_record_bad_megabytes(arg); break;
-	case 't':
-		o->threshold_ns = fxt_record_duration_ns(arg);
-		if (!o->threshold_ns)
-			bad = fxt_format("'%s' is no duration of at most an hour: say 500ns, 10us or 1ms",
-					 arg);
-		break;
+	case 't': bad = set_duration(&o->threshold_ns, arg); break;
+	case KEY_EXPLAIN: bad = set_duration(&o->explain_ns, arg); break;
 	case KEY_FOLLOW: o->follow = arg; break;
 	case KEY_ON_FULL: o->on_full = arg; break;
 	case KEY_SIGNAL: o->signal = arg; break;
@@ -211,6 +215,8 @@ int fxt_command_record(int argc, char **argv)
 		{"max-size", KEY_MAX_SIZE, "MB", 0,
 		 "Largest file of a process in streaming mode (default 1024)", 0},
 		{"threshold", 't', "TIME", 0, "Leave out calls shorter than this: 500ns, 10us, 1ms", 0},
+		{"explain", KEY_EXPLAIN, "TIME", 0,
+		 "Calls that take this long say what they did with it (default 100us); 0: none does", 0},
 		{"follow", KEY_FOLLOW, "WHICH", 0,
 		 "Which children are recorded: all (default), none, or names of programs with * ? [...]", 0},
 		{"on-full", KEY_ON_FULL, "WHAT", 0, "When the file system is full: drop (default), or wait for room", 0},
@@ -243,5 +249,6 @@ int fxt_command_record(int argc, char **argv)
 		fxt_want_json();
 	status = record(&o);
 	free(o.threshold_ns);
+	free(o.explain_ns);
 	return status;
 }

@@ -17,6 +17,7 @@ struct fxt_record_options {
 	const char *buffer_mb;
 	const char *max_mb;
 	char *threshold_ns;
+	char *explain_ns;
 	const char *follow, *on_full, *signal, *start, *trigger, *trigger_keep;
 	bool quiet, json;
 	char **command;
