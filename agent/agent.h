@@ -89,7 +89,8 @@ struct fxt_open {
 /* How records are committed. */
 enum fxt_commit_way {
 	FXT_COMMIT_ALIGNED = 1,         /* none crosses a cache line (lane.h): but in circular mode */
-	FXT_COMMIT_WATCHED = 2,         /* the next may meet a trigger: trigger.h */
+	FXT_COMMIT_WATCHED = 2,         /* the next may meet a trigger, or is slow, or: */
+	FXT_COMMIT_SAMPLES = 4,         /* counters are due after it: sample.h */
 };
 
 /* What a lane has filled of a ring. It is given back when the next chunk is full: however rarely a thread is heard of, what it did
@@ -138,6 +139,7 @@ struct fxt_thread {
 	bool in_use;
 	bool claimed;                   /* changing hands */
 	uint8_t index;                  /* 0: inline */
+	uint64_t read_bytes, written_bytes;     /* by its calls; of threads before it as well */
 	bool usage_changing;
 	struct fxt_usage_window usage;  /* the last two readings */
 	struct fxt_open fenced_opens[1 + FXT_OPEN_MAX + 1];     /* see fxt_opens() */

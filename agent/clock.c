@@ -4,6 +4,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "sample.h"
+
 enum {
 	PAIR_TRIES = 8,
 	PAIR_GOOD_TICKS = 400,          /* some 130 ns between two counter readings around the kernel's */
@@ -113,13 +115,22 @@ static void learn(struct pair now)
 	fxt_unlock(&clock_state.lock, mask);
 }
 
+/* Where the kernel is asked for each reading. */
+static uint64_t without_counter(struct fxt_thread *thread)
+{
+	uint64_t ns = fxt_clock_kernel_ns();
+
+	fxt_sample_renewed(thread, ns);
+	return ns;
+}
+
 uint64_t fxt_clock_renew(struct fxt_thread *thread)
 {
 	struct pair now;
 	uint64_t mask, scale;
 
 	if (!clock_state.usable)
-		return fxt_clock_kernel_ns();
+		return without_counter(thread);
 	if (!atomic_load_explicit(&clock_state.scale, memory_order_relaxed)) {
 		uint64_t ns = fxt_clock_kernel_ns();
 
@@ -139,5 +150,6 @@ uint64_t fxt_clock_renew(struct fxt_thread *thread)
 	fxt_sys_restore_signals(mask);
 	if (now.ns >= thread->explain_due_ns)
 		fxt_explain_read(thread, now.ns);
+	fxt_sample_renewed(thread, now.ns);
 	return now.ns;
 }

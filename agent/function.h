@@ -113,14 +113,14 @@ static inline bool fxt_function_exit_quick(struct fxt_thread *thread, uintptr_t 
 	end_ns = fxt_clock_step(thread, end_ns);
 	fxt_open_empty(thread, entry);
 	if (FXT_LIKELY(end_ns - start_ns - thread->least_ns < thread->span_ns)) {
-		if (thread->commit)
+		if (thread->commit & FXT_COMMIT_ALIGNED)
 			fxt_lane_align(lane, FXT_FRAME_WORDS - FXT_INLINE_WORDS);
 		at = lane->at;
 		at[1] = start_ns;
 		at[2] = end_ns;
 		header = fxt_record_type(FXT_RECORD_EVENT) | fxt_event_type(FXT_EVENT_DURATION_COMPLETE) | names |
 			 thread->event_thread;
-		if (thread->commit)
+		if (thread->commit & FXT_COMMIT_ALIGNED)
 			fxt_lane_commit_aligned(lane, FXT_FRAME_WORDS - FXT_INLINE_WORDS, header);
 		else
 			fxt_lane_commit(lane, FXT_FRAME_WORDS - FXT_INLINE_WORDS, header);

@@ -31,6 +31,8 @@ AGENT_SOURCES = \
 	agent/open.h \
 	agent/output.c \
 	agent/output.h \
+	agent/sample.c \
+	agent/sample.h \
 	agent/strings.def \
 	agent/symbols.c \
 	agent/symbols.h \

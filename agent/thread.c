@@ -13,6 +13,7 @@
 #include "counter.h"
 #include "function.h"
 #include "open.h"
+#include "sample.h"
 #include "writer/fxt_encode.h"
 
 enum {
@@ -446,6 +447,21 @@ void fxt_thread_unbar(struct fxt_thread *thread)
 	barred = false;
 }
 
+struct fxt_moved fxt_threads_moved(void)
+{
+	struct fxt_moved moved = {0, 0};
+	uint64_t mask = fxt_lock(&states.lock);
+	uint32_t i;
+
+	/* Their threads write on. */
+	for (i = 0; i < states.count; i++) {
+		moved.read += *(volatile uint64_t *)&states.list[i]->read_bytes;
+		moved.written += *(volatile uint64_t *)&states.list[i]->written_bytes;
+	}
+	fxt_unlock(&states.lock, mask);
+	return moved;
+}
+
 /* The old file's pages and chunks are not the trace's any more. What is counted from here on needs a page again; a call
  * that goes on beyond the end of the program does not: its slot was copied as it was. */
 void fxt_thread_after_rewrite(struct fxt_thread *thread)
@@ -474,6 +490,9 @@ void fxt_threads_after_fork(void)
 	barred = false;
 	fxt_lock_reset(&states.lock);
 	atomic_store_explicit(&states.next_index, 0, memory_order_relaxed);
+	/* It has moved nothing yet. */
+	if (thread)
+		thread->read_bytes = thread->written_bytes = 0;
 	/* The other states are not looked at again: touching them would copy their memory. */
 	states.count = 0;
 	if (!thread)

@@ -7,6 +7,7 @@
 #include "control.h"
 #include "function.h"
 #include "log.h"
+#include "sample.h"
 
 /* -- Reading ----------------------------------------------------------------------------------- */
 
@@ -205,12 +206,14 @@ void fxt_commit_watched(struct fxt_thread *thread, uint64_t *at, uint64_t header
 	struct fxt_lane *lane = thread->lane - 1;
 	uint64_t start_ns = lane->at[1], end_ns = at[-1], ns = end_ns - start_ns;
 	unsigned explained = 0;
+	bool samples;
 	int error = thread->watched_errno;
 	const char *name;
 	size_t bytes;
 	unsigned i;
 
-	thread->commit &= ~(unsigned)FXT_COMMIT_WATCHED;
+	samples = thread->commit & FXT_COMMIT_SAMPLES;
+	thread->commit &= ~(unsigned)(FXT_COMMIT_WATCHED | FXT_COMMIT_SAMPLES);
 	thread->watched_errno = 0;
 	if (is_slow(ns)) {
 		/* In front of the end, which is the last word. */
@@ -218,6 +221,11 @@ void fxt_commit_watched(struct fxt_thread *thread, uint64_t *at, uint64_t header
 		*at++ = end_ns;
 	}
 	fxt_commit(thread, at, header + fxt_event_args(explained));
+	if (samples)
+		fxt_sample(thread);
+	/* It may be watched for something else, and to find a function's name takes a look at all of them. */
+	if (!error && ns < fxt_agent.config.triggers.most_ns && ns >= fxt_agent.config.triggers.least_ns)
+		return;
 	name = event_name(header, &bytes);
 	for (i = 0; name && i < fxt_agent.config.triggers.count; i++) {
 		const struct fxt_trigger *trigger = &fxt_agent.config.triggers.list[i];

@@ -22,6 +22,7 @@
  * What the result is:
  *	INT     an int; -1 is failure, with errno       PLAIN_INT       an int; never failure
  *	LONG    ssize_t, off_t; the same                PLAIN_UINT      size_t; never failure
+ *	READ    LONG, bytes that were read              WRITTEN         bytes that were written; MOVED: both
  *	PTR     a pointer; NULL is failure, with errno  PLAIN_PTR       a pointer; NULL says nothing of errno
  *	ERROR   an error number, 0 is success           VOID
  */
@@ -156,6 +157,25 @@ size_t fxt_text_bytes_checked(const struct fxt_thread *thread, const char *text)
 #define KEEP_PLAIN_UINT(type) type result_ =
 #define KEEP_PLAIN_PTR(type) type result_ =
 #define KEEP_VOID(type)
+
+#define KEEP_READ KEEP_LONG
+#define KEEP_WRITTEN KEEP_LONG
+#define KEEP_MOVED KEEP_LONG
+#define FAILURE_READ FAILURE_LONG
+#define FAILURE_WRITTEN FAILURE_LONG
+#define FAILURE_MOVED FAILURE_LONG
+#define RESULT_READ RESULT_LONG
+#define RESULT_WRITTEN RESULT_LONG
+#define RESULT_MOVED RESULT_LONG
+#define GIVE_READ                                                       \
+	thread_->read_bytes += result_ > 0 ? (uint64_t)result_ : 0;     \
+	return result_
+#define GIVE_WRITTEN                                                    \
+	thread_->written_bytes += result_ > 0 ? (uint64_t)result_ : 0;  \
+	return result_
+#define GIVE_MOVED                                                      \
+	thread_->read_bytes += result_ > 0 ? (uint64_t)result_ : 0;     \
+	GIVE_WRITTEN
 
 #define GIVE_INT return result_
 #define GIVE_LONG return result_

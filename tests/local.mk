@@ -27,6 +27,7 @@ APPS_C = \
 	tests/apps/count_io_fortified \
 	tests/apps/follow_exec \
 	tests/apps/follow_fork \
+	tests/apps/holds \
 	tests/apps/invariants \
 	tests/apps/jumps \
 	tests/apps/losses \
@@ -73,6 +74,7 @@ E2E_TESTS = \
 	tests/check_exports.sh \
 	tests/e2e/config.sh \
 	tests/e2e/copy.sh \
+	tests/e2e/counters.sh \
 	tests/e2e/counts.sh \
 	tests/e2e/follow.sh \
 	tests/e2e/invariants.sh \

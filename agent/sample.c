@@ -1,0 +1,111 @@
+/* See sample.h. Some 6 microseconds of system calls in 10 ms: files are opened for each sample and closed again, as a descriptor that
+ * stays would be one more that the program can meet. */
+#include "sample.h"
+
+#include <sys/auxv.h>
+
+#include "emit.h"
+
+enum { SAMPLE_NS = 10 * 1000 * 1000 };
+
+static struct {
+	_Atomic uint64_t next_ns;
+	atomic_bool rss_failed, threads_failed, descriptors_failed;     /* whom it fails once is not asked again */
+} sample_state;
+
+void fxt_sample_after_fork(void)
+{
+	atomic_store_explicit(&sample_state.next_ns, 0, memory_order_relaxed);
+}
+
+void fxt_sample_renewed(struct fxt_thread *thread, uint64_t now_ns)
+{
+	if (fxt_is_on(FXT_CAT_counter) && now_ns >= atomic_load_explicit(&sample_state.next_ns, memory_order_relaxed))
+		thread->commit |= FXT_COMMIT_WATCHED | FXT_COMMIT_SAMPLES;
+}
+
+static void put(struct fxt_thread *thread, uint64_t now_ns, uint64_t name, uint64_t argument, uint64_t value)
+{
+	const uint64_t names = fxt_names_of(FXT_STR_CATEGORIES + FXT_BIT_counter, name);
+	uint64_t *at = fxt_reserve(thread, now_ns, 2);
+
+	if (!at)
+		return;
+	at = fxt_put_uint(at, argument, value);
+	*at++ = 0;      /* the counter's id: there is one of this name in the process */
+	fxt_commit(thread, at, fxt_record_type(FXT_RECORD_EVENT) | fxt_event_type(FXT_EVENT_COUNTER) | fxt_event_args(1) | names);
+}
+
+/* The second number of statm, in pages. */
+static bool read_rss(uint64_t *pages)
+{
+	char text[128];
+	ssize_t bytes, at = 0;
+	int fd = fxt_sys_open("/proc/self/statm", O_RDONLY | O_CLOEXEC, 0);
+
+	if (fd < 0)
+		return false;
+	bytes = fxt_sys_read(fd, text, sizeof(text));
+	fxt_sys_close(fd);
+	while (at < bytes && text[at] != ' ')
+		at++;
+	*pages = 0;
+	for (at++; at < bytes && text[at] >= '0' && text[at] <= '9'; at++)
+		*pages = *pages * 10 + (uint64_t)(text[at] - '0');
+	return *pages != 0;
+}
+
+/* A directory for each thread, and two that every directory has. */
+static bool read_threads(uint64_t *count)
+{
+	struct stat status;
+
+	if (fxt_sys_lstat("/proc/self/task", &status) || status.st_nlink < 3)
+		return false;
+	*count = status.st_nlink - 2;
+	return true;
+}
+
+/* Since Linux 6.2 the directory's size is how many there are; before that it is 0, and they would have to be listed. Ours is none of the
+ * program's. */
+static bool read_descriptors(uint64_t *count)
+{
+	struct stat status;
+
+	if (fxt_sys_lstat("/proc/self/fd", &status) || status.st_size < 1)
+		return false;
+	*count = (uint64_t)status.st_size - (fxt_agent.buffer.fd >= 0);
+	return true;
+}
+
+static void put_read(struct fxt_thread *thread, uint64_t now_ns, atomic_bool *failed, bool (*read)(uint64_t *), uint64_t name,
+		     uint64_t argument, uint64_t unit)
+{
+	uint64_t value;
+
+	if (fxt_is_filtered() || atomic_load_explicit(failed, memory_order_relaxed))
+		return;
+	if (read(&value))
+		put(thread, now_ns, name, argument, value * unit);
+	else
+		atomic_store_explicit(failed, true, memory_order_relaxed);
+}
+
+void fxt_sample(struct fxt_thread *thread)
+{
+	uint64_t now_ns = fxt_now(thread), next_ns = atomic_load_explicit(&sample_state.next_ns, memory_order_relaxed);
+	struct fxt_moved moved;
+
+	/* Within an emission that a handler interrupted, or beyond its time: somebody else will. */
+	if (thread->lane != thread->lanes || now_ns < next_ns ||
+	    !atomic_compare_exchange_strong_explicit(&sample_state.next_ns, &next_ns, now_ns + SAMPLE_NS, memory_order_relaxed,
+						     memory_order_relaxed))
+		return;
+	moved = fxt_threads_moved();
+	put_read(thread, now_ns, &sample_state.rss_failed, read_rss, FXT_STR_rss, FXT_STR_bytes,
+		 getauxval(AT_PAGESZ));
+	put_read(thread, now_ns, &sample_state.threads_failed, read_threads, FXT_STR_threads, FXT_STR_count, 1);
+	put_read(thread, now_ns, &sample_state.descriptors_failed, read_descriptors, FXT_STR_descriptors, FXT_STR_count, 1);
+	put(thread, now_ns, FXT_STR_read, FXT_STR_bytes, moved.read);
+	put(thread, now_ns, FXT_STR_written, FXT_STR_bytes, moved.written);
+}
