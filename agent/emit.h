@@ -80,26 +80,32 @@ static inline uint64_t *fxt_reserve(struct fxt_thread *thread, uint64_t start_ns
 	return fxt_begin_record(thread, lane, start_ns);
 }
 
-/* fxt_commit() of a duration-complete event that was slow or may meet a trigger. */
+/* fxt_commit() of a duration-complete event that was slow or may meet a trigger, or that counters are due after. */
 FXT_COLD void fxt_commit_watched(struct fxt_thread *thread, uint64_t *at, uint64_t header);
+
+/* Commits the record whose words end at `at`, whatever the thread is watched for. */
+static inline void fxt_commit_as_is(struct fxt_thread *thread, uint64_t *at, uint64_t header, unsigned commit)
+{
+	struct fxt_lane *lane = thread->lane - 1;
+
+	if (commit)
+		fxt_lane_commit_aligned(lane, (size_t)(at - lane->at), header | thread->event_thread);
+	else
+		fxt_lane_commit(lane, (size_t)(at - lane->at), header | thread->event_thread);
+	lane->events++;
+	atomic_signal_fence(memory_order_seq_cst);
+	thread->lane = lane;
+}
 
 /* Commits the record whose words end at `at`. */
 static inline void fxt_commit(struct fxt_thread *thread, uint64_t *at, uint64_t header)
 {
-	struct fxt_lane *lane = thread->lane - 1;
+	unsigned commit = thread->commit;
 
-	if (thread->commit) {
-		if (FXT_UNLIKELY(thread->commit & FXT_COMMIT_WATCHED)) {
-			fxt_commit_watched(thread, at, header);
-			return;
-		}
-		fxt_lane_commit_aligned(lane, (size_t)(at - lane->at), header | thread->event_thread);
-	} else {
-		fxt_lane_commit(lane, (size_t)(at - lane->at), header | thread->event_thread);
-	}
-	lane->events++;
-	atomic_signal_fence(memory_order_seq_cst);
-	thread->lane = lane;
+	if (FXT_UNLIKELY(commit & FXT_COMMIT_WATCHED))
+		fxt_commit_watched(thread, at, header);
+	else
+		fxt_commit_as_is(thread, at, header, commit);
 }
 
 /* fxt_room() for a call that took less than least_ns, or span_ns more. */

@@ -96,8 +96,8 @@ void fxt_sample(struct fxt_thread *thread)
 	uint64_t now_ns = fxt_now(thread), next_ns = atomic_load_explicit(&sample_state.next_ns, memory_order_relaxed);
 	struct fxt_moved moved;
 
-	/* Within an emission that a handler interrupted, or beyond its time: somebody else will. */
-	if (thread->lane != thread->lanes || now_ns < next_ns ||
+	/* Within an emission that a handler interrupted, or beyond its time: somebody else will. The child of a vfork would tell of itself. */
+	if (thread->lane != thread->lanes || now_ns < next_ns || (uint32_t)fxt_sys_gettid() != thread->tid ||
 	    !atomic_compare_exchange_strong_explicit(&sample_state.next_ns, &next_ns, now_ns + SAMPLE_NS, memory_order_relaxed,
 						     memory_order_relaxed))
 		return;

@@ -212,6 +212,11 @@ void fxt_commit_watched(struct fxt_thread *thread, uint64_t *at, uint64_t header
 	size_t bytes;
 	unsigned i;
 
+	/* What is watched for is a call's. */
+	if (fxt_get_event_type(header) != FXT_EVENT_DURATION_COMPLETE) {
+		fxt_commit_as_is(thread, at, header, thread->commit & FXT_COMMIT_ALIGNED);
+		return;
+	}
 	samples = thread->commit & FXT_COMMIT_SAMPLES;
 	thread->commit &= ~(unsigned)(FXT_COMMIT_WATCHED | FXT_COMMIT_SAMPLES);
 	thread->watched_errno = 0;
@@ -220,7 +225,8 @@ void fxt_commit_watched(struct fxt_thread *thread, uint64_t *at, uint64_t header
 		at = fxt_explain_call(thread, at - 1, start_ns, end_ns, header, &explained);
 		*at++ = end_ns;
 	}
-	fxt_commit(thread, at, header + fxt_event_args(explained));
+	/* The clock may have been renewed meanwhile, and what it wants is for the next record. */
+	fxt_commit_as_is(thread, at, header + fxt_event_args(explained), thread->commit & FXT_COMMIT_ALIGNED);
 	if (samples)
 		fxt_sample(thread);
 	/* It may be watched for something else, and to find a function's name takes a look at all of them. */

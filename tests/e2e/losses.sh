@@ -49,12 +49,13 @@ export FXT_CATEGORIES=function
 adds_up shallow told "" "$apps/losses" depth 400
 adds_up depth told "functions nest too deep" "$apps/losses" depth 2000
 
-# stepped NAME CAUSE DEPTH: handlers interrupt the agent at every instruction it has, so many of them at once.
+# stepped NAME CAUSE DEPTH: handlers interrupt the agent at every instruction it has, so many of them at once. Step by step each call is a
+# slow one; to explain it would take ten times the instructions, and a hundred times the time.
 stepped()
 {
 	local pid calls
 
-	traced "$1" "$apps/stepped" "$3" >out || fail "$1: exit status $?"
+	FXT_EXPLAIN_NS=0 traced "$1" "$apps/stepped" "$3" >out || fail "$1: exit status $?"
 	read -r pid calls <out
 	judge "$1" "$calls" "$2" "$1/stepped.$pid.fxt" >attempted
 }
