@@ -67,6 +67,7 @@ extern struct fxt_gate fxt_gate __attribute__((visibility("hidden")));
 /* -- Threads ----------------------------------------------------------------------------------- */
 
 enum {
+	FXT_HELD_MAX = 32,
 	FXT_LANES = 6,                  /* signal handlers nested deeper than this are counted as dropped */
 	FXT_OPEN_MAX = 512,             /* Perfetto nests slices no deeper */
 	FXT_FUNCTION_DEPTH = 500,       /* of these, for functions: the calls they make at that depth nest in them */
@@ -99,6 +100,13 @@ struct fxt_full_chunk {
 	uint32_t events;
 };
 
+/* A lock the thread holds: held.h. */
+struct fxt_held {
+	uintptr_t lock;
+	uint64_t since_ns;
+	uintptr_t place;                /* the return address of the call that took it */
+};
+
 struct fxt_thread {
 	struct fxt_lane *lane;          /* where to write; raised by one during an emission */
 	uint64_t event_thread;          /* the thread ref, in its place in an event's header; 0: inline */
@@ -110,6 +118,7 @@ struct fxt_thread {
 	uint64_t least_ns;              /* calls that take less, */
 	uint64_t span_ns;               /* or this much more than that, need a look: fxt_room() */
 	struct fxt_open *open;          /* the next entry to use */
+	struct fxt_held *held_top;      /* the next to use */
 	uint64_t slot_header;           /* of an open call: thread ref, type, size and count of arguments */
 	uint64_t slot_filler;
 	size_t slot_arg;                /* where in a slot its argument is: 2, or 4 behind inline koids */
@@ -135,6 +144,8 @@ struct fxt_thread {
 	bool in_use;
 	bool claimed;                   /* changing hands */
 	uint8_t index;                  /* 0: inline */
+	struct fxt_held held[FXT_HELD_MAX];
+	uintptr_t waits_for;            /* as fxt_wait_begin() has it; 0 */
 	struct fxt_open fenced_opens[1 + FXT_OPEN_MAX + 1];     /* see fxt_opens() */
 };
 
@@ -165,6 +176,9 @@ bool fxt_thread_ready(struct fxt_thread *thread);
 /* The program has named a thread, by its pthread_t. A thread that is known to the trace is named there too; any other
  * will be when it is first seen. */
 void fxt_thread_renamed(struct fxt_thread *thread, uintptr_t handle);
+
+/* The state of a thread of this process; NULL. It may end, and its state go to another, any time. */
+struct fxt_thread *fxt_threads_find(uint32_t tid);
 
 /* Makes a page with a laid-out rest visible: its thread record and counters, which lie before the slots. */
 void fxt_thread_show_page(struct fxt_thread *thread, uint64_t *page);

@@ -23,6 +23,7 @@ enum {
 	FILTERED_SLOT = DROPPED_SLOT + FXT_COUNTER_WORDS,
 	DEFAULT_STACK_BYTES = 8 << 20,
 	NAME_BYTES = 16,
+	FIND_MAX = 1024,                /* states looked at for a thread's */
 };
 
 __thread struct fxt_thread *fxt_self;
@@ -153,6 +154,19 @@ void fxt_thread_renamed(struct fxt_thread *thread, uintptr_t handle)
 	fxt_unlock(&states.lock, mask);
 	if (tid)
 		write_name(thread, tid);
+}
+
+struct fxt_thread *fxt_threads_find(uint32_t tid)
+{
+	uint32_t i, count = *(volatile uint32_t *)&states.count;
+
+	/* Who looks is going to wait; but not for this. */
+	if (count > FIND_MAX)
+		count = FIND_MAX;
+	for (i = 0; i < count; i++)
+		if (states.list[i] && states.list[i]->tid == tid && states.list[i]->in_use)
+			return states.list[i];
+	return NULL;
 }
 
 /* -- Taking chunks away ------------------------------------------------------------------------ */
@@ -384,6 +398,7 @@ static struct fxt_thread *find_state(uint32_t pid)
 		return NULL;
 	thread->open = fxt_opens(thread);
 	thread->open[-1].frame = UINTPTR_MAX;
+	thread->held_top = thread->held;
 	fxt_open_set_deep_count(thread, 0);
 	thread->defined = fxt_functions_none_defined;
 	states.list[states.count++] = thread;

@@ -1,0 +1,63 @@
+/* Who waits for what, and what let it go on: the table in which whoever lets others go on leaves word for them. An object is an
+ * address: a lock, a condition, a semaphore, a barrier, a thread's handle.
+ *
+ * Looked at only where somebody waits: fxt_waiting says so in one load. Any context.
+ */
+#ifndef FXT_WAIT_H
+#define FXT_WAIT_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* What let a waiting thread go on. */
+struct fxt_cause {
+	uint64_t flow;                  /* the flow that was begun there, to be ended once */
+	uint64_t at_ns;                 /* when */
+	uint32_t tid;                   /* by whom */
+	uint64_t since_ns;              /* of a lock: since when it had been held; 0: not known */
+	uintptr_t place;                /* and the return address of the call that took it; 0 */
+};
+
+/* How a cause is handed on. */
+enum fxt_release {
+	FXT_RELEASE_ONE,                /* to the one that waits longest and has none yet */
+	FXT_RELEASE_ALL,                /* to each that waits and has none yet */
+	FXT_RELEASE_LOCK,               /* to one, and whatever was handed on before and not taken is void: it let somebody else in */
+};
+
+/* How many threads wait for anything in the table. */
+extern atomic_uint fxt_waiting __attribute__((visibility("hidden")));
+
+static inline bool fxt_is_waited_for(void)
+{
+	return __builtin_expect(atomic_load_explicit(&fxt_waiting, memory_order_relaxed) != 0, 0);
+}
+
+/* The calling thread is going to wait for `object`; `lock` is what it has to take again when it goes on, or 0. False: the table has no
+ * room; there is nothing to end then. */
+bool fxt_wait_begin(uintptr_t object, uintptr_t lock);
+
+/* It waits no more, having begun at `start_ns`. True: `cause` is why. */
+bool fxt_wait_end(uintptr_t object, uint64_t start_ns, struct fxt_cause *cause);
+
+/* Hands on a cause, whose flow is filled in; returns to how many: so many flows are to be begun, from cause->flow on. Whoever waited
+ * for an object with a lock waits for that from here on, and ends that too. */
+unsigned fxt_wait_release(uintptr_t object, enum fxt_release how, struct fxt_cause *cause);
+
+/* Barriers: of so many parties. */
+void fxt_wait_set_parties(uintptr_t object, uint32_t parties);
+/* One arrives. True: it is the last, and the others go on. Otherwise it waits, as by fxt_wait_begin(), or, `*waits` being false, is not
+ * known to. */
+bool fxt_wait_arrive(uintptr_t object, bool *waits);
+
+/* The object is no more. */
+void fxt_wait_forget(uintptr_t object);
+
+/* So many flow ids, one after another, that no other process has; the first. */
+uint64_t fxt_flow_ids(unsigned count);
+
+/* In the child of a fork: nobody else is there. */
+void fxt_wait_after_fork(void);
+
+#endif

@@ -1,0 +1,181 @@
+/* Locks: lock.def. */
+#include <pthread.h>
+
+#include "lock.h"
+
+#include "agent/function.h"
+
+/* -- What is written down ----------------------------------------------------------------------- */
+
+enum { PLACE_MAX_BYTES = 200 };
+
+/* The function a call is made in, by its return address; NULL. */
+static const struct fxt_function *function_at(uintptr_t place)
+{
+	return place ? fxt_function_find(place - 1) : NULL;
+}
+
+static size_t name_bytes(const struct fxt_function *function)
+{
+	return !function ? 0 : function->bytes < PLACE_MAX_BYTES ? function->bytes : PLACE_MAX_BYTES;
+}
+
+/* Lock, the places of the call and of who is in the way, that thread, how long it has held the lock. */
+struct description {
+	const struct fxt_function *at, *held_at;
+	uint64_t held_ns;
+	uint32_t holder;
+	unsigned arguments;
+};
+
+static size_t measure(struct description *d, struct fxt_lock_wait *wait, const struct fxt_held *held, uint64_t now_ns)
+{
+	d->at = function_at(wait->place);
+	d->held_at = held->lock ? function_at(held->place) : NULL;
+	d->held_ns = held->lock && now_ns > held->since_ns ? now_ns - held->since_ns : 0;
+	return 2 + (2 + fxt_words_of(name_bytes(d->at))) + 2 + 2 + (2 + fxt_words_of(name_bytes(d->held_at))) + 1;
+}
+
+static uint64_t *describe(uint64_t *at, struct description *d, const struct fxt_lock_wait *wait)
+{
+	at = fxt_put_pointer(at, wait->parameter, (const void *)wait->lock);
+	d->arguments = 1;
+	if (d->at) {
+		at = fxt_put_text(at, FXT_STR_at, d->at->name, name_bytes(d->at));
+		d->arguments++;
+	}
+	if (d->holder) {
+		at = fxt_put_uint(at, FXT_STR_holder, d->holder);
+		d->arguments++;
+	}
+	if (d->held_ns) {
+		at = fxt_put_uint(at, FXT_STR_held_ns, d->held_ns);
+		d->arguments++;
+	}
+	if (d->held_at) {
+		at = fxt_put_text(at, FXT_STR_held_at, d->held_at->name, name_bytes(d->held_at));
+		d->arguments++;
+	}
+	return at;
+}
+
+void fxt_lock_wait_begin(struct fxt_thread *thread, struct fxt_lock_wait *wait)
+{
+	struct description d = {.holder = wait->holder};
+	uint64_t now_ns = fxt_now(thread), *at;
+
+	if (!wait->holder || !fxt_held_by(wait->holder, wait->lock, &wait->held))
+		wait->held.lock = 0;
+	/* Told at once: the wait may never end. */
+	at = fxt_reserve(thread, now_ns, measure(&d, wait, &wait->held, now_ns));
+	if (at) {
+		at = describe(at, &d, wait);
+		fxt_commit(thread, at, fxt_record_type(FXT_RECORD_EVENT) | fxt_event_type(FXT_EVENT_INSTANT) |
+					       fxt_event_args(d.arguments) | FXT_FLOW_NAMES(pthread, contended));
+	}
+	fxt_wait_enter(thread, wait->lock, 0);
+}
+
+void fxt_lock_wait_end(struct fxt_thread *thread, struct fxt_lock_wait *wait, int result)
+{
+	uint64_t end_ns = fxt_end(thread, wait->open), *at;
+	struct description d = {.holder = wait->holder};
+	struct fxt_cause cause;
+	bool is_caused = fxt_wait_leave(thread, wait->lock, wait->start_ns, &cause) && fxt_is_got(result);
+
+	/* Who gave it up in the end had it last. */
+	if (is_caused) {
+		d.holder = cause.tid;
+		wait->held = (struct fxt_held){cause.since_ns ? wait->lock : 0, cause.since_ns, cause.place};
+	}
+	if (fxt_is_got(result))
+		fxt_held_push(thread, wait->lock, end_ns, wait->place);
+	at = fxt_room(thread, wait->start_ns, end_ns, measure(&d, wait, &wait->held, is_caused ? cause.at_ns : end_ns));
+	if (!at)
+		return;
+	at = describe(at, &d, wait);
+	if (result) {
+		at = fxt_put_errno(thread, at, result);
+		d.arguments++;
+	}
+	fxt_complete(thread, at, end_ns, wait->names, d.arguments);
+	fxt_flow_resume(thread, wait->start_ns, end_ns, &cause, is_caused);
+}
+
+/* -- Wrappers ---------------------------------------------------------------------------------- */
+
+/* A call that may fail, and may have been preceded by something. */
+#define RECORD(lock)                                                                            \
+	do {                                                                                    \
+		uint64_t *at_ = fxt_room(thread_, start_ns_, end_ns_, 3);                       \
+												\
+		if (at_) {                                                                      \
+			at_ = fxt_put_pointer(at_, FXT_STR_##lock, (const void *)(lock));       \
+			if (FXT_UNLIKELY(result_))                                              \
+				at_ = fxt_put_errno(thread_, at_, result_);                     \
+			fxt_complete(thread_, at_, end_ns_, names_, result_ ? 2 : 1);           \
+		}                                                                               \
+	} while (0)
+
+#define P_FIRST_NAME_(type, name, kind) name
+#define FIRST_NAME(first, ...) P_FIRST_NAME_ first
+
+/* A wrapper around `body`, which has thread_, names_, and start_ns_, and sets result_. */
+#define AROUND(symbol, body, ...)                                                                                       \
+	FXT_REAL(int, symbol, (FXT_LIST(P_DECLARE, __VA_ARGS__)), (FXT_LIST(P_NAME, __VA_ARGS__)))                      \
+	static __attribute__((noinline)) int traced_##symbol(FXT_LIST(P_DECLARE, __VA_ARGS__))                          \
+	{                                                                                                               \
+		const uint64_t names_ = FXT_NAMES(pthread, symbol);                                                     \
+		struct fxt_thread *thread_ = fxt_enter_on();                                                            \
+		uint64_t start_ns_, end_ns_;                                                                            \
+		int result_;                                                                                            \
+															\
+		if (!thread_)                                                                                           \
+			return real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));                                            \
+		start_ns_ = fxt_now(thread_);                                                                           \
+		body                                                                                                    \
+		return result_;                                                                                         \
+	}                                                                                                               \
+	FXT_EXPORT int symbol(FXT_LIST(P_DECLARE, __VA_ARGS__));                                                        \
+	FXT_EXPORT int symbol(FXT_LIST(P_DECLARE, __VA_ARGS__))                                                         \
+	{                                                                                                               \
+		if (!fxt_is_on(FXT_CAT_pthread))                                                                        \
+			return real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));                                            \
+		return traced_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));                                                  \
+	}
+
+#define GOT(lock)                                                                                                       \
+	end_ns_ = fxt_now(thread_);                                                                                     \
+	if (fxt_is_got(result_))                                                                                        \
+		fxt_held_push(thread_, (uintptr_t)(lock), end_ns_, (uintptr_t)__builtin_return_address(0));             \
+	RECORD(lock);
+
+#define TRIES_BODY(symbol, lock, ...)                                                                                   \
+	result_ = real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));                                                         \
+	GOT(lock)
+
+/* A free lock is taken by the try, which does what the other would do first. */
+#define LOCKS_BODY(symbol, try, lock, ...)                                                                              \
+	result_ = real_##try(lock);                                                                                     \
+	if (FXT_UNLIKELY(result_ == EBUSY)) {                                                                           \
+		struct fxt_lock_wait wait_ = FXT_LOCK_WAIT(thread_, lock, names_, start_ns_);                           \
+															\
+		fxt_lock_wait_begin(thread_, &wait_);                                                                   \
+		result_ = real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));                                                 \
+		fxt_lock_wait_end(thread_, &wait_, result_);                                                            \
+		return result_;                                                                                         \
+	}                                                                                                               \
+	GOT(lock)
+
+#define UNLOCKS_BODY(symbol, lock, ...)                                                                                 \
+	if (fxt_is_waited_for())                                                                                        \
+		fxt_unlock_waited_for(thread_, (uintptr_t)(lock));                                                      \
+	fxt_held_pop(thread_, (uintptr_t)(lock));                                                                       \
+	result_ = real_##symbol(lock);                                                                                  \
+	end_ns_ = fxt_now(thread_);                                                                                     \
+	RECORD(lock);
+
+#define FORM_TRIES(symbol, lock, ...) AROUND(symbol, TRIES_BODY(symbol, lock, __VA_ARGS__), __VA_ARGS__)
+#define FORM_UNLOCKS(symbol, lock, ...) AROUND(symbol, UNLOCKS_BODY(symbol, lock, __VA_ARGS__), __VA_ARGS__)
+#define FORM_LOCKS(try) LOCKED_BY(try
+#define LOCKED_BY(try, symbol, lock, ...) AROUND(symbol, LOCKS_BODY(symbol, try, lock, __VA_ARGS__), __VA_ARGS__)
