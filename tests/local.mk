@@ -20,6 +20,7 @@ TESTS += $(UNIT_TESTS)
 # A program that needs more says so: tests/apps/NAME: APP_FLAGS = -finstrument-functions
 
 APPS_C = \
+	tests/apps/allocator \
 	tests/apps/busy \
 	tests/apps/count_calls \
 	tests/apps/count_files \
@@ -74,6 +75,7 @@ E2E_TESTS = \
 	tests/check_categories.sh \
 	tests/check_coverage.sh \
 	tests/check_exports.sh \
+	tests/e2e/callers.sh \
 	tests/e2e/config.sh \
 	tests/e2e/copy.sh \
 	tests/e2e/counts.sh \
