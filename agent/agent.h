@@ -46,10 +46,12 @@ enum fxt_string_index {
 	FXT_STR_CALLS
 };
 
-/* The names of the interposed calls, in the order of their numbers; told by interpose at start. */
+/* The names of the interposed calls, in the order of their numbers, and the one of them that the agent needs for itself; told by
+ * interpose at start. */
 struct fxt_call_names {
 	const char *const *list;
 	unsigned count;
+	int (*key_create)(unsigned *key, void (*destructor)(void *));
 };
 
 /* -- Gate -------------------------------------------------------------------------------------- */

@@ -125,6 +125,13 @@ static inline void fxt_complete(struct fxt_thread *thread, uint64_t *at, uint64_
 				       fxt_event_args(arguments) | names);
 }
 
+/* Commits an instant event ("Instant event") that has been given room by fxt_reserve(). */
+static inline void fxt_instant(struct fxt_thread *thread, uint64_t *at, uint64_t names, unsigned arguments)
+{
+	fxt_commit(thread, at, fxt_record_type(FXT_RECORD_EVENT) | fxt_event_type(FXT_EVENT_INSTANT) |
+				       fxt_event_args(arguments) | names);
+}
+
 /* -- Arguments: each returns where the next one goes ------------------------------------------- */
 
 static inline uint64_t fxt_arg_header(enum fxt_arg_type type, unsigned words, uint64_t name)

@@ -151,7 +151,8 @@ void fxt_open_shape(struct fxt_thread *thread)
 {
 	unsigned words = slot_words(thread);
 
-	static_assert((PAGE_END - PAGE_FIRST_SLOT) % SLOT_WORDS && (PAGE_END - PAGE_FIRST_SLOT) % INLINE_SLOT_WORDS,
+	static_assert((PAGE_END - PAGE_FIRST_SLOT) % SLOT_WORDS != 0 &&
+			      (PAGE_END - PAGE_FIRST_SLOT) % INLINE_SLOT_WORDS != 0,
 		      "a page ends in a filler behind its slots");
 	static_assert((PAGE_END - PAGE_FIRST_SLOT) / INLINE_SLOT_WORDS * FXT_OPEN_PAGES >= FXT_OPEN_MAX,
 		      "pages for every entry");

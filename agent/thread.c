@@ -326,7 +326,7 @@ static void thread_ends(void *state)
 void fxt_threads_start(void)
 {
 	/* Setting a key's value allocates beyond the first ones; we come early enough to get one of those. */
-	if (!pthread_key_create(&states.key, thread_ends))
+	if (!fxt_agent.calls.key_create(&states.key, thread_ends))
 		states.has_key = states.key < 32;
 	if (fxt_agent.config.mode == FXT_CIRCULAR)
 		states.has_membarrier =

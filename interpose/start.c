@@ -4,7 +4,9 @@
  */
 #include <dlfcn.h>
 
+#include "exit.h"
 #include "interpose.h"
+#include "key.h"
 #include "signal.h"
 
 /* Volatile: gcc takes dlsym for a leaf and would drop the store before it. */
@@ -31,22 +33,58 @@ bool fxt_interpose_starting(void)
 	return starting;
 }
 
+/* What a function does that this C library does not have. No program that runs with it was linked against one; it can only have
+ * asked the loader for the name, and found ours. */
+static long absent(void)
+{
+	errno = ENOSYS;
+	return -1;
+}
+
+static void *address_of(const struct fxt_real *real)
+{
+	void *address = real->version ? dlvsym(RTLD_NEXT, real->name, real->version) : NULL;
+
+	/* A version that came later, or an allocator's own. */
+	return address ? address : dlsym(RTLD_NEXT, real->name);
+}
+
 static void find(const struct fxt_real *real)
 {
 	void *address;
 
 	for (; real->name; real++) {
-		address = real->version ? dlvsym(RTLD_NEXT, real->name, real->version)
-					: dlsym(RTLD_NEXT, real->name);
-		/* Absent from this C library: then nobody can have been linked against it. */
+		address = address_of(real);
 		if (address)
 			__atomic_store_n(real->pointer, address, __ATOMIC_RELEASE);
 	}
 }
 
+void fxt_interpose_find(void **pointer)
+{
+	static const struct fxt_real *const families[] = {
+#define FXT_FAMILY(name) fxt_reals_##name,
+#include "families.def"
+#undef FXT_FAMILY
+	};
+	const struct fxt_real *real;
+	void *address;
+	size_t i;
+
+	for (i = 0; i < sizeof(families) / sizeof(families[0]); i++) {
+		for (real = families[i]; real->name; real++) {
+			if (real->pointer != pointer)
+				continue;
+			address = address_of(real);
+			__atomic_store_n(pointer, address ? address : (void *)absent, __ATOMIC_RELEASE);
+			return;
+		}
+	}
+}
+
 void fxt_interpose_start(void)
 {
-	static const struct fxt_call_names names = {call_names, FXT_CALL_COUNT};
+	static const struct fxt_call_names names = {call_names, FXT_CALL_COUNT, fxt_key_create};
 	static atomic_bool found;
 
 	if (starting)
@@ -70,5 +108,6 @@ __attribute__((constructor)) static void load(void)
 
 __attribute__((destructor)) static void unload(void)
 {
+	fxt_exit_done();
 	fxt_agent_exit();
 }

@@ -20,11 +20,19 @@ TESTS += $(UNIT_TESTS)
 # A program that needs more says so: tests/apps/NAME: APP_FLAGS = -finstrument-functions
 
 APPS_C = \
+	tests/apps/allocator \
 	tests/apps/busy \
 	tests/apps/controlled \
 	tests/apps/count_calls \
+	tests/apps/count_files \
 	tests/apps/count_io \
 	tests/apps/count_io_fortified \
+	tests/apps/count_net \
+	tests/apps/count_others \
+	tests/apps/count_pages \
+	tests/apps/count_signals \
+	tests/apps/count_streams \
+	tests/apps/count_threads \
 	tests/apps/follow_exec \
 	tests/apps/follow_fork \
 	tests/apps/invariants \
@@ -42,7 +50,7 @@ APPS_SHARED = tests/apps/counts.h
 tests/apps/busy tests/apps/controlled tests/apps/count_calls tests/apps/jumps tests/apps/losses: APP_FLAGS = -finstrument-functions
 # The checking variants are called in optimised code only.
 tests/apps/count_io_fortified: APP_FLAGS = -O2
-tests/apps/count_calls tests/apps/count_io tests/apps/count_io_fortified: $(APPS_SHARED)
+$(filter tests/apps/count_%,$(APPS_C)): $(APPS_SHARED)
 tests/apps/count_io_fortified: tests/apps/count_io.c
 
 if HAVE_CXX
@@ -69,7 +77,9 @@ EXTRA_DIST += $(APPS_C:=.c) $(APPS_CXX:=.cc) $(APPS_SHARED)
 
 E2E_TESTS = \
 	tests/check_categories.sh \
+	tests/check_coverage.sh \
 	tests/check_exports.sh \
+	tests/e2e/callers.sh \
 	tests/e2e/config.sh \
 	tests/e2e/copy.sh \
 	tests/e2e/counts.sh \

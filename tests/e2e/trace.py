@@ -29,7 +29,8 @@ def report(path):
 
 
 def calls(path):
-    return (r for r in records(path) if r["type"] in ("complete", "begin"))
+    return (r for r in records(path) if r["type"] in ("complete", "begin") or
+            r["type"] == "instant" and r["category"] != "agent")
 
 
 def name(call):
@@ -77,10 +78,14 @@ def own_heap(heap):
     return found
 
 
+HEAP = ("malloc", "calloc", "realloc", "reallocarray", "free", "aligned_alloc", "memalign", "posix_memalign", "valloc", "pvalloc",
+        "malloc_usable_size")
+
+
 def own(path):
     found, heap = collections.Counter(), []
     for call in calls(path):
-        if call["category"] == "malloc":
+        if call["category"] == "malloc" and call["name"] in HEAP:
             heap.append(call)
         else:
             found[name(call)] += 1
@@ -120,7 +125,7 @@ def sequence(path):
 
 def all_calls(path):
     for call in sorted(calls(path), key=lambda c: c["time"]):
-        end = call["time"] + call["duration"] if "duration" in call else "open"
+        end = "open" if call["type"] == "begin" else call["time"] + call.get("duration", 0)
         args = " ".join(f"{k}={v}" for k, v in call.get("args", {}).items())
         print(name(call), call["tid"], call["time"], end, args)
 
