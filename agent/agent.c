@@ -15,6 +15,7 @@
 #include "log.h"
 #include "open.h"
 #include "output.h"
+#include "wait.h"
 #include "writer/fxt_encode.h"
 
 enum {
@@ -263,6 +264,7 @@ void fxt_agent_after_fork(bool returns)
 	fxt_functions_after_fork();
 	fxt_threads_after_fork();
 	fxt_control_after_fork();
+	fxt_wait_after_fork();
 	if (!returns && fxt_self)
 		fxt_open_forget(fxt_self);
 	if (!fxt_follow_fork(fxt_agent.program)) {

@@ -49,6 +49,31 @@ void fxt_flow_release(struct fxt_thread *thread, uintptr_t object, enum fxt_rele
 		fxt_flow_begin(thread, WAKES, cause.at_ns, cause.flow + i);
 }
 
+void fxt_wait_abandon(struct fxt_thread *thread)
+{
+	struct fxt_cause cause;
+
+	if (thread->waits_for)
+		fxt_wait_end(thread->waits_for, UINT64_MAX, &cause);
+	thread->waits_for = 0;
+}
+
+void fxt_wait_enter(struct fxt_thread *thread, uintptr_t object, uintptr_t lock)
+{
+	fxt_wait_abandon(thread);
+	if (fxt_wait_begin(object, lock))
+		thread->waits_for = object;
+}
+
+bool fxt_wait_leave(struct fxt_thread *thread, uintptr_t object, uint64_t start_ns, struct fxt_cause *cause)
+{
+	/* A handler that waited for something meanwhile has ended this. */
+	if (thread->waits_for != object)
+		return false;
+	thread->waits_for = 0;
+	return fxt_wait_end(object, start_ns, cause);
+}
+
 void fxt_flow_resume(struct fxt_thread *thread, uint64_t start_ns, uint64_t end_ns, const struct fxt_cause *causes,
 		     unsigned count)
 {

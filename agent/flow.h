@@ -22,6 +22,12 @@ void fxt_flow_end(struct fxt_thread *thread, uint64_t names, uint64_t at_ns, uin
  * known; fxt_is_waited_for() is tested by the caller. Any context. */
 void fxt_flow_release(struct fxt_thread *thread, uintptr_t object, enum fxt_release how, struct fxt_cause cause);
 
+/* fxt_wait_begin() and fxt_wait_end() of the calling thread. It may be cancelled in between, or jump away: then it waits no more when it
+ * waits for something else, or ends. */
+void fxt_wait_enter(struct fxt_thread *thread, uintptr_t object, uintptr_t lock);
+bool fxt_wait_leave(struct fxt_thread *thread, uintptr_t object, uint64_t start_ns, struct fxt_cause *cause);
+void fxt_wait_abandon(struct fxt_thread *thread);
+
 /* A call that waited from `start_ns` to `end_ns`, the record of which was just committed, went on because of `count` causes. */
 void fxt_flow_resume(struct fxt_thread *thread, uint64_t start_ns, uint64_t end_ns, const struct fxt_cause *causes,
 		     unsigned count);

@@ -16,12 +16,16 @@ AGENT_SOURCES = \
 	agent/descriptor.h \
 	agent/emit.c \
 	agent/emit.h \
+	agent/flow.c \
+	agent/flow.h \
 	agent/follow.c \
 	agent/follow.h \
 	agent/follow_glob.c \
 	agent/follow_glob.h \
 	agent/function.c \
 	agent/function.h \
+	agent/held.c \
+	agent/held.h \
 	agent/lane.c \
 	agent/log.c \
 	agent/log.h \
@@ -34,7 +38,9 @@ AGENT_SOURCES = \
 	agent/symbols.h \
 	agent/thread.c \
 	agent/trigger.c \
-	agent/trigger.h
+	agent/trigger.h \
+	agent/wait.c \
+	agent/wait.h
 
 lib_LTLIBRARIES += libfxtagent.la
 libfxtagent_la_SOURCES = $(AGENT_SOURCES) $(INTERPOSE_SOURCES) $(WRITER_SOURCES)

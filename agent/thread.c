@@ -11,6 +11,7 @@
 #include <pthread.h>
 
 #include "counter.h"
+#include "flow.h"
 #include "function.h"
 #include "open.h"
 #include "writer/fxt_encode.h"
@@ -362,6 +363,8 @@ static void end_life(struct fxt_thread *thread)
 
 	thread->lane = thread->lanes;
 	fxt_open_close_all(thread);
+	fxt_wait_abandon(thread);
+	thread->held_top = thread->held;
 	if (thread->page_count) {
 		uint64_t *page = thread->pages[0];
 

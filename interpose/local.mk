@@ -14,6 +14,7 @@ INTERPOSE_TABLES = \
 	interpose/fcntl.def \
 	interpose/ipc.def \
 	interpose/log.def \
+	interpose/lock.def \
 	interpose/malloc.def \
 	interpose/memory.def \
 	interpose/netdb.def \
@@ -59,6 +60,8 @@ INTERPOSE_SOURCES = \
 	interpose/ipc.c \
 	interpose/key.h \
 	interpose/log.c \
+	interpose/lock.c \
+	interpose/lock.h \
 	interpose/malloc.c \
 	interpose/mapped.h \
 	interpose/memory.c \

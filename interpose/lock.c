@@ -1,5 +1,6 @@
 /* Locks: lock.def. */
 #include <pthread.h>
+#include <threads.h>
 
 #include "lock.h"
 
@@ -102,80 +103,110 @@ void fxt_lock_wait_end(struct fxt_thread *thread, struct fxt_lock_wait *wait, in
 	fxt_flow_resume(thread, wait->start_ns, end_ns, &cause, is_caused);
 }
 
+void fxt_lock_let_go(struct fxt_thread *thread, uintptr_t lock)
+{
+	struct fxt_held *held = fxt_held_find(thread, lock);
+	struct fxt_cause cause = {0};
+
+	if (held) {
+		cause.since_ns = held->since_ns;
+		cause.place = held->place;
+	}
+	fxt_flow_release(thread, lock, FXT_RELEASE_LOCK, cause);
+}
+
 /* -- Wrappers ---------------------------------------------------------------------------------- */
 
-/* A call that may fail, and may have been preceded by something. */
-#define RECORD(lock)                                                                            \
+/* What a lock that is held by another thread gives, and how a result is recorded. */
+#define BUSY_ERROR EBUSY
+#define BUSY_PLAIN_INT thrd_busy
+#define HAS_RESULT_ERROR (result_ != 0)
+#define HAS_RESULT_PLAIN_INT true
+#define PUT_RESULT_ERROR fxt_put_errno(thread_, at_, result_)
+#define PUT_RESULT_PLAIN_INT fxt_put_int(at_, FXT_STR_ret, result_)
+
+#define RECORD(kind, lock)                                                                      \
 	do {                                                                                    \
 		uint64_t *at_ = fxt_room(thread_, start_ns_, end_ns_, 3);                       \
 												\
 		if (at_) {                                                                      \
 			at_ = fxt_put_pointer(at_, FXT_STR_##lock, (const void *)(lock));       \
-			if (FXT_UNLIKELY(result_))                                              \
-				at_ = fxt_put_errno(thread_, at_, result_);                     \
-			fxt_complete(thread_, at_, end_ns_, names_, result_ ? 2 : 1);           \
+			if (HAS_RESULT_##kind)                                                  \
+				at_ = PUT_RESULT_##kind;                                        \
+			fxt_complete(thread_, at_, end_ns_, names_, HAS_RESULT_##kind ? 2 : 1); \
 		}                                                                               \
 	} while (0)
 
-#define P_FIRST_NAME_(type, name, kind) name
-#define FIRST_NAME(first, ...) P_FIRST_NAME_ first
+#define GOT(kind, lock)                                                                                         \
+	end_ns_ = fxt_now(thread_);                                                                             \
+	if (fxt_is_got(result_))                                                                                \
+		fxt_held_push(thread_, (uintptr_t)(lock), end_ns_, (uintptr_t)__builtin_return_address(0));     \
+	RECORD(kind, lock);
 
-/* A wrapper around `body`, which has thread_, names_, and start_ns_, and sets result_. */
-#define AROUND(symbol, body, ...)                                                                                       \
-	FXT_REAL(int, symbol, (FXT_LIST(P_DECLARE, __VA_ARGS__)), (FXT_LIST(P_NAME, __VA_ARGS__)))                      \
-	static __attribute__((noinline)) int traced_##symbol(FXT_LIST(P_DECLARE, __VA_ARGS__))                          \
-	{                                                                                                               \
-		const uint64_t names_ = FXT_NAMES(pthread, symbol);                                                     \
-		struct fxt_thread *thread_ = fxt_enter_on();                                                            \
-		uint64_t start_ns_, end_ns_;                                                                            \
-		int result_;                                                                                            \
-															\
-		if (!thread_)                                                                                           \
-			return real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));                                            \
-		start_ns_ = fxt_now(thread_);                                                                           \
-		body                                                                                                    \
-		return result_;                                                                                         \
-	}                                                                                                               \
-	FXT_EXPORT int symbol(FXT_LIST(P_DECLARE, __VA_ARGS__));                                                        \
-	FXT_EXPORT int symbol(FXT_LIST(P_DECLARE, __VA_ARGS__))                                                         \
-	{                                                                                                               \
-		if (!fxt_is_on(FXT_CAT_pthread))                                                                        \
-			return real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));                                            \
-		return traced_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));                                                  \
-	}
-
-#define GOT(lock)                                                                                                       \
-	end_ns_ = fxt_now(thread_);                                                                                     \
-	if (fxt_is_got(result_))                                                                                        \
-		fxt_held_push(thread_, (uintptr_t)(lock), end_ns_, (uintptr_t)__builtin_return_address(0));             \
-	RECORD(lock);
-
-#define TRIES_BODY(symbol, lock, ...)                                                                                   \
-	result_ = real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));                                                         \
-	GOT(lock)
+#define TRIES_BODY(try, kind, symbol, lock, ...)                \
+	result_ = real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__)); \
+	GOT(kind, lock)
 
 /* A free lock is taken by the try, which does what the other would do first. */
-#define LOCKS_BODY(symbol, try, lock, ...)                                                                              \
-	result_ = real_##try(lock);                                                                                     \
-	if (FXT_UNLIKELY(result_ == EBUSY)) {                                                                           \
-		struct fxt_lock_wait wait_ = FXT_LOCK_WAIT(thread_, lock, names_, start_ns_);                           \
-															\
-		fxt_lock_wait_begin(thread_, &wait_);                                                                   \
-		result_ = real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));                                                 \
-		fxt_lock_wait_end(thread_, &wait_, result_);                                                            \
-		return result_;                                                                                         \
-	}                                                                                                               \
-	GOT(lock)
+#define LOCKS_BODY(try, kind, symbol, lock, ...)                                                                \
+	result_ = real_##try(lock);                                                                             \
+	if (FXT_UNLIKELY(result_ == BUSY_##kind)) {                                                             \
+		struct fxt_lock_wait wait_ = FXT_LOCK_WAIT(lock);                                               \
+														\
+		fxt_lock_wait_begin(thread_, &wait_);                                                           \
+		result_ = real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));                                         \
+		fxt_lock_wait_end(thread_, &wait_, result_);                                                    \
+		return result_;                                                                                 \
+	}                                                                                                       \
+	GOT(kind, lock)
 
-#define UNLOCKS_BODY(symbol, lock, ...)                                                                                 \
-	if (fxt_is_waited_for())                                                                                        \
-		fxt_unlock_waited_for(thread_, (uintptr_t)(lock));                                                      \
-	fxt_held_pop(thread_, (uintptr_t)(lock));                                                                       \
-	result_ = real_##symbol(lock);                                                                                  \
-	end_ns_ = fxt_now(thread_);                                                                                     \
-	RECORD(lock);
+#define UNLOCKS_BODY(try, kind, symbol, lock, ...)                      \
+	if (fxt_is_waited_for())                                        \
+		fxt_lock_let_go(thread_, (uintptr_t)(lock));            \
+	fxt_held_pop(thread_, (uintptr_t)(lock));                       \
+	result_ = real_##symbol(lock);                                  \
+	end_ns_ = fxt_now(thread_);                                     \
+	RECORD(kind, lock);
 
-#define FORM_TRIES(symbol, lock, ...) AROUND(symbol, TRIES_BODY(symbol, lock, __VA_ARGS__), __VA_ARGS__)
-#define FORM_UNLOCKS(symbol, lock, ...) AROUND(symbol, UNLOCKS_BODY(symbol, lock, __VA_ARGS__), __VA_ARGS__)
-#define FORM_LOCKS(try) LOCKED_BY(try
-#define LOCKED_BY(try, symbol, lock, ...) AROUND(symbol, LOCKS_BODY(symbol, try, lock, __VA_ARGS__), __VA_ARGS__)
+/* A wrapper with the body that its form names; see FXT_WRAP_AROUND. */
+#define WRAP(body, try, kind, symbol, event, lock, ...)                                                 \
+	FXT_REAL(int, symbol, (FXT_LIST(P_DECLARE, __VA_ARGS__)), (FXT_LIST(P_NAME, __VA_ARGS__)))      \
+	static __attribute__((noinline)) int traced_##symbol(FXT_LIST(P_DECLARE, __VA_ARGS__))          \
+	{                                                                                               \
+		const uint64_t names_ = FXT_NAMES(pthread, event);                                      \
+		struct fxt_thread *thread_ = fxt_enter_on();                                            \
+		uint64_t start_ns_, end_ns_;                                                            \
+		int result_;                                                                            \
+													\
+		if (!thread_)                                                                           \
+			return real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));                            \
+		start_ns_ = fxt_now(thread_);                                                           \
+		body(try, kind, symbol, lock, __VA_ARGS__)                                              \
+		return result_;                                                                         \
+	}                                                                                               \
+	FXT_EXPORT int symbol(FXT_LIST(P_DECLARE, __VA_ARGS__));                                        \
+	FXT_EXPORT int symbol(FXT_LIST(P_DECLARE, __VA_ARGS__))                                         \
+	{                                                                                               \
+		if (!fxt_is_on(FXT_CAT_pthread))                                                        \
+			return real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));                            \
+		return traced_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));                                  \
+	}
+
+#define FORM_TRIES TRIES_BODY, none
+#define FORM_LOCKS(try) LOCKS_BODY, try
+#define FORM_UNLOCKS UNLOCKS_BODY, none
+#define NAME_OF(type, name, kind) name
+#define FIRST_NAME(first, ...) NAME_OF first
+#define DISPATCH(...) WRAP(__VA_ARGS__)
+
+#define CALL(category, type, symbol, form, kind, ...) \
+	DISPATCH(FORM_##form, kind, symbol, symbol, FIRST_NAME(__VA_ARGS__, ), __VA_ARGS__)
+#define ALIAS(category, type, symbol, event, form, kind, ...) \
+	DISPATCH(FORM_##form, kind, symbol, event, FIRST_NAME(__VA_ARGS__, ), __VA_ARGS__)
+#include "lock.def"
+#undef CALL
+#undef ALIAS
+
+#define FXT_TABLE "lock.def"
+#define FXT_REALS fxt_reals_lock
+#include "reals.inc"

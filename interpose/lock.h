@@ -17,16 +17,22 @@ struct fxt_lock_wait {
 	struct fxt_held held;           /* what that thread knows of it; lock 0: nothing */
 };
 
-/* The lock is not free: shows the call in progress, and who is in the way. `wait` has what is above the blank line: */
-#define FXT_LOCK_WAIT(thread_, lock_, names_, start_ns_)                                                                \
-	{                                                                                                               \
-		.open = BLOCKS(lock_), .start_ns = start_ns_, .names = names_, .parameter = FXT_STR_##lock_,            \
-		.lock = (uintptr_t)(lock_), .place = (uintptr_t)__builtin_return_address(0), .holder = fxt_holder(lock_) \
+/* For a wrapper with thread_, names_ and start_ns_: the lock is not free, and the call is shown in progress. */
+#define FXT_LOCK_WAIT(lock_)                                                                                    \
+	{                                                                                                       \
+		.open = BLOCKS(lock_), .start_ns = start_ns_, .names = names_, .parameter = FXT_STR_##lock_,    \
+		.lock = (uintptr_t)(lock_), .place = (uintptr_t)__builtin_return_address(0),                    \
+		.holder = fxt_holder(lock_),                                                                    \
 	}
+
+/* Says who is in the way, where that is known. */
 FXT_COLD void fxt_lock_wait_begin(struct fxt_thread *thread, struct fxt_lock_wait *wait);
 
 /* The call has returned `result`, an error number: its event, and what let it go on. */
 FXT_COLD void fxt_lock_wait_end(struct fxt_thread *thread, struct fxt_lock_wait *wait, int result);
+
+/* The thread is about to give a lock up, and somebody waits for something. */
+FXT_COLD void fxt_lock_let_go(struct fxt_thread *thread, uintptr_t lock);
 
 /* What the C library itself keeps in a lock: who has it. */
 static inline uint32_t fxt_mutex_holder(const pthread_mutex_t *mutex)
