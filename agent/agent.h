@@ -110,7 +110,7 @@ struct fxt_thread {
 	uint32_t page_count;
 	uint32_t pid, tid;
 	uintptr_t handle;               /* pthread_self() */
-	bool aligned;                   /* no record crosses a cache line (lane.h): but in circular mode */
+	bool aligned;                   /* no record crosses a cache line (lane.h): but in circular mode, and behind a rewritten file */
 	bool ready;                     /* known to this process's trace */
 	bool in_use;
 	bool claimed;                   /* changing hands */

@@ -237,7 +237,8 @@ static void begin_life(struct fxt_thread *thread, uint32_t pid, uint32_t tid)
 	thread->filtered = &thread->no_page[0];
 	thread->dropped = &thread->no_page[1];
 	thread->threshold_ns = fxt_agent.config.threshold_ns;
-	thread->aligned = fxt_agent.config.mode != FXT_CIRCULAR;
+	/* What is appended to a rewritten file begins on no line, and has no fillers at their heads. */
+	thread->aligned = fxt_agent.config.mode != FXT_CIRCULAR && !fxt_agent.buffer.tail_offset;
 	find_stack(thread);
 }
 
@@ -328,6 +329,7 @@ void fxt_thread_after_rewrite(struct fxt_thread *thread)
 	struct fxt_open *entry;
 
 	memset(thread->lanes, 0, sizeof(thread->lanes));
+	thread->aligned = false;
 	for (entry = fxt_opens(thread); entry < fxt_opens(thread) + FXT_OPEN_MAX; entry++)
 		entry->slot = thread->no_slot;
 	thread->page_count = 0;
