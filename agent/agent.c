@@ -286,5 +286,6 @@ void fxt_agent_exit(void)
 	mask = fxt_sys_block_signals();
 	if (fxt_buffer_rewrite(&fxt_agent.buffer, REWRITE_MAX_BYTES) && thread)
 		fxt_thread_after_rewrite(thread);
+	fxt_file_settle(&fxt_agent.buffer);
 	fxt_sys_restore_signals(mask);
 }

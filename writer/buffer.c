@@ -68,9 +68,8 @@ int fxt_buffer_grow(struct fxt_buffer *buffer, uint32_t to)
 	if (!fxt_file_ready(buffer))
 		return -EBADF;
 	error = map_windows(buffer, from, to);
-	if (error)
-		return error;
-	error = fxt_file_append_pages(buffer->fd, chunk_offset(buffer, from), (to - from) * FXT_CHUNK_PAGES);
+	if (!error)
+		error = fxt_file_append_pages(buffer->fd, chunk_offset(buffer, from), (to - from) * FXT_CHUNK_PAGES);
 	if (error)
 		return error;
 	for (i = from; i < to; i++)
@@ -89,6 +88,7 @@ static int grow_step(struct fxt_buffer *buffer, uint64_t now_ns)
 	if (step > buffer->limit - from)
 		step = buffer->limit - from;
 	error = fxt_buffer_grow(buffer, from + step);
+	fxt_file_settle(buffer);
 	atomic_store_explicit(&buffer->failure, error, memory_order_relaxed);
 	if (error)
 		atomic_store_explicit(&buffer->retry_ns, now_ns + RETRY_NS, memory_order_relaxed);
@@ -155,6 +155,7 @@ static bool take_tail(struct fxt_buffer *buffer, struct fxt_chunk *chunk)
 		if (base)
 			base = (char *)base + (offset - start);
 	}
+	fxt_file_settle(buffer);
 	atomic_store_explicit(&buffer->failure, base ? 0 : error, memory_order_relaxed);
 	fxt_unlock(&buffer->extend_lock, mask);
 	if (!base)

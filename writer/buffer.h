@@ -73,7 +73,7 @@ struct fxt_window {
 
 struct fxt_buffer {
 	enum fxt_mode mode;
-	int fd;                         /* high, close-on-exec; checked by device and inode before each use */
+	int fd;                         /* high, close-on-exec; checked by device and inode before each use; -1: none */
 	dev_t device;
 	ino_t inode;
 	uint64_t *durable;
@@ -147,8 +147,13 @@ bool fxt_file_ready(struct fxt_buffer *buffer);
 int fxt_file_open(char *path, bool *nameless);
 /* Gives a nameless file its name, `path` or a numbered variant of it, which it writes to `path`. */
 int fxt_file_publish(int fd, char *path);
-/* Moves a descriptor out of the way of a program that counts on low numbers. */
+/* Moves a descriptor out of the way of a program that counts on low numbers, or on as many as its limit allows. */
 int fxt_file_move_high(int fd);
+/* A copy of a descriptor out of the way, if possible at or above `least`. Negative errno: there is none. */
+int fxt_file_dup_high(int fd, int least);
+/* After use: where the limit leaves no place out of the way, the descriptor is closed, and the file opened again by its
+ * path when it is next needed. */
+void fxt_file_settle(struct fxt_buffer *buffer);
 /* Appends `pages` self-contained pages at `offset`, which must be the file's end. 0 or negative errno. */
 int fxt_file_append_pages(int fd, uint64_t offset, unsigned pages);
 

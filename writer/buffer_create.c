@@ -116,6 +116,8 @@ int fxt_buffer_create(struct fxt_buffer *buffer, const struct fxt_buffer_config 
 		error = reserve_whole(buffer);
 	if (!error && nameless)
 		error = fxt_file_publish(buffer->fd, buffer->path);
+	if (!error)
+		fxt_file_settle(buffer);
 	if (error) {
 		if (!nameless)
 			fxt_sys_unlink(buffer->path);
