@@ -7,6 +7,7 @@
 #include <sys/auxv.h>
 #include <time.h>
 
+#include "clock.h"
 #include "config.h"
 #include "counter.h"
 #include "function.h"
@@ -135,15 +136,18 @@ bool fxt_agent_file(void)
 
 void fxt_agent_count(uint64_t **slot, uint64_t name, uint64_t records)
 {
-	static struct fxt_lock lock;
-	uint64_t mask;
+	if (records)
+		fxt_counter_add(*slot, name, fxt_agent.pid, records);
+}
 
-	if (!records)
-		return;
-	mask = fxt_lock(&lock);
-	fxt_counter_show(*slot, name, 0, fxt_agent.pid, fxt_agent.pid, 0,
-			 fxt_counter_value(*slot) + records);
-	fxt_unlock(&lock, mask);
+bool fxt_agent_dropped(void)
+{
+	bool file = atomic_load_explicit(&fxt_agent.file_made, memory_order_acquire) ||
+		    (!fxt_is_forbidden(FXT_NO_LOCKS | FXT_NO_OPEN) && fxt_agent_file());
+
+	if (file)
+		fxt_agent_count(&fxt_agent.dropped, FXT_STR_dropped, 1);
+	return file;
 }
 
 /* An instant in the durable area, with why and, where there is one, the limit that was met. */
@@ -193,6 +197,8 @@ void fxt_agent_lost(enum fxt_loss why, uint64_t now_ns)
 	static atomic_uint told_for_pid[FXT_LOSS_COUNT];
 
 	static_assert(FXT_FUNCTION_DEPTH == 500 && FXT_LANES == 6, "as the reasons have it");
+	if (fxt_is_forbidden(FXT_NO_LOCKS))
+		return;
 	if (atomic_load_explicit(&told_for_pid[why], memory_order_relaxed) == fxt_agent.pid ||
 	    !atomic_load_explicit(&fxt_agent.file_made, memory_order_acquire) ||
 	    atomic_exchange_explicit(&told_for_pid[why], fxt_agent.pid, memory_order_relaxed) == fxt_agent.pid)
@@ -267,6 +273,27 @@ void fxt_agent_start(const struct fxt_call_names *calls)
 		atomic_store_explicit(&fxt_gate.mask, fxt_agent.config.categories, memory_order_release);
 }
 
+void fxt_agent_suspend(const char *reason)
+{
+	uint32_t mask = atomic_exchange_explicit(&fxt_gate.mask, 0, memory_order_relaxed);
+
+	if (mask && atomic_load_explicit(&fxt_agent.file_made, memory_order_acquire))
+		tell_trace(FXT_STR_dropped, reason, 0, fxt_clock_kernel_ns());
+}
+
+void fxt_agent_unseen(const char *what)
+{
+	if (atomic_load_explicit(&fxt_agent.file_made, memory_order_acquire))
+		tell_trace(FXT_STR_unseen, what, 0, fxt_clock_kernel_ns());
+}
+
+void fxt_agent_resume(void)
+{
+	if (atomic_load_explicit(&fxt_agent.state, memory_order_acquire) == FXT_ON &&
+	    atomic_load_explicit(&fxt_agent.file_made, memory_order_acquire))
+		atomic_store_explicit(&fxt_gate.mask, fxt_agent.config.categories, memory_order_relaxed);
+}
+
 /* Whether the calling thread is the only one, as far as the kernel knows. */
 static bool is_alone(void)
 {
@@ -281,7 +308,7 @@ void fxt_agent_exit(void)
 	uint64_t mask;
 
 	if (!atomic_load_explicit(&fxt_agent.file_made, memory_order_acquire) ||
-	    fxt_agent.pid != (uint32_t)fxt_sys_getpid() || !is_alone())
+	    fxt_is_forbidden(FXT_NO_LOCKS | FXT_NO_GROWTH | FXT_NO_OPEN) || fxt_agent.pid != (uint32_t)fxt_sys_getpid() || !is_alone())
 		return;
 	mask = fxt_sys_block_signals();
 	if (fxt_buffer_rewrite(&fxt_agent.buffer, REWRITE_MAX_BYTES) && thread)

@@ -202,11 +202,21 @@ void fxt_agent_start(const struct fxt_call_names *calls);
 /* The file, made now if it is not there yet. False: it cannot be, and the program has been told. */
 bool fxt_agent_file(void);
 
+/* Nothing is recorded from here on, and the trace says why; until it is resumed. For what takes the clock away. */
+void fxt_agent_suspend(const char *reason);
+void fxt_agent_resume(void);
+
+/* Something of this program is not recorded: the trace says what, and why. */
+void fxt_agent_unseen(const char *what);
+
 /* The process is about to end normally. */
 void fxt_agent_exit(void);
 
 /* Adds to a count that is kept for the process as a whole, in its slot in the durable area. */
 void fxt_agent_count(uint64_t **slot, uint64_t name, uint64_t records);
+
+/* A record of a thread that has no state, or no page to count it in, was dropped. False: it could not be counted. */
+bool fxt_agent_dropped(void);
 
 /* A record was dropped: says why in the trace and, where it is for want of room, on stderr; once each. */
 void fxt_agent_lost(enum fxt_loss why, uint64_t now_ns);

@@ -67,6 +67,9 @@ const struct fxt_function *fxt_function_find(uintptr_t address)
 
 	if (known)
 		return known;
+	/* Stays without a name. */
+	if (fxt_is_forbidden(FXT_NO_LOCKS | FXT_NO_GROWTH | FXT_NO_OPEN))
+		return NULL;
 	mask = fxt_lock(&functions.lock);
 
 	if (!fxt_functions)

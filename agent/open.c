@@ -136,7 +136,7 @@ bool fxt_open_prepare(struct fxt_thread *thread, uint64_t start_ns)
 	mask = fxt_sys_block_signals();
 	if (!thread->ready)
 		fxt_thread_ready(thread);
-	if (!entry->slot && !(thread->ready && fxt_open_add_page(thread, start_ns))) {
+	if (!entry->slot && !(thread->ready && !fxt_is_forbidden(FXT_NO_LOCKS) && fxt_open_add_page(thread, start_ns))) {
 		/* Recorded when it returns, if there is room then, but not shown while it is in progress. */
 		entry->frame = UINTPTR_MAX;
 		entry->slot = thread->no_slot;

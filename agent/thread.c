@@ -63,9 +63,7 @@ void fxt_thread_dropped(struct fxt_thread *thread, enum fxt_loss why)
 		++*thread->dropped;
 	} else if (thread->page_count) {
 		thread->dropped = show_counter(thread, DROPPED_SLOT, FXT_STR_dropped, thread->no_page[1] + 1);
-	} else if (fxt_agent_file()) {
-		fxt_agent_count(&fxt_agent.dropped, FXT_STR_dropped, 1);
-	} else {
+	} else if (!fxt_agent_dropped()) {
 		thread->no_page[1]++;
 	}
 	fxt_agent_lost(why, thread->last_ns);
@@ -115,6 +113,8 @@ static void write_name(struct fxt_thread *thread, uint32_t tid)
 	ssize_t n;
 	int fd;
 
+	if (fxt_is_forbidden(FXT_NO_LOCKS | FXT_NO_OPEN))
+		return;
 	if (tid == thread->tid) {
 		FXT_SYSCALL2(SYS_prctl, PR_GET_NAME, name);
 		bytes = strnlen(name, NAME_BYTES - 1);
@@ -139,7 +139,7 @@ void fxt_thread_renamed(struct fxt_thread *thread, uintptr_t handle)
 	uint64_t mask;
 	uint32_t tid = 0, i;
 
-	if (!thread->ready)
+	if (!thread->ready || fxt_is_forbidden(FXT_NO_LOCKS))
 		return;
 	mask = fxt_lock(&states.lock);
 	for (i = 0; i < states.count && !tid; i++)
@@ -189,7 +189,7 @@ bool fxt_thread_ready(struct fxt_thread *thread)
 
 	if (thread->ready)
 		return true;
-	if (!fxt_agent_file())
+	if (fxt_is_forbidden(FXT_NO_LOCKS) || !fxt_agent_file())
 		return false;
 	index = atomic_fetch_add_explicit(&states.next_index, 1, memory_order_relaxed) + 1;
 	if (index > FXT_THREAD_MAX_INDEX) {
@@ -299,6 +299,10 @@ struct fxt_thread *fxt_thread_attach(void)
 
 	if (atomic_load_explicit(&fxt_agent.state, memory_order_acquire) != FXT_ON)
 		return NULL;
+	if (fxt_is_forbidden(FXT_NO_LOCKS)) {
+		fxt_agent_dropped();
+		return NULL;
+	}
 	pid = (uint32_t)fxt_sys_getpid();
 	tid = (uint32_t)fxt_sys_gettid();
 	mask = fxt_sys_block_signals();
@@ -316,6 +320,8 @@ struct fxt_thread *fxt_thread_attach(void)
 		if (states.has_key)
 			pthread_setspecific(states.key, thread);
 		fxt_thread_ready(thread);
+	} else {
+		fxt_agent_dropped();
 	}
 	fxt_sys_restore_signals(mask);
 	return thread;

@@ -34,6 +34,7 @@ INTERPOSE_SOURCES = \
 	interpose/readable.c \
 	interpose/readable.h \
 	interpose/reals.inc \
+	interpose/seccomp.c \
 	interpose/socket.c \
 	interpose/start.c \
 	interpose/stdio.c \

@@ -15,6 +15,8 @@ enum {
  * program whose system calls are filtered lives with it. */
 static bool kernel_can_read(uintptr_t at)
 {
+	if (fxt_is_forbidden(FXT_NO_LOCKS))
+		return false;
 	at -= at % SIGSET_BYTES;
 	return FXT_SYSCALL4(SYS_rt_sigprocmask, NO_SUCH_HOW, at, NULL, SIGSET_BYTES) != -EFAULT;
 }

@@ -26,7 +26,8 @@ static const struct line lines[] = {
 };
 
 /* Exported without an event of their name: interpose/function.c and exit.c. */
-static const char *const others[] = {"__cyg_profile_func_enter", "__cyg_profile_func_exit", "_exit", "_Exit"};
+static const char *const others[] = {"__cyg_profile_func_enter", "__cyg_profile_func_exit", "_exit", "_Exit",
+				     "prctl", "syscall"};
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 

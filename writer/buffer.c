@@ -105,6 +105,10 @@ static bool grow_for(struct fxt_buffer *buffer, uint32_t number, uint64_t now_ns
 	uint64_t mask;
 	int error = 0;
 
+	if (fxt_is_forbidden(FXT_NO_LOCKS | FXT_NO_GROWTH)) {
+		atomic_store_explicit(&buffer->failure, -EPERM, memory_order_relaxed);
+		return false;
+	}
 	if (!may_grow(buffer, now_ns))
 		return false;
 	mask = fxt_lock(&buffer->extend_lock);
@@ -122,7 +126,7 @@ static void grow_ahead(struct fxt_buffer *buffer, uint32_t number, uint64_t now_
 	uint64_t mask;
 
 	if (number + ahead < extended || extended >= buffer->limit || !may_grow(buffer, now_ns) ||
-	    !fxt_trylock(&buffer->extend_lock, &mask))
+	    fxt_is_forbidden(FXT_NO_LOCKS | FXT_NO_GROWTH) || !fxt_trylock(&buffer->extend_lock, &mask))
 		return;
 	extended = atomic_load_explicit(&buffer->extended, memory_order_relaxed);
 	if (number + ahead >= extended && extended < buffer->limit)
@@ -141,6 +145,8 @@ static bool take_tail(struct fxt_buffer *buffer, struct fxt_chunk *chunk)
 	void *base = NULL;
 	int error;
 
+	if (fxt_is_forbidden(FXT_NO_LOCKS | FXT_NO_GROWTH))
+		return false;
 	pages += (unsigned)((strings * FXT_WORD_BYTES + FXT_PAGE_BYTES - 1) / FXT_PAGE_BYTES);
 	mask = fxt_lock(&buffer->extend_lock);
 	offset = buffer->tail_offset;

@@ -1,0 +1,57 @@
+#!/bin/bash
+# Hostile conditions: threads, their ends, signals, jumps, cancellation. See hosts_lib.sh.
+# shellcheck source=hosts_lib.sh
+. "${abs_top_srcdir:?}/tests/e2e/hosts_lib.sh"
+
+# -- Threads -------------------------------------------------------------------------------------------
+host unseen "$apps/host_threads" unseen
+complete unseen
+export FXT_CATEGORIES=pthread,malloc FXT_QUIET=1
+MODES=streaming host alive "$apps/host_threads" alive 5000
+complete alive
+bytes=$(cat alive.streaming/*.fxt | wc -c)
+test "$bytes" -lt $((260 << 20)) || fail "5000 threads at once: $bytes bytes"
+rm -rf alive.*
+MODES=streaming host turn "$apps/host_threads" turn 100000
+complete turn
+bytes=$(cat turn.streaming/*.fxt | wc -c)
+test "$bytes" -lt $((200 << 20)) || fail "100000 threads in turn: $bytes bytes"
+rm -rf turn.*
+unset FXT_CATEGORIES FXT_QUIET
+
+# -- Ends ----------------------------------------------------------------------------------------------
+ulimit -c 0
+export FXT_QUIET=1 FXT_MAX_SIZE_MB=16
+for way in exits-alone exits quick_exits _exits aborts other-exits outlived; do
+	host $way "$apps/host_threads" $way
+done
+unset FXT_QUIET FXT_MAX_SIZE_MB
+
+# -- Control flow --------------------------------------------------------------------------------------
+host cancel "$apps/host_cancel" "$scratch/fifo"
+complete cancel
+for mode in $MODES; do
+	is "cancel, $mode: not cancelled or not cleaned up" "" "$(grep ': cancelled' cancel.$mode.out | grep -v 'cancelled 1, cleaned up 1')"
+done
+host jumps "$apps/host_control" jumps 300
+export FXT_BUFFER_SIZE_MB=16
+host coroutines "$apps/host_control" coroutines
+complete coroutines
+host callbacks "$apps/host_control" callbacks
+complete callbacks
+for bytes in 2048 3632; do
+	host "alternate.$bytes" "$apps/host_control" alternate $bytes
+	complete "alternate.$bytes"
+done
+
+# -- Signals: as many as there were, which differs from run to run ------------------------------------------
+for mode in $MODES; do
+	FXT_BUFFER_SIZE_MB=64 FXT_BUFFERING_MODE=$mode traced storm.$mode timeout -s KILL 60 "$apps/host_control" storm 30000 >storm.out 2>storm.err
+	is "storm, $mode: exit status" 0 $?
+	is "storm, $mode: stderr" "" "$(cat storm.err)"
+	rm -f storm.$mode/timeout.*
+	valid storm.$mode/*.fxt
+	read -r written dropped overwritten _ <<<"$(numbers storm.$mode/*.fxt)"
+	complete "storm, $mode"
+	is "storm, $mode: marks" "$(sed -n 's/^marks //p' storm.out)" "$written"
+done
