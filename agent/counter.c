@@ -29,12 +29,12 @@ uint64_t *fxt_counter_show(uint64_t *slot, uint64_t name, uint64_t thread_ref, u
 }
 
 /* The value first: behind a filler nobody sees it yet. The other words are the same whoever writes them. */
-void fxt_counter_add(uint64_t *slot, uint64_t name, uint32_t pid, uint64_t records)
+void fxt_counter_add(uint64_t *slot, uint64_t name, uint32_t pid, uint64_t records, uint64_t now_ns)
 {
 	atomic_fetch_add_explicit((_Atomic uint64_t *)&slot[5], records, memory_order_relaxed);
+	slot[1] = now_ns;
 	if (fxt_get_record_type(slot[0]) == FXT_RECORD_EVENT)
 		return;
-	slot[1] = fxt_clock_kernel_ns();
 	slot[2] = slot[3] = pid;
 	slot[4] = fxt_arg_header(FXT_ARG_UINT64, 2, FXT_STR_records);
 	atomic_store_explicit((_Atomic uint64_t *)slot,

@@ -20,8 +20,9 @@ static inline void fxt_counter_clear(uint64_t *slot)
 uint64_t *fxt_counter_show(uint64_t *slot, uint64_t name, uint64_t thread_ref, uint32_t pid, uint32_t tid,
 			   uint32_t id, uint64_t value);
 
-/* Adds to the count of a whole process, which any number of threads may do at once; the slot was empty at first. */
-void fxt_counter_add(uint64_t *slot, uint64_t name, uint32_t pid, uint64_t records);
+/* Adds to the count of a whole process, of which the newest is of that time. Any number of threads may do so at once, without a
+ * lock; the slot was cleared at first. */
+void fxt_counter_add(uint64_t *slot, uint64_t name, uint32_t pid, uint64_t records, uint64_t now_ns);
 
 /* The value of a slot; 0 while it is a filler. */
 uint64_t fxt_counter_value(const uint64_t *slot);

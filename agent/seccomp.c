@@ -20,41 +20,44 @@
 #define SOMEWHERE ((uint64_t)(uintptr_t)&fxt_forbidden)
 enum { OUR_FD = 1024 };
 
-/* The calls of each kind, with arguments of the sort we give them: a filter may look at those. */
+/* The calls we make, with arguments of the sort we give them: a filter may look at those. */
 static const struct call {
-	unsigned kind;
 	int number;
 	uint64_t args[6];
 } calls[] = {
-	{FXT_NO_LOCKS, SYS_rt_sigprocmask, {SIG_SETMASK, 1 << 16, 1 << 16, 8}},
-	{FXT_NO_LOCKS, SYS_futex, {1 << 16, FUTEX_WAIT_PRIVATE, 2}},
-	{FXT_NO_LOCKS, SYS_futex, {1 << 16, FUTEX_WAKE_PRIVATE, 1}},
-	{FXT_NO_LOCKS, SYS_getpid, {0}},
-	{FXT_NO_LOCKS, SYS_gettid, {0}},
-	{FXT_NO_LOCKS, SYS_tgkill, {1000, 1000, 0}},
-	{FXT_NO_LOCKS, SYS_write, {2, 1 << 16, 100}},
-	{FXT_NO_GROWTH, SYS_mmap, {0, 1 << 20, PROT_READ | PROT_WRITE, MAP_SHARED, OUR_FD, 1 << 20}},
-	{FXT_NO_GROWTH, SYS_mmap, {0, 1 << 16, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-				   UINT64_MAX, 0}},
-	{FXT_NO_GROWTH, SYS_munmap, {1 << 20, 1 << 20}},
-	{FXT_NO_GROWTH, SYS_madvise, {1 << 20, 1 << 20, MADV_DONTDUMP}},
-	{FXT_NO_GROWTH, SYS_pwritev, {OUR_FD, 1 << 16, 4, 1 << 20}},
-	{FXT_NO_GROWTH, SYS_ftruncate, {OUR_FD, 1 << 20}},
-	{FXT_NO_GROWTH, SYS_newfstatat, {OUR_FD, 1 << 16, 1 << 16, AT_EMPTY_PATH}},
-	{FXT_NO_GROWTH, SYS_prlimit64, {0, RLIMIT_FSIZE, 0, 1 << 16}},
-	{FXT_NO_OPEN, SYS_openat, {(uint64_t)AT_FDCWD, 1 << 16, O_RDONLY | O_CLOEXEC}},
-	{FXT_NO_OPEN, SYS_openat, {(uint64_t)AT_FDCWD, 1 << 16, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600}},
-	{FXT_NO_OPEN, SYS_openat, {(uint64_t)AT_FDCWD, 1 << 16, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0600}},
-	{FXT_NO_OPEN, SYS_close, {OUR_FD}},
-	{FXT_NO_OPEN, SYS_read, {OUR_FD, 1 << 16, 4096}},
-	{FXT_NO_OPEN, SYS_fcntl, {3, F_DUPFD_CLOEXEC, OUR_FD}},
-	{FXT_NO_OPEN, SYS_prlimit64, {0, RLIMIT_NOFILE, 1 << 16, 0}},
-	{FXT_NO_OPEN, SYS_prctl, {16 /* PR_GET_NAME */, 1 << 16}},
-	{FXT_NO_OPEN, SYS_fallocate, {OUR_FD, 0, 0, 1 << 18}},
-	{FXT_NO_OPEN, SYS_linkat, {(uint64_t)AT_FDCWD, 1 << 16, (uint64_t)AT_FDCWD, 1 << 16, AT_SYMLINK_FOLLOW}},
-	{FXT_NO_OPEN, SYS_renameat2, {(uint64_t)AT_FDCWD, 1 << 16, (uint64_t)AT_FDCWD, 1 << 16, 0}},
-	{FXT_NO_OPEN, SYS_unlinkat, {(uint64_t)AT_FDCWD, 1 << 16, 0}},
-	{FXT_NO_OPEN, SYS_uname, {1 << 16}},
+	{SYS_rt_sigprocmask, {SIG_SETMASK, 1 << 16, 1 << 16, 8}},
+	{SYS_futex, {1 << 16, FUTEX_WAIT_PRIVATE, 2}},
+	{SYS_futex, {1 << 16, FUTEX_WAKE_PRIVATE, 1}},
+	{SYS_getpid, {0}},
+	{SYS_gettid, {0}},
+	{SYS_tgkill, {1000, 1000, 0}},
+	{SYS_write, {2, 1 << 16, 100}},
+	{SYS_mmap, {0, 1 << 20, PROT_READ | PROT_WRITE, MAP_SHARED, OUR_FD, 1 << 20}},
+	{SYS_mmap, {0, 1 << 16, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, UINT64_MAX, 0}},
+	{SYS_munmap, {1 << 20, 1 << 20}},
+	{SYS_madvise, {1 << 20, 1 << 20, MADV_DONTDUMP}},
+	{SYS_pwritev, {OUR_FD, 1 << 16, 4, 1 << 20}},
+	{SYS_ftruncate, {OUR_FD, 1 << 20}},
+	{SYS_newfstatat, {OUR_FD, 1 << 16, 1 << 16, AT_EMPTY_PATH}},
+	{SYS_prlimit64, {0, RLIMIT_FSIZE, 0, 1 << 16}},
+	{SYS_openat, {(uint64_t)AT_FDCWD, 1 << 16, O_RDONLY | O_CLOEXEC}},
+	{SYS_openat, {(uint64_t)AT_FDCWD, 1 << 16, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600}},
+	{SYS_openat, {(uint64_t)AT_FDCWD, 1 << 16, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0600}},
+	{SYS_close, {OUR_FD}},
+	{SYS_read, {OUR_FD, 1 << 16, 4096}},
+	{SYS_fcntl, {3, F_DUPFD_CLOEXEC, OUR_FD}},
+	{SYS_prlimit64, {0, RLIMIT_NOFILE, 1 << 16, 0}},
+	{SYS_prctl, {16 /* PR_GET_NAME */, 1 << 16}},
+	{SYS_fallocate, {OUR_FD, 0, 0, 1 << 18}},
+	{SYS_linkat, {(uint64_t)AT_FDCWD, 1 << 16, (uint64_t)AT_FDCWD, 1 << 16, AT_SYMLINK_FOLLOW}},
+	{SYS_renameat2, {(uint64_t)AT_FDCWD, 1 << 16, (uint64_t)AT_FDCWD, 1 << 16, 0}},
+	{SYS_unlinkat, {(uint64_t)AT_FDCWD, 1 << 16, 0}},
+	{SYS_uname, {1 << 16}},
+	{SYS_getcwd, {1 << 16, 4096}},
+	{SYS_readlinkat, {(uint64_t)AT_FDCWD, 1 << 16, 1 << 16, 4096}},
+	{SYS_faccessat, {(uint64_t)AT_FDCWD, 1 << 16, 4}},
+	{SYS_membarrier, {8 /* MEMBARRIER_CMD_PRIVATE_EXPEDITED */}},
+	{SYS_nanosleep, {1 << 16}},
 };
 
 /* -- The filter's machine: classic BPF, as far as seccomp accepts it --------------------------------- */
@@ -150,12 +153,12 @@ unsigned fxt_seccomp_expect(const struct sock_fprog *filter)
 	unsigned forbidden = 0, i;
 
 	for (i = 0; filter && i < sizeof(calls) / sizeof(*calls); i++)
-		if (!(forbidden & calls[i].kind) && !allows(filter, &calls[i]))
-			forbidden |= calls[i].kind;
+		if (!(forbidden & fxt_call_kind(calls[i].number)) && !allows(filter, &calls[i]))
+			forbidden |= fxt_call_kind(calls[i].number);
 	if (!filter)
 		fxt_agent_suspend("the program is in strict seccomp mode: nothing is recorded from here on");
 	if (!filter || forbidden & FXT_NO_LOCKS)
-		forbidden = FXT_NO_LOCKS | FXT_NO_GROWTH | FXT_NO_OPEN;
+		forbidden = FXT_NO_CALLS;
 	return atomic_fetch_or_explicit(&fxt_forbidden, forbidden, memory_order_relaxed);
 }
 

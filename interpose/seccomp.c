@@ -1,4 +1,4 @@
-/* prctl() and syscall(), by which a program forbids itself system calls, or reading the processor's counter. Neither is recorded:
+/* prctl(), and syscall() as far as it is the same, by which a program forbids itself system calls, or reading the processor's counter. Neither is recorded:
  * they are looked at, so that the agent stays within what remains (agent/seccomp.h). Any context.
  */
 #include <linux/filter.h>
@@ -9,6 +9,7 @@
 
 #include "agent/seccomp.h"
 #include "interpose.h"
+#include "seccomp.h"
 
 typedef unsigned long word;
 
@@ -77,24 +78,9 @@ FXT_EXPORT int prctl(int option, ...)
 	return real_prctl(option, a, b, c, d);
 }
 
-/* -- syscall ------------------------------------------------------------------------------------------- */
+/* -- syscall: see clone.c ------------------------------------------------------------------------------ */
 
-typedef long syscall_fn(long number, word a, word b, word c, word d, word e, word f);
-
-static long first_syscall(long number, word a, word b, word c, word d, word e, word f);
-
-/* Named for the assembler below. */
-syscall_fn *fxt_real_syscall __attribute__((visibility("hidden"))) = first_syscall;
-syscall_fn fxt_syscall_seccomp __attribute__((visibility("hidden")));
-
-static FXT_COLD long first_syscall(long number, word a, word b, word c, word d, word e, word f)
-{
-	fxt_interpose_start();
-	return fxt_real_syscall(number, a, b, c, d, e, f);
-}
-
-/* SYS_seccomp, and SYS_prctl as far as it is the same. */
-long fxt_syscall_seccomp(long number, word a, word b, word c, word d, word e, word f)
+long fxt_seccomp_by_number(fxt_syscall_fn *real, long number, const long *args)
 {
 	const struct sock_fprog *filter = NULL;
 	unsigned before = 0;
@@ -102,58 +88,21 @@ long fxt_syscall_seccomp(long number, word a, word b, word c, word d, word e, wo
 	long result;
 
 	if (number == SYS_seccomp) {
-		strict = a == SECCOMP_SET_MODE_STRICT;
-		filter = a == SECCOMP_SET_MODE_FILTER ? filter_at(c) : NULL;
-	} else if (a == PR_SET_SECCOMP) {
-		strict = b == SECCOMP_MODE_STRICT;
-		filter = strict ? NULL : filter_at(c);
+		strict = args[0] == SECCOMP_SET_MODE_STRICT;
+		filter = args[0] == SECCOMP_SET_MODE_FILTER ? filter_at((word)args[2]) : NULL;
+	} else if (args[0] == PR_SET_SECCOMP) {
+		strict = args[1] == SECCOMP_MODE_STRICT;
+		filter = strict ? NULL : filter_at((word)args[2]);
 	}
 	if (strict || filter)
 		before = fxt_seccomp_expect(filter);
-	result = fxt_real_syscall(number, a, b, c, d, e, f);
+	result = real(number, args[0], args[1], args[2], args[3], args[4], args[5]);
 	if (result < 0 && (strict || filter))
 		fxt_seccomp_restore(before);
 	return result;
 }
 
-/* No frame of ours lies between the program and its call: the child of a SYS_vfork returns through it a second time, and
- * that of a SYS_clone on another stack. */
-#define TEXT_(x) #x
-#define TEXT(x) TEXT_(x)
-#if defined(__x86_64__)
-__asm__(".text\n"
-	".globl syscall\n"
-	".type syscall, @function\n"
-	"syscall:\n"
-	"	.cfi_startproc\n"
-	"	endbr64\n"
-	"	cmpq $" TEXT(__NR_seccomp) ", %rdi\n"
-	"	je fxt_syscall_seccomp\n"
-	"	cmpq $" TEXT(__NR_prctl) ", %rdi\n"
-	"	je fxt_syscall_seccomp\n"
-	"	jmp *fxt_real_syscall(%rip)\n"
-	"	.cfi_endproc\n"
-	".size syscall, .-syscall\n");
-#else
-__asm__(".text\n"
-	".globl syscall\n"
-	".type syscall, %function\n"
-	"syscall:\n"
-	"	.cfi_startproc\n"
-	"	hint #34\n"             /* bti c */
-	"	cmp x0, #" TEXT(__NR_seccomp) "\n"
-	"	b.eq fxt_syscall_seccomp\n"
-	"	cmp x0, #" TEXT(__NR_prctl) "\n"
-	"	b.eq fxt_syscall_seccomp\n"
-	"	adrp x16, fxt_real_syscall\n"
-	"	ldr x16, [x16, #:lo12:fxt_real_syscall]\n"
-	"	br x16\n"
-	"	.cfi_endproc\n"
-	".size syscall, .-syscall\n");
-#endif
-
 const struct fxt_real fxt_reals_seccomp[] = {
 	{"prctl", NULL, (void **)&real_prctl},
-	{"syscall", NULL, (void **)&fxt_real_syscall},
 	{NULL, NULL, NULL},
 };

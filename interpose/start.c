@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 
 #include "interpose.h"
+#include "signal.h"
 
 /* Volatile: gcc takes dlsym for a leaf and would drop the store before it. */
 static __thread volatile bool starting __attribute__((tls_model("initial-exec")));
@@ -59,7 +60,8 @@ void fxt_interpose_start(void)
 		atomic_store_explicit(&found, true, memory_order_release);
 	}
 	starting = false;
-	fxt_agent_start(&names);
+	if (fxt_agent_start(&names))
+		fxt_signal_start();
 	if (fxt_is_on(FXT_CAT_malloc) && atomic_exchange_explicit(&heap_unseen, false, memory_order_relaxed))
 		fxt_agent_unseen("malloc is defined by the program, or by a library in front of the agent: its heap is not recorded");
 }

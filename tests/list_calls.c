@@ -25,7 +25,7 @@ static const struct line lines[] = {
 #undef BY_HAND_ALIAS
 };
 
-/* Exported without an event of their name: interpose/function.c and exit.c. */
+/* Exported without an event of their name: interpose/function.c, exit.c, seccomp.c and clone.c. */
 static const char *const others[] = {"__cyg_profile_func_enter", "__cyg_profile_func_exit", "_exit", "_Exit",
 				     "prctl", "syscall"};
 

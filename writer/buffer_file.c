@@ -180,6 +180,58 @@ int fxt_file_publish(int fd, char *path)
 	return error;
 }
 
+static const char hidden_suffix[] = ".tmp";
+
+static const char *hidden_name(const char *path)
+{
+	size_t length = strlen(path);
+
+	memcpy(scratch, path, length);
+	memcpy(scratch + length, hidden_suffix, sizeof(hidden_suffix));
+	return scratch;
+}
+
+int fxt_file_open_hidden(const char *path, bool *nameless)
+{
+	struct stat status;
+	int fd = -EOPNOTSUPP;
+
+	if (strlen(path) + sizeof(hidden_suffix) > sizeof(scratch))
+		return -ENAMETOOLONG;
+	*nameless = true;
+	if (!fxt_sys_lstat("/proc/self/fd", &status))
+		fd = open_nameless(path);
+	if (fd != -EOPNOTSUPP && fd != -EISDIR && fd != -EINVAL)
+		return fd;
+	*nameless = false;
+	return fxt_sys_open(hidden_name(path), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0600);
+}
+
+int fxt_file_reveal(int fd, char *path, bool nameless)
+{
+	static char name[FXT_PATH_BYTES];
+	unsigned attempt;
+	int error = -EEXIST;
+
+	if (nameless)
+		return fxt_file_publish(fd, path);
+	for (attempt = 0; error == -EEXIST && attempt <= LARGEST_RETRY; attempt++) {
+		numbered_name(name, path, attempt);
+		error = fxt_sys_link(hidden_name(path), name, 0);
+	}
+	if (error)
+		return error;
+	fxt_sys_unlink(hidden_name(path));
+	memcpy(path, name, strlen(name) + 1);
+	return 0;
+}
+
+void fxt_file_discard(const char *path, bool nameless)
+{
+	if (!nameless)
+		fxt_sys_unlink(hidden_name(path));
+}
+
 /* What the file grows by. Every page begins with a filler that spans it, so that the file is valid when it ends behind any
  * of them; every other cache line begins with a filler for the rest of its chunk, for whom lane.h says. */
 #define HEAD(at) [(at)] = FXT_RECORD_METADATA | (FXT_CHUNK_WORDS - 1 - (at)) << 4 | FXT_METADATA_FILLER << 16

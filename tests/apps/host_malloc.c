@@ -29,6 +29,12 @@ static void *take(size_t alignment, size_t bytes)
 	return heap + at;
 }
 
+/* gcc takes a block for the array that it asked for, with nothing in front. */
+static __attribute__((noipa)) size_t size_of(const void *ptr)
+{
+	return ((const size_t *)ptr)[-1];
+}
+
 void *malloc(size_t size)
 {
 	return take(0, size);
@@ -55,7 +61,7 @@ void *realloc(void *ptr, size_t size)
 	void *moved = take(0, size);
 
 	if (moved && ptr)
-		memcpy(moved, ptr, ((size_t *)ptr)[-1] < size ? ((size_t *)ptr)[-1] : size);
+		memcpy(moved, ptr, size_of(ptr) < size ? size_of(ptr) : size);
 	return moved;
 }
 
@@ -77,7 +83,7 @@ int posix_memalign(void **memptr, size_t alignment, size_t size)
 
 size_t malloc_usable_size(void *ptr)
 {
-	return ptr ? ((size_t *)ptr)[-1] : 0;
+	return ptr ? size_of(ptr) : 0;
 }
 
 #endif
