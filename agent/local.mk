@@ -31,6 +31,7 @@ AGENT_SOURCES = \
 	agent/output.h \
 	agent/seccomp.c \
 	agent/seccomp.h \
+	agent/stack.h \
 	agent/strings.def \
 	agent/symbols.c \
 	agent/symbols.h \

@@ -81,18 +81,17 @@ void fxt_thread_dropped(struct fxt_thread *thread, enum fxt_loss why)
 bool fxt_thread_put(struct fxt_thread *thread, const uint64_t *record, size_t words)
 {
 	struct fxt_lane *lane = thread->lane;
-	bool fits;
 
-	thread->lane = lane + 1;
-	atomic_signal_fence(memory_order_seq_cst);
-	fits = fxt_lane_has(lane, words) || fxt_lane_turn(thread, lane, words);
-	if (fits) {
-		memcpy(lane->at + 1, record + 1, (words - 1) * FXT_WORD_BYTES);
-		fxt_lane_commit(lane, words, record[0]);
-	}
+	fxt_lane_raise(thread, lane);
+	if (!fxt_lane_has(lane, words))
+		lane = fxt_lane_turn(thread, lane, words);
+	if (!lane)
+		return false;
+	memcpy(lane->at + 1, record + 1, (words - 1) * FXT_WORD_BYTES);
+	fxt_lane_commit(lane, words, record[0]);
 	atomic_signal_fence(memory_order_seq_cst);
 	thread->lane = lane;
-	return fits;
+	return true;
 }
 
 static void comm_path(char *path, uint32_t tid)

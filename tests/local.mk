@@ -54,8 +54,9 @@ tests/apps/count_calls tests/apps/count_io tests/apps/count_io_fortified: tests/
 $(filter tests/apps/host_%,$(APPS_C)): tests/apps/host.h
 tests/apps/count_io_fortified: tests/apps/count_io.c
 
-# Hostile conditions, and the libraries for them: one whose constructor comes before the agent's, one to be loaded.
-HOST_SO = tests/apps/libhost_early.so tests/apps/libhost_plugin.so
+# Hostile conditions, and the libraries for them: one whose constructor comes before the agent's, one to be loaded, and one that
+# says what a process has.
+HOST_SO = tests/apps/libhost_early.so tests/apps/libhost_plugin.so tests/apps/libhost_witness.so
 tests/apps/host_control tests/apps/host_seccomp tests/apps/libhost_plugin.so: APP_FLAGS = -finstrument-functions
 # Resolving a function when it is first called takes more than the smallest of stacks has.
 tests/apps/host_control: APP_LIBS = -Wl,-z,now
@@ -63,7 +64,9 @@ tests/apps/libhost_early.so: APP_FLAGS = -DHOST_EARLY
 tests/apps/host_start tests/apps/host_threads: tests/apps/libhost_early.so
 tests/apps/host_start tests/apps/host_threads: APP_LIBS = -Ltests/apps -lhost_early -Wl,-rpath,'$$ORIGIN'
 
-$(HOST_SO): tests/apps/host_library.c tests/apps/host.h
+tests/apps/libhost_early.so tests/apps/libhost_plugin.so: tests/apps/host_library.c tests/apps/host.h
+tests/apps/libhost_witness.so: tests/apps/host_witness.c
+$(HOST_SO):
 	$(AM_V_CCLD)$(MKDIR_P) tests/apps && \
 	$(CC) $(FXT_CPPFLAGS) $(CPPFLAGS) -std=gnu11 $(WARN_CFLAGS) $(CFLAGS) $(APP_FLAGS) -pthread -shared -fPIC \
 		-o $@ $< $(LDFLAGS)
@@ -76,7 +79,7 @@ tests/apps/host_own_malloc: tests/apps/host_malloc.c tests/apps/host.h
 
 check_DATA = $(HOST_SO) tests/apps/host_own_malloc
 CLEANFILES += $(HOST_SO) tests/apps/host_own_malloc
-EXTRA_DIST += tests/apps/host_library.c
+EXTRA_DIST += tests/apps/host_library.c tests/apps/host_witness.c
 
 if HAVE_CXX
 APPS = $(APPS_C) $(APPS_CXX)
@@ -107,13 +110,19 @@ E2E_TESTS = \
 	tests/e2e/copy.sh \
 	tests/e2e/counts.sh \
 	tests/e2e/follow.sh \
+	tests/e2e/hosts_libraries.sh \
+	tests/e2e/hosts_limits.sh \
+	tests/e2e/hosts_process.sh \
+	tests/e2e/hosts_same.sh \
+	tests/e2e/hosts_seccomp.sh \
+	tests/e2e/hosts_threads.sh \
 	tests/e2e/invariants.sh \
 	tests/e2e/kill.sh \
 	tests/e2e/lives.sh \
 	tests/e2e/modes.sh \
 	tests/e2e/real.sh
 # What the scripts share, sourced or called by them.
-E2E_HELPERS = tests/e2e/lib.sh tests/e2e/trace.py
+E2E_HELPERS = tests/e2e/hosts_lib.sh tests/e2e/lib.sh tests/e2e/trace.py
 TESTS += $(E2E_TESTS)
 EXTRA_DIST += $(E2E_TESTS) $(E2E_HELPERS)
 

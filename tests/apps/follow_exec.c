@@ -58,10 +58,16 @@ static int spawn(const char *path, char **envp)
 	return finish(error, child);
 }
 
+static int spawn_in_path(const char *path, char **envp)
+{
+	pid_t child = 0;
+	int error = posix_spawnp(&child, path, NULL, NULL, arguments, envp);
+
+	return finish(error, child);
+}
+
 static int run(const char *form, char *path, char **envp)
 {
-	pid_t child;
-
 	if (!strcmp(form, "execve"))
 		execve(path, arguments, envp);
 	if (!strcmp(form, "execve-null"))
@@ -81,7 +87,7 @@ static int run(const char *form, char *path, char **envp)
 	if (!strcmp(form, "posix_spawn"))
 		return spawn(path, envp);
 	if (!strcmp(form, "posix_spawnp"))
-		return finish(posix_spawnp(&child, path, NULL, NULL, arguments, envp), child);
+		return spawn_in_path(path, envp);
 	/* The environment is the process's own. */
 	clearenv();
 	while (*envp)

@@ -1,5 +1,5 @@
-/* Cancels a thread in each call that is a cancellation point and waits for ever, open() of the fifo it is given included. In each the cleanup handler runs, allocates and
- * marks; the next thread goes on. */
+/* Cancels a thread in each call that is a cancellation point and waits for ever, open() of the fifo it is given included. In each the
+ * cleanup handler runs, allocates and marks; the next thread goes on. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +15,7 @@
 #include "host.h"
 
 static const char *fifo;
-static int empty[2], full[2], sockets[2], listener, queue;
+static int empty[2], full[2], sockets[2], full_sockets[2], listener, queue;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
 static sem_t sem;
@@ -87,7 +87,7 @@ static void in_send(void)
 {
 	char bytes[4096] = "";
 
-	while (send(sockets[1], bytes, sizeof(bytes), 0) > 0)
+	while (send(full_sockets[1], bytes, sizeof(bytes), 0) > 0)
 		;
 }
 
@@ -293,7 +293,8 @@ int main(int argc, char **argv)
 	void *result;
 	size_t i, round;
 
-	need(!pipe(empty) && !pipe(full) && !socketpair(AF_UNIX, SOCK_STREAM, 0, sockets) && !sem_init(&sem, 0, 0));
+	need(!pipe(empty) && !pipe(full) && !socketpair(AF_UNIX, SOCK_STREAM, 0, sockets) &&
+	     !socketpair(AF_UNIX, SOCK_STREAM, 0, full_sockets) && !sem_init(&sem, 0, 0));
 	listener = socket(AF_INET, SOCK_STREAM, 0);
 	need(!bind(listener, (struct sockaddr *)&address, sizeof(address)) && !listen(listener, 0));
 	/* A file nobody opens for writing. */

@@ -43,7 +43,7 @@ int main(int argc, char **argv)
 		char *volatile block = malloc(10);
 
 		free(block);
-		block[3] = 1;
+		return block[3];
 	}
 	return 4;
 }
