@@ -1,6 +1,8 @@
 /* Threads and ends of a process: see main(). Linked with libhost_early.so, whose destructor comes last. */
 #include <dlfcn.h>
 #include <errno.h>
+#include <sched.h>
+#include <sys/syscall.h>
 
 #include "host.h"
 
@@ -37,6 +39,62 @@ static void unseen(void)
 			need(!ways[i](&thread, NULL, mark_once, NULL) && !pthread_join(thread, NULL));
 	}
 }
+
+/* -- A thread that the C library does not know ---------------------------------------------------------------- */
+
+#if defined(__x86_64__)
+
+/* Of the dynamic loader, which makes the storage of threads with them; where it is not exported any more there is no such thread. */
+extern void *_dl_allocate_tls(void *memory) __attribute__((weak));
+
+static atomic_int raw_done;
+
+static int run_raw(void *argument)
+{
+	pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+
+	(void)argument;
+	for (int i = 0; i < 100; i++) {
+		mark();
+		need(!pthread_mutex_lock(&mutex) && !pthread_mutex_unlock(&mutex));
+		need(write(-1, "", 1) == -1 && errno == EBADF);
+	}
+	atomic_store(&raw_done, 1);
+	/* The C library's ways out are for its own threads. */
+	syscall(SYS_exit, 0);
+	return 0;
+}
+
+static void raw(void)
+{
+	static char stack[64 << 10] __attribute__((aligned(64)));
+	char *memory = mmap(NULL, 64 << 10, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	/* The C library's own structure begins where the thread pointer points, and its storage lies below. */
+	void **control = (void **)(memory + (48 << 10));
+
+	if (!_dl_allocate_tls) {
+		mark_times(100);
+		return;
+	}
+	need(memory != MAP_FAILED);
+	control = _dl_allocate_tls(control);
+	need(control);
+	control[0] = control[2] = control;      /* tcb and self */
+	need(clone(run_raw, stack + sizeof(stack),
+		   CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM | CLONE_SETTLS, NULL, NULL,
+		   control, NULL) > 0);
+	while (!atomic_load(&raw_done))
+		sched_yield();
+}
+
+#else
+
+static void raw(void)
+{
+	mark_times(100);
+}
+
+#endif
 
 /* -- Many ------------------------------------------------------------------------------------------------- */
 
@@ -168,6 +226,8 @@ int main(int argc, char **argv)
 	need(!pthread_attr_init(&small) && !pthread_attr_setstacksize(&small, 32 << 10));
 	if (!strcmp(what, "unseen"))
 		unseen();
+	else if (!strcmp(what, "raw"))
+		raw();
 	else if (!strcmp(what, "alive"))
 		alive(count);
 	else if (!strcmp(what, "turn"))

@@ -37,7 +37,7 @@ print(marks, lost, over, events)'
 # quietly FILE: what the program said there, without the agent's own lines; those have to be expected.
 quietly()
 {
-	grep -v '^fxtagent\[' "$1" | grep -v 'hosts_lib\.sh: line' >"$1.program"
+	grep -v '^fxtagent\[' "$1" | grep -v 'lib\.sh: line' >"$1.program"
 	grep '^fxtagent\[' "$1" | grep -v -E "${EXPECT:-^$}" >"$1.unexpected"
 	test ! -s "$1.unexpected" || fail "$1: the agent said: $(head -n 3 "$1.unexpected")"
 }

@@ -48,3 +48,44 @@ for library in jemalloc tcmalloc; do
 	host $library ./with_$library
 	heap $library 0 3002
 done
+
+# -- Sanitizers ----------------------------------------------------------------------------------------
+# sanitized NAME [ARGUMENT]: bare and under fxt record: the same output, status and findings; all marks in the trace.
+sanitized()
+{
+	local name=$1 status traced_status
+	shift
+
+	bare "./$name" "$@" >bare.out 2>bare.err
+	status=$?
+	"$FXT" record -q -o $name.fxt -- "./$name" "$@" >traced.out 2>traced.err
+	traced_status=$?
+	is "fxt record, $name $*: exit status" $status $traced_status
+	same "fxt record, $name $*: output" bare.out traced.out
+	# Process ids and addresses differ.
+	for log in bare traced; do
+		grep -E '^(SUMMARY|ThreadSanitizer)|(ERROR|WARNING): |    #[0-9]+ ' $log.err | grep -o '^ *#[0-9]*\|[A-Za-z]*Sanitizer: .*\| in [a-z_]* ' |
+			sed 's/ on address.*//; s/ (pid=.*//; s/ in thread.*//' >$log.found
+	done
+	same "fxt record, $name $*: what was found" bare.found traced.found
+	valid $name.fxt
+	read -r written dropped overwritten _ <<<"$(numbers $name.fxt)"
+	is "fxt record, $name $*: marks" "$(sed -n 's/^marks //p' bare.out)" "$written"
+	complete "fxt record, $name $*"
+}
+for kind in address thread leak undefined; do
+	# A sanitizer needs its runtime, and some kernels have no place for its memory.
+	if ! $CC -D_GNU_SOURCE -I "$abs_top_srcdir" -g -fno-builtin -fsanitize=$kind -pthread -o sanitized_$kind \
+		"$abs_top_srcdir/tests/apps/host_sanitized.c" 2>/dev/null ||
+		! bare ./sanitized_$kind 2>/dev/null | grep -q '^marks'; then
+		echo "no program with the $kind sanitizer runs here: left out"
+		continue
+	fi
+	sanitized sanitized_$kind
+	sanitized sanitized_$kind and-fail
+	is "fxt record, sanitized_$kind: what children are preloaded with" "$FXT_AGENT" \
+		"$("$FXT" record -q -o child.fxt -- ./sanitized_$kind child)"
+	# Preloaded by hand, asan has to be told.
+	ASAN_OPTIONS=verify_asan_link_order=0 host preloaded_$kind ./sanitized_$kind
+	complete preloaded_$kind
+done

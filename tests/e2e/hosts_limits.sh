@@ -46,6 +46,33 @@ for mode in $MODES; do
 	is "core dump, $mode: mappings in it" 0 "$dumped"
 done
 
+# The core itself, where the kernel leaves it in the directory of the program.
+case $(cat /proc/sys/kernel/core_pattern) in
+*[/\|]*)
+	echo "the size of a core dump is left out: /proc/sys/kernel/core_pattern sends it elsewhere"
+	;;
+*)
+	# dumped DIRECTORY CMD...: the size of its core, in KiB.
+	dumped()
+	{
+		mkdir -p "$1"
+		{ (cd "$1" && ulimit -c unlimited && exec "${@:2}") >/dev/null 2>&1; } 2>/dev/null
+		find "$1" -name 'core*' -printf '%s\n' | awk '{ n += $1 } END { print int(n / 1024) }'
+		rm -f "$1"/core*
+	}
+	bare_kib=$(dumped cores env LD_PRELOAD= "$apps/host_maps" abort)
+	test "$bare_kib" -gt 0 || fail "core dump: the bare run left none"
+	for mode in $MODES; do
+		traced_kib=$(FXT_BUFFERING_MODE=$mode dumped cores env LD_PRELOAD="$FXT_AGENT" \
+			FXT_OUTPUT="$scratch/cores/%e.%p.fxt" "$apps/host_maps" abort)
+		# The library's own variables are in it, 1 MiB of them an arena.
+		test "$traced_kib" -gt 0 && test "$traced_kib" -lt $((bare_kib + 2048)) ||
+			fail "core dump, $mode: $traced_kib KiB, bare $bare_kib KiB"
+	done
+	valid --ring cores/*.fxt
+	;;
+esac
+
 # -- File systems -----------------------------------------------------------------------------------------
 mkdir small
 if test "$(id -u)" != 0 || ! mount -t tmpfs -o size=8m none small 2>/dev/null; then

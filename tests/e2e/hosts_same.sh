@@ -8,10 +8,9 @@
 witness=$apps/libhost_witness.so
 plugin=$apps/libhost_plugin.so
 
-# What each is called with: a line for a run. Those that end by a signal, or are killed, have no line when they end.
+# What each is called with: a line for a run. (How often `count_calls all` waits is up to the scheduler: counts.sh has it.) Those that end by a signal, or are killed, have no line when they end.
 runs='
 busy 20
-count_calls all 1 5
 count_calls locks 2 500
 count_io 2 5
 count_io_fortified 2 5
@@ -53,6 +52,7 @@ host_threads _exits
 host_threads other-exits
 host_threads outlived
 host_threads alive 100
+host_threads raw
 invariants one two
 jumps read
 jumps functions

@@ -6,10 +6,11 @@
 export FXT_BUFFER_SIZE_MB=16 FXT_QUIET=1
 bare "$apps/host_seccomp" allow 1 >/dev/null 2>&1
 test $? = 17 || skip "this kernel filters no system calls"
-for way in kill kill-threads raw-kill; do
+for way in kill kill-threads raw-kill least; do
 	# Everything has a place from the start.
-	MODES="oneshot circular" host "$way" "$apps/host_seccomp" $way 20000
+	MODES="oneshot circular" host "$way" "$apps/host_seccomp" $way 10000
 	complete "$way"
+	test $way != raw-kill || continue
 	# The ring goes on without any system call, and counts what it overwrites.
 	FXT_BUFFER_SIZE_MB=1 MODES=circular host "$way.ring" "$apps/host_seccomp" $way 200000
 	test "$overwritten" -gt 0 || fail "$way: the ring has overwritten nothing"
