@@ -152,6 +152,12 @@ void fxt_agent_count(enum fxt_loss why, uint64_t records, uint64_t last_ns)
 		fxt_counter_add(slot, names[why], fxt_agent.pid, records, last_ns);
 }
 
+void fxt_agent_count_short(uint64_t now_ns)
+{
+	if (atomic_load_explicit(&fxt_agent.file_made, memory_order_acquire))
+		fxt_agent_count(FXT_LOSS_SIGNALS, 1, now_ns);
+}
+
 /* An instant in the durable area, with why and, where there is one, the limit that was met. */
 static void tell_trace(uint64_t name, const char *reason, uint64_t limit_bytes, uint64_t now_ns)
 {

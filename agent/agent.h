@@ -175,7 +175,7 @@ void fxt_threads_after_fork(void);
 enum fxt_loss {
 	FXT_LOSS_ROOM,                  /* the buffer has none */
 	FXT_LOSS_DEPTH,                 /* functions nest deeper than FXT_FUNCTION_DEPTH */
-	FXT_LOSS_SIGNALS,               /* signal handlers nest deeper than FXT_LANES */
+	FXT_LOSS_SIGNALS,               /* signal handlers nest deeper than FXT_LANES, leave records unfinished, or lack a stack */
 	FXT_LOSS_SIZE,                  /* the record is larger than a chunk */
 	FXT_DROP_COUNT,
 	FXT_LOSS_FILTERED = FXT_DROP_COUNT,     /* shorter than the threshold: nobody wanted it */
@@ -276,6 +276,9 @@ void fxt_agent_exit(void);
 
 /* Adds to a count that is kept for the process as a whole, in its slot in the durable area. */
 void fxt_agent_count(enum fxt_loss why, uint64_t records, uint64_t last_ns);
+
+/* Counts a record of a signal handler whose stack is too short to write it; takes next to none. */
+void fxt_agent_count_short(uint64_t now_ns);
 
 /* Counts what a chunk of the ring, just taken, had in it. */
 void fxt_agent_overwritten(const struct fxt_chunk *chunk, uint64_t now_ns);

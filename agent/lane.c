@@ -79,7 +79,8 @@ static struct fxt_lane *lower_what_was_left(struct fxt_thread *thread, struct fx
 	return lowest;
 }
 
-static bool turn(struct fxt_thread *thread, struct fxt_lane *lane, size_t words)
+/* On its own: its frame is more than a short stack may have. */
+static __attribute__((noinline)) bool turn(struct fxt_thread *thread, struct fxt_lane *lane, size_t words)
 {
 	struct fxt_chunk chunk;
 	uint64_t waited_ns;
@@ -129,7 +130,9 @@ struct fxt_lane *fxt_lane_turn(struct fxt_thread *thread, struct fxt_lane *lane,
 	uintptr_t here = lane->raised_at;
 
 	lane = lower_what_was_left(thread, lane);
-	if (turn(thread, lane, words)) {
+	if (!fxt_lane_has(lane, words) && fxt_stack_is_short()) {
+		fxt_agent_count_short(thread->last_ns);
+	} else if (turn(thread, lane, words)) {
 		/* What was written on the way, in the same lane, was raised further down. */
 		lane->raised_at = here;
 		return lane;

@@ -135,7 +135,7 @@ bool fxt_open_prepare(struct fxt_thread *thread, uint64_t start_ns)
 	struct fxt_open *entry = thread->open;
 	uint64_t mask;
 
-	if (entry == fxt_opens(thread) + FXT_OPEN_MAX)
+	if (entry == fxt_opens(thread) + FXT_OPEN_MAX || fxt_stack_is_short())
 		return false;
 	mask = fxt_sys_block_signals();
 	if (!thread->ready)

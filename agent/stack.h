@@ -1,4 +1,4 @@
-/* Which stack an address lies on: whether two frames can be compared. */
+/* Which stack an address lies on, whether two frames can be compared, and how much is left of one. */
 #ifndef FXT_STACK_H
 #define FXT_STACK_H
 
@@ -17,6 +17,19 @@ static inline bool fxt_on_alternate_stack(void)
 	stack_t stack;
 
 	return FXT_SYSCALL2(SYS_sigaltstack, NULL, &stack) || stack.ss_flags & SS_ONSTACK;
+}
+
+/* What the slow paths take at most is some 600 bytes. */
+enum { FXT_SLOW_PATH_BYTES = 1024 };
+
+/* Whether this is a signal handler's stack with too little left for a slow path: then what needs one is dropped, and counted. A
+ * stack of MINSIGSTKSZ bytes may leave its handler 400. */
+static inline bool fxt_stack_is_short(void)
+{
+	stack_t stack;
+
+	return !FXT_SYSCALL2(SYS_sigaltstack, NULL, &stack) && stack.ss_flags & SS_ONSTACK &&
+	       (uintptr_t)&stack - (uintptr_t)stack.ss_sp < FXT_SLOW_PATH_BYTES;
 }
 
 #endif

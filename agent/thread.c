@@ -13,6 +13,7 @@
 #include "counter.h"
 #include "function.h"
 #include "open.h"
+#include "stack.h"
 #include "writer/fxt_encode.h"
 
 enum {
@@ -396,6 +397,10 @@ struct fxt_thread *fxt_thread_attach(void)
 
 	if (atomic_load_explicit(&fxt_agent.state, memory_order_acquire) != FXT_ON || barred)
 		return NULL;
+	if (fxt_stack_is_short()) {
+		fxt_agent_count_short(fxt_clock_kernel_ns());
+		return NULL;
+	}
 	if (fxt_is_forbidden(FXT_NO_LOCKS)) {
 		drop_unattached();
 		return NULL;

@@ -43,13 +43,16 @@ host coroutines "$apps/host_control" coroutines
 complete coroutines
 host callbacks "$apps/host_control" callbacks
 complete callbacks
-# The least that a handler can do with here, which the processor's registers make most of, and what the agent needs beside it.
+# The least that a handler can do with here, which the processor's registers make most of, and 256 bytes for
+# the wrappers: what needs more there is dropped.
 least=2048
 while test $least -lt 65536 && ! bare "$apps/host_control" alternate $least >/dev/null 2>&1; do
 	least=$((least + 64))
 done
-host alternate "$apps/host_control" alternate $((least + 1024))
-complete alternate
+host alternate "$apps/host_control" alternate $((least + 256))
+lossy alternate
+host alternate.roomy "$apps/host_control" alternate $((least + 2048))
+complete alternate.roomy
 
 # -- Signals: as many as there were, which differs from run to run ------------------------------------------
 for mode in $MODES; do
