@@ -68,7 +68,7 @@ extern struct fxt_gate fxt_gate __attribute__((visibility("hidden")));
 
 enum {
 	FXT_LANES = 6,                  /* signal handlers nested deeper than this are counted as dropped */
-	FXT_LANE_FENCES = 4,            /* levels that are raised before that is noticed, by handlers that interrupt one another there */
+	FXT_LANE_FENCES = 4,            /* raised before that is noticed, by handlers that interrupt one another */
 	FXT_OPEN_MAX = 512,             /* Perfetto nests slices no deeper */
 	FXT_FUNCTION_DEPTH = 500,       /* of these, for functions: the calls they make at that depth nest in them */
 	FXT_DEFINED_BYTES = (FXT_STRING_MAX_INDEX + 1) * sizeof(uint32_t),
@@ -175,7 +175,7 @@ void fxt_threads_after_fork(void);
 enum fxt_loss {
 	FXT_LOSS_ROOM,                  /* the buffer has none */
 	FXT_LOSS_DEPTH,                 /* functions nest deeper than FXT_FUNCTION_DEPTH */
-	FXT_LOSS_SIGNALS,               /* signal handlers nest deeper than FXT_LANES, leave records unfinished, or lack a stack */
+	FXT_LOSS_SIGNALS,               /* handlers deeper than FXT_LANES, cut off, or short of stack */
 	FXT_LOSS_SIZE,                  /* the record is larger than a chunk */
 	FXT_DROP_COUNT,
 	FXT_LOSS_FILTERED = FXT_DROP_COUNT,     /* shorter than the threshold: nobody wanted it */

@@ -1,5 +1,5 @@
-/* prctl(), and syscall() as far as it is the same, by which a program forbids itself system calls, or reading the processor's counter. Neither is recorded:
- * they are looked at, so that the agent stays within what remains (agent/seccomp.h). Any context.
+/* prctl(), and syscall() as far as it is the same, by which a program forbids itself system calls, or reading the processor's
+ * counter. Neither is recorded: they are looked at, so that the agent stays within what remains (agent/seccomp.h). Any context.
  */
 #include <linux/filter.h>
 #include <linux/seccomp.h>

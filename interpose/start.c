@@ -63,7 +63,8 @@ void fxt_interpose_start(void)
 	if (fxt_agent_start(&names))
 		fxt_signal_start();
 	if (fxt_is_on(FXT_CAT_malloc) && atomic_exchange_explicit(&heap_unseen, false, memory_order_relaxed))
-		fxt_agent_unseen("malloc is defined by the program, or by a library in front of the agent: its heap is not recorded");
+		fxt_agent_unseen("malloc is defined by the program, or by a library in front of the agent: its heap is not "
+				 "recorded");
 }
 
 __attribute__((constructor)) static void load(void)

@@ -1,5 +1,5 @@
-/* Cancels a thread in each call that is a cancellation point and waits for ever, open() of the fifo it is given included. In each the
- * cleanup handler runs, allocates and marks; the next thread goes on. */
+/* Cancels a thread in each call that is a cancellation point and waits for ever, open() of the fifo it is given included.
+ * In each the cleanup handler runs, allocates and marks; the next thread goes on. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
-/* libhost_witness.so: preloaded into a program, bare or behind the agent, it appends a line to the file $WITNESS when a process begins,
- * and one when it ends by exit() or _exit(): what that process has, as far as the C library tells it. The lines of a bare and
+/* libhost_witness.so: preloaded into a program, bare or behind the agent, it appends a line to the file $WITNESS when a process
+ * begins, and one when it ends by exit() or _exit(): what that process has, as far as the C library tells it. The lines of a bare and
  * of a traced run have to be the same.
  */
 #include <errno.h>

@@ -8,7 +8,8 @@
 witness=$apps/libhost_witness.so
 plugin=$apps/libhost_plugin.so
 
-# What each is called with: a line for a run. (How often `count_calls all` waits is up to the scheduler: counts.sh has it.) Those that end by a signal, or are killed, have no line when they end.
+# What each is called with: a line for a run. (How often `count_calls all` waits is up to the scheduler: counts.sh has it.)
+# Those that end by a signal, or are killed, have no line when they end.
 runs='
 busy 20
 count_calls locks 2 500
@@ -118,7 +119,9 @@ done <<<"$runs"
 
 # None is forgotten.
 for program in "$apps"/*; do
-	test -x "$program" && test -f "$program" || continue
+	if ! test -x "$program" || test -d "$program"; then
+		continue
+	fi
 	name=${program##*/}
 	case $name in
 	*.so | *.sh) ;;
