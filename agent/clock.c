@@ -118,7 +118,7 @@ uint64_t fxt_clock_renew(struct fxt_thread *thread)
 	struct pair now;
 	uint64_t mask, scale;
 
-	if (!clock_state.usable)
+	if (!clock_state.usable || fxt_is_forbidden(FXT_NO_LOCKS))
 		return fxt_clock_kernel_ns();
 	if (!atomic_load_explicit(&clock_state.scale, memory_order_relaxed)) {
 		uint64_t ns = fxt_clock_kernel_ns();

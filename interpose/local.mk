@@ -72,6 +72,8 @@ INTERPOSE_SOURCES = \
 	interpose/readable.c \
 	interpose/readable.h \
 	interpose/reals.inc \
+	interpose/seccomp.c \
+	interpose/seccomp.h \
 	interpose/signal.c \
 	interpose/signal.h \
 	interpose/socket.c \

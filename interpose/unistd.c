@@ -192,13 +192,15 @@ FXT_REAL(void, closefrom, (int lowfd), (lowfd))
 
 static void guarded_closefrom(int lowfd)
 {
+	int error = errno;
 	int first = lowfd < 0 ? 0 : lowfd, ours = ours_within((unsigned)first, INT32_MAX), fd;
 
 	/* Straight to the kernel: the C library may lack the function, and the kernel the call; and errno
 	 * stays. */
 	if (ours > first && FXT_SYSCALL3(SYS_close_range, first, ours - 1, 0) < 0)
 		for (fd = first; fd < ours; fd++)
-			fxt_sys_close(fd);
+			real_close(fd);
+	errno = error;
 	real_closefrom(ours < 0 ? lowfd : ours + 1);
 }
 

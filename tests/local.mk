@@ -35,6 +35,18 @@ APPS_C = \
 	tests/apps/count_threads \
 	tests/apps/follow_exec \
 	tests/apps/follow_fork \
+	tests/apps/host_cancel \
+	tests/apps/host_control \
+	tests/apps/host_fds \
+	tests/apps/host_limits \
+	tests/apps/host_loader \
+	tests/apps/host_malloc \
+	tests/apps/host_maps \
+	tests/apps/host_process \
+	tests/apps/host_sanitized \
+	tests/apps/host_seccomp \
+	tests/apps/host_start \
+	tests/apps/host_threads \
 	tests/apps/invariants \
 	tests/apps/jumps \
 	tests/apps/losses \
@@ -45,20 +57,48 @@ APPS_C = \
 	tests/apps/threads
 APPS_CXX = \
 	tests/apps/throws
-APPS_SHARED = tests/apps/counts.h
+APPS_SHARED = tests/apps/counts.h tests/apps/host.h
 
 tests/apps/busy tests/apps/controlled tests/apps/count_calls tests/apps/jumps tests/apps/losses: APP_FLAGS = -finstrument-functions
 # The checking variants are called in optimised code only.
 tests/apps/count_io_fortified: APP_FLAGS = -O2
-$(filter tests/apps/count_%,$(APPS_C)): $(APPS_SHARED)
+$(filter tests/apps/count_%,$(APPS_C)): tests/apps/counts.h
+$(filter tests/apps/host_%,$(APPS_C)): tests/apps/host.h
 tests/apps/count_io_fortified: tests/apps/count_io.c
+
+# Hostile conditions, and the libraries for them: one whose constructor comes before the agent's, one to be loaded, and one that
+# says what a process has.
+HOST_SO = tests/apps/libhost_early.so tests/apps/libhost_plugin.so tests/apps/libhost_witness.so
+tests/apps/host_control tests/apps/host_seccomp tests/apps/libhost_plugin.so: APP_FLAGS = -finstrument-functions
+# Resolving a function when it is first called takes more than the smallest of stacks has.
+tests/apps/host_control: APP_LIBS = -Wl,-z,now
+tests/apps/libhost_early.so: APP_FLAGS = -DHOST_EARLY
+tests/apps/host_start tests/apps/host_threads: tests/apps/libhost_early.so
+tests/apps/host_start tests/apps/host_threads: APP_LIBS = -Ltests/apps -lhost_early -Wl,-rpath,'$$ORIGIN'
+
+tests/apps/libhost_early.so tests/apps/libhost_plugin.so: tests/apps/host_library.c tests/apps/host.h
+tests/apps/libhost_witness.so: tests/apps/host_witness.c
+$(HOST_SO):
+	$(AM_V_CCLD)$(MKDIR_P) tests/apps && \
+	$(CC) $(FXT_CPPFLAGS) $(CPPFLAGS) -std=gnu11 $(WARN_CFLAGS) $(CFLAGS) $(APP_FLAGS) -pthread -shared -fPIC \
+		-o $@ $< $(LDFLAGS)
+
+# The same program with an allocator of its own.
+tests/apps/host_own_malloc: tests/apps/host_malloc.c tests/apps/host.h
+	$(AM_V_CCLD)$(MKDIR_P) tests/apps && \
+	$(CC) $(FXT_CPPFLAGS) $(CPPFLAGS) -std=gnu11 $(WARN_CFLAGS) $(CFLAGS) -DOWN_MALLOC -fno-builtin -pthread \
+		-o $@ $< $(LDFLAGS)
+
+check_DATA = $(HOST_SO) tests/apps/host_own_malloc
+CLEANFILES += $(HOST_SO) tests/apps/host_own_malloc
+EXTRA_DIST += tests/apps/host_library.c tests/apps/host_witness.c
 
 if HAVE_CXX
 APPS = $(APPS_C) $(APPS_CXX)
 else
 APPS = $(APPS_C)
 endif
-check_DATA = $(APPS)
+check_DATA += $(APPS)
 
 $(APPS_C): tests/apps/%: tests/apps/%.c
 	$(AM_V_CCLD)$(MKDIR_P) tests/apps && \
@@ -84,6 +124,12 @@ E2E_TESTS = \
 	tests/e2e/copy.sh \
 	tests/e2e/counts.sh \
 	tests/e2e/follow.sh \
+	tests/e2e/hosts_libraries.sh \
+	tests/e2e/hosts_limits.sh \
+	tests/e2e/hosts_process.sh \
+	tests/e2e/hosts_same.sh \
+	tests/e2e/hosts_seccomp.sh \
+	tests/e2e/hosts_threads.sh \
 	tests/e2e/invariants.sh \
 	tests/e2e/kill.sh \
 	tests/e2e/lives.sh \
@@ -93,7 +139,7 @@ E2E_TESTS = \
 	tests/e2e/real.sh \
 	tests/e2e/snapshot.sh
 # What the scripts share, sourced or called by them.
-E2E_HELPERS = tests/e2e/lib.sh tests/e2e/progress.py tests/e2e/trace.py
+E2E_HELPERS = tests/e2e/hosts_lib.sh tests/e2e/lib.sh tests/e2e/progress.py tests/e2e/trace.py
 TESTS += $(E2E_TESTS)
 EXTRA_DIST += $(E2E_TESTS) $(E2E_HELPERS)
 

@@ -157,7 +157,7 @@ uint64_t fxt_overview_lost_last_ns(const struct fxt_overview *o, enum fxt_loss l
 
 const char *const fxt_drop_causes[FXT_DROP_COUNT] = {
 	[FXT_LOSS_NO_ROOM] = "no room", [FXT_LOSS_DEPTH] = "functions nest too deep",
-	[FXT_LOSS_SIGNALS] = "signal handlers nest too deep", [FXT_LOSS_SIZE] = "too large",
+	[FXT_LOSS_SIGNALS] = "signal handlers too deep, cut off or short of stack", [FXT_LOSS_SIZE] = "too large",
 };
 
 uint64_t fxt_lost_dropped(const uint64_t lost[FXT_LOSS_COUNT])

@@ -73,6 +73,9 @@ bool fxt_file_is_ours(const struct fxt_buffer *buffer, int fd)
 {
 	struct stat status;
 
+	/* Not to be asked: then only the program itself can have closed it, and it has not through us. */
+	if (fxt_is_forbidden(FXT_NO_GROWTH))
+		return fd >= 0 && fd == buffer->fd;
 	return fd >= 0 && !fxt_sys_fstat(fd, &status) && status.st_dev == buffer->device &&
 	       status.st_ino == buffer->inode;
 }

@@ -9,6 +9,8 @@ WRITER_SOURCES = \
 	writer/buffer_rewrite.c \
 	writer/encode_atoms.c \
 	writer/encode_internal.h \
+	writer/forbidden.c \
+	writer/forbidden.h \
 	writer/fxt_encode.c \
 	writer/fxt_encode.h \
 	writer/fxt_format.h \

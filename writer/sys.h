@@ -2,7 +2,7 @@
  *
  * The C library's functions of these names are ones we stand in for, and they set errno, which belongs to
  * the program. These do neither: each returns the kernel's result, a negative errno on failure. They may be
- * called from any context.
+ * called from any context. What a seccomp filter of the program forbids (forbidden.h) fails with EPERM and is not made.
  */
 #ifndef FXT_SYS_H
 #define FXT_SYS_H
@@ -19,8 +19,12 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 
-static inline long fxt_syscall(long number, long a, long b, long c, long d, long e, long f)
+#include "forbidden.h"
+
+static inline __attribute__((always_inline)) long fxt_syscall(long number, long a, long b, long c, long d, long e, long f)
 {
+	if (fxt_is_forbidden(fxt_call_kind(number)))
+		return -1 /* EPERM */;
 #if defined(__x86_64__)
 	long result;
 	register long r10 __asm__("r10") = d;
@@ -200,7 +204,7 @@ static inline bool fxt_sys_can_read(uintptr_t at)
 
 	at -= at % sizeof(uint64_t);    /* the kernel's set, and so what it reads */
 	/* NULL would be no set at all. */
-	return at && FXT_SYSCALL4(SYS_rt_sigprocmask, no_such_how, at, NULL, sizeof(uint64_t)) != -14 /* EFAULT */;
+	return at && FXT_SYSCALL4(SYS_rt_sigprocmask, no_such_how, at, NULL, sizeof(uint64_t)) == -22 /* EINVAL */;
 }
 
 static inline bool fxt_sys_thread_exists(int pid, int tid)
