@@ -27,6 +27,14 @@ static void instant(struct fxt_lane *lane, uint64_t name)
 	fxt_lane_commit(lane, 2, INSTANT(name));
 }
 
+/* One of `words` words, up to eight, in a lane whose records do not cross cache lines. */
+static void event(struct fxt_lane *lane, size_t words)
+{
+	fxt_lane_align(lane, words);
+	memset(lane->at + 1, 0, (words - 1) * FXT_WORD_BYTES);
+	fxt_lane_commit_aligned(lane, words, INSTANT(1) & ~UINT64_C(0xfff0));
+}
+
 static struct fxt_lane lane_of(const struct fxt_chunk *chunk)
 {
 	return (struct fxt_lane){
@@ -327,6 +335,27 @@ START_TEST(rewritten_small)
 }
 END_TEST
 
+/* Wherever in a line the small file ended, records that are kept within lines go on behind it. */
+START_TEST(aligned_after_rewrite)
+{
+	struct fxt_chunk chunk;
+	struct fxt_lane lane;
+	unsigned n;
+
+	create(FXT_STREAMING, MIB);
+	ck_assert(take(&chunk));
+	lane = lane_of(&chunk);
+	for (n = 0; n < (unsigned)_i; n++)
+		event(&lane, 3);
+	ck_assert(fxt_buffer_rewrite(&buffer, 4096));
+	ck_assert(take(&chunk));
+	for (lane = lane_of(&chunk); fxt_lane_has(&lane, 2 * FXT_LINE_WORDS); n++) {
+		event(&lane, 2 + n % 5);
+		ck_assert_uint_eq(walk().instants, n + 1);
+	}
+}
+END_TEST
+
 /* A page of calls in progress is wanted first of all when counts go on after the rewrite. Its user knows of 512 words. */
 START_TEST(page_after_rewrite)
 {
@@ -431,6 +460,7 @@ int main(void)
 	tcase_add_test(files, durable_records);
 	tcase_add_test(files, pages);
 	tcase_add_loop_test(files, rewritten_small, 0, 3);
+	tcase_add_loop_test(files, aligned_after_rewrite, 0, 8);
 	tcase_add_test(files, page_after_rewrite);
 	tcase_add_test(files, foreign_file_not_rewritten);
 	tcase_add_loop_test(files, each_chunk_once, 0, 2);

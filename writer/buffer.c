@@ -26,6 +26,15 @@ static void empty_chunk(uint64_t *base, size_t words)
 	store(&base[0], fxt_filler(words - 1));
 }
 
+/* Heads of cache lines for lane.h, where the file's own are not: behind a rewritten part that ended within a line. */
+static void lay_heads(uint64_t *base, size_t words)
+{
+	uint64_t *end = base + words - 1, *head;
+
+	for (head = (uint64_t *)(((uintptr_t)base | 63) + 1); head < end; head += 64 / FXT_WORD_BYTES)
+		store(head, fxt_filler((uint64_t)(end - head)));
+}
+
 static uint64_t *chunk_base(struct fxt_buffer *buffer, uint32_t number)
 {
 	uint64_t *base = atomic_load_explicit(&buffer->windows[number / FXT_WINDOW_CHUNKS].base, memory_order_acquire);
@@ -161,6 +170,7 @@ static bool take_tail(struct fxt_buffer *buffer, struct fxt_chunk *chunk)
 		return false;
 	*chunk = (struct fxt_chunk){base, pages * FXT_PAGE_WORDS, number, 0};
 	empty_chunk(chunk->base, chunk->words);
+	lay_heads(chunk->base, chunk->words);
 	if (strings) {
 		chunk->base[strings] = fxt_filler(chunk->words - 1 - strings);
 		memcpy(chunk->base + 1, buffer->left_out + 1, (strings - 1) * FXT_WORD_BYTES);
