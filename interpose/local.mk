@@ -10,6 +10,7 @@ INTERPOSE_TABLES = \
 	interpose/pthread.def \
 	interpose/pthread_cond.def \
 	interpose/socket.def \
+	interpose/stat.def \
 	interpose/stdio.def \
 	interpose/stdio_char.def \
 	interpose/stdio_print.def \
@@ -36,6 +37,7 @@ INTERPOSE_SOURCES = \
 	interpose/reals.inc \
 	interpose/socket.c \
 	interpose/start.c \
+	interpose/stat.c \
 	interpose/stdio.c \
 	interpose/stdio_char.c \
 	interpose/stdio_print.c \
