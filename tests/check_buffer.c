@@ -27,6 +27,8 @@ static void instant(struct fxt_lane *lane, uint64_t name)
 	fxt_lane_commit(lane, 2, INSTANT(name));
 }
 
+static struct fxt_chunk taken;
+
 /* One of `words` words, up to eight, in a lane whose records do not cross cache lines. */
 static void event(struct fxt_lane *lane, size_t words)
 {
@@ -37,8 +39,10 @@ static void event(struct fxt_lane *lane, size_t words)
 
 static struct fxt_lane lane_of(const struct fxt_chunk *chunk)
 {
-	return (struct fxt_lane){
-		.at = chunk->base, .end = chunk->base + chunk->words - 1, .chunk = chunk->number};
+	struct fxt_lane lane = {0};
+
+	fxt_lane_enter(&lane, chunk->base, chunk->words, chunk->number, 1);
+	return lane;
 }
 
 /* -- Creation ----------------------------------------------------------------------------------- */
@@ -138,7 +142,7 @@ START_TEST(lane_valid_after_each_record)
 	}
 	ck_assert_uint_eq(n, (FXT_CHUNK_WORDS - 1) / 2);
 	ck_assert_uint_eq(walk().instants, n);
-	fxt_buffer_finish(&buffer, chunk.number, (uint32_t)n);
+	fxt_buffer_finish(&buffer, chunk.number, (uint32_t)n, 0);
 	walk();
 }
 END_TEST
@@ -155,7 +159,7 @@ START_TEST(full_at_its_size)
 		ck_assert_uint_eq(chunk.base[FXT_CHUNK_WORDS - 1], fxt_filler(1));
 		chunks++;
 		walk();
-		fxt_buffer_finish(&buffer, chunk.number, 0);
+		fxt_buffer_finish(&buffer, chunk.number, 0, 0);
 		if (modes[_i] == FXT_CIRCULAR && chunks == (3 * MIB - DURABLE) / FXT_CHUNK_BYTES)
 			break;
 	}
@@ -185,7 +189,7 @@ START_TEST(circular_reuses_the_oldest_that_is_free)
 	/* Chunk 2 is held on to. */
 	for (i = 0; i < CHUNKS; i++)
 		if (i != 2)
-			fxt_buffer_finish(&buffer, i, 100 + i);
+			fxt_buffer_finish(&buffer, i, 100 + i, 0);
 	for (i = 0; i < 3 * CHUNKS; i++) {
 		uint32_t expected = i % (CHUNKS - 1);
 
@@ -194,7 +198,7 @@ START_TEST(circular_reuses_the_oldest_that_is_free)
 		/* A chunk is emptied when it is handed out again, and nothing else is; what was in it is told. */
 		ck_assert_uint_eq(walk().instants, i < CHUNKS - 1 ? CHUNKS - 1 - i : 1);
 		ck_assert_uint_eq(chunk.overwritten, i < CHUNKS - 1 ? 100 + chunk.number : 7);
-		fxt_buffer_finish(&buffer, chunk.number, 7);
+		fxt_buffer_finish(&buffer, chunk.number, 7, 0);
 	}
 	ck_assert_uint_eq(walk().bytes, MIB);
 }
@@ -280,7 +284,7 @@ START_TEST(pages)
 
 	create(FXT_STREAMING, MIB);
 	for (i = 0; i < PAGES; i++) {
-		page[i] = fxt_buffer_take_page(&buffer, 0);
+		page[i] = fxt_buffer_take_page(&buffer, 0, &taken);
 		ck_assert(page[i] != NULL);
 		ck_assert_uint_eq(page[i][0], fxt_filler(FXT_PAGE_WORDS - 1));
 		ck_assert_uint_eq(page[i][FXT_PAGE_WORDS - 1], fxt_filler(1));
@@ -289,7 +293,7 @@ START_TEST(pages)
 		walk();
 	}
 	fxt_buffer_return_page(&buffer, page[7]);
-	again = fxt_buffer_take_page(&buffer, 0);
+	again = fxt_buffer_take_page(&buffer, 0, &taken);
 	ck_assert_ptr_eq(again, page[7]);
 }
 END_TEST
@@ -327,7 +331,7 @@ START_TEST(rewritten_small)
 	ck_assert_uint_ge(walk().strings, STRINGS);
 	ck_assert(take(&chunk));
 	walk();
-	page = fxt_buffer_take_page(&buffer, 0);
+	page = fxt_buffer_take_page(&buffer, 0, &taken);
 	if (page)
 		page[0] = fxt_filler(FXT_PAGE_WORDS - 1);
 	ck_assert_uint_eq(walk().instants, found.instants);
@@ -365,7 +369,7 @@ START_TEST(page_after_rewrite)
 	create(FXT_STREAMING, MIB);
 	ck_assert(take(&chunk));
 	ck_assert(fxt_buffer_rewrite(&buffer, 4096));
-	page = fxt_buffer_take_page(&buffer, 0);
+	page = fxt_buffer_take_page(&buffer, 0, &taken);
 	ck_assert(page != NULL);
 	walk();
 	page[20] = fxt_filler(FXT_PAGE_WORDS - 1 - 20);
@@ -403,7 +407,7 @@ static void *take_all(void *argument)
 		for (lane = lane_of(&chunk); fxt_lane_has(&lane, 2);)
 			instant(&lane, 1);
 		taker->numbers[taker->count++] = chunk.number;
-		fxt_buffer_finish(&buffer, chunk.number, 0);
+		fxt_buffer_finish(&buffer, chunk.number, 0, 0);
 	}
 	return NULL;
 }
