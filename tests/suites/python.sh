@@ -14,17 +14,10 @@ run_python()
 	for test in ${PYTHON_TESTS:-$python_tests}; do
 		program timeout -k 10 400 /usr/bin/python3 -m test -v --ignore="$python_ignored" "$test" >log 2>&1
 		printf '%s\t%d\n' "$test" $?
-		# "name (class) ... result"; output of the test itself may stand before the result.
-		awk '/ \.\.\. / {
-				name = $1 " " $2
-				if ($0 ~ /\) \.\.\. (ok|FAIL|ERROR|skipped.*|expected failure|unexpected success)$/) {
-					sub(/^.* \.\.\. /, "")
-					print name "\t" $0
-					name = ""
-				}
-			}
-			name && /(^| )(ok|FAIL|ERROR|skipped .*|expected failure|unexpected success)$/ {
-				print name "\t" $NF
+		# "name (class) ... result"; what the test is for and what it prints may stand before the result, on more lines.
+		awk '/^[A-Za-z0-9_]+ \([A-Za-z0-9_.]+\)/ { name = $1 " " $2 }
+			name && match($0, /(^| )(ok|FAIL|ERROR|skipped .*|expected failure|unexpected success)$/) {
+				print name "\t" substr($0, RSTART + (substr($0, RSTART, 1) == " "))
 				name = ""
 			}' log
 		cat log >&2

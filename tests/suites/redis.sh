@@ -1,10 +1,10 @@
 # Redis's own test suite against the installed server: types, expiry, append-only files and their rewriting, dumps, which fork,
-# replication, crashes, limits of memory.
+# replication, crashes, limits of memory. Without integration/replication, which takes as long as all others.
 
 redis_tests='unit/printver unit/dump unit/auth unit/protocol unit/keyspace unit/scan unit/info unit/info-command unit/type/string
 	unit/type/incr unit/type/list unit/type/list-2 unit/type/set unit/type/zset unit/type/hash unit/type/stream
 	unit/type/stream-cgroups unit/sort unit/expire unit/other unit/multi unit/quit unit/aofrw unit/acl unit/acl-v2
-	unit/latency-monitor integration/block-repl integration/replication integration/replication-2
+	unit/latency-monitor integration/block-repl integration/replication-2
 	integration/replication-3 integration/replication-4 integration/shutdown
 	integration/aof integration/aof-multi-part integration/rdb integration/corrupt-dump integration/logging
 	integration/failover integration/redis-cli integration/redis-benchmark integration/dismiss-mem
@@ -31,6 +31,6 @@ run_redis()
 	printf 'test_helper\t%d\n' $?
 	# Two clients take turns as they come. Numbers in the names are times, addresses and ports.
 	sed 's/\x1b\[[0-9;]*m//g' log | grep -aE '^\[(ok|err|exception|skip|ignore|TIMEOUT)\]' |
-		sed -E 's/ \([0-9]+ ms\)$//; s/[0-9]{4,}/N/g' | sort
+		sed -E 's/ \([0-9]+ ms\)$//; s/[0-9]{4,}/N/g; s/^\[([a-z]+)\]: (.*)$/\2\t\1/I' | sort
 	cat log >&2
 }
