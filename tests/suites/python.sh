@@ -15,11 +15,11 @@ run_python()
 		program timeout -k 10 400 /usr/bin/python3 -m test -v --ignore="$python_ignored" "$test" >log 2>&1
 		printf '%s\t%d\n' "$test" $?
 		# "name (class) ... result"; what the test is for and what it prints may stand before the result, on more lines.
-		awk '/^[A-Za-z0-9_]+ \([A-Za-z0-9_.]+\)/ { name = $1 " " $2 }
+		awk '/^[A-Za-z0-9_]+ \([A-Za-z0-9_]+\.[A-Za-z0-9_.]+\)/ { name = $1 " " $2 }
 			name && match($0, /(^| )(ok|FAIL|ERROR|skipped .*|expected failure|unexpected success)$/) {
 				print name "\t" substr($0, RSTART + (substr($0, RSTART, 1) == " "))
 				name = ""
-			}' log
+			}' log | sed -E 's/[0-9]{3,}/N/g'
 		cat log >&2
 	done
 }

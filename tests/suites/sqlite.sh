@@ -1,8 +1,11 @@
-# SQLite's speed test, which verifies what it reads, and the shell on a database of many tables.
+# SQLite: its speed test, which verifies what it reads, that of several processes, some of which crash, and the
+# shell on a database of many tables.
+
+modes='streaming circular'
 
 run_sqlite()
 {
-	local source
+	local source options name
 
 	need sqlite3 cc
 	source=$(source_of sqlite3) || absent 'source of sqlite3 in SUITES_SOURCES'
@@ -14,5 +17,17 @@ run_sqlite()
 		sed -E 's/\.{3,} *[0-9.]+s/\t/; s/^ *TOTAL.*$//' log | sed "s/^/$options: /"
 		program sqlite3 test.db 'PRAGMA integrity_check' .sha3sum
 		rm -f test.db*
+	done
+
+	cc -O2 -w -o mptester "$source/mptest/mptest.c" -lsqlite3 || absent 'way to compile mptest.c'
+	# Its tests of configuration fail by themselves on a slow machine.
+	for name in crash01 multiwrite01; do
+		for options in delete wal; do
+			rm -f mp.db*
+			program timeout -k 10 300 ./mptester mp.db "$source/mptest/$name.test" --journalmode $options >log 2>&1
+			printf 'mptester %s %s\t%d\t' $name $options $?
+			sed -nE 's/^Summary: ([0-9]+ errors) out of .*/\1/p' log
+			cat log >&2
+		done
 	done
 }
