@@ -15,7 +15,7 @@ run_postgres()
 		absent 'headers of the PostgreSQL server'
 	mkdir output && chown -R postgres . && chmod 755 .
 	# Tests that run at the same time differ by themselves in what they find of each other; some need an order.
-	program runuser -u postgres -- timeout -k 10 550 "$runner" --temp-instance="$PWD/instance" --inputdir="$tests" \
+	program runuser -u postgres -- timeout -k 10 1800 "$runner" --temp-instance="$PWD/instance" --inputdir="$tests" \
 		--outputdir="$PWD/output" --dlpath="$PWD" --bindir="$server" --no-locale --encoding=UTF8 --port=60432 \
 		--schedule="$tests/${POSTGRES_SCHEDULE:-parallel_schedule}" --max-connections=4 >log 2>&1
 	printf 'pg_regress\t%d\n' $?

@@ -27,7 +27,7 @@ run_redis()
 	for name in ${REDIS_TESTS:-$redis_tests}; do
 		singles+=(--single "$name")
 	done
-	program timeout -k 10 ${REDIS_SECONDS:-570} tclsh tests/test_helper.tcl --clients 2 --durable "${singles[@]}" >log 2>&1
+	program timeout -k 10 ${REDIS_SECONDS:-1800} tclsh tests/test_helper.tcl --clients 2 --durable "${singles[@]}" >log 2>&1
 	printf 'test_helper\t%d\n' $?
 	# Two clients take turns as they come. Numbers in the names are times, addresses and ports.
 	sed 's/\x1b\[[0-9;]*m//g' log | grep -aE '^\[(ok|err|exception|skip|ignore|TIMEOUT)\]' |
