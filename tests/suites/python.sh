@@ -17,9 +17,11 @@ run_python()
 		# "name (class) ... result"; what the test is for and what it prints may stand before the result, on more lines.
 		awk '/^[A-Za-z0-9_]+ \([A-Za-z0-9_]+\.[A-Za-z0-9_.]+\)/ { name = $1 " " $2 }
 			name && match($0, /(^| )(ok|FAIL|ERROR|skipped .*|expected failure|unexpected success)$/) {
-				print name "\t" substr($0, RSTART + (substr($0, RSTART, 1) == " "))
+				result = substr($0, RSTART + (substr($0, RSTART, 1) == " "))
+				gsub(/[0-9][0-9][0-9]+/, "N", result)
+				print name "\t" result
 				name = ""
-			}' log | sed -E 's/[0-9]{3,}/N/g'
+			}' log
 		cat log >&2
 	done
 }

@@ -14,7 +14,7 @@ run_stress()
 
 	need stress-ng
 	for class in ${STRESS_CLASSES:-$stress_classes}; do
-		program timeout -k 10 60 stress-ng --"$class" 1 --timeout 2s >log 2>&1
+		program timeout -k 10 60 stress-ng --"$class" 1 --verify --timeout 2s >log 2>&1
 		printf '%s\t%d' "$class" $?
 		sed -n 's/^stress-ng: \([a-z]*\): *\[[0-9]*\] /\1 /p' log |
 			grep -E 'fail|skipped|success' | sed -E 's/[0-9.]+s\>/s/g; s/0x[0-9a-f]+/0x/g; s/^/\t/' | tr -d '\n'
