@@ -1,5 +1,6 @@
 # Redis's own test suite against the installed server: types, expiry, append-only files and their rewriting, dumps, which fork,
-# replication, crashes, limits of memory. Without integration/replication, which takes as long as all others.
+# replication, crashes, limits of memory. Without integration/replication and unit/memefficiency, which take as long as all
+# others.
 
 redis_tests='unit/printver unit/dump unit/auth unit/protocol unit/keyspace unit/scan unit/info unit/info-command unit/type/string
 	unit/type/incr unit/type/list unit/type/list-2 unit/type/set unit/type/zset unit/type/hash unit/type/stream
@@ -9,7 +10,7 @@ redis_tests='unit/printver unit/dump unit/auth unit/protocol unit/keyspace unit/
 	integration/aof integration/aof-multi-part integration/rdb integration/corrupt-dump integration/logging
 	integration/failover integration/redis-cli integration/redis-benchmark integration/dismiss-mem
 	unit/pubsub unit/slowlog unit/scripting unit/functions unit/maxmemory unit/introspection unit/introspection-2
-	unit/limits unit/obuf-limits unit/bitops unit/geo unit/memefficiency unit/hyperloglog unit/lazyfree unit/wait
+	unit/limits unit/obuf-limits unit/bitops unit/geo unit/hyperloglog unit/lazyfree unit/wait
 	unit/pause unit/querybuf unit/pendingquerybuf unit/tracking unit/oom-score-adj unit/shutdown unit/networking
 	unit/client-eviction unit/replybufsize'
 size=8
