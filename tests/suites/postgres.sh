@@ -20,7 +20,7 @@ run_postgres()
 		--schedule="$tests/${POSTGRES_SCHEDULE:-parallel_schedule}" --max-connections=4 >log 2>&1
 	printf 'pg_regress\t%d\n' $?
 	# "test boolean   ... ok   65 ms", indented in a parallel group. Whatever failed did so in a certain way.
-	sed -nE 's/^(test)? +([a-z0-9_]+) +\.\.\. ([A-Za-z ]+[a-z]) +[0-9]+ ms$/\2 \3/p; s/^test ([a-z0-9_]+) +\.\.\. ([A-Za-z ]*[A-Za-z]) +[0-9]+ ms$/\1 \2/p' log |
+	sed -nE 's/^(test)? +([a-z0-9_.]+) +\.\.\. (.*[^ ]) +[0-9]+ ms$/\2 \3/p' log |
 		while read -r name said; do
 			printf '%s\t%s' "$name" "$said"
 			test "$said" = ok || printf '\t%s' "$(sha1sum <"output/results/$name.out")"
