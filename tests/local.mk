@@ -189,6 +189,24 @@ bench: all $(BENCHES)
 CLEANFILES += $(BENCHES) tests/bench/instrumented.o
 EXTRA_DIST += $(BENCH_FILES)
 
+# -- Programs' own test suites, bare and traced: docs/suites.md -----------------------------------
+
+SUITE_FILES = \
+	tests/suites/bash.sh \
+	tests/suites/coreutils.sh \
+	tests/suites/postgres.sh \
+	tests/suites/python.sh \
+	tests/suites/redis.sh \
+	tests/suites/run \
+	tests/suites/sqlite.sh \
+	tests/suites/stress.sh
+
+.PHONY: suites
+suites: all
+	@$(TEST_EXPORTS) exec bash $(srcdir)/tests/suites/run $(SUITES)
+
+EXTRA_DIST += $(SUITE_FILES) docs/suites.md
+
 # -- Fuzzing the reader: CONTRIBUTING.md says how to run what this builds ----------------------------
 
 FUZZ_FILES = tests/fuzz/fuzz_reader.c $(TOOLS_SOURCES) $(WRITER_SOURCES)
