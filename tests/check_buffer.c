@@ -327,6 +327,30 @@ START_TEST(rewritten_small)
 }
 END_TEST
 
+/* The rewritten file ends anywhere within a cache line, and lanes that keep to lines go on behind it. */
+START_TEST(lines_after_rewrite)
+{
+	struct fxt_chunk chunk;
+	struct fxt_lane lane;
+	size_t wanted, words;
+
+	create(FXT_STREAMING, MIB);
+	ck_assert(take(&chunk));
+	lane = lane_of(&chunk);
+	fxt_lane_commit(&lane, (size_t)(2 + _i), INSTANT(2));
+	ck_assert(fxt_buffer_rewrite(&buffer, 4096));
+	ck_assert_uint_eq(walk().bytes, (size_t)(8 * (1 + 2 + 2 + _i)));
+	ck_assert(take(&chunk));
+	lane = lane_of(&chunk);
+	for (wanted = 2, words = 3; fxt_lane_has(&lane, words + FXT_LINE_WORDS); wanted++, words = 8 - words) {
+		fxt_lane_align(&lane, words);
+		fxt_lane_commit_aligned(&lane, words, INSTANT(2));
+		ck_assert_uint_eq(walk().instants, wanted);
+	}
+	ck_assert_uint_gt(wanted, 60);
+}
+END_TEST
+
 /* A page of calls in progress is wanted first of all when counts go on after the rewrite. Its user knows of 512 words. */
 START_TEST(page_after_rewrite)
 {
@@ -431,6 +455,7 @@ int main(void)
 	tcase_add_test(files, durable_records);
 	tcase_add_test(files, pages);
 	tcase_add_loop_test(files, rewritten_small, 0, 3);
+	tcase_add_loop_test(files, lines_after_rewrite, 0, FXT_LINE_WORDS);
 	tcase_add_test(files, page_after_rewrite);
 	tcase_add_test(files, foreign_file_not_rewritten);
 	tcase_add_loop_test(files, each_chunk_once, 0, 2);

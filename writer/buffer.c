@@ -1,5 +1,5 @@
 /* The buffer's memory: handing out chunks and pages, growing the file, the durable area. See buffer.h. */
-#include "buffer.h"
+#include "lane.h"
 
 #include <errno.h>
 #include <string.h>
@@ -130,6 +130,17 @@ static void grow_ahead(struct fxt_buffer *buffer, uint32_t number, uint64_t now_
 	fxt_unlock(&buffer->extend_lock, mask);
 }
 
+/* Every cache line begins with a filler for the rest of its chunk, as lane.h wants it. A file grows by such lines, but they
+ * lie on other words where it grows from the end of a record. */
+static void lay_heads(struct fxt_chunk *chunk)
+{
+	uint64_t *end = chunk->base + chunk->words - 1, *head = chunk->base + 1;
+
+	for (; head < end; head++)
+		if ((uintptr_t)head / FXT_WORD_BYTES % FXT_LINE_WORDS == 0)
+			*head = fxt_filler((uint64_t)(end - head));
+}
+
 /* After a rewrite: chunks of doubling size at the end of the small file, mapped one by one. The first is preceded by the strings
  * that were left out. */
 static bool take_tail(struct fxt_buffer *buffer, struct fxt_chunk *chunk)
@@ -161,6 +172,7 @@ static bool take_tail(struct fxt_buffer *buffer, struct fxt_chunk *chunk)
 		return false;
 	*chunk = (struct fxt_chunk){base, pages * FXT_PAGE_WORDS, number, 0};
 	empty_chunk(chunk->base, chunk->words);
+	lay_heads(chunk);
 	if (strings) {
 		chunk->base[strings] = fxt_filler(chunk->words - 1 - strings);
 		memcpy(chunk->base + 1, buffer->left_out + 1, (strings - 1) * FXT_WORD_BYTES);

@@ -10,8 +10,9 @@
 
 enum {
 	OUTPUT_BYTES = 64 << 10,
-	/* The strings of the prologue, which is shorter. Functions' names are defined again in each chunk that has them. */
-	LEFT_OUT_BYTES = FXT_CHUNK_BYTES,
+	/* The strings of the prologue, which is shorter. Functions' names are defined again in each chunk that has them. A page
+	 * is left for the chunk they precede, as all of it begins as one filler. */
+	LEFT_OUT_BYTES = FXT_CHUNK_BYTES - FXT_PAGE_BYTES,
 };
 
 struct output {
