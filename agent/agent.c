@@ -101,7 +101,7 @@ static int make_file(void)
 	if (error) {
 		fxt_log("FXT_OUTPUT: cannot write %s: %s; the program runs untraced", path, fxt_error_name(error));
 	} else {
-		fxt_agent.dropped = fxt_agent.buffer.durable + buffer.prologue_words - COUNTERS * FXT_COUNTER_WORDS;
+		fxt_agent.dropped = fxt_agent.buffer.durable + buffer.prologue_words - (size_t)COUNTERS * FXT_COUNTER_WORDS;
 		fxt_agent.filtered = fxt_agent.dropped + FXT_COUNTER_WORDS;
 		fxt_agent.overwritten = fxt_agent.filtered + FXT_COUNTER_WORDS;
 	}

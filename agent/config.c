@@ -187,7 +187,7 @@ bool fxt_config_read(struct fxt_config *config, char **environment)
 	uint64_t buffer_mb = 64, max_mb = 1024;
 	bool valid = true;
 
-	config->quiet = quiet && *quiet && strcmp(quiet, "0");
+	config->quiet = quiet && *quiet && strcmp(quiet, "0") != 0;
 	fxt_log_quiet(config->quiet);
 	config->mode = FXT_STREAMING;
 	valid &= read_categories(config, value_of(environment, "FXT_CATEGORIES"));

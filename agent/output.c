@@ -23,7 +23,7 @@ static size_t part(char *out, const char *text, size_t bytes)
 	size_t n = strnlen(text, bytes), i;
 
 	for (i = 0; i < n; i++)
-		out[i] = text[i] == '/' ? '_' : text[i];
+		out[i] = (char)(text[i] == '/' ? '_' : text[i]);
 	return n;
 }
 

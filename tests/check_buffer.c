@@ -308,7 +308,7 @@ START_TEST(rewritten_small)
 	ck_assert_uint_eq(found.instants, 2);
 	ck_assert_uint_eq(found.strings, 1);
 	ck_assert_uint_eq(found.fillers, 0);
-	ck_assert_uint_eq(found.bytes, 8 * (1 + 2 + 2 * 2));
+	ck_assert_uint_eq(found.bytes, sizeof(uint64_t) * (1 + 2 + 2 * 2));
 	/* What comes afterwards is appended, a page first. The strings left out are there again. */
 	ck_assert(take(&chunk));
 	lane = lane_of(&chunk);
@@ -337,9 +337,9 @@ START_TEST(lines_after_rewrite)
 	create(FXT_STREAMING, MIB);
 	ck_assert(take(&chunk));
 	lane = lane_of(&chunk);
-	fxt_lane_commit(&lane, (size_t)(2 + _i), INSTANT(2));
+	fxt_lane_commit(&lane, 2 + (size_t)_i, INSTANT(2));
 	ck_assert(fxt_buffer_rewrite(&buffer, 4096));
-	ck_assert_uint_eq(walk().bytes, (size_t)(8 * (1 + 2 + 2 + _i)));
+	ck_assert_uint_eq(walk().bytes, sizeof(uint64_t) * (1 + 2 + 2 + (size_t)_i));
 	ck_assert(take(&chunk));
 	lane = lane_of(&chunk);
 	for (wanted = 2, words = 3; fxt_lane_has(&lane, words + FXT_LINE_WORDS); wanted++, words = 8 - words) {

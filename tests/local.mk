@@ -14,6 +14,23 @@ endif
 check_PROGRAMS += $(UNIT_TESTS)
 TESTS += $(UNIT_TESTS)
 
+# -- The buffer under the thread sanitizer, which does not go together with the others ----------------
+
+RACE_FILES = tests/race_buffer.c $(WRITER_SOURCES)
+check_DATA =
+if HAVE_TSAN
+check_DATA += tests/race_buffer
+TESTS += tests/race_buffer
+endif
+
+tests/race_buffer: $(RACE_FILES)
+	$(AM_V_CCLD)$(MKDIR_P) tests && \
+	$(CC) $(DEFS) $(DEFAULT_INCLUDES) $(FXT_CPPFLAGS) $(CPPFLAGS) -DFXT_SYSCALL_ELSEWHERE -std=gnu11 $(WARN_CFLAGS) \
+		-g -O1 -fsanitize=thread -pthread -o $@ $(filter %.c,$^) $(LDFLAGS)
+
+CLEANFILES += tests/race_buffer
+EXTRA_DIST += tests/race_buffer.c
+
 # -- Programs to trace: tests/apps/NAME.c or NAME.cc, one file each ----------------------------------
 # Built by a rule of their own and not by automake's, so that they are ordinary programs, also in a tree
 # configured with --enable-sanitizers: the agent cannot be preloaded into an instrumented one.
@@ -44,7 +61,7 @@ APPS = $(APPS_C) $(APPS_CXX)
 else
 APPS = $(APPS_C)
 endif
-check_DATA = $(APPS)
+check_DATA += $(APPS)
 
 $(APPS_C): tests/apps/%: tests/apps/%.c
 	$(AM_V_CCLD)$(MKDIR_P) tests/apps && \

@@ -4,12 +4,16 @@
 #include <errno.h>
 #include <string.h>
 
-/* Programs close descriptors 3 to 255 or to 1023 in loops, and select() takes those below 1024. */
 /* For paths in the making. Not on the stack: a file may have to be made in a signal handler, whose stack may have 3632
  * bytes. Files are made and renamed by one thread at a time: see fxt_buffer_create(). */
 static char scratch[FXT_PATH_BYTES];
 
-enum { HIGH_DESCRIPTOR = 1000, LARGEST_RETRY = 999, WRITE_BYTES = 128 << 10 };
+enum {
+	/* Programs close descriptors 3 to 255 or to 1023 in loops, and select() takes those below 1024. */
+	HIGH_DESCRIPTOR = 1000,
+	LARGEST_RETRY = 999,
+	WRITE_BYTES = 128 << 10,
+};
 
 int fxt_file_move_high(int fd)
 {
@@ -149,7 +153,7 @@ static const uint64_t fresh_chunk[FXT_CHUNK_WORDS] = {
 	PAGE(0), PAGE(1), PAGE(2), PAGE(3), PAGE(4), PAGE(5), PAGE(6), PAGE(7),
 };
 
-static_assert(sizeof(fresh_chunk) == 8 * FXT_PAGE_BYTES, "eight pages");
+static_assert(sizeof(fresh_chunk) == 8 * sizeof(uint64_t) * FXT_PAGE_WORDS, "eight pages");
 
 int fxt_file_append_pages(int fd, uint64_t offset, unsigned pages)
 {
