@@ -8,16 +8,18 @@
 #include <time.h>
 
 #include "config.h"
+#include "control.h"
 #include "counter.h"
+#include "follow.h"
 #include "function.h"
 #include "log.h"
+#include "open.h"
 #include "output.h"
 #include "writer/fxt_encode.h"
 
 enum {
 	REWRITE_MAX_BYTES = 4 << 20,    /* rewriting takes some 1 ms for each MiB, at the very end of the process */
 	PROLOGUE_WORDS = FXT_RECORD_MAX_WORDS,
-	COUNTERS = 3,                   /* slots at the prologue's end: dropped, filtered, overwritten */
 	MADVISE_WIPE_ON_FORK = 18,
 };
 
@@ -52,7 +54,7 @@ static size_t write_prologue(uint64_t *out)
 #undef STRING
 	};
 	const char *program = fxt_agent.program;
-	size_t used = 0, bytes = strlen(program), room = PROLOGUE_WORDS - COUNTERS * FXT_COUNTER_WORDS;
+	size_t used = 0, bytes = strlen(program), room = PROLOGUE_WORDS - FXT_LOSS_COUNT * FXT_COUNTER_WORDS;
 	unsigned i;
 
 	static_assert(FXT_STR_CATEGORIES == 1 && sizeof(fixed) / sizeof(*fixed) == FXT_STR_CALLS - 1, "indices");
@@ -70,7 +72,7 @@ static size_t write_prologue(uint64_t *out)
 	used += add_object(out + used, room - used, stdin, "stdin");
 	used += add_object(out + used, room - used, stdout, "stdout");
 	used += add_object(out + used, room - used, stderr, "stderr");
-	for (i = 0; i < COUNTERS; i++, used += FXT_COUNTER_WORDS)
+	for (i = 0; i < FXT_LOSS_COUNT; i++, used += FXT_COUNTER_WORDS)
 		fxt_counter_clear(out + used);
 	return used;
 }
@@ -82,6 +84,7 @@ static int make_file(void)
 	char *path = fxt_sys_memory(bytes);
 	uint64_t *prologue = path ? (uint64_t *)(path + FXT_PATH_BYTES) : NULL;
 	struct fxt_buffer_config buffer;
+	unsigned i;
 	int error;
 
 	if (!path)
@@ -101,9 +104,9 @@ static int make_file(void)
 	if (error) {
 		fxt_log("FXT_OUTPUT: cannot write %s: %s; the program runs untraced", path, fxt_error_name(error));
 	} else {
-		fxt_agent.dropped = fxt_agent.buffer.durable + buffer.prologue_words - (size_t)COUNTERS * FXT_COUNTER_WORDS;
-		fxt_agent.filtered = fxt_agent.dropped + FXT_COUNTER_WORDS;
-		fxt_agent.overwritten = fxt_agent.filtered + FXT_COUNTER_WORDS;
+		for (i = 0; i < FXT_LOSS_COUNT; i++)
+			fxt_agent.losses[i] = fxt_agent.buffer.durable + buffer.prologue_words -
+					      (FXT_LOSS_COUNT - i) * FXT_COUNTER_WORDS;
 	}
 	fxt_sys_munmap(path, bytes);
 	return error;
@@ -133,17 +136,23 @@ bool fxt_agent_file(void)
 
 /* -- Losses ------------------------------------------------------------------------------------ */
 
-void fxt_agent_count(uint64_t **slot, uint64_t name, uint64_t records)
-{
-	static struct fxt_lock lock;
-	uint64_t mask;
+static struct fxt_lock count_lock;
 
-	if (!records)
+void fxt_agent_count(enum fxt_loss why, uint64_t records, uint64_t last_ns)
+{
+	static const uint64_t names[FXT_LOSS_COUNT] = {
+		[FXT_LOSS_ROOM] = FXT_STR_dropped, [FXT_LOSS_DEPTH] = FXT_STR_dropped_depth,
+		[FXT_LOSS_SIGNALS] = FXT_STR_dropped_signals, [FXT_LOSS_SIZE] = FXT_STR_dropped_size,
+		[FXT_LOSS_FILTERED] = FXT_STR_filtered, [FXT_LOSS_OVERWRITTEN] = FXT_STR_overwritten,
+	};
+	uint64_t mask, *slot = fxt_agent.losses[why];
+
+	if (!records || !slot)
 		return;
-	mask = fxt_lock(&lock);
-	fxt_counter_show(*slot, name, 0, fxt_agent.pid, fxt_agent.pid, 0,
-			 fxt_counter_value(*slot) + records);
-	fxt_unlock(&lock, mask);
+	mask = fxt_lock(&count_lock);
+	fxt_counter_show(slot, names[why], 0, fxt_agent.pid, fxt_agent.pid, 0, fxt_counter_value(slot) + records);
+	slot[1] = last_ns;
+	fxt_unlock(&count_lock, mask);
 }
 
 /* An instant in the durable area, with why and, where there is one, the limit that was met. */
@@ -178,19 +187,21 @@ static void tell_full(uint64_t now_ns)
 			streaming ? "FXT_MAX_SIZE_MB" : "FXT_BUFFER_SIZE_MB");
 	} else {
 		tell_trace(FXT_STR_buffer_full, fxt_error_name(error), 0, now_ns);
-		fxt_log("%s cannot grow: %s; what follows is dropped and counted", fxt_agent.buffer.path,
-			fxt_error_name(error));
+		fxt_log("%s cannot grow: %s; what follows %s", fxt_agent.buffer.path, fxt_error_name(error),
+			fxt_agent.config.wait_on_full ? "waits for room" : "is dropped and counted");
 	}
 }
 
 void fxt_agent_lost(enum fxt_loss why, uint64_t now_ns)
 {
-	static const char *const reasons[FXT_LOSS_COUNT] = {
+	static const char *const reasons[FXT_LOSS_TOLD] = {
 		[FXT_LOSS_DEPTH] = "functions nest deeper than 500",
 		[FXT_LOSS_SIGNALS] = "signal handlers nest deeper than 6",
 		[FXT_LOSS_SIZE] = "a record is larger than a chunk",
+		[FXT_LOSS_OVERWRITTEN] = "the ring keeps the newest",
+		[FXT_LOSS_SHARED] = "clone() without CLONE_SETTLS: neither thread nor child records any more",
 	};
-	static atomic_uint told_for_pid[FXT_LOSS_COUNT];
+	static atomic_uint told_for_pid[FXT_LOSS_TOLD];
 
 	static_assert(FXT_FUNCTION_DEPTH == 500 && FXT_LANES == 6, "as the reasons have it");
 	if (atomic_load_explicit(&told_for_pid[why], memory_order_relaxed) == fxt_agent.pid ||
@@ -199,8 +210,20 @@ void fxt_agent_lost(enum fxt_loss why, uint64_t now_ns)
 		return;
 	if (why == FXT_LOSS_ROOM)
 		tell_full(now_ns);
+	else if (why == FXT_LOSS_OVERWRITTEN)
+		tell_trace(FXT_STR_overwritten, reasons[why], fxt_agent.config.buffer_bytes, now_ns);
 	else
 		tell_trace(FXT_STR_dropped, reasons[why], 0, now_ns);
+	if (why == FXT_LOSS_SHARED)
+		fxt_log("%s", reasons[why]);
+}
+
+void fxt_agent_overwritten(const struct fxt_chunk *chunk, uint64_t now_ns)
+{
+	if (!chunk->overwritten)
+		return;
+	fxt_agent_count(FXT_LOSS_OVERWRITTEN, chunk->overwritten, chunk->overwritten_ns);
+	fxt_agent_lost(FXT_LOSS_OVERWRITTEN, now_ns);
 }
 
 /* -- Start, fork, exit ------------------------------------------------------------------------- */
@@ -223,48 +246,73 @@ static void find_program(void)
 	fxt_utf8_clean(fxt_agent.program, name, strlen(name), sizeof(fxt_agent.program) - 1);
 }
 
-static void child_after_fork(void)
+void fxt_agent_after_fork(bool returns)
 {
-	if (atomic_load_explicit(&fxt_agent.state, memory_order_relaxed) != FXT_ON)
+	uint32_t pid = (uint32_t)fxt_sys_getpid();
+
+	if (atomic_load_explicit(&fxt_agent.state, memory_order_relaxed) != FXT_ON ||
+	    atomic_load_explicit(&fxt_gate.owner, memory_order_relaxed) == pid)
 		return;
-	fxt_agent.pid = (uint32_t)fxt_sys_getpid();
+	fxt_agent.pid = pid;
+	atomic_store_explicit(&fxt_gate.owner, pid, memory_order_relaxed);
 	atomic_store_explicit(&fxt_agent.file_made, false, memory_order_relaxed);
 	fxt_lock_reset(&fxt_agent.file_lock);
+	fxt_lock_reset(&count_lock);
 	fxt_buffer_after_fork(&fxt_agent.buffer);
 	fxt_clock_after_fork();
 	fxt_functions_after_fork();
 	fxt_threads_after_fork();
-	atomic_store_explicit(&fxt_gate.mask, fxt_agent.config.categories, memory_order_release);
+	fxt_control_after_fork();
+	if (!returns && fxt_self)
+		fxt_open_forget(fxt_self);
+	if (!fxt_follow_fork(fxt_agent.program)) {
+		/* A wrapper that is in the middle of a call finds that there is nothing to write to. */
+		fxt_agent.file_failed = true;
+		atomic_store_explicit(&fxt_gate.mask, 0, memory_order_relaxed);
+		atomic_store_explicit(&fxt_agent.state, FXT_OFF, memory_order_release);
+	} else if (atomic_load_explicit(&fxt_agent.recording, memory_order_relaxed) == FXT_RECORDING) {
+		atomic_store_explicit(&fxt_gate.mask, fxt_agent.config.categories, memory_order_release);
+	}
 }
 
-void fxt_agent_start(const struct fxt_call_names *calls)
+static void child_after_fork(void)
+{
+	fxt_agent_after_fork(true);
+}
+
+bool fxt_agent_start(const struct fxt_call_names *calls)
 {
 	extern char **environ;
 	int unborn = FXT_UNBORN;
 	struct timespec now;
+	bool accepted;
 
 	/* Before the C library has its environment there is none to read: an early caller tries again later. */
 	if (!environ ||
 	    !atomic_compare_exchange_strong(&fxt_agent.state, &unborn, FXT_STARTING))
-		return;
+		return false;
 	/* A privileged program is not traced even where the loader lets us in. */
-	if (getauxval(AT_SECURE) || !fxt_config_read(&fxt_agent.config, environ)) {
+	accepted = !getauxval(AT_SECURE) && fxt_config_read(&fxt_agent.config, environ);
+	find_program();
+	if (!accepted || !fxt_follow_begin(environ, fxt_agent.program)) {
 		atomic_store(&fxt_agent.state, FXT_OFF);
-		return;
+		return false;
 	}
 	fxt_agent.calls = *calls;
 	fxt_agent.pid = (uint32_t)fxt_sys_getpid();
-	find_program();
 	clock_gettime(CLOCK_REALTIME, &now);
 	fxt_agent.start_seconds = (uint64_t)now.tv_sec;
 	fxt_clock_start();
 	/* Where the kernel has no such advice our fork handler alone keeps children out of this buffer. */
 	fxt_sys_madvise(&fxt_gate, sizeof(fxt_gate), MADVISE_WIPE_ON_FORK);
+	atomic_store_explicit(&fxt_gate.owner, fxt_agent.pid, memory_order_relaxed);
 	pthread_atfork(NULL, NULL, child_after_fork);
 	fxt_threads_start();
+	atomic_store(&fxt_agent.recording, fxt_agent.config.dormant ? FXT_DORMANT : FXT_RECORDING);
 	atomic_store(&fxt_agent.state, FXT_ON);
-	if (fxt_agent_file())
+	if (!fxt_agent.config.dormant && fxt_agent_file())
 		atomic_store_explicit(&fxt_gate.mask, fxt_agent.config.categories, memory_order_release);
+	return true;
 }
 
 /* Whether the calling thread is the only one, as far as the kernel knows. */
@@ -286,5 +334,6 @@ void fxt_agent_exit(void)
 	mask = fxt_sys_block_signals();
 	if (fxt_buffer_rewrite(&fxt_agent.buffer, REWRITE_MAX_BYTES) && thread)
 		fxt_thread_after_rewrite(thread);
+	fxt_file_settle(&fxt_agent.buffer);
 	fxt_sys_restore_signals(mask);
 }

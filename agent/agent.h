@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "trigger.h"
 #include "writer/buffer.h"
 #include "writer/lane.h"
 
@@ -57,7 +58,8 @@ struct fxt_call_names {
  * nothing, and so nothing into its parent's buffer. */
 struct fxt_gate {
 	_Atomic uint32_t mask;          /* enum fxt_category */
-	char rest[FXT_PAGE_BYTES - sizeof(uint32_t)];
+	_Atomic uint32_t owner;         /* the process it was opened for */
+	char rest[FXT_PAGE_BYTES - 2 * sizeof(uint32_t)];
 };
 
 extern struct fxt_gate fxt_gate __attribute__((visibility("hidden")));
@@ -83,6 +85,12 @@ struct fxt_open {
 	uint64_t names;                 /* category and name, as in an event's header */
 };
 
+/* How records are committed. */
+enum fxt_commit_way {
+	FXT_COMMIT_ALIGNED = 1,         /* none crosses a cache line (lane.h): but in circular mode */
+	FXT_COMMIT_WATCHED = 2,         /* the next may meet a trigger: trigger.h */
+};
+
 struct fxt_thread {
 	struct fxt_lane *lane;          /* where to write; raised by one during an emission */
 	uint64_t event_thread;          /* the thread ref, in its place in an event's header; 0: inline */
@@ -91,7 +99,8 @@ struct fxt_thread {
 	uint64_t clock_ns;
 	uint64_t clock_scale;
 	uint64_t clock_limit;
-	uint64_t threshold_ns;
+	uint64_t least_ns;              /* calls that take less, */
+	uint64_t span_ns;               /* or this much more than that, need a look: fxt_room() */
 	struct fxt_open *open;          /* the next entry to use */
 	uint64_t slot_header;           /* of an open call: thread ref, type, size and count of arguments */
 	uint64_t slot_filler;
@@ -110,7 +119,9 @@ struct fxt_thread {
 	uint32_t page_count;
 	uint32_t pid, tid;
 	uintptr_t handle;               /* pthread_self() */
-	bool aligned;                   /* no record crosses a cache line (lane.h): but in circular mode */
+	unsigned commit;                /* enum fxt_commit_way */
+	int watched_errno;              /* how the call failed that is being recorded, if a trigger may look at that */
+	uint64_t threshold_ns;
 	bool ready;                     /* known to this process's trace */
 	bool in_use;
 	bool claimed;                   /* changing hands */
@@ -129,6 +140,12 @@ extern __thread struct fxt_thread *fxt_self __attribute__((visibility("hidden"),
 /* Makes the calling thread known. NULL when that is impossible now: the event is then dropped and counted.
  * Any context. */
 struct fxt_thread *fxt_thread_attach(void);
+
+/* The calling thread is about to share its thread-local storage with a task of its own time, and so what fxt_self points to:
+ * both would write to it at once. Neither records from here on. Returns the state, to be given to fxt_thread_unbar()
+ * should nothing come of it. */
+struct fxt_thread *fxt_thread_bar(void);
+void fxt_thread_unbar(struct fxt_thread *thread);
 
 /* Once, at start. */
 void fxt_threads_start(void);
@@ -152,40 +169,64 @@ void fxt_thread_after_rewrite(struct fxt_thread *thread);
 /* In the child of a fork: all states but the caller's are free, and the caller's belongs to a new thread. */
 void fxt_threads_after_fork(void);
 
+/* What is not in the trace is counted in it, by cause. Each is a counter whose time is that of the last record it counts; the
+ * first is told by an instant. */
 enum fxt_loss {
 	FXT_LOSS_ROOM,                  /* the buffer has none */
 	FXT_LOSS_DEPTH,                 /* functions nest deeper than FXT_FUNCTION_DEPTH */
 	FXT_LOSS_SIGNALS,               /* signal handlers nest deeper than FXT_LANES */
 	FXT_LOSS_SIZE,                  /* the record is larger than a chunk */
-	FXT_LOSS_COUNT
+	FXT_DROP_COUNT,
+	FXT_LOSS_FILTERED = FXT_DROP_COUNT,     /* shorter than the threshold: nobody wanted it */
+	FXT_LOSS_OVERWRITTEN,                   /* the ring has given its chunk to newer events */
+	FXT_LOSS_COUNT,
+	/* Told, and not to be counted: */
+	FXT_LOSS_SHARED = FXT_LOSS_COUNT,       /* a thread's storage is used by two: fxt_thread_bar() */
+	FXT_LOSS_TOLD
 };
 
-/* Counts a record that could not be written. */
+/* Counts a record that could not be written; `why` is below FXT_DROP_COUNT. */
 void fxt_thread_dropped(struct fxt_thread *thread, enum fxt_loss why);
 
 /* A new chunk for a lane, with room for `words`. False: dropped, and counted. */
 bool fxt_lane_turn(struct fxt_thread *thread, struct fxt_lane *lane, size_t words);
 
+/* The chunk the lane has a hold on will not be written again: by its thread in a turn, or for it by
+ * fxt_threads_give_back_idlest(). Does nothing when the hold is not the lane's any more. */
+void fxt_lane_give_back(struct fxt_thread *thread, struct fxt_lane *lane, uint64_t hold);
+
+/* Of a ring whose chunks are all held: gives back the chunk of the thread that has recorded nothing for longest. False: no thread's
+ * could be had. */
+bool fxt_threads_give_back_idlest(struct fxt_thread *self);
+
 /* -- The process ------------------------------------------------------------------------------- */
+
+enum { FXT_TRIGGER_KEEP_MAX = 64 };
 
 struct fxt_config {
 	uint32_t categories;
 	enum fxt_mode mode;
 	uint64_t buffer_bytes, max_bytes, threshold_ns;
 	bool quiet;
+	bool wait_on_full;
+	bool dormant;                   /* recording begins by the signal */
+	int signal;                     /* 0: none */
+	struct fxt_trigger_list triggers;
+	uint64_t trigger_keep;
 	char output[FXT_PATH_BYTES];    /* absolute; what follows output_fixed has %e %p %h %t %% to expand */
 	size_t output_fixed;
 };
 
 struct fxt_agent {
 	atomic_int state;               /* enum fxt_state */
+	atomic_int recording;           /* enum fxt_recording: control.h */
 	atomic_bool file_made;          /* the buffer exists */
 	struct fxt_lock file_lock;      /* makes it; nests in nothing, and durable_lock in it */
 	bool file_failed;
 	uint32_t pid;
 	uint64_t start_seconds;         /* since the epoch, for %t */
-	uint64_t *dropped, *filtered;   /* slots in the durable area for counts of threads without a page, and gone */
-	uint64_t *overwritten;          /* and of events that the ring has overwritten */
+	/* Slots in the durable area: counts of threads that have no page or are gone, and those that no thread keeps. */
+	uint64_t *losses[FXT_LOSS_COUNT];
 	char program[64];
 	struct fxt_config config;
 	struct fxt_call_names calls;
@@ -196,19 +237,26 @@ enum fxt_state { FXT_UNBORN, FXT_STARTING, FXT_ON, FXT_OFF };
 
 extern struct fxt_agent fxt_agent __attribute__((visibility("hidden")));
 
-/* Reads the configuration, creates the file and opens the gate. Once; does nothing when called again. */
-void fxt_agent_start(const struct fxt_call_names *calls);
+/* Reads the configuration, creates the file and opens the gate. True once, where it did; nothing is done when called again. */
+bool fxt_agent_start(const struct fxt_call_names *calls);
 
 /* The file, made now if it is not there yet. False: it cannot be, and the program has been told. */
 bool fxt_agent_file(void);
+
+/* In the child of a fork: by the C library's handlers, and by wrappers of calls that run none; the second time it does nothing.
+ * `returns`: the child goes on where its parent was, and so in the calls that were in progress there. Any context. */
+void fxt_agent_after_fork(bool returns);
 
 /* The process is about to end normally. */
 void fxt_agent_exit(void);
 
 /* Adds to a count that is kept for the process as a whole, in its slot in the durable area. */
-void fxt_agent_count(uint64_t **slot, uint64_t name, uint64_t records);
+void fxt_agent_count(enum fxt_loss why, uint64_t records, uint64_t last_ns);
 
-/* A record was dropped: says why in the trace and, where it is for want of room, on stderr; once each. */
+/* Counts what a chunk of the ring, just taken, had in it. */
+void fxt_agent_overwritten(const struct fxt_chunk *chunk, uint64_t now_ns);
+
+/* Records are lost: says why in the trace and, where it is for want of room, on stderr; once each. */
 void fxt_agent_lost(enum fxt_loss why, uint64_t now_ns);
 
 #endif

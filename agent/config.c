@@ -2,8 +2,10 @@
 #include "config.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
 
+#include "follow.h"
 #include "log.h"
 
 static const char *const category_names[FXT_CATEGORY_COUNT] = {
@@ -20,7 +22,7 @@ static const uint32_t default_categories =
 
 /* The same list as in the messages below. */
 #define CATEGORY_LIST \
-	"malloc, pthread, io, net, time, function, agent, PREFIX*, #default, and -NAME to leave one out"
+	"malloc, pthread, io, net, time, process, function, agent, PREFIX*, #default, and -NAME to leave one out"
 
 /* Each mistake is one line, and none of them is survived. */
 #define UNTRACED "; the program runs untraced"
@@ -122,22 +124,56 @@ static bool read_number(const char *name, const char *text, const char *unit, ui
 	return true;
 }
 
-static bool read_mode(struct fxt_config *config, const char *text)
+/* The place of `text` among `words`, `preset` where there is none. */
+static bool read_word(const char *name, const char *text, const char *const *words, int count, const char *accepted, int preset,
+		      int *out)
 {
-	static const char *const names[] = {[FXT_ONESHOT] = "oneshot", [FXT_CIRCULAR] = "circular",
-					    [FXT_STREAMING] = "streaming"};
-	unsigned i;
+	int i;
 
+	*out = preset;
 	if (!text || !*text)
 		return true;
-	for (i = 0; i < 3; i++) {
-		if (!strcmp(text, names[i])) {
-			config->mode = (enum fxt_mode)i;
+	for (i = 0; i < count; i++) {
+		if (!strcmp(text, words[i])) {
+			*out = i;
 			return true;
 		}
 	}
-	fxt_log("FXT_BUFFERING_MODE: '%s' is not accepted; give oneshot, circular or streaming" UNTRACED, text);
+	fxt_log("%s: '%s' is not accepted; give %s" UNTRACED, name, text, accepted);
 	return false;
+}
+
+/* -- FXT_SIGNAL -------------------------------------------------------------------------------- */
+
+/* A name with or without SIG, a number, or none. */
+static bool read_signal(struct fxt_config *config, const char *text, bool needed)
+{
+	const char *name = text, *p;
+	int number = 0, i;
+
+	config->signal = needed ? SIGUSR2 : 0;
+	if (!text || !*text)
+		return true;
+	config->signal = 0;
+	if (!strcmp(text, "none"))
+		return true;
+	for (p = text; *p >= '0' && *p <= '9' && number < 100; p++)
+		number = number * 10 + (*p - '0');
+	if (*p) {
+		number = 0;
+		if (!strncmp(name, "SIG", 3))
+			name += 3;
+		for (i = 1; i < SIGRTMIN; i++)
+			if (sigabbrev_np(i) && !strcmp(sigabbrev_np(i), name))
+				number = i;
+	}
+	if (number < 1 || number > SIGRTMAX || (number >= 32 && number < SIGRTMIN) || number == SIGKILL || number == SIGSTOP) {
+		fxt_log("FXT_SIGNAL: '%s' is not accepted; give a signal that can be caught, such as SIGUSR2 or 12, or none"
+			UNTRACED, text);
+		return false;
+	}
+	config->signal = number;
+	return true;
 }
 
 /* -- FXT_OUTPUT -------------------------------------------------------------------------------- */
@@ -181,25 +217,60 @@ static bool read_output(struct fxt_config *config, const char *text)
 	return true;
 }
 
+/* What is right by itself may not be in company. */
+static bool check_together(const struct fxt_config *config)
+{
+	unsigned i;
+
+	for (i = 0; config->mode == FXT_STREAMING && i < config->triggers.count; i++) {
+		if (!config->triggers.list[i].stops) {
+			fxt_log("FXT_TRIGGER: a snapshot needs FXT_BUFFERING_MODE=circular or oneshot; a streaming trace is whole at any "
+				"time" UNTRACED);
+			return false;
+		}
+	}
+	if (config->dormant && !config->signal) {
+		fxt_log("FXT_START=0 needs a signal to begin by: FXT_SIGNAL may not be none" UNTRACED);
+		return false;
+	}
+	return true;
+}
+
 bool fxt_config_read(struct fxt_config *config, char **environment)
 {
+	static const char *const modes[] = {[FXT_ONESHOT] = "oneshot", [FXT_CIRCULAR] = "circular",
+					    [FXT_STREAMING] = "streaming"};
+	static const char *const ways[] = {"drop", "wait"}, *const starts[] = {"0", "1"};
 	const char *quiet = value_of(environment, "FXT_QUIET");
 	uint64_t buffer_mb = 64, max_mb = 1024;
 	bool valid = true;
+	int mode, way, start;
 
 	config->quiet = quiet && *quiet && strcmp(quiet, "0") != 0;
 	fxt_log_quiet(config->quiet);
-	config->mode = FXT_STREAMING;
+	config->trigger_keep = 4;
 	valid &= read_categories(config, value_of(environment, "FXT_CATEGORIES"));
-	valid &= read_mode(config, value_of(environment, "FXT_BUFFERING_MODE"));
+	valid &= read_word("FXT_BUFFERING_MODE", value_of(environment, "FXT_BUFFERING_MODE"), modes, 3,
+			   "oneshot, circular or streaming", FXT_STREAMING, &mode);
+	config->mode = (enum fxt_mode)mode;
+	valid &= read_word("FXT_ON_FULL", value_of(environment, "FXT_ON_FULL"), ways, 2, "drop or wait", 0, &way);
+	config->wait_on_full = way == 1;
 	valid &= read_number("FXT_BUFFER_SIZE_MB", value_of(environment, "FXT_BUFFER_SIZE_MB"), "MiB", 1, 16384,
 			     &buffer_mb);
 	valid &= read_number("FXT_MAX_SIZE_MB", value_of(environment, "FXT_MAX_SIZE_MB"), "MiB", 1, 1048576,
 			     &max_mb);
 	valid &= read_number("FXT_THRESHOLD_NS", value_of(environment, "FXT_THRESHOLD_NS"), "nanoseconds", 0,
 			     UINT64_C(3600000000000), &config->threshold_ns);
+	valid &= read_word("FXT_START", value_of(environment, "FXT_START"), starts, 2, "0 (the signal starts) or 1", 1, &start);
+	config->dormant = !start;
+	valid &= fxt_triggers_read(&config->triggers, value_of(environment, "FXT_TRIGGER"));
+	valid &= read_number("FXT_TRIGGER_KEEP", value_of(environment, "FXT_TRIGGER_KEEP"), "snapshots", 1,
+			     FXT_TRIGGER_KEEP_MAX, &config->trigger_keep);
+	valid &= read_signal(config, value_of(environment, "FXT_SIGNAL"), config->mode != FXT_STREAMING || config->dormant);
+	valid &= fxt_follow_read(environment);
 	config->buffer_bytes = buffer_mb << 20;
 	config->max_bytes = max_mb << 20;
+	valid &= check_together(config);
 	/* Told even where something else is wrong: one run shows every mistake. */
 	valid &= read_output(config, value_of(environment, "FXT_OUTPUT"));
 	return valid;

@@ -10,9 +10,10 @@ void fxt_descriptor_yield(int fd)
 		return;
 	/* Growing the file uses the number. */
 	mask = fxt_lock(&fxt_agent.buffer.extend_lock);
-	moved = fxt_sys_dup_above(fd, fd + 1);
+	/* Not to the next one: that is often wanted next. */
+	moved = fxt_file_dup_high(fd, fd + 1024);
 	if (moved < 0)
-		moved = fxt_sys_dup_above(fd, 3);
+		moved = fxt_file_dup_high(fd, fd + 1);
 	/* Without any: the file is found again by its path when it has to grow. */
 	fxt_agent.buffer.fd = moved < 0 ? -1 : moved;
 	fxt_unlock(&fxt_agent.buffer.extend_lock, mask);

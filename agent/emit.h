@@ -75,32 +75,44 @@ static inline uint64_t *fxt_reserve(struct fxt_thread *thread, uint64_t start_ns
 		thread->lane = lane;
 		return NULL;
 	}
-	if (thread->aligned)
+	if (thread->commit & FXT_COMMIT_ALIGNED)
 		fxt_lane_align(lane, words + FXT_FRAME_WORDS - FXT_INLINE_WORDS);
 	return fxt_begin_record(thread, lane, start_ns);
 }
+
+/* fxt_commit() of a duration-complete event that may meet a trigger. */
+FXT_COLD void fxt_commit_watched(struct fxt_thread *thread, uint64_t *at, uint64_t header);
 
 /* Commits the record whose words end at `at`. */
 static inline void fxt_commit(struct fxt_thread *thread, uint64_t *at, uint64_t header)
 {
 	struct fxt_lane *lane = thread->lane - 1;
 
-	if (thread->aligned)
+	if (thread->commit) {
+		if (FXT_UNLIKELY(thread->commit & FXT_COMMIT_WATCHED)) {
+			fxt_commit_watched(thread, at, header);
+			return;
+		}
 		fxt_lane_commit_aligned(lane, (size_t)(at - lane->at), header | thread->event_thread);
-	else
+	} else {
 		fxt_lane_commit(lane, (size_t)(at - lane->at), header | thread->event_thread);
+	}
 	lane->events++;
 	atomic_signal_fence(memory_order_seq_cst);
 	thread->lane = lane;
 }
 
+/* A call that took less than least_ns, or span_ns more: whether it is recorded. If not it has been counted. */
+FXT_COLD bool fxt_room_unusual(struct fxt_thread *thread, uint64_t duration_ns);
+
 /* Room for a call's record, unless it was shorter than the threshold. NULL: nothing to write. */
 static inline uint64_t *fxt_room(struct fxt_thread *thread, uint64_t start_ns, uint64_t end_ns, size_t words)
 {
-	if (FXT_UNLIKELY(end_ns - start_ns < thread->threshold_ns)) {
-		++*thread->filtered;
+	uint64_t ns = end_ns - start_ns;
+
+	/* One comparison for both: less than least_ns wraps around to more than any span. */
+	if (FXT_UNLIKELY(ns - thread->least_ns >= thread->span_ns) && !fxt_room_unusual(thread, ns))
 		return NULL;
-	}
 	return fxt_reserve(thread, start_ns, words);
 }
 
@@ -124,6 +136,17 @@ static inline uint64_t *fxt_put_int(uint64_t *at, uint64_t name, int value)
 {
 	*at = fxt_arg_header(FXT_ARG_INT32, 1, name) | fxt_arg_value32((uint32_t)value);
 	return at + 1;
+}
+
+/* A trigger may be waiting for failures. */
+FXT_COLD void fxt_watch_failure(struct fxt_thread *thread, int error);
+
+/* How a call failed. */
+static inline uint64_t *fxt_put_errno(struct fxt_thread *thread, uint64_t *at, int error)
+{
+	if (FXT_UNLIKELY(fxt_agent.config.triggers.any_errno))
+		fxt_watch_failure(thread, error);
+	return fxt_put_int(at, FXT_STR_errno_, error);
 }
 
 static inline uint64_t *fxt_put_uint(uint64_t *at, uint64_t name, uint64_t value)

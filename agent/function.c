@@ -161,6 +161,19 @@ static bool unwind_to(struct fxt_thread *thread, uintptr_t frame, uintptr_t addr
 	return found;
 }
 
+const char *fxt_function_name_of(uint32_t index, size_t *bytes)
+{
+	size_t i;
+
+	for (i = 0; fxt_functions && i < FXT_FUNCTION_SLOTS; i++) {
+		if (atomic_load_explicit(&fxt_functions[i].address, memory_order_acquire) && fxt_functions[i].index == index) {
+			*bytes = fxt_functions[i].bytes;
+			return fxt_functions[i].name;
+		}
+	}
+	return NULL;
+}
+
 uint64_t fxt_function_names(uintptr_t address)
 {
 	const struct fxt_function *function = fxt_function_at(address);
@@ -234,7 +247,7 @@ void fxt_function_complete(struct fxt_thread *thread, uintptr_t address, uint64_
 		if (thread->defined[function->index] != lane->serial) {
 			define(lane, function);
 			thread->defined[function->index] = lane->serial;
-			if (thread->aligned)
+			if (thread->commit & FXT_COMMIT_ALIGNED)
 				fxt_lane_align(lane, FXT_FRAME_WORDS - FXT_INLINE_WORDS);
 			at = fxt_begin_record(thread, lane, start_ns);
 		}

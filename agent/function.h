@@ -30,6 +30,9 @@ const struct fxt_function *fxt_function_find(uintptr_t address);
 /* Finishes a function whose entry has been popped, when it is not the common case. */
 void fxt_function_complete(struct fxt_thread *thread, uintptr_t address, uint64_t start_ns, uint64_t end_ns);
 
+/* The name behind a string index; NULL: no function has it. Looks through all of them. */
+const char *fxt_function_name_of(uint32_t index, size_t *bytes);
+
 /* Category and name for an event's header. */
 uint64_t fxt_function_names(uintptr_t address);
 
@@ -109,24 +112,24 @@ static inline bool fxt_function_exit_quick(struct fxt_thread *thread, uintptr_t 
 	start_ns = entry->start_ns;
 	end_ns = fxt_clock_step(thread, end_ns);
 	fxt_open_empty(thread, entry);
-	if (FXT_LIKELY(end_ns - start_ns >= thread->threshold_ns)) {
-		if (thread->aligned)
+	if (FXT_LIKELY(end_ns - start_ns - thread->least_ns < thread->span_ns)) {
+		if (thread->commit)
 			fxt_lane_align(lane, FXT_FRAME_WORDS - FXT_INLINE_WORDS);
 		at = lane->at;
 		at[1] = start_ns;
 		at[2] = end_ns;
 		header = fxt_record_type(FXT_RECORD_EVENT) | fxt_event_type(FXT_EVENT_DURATION_COMPLETE) | names |
 			 thread->event_thread;
-		if (thread->aligned)
+		if (thread->commit)
 			fxt_lane_commit_aligned(lane, FXT_FRAME_WORDS - FXT_INLINE_WORDS, header);
 		else
 			fxt_lane_commit(lane, FXT_FRAME_WORDS - FXT_INLINE_WORDS, header);
 		lane->events++;
-	} else {
-		++*thread->filtered;
 	}
 	atomic_signal_fence(memory_order_seq_cst);
 	thread->lane = lane;
+	if (FXT_UNLIKELY(end_ns - start_ns - thread->least_ns >= thread->span_ns))
+		fxt_function_complete(thread, address, start_ns, end_ns);
 	return true;
 }
 

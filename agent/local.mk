@@ -8,12 +8,18 @@ AGENT_SOURCES = \
 	agent/clock.h \
 	agent/config.c \
 	agent/config.h \
+	agent/control.c \
+	agent/control.h \
 	agent/counter.c \
 	agent/counter.h \
 	agent/descriptor.c \
 	agent/descriptor.h \
 	agent/emit.c \
 	agent/emit.h \
+	agent/follow.c \
+	agent/follow.h \
+	agent/follow_glob.c \
+	agent/follow_glob.h \
 	agent/function.c \
 	agent/function.h \
 	agent/lane.c \
@@ -26,7 +32,9 @@ AGENT_SOURCES = \
 	agent/strings.def \
 	agent/symbols.c \
 	agent/symbols.h \
-	agent/thread.c
+	agent/thread.c \
+	agent/trigger.c \
+	agent/trigger.h
 
 lib_LTLIBRARIES += libfxtagent.la
 libfxtagent_la_SOURCES = $(AGENT_SOURCES) $(INTERPOSE_SOURCES) $(WRITER_SOURCES)

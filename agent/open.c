@@ -75,7 +75,7 @@ void fxt_open_drop_stale(struct fxt_thread *thread, uintptr_t frame, uintptr_t f
 			}
 			return;
 		}
-		if (entry->frame != frame && !(on_own_stack(thread, frame) && on_own_stack(thread, entry->frame)))
+		if (entry->frame != FXT_OPEN_LEAVING && entry->frame != frame && !(on_own_stack(thread, frame) && on_own_stack(thread, entry->frame)))
 			return;
 		close_entry(thread, entry, end_ns);
 	}
@@ -100,11 +100,13 @@ bool fxt_open_add_page(struct fxt_thread *thread, uint64_t now_ns)
 	unsigned words = slot_words(thread), at = PAGE_FIRST_SLOT, n;
 	unsigned slots = (PAGE_END - PAGE_FIRST_SLOT) / words;
 	struct fxt_open *entry = fxt_opens(thread) + (size_t)thread->page_count * slots;
+	struct fxt_chunk chunk;
 	uint64_t *page;
 
 	if (thread->page_count == FXT_OPEN_PAGES)
 		return false;
-	page = fxt_buffer_take_page(&fxt_agent.buffer, now_ns);
+	page = fxt_buffer_take_page(&fxt_agent.buffer, now_ns, &chunk);
+	fxt_agent_overwritten(&chunk, now_ns);
 	if (!page)
 		return false;
 	for (n = 0; n < slots && entry < fxt_opens(thread) + FXT_OPEN_MAX; n++, at += words, entry++) {
@@ -172,6 +174,18 @@ void fxt_open_after_fork(struct fxt_thread *thread)
 		if (entry->function)
 			entry->names = 0;
 	}
+}
+
+void fxt_open_forget(struct fxt_thread *thread)
+{
+	struct fxt_open *entry;
+
+	fxt_open_set_deep_count(thread, 0);
+	for (entry = fxt_opens(thread); entry < thread->open; entry++) {
+		entry->slot = NULL;
+		entry->frame = UINTPTR_MAX;
+	}
+	thread->open = fxt_opens(thread);
 }
 
 void fxt_open_close_all(struct fxt_thread *thread)

@@ -9,6 +9,10 @@
 
 #include "emit.h"
 
+/* The frame of a call that is not left by returning if all goes well: an exec in the child of a vfork, which leaves the entry to
+ * its parent. Whatever the parent does next shows that it is over. */
+#define FXT_OPEN_LEAVING ((uintptr_t)0)
+
 /* Entries above `entry` and stale ones below it: see open.c. */
 void fxt_open_close_above(struct fxt_thread *thread, struct fxt_open *entry);
 void fxt_open_drop_stale(struct fxt_thread *thread, uintptr_t frame, uintptr_t function, uintptr_t site,
@@ -22,6 +26,8 @@ bool fxt_open_add_page(struct fxt_thread *thread, uint64_t now_ns);
 void fxt_open_shape(struct fxt_thread *thread);
 /* The calls in progress go on in the child of a fork; its file says so as soon as it has one. */
 void fxt_open_after_fork(struct fxt_thread *thread);
+/* The child of a clone() begins anew: what its parent was in is not its own. */
+void fxt_open_forget(struct fxt_thread *thread);
 /* The thread is gone, and with it whatever it had not returned from. */
 void fxt_open_close_all(struct fxt_thread *thread);
 
@@ -88,22 +94,17 @@ static inline struct fxt_open *fxt_open_push(struct fxt_thread *thread, uintptr_
 	return entry;
 }
 
-/* The call has returned. Before its record is committed: a kill between the two must not leave it there twice. */
-static inline void fxt_open_pop(struct fxt_thread *thread, struct fxt_open *entry)
-{
-	if (!entry)
-		return;
-	if (FXT_UNLIKELY(thread->open != entry + 1))
-		fxt_open_close_above(thread, entry);
-	fxt_open_empty(thread, entry);
-}
-
-/* The end of a call, `open` being what fxt_open_push() returned or NULL: reads the clock and then does the rest. */
+/* The end of a call, `open` being what fxt_open_push() returned or NULL: reads the clock, and takes the entry away before the
+ * record is committed: a kill between the two must not leave the call there twice. What was left within it ends before it. */
 static inline uint64_t fxt_end(struct fxt_thread *thread, struct fxt_open *open)
 {
-	uint64_t end_ns = fxt_now(thread);
+	uint64_t end_ns;
 
-	fxt_open_pop(thread, open);
+	if (FXT_UNLIKELY(open && thread->open != open + 1))
+		fxt_open_close_above(thread, open);
+	end_ns = fxt_now(thread);
+	if (open)
+		fxt_open_empty(thread, open);
 	return end_ns;
 }
 

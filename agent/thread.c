@@ -4,6 +4,7 @@
  * destructor, and nothing tells us reliably that a thread is gone. A new thread takes over the state of one that the
  * kernel no longer knows, and goes on in its chunks.
  */
+#include <linux/membarrier.h>
 #include <sys/auxv.h>
 #include <sys/prctl.h>
 
@@ -25,6 +26,7 @@ enum {
 };
 
 __thread struct fxt_thread *fxt_self;
+static __thread bool barred;            /* see fxt_thread_bar() */
 
 static struct {
 	struct fxt_lock lock;           /* nests in nothing */
@@ -32,7 +34,7 @@ static struct {
 	uint32_t count, next_look;
 	atomic_uint next_index;
 	pthread_key_t key;
-	bool has_key;
+	bool has_key, has_membarrier;
 } states;
 
 /* -- Pages ------------------------------------------------------------------------------------- */
@@ -59,16 +61,19 @@ static uint64_t *show_counter(struct fxt_thread *thread, unsigned slot, uint64_t
 
 void fxt_thread_dropped(struct fxt_thread *thread, enum fxt_loss why)
 {
-	if (thread->dropped != &thread->no_page[1]) {
-		++*thread->dropped;
-	} else if (thread->page_count) {
-		thread->dropped = show_counter(thread, DROPPED_SLOT, FXT_STR_dropped, thread->no_page[1] + 1);
-	} else if (fxt_agent_file()) {
-		fxt_agent_count(&fxt_agent.dropped, FXT_STR_dropped, 1);
-	} else {
+	uint64_t now_ns = thread->last_ns ? thread->last_ns : fxt_clock_kernel_ns();
+
+	if (why != FXT_LOSS_ROOM || (!thread->page_count && fxt_agent_file())) {
+		fxt_agent_count(why, 1, now_ns);
+	} else if (!thread->page_count) {
 		thread->no_page[1]++;
+	} else if (thread->dropped == &thread->no_page[1]) {
+		thread->dropped = show_counter(thread, DROPPED_SLOT, FXT_STR_dropped, thread->no_page[1] + 1);
+	} else {
+		thread->pages[0][DROPPED_SLOT + 1] = now_ns;
+		++*thread->dropped;
 	}
-	fxt_agent_lost(why, thread->last_ns);
+	fxt_agent_lost(why, now_ns);
 }
 
 /* -- Records that are not calls ---------------------------------------------------------------- */
@@ -150,6 +155,75 @@ void fxt_thread_renamed(struct fxt_thread *thread, uintptr_t handle)
 		write_name(thread, tid);
 }
 
+/* -- Taking chunks away ------------------------------------------------------------------------ */
+
+/* Every thread of the process that runs executes a barrier before this returns. */
+static bool barrier_everywhere(void)
+{
+	return states.has_membarrier && !FXT_SYSCALL3(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
+}
+
+/* A thread raises `lane`, then looks at the lane's limit, then writes. Whoever takes its chunk away lowers the limit, then has every
+ * thread execute a barrier, then looks at `lane`: if it is not raised the thread will see the limit before it writes again, and
+ * turn to another chunk. If it is, it may be writing; it finds the limit at its next record and gives the chunk back itself. */
+static bool take_away(struct fxt_thread *thread)
+{
+	struct fxt_lane *lane = thread->lanes;
+	uint64_t holds[FXT_LANES];
+	bool any = false;
+	unsigned i;
+
+	for (i = 0; i < FXT_LANES; i++) {
+		holds[i] = atomic_load_explicit(&lane[i].hold, memory_order_acquire);
+		if (holds[i])
+			atomic_store_explicit(&lane[i].limit, 0, memory_order_relaxed);
+	}
+	if (!barrier_everywhere())
+		return false;
+	for (i = 0; i < FXT_LANES; i++) {
+		/* Not if it has turned meanwhile. */
+		if (!holds[i] || *(struct fxt_lane *volatile *)&thread->lane > &lane[i] ||
+		    atomic_load_explicit(&lane[i].limit, memory_order_relaxed))
+			continue;
+		fxt_lane_give_back(thread, &lane[i], holds[i]);
+		any = true;
+	}
+	return any;
+}
+
+static bool holds_chunk(const struct fxt_thread *thread)
+{
+	unsigned i;
+
+	for (i = 0; i < FXT_LANES; i++)
+		if (atomic_load_explicit(&thread->lanes[i].hold, memory_order_relaxed) &&
+		    atomic_load_explicit(&thread->lanes[i].limit, memory_order_relaxed))
+			return true;
+	return false;
+}
+
+bool fxt_threads_give_back_idlest(struct fxt_thread *self)
+{
+	struct fxt_thread *idlest = NULL, *thread;
+	uint64_t mask;
+	bool taken = false;
+	uint32_t i;
+
+	mask = fxt_lock(&states.lock);
+	do {
+		idlest = NULL;
+		for (i = 0; i < states.count; i++) {
+			thread = states.list[i];
+			if (thread != self && !thread->claimed && holds_chunk(thread) &&
+			    (!idlest || thread->last_ns < idlest->last_ns))
+				idlest = thread;
+		}
+		taken = idlest && take_away(idlest);
+	} while (idlest && !taken && states.has_membarrier);
+	fxt_unlock(&states.lock, mask);
+	return taken;
+}
+
 /* -- Life -------------------------------------------------------------------------------------- */
 
 static void find_stack(struct fxt_thread *thread)
@@ -175,7 +249,7 @@ static void put_thread_record(struct fxt_thread *thread)
 	fxt_encode_thread(record, 3, thread->index, thread->pid, thread->tid);
 	/* Every lane that goes on in the chunk of the thread before. */
 	for (lane = thread->lanes; lane < thread->lanes + FXT_LANES; lane++) {
-		if (!lane->at)
+		if (!atomic_load_explicit(&lane->hold, memory_order_relaxed))
 			continue;
 		thread->lane = lane;
 		fxt_thread_put(thread, record, 3);
@@ -223,6 +297,9 @@ void fxt_threads_start(void)
 	/* Setting a key's value allocates beyond the first ones; we come early enough to get one of those. */
 	if (!pthread_key_create(&states.key, thread_ends))
 		states.has_key = states.key < 32;
+	if (fxt_agent.config.mode == FXT_CIRCULAR)
+		states.has_membarrier =
+			!FXT_SYSCALL3(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);
 }
 
 static void begin_life(struct fxt_thread *thread, uint32_t pid, uint32_t tid)
@@ -237,7 +314,13 @@ static void begin_life(struct fxt_thread *thread, uint32_t pid, uint32_t tid)
 	thread->filtered = &thread->no_page[0];
 	thread->dropped = &thread->no_page[1];
 	thread->threshold_ns = fxt_agent.config.threshold_ns;
-	thread->aligned = fxt_agent.config.mode != FXT_CIRCULAR;
+	thread->least_ns = fxt_agent.config.triggers.least_ns;
+	if (thread->least_ns < thread->threshold_ns)
+		thread->least_ns = thread->threshold_ns;
+	thread->span_ns = fxt_agent.config.triggers.most_ns > thread->least_ns
+				  ? fxt_agent.config.triggers.most_ns - thread->least_ns : 0;
+	thread->commit = fxt_agent.config.mode == FXT_CIRCULAR ? 0 : FXT_COMMIT_ALIGNED;
+	thread->watched_errno = 0;
 	find_stack(thread);
 }
 
@@ -251,8 +334,8 @@ static void end_life(struct fxt_thread *thread)
 	if (thread->page_count) {
 		uint64_t *page = thread->pages[0];
 
-		fxt_agent_count(&fxt_agent.dropped, FXT_STR_dropped, fxt_counter_value(page + DROPPED_SLOT));
-		fxt_agent_count(&fxt_agent.filtered, FXT_STR_filtered, fxt_counter_value(page + FILTERED_SLOT));
+		fxt_agent_count(FXT_LOSS_ROOM, fxt_counter_value(page + DROPPED_SLOT), page[DROPPED_SLOT + 1]);
+		fxt_agent_count(FXT_LOSS_FILTERED, fxt_counter_value(page + FILTERED_SLOT), thread->last_ns);
 	}
 	for (i = 0; i < thread->page_count; i++)
 		fxt_buffer_return_page(&fxt_agent.buffer, thread->pages[i]);
@@ -296,9 +379,12 @@ struct fxt_thread *fxt_thread_attach(void)
 	struct fxt_thread *thread;
 	uint64_t mask, all_blocked;
 
-	if (atomic_load_explicit(&fxt_agent.state, memory_order_acquire) != FXT_ON)
+	if (atomic_load_explicit(&fxt_agent.state, memory_order_acquire) != FXT_ON || barred)
 		return NULL;
 	pid = (uint32_t)fxt_sys_getpid();
+	/* The child of a vfork, or another process in our memory: a state made for it would pass for one of ours. */
+	if (pid != fxt_agent.pid)
+		return NULL;
 	tid = (uint32_t)fxt_sys_gettid();
 	mask = fxt_sys_block_signals();
 	all_blocked = fxt_lock(&states.lock);
@@ -318,6 +404,24 @@ struct fxt_thread *fxt_thread_attach(void)
 	}
 	fxt_sys_restore_signals(mask);
 	return thread;
+}
+
+struct fxt_thread *fxt_thread_bar(void)
+{
+	struct fxt_thread *thread = fxt_self;
+
+	/* In this order: a signal handler in between would attach anew. */
+	barred = true;
+	atomic_signal_fence(memory_order_seq_cst);
+	fxt_self = NULL;
+	return thread;
+}
+
+void fxt_thread_unbar(struct fxt_thread *thread)
+{
+	fxt_self = thread;
+	atomic_signal_fence(memory_order_seq_cst);
+	barred = false;
 }
 
 /* The old file's pages and chunks are not the trace's any more. What is counted from here on needs a page again; a call
@@ -343,6 +447,8 @@ void fxt_threads_after_fork(void)
 {
 	struct fxt_thread *thread = fxt_self;
 
+	/* Nobody else is in this memory. */
+	barred = false;
 	fxt_lock_reset(&states.lock);
 	atomic_store_explicit(&states.next_index, 0, memory_order_relaxed);
 	/* The other states are not looked at again: touching them would copy their memory. */

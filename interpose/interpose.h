@@ -265,7 +265,7 @@ enum { FXT_RESULT_WORDS = 3 };
 			FXT_EACH(P_PUT, __VA_ARGS__)                                                            \
 			RESULT_##result_kind                                                                    \
 			if (failure_) {                                                                          \
-				at_ = fxt_put_int(at_, FXT_STR_errno_, failure_);                                  \
+				at_ = fxt_put_errno(thread_, at_, failure_);                                  \
 				arguments_++;                                                                    \
 			}                                                                                       \
 			fxt_complete(thread_, at_, end_ns_, names_, arguments_);                                     \

@@ -3,13 +3,19 @@
 
 INTERPOSE_TABLES = \
 	interpose/calls.def \
+	interpose/clone.def \
+	interpose/exec.def \
 	interpose/families.def \
 	interpose/fcntl.def \
 	interpose/malloc.def \
 	interpose/poll.def \
+	interpose/process.def \
 	interpose/pthread.def \
 	interpose/pthread_cond.def \
+	interpose/signal.def \
 	interpose/socket.def \
+	interpose/spawn.def \
+	interpose/stat.def \
 	interpose/stdio.def \
 	interpose/stdio_char.def \
 	interpose/stdio_print.def \
@@ -23,19 +29,27 @@ INTERPOSE_SOURCES = \
 	interpose/arena.c \
 	interpose/arena.h \
 	interpose/calls.h \
+	interpose/clone.c \
+	interpose/complete.h \
+	interpose/exec.c \
 	interpose/exit.c \
 	interpose/fcntl.c \
 	interpose/function.c \
 	interpose/interpose.h \
 	interpose/malloc.c \
 	interpose/poll.c \
+	interpose/process.c \
 	interpose/pthread.c \
 	interpose/pthread_cond.c \
 	interpose/readable.c \
 	interpose/readable.h \
 	interpose/reals.inc \
+	interpose/signal.c \
+	interpose/signal.h \
 	interpose/socket.c \
+	interpose/spawn.c \
 	interpose/start.c \
+	interpose/stat.c \
 	interpose/stdio.c \
 	interpose/stdio_char.c \
 	interpose/stdio_print.c \

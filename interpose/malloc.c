@@ -141,7 +141,7 @@ static inline void finish_realloc(struct fxt_thread *thread, uint64_t *at, uint6
 {
 	at = fxt_put_pointer(at, FXT_STR_ret, result);
 	if (failed)
-		at = fxt_put_int(at, FXT_STR_errno_, errno);
+		at = fxt_put_errno(thread, at, errno);
 	fxt_complete(thread, at, end_ns, names, arguments + 1 + failed);
 }
 
@@ -216,7 +216,7 @@ FXT_EXPORT int posix_memalign(void **memptr, size_t alignment, size_t size)
 	if (at) {
 		at = fxt_put_uint(at, FXT_STR_alignment, alignment);
 		at = fxt_put_uint(at, FXT_STR_size, size);
-		at = result ? fxt_put_int(at, FXT_STR_errno_, result) : fxt_put_pointer(at, FXT_STR_ret, *memptr);
+		at = result ? fxt_put_errno(thread, at, result) : fxt_put_pointer(at, FXT_STR_ret, *memptr);
 		fxt_complete(thread, at, end_ns, FXT_NAMES(malloc, posix_memalign), 3);
 	}
 	return result;

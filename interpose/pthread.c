@@ -28,7 +28,7 @@ FXT_EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attr, sta
 	at = fxt_room(self, start_ns, end_ns, 6);
 	if (at) {
 		at = fxt_put_pointer(at, FXT_STR_start_routine, (const void *)routine);
-		at = result ? fxt_put_int(at, FXT_STR_errno_, result)
+		at = result ? fxt_put_errno(self, at, result)
 			    : fxt_put_uint(at, FXT_STR_thread, (uint64_t)*thread);
 		fxt_complete(self, at, end_ns, FXT_NAMES(pthread, pthread_create), 2);
 	}
@@ -55,7 +55,7 @@ FXT_EXPORT int pthread_setname_np(pthread_t thread, const char *name)
 		at = fxt_put_uint(at, FXT_STR_thread, (uint64_t)thread);
 		at = fxt_put_text(at, FXT_STR_name, name, result ? 0 : strnlen(name, 15));
 		if (result)
-			at = fxt_put_int(at, FXT_STR_errno_, result);
+			at = fxt_put_errno(self, at, result);
 		fxt_complete(self, at, end_ns, FXT_NAMES(pthread, pthread_setname_np), result ? 3 : 2);
 	}
 	return result;
@@ -92,7 +92,7 @@ FXT_EXPORT sem_t *sem_open(const char *name, int flags, ...)
 		at = fxt_put_text(at, FXT_STR_name, name, bytes);
 		at = fxt_put_pointer(at, FXT_STR_ret, result);
 		if (result == SEM_FAILED)
-			at = fxt_put_int(at, FXT_STR_errno_, errno);
+			at = fxt_put_errno(self, at, errno);
 		fxt_complete(self, at, end_ns, FXT_NAMES(pthread, sem_open), result == SEM_FAILED ? 3 : 2);
 	}
 	return result;

@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 
 #include "interpose.h"
+#include "signal.h"
 
 /* Volatile: gcc takes dlsym for a leaf and would drop the store before it. */
 static __thread volatile bool starting __attribute__((tls_model("initial-exec")));
@@ -58,7 +59,8 @@ void fxt_interpose_start(void)
 		atomic_store_explicit(&found, true, memory_order_release);
 	}
 	starting = false;
-	fxt_agent_start(&names);
+	if (fxt_agent_start(&names))
+		fxt_signal_start();
 }
 
 __attribute__((constructor)) static void load(void)

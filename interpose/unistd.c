@@ -33,7 +33,7 @@ static inline void record_pipe(struct fxt_thread *thread, uint64_t start_ns, uin
 	}
 	at = fxt_put_int(at, FXT_STR_ret, result);
 	if (result) {
-		at = fxt_put_int(at, FXT_STR_errno_, errno);
+		at = fxt_put_errno(thread, at, errno);
 		arguments++;
 	}
 	fxt_complete(thread, at, end_ns, names, arguments);

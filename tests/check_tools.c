@@ -280,7 +280,7 @@ START_TEST(sums_what_is_missing)
 	while (fxt_reader_next(&r, &rec))
 		fxt_overview_take(&o, &r, &rec);
 	ck_assert_uint_eq(r.damaged_records, 0);
-	ck_assert_uint_eq(fxt_overview_lost(&o, FXT_LOSS_DROPPED), 7);
+	ck_assert_uint_eq(fxt_overview_lost(&o, FXT_LOSS_NO_ROOM), 7);
 	ck_assert_uint_eq(fxt_overview_lost(&o, FXT_LOSS_FILTERED), 11);
 	ck_assert_uint_eq(fxt_overview_lost(&o, FXT_LOSS_OVERWRITTEN), 1204);
 	fxt_overview_free(&o);

@@ -25,8 +25,9 @@ static const struct line lines[] = {
 #undef BY_HAND_ALIAS
 };
 
-/* Exported without an event of their name: interpose/function.c and exit.c. */
-static const char *const others[] = {"__cyg_profile_func_enter", "__cyg_profile_func_exit", "_exit", "_Exit"};
+/* Exported without an event of their name: interpose/function.c, exit.c and clone.c. */
+static const char *const others[] = {"__cyg_profile_func_enter", "__cyg_profile_func_exit", "_exit", "_Exit",
+				     "syscall"};
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 

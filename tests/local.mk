@@ -41,6 +41,8 @@ APPS_C = \
 	tests/apps/count_calls \
 	tests/apps/count_io \
 	tests/apps/count_io_fortified \
+	tests/apps/follow_exec \
+	tests/apps/follow_fork \
 	tests/apps/invariants \
 	tests/apps/jumps \
 	tests/apps/process \
@@ -84,6 +86,7 @@ E2E_TESTS = \
 	tests/e2e/config.sh \
 	tests/e2e/copy.sh \
 	tests/e2e/counts.sh \
+	tests/e2e/follow.sh \
 	tests/e2e/invariants.sh \
 	tests/e2e/kill.sh \
 	tests/e2e/lives.sh \
@@ -114,7 +117,7 @@ TEST_EXPORTS = \
 	FXT_AGENT='$(abs_top_builddir)/.libs/libfxtagent.so'; export FXT_AGENT; \
 	CC='$(CC)'; export CC; CXX='$(CXX)'; export CXX; \
 	unset FXT_CATEGORIES FXT_OUTPUT FXT_BUFFERING_MODE FXT_BUFFER_SIZE_MB FXT_MAX_SIZE_MB FXT_THRESHOLD_NS; \
-	unset FXT_ON_FULL FXT_QUIET;
+	unset FXT_ON_FULL FXT_QUIET FXT_FOLLOW FXT_START FXT_SIGNAL FXT_TRIGGER FXT_TRIGGER_KEEP;
 AM_TESTS_ENVIRONMENT = $(TEST_EXPORTS)
 
 # -- Benchmarks -------------------------------------------------------------------------------------

@@ -61,10 +61,10 @@ static uint64_t instant(void)
 
 static void fill(const struct fxt_chunk *chunk, bool aligned)
 {
-	struct fxt_lane lane = {
-		.at = chunk->base, .end = chunk->base + chunk->words - 1, .chunk = chunk->number};
+	struct fxt_lane lane = {0};
 	size_t words = 2;
 
+	fxt_lane_enter(&lane, chunk->base, chunk->words, chunk->number, 1);
 	for (; fxt_lane_has(&lane, words + 2 * FXT_LINE_WORDS); words = words == 6 ? 2 : words + 1) {
 		if (aligned)
 			fxt_lane_align(&lane, words);
@@ -75,7 +75,7 @@ static void fill(const struct fxt_chunk *chunk, bool aligned)
 			fxt_lane_commit(&lane, words, instant());
 		lane.events++;
 	}
-	fxt_buffer_finish(&buffer, lane.chunk, lane.events);
+	fxt_buffer_finish(&buffer, lane.chunk, lane.events, now_ns());
 }
 
 static void durable_string(unsigned number)
@@ -92,10 +92,11 @@ static void durable_string(unsigned number)
 static void use_pages(void)
 {
 	uint64_t *held[PAGES];
+	struct fxt_chunk taken;
 	unsigned i, words;
 
 	for (i = 0; i < PAGES; i++) {
-		held[i] = fxt_buffer_take_page(&buffer, now_ns());
+		held[i] = fxt_buffer_take_page(&buffer, now_ns(), &taken);
 		if (!held[i])
 			break;
 		atomic_fetch_add_explicit(&pages, 1, memory_order_relaxed);

@@ -37,7 +37,11 @@ static void count_thread(struct fxt_overview *o, uint32_t thread)
 /* Running totals: the largest value a counter had is the whole. */
 static void take_counter(struct fxt_overview *o, const struct fxt_record *rec)
 {
-	static const char *const names[] = {"dropped", "filtered", "overwritten"};
+	static const char *const names[FXT_LOSS_COUNT] = {
+		[FXT_LOSS_NO_ROOM] = "dropped", [FXT_LOSS_DEPTH] = "dropped_depth",
+		[FXT_LOSS_SIGNALS] = "dropped_signals", [FXT_LOSS_SIZE] = "dropped_size",
+		[FXT_LOSS_FILTERED] = "filtered", [FXT_LOSS_OVERWRITTEN] = "overwritten",
+	};
 	struct fxt_slot *s;
 	uint64_t value;
 	unsigned loss;
@@ -52,6 +56,8 @@ static void take_counter(struct fxt_overview *o, const struct fxt_record *rec)
 			&fresh);
 	if (value > s->value[0])
 		s->value[0] = value;
+	if (fxt_ns(rec->provider, rec->ticks) > s->value[1])
+		s->value[1] = fxt_ns(rec->provider, rec->ticks);
 }
 
 static void take_reason(struct fxt_overview *o, const struct fxt_record *rec)
@@ -88,8 +94,10 @@ static void take_event(struct fxt_overview *o, struct fxt_reader *r, const struc
 	o->event_bytes += bytes;
 	count_category(o, fxt_symbol(r, &rec->category), bytes);
 	count_thread(o, rec->thread);
-	if (!fxt_text_is(&rec->category, "agent"))
+	if (!fxt_text_is(&rec->category, "agent")) {
+		o->written += rec->subtype != FXT_EVENT_DURATION_BEGIN;
 		return;
+	}
 	if (rec->subtype == FXT_EVENT_COUNTER)
 		take_counter(o, rec);
 	else if (rec->subtype == FXT_EVENT_INSTANT)
@@ -125,6 +133,40 @@ uint64_t fxt_overview_lost(const struct fxt_overview *o, enum fxt_loss loss)
 		if (s->a % FXT_LOSS_COUNT == loss)
 			sum += s->value[0];
 	}
+	return sum;
+}
+
+bool fxt_overview_any_lost(const struct fxt_overview *o)
+{
+	for (unsigned i = 0; i < FXT_LOSS_COUNT; i++) {
+		if (fxt_overview_lost(o, (enum fxt_loss)i))
+			return true;
+	}
+	return false;
+}
+
+uint64_t fxt_overview_lost_last_ns(const struct fxt_overview *o, enum fxt_loss loss)
+{
+	uint64_t last = 0;
+
+	for (struct fxt_slot *s = fxt_map_next(&o->counters, NULL); s; s = fxt_map_next(&o->counters, s)) {
+		if (s->a % FXT_LOSS_COUNT == loss && s->value[1] > last)
+			last = s->value[1];
+	}
+	return last;
+}
+
+const char *const fxt_drop_causes[FXT_DROP_COUNT] = {
+	[FXT_LOSS_NO_ROOM] = "no room", [FXT_LOSS_DEPTH] = "functions nest too deep",
+	[FXT_LOSS_SIGNALS] = "signal handlers nest too deep", [FXT_LOSS_SIZE] = "too large",
+};
+
+uint64_t fxt_lost_dropped(const uint64_t lost[FXT_LOSS_COUNT])
+{
+	uint64_t sum = 0;
+
+	for (unsigned i = 0; i < FXT_DROP_COUNT; i++)
+		sum += lost[i];
 	return sum;
 }
 

@@ -13,8 +13,12 @@ struct fxt_usage {
 
 /* What the agent counts of what is not in the trace. */
 enum fxt_loss {
-	FXT_LOSS_DROPPED,               /* records there was no room for */
-	FXT_LOSS_FILTERED,              /* calls shorter than the threshold */
+	FXT_LOSS_NO_ROOM,               /* records there was no room for */
+	FXT_LOSS_DEPTH,                 /* functions that nested too deep */
+	FXT_LOSS_SIGNALS,               /* calls in signal handlers that nested too deep */
+	FXT_LOSS_SIZE,                  /* records that were too large */
+	FXT_DROP_COUNT,                 /* those above are dropped records, by cause */
+	FXT_LOSS_FILTERED = FXT_DROP_COUNT,              /* calls shorter than the threshold */
 	FXT_LOSS_OVERWRITTEN,           /* events in a ring that newer ones took the place of */
 	FXT_LOSS_COUNT
 };
@@ -22,6 +26,7 @@ enum fxt_loss {
 /* All zero is the beginning. */
 struct fxt_overview {
 	uint64_t records, events, event_bytes;
+	uint64_t written;               /* of the events, what the program did and is over: neither the agent's own nor open calls */
 	uint64_t first_ns, last_ns;     /* valid when events is not 0 */
 	struct fxt_usage *categories;   /* by symbol; entries of other symbols have no events */
 	size_t category_count, category_capacity;
@@ -37,6 +42,16 @@ void fxt_overview_free(struct fxt_overview *o);
 
 /* The sum over all providers and threads. */
 uint64_t fxt_overview_lost(const struct fxt_overview *o, enum fxt_loss loss);
+/* Whether anything is missing, for whatever cause. */
+bool fxt_overview_any_lost(const struct fxt_overview *o);
+/* When the last of them was, in the trace's nanoseconds; 0: there is none. */
+uint64_t fxt_overview_lost_last_ns(const struct fxt_overview *o, enum fxt_loss loss);
+
+/* What the causes of dropped records are called, below FXT_DROP_COUNT. */
+extern const char *const fxt_drop_causes[FXT_DROP_COUNT];
+
+/* Over the sums by cause: of a report, or of all the parts of a recording. */
+uint64_t fxt_lost_dropped(const uint64_t lost[FXT_LOSS_COUNT]);
 
 /* Sorts categories by bytes, the largest first, and leaves out those without events. Nothing can be taken
  * after. */

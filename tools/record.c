@@ -17,7 +17,7 @@
 #include "message.h"
 #include "program.h"
 
-enum { KEY_MAX_SIZE = 0x100 };
+enum { KEY_MAX_SIZE = 0x100, KEY_FOLLOW };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
@@ -37,6 +37,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			bad = fxt_format("'%s' is no duration of at most an hour: say 500ns, 10us or 1ms",
 					 arg);
 		break;
+	case KEY_FOLLOW: o->follow = arg; break;
 	case 'q': o->quiet = true; break;
 	case 'j': o->json = true; break;
 	case ARGP_KEY_ARGS:
@@ -204,6 +205,8 @@ int fxt_command_record(int argc, char **argv)
 		{"max-size", KEY_MAX_SIZE, "MB", 0,
 		 "Largest file of a process in streaming mode (default 1024)", 0},
 		{"threshold", 't', "TIME", 0, "Leave out calls shorter than this: 500ns, 10us, 1ms", 0},
+		{"follow", KEY_FOLLOW, "WHICH", 0,
+		 "Which children are recorded: all (default), none, or names of programs with * ? [...]", 0},
 		{"agent", 'a', "FILE", 0, "The agent's library, when it is not beside fxt", 0},
 		{"quiet", 'q', 0, 0, "No summary, no messages of the agent", 0},
 		{"json", 'j', 0, 0, "The summary as JSON, on standard error", 0},

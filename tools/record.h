@@ -17,6 +17,7 @@ struct fxt_record_options {
 	const char *buffer_mb;
 	const char *max_mb;
 	char *threshold_ns;
+	const char *follow;
 	bool quiet, json;
 	char **command;
 };

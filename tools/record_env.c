@@ -95,6 +95,7 @@ void fxt_record_environment(const struct fxt_record_options *o, const char *agen
 	set("FXT_BUFFER_SIZE_MB", o->buffer_mb);
 	set("FXT_MAX_SIZE_MB", o->max_mb);
 	set("FXT_THRESHOLD_NS", o->threshold_ns);
+	set("FXT_FOLLOW", o->follow);
 	if (o->quiet)
 		set("FXT_QUIET", "1");
 	free(preload);

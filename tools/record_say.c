@@ -29,7 +29,7 @@ static char *with(char *text, char *more)
 /* "nothing lost", or what was. What a ring overwrote is no loss, but must be said. */
 static char *losses(const struct fxt_merge *m)
 {
-	uint64_t dropped = m->lost[FXT_LOSS_DROPPED], filtered = m->lost[FXT_LOSS_FILTERED];
+	uint64_t dropped = fxt_lost_dropped(m->lost), filtered = m->lost[FXT_LOSS_FILTERED];
 	uint64_t overwritten = m->lost[FXT_LOSS_OVERWRITTEN];
 	char *text = fxt_strdup("");
 
@@ -89,7 +89,7 @@ static void summary_json(const struct fxt_merge *m, const struct fxt_run *run, c
 	json_object_set_new(object, "threads", fxt_json_u64(m->threads));
 	json_object_set_new(object, "events", fxt_json_u64(m->events));
 	json_object_set_new(object, "bytes", fxt_json_u64(m->bytes));
-	json_object_set_new(object, "dropped", fxt_json_u64(m->lost[FXT_LOSS_DROPPED]));
+	json_object_set_new(object, "dropped", fxt_json_u64(fxt_lost_dropped(m->lost)));
 	json_object_set_new(object, "filtered", fxt_json_u64(m->lost[FXT_LOSS_FILTERED]));
 	json_object_set_new(object, "overwritten", fxt_json_u64(m->lost[FXT_LOSS_OVERWRITTEN]));
 	json_object_set_new(object, "categories", categories);

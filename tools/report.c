@@ -212,25 +212,63 @@ static void print_shares(const struct fxt_overview *o, const struct fxt_reader *
 	fputs(o->category_count ? "\n" : "no events\n", out);
 }
 
+/* Since the first event of the trace. */
+static uint64_t since_start(const struct fxt_overview *o, enum fxt_loss loss)
+{
+	uint64_t last_ns = fxt_overview_lost_last_ns(o, loss);
+
+	return last_ns > o->first_ns ? last_ns - o->first_ns : 0;
+}
+
+/* The account: every call the program made is one of these. */
+static void print_account(const struct fxt_overview *o, const uint64_t lost[FXT_LOSS_COUNT], FILE *out)
+{
+	uint64_t dropped = fxt_lost_dropped(lost);
+	const char *separator = " (";
+
+	fprintf(out, "attempted %s = written %s",
+		fxt_count(o->written + dropped + lost[FXT_LOSS_FILTERED] + lost[FXT_LOSS_OVERWRITTEN]).text,
+		fxt_count(o->written).text);
+	if (lost[FXT_LOSS_OVERWRITTEN])
+		fprintf(out, " + overwritten %s (before %s)", fxt_count(lost[FXT_LOSS_OVERWRITTEN]).text,
+			fxt_duration(since_start(o, FXT_LOSS_OVERWRITTEN)).text);
+	if (dropped)
+		fprintf(out, " + dropped %s", fxt_count(dropped).text);
+	for (unsigned i = 0; i < FXT_DROP_COUNT; i++) {
+		if (!lost[i])
+			continue;
+		fprintf(out, "%s%s %s until %s", separator, fxt_drop_causes[i], fxt_count(lost[i]).text,
+			fxt_duration(since_start(o, (enum fxt_loss)i)).text);
+		separator = ", ";
+	}
+	fprintf(out, "%s", dropped ? ")" : "");
+	if (lost[FXT_LOSS_FILTERED])
+		fprintf(out, " + filtered %s", fxt_count(lost[FXT_LOSS_FILTERED]).text);
+	fputc('\n', out);
+}
+
 static void print_losses(const struct fxt_overview *o, FILE *out)
 {
-	uint64_t dropped = fxt_overview_lost(o, FXT_LOSS_DROPPED);
-	uint64_t filtered = fxt_overview_lost(o, FXT_LOSS_FILTERED);
-	uint64_t overwritten = fxt_overview_lost(o, FXT_LOSS_OVERWRITTEN);
+	uint64_t lost[FXT_LOSS_COUNT], dropped;
 
+	for (unsigned i = 0; i < FXT_LOSS_COUNT; i++)
+		lost[i] = fxt_overview_lost(o, (enum fxt_loss)i);
+	dropped = fxt_lost_dropped(lost);
 	if (dropped)
 		fprintf(out, "LOST: %s records%s%s%s\n", fxt_count(dropped).text, o->reason ? " (" : "",
 			o->reason ? o->reason : "", o->reason ? ")" : "");
 	else if (o->buffer_full)
 		fputs("LOST: records, at least once, as a buffer was full\n", out);
-	else if (!overwritten)
+	else if (!lost[FXT_LOSS_OVERWRITTEN])
 		fputs("nothing lost\n", out);
-	if (overwritten)
-		fprintf(out, "%s earlier events overwritten by the ring\n", fxt_count(overwritten).text);
-	if (filtered)
+	if (lost[FXT_LOSS_OVERWRITTEN])
+		fprintf(out, "%s earlier events overwritten by the ring\n", fxt_count(lost[FXT_LOSS_OVERWRITTEN]).text);
+	if (lost[FXT_LOSS_FILTERED])
 		fprintf(out,
 			"left out: %s calls shorter than the threshold; figures below are lower bounds\n",
-			fxt_count(filtered).text);
+			fxt_count(lost[FXT_LOSS_FILTERED]).text);
+	if (dropped || lost[FXT_LOSS_OVERWRITTEN] || lost[FXT_LOSS_FILTERED])
+		print_account(o, lost, out);
 }
 
 static void print_head(const struct fxt_report *report, FILE *out)

@@ -223,8 +223,7 @@ void fxt_heaps_print(const struct fxt_heaps *h, const struct fxt_overview *o, si
 	}
 	if (h->count > top)
 		fprintf(out, "  and %zu more\n", h->count - top);
-	if (fxt_overview_lost(o, FXT_LOSS_DROPPED) || fxt_overview_lost(o, FXT_LOSS_FILTERED) ||
-	    fxt_overview_lost(o, FXT_LOSS_OVERWRITTEN))
+	if (fxt_overview_any_lost(o))
 		fputs("  calls are missing from this trace (see above), so these figures are not the whole\n",
 		      out);
 }

@@ -56,6 +56,8 @@ static json_t *trace(const struct fxt_report *report)
 	const struct fxt_overview *o = &report->overview;
 	const struct fxt_reader *r = report->r;
 	json_t *object = json_object(), *programs = json_array(), *categories = json_array();
+	json_t *causes = json_array();
+	uint64_t dropped = 0;
 
 	for (size_t i = 0; i < r->provider_count; i++) {
 		json_t *one;
@@ -82,7 +84,24 @@ static json_t *trace(const struct fxt_report *report)
 	set(object, "events", fxt_json_u64(o->events));
 	set(object, "first_ns", fxt_json_u64(o->first_ns));
 	set(object, "last_ns", fxt_json_u64(o->last_ns));
-	set(object, "dropped", fxt_json_u64(fxt_overview_lost(o, FXT_LOSS_DROPPED)));
+	for (unsigned i = 0; i < FXT_DROP_COUNT; i++) {
+		uint64_t records = fxt_overview_lost(o, (enum fxt_loss)i);
+		json_t *one = json_object();
+
+		dropped += records;
+		set(one, "cause", string(fxt_drop_causes[i]));
+		set(one, "records", fxt_json_u64(records));
+		set(one, "last_ns", fxt_json_u64(fxt_overview_lost_last_ns(o, (enum fxt_loss)i)));
+		if (records)
+			json_array_append_new(causes, one);
+		else
+			json_decref(one);
+	}
+	set(object, "attempted", fxt_json_u64(o->written + dropped + fxt_overview_lost(o, FXT_LOSS_FILTERED) +
+					      fxt_overview_lost(o, FXT_LOSS_OVERWRITTEN)));
+	set(object, "written", fxt_json_u64(o->written));
+	set(object, "dropped", fxt_json_u64(dropped));
+	set(object, "dropped_by_cause", causes);
 	set(object, "filtered", fxt_json_u64(fxt_overview_lost(o, FXT_LOSS_FILTERED)));
 	set(object, "overwritten", fxt_json_u64(fxt_overview_lost(o, FXT_LOSS_OVERWRITTEN)));
 	set(object, "buffer_full", fxt_json_u64(o->buffer_full));

@@ -1,5 +1,5 @@
 /* The buffer's memory: handing out chunks and pages, growing the file, the durable area. See buffer.h. */
-#include "lane.h"
+#include "buffer.h"
 
 #include <errno.h>
 #include <string.h>
@@ -26,7 +26,16 @@ static void empty_chunk(uint64_t *base, size_t words)
 	store(&base[0], fxt_filler(words - 1));
 }
 
-static uint64_t *chunk_base(struct fxt_buffer *buffer, uint32_t number)
+/* Heads of cache lines for lane.h, where the file's own are not: behind a rewritten part that ended within a line. */
+static void lay_heads(uint64_t *base, size_t words)
+{
+	uint64_t *end = base + words - 1, *head;
+
+	for (head = (uint64_t *)(((uintptr_t)base | 63) + 1); head < end; head += 64 / FXT_WORD_BYTES)
+		store(head, fxt_filler((uint64_t)(end - head)));
+}
+
+uint64_t *fxt_buffer_chunk(struct fxt_buffer *buffer, uint32_t number)
 {
 	uint64_t *base = atomic_load_explicit(&buffer->windows[number / FXT_WINDOW_CHUNKS].base, memory_order_acquire);
 
@@ -68,13 +77,12 @@ int fxt_buffer_grow(struct fxt_buffer *buffer, uint32_t to)
 	if (!fxt_file_ready(buffer))
 		return -EBADF;
 	error = map_windows(buffer, from, to);
-	if (error)
-		return error;
-	error = fxt_file_append_pages(buffer->fd, chunk_offset(buffer, from), (to - from) * FXT_CHUNK_PAGES);
+	if (!error)
+		error = fxt_file_append_pages(buffer->fd, chunk_offset(buffer, from), (to - from) * FXT_CHUNK_PAGES);
 	if (error)
 		return error;
 	for (i = from; i < to; i++)
-		empty_chunk(chunk_base(buffer, i), FXT_CHUNK_WORDS);
+		empty_chunk(fxt_buffer_chunk(buffer, i), FXT_CHUNK_WORDS);
 	atomic_store_explicit(&buffer->extended, to, memory_order_release);
 	return 0;
 }
@@ -89,6 +97,7 @@ static int grow_step(struct fxt_buffer *buffer, uint64_t now_ns)
 	if (step > buffer->limit - from)
 		step = buffer->limit - from;
 	error = fxt_buffer_grow(buffer, from + step);
+	fxt_file_settle(buffer);
 	atomic_store_explicit(&buffer->failure, error, memory_order_relaxed);
 	if (error)
 		atomic_store_explicit(&buffer->retry_ns, now_ns + RETRY_NS, memory_order_relaxed);
@@ -130,17 +139,6 @@ static void grow_ahead(struct fxt_buffer *buffer, uint32_t number, uint64_t now_
 	fxt_unlock(&buffer->extend_lock, mask);
 }
 
-/* Every cache line begins with a filler for the rest of its chunk, as lane.h wants it. A file grows by such lines, but they
- * lie on other words where it grows from the end of a record. */
-static void lay_heads(struct fxt_chunk *chunk)
-{
-	uint64_t *end = chunk->base + chunk->words - 1, *head = chunk->base + 1;
-
-	for (; head < end; head++)
-		if ((uintptr_t)head / FXT_WORD_BYTES % FXT_LINE_WORDS == 0)
-			*head = fxt_filler((uint64_t)(end - head));
-}
-
 /* After a rewrite: chunks of doubling size at the end of the small file, mapped one by one. The first is preceded by the strings
  * that were left out. */
 static bool take_tail(struct fxt_buffer *buffer, struct fxt_chunk *chunk)
@@ -166,13 +164,14 @@ static bool take_tail(struct fxt_buffer *buffer, struct fxt_chunk *chunk)
 		if (base)
 			base = (char *)base + (offset - start);
 	}
+	fxt_file_settle(buffer);
 	atomic_store_explicit(&buffer->failure, base ? 0 : error, memory_order_relaxed);
 	fxt_unlock(&buffer->extend_lock, mask);
 	if (!base)
 		return false;
-	*chunk = (struct fxt_chunk){base, pages * FXT_PAGE_WORDS, number, 0};
+	*chunk = (struct fxt_chunk){base, pages * FXT_PAGE_WORDS, number, 0, 0};
 	empty_chunk(chunk->base, chunk->words);
-	lay_heads(chunk);
+	lay_heads(chunk->base, chunk->words);
 	if (strings) {
 		chunk->base[strings] = fxt_filler(chunk->words - 1 - strings);
 		memcpy(chunk->base + 1, buffer->left_out + 1, (strings - 1) * FXT_WORD_BYTES);
@@ -198,15 +197,20 @@ static uint64_t *take_tail_page(struct fxt_buffer *buffer)
 /* The chunk handed out longest ago that no thread holds. */
 static bool take_oldest(struct fxt_buffer *buffer, struct fxt_chunk *chunk)
 {
+	struct fxt_chunk_past *past;
 	uint32_t tries, number;
 
 	for (tries = 0; tries < buffer->limit; tries++) {
 		number = atomic_fetch_add_explicit(&buffer->cursor, 1, memory_order_relaxed) % buffer->limit;
 		if (atomic_exchange_explicit(&buffer->taken[number], 1, memory_order_acquire))
 			continue;
-		*chunk = (struct fxt_chunk){chunk_base(buffer, number), FXT_CHUNK_WORDS, number,
-					    buffer->events[number]};
-		buffer->events[number] = 0;
+		past = &buffer->past[number];
+		*chunk = (struct fxt_chunk){fxt_buffer_chunk(buffer, number), FXT_CHUNK_WORDS, number, past->events,
+					    past->last_ns};
+		past->events = 0;
+		/* Before the first store that a snapshot might read in place of what it was copying. */
+		atomic_fetch_add_explicit(&past->turns, 1, memory_order_acq_rel);
+		atomic_thread_fence(memory_order_release);
 		empty_chunk(chunk->base, FXT_CHUNK_WORDS);
 		return true;
 	}
@@ -230,19 +234,20 @@ bool fxt_buffer_take(struct fxt_buffer *buffer, uint64_t now_ns, struct fxt_chun
 			return false;
 	} while (!atomic_compare_exchange_weak_explicit(&buffer->cursor, &number, number + 1, memory_order_relaxed,
 							memory_order_relaxed));
-	*chunk = (struct fxt_chunk){chunk_base(buffer, number), FXT_CHUNK_WORDS, number, 0};
+	*chunk = (struct fxt_chunk){fxt_buffer_chunk(buffer, number), FXT_CHUNK_WORDS, number, 0, 0};
 	grow_ahead(buffer, number, now_ns);
 	return true;
 }
 
-void fxt_buffer_finish(struct fxt_buffer *buffer, uint32_t number, uint32_t events)
+void fxt_buffer_finish(struct fxt_buffer *buffer, uint32_t number, uint32_t events, uint64_t last_ns)
 {
 	struct fxt_window *window;
 
 	if (buffer->tail_offset)
 		return;
 	if (buffer->mode == FXT_CIRCULAR) {
-		buffer->events[number] = events;
+		buffer->past[number].events = events;
+		buffer->past[number].last_ns = last_ns;
 		atomic_store_explicit(&buffer->taken[number], 0, memory_order_release);
 	}
 	if (buffer->mode != FXT_STREAMING)
@@ -287,25 +292,31 @@ bool fxt_buffer_durable(struct fxt_buffer *buffer, const uint64_t *record, size_
 	return fits;
 }
 
-uint64_t *fxt_buffer_take_page(struct fxt_buffer *buffer, uint64_t now_ns)
+uint64_t *fxt_buffer_take_page(struct fxt_buffer *buffer, uint64_t now_ns, struct fxt_chunk *taken)
 {
-	struct fxt_chunk chunk;
 	uint64_t mask, *page = NULL;
 	unsigned i;
 
+	*taken = (struct fxt_chunk){0};
 	if (buffer->tail_offset)
 		return take_tail_page(buffer);
 	mask = fxt_lock(&buffer->page_lock);
 	if (buffer->free_page_count)
 		page = buffer->free_pages[--buffer->free_page_count];
 	fxt_unlock(&buffer->page_lock, mask);
-	if (page || !fxt_buffer_take(buffer, now_ns, &chunk))
+	if (page)
 		return page;
+	/* A ring keeps room for events: pages are not given back before their thread is gone. */
+	if (buffer->mode == FXT_CIRCULAR && atomic_load_explicit(&buffer->page_chunks, memory_order_relaxed) >= buffer->limit / 2)
+		return NULL;
+	if (!fxt_buffer_take(buffer, now_ns, taken))
+		return NULL;
+	atomic_fetch_add_explicit(&buffer->page_chunks, 1, memory_order_relaxed);
 	for (i = FXT_CHUNK_PAGES; i-- > 0;)
-		empty_chunk(chunk.base + (size_t)i * FXT_PAGE_WORDS, FXT_PAGE_WORDS);
+		empty_chunk(taken->base + (size_t)i * FXT_PAGE_WORDS, FXT_PAGE_WORDS);
 	for (i = 1; i < FXT_CHUNK_PAGES; i++)
-		fxt_buffer_return_page(buffer, chunk.base + (size_t)i * FXT_PAGE_WORDS);
-	return chunk.base;
+		fxt_buffer_return_page(buffer, taken->base + (size_t)i * FXT_PAGE_WORDS);
+	return taken->base;
 }
 
 void fxt_buffer_return_page(struct fxt_buffer *buffer, uint64_t *page)

@@ -64,6 +64,14 @@ struct fxt_chunk {
 	uint32_t words;                 /* FXT_CHUNK_WORDS; fewer only after fxt_buffer_rewrite() */
 	uint32_t number;
 	uint32_t overwritten;           /* circular: events that were in it and are gone */
+	uint64_t overwritten_ns;        /* the time of the last of them */
+};
+
+/* Of a chunk of the ring. */
+struct fxt_chunk_past {
+	uint64_t last_ns;               /* the time of the last event in it, when it was finished */
+	uint32_t events;                /* how many events it had then */
+	atomic_uint turns;              /* how often it was emptied, for a snapshot that reads it meanwhile */
 };
 
 struct fxt_window {
@@ -73,7 +81,7 @@ struct fxt_window {
 
 struct fxt_buffer {
 	enum fxt_mode mode;
-	int fd;                         /* high, close-on-exec; checked by device and inode before each use */
+	int fd;                         /* high, close-on-exec; checked by device and inode before each use; -1: none */
 	dev_t device;
 	ino_t inode;
 	uint64_t *durable;
@@ -87,9 +95,10 @@ struct fxt_buffer {
 	_Atomic uint64_t retry_ns;      /* not before this time */
 	struct fxt_window *windows;
 	atomic_uchar *taken;            /* circular: whether a thread holds chunk i */
-	uint32_t *events;               /* circular: how many events chunk i has; whoever holds it writes it */
+	struct fxt_chunk_past *past;    /* circular: of chunk i; whoever holds it writes it */
 	uint64_t **free_pages;          /* pages of open calls that were given back; under page_lock */
 	uint32_t free_page_count;
+	atomic_uint page_chunks;        /* chunks that were made pages */
 	uint64_t tail_offset;           /* after fxt_buffer_rewrite(): where the file ends; 0 before */
 	uint64_t *left_out;             /* strings that were left out then, for who needs one after all */
 	size_t left_out_words;
@@ -111,22 +120,28 @@ bool fxt_buffer_durable(struct fxt_buffer *buffer, const uint64_t *record, size_
  * says why. `now_ns` spaces out attempts to grow a file that could not grow (a full disk). */
 bool fxt_buffer_take(struct fxt_buffer *buffer, uint64_t now_ns, struct fxt_chunk *chunk);
 
-/* The chunk, with so many events in it, will not be written again by who took it: the window may go, the ring may reuse
- * it. */
-void fxt_buffer_finish(struct fxt_buffer *buffer, uint32_t number, uint32_t events);
+/* The chunk, with so many events in it, the last of this time, will not be written again by who took it: the window may go,
+ * the ring may reuse it. */
+void fxt_buffer_finish(struct fxt_buffer *buffer, uint32_t number, uint32_t events, uint64_t last_ns);
 
 /* Why there is no room: 0, the allowed size is used up; otherwise what the system said when the file should have grown. */
 int fxt_buffer_failure(const struct fxt_buffer *buffer);
 
 /* A page for words that are rewritten in place: [filler of 511][filler of 1], its last word never to be touched.
- * NULL when there is none. A page that is given back is empty again. */
-uint64_t *fxt_buffer_take_page(struct fxt_buffer *buffer, uint64_t now_ns);
+ * NULL when there is none. A page that is given back is empty again. `taken` says what the ring has overwritten for it. */
+uint64_t *fxt_buffer_take_page(struct fxt_buffer *buffer, uint64_t now_ns, struct fxt_chunk *taken);
 void fxt_buffer_return_page(struct fxt_buffer *buffer, uint64_t *page);
 
 /* At exit, by the only thread there is: replaces the file by one without fillers and strings nobody refers to, if
  * those leave at most `max_bytes`. Chunks handed out before belong to the old file and are not to be written any
  * more; those taken later are small and are appended to the new one. False: nothing has changed. */
 bool fxt_buffer_rewrite(struct fxt_buffer *buffer, uint64_t max_bytes);
+
+/* Copies what a oneshot or circular buffer holds into a file of its own for `path` (FXT_PATH_BYTES, made unique by a number where
+ * it is taken, which is written there), without fillers and valid by itself, while other threads go on. The file appears under
+ * its name when it is whole. By one thread at a time, with signals blocked and none of the buffer's locks held; makes files: see
+ * fxt_buffer_create(). What is overwritten while it copies is not in it. 0 or negative errno. */
+int fxt_buffer_snapshot(struct fxt_buffer *buffer, char *path);
 
 /* In the child of a fork: another thread may have held a lock. */
 void fxt_buffer_after_fork(struct fxt_buffer *buffer);
@@ -136,6 +151,8 @@ void fxt_buffer_forget(struct fxt_buffer *buffer);
 
 /* -- Shared by the files of the buffer --------------------------------------------------------- */
 
+/* Where chunk `number`, which exists, is mapped. */
+uint64_t *fxt_buffer_chunk(struct fxt_buffer *buffer, uint32_t number);
 /* Makes chunks [extended, to) exist in the file and in memory. Under extend_lock, or while nobody else sees it. */
 int fxt_buffer_grow(struct fxt_buffer *buffer, uint32_t to);
 /* Whether fd is our file, by device and inode. */
@@ -147,8 +164,19 @@ bool fxt_file_ready(struct fxt_buffer *buffer);
 int fxt_file_open(char *path, bool *nameless);
 /* Gives a nameless file its name, `path` or a numbered variant of it, which it writes to `path`. */
 int fxt_file_publish(int fd, char *path);
-/* Moves a descriptor out of the way of a program that counts on low numbers. */
+/* For a file that gets its name when it is finished: nameless, or else under `path` and a suffix (which must fit). */
+int fxt_file_open_hidden(const char *path, bool *nameless);
+/* Names a file from fxt_file_open_hidden(): `path` or a numbered variant of it, which it writes to `path`. */
+int fxt_file_reveal(int fd, char *path, bool nameless);
+/* Or gives it up; the descriptor stays open. */
+void fxt_file_discard(const char *path, bool nameless);
+/* Moves a descriptor out of the way of a program that counts on low numbers, or on as many as its limit allows. */
 int fxt_file_move_high(int fd);
+/* A copy of a descriptor out of the way, if possible at or above `least`. Negative errno: there is none. */
+int fxt_file_dup_high(int fd, int least);
+/* After use: where the limit leaves no place out of the way, the descriptor is closed, and the file opened again by its
+ * path when it is next needed. */
+void fxt_file_settle(struct fxt_buffer *buffer);
 /* Appends `pages` self-contained pages at `offset`, which must be the file's end. 0 or negative errno. */
 int fxt_file_append_pages(int fd, uint64_t offset, unsigned pages);
 

@@ -22,14 +22,14 @@ static int make_tables(struct fxt_buffer *buffer)
 	size_t page_bytes = FREE_PAGE_SLOTS * sizeof(uint64_t *);
 	char *memory;
 
-	buffer->memory_bytes = window_bytes + page_bytes + buffer->limit * (sizeof(*buffer->events) + 1);
+	buffer->memory_bytes = window_bytes + page_bytes + buffer->limit * (sizeof(*buffer->past) + 1);
 	memory = fxt_sys_memory(buffer->memory_bytes);
 	if (!memory)
 		return -ENOMEM;
 	buffer->windows = (struct fxt_window *)memory;
 	buffer->free_pages = (uint64_t **)(memory + window_bytes);
-	buffer->events = (uint32_t *)(memory + window_bytes + page_bytes);
-	buffer->taken = (atomic_uchar *)(buffer->events + buffer->limit);
+	buffer->past = (struct fxt_chunk_past *)(memory + window_bytes + page_bytes);
+	buffer->taken = (atomic_uchar *)(buffer->past + buffer->limit);
 	return 0;
 }
 
@@ -116,6 +116,8 @@ int fxt_buffer_create(struct fxt_buffer *buffer, const struct fxt_buffer_config 
 		error = reserve_whole(buffer);
 	if (!error && nameless)
 		error = fxt_file_publish(buffer->fd, buffer->path);
+	if (!error)
+		fxt_file_settle(buffer);
 	if (error) {
 		if (!nameless)
 			fxt_sys_unlink(buffer->path);

@@ -11,22 +11,62 @@ static char scratch[FXT_PATH_BYTES];
 enum {
 	/* Programs close descriptors 3 to 255 or to 1023 in loops, and select() takes those below 1024. */
 	HIGH_DESCRIPTOR = 1000,
+	USUAL_LIMIT = 1024,             /* to which a program may raise a lower one */
+	/* The kernel's table reaches to the highest descriptor, and a fork copies it. */
+	HIGHEST_DESCRIPTOR = 4096,
+	HIGH_STEP = 1024,               /* from one that the program wants: it may want the next ones too */
 	LARGEST_RETRY = 999,
 	WRITE_BYTES = 128 << 10,
 };
 
-int fxt_file_move_high(int fd)
+/* A copy of `fd` where the program cannot have any: above its limit, which is raised for that moment. A program that opens
+ * all it may then gets as many as ever. Negative: not possible. */
+static int dup_above_limit(int fd, const struct rlimit *limit)
+{
+	rlim_t least = limit->rlim_cur < USUAL_LIMIT ? USUAL_LIMIT : limit->rlim_cur;
+	struct rlimit raised = {least + HIGH_STEP, limit->rlim_max};
+	int copy;
+
+	/* Only root may raise the second one. */
+	if (raised.rlim_max < raised.rlim_cur)
+		raised.rlim_max = raised.rlim_cur;
+	if (fxt_sys_setrlimit(RLIMIT_NOFILE, &raised))
+		return -EMFILE;
+	copy = fxt_sys_dup_above(fd, (int)least);
+	fxt_sys_setrlimit(RLIMIT_NOFILE, limit);
+	return copy;
+}
+
+int fxt_file_dup_high(int fd, int least)
 {
 	struct rlimit limit;
-	int least = HIGH_DESCRIPTOR, high;
+	int copy = -EMFILE;
 
-	if (!fxt_sys_getrlimit(RLIMIT_NOFILE, &limit) && limit.rlim_cur < HIGH_DESCRIPTOR + 24)
-		least = limit.rlim_cur > 48 ? (int)limit.rlim_cur - 24 : (int)limit.rlim_cur / 2;
-	high = fxt_sys_dup_above(fd, least);
+	if (fxt_sys_getrlimit(RLIMIT_NOFILE, &limit))
+		return fxt_sys_dup_above(fd, least);
+	if (limit.rlim_cur <= HIGHEST_DESCRIPTOR)
+		copy = dup_above_limit(fd, &limit);
+	if (copy < 0 && (rlim_t)least < limit.rlim_cur)
+		copy = fxt_sys_dup_above(fd, least);
+	return copy;
+}
+
+int fxt_file_move_high(int fd)
+{
+	int high = fxt_file_dup_high(fd, HIGH_DESCRIPTOR);
+
 	if (high < 0)
 		return fd;
 	fxt_sys_close(fd);
 	return high;
+}
+
+void fxt_file_settle(struct fxt_buffer *buffer)
+{
+	if (buffer->fd < 0 || buffer->fd >= HIGH_DESCRIPTOR)
+		return;
+	fxt_sys_close(buffer->fd);
+	buffer->fd = -1;
 }
 
 bool fxt_file_is_ours(const struct fxt_buffer *buffer, int fd)
@@ -135,6 +175,58 @@ int fxt_file_publish(int fd, char *path)
 	if (!error)
 		memcpy(path, name, strlen(name) + 1);
 	return error;
+}
+
+static const char hidden_suffix[] = ".tmp";
+
+static const char *hidden_name(const char *path)
+{
+	size_t length = strlen(path);
+
+	memcpy(scratch, path, length);
+	memcpy(scratch + length, hidden_suffix, sizeof(hidden_suffix));
+	return scratch;
+}
+
+int fxt_file_open_hidden(const char *path, bool *nameless)
+{
+	struct stat status;
+	int fd = -EOPNOTSUPP;
+
+	if (strlen(path) + sizeof(hidden_suffix) > sizeof(scratch))
+		return -ENAMETOOLONG;
+	*nameless = true;
+	if (!fxt_sys_lstat("/proc/self/fd", &status))
+		fd = open_nameless(path);
+	if (fd != -EOPNOTSUPP && fd != -EISDIR && fd != -EINVAL)
+		return fd;
+	*nameless = false;
+	return fxt_sys_open(hidden_name(path), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0600);
+}
+
+int fxt_file_reveal(int fd, char *path, bool nameless)
+{
+	static char name[FXT_PATH_BYTES];
+	unsigned attempt;
+	int error = -EEXIST;
+
+	if (nameless)
+		return fxt_file_publish(fd, path);
+	for (attempt = 0; error == -EEXIST && attempt <= LARGEST_RETRY; attempt++) {
+		numbered_name(name, path, attempt);
+		error = fxt_sys_link(hidden_name(path), name, 0);
+	}
+	if (error)
+		return error;
+	fxt_sys_unlink(hidden_name(path));
+	memcpy(path, name, strlen(name) + 1);
+	return 0;
+}
+
+void fxt_file_discard(const char *path, bool nameless)
+{
+	if (!nameless)
+		fxt_sys_unlink(hidden_name(path));
 }
 
 /* What the file grows by. Every page begins with a filler that spans it, so that the file is valid when it ends behind any

@@ -5,55 +5,15 @@
  */
 #include "buffer.h"
 
-#include <errno.h>
 #include <string.h>
 
+#include "record_file.h"
+
 enum {
-	OUTPUT_BYTES = 64 << 10,
-	/* The strings of the prologue, which is shorter. Functions' names are defined again in each chunk that has them. A page
-	 * is left for the chunk they precede, as all of it begins as one filler. */
+	/* The strings of the prologue, which is shorter. Functions' names are defined again in each chunk that has them.
+	 * With the page behind them they have to fit under one filler. */
 	LEFT_OUT_BYTES = FXT_CHUNK_BYTES - FXT_PAGE_BYTES,
 };
-
-struct output {
-	int fd;
-	int error;
-	size_t used;
-	uint64_t offset;
-	char *bytes;
-};
-
-static void flush(struct output *output)
-{
-	size_t done = 0;
-
-	while (!output->error && done < output->used) {
-		struct iovec rest = {output->bytes + done, output->used - done};
-		ssize_t n = fxt_sys_pwritev(output->fd, &rest, 1, (off_t)output->offset);
-
-		if (n == -EINTR)
-			continue;
-		if (n <= 0) {
-			output->error = n < 0 ? (int)n : -ENOSPC;
-			return;
-		}
-		done += (size_t)n;
-		output->offset += (uint64_t)n;
-	}
-	output->used = 0;
-}
-
-static void put(struct output *output, const uint64_t *record, size_t words)
-{
-	size_t bytes = words * FXT_WORD_BYTES;
-
-	if (output->used + bytes > OUTPUT_BYTES)
-		flush(output);
-	if (output->error)
-		return;
-	memcpy(output->bytes + output->used, record, bytes);
-	output->used += bytes;
-}
 
 /* -- Which strings are referred to ------------------------------------------------------------- */
 
@@ -110,12 +70,6 @@ static void mark_record(const uint64_t *record)
 
 /* -- The walk ---------------------------------------------------------------------------------- */
 
-static bool is_filler(uint64_t header)
-{
-	return fxt_get_record_type(header) == FXT_RECORD_METADATA &&
-	       fxt_get_metadata_type(header) == FXT_METADATA_FILLER;
-}
-
 static bool is_unused_string(uint64_t header)
 {
 	uint64_t index = fxt_get_string_index(header);
@@ -125,7 +79,7 @@ static bool is_unused_string(uint64_t header)
 
 /* False when there is too much, or the file is not what we wrote: somebody else has, and it is left alone. */
 static bool copy_records(struct fxt_buffer *buffer, const uint64_t *file, size_t words, size_t max_words,
-			 struct output *output)
+			 struct fxt_record_file *output)
 {
 	size_t at, n, kept = 0;
 	int pass;
@@ -137,7 +91,7 @@ static bool copy_records(struct fxt_buffer *buffer, const uint64_t *file, size_t
 			n = fxt_get_record_words(file[at]);
 			if (!n || n > words - at)
 				return false;
-			if (is_filler(file[at]))
+			if (fxt_is_filler(file[at]))
 				continue;
 			if (pass == 0) {
 				mark_record(file + at);
@@ -145,15 +99,14 @@ static bool copy_records(struct fxt_buffer *buffer, const uint64_t *file, size_t
 				if (kept > max_words)
 					return false;
 			} else if (!is_unused_string(file[at])) {
-				put(output, file + at, n);
+				fxt_record_file_put(output, file + at, n);
 			} else if (buffer->left_out_words + n <= LEFT_OUT_BYTES / FXT_WORD_BYTES) {
 				memcpy(buffer->left_out + buffer->left_out_words, file + at, n * FXT_WORD_BYTES);
 				buffer->left_out_words += n;
 			}
 		}
 	}
-	flush(output);
-	return !output->error;
+	return !fxt_record_file_flush(output);
 }
 
 static bool still_ours(const struct fxt_buffer *buffer)
@@ -169,40 +122,40 @@ bool fxt_buffer_rewrite(struct fxt_buffer *buffer, uint64_t max_bytes)
 	static const char suffix[] = ".tmp";
 	static char path[FXT_PATH_BYTES + sizeof(suffix)];
 	size_t length = strlen(buffer->path);
-	struct output output = {0};
+	struct fxt_record_file output;
 	struct stat status, written;
 	uint64_t *file = NULL;
 	bool done = false;
-	int error = 0;
+	int error = 0, fd = -1;
 
 	if (buffer->tail_offset || !fxt_file_ready(buffer) || !still_ours(buffer) ||
 	    fxt_sys_fstat(buffer->fd, &status))
 		return false;
 	memcpy(path, buffer->path, length);
 	memcpy(path + length, suffix, sizeof(suffix));
-	output.bytes = fxt_sys_memory(OUTPUT_BYTES);
 	if (!buffer->left_out)
 		buffer->left_out = fxt_sys_memory(LEFT_OUT_BYTES);
 	file = fxt_sys_mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_SHARED, buffer->fd, 0, &error);
-	output.fd = output.bytes && file && buffer->left_out ? fxt_sys_open(path, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0600) : -1;
-	if (output.fd >= 0) {
-		output.fd = fxt_file_move_high(output.fd);
-		done = copy_records(buffer, file, (size_t)status.st_size / FXT_WORD_BYTES, max_bytes / FXT_WORD_BYTES,
+	if (file && buffer->left_out)
+		fd = fxt_sys_open(path, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
+	if (fd >= 0) {
+		fd = fxt_file_move_high(fd);
+		done = !fxt_record_file_open(&output, fd, 0) &&
+		       copy_records(buffer, file, (size_t)status.st_size / FXT_WORD_BYTES, max_bytes / FXT_WORD_BYTES,
 				    &output) &&
-		       !fxt_sys_fstat(output.fd, &written) && !fxt_sys_rename(path, buffer->path);
+		       !fxt_sys_fstat(fd, &written) && !fxt_sys_rename(path, buffer->path);
+		fxt_record_file_close(&output);
 		if (!done) {
 			fxt_sys_unlink(path);
-			fxt_sys_close(output.fd);
+			fxt_sys_close(fd);
 		}
 	}
 	if (file)
 		fxt_sys_munmap(file, (size_t)status.st_size);
-	if (output.bytes)
-		fxt_sys_munmap(output.bytes, OUTPUT_BYTES);
 	if (!done)
 		return false;
 	fxt_sys_close(buffer->fd);
-	buffer->fd = output.fd;
+	buffer->fd = fd;
 	buffer->device = written.st_dev;
 	buffer->inode = written.st_ino;
 	buffer->tail_offset = output.offset;

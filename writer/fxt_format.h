@@ -11,6 +11,7 @@
 
 #include <assert.h>
 #include <stddef.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #define FXT_FIELD_MASK(lo, hi) (UINT64_MAX >> (63 - ((hi) - (lo))))
@@ -93,6 +94,12 @@ static inline uint64_t fxt_filler(uint64_t words)
 {
 	return fxt_record_type(FXT_RECORD_METADATA) | fxt_record_words(words) |
 	       fxt_metadata_type(FXT_METADATA_FILLER);
+}
+
+static inline bool fxt_is_filler(uint64_t header)
+{
+	return fxt_get_record_type(header) == FXT_RECORD_METADATA &&
+	       fxt_get_metadata_type(header) == FXT_METADATA_FILLER;
 }
 
 /* -- String record (type 2), thread record (type 3) ------------------------------------------- */

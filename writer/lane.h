@@ -18,6 +18,8 @@
 struct fxt_lane {
 	uint64_t *at;           /* where the next record goes; NULL without a chunk */
 	uint64_t *end;          /* the chunk's last word, which stays a filler */
+	_Atomic uintptr_t limit;        /* the same, or 0: the ring wants the chunk back (agent/lane.c) */
+	_Atomic uint64_t hold;  /* which chunk is held, never the same twice: fxt_lane_hold(); 0: none */
 	uint32_t chunk;         /* its number, for fxt_buffer_finish() */
 	uint32_t serial;        /* of chunks taken by the thread: tells which strings this one has */
 	uint32_t events;        /* in the chunk so far, for the day it is overwritten */
@@ -26,7 +28,20 @@ struct fxt_lane {
 /* Whether a record of up to `words` words fits, with a word left for the filler behind it. */
 static inline bool fxt_lane_has(const struct fxt_lane *lane, size_t words)
 {
-	return (size_t)(lane->end - lane->at) > words;
+	return (intptr_t)(atomic_load_explicit(&lane->limit, memory_order_relaxed) - (uintptr_t)lane->at) >
+	       (intptr_t)(words * FXT_WORD_BYTES);
+}
+
+/* The lane goes on in chunk `number`, the `serial`-th (from 1) of its thread: in `words` of it from `base` on. */
+static inline void fxt_lane_enter(struct fxt_lane *lane, uint64_t *base, size_t words, uint32_t number, uint32_t serial)
+{
+	lane->at = base;
+	lane->end = base + words - 1;
+	lane->chunk = number;
+	lane->serial = serial;
+	lane->events = 0;
+	atomic_store_explicit(&lane->limit, (uintptr_t)lane->end, memory_order_relaxed);
+	atomic_store_explicit(&lane->hold, (uint64_t)serial << 32 | number, memory_order_release);
 }
 
 enum {

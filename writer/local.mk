@@ -15,6 +15,9 @@ WRITER_SOURCES = \
 	writer/fxt_utf8.c \
 	writer/lane.h \
 	writer/lock.h \
+	writer/record_file.c \
+	writer/record_file.h \
+	writer/snapshot.c \
 	writer/sys.h
 
 noinst_LTLIBRARIES += libfxtwriter.la

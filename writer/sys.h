@@ -105,15 +105,6 @@ static inline void *fxt_sys_mmap(void *at, size_t bytes, int protection, int fla
 	return (void *)result;
 }
 
-/* Private zeroed memory that costs nothing until it is touched; NULL when there is none. */
-static inline void *fxt_sys_memory(size_t bytes)
-{
-	int error;
-
-	return fxt_sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-			    -1, 0, &error);
-}
-
 static inline int fxt_sys_munmap(void *at, size_t bytes)
 {
 	return (int)FXT_SYSCALL2(SYS_munmap, at, bytes);
@@ -122,6 +113,18 @@ static inline int fxt_sys_munmap(void *at, size_t bytes)
 static inline int fxt_sys_madvise(void *at, size_t bytes, int advice)
 {
 	return (int)FXT_SYSCALL3(SYS_madvise, at, bytes, advice);
+}
+
+/* Private zeroed memory that costs nothing until it is touched, and is in no core dump; NULL when there is none. */
+static inline void *fxt_sys_memory(size_t bytes)
+{
+	int error;
+	void *memory = fxt_sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+				    -1, 0, &error);
+
+	if (memory)
+		fxt_sys_madvise(memory, bytes, MADV_DONTDUMP);
+	return memory;
 }
 
 static inline int fxt_sys_ftruncate(int fd, off_t bytes)
@@ -180,6 +183,11 @@ static inline int fxt_sys_getrlimit(int resource, struct rlimit *limit)
 	return (int)FXT_SYSCALL4(SYS_prlimit64, 0, resource, NULL, limit);
 }
 
+static inline int fxt_sys_setrlimit(int resource, const struct rlimit *limit)
+{
+	return (int)FXT_SYSCALL4(SYS_prlimit64, 0, resource, limit, NULL);
+}
+
 static inline int fxt_sys_getpid(void)
 {
 	return (int)FXT_SYSCALL0(SYS_getpid);
@@ -188,6 +196,17 @@ static inline int fxt_sys_getpid(void)
 static inline int fxt_sys_gettid(void)
 {
 	return (int)FXT_SYSCALL0(SYS_gettid);
+}
+
+/* Whether the eight bytes around `at` are mapped. rt_sigprocmask() reads the set before it refuses to do anything with it, and the
+ * agent calls it anyhow: a program whose system calls are filtered lives with it. */
+static inline bool fxt_sys_can_read(uintptr_t at)
+{
+	const int no_such_how = -1;     /* neither SIG_BLOCK, SIG_UNBLOCK nor SIG_SETMASK */
+
+	at -= at % sizeof(uint64_t);    /* the kernel's set, and so what it reads */
+	/* NULL would be no set at all. */
+	return at && FXT_SYSCALL4(SYS_rt_sigprocmask, no_such_how, at, NULL, sizeof(uint64_t)) != -14 /* EFAULT */;
 }
 
 static inline bool fxt_sys_thread_exists(int pid, int tid)

@@ -8,7 +8,7 @@
 	X(io, open)                                                                                               \
 	X(io, openat) X(io, creat) X(io, close) X(io, read) X(io, write) X(io, pread) X(io, pwrite) X(            \
 		io, readv) X(io, writev) X(io, preadv) X(io, pwritev) X(io, lseek) X(io, ftruncate)               \
-		X(io, truncate) X(io, fsync) X(io, fdatasync) X(io, pipe) X(io, pipe2) X(io, dup) X(              \
+		X(io, truncate) X(io, fsync) X(io, fdatasync) X(io, fstat) X(io, pipe) X(io, pipe2) X(io, dup) X( \
 			io, dup2) X(io, dup3) X(io, fcntl) X(io, ioctl) X(io, sendfile) X(io, splice)             \
 			X(io, tee) X(io, fopen) X(io, fdopen) X(io, freopen) X(io, fclose) X(io, fread) X(        \
 				io, fwrite) X(io, fgets) X(io, fputs) X(io, fgetc) X(io, fputc)                   \
@@ -46,6 +46,7 @@
 #include <sys/select.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
 #include <time.h>
 
@@ -85,6 +86,7 @@ static void use_duplicates(int fd)
 static void use_files(long thread)
 {
 	char name[40], buffer[64];
+	struct stat status;
 	int fd, other;
 
 	snprintf(name, sizeof(name), "data.%ld", thread);
@@ -101,6 +103,8 @@ static void use_files(long thread)
 	NEED(CALL(ftruncate, fd, 4) == 0);
 	NEED(CALL(fsync, fd) == 0);
 	NEED(CALL(fdatasync, fd) == 0);
+	NEED(CALL(fstat, fd, &status) == 0 && status.st_size == 4);
+	NEED(CALL(fstat, -1, &status) == -1 && errno == EBADF);
 	NEED(CALL(ioctl, fd, FIONREAD, &other) == 0);
 	NEED(CALL(close, fd) == 0);
 	NEED(CALL(close, -1) == -1 && errno == EBADF);

@@ -18,11 +18,16 @@ extern char **environ;
 
 static void descriptors(const char *when)
 {
+	struct stat status;
 	int fd;
 
 	printf("descriptors %s:", when);
 	for (fd = 0; fd < 1024; fd++)
 		if (fcntl(fd, F_GETFD) != -1)
+			printf(" %d", fd);
+	printf("\nwith a status:");
+	for (fd = 0; fd < 1024; fd++)
+		if (!fstat(fd, &status))
 			printf(" %d", fd);
 	printf("\n");
 }

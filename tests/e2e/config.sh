@@ -40,6 +40,9 @@ mistake "FXT_BUFFER_SIZE_MB.*'-1'" FXT_BUFFER_SIZE_MB=-1
 mistake "FXT_MAX_SIZE_MB.*'99999999999999999999'" FXT_MAX_SIZE_MB=99999999999999999999
 mistake "FXT_MAX_SIZE_MB.*'1M'" FXT_MAX_SIZE_MB=1M
 mistake "FXT_THRESHOLD_NS.*'10ms'" FXT_THRESHOLD_NS=10ms
+for value in src/a.out a, ,a '[a' 'x[!]' all,none 'none,a' child:; do
+	mistake "FXT_FOLLOW.*all, none, or names" "FXT_FOLLOW=$value"
+done
 mistake "FXT_OUTPUT.*%q" "FXT_OUTPUT=$scratch/%q.fxt"
 mistake "FXT_OUTPUT.*%" "FXT_OUTPUT=$scratch/%"
 mistake "$scratch/nowhere.*No such file" "FXT_OUTPUT=$scratch/nowhere/%e.fxt"

@@ -99,7 +99,7 @@ def lost(path):
         if record["type"] == "counter" and record["category"] == "agent":
             last[record["name"], record["pid"], record.get("id")] = record["args"]["records"]
     for what in ("dropped", "filtered", "overwritten"):
-        print(what, sum(value for key, value in last.items() if key[0] == what))
+        print(what, sum(value for key, value in last.items() if key[0] == what or key[0].startswith(what + "_")))
 
 
 def categories(path):

@@ -1,0 +1,141 @@
+/* Other programs: exec.def. Called in the children of vfork as well, whose memory is their parent's. Those that are given no
+ * environment take the process's own, which may have been cleared: they go by way of those that are given one.
+ *
+ * Not so system() and popen(), which take it within the C library. To complete it for them would be to change `environ` while
+ * the program's handlers and other threads may look at it.
+ */
+#include <alloca.h>
+#include <stdarg.h>
+#include <unistd.h>
+
+#include "complete.h"
+#include "interpose.h"
+
+/* -- exec -------------------------------------------------------------------------------------- */
+
+/* What is shown in progress. The child of a vfork leaves its entry to its parent. */
+static inline struct fxt_open *in_progress(struct fxt_open *entry)
+{
+	if (entry && fxt_agent.pid != (uint32_t)fxt_sys_getpid())
+		entry->frame = FXT_OPEN_LEAVING;
+	return entry;
+}
+
+#define EXECUTES(name) in_progress(BLOCKS(name))
+
+FXT_REAL(int, execve, (const char *pathname, strings argv, strings envp), (pathname, argv, envp))
+FXT_REAL(int, execvpe, (const char *file, strings argv, strings envp), (file, argv, envp))
+FXT_REAL(int, fexecve, (int fd, strings argv, strings envp), (fd, argv, envp))
+FXT_REAL(int, execveat, (int dirfd, const char *pathname, strings argv, strings envp, int flags),
+	 (dirfd, pathname, argv, envp, flags))
+
+static __attribute__((noinline)) int complete_execve(const char *pathname, strings argv, strings envp)
+{
+	COMPLETE(envp);
+	return real_execve(pathname, argv, envp);
+}
+
+static __attribute__((noinline)) int complete_execvpe(const char *file, strings argv, strings envp)
+{
+	COMPLETE(envp);
+	return real_execvpe(file, argv, envp);
+}
+
+static __attribute__((noinline)) int complete_fexecve(int fd, strings argv, strings envp)
+{
+	COMPLETE(envp);
+	return real_fexecve(fd, argv, envp);
+}
+
+static __attribute__((noinline)) int complete_execveat(int dirfd, const char *pathname, strings argv, strings envp,
+						       int flags)
+{
+	COMPLETE(envp);
+	return real_execveat(dirfd, pathname, argv, envp, flags);
+}
+
+static int complete_execv(const char *pathname, strings argv)
+{
+	return complete_execve(pathname, argv, environ);
+}
+
+static int complete_execvp(const char *file, strings argv)
+{
+	return complete_execvpe(file, argv, environ);
+}
+
+FXT_WRAP_AROUND(process, int, execve, execve, complete_execve, EXECUTES(pathname), INT, (const char *, pathname, TEXT),
+		(strings, argv, SKIP), (strings, envp, SKIP))
+FXT_WRAP_AROUND(process, int, execv, execv, complete_execv, EXECUTES(pathname), INT, (const char *, pathname, TEXT),
+		(strings, argv, SKIP))
+FXT_WRAP_AROUND(process, int, execvp, execvp, complete_execvp, EXECUTES(file), INT, (const char *, file, TEXT),
+		(strings, argv, SKIP))
+FXT_WRAP_AROUND(process, int, execvpe, execvpe, complete_execvpe, EXECUTES(file), INT, (const char *, file, TEXT),
+		(strings, argv, SKIP), (strings, envp, SKIP))
+FXT_WRAP_AROUND(process, int, fexecve, fexecve, complete_fexecve, EXECUTES(fd), INT, (int, fd, INT), (strings, argv, SKIP),
+		(strings, envp, SKIP))
+FXT_WRAP_AROUND(process, int, execveat, execveat, complete_execveat, EXECUTES(pathname), INT, (int, dirfd, INT),
+		(const char *, pathname, TEXT), (strings, argv, SKIP), (strings, envp, SKIP), (int, flags, INT))
+
+/* -- exec with a list of arguments ---------------------------------------------------------------- */
+
+/* Looked for like the others, and never called: these are the ones above under their own names. */
+static void *real_execv, *real_execvp, *real_execl, *real_execlp, *real_execle;
+
+FXT_TRACED(process, int, execl, execl, complete_execv, EXECUTES(pathname), INT, (const char *, pathname, TEXT),
+	   (strings, argv, SKIP))
+FXT_TRACED(process, int, execlp, execlp, complete_execvp, EXECUTES(file), INT, (const char *, file, TEXT),
+	   (strings, argv, SKIP))
+FXT_TRACED(process, int, execle, execle, complete_execve, EXECUTES(pathname), INT, (const char *, pathname, TEXT),
+	   (strings, argv, SKIP), (strings, envp, SKIP))
+
+/* The pointers of a list, the NULL that ends it included. */
+static inline size_t count_list(va_list list)
+{
+	size_t count = 1;
+
+	while (va_arg(list, char *))
+		count++;
+	return count;
+}
+
+/* As argv, from the first named one on; `list` is left behind the NULL. */
+#define COLLECT_LIST(argv, arg, list)                                           \
+	do {                                                                    \
+		size_t i_ = 0;                                                  \
+										\
+		(argv)[0] = (char *)(uintptr_t)(arg);                           \
+		while ((argv)[i_])                                              \
+			(argv)[++i_] = va_arg(list, char *);                    \
+	} while (0)
+
+/* On the stack, as the C library has it too. Exported by an assembler name: the header promises that `arg` is not NULL, and
+ * the compiler would believe it. */
+#define LISTED(symbol, name, given, ...)                                                                \
+	FXT_EXPORT int listed_##symbol(const char *name, const char *arg, ...) __asm__(#symbol);        \
+	FXT_EXPORT int listed_##symbol(const char *name, const char *arg, ...)                          \
+	{                                                                       \
+		va_list list;                                                   \
+		size_t count = 1;                                               \
+		char **argv;                                                    \
+										\
+		if (arg) {                                                      \
+			va_start(list, arg);                                    \
+			count += count_list(list);                              \
+			va_end(list);                                           \
+		}                                                               \
+		argv = alloca(count * sizeof(*argv));                           \
+		va_start(list, arg);                                            \
+		COLLECT_LIST(argv, arg, list);                                  \
+		given;                                                          \
+		va_end(list);                                                   \
+		return traced_##symbol(name, argv __VA_ARGS__);                 \
+	}
+
+LISTED(execl, pathname, (void)0)
+LISTED(execlp, file, (void)0)
+LISTED(execle, pathname, strings envp = va_arg(list, strings), , envp)
+
+#define FXT_REALS fxt_reals_exec
+#define FXT_TABLE "exec.def"
+#include "reals.inc"

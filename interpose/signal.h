@@ -1,0 +1,8 @@
+/* The agent's own signal, FXT_SIGNAL: see agent/control.h. */
+#ifndef FXT_SIGNAL_H
+#define FXT_SIGNAL_H
+
+/* Once, at start: takes the signal if the configuration wants one and its action is the default. */
+void fxt_signal_start(void);
+
+#endif

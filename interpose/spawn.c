@@ -1,0 +1,67 @@
+/* Programs run in new processes: spawn.def. The C library makes the child without fork, and calls nothing of ours in it. */
+#include <spawn.h>
+
+#include "complete.h"
+#include "interpose.h"
+
+typedef const posix_spawn_file_actions_t *spawn_actions;
+typedef const posix_spawnattr_t *spawn_attributes;
+
+/* Known afterwards, and only when there is one. */
+#define COUNT_PID 0
+#define WORDS_PID(name) 1
+#define MEASURE_PID(name)
+#define PUT_PID(name)                                                   \
+	if (!failure_ && (name)) {                                      \
+		at_ = fxt_put_int(at_, FXT_STR_##name, *(name));        \
+		arguments_++;                                           \
+	}
+
+/* x86_64 has two versions of each: the older runs a file of no known format by the shell. */
+#if defined(__x86_64__)
+#define NEW_VERSION "GLIBC_2.15"
+#define OLD_VERSION "GLIBC_2.2.5"
+#define VERSIONED(name)                                                \
+	__asm__(".symver new_" #name "," #name "@@" NEW_VERSION);      \
+	__asm__(".symver old_" #name "," #name "@" OLD_VERSION);
+#define OLD_SPAWN(...) SPAWN(old, __VA_ARGS__)
+#else
+#define NEW_VERSION NULL
+#define VERSIONED(name) __asm__(".symver new_" #name "," #name "@@");
+#define OLD_SPAWN(...)
+#endif
+
+#define SPAWN(age, name, what)                                                                                          \
+	FXT_REAL(int, age##_##name,                                                                                     \
+		 (pid_t * pid, const char *what, spawn_actions actions, spawn_attributes attributes, strings argv,      \
+		  strings envp),                                                                                        \
+		 (pid, what, actions, attributes, argv, envp))                                                          \
+	static __attribute__((noinline)) int complete_##age##_##name(pid_t *pid, const char *what, spawn_actions actions, \
+								     spawn_attributes attributes, strings argv,         \
+								     strings envp)                                      \
+	{                                                                                                               \
+		COMPLETE(envp);                                                                                         \
+		return real_##age##_##name(pid, what, actions, attributes, argv, envp);                                 \
+	}                                                                                                               \
+	FXT_WRAP_AROUND(process, int, age##_##name, name, complete_##age##_##name, BLOCKS(what), ERROR,                 \
+			(pid_t *, pid, PID), (const char *, what, TEXT), (spawn_actions, actions, SKIP),                \
+			(spawn_attributes, attributes, SKIP), (strings, argv, SKIP), (strings, envp, SKIP))
+#define BOTH(name, what)        \
+	SPAWN(new, name, what)  \
+	OLD_SPAWN(name, what)   \
+	VERSIONED(name)
+
+BOTH(posix_spawn, path)
+BOTH(posix_spawnp, file)
+
+#if defined(__x86_64__)
+#define BY_HAND(category, name)                                          \
+	{#name, NEW_VERSION, (void **)&real_new_##name},          \
+	{#name, OLD_VERSION, (void **)&real_old_##name},
+#else
+#define BY_HAND(category, name) {#name, NEW_VERSION, (void **)&real_new_##name},
+#endif
+const struct fxt_real fxt_reals_spawn[] = {
+#include "spawn.def"
+	{NULL, NULL, NULL},
+};

@@ -1,0 +1,151 @@
+/* Becomes, or starts, itself in one form of exec: `follow_exec FORM [VARIABLE=VALUE...]`, with an environment of those variables
+ * alone. Forms that take the process's own environment clear it first. What is run, `follow_exec leaf`, prints its arguments
+ * and the variables it was given that are not the agent's, makes LEAF_BLOCKS allocations of 20001 bytes, and exits with 4. */
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { LEAF_BLOCKS = 7 };
+
+static char *arguments[] = {"follow_exec", "leaf", "and more", NULL};
+
+static int leaf(char **argv)
+{
+	char **variable;
+	int i;
+
+	for (; *argv; argv++)
+		printf("argument %s\n", *argv);
+	for (variable = environ; *variable; variable++)
+		if (strncmp(*variable, "FXT_", 4) && strncmp(*variable, "LD_PRELOAD=", 11))
+			printf("variable %s\n", *variable);
+	for (i = 0; i < LEAF_BLOCKS; i++) {
+		void *volatile block = malloc(20001);
+
+		free(block);
+	}
+	return 4;
+}
+
+/* The child's status becomes ours. */
+static int finish(int error, pid_t child)
+{
+	int status;
+
+	if (error || waitpid(child, &status, 0) != child)
+		return 9;
+	printf("child ended with %d\n", WEXITSTATUS(status));
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 8;
+}
+
+static int spawn(const char *path, char **envp)
+{
+	posix_spawn_file_actions_t actions;
+	pid_t child;
+	int error;
+
+	posix_spawn_file_actions_init(&actions);
+	posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+	posix_spawn_file_actions_adddup2(&actions, 1, 2);
+	error = posix_spawn(&child, path, &actions, NULL, arguments, envp);
+	posix_spawn_file_actions_destroy(&actions);
+	return finish(error, child);
+}
+
+static int run(const char *form, char *path, char **envp)
+{
+	pid_t child;
+
+	if (!strcmp(form, "execve"))
+		execve(path, arguments, envp);
+	if (!strcmp(form, "execve-null"))
+		execve(path, arguments, NULL);
+	if (!strcmp(form, "execvpe"))
+		execvpe(path, arguments, envp);
+	if (!strcmp(form, "execle"))
+		execle(path, arguments[0], arguments[1], arguments[2], (char *)NULL, envp);
+	if (!strcmp(form, "fexecve"))
+		fexecve(open(path, O_RDONLY | O_CLOEXEC), arguments, envp);
+	if (!strcmp(form, "execveat"))
+		execveat(AT_FDCWD, path, arguments, envp, 0);
+	if (!strcmp(form, "syscall"))
+		syscall(SYS_execve, path, arguments, envp);
+	if (!strcmp(form, "syscall-at"))
+		syscall(SYS_execveat, AT_FDCWD, path, arguments, envp, 0);
+	if (!strcmp(form, "posix_spawn"))
+		return spawn(path, envp);
+	if (!strcmp(form, "posix_spawnp"))
+		return finish(posix_spawnp(&child, path, NULL, NULL, arguments, envp), child);
+	/* The environment is the process's own. */
+	clearenv();
+	while (*envp)
+		putenv(*envp++);
+	if (!strcmp(form, "execv"))
+		execv(path, arguments);
+	if (!strcmp(form, "execvp"))
+		execvp(path, arguments);
+	if (!strcmp(form, "execl"))
+		execl(path, arguments[0], arguments[1], arguments[2], (char *)NULL);
+	if (!strcmp(form, "execlp"))
+		execlp(path, arguments[0], arguments[1], arguments[2], (char *)NULL);
+	return 7;
+}
+
+static void say_refused(int result)
+{
+	int error = errno;
+
+	printf("%d %d\n", result, error);
+}
+
+/* What the kernel refuses is refused as before, and the program goes on. */
+static int refused(char *path)
+{
+	/* Not for the compiler to see. */
+	char *volatile unmapped = (char *)16;
+	char *nowhere[] = {unmapped, NULL};
+
+	say_refused(execve(path, arguments, (char **)unmapped));
+	say_refused(execve(path, arguments, nowhere));
+	say_refused(execve("/nonexistent", arguments, arguments + 3));
+	say_refused(execve(unmapped, arguments, arguments + 3));
+	say_refused(execl("/nonexistent", "x", (char *)NULL));
+	printf("%d\n", posix_spawn(NULL, "/nonexistent", NULL, NULL, arguments, arguments + 3));
+	return 5;
+}
+
+/* An environment that is too large to be completed is handed on as it is. */
+static int large(char *path)
+{
+	enum { COUNT = 20000 };
+	static char *variables[COUNT + 1];
+	int i;
+
+	for (i = 0; i < COUNT; i++)
+		variables[i] = "A=1";
+	execve(path, arguments, variables);
+	return 7;
+}
+
+int main(int argc, char **argv)
+{
+	char path[4096];
+	ssize_t bytes = readlink("/proc/self/exe", path, sizeof(path) - 1);
+
+	if (argc < 2 || bytes < 0)
+		return 6;
+	path[bytes] = '\0';
+	if (!strcmp(argv[1], "leaf"))
+		return leaf(argv);
+	if (!strcmp(argv[1], "refused"))
+		return refused(path);
+	if (!strcmp(argv[1], "large"))
+		return large(path);
+	return run(argv[1], path, argv + 2);
+}
