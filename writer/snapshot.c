@@ -36,7 +36,8 @@ static void copy_record(struct fxt_record_file *file, const uint64_t *record, ui
 		for (i = 1; i < words; i++)
 			room[i] = load(record + i, memory_order_relaxed);
 		atomic_thread_fence(memory_order_acquire);
-		if (load(record, memory_order_relaxed) == header &&
+		/* The same header may be the next call's, whose time is then there too. */
+		if (load(record, memory_order_acquire) == header &&
 		    (words == 1 || load(record + 1, memory_order_relaxed) == room[1])) {
 			fxt_record_file_filled(file, words);
 			return;
@@ -116,6 +117,9 @@ static int write_snapshot(struct fxt_buffer *buffer, int fd)
 	struct fxt_record_file file;
 	int error = fxt_record_file_open(&file, fd, durable_end);
 
+	/* The durable area's last filler covers words that are not written, and there may be nothing behind it. */
+	if (!error)
+		error = fxt_sys_ftruncate(fd, (off_t)durable_end);
 	count = atomic_load_explicit(&buffer->extended, memory_order_acquire);
 	/* The oldest chunk first, so that a reader finds things about where it expects them. */
 	if (buffer->mode == FXT_CIRCULAR && count)
