@@ -61,6 +61,7 @@ static int spawn(const char *path, char **envp)
 static int run(const char *form, char *path, char **envp)
 {
 	pid_t child;
+	int error;
 
 	if (!strcmp(form, "execve"))
 		execve(path, arguments, envp);
@@ -80,8 +81,10 @@ static int run(const char *form, char *path, char **envp)
 		syscall(SYS_execveat, AT_FDCWD, path, arguments, envp, 0);
 	if (!strcmp(form, "posix_spawn"))
 		return spawn(path, envp);
-	if (!strcmp(form, "posix_spawnp"))
-		return finish(posix_spawnp(&child, path, NULL, NULL, arguments, envp), child);
+	if (!strcmp(form, "posix_spawnp")) {
+		error = posix_spawnp(&child, path, NULL, NULL, arguments, envp);
+		return finish(error, child);
+	}
 	/* The environment is the process's own. */
 	clearenv();
 	while (*envp)
