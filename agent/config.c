@@ -246,7 +246,7 @@ bool fxt_config_read(struct fxt_config *config, char **environment)
 	bool valid = true;
 	int mode, way, start;
 
-	config->quiet = quiet && *quiet && strcmp(quiet, "0") != 0;
+	config->quiet = quiet && *quiet && strcmp(quiet, "0");
 	fxt_log_quiet(config->quiet);
 	config->trigger_keep = 4;
 	valid &= read_categories(config, value_of(environment, "FXT_CATEGORIES"));

@@ -136,7 +136,7 @@ static void read_file(struct module *module, const char *path, uint64_t mapped_o
 	if (!file.base)
 		return;
 	header = (const Elf64_Ehdr *)file.base;
-	if (memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 || header->e_ident[EI_CLASS] != ELFCLASS64)
+	if (memcmp(header->e_ident, ELFMAG, SELFMAG) || header->e_ident[EI_CLASS] != ELFCLASS64)
 		return;
 	segments = inside(&file, header->e_phoff, (uint64_t)header->e_phnum * sizeof(*segments));
 	for (i = 0; segments && i < header->e_phnum; i++) {

@@ -59,6 +59,7 @@ INTERPOSE_SOURCES = \
 	interpose/time.c \
 	interpose/unistd.c \
 	interpose/variadic.h \
+	interpose/versions.h \
 	interpose/wrappers.inc
 
 # What is exported is decided by visibility; the map has the two versions of pthread_cond_*.

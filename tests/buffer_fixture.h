@@ -24,9 +24,7 @@
 /* An instant without arguments, of thread 1, with the given category and name. */
 #define INSTANT(name) (UINT64_C(4) | UINT64_C(1) << 24 | (uint64_t)(name) << 32 | (uint64_t)(name) << 48)
 
-#define MIB (UINT64_C(1) << 20)
-
-enum { DURABLE = FXT_DURABLE_MIN_BYTES, STRINGS = 3 };
+enum { MIB = 1 << 20, DURABLE = FXT_DURABLE_MIN_BYTES, STRINGS = 3 };
 
 static char directory[] = "/tmp/check_buffer.XXXXXX";
 static char path[sizeof(directory) + 16];

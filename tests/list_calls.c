@@ -62,7 +62,7 @@ static void put_arguments(const char *parameters)
 			;
 		for (name = kind - 2; name[-1] != ' '; name--)
 			;
-		if (strncmp(kind, "SKIP", 4) != 0 && strncmp(kind, "NONE", 4) != 0) {
+		if (strncmp(kind, "SKIP", 4) && strncmp(kind, "NONE", 4)) {
 			fputs(separator, stdout);
 			put_argument(name, (size_t)(kind - 2 - name), kind);
 			separator = ", ";
@@ -77,7 +77,7 @@ static void put_aliases(const char *event)
 	size_t i;
 
 	for (i = 0; i < COUNT(lines); i++) {
-		if (strcmp(lines[i].symbol, lines[i].event) != 0 && !strcmp(lines[i].event, event)) {
+		if (strcmp(lines[i].symbol, lines[i].event) && !strcmp(lines[i].event, event)) {
 			printf("%s`%s`", separator, lines[i].symbol);
 			separator = " ";
 		}
@@ -97,7 +97,7 @@ static void document(void)
 	for (i = 0; i < COUNT(lines); i++) {
 		if (lines[i].form == ALIAS || lines[i].form == BY_HAND_ALIAS)
 			continue;
-		if (strcmp(category, lines[i].category) != 0) {
+		if (strcmp(category, lines[i].category)) {
 			category = lines[i].category;
 			printf("\n## %s\n\n| call | arguments | other symbols |\n|---|---|---|\n", category);
 		}

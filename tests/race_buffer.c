@@ -48,8 +48,8 @@ static _Atomic unsigned lead, begun;
 static _Atomic unsigned chunks, refused, pages, durables, events;
 
 struct writer {
-	enum fxt_mode mode;
 	struct fxt_thread_ref thread;
+	enum fxt_mode mode;
 	uint16_t name;                  /* the last string of its own, which its events have for a name */
 };
 
@@ -184,7 +184,8 @@ static void durable_string(struct writer *writer)
 static void open_calls(const struct writer *writer, uint64_t *page)
 {
 	uint64_t record[16];
-	unsigned i, level;
+	size_t level;
+	unsigned i;
 	uint64_t *slot;
 
 	for (i = 0; i < OPEN_CALLS; i++) {
@@ -375,7 +376,7 @@ static void race(enum fxt_mode mode, const char *path)
 	NEED(fxt_buffer_create(&buffer, &config) == 0);
 	for (k = 0; k < KINDS; k++)
 		for (i = 0; i < kinds[k].threads && (kinds[k].streaming || mode != FXT_STREAMING); i++, count++)
-			writers[count] = (struct writer){mode, {(uint8_t)(count + 1), PID, PID + count}, NAME};
+			writers[count] = (struct writer){{(uint8_t)(count + 1), PID, PID + count}, mode, NAME};
 	NEED(count <= MAX_THREADS && pthread_barrier_init(&start, NULL, count) == 0);
 	for (k = 0, i = 0, found = 0; i < count; i++, found++) {
 		if (found == kinds[k].threads) {

@@ -149,7 +149,7 @@ int main(int argc, char **argv)
 	for (i = 0; i < argc; i++)
 		printf("argument: %s\n", argv[i]);
 	for (entry = environ; *entry; entry++)
-		if (strncmp(*entry, "FXT_", 4) != 0 && strncmp(*entry, "LD_PRELOAD=", 11) != 0)
+		if (strncmp(*entry, "FXT_", 4) && strncmp(*entry, "LD_PRELOAD=", 11))
 			printf("environment: %s\n", *entry);
 	printf("umask %o, directory %s, priority %d, session %d\n", mask,
 	       getcwd(directory, sizeof(directory)), getpriority(PRIO_PROCESS, 0),

@@ -68,7 +68,7 @@ static void write_pages(void)
 {
 	static const char page[4096];
 	struct iovec vector[WRITE_PAGES];
-	size_t i;
+	unsigned i;
 
 	for (i = 0; i < WRITE_PAGES; i++)
 		vector[i] = (struct iovec){(void *)page, sizeof(page)};
