@@ -24,7 +24,7 @@ static bool may_pass(int failure)
 /* FXT_ON_FULL=wait waits for room where there may be some. `waited_ns` is since when, 0 for not at all. */
 static bool take_chunk(struct fxt_thread *thread, struct fxt_chunk *chunk, uint64_t *waited_ns)
 {
-	static const struct timespec pause = {.tv_nsec = 10000000};
+	static const struct timespec pause = {0, 10 * 1000 * 1000};
 
 	*waited_ns = 0;
 	if (fxt_buffer_take(&fxt_agent.buffer, thread->last_ns, chunk))
