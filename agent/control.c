@@ -50,8 +50,9 @@ static size_t add_text(char *out, size_t used, const char *text, size_t bytes)
 static size_t add_number(char *out, size_t used, uint64_t value)
 {
 	char digits[FXT_DECIMAL_BYTES];
+	size_t bytes = fxt_decimal(digits, value);
 
-	return add_text(out, used, digits, fxt_decimal(digits, value));
+	return add_text(out, used, digits, bytes);
 }
 
 static void describe(char *out, const char *name, size_t bytes, uint64_t ns, int error)

@@ -37,8 +37,9 @@ static void add(struct line *line, const char *text, size_t bytes)
 static void add_number(struct line *line, unsigned long value)
 {
 	char digits[FXT_DECIMAL_BYTES];
+	size_t bytes = fxt_decimal(digits, value);
 
-	add(line, digits, fxt_decimal(digits, value));
+	add(line, digits, bytes);
 }
 
 static void add_signed(struct line *line, long value)
