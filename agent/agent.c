@@ -107,7 +107,7 @@ static int make_file(void)
 	} else {
 		for (i = 0; i < FXT_LOSS_COUNT; i++)
 			fxt_agent.losses[i] = fxt_agent.buffer.durable + buffer.prologue_words -
-					      (FXT_LOSS_COUNT - i) * FXT_COUNTER_WORDS;
+					      (size_t)(FXT_LOSS_COUNT - i) * FXT_COUNTER_WORDS;
 	}
 	fxt_sys_munmap(path, bytes);
 	return error;

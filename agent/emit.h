@@ -83,6 +83,7 @@ static inline uint64_t *fxt_reserve(struct fxt_thread *thread, uint64_t start_ns
 FXT_COLD void fxt_commit_watched(struct fxt_thread *thread, uint64_t *at, uint64_t header);
 
 /* Commits the record whose words end at `at`. */
+/* NOLINTNEXTLINE(misc-no-recursion): fxt_commit_watched() takes the mark away, and comes back once. */
 static inline void fxt_commit(struct fxt_thread *thread, uint64_t *at, uint64_t header)
 {
 	struct fxt_lane *lane = thread->lane - 1;

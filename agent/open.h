@@ -67,6 +67,9 @@ static inline void fxt_open_fill(struct fxt_thread *thread, struct fxt_open *ent
 	entry->function = function;
 	entry->start_ns = start_ns;
 	entry->names = names;
+	/* Who sees any of these words sees that the slot's last call is gone: a snapshot looks back for that. No instruction on
+	 * x86. */
+	atomic_thread_fence(memory_order_release);
 	slot[1] = start_ns;
 	slot[thread->slot_arg] = arg_header;
 	slot[thread->slot_arg + 1] = arg;

@@ -14,6 +14,7 @@
 #include "function.h"
 #include "open.h"
 #include "stack.h"
+#include "writer/decimal.h"
 #include "writer/fxt_encode.h"
 
 enum {
@@ -98,15 +99,10 @@ bool fxt_thread_put(struct fxt_thread *thread, const uint64_t *record, size_t wo
 static void comm_path(char *path, uint32_t tid)
 {
 	static const char before[] = "/proc/self/task/", after[] = "/comm";
-	char digits[10];
-	size_t n = 0, at = sizeof(before) - 1;
+	size_t at = sizeof(before) - 1;
 
 	memcpy(path, before, at);
-	do
-		digits[n++] = (char)('0' + tid % 10);
-	while (tid /= 10);
-	while (n)
-		path[at++] = digits[--n];
+	at += fxt_decimal(path + at, tid);
 	memcpy(path + at, after, sizeof(after));
 }
 

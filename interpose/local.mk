@@ -95,6 +95,7 @@ INTERPOSE_SOURCES = \
 	interpose/unistd.c \
 	interpose/variadic.h \
 	interpose/versioned.c \
+	interpose/versions.h \
 	interpose/wait.c \
 	interpose/wrappers.inc
 

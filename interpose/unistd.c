@@ -177,7 +177,7 @@ static int guarded_close_range(unsigned first, unsigned last, int flags)
 	if (ours < 0 || flags & CLOSE_RANGE_CLOEXEC)
 		return real_close_range(first, last, flags);
 	if (first == last)
-		return real_close_range(first, last, flags | CLOSE_RANGE_CLOEXEC);
+		return real_close_range(first, last, flags | (int)CLOSE_RANGE_CLOEXEC);
 	if (first < (unsigned)ours)
 		result = real_close_range(first, (unsigned)ours - 1, flags);
 	if (!result && (unsigned)ours < last)

@@ -6,13 +6,44 @@
 if HAVE_CHECK
 UNIT_TESTS = \
 	tests/check_buffer \
+	tests/check_config \
 	tests/check_encode \
 	tests/check_encode_limits \
 	tests/check_utf8
 tests_check_buffer_SOURCES = tests/check_buffer.c tests/buffer_fixture.h
+# The parts of the agent that read its configuration.
+tests_check_config_SOURCES = tests/check_config.c agent/config.c agent/follow.c agent/follow_glob.c agent/log.c agent/output.c \
+	agent/trigger.c
+tests_check_config_CPPFLAGS = $(AGENT_CPPFLAGS)
 endif
 check_PROGRAMS += $(UNIT_TESTS)
 TESTS += $(UNIT_TESTS)
+
+# -- The buffer under the thread sanitizer, and under the others where the tree is configured for them --
+
+RACE_FILES = tests/race_buffer.c $(WRITER_SOURCES)
+RACE_TESTS = tests/race_buffer
+if ENABLE_SANITIZERS
+RACE_TESTS += tests/race_memory
+endif
+check_DATA = $(RACE_TESTS)
+TESTS += $(RACE_TESTS)
+# It does not know fences, and gcc says so: it takes nothing for ordered by them, which hides nothing.
+RACE_CC = $(MKDIR_P) tests && $(CC) $(DEFS) $(DEFAULT_INCLUDES) $(FXT_CPPFLAGS) $(CPPFLAGS) -DFXT_SYSCALL_ELSEWHERE -std=gnu11 \
+	$(WARN_CFLAGS) $(TSAN_CFLAGS) -g -O1 -pthread -o $@ $(filter %.c,$^) $(LDFLAGS)
+
+tests/race_buffer: $(RACE_FILES)
+if HAVE_TSAN
+	$(AM_V_CCLD)$(RACE_CC) -fsanitize=thread
+else
+	$(AM_V_GEN)$(MKDIR_P) tests && { echo '#!/bin/sh'; echo 'echo "no thread sanitizer that runs here"; exit 77'; } >$@ && chmod +x $@
+endif
+
+tests/race_memory: $(RACE_FILES)
+	$(AM_V_CCLD)$(RACE_CC) $(SANITIZER_FLAGS)
+
+CLEANFILES += tests/race_buffer tests/race_memory
+EXTRA_DIST += tests/race_buffer.c
 
 # -- Programs to trace: tests/apps/NAME.c or NAME.cc, one file each ----------------------------------
 # Built by a rule of their own and not by automake's, so that they are ordinary programs, also in a tree

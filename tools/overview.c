@@ -44,11 +44,12 @@ static void take_counter(struct fxt_overview *o, const struct fxt_record *rec)
 	};
 	struct fxt_slot *s;
 	uint64_t value;
-	unsigned loss = 0;
+	unsigned loss;
 	bool fresh;
 
-	while (loss < FXT_LOSS_COUNT && !fxt_text_is(&rec->name, names[loss]))
-		loss++;
+	for (loss = 0; loss < FXT_LOSS_COUNT; loss++)
+		if (fxt_text_is(&rec->name, names[loss]))
+			break;
 	if (loss == FXT_LOSS_COUNT || !fxt_argument_u64(fxt_argument(rec, "records"), &value))
 		return;
 	s = fxt_map_put(&o->counters, (uint64_t)rec->provider->index * FXT_LOSS_COUNT + loss, rec->extra,

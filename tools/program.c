@@ -114,6 +114,7 @@ static char *script_interpreter(int fd)
 	return *from ? fxt_strdup(from) : NULL;
 }
 
+/* NOLINTNEXTLINE(misc-no-recursion): as deep as a script names a script, which depth bounds. */
 static int judge(const char *path, int depth, char **sanitizer)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);

@@ -7,6 +7,7 @@ WRITER_SOURCES = \
 	writer/buffer_create.c \
 	writer/buffer_file.c \
 	writer/buffer_rewrite.c \
+	writer/decimal.h \
 	writer/encode_atoms.c \
 	writer/encode_internal.h \
 	writer/forbidden.c \
