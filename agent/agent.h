@@ -71,6 +71,7 @@ extern struct fxt_gate fxt_gate __attribute__((visibility("hidden")));
 enum {
 	FXT_HELD_MAX = 32,
 	FXT_LANES = 6,                  /* signal handlers nested deeper than this are counted as dropped */
+	FXT_LANE_FENCES = 4,            /* raised before that is noticed, by handlers that interrupt one another */
 	FXT_OPEN_MAX = 512,             /* Perfetto nests slices no deeper */
 	FXT_FUNCTION_DEPTH = 500,       /* of these, for functions: the calls they make at that depth nest in them */
 	FXT_DEFINED_BYTES = (FXT_STRING_MAX_INDEX + 1) * sizeof(uint32_t),
@@ -80,7 +81,7 @@ enum {
 /* A call in progress. The slot is a record in the file that is rewritten in place: always of one size, a filler or
  * a duration begin with one argument, so that a reader never loses step. */
 struct fxt_open {
-	uintptr_t frame;                /* of who made the entry; UINTPTR_MAX while it is not in use */
+	uintptr_t frame;                /* of who made the entry: see open.h */
 	uintptr_t function;             /* 0: an interposed call */
 	uintptr_t site;                 /* of a function: where its entry hook was called from */
 	uint64_t *slot;                 /* NULL: no page yet; never NULL after a push */
@@ -131,7 +132,7 @@ struct fxt_thread {
 	uintptr_t stack_low, stack_high;
 	uint32_t deep_count;            /* functions entered too deep to have an entry, and not left yet */
 	struct fxt_open *function_limit;        /* functions have entries below this; NULL while deep_count is not 0 */
-	struct fxt_lane lanes[FXT_LANES + 1];   /* the last has never room */
+	struct fxt_lane lanes[FXT_LANES + FXT_LANE_FENCES];     /* the last have never room */
 	struct fxt_full_chunk full[FXT_LANES];
 	uint64_t no_page[2];            /* filtered and dropped before there is a page */
 	uint64_t no_slot[8];
@@ -199,7 +200,7 @@ void fxt_threads_after_fork(void);
 enum fxt_loss {
 	FXT_LOSS_ROOM,                  /* the buffer has none */
 	FXT_LOSS_DEPTH,                 /* functions nest deeper than FXT_FUNCTION_DEPTH */
-	FXT_LOSS_SIGNALS,               /* signal handlers nest deeper than FXT_LANES */
+	FXT_LOSS_SIGNALS,               /* handlers deeper than FXT_LANES, cut off, or short of stack */
 	FXT_LOSS_SIZE,                  /* the record is larger than a chunk */
 	FXT_DROP_COUNT,
 	FXT_LOSS_FILTERED = FXT_DROP_COUNT,     /* shorter than the threshold: nobody wanted it */
@@ -213,8 +214,25 @@ enum fxt_loss {
 /* Counts a record that could not be written; `why` is below FXT_DROP_COUNT. */
 void fxt_thread_dropped(struct fxt_thread *thread, enum fxt_loss why);
 
-/* A new chunk for a lane, with room for `words`. False: dropped, and counted. */
-bool fxt_lane_turn(struct fxt_thread *thread, struct fxt_lane *lane, size_t words);
+/* An emission begins in `lane`: a signal handler writes to the next one. */
+static inline void fxt_lane_raise(struct fxt_thread *thread, struct fxt_lane *lane)
+{
+	uintptr_t here;
+
+#if defined(__x86_64__)
+	__asm__("mov %%rsp, %0" : "=r"(here));
+#else
+	__asm__("mov %0, sp" : "=r"(here));
+#endif
+	lane->raised_at = here;
+	atomic_signal_fence(memory_order_seq_cst);
+	thread->lane = lane + 1;
+	atomic_signal_fence(memory_order_seq_cst);
+}
+
+/* The lane with room for `words` in which the emission that raised `lane` goes on: that one with a new chunk, or a lower one
+ * where the emissions in between were left by longjmp. NULL: it is dropped, counted, and over. */
+struct fxt_lane *fxt_lane_turn(struct fxt_thread *thread, struct fxt_lane *lane, size_t words);
 
 /* The chunk the lane has a hold on will not be written again: by its thread in a turn, or for it by
  * fxt_threads_give_back_idlest(). Does nothing when the hold is not the lane's any more. */
@@ -270,6 +288,12 @@ bool fxt_agent_start(const struct fxt_call_names *calls);
 /* The file, made now if it is not there yet. False: it cannot be, and the program has been told. */
 bool fxt_agent_file(void);
 
+/* Nothing is recorded from here on, and the trace says why; until it is resumed. For what takes the clock away. */
+void fxt_agent_suspend(const char *reason);
+void fxt_agent_resume(void);
+
+/* Something of this program is not recorded: the trace says what, and why. */
+void fxt_agent_unseen(const char *what);
 /* In the child of a fork: by the C library's handlers, and by wrappers of calls that run none; the second time it does nothing.
  * `returns`: the child goes on where its parent was, and so in the calls that were in progress there. Any context. */
 void fxt_agent_after_fork(bool returns);
@@ -279,6 +303,9 @@ void fxt_agent_exit(void);
 
 /* Adds to a count that is kept for the process as a whole, in its slot in the durable area. */
 void fxt_agent_count(enum fxt_loss why, uint64_t records, uint64_t last_ns);
+
+/* Counts a record of a signal handler whose stack is too short to write it; takes next to none. */
+void fxt_agent_count_short(uint64_t now_ns);
 
 /* Counts what a chunk of the ring, just taken, had in it. */
 void fxt_agent_overwritten(const struct fxt_chunk *chunk, uint64_t now_ns);

@@ -68,12 +68,11 @@ static inline uint64_t *fxt_reserve(struct fxt_thread *thread, uint64_t start_ns
 {
 	struct fxt_lane *lane = thread->lane;
 
-	thread->lane = lane + 1;
-	atomic_signal_fence(memory_order_seq_cst);
-	if (FXT_UNLIKELY(!fxt_lane_has(lane, words + FXT_FRAME_WORDS + FXT_LINE_WORDS)) &&
-	    !fxt_lane_turn(thread, lane, words + FXT_FRAME_WORDS + FXT_LINE_WORDS)) {
-		thread->lane = lane;
-		return NULL;
+	fxt_lane_raise(thread, lane);
+	if (FXT_UNLIKELY(!fxt_lane_has(lane, words + FXT_FRAME_WORDS + FXT_LINE_WORDS))) {
+		lane = fxt_lane_turn(thread, lane, words + FXT_FRAME_WORDS + FXT_LINE_WORDS);
+		if (!lane)
+			return NULL;
 	}
 	if (thread->commit & FXT_COMMIT_ALIGNED)
 		fxt_lane_align(lane, words + FXT_FRAME_WORDS - FXT_INLINE_WORDS);
@@ -84,6 +83,7 @@ static inline uint64_t *fxt_reserve(struct fxt_thread *thread, uint64_t start_ns
 FXT_COLD void fxt_commit_watched(struct fxt_thread *thread, uint64_t *at, uint64_t header);
 
 /* Commits the record whose words end at `at`. */
+/* NOLINTNEXTLINE(misc-no-recursion): fxt_commit_watched() takes the mark away, and comes back once. */
 static inline void fxt_commit(struct fxt_thread *thread, uint64_t *at, uint64_t header)
 {
 	struct fxt_lane *lane = thread->lane - 1;

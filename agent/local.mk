@@ -33,6 +33,9 @@ AGENT_SOURCES = \
 	agent/open.h \
 	agent/output.c \
 	agent/output.h \
+	agent/seccomp.c \
+	agent/seccomp.h \
+	agent/stack.h \
 	agent/strings.def \
 	agent/symbols.c \
 	agent/symbols.h \

@@ -14,6 +14,8 @@
 #include "flow.h"
 #include "function.h"
 #include "open.h"
+#include "stack.h"
+#include "writer/decimal.h"
 #include "writer/fxt_encode.h"
 
 enum {
@@ -83,32 +85,26 @@ void fxt_thread_dropped(struct fxt_thread *thread, enum fxt_loss why)
 bool fxt_thread_put(struct fxt_thread *thread, const uint64_t *record, size_t words)
 {
 	struct fxt_lane *lane = thread->lane;
-	bool fits;
 
-	thread->lane = lane + 1;
-	atomic_signal_fence(memory_order_seq_cst);
-	fits = fxt_lane_has(lane, words) || fxt_lane_turn(thread, lane, words);
-	if (fits) {
-		memcpy(lane->at + 1, record + 1, (words - 1) * FXT_WORD_BYTES);
-		fxt_lane_commit(lane, words, record[0]);
-	}
+	fxt_lane_raise(thread, lane);
+	if (!fxt_lane_has(lane, words))
+		lane = fxt_lane_turn(thread, lane, words);
+	if (!lane)
+		return false;
+	memcpy(lane->at + 1, record + 1, (words - 1) * FXT_WORD_BYTES);
+	fxt_lane_commit(lane, words, record[0]);
 	atomic_signal_fence(memory_order_seq_cst);
 	thread->lane = lane;
-	return fits;
+	return true;
 }
 
 static void comm_path(char *path, uint32_t tid)
 {
 	static const char before[] = "/proc/self/task/", after[] = "/comm";
-	char digits[10];
-	size_t n = 0, at = sizeof(before) - 1;
+	size_t at = sizeof(before) - 1;
 
 	memcpy(path, before, at);
-	do
-		digits[n++] = (char)('0' + tid % 10);
-	while (tid /= 10);
-	while (n)
-		path[at++] = digits[--n];
+	at += fxt_decimal(path + at, tid);
 	memcpy(path + at, after, sizeof(after));
 }
 
@@ -122,6 +118,8 @@ static void write_name(struct fxt_thread *thread, uint32_t tid)
 	ssize_t n;
 	int fd;
 
+	if (fxt_is_forbidden(FXT_NO_LOCKS))
+		return;
 	if (tid == thread->tid) {
 		FXT_SYSCALL2(SYS_prctl, PR_GET_NAME, name);
 		bytes = strnlen(name, NAME_BYTES - 1);
@@ -146,7 +144,7 @@ void fxt_thread_renamed(struct fxt_thread *thread, uintptr_t handle)
 	uint64_t mask;
 	uint32_t tid = 0, i;
 
-	if (!thread->ready)
+	if (!thread->ready || fxt_is_forbidden(FXT_NO_LOCKS))
 		return;
 	mask = fxt_lock(&states.lock);
 	for (i = 0; i < states.count && !tid; i++)
@@ -237,6 +235,8 @@ bool fxt_threads_give_back_idlest(struct fxt_thread *self)
 	bool taken = false;
 	uint32_t i;
 
+	if (fxt_is_forbidden(FXT_NO_LOCKS))
+		return false;
 	mask = fxt_lock(&states.lock);
 	if (give_back_full()) {
 		fxt_unlock(&states.lock, mask);
@@ -295,7 +295,7 @@ bool fxt_thread_ready(struct fxt_thread *thread)
 
 	if (thread->ready)
 		return true;
-	if (!fxt_agent_file())
+	if (fxt_is_forbidden(FXT_NO_LOCKS) || !fxt_agent_file())
 		return false;
 	index = atomic_fetch_add_explicit(&states.next_index, 1, memory_order_relaxed) + 1;
 	if (index > FXT_THREAD_MAX_INDEX) {
@@ -408,6 +408,18 @@ static struct fxt_thread *find_state(uint32_t pid)
 	return thread;
 }
 
+/* A record of a thread that has no state. */
+static void drop_unattached(void)
+{
+	uint64_t now_ns;
+
+	if (!fxt_agent_file())
+		return;
+	now_ns = fxt_clock_kernel_ns();
+	fxt_agent_count(FXT_LOSS_ROOM, 1, now_ns);
+	fxt_agent_lost(FXT_LOSS_ROOM, now_ns);
+}
+
 struct fxt_thread *fxt_thread_attach(void)
 {
 	uint32_t pid, tid;
@@ -416,6 +428,14 @@ struct fxt_thread *fxt_thread_attach(void)
 
 	if (atomic_load_explicit(&fxt_agent.state, memory_order_acquire) != FXT_ON || barred)
 		return NULL;
+	if (fxt_stack_is_short()) {
+		fxt_agent_count_short(fxt_clock_kernel_ns());
+		return NULL;
+	}
+	if (fxt_is_forbidden(FXT_NO_LOCKS)) {
+		drop_unattached();
+		return NULL;
+	}
 	pid = (uint32_t)fxt_sys_getpid();
 	/* The child of a vfork, or another process in our memory: a state made for it would pass for one of ours. */
 	if (pid != fxt_agent.pid)
@@ -436,6 +456,8 @@ struct fxt_thread *fxt_thread_attach(void)
 		if (states.has_key)
 			pthread_setspecific(states.key, thread);
 		fxt_thread_ready(thread);
+	} else {
+		drop_unattached();
 	}
 	fxt_sys_restore_signals(mask);
 	return thread;

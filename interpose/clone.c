@@ -13,6 +13,7 @@
 #include "agent/clock.h"
 #include "complete.h"
 #include "interpose.h"
+#include "seccomp.h"
 
 typedef int (*clone_fn)(void *);
 
@@ -155,6 +156,9 @@ FXT_EXPORT long syscall(long number, ...)
 	case SYS_execve:
 	case SYS_execveat:
 		return exec_by_number(number, args[0], args[1], args[2], args[3], args[4], args[5]);
+	case SYS_seccomp:
+	case SYS_prctl:
+		return fxt_seccomp_by_number(real_syscall, number, args);
 	}
 	return real_syscall(number, args[0], args[1], args[2], args[3], args[4], args[5]);
 }

@@ -85,6 +85,9 @@ FXT_COLD void fxt_interpose_find(void **pointer);
 /* Whether the calling thread is in the search: what it allocates comes from the arena then. */
 bool fxt_interpose_starting(void);
 
+/* Whether the program's malloc() is the one here, and not its own or that of a library in front of us. Takes the loader's lock. */
+bool fxt_malloc_is_ours(void);
+
 /* -- For each element -------------------------------------------------------------------------- */
 
 #define FXT_EACH_1(m, x) m x

@@ -75,6 +75,8 @@ INTERPOSE_SOURCES = \
 	interpose/readable.c \
 	interpose/readable.h \
 	interpose/reals.inc \
+	interpose/seccomp.c \
+	interpose/seccomp.h \
 	interpose/signal.c \
 	interpose/signal.h \
 	interpose/socket.c \
@@ -96,6 +98,7 @@ INTERPOSE_SOURCES = \
 	interpose/unistd.c \
 	interpose/variadic.h \
 	interpose/versioned.c \
+	interpose/versions.h \
 	interpose/wait.c \
 	interpose/wrappers.inc
 

@@ -4,6 +4,7 @@
  * freed at any time later. An allocation's record holds when it ended and a free's when it began: a block that two
  * threads get and give is never new before it is gone.
  */
+#include <dlfcn.h>
 #include <malloc.h>
 #include <stdlib.h>
 
@@ -267,6 +268,14 @@ FXT_EXPORT size_t malloc_usable_size(void *ptr)
 		fxt_complete(thread, at, end_ns, FXT_NAMES(malloc, malloc_usable_size), 2);
 	}
 	return result;
+}
+
+/* Under a name that is ours whoever else has one. */
+extern __typeof(malloc) own_malloc __attribute__((alias("malloc"), visibility("hidden"), leaf, nothrow, malloc));
+
+bool fxt_malloc_is_ours(void)
+{
+	return dlsym(RTLD_DEFAULT, "malloc") == (void *)own_malloc;
 }
 
 #define FXT_REALS fxt_reals_malloc

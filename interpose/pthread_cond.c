@@ -5,25 +5,14 @@
 
 #include "interpose.h"
 
-/* Default version and, where there is one, the older. */
-#if defined(__x86_64__)
-#define NEW_VERSION "GLIBC_2.3.2"
-#define OLD_VERSION "GLIBC_2.2.5"
-#define VERSIONED(name)                                                \
-	__asm__(".symver new_" #name "," #name "@@" NEW_VERSION);      \
-	__asm__(".symver old_" #name "," #name "@" OLD_VERSION);
-#define OLD_WRAP(...) WRAP(old, __VA_ARGS__)
-#else
-#define NEW_VERSION NULL
-#define VERSIONED(name) __asm__(".symver new_" #name "," #name "@@");
-#define OLD_WRAP(...)
-#endif
+#define DEFAULT_VERSION "GLIBC_2.3.2"
+#include "versions.h"
 
 #define WRAP(age, name, blocks, ...) \
 	FXT_WRAP(pthread, int, age##_##name, name, blocks, ERROR, __VA_ARGS__)
 #define BOTH(name, blocks, ...)                 \
 	WRAP(new, name, blocks, __VA_ARGS__)    \
-	OLD_WRAP(name, blocks, __VA_ARGS__)     \
+	IN_OLD(WRAP, name, blocks, __VA_ARGS__) \
 	VERSIONED(name)
 
 BOTH(pthread_cond_wait, BLOCKS(cond), (pthread_cond_t *, cond, PTR), (pthread_mutex_t *, mutex, PTR))
@@ -34,15 +23,7 @@ BOTH(pthread_cond_broadcast, QUICK, (pthread_cond_t *, cond, PTR))
 BOTH(pthread_cond_init, QUICK, (pthread_cond_t *, cond, PTR), (const pthread_condattr_t *, attr, SKIP))
 BOTH(pthread_cond_destroy, QUICK, (pthread_cond_t *, cond, PTR))
 
-#if defined(__x86_64__)
-#define REAL(name)                                                \
-	{#name, NEW_VERSION, (void **)&real_new_##name},          \
-	{#name, OLD_VERSION, (void **)&real_old_##name},
-#else
-#define REAL(name) {#name, NEW_VERSION, (void **)&real_new_##name},
-#endif
-#define BY_HAND(category, name) REAL(name)
-
+#define BY_HAND(category, name) BOTH_REAL(name)
 const struct fxt_real fxt_reals_pthread_cond[] = {
 #include "pthread_cond.def"
 	{NULL, NULL, NULL},

@@ -85,7 +85,7 @@ void fxt_interpose_find(void **pointer)
 void fxt_interpose_start(void)
 {
 	static const struct fxt_call_names names = {call_names, FXT_CALL_COUNT, fxt_key_create};
-	static atomic_bool found;
+	static atomic_bool found, heap_unseen;
 
 	if (starting)
 		return;
@@ -94,11 +94,15 @@ void fxt_interpose_start(void)
 #define FXT_FAMILY(name) find(fxt_reals_##name);
 #include "families.def"
 #undef FXT_FAMILY
+		atomic_store_explicit(&heap_unseen, !fxt_malloc_is_ours(), memory_order_relaxed);
 		atomic_store_explicit(&found, true, memory_order_release);
 	}
 	starting = false;
 	if (fxt_agent_start(&names))
 		fxt_signal_start();
+	if (fxt_is_on(FXT_CAT_malloc) && atomic_exchange_explicit(&heap_unseen, false, memory_order_relaxed))
+		fxt_agent_unseen("malloc is defined by the program, or by a library in front of the agent: its heap is not "
+				 "recorded");
 }
 
 __attribute__((constructor)) static void load(void)

@@ -27,8 +27,8 @@ static const struct line lines[] = {
 #undef BY_HAND_ALIAS
 };
 
-/* Exported without an event of their name: interpose/function.c and clone.c. */
-static const char *const others[] = {"__cyg_profile_func_enter", "__cyg_profile_func_exit", "syscall"};
+/* Exported without an event of their name: interpose/function.c, seccomp.c and clone.c. */
+static const char *const others[] = {"__cyg_profile_func_enter", "__cyg_profile_func_exit", "prctl", "syscall"};
 
 /* excluded.def: a reason, or names for the last one. */
 struct exclusion {
