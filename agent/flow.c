@@ -2,51 +2,27 @@
 #include "flow.h"
 
 #include "clock.h"
+#include "writer/fxt_encode.h"
 
-#define RELEASED FXT_FLOW_NAMES(pthread, released)
-#define RESUMED FXT_FLOW_NAMES(pthread, resumed)
-#define WAKES FXT_FLOW_NAMES(pthread, wakes)
+#define AGENT FXT_INDEXED(FXT_STR_CATEGORIES + FXT_BIT_agent)
 
-bool fxt_flow_slice(struct fxt_thread *thread, uint64_t names, uint64_t start_ns, uint64_t end_ns)
+/* An event without arguments, of a thread of this process; `extra` is the end of a slice or the id of a flow. False: there is no
+ * room. */
+static bool put(struct fxt_thread *thread, uint32_t tid, enum fxt_event_type type, uint64_t name, uint64_t at_ns, uint64_t extra)
 {
-	uint64_t *at = fxt_reserve(thread, start_ns, 1);
+	struct fxt_thread_ref of = {tid == thread->tid ? thread->index : 0, thread->pid, tid};
+	uint64_t record[8];
 
-	if (at)
-		fxt_complete(thread, at, end_ns, names, 0);
-	return at != NULL;
-}
-
-static void put(struct fxt_thread *thread, enum fxt_event_type type, uint64_t names, uint64_t at_ns, uint64_t flow)
-{
-	uint64_t *at = fxt_reserve(thread, at_ns, 1);
-
-	if (!at)
-		return;
-	*at++ = flow;
-	fxt_commit(thread, at, fxt_record_type(FXT_RECORD_EVENT) | fxt_event_type(type) | names);
-}
-
-void fxt_flow_begin(struct fxt_thread *thread, uint64_t names, uint64_t at_ns, uint64_t flow)
-{
-	put(thread, FXT_EVENT_FLOW_BEGIN, names, at_ns, flow);
-}
-
-void fxt_flow_end(struct fxt_thread *thread, uint64_t names, uint64_t at_ns, uint64_t flow)
-{
-	put(thread, FXT_EVENT_FLOW_END, names, at_ns, flow);
+	return fxt_thread_put_extra(thread, record, fxt_encode_event(record, 8, type, at_ns, of, AGENT, FXT_INDEXED(name),
+								     (struct fxt_args){0}, extra));
 }
 
 void fxt_flow_release(struct fxt_thread *thread, uintptr_t object, enum fxt_release how, struct fxt_cause cause)
 {
-	unsigned count, i;
-
 	cause.at_ns = fxt_now(thread);
 	cause.tid = thread->tid;
-	count = fxt_wait_release(object, how, &cause);
-	if (!count || !fxt_flow_slice(thread, RELEASED, cause.at_ns, fxt_now(thread)))
-		return;
-	for (i = 0; i < count; i++)
-		fxt_flow_begin(thread, WAKES, cause.at_ns, cause.flow + i);
+	/* Nothing else of this thread begins at the times that are handed out. */
+	thread->last_ns += 2 * (uint64_t)fxt_wait_release(object, how, &cause);
 }
 
 void fxt_wait_abandon(struct fxt_thread *thread)
@@ -77,15 +53,25 @@ bool fxt_wait_leave(struct fxt_thread *thread, uintptr_t object, uint64_t start_
 void fxt_flow_resume(struct fxt_thread *thread, uint64_t start_ns, uint64_t end_ns, const struct fxt_cause *causes,
 		     unsigned count)
 {
-	uint64_t from_ns = start_ns;
+	uint64_t from_ns = start_ns, flows[FXT_CAUSES_MAX];
 	unsigned i;
 
 	for (i = 0; i < count; i++)
-		if (causes[i].at_ns > from_ns)
-			from_ns = causes[i].at_ns;
-	/* Later than any slice that it is reached from, and than the call's own beginning. */
-	if (!count || from_ns + 1 >= end_ns || !fxt_flow_slice(thread, RESUMED, from_ns + 1, end_ns))
+		if (causes[i].at_ns + 1 > from_ns)
+			from_ns = causes[i].at_ns + 1;
+	/* Later than the slices it is reached from, and than the call's own beginning; which it is not if clocks differ by more than
+	 * the wait was long. */
+	if (!count || ++from_ns >= end_ns)
+		return;
+	for (i = 0; i < count; i++) {
+		flows[i] = fxt_flow_id();
+		if (!put(thread, causes[i].tid, FXT_EVENT_DURATION_COMPLETE, FXT_STR_released, causes[i].at_ns,
+			 causes[i].at_ns + 1) ||
+		    !put(thread, causes[i].tid, FXT_EVENT_FLOW_BEGIN, FXT_STR_wakes, causes[i].at_ns, flows[i]))
+			return;
+	}
+	if (!put(thread, thread->tid, FXT_EVENT_DURATION_COMPLETE, FXT_STR_resumed, from_ns, end_ns))
 		return;
 	for (i = 0; i < count; i++)
-		fxt_flow_end(thread, WAKES, end_ns, causes[i].flow);
+		put(thread, thread->tid, FXT_EVENT_FLOW_END, FXT_STR_wakes, end_ns, flows[i]);
 }

@@ -87,15 +87,29 @@ bool fxt_thread_put(struct fxt_thread *thread, const uint64_t *record, size_t wo
 	struct fxt_lane *lane = thread->lane;
 
 	fxt_lane_raise(thread, lane);
-	if (!fxt_lane_has(lane, words))
-		lane = fxt_lane_turn(thread, lane, words);
+	if (!fxt_lane_has(lane, words + FXT_LINE_WORDS))
+		lane = fxt_lane_turn(thread, lane, words + FXT_LINE_WORDS);
 	if (!lane)
 		return false;
+	if (thread->commit & FXT_COMMIT_ALIGNED && words <= FXT_LINE_WORDS)
+		fxt_lane_align(lane, words);
 	memcpy(lane->at + 1, record + 1, (words - 1) * FXT_WORD_BYTES);
 	fxt_lane_commit(lane, words, record[0]);
 	atomic_signal_fence(memory_order_seq_cst);
 	thread->lane = lane;
 	return true;
+}
+
+bool fxt_thread_put_extra(struct fxt_thread *thread, const uint64_t *record, size_t words)
+{
+	uint64_t *dropped = thread->dropped, count = *dropped;
+
+	if (fxt_thread_put(thread, record, words))
+		return true;
+	/* Calls are counted, and nothing but calls. */
+	if (thread->dropped == dropped)
+		*dropped = count;
+	return false;
 }
 
 static void comm_path(char *path, uint32_t tid)

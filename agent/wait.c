@@ -127,7 +127,7 @@ static bool take(struct entry *entry, uint64_t start_ns, struct fxt_cause *cause
 		if (pending->cause.at_ns < start_ns)
 			continue;
 		*cause = pending->cause;
-		pending->cause.flow++;
+		pending->cause.at_ns += 2;
 		if (!--pending->left) {
 			entry->pending_count--;
 			memmove(pending, pending + 1, (entry->pending_count - i) * sizeof(*pending));
@@ -175,7 +175,7 @@ static void hand_on(struct entry *entry, const struct fxt_cause *cause, uint32_t
 	entry->pending[entry->pending_count++] = (struct pending){*cause, count};
 }
 
-unsigned fxt_wait_release(uintptr_t object, enum fxt_release how, struct fxt_cause *cause)
+unsigned fxt_wait_release(uintptr_t object, enum fxt_release how, const struct fxt_cause *cause)
 {
 	struct entry *entry;
 	uint64_t mask;
@@ -191,10 +191,8 @@ unsigned fxt_wait_release(uintptr_t object, enum fxt_release how, struct fxt_cau
 	if (count > 1 && how != FXT_RELEASE_ALL)
 		count = 1;
 	lock = entry->lock;
-	if (count) {
-		cause->flow = fxt_flow_ids(count);
+	if (count)
 		hand_on(entry, cause, count);
-	}
 	fxt_unlock(&bucket->lock, mask);
 	for (i = 0; lock && i < count; i++)
 		fxt_wait_begin(lock, 0);
@@ -266,11 +264,11 @@ static uint64_t make_base(void)
 	return atomic_load(&flow_base);
 }
 
-uint64_t fxt_flow_ids(unsigned count)
+uint64_t fxt_flow_id(void)
 {
 	uint64_t base = atomic_load_explicit(&flow_base, memory_order_relaxed);
 
-	return (base ? base : make_base()) + atomic_fetch_add_explicit(&next_flow, count, memory_order_relaxed);
+	return (base ? base : make_base()) + atomic_fetch_add_explicit(&next_flow, 1, memory_order_relaxed);
 }
 
 void fxt_wait_after_fork(void)

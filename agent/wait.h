@@ -12,8 +12,7 @@
 
 /* What let a waiting thread go on. */
 struct fxt_cause {
-	uint64_t flow;                  /* the flow that was begun there, to be ended once */
-	uint64_t at_ns;                 /* when */
+	uint64_t at_ns;                 /* when; differs by 2 for each that goes on, so that each arrow has a place to leave from */
 	uint32_t tid;                   /* by whom */
 	uint64_t since_ns;              /* of a lock: since when it had been held; 0: not known */
 	uintptr_t place;                /* and the return address of the call that took it; 0 */
@@ -41,9 +40,8 @@ bool fxt_wait_begin(uintptr_t object, uintptr_t lock);
 /* It waits no more, having begun at `start_ns`. True: `cause` is why. */
 bool fxt_wait_end(uintptr_t object, uint64_t start_ns, struct fxt_cause *cause);
 
-/* Hands on a cause, whose flow is filled in; returns to how many: so many flows are to be begun, from cause->flow on. Whoever waited
- * for an object with a lock waits for that from here on, and ends that too. */
-unsigned fxt_wait_release(uintptr_t object, enum fxt_release how, struct fxt_cause *cause);
+/* Hands on a cause; returns to how many. Whoever waited for an object with a lock waits for that from here on, and ends that too. */
+unsigned fxt_wait_release(uintptr_t object, enum fxt_release how, const struct fxt_cause *cause);
 
 /* Barriers: of so many parties. */
 void fxt_wait_set_parties(uintptr_t object, uint32_t parties);
@@ -54,8 +52,8 @@ bool fxt_wait_arrive(uintptr_t object, bool *waits);
 /* The object is no more. */
 void fxt_wait_forget(uintptr_t object);
 
-/* So many flow ids, one after another, that no other process has; the first. */
-uint64_t fxt_flow_ids(unsigned count);
+/* A flow id that no other process has. */
+uint64_t fxt_flow_id(void);
 
 /* In the child of a fork: nobody else is there. */
 void fxt_wait_after_fork(void);
