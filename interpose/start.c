@@ -60,6 +60,12 @@ static void find(const struct fxt_real *real)
 	}
 }
 
+/* A search that fails is told to whoever calls dlerror() next, which is the program. One that succeeds takes that back. */
+static void forget_failures(void)
+{
+	dlsym(RTLD_NEXT, "dlsym");
+}
+
 void fxt_interpose_find(void **pointer)
 {
 	static const struct fxt_real *const families[] = {
@@ -77,6 +83,7 @@ void fxt_interpose_find(void **pointer)
 				continue;
 			address = address_of(real);
 			__atomic_store_n(pointer, address ? address : (void *)absent, __ATOMIC_RELEASE);
+			forget_failures();
 			return;
 		}
 	}
@@ -94,6 +101,7 @@ void fxt_interpose_start(void)
 #define FXT_FAMILY(name) find(fxt_reals_##name);
 #include "families.def"
 #undef FXT_FAMILY
+		forget_failures();
 		atomic_store_explicit(&found, true, memory_order_release);
 	}
 	starting = false;
