@@ -71,6 +71,19 @@ else
 	fail "the compiler makes no library"
 fi
 
+# -- Another library that stands in for a function, behind ours: whatever its tables are like, it is called by ours -------------
+
+echo 'int rename(const char *from, const char *to) { return from && to ? 77 : 78; }' >other.c
+echo '#include <stdio.h>
+int main(void) { printf("%d\n", rename("a", "b")); return 0; }' >renames.c
+$CC -fno-builtin -o renames renames.c || fail "the compiler makes no program"
+for style in gnu sysv both; do
+	$CC -shared -fPIC -Wl,--hash-style=$style -o other.so other.c || fail "the compiler makes no library"
+	FXT_AGENT="$FXT_AGENT $scratch/other.so" traced "other.$style" ./renames >other.out
+	is "other library, $style: result" 77 "$(cat other.out)"
+	is "other library, $style: event" 1 "$(events "other.$style" renames | grep -c "^io:rename .* ret=77$")"
+done
+
 # -- The ends of a program ---------------------------------------------------------------------------------
 
 cat >ends.c <<'SOURCE'
