@@ -66,6 +66,8 @@ INTERPOSE_SOURCES = \
 	interpose/mapped.h \
 	interpose/memory.c \
 	interpose/netdb.c \
+	interpose/next.c \
+	interpose/next.h \
 	interpose/path.c \
 	interpose/poll.c \
 	interpose/process.c \

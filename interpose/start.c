@@ -7,6 +7,7 @@
 #include "exit.h"
 #include "interpose.h"
 #include "key.h"
+#include "next.h"
 #include "signal.h"
 
 /* Volatile: gcc takes dlsym for a leaf and would drop the store before it. */
@@ -49,15 +50,23 @@ static void *address_of(const struct fxt_real *real)
 	return address ? address : dlsym(RTLD_NEXT, real->name);
 }
 
-static void find(const struct fxt_real *real)
+static void find(const struct fxt_next *next, const struct fxt_real *real)
 {
 	void *address;
 
 	for (; real->name; real++) {
-		address = address_of(real);
+		address = real->version ? NULL : fxt_next_find(next, real->name);
+		if (!address)
+			address = address_of(real);
 		if (address)
 			__atomic_store_n(real->pointer, address, __ATOMIC_RELEASE);
 	}
+}
+
+/* A search that fails is told to whoever calls dlerror() next, which is the program. One that succeeds takes that back. */
+static void forget_failures(void)
+{
+	dlsym(RTLD_NEXT, "dlsym");
 }
 
 void fxt_interpose_find(void **pointer)
@@ -77,6 +86,7 @@ void fxt_interpose_find(void **pointer)
 				continue;
 			address = address_of(real);
 			__atomic_store_n(pointer, address ? address : (void *)absent, __ATOMIC_RELEASE);
+			forget_failures();
 			return;
 		}
 	}
@@ -86,14 +96,17 @@ void fxt_interpose_start(void)
 {
 	static const struct fxt_call_names names = {call_names, FXT_CALL_COUNT, fxt_key_create};
 	static atomic_bool found, heap_unseen;
+	struct fxt_next next;
 
 	if (starting)
 		return;
 	starting = true;
 	if (!atomic_load_explicit(&found, memory_order_acquire)) {
-#define FXT_FAMILY(name) find(fxt_reals_##name);
+		fxt_next_begin(&next);
+#define FXT_FAMILY(name) find(&next, fxt_reals_##name);
 #include "families.def"
 #undef FXT_FAMILY
+		forget_failures();
 		atomic_store_explicit(&heap_unseen, !fxt_malloc_is_ours(), memory_order_relaxed);
 		atomic_store_explicit(&found, true, memory_order_release);
 	}

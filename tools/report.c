@@ -99,6 +99,12 @@ static void take_event(struct fxt_report *report, const struct fxt_record *rec)
 		fxt_open_complete(&report->open, report->r, rec);
 		take_call(report, rec);
 		break;
+	case FXT_EVENT_INSTANT:
+		/* Calls of which only the beginning is seen, as dlopen and vfork. What the agent says itself is none. */
+		if (!fxt_text_is(&rec->category, "agent"))
+			fxt_calls_take(&report->calls, fxt_symbol(report->r, &rec->category),
+				       fxt_symbol(report->r, &rec->name), 0);
+		break;
 	default: break;
 	}
 }

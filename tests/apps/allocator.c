@@ -69,6 +69,13 @@ int main(void)
 			return 1;
 		block[99] = 1;
 	}
+	/* One of these needs new pages, however many were left. */
+	for (i = 0; i < 2; i++) {
+		char *volatile block = malloc(CHUNK / 2 + 1);
+
+		if (!block)
+			return 1;
+	}
 	puts(blocks >= 1000 ? "own blocks" : "foreign blocks");
 	return 0;
 }

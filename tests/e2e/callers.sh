@@ -48,9 +48,12 @@ cat >loads.c <<'SOURCE'
 #include <stdio.h>
 int main(int argc, char **argv)
 {
+	const char *error = dlerror();
 	void *handle = dlopen(argv[1], RTLD_NOW), *direct = dlopen("libinner.so", RTLD_NOW);
 	int (*outer)(void) = handle ? (int (*)(void))dlsym(handle, "outer") : 0;
 
+	if (error)
+		printf("not our error: %s\n", error);
 	printf("%d, %s\n", outer ? outer() : -2, direct ? "found directly" : dlerror());
 	return argc != 2;
 }
@@ -63,10 +66,25 @@ if $CC -shared -fPIC -o hidden/libinner.so inner.c &&
 	valid loading/loads.*.fxt
 	is "loads: calls" "dl:dlopen dl:dlopen dl:dlopen dl:dlclose" \
 		"$(events loading loads | awk '$1 ~ /^dl:/ { print $1 }' | tr '\n' ' ' | sed 's/ $//')"
+	"$FXT" report loading/loads.*.fxt >loading.report
+	grep -qE "^  dlopen +- +3$" loading.report || fail "loads: report does not count dlopen"
 	is "loads: arguments of dlopen" 2 "$(events loading loads | grep -c "^dl:dlopen .* filename=libinner.so flags=2$")"
 else
 	fail "the compiler makes no library"
 fi
+
+# -- Another library that stands in for a function, behind ours: whatever its tables are like, it is called by ours -------------
+
+echo 'int rename(const char *from, const char *to) { return from && to ? 77 : 78; }' >other.c
+echo '#include <stdio.h>
+int main(void) { printf("%d\n", rename("a", "b")); return 0; }' >renames.c
+$CC -fno-builtin -o renames renames.c || fail "the compiler makes no program"
+for style in gnu sysv both; do
+	$CC -shared -fPIC -Wl,--hash-style=$style -o other.so other.c || fail "the compiler makes no library"
+	FXT_AGENT="$FXT_AGENT $scratch/other.so" traced "other.$style" ./renames >other.out
+	is "other library, $style: result" 77 "$(cat other.out)"
+	is "other library, $style: event" 1 "$(events "other.$style" renames | grep -c "^io:rename .* ret=77$")"
+done
 
 # -- The ends of a program ---------------------------------------------------------------------------------
 
@@ -115,4 +133,5 @@ done
 same_run allocator "$apps/allocator"
 valid allocator/allocator.*.fxt
 is "allocator: what it printed" "own blocks" "$(cat allocator.out)"
-is "allocator: pages" 1 "$(events allocator allocator | grep -c "^malloc:mmap .* length=1048576 ")"
+events allocator allocator >allocator.events
+grep -q "^malloc:mmap .* length=1048576 " allocator.events || fail "allocator: its pages are not in the trace"
