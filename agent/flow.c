@@ -29,8 +29,9 @@ void fxt_wait_abandon(struct fxt_thread *thread)
 {
 	struct fxt_cause cause;
 
-	if (thread->waits_for)
-		fxt_wait_end(thread->waits_for, UINT64_MAX, &cause);
+	/* What let it go on, if anything did, is of no use to others. */
+	if (thread->waits_for && fxt_wait_end(thread->waits_for, 0, &cause) && cause.lock)
+		fxt_wait_end(cause.lock, UINT64_MAX, &cause);
 	thread->waits_for = 0;
 }
 

@@ -170,9 +170,13 @@ static uint32_t unanswered(const struct entry *entry)
 
 static void hand_on(struct entry *entry, const struct fxt_cause *cause, uint32_t count)
 {
+	struct pending *pending;
+
 	if (entry->pending_count == PENDING)
 		drop_oldest(entry);
-	entry->pending[entry->pending_count++] = (struct pending){*cause, count};
+	pending = &entry->pending[entry->pending_count++];
+	*pending = (struct pending){*cause, count};
+	pending->cause.lock = entry->lock;
 }
 
 unsigned fxt_wait_release(uintptr_t object, enum fxt_release how, const struct fxt_cause *cause)

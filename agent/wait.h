@@ -16,6 +16,7 @@ struct fxt_cause {
 	uint32_t tid;                   /* by whom */
 	uint64_t since_ns;              /* of a lock: since when it had been held; 0: not known */
 	uintptr_t place;                /* and the return address of the call that took it; 0 */
+	uintptr_t lock;                 /* of a condition: what is waited for from here on, as by fxt_wait_begin(); 0 */
 };
 
 /* How a cause is handed on. */

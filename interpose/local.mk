@@ -34,6 +34,7 @@ INTERPOSE_TABLES = \
 	interpose/stdio_print.def \
 	interpose/stdio_scan.def \
 	interpose/threads.def \
+	interpose/sync.def \
 	interpose/time.def \
 	interpose/timer.def \
 	interpose/unistd.def \
@@ -55,6 +56,7 @@ INTERPOSE_SOURCES = \
 	interpose/exit.c \
 	interpose/exit.h \
 	interpose/fcntl.c \
+	interpose/forms.h \
 	interpose/function.c \
 	interpose/interpose.h \
 	interpose/ipc.c \
@@ -91,6 +93,8 @@ INTERPOSE_SOURCES = \
 	interpose/stdio_print.c \
 	interpose/stdio_scan.c \
 	interpose/stream.h \
+	interpose/sync.c \
+	interpose/sync.h \
 	interpose/text.c \
 	interpose/threads.c \
 	interpose/time.c \

@@ -5,6 +5,7 @@
 #include "lock.h"
 
 #include "agent/function.h"
+#include "forms.h"
 
 /* -- What is written down ----------------------------------------------------------------------- */
 
@@ -96,7 +97,10 @@ void fxt_lock_wait_end(struct fxt_thread *thread, struct fxt_lock_wait *wait, in
 	if (!at)
 		return;
 	at = describe(at, &d, wait);
-	if (result) {
+	if (wait->is_c11) {
+		at = fxt_put_int(at, FXT_STR_ret, result);
+		d.arguments++;
+	} else if (result) {
 		at = fxt_put_errno(thread, at, result);
 		d.arguments++;
 	}
@@ -118,38 +122,22 @@ void fxt_lock_let_go(struct fxt_thread *thread, uintptr_t lock)
 
 /* -- Wrappers ---------------------------------------------------------------------------------- */
 
-/* What a lock that is held by another thread gives, and how a result is recorded. */
+/* What a lock that is held by another thread gives. */
 #define BUSY_ERROR EBUSY
 #define BUSY_PLAIN_INT thrd_busy
-#define HAS_RESULT_ERROR (result_ != 0)
-#define HAS_RESULT_PLAIN_INT true
-#define PUT_RESULT_ERROR fxt_put_errno(thread_, at_, result_)
-#define PUT_RESULT_PLAIN_INT fxt_put_int(at_, FXT_STR_ret, result_)
 
-#define RECORD(kind, lock)                                                                      \
-	do {                                                                                    \
-		uint64_t *at_ = fxt_room(thread_, start_ns_, end_ns_, 3);                       \
-												\
-		if (at_) {                                                                      \
-			at_ = fxt_put_pointer(at_, FXT_STR_##lock, (const void *)(lock));       \
-			if (HAS_RESULT_##kind)                                                  \
-				at_ = PUT_RESULT_##kind;                                        \
-			fxt_complete(thread_, at_, end_ns_, names_, HAS_RESULT_##kind ? 2 : 1); \
-		}                                                                               \
-	} while (0)
-
-#define GOT(kind, lock)                                                                                         \
+#define GOT(kind, lock, ...)                                                                                    \
 	end_ns_ = fxt_now(thread_);                                                                             \
 	if (fxt_is_got(result_))                                                                                \
 		fxt_held_push(thread_, (uintptr_t)(lock), end_ns_, (uintptr_t)__builtin_return_address(0));     \
-	RECORD(kind, lock);
+	FXT_FORM_RECORD(kind, __VA_ARGS__);
 
-#define TRIES_BODY(try, kind, symbol, lock, ...)                \
+#define FORM_TRIES(kind, symbol, lock, ...)                     \
 	result_ = real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__)); \
-	GOT(kind, lock)
+	GOT(kind, lock, __VA_ARGS__)
 
 /* A free lock is taken by the try, which does what the other would do first. */
-#define LOCKS_BODY(try, kind, symbol, lock, ...)                                                                \
+#define LOCK_BY(try, kind, symbol, lock, ...)                                                                   \
 	result_ = real_##try(lock);                                                                             \
 	if (FXT_UNLIKELY(result_ == BUSY_##kind)) {                                                             \
 		struct fxt_lock_wait wait_ = FXT_LOCK_WAIT(lock);                                               \
@@ -159,51 +147,24 @@ void fxt_lock_let_go(struct fxt_thread *thread, uintptr_t lock)
 		fxt_lock_wait_end(thread_, &wait_, result_);                                                    \
 		return result_;                                                                                 \
 	}                                                                                                       \
-	GOT(kind, lock)
+	GOT(kind, lock, __VA_ARGS__)
+#define FORM_LOCKS(try) FORM_BY_##try
+#define FORM_BY_pthread_mutex_trylock(...) LOCK_BY(pthread_mutex_trylock, __VA_ARGS__)
+#define FORM_BY_pthread_rwlock_tryrdlock(...) LOCK_BY(pthread_rwlock_tryrdlock, __VA_ARGS__)
+#define FORM_BY_pthread_rwlock_trywrlock(...) LOCK_BY(pthread_rwlock_trywrlock, __VA_ARGS__)
+#define FORM_BY_pthread_spin_trylock(...) LOCK_BY(pthread_spin_trylock, __VA_ARGS__)
+#define FORM_BY_mtx_trylock(...) LOCK_BY(mtx_trylock, __VA_ARGS__)
 
-#define UNLOCKS_BODY(try, kind, symbol, lock, ...)                      \
-	if (fxt_is_waited_for())                                        \
-		fxt_lock_let_go(thread_, (uintptr_t)(lock));            \
-	fxt_held_pop(thread_, (uintptr_t)(lock));                       \
-	result_ = real_##symbol(lock);                                  \
-	end_ns_ = fxt_now(thread_);                                     \
-	RECORD(kind, lock);
+#define FORM_UNLOCKS(kind, symbol, lock, ...)                   \
+	if (fxt_is_waited_for())                                \
+		fxt_lock_let_go(thread_, (uintptr_t)(lock));    \
+	fxt_held_pop(thread_, (uintptr_t)(lock));               \
+	result_ = real_##symbol(lock);                          \
+	end_ns_ = fxt_now(thread_);                             \
+	FXT_FORM_RECORD(kind, __VA_ARGS__);
 
-/* A wrapper with the body that its form names; see FXT_WRAP_AROUND. */
-#define WRAP(body, try, kind, symbol, event, lock, ...)                                                 \
-	FXT_REAL(int, symbol, (FXT_LIST(P_DECLARE, __VA_ARGS__)), (FXT_LIST(P_NAME, __VA_ARGS__)))      \
-	static __attribute__((noinline)) int traced_##symbol(FXT_LIST(P_DECLARE, __VA_ARGS__))          \
-	{                                                                                               \
-		const uint64_t names_ = FXT_NAMES(pthread, event);                                      \
-		struct fxt_thread *thread_ = fxt_enter_on();                                            \
-		uint64_t start_ns_, end_ns_;                                                            \
-		int result_;                                                                            \
-													\
-		if (!thread_)                                                                           \
-			return real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));                            \
-		start_ns_ = fxt_now(thread_);                                                           \
-		body(try, kind, symbol, lock, __VA_ARGS__)                                              \
-		return result_;                                                                         \
-	}                                                                                               \
-	FXT_EXPORT int symbol(FXT_LIST(P_DECLARE, __VA_ARGS__));                                        \
-	FXT_EXPORT int symbol(FXT_LIST(P_DECLARE, __VA_ARGS__))                                         \
-	{                                                                                               \
-		if (!fxt_is_on(FXT_CAT_pthread))                                                        \
-			return real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));                            \
-		return traced_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));                                  \
-	}
-
-#define FORM_TRIES TRIES_BODY, none
-#define FORM_LOCKS(try) LOCKS_BODY, try
-#define FORM_UNLOCKS UNLOCKS_BODY, none
-#define NAME_OF(type, name, kind) name
-#define FIRST_NAME(first, ...) NAME_OF first
-#define DISPATCH(...) WRAP(__VA_ARGS__)
-
-#define CALL(category, type, symbol, form, kind, ...) \
-	DISPATCH(FORM_##form, kind, symbol, symbol, FIRST_NAME(__VA_ARGS__, ), __VA_ARGS__)
-#define ALIAS(category, type, symbol, event, form, kind, ...) \
-	DISPATCH(FORM_##form, kind, symbol, event, FIRST_NAME(__VA_ARGS__, ), __VA_ARGS__)
+#define CALL FXT_FORM_CALL
+#define ALIAS FXT_FORM_ALIAS
 #include "lock.def"
 #undef CALL
 #undef ALIAS

@@ -2,6 +2,9 @@
 #ifndef FXT_LOCK_WAIT_H
 #define FXT_LOCK_WAIT_H
 
+#include <pthread.h>
+#include <threads.h>
+
 #include "agent/flow.h"
 #include "agent/held.h"
 #include "interpose.h"
@@ -13,6 +16,7 @@ struct fxt_lock_wait {
 	uint64_t parameter;             /* the name of the lock's, as an index of a string */
 	uintptr_t lock;
 	uintptr_t place;                /* the return address of the call */
+	bool is_c11;                    /* the result is no error number */
 	uint32_t holder;                /* the thread that holds it, as it says itself; 0: not known */
 	struct fxt_held held;           /* what that thread knows of it; lock 0: nothing */
 };
@@ -22,7 +26,7 @@ struct fxt_lock_wait {
 	{                                                                                                       \
 		.open = BLOCKS(lock_), .start_ns = start_ns_, .names = names_, .parameter = FXT_STR_##lock_,    \
 		.lock = (uintptr_t)(lock_), .place = (uintptr_t)__builtin_return_address(0),                    \
-		.holder = fxt_holder(lock_),                                                                    \
+		.holder = fxt_holder(lock_), .is_c11 = fxt_is_c11(lock_),                                       \
 	}
 
 /* Says who is in the way, where that is known. */
@@ -54,6 +58,8 @@ static inline uint32_t fxt_no_holder(const volatile void *lock)
 #define fxt_holder(lock)                                                                                        \
 	_Generic((lock), pthread_mutex_t *: fxt_mutex_holder, pthread_rwlock_t *: fxt_rwlock_holder,            \
 		 default: fxt_no_holder)(lock)
+
+#define fxt_is_c11(lock) _Generic((lock), mtx_t *: true, default: false)
 
 /* EOWNERDEAD gives the lock too. */
 static inline bool fxt_is_got(int result)

@@ -3,7 +3,7 @@
  */
 #include <pthread.h>
 
-#include "interpose.h"
+#include "sync.h"
 
 #define DEFAULT_VERSION "GLIBC_2.3.2"
 #include "versions.h"
@@ -15,11 +15,18 @@
 	IN_OLD(WRAP, name, blocks, __VA_ARGS__) \
 	VERSIONED(name)
 
-BOTH(pthread_cond_wait, BLOCKS(cond), (pthread_cond_t *, cond, PTR), (pthread_mutex_t *, mutex, PTR))
-BOTH(pthread_cond_timedwait, BLOCKS(cond), (pthread_cond_t *, cond, PTR), (pthread_mutex_t *, mutex, PTR),
-     (const struct timespec *, abstime, SKIP))
-BOTH(pthread_cond_signal, QUICK, (pthread_cond_t *, cond, PTR))
-BOTH(pthread_cond_broadcast, QUICK, (pthread_cond_t *, cond, PTR))
+#define BOTH_FORMS(name, form, ...)                     \
+	FORM_IN(new, name, form, __VA_ARGS__)           \
+	IN_OLD(FORM_IN, name, form, __VA_ARGS__)        \
+	VERSIONED(name)
+#define FORM_IN(age, name, form, ...) \
+	FXT_FORM_ALIAS(pthread, int, age##_##name, name, form, ERROR, __VA_ARGS__)
+
+BOTH_FORMS(pthread_cond_wait, COND_WAITS, (pthread_cond_t *, cond, PTR), (pthread_mutex_t *, mutex, PTR))
+BOTH_FORMS(pthread_cond_timedwait, COND_WAITS, (pthread_cond_t *, cond, PTR), (pthread_mutex_t *, mutex, PTR),
+	   (const struct timespec *, abstime, SKIP))
+BOTH_FORMS(pthread_cond_signal, POSTS, (pthread_cond_t *, cond, PTR))
+BOTH_FORMS(pthread_cond_broadcast, WAKES_ALL, (pthread_cond_t *, cond, PTR))
 BOTH(pthread_cond_init, QUICK, (pthread_cond_t *, cond, PTR), (const pthread_condattr_t *, attr, SKIP))
 BOTH(pthread_cond_destroy, QUICK, (pthread_cond_t *, cond, PTR))
 
