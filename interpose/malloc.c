@@ -132,6 +132,9 @@ static inline void finish_free(struct fxt_thread *thread, uint64_t start_ns, con
 	{                                                                       \
 		if (FXT_UNLIKELY(fxt_arena_has(ptr)))                           \
 			return;                                                 \
+		/* A sanitizer that is about to start cannot free anything, and the loader frees NULL. */ \
+		if (FXT_UNLIKELY(!ptr && fxt_interpose_starting()))             \
+			return;                                                 \
 		if (!fxt_is_on(FXT_CAT_malloc))                                 \
 			real_##symbol(ptr);                                     \
 		else                                                            \

@@ -46,14 +46,16 @@ void fxt_next_begin(struct fxt_next *next)
 	Dl_info info;
 
 	next->count = 0;
+	next->is_whole = false;
 	if (!dladdr1((const void *)fxt_next_begin, &info, &own, RTLD_DL_LINKMAP))
 		return;
-	for (object = own; next->count < FXT_NEXT_OBJECTS && (object = object->l_next) != NULL;) {
+	for (object = ((const struct link_map *)own)->l_next; object; object = object->l_next) {
 		/* Whatever is behind one that we cannot look into is not the first. */
-		if (!read_exports(object, &next->list[next->count]))
+		if (next->count == FXT_NEXT_OBJECTS || !read_exports(object, &next->list[next->count]))
 			return;
 		next->count++;
 	}
+	next->is_whole = true;
 }
 
 static uint32_t hash_of(const char *name)
@@ -92,20 +94,22 @@ static uint32_t find(const struct fxt_exports *e, const char *name, uint32_t has
 	return found;
 }
 
-void *fxt_next_find(const struct fxt_next *next, const char *name)
+bool fxt_next_find(const struct fxt_next *next, const char *name, void **address)
 {
 	uint32_t hash = hash_of(name), found;
 	const struct fxt_exports *e;
 	const ElfW(Sym) *symbol;
 
+	*address = NULL;
 	for (e = next->list; e < next->list + next->count; e++) {
 		found = find(e, name, hash);
 		if (!found)
 			continue;
 		symbol = (const ElfW(Sym) *)e->symbols + found;
 		if ((e->versions && e->versions[found] & HIDDEN_VERSION) || ELF64_ST_TYPE(symbol->st_info) != STT_FUNC)
-			return NULL;
-		return (void *)(e->base + symbol->st_value);
+			return false;
+		*address = (void *)(e->base + symbol->st_value);
+		return true;
 	}
-	return NULL;
+	return next->is_whole;
 }

@@ -55,8 +55,7 @@ static void find(const struct fxt_next *next, const struct fxt_real *real)
 	void *address;
 
 	for (; real->name; real++) {
-		address = real->version ? NULL : fxt_next_find(next, real->name);
-		if (!address)
+		if (real->version || !fxt_next_find(next, real->name, &address))
 			address = address_of(real);
 		if (address)
 			__atomic_store_n(real->pointer, address, __ATOMIC_RELEASE);
