@@ -334,8 +334,12 @@ static void thread_ends(void *state)
 {
 	struct fxt_thread *thread = state;
 
-	if (thread == fxt_self && thread->ready)
-		fxt_open_close_all(thread);
+	if (thread != fxt_self || !thread->ready)
+		return;
+	fxt_open_close_all(thread);
+	/* Somebody joins it, perhaps. */
+	if (fxt_is_on(FXT_CAT_pthread) && fxt_is_waited_for())
+		fxt_flow_release(thread, thread->handle, FXT_RELEASE_ONE, (struct fxt_cause){0});
 }
 
 void fxt_threads_start(void)

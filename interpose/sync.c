@@ -79,6 +79,22 @@ static inline bool get_at_once(int (*try)(sem_t *), sem_t *sem)
 	if (waits_)                                                                                             \
 		fxt_flow_resume(thread_, start_ns_, end_ns_, &cause_, 1);
 
+/* -- Threads ----------------------------------------------------------------------------------- */
+
+/* A thread says that it ends where its states are given up: agent/thread.c. */
+#define FORM_JOINS(kind, symbol, handle, ...)                                                                   \
+	struct fxt_open *open_ = BLOCKS(handle);                                                                \
+	struct fxt_cause cause_;                                                                                \
+	bool waits_;                                                                                            \
+														\
+	fxt_wait_enter(thread_, (uintptr_t)(handle), 0);                                                        \
+	result_ = real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));                                                 \
+	end_ns_ = fxt_end(thread_, open_);                                                                      \
+	waits_ = fxt_wait_leave(thread_, (uintptr_t)(handle), start_ns_, &cause_) && !result_;                  \
+	FXT_FORM_RECORD(kind, __VA_ARGS__);                                                                     \
+	if (waits_)                                                                                             \
+		fxt_flow_resume(thread_, start_ns_, end_ns_, &cause_, 1);
+
 /* -- Barriers ---------------------------------------------------------------------------------- */
 
 /* The last to arrive lets the others go on. Of a barrier whose making was not seen it is not known which is the last. */
