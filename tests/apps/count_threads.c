@@ -173,10 +173,13 @@ static void use_c11_threads(void)
 	shake.waiting = shake.asked = shake.answered = false;
 	NEED(CALL(mtx_init, &shake.mutex, mtx_timed) == thrd_success);
 	NEED(CALL(cnd_init, &shake.cond) == thrd_success);
+	/* While there is nobody to signal it. */
+	NEED(CALL(mtx_lock, &shake.mutex) == thrd_success);
+	NEED(CALL(cnd_timedwait, &shake.cond, &shake.mutex, &past) == thrd_timedout);
+	NEED(CALL(mtx_unlock, &shake.mutex) == thrd_success);
 	NEED(CALL(thrd_create, &thread, answer, NULL) == thrd_success);
 	NEED(CALL(mtx_timedlock, &shake.mutex, &later) == thrd_success);
 	NEED(CALL(mtx_trylock, &shake.mutex) == thrd_busy);
-	NEED(CALL(cnd_timedwait, &shake.cond, &shake.mutex, &past) == thrd_timedout);
 	while (!shake.waiting)
 		NEED(CALL(cnd_timedwait, &shake.cond, &shake.mutex, &later) == thrd_success);
 	shake.asked = true;
