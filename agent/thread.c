@@ -338,7 +338,7 @@ static void thread_ends(void *state)
 		return;
 	fxt_open_close_all(thread);
 	/* Somebody joins it, perhaps. */
-	if (fxt_is_on(FXT_CAT_pthread) && fxt_is_waited_for())
+	if (fxt_is_on(FXT_CAT_pthread) && fxt_is_waited_for(thread->handle))
 		fxt_flow_release(thread, thread->handle, FXT_RELEASE_ONE, (struct fxt_cause){0});
 }
 

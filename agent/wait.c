@@ -31,10 +31,15 @@ struct bucket {
 	struct entry entries[ENTRIES];
 };
 
-atomic_uint fxt_waiting;
+atomic_ushort fxt_waiting[FXT_WAITING_SLOTS];
 static _Atomic(struct bucket *) buckets;        /* made when somebody waits for the first time */
 static atomic_uint next_flow;
 static _Atomic uint64_t flow_base;
+
+static void add_waiters(uintptr_t object, int count)
+{
+	atomic_fetch_add(&fxt_waiting[fxt_wait_hash(object) >> 52], (unsigned short)count);
+}
 
 /* NULL: there is no memory. */
 static struct bucket *bucket_of(uintptr_t object)
@@ -50,7 +55,7 @@ static struct bucket *bucket_of(uintptr_t object)
 		else
 			fxt_sys_munmap(made, BUCKETS * sizeof(*made));
 	}
-	return &all[(uint64_t)object * UINT64_C(0x9e3779b97f4a7c15) >> 56];
+	return &all[fxt_wait_hash(object) >> 56];
 }
 
 static struct entry *find(struct bucket *bucket, uintptr_t object)
@@ -105,7 +110,7 @@ bool fxt_wait_begin(uintptr_t object, uintptr_t lock)
 		return false;
 	entry->lock = lock;
 	entry->waiters++;
-	atomic_fetch_add(&fxt_waiting, 1);
+	add_waiters(object, 1);
 	fxt_unlock(&bucket->lock, mask);
 	return true;
 }
@@ -150,7 +155,7 @@ bool fxt_wait_end(uintptr_t object, uint64_t start_ns, struct fxt_cause *cause)
 	if (entry->waiters) {
 		found = take(entry, start_ns, cause);
 		entry->waiters--;
-		atomic_fetch_sub(&fxt_waiting, 1);
+		add_waiters(object, -1);
 		if (!entry->waiters)
 			entry->pending_count = 0;
 	}
@@ -233,7 +238,7 @@ bool fxt_wait_arrive(uintptr_t object, bool *waits)
 		} else {
 			*waits = true;
 			entry->waiters++;
-			atomic_fetch_add(&fxt_waiting, 1);
+			add_waiters(object, 1);
 		}
 	}
 	fxt_unlock(&bucket->lock, mask);
@@ -248,7 +253,7 @@ void fxt_wait_forget(uintptr_t object)
 
 	if (!bucket)
 		return;
-	atomic_fetch_sub(&fxt_waiting, entry->waiters);
+	add_waiters(object, -(int)entry->waiters);
 	memset(entry, 0, sizeof(*entry));
 	fxt_unlock(&bucket->lock, mask);
 }
@@ -277,10 +282,15 @@ uint64_t fxt_flow_id(void)
 
 void fxt_wait_after_fork(void)
 {
+	unsigned i;
+
 	if (atomic_load(&buckets))
 		fxt_sys_munmap(atomic_load(&buckets), BUCKETS * sizeof(struct bucket));
 	atomic_store(&buckets, NULL);
-	atomic_store(&fxt_waiting, 0);
+	/* Touched as far as somebody waited. */
+	for (i = 0; i < FXT_WAITING_SLOTS; i++)
+		if (atomic_load(&fxt_waiting[i]))
+			atomic_store(&fxt_waiting[i], 0);
 	atomic_store(&next_flow, 0);
 	atomic_store(&flow_base, 0);
 }

@@ -1,7 +1,7 @@
 /* Who waits for what, and what let it go on: the table in which whoever lets others go on leaves word for them. An object is an
  * address: a lock, a condition, a semaphore, a barrier, a thread's handle.
  *
- * Looked at only where somebody waits: fxt_waiting says so in one load. Any context.
+ * Looked at only where somebody may wait: fxt_is_waited_for() says so in one load. Any context.
  */
 #ifndef FXT_WAIT_H
 #define FXT_WAIT_H
@@ -26,12 +26,19 @@ enum fxt_release {
 	FXT_RELEASE_LOCK,               /* to one, and whatever was handed on before and not taken is void: it let somebody else in */
 };
 
-/* How many threads wait for anything in the table. */
-extern atomic_uint fxt_waiting __attribute__((visibility("hidden")));
+/* How many threads wait for an object of this hash. */
+enum { FXT_WAITING_SLOTS = 4096 };
+extern atomic_ushort fxt_waiting[FXT_WAITING_SLOTS] __attribute__((visibility("hidden")));
 
-static inline bool fxt_is_waited_for(void)
+static inline uint64_t fxt_wait_hash(uintptr_t object)
 {
-	return __builtin_expect(atomic_load_explicit(&fxt_waiting, memory_order_relaxed) != 0, 0);
+	return (uint64_t)object * UINT64_C(0x9e3779b97f4a7c15);
+}
+
+/* Whether anybody may wait for it. */
+static inline bool fxt_is_waited_for(uintptr_t object)
+{
+	return __builtin_expect(atomic_load_explicit(&fxt_waiting[fxt_wait_hash(object) >> 52], memory_order_relaxed) != 0, 0);
 }
 
 /* The calling thread is going to wait for `object`; `lock` is what it has to take again when it goes on, or 0. False: the table has no

@@ -156,7 +156,7 @@ void fxt_lock_let_go(struct fxt_thread *thread, uintptr_t lock)
 #define FORM_BY_mtx_trylock(...) LOCK_BY(mtx_trylock, __VA_ARGS__)
 
 #define FORM_UNLOCKS(kind, symbol, lock, ...)                   \
-	if (fxt_is_waited_for())                                \
+	if (fxt_is_waited_for((uintptr_t)(lock)))                                \
 		fxt_lock_let_go(thread_, (uintptr_t)(lock));    \
 	fxt_held_pop(thread_, (uintptr_t)(lock));               \
 	result_ = real_##symbol(lock);                          \

@@ -32,7 +32,7 @@ FXT_COLD void fxt_cond_wait_resume(struct fxt_thread *thread, const struct fxt_c
 
 /* Lets those that wait go on: written down before, as they may come first. */
 #define FXT_FORM_RELEASE(how, kind, symbol, object, ...)                                                        \
-	if (fxt_is_waited_for())                                                                                \
+	if (fxt_is_waited_for((uintptr_t)(object)))                                                                                \
 		fxt_flow_release(thread_, (uintptr_t)(object), how, (struct fxt_cause){0});                     \
 	result_ = real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));                                                 \
 	end_ns_ = fxt_now(thread_);                                                                             \
