@@ -51,17 +51,17 @@ bool fxt_wait_leave(struct fxt_thread *thread, uintptr_t object, uint64_t start_
 	return fxt_wait_end(object, start_ns, cause);
 }
 
-void fxt_flow_resume(struct fxt_thread *thread, uint64_t start_ns, uint64_t end_ns, const struct fxt_cause *causes,
+void fxt_flow_resume(struct fxt_thread *thread, uint64_t after_ns, uint64_t end_ns, const struct fxt_cause *causes,
 		     unsigned count)
 {
-	uint64_t from_ns = start_ns, flows[FXT_CAUSES_MAX];
+	uint64_t from_ns = after_ns, flows[FXT_CAUSES_MAX];
 	unsigned i;
 
 	for (i = 0; i < count; i++)
 		if (causes[i].at_ns + 1 > from_ns)
 			from_ns = causes[i].at_ns + 1;
-	/* Later than the slices it is reached from, and than the call's own beginning; which it is not if clocks differ by more than
-	 * the wait was long. */
+	/* Later than the slices it is reached from, and than what is within the call; which it is not if clocks differ by more than the
+	 * wait was long. */
 	if (!count || ++from_ns >= end_ns)
 		return;
 	for (i = 0; i < count; i++) {

@@ -21,8 +21,9 @@ void fxt_wait_enter(struct fxt_thread *thread, uintptr_t object, uintptr_t lock)
 bool fxt_wait_leave(struct fxt_thread *thread, uintptr_t object, uint64_t start_ns, struct fxt_cause *cause);
 void fxt_wait_abandon(struct fxt_thread *thread);
 
-/* A call that waited from `start_ns` to `end_ns`, and is recorded, went on because of `count` causes. */
-void fxt_flow_resume(struct fxt_thread *thread, uint64_t start_ns, uint64_t end_ns, const struct fxt_cause *causes,
+/* A call that waited until `end_ns`, and is recorded, went on because of `count` causes. `after_ns` is the thread's last_ns before that:
+ * whatever it, or a handler, has recorded within the wait lies before. */
+void fxt_flow_resume(struct fxt_thread *thread, uint64_t after_ns, uint64_t end_ns, const struct fxt_cause *causes,
 		     unsigned count);
 
 #endif

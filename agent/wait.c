@@ -269,7 +269,8 @@ static uint64_t make_base(void)
 	x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
 	x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
 	x = (x ^ x >> 31) | UINT64_C(1) << 32;
-	atomic_compare_exchange_strong(&flow_base, &base, x & ~UINT64_C(0xffffffff));
+	/* Readers that take ids for signed numbers are right too. */
+	atomic_compare_exchange_strong(&flow_base, &base, x & UINT64_C(0x7fffffff00000000));
 	return atomic_load(&flow_base);
 }
 

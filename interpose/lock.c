@@ -81,7 +81,7 @@ void fxt_lock_wait_begin(struct fxt_thread *thread, struct fxt_lock_wait *wait)
 
 void fxt_lock_wait_end(struct fxt_thread *thread, struct fxt_lock_wait *wait, int result)
 {
-	uint64_t end_ns = fxt_end(thread, wait->open), *at;
+	uint64_t after_ns = thread->last_ns, end_ns = fxt_end(thread, wait->open), *at;
 	struct description d = {.holder = wait->holder};
 	struct fxt_cause cause;
 	bool is_caused = fxt_wait_leave(thread, wait->lock, wait->start_ns, &cause) && fxt_is_got(result);
@@ -105,7 +105,7 @@ void fxt_lock_wait_end(struct fxt_thread *thread, struct fxt_lock_wait *wait, in
 		d.arguments++;
 	}
 	fxt_complete(thread, at, end_ns, wait->names, d.arguments);
-	fxt_flow_resume(thread, wait->start_ns, end_ns, &cause, is_caused);
+	fxt_flow_resume(thread, after_ns, end_ns, &cause, is_caused);
 }
 
 void fxt_lock_let_go(struct fxt_thread *thread, uintptr_t lock)

@@ -23,9 +23,11 @@ void fxt_cond_wait_begin(struct fxt_thread *thread, struct fxt_cond_wait *wait)
 
 uint64_t fxt_cond_wait_end(struct fxt_thread *thread, struct fxt_cond_wait *wait)
 {
-	uint64_t end_ns = fxt_end(thread, wait->open);
+	uint64_t end_ns;
 	struct fxt_cause *cause = wait->causes;
 
+	wait->after_ns = thread->last_ns;
+	end_ns = fxt_end(thread, wait->open);
 	if (wait->place)
 		fxt_held_push(thread, wait->mutex, end_ns, wait->place);
 	if (fxt_wait_leave(thread, wait->cond, wait->start_ns, cause)) {
@@ -39,7 +41,7 @@ uint64_t fxt_cond_wait_end(struct fxt_thread *thread, struct fxt_cond_wait *wait
 
 void fxt_cond_wait_resume(struct fxt_thread *thread, const struct fxt_cond_wait *wait, uint64_t end_ns)
 {
-	fxt_flow_resume(thread, wait->start_ns, end_ns, wait->causes, wait->cause_count);
+	fxt_flow_resume(thread, wait->after_ns, end_ns, wait->causes, wait->cause_count);
 }
 
 /* -- Semaphores -------------------------------------------------------------------------------- */
@@ -63,6 +65,7 @@ static inline bool get_at_once(int (*try)(sem_t *), sem_t *sem)
 
 #define FORM_SEM_WAITS(kind, symbol, sem, ...)                                                                  \
 	struct fxt_cause cause_;                                                                                \
+	uint64_t after_ns_;                                                                                     \
 	bool waits_ = !get_at_once(real_sem_trywait, sem);                                                      \
 														\
 	if (!waits_) {                                                                                          \
@@ -73,12 +76,13 @@ static inline bool get_at_once(int (*try)(sem_t *), sem_t *sem)
 														\
 		fxt_wait_enter(thread_, (uintptr_t)(sem), 0);                                                   \
 		result_ = real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));                                         \
+		after_ns_ = thread_->last_ns;                                                                   \
 		end_ns_ = fxt_end(thread_, open_);                                                              \
 		waits_ = fxt_wait_leave(thread_, (uintptr_t)(sem), start_ns_, &cause_) && !result_;             \
 	}                                                                                                       \
 	FXT_FORM_RECORD(kind, __VA_ARGS__);                                                                     \
 	if (waits_)                                                                                             \
-		fxt_flow_resume(thread_, start_ns_, end_ns_, &cause_, 1);
+		fxt_flow_resume(thread_, after_ns_, end_ns_, &cause_, 1);
 
 /* -- Threads ----------------------------------------------------------------------------------- */
 
@@ -86,15 +90,17 @@ static inline bool get_at_once(int (*try)(sem_t *), sem_t *sem)
 #define FORM_JOINS(kind, symbol, handle, ...)                                                                   \
 	struct fxt_open *open_ = BLOCKS(handle);                                                                \
 	struct fxt_cause cause_;                                                                                \
+	uint64_t after_ns_;                                                                                     \
 	bool waits_;                                                                                            \
 														\
 	fxt_wait_enter(thread_, (uintptr_t)(handle), 0);                                                        \
 	result_ = real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));                                                 \
+	after_ns_ = thread_->last_ns;                                                                           \
 	end_ns_ = fxt_end(thread_, open_);                                                                      \
 	waits_ = fxt_wait_leave(thread_, (uintptr_t)(handle), start_ns_, &cause_) && !result_;                  \
 	FXT_FORM_RECORD(kind, __VA_ARGS__);                                                                     \
 	if (waits_)                                                                                             \
-		fxt_flow_resume(thread_, start_ns_, end_ns_, &cause_, 1);
+		fxt_flow_resume(thread_, after_ns_, end_ns_, &cause_, 1);
 
 /* -- Barriers ---------------------------------------------------------------------------------- */
 
@@ -102,16 +108,18 @@ static inline bool get_at_once(int (*try)(sem_t *), sem_t *sem)
 #define FORM_ARRIVES(kind, symbol, barrier, ...)                                                                \
 	struct fxt_open *open_ = BLOCKS(barrier);                                                               \
 	struct fxt_cause cause_;                                                                                \
+	uint64_t after_ns_;                                                                                     \
 	bool waits_;                                                                                            \
 														\
 	if (fxt_wait_arrive((uintptr_t)(barrier), &waits_))                                                     \
 		fxt_flow_release(thread_, (uintptr_t)(barrier), FXT_RELEASE_ALL, (struct fxt_cause){0});        \
 	result_ = real_##symbol(barrier);                                                                       \
+	after_ns_ = thread_->last_ns;                                                                           \
 	end_ns_ = fxt_end(thread_, open_);                                                                      \
 	waits_ = waits_ && fxt_wait_end((uintptr_t)(barrier), start_ns_, &cause_);                              \
 	FXT_FORM_RECORD(kind, __VA_ARGS__);                                                                     \
 	if (waits_)                                                                                             \
-		fxt_flow_resume(thread_, start_ns_, end_ns_, &cause_, 1);
+		fxt_flow_resume(thread_, after_ns_, end_ns_, &cause_, 1);
 
 #define FORM_SETS_PARTIES(kind, symbol, barrier, ...)                           \
 	result_ = real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));                 \

@@ -53,7 +53,9 @@ EXTRA_DIST += tests/race_buffer.c
 APPS_C = \
 	tests/apps/allocator \
 	tests/apps/busy \
+	tests/apps/causes \
 	tests/apps/controlled \
+	tests/apps/deadlock \
 	tests/apps/count_calls \
 	tests/apps/count_files \
 	tests/apps/count_io \
@@ -151,6 +153,7 @@ E2E_TESTS = \
 	tests/check_coverage.sh \
 	tests/check_exports.sh \
 	tests/e2e/callers.sh \
+	tests/e2e/causes.sh \
 	tests/e2e/config.sh \
 	tests/e2e/copy.sh \
 	tests/e2e/counts.sh \
