@@ -13,6 +13,7 @@
 #include "counter.h"
 #include "follow.h"
 #include "function.h"
+#include "label.h"
 #include "log.h"
 #include "open.h"
 #include "output.h"
@@ -275,6 +276,7 @@ void fxt_agent_after_fork(bool returns)
 	fxt_threads_after_fork();
 	fxt_control_after_fork();
 	fxt_wait_after_fork();
+	fxt_labels_after_fork();
 	if (!returns && fxt_self)
 		fxt_open_forget(fxt_self);
 	if (!fxt_follow_fork(fxt_agent.program)) {

@@ -104,6 +104,15 @@ const struct fxt_function *fxt_function_find(uintptr_t address)
 	return function;
 }
 
+const char *fxt_function_object_name(uintptr_t address, uintptr_t place, size_t *bytes)
+{
+	uint64_t mask = fxt_lock(&functions.lock);
+	const char *name = fxt_symbol_object_name(address, place, bytes);
+
+	fxt_unlock(&functions.lock, mask);
+	return name;
+}
+
 void fxt_functions_after_fork(void)
 {
 	fxt_lock_reset(&functions.lock);

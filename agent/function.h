@@ -132,4 +132,7 @@ static inline bool fxt_function_exit_quick(struct fxt_thread *thread, uintptr_t 
 	return true;
 }
 
+/* The same of the global variable at `address`, used by the code at `place`: fxt_symbol_object_name(). */
+const char *fxt_function_object_name(uintptr_t address, uintptr_t place, size_t *bytes);
+
 #endif

@@ -26,6 +26,8 @@ AGENT_SOURCES = \
 	agent/function.h \
 	agent/held.c \
 	agent/held.h \
+	agent/label.c \
+	agent/label.h \
 	agent/lane.c \
 	agent/log.c \
 	agent/log.h \
