@@ -58,3 +58,18 @@ for ((i = 0; i < ${FXT_KILLS:-20}; i++)); do
 	valid "$file"
 	test $failures -lt 5 || exit 1
 done
+
+# -- Who waits for whom in the end -----------------------------------------------------------------------------
+
+rm -rf trace
+start_traced trace "$apps/deadlock"
+kill_background
+file=$(only trace/*.fxt) && valid "$file" && "$FXT" report "$file" >report
+sed -n '/^DEADLOCK/,/^$/s/.* \(payer\|rotator\) waits in \([a-z_]*\) for \([a-z_]*\), which .* \(payer\|rotator\) took in \([a-z_]*\) .*/\1 \2 \3 \4 \5/p' \
+	report | sort >found
+printf 'payer transfer log_lock rotator rotate_log\nrotator rotate_log accounts_lock payer transfer\n' >expected
+same "deadlock" expected found
+"$FXT" report --json "$file" >report.json
+is "deadlock, JSON" "accounts_lock log_lock" "$(python3 -c '
+import json
+print(*sorted(b["lock"] for b in json.load(open("report.json"))["blocked"] if b["deadlock"]))')"
