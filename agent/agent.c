@@ -7,15 +7,18 @@
 #include <sys/auxv.h>
 #include <time.h>
 
+#include "clock.h"
 #include "config.h"
 #include "control.h"
 #include "counter.h"
 #include "follow.h"
 #include "function.h"
+#include "label.h"
 #include "log.h"
 #include "open.h"
 #include "output.h"
 #include "sample.h"
+#include "wait.h"
 #include "writer/fxt_encode.h"
 
 enum {
@@ -107,7 +110,7 @@ static int make_file(void)
 	} else {
 		for (i = 0; i < FXT_LOSS_COUNT; i++)
 			fxt_agent.losses[i] = fxt_agent.buffer.durable + buffer.prologue_words -
-					      (FXT_LOSS_COUNT - i) * FXT_COUNTER_WORDS;
+					      (size_t)(FXT_LOSS_COUNT - i) * FXT_COUNTER_WORDS;
 	}
 	fxt_sys_munmap(path, bytes);
 	return error;
@@ -119,6 +122,8 @@ bool fxt_agent_file(void)
 
 	if (atomic_load_explicit(&fxt_agent.file_made, memory_order_acquire))
 		return true;
+	if (fxt_is_forbidden(FXT_NO_LOCKS))
+		return false;
 	mask = fxt_lock(&fxt_agent.file_lock);
 	if (!atomic_load_explicit(&fxt_agent.file_made, memory_order_relaxed) && !fxt_agent.file_failed) {
 		/* In the child of a fork what is left here is the parent's. */
@@ -137,8 +142,6 @@ bool fxt_agent_file(void)
 
 /* -- Losses ------------------------------------------------------------------------------------ */
 
-static struct fxt_lock count_lock;
-
 void fxt_agent_count(enum fxt_loss why, uint64_t records, uint64_t last_ns)
 {
 	static const uint64_t names[FXT_LOSS_COUNT] = {
@@ -146,14 +149,16 @@ void fxt_agent_count(enum fxt_loss why, uint64_t records, uint64_t last_ns)
 		[FXT_LOSS_SIGNALS] = FXT_STR_dropped_signals, [FXT_LOSS_SIZE] = FXT_STR_dropped_size,
 		[FXT_LOSS_FILTERED] = FXT_STR_filtered, [FXT_LOSS_OVERWRITTEN] = FXT_STR_overwritten,
 	};
-	uint64_t mask, *slot = fxt_agent.losses[why];
+	uint64_t *slot = fxt_agent.losses[why];
 
-	if (!records || !slot)
-		return;
-	mask = fxt_lock(&count_lock);
-	fxt_counter_show(slot, names[why], 0, fxt_agent.pid, fxt_agent.pid, 0, fxt_counter_value(slot) + records);
-	slot[1] = last_ns;
-	fxt_unlock(&count_lock, mask);
+	if (records && slot)
+		fxt_counter_add(slot, names[why], fxt_agent.pid, records, last_ns);
+}
+
+void fxt_agent_count_short(uint64_t now_ns)
+{
+	if (atomic_load_explicit(&fxt_agent.file_made, memory_order_acquire))
+		fxt_agent_count(FXT_LOSS_SIGNALS, 1, now_ns);
 }
 
 /* An instant in the durable area, with why and, where there is one, the limit that was met. */
@@ -205,6 +210,8 @@ void fxt_agent_lost(enum fxt_loss why, uint64_t now_ns)
 	static atomic_uint told_for_pid[FXT_LOSS_TOLD];
 
 	static_assert(FXT_FUNCTION_DEPTH == 500 && FXT_LANES == 6, "as the reasons have it");
+	if (fxt_is_forbidden(FXT_NO_LOCKS))
+		return;
 	if (atomic_load_explicit(&told_for_pid[why], memory_order_relaxed) == fxt_agent.pid ||
 	    !atomic_load_explicit(&fxt_agent.file_made, memory_order_acquire) ||
 	    atomic_exchange_explicit(&told_for_pid[why], fxt_agent.pid, memory_order_relaxed) == fxt_agent.pid)
@@ -251,6 +258,12 @@ void fxt_agent_after_fork(bool returns)
 {
 	uint32_t pid = (uint32_t)fxt_sys_getpid();
 
+	/* It may not ask who it is, and could not make a file. */
+	if (fxt_is_forbidden(FXT_NO_LOCKS)) {
+		atomic_store_explicit(&fxt_gate.mask, 0, memory_order_relaxed);
+		atomic_store_explicit(&fxt_agent.state, FXT_OFF, memory_order_release);
+		return;
+	}
 	if (atomic_load_explicit(&fxt_agent.state, memory_order_relaxed) != FXT_ON ||
 	    atomic_load_explicit(&fxt_gate.owner, memory_order_relaxed) == pid)
 		return;
@@ -258,13 +271,14 @@ void fxt_agent_after_fork(bool returns)
 	atomic_store_explicit(&fxt_gate.owner, pid, memory_order_relaxed);
 	atomic_store_explicit(&fxt_agent.file_made, false, memory_order_relaxed);
 	fxt_lock_reset(&fxt_agent.file_lock);
-	fxt_lock_reset(&count_lock);
 	fxt_buffer_after_fork(&fxt_agent.buffer);
 	fxt_clock_after_fork();
 	fxt_functions_after_fork();
 	fxt_threads_after_fork();
 	fxt_control_after_fork();
 	fxt_sample_after_fork();
+	fxt_wait_after_fork();
+	fxt_labels_after_fork();
 	if (!returns && fxt_self)
 		fxt_open_forget(fxt_self);
 	if (!fxt_follow_fork(fxt_agent.program)) {
@@ -317,6 +331,33 @@ bool fxt_agent_start(const struct fxt_call_names *calls)
 	return true;
 }
 
+static void say(uint64_t name, const char *reason)
+{
+	if (atomic_load_explicit(&fxt_agent.file_made, memory_order_acquire))
+		tell_trace(name, reason, 0, fxt_clock_kernel_ns());
+}
+
+void fxt_agent_suspend(const char *reason)
+{
+	uint32_t mask = atomic_exchange_explicit(&fxt_gate.mask, 0, memory_order_relaxed);
+
+	if (mask)
+		say(FXT_STR_dropped, reason);
+}
+
+void fxt_agent_unseen(const char *what)
+{
+	say(FXT_STR_unseen, what);
+}
+
+void fxt_agent_resume(void)
+{
+	if (atomic_load_explicit(&fxt_agent.state, memory_order_acquire) == FXT_ON &&
+	    atomic_load_explicit(&fxt_agent.recording, memory_order_relaxed) == FXT_RECORDING &&
+	    atomic_load_explicit(&fxt_agent.file_made, memory_order_acquire))
+		atomic_store_explicit(&fxt_gate.mask, fxt_agent.config.categories, memory_order_relaxed);
+}
+
 /* Whether the calling thread is the only one, as far as the kernel knows. */
 static bool is_alone(void)
 {
@@ -331,7 +372,7 @@ void fxt_agent_exit(void)
 	uint64_t mask;
 
 	if (!atomic_load_explicit(&fxt_agent.file_made, memory_order_acquire) || fxt_is_filtered() ||
-	    fxt_agent.pid != (uint32_t)fxt_sys_getpid() || !is_alone())
+	    fxt_is_forbidden(FXT_NO_CALLS) || fxt_agent.pid != (uint32_t)fxt_sys_getpid() || !is_alone())
 		return;
 	mask = fxt_sys_block_signals();
 	if (fxt_buffer_rewrite(&fxt_agent.buffer, REWRITE_MAX_BYTES) && thread)

@@ -47,10 +47,12 @@ enum fxt_string_index {
 	FXT_STR_CALLS
 };
 
-/* The names of the interposed calls, in the order of their numbers; told by interpose at start. */
+/* The names of the interposed calls, in the order of their numbers, and the one of them that the agent needs for itself; told by
+ * interpose at start. */
 struct fxt_call_names {
 	const char *const *list;
 	unsigned count;
+	int (*key_create)(unsigned *key, void (*destructor)(void *));
 };
 
 /* -- Gate -------------------------------------------------------------------------------------- */
@@ -68,7 +70,9 @@ extern struct fxt_gate fxt_gate __attribute__((visibility("hidden")));
 /* -- Threads ----------------------------------------------------------------------------------- */
 
 enum {
+	FXT_HELD_MAX = 32,
 	FXT_LANES = 6,                  /* signal handlers nested deeper than this are counted as dropped */
+	FXT_LANE_FENCES = 4,            /* raised before that is noticed, by handlers that interrupt one another */
 	FXT_OPEN_MAX = 512,             /* Perfetto nests slices no deeper */
 	FXT_FUNCTION_DEPTH = 500,       /* of these, for functions: the calls they make at that depth nest in them */
 	FXT_DEFINED_BYTES = (FXT_STRING_MAX_INDEX + 1) * sizeof(uint32_t),
@@ -78,7 +82,7 @@ enum {
 /* A call in progress. The slot is a record in the file that is rewritten in place: always of one size, a filler or
  * a duration begin with one argument, so that a reader never loses step. */
 struct fxt_open {
-	uintptr_t frame;                /* of who made the entry; UINTPTR_MAX while it is not in use */
+	uintptr_t frame;                /* of who made the entry: see open.h */
 	uintptr_t function;             /* 0: an interposed call */
 	uintptr_t site;                 /* of a function: where its entry hook was called from */
 	uint64_t *slot;                 /* NULL: no page yet; never NULL after a push */
@@ -101,6 +105,13 @@ struct fxt_full_chunk {
 	uint32_t events;
 };
 
+/* A lock the thread holds: held.h. */
+struct fxt_held {
+	uintptr_t lock;
+	uint64_t since_ns;
+	uintptr_t place;                /* the return address of the call that took it */
+};
+
 struct fxt_thread {
 	struct fxt_lane *lane;          /* where to write; raised by one during an emission */
 	uint64_t event_thread;          /* the thread ref, in its place in an event's header; 0: inline */
@@ -112,6 +123,7 @@ struct fxt_thread {
 	uint64_t least_ns;              /* calls that take less, */
 	uint64_t span_ns;               /* or this much more than that, need a look: fxt_room() */
 	struct fxt_open *open;          /* the next entry to use */
+	struct fxt_held *held_top;      /* the next to use */
 	uint64_t slot_header;           /* of an open call: thread ref, type, size and count of arguments */
 	uint64_t slot_filler;
 	uint64_t explain_due_ns;        /* a call that starts later is preceded by a reading: explain.h */
@@ -124,7 +136,7 @@ struct fxt_thread {
 	uintptr_t stack_low, stack_high;
 	uint32_t deep_count;            /* functions entered too deep to have an entry, and not left yet */
 	struct fxt_open *function_limit;        /* functions have entries below this; NULL while deep_count is not 0 */
-	struct fxt_lane lanes[FXT_LANES + 1];   /* the last has never room */
+	struct fxt_lane lanes[FXT_LANES + FXT_LANE_FENCES];     /* the last have never room */
 	struct fxt_full_chunk full[FXT_LANES];
 	uint64_t no_page[2];            /* filtered and dropped before there is a page */
 	uint64_t no_slot[8];
@@ -142,6 +154,8 @@ struct fxt_thread {
 	uint64_t read_bytes, written_bytes;     /* by its calls; of threads before it as well */
 	bool usage_changing;
 	struct fxt_usage_window usage;  /* the last two readings */
+	struct fxt_held held[FXT_HELD_MAX];
+	uintptr_t waits_for;            /* as fxt_wait_begin() has it; 0 */
 	struct fxt_open fenced_opens[1 + FXT_OPEN_MAX + 1];     /* see fxt_opens() */
 	struct fxt_usage_window usage_windows[FXT_OPEN_MAX];    /* of each entry: the readings around its start, once there are any */
 };
@@ -174,11 +188,16 @@ bool fxt_thread_ready(struct fxt_thread *thread);
  * will be when it is first seen. */
 void fxt_thread_renamed(struct fxt_thread *thread, uintptr_t handle);
 
+/* The state of a thread of this process; NULL. It may end, and its state go to another, any time. */
+struct fxt_thread *fxt_threads_find(uint32_t tid);
+
 /* Makes a page with a laid-out rest visible: its thread record and counters, which lie before the slots. */
 void fxt_thread_show_page(struct fxt_thread *thread, uint64_t *page);
 
 /* Commits a whole record (encoded by fxt_encode.h) to the thread's lane. False: dropped, and counted. */
 bool fxt_thread_put(struct fxt_thread *thread, const uint64_t *record, size_t words);
+/* The same of what is no call: it is missing where there is no room, and not counted. */
+bool fxt_thread_put_extra(struct fxt_thread *thread, const uint64_t *record, size_t words);
 
 /* The file was rewritten: the thread's chunks and pages belong to the old one. */
 void fxt_thread_after_rewrite(struct fxt_thread *thread);
@@ -191,7 +210,7 @@ void fxt_threads_after_fork(void);
 enum fxt_loss {
 	FXT_LOSS_ROOM,                  /* the buffer has none */
 	FXT_LOSS_DEPTH,                 /* functions nest deeper than FXT_FUNCTION_DEPTH */
-	FXT_LOSS_SIGNALS,               /* signal handlers nest deeper than FXT_LANES */
+	FXT_LOSS_SIGNALS,               /* handlers deeper than FXT_LANES, cut off, or short of stack */
 	FXT_LOSS_SIZE,                  /* the record is larger than a chunk */
 	FXT_DROP_COUNT,
 	FXT_LOSS_FILTERED = FXT_DROP_COUNT,     /* shorter than the threshold: nobody wanted it */
@@ -205,8 +224,25 @@ enum fxt_loss {
 /* Counts a record that could not be written; `why` is below FXT_DROP_COUNT. */
 void fxt_thread_dropped(struct fxt_thread *thread, enum fxt_loss why);
 
-/* A new chunk for a lane, with room for `words`. False: dropped, and counted. */
-bool fxt_lane_turn(struct fxt_thread *thread, struct fxt_lane *lane, size_t words);
+/* An emission begins in `lane`: a signal handler writes to the next one. */
+static inline void fxt_lane_raise(struct fxt_thread *thread, struct fxt_lane *lane)
+{
+	uintptr_t here;
+
+#if defined(__x86_64__)
+	__asm__("mov %%rsp, %0" : "=r"(here));
+#else
+	__asm__("mov %0, sp" : "=r"(here));
+#endif
+	lane->raised_at = here;
+	atomic_signal_fence(memory_order_seq_cst);
+	thread->lane = lane + 1;
+	atomic_signal_fence(memory_order_seq_cst);
+}
+
+/* The lane with room for `words` in which the emission that raised `lane` goes on: that one with a new chunk, or a lower one
+ * where the emissions in between were left by longjmp. NULL: it is dropped, counted, and over. */
+struct fxt_lane *fxt_lane_turn(struct fxt_thread *thread, struct fxt_lane *lane, size_t words);
 
 /* The chunk the lane has a hold on will not be written again: by its thread in a turn, or for it by
  * fxt_threads_give_back_idlest(). Does nothing when the hold is not the lane's any more. */
@@ -264,6 +300,12 @@ bool fxt_agent_start(const struct fxt_call_names *calls);
 /* The file, made now if it is not there yet. False: it cannot be, and the program has been told. */
 bool fxt_agent_file(void);
 
+/* Nothing is recorded from here on, and the trace says why; until it is resumed. For what takes the clock away. */
+void fxt_agent_suspend(const char *reason);
+void fxt_agent_resume(void);
+
+/* Something of this program is not recorded: the trace says what, and why. */
+void fxt_agent_unseen(const char *what);
 /* In the child of a fork: by the C library's handlers, and by wrappers of calls that run none; the second time it does nothing.
  * `returns`: the child goes on where its parent was, and so in the calls that were in progress there. Any context. */
 void fxt_agent_after_fork(bool returns);
@@ -285,6 +327,9 @@ void fxt_agent_exit(void);
 
 /* Adds to a count that is kept for the process as a whole, in its slot in the durable area. */
 void fxt_agent_count(enum fxt_loss why, uint64_t records, uint64_t last_ns);
+
+/* Counts a record of a signal handler whose stack is too short to write it; takes next to none. */
+void fxt_agent_count_short(uint64_t now_ns);
 
 /* Counts what a chunk of the ring, just taken, had in it. */
 void fxt_agent_overwritten(const struct fxt_chunk *chunk, uint64_t now_ns);

@@ -108,7 +108,7 @@ static void learn(struct pair now)
 		atomic_store_explicit(&clock_state.scale, 0, memory_order_relaxed);
 	} else if (now.ns - old.ns >= SCALE_MIN_NS && scale) {
 		atomic_store_explicit(&clock_state.scale, scale, memory_order_relaxed);
-		ns = now.ns - old.ns > 10 * RENEW_EARLY_NS ? RENEW_NS : RENEW_EARLY_NS;
+		ns = now.ns - old.ns > UINT64_C(10) * RENEW_EARLY_NS ? RENEW_NS : RENEW_EARLY_NS;
 		atomic_store_explicit(&clock_state.limit,
 				      (uint64_t)(ns * ticks / (double)(now.ns - old.ns)), memory_order_relaxed);
 	}
@@ -129,7 +129,7 @@ uint64_t fxt_clock_renew(struct fxt_thread *thread)
 	struct pair now;
 	uint64_t mask, scale;
 
-	if (!clock_state.usable)
+	if (!clock_state.usable || fxt_is_forbidden(FXT_NO_LOCKS))
 		return without_counter(thread);
 	if (!atomic_load_explicit(&clock_state.scale, memory_order_relaxed)) {
 		uint64_t ns = fxt_clock_kernel_ns();

@@ -6,6 +6,7 @@
 
 #include "emit.h"
 #include "log.h"
+#include "writer/decimal.h"
 #include "writer/fxt_encode.h"
 
 enum { REASON_BYTES = 120 };
@@ -49,13 +50,10 @@ static size_t add_text(char *out, size_t used, const char *text, size_t bytes)
 
 static size_t add_number(char *out, size_t used, uint64_t value)
 {
-	char digits[20];
-	size_t at = sizeof(digits);
+	char digits[FXT_DECIMAL_BYTES];
+	size_t bytes = fxt_decimal(digits, value);
 
-	do
-		digits[--at] = (char)('0' + value % 10);
-	while (value /= 10);
-	return add_text(out, used, digits + at, sizeof(digits) - at);
+	return add_text(out, used, digits, bytes);
 }
 
 static void describe(char *out, const char *name, size_t bytes, uint64_t ns, int error)

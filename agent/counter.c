@@ -28,6 +28,22 @@ uint64_t *fxt_counter_show(uint64_t *slot, uint64_t name, uint64_t thread_ref, u
 	return slot + value_word(header);
 }
 
+/* The value first: behind a filler nobody sees it yet. The other words are the same whoever writes them. */
+void fxt_counter_add(uint64_t *slot, uint64_t name, uint32_t pid, uint64_t records, uint64_t now_ns)
+{
+	atomic_fetch_add_explicit((_Atomic uint64_t *)&slot[5], records, memory_order_relaxed);
+	slot[1] = now_ns;
+	if (fxt_get_record_type(slot[0]) == FXT_RECORD_EVENT)
+		return;
+	slot[2] = slot[3] = pid;
+	slot[4] = fxt_arg_header(FXT_ARG_UINT64, 2, FXT_STR_records);
+	atomic_store_explicit((_Atomic uint64_t *)slot,
+			      fxt_record_type(FXT_RECORD_EVENT) | fxt_record_words(FXT_COUNTER_WORDS) |
+				      fxt_event_type(FXT_EVENT_COUNTER) | fxt_event_args(1) |
+				      fxt_names_of(FXT_STR_CATEGORIES + FXT_BIT_agent, name),
+			      memory_order_release);
+}
+
 uint64_t fxt_counter_value(const uint64_t *slot)
 {
 	return fxt_get_record_type(slot[0]) == FXT_RECORD_EVENT ? slot[value_word(slot[0])] : 0;

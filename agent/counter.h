@@ -10,6 +10,7 @@ enum { FXT_COUNTER_WORDS = 8 };
 /* A slot's first content. */
 static inline void fxt_counter_clear(uint64_t *slot)
 {
+	memset(slot + 1, 0, (FXT_COUNTER_WORDS - 1) * sizeof(*slot));
 	slot[0] = fxt_filler(FXT_COUNTER_WORDS);
 }
 
@@ -18,6 +19,10 @@ static inline void fxt_counter_clear(uint64_t *slot)
  * value lies. */
 uint64_t *fxt_counter_show(uint64_t *slot, uint64_t name, uint64_t thread_ref, uint32_t pid, uint32_t tid,
 			   uint32_t id, uint64_t value);
+
+/* Adds to the count of a whole process, of which the newest is of that time. Any number of threads may do so at once, without a
+ * lock; the slot was cleared at first. */
+void fxt_counter_add(uint64_t *slot, uint64_t name, uint32_t pid, uint64_t records, uint64_t now_ns);
 
 /* The value of a slot; 0 while it is a filler. */
 uint64_t fxt_counter_value(const uint64_t *slot);

@@ -8,6 +8,11 @@ void fxt_descriptor_yield(int fd)
 
 	if (!fxt_descriptor_is_ours(fd))
 		return;
+	/* It is not used again. */
+	if (fxt_is_forbidden(FXT_NO_LOCKS)) {
+		fxt_agent.buffer.fd = -1;
+		return;
+	}
 	/* Growing the file uses the number. */
 	mask = fxt_lock(&fxt_agent.buffer.extend_lock);
 	/* Not to the next one: that is often wanted next. */

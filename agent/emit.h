@@ -68,12 +68,11 @@ static inline uint64_t *fxt_reserve(struct fxt_thread *thread, uint64_t start_ns
 {
 	struct fxt_lane *lane = thread->lane;
 
-	thread->lane = lane + 1;
-	atomic_signal_fence(memory_order_seq_cst);
-	if (FXT_UNLIKELY(!fxt_lane_has(lane, words + FXT_FRAME_WORDS + FXT_LINE_WORDS)) &&
-	    !fxt_lane_turn(thread, lane, words + FXT_FRAME_WORDS + FXT_LINE_WORDS)) {
-		thread->lane = lane;
-		return NULL;
+	fxt_lane_raise(thread, lane);
+	if (FXT_UNLIKELY(!fxt_lane_has(lane, words + FXT_FRAME_WORDS + FXT_LINE_WORDS))) {
+		lane = fxt_lane_turn(thread, lane, words + FXT_FRAME_WORDS + FXT_LINE_WORDS);
+		if (!lane)
+			return NULL;
 	}
 	if (thread->commit & FXT_COMMIT_ALIGNED)
 		fxt_lane_align(lane, words + FXT_FRAME_WORDS - FXT_INLINE_WORDS);
@@ -126,6 +125,13 @@ static inline void fxt_complete(struct fxt_thread *thread, uint64_t *at, uint64_
 {
 	*at++ = end_ns;
 	fxt_commit(thread, at, fxt_record_type(FXT_RECORD_EVENT) | fxt_event_type(FXT_EVENT_DURATION_COMPLETE) |
+				       fxt_event_args(arguments) | names);
+}
+
+/* Commits an instant event ("Instant event") that has been given room by fxt_reserve(). */
+static inline void fxt_instant(struct fxt_thread *thread, uint64_t *at, uint64_t names, unsigned arguments)
+{
+	fxt_commit(thread, at, fxt_record_type(FXT_RECORD_EVENT) | fxt_event_type(FXT_EVENT_INSTANT) |
 				       fxt_event_args(arguments) | names);
 }
 

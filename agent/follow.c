@@ -11,6 +11,7 @@
 
 #define PRELOAD "LD_PRELOAD="
 #define FOLLOW "FXT_FOLLOW="
+#define SANITIZER "FXT_SANITIZER="      /* of fxt record: what it put in front of us, for this process alone */
 #define CHILD "child:"          /* in front of the names in a descendant's FXT_FOLLOW */
 
 enum {
@@ -46,28 +47,34 @@ static size_t entry_bytes(const char *list)
 	return strcspn(list, ": ");
 }
 
-static bool is_ours(const char *entry, size_t bytes)
+/* Whether an entry is the file of this name, in whatever directory. */
+static bool is_file(const char *entry, size_t bytes, const char *name)
 {
-	size_t name = strlen(follow.file_name);
+	size_t length = strlen(name);
 
-	return bytes >= name && !memcmp(entry + bytes - name, follow.file_name, name) &&
-	       (bytes == name || entry[bytes - name - 1] == '/');
+	return bytes >= length && !memcmp(entry + bytes - length, name, length) &&
+	       (bytes == length || entry[bytes - length - 1] == '/');
 }
 
-static bool names_us(const char *list)
+static bool names_file(const char *list, const char *name)
 {
 	size_t bytes;
 
 	for (; *list; list += bytes + (list[bytes] != '\0')) {
 		bytes = entry_bytes(list);
-		if (is_ours(list, bytes))
+		if (is_file(list, bytes, name))
 			return true;
 	}
 	return false;
 }
 
+static bool names_us(const char *list)
+{
+	return names_file(list, follow.file_name);
+}
+
 /* The variable with the other entries of a list, and what stood between them; its length, 0 when there is none. */
-static size_t without_us(char *out, const char *variable)
+static size_t without(char *out, const char *variable, const char *name)
 {
 	size_t used = strlen(PRELOAD), first = used, bytes;
 	const char *entry = variable + used;
@@ -75,7 +82,7 @@ static size_t without_us(char *out, const char *variable)
 	memcpy(out, PRELOAD, used);
 	for (; *entry; entry += bytes + (entry[bytes] != '\0')) {
 		bytes = entry_bytes(entry);
-		if (!bytes || is_ours(entry, bytes))
+		if (!bytes || is_file(entry, bytes, name))
 			continue;
 		if (used > first)
 			out[used++] = entry[-1];
@@ -153,15 +160,15 @@ static bool find_library(void)
 	return !follow.library[entry_bytes(follow.library)];
 }
 
-static void remove_from(char **environment)
+static void remove_from(char **environment, const char *name)
 {
 	char **to = environment, *rest = NULL;
 	size_t bytes;
 
 	for (; *environment; environment++) {
-		if (begins(*environment, PRELOAD) && names_us(*environment + strlen(PRELOAD))) {
+		if (begins(*environment, PRELOAD) && names_file(*environment + strlen(PRELOAD), name)) {
 			rest = fxt_sys_memory(strlen(*environment) + 1);
-			bytes = rest ? without_us(rest, *environment) : 0;
+			bytes = rest ? without(rest, *environment, name) : 0;
 			if (!bytes) {
 				if (rest)
 					fxt_sys_munmap(rest, strlen(*environment) + 1);
@@ -213,8 +220,13 @@ bool fxt_follow_begin(char **environment, const char *program)
 
 	if (!find_library())
 		return !descendant || matches(program);
+	for (variable = environment; *variable; variable++)
+		if (begins(*variable, SANITIZER) && (*variable)[strlen(SANITIZER)]) {
+			remove_from(environment, *variable + strlen(SANITIZER));
+			break;
+		}
 	if (!follow.forks) {
-		remove_from(environment);
+		remove_from(environment, follow.file_name);
 		return true;
 	}
 	for (variable = environment; *variable; variable++)

@@ -1,5 +1,6 @@
 /* See function.h. Called by the instrumentation hooks; any context. */
 #include "function.h"
+#include "stack.h"
 
 #include "symbols.h"
 #include "writer/fxt_encode.h"
@@ -67,6 +68,9 @@ const struct fxt_function *fxt_function_find(uintptr_t address)
 
 	if (known)
 		return known;
+	/* Stays without a name. */
+	if (fxt_is_forbidden(FXT_NO_CALLS) || fxt_stack_is_short())
+		return NULL;
 	mask = fxt_lock(&functions.lock);
 
 	if (!fxt_functions)
@@ -98,6 +102,15 @@ const struct fxt_function *fxt_function_find(uintptr_t address)
 	}
 	fxt_unlock(&functions.lock, mask);
 	return function;
+}
+
+const char *fxt_function_object_name(uintptr_t address, uintptr_t place, size_t *bytes)
+{
+	uint64_t mask = fxt_lock(&functions.lock);
+	const char *name = fxt_symbol_object_name(address, place, bytes);
+
+	fxt_unlock(&functions.lock, mask);
+	return name;
 }
 
 void fxt_functions_after_fork(void)

@@ -103,8 +103,7 @@ static inline bool fxt_function_exit_quick(struct fxt_thread *thread, uintptr_t 
 	if (FXT_UNLIKELY(entry->function != address || !thread->function_limit || !thread->event_thread ||
 			 thread->defined[fxt_get_event_name(names)] != lane->serial))
 		return false;
-	thread->lane = lane + 1;
-	atomic_signal_fence(memory_order_seq_cst);
+	fxt_lane_raise(thread, lane);
 	if (FXT_UNLIKELY(!fxt_lane_has(lane, FXT_FRAME_WORDS + FXT_LINE_WORDS))) {
 		thread->lane = lane;
 		return false;
@@ -132,5 +131,8 @@ static inline bool fxt_function_exit_quick(struct fxt_thread *thread, uintptr_t 
 		fxt_function_complete(thread, address, start_ns, end_ns);
 	return true;
 }
+
+/* The same of the global variable at `address`, used by the code at `place`: fxt_symbol_object_name(). */
+const char *fxt_function_object_name(uintptr_t address, uintptr_t place, size_t *bytes);
 
 #endif

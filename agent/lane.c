@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "clock.h"
+#include "stack.h"
 #include "writer/fxt_encode.h"
 
 void fxt_lane_give_back(struct fxt_thread *thread, struct fxt_lane *lane, uint64_t hold)
@@ -100,14 +101,35 @@ static void put_wait(struct fxt_thread *thread, struct fxt_lane *lane, uint64_t 
 	fxt_lane_commit(lane, words, record[0]);
 }
 
-bool fxt_lane_turn(struct fxt_thread *thread, struct fxt_lane *lane, size_t words)
+/* A handler that leaves an emission by longjmp leaves its level raised too. An emission that was interrupted by the handler we
+ * are in lies above us on the stack; what lies below was left. */
+static struct fxt_lane *lower_what_was_left(struct fxt_thread *thread, struct fxt_lane *lane)
+{
+	struct fxt_lane *lowest = lane;
+	uintptr_t here = lane->raised_at;
+
+	while (lowest > thread->lanes && fxt_on_own_stack(thread, here) && fxt_on_own_stack(thread, lowest[-1].raised_at) &&
+	       lowest[-1].raised_at <= here)
+		lowest--;
+	if (lowest == lane || fxt_on_alternate_stack())
+		return lane;
+	/* Each of them was a record. */
+	fxt_agent_count(FXT_LOSS_SIGNALS, (uint64_t)(lane - lowest), thread->last_ns);
+	lowest->raised_at = here;
+	atomic_signal_fence(memory_order_seq_cst);
+	thread->lane = lowest + 1;
+	return lowest;
+}
+
+/* On its own: its frame is more than a short stack may have. */
+static __attribute__((noinline)) bool turn(struct fxt_thread *thread, struct fxt_lane *lane, size_t words)
 {
 	struct fxt_chunk chunk;
 	uint64_t waited_ns;
 	size_t used = 0;
 
-	/* The last lane is a fence: handlers nested this deep, or left by longjmp this often. */
-	if (lane == thread->lanes + FXT_LANES) {
+	/* The last lanes are a fence: handlers nest this deep. */
+	if (lane >= thread->lanes + FXT_LANES) {
 		fxt_thread_dropped(thread, FXT_LOSS_SIGNALS);
 		return false;
 	}
@@ -115,7 +137,7 @@ bool fxt_lane_turn(struct fxt_thread *thread, struct fxt_lane *lane, size_t word
 		fxt_thread_dropped(thread, FXT_LOSS_ROOM);
 		return false;
 	}
-	/* Becoming ready writes records of its own, in the same lane. */
+	/* Becoming ready writes records of its own, in the same lane; or this is a lower one. */
 	if (fxt_lane_has(lane, words))
 		return true;
 	atomic_store_explicit(&lane->limit, 0, memory_order_relaxed);
@@ -146,4 +168,20 @@ bool fxt_lane_turn(struct fxt_thread *thread, struct fxt_lane *lane, size_t word
 		return false;
 	}
 	return true;
+}
+
+struct fxt_lane *fxt_lane_turn(struct fxt_thread *thread, struct fxt_lane *lane, size_t words)
+{
+	uintptr_t here = lane->raised_at;
+
+	lane = lower_what_was_left(thread, lane);
+	if (!fxt_lane_has(lane, words) && fxt_stack_is_short()) {
+		fxt_agent_count_short(thread->last_ns);
+	} else if (turn(thread, lane, words)) {
+		/* What was written on the way, in the same lane, was raised further down. */
+		lane->raised_at = here;
+		return lane;
+	}
+	thread->lane = lane;
+	return NULL;
 }

@@ -18,12 +18,18 @@ AGENT_SOURCES = \
 	agent/emit.h \
 	agent/explain.c \
 	agent/explain.h \
+	agent/flow.c \
+	agent/flow.h \
 	agent/follow.c \
 	agent/follow.h \
 	agent/follow_glob.c \
 	agent/follow_glob.h \
 	agent/function.c \
 	agent/function.h \
+	agent/held.c \
+	agent/held.h \
+	agent/label.c \
+	agent/label.h \
 	agent/lane.c \
 	agent/log.c \
 	agent/log.h \
@@ -33,12 +39,17 @@ AGENT_SOURCES = \
 	agent/output.h \
 	agent/sample.c \
 	agent/sample.h \
+	agent/seccomp.c \
+	agent/seccomp.h \
+	agent/stack.h \
 	agent/strings.def \
 	agent/symbols.c \
 	agent/symbols.h \
 	agent/thread.c \
 	agent/trigger.c \
-	agent/trigger.h
+	agent/trigger.h \
+	agent/wait.c \
+	agent/wait.h
 
 lib_LTLIBRARIES += libfxtagent.la
 libfxtagent_la_SOURCES = $(AGENT_SOURCES) $(INTERPOSE_SOURCES) $(WRITER_SOURCES)

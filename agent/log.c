@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "writer/decimal.h"
 #include "writer/sys.h"
 
 static bool quiet;
@@ -35,13 +36,10 @@ static void add(struct line *line, const char *text, size_t bytes)
 
 static void add_number(struct line *line, unsigned long value)
 {
-	char digits[20];
-	size_t at = sizeof(digits);
+	char digits[FXT_DECIMAL_BYTES];
+	size_t bytes = fxt_decimal(digits, value);
 
-	do
-		digits[--at] = (char)('0' + value % 10);
-	while (value /= 10);
-	add(line, digits + at, sizeof(digits) - at);
+	add(line, digits, bytes);
 }
 
 static void add_signed(struct line *line, long value)

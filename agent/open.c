@@ -2,6 +2,7 @@
 #include "open.h"
 
 #include "function.h"
+#include "stack.h"
 
 enum {
 	SLOT_WORDS = 4,                 /* header, start, argument */
@@ -22,6 +23,11 @@ static void close_entry(struct fxt_thread *thread, struct fxt_open *entry, uint6
 	uintptr_t function = entry->function;
 	uint64_t *at;
 
+	/* Left before it began, or after its end. */
+	if (fxt_open_is_changing(entry)) {
+		fxt_open_empty(thread, entry);
+		return;
+	}
 	fxt_open_empty(thread, entry);
 	if (function) {
 		fxt_function_complete(thread, function, start_ns, end_ns);
@@ -38,11 +44,6 @@ void fxt_open_close_above(struct fxt_thread *thread, struct fxt_open *entry)
 
 	while (thread->open > entry + 1)
 		close_entry(thread, thread->open - 1, end_ns);
-}
-
-static bool on_own_stack(const struct fxt_thread *thread, uintptr_t frame)
-{
-	return frame >= thread->stack_low && frame < thread->stack_high;
 }
 
 /* The entry of an earlier activation in the same place: functions inlined into one frame share its address, but none
@@ -65,7 +66,7 @@ void fxt_open_drop_stale(struct fxt_thread *thread, uintptr_t frame, uintptr_t f
 
 	while (thread->open > fxt_opens(thread)) {
 		entry = thread->open - 1;
-		if (entry->frame == UINTPTR_MAX || !fxt_open_is_suspect(entry, frame, function))
+		if (!fxt_open_is_suspect(entry, frame, function))
 			return;
 		if (entry->frame == frame && entry->function) {
 			earlier = same_place(thread, frame, site);
@@ -75,7 +76,10 @@ void fxt_open_drop_stale(struct fxt_thread *thread, uintptr_t frame, uintptr_t f
 			}
 			return;
 		}
-		if (entry->frame != FXT_OPEN_LEAVING && entry->frame != frame && !(on_own_stack(thread, frame) && on_own_stack(thread, entry->frame)))
+		if (entry->frame != FXT_OPEN_LEAVING && entry->frame != frame &&
+		    !(fxt_on_own_stack(thread, frame) && fxt_on_own_stack(thread, entry->frame)))
+			return;
+		if (fxt_open_is_changing(entry) && fxt_on_alternate_stack())
 			return;
 		close_entry(thread, entry, end_ns);
 	}
@@ -119,8 +123,6 @@ bool fxt_open_add_page(struct fxt_thread *thread, uint64_t now_ns)
 		entry->slot = page + at;
 		if (entry < thread->open)
 			restate(thread, entry);
-		else
-			entry->frame = UINTPTR_MAX;
 	}
 	page[at] = fxt_filler(PAGE_END - at);
 	thread->pages[thread->page_count++] = page;
@@ -133,14 +135,13 @@ bool fxt_open_prepare(struct fxt_thread *thread, uint64_t start_ns)
 	struct fxt_open *entry = thread->open;
 	uint64_t mask;
 
-	if (entry == fxt_opens(thread) + FXT_OPEN_MAX)
+	if (entry == fxt_opens(thread) + FXT_OPEN_MAX || fxt_stack_is_short())
 		return false;
 	mask = fxt_sys_block_signals();
 	if (!thread->ready)
 		fxt_thread_ready(thread);
 	if (!entry->slot && !(thread->ready && fxt_open_add_page(thread, start_ns))) {
 		/* Recorded when it returns, if there is room then, but not shown while it is in progress. */
-		entry->frame = UINTPTR_MAX;
 		entry->slot = thread->no_slot;
 	}
 	fxt_sys_restore_signals(mask);
@@ -151,7 +152,8 @@ void fxt_open_shape(struct fxt_thread *thread)
 {
 	unsigned words = slot_words(thread);
 
-	static_assert((PAGE_END - PAGE_FIRST_SLOT) % SLOT_WORDS && (PAGE_END - PAGE_FIRST_SLOT) % INLINE_SLOT_WORDS,
+	static_assert((PAGE_END - PAGE_FIRST_SLOT) % SLOT_WORDS != 0 &&
+			      (PAGE_END - PAGE_FIRST_SLOT) % INLINE_SLOT_WORDS != 0,
 		      "a page ends in a filler behind its slots");
 	static_assert((PAGE_END - PAGE_FIRST_SLOT) / INLINE_SLOT_WORDS * FXT_OPEN_PAGES >= FXT_OPEN_MAX,
 		      "pages for every entry");
@@ -181,10 +183,8 @@ void fxt_open_forget(struct fxt_thread *thread)
 	struct fxt_open *entry;
 
 	fxt_open_set_deep_count(thread, 0);
-	for (entry = fxt_opens(thread); entry < thread->open; entry++) {
+	for (entry = fxt_opens(thread); entry < thread->open; entry++)
 		entry->slot = NULL;
-		entry->frame = UINTPTR_MAX;
-	}
 	thread->open = fxt_opens(thread);
 }
 

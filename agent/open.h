@@ -45,6 +45,13 @@ static inline bool fxt_open_is_suspect(const struct fxt_open *entry, uintptr_t f
 	return frame > entry->frame || (frame == entry->frame && !(entry->function && !function));
 }
 
+/* While an entry is filled or emptied its frame is less by one: what a signal handler does then is further down the stack, and
+ * whoever is not finds that the work was left. */
+static inline bool fxt_open_is_changing(const struct fxt_open *entry)
+{
+	return entry->frame & 1;
+}
+
 /* Fills the next entry and its slot. */
 static inline void fxt_open_fill(struct fxt_thread *thread, struct fxt_open *entry, uintptr_t frame,
 				 uintptr_t function, uint64_t start_ns, uint64_t names, uint64_t arg_header,
@@ -52,12 +59,17 @@ static inline void fxt_open_fill(struct fxt_thread *thread, struct fxt_open *ent
 {
 	uint64_t *slot = entry->slot;
 
-	/* Taken before it is filled, so that a signal handler uses the next one; frame is still UINTPTR_MAX. */
+	/* Taken before it is filled, so that a signal handler uses the next one. */
+	entry->frame = frame - 1;
+	atomic_signal_fence(memory_order_seq_cst);
 	thread->open = entry + 1;
 	atomic_signal_fence(memory_order_seq_cst);
 	entry->function = function;
 	entry->start_ns = start_ns;
 	entry->names = names;
+	/* Who sees any of these words sees that the slot's last call is gone: a snapshot looks back for that. No instruction on
+	 * x86. */
+	atomic_thread_fence(memory_order_release);
 	slot[1] = start_ns;
 	slot[thread->slot_arg] = arg_header;
 	slot[thread->slot_arg + 1] = arg;
@@ -68,8 +80,10 @@ static inline void fxt_open_fill(struct fxt_thread *thread, struct fxt_open *ent
 /* Takes away the last entry. */
 static inline void fxt_open_empty(struct fxt_thread *thread, struct fxt_open *entry)
 {
+	/* Frames are even: less by one, also the second time. */
+	entry->frame = (entry->frame - 1) | 1;
+	atomic_signal_fence(memory_order_seq_cst);
 	atomic_store_explicit((_Atomic uint64_t *)entry->slot, thread->slot_filler, memory_order_release);
-	entry->frame = UINTPTR_MAX;
 	atomic_signal_fence(memory_order_seq_cst);
 	thread->open = entry;
 }

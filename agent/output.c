@@ -4,18 +4,7 @@
 #include <string.h>
 #include <sys/utsname.h>
 
-static size_t decimal(char *out, uint64_t value)
-{
-	char digits[20];
-	size_t n = 0, i;
-
-	do
-		digits[n++] = (char)('0' + value % 10);
-	while (value /= 10);
-	for (i = 0; i < n; i++)
-		out[i] = digits[n - 1 - i];
-	return n;
-}
+#include "writer/decimal.h"
 
 /* A name that is part of a file's: no directory may come of it. */
 static size_t part(char *out, const char *text, size_t bytes)
@@ -23,7 +12,7 @@ static size_t part(char *out, const char *text, size_t bytes)
 	size_t n = strnlen(text, bytes), i;
 
 	for (i = 0; i < n; i++)
-		out[i] = text[i] == '/' ? '_' : text[i];
+		out[i] = (char)(text[i] == '/' ? '_' : text[i]);
 	return n;
 }
 
@@ -47,10 +36,10 @@ bool fxt_output_path(char *path, const struct fxt_config *config, const char *pr
 			used += part(path + used, program, 64);
 			break;
 		case 'p':
-			used += decimal(path + used, pid);
+			used += fxt_decimal(path + used, pid);
 			break;
 		case 't':
-			used += decimal(path + used, start_seconds);
+			used += fxt_decimal(path + used, start_seconds);
 			break;
 		case 'h':
 			if (FXT_SYSCALL1(SYS_uname, &host))

@@ -106,11 +106,15 @@ static void take_symbols(struct module *module, const struct image *file, const 
 	module->symbols = fxt_sys_memory(count * sizeof(*module->symbols));
 	if (!module->symbols)
 		return;
-	for (i = 0; i < count; i++)
-		if (ELF64_ST_TYPE(list[i].st_info) == STT_FUNC && list[i].st_shndx != SHN_UNDEF &&
+	for (i = 0; i < count; i++) {
+		unsigned type = ELF64_ST_TYPE(list[i].st_info);
+
+		/* Functions, and variables of which it is known where they end. */
+		if ((type == STT_FUNC || (type == STT_OBJECT && list[i].st_size)) && list[i].st_shndx != SHN_UNDEF &&
 		    list[i].st_name < strings->sh_size)
 			module->symbols[n++] = (struct symbol){list[i].st_value, (uint32_t)list[i].st_size,
 							       list[i].st_name};
+	}
 	module->count = n;
 	sort(module->symbols, n);
 }
@@ -321,6 +325,20 @@ const char *fxt_symbol_name(uintptr_t address, size_t *bytes)
 	symbol = find_symbol(module, address - module->bias);
 	if (!symbol)
 		return made_name(module->name, module->name[0] ? address - module->bias : address, bytes);
+	text = module->strings + symbol->name;
+	*bytes = strnlen(text, module->strings_bytes - symbol->name);
+	return clean(text, bytes);
+}
+
+const char *fxt_symbol_object_name(uintptr_t address, uintptr_t place, size_t *bytes)
+{
+	const struct module *module = find_module(place);
+	const struct symbol *symbol = module ? find_symbol(module, address - module->bias) : NULL;
+	const char *text;
+
+	/* Code is not an object, and what lies within one is a member of it. */
+	if (!symbol || (address >= module->low && address < module->high))
+		return NULL;
 	text = module->strings + symbol->name;
 	*bytes = strnlen(text, module->strings_bytes - symbol->name);
 	return clean(text, bytes);

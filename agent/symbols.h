@@ -13,4 +13,8 @@
  * file. UTF-8 and valid for the life of the process. The caller holds the lock of the function table. */
 const char *fxt_symbol_name(uintptr_t address, size_t *bytes);
 
+/* The name of the global variable at `address`, or that `address` lies in, if it is one of the file whose code is at `place`; NULL. As
+ * above. */
+const char *fxt_symbol_object_name(uintptr_t address, uintptr_t place, size_t *bytes);
+
 #endif

@@ -11,9 +11,12 @@
 #include <pthread.h>
 
 #include "counter.h"
+#include "flow.h"
 #include "function.h"
 #include "open.h"
 #include "sample.h"
+#include "stack.h"
+#include "writer/decimal.h"
 #include "writer/fxt_encode.h"
 
 enum {
@@ -24,6 +27,7 @@ enum {
 	FILTERED_SLOT = DROPPED_SLOT + FXT_COUNTER_WORDS,
 	DEFAULT_STACK_BYTES = 8 << 20,
 	NAME_BYTES = 16,
+	FIND_MAX = 1024,                /* states looked at for a thread's */
 };
 
 __thread struct fxt_thread *fxt_self;
@@ -82,32 +86,40 @@ void fxt_thread_dropped(struct fxt_thread *thread, enum fxt_loss why)
 bool fxt_thread_put(struct fxt_thread *thread, const uint64_t *record, size_t words)
 {
 	struct fxt_lane *lane = thread->lane;
-	bool fits;
 
-	thread->lane = lane + 1;
-	atomic_signal_fence(memory_order_seq_cst);
-	fits = fxt_lane_has(lane, words) || fxt_lane_turn(thread, lane, words);
-	if (fits) {
-		memcpy(lane->at + 1, record + 1, (words - 1) * FXT_WORD_BYTES);
-		fxt_lane_commit(lane, words, record[0]);
-	}
+	fxt_lane_raise(thread, lane);
+	if (!fxt_lane_has(lane, words + FXT_LINE_WORDS))
+		lane = fxt_lane_turn(thread, lane, words + FXT_LINE_WORDS);
+	if (!lane)
+		return false;
+	if (thread->commit & FXT_COMMIT_ALIGNED && words <= FXT_LINE_WORDS)
+		fxt_lane_align(lane, words);
+	memcpy(lane->at + 1, record + 1, (words - 1) * FXT_WORD_BYTES);
+	fxt_lane_commit(lane, words, record[0]);
 	atomic_signal_fence(memory_order_seq_cst);
 	thread->lane = lane;
-	return fits;
+	return true;
+}
+
+bool fxt_thread_put_extra(struct fxt_thread *thread, const uint64_t *record, size_t words)
+{
+	uint64_t *dropped = thread->dropped, count = *dropped;
+
+	if (fxt_thread_put(thread, record, words))
+		return true;
+	/* Calls are counted, and nothing but calls. */
+	if (thread->dropped == dropped)
+		*dropped = count;
+	return false;
 }
 
 static void comm_path(char *path, uint32_t tid)
 {
 	static const char before[] = "/proc/self/task/", after[] = "/comm";
-	char digits[10];
-	size_t n = 0, at = sizeof(before) - 1;
+	size_t at = sizeof(before) - 1;
 
 	memcpy(path, before, at);
-	do
-		digits[n++] = (char)('0' + tid % 10);
-	while (tid /= 10);
-	while (n)
-		path[at++] = digits[--n];
+	at += fxt_decimal(path + at, tid);
 	memcpy(path + at, after, sizeof(after));
 }
 
@@ -121,6 +133,8 @@ static void write_name(struct fxt_thread *thread, uint32_t tid)
 	ssize_t n;
 	int fd;
 
+	if (fxt_is_forbidden(FXT_NO_LOCKS))
+		return;
 	if (tid == thread->tid) {
 		FXT_SYSCALL2(SYS_prctl, PR_GET_NAME, name);
 		bytes = strnlen(name, NAME_BYTES - 1);
@@ -145,7 +159,7 @@ void fxt_thread_renamed(struct fxt_thread *thread, uintptr_t handle)
 	uint64_t mask;
 	uint32_t tid = 0, i;
 
-	if (!thread->ready)
+	if (!thread->ready || fxt_is_forbidden(FXT_NO_LOCKS))
 		return;
 	mask = fxt_lock(&states.lock);
 	for (i = 0; i < states.count && !tid; i++)
@@ -154,6 +168,19 @@ void fxt_thread_renamed(struct fxt_thread *thread, uintptr_t handle)
 	fxt_unlock(&states.lock, mask);
 	if (tid)
 		write_name(thread, tid);
+}
+
+struct fxt_thread *fxt_threads_find(uint32_t tid)
+{
+	uint32_t i, count = *(volatile uint32_t *)&states.count;
+
+	/* Who looks is going to wait; but not for this. */
+	if (count > FIND_MAX)
+		count = FIND_MAX;
+	for (i = 0; i < count; i++)
+		if (states.list[i] && states.list[i]->tid == tid && states.list[i]->in_use)
+			return states.list[i];
+	return NULL;
 }
 
 /* -- Taking chunks away ------------------------------------------------------------------------ */
@@ -223,6 +250,8 @@ bool fxt_threads_give_back_idlest(struct fxt_thread *self)
 	bool taken = false;
 	uint32_t i;
 
+	if (fxt_is_forbidden(FXT_NO_LOCKS))
+		return false;
 	mask = fxt_lock(&states.lock);
 	if (give_back_full()) {
 		fxt_unlock(&states.lock, mask);
@@ -281,7 +310,7 @@ bool fxt_thread_ready(struct fxt_thread *thread)
 
 	if (thread->ready)
 		return true;
-	if (!fxt_agent_file())
+	if (fxt_is_forbidden(FXT_NO_LOCKS) || !fxt_agent_file())
 		return false;
 	index = atomic_fetch_add_explicit(&states.next_index, 1, memory_order_relaxed) + 1;
 	if (index > FXT_THREAD_MAX_INDEX) {
@@ -306,14 +335,18 @@ static void thread_ends(void *state)
 {
 	struct fxt_thread *thread = state;
 
-	if (thread == fxt_self && thread->ready)
-		fxt_open_close_all(thread);
+	if (thread != fxt_self || !thread->ready)
+		return;
+	fxt_open_close_all(thread);
+	/* Somebody joins it, perhaps. */
+	if (fxt_is_on(FXT_CAT_pthread) && fxt_is_waited_for(thread->handle))
+		fxt_flow_release(thread, thread->handle, FXT_RELEASE_ONE, (struct fxt_cause){0});
 }
 
 void fxt_threads_start(void)
 {
 	/* Setting a key's value allocates beyond the first ones; we come early enough to get one of those. */
-	if (!pthread_key_create(&states.key, thread_ends))
+	if (!fxt_agent.calls.key_create(&states.key, thread_ends))
 		states.has_key = states.key < 32;
 	if (fxt_agent.config.mode == FXT_CIRCULAR)
 		states.has_membarrier =
@@ -354,6 +387,8 @@ static void end_life(struct fxt_thread *thread)
 
 	thread->lane = thread->lanes;
 	fxt_open_close_all(thread);
+	fxt_wait_abandon(thread);
+	thread->held_top = thread->held;
 	if (thread->page_count) {
 		uint64_t *page = thread->pages[0];
 
@@ -390,10 +425,23 @@ static struct fxt_thread *find_state(uint32_t pid)
 		return NULL;
 	thread->open = fxt_opens(thread);
 	thread->open[-1].frame = UINTPTR_MAX;
+	thread->held_top = thread->held;
 	fxt_open_set_deep_count(thread, 0);
 	thread->defined = fxt_functions_none_defined;
 	states.list[states.count++] = thread;
 	return thread;
+}
+
+/* A record of a thread that has no state. */
+static void drop_unattached(void)
+{
+	uint64_t now_ns;
+
+	if (!fxt_agent_file())
+		return;
+	now_ns = fxt_clock_kernel_ns();
+	fxt_agent_count(FXT_LOSS_ROOM, 1, now_ns);
+	fxt_agent_lost(FXT_LOSS_ROOM, now_ns);
 }
 
 struct fxt_thread *fxt_thread_attach(void)
@@ -404,6 +452,14 @@ struct fxt_thread *fxt_thread_attach(void)
 
 	if (atomic_load_explicit(&fxt_agent.state, memory_order_acquire) != FXT_ON || barred)
 		return NULL;
+	if (fxt_stack_is_short()) {
+		fxt_agent_count_short(fxt_clock_kernel_ns());
+		return NULL;
+	}
+	if (fxt_is_forbidden(FXT_NO_LOCKS)) {
+		drop_unattached();
+		return NULL;
+	}
 	pid = (uint32_t)fxt_sys_getpid();
 	/* The child of a vfork, or another process in our memory: a state made for it would pass for one of ours. */
 	if (pid != fxt_agent.pid)
@@ -424,6 +480,8 @@ struct fxt_thread *fxt_thread_attach(void)
 		if (states.has_key)
 			pthread_setspecific(states.key, thread);
 		fxt_thread_ready(thread);
+	} else {
+		drop_unattached();
 	}
 	fxt_sys_restore_signals(mask);
 	return thread;

@@ -201,6 +201,7 @@ static const char *event_name(uint64_t header, size_t *bytes)
 	return fxt_function_name_of((uint32_t)index, bytes);
 }
 
+/* NOLINTNEXTLINE(misc-no-recursion): see fxt_commit(). */
 void fxt_commit_watched(struct fxt_thread *thread, uint64_t *at, uint64_t header)
 {
 	struct fxt_lane *lane = thread->lane - 1;

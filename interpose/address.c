@@ -99,7 +99,7 @@ static unsigned zeros_at(const struct in6_addr *address, unsigned group)
 /* As RFC 5952 has it: the first of the longest runs of two or more zero groups becomes "::". */
 static char *put_inet6(char *at, const struct in6_addr *address)
 {
-	unsigned run = 0, run_groups = 0, i;
+	size_t run = 0, run_groups = 0, i;
 
 	if (IN6_IS_ADDR_V4MAPPED(address))
 		return put_inet(put_string(at, "::ffff:"), address->s6_addr + 12);
@@ -133,7 +133,7 @@ static char *put_unix(char *at, const struct sockaddr_un *un, size_t bytes)
 		n = sizeof(un->sun_path);
 	at = put_string(at, "unix:");
 	for (i = 0; i < n && (un->sun_path[i] || !un->sun_path[0]); i++)
-		*at++ = un->sun_path[i] ? un->sun_path[i] : '@';
+		*at++ = (char)(un->sun_path[i] ? un->sun_path[i] : '@');
 	return at;
 }
 

@@ -14,6 +14,7 @@
 #include "agent/clock.h"
 #include "complete.h"
 #include "interpose.h"
+#include "seccomp.h"
 
 typedef int (*clone_fn)(void *);
 
@@ -153,16 +154,12 @@ FXT_EXPORT long syscall(long number, ...)
 		if (fxt_sys_can_read((uintptr_t)args[0]))
 			return clone_by_number(number, *(const uint64_t *)args[0], args);
 		break;
-	case SYS_prctl:
-		if (args[0] == PR_SET_SECCOMP)
-			fxt_filter_begins();
-		break;
-	case SYS_seccomp:
-		fxt_filter_begins();
-		break;
 	case SYS_execve:
 	case SYS_execveat:
 		return exec_by_number(number, args[0], args[1], args[2], args[3], args[4], args[5]);
+	case SYS_seccomp:
+	case SYS_prctl:
+		return fxt_seccomp_by_number(real_syscall, number, args);
 	}
 	return real_syscall(number, args[0], args[1], args[2], args[3], args[4], args[5]);
 }

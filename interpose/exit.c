@@ -1,28 +1,100 @@
-/* The ends of a process that run no destructor of ours: the trace is whole without this, and small with it. */
+/* The ends of a process: exit.def. The trace is whole without anything done about them, and small with it.
+ *
+ * exit() is in progress while the program's handlers run, and ends with our destructor; quick_exit() and abort() are in progress at
+ * the trace's end. The others end at once: instants.
+ */
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "exit.h"
 #include "interpose.h"
 
+FXT_REAL(void, exit, (int status), (status))
+FXT_REAL(void, abort, (void), ())
 FXT_REAL(void, _exit, (int status), (status))
 FXT_REAL(void, _Exit, (int status), (status))
 
+/* The exit() in progress, and whose it is. Another thread's exit() waits for it to be over. */
+static struct fxt_thread *exiting;
+static struct fxt_open *exit_in_progress;
+static uint64_t exit_start_ns;
+static int exit_status;
+
+FXT_EXPORT void exit(int status)
+{
+	struct fxt_thread *thread_ = fxt_enter(FXT_CAT_process);
+
+	if (thread_ && !exiting) {
+		const uint64_t names_ = FXT_NAMES(process, exit);
+		uint64_t start_ns_ = fxt_now(thread_);
+
+		exit_start_ns = start_ns_;
+		exit_status = status;
+		exit_in_progress = BLOCKS(status);
+		exiting = thread_;
+	}
+	real_exit(status);
+	__builtin_unreachable();
+}
+
+void fxt_exit_done(void)
+{
+	struct fxt_thread *thread = exiting;
+	uint64_t end_ns, *at;
+
+	/* A handler may have left it, by longjmp or for an exit of another kind. */
+	if (!thread || thread != fxt_self || (exit_in_progress && exit_in_progress->start_ns != exit_start_ns))
+		return;
+	exiting = NULL;
+	end_ns = fxt_end(thread, exit_in_progress);
+	at = fxt_room(thread, exit_start_ns, end_ns, 1);
+	if (at) {
+		at = fxt_put_int(at, FXT_STR_status, exit_status);
+		fxt_complete(thread, at, end_ns, FXT_NAMES(process, exit), 1);
+	}
+}
+
+FXT_EXPORT void abort(void)
+{
+	struct fxt_thread *thread_ = fxt_enter(FXT_CAT_process);
+
+	if (thread_) {
+		const uint64_t names_ = FXT_NAMES(process, abort);
+		uint64_t start_ns_ = fxt_now(thread_);
+
+		fxt_open_push(thread_, (uintptr_t)__builtin_frame_address(0), 0, 0, start_ns_, names_,
+			      fxt_arg_header(FXT_ARG_INT64, 2, FXT_STR_tid), (uint64_t)thread_->tid);
+	}
+	real_abort();
+	__builtin_unreachable();
+}
+
+static void ends_at_once(int status)
+{
+	struct fxt_thread *thread = fxt_enter(FXT_CAT_process);
+	uint64_t *at;
+
+	if (thread && (at = fxt_reserve(thread, fxt_now(thread), 1)) != NULL) {
+		at = fxt_put_int(at, FXT_STR_status, status);
+		fxt_instant(thread, at, FXT_NAMES(process, _exit), 1);
+	}
+	fxt_agent_exit();
+}
+
 FXT_EXPORT void _exit(int status)
 {
-	fxt_agent_exit();
+	ends_at_once(status);
 	real__exit(status);
 	__builtin_unreachable();
 }
 
 FXT_EXPORT void _Exit(int status)
 {
-	fxt_agent_exit();
+	ends_at_once(status);
 	real__Exit(status);
 	__builtin_unreachable();
 }
 
-const struct fxt_real fxt_reals_exit[] = {
-	{"_exit", NULL, (void **)&real__exit},
-	{"_Exit", NULL, (void **)&real__Exit},
-	{NULL, NULL, NULL},
-};
+#define FXT_TABLE "exit.def"
+#define FXT_REALS fxt_reals_exit
+#include "reals.inc"

@@ -2,7 +2,9 @@
 #include <fcntl.h>
 #include <stdarg.h>
 #include <sys/file.h>
+#include <stdlib.h>
 #include <sys/ioctl.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include "agent/descriptor.h"
@@ -11,6 +13,8 @@
 FXT_EXPORT int __open(const char *pathname, int flags, ...);
 FXT_EXPORT int __open64(const char *pathname, int flags, ...);
 FXT_EXPORT int __fcntl(int fd, int cmd, ...);
+
+typedef char *char_pointer;
 
 #define FXT_TABLE "fcntl.def"
 #include "wrappers.inc"

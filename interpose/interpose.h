@@ -19,6 +19,7 @@
  *	TEXT    a C string, such as a path      SKIP    not at all
  *	TIME    struct timespec, as nanoseconds         NONE    no parameters: (void, , NONE)
  *	TIMEVAL struct timeval, as nanoseconds          ADDR    a socket address: address.h
+ *	MADE    a pointer to a number that the call puts there, unless it returns anything but 0
  * What the result is:
  *	INT     an int; -1 is failure, with errno       PLAIN_INT       an int; never failure
  *	LONG    ssize_t, off_t; the same                PLAIN_UINT      size_t; never failure
@@ -49,12 +50,44 @@ struct fxt_real {
 	void **pointer;
 };
 
+/* Functions that are kept for old programs alone have no default version, and dlsym() does not find them; failing, it allocates. */
+#if defined(__x86_64__)
+#define FXT_BASE_VERSION "GLIBC_2.2.5"
+#else
+#define FXT_BASE_VERSION "GLIBC_2.17"
+#endif
+#define FXT_OLD_cfree , FXT_BASE_VERSION
+#define FXT_OLD_llseek , FXT_BASE_VERSION
+#define FXT_OLD_pthread_yield , FXT_BASE_VERSION
+#define FXT_OLD_pthread_mutex_consistent_np , "GLIBC_2.4"
+#define FXT_OLD___pthread_once , FXT_BASE_VERSION
+#define FXT_OLD___pthread_mutex_init , FXT_BASE_VERSION
+#define FXT_OLD___pthread_mutex_destroy , FXT_BASE_VERSION
+#define FXT_OLD___pthread_mutex_lock , FXT_BASE_VERSION
+#define FXT_OLD___pthread_mutex_trylock , FXT_BASE_VERSION
+#define FXT_OLD___pthread_mutex_unlock , FXT_BASE_VERSION
+#define FXT_OLD___pthread_rwlock_init , FXT_BASE_VERSION
+#define FXT_OLD___pthread_rwlock_destroy , FXT_BASE_VERSION
+#define FXT_OLD___pthread_rwlock_rdlock , FXT_BASE_VERSION
+#define FXT_OLD___pthread_rwlock_tryrdlock , FXT_BASE_VERSION
+#define FXT_OLD___pthread_rwlock_trywrlock , FXT_BASE_VERSION
+#define FXT_OLD___pthread_rwlock_unlock , FXT_BASE_VERSION
+#define FXT_OLD___pthread_rwlock_wrlock , FXT_BASE_VERSION
+#define FXT_VERSION_OF(symbol) FXT_SECOND(FXT_OLD_##symbol, NULL, )
+
 /* Finds every real function, and starts the agent if the process is far enough for it. Any context in which the program
  * may call the C library, also before constructors; the second time it does nothing. */
 void fxt_interpose_start(void);
 
+/* Finds the function of this pointer alone: one that is called within the search, by an allocator of the program's for instance,
+ * or that this C library does not have. */
+FXT_COLD void fxt_interpose_find(void **pointer);
+
 /* Whether the calling thread is in the search: what it allocates comes from the arena then. */
 bool fxt_interpose_starting(void);
+
+/* Whether the program's malloc() is the one here, and not its own or that of a library in front of us. Takes the loader's lock. */
+bool fxt_malloc_is_ours(void);
 
 /* -- For each element -------------------------------------------------------------------------- */
 
@@ -101,6 +134,7 @@ bool fxt_interpose_starting(void);
 #define COUNT_TEXT 1
 #define COUNT_TIME 1
 #define COUNT_TIMEVAL 1
+#define COUNT_MADE 0
 #define COUNT_SKIP 0
 #define COUNT_NONE 0
 
@@ -111,6 +145,7 @@ bool fxt_interpose_starting(void);
 #define WORDS_TEXT(name) (2 + fxt_words_of(name##_bytes))
 #define WORDS_TIME(name) 2
 #define WORDS_TIMEVAL(name) 2
+#define WORDS_MADE(name) 2
 #define WORDS_SKIP(name) 0
 #define WORDS_NONE(name) 0
 
@@ -131,6 +166,7 @@ bool fxt_interpose_starting(void);
 				      : fxt_text_bytes(name);
 #define MEASURE_TIME(name)
 #define MEASURE_TIMEVAL(name)
+#define MEASURE_MADE(name)
 #define MEASURE_SKIP(name)
 #define MEASURE_NONE(name)
 
@@ -141,6 +177,11 @@ bool fxt_interpose_starting(void);
 #define PUT_TEXT(name) at_ = fxt_put_text(at_, FXT_STR_##name, name, name##_bytes);
 #define PUT_TIME(name) at_ = fxt_put_long(at_, FXT_STR_##name, name##_ns);
 #define PUT_TIMEVAL(name) PUT_TIME(name)
+#define PUT_MADE(name)                                                          \
+	if (!result_ && (name)) {                                               \
+		at_ = fxt_put_uint(at_, FXT_STR_##name, (uint64_t)*(name));     \
+		arguments_++;                                                   \
+	}
 #define PUT_SKIP(name)
 #define PUT_NONE(name)
 
@@ -239,6 +280,8 @@ enum { FXT_RESULT_WORDS = 3 };
 	static FXT_COLD type first_##symbol params      \
 	{                                               \
 		fxt_interpose_start();                  \
+		if (real_##symbol == first_##symbol)    \
+			fxt_interpose_find((void **)&real_##symbol); \
 		return real_##symbol args;              \
 	}
 

@@ -2,64 +2,110 @@
 # pointers, and the tests of what is exported are made from them by the preprocessor.
 
 INTERPOSE_TABLES = \
+	interpose/aio.def \
 	interpose/calls.def \
 	interpose/clone.def \
+	interpose/dirent.def \
+	interpose/dl.def \
+	interpose/excluded.def \
 	interpose/exec.def \
+	interpose/exit.def \
 	interpose/families.def \
 	interpose/fcntl.def \
+	interpose/ipc.def \
+	interpose/log.def \
+	interpose/lock.def \
 	interpose/malloc.def \
+	interpose/memory.def \
+	interpose/netdb.def \
+	interpose/path.def \
 	interpose/poll.def \
 	interpose/process.def \
 	interpose/pthread.def \
 	interpose/pthread_cond.def \
+	interpose/pthread_more.def \
 	interpose/signal.def \
 	interpose/socket.def \
 	interpose/spawn.def \
 	interpose/stat.def \
+	interpose/stat_path.def \
 	interpose/stdio.def \
 	interpose/stdio_char.def \
 	interpose/stdio_print.def \
 	interpose/stdio_scan.def \
+	interpose/threads.def \
+	interpose/sync.def \
 	interpose/time.def \
-	interpose/unistd.def
+	interpose/timer.def \
+	interpose/unistd.def \
+	interpose/versioned.def \
+	interpose/wait.def
 
 INTERPOSE_SOURCES = \
 	interpose/address.c \
 	interpose/address.h \
+	interpose/aio.c \
 	interpose/arena.c \
 	interpose/arena.h \
 	interpose/calls.h \
 	interpose/clone.c \
 	interpose/complete.h \
+	interpose/dirent.c \
+	interpose/dl.c \
 	interpose/exec.c \
 	interpose/exit.c \
+	interpose/exit.h \
 	interpose/fcntl.c \
+	interpose/forms.h \
 	interpose/function.c \
 	interpose/interpose.h \
+	interpose/ipc.c \
+	interpose/key.h \
+	interpose/log.c \
+	interpose/lock.c \
+	interpose/lock.h \
 	interpose/malloc.c \
+	interpose/mapped.h \
+	interpose/memory.c \
+	interpose/netdb.c \
+	interpose/next.c \
+	interpose/next.h \
+	interpose/path.c \
 	interpose/poll.c \
 	interpose/process.c \
 	interpose/pthread.c \
 	interpose/pthread_cond.c \
+	interpose/pthread_more.c \
 	interpose/readable.c \
 	interpose/readable.h \
 	interpose/reals.inc \
 	interpose/seccomp.c \
+	interpose/seccomp.h \
 	interpose/signal.c \
 	interpose/signal.h \
 	interpose/socket.c \
 	interpose/spawn.c \
 	interpose/start.c \
 	interpose/stat.c \
+	interpose/stat_path.c \
 	interpose/stdio.c \
 	interpose/stdio_char.c \
 	interpose/stdio_print.c \
 	interpose/stdio_scan.c \
 	interpose/stream.h \
+	interpose/sync.c \
+	interpose/sync.h \
 	interpose/text.c \
+	interpose/threads.c \
 	interpose/time.c \
+	interpose/timer.c \
+	interpose/trampoline.c \
+	interpose/trampoline.h \
 	interpose/unistd.c \
 	interpose/variadic.h \
+	interpose/versioned.c \
+	interpose/versions.h \
+	interpose/wait.c \
 	interpose/wrappers.inc
 
 # What is exported is decided by visibility; the map has the two versions of pthread_cond_*.

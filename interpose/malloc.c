@@ -4,6 +4,7 @@
  * freed at any time later. An allocation's record holds when it ended and a free's when it began: a block that two
  * threads get and give is never new before it is gone.
  */
+#include <dlfcn.h>
 #include <malloc.h>
 #include <stdlib.h>
 
@@ -89,42 +90,60 @@ static size_t early_malloc_usable_size(void *ptr)
 
 #define early_memalign early_aligned_alloc
 #define early_pvalloc early_valloc
+#define early_cfree early_free
+#define early___libc_malloc early_malloc
+#define early___libc_calloc early_calloc
+#define early___libc_memalign early_aligned_alloc
+#define early___libc_valloc early_valloc
+#define early___libc_pvalloc early_valloc
+#define early___libc_realloc early_realloc
+#define early___libc_free early_free
 
 #define FXT_TABLE "malloc.def"
 #include "wrappers.inc"
 
-FXT_REAL(void, free, (pointer ptr), (ptr))
-
-static __attribute__((noinline)) void traced_free(void *ptr)
+static inline void finish_free(struct fxt_thread *thread, uint64_t start_ns, const void *ptr)
 {
-	struct fxt_thread *thread = fxt_enter(FXT_CAT_malloc);
-	uint64_t start_ns, end_ns, *at;
+	uint64_t end_ns = fxt_now(thread), *at = fxt_room(thread, start_ns, end_ns, 2);
 
-	if (!thread) {
-		real_free(ptr);
-		return;
-	}
-	start_ns = fxt_now(thread);
-	real_free(ptr);
-	end_ns = fxt_now(thread);
-	at = fxt_room(thread, start_ns, end_ns, 2);
 	if (at) {
 		at = fxt_put_pointer(at, FXT_STR_ptr, ptr);
 		fxt_complete(thread, at, end_ns, FXT_NAMES(malloc, free), 1);
 	}
 }
 
-FXT_EXPORT void free(void *ptr)
-{
-	if (FXT_UNLIKELY(fxt_arena_has(ptr)))
-		return;
-	if (!fxt_is_on(FXT_CAT_malloc))
-		real_free(ptr);
-	else
-		traced_free(ptr);
-}
+#define FREE(symbol)                                                            \
+	FXT_REAL(void, symbol, (pointer ptr), (ptr))                            \
+	static __attribute__((noinline)) void traced_##symbol(void *ptr)        \
+	{                                                                       \
+		struct fxt_thread *thread = fxt_enter(FXT_CAT_malloc);          \
+		uint64_t start_ns;                                              \
+										\
+		if (!thread) {                                                  \
+			real_##symbol(ptr);                                     \
+			return;                                                 \
+		}                                                               \
+		start_ns = fxt_now(thread);                                     \
+		real_##symbol(ptr);                                             \
+		finish_free(thread, start_ns, ptr);                             \
+	}                                                                       \
+	FXT_EXPORT void symbol(void *ptr);                                      \
+	FXT_EXPORT void symbol(void *ptr)                                       \
+	{                                                                       \
+		if (FXT_UNLIKELY(fxt_arena_has(ptr)))                           \
+			return;                                                 \
+		/* A sanitizer that is about to start cannot free anything, and the loader frees NULL. */ \
+		if (FXT_UNLIKELY(!ptr && fxt_interpose_starting()))             \
+			return;                                                 \
+		if (!fxt_is_on(FXT_CAT_malloc))                                 \
+			real_##symbol(ptr);                                     \
+		else                                                            \
+			traced_##symbol(ptr);                                   \
+	}
 
-FXT_REAL(pointer, realloc, (pointer ptr, size_t size), (ptr, size))
+FREE(free)
+FREE(cfree)
+FREE(__libc_free)
 
 /* A block of the arena moves to the heap. */
 static void *move_to_heap(void *ptr, size_t size)
@@ -145,28 +164,35 @@ static inline void finish_realloc(struct fxt_thread *thread, uint64_t *at, uint6
 	fxt_complete(thread, at, end_ns, names, arguments + 1 + failed);
 }
 
-FXT_EXPORT void *realloc(void *ptr, size_t size)
-{
-	struct fxt_thread *thread;
-	uint64_t start_ns, end_ns, *at;
-	void *result;
-
-	if (FXT_UNLIKELY(fxt_arena_has(ptr) && !fxt_interpose_starting()))
-		return move_to_heap(ptr, size);
-	thread = fxt_enter(FXT_CAT_malloc);
-	if (!thread)
-		return real_realloc(ptr, size);
-	start_ns = fxt_now(thread);
-	result = real_realloc(ptr, size);
-	end_ns = fxt_now(thread);
-	at = fxt_room(thread, start_ns, end_ns, 7);
-	if (at) {
-		at = fxt_put_pointer(at, FXT_STR_ptr, ptr);
-		at = fxt_put_uint(at, FXT_STR_size, size);
-		finish_realloc(thread, at, end_ns, FXT_NAMES(malloc, realloc), 2, result, !result && size);
+#define REALLOC(symbol)                                                                         \
+	FXT_REAL(pointer, symbol, (pointer ptr, size_t size), (ptr, size))                      \
+	FXT_EXPORT void *symbol(void *ptr, size_t size);                                        \
+	FXT_EXPORT void *symbol(void *ptr, size_t size)                                         \
+	{                                                                                       \
+		struct fxt_thread *thread;                                                      \
+		uint64_t start_ns, end_ns, *at;                                                 \
+		void *result;                                                                   \
+												\
+		if (FXT_UNLIKELY(fxt_arena_has(ptr) && !fxt_interpose_starting()))              \
+			return move_to_heap(ptr, size);                                         \
+		thread = fxt_enter(FXT_CAT_malloc);                                             \
+		if (!thread)                                                                    \
+			return real_##symbol(ptr, size);                                        \
+		start_ns = fxt_now(thread);                                                     \
+		result = real_##symbol(ptr, size);                                              \
+		end_ns = fxt_now(thread);                                                       \
+		at = fxt_room(thread, start_ns, end_ns, 7);                                     \
+		if (at) {                                                                       \
+			at = fxt_put_pointer(at, FXT_STR_ptr, ptr);                             \
+			at = fxt_put_uint(at, FXT_STR_size, size);                              \
+			finish_realloc(thread, at, end_ns, FXT_NAMES(malloc, realloc), 2,       \
+				       result, !result && size);                                \
+		}                                                                               \
+		return result;                                                                  \
 	}
-	return result;
-}
+
+REALLOC(realloc)
+REALLOC(__libc_realloc)
 
 FXT_REAL(pointer, reallocarray, (pointer ptr, size_t nmemb, size_t size), (ptr, nmemb, size))
 
@@ -245,6 +271,14 @@ FXT_EXPORT size_t malloc_usable_size(void *ptr)
 		fxt_complete(thread, at, end_ns, FXT_NAMES(malloc, malloc_usable_size), 2);
 	}
 	return result;
+}
+
+/* Under a name that is ours whoever else has one. */
+extern __typeof(malloc) own_malloc __attribute__((alias("malloc"), visibility("hidden"), leaf, nothrow, malloc));
+
+bool fxt_malloc_is_ours(void)
+{
+	return dlsym(RTLD_DEFAULT, "malloc") == (void *)own_malloc;
 }
 
 #define FXT_REALS fxt_reals_malloc

@@ -1,12 +1,16 @@
 /* Processes that are made, waited for and signalled: process.def. The child of a fork gets a file of its own by way of the C
  * library's fork handlers, and of the wrapper of what runs none. */
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/pidfd.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "interpose.h"
+#include "trampoline.h"
 
 FXT_EXPORT pid_t __fork(void);
 FXT_EXPORT pid_t __wait(int *wstatus);
@@ -88,5 +92,7 @@ FXT_EXPORT pid_t _Fork(void)
 	return forked(fork_without_handlers, FXT_NAMES(process, _Fork));
 }
 
+#define real_vfork fxt_real_vfork
+#define real___vfork fxt_real___vfork
 #define FXT_REALS fxt_reals_process
 #include "reals.inc"

@@ -17,19 +17,9 @@ typedef const posix_spawnattr_t *spawn_attributes;
 		arguments_++;                                           \
 	}
 
-/* x86_64 has two versions of each: the older runs a file of no known format by the shell. */
-#if defined(__x86_64__)
-#define NEW_VERSION "GLIBC_2.15"
-#define OLD_VERSION "GLIBC_2.2.5"
-#define VERSIONED(name)                                                \
-	__asm__(".symver new_" #name "," #name "@@" NEW_VERSION);      \
-	__asm__(".symver old_" #name "," #name "@" OLD_VERSION);
-#define OLD_SPAWN(...) SPAWN(old, __VA_ARGS__)
-#else
-#define NEW_VERSION NULL
-#define VERSIONED(name) __asm__(".symver new_" #name "," #name "@@");
-#define OLD_SPAWN(...)
-#endif
+/* The older version runs a file of no known format by the shell. */
+#define DEFAULT_VERSION "GLIBC_2.15"
+#include "versions.h"
 
 #define SPAWN(age, name, what)                                                                                          \
 	FXT_REAL(int, age##_##name,                                                                                     \
@@ -46,21 +36,15 @@ typedef const posix_spawnattr_t *spawn_attributes;
 	FXT_WRAP_AROUND(process, int, age##_##name, name, complete_##age##_##name, BLOCKS(what), ERROR,                 \
 			(pid_t *, pid, PID), (const char *, what, TEXT), (spawn_actions, actions, SKIP),                \
 			(spawn_attributes, attributes, SKIP), (strings, argv, SKIP), (strings, envp, SKIP))
-#define BOTH(name, what)        \
-	SPAWN(new, name, what)  \
-	OLD_SPAWN(name, what)   \
+#define BOTH(name, what)          \
+	SPAWN(new, name, what)    \
+	IN_OLD(SPAWN, name, what) \
 	VERSIONED(name)
 
 BOTH(posix_spawn, path)
 BOTH(posix_spawnp, file)
 
-#if defined(__x86_64__)
-#define BY_HAND(category, name)                                          \
-	{#name, NEW_VERSION, (void **)&real_new_##name},          \
-	{#name, OLD_VERSION, (void **)&real_old_##name},
-#else
-#define BY_HAND(category, name) {#name, NEW_VERSION, (void **)&real_new_##name},
-#endif
+#define BY_HAND(category, name) BOTH_REAL(name)
 const struct fxt_real fxt_reals_spawn[] = {
 #include "spawn.def"
 	{NULL, NULL, NULL},

@@ -4,7 +4,10 @@
  */
 #include <dlfcn.h>
 
+#include "exit.h"
 #include "interpose.h"
+#include "key.h"
+#include "next.h"
 #include "signal.h"
 
 /* Volatile: gcc takes dlsym for a leaf and would drop the store before it. */
@@ -31,36 +34,87 @@ bool fxt_interpose_starting(void)
 	return starting;
 }
 
-static void find(const struct fxt_real *real)
+/* What a function does that this C library does not have. No program that runs with it was linked against one; it can only have
+ * asked the loader for the name, and found ours. */
+static long absent(void)
+{
+	errno = ENOSYS;
+	return -1;
+}
+
+static void *address_of(const struct fxt_real *real)
+{
+	void *address = real->version ? dlvsym(RTLD_NEXT, real->name, real->version) : NULL;
+
+	/* A version that came later, or an allocator's own. */
+	return address ? address : dlsym(RTLD_NEXT, real->name);
+}
+
+static void find(const struct fxt_next *next, const struct fxt_real *real)
 {
 	void *address;
 
 	for (; real->name; real++) {
-		address = real->version ? dlvsym(RTLD_NEXT, real->name, real->version)
-					: dlsym(RTLD_NEXT, real->name);
-		/* Absent from this C library: then nobody can have been linked against it. */
+		if (real->version || !fxt_next_find(next, real->name, &address))
+			address = address_of(real);
 		if (address)
 			__atomic_store_n(real->pointer, address, __ATOMIC_RELEASE);
 	}
 }
 
+/* A search that fails is told to whoever calls dlerror() next, which is the program. One that succeeds takes that back. */
+static void forget_failures(void)
+{
+	dlsym(RTLD_NEXT, "dlsym");
+}
+
+void fxt_interpose_find(void **pointer)
+{
+	static const struct fxt_real *const families[] = {
+#define FXT_FAMILY(name) fxt_reals_##name,
+#include "families.def"
+#undef FXT_FAMILY
+	};
+	const struct fxt_real *real;
+	void *address;
+	size_t i;
+
+	for (i = 0; i < sizeof(families) / sizeof(families[0]); i++) {
+		for (real = families[i]; real->name; real++) {
+			if (real->pointer != pointer)
+				continue;
+			address = address_of(real);
+			__atomic_store_n(pointer, address ? address : (void *)absent, __ATOMIC_RELEASE);
+			forget_failures();
+			return;
+		}
+	}
+}
+
 void fxt_interpose_start(void)
 {
-	static const struct fxt_call_names names = {call_names, FXT_CALL_COUNT};
-	static atomic_bool found;
+	static const struct fxt_call_names names = {call_names, FXT_CALL_COUNT, fxt_key_create};
+	static atomic_bool found, heap_unseen;
+	struct fxt_next next;
 
 	if (starting)
 		return;
 	starting = true;
 	if (!atomic_load_explicit(&found, memory_order_acquire)) {
-#define FXT_FAMILY(name) find(fxt_reals_##name);
+		fxt_next_begin(&next);
+#define FXT_FAMILY(name) find(&next, fxt_reals_##name);
 #include "families.def"
 #undef FXT_FAMILY
+		forget_failures();
+		atomic_store_explicit(&heap_unseen, !fxt_malloc_is_ours(), memory_order_relaxed);
 		atomic_store_explicit(&found, true, memory_order_release);
 	}
 	starting = false;
 	if (fxt_agent_start(&names))
 		fxt_signal_start();
+	if (fxt_is_on(FXT_CAT_malloc) && atomic_exchange_explicit(&heap_unseen, false, memory_order_relaxed))
+		fxt_agent_unseen("malloc is defined by the program, or by a library in front of the agent: its heap is not "
+				 "recorded");
 }
 
 __attribute__((constructor)) static void load(void)
@@ -70,5 +124,6 @@ __attribute__((constructor)) static void load(void)
 
 __attribute__((destructor)) static void unload(void)
 {
+	fxt_exit_done();
 	fxt_agent_exit();
 }

@@ -7,11 +7,13 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <wchar.h>
 
 #include "stream.h"
 
 typedef FILE *stream_pointer;
 typedef char *char_pointer;
+typedef wchar_t *wchar_pointer;
 
 /* Macros, where the compiler optimizes. */
 #undef fread_unlocked

@@ -20,6 +20,8 @@ PRINT(fprintf, fprintf, vfprintf, BLOCKS(stream), (FILE *, stream, PTR), (const 
 PRINT(dprintf, dprintf, vdprintf, BLOCKS(fd), (int, fd, INT), (const char *, format, SKIP))
 PRINT(wprintf, wprintf, vwprintf, BLOCKS(stdout), (const wchar_t *, format, SKIP))
 PRINT(fwprintf, fwprintf, vfwprintf, BLOCKS(stream), (FILE *, stream, PTR), (const wchar_t *, format, SKIP))
+PRINT(_IO_printf, printf, vprintf, BLOCKS(stdout), (const char *, format, SKIP))
+PRINT(_IO_fprintf, fprintf, vfprintf, BLOCKS(stream), (FILE *, stream, PTR), (const char *, format, SKIP))
 PRINT(__printf_chk, printf, __vprintf_chk, BLOCKS(stdout), (int, flag, SKIP), (const char *, format, SKIP))
 PRINT(__fprintf_chk, fprintf, __vfprintf_chk, BLOCKS(stream), (FILE *, stream, PTR), (int, flag, SKIP),
       (const char *, format, SKIP))

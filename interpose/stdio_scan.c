@@ -24,10 +24,14 @@ SCAN(scanf, scanf, vscanf, char)
 SCAN(wscanf, wscanf, vwscanf, wchar_t)
 SCAN(__isoc99_scanf, scanf, __isoc99_vscanf, char)
 SCAN(__isoc99_wscanf, wscanf, __isoc99_vwscanf, wchar_t)
+SCAN(__isoc23_scanf, scanf, __isoc23_vscanf, char)
+SCAN(__isoc23_wscanf, wscanf, __isoc23_vwscanf, wchar_t)
 STREAM_SCAN(fscanf, fscanf, vfscanf, char)
 STREAM_SCAN(fwscanf, fwscanf, vfwscanf, wchar_t)
 STREAM_SCAN(__isoc99_fscanf, fscanf, __isoc99_vfscanf, char)
 STREAM_SCAN(__isoc99_fwscanf, fwscanf, __isoc99_vfwscanf, wchar_t)
+STREAM_SCAN(__isoc23_fscanf, fscanf, __isoc23_vfscanf, char)
+STREAM_SCAN(__isoc23_fwscanf, fwscanf, __isoc23_vfwscanf, wchar_t)
 
 #define FXT_REALS fxt_reals_stdio_scan
 #include "reals.inc"

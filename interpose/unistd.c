@@ -177,7 +177,7 @@ static int guarded_close_range(unsigned first, unsigned last, int flags)
 	if (ours < 0 || flags & CLOSE_RANGE_CLOEXEC)
 		return real_close_range(first, last, flags);
 	if (first == last)
-		return real_close_range(first, last, flags | CLOSE_RANGE_CLOEXEC);
+		return real_close_range(first, last, flags | (int)CLOSE_RANGE_CLOEXEC);
 	if (first < (unsigned)ours)
 		result = real_close_range(first, (unsigned)ours - 1, flags);
 	if (!result && (unsigned)ours < last)
@@ -192,13 +192,15 @@ FXT_REAL(void, closefrom, (int lowfd), (lowfd))
 
 static void guarded_closefrom(int lowfd)
 {
+	int error = errno;
 	int first = lowfd < 0 ? 0 : lowfd, ours = ours_within((unsigned)first, INT32_MAX), fd;
 
 	/* Straight to the kernel: the C library may lack the function, and the kernel the call; and errno
 	 * stays. */
 	if (ours > first && FXT_SYSCALL3(SYS_close_range, first, ours - 1, 0) < 0)
 		for (fd = first; fd < ours; fd++)
-			fxt_sys_close(fd);
+			real_close(fd);
+	errno = error;
 	real_closefrom(ours < 0 ? lowfd : ours + 1);
 }
 

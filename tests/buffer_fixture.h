@@ -39,7 +39,7 @@ static void setup(void)
 {
 	uint64_t i;
 
-	strcpy(directory + sizeof(directory) - 7, "XXXXXX");
+	memcpy(directory + sizeof(directory) - 7, "XXXXXX", 7);
 	ck_assert(mkdtemp(directory) != NULL);
 	snprintf(path, sizeof(path), "%s/trace.fxt", directory);
 	prologue[0] = MAGIC;

@@ -204,6 +204,19 @@ START_TEST(circular_reuses_the_oldest_that_is_free)
 }
 END_TEST
 
+START_TEST(snapshot_of_nothing_yet)
+{
+	/* With one word of prologue the last filler of the durable area is longer than a word. */
+	struct fxt_buffer_config config = {_i ? FXT_CIRCULAR : FXT_ONESHOT, MIB, path, prologue, 1};
+	char copy[FXT_PATH_BYTES];
+
+	ck_assert_int_eq(fxt_buffer_create(&buffer, &config), 0);
+	snprintf(copy, sizeof(copy), "%s/trace.1.fxt", directory);
+	ck_assert_int_eq(fxt_buffer_snapshot(&buffer, copy), 0);
+	ck_assert_uint_eq(walk_file(copy).bytes, DURABLE);
+}
+END_TEST
+
 START_TEST(growth_refused)
 {
 	struct rlimit before, small;
@@ -459,6 +472,7 @@ int main(void)
 	tcase_add_test(files, lane_valid_after_each_record);
 	tcase_add_loop_test(files, full_at_its_size, 0, 3);
 	tcase_add_test(files, circular_reuses_the_oldest_that_is_free);
+	tcase_add_loop_test(files, snapshot_of_nothing_yet, 0, 2);
 	tcase_add_test(files, growth_refused);
 	tcase_add_test(files, descriptor_lost);
 	tcase_add_test(files, durable_records);

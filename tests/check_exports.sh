@@ -39,19 +39,6 @@ expect_none "declared twice in the tables" "$tmp/twice"
 expect_none "in the tables, not exported" "$tmp/missing"
 expect_none "exported, not in the tables" "$tmp/undeclared"
 
-# x86_64 has two versions of each of these, with different meanings.
-if [ "$(uname -m)" = x86_64 ]; then
-	for table in pthread_cond:2.3.2 spawn:2.15; do
-		sed -n "s/^BY_HAND([a-z]*, \(.*\))$/\1@GLIBC_2.2.5\n\1@@GLIBC_${table#*:}/p" \
-			"$source/interpose/${table%:*}.def" > "$tmp/versions_of_table"
-		[ -s "$tmp/versions_of_table" ] || { echo "FAIL: $table has no calls"; exit 1; }
-		cat "$tmp/versions_of_table"
-	done | sort > "$tmp/versions_wanted"
-	grep @ "$tmp/defined" | sort > "$tmp/versions"
-	comm -3 "$tmp/versions_wanted" "$tmp/versions" > "$tmp/versions_wrong"
-	expect_none "versions that only one side has" "$tmp/versions_wrong"
-fi
-
 # -- Needed ------------------------------------------------------------------------------------------
 
 readelf -dW "$agent" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' > "$tmp/needed"

@@ -58,7 +58,7 @@ static const struct { const char *text; size_t max_bytes; const char *want; } ca
 /* The text in memory of just its size: a sanitizer sees what is read past it. */
 static char *exactly(const char *text, size_t bytes)
 {
-	char *copy = malloc(bytes ? bytes : 1);
+	char *copy = calloc(bytes ? bytes : 1, 1);
 
 	ck_assert_ptr_nonnull(copy);
 	memcpy(copy, text, bytes);

@@ -1,6 +1,8 @@
 /* Prints what the interposition tables declare: with no argument every symbol the agent exports, one a line,
- * for check_exports.sh to compare with the library; with --document the page docs/interposed-calls.md.
+ * for check_exports.sh to compare with the library; with --events the calls' names in the trace, and with --excluded what is
+ * deliberately not stood in for, for check_coverage.sh; with --document the page docs/interposed-calls.md.
  */
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -25,9 +27,21 @@ static const struct line lines[] = {
 #undef BY_HAND_ALIAS
 };
 
-/* Exported without an event of their name: interpose/function.c, exit.c, clone.c and seccomp.c. */
-static const char *const others[] = {"__cyg_profile_func_enter", "__cyg_profile_func_exit", "_exit", "_Exit",
-				     "syscall", "prctl"};
+/* Exported without an event of their name: interpose/function.c, seccomp.c and clone.c. */
+static const char *const others[] = {"__cyg_profile_func_enter", "__cyg_profile_func_exit", "prctl", "syscall"};
+
+/* excluded.def: a reason, or names for the last one. */
+struct exclusion {
+	const char *reason, *names;
+};
+
+static const struct exclusion exclusions[] = {
+#define REASON(id, why) {why, NULL},
+#define EXCLUDED(names) {NULL, names},
+#include "interpose/excluded.def"
+#undef REASON
+#undef EXCLUDED
+};
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -84,36 +98,114 @@ static void put_aliases(const char *event)
 	}
 }
 
+static void list_events(void)
+{
+	size_t i;
+
+	for (i = 0; i < COUNT(lines); i++)
+		if (lines[i].form == CALL || lines[i].form == BY_HAND)
+			printf("%s:%s\n", lines[i].category, lines[i].event);
+}
+
+static void put_names(const char *names, const char *before, const char *after)
+{
+	size_t bytes;
+
+	for (; *names; names += bytes + (names[bytes] == ' ')) {
+		bytes = strcspn(names, " ");
+		printf("%s%.*s%s", before, (int)bytes, names, after);
+	}
+}
+
+static void list_excluded(void)
+{
+	size_t i;
+
+	for (i = 0; i < COUNT(exclusions); i++)
+		if (exclusions[i].names)
+			put_names(exclusions[i].names, "", "\n");
+}
+
+static void document_excluded(void)
+{
+	const char *after = "";
+	size_t i;
+
+	puts("\n# The calls that are deliberately not traced\n\n"
+	     "Made from interpose/excluded.def. A test compares both lists with what the headers of the C library\n"
+	     "declare: nothing is in neither.");
+	for (i = 0; i < COUNT(exclusions); i++) {
+		if (exclusions[i].reason) {
+			printf("%s\n%s\n\n", after, exclusions[i].reason);
+			after = "";
+		} else {
+			put_names(exclusions[i].names, " `", "`");
+			after = "\n";
+		}
+	}
+	puts("\n\n# What cannot be seen\n\n"
+	     "* Calls that the C library makes within itself: `fprintf` is seen, the `write` inside it is not; `getaddrinfo`, and\n"
+	     "  not its sockets; `system`, and not its fork.\n"
+	     "* System calls made by instruction, or by `syscall()`, and what io_uring does.\n"
+	     "* What the vDSO answers without a call of anybody: the clocks.\n"
+	     "* What the compiler or a header puts into the program itself: `getc_unlocked` while its buffer lasts (`__uflow` is\n"
+	     "  seen), atomic operations, `__builtin` functions.\n"
+	     "* Static programs, programs for another C library, set-user-ID programs, Go.\n"
+	     "* Libraries that were opened with RTLD_DEEPBIND or into another namespace (`dlmopen`): they bind past the agent.\n"
+	     "* How `dlopen`, `dlmopen`, `vfork`, `error` and `error_at_line` ended: they are recorded as instants, when they are\n"
+	     "  called. The loader goes by who called it, the child of a vfork returns first, and the others are variadic without a\n"
+	     "  form that takes a list; so they are handed on with registers and stack as they came.");
+}
+
+static void document_call(const struct line *line)
+{
+	printf("| `%s` | ", line->symbol);
+	if (line->parameters)
+		put_arguments(line->parameters);
+	fputs(" | ", stdout);
+	put_aliases(line->event);
+	puts(" |");
+}
+
 static void document(void)
 {
-	const char *category = "";
-	size_t i;
+	static const char *const categories[] = {
+#define CATEGORY(name, on, what) #name,
+#include "agent/categories.def"
+#undef CATEGORY
+	};
+	size_t i, k;
+	bool begun;
 
 	puts("# The calls that are traced\n\n"
 	     "Made from the tables in interpose/ by `make interposed-calls`; a test compares the two. A\n"
 	     "call appears under the name in the first column, whichever of its symbols the program uses.\n"
 	     "Where no arguments are given the wrapper is written by hand, and its file says what it\n"
 	     "records. Every failing call has `errno` besides, and one that returns something has `ret`.");
-	for (i = 0; i < COUNT(lines); i++) {
-		if (lines[i].form == ALIAS || lines[i].form == BY_HAND_ALIAS)
-			continue;
-		if (strcmp(category, lines[i].category)) {
-			category = lines[i].category;
-			printf("\n## %s\n\n| call | arguments | other symbols |\n|---|---|---|\n", category);
+	for (k = 0; k < COUNT(categories); k++) {
+		begun = false;
+		for (i = 0; i < COUNT(lines); i++) {
+			if (lines[i].form == ALIAS || lines[i].form == BY_HAND_ALIAS ||
+			    strcmp(lines[i].category, categories[k]) != 0)
+				continue;
+			if (!begun)
+				printf("\n## %s\n\n| call | arguments | other symbols |\n|---|---|---|\n",
+				       categories[k]);
+			begun = true;
+			document_call(&lines[i]);
 		}
-		printf("| `%s` | ", lines[i].symbol);
-		if (lines[i].parameters)
-			put_arguments(lines[i].parameters);
-		fputs(" | ", stdout);
-		put_aliases(lines[i].event);
-		puts(" |");
 	}
+	document_excluded();
 }
 
 int main(int argc, char **argv)
 {
 	if (argc == 2 && !strcmp(argv[1], "--document"))
 		document();
+	else if (argc == 2 && !strcmp(argv[1], "--events"))
+		list_events();
+	else if (argc == 2 && !strcmp(argv[1], "--excluded"))
+		list_excluded();
 	else
 		list_symbols();
 	return ferror(stdout) != 0;

@@ -6,13 +6,44 @@
 if HAVE_CHECK
 UNIT_TESTS = \
 	tests/check_buffer \
+	tests/check_config \
 	tests/check_encode \
 	tests/check_encode_limits \
 	tests/check_utf8
 tests_check_buffer_SOURCES = tests/check_buffer.c tests/buffer_fixture.h
+# The parts of the agent that read its configuration.
+tests_check_config_SOURCES = tests/check_config.c agent/config.c agent/follow.c agent/follow_glob.c agent/log.c agent/output.c \
+	agent/trigger.c
+tests_check_config_CPPFLAGS = $(AGENT_CPPFLAGS)
 endif
 check_PROGRAMS += $(UNIT_TESTS)
 TESTS += $(UNIT_TESTS)
+
+# -- The buffer under the thread sanitizer, and under the others where the tree is configured for them --
+
+RACE_FILES = tests/race_buffer.c $(WRITER_SOURCES)
+RACE_TESTS = tests/race_buffer
+if ENABLE_SANITIZERS
+RACE_TESTS += tests/race_memory
+endif
+check_DATA = $(RACE_TESTS)
+TESTS += $(RACE_TESTS)
+# It does not know fences, and gcc says so: it takes nothing for ordered by them, which hides nothing.
+RACE_CC = $(MKDIR_P) tests && $(CC) $(DEFS) $(DEFAULT_INCLUDES) $(FXT_CPPFLAGS) $(CPPFLAGS) -DFXT_SYSCALL_ELSEWHERE -std=gnu11 \
+	$(WARN_CFLAGS) $(TSAN_CFLAGS) -g -O1 -pthread -o $@ $(filter %.c,$^) $(LDFLAGS)
+
+tests/race_buffer: $(RACE_FILES)
+if HAVE_TSAN
+	$(AM_V_CCLD)$(RACE_CC) -fsanitize=thread
+else
+	$(AM_V_GEN)$(MKDIR_P) tests && { echo '#!/bin/sh'; echo 'echo "no thread sanitizer that runs here"; exit 77'; } >$@ && chmod +x $@
+endif
+
+tests/race_memory: $(RACE_FILES)
+	$(AM_V_CCLD)$(RACE_CC) $(SANITIZER_FLAGS)
+
+CLEANFILES += tests/race_buffer tests/race_memory
+EXTRA_DIST += tests/race_buffer.c
 
 # -- Programs to trace: tests/apps/NAME.c or NAME.cc, one file each ----------------------------------
 # Built by a rule of their own and not by automake's, so that they are ordinary programs, also in a tree
@@ -20,14 +51,36 @@ TESTS += $(UNIT_TESTS)
 # A program that needs more says so: tests/apps/NAME: APP_FLAGS = -finstrument-functions
 
 APPS_C = \
+	tests/apps/allocator \
 	tests/apps/busy \
+	tests/apps/causes \
 	tests/apps/controlled \
+	tests/apps/deadlock \
 	tests/apps/count_calls \
+	tests/apps/count_files \
 	tests/apps/count_io \
 	tests/apps/count_io_fortified \
+	tests/apps/count_net \
+	tests/apps/count_others \
+	tests/apps/count_pages \
+	tests/apps/count_signals \
+	tests/apps/count_streams \
+	tests/apps/count_threads \
 	tests/apps/follow_exec \
 	tests/apps/follow_fork \
 	tests/apps/holds \
+	tests/apps/host_cancel \
+	tests/apps/host_control \
+	tests/apps/host_fds \
+	tests/apps/host_limits \
+	tests/apps/host_loader \
+	tests/apps/host_malloc \
+	tests/apps/host_maps \
+	tests/apps/host_process \
+	tests/apps/host_sanitized \
+	tests/apps/host_seccomp \
+	tests/apps/host_start \
+	tests/apps/host_threads \
 	tests/apps/invariants \
 	tests/apps/jumps \
 	tests/apps/losses \
@@ -39,20 +92,48 @@ APPS_C = \
 	tests/apps/threads
 APPS_CXX = \
 	tests/apps/throws
-APPS_SHARED = tests/apps/counts.h
+APPS_SHARED = tests/apps/counts.h tests/apps/host.h
 
 tests/apps/busy tests/apps/controlled tests/apps/count_calls tests/apps/jumps tests/apps/losses tests/apps/slow: APP_FLAGS = -finstrument-functions
 # The checking variants are called in optimised code only.
 tests/apps/count_io_fortified: APP_FLAGS = -O2
-tests/apps/count_calls tests/apps/count_io tests/apps/count_io_fortified: $(APPS_SHARED)
+$(filter tests/apps/count_%,$(APPS_C)): tests/apps/counts.h
+$(filter tests/apps/host_%,$(APPS_C)): tests/apps/host.h
 tests/apps/count_io_fortified: tests/apps/count_io.c
+
+# Hostile conditions, and the libraries for them: one whose constructor comes before the agent's, one to be loaded, and one that
+# says what a process has.
+HOST_SO = tests/apps/libhost_early.so tests/apps/libhost_plugin.so tests/apps/libhost_witness.so
+tests/apps/host_control tests/apps/host_seccomp tests/apps/libhost_plugin.so: APP_FLAGS = -finstrument-functions
+# Resolving a function when it is first called takes more than the smallest of stacks has.
+tests/apps/host_control: APP_LIBS = -Wl,-z,now
+tests/apps/libhost_early.so: APP_FLAGS = -DHOST_EARLY
+tests/apps/host_start tests/apps/host_threads: tests/apps/libhost_early.so
+tests/apps/host_start tests/apps/host_threads: APP_LIBS = -Ltests/apps -lhost_early -Wl,-rpath,'$$ORIGIN'
+
+tests/apps/libhost_early.so tests/apps/libhost_plugin.so: tests/apps/host_library.c tests/apps/host.h
+tests/apps/libhost_witness.so: tests/apps/host_witness.c
+$(HOST_SO):
+	$(AM_V_CCLD)$(MKDIR_P) tests/apps && \
+	$(CC) $(FXT_CPPFLAGS) $(CPPFLAGS) -std=gnu11 $(WARN_CFLAGS) $(CFLAGS) $(APP_FLAGS) -pthread -shared -fPIC \
+		-o $@ $< $(LDFLAGS)
+
+# The same program with an allocator of its own.
+tests/apps/host_own_malloc: tests/apps/host_malloc.c tests/apps/host.h
+	$(AM_V_CCLD)$(MKDIR_P) tests/apps && \
+	$(CC) $(FXT_CPPFLAGS) $(CPPFLAGS) -std=gnu11 $(WARN_CFLAGS) $(CFLAGS) -DOWN_MALLOC -fno-builtin -pthread \
+		-o $@ $< $(LDFLAGS)
+
+check_DATA = $(HOST_SO) tests/apps/host_own_malloc
+CLEANFILES += $(HOST_SO) tests/apps/host_own_malloc
+EXTRA_DIST += tests/apps/host_library.c tests/apps/host_witness.c
 
 if HAVE_CXX
 APPS = $(APPS_C) $(APPS_CXX)
 else
 APPS = $(APPS_C)
 endif
-check_DATA = $(APPS)
+check_DATA += $(APPS)
 
 $(APPS_C): tests/apps/%: tests/apps/%.c
 	$(AM_V_CCLD)$(MKDIR_P) tests/apps && \
@@ -71,12 +152,21 @@ EXTRA_DIST += $(APPS_C:=.c) $(APPS_CXX:=.cc) $(APPS_SHARED)
 
 E2E_TESTS = \
 	tests/check_categories.sh \
+	tests/check_coverage.sh \
 	tests/check_exports.sh \
+	tests/e2e/callers.sh \
+	tests/e2e/causes.sh \
 	tests/e2e/config.sh \
 	tests/e2e/copy.sh \
 	tests/e2e/counters.sh \
 	tests/e2e/counts.sh \
 	tests/e2e/follow.sh \
+	tests/e2e/hosts_libraries.sh \
+	tests/e2e/hosts_limits.sh \
+	tests/e2e/hosts_process.sh \
+	tests/e2e/hosts_same.sh \
+	tests/e2e/hosts_seccomp.sh \
+	tests/e2e/hosts_threads.sh \
 	tests/e2e/invariants.sh \
 	tests/e2e/kill.sh \
 	tests/e2e/lives.sh \
@@ -87,7 +177,7 @@ E2E_TESTS = \
 	tests/e2e/slow.sh \
 	tests/e2e/snapshot.sh
 # What the scripts share, sourced or called by them.
-E2E_HELPERS = tests/e2e/lib.sh tests/e2e/progress.py tests/e2e/trace.py
+E2E_HELPERS = tests/e2e/hosts_lib.sh tests/e2e/lib.sh tests/e2e/progress.py tests/e2e/trace.py
 TESTS += $(E2E_TESTS)
 EXTRA_DIST += $(E2E_TESTS) $(E2E_HELPERS)
 
@@ -136,6 +226,24 @@ bench: all $(BENCHES)
 
 CLEANFILES += $(BENCHES) tests/bench/instrumented.o
 EXTRA_DIST += $(BENCH_FILES)
+
+# -- Programs' own test suites, bare and traced: docs/suites.md -----------------------------------
+
+SUITE_FILES = \
+	tests/suites/bash.sh \
+	tests/suites/coreutils.sh \
+	tests/suites/postgres.sh \
+	tests/suites/python.sh \
+	tests/suites/redis.sh \
+	tests/suites/run \
+	tests/suites/sqlite.sh \
+	tests/suites/stress.sh
+
+.PHONY: suites
+suites: all
+	@$(TEST_EXPORTS) exec bash $(srcdir)/tests/suites/run $(SUITES)
+
+EXTRA_DIST += $(SUITE_FILES) docs/suites.md
 
 # -- Fuzzing the reader: CONTRIBUTING.md says how to run what this builds ----------------------------
 

@@ -27,7 +27,7 @@
 
 /* From the directory of the program: the build tree, then a tree that was moved after `make install`. */
 static const char *const beside[] = {
-	"libfxtagent.so", ".libs/libfxtagent.so", "../lib/" MULTIARCH "/libfxtagent.so",
+	"libfxtagent.so", ".libs/libfxtagent.so", ("../lib/" MULTIARCH "/libfxtagent.so"),
 	"../lib64/libfxtagent.so", "../lib/libfxtagent.so",
 };
 

@@ -256,6 +256,8 @@ void fxt_dump(struct fxt_reader *r, const struct fxt_dump_options *options, FILE
 		}
 		fault = NULL;
 	}
+	r->on_fault = NULL;
+	r->fault_context = NULL;
 	fxt_demangled_free(&names);
 }
 

@@ -78,6 +78,38 @@ static bool has_go_section(Elf *elf)
 	return false;
 }
 
+/* gcc's runtimes, and clang's where they are shared. */
+static bool is_sanitizer(const char *name)
+{
+	static const char *const begin[] = {"libasan.so", "libtsan.so", "liblsan.so", "libhwasan.so", "libclang_rt.asan",
+					    "libclang_rt.tsan", "libclang_rt.lsan", "libclang_rt.hwasan"};
+
+	for (size_t i = 0; i < sizeof(begin) / sizeof(begin[0]); i++)
+		if (strncmp(name, begin[i], strlen(begin[i])) == 0)
+			return true;
+	return false;
+}
+
+static void find_sanitizer(Elf *elf, struct fxt_elf_facts *facts)
+{
+	Elf_Scn *section = NULL;
+
+	while ((section = elf_nextscn(elf, section))) {
+		GElf_Shdr sh;
+		GElf_Dyn dyn;
+		Elf_Data *data;
+
+		if (!gelf_getshdr(section, &sh) || sh.sh_type != SHT_DYNAMIC || !(data = elf_getdata(section, NULL)))
+			continue;
+		for (int i = 0; gelf_getdyn(data, i, &dyn) && dyn.d_tag != DT_NULL; i++) {
+			const char *name = dyn.d_tag == DT_NEEDED ? elf_strptr(elf, sh.sh_link, dyn.d_un.d_val) : NULL;
+
+			if (name && strlen(name) < sizeof(facts->sanitizer) && is_sanitizer(name))
+				strcpy(facts->sanitizer, name);
+		}
+	}
+}
+
 static void read_headers(Elf *elf, struct fxt_elf_facts *facts)
 {
 	GElf_Ehdr eh;
@@ -94,6 +126,7 @@ static void read_headers(Elf *elf, struct fxt_elf_facts *facts)
 		return;
 	facts->broken = !read_segments(elf, &eh, facts);
 	facts->is_go = has_go_section(elf);
+	find_sanitizer(elf, facts);
 }
 
 bool fxt_elf_read(int fd, struct fxt_elf_facts *facts)

@@ -11,6 +11,7 @@ struct fxt_elf_facts {
 	bool broken;                    /* its headers lead nowhere */
 	bool is_go;
 	char interpreter[256];          /* the loader it asks for; empty when it is static */
+	char sanitizer[64];             /* the runtime library of one that it needs, which wants to be the first; or empty */
 };
 
 /* False if the file is no ELF file at all: it does not begin as one. */

@@ -58,6 +58,7 @@ TOOLS_SOURCES = \
 	tools/report.c \
 	tools/report.h \
 	tools/report_calls.c \
+	tools/report_contention.c \
 	tools/report_files.c \
 	tools/report_heap.c \
 	tools/report_json.c \

@@ -44,11 +44,12 @@ static void take_counter(struct fxt_overview *o, const struct fxt_record *rec)
 	};
 	struct fxt_slot *s;
 	uint64_t value;
-	unsigned loss = 0;
+	unsigned loss;
 	bool fresh;
 
-	while (loss < FXT_LOSS_COUNT && !fxt_text_is(&rec->name, names[loss]))
-		loss++;
+	for (loss = 0; loss < FXT_LOSS_COUNT; loss++)
+		if (fxt_text_is(&rec->name, names[loss]))
+			break;
 	if (loss == FXT_LOSS_COUNT || !fxt_argument_u64(fxt_argument(rec, "records"), &value))
 		return;
 	s = fxt_map_put(&o->counters, (uint64_t)rec->provider->index * FXT_LOSS_COUNT + loss, rec->extra,
@@ -157,7 +158,7 @@ uint64_t fxt_overview_lost_last_ns(const struct fxt_overview *o, enum fxt_loss l
 
 const char *const fxt_drop_causes[FXT_DROP_COUNT] = {
 	[FXT_LOSS_NO_ROOM] = "no room", [FXT_LOSS_DEPTH] = "functions nest too deep",
-	[FXT_LOSS_SIGNALS] = "signal handlers nest too deep", [FXT_LOSS_SIZE] = "too large",
+	[FXT_LOSS_SIGNALS] = "signal handlers too deep, cut off or short of stack", [FXT_LOSS_SIZE] = "too large",
 };
 
 uint64_t fxt_lost_dropped(const uint64_t lost[FXT_LOSS_COUNT])

@@ -61,8 +61,9 @@ static uint64_t process_start_ns(pid_t pid)
 	char path[64], text[1024];
 	FILE *f;
 	size_t n;
-	char *p, state;
-	unsigned long long ticks;
+	char *p;
+	uint64_t ticks;
+	unsigned field;
 
 	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
 	f = fopen(path, "re");
@@ -73,12 +74,15 @@ static uint64_t process_start_ns(pid_t pid)
 	text[n] = '\0';
 	/* The name may hold anything, so count from the last parenthesis: state is field 3, start time 22. */
 	p = strrchr(text, ')');
-	if (!p ||
-	    sscanf(p + 1, " %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu",
-		   &state, &ticks) != 2 ||
-	    state == 'Z' || state == 'X')
+	for (field = 2; p && field < 22; field++) {
+		p = strchr(p + 1, ' ');
+		if (field == 2 && p && (p[1] == 'Z' || p[1] == 'X'))
+			return 0;
+	}
+	ticks = p ? strtoull(p, NULL, 10) : 0;
+	if (!ticks)
 		return 0;
-	return (uint64_t)ticks * (1000000000 / (uint64_t)sysconf(_SC_CLK_TCK)) + 1;
+	return ticks * (1000000000 / (uint64_t)sysconf(_SC_CLK_TCK)) + 1;
 }
 
 /* A process of that id that began later than the trace did is another one. */

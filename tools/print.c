@@ -141,7 +141,7 @@ static void cut(char *text, size_t columns, bool keep_end)
 		memmove(text + 2, at, strlen(at) + 1);
 		memcpy(text, "..", 2);
 	} else {
-		strcpy(at, "..");
+		memcpy(at, "..", 3);
 	}
 }
 

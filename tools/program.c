@@ -114,11 +114,12 @@ static char *script_interpreter(int fd)
 	return *from ? fxt_strdup(from) : NULL;
 }
 
-static int judge(const char *path, int depth)
+/* NOLINTNEXTLINE(misc-no-recursion): as deep as a script names a script, which depth bounds. */
+static int judge(const char *path, int depth, char **sanitizer)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	const char *refusal = privileges(path);
-	struct fxt_elf_facts facts;
+	struct fxt_elf_facts facts = {0};
 	char *interpreter;
 	int status = 0, error;
 
@@ -130,6 +131,8 @@ static int judge(const char *path, int depth)
 			close(fd);
 		return FXT_STATUS_FAILED;
 	}
+	if (fd >= 0 && *facts.sanitizer)
+		*sanitizer = fxt_strdup(facts.sanitizer);
 	/* Executable but not readable is allowed, and nothing more can be known then. */
 	if (fd < 0)
 		return 0;
@@ -141,23 +144,24 @@ static int judge(const char *path, int depth)
 		fxt_error(path, "its interpreter %s: %s", interpreter, strerror(error));
 		status = error == ENOENT ? FXT_STATUS_NOT_FOUND : FXT_STATUS_CANNOT_RUN;
 	} else if (depth < MAX_SCRIPTS) {
-		status = judge(interpreter, depth + 1);
+		status = judge(interpreter, depth + 1, sanitizer);
 	}
 	free(interpreter);
 	return status;
 }
 
-int fxt_program_check(const char *name)
+int fxt_program_check(const char *name, char **sanitizer)
 {
 	int error = ENOENT, status;
 	char *path = find(name, &error);
 
+	*sanitizer = NULL;
 	if (!path) {
 		fxt_error(name, "%s",
 			  error == ENOENT && !strchr(name, '/') ? "command not found" : strerror(error));
 		return error == ENOENT ? FXT_STATUS_NOT_FOUND : FXT_STATUS_CANNOT_RUN;
 	}
-	status = judge(path, 0);
+	status = judge(path, 0, sanitizer);
 	free(path);
 	return status;
 }

@@ -8,8 +8,9 @@
 enum { FXT_STATUS_FAILED = 125, FXT_STATUS_CANNOT_RUN = 126, FXT_STATUS_NOT_FOUND = 127 };
 
 /* 0 if `name`, looked for as execvp(3) does, can be run and traced. Otherwise one of the above, after a
- * message that says why. Scripts are judged by their interpreter. */
-int fxt_program_check(const char *name);
+ * message that says why. Scripts are judged by their interpreter. *sanitizer: to be freed, the library of a sanitizer that
+ * has to be loaded first, or NULL. */
+int fxt_program_check(const char *name, char **sanitizer);
 
 /* Whether the file is a shared object for this machine. */
 bool fxt_is_our_library(const char *path);

@@ -72,7 +72,7 @@ uint32_t fxt_read_thread(struct fxt_decoder *d, uint64_t ref)
 	if (ref == 0) {
 		uint64_t pid, tid;
 
-		if (d->at > d->end || d->end - d->at < 2 * FXT_WORD_BYTES) {
+		if (d->at > d->end || d->end - d->at < UINT64_C(2) * FXT_WORD_BYTES) {
 			fxt_fault(d, FXT_FAULT_THREAD_PAST_RECORD, d->at, "%s", "");
 			d->at = d->end;
 			return fxt_thread_of(d->r, 0, 0);

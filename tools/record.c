@@ -178,9 +178,9 @@ static int collect(struct fxt_record_options *o, const struct fxt_run *run, cons
 
 static int record(struct fxt_record_options *o)
 {
-	char *agent = NULL, *directory = NULL;
+	char *agent = NULL, *directory = NULL, *sanitizer;
 	struct fxt_run run;
-	int status = fxt_program_check(o->command[0]);
+	int status = fxt_program_check(o->command[0], &sanitizer);
 
 	if (status)
 		return status;
@@ -189,9 +189,10 @@ static int record(struct fxt_record_options *o)
 		directory = fxt_parts_directory(o->out ? o->out : "./x");
 	if (!directory) {
 		free(agent);
+		free(sanitizer);
 		return FXT_STATUS_FAILED;
 	}
-	fxt_record_environment(o, agent, directory);
+	fxt_record_environment(o, agent, directory, sanitizer);
 	status = fxt_run(o->command, &run);
 	if (status)
 		rmdir(directory);
@@ -199,6 +200,7 @@ static int record(struct fxt_record_options *o)
 		status = collect(o, &run, directory);
 	free(directory);
 	free(agent);
+	free(sanitizer);
 	return status;
 }
 

@@ -31,9 +31,9 @@ char *fxt_record_bad_megabytes(const char *text);
 /* "500", "10us", "1.5ms", "2s" as nanoseconds; NULL if it is none. Free it. */
 char *fxt_record_duration_ns(const char *text);
 
-/* Sets LD_PRELOAD and the agent's variables, for this process and so for the command. */
+/* Sets LD_PRELOAD and the agent's variables, for this process and so for the command; `sanitizer`: see program.h. */
 void fxt_record_environment(const struct fxt_record_options *o, const char *agent,
-			    const char *parts_directory);
+			    const char *parts_directory, const char *sanitizer);
 
 /* The line of summary on stderr, and what to do about a large trace. */
 void fxt_record_summary(const struct fxt_record_options *o, const struct fxt_merge *m,

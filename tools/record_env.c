@@ -80,15 +80,31 @@ static char *without_fields(const char *path)
 	return out;
 }
 
-void fxt_record_environment(const struct fxt_record_options *o, const char *agent,
-			    const char *parts_directory)
+/* The runtime of a sanitizer wants to be first: asan refuses to run otherwise, and what finds leaks takes what our frames left on
+ * the stack for uses. It is so for the command, which takes it out of the list again for its children (FXT_SANITIZER); an
+ * instrumented one among those is asked to do without. */
+static void set_preload(const char *agent, const char *sanitizer)
 {
-	const char *before = getenv("LD_PRELOAD");
-	char *preload = before && *before ? fxt_format("%s:%s", agent, before) : fxt_strdup(agent);
+	static const char any_order[] = "verify_asan_link_order=0";
+	const char *before = getenv("LD_PRELOAD"), *options = getenv("ASAN_OPTIONS");
+	char *preload = fxt_format("%s%s%s%s%s", sanitizer ? sanitizer : "", sanitizer ? ":" : "", agent,
+				   before && *before ? ":" : "", before ? before : "");
+	char *asan = fxt_format("%s%s%s", any_order, options && *options ? ":" : "", options ? options : "");
+
+	set("LD_PRELOAD", preload);
+	set("FXT_SANITIZER", sanitizer);
+	set("ASAN_OPTIONS", asan);
+	free(preload);
+	free(asan);
+}
+
+void fxt_record_environment(const struct fxt_record_options *o, const char *agent,
+			    const char *parts_directory, const char *sanitizer)
+{
 	char *directory = without_fields(parts_directory);
 	char *output = fxt_format("%s/%%e.%%p.fxt", directory);
 
-	set("LD_PRELOAD", preload);
+	set_preload(agent, sanitizer);
 	set("FXT_OUTPUT", output);
 	set("FXT_CATEGORIES", o->categories);
 	set("FXT_BUFFERING_MODE", o->mode);
@@ -104,7 +120,6 @@ void fxt_record_environment(const struct fxt_record_options *o, const char *agen
 	set("FXT_TRIGGER_KEEP", o->trigger_keep);
 	if (o->quiet)
 		set("FXT_QUIET", "1");
-	free(preload);
 	free(directory);
 	free(output);
 }

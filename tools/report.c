@@ -76,8 +76,10 @@ static void take_call(struct fxt_report *report, const struct fxt_record *rec)
 	fxt_calls_take(&report->calls, fxt_symbol(report->r, &rec->category),
 		       fxt_symbol(report->r, &rec->name), duration_ns);
 	role = fxt_role_of(&report->roles, report->r, rec);
-	if (role && role->family == FXT_FAMILY_WAIT)
+	if (role && role->family == FXT_FAMILY_WAIT) {
 		fxt_waits_take(&report->waits, report->r, rec, role, duration_ns);
+		fxt_contention_take(&report->contention, report->r, rec, role->kind, duration_ns);
+	}
 	if (key_of(report, rec, &key_ns))
 		fxt_order_add(&report->order, rec, key_ns);
 }
@@ -98,6 +100,14 @@ static void take_event(struct fxt_report *report, const struct fxt_record *rec)
 	case FXT_EVENT_DURATION_COMPLETE:
 		fxt_open_complete(&report->open, report->r, rec);
 		take_call(report, rec);
+		break;
+	case FXT_EVENT_INSTANT:
+		/* Calls of which only the beginning is seen, as dlopen and vfork. What the agent says itself is none. */
+		if (!fxt_text_is(&rec->category, "agent"))
+			fxt_calls_take(&report->calls, fxt_symbol(report->r, &rec->category),
+				       fxt_symbol(report->r, &rec->name), 0);
+		else if (fxt_text_is(&rec->name, "contended"))
+			fxt_contention_blocked(&report->contention, report->r, rec);
 		break;
 	default: break;
 	}
@@ -139,6 +149,7 @@ void fxt_report_make(struct fxt_report *report, struct fxt_reader *r,
 	fxt_overview_rank(&report->overview);
 	fxt_calls_sort(&report->calls);
 	fxt_waits_sort(&report->waits, r);
+	fxt_contention_finish(&report->contention, r, &report->open);
 	fxt_heaps_sort(&report->heaps);
 	fxt_files_sort(&report->files);
 }
@@ -149,6 +160,7 @@ void fxt_report_free(struct fxt_report *report)
 	fxt_overview_free(&report->overview);
 	fxt_calls_free(&report->calls);
 	fxt_waits_free(&report->waits);
+	fxt_contention_free(&report->contention);
 	fxt_heaps_free(&report->heaps);
 	fxt_files_free(&report->files);
 	fxt_open_free(&report->open);
@@ -291,6 +303,7 @@ void fxt_report_print(const struct fxt_report *report, FILE *out)
 	print_head(report, out);
 	fxt_calls_print(&report->calls, report->r, top, out);
 	fxt_waits_print(&report->waits, report->r, top, out);
+	fxt_contention_print(&report->contention, &report->waits, report->r, report->overview.last_ns, top, out);
 	fxt_heaps_print(&report->heaps, &report->overview, top, out);
 	fxt_files_print(&report->files, top, out);
 	fxt_open_print(&report->open, report->r, report->overview.last_ns, top, out);

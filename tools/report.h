@@ -168,6 +168,47 @@ void fxt_open_print(const struct fxt_open_calls *o, struct fxt_reader *r, uint64
 		    FILE *out);
 void fxt_open_free(struct fxt_open_calls *o);
 
+/* -- Locks that were taken (report_contention.c) --------------------------------------------------- */
+
+struct fxt_contended {
+	const char *kind;
+	uint64_t pid, lock;
+	uint32_t at, held_at;           /* symbols: functions in which it was wanted, and had been taken */
+	uint64_t count, total_ns, max_ns;
+	uint64_t held_ns, held_count;   /* how long the others had held it, of those waits where that is known */
+};
+
+/* What a thread last waited for: is_blocked if it still does. */
+struct fxt_blocked {
+	bool is_known, is_blocked;
+	bool is_in_circle;              /* who holds it waits, in the end, for this thread */
+	uint64_t since_ns, lock;
+	uint64_t holder;                /* a thread's koid; 0: not known */
+	uint64_t held_since_ns;         /* 0: not known */
+	uint32_t at, held_at;
+};
+
+struct fxt_contention {
+	struct fxt_contended *list;     /* sorted: the longest first */
+	size_t count, capacity;
+	struct fxt_map by_places;
+	struct fxt_blocked *blocked;    /* by thread */
+	size_t blocked_count, blocked_capacity;
+};
+
+/* A call that found its lock taken says so in its arguments; others are passed over. */
+void fxt_contention_take(struct fxt_contention *c, struct fxt_reader *r, const struct fxt_record *rec, const char *kind,
+			 uint64_t duration_ns);
+/* What it said when it began to wait. */
+void fxt_contention_blocked(struct fxt_contention *c, struct fxt_reader *r, const struct fxt_record *rec);
+/* `open` is complete. */
+void fxt_contention_finish(struct fxt_contention *c, struct fxt_reader *r, const struct fxt_open_calls *open);
+/* A lock's name, or its address. Free it. */
+char *fxt_contention_lock(const struct fxt_waits *w, const struct fxt_reader *r, uint64_t pid, uint64_t lock);
+void fxt_contention_print(const struct fxt_contention *c, const struct fxt_waits *w, const struct fxt_reader *r, uint64_t end_ns,
+			  size_t top, FILE *out);
+void fxt_contention_free(struct fxt_contention *c);
+
 /* -- All of it ------------------------------------------------------------------------------------ */
 
 struct fxt_report {
@@ -177,6 +218,7 @@ struct fxt_report {
 	struct fxt_overview overview;
 	struct fxt_calls calls;
 	struct fxt_waits waits;
+	struct fxt_contention contention;
 	struct fxt_heaps heaps;
 	struct fxt_files files;
 	struct fxt_open_calls open;

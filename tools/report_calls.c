@@ -98,10 +98,14 @@ static void print_call(const struct fxt_call *call, const struct fxt_reader *r, 
 
 	fputs("  ", out);
 	fxt_put_padded(out, name, 32);
-	fprintf(out, " %10s %12s %9s %9s %9s %9s\n", fxt_duration(call->total_ns).text,
-		fxt_count(call->count).text, fxt_duration(call->total_ns / call->count).text,
-		fxt_duration(fxt_call_percentile(call, 50)).text,
-		fxt_duration(fxt_call_percentile(call, 99)).text, fxt_duration(call->max_ns).text);
+	/* Instants: how long they took is not known. */
+	if (call->max_ns == 0)
+		fprintf(out, " %10s %12s\n", "-", fxt_count(call->count).text);
+	else
+		fprintf(out, " %10s %12s %9s %9s %9s %9s\n", fxt_duration(call->total_ns).text,
+			fxt_count(call->count).text, fxt_duration(call->total_ns / call->count).text,
+			fxt_duration(fxt_call_percentile(call, 50)).text,
+			fxt_duration(fxt_call_percentile(call, 99)).text, fxt_duration(call->max_ns).text);
 	free(name);
 }
 

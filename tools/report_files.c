@@ -121,10 +121,11 @@ static int by_bytes(const void *a, const void *b)
 
 static void free_names(struct fxt_files *f)
 {
-	struct fxt_file_name *name, *next;
+	struct fxt_file_name *name = f->names, *next;
 
-	HASH_ITER(hh, f->names, name, next) {
-		HASH_DEL(f->names, name);
+	HASH_CLEAR(hh, f->names);
+	for (; name; name = next) {
+		next = name->hh.next;
 		free(name);
 	}
 }

@@ -161,6 +161,60 @@ static json_t *waits(const struct fxt_report *report)
 	return array;
 }
 
+static json_t *contended(const struct fxt_report *report)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < report->contention.count; i++) {
+		const struct fxt_contended *c = &report->contention.list[i];
+		char *lock = fxt_contention_lock(&report->waits, report->r, c->pid, c->lock);
+		json_t *one = json_object();
+
+		set(one, "kind", json_string(c->kind));
+		set(one, "pid", fxt_json_u64(c->pid));
+		set(one, "lock", json_string(lock));
+		set(one, "wanted_in", symbol(report->r, c->at));
+		set(one, "held_in", symbol(report->r, c->held_at));
+		set(one, "count", fxt_json_u64(c->count));
+		set(one, "total_ns", fxt_json_u64(c->total_ns));
+		set(one, "longest_ns", fxt_json_u64(c->max_ns));
+		if (c->held_count)
+			set(one, "held_mean_ns", fxt_json_u64(c->held_ns / c->held_count));
+		json_array_append_new(array, one);
+		free(lock);
+	}
+	return array;
+}
+
+static json_t *blocked(const struct fxt_report *report)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < report->contention.blocked_count; i++) {
+		const struct fxt_blocked *b = &report->contention.blocked[i];
+		char *lock;
+		json_t *one;
+
+		if (!b->is_blocked)
+			continue;
+		lock = fxt_contention_lock(&report->waits, report->r, report->r->threads[i].pid, b->lock);
+		one = thread(report->r, (uint32_t)i);
+		set(one, "lock", json_string(lock));
+		set(one, "wanted_in", symbol(report->r, b->at));
+		set(one, "since_ns", fxt_json_u64(b->since_ns));
+		if (b->holder) {
+			set(one, "holder", fxt_json_u64(b->holder));
+			set(one, "held_in", symbol(report->r, b->held_at));
+		}
+		if (b->held_since_ns)
+			set(one, "held_since_ns", fxt_json_u64(b->held_since_ns));
+		set(one, "deadlock", json_boolean(b->is_in_circle));
+		json_array_append_new(array, one);
+		free(lock);
+	}
+	return array;
+}
+
 static json_t *heaps(const struct fxt_report *report)
 {
 	json_t *array = json_array();
@@ -241,6 +295,8 @@ void fxt_report_json(const struct fxt_report *report, FILE *out)
 	set(object, "trace", trace(report));
 	set(object, "calls", calls(report));
 	set(object, "waiting", waits(report));
+	set(object, "contended", contended(report));
+	set(object, "blocked", blocked(report));
 	set(object, "heap", heaps(report));
 	set(object, "files", files(report));
 	set(object, "open", open_calls(report));

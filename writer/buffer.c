@@ -114,6 +114,10 @@ static bool grow_for(struct fxt_buffer *buffer, uint32_t number, uint64_t now_ns
 	uint64_t mask;
 	int error = 0;
 
+	if (fxt_is_forbidden(FXT_NO_GROWTH)) {
+		atomic_store_explicit(&buffer->failure, -EPERM, memory_order_relaxed);
+		return false;
+	}
 	if (!may_grow(buffer, now_ns))
 		return false;
 	mask = fxt_lock(&buffer->extend_lock);
@@ -131,7 +135,7 @@ static void grow_ahead(struct fxt_buffer *buffer, uint32_t number, uint64_t now_
 	uint64_t mask;
 
 	if (number + ahead < extended || extended >= buffer->limit || !may_grow(buffer, now_ns) ||
-	    !fxt_trylock(&buffer->extend_lock, &mask))
+	    fxt_is_forbidden(FXT_NO_GROWTH) || !fxt_trylock(&buffer->extend_lock, &mask))
 		return;
 	extended = atomic_load_explicit(&buffer->extended, memory_order_relaxed);
 	if (number + ahead >= extended && extended < buffer->limit)
@@ -150,6 +154,8 @@ static bool take_tail(struct fxt_buffer *buffer, struct fxt_chunk *chunk)
 	void *base = NULL;
 	int error;
 
+	if (fxt_is_forbidden(FXT_NO_GROWTH))
+		return false;
 	pages += (unsigned)((strings * FXT_WORD_BYTES + FXT_PAGE_BYTES - 1) / FXT_PAGE_BYTES);
 	mask = fxt_lock(&buffer->extend_lock);
 	offset = buffer->tail_offset;
@@ -260,10 +266,15 @@ int fxt_buffer_failure(const struct fxt_buffer *buffer)
 
 bool fxt_buffer_durable(struct fxt_buffer *buffer, const uint64_t *record, size_t words, size_t reserve_words)
 {
-	uint64_t mask = fxt_lock(&buffer->durable_lock), *to;
-	size_t at = buffer->durable_at, end = buffer->durable_region_end;
+	uint64_t mask, *to;
+	size_t at, end;
 	bool fits;
 
+	if (fxt_is_forbidden(FXT_NO_LOCKS))
+		return false;
+	mask = fxt_lock(&buffer->durable_lock);
+	at = buffer->durable_at;
+	end = buffer->durable_region_end;
 	/* The rewritten file has no such area. */
 	if (buffer->tail_offset) {
 		fxt_unlock(&buffer->durable_lock, mask);
@@ -294,6 +305,8 @@ uint64_t *fxt_buffer_take_page(struct fxt_buffer *buffer, uint64_t now_ns, struc
 	unsigned i;
 
 	*taken = (struct fxt_chunk){0};
+	if (fxt_is_forbidden(FXT_NO_LOCKS))
+		return NULL;
 	if (buffer->tail_offset)
 		return take_tail_page(buffer);
 	mask = fxt_lock(&buffer->page_lock);

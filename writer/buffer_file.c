@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "decimal.h"
+
 /* For paths in the making. Not on the stack: a file may have to be made in a signal handler, whose stack may have 3632
  * bytes. Files are made and renamed by one thread at a time: see fxt_buffer_create(). */
 static char scratch[FXT_PATH_BYTES];
@@ -73,6 +75,9 @@ bool fxt_file_is_ours(const struct fxt_buffer *buffer, int fd)
 {
 	struct stat status;
 
+	/* Not to be asked: then only the program itself can have closed it, and it has not through us. */
+	if (fxt_is_forbidden(FXT_NO_GROWTH))
+		return fd >= 0 && fd == buffer->fd;
 	return fd >= 0 && !fxt_sys_fstat(fd, &status) && status.st_dev == buffer->device &&
 	       status.st_ino == buffer->inode;
 }
@@ -93,19 +98,6 @@ bool fxt_file_ready(struct fxt_buffer *buffer)
 	return true;
 }
 
-static size_t decimal(char *out, unsigned value)
-{
-	char digits[10];
-	size_t n = 0, i;
-
-	do
-		digits[n++] = (char)('0' + value % 10);
-	while (value /= 10);
-	for (i = 0; i < n; i++)
-		out[i] = digits[n - 1 - i];
-	return n;
-}
-
 /* `path` itself, then name.1.fxt, name.2.fxt, ... The caller has checked the length. */
 static void numbered_name(char *name, const char *path, unsigned attempt)
 {
@@ -117,7 +109,7 @@ static void numbered_name(char *name, const char *path, unsigned attempt)
 	at = stem;
 	if (attempt) {
 		name[at++] = '.';
-		at += decimal(name + at, attempt);
+		at += fxt_decimal(name + at, attempt);
 	}
 	memcpy(name + at, path + stem, length - stem + 1);
 }
@@ -167,7 +159,7 @@ int fxt_file_publish(int fd, char *path)
 	unsigned attempt;
 	int error = -EEXIST;
 
-	from[14 + decimal(from + 14, (unsigned)fd)] = '\0';
+	from[14 + fxt_decimal(from + 14, (unsigned)fd)] = '\0';
 	for (attempt = 0; error == -EEXIST && attempt <= LARGEST_RETRY; attempt++) {
 		numbered_name(name, path, attempt);
 		error = fxt_sys_link(from, name, AT_SYMLINK_FOLLOW);
@@ -245,7 +237,7 @@ static const uint64_t fresh_chunk[FXT_CHUNK_WORDS] = {
 	PAGE(0), PAGE(1), PAGE(2), PAGE(3), PAGE(4), PAGE(5), PAGE(6), PAGE(7),
 };
 
-static_assert(sizeof(fresh_chunk) == 8 * FXT_PAGE_BYTES, "eight pages");
+static_assert(sizeof(fresh_chunk) == 8 * sizeof(uint64_t) * FXT_PAGE_WORDS, "eight pages");
 
 int fxt_file_append_pages(int fd, uint64_t offset, unsigned pages)
 {

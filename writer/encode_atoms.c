@@ -81,7 +81,7 @@ void fxt_put_stream(struct fxt_cursor *c, const void *data, size_t bytes)
 
 	fxt_require(c, data || bytes == 0);
 	at = take(c, words);
-	if (!at || words == 0)
+	if (!at || !data || words == 0)
 		return;
 	at[words - 1] = 0; /* the padding */
 	memcpy(at, data, bytes);
@@ -150,7 +150,7 @@ static void put_arg(struct fxt_cursor *c, const struct fxt_arg *arg)
 	words = c->n - first;
 	/* A large record has room for a name and a value of 32000 bytes; an argument's size field has not. */
 	fxt_require(c, words <= FXT_RECORD_MAX_WORDS);
-	if (!c->bad)
+	if (header && !c->bad)
 		*header = fxt_arg_type(arg->type) | fxt_arg_words(words) |
 			  fxt_arg_name(fxt_string_ref_of(arg->name)) | value;
 }

@@ -23,6 +23,7 @@ struct fxt_lane {
 	uint32_t chunk;         /* its number, for fxt_buffer_finish() */
 	uint32_t serial;        /* of chunks taken by the thread: tells which strings this one has */
 	uint32_t events;        /* in the chunk so far, for the day it is overwritten */
+	uintptr_t raised_at;    /* the stack pointer of the emission that has raised the level from here: agent/lane.c */
 };
 
 /* Whether a record of up to `words` words fits, with a word left for the filler behind it. */
@@ -69,7 +70,9 @@ static inline void fxt_lane_commit(struct fxt_lane *lane, size_t words, uint64_t
 	uint64_t *at = lane->at;
 	uint64_t *next = at + words;
 
-	*next = fxt_filler((uint64_t)(lane->end - next));
+	/* A snapshot may still read what the ring had here before: an atomic store, which costs no more. It throws away what it
+	 * read then, so the words of the record need be no such. */
+	atomic_store_explicit((_Atomic uint64_t *)next, fxt_filler((uint64_t)(lane->end - next)), memory_order_relaxed);
 	/* Only the compiler could reorder for our own thread; other readers need the release. */
 	atomic_store_explicit((_Atomic uint64_t *)at, header | fxt_record_words(words), memory_order_release);
 	lane->at = next;

@@ -7,8 +7,11 @@ WRITER_SOURCES = \
 	writer/buffer_create.c \
 	writer/buffer_file.c \
 	writer/buffer_rewrite.c \
+	writer/decimal.h \
 	writer/encode_atoms.c \
 	writer/encode_internal.h \
+	writer/forbidden.c \
+	writer/forbidden.h \
 	writer/fxt_encode.c \
 	writer/fxt_encode.h \
 	writer/fxt_format.h \

@@ -32,12 +32,12 @@ static inline uint64_t fxt_lock(struct fxt_lock *lock)
 	return mask;
 }
 
-/* False: somebody has it. */
+/* False: somebody has it, or nobody may. */
 static inline bool fxt_trylock(struct fxt_lock *lock, uint64_t *mask)
 {
 	int was = 0;
 
-	if (atomic_load_explicit(&lock->taken, memory_order_relaxed))
+	if (atomic_load_explicit(&lock->taken, memory_order_relaxed) || fxt_is_forbidden(FXT_NO_LOCKS))
 		return false;
 	*mask = fxt_sys_block_signals();
 	if (atomic_compare_exchange_strong_explicit(&lock->taken, &was, 1, memory_order_acquire, memory_order_relaxed))

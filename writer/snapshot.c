@@ -39,7 +39,8 @@ static void copy_record(struct fxt_record_file *file, const uint64_t *record, ui
 		for (i = 1; i < words; i++)
 			room[i] = load(record + i, memory_order_relaxed);
 		atomic_thread_fence(memory_order_acquire);
-		if (load(record, memory_order_relaxed) == header &&
+		/* The same header may be the next call's, whose time is then there too. */
+		if (load(record, memory_order_acquire) == header &&
 		    (words == 1 || load(record + 1, memory_order_relaxed) == room[1])) {
 			fxt_record_file_filled(file, words);
 			return;
@@ -146,6 +147,9 @@ static int write_snapshot(struct fxt_buffer *buffer, int fd)
 	struct fxt_record_file file;
 	int error = fxt_record_file_open(&file, fd, buffer->durable_words * FXT_WORD_BYTES);
 
+	/* The durable area's last filler covers words that are not written, and there may be nothing behind it. */
+	if (!error)
+		error = fxt_sys_ftruncate(fd, (off_t)file.offset);
 	if (!error) {
 		(buffer->mode == FXT_CIRCULAR ? copy_ring : copy_chunks)(buffer, &file);
 		error = file.error;

@@ -4,7 +4,7 @@
  *	count_calls locks THREADS PAIRS		one mutex, that all of them want
  */
 #define CALLS(X)                                                                                                              \
-	X(malloc, malloc)                                                                                                     \
+	X(malloc, malloc) X(pthread, pthread_once) X(pthread, sched_yield)                                                            \
 	X(malloc, calloc) X(malloc, realloc) X(malloc, reallocarray) X(malloc, free) X(malloc, aligned_alloc) X(              \
 		malloc,                                                                                                       \
 		memalign) X(malloc,                                                                                           \
@@ -181,6 +181,23 @@ PLAIN static void use_semaphore(long thread)
 	NEED(CALL(sem_close, named) == 0);
 }
 
+/* Nobody else comes here. */
+static __thread int times_done;
+
+PLAIN static void do_it(void)
+{
+	times_done++;
+}
+
+PLAIN static void use_once(void)
+{
+	pthread_once_t control = PTHREAD_ONCE_INIT;
+
+	times_done = 0;
+	NEED(CALL(pthread_once, &control, do_it) == 0 && CALL(pthread_once, &control, do_it) == 0);
+	NEED(times_done == 1);
+}
+
 /* -- Conditions and threads --------------------------------------------------------------------- */
 
 struct handshake {
@@ -216,7 +233,7 @@ PLAIN static void join_somehow(pthread_t thread, long round)
 		break;
 	case 1:
 		while (CALL(pthread_tryjoin_np, thread, NULL) == EBUSY)
-			sched_yield();
+			CALL(sched_yield);
 		break;
 	case 2:
 		NEED(CALL(pthread_timedjoin_np, thread, NULL, &realtime) == 0);
@@ -297,6 +314,7 @@ PLAIN static void *use_all(void *thread)
 		use_mutex();
 		use_rwlock();
 		use_semaphore((long)thread);
+		use_once();
 		use_threads(i);
 		instrumented_outer();
 		CALL(pthread_barrier_wait, &barrier);

@@ -5,7 +5,7 @@
  * Sizes are volatile, so that a build with _FORTIFY_SOURCE calls the checking variants: count_io_fortified.c.
  */
 #define CALLS(X)                                                                                                  \
-	X(io, open)                                                                                               \
+	X(io, open) X(io, unlink)                                                                                 \
 	X(io, openat) X(io, creat) X(io, close) X(io, read) X(io, write) X(io, pread) X(io, pwrite) X(            \
 		io, readv) X(io, writev) X(io, preadv) X(io, pwritev) X(io, lseek) X(io, ftruncate)               \
 		X(io, truncate) X(io, fsync) X(io, fdatasync) X(io, fstat) X(io, pipe) X(io, pipe2) X(io, dup) X( \
@@ -116,7 +116,7 @@ static void use_files(long thread)
 	NEED(CALL(sendfile, other, fd, NULL, five) == 0);
 	NEED(CALL(close, other) == 0);
 	NEED(CALL(close, fd) == 0);
-	unlink(name);
+	NEED(CALL(unlink, name) == 0);
 }
 
 static void use_pipes(void)
@@ -183,7 +183,7 @@ static void use_streams(long thread)
 	NEED(file);
 	file = CALL(freopen, name, "w+", file);
 	use_stream(file);
-	unlink(name);
+	NEED(CALL(unlink, name) == 0);
 }
 
 /* -- Sockets ------------------------------------------------------------------------------------ */

@@ -60,7 +60,7 @@ PLAIN static void print_counts(void)
 }
 
 /* Runs `body` in as many threads; the program's own calls when it counts them. */
-PLAIN static void run_threads(int threads, void *(*body)(void *),
+__attribute__((unused)) PLAIN static void run_threads(int threads, void *(*body)(void *),
 			      int (*create)(pthread_t *, void *(*)(void *), void *), int (*join)(pthread_t))
 {
 	pthread_t list[64];

@@ -58,11 +58,16 @@ static int spawn(const char *path, char **envp)
 	return finish(error, child);
 }
 
+static int spawn_in_path(const char *path, char **envp)
+{
+	pid_t child = 0;
+	int error = posix_spawnp(&child, path, NULL, NULL, arguments, envp);
+
+	return finish(error, child);
+}
+
 static int run(const char *form, char *path, char **envp)
 {
-	pid_t child;
-	int error;
-
 	if (!strcmp(form, "execve"))
 		execve(path, arguments, envp);
 	if (!strcmp(form, "execve-null"))
@@ -81,10 +86,8 @@ static int run(const char *form, char *path, char **envp)
 		syscall(SYS_execveat, AT_FDCWD, path, arguments, envp, 0);
 	if (!strcmp(form, "posix_spawn"))
 		return spawn(path, envp);
-	if (!strcmp(form, "posix_spawnp")) {
-		error = posix_spawnp(&child, path, NULL, NULL, arguments, envp);
-		return finish(error, child);
-	}
+	if (!strcmp(form, "posix_spawnp"))
+		return spawn_in_path(path, envp);
 	/* The environment is the process's own. */
 	clearenv();
 	while (*envp)

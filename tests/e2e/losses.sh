@@ -62,7 +62,7 @@ stepped()
 
 export FXT_CATEGORIES=io
 stepped few-signals "" 3
-stepped signals "signal handlers nest too deep" 9
+stepped signals "signal handlers too deep, cut off or short of stack" 9
 export FXT_CATEGORIES=malloc
 FXT_BUFFERING_MODE=oneshot FXT_BUFFER_SIZE_MB=1 adds_up room 200000 "no room" "$apps/sequence" 100000
 FXT_MAX_SIZE_MB=1 adds_up bound 200000 "no room" "$apps/sequence" 100000

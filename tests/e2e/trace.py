@@ -9,6 +9,7 @@
     trace.py threads FILE       the names of threads, a line each
     trace.py sequence FILE      first, last and number of the calloc calls that count (tests/apps/sequence.c)
     trace.py calls FILE         category:name tid start end arguments, in the order of time
+    trace.py arrows FILE        "cause -> effect count": the calls that arrows lead from and to, a line each
 """
 import collections, json, os, subprocess, sys
 
@@ -29,7 +30,8 @@ def report(path):
 
 
 def calls(path):
-    return (r for r in records(path) if r["type"] in ("complete", "begin"))
+    return (r for r in records(path) if r["type"] in ("complete", "begin") or
+            r["type"] == "instant" and r["category"] != "agent")
 
 
 def name(call):
@@ -77,10 +79,14 @@ def own_heap(heap):
     return found
 
 
+HEAP = ("malloc", "calloc", "realloc", "reallocarray", "free", "aligned_alloc", "memalign", "posix_memalign", "valloc", "pvalloc",
+        "malloc_usable_size")
+
+
 def own(path):
     found, heap = collections.Counter(), []
     for call in calls(path):
-        if call["category"] == "malloc":
+        if call["category"] == "malloc" and call["name"] in HEAP:
             heap.append(call)
         else:
             found[name(call)] += 1
@@ -120,13 +126,48 @@ def sequence(path):
 
 def all_calls(path):
     for call in sorted(calls(path), key=lambda c: c["time"]):
-        end = call["time"] + call["duration"] if "duration" in call else "open"
+        end = "open" if call["type"] == "begin" else call["time"] + call.get("duration", 0)
         args = " ".join(f"{k}={v}" for k, v in call.get("args", {}).items())
         print(name(call), call["tid"], call["time"], end, args)
 
 
+def arrows(path):
+    """Each flow leaves from a slice `released` within the cause, and ends in a slice `resumed` at the end of the effect."""
+    slices, flows = collections.defaultdict(list), collections.defaultdict(dict)
+    for r in records(path):
+        if r["type"] in ("complete", "begin"):
+            slices[r["tid"]].append((r["time"], r["time"] + r.get("duration", 1 << 62), r))
+        elif r["type"].startswith("flow-"):
+            if r["type"] in flows[r["id"]]:
+                sys.exit(f"flow {r['id']} has two of {r['type']}")
+            flows[r["id"]][r["type"]] = r
+    for of_thread in slices.values():
+        of_thread.sort(key=lambda s: (s[0], -s[1]))
+
+    def around(r, inner):
+        """The slices around a flow's event, innermost first, of which the first must have this name."""
+        at, stack = r["time"], []
+        for start, end, s in slices[r["tid"]]:
+            if start > at:
+                break
+            if end >= at:
+                stack.append(s)
+        if not stack or stack[-1]["name"] != inner:
+            sys.exit(f"flow {r['id']}: {r['type']} at {at} is in {[s['name'] for s in stack]}")
+        return [s["name"] for s in reversed(stack[:-1]) if s["category"] != "function"] + ["thread"]
+
+    found = collections.Counter()
+    for ident, ends in flows.items():
+        if set(ends) != {"flow-begin", "flow-end"}:
+            sys.exit(f"flow {ident} has only {set(ends)}")
+        if ends["flow-begin"]["time"] >= ends["flow-end"]["time"]:
+            sys.exit(f"flow {ident} ends before it begins")
+        found[around(ends["flow-begin"], "released")[0] + " -> " + around(ends["flow-end"], "resumed")[0]] += 1
+    print_counts(found)
+
+
 COMMANDS = {"counts": counts, "own": own, "open": still_open, "lost": lost, "categories": categories,
-            "threads": threads, "sequence": sequence, "calls": all_calls}
+            "threads": threads, "sequence": sequence, "calls": all_calls, "arrows": arrows}
 
 if len(sys.argv) != 3 or sys.argv[1] not in COMMANDS:
     sys.exit(__doc__)

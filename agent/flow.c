@@ -1,0 +1,78 @@
+/* See flow.h. */
+#include "flow.h"
+
+#include "clock.h"
+#include "writer/fxt_encode.h"
+
+#define AGENT FXT_INDEXED(FXT_STR_CATEGORIES + FXT_BIT_agent)
+
+/* An event without arguments, of a thread of this process; `extra` is the end of a slice or the id of a flow. False: there is no
+ * room. */
+static bool put(struct fxt_thread *thread, uint32_t tid, enum fxt_event_type type, uint64_t name, uint64_t at_ns, uint64_t extra)
+{
+	struct fxt_thread_ref of = {tid == thread->tid ? thread->index : 0, thread->pid, tid};
+	uint64_t record[8];
+
+	return fxt_thread_put_extra(thread, record, fxt_encode_event(record, 8, type, at_ns, of, AGENT, FXT_INDEXED(name),
+								     (struct fxt_args){0}, extra));
+}
+
+void fxt_flow_release(struct fxt_thread *thread, uintptr_t object, enum fxt_release how, struct fxt_cause cause)
+{
+	cause.at_ns = fxt_now(thread);
+	cause.tid = thread->tid;
+	/* Nothing else of this thread begins at the times that are handed out. */
+	thread->last_ns += 2 * (uint64_t)fxt_wait_release(object, how, &cause);
+}
+
+void fxt_wait_abandon(struct fxt_thread *thread)
+{
+	struct fxt_cause cause;
+
+	/* What let it go on, if anything did, is of no use to others. */
+	if (thread->waits_for && fxt_wait_end(thread->waits_for, 0, &cause) && cause.lock)
+		fxt_wait_end(cause.lock, UINT64_MAX, &cause);
+	thread->waits_for = 0;
+}
+
+void fxt_wait_enter(struct fxt_thread *thread, uintptr_t object, uintptr_t lock)
+{
+	fxt_wait_abandon(thread);
+	if (fxt_wait_begin(object, lock))
+		thread->waits_for = object;
+}
+
+bool fxt_wait_leave(struct fxt_thread *thread, uintptr_t object, uint64_t start_ns, struct fxt_cause *cause)
+{
+	/* A handler that waited for something meanwhile has ended this. */
+	if (thread->waits_for != object)
+		return false;
+	thread->waits_for = 0;
+	return fxt_wait_end(object, start_ns, cause);
+}
+
+void fxt_flow_resume(struct fxt_thread *thread, uint64_t after_ns, uint64_t end_ns, const struct fxt_cause *causes,
+		     unsigned count)
+{
+	uint64_t from_ns = after_ns, flows[FXT_CAUSES_MAX];
+	unsigned i;
+
+	for (i = 0; i < count; i++)
+		if (causes[i].at_ns + 1 > from_ns)
+			from_ns = causes[i].at_ns + 1;
+	/* Later than the slices it is reached from, and than what is within the call; which it is not if clocks differ by more than the
+	 * wait was long. */
+	if (!count || ++from_ns >= end_ns)
+		return;
+	for (i = 0; i < count; i++) {
+		flows[i] = fxt_flow_id();
+		if (!put(thread, causes[i].tid, FXT_EVENT_DURATION_COMPLETE, FXT_STR_released, causes[i].at_ns,
+			 causes[i].at_ns + 1) ||
+		    !put(thread, causes[i].tid, FXT_EVENT_FLOW_BEGIN, FXT_STR_wakes, causes[i].at_ns, flows[i]))
+			return;
+	}
+	if (!put(thread, thread->tid, FXT_EVENT_DURATION_COMPLETE, FXT_STR_resumed, from_ns, end_ns))
+		return;
+	for (i = 0; i < count; i++)
+		put(thread, thread->tid, FXT_EVENT_FLOW_END, FXT_STR_wakes, end_ns, flows[i]);
+}

@@ -1,0 +1,29 @@
+/* Arrows from what let a waiting thread go on to where it went on. Viewers draw one from the slice a flow began in to the one it ended
+ * in, where that begins later: so a call that waited holds a slice `resumed` at its end, and the call that let it go on a slice
+ * `released`. All of it is written by the thread that waited, once it goes on, in the other's name too: only then it is
+ * known who let whom go on, and an arrow is in the trace whole or not at all. Category agent: these are no calls of the program.
+ */
+#ifndef FXT_FLOW_H
+#define FXT_FLOW_H
+
+#include "emit.h"
+#include "wait.h"
+
+enum { FXT_CAUSES_MAX = 2 };    /* of one wait: a signal, and the lock that had to be taken again */
+
+/* The calling thread is about to let go on who waits for `object`, if anybody does. `cause` has since_ns and place where they are
+ * known; fxt_is_waited_for() is tested by the caller. Any context. */
+void fxt_flow_release(struct fxt_thread *thread, uintptr_t object, enum fxt_release how, struct fxt_cause cause);
+
+/* fxt_wait_begin() and fxt_wait_end() of the calling thread. It may be cancelled in between, or jump away: then it waits no more when it
+ * waits for something else, or ends. */
+void fxt_wait_enter(struct fxt_thread *thread, uintptr_t object, uintptr_t lock);
+bool fxt_wait_leave(struct fxt_thread *thread, uintptr_t object, uint64_t start_ns, struct fxt_cause *cause);
+void fxt_wait_abandon(struct fxt_thread *thread);
+
+/* A call that waited until `end_ns`, and is recorded, went on because of `count` causes. `after_ns` is the thread's last_ns before that:
+ * whatever it, or a handler, has recorded within the wait lies before. */
+void fxt_flow_resume(struct fxt_thread *thread, uint64_t after_ns, uint64_t end_ns, const struct fxt_cause *causes,
+		     unsigned count);
+
+#endif

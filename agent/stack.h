@@ -1,0 +1,35 @@
+/* Which stack an address lies on, whether two frames can be compared, and how much is left of one. */
+#ifndef FXT_STACK_H
+#define FXT_STACK_H
+
+#include <signal.h>
+
+#include "agent.h"
+
+static inline bool fxt_on_own_stack(const struct fxt_thread *thread, uintptr_t at)
+{
+	return at >= thread->stack_low && at < thread->stack_high;
+}
+
+/* Whether the kernel takes this for a handler's stack, which may lie within another, or cannot be asked. */
+static inline bool fxt_on_alternate_stack(void)
+{
+	stack_t stack;
+
+	return FXT_SYSCALL2(SYS_sigaltstack, NULL, &stack) || stack.ss_flags & SS_ONSTACK;
+}
+
+/* What the slow paths take at most is some 600 bytes. */
+enum { FXT_SLOW_PATH_BYTES = 1024 };
+
+/* Whether this is a signal handler's stack with too little left for a slow path: then what needs one is dropped, and counted. A
+ * stack of MINSIGSTKSZ bytes may leave its handler 400. */
+static inline bool fxt_stack_is_short(void)
+{
+	stack_t stack;
+
+	return !FXT_SYSCALL2(SYS_sigaltstack, NULL, &stack) && stack.ss_flags & SS_ONSTACK &&
+	       (uintptr_t)&stack - (uintptr_t)stack.ss_sp < FXT_SLOW_PATH_BYTES;
+}
+
+#endif

@@ -1,0 +1,297 @@
+/* See wait.h. */
+#include "wait.h"
+
+#include <string.h>
+
+#include "agent.h"
+#include "clock.h"
+
+enum {
+	BUCKETS = 256,
+	ENTRIES = 8,                    /* in a bucket */
+	PENDING = 6,                    /* causes that nobody has taken yet; the oldest gives way */
+};
+
+struct pending {
+	struct fxt_cause cause;
+	uint32_t left;
+};
+
+struct entry {
+	uintptr_t object;
+	uintptr_t lock;
+	uint32_t waiters;
+	uint32_t parties, arrived;      /* of a barrier */
+	uint32_t pending_count;
+	struct pending pending[PENDING];        /* the oldest first */
+};
+
+struct bucket {
+	struct fxt_lock lock;           /* nests in nothing */
+	struct entry entries[ENTRIES];
+};
+
+atomic_ushort fxt_waiting[FXT_WAITING_SLOTS];
+static _Atomic(struct bucket *) buckets;        /* made when somebody waits for the first time */
+static atomic_uint next_flow;
+static _Atomic uint64_t flow_base;
+
+static void add_waiters(uintptr_t object, int count)
+{
+	atomic_fetch_add(&fxt_waiting[fxt_wait_hash(object) >> 52], (unsigned short)count);
+}
+
+/* NULL: there is no memory. */
+static struct bucket *bucket_of(uintptr_t object)
+{
+	struct bucket *all = atomic_load_explicit(&buckets, memory_order_acquire), *made;
+
+	if (!all) {
+		made = fxt_sys_memory(BUCKETS * sizeof(*made));
+		if (!made)
+			return NULL;
+		if (atomic_compare_exchange_strong(&buckets, &all, made))
+			all = made;
+		else
+			fxt_sys_munmap(made, BUCKETS * sizeof(*made));
+	}
+	return &all[fxt_wait_hash(object) >> 56];
+}
+
+static struct entry *find(struct bucket *bucket, uintptr_t object)
+{
+	struct entry *entry;
+
+	for (entry = bucket->entries; entry < bucket->entries + ENTRIES; entry++)
+		if (entry->object == object)
+			return entry;
+	return NULL;
+}
+
+/* One that nobody waits for is free, but a barrier's while there is another. */
+static struct entry *find_or_make(struct bucket *bucket, uintptr_t object)
+{
+	struct entry *entry = find(bucket, object), *free_entry = NULL;
+
+	if (entry)
+		return entry;
+	for (entry = bucket->entries; entry < bucket->entries + ENTRIES; entry++)
+		if (!entry->waiters && (!free_entry || (free_entry->parties && !entry->parties)))
+			free_entry = entry;
+	if (free_entry) {
+		memset(free_entry, 0, sizeof(*free_entry));
+		free_entry->object = object;
+	}
+	return free_entry;
+}
+
+/* The object's bucket, locked; `*entry` is its entry, `make` one if there is none. NULL: there is none, and no lock to give back. */
+static struct bucket *open_bucket(uintptr_t object, bool make, struct entry **entry, uint64_t *mask)
+{
+	struct bucket *bucket = bucket_of(object);
+
+	if (!bucket)
+		return NULL;
+	*mask = fxt_lock(&bucket->lock);
+	*entry = make ? find_or_make(bucket, object) : find(bucket, object);
+	if (*entry)
+		return bucket;
+	fxt_unlock(&bucket->lock, *mask);
+	return NULL;
+}
+
+bool fxt_wait_begin(uintptr_t object, uintptr_t lock)
+{
+	struct entry *entry;
+	uint64_t mask;
+	struct bucket *bucket = open_bucket(object, true, &entry, &mask);
+
+	if (!bucket)
+		return false;
+	entry->lock = lock;
+	entry->waiters++;
+	add_waiters(object, 1);
+	fxt_unlock(&bucket->lock, mask);
+	return true;
+}
+
+static void drop_oldest(struct entry *entry)
+{
+	entry->pending_count--;
+	memmove(entry->pending, entry->pending + 1, entry->pending_count * sizeof(*entry->pending));
+}
+
+/* What was handed on before a thread began to wait was not for it. */
+static bool take(struct entry *entry, uint64_t start_ns, struct fxt_cause *cause)
+{
+	struct pending *pending;
+	uint32_t i;
+
+	for (i = 0; i < entry->pending_count; i++) {
+		pending = &entry->pending[i];
+		if (pending->cause.at_ns < start_ns)
+			continue;
+		*cause = pending->cause;
+		pending->cause.at_ns += 2;
+		if (!--pending->left) {
+			entry->pending_count--;
+			memmove(pending, pending + 1, (entry->pending_count - i) * sizeof(*pending));
+		}
+		return true;
+	}
+	return false;
+}
+
+bool fxt_wait_end(uintptr_t object, uint64_t start_ns, struct fxt_cause *cause)
+{
+	struct entry *entry;
+	uint64_t mask;
+	struct bucket *bucket = open_bucket(object, false, &entry, &mask);
+	bool found = false;
+
+	if (!bucket)
+		return false;
+	/* None: forgotten while it was waited for. The program destroys what it uses. */
+	if (entry->waiters) {
+		found = take(entry, start_ns, cause);
+		entry->waiters--;
+		add_waiters(object, -1);
+		if (!entry->waiters)
+			entry->pending_count = 0;
+	}
+	fxt_unlock(&bucket->lock, mask);
+	return found;
+}
+
+/* How many wait and have no cause yet. */
+static uint32_t unanswered(const struct entry *entry)
+{
+	uint32_t answered = 0, i;
+
+	for (i = 0; i < entry->pending_count; i++)
+		answered += entry->pending[i].left;
+	return entry->waiters > answered ? entry->waiters - answered : 0;
+}
+
+static void hand_on(struct entry *entry, const struct fxt_cause *cause, uint32_t count)
+{
+	struct pending *pending;
+
+	if (entry->pending_count == PENDING)
+		drop_oldest(entry);
+	pending = &entry->pending[entry->pending_count++];
+	*pending = (struct pending){*cause, count};
+	pending->cause.lock = entry->lock;
+}
+
+unsigned fxt_wait_release(uintptr_t object, enum fxt_release how, const struct fxt_cause *cause)
+{
+	struct entry *entry;
+	uint64_t mask;
+	struct bucket *bucket = open_bucket(object, false, &entry, &mask);
+	uintptr_t lock;
+	uint32_t count, i;
+
+	if (!bucket)
+		return 0;
+	if (how == FXT_RELEASE_LOCK)
+		entry->pending_count = 0;
+	count = unanswered(entry);
+	if (count > 1 && how != FXT_RELEASE_ALL)
+		count = 1;
+	lock = entry->lock;
+	if (count)
+		hand_on(entry, cause, count);
+	fxt_unlock(&bucket->lock, mask);
+	for (i = 0; lock && i < count; i++)
+		fxt_wait_begin(lock, 0);
+	return count;
+}
+
+void fxt_wait_set_parties(uintptr_t object, uint32_t parties)
+{
+	struct entry *entry;
+	uint64_t mask;
+	struct bucket *bucket = open_bucket(object, true, &entry, &mask);
+
+	if (!bucket)
+		return;
+	entry->parties = parties;
+	entry->arrived = 0;
+	fxt_unlock(&bucket->lock, mask);
+}
+
+bool fxt_wait_arrive(uintptr_t object, bool *waits)
+{
+	struct entry *entry;
+	uint64_t mask;
+	struct bucket *bucket = open_bucket(object, false, &entry, &mask);
+	bool last = false;
+
+	*waits = false;
+	if (!bucket)
+		return false;
+	if (entry->parties) {
+		last = ++entry->arrived == entry->parties;
+		if (last) {
+			entry->arrived = 0;
+		} else {
+			*waits = true;
+			entry->waiters++;
+			add_waiters(object, 1);
+		}
+	}
+	fxt_unlock(&bucket->lock, mask);
+	return last;
+}
+
+void fxt_wait_forget(uintptr_t object)
+{
+	struct entry *entry;
+	uint64_t mask;
+	struct bucket *bucket = atomic_load(&buckets) ? open_bucket(object, false, &entry, &mask) : NULL;
+
+	if (!bucket)
+		return;
+	add_waiters(object, -(int)entry->waiters);
+	memset(entry, 0, sizeof(*entry));
+	fxt_unlock(&bucket->lock, mask);
+}
+
+/* -- Flow ids ---------------------------------------------------------------------------------- */
+
+/* Above, something that no other process has: made of its id and of when it began to have flows, so that it differs after an exec
+ * too. */
+static uint64_t make_base(void)
+{
+	uint64_t x = fxt_clock_kernel_ns() * UINT64_C(0x9e3779b97f4a7c15) + fxt_agent.pid, base = 0;
+
+	x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+	x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
+	x = (x ^ x >> 31) | UINT64_C(1) << 32;
+	/* Readers that take ids for signed numbers are right too. */
+	atomic_compare_exchange_strong(&flow_base, &base, x & UINT64_C(0x7fffffff00000000));
+	return atomic_load(&flow_base);
+}
+
+uint64_t fxt_flow_id(void)
+{
+	uint64_t base = atomic_load_explicit(&flow_base, memory_order_relaxed);
+
+	return (base ? base : make_base()) + atomic_fetch_add_explicit(&next_flow, 1, memory_order_relaxed);
+}
+
+void fxt_wait_after_fork(void)
+{
+	unsigned i;
+
+	if (atomic_load(&buckets))
+		fxt_sys_munmap(atomic_load(&buckets), BUCKETS * sizeof(struct bucket));
+	atomic_store(&buckets, NULL);
+	/* Touched as far as somebody waited. */
+	for (i = 0; i < FXT_WAITING_SLOTS; i++)
+		if (atomic_load(&fxt_waiting[i]))
+			atomic_store(&fxt_waiting[i], 0);
+	atomic_store(&next_flow, 0);
+	atomic_store(&flow_base, 0);
+}

@@ -1,0 +1,65 @@
+/* Wrappers whose lines say what they do with others that wait, in the place of BLOCKS() and QUICK:
+ *
+ *	LOCKS(try) TRIES UNLOCKS        locks: lock.c
+ *	WAITS ...                       conditions, semaphores, barriers: sync.c
+ *
+ * A file defines BODY_FORM(kind, symbol, object, parameters...) for each form it has, BODY_FORM(kind, symbol, try, object, ...) for
+ * FORM(try), and then CALL and ALIAS as FXT_FORM_CALL and FXT_FORM_ALIAS. A body has thread_, names_ and start_ns_, and
+ * sets result_; the object is the first parameter.
+ */
+#ifndef FXT_FORMS_H
+#define FXT_FORMS_H
+
+#include "interpose.h"
+
+/* The end of a call: its event. */
+#define FXT_FORM_RECORD(kind, ...)                                                                              \
+	do {                                                                                                    \
+		unsigned arguments_ = 0 FXT_EACH(P_COUNT, __VA_ARGS__);                                         \
+		uint64_t *at_ = fxt_room(thread_, start_ns_, end_ns_, FXT_RESULT_WORDS FXT_EACH(P_WORDS, __VA_ARGS__)); \
+		int failure_ = FAILURE_##kind;                                                                  \
+														\
+		if (at_) {                                                                                      \
+			FXT_EACH(P_PUT, __VA_ARGS__)                                                            \
+			RESULT_##kind                                                                           \
+			if (failure_) {                                                                         \
+				at_ = fxt_put_errno(thread_, at_, failure_);                                    \
+				arguments_++;                                                                   \
+			}                                                                                       \
+			fxt_complete(thread_, at_, end_ns_, names_, arguments_);                                \
+		}                                                                                               \
+	} while (0)
+
+#define FXT_FORM_WRAP(body, kind, symbol, event, object, ...)                                           \
+	FXT_REAL(int, symbol, (FXT_LIST(P_DECLARE, __VA_ARGS__)), (FXT_LIST(P_NAME, __VA_ARGS__)))      \
+	static __attribute__((noinline)) int traced_##symbol(FXT_LIST(P_DECLARE, __VA_ARGS__))          \
+	{                                                                                               \
+		const uint64_t names_ = FXT_NAMES(pthread, event);                                      \
+		struct fxt_thread *thread_ = fxt_enter_on();                                            \
+		uint64_t start_ns_, end_ns_;                                                            \
+		int result_;                                                                            \
+													\
+		if (!thread_)                                                                           \
+			return real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));                            \
+		start_ns_ = fxt_now(thread_);                                                           \
+		body(kind, symbol, object, __VA_ARGS__)                                                 \
+		return result_;                                                                         \
+	}                                                                                               \
+	FXT_EXPORT int symbol(FXT_LIST(P_DECLARE, __VA_ARGS__));                                        \
+	FXT_EXPORT int symbol(FXT_LIST(P_DECLARE, __VA_ARGS__))                                         \
+	{                                                                                               \
+		if (!fxt_is_on(FXT_CAT_pthread))                                                        \
+			return real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));                            \
+		return traced_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));                                  \
+	}
+
+#define FXT_NAME_OF(type, name, kind) name
+#define FXT_FIRST_NAME(first, ...) FXT_NAME_OF first
+#define FXT_FORM_EXPAND(...) FXT_FORM_WRAP(__VA_ARGS__)
+
+#define FXT_FORM_CALL(category, type, symbol, form, kind, ...) \
+	FXT_FORM_EXPAND(FORM_##form, kind, symbol, symbol, FXT_FIRST_NAME(__VA_ARGS__, ), __VA_ARGS__)
+#define FXT_FORM_ALIAS(category, type, symbol, event, form, kind, ...) \
+	FXT_FORM_EXPAND(FORM_##form, kind, symbol, event, FXT_FIRST_NAME(__VA_ARGS__, ), __VA_ARGS__)
+
+#endif

@@ -1,0 +1,50 @@
+/* Messages, semaphores and memory between processes: ipc.def, and the variadic ones. */
+#include <mqueue.h>
+#include <stdarg.h>
+#include <sys/msg.h>
+#include <sys/sem.h>
+#include <sys/shm.h>
+#include <sys/uio.h>
+
+#include "mapped.h"
+
+#define FXT_TABLE "ipc.def"
+#include "wrappers.inc"
+
+FXT_REAL(mqd_t, mq_open, (const char *name, int oflag, mode_t mode, struct mq_attr *attr), (name, oflag, mode, attr))
+FXT_TRACED(io, mqd_t, mq_open, mq_open, real_mq_open, BLOCKS(name), INT, (const char *, name, TEXT), (int, oflag, INT),
+	   (mode_t, mode, SKIP), (struct mq_attr *, attr, SKIP))
+
+FXT_EXPORT mqd_t mq_open(const char *name, int oflag, ...)
+{
+	struct mq_attr *attr = NULL;
+	mode_t mode = 0;
+	va_list list;
+
+	if (oflag & O_CREAT) {
+		va_start(list, oflag);
+		mode = va_arg(list, mode_t);
+		attr = va_arg(list, struct mq_attr *);
+		va_end(list);
+	}
+	return traced_mq_open(name, oflag, mode, attr);
+}
+
+/* The last is a union of a number and pointers, which is passed like any of them; where there is none nobody looks. */
+FXT_REAL(int, semctl, (int semid, int semnum, int op, void *argument), (semid, semnum, op, argument))
+FXT_TRACED(pthread, int, semctl, semctl, real_semctl, QUICK, INT, (int, semid, INT), (int, semnum, INT), (int, op, INT),
+	   (void *, argument, SKIP))
+
+FXT_EXPORT int semctl(int semid, int semnum, int op, ...)
+{
+	void *argument;
+	va_list list;
+
+	va_start(list, op);
+	argument = va_arg(list, void *);
+	va_end(list);
+	return traced_semctl(semid, semnum, op, argument);
+}
+
+#define FXT_REALS fxt_reals_ipc
+#include "reals.inc"

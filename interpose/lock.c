@@ -1,0 +1,182 @@
+/* Locks: lock.def. */
+#include <pthread.h>
+#include <threads.h>
+
+#include "lock.h"
+
+#include "agent/function.h"
+#include "agent/label.h"
+#include "forms.h"
+
+/* -- What is written down ----------------------------------------------------------------------- */
+
+enum { PLACE_MAX_BYTES = 200 };
+
+/* The function a call is made in, by its return address; NULL. */
+static const struct fxt_function *function_at(uintptr_t place)
+{
+	return place ? fxt_function_find(place - 1) : NULL;
+}
+
+static size_t name_bytes(const struct fxt_function *function)
+{
+	return !function ? 0 : function->bytes < PLACE_MAX_BYTES ? function->bytes : PLACE_MAX_BYTES;
+}
+
+/* Lock, the places of the call and of who is in the way, that thread, how long it has held the lock. */
+struct description {
+	const struct fxt_function *at, *held_at;
+	const char *object;
+	size_t object_bytes;
+	uint64_t held_ns;
+	uint32_t holder;
+	unsigned arguments;
+};
+
+static size_t measure(struct description *d, struct fxt_lock_wait *wait, const struct fxt_held *held, uint64_t now_ns)
+{
+	d->at = function_at(wait->place);
+	d->held_at = held->lock ? function_at(held->place) : NULL;
+	d->held_ns = held->lock && now_ns > held->since_ns ? now_ns - held->since_ns : 0;
+	d->object_bytes = fxt_label(wait->lock, wait->place, &d->object);
+	return 2 + (2 + fxt_words_of(d->object_bytes)) + (2 + fxt_words_of(name_bytes(d->at))) + 2 + 2 + (2 + fxt_words_of(name_bytes(d->held_at))) + 1;
+}
+
+static uint64_t *describe(uint64_t *at, struct description *d, const struct fxt_lock_wait *wait)
+{
+	at = fxt_put_pointer(at, wait->parameter, (const void *)wait->lock);
+	d->arguments = 1;
+	if (d->object_bytes) {
+		at = fxt_put_text(at, FXT_STR_object, d->object, d->object_bytes);
+		d->arguments++;
+	}
+	if (d->at) {
+		at = fxt_put_text(at, FXT_STR_at, d->at->name, name_bytes(d->at));
+		d->arguments++;
+	}
+	if (d->holder) {
+		at = fxt_put_uint(at, FXT_STR_holder, d->holder);
+		d->arguments++;
+	}
+	if (d->held_ns) {
+		at = fxt_put_uint(at, FXT_STR_held_ns, d->held_ns);
+		d->arguments++;
+	}
+	if (d->held_at) {
+		at = fxt_put_text(at, FXT_STR_held_at, d->held_at->name, name_bytes(d->held_at));
+		d->arguments++;
+	}
+	return at;
+}
+
+void fxt_lock_wait_begin(struct fxt_thread *thread, struct fxt_lock_wait *wait)
+{
+	struct description d = {.holder = wait->holder};
+	uint64_t now_ns = fxt_now(thread), *at;
+
+	if (!wait->holder || !fxt_held_by(wait->holder, wait->lock, &wait->held))
+		wait->held.lock = 0;
+	/* Told at once: the wait may never end. */
+	at = fxt_reserve(thread, now_ns, measure(&d, wait, &wait->held, now_ns));
+	if (at) {
+		at = describe(at, &d, wait);
+		fxt_commit(thread, at, fxt_record_type(FXT_RECORD_EVENT) | fxt_event_type(FXT_EVENT_INSTANT) |
+					       fxt_event_args(d.arguments) |
+					       fxt_names_of(FXT_STR_CATEGORIES + FXT_BIT_agent, FXT_STR_contended));
+	}
+	fxt_wait_enter(thread, wait->lock, 0);
+}
+
+void fxt_lock_wait_end(struct fxt_thread *thread, struct fxt_lock_wait *wait, int result)
+{
+	uint64_t after_ns = thread->last_ns, end_ns = fxt_end(thread, wait->open), *at;
+	struct description d = {.holder = wait->holder};
+	struct fxt_cause cause;
+	bool is_caused = fxt_wait_leave(thread, wait->lock, wait->start_ns, &cause) && fxt_is_got(result);
+
+	/* Who gave it up in the end had it last. */
+	if (is_caused) {
+		d.holder = cause.tid;
+		wait->held = (struct fxt_held){cause.since_ns ? wait->lock : 0, cause.since_ns, cause.place};
+	}
+	if (fxt_is_got(result))
+		fxt_held_push(thread, wait->lock, end_ns, wait->place);
+	at = fxt_room(thread, wait->start_ns, end_ns, measure(&d, wait, &wait->held, is_caused ? cause.at_ns : end_ns));
+	if (!at)
+		return;
+	at = describe(at, &d, wait);
+	if (wait->is_c11) {
+		at = fxt_put_int(at, FXT_STR_ret, result);
+		d.arguments++;
+	} else if (result) {
+		at = fxt_put_errno(thread, at, result);
+		d.arguments++;
+	}
+	fxt_complete(thread, at, end_ns, wait->names, d.arguments);
+	fxt_flow_resume(thread, after_ns, end_ns, &cause, is_caused);
+}
+
+void fxt_lock_let_go(struct fxt_thread *thread, uintptr_t lock)
+{
+	struct fxt_held *held = fxt_held_find(thread, lock);
+	struct fxt_cause cause = {0};
+
+	if (held) {
+		cause.since_ns = held->since_ns;
+		cause.place = held->place;
+	}
+	fxt_flow_release(thread, lock, FXT_RELEASE_LOCK, cause);
+}
+
+/* -- Wrappers ---------------------------------------------------------------------------------- */
+
+/* What a lock that is held by another thread gives. */
+#define BUSY_ERROR EBUSY
+#define BUSY_PLAIN_INT thrd_busy
+
+#define GOT(kind, lock, ...)                                                                                    \
+	end_ns_ = fxt_now(thread_);                                                                             \
+	if (fxt_is_got(result_))                                                                                \
+		fxt_held_push(thread_, (uintptr_t)(lock), end_ns_, (uintptr_t)__builtin_return_address(0));     \
+	FXT_FORM_RECORD(kind, __VA_ARGS__);
+
+#define FORM_TRIES(kind, symbol, lock, ...)                     \
+	result_ = real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__)); \
+	GOT(kind, lock, __VA_ARGS__)
+
+/* A free lock is taken by the try, which does what the other would do first. */
+#define LOCK_BY(try, kind, symbol, lock, ...)                                                                   \
+	result_ = real_##try(lock);                                                                             \
+	if (FXT_UNLIKELY(result_ == BUSY_##kind)) {                                                             \
+		struct fxt_lock_wait wait_ = FXT_LOCK_WAIT(lock);                                               \
+														\
+		fxt_lock_wait_begin(thread_, &wait_);                                                           \
+		result_ = real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));                                         \
+		fxt_lock_wait_end(thread_, &wait_, result_);                                                    \
+		return result_;                                                                                 \
+	}                                                                                                       \
+	GOT(kind, lock, __VA_ARGS__)
+#define FORM_LOCKS(try) FORM_BY_##try
+#define FORM_BY_pthread_mutex_trylock(...) LOCK_BY(pthread_mutex_trylock, __VA_ARGS__)
+#define FORM_BY_pthread_rwlock_tryrdlock(...) LOCK_BY(pthread_rwlock_tryrdlock, __VA_ARGS__)
+#define FORM_BY_pthread_rwlock_trywrlock(...) LOCK_BY(pthread_rwlock_trywrlock, __VA_ARGS__)
+#define FORM_BY_pthread_spin_trylock(...) LOCK_BY(pthread_spin_trylock, __VA_ARGS__)
+#define FORM_BY_mtx_trylock(...) LOCK_BY(mtx_trylock, __VA_ARGS__)
+
+#define FORM_UNLOCKS(kind, symbol, lock, ...)                   \
+	if (fxt_is_waited_for((uintptr_t)(lock)))                                \
+		fxt_lock_let_go(thread_, (uintptr_t)(lock));    \
+	fxt_held_pop(thread_, (uintptr_t)(lock));               \
+	result_ = real_##symbol(lock);                          \
+	end_ns_ = fxt_now(thread_);                             \
+	FXT_FORM_RECORD(kind, __VA_ARGS__);
+
+#define CALL FXT_FORM_CALL
+#define ALIAS FXT_FORM_ALIAS
+#include "lock.def"
+#undef CALL
+#undef ALIAS
+
+#define FXT_TABLE "lock.def"
+#define FXT_REALS fxt_reals_lock
+#include "reals.inc"

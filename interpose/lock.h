@@ -1,0 +1,70 @@
+/* Waiting for a lock, a condition and the like, in wrappers: what is written down before and after. */
+#ifndef FXT_LOCK_WAIT_H
+#define FXT_LOCK_WAIT_H
+
+#include <pthread.h>
+#include <threads.h>
+
+#include "agent/flow.h"
+#include "agent/held.h"
+#include "interpose.h"
+
+struct fxt_lock_wait {
+	struct fxt_open *open;
+	uint64_t start_ns;
+	uint64_t names;
+	uint64_t parameter;             /* the name of the lock's, as an index of a string */
+	uintptr_t lock;
+	uintptr_t place;                /* the return address of the call */
+	bool is_c11;                    /* the result is no error number */
+	uint32_t holder;                /* the thread that holds it, as it says itself; 0: not known */
+	struct fxt_held held;           /* what that thread knows of it; lock 0: nothing */
+};
+
+/* For a wrapper with thread_, names_ and start_ns_: the lock is not free, and the call is shown in progress. */
+#define FXT_LOCK_WAIT(lock_)                                                                                    \
+	{                                                                                                       \
+		.open = BLOCKS(lock_), .start_ns = start_ns_, .names = names_, .parameter = FXT_STR_##lock_,    \
+		.lock = (uintptr_t)(lock_), .place = (uintptr_t)__builtin_return_address(0),                    \
+		.holder = fxt_holder(lock_), .is_c11 = fxt_is_c11(lock_),                                       \
+	}
+
+/* Says who is in the way, where that is known. */
+FXT_COLD void fxt_lock_wait_begin(struct fxt_thread *thread, struct fxt_lock_wait *wait);
+
+/* The call has returned `result`, an error number: its event, and what let it go on. */
+FXT_COLD void fxt_lock_wait_end(struct fxt_thread *thread, struct fxt_lock_wait *wait, int result);
+
+/* The thread is about to give a lock up, and somebody waits for something. */
+FXT_COLD void fxt_lock_let_go(struct fxt_thread *thread, uintptr_t lock);
+
+/* What the C library itself keeps in a lock: who has it. */
+static inline uint32_t fxt_mutex_holder(const pthread_mutex_t *mutex)
+{
+	return (uint32_t)*(const volatile int *)&mutex->__data.__owner;
+}
+
+static inline uint32_t fxt_rwlock_holder(const pthread_rwlock_t *rwlock)
+{
+	return (uint32_t)*(const volatile int *)&rwlock->__data.__cur_writer;
+}
+
+static inline uint32_t fxt_no_holder(const volatile void *lock)
+{
+	(void)lock;
+	return 0;
+}
+
+#define fxt_holder(lock)                                                                                        \
+	_Generic((lock), pthread_mutex_t *: fxt_mutex_holder, pthread_rwlock_t *: fxt_rwlock_holder,            \
+		 default: fxt_no_holder)(lock)
+
+#define fxt_is_c11(lock) _Generic((lock), mtx_t *: true, default: false)
+
+/* EOWNERDEAD gives the lock too. */
+static inline bool fxt_is_got(int result)
+{
+	return FXT_LIKELY(!result) || result == EOWNERDEAD;
+}
+
+#endif

@@ -1,0 +1,14 @@
+/* A kind of result for what maps memory: MAPPED, a pointer; (void *)-1 is failure, with errno. */
+#ifndef FXT_MAPPED_H
+#define FXT_MAPPED_H
+
+#include "interpose.h"
+
+typedef void *pointer;
+
+#define KEEP_MAPPED KEEP_PTR
+#define GIVE_MAPPED GIVE_PTR
+#define FAILURE_MAPPED (result_ == (void *)-1 ? errno : 0)
+#define RESULT_MAPPED RESULT_PTR
+
+#endif

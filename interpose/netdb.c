@@ -1,0 +1,24 @@
+/* Names of hosts and networks: netdb.def. */
+#include <netdb.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include "interpose.h"
+
+typedef struct hostent *host_entry;
+typedef struct netent *net_entry;
+typedef struct servent *service_entry;
+typedef struct protoent *protocol_entry;
+typedef struct gaicb **request_list;
+typedef const struct gaicb *const *const_request_list;
+
+/* GAI: an EAI_ code; errno says more with one of them. */
+#define KEEP_GAI(type) type result_ =
+#define GIVE_GAI return result_
+#define FAILURE_GAI (result_ == EAI_SYSTEM ? errno : 0)
+#define RESULT_GAI RESULT_PLAIN_INT
+
+#define FXT_TABLE "netdb.def"
+#include "wrappers.inc"
+#define FXT_REALS fxt_reals_netdb
+#include "reals.inc"

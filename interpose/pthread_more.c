@@ -1,0 +1,45 @@
+/* The rest of threads: pthread_more.def, and the one that does not return. */
+/* The header gives these the assembler names of what replaced them. Here each is itself. */
+#define pthread_yield pthread_yield_of_the_header
+#define pthread_mutex_consistent_np pthread_mutex_consistent_of_the_header
+#include <pthread.h>
+#undef pthread_yield
+#undef pthread_mutex_consistent_np
+#include <sched.h>
+#include <semaphore.h>
+#include <signal.h>
+
+#include "interpose.h"
+#include "key.h"
+
+typedef void (*routine)(void);
+typedef void (*destructor)(void *);
+
+
+#define FXT_TABLE "pthread_more.def"
+#include "wrappers.inc"
+
+int fxt_key_create(unsigned *key, void (*destroy)(void *))
+{
+	return real_pthread_key_create(key, destroy);
+}
+
+FXT_REAL(void, pthread_exit, (void *retval), (retval))
+
+/* It stays in progress until the thread is gone: agent/thread.c closes it. */
+FXT_EXPORT void pthread_exit(void *retval)
+{
+	struct fxt_thread *thread_ = fxt_enter(FXT_CAT_pthread);
+
+	if (thread_) {
+		const uint64_t names_ = FXT_NAMES(pthread, pthread_exit);
+		uint64_t start_ns_ = fxt_now(thread_);
+
+		BLOCKS(retval);
+	}
+	real_pthread_exit(retval);
+	__builtin_unreachable();
+}
+
+#define FXT_REALS fxt_reals_pthread_more
+#include "reals.inc"

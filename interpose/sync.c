@@ -1,0 +1,143 @@
+/* Semaphores, conditions, barriers: sync.def. */
+#include <pthread.h>
+#include <semaphore.h>
+#include <threads.h>
+
+#include "sync.h"
+
+/* -- Conditions -------------------------------------------------------------------------------- */
+
+void fxt_cond_wait_begin(struct fxt_thread *thread, struct fxt_cond_wait *wait)
+{
+	struct fxt_held *held = fxt_held_find(thread, wait->mutex);
+
+	fxt_wait_enter(thread, wait->cond, wait->mutex);
+	/* Others wait for the mutex, perhaps. */
+	if (fxt_is_waited_for(wait->mutex))
+		fxt_lock_let_go(thread, wait->mutex);
+	if (held) {
+		wait->place = held->place;
+		fxt_held_pop(thread, wait->mutex);
+	}
+}
+
+uint64_t fxt_cond_wait_end(struct fxt_thread *thread, struct fxt_cond_wait *wait)
+{
+	uint64_t end_ns;
+	struct fxt_cause *cause = wait->causes;
+
+	wait->after_ns = thread->last_ns;
+	end_ns = fxt_end(thread, wait->open);
+	if (wait->place)
+		fxt_held_push(thread, wait->mutex, end_ns, wait->place);
+	if (fxt_wait_leave(thread, wait->cond, wait->start_ns, cause)) {
+		wait->cause_count = 1;
+		/* And the mutex had to be free again. */
+		if (cause->lock && fxt_wait_end(cause->lock, cause->at_ns, cause + 1))
+			wait->cause_count = 2;
+	}
+	return end_ns;
+}
+
+void fxt_cond_wait_resume(struct fxt_thread *thread, const struct fxt_cond_wait *wait, uint64_t end_ns)
+{
+	fxt_flow_resume(thread, wait->after_ns, end_ns, wait->causes, wait->cause_count);
+}
+
+/* -- Semaphores -------------------------------------------------------------------------------- */
+
+#define FORM_SEM_TRIES(kind, symbol, sem, ...)                  \
+	result_ = real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__)); \
+	end_ns_ = fxt_now(thread_);                             \
+	FXT_FORM_RECORD(kind, __VA_ARGS__);
+
+/* What can be had at once is, and nobody waits. The real call looks for a cancellation before that, so we do. */
+static inline bool get_at_once(int (*try)(sem_t *), sem_t *sem)
+{
+	int error = errno;
+	bool got;
+
+	pthread_testcancel();
+	got = !try(sem);
+	errno = error;
+	return got;
+}
+
+#define FORM_SEM_WAITS(kind, symbol, sem, ...)                                                                  \
+	struct fxt_cause cause_;                                                                                \
+	uint64_t after_ns_;                                                                                     \
+	bool waits_ = !get_at_once(real_sem_trywait, sem);                                                      \
+														\
+	if (!waits_) {                                                                                          \
+		result_ = 0;                                                                                    \
+		end_ns_ = fxt_now(thread_);                                                                     \
+	} else {                                                                                                \
+		struct fxt_open *open_ = BLOCKS(sem);                                                           \
+														\
+		fxt_wait_enter(thread_, (uintptr_t)(sem), 0);                                                   \
+		result_ = real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));                                         \
+		after_ns_ = thread_->last_ns;                                                                   \
+		end_ns_ = fxt_end(thread_, open_);                                                              \
+		waits_ = fxt_wait_leave(thread_, (uintptr_t)(sem), start_ns_, &cause_) && !result_;             \
+	}                                                                                                       \
+	FXT_FORM_RECORD(kind, __VA_ARGS__);                                                                     \
+	if (waits_)                                                                                             \
+		fxt_flow_resume(thread_, after_ns_, end_ns_, &cause_, 1);
+
+/* -- Threads ----------------------------------------------------------------------------------- */
+
+/* A thread says that it ends where its states are given up: agent/thread.c. */
+#define FORM_JOINS(kind, symbol, handle, ...)                                                                   \
+	struct fxt_open *open_ = BLOCKS(handle);                                                                \
+	struct fxt_cause cause_;                                                                                \
+	uint64_t after_ns_;                                                                                     \
+	bool waits_;                                                                                            \
+														\
+	fxt_wait_enter(thread_, (uintptr_t)(handle), 0);                                                        \
+	result_ = real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));                                                 \
+	after_ns_ = thread_->last_ns;                                                                           \
+	end_ns_ = fxt_end(thread_, open_);                                                                      \
+	waits_ = fxt_wait_leave(thread_, (uintptr_t)(handle), start_ns_, &cause_) && !result_;                  \
+	FXT_FORM_RECORD(kind, __VA_ARGS__);                                                                     \
+	if (waits_)                                                                                             \
+		fxt_flow_resume(thread_, after_ns_, end_ns_, &cause_, 1);
+
+/* -- Barriers ---------------------------------------------------------------------------------- */
+
+/* The last to arrive lets the others go on. Of a barrier whose making was not seen it is not known which is the last. */
+#define FORM_ARRIVES(kind, symbol, barrier, ...)                                                                \
+	struct fxt_open *open_ = BLOCKS(barrier);                                                               \
+	struct fxt_cause cause_;                                                                                \
+	uint64_t after_ns_;                                                                                     \
+	bool waits_;                                                                                            \
+														\
+	if (fxt_wait_arrive((uintptr_t)(barrier), &waits_))                                                     \
+		fxt_flow_release(thread_, (uintptr_t)(barrier), FXT_RELEASE_ALL, (struct fxt_cause){0});        \
+	result_ = real_##symbol(barrier);                                                                       \
+	after_ns_ = thread_->last_ns;                                                                           \
+	end_ns_ = fxt_end(thread_, open_);                                                                      \
+	waits_ = waits_ && fxt_wait_end((uintptr_t)(barrier), start_ns_, &cause_);                              \
+	FXT_FORM_RECORD(kind, __VA_ARGS__);                                                                     \
+	if (waits_)                                                                                             \
+		fxt_flow_resume(thread_, after_ns_, end_ns_, &cause_, 1);
+
+#define FORM_SETS_PARTIES(kind, symbol, barrier, ...)                           \
+	result_ = real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));                 \
+	if (!result_)                                                           \
+		fxt_wait_set_parties((uintptr_t)(barrier), count);              \
+	end_ns_ = fxt_now(thread_);                                             \
+	FXT_FORM_RECORD(kind, __VA_ARGS__);
+
+#define FORM_FORGETS(kind, symbol, object, ...)                 \
+	fxt_wait_forget((uintptr_t)(object));                   \
+	result_ = real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__)); \
+	end_ns_ = fxt_now(thread_);                             \
+	FXT_FORM_RECORD(kind, __VA_ARGS__);
+
+#define CALL FXT_FORM_CALL
+#include "sync.def"
+#undef CALL
+
+#define FXT_TABLE "sync.def"
+#define FXT_REALS fxt_reals_sync
+#include "reals.inc"

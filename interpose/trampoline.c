@@ -1,0 +1,82 @@
+/* See trampoline.h. What is exported is in assembler: it saves every register that an argument can be in, calls before_SYMBOL(),
+ * which records the call and returns the real function, and jumps there.
+ */
+#include <dlfcn.h>
+
+#include "interpose.h"
+#include "trampoline.h"
+
+#if defined(__x86_64__)
+/* rax holds how many vector registers a variadic call uses. 64 bytes of integers and 128 of vectors keep the stack aligned. */
+#define ENTRY(symbol)                                                                                   \
+	__asm__(".text\n.globl " #symbol "\n.type " #symbol ",@function\n.balign 16\n" #symbol ":\n"       \
+		".cfi_startproc\n\tendbr64\n\tpushq %rbp\n\t.cfi_def_cfa_offset 16\n\t.cfi_offset %rbp,-16\n\t" \
+		"movq %rsp,%rbp\n\t.cfi_def_cfa_register %rbp\n\tsubq $192,%rsp\n\t"                       \
+		"movq %rdi,(%rsp)\n\tmovq %rsi,8(%rsp)\n\tmovq %rdx,16(%rsp)\n\tmovq %rcx,24(%rsp)\n\t"    \
+		"movq %r8,32(%rsp)\n\tmovq %r9,40(%rsp)\n\tmovq %rax,48(%rsp)\n\t"                         \
+		"movaps %xmm0,64(%rsp)\n\tmovaps %xmm1,80(%rsp)\n\tmovaps %xmm2,96(%rsp)\n\t"              \
+		"movaps %xmm3,112(%rsp)\n\tmovaps %xmm4,128(%rsp)\n\tmovaps %xmm5,144(%rsp)\n\t"           \
+		"movaps %xmm6,160(%rsp)\n\tmovaps %xmm7,176(%rsp)\n\t"                                     \
+		"call before_" #symbol "\n\tmovq %rax,%r11\n\t"                                            \
+		"movq (%rsp),%rdi\n\tmovq 8(%rsp),%rsi\n\tmovq 16(%rsp),%rdx\n\tmovq 24(%rsp),%rcx\n\t"    \
+		"movq 32(%rsp),%r8\n\tmovq 40(%rsp),%r9\n\tmovq 48(%rsp),%rax\n\t"                         \
+		"movaps 64(%rsp),%xmm0\n\tmovaps 80(%rsp),%xmm1\n\tmovaps 96(%rsp),%xmm2\n\t"              \
+		"movaps 112(%rsp),%xmm3\n\tmovaps 128(%rsp),%xmm4\n\tmovaps 144(%rsp),%xmm5\n\t"           \
+		"movaps 160(%rsp),%xmm6\n\tmovaps 176(%rsp),%xmm7\n\t"                                     \
+		"leave\n\t.cfi_def_cfa %rsp,8\n\tjmp *%r11\n\t.cfi_endproc\n"                              \
+		".size " #symbol ",.-" #symbol "\n");
+#else
+/* x16 is the register for jumps through a table; "hint #34" is a landing pad (bti c) for those that look for one. */
+#define ENTRY(symbol)                                                                                   \
+	__asm__(".text\n.globl " #symbol "\n.type " #symbol ",%function\n.balign 16\n" #symbol ":\n"       \
+		".cfi_startproc\n\thint #34\n\tstp x29,x30,[sp,#-224]!\n\t.cfi_def_cfa_offset 224\n\t"     \
+		".cfi_offset 29,-224\n\t.cfi_offset 30,-216\n\tmov x29,sp\n\t"                             \
+		"stp x0,x1,[sp,#16]\n\tstp x2,x3,[sp,#32]\n\tstp x4,x5,[sp,#48]\n\tstp x6,x7,[sp,#64]\n\t" \
+		"str x8,[sp,#80]\n\tstp q0,q1,[sp,#96]\n\tstp q2,q3,[sp,#128]\n\tstp q4,q5,[sp,#160]\n\t"  \
+		"stp q6,q7,[sp,#192]\n\tbl before_" #symbol "\n\tmov x16,x0\n\t"                           \
+		"ldp x0,x1,[sp,#16]\n\tldp x2,x3,[sp,#32]\n\tldp x4,x5,[sp,#48]\n\tldp x6,x7,[sp,#64]\n\t" \
+		"ldr x8,[sp,#80]\n\tldp q0,q1,[sp,#96]\n\tldp q2,q3,[sp,#128]\n\tldp q4,q5,[sp,#160]\n\t"  \
+		"ldp q6,q7,[sp,#192]\n\tldp x29,x30,[sp],#224\n\t.cfi_def_cfa_offset 0\n\t"                \
+		".cfi_restore 29\n\t.cfi_restore 30\n\tbr x16\n\t.cfi_endproc\n"                           \
+		".size " #symbol ",.-" #symbol "\n");
+#endif
+
+/* Called by the entry of `symbol`. The body that follows puts `count` arguments of up to `words` at `at`. */
+#define BEFORE(category, symbol, event, params, words, count, put)                              \
+	void *fxt_real_##symbol;                                                                \
+	__attribute__((used, visibility("hidden"))) void *before_##symbol params;               \
+	void *before_##symbol params                                                            \
+	{                                                                                       \
+		struct fxt_thread *thread;                                                      \
+		uint64_t *at;                                                                   \
+												\
+		if (FXT_UNLIKELY(!__atomic_load_n(&fxt_real_##symbol, __ATOMIC_ACQUIRE))) {     \
+			fxt_interpose_start();                                                  \
+			if (!fxt_real_##symbol)                                                 \
+				fxt_interpose_find(&fxt_real_##symbol);                         \
+		}                                                                               \
+		thread = fxt_enter(FXT_CAT_##category);                                         \
+		if (thread && (at = fxt_reserve(thread, fxt_now(thread), words)) != NULL) {     \
+			put                                                                     \
+			fxt_instant(thread, at, FXT_NAMES(category, event), count);             \
+		}                                                                               \
+		return fxt_real_##symbol;                                                       \
+	}                                                                                       \
+	ENTRY(symbol)
+
+#define FILENAME_WORDS (2 + fxt_words_of(fxt_text_bytes(filename)))
+#define PUT_FILENAME at = fxt_put_text(at, FXT_STR_filename, filename, fxt_text_bytes(filename));
+
+BEFORE(dl, dlopen, dlopen, (const char *filename, int flags), FILENAME_WORDS + 1, 2,
+       PUT_FILENAME at = fxt_put_int(at, FXT_STR_flags, flags);)
+BEFORE(dl, dlmopen, dlmopen, (Lmid_t lmid, const char *filename, int flags), FILENAME_WORDS + 3, 3,
+       at = fxt_put_long(at, FXT_STR_lmid, lmid);
+       PUT_FILENAME at = fxt_put_int(at, FXT_STR_flags, flags);)
+BEFORE(process, vfork, vfork, (void), 0, 0, )
+BEFORE(process, __vfork, vfork, (void), 0, 0, )
+BEFORE(log, error, error, (int status, int errnum), 2, 2, at = fxt_put_int(at, FXT_STR_status, status);
+       at = fxt_put_int(at, FXT_STR_errnum, errnum);)
+BEFORE(log, error_at_line, error_at_line, (int status, int errnum, const char *filename, unsigned linenum),
+       FILENAME_WORDS + 4, 4, at = fxt_put_int(at, FXT_STR_status, status);
+       at = fxt_put_int(at, FXT_STR_errnum, errnum);
+       PUT_FILENAME at = fxt_put_uint(at, FXT_STR_linenum, linenum);)

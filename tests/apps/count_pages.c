@@ -1,0 +1,81 @@
+/* Makes a known number of calls on memory by pages, and prints how many: see counts.h.
+ *
+ *	count_pages ROUNDS
+ */
+#define CALLS(X)                                                                                        \
+	X(malloc, mmap) X(malloc, munmap) X(malloc, mremap) X(malloc, mprotect)                         \
+	X(malloc, pkey_mprotect) X(malloc, madvise) X(malloc, posix_madvise)                            \
+	X(malloc, process_madvise) X(malloc, msync) X(malloc, mlock) X(malloc, mlock2)                  \
+	X(malloc, munlock) X(malloc, mlockall) X(malloc, munlockall) X(malloc, remap_file_pages)        \
+	X(malloc, brk) X(malloc, sbrk) X(malloc, malloc_trim) X(malloc, shmget) X(malloc, shmat)        \
+	X(malloc, shmdt) X(malloc, shmctl)
+
+#include <malloc.h>
+#include <sys/ipc.h>
+#include <sys/mman.h>
+#include <sys/shm.h>
+#include <sys/uio.h>
+
+#include "counts.h"
+
+enum { PAGE = 4096 };
+
+/* Whether pages may be locked, and keys be used, is the system's affair. */
+static void use_pages(void)
+{
+	char *pages = CALL(mmap, NULL, 8 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct iovec vector = {NULL, 0};
+
+	NEED(pages != MAP_FAILED);
+	NEED(CALL(mmap, NULL, 0, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED && errno == EINVAL);
+	pages[0] = 1;
+	NEED(CALL(mprotect, pages, PAGE, PROT_READ) == 0);
+	CALL(pkey_mprotect, pages, PAGE, PROT_READ, -1);
+	NEED(CALL(madvise, pages + PAGE, PAGE, MADV_DONTNEED) == 0);
+	NEED(CALL(madvise, pages, PAGE, 999) == -1 && errno == EINVAL);
+	NEED(CALL(posix_madvise, pages, PAGE, POSIX_MADV_NORMAL) == 0);
+	NEED(CALL(process_madvise, -1, &vector, 1, MADV_COLD, 0) == -1);
+	NEED(CALL(msync, pages, PAGE, MS_ASYNC) == 0);
+	CALL(mlock, pages, PAGE);
+	CALL(mlock2, pages, PAGE, 0);
+	CALL(munlock, pages, PAGE);
+	NEED(CALL(mlockall, 0) == -1);
+	CALL(munlockall);
+	NEED(CALL(remap_file_pages, pages, PAGE, 1, 0, 0) == -1);
+	pages = CALL(mremap, pages, 8 * PAGE, 4 * PAGE, MREMAP_MAYMOVE);
+	NEED(pages != MAP_FAILED && pages[0] == 1);
+	NEED(CALL(munmap, pages, 4 * PAGE) == 0);
+	NEED(CALL(munmap, pages + 1, PAGE) == -1 && errno == EINVAL);
+}
+
+static void use_heap_end(void)
+{
+	char *end = CALL(sbrk, 0);
+
+	NEED(end != (char *)-1 && CALL(brk, end) == 0);
+	CALL(malloc_trim, 0);
+}
+
+static void use_shared_memory(void)
+{
+	int id = CALL(shmget, IPC_PRIVATE, PAGE, 0600);
+	void *memory;
+
+	NEED(id >= 0);
+	memory = CALL(shmat, id, NULL, 0);
+	NEED(memory != (void *)-1 && CALL(shmdt, memory) == 0);
+	NEED(CALL(shmctl, id, IPC_RMID, NULL) == 0);
+}
+
+int main(int argc, char **argv)
+{
+	long i, rounds = argc > 1 ? atol(argv[1]) : 1;
+
+	for (i = 0; i < rounds; i++) {
+		use_pages();
+		use_heap_end();
+		use_shared_memory();
+	}
+	print_counts();
+	return 0;
+}

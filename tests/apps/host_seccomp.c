@@ -1,0 +1,180 @@
+/* Forbids itself system calls, and goes on with what is still allowed: with marks, locks, instrumented functions never met
+ * before, and threads that were there already or are made now.
+ *
+ *	host_seccomp kill | kill-threads | raw-kill		those that open, map, or grow files kill the process
+ *	host_seccomp refuse					mmap, pwritev64 and openat fail with EPERM
+ *	host_seccomp allow					a filter that forbids nothing but acct()
+ *	host_seccomp least					all but write and exit_group kill
+ *	host_seccomp strict					all but read, write and _exit kill
+ *	host_seccomp tsc					reading the processor's counter is an error, for a time
+ *	ROUNDS follows. Compiled with -finstrument-functions.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+
+#include "host.h"
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_barrier_t barrier;
+static unsigned long rounds;
+
+#define FORBID(call)                                            \
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##call, 0, 1),  \
+	BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_DATA)             /* replaced by the action */
+
+static void install(unsigned action, bool raw, struct sock_filter *code, unsigned short length)
+{
+	struct sock_fprog program = {length, code};
+	unsigned i;
+
+	for (i = 0; i < length; i++)
+		if (code[i].code == (BPF_RET | BPF_K) && code[i].k == SECCOMP_RET_DATA)
+			code[i].k = action;
+	need(!prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
+	if (raw)
+		need(!syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program));
+	else
+		need(!prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0));
+}
+
+static void forbid(unsigned action, bool raw)
+{
+	/* gcc names no size of an array that a macro fills. */
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		FORBID(openat), FORBID(mmap), FORBID(ftruncate), FORBID(pwritev), FORBID(fallocate), FORBID(renameat2),
+		FORBID(linkat), FORBID(unlinkat), FORBID(memfd_create), FORBID(dup), FORBID(fcntl),
+#ifdef SYS_open
+		FORBID(open),
+#endif
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+
+	install(action, raw, code, sizeof(code) / sizeof(*code));
+}
+
+static void forbid_next_to_nothing(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		FORBID(acct),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+
+	install(SECCOMP_RET_KILL_PROCESS, false, code, sizeof(code) / sizeof(*code));
+}
+
+#define ALLOW(call)                                             \
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##call, 0, 1),  \
+	BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
+
+/* Neither signal masks nor futexes, nor asking who one is. */
+static void allow_next_to_nothing(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		ALLOW(write), ALLOW(exit_group),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+	};
+
+	install(SECCOMP_RET_KILL_PROCESS, false, code, sizeof(code) / sizeof(*code));
+}
+
+__attribute__((noinline)) static int never_met_before(int depth)
+{
+	return depth ? never_met_before(depth - 1) + 1 : 0;
+}
+
+static void work(void)
+{
+	unsigned long i;
+
+	for (i = 0; i < rounds; i++) {
+		mark();
+		pthread_mutex_lock(&mutex);
+		pthread_mutex_unlock(&mutex);
+		allocate(100);
+	}
+	need(never_met_before(30) == 30);
+}
+
+static void *work_after(void *argument)
+{
+	/* A thread's own heap is mapped when it is first used. */
+	allocate(100);
+	pthread_barrier_wait(&barrier);
+	pthread_barrier_wait(&barrier);
+	work();
+	return argument;
+}
+
+static void strict(void)
+{
+	need(!prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT, 0, 0, 0));
+	work();
+	print_marks();
+	/* The C library's _exit() makes another call. */
+	syscall(SYS_exit, 21);
+}
+
+static void forbid_counter(void)
+{
+#if defined(__x86_64__)
+	need(!prctl(PR_SET_TSC, PR_TSC_SIGSEGV, 0, 0, 0));
+	allocate(100);
+	pthread_mutex_lock(&mutex);
+	pthread_mutex_unlock(&mutex);
+	need(!prctl(PR_SET_TSC, PR_TSC_ENABLE, 0, 0, 0));
+#endif
+}
+
+int main(int argc, char **argv)
+{
+	const char *what = argc > 1 ? argv[1] : "";
+	bool threads = !strcmp(what, "kill-threads");
+	pthread_t list[3];
+	int i;
+
+	rounds = argc > 2 ? strtoul(argv[2], NULL, 0) : 0;
+	/* The heap has what work() and printing need, and needs no mapping. */
+	allocate(60000);
+	if (threads) {
+		need(!pthread_barrier_init(&barrier, NULL, 4));
+		atomic_fetch_add(marks, 1);
+		for (i = 0; i < 3; i++)
+			need(!pthread_create(&list[i], NULL, work_after, NULL));
+		pthread_barrier_wait(&barrier);
+	}
+	mark_times(10);
+	if (!strcmp(what, "strict"))
+		strict();
+	else if (!strcmp(what, "tsc"))
+		forbid_counter();
+	else if (!strcmp(what, "allow"))
+		forbid_next_to_nothing();
+	else if (!strcmp(what, "least"))
+		allow_next_to_nothing();
+	else if (!strcmp(what, "refuse"))
+		forbid(SECCOMP_RET_ERRNO | EPERM, false);
+	else
+		forbid(SECCOMP_RET_KILL_PROCESS, threads || !strcmp(what, "raw-kill"));
+	if (threads) {
+		pthread_barrier_wait(&barrier);
+		for (i = 0; i < 3; i++)
+			need(!pthread_join(list[i], NULL));
+	}
+	work();
+	errno = 0;
+	if (!strcmp(what, "refuse")) {
+		char line[100];
+
+		snprintf(line, sizeof(line), "open %d, errno %d\n", open("/dev/null", O_RDONLY), errno);
+		say(line);
+	}
+	print_marks();
+	_exit(17);
+}

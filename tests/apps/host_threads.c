@@ -1,0 +1,239 @@
+/* Threads and ends of a process: see main(). Linked with libhost_early.so, whose destructor comes last. */
+#include <dlfcn.h>
+#include <errno.h>
+#include <sched.h>
+#include <sys/syscall.h>
+
+#include "host.h"
+
+void early_join(void);
+
+typedef int create_fn(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+
+static pthread_barrier_t all_there;
+static pthread_attr_t small;
+
+static void *mark_once(void *argument)
+{
+	mark();
+	return argument;
+}
+
+/* -- Threads whose making the wrapper does not see ---------------------------------------------------------- */
+
+static void unseen(void)
+{
+	void *libc = dlopen("libc.so.6", RTLD_NOW | RTLD_NOLOAD);
+	create_fn *ways[3];
+	pthread_t thread;
+	size_t i;
+	int round;
+
+	ways[0] = (create_fn *)dlsym(RTLD_DEFAULT, "pthread_create");
+	ways[1] = (create_fn *)dlsym(libc, "pthread_create");
+	ways[2] = (create_fn *)dlvsym(libc, "pthread_create", sizeof(void *) == 8 && dlvsym(libc, "pthread_create", "GLIBC_2.2.5")
+								      ? "GLIBC_2.2.5" : "GLIBC_2.17");
+	for (i = 0; i < 3; i++) {
+		need(ways[i]);
+		for (round = 0; round < 10; round++)
+			need(!ways[i](&thread, NULL, mark_once, NULL) && !pthread_join(thread, NULL));
+	}
+}
+
+/* -- A thread that the C library does not know ---------------------------------------------------------------- */
+
+#if defined(__x86_64__)
+
+/* Of the dynamic loader, which makes the storage of threads with them; where it is not exported any more there is no such thread. */
+extern void *_dl_allocate_tls(void *memory) __attribute__((weak));
+
+static atomic_int raw_done;
+
+static int run_raw(void *argument)
+{
+	pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+
+	(void)argument;
+	for (int i = 0; i < 100; i++) {
+		mark();
+		need(!pthread_mutex_lock(&mutex) && !pthread_mutex_unlock(&mutex));
+		need(write(-1, "", 1) == -1 && errno == EBADF);
+	}
+	atomic_store(&raw_done, 1);
+	/* The C library's ways out are for its own threads. */
+	syscall(SYS_exit, 0);
+	return 0;
+}
+
+static void raw(void)
+{
+	static char stack[64 << 10] __attribute__((aligned(64)));
+	char *memory = mmap(NULL, 64 << 10, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	/* The C library's own structure begins where the thread pointer points, and its storage lies below. */
+	void **control = (void **)(memory + (48 << 10));
+
+	if (!_dl_allocate_tls) {
+		mark_times(100);
+		return;
+	}
+	need(memory != MAP_FAILED);
+	control = _dl_allocate_tls(control);
+	need(control);
+	control[0] = control[2] = control;      /* tcb and self */
+	need(clone(run_raw, stack + sizeof(stack),
+		   CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM | CLONE_SETTLS, NULL, NULL,
+		   control, NULL) > 0);
+	while (!atomic_load(&raw_done))
+		sched_yield();
+}
+
+#else
+
+static void raw(void)
+{
+	mark_times(100);
+}
+
+#endif
+
+/* -- Many ------------------------------------------------------------------------------------------------- */
+
+static void *wait_for_all(void *argument)
+{
+	mark();
+	pthread_barrier_wait(&all_there);
+	mark();
+	return argument;
+}
+
+static void alive(unsigned count)
+{
+	pthread_t *list = calloc(count, sizeof(*list));
+	unsigned i;
+
+	need(!pthread_barrier_init(&all_there, NULL, count));
+	atomic_fetch_add(marks, 1);
+	for (i = 0; i < count; i++)
+		need(!pthread_create(&list[i], &small, wait_for_all, NULL));
+	for (i = 0; i < count; i++)
+		need(!pthread_join(list[i], NULL));
+	free(list);
+}
+
+static void in_turn(unsigned count)
+{
+	pthread_t thread;
+
+	while (count--)
+		need(!pthread_create(&thread, &small, mark_once, NULL) && !pthread_join(thread, NULL));
+}
+
+/* -- Ends: all with threads that go on -------------------------------------------------------------------- */
+
+static void *run_on(void *argument)
+{
+	pthread_barrier_wait(&all_there);
+	for (;;)
+		allocate(1000);
+	return argument;
+}
+
+static void start_runners(void)
+{
+	pthread_t thread;
+	int i;
+
+	need(!pthread_barrier_init(&all_there, NULL, 3));
+	atomic_fetch_add(marks, 1);
+	for (i = 0; i < 2; i++)
+		need(!pthread_create(&thread, &small, run_on, NULL));
+	pthread_barrier_wait(&all_there);
+}
+
+static void at_exit(void)
+{
+	static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+
+	pthread_mutex_lock(&mutex);
+	allocate(3000);
+	say("atexit\n");
+	pthread_mutex_unlock(&mutex);
+}
+
+static void at_quick(void)
+{
+	allocate(3000);
+	say("at_quick_exit\n");
+}
+
+static void *end_process(void *argument)
+{
+	mark();
+	print_marks();
+	exit(argument ? 31 : 30);
+}
+
+static pthread_t main_thread;
+
+static void *outlive_main(void *argument)
+{
+	need(!pthread_join(main_thread, NULL));
+	mark_times(1000);
+	print_marks();
+	exit(32);
+	return argument;
+}
+
+static int end(const char *what)
+{
+	pthread_t thread;
+
+	atexit(at_exit);
+	at_quick_exit(at_quick);
+	if (!strcmp(what, "exits-alone")) {
+		print_marks();
+		return 29;
+	}
+	if (!strcmp(what, "outlived")) {
+		main_thread = pthread_self();
+		need(!pthread_create(&thread, NULL, outlive_main, NULL));
+		mark_times(10);
+		pthread_exit(NULL);
+	}
+	start_runners();
+	if (!strcmp(what, "other-exits")) {
+		need(!pthread_create(&thread, NULL, end_process, NULL));
+		pause();
+	}
+	print_marks();
+	if (!strcmp(what, "exits"))
+		exit(33);
+	if (!strcmp(what, "quick_exits"))
+		quick_exit(34);
+	if (!strcmp(what, "_exits"))
+		_exit(35);
+	if (!strcmp(what, "aborts"))
+		abort();
+	return 2;
+}
+
+int main(int argc, char **argv)
+{
+	const char *what = argc > 1 ? argv[1] : "";
+	unsigned count = argc > 2 ? (unsigned)atoi(argv[2]) : 0;
+
+	early_join();
+	need(!pthread_attr_init(&small) && !pthread_attr_setstacksize(&small, 32 << 10));
+	if (!strcmp(what, "unseen"))
+		unseen();
+	else if (!strcmp(what, "raw"))
+		raw();
+	else if (!strcmp(what, "alive"))
+		alive(count);
+	else if (!strcmp(what, "turn"))
+		in_turn(count);
+	else
+		return end(what);
+	print_marks();
+	return 0;
+}

@@ -1,0 +1,121 @@
+#!/bin/bash
+# Every function that the C library has and that the headers below declare is stood in for (interpose/*.def) or listed as
+# deliberately not (interpose/excluded.def). So is every other name of one that is stood in for, and every version of it.
+set -u
+export LC_ALL=C
+agent=${FXT_AGENT:?} build=${abs_top_builddir:?}
+tmp=$(mktemp -d) || exit 1
+trap 'rm -rf "$tmp"' EXIT
+failed=0
+
+headers='aio dirent dlfcn err error fcntl fts ftw glob malloc mqueue netdb poll pthread sched semaphore signal spawn stdio
+	stdlib sys/epoll sys/eventfd sys/fanotify sys/file sys/inotify sys/ioctl sys/mman sys/mount sys/msg sys/pidfd
+	sys/random sys/resource sys/select sys/sem sys/sendfile sys/shm sys/signalfd sys/socket sys/stat sys/statfs
+	sys/statvfs sys/time sys/timerfd sys/uio sys/wait sys/xattr syslog termios threads time unistd utime wchar'
+
+# expect_none WHAT FILE: FILE is empty, or its lines are what is wrong.
+expect_none() {
+	if [ -s "$2" ]; then
+		echo "FAIL: $1:" $(cat "$2")
+		failed=1
+	fi
+}
+
+# -- What there is -----------------------------------------------------------------------------------
+
+# The names of the functions that preprocessed text declares: what stands before the first parenthesis of a declaration. An inline
+# function's body is left out. A name that the library does not have (a type's, an attribute's) is no harm.
+declared() {
+	awk '
+	function declaration() {
+		if (text !~ /^ *typedef/) {
+			gsub(/__attribute__ *\(\([^()]*(\([^()]*\)[^()]*)*\)\)/, "", text)
+			if (match(text, /[A-Za-z_][A-Za-z_0-9]* *\(/)) {
+				name = substr(text, RSTART, RLENGTH - 1)
+				sub(/ +$/, "", name)
+				print name
+			}
+		}
+		text = ""
+	}
+	{
+		count = split($0 " ", characters, "")
+		for (i = 1; i <= count; i++) {
+			c = characters[i]
+			if (c == "{")
+				depth++
+			else if (c == "}") {
+				if (!--depth)
+					declaration()
+			} else if (!depth && c == ";")
+				declaration()
+			else if (!depth)
+				text = text c
+		}
+	}'
+}
+
+: > "$tmp/headers.c"
+for header in $headers; do
+	printf '#if __has_include(<%s.h>)\n#include <%s.h>\n#endif\n' "$header" "$header" >> "$tmp/headers.c"
+done
+# As plain programs see them, and as those that distributions build.
+for options in '' '-O2 -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2 -D_FILE_OFFSET_BITS=64' '-std=c99 -D_XOPEN_SOURCE=700'; do
+	# shellcheck disable=SC2086
+	${CC:?} $options -D_GNU_SOURCE -E -P "$tmp/headers.c" > "$tmp/headers.i" || exit 1
+	declared < "$tmp/headers.i"
+done | sort -u > "$tmp/declared"
+
+libc=$(ldd "$agent" | grep -oE '/[^ ]*/libc\.so\.6' | head -n 1)
+[ -n "$libc" ] || { echo "FAIL: $agent: no libc found by ldd"; exit 1; }
+# address name@version, functions only. GLIBC_PRIVATE is what parts of the C library have for each other.
+nm -D --defined-only "$libc" | awk '$2 ~ /^[TWi]$/ && $3 !~ /@GLIBC_PRIVATE$/ { print $1, $3 }' > "$tmp/functions"
+sed 's/^[^ ]* //; s/@.*//' "$tmp/functions" | sort -u > "$tmp/libc"
+
+# -- What is known of it -----------------------------------------------------------------------------
+
+"$build/tests/list_calls" | sort -u > "$tmp/interposed"
+"$build/tests/list_calls" --excluded | sort > "$tmp/excluded"
+for list in declared functions libc interposed excluded; do
+	[ "$(wc -l < "$tmp/$list")" -gt 200 ] || { echo "FAIL: too few $list: nothing to compare"; exit 1; }
+done
+uniq -d "$tmp/excluded" > "$tmp/twice"
+expect_none "excluded twice" "$tmp/twice"
+comm -12 "$tmp/interposed" "$tmp/excluded" > "$tmp/both"
+expect_none "excluded and interposed" "$tmp/both"
+sort -u "$tmp/interposed" "$tmp/excluded" > "$tmp/known"
+
+comm -12 "$tmp/declared" "$tmp/libc" | comm -23 - "$tmp/known" > "$tmp/unknown"
+expect_none "declared, and neither interposed nor excluded" "$tmp/unknown"
+
+# Other names of the same code.
+awk 'FILENAME ~ /interposed$/ { interposed[$1]; next }
+     FILENAME ~ /known$/ { known[$1]; next }
+     { name = $2; sub(/@.*/, "", name) }
+     name in interposed { ours[$1] = name }
+     !(name in known) { others[$1] = others[$1] " " name }
+     END { for (address in ours) if (address in others) print ours[address] " is also" others[address] }' \
+	"$tmp/interposed" "$tmp/known" "$tmp/functions" > "$tmp/aliases"
+expect_none "interposed under one name and not under the other" "$tmp/aliases"
+
+# Versions with code of their own: a wrapper for one of them would be wrong for the other.
+nm -D --defined-only "$agent" | awk '{ sub(/@@/, "@", $3); print $3 }' | grep @ | sort -u > "$tmp/versions_ours"
+awk 'FILENAME ~ /interposed$/ { interposed[$1]; next }
+     { name = $2; sub(/@.*/, "", name) }
+     name in interposed {
+	if (name in address && address[name] != $1) differs[name]
+	address[name] = $1
+	sub(/@@/, "@", $2)
+	versions[name] = versions[name] "\n" $2
+     }
+     END { for (name in differs) print versions[name] }' "$tmp/interposed" "$tmp/functions" | grep . | sort -u > "$tmp/versions"
+[ -s "$tmp/versions" ] || { echo "FAIL: nothing has two versions"; failed=1; }
+comm -23 "$tmp/versions" "$tmp/versions_ours" > "$tmp/versions_missing"
+expect_none "versions that are not stood in for" "$tmp/versions_missing"
+# On other processors some have fewer versions than here, and the wrappers as many.
+if [ "$(uname -m)" = x86_64 ]; then
+	comm -13 "$tmp/versions" "$tmp/versions_ours" > "$tmp/versions_invented"
+	expect_none "versions that the C library does not have" "$tmp/versions_invented"
+fi
+
+exit "$failed"

@@ -1,0 +1,137 @@
+#!/bin/bash
+# What depends on who calls, and on when: the loader's search paths, a vfork's child, errors that end the program, and an allocator of
+# the program's own that runs within the agent's search for functions.
+# shellcheck source=lib.sh
+. "${abs_top_srcdir:?}/tests/e2e/lib.sh"
+need python3 "${CC%% *}"
+
+# same_run NAME COMMAND...: output, diagnostics and exit status are those of the bare run; the trace is valid.
+same_run()
+{
+	local name=$1 status bare_status
+	shift
+
+	bare "$@" >"$name.bare" 2>"$name.bare_err"
+	bare_status=$?
+	traced "$name" timeout 60 "$@" >"$name.out" 2>"$name.err"
+	status=$?
+	is "$name: exit status" $bare_status $status
+	same "$name: stdout" "$name.bare" "$name.out"
+	same "$name: stderr" "$name.bare_err" "$name.err"
+}
+
+# events NAME PROGRAM: the calls in the order of time, with their arguments.
+events()
+{
+	trace calls "$1/$2".*.fxt
+}
+
+# -- The loader goes by who calls it: only `outer`'s own RUNPATH leads to `inner` ---------------------------
+
+mkdir libraries hidden
+echo 'int inner(void) { return 7; }' >inner.c
+cat >outer.c <<'SOURCE'
+#include <dlfcn.h>
+int outer(void)
+{
+	void *handle = dlopen("libinner.so", RTLD_NOW);
+	int (*inner)(void) = handle ? (int (*)(void))dlsym(handle, "inner") : 0;
+	int result = inner ? inner() : -1;
+
+	if (handle)
+		dlclose(handle);
+	return result;
+}
+SOURCE
+cat >loads.c <<'SOURCE'
+#include <dlfcn.h>
+#include <stdio.h>
+int main(int argc, char **argv)
+{
+	const char *error = dlerror();
+	void *handle = dlopen(argv[1], RTLD_NOW), *direct = dlopen("libinner.so", RTLD_NOW);
+	int (*outer)(void) = handle ? (int (*)(void))dlsym(handle, "outer") : 0;
+
+	if (error)
+		printf("not our error: %s\n", error);
+	printf("%d, %s\n", outer ? outer() : -2, direct ? "found directly" : dlerror());
+	return argc != 2;
+}
+SOURCE
+if $CC -shared -fPIC -o hidden/libinner.so inner.c &&
+   $CC -shared -fPIC -o libraries/libouter.so outer.c -Wl,--enable-new-dtags,-rpath,'$ORIGIN/../hidden' -ldl &&
+   $CC -o loads loads.c -ldl; then
+	same_run loading ./loads "$scratch/libraries/libouter.so"
+	is "loads: outer" 7 "$(cut -d, -f1 loading.out)"
+	valid loading/loads.*.fxt
+	is "loads: calls" "dl:dlopen dl:dlopen dl:dlopen dl:dlclose" \
+		"$(events loading loads | awk '$1 ~ /^dl:/ { print $1 }' | tr '\n' ' ' | sed 's/ $//')"
+	"$FXT" report loading/loads.*.fxt >loading.report
+	grep -qE "^  dlopen +- +3$" loading.report || fail "loads: report does not count dlopen"
+	is "loads: arguments of dlopen" 2 "$(events loading loads | grep -c "^dl:dlopen .* filename=libinner.so flags=2$")"
+else
+	fail "the compiler makes no library"
+fi
+
+# -- Another library that stands in for a function, behind ours: whatever its tables are like, it is called by ours -------------
+
+echo 'int rename(const char *from, const char *to) { return from && to ? 77 : 78; }' >other.c
+echo '#include <stdio.h>
+int main(void) { printf("%d\n", rename("a", "b")); return 0; }' >renames.c
+$CC -fno-builtin -o renames renames.c || fail "the compiler makes no program"
+for style in gnu sysv both; do
+	$CC -shared -fPIC -Wl,--hash-style=$style -o other.so other.c || fail "the compiler makes no library"
+	FXT_AGENT="$FXT_AGENT $scratch/other.so" traced "other.$style" ./renames >other.out
+	is "other library, $style: result" 77 "$(cat other.out)"
+	is "other library, $style: event" 1 "$(events "other.$style" renames | grep -c "^io:rename .* ret=77$")"
+done
+
+# -- The ends of a program ---------------------------------------------------------------------------------
+
+cat >ends.c <<'SOURCE'
+#include <err.h>
+#include <errno.h>
+#include <error.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+static void last(void) { puts("last"); }
+static void quick(void) { puts("quick"); fflush(stdout); }
+static int is(const char *a, const char *b) { return !strcmp(a, b); }
+int main(int argc, char **argv)
+{
+	const char *how = argc > 1 ? argv[1] : "";
+
+	atexit(last);
+	at_quick_exit(quick);
+	errno = ENOENT;
+	if (is(how, "exit")) exit(3);
+	if (is(how, "_exit")) _exit(4);
+	if (is(how, "quick_exit")) quick_exit(5);
+	if (is(how, "err")) err(6, "%s %g", how, 1.5);
+	if (is(how, "errx")) errx(7, "%s %d", how, 2);
+	if (is(how, "error")) error(8, ENOENT, "%s %g", how, 3.5);
+	if (is(how, "pthread_exit")) pthread_exit(0);
+	return 1;
+}
+SOURCE
+$CC -o ends ends.c -pthread || fail "the compiler makes no program"
+# how, category, and whether it is over when the process is
+for end in exit:process:no _exit:process:no quick_exit:process:open err:log:open errx:log:open error:log:no pthread_exit:pthread:no; do
+	IFS=: read -r how category open <<<"$end"
+	same_run "$how" ./ends "$how"
+	valid "$how"/ends.*.fxt
+	is "$how: event" 1 "$(events "$how" ends | grep -c "^$category:$how ")"
+	is "$how: in progress" "$open" "$(events "$how" ends | awk -v call="$category:$how" \
+		'$1 == call { print $4 == "open" ? "open" : "no" }')"
+done
+
+# -- A heap of its own ---------------------------------------------------------------------------------------
+
+same_run allocator "$apps/allocator"
+valid allocator/allocator.*.fxt
+is "allocator: what it printed" "own blocks" "$(cat allocator.out)"
+events allocator allocator >allocator.events
+grep -q "^malloc:mmap .* length=1048576 " allocator.events || fail "allocator: its pages are not in the trace"

@@ -1,0 +1,75 @@
+#!/bin/bash
+# Arrows from what let a waiting thread go on: programs that know how often they did find exactly those in their trace.
+# shellcheck source=lib.sh
+. "${abs_top_srcdir:?}/tests/e2e/lib.sh"
+need python3
+
+export FXT_CATEGORIES=pthread
+
+# arrows KIND COUNT: what the program says it should have to told, what there is to found. Each is there whole.
+arrows()
+{
+	rm -rf trace
+	traced trace "$apps/causes" "$1" "$2" >told 2>err || fail "$1: exit status $?"
+	file=$(only trace/*.fxt) || return
+	valid "$file"
+	trace arrows "$file" | sort >found
+	is "$1: lost" "dropped 0 filtered 0 overwritten 0" "$(trace lost "$file" | tr '\n' ' ' | sed 's/ $//')"
+}
+
+# The one that made the thread, and the one that waits for its end, if it has to, are not what this is about.
+others='pthread_create -> thread 1|thread -> pthread_join [1-3]'
+for kind in mutex rwlock mtx; do
+	arrows $kind 2000
+	grep -vxE "$others" found >locks
+	same "$kind: arrows" told locks
+done
+
+# What else ends a wait for a condition: the mutex that has to be free again.
+mutex='(pthread_mutex_unlock|pthread_cond_wait) -> (pthread_mutex_lock|pthread_cond_wait) [0-9]*'
+for kind in cond broadcast barrier; do
+	arrows $kind 1000
+	sort -o told told
+	grep -vxE "$mutex|$others" found >rest
+	same "$kind: arrows" told rest
+done
+
+arrows threads 500
+grep -v 'thread -> pthread_join' found >rest
+same "threads: arrows" told rest
+
+# Never more than there were waits.
+arrows spin 200
+count=$(sed -n 's/^pthread_spin_unlock -> pthread_spin_lock //p' found)
+test "${count:-0}" -gt 0 && test "$count" -le 200 || fail "spin: $count arrows for 200 waits"
+arrows sem 500
+waits=$(trace counts "$file" | sed -n 's/^pthread:sem_wait //p')
+count=$(sed -n 's/^sem_post -> sem_wait //p' found)
+test "${count:-0}" -gt 0 && test "$count" -le "$waits" || fail "sem: $count arrows for $waits waits"
+
+# -- Killed in the middle of it: no arrow has only one end ---------------------------------------------------
+
+for ((i = 0; i < ${FXT_KILLS:-20}; i++)); do
+	rm -rf trace
+	FXT_CATEGORIES='#default' start_traced trace "$apps/busy"
+	sleep "0.0$(printf %02d "$(random_below 20)")"
+	kill_background
+	file=$(only trace/*.fxt) || continue
+	valid "$file"
+	test $failures -lt 5 || exit 1
+done
+
+# -- Who waits for whom in the end -----------------------------------------------------------------------------
+
+rm -rf trace
+start_traced trace "$apps/deadlock"
+kill_background
+file=$(only trace/*.fxt) && valid "$file" && "$FXT" report "$file" >report
+sed -n '/^DEADLOCK/,/^$/s/.* \(payer\|rotator\) waits in \([a-z_]*\) for \([a-z_]*\), which .* \(payer\|rotator\) took in \([a-z_]*\) .*/\1 \2 \3 \4 \5/p' \
+	report | sort >found
+printf 'payer transfer log_lock rotator rotate_log\nrotator rotate_log accounts_lock payer transfer\n' >expected
+same "deadlock" expected found
+"$FXT" report --json "$file" >report.json
+is "deadlock, JSON" "accounts_lock log_lock" "$(python3 -c '
+import json
+print(*sorted(b["lock"] for b in json.load(open("report.json"))["blocked"] if b["deadlock"]))')"

@@ -1,0 +1,90 @@
+#!/bin/bash
+# Hostile conditions: other allocators, sanitizers, libraries loaded in every way. See hosts_lib.sh.
+# shellcheck source=hosts_lib.sh
+. "${abs_top_srcdir:?}/tests/e2e/hosts_lib.sh"
+
+: "${CC:=cc}"
+
+# -- Loading -------------------------------------------------------------------------------------------
+plugin=$apps/libhost_plugin.so
+FXT_QUIET=1 host churn "$apps/host_loader" churn "$plugin" 300
+host names "$apps/host_loader" names "$plugin"
+complete names
+for mode in $MODES; do
+	trace counts names.$mode/*.fxt >found
+	is "names after dlclose, $mode: plugin_work" 2 "$(sed -n 's/^function:plugin_work //p' found)"
+	is "names after dlclose, $mode: plugin_jump_in" 8 "$(sed -n 's/^function:plugin_jump_in //p' found)"
+	is "names after dlclose, $mode: functions" "plugin_free plugin_jump_in plugin_work" \
+		"$(sed -n 's/^function:\(plugin[^ ]*\) .*/\1/p' found | sort | tr '\n' ' ' | sed 's/ $//')"
+done
+for way in deepbind dlmopen; do
+	host $way "$apps/host_loader" $way "$plugin"
+	complete $way
+done
+
+# -- Allocators ----------------------------------------------------------------------------------------
+# What the trace says of the heap is true: it is there, or it is said that it is not.
+heap()
+{
+	local mode
+
+	for mode in $MODES; do
+		is "$1, $mode: it is said that the heap is not recorded" "$2" \
+			"$("$FXT" dump "$1.$mode"/*.fxt | grep -c 'agent:unseen.*malloc is defined')"
+		is "$1, $mode: blocks of 20001 bytes" "$3" \
+			"$(trace calls "$1.$mode"/*.fxt | grep -c '^malloc:malloc .* size=20001 ')"
+	done
+}
+host malloc "$apps/host_malloc"
+heap malloc 0 3002
+host own_malloc "$apps/host_own_malloc"
+heap own_malloc 1 0
+for library in jemalloc tcmalloc; do
+	if ! $CC -D_GNU_SOURCE -I "$abs_top_srcdir" -fno-builtin -pthread -o with_$library \
+		"$abs_top_srcdir/tests/apps/host_malloc.c" -Wl,--no-as-needed -l$library 2>/dev/null; then
+		echo "no lib$library here: left out"
+		continue
+	fi
+	host $library ./with_$library
+	heap $library 0 3002
+done
+
+# -- Sanitizers ----------------------------------------------------------------------------------------
+# sanitized NAME [ARGUMENT]: bare and under fxt record: the same output, status and findings; all marks in the trace.
+sanitized()
+{
+	local name=$1 status traced_status
+	shift
+
+	bare "./$name" "$@" >bare.out 2>bare.err
+	status=$?
+	"$FXT" record -q -o $name.fxt -- "./$name" "$@" >traced.out 2>traced.err
+	traced_status=$?
+	is "fxt record, $name $*: exit status" $status $traced_status
+	same "fxt record, $name $*: output" bare.out traced.out
+	for log in bare traced; do
+		grep '^SUMMARY: ' $log.err >$log.found
+	done
+	same "fxt record, $name $*: what was found" bare.found traced.found
+	valid $name.fxt
+	read -r written dropped overwritten _ <<<"$(numbers $name.fxt)"
+	is "fxt record, $name $*: marks" "$(sed -n 's/^marks //p' bare.out)" "$written"
+	complete "fxt record, $name $*"
+}
+for kind in address thread leak undefined; do
+	# A sanitizer needs its runtime, and some kernels have no place for its memory.
+	if ! $CC -D_GNU_SOURCE -I "$abs_top_srcdir" -g -fno-builtin -fsanitize=$kind -pthread -o sanitized_$kind \
+		"$abs_top_srcdir/tests/apps/host_sanitized.c" 2>/dev/null ||
+		! bare ./sanitized_$kind 2>/dev/null | grep -q '^marks'; then
+		echo "no program with the $kind sanitizer runs here: left out"
+		continue
+	fi
+	sanitized sanitized_$kind
+	sanitized sanitized_$kind and-fail
+	test $kind = undefined || test -s bare.found || fail "sanitized_$kind found nothing: $(head -n 3 bare.err)"
+	is "fxt record, sanitized_$kind: what children are preloaded with" "$FXT_AGENT" \
+		"$("$FXT" record -q -o child.fxt -- ./sanitized_$kind child)"
+	# Preloaded by hand, asan has to be told.
+	ASAN_OPTIONS=verify_asan_link_order=0 host preloaded_$kind ./sanitized_$kind
+	complete preloaded_$kind
+done

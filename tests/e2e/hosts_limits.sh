@@ -1,0 +1,115 @@
+#!/bin/bash
+# Hostile conditions: limits, full and read-only file systems, memory that is not to be dumped. See hosts_lib.sh.
+# shellcheck source=hosts_lib.sh
+. "${abs_top_srcdir:?}/tests/e2e/hosts_lib.sh"
+
+export FXT_CATEGORIES=pthread,io FXT_BUFFER_SIZE_MB=16
+ulimit -S -n 300
+cannot_grow='^fxtagent\[[0-9]*\]: .* cannot grow: '
+
+# limited NAME BASH-COMMAND CMD...: under what the command sets.
+limited()
+{
+	local name=$1 before=$2
+	shift 2
+
+	host "$name" bash -c "$before"' && exec "$@"' bash "$@"
+	rm -f "$name".*/bash.*.fxt
+}
+
+# -- Limits --------------------------------------------------------------------------------------------
+EXPECT=$cannot_grow MODES=streaming host fsize "$apps/host_limits" 100000 fsize 600
+lossy fsize
+MODES="oneshot circular" host fsize.fixed "$apps/host_limits" 50000 fsize 600
+for n in 8 16; do
+	limited "nofile.$n" "ulimit -n $n" "$apps/host_limits" 50000
+	complete "nofile.$n"
+done
+host nofile.later "$apps/host_limits" 50000 nofile 8 64
+complete nofile.later
+host nofile.raised "$apps/host_limits" 50000 nofile 200 1024
+complete nofile.raised
+host stack.later "$apps/host_limits" 10000 stack 64
+complete stack.later
+limited stack "ulimit -s 128" "$apps/host_limits" 50000
+complete stack
+# The agent takes some MiB of address space itself.
+EXPECT="$cannot_grow|cannot write .* memory" host as "$apps/host_limits" 50000 as 40
+limited as.from_the_start "ulimit -v 65536" "$apps/host_limits" 50000
+
+# -- Core dumps ------------------------------------------------------------------------------------------
+for mode in $MODES; do
+	FXT_BUFFERING_MODE=$mode traced "maps.$mode" "$apps/host_maps" >out 2>said.maps
+	is "core dump, $mode: exit status" 0 $?
+	read -r _ files _ private _ dumped _ <<<"$(tail -n 1 said.maps)"
+	test "$files" -gt 1 && test "$private" -gt 1 || fail "core dump, $mode: no mappings were found: $(cat said.maps)"
+	is "core dump, $mode: mappings in it" 0 "$dumped"
+done
+
+# The core itself, where the kernel leaves it in the directory of the program.
+case $(cat /proc/sys/kernel/core_pattern) in
+*[/\|]*)
+	echo "the size of a core dump is left out: /proc/sys/kernel/core_pattern sends it elsewhere"
+	;;
+*)
+	# dumped DIRECTORY CMD...: the size of its core, in KiB.
+	dumped()
+	{
+		mkdir -p "$1"
+		{ (cd "$1" && ulimit -c unlimited && exec "${@:2}") >/dev/null 2>&1; } 2>/dev/null
+		find "$1" -name 'core*' -printf '%s\n' | awk '{ n += $1 } END { print int(n / 1024) }'
+		rm -f "$1"/core*
+	}
+	bare_kib=$(dumped cores env LD_PRELOAD= "$apps/host_maps" abort)
+	test "$bare_kib" -gt 0 || fail "core dump: the bare run left none"
+	for mode in $MODES; do
+		traced_kib=$(FXT_BUFFERING_MODE=$mode dumped cores env LD_PRELOAD="$FXT_AGENT" \
+			FXT_OUTPUT="$scratch/cores/%e.%p.fxt" "$apps/host_maps" abort)
+		# The library's own variables are in it, 1 MiB of them an arena.
+		test "$traced_kib" -gt 0 && test "$traced_kib" -lt $((bare_kib + 2048)) ||
+			fail "core dump, $mode: $traced_kib KiB, bare $bare_kib KiB"
+	done
+	valid --ring cores/*.fxt
+	;;
+esac
+
+# -- File systems -----------------------------------------------------------------------------------------
+mkdir small
+if test "$(id -u)" != 0 || ! mount -t tmpfs -o size=8m none small 2>/dev/null; then
+	echo "full and read-only file systems are left out: they take root and mount"
+	exit $failures
+fi
+trap 'umount -l "$scratch/small"; finish' EXIT
+# small_traced MODE CMD...: with its trace on the small file system.
+small_traced()
+{
+	FXT_BUFFERING_MODE=$1 env LD_PRELOAD="$FXT_AGENT" FXT_OUTPUT="$scratch/small/%e.%p.fxt" \
+		"${@:2}" </dev/null >small.out 2>small.err
+}
+bare "$apps/host_limits" 200000 >full.bare
+small_traced streaming "$apps/host_limits" 200000
+is "full file system: exit status" 0 $?
+same "full file system: output" full.bare small.out
+is "full file system: lines" 1 "$(grep -c -E "$cannot_grow" small.err)"
+is "full file system: lines in all" 1 "$(wc -l <small.err)"
+valid small/*.fxt
+read -r written dropped overwritten _ <<<"$(numbers small/*.fxt)"
+lossy "full file system"
+test "$written" -gt 10000 || fail "full file system: only $written marks are written"
+# Full while the program is at it, by somebody else; and for the fixed modes, whose place is reserved.
+for mode in streaming oneshot circular; do
+	rm -f small/*
+	FXT_BUFFER_SIZE_MB=4 small_traced $mode bash -c 'head -c 16M /dev/zero >"$1"; exec "${@:2}"' \
+		bash small/other "$apps/host_limits" 50000
+	is "filled file system, $mode: exit status" 0 $?
+	valid_flag=
+	test $mode != circular || valid_flag=--ring
+	ls small/bash.*.fxt >/dev/null 2>&1 && valid $valid_flag small/bash.*.fxt
+done
+rm -f small/*
+mount -o remount,ro small
+small_traced streaming "$apps/host_limits" 200000
+is "read-only file system: exit status" 0 $?
+same "read-only file system: output" full.bare small.out
+is "read-only file system: lines" 1 "$(grep -c '^fxtagent.*cannot write.*Read-only file system; the program runs untraced' small.err)"
+is "read-only file system: lines in all" 1 "$(wc -l <small.err)"

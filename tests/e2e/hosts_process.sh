@@ -1,0 +1,57 @@
+#!/bin/bash
+# Hostile conditions: how a process starts, forks, is moved, loses descriptors, is forbidden calls. See hosts_lib.sh.
+# shellcheck source=hosts_lib.sh
+. "${abs_top_srcdir:?}/tests/e2e/hosts_lib.sh"
+
+# -- Start ---------------------------------------------------------------------------------------------
+host start "$apps/host_start"
+complete start
+
+# -- Processes -----------------------------------------------------------------------------------------
+FXT_QUIET=1 host locks "$apps/host_process" locks
+host shell "$apps/host_process" shell
+complete shell
+for mode in $MODES; do
+	is "shell, $mode: traces of shells" 5 "$(ls shell.$mode/sh.* | wc -l)"
+	is "shell, $mode: traces of grandchildren and their parent" 3 "$(ls shell.$mode/host_process.* | wc -l)"
+done
+host daemon "$apps/host_process" daemon "$scratch/daemon.result"
+complete daemon
+is "daemon" "directory /, descriptor 0, session leader 1" "$(sed 's/descriptor [0-9]*/descriptor 0/' daemon.result)"
+
+# -- Place ---------------------------------------------------------------------------------------------
+# Marks are 24 bytes: more than the file has room for at the start.
+place()
+{
+	mkdir -p "elsewhere/$1/below"
+	chmod 755 "$scratch" elsewhere "elsewhere/$1"
+	host "$@"
+}
+export FXT_BUFFER_SIZE_MB=16
+place chdir "$apps/host_process" chdir elsewhere/chdir/below
+complete chdir
+place unlinked "$apps/host_process" unlinked "$scratch/elsewhere/unlinked/gone"
+complete unlinked
+if test "$(id -u)" = 0; then
+	# The child of the fork has no place for its file, and says so, once.
+	EXPECT='cannot write .*; the program runs untraced$'
+	place chroot "$apps/host_process" chroot "$scratch/elsewhere/chroot"
+	complete chroot
+	for mode in $MODES; do
+		is "chroot, $mode: lines" 1 "$(grep -c '^fxtagent' chroot.$mode.err)"
+	done
+	place nobody "$apps/host_process" nobody
+	complete nobody
+	for mode in $MODES; do
+		is "nobody, $mode: lines" 1 "$(grep -c '^fxtagent' nobody.$mode.err)"
+	done
+	EXPECT=
+else
+	echo "chroot and setuid are left out: they take root"
+fi
+
+# -- Descriptors ---------------------------------------------------------------------------------------
+for way in range from loop dup2 raw; do
+	host "fds.$way" "$apps/host_fds" $way 50000
+	complete "fds.$way"
+done

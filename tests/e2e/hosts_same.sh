@@ -1,0 +1,141 @@
+#!/bin/bash
+# Every program in tests/apps that ends by itself, bare and traced: same output, standard error and exit status, and each of its
+# processes has the same descriptors, signal mask, pending signals, handlers, alternate stack, limits, umask, directory and
+# errno when it begins and when it ends. libhost_witness.so, preloaded in both runs, writes that down.
+# shellcheck source=hosts_lib.sh
+. "${abs_top_srcdir:?}/tests/e2e/hosts_lib.sh"
+
+witness=$apps/libhost_witness.so
+plugin=$apps/libhost_plugin.so
+
+# What each is called with: a line for a run. (How often `count_calls all` waits is up to the scheduler: counts.sh has it.)
+# Those that end by a signal, or are killed, have no line when they end.
+runs='
+allocator
+busy 20
+causes mutex 20
+causes barrier 20
+controlled calls 5 open . wait 1
+count_calls locks 2 500
+count_files 3
+count_net 3
+count_others 3
+count_pages 3
+count_signals 3
+count_streams 3
+count_io 2 5
+count_io_fortified 2 5
+follow_exec execve A=1
+follow_exec posix_spawn A=1
+follow_exec execl A=1
+follow_exec refused
+follow_fork fork
+follow_fork _Fork
+follow_fork clone
+follow_fork vfork
+follow_fork vfork-fails
+follow_fork double
+follow_fork daemon
+host_cancel fifo
+host_control callbacks
+host_control coroutines
+host_control jumps 50
+host_fds range 10
+host_fds from 10
+host_fds loop 10
+host_fds dup2 10
+host_limits 100 nofile 64 128
+host_limits 100 stack 64
+host_loader names '$plugin'
+host_loader dlmopen '$plugin'
+host_malloc
+host_own_malloc
+host_process locks
+host_process shell
+host_sanitized
+host_seccomp refuse 10
+host_seccomp allow 10
+host_start
+host_threads exits-alone
+host_threads exits
+host_threads quick_exits
+host_threads _exits
+host_threads other-exits
+host_threads outlived
+host_threads alive 100
+host_threads raw
+invariants one two
+jumps read
+jumps functions
+jumps deep 700
+losses depth 600
+process fork
+process exec
+process _exit
+process quick_exit
+process abort
+sequence 100
+sequence 100 kill
+threads alive 20
+threads turn 20
+threads names
+threads cancel
+threads running
+throws
+'
+# What cannot be compared: what never ends, what the agent has mapped, how often threads waited, how far they came, how many instructions a call has.
+exempt='host_maps count_threads deadlock progress stepped'
+
+ulimit -c 0
+# As many descriptors as is usual: what is behind the limit is the agent's.
+ulimit -S -n 1024
+export FXT_QUIET=1 WITNESS="$scratch/witness"
+
+# once NAME PRELOAD CMD...: what there is to compare, in files NAME.*
+once()
+{
+	local name=$1 preload=$2
+	shift 2
+
+	rm -rf here
+	mkdir here
+	: >"$WITNESS"
+	# The shell says so when somebody is killed; the program does not.
+	{ (cd here && LD_PRELOAD=$preload exec timeout -s KILL 60 "$@") </dev/null >"$name.out" 2>"$name.err"; } 2>/dev/null
+	echo $? >"$name.status"
+	# Of several processes any may be the first; they have ended, but for those that nobody waits for.
+	sort -o "$name.out" "$name.out"
+	sort "$WITNESS" | grep -v '^timeout ' >"$name.processes"
+	find here -type f -printf '%f %s\n' | sort >"$name.files"
+}
+
+while read -r program arguments; do
+	test -n "$program" || continue
+	test -x "$apps/$program" || continue
+	run="$program $arguments"
+	# shellcheck disable=SC2086
+	{
+		once bare "$witness" "$apps/$program" $arguments
+		mkdir -p traces
+		FXT_OUTPUT="$scratch/traces/%e.%p.fxt" once traced "$FXT_AGENT:$witness" "$apps/$program" $arguments
+	}
+	for what in status out err processes files; do
+		same "$run: $what" bare.$what traced.$what
+	done
+	test -s bare.processes || fail "$run: there was no witness"
+	ls traces/"$program".*.fxt >/dev/null 2>&1 || fail "$run: there is no trace"
+	valid traces/*.fxt
+	rm -rf traces
+done <<<"$runs"
+
+# None is forgotten.
+for program in "$apps"/*; do
+	if ! test -x "$program" || test -d "$program"; then
+		continue
+	fi
+	name=${program##*/}
+	case $name in
+	*.so | *.sh) ;;
+	*) grep -q "^$name\( \|$\)" <<<"$runs" || grep -qw "$name" <<<"$exempt" || fail "$name is compared nowhere" ;;
+	esac
+done

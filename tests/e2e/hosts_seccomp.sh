@@ -1,0 +1,43 @@
+#!/bin/bash
+# Hostile conditions: system calls that are forbidden after the start. See hosts_lib.sh.
+# shellcheck source=hosts_lib.sh
+. "${abs_top_srcdir:?}/tests/e2e/hosts_lib.sh"
+
+export FXT_BUFFER_SIZE_MB=16 FXT_QUIET=1
+bare "$apps/host_seccomp" allow 1 >/dev/null 2>&1
+test $? = 17 || skip "this kernel filters no system calls"
+for way in kill kill-threads raw-kill least; do
+	# Everything has a place from the start.
+	MODES="oneshot circular" host "$way" "$apps/host_seccomp" $way 10000
+	complete "$way"
+	test $way != raw-kill || continue
+	# The ring goes on without any system call, and counts what it overwrites.
+	FXT_BUFFER_SIZE_MB=1 MODES=circular host "$way.ring" "$apps/host_seccomp" $way 200000
+	test "$overwritten" -gt 0 || fail "$way: the ring has overwritten nothing"
+	# Streaming goes on as far as there is room, and counts the rest.
+	MODES=streaming host "$way.streaming" "$apps/host_seccomp" $way 200000
+	lossy "$way.streaming"
+	# Nor is anything called when a fixed buffer is full.
+	FXT_BUFFER_SIZE_MB=1 MODES=oneshot host "$way.full" "$apps/host_seccomp" $way 200000
+	lossy "$way.full"
+done
+host refuse "$apps/host_seccomp" refuse 20000
+MODES=streaming host refuse.streaming "$apps/host_seccomp" refuse 200000
+lossy refuse.streaming
+host allow "$apps/host_seccomp" allow 20000
+MODES=streaming host allow.streaming "$apps/host_seccomp" allow 100000
+complete allow.streaming
+
+# Strict mode takes the clock away too. The trace ends there, and says so.
+for mode in $MODES; do
+	FXT_BUFFERING_MODE=$mode traced strict.$mode "$apps/host_seccomp" strict 20000 >strict.out 2>strict.err
+	is "strict, $mode: exit status" 21 $?
+	is "strict, $mode: output" "marks 20010" "$(cat strict.out)"
+	is "strict, $mode: stderr" "" "$(cat strict.err)"
+	valid strict.$mode/*.fxt
+	read -r written _ <<<"$(numbers strict.$mode/*.fxt)"
+	is "strict, $mode: marks before it" 10 "$written"
+	is "strict, $mode: reasons" 1 "$("$FXT" dump strict.$mode/*.fxt | grep -c 'agent:dropped.*strict seccomp mode')"
+done
+host tsc "$apps/host_seccomp" tsc 1000
+complete tsc

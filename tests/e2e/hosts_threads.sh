@@ -1,0 +1,68 @@
+#!/bin/bash
+# Hostile conditions: threads, their ends, signals, jumps, cancellation. See hosts_lib.sh.
+# shellcheck source=hosts_lib.sh
+. "${abs_top_srcdir:?}/tests/e2e/hosts_lib.sh"
+
+# -- Threads -------------------------------------------------------------------------------------------
+host unseen "$apps/host_threads" unseen
+complete unseen
+host raw "$apps/host_threads" raw
+complete raw
+export FXT_CATEGORIES=pthread,malloc FXT_QUIET=1
+MODES=streaming host alive "$apps/host_threads" alive 5000
+complete alive
+bytes=$(cat alive.streaming/*.fxt | wc -c)
+test "$bytes" -lt $((260 << 20)) || fail "5000 threads at once: $bytes bytes"
+rm -rf alive.*
+MODES=streaming host turn "$apps/host_threads" turn 100000
+complete turn
+bytes=$(cat turn.streaming/*.fxt | wc -c)
+test "$bytes" -lt $((200 << 20)) || fail "100000 threads in turn: $bytes bytes"
+rm -rf turn.*
+unset FXT_CATEGORIES FXT_QUIET
+
+# -- Ends ----------------------------------------------------------------------------------------------
+ulimit -c 0
+export FXT_QUIET=1 FXT_MAX_SIZE_MB=16
+for way in exits-alone exits quick_exits _exits aborts other-exits outlived; do
+	host $way "$apps/host_threads" $way
+done
+unset FXT_QUIET FXT_MAX_SIZE_MB
+
+# -- Control flow --------------------------------------------------------------------------------------
+host cancel "$apps/host_cancel" "$scratch/fifo"
+complete cancel
+for mode in $MODES; do
+	is "cancel, $mode: not cancelled or not cleaned up" "" "$(grep ': cancelled' cancel.$mode.out | grep -v 'cancelled 1, cleaned up 1')"
+done
+# How many calls fit between two jumps is up to the machine. The record that a jump leaves behind is counted as dropped.
+EXPECT=' is full at ' FXT_BUFFER_SIZE_MB=32 host jumps "$apps/host_control" jumps 300
+lossy jumps
+export FXT_BUFFER_SIZE_MB=16
+host coroutines "$apps/host_control" coroutines
+complete coroutines
+host callbacks "$apps/host_control" callbacks
+complete callbacks
+# The least that a handler can do with here, which the processor's registers make most of, and 256 bytes for
+# the wrappers: what needs more there is dropped.
+least=2048
+while test $least -lt 65536 && ! bare "$apps/host_control" alternate $least >/dev/null 2>&1; do
+	least=$((least + 64))
+done
+host alternate "$apps/host_control" alternate $((least + 256))
+lossy alternate
+host alternate.roomy "$apps/host_control" alternate $((least + 2048))
+complete alternate.roomy
+
+# -- Signals: as many as there were, which differs from run to run ------------------------------------------
+for mode in $MODES; do
+	FXT_BUFFER_SIZE_MB=64 FXT_BUFFERING_MODE=$mode traced storm.$mode timeout -s KILL 60 "$apps/host_control" storm 30000 \
+		>storm.out 2>storm.err
+	is "storm, $mode: exit status" 0 $?
+	is "storm, $mode: stderr" "" "$(cat storm.err)"
+	rm -f storm.$mode/timeout.*
+	valid storm.$mode/*.fxt
+	read -r written dropped overwritten _ <<<"$(numbers storm.$mode/*.fxt)"
+	complete "storm, $mode"
+	is "storm, $mode: marks" "$(sed -n 's/^marks //p' storm.out)" "$written"
+done

@@ -1,0 +1,226 @@
+/* fxt report: locks that were not free: where they were wanted, where those had taken them who had them; and who waits for whom when
+ * the trace ends. From what the agent says of a call that finds its lock taken: `at`, `holder`, `held_ns`, `held_at`. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "message.h"
+#include "print.h"
+#include "report.h"
+
+static uint32_t place_of(struct fxt_reader *r, const struct fxt_record *rec, const char *name)
+{
+	static const struct fxt_text unknown = {.text = "?", .bytes = 1};
+	const struct fxt_argument *place = fxt_argument(rec, name);
+
+	return fxt_symbol(r, place && place->type == FXT_ARG_STRING && place->string.bytes ? &place->string : &unknown);
+}
+
+/* The lock is what the first argument says, whatever the manual page calls it. */
+static bool lock_of(const struct fxt_record *rec, uint64_t *lock)
+{
+	return rec->arg_count && rec->args[0].type == FXT_ARG_POINTER && fxt_argument_u64(&rec->args[0], lock);
+}
+
+void fxt_contention_take(struct fxt_contention *c, struct fxt_reader *r, const struct fxt_record *rec, const char *kind,
+			 uint64_t duration_ns)
+{
+	uint32_t at, held_at;
+	uint64_t lock, held_ns, pid = r->threads[rec->thread].pid;
+	struct fxt_contended *one;
+	struct fxt_slot *s;
+	bool fresh;
+
+	if (!fxt_argument(rec, "at") || !lock_of(rec, &lock))
+		return;
+	at = place_of(r, rec, "at");
+	held_at = place_of(r, rec, "held_at");
+	s = fxt_map_put(&c->by_places, pid << 48 ^ lock, (uint64_t)at << 32 | held_at, &fresh);
+	if (fresh) {
+		s->value[0] = c->count;
+		c->list = fxt_grow(c->list, &c->capacity, c->count + 1, sizeof(*c->list));
+		c->list[c->count++] = (struct fxt_contended){.kind = kind, .pid = pid, .lock = lock, .at = at, .held_at = held_at};
+	}
+	one = &c->list[s->value[0]];
+	one->count++;
+	one->total_ns += duration_ns;
+	one->max_ns = duration_ns > one->max_ns ? duration_ns : one->max_ns;
+	if (fxt_argument_u64(fxt_argument(rec, "held_ns"), &held_ns)) {
+		one->held_ns += held_ns;
+		one->held_count++;
+	}
+}
+
+void fxt_contention_blocked(struct fxt_contention *c, struct fxt_reader *r, const struct fxt_record *rec)
+{
+	struct fxt_blocked *b;
+	uint64_t lock, holder = 0, held_ns = 0;
+
+	if (!lock_of(rec, &lock))
+		return;
+	while (c->blocked_count <= rec->thread) {
+		c->blocked = fxt_grow(c->blocked, &c->blocked_capacity, c->blocked_count + 1, sizeof(*c->blocked));
+		c->blocked[c->blocked_count++] = (struct fxt_blocked){0};
+	}
+	b = &c->blocked[rec->thread];
+	fxt_argument_u64(fxt_argument(rec, "holder"), &holder);
+	*b = (struct fxt_blocked){
+		.since_ns = fxt_ns(rec->provider, rec->ticks),
+		.lock = lock,
+		.holder = holder,
+		.at = place_of(r, rec, "at"),
+		.held_at = place_of(r, rec, "held_at"),
+		.is_known = true,
+	};
+	if (fxt_argument_u64(fxt_argument(rec, "held_ns"), &held_ns))
+		b->held_since_ns = b->since_ns - held_ns;
+}
+
+static int by_total(const void *a, const void *b)
+{
+	const struct fxt_contended *x = a, *y = b;
+
+	if (x->total_ns != y->total_ns)
+		return x->total_ns > y->total_ns ? -1 : 1;
+	return x->lock != y->lock ? (x->lock < y->lock ? -1 : 1) : x->at < y->at ? -1 : 1;
+}
+
+/* The thread that holds what a thread is blocked on, as an index; -1. */
+static int64_t holder_of(const struct fxt_contention *c, const struct fxt_reader *r, size_t thread)
+{
+	const struct fxt_slot *s;
+
+	if (thread >= c->blocked_count || !c->blocked[thread].is_blocked || !c->blocked[thread].holder)
+		return -1;
+	s = fxt_map_find(&r->thread_by_koids, r->threads[thread].pid, c->blocked[thread].holder);
+	return s ? (int64_t)s->value[0] : -1;
+}
+
+/* Whoever comes back to itself by going from holder to holder is in a circle. */
+static bool is_in_circle(const struct fxt_contention *c, const struct fxt_reader *r, size_t thread)
+{
+	int64_t next = holder_of(c, r, thread);
+
+	for (size_t steps = 0; next >= 0 && steps <= c->blocked_count; steps++) {
+		if ((size_t)next == thread)
+			return true;
+		next = holder_of(c, r, (size_t)next);
+	}
+	return false;
+}
+
+void fxt_contention_finish(struct fxt_contention *c, struct fxt_reader *r, const struct fxt_open_calls *open)
+{
+	if (c->count)
+		qsort(c->list, c->count, sizeof(*c->list), by_total);
+	for (size_t i = 0; i < c->blocked_count && i < open->count; i++) {
+		const struct fxt_open_stack *s = &open->threads[i];
+		struct fxt_blocked *b = &c->blocked[i];
+
+		/* It said so within the call it is in. */
+		b->is_blocked = b->is_known && s->count && s->list[s->count - 1].start_ns <= b->since_ns;
+	}
+	for (size_t i = 0; i < c->blocked_count; i++)
+		c->blocked[i].is_in_circle = is_in_circle(c, r, i);
+}
+
+/* -- Printing ---------------------------------------------------------------------------------- */
+
+char *fxt_contention_lock(const struct fxt_waits *w, const struct fxt_reader *r, uint64_t pid, uint64_t lock)
+{
+	const struct fxt_slot *s = fxt_map_find(&w->labels, pid, lock);
+	struct fxt_text text;
+
+	if (!s)
+		return fxt_format("0x%" PRIx64, lock);
+	text = (struct fxt_text){.text = (const char *)r->data + s->value[0], .bytes = (uint32_t)s->value[1]};
+	return fxt_printable(&text, 40, true);
+}
+
+static char *place(const struct fxt_reader *r, uint32_t symbol)
+{
+	return fxt_call_label(r, symbol, symbol, 40);
+}
+
+static void print_contended(const struct fxt_contended *one, const struct fxt_waits *w, const struct fxt_reader *r, FILE *out)
+{
+	char *lock = fxt_contention_lock(w, r, one->pid, one->lock), *what = fxt_format("%s %s", one->kind, lock);
+	char *at = place(r, one->at), *held_at = place(r, one->held_at);
+
+	fputs("  ", out);
+	fxt_put_padded(out, what, 32);
+	fprintf(out, " %10s %12s %9s  in %s, held in %s", fxt_duration(one->total_ns).text, fxt_count(one->count).text,
+		fxt_duration(one->max_ns).text, at, held_at);
+	if (one->held_count)
+		fprintf(out, " for %s", fxt_duration(one->held_ns / one->held_count).text);
+	fputc('\n', out);
+	free(held_at);
+	free(at);
+	free(what);
+	free(lock);
+}
+
+static void print_blocked(const struct fxt_contention *c, size_t thread, const struct fxt_waits *w, const struct fxt_reader *r,
+			  uint64_t end_ns, FILE *out)
+{
+	const struct fxt_blocked *b = &c->blocked[thread];
+	char *who = fxt_thread_label(r, (uint32_t)thread, true), *at = place(r, b->at), *held_at = place(r, b->held_at);
+	char *lock = fxt_contention_lock(w, r, r->threads[thread].pid, b->lock);
+	int64_t holder = holder_of(c, r, thread);
+
+	fprintf(out, "  %s waits in %s for %s", who, at, lock);
+	if (holder >= 0) {
+		char *by = fxt_thread_label(r, (uint32_t)holder, true);
+
+		fprintf(out, ", which %s took in %s", by, held_at);
+		if (b->held_since_ns && end_ns > b->held_since_ns)
+			fprintf(out, " %s before the end", fxt_duration(end_ns - b->held_since_ns).text);
+		free(by);
+	}
+	fputc('\n', out);
+	free(lock);
+	free(held_at);
+	free(at);
+	free(who);
+}
+
+static void print_blocked_ones(const struct fxt_contention *c, bool circle, const char *title, const struct fxt_waits *w,
+			       const struct fxt_reader *r, uint64_t end_ns, size_t top, FILE *out)
+{
+	size_t shown = 0;
+
+	for (size_t i = 0; i < c->blocked_count; i++) {
+		if (!c->blocked[i].is_blocked || c->blocked[i].is_in_circle != circle || shown++ >= top)
+			continue;
+		if (shown == 1)
+			fprintf(out, "\n%s\n", title);
+		print_blocked(c, i, w, r, end_ns, out);
+	}
+	if (shown > top)
+		fprintf(out, "  and %zu more\n", shown - top);
+}
+
+void fxt_contention_print(const struct fxt_contention *c, const struct fxt_waits *w, const struct fxt_reader *r, uint64_t end_ns,
+			  size_t top, FILE *out)
+{
+	if (c->count) {
+		fprintf(out, "\n%-34s %10s %12s %9s  %s\n", "LOCKS THAT WERE TAKEN", "waited", "count", "longest", "wanted, held");
+		for (size_t i = 0; i < c->count && i < top; i++)
+			print_contended(&c->list[i], w, r, out);
+		if (c->count > top)
+			fprintf(out, "  and %zu more\n", c->count - top);
+	}
+	print_blocked_ones(c, true, "DEADLOCK", w, r, end_ns, top, out);
+	print_blocked_ones(c, false, "BLOCKED AT THE END", w, r, end_ns, top, out);
+}
+
+void fxt_contention_free(struct fxt_contention *c)
+{
+	free(c->list);
+	free(c->blocked);
+	fxt_map_free(&c->by_places);
+}

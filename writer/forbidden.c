@@ -1,0 +1,4 @@
+/* See forbidden.h. */
+#include "forbidden.h"
+
+_Atomic unsigned fxt_forbidden;
