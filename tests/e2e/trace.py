@@ -30,8 +30,8 @@ def report(path):
 
 
 def calls(path):
-    return (r for r in records(path) if r["type"] in ("complete", "begin") or
-            r["type"] == "instant" and r["category"] != "agent")
+    """The program's: not what the agent says itself."""
+    return (r for r in records(path) if r["type"] in ("complete", "begin", "instant") and r["category"] != "agent")
 
 
 def name(call):
