@@ -49,7 +49,8 @@ AGENT_SOURCES = \
 	agent/trigger.c \
 	agent/trigger.h \
 	agent/wait.c \
-	agent/wait.h
+	agent/wait.h \
+	agent/watch.c
 
 lib_LTLIBRARIES += libfxtagent.la
 libfxtagent_la_SOURCES = $(AGENT_SOURCES) $(INTERPOSE_SOURCES) $(WRITER_SOURCES)

@@ -1,15 +1,10 @@
-/* See trigger.h. Read once at start; met in a commit, any context. */
+/* See trigger.h. Read once at start; met in watch.c. */
 #include "trigger.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "control.h"
-#include "function.h"
 #include "log.h"
-#include "sample.h"
-
-/* -- Reading ----------------------------------------------------------------------------------- */
 
 #define ACCEPTED "give CALL>DURATION (or >=, <, <=; ns, us, ms, s) or CALL=ERRNO (or !=), each with :snapshot or :stop, separated " \
 	"by commas; the program runs untraced"
@@ -131,115 +126,4 @@ bool fxt_triggers_read(struct fxt_trigger_list *triggers, const char *text)
 			triggers->least_ns = trigger->value + 1;
 	}
 	return true;
-}
-
-/* -- Meeting ----------------------------------------------------------------------------------- */
-
-static bool is_slow(uint64_t duration_ns)
-{
-	return fxt_agent.config.explain_ns && duration_ns >= fxt_agent.config.explain_ns;
-}
-
-uint64_t *fxt_room_unusual(struct fxt_thread *thread, uint64_t start_ns, uint64_t end_ns, size_t words)
-{
-	if (end_ns - start_ns < thread->threshold_ns) {
-		++*thread->filtered;
-		return NULL;
-	}
-	if (is_slow(end_ns - start_ns)) {
-		thread->commit |= FXT_COMMIT_WATCHED;
-		words += FXT_EXPLAIN_WORDS;
-	} else if (fxt_agent.config.triggers.count) {
-		thread->commit |= FXT_COMMIT_WATCHED;
-	}
-	return fxt_reserve(thread, start_ns, words);
-}
-
-void fxt_watch_failure(struct fxt_thread *thread, int error)
-{
-	thread->commit |= FXT_COMMIT_WATCHED;
-	thread->watched_errno = error;
-}
-
-static bool has_name(const struct fxt_trigger *trigger, const char *name, size_t bytes)
-{
-	size_t length = strlen(trigger->name);
-
-	return (trigger->is_prefix ? bytes >= length : bytes == length) && !memcmp(trigger->name, name, length);
-}
-
-static bool is_met(const struct fxt_trigger *trigger, uint64_t ns, int error)
-{
-	switch (trigger->test) {
-	case FXT_LONGER:
-		return ns > trigger->value;
-	case FXT_AT_LEAST:
-		return ns >= trigger->value;
-	case FXT_SHORTER:
-		return ns < trigger->value;
-	case FXT_AT_MOST:
-		return ns <= trigger->value;
-	case FXT_FAILED_WITH:
-		return error && (uint64_t)error == trigger->value;
-	case FXT_FAILED_OTHERWISE:
-		return error && (uint64_t)error != trigger->value;
-	}
-	return false;
-}
-
-/* The name in an event's header: a call's, or an instrumented function's that has an index. */
-static const char *event_name(uint64_t header, size_t *bytes)
-{
-	uint64_t index = fxt_get_event_name(header);
-
-	if (fxt_get_string_ref_inline(index) || index < FXT_STR_CALLS)
-		return NULL;
-	if (index - FXT_STR_CALLS < fxt_agent.calls.count) {
-		*bytes = strlen(fxt_agent.calls.list[index - FXT_STR_CALLS]);
-		return fxt_agent.calls.list[index - FXT_STR_CALLS];
-	}
-	return fxt_function_name_of((uint32_t)index, bytes);
-}
-
-/* NOLINTNEXTLINE(misc-no-recursion): see fxt_commit(). */
-void fxt_commit_watched(struct fxt_thread *thread, uint64_t *at, uint64_t header)
-{
-	struct fxt_lane *lane = thread->lane - 1;
-	uint64_t start_ns = lane->at[1], end_ns = at[-1], ns = end_ns - start_ns;
-	unsigned explained = 0;
-	bool samples;
-	int error = thread->watched_errno;
-	const char *name;
-	size_t bytes;
-	unsigned i;
-
-	/* What is watched for is a call's. */
-	if (fxt_get_event_type(header) != FXT_EVENT_DURATION_COMPLETE) {
-		fxt_commit_as_is(thread, at, header, thread->commit & FXT_COMMIT_ALIGNED);
-		return;
-	}
-	samples = thread->commit & FXT_COMMIT_SAMPLES;
-	thread->commit &= ~(unsigned)(FXT_COMMIT_WATCHED | FXT_COMMIT_SAMPLES);
-	thread->watched_errno = 0;
-	if (is_slow(ns)) {
-		/* In front of the end, which is the last word. */
-		at = fxt_explain_call(thread, at - 1, start_ns, end_ns, header, &explained);
-		*at++ = end_ns;
-	}
-	/* The clock may have been renewed meanwhile, and what it wants is for the next record. */
-	fxt_commit_as_is(thread, at, header + fxt_event_args(explained), thread->commit & FXT_COMMIT_ALIGNED);
-	if (samples)
-		fxt_sample(thread);
-	/* It may be watched for something else, and to find a function's name takes a look at all of them. */
-	if (!error && ns < fxt_agent.config.triggers.most_ns && ns >= fxt_agent.config.triggers.least_ns)
-		return;
-	name = event_name(header, &bytes);
-	for (i = 0; name && i < fxt_agent.config.triggers.count; i++) {
-		const struct fxt_trigger *trigger = &fxt_agent.config.triggers.list[i];
-
-		if (has_name(trigger, name, bytes) && is_met(trigger, ns, error)) {
-			fxt_control_trigger(thread, trigger, name, bytes, ns, error);
-			return;
-		}
-	}
 }

@@ -20,26 +20,13 @@
 #include <unistd.h>
 
 #include "agent/config.h"
-#include "agent/control.h"
 #include "agent/follow_glob.h"
-#include "agent/function.h"
 #include "agent/output.h"
 
 enum { VALUE_BYTES = 6000, VARIABLES = 16 };
 
-/* What trigger.c needs of the agent when a call has met one, which none does here. */
+/* Whom log.c speaks for. */
 struct fxt_agent fxt_agent;
-
-void fxt_control_trigger(struct fxt_thread *thread, const struct fxt_trigger *trigger, const char *name, size_t bytes, uint64_t ns,
-			 int error)
-{
-	ck_abort_msg("%p %p %s %zu %lu %d", (void *)thread, (const void *)trigger, name, bytes, (unsigned long)ns, error);
-}
-
-const char *fxt_function_name_of(uint32_t index, size_t *bytes)
-{
-	ck_abort_msg("%u %p", index, (void *)bytes);
-}
 
 /* -- Chance ------------------------------------------------------------------------------------ */
 
