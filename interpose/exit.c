@@ -28,9 +28,9 @@ FXT_EXPORT void exit(int status)
 		const uint64_t names_ = FXT_NAMES(process, exit);
 		uint64_t start_ns_ = fxt_now(thread_);
 
-		exit_start_ns = start_ns_;
 		exit_status = status;
 		exit_in_progress = BLOCKS(status);
+		exit_start_ns = start_ns_;
 		exiting = thread_;
 	}
 	real_exit(status);

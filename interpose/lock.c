@@ -150,7 +150,8 @@ void fxt_lock_let_go(struct fxt_thread *thread, uintptr_t lock)
 #define LOCK_BY(try, kind, symbol, lock, ...)                                                                   \
 	result_ = real_##try(lock);                                                                             \
 	if (FXT_UNLIKELY(result_ == BUSY_##kind)) {                                                             \
-		struct fxt_lock_wait wait_ = FXT_LOCK_WAIT(lock);                                               \
+		struct fxt_open *open_ = BLOCKS(lock);                                                          \
+		struct fxt_lock_wait wait_ = FXT_LOCK_WAIT(open_, lock);                                        \
 														\
 		fxt_lock_wait_begin(thread_, &wait_);                                                           \
 		result_ = real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));                                         \

@@ -21,10 +21,10 @@ struct fxt_lock_wait {
 	struct fxt_held held;           /* what that thread knows of it; lock 0: nothing */
 };
 
-/* For a wrapper with thread_, names_ and start_ns_: the lock is not free, and the call is shown in progress. */
-#define FXT_LOCK_WAIT(lock_)                                                                                    \
+/* For a wrapper with thread_, names_ and start_ns_: the lock is not free, and the call is shown in progress by `open_`. */
+#define FXT_LOCK_WAIT(open_, lock_)                                                                                    \
 	{                                                                                                       \
-		.open = BLOCKS(lock_), .start_ns = start_ns_, .names = names_, .parameter = FXT_STR_##lock_,    \
+		.open = open_, .start_ns = start_ns_, .names = names_, .parameter = FXT_STR_##lock_,            \
 		.lock = (uintptr_t)(lock_), .place = (uintptr_t)__builtin_return_address(0),                    \
 		.holder = fxt_holder(lock_), .is_c11 = fxt_is_c11(lock_),                                       \
 	}

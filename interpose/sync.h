@@ -23,7 +23,8 @@ FXT_COLD uint64_t fxt_cond_wait_end(struct fxt_thread *thread, struct fxt_cond_w
 FXT_COLD void fxt_cond_wait_resume(struct fxt_thread *thread, const struct fxt_cond_wait *wait, uint64_t end_ns);
 
 #define FORM_COND_WAITS(kind, symbol, cond, ...)                                                                        \
-	struct fxt_cond_wait wait_ = {BLOCKS(cond), start_ns_, (uintptr_t)(cond), (uintptr_t)mutex, 0, 0, {{0}}, 0};       \
+	struct fxt_open *open_ = BLOCKS(cond);                                                                          \
+	struct fxt_cond_wait wait_ = {open_, start_ns_, (uintptr_t)(cond), (uintptr_t)mutex, 0, 0, {{0}}, 0};       \
 															\
 	fxt_cond_wait_begin(thread_, &wait_);                                                                           \
 	result_ = real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));                                                         \
