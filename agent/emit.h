@@ -79,6 +79,18 @@ static inline uint64_t *fxt_reserve(struct fxt_thread *thread, uint64_t start_ns
 	return fxt_begin_record(thread, lane, start_ns);
 }
 
+/* The same for what is no call of the program: it is missing where there is no room, and not counted. */
+static inline uint64_t *fxt_reserve_extra(struct fxt_thread *thread, uint64_t start_ns, size_t words)
+{
+	struct fxt_lane *lane = thread->lane;
+	uint64_t *at;
+
+	lane->is_extra = true;
+	at = fxt_reserve(thread, start_ns, words);
+	lane->is_extra = false;
+	return at;
+}
+
 /* fxt_commit() of a duration-complete event that was slow or may meet a trigger, or that counters are due after. */
 FXT_COLD void fxt_commit_watched(struct fxt_thread *thread, uint64_t *at, uint64_t header);
 

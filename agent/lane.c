@@ -121,6 +121,12 @@ static struct fxt_lane *lower_what_was_left(struct fxt_thread *thread, struct fx
 	return lowest;
 }
 
+static void drop(struct fxt_thread *thread, const struct fxt_lane *lane, enum fxt_loss why)
+{
+	if (!lane->is_extra)
+		fxt_thread_dropped(thread, why);
+}
+
 /* On its own: its frame is more than a short stack may have. */
 static __attribute__((noinline)) bool turn(struct fxt_thread *thread, struct fxt_lane *lane, size_t words)
 {
@@ -130,11 +136,11 @@ static __attribute__((noinline)) bool turn(struct fxt_thread *thread, struct fxt
 
 	/* The last lanes are a fence: handlers nest this deep. */
 	if (lane >= thread->lanes + FXT_LANES) {
-		fxt_thread_dropped(thread, FXT_LOSS_SIGNALS);
+		drop(thread, lane, FXT_LOSS_SIGNALS);
 		return false;
 	}
 	if (!thread->ready && !fxt_thread_ready(thread)) {
-		fxt_thread_dropped(thread, FXT_LOSS_ROOM);
+		drop(thread, lane, FXT_LOSS_ROOM);
 		return false;
 	}
 	/* Becoming ready writes records of its own, in the same lane; or this is a lower one. */
@@ -144,7 +150,7 @@ static __attribute__((noinline)) bool turn(struct fxt_thread *thread, struct fxt
 	if (fxt_agent.config.mode != FXT_CIRCULAR)
 		fxt_lane_give_back(thread, lane, atomic_load_explicit(&lane->hold, memory_order_acquire));
 	if (!take_chunk(thread, lane, &chunk, &waited_ns)) {
-		fxt_thread_dropped(thread, FXT_LOSS_ROOM);
+		drop(thread, lane, FXT_LOSS_ROOM);
 		return false;
 	}
 	if (fxt_agent.config.mode == FXT_CIRCULAR)
@@ -164,7 +170,7 @@ static __attribute__((noinline)) bool turn(struct fxt_thread *thread, struct fxt
 	fxt_agent_overwritten(&chunk, thread->last_ns);
 	/* Not fxt_lane_has(): somebody may want this chunk already. He gets it after this record. */
 	if ((size_t)(lane->end - lane->at) <= words) {
-		fxt_thread_dropped(thread, FXT_LOSS_SIZE);
+		drop(thread, lane, FXT_LOSS_SIZE);
 		return false;
 	}
 	return true;
@@ -176,7 +182,8 @@ struct fxt_lane *fxt_lane_turn(struct fxt_thread *thread, struct fxt_lane *lane,
 
 	lane = lower_what_was_left(thread, lane);
 	if (!fxt_lane_has(lane, words) && fxt_stack_is_short()) {
-		fxt_agent_count_short(thread->last_ns);
+		if (!lane->is_extra)
+			fxt_agent_count_short(thread->last_ns);
 	} else if (turn(thread, lane, words)) {
 		/* What was written on the way, in the same lane, was raised further down. */
 		lane->raised_at = here;

@@ -103,14 +103,13 @@ bool fxt_thread_put(struct fxt_thread *thread, const uint64_t *record, size_t wo
 
 bool fxt_thread_put_extra(struct fxt_thread *thread, const uint64_t *record, size_t words)
 {
-	uint64_t *dropped = thread->dropped, count = *dropped;
+	struct fxt_lane *lane = thread->lane;
+	bool fits;
 
-	if (fxt_thread_put(thread, record, words))
-		return true;
-	/* Calls are counted, and nothing but calls. */
-	if (thread->dropped == dropped)
-		*dropped = count;
-	return false;
+	lane->is_extra = true;
+	fits = fxt_thread_put(thread, record, words);
+	lane->is_extra = false;
+	return fits;
 }
 
 static void comm_path(char *path, uint32_t tid)

@@ -77,7 +77,7 @@ void fxt_lock_wait_begin(struct fxt_thread *thread, struct fxt_lock_wait *wait)
 	if (!wait->holder || !fxt_held_by(wait->holder, wait->lock, &wait->held))
 		wait->held.lock = 0;
 	/* Told at once: the wait may never end. */
-	at = fxt_reserve(thread, now_ns, measure(&d, wait, &wait->held, now_ns));
+	at = fxt_reserve_extra(thread, now_ns, measure(&d, wait, &wait->held, now_ns));
 	if (at) {
 		at = describe(at, &d, wait);
 		fxt_commit(thread, at, fxt_record_type(FXT_RECORD_EVENT) | fxt_event_type(FXT_EVENT_INSTANT) |

@@ -24,6 +24,7 @@ struct fxt_lane {
 	uint32_t serial;        /* of chunks taken by the thread: tells which strings this one has */
 	uint32_t events;        /* in the chunk so far, for the day it is overwritten */
 	uintptr_t raised_at;    /* the stack pointer of the emission that has raised the level from here: agent/lane.c */
+	bool is_extra;          /* what is written is no call of the program: it is not counted where there is no room */
 };
 
 /* Whether a record of up to `words` words fits, with a word left for the filler behind it. */
