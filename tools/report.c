@@ -140,8 +140,10 @@ void fxt_report_make(struct fxt_report *report, struct fxt_reader *r,
 		fxt_overview_take(&report->overview, r, &rec);
 		if (!rec.known || rec.damaged)
 			continue;
-		if (rec.type == FXT_RECORD_EVENT)
+		if (rec.type == FXT_RECORD_EVENT) {
+			fxt_open_seen(&report->open, r, &rec);
 			take_event(report, &rec);
+		}
 		else if (rec.type == FXT_RECORD_USERSPACE_OBJECT)
 			fxt_waits_object(&report->waits, r, &rec);
 	}
@@ -149,6 +151,7 @@ void fxt_report_make(struct fxt_report *report, struct fxt_reader *r,
 	fxt_overview_rank(&report->overview);
 	fxt_calls_sort(&report->calls);
 	fxt_waits_sort(&report->waits, r);
+	fxt_open_finish(&report->open, r);
 	fxt_contention_finish(&report->contention, r, &report->open);
 	fxt_heaps_sort(&report->heaps);
 	fxt_files_sort(&report->files);

@@ -156,6 +156,7 @@ struct fxt_open_stack {
 struct fxt_open_calls {
 	struct fxt_open_stack *threads; /* by thread */
 	size_t count, capacity;
+	struct fxt_map programs;        /* pid -> place of its last provider */
 };
 
 void fxt_open_begin(struct fxt_open_calls *o, struct fxt_reader *r, const struct fxt_record *rec);
@@ -163,6 +164,10 @@ void fxt_open_begin(struct fxt_open_calls *o, struct fxt_reader *r, const struct
 bool fxt_open_end(struct fxt_open_calls *o, const struct fxt_record *rec, struct fxt_open_call *begun);
 /* A call that is both open and complete, in a copy of a live file, is complete. */
 void fxt_open_complete(struct fxt_open_calls *o, struct fxt_reader *r, const struct fxt_record *rec);
+/* An event of a process: the last program it was is still to end. */
+void fxt_open_seen(struct fxt_open_calls *o, const struct fxt_reader *r, const struct fxt_record *rec);
+/* What a program was in when it was replaced by another, by exec, is over. */
+void fxt_open_finish(struct fxt_open_calls *o, const struct fxt_reader *r);
 size_t fxt_open_count(const struct fxt_open_calls *o);
 void fxt_open_print(const struct fxt_open_calls *o, struct fxt_reader *r, uint64_t end_ns, size_t top,
 		    FILE *out);

@@ -53,6 +53,29 @@ void fxt_open_complete(struct fxt_open_calls *o, struct fxt_reader *r, const str
 		s->count--;
 }
 
+void fxt_open_seen(struct fxt_open_calls *o, const struct fxt_reader *r, const struct fxt_record *rec)
+{
+	bool fresh;
+	struct fxt_slot *s = fxt_map_put(&o->programs, r->threads[rec->thread].pid, 0, &fresh);
+
+	if (fresh || s->value[0] < rec->provider->index)
+		s->value[0] = rec->provider->index;
+}
+
+void fxt_open_finish(struct fxt_open_calls *o, const struct fxt_reader *r)
+{
+	for (size_t i = 0; i < o->count; i++) {
+		const struct fxt_slot *last = fxt_map_find(&o->programs, r->threads[i].pid, 0);
+		struct fxt_open_stack *s = &o->threads[i];
+		size_t kept = 0;
+
+		for (size_t k = 0; k < s->count; k++)
+			if (!last || s->list[k].provider->index >= last->value[0])
+				s->list[kept++] = s->list[k];
+		s->count = kept;
+	}
+}
+
 size_t fxt_open_count(const struct fxt_open_calls *o)
 {
 	size_t n = 0;
@@ -106,4 +129,5 @@ void fxt_open_free(struct fxt_open_calls *o)
 	for (size_t i = 0; i < o->count; i++)
 		free(o->threads[i].list);
 	free(o->threads);
+	fxt_map_free(&o->programs);
 }

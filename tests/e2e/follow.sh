@@ -272,3 +272,7 @@ grep -lq 'CLONE_SETTLS' shares/*.fxt || fail "shares: the trace does not say why
 followed shares-refused "$fork_app" shares-refused
 silent shares-refused
 is "shares-refused: blocks" "20 " "$(blocks 20000 shares-refused)"
+
+# What a program was in when it ran another in its place is over; what that is in when it is killed is not.
+"$FXT" record -q -o exec.fxt -- sh -c 'exec sh -c "kill -9 \$\$"' >/dev/null 2>&1
+is "after an exec: in progress" kill "$(trace open exec.fxt | sed 's/.*://' | sort -u | tr '\n' ' ' | sed 's/ $//')"
