@@ -236,7 +236,8 @@ static inline void fxt_lane_raise(struct fxt_thread *thread, struct fxt_lane *la
 #endif
 	lane->raised_at = here;
 	atomic_signal_fence(memory_order_seq_cst);
-	thread->lane = lane + 1;
+	/* The last fence is for all who are deeper: none of them writes. */
+	thread->lane = lane + (lane < thread->lanes + FXT_LANES + FXT_LANE_FENCES - 1);
 	atomic_signal_fence(memory_order_seq_cst);
 }
 

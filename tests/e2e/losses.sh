@@ -6,7 +6,7 @@
 need python3
 
 # judge NAME MADE CAUSE FILE: so many calls, of which some are missing, all for this cause ("": none is). An empty MADE is not
-# compared. Says how many there were.
+# compared, and "perhaps CAUSE" may have had no effect. Says how many there were.
 judge()
 {
 	local name=$1 file=$4
@@ -22,9 +22,10 @@ judge()
 		print(trace["attempted"], "attempted", trace["written"], "written", lost, file=open("found", "w"))
 		ok = trace["attempted"] == trace["written"] + sum(lost.values())
 		ok &= not made or trace["attempted"] == int(made)
-		ok &= [k for k, v in lost.items() if v] == ([cause] if cause else [])
+		found = [k for k, v in lost.items() if v]
+		ok &= found == ([cause] if cause else []) or cause.startswith("perhaps ") and set(found) <= {cause[8:]}
 		# The line for people says the same: attempted N = written N + overwritten N + dropped N (cause N, ...) + filtered N.
-		if cause:
+		if found:
 		    line = next(l for l in open("report.txt") if l.startswith("attempted"))
 		    line = re.sub(r"\(.*?\)", "", re.sub(r"(?<=\d)\s(?=\d)", "", line))
 		    numbers = list(map(int, re.findall(r"\d+", line)))
@@ -62,7 +63,8 @@ stepped()
 
 export FXT_CATEGORIES=io
 stepped few-signals "" 3
-stepped signals "signal handlers too deep, cut off or short of stack" 9
+# Whether all of them stand within a record at once is up to the clock, which is asked anew now and then.
+stepped signals "perhaps signal handlers too deep, cut off or short of stack" 9
 export FXT_CATEGORIES=malloc
 FXT_BUFFERING_MODE=oneshot FXT_BUFFER_SIZE_MB=1 adds_up room 200000 "no room" "$apps/sequence" 100000
 FXT_MAX_SIZE_MB=1 adds_up bound 200000 "no room" "$apps/sequence" 100000
