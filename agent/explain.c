@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "emit.h"
+#include "stack.h"
 
 enum {
 	/* From the time that is given for a reading until the kernel has looked, if the thread is not preempted meanwhile. */
@@ -85,7 +86,7 @@ void fxt_explain_read(struct fxt_thread *thread, uint64_t now_ns)
 		return;
 	}
 	thread->explain_due_ns = now_ns + fxt_agent.config.explain_ns;
-	if (ask(thread, &usage))
+	if (!fxt_stack_is_short() && ask(thread, &usage))
 		file(thread, &usage);
 }
 

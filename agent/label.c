@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "function.h"
+#include "stack.h"
 #include "writer/fxt_encode.h"
 
 enum { LABELS = 256, LABEL_MAX_BYTES = 100 };
@@ -38,6 +39,8 @@ size_t fxt_label(uintptr_t object, uintptr_t place, const char **name)
 			return bytes;
 	}
 	bytes = 0;
+	if (fxt_stack_is_short())
+		return 0;
 	*name = place ? fxt_function_object_name(object, place - 1, &bytes) : NULL;
 	if (!*name)
 		bytes = 0;

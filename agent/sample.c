@@ -5,6 +5,7 @@
 #include <sys/auxv.h>
 
 #include "emit.h"
+#include "stack.h"
 
 enum { SAMPLE_NS = 10 * 1000 * 1000 };
 
@@ -97,7 +98,7 @@ void fxt_sample(struct fxt_thread *thread)
 	struct fxt_moved moved;
 
 	/* Within an emission that a handler interrupted, or beyond its time: somebody else will. The child of a vfork would tell of itself. */
-	if (thread->lane != thread->lanes || now_ns < next_ns || (uint32_t)fxt_sys_gettid() != thread->tid ||
+	if (thread->lane != thread->lanes || now_ns < next_ns || (uint32_t)fxt_sys_gettid() != thread->tid || fxt_stack_is_short() ||
 	    !atomic_compare_exchange_strong_explicit(&sample_state.next_ns, &next_ns, now_ns + SAMPLE_NS, memory_order_relaxed,
 						     memory_order_relaxed))
 		return;

@@ -7,6 +7,7 @@
 #include "explain.h"
 #include "function.h"
 #include "sample.h"
+#include "stack.h"
 
 static bool is_slow(uint64_t duration_ns)
 {
@@ -94,7 +95,7 @@ void fxt_commit_watched(struct fxt_thread *thread, uint64_t *at, uint64_t header
 	samples = thread->commit & FXT_COMMIT_SAMPLES;
 	thread->commit &= ~(unsigned)(FXT_COMMIT_WATCHED | FXT_COMMIT_SAMPLES);
 	thread->watched_errno = 0;
-	if (is_slow(ns)) {
+	if (is_slow(ns) && !fxt_stack_is_short()) {
 		/* In front of the end, which is the last word. */
 		at = fxt_explain_call(thread, at - 1, start_ns, end_ns, header, &explained);
 		*at++ = end_ns;
