@@ -135,7 +135,7 @@ struct fxt_thread {
 	uint32_t *defined;              /* by string index: serial of the last chunk that has it; see function.h */
 	uintptr_t stack_low, stack_high;
 	uint32_t deep_count;            /* functions entered too deep to have an entry, and not left yet */
-	struct fxt_open *function_limit;        /* functions have entries below this; NULL while deep_count is not 0 */
+	struct fxt_open *function_limit;        /* functions' quick way has entries below this; NULL while deep_count is not 0, or event_thread is */
 	struct fxt_lane lanes[FXT_LANES + FXT_LANE_FENCES];     /* the last have never room */
 	struct fxt_full_chunk full[FXT_LANES];
 	uint64_t no_page[2];            /* filtered and dropped before there is a page */
@@ -237,7 +237,8 @@ static inline void fxt_lane_raise(struct fxt_thread *thread, struct fxt_lane *la
 	lane->raised_at = here;
 	atomic_signal_fence(memory_order_seq_cst);
 	/* The last fence is for all who are deeper: none of them writes. */
-	thread->lane = lane + (lane < thread->lanes + FXT_LANES + FXT_LANE_FENCES - 1);
+	if (FXT_LIKELY(lane != thread->lanes + FXT_LANES + FXT_LANE_FENCES - 1))
+		thread->lane = lane + 1;
 	atomic_signal_fence(memory_order_seq_cst);
 }
 

@@ -96,39 +96,45 @@ static inline bool fxt_function_exit_quick(struct fxt_thread *thread, uintptr_t 
 	uint64_t end_ns, start_ns, names, header, *at;
 	struct fxt_lane *lane = thread->lane;
 	struct fxt_open *entry = thread->open - 1;
+	intptr_t room;
 
 	if (FXT_UNLIKELY(!fxt_clock_quick(thread, &end_ns)))
 		return false;
 	names = entry->names;
-	if (FXT_UNLIKELY(entry->function != address || !thread->function_limit || !thread->event_thread ||
+	if (FXT_UNLIKELY(entry->function != address || !thread->function_limit ||
 			 thread->defined[fxt_get_event_name(names)] != lane->serial))
 		return false;
 	fxt_lane_raise(thread, lane);
-	if (FXT_UNLIKELY(!fxt_lane_has(lane, FXT_FRAME_WORDS + FXT_LINE_WORDS))) {
+	at = lane->at;
+	room = fxt_lane_room(lane, at);
+	if (FXT_UNLIKELY(room <= (FXT_FRAME_WORDS + FXT_LINE_WORDS) * FXT_WORD_BYTES)) {
 		thread->lane = lane;
 		return false;
 	}
 	start_ns = entry->start_ns;
 	end_ns = fxt_clock_step(thread, end_ns);
 	fxt_open_empty(thread, entry);
-	if (FXT_LIKELY(end_ns - start_ns - thread->least_ns < thread->span_ns)) {
-		if (thread->commit & FXT_COMMIT_ALIGNED)
-			fxt_lane_align(lane, FXT_FRAME_WORDS - FXT_INLINE_WORDS);
-		at = lane->at;
-		at[1] = start_ns;
-		at[2] = end_ns;
-		header = fxt_record_type(FXT_RECORD_EVENT) | fxt_event_type(FXT_EVENT_DURATION_COMPLETE) | names |
-			 thread->event_thread;
-		if (thread->commit & FXT_COMMIT_ALIGNED)
-			fxt_lane_commit_aligned(lane, FXT_FRAME_WORDS - FXT_INLINE_WORDS, header);
-		else
-			fxt_lane_commit(lane, FXT_FRAME_WORDS - FXT_INLINE_WORDS, header);
-		lane->events++;
+	if (FXT_UNLIKELY(end_ns - start_ns - thread->least_ns >= thread->span_ns)) {
+		atomic_signal_fence(memory_order_seq_cst);
+		thread->lane = lane;
+		fxt_function_complete(thread, address, start_ns, end_ns);
+		return true;
 	}
+	if (thread->commit & FXT_COMMIT_ALIGNED) {
+		fxt_lane_align(lane, FXT_FRAME_WORDS - FXT_INLINE_WORDS);
+		at = lane->at;
+	}
+	at[1] = start_ns;
+	at[2] = end_ns;
+	header = fxt_record_type(FXT_RECORD_EVENT) | fxt_event_type(FXT_EVENT_DURATION_COMPLETE) | names |
+		 thread->event_thread;
+	if (thread->commit & FXT_COMMIT_ALIGNED)
+		fxt_lane_commit_aligned(lane, FXT_FRAME_WORDS - FXT_INLINE_WORDS, header);
+	else
+		fxt_lane_commit_within(lane, at, room, FXT_FRAME_WORDS - FXT_INLINE_WORDS, header);
+	lane->events++;
 	atomic_signal_fence(memory_order_seq_cst);
 	thread->lane = lane;
-	if (FXT_UNLIKELY(end_ns - start_ns - thread->least_ns >= thread->span_ns))
-		fxt_function_complete(thread, address, start_ns, end_ns);
 	return true;
 }
 

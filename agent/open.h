@@ -35,7 +35,7 @@ void fxt_open_close_all(struct fxt_thread *thread);
 static inline void fxt_open_set_deep_count(struct fxt_thread *thread, uint32_t count)
 {
 	thread->deep_count = count;
-	thread->function_limit = count ? NULL : fxt_opens(thread) + FXT_FUNCTION_DEPTH;
+	thread->function_limit = count || !thread->event_thread ? NULL : fxt_opens(thread) + FXT_FUNCTION_DEPTH;
 }
 
 /* Whether `entry` may be dead when `frame` is alive: a live caller's frame is above its callee's. A wrapper and the entry hook
@@ -57,7 +57,7 @@ static inline void fxt_open_fill(struct fxt_thread *thread, struct fxt_open *ent
 				 uintptr_t function, uint64_t start_ns, uint64_t names, uint64_t arg_header,
 				 uint64_t arg)
 {
-	uint64_t *slot = entry->slot;
+	uint64_t *slot = entry->slot, *slot_arg = slot + thread->slot_arg;
 
 	/* Taken before it is filled, so that a signal handler uses the next one. */
 	entry->frame = frame - 1;
@@ -71,8 +71,8 @@ static inline void fxt_open_fill(struct fxt_thread *thread, struct fxt_open *ent
 	 * x86. */
 	atomic_thread_fence(memory_order_release);
 	slot[1] = start_ns;
-	slot[thread->slot_arg] = arg_header;
-	slot[thread->slot_arg + 1] = arg;
+	slot_arg[0] = arg_header;
+	slot_arg[1] = arg;
 	atomic_store_explicit((_Atomic uint64_t *)slot, thread->slot_header | names, memory_order_release);
 	entry->frame = frame;
 }

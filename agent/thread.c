@@ -319,6 +319,7 @@ bool fxt_thread_ready(struct fxt_thread *thread)
 	}
 	thread->index = (uint8_t)index;
 	thread->event_thread = fxt_event_thread(index);
+	fxt_open_set_deep_count(thread, thread->deep_count);
 	thread->ready = true;
 	fxt_open_shape(thread);
 	put_thread_record(thread);

@@ -6,6 +6,9 @@
 FXT_EXPORT void __cyg_profile_func_enter(void *function, void *call_site);
 FXT_EXPORT void __cyg_profile_func_exit(void *function, void *call_site);
 
+/* What __builtin_frame_address(0) is in other wrappers: below the return address. These have no frame to make. */
+#define HERE ((uintptr_t)__builtin_dwarf_cfa() - 2 * sizeof(void *))
+
 static __attribute__((noinline)) void enter(uintptr_t frame, uintptr_t site, uintptr_t function, uintptr_t call_site)
 {
 	struct fxt_thread *thread = fxt_enter_on();
@@ -25,7 +28,7 @@ static __attribute__((noinline)) void leave(uintptr_t frame, uintptr_t function)
 FXT_EXPORT void __cyg_profile_func_enter(void *function, void *call_site)
 {
 	struct fxt_thread *thread = fxt_self;
-	uintptr_t frame = (uintptr_t)__builtin_frame_address(0), site = (uintptr_t)__builtin_return_address(0);
+	uintptr_t frame = HERE, site = (uintptr_t)__builtin_return_address(0);
 
 	if (!fxt_is_on(FXT_CAT_function))
 		return;
@@ -41,5 +44,5 @@ FXT_EXPORT void __cyg_profile_func_exit(void *function, void *call_site)
 	if (!fxt_is_on(FXT_CAT_function))
 		return;
 	if (FXT_UNLIKELY(!thread || !fxt_function_exit_quick(thread, (uintptr_t)function)))
-		leave((uintptr_t)__builtin_frame_address(0), (uintptr_t)function);
+		leave(HERE, (uintptr_t)function);
 }

@@ -57,7 +57,6 @@ INTERPOSE_SOURCES = \
 	interpose/exit.h \
 	interpose/fcntl.c \
 	interpose/forms.h \
-	interpose/function.c \
 	interpose/interpose.h \
 	interpose/ipc.c \
 	interpose/key.h \
@@ -112,3 +111,5 @@ INTERPOSE_SOURCES = \
 INTERPOSE_LDFLAGS = -Wl,--version-script=$(srcdir)/interpose/exports.map
 INTERPOSE_EXPORTS_MAP = $(srcdir)/interpose/exports.map
 EXTRA_DIST += $(INTERPOSE_TABLES) interpose/exports.map
+
+HOOK_SOURCES = interpose/function.c

@@ -96,6 +96,12 @@ static inline uint64_t fxt_filler(uint64_t words)
 	       fxt_metadata_type(FXT_METADATA_FILLER);
 }
 
+/* The same of so many bytes, a multiple of 8 that is known to be in bounds: with nothing to mask, one instruction. */
+static inline uint64_t fxt_filler_of_bytes(uint64_t bytes)
+{
+	return fxt_filler(0) + bytes * (fxt_record_words(1) / FXT_WORD_BYTES);
+}
+
 static inline bool fxt_is_filler(uint64_t header)
 {
 	return fxt_get_record_type(header) == FXT_RECORD_METADATA &&

@@ -27,11 +27,16 @@ struct fxt_lane {
 	bool is_extra;          /* what is written is no call of the program: it is not counted where there is no room */
 };
 
+/* The bytes from `at`, where the lane is, to the chunk's last word; negative where the ring wants it back. */
+static inline intptr_t fxt_lane_room(const struct fxt_lane *lane, const uint64_t *at)
+{
+	return (intptr_t)(atomic_load_explicit(&lane->limit, memory_order_relaxed) - (uintptr_t)at);
+}
+
 /* Whether a record of up to `words` words fits, with a word left for the filler behind it. */
 static inline bool fxt_lane_has(const struct fxt_lane *lane, size_t words)
 {
-	return (intptr_t)(atomic_load_explicit(&lane->limit, memory_order_relaxed) - (uintptr_t)lane->at) >
-	       (intptr_t)(words * FXT_WORD_BYTES);
+	return fxt_lane_room(lane, lane->at) > (intptr_t)(words * FXT_WORD_BYTES);
 }
 
 /* The lane goes on in chunk `number`, the `serial`-th (from 1) of its thread: in `words` of it from `base` on. */
@@ -65,18 +70,25 @@ static inline void fxt_lane_align(struct fxt_lane *lane, size_t words)
 	lane->at = head;
 }
 
-/* Commits the record whose words 1..words-1 are stored at lane->at. `header` lacks only its size. */
-static inline void fxt_lane_commit(struct fxt_lane *lane, size_t words, uint64_t header)
+/* Commits the record whose words 1..words-1 are stored at `at`, where the lane is, `room` being what fxt_lane_room() says of that.
+ * `header` lacks only its size. */
+static inline void fxt_lane_commit_within(struct fxt_lane *lane, uint64_t *at, intptr_t room, size_t words, uint64_t header)
 {
-	uint64_t *at = lane->at;
 	uint64_t *next = at + words;
 
 	/* A snapshot may still read what the ring had here before: an atomic store, which costs no more. It throws away what it
 	 * read then, so the words of the record need be no such. */
-	atomic_store_explicit((_Atomic uint64_t *)next, fxt_filler((uint64_t)(lane->end - next)), memory_order_relaxed);
+	atomic_store_explicit((_Atomic uint64_t *)next, fxt_filler_of_bytes((uint64_t)room - words * FXT_WORD_BYTES),
+			      memory_order_relaxed);
 	/* Only the compiler could reorder for our own thread; other readers need the release. */
 	atomic_store_explicit((_Atomic uint64_t *)at, header | fxt_record_words(words), memory_order_release);
 	lane->at = next;
+}
+
+/* The same, whatever the ring wants meanwhile. */
+static inline void fxt_lane_commit(struct fxt_lane *lane, size_t words, uint64_t header)
+{
+	fxt_lane_commit_within(lane, lane->at, (lane->end - lane->at) * FXT_WORD_BYTES, words, header);
 }
 
 /* The same in a lane that is kept aligned, with a line's words of room behind the record. What remains of its line is filled
