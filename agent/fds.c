@@ -49,11 +49,17 @@ static uint64_t names_of(uint32_t upper_half)
 	return (uint64_t)upper_half << 32;
 }
 
+/* What a ring overwrites is counted in calls: a lifetime is none. Between reserve and commit. */
+static void uncounted(struct fxt_thread *thread)
+{
+	thread->lane[-1].events--;
+}
+
 /* Writes the begin of a lifetime. 0: there is no room, and so no end. */
 static uint64_t put_begin(struct fxt_thread *thread, int fd, uint64_t now_ns, uint64_t call_names, uint64_t names,
 			  const struct fxt_fd_detail *detail)
 {
-	size_t words = 4 + (detail->text ? fxt_words_of(detail->bytes) + 2 : 1);
+	size_t words = 6 + (detail->text ? fxt_words_of(detail->bytes) + 2 : 1);
 	uint64_t *at = fxt_reserve_extra(thread, now_ns, words), id;
 	unsigned arguments = 2;
 
@@ -66,16 +72,29 @@ static uint64_t put_begin(struct fxt_thread *thread, int fd, uint64_t now_ns, ui
 				  : fxt_put_int(at, detail->name, detail->number);
 		arguments++;
 	}
+	if (detail->of) {
+		at = fxt_put_uint(at, FXT_STR_of, detail->of);
+		arguments++;
+	}
 	id = fxt_flow_id();
 	*at++ = id;
+	uncounted(thread);
 	fxt_commit(thread, at, fxt_record_type(FXT_RECORD_EVENT) | fxt_event_type(FXT_EVENT_ASYNC_BEGIN) |
 				       fxt_event_args(arguments) | names);
 	return id;
 }
 
-static void put_end(struct fxt_thread *thread, uint64_t now_ns, uint32_t names, uint64_t id, const struct fxt_fd *was,
-		    bool has_bytes)
+/* Whether all that was moved has been counted: sockets are read and written by calls of two categories, and streams by none. */
+static bool has_counted(const struct fxt_fd *was, uint64_t names)
 {
+	return !was->is_buffered && fxt_is_on(FXT_CAT_io) &&
+	       (fxt_is_on(FXT_CAT_net) || fxt_get_event_category(names) == FXT_STR_CATEGORIES + FXT_BIT_io);
+}
+
+static void put_end(struct fxt_thread *thread, uint64_t now_ns, uint64_t names, uint64_t id, const struct fxt_fd *was,
+		    bool is_all)
+{
+	bool has_bytes = is_all && has_counted(was, names);
 	uint64_t *at;
 
 	/* Clocks of processors differ by a little, and no lifetime ends before it began. */
@@ -89,8 +108,9 @@ static void put_end(struct fxt_thread *thread, uint64_t now_ns, uint32_t names, 
 		at = fxt_put_uint(at, FXT_STR_written_bytes, was->written_bytes);
 	}
 	*at++ = id;
+	uncounted(thread);
 	fxt_commit(thread, at, fxt_record_type(FXT_RECORD_EVENT) | fxt_event_type(FXT_EVENT_ASYNC_END) |
-				       fxt_event_args(has_bytes ? 2 : 0) | names_of(names));
+				       fxt_event_args(has_bytes ? 2 : 0) | names);
 }
 
 static void put_ends(struct fxt_thread *thread, uint64_t now_ns, const struct fxt_fd *was)
@@ -99,9 +119,9 @@ static void put_ends(struct fxt_thread *thread, uint64_t now_ns, const struct fx
 	if (was->generation != atomic_load_explicit(&generation, memory_order_relaxed))
 		return;
 	if (was->connection)
-		put_end(thread, now_ns, was->connection_names, was->connection, was, !was->is_buffered && !was->is_reconnected);
+		put_end(thread, now_ns, names_of(was->connection_names), was->connection, was, !was->is_reconnected);
 	if (was->life)
-		put_end(thread, now_ns, was->life_names, was->life, was, !was->is_buffered);
+		put_end(thread, now_ns, names_of(was->life_names), was->life, was, true);
 }
 
 /* -- Entries ----------------------------------------------------------------------------------- */
@@ -172,6 +192,8 @@ void fxt_fd_duplicated(int oldfd, int newfd, uint64_t names)
 	old = fxt_fd(oldfd);
 	if (old) {
 		atomic_store_explicit(&entry->stream, atomic_load_explicit(&old->stream, memory_order_relaxed), memory_order_relaxed);
+		if (atomic_load_explicit(&old->generation, memory_order_relaxed) == atomic_load_explicit(&generation, memory_order_relaxed))
+			detail.of = atomic_load_explicit(&old->life, memory_order_relaxed);
 		if (old->life_names)
 			what = fxt_get_event_name(names_of(old->life_names));
 	}
@@ -209,8 +231,10 @@ void fxt_fd_connected(struct fxt_thread *thread, int fd, uint64_t now_ns, uint64
 
 	if (!entry)
 		return;
-	entry->is_reconnected = atomic_load_explicit(&entry->connection, memory_order_relaxed) != 0;
-	fxt_fd_disconnected(thread, fd, now_ns);
+	if (atomic_load_explicit(&entry->connection, memory_order_relaxed)) {
+		fxt_fd_disconnected(thread, fd, now_ns);
+		entry->is_reconnected = true;
+	}
 	/* An inherited socket that the child connects: what it had before is not the child's. */
 	if (atomic_load_explicit(&entry->generation, memory_order_relaxed) != now) {
 		atomic_store_explicit(&entry->life, 0, memory_order_relaxed);

@@ -102,6 +102,7 @@ struct fxt_fd_detail {
 	const char *text;               /* NULL: it is a number */
 	size_t bytes;                   /* of the text */
 	int number;
+	uint64_t of;                    /* the lifetime this one is a duplicate of; 0 */
 };
 
 /* A call of `names` has returned `fd`, which is `what` (FXT_STR_): its lifetime begins, at now_ns. */
