@@ -49,12 +49,6 @@ static uint64_t names_of(uint32_t upper_half)
 	return (uint64_t)upper_half << 32;
 }
 
-/* What a ring overwrites is counted in calls: a lifetime is none. Between reserve and commit. */
-static void uncounted(struct fxt_thread *thread)
-{
-	thread->lane[-1].events--;
-}
-
 /* Writes the begin of a lifetime. 0: there is no room, and so no end. */
 static uint64_t put_begin(struct fxt_thread *thread, int fd, uint64_t now_ns, uint64_t call_names, uint64_t names,
 			  const struct fxt_fd_detail *detail)
@@ -78,9 +72,8 @@ static uint64_t put_begin(struct fxt_thread *thread, int fd, uint64_t now_ns, ui
 	}
 	id = fxt_flow_id();
 	*at++ = id;
-	uncounted(thread);
-	fxt_commit(thread, at, fxt_record_type(FXT_RECORD_EVENT) | fxt_event_type(FXT_EVENT_ASYNC_BEGIN) |
-				       fxt_event_args(arguments) | names);
+	fxt_commit_uncounted(thread, at, fxt_record_type(FXT_RECORD_EVENT) | fxt_event_type(FXT_EVENT_ASYNC_BEGIN) |
+						 fxt_event_args(arguments) | names);
 	return id;
 }
 
@@ -108,9 +101,8 @@ static void put_end(struct fxt_thread *thread, uint64_t now_ns, uint64_t names, 
 		at = fxt_put_uint(at, FXT_STR_written_bytes, was->written_bytes);
 	}
 	*at++ = id;
-	uncounted(thread);
-	fxt_commit(thread, at, fxt_record_type(FXT_RECORD_EVENT) | fxt_event_type(FXT_EVENT_ASYNC_END) |
-				       fxt_event_args(has_bytes ? 2 : 0) | names);
+	fxt_commit_uncounted(thread, at, fxt_record_type(FXT_RECORD_EVENT) | fxt_event_type(FXT_EVENT_ASYNC_END) |
+						 fxt_event_args(has_bytes ? 2 : 0) | names);
 }
 
 static void put_ends(struct fxt_thread *thread, uint64_t now_ns, const struct fxt_fd *was)

@@ -2,11 +2,13 @@
  *
  *	PID CATEGORY:NAME CALL DETAIL READ/WRITTEN	one that has ended; "-" where the C library moves the bytes, unseen
  *	PID CATEGORY:NAME CALL DETAIL left		one that has not
+ *	PID CATEGORY:NAME request OFFSET+BYTES RESULT	one of asynchronous input and output
  *
  *	lifetimes main | fork | vfork | exec | threads COUNT | loop
  *
  * In the current directory, where it makes files. `loop` says one line and goes on for ever.
  */
+#include <aio.h>
 #include <arpa/inet.h>
 #include <dirent.h>
 #include <errno.h>
@@ -178,6 +180,53 @@ static void use_directories(void)
 	need(!opendir("missing"));
 }
 
+/* -- Requests --------------------------------------------------------------------------------------- */
+
+static void finish(const struct aiocb *block)
+{
+	while (aio_error(block) == EINPROGRESS)
+		aio_suspend(&block, 1, NULL);
+}
+
+static ssize_t result_of(struct aiocb *block)
+{
+	finish(block);
+	return aio_return(block);
+}
+
+static void use_requests(void)
+{
+	int fd = opened("one");
+	struct aiocb write = {.aio_fildes = fd, .aio_buf = data, .aio_nbytes = 50, .aio_lio_opcode = LIO_WRITE};
+	struct aiocb read = {.aio_fildes = fd, .aio_buf = data, .aio_nbytes = 40, .aio_offset = 30, .aio_lio_opcode = LIO_READ};
+	struct aiocb nothing = {.aio_fildes = -1, .aio_lio_opcode = LIO_NOP}, bad = read;
+	struct aiocb *list[] = {&write, NULL, &nothing, &read};
+
+	need(aio_write(&write) == 0 && result_of(&write) == 50);
+	SAY_TEXT("io:aio_write request 0+50 50");
+	need(aio_read(&read) == 0 && result_of(&read) == 20);
+	SAY_TEXT("io:aio_read request 30+40 20");
+	need(aio_fsync(O_SYNC, &write) == 0 && result_of(&write) == 0);
+	SAY_TEXT("io:aio_fsync request . 0");
+	need(lio_listio(LIO_WAIT, list, 4, NULL) == 0 && result_of(&read) == 20);
+	SAY_TEXT("io:aio_read request 30+40 20");
+	SAY_TEXT("io:aio_write request 0+50 left");
+	/* Refused, and not done for want of a descriptor. */
+	bad.aio_reqprio = -1;
+	need(aio_read(&bad) == -1 && errno == EINVAL);
+	SAY("io:aio_read request 30+40 -1 errno %d", EINVAL);
+	bad = (struct aiocb){.aio_fildes = 999, .aio_buf = data, .aio_nbytes = 1};
+	need(aio_read(&bad) == 0 && result_of(&bad) == -1);
+	SAY_TEXT("io:aio_read request 0+1 -1");
+	need(lio_listio(99, list, 4, NULL) == -1 && errno == EINVAL);
+	/* Nobody has taken the result of the one before. */
+	need(aio_write(&write) == 0);
+	SAY_TEXT("io:aio_write request 0+50 -");
+	finish(&write);
+	closed(fd);
+	SAY_TEXT("io:file open one 0/0");
+}
+
 /* -- Pipes, sockets, and what is waited for -------------------------------------------------------- */
 
 static void use_pairs(void)
@@ -324,6 +373,7 @@ static void use_all(void)
 	use_ranges();
 	use_streams();
 	use_directories();
+	use_requests();
 	use_pairs();
 	use_special();
 	use_connections();

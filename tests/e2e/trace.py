@@ -170,11 +170,16 @@ def arrows(path):
 def lifetimes(path):
     begun, ended = {}, {}
     for r in records(path):
-        if r["type"] == "async-begin" and "call" in r["args"]:
+        if r["type"] == "async-begin" and ("call" in r["args"] or r["name"].startswith("aio_")):
             begun[r["id"]] = r
         elif r["type"] == "async-end":
             ended[r["id"]] = r
     for ident, r in begun.items():
+        if "call" not in r["args"]:
+            args, end = r["args"], ended.get(ident, {}).get("args", {})
+            print(r["pid"], name(r), "request", f"{args['offset']}+{args['nbytes']}" if "nbytes" in args else ".",
+                  end.get("ret", "-" if ident in ended else "left"), *(["errno", end["errno"]] if "errno" in end else []))
+            continue
         detail = [value for key, value in r["args"].items() if key not in ("fd", "call", "of")] or ["."]
         end = ended.get(ident)
         if not end:
