@@ -18,6 +18,8 @@ AGENT_SOURCES = \
 	agent/emit.h \
 	agent/explain.c \
 	agent/explain.h \
+	agent/fds.c \
+	agent/fds.h \
 	agent/flow.c \
 	agent/flow.h \
 	agent/follow.c \
@@ -37,6 +39,8 @@ AGENT_SOURCES = \
 	agent/open.h \
 	agent/output.c \
 	agent/output.h \
+	agent/requests.c \
+	agent/requests.h \
 	agent/sample.c \
 	agent/sample.h \
 	agent/seccomp.c \

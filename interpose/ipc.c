@@ -8,12 +8,21 @@
 
 #include "mapped.h"
 
+/* CLOSED: an int, of what closes a message queue. */
+#define KEEP_CLOSED KEEP_INT
+#define GIVE_CLOSED GIVE_INT
+#define FAILURE_CLOSED FAILURE_INT
+#define RESULT_CLOSED RESULT_INT
+#define CALLEE_CLOSED , closing_
+#define AROUND_CLOSED , CLOSING_QUEUE
+#define CLOSING_QUEUE(type, symbol, ...) FXT_CLOSING(mqdes, type, symbol, __VA_ARGS__)
+
 #define FXT_TABLE "ipc.def"
 #include "wrappers.inc"
 
 FXT_REAL(mqd_t, mq_open, (const char *name, int oflag, mode_t mode, struct mq_attr *attr), (name, oflag, mode, attr))
-FXT_TRACED(io, mqd_t, mq_open, mq_open, real_mq_open, BLOCKS(name), INT, (const char *, name, TEXT), (int, oflag, INT),
-	   (mode_t, mode, SKIP), (struct mq_attr *, attr, SKIP))
+FXT_TRACED(io, mqd_t, mq_open, mq_open, real_mq_open, BLOCKS(name), FD(queue, PATH(name)), (const char *, name, TEXT),
+	   (int, oflag, INT), (mode_t, mode, SKIP), (struct mq_attr *, attr, SKIP))
 
 FXT_EXPORT mqd_t mq_open(const char *name, int oflag, ...)
 {

@@ -22,6 +22,39 @@ typedef wchar_t *wchar_pointer;
 /* No longer declared. */
 FXT_EXPORT char *gets(char *s);
 
+/* STREAM_ON: a FILE of a descriptor that was open before. */
+#define KEEP_STREAM_ON(fd) KEEP_PTR
+#define FAILURE_STREAM_ON(fd) FAILURE_PTR
+#define RESULT_STREAM_ON(fd) RESULT_PTR
+#define GIVE_STREAM_ON(fd)                              \
+	if (result_)                                    \
+		fxt_fd_buffered(thread_, fd);           \
+	return result_
+
+/* A stream's descriptor; -1: it has none. */
+static int descriptor_of(FILE *stream)
+{
+	int error = errno, fd = fileno_unlocked(stream);
+
+	errno = error;
+	return fd;
+}
+
+/* CLOSED: an int, of what closes a stream. REOPENED: STREAM, of what closes the stream it is given, and then makes it another or not. */
+#define KEEP_CLOSED KEEP_INT
+#define GIVE_CLOSED GIVE_INT
+#define FAILURE_CLOSED FAILURE_INT
+#define RESULT_CLOSED RESULT_INT
+#define CALLEE_CLOSED , closing_
+#define AROUND_CLOSED , CLOSING_STREAM
+#define CLOSING_STREAM(type, symbol, ...) FXT_CLOSING(descriptor_of(stream), type, symbol, __VA_ARGS__)
+#define KEEP_REOPENED KEEP_STREAM
+#define GIVE_REOPENED GIVE_STREAM
+#define FAILURE_REOPENED FAILURE_STREAM
+#define RESULT_REOPENED RESULT_STREAM
+#define CALLEE_REOPENED(what, of) CALLEE_CLOSED
+#define AROUND_REOPENED(what, of) AROUND_CLOSED
+
 #define FXT_TABLE "stdio.def"
 #include "wrappers.inc"
 
