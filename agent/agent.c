@@ -11,6 +11,7 @@
 #include "config.h"
 #include "control.h"
 #include "counter.h"
+#include "fds.h"
 #include "follow.h"
 #include "function.h"
 #include "label.h"
@@ -280,6 +281,7 @@ void fxt_agent_after_fork(bool returns)
 	fxt_sample_after_fork();
 	fxt_wait_after_fork();
 	fxt_labels_after_fork();
+	fxt_fds_after_fork();
 	if (!returns && fxt_self)
 		fxt_open_forget(fxt_self);
 	if (!fxt_follow_fork(fxt_agent.program)) {

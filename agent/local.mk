@@ -18,6 +18,8 @@ AGENT_SOURCES = \
 	agent/emit.h \
 	agent/explain.c \
 	agent/explain.h \
+	agent/fds.c \
+	agent/fds.h \
 	agent/flow.c \
 	agent/flow.h \
 	agent/follow.c \

@@ -23,9 +23,12 @@
  * What the result is:
  *	INT     an int; -1 is failure, with errno       PLAIN_INT       an int; never failure
  *	LONG    ssize_t, off_t; the same                PLAIN_UINT      size_t; never failure
- *	READ    LONG, bytes that were read              WRITTEN         bytes that were written; MOVED: both
+ *	READ(fd)        LONG, bytes that were read through fd
+ *	WRITTEN(fd)     bytes that were written                 MOVED(from, to) both
+ *	FD(what, of)    INT, a new descriptor                   STREAM(what, of)        PTR, a FILE of one: fds.h
  *	PTR     a pointer; NULL is failure, with errno  PLAIN_PTR       a pointer; NULL says nothing of errno
  *	ERROR   an error number, 0 is success           VOID
+ * What a new descriptor is of: PATH(x), a parameter that is TEXT; NUMBER(x), one that is a number; PEER(x), an address: address.h; NOTHING.
  */
 #ifndef FXT_INTERPOSE_H
 #define FXT_INTERPOSE_H
@@ -35,6 +38,7 @@
 #include <time.h>
 
 #include "agent/emit.h"
+#include "agent/fds.h"
 #include "agent/open.h"
 #include "calls.h"
 #include "readable.h"
@@ -199,24 +203,58 @@ size_t fxt_text_bytes_checked(const struct fxt_thread *thread, const char *text)
 #define KEEP_PLAIN_PTR(type) type result_ =
 #define KEEP_VOID(type)
 
-#define KEEP_READ KEEP_LONG
-#define KEEP_WRITTEN KEEP_LONG
-#define KEEP_MOVED KEEP_LONG
-#define FAILURE_READ FAILURE_LONG
-#define FAILURE_WRITTEN FAILURE_LONG
-#define FAILURE_MOVED FAILURE_LONG
-#define RESULT_READ RESULT_LONG
-#define RESULT_WRITTEN RESULT_LONG
-#define RESULT_MOVED RESULT_LONG
-#define GIVE_READ                                                       \
-	thread_->read_bytes += result_ > 0 ? (uint64_t)result_ : 0;     \
+#define KEEP_READ(fd) KEEP_LONG
+#define KEEP_WRITTEN(fd) KEEP_LONG
+#define KEEP_MOVED(from, to) KEEP_LONG
+#define FAILURE_READ(fd) FAILURE_LONG
+#define FAILURE_WRITTEN(fd) FAILURE_LONG
+#define FAILURE_MOVED(from, to) FAILURE_LONG
+#define RESULT_READ(fd) RESULT_LONG
+#define RESULT_WRITTEN(fd) RESULT_LONG
+#define RESULT_MOVED(from, to) RESULT_LONG
+#define GIVE_READ(fd)                                                   \
+	if (result_ > 0) {                                              \
+		thread_->read_bytes += (uint64_t)result_;               \
+		fxt_fd_has_read(thread_, fd, (uint64_t)result_);        \
+	}                                                               \
 	return result_
-#define GIVE_WRITTEN                                                    \
-	thread_->written_bytes += result_ > 0 ? (uint64_t)result_ : 0;  \
+#define GIVE_WRITTEN(fd)                                                \
+	if (result_ > 0) {                                              \
+		thread_->written_bytes += (uint64_t)result_;            \
+		fxt_fd_has_written(thread_, fd, (uint64_t)result_);     \
+	}                                                               \
 	return result_
-#define GIVE_MOVED                                                      \
-	thread_->read_bytes += result_ > 0 ? (uint64_t)result_ : 0;     \
-	GIVE_WRITTEN
+#define GIVE_MOVED(from, to)                                            \
+	if (result_ > 0) {                                              \
+		thread_->read_bytes += (uint64_t)result_;               \
+		fxt_fd_has_read(thread_, from, (uint64_t)result_);      \
+	}                                                               \
+	GIVE_WRITTEN(to)
+
+#define KEEP_FD(what, of) KEEP_INT
+#define FAILURE_FD(what, of) FAILURE_INT
+#define RESULT_FD(what, of) RESULT_INT
+#define GIVE_FD(what, of)                                               \
+	if (result_ >= 0)                                               \
+		FXT_OPENED((int)result_, what, of);                     \
+	return result_
+
+#define KEEP_STREAM(what, of) KEEP_PTR
+#define FAILURE_STREAM(what, of) FAILURE_PTR
+#define RESULT_STREAM(what, of) RESULT_PTR
+#define GIVE_STREAM(what, of)                                           \
+	if (result_) {                                                  \
+		FXT_OPENED(fileno_unlocked(result_), what, of);         \
+		fxt_fd_buffered(thread_, fileno_unlocked(result_));     \
+	}                                                               \
+	return result_
+
+/* The lifetime of a descriptor begins. */
+#define FXT_OPENED(fd, what, of) fxt_fd_opened(thread_, fd, end_ns_, names_, FXT_STR_life_##what, FXT_OF_##of)
+#define FXT_OF_PATH(text_) \
+	((struct fxt_fd_detail){.name = FXT_STR_##text_, .text = (text_) ? (text_) : "", .bytes = text_##_bytes})
+#define FXT_OF_NUMBER(number_) ((struct fxt_fd_detail){.name = FXT_STR_##number_, .number = (int)(number_)})
+#define FXT_OF_NOTHING ((struct fxt_fd_detail){0})
 
 #define GIVE_INT return result_
 #define GIVE_LONG return result_
@@ -337,6 +375,18 @@ enum { FXT_RESULT_WORDS = 3 };
 		}                                                                                               \
 		GIVE_##result_kind;                                                                             \
 	}
+
+/* A call that closes the descriptor `fd` says of its one parameter, also where its category is off. */
+#define FXT_CLOSES(symbol, event, blocks, fd, type, name, kind)                                         \
+	FXT_REAL(int, symbol, (type name), (name))                                                      \
+	static int closing_##symbol(type name)                                                          \
+	{                                                                                               \
+		int result;                                                                             \
+                                                                                                        \
+		FXT_FD_CLOSE(fd, result = real_##symbol(name));                                         \
+		return result;                                                                          \
+	}                                                                                               \
+	FXT_WRAP_AROUND(io, int, symbol, event, closing_##symbol, blocks, INT, (type, name, kind))
 
 /* Category and name of a call, as in its event's header. */
 #define FXT_NAMES(category, event) \

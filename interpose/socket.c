@@ -35,6 +35,35 @@ typedef int descriptor_pair[2];
 #define FAILURE_GAI (result_ == EAI_SYSTEM ? errno : 0)
 #define RESULT_GAI RESULT_PLAIN_INT
 
+/* FD_PAIR: two new descriptors, in `pair`. */
+#define KEEP_FD_PAIR(pair, what, of) KEEP_INT
+#define FAILURE_FD_PAIR(pair, what, of) FAILURE_INT
+#define RESULT_FD_PAIR(pair, what, of) RESULT_INT
+#define GIVE_FD_PAIR(pair, what, of)                    \
+	if (!result_) {                                 \
+		FXT_OPENED(pair[0], what, of);          \
+		FXT_OPENED(pair[1], what, of);          \
+	}                                               \
+	return result_
+
+/* CONNECTS: a socket has a peer from here on, or may soon; or, by AF_UNSPEC, none. SHUTS: neither direction is left. */
+#define KEEP_CONNECTS(fd, of) KEEP_INT
+#define FAILURE_CONNECTS(fd, of) FAILURE_INT
+#define RESULT_CONNECTS(fd, of) RESULT_INT
+#define GIVE_CONNECTS(fd, of)                                                                                   \
+	if (!result_ && addr_bytes && fxt_sockaddr(&addr)->sa_family == AF_UNSPEC)                              \
+		fxt_fd_disconnected(thread_, fd, end_ns_);                                                      \
+	else if (!result_ || failure_ == EINPROGRESS)                                                           \
+		fxt_fd_connected(thread_, fd, end_ns_, names_, FXT_OF_##of);                                    \
+	return result_
+#define KEEP_SHUTS(fd) KEEP_INT
+#define FAILURE_SHUTS(fd) FAILURE_INT
+#define RESULT_SHUTS(fd) RESULT_INT
+#define GIVE_SHUTS(fd)                                          \
+	if (!result_ && how == SHUT_RDWR)                       \
+		fxt_fd_disconnected(thread_, fd, end_ns_);      \
+	return result_
+
 #define FXT_TABLE "socket.def"
 #include "wrappers.inc"
 #define FXT_REALS fxt_reals_socket
