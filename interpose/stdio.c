@@ -28,7 +28,8 @@ FXT_EXPORT char *gets(char *s);
 #define RESULT_STREAM_ON(fd) RESULT_PTR
 #define GIVE_STREAM_ON(fd)                              \
 	if (result_)                                    \
-		fxt_fd_buffered(thread_, fd);           \
+		fxt_fd_buffered(thread_, fd),           \
+			fxt_endpoint_buffered(thread_, fd);     \
 	return result_
 
 #define FXT_TABLE "stdio.def"
@@ -43,9 +44,9 @@ static int descriptor_of(FILE *stream)
 	return fd;
 }
 
-FXT_CLOSES(fclose, fclose, BLOCKS(stream), descriptor_of(stream), FILE *, stream, PTR)
-FXT_CLOSES(_IO_fclose, fclose, BLOCKS(stream), descriptor_of(stream), FILE *, stream, PTR)
-FXT_CLOSES(pclose, pclose, BLOCKS(stream), descriptor_of(stream), FILE *, stream, PTR)
+FXT_CLOSES(fclose, fclose, EMPTIES(stream), descriptor_of(stream), FILE *, stream, PTR)
+FXT_CLOSES(_IO_fclose, fclose, EMPTIES(stream), descriptor_of(stream), FILE *, stream, PTR)
+FXT_CLOSES(pclose, pclose, EMPTIES(stream), descriptor_of(stream), FILE *, stream, PTR)
 
 /* Closes what the stream had, whether or not it gets another; that has the same number as a rule. */
 #define FREOPEN(symbol)                                                                                                 \

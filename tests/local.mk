@@ -89,6 +89,7 @@ APPS_C = \
 	tests/apps/sequence \
 	tests/apps/slow \
 	tests/apps/stepped \
+	tests/apps/streams \
 	tests/apps/threads
 APPS_CXX = \
 	tests/apps/throws
