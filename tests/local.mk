@@ -176,7 +176,8 @@ E2E_TESTS = \
 	tests/e2e/progress.sh \
 	tests/e2e/real.sh \
 	tests/e2e/slow.sh \
-	tests/e2e/snapshot.sh
+	tests/e2e/snapshot.sh \
+	tests/e2e/streams.sh
 # What the scripts share, sourced or called by them.
 E2E_HELPERS = tests/e2e/hosts_lib.sh tests/e2e/lib.sh tests/e2e/progress.py tests/e2e/trace.py
 TESTS += $(E2E_TESTS)
