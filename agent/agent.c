@@ -11,6 +11,7 @@
 #include "config.h"
 #include "control.h"
 #include "counter.h"
+#include "endpoint.h"
 #include "fds.h"
 #include "follow.h"
 #include "function.h"
@@ -20,6 +21,7 @@
 #include "output.h"
 #include "requests.h"
 #include "sample.h"
+#include "shared.h"
 #include "wait.h"
 #include "writer/fxt_encode.h"
 
@@ -286,6 +288,7 @@ void fxt_agent_after_fork(bool returns)
 	if (!returns && fxt_self)
 		fxt_open_forget(fxt_self);
 	if (!fxt_follow_fork(fxt_agent.program)) {
+		fxt_endpoints_unseen();
 		/* A wrapper that is in the middle of a call finds that there is nothing to write to. */
 		fxt_agent.file_failed = true;
 		atomic_store_explicit(&fxt_gate.mask, 0, memory_order_relaxed);
@@ -323,11 +326,13 @@ bool fxt_agent_start(const struct fxt_call_names *calls)
 	clock_gettime(CLOCK_REALTIME, &now);
 	fxt_agent.start_seconds = (uint64_t)now.tv_sec;
 	fxt_clock_start();
+	fxt_shared_start(environ);
 	/* Where the kernel has no such advice our fork handler alone keeps children out of this buffer. */
 	fxt_sys_madvise(&fxt_gate, sizeof(fxt_gate), MADVISE_WIPE_ON_FORK);
 	atomic_store_explicit(&fxt_gate.owner, fxt_agent.pid, memory_order_relaxed);
 	pthread_atfork(NULL, NULL, child_after_fork);
 	fxt_threads_start();
+	fxt_endpoints_start();
 	atomic_store(&fxt_agent.recording, fxt_agent.config.dormant ? FXT_DORMANT : FXT_RECORDING);
 	atomic_store(&fxt_agent.state, FXT_ON);
 	if (!fxt_agent.config.dormant && fxt_agent_file())
@@ -345,6 +350,7 @@ void fxt_agent_suspend(const char *reason)
 {
 	uint32_t mask = atomic_exchange_explicit(&fxt_gate.mask, 0, memory_order_relaxed);
 
+	fxt_endpoints_unseen();
 	if (mask)
 		say(FXT_STR_dropped, reason);
 }

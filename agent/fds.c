@@ -2,6 +2,7 @@
 #include "fds.h"
 
 #include "emit.h"
+#include "endpoint.h"
 #include "wait.h"
 
 _Atomic(struct fxt_fd *) fxt_fd_pages[FXT_FDS_PAGES];
@@ -211,6 +212,8 @@ void fxt_fd_duplicated(int oldfd, int newfd, uint64_t names)
 		atomic_store_explicit(&entry->stream, atomic_load_explicit(&old->stream, memory_order_relaxed), memory_order_relaxed);
 		if (!is_inherited(old))
 			detail.of = atomic_load_explicit(&old->life, memory_order_relaxed);
+		if (newfd == 2)
+			fxt_endpoint_unseen(newfd);
 		if (old->life_names)
 			what = fxt_get_event_name(names_of(old->life_names));
 	}

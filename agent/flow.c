@@ -6,11 +6,11 @@
 
 #define AGENT FXT_INDEXED(FXT_STR_CATEGORIES + FXT_BIT_agent)
 
-/* An event without arguments, of a thread of this process; `extra` is the end of a slice or the id of a flow. False: there is no
+/* An event without arguments, of any thread; `extra` is the end of a slice or the id of a flow. False: there is no
  * room. */
-static bool put(struct fxt_thread *thread, uint32_t tid, enum fxt_event_type type, uint64_t name, uint64_t at_ns, uint64_t extra)
+static bool put(struct fxt_thread *thread, uint32_t pid, uint32_t tid, enum fxt_event_type type, uint64_t name, uint64_t at_ns, uint64_t extra)
 {
-	struct fxt_thread_ref of = {tid == thread->tid ? thread->index : 0, thread->pid, tid};
+	struct fxt_thread_ref of = {tid == thread->tid && pid == thread->pid ? thread->index : 0, pid, tid};
 	uint64_t record[8];
 
 	return fxt_thread_put_extra(thread, record, fxt_encode_event(record, 8, type, at_ns, of, AGENT, FXT_INDEXED(name),
@@ -20,6 +20,7 @@ static bool put(struct fxt_thread *thread, uint32_t tid, enum fxt_event_type typ
 void fxt_flow_release(struct fxt_thread *thread, uintptr_t object, enum fxt_release how, struct fxt_cause cause)
 {
 	cause.at_ns = fxt_now(thread);
+	cause.pid = thread->pid;
 	cause.tid = thread->tid;
 	/* Nothing else of this thread begins at the times that are handed out. */
 	thread->last_ns += 2 * (uint64_t)fxt_wait_release(object, how, &cause);
@@ -66,13 +67,13 @@ void fxt_flow_resume(struct fxt_thread *thread, uint64_t after_ns, uint64_t end_
 		return;
 	for (i = 0; i < count; i++) {
 		flows[i] = fxt_flow_id();
-		if (!put(thread, causes[i].tid, FXT_EVENT_DURATION_COMPLETE, FXT_STR_released, causes[i].at_ns,
+		if (!put(thread, causes[i].pid, causes[i].tid, FXT_EVENT_DURATION_COMPLETE, FXT_STR_released, causes[i].at_ns,
 			 causes[i].at_ns + 1) ||
-		    !put(thread, causes[i].tid, FXT_EVENT_FLOW_BEGIN, FXT_STR_wakes, causes[i].at_ns, flows[i]))
+		    !put(thread, causes[i].pid, causes[i].tid, FXT_EVENT_FLOW_BEGIN, FXT_STR_wakes, causes[i].at_ns, flows[i]))
 			return;
 	}
-	if (!put(thread, thread->tid, FXT_EVENT_DURATION_COMPLETE, FXT_STR_resumed, from_ns, end_ns))
+	if (!put(thread, thread->pid, thread->tid, FXT_EVENT_DURATION_COMPLETE, FXT_STR_resumed, from_ns, end_ns))
 		return;
 	for (i = 0; i < count; i++)
-		put(thread, thread->tid, FXT_EVENT_FLOW_END, FXT_STR_wakes, end_ns, flows[i]);
+		put(thread, thread->pid, thread->tid, FXT_EVENT_FLOW_END, FXT_STR_wakes, end_ns, flows[i]);
 }

@@ -15,6 +15,8 @@ AGENT_SOURCES = \
 	agent/descriptor.c \
 	agent/descriptor.h \
 	agent/emit.c \
+	agent/endpoint.c \
+	agent/endpoint.h \
 	agent/emit.h \
 	agent/explain.c \
 	agent/explain.h \
@@ -45,11 +47,17 @@ AGENT_SOURCES = \
 	agent/sample.h \
 	agent/seccomp.c \
 	agent/seccomp.h \
+	agent/shared.c \
+	agent/shared.h \
 	agent/stack.h \
 	agent/strings.def \
+	agent/stream.c \
+	agent/stream.h \
 	agent/symbols.c \
 	agent/symbols.h \
 	agent/thread.c \
+	agent/transfer.c \
+	agent/transfer.h \
 	agent/trigger.c \
 	agent/trigger.h \
 	agent/wait.c \

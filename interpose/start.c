@@ -125,5 +125,6 @@ __attribute__((constructor)) static void load(void)
 __attribute__((destructor)) static void unload(void)
 {
 	fxt_exit_done();
+	fxt_files_flushed();
 	fxt_agent_exit();
 }

@@ -28,7 +28,8 @@ FXT_EXPORT char *gets(char *s);
 #define RESULT_STREAM_ON(fd) RESULT_PTR
 #define GIVE_STREAM_ON(fd)                              \
 	if (result_)                                    \
-		fxt_fd_buffered(thread_, fd);           \
+		fxt_fd_buffered(thread_, fd),           \
+			fxt_endpoint_buffered(thread_, fd);     \
 	return result_
 
 /* A stream's descriptor; -1: it has none. */

@@ -16,6 +16,9 @@ static inline void fxt_submit(struct fxt_thread *thread, const void *control, ui
 	static_assert(sizeof(struct aiocb) == sizeof(struct aiocb64), "one layout");
 	if (!fxt_readable(thread, block, sizeof(*block)))
 		return;
+	/* The bytes of a stream are moved unseen. */
+	if (has_range && FXT_UNLIKELY(fxt_endpoint(block->aio_fildes)))
+		fxt_endpoint_unseen(block->aio_fildes);
 	request = (struct fxt_request){block->aio_fildes, has_range, block->aio_nbytes, block->aio_offset};
 	fxt_request_begin(thread, (uintptr_t)block, now_ns, names, &request);
 }

@@ -50,6 +50,7 @@ static inline void end_pipe(struct fxt_thread *thread, uint64_t start_ns, uint64
 		return;
 	fxt_fd_opened(thread, pipefd[0], end_ns, names, FXT_STR_life_pipe, detail);
 	fxt_fd_opened(thread, pipefd[1], end_ns, names, FXT_STR_life_pipe, detail);
+	fxt_endpoint_pipe(thread, pipefd, flags ? *flags : 0);
 }
 
 #define PIPE(symbol)										\

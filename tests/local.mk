@@ -90,6 +90,7 @@ APPS_C = \
 	tests/apps/sequence \
 	tests/apps/slow \
 	tests/apps/stepped \
+	tests/apps/streams \
 	tests/apps/threads
 APPS_CXX = \
 	tests/apps/throws
@@ -177,7 +178,8 @@ E2E_TESTS = \
 	tests/e2e/progress.sh \
 	tests/e2e/real.sh \
 	tests/e2e/slow.sh \
-	tests/e2e/snapshot.sh
+	tests/e2e/snapshot.sh \
+	tests/e2e/streams.sh
 # What the scripts share, sourced or called by them.
 E2E_HELPERS = tests/e2e/hosts_lib.sh tests/e2e/lib.sh tests/e2e/progress.py tests/e2e/trace.py
 TESTS += $(E2E_TESTS)
@@ -203,7 +205,8 @@ TEST_EXPORTS = \
 	FXT_AGENT='$(abs_top_builddir)/.libs/libfxtagent.so'; export FXT_AGENT; \
 	CC='$(CC)'; export CC; CXX='$(CXX)'; export CXX; \
 	unset FXT_CATEGORIES FXT_OUTPUT FXT_BUFFERING_MODE FXT_BUFFER_SIZE_MB FXT_MAX_SIZE_MB FXT_THRESHOLD_NS; \
-	unset FXT_EXPLAIN_NS FXT_ON_FULL FXT_QUIET FXT_FOLLOW FXT_START FXT_SIGNAL FXT_TRIGGER FXT_TRIGGER_KEEP;
+	unset FXT_EXPLAIN_NS FXT_ON_FULL FXT_QUIET FXT_FOLLOW FXT_START FXT_SIGNAL FXT_TRIGGER FXT_TRIGGER_KEEP; \
+	unset FXT_SHARED;
 AM_TESTS_ENVIRONMENT = $(TEST_EXPORTS)
 
 # -- Benchmarks -------------------------------------------------------------------------------------
