@@ -34,6 +34,8 @@ TOOLS_SOURCES = \
 	tools/merge.h \
 	tools/message.c \
 	tools/message.h \
+	tools/nesting.c \
+	tools/nesting.h \
 	tools/options.c \
 	tools/order.c \
 	tools/order.h \
@@ -58,11 +60,18 @@ TOOLS_SOURCES = \
 	tools/report.c \
 	tools/report.h \
 	tools/report_calls.c \
+	tools/report_chains.c \
+	tools/report_chains.h \
+	tools/report_chains_print.c \
 	tools/report_contention.c \
 	tools/report_files.c \
 	tools/report_heap.c \
 	tools/report_json.c \
+	tools/report_json_why.c \
+	tools/report_meanwhile.c \
 	tools/report_open.c \
+	tools/report_threads.c \
+	tools/report_threads.h \
 	tools/report_waits.c \
 	tools/run.c \
 	tools/run.h \

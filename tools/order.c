@@ -15,8 +15,10 @@ void fxt_order_add(struct fxt_order *o, const struct fxt_record *rec, uint64_t k
 	struct fxt_run_of_events *run = o->count ? &o->runs[o->count - 1] : NULL;
 	uint64_t end = rec->offset + rec->words * FXT_WORD_BYTES;
 
-	if (run && run->thread == rec->thread && run->provider == rec->provider && key_ns >= o->last_key_ns) {
+	if (run && run->provider == rec->provider && (key_ns >= o->last_key_ns || key_ns == FXT_ORDER_WITH_LAST)) {
 		run->end = end;
+		if (key_ns == FXT_ORDER_WITH_LAST)
+			return;
 	} else {
 		o->runs = fxt_grow(o->runs, &o->capacity, o->count + 1, sizeof(*o->runs));
 		o->runs[o->count++] = (struct fxt_run_of_events){
@@ -24,7 +26,6 @@ void fxt_order_add(struct fxt_order *o, const struct fxt_record *rec, uint64_t k
 			.end = end,
 			.key_ns = key_ns,
 			.provider = rec->provider,
-			.thread = rec->thread,
 		};
 	}
 	o->last_key_ns = key_ns;
@@ -84,14 +85,15 @@ static void sift_down(struct fxt_order *o)
 static void advance(struct fxt_order *o, struct fxt_run_of_events *run, uint64_t at)
 {
 	struct fxt_record rec;
+	uint64_t key_ns;
 
 	for (; at < run->end; at += fxt_record_size_words(fxt_word(o->reader, at)) * FXT_WORD_BYTES) {
-		/* Others' sections may lie between two events of one thread. */
+		/* Others' sections may lie between two events of a run. */
 		run->provider = fxt_reader_provider_at(o->reader, at, run->provider);
-		if (!fxt_reader_event_at(o->reader, at, run->provider, &rec) || rec.thread != run->thread)
+		if (!fxt_reader_event_at(o->reader, at, run->provider, &rec) || !o->key(o->context, &rec, &key_ns))
 			continue;
-		if (!o->key(o->context, &rec, &run->key_ns))
-			continue;
+		if (key_ns != FXT_ORDER_WITH_LAST)
+			run->key_ns = key_ns;
 		run->at = at;
 		sift_down(o);
 		return;

@@ -1,7 +1,7 @@
 /* Events in the order of time, of a file that is not.
  *
  * A trace is chunks of threads, interleaved; within one thread events come in the order in which they
- * ended. So while the file is read forward, the stretches of one thread whose times do not fall are noted
+ * ended. So while the file is read forward, the stretches in which times do not fall are noted
  * (runs: begin, end, first time), and afterwards merged by a heap of those that overlap at the moment.
  * Memory is that of the runs, about one for every 32 KiB of trace, not that of the events.
  *
@@ -18,6 +18,9 @@
 
 #include "reader.h"
 
+/* As a time: right after the event of its stretch that precedes it in the file. */
+enum { FXT_ORDER_WITH_LAST = 0 };
+
 /* Whether an event is wanted, and the time in nanoseconds it counts at. Asked again for each event on the
  * way back, and must answer as it did when the event was added. */
 typedef bool fxt_order_key(void *context, const struct fxt_record *rec, uint64_t *key_ns);
@@ -26,7 +29,6 @@ struct fxt_run_of_events {
 	uint64_t at, end;               /* offsets; `at` moves while merging */
 	uint64_t key_ns;                /* of the event at `at` */
 	struct fxt_provider *provider;
-	uint32_t thread;
 };
 
 /* All zero is the beginning. */

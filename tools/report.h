@@ -1,9 +1,10 @@
 /* fxt report: where the time, the waiting, the memory and the bytes went.
  *
  * One pass over the file counts what needs no order (calls, waiting, calls still open); a second, in the
- * order of time (order.h), replays what does: the heap, and which file a descriptor stood for. Each
- * section is a file with a function that takes an event, one that sorts, and one that prints;
- * report_json.c prints them all as JSON.
+ * order of time (order.h), replays what does: the heap, and which file a descriptor stood for. Threads' times and
+ * chains of waits are of a third, in the order in which calls end, and what is told of the chains is looked up in
+ * one more walk. Each section is a file with a function that takes an event, one that sorts, and one that prints;
+ * report_json.c and report_json_why.c print them all as JSON.
  */
 #ifndef FXT_TOOLS_REPORT_H
 #define FXT_TOOLS_REPORT_H
@@ -15,6 +16,8 @@
 #include "order.h"
 #include "overview.h"
 #include "reader.h"
+#include "report_chains.h"
+#include "report_threads.h"
 
 struct fxt_report_options {
 	size_t top;                     /* lines of each list */
@@ -210,8 +213,11 @@ void fxt_contention_blocked(struct fxt_contention *c, struct fxt_reader *r, cons
 void fxt_contention_finish(struct fxt_contention *c, struct fxt_reader *r, const struct fxt_open_calls *open);
 /* A lock's name, or its address. Free it. */
 char *fxt_contention_lock(const struct fxt_waits *w, const struct fxt_reader *r, uint64_t pid, uint64_t lock);
-void fxt_contention_print(const struct fxt_contention *c, const struct fxt_waits *w, const struct fxt_reader *r, uint64_t end_ns,
-			  size_t top, FILE *out);
+void fxt_contention_print(const struct fxt_contention *c, const struct fxt_waits *w, const struct fxt_reader *r, size_t top,
+			  FILE *out);
+/* Threads that are still blocked: those in a circle first. */
+void fxt_contention_print_blocked(const struct fxt_contention *c, const struct fxt_waits *w, const struct fxt_reader *r, uint64_t end_ns,
+				  size_t top, FILE *out);
 void fxt_contention_free(struct fxt_contention *c);
 
 /* -- All of it ------------------------------------------------------------------------------------ */
@@ -222,12 +228,15 @@ struct fxt_report {
 	struct fxt_roles roles;
 	struct fxt_overview overview;
 	struct fxt_calls calls;
+	struct fxt_calls agent;         /* what the agent did itself */
 	struct fxt_waits waits;
 	struct fxt_contention contention;
 	struct fxt_heaps heaps;
 	struct fxt_files files;
 	struct fxt_open_calls open;
-	struct fxt_order order;
+	struct fxt_thread_times threads;
+	struct fxt_chains chains;
+	struct fxt_order order, ends;   /* by what takes effect when; and of calls by their ends */
 	uint8_t *chosen;                /* by symbol of a category: 0 unknown, 1 no, 2 yes */
 	size_t chosen_count, chosen_capacity;
 };
@@ -239,6 +248,11 @@ void fxt_report_free(struct fxt_report *report);
 
 #ifdef HAVE_JANSSON
 void fxt_report_json(const struct fxt_report *report, FILE *out);
+
+/* report_json_why.c. Like all of these, new references. */
+struct json_t *fxt_report_json_thread(const struct fxt_reader *r, uint32_t index);
+struct json_t *fxt_report_json_threads(const struct fxt_report *report);
+struct json_t *fxt_report_json_chains(const struct fxt_report *report);
 #endif
 
 #endif

@@ -204,18 +204,23 @@ static void print_blocked_ones(const struct fxt_contention *c, bool circle, cons
 		fprintf(out, "  and %zu more\n", shown - top);
 }
 
-void fxt_contention_print(const struct fxt_contention *c, const struct fxt_waits *w, const struct fxt_reader *r, uint64_t end_ns,
-			  size_t top, FILE *out)
+void fxt_contention_print_blocked(const struct fxt_contention *c, const struct fxt_waits *w, const struct fxt_reader *r, uint64_t end_ns,
+				  size_t top, FILE *out)
 {
-	if (c->count) {
-		fprintf(out, "\n%-34s %10s %12s %9s  %s\n", "LOCKS THAT WERE TAKEN", "waited", "count", "longest", "wanted, held");
-		for (size_t i = 0; i < c->count && i < top; i++)
-			print_contended(&c->list[i], w, r, out);
-		if (c->count > top)
-			fprintf(out, "  and %zu more\n", c->count - top);
-	}
 	print_blocked_ones(c, true, "DEADLOCK", w, r, end_ns, top, out);
 	print_blocked_ones(c, false, "BLOCKED AT THE END", w, r, end_ns, top, out);
+}
+
+void fxt_contention_print(const struct fxt_contention *c, const struct fxt_waits *w, const struct fxt_reader *r, size_t top,
+			  FILE *out)
+{
+	if (c->count == 0)
+		return;
+	fprintf(out, "\n%-34s %10s %12s %9s  %s\n", "LOCKS THAT WERE TAKEN", "waited", "count", "longest", "wanted, held");
+	for (size_t i = 0; i < c->count && i < top; i++)
+		print_contended(&c->list[i], w, r, out);
+	if (c->count > top)
+		fprintf(out, "  and %zu more\n", c->count - top);
 }
 
 void fxt_contention_free(struct fxt_contention *c)

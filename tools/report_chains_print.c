@@ -1,0 +1,187 @@
+/* fxt report: chains of waits, for people: two or three lines a link. See report_chains.h. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "message.h"
+#include "print.h"
+#include "report.h"
+
+enum { COLUMNS = 100 };
+
+/* A line that fits, and its end. Frees it. */
+static void put_line(char *line, FILE *out)
+{
+	struct fxt_text text = {.text = line, .bytes = (uint32_t)strlen(line)};
+	char *cut = fxt_printable(&text, COLUMNS, false);
+
+	fprintf(out, "%s\n", cut);
+	free(cut);
+	free(line);
+}
+
+static char *text_of(const struct fxt_record *rec, const char *argument, size_t columns)
+{
+	const struct fxt_argument *a = fxt_argument(rec, argument);
+
+	return a && a->type == FXT_ARG_STRING && a->string.bytes ? fxt_printable(&a->string, columns, true) : NULL;
+}
+
+char *fxt_chains_object(const struct fxt_link *link, const struct fxt_map *labels, struct fxt_reader *r)
+{
+	const struct fxt_slot *s = fxt_map_find(labels, r->threads[link->thread].pid, link->object);
+	struct fxt_record rec;
+	char *object, *name;
+	uint64_t value;
+
+	fxt_reader_event_at(r, link->offset, link->provider, &rec);
+	object = text_of(&rec, "object", 32);
+	if (object)
+		return object;
+	if (link->object && s) {
+		struct fxt_text text = {.text = (const char *)r->data + s->value[0], .bytes = (uint32_t)s->value[1]};
+
+		return fxt_printable(&text, 32, true);
+	}
+	if (link->object)
+		return fxt_format("0x%" PRIx64, link->object);
+	if (rec.arg_count == 0 || !fxt_argument_u64(&rec.args[0], &value))
+		return NULL;
+	name = fxt_printable(&rec.args[0].name, 16, false);
+	object = fxt_format("%s %" PRId64, name, (int64_t)value);
+	free(name);
+	return object;
+}
+
+static void print_wait(const struct fxt_link *link, const struct fxt_map *labels, struct fxt_reader *r, bool with_process,
+		       bool is_first, FILE *out)
+{
+	char *who = fxt_thread_label(r, link->thread, with_process);
+	char *object = link->is_join ? fxt_thread_label(r, link->waker, with_process) : fxt_chains_object(link, labels, r);
+	struct fxt_text text = fxt_symbol_text(r, link->name);
+	char *call = fxt_printable(&text, 32, false), *at;
+	struct fxt_record rec;
+
+	fxt_reader_event_at(r, link->offset, link->provider, &rec);
+	at = text_of(&rec, "at", 32);
+	put_line(fxt_format("    %s %swaited %s in %s(%s)%s%s", who, is_first ? "" : "had ",
+			    fxt_duration(link->end_ns - link->start_ns).text, call, object ? object : "", at ? ", in " : "", at ? at : ""),
+		 out);
+	free(at);
+	free(call);
+	free(object);
+	free(who);
+}
+
+static char *cause_text(const struct fxt_link *link, struct fxt_reader *r, bool with_process)
+{
+	static const struct fxt_text category = {.text = "function", .bytes = 8};
+	const struct fxt_meanwhile *m = &link->meanwhile;
+	char *who = fxt_thread_label(r, link->waker, with_process), *text;
+	char *call = m->call ? fxt_call_label(r, m->call, m->call, 32) : NULL, *function;
+
+	if (link->is_join && !call) {
+		text = fxt_format("until %s ended", who);
+	} else {
+		function = m->function ? fxt_call_label(r, fxt_symbol(r, &category), m->function, 32) : NULL;
+		text = fxt_format("until %s called %s%s%s", who, call ? call : "what let it go on", function ? " in " : "",
+				  function ? function : "");
+		free(function);
+	}
+	free(call);
+	free(who);
+	return text;
+}
+
+/* Where the lock had been taken, if it was one. */
+static char *held_text(const struct fxt_link *link, struct fxt_reader *r)
+{
+	struct fxt_record rec;
+	uint64_t held_ns;
+	char *place, *text;
+
+	fxt_reader_event_at(r, link->offset, link->provider, &rec);
+	if (!fxt_argument_u64(fxt_argument(&rec, "held_ns"), &held_ns))
+		return fxt_strdup("");
+	place = text_of(&rec, "held_at", 32);
+	text = fxt_format(", having held it%s%s for %s", place ? " since " : "", place ? place : "", fxt_duration(held_ns).text);
+	free(place);
+	return text;
+}
+
+/* Appends one thing the thread did, if it took a tenth of its time. */
+static char *with_doing(char *line, bool *any, uint64_t ns, uint64_t whole_ns, const char *name)
+{
+	char *longer;
+
+	if (ns < whole_ns / 10)
+		return line;
+	longer = fxt_format("%s%s %s %s", line, *any ? "," : "", fxt_duration(ns).text, name);
+	*any = true;
+	free(line);
+	return longer;
+}
+
+static void print_meanwhile(const struct fxt_link *link, struct fxt_reader *r, FILE *out)
+{
+	enum { SHOWN = 3 };
+	const struct fxt_meanwhile *m = &link->meanwhile;
+	uint64_t whole_ns = m->to_ns - m->from_ns;
+	bool any = false;
+	char *line;
+
+	/* What took no time is not why. */
+	if (whole_ns < (link->end_ns - link->start_ns) / 20 || whole_ns == 0)
+		return;
+	line = fxt_format("      %s:", link->cause ? "after its own wait" : "meanwhile");
+	for (size_t i = 0; i < m->count && i < SHOWN; i++) {
+		char *name = fxt_call_label(r, m->list[i].category, m->list[i].name, 32), *in = fxt_format("in %s", name);
+
+		line = with_doing(line, &any, m->list[i].ns, whole_ns, in);
+		free(in);
+		free(name);
+	}
+	line = with_doing(line, &any, m->untold_ns, whole_ns, m->count ? "running, in nothing traced" : "in no call that was traced");
+	if (any)
+		put_line(line, out);
+	else
+		free(line);
+}
+
+static void print_chain(const struct fxt_chain *chain, const struct fxt_map *labels, struct fxt_reader *r, FILE *out)
+{
+	const struct fxt_link *first = chain->longest;
+	bool with_process = false;
+
+	for (const struct fxt_link *link = first; link; link = link->cause)
+		with_process = with_process || r->threads[link->thread].pid != r->threads[link->waker].pid;
+	fprintf(out, "  %s waited", fxt_duration(chain->total_ns).text);
+	if (chain->count > 1)
+		fprintf(out, " in %s of this kind, the longest %s", fxt_count(chain->count).text, fxt_duration(first->total_ns).text);
+	fputs(":\n", out);
+	for (const struct fxt_link *link = first; link; link = link->cause) {
+		char *cause = cause_text(link, r, with_process), *held = held_text(link, r);
+
+		print_wait(link, labels, r, with_process, link == first, out);
+		put_line(fxt_format("      %s%s", cause, held), out);
+		print_meanwhile(link, r, out);
+		free(held);
+		free(cause);
+	}
+}
+
+void fxt_chains_print(const struct fxt_chains *c, const struct fxt_map *labels, struct fxt_reader *r, size_t top, FILE *out)
+{
+	size_t shown = (top + 1) / 2;
+
+	if (c->count == 0)
+		return;
+	fputs("\nLONGEST CAUSAL CHAINS: who waited, and what for in the end\n", out);
+	/* Chains that took a hundredth of what the first did explain nothing. */
+	for (size_t i = 0; i < c->count && i < shown && c->list[i].total_ns >= c->list[0].total_ns / 100; i++)
+		print_chain(&c->list[i], labels, r, out);
+}
