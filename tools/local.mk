@@ -72,6 +72,8 @@ TOOLS_SOURCES = \
 	tools/report_open.c \
 	tools/report_threads.c \
 	tools/report_threads.h \
+	tools/report_transfers.c \
+	tools/report_transfers.h \
 	tools/report_waits.c \
 	tools/run.c \
 	tools/run.h \

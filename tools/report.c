@@ -379,7 +379,8 @@ static void print_head(const struct fxt_report *report, FILE *out)
 	print_agent(report, out);
 }
 
-/* A program that does not go on needs no figures: who is stuck comes first, then what it was in when the trace ended. Of one that is slow:
+/* A program that does not go on needs no figures: who is stuck comes first, then what it was in when the trace ended, unless that is what
+ * any end leaves of the threads that are not waited for. Of one that is slow:
  * whether its threads ran or waited, which is what sends the reader on; then why they waited, from the whole story to the
  * single lock; then what they waited for outside. The table of all calls is long, and to look things up in; memory is a
  * question of its own. */
@@ -387,10 +388,12 @@ void fxt_report_print(const struct fxt_report *report, FILE *out)
 {
 	size_t top = report->options.top;
 	uint64_t end_ns = report->overview.last_ns;
+	bool is_stuck = fxt_open_is_stuck(&report->open, report->r);
 
 	print_head(report, out);
 	fxt_contention_print_blocked(&report->contention, &report->waits, report->r, end_ns, top, out);
-	fxt_open_print(&report->open, report->r, end_ns, top, out);
+	if (is_stuck)
+		fxt_open_print(&report->open, report->r, end_ns, top, out);
 	fxt_threads_print(&report->threads, report->r, top, out);
 	fxt_chains_print(&report->chains, &report->waits.labels, report->r, top, out);
 	fxt_contention_print(&report->contention, &report->waits, report->r, top, out);
@@ -398,6 +401,8 @@ void fxt_report_print(const struct fxt_report *report, FILE *out)
 	fxt_files_print(&report->files, top, out);
 	fxt_calls_print(&report->calls, report->r, top, out);
 	fxt_heaps_print(&report->heaps, &report->overview, top, out);
+	if (!is_stuck)
+		fxt_open_print(&report->open, report->r, end_ns, top, out);
 }
 
 /* -- The command ----------------------------------------------------------------------------------- */

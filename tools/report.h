@@ -18,6 +18,7 @@
 #include "reader.h"
 #include "report_chains.h"
 #include "report_threads.h"
+#include "report_transfers.h"
 
 struct fxt_report_options {
 	size_t top;                     /* lines of each list */
@@ -112,15 +113,17 @@ void fxt_heaps_free(struct fxt_heaps *h);
 
 /* -- Files and sockets (report_files.c, fd_table.c) ----------------------------------------------- */
 
+enum fxt_file_use { FXT_FILE_READ, FXT_FILE_WRITE, FXT_FILE_OTHER, FXT_FILE_USES };
+
 struct fxt_file {
 	char *label;
 	uint64_t calls, in_bytes, out_bytes, total_ns;
 	uint64_t unsaid;                /* calls that moved bytes and do not say how many: fputs, fgets */
-	bool used;                      /* something was read or written */
+	struct fxt_transfers *uses[FXT_FILE_USES];      /* NULL: none */
 };
 
 struct fxt_files {
-	struct fxt_file *list;          /* sorted: the most bytes first */
+	struct fxt_file *list;          /* sorted: the most time first */
 	size_t count, capacity;
 	struct fxt_map open;            /* provider and descriptor, or provider and stream -> file */
 	struct fxt_file_name *names;    /* by label */
@@ -131,6 +134,7 @@ struct fxt_files {
 void fxt_files_take(struct fxt_files *f, const struct fxt_reader *r, const struct fxt_record *rec,
 		    const struct fxt_role *role);
 void fxt_files_sort(struct fxt_files *f);
+extern const char *const fxt_file_use_names[FXT_FILE_USES];
 void fxt_files_print(const struct fxt_files *f, size_t top, FILE *out);
 void fxt_files_free(struct fxt_files *f);
 
@@ -171,6 +175,8 @@ void fxt_open_complete(struct fxt_open_calls *o, struct fxt_reader *r, const str
 void fxt_open_seen(struct fxt_open_calls *o, const struct fxt_reader *r, const struct fxt_record *rec);
 /* What a program was in when it was replaced by another, by exec, is over. */
 void fxt_open_finish(struct fxt_open_calls *o, const struct fxt_reader *r);
+/* Whether a process's first thread is in a call: it hangs, or was killed. The others are cut short by every end of their process. */
+bool fxt_open_is_stuck(const struct fxt_open_calls *o, const struct fxt_reader *r);
 size_t fxt_open_count(const struct fxt_open_calls *o);
 void fxt_open_print(const struct fxt_open_calls *o, struct fxt_reader *r, uint64_t end_ns, size_t top,
 		    FILE *out);

@@ -145,7 +145,7 @@ static void print_meanwhile(const struct fxt_link *link, struct fxt_reader *r, F
 		free(in);
 		free(name);
 	}
-	line = with_doing(line, &any, m->untold_ns, whole_ns, m->count ? "running, in nothing traced" : "in no call that was traced");
+	line = with_doing(line, &any, m->untold_ns, whole_ns, "in no traced call");
 	if (any)
 		put_line(line, out);
 	else

@@ -153,7 +153,7 @@ static void print_contended(const struct fxt_contended *one, const struct fxt_wa
 
 	fputs("  ", out);
 	fxt_put_padded(out, what, 32);
-	fprintf(out, " %10s %12s %9s  in %s, held in %s", fxt_duration(one->total_ns).text, fxt_count(one->count).text,
+	fprintf(out, " %10s %12s %9s\n      wanted in %s, held in %s", fxt_duration(one->total_ns).text, fxt_count(one->count).text,
 		fxt_duration(one->max_ns).text, at, held_at);
 	if (one->held_count)
 		fprintf(out, " for %s", fxt_duration(one->held_ns / one->held_count).text);
@@ -216,7 +216,7 @@ void fxt_contention_print(const struct fxt_contention *c, const struct fxt_waits
 {
 	if (c->count == 0)
 		return;
-	fprintf(out, "\n%-34s %10s %12s %9s  %s\n", "LOCKS THAT WERE TAKEN", "waited", "count", "longest", "wanted, held");
+	fprintf(out, "\n%-34s %10s %12s %9s\n", "LOCKS THAT WERE TAKEN", "waited", "count", "longest");
 	for (size_t i = 0; i < c->count && i < top; i++)
 		print_contended(&c->list[i], w, r, out);
 	if (c->count > top)

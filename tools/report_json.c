@@ -237,6 +237,21 @@ static json_t *heaps(const struct fxt_report *report)
 	return array;
 }
 
+static json_t *transfers(struct fxt_transfers *t)
+{
+	json_t *object = json_object();
+
+	set(object, "calls", fxt_json_u64(t->calls));
+	set(object, "bytes", fxt_json_u64(t->bytes));
+	set(object, "mean_bytes", fxt_json_u64(fxt_transfers_mean_bytes(t)));
+	set(object, "unsaid_calls", fxt_json_u64(t->unsaid));
+	set(object, "total_ns", fxt_json_u64(t->total_ns));
+	set(object, "p50_ns", fxt_json_u64(fxt_transfers_percentile(t, 50)));
+	set(object, "p99_ns", fxt_json_u64(fxt_transfers_percentile(t, 99)));
+	set(object, "max_ns", fxt_json_u64(t->max_ns));
+	return object;
+}
+
 static json_t *files(const struct fxt_report *report)
 {
 	json_t *array = json_array();
@@ -251,6 +266,10 @@ static json_t *files(const struct fxt_report *report)
 		set(one, "written_bytes", fxt_json_u64(f->out_bytes));
 		set(one, "unsaid_calls", fxt_json_u64(f->unsaid));
 		set(one, "total_ns", fxt_json_u64(f->total_ns));
+		for (int how = 0; how < FXT_FILE_USES; how++) {
+			if (f->uses[how])
+				set(one, fxt_file_use_names[how], transfers(f->uses[how]));
+		}
 		json_array_append_new(array, one);
 	}
 	return array;

@@ -77,7 +77,7 @@ static json_t *meanwhile(const struct fxt_report *report, const struct fxt_meanw
 	}
 	set(object, "from_ns", fxt_json_u64(m->from_ns));
 	set(object, "in", in);
-	set(object, "untold_ns", fxt_json_u64(m->untold_ns));
+	set(object, "outside_ns", fxt_json_u64(m->untold_ns));
 	return object;
 }
 
