@@ -98,7 +98,7 @@ fxt_LDADD = $(TOOLS_LIBS)
 
 # Unit tests that link the tool's objects, unlike those of the writer (tests/local.mk).
 if HAVE_CHECK
-TOOLS_TESTS = tests/check_elf tests/check_reader tests/check_tools
+TOOLS_TESTS = tests/check_elf tests/check_reader tests/check_report tests/check_tools
 endif
 check_PROGRAMS += $(TOOLS_TESTS)
 TESTS += $(TOOLS_TESTS)
@@ -110,6 +110,10 @@ tests_check_reader_SOURCES = tests/check_reader.c tests/trace_words.h
 tests_check_reader_CPPFLAGS = $(TOOLS_CPPFLAGS) -iquote $(top_srcdir)/tests
 tests_check_reader_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_check_reader_LDADD = $(TOOLS_LIBS) $(CHECK_LIBS)
+tests_check_report_SOURCES = tests/check_report.c tests/trace_words.h
+tests_check_report_CPPFLAGS = $(TOOLS_CPPFLAGS) -iquote $(top_srcdir)/tests
+tests_check_report_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_check_report_LDADD = $(TOOLS_LIBS) $(CHECK_LIBS)
 tests_check_tools_SOURCES = tests/check_tools.c tests/trace_words.h
 tests_check_tools_CPPFLAGS = $(TOOLS_CPPFLAGS) -iquote $(top_srcdir)/tests
 tests_check_tools_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)

@@ -52,9 +52,9 @@ static bool is_arrow(const struct fxt_record *rec)
 	return fxt_text_is(&rec->name, "released") || fxt_text_is(&rec->name, "resumed");
 }
 
-/* What is taken in the order of ends: flows, and the calls that they may end in. One begins before it ends, and is either told with the
- * end by who waited, right before it, or by who let go, at its time: after what is before it in the file, wherever that is. Instrumented
- * functions hold waits but wait for nothing themselves. */
+/* What is taken in the order of ends: flows, and the calls that they may end in. A flow's begin has to come before its end, and need not
+ * come at its time: most are written by who waited, right before the end, with a time that lies before the wait's: as events of
+ * their own each would begin a run. Instrumented functions hold waits but wait for nothing themselves. */
 static bool end_of(void *context, const struct fxt_record *rec, uint64_t *key_ns)
 {
 	struct fxt_report *report = context;
@@ -71,6 +71,15 @@ static bool end_of(void *context, const struct fxt_record *rec, uint64_t *key_ns
 		return false;
 	*key_ns = fxt_ns(rec->provider, rec->extra);
 	return true;
+}
+
+/* Most calls are short. (The last word is not the end where there are zeros after it.) */
+static bool may_end(const struct fxt_reader *r, uint64_t offset, const struct fxt_provider *p)
+{
+	uint64_t start_ns, end_ns;
+
+	return !fxt_reader_slice_at(r, offset, p, &start_ns, &end_ns) ||
+	       end_ns < start_ns || end_ns - start_ns >= FXT_STANDING_LEAST_NS;
 }
 
 /* Only finished calls of the heap and of files count in the second pass: see fxt_heaps_take(),
@@ -189,7 +198,7 @@ void fxt_report_make(struct fxt_report *report, struct fxt_reader *r,
 {
 	struct fxt_record rec;
 
-	*report = (struct fxt_report){.options = *options, .r = r};
+	*report = (struct fxt_report){.options = *options, .r = r, .ends.glance = may_end};
 	report->files.objects = &report->waits.labels;
 	while (fxt_reader_next(r, &rec)) {
 		fxt_overview_take(&report->overview, r, &rec);

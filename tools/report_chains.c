@@ -32,20 +32,20 @@ struct cause {
 };
 
 struct fxt_chain_thread {
-	struct fxt_link *recent[RECENT];
+	struct fxt_chain_link *recent[RECENT];
 	unsigned next;
 	bool has_call, is_linked;       /* linked: the newest of `recent` is of `call` */
-	struct fxt_link call;           /* the last call that came by */
+	struct fxt_chain_link call;           /* the last call that came by */
 	struct cause causes[2];         /* that came before the call they are of */
 	unsigned cause_count;
 };
 
 /* -- Links ---------------------------------------------------------------------------------------------- */
 
-static void let_go(struct fxt_link *link)
+static void let_go(struct fxt_chain_link *link)
 {
 	while (link && --link->holders == 0) {
-		struct fxt_link *cause = link->cause;
+		struct fxt_chain_link *cause = link->cause;
 
 		fxt_meanwhile_free(&link->meanwhile);
 		free(link);
@@ -53,7 +53,7 @@ static void let_go(struct fxt_link *link)
 	}
 }
 
-static struct fxt_link *hold(struct fxt_link *link)
+static struct fxt_chain_link *hold(struct fxt_chain_link *link)
 {
 	if (link)
 		link->holders++;
@@ -108,7 +108,7 @@ static void thin_out(struct fxt_chains *c)
 		fxt_map_put(&c->by_likeness, c->list[i].longest->likeness, 0, &fresh)->value[0] = i;
 }
 
-static void tell(struct fxt_chains *c, struct fxt_link *link)
+static void tell(struct fxt_chains *c, struct fxt_chain_link *link)
 {
 	struct fxt_chain *chain;
 	struct fxt_slot *s;
@@ -134,12 +134,12 @@ static void tell(struct fxt_chains *c, struct fxt_link *link)
 /* -- From waits to chains ------------------------------------------------------------------------------- */
 
 /* The waker's last wait that ended while this one went on, and that is long enough to explain some of it. */
-static struct fxt_link *cause_of(struct fxt_chains *c, const struct fxt_link *link)
+static struct fxt_chain_link *cause_of(struct fxt_chains *c, const struct fxt_chain_link *link)
 {
 	const struct fxt_chain_thread *waker = thread_of(c, link->waker);
 
 	for (unsigned i = 1; i <= RECENT; i++) {
-		struct fxt_link *wait = waker->recent[(waker->next + RECENT - i) % RECENT];
+		struct fxt_chain_link *wait = waker->recent[(waker->next + RECENT - i) % RECENT];
 		uint64_t from_ns;
 
 		if (!wait || wait->end_ns <= link->start_ns)
@@ -152,11 +152,11 @@ static struct fxt_link *cause_of(struct fxt_chains *c, const struct fxt_link *li
 }
 
 /* Of what was waited along the chain, what lies within the wait it begins with: that is what it explains. */
-static uint64_t waited_along(const struct fxt_link *first)
+static uint64_t waited_along(const struct fxt_chain_link *first)
 {
 	uint64_t sum_ns = 0;
 
-	for (const struct fxt_link *link = first; link; link = link->cause) {
+	for (const struct fxt_chain_link *link = first; link; link = link->cause) {
 		uint64_t from_ns = link->start_ns > first->start_ns ? link->start_ns : first->start_ns;
 
 		sum_ns += link->end_ns > from_ns ? link->end_ns - from_ns : 0;
@@ -165,12 +165,12 @@ static uint64_t waited_along(const struct fxt_link *first)
 }
 
 /* A wait that went on for longer before the other began has more to say than the other tells. */
-static bool tells_of(const struct fxt_link *link, const struct fxt_link *cause)
+static bool tells_of(const struct fxt_chain_link *link, const struct fxt_chain_link *cause)
 {
 	return cause->start_ns >= link->start_ns || link->start_ns - cause->start_ns < cause->end_ns - link->start_ns;
 }
 
-static void set_cause(struct fxt_chains *c, struct fxt_reader *r, struct fxt_link *link, const struct cause *cause)
+static void set_cause(struct fxt_chains *c, struct fxt_reader *r, struct fxt_chain_link *link, const struct cause *cause)
 {
 	if (link->cause && tells_of(link, link->cause))
 		link->cause->followers--;
@@ -190,7 +190,7 @@ static void set_cause(struct fxt_chains *c, struct fxt_reader *r, struct fxt_lin
 }
 
 /* Of two causes, as the signal of a condition and then its lock, the first is why, unless the other came much later. */
-static bool is_better(const struct fxt_link *link, const struct cause *cause)
+static bool is_better(const struct fxt_chain_link *link, const struct cause *cause)
 {
 	return cause->waker != link->waker && cause->woken_ns > link->woken_ns &&
 	       cause->woken_ns - link->woken_ns >= (link->end_ns - link->start_ns) / WORTH;
@@ -199,7 +199,7 @@ static bool is_better(const struct fxt_link *link, const struct cause *cause)
 static void add_cause(struct fxt_chains *c, struct fxt_reader *r, uint32_t thread, const struct cause *cause)
 {
 	struct fxt_chain_thread *t;
-	struct fxt_link *link;
+	struct fxt_chain_link *link;
 
 	/* First of all: that may move the others. */
 	thread_of(c, cause->waker);
@@ -224,7 +224,7 @@ static void add_cause(struct fxt_chains *c, struct fxt_reader *r, uint32_t threa
 	t->is_linked = true;
 }
 
-static bool holds(const struct fxt_link *call, uint64_t at_ns)
+static bool holds(const struct fxt_chain_link *call, uint64_t at_ns)
 {
 	return call->start_ns <= at_ns && at_ns <= call->end_ns;
 }
@@ -237,7 +237,7 @@ void fxt_chains_call(struct fxt_chains *c, struct fxt_reader *r, const struct fx
 
 	t->has_call = true;
 	t->is_linked = false;
-	t->call = (struct fxt_link){
+	t->call = (struct fxt_chain_link){
 		.thread = rec->thread,
 		.name = fxt_symbol(r, &rec->name),
 		.is_join = role && strcmp(role->kind, "join") == 0,
@@ -288,7 +288,7 @@ static void find_meanwhiles(const struct fxt_chains *c, struct fxt_reader *r)
 	size_t count = 0, capacity = 0;
 
 	for (size_t i = 0; i < c->count && i < TOLD; i++) {
-		for (struct fxt_link *link = c->list[i].longest; link; link = link->cause) {
+		for (struct fxt_chain_link *link = c->list[i].longest; link; link = link->cause) {
 			struct fxt_meanwhile *m = &link->meanwhile;
 
 			/* Of several chains. */
@@ -310,7 +310,7 @@ void fxt_chains_finish(struct fxt_chains *c, struct fxt_reader *r)
 {
 	for (size_t i = 0; i < c->thread_count; i++) {
 		for (unsigned k = 0; k < RECENT; k++) {
-			struct fxt_link *link = c->threads[i].recent[k];
+			struct fxt_chain_link *link = c->threads[i].recent[k];
 
 			if (link && !link->followers)
 				tell(c, link);

@@ -34,8 +34,8 @@ struct fxt_meanwhile {
 };
 
 /* A wait that another thread ended. */
-struct fxt_link {
-	struct fxt_link *cause;         /* what that one had waited for itself; NULL: nothing worth telling */
+struct fxt_chain_link {
+	struct fxt_chain_link *cause;         /* what that one had waited for itself; NULL: nothing worth telling */
 	size_t holders;                 /* other links, threads and chains that refer to it */
 	unsigned length;                /* of the chain from here on */
 	size_t followers;               /* links that tell of it, so that it begins no chain itself */
@@ -53,7 +53,7 @@ struct fxt_link {
 };
 
 struct fxt_chain {
-	struct fxt_link *longest;
+	struct fxt_chain_link *longest;
 	uint64_t count, total_ns;
 };
 
@@ -76,7 +76,7 @@ void fxt_chains_print(const struct fxt_chains *c, const struct fxt_map *labels, 
 void fxt_chains_free(struct fxt_chains *c);
 
 /* What a call waited for: the name of an object, its address, or the call's first argument; or NULL. Free it. */
-char *fxt_chains_object(const struct fxt_link *link, const struct fxt_map *labels, struct fxt_reader *r);
+char *fxt_chains_object(const struct fxt_chain_link *link, const struct fxt_map *labels, struct fxt_reader *r);
 
 /* Reads the trace once more for what these threads did meanwhile: thread, from_ns and to_ns are given. */
 void fxt_meanwhile_find(struct fxt_reader *r, struct fxt_meanwhile *const *list, size_t count);

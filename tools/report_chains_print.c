@@ -31,7 +31,7 @@ static char *text_of(const struct fxt_record *rec, const char *argument, size_t 
 	return a && a->type == FXT_ARG_STRING && a->string.bytes ? fxt_printable(&a->string, columns, true) : NULL;
 }
 
-char *fxt_chains_object(const struct fxt_link *link, const struct fxt_map *labels, struct fxt_reader *r)
+char *fxt_chains_object(const struct fxt_chain_link *link, const struct fxt_map *labels, struct fxt_reader *r)
 {
 	const struct fxt_slot *s = fxt_map_find(labels, r->threads[link->thread].pid, link->object);
 	struct fxt_record rec;
@@ -57,7 +57,7 @@ char *fxt_chains_object(const struct fxt_link *link, const struct fxt_map *label
 	return object;
 }
 
-static void print_wait(const struct fxt_link *link, const struct fxt_map *labels, struct fxt_reader *r, bool with_process,
+static void print_wait(const struct fxt_chain_link *link, const struct fxt_map *labels, struct fxt_reader *r, bool with_process,
 		       bool is_first, FILE *out)
 {
 	char *who = fxt_thread_label(r, link->thread, with_process);
@@ -77,7 +77,7 @@ static void print_wait(const struct fxt_link *link, const struct fxt_map *labels
 	free(who);
 }
 
-static char *cause_text(const struct fxt_link *link, struct fxt_reader *r, bool with_process)
+static char *cause_text(const struct fxt_chain_link *link, struct fxt_reader *r, bool with_process)
 {
 	static const struct fxt_text category = {.text = "function", .bytes = 8};
 	const struct fxt_meanwhile *m = &link->meanwhile;
@@ -98,7 +98,7 @@ static char *cause_text(const struct fxt_link *link, struct fxt_reader *r, bool 
 }
 
 /* Where the lock had been taken, if it was one. */
-static char *held_text(const struct fxt_link *link, struct fxt_reader *r)
+static char *held_text(const struct fxt_chain_link *link, struct fxt_reader *r)
 {
 	struct fxt_record rec;
 	uint64_t held_ns;
@@ -126,7 +126,7 @@ static char *with_doing(char *line, bool *any, uint64_t ns, uint64_t whole_ns, c
 	return longer;
 }
 
-static void print_meanwhile(const struct fxt_link *link, struct fxt_reader *r, FILE *out)
+static void print_meanwhile(const struct fxt_chain_link *link, struct fxt_reader *r, FILE *out)
 {
 	enum { SHOWN = 3 };
 	const struct fxt_meanwhile *m = &link->meanwhile;
@@ -154,16 +154,16 @@ static void print_meanwhile(const struct fxt_link *link, struct fxt_reader *r, F
 
 static void print_chain(const struct fxt_chain *chain, const struct fxt_map *labels, struct fxt_reader *r, FILE *out)
 {
-	const struct fxt_link *first = chain->longest;
+	const struct fxt_chain_link *first = chain->longest;
 	bool with_process = false;
 
-	for (const struct fxt_link *link = first; link; link = link->cause)
+	for (const struct fxt_chain_link *link = first; link; link = link->cause)
 		with_process = with_process || r->threads[link->thread].pid != r->threads[link->waker].pid;
 	fprintf(out, "  %s waited", fxt_duration(chain->total_ns).text);
 	if (chain->count > 1)
 		fprintf(out, " in %s of this kind, the longest %s", fxt_count(chain->count).text, fxt_duration(first->total_ns).text);
 	fputs(":\n", out);
-	for (const struct fxt_link *link = first; link; link = link->cause) {
+	for (const struct fxt_chain_link *link = first; link; link = link->cause) {
 		char *cause = cause_text(link, r, with_process), *held = held_text(link, r);
 
 		print_wait(link, labels, r, with_process, link == first, out);

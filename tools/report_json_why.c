@@ -81,7 +81,7 @@ static json_t *meanwhile(const struct fxt_report *report, const struct fxt_meanw
 	return object;
 }
 
-static json_t *wait(const struct fxt_report *report, const struct fxt_link *link)
+static json_t *wait(const struct fxt_report *report, const struct fxt_chain_link *link)
 {
 	json_t *object = fxt_report_json_thread(report->r, link->thread);
 	char *what = fxt_chains_object(link, &report->waits.labels, report->r);
@@ -110,7 +110,7 @@ json_t *fxt_report_json_chains(const struct fxt_report *report)
 		const struct fxt_chain *chain = &report->chains.list[i];
 		json_t *one = json_object(), *waits = json_array();
 
-		for (const struct fxt_link *link = chain->longest; link; link = link->cause)
+		for (const struct fxt_chain_link *link = chain->longest; link; link = link->cause)
 			json_array_append_new(waits, wait(report, link));
 		set(one, "count", fxt_json_u64(chain->count));
 		set(one, "total_ns", fxt_json_u64(chain->total_ns));

@@ -72,15 +72,15 @@ static void take(const struct search *search, const struct fxt_record *rec)
 	}
 }
 
-/* By the record's first and last words, before all of it is decoded. */
-static bool may_matter(const struct search *search, uint64_t at, uint64_t header, struct fxt_provider *p)
+/* Before all of it is decoded. */
+static bool may_matter(const struct search *search, uint64_t at, uint64_t header, const struct fxt_provider *p)
 {
-	uint64_t last = at + (fxt_record_size_words(header) - 1) * FXT_WORD_BYTES;
 	unsigned ref = (unsigned)fxt_get_event_thread(header);
 	const struct fxt_thread_entry *e;
+	uint64_t start_ns, end_ns;
 
-	if (fxt_get_record_type(header) != FXT_RECORD_EVENT || fxt_get_event_type(header) != FXT_EVENT_DURATION_COMPLETE ||
-	    fxt_ns(p, fxt_word(search->r, at + FXT_WORD_BYTES)) > search->to_ns || fxt_ns(p, fxt_word(search->r, last)) < search->from_ns)
+	if (!fxt_reader_slice_at(search->r, at, p, &start_ns, &end_ns) || start_ns > search->to_ns ||
+	    (end_ns < search->from_ns && end_ns >= start_ns))
 		return false;
 	if (ref == 0)
 		return true;
