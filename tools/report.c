@@ -397,7 +397,7 @@ void fxt_report_print(const struct fxt_report *report, FILE *out)
 {
 	size_t top = report->options.top;
 	uint64_t end_ns = report->overview.last_ns;
-	bool is_stuck = fxt_open_is_stuck(&report->open, report->r);
+	bool is_stuck = fxt_contention_is_deadlock(&report->contention) || fxt_open_is_stuck(&report->open, report->r);
 
 	print_head(report, out);
 	fxt_contention_print_blocked(&report->contention, &report->waits, report->r, end_ns, top, out);

@@ -221,6 +221,8 @@ void fxt_contention_finish(struct fxt_contention *c, struct fxt_reader *r, const
 char *fxt_contention_lock(const struct fxt_waits *w, const struct fxt_reader *r, uint64_t pid, uint64_t lock);
 void fxt_contention_print(const struct fxt_contention *c, const struct fxt_waits *w, const struct fxt_reader *r, size_t top,
 			  FILE *out);
+/* Once it is finished: whether there is a circle of threads. */
+bool fxt_contention_is_deadlock(const struct fxt_contention *c);
 /* Threads that are still blocked: those in a circle first. */
 void fxt_contention_print_blocked(const struct fxt_contention *c, const struct fxt_waits *w, const struct fxt_reader *r, uint64_t end_ns,
 				  size_t top, FILE *out);

@@ -204,6 +204,15 @@ static void print_blocked_ones(const struct fxt_contention *c, bool circle, cons
 		fprintf(out, "  and %zu more\n", shown - top);
 }
 
+bool fxt_contention_is_deadlock(const struct fxt_contention *c)
+{
+	for (size_t i = 0; i < c->blocked_count; i++) {
+		if (c->blocked[i].is_in_circle)
+			return true;
+	}
+	return false;
+}
+
 void fxt_contention_print_blocked(const struct fxt_contention *c, const struct fxt_waits *w, const struct fxt_reader *r, uint64_t end_ns,
 				  size_t top, FILE *out)
 {
