@@ -4,7 +4,6 @@
 #endif
 
 #include <check.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -75,23 +74,27 @@ static void begin_trace(void)
 	thread(3, 7, 9);
 }
 
-/* Arguments: name, type and value, up to NULL. */
-static void event(unsigned kind, unsigned thread_index, const char *category, const char *name, uint64_t at, uint64_t extra, ...)
+struct argument {
+	const char *name;               /* NULL: the last was the last */
+	unsigned type;
+	uint64_t value;
+};
+
+#define ARGS(...) (const struct argument[]){__VA_ARGS__, {NULL, 0, 0}}
+#define NO_ARGS (&(const struct argument){NULL, 0, 0})
+
+static void event(unsigned kind, unsigned thread_index, const char *category, const char *name, uint64_t at, uint64_t extra,
+		  const struct argument *args)
 {
-	unsigned c = string(category), n = string(name), args = 0;
+	unsigned c = string(category), n = string(name), arg_count = 0;
 	uint64_t arguments[32];
 	size_t used = 0;
-	va_list ap;
 
-	va_start(ap, extra);
-	for (const char *argument; (argument = va_arg(ap, const char *)) != NULL; args++) {
-		unsigned type = va_arg(ap, unsigned), word = string(argument);
-
-		arguments[used++] = ARG(type, 2, word, 0);
-		arguments[used++] = va_arg(ap, uint64_t);
+	for (; args[arg_count].name; arg_count++) {
+		arguments[used++] = ARG(args[arg_count].type, 2, string(args[arg_count].name), 0);
+		arguments[used++] = args[arg_count].value;
 	}
-	va_end(ap);
-	put(EVENT(2 + used + (kind != BEGIN), kind, args, thread_index, c, n));
+	put(EVENT(2 + used + (kind != BEGIN), kind, arg_count, thread_index, c, n));
 	put(at);
 	for (size_t i = 0; i < used; i++)
 		put(arguments[i]);
@@ -101,7 +104,7 @@ static void event(unsigned kind, unsigned thread_index, const char *category, co
 
 static void call(unsigned thread_index, const char *category, const char *name, uint64_t from, uint64_t to)
 {
-	event(COMPLETE, thread_index, category, name, from, to, NULL);
+	event(COMPLETE, thread_index, category, name, from, to, NO_ARGS);
 }
 
 /* A call that waited for an object until another thread let it go on, as the agent writes it: in two orders. */
@@ -109,15 +112,15 @@ static void woken(bool call_first, unsigned thread_index, const char *name, uint
 		  unsigned waker, uint64_t at, uint64_t id)
 {
 	if (call_first)
-		event(COMPLETE, thread_index, "pthread", name, from, to, "object_", POINTER, object, NULL);
+		event(COMPLETE, thread_index, "pthread", name, from, to, ARGS({"object_", POINTER, object}));
 	if (waker) {
 		call(waker, "agent", "released", at, at + 1);
-		event(FLOW_BEGIN, waker, "agent", "wakes", at, id, NULL);
+		event(FLOW_BEGIN, waker, "agent", "wakes", at, id, NO_ARGS);
 	}
 	call(thread_index, "agent", "resumed", at + 2, to);
-	event(FLOW_END, thread_index, "agent", "wakes", to, id, NULL);
+	event(FLOW_END, thread_index, "agent", "wakes", to, id, NO_ARGS);
 	if (!call_first)
-		event(COMPLETE, thread_index, "pthread", name, from, to, "object_", POINTER, object, NULL);
+		event(COMPLETE, thread_index, "pthread", name, from, to, ARGS({"object_", POINTER, object}));
 }
 
 static struct fxt_reader reader;
@@ -267,14 +270,14 @@ START_TEST(chains_reach_other_processes)
 	const struct fxt_chain_link *link;
 
 	begin_trace();
-	event(COMPLETE, 1, "io", "read", 1000, 51000, "fd", INT, (uint64_t)5, NULL);
+	event(COMPLETE, 1, "io", "read", 1000, 51000, ARGS({"fd", INT, 5}));
 	call(1, "agent", "resumed", 50500, 51000);
-	event(FLOW_END, 1, "agent", "wakes", 51000, 99, NULL);
+	event(FLOW_END, 1, "agent", "wakes", 51000, 99, NO_ARGS);
 	provider(70);
 	thread(1, 70, 70);
 	call(1, "time", "nanosleep", 2000, 42000);
 	call(1, "agent", "released", 50000, 50001);
-	event(FLOW_BEGIN, 1, "agent", "wakes", 50000, 99, NULL);
+	event(FLOW_BEGIN, 1, "agent", "wakes", 50000, 99, NO_ARGS);
 	call(1, "io", "write", 49000, 50400);
 	make(&report);
 	ck_assert_uint_eq(report.chains.count, 1);
@@ -296,12 +299,12 @@ START_TEST(chains_take_the_cause_that_counts)
 	struct fxt_report report;
 
 	begin_trace();
-	event(COMPLETE, 2, "pthread", "pthread_cond_wait", 0, 100000, "cond", POINTER, (uint64_t)0x10, NULL);
-	event(FLOW_BEGIN, 1, "agent", "wakes", 40000, 1, NULL);
-	event(FLOW_BEGIN, 3, "agent", "wakes", 40000 + 5000 * _i, 2, NULL);
+	event(COMPLETE, 2, "pthread", "pthread_cond_wait", 0, 100000, ARGS({"cond", POINTER, 0x10}));
+	event(FLOW_BEGIN, 1, "agent", "wakes", 40000, 1, NO_ARGS);
+	event(FLOW_BEGIN, 3, "agent", "wakes", 40000 + 5000 * _i, 2, NO_ARGS);
 	call(2, "agent", "resumed", 99000, 100000);
-	event(FLOW_END, 2, "agent", "wakes", 100000, 1, NULL);
-	event(FLOW_END, 2, "agent", "wakes", 100000, 2, NULL);
+	event(FLOW_END, 2, "agent", "wakes", 100000, 1, NO_ARGS);
+	event(FLOW_END, 2, "agent", "wakes", 100000, 2, NO_ARGS);
 	make(&report);
 	ck_assert_uint_eq(report.chains.count, 1);
 	ck_assert_uint_eq(tid_of(report.chains.list[0].longest->waker), _i ? 9 : 7);
@@ -329,16 +332,15 @@ START_TEST(tells_running_from_waiting)
 	call(1, "pthread", "pthread_mutex_lock", 20000, 30000);
 	call(1, "net", "poll", 1000, 101000);
 	/* What it used of the processor it did not wait for. */
-	event(COMPLETE, 1, "pthread", "pthread_cond_wait", 200000, 300000, "cpu_ns", UINT, (uint64_t)4000, "voluntary", UINT,
-	      (uint64_t)1, NULL);
+	event(COMPLETE, 1, "pthread", "pthread_cond_wait", 200000, 300000, ARGS({"cpu_ns", UINT, 4000}, {"voluntary", UINT, 1}));
 	/* Too short to have waited; never switched away from; none that blocks; a function with one in it. */
 	call(1, "io", "read", 310000, 310999);
-	event(COMPLETE, 1, "io", "read", 320000, 340000, "voluntary", UINT, (uint64_t)0, NULL);
+	event(COMPLETE, 1, "io", "read", 320000, 340000, ARGS({"voluntary", UINT, 0}));
 	call(1, "pthread", "pthread_mutex_unlock", 350000, 370000);
 	call(1, "time", "nanosleep", 400000, 450000);
 	call(1, "function", "rest", 380000, 460000);
 	/* Still in it when the trace ends, at 600000. */
-	event(BEGIN, 2, "pthread", "sem_wait", 500000, 0, NULL);
+	event(BEGIN, 2, "pthread", "sem_wait", 500000, 0, NO_ARGS);
 	call(2, "pthread", "pthread_mutex_lock", 520000, 540000);
 	call(3, "io", "open", 599000, 600000);
 	make(&report);
@@ -394,10 +396,10 @@ START_TEST(tells_latencies_by_file)
 
 	begin_trace();
 	for (uint64_t i = 0; i < 3; i++)
-		event(COMPLETE, 1, "io", "write", 1000 * i, 1000 * i + 30 - 10 * i, "fd", INT, (uint64_t)5, "ret", INT, 6 * i, NULL);
+		event(COMPLETE, 1, "io", "write", 1000 * i, 1000 * i + 30 - 10 * i, ARGS({"fd", INT, 5}, {"ret", INT, 6 * i}));
 	for (uint64_t i = 1; i <= 100; i++)
-		event(COMPLETE, 1, "io", "read", 100000 + 1000 * i, 100000 + 1001 * i, "fd", INT, (uint64_t)6, "ret", INT, (uint64_t)8, NULL);
-	event(COMPLETE, 1, "io", "fsync", 300000, 300040, "fd", INT, (uint64_t)5, "ret", INT, (uint64_t)0, NULL);
+		event(COMPLETE, 1, "io", "read", 100000 + 1000 * i, 100000 + 1001 * i, ARGS({"fd", INT, 6}, {"ret", INT, 8}));
+	event(COMPLETE, 1, "io", "fsync", 300000, 300040, ARGS({"fd", INT, 5}, {"ret", INT, 0}));
 	make(&report);
 	ck_assert_uint_eq(report.files.count, 2);
 	file = &report.files.list[0];

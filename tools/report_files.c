@@ -161,7 +161,8 @@ const char *const fxt_file_use_names[FXT_FILE_USES] = {"read", "write", "other"}
 static void print_use(const char *label, enum fxt_file_use how, struct fxt_transfers *t, FILE *out)
 {
 	uint64_t mean = fxt_transfers_mean_bytes(t);
-	struct fxt_short bytes = how == FXT_FILE_OTHER ? (struct fxt_short){"-"} : fxt_bytes(t->bytes);
+	static const struct fxt_short none = {"-"};
+	struct fxt_short bytes = how == FXT_FILE_OTHER ? none : fxt_bytes(t->bytes);
 
 	fputs("  ", out);
 	fxt_put_padded(out, label, LABEL);
