@@ -220,8 +220,8 @@ void fxt_report_make(struct fxt_report *report, struct fxt_reader *r,
 	fxt_waits_sort(&report->waits, r);
 	fxt_open_finish(&report->open, r);
 	fxt_contention_finish(&report->contention, r, &report->open);
+	fxt_chains_finish(&report->chains, r, &report->threads);
 	fxt_threads_finish(&report->threads, r, &report->roles, &report->open, report->overview.last_ns);
-	fxt_chains_finish(&report->chains, r);
 	fxt_heaps_sort(&report->heaps);
 	fxt_files_sort(&report->files);
 }

@@ -282,7 +282,7 @@ void fxt_chains_flow(struct fxt_chains *c, struct fxt_reader *r, const struct fx
 
 /* -- All of them ---------------------------------------------------------------------------------------- */
 
-static void find_meanwhiles(const struct fxt_chains *c, struct fxt_reader *r)
+static void find_meanwhiles(const struct fxt_chains *c, struct fxt_reader *r, const struct fxt_thread_times *times)
 {
 	struct fxt_meanwhile **list = NULL;
 	size_t count = 0, capacity = 0;
@@ -296,6 +296,8 @@ static void find_meanwhiles(const struct fxt_chains *c, struct fxt_reader *r)
 				continue;
 			m->thread = link->waker;
 			m->from_ns = link->cause ? link->cause->end_ns : link->start_ns;
+			if (link->waker < times->count && times->list[link->waker].first_ns > m->from_ns)
+				m->from_ns = times->list[link->waker].first_ns;
 			m->to_ns = link->woken_ns;
 			list = fxt_grow(list, &capacity, count + 1, sizeof(struct fxt_meanwhile *));
 			list[count++] = m;
@@ -306,7 +308,7 @@ static void find_meanwhiles(const struct fxt_chains *c, struct fxt_reader *r)
 	free(list);
 }
 
-void fxt_chains_finish(struct fxt_chains *c, struct fxt_reader *r)
+void fxt_chains_finish(struct fxt_chains *c, struct fxt_reader *r, const struct fxt_thread_times *times)
 {
 	for (size_t i = 0; i < c->thread_count; i++) {
 		for (unsigned k = 0; k < RECENT; k++) {
@@ -323,7 +325,7 @@ void fxt_chains_finish(struct fxt_chains *c, struct fxt_reader *r)
 		qsort(c->list, c->count, sizeof(*c->list), by_total);
 	while (c->count > TOLD)
 		let_go(c->list[--c->count].longest);
-	find_meanwhiles(c, r);
+	find_meanwhiles(c, r, times);
 }
 
 void fxt_chains_free(struct fxt_chains *c)

@@ -14,6 +14,7 @@
 #include "map.h"
 #include "nesting.h"
 #include "reader.h"
+#include "report_threads.h"
 
 /* What a thread did in a stretch of time, and at its end (report_meanwhile.c). */
 struct fxt_doing {
@@ -49,7 +50,7 @@ struct fxt_chain_link {
 	uint64_t object;                /* what the call's first argument points to, or 0 */
 	uint64_t offset;                /* the call's record */
 	struct fxt_provider *provider;
-	struct fxt_meanwhile meanwhile; /* of the waker, since its own wait or since this one began */
+	struct fxt_meanwhile meanwhile; /* of the waker, since its own wait, or this one, or it itself began */
 };
 
 struct fxt_chain {
@@ -70,8 +71,8 @@ struct fxt_chains {
 void fxt_chains_call(struct fxt_chains *c, struct fxt_reader *r, const struct fxt_record *rec, const struct fxt_role *role);
 /* A flow of category agent: its begin not after its end. */
 void fxt_chains_flow(struct fxt_chains *c, struct fxt_reader *r, const struct fxt_record *rec);
-/* Nothing is taken after. */
-void fxt_chains_finish(struct fxt_chains *c, struct fxt_reader *r);
+/* Nothing is taken after. `times` is not finished yet. */
+void fxt_chains_finish(struct fxt_chains *c, struct fxt_reader *r, const struct fxt_thread_times *times);
 void fxt_chains_print(const struct fxt_chains *c, const struct fxt_map *labels, struct fxt_reader *r, size_t top, FILE *out);
 void fxt_chains_free(struct fxt_chains *c);
 

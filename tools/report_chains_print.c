@@ -11,7 +11,7 @@
 #include "print.h"
 #include "report.h"
 
-enum { COLUMNS = 100 };
+enum { COLUMNS = 100, WORTH_A_LINE = 20 /* of a wait: a twentieth */ };
 
 /* A line that fits, and its end. Frees it. */
 static void put_line(char *line, FILE *out)
@@ -131,13 +131,19 @@ static void print_meanwhile(const struct fxt_chain_link *link, struct fxt_reader
 	enum { SHOWN = 3 };
 	const struct fxt_meanwhile *m = &link->meanwhile;
 	uint64_t whole_ns = m->to_ns - m->from_ns;
+	uint64_t begun_ns = link->cause ? link->cause->end_ns : link->start_ns, wait_ns = link->end_ns - link->start_ns;
+	const char *start = link->cause ? "after its own wait" : "meanwhile";
 	bool any = false;
 	char *line;
 
-	/* What took no time is not why. */
-	if (whole_ns < (link->end_ns - link->start_ns) / 20 || whole_ns == 0)
+	/* What took no time is not why, but not to be there is. */
+	if (m->from_ns - begun_ns >= wait_ns / WORTH_A_LINE && m->from_ns > begun_ns) {
+		put_line(fxt_format("      which began %s later", fxt_duration(m->from_ns - begun_ns).text), out);
+		start = "and since then";
+	}
+	if (whole_ns < wait_ns / WORTH_A_LINE || whole_ns == 0)
 		return;
-	line = fxt_format("      %s:", link->cause ? "after its own wait" : "meanwhile");
+	line = fxt_format("      %s:", start);
 	for (size_t i = 0; i < m->count && i < SHOWN; i++) {
 		char *name = fxt_call_label(r, m->list[i].category, m->list[i].name, 32), *in = fxt_format("in %s", name);
 
@@ -150,6 +156,15 @@ static void print_meanwhile(const struct fxt_chain_link *link, struct fxt_reader
 		put_line(line, out);
 	else
 		free(line);
+}
+
+/* Who is let go on may have to wait for a processor, or for the lock of a condition. */
+static void print_delay(const struct fxt_chain_link *link, FILE *out)
+{
+	uint64_t delay_ns = link->end_ns > link->woken_ns ? link->end_ns - link->woken_ns : 0;
+
+	if (delay_ns >= (link->end_ns - link->start_ns) / 10 && delay_ns >= FXT_STANDING_LEAST_NS)
+		fprintf(out, "      and went on %s later\n", fxt_duration(delay_ns).text);
 }
 
 static void print_chain(const struct fxt_chain *chain, const struct fxt_map *labels, struct fxt_reader *r, FILE *out)
@@ -169,6 +184,7 @@ static void print_chain(const struct fxt_chain *chain, const struct fxt_map *lab
 		print_wait(link, labels, r, with_process, link == first, out);
 		put_line(fxt_format("      %s%s", cause, held), out);
 		print_meanwhile(link, r, out);
+		print_delay(link, out);
 		free(held);
 		free(cause);
 	}
@@ -181,7 +197,7 @@ void fxt_chains_print(const struct fxt_chains *c, const struct fxt_map *labels, 
 	if (c->count == 0)
 		return;
 	fputs("\nLONGEST CAUSAL CHAINS: who waited, and what for in the end\n", out);
-	/* Chains that took a hundredth of what the first did explain nothing. */
-	for (size_t i = 0; i < c->count && i < shown && c->list[i].total_ns >= c->list[0].total_ns / 100; i++)
+	/* Others explain nothing beside the first. */
+	for (size_t i = 0; i < c->count && i < shown && c->list[i].total_ns >= c->list[0].total_ns / WORTH_A_LINE; i++)
 		print_chain(&c->list[i], labels, r, out);
 }
