@@ -1,4 +1,5 @@
-/* Tests of what the report says of threads, of why they waited, and of files, on traces of which every figure is known. */
+/* Tests of what the report says of threads, of why they waited, and of files, on traces of which every figure
+ * is known. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -75,16 +76,23 @@ static void begin_trace(void)
 }
 
 struct argument {
-	const char *name;               /* NULL: the last was the last */
+	const char *name; /* NULL: the last was the last */
 	unsigned type;
 	uint64_t value;
 };
 
-#define ARGS(...) (const struct argument[]){__VA_ARGS__, {NULL, 0, 0}}
+#define ARGS(...)                  \
+	(const struct argument[])  \
+	{                          \
+		__VA_ARGS__,       \
+		{                  \
+			NULL, 0, 0 \
+		}                  \
+	}
 #define NO_ARGS (&(const struct argument){NULL, 0, 0})
 
-static void event(unsigned kind, unsigned thread_index, const char *category, const char *name, uint64_t at, uint64_t extra,
-		  const struct argument *args)
+static void event(unsigned kind, unsigned thread_index, const char *category, const char *name, uint64_t at,
+		  uint64_t extra, const struct argument *args)
 {
 	unsigned c = string(category), n = string(name), arg_count = 0;
 	uint64_t arguments[32];
@@ -108,8 +116,8 @@ static void call(unsigned thread_index, const char *category, const char *name, 
 }
 
 /* A call that waited for an object until another thread let it go on, as the agent writes it: in two orders. */
-static void woken(bool call_first, unsigned thread_index, const char *name, uint64_t object, uint64_t from, uint64_t to,
-		  unsigned waker, uint64_t at, uint64_t id)
+static void woken(bool call_first, unsigned thread_index, const char *name, uint64_t object, uint64_t from,
+		  uint64_t to, unsigned waker, uint64_t at, uint64_t id)
 {
 	if (call_first)
 		event(COMPLETE, thread_index, "pthread", name, from, to, ARGS({"object_", POINTER, object}));
@@ -334,7 +342,8 @@ START_TEST(tells_running_from_waiting)
 	call(1, "pthread", "pthread_mutex_lock", 20000, 30000);
 	call(1, "net", "poll", 1000, 101000);
 	/* What it used of the processor it did not wait for. */
-	event(COMPLETE, 1, "pthread", "pthread_cond_wait", 200000, 300000, ARGS({"cpu_ns", UINT, 4000}, {"voluntary", UINT, 1}));
+	event(COMPLETE, 1, "pthread", "pthread_cond_wait", 200000, 300000,
+	      ARGS({"cpu_ns", UINT, 4000}, {"voluntary", UINT, 1}));
 	/* Too short to have waited; never switched away from; none that blocks; a function with one in it. */
 	call(1, "io", "read", 310000, 310999);
 	event(COMPLETE, 1, "io", "read", 320000, 340000, ARGS({"voluntary", UINT, 0}));
@@ -398,9 +407,11 @@ START_TEST(tells_latencies_by_file)
 
 	begin_trace();
 	for (uint64_t i = 0; i < 3; i++)
-		event(COMPLETE, 1, "io", "write", 1000 * i, 1000 * i + 30 - 10 * i, ARGS({"fd", INT, 5}, {"ret", INT, 6 * i}));
+		event(COMPLETE, 1, "io", "write", 1000 * i, 1000 * i + 30 - 10 * i,
+		      ARGS({"fd", INT, 5}, {"ret", INT, 6 * i}));
 	for (uint64_t i = 1; i <= 100; i++)
-		event(COMPLETE, 1, "io", "read", 100000 + 1000 * i, 100000 + 1001 * i, ARGS({"fd", INT, 6}, {"ret", INT, 8}));
+		event(COMPLETE, 1, "io", "read", 100000 + 1000 * i, 100000 + 1001 * i,
+		      ARGS({"fd", INT, 6}, {"ret", INT, 8}));
 	event(COMPLETE, 1, "io", "fsync", 300000, 300040, ARGS({"fd", INT, 5}, {"ret", INT, 0}));
 	make(&report);
 	ck_assert_uint_eq(report.files.count, 2);

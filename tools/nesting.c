@@ -29,7 +29,8 @@ bool fxt_nesting_pop(struct fxt_nesting *n, uint64_t start_ns, struct fxt_nested
 	}
 	inner->start_ns = last->end_ns = start_ns;
 	for (size_t i = 0; i < 2; i++) {
-		inner->value[i] = part_of(inner->value[i], inner->end_ns - start_ns, inner->end_ns - last->start_ns);
+		inner->value[i] =
+			part_of(inner->value[i], inner->end_ns - start_ns, inner->end_ns - last->start_ns);
 		last->value[i] -= inner->value[i];
 	}
 	return true;

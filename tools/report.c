@@ -52,9 +52,10 @@ static bool is_arrow(const struct fxt_record *rec)
 	return fxt_text_is(&rec->name, "released") || fxt_text_is(&rec->name, "resumed");
 }
 
-/* What is taken in the order of ends: flows, and the calls that they may end in. A flow's begin has to come before its end, and need not
- * come at its time: most are written by who waited, right before the end, with a time that lies before the wait's: as events of
- * their own each would begin a run. Instrumented functions hold waits but wait for nothing themselves. */
+/* What is taken in the order of ends: flows, and the calls that they may end in. A flow's begin has to come
+ * before its end, and need not come at its time: most are written by who waited, right before the end, with a
+ * time that lies before the wait's: as events of their own each would begin a run. Instrumented functions hold
+ * waits but wait for nothing themselves. */
 static bool end_of(void *context, const struct fxt_record *rec, uint64_t *key_ns)
 {
 	struct fxt_report *report = context;
@@ -62,7 +63,9 @@ static bool end_of(void *context, const struct fxt_record *rec, uint64_t *key_ns
 	if (!rec->known || rec->damaged)
 		return false;
 	if (fxt_text_is(&rec->category, "agent")) {
-		*key_ns = rec->subtype == FXT_EVENT_FLOW_BEGIN ? (uint64_t)FXT_ORDER_WITH_LAST : fxt_ns(rec->provider, rec->ticks);
+		*key_ns = fxt_ns(rec->provider, rec->ticks);
+		if (rec->subtype == FXT_EVENT_FLOW_BEGIN)
+			*key_ns = FXT_ORDER_WITH_LAST;
 		return rec->subtype == FXT_EVENT_FLOW_BEGIN || rec->subtype == FXT_EVENT_FLOW_END;
 	}
 	if (rec->subtype != FXT_EVENT_DURATION_COMPLETE || rec->extra < rec->ticks ||
@@ -388,11 +391,11 @@ static void print_head(const struct fxt_report *report, FILE *out)
 	print_agent(report, out);
 }
 
-/* A program that does not go on needs no figures: who is stuck comes first, then what it was in when the trace ended, unless that is what
- * any end leaves of the threads that are not waited for. Of one that is slow:
- * whether its threads ran or waited, which is what sends the reader on; then why they waited, from the whole story to the
- * single lock; then what they waited for outside. The table of all calls is long, and to look things up in; memory is a
- * question of its own. */
+/* A program that does not go on needs no figures: who is stuck comes first, then what it was in when the trace
+ * ended, unless that is what any end leaves of the threads that are not waited for. Of one that is slow:
+ * whether its threads ran or waited, which is what sends the reader on; then why they waited, from the whole
+ * story to the single lock; then what they waited for outside. The table of all calls is long, and to look
+ * things up in; memory is a question of its own. */
 void fxt_report_print(const struct fxt_report *report, FILE *out)
 {
 	size_t top = report->options.top;

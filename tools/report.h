@@ -175,7 +175,7 @@ void fxt_open_complete(struct fxt_open_calls *o, struct fxt_reader *r, const str
 void fxt_open_seen(struct fxt_open_calls *o, const struct fxt_reader *r, const struct fxt_record *rec);
 /* What a program was in when it was replaced by another, by exec, is over. */
 void fxt_open_finish(struct fxt_open_calls *o, const struct fxt_reader *r);
-/* Whether a process's first thread is in a call: it hangs, or was killed. The others are cut short by every end of their process. */
+/* Whether a process's first thread is in a call: it hangs, or was killed. Its others are cut short by any end. */
 bool fxt_open_is_stuck(const struct fxt_open_calls *o, const struct fxt_reader *r);
 size_t fxt_open_count(const struct fxt_open_calls *o);
 void fxt_open_print(const struct fxt_open_calls *o, struct fxt_reader *r, uint64_t end_ns, size_t top,
@@ -224,8 +224,8 @@ void fxt_contention_print(const struct fxt_contention *c, const struct fxt_waits
 /* Once it is finished: whether there is a circle of threads. */
 bool fxt_contention_is_deadlock(const struct fxt_contention *c);
 /* Threads that are still blocked: those in a circle first. */
-void fxt_contention_print_blocked(const struct fxt_contention *c, const struct fxt_waits *w, const struct fxt_reader *r, uint64_t end_ns,
-				  size_t top, FILE *out);
+void fxt_contention_print_blocked(const struct fxt_contention *c, const struct fxt_waits *w, const struct fxt_reader *r,
+				  uint64_t end_ns, size_t top, FILE *out);
 void fxt_contention_free(struct fxt_contention *c);
 
 /* -- All of it ------------------------------------------------------------------------------------ */

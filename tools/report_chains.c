@@ -11,11 +11,11 @@
 #include "message.h"
 
 enum {
-	RECENT = 8,             /* waits a thread is remembered by */
-	LONGEST = 8,            /* links of a chain: nobody reads on */
-	KINDS = 4096,           /* of chains: past that those waited along shortest are given up */
-	FLIGHTS = 1 << 16,      /* flows between begin and end: some never end, as whoever would have waited was not traced */
-	TOLD = 100,             /* chains that are told in full */
+	RECENT = 8, /* waits a thread is remembered by */
+	LONGEST = 8, /* links of a chain: nobody reads on */
+	KINDS = 4096, /* of chains: past that those waited along shortest are given up */
+	FLIGHTS = 1 << 16, /* flows between begin and end: some never end, as where nobody traced waited */
+	TOLD = 100, /* chains that are told in full */
 	/* A wait explains nothing of another that was this many times longer. */
 	WORTH = 20,
 };
@@ -34,9 +34,9 @@ struct cause {
 struct fxt_chain_thread {
 	struct fxt_chain_link *recent[RECENT];
 	unsigned next;
-	bool has_call, is_linked;       /* linked: the newest of `recent` is of `call` */
-	struct fxt_chain_link call;           /* the last call that came by */
-	struct cause causes[2];         /* that came before the call they are of */
+	bool has_call, is_linked; /* linked: the newest of `recent` is of `call` */
+	struct fxt_chain_link call; /* the last call that came by */
+	struct cause causes[2]; /* that came before the call they are of */
 	unsigned cause_count;
 };
 
@@ -66,7 +66,8 @@ static uint64_t mix(uint64_t a, uint64_t b)
 	return a ^ a >> 29;
 }
 
-/* Threads of one name are of one kind, but the first, which has the program's name as those have that were given none. */
+/* Threads of one name are of one kind, but the first, which has the program's name as those have that were
+ * given none. */
 static uint64_t kind_of(struct fxt_reader *r, uint32_t thread)
 {
 	const struct fxt_thread *t = &r->threads[thread];
@@ -77,7 +78,8 @@ static uint64_t kind_of(struct fxt_reader *r, uint32_t thread)
 static struct fxt_chain_thread *thread_of(struct fxt_chains *c, uint32_t thread)
 {
 	while (c->thread_count <= thread) {
-		c->threads = fxt_grow(c->threads, &c->thread_capacity, c->thread_count + 1, sizeof(*c->threads));
+		c->threads =
+			fxt_grow(c->threads, &c->thread_capacity, c->thread_count + 1, sizeof(*c->threads));
 		c->threads[c->thread_count++] = (struct fxt_chain_thread){0};
 	}
 	return &c->threads[thread];
@@ -145,7 +147,8 @@ static struct fxt_chain_link *cause_of(struct fxt_chains *c, const struct fxt_ch
 		if (!wait || wait->end_ns <= link->start_ns)
 			return NULL;
 		from_ns = wait->start_ns > link->start_ns ? wait->start_ns : link->start_ns;
-		if (wait->end_ns <= link->woken_ns && wait->end_ns - from_ns >= (link->end_ns - link->start_ns) / WORTH)
+		if (wait->end_ns <= link->woken_ns &&
+		    wait->end_ns - from_ns >= (link->end_ns - link->start_ns) / WORTH)
 			return wait->length < LONGEST ? wait : NULL;
 	}
 	return NULL;
@@ -167,10 +170,12 @@ static uint64_t waited_along(const struct fxt_chain_link *first)
 /* A wait that went on for longer before the other began has more to say than the other tells. */
 static bool tells_of(const struct fxt_chain_link *link, const struct fxt_chain_link *cause)
 {
-	return cause->start_ns >= link->start_ns || link->start_ns - cause->start_ns < cause->end_ns - link->start_ns;
+	return cause->start_ns >= link->start_ns ||
+	       link->start_ns - cause->start_ns < cause->end_ns - link->start_ns;
 }
 
-static void set_cause(struct fxt_chains *c, struct fxt_reader *r, struct fxt_chain_link *link, const struct cause *cause)
+static void set_cause(struct fxt_chains *c, struct fxt_reader *r, struct fxt_chain_link *link,
+		      const struct cause *cause)
 {
 	if (link->cause && tells_of(link, link->cause))
 		link->cause->followers--;
@@ -229,7 +234,8 @@ static bool holds(const struct fxt_chain_link *call, uint64_t at_ns)
 	return call->start_ns <= at_ns && at_ns <= call->end_ns;
 }
 
-void fxt_chains_call(struct fxt_chains *c, struct fxt_reader *r, const struct fxt_record *rec, const struct fxt_role *role)
+void fxt_chains_call(struct fxt_chains *c, struct fxt_reader *r, const struct fxt_record *rec,
+		     const struct fxt_role *role)
 {
 	struct fxt_chain_thread *t = thread_of(c, rec->thread);
 	struct cause causes[2];
@@ -266,7 +272,8 @@ void fxt_chains_flow(struct fxt_chains *c, struct fxt_reader *r, const struct fx
 		c->flights = fxt_alloc(FLIGHTS, sizeof(*c->flights));
 	flight = &c->flights[mix(rec->extra, 0) % FLIGHTS];
 	if (rec->subtype == FXT_EVENT_FLOW_BEGIN) {
-		*flight = (struct fxt_flight){rec->extra, fxt_ns(rec->provider, rec->ticks), rec->thread, true};
+		*flight =
+			(struct fxt_flight){rec->extra, fxt_ns(rec->provider, rec->ticks), rec->thread, true};
 		return;
 	}
 	if (!flight->used || flight->id != rec->extra)
@@ -282,7 +289,8 @@ void fxt_chains_flow(struct fxt_chains *c, struct fxt_reader *r, const struct fx
 
 /* -- All of them ---------------------------------------------------------------------------------------- */
 
-static void find_meanwhiles(const struct fxt_chains *c, struct fxt_reader *r, const struct fxt_thread_times *times)
+static void find_meanwhiles(const struct fxt_chains *c, struct fxt_reader *r,
+			    const struct fxt_thread_times *times)
 {
 	struct fxt_meanwhile **list = NULL;
 	size_t count = 0, capacity = 0;

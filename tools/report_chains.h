@@ -1,9 +1,10 @@
-/* fxt report: why threads waited for so long: a wait, who let the thread go on, what that one had waited for itself meanwhile, and so
- * on. From the flows of category agent: one begins in a slice `released` of the thread that let another go on, and ends within the call
- * in which that one waited, whatever call that is.
+/* fxt report: why threads waited for so long: a wait, who let the thread go on, what that one had waited for
+ * itself meanwhile, and so on. From the flows of category agent: one begins in a slice `released` of the thread
+ * that let another go on, and ends within the call in which that one waited, whatever call that is.
  *
- * Chains that are alike (the same calls, for the same objects, by threads of the same names) are one line of the report, as the longest
- * of them is. Memory: of each thread its last few waits, of each kind of chain the longest, and of flows those in flight.
+ * Chains that are alike (the same calls, for the same objects, by threads of the same names) are one line of
+ * the report, as the longest of them is. Memory: of each thread its last few waits, of each kind of chain the
+ * longest, and of flows those in flight. /
  */
 #ifndef FXT_TOOLS_REPORT_CHAINS_H
 #define FXT_TOOLS_REPORT_CHAINS_H
@@ -68,12 +69,14 @@ struct fxt_chains {
 };
 
 /* In the order of ends: a call that may have waited. */
-void fxt_chains_call(struct fxt_chains *c, struct fxt_reader *r, const struct fxt_record *rec, const struct fxt_role *role);
+void fxt_chains_call(struct fxt_chains *c, struct fxt_reader *r, const struct fxt_record *rec,
+		     const struct fxt_role *role);
 /* A flow of category agent: its begin not after its end. */
 void fxt_chains_flow(struct fxt_chains *c, struct fxt_reader *r, const struct fxt_record *rec);
 /* Nothing is taken after. `times` is not finished yet. */
 void fxt_chains_finish(struct fxt_chains *c, struct fxt_reader *r, const struct fxt_thread_times *times);
-void fxt_chains_print(const struct fxt_chains *c, const struct fxt_map *labels, struct fxt_reader *r, size_t top, FILE *out);
+void fxt_chains_print(const struct fxt_chains *c, const struct fxt_map *labels, struct fxt_reader *r, size_t top,
+		      FILE *out);
 void fxt_chains_free(struct fxt_chains *c);
 
 /* What a call waited for: the name of an object, its address, or the call's first argument; or NULL. Free it. */

@@ -28,7 +28,8 @@ static char *text_of(const struct fxt_record *rec, const char *argument, size_t 
 {
 	const struct fxt_argument *a = fxt_argument(rec, argument);
 
-	return a && a->type == FXT_ARG_STRING && a->string.bytes ? fxt_printable(&a->string, columns, true) : NULL;
+	return a && a->type == FXT_ARG_STRING && a->string.bytes ? fxt_printable(&a->string, columns, true)
+								 : NULL;
 }
 
 char *fxt_chains_object(const struct fxt_chain_link *link, const struct fxt_map *labels, struct fxt_reader *r)
@@ -43,7 +44,8 @@ char *fxt_chains_object(const struct fxt_chain_link *link, const struct fxt_map 
 	if (object)
 		return object;
 	if (link->object && s) {
-		struct fxt_text text = {.text = (const char *)r->data + s->value[0], .bytes = (uint32_t)s->value[1]};
+		struct fxt_text text = {.text = (const char *)r->data + s->value[0],
+					.bytes = (uint32_t)s->value[1]};
 
 		return fxt_printable(&text, 32, true);
 	}
@@ -57,11 +59,12 @@ char *fxt_chains_object(const struct fxt_chain_link *link, const struct fxt_map 
 	return object;
 }
 
-static void print_wait(const struct fxt_chain_link *link, const struct fxt_map *labels, struct fxt_reader *r, bool with_process,
-		       bool is_first, FILE *out)
+static void print_wait(const struct fxt_chain_link *link, const struct fxt_map *labels, struct fxt_reader *r,
+		       bool with_process, bool is_first, FILE *out)
 {
 	char *who = fxt_thread_label(r, link->thread, with_process);
-	char *object = link->is_join ? fxt_thread_label(r, link->waker, with_process) : fxt_chains_object(link, labels, r);
+	char *object = link->is_join ? fxt_thread_label(r, link->waker, with_process)
+				     : fxt_chains_object(link, labels, r);
 	struct fxt_text text = fxt_symbol_text(r, link->name);
 	char *call = fxt_printable(&text, 32, false), *at;
 	struct fxt_record rec;
@@ -69,7 +72,8 @@ static void print_wait(const struct fxt_chain_link *link, const struct fxt_map *
 	fxt_reader_event_at(r, link->offset, link->provider, &rec);
 	at = text_of(&rec, "at", 32);
 	put_line(fxt_format("    %s %swaited %s in %s(%s)%s%s", who, is_first ? "" : "had ",
-			    fxt_duration(link->end_ns - link->start_ns).text, call, object ? object : "", at ? ", in " : "", at ? at : ""),
+			    fxt_duration(link->end_ns - link->start_ns).text, call, object ? object : "",
+			    at ? ", in " : "", at ? at : ""),
 		 out);
 	free(at);
 	free(call);
@@ -88,8 +92,8 @@ static char *cause_text(const struct fxt_chain_link *link, struct fxt_reader *r,
 		text = fxt_format("until %s ended", who);
 	} else {
 		function = m->function ? fxt_call_label(r, fxt_symbol(r, &category), m->function, 32) : NULL;
-		text = fxt_format("until %s called %s%s%s", who, call ? call : "what let it go on", function ? " in " : "",
-				  function ? function : "");
+		text = fxt_format("until %s called %s%s%s", who, call ? call : "what let it go on",
+				  function ? " in " : "", function ? function : "");
 		free(function);
 	}
 	free(call);
@@ -108,7 +112,8 @@ static char *held_text(const struct fxt_chain_link *link, struct fxt_reader *r)
 	if (!fxt_argument_u64(fxt_argument(&rec, "held_ns"), &held_ns))
 		return fxt_strdup("");
 	place = text_of(&rec, "held_at", 32);
-	text = fxt_format(", having held it%s%s for %s", place ? " since " : "", place ? place : "", fxt_duration(held_ns).text);
+	text = fxt_format(", having held it%s%s for %s", place ? " since " : "", place ? place : "",
+			  fxt_duration(held_ns).text);
 	free(place);
 	return text;
 }
@@ -131,21 +136,24 @@ static void print_meanwhile(const struct fxt_chain_link *link, struct fxt_reader
 	enum { SHOWN = 3 };
 	const struct fxt_meanwhile *m = &link->meanwhile;
 	uint64_t whole_ns = m->to_ns - m->from_ns;
-	uint64_t begun_ns = link->cause ? link->cause->end_ns : link->start_ns, wait_ns = link->end_ns - link->start_ns;
+	uint64_t begun_ns = link->cause ? link->cause->end_ns : link->start_ns,
+		 wait_ns = link->end_ns - link->start_ns;
 	const char *start = link->cause ? "after its own wait" : "meanwhile";
 	bool any = false;
 	char *line;
 
 	/* What took no time is not why, but not to be there is. */
 	if (m->from_ns - begun_ns >= wait_ns / WORTH_A_LINE && m->from_ns > begun_ns) {
-		put_line(fxt_format("      which began %s later", fxt_duration(m->from_ns - begun_ns).text), out);
+		put_line(fxt_format("      which began %s later", fxt_duration(m->from_ns - begun_ns).text),
+			 out);
 		start = "and since then";
 	}
 	if (whole_ns < wait_ns / WORTH_A_LINE || whole_ns == 0)
 		return;
 	line = fxt_format("      %s:", start);
 	for (size_t i = 0; i < m->count && i < SHOWN; i++) {
-		char *name = fxt_call_label(r, m->list[i].category, m->list[i].name, 32), *in = fxt_format("in %s", name);
+		char *name = fxt_call_label(r, m->list[i].category, m->list[i].name, 32),
+		     *in = fxt_format("in %s", name);
 
 		line = with_doing(line, &any, m->list[i].ns, whole_ns, in);
 		free(in);
@@ -167,7 +175,8 @@ static void print_delay(const struct fxt_chain_link *link, FILE *out)
 		fprintf(out, "      and went on %s later\n", fxt_duration(delay_ns).text);
 }
 
-static void print_chain(const struct fxt_chain *chain, const struct fxt_map *labels, struct fxt_reader *r, FILE *out)
+static void print_chain(const struct fxt_chain *chain, const struct fxt_map *labels, struct fxt_reader *r,
+			FILE *out)
 {
 	const struct fxt_chain_link *first = chain->longest;
 	bool with_process = false;
@@ -176,7 +185,8 @@ static void print_chain(const struct fxt_chain *chain, const struct fxt_map *lab
 		with_process = with_process || r->threads[link->thread].pid != r->threads[link->waker].pid;
 	fprintf(out, "  %s waited", fxt_duration(chain->total_ns).text);
 	if (chain->count > 1)
-		fprintf(out, " in %s of this kind, the longest %s", fxt_count(chain->count).text, fxt_duration(first->total_ns).text);
+		fprintf(out, " in %s of this kind, the longest %s", fxt_count(chain->count).text,
+			fxt_duration(first->total_ns).text);
 	fputs(":\n", out);
 	for (const struct fxt_chain_link *link = first; link; link = link->cause) {
 		char *cause = cause_text(link, r, with_process), *held = held_text(link, r);
@@ -190,7 +200,8 @@ static void print_chain(const struct fxt_chain *chain, const struct fxt_map *lab
 	}
 }
 
-void fxt_chains_print(const struct fxt_chains *c, const struct fxt_map *labels, struct fxt_reader *r, size_t top, FILE *out)
+void fxt_chains_print(const struct fxt_chains *c, const struct fxt_map *labels, struct fxt_reader *r,
+		      size_t top, FILE *out)
 {
 	size_t shown = (top + 1) / 2;
 
@@ -198,6 +209,7 @@ void fxt_chains_print(const struct fxt_chains *c, const struct fxt_map *labels, 
 		return;
 	fputs("\nLONGEST CAUSAL CHAINS: who waited, and what for in the end\n", out);
 	/* Others explain nothing beside the first. */
-	for (size_t i = 0; i < c->count && i < shown && c->list[i].total_ns >= c->list[0].total_ns / WORTH_A_LINE; i++)
+	for (size_t i = 0;
+	     i < c->count && i < shown && c->list[i].total_ns >= c->list[0].total_ns / WORTH_A_LINE; i++)
 		print_chain(&c->list[i], labels, r, out);
 }

@@ -213,8 +213,8 @@ bool fxt_contention_is_deadlock(const struct fxt_contention *c)
 	return false;
 }
 
-void fxt_contention_print_blocked(const struct fxt_contention *c, const struct fxt_waits *w, const struct fxt_reader *r, uint64_t end_ns,
-				  size_t top, FILE *out)
+void fxt_contention_print_blocked(const struct fxt_contention *c, const struct fxt_waits *w, const struct fxt_reader *r,
+				  uint64_t end_ns, size_t top, FILE *out)
 {
 	print_blocked_ones(c, true, "DEADLOCK", w, r, end_ns, top, out);
 	print_blocked_ones(c, false, "BLOCKED AT THE END", w, r, end_ns, top, out);

@@ -1,4 +1,5 @@
-/* fxt report: what threads did in certain stretches of time, found by one more walk through the file. See report_chains.h. */
+/* fxt report: what threads did in certain stretches of time, found by one more walk through the file. See
+ * report_chains.h. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -14,9 +15,9 @@ struct search {
 	struct fxt_reader *r;
 	struct fxt_meanwhile **list;
 	size_t count;
-	size_t *first;                  /* by thread: in `list`; count: none */
+	size_t *first; /* by thread: in `list`; count: none */
 	size_t threads;
-	uint64_t from_ns, to_ns;        /* of all together */
+	uint64_t from_ns, to_ns; /* of all together */
 };
 
 static void add(struct fxt_meanwhile *m, uint32_t category, uint32_t name, uint64_t ns)
@@ -35,7 +36,8 @@ static void take_back(struct fxt_meanwhile *m, uint32_t category, uint32_t name,
 }
 
 /* What lies within the slice comes before it, and is not the slice's own. */
-static void take_slice(struct fxt_meanwhile *m, uint32_t category, uint32_t name, uint64_t start_ns, uint64_t end_ns)
+static void take_slice(struct fxt_meanwhile *m, uint32_t category, uint32_t name, uint64_t start_ns,
+		       uint64_t end_ns)
 {
 	struct fxt_nested slice = {.start_ns = start_ns > m->from_ns ? start_ns : m->from_ns,
 				   .end_ns = end_ns < m->to_ns ? end_ns : m->to_ns};
@@ -73,7 +75,8 @@ static void take(const struct search *search, const struct fxt_record *rec)
 }
 
 /* Before all of it is decoded. */
-static bool may_matter(const struct search *search, uint64_t at, uint64_t header, const struct fxt_provider *p)
+static bool may_matter(const struct search *search, uint64_t at, uint64_t header,
+		       const struct fxt_provider *p)
 {
 	unsigned ref = (unsigned)fxt_get_event_thread(header);
 	const struct fxt_thread_entry *e;
@@ -99,8 +102,9 @@ static void walk(const struct search *search)
 
 		words = fxt_record_size_words(header);
 		p = fxt_reader_provider_at(r, at, p);
-		if (!may_matter(search, at, header, p) || !fxt_reader_event_at(r, at, p, &rec) || rec.damaged || rec.extra < rec.ticks ||
-		    rec.thread >= search->threads || search->first[rec.thread] == search->count || fxt_text_is(&rec.category, "agent"))
+		if (!may_matter(search, at, header, p) || !fxt_reader_event_at(r, at, p, &rec) ||
+		    rec.damaged || rec.extra < rec.ticks || rec.thread >= search->threads ||
+		    search->first[rec.thread] == search->count || fxt_text_is(&rec.category, "agent"))
 			continue;
 		take(search, &rec);
 	}
@@ -111,7 +115,8 @@ static void walk(const struct search *search)
 /* Of one thread the one that ends last comes first: what begins after that is of no interest to the others. */
 static int by_thread(const void *a, const void *b)
 {
-	const struct fxt_meanwhile *x = *(struct fxt_meanwhile *const *)a, *y = *(struct fxt_meanwhile *const *)b;
+	const struct fxt_meanwhile *x = *(struct fxt_meanwhile *const *)a,
+				   *y = *(struct fxt_meanwhile *const *)b;
 
 	if (x->thread != y->thread)
 		return x->thread < y->thread ? -1 : 1;
@@ -129,7 +134,8 @@ static int longest_first(const void *a, const void *b)
 
 static void finish(struct fxt_meanwhile *m)
 {
-	for (const struct fxt_slot *s = fxt_map_next(&m->by_name, NULL); s; s = fxt_map_next(&m->by_name, s)) {
+	for (const struct fxt_slot *s = fxt_map_next(&m->by_name, NULL); s;
+	     s = fxt_map_next(&m->by_name, s)) {
 		m->list = fxt_grow(m->list, &m->capacity, m->count + 1, sizeof(*m->list));
 		m->list[m->count++] = (struct fxt_doing){(uint32_t)s->a, (uint32_t)s->b, s->value[0]};
 	}

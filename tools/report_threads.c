@@ -40,7 +40,8 @@ static void add(struct fxt_thread_times *t, struct fxt_thread_time *one, const s
 
 	one->blocked_ns += slice->value[0];
 	one->waiting_ns += slice->value[1];
-	fxt_map_put(&t->by_call, one->thread, slice->name, &fresh)->value[0] += slice->value[0] + slice->value[1];
+	fxt_map_put(&t->by_call, one->thread, slice->name, &fresh)->value[0] +=
+		slice->value[0] + slice->value[1];
 }
 
 static void take_back(struct fxt_thread_times *t, struct fxt_thread_time *one, const struct fxt_nested *slice)
@@ -65,10 +66,12 @@ static void stand(struct fxt_thread_times *t, struct fxt_thread_time *one, const
 	fxt_nesting_push(&one->nesting, slice);
 }
 
-void fxt_threads_take(struct fxt_thread_times *t, struct fxt_reader *r, const struct fxt_record *rec, const struct fxt_role *role)
+void fxt_threads_take(struct fxt_thread_times *t, struct fxt_reader *r, const struct fxt_record *rec,
+		      const struct fxt_role *role)
 {
 	enum fxt_standing standing = fxt_role_standing(role);
-	struct fxt_nested slice = {.start_ns = fxt_ns(rec->provider, rec->ticks), .end_ns = fxt_ns(rec->provider, rec->extra)};
+	struct fxt_nested slice = {.start_ns = fxt_ns(rec->provider, rec->ticks),
+				   .end_ns = fxt_ns(rec->provider, rec->extra)};
 	uint64_t ns = slice.end_ns - slice.start_ns, cpu_ns, voluntary;
 
 	if (standing == FXT_STANDING_NONE)
@@ -85,9 +88,10 @@ void fxt_threads_take(struct fxt_thread_times *t, struct fxt_reader *r, const st
 
 /* -- What it was in at the end ----------------------------------------------------------------------- */
 
-/* A thread that is in a call lives as long as the trace, and has been in the outermost that stands still since that began. */
-static void take_open(struct fxt_thread_times *t, struct fxt_reader *r, struct fxt_roles *roles, const struct fxt_open_stack *s,
-		      uint64_t end_ns)
+/* A thread that is in a call lives as long as the trace, and has been in the outermost that stands still since
+ * that began. */
+static void take_open(struct fxt_thread_times *t, struct fxt_reader *r, struct fxt_roles *roles,
+		      const struct fxt_open_stack *s, uint64_t end_ns)
 {
 	bool stands = false;
 
@@ -104,7 +108,8 @@ static void take_open(struct fxt_thread_times *t, struct fxt_reader *r, struct f
 		one->last_ns = end_ns;
 		fxt_reader_event_at(r, call->offset, call->provider, &rec);
 		standing = fxt_role_standing(fxt_role_of(roles, r, &rec));
-		if (stands || standing == FXT_STANDING_NONE || end_ns - call->start_ns < FXT_STANDING_LEAST_NS)
+		if (stands || standing == FXT_STANDING_NONE ||
+		    end_ns - call->start_ns < FXT_STANDING_LEAST_NS)
 			continue;
 		stands = true;
 		slice.value[standing == FXT_STANDING_WAITING] = end_ns - call->start_ns;
@@ -140,10 +145,11 @@ static int by_time(const void *a, const void *b)
 
 static void sort_calls(struct fxt_thread_times *t)
 {
-	for (const struct fxt_slot *s = fxt_map_next(&t->by_call, NULL); s; s = fxt_map_next(&t->by_call, s)) {
+	for (const struct fxt_slot *s = fxt_map_next(&t->by_call, NULL); s;
+	     s = fxt_map_next(&t->by_call, s)) {
 		t->calls = fxt_grow(t->calls, &t->call_capacity, t->call_count + 1, sizeof(*t->calls));
-		t->calls[t->call_count++] =
-			(struct fxt_thread_call){.thread = (uint32_t)s->a, .name = (uint32_t)s->b, .ns = s->value[0]};
+		t->calls[t->call_count++] = (struct fxt_thread_call){
+			.thread = (uint32_t)s->a, .name = (uint32_t)s->b, .ns = s->value[0]};
 	}
 	if (t->call_count)
 		qsort(t->calls, t->call_count, sizeof(*t->calls), calls_by_time);
@@ -155,8 +161,8 @@ static void sort_calls(struct fxt_thread_times *t)
 	}
 }
 
-void fxt_threads_finish(struct fxt_thread_times *t, struct fxt_reader *r, struct fxt_roles *roles, const struct fxt_open_calls *open,
-			uint64_t end_ns)
+void fxt_threads_finish(struct fxt_thread_times *t, struct fxt_reader *r, struct fxt_roles *roles,
+			const struct fxt_open_calls *open, uint64_t end_ns)
 {
 	size_t kept = 0;
 
@@ -189,11 +195,12 @@ enum { LABEL = 26 };
 
 static void print_times(uint64_t running_ns, uint64_t blocked_ns, uint64_t waiting_ns, FILE *out)
 {
-	fprintf(out, " %8s %8s %8s", fxt_duration(running_ns).text, fxt_duration(blocked_ns).text, fxt_duration(waiting_ns).text);
+	fprintf(out, " %8s %8s %8s", fxt_duration(running_ns).text, fxt_duration(blocked_ns).text,
+		fxt_duration(waiting_ns).text);
 }
 
-static void print_thread(const struct fxt_thread_times *t, const struct fxt_thread_time *one, const struct fxt_reader *r,
-			 bool with_process, FILE *out)
+static void print_thread(const struct fxt_thread_times *t, const struct fxt_thread_time *one,
+			 const struct fxt_reader *r, bool with_process, FILE *out)
 {
 	uint64_t life_ns = one->last_ns - one->first_ns;
 	char *label = fxt_thread_label(r, one->thread, with_process);
@@ -225,7 +232,8 @@ void fxt_threads_print(const struct fxt_thread_times *t, const struct fxt_reader
 		return;
 	for (size_t i = 1; i < t->count && !with_process; i++)
 		with_process = r->threads[t->list[i].thread].pid != r->threads[t->list[0].thread].pid;
-	fprintf(out, "\n%-28s %8s %8s %8s %8s  %s\n", "THREADS", "life", "running", "blocked", "waiting", "not running: mostly in");
+	fprintf(out, "\n%-28s %8s %8s %8s %8s  %s\n", "THREADS", "life", "running", "blocked", "waiting",
+		"not running: mostly in");
 	for (size_t i = 0; i < shown; i++)
 		print_thread(t, &t->list[i], r, with_process, out);
 	for (size_t i = shown; i < t->count; i++) {

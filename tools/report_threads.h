@@ -1,6 +1,7 @@
-/* fxt report: what each thread did with its life, from its first event to its last: running, blocked by other threads, or waiting for the
- * world outside (call_roles.h). A call of those roles that takes no microsecond counts as running, and so does what a slow one says
- * of itself: its processor time, or all of it if it was never switched away from for want of anything. Of such calls within each other the outermost counts. */
+/* fxt report: what each thread did with its life, from its first event to its last: running, blocked by other
+ * threads, or waiting for the world outside (call_roles.h). A call of those roles that takes no microsecond
+ * counts as running, and so does what a slow one says of itself: its processor time, or all of it if it was
+ * never switched away from for want of anything. Of such calls within each other the outermost counts. */
 #ifndef FXT_TOOLS_REPORT_THREADS_H
 #define FXT_TOOLS_REPORT_THREADS_H
 
@@ -38,10 +39,11 @@ struct fxt_thread_times {
 /* Any event of a thread. */
 void fxt_threads_seen(struct fxt_thread_times *t, const struct fxt_record *rec);
 /* A finished call with that role, in the order of ends. */
-void fxt_threads_take(struct fxt_thread_times *t, struct fxt_reader *r, const struct fxt_record *rec, const struct fxt_role *role);
+void fxt_threads_take(struct fxt_thread_times *t, struct fxt_reader *r, const struct fxt_record *rec,
+		      const struct fxt_role *role);
 /* `open` is complete; the trace ends at end_ns. Nothing can be taken after. */
-void fxt_threads_finish(struct fxt_thread_times *t, struct fxt_reader *r, struct fxt_roles *roles, const struct fxt_open_calls *open,
-			uint64_t end_ns);
+void fxt_threads_finish(struct fxt_thread_times *t, struct fxt_reader *r, struct fxt_roles *roles,
+			const struct fxt_open_calls *open, uint64_t end_ns);
 void fxt_threads_print(const struct fxt_thread_times *t, const struct fxt_reader *r, size_t top, FILE *out);
 void fxt_threads_free(struct fxt_thread_times *t);
 

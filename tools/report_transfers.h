@@ -4,7 +4,8 @@
 
 #include "histogram.h"
 
-/* Most files of a trace are read a few times and closed: their latencies are kept as they are, in a tenth of a histogram's memory. */
+/* Most files of a trace are read a few times and closed: their latencies are kept as they are, in a tenth of a
+ * histogram's memory. */
 enum { FXT_FEW_TRANSFERS = 8 };
 
 /* All zero is none. */
