@@ -41,6 +41,8 @@ struct fxt_calls {
 	struct fxt_map by_name;
 };
 
+/* The name of a function by its symbol: as in the source, without parameters. Free it. */
+char *fxt_function_label(const struct fxt_text *symbol, size_t columns);
 /* The name of a call for a table, functions demangled and without their parameters. Free it. */
 char *fxt_call_label(const struct fxt_reader *r, uint32_t category, uint32_t name, size_t columns);
 

@@ -24,25 +24,36 @@ static void put_line(char *line, FILE *out)
 	free(line);
 }
 
-static char *text_of(const struct fxt_record *rec, const char *argument, size_t columns)
+static const struct fxt_text *text_of(const struct fxt_record *rec, const char *argument)
 {
 	const struct fxt_argument *a = fxt_argument(rec, argument);
 
-	return a && a->type == FXT_ARG_STRING && a->string.bytes ? fxt_printable(&a->string, columns, true)
-								 : NULL;
+	return a && a->type == FXT_ARG_STRING && a->string.bytes ? &a->string : NULL;
+}
+
+/* " WORD FUNCTION", if the record says in which. Free it. */
+static char *place_of(const struct fxt_record *rec, const char *argument, const char *word)
+{
+	const struct fxt_text *symbol = text_of(rec, argument);
+	char *function = symbol ? fxt_function_label(symbol, 32) : NULL;
+	char *text = function ? fxt_format(" %s %s", word, function) : fxt_strdup("");
+
+	free(function);
+	return text;
 }
 
 char *fxt_chains_object(const struct fxt_chain_link *link, const struct fxt_map *labels, struct fxt_reader *r)
 {
 	const struct fxt_slot *s = fxt_map_find(labels, r->threads[link->thread].pid, link->object);
+	const struct fxt_text *said;
 	struct fxt_record rec;
 	char *object, *name;
 	uint64_t value;
 
 	fxt_reader_event_at(r, link->offset, link->provider, &rec);
-	object = text_of(&rec, "object", 32);
-	if (object)
-		return object;
+	said = text_of(&rec, "object");
+	if (said)
+		return fxt_printable(said, 32, true);
 	if (link->object && s) {
 		struct fxt_text text = {.text = (const char *)r->data + s->value[0],
 					.bytes = (uint32_t)s->value[1]};
@@ -70,10 +81,10 @@ static void print_wait(const struct fxt_chain_link *link, const struct fxt_map *
 	struct fxt_record rec;
 
 	fxt_reader_event_at(r, link->offset, link->provider, &rec);
-	at = text_of(&rec, "at", 32);
+	at = place_of(&rec, "at", "in");
 	put_line(fxt_format("    %s %swaited %s in %s(%s)%s%s", who, is_first ? "" : "had ",
 			    fxt_duration(link->end_ns - link->start_ns).text, call, object ? object : "",
-			    at ? ", in " : "", at ? at : ""),
+			    *at ? "," : "", at),
 		 out);
 	free(at);
 	free(call);
@@ -81,17 +92,20 @@ static void print_wait(const struct fxt_chain_link *link, const struct fxt_map *
 	free(who);
 }
 
-static char *cause_text(const struct fxt_chain_link *link, struct fxt_reader *r, bool with_process)
+/* Where a lock had been taken says more than the innermost function that gave it up. */
+static char *cause_text(const struct fxt_chain_link *link, struct fxt_reader *r, bool with_process, bool with_function)
 {
-	static const struct fxt_text category = {.text = "function", .bytes = 8};
 	const struct fxt_meanwhile *m = &link->meanwhile;
 	char *who = fxt_thread_label(r, link->waker, with_process), *text;
 	char *call = m->call ? fxt_call_label(r, m->call, m->call, 32) : NULL, *function;
+	struct fxt_text symbol = {.text = ""};
 
 	if (link->is_join && !call) {
 		text = fxt_format("until %s ended", who);
 	} else {
-		function = m->function ? fxt_call_label(r, fxt_symbol(r, &category), m->function, 32) : NULL;
+		with_function = with_function && m->function;
+		symbol = with_function ? fxt_symbol_text(r, m->function) : symbol;
+		function = with_function ? fxt_function_label(&symbol, 32) : NULL;
 		text = fxt_format("until %s called %s%s%s", who, call ? call : "what let it go on",
 				  function ? " in " : "", function ? function : "");
 		free(function);
@@ -111,9 +125,8 @@ static char *held_text(const struct fxt_chain_link *link, struct fxt_reader *r)
 	fxt_reader_event_at(r, link->offset, link->provider, &rec);
 	if (!fxt_argument_u64(fxt_argument(&rec, "held_ns"), &held_ns))
 		return fxt_strdup("");
-	place = text_of(&rec, "held_at", 32);
-	text = fxt_format(", having held it%s%s for %s", place ? " since " : "", place ? place : "",
-			  fxt_duration(held_ns).text);
+	place = place_of(&rec, "held_at", "since");
+	text = fxt_format(", having held it%s for %s", place, fxt_duration(held_ns).text);
 	free(place);
 	return text;
 }
@@ -189,7 +202,7 @@ static void print_chain(const struct fxt_chain *chain, const struct fxt_map *lab
 			fxt_duration(first->total_ns).text);
 	fputs(":\n", out);
 	for (const struct fxt_chain_link *link = first; link; link = link->cause) {
-		char *cause = cause_text(link, r, with_process), *held = held_text(link, r);
+		char *held = held_text(link, r), *cause = cause_text(link, r, with_process, !*held);
 
 		print_wait(link, labels, r, with_process, link == first, out);
 		put_line(fxt_format("      %s%s", cause, held), out);

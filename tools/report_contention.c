@@ -143,7 +143,9 @@ char *fxt_contention_lock(const struct fxt_waits *w, const struct fxt_reader *r,
 
 static char *place(const struct fxt_reader *r, uint32_t symbol)
 {
-	return fxt_call_label(r, symbol, symbol, 40);
+	struct fxt_text text = fxt_symbol_text(r, symbol);
+
+	return fxt_function_label(&text, 40);
 }
 
 static void print_contended(const struct fxt_contended *one, const struct fxt_waits *w, const struct fxt_reader *r, FILE *out)
