@@ -442,6 +442,9 @@ END_TEST
 START_TEST(keeps_the_agent_out_of_the_calls)
 {
 	struct fxt_report report;
+	size_t bytes;
+	char *text;
+	FILE *out;
 
 	begin_trace();
 	three(true, 0, 0);
@@ -457,6 +460,12 @@ START_TEST(keeps_the_agent_out_of_the_calls)
 	expect_symbol(report.agent.list[0].name, "waiting for room");
 	ck_assert_uint_eq(report.agent.list[0].count, 2);
 	ck_assert_uint_eq(report.agent.list[0].total_ns, 42000);
+	out = open_memstream(&text, &bytes);
+	fxt_report_print(&report, out);
+	fclose(out);
+	ck_assert_msg(strstr(text, "the agent itself: waiting for room 42.0 us in 2\n") != NULL, "%s", text);
+	ck_assert_ptr_null(strstr(text, "released"));
+	free(text);
 	end(&report);
 }
 END_TEST
