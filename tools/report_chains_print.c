@@ -191,17 +191,19 @@ static void print_delay(const struct fxt_chain_link *link, FILE *out)
 static void print_chain(const struct fxt_chain *chain, const struct fxt_map *labels, struct fxt_reader *r,
 			FILE *out)
 {
-	const struct fxt_chain_link *first = chain->longest;
+	const struct fxt_chain_link *first = chain->longest, *link = first;
 	bool with_process = false;
 
-	for (const struct fxt_chain_link *link = first; link; link = link->cause)
+	do {
 		with_process = with_process || r->threads[link->thread].pid != r->threads[link->waker].pid;
+		link = link->cause;
+	} while (link);
 	fprintf(out, "  %s waited", fxt_duration(chain->total_ns).text);
 	if (chain->count > 1)
 		fprintf(out, " in %s of this kind, the longest %s", fxt_count(chain->count).text,
 			fxt_duration(first->total_ns).text);
 	fputs(":\n", out);
-	for (const struct fxt_chain_link *link = first; link; link = link->cause) {
+	for (link = first; link; link = link->cause) {
 		char *held = held_text(link, r), *cause = cause_text(link, r, with_process, !*held);
 
 		print_wait(link, labels, r, with_process, link == first, out);

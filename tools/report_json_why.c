@@ -108,10 +108,13 @@ json_t *fxt_report_json_chains(const struct fxt_report *report)
 
 	for (size_t i = 0; i < report->chains.count; i++) {
 		const struct fxt_chain *chain = &report->chains.list[i];
+		const struct fxt_chain_link *link = chain->longest;
 		json_t *one = json_object(), *waits = json_array();
 
-		for (const struct fxt_chain_link *link = chain->longest; link; link = link->cause)
+		do {
 			json_array_append_new(waits, wait(report, link));
+			link = link->cause;
+		} while (link);
 		set(one, "count", fxt_json_u64(chain->count));
 		set(one, "total_ns", fxt_json_u64(chain->total_ns));
 		set(one, "longest_ns", fxt_json_u64(chain->longest->total_ns));
