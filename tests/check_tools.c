@@ -56,7 +56,7 @@ START_TEST(merges_runs_by_time)
 		if (rec.type == FXT_RECORD_EVENT && by_end(NULL, &rec, &key))
 			fxt_order_add(&order, &rec, key);
 	}
-	ck_assert_uint_eq(order.count, 3);
+	ck_assert_uint_eq(order.count, 2);
 	fxt_order_begin(&order, &r, by_end, NULL);
 	for (; fxt_order_next(&order, &rec); n++) {
 		ck_assert_uint_lt(n, 5);
@@ -65,6 +65,48 @@ START_TEST(merges_runs_by_time)
 		expect_text(&rec.name, want[n].name);
 	}
 	ck_assert_uint_eq(n, 5);
+	fxt_order_free(&order);
+	fxt_reader_free(&r);
+}
+END_TEST
+
+/* Instants count at their time, but those of category "read" with what is before or after them: they make no runs of their own. */
+static bool by_end_or_with_last(void *context, const struct fxt_record *rec, uint64_t *key_ns)
+{
+	bool wanted = by_end(context, rec, key_ns);
+
+	if (fxt_text_is(&rec->category, "read"))
+		*key_ns = FXT_ORDER_WITH_LAST;
+	return wanted;
+}
+
+START_TEST(keeps_events_with_the_last)
+{
+	const uint64_t words[] = {
+		PROLOGUE, HEAD(3, 3, 2), 7, 9,
+		EVENT(2, 0, 0, 1, 1, 2), 30, EVENT(2, 0, 0, 2, 2, 2), 3, EVENT(2, 0, 0, 2, 2, 2), 2,
+		EVENT(2, 0, 0, 1, 1, 2), 40, EVENT(2, 0, 0, 2, 2, 2), 1,
+		EVENT(2, 0, 0, 2, 1, 2), 20, EVENT(2, 0, 0, 2, 1, 2), 35,
+	};
+	const uint64_t want[] = {1, 20, 30, 3, 2, 35, 40};
+	struct fxt_order order = {0};
+	struct fxt_reader r;
+	struct fxt_record rec;
+	uint64_t key;
+	size_t n = 0;
+
+	fxt_reader_init(&r, words, sizeof(words));
+	while (fxt_reader_next(&r, &rec)) {
+		if (rec.type == FXT_RECORD_EVENT && by_end_or_with_last(NULL, &rec, &key))
+			fxt_order_add(&order, &rec, key);
+	}
+	ck_assert_uint_eq(order.count, 2);
+	fxt_order_begin(&order, &r, by_end_or_with_last, NULL);
+	for (; fxt_order_next(&order, &rec); n++) {
+		ck_assert_uint_lt(n, 7);
+		ck_assert_uint_eq(rec.ticks, want[n]);
+	}
+	ck_assert_uint_eq(n, 7);
 	fxt_order_free(&order);
 	fxt_reader_free(&r);
 }
@@ -406,6 +448,7 @@ int main(void)
 	int failed;
 
 	tcase_add_test(c, merges_runs_by_time);
+	tcase_add_test(c, keeps_events_with_the_last);
 	tcase_add_test(c, map_survives_removals);
 	tcase_add_test(c, percentiles_are_within_two_percent);
 	tcase_add_loop_test(c, checks_what_is_meant, 0, sizeof(meanings) / sizeof(meanings[0]));

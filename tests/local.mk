@@ -54,6 +54,7 @@ APPS_C = \
 	tests/apps/allocator \
 	tests/apps/busy \
 	tests/apps/causes \
+	tests/apps/chain \
 	tests/apps/controlled \
 	tests/apps/deadlock \
 	tests/apps/count_calls \
@@ -177,6 +178,7 @@ E2E_TESTS = \
 	tests/e2e/modes.sh \
 	tests/e2e/progress.sh \
 	tests/e2e/real.sh \
+	tests/e2e/report.sh \
 	tests/e2e/slow.sh \
 	tests/e2e/snapshot.sh \
 	tests/e2e/streams.sh

@@ -13,10 +13,12 @@ static const struct fxt_role table[] = {
 #define HEAP(call, what) {#call, FXT_FAMILY_HEAP, FXT_EFFECT_##what, "", "ptr"},
 #define WAIT(call, object, which) {#call, FXT_FAMILY_WAIT, FXT_EFFECT_NONE, #object, #which},
 #define FD(call, what, which) {#call, FXT_FAMILY_FD, FXT_EFFECT_##what, "", #which},
+#define IDLE(call) {#call, FXT_FAMILY_IDLE, FXT_EFFECT_NONE, "", ""},
 #include "call_roles.def"
 #undef HEAP
 #undef WAIT
 #undef FD
+#undef IDLE
 };
 
 static const struct fxt_role none;
@@ -45,6 +47,23 @@ const struct fxt_role *fxt_role_of(struct fxt_roles *roles, struct fxt_reader *r
 		roles->by_symbol[symbol] = find(&rec->name);
 	role = roles->by_symbol[symbol];
 	return role == &none || fxt_text_is(&rec->category, "function") ? NULL : role;
+}
+
+/* Of descriptors, what only makes one stands for nothing outside. */
+enum fxt_standing fxt_role_standing(const struct fxt_role *role)
+{
+	if (!role || role->family == FXT_FAMILY_HEAP)
+		return FXT_STANDING_NONE;
+	if (role->family == FXT_FAMILY_WAIT)
+		return FXT_STANDING_BLOCKED;
+	switch (role->effect) {
+	case FXT_EFFECT_STREAM_OF:
+	case FXT_EFFECT_SOCKET:
+	case FXT_EFFECT_SPECIAL:
+	case FXT_EFFECT_PAIR:
+	case FXT_EFFECT_DUP: return FXT_STANDING_NONE;
+	default: return FXT_STANDING_WAITING;
+	}
 }
 
 void fxt_roles_free(struct fxt_roles *roles)

@@ -5,7 +5,7 @@
 
 #include "reader.h"
 
-enum fxt_role_family { FXT_FAMILY_NONE, FXT_FAMILY_HEAP, FXT_FAMILY_WAIT, FXT_FAMILY_FD };
+enum fxt_role_family { FXT_FAMILY_NONE, FXT_FAMILY_HEAP, FXT_FAMILY_WAIT, FXT_FAMILY_FD, FXT_FAMILY_IDLE };
 
 enum fxt_effect {
 	FXT_EFFECT_NONE,
@@ -43,6 +43,18 @@ struct fxt_role {
 	const char *kind;               /* WAIT: "mutex", "join", ... */
 	const char *argument;
 };
+
+/* What a thread does in a call that takes its time. */
+enum fxt_standing {
+	FXT_STANDING_NONE,              /* it runs */
+	FXT_STANDING_BLOCKED,           /* until another thread lets it go on: locks, conditions, joins */
+	FXT_STANDING_WAITING,           /* for the world outside: files, sockets, children, time */
+};
+
+/* A thread that sleeps is gone for longer than this: calls that took less have not waited, whatever their role. */
+enum { FXT_STANDING_LEAST_NS = 1000 };
+
+enum fxt_standing fxt_role_standing(const struct fxt_role *role);
 
 /* Roles by the symbol of an event's name. All zero is the beginning. */
 struct fxt_roles {

@@ -144,14 +144,19 @@ static char *socket_label(const struct fxt_record *rec)
 static char *accepted_label(struct fxt_files *f, const struct fxt_reader *r, const struct fxt_record *rec,
 			    const char *listener)
 {
-	char *peer = text_argument(rec, "addr");
-	size_t file;
-
-	if (peer)
-		return peer;
+	char *peer = text_argument(rec, "addr"), *label, *port;
 	/* On its own: it may move the list. */
-	file = fxt_file_of(f, r, rec, listener);
-	return fxt_format("accepted on %s", f->list[file].label);
+	size_t file = fxt_file_of(f, r, rec, listener);
+
+	if (!peer)
+		return fxt_format("accepted on %s", f->list[file].label);
+	/* Clients take any port: all of one address are one peer. */
+	port = strrchr(peer, ':');
+	if (port && port[1] && strspn(port + 1, "0123456789") == strlen(port + 1))
+		*port = '\0';
+	label = fxt_format("%s to %s", peer, f->list[file].label);
+	free(peer);
+	return label;
 }
 
 static bool succeeded(const struct fxt_record *rec, uint64_t *ret)

@@ -34,6 +34,8 @@ TOOLS_SOURCES = \
 	tools/merge.h \
 	tools/message.c \
 	tools/message.h \
+	tools/nesting.c \
+	tools/nesting.h \
 	tools/options.c \
 	tools/order.c \
 	tools/order.h \
@@ -58,13 +60,22 @@ TOOLS_SOURCES = \
 	tools/report.c \
 	tools/report.h \
 	tools/report_calls.c \
+	tools/report_chains.c \
+	tools/report_chains.h \
+	tools/report_chains_print.c \
 	tools/report_contention.c \
 	tools/report_descriptors.c \
 	tools/report_descriptors.h \
 	tools/report_files.c \
 	tools/report_heap.c \
 	tools/report_json.c \
+	tools/report_json_why.c \
+	tools/report_meanwhile.c \
 	tools/report_open.c \
+	tools/report_threads.c \
+	tools/report_threads.h \
+	tools/report_transfers.c \
+	tools/report_transfers.h \
 	tools/report_waits.c \
 	tools/run.c \
 	tools/run.h \
@@ -91,7 +102,7 @@ fxt_LDADD = $(TOOLS_LIBS)
 
 # Unit tests that link the tool's objects, unlike those of the writer (tests/local.mk).
 if HAVE_CHECK
-TOOLS_TESTS = tests/check_elf tests/check_reader tests/check_tools
+TOOLS_TESTS = tests/check_elf tests/check_reader tests/check_report tests/check_tools
 endif
 check_PROGRAMS += $(TOOLS_TESTS)
 TESTS += $(TOOLS_TESTS)
@@ -103,6 +114,10 @@ tests_check_reader_SOURCES = tests/check_reader.c tests/trace_words.h
 tests_check_reader_CPPFLAGS = $(TOOLS_CPPFLAGS) -iquote $(top_srcdir)/tests
 tests_check_reader_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_check_reader_LDADD = $(TOOLS_LIBS) $(CHECK_LIBS)
+tests_check_report_SOURCES = tests/check_report.c tests/trace_words.h
+tests_check_report_CPPFLAGS = $(TOOLS_CPPFLAGS) -iquote $(top_srcdir)/tests
+tests_check_report_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_check_report_LDADD = $(TOOLS_LIBS) $(CHECK_LIBS)
 tests_check_tools_SOURCES = tests/check_tools.c tests/trace_words.h
 tests_check_tools_CPPFLAGS = $(TOOLS_CPPFLAGS) -iquote $(top_srcdir)/tests
 tests_check_tools_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)

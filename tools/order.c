@@ -13,21 +13,24 @@
 void fxt_order_add(struct fxt_order *o, const struct fxt_record *rec, uint64_t key_ns)
 {
 	struct fxt_run_of_events *run = o->count ? &o->runs[o->count - 1] : NULL;
-	uint64_t end = rec->offset + rec->words * FXT_WORD_BYTES;
+	uint64_t at = rec->offset;
 
-	if (run && run->thread == rec->thread && run->provider == rec->provider && key_ns >= o->last_key_ns) {
-		run->end = end;
-	} else {
+	if (run && run->provider == rec->provider && key_ns == FXT_ORDER_WITH_LAST) {
+		o->tail = o->tail ? o->tail : at;
+	} else if (!run || run->provider != rec->provider || key_ns < o->last_key_ns) {
+		/* What goes with neither more than with the other goes with the earlier. */
+		if (run && run->provider == rec->provider && o->tail)
+			run->end = at = o->tail;
 		o->runs = fxt_grow(o->runs, &o->capacity, o->count + 1, sizeof(*o->runs));
-		o->runs[o->count++] = (struct fxt_run_of_events){
-			.at = rec->offset,
-			.end = end,
-			.key_ns = key_ns,
-			.provider = rec->provider,
-			.thread = rec->thread,
-		};
+		run = &o->runs[o->count++];
+		*run = (struct fxt_run_of_events){.at = at, .key_ns = key_ns, .provider = rec->provider};
+		o->tail = 0;
+		o->last_key_ns = key_ns;
+	} else {
+		o->tail = 0;
+		o->last_key_ns = key_ns;
 	}
-	o->last_key_ns = key_ns;
+	run->end = rec->offset + rec->words * FXT_WORD_BYTES;
 }
 
 /* Equal times go by place in the file, so that the order is the same every time. */
@@ -84,14 +87,17 @@ static void sift_down(struct fxt_order *o)
 static void advance(struct fxt_order *o, struct fxt_run_of_events *run, uint64_t at)
 {
 	struct fxt_record rec;
+	uint64_t key_ns;
 
 	for (; at < run->end; at += fxt_record_size_words(fxt_word(o->reader, at)) * FXT_WORD_BYTES) {
-		/* Others' sections may lie between two events of one thread. */
+		/* Others' sections may lie between two events of a run. */
 		run->provider = fxt_reader_provider_at(o->reader, at, run->provider);
-		if (!fxt_reader_event_at(o->reader, at, run->provider, &rec) || rec.thread != run->thread)
+		if (o->glance && !o->glance(o->reader, at, run->provider))
 			continue;
-		if (!o->key(o->context, &rec, &run->key_ns))
+		if (!fxt_reader_event_at(o->reader, at, run->provider, &rec) || !o->key(o->context, &rec, &key_ns))
 			continue;
+		if (key_ns != FXT_ORDER_WITH_LAST)
+			run->key_ns = key_ns;
 		run->at = at;
 		sift_down(o);
 		return;

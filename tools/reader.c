@@ -138,6 +138,18 @@ bool fxt_reader_event_at(struct fxt_reader *r, uint64_t offset, struct fxt_provi
 	return true;
 }
 
+bool fxt_reader_slice_at(const struct fxt_reader *r, uint64_t offset, const struct fxt_provider *p, uint64_t *start_ns,
+			 uint64_t *end_ns)
+{
+	uint64_t header = fxt_word(r, offset);
+
+	if (fxt_get_record_type(header) != FXT_RECORD_EVENT || fxt_get_event_type(header) != FXT_EVENT_DURATION_COMPLETE)
+		return false;
+	*start_ns = fxt_ns(p, fxt_word(r, offset + FXT_WORD_BYTES));
+	*end_ns = fxt_ns(p, fxt_word(r, offset + (fxt_record_size_words(header) - 1) * FXT_WORD_BYTES));
+	return true;
+}
+
 struct fxt_provider *fxt_reader_provider_at(struct fxt_reader *r, uint64_t offset, struct fxt_provider *p)
 {
 	uint64_t header = fxt_word(r, offset);

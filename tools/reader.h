@@ -152,6 +152,10 @@ bool fxt_reader_next(struct fxt_reader *r, struct fxt_record *rec);
 bool fxt_reader_event_at(struct fxt_reader *r, uint64_t offset, struct fxt_provider *p,
 			 struct fxt_record *rec);
 
+/* Whether the record at `offset` is a complete event, and from when to when, without decoding the rest of it. */
+bool fxt_reader_slice_at(const struct fxt_reader *r, uint64_t offset, const struct fxt_provider *p, uint64_t *start_ns,
+			 uint64_t *end_ns);
+
 /* The provider of what follows the record at `offset`, when that of what comes before it is `p`. */
 struct fxt_provider *fxt_reader_provider_at(struct fxt_reader *r, uint64_t offset, struct fxt_provider *p);
 

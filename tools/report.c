@@ -46,6 +46,45 @@ static bool is_chosen(struct fxt_report *report, const struct fxt_record *rec)
 	return report->chosen[symbol] == 2;
 }
 
+/* Slices that mark where arrows begin and end are no work. */
+static bool is_arrow(const struct fxt_record *rec)
+{
+	return fxt_text_is(&rec->name, "released") || fxt_text_is(&rec->name, "resumed");
+}
+
+/* What is taken in the order of ends: flows, and the calls that they may end in. A flow's begin has to come
+ * before its end, and need not come at its time: most are written by who waited, right before the end, with a
+ * time that lies before the wait's: as events of their own each would begin a run. Instrumented functions hold
+ * waits but wait for nothing themselves. */
+static bool end_of(void *context, const struct fxt_record *rec, uint64_t *key_ns)
+{
+	struct fxt_report *report = context;
+
+	if (!rec->known || rec->damaged)
+		return false;
+	if (fxt_text_is(&rec->category, "agent")) {
+		*key_ns = fxt_ns(rec->provider, rec->ticks);
+		if (rec->subtype == FXT_EVENT_FLOW_BEGIN)
+			*key_ns = FXT_ORDER_WITH_LAST;
+		return rec->subtype == FXT_EVENT_FLOW_BEGIN || rec->subtype == FXT_EVENT_FLOW_END;
+	}
+	if (rec->subtype != FXT_EVENT_DURATION_COMPLETE || rec->extra < rec->ticks ||
+	    fxt_ns(rec->provider, rec->extra) - fxt_ns(rec->provider, rec->ticks) < FXT_STANDING_LEAST_NS ||
+	    fxt_text_is(&rec->category, "function") || fxt_text_is(&rec->category, "malloc") || !is_chosen(report, rec))
+		return false;
+	*key_ns = fxt_ns(rec->provider, rec->extra);
+	return true;
+}
+
+/* Most calls are short. (The last word is not the end where there are zeros after it.) */
+static bool may_end(const struct fxt_reader *r, uint64_t offset, const struct fxt_provider *p)
+{
+	uint64_t start_ns, end_ns;
+
+	return !fxt_reader_slice_at(r, offset, p, &start_ns, &end_ns) ||
+	       end_ns < start_ns || end_ns - start_ns >= FXT_STANDING_LEAST_NS;
+}
+
 /* Only finished calls of the heap and of files count in the second pass: see fxt_heaps_take(),
  * fxt_files_take(). */
 static bool key_of(void *context, const struct fxt_record *rec, uint64_t *key_ns)
@@ -73,6 +112,12 @@ static void take_call(struct fxt_report *report, const struct fxt_record *rec)
 
 	if (rec->extra < rec->ticks)
 		return;
+	if (fxt_text_is(&rec->category, "agent")) {
+		if (!is_arrow(rec))
+			fxt_calls_take(&report->agent, fxt_symbol(report->r, &rec->category),
+				       fxt_symbol(report->r, &rec->name), duration_ns);
+		return;
+	}
 	fxt_calls_take(&report->calls, fxt_symbol(report->r, &rec->category),
 		       fxt_symbol(report->r, &rec->name), duration_ns);
 	role = fxt_role_of(&report->roles, report->r, rec);
@@ -87,7 +132,10 @@ static void take_call(struct fxt_report *report, const struct fxt_record *rec)
 static void take_event(struct fxt_report *report, const struct fxt_record *rec)
 {
 	struct fxt_open_call begun;
+	uint64_t key_ns;
 
+	if (end_of(report, rec, &key_ns))
+		fxt_order_add(&report->ends, rec, key_ns);
 	if (!is_chosen(report, rec))
 		return;
 	switch (rec->subtype) {
@@ -131,12 +179,31 @@ static void replay(struct fxt_report *report)
 	fxt_order_free(&report->order);
 }
 
+static void replay_ends(struct fxt_report *report)
+{
+	struct fxt_record rec;
+
+	fxt_order_begin(&report->ends, report->r, end_of, report);
+	while (fxt_order_next(&report->ends, &rec)) {
+		const struct fxt_role *role;
+
+		if (rec.subtype != FXT_EVENT_DURATION_COMPLETE) {
+			fxt_chains_flow(&report->chains, report->r, &rec);
+			continue;
+		}
+		role = fxt_role_of(&report->roles, report->r, &rec);
+		fxt_threads_take(&report->threads, report->r, &rec, role);
+		fxt_chains_call(&report->chains, report->r, &rec, role);
+	}
+	fxt_order_free(&report->ends);
+}
+
 void fxt_report_make(struct fxt_report *report, struct fxt_reader *r,
 		     const struct fxt_report_options *options)
 {
 	struct fxt_record rec;
 
-	*report = (struct fxt_report){.options = *options, .r = r};
+	*report = (struct fxt_report){.options = *options, .r = r, .ends.glance = may_end};
 	report->files.objects = &report->waits.labels;
 	while (fxt_reader_next(r, &rec)) {
 		fxt_overview_take(&report->overview, r, &rec);
@@ -144,17 +211,22 @@ void fxt_report_make(struct fxt_report *report, struct fxt_reader *r,
 			continue;
 		if (rec.type == FXT_RECORD_EVENT) {
 			fxt_open_seen(&report->open, r, &rec);
+			fxt_threads_seen(&report->threads, &rec);
 			take_event(report, &rec);
 		}
 		else if (rec.type == FXT_RECORD_USERSPACE_OBJECT)
 			fxt_waits_object(&report->waits, r, &rec);
 	}
 	replay(report);
+	replay_ends(report);
 	fxt_overview_rank(&report->overview);
 	fxt_calls_sort(&report->calls);
+	fxt_calls_sort(&report->agent);
 	fxt_waits_sort(&report->waits, r);
 	fxt_open_finish(&report->open, r);
 	fxt_contention_finish(&report->contention, r, &report->open);
+	fxt_chains_finish(&report->chains, r, &report->threads);
+	fxt_threads_finish(&report->threads, r, &report->roles, &report->open, report->overview.last_ns);
 	fxt_heaps_sort(&report->heaps);
 	fxt_files_sort(&report->files);
 	fxt_descriptors_finish(&report->descriptors, r, &report->open.programs);
@@ -165,13 +237,17 @@ void fxt_report_free(struct fxt_report *report)
 	fxt_roles_free(&report->roles);
 	fxt_overview_free(&report->overview);
 	fxt_calls_free(&report->calls);
+	fxt_calls_free(&report->agent);
 	fxt_waits_free(&report->waits);
 	fxt_contention_free(&report->contention);
 	fxt_heaps_free(&report->heaps);
 	fxt_files_free(&report->files);
 	fxt_open_free(&report->open);
 	fxt_descriptors_free(&report->descriptors);
+	fxt_threads_free(&report->threads);
+	fxt_chains_free(&report->chains);
 	fxt_order_free(&report->order);
+	fxt_order_free(&report->ends);
 	free(report->chosen);
 }
 
@@ -290,6 +366,21 @@ static void print_losses(const struct fxt_overview *o, FILE *out)
 		print_account(o, lost, out);
 }
 
+/* What tracing cost the program, besides the recording itself. */
+static void print_agent(const struct fxt_report *report, FILE *out)
+{
+	for (size_t i = 0; i < report->agent.count; i++) {
+		const struct fxt_call *work = &report->agent.list[i];
+		char *name = fxt_call_label(report->r, work->category, work->name, 32);
+
+		fprintf(out, "%s%s %s in %s", i ? ", " : "the agent itself: ", name, fxt_duration(work->total_ns).text,
+			fxt_count(work->count).text);
+		free(name);
+	}
+	if (report->agent.count)
+		fputc('\n', out);
+}
+
 static void print_head(const struct fxt_report *report, FILE *out)
 {
 	const struct fxt_overview *o = &report->overview;
@@ -301,20 +392,34 @@ static void print_head(const struct fxt_report *report, FILE *out)
 		fxt_duration(o->events ? o->last_ns - o->first_ns : 0).text);
 	print_shares(o, report->r, out);
 	print_losses(o, out);
+	print_agent(report, out);
 }
 
+/* A program that does not go on needs no figures: who is stuck comes first, then what it was in when the trace
+ * ended, unless that is what any end leaves of the threads that are not waited for. Of one that is slow:
+ * whether its threads ran or waited, which is what sends the reader on; then why they waited, from the whole
+ * story to the single lock; then what they waited for outside. The table of all calls is long, and to look
+ * things up in; memory is a question of its own. */
 void fxt_report_print(const struct fxt_report *report, FILE *out)
 {
 	size_t top = report->options.top;
+	uint64_t end_ns = report->overview.last_ns;
+	bool is_stuck = fxt_contention_is_deadlock(&report->contention) || fxt_open_is_stuck(&report->open, report->r);
 
 	print_head(report, out);
-	fxt_calls_print(&report->calls, report->r, top, out);
+	fxt_contention_print_blocked(&report->contention, &report->waits, report->r, end_ns, top, out);
+	if (is_stuck)
+		fxt_open_print(&report->open, report->r, end_ns, top, out);
+	fxt_threads_print(&report->threads, report->r, top, out);
+	fxt_chains_print(&report->chains, &report->waits.labels, report->r, top, out);
+	fxt_contention_print(&report->contention, &report->waits, report->r, top, out);
 	fxt_waits_print(&report->waits, report->r, top, out);
-	fxt_contention_print(&report->contention, &report->waits, report->r, report->overview.last_ns, top, out);
-	fxt_heaps_print(&report->heaps, &report->overview, top, out);
 	fxt_files_print(&report->files, top, out);
+	fxt_calls_print(&report->calls, report->r, top, out);
+	fxt_heaps_print(&report->heaps, &report->overview, top, out);
 	fxt_descriptors_print(&report->descriptors, report->r, &report->overview, top, out);
-	fxt_open_print(&report->open, report->r, report->overview.last_ns, top, out);
+	if (!is_stuck)
+		fxt_open_print(&report->open, report->r, end_ns, top, out);
 }
 
 /* -- The command ----------------------------------------------------------------------------------- */

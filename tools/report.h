@@ -1,9 +1,10 @@
 /* fxt report: where the time, the waiting, the memory and the bytes went.
  *
  * One pass over the file counts what needs no order (calls, waiting, calls still open); a second, in the
- * order of time (order.h), replays what does: the heap, and which file a descriptor stood for. Each
- * section is a file with a function that takes an event, one that sorts, and one that prints;
- * report_json.c prints them all as JSON.
+ * order of time (order.h), replays what does: the heap, and which file a descriptor stood for. Threads' times and
+ * chains of waits are of a third, in the order in which calls end, and what is told of the chains is looked up in
+ * one more walk. Each section is a file with a function that takes an event, one that sorts, and one that prints;
+ * report_json.c and report_json_why.c print them all as JSON.
  */
 #ifndef FXT_TOOLS_REPORT_H
 #define FXT_TOOLS_REPORT_H
@@ -15,7 +16,10 @@
 #include "order.h"
 #include "overview.h"
 #include "reader.h"
+#include "report_chains.h"
 #include "report_descriptors.h"
+#include "report_threads.h"
+#include "report_transfers.h"
 
 struct fxt_report_options {
 	size_t top;                     /* lines of each list */
@@ -38,6 +42,8 @@ struct fxt_calls {
 	struct fxt_map by_name;
 };
 
+/* The name of a function by its symbol: as in the source, without parameters. Free it. */
+char *fxt_function_label(const struct fxt_text *symbol, size_t columns);
 /* The name of a call for a table, functions demangled and without their parameters. Free it. */
 char *fxt_call_label(const struct fxt_reader *r, uint32_t category, uint32_t name, size_t columns);
 
@@ -110,15 +116,17 @@ void fxt_heaps_free(struct fxt_heaps *h);
 
 /* -- Files and sockets (report_files.c, fd_table.c) ----------------------------------------------- */
 
+enum fxt_file_use { FXT_FILE_READ, FXT_FILE_WRITE, FXT_FILE_OTHER, FXT_FILE_USES };
+
 struct fxt_file {
 	char *label;
 	uint64_t calls, in_bytes, out_bytes, total_ns;
 	uint64_t unsaid;                /* calls that moved bytes and do not say how many: fputs, fgets */
-	bool used;                      /* something was read or written */
+	struct fxt_transfers *uses[FXT_FILE_USES];      /* NULL: none */
 };
 
 struct fxt_files {
-	struct fxt_file *list;          /* sorted: the most bytes first */
+	struct fxt_file *list;          /* sorted: the most time first */
 	size_t count, capacity;
 	struct fxt_map open;            /* provider and descriptor, or provider and stream -> file */
 	struct fxt_file_name *names;    /* by label */
@@ -129,6 +137,7 @@ struct fxt_files {
 void fxt_files_take(struct fxt_files *f, const struct fxt_reader *r, const struct fxt_record *rec,
 		    const struct fxt_role *role);
 void fxt_files_sort(struct fxt_files *f);
+extern const char *const fxt_file_use_names[FXT_FILE_USES];
 void fxt_files_print(const struct fxt_files *f, size_t top, FILE *out);
 void fxt_files_free(struct fxt_files *f);
 
@@ -169,6 +178,8 @@ void fxt_open_complete(struct fxt_open_calls *o, struct fxt_reader *r, const str
 void fxt_open_seen(struct fxt_open_calls *o, const struct fxt_reader *r, const struct fxt_record *rec);
 /* What a program was in when it was replaced by another, by exec, is over. */
 void fxt_open_finish(struct fxt_open_calls *o, const struct fxt_reader *r);
+/* Whether a process's first thread is in a call: it hangs, or was killed. Its others are cut short by any end. */
+bool fxt_open_is_stuck(const struct fxt_open_calls *o, const struct fxt_reader *r);
 size_t fxt_open_count(const struct fxt_open_calls *o);
 void fxt_open_print(const struct fxt_open_calls *o, struct fxt_reader *r, uint64_t end_ns, size_t top,
 		    FILE *out);
@@ -211,8 +222,13 @@ void fxt_contention_blocked(struct fxt_contention *c, struct fxt_reader *r, cons
 void fxt_contention_finish(struct fxt_contention *c, struct fxt_reader *r, const struct fxt_open_calls *open);
 /* A lock's name, or its address. Free it. */
 char *fxt_contention_lock(const struct fxt_waits *w, const struct fxt_reader *r, uint64_t pid, uint64_t lock);
-void fxt_contention_print(const struct fxt_contention *c, const struct fxt_waits *w, const struct fxt_reader *r, uint64_t end_ns,
-			  size_t top, FILE *out);
+void fxt_contention_print(const struct fxt_contention *c, const struct fxt_waits *w, const struct fxt_reader *r, size_t top,
+			  FILE *out);
+/* Once it is finished: whether there is a circle of threads. */
+bool fxt_contention_is_deadlock(const struct fxt_contention *c);
+/* Threads that are still blocked: those in a circle first. */
+void fxt_contention_print_blocked(const struct fxt_contention *c, const struct fxt_waits *w, const struct fxt_reader *r,
+				  uint64_t end_ns, size_t top, FILE *out);
 void fxt_contention_free(struct fxt_contention *c);
 
 /* -- All of it ------------------------------------------------------------------------------------ */
@@ -223,13 +239,16 @@ struct fxt_report {
 	struct fxt_roles roles;
 	struct fxt_overview overview;
 	struct fxt_calls calls;
+	struct fxt_calls agent;         /* what the agent did itself */
 	struct fxt_waits waits;
 	struct fxt_contention contention;
 	struct fxt_heaps heaps;
 	struct fxt_files files;
 	struct fxt_open_calls open;
 	struct fxt_descriptors descriptors;
-	struct fxt_order order;
+	struct fxt_thread_times threads;
+	struct fxt_chains chains;
+	struct fxt_order order, ends;   /* by what takes effect when; and of calls by their ends */
 	uint8_t *chosen;                /* by symbol of a category: 0 unknown, 1 no, 2 yes */
 	size_t chosen_count, chosen_capacity;
 };
@@ -241,6 +260,11 @@ void fxt_report_free(struct fxt_report *report);
 
 #ifdef HAVE_JANSSON
 void fxt_report_json(const struct fxt_report *report, FILE *out);
+
+/* report_json_why.c. Like all of these, new references. */
+struct json_t *fxt_report_json_thread(const struct fxt_reader *r, uint32_t index);
+struct json_t *fxt_report_json_threads(const struct fxt_report *report);
+struct json_t *fxt_report_json_chains(const struct fxt_report *report);
 #endif
 
 #endif

@@ -79,17 +79,24 @@ uint64_t fxt_call_percentile(const struct fxt_call *call, double percent)
 	return ns < call->max_ns ? ns : call->max_ns;
 }
 
-char *fxt_call_label(const struct fxt_reader *r, uint32_t category, uint32_t name, size_t columns)
+char *fxt_function_label(const struct fxt_text *symbol, size_t columns)
 {
-	struct fxt_text of = fxt_symbol_text(r, category), text = fxt_symbol_text(r, name);
-	char *demangled = fxt_text_is(&of, "function") ? fxt_demangle_short(&text, columns) : NULL;
-	char *label;
+	char *demangled = fxt_demangle_short(symbol, columns), *label;
+	struct fxt_text text = *symbol;
 
 	if (demangled)
 		text = (struct fxt_text){.text = demangled, .bytes = (uint32_t)strlen(demangled)};
 	label = fxt_printable(&text, columns, true);
 	free(demangled);
 	return label;
+}
+
+char *fxt_call_label(const struct fxt_reader *r, uint32_t category, uint32_t name, size_t columns)
+{
+	struct fxt_text of = fxt_symbol_text(r, category), text = fxt_symbol_text(r, name);
+
+	return fxt_text_is(&of, "function") ? fxt_function_label(&text, columns)
+					    : fxt_printable(&text, columns, true);
 }
 
 static void print_call(const struct fxt_call *call, const struct fxt_reader *r, FILE *out)

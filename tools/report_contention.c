@@ -143,7 +143,9 @@ char *fxt_contention_lock(const struct fxt_waits *w, const struct fxt_reader *r,
 
 static char *place(const struct fxt_reader *r, uint32_t symbol)
 {
-	return fxt_call_label(r, symbol, symbol, 40);
+	struct fxt_text text = fxt_symbol_text(r, symbol);
+
+	return fxt_function_label(&text, 40);
 }
 
 static void print_contended(const struct fxt_contended *one, const struct fxt_waits *w, const struct fxt_reader *r, FILE *out)
@@ -153,7 +155,7 @@ static void print_contended(const struct fxt_contended *one, const struct fxt_wa
 
 	fputs("  ", out);
 	fxt_put_padded(out, what, 32);
-	fprintf(out, " %10s %12s %9s  in %s, held in %s", fxt_duration(one->total_ns).text, fxt_count(one->count).text,
+	fprintf(out, " %10s %12s %9s\n      wanted in %s, held in %s", fxt_duration(one->total_ns).text, fxt_count(one->count).text,
 		fxt_duration(one->max_ns).text, at, held_at);
 	if (one->held_count)
 		fprintf(out, " for %s", fxt_duration(one->held_ns / one->held_count).text);
@@ -204,18 +206,32 @@ static void print_blocked_ones(const struct fxt_contention *c, bool circle, cons
 		fprintf(out, "  and %zu more\n", shown - top);
 }
 
-void fxt_contention_print(const struct fxt_contention *c, const struct fxt_waits *w, const struct fxt_reader *r, uint64_t end_ns,
-			  size_t top, FILE *out)
+bool fxt_contention_is_deadlock(const struct fxt_contention *c)
 {
-	if (c->count) {
-		fprintf(out, "\n%-34s %10s %12s %9s  %s\n", "LOCKS THAT WERE TAKEN", "waited", "count", "longest", "wanted, held");
-		for (size_t i = 0; i < c->count && i < top; i++)
-			print_contended(&c->list[i], w, r, out);
-		if (c->count > top)
-			fprintf(out, "  and %zu more\n", c->count - top);
+	for (size_t i = 0; i < c->blocked_count; i++) {
+		if (c->blocked[i].is_in_circle)
+			return true;
 	}
+	return false;
+}
+
+void fxt_contention_print_blocked(const struct fxt_contention *c, const struct fxt_waits *w, const struct fxt_reader *r,
+				  uint64_t end_ns, size_t top, FILE *out)
+{
 	print_blocked_ones(c, true, "DEADLOCK", w, r, end_ns, top, out);
 	print_blocked_ones(c, false, "BLOCKED AT THE END", w, r, end_ns, top, out);
+}
+
+void fxt_contention_print(const struct fxt_contention *c, const struct fxt_waits *w, const struct fxt_reader *r, size_t top,
+			  FILE *out)
+{
+	if (c->count == 0)
+		return;
+	fprintf(out, "\n%-34s %10s %12s %9s\n", "LOCKS THAT WERE TAKEN", "waited", "count", "longest");
+	for (size_t i = 0; i < c->count && i < top; i++)
+		print_contended(&c->list[i], w, r, out);
+	if (c->count > top)
+		fprintf(out, "  and %zu more\n", c->count - top);
 }
 
 void fxt_contention_free(struct fxt_contention *c)

@@ -1,4 +1,4 @@
-/* fxt report: bytes by file and socket. */
+/* fxt report: time, bytes and latencies by file and peer. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -59,22 +59,25 @@ static bool moved_some(const struct fxt_record *rec)
 	       (ret->type == FXT_ARG_POINTER ? value != 0 : (int64_t)value >= 0);
 }
 
-static void transfer(struct fxt_files *f, size_t index, const struct fxt_record *rec, uint64_t in,
-		     uint64_t out)
+static void use(struct fxt_files *f, size_t index, const struct fxt_record *rec, enum fxt_file_use how, uint64_t bytes)
 {
 	struct fxt_file *file = &f->list[index];
+	uint64_t ns = fxt_ns(rec->provider, fxt_commit_ticks(rec)) - fxt_ns(rec->provider, rec->ticks);
 
-	file->used = true;
+	if (!file->uses[how])
+		file->uses[how] = fxt_alloc(1, sizeof(*file->uses[how]));
+	fxt_transfers_add(file->uses[how], ns, bytes);
 	file->calls++;
-	file->in_bytes += in;
-	file->out_bytes += out;
-	file->total_ns += fxt_ns(rec->provider, fxt_commit_ticks(rec)) - fxt_ns(rec->provider, rec->ticks);
+	file->total_ns += ns;
+	file->in_bytes += how == FXT_FILE_READ ? bytes : 0;
+	file->out_bytes += how == FXT_FILE_WRITE ? bytes : 0;
 }
 
 void fxt_files_take(struct fxt_files *f, const struct fxt_reader *r, const struct fxt_record *rec,
 		    const struct fxt_role *role)
 {
 	const char *destination = strcmp(role->argument, "in_fd") == 0 ? "out_fd" : "fd_out";
+	enum fxt_file_use how = FXT_FILE_WRITE;
 	uint64_t bytes;
 	size_t file;
 
@@ -82,40 +85,49 @@ void fxt_files_take(struct fxt_files *f, const struct fxt_reader *r, const struc
 	case FXT_EFFECT_READ:
 	case FXT_EFFECT_READ_THINGS:
 	case FXT_EFFECT_GET:
-		transfer(f, fxt_file_of(f, r, rec, role->argument), rec, moved_bytes(rec, role), 0);
+		use(f, fxt_file_of(f, r, rec, role->argument), rec, FXT_FILE_READ, moved_bytes(rec, role));
 		break;
-	case FXT_EFFECT_READ_SOME:
+	case FXT_EFFECT_READ_SOME: how = FXT_FILE_READ;
+		/* fall through */
 	case FXT_EFFECT_WRITE_SOME:
 		file = fxt_file_of(f, r, rec, role->argument);
-		transfer(f, file, rec, 0, 0);
+		use(f, file, rec, how, 0);
+		f->list[file].uses[how]->unsaid += moved_some(rec);
 		f->list[file].unsaid += moved_some(rec);
 		break;
-	case FXT_EFFECT_USE: transfer(f, fxt_file_of(f, r, rec, role->argument), rec, 0, 0); break;
+	case FXT_EFFECT_USE: use(f, fxt_file_of(f, r, rec, role->argument), rec, FXT_FILE_OTHER, 0); break;
 	case FXT_EFFECT_WRITE:
 	case FXT_EFFECT_WRITE_THINGS:
 	case FXT_EFFECT_PUT:
-		transfer(f, fxt_file_of(f, r, rec, role->argument), rec, 0, moved_bytes(rec, role));
+		use(f, fxt_file_of(f, r, rec, role->argument), rec, FXT_FILE_WRITE, moved_bytes(rec, role));
 		break;
 	case FXT_EFFECT_COPY:
 		bytes = moved_bytes(rec, role);
-		transfer(f, fxt_file_of(f, r, rec, role->argument), rec, bytes, 0);
-		transfer(f, fxt_file_of(f, r, rec, destination), rec, 0, bytes);
+		use(f, fxt_file_of(f, r, rec, role->argument), rec, FXT_FILE_READ, bytes);
+		use(f, fxt_file_of(f, r, rec, destination), rec, FXT_FILE_WRITE, bytes);
+		break;
+	case FXT_EFFECT_ADDRESS:
+		fxt_file_table_take(f, r, rec, role);
+		/* How far away a peer is shows first when it is connected to. */
+		if (fxt_text_is(&rec->name, "connect"))
+			use(f, fxt_file_of(f, r, rec, role->argument), rec, FXT_FILE_OTHER, 0);
 		break;
 	default: fxt_file_table_take(f, r, rec, role);
 	}
 }
 
-static int by_bytes(const void *a, const void *b)
+/* Files that were opened and no more are not worth a line. */
+static int by_time(const void *a, const void *b)
 {
 	const struct fxt_file *x = a, *y = b;
 	uint64_t p = x->in_bytes + x->out_bytes, q = y->in_bytes + y->out_bytes;
 
-	if (x->used != y->used)
-		return x->used ? -1 : 1;
-	if (p != q)
-		return p > q ? -1 : 1;
+	if ((x->calls == 0) != (y->calls == 0))
+		return x->calls ? -1 : 1;
 	if (x->total_ns != y->total_ns)
 		return x->total_ns > y->total_ns ? -1 : 1;
+	if (p != q)
+		return p > q ? -1 : 1;
 	return strcmp(x->label, y->label);
 }
 
@@ -135,35 +147,67 @@ void fxt_files_sort(struct fxt_files *f)
 	fxt_map_free(&f->open);
 	free_names(f);
 	if (f->count)
-		qsort(f->list, f->count, sizeof(*f->list), by_bytes);
-	/* Files that were opened and no more are not worth a line. */
-	while (f->count && !f->list[f->count - 1].used)
+		qsort(f->list, f->count, sizeof(*f->list), by_time);
+	while (f->count && !f->list[f->count - 1].calls)
 		free(f->list[--f->count].label);
+}
+
+/* -- Printing ------------------------------------------------------------------------------------------ */
+
+enum { LABEL = 28 };
+
+const char *const fxt_file_use_names[FXT_FILE_USES] = {"read", "write", "other"};
+
+static void print_use(const char *label, enum fxt_file_use how, struct fxt_transfers *t, FILE *out)
+{
+	uint64_t mean = fxt_transfers_mean_bytes(t);
+	static const struct fxt_short none = {"-"};
+	struct fxt_short bytes = how == FXT_FILE_OTHER ? none : fxt_bytes(t->bytes);
+
+	fputs("  ", out);
+	fxt_put_padded(out, label, LABEL);
+	fprintf(out, " %-5s %8s %9s %8s%c %8s %7s %7s %7s\n", fxt_file_use_names[how], fxt_duration(t->total_ns).text,
+		fxt_count(t->calls).text, bytes.text, t->unsaid ? '+' : ' ', mean ? fxt_bytes(mean).text : "-",
+		fxt_duration(fxt_transfers_percentile(t, 50)).text, fxt_duration(fxt_transfers_percentile(t, 99)).text,
+		fxt_duration(t->max_ns).text);
+}
+
+static void print_file(const struct fxt_file *file, FILE *out)
+{
+	struct fxt_text text = {.text = file->label, .bytes = (uint32_t)strlen(file->label)};
+	char *label = fxt_printable(&text, LABEL, true);
+	const char *name = label;
+
+	for (int how = 0; how < FXT_FILE_USES; how++) {
+		/* What neither reads nor writes, fstat say, is worth a line if it took its time. */
+		if (!file->uses[how] || (how == FXT_FILE_OTHER && file->uses[how]->total_ns < file->total_ns / 20))
+			continue;
+		print_use(name, (enum fxt_file_use)how, file->uses[how], out);
+		name = "";
+	}
+	free(label);
 }
 
 void fxt_files_print(const struct fxt_files *f, size_t top, FILE *out)
 {
+	uint64_t more_ns = 0, more_bytes = 0;
 	bool unsaid = false;
 
 	if (f->count == 0)
 		return;
-	fprintf(out, "\n%-34s %10s  %11s %9s %9s %9s\n", "FILES AND SOCKETS", "bytes", "calls", "read",
-		"written", "time");
-	for (size_t i = 0; i < f->count && i < top; i++) {
-		const struct fxt_file *file = &f->list[i];
-		struct fxt_text text = {.text = file->label, .bytes = (uint32_t)strlen(file->label)};
-		char *label = fxt_printable(&text, 32, true);
-
-		fputs("  ", out);
-		fxt_put_padded(out, label, 32);
-		fprintf(out, " %10s%c %11s %9s %9s %9s\n", fxt_bytes(file->in_bytes + file->out_bytes).text,
-			file->unsaid ? '+' : ' ', fxt_count(file->calls).text, fxt_bytes(file->in_bytes).text,
-			fxt_bytes(file->out_bytes).text, fxt_duration(file->total_ns).text);
-		unsaid = unsaid || file->unsaid;
-		free(label);
+	fprintf(out, "\n%-36s %8s %9s %8s  %8s %7s %7s %7s\n", "FILES AND SOCKETS", "time", "calls", "bytes", "mean", "p50", "p99",
+		"max");
+	for (size_t i = 0; i < f->count; i++) {
+		if (i < top) {
+			print_file(&f->list[i], out);
+			unsaid = unsaid || f->list[i].unsaid;
+		} else {
+			more_ns += f->list[i].total_ns;
+			more_bytes += f->list[i].in_bytes + f->list[i].out_bytes;
+		}
 	}
 	if (f->count > top)
-		fprintf(out, "  and %zu more\n", f->count - top);
+		fprintf(out, "  and %zu more: %s, %s\n", f->count - top, fxt_duration(more_ns).text, fxt_bytes(more_bytes).text);
 	if (unsaid)
 		fputs("  + and what fputs, fgets and other calls moved that do not say how much\n", out);
 }
@@ -171,8 +215,14 @@ void fxt_files_print(const struct fxt_files *f, size_t top, FILE *out)
 void fxt_files_free(struct fxt_files *f)
 {
 	free_names(f);
-	for (size_t i = 0; i < f->count; i++)
+	for (size_t i = 0; i < f->count; i++) {
+		for (int how = 0; how < FXT_FILE_USES; how++) {
+			if (f->list[i].uses[how])
+				fxt_transfers_free(f->list[i].uses[how]);
+			free(f->list[i].uses[how]);
+		}
 		free(f->list[i].label);
+	}
 	free(f->list);
 	fxt_map_free(&f->open);
 }

@@ -41,16 +41,6 @@ static json_t *string(const char *utf8)
 	return utf8 ? json_string_nocheck(utf8) : json_null();
 }
 
-static json_t *thread(const struct fxt_reader *r, uint32_t index)
-{
-	json_t *object = json_object();
-
-	set(object, "pid", fxt_json_u64(r->threads[index].pid));
-	set(object, "tid", fxt_json_u64(r->threads[index].tid));
-	set(object, "name", fxt_json_text(&r->threads[index].name));
-	return object;
-}
-
 static json_t *trace(const struct fxt_report *report)
 {
 	const struct fxt_overview *o = &report->overview;
@@ -110,12 +100,12 @@ static json_t *trace(const struct fxt_report *report)
 	return object;
 }
 
-static json_t *calls(const struct fxt_report *report)
+static json_t *calls(const struct fxt_report *report, const struct fxt_calls *calls)
 {
 	json_t *array = json_array();
 
-	for (size_t i = 0; i < report->calls.count; i++) {
-		const struct fxt_call *c = &report->calls.list[i];
+	for (size_t i = 0; i < calls->count; i++) {
+		const struct fxt_call *c = &calls->list[i];
 		json_t *one = json_object();
 
 		set(one, "category", symbol(report->r, c->category));
@@ -143,7 +133,7 @@ static json_t *waits(const struct fxt_report *report)
 
 		snprintf(object, sizeof(object), "0x%" PRIx64, w->object);
 		for (size_t k = 0; k < w->waiter_count; k++) {
-			json_t *waiter = thread(report->r, w->waiters[k].thread);
+			json_t *waiter = fxt_report_json_thread(report->r, w->waiters[k].thread);
 
 			set(waiter, "total_ns", fxt_json_u64(w->waiters[k].total_ns));
 			json_array_append_new(by, waiter);
@@ -198,7 +188,7 @@ static json_t *blocked(const struct fxt_report *report)
 		if (!b->is_blocked)
 			continue;
 		lock = fxt_contention_lock(&report->waits, report->r, report->r->threads[i].pid, b->lock);
-		one = thread(report->r, (uint32_t)i);
+		one = fxt_report_json_thread(report->r, (uint32_t)i);
 		set(one, "lock", json_string(lock));
 		set(one, "wanted_in", symbol(report->r, b->at));
 		set(one, "since_ns", fxt_json_u64(b->since_ns));
@@ -247,6 +237,21 @@ static json_t *heaps(const struct fxt_report *report)
 	return array;
 }
 
+static json_t *transfers(struct fxt_transfers *t)
+{
+	json_t *object = json_object();
+
+	set(object, "calls", fxt_json_u64(t->calls));
+	set(object, "bytes", fxt_json_u64(t->bytes));
+	set(object, "mean_bytes", fxt_json_u64(fxt_transfers_mean_bytes(t)));
+	set(object, "unsaid_calls", fxt_json_u64(t->unsaid));
+	set(object, "total_ns", fxt_json_u64(t->total_ns));
+	set(object, "p50_ns", fxt_json_u64(fxt_transfers_percentile(t, 50)));
+	set(object, "p99_ns", fxt_json_u64(fxt_transfers_percentile(t, 99)));
+	set(object, "max_ns", fxt_json_u64(t->max_ns));
+	return object;
+}
+
 static json_t *files(const struct fxt_report *report)
 {
 	json_t *array = json_array();
@@ -261,6 +266,10 @@ static json_t *files(const struct fxt_report *report)
 		set(one, "written_bytes", fxt_json_u64(f->out_bytes));
 		set(one, "unsaid_calls", fxt_json_u64(f->unsaid));
 		set(one, "total_ns", fxt_json_u64(f->total_ns));
+		for (int how = 0; how < FXT_FILE_USES; how++) {
+			if (f->uses[how])
+				set(one, fxt_file_use_names[how], transfers(f->uses[how]));
+		}
 		json_array_append_new(array, one);
 	}
 	return array;
@@ -273,7 +282,7 @@ static json_t *open_calls(const struct fxt_report *report)
 	for (size_t i = 0; i < report->open.count; i++) {
 		for (size_t k = 0; k < report->open.threads[i].count; k++) {
 			const struct fxt_open_call *c = &report->open.threads[i].list[k];
-			json_t *one = thread(report->r, c->thread);
+			json_t *one = fxt_report_json_thread(report->r, c->thread);
 			struct fxt_record rec;
 
 			fxt_reader_event_at(report->r, c->offset, c->provider, &rec);
@@ -293,7 +302,10 @@ void fxt_report_json(const struct fxt_report *report, FILE *out)
 	json_t *object = json_object();
 
 	set(object, "trace", trace(report));
-	set(object, "calls", calls(report));
+	set(object, "agent", calls(report, &report->agent));
+	set(object, "threads", fxt_report_json_threads(report));
+	set(object, "chains", fxt_report_json_chains(report));
+	set(object, "calls", calls(report, &report->calls));
 	set(object, "waiting", waits(report));
 	set(object, "contended", contended(report));
 	set(object, "blocked", blocked(report));

@@ -85,6 +85,15 @@ size_t fxt_open_count(const struct fxt_open_calls *o)
 	return n;
 }
 
+bool fxt_open_is_stuck(const struct fxt_open_calls *o, const struct fxt_reader *r)
+{
+	for (size_t i = 0; i < o->count; i++) {
+		if (o->threads[i].count && r->threads[i].tid == r->threads[i].pid)
+			return true;
+	}
+	return false;
+}
+
 static void print_call(const struct fxt_open_call *call, struct fxt_reader *r, uint64_t end_ns, FILE *out)
 {
 	char *thread = fxt_thread_label(r, call->thread, true);

@@ -153,9 +153,6 @@ static void print_wait(const struct fxt_wait *wait, const struct fxt_reader *r, 
 	free(what);
 }
 
-/* A thread that has to sleep is gone for longer than this: below it nobody held what was asked for. */
-enum { UNCONTENDED_NS = 1000 };
-
 void fxt_waits_print(const struct fxt_waits *w, const struct fxt_reader *r, size_t top, FILE *out)
 {
 	size_t shown = 0, free_ones = 0;
@@ -164,7 +161,8 @@ void fxt_waits_print(const struct fxt_waits *w, const struct fxt_reader *r, size
 		return;
 	fprintf(out, "\n%-34s %10s %12s %9s  %s\n", "WAITING FOR", "total", "count", "longest", "by");
 	for (size_t i = 0; i < w->count; i++) {
-		if (w->list[i].max_ns < UNCONTENDED_NS)
+		/* Nobody held what was asked for. */
+		if (w->list[i].max_ns < FXT_STANDING_LEAST_NS)
 			free_ones++;
 		else if (shown++ < top)
 			print_wait(&w->list[i], r, out);

@@ -15,6 +15,7 @@ allocator
 busy 20
 causes mutex 20
 causes barrier 20
+chain
 controlled calls 5 open . wait 1
 count_calls locks 2 500
 count_files 3

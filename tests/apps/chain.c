@@ -1,0 +1,100 @@
+/* Three threads, of which one waits for a lock that the second holds while that waits for the third:
+ *
+ *	chain			customer -> pantry_lock, held by cook -> delivered, posted by farmer
+ *
+ * The farmer delivers once the others are asleep, in that.
+ */
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+pthread_mutex_t pantry_lock = PTHREAD_MUTEX_INITIALIZER;
+sem_t delivered;
+
+static sem_t pantry_is_taken;
+static atomic_int customer_tid, cook_tid;
+
+/* Noinline: these names are what a reader is told. */
+static __attribute__((noinline, noclone)) void take_supper(void)
+{
+	pthread_mutex_lock(&pantry_lock);
+	pthread_mutex_unlock(&pantry_lock);
+}
+
+static __attribute__((noinline, noclone)) void fill_pantry(void)
+{
+	pthread_mutex_lock(&pantry_lock);
+	sem_post(&pantry_is_taken);
+	sem_wait(&delivered);
+	pthread_mutex_unlock(&pantry_lock);
+}
+
+static void *customer(void *unused)
+{
+	pthread_setname_np(pthread_self(), "customer");
+	sem_wait(&pantry_is_taken);
+	atomic_store(&customer_tid, (int)syscall(SYS_gettid));
+	take_supper();
+	return unused;
+}
+
+static void *cook(void *unused)
+{
+	pthread_setname_np(pthread_self(), "cook");
+	atomic_store(&cook_tid, (int)syscall(SYS_gettid));
+	fill_pantry();
+	return unused;
+}
+
+/* In a lock or a semaphore, which is all that it waits for once its number is known. */
+static bool is_in_futex(int tid)
+{
+	char path[64], text[256] = "";
+	FILE *file;
+
+	if (!tid)
+		return false;
+	snprintf(path, sizeof(path), "/proc/self/task/%d/syscall", tid);
+	file = fopen(path, "re");
+	if (!file)
+		abort();
+	if (!fgets(text, sizeof(text), file))
+		text[0] = '\0';
+	fclose(file);
+	return atoi(text) == SYS_futex && strncmp(text, "running", 7) != 0;
+}
+
+static void *farmer(void *unused)
+{
+	pthread_setname_np(pthread_self(), "farmer");
+	/* The customer last: the cook sleeps for longer than that. */
+	while (!is_in_futex(atomic_load(&cook_tid)) || !is_in_futex(atomic_load(&customer_tid)))
+		;
+	/* What the others do besides, on however busy a machine, is short beside their wait. */
+	usleep(300000);
+	sem_post(&delivered);
+	return unused;
+}
+
+int main(void)
+{
+	static void *(*const routines[])(void *) = {customer, cook, farmer};
+	pthread_t threads[3];
+	int i;
+
+	if (sem_init(&delivered, 0, 0) || sem_init(&pantry_is_taken, 0, 0))
+		return 1;
+	for (i = 0; i < 3; i++)
+		if (pthread_create(&threads[i], NULL, routines[i], NULL))
+			return 1;
+	for (i = 0; i < 3; i++)
+		if (pthread_join(threads[i], NULL))
+			return 1;
+	return 0;
+}

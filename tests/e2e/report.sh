@@ -1,0 +1,86 @@
+#!/bin/bash
+# What fxt report says of programs of which it is known why they waited, and where it says it.
+# shellcheck source=lib.sh
+. "${abs_top_srcdir:?}/tests/e2e/lib.sh"
+need python3
+
+# -- A chain of three threads --------------------------------------------------------------------------------
+
+traced trace "$apps/chain" || fail "chain: exit status $?"
+file=$(only trace/*.fxt) && valid "$file" && "$FXT" report "$file" >report && "$FXT" report --json "$file" >report.json
+
+# Each line of it in this order, in one piece; the thread that waits for all of them may come before.
+sed -n '/^LONGEST CAUSAL CHAINS/,/^$/p' report | sed -nE \
+	's/^ *(customer|cook) [0-9]+ (had )?waited .* in ([a-z_]+)\(([^)]*)\)(, in ([a-z_]+))?$/\1 \3 \4 \6/p
+	s/^ *until (cook|farmer) [0-9]+ called ([a-z_]+)(, having held it since ([a-z_]+) .*)?$/until \1 \2 \4/p
+	s/^ *meanwhile: [0-9.]+ ms in (usleep)(,.*)?/meanwhile \1/p' >found
+cat >expected <<'END'
+customer pthread_mutex_lock pantry_lock take_supper
+until cook pthread_mutex_unlock fill_pantry
+cook sem_wait delivered 
+until farmer sem_post 
+meanwhile usleep
+END
+# A semaphore has a name only if something else has told it.
+sed -i 's/^cook sem_wait .*/cook sem_wait delivered /' found
+grep -A4 '^customer pthread_mutex_lock' found | head -5 >first
+same "chain" expected first
+
+python3 - >found <<'END'
+import json
+r = json.load(open("report.json"))
+for chain in r["chains"]:
+    waits = [w for w in chain["longest"] if w["name"] in ("customer", "cook")]
+    if len(waits) == 2:
+        print(*[(w["name"], w["call"], w["by"]["name"], w["by_call"]) for w in waits])
+        assert all(w["let_go_ns"] >= w["from_ns"] for w in waits)
+        assert all(sum(d["ns"] for d in w["by_meanwhile"]["in"]) + w["by_meanwhile"]["outside_ns"] ==
+                   w["let_go_ns"] - w["by_meanwhile"]["from_ns"] for w in waits)
+        break
+threads = {t["name"]: t for t in r["threads"]}
+for t in r["threads"]:
+    assert t["running_ns"] + t["blocked_ns"] + t["waiting_ns"] == t["last_ns"] - t["first_ns"], t
+# Asleep until it was over, all but for their first steps.
+for name, call in ("customer", "pthread_mutex_lock"), ("cook", "sem_wait"):
+    assert threads[name]["blocked_ns"] > 0 and call in [c["call"] for c in threads[name]["not_running_in"]], threads[name]
+assert not any(c["category"] == "agent" for c in r["calls"])
+END
+is "chain, JSON" "('customer', 'pthread_mutex_lock', 'cook', 'pthread_mutex_unlock') ('cook', 'sem_wait', 'farmer', 'sem_post')" \
+	"$(cat found)"
+
+# -- The order of sections, and how wide they are ------------------------------------------------------------
+
+sections()
+{
+	sed -nE 's/^(DEADLOCK|STILL OPEN AT THE END|THREADS|LONGEST CAUSAL CHAINS|LOCKS THAT WERE TAKEN|WAITING FOR|FILES AND SOCKETS|CALLS|HEAP).*/\1/p' \
+		"$1" | tr '\n' ';'
+}
+is "chain: sections" \
+	"THREADS;LONGEST CAUSAL CHAINS;LOCKS THAT WERE TAKEN;WAITING FOR;FILES AND SOCKETS;CALLS;HEAP;" "$(sections report)"
+is "chain: lines over 100 columns" "" "$(awk 'length > 100' report)"
+
+rm -rf trace
+start_traced trace "$apps/deadlock"
+kill_background
+file=$(only trace/*.fxt) && "$FXT" report "$file" >report
+case $(sections report) in
+"DEADLOCK;STILL OPEN AT THE END;THREADS;"*"CALLS;HEAP;") ;;
+*) fail "deadlock: sections $(sections report)" ;;
+esac
+is "deadlock: before the first section" "nothing lost" "$(sed -n '3{p;q}' report)"
+
+# -- Files: how many calls, of what size, how long -----------------------------------------------------------
+
+rm -rf trace
+head -c 100000 /dev/zero >source
+FXT_CATEGORIES=io traced trace dd if=source of=target bs=1000 2>/dev/null || fail "dd: exit status $?"
+file=$(only trace/*.fxt) && "$FXT" report "$file" >report && "$FXT" report --json "$file" >report.json
+is "dd" "source read 101 100000 target write 100 100000" "$(python3 -c '
+import json
+for f in sorted(json.load(open("report.json"))["files"], key=lambda f: f["file"]):
+    for use in ("read", "write"):
+        u = f.get(use)
+        if u and f["file"] in ("source", "target"):
+            assert 0 < u["p50_ns"] <= u["p99_ns"] <= u["max_ns"] <= u["total_ns"] == u["total_ns"], u
+            print(f["file"], use, u["calls"], u["bytes"], end=" ")' | sed 's/ $//')"
+grep -qE '^  source +read +[0-9.]+ [mu]?s +101 97\.7 KiB +990 B ' report || fail "dd: $(grep source report)"
