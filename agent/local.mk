@@ -37,6 +37,10 @@ AGENT_SOURCES = \
 	agent/open.h \
 	agent/output.c \
 	agent/output.h \
+	agent/printf.c \
+	agent/printf.h \
+	agent/said.c \
+	agent/said.h \
 	agent/sample.c \
 	agent/sample.h \
 	agent/seccomp.c \

@@ -287,7 +287,10 @@ enum { FXT_RESULT_WORDS = 3 };
 
 #define FXT_WRAP(category, type, symbol, event, blocks, result_kind, ...)                                       \
 	FXT_REAL(type, symbol, (FXT_LIST(P_DECLARE, __VA_ARGS__)), (FXT_LIST(P_NAME, __VA_ARGS__)))             \
-	FXT_WRAP_AROUND(category, type, symbol, event, real_##symbol, blocks, result_kind, __VA_ARGS__)
+	FXT_WRAP_AROUND(category, type, symbol, event, FXT_CALLEE(symbol), blocks, result_kind, __VA_ARGS__)
+
+/* The function that a wrapper calls: the real one, or what said.h has around it. */
+#define FXT_CALLEE(symbol) FXT_SECOND(FXT_SAID_##symbol, real_##symbol, )
 
 /* The same around `callee`, which calls the real function as it sees fit. What is recorded is a function of its own: with
  * its frame and registers in one function a switched-off call would pay for them too. */

@@ -15,6 +15,7 @@
 #include "order.h"
 #include "overview.h"
 #include "reader.h"
+#include "report_log.h"
 
 struct fxt_report_options {
 	size_t top;                     /* lines of each list */
@@ -226,6 +227,7 @@ struct fxt_report {
 	struct fxt_contention contention;
 	struct fxt_heaps heaps;
 	struct fxt_files files;
+	struct fxt_log_lines log;
 	struct fxt_open_calls open;
 	struct fxt_order order;
 	uint8_t *chosen;                /* by symbol of a category: 0 unknown, 1 no, 2 yes */

@@ -30,8 +30,9 @@ def report(path):
 
 
 def calls(path):
-    """The program's: not what the agent says itself."""
-    return (r for r in records(path) if r["type"] in ("complete", "begin", "instant") and r["category"] != "agent")
+    """The program's: not what the agent says itself, nor the lines that the program says."""
+    return (r for r in records(path) if r["type"] in ("complete", "begin", "instant") and r["category"] != "agent"
+            and not (r["category"] == "log" and "message" in r.get("args", {})))
 
 
 def name(call):

@@ -1,0 +1,57 @@
+/* What wrappers do to have it recorded what the program says (agent/said.h): they hand it on once the real call is over and has
+ * accepted it, as far as it tells. Not only while the call's own category is on, so it is done around the real function and not in
+ * what is recorded of it: a table's line is left as it is, and the file that includes it says
+ *
+ *	#define FXT_SAID_fputs , said_fputs
+ *
+ * with said_fputs declared before, and defined behind, the inclusion of wrappers.inc.
+ */
+#ifndef FXT_INTERPOSE_SAID_H
+#define FXT_INTERPOSE_SAID_H
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <sys/uio.h>
+#include <wchar.h>
+
+#include "agent/printf.h"
+#include "interpose.h"
+
+/* Whatever file that is: descriptor 2 is what programs and their C libraries call standard error. */
+static inline bool fxt_is_stderr(int fd)
+{
+	return FXT_UNLIKELY(fd == 2);
+}
+
+static inline bool fxt_is_stderr_stream(const FILE *stream)
+{
+	return FXT_UNLIKELY(stream == stderr);
+}
+
+/* On standard error, if the category is on: `count` bytes that a call has taken from the program's memory, or says so; such as lie in a
+ * vector; a string; a character, unless it is EOF; wide ones. */
+FXT_COLD void fxt_said_bytes(const void *bytes, size_t count);
+FXT_COLD void fxt_said_vector(const struct iovec *vector, int vectors, size_t count);
+FXT_COLD void fxt_said_string(const char *text);
+FXT_COLD void fxt_said_character(int c);
+FXT_COLD void fxt_said_wide(const wchar_t *text, size_t count);
+
+/* What printf has written there, `count` as it returned it, and `format` with the errno it found. */
+FXT_COLD void fxt_said_format(const struct fxt_format *format, va_list list, int count);
+
+/* A message to syslog; `names` as in the header of an event. */
+FXT_COLD void fxt_said_syslog(uint64_t names, int priority, int error, const char *format, va_list list);
+
+/* A line as err.h and error.h make it: `before`, which ends with NULL; the format, unless it is NULL; a colon and `why`, if there is
+ * one; and the line's end. */
+enum { FXT_SAID_PIECES = 6 };
+struct fxt_said_line {
+	const char *before[FXT_SAID_PIECES];
+	const char *why;
+};
+FXT_COLD void fxt_said_complaint(const struct fxt_said_line *line, int error, const char *format, va_list list);
+
+/* As many pieces of text as there are up to NULL. */
+FXT_COLD void fxt_said_pieces(const char *first, ...) __attribute__((sentinel));
+
+#endif
