@@ -36,7 +36,7 @@ static struct fxt_said_text *take(struct fxt_thread *thread, unsigned first, uin
 static void empty(struct fxt_said_text *text)
 {
 	text->used = 0;
-	text->is_cut = text->is_returned = false;
+	text->is_cut = text->is_returned = text->is_progress = false;
 }
 
 struct fxt_said_text *fxt_said_begin(struct fxt_thread *thread)
@@ -150,45 +150,45 @@ static void record(struct fxt_thread *thread, struct fxt_said_text *text)
 static void return_carriage(struct fxt_said_text *text)
 {
 	empty(text);
+	text->is_progress = true;
 	memcpy(text->bytes, mark, sizeof(mark));
 	text->used = sizeof(mark);
+}
+
+static void keep(struct fxt_said_text *text, const char *bytes, size_t count)
+{
+	size_t room = FXT_SAID_BYTES - text->used;
+
+	if (count > room) {
+		count = room;
+		text->is_cut = true;
+	}
+	memcpy(text->bytes + text->used, bytes, count);
+	text->used += (uint32_t)count;
 }
 
 /* Part of a line. Of one that is too long its beginning is kept, unless it is one that a carriage return writes over again and
  * again, as progress is shown: of that the last one counts. */
 static void add(struct fxt_said_text *text, const char *bytes, size_t count)
 {
-	size_t room;
-	const char *last;
+	const char *last = NULL;
 
 	if (!count)
 		return;
 	if (text->is_returned)
 		return_carriage(text);
-	room = FXT_SAID_BYTES - text->used;
-	if (text->is_cut || count > room) {
-		if (!text->is_cut) {
-			memcpy(text->bytes + text->used, bytes, room);
-			text->used = FXT_SAID_BYTES;
-			text->is_cut = true;
-			bytes += room;
-			count -= room;
-		}
+	if (text->is_progress || text->is_cut || count > FXT_SAID_BYTES - text->used)
 		last = memrchr(bytes, '\r', count);
-		if (!last)
-			return;
+	if (last && last + 1 == bytes + count) {
+		/* Perhaps the line's end is next. */
+		text->is_returned = true;
+		count--;
+	} else if (last) {
+		return_carriage(text);
 		count -= (size_t)(last + 1 - bytes);
 		bytes = last + 1;
-		text->is_returned = true;
-		if (!count)
-			return;
-		return_carriage(text);
-		room = FXT_SAID_BYTES - text->used;
-		text->is_cut = count > room;
-		count = text->is_cut ? room : count;
 	}
-	memcpy(text->bytes + text->used, bytes, count);
-	text->used += (uint32_t)count;
+	keep(text, bytes, count);
 }
 
 void fxt_said_put(struct fxt_thread *thread, struct fxt_said_text *text, const char *bytes, size_t count)

@@ -31,7 +31,8 @@ struct fxt_said_text {
 	int priority;                   /* of a message to syslog, which is one text whatever lines it has; -1: lines */
 	uint32_t used;
 	bool is_cut;                    /* there was more */
-	bool is_returned;               /* and then a carriage return */
+	bool is_returned;               /* the last character was a carriage return, and what follows takes the line's place */
+	bool is_progress;               /* something has taken the place of its beginning */
 	char *bytes;                    /* in the thread's said_bytes: FXT_SAID_BYTES, and room for the mark */
 };
 

@@ -44,7 +44,7 @@ FXT_COLD void fxt_said_syslog(uint64_t names, int priority, int error, const cha
 
 /* A line as err.h and error.h make it: `before`, which ends with NULL; the format, unless it is NULL; a colon and `why`, if there is
  * one; and the line's end. */
-enum { FXT_SAID_PIECES = 6 };
+enum { FXT_SAID_PIECES = 7 };
 struct fxt_said_line {
 	const char *before[FXT_SAID_PIECES];
 	const char *why;

@@ -65,29 +65,26 @@ static void list_after(va_list *list, char *saved, unsigned named)
 /* What error() says: here alone it is recorded before it is written, and so if it never is. The program may print its name in a way of
  * its own, which is seen for itself. */
 static __attribute__((noinline)) void say_error(char *saved, unsigned named, int errnum, const char *filename, unsigned linenum,
-						bool has_line, const char *format)
+						const char *format)
 {
-	char room[FXT_NUMBERED_BYTES], number[FXT_DECIMAL_BYTES + 1] = "";
-	bool is_named = !error_print_progname;
-	struct fxt_said_line line = {
-		{is_named ? program_invocation_name : "", is_named ? ":" : "", filename ? filename : " ", NULL, NULL, NULL},
-		errnum ? fxt_error_text(errnum, room) : NULL,
-	};
+	char room[FXT_NUMBERED_BYTES], number[FXT_DECIMAL_BYTES + 1];
+	const char *program = error_print_progname ? "" : program_invocation_name, *colon = error_print_progname ? "" : ":";
+	struct fxt_said_line here = {{program, colon, filename, ":", number, ": ", NULL}, NULL};
+	struct fxt_said_line line = {{program, colon, " ", NULL}, NULL};
 	va_list list;
 
-	if (has_line && filename) {
-		number[fxt_decimal(number, linenum)] = '\0';
-		line.before[3] = number;
-		line.before[4] = ": ";
-		line.before[2] = filename;
-	}
+	number[fxt_decimal(number, linenum)] = '\0';
+	if (filename)
+		line = here;
+	if (errnum)
+		line.why = fxt_error_text(errnum, room);
 	list_after(&list, saved, named);
 	fxt_said_complaint(&line, errno, format, list);
 }
 
-#define SAY_ERROR(named, filename, linenum, has_line)   \
-	if (fxt_is_on(FXT_CAT_log))                     \
-		say_error(saved, named, errnum, filename, linenum, has_line, format);
+#define SAY_ERROR(named, filename, linenum)     \
+	if (fxt_is_on(FXT_CAT_log))             \
+		say_error(saved, named, errnum, filename, linenum, format);
 
 /* Called by the entry of `symbol`. `put` puts `count` arguments of up to `words` at `at`; `say` is what follows. */
 #define BEFORE(category, symbol, event, params, words, count, put, say)                         \
@@ -125,9 +122,9 @@ BEFORE(process, vfork, vfork, (void), 0, 0, , )
 BEFORE(process, __vfork, vfork, (void), 0, 0, , )
 BEFORE(log, error, error, (int status, int errnum, const char *format, long fourth, long fifth, char *saved), 2, 2,
        at = fxt_put_int(at, FXT_STR_status, status);
-       at = fxt_put_int(at, FXT_STR_errnum, errnum);, (void)fourth; (void)fifth; SAY_ERROR(3, NULL, 0, false))
+       at = fxt_put_int(at, FXT_STR_errnum, errnum);, (void)fourth; (void)fifth; SAY_ERROR(3, NULL, 0))
 BEFORE(log, error_at_line, error_at_line,
        (int status, int errnum, const char *filename, unsigned linenum, const char *format, char *saved), FILENAME_WORDS + 4, 4,
        at = fxt_put_int(at, FXT_STR_status, status);
        at = fxt_put_int(at, FXT_STR_errnum, errnum);
-       PUT_FILENAME at = fxt_put_uint(at, FXT_STR_linenum, linenum);, SAY_ERROR(5, filename, linenum, true))
+       PUT_FILENAME at = fxt_put_uint(at, FXT_STR_linenum, linenum);, SAY_ERROR(5, filename, linenum))
