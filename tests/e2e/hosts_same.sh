@@ -74,6 +74,17 @@ process exec
 process _exit
 process quick_exit
 process abort
+says ways
+says formats
+says wide
+says odd
+says registered
+says fork
+says closed
+says and err
+says and error
+says and assert
+says and abort
 sequence 100
 sequence 100 kill
 threads alive 20
