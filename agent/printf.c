@@ -224,7 +224,7 @@ static __attribute__((noinline)) bool put_float(struct pass *pass, const struct 
 	made = convert(pass, spec, text);
 	if (made < 0 || made >= FLOAT_BYTES)
 		return false;
-	strcpy(prefix, sign(spec, *body == '-'));
+	*prefix = *sign(spec, *body == '-');
 	body += *body == '-';
 	is_number = *body >= '0' && *body <= '9';
 	if ((spec->conversion == 'a' || spec->conversion == 'A') && is_number) {

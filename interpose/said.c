@@ -3,6 +3,28 @@
 
 #include <string.h>
 
+_Atomic uint64_t fxt_stderr_fds = FXT_STDERR_ALONE;
+
+bool fxt_is_stderr_now(int fd)
+{
+	struct stat ours, theirs;
+
+	return !fxt_sys_fstat(fd, &ours) && !fxt_sys_fstat(2, &theirs) && ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino;
+}
+
+void fxt_stderr_moved(int from, int to)
+{
+	bool is_stderr = from >= 0 && from < FXT_STDERR_FDS && fxt_stderrs() >> from & 1;
+
+	/* The child of a vfork has descriptors of its own, and its parent's memory. */
+	if (to == 2 || to < 0 || to >= FXT_STDERR_FDS || (uint32_t)fxt_sys_getpid() != fxt_agent.pid)
+		return;
+	if (is_stderr)
+		atomic_fetch_or_explicit(&fxt_stderr_fds, UINT64_C(1) << to, memory_order_relaxed);
+	else
+		atomic_fetch_and_explicit(&fxt_stderr_fds, ~(UINT64_C(1) << to), memory_order_relaxed);
+}
+
 /* The work on a text. */
 struct speech {
 	struct fxt_thread *thread;

@@ -17,15 +17,44 @@
 #include "agent/printf.h"
 #include "interpose.h"
 
-/* Whatever file that is: descriptor 2 is what programs and their C libraries call standard error. */
-static inline bool fxt_is_stderr(int fd)
+/* Descriptor 2, whatever file that is, and those that dup() and its kind have made of it, as `>&2` does in a shell: bits of the first
+ * FXT_STDERR_FDS. The others count only while they lead where 2 does, as not every end of a descriptor is seen. */
+enum { FXT_STDERR_FDS = 64, FXT_STDERR_ALONE = 1 << 2 };
+extern _Atomic uint64_t fxt_stderr_fds __attribute__((visibility("hidden")));
+FXT_COLD bool fxt_is_stderr_now(int fd);
+
+static inline uint64_t fxt_stderrs(void)
 {
-	return FXT_UNLIKELY(fd == 2);
+	return atomic_load_explicit(&fxt_stderr_fds, memory_order_relaxed);
 }
 
+static inline bool fxt_is_stderr(int fd)
+{
+	return FXT_UNLIKELY((unsigned)fd < FXT_STDERR_FDS && fxt_stderrs() >> fd & 1) && (fd == 2 || fxt_is_stderr_now(fd));
+}
+
+/* The stream of that name, and one that writes to such a descriptor. */
 static inline bool fxt_is_stderr_stream(const FILE *stream)
 {
-	return FXT_UNLIKELY(stream == stderr);
+	return FXT_UNLIKELY(stream == stderr) || (FXT_UNLIKELY(fxt_stderrs() != FXT_STDERR_ALONE) && fxt_is_stderr(stream->_fileno));
+}
+
+/* `to` is what `from` is, or -1: nothing any more. */
+FXT_COLD void fxt_stderr_moved(int from, int to);
+
+static inline void fxt_stderr_moves(int from, int to)
+{
+	uint64_t fds = fxt_stderrs();
+
+	if (FXT_UNLIKELY(((unsigned)from < FXT_STDERR_FDS && fds >> from & 1) ||
+			 (fds != FXT_STDERR_ALONE && (unsigned)to < FXT_STDERR_FDS && fds >> to & 1)))
+		fxt_stderr_moved(from, to);
+}
+
+static inline void fxt_stderr_closed(unsigned first, unsigned last)
+{
+	for (; FXT_UNLIKELY(fxt_stderrs() != FXT_STDERR_ALONE) && first <= last && first < FXT_STDERR_FDS; first++)
+		fxt_stderr_moves(-1, (int)first);
 }
 
 /* On standard error, if the category is on: `count` bytes that a call has taken from the program's memory, or says so; such as lie in a

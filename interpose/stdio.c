@@ -29,6 +29,8 @@ FXT_EXPORT char *gets(char *s);
 #define FXT_SAID_fputs , said_fputs
 #define FXT_SAID__IO_fputs , said__IO_fputs
 #define FXT_SAID_fputs_unlocked , said_fputs_unlocked
+#define FXT_SAID_puts , said_puts
+#define FXT_SAID__IO_puts , said__IO_puts
 
 static inline size_t said_fwrite(const void *ptr, size_t size, size_t nmemb, FILE *stream);
 static inline size_t said__IO_fwrite(const void *ptr, size_t size, size_t nmemb, FILE *stream);
@@ -36,6 +38,8 @@ static inline size_t said_fwrite_unlocked(const void *ptr, size_t size, size_t n
 static inline int said_fputs(const char *s, FILE *stream);
 static inline int said__IO_fputs(const char *s, FILE *stream);
 static inline int said_fputs_unlocked(const char *s, FILE *stream);
+static inline int said_puts(const char *s);
+static inline int said__IO_puts(const char *s);
 
 #define FXT_TABLE "stdio.def"
 #include "wrappers.inc"
@@ -65,6 +69,19 @@ SAID_FWRITE(fwrite_unlocked)
 SAID_FPUTS(fputs)
 SAID_FPUTS(_IO_fputs)
 SAID_FPUTS(fputs_unlocked)
+
+#define SAID_PUTS(symbol)                                               \
+	static inline int said_##symbol(const char *s)                  \
+	{                                                               \
+		int result = real_##symbol(s);                          \
+									\
+		if (fxt_is_stderr_stream(stdout) && result >= 0)        \
+			fxt_said_pieces(s, "\n", NULL);                 \
+		return result;                                          \
+	}
+
+SAID_PUTS(puts)
+SAID_PUTS(_IO_puts)
 
 #define FXT_REALS fxt_reals_stdio
 #include "reals.inc"

@@ -17,6 +17,10 @@
 #define FXT_SAID_vfprintf , said_vfprintf
 #define FXT_SAID__IO_vfprintf , said__IO_vfprintf
 #define FXT_SAID___vfprintf_chk , said___vfprintf_chk
+#define FXT_SAID_vprintf , said_vprintf
+#define FXT_SAID___vprintf_chk , said___vprintf_chk
+#define FXT_SAID_vwprintf , said_vwprintf
+#define FXT_SAID___vwprintf_chk , said___vwprintf_chk
 #define FXT_SAID_vdprintf , said_vdprintf
 #define FXT_SAID___vdprintf_chk , said___vdprintf_chk
 #define FXT_SAID_vfwprintf , said_vfwprintf
@@ -29,6 +33,10 @@ static int known_register_printf_type(void *fct);
 static int said_vfprintf(FILE *stream, const char *format, va_list list);
 static int said__IO_vfprintf(FILE *stream, const char *format, va_list list);
 static int said___vfprintf_chk(FILE *stream, int flag, const char *format, va_list list);
+static int said_vprintf(const char *format, va_list list);
+static int said___vprintf_chk(int flag, const char *format, va_list list);
+static int said_vwprintf(const wchar_t *format, va_list list);
+static int said___vwprintf_chk(int flag, const wchar_t *format, va_list list);
 static int said_vdprintf(int fd, const char *format, va_list list);
 static int said___vdprintf_chk(int fd, int flag, const char *format, va_list list);
 static int said_vfwprintf(FILE *stream, const wchar_t *format, va_list list);
@@ -57,6 +65,10 @@ static int said___vfwprintf_chk(FILE *stream, int flag, const wchar_t *format, v
 SAID(vfprintf, (FILE *stream, const char *format, va_list list), (stream, format, list), fxt_is_stderr_stream(stream), narrow)
 SAID(_IO_vfprintf, (FILE *stream, const char *format, va_list list), (stream, format, list), fxt_is_stderr_stream(stream), narrow)
 SAID(__vfprintf_chk, (FILE *stream, int flag, const char *format, va_list list), (stream, flag, format, list), fxt_is_stderr_stream(stream), narrow)
+SAID(vprintf, (const char *format, va_list list), (format, list), fxt_is_stderr_stream(stdout), narrow)
+SAID(__vprintf_chk, (int flag, const char *format, va_list list), (flag, format, list), fxt_is_stderr_stream(stdout), narrow)
+SAID(vwprintf, (const wchar_t *format, va_list list), (format, list), fxt_is_stderr_stream(stdout), wide)
+SAID(__vwprintf_chk, (int flag, const wchar_t *format, va_list list), (flag, format, list), fxt_is_stderr_stream(stdout), wide)
 SAID(vdprintf, (int fd, const char *format, va_list list), (fd, format, list), fxt_is_stderr(fd), narrow)
 SAID(__vdprintf_chk, (int fd, int flag, const char *format, va_list list), (fd, flag, format, list), fxt_is_stderr(fd), narrow)
 SAID(vfwprintf, (FILE *stream, const wchar_t *format, va_list list), (stream, format, list), fxt_is_stderr_stream(stream), wide)

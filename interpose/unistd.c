@@ -153,6 +153,7 @@ static FXT_COLD void clear_way(int newfd)
 	FXT_REAL(int, symbol, (int fd), (fd))							\
 	static inline int guarded_##symbol(int fd)						\
 	{											\
+		fxt_stderr_moves(-1, fd);							\
 		return fxt_descriptor_is_ours(fd) ? no_such_descriptor() : real_##symbol(fd);	\
 	}											\
 	FXT_WRAP_AROUND(io, int, symbol, close, guarded_##symbol, BLOCKS(fd), INT, (int, fd, INT))
@@ -164,7 +165,10 @@ FXT_REAL(int, dup, (int oldfd), (oldfd))
 
 static inline int guarded_dup(int oldfd)
 {
-	return fxt_descriptor_is_ours(oldfd) ? no_such_descriptor() : real_dup(oldfd);
+	int result = fxt_descriptor_is_ours(oldfd) ? no_such_descriptor() : real_dup(oldfd);
+
+	fxt_stderr_moves(oldfd, result);
+	return result;
 }
 
 FXT_WRAP_AROUND(io, int, dup, dup, guarded_dup, QUICK, INT, (int, oldfd, INT))
@@ -180,6 +184,8 @@ FXT_WRAP_AROUND(io, int, dup, dup, guarded_dup, QUICK, INT, (int, oldfd, INT))
 	result = call;							\
 	if (FXT_UNLIKELY(moved) && result < 0)				\
 		clear_way(newfd);					\
+	if (result >= 0)						\
+		fxt_stderr_moves(oldfd, newfd);				\
 	return result;
 
 #define DUP2(symbol)											\
@@ -222,6 +228,8 @@ static int guarded_close_range(unsigned first, unsigned last, int flags)
 {
 	int ours = ours_within(first, last), result = 0;
 
+	if (!(flags & (int)CLOSE_RANGE_CLOEXEC))
+		fxt_stderr_closed(first, last);
 	/* Ours is closed on exec already. */
 	if (ours < 0 || flags & CLOSE_RANGE_CLOEXEC)
 		return real_close_range(first, last, flags);
@@ -244,6 +252,7 @@ static void guarded_closefrom(int lowfd)
 	int error = errno;
 	int first = lowfd < 0 ? 0 : lowfd, ours = ours_within((unsigned)first, INT32_MAX), fd;
 
+	fxt_stderr_closed((unsigned)first, INT32_MAX);
 	/* Straight to the kernel: the C library may lack the function, and the kernel the call; and errno
 	 * stays. */
 	if (ours > first && FXT_SYSCALL3(SYS_close_range, first, ours - 1, 0) < 0)

@@ -10,6 +10,7 @@
  *	says registered		conversions of its own; prints how often they were called
  *	says fork		in the middle of a line
  *	says closed		to a descriptor that is closed
+ *	says duplicated		to descriptors and streams that are duplicates of 2, or were
  *	says reopened FILE	the stream is another file
  *	says and HOW		ends by err, errx, assert, assert_perror, error, abort, _exit, kill, in the middle of a line
  */
@@ -157,9 +158,9 @@ static void formats(void)
 	static const char *const widths[] = {"", "1", "7", "20", ".0", ".1", ".4", "12.5", "3.9"};
 	static const double doubles[] = {0., -0., 1., -1.5, 123456.789, 1e100, -1e-10, DBL_MAX, DBL_MIN, INFINITY, -INFINITY, NAN};
 	static const long longs[] = {0, 1, -1, 42, 255, 65536, INT_MAX, INT_MIN, LONG_MAX, LONG_MIN};
+	const char *c, *format_of;
 	char format[64];
 	size_t f, w, i;
-	const char *c;
 	int n = 0;
 
 	for (f = 0; f < sizeof(flags) / sizeof(*flags); f++)
@@ -186,8 +187,10 @@ static void formats(void)
 			fprintf(stderr, format, (void *)0x1234, NULL);
 		}
 	fprintf(stderr, "%*d|%-*d|%*d|%.*f|%.*s|%.*d\n", 5, 1, 5, 2, -5, 3, 2, 1.23456, 3, "abcdef", -1, 4);
-	fprintf(stderr, "%hd %hhd %lld %qd %jd %zu %td %Lu\n", 70000, 300, 1LL << 40, 1LL << 41, (intmax_t)-1, (size_t)-1, (ptrdiff_t)-2, 7ULL);
-	fprintf(stderr, "%ls|%S|%5ls|%.2ls|%lc|%C\n", L"wide", L"Wide", L"w", L"wide", L'x', L'y');
+	format_of = "%hd %hhd %lld %qd %jd %zu %td %Lu\n";
+	fprintf(stderr, format_of, 70000, 300, 1LL << 40, 1LL << 41, (intmax_t)-1, (size_t)-1, (ptrdiff_t)-2, 7ULL);
+	format_of = "%ls|%S|%5ls|%.2ls|%lc|%C\n";
+	fprintf(stderr, format_of, L"wide", L"Wide", L"w", L"wide", L'x', L'y');
 	fprintf(stderr, "100%%%n\n", &n);
 	fprintf(stderr, "%.500d|%50.40f\n", 5, 1. / 3);
 	fprintf(stderr, "%s", "");
@@ -210,7 +213,7 @@ static void wide_formats(void)
 	putwc_unlocked(L'u', stderr);
 	fputwc_unlocked(L'\n', stderr);
 	if (has_utf8)
-		fwprintf(stderr, L"\u00fcber %lc %s\n", L'\u20ac', "\xe2\x82\xac");
+		fwprintf(stderr, L"\u00fcber %ls %s\n", L"\u20ac", "\xe2\x82\xac");
 }
 
 /* -- Odd ones --------------------------------------------------------------------------------------- */
@@ -364,6 +367,33 @@ static void closed(void)
 	clearerr(stderr);
 }
 
+/* Lines of other files have "no" in front. */
+static void duplicated(void)
+{
+	int saved = dup(1), copy = dup(2), other;
+
+	write(copy, LINE("dup\n"));
+	write(1, LINE("no: before\n"));
+	dup2(2, 1);
+	write(1, LINE("dup2\n"));
+	setvbuf(stdout, NULL, _IONBF, 0);
+	printf("printf %d\n", 1);
+	puts("puts");
+	putchar('c');
+	putchar_unlocked('\n');
+	fputs("fputs\n", stdout);
+	dup3(saved, 1, O_CLOEXEC);
+	write(1, LINE("no: after\n"));
+	puts("no: after");
+	close(copy);
+	other = dup(1);
+	write(other, LINE("no: in its place\n"));
+	dup2(2, 1);
+	fclose(stdout);
+	other = open("/dev/null", O_WRONLY);
+	write(other, LINE("no: not seen to be closed\n"));
+}
+
 static void ends(const char *how)
 {
 	fputs("the ", stderr);
@@ -414,6 +444,8 @@ int main(int argc, char **argv)
 		forks();
 	} else if (!strcmp(what, "closed")) {
 		closed();
+	} else if (!strcmp(what, "duplicated")) {
+		duplicated();
 	} else if (!strcmp(what, "reopened")) {
 		if (!freopen(argv[2], "w", stderr))
 			return 3;

@@ -81,6 +81,7 @@ says odd
 says registered
 says fork
 says closed
+says duplicated
 says and err
 says and error
 says and assert

@@ -64,6 +64,7 @@ said one
 sed 's/^two one$/[format] %2$s %1$s/' one.err >one.lines
 same formats one.lines one.said
 says_all wide
+says_all duplicated
 for how in err errx assert assert_perror error abort _exit; do
 	says_all and $how
 done
