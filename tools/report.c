@@ -121,7 +121,7 @@ static void take_log(struct fxt_report *report, struct fxt_record *rec)
 	/* The format gives it none. */
 	rec->category = (struct fxt_text){.text = "log", .bytes = 3};
 	if (is_chosen(report, rec))
-		fxt_log_take(&report->log, rec, report->options.top);
+		fxt_log_take(&report->log, rec, report->options.json ? SIZE_MAX : report->options.top);
 }
 
 static void replay(struct fxt_report *report)
