@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "agent/stack.h"
+
 _Atomic uint64_t fxt_stderr_fds = FXT_STDERR_ALONE;
 
 bool fxt_is_stderr_now(int fd)
@@ -31,10 +33,18 @@ struct speech {
 	struct fxt_said_text *text;
 };
 
+static bool has_stack(const struct fxt_thread *thread)
+{
+	if (!fxt_stack_is_short())
+		return true;
+	fxt_agent_count_short(thread->last_ns);
+	return false;
+}
+
 static bool begin(struct speech *speech)
 {
 	speech->thread = fxt_enter(FXT_CAT_log);
-	speech->text = speech->thread ? fxt_said_begin(speech->thread) : NULL;
+	speech->text = speech->thread && has_stack(speech->thread) ? fxt_said_begin(speech->thread) : NULL;
 	return speech->text;
 }
 
@@ -160,7 +170,7 @@ void fxt_said_syslog(uint64_t names, int priority, int error, const char *format
 	int error_now = errno;
 	struct speech speech = {.thread = fxt_enter(FXT_CAT_log)};
 
-	speech.text = speech.thread ? fxt_said_begin_message(speech.thread, names, priority) : NULL;
+	speech.text = speech.thread && has_stack(speech.thread) ? fxt_said_begin_message(speech.thread, names, priority) : NULL;
 	if (!speech.text)
 		return;
 	say_format(&speech, &(struct fxt_format){.narrow = format, .error = error}, list, -1);

@@ -101,13 +101,12 @@ for thread in 0 1 2 3; do
 done | sort >threads.lines
 same "lines of threads that come in parts" threads.lines threads.found
 
-says handler handler 20000 2>/dev/null
-rm -f handler.out.bare
-traced handler2 "$apps/says" handler 20000 2>handler2.err >handler2.out
-said handler2
-is "lines beside a handler's" 20000 "$(grep -cx line handler2.said)"
-is "a handler's lines" "$(cat handler2.out)" "$(grep -cx handler handler2.said)"
-is "lines in all" "$(wc -l <handler2.err)" "$(wc -l <handler2.said)"
+# How often the handler comes by is different each time.
+traced handler "$apps/says" handler 20000 2>handler.err >handler.out
+said handler
+is "lines beside a handler's" 20000 "$(grep -cx line handler.said)"
+is "a handler's lines" "$(cat handler.out)" "$(grep -cx handler handler.said)"
+is "lines in all" "$(wc -l <handler.err)" "$(wc -l <handler.said)"
 
 says fork fork
 same "fork: standard error" fork.bare fork.err
@@ -162,7 +161,7 @@ file=$(only one/*.fxt)
 "$FXT" report -n 3 "$file" >report
 grep -q '^SAID LAST (3 of 402 lines)' report || fail "fxt report: $(grep SAID report)"
 is "lines in the report" 3 "$(sed -n '/^SAID LAST/,/^$/p' report | grep -c 'thread . ')"
-"$FXT" report --json -n 402 "$file" >report.json
+"$FXT" report --json "$file" >report.json
 python3 - <<'END' || fail "fxt report --json"
 import json
 log = json.load(open("report.json"))["log"]
