@@ -16,7 +16,7 @@ bool fxt_is_stderr_now(int fd)
 
 void fxt_stderr_moved(int from, int to)
 {
-	bool is_stderr = from >= 0 && from < FXT_STDERR_FDS && fxt_stderrs() >> from & 1;
+	bool is_stderr = fxt_is_among(fxt_stderrs(), from);
 
 	/* The child of a vfork has descriptors of its own, and its parent's memory. */
 	if (to == 2 || to < 0 || to >= FXT_STDERR_FDS || (uint32_t)fxt_sys_getpid() != fxt_agent.pid)

@@ -28,9 +28,14 @@ static inline uint64_t fxt_stderrs(void)
 	return atomic_load_explicit(&fxt_stderr_fds, memory_order_relaxed);
 }
 
+static inline bool fxt_is_among(uint64_t fds, int fd)
+{
+	return fd >= 0 && fd < FXT_STDERR_FDS && fds >> fd & 1;
+}
+
 static inline bool fxt_is_stderr(int fd)
 {
-	return FXT_UNLIKELY((unsigned)fd < FXT_STDERR_FDS && fxt_stderrs() >> fd & 1) && (fd == 2 || fxt_is_stderr_now(fd));
+	return FXT_UNLIKELY(fxt_is_among(fxt_stderrs(), fd)) && (fd == 2 || fxt_is_stderr_now(fd));
 }
 
 /* The stream of that name, and one that writes to such a descriptor. */
@@ -46,8 +51,7 @@ static inline void fxt_stderr_moves(int from, int to)
 {
 	uint64_t fds = fxt_stderrs();
 
-	if (FXT_UNLIKELY(((unsigned)from < FXT_STDERR_FDS && fds >> from & 1) ||
-			 (fds != FXT_STDERR_ALONE && (unsigned)to < FXT_STDERR_FDS && fds >> to & 1)))
+	if (FXT_UNLIKELY(fxt_is_among(fds, from) || (fds != FXT_STDERR_ALONE && fxt_is_among(fds, to))))
 		fxt_stderr_moved(from, to);
 }
 

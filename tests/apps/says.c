@@ -188,9 +188,9 @@ static void formats(void)
 		}
 	fprintf(stderr, "%*d|%-*d|%*d|%.*f|%.*s|%.*d\n", 5, 1, 5, 2, -5, 3, 2, 1.23456, 3, "abcdef", -1, 4);
 	format_of = "%hd %hhd %lld %qd %jd %zu %td %Lu\n";
-	fprintf(stderr, format_of, 70000, 300, 1LL << 40, 1LL << 41, (intmax_t)-1, (size_t)-1, (ptrdiff_t)-2, 7ULL);
+	fprintf(stderr, format_of, (short)-7, (signed char)-3, 1LL << 40, 1LL << 41, (intmax_t)-1, (size_t)-1, (ptrdiff_t)-2, 7ULL);
 	format_of = "%ls|%S|%5ls|%.2ls|%lc|%C\n";
-	fprintf(stderr, format_of, L"wide", L"Wide", L"w", L"wide", L'x', L'y');
+	fprintf(stderr, format_of, L"wide", L"Wide", L"w", L"wide", (wint_t)L'x', (wint_t)L'y');
 	fprintf(stderr, "100%%%n\n", &n);
 	fprintf(stderr, "%.500d|%50.40f\n", 5, 1. / 3);
 	fprintf(stderr, "%s", "");
