@@ -7,11 +7,17 @@
 
 _Atomic uint64_t fxt_stderr_fds = FXT_STDERR_ALONE;
 
-bool fxt_is_stderr_now(int fd)
+/* On its own: its frame is more than a short stack may have. */
+static __attribute__((noinline)) bool leads_to_stderr(int fd)
 {
 	struct stat ours, theirs;
 
 	return !fxt_sys_fstat(fd, &ours) && !fxt_sys_fstat(2, &theirs) && ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino;
+}
+
+bool fxt_is_stderr_now(int fd)
+{
+	return fxt_is_on(FXT_CAT_log) && !fxt_stack_is_short() && leads_to_stderr(fd);
 }
 
 void fxt_stderr_moved(int from, int to)
