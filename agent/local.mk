@@ -16,6 +16,8 @@ AGENT_SOURCES = \
 	agent/descriptor.h \
 	agent/emit.c \
 	agent/emit.h \
+	agent/error_text.c \
+	agent/error_text.h \
 	agent/explain.c \
 	agent/explain.h \
 	agent/flow.c \

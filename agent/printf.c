@@ -1,10 +1,10 @@
 /* See printf.h. */
 #include "printf.h"
 
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "error_text.h"
 #include "stack.h"
 #include "writer/decimal.h"
 
@@ -314,28 +314,6 @@ static void put_character(struct pass *pass, const struct spec *spec)
 		put_field(pass, spec, "", 0, bytes, encode(bytes, c));
 	else
 		put_field(pass, spec, "", 0, (const char[]){(char)c}, 1);
-}
-
-static const char *numbered(char *room, const char *what, int number)
-{
-	char *at = stpcpy(stpcpy(room, what), number < 0 ? "-" : "");
-
-	at[fxt_decimal(at, number < 0 ? -(uint64_t)number : (uint64_t)number)] = '\0';
-	return room;
-}
-
-const char *fxt_error_text(int error, char *room)
-{
-	const char *text = strerrordesc_np(error);
-
-	return text ? text : numbered(room, "Unknown error ", error);
-}
-
-const char *fxt_signal_text(int signum, char *room)
-{
-	const char *text = sigdescr_np(signum);
-
-	return text ? text : numbered(room, "Unknown signal ", signum);
 }
 
 static atomic_bool registered;

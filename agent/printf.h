@@ -37,9 +37,4 @@ void fxt_format_itself(struct fxt_format_out *out, const struct fxt_format *form
 /* Wide characters, as UTF-8: `count` of them, or up to the null one. */
 void fxt_format_wide(struct fxt_format_out *out, const wchar_t *text, size_t count);
 
-/* What strerror() and psignal() say in the C locale, in `room` of 64 bytes where there is no text of that number. */
-enum { FXT_NUMBERED_BYTES = 64 };
-const char *fxt_error_text(int error, char *room);
-const char *fxt_signal_text(int signum, char *room);
-
 #endif
