@@ -381,8 +381,12 @@ void fxt_agent_exit(void)
 	struct fxt_thread *thread = fxt_self;
 	uint64_t mask;
 
-	if (!atomic_load_explicit(&fxt_agent.file_made, memory_order_acquire) || fxt_is_filtered() ||
-	    fxt_is_forbidden(FXT_NO_CALLS) || fxt_agent.pid != (uint32_t)fxt_sys_getpid() || !is_alone())
+	if (!atomic_load_explicit(&fxt_agent.file_made, memory_order_acquire) || fxt_is_forbidden(FXT_NO_LOCKS) ||
+	    fxt_agent.pid != (uint32_t)fxt_sys_getpid())
+		return;
+	if (thread)
+		fxt_said_rest(thread);
+	if (fxt_is_filtered() || fxt_is_forbidden(FXT_NO_CALLS) || !is_alone())
 		return;
 	mask = fxt_sys_block_signals();
 	if (fxt_buffer_rewrite(&fxt_agent.buffer, REWRITE_MAX_BYTES) && thread)

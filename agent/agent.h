@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "explain.h"
+#include "said.h"
 #include "trigger.h"
 #include "writer/buffer.h"
 #include "writer/lane.h"
@@ -157,8 +158,10 @@ struct fxt_thread {
 	struct fxt_usage_window usage;  /* the last two readings */
 	struct fxt_held held[FXT_HELD_MAX];
 	uintptr_t waits_for;            /* as fxt_wait_begin() has it; 0 */
+	struct fxt_said_text said[FXT_SAID_TEXTS];
 	struct fxt_open fenced_opens[1 + FXT_OPEN_MAX + 1];     /* see fxt_opens() */
 	struct fxt_usage_window usage_windows[FXT_OPEN_MAX];    /* of each entry: the readings around its start, once there are any */
+	char said_bytes[FXT_SAID_TEXTS][FXT_SAID_BYTES + FXT_SAID_MARK_BYTES];
 };
 
 /* The entries of calls in progress: FXT_OPEN_MAX and a fence at either end, that in front with a frame above all others. */

@@ -18,6 +18,8 @@ AGENT_SOURCES = \
 	agent/endpoint.c \
 	agent/endpoint.h \
 	agent/emit.h \
+	agent/error_text.c \
+	agent/error_text.h \
 	agent/explain.c \
 	agent/explain.h \
 	agent/fds.c \
@@ -41,8 +43,12 @@ AGENT_SOURCES = \
 	agent/open.h \
 	agent/output.c \
 	agent/output.h \
+	agent/printf.c \
+	agent/printf.h \
 	agent/requests.c \
 	agent/requests.h \
+	agent/said.c \
+	agent/said.h \
 	agent/sample.c \
 	agent/sample.h \
 	agent/seccomp.c \

@@ -22,14 +22,20 @@ static inline bool fxt_on_alternate_stack(void)
 /* What the slow paths take at most is some 600 bytes. */
 enum { FXT_SLOW_PATH_BYTES = 1024 };
 
-/* Whether this is a signal handler's stack with too little left for a slow path: then what needs one is dropped, and counted. A
- * stack of MINSIGSTKSZ bytes may leave its handler 400. */
-static inline bool fxt_stack_is_short(void)
+/* Whether this is a signal handler's stack with less than so many bytes left. */
+static inline bool fxt_stack_has_less(size_t bytes)
 {
 	stack_t stack;
 
 	return !FXT_SYSCALL2(SYS_sigaltstack, NULL, &stack) && stack.ss_flags & SS_ONSTACK &&
-	       (uintptr_t)&stack - (uintptr_t)stack.ss_sp < FXT_SLOW_PATH_BYTES;
+	       (uintptr_t)&stack - (uintptr_t)stack.ss_sp < bytes;
+}
+
+/* Whether it has too little for a slow path: then what needs one is dropped, and counted. A stack of MINSIGSTKSZ bytes may leave
+ * its handler 400. */
+static inline bool fxt_stack_is_short(void)
+{
+	return fxt_stack_has_less(FXT_SLOW_PATH_BYTES);
 }
 
 #endif

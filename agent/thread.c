@@ -338,6 +338,7 @@ static void thread_ends(void *state)
 	if (thread != fxt_self || !thread->ready)
 		return;
 	fxt_open_close_all(thread);
+	fxt_said_rest(thread);
 	/* Somebody joins it, perhaps. */
 	if (fxt_is_on(FXT_CAT_pthread) && fxt_is_waited_for(thread->handle))
 		fxt_flow_release(thread, thread->handle, FXT_RELEASE_ONE, (struct fxt_cause){0});
@@ -375,6 +376,7 @@ static void begin_life(struct fxt_thread *thread, uint32_t pid, uint32_t tid)
 		most_ns = fxt_agent.config.explain_ns;
 	thread->span_ns = most_ns > thread->least_ns ? most_ns - thread->least_ns : 0;
 	fxt_explain_reset(thread);
+	fxt_said_forget(thread);
 	thread->commit = fxt_agent.config.mode == FXT_CIRCULAR ? 0 : FXT_COMMIT_ALIGNED;
 	thread->watched_errno = 0;
 	find_stack(thread);

@@ -64,6 +64,8 @@ FXT_EXPORT void abort(void)
 
 		fxt_open_push(thread_, (uintptr_t)__builtin_frame_address(0), 0, 0, start_ns_, names_,
 			      fxt_arg_header(FXT_ARG_INT64, 2, FXT_STR_tid), (uint64_t)thread_->tid);
+		if ((uint32_t)fxt_sys_getpid() == fxt_agent.pid)
+			fxt_said_rest(thread_);
 	}
 	real_abort();
 	__builtin_unreachable();

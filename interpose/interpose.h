@@ -382,8 +382,11 @@ static inline void fxt_nothing_moves(const void *unused)
 #define FXT_WRAP(category, type, symbol, event, blocks, result_kind, ...)                                       \
 	FXT_REAL(type, symbol, (FXT_LIST(P_DECLARE, __VA_ARGS__)), (FXT_LIST(P_NAME, __VA_ARGS__)))             \
 	FXT_SECOND(AROUND_##result_kind, FXT_NOTHING, )(type, symbol, __VA_ARGS__)                              \
-	FXT_WRAP_AROUND(category, type, symbol, event, FXT_PASTE(FXT_SECOND(CALLEE_##result_kind, real_, ), symbol), \
-			blocks, result_kind, __VA_ARGS__)
+	FXT_WRAP_AROUND(category, type, symbol, event, FXT_CALLEE(symbol, result_kind), blocks, result_kind, __VA_ARGS__)
+
+/* The function that a wrapper calls: the real one, or what said.h or the result has around it. */
+#define FXT_CALLEE(symbol, result_kind) \
+	FXT_SECOND(FXT_SAID_##symbol, FXT_PASTE(FXT_SECOND(CALLEE_##result_kind, real_, ), symbol), )
 
 /* Of results with an AROUND_ and a CALLEE_: closing_SYMBOL, which closes descriptor `fd`, also where the category is off. */
 #define FXT_CLOSING(fd, type, symbol, ...)                                                                      \

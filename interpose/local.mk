@@ -78,6 +78,8 @@ INTERPOSE_SOURCES = \
 	interpose/readable.c \
 	interpose/readable.h \
 	interpose/reals.inc \
+	interpose/said.c \
+	interpose/said.h \
 	interpose/seccomp.c \
 	interpose/seccomp.h \
 	interpose/signal.c \

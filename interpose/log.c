@@ -6,12 +6,116 @@
 #include <stdio.h>
 #include <syslog.h>
 
+#include "agent/error_text.h"
 #include "interpose.h"
+#include "said.h"
+#include "writer/decimal.h"
 
 FXT_EXPORT void __syslog_chk(int priority, int flag, const char *format, ...);
+/* <assert.h> has them only where NDEBUG is not defined. */
+FXT_EXPORT void __assert_fail(const char *assertion, const char *file, unsigned linenum, const char *function) __attribute__((noreturn));
+FXT_EXPORT void __assert_perror_fail(int errnum, const char *file, unsigned linenum, const char *function) __attribute__((noreturn));
+
+#define FXT_SAID_vsyslog , said_vsyslog
+#define FXT_SAID___vsyslog_chk , said___vsyslog_chk
+#define FXT_SAID_vwarn , said_vwarn
+#define FXT_SAID_vwarnx , said_vwarnx
+#define FXT_SAID_perror , said_perror
+#define FXT_SAID_herror , said_herror
+#define FXT_SAID_psignal , said_psignal
+#define FXT_SAID_psiginfo , said_psiginfo
+
+static void said_vsyslog(int priority, const char *format, va_list list);
+static void said___vsyslog_chk(int priority, int flag, const char *format, va_list list);
+static void said_vwarn(const char *format, va_list list);
+static void said_vwarnx(const char *format, va_list list);
+static void said_perror(const char *s);
+static void said_herror(const char *s);
+static void said_psignal(int sig, const char *s);
+static void said_psiginfo(const siginfo_t *pinfo, const char *s);
+
+/* As the functions of <err.h> put it: the program's name, what is said, and why. */
+static void complain(int error, bool says_why, const char *format, va_list list)
+{
+	char room[FXT_NUMBERED_BYTES];
+	struct fxt_said_line line = {{program_invocation_short_name, ": ", NULL}, says_why ? fxt_error_text(error, room) : NULL};
+
+	fxt_said_complaint(&line, error, format, list);
+}
 
 #define FXT_TABLE "log.def"
 #include "wrappers.inc"
+
+/* -- What is said ---------------------------------------------------------------------------------- */
+
+/* As these functions do not tell whether it was written, it is recorded in any case. */
+#define SAID(symbol, params, args, say)                 \
+	static void said_##symbol params                \
+	{                                               \
+		int error = errno;                      \
+		va_list again;                          \
+							\
+		va_copy(again, list);                   \
+		real_##symbol args;                     \
+		say;                                    \
+		va_end(again);                          \
+	}
+
+SAID(vsyslog, (int priority, const char *format, va_list list), (priority, format, list),
+     fxt_said_syslog(FXT_NAMES(log, syslog), priority, error, format, again))
+SAID(__vsyslog_chk, (int priority, int flag, const char *format, va_list list), (priority, flag, format, list),
+     fxt_said_syslog(FXT_NAMES(log, syslog), priority, error, format, again))
+SAID(vwarn, (const char *format, va_list list), (format, list), complain(error, true, format, again))
+SAID(vwarnx, (const char *format, va_list list), (format, list), complain(error, false, format, again))
+
+static void say_about(const char *s, const char *what, const char *end)
+{
+	bool is_empty = !s || !*s;
+
+	fxt_said_pieces(is_empty ? "" : s, is_empty ? "" : ": ", what, end, NULL);
+}
+
+static void said_perror(const char *s)
+{
+	char room[FXT_NUMBERED_BYTES];
+	int error = errno;
+
+	real_perror(s);
+	say_about(s, fxt_error_text(error, room), "\n");
+}
+
+static void said_herror(const char *s)
+{
+	static const char *const texts[] = {
+		"Resolver Error 0 (no error)", "Unknown host", "Host name lookup failure", "Unknown server error",
+		"No address associated with name",
+	};
+	int error = h_errno;
+
+	real_herror(s);
+	say_about(s,
+		  error < 0                                        ? "Resolver internal error"
+		  : (size_t)error < sizeof(texts) / sizeof(*texts) ? texts[error]
+								   : "Unknown resolver error",
+		  "\n");
+}
+
+static void said_psignal(int sig, const char *s)
+{
+	char room[FXT_NUMBERED_BYTES];
+
+	real_psignal(sig, s);
+	say_about(s, fxt_signal_text(sig, room), "\n");
+}
+
+/* Which signal it was. What else there is to it is left out, which the ellipsis says. */
+static void said_psiginfo(const siginfo_t *pinfo, const char *s)
+{
+	char room[FXT_NUMBERED_BYTES];
+
+	real_psiginfo(pinfo, s);
+	say_about(s, fxt_signal_text(pinfo->si_signo, room), " (\xe2\x80\xa6)\n");
+}
 
 /* -- With a list of what follows the format ------------------------------------------------------ */
 
@@ -27,12 +131,12 @@ FXT_EXPORT void __syslog_chk(int priority, int flag, const char *format, ...);
 /* Looked for like any other, and never called. */
 static void *real_syslog, *real___syslog_chk, *real_warn, *real_warnx, *real_err, *real_errx;
 
-FXT_TRACED(log, void, syslog, syslog, real_vsyslog, BLOCKS(priority), VOID, (int, priority, INT), (const char *, format, SKIP),
+FXT_TRACED(log, void, syslog, syslog, said_vsyslog, BLOCKS(priority), VOID, (int, priority, INT), (const char *, format, SKIP),
 	   (va_list, list, SKIP))
-FXT_TRACED(log, void, __syslog_chk, syslog, real___vsyslog_chk, BLOCKS(priority), VOID, (int, priority, INT), (int, flag, SKIP),
+FXT_TRACED(log, void, __syslog_chk, syslog, said___vsyslog_chk, BLOCKS(priority), VOID, (int, priority, INT), (int, flag, SKIP),
 	   (const char *, format, SKIP), (va_list, list, SKIP))
-FXT_TRACED(log, void, warn, warn, real_vwarn, BLOCKS(format), VOID, (const char *, format, SKIP), (va_list, list, SKIP))
-FXT_TRACED(log, void, warnx, warnx, real_vwarnx, BLOCKS(format), VOID, (const char *, format, SKIP), (va_list, list, SKIP))
+FXT_TRACED(log, void, warn, warn, said_vwarn, BLOCKS(format), VOID, (const char *, format, SKIP), (va_list, list, SKIP))
+FXT_TRACED(log, void, warnx, warnx, said_vwarnx, BLOCKS(format), VOID, (const char *, format, SKIP), (va_list, list, SKIP))
 
 FXT_EXPORT void syslog(int priority, const char *format, ...)
 {
@@ -56,44 +160,89 @@ FXT_EXPORT void warnx(const char *format, ...)
 
 /* -- That end the program: in progress until its last moment ------------------------------------- */
 
-#define LEAVES(event)                                                           \
+#define LEAVES(event, shown)                                                         \
 	struct fxt_thread *thread_ = fxt_enter(FXT_CAT_log);                    \
 										\
 	if (thread_) {                                                          \
 		const uint64_t names_ = FXT_NAMES(log, event);                  \
 		uint64_t start_ns_ = fxt_now(thread_);                          \
 										\
-		BLOCKS(eval);                                                   \
+		BLOCKS(shown);                                                  \
 	}
 
 FXT_REAL(void, verr, (int eval, const char *format, va_list list), (eval, format, list))
 FXT_REAL(void, verrx, (int eval, const char *format, va_list list), (eval, format, list))
+FXT_REAL(void, __assert_fail, (const char *assertion, const char *file, unsigned linenum, const char *function),
+	 (assertion, file, linenum, function))
+FXT_REAL(void, __assert_perror_fail, (int errnum, const char *file, unsigned linenum, const char *function),
+	 (errnum, file, linenum, function))
+
+/* Said before it is written, as there is no afterwards. */
+#define COMPLAIN(says_why, list)                                        \
+	do {                                                            \
+		va_list again;                                          \
+									\
+		va_copy(again, list);                                   \
+		complain(errno, says_why, format, again);               \
+		va_end(again);                                          \
+	} while (0)
 
 FXT_EXPORT void verr(int eval, const char *format, va_list list)
 {
-	LEAVES(verr)
+	LEAVES(verr, eval)
+	COMPLAIN(true, list);
 	real_verr(eval, format, list);
 	__builtin_unreachable();
 }
 
 FXT_EXPORT void verrx(int eval, const char *format, va_list list)
 {
-	LEAVES(verrx)
+	LEAVES(verrx, eval)
+	COMPLAIN(false, list);
 	real_verrx(eval, format, list);
 	__builtin_unreachable();
 }
 
 FXT_EXPORT void err(int eval, const char *format, ...)
 {
-	LEAVES(err)
-	COLLECT(real_verr(eval, format, list));
+	LEAVES(err, eval)
+	COLLECT(COMPLAIN(true, list); real_verr(eval, format, list));
 	__builtin_unreachable();
 }
 
 FXT_EXPORT void errx(int eval, const char *format, ...)
 {
-	LEAVES(errx)
-	COLLECT(real_verrx(eval, format, list));
+	LEAVES(errx, eval)
+	COLLECT(COMPLAIN(false, list); real_verrx(eval, format, list));
+	__builtin_unreachable();
+}
+
+/* `what` is said where the program was when it gave up, as assert() puts it. */
+static void say_where(const char *file, unsigned linenum, const char *function, const char *what, const char *which, const char *end)
+{
+	const char *program = program_invocation_short_name;
+	char number[FXT_DECIMAL_BYTES + 1];
+
+	number[fxt_decimal(number, linenum)] = '\0';
+	fxt_said_pieces(program, *program ? ": " : "", file, ":", number, ": ", function ? function : "", function ? ": " : "", what,
+			which, end, NULL);
+}
+
+FXT_EXPORT void __assert_fail(const char *assertion, const char *file, unsigned linenum, const char *function)
+{
+	LEAVES(__assert_fail, linenum)
+	say_where(file, linenum, function, "Assertion `", assertion, "' failed.\n");
+	real___assert_fail(assertion, file, linenum, function);
+	__builtin_unreachable();
+}
+
+FXT_EXPORT void __assert_perror_fail(int errnum, const char *file, unsigned linenum, const char *function)
+{
+	char room[FXT_NUMBERED_BYTES];
+
+	LEAVES(__assert_perror_fail, linenum)
+	say_where(file, linenum, function, "Unexpected error: ", fxt_error_text(errnum, room), ".\n");
+	real___assert_perror_fail(errnum, file, linenum, function);
 	__builtin_unreachable();
 }
 

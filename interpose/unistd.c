@@ -8,9 +8,58 @@
 
 #include "agent/descriptor.h"
 #include "interpose.h"
+#include "said.h"
+
+#define FXT_SAID_write , said_write
+#define FXT_SAID___write , said___write
+#define FXT_SAID_writev , said_writev
+#define FXT_SAID_pwrite , said_pwrite
+#define FXT_SAID_pwrite64 , said_pwrite64
+#define FXT_SAID___pwrite64 , said___pwrite64
+#define FXT_SAID_pwritev , said_pwritev
+#define FXT_SAID_pwritev64 , said_pwritev64
+#define FXT_SAID_pwritev2 , said_pwritev2
+#define FXT_SAID_pwritev64v2 , said_pwritev64v2
+
+static inline ssize_t said_write(int fd, const void *buf, size_t count);
+static inline ssize_t said___write(int fd, const void *buf, size_t count);
+static inline ssize_t said_writev(int fd, const struct iovec *iov, int iovcnt);
+static inline ssize_t said_pwrite(int fd, const void *buf, size_t count, off_t offset);
+static inline ssize_t said_pwrite64(int fd, const void *buf, size_t count, off64_t offset);
+static inline ssize_t said___pwrite64(int fd, const void *buf, size_t count, off64_t offset);
+static inline ssize_t said_pwritev(int fd, const struct iovec *iov, int iovcnt, off_t offset);
+static inline ssize_t said_pwritev64(int fd, const struct iovec *iov, int iovcnt, off64_t offset);
+static inline ssize_t said_pwritev2(int fd, const struct iovec *iov, int iovcnt, off_t offset, int flags);
+static inline ssize_t said_pwritev64v2(int fd, const struct iovec *iov, int iovcnt, off64_t offset, int flags);
 
 #define FXT_TABLE "unistd.def"
 #include "wrappers.inc"
+
+/* -- Standard error ------------------------------------------------------------------------------ */
+
+#define SAID(symbol, params, args, say)						\
+	static inline ssize_t said_##symbol params				\
+	{									\
+		ssize_t result = real_##symbol args;				\
+										\
+		if (fxt_is_stderr(fd) && result > 0)				\
+			say;							\
+		return result;							\
+	}
+
+#define SAID_BYTES(symbol, params, args) SAID(symbol, params, args, fxt_said_bytes(buf, (size_t)result))
+#define SAID_VECTOR(symbol, params, args) SAID(symbol, params, args, fxt_said_vector(iov, iovcnt, (size_t)result))
+
+SAID_BYTES(write, (int fd, const void *buf, size_t count), (fd, buf, count))
+SAID_BYTES(__write, (int fd, const void *buf, size_t count), (fd, buf, count))
+SAID_BYTES(pwrite, (int fd, const void *buf, size_t count, off_t offset), (fd, buf, count, offset))
+SAID_BYTES(pwrite64, (int fd, const void *buf, size_t count, off64_t offset), (fd, buf, count, offset))
+SAID_BYTES(__pwrite64, (int fd, const void *buf, size_t count, off64_t offset), (fd, buf, count, offset))
+SAID_VECTOR(writev, (int fd, const struct iovec *iov, int iovcnt), (fd, iov, iovcnt))
+SAID_VECTOR(pwritev, (int fd, const struct iovec *iov, int iovcnt, off_t offset), (fd, iov, iovcnt, offset))
+SAID_VECTOR(pwritev64, (int fd, const struct iovec *iov, int iovcnt, off64_t offset), (fd, iov, iovcnt, offset))
+SAID_VECTOR(pwritev2, (int fd, const struct iovec *iov, int iovcnt, off_t offset, int flags), (fd, iov, iovcnt, offset, flags))
+SAID_VECTOR(pwritev64v2, (int fd, const struct iovec *iov, int iovcnt, off64_t offset, int flags), (fd, iov, iovcnt, offset, flags))
 
 /* -- Pipes ------------------------------------------------------------------------------------- */
 
@@ -122,6 +171,7 @@ static FXT_COLD void clear_way(int newfd)
 												\
 		if (fxt_descriptor_is_ours(fd))							\
 			return no_such_descriptor();						\
+		fxt_stderr_moves(-1, fd);							\
 		FXT_FD_CLOSE(fd, result = real_##symbol(fd));					\
 		return result;									\
 	}											\
@@ -136,8 +186,10 @@ static inline int guarded_dup(int oldfd)
 {
 	int result = fxt_descriptor_is_ours(oldfd) ? no_such_descriptor() : real_dup(oldfd);
 
-	if (result >= 0)
+	if (result >= 0) {
 		fxt_fd_duplicated(oldfd, result, FXT_NAMES(io, dup));
+		fxt_stderr_moves(oldfd, result);
+	}
 	return result;
 }
 
@@ -154,8 +206,10 @@ FXT_WRAP_AROUND(io, int, dup, dup, guarded_dup, QUICK, INT, (int, oldfd, INT))
 	result = call;							\
 	if (FXT_UNLIKELY(moved) && result < 0)				\
 		clear_way(newfd);					\
-	if (result >= 0)						\
+	if (result >= 0) {						\
 		fxt_fd_duplicated(oldfd, newfd, FXT_NAMES(io, event));	\
+		fxt_stderr_moves(oldfd, newfd);				\
+	}								\
 	return result;
 
 #define DUP2(symbol)											\
@@ -198,6 +252,8 @@ static int close_range_but_ours(unsigned first, unsigned last, int flags)
 {
 	int ours = ours_within(first, last), result = 0;
 
+	if (!(flags & (int)CLOSE_RANGE_CLOEXEC))
+		fxt_stderr_closed(first, last);
 	/* Ours is closed on exec already. */
 	if (ours < 0 || flags & CLOSE_RANGE_CLOEXEC)
 		return real_close_range(first, last, flags);
@@ -231,6 +287,7 @@ static void guarded_closefrom(int lowfd)
 	int first = lowfd < 0 ? 0 : lowfd, ours = ours_within((unsigned)first, INT32_MAX), fd;
 	uint64_t mark = fxt_fds_mark();
 
+	fxt_stderr_closed((unsigned)first, INT32_MAX);
 	/* Straight to the kernel: the C library may lack the function, and the kernel the call; and errno
 	 * stays. */
 	if (ours > first && FXT_SYSCALL3(SYS_close_range, first, ours - 1, 0) < 0)

@@ -88,6 +88,7 @@ APPS_C = \
 	tests/apps/losses \
 	tests/apps/process \
 	tests/apps/progress \
+	tests/apps/says \
 	tests/apps/sequence \
 	tests/apps/slow \
 	tests/apps/stepped \
@@ -179,6 +180,7 @@ E2E_TESTS = \
 	tests/e2e/progress.sh \
 	tests/e2e/real.sh \
 	tests/e2e/report.sh \
+	tests/e2e/says.sh \
 	tests/e2e/slow.sh \
 	tests/e2e/snapshot.sh \
 	tests/e2e/streams.sh

@@ -150,7 +150,10 @@ static void take_event(struct fxt_report *report, const struct fxt_record *rec)
 		take_call(report, rec);
 		break;
 	case FXT_EVENT_INSTANT:
-		/* Calls of which only the beginning is seen, as dlopen and vfork. What the agent says itself is none. */
+		/* Calls of which only the beginning is seen, as dlopen and vfork. What the agent says itself is none, nor what the
+		 * program does. */
+		if (fxt_log_has_event(rec))
+			break;
 		if (!fxt_text_is(&rec->category, "agent"))
 			fxt_calls_take(&report->calls, fxt_symbol(report->r, &rec->category),
 				       fxt_symbol(report->r, &rec->name), 0);
@@ -161,6 +164,14 @@ static void take_event(struct fxt_report *report, const struct fxt_record *rec)
 	case FXT_EVENT_ASYNC_END: fxt_descriptors_take(&report->descriptors, rec); break;
 	default: break;
 	}
+}
+
+static void take_log(struct fxt_report *report, struct fxt_record *rec)
+{
+	/* The format gives it none. */
+	rec->category = (struct fxt_text){.text = "log", .bytes = 3};
+	if (is_chosen(report, rec))
+		fxt_log_take(&report->log, rec, report->options.json ? SIZE_MAX : report->options.top);
 }
 
 static void replay(struct fxt_report *report)
@@ -216,6 +227,8 @@ void fxt_report_make(struct fxt_report *report, struct fxt_reader *r,
 		}
 		else if (rec.type == FXT_RECORD_USERSPACE_OBJECT)
 			fxt_waits_object(&report->waits, r, &rec);
+		else if (rec.type == FXT_RECORD_LOG)
+			take_log(report, &rec);
 	}
 	replay(report);
 	replay_ends(report);
@@ -230,6 +243,7 @@ void fxt_report_make(struct fxt_report *report, struct fxt_reader *r,
 	fxt_heaps_sort(&report->heaps);
 	fxt_files_sort(&report->files);
 	fxt_descriptors_finish(&report->descriptors, r, &report->open.programs);
+	fxt_log_sort(&report->log);
 }
 
 void fxt_report_free(struct fxt_report *report)
@@ -242,6 +256,7 @@ void fxt_report_free(struct fxt_report *report)
 	fxt_contention_free(&report->contention);
 	fxt_heaps_free(&report->heaps);
 	fxt_files_free(&report->files);
+	fxt_log_free(&report->log);
 	fxt_open_free(&report->open);
 	fxt_descriptors_free(&report->descriptors);
 	fxt_threads_free(&report->threads);
@@ -418,6 +433,7 @@ void fxt_report_print(const struct fxt_report *report, FILE *out)
 	fxt_calls_print(&report->calls, report->r, top, out);
 	fxt_heaps_print(&report->heaps, &report->overview, top, out);
 	fxt_descriptors_print(&report->descriptors, report->r, &report->overview, top, out);
+	fxt_log_print(&report->log, report->r, end_ns, out);
 	if (!is_stuck)
 		fxt_open_print(&report->open, report->r, end_ns, top, out);
 }

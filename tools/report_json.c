@@ -297,6 +297,23 @@ static json_t *open_calls(const struct fxt_report *report)
 	return array;
 }
 
+static json_t *log_lines(const struct fxt_report *report)
+{
+	json_t *object = json_object(), *last = json_array();
+
+	for (size_t i = 0; i < report->log.count; i++) {
+		const struct fxt_log_line *line = &report->log.list[i];
+		json_t *one = thread(report->r, line->thread);
+
+		set(one, "time_ns", fxt_json_u64(line->at_ns));
+		set(one, "message", fxt_json_text(&line->message));
+		json_array_append_new(last, one);
+	}
+	set(object, "lines", fxt_json_u64(report->log.total));
+	set(object, "last", last);
+	return object;
+}
+
 void fxt_report_json(const struct fxt_report *report, FILE *out)
 {
 	json_t *object = json_object();
@@ -312,6 +329,7 @@ void fxt_report_json(const struct fxt_report *report, FILE *out)
 	set(object, "heap", heaps(report));
 	set(object, "files", files(report));
 	set(object, "descriptors_open", fxt_descriptors_json(&report->descriptors, report->r));
+	set(object, "log", log_lines(report));
 	set(object, "open", open_calls(report));
 	fxt_json_print(object, out, false);
 }

@@ -18,7 +18,8 @@
 	X(io, fputws_unlocked) X(io, vprintf) X(io, vfprintf) X(io, vdprintf) X(io, vwprintf)           \
 	X(io, vfwprintf) X(io, printf) X(io, wprintf) X(io, fwprintf) X(io, vscanf) X(io, vfscanf)      \
 	X(io, vwscanf) X(io, vfwscanf) X(io, scanf) X(io, wscanf) X(io, fwscanf) X(io, rewind)          \
-	X(io, unlink) X(io, gets)
+	X(io, unlink) X(io, gets) X(io, register_printf_function) X(io, register_printf_specifier)      \
+	X(io, register_printf_modifier) X(io, register_printf_type)
 
 /* No bodies from headers: they would leave most of them out. */
 #ifndef __NO_INLINE__
@@ -26,6 +27,7 @@
 #endif
 
 #include <fcntl.h>
+#include <printf.h>
 #include <stdarg.h>
 #include <wchar.h>
 
@@ -237,6 +239,45 @@ static void use_others(void)
 	NEED(file && CALL(getc, file) == EOF && CALL(pclose, file) == 3 << 8);
 }
 
+/* -- Conversions of the program's own -------------------------------------------------------------- */
+
+static int convert(FILE *stream, const struct printf_info *info, const void *const *arguments)
+{
+	(void)info;
+	(void)arguments;
+	return fputc('?', stream) == EOF ? -1 : 1;
+}
+
+static int arguments_of(const struct printf_info *info, size_t n, int *types)
+{
+	(void)info;
+	(void)n;
+	(void)types;
+	return 0;
+}
+
+static int typed_arguments_of(const struct printf_info *info, size_t n, int *types, int *sizes)
+{
+	(void)sizes;
+	return arguments_of(info, n, types);
+}
+
+static void take_type(void *memory, va_list *list)
+{
+	*(int *)memory = va_arg(*list, int);
+}
+
+/* The older one of them is still called, by old programs. */
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+
+static void register_formats(void)
+{
+	NEED(CALL(register_printf_function, 'V', convert, arguments_of) == 0);
+	NEED(CALL(register_printf_specifier, 'W', convert, typed_arguments_of) == 0);
+	NEED(CALL(register_printf_modifier, L"ww") >= 0);
+	NEED(CALL(register_printf_type, take_type) >= 0);
+}
+
 int main(int argc, char **argv)
 {
 	long i, rounds = argc > 1 ? atol(argv[1]) : 1;
@@ -250,6 +291,7 @@ int main(int argc, char **argv)
 		use_stdout();
 		use_stdin();
 		use_others();
+		register_formats();
 	}
 	NEED(CALL(fcloseall) == 0);
 	NEED(syscall(SYS_dup3, output, 1, 0) == 1);

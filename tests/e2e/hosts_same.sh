@@ -76,6 +76,18 @@ process exec
 process _exit
 process quick_exit
 process abort
+says ways
+says formats
+says wide
+says odd
+says registered
+says fork
+says closed
+says duplicated
+says and err
+says and error
+says and assert
+says and abort
 sequence 100
 sequence 100 kill
 streams pipe 20 fork

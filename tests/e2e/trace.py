@@ -10,6 +10,7 @@
     trace.py sequence FILE      first, last and number of the calloc calls that count (tests/apps/sequence.c)
     trace.py calls FILE         category:name tid start end arguments, in the order of time
     trace.py lifetimes FILE     descriptors' lifetimes, a line each, as tests/apps/lifetimes.c says them
+    trace.py said FILE          what the program said, a line each; messages to syslog begin with their priority
     trace.py arrows FILE        "cause -> effect count": the calls that arrows lead from and to, a line each
 """
 import collections, json, os, subprocess, sys
@@ -31,8 +32,9 @@ def report(path):
 
 
 def calls(path):
-    """The program's: not what the agent says itself."""
-    return (r for r in records(path) if r["type"] in ("complete", "begin", "instant") and r["category"] != "agent")
+    """The program's: not what the agent says itself, nor the lines that the program says."""
+    return (r for r in records(path) if r["type"] in ("complete", "begin", "instant") and r["category"] != "agent"
+            and not (r["category"] == "log" and "message" in r.get("args", {})))
 
 
 def name(call):
@@ -191,9 +193,26 @@ def lifetimes(path):
         print(r["pid"], name(r), r["args"]["call"], str(detail[0]).replace(" ", "_"), moved)
 
 
+def said(path):
+    """Log records and instants have the same, and at the same times."""
+    lines, instants = [], []
+    for r in records(path):
+        if r["type"] == "log":
+            lines.append((r["time"], r["tid"], r["message"]))
+        elif r["type"] == "instant" and r["category"] == "log" and "message" in r["args"]:
+            instants.append((r["time"], r["tid"], r["args"]["message"], r["args"].get("priority"), r["name"]))
+    lines.sort()
+    instants.sort()
+    if lines != [i[:3] for i in instants]:
+        sys.exit("log records and instants differ")
+    for _, _, message, priority, called in instants:
+        if (priority is None) != (called == "stderr"):
+            sys.exit(f"priority {priority} of {called}")
+        sys.stdout.write(f"{message}\n" if priority is None else f"{priority} {message}\n")
+
+
 COMMANDS = {"counts": counts, "own": own, "open": still_open, "lost": lost, "categories": categories,
-            "threads": threads, "sequence": sequence, "calls": all_calls, "arrows": arrows,
-            "lifetimes": lifetimes}
+            "threads": threads, "said": said, "sequence": sequence, "calls": all_calls, "arrows": arrows, "lifetimes": lifetimes}
 
 if len(sys.argv) != 3 or sys.argv[1] not in COMMANDS:
     sys.exit(__doc__)

@@ -1,0 +1,90 @@
+/* What wrappers do to have it recorded what the program says (agent/said.h): they hand it on once the real call is over and has
+ * accepted it, as far as it tells. Not only while the call's own category is on, so it is done around the real function and not in
+ * what is recorded of it: a table's line is left as it is, and the file that includes it says
+ *
+ *	#define FXT_SAID_fputs , said_fputs
+ *
+ * with said_fputs declared before, and defined behind, the inclusion of wrappers.inc.
+ */
+#ifndef FXT_INTERPOSE_SAID_H
+#define FXT_INTERPOSE_SAID_H
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <sys/uio.h>
+#include <wchar.h>
+
+#include "agent/printf.h"
+#include "interpose.h"
+
+/* Descriptor 2, whatever file that is, and those that dup() and its kind have made of it, as `>&2` does in a shell: bits of the first
+ * FXT_STDERR_FDS. The others count only while they lead where 2 does, as not every end of a descriptor is seen. */
+enum { FXT_STDERR_FDS = 64, FXT_STDERR_ALONE = 1 << 2 };
+extern _Atomic uint64_t fxt_stderr_fds __attribute__((visibility("hidden")));
+FXT_COLD bool fxt_is_stderr_now(int fd);
+
+static inline uint64_t fxt_stderrs(void)
+{
+	return atomic_load_explicit(&fxt_stderr_fds, memory_order_relaxed);
+}
+
+static inline bool fxt_is_among(uint64_t fds, int fd)
+{
+	return fd >= 0 && fd < FXT_STDERR_FDS && fds >> fd & 1;
+}
+
+static inline bool fxt_is_stderr(int fd)
+{
+	return FXT_UNLIKELY(fxt_is_among(fxt_stderrs(), fd)) && (fd == 2 || fxt_is_stderr_now(fd));
+}
+
+/* The stream of that name, and one that writes to such a descriptor. */
+static inline bool fxt_is_stderr_stream(const FILE *stream)
+{
+	return FXT_UNLIKELY(stream == stderr) || (FXT_UNLIKELY(fxt_stderrs() != FXT_STDERR_ALONE) && fxt_is_stderr(stream->_fileno));
+}
+
+/* `to` is what `from` is, or -1: nothing any more. */
+FXT_COLD void fxt_stderr_moved(int from, int to);
+
+static inline void fxt_stderr_moves(int from, int to)
+{
+	uint64_t fds = fxt_stderrs();
+
+	if (FXT_UNLIKELY(fxt_is_among(fds, from) || (fds != FXT_STDERR_ALONE && fxt_is_among(fds, to))))
+		fxt_stderr_moved(from, to);
+}
+
+static inline void fxt_stderr_closed(unsigned first, unsigned last)
+{
+	for (; FXT_UNLIKELY(fxt_stderrs() != FXT_STDERR_ALONE) && first <= last && first < FXT_STDERR_FDS; first++)
+		fxt_stderr_moves(-1, (int)first);
+}
+
+/* On standard error, if the category is on: `count` bytes that a call has taken from the program's memory, or says so; such as lie in a
+ * vector; a string; a character, unless it is EOF; wide ones. */
+FXT_COLD void fxt_said_bytes(const void *bytes, size_t count);
+FXT_COLD void fxt_said_vector(const struct iovec *vector, int vectors, size_t count);
+FXT_COLD void fxt_said_string(const char *text);
+FXT_COLD void fxt_said_character(int c);
+FXT_COLD void fxt_said_wide(const wchar_t *text, size_t count);
+
+/* What printf has written there, `count` as it returned it, and `format` with the errno it found. */
+FXT_COLD void fxt_said_format(const struct fxt_format *format, va_list list, int count);
+
+/* A message to syslog; `names` as in the header of an event. */
+FXT_COLD void fxt_said_syslog(uint64_t names, int priority, int error, const char *format, va_list list);
+
+/* A line as err.h and error.h make it: `before`, which ends with NULL; the format, unless it is NULL; a colon and `why`, if there is
+ * one; and the line's end. */
+enum { FXT_SAID_PIECES = 7 };
+struct fxt_said_line {
+	const char *before[FXT_SAID_PIECES];
+	const char *why;
+};
+FXT_COLD void fxt_said_complaint(const struct fxt_said_line *line, int error, const char *format, va_list list);
+
+/* As many pieces of text as there are up to NULL. */
+FXT_COLD void fxt_said_pieces(const char *first, ...) __attribute__((sentinel));
+
+#endif
