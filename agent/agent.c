@@ -7,6 +7,7 @@
 #include <sys/auxv.h>
 #include <time.h>
 
+#include "blocks.h"
 #include "clock.h"
 #include "config.h"
 #include "control.h"
@@ -15,6 +16,7 @@
 #include "function.h"
 #include "label.h"
 #include "log.h"
+#include "mappings.h"
 #include "open.h"
 #include "output.h"
 #include "sample.h"
@@ -279,6 +281,8 @@ void fxt_agent_after_fork(bool returns)
 	fxt_sample_after_fork();
 	fxt_wait_after_fork();
 	fxt_labels_after_fork();
+	fxt_blocks_after_fork();
+	fxt_mappings_after_fork();
 	if (!returns && fxt_self)
 		fxt_open_forget(fxt_self);
 	if (!fxt_follow_fork(fxt_agent.program)) {

@@ -58,6 +58,8 @@ INTERPOSE_SOURCES = \
 	interpose/fcntl.c \
 	interpose/forms.h \
 	interpose/function.c \
+	interpose/heap.c \
+	interpose/heap.h \
 	interpose/interpose.h \
 	interpose/ipc.c \
 	interpose/key.h \
