@@ -14,6 +14,10 @@
 
 typedef void *pointer;
 
+/* Room for the record is found within the wrapper here: what a call costs less by that, the size of the block costs more. */
+static inline __attribute__((always_inline)) uint64_t *fxt_room(struct fxt_thread *thread, uint64_t start_ns, uint64_t end_ns,
+								size_t words);
+
 /* Before the search for the real function: not within the search. */
 #undef FXT_REAL
 #define FXT_REAL(type, symbol, params, args)                 \
@@ -319,7 +323,7 @@ FXT_EXPORT void *reallocarray(void *ptr, size_t nmemb, size_t size)
 	thread = fxt_enter(FXT_CAT_malloc);
 	if (!thread)
 		return real_reallocarray(ptr, nmemb, size);
-	old = before_realloc(ptr, SIZED_reallocarray);
+	old = before_realloc(ptr, SIZED_realloc);
 	start_ns = fxt_now(thread);
 	/* glibc's calls realloc, by way of us: the block would be there twice. What overflows it refuses itself. */
 	result = __builtin_mul_overflow(nmemb, size, &bytes) ? real_reallocarray(ptr, nmemb, size)

@@ -84,6 +84,7 @@ APPS_C = \
 	tests/apps/invariants \
 	tests/apps/jumps \
 	tests/apps/losses \
+	tests/apps/owns \
 	tests/apps/process \
 	tests/apps/progress \
 	tests/apps/sequence \
@@ -172,6 +173,7 @@ E2E_TESTS = \
 	tests/e2e/lives.sh \
 	tests/e2e/losses.sh \
 	tests/e2e/modes.sh \
+	tests/e2e/owns.sh \
 	tests/e2e/progress.sh \
 	tests/e2e/real.sh \
 	tests/e2e/slow.sh \
@@ -201,7 +203,8 @@ TEST_EXPORTS = \
 	FXT_AGENT='$(abs_top_builddir)/.libs/libfxtagent.so'; export FXT_AGENT; \
 	CC='$(CC)'; export CC; CXX='$(CXX)'; export CXX; \
 	unset FXT_CATEGORIES FXT_OUTPUT FXT_BUFFERING_MODE FXT_BUFFER_SIZE_MB FXT_MAX_SIZE_MB FXT_THRESHOLD_NS; \
-	unset FXT_EXPLAIN_NS FXT_ON_FULL FXT_QUIET FXT_FOLLOW FXT_START FXT_SIGNAL FXT_TRIGGER FXT_TRIGGER_KEEP;
+	unset FXT_EXPLAIN_NS FXT_ON_FULL FXT_QUIET FXT_FOLLOW FXT_START FXT_SIGNAL FXT_TRIGGER FXT_TRIGGER_KEEP; \
+	unset FXT_HEAP_TRACK_BYTES;
 AM_TESTS_ENVIRONMENT = $(TEST_EXPORTS)
 
 # -- Benchmarks -------------------------------------------------------------------------------------
