@@ -62,6 +62,8 @@ TOOLS_SOURCES = \
 	tools/report_files.c \
 	tools/report_heap.c \
 	tools/report_json.c \
+	tools/report_leaks.c \
+	tools/report_leaks.h \
 	tools/report_open.c \
 	tools/report_waits.c \
 	tools/run.c \

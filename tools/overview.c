@@ -95,7 +95,9 @@ static void take_event(struct fxt_overview *o, struct fxt_reader *r, const struc
 	count_category(o, fxt_symbol(r, &rec->category), bytes);
 	count_thread(o, rec->thread);
 	if (!fxt_text_is(&rec->category, "agent")) {
-		o->written += rec->subtype != FXT_EVENT_DURATION_BEGIN;
+		/* Calls, and what is sampled: a lifetime is drawn besides. */
+		o->written += rec->subtype != FXT_EVENT_DURATION_BEGIN && rec->subtype != FXT_EVENT_ASYNC_BEGIN &&
+			      rec->subtype != FXT_EVENT_ASYNC_END;
 		return;
 	}
 	if (rec->subtype == FXT_EVENT_COUNTER)

@@ -109,6 +109,8 @@ static void take_event(struct fxt_report *report, const struct fxt_record *rec)
 		else if (fxt_text_is(&rec->name, "contended"))
 			fxt_contention_blocked(&report->contention, report->r, rec);
 		break;
+	case FXT_EVENT_ASYNC_BEGIN:
+	case FXT_EVENT_ASYNC_END: fxt_leaks_take(&report->leaks, report->r, rec); break;
 	default: break;
 	}
 }
@@ -153,6 +155,7 @@ void fxt_report_make(struct fxt_report *report, struct fxt_reader *r,
 	fxt_waits_sort(&report->waits, r);
 	fxt_open_finish(&report->open, r);
 	fxt_contention_finish(&report->contention, r, &report->open);
+	fxt_leaks_finish(&report->leaks, &report->heaps);
 	fxt_heaps_sort(&report->heaps);
 	fxt_files_sort(&report->files);
 }
@@ -165,6 +168,7 @@ void fxt_report_free(struct fxt_report *report)
 	fxt_waits_free(&report->waits);
 	fxt_contention_free(&report->contention);
 	fxt_heaps_free(&report->heaps);
+	fxt_leaks_free(&report->leaks);
 	fxt_files_free(&report->files);
 	fxt_open_free(&report->open);
 	fxt_order_free(&report->order);
@@ -308,6 +312,7 @@ void fxt_report_print(const struct fxt_report *report, FILE *out)
 	fxt_waits_print(&report->waits, report->r, top, out);
 	fxt_contention_print(&report->contention, &report->waits, report->r, report->overview.last_ns, top, out);
 	fxt_heaps_print(&report->heaps, &report->overview, top, out);
+	fxt_leaks_print(&report->leaks, report->r, top, out);
 	fxt_files_print(&report->files, top, out);
 	fxt_open_print(&report->open, report->r, report->overview.last_ns, top, out);
 }

@@ -15,6 +15,7 @@
 #include "order.h"
 #include "overview.h"
 #include "reader.h"
+#include "report_leaks.h"
 
 struct fxt_report_options {
 	size_t top;                     /* lines of each list */
@@ -225,6 +226,7 @@ struct fxt_report {
 	struct fxt_waits waits;
 	struct fxt_contention contention;
 	struct fxt_heaps heaps;
+	struct fxt_leaks leaks;
 	struct fxt_files files;
 	struct fxt_open_calls open;
 	struct fxt_order order;

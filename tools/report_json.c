@@ -247,6 +247,28 @@ static json_t *heaps(const struct fxt_report *report)
 	return array;
 }
 
+static json_t *leaks(const struct fxt_report *report)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < report->leaks.count; i++) {
+		const struct fxt_left *left = &report->leaks.list[i];
+		char *function = fxt_left_function(left, report->r);
+		json_t *one = json_object();
+
+		set(one, "pid", fxt_json_u64(left->pid));
+		set(one, "program", fxt_json_text(&left->provider->name));
+		set(one, "kind", json_string(left->is_mapping ? "mapping" : "block"));
+		set(one, "function", string(function));
+		set(one, "size", fxt_json_u64(left->size));
+		set(one, "count", fxt_json_u64(left->count));
+		set(one, "bytes", fxt_json_u64(left->size * left->count));
+		json_array_append_new(array, one);
+		free(function);
+	}
+	return array;
+}
+
 static json_t *files(const struct fxt_report *report)
 {
 	json_t *array = json_array();
@@ -298,6 +320,7 @@ void fxt_report_json(const struct fxt_report *report, FILE *out)
 	set(object, "contended", contended(report));
 	set(object, "blocked", blocked(report));
 	set(object, "heap", heaps(report));
+	set(object, "leaks", leaks(report));
 	set(object, "files", files(report));
 	set(object, "open", open_calls(report));
 	fxt_json_print(object, out, false);

@@ -331,6 +331,7 @@ static void *free_half(void *argument)
 static APART void all_of_the_heap(void)
 {
 	pthread_t thread;
+	pid_t child;
 	int i;
 
 	pthread_barrier_init(&barrier, NULL, 2);
@@ -345,6 +346,16 @@ static APART void all_of_the_heap(void)
 	pthread_barrier_wait(&barrier);
 	pthread_barrier_wait(&barrier);
 	mark("half");
+	/* A child has what all threads of its parent had. */
+	child = fork();
+	if (!child) {
+		mark("child");
+		unsized(blocks[60]);
+		blocks[61] = (unsized(blocks[61]), sized(calloc(1000, 1000)));
+		mark("changed");
+		_exit(0);
+	}
+	waitpid(child, NULL, 0);
 	pthread_barrier_wait(&barrier);
 	pthread_join(thread, NULL);
 }

@@ -10,9 +10,10 @@ cat >lives.py <<'EOT'
 import json, os, subprocess, sys
 sys.path.insert(0, os.environ["abs_top_srcdir"] + "/tests/e2e")
 own = {"take", "take_cleared", "take_aligned", "take_by_number", "resize", "resize_array", "map", "map_file", "move"}
-parent = first = None
+marks = {}
 for path in sys.argv[1:]:
-    begun, ends, samples, last = {}, {}, [], {}
+    begun, ends, samples = {}, {}, []
+    seen = []
     for line in subprocess.run([os.environ["FXT"], "dump", "--json", path], stdout=subprocess.PIPE, check=True, text=True).stdout.splitlines():
         r = json.loads(line)
         if r["type"] == "async-begin":
@@ -26,11 +27,9 @@ for path in sys.argv[1:]:
         elif r["type"] == "counter" and r["name"] == "heap bytes":
             samples.append((r["time"], r["args"]["bytes"]))
         elif r["type"] == "complete" and r["name"] == "access":
-            last[r["args"]["pathname"]] = (r["time"], r["pid"])
-    for name, (time, pid) in last.items():
-        value = [v for t, v in sorted(samples) if t < time][-1]
-        first = value if name == "first" else first
-        print(pid, "heap", name, value - first)
+            seen.append((r["args"]["pathname"], r["time"], r["pid"]))
+    for name, time, pid in seen:
+        marks[name] = (pid, [v for t, v in sorted(samples) if t < time][-1])
     # Of several threads' records any may come first in the file.
     for ident, time in ends.items():
         assert begun[ident][5] < time, ident
@@ -38,6 +37,20 @@ for path in sys.argv[1:]:
     for life in begun.values():
         if life[4] in own:
             print(*life[:5])
+for name, (pid, value) in marks.items():
+    print(pid, "heap", name, value - marks["first"][1])
+EOT
+
+# What fxt report says is left, "PID block|mapping FUNCTION", a line for each.
+cat >left.py <<'EOT'
+import json, os, subprocess, sys
+for path in sys.argv[1:]:
+    report = json.loads(subprocess.run([os.environ["FXT"], "report", "--json", path], stdout=subprocess.PIPE, check=True).stdout)
+    assert [l["bytes"] for l in report["leaks"]] == sorted((l["bytes"] for l in report["leaks"]), reverse=True), path
+    assert sum(l["count"] for l in report["leaks"] if l["kind"] == "block") == sum(h["in_use_blocks"] for h in report["heap"]), path
+    for l in report["leaks"]:
+        if l["function"] and l["function"] != "all_of_the_heap":
+            print(f'{l["pid"]} {l["kind"]} {l["function"]}\n' * l["count"], end="")
 EOT
 
 # compare NAME FILE...: with what the program said, in the file `said`.
@@ -49,6 +62,9 @@ compare()
 	sort said >expected
 	python3 lives.py "$@" | sort >found || fail "$name: the lives cannot be read"
 	same "$name" expected found
+	sed -n 's/ kept [0-9]*//p' said | sort >expected
+	python3 left.py "$@" | grep -E ' (take|resize|map|move)[^ ]*$' | sort >found || fail "$name: fxt report"
+	same "$name: what is left" expected found
 }
 
 # A ring that is large enough keeps all.
@@ -101,7 +117,7 @@ asked none 0 '#default'
 is "no lifetimes" 0 "$(grep -c '"async-' dumped)"
 grep -q '"counter".*"heap bytes"' dumped || fail "no lifetimes: the counter is missing"
 asked every 1 malloc
-is "lifetimes of every block" 101 "$(grep -c '"async-begin".*"heap block".*"function":"all_of_the_heap"' dumped)"
+is "lifetimes of every block" 102 "$(grep -c '"async-begin".*"heap block".*"function":"all_of_the_heap"' dumped)"
 is "no counter" 0 "$(grep -c '"counter".*"heap bytes"' dumped)"
 asked without 65536 '#default,-malloc'
 is "without malloc" 0 "$(grep -c '"async-\|"heap bytes"' dumped)"
