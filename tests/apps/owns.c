@@ -117,8 +117,11 @@ static APART void *resize(void *block, size_t bytes)
 
 	goes("block", bytes < SIZE_MAX / 4 ? block : NULL);
 	result = realloc(block, bytes);
-	if (bytes > SIZE_MAX / 4)
-		return result ? NULL : block;
+	if (bytes > SIZE_MAX / 4) {
+		if (result)
+			abort();
+		return block;
+	}
 	return bytes ? got(result, __func__) : NULL;
 }
 
@@ -128,7 +131,12 @@ static APART void *resize_array(void *block, size_t count, size_t bytes)
 
 	goes("block", count < SIZE_MAX / 4 ? block : NULL);
 	result = reallocarray(block, count, bytes);
-	return count < SIZE_MAX / 4 ? got(result, __func__) : result ? NULL : block;
+	if (count > SIZE_MAX / 4) {
+		if (result)
+			abort();
+		return block;
+	}
+	return got(result, __func__);
 }
 
 static void all_blocks(void)
@@ -332,14 +340,14 @@ static APART void all_of_the_heap(void)
 {
 	pthread_t thread;
 	pid_t child;
-	int i;
+	size_t i;
 
 	pthread_barrier_init(&barrier, NULL, 2);
 	pthread_create(&thread, NULL, free_half, NULL);
 	pthread_barrier_wait(&barrier);
 	mark("first");
 	for (i = 0; i < 100; i++)
-		blocks[i] = sized(malloc((size_t)(i * i)));
+		blocks[i] = sized(malloc(i * i));
 	mark("small");
 	blocks[99] = (heap_bytes -= (long)malloc_usable_size(blocks[99]), sized(realloc(blocks[99], 3000000)));
 	mark("large");
