@@ -7,66 +7,32 @@
  */
 #include "heap.h"
 
-#include <link.h>
-#include <string.h>
-
 struct fxt_heap fxt_heap = {0, SIZE_MAX};
 
-/* The part of the memory that one object takes. */
-struct range {
-	uintptr_t of, low, high;
-};
-
-static int find_range(struct dl_phdr_info *info, size_t bytes, void *context)
-{
-	struct range *range = context;
-	uintptr_t low = UINTPTR_MAX, high = 0;
-	unsigned i;
-
-	(void)bytes;
-	for (i = 0; i < info->dlpi_phnum; i++) {
-		const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
-
-		if (segment->p_type != PT_LOAD)
-			continue;
-		if (info->dlpi_addr + segment->p_vaddr < low)
-			low = info->dlpi_addr + segment->p_vaddr;
-		if (info->dlpi_addr + segment->p_vaddr + segment->p_memsz > high)
-			high = info->dlpi_addr + segment->p_vaddr + segment->p_memsz;
-	}
-	if (range->of < low || range->of >= high)
-		return 0;
-	range->low = low;
-	range->high = high;
-	return 1;
-}
-
-/* What each of them leads to; the last of a name counts, of which there is one. */
-static uintptr_t address_of(const struct fxt_real *heap, const char *name)
-{
-	for (; heap->name; heap++)
-		if (!strcmp(heap->name, name))
-			return (uintptr_t)*heap->pointer;
-	return 0;
-}
-
-void fxt_heap_start(const struct fxt_real *heap)
+uint32_t fxt_heap_sizable(const struct fxt_next *next, const struct fxt_real *heap)
 {
 	static const char *const needed[] = {"malloc", "calloc", "realloc", "free"};
-	struct range range = {address_of(heap, "malloc_usable_size"), 0, 0};
-	uint32_t sized = 0, i;
+	const void *allocator = fxt_next_owner(next, "malloc_usable_size");
+	uint32_t sizable = 0, i;
 
-	if (!(fxt_agent.config.categories & FXT_CAT_malloc) ||
-	    (!(fxt_agent.config.categories & FXT_CAT_counter) && !fxt_agent.config.heap_track_bytes) ||
-	    !dl_iterate_phdr(find_range, &range))
-		return;
 	for (i = 0; i < sizeof(needed) / sizeof(*needed); i++)
-		if (address_of(heap, needed[i]) - range.low >= range.high - range.low)
-			return;
+		if (!allocator || fxt_next_owner(next, needed[i]) != allocator)
+			return 0;
+	if (fxt_next_owner(next, "__sanitizer_get_ownership"))
+		return 0;
 	for (i = 0; heap[i].name; i++)
-		if ((uintptr_t)*heap[i].pointer - range.low < range.high - range.low)
-			sized |= UINT32_C(1) << i;
-	if (fxt_agent.config.heap_track_bytes)
-		fxt_heap.track_bytes = fxt_agent.config.heap_track_bytes;
-	__atomic_store_n(&fxt_heap.sized, sized, __ATOMIC_RELEASE);
+		if (fxt_next_owner(next, heap[i].name) == allocator)
+			sizable |= UINT32_C(1) << i;
+	return sizable;
+}
+
+void fxt_heap_start(uint32_t sizable)
+{
+	const struct fxt_config *config = &fxt_agent.config;
+
+	if (!(config->categories & FXT_CAT_malloc) || (!(config->categories & FXT_CAT_counter) && !config->heap_track_bytes))
+		return;
+	if (config->heap_track_bytes)
+		fxt_heap.track_bytes = config->heap_track_bytes;
+	__atomic_store_n(&fxt_heap.sized, sizable, __ATOMIC_RELEASE);
 }

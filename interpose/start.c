@@ -95,9 +95,9 @@ void fxt_interpose_find(void **pointer)
 void fxt_interpose_start(void)
 {
 	static const struct fxt_call_names names = {call_names, FXT_CALL_COUNT, fxt_key_create};
-	static atomic_bool found, heap_unseen, sanitized;
+	static atomic_bool found, heap_unseen;
+	static atomic_uint sizable;
 	struct fxt_next next;
-	void *address;
 
 	if (starting)
 		return;
@@ -107,8 +107,7 @@ void fxt_interpose_start(void)
 #define FXT_FAMILY(name) find(&next, fxt_reals_##name);
 #include "families.def"
 #undef FXT_FAMILY
-		atomic_store_explicit(&sanitized, fxt_next_find(&next, "__sanitizer_get_ownership", &address) && address,
-				      memory_order_relaxed);
+		atomic_store_explicit(&sizable, fxt_heap_sizable(&next, fxt_reals_malloc), memory_order_relaxed);
 		forget_failures();
 		atomic_store_explicit(&heap_unseen, !fxt_malloc_is_ours(), memory_order_relaxed);
 		atomic_store_explicit(&found, true, memory_order_release);
@@ -116,8 +115,8 @@ void fxt_interpose_start(void)
 	starting = false;
 	if (fxt_agent_start(&names)) {
 		fxt_signal_start();
-		if (!atomic_load_explicit(&heap_unseen, memory_order_relaxed) && !sanitized)
-			fxt_heap_start(fxt_reals_malloc);
+		if (!atomic_load_explicit(&heap_unseen, memory_order_relaxed))
+			fxt_heap_start(atomic_load_explicit(&sizable, memory_order_relaxed));
 	}
 	if (fxt_is_on(FXT_CAT_malloc) && atomic_exchange_explicit(&heap_unseen, false, memory_order_relaxed))
 		fxt_agent_unseen("malloc is defined by the program, or by a library in front of the agent: its heap is not "
