@@ -26,7 +26,7 @@ static struct {
 	uint32_t last_leaving;
 	struct mapping mappings[MAPPINGS];
 	struct piece pieces[PIECES];
-} m;
+} mapped;
 
 /* -- Under the lock ---------------------------------------------------------------------------- */
 
@@ -34,23 +34,23 @@ static bool add_piece(uintptr_t low, uintptr_t high, uint32_t mapping)
 {
 	uint32_t i;
 
-	for (i = 0; i < m.piece_count && m.pieces[i].low != m.pieces[i].high; i++)
+	for (i = 0; i < mapped.piece_count && mapped.pieces[i].low != mapped.pieces[i].high; i++)
 		;
 	if (i == PIECES)
 		return false;
-	if (i == m.piece_count)
-		m.piece_count++;
-	m.pieces[i] = (struct piece){low, high, mapping, 0};
+	if (i == mapped.piece_count)
+		mapped.piece_count++;
+	mapped.pieces[i] = (struct piece){low, high, mapping, 0};
 	return true;
 }
 
 /* True: it was the mapping's last. */
 static bool lose_bytes(uint32_t mapping, size_t bytes)
 {
-	m.mappings[mapping].bytes -= bytes;
-	if (m.mappings[mapping].bytes)
+	mapped.mappings[mapping].bytes -= bytes;
+	if (mapped.mappings[mapping].bytes)
 		return false;
-	atomic_fetch_sub_explicit(&m.live, 1, memory_order_relaxed);
+	atomic_fetch_sub_explicit(&mapped.live, 1, memory_order_relaxed);
 	return true;
 }
 
@@ -65,14 +65,14 @@ static bool begin(uintptr_t low, uintptr_t high, uint32_t *mapping)
 {
 	uint32_t i;
 
-	for (i = 0; i < m.mapping_count && m.mappings[i].bytes; i++)
+	for (i = 0; i < mapped.mapping_count && mapped.mappings[i].bytes; i++)
 		;
 	if (i == MAPPINGS || !add_piece(low, high, i))
 		return false;
-	if (i == m.mapping_count)
-		m.mapping_count++;
-	m.mappings[i] = (struct mapping){{0, 0}, high - low};
-	atomic_fetch_add_explicit(&m.live, 1, memory_order_relaxed);
+	if (i == mapped.mapping_count)
+		mapped.mapping_count++;
+	mapped.mappings[i] = (struct mapping){{0, 0}, high - low};
+	atomic_fetch_add_explicit(&mapped.live, 1, memory_order_relaxed);
 	*mapping = i;
 	return true;
 }
@@ -97,20 +97,20 @@ uint32_t fxt_mappings_leave(const void *address, size_t bytes)
 	uint32_t i, count, leaving = 0;
 	uint64_t mask;
 
-	if (!atomic_load_explicit(&m.live, memory_order_relaxed) || low >= high || !is_on())
+	if (!atomic_load_explicit(&mapped.live, memory_order_relaxed) || low >= high || !is_on())
 		return 0;
-	mask = fxt_lock(&m.lock);
+	mask = fxt_lock(&mapped.lock);
 	/* Those that are added meanwhile are what is left of these. */
-	count = m.piece_count;
+	count = mapped.piece_count;
 	for (i = 0; i < count; i++) {
-		struct piece *piece = &m.pieces[i], was = *piece;
+		struct piece *piece = &mapped.pieces[i], was = *piece;
 
 		if (was.leaving || was.low >= high || was.high <= low || was.low == was.high)
 			continue;
 		if (!leaving) {
-			if (!++m.last_leaving)
-				m.last_leaving = 1;
-			leaving = m.last_leaving;
+			if (!++mapped.last_leaving)
+				mapped.last_leaving = 1;
+			leaving = mapped.last_leaving;
 		}
 		piece->leaving = leaving;
 		piece->low = was.low > low ? was.low : low;
@@ -118,41 +118,41 @@ uint32_t fxt_mappings_leave(const void *address, size_t bytes)
 		keep(&was, was.low, piece->low);
 		keep(&was, piece->high, was.high);
 	}
-	fxt_unlock(&m.lock, mask);
+	fxt_unlock(&mapped.lock, mask);
 	return leaving;
 }
 
 /* One of the pieces that have gone; false: there is no other. `ended` is the life of its mapping, if that is over. */
 static bool remove_one(uint32_t leaving, struct fxt_life *ended)
 {
-	uint64_t mask = fxt_lock(&m.lock);
+	uint64_t mask = fxt_lock(&mapped.lock);
 	bool found = false;
 	uint32_t i;
 
 	*ended = (struct fxt_life){0, 0};
-	for (i = 0; i < m.piece_count && !found; i++) {
-		struct piece *piece = &m.pieces[i];
+	for (i = 0; i < mapped.piece_count && !found; i++) {
+		struct piece *piece = &mapped.pieces[i];
 
 		if (piece->leaving != leaving)
 			continue;
 		found = true;
 		if (lose_bytes(piece->mapping, piece->high - piece->low))
-			*ended = m.mappings[piece->mapping].life;
+			*ended = mapped.mappings[piece->mapping].life;
 		*piece = (struct piece){0, 0, 0, 0};
 	}
-	fxt_unlock(&m.lock, mask);
+	fxt_unlock(&mapped.lock, mask);
 	return found;
 }
 
 static void stay(uint32_t leaving)
 {
-	uint64_t mask = fxt_lock(&m.lock);
+	uint64_t mask = fxt_lock(&mapped.lock);
 	uint32_t i;
 
-	for (i = 0; i < m.piece_count; i++)
-		if (m.pieces[i].leaving == leaving)
-			m.pieces[i].leaving = 0;
-	fxt_unlock(&m.lock, mask);
+	for (i = 0; i < mapped.piece_count; i++)
+		if (mapped.pieces[i].leaving == leaving)
+			mapped.pieces[i].leaving = 0;
+	fxt_unlock(&mapped.lock, mask);
 }
 
 void fxt_mappings_left(struct fxt_thread *thread, uint32_t leaving, bool are_gone)
@@ -175,10 +175,10 @@ static void forget(uint32_t mapping)
 {
 	uint32_t i;
 
-	for (i = 0; i < m.piece_count; i++)
-		if (m.pieces[i].mapping == mapping && m.pieces[i].low < m.pieces[i].high)
-			m.pieces[i] = (struct piece){0, 0, 0, 0};
-	lose_bytes(mapping, m.mappings[mapping].bytes);
+	for (i = 0; i < mapped.piece_count; i++)
+		if (mapped.pieces[i].mapping == mapping && mapped.pieces[i].low < mapped.pieces[i].high)
+			mapped.pieces[i] = (struct piece){0, 0, 0, 0};
+	lose_bytes(mapping, mapped.mappings[mapping].bytes);
 }
 
 void fxt_mapping_came(struct fxt_thread *thread, const void *address, size_t bytes, uintptr_t place)
@@ -193,24 +193,24 @@ void fxt_mapping_came(struct fxt_thread *thread, const void *address, size_t byt
 	fxt_mappings_left(thread, fxt_mappings_leave(address, bytes), true);
 	if (!fxt_agent.config.heap_track_bytes || bytes < fxt_agent.config.heap_track_bytes || !is_on())
 		return;
-	mask = fxt_lock(&m.lock);
+	mask = fxt_lock(&mapped.lock);
 	fits = begin(low, high, &mapping);
-	fxt_unlock(&m.lock, mask);
+	fxt_unlock(&mapped.lock, mask);
 	if (!fits)
 		return;
 	/* Nobody unmaps it meanwhile: the program does not know of it yet. */
 	is_told = fxt_life_begin(thread, &life, FXT_STR_mapping, low, bytes, place);
-	mask = fxt_lock(&m.lock);
+	mask = fxt_lock(&mapped.lock);
 	if (is_told)
-		m.mappings[mapping].life = life;
+		mapped.mappings[mapping].life = life;
 	else
 		forget(mapping);
-	fxt_unlock(&m.lock, mask);
+	fxt_unlock(&mapped.lock, mask);
 }
 
 void fxt_mappings_after_fork(void)
 {
-	fxt_lock_reset(&m.lock);
-	atomic_store(&m.live, 0);
-	m.mapping_count = m.piece_count = 0;
+	fxt_lock_reset(&mapped.lock);
+	atomic_store(&mapped.live, 0);
+	mapped.mapping_count = mapped.piece_count = 0;
 }
