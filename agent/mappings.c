@@ -3,8 +3,9 @@
  */
 #include "mappings.h"
 
-#include <string.h>
 #include <sys/auxv.h>
+
+#include "stack.h"
 
 enum { MAPPINGS = 1024, PIECES = 2 * MAPPINGS };
 
@@ -79,9 +80,10 @@ static bool begin(uintptr_t low, uintptr_t high, uint32_t *mapping)
 
 /* -- What happens to pages --------------------------------------------------------------------- */
 
+/* A handler's stack may have no room for this. */
 static bool is_on(void)
 {
-	return !fxt_is_forbidden(FXT_NO_LOCKS);
+	return !fxt_is_forbidden(FXT_NO_LOCKS) && !fxt_stack_is_short();
 }
 
 static uintptr_t page_above(uintptr_t address)
@@ -159,7 +161,7 @@ void fxt_mappings_left(struct fxt_thread *thread, uint32_t leaving, bool are_gon
 {
 	struct fxt_life ended;
 
-	if (!leaving || !is_on())
+	if (!leaving || fxt_is_forbidden(FXT_NO_LOCKS))
 		return;
 	if (!are_gone) {
 		stay(leaving);
