@@ -7,6 +7,7 @@
 #include <sys/auxv.h>
 #include <time.h>
 
+#include "blocks.h"
 #include "clock.h"
 #include "config.h"
 #include "control.h"
@@ -17,6 +18,7 @@
 #include "function.h"
 #include "label.h"
 #include "log.h"
+#include "mappings.h"
 #include "open.h"
 #include "output.h"
 #include "requests.h"
@@ -285,6 +287,8 @@ void fxt_agent_after_fork(bool returns)
 	fxt_labels_after_fork();
 	fxt_fds_after_fork();
 	fxt_requests_after_fork();
+	fxt_blocks_after_fork();
+	fxt_mappings_after_fork();
 	if (!returns && fxt_self)
 		fxt_open_forget(fxt_self);
 	if (!fxt_follow_fork(fxt_agent.program)) {

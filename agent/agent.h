@@ -154,6 +154,7 @@ struct fxt_thread {
 	bool may_be_child;              /* it has called vfork: fds.h */
 	uint8_t index;                  /* 0: inline */
 	uint64_t read_bytes, written_bytes;     /* by its calls; of threads before it as well */
+	uint64_t heap_bytes;            /* allocated less freed: heap.h; the same */
 	bool usage_changing;
 	struct fxt_usage_window usage;  /* the last two readings */
 	struct fxt_held held[FXT_HELD_MAX];
@@ -269,6 +270,7 @@ struct fxt_config {
 	enum fxt_mode mode;
 	uint64_t buffer_bytes, max_bytes, threshold_ns;
 	uint64_t explain_ns;            /* 0: no call is explained */
+	uint64_t heap_track_bytes;      /* blocks and mappings of as many have a lifetime; 0: none has */
 	bool quiet;
 	bool wait_on_full;
 	bool dormant;                   /* recording begins by the signal */

@@ -287,6 +287,9 @@ bool fxt_config_read(struct fxt_config *config, char **environment)
 	config->explain_ns = 100 * 1000;
 	valid &= read_number("FXT_EXPLAIN_NS", value_of(environment, "FXT_EXPLAIN_NS"), "nanoseconds", 0,
 			     UINT64_C(3600000000000), &config->explain_ns);
+	config->heap_track_bytes = 65536;
+	valid &= read_number("FXT_HEAP_TRACK_BYTES", value_of(environment, "FXT_HEAP_TRACK_BYTES"), "bytes", 0, UINT64_C(1) << 47,
+			     &config->heap_track_bytes);
 	valid &= read_word("FXT_START", value_of(environment, "FXT_START"), starts, 2, "0 (the signal starts) or 1", 1, &start);
 	config->dormant = !start;
 	valid &= fxt_triggers_read(&config->triggers, value_of(environment, "FXT_TRIGGER"));

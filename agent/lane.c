@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "clock.h"
+#include "sample.h"
 #include "stack.h"
 #include "writer/fxt_encode.h"
 
@@ -168,6 +169,7 @@ static __attribute__((noinline)) bool turn(struct fxt_thread *thread, struct fxt
 	if (waited_ns)
 		put_wait(thread, lane, waited_ns);
 	fxt_agent_overwritten(&chunk, thread->last_ns);
+	fxt_sample_renewed(thread, thread->last_ns);
 	/* Not fxt_lane_has(): somebody may want this chunk already. He gets it after this record. */
 	if ((size_t)(lane->end - lane->at) <= words) {
 		drop(thread, lane, FXT_LOSS_SIZE);

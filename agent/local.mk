@@ -3,6 +3,8 @@
 AGENT_SOURCES = \
 	agent/agent.c \
 	agent/agent.h \
+	agent/blocks.c \
+	agent/blocks.h \
 	agent/categories.def \
 	agent/clock.c \
 	agent/clock.h \
@@ -34,11 +36,16 @@ AGENT_SOURCES = \
 	agent/function.h \
 	agent/held.c \
 	agent/held.h \
+	agent/heap.h \
 	agent/label.c \
 	agent/label.h \
 	agent/lane.c \
+	agent/life.c \
+	agent/life.h \
 	agent/log.c \
 	agent/log.h \
+	agent/mappings.c \
+	agent/mappings.h \
 	agent/open.c \
 	agent/open.h \
 	agent/output.c \

@@ -5,6 +5,7 @@
 #include <sys/auxv.h>
 
 #include "emit.h"
+#include "heap.h"
 #include "stack.h"
 
 enum { SAMPLE_NS = 10 * 1000 * 1000 };
@@ -25,14 +26,15 @@ void fxt_sample_renewed(struct fxt_thread *thread, uint64_t now_ns)
 		thread->commit |= FXT_COMMIT_WATCHED | FXT_COMMIT_SAMPLES;
 }
 
-static void put(struct fxt_thread *thread, uint64_t now_ns, uint64_t name, uint64_t argument, uint64_t value)
+/* At least 0, but of the heap. */
+static void put(struct fxt_thread *thread, uint64_t now_ns, uint64_t name, uint64_t argument, int64_t value)
 {
 	const uint64_t names = fxt_names_of(FXT_STR_CATEGORIES + FXT_BIT_counter, name);
 	uint64_t *at = fxt_reserve(thread, now_ns, 2);
 
 	if (!at)
 		return;
-	at = fxt_put_uint(at, argument, value);
+	at = value < 0 ? fxt_put_long(at, argument, value) : fxt_put_uint(at, argument, (uint64_t)value);
 	*at++ = 0;      /* the counter's id: there is one of this name in the process */
 	fxt_commit(thread, at, fxt_record_type(FXT_RECORD_EVENT) | fxt_event_type(FXT_EVENT_COUNTER) | fxt_event_args(1) | names);
 }
@@ -87,7 +89,7 @@ static void put_read(struct fxt_thread *thread, uint64_t now_ns, atomic_bool *fa
 	if (fxt_is_filtered() || atomic_load_explicit(failed, memory_order_relaxed))
 		return;
 	if (read(&value))
-		put(thread, now_ns, name, argument, value * unit);
+		put(thread, now_ns, name, argument, (int64_t)(value * unit));
 	else
 		atomic_store_explicit(failed, true, memory_order_relaxed);
 }
@@ -107,6 +109,8 @@ void fxt_sample(struct fxt_thread *thread)
 		 getauxval(AT_PAGESZ));
 	put_read(thread, now_ns, &sample_state.threads_failed, read_threads, FXT_STR_threads, FXT_STR_count, 1);
 	put_read(thread, now_ns, &sample_state.descriptors_failed, read_descriptors, FXT_STR_descriptors, FXT_STR_count, 1);
-	put(thread, now_ns, FXT_STR_read, FXT_STR_bytes, moved.read);
-	put(thread, now_ns, FXT_STR_written, FXT_STR_bytes, moved.written);
+	put(thread, now_ns, FXT_STR_read, FXT_STR_bytes, (int64_t)moved.read);
+	put(thread, now_ns, FXT_STR_written, FXT_STR_bytes, (int64_t)moved.written);
+	if (fxt_heap.sized)
+		put(thread, now_ns, FXT_STR_heap_bytes, FXT_STR_bytes, moved.heap);
 }

@@ -509,7 +509,7 @@ void fxt_thread_unbar(struct fxt_thread *thread)
 
 struct fxt_moved fxt_threads_moved(void)
 {
-	struct fxt_moved moved = {0, 0};
+	struct fxt_moved moved = {0};
 	uint64_t mask = fxt_lock(&states.lock);
 	uint32_t i;
 
@@ -517,6 +517,7 @@ struct fxt_moved fxt_threads_moved(void)
 	for (i = 0; i < states.count; i++) {
 		moved.read += *(volatile uint64_t *)&states.list[i]->read_bytes;
 		moved.written += *(volatile uint64_t *)&states.list[i]->written_bytes;
+		moved.heap += (int64_t)*(volatile uint64_t *)&states.list[i]->heap_bytes;
 	}
 	fxt_unlock(&states.lock, mask);
 	return moved;
@@ -545,14 +546,20 @@ void fxt_thread_after_rewrite(struct fxt_thread *thread)
 void fxt_threads_after_fork(void)
 {
 	struct fxt_thread *thread = fxt_self;
+	uint64_t heap_bytes = 0;
+	uint32_t i;
 
 	/* Nobody else is in this memory. */
 	barred = false;
 	fxt_lock_reset(&states.lock);
 	atomic_store_explicit(&states.next_index, 0, memory_order_relaxed);
-	/* It has moved nothing yet. */
-	if (thread)
+	/* It has moved nothing yet, and has the heap of all. */
+	for (i = 0; thread && i < states.count; i++)
+		heap_bytes += states.list[i]->heap_bytes;
+	if (thread) {
 		thread->read_bytes = thread->written_bytes = 0;
+		thread->heap_bytes = heap_bytes;
+	}
 	/* The other states are not looked at again: touching them would copy their memory. */
 	states.count = 0;
 	if (!thread)

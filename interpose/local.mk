@@ -57,6 +57,8 @@ INTERPOSE_SOURCES = \
 	interpose/exit.h \
 	interpose/fcntl.c \
 	interpose/forms.h \
+	interpose/heap.c \
+	interpose/heap.h \
 	interpose/interpose.h \
 	interpose/ipc.c \
 	interpose/key.h \

@@ -8,10 +8,15 @@
 #include <malloc.h>
 #include <stdlib.h>
 
+#include "agent/blocks.h"
 #include "arena.h"
-#include "interpose.h"
+#include "heap.h"
 
 typedef void *pointer;
+
+/* Room for the record is found within the wrapper here: what a call costs less by that, the size of the block costs more. */
+static inline __attribute__((always_inline)) uint64_t *fxt_room(struct fxt_thread *thread, uint64_t start_ns, uint64_t end_ns,
+								size_t words);
 
 /* Before the search for the real function: not within the search. */
 #undef FXT_REAL
@@ -99,6 +104,49 @@ static size_t early_malloc_usable_size(void *ptr)
 #define early___libc_realloc early_realloc
 #define early___libc_free early_free
 
+FXT_REAL(size_t, malloc_usable_size, (pointer ptr), (ptr))
+
+/* -- What a thread has of the heap ------------------------------------------------------------- */
+
+/* A bit for each function: heap.h. */
+enum {
+#define CALL(category, type, symbol, ...) SIZED_##symbol,
+#define ALIAS(category, type, symbol, ...) SIZED_##symbol,
+#define BY_HAND(category, symbol) SIZED_##symbol,
+#define BY_HAND_ALIAS(category, symbol, event) SIZED_##symbol,
+#include "malloc.def"
+#undef CALL
+#undef ALIAS
+#undef BY_HAND
+#undef BY_HAND_ALIAS
+	SIZED_COUNT
+};
+
+static_assert(SIZED_COUNT <= 32, "as struct fxt_heap has it");
+
+/* Whether the allocator that this function is one of says how large a block is. */
+#define IS_SIZED(symbol, block) ((block) && fxt_heap.sized >> SIZED_##symbol & 1)
+
+/* A block was got by the function, which returns to `place`. */
+#define CAME(thread, symbol, block, place)                                                              \
+	do {                                                                                            \
+		if (FXT_LIKELY(IS_SIZED(symbol, block))) {                                              \
+			size_t bytes_ = real_malloc_usable_size(block);                                 \
+												\
+			(thread)->heap_bytes += bytes_;                                                 \
+			if (FXT_UNLIKELY(bytes_ >= fxt_heap.track_bytes))                               \
+				fxt_block_came(thread, block, bytes_, (uintptr_t)(place));              \
+		}                                                                                       \
+	} while (0)
+
+/* A kind of result for the table. */
+#define KEEP_BLOCK(symbol) KEEP_PTR
+#define FAILURE_BLOCK(symbol) FAILURE_PTR
+#define RESULT_BLOCK(symbol) RESULT_PTR
+#define GIVE_BLOCK(symbol)                                                      \
+	CAME(thread_, symbol, result_, __builtin_return_address(0));            \
+	return result_
+
 #define FXT_TABLE "malloc.def"
 #include "wrappers.inc"
 
@@ -112,6 +160,19 @@ static inline void finish_free(struct fxt_thread *thread, uint64_t start_ns, con
 	}
 }
 
+/* The end of a block that has a lifetime, perhaps. */
+static FXT_COLD void free_large(struct fxt_thread *thread, void *ptr, size_t bytes, void (*real)(void *))
+{
+	struct fxt_life life = fxt_block_take(ptr);
+	uint64_t start_ns = fxt_now(thread);
+
+	thread->heap_bytes -= bytes;
+	real(ptr);
+	finish_free(thread, start_ns, ptr);
+	if (life.id)
+		fxt_block_gone(thread, life);
+}
+
 #define FREE(symbol)                                                            \
 	FXT_REAL(void, symbol, (pointer ptr), (ptr))                            \
 	static __attribute__((noinline)) void traced_##symbol(void *ptr)        \
@@ -122,6 +183,15 @@ static inline void finish_free(struct fxt_thread *thread, uint64_t start_ns, con
 		if (!thread) {                                                  \
 			real_##symbol(ptr);                                     \
 			return;                                                 \
+		}                                                               \
+		if (FXT_LIKELY(IS_SIZED(symbol, ptr))) {                        \
+			size_t bytes = real_malloc_usable_size(ptr);            \
+										\
+			if (FXT_UNLIKELY(bytes >= fxt_heap.track_bytes)) {      \
+				free_large(thread, ptr, bytes, real_##symbol);  \
+				return;                                         \
+			}                                                       \
+			thread->heap_bytes -= bytes;                            \
 		}                                                               \
 		start_ns = fxt_now(thread);                                     \
 		real_##symbol(ptr);                                             \
@@ -164,6 +234,45 @@ static inline void finish_realloc(struct fxt_thread *thread, uint64_t *at, uint6
 	fxt_complete(thread, at, end_ns, names, arguments + 1 + failed);
 }
 
+/* What a block was before it is resized; the address may be another thread's before the call returns. */
+struct resized {
+	bool is_sized;
+	size_t bytes;
+	struct fxt_life life;
+};
+
+static struct resized before_realloc(void *ptr, unsigned symbol)
+{
+	struct resized old = {fxt_heap.sized >> symbol & 1, 0, {0, 0}};
+
+	if (!old.is_sized || !ptr)
+		return old;
+	old.bytes = real_malloc_usable_size(ptr);
+	if (old.bytes >= fxt_heap.track_bytes)
+		old.life = fxt_block_take(ptr);
+	return old;
+}
+
+static void after_realloc(struct fxt_thread *thread, const struct resized *old, void *ptr, void *result, bool failed,
+			  const void *place)
+{
+	size_t bytes;
+
+	if (!old->is_sized)
+		return;
+	if (failed) {
+		if (old->life.id)
+			fxt_block_put_back(ptr, old->life);
+		return;
+	}
+	bytes = result ? real_malloc_usable_size(result) : 0;
+	thread->heap_bytes += bytes - old->bytes;
+	if (old->life.id)
+		fxt_block_gone(thread, old->life);
+	if (bytes >= fxt_heap.track_bytes)
+		fxt_block_came(thread, result, bytes, (uintptr_t)place);
+}
+
 #define REALLOC(symbol)                                                                         \
 	FXT_REAL(pointer, symbol, (pointer ptr, size_t size), (ptr, size))                      \
 	FXT_EXPORT void *symbol(void *ptr, size_t size);                                        \
@@ -171,6 +280,7 @@ static inline void finish_realloc(struct fxt_thread *thread, uint64_t *at, uint6
 	{                                                                                       \
 		struct fxt_thread *thread;                                                      \
 		uint64_t start_ns, end_ns, *at;                                                 \
+		struct resized old;                                                             \
 		void *result;                                                                   \
 												\
 		if (FXT_UNLIKELY(fxt_arena_has(ptr) && !fxt_interpose_starting()))              \
@@ -178,6 +288,7 @@ static inline void finish_realloc(struct fxt_thread *thread, uint64_t *at, uint6
 		thread = fxt_enter(FXT_CAT_malloc);                                             \
 		if (!thread)                                                                    \
 			return real_##symbol(ptr, size);                                        \
+		old = before_realloc(ptr, SIZED_##symbol);                                      \
 		start_ns = fxt_now(thread);                                                     \
 		result = real_##symbol(ptr, size);                                              \
 		end_ns = fxt_now(thread);                                                       \
@@ -188,6 +299,8 @@ static inline void finish_realloc(struct fxt_thread *thread, uint64_t *at, uint6
 			finish_realloc(thread, at, end_ns, FXT_NAMES(malloc, realloc), 2,       \
 				       result, !result && size);                                \
 		}                                                                               \
+		after_realloc(thread, &old, ptr, result, !result && size,                       \
+			      __builtin_return_address(0));                                     \
 		return result;                                                                  \
 	}
 
@@ -200,6 +313,7 @@ FXT_EXPORT void *reallocarray(void *ptr, size_t nmemb, size_t size)
 {
 	struct fxt_thread *thread;
 	uint64_t start_ns, end_ns, *at;
+	struct resized old;
 	size_t bytes;
 	void *result;
 
@@ -209,6 +323,7 @@ FXT_EXPORT void *reallocarray(void *ptr, size_t nmemb, size_t size)
 	thread = fxt_enter(FXT_CAT_malloc);
 	if (!thread)
 		return real_reallocarray(ptr, nmemb, size);
+	old = before_realloc(ptr, SIZED_realloc);
 	start_ns = fxt_now(thread);
 	/* glibc's calls realloc, by way of us: the block would be there twice. What overflows it refuses itself. */
 	result = __builtin_mul_overflow(nmemb, size, &bytes) ? real_reallocarray(ptr, nmemb, size)
@@ -222,6 +337,7 @@ FXT_EXPORT void *reallocarray(void *ptr, size_t nmemb, size_t size)
 		finish_realloc(thread, at, end_ns, FXT_NAMES(malloc, reallocarray), 3, result,
 			       !result && nmemb && size);
 	}
+	after_realloc(thread, &old, ptr, result, !result && nmemb && size, __builtin_return_address(0));
 	return result;
 }
 
@@ -245,10 +361,10 @@ FXT_EXPORT int posix_memalign(void **memptr, size_t alignment, size_t size)
 		at = result ? fxt_put_errno(thread, at, result) : fxt_put_pointer(at, FXT_STR_ret, *memptr);
 		fxt_complete(thread, at, end_ns, FXT_NAMES(malloc, posix_memalign), 3);
 	}
+	if (!result)
+		CAME(thread, posix_memalign, *memptr, __builtin_return_address(0));
 	return result;
 }
-
-FXT_REAL(size_t, malloc_usable_size, (pointer ptr), (ptr))
 
 FXT_EXPORT size_t malloc_usable_size(void *ptr)
 {

@@ -1,13 +1,57 @@
-/* Memory by pages: memory.def, and the variadic one. What the C library and the agent map for themselves does not come this way. */
+/* Memory by pages: memory.def, and by hand what maps and unmaps. What the C library and the agent map for themselves does not come this way. */
 #include <malloc.h>
 #include <stdarg.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "agent/mappings.h"
 #include "mapped.h"
 
 #define FXT_TABLE "memory.def"
 #include "wrappers.inc"
+
+/* Pages that the call unmaps are taken out before it, and what it maps is known after it: mappings.h. */
+
+#define MMAP(symbol, offset_type)                                                                                               \
+	FXT_REAL(pointer, symbol, (pointer addr, size_t length, int prot, int flags, int fd, offset_type offset),                \
+		 (addr, length, prot, flags, fd, offset))                                                                       \
+	FXT_TRACED(malloc, pointer, symbol, mmap, real_##symbol, BLOCKS(fd), MAPPED, (pointer, addr, PTR), (size_t, length, UINT), \
+		   (int, prot, INT), (int, flags, INT), (int, fd, INT), (offset_type, offset, LONG))                            \
+	FXT_EXPORT void *symbol(void *addr, size_t length, int prot, int flags, int fd, offset_type offset)                     \
+	{                                                                                                                       \
+		struct fxt_thread *thread = fxt_enter(FXT_CAT_malloc);                                                          \
+		uint32_t leaving;                                                                                               \
+		void *result;                                                                                                   \
+																\
+		if (!thread)                                                                                                    \
+			return real_##symbol(addr, length, prot, flags, fd, offset);                                            \
+		leaving = flags & MAP_FIXED ? fxt_mappings_leave(addr, length) : 0;                                             \
+		result = traced_##symbol(addr, length, prot, flags, fd, offset);                                                \
+		fxt_mappings_left(thread, leaving, result != MAP_FAILED);                                                       \
+		if (result != MAP_FAILED)                                                                                       \
+			fxt_mapping_came(thread, result, length, (uintptr_t)__builtin_return_address(0));                       \
+		return result;                                                                                                  \
+	}
+
+MMAP(mmap, off_t)
+MMAP(mmap64, off64_t)
+
+FXT_REAL(int, munmap, (pointer addr, size_t length), (addr, length))
+FXT_TRACED(malloc, int, munmap, munmap, real_munmap, QUICK, INT, (pointer, addr, PTR), (size_t, length, UINT))
+
+FXT_EXPORT int munmap(void *addr, size_t length)
+{
+	struct fxt_thread *thread = fxt_enter(FXT_CAT_malloc);
+	uint32_t leaving;
+	int result;
+
+	if (!thread)
+		return real_munmap(addr, length);
+	leaving = fxt_mappings_leave(addr, length);
+	result = traced_munmap(addr, length);
+	fxt_mappings_left(thread, leaving, !result);
+	return result;
+}
 
 /* A new address is only there with MREMAP_FIXED, or what newer flags ask for; it is handed on regardless, as the C library
  * takes it. */
@@ -16,15 +60,33 @@ FXT_REAL(pointer, mremap, (pointer old_address, size_t old_size, size_t new_size
 FXT_TRACED(malloc, pointer, mremap, mremap, real_mremap, QUICK, MAPPED, (pointer, old_address, PTR), (size_t, old_size, UINT),
 	   (size_t, new_size, UINT), (int, flags, INT), (pointer, new_address, SKIP))
 
+/* The pages may move, and others may be in their way; those that stay where they are begin anew as well. */
+static void *resize(struct fxt_thread *thread, void *old_address, size_t old_size, size_t new_size, int flags, void *new_address,
+		    uintptr_t place)
+{
+	uint32_t leaving = flags & MREMAP_DONTUNMAP ? 0 : fxt_mappings_leave(old_address, old_size);
+	uint32_t replaced = flags & MREMAP_FIXED ? fxt_mappings_leave(new_address, new_size) : 0;
+	void *result = traced_mremap(old_address, old_size, new_size, flags, new_address);
+
+	fxt_mappings_left(thread, leaving, result != MAP_FAILED);
+	fxt_mappings_left(thread, replaced, result != MAP_FAILED);
+	if (result != MAP_FAILED)
+		fxt_mapping_came(thread, result, new_size, place);
+	return result;
+}
+
 FXT_EXPORT void *mremap(void *old_address, size_t old_size, size_t new_size, int flags, ...)
 {
+	struct fxt_thread *thread = fxt_enter(FXT_CAT_malloc);
 	void *new_address;
 	va_list list;
 
 	va_start(list, flags);
 	new_address = va_arg(list, void *);
 	va_end(list);
-	return traced_mremap(old_address, old_size, new_size, flags, new_address);
+	if (!thread)
+		return real_mremap(old_address, old_size, new_size, flags, new_address);
+	return resize(thread, old_address, old_size, new_size, flags, new_address, (uintptr_t)__builtin_return_address(0));
 }
 
 #define FXT_REALS fxt_reals_memory

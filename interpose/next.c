@@ -47,9 +47,11 @@ void fxt_next_begin(struct fxt_next *next)
 
 	next->count = 0;
 	next->is_whole = false;
+	next->first = NULL;
 	if (!dladdr1((const void *)fxt_next_begin, &info, &own, RTLD_DL_LINKMAP))
 		return;
-	for (object = ((const struct link_map *)own)->l_next; object; object = object->l_next) {
+	next->first = ((const struct link_map *)own)->l_next;
+	for (object = next->first; object; object = object->l_next) {
 		/* Whatever is behind one that we cannot look into is not the first. */
 		if (next->count == FXT_NEXT_OBJECTS || !read_exports(object, &next->list[next->count]))
 			return;
@@ -112,4 +114,16 @@ bool fxt_next_find(const struct fxt_next *next, const char *name, void **address
 		return true;
 	}
 	return next->is_whole;
+}
+
+const void *fxt_next_owner(const struct fxt_next *next, const char *name)
+{
+	const struct link_map *object;
+	struct fxt_exports exports;
+	uint32_t hash = hash_of(name);
+
+	for (object = next->first; object && read_exports(object, &exports); object = object->l_next)
+		if (find(&exports, name, hash))
+			return object;
+	return NULL;
 }

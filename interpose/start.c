@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 
 #include "exit.h"
+#include "heap.h"
 #include "interpose.h"
 #include "key.h"
 #include "next.h"
@@ -95,6 +96,7 @@ void fxt_interpose_start(void)
 {
 	static const struct fxt_call_names names = {call_names, FXT_CALL_COUNT, fxt_key_create};
 	static atomic_bool found, heap_unseen;
+	static atomic_uint sizable;
 	struct fxt_next next;
 
 	if (starting)
@@ -105,13 +107,17 @@ void fxt_interpose_start(void)
 #define FXT_FAMILY(name) find(&next, fxt_reals_##name);
 #include "families.def"
 #undef FXT_FAMILY
+		atomic_store_explicit(&sizable, fxt_heap_sizable(&next, fxt_reals_malloc), memory_order_relaxed);
 		forget_failures();
 		atomic_store_explicit(&heap_unseen, !fxt_malloc_is_ours(), memory_order_relaxed);
 		atomic_store_explicit(&found, true, memory_order_release);
 	}
 	starting = false;
-	if (fxt_agent_start(&names))
+	if (fxt_agent_start(&names)) {
 		fxt_signal_start();
+		if (!atomic_load_explicit(&heap_unseen, memory_order_relaxed))
+			fxt_heap_start(atomic_load_explicit(&sizable, memory_order_relaxed));
+	}
 	if (fxt_is_on(FXT_CAT_malloc) && atomic_exchange_explicit(&heap_unseen, false, memory_order_relaxed))
 		fxt_agent_unseen("malloc is defined by the program, or by a library in front of the agent: its heap is not "
 				 "recorded");

@@ -146,7 +146,7 @@ static const struct {
 } variables[] = {
 	{"FXT_CATEGORIES", PIECES(categories)}, {"FXT_BUFFERING_MODE", PIECES(words)}, {"FXT_ON_FULL", PIECES(words)},
 	{"FXT_BUFFER_SIZE_MB", PIECES(numbers)}, {"FXT_MAX_SIZE_MB", PIECES(numbers)}, {"FXT_THRESHOLD_NS", PIECES(numbers)},
-	{"FXT_START", PIECES(words)}, {"FXT_TRIGGER", PIECES(triggers)}, {"FXT_TRIGGER_KEEP", PIECES(numbers)},
+	{"FXT_HEAP_TRACK_BYTES", PIECES(numbers)}, {"FXT_START", PIECES(words)}, {"FXT_TRIGGER", PIECES(triggers)}, {"FXT_TRIGGER_KEEP", PIECES(numbers)},
 	{"FXT_SIGNAL", PIECES(signals)}, {"FXT_FOLLOW", PIECES(globs)}, {"FXT_OUTPUT", PIECES(outputs)},
 };
 
@@ -163,6 +163,7 @@ static void check_accepted(const struct fxt_config *config)
 	for (i = 0; i < config->triggers.count; i++)
 		ck_assert_uint_lt(strnlen(config->triggers.list[i].name, FXT_TRIGGER_NAME_BYTES), FXT_TRIGGER_NAME_BYTES);
 	ck_assert_int_ne(config->signal, 9);
+	ck_assert_uint_le(config->heap_track_bytes, UINT64_C(1) << 47);
 	ck_assert_int_eq(config->output[0], '/');
 	if (fxt_output_path(path, config, "pro/gram", 4000000000u, UINT64_MAX)) {
 		ck_assert_uint_lt(strnlen(path, sizeof(path)), sizeof(path));

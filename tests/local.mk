@@ -86,6 +86,7 @@ APPS_C = \
 	tests/apps/jumps \
 	tests/apps/lifetimes \
 	tests/apps/losses \
+	tests/apps/owns \
 	tests/apps/process \
 	tests/apps/progress \
 	tests/apps/says \
@@ -177,6 +178,7 @@ E2E_TESTS = \
 	tests/e2e/lives.sh \
 	tests/e2e/losses.sh \
 	tests/e2e/modes.sh \
+	tests/e2e/owns.sh \
 	tests/e2e/progress.sh \
 	tests/e2e/real.sh \
 	tests/e2e/report.sh \
@@ -210,7 +212,7 @@ TEST_EXPORTS = \
 	CC='$(CC)'; export CC; CXX='$(CXX)'; export CXX; \
 	unset FXT_CATEGORIES FXT_OUTPUT FXT_BUFFERING_MODE FXT_BUFFER_SIZE_MB FXT_MAX_SIZE_MB FXT_THRESHOLD_NS; \
 	unset FXT_EXPLAIN_NS FXT_ON_FULL FXT_QUIET FXT_FOLLOW FXT_START FXT_SIGNAL FXT_TRIGGER FXT_TRIGGER_KEEP; \
-	unset FXT_SHARED;
+	unset FXT_HEAP_TRACK_BYTES FXT_SHARED;
 AM_TESTS_ENVIRONMENT = $(TEST_EXPORTS)
 
 # -- Benchmarks -------------------------------------------------------------------------------------

@@ -70,6 +70,8 @@ TOOLS_SOURCES = \
 	tools/report_heap.c \
 	tools/report_json.c \
 	tools/report_json_why.c \
+	tools/report_leaks.c \
+	tools/report_leaks.h \
 	tools/report_log.c \
 	tools/report_log.h \
 	tools/report_meanwhile.c \

@@ -161,7 +161,10 @@ static void take_event(struct fxt_report *report, const struct fxt_record *rec)
 			fxt_contention_blocked(&report->contention, report->r, rec);
 		break;
 	case FXT_EVENT_ASYNC_BEGIN:
-	case FXT_EVENT_ASYNC_END: fxt_descriptors_take(&report->descriptors, rec); break;
+	case FXT_EVENT_ASYNC_END:
+		fxt_descriptors_take(&report->descriptors, rec);
+		fxt_leaks_take(&report->leaks, report->r, rec);
+		break;
 	default: break;
 	}
 }
@@ -240,6 +243,7 @@ void fxt_report_make(struct fxt_report *report, struct fxt_reader *r,
 	fxt_contention_finish(&report->contention, r, &report->open);
 	fxt_chains_finish(&report->chains, r, &report->threads);
 	fxt_threads_finish(&report->threads, r, &report->roles, &report->open, report->overview.last_ns);
+	fxt_leaks_finish(&report->leaks, &report->heaps);
 	fxt_heaps_sort(&report->heaps);
 	fxt_files_sort(&report->files);
 	fxt_descriptors_finish(&report->descriptors, r, &report->open.programs);
@@ -255,6 +259,7 @@ void fxt_report_free(struct fxt_report *report)
 	fxt_waits_free(&report->waits);
 	fxt_contention_free(&report->contention);
 	fxt_heaps_free(&report->heaps);
+	fxt_leaks_free(&report->leaks);
 	fxt_files_free(&report->files);
 	fxt_log_free(&report->log);
 	fxt_open_free(&report->open);
@@ -432,6 +437,7 @@ void fxt_report_print(const struct fxt_report *report, FILE *out)
 	fxt_files_print(&report->files, top, out);
 	fxt_calls_print(&report->calls, report->r, top, out);
 	fxt_heaps_print(&report->heaps, &report->overview, top, out);
+	fxt_leaks_print(&report->leaks, report->r, top, out);
 	fxt_descriptors_print(&report->descriptors, report->r, &report->overview, top, out);
 	fxt_log_print(&report->log, report->r, end_ns, out);
 	if (!is_stuck)

@@ -18,6 +18,7 @@
 #include "reader.h"
 #include "report_chains.h"
 #include "report_descriptors.h"
+#include "report_leaks.h"
 #include "report_log.h"
 #include "report_threads.h"
 #include "report_transfers.h"
@@ -244,6 +245,7 @@ struct fxt_report {
 	struct fxt_waits waits;
 	struct fxt_contention contention;
 	struct fxt_heaps heaps;
+	struct fxt_leaks leaks;
 	struct fxt_files files;
 	struct fxt_log_lines log;
 	struct fxt_open_calls open;

@@ -36,7 +36,7 @@ static uint64_t requested_bytes(const struct fxt_record *rec)
 {
 	uint64_t size = argument(rec, "size", 0), bytes;
 
-	return __builtin_mul_overflow(size, argument(rec, "nmemb", 1), &bytes) ? 0 : bytes;
+	return __builtin_mul_overflow(size, argument(rec, "nmemb", 1), &bytes) ? UINT64_MAX : bytes;
 }
 
 /* posix_memalign returns a number; its block is a pointer all the same. */

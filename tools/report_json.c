@@ -252,6 +252,28 @@ static json_t *transfers(struct fxt_transfers *t)
 	return object;
 }
 
+static json_t *leaks(const struct fxt_report *report)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < report->leaks.count; i++) {
+		const struct fxt_left *left = &report->leaks.list[i];
+		char *function = fxt_left_function(left, report->r);
+		json_t *one = json_object();
+
+		set(one, "pid", fxt_json_u64(left->pid));
+		set(one, "program", fxt_json_text(&left->provider->name));
+		set(one, "kind", json_string(left->is_mapping ? "mapping" : "block"));
+		set(one, "function", string(function));
+		set(one, "size", fxt_json_u64(left->size));
+		set(one, "count", fxt_json_u64(left->count));
+		set(one, "bytes", fxt_json_u64(left->size * left->count));
+		json_array_append_new(array, one);
+		free(function);
+	}
+	return array;
+}
+
 static json_t *files(const struct fxt_report *report)
 {
 	json_t *array = json_array();
@@ -327,6 +349,7 @@ void fxt_report_json(const struct fxt_report *report, FILE *out)
 	set(object, "contended", contended(report));
 	set(object, "blocked", blocked(report));
 	set(object, "heap", heaps(report));
+	set(object, "leaks", leaks(report));
 	set(object, "files", files(report));
 	set(object, "descriptors_open", fxt_descriptors_json(&report->descriptors, report->r));
 	set(object, "log", log_lines(report));

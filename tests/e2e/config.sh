@@ -41,6 +41,8 @@ mistake "FXT_MAX_SIZE_MB.*'99999999999999999999'" FXT_MAX_SIZE_MB=99999999999999
 mistake "FXT_MAX_SIZE_MB.*'1M'" FXT_MAX_SIZE_MB=1M
 mistake "FXT_THRESHOLD_NS.*'10ms'" FXT_THRESHOLD_NS=10ms
 mistake "FXT_EXPLAIN_NS.*'1us'.*nanoseconds" FXT_EXPLAIN_NS=1us
+mistake "FXT_HEAP_TRACK_BYTES.*'64K'.*bytes" FXT_HEAP_TRACK_BYTES=64K
+mistake "FXT_HEAP_TRACK_BYTES.*'-1'" FXT_HEAP_TRACK_BYTES=-1
 for value in src/a.out a, ,a '[a' 'x[!]' all,none 'none,a' child:; do
 	mistake "FXT_FOLLOW.*all, none, or names" "FXT_FOLLOW=$value"
 done

@@ -22,7 +22,7 @@ for mode in streaming circular; do
 			        (argument, value), = r["args"].items()
 			        values[r["name"]].append((r["time"], value, argument))
 			problems = []
-			names = {"rss", "threads", "read bytes", "written bytes"}
+			names = {"rss", "threads", "read bytes", "written bytes", "heap bytes"}
 			if tuple(map(int, kernel.split(".")[:2])) >= (6, 2):
 			    names.add("descriptors")
 			if set(values) != names:
@@ -37,6 +37,9 @@ for mode in streaming circular; do
 			if who == "parent":
 			    if max(v["rss"]) - v["rss"][0] < 64 << 20:
 			        problems.append(f"rss {v['rss']}")
+			    # Freed before the child is made, which has none of it.
+			    if not 64 << 20 <= max(v["heap bytes"]) - v["heap bytes"][0] < 65 << 20:
+			        problems.append(f"heap {v['heap bytes']}")
 			    if v["threads"][0] != 1 or max(v["threads"]) != 4:
 			        problems.append(f"threads {v['threads']}")
 			    # And two, for a socket pair, and two more while bytes are moved, if that takes long enough.

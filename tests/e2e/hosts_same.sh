@@ -107,7 +107,7 @@ threads running
 throws
 '
 # What cannot be compared: what never ends, its own process id, what the agent has mapped, how long calls took, how often threads waited, how far they came, how many instructions a call has.
-exempt='count_threads deadlock holds host_maps progress slow stepped'
+exempt='count_threads deadlock holds host_maps owns progress slow stepped'
 
 ulimit -c 0
 # As many descriptors as is usual: what is behind the limit is the agent's.

@@ -1,0 +1,126 @@
+#!/bin/bash
+# Lifetimes of large blocks and mappings, and the counter of the heap: a program that knows what it has, and what the trace says.
+# shellcheck source=lib.sh
+. "${abs_top_srcdir:?}/tests/e2e/lib.sh"
+need python3
+export FXT_QUIET=1
+
+# lives FILE...: "PID block|mapping kept|gone SIZE FUNCTION" for each of the program's, and the heap at its marks beside the first.
+cat >lives.py <<'EOT'
+import json, os, subprocess, sys
+sys.path.insert(0, os.environ["abs_top_srcdir"] + "/tests/e2e")
+own = {"take", "take_cleared", "take_aligned", "take_by_number", "resize", "resize_array", "map", "map_file", "move"}
+marks = {}
+for path in sys.argv[1:]:
+    begun, ends, samples = {}, {}, []
+    seen = []
+    for line in subprocess.run([os.environ["FXT"], "dump", "--json", path], stdout=subprocess.PIPE, check=True, text=True).stdout.splitlines():
+        r = json.loads(line)
+        if r["type"] == "async-begin":
+            a = r["args"]
+            assert r["category"] == "malloc" and r["name"] in ("heap block", "mapping") and a["ptr"], r
+            assert r["id"] not in begun, r
+            begun[r["id"]] = [r["pid"], r["name"].replace("heap ", ""), "kept", a["size"], a.get("function", "-"), r["time"]]
+        elif r["type"] == "async-end":
+            assert r["id"] not in ends, r
+            ends[r["id"]] = r["time"]
+        elif r["type"] == "counter" and r["name"] == "heap bytes":
+            samples.append((r["time"], r["args"]["bytes"]))
+        elif r["type"] == "complete" and r["name"] == "access":
+            seen.append((r["args"]["pathname"], r["time"], r["pid"]))
+    for name, time, pid in seen:
+        marks[name] = (pid, [v for t, v in sorted(samples) if t < time][-1])
+    # Of several threads' records any may come first in the file.
+    for ident, time in ends.items():
+        assert begun[ident][5] < time, ident
+        begun[ident][2] = "gone"
+    for life in begun.values():
+        if life[4] in own:
+            print(*life[:5])
+for name, (pid, value) in marks.items():
+    print(pid, "heap", name, value - marks["first"][1])
+EOT
+
+# What fxt report says is left, "PID block|mapping FUNCTION", a line for each.
+cat >left.py <<'EOT'
+import json, os, subprocess, sys
+for path in sys.argv[1:]:
+    report = json.loads(subprocess.run([os.environ["FXT"], "report", "--json", path], stdout=subprocess.PIPE, check=True).stdout)
+    assert [l["bytes"] for l in report["leaks"]] == sorted((l["bytes"] for l in report["leaks"]), reverse=True), path
+    assert sum(l["count"] for l in report["leaks"] if l["kind"] == "block") == sum(h["in_use_blocks"] for h in report["heap"]), path
+    for l in report["leaks"]:
+        if l["function"] and l["function"] != "all_of_the_heap":
+            print(f'{l["pid"]} {l["kind"]} {l["function"]}\n' * l["count"], end="")
+EOT
+
+# compare NAME FILE...: with what the program said, in the file `said`.
+compare()
+{
+	local name=$1
+	shift
+
+	sort said >expected
+	python3 lives.py "$@" | sort >found || fail "$name: the lives cannot be read"
+	same "$name" expected found
+	sed -n 's/ kept [0-9]*//p' said | sort >expected
+	python3 left.py "$@" | grep -E ' (take|resize|map|move)[^ ]*$' | sort >found || fail "$name: fxt report"
+	same "$name: what is left" expected found
+}
+
+# A ring that is large enough keeps all.
+for mode in streaming oneshot circular; do
+	FXT_BUFFERING_MODE=$mode FXT_BUFFER_SIZE_MB=16 traced $mode "$apps/owns" >said || fail "$mode: exit status $?"
+	compare $mode $mode/owns.*.fxt
+	valid $mode/owns.*.fxt
+done
+
+# Other allocators say their own sizes.
+for library in jemalloc tcmalloc; do
+	found=$(ls /usr/lib/*/lib$library.so* 2>/dev/null | head -n 1)
+	if test -z "$found"; then
+		echo "no lib$library here: left out"
+		continue
+	fi
+	mkdir $library
+	env LD_PRELOAD="$FXT_AGENT $found" FXT_OUTPUT="$scratch/$library/%e.%p.fxt" "$apps/owns" >said || fail "$library: exit status $?"
+	compare $library $library/owns.*.fxt
+	valid $library/owns.*.fxt
+done
+
+# Killed at any moment, and in a ring that is overwritten.
+for mode in streaming oneshot circular; do
+	for wait in 0.02 0.08; do
+		rm -rf killed
+		FXT_BUFFERING_MODE=$mode FXT_BUFFER_SIZE_MB=2 FXT_MAX_SIZE_MB=16 start_traced killed "$apps/owns" forever
+		sleep $wait
+		kill_background
+		if test $mode = circular; then
+			valid --ring killed/*.fxt
+		else
+			valid killed/*.fxt
+		fi
+	done
+done
+
+# What can be chosen. asked NAME BYTES CATEGORIES: what is in the traces, in the file `dumped`.
+asked()
+{
+	local file
+
+	FXT_HEAP_TRACK_BYTES=$2 FXT_CATEGORIES=$3 traced "$1" "$apps/owns" >output || fail "$1: exit status $?"
+	valid "$1"/owns.*.fxt
+	for file in "$1"/owns.*.fxt; do
+		"$FXT" dump --json "$file" || fail "$1: fxt dump"
+	done >dumped
+}
+asked none 0 '#default'
+is "no lifetimes" 0 "$(grep -c '"async-' dumped)"
+grep -q '"counter".*"heap bytes"' dumped || fail "no lifetimes: the counter is missing"
+asked every 1 malloc
+is "lifetimes of every block" 102 "$(grep -c '"async-begin".*"heap block".*"function":"all_of_the_heap"' dumped)"
+is "no counter" 0 "$(grep -c '"counter".*"heap bytes"' dumped)"
+asked without 65536 '#default,-malloc'
+is "without malloc" 0 "$(grep -c '"async-\|"heap bytes"' dumped)"
+asked large 300000 malloc
+is "lifetimes of large blocks" 0 "$(grep '"async-begin"' dumped | grep -c '"size":[0-9]\{5\}[,}]')"
+grep -q '"async-begin".*"size":311280' dumped || fail "lifetimes of large blocks: there are none"
