@@ -257,8 +257,8 @@ static json_t *leaks(const struct fxt_report *report)
 	json_t *array = json_array();
 
 	for (size_t i = 0; i < report->leaks.count; i++) {
-		const struct fxt_left *left = &report->leaks.list[i];
-		char *function = fxt_left_function(left, report->r);
+		const struct fxt_unfreed *left = &report->leaks.list[i];
+		char *function = fxt_unfreed_function(left, report->r);
 		json_t *one = json_object();
 
 		set(one, "pid", fxt_json_u64(left->pid));
@@ -325,7 +325,7 @@ static json_t *log_lines(const struct fxt_report *report)
 
 	for (size_t i = 0; i < report->log.count; i++) {
 		const struct fxt_log_line *line = &report->log.list[i];
-		json_t *one = thread(report->r, line->thread);
+		json_t *one = fxt_report_json_thread(report->r, line->thread);
 
 		set(one, "time_ns", fxt_json_u64(line->at_ns));
 		set(one, "message", fxt_json_text(&line->message));

@@ -62,7 +62,7 @@ void fxt_leaks_take(struct fxt_leaks *l, struct fxt_reader *r, const struct fxt_
 
 /* -- What is left ---------------------------------------------------------------------------------- */
 
-static void add(struct fxt_leaks *l, struct fxt_map *groups, struct fxt_left left)
+static void add(struct fxt_leaks *l, struct fxt_map *groups, struct fxt_unfreed left)
 {
 	uint64_t who = (uint64_t)left.provider->index << 33 | (uint64_t)left.is_mapping << 32 | left.function;
 	bool fresh;
@@ -79,13 +79,13 @@ static void add(struct fxt_leaks *l, struct fxt_map *groups, struct fxt_left lef
 
 static void add_life(struct fxt_leaks *l, struct fxt_map *groups, const struct fxt_life *life, uint64_t size)
 {
-	add(l, groups, (struct fxt_left){.provider = life->provider, .pid = life->pid, .size = size,
+	add(l, groups, (struct fxt_unfreed){.provider = life->provider, .pid = life->pid, .size = size,
 					 .function = life->function, .is_mapping = life->is_mapping});
 }
 
 static int by_bytes(const void *a, const void *b)
 {
-	const struct fxt_left *x = a, *y = b;
+	const struct fxt_unfreed *x = a, *y = b;
 	unsigned __int128 p = (unsigned __int128)x->size * x->count, q = (unsigned __int128)y->size * y->count;
 
 	if (p != q)
@@ -119,7 +119,7 @@ void fxt_leaks_finish(struct fxt_leaks *l, const struct fxt_heaps *heaps)
 			add_life(l, &groups, &l->lives[found->value[0]], s->value[0]);
 			fxt_map_remove(&known, found);
 		} else {
-			add(l, &groups, (struct fxt_left){.provider = heap->provider, .pid = heap->pid,
+			add(l, &groups, (struct fxt_unfreed){.provider = heap->provider, .pid = heap->pid,
 							  .size = s->value[0], .function = FXT_NO_FUNCTION});
 		}
 	}
@@ -132,7 +132,7 @@ void fxt_leaks_finish(struct fxt_leaks *l, const struct fxt_heaps *heaps)
 		qsort(l->list, l->count, sizeof(*l->list), by_bytes);
 }
 
-char *fxt_left_function(const struct fxt_left *left, const struct fxt_reader *r)
+char *fxt_unfreed_function(const struct fxt_unfreed *left, const struct fxt_reader *r)
 {
 	struct fxt_text text;
 	char *demangled;
@@ -151,8 +151,8 @@ void fxt_leaks_print(const struct fxt_leaks *l, const struct fxt_reader *r, size
 	fprintf(out, "\n%-34s %10s %12s %9s  %s\n", "NEVER FREED, BY WHO ASKED FOR IT", "bytes", "blocks", "each",
 		"of");
 	for (size_t i = 0; i < l->count && i < top; i++) {
-		const struct fxt_left *left = &l->list[i];
-		char *function = fxt_left_function(left, r), *program = fxt_printable(&left->provider->name, 22, true);
+		const struct fxt_unfreed *left = &l->list[i];
+		char *function = fxt_unfreed_function(left, r), *program = fxt_printable(&left->provider->name, 22, true);
 		struct fxt_text text = {.text = function, .bytes = function ? strlen(function) : 0};
 		char *label = function ? fxt_printable(&text, 32, false) : NULL;
 

@@ -24,7 +24,7 @@ struct fxt_life {
 #define FXT_NO_FUNCTION UINT32_MAX
 
 /* Blocks, or mappings, of one process that are alike. */
-struct fxt_left {
+struct fxt_unfreed {
 	const struct fxt_provider *provider;
 	uint64_t pid, size, count;
 	uint32_t function;
@@ -32,7 +32,7 @@ struct fxt_left {
 };
 
 struct fxt_leaks {
-	struct fxt_left *list;          /* sorted: the most bytes first */
+	struct fxt_unfreed *list;          /* sorted: the most bytes first */
 	size_t count, capacity;
 	struct fxt_life *lives;
 	size_t life_count, life_capacity;
@@ -44,7 +44,7 @@ void fxt_leaks_take(struct fxt_leaks *l, struct fxt_reader *r, const struct fxt_
 /* All was taken, and the heaps are replayed and not sorted yet. */
 void fxt_leaks_finish(struct fxt_leaks *l, const struct fxt_heaps *heaps);
 /* The function that asked for them. Free it. */
-char *fxt_left_function(const struct fxt_left *left, const struct fxt_reader *r);
+char *fxt_unfreed_function(const struct fxt_unfreed *left, const struct fxt_reader *r);
 void fxt_leaks_print(const struct fxt_leaks *l, const struct fxt_reader *r, size_t top, FILE *out);
 void fxt_leaks_free(struct fxt_leaks *l);
 
