@@ -32,13 +32,13 @@
 
 static char data[1000];
 
-static void need(int condition)
+static _Noreturn void needed(const char *what)
 {
-	if (!condition) {
-		perror("lifetimes");
-		abort();
-	}
+	perror(what);
+	abort();
 }
+
+#define need(condition) ((condition) ? (void)0 : needed(#condition))
 
 #define SAY(format, ...) printf("%d " format "\n", (int)getpid(), __VA_ARGS__)
 #define SAY_TEXT(text) SAY("%s", text)
@@ -138,6 +138,11 @@ static void use_ranges(void)
 
 /* -- Streams and directories ------------------------------------------------------------------------ */
 
+static FILE *reopened(const char *path, FILE *stream)
+{
+	return freopen(path, "r+", stream);
+}
+
 static void use_streams(void)
 {
 	FILE *stream = fopen("one", "w+");
@@ -152,9 +157,10 @@ static void use_streams(void)
 	SAY_TEXT("io:file open two -");
 	stream = fopen("one", "r");
 	need(stream != NULL);
-	stream = freopen("two", "w", stream);
+	stream = reopened("two", stream);
 	SAY_TEXT("io:file fopen one -");
-	need(stream && !freopen("missing/path", "r", stream));
+	need(stream != NULL);
+	need(!reopened("missing/path", stream));
 	SAY_TEXT("io:file freopen two -");
 	stream = tmpfile();
 	need(stream && fclose(stream) == 0);
@@ -288,7 +294,7 @@ static struct sockaddr_in bound(int fd)
 
 static int port_of(int fd)
 {
-	struct sockaddr_in address;
+	struct sockaddr_in address = {0};
 	socklen_t length = sizeof(address);
 
 	need(getsockname(fd, (struct sockaddr *)&address, &length) == 0);
@@ -342,6 +348,9 @@ static void use_connections(void)
 
 /* -- What is left ------------------------------------------------------------------------------------ */
 
+static FILE *left_stream;
+static DIR *left_directory;
+
 static void leave(void)
 {
 	int i, fd = opened("left"), listener = socket(AF_INET, SOCK_STREAM, 0), client;
@@ -361,7 +370,9 @@ static void leave(void)
 	SAY("net:socket socket %d left", AF_INET);
 	SAY("net:connection connect 127.0.0.1:%d left", ntohs(address.sin_port));
 	SAY("net:connection accept 127.0.0.1:%d left", port_of(client));
-	need(fopen("left", "r") && opendir("."));
+	left_stream = fopen("left", "r");
+	left_directory = opendir(".");
+	need(left_stream && left_directory);
 	SAY_TEXT("io:file fopen left left");
 	SAY_TEXT("io:directory opendir . left");
 }
