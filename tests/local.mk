@@ -9,12 +9,15 @@ UNIT_TESTS = \
 	tests/check_config \
 	tests/check_encode \
 	tests/check_encode_limits \
+	tests/check_stream \
 	tests/check_utf8
 tests_check_buffer_SOURCES = tests/check_buffer.c tests/buffer_fixture.h
 # The parts of the agent that read its configuration.
 tests_check_config_SOURCES = tests/check_config.c agent/config.c agent/follow.c agent/follow_glob.c agent/log.c agent/output.c \
 	agent/trigger.c
 tests_check_config_CPPFLAGS = $(AGENT_CPPFLAGS)
+tests_check_stream_SOURCES = tests/check_stream.c agent/stream.c
+tests_check_stream_CPPFLAGS = $(AGENT_CPPFLAGS)
 endif
 check_PROGRAMS += $(UNIT_TESTS)
 TESTS += $(UNIT_TESTS)
