@@ -14,6 +14,7 @@
 #include "follow.h"
 #include "function.h"
 #include "label.h"
+#include "life.h"
 #include "log.h"
 #include "open.h"
 #include "output.h"
@@ -278,6 +279,7 @@ void fxt_agent_after_fork(bool returns)
 	fxt_control_after_fork();
 	fxt_sample_after_fork();
 	fxt_wait_after_fork();
+	fxt_life_after_fork();
 	fxt_labels_after_fork();
 	if (!returns && fxt_self)
 		fxt_open_forget(fxt_self);

@@ -2,6 +2,8 @@
  * in, where that begins later: so a call that waited holds a slice `resumed` at its end, and the call that let it go on a slice
  * `released`. All of it is written by the thread that waited, once it goes on, in the other's name too: only then it is
  * known who let whom go on, and an arrow is in the trace whole or not at all. Category agent: these are no calls of the program.
+ *
+ * With the category sched each arrow to a thread that waited has a scheduling record as well: who woke whom, when, on which processor.
  */
 #ifndef FXT_FLOW_H
 #define FXT_FLOW_H
@@ -14,6 +16,13 @@ enum { FXT_CAUSES_MAX = 2 };    /* of one wait: a signal, and the lock that had 
 /* The calling thread is about to let go on who waits for `object`, if anybody does. `cause` has since_ns and place where they are
  * known; fxt_is_waited_for() is tested by the caller. Any context. */
 void fxt_flow_release(struct fxt_thread *thread, uintptr_t object, enum fxt_release how, struct fxt_cause cause);
+
+/* The calling thread is about to make another thread or process: the place an arrow can leave from, and who it leaves. That it does not
+ * leave, because nothing is made, changes nothing. */
+struct fxt_cause fxt_flow_leave(struct fxt_thread *thread);
+
+/* The first moment of the calling thread, which was made by `cause`. */
+void fxt_flow_arrive(struct fxt_thread *thread, const struct fxt_cause *cause);
 
 /* fxt_wait_begin() and fxt_wait_end() of the calling thread. It may be cancelled in between, or jump away: then it waits no more when it
  * waits for something else, or ends. */

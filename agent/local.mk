@@ -31,6 +31,8 @@ AGENT_SOURCES = \
 	agent/label.c \
 	agent/label.h \
 	agent/lane.c \
+	agent/life.c \
+	agent/life.h \
 	agent/log.c \
 	agent/log.h \
 	agent/open.c \

@@ -13,6 +13,7 @@
 #include "counter.h"
 #include "flow.h"
 #include "function.h"
+#include "life.h"
 #include "open.h"
 #include "sample.h"
 #include "stack.h"
@@ -337,9 +338,15 @@ static void thread_ends(void *state)
 	if (thread != fxt_self || !thread->ready)
 		return;
 	fxt_open_close_all(thread);
+	fxt_life_thread_ends(thread);
 	/* Somebody joins it, perhaps. */
 	if (fxt_is_on(FXT_CAT_pthread) && fxt_is_waited_for(thread->handle))
 		fxt_flow_release(thread, thread->handle, FXT_RELEASE_ONE, (struct fxt_cause){0});
+}
+
+bool fxt_threads_see_ends(void)
+{
+	return states.has_key;
 }
 
 void fxt_threads_start(void)
@@ -376,6 +383,7 @@ static void begin_life(struct fxt_thread *thread, uint32_t pid, uint32_t tid)
 	fxt_explain_reset(thread);
 	thread->commit = fxt_agent.config.mode == FXT_CIRCULAR ? 0 : FXT_COMMIT_ALIGNED;
 	thread->watched_errno = 0;
+	thread->life = 0;
 	find_stack(thread);
 }
 

@@ -96,6 +96,8 @@ INTERPOSE_SOURCES = \
 	interpose/sync.c \
 	interpose/sync.h \
 	interpose/text.c \
+	interpose/thread_start.c \
+	interpose/thread_start.h \
 	interpose/threads.c \
 	interpose/time.c \
 	interpose/timer.c \
