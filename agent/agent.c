@@ -19,6 +19,7 @@
 #include "open.h"
 #include "output.h"
 #include "sample.h"
+#include "shared.h"
 #include "wait.h"
 #include "writer/fxt_encode.h"
 
@@ -321,6 +322,7 @@ bool fxt_agent_start(const struct fxt_call_names *calls)
 	clock_gettime(CLOCK_REALTIME, &now);
 	fxt_agent.start_seconds = (uint64_t)now.tv_sec;
 	fxt_clock_start();
+	fxt_shared_start(environ);
 	/* Where the kernel has no such advice our fork handler alone keeps children out of this buffer. */
 	fxt_sys_madvise(&fxt_gate, sizeof(fxt_gate), MADVISE_WIPE_ON_FORK);
 	atomic_store_explicit(&fxt_gate.owner, fxt_agent.pid, memory_order_relaxed);

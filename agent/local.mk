@@ -43,6 +43,8 @@ AGENT_SOURCES = \
 	agent/sample.h \
 	agent/seccomp.c \
 	agent/seccomp.h \
+	agent/shared.c \
+	agent/shared.h \
 	agent/stack.h \
 	agent/strings.def \
 	agent/symbols.c \

@@ -66,6 +66,8 @@ TOOLS_SOURCES = \
 	tools/report_waits.c \
 	tools/run.c \
 	tools/run.h \
+	tools/shared.c \
+	tools/shared.h \
 	tools/symbols.c \
 	tools/trace_file.c \
 	tools/trace_file.h \

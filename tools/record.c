@@ -16,6 +16,7 @@
 #include "command.h"
 #include "message.h"
 #include "program.h"
+#include "shared.h"
 
 enum { KEY_MAX_SIZE = 0x100, KEY_FOLLOW, KEY_ON_FULL, KEY_SIGNAL, KEY_DORMANT, KEY_TRIGGER, KEY_TRIGGER_KEEP, KEY_EXPLAIN };
 
@@ -192,6 +193,7 @@ static int record(struct fxt_record_options *o)
 		free(sanitizer);
 		return FXT_STATUS_FAILED;
 	}
+	fxt_shared_make(&o->shared);
 	fxt_record_environment(o, agent, directory, sanitizer);
 	status = fxt_run(o->command, &run);
 	if (status)
@@ -252,5 +254,6 @@ int fxt_command_record(int argc, char **argv)
 	status = record(&o);
 	free(o.threshold_ns);
 	free(o.explain_ns);
+	free(o.shared);
 	return status;
 }

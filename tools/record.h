@@ -18,6 +18,7 @@ struct fxt_record_options {
 	const char *max_mb;
 	char *threshold_ns;
 	char *explain_ns;
+	char *shared;                   /* what the processes share: shared.h */
 	const char *follow, *on_full, *signal, *start, *trigger, *trigger_keep;
 	bool quiet, json;
 	char **command;

@@ -117,6 +117,9 @@ void fxt_record_environment(const struct fxt_record_options *o, const char *agen
 	set("FXT_SIGNAL", o->signal);
 	set("FXT_START", o->start);
 	set("FXT_TRIGGER", o->trigger);
+	/* Without any: processes find one another as they do without fxt record, and in no memory of another run. */
+	unsetenv("FXT_SHARED");
+	set("FXT_SHARED", o->shared);
 	set("FXT_TRIGGER_KEEP", o->trigger_keep);
 	if (o->quiet)
 		set("FXT_QUIET", "1");
