@@ -13,6 +13,7 @@
 #include "counter.h"
 #include "follow.h"
 #include "function.h"
+#include "kin.h"
 #include "label.h"
 #include "life.h"
 #include "log.h"
@@ -281,6 +282,7 @@ void fxt_agent_after_fork(bool returns)
 	fxt_sample_after_fork();
 	fxt_wait_after_fork();
 	fxt_life_after_fork();
+	fxt_kin_after_fork();
 	fxt_labels_after_fork();
 	if (!returns && fxt_self)
 		fxt_open_forget(fxt_self);

@@ -157,6 +157,9 @@ struct fxt_thread {
 	struct fxt_held held[FXT_HELD_MAX];
 	uintptr_t waits_for;            /* as fxt_wait_begin() has it; 0 */
 	uint64_t life;                  /* the id of its lifetime; 0 */
+	uint64_t expects;               /* the child it is making, as kin.h has it; 0 */
+	uint64_t vforked_kin;           /* and the last that it has made by vfork and that executed a program, */
+	uint32_t vforked;               /* which is this one */
 	struct fxt_open fenced_opens[1 + FXT_OPEN_MAX + 1];     /* see fxt_opens() */
 	struct fxt_usage_window usage_windows[FXT_OPEN_MAX];    /* of each entry: the readings around its start, once there are any */
 };

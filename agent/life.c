@@ -85,7 +85,9 @@ static void end_child(struct fxt_thread *thread, uint64_t life, uint64_t end_ns,
 	struct fxt_arg list[ARGS_MAX];
 	struct fxt_args args = with_pid(list, pid);
 
-	if (WIFSIGNALED(status))
+	if (status == -1)
+		;
+	else if (WIFSIGNALED(status))
 		list[args.count++] = (struct fxt_arg){FXT_ARG_INT32, FXT_INDEXED(FXT_STR_signal), .i32 = WTERMSIG(status)};
 	else
 		list[args.count++] = (struct fxt_arg){FXT_ARG_INT32, FXT_INDEXED(FXT_STR_status), .i32 = WEXITSTATUS(status)};
@@ -189,12 +191,12 @@ void fxt_life_child_ends(struct fxt_thread *thread, uint64_t end_ns, uint32_t pi
 	}
 }
 
-uint64_t fxt_life_unknown_begins(struct fxt_thread *thread, uint64_t at_ns)
+uint64_t fxt_life_hidden_begins(struct fxt_thread *thread, uint64_t at_ns)
 {
 	return begin_child(thread, at_ns, 0);
 }
 
-void fxt_life_unknown_ends(struct fxt_thread *thread, uint64_t life, uint64_t end_ns, uint32_t pid, int status)
+void fxt_life_hidden_ends(struct fxt_thread *thread, uint64_t life, uint64_t end_ns, uint32_t pid, int status)
 {
 	if (life)
 		end_child(thread, life, end_ns, pid, status);

@@ -19,9 +19,9 @@ void fxt_life_child_begins(struct fxt_thread *thread, uint64_t at_ns, uint32_t p
 void fxt_life_child_ends(struct fxt_thread *thread, uint64_t end_ns, uint32_t pid, int status);
 
 /* A child whose pid the caller does not get to know. Returns what its end is told of by; 0: it did not begin. */
-uint64_t fxt_life_unknown_begins(struct fxt_thread *thread, uint64_t at_ns);
-/* `pid` is 0 if it is not known either now. */
-void fxt_life_unknown_ends(struct fxt_thread *thread, uint64_t life, uint64_t end_ns, uint32_t pid, int status);
+uint64_t fxt_life_hidden_begins(struct fxt_thread *thread, uint64_t at_ns);
+/* `pid` is 0 if it is not known either now, `status` -1. */
+void fxt_life_hidden_ends(struct fxt_thread *thread, uint64_t life, uint64_t end_ns, uint32_t pid, int status);
 
 /* A child is being made from here on, or not any more: one that is reaped meanwhile may be that one. */
 void fxt_life_expect(int more);

@@ -28,6 +28,8 @@ AGENT_SOURCES = \
 	agent/function.h \
 	agent/held.c \
 	agent/held.h \
+	agent/kin.c \
+	agent/kin.h \
 	agent/label.c \
 	agent/label.h \
 	agent/lane.c \

@@ -16,8 +16,9 @@
 #define FXT_FORM_RECORD(kind, ...)                                                                              \
 	do {                                                                                                    \
 		unsigned arguments_ = 0 FXT_EACH(P_COUNT, __VA_ARGS__);                                         \
-		uint64_t *at_ = fxt_room(thread_, start_ns_, end_ns_, FXT_RESULT_WORDS FXT_EACH(P_WORDS, __VA_ARGS__)); \
 		int failure_ = FAILURE_##kind;                                                                  \
+		FXT_EACH(P_MEASURE, __VA_ARGS__)                                                                \
+		uint64_t *at_ = fxt_room(thread_, start_ns_, end_ns_, FXT_RESULT_WORDS FXT_EACH(P_WORDS, __VA_ARGS__)); \
 														\
 		if (at_) {                                                                                      \
 			FXT_EACH(P_PUT, __VA_ARGS__)                                                            \

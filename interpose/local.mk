@@ -4,6 +4,7 @@
 INTERPOSE_TABLES = \
 	interpose/aio.def \
 	interpose/calls.def \
+	interpose/child.def \
 	interpose/clone.def \
 	interpose/dirent.def \
 	interpose/dl.def \
@@ -48,6 +49,7 @@ INTERPOSE_SOURCES = \
 	interpose/arena.c \
 	interpose/arena.h \
 	interpose/calls.h \
+	interpose/child.c \
 	interpose/clone.c \
 	interpose/complete.h \
 	interpose/dirent.c \

@@ -4,6 +4,7 @@
  */
 #include <dlfcn.h>
 
+#include "agent/kin.h"
 #include "exit.h"
 #include "interpose.h"
 #include "key.h"
@@ -110,8 +111,10 @@ void fxt_interpose_start(void)
 		atomic_store_explicit(&found, true, memory_order_release);
 	}
 	starting = false;
-	if (fxt_agent_start(&names))
+	if (fxt_agent_start(&names)) {
 		fxt_signal_start();
+		fxt_kin_start();
+	}
 	if (fxt_is_on(FXT_CAT_malloc) && atomic_exchange_explicit(&heap_unseen, false, memory_order_relaxed))
 		fxt_agent_unseen("malloc is defined by the program, or by a library in front of the agent: its heap is not "
 				 "recorded");
@@ -124,6 +127,10 @@ __attribute__((constructor)) static void load(void)
 
 __attribute__((destructor)) static void unload(void)
 {
+	struct fxt_thread *thread = fxt_enter(FXT_CAT_process);
+
+	if (thread)
+		fxt_kin_leave(thread);
 	fxt_exit_done();
 	fxt_agent_exit();
 }

@@ -83,6 +83,7 @@ APPS_C = \
 	tests/apps/host_threads \
 	tests/apps/invariants \
 	tests/apps/jumps \
+	tests/apps/kin \
 	tests/apps/losses \
 	tests/apps/process \
 	tests/apps/progress \
@@ -169,6 +170,7 @@ E2E_TESTS = \
 	tests/e2e/hosts_threads.sh \
 	tests/e2e/invariants.sh \
 	tests/e2e/kill.sh \
+	tests/e2e/kin.sh \
 	tests/e2e/lives.sh \
 	tests/e2e/losses.sh \
 	tests/e2e/modes.sh \

@@ -1,0 +1,403 @@
+/* See kin.h. */
+#include "kin.h"
+
+#include <string.h>
+#include <sys/auxv.h>
+
+#include "life.h"
+#include "shared.h"
+
+enum {
+	PAGE_ENTRIES = FXT_SHARED_PAGE_BYTES / FXT_KIN_ENTRY_BYTES,
+	LOOKED_AT = 4 * PAGE_ENTRIES,           /* a parent's entries are among so many: its children that it has not reaped */
+	ASKS = 8,                               /* when none is free, as many parents may be asked for whether they are there */
+	STAT_BYTES = 512,                       /* of /proc/self/stat, the time a process began included */
+	STAT_START = 20,                        /* that is so many fields behind the program's name */
+	/* Between the time in an entry and the one at which the kernel makes the process, as good as it tells that. */
+	BEGINS_WITHIN_NS = 1000000000,
+	NS_PER_SECOND = 1000000000,
+};
+
+/* What a word says of its entry. */
+enum state {
+	FREE,
+	FILLED,                         /* by its parent, right now */
+	FORKED,                         /* for a child that knows it: it may be there */
+	EXPECTED,                       /* for a child that is going to look for it; its pid is not known */
+	MADE,                           /* the same, its pid is */
+	ALIVE,                          /* the child has taken it */
+	LEAVING,                        /* it is writing down its end */
+	LEFT,                           /* and has */
+};
+
+struct entry {
+	_Atomic uint64_t word;          /* state, pid of the child or 0, generation */
+	uint64_t born_ns, left_ns;
+	uint32_t parent, parent_tid, parent_cpu_and_1;
+	uint32_t left_tid, left_cpu_and_1;
+	char rest[20];
+};
+
+static_assert(sizeof(struct entry) == FXT_KIN_ENTRY_BYTES && FXT_KIN_ENTRIES % PAGE_ENTRIES == 0, "as the section is laid out");
+
+/* This process's entry, as reference_of() has it; 0. */
+static _Atomic uint64_t own;
+
+/* -- Entries ----------------------------------------------------------------------------------- */
+
+static uint64_t word_of(uint64_t generation, uint32_t pid, enum state state)
+{
+	return generation << 40 | (uint64_t)pid << 8 | state;
+}
+
+static enum state state_of(uint64_t word)
+{
+	return (enum state)(word & 0xff);
+}
+
+static uint32_t pid_of(uint64_t word)
+{
+	return (uint32_t)(word >> 8);
+}
+
+static uint64_t generation_of(uint64_t word)
+{
+	return word >> 40;
+}
+
+/* Entry n of those that a parent's are among. */
+static struct entry *entry_of(uint32_t parent, unsigned n)
+{
+	unsigned page = (unsigned)(fxt_wait_hash(parent) >> 52) % (FXT_KIN_ENTRIES / PAGE_ENTRIES);
+
+	return (struct entry *)(void *)fxt_shared->kin + (page * PAGE_ENTRIES + n) % FXT_KIN_ENTRIES;
+}
+
+/* What stands for an entry in this generation of it. */
+static uint64_t reference_of(const struct entry *entry, uint64_t word)
+{
+	return (uint64_t)(entry - (struct entry *)(void *)fxt_shared->kin + 1) << 32 | generation_of(word);
+}
+
+/* NULL: it has been given to others. */
+static struct entry *dereference(uint64_t reference, uint64_t *word)
+{
+	struct entry *entry;
+
+	if (!reference || !fxt_shared)
+		return NULL;
+	entry = (struct entry *)(void *)fxt_shared->kin + ((reference >> 32) - 1) % FXT_KIN_ENTRIES;
+	*word = atomic_load(&entry->word);
+	return generation_of(*word) == (uint32_t)reference ? entry : NULL;
+}
+
+static bool change(struct entry *entry, uint64_t word, uint32_t pid, enum state state)
+{
+	return atomic_compare_exchange_strong(&entry->word, &word, word_of(generation_of(word), pid, state));
+}
+
+static void release(uint64_t reference)
+{
+	uint64_t word;
+	struct entry *entry = dereference(reference, &word);
+
+	if (entry)
+		change(entry, word, 0, FREE);
+}
+
+/* Whether it is of no use any more: of a child that ended and was not reaped in a way that we see, or whose parent is gone. */
+static bool is_left_over(const struct entry *entry, uint64_t word, unsigned *asks)
+{
+	if (state_of(word) == LEFT)
+		return true;
+	if (state_of(word) == FILLED || state_of(word) == LEAVING || !*asks)
+		return false;
+	--*asks;
+	return !fxt_sys_thread_exists((int)entry->parent, (int)entry->parent);
+}
+
+/* 0: there is none to be had. */
+static uint64_t make_entry(const struct fxt_cause *cause, uint32_t pid, enum state state)
+{
+	unsigned n, pass, asks = ASKS;
+	struct entry *entry;
+	uint64_t word;
+
+	if (!fxt_shared)
+		return 0;
+	for (pass = 0; pass < 2; pass++) {
+		for (n = 0; n < LOOKED_AT; n++) {
+			entry = entry_of(cause->pid, n);
+			word = atomic_load_explicit(&entry->word, memory_order_relaxed);
+			if (state_of(word) != FREE && (pass == 0 || !is_left_over(entry, word, &asks)))
+				continue;
+			if (!atomic_compare_exchange_strong(&entry->word, &word, word_of(generation_of(word) + 1, 0, FILLED)))
+				continue;
+			word = word_of(generation_of(word) + 1, pid, state);
+			entry->born_ns = cause->at_ns;
+			entry->parent = cause->pid;
+			entry->parent_tid = cause->tid;
+			entry->parent_cpu_and_1 = cause->cpu_and_1;
+			atomic_store(&entry->word, word);
+			return reference_of(entry, word);
+		}
+	}
+	return 0;
+}
+
+/* -- Children that are made -------------------------------------------------------------------- */
+
+void fxt_kin_forget(struct fxt_thread *thread)
+{
+	release(thread->expects);
+	thread->expects = 0;
+}
+
+void fxt_birth_begin(struct fxt_thread *thread, struct fxt_birth *birth, enum fxt_birth_how how)
+{
+	fxt_kin_forget(thread);
+	if (how != FXT_BIRTH_HIDDEN)
+		fxt_life_expect(1);
+	birth->cause = fxt_flow_leave(thread);
+	birth->kin = make_entry(&birth->cause, 0, how == FXT_BIRTH_FORKS ? FORKED : EXPECTED);
+	thread->expects = birth->kin;
+}
+
+void fxt_birth_end(struct fxt_thread *thread, const struct fxt_birth *birth, int child)
+{
+	uint64_t word;
+	struct entry *entry = dereference(birth->kin, &word);
+
+	thread->expects = 0;
+	if (entry && child < 0)
+		change(entry, word, 0, FREE);
+	/* It may have found it meanwhile, or be gone. */
+	else if (entry && !pid_of(word) && (state_of(word) == FORKED || state_of(word) == EXPECTED))
+		change(entry, word, (uint32_t)child, state_of(word) == FORKED ? FORKED : MADE);
+	if (child > 0)
+		fxt_life_child_begins(thread, birth->cause.at_ns, (uint32_t)child);
+	fxt_life_expect(-1);
+}
+
+uint64_t fxt_birth_hidden(struct fxt_thread *thread, const struct fxt_birth *birth, bool made)
+{
+	thread->expects = 0;
+	if (made)
+		return fxt_life_hidden_begins(thread, birth->cause.at_ns);
+	release(birth->kin);
+	return 0;
+}
+
+void fxt_birth_vforked(struct fxt_thread *thread, uint32_t pid)
+{
+	struct fxt_cause cause = fxt_flow_leave(thread);
+	bool again = thread->vforked == pid;
+
+	/* It may try one file after the other. */
+	if (again)
+		release(thread->vforked_kin);
+	thread->vforked = pid;
+	thread->vforked_kin = make_entry(&cause, pid, MADE);
+	if (!again)
+		fxt_life_child_begins(thread, cause.at_ns, pid);
+}
+
+void fxt_birth_forked(const struct fxt_birth *birth)
+{
+	struct fxt_thread *thread = fxt_enter(FXT_CAT_process);
+	struct entry *entry;
+	uint64_t word;
+
+	if (!thread)
+		return;
+	thread->expects = 0;
+	fxt_flow_arrive(thread, &birth->cause);
+	/* Its parent may be about to write down the pid. */
+	while ((entry = dereference(birth->kin, &word)) != NULL && state_of(word) == FORKED) {
+		if (!change(entry, word, thread->pid, ALIVE))
+			continue;
+		atomic_store(&own, birth->kin);
+		return;
+	}
+}
+
+/* -- The start of a program -------------------------------------------------------------------- */
+
+/* The kernel's time of this process's making, to a hundredth of a second; 0: not known. */
+static uint64_t process_start_ns(void)
+{
+	char text[STAT_BYTES], *at;
+	int fd = fxt_sys_open("/proc/self/stat", O_RDONLY | O_CLOEXEC, 0);
+	ssize_t bytes = fd < 0 ? 0 : fxt_sys_read(fd, text, sizeof(text) - 1);
+	uint64_t ticks = 0, per_second = getauxval(AT_CLKTCK);
+	unsigned field;
+
+	if (fd >= 0)
+		fxt_sys_close(fd);
+	if (bytes <= 0 || !per_second)
+		return 0;
+	text[bytes] = '\0';
+	/* The program's name may have anything in it. */
+	at = memrchr(text, ')', (size_t)bytes);
+	for (field = 0; at && field < STAT_START; field++)
+		at = strchr(at + 1, ' ');
+	for (; at && at[1] >= '0' && at[1] <= '9'; at++)
+		ticks = ticks * 10 + (uint64_t)(at[1] - '0');
+	return ticks / per_second * NS_PER_SECOND + ticks % per_second * NS_PER_SECOND / per_second;
+}
+
+/* Whether an entry is of this process and not of an earlier one of the same pid, or, `expected`, may be. */
+static bool may_be_own(const struct entry *entry, bool expected, uint64_t start_ns)
+{
+	const uint64_t tick_ns = NS_PER_SECOND / 100;
+
+	return start_ns && start_ns < entry->born_ns + BEGINS_WITHIN_NS && (!expected || start_ns + tick_ns >= entry->born_ns);
+}
+
+/* The entry of this process, which another has made: the one with its pid, or the only one of its parent's without. It has begun there
+ * before if it is alive. */
+static struct entry *find_own(uint32_t parent, uint32_t pid, uint64_t *found)
+{
+	struct entry *entry, *expected = NULL;
+	uint64_t word, start_ns = 0;
+	unsigned n, count = 0;
+	enum state state;
+
+	for (n = 0; n < LOOKED_AT; n++) {
+		entry = entry_of(parent, n);
+		word = atomic_load(&entry->word);
+		state = state_of(word);
+		if (entry->parent != parent || (state != EXPECTED && pid_of(word) != pid) || state < FORKED || state > ALIVE)
+			continue;
+		if (!start_ns)
+			start_ns = process_start_ns();
+		if (!may_be_own(entry, state == EXPECTED, start_ns))
+			continue;
+		if (state != EXPECTED) {
+			*found = word;
+			return entry;
+		}
+		expected = entry;
+		*found = word;
+		count++;
+	}
+	return count == 1 ? expected : NULL;
+}
+
+void fxt_kin_start(void)
+{
+	struct fxt_thread *thread = fxt_shared ? fxt_enter(FXT_CAT_process) : NULL;
+	uint32_t parent = thread ? (uint32_t)FXT_SYSCALL0(SYS_getppid) : 0;
+	struct fxt_cause cause;
+	struct entry *entry;
+	uint64_t word = 0;
+
+	if (!thread || (int)parent <= 0)
+		return;
+	entry = find_own(parent, thread->pid, &word);
+	if (!entry)
+		return;
+	cause = (struct fxt_cause){.at_ns = entry->born_ns, .pid = parent, .tid = entry->parent_tid, .cpu_and_1 = entry->parent_cpu_and_1};
+	/* One that is alive has executed another program: its arrow is drawn. */
+	if (state_of(word) != ALIVE) {
+		if (!change(entry, word, thread->pid, ALIVE)) {
+			/* Its parent has written down the pid, perhaps, or another child was faster. */
+			word = atomic_load(&entry->word);
+			if (pid_of(word) != thread->pid || state_of(word) != MADE || !change(entry, word, thread->pid, ALIVE))
+				return;
+		}
+		if (cause.at_ns < fxt_now(thread))
+			fxt_flow_arrive(thread, &cause);
+	}
+	atomic_store(&own, reference_of(entry, word));
+}
+
+/* -- Ends -------------------------------------------------------------------------------------- */
+
+void fxt_kin_leave(struct fxt_thread *thread)
+{
+	struct fxt_cause cause;
+	struct entry *entry;
+	uint64_t word;
+
+	entry = dereference(atomic_load(&own), &word);
+	/* The child of a vfork has its parent's. */
+	if (!entry || state_of(word) != ALIVE || pid_of(word) != (uint32_t)fxt_sys_getpid() ||
+	    !change(entry, word, pid_of(word), LEAVING))
+		return;
+	cause = fxt_flow_leave(thread);
+	entry->left_ns = cause.at_ns;
+	entry->left_tid = cause.tid;
+	entry->left_cpu_and_1 = cause.cpu_and_1;
+	atomic_store(&entry->word, word_of(generation_of(word), pid_of(word), LEFT));
+}
+
+/* Takes away what is known of a child that is gone. False: it has left no end. */
+static bool take_end(struct entry *entry, uint64_t word, struct fxt_cause *cause)
+{
+	*cause = (struct fxt_cause){.at_ns = entry->left_ns, .pid = pid_of(word), .tid = entry->left_tid,
+				    .cpu_and_1 = entry->left_cpu_and_1};
+	return change(entry, word, 0, FREE) && state_of(word) == LEFT;
+}
+
+static void resume(struct fxt_thread *thread, struct fxt_cause *cause, uint64_t start_ns, uint64_t after_ns, uint64_t end_ns)
+{
+	/* Nobody slept for what was over already. */
+	if (cause->at_ns < start_ns)
+		cause->cpu_and_1 = 0;
+	fxt_flow_resume(thread, after_ns, end_ns, cause, 1);
+}
+
+/* Of several of that pid all but the newest are of children that were reaped unseen. */
+static bool take_end_of(uint32_t parent, uint32_t pid, struct fxt_cause *cause)
+{
+	struct fxt_cause found;
+	struct entry *entry;
+	uint64_t word, newest_ns = 0, born_ns;
+	bool has_left = false, left;
+	unsigned n;
+
+	for (n = 0; fxt_shared && n < LOOKED_AT; n++) {
+		entry = entry_of(parent, n);
+		word = atomic_load(&entry->word);
+		if (pid_of(word) != pid || entry->parent != parent || state_of(word) == FREE)
+			continue;
+		born_ns = entry->born_ns;
+		left = take_end(entry, word, &found);
+		if (born_ns < newest_ns)
+			continue;
+		newest_ns = born_ns;
+		has_left = left;
+		*cause = found;
+	}
+	return has_left;
+}
+
+void fxt_child_reaped(struct fxt_thread *thread, int pid, int status, uint64_t start_ns, uint64_t after_ns, uint64_t end_ns)
+{
+	struct fxt_cause cause;
+
+	fxt_life_child_ends(thread, end_ns, (uint32_t)pid, status);
+	if (take_end_of(thread->pid, (uint32_t)pid, &cause))
+		resume(thread, &cause, start_ns, after_ns, end_ns);
+}
+
+void fxt_child_ended(struct fxt_thread *thread, const struct fxt_birth *birth, uint64_t life, int status, uint64_t start_ns,
+		     uint64_t after_ns, uint64_t end_ns)
+{
+	struct fxt_cause cause = {0};
+	uint64_t word;
+	struct entry *entry = dereference(birth->kin, &word);
+	bool left = entry && take_end(entry, word, &cause);
+
+	if (thread->expects == birth->kin)
+		thread->expects = 0;
+	fxt_life_hidden_ends(thread, life, end_ns, cause.pid, status);
+	if (left)
+		resume(thread, &cause, start_ns, after_ns, end_ns);
+}
+
+void fxt_kin_after_fork(void)
+{
+	atomic_store(&own, 0);
+}
