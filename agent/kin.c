@@ -4,12 +4,12 @@
 #include <string.h>
 #include <sys/auxv.h>
 
+#include "kin_entry.h"
 #include "life.h"
-#include "shared.h"
+#include "stack.h"
 
 enum {
-	PAGE_ENTRIES = FXT_SHARED_PAGE_BYTES / FXT_KIN_ENTRY_BYTES,
-	LOOKED_AT = 4 * PAGE_ENTRIES,           /* a parent's entries are among so many: its children that it has not reaped */
+	LOOKED_AT = 4 * KIN_PAGE_ENTRIES,       /* a parent's entries are among so many: its children that it has not reaped */
 	ASKS = 8,                               /* when none is free, as many parents may be asked for whether they are there */
 	STAT_BYTES = 512,                       /* of /proc/self/stat, the time a process began included */
 	STAT_START = 20,                        /* that is so many fields behind the program's name */
@@ -18,97 +18,15 @@ enum {
 	NS_PER_SECOND = 1000000000,
 };
 
-/* What a word says of its entry. */
-enum state {
-	FREE,
-	FILLED,                         /* by its parent, right now */
-	FORKED,                         /* for a child that knows it: it may be there */
-	EXPECTED,                       /* for a child that is going to look for it; its pid is not known */
-	MADE,                           /* the same, its pid is */
-	ALIVE,                          /* the child has taken it */
-	LEAVING,                        /* it is writing down its end */
-	LEFT,                           /* and has */
-};
-
-struct entry {
-	_Atomic uint64_t word;          /* state, pid of the child or 0, generation */
-	uint64_t born_ns, left_ns;
-	uint32_t parent, parent_tid, parent_cpu_and_1;
-	uint32_t left_tid, left_cpu_and_1;
-	char rest[20];
-};
-
-static_assert(sizeof(struct entry) == FXT_KIN_ENTRY_BYTES && FXT_KIN_ENTRIES % PAGE_ENTRIES == 0, "as the section is laid out");
-
 /* This process's entry, as reference_of() has it; 0. */
 static _Atomic uint64_t own;
 
 /* -- Entries ----------------------------------------------------------------------------------- */
 
-static uint64_t word_of(uint64_t generation, uint32_t pid, enum state state)
+/* Whether it is of no use any more: of a child that ended and was not reaped in a way that we see, or whose parent is gone; a signal. */
+static bool is_left_over(const struct fxt_kin_entry *entry, uint64_t word, unsigned *asks)
 {
-	return generation << 40 | (uint64_t)pid << 8 | state;
-}
-
-static enum state state_of(uint64_t word)
-{
-	return (enum state)(word & 0xff);
-}
-
-static uint32_t pid_of(uint64_t word)
-{
-	return (uint32_t)(word >> 8);
-}
-
-static uint64_t generation_of(uint64_t word)
-{
-	return word >> 40;
-}
-
-/* Entry n of those that a parent's are among. */
-static struct entry *entry_of(uint32_t parent, unsigned n)
-{
-	unsigned page = (unsigned)(fxt_wait_hash(parent) >> 52) % (FXT_KIN_ENTRIES / PAGE_ENTRIES);
-
-	return (struct entry *)(void *)fxt_shared->kin + (page * PAGE_ENTRIES + n) % FXT_KIN_ENTRIES;
-}
-
-/* What stands for an entry in this generation of it. */
-static uint64_t reference_of(const struct entry *entry, uint64_t word)
-{
-	return (uint64_t)(entry - (struct entry *)(void *)fxt_shared->kin + 1) << 32 | generation_of(word);
-}
-
-/* NULL: it has been given to others. */
-static struct entry *dereference(uint64_t reference, uint64_t *word)
-{
-	struct entry *entry;
-
-	if (!reference || !fxt_shared)
-		return NULL;
-	entry = (struct entry *)(void *)fxt_shared->kin + ((reference >> 32) - 1) % FXT_KIN_ENTRIES;
-	*word = atomic_load(&entry->word);
-	return generation_of(*word) == (uint32_t)reference ? entry : NULL;
-}
-
-static bool change(struct entry *entry, uint64_t word, uint32_t pid, enum state state)
-{
-	return atomic_compare_exchange_strong(&entry->word, &word, word_of(generation_of(word), pid, state));
-}
-
-static void release(uint64_t reference)
-{
-	uint64_t word;
-	struct entry *entry = dereference(reference, &word);
-
-	if (entry)
-		change(entry, word, 0, FREE);
-}
-
-/* Whether it is of no use any more: of a child that ended and was not reaped in a way that we see, or whose parent is gone. */
-static bool is_left_over(const struct entry *entry, uint64_t word, unsigned *asks)
-{
-	if (state_of(word) == LEFT)
+	if (state_of(word) >= LEFT)
 		return true;
 	if (state_of(word) == FILLED || state_of(word) == LEAVING || !*asks)
 		return false;
@@ -120,7 +38,7 @@ static bool is_left_over(const struct entry *entry, uint64_t word, unsigned *ask
 static uint64_t make_entry(const struct fxt_cause *cause, uint32_t pid, enum state state)
 {
 	unsigned n, pass, asks = ASKS;
-	struct entry *entry;
+	struct fxt_kin_entry *entry;
 	uint64_t word;
 
 	if (!fxt_shared)
@@ -159,14 +77,14 @@ void fxt_birth_begin(struct fxt_thread *thread, struct fxt_birth *birth, enum fx
 	if (how != FXT_BIRTH_HIDDEN)
 		fxt_life_expect(1);
 	birth->cause = fxt_flow_leave(thread);
-	birth->kin = make_entry(&birth->cause, 0, how == FXT_BIRTH_FORKS ? FORKED : EXPECTED);
+	birth->kin = fxt_stack_is_short() ? 0 : make_entry(&birth->cause, 0, how == FXT_BIRTH_FORKS ? FORKED : EXPECTED);
 	thread->expects = birth->kin;
 }
 
 void fxt_birth_end(struct fxt_thread *thread, const struct fxt_birth *birth, int child)
 {
 	uint64_t word;
-	struct entry *entry = dereference(birth->kin, &word);
+	struct fxt_kin_entry *entry = dereference(birth->kin, &word);
 
 	thread->expects = 0;
 	if (entry && child < 0)
@@ -174,7 +92,7 @@ void fxt_birth_end(struct fxt_thread *thread, const struct fxt_birth *birth, int
 	/* It may have found it meanwhile, or be gone. */
 	else if (entry && !pid_of(word) && (state_of(word) == FORKED || state_of(word) == EXPECTED))
 		change(entry, word, (uint32_t)child, state_of(word) == FORKED ? FORKED : MADE);
-	if (child > 0)
+	if (child > 0 && !fxt_stack_is_short())
 		fxt_life_child_begins(thread, birth->cause.at_ns, (uint32_t)child);
 	fxt_life_expect(-1);
 }
@@ -205,7 +123,7 @@ void fxt_birth_vforked(struct fxt_thread *thread, uint32_t pid)
 void fxt_birth_forked(const struct fxt_birth *birth)
 {
 	struct fxt_thread *thread = fxt_enter(FXT_CAT_process);
-	struct entry *entry;
+	struct fxt_kin_entry *entry;
 	uint64_t word;
 
 	if (!thread)
@@ -247,7 +165,7 @@ static uint64_t process_start_ns(void)
 }
 
 /* Whether an entry is of this process and not of an earlier one of the same pid, or, `expected`, may be. */
-static bool may_be_own(const struct entry *entry, bool expected, uint64_t start_ns)
+static bool may_be_own(const struct fxt_kin_entry *entry, bool expected, uint64_t start_ns)
 {
 	const uint64_t tick_ns = NS_PER_SECOND / 100;
 
@@ -256,9 +174,9 @@ static bool may_be_own(const struct entry *entry, bool expected, uint64_t start_
 
 /* The entry of this process, which another has made: the one with its pid, or the only one of its parent's without. It has begun there
  * before if it is alive. */
-static struct entry *find_own(uint32_t parent, uint32_t pid, uint64_t *found)
+static struct fxt_kin_entry *find_own(uint32_t parent, uint32_t pid, uint64_t *found)
 {
-	struct entry *entry, *expected = NULL;
+	struct fxt_kin_entry *entry, *expected = NULL;
 	uint64_t word, start_ns = 0;
 	unsigned n, count = 0;
 	enum state state;
@@ -289,7 +207,7 @@ void fxt_kin_start(void)
 	struct fxt_thread *thread = fxt_shared ? fxt_enter(FXT_CAT_process) : NULL;
 	uint32_t parent = thread ? (uint32_t)FXT_SYSCALL0(SYS_getppid) : 0;
 	struct fxt_cause cause;
-	struct entry *entry;
+	struct fxt_kin_entry *entry;
 	uint64_t word = 0;
 
 	if (!thread || (int)parent <= 0)
@@ -317,7 +235,7 @@ void fxt_kin_start(void)
 void fxt_kin_leave(struct fxt_thread *thread)
 {
 	struct fxt_cause cause;
-	struct entry *entry;
+	struct fxt_kin_entry *entry;
 	uint64_t word;
 
 	entry = dereference(atomic_load(&own), &word);
@@ -333,7 +251,7 @@ void fxt_kin_leave(struct fxt_thread *thread)
 }
 
 /* Takes away what is known of a child that is gone. False: it has left no end. */
-static bool take_end(struct entry *entry, uint64_t word, struct fxt_cause *cause)
+static bool take_end(struct fxt_kin_entry *entry, uint64_t word, struct fxt_cause *cause)
 {
 	*cause = (struct fxt_cause){.at_ns = entry->left_ns, .pid = pid_of(word), .tid = entry->left_tid,
 				    .cpu_and_1 = entry->left_cpu_and_1};
@@ -352,7 +270,7 @@ static void resume(struct fxt_thread *thread, struct fxt_cause *cause, uint64_t 
 static bool take_end_of(uint32_t parent, uint32_t pid, struct fxt_cause *cause)
 {
 	struct fxt_cause found;
-	struct entry *entry;
+	struct fxt_kin_entry *entry;
 	uint64_t word, newest_ns = 0, born_ns;
 	bool has_left = false, left;
 	unsigned n;
@@ -360,7 +278,7 @@ static bool take_end_of(uint32_t parent, uint32_t pid, struct fxt_cause *cause)
 	for (n = 0; fxt_shared && n < LOOKED_AT; n++) {
 		entry = entry_of(parent, n);
 		word = atomic_load(&entry->word);
-		if (pid_of(word) != pid || entry->parent != parent || state_of(word) == FREE)
+		if (pid_of(word) != pid || entry->parent != parent || state_of(word) == FREE || state_of(word) == SENT)
 			continue;
 		born_ns = entry->born_ns;
 		left = take_end(entry, word, &found);
@@ -377,6 +295,8 @@ void fxt_child_reaped(struct fxt_thread *thread, int pid, int status, uint64_t s
 {
 	struct fxt_cause cause;
 
+	if (fxt_stack_is_short())
+		return;
 	fxt_life_child_ends(thread, end_ns, (uint32_t)pid, status);
 	if (take_end_of(thread->pid, (uint32_t)pid, &cause))
 		resume(thread, &cause, start_ns, after_ns, end_ns);
@@ -387,7 +307,7 @@ void fxt_child_ended(struct fxt_thread *thread, const struct fxt_birth *birth, u
 {
 	struct fxt_cause cause = {0};
 	uint64_t word;
-	struct entry *entry = dereference(birth->kin, &word);
+	struct fxt_kin_entry *entry = dereference(birth->kin, &word);
 	bool left = entry && take_end(entry, word, &cause);
 
 	if (thread->expects == birth->kin)

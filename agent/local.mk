@@ -30,6 +30,7 @@ AGENT_SOURCES = \
 	agent/held.h \
 	agent/kin.c \
 	agent/kin.h \
+	agent/kin_entry.h \
 	agent/label.c \
 	agent/label.h \
 	agent/lane.c \
@@ -45,6 +46,8 @@ AGENT_SOURCES = \
 	agent/sample.h \
 	agent/seccomp.c \
 	agent/seccomp.h \
+	agent/sent.c \
+	agent/sent.h \
 	agent/shared.c \
 	agent/shared.h \
 	agent/stack.h \

@@ -86,8 +86,6 @@ static void keep_opened(FILE *stream, const struct fxt_birth *birth, uint64_t li
 
 /* -- Wrappers ---------------------------------------------------------------------------------- */
 
-#define REAL_CALL(symbol, ...) real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__))
-
 /* What ends the body of a call that reaps: its event, and then what is known of who was reaped, if anybody was. */
 #define REAPED(kind, is_reaped, child, status, ...)                                                     \
 	after_ns_ = thread_->last_ns;                                                                   \
@@ -102,7 +100,7 @@ static void keep_opened(FILE *stream, const struct fxt_birth *birth, uint64_t li
 	int status_, *given_ = wstatus;                                                                 \
 													\
 	wstatus = given_ ? given_ : &status_;                                                           \
-	result_ = REAL_CALL(symbol, __VA_ARGS__);                                                       \
+	result_ = FXT_BY_REAL(symbol, __VA_ARGS__);                                                       \
 	status_ = result_ > 0 ? *wstatus : 0;                                                           \
 	wstatus = given_;                                                                               \
 	REAPED(kind, result_ > 0 && (WIFEXITED(status_) || WIFSIGNALED(status_)), result_, status_, __VA_ARGS__)
@@ -122,7 +120,7 @@ static int status_of(const siginfo_t *info)
 	siginfo_t info_, *given_ = infop;                                                               \
 													\
 	infop = given_ ? given_ : &info_;                                                               \
-	result_ = REAL_CALL(symbol, __VA_ARGS__);                                                       \
+	result_ = FXT_BY_REAL(symbol, __VA_ARGS__);                                                       \
 	if (result_)                                                                                    \
 		info_.si_pid = 0;                                                                       \
 	else if (given_)                                                                                \
@@ -144,7 +142,7 @@ static int status_of_command(const char *command, int result)
 													\
 	fxt_birth_begin(thread_, &birth_, FXT_BIRTH_HIDDEN);                                            \
 	life_ = fxt_life_hidden_begins(thread_, birth_.cause.at_ns);                                    \
-	result_ = REAL_CALL(symbol, __VA_ARGS__);                                                       \
+	result_ = FXT_BY_REAL(symbol, __VA_ARGS__);                                                       \
 	after_ns_ = thread_->last_ns;                                                                   \
 	end_ns_ = fxt_end(thread_, open_);                                                              \
 	FXT_FORM_RECORD(kind, __VA_ARGS__);                                                             \
@@ -158,7 +156,7 @@ static int status_of_command(const char *command, int result)
 													\
 	if (seen_)                                                                                      \
 		fxt_birth_begin(thread_, &birth_, FXT_BIRTH_HIDDEN);                                    \
-	result_ = REAL_CALL(symbol, __VA_ARGS__);                                                       \
+	result_ = FXT_BY_REAL(symbol, __VA_ARGS__);                                                       \
 	end_ns_ = fxt_end(thread_, open_);                                                              \
 	FXT_FORM_RECORD(kind, __VA_ARGS__);                                                             \
 	if (seen_) {                                                                                    \
@@ -173,7 +171,7 @@ static int status_of_command(const char *command, int result)
 	struct opened opened_;                                                                          \
 	bool known_ = take_opened(shown, &opened_);                                                     \
 													\
-	result_ = REAL_CALL(symbol, __VA_ARGS__);                                                       \
+	result_ = FXT_BY_REAL(symbol, __VA_ARGS__);                                                       \
 	after_ns_ = thread_->last_ns;                                                                   \
 	end_ns_ = fxt_end(thread_, open_);                                                              \
 	FXT_FORM_RECORD(kind, __VA_ARGS__);                                                             \
@@ -186,26 +184,8 @@ static int status_of_command(const char *command, int result)
 #define OPENS(shown) OPENS, shown
 #define CLOSES(shown) CLOSES, shown
 
-#define WRAP_BY(category, type, symbol, event, body, shown, kind, ...)                                  \
-	FXT_REAL(type, symbol, (FXT_LIST(P_DECLARE, __VA_ARGS__)), (FXT_LIST(P_NAME, __VA_ARGS__)))     \
-	FXT_EXPORT type symbol(FXT_LIST(P_DECLARE, __VA_ARGS__))                                        \
-	{                                                                                               \
-		const uint64_t names_ = FXT_NAMES(category, event);                                     \
-		struct fxt_thread *thread_ = fxt_enter(FXT_CAT_##category);                             \
-		uint64_t start_ns_, end_ns_, after_ns_ = 0;                                             \
-		type result_;                                                                           \
-													\
-		if (!thread_)                                                                           \
-			return real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));                            \
-		start_ns_ = fxt_now(thread_);                                                           \
-		BODY_##body(shown, kind, symbol, __VA_ARGS__)                                           \
-		(void)after_ns_;                                                                        \
-		return result_;                                                                         \
-	}
-
-#define CALL(category, type, symbol, ...) WRAP(category, type, symbol, symbol, __VA_ARGS__)
-#define ALIAS WRAP
-#define WRAP(...) WRAP_BY(__VA_ARGS__)
+#define CALL FXT_BY_CALL
+#define ALIAS FXT_BY_ALIAS
 #include "child.def"
 #undef CALL
 #undef ALIAS

@@ -3,6 +3,7 @@
 
 INTERPOSE_TABLES = \
 	interpose/aio.def \
+	interpose/await.def \
 	interpose/calls.def \
 	interpose/child.def \
 	interpose/clone.def \
@@ -48,6 +49,7 @@ INTERPOSE_SOURCES = \
 	interpose/aio.c \
 	interpose/arena.c \
 	interpose/arena.h \
+	interpose/await.c \
 	interpose/calls.h \
 	interpose/child.c \
 	interpose/clone.c \

@@ -1,4 +1,4 @@
-/* Processes that are forked and signalled: process.def. The child of a fork gets a file of its own by way of the C
+/* Processes that are forked, and what they may do: process.def. The child of a fork gets a file of its own by way of the C
  * library's fork handlers, and of the wrapper of what runs none. */
 #include <sched.h>
 #include <signal.h>

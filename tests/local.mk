@@ -52,6 +52,7 @@ EXTRA_DIST += tests/race_buffer.c
 
 APPS_C = \
 	tests/apps/allocator \
+	tests/apps/awaits \
 	tests/apps/busy \
 	tests/apps/causes \
 	tests/apps/controlled \

@@ -55,3 +55,12 @@ for file in left/*.fxt; do
 	valid "$file"
 done
 is "never reaped" "process:child 5 5" "$(for file in left/*.fxt; do trace lives "$file"; done | awk '{begun += $2; open += $4} END {print "process:child", begun, open}')"
+
+# -- Signals: who sent the one that ended a wait -----------------------------------------------------------------
+
+rm -f kin.fxt
+"$FXT" record -q -c process,pthread -o kin.fxt -- "$apps/awaits" 100 >told 2>err || fail "awaits: exit status $?"
+valid kin.fxt
+sort -o told told
+trace arrows kin.fxt | grep -E '(kill|sigqueue) ->' | sort >found
+same "signals" told found
