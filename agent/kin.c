@@ -7,11 +7,13 @@
 #include "kin_entry.h"
 #include "life.h"
 #include "stack.h"
+#include "writer/decimal.h"
 
 enum {
 	LOOKED_AT = 4 * KIN_PAGE_ENTRIES,       /* a parent's entries are among so many: its children that it has not reaped */
 	ASKS = 8,                               /* when none is free, as many parents may be asked for whether they are there */
 	STAT_BYTES = 512,                       /* of /proc/self/stat, the time a process began included */
+	CHILDREN_BYTES = 256,                   /* of a file of children, read at a time */
 	STAT_START = 20,                        /* that is so many fields behind the program's name */
 	/* Between the time in an entry and the one at which the kernel makes the process, as good as it tells that. */
 	BEGINS_WITHIN_NS = 1000000000,
@@ -23,7 +25,8 @@ static _Atomic uint64_t own;
 
 /* -- Entries ----------------------------------------------------------------------------------- */
 
-/* Whether it is of no use any more: of a child that ended and was not reaped in a way that we see, or whose parent is gone; a signal. */
+/* Whether it is of no use any more: of a child that ended and was not reaped in a way that we see, or whose parent
+ * is gone; a signal. */
 static bool is_left_over(const struct fxt_kin_entry *entry, uint64_t word, unsigned *asks)
 {
 	if (state_of(word) >= LEFT)
@@ -172,15 +175,53 @@ static bool may_be_own(const struct fxt_kin_entry *entry, bool expected, uint64_
 	return start_ns && start_ns < entry->born_ns + BEGINS_WITHIN_NS && (!expected || start_ns + tick_ns >= entry->born_ns);
 }
 
-/* The entry of this process, which another has made: the one with its pid, or the only one of its parent's without. It has begun there
- * before if it is alive. */
-static struct fxt_kin_entry *find_own(uint32_t parent, uint32_t pid, uint64_t *found)
+static size_t put_text(char *at, const char *text)
+{
+	size_t length = strlen(text);
+
+	memcpy(at, text, length + 1);
+	return length;
+}
+
+/* Whether the kernel has process `pid` among the children of a thread: it tells the thread that made them. */
+static bool is_child_of(uint32_t parent, uint32_t tid, uint32_t pid)
+{
+	char text[CHILDREN_BYTES];
+	size_t length = 0;
+	uint32_t number = 0;
+	ssize_t bytes, i;
+	bool found = false;
+	int fd;
+
+	length += put_text(text, "/proc/");
+	length += fxt_decimal(text + length, parent);
+	length += put_text(text + length, "/task/");
+	length += fxt_decimal(text + length, tid);
+	put_text(text + length, "/children");
+	fd = fxt_sys_open(text, O_RDONLY | O_CLOEXEC, 0);
+	if (fd < 0)
+		return false;
+	/* Numbers, each with a blank behind it. */
+	while (!found && (bytes = fxt_sys_read(fd, text, sizeof(text))) > 0) {
+		for (i = 0; i < bytes && !found; i++) {
+			found = text[i] == ' ' && number == pid;
+			number = text[i] == ' ' ? 0 : number * 10 + (uint32_t)(text[i] - '0');
+		}
+	}
+	fxt_sys_close(fd);
+	return found;
+}
+
+/* The entry of this process, which another has made: the one with its pid, or the only one without of its parent,
+ * or of the thread that made it. It has begun there before if it is alive. */
+static struct fxt_kin_entry *look(uint32_t parent, uint32_t pid, bool by_thread, uint64_t *found, unsigned *count)
 {
 	struct fxt_kin_entry *entry, *expected = NULL;
 	uint64_t word, start_ns = 0;
-	unsigned n, count = 0;
 	enum state state;
+	unsigned n;
 
+	*count = 0;
 	for (n = 0; n < LOOKED_AT; n++) {
 		entry = entry_of(parent, n);
 		word = atomic_load(&entry->word);
@@ -189,17 +230,30 @@ static struct fxt_kin_entry *find_own(uint32_t parent, uint32_t pid, uint64_t *f
 			continue;
 		if (!start_ns)
 			start_ns = process_start_ns();
-		if (!may_be_own(entry, state == EXPECTED, start_ns))
+		if (!may_be_own(entry, state == EXPECTED, start_ns) ||
+		    (by_thread && state == EXPECTED && !is_child_of(parent, entry->parent_tid, pid)))
 			continue;
-		if (state != EXPECTED) {
-			*found = word;
-			return entry;
-		}
 		expected = entry;
 		*found = word;
-		count++;
+		*count += 1;
+		/* Whatever others there are. */
+		if (state != EXPECTED) {
+			*count = 1;
+			break;
+		}
 	}
-	return count == 1 ? expected : NULL;
+	return expected;
+}
+
+static struct fxt_kin_entry *find_own(uint32_t parent, uint32_t pid, uint64_t *word)
+{
+	unsigned count;
+	struct fxt_kin_entry *entry = look(parent, pid, false, word, &count);
+
+	/* The kernel is asked only where there is a choice. */
+	if (count > 1)
+		entry = look(parent, pid, true, word, &count);
+	return count == 1 ? entry : NULL;
 }
 
 void fxt_kin_start(void)

@@ -1,5 +1,5 @@
-/* See life.h. Children are in a table without a lock: whoever reaps them may be a handler that interrupts whoever made them, and
- * the child of a vfork that is killed would leave a lock behind in its parent.
+/* See life.h. Children are in a table without a lock: whoever reaps them may be a handler that interrupts whoever
+ * made them, and the child of a vfork that is killed would leave a lock behind in its parent.
  */
 #include "life.h"
 
@@ -118,8 +118,8 @@ static struct child *bucket_of(uint32_t pid)
 	return all + (size_t)(pid % BUCKETS) * CHILDREN;
 }
 
-/* Whoever is not in it yet has it to itself from here on, its state being FILLED. An entry of a child that was reaped by who made none
- * may be had. */
+/* The caller has the entry to itself, its state being FILLED. One of another child that was reaped, and that nobody
+ * has asked for since, may be had. */
 static struct child *take_free(uint32_t pid)
 {
 	struct child *child, *bucket = bucket_of(pid);
@@ -127,7 +127,8 @@ static struct child *take_free(uint32_t pid)
 
 	for (child = bucket; bucket && child < bucket + CHILDREN; child++) {
 		word = atomic_load(&child->word);
-		if ((!word || (word & 0xff) == REAPED) && atomic_compare_exchange_strong(&child->word, &word, word_of(pid, FILLED)))
+		if ((!word || ((word & 0xff) == REAPED && word != word_of(pid, REAPED))) &&
+		    atomic_compare_exchange_strong(&child->word, &word, word_of(pid, FILLED)))
 			return child;
 	}
 	return NULL;
@@ -166,9 +167,11 @@ void fxt_life_child_begins(struct fxt_thread *thread, uint64_t at_ns, uint32_t p
 	child->at_ns = at_ns;
 	child->life = begin_child(thread, at_ns, pid);
 	atomic_store(&child->word, child->life ? word_of(pid, BORN) : FREE);
-	/* Whoever reaps it now looks for this entry after making its own; so one of the two finds the other's. */
-	if (take(pid, REAPED, &reaped) && reaped.at_ns > at_ns && take(pid, BORN, &born))
-		end_child(thread, born.life, reaped.at_ns, pid, reaped.status);
+	/* Whoever reaps it now looks for this entry after making its own; so one of the two finds the other's.
+	 * There may be one of an earlier child, which nobody has asked for. */
+	while (take(pid, REAPED, &reaped))
+		if (reaped.at_ns > at_ns && take(pid, BORN, &born))
+			end_child(thread, born.life, reaped.at_ns, pid, reaped.status);
 }
 
 void fxt_life_child_ends(struct fxt_thread *thread, uint64_t end_ns, uint32_t pid, int status)

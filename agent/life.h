@@ -1,6 +1,6 @@
-/* Lifetimes, as async events: of threads from their making to their end (pthread:thread), of children from their making to the call that
- * reaped them (process:child). What begins and never ends was still running, or never reaped, when the trace ended. Ids are as flows' are:
- * no other process has them. They are no calls of the program.
+/* Lifetimes, as async events: of threads from their making to their end (pthread:thread), of children from their
+ * making to the call that reaped them (process:child). What begins and never ends was still running, or never
+ * reaped, when the trace ended. Ids are as flows' are: no other process has them. They are no calls of the program.
  *
  * A beginning that found no room has no end either. Any context; where locks are forbidden too.
  */

@@ -95,7 +95,8 @@ bool fxt_signal_received(const struct fxt_thread *thread, uint64_t start_ns, con
 		if (!is_for(entry, word, thread, start_ns) || entry->signum != (uint32_t)info->si_signo ||
 		    entry->parent != (uint32_t)info->si_pid)
 			continue;
-		/* Of a thread that has sent several the first is the one; of two threads it is not known which was first. */
+		/* Of a thread that has sent several the first is the one; of two threads it is not known which was
+		 * first. */
 		if (found && entry->parent_tid != found->parent_tid)
 			return false;
 		if (!found || entry->born_ns < found->born_ns) {

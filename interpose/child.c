@@ -1,5 +1,5 @@
-/* Children that are waited for, and commands run by a shell: child.def. Arrows lead from their ends to here, and to their first moments from
- * here: agent/kin.h.
+/* Children that are waited for, and commands run by a shell: child.def. Arrows lead from their ends to here, and to
+ * their first moments from here: agent/kin.h.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -97,7 +97,7 @@ static void keep_opened(FILE *stream, const struct fxt_birth *birth, uint64_t li
 /* The status is asked for where the program does not: without it a child that stopped looks like one that ended. */
 #define BODY_REAPS(shown, kind, symbol, ...)                                                            \
 	struct fxt_open *open_ = BLOCKS(shown);                                                         \
-	int status_, *given_ = wstatus;                                                                 \
+	int status_ = 0, *given_ = wstatus;                                                                 \
 													\
 	wstatus = given_ ? given_ : &status_;                                                           \
 	result_ = FXT_BY_REAL(symbol, __VA_ARGS__);                                                       \

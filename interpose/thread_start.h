@@ -1,5 +1,5 @@
-/* A thread's first instructions, in front of the program's function: where the arrow from whoever made it ends, and its lifetime
- * begins. Threads are made by two functions whose routines differ in what they return.
+/* A thread's first instructions, in front of the program's function: where the arrow from whoever made it ends, and
+ * its lifetime begins. Threads are made by two functions whose routines differ in what they return.
  */
 #ifndef FXT_THREAD_START_H
 #define FXT_THREAD_START_H
@@ -18,8 +18,8 @@ struct fxt_start {
 	struct fxt_cause cause;
 };
 
-/* The calling thread is making another one. Returns what that is given as the argument of fxt_start_posix() or fxt_start_c11(), its
- * routine being the caller's to set; NULL: of this one it is not shown who made it. */
+/* The calling thread is making another one. Returns what that is given as the argument of fxt_start_posix() or
+ * fxt_start_c11(), its routine being the caller's to set; NULL: of this one it is not shown who made it. */
 struct fxt_start *fxt_start_take(struct fxt_thread *thread, void *arg);
 
 /* It could not be made. */
