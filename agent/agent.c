@@ -11,6 +11,8 @@
 #include "config.h"
 #include "control.h"
 #include "counter.h"
+#include "endpoint.h"
+#include "fds.h"
 #include "follow.h"
 #include "function.h"
 #include "kin.h"
@@ -284,9 +286,11 @@ void fxt_agent_after_fork(bool returns)
 	fxt_life_after_fork();
 	fxt_kin_after_fork();
 	fxt_labels_after_fork();
+	fxt_fds_after_fork();
 	if (!returns && fxt_self)
 		fxt_open_forget(fxt_self);
 	if (!fxt_follow_fork(fxt_agent.program)) {
+		fxt_endpoints_unseen();
 		/* A wrapper that is in the middle of a call finds that there is nothing to write to. */
 		fxt_agent.file_failed = true;
 		atomic_store_explicit(&fxt_gate.mask, 0, memory_order_relaxed);
@@ -330,6 +334,7 @@ bool fxt_agent_start(const struct fxt_call_names *calls)
 	atomic_store_explicit(&fxt_gate.owner, fxt_agent.pid, memory_order_relaxed);
 	pthread_atfork(NULL, NULL, child_after_fork);
 	fxt_threads_start();
+	fxt_endpoints_start();
 	atomic_store(&fxt_agent.recording, fxt_agent.config.dormant ? FXT_DORMANT : FXT_RECORDING);
 	atomic_store(&fxt_agent.state, FXT_ON);
 	if (!fxt_agent.config.dormant && fxt_agent_file())
@@ -347,6 +352,7 @@ void fxt_agent_suspend(const char *reason)
 {
 	uint32_t mask = atomic_exchange_explicit(&fxt_gate.mask, 0, memory_order_relaxed);
 
+	fxt_endpoints_unseen();
 	if (mask)
 		say(FXT_STR_dropped, reason);
 }

@@ -150,6 +150,7 @@ struct fxt_thread {
 	bool ready;                     /* known to this process's trace */
 	bool in_use;
 	bool claimed;                   /* changing hands */
+	bool may_be_child;              /* it has called vfork: fds.h */
 	uint8_t index;                  /* 0: inline */
 	uint64_t read_bytes, written_bytes;     /* by its calls; of threads before it as well */
 	bool usage_changing;

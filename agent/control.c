@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "emit.h"
+#include "endpoint.h"
 #include "log.h"
 #include "writer/decimal.h"
 #include "writer/fxt_encode.h"
@@ -182,6 +183,7 @@ static void stop(const char *reason)
 	if (!atomic_compare_exchange_strong(&fxt_agent.recording, &recording, FXT_STOPPED))
 		return;
 	put_instant(FXT_STR_stopped, reason);
+	fxt_endpoints_unseen();
 	atomic_store_explicit(&fxt_gate.mask, 0, memory_order_release);
 	fxt_log("recording has stopped: %s", reason);
 }

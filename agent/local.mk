@@ -15,9 +15,13 @@ AGENT_SOURCES = \
 	agent/descriptor.c \
 	agent/descriptor.h \
 	agent/emit.c \
+	agent/endpoint.c \
+	agent/endpoint.h \
 	agent/emit.h \
 	agent/explain.c \
 	agent/explain.h \
+	agent/fds.c \
+	agent/fds.h \
 	agent/flow.c \
 	agent/flow.h \
 	agent/follow.c \
@@ -52,9 +56,13 @@ AGENT_SOURCES = \
 	agent/shared.h \
 	agent/stack.h \
 	agent/strings.def \
+	agent/stream.c \
+	agent/stream.h \
 	agent/symbols.c \
 	agent/symbols.h \
 	agent/thread.c \
+	agent/transfer.c \
+	agent/transfer.h \
 	agent/trigger.c \
 	agent/trigger.h \
 	agent/wait.c \

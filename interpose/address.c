@@ -159,13 +159,26 @@ static size_t describe(char *text, const union address *address, size_t bytes)
 	return (size_t)(at - text);
 }
 
+static size_t describe_copy(char text[FXT_ADDRESS_TEXT_BYTES], const struct sockaddr *address, size_t bytes)
+{
+	union address copy;
+
+	static_assert(sizeof("unix:") - 1 + sizeof(copy.un.sun_path) <= FXT_ADDRESS_TEXT_BYTES, "the longest text");
+	memset(&copy, 0, sizeof(copy));
+	memcpy(&copy, address, bytes);
+	return describe(text, &copy, bytes);
+}
+
 uint64_t *fxt_put_address(uint64_t *at, const struct sockaddr *address, size_t bytes)
 {
 	char text[FXT_ADDRESS_TEXT_BYTES];
-	union address copy;
 
-	static_assert(sizeof("unix:") - 1 + sizeof(copy.un.sun_path) <= sizeof(text), "the longest text");
-	memset(&copy, 0, sizeof(copy));
-	memcpy(&copy, address, bytes);
-	return fxt_put_text(at, FXT_STR_addr, text, describe(text, &copy, bytes));
+	return fxt_put_text(at, FXT_STR_addr, text, describe_copy(text, address, bytes));
+}
+
+struct fxt_fd_detail fxt_address_peer(char text[FXT_ADDRESS_TEXT_BYTES], const struct sockaddr *address, size_t bytes)
+{
+	if (!bytes)
+		return (struct fxt_fd_detail){0};
+	return (struct fxt_fd_detail){.name = FXT_STR_addr, .text = text, .bytes = describe_copy(text, address, bytes)};
 }

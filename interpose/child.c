@@ -8,7 +8,9 @@
 
 #include "agent/kin.h"
 #include "agent/life.h"
+#include "descriptor_of.h"
 #include "forms.h"
+#include "stream.h"
 
 typedef FILE *stream_pointer;
 
@@ -164,31 +166,62 @@ static int status_of_command(const char *command, int result)
 													\
 		if (result_)                                                                            \
 			keep_opened(result_, &birth_, life_);                                           \
-	}
-
-#define BODY_CLOSES(shown, kind, symbol, ...)                                                           \
-	struct fxt_open *open_ = BLOCKS(shown);                                                         \
-	struct opened opened_;                                                                          \
-	bool known_ = take_opened(shown, &opened_);                                                     \
-													\
-	result_ = FXT_BY_REAL(symbol, __VA_ARGS__);                                                       \
-	after_ns_ = thread_->last_ns;                                                                   \
-	end_ns_ = fxt_end(thread_, open_);                                                              \
-	FXT_FORM_RECORD(kind, __VA_ARGS__);                                                             \
-	if (known_)                                                                                     \
-		fxt_child_ended(thread_, &opened_.birth, opened_.life, result_, start_ns_, after_ns_, end_ns_);
+	}                                                                                               \
+	/* For the descriptor's lifetime, where there is one. */                                        \
+	size_t shown##_bytes = result_ ? fxt_text_bytes(shown) : 0;
 
 #define REAPS(shown) REAPS, shown
 #define REAPS_BY_ID(shown) REAPS_BY_ID, shown
 #define RUNS(shown) RUNS, shown
 #define OPENS(shown) OPENS, shown
-#define CLOSES(shown) CLOSES, shown
 
 #define CALL FXT_BY_CALL
 #define ALIAS FXT_BY_ALIAS
+#define BY_HAND(...)
 #include "child.def"
 #undef CALL
 #undef ALIAS
+#undef BY_HAND
+
+/* By hand: what it closes is a descriptor too. */
+FXT_REAL(int, pclose, (FILE *stream), (stream))
+
+static int closing_pclose(FILE *stream)
+{
+	int result;
+
+	FXT_FD_CLOSE(descriptor_of(stream), result = real_pclose(stream));
+	return result;
+}
+
+static __attribute__((noinline)) int traced_pclose(FILE *stream)
+{
+	const uint64_t names_ = FXT_NAMES(io, pclose);
+	struct fxt_thread *thread_ = fxt_enter_on();
+	uint64_t start_ns_, end_ns_, after_ns;
+	struct fxt_open *open;
+	struct opened closed;
+	bool is_known;
+	int result_;
+
+	if (!thread_)
+		return closing_pclose(stream);
+	start_ns_ = fxt_now(thread_);
+	open = EMPTIES(stream);
+	is_known = take_opened(stream, &closed);
+	result_ = closing_pclose(stream);
+	after_ns = thread_->last_ns;
+	end_ns_ = fxt_end(thread_, open);
+	FXT_FORM_RECORD(INT, (FILE *, stream, PTR));
+	if (is_known)
+		fxt_child_ended(thread_, &closed.birth, closed.life, result_, start_ns_, after_ns, end_ns_);
+	return result_;
+}
+
+FXT_EXPORT int pclose(FILE *stream)
+{
+	return fxt_is_on(FXT_CAT_io) ? traced_pclose(stream) : closing_pclose(stream);
+}
 
 #define FXT_TABLE "child.def"
 #define FXT_REALS fxt_reals_child

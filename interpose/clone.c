@@ -89,6 +89,8 @@ static int begun(clone_fn fn, void *stack, int flags, void *arg, void *parent_ti
 	/* Without a function it is refused. */
 	if (fn && is_fork((uint64_t)flags))
 		return forked(fn, stack, flags, arg, parent_tid, tls, child_tid);
+	if (flags & CLONE_VFORK)
+		fxt_fds_before_vfork();
 	if (!shares_state((uint64_t)flags))
 		return real_clone(fn, stack, flags, arg, parent_tid, tls, child_tid);
 	barred = fxt_thread_bar();
@@ -130,6 +132,8 @@ static __attribute__((noinline)) long clone_by_number(long number, uint64_t flag
 	struct fxt_thread *barred = NULL;
 	long result;
 
+	if (flags & CLONE_VFORK)
+		fxt_fds_before_vfork();
 	if (shares_state(flags))
 		barred = fxt_thread_bar();
 	result = real_syscall(number, args[0], args[1], args[2], args[3], args[4], args[5]);

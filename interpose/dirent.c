@@ -32,7 +32,19 @@ typedef int (*fts64_compare_fn)(const FTSENT64 **, const FTSENT64 **);
 #define FAILURE_ENTRY (!result_ && errno ? errno : (errno = errno_before_, 0))
 #define RESULT_ENTRY RESULT_PTR
 
+/* DIRECTORY: a DIR, with a descriptor of its own. */
+#define KEEP_DIRECTORY(of) KEEP_PTR
+#define FAILURE_DIRECTORY(of) FAILURE_PTR
+#define RESULT_DIRECTORY(of) RESULT_PTR
+#define GIVE_DIRECTORY(of)                                      \
+	if (result_)                                            \
+		FXT_OPENED(dirfd(result_), directory, of);      \
+	return result_
+
 #define FXT_TABLE "dirent.def"
 #include "wrappers.inc"
+
+FXT_CLOSES(closedir, closedir, BLOCKS(dirp), dirfd(dirp), DIR *, dirp, PTR)
+
 #define FXT_REALS fxt_reals_dirent
 #include "reals.inc"

@@ -50,7 +50,7 @@ static inline bool takes_mode(int flags)
 
 #define OPEN(symbol)											\
 	FXT_REAL(int, symbol, (const char *pathname, int flags, mode_t mode), (pathname, flags, mode))	\
-	FXT_TRACED(io, int, symbol, open, real_##symbol, BLOCKS(pathname), INT,				\
+	FXT_TRACED(io, int, symbol, open, real_##symbol, BLOCKS(pathname), FD(file, PATH(pathname)),	\
 		   (const char *, pathname, TEXT), (int, flags, INT), (mode_t, mode, MODE))		\
 	FXT_EXPORT int symbol(const char *pathname, int flags, ...)					\
 	{												\
@@ -63,8 +63,8 @@ static inline bool takes_mode(int flags)
 #define OPENAT(symbol)											\
 	FXT_REAL(int, symbol, (int dirfd, const char *pathname, int flags, mode_t mode),		\
 		 (dirfd, pathname, flags, mode))							\
-	FXT_TRACED(io, int, symbol, openat, real_##symbol, BLOCKS(pathname), INT, (int, dirfd, INT),	\
-		   (const char *, pathname, TEXT), (int, flags, INT), (mode_t, mode, MODE))		\
+	FXT_TRACED(io, int, symbol, openat, real_##symbol, BLOCKS(pathname), FD(file, PATH(pathname)),	\
+		   (int, dirfd, INT), (const char *, pathname, TEXT), (int, flags, INT), (mode_t, mode, MODE))		\
 	FXT_EXPORT int symbol(int dirfd, const char *pathname, int flags, ...)				\
 	{												\
 		mode_t mode = 0;									\
@@ -114,11 +114,16 @@ static inline bool takes_number(int cmd)
 	FXT_REAL(int, symbol, (int fd, int cmd, void *arg), (fd, cmd, arg))			\
 	static int guarded_##symbol(int fd, int cmd, void *arg)					\
 	{											\
+		int result;									\
+												\
 		if (fxt_descriptor_is_ours(fd)) {						\
 			errno = EBADF;								\
 			return -1;								\
 		}										\
-		return real_##symbol(fd, cmd, arg);						\
+		result = real_##symbol(fd, cmd, arg);						\
+		if (result >= 0 && (cmd == F_DUPFD || cmd == F_DUPFD_CLOEXEC))			\
+			fxt_fd_duplicated(fd, result, FXT_NAMES(io, fcntl));			\
+		return result;									\
 	}											\
 	FXT_TRACED(io, int, symbol, fcntl, guarded_##symbol, BLOCKS(fd), INT, (int, fd, INT),	\
 		   (int, cmd, INT), (void *, arg, NUMBER))					\

@@ -84,7 +84,7 @@
 		start_ns_ = fxt_now(thread_);                                                           \
 		BODY_##body(shown, kind, symbol, __VA_ARGS__)                                           \
 		(void)after_ns_;                                                                        \
-		return result_;                                                                         \
+		GIVE_##kind;                                                                            \
 	}                                                                                               \
 	FXT_EXPORT type symbol(FXT_LIST(P_DECLARE, __VA_ARGS__));                                       \
 	FXT_EXPORT type symbol(FXT_LIST(P_DECLARE, __VA_ARGS__))                                        \

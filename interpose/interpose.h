@@ -23,9 +23,13 @@
  * What the result is:
  *	INT     an int; -1 is failure, with errno       PLAIN_INT       an int; never failure
  *	LONG    ssize_t, off_t; the same                PLAIN_UINT      size_t; never failure
- *	READ    LONG, bytes that were read              WRITTEN         bytes that were written; MOVED: both
+ *	READ(fd)        LONG, bytes that were read through fd   READ_INTO(fd, buf, count)       as many as that at most, to buf
+ *	WRITTEN(fd)     bytes that were written                 WRITTEN_FROM(fd, buf)           from buf
+ *	MOVED(from, to) both
+ *	FD(what, of)    INT, a new descriptor                   STREAM(what, of)        PTR, a FILE of one: fds.h
  *	PTR     a pointer; NULL is failure, with errno  PLAIN_PTR       a pointer; NULL says nothing of errno
  *	ERROR   an error number, 0 is success           VOID
+ * What a new descriptor is of: PATH(x), a parameter that is TEXT; NUMBER(x), one that is a number; PEER(x), an address: address.h; NOTHING.
  */
 #ifndef FXT_INTERPOSE_H
 #define FXT_INTERPOSE_H
@@ -35,7 +39,9 @@
 #include <time.h>
 
 #include "agent/emit.h"
+#include "agent/fds.h"
 #include "agent/open.h"
+#include "agent/transfer.h"
 #include "calls.h"
 #include "readable.h"
 
@@ -199,24 +205,103 @@ size_t fxt_text_bytes_checked(const struct fxt_thread *thread, const char *text)
 #define KEEP_PLAIN_PTR(type) type result_ =
 #define KEEP_VOID(type)
 
-#define KEEP_READ KEEP_LONG
-#define KEEP_WRITTEN KEEP_LONG
-#define KEEP_MOVED KEEP_LONG
-#define FAILURE_READ FAILURE_LONG
-#define FAILURE_WRITTEN FAILURE_LONG
-#define FAILURE_MOVED FAILURE_LONG
-#define RESULT_READ RESULT_LONG
-#define RESULT_WRITTEN RESULT_LONG
-#define RESULT_MOVED RESULT_LONG
-#define GIVE_READ                                                       \
-	thread_->read_bytes += result_ > 0 ? (uint64_t)result_ : 0;     \
+#define KEEP_READ(fd) KEEP_LONG
+#define KEEP_WRITTEN(fd) KEEP_LONG
+#define KEEP_MOVED(from, to) KEEP_LONG
+#define FAILURE_READ(fd) FAILURE_LONG
+#define FAILURE_WRITTEN(fd) FAILURE_LONG
+#define FAILURE_MOVED(from, to) FAILURE_LONG
+#define RESULT_READ(fd) RESULT_LONG
+#define RESULT_WRITTEN(fd) RESULT_LONG
+#define RESULT_MOVED(from, to) RESULT_LONG
+#define GIVE_READ(fd)                                                   \
+	if (result_ > 0) {                                              \
+		thread_->read_bytes += (uint64_t)result_;               \
+		fxt_fd_has_read(thread_, fd, (uint64_t)result_);        \
+	}                                                               \
 	return result_
-#define GIVE_WRITTEN                                                    \
-	thread_->written_bytes += result_ > 0 ? (uint64_t)result_ : 0;  \
+#define GIVE_WRITTEN(fd)                                                \
+	if (result_ > 0) {                                              \
+		thread_->written_bytes += (uint64_t)result_;            \
+		fxt_fd_has_written(thread_, fd, (uint64_t)result_);     \
+	}                                                               \
 	return result_
-#define GIVE_MOVED                                                      \
-	thread_->read_bytes += result_ > 0 ? (uint64_t)result_ : 0;     \
-	GIVE_WRITTEN
+#define GIVE_MOVED(from, to)                                            \
+	if (result_ > 0) {                                              \
+		thread_->read_bytes += (uint64_t)result_;               \
+		fxt_fd_has_read(thread_, from, (uint64_t)result_);      \
+	}                                                               \
+	GIVE_WRITTEN(to)
+
+#define KEEP_READ_INTO(fd, buf, count) KEEP_LONG
+#define FAILURE_READ_INTO(fd, buf, count) FAILURE_LONG
+#define RESULT_READ_INTO(fd, buf, count) RESULT_LONG
+#define GIVE_READ_INTO(fd, buf, count) GIVE_READ(fd)
+#define KEEP_WRITTEN_FROM(fd, buf) KEEP_LONG
+#define FAILURE_WRITTEN_FROM(fd, buf) FAILURE_LONG
+#define RESULT_WRITTEN_FROM(fd, buf) RESULT_LONG
+#define GIVE_WRITTEN_FROM(fd, buf) GIVE_WRITTEN(fd)
+
+/* What is done for arrows, of kinds that have it: before the real call, behind it, and behind the event. See agent/transfer.h. */
+#define ENTER_READ(fd) , struct fxt_reading reading_; fxt_reads(thread_, fd, &reading_);
+#define LEAVE_READ(fd) , fxt_has_read(thread_, &reading_, result_, NULL, 0);
+#define ARROW_READ(fd) , fxt_arrow(thread_, &reading_, end_ns_);
+#define ENTER_READ_INTO(fd, buf, count) ENTER_READ(fd)
+#define LEAVE_READ_INTO(fd, buf, count) , fxt_has_read(thread_, &reading_, result_, buf, count);
+#define ARROW_READ_INTO(fd, buf, count) ARROW_READ(fd)
+#define ENTER_WRITTEN(fd) , struct fxt_writing writing_; fxt_writes(thread_, fd, &writing_);
+#define LEAVE_WRITTEN(fd) , fxt_wrote(thread_, &writing_, result_, NULL);
+#define ENTER_WRITTEN_FROM(fd, buf) ENTER_WRITTEN(fd)
+#define LEAVE_WRITTEN_FROM(fd, buf) , fxt_wrote(thread_, &writing_, result_, buf);
+#define ENTER_MOVED(from, to)                                                                                   \
+	, struct fxt_reading reading_; struct fxt_writing writing_; fxt_reads(thread_, from, &reading_);        \
+	fxt_writes(thread_, to, &writing_);
+#define LEAVE_MOVED(from, to)                                                                                   \
+	, fxt_wrote(thread_, &writing_, result_, NULL); fxt_has_read(thread_, &reading_, result_, NULL, 0);
+#define ARROW_MOVED(from, to) ARROW_READ(from)
+
+/* UNSEEN_LONG(fd), UNSEEN_INT(fd): the call moves bytes that are not counted. */
+#define KEEP_UNSEEN_LONG(fd) KEEP_LONG
+#define FAILURE_UNSEEN_LONG(fd) FAILURE_LONG
+#define RESULT_UNSEEN_LONG(fd) RESULT_LONG
+#define GIVE_UNSEEN_LONG(fd) GIVE_LONG
+#define ENTER_UNSEEN_LONG(fd) , if (FXT_UNLIKELY(fxt_endpoint(fd))) fxt_endpoint_unseen(fd);
+#define KEEP_UNSEEN_INT(fd) KEEP_INT
+#define FAILURE_UNSEEN_INT(fd) FAILURE_INT
+#define RESULT_UNSEEN_INT(fd) RESULT_INT
+#define GIVE_UNSEEN_INT(fd) GIVE_INT
+#define ENTER_UNSEEN_INT(fd) ENTER_UNSEEN_LONG(fd)
+
+#define KEEP_FD(what, of) KEEP_INT
+#define FAILURE_FD(what, of) FAILURE_INT
+#define RESULT_FD(what, of) RESULT_INT
+#define GIVE_FD(what, of)                                               \
+	if (result_ >= 0) {                                             \
+		FXT_OPENED((int)result_, what, of);                     \
+		FXT_SECOND(NEW_##what, , )                              \
+	}                                                               \
+	return result_
+
+#define KEEP_STREAM(what, of) KEEP_PTR
+#define FAILURE_STREAM(what, of) FAILURE_PTR
+#define RESULT_STREAM(what, of) RESULT_PTR
+#define GIVE_STREAM(what, of)                                           \
+	if (result_) {                                                  \
+		FXT_OPENED(fileno_unlocked(result_), what, of);         \
+		fxt_fd_buffered(thread_, fileno_unlocked(result_));     \
+		fxt_endpoint_buffered(thread_, fileno_unlocked(result_)); \
+	}                                                               \
+	return result_
+
+/* What may be one end of a stream: agent/endpoint.h. */
+#define NEW_file , fxt_endpoint_opened(thread_, (int)result_);
+
+/* The lifetime of a descriptor begins. */
+#define FXT_OPENED(fd, what, of) fxt_fd_opened(thread_, fd, end_ns_, names_, FXT_STR_life_##what, FXT_OF_##of)
+#define FXT_OF_PATH(text_) \
+	((struct fxt_fd_detail){.name = FXT_STR_##text_, .text = (text_) ? (text_) : "", .bytes = text_##_bytes})
+#define FXT_OF_NUMBER(number_) ((struct fxt_fd_detail){.name = FXT_STR_##number_, .number = (int)(number_)})
+#define FXT_OF_NOTHING ((struct fxt_fd_detail){0})
 
 #define GIVE_INT return result_
 #define GIVE_LONG return result_
@@ -255,7 +340,9 @@ enum { FXT_RESULT_WORDS = 3 };
 
 /* QUICK calls do not block and have no slot. BLOCKS(x) shows parameter x while it waits. */
 #define QUICK NULL
-#define BLOCKS(name)                                                                                            \
+#define BLOCKS(name) (FXT_FILE_MOVES(name), SHOWS(name))
+/* The same where no bytes are moved, or the call says itself which. */
+#define SHOWS(name)                                                                                             \
 	(start_ns_ = fxt_explain_start(thread_, start_ns_, names_),                                             \
 	 fxt_open_push(thread_, (uintptr_t)__builtin_frame_address(0), 0, 0, start_ns_, names_,                        \
 		      FXT_OPEN_ARG_HEADER(name), FXT_OPEN_ARG(name)))
@@ -267,6 +354,13 @@ enum { FXT_RESULT_WORDS = 3 };
 #define FXT_OPEN_ARG_HEADER(name) \
 	fxt_arg_header(FXT_IS_INTEGER(name) ? FXT_ARG_INT64 : FXT_ARG_POINTER, 2, FXT_STR_##name)
 #define FXT_OPEN_ARG(name) ((uint64_t)(uintptr_t)(name))
+/* What the C library moves for one of its streams is not seen. */
+#define FXT_FILE_MOVES(x) \
+	_Generic((x), struct _IO_FILE *: fxt_file_moves, default: fxt_nothing_moves)((void *)(uintptr_t)(x))
+static inline void fxt_nothing_moves(const void *unused)
+{
+	(void)unused;
+}
 #define FXT_IS_INTEGER(x) \
 	_Generic((x), int: 1, unsigned: 1, long: 1, unsigned long: 1, default: 0)
 
@@ -321,7 +415,9 @@ enum { FXT_RESULT_WORDS = 3 };
 		FXT_EACH(P_BEFORE, __VA_ARGS__)                                                                 \
 		start_ns_ = fxt_now(thread_);                                                                     \
 		open_ = blocks;                                                                             \
+		FXT_SECOND(ENTER_##result_kind, , )                                                      \
 		KEEP_##result_kind(type) callee(FXT_LIST(P_NAME, __VA_ARGS__));                          \
+		FXT_SECOND(LEAVE_##result_kind, , )                                                      \
 		end_ns_ = fxt_end(thread_, open_);                                                            \
 		failure_ = FAILURE_##result_kind;                                                                \
 		FXT_EACH(P_MEASURE, __VA_ARGS__)                                                                \
@@ -334,9 +430,22 @@ enum { FXT_RESULT_WORDS = 3 };
 				arguments_++;                                                                    \
 			}                                                                                       \
 			fxt_complete(thread_, at_, end_ns_, names_, arguments_);                                     \
+			FXT_SECOND(ARROW_##result_kind, , )                                                      \
 		}                                                                                               \
 		GIVE_##result_kind;                                                                             \
 	}
+
+/* A call that closes the descriptor `fd` says of its one parameter, also where its category is off. */
+#define FXT_CLOSES(symbol, event, blocks, fd, type, name, kind)                                         \
+	FXT_REAL(int, symbol, (type name), (name))                                                      \
+	static int closing_##symbol(type name)                                                          \
+	{                                                                                               \
+		int result;                                                                             \
+                                                                                                        \
+		FXT_FD_CLOSE(fd, result = real_##symbol(name));                                         \
+		return result;                                                                          \
+	}                                                                                               \
+	FXT_WRAP_AROUND(io, int, symbol, event, closing_##symbol, blocks, INT, (type, name, kind))
 
 /* Category and name of a call, as in its event's header. */
 #define FXT_NAMES(category, event) \

@@ -12,8 +12,8 @@
 #include "wrappers.inc"
 
 FXT_REAL(mqd_t, mq_open, (const char *name, int oflag, mode_t mode, struct mq_attr *attr), (name, oflag, mode, attr))
-FXT_TRACED(io, mqd_t, mq_open, mq_open, real_mq_open, BLOCKS(name), INT, (const char *, name, TEXT), (int, oflag, INT),
-	   (mode_t, mode, SKIP), (struct mq_attr *, attr, SKIP))
+FXT_TRACED(io, mqd_t, mq_open, mq_open, real_mq_open, BLOCKS(name), FD(queue, PATH(name)), (const char *, name, TEXT),
+	   (int, oflag, INT), (mode_t, mode, SKIP), (struct mq_attr *, attr, SKIP))
 
 FXT_EXPORT mqd_t mq_open(const char *name, int oflag, ...)
 {
@@ -29,6 +29,8 @@ FXT_EXPORT mqd_t mq_open(const char *name, int oflag, ...)
 	}
 	return traced_mq_open(name, oflag, mode, attr);
 }
+
+FXT_CLOSES(mq_close, mq_close, QUICK, mqdes, mqd_t, mqdes, INT)
 
 /* The last is a union of a number and pointers, which is passed like any of them; where there is none nobody looks. */
 FXT_REAL(int, semctl, (int semid, int semnum, int op, void *argument), (semid, semnum, op, argument))

@@ -54,6 +54,7 @@ INTERPOSE_SOURCES = \
 	interpose/child.c \
 	interpose/clone.c \
 	interpose/complete.h \
+	interpose/descriptor_of.h \
 	interpose/dirent.c \
 	interpose/dl.c \
 	interpose/exec.c \

@@ -35,6 +35,96 @@ typedef int descriptor_pair[2];
 #define FAILURE_GAI (result_ == EAI_SYSTEM ? errno : 0)
 #define RESULT_GAI RESULT_PLAIN_INT
 
+/* FD_PAIR: two new descriptors, in `pair`. */
+#define KEEP_FD_PAIR(pair, what, of) KEEP_INT
+#define FAILURE_FD_PAIR(pair, what, of) FAILURE_INT
+#define RESULT_FD_PAIR(pair, what, of) RESULT_INT
+#define GIVE_FD_PAIR(pair, what, of)                    \
+	if (!result_) {                                 \
+		FXT_OPENED(pair[0], what, of);          \
+		FXT_OPENED(pair[1], what, of);          \
+		fxt_endpoint_pair(thread_, pair, type); \
+	}                                               \
+	return result_
+
+/* CONNECTS: a socket has a peer from here on, or may soon; or, by AF_UNSPEC, none. SHUTS: neither direction is left. */
+#define KEEP_CONNECTS(fd, of) KEEP_INT
+#define FAILURE_CONNECTS(fd, of) FAILURE_INT
+#define RESULT_CONNECTS(fd, of) RESULT_INT
+#define GIVE_CONNECTS(fd, of)                                                                                   \
+	if (!result_ && addr_bytes && fxt_sockaddr(&addr)->sa_family == AF_UNSPEC)                              \
+		fxt_fd_disconnected(thread_, fd, end_ns_);                                                      \
+	else if (!result_ || failure_ == EINPROGRESS) {                                                         \
+		fxt_fd_connected(thread_, fd, end_ns_, names_, FXT_OF_##of);                                    \
+		fxt_endpoint_connected(thread_, fd, fxt_sockaddr(&addr), addr_bytes);                           \
+	}                                                                                                       \
+	return result_
+#define KEEP_SHUTS(fd) KEEP_INT
+#define FAILURE_SHUTS(fd) FAILURE_INT
+#define RESULT_SHUTS(fd) RESULT_INT
+#define GIVE_SHUTS(fd)                                          \
+	if (!result_ && how == SHUT_RDWR)                       \
+		fxt_fd_disconnected(thread_, fd, end_ns_);      \
+	return result_
+
+/* SENT, RECEIVED: as WRITTEN and READ, by calls with flags. What MSG_PEEK gets stays, and what is sent out of band has no place among the
+ * other bytes. RECEIVED_MESSAGE may have brought descriptors. */
+#define KEEP_SENT(fd) KEEP_LONG
+#define FAILURE_SENT(fd) FAILURE_LONG
+#define RESULT_SENT(fd) RESULT_LONG
+#define GIVE_SENT(fd) GIVE_WRITTEN(fd)
+#define ENTER_SENT(fd)                                                          \
+	, struct fxt_writing writing_; leave_band(fd, flags);                   \
+	fxt_writes(thread_, fd, &writing_);
+#define LEAVE_SENT(fd) LEAVE_WRITTEN(fd)
+
+#define KEEP_RECEIVED(fd) KEEP_LONG
+#define FAILURE_RECEIVED(fd) FAILURE_LONG
+#define RESULT_RECEIVED(fd) RESULT_LONG
+#define GIVE_RECEIVED(fd) GIVE_READ(fd)
+#define ENTER_RECEIVED(fd)                                                      \
+	, struct fxt_reading reading_; leave_band(fd, flags);                   \
+	fxt_reads(thread_, flags & (MSG_PEEK | MSG_ERRQUEUE) ? -1 : fd, &reading_);
+#define LEAVE_RECEIVED(fd) LEAVE_READ(fd)
+#define ARROW_RECEIVED(fd) ARROW_READ(fd)
+
+#define KEEP_RECEIVED_MESSAGE(fd, msg) KEEP_LONG
+#define FAILURE_RECEIVED_MESSAGE(fd, msg) FAILURE_LONG
+#define RESULT_RECEIVED_MESSAGE(fd, msg) RESULT_LONG
+#define GIVE_RECEIVED_MESSAGE(fd, msg)                  \
+	if (result_ >= 0)                               \
+		receive_descriptors(thread_, msg);      \
+	GIVE_READ(fd)
+#define ENTER_RECEIVED_MESSAGE(fd, msg) ENTER_RECEIVED(fd)
+#define LEAVE_RECEIVED_MESSAGE(fd, msg) LEAVE_READ(fd)
+#define ARROW_RECEIVED_MESSAGE(fd, msg) ARROW_READ(fd)
+
+static inline void leave_band(int fd, int flags)
+{
+	if (FXT_UNLIKELY(flags & MSG_OOB) && fxt_endpoint(fd))
+		fxt_endpoint_unseen(fd);
+}
+
+static inline void receive_descriptors(struct fxt_thread *thread, struct msghdr *msg)
+{
+	struct cmsghdr *part;
+	size_t bytes;
+	int fd;
+
+	if (FXT_LIKELY(!msg->msg_controllen))
+		return;
+	for (part = CMSG_FIRSTHDR(msg); part; part = CMSG_NXTHDR(msg, part)) {
+		if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS)
+			continue;
+		for (bytes = CMSG_LEN(0); bytes + sizeof(fd) <= part->cmsg_len; bytes += sizeof(fd)) {
+			memcpy(&fd, (const char *)part + bytes, sizeof(fd));
+			fxt_endpoint_received(thread, fd);
+		}
+	}
+}
+
+#define NEW_connection , fxt_endpoint_accepted(thread_, (int)result_);
+
 #define FXT_TABLE "socket.def"
 #include "wrappers.inc"
 #define FXT_REALS fxt_reals_socket

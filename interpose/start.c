@@ -132,5 +132,6 @@ __attribute__((destructor)) static void unload(void)
 	if (thread)
 		fxt_kin_leave(thread);
 	fxt_exit_done();
+	fxt_files_flushed();
 	fxt_agent_exit();
 }

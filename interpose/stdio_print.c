@@ -9,6 +9,17 @@
 
 #include "variadic.h"
 
+/* PRINTED: an INT, bytes that were written to a descriptor; of a failure it is not known how many. */
+#define KEEP_PRINTED(fd) KEEP_INT
+#define FAILURE_PRINTED(fd) FAILURE_INT
+#define RESULT_PRINTED(fd) RESULT_INT
+#define GIVE_PRINTED(fd) GIVE_INT
+#define ENTER_PRINTED(fd) ENTER_WRITTEN(fd)
+#define LEAVE_PRINTED(fd)                                                       \
+	, if (FXT_UNLIKELY(result_ < 0 && writing_.transfer.stream))            \
+		fxt_endpoint_unseen(fd);                                        \
+	fxt_wrote(thread_, &writing_, result_, NULL);
+
 #define FXT_TABLE "stdio_print.def"
 #include "wrappers.inc"
 

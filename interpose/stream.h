@@ -49,6 +49,14 @@
 #define FXT_STR_stdin FXT_STR_stream
 #define FXT_STR_stdout FXT_STR_stream
 
+/* What is in its buffer, if anything. */
+#define EMPTIES(stream) (empties(stream), SHOWS(stream))
+static inline __attribute__((unused)) void empties(const FILE *stream)
+{
+	if (!stream || stream->_IO_write_ptr > stream->_IO_write_base || stream->_mode > 0)
+		fxt_file_moves(stream);
+}
+
 /* A single character, from or to a buffer; only without that does the call wait for anybody. */
 #define REFILLS(stream) ((stream)->_IO_read_ptr < (stream)->_IO_read_end ? NULL : BLOCKS(stream))
 #define FLUSHES(stream) ((stream)->_IO_write_ptr < (stream)->_IO_write_end ? NULL : BLOCKS(stream))

@@ -41,8 +41,8 @@
 		".size " #symbol ",.-" #symbol "\n");
 #endif
 
-/* Called by the entry of `symbol`. The body that follows puts `count` arguments of up to `words` at `at`. */
-#define BEFORE(category, symbol, event, params, words, count, put)                              \
+/* Called by the entry of `symbol`, in which `always` is done before anything else. The body that follows puts `count` arguments of up to `words` at `at`. */
+#define BEFORE(category, symbol, event, params, always, words, count, put)                      \
 	void *fxt_real_##symbol;                                                                \
 	__attribute__((used, visibility("hidden"))) void *before_##symbol params;               \
 	void *before_##symbol params                                                            \
@@ -50,6 +50,7 @@
 		struct fxt_thread *thread;                                                      \
 		uint64_t *at;                                                                   \
 												\
+		always;                                                                         \
 		if (FXT_UNLIKELY(!__atomic_load_n(&fxt_real_##symbol, __ATOMIC_ACQUIRE))) {     \
 			fxt_interpose_start();                                                  \
 			if (!fxt_real_##symbol)                                                 \
@@ -67,16 +68,16 @@
 #define FILENAME_WORDS (2 + fxt_words_of(fxt_text_bytes(filename)))
 #define PUT_FILENAME at = fxt_put_text(at, FXT_STR_filename, filename, fxt_text_bytes(filename));
 
-BEFORE(dl, dlopen, dlopen, (const char *filename, int flags), FILENAME_WORDS + 1, 2,
+BEFORE(dl, dlopen, dlopen, (const char *filename, int flags), , FILENAME_WORDS + 1, 2,
        PUT_FILENAME at = fxt_put_int(at, FXT_STR_flags, flags);)
-BEFORE(dl, dlmopen, dlmopen, (Lmid_t lmid, const char *filename, int flags), FILENAME_WORDS + 3, 3,
+BEFORE(dl, dlmopen, dlmopen, (Lmid_t lmid, const char *filename, int flags), , FILENAME_WORDS + 3, 3,
        at = fxt_put_long(at, FXT_STR_lmid, lmid);
        PUT_FILENAME at = fxt_put_int(at, FXT_STR_flags, flags);)
-BEFORE(process, vfork, vfork, (void), 0, 0, )
-BEFORE(process, __vfork, vfork, (void), 0, 0, )
-BEFORE(log, error, error, (int status, int errnum), 2, 2, at = fxt_put_int(at, FXT_STR_status, status);
+BEFORE(process, vfork, vfork, (void), fxt_fds_before_vfork(), 0, 0, )
+BEFORE(process, __vfork, vfork, (void), fxt_fds_before_vfork(), 0, 0, )
+BEFORE(log, error, error, (int status, int errnum), , 2, 2, at = fxt_put_int(at, FXT_STR_status, status);
        at = fxt_put_int(at, FXT_STR_errnum, errnum);)
-BEFORE(log, error_at_line, error_at_line, (int status, int errnum, const char *filename, unsigned linenum),
+BEFORE(log, error_at_line, error_at_line, (int status, int errnum, const char *filename, unsigned linenum), ,
        FILENAME_WORDS + 4, 4, at = fxt_put_int(at, FXT_STR_status, status);
        at = fxt_put_int(at, FXT_STR_errnum, errnum);
        PUT_FILENAME at = fxt_put_uint(at, FXT_STR_linenum, linenum);)

@@ -14,10 +14,10 @@
 
 /* -- Pipes ------------------------------------------------------------------------------------- */
 
-static inline void record_pipe(struct fxt_thread *thread, uint64_t start_ns, uint64_t names,
+static inline void record_pipe(struct fxt_thread *thread, uint64_t start_ns, uint64_t end_ns, uint64_t names,
 			       const int *pipefd, const int *flags, int result)
 {
-	uint64_t end_ns = fxt_end(thread, NULL), *at = fxt_room(thread, start_ns, end_ns, 5);
+	uint64_t *at = fxt_room(thread, start_ns, end_ns, 5);
 	unsigned arguments = 1;
 
 	if (!at)
@@ -39,6 +39,20 @@ static inline void record_pipe(struct fxt_thread *thread, uint64_t start_ns, uin
 	fxt_complete(thread, at, end_ns, names, arguments);
 }
 
+static inline void end_pipe(struct fxt_thread *thread, uint64_t start_ns, uint64_t names, const int *pipefd,
+			    const int *flags, int result)
+{
+	uint64_t end_ns = fxt_end(thread, NULL);
+	struct fxt_fd_detail detail = {.name = flags ? FXT_STR_flags : 0, .number = flags ? *flags : 0};
+
+	record_pipe(thread, start_ns, end_ns, names, pipefd, flags, result);
+	if (result)
+		return;
+	fxt_fd_opened(thread, pipefd[0], end_ns, names, FXT_STR_life_pipe, detail);
+	fxt_fd_opened(thread, pipefd[1], end_ns, names, FXT_STR_life_pipe, detail);
+	fxt_endpoint_pipe(thread, pipefd, flags ? *flags : 0);
+}
+
 #define PIPE(symbol)										\
 	FXT_REAL(int, symbol, (int *pipefd), (pipefd))						\
 	FXT_EXPORT int symbol(int pipefd[2]);							\
@@ -52,7 +66,7 @@ static inline void record_pipe(struct fxt_thread *thread, uint64_t start_ns, uin
 			return real_##symbol(pipefd);						\
 		start_ns = fxt_now(thread);							\
 		result = real_##symbol(pipefd);							\
-		record_pipe(thread, start_ns, FXT_NAMES(io, pipe), pipefd, NULL, result);	\
+		end_pipe(thread, start_ns, FXT_NAMES(io, pipe), pipefd, NULL, result);		\
 		return result;									\
 	}
 
@@ -71,7 +85,7 @@ FXT_EXPORT int pipe2(int pipefd[2], int flags)
 		return real_pipe2(pipefd, flags);
 	start_ns = fxt_now(thread);
 	result = real_pipe2(pipefd, flags);
-	record_pipe(thread, start_ns, FXT_NAMES(io, pipe2), pipefd, &flags, result);
+	end_pipe(thread, start_ns, FXT_NAMES(io, pipe2), pipefd, &flags, result);
 	return result;
 }
 
@@ -104,7 +118,12 @@ static FXT_COLD void clear_way(int newfd)
 	FXT_REAL(int, symbol, (int fd), (fd))							\
 	static inline int guarded_##symbol(int fd)						\
 	{											\
-		return fxt_descriptor_is_ours(fd) ? no_such_descriptor() : real_##symbol(fd);	\
+		int result;									\
+												\
+		if (fxt_descriptor_is_ours(fd))							\
+			return no_such_descriptor();						\
+		FXT_FD_CLOSE(fd, result = real_##symbol(fd));					\
+		return result;									\
 	}											\
 	FXT_WRAP_AROUND(io, int, symbol, close, guarded_##symbol, BLOCKS(fd), INT, (int, fd, INT))
 
@@ -115,13 +134,17 @@ FXT_REAL(int, dup, (int oldfd), (oldfd))
 
 static inline int guarded_dup(int oldfd)
 {
-	return fxt_descriptor_is_ours(oldfd) ? no_such_descriptor() : real_dup(oldfd);
+	int result = fxt_descriptor_is_ours(oldfd) ? no_such_descriptor() : real_dup(oldfd);
+
+	if (result >= 0)
+		fxt_fd_duplicated(oldfd, result, FXT_NAMES(io, dup));
+	return result;
 }
 
 FXT_WRAP_AROUND(io, int, dup, dup, guarded_dup, QUICK, INT, (int, oldfd, INT))
 
-/* `call` duplicates oldfd to newfd. */
-#define GUARDED_DUP_TO(call)						\
+/* `call`, named `event`, duplicates oldfd to newfd. */
+#define GUARDED_DUP_TO(call, event)					\
 	int result;							\
 	bool moved;							\
 									\
@@ -131,13 +154,15 @@ FXT_WRAP_AROUND(io, int, dup, dup, guarded_dup, QUICK, INT, (int, oldfd, INT))
 	result = call;							\
 	if (FXT_UNLIKELY(moved) && result < 0)				\
 		clear_way(newfd);					\
+	if (result >= 0)						\
+		fxt_fd_duplicated(oldfd, newfd, FXT_NAMES(io, event));	\
 	return result;
 
 #define DUP2(symbol)											\
 	FXT_REAL(int, symbol, (int oldfd, int newfd), (oldfd, newfd))					\
 	static inline int guarded_##symbol(int oldfd, int newfd)					\
 	{												\
-		GUARDED_DUP_TO(real_##symbol(oldfd, newfd))						\
+		GUARDED_DUP_TO(real_##symbol(oldfd, newfd), dup2)					\
 	}												\
 	FXT_WRAP_AROUND(io, int, symbol, dup2, guarded_##symbol, BLOCKS(newfd), INT, (int, oldfd, INT),	\
 			(int, newfd, INT))
@@ -149,7 +174,7 @@ FXT_REAL(int, dup3, (int oldfd, int newfd, int flags), (oldfd, newfd, flags))
 
 static inline int guarded_dup3(int oldfd, int newfd, int flags)
 {
-	GUARDED_DUP_TO(real_dup3(oldfd, newfd, flags))
+	GUARDED_DUP_TO(real_dup3(oldfd, newfd, flags), dup3)
 }
 
 FXT_WRAP_AROUND(io, int, dup3, dup3, guarded_dup3, BLOCKS(newfd), INT, (int, oldfd, INT),
@@ -169,7 +194,7 @@ static inline int ours_within(unsigned first, unsigned last)
 FXT_REAL(int, close_range, (unsigned first, unsigned last, int flags), (first, last, flags))
 
 /* The range without ours: what lies below it, and above it. */
-static int guarded_close_range(unsigned first, unsigned last, int flags)
+static int close_range_but_ours(unsigned first, unsigned last, int flags)
 {
 	int ours = ours_within(first, last), result = 0;
 
@@ -185,6 +210,16 @@ static int guarded_close_range(unsigned first, unsigned last, int flags)
 	return result;
 }
 
+static int guarded_close_range(unsigned first, unsigned last, int flags)
+{
+	uint64_t mark = fxt_fds_mark();
+	int result = close_range_but_ours(first, last, flags);
+
+	if (!result && !(flags & (int)CLOSE_RANGE_CLOEXEC))
+		fxt_fds_closed(first, last, mark);
+	return result;
+}
+
 FXT_WRAP_AROUND(io, int, close_range, close_range, guarded_close_range, BLOCKS(first), INT,
 		(unsigned, first, UINT), (unsigned, last, UINT), (int, flags, INT))
 
@@ -194,6 +229,7 @@ static void guarded_closefrom(int lowfd)
 {
 	int error = errno;
 	int first = lowfd < 0 ? 0 : lowfd, ours = ours_within((unsigned)first, INT32_MAX), fd;
+	uint64_t mark = fxt_fds_mark();
 
 	/* Straight to the kernel: the C library may lack the function, and the kernel the call; and errno
 	 * stays. */
@@ -202,6 +238,7 @@ static void guarded_closefrom(int lowfd)
 			real_close(fd);
 	errno = error;
 	real_closefrom(ours < 0 ? lowfd : ours + 1);
+	fxt_fds_closed((unsigned)first, INT32_MAX, mark);
 }
 
 FXT_WRAP_AROUND(io, void, closefrom, closefrom, guarded_closefrom, BLOCKS(lowfd), VOID, (int, lowfd, INT))

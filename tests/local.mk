@@ -91,6 +91,7 @@ APPS_C = \
 	tests/apps/sequence \
 	tests/apps/slow \
 	tests/apps/stepped \
+	tests/apps/streams \
 	tests/apps/threads
 APPS_CXX = \
 	tests/apps/throws
@@ -178,7 +179,8 @@ E2E_TESTS = \
 	tests/e2e/progress.sh \
 	tests/e2e/real.sh \
 	tests/e2e/slow.sh \
-	tests/e2e/snapshot.sh
+	tests/e2e/snapshot.sh \
+	tests/e2e/streams.sh
 # What the scripts share, sourced or called by them.
 E2E_HELPERS = tests/e2e/hosts_lib.sh tests/e2e/lib.sh tests/e2e/progress.py tests/e2e/trace.py
 TESTS += $(E2E_TESTS)

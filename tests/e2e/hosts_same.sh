@@ -78,6 +78,15 @@ process quick_exit
 process abort
 sequence 100
 sequence 100 kill
+streams pipe 20 fork
+streams pair 20 exec
+streams fifo 20 exec
+streams unix 20 threads
+streams tcp 20 exec
+streams event 20 fork
+streams writers 2
+streams library 5
+streams received 20
 threads alive 20
 threads turn 20
 threads names

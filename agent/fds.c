@@ -1,0 +1,273 @@
+/* See fds.h. Called by wrappers around the real calls, beside which all of this is rare; any context. */
+#include "fds.h"
+
+#include "emit.h"
+#include "endpoint.h"
+#include "wait.h"
+
+_Atomic(struct fxt_fd *) fxt_fd_pages[FXT_FDS_PAGES];
+static struct fxt_fd first_page[FXT_FDS_PAGE];
+static atomic_int highest = -1;         /* of the numbers that have been opened */
+static _Atomic uint32_t generation = 1;
+
+/* -- The table --------------------------------------------------------------------------------- */
+
+struct fxt_fd *fxt_fd_make(int fd)
+{
+	struct fxt_fd *entry = fxt_fd(fd), *made, *none = NULL;
+	unsigned page = (unsigned)fd / FXT_FDS_PAGE;
+
+	if (entry || (unsigned)fd >= FXT_FDS_MAX)
+		return entry;
+	made = page ? fxt_sys_memory(sizeof(first_page)) : first_page;
+	if (!made)
+		return NULL;
+	if (!atomic_compare_exchange_strong(&fxt_fd_pages[page], &none, made) && made != first_page)
+		fxt_sys_munmap(made, sizeof(first_page));
+	return fxt_fd(fd);
+}
+
+bool fxt_fds_ask(struct fxt_thread *thread)
+{
+	/* Who may not ask is not a child: a filter came before it, and would have killed its vfork. */
+	if (!fxt_is_forbidden(FXT_NO_LOCKS) && (uint32_t)fxt_sys_getpid() != fxt_agent.pid)
+		return false;
+	thread->may_be_child = false;
+	return true;
+}
+
+void fxt_fds_after_fork(void)
+{
+	atomic_fetch_add_explicit(&generation, 1, memory_order_relaxed);
+	if (fxt_self)
+		fxt_self->may_be_child = false;
+}
+
+/* -- Events ------------------------------------------------------------------------------------ */
+
+static uint64_t names_of(uint32_t upper_half)
+{
+	return (uint64_t)upper_half << 32;
+}
+
+/* Writes the begin of a lifetime. 0: there is no room, and so no end. */
+static uint64_t put_begin(struct fxt_thread *thread, int fd, uint64_t now_ns, uint64_t call_names, uint64_t names,
+			  const struct fxt_fd_detail *detail)
+{
+	size_t words = 4 + (detail->text ? fxt_words_of(detail->bytes) + 2 : 1);
+	uint64_t *at = fxt_reserve_extra(thread, now_ns, words), id;
+	unsigned arguments = 2;
+
+	if (!at)
+		return 0;
+	at = fxt_put_int(at, FXT_STR_fd, fd);
+	*at++ = fxt_arg_header(FXT_ARG_STRING, 1, FXT_STR_call) | fxt_arg_string(fxt_get_event_name(call_names));
+	if (detail->name) {
+		at = detail->text ? fxt_put_text(at, detail->name, detail->text, detail->bytes)
+				  : fxt_put_int(at, detail->name, detail->number);
+		arguments++;
+	}
+	id = fxt_flow_id();
+	*at++ = id;
+	fxt_commit(thread, at, fxt_record_type(FXT_RECORD_EVENT) | fxt_event_type(FXT_EVENT_ASYNC_BEGIN) |
+				       fxt_event_args(arguments) | names);
+	return id;
+}
+
+static void put_end(struct fxt_thread *thread, uint64_t now_ns, uint32_t names, uint64_t id, const struct fxt_fd *was,
+		    bool has_bytes)
+{
+	uint64_t *at;
+
+	/* Clocks of processors differ by a little, and no lifetime ends before it began. */
+	if (now_ns <= was->begin_ns)
+		now_ns = was->begin_ns + 1;
+	at = fxt_reserve_extra(thread, now_ns, 5);
+	if (!at)
+		return;
+	if (has_bytes) {
+		at = fxt_put_uint(at, FXT_STR_read_bytes, was->read_bytes);
+		at = fxt_put_uint(at, FXT_STR_written_bytes, was->written_bytes);
+	}
+	*at++ = id;
+	fxt_commit(thread, at, fxt_record_type(FXT_RECORD_EVENT) | fxt_event_type(FXT_EVENT_ASYNC_END) |
+				       fxt_event_args(has_bytes ? 2 : 0) | names_of(names));
+}
+
+static void put_ends(struct fxt_thread *thread, uint64_t now_ns, const struct fxt_fd *was)
+{
+	/* What was inherited began in the parent's trace. */
+	if (was->generation != atomic_load_explicit(&generation, memory_order_relaxed))
+		return;
+	if (was->connection)
+		put_end(thread, now_ns, was->connection_names, was->connection, was, !was->is_buffered && !was->is_reconnected);
+	if (was->life)
+		put_end(thread, now_ns, was->life_names, was->life, was, !was->is_buffered);
+}
+
+/* -- Entries ----------------------------------------------------------------------------------- */
+
+/* Empties it. Two threads that close the same number do not both get an id. */
+static void take(struct fxt_fd *entry, struct fxt_fd *was)
+{
+	was->life = atomic_exchange_explicit(&entry->life, 0, memory_order_relaxed);
+	was->connection = atomic_exchange_explicit(&entry->connection, 0, memory_order_relaxed);
+	was->stream = atomic_exchange_explicit(&entry->stream, 0, memory_order_relaxed);
+	was->generation = atomic_load_explicit(&entry->generation, memory_order_relaxed);
+	was->read_bytes = atomic_exchange_explicit(&entry->read_bytes, 0, memory_order_relaxed);
+	was->written_bytes = atomic_exchange_explicit(&entry->written_bytes, 0, memory_order_relaxed);
+	was->begin_ns = entry->begin_ns;
+	was->life_names = entry->life_names;
+	was->connection_names = entry->connection_names;
+	was->is_buffered = entry->is_buffered;
+	was->is_reconnected = entry->is_reconnected;
+	entry->is_buffered = entry->is_reconnected = false;
+}
+
+/* The entry of a number that has just been given out, empty; NULL. If what it was before was closed unseen, that is over by now. */
+static struct fxt_fd *renew(struct fxt_thread *thread, int fd, uint64_t now_ns)
+{
+	struct fxt_fd *entry = fxt_fd_make(fd), was;
+	int top = atomic_load_explicit(&highest, memory_order_relaxed);
+
+	if (!entry)
+		return NULL;
+	while (fd > top && !atomic_compare_exchange_weak_explicit(&highest, &top, fd, memory_order_relaxed, memory_order_relaxed))
+		;
+	take(entry, &was);
+	put_ends(thread, now_ns, &was);
+	atomic_store_explicit(&entry->generation, atomic_load_explicit(&generation, memory_order_relaxed), memory_order_relaxed);
+	return entry;
+}
+
+static void begin_life(struct fxt_thread *thread, struct fxt_fd *entry, int fd, uint64_t now_ns, uint64_t call_names,
+		       uint64_t names, const struct fxt_fd_detail *detail)
+{
+	entry->begin_ns = now_ns;
+	entry->life_names = (uint32_t)(names >> 32);
+	atomic_store_explicit(&entry->life, put_begin(thread, fd, now_ns, call_names, names, detail), memory_order_relaxed);
+}
+
+void fxt_fd_opened(struct fxt_thread *thread, int fd, uint64_t now_ns, uint64_t names, uint64_t what,
+		   struct fxt_fd_detail detail)
+{
+	struct fxt_fd *entry = fxt_fds_are_ours(thread) ? renew(thread, fd, now_ns) : NULL;
+
+	if (entry)
+		begin_life(thread, entry, fd, now_ns, names, fxt_names_of(fxt_get_event_category(names), what), &detail);
+}
+
+void fxt_fd_duplicated(int oldfd, int newfd, uint64_t names)
+{
+	struct fxt_thread *thread = oldfd != newfd && atomic_load_explicit(&fxt_gate.mask, memory_order_relaxed) ? fxt_enter_on() : NULL;
+	struct fxt_fd_detail detail = {.name = FXT_STR_oldfd, .number = oldfd};
+	struct fxt_fd *entry, *old;
+	uint64_t now_ns, what = FXT_STR_life_descriptor;
+
+	if (!thread || !fxt_fds_are_ours(thread))
+		return;
+	now_ns = fxt_now(thread);
+	entry = renew(thread, newfd, now_ns);
+	if (!entry)
+		return;
+	old = fxt_fd(oldfd);
+	if (old) {
+		atomic_store_explicit(&entry->stream, atomic_load_explicit(&old->stream, memory_order_relaxed), memory_order_relaxed);
+		if (newfd == 2)
+			fxt_endpoint_unseen(newfd);
+		if (old->life_names)
+			what = fxt_get_event_name(names_of(old->life_names));
+	}
+	if (fxt_is_on(FXT_CAT_io))
+		begin_life(thread, entry, newfd, now_ns, names, fxt_names_of(fxt_get_event_category(names), what), &detail);
+}
+
+void fxt_fd_buffered(struct fxt_thread *thread, int fd)
+{
+	struct fxt_fd *entry = fxt_fd(fd);
+
+	if (entry && fxt_fds_are_ours(thread))
+		entry->is_buffered = true;
+}
+
+/* -- Connections ------------------------------------------------------------------------------- */
+
+void fxt_fd_disconnected(struct fxt_thread *thread, int fd, uint64_t now_ns)
+{
+	struct fxt_fd *entry = fxt_fd(fd), was;
+
+	if (!entry || !fxt_fds_are_ours(thread) || !atomic_load_explicit(&entry->connection, memory_order_relaxed))
+		return;
+	was = *entry;
+	was.life = 0;
+	was.connection = atomic_exchange_explicit(&entry->connection, 0, memory_order_relaxed);
+	put_ends(thread, now_ns, &was);
+}
+
+void fxt_fd_connected(struct fxt_thread *thread, int fd, uint64_t now_ns, uint64_t names, struct fxt_fd_detail detail)
+{
+	uint64_t life_names = fxt_names_of(fxt_get_event_category(names), FXT_STR_life_connection);
+	struct fxt_fd *entry = fxt_fds_are_ours(thread) ? fxt_fd_make(fd) : NULL;
+	uint32_t now = atomic_load_explicit(&generation, memory_order_relaxed);
+
+	if (!entry)
+		return;
+	entry->is_reconnected = atomic_load_explicit(&entry->connection, memory_order_relaxed) != 0;
+	fxt_fd_disconnected(thread, fd, now_ns);
+	/* An inherited socket that the child connects: what it had before is not the child's. */
+	if (atomic_load_explicit(&entry->generation, memory_order_relaxed) != now) {
+		atomic_store_explicit(&entry->life, 0, memory_order_relaxed);
+		atomic_store_explicit(&entry->generation, now, memory_order_relaxed);
+	}
+	entry->begin_ns = now_ns;
+	entry->connection_names = (uint32_t)(life_names >> 32);
+	atomic_store_explicit(&entry->connection, put_begin(thread, fd, now_ns, names, life_names, &detail), memory_order_relaxed);
+}
+
+/* -- Closed ------------------------------------------------------------------------------------ */
+
+void fxt_fd_take(int fd, struct fxt_fd_taken *taken)
+{
+	struct fxt_thread *thread = atomic_load_explicit(&fxt_gate.mask, memory_order_relaxed) ? fxt_enter_on() : NULL;
+	struct fxt_fd *entry = fxt_fd(fd);
+
+	taken->entry = entry && thread && fxt_fds_are_ours(thread) ? entry : NULL;
+	if (taken->entry)
+		take(entry, &taken->was);
+}
+
+void fxt_fd_end(const struct fxt_fd_taken *taken)
+{
+	struct fxt_thread *thread = fxt_self;
+
+	if (taken->entry && thread)
+		put_ends(thread, fxt_now(thread), &taken->was);
+}
+
+uint64_t fxt_fds_mark(void)
+{
+	return fxt_flow_id();
+}
+
+void fxt_fds_closed(unsigned first, unsigned last, uint64_t mark)
+{
+	struct fxt_thread *thread = atomic_load_explicit(&fxt_gate.mask, memory_order_relaxed) ? fxt_enter_on() : NULL;
+	int top = atomic_load_explicit(&highest, memory_order_relaxed);
+	struct fxt_fd *entry, was;
+	uint64_t id;
+	unsigned fd;
+
+	if (!thread || !fxt_fds_are_ours(thread))
+		return;
+	for (fd = first; top >= 0 && fd <= last && fd <= (unsigned)top; fd++) {
+		entry = fxt_fd((int)fd);
+		if (!entry || !fxt_fd_is_known(entry))
+			continue;
+		/* Younger than the call: another thread's, to whom the number was given out anew. */
+		id = atomic_load_explicit(&entry->life, memory_order_relaxed);
+		if (id && (int32_t)(uint32_t)(id - mark) > 0)
+			continue;
+		take(entry, &was);
+		put_ends(thread, fxt_now(thread), &was);
+	}
+}

@@ -1,0 +1,96 @@
+#!/bin/bash
+# Arrows from a write to the read that got its bytes: programs that know which there are find exactly those in their trace, between
+# threads and between processes, forked and executed. Of what is not known there are none.
+# shellcheck source=lib.sh
+. "${abs_top_srcdir:?}/tests/e2e/lib.sh"
+need python3
+
+app=$apps/streams
+export FXT_CATEGORIES=io,net
+
+# recorded WHAT ARGUMENTS...: by fxt record, which joins what the processes leave.
+recorded()
+{
+	rm -f all.fxt streams.*
+	"$FXT" record -q -c "$FXT_CATEGORIES" -o all.fxt -- "$app" "${@:2}" >told 2>err || fail "$1: exit status $?"
+	valid all.fxt
+	trace arrows all.fxt | sort >found
+	sort -o told told
+	same "$1" told found
+	is "$1: lost" "dropped 0 filtered 0 overwritten 0" "$(trace lost all.fxt | tr '\n' ' ' | sed 's/ $//')"
+}
+
+for kind in pipe fifo pair tcp event; do
+	recorded "$kind, threads" $kind 50 threads
+	recorded "$kind, forked" $kind 50 fork
+	test $kind = event || recorded "$kind, executed" $kind 50 exec
+done
+
+# The kernel may have no way to tell whom a Unix socket is connected to: then there are none at all.
+for with in threads fork exec; do
+	rm -f streams.*
+	"$FXT" record -q -c "$FXT_CATEGORIES" -o all.fxt -- "$app" unix 50 $with >told || fail "unix, $with: exit status $?"
+	valid all.fxt
+	trace arrows all.fxt >found
+	test ! -s found || same "unix, $with" told found
+done
+
+# Each arrow leads to the read of the bytes that the write wrote: here they are as many, of 100 lengths.
+recorded "pipe, lengths" pipe 50 fork
+python3 - all.fxt >wrong <<'END' || fail "lengths: exit status $?"
+import collections, json, os, subprocess, sys
+calls, flows = collections.defaultdict(list), collections.defaultdict(dict)
+for line in subprocess.run([os.environ["FXT"], "dump", "--json", sys.argv[1]], stdout=subprocess.PIPE, check=True).stdout.splitlines():
+    r = json.loads(line)
+    if r["type"] == "complete" and r["name"] in ("read", "write"):
+        calls[r["tid"]].append((r["time"], r["time"] + r["duration"], r["name"], r["args"]["ret"]))
+    elif r["type"].startswith("flow-"):
+        flows[r["id"]][r["type"]] = r
+def call(r, name):
+    return [ret for start, end, called, ret in calls[r["tid"]] if start <= r["time"] <= end and called == name]
+for ends in flows.values():
+    written, read = call(ends["flow-begin"], "write"), call(ends["flow-end"], "read")
+    if len(written) != 1 or written != read:
+        print("an arrow leads from a write of", written, "to a read of", read)
+END
+same "lengths" /dev/null wrong
+
+# What is known of reads amid writes, of calls that overlap, and of what the C library moves by itself.
+for kind in amid order writers readers library received; do
+	recorded $kind $kind 10
+done
+
+# Without fxt record: those that are forked share what is known.
+for with in threads fork; do
+	rm -rf trace
+	traced trace "$app" pipe 50 $with >told || fail "$with alone: exit status $?"
+	for file in trace/*.fxt; do
+		valid "$file"
+	done
+done
+
+# With the memory of another run, or of none, nothing is known of others, and nothing else is different.
+for shared in /proc/1/fd/0 /proc/self/fd/0 /dev/null "$PWD/nothing" ''; do
+	FXT_SHARED=$shared traced trace.other "$app" pair 5 fork >out || fail "FXT_SHARED=$shared: exit status $?"
+	is "FXT_SHARED=$shared" "writev -> readv 10" "$(cat out)"
+done
+
+# One category is not enough: bytes are moved by calls of both.
+"$FXT" record -q -c io -o all.fxt -- "$app" pipe 5 fork >told || fail "io alone: exit status $?"
+trace arrows all.fxt >found
+same "io alone" /dev/null found
+
+# -- Killed in the middle of it: no arrow has only one end, and none is wrong ---------------------------------
+
+for ((i = 0; i < ${FXT_KILLS:-10}; i++)); do
+	rm -rf trace streams.*
+	mkdir trace
+	env LD_PRELOAD="$FXT_AGENT" FXT_OUTPUT="$scratch/trace/%e.%p.fxt" "$app" pair 100000000 threads >/dev/null 2>&1 &
+	background=$!
+	sleep "0.0$(printf %02d "$(random_below 30)")"
+	kill_background
+	for file in trace/*.fxt; do
+		test ! -f "$file" || valid "$file"
+	done
+	test $failures -lt 5 || exit 1
+done
