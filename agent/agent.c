@@ -16,7 +16,9 @@
 #include "fds.h"
 #include "follow.h"
 #include "function.h"
+#include "kin.h"
 #include "label.h"
+#include "life.h"
 #include "log.h"
 #include "mappings.h"
 #include "open.h"
@@ -284,6 +286,8 @@ void fxt_agent_after_fork(bool returns)
 	fxt_control_after_fork();
 	fxt_sample_after_fork();
 	fxt_wait_after_fork();
+	fxt_life_after_fork();
+	fxt_kin_after_fork();
 	fxt_labels_after_fork();
 	fxt_fds_after_fork();
 	fxt_requests_after_fork();

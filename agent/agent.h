@@ -160,6 +160,10 @@ struct fxt_thread {
 	struct fxt_held held[FXT_HELD_MAX];
 	uintptr_t waits_for;            /* as fxt_wait_begin() has it; 0 */
 	struct fxt_said_text said[FXT_SAID_TEXTS];
+	uint64_t life;                  /* the id of its lifetime; 0 */
+	uint64_t expects;               /* the child it is making, as kin.h has it; 0 */
+	uint64_t vforked_kin;           /* and the last that it has made by vfork and that executed a program, */
+	uint32_t vforked;               /* which is this one */
 	struct fxt_open fenced_opens[1 + FXT_OPEN_MAX + 1];     /* see fxt_opens() */
 	struct fxt_usage_window usage_windows[FXT_OPEN_MAX];    /* of each entry: the readings around its start, once there are any */
 	char said_bytes[FXT_SAID_TEXTS][FXT_SAID_BYTES + FXT_SAID_MARK_BYTES];
@@ -192,6 +196,9 @@ bool fxt_thread_ready(struct fxt_thread *thread);
 /* The program has named a thread, by its pthread_t. A thread that is known to the trace is named there too; any other
  * will be when it is first seen. */
 void fxt_thread_renamed(struct fxt_thread *thread, uintptr_t handle);
+
+/* Whether threads' ends are noticed. */
+bool fxt_threads_see_ends(void);
 
 /* The state of a thread of this process; NULL. It may end, and its state go to another, any time. */
 struct fxt_thread *fxt_threads_find(uint32_t tid);

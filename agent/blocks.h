@@ -6,7 +6,7 @@
 #ifndef FXT_BLOCKS_H
 #define FXT_BLOCKS_H
 
-#include "life.h"
+#include "memory_life.h"
 
 /* The calling thread has got a block, by a call that returns to `place`. */
 FXT_COLD void fxt_block_came(struct fxt_thread *thread, const void *block, size_t bytes, uintptr_t place);

@@ -22,7 +22,7 @@ static const uint32_t default_categories =
 
 /* The same list as in the messages below. */
 #define CATEGORY_LIST \
-	"malloc, pthread, io, net, time, process, dl, log, function, counter, agent, PREFIX*, #default, and -NAME to leave one out"
+	"malloc, pthread, io, net, time, process, dl, log, function, counter, sched, agent, PREFIX*, #default, and -NAME to leave one out"
 
 /* Each mistake is one line, and none of them is survived. */
 #define UNTRACED "; the program runs untraced"

@@ -1,20 +1,54 @@
 /* See flow.h. */
 #include "flow.h"
 
+#include <errno.h>
+#include <sched.h>
+
 #include "clock.h"
 #include "writer/fxt_encode.h"
 
 #define AGENT FXT_INDEXED(FXT_STR_CATEGORIES + FXT_BIT_agent)
 
-/* An event without arguments, of any thread; `extra` is the end of a slice or the id of a flow. False: there is no
+/* An event without arguments, of a thread of any process; `extra` is the end of a slice or the id of a flow. False: there is no
  * room. */
-static bool put(struct fxt_thread *thread, uint32_t pid, uint32_t tid, enum fxt_event_type type, uint64_t name, uint64_t at_ns, uint64_t extra)
+static bool put(struct fxt_thread *thread, uint32_t pid, uint32_t tid, enum fxt_event_type type, uint64_t name, uint64_t at_ns,
+		uint64_t extra)
 {
-	struct fxt_thread_ref of = {tid == thread->tid && pid == thread->pid ? thread->index : 0, pid, tid};
+	bool own = pid == thread->pid && tid == thread->tid;
+	struct fxt_thread_ref of = {own ? thread->index : 0, pid, tid};
 	uint64_t record[8];
 
 	return fxt_thread_put_extra(thread, record, fxt_encode_event(record, 8, type, at_ns, of, AGENT, FXT_INDEXED(name),
 								     (struct fxt_args){0}, extra));
+}
+
+static bool put_own(struct fxt_thread *thread, enum fxt_event_type type, uint64_t name, uint64_t at_ns, uint64_t extra)
+{
+	return put(thread, thread->pid, thread->tid, type, name, at_ns, extra);
+}
+
+/* The same for schedulers' views: on which processor who woke whom. */
+static void put_wakeup(struct fxt_thread *thread, const struct fxt_cause *cause)
+{
+	struct fxt_arg waker = {FXT_ARG_KOID, FXT_INDEXED(FXT_STR_waker), .u64 = cause->tid};
+	uint64_t record[8];
+
+	if (cause->cpu_and_1)
+		fxt_thread_put_extra(thread, record,
+				     fxt_encode_thread_wakeup(record, 8, cause->at_ns, (uint16_t)(cause->cpu_and_1 - 1), thread->tid,
+							      (struct fxt_args){1, &waker}));
+}
+
+/* The processor the calling thread is on, and 1; 0: that is not known, or nobody wants to know. The C library has it from memory that
+ * it shares with the kernel. */
+static uint32_t cpu_and_1(void)
+{
+	int error = errno, cpu = -1;
+
+	if (fxt_is_on(FXT_CAT_sched) && !fxt_is_filtered())
+		cpu = sched_getcpu();
+	errno = error;
+	return (uint32_t)(cpu + 1);
 }
 
 void fxt_flow_release(struct fxt_thread *thread, uintptr_t object, enum fxt_release how, struct fxt_cause cause)
@@ -22,8 +56,29 @@ void fxt_flow_release(struct fxt_thread *thread, uintptr_t object, enum fxt_rele
 	cause.at_ns = fxt_now(thread);
 	cause.pid = thread->pid;
 	cause.tid = thread->tid;
+	cause.cpu_and_1 = cpu_and_1();
 	/* Nothing else of this thread begins at the times that are handed out. */
 	thread->last_ns += 2 * (uint64_t)fxt_wait_release(object, how, &cause);
+}
+
+struct fxt_cause fxt_flow_leave(struct fxt_thread *thread)
+{
+	struct fxt_cause cause = {.at_ns = fxt_now(thread), .pid = thread->pid, .tid = thread->tid, .cpu_and_1 = cpu_and_1()};
+
+	thread->last_ns += 2;
+	return cause;
+}
+
+void fxt_flow_arrive(struct fxt_thread *thread, const struct fxt_cause *cause)
+{
+	uint64_t after_ns;
+
+	/* What is made begins later than what makes it, however little two clocks differ. */
+	if (thread->last_ns < cause->at_ns + 2)
+		thread->last_ns = cause->at_ns + 2;
+	after_ns = fxt_now(thread);
+	thread->last_ns += 2;
+	fxt_flow_resume(thread, after_ns, fxt_now(thread), cause, 1);
 }
 
 void fxt_wait_abandon(struct fxt_thread *thread)
@@ -72,8 +127,10 @@ void fxt_flow_resume(struct fxt_thread *thread, uint64_t after_ns, uint64_t end_
 		    !put(thread, causes[i].pid, causes[i].tid, FXT_EVENT_FLOW_BEGIN, FXT_STR_wakes, causes[i].at_ns, flows[i]))
 			return;
 	}
-	if (!put(thread, thread->pid, thread->tid, FXT_EVENT_DURATION_COMPLETE, FXT_STR_resumed, from_ns, end_ns))
+	if (!put_own(thread, FXT_EVENT_DURATION_COMPLETE, FXT_STR_resumed, from_ns, end_ns))
 		return;
-	for (i = 0; i < count; i++)
-		put(thread, thread->pid, thread->tid, FXT_EVENT_FLOW_END, FXT_STR_wakes, end_ns, flows[i]);
+	for (i = 0; i < count; i++) {
+		put_own(thread, FXT_EVENT_FLOW_END, FXT_STR_wakes, end_ns, flows[i]);
+		put_wakeup(thread, &causes[i]);
+	}
 }

@@ -37,6 +37,9 @@ AGENT_SOURCES = \
 	agent/held.c \
 	agent/held.h \
 	agent/heap.h \
+	agent/kin.c \
+	agent/kin.h \
+	agent/kin_entry.h \
 	agent/label.c \
 	agent/label.h \
 	agent/lane.c \
@@ -46,6 +49,8 @@ AGENT_SOURCES = \
 	agent/log.h \
 	agent/mappings.c \
 	agent/mappings.h \
+	agent/memory_life.c \
+	agent/memory_life.h \
 	agent/open.c \
 	agent/open.h \
 	agent/output.c \
@@ -60,6 +65,8 @@ AGENT_SOURCES = \
 	agent/sample.h \
 	agent/seccomp.c \
 	agent/seccomp.h \
+	agent/sent.c \
+	agent/sent.h \
 	agent/shared.c \
 	agent/shared.h \
 	agent/stack.h \

@@ -13,7 +13,7 @@
 #ifndef FXT_MAPPINGS_H
 #define FXT_MAPPINGS_H
 
-#include "life.h"
+#include "memory_life.h"
 
 /* Pages that may go. 0: none of them is known. */
 uint32_t fxt_mappings_leave(const void *address, size_t bytes);

@@ -13,6 +13,8 @@
 #include "counter.h"
 #include "flow.h"
 #include "function.h"
+#include "kin.h"
+#include "life.h"
 #include "open.h"
 #include "sample.h"
 #include "stack.h"
@@ -339,9 +341,16 @@ static void thread_ends(void *state)
 		return;
 	fxt_open_close_all(thread);
 	fxt_said_rest(thread);
+	fxt_life_thread_ends(thread);
+	fxt_kin_forget(thread);
 	/* Somebody joins it, perhaps. */
 	if (fxt_is_on(FXT_CAT_pthread) && fxt_is_waited_for(thread->handle))
 		fxt_flow_release(thread, thread->handle, FXT_RELEASE_ONE, (struct fxt_cause){0});
+}
+
+bool fxt_threads_see_ends(void)
+{
+	return states.has_key;
 }
 
 void fxt_threads_start(void)
@@ -379,6 +388,8 @@ static void begin_life(struct fxt_thread *thread, uint32_t pid, uint32_t tid)
 	fxt_said_forget(thread);
 	thread->commit = fxt_agent.config.mode == FXT_CIRCULAR ? 0 : FXT_COMMIT_ALIGNED;
 	thread->watched_errno = 0;
+	thread->life = thread->expects = thread->vforked_kin = 0;
+	thread->vforked = 0;
 	find_stack(thread);
 }
 

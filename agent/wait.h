@@ -14,6 +14,7 @@
 struct fxt_cause {
 	uint64_t at_ns;                 /* when; differs by 2 for each that goes on, so that each arrow has a place to leave from */
 	uint32_t pid, tid;              /* by whom */
+	uint32_t cpu_and_1;             /* on which processor; 0: not known, or nobody slept */
 	uint64_t since_ns;              /* of a lock: since when it had been held; 0: not known */
 	uintptr_t place;                /* and the return address of the call that took it; 0 */
 	uintptr_t lock;                 /* of a condition: what is waited for from here on, as by fxt_wait_begin(); 0 */

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "agent/clock.h"
+#include "agent/kin.h"
 #include "complete.h"
 #include "interpose.h"
 #include "seccomp.h"
@@ -45,6 +46,8 @@ static void told_or_taken_back(struct fxt_thread *barred, bool made)
 struct child {
 	clone_fn fn;
 	void *arg;
+	bool is_seen;
+	struct fxt_birth birth;
 };
 
 /* In the child's copy of its parent's memory, at the same address. */
@@ -53,6 +56,8 @@ static int begin_child(void *argument)
 	const struct child *child = argument;
 
 	fxt_agent_after_fork(false);
+	if (child->is_seen)
+		fxt_birth_forked(&child->birth);
 	return child->fn(child->arg);
 }
 
@@ -61,15 +66,29 @@ FXT_REAL(int, clone, (clone_fn fn, void *stack, int flags, void *arg, void *pare
 /* The same function by another name; that is looked for, and never called. */
 static void *real___clone;
 
+/* One with CLONE_PARENT is its parent's parent's to wait for. */
+static int forked(clone_fn fn, void *stack, int flags, void *arg, void *parent_tid, void *tls, void *child_tid)
+{
+	struct fxt_thread *thread = fxt_enter(FXT_CAT_process);
+	struct child child = {.fn = fn, .arg = arg, .is_seen = thread && !(flags & CLONE_PARENT)};
+	int result;
+
+	if (child.is_seen)
+		fxt_birth_begin(thread, &child.birth, FXT_BIRTH_FORKS);
+	result = real_clone(begin_child, stack, flags, &child, parent_tid, tls, child_tid);
+	if (child.is_seen)
+		fxt_birth_end(thread, &child.birth, result);
+	return result;
+}
+
 static int begun(clone_fn fn, void *stack, int flags, void *arg, void *parent_tid, void *tls, void *child_tid)
 {
-	struct child child = {fn, arg};
 	struct fxt_thread *barred;
 	int result;
 
 	/* Without a function it is refused. */
 	if (fn && is_fork((uint64_t)flags))
-		return real_clone(begin_child, stack, flags, &child, parent_tid, tls, child_tid);
+		return forked(fn, stack, flags, arg, parent_tid, tls, child_tid);
 	if (flags & CLONE_VFORK)
 		fxt_fds_before_vfork();
 	if (!shares_state((uint64_t)flags))

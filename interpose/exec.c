@@ -8,20 +8,26 @@
 #include <stdarg.h>
 #include <unistd.h>
 
+#include "agent/kin.h"
 #include "complete.h"
 #include "interpose.h"
 
 /* -- exec -------------------------------------------------------------------------------------- */
 
 /* What is shown in progress. The child of a vfork leaves its entry to its parent. */
-static inline struct fxt_open *in_progress(struct fxt_open *entry)
+static inline struct fxt_open *in_progress(struct fxt_thread *thread, struct fxt_open *entry)
 {
-	if (entry && fxt_agent.pid != (uint32_t)fxt_sys_getpid())
-		entry->frame = FXT_OPEN_LEAVING;
+	uint32_t pid = (uint32_t)fxt_sys_getpid();
+
+	if (fxt_agent.pid != pid) {
+		if (entry)
+			entry->frame = FXT_OPEN_LEAVING;
+		fxt_birth_vforked(thread, pid);
+	}
 	return entry;
 }
 
-#define EXECUTES(name) in_progress(BLOCKS(name))
+#define EXECUTES(name) in_progress(thread_, BLOCKS(name))
 
 FXT_REAL(int, execve, (const char *pathname, strings argv, strings envp), (pathname, argv, envp))
 FXT_REAL(int, execvpe, (const char *file, strings argv, strings envp), (file, argv, envp))

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "agent/kin.h"
 #include "exit.h"
 #include "interpose.h"
 
@@ -80,6 +81,8 @@ static void ends_at_once(int status)
 		at = fxt_put_int(at, FXT_STR_status, status);
 		fxt_instant(thread, at, FXT_NAMES(process, _exit), 1);
 	}
+	if (thread)
+		fxt_kin_leave(thread);
 	fxt_agent_exit();
 }
 

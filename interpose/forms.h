@@ -16,8 +16,9 @@
 #define FXT_FORM_RECORD(kind, ...)                                                                              \
 	do {                                                                                                    \
 		unsigned arguments_ = 0 FXT_EACH(P_COUNT, __VA_ARGS__);                                         \
-		uint64_t *at_ = fxt_room(thread_, start_ns_, end_ns_, FXT_RESULT_WORDS FXT_EACH(P_WORDS, __VA_ARGS__)); \
 		int failure_ = FAILURE_##kind;                                                                  \
+		FXT_EACH(P_MEASURE, __VA_ARGS__)                                                                \
+		uint64_t *at_ = fxt_room(thread_, start_ns_, end_ns_, FXT_RESULT_WORDS FXT_EACH(P_WORDS, __VA_ARGS__)); \
 														\
 		if (at_) {                                                                                      \
 			FXT_EACH(P_PUT, __VA_ARGS__)                                                            \
@@ -61,5 +62,40 @@
 	FXT_FORM_EXPAND(FORM_##form, kind, symbol, symbol, FXT_FIRST_NAME(__VA_ARGS__, ), __VA_ARGS__)
 #define FXT_FORM_ALIAS(category, type, symbol, event, form, kind, ...) \
 	FXT_FORM_EXPAND(FORM_##form, kind, symbol, event, FXT_FIRST_NAME(__VA_ARGS__, ), __VA_ARGS__)
+
+/* -- Forms of other families ------------------------------------------------------------------ */
+
+/* child.c, await.c: a line says FORM, SHOWN in the place of BLOCKS(SHOWN), by a macro FORM(shown), and the file defines BODY_FORM(shown, kind,
+ * symbol, parameters...). A body has thread_, names_, start_ns_, end_ns_ and after_ns_, and sets result_. */
+#define FXT_BY_REAL(symbol, ...) real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__))
+
+#define FXT_BY_WRAP(category, type, symbol, event, body, shown, kind, ...)                              \
+	FXT_REAL(type, symbol, (FXT_LIST(P_DECLARE, __VA_ARGS__)), (FXT_LIST(P_NAME, __VA_ARGS__)))     \
+	static __attribute__((noinline)) type traced_##symbol(FXT_LIST(P_DECLARE, __VA_ARGS__))         \
+	{                                                                                               \
+		const uint64_t names_ = FXT_NAMES(category, event);                                     \
+		struct fxt_thread *thread_ = fxt_enter_on();                                            \
+		uint64_t start_ns_, end_ns_, after_ns_ = 0;                                             \
+		type result_;                                                                           \
+													\
+		if (!thread_)                                                                           \
+			return real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));                            \
+		FXT_EACH(P_BEFORE, __VA_ARGS__)                                                         \
+		start_ns_ = fxt_now(thread_);                                                           \
+		BODY_##body(shown, kind, symbol, __VA_ARGS__)                                           \
+		(void)after_ns_;                                                                        \
+		GIVE_##kind;                                                                            \
+	}                                                                                               \
+	FXT_EXPORT type symbol(FXT_LIST(P_DECLARE, __VA_ARGS__));                                       \
+	FXT_EXPORT type symbol(FXT_LIST(P_DECLARE, __VA_ARGS__))                                        \
+	{                                                                                               \
+		if (!fxt_is_on(FXT_CAT_##category))                                                     \
+			return real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));                            \
+		return traced_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));                                  \
+	}
+
+#define FXT_BY_EXPAND(...) FXT_BY_WRAP(__VA_ARGS__)
+#define FXT_BY_CALL(category, type, symbol, ...) FXT_BY_EXPAND(category, type, symbol, symbol, __VA_ARGS__)
+#define FXT_BY_ALIAS(...) FXT_BY_EXPAND(__VA_ARGS__)
 
 #endif

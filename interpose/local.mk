@@ -3,7 +3,9 @@
 
 INTERPOSE_TABLES = \
 	interpose/aio.def \
+	interpose/await.def \
 	interpose/calls.def \
+	interpose/child.def \
 	interpose/clone.def \
 	interpose/dirent.def \
 	interpose/dl.def \
@@ -47,9 +49,12 @@ INTERPOSE_SOURCES = \
 	interpose/aio.c \
 	interpose/arena.c \
 	interpose/arena.h \
+	interpose/await.c \
 	interpose/calls.h \
+	interpose/child.c \
 	interpose/clone.c \
 	interpose/complete.h \
+	interpose/descriptor_of.h \
 	interpose/dirent.c \
 	interpose/dl.c \
 	interpose/exec.c \
@@ -100,6 +105,8 @@ INTERPOSE_SOURCES = \
 	interpose/sync.c \
 	interpose/sync.h \
 	interpose/text.c \
+	interpose/thread_start.c \
+	interpose/thread_start.h \
 	interpose/threads.c \
 	interpose/time.c \
 	interpose/timer.c \

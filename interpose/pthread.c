@@ -3,8 +3,8 @@
 #include <semaphore.h>
 #include <stdarg.h>
 
-#include "agent/flow.h"
 #include "interpose.h"
+#include "thread_start.h"
 
 #define FXT_TABLE "pthread.def"
 #include "wrappers.inc"
@@ -16,67 +16,23 @@ FXT_REAL(int, pthread_create, (pthread_t *thread, const pthread_attr_t *attr, st
 
 /* -- Making threads ---------------------------------------------------------------------------- */
 
-/* What a new thread begins with, until it has. */
-struct start {
-	atomic_bool in_use;
-	start_routine_fn routine;
-	void *arg;
-	struct fxt_cause cause;
-};
-
-static struct start *take_start(void)
-{
-	/* So many threads that were made and did not run yet; of others it is not shown who made them. */
-	static struct start starts[256];
-	static atomic_uint next;
-	unsigned tries;
-
-	for (tries = 0; tries < 8; tries++) {
-		struct start *start = &starts[atomic_fetch_add(&next, 1) % 256];
-
-		if (!atomic_exchange(&start->in_use, true))
-			return start;
-	}
-	return NULL;
-}
-
-/* A thread's first instructions: the arrow from whoever made it. */
-static void *begin(void *argument)
-{
-	struct start *start = argument, own = {.routine = start->routine, .arg = start->arg, .cause = start->cause};
-	struct fxt_thread *self;
-	uint64_t start_ns;
-
-	atomic_store(&start->in_use, false);
-	self = fxt_enter(FXT_CAT_pthread);
-	if (self) {
-		start_ns = fxt_now(self);
-		fxt_flow_resume(self, start_ns, fxt_now(self), &own.cause, 1);
-	}
-	return own.routine(own.arg);
-}
-
 /* By hand: what identifies the new thread is known only afterwards. */
 FXT_EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attr, start_routine_fn routine, void *arg)
 {
 	struct fxt_thread *self = fxt_enter(FXT_CAT_pthread);
-	struct start *start;
+	struct fxt_start *start;
 	uint64_t start_ns, end_ns, *at;
 	int result;
 
 	if (!self)
 		return real_pthread_create(thread, attr, routine, arg);
 	start_ns = fxt_now(self);
-	start = take_start();
+	start = fxt_start_take(self, arg);
 	if (start) {
-		start->routine = routine;
-		start->arg = arg;
-		start->cause = (struct fxt_cause){.at_ns = fxt_now(self), .tid = self->tid};
-		/* Where the arrow leaves from. */
-		self->last_ns += 2;
-		result = real_pthread_create(thread, attr, begin, start);
+		start->routine.posix = routine;
+		result = real_pthread_create(thread, attr, fxt_start_posix, start);
 		if (result)
-			atomic_store(&start->in_use, false);
+			fxt_start_give_back(start);
 	} else {
 		result = real_pthread_create(thread, attr, routine, arg);
 	}

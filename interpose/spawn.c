@@ -1,6 +1,7 @@
 /* Programs run in new processes: spawn.def. The C library makes the child without fork, and calls nothing of ours in it. */
 #include <spawn.h>
 
+#include "agent/kin.h"
 #include "complete.h"
 #include "interpose.h"
 
@@ -30,8 +31,20 @@ typedef const posix_spawnattr_t *spawn_attributes;
 								     spawn_attributes attributes, strings argv,         \
 								     strings envp)                                      \
 	{                                                                                                               \
+		struct fxt_thread *thread = fxt_enter(FXT_CAT_process);                                                 \
+		struct fxt_birth birth;                                                                                 \
+		pid_t child;                                                                                            \
+		int error;                                                                                              \
+															\
 		COMPLETE(envp);                                                                                         \
-		return real_##age##_##name(pid, what, actions, attributes, argv, envp);                                 \
+		if (!thread)                                                                                            \
+			return real_##age##_##name(pid, what, actions, attributes, argv, envp);                         \
+		fxt_birth_begin(thread, &birth, FXT_BIRTH_EXECUTES);                                                    \
+		error = real_##age##_##name(&child, what, actions, attributes, argv, envp);                             \
+		if (!error && pid)                                                                                      \
+			*pid = child;                                                                                   \
+		fxt_birth_end(thread, &birth, error ? -1 : child);                                                      \
+		return error;                                                                                           \
 	}                                                                                                               \
 	FXT_WRAP_AROUND(process, int, age##_##name, name, complete_##age##_##name, BLOCKS(what), ERROR,                 \
 			(pid_t *, pid, PID), (const char *, what, TEXT), (spawn_actions, actions, SKIP),                \

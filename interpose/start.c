@@ -4,6 +4,7 @@
  */
 #include <dlfcn.h>
 
+#include "agent/kin.h"
 #include "exit.h"
 #include "heap.h"
 #include "interpose.h"
@@ -117,6 +118,7 @@ void fxt_interpose_start(void)
 		fxt_signal_start();
 		if (!atomic_load_explicit(&heap_unseen, memory_order_relaxed))
 			fxt_heap_start(atomic_load_explicit(&sizable, memory_order_relaxed));
+		fxt_kin_start();
 	}
 	if (fxt_is_on(FXT_CAT_malloc) && atomic_exchange_explicit(&heap_unseen, false, memory_order_relaxed))
 		fxt_agent_unseen("malloc is defined by the program, or by a library in front of the agent: its heap is not "
@@ -130,6 +132,10 @@ __attribute__((constructor)) static void load(void)
 
 __attribute__((destructor)) static void unload(void)
 {
+	struct fxt_thread *thread = fxt_enter(FXT_CAT_process);
+
+	if (thread)
+		fxt_kin_leave(thread);
 	fxt_exit_done();
 	fxt_files_flushed();
 	fxt_agent_exit();

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <wchar.h>
 
+#include "descriptor_of.h"
 #include "said.h"
 #include "stream.h"
 
@@ -32,15 +33,6 @@ FXT_EXPORT char *gets(char *s);
 		fxt_fd_buffered(thread_, fd),           \
 			fxt_endpoint_buffered(thread_, fd);     \
 	return result_
-
-/* A stream's descriptor; -1: it has none. */
-static int descriptor_of(FILE *stream)
-{
-	int error = errno, fd = fileno_unlocked(stream);
-
-	errno = error;
-	return fd;
-}
 
 /* CLOSED: an int, of what closes a stream. REOPENED: STREAM, of what closes the stream it is given, and then makes it another or not. */
 #define KEEP_CLOSED KEEP_INT

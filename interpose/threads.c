@@ -1,12 +1,47 @@
-/* C11's threads: threads.def, and the one that does not return. */
+/* C11's threads: threads.def, what makes one, and what does not return. */
 #include <threads.h>
 
 #include "interpose.h"
+#include "thread_start.h"
 
 typedef void (*routine)(void);
 
 #define FXT_TABLE "threads.def"
 #include "wrappers.inc"
+
+FXT_REAL(int, thrd_create, (thrd_t *thr, thrd_start_t func, void *arg), (thr, func, arg))
+
+/* By hand: what identifies the new thread is known only afterwards, and it begins with us. */
+FXT_EXPORT int thrd_create(thrd_t *thr, thrd_start_t func, void *arg)
+{
+	struct fxt_thread *self = fxt_enter(FXT_CAT_pthread);
+	struct fxt_start *start;
+	uint64_t start_ns, end_ns, *at;
+	int result;
+
+	if (!self)
+		return real_thrd_create(thr, func, arg);
+	start_ns = fxt_now(self);
+	start = fxt_start_take(self, arg);
+	if (start) {
+		start->routine.c11 = func;
+		result = real_thrd_create(thr, fxt_start_c11, start);
+		if (result != thrd_success)
+			fxt_start_give_back(start);
+	} else {
+		result = real_thrd_create(thr, func, arg);
+	}
+	end_ns = fxt_end(self, NULL);
+	at = fxt_room(self, start_ns, end_ns, 5);
+	if (at) {
+		if (result == thrd_success)
+			at = fxt_put_uint(at, FXT_STR_thr, (uint64_t)*thr);
+		at = fxt_put_pointer(at, FXT_STR_func, (const void *)func);
+		at = fxt_put_int(at, FXT_STR_ret, result);
+		fxt_complete(self, at, end_ns, FXT_NAMES(pthread, thrd_create), result == thrd_success ? 3 : 2);
+	}
+	return result;
+}
 
 FXT_REAL(void, thrd_exit, (int res), (res))
 

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "agent/sent.h"
 #include "submit.h"
 
 typedef char *char_pointer;
@@ -75,7 +76,22 @@ typedef struct aiocb64 *const *aiocb64_list;
 	FXT_WRAP(category, type, old_##name, event, blocks, result, __VA_ARGS__)  \
 	VERSIONED(name, NEW_##name, OLD_##name)
 
-BOTH(pthread, int, pthread_kill, pthread_kill, QUICK, ERROR, (pthread_t, thread, UINT), (int, sig, INT))
+#define SENDS(symbol)                                                                                           \
+	FXT_REAL(int, symbol, (pthread_t thread, int sig), (thread, sig))                                       \
+	static int send_##symbol(pthread_t thread, int sig)                                                     \
+	{                                                                                                       \
+		uint64_t sent = fxt_signal_sent(fxt_agent.pid, (uint64_t)thread, sig);                          \
+		int error = real_##symbol(thread, sig);                                                         \
+														\
+		if (error)                                                                                      \
+			fxt_signal_unsent(sent);                                                                \
+		return error;                                                                                   \
+	}                                                                                                       \
+	FXT_WRAP_AROUND(pthread, int, symbol, pthread_kill, send_##symbol, QUICK, ERROR, (pthread_t, thread, UINT), \
+			(int, sig, INT))
+SENDS(new_pthread_kill)
+SENDS(old_pthread_kill)
+VERSIONED(pthread_kill, NEW_pthread_kill, OLD_pthread_kill)
 BOTH(io, char_pointer, realpath, realpath, BLOCKS(path), PTR, (const char *, path, TEXT), (char *, resolved_path, SKIP))
 BOTH(io, int, nftw, nftw, BLOCKS(dirpath), INT, (const char *, dirpath, TEXT), (__nftw_func_t, fn, SKIP),
      (int, nopenfd, INT), (int, flags, INT))

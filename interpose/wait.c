@@ -1,4 +1,4 @@
-/* Signals waited for and held back: wait.def, and the function whose name means two things. */
+/* Signals held back: wait.def, and the function whose name means two things. */
 /* The header gives sigpause the assembler name of __xpg_sigpause. Here each is itself. */
 #define sigpause sigpause_of_the_header
 #include <signal.h>
@@ -6,11 +6,6 @@
 #include <unistd.h>
 
 #include "interpose.h"
-
-/* It waits, and has no argument to show: the thread's own number instead. */
-#define BLOCKS_ALONE                                                                                            \
-	fxt_open_push(thread_, (uintptr_t)__builtin_frame_address(0), 0, 0, start_ns_, names_,                  \
-		      fxt_arg_header(FXT_ARG_INT64, 2, FXT_STR_tid), (uint64_t)thread_->tid)
 
 #define FXT_TABLE "wait.def"
 #include "wrappers.inc"

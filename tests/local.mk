@@ -55,6 +55,7 @@ EXTRA_DIST += tests/race_buffer.c
 
 APPS_C = \
 	tests/apps/allocator \
+	tests/apps/awaits \
 	tests/apps/busy \
 	tests/apps/causes \
 	tests/apps/chain \
@@ -87,6 +88,7 @@ APPS_C = \
 	tests/apps/host_threads \
 	tests/apps/invariants \
 	tests/apps/jumps \
+	tests/apps/kin \
 	tests/apps/lifetimes \
 	tests/apps/losses \
 	tests/apps/owns \
@@ -177,6 +179,7 @@ E2E_TESTS = \
 	tests/e2e/hosts_threads.sh \
 	tests/e2e/invariants.sh \
 	tests/e2e/kill.sh \
+	tests/e2e/kin.sh \
 	tests/e2e/lifetimes.sh \
 	tests/e2e/lives.sh \
 	tests/e2e/losses.sh \

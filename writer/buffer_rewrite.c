@@ -60,6 +60,12 @@ static void mark_record(const uint64_t *record)
 		at += mark(fxt_get_object_name(header));
 		mark_args(record + at, end, fxt_get_object_args(header));
 		break;
+	case FXT_RECORD_SCHEDULING:
+		/* A switch has two threads, a wakeup one. The older record of a switch has no arguments. */
+		if (fxt_get_scheduling_type(header) != FXT_SCHEDULING_LEGACY_SWITCH)
+			mark_args(record + (fxt_get_scheduling_type(header) == FXT_SCHEDULING_SWITCH ? 4 : 3), end,
+				  fxt_get_scheduling_args(header));
+		break;
 	case FXT_RECORD_BLOB:
 		mark(fxt_get_blob_name(header));
 		break;

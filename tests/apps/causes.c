@@ -1,6 +1,6 @@
 /* Threads that let each other go on, and know how often: prints arrows that a trace of it has, "cause -> effect count".
  *
- *	causes KIND COUNT	mutex, rwlock, spin, mtx, cond, broadcast, sem, barrier, threads
+ *	causes KIND COUNT	mutex, rwlock, spin, mtx, cond, broadcast, sem, barrier, threads, thrds
  *
  * Of a lock: each is given up while the other thread is known to wait for it, so COUNT waits are ended by COUNT calls. (Not of one that
  * spins: there the last may not have begun to.) Of a semaphore it is not known how often there was one to be had at once.
@@ -197,6 +197,11 @@ static void *end(void *unused)
 	return unused;
 }
 
+static int end_c11(void *unused)
+{
+	return unused != NULL;
+}
+
 static void run(void *(*first)(void *), void *(*second)(void *))
 {
 	pthread_t threads[2];
@@ -248,6 +253,14 @@ int main(int argc, char **argv)
 			pthread_join(threads[i], NULL);
 		printf("pthread_barrier_wait -> pthread_barrier_wait %ld\npthread_create -> thread %d\n", count * (WAITERS - 1),
 		       WAITERS);
+	} else if (!strcmp(kind, "thrds")) {
+		thrd_t thread;
+
+		for (i = 0; i < count; i++) {
+			need(thrd_create(&thread, end_c11, NULL) == thrd_success);
+			need(thrd_join(thread, NULL) == thrd_success);
+		}
+		printf("thrd_create -> thread %ld\n", count);
 	} else {
 		for (i = 0; i < count; i++) {
 			need(!pthread_create(&threads[0], NULL, end, NULL));

@@ -34,9 +34,20 @@ for kind in cond broadcast barrier; do
 	same "$kind: arrows" told rest
 done
 
-arrows threads 500
-grep -v 'thread -> pthread_join' found >rest
-same "threads: arrows" told rest
+# Each thread has a lifetime, which is over.
+for kind in threads thrds; do
+	arrows $kind 500
+	grep -vE 'thread -> (pthread|thrd)_join' found >rest
+	same "$kind: arrows" told rest
+	is "$kind: lifetimes" "pthread:thread 500 500 0" "$(trace lives "$file" | cut -d ' ' -f 1-4)"
+done
+
+# Who woke whom is there for schedulers' views as well, when it is asked for.
+FXT_CATEGORIES=pthread,sched arrows mutex 500
+trace wakeups "$file" | sort >wakeups
+is "wakeups" "$(awk '{sum += $NF} END {print sum}' found)" "$(awk '{sum += $NF} END {print sum}' wakeups)"
+trace wakers "$file" | sort >wakers
+same "who woke whom" wakers wakeups
 
 # Never more than there were waits.
 arrows spin 200

@@ -12,6 +12,7 @@ plugin=$apps/libhost_plugin.so
 # Those that end by a signal, or are killed, have no line when they end.
 runs='
 allocator
+awaits 5
 busy 20
 causes mutex 20
 causes barrier 20
@@ -67,6 +68,7 @@ host_threads alive 100
 host_threads raw
 invariants one two
 jumps read
+kin 2
 jumps functions
 jumps deep 700
 lifetimes threads 20

@@ -12,6 +12,9 @@
     trace.py lifetimes FILE     descriptors' lifetimes, a line each, as tests/apps/lifetimes.c says them
     trace.py said FILE          what the program said, a line each; messages to syslog begin with their priority
     trace.py arrows FILE        "cause -> effect count": the calls that arrows lead from and to, a line each
+    trace.py wakers FILE        "tid -> tid count": the threads that arrows lead from and to
+    trace.py wakeups FILE       the same by the scheduling records
+    trace.py lives FILE         category:name begun ended open, a line each kind of lifetime, and what their ends say
 """
 import collections, json, os, subprocess, sys
 
@@ -211,8 +214,42 @@ def said(path):
         sys.stdout.write(f"{message}\n" if priority is None else f"{priority} {message}\n")
 
 
+def wakers(path):
+    flows = collections.defaultdict(dict)
+    for r in records(path):
+        if r["type"].startswith("flow-"):
+            flows[r["id"]][r["type"]] = r["tid"]
+    print_counts(collections.Counter(f"{ends['flow-begin']} -> {ends['flow-end']}" for ends in flows.values()))
+
+
+def wakeups(path):
+    print_counts(collections.Counter(f"{r['args']['waker']} -> {r['woken']}" for r in records(path) if r["type"] == "wakeup"))
+
+
+def lives(path):
+    """Every id begins once and ends at most once, later, in the same process."""
+    begun, ended, says = collections.defaultdict(dict), collections.Counter(), collections.defaultdict(collections.Counter)
+    for r in sorted((r for r in records(path) if r["type"].startswith("async")), key=lambda r: r["time"]):
+        lives_of = begun[name(r)]
+        if r["type"] == "async-begin":
+            if r["id"] in lives_of:
+                sys.exit(f"{name(r)} {r['id']} begins twice")
+            lives_of[r["id"]] = r
+        else:
+            begin = lives_of[r["id"]]
+            if begin.get("ended") or begin["pid"] != r["pid"]:
+                sys.exit(f"{name(r)} {r['id']} ends twice, or elsewhere")
+            begin["ended"] = True
+            ended[name(r)] += 1
+            says[name(r)].update(f"{k}={v}" for k, v in r.get("args", {}).items() if k != "pid")
+    for kind in sorted(begun):
+        print(kind, len(begun[kind]), ended[kind], len(begun[kind]) - ended[kind],
+              *(f"{k}*{v}" for k, v in sorted(says[kind].items())))
+
+
 COMMANDS = {"counts": counts, "own": own, "open": still_open, "lost": lost, "categories": categories,
-            "threads": threads, "said": said, "sequence": sequence, "calls": all_calls, "arrows": arrows, "lifetimes": lifetimes}
+            "threads": threads, "said": said, "sequence": sequence, "calls": all_calls, "arrows": arrows, "lifetimes": lifetimes,
+            "wakers": wakers, "wakeups": wakeups, "lives": lives}
 
 if len(sys.argv) != 3 or sys.argv[1] not in COMMANDS:
     sys.exit(__doc__)

@@ -1,0 +1,55 @@
+/* See memory_life.h. Called by blocks.c and mappings.c, with none of their locks. */
+#include "memory_life.h"
+
+#include "emit.h"
+#include "function.h"
+#include "stack.h"
+#include "wait.h"
+
+enum { FUNCTION_MAX_BYTES = 200 };
+
+static void commit(struct fxt_thread *thread, uint64_t *at, enum fxt_event_type type, unsigned arguments, uint64_t name)
+{
+	fxt_commit(thread, at, fxt_record_type(FXT_RECORD_EVENT) | fxt_event_type(type) | fxt_event_args(arguments) |
+				       fxt_names_of(FXT_STR_CATEGORIES + FXT_BIT_malloc, name));
+	/* No call of the program: nothing is missed when the ring overwrites it. */
+	thread->lane->events--;
+}
+
+bool fxt_life_begin(struct fxt_thread *thread, struct fxt_life *life, uint64_t name, uintptr_t address, uint64_t bytes,
+		    uintptr_t place)
+{
+	const struct fxt_function *function;
+	size_t text;
+	uint64_t *at;
+
+	life->begin_ns = fxt_now(thread);
+	if (fxt_stack_is_short())
+		return false;
+	function = fxt_function_find(place - 1);
+	text = !function ? 0 : function->bytes < FUNCTION_MAX_BYTES ? function->bytes : FUNCTION_MAX_BYTES;
+	life->id = fxt_flow_id();
+	at = fxt_reserve_extra(thread, life->begin_ns, 2 + 2 + 2 + fxt_words_of(text) + 1);
+	if (!at)
+		return false;
+	at = fxt_put_pointer(at, FXT_STR_ptr, (const void *)address);
+	at = fxt_put_uint(at, FXT_STR_size, bytes);
+	if (text)
+		at = fxt_put_text(at, FXT_STR_function, function->name, text);
+	*at++ = life->id;
+	commit(thread, at, FXT_EVENT_ASYNC_BEGIN, 2 + (text != 0), name);
+	return true;
+}
+
+void fxt_life_end(struct fxt_thread *thread, struct fxt_life life, uint64_t name)
+{
+	uint64_t now_ns = fxt_now(thread), *at;
+
+	if (now_ns <= life.begin_ns)
+		now_ns = life.begin_ns + 1;
+	at = fxt_reserve_extra(thread, now_ns, 1);
+	if (!at)
+		return;
+	*at++ = life.id;
+	commit(thread, at, FXT_EVENT_ASYNC_END, 0, name);
+}

@@ -1,0 +1,26 @@
+/* Lifetimes of memory: an async from where a block or a mapping came to where it went, of category malloc. The begin has its
+ * address (ptr), its size and the function that asked for it; the end has nothing. Ids are those of fxt_flow_id(), so that no two
+ * are alike in all processes.
+ *
+ * Ends are written only for what has a begin in this process's trace. Threads' clocks differ by some microseconds, and any thread
+ * may free a block: an end is always later than its begin. Any context.
+ */
+#ifndef FXT_MEMORY_LIFE_H
+#define FXT_MEMORY_LIFE_H
+
+#include "agent.h"
+
+struct fxt_life {
+	uint64_t id;                    /* 0: none */
+	uint64_t begin_ns;
+};
+
+/* Writes the begin, now, of what is `name` (an index of a string), and was asked for by the code before the return address `place`.
+ * False: there is no room, or no stack, and so no lifetime; nothing is counted, as it is no call. */
+bool fxt_life_begin(struct fxt_thread *thread, struct fxt_life *life, uint64_t name, uintptr_t address, uint64_t bytes,
+		    uintptr_t place);
+
+/* And the end. */
+void fxt_life_end(struct fxt_thread *thread, struct fxt_life life, uint64_t name);
+
+#endif

@@ -1,0 +1,199 @@
+/* Makes children in every way, waits for them in every way, and prints what a trace of it has: arrows, "cause -> effect count" (an end by
+ * _exit() is no slice: "thread"; how a shell ends is its own: "END"), and lifetimes, "process:child begun ended open", followed by what their ends say.
+ *
+ *	kin COUNT               so many children of each kind
+ *	kin left COUNT          leaves so many behind, asleep, and waits to be killed with them
+ *	kin end HOW             is a child, and ends: by exit, or returning
+ */
+#define _GNU_SOURCE
+#include <sched.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+enum { STATUS = 3, STACK_BYTES = 256 << 10 };
+
+static const char *program;
+static long count, ended, signalled;
+
+static void need(int condition)
+{
+	if (!condition)
+		abort();
+}
+
+static void tell(const char *cause, const char *effect, long times)
+{
+	printf("%s -> %s %ld\n", cause, effect, times);
+}
+
+/* -- Waiting ----------------------------------------------------------------------------------- */
+
+static void by_wait(pid_t child)
+{
+	int status;
+
+	need(wait(&status) == child && WIFEXITED(status));
+}
+
+static void by_waitpid(pid_t child)
+{
+	need(waitpid(child, NULL, 0) == child);
+}
+
+static void by_wait3(pid_t child)
+{
+	struct rusage usage;
+	int status;
+
+	need(wait3(&status, 0, &usage) == child && WIFEXITED(status));
+}
+
+static void by_wait4(pid_t child)
+{
+	int status;
+
+	need(wait4(child, &status, WUNTRACED, NULL) == child && WIFEXITED(status));
+}
+
+/* Looked at before it is taken. */
+static void by_waitid(pid_t child)
+{
+	siginfo_t info;
+
+	need(!waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT) && info.si_pid == child);
+	need(!waitid(P_ALL, 0, NULL, WEXITED));
+}
+
+/* -- Making ------------------------------------------------------------------------------------ */
+
+static int in_clone(void *unused)
+{
+	_exit(unused ? 1 : STATUS);
+}
+
+static pid_t cloned(void)
+{
+	static char stack[STACK_BYTES] __attribute__((aligned(16)));
+
+	return clone(in_clone, stack + sizeof(stack), SIGCHLD, NULL);
+}
+
+static pid_t spawned(const char *how, int by_path)
+{
+	char *argv[] = {(char *)(size_t)program, "end", (char *)(size_t)how, NULL};
+	pid_t child;
+
+	need(!(by_path ? posix_spawn(&child, program, NULL, NULL, argv, environ) :
+			 posix_spawnp(&child, program, NULL, NULL, argv, environ)));
+	return child;
+}
+
+static pid_t forked(pid_t (*fork_as)(void), const char *how, int executes)
+{
+	pid_t child = fork_as();
+
+	if (child)
+		return child;
+	if (executes)
+		execl(program, program, "end", how, (char *)NULL);
+	if (!strcmp(how, "exit"))
+		exit(STATUS);
+	if (!strcmp(how, "kill"))
+		raise(SIGKILL);
+	_exit(STATUS);
+}
+
+/* The child of a vfork: in a function of its own, which it does not return from. */
+static __attribute__((noinline)) pid_t vforked(void)
+{
+	pid_t child = vfork();
+
+	if (!child) {
+		execl("/nonexistent", program, (char *)NULL);
+		execl(program, program, "end", "return", (char *)NULL);
+		_exit(1);
+	}
+	return child;
+}
+
+static void run_all(void)
+{
+	char text[256];
+	FILE *file;
+	long i;
+
+	for (i = 0; i < count; i++) {
+		by_wait(forked(fork, "exit", 0));
+		by_waitpid(forked(fork, "_exit", 0));
+		by_waitid(forked(_Fork, "_exit", 0));
+		by_wait3(cloned());
+		by_wait4(spawned("return", 1));
+		by_wait(spawned("exit", 0));
+		by_waitpid(forked(fork, "exit", 1));
+		by_waitpid(vforked());
+		by_waitpid(forked(fork, "kill", 0));
+		need(WEXITSTATUS(system("exit 3")) == STATUS);
+		snprintf(text, sizeof(text), "exec %s end return", program);
+		file = popen(text, "r");
+		need(file && WEXITSTATUS(pclose(file)) == STATUS);
+	}
+	tell("fork", "thread", 4 * count);
+	tell("_Fork", "thread", count);
+	tell("clone", "thread", count);
+	tell("posix_spawn", "thread", count);
+	tell("posix_spawnp", "thread", count);
+	tell("execl", "thread", count);
+	tell("system", "thread", count);
+	tell("popen", "thread", count);
+	tell("exit", "wait", 2 * count);
+	tell("exit", "waitpid", count);
+	tell("thread", "waitpid", 2 * count);
+	tell("thread", "waitid", count);
+	tell("thread", "wait3", count);
+	tell("thread", "wait4", count);
+	tell("END", "system", count);
+	tell("END", "pclose", count);
+	ended = 10 * count;
+	signalled = count;
+}
+
+static void leave_behind(void)
+{
+	long i;
+
+	for (i = 0; i < count; i++)
+		if (!fork()) {
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
+			for (;;)
+				pause();
+		}
+	printf("process:child %ld 0 %ld\n", count, count);
+	fflush(stdout);
+	for (;;)
+		pause();
+}
+
+int main(int argc, char **argv)
+{
+	program = argv[0];
+	if (argc > 2 && !strcmp(argv[1], "end")) {
+		if (!strcmp(argv[2], "exit"))
+			exit(STATUS);
+		return STATUS;
+	}
+	count = argc > 1 ? atol(argv[argc - 1]) : 1;
+	if (argc > 2)
+		leave_behind();
+	run_all();
+	printf("process:child %ld %ld 0 signal=9*%ld status=3*%ld\n", ended + signalled, ended + signalled, signalled, ended);
+	return 0;
+}

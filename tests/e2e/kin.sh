@@ -1,0 +1,66 @@
+#!/bin/bash
+# Arrows between processes and lifetimes of children: a program that makes and awaits them in every way finds exactly those in the trace
+# that `fxt record` joins of all of them; without it, what forked processes know of each other.
+# shellcheck source=lib.sh
+. "${abs_top_srcdir:?}/tests/e2e/lib.sh"
+need python3
+
+# recorded OPTIONS...: of a run of the program, told and found.
+recorded()
+{
+	rm -f kin.fxt
+	"$FXT" record -q -o kin.fxt "$@" -- "$apps/kin" 20 >told 2>err || fail "fxt record $*: exit status $?"
+	grep -e '->' told | sort >told.arrows
+	grep '^process:child' told >told.lives
+}
+
+# How a shell ends is its own.
+found()
+{
+	trace arrows kin.fxt | sed -E 's/^(exit|execve|thread) -> (system|pclose)/END -> \2/' | grep -v '^END -> .* 0$' |
+		awk '{sum[$1 " -> " $3] += $4} END {for (arrow in sum) print arrow, sum[arrow]}' | sort >found.arrows
+	trace lives kin.fxt | grep '^process:child' >found.lives
+}
+
+recorded
+valid kin.fxt
+found
+same "arrows" told.arrows found.arrows
+same "lifetimes" told.lives found.lives
+
+# A ring that loses nothing has all of it too; in one that turns, what is there is whole.
+recorded -m circular -b 2
+valid --ring kin.fxt
+found
+same "ring: arrows" told.arrows found.arrows
+same "ring: lifetimes" told.lives found.lives
+
+# By themselves: the children that were executed do not know who made them.
+rm -rf alone
+traced alone "$apps/kin" 5 >/dev/null 2>err || fail "alone: exit status $?"
+for file in alone/*.fxt; do
+	valid "$file"
+done
+for file in alone/*.fxt; do
+	trace arrows "$file"
+done >found
+is "alone: forked" 30 "$(awk '$1 == "thread" && $3 == "thread" {sum += $4} END {print sum + 0}' found)"
+is "alone: reaped" 20 "$(awk '$1 == "thread" && $3 ~ /^wait/ {sum += $4} END {print sum + 0}' found)"
+
+# Killed: children that nobody reaped are still there.
+rm -rf left
+start_traced left "$apps/kin" left 5
+kill_background
+for file in left/*.fxt; do
+	valid "$file"
+done
+is "never reaped" "process:child 5 5" "$(for file in left/*.fxt; do trace lives "$file"; done | awk '{begun += $2; open += $4} END {print "process:child", begun, open}')"
+
+# -- Signals: who sent the one that ended a wait -----------------------------------------------------------------
+
+rm -f kin.fxt
+"$FXT" record -q -c process,pthread -o kin.fxt -- "$apps/awaits" 100 >told 2>err || fail "awaits: exit status $?"
+valid kin.fxt
+sort -o told told
+trace arrows kin.fxt | grep -E '(kill|sigqueue) ->' | sort >found
+same "signals" told found
