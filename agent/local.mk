@@ -33,6 +33,8 @@ AGENT_SOURCES = \
 	agent/lane.c \
 	agent/log.c \
 	agent/log.h \
+	agent/module.c \
+	agent/module.h \
 	agent/open.c \
 	agent/open.h \
 	agent/output.c \

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <wchar.h>
 
+#include "object.h"
 #include "stream.h"
 
 typedef FILE *stream_pointer;

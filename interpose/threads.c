@@ -2,6 +2,7 @@
 #include <threads.h>
 
 #include "interpose.h"
+#include "object.h"
 
 typedef void (*routine)(void);
 
