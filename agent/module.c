@@ -2,6 +2,7 @@
 #include "module.h"
 
 #include <string.h>
+#include <sys/auxv.h>
 
 #include "writer/sys.h"
 
@@ -104,10 +105,26 @@ static void find_bias(struct fxt_module *module)
 	}
 }
 
+/* Next to nothing: beside the file's own mappings it would pass for one of them. */
+static const char *map_apart(int fd, size_t bytes)
+{
+	size_t page = getauxval(AT_PAGESZ), room = ((bytes + page - 1) & ~(page - 1)) + 2 * page;
+	int error;
+	char *reserved = fxt_sys_mmap(NULL, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0, &error);
+	void *file;
+
+	if (!reserved)
+		return NULL;
+	file = fxt_sys_mmap(reserved + page, bytes, PROT_READ, MAP_PRIVATE | MAP_FIXED, fd, 0, &error);
+	if (!file)
+		fxt_sys_munmap(reserved, room);
+	return file;
+}
+
 /* The file stays mapped: names point into it, and survive dlclose and an upgrade of the file. */
 void fxt_module_read(struct fxt_module *module)
 {
-	int fd = fxt_sys_open(module->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0), error;
+	int fd = fxt_sys_open(module->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0);
 	const Elf64_Ehdr *header;
 	const Elf64_Shdr *table;
 	struct fxt_image file = {0};
@@ -122,7 +139,7 @@ void fxt_module_read(struct fxt_module *module)
 			return;
 		}
 		file.bytes = (size_t)status.st_size;
-		file.base = fxt_sys_mmap(NULL, file.bytes, PROT_READ, MAP_PRIVATE, fd, 0, &error);
+		file.base = map_apart(fd, file.bytes);
 		module->device = status.st_dev;
 		module->inode = status.st_ino;
 		module->changed = status.st_mtim;

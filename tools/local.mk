@@ -34,6 +34,8 @@ TOOLS_SOURCES = \
 	tools/merge.h \
 	tools/message.c \
 	tools/message.h \
+	tools/objects.c \
+	tools/objects.h \
 	tools/options.c \
 	tools/order.c \
 	tools/order.h \

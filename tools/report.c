@@ -135,7 +135,8 @@ void fxt_report_make(struct fxt_report *report, struct fxt_reader *r,
 	struct fxt_record rec;
 
 	*report = (struct fxt_report){.options = *options, .r = r};
-	report->files.objects = &report->waits.labels;
+	fxt_objects_read(&report->objects, r->data, r->size);
+	report->files.objects = report->waits.objects = report->contention.objects = &report->objects;
 	while (fxt_reader_next(r, &rec)) {
 		fxt_overview_take(&report->overview, r, &rec);
 		if (!rec.known || rec.damaged)
@@ -144,13 +145,11 @@ void fxt_report_make(struct fxt_report *report, struct fxt_reader *r,
 			fxt_open_seen(&report->open, r, &rec);
 			take_event(report, &rec);
 		}
-		else if (rec.type == FXT_RECORD_USERSPACE_OBJECT)
-			fxt_waits_object(&report->waits, r, &rec);
 	}
 	replay(report);
 	fxt_overview_rank(&report->overview);
 	fxt_calls_sort(&report->calls);
-	fxt_waits_sort(&report->waits, r);
+	fxt_waits_sort(&report->waits);
 	fxt_open_finish(&report->open, r);
 	fxt_contention_finish(&report->contention, r, &report->open);
 	fxt_heaps_sort(&report->heaps);
@@ -168,6 +167,7 @@ void fxt_report_free(struct fxt_report *report)
 	fxt_files_free(&report->files);
 	fxt_open_free(&report->open);
 	fxt_order_free(&report->order);
+	fxt_objects_free(&report->objects);
 	free(report->chosen);
 }
 
@@ -306,7 +306,7 @@ void fxt_report_print(const struct fxt_report *report, FILE *out)
 	print_head(report, out);
 	fxt_calls_print(&report->calls, report->r, top, out);
 	fxt_waits_print(&report->waits, report->r, top, out);
-	fxt_contention_print(&report->contention, &report->waits, report->r, report->overview.last_ns, top, out);
+	fxt_contention_print(&report->contention, report->r, report->overview.last_ns, top, out);
 	fxt_heaps_print(&report->heaps, &report->overview, top, out);
 	fxt_files_print(&report->files, top, out);
 	fxt_open_print(&report->open, report->r, report->overview.last_ns, top, out);

@@ -69,6 +69,9 @@ jumps read
 jumps functions
 jumps deep 700
 losses depth 600
+objects names
+objects many 10
+objects library '$apps/libobjects_one.so' '$apps/libobjects_two.so'
 process fork
 process exec
 process _exit

@@ -9,9 +9,11 @@
     trace.py threads FILE       the names of threads, a line each
     trace.py sequence FILE      first, last and number of the calloc calls that count (tests/apps/sequence.c)
     trace.py calls FILE         category:name tid start end arguments, in the order of time
+    trace.py objects FILE       call and names of the objects its arguments point to, a line each, in the order of time
+    trace.py told FILE          type and name of each object the trace was told of, a line each, in the order of time
     trace.py arrows FILE        "cause -> effect count": the calls that arrows lead from and to, a line each
 """
-import collections, json, os, subprocess, sys
+import collections, json, os, re, subprocess, sys
 
 OWN_SIZES = range(20000, 21000)         # tests/apps/counts.h
 
@@ -166,7 +168,29 @@ def arrows(path):
     print_counts(found)
 
 
-COMMANDS = {"counts": counts, "own": own, "open": still_open, "lost": lost, "categories": categories,
+# Calls that say in an argument what the object is called.
+SAY_OBJECT = re.compile("_(init|destroy)$|^(fopen|fdopen|fclose|opendir|closedir|pthread_barrier_wait|pthread_cond_timedwait)$")
+
+
+def objects(path):
+    """Whatever a call says itself has to be what the records of objects say."""
+    for call in sorted(calls(path), key=lambda c: c["time"]):
+        names, says = call.get("objects", {}), call.get("args", {}).get("object")
+        if (says is not None) != bool(names and SAY_OBJECT.search(call["name"])):
+            sys.exit(f"{name(call)} at {call['time']} says {says}, objects {names}")
+        if says is not None and says not in names.values():
+            sys.exit(f"{name(call)} says {says}, and its objects are {names}")
+        if names:
+            print(call["name"], *(re.sub(r"\.[0-9]+$", "", n) for n in names.values()))
+
+
+def told(path):
+    records_of = [r for r in records(path) if r["type"] == "object"]
+    for r in sorted(records_of, key=lambda r: r.get("args", {}).get("since", 0)):
+        print(r["args"]["type"], r["name"])
+
+
+COMMANDS = {"objects": objects, "told": told, "counts": counts, "own": own, "open": still_open, "lost": lost, "categories": categories,
             "threads": threads, "sequence": sequence, "calls": all_calls, "arrows": arrows}
 
 if len(sys.argv) != 3 or sys.argv[1] not in COMMANDS:
