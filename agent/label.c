@@ -1,48 +1,27 @@
-/* See label.h. A table of the objects that are known, made when there is the first. What is in it stays until it is destroyed, and its
- * place until somebody else needs that: a lock that is made at the same address by the same code is then the same again, and nothing
- * has to be told. Where a bucket is full of living objects the next one has no name, and is counted: to forget one would be to
- * look it up again at its next use.
- */
+/* See label.h. Names are found, and told; which objects have one is in label_table.c. */
 #include "label.h"
 
 #include <string.h>
 
 #include "function.h"
+#include "label_table.h"
 #include "stack.h"
 #include "writer/decimal.h"
 #include "writer/fxt_encode.h"
 
 enum {
-	BUCKETS = 1024,
-	WAYS = 8,
-	PATH_BYTES = FXT_LABEL_PATH_BYTES,
 	NAME_BYTES = 100,               /* of a function or a variable */
-	/* In a key. Locks and blocks may begin at the same address. */
-	DEAD = 1,
-	IS_BLOCK = 2,
 	/* What labels may take of the durable area, for they may be any number; the others stand in the chunk of the thread that met the
 	 * object. Streams have a part of their own: there may be many, of which each lives shortly. */
 	LOCK_WORDS = 8192,
 	STREAM_WORDS = 4096,
 	DURABLE_RESERVE_WORDS = 2048,
-};
-
-struct detail {
-	struct fxt_label label;
-	uintptr_t place;                /* by which code; of a path, a hash of it and the descriptor */
-};
-
-struct table {
-	_Atomic uintptr_t keys[BUCKETS][WAYS];  /* 0: free, or changing */
-	struct detail details[BUCKETS][WAYS];
-	char paths[BUCKETS][WAYS][PATH_BYTES];
+	COUNTED_WORDS = 1024,
 };
 
 _Atomic uintptr_t fxt_label_known[FXT_LABEL_KNOWN_SLOTS];
-static _Atomic(struct table *) table;
-static struct fxt_lock table_lock;      /* for changing what is not a key alone; nests in nothing */
-static atomic_bool any_replaced;        /* somebody who was told of is not in the table any more */
 static atomic_uint told_words[2];       /* locks and blocks, streams */
+static _Atomic uint64_t counted[COUNTED_WORDS];         /* bits of objects without a name, by their hash */
 
 static const char *const kind_names[FXT_LABEL_KINDS] = {
 	"", "mutex", "cond", "rwlock", "spinlock", "sem", "barrier", "FILE", "DIR", "block",
@@ -87,7 +66,7 @@ static void compose(char *out, const struct fxt_label *label)
 {
 	unsigned n = digits_of(label->offset);
 
-	static_assert(NAME_BYTES + 3 + 8 <= FXT_LABEL_MAX_BYTES && PATH_BYTES + 32 <= FXT_LABEL_MAX_BYTES, "any name");
+	static_assert(NAME_BYTES + 3 + 8 <= FXT_LABEL_MAX_BYTES && FXT_LABEL_PATH_BYTES + 32 <= FXT_LABEL_MAX_BYTES, "any name");
 	if (label->how != FXT_LABEL_SYMBOL) {
 		out = append(out, kind_names[label->kind], strlen(kind_names[label->kind]));
 		out = append(out, joint_of(label), strlen(joint_of(label)));
@@ -141,155 +120,6 @@ static struct fxt_label name(enum fxt_label_kind kind, enum fxt_label_how how, u
 	return label;
 }
 
-/* -- The table --------------------------------------------------------------------------------- */
-
-static uintptr_t key_of(enum fxt_label_kind kind, uintptr_t object)
-{
-	return kind == FXT_LABEL_BLOCK ? object | IS_BLOCK : object;
-}
-
-static uint64_t bucket_of(uintptr_t key)
-{
-	return fxt_wait_hash(key & ~(uintptr_t)(DEAD | IS_BLOCK)) >> 54;
-}
-
-/* Blocks have no use that is seen. */
-static void remember(uintptr_t key)
-{
-	if (!(key & IS_BLOCK))
-		atomic_store_explicit(&fxt_label_known[fxt_wait_hash(key) >> 52], key, memory_order_relaxed);
-}
-
-static int find(struct table *all, uintptr_t key)
-{
-	_Atomic uintptr_t *keys;
-	int i;
-
-	if (!all)
-		return -1;
-	for (keys = all->keys[bucket_of(key)], i = 0; i < WAYS; i++)
-		if ((atomic_load_explicit(&keys[i], memory_order_acquire) & ~(uintptr_t)DEAD) == key)
-			return i;
-	return -1;
-}
-
-/* What is known of a key, alive or not. False: nothing, or it is changing. */
-static bool look(uintptr_t key, struct detail *detail, uintptr_t *found)
-{
-	struct table *all = atomic_load_explicit(&table, memory_order_acquire);
-	uint64_t bucket = bucket_of(key);
-	int way = find(all, key);
-
-	if (way < 0)
-		return false;
-	*found = atomic_load_explicit(&all->keys[bucket][way], memory_order_acquire);
-	*detail = all->details[bucket][way];
-	atomic_thread_fence(memory_order_acquire);
-	return (*found & ~(uintptr_t)DEAD) == key &&
-	       atomic_load_explicit(&all->keys[bucket][way], memory_order_relaxed) == *found;
-}
-
-/* It lives again: what was told of it is true of it. */
-static bool revive(uintptr_t key)
-{
-	struct table *all = atomic_load_explicit(&table, memory_order_acquire);
-	uint64_t bucket = bucket_of(key);
-	uintptr_t dead = key | DEAD;
-	int way = find(all, key);
-
-	return way >= 0 && (atomic_compare_exchange_strong(&all->keys[bucket][way], &dead, key) || dead == key);
-}
-
-static struct table *get_table(void)
-{
-	struct table *all = atomic_load_explicit(&table, memory_order_acquire), *made;
-
-	if (all)
-		return all;
-	made = fxt_sys_memory(sizeof(*made));
-	if (made && !atomic_compare_exchange_strong(&table, &all, made))
-		fxt_sys_munmap(made, sizeof(*made));
-	return atomic_load_explicit(&table, memory_order_acquire);
-}
-
-/* Where one that is not in it goes: a place nobody has, or somebody who is dead. -1: there is none. */
-static int find_place(struct table *all, uint64_t bucket)
-{
-	uintptr_t key;
-	int i, dead = -1;
-
-	for (i = 0; i < WAYS; i++) {
-		key = atomic_load_explicit(&all->keys[bucket][i], memory_order_relaxed);
-		if (!key)
-			return i;
-		if (key & DEAD)
-			dead = i;
-	}
-	if (dead >= 0)
-		atomic_store_explicit(&any_replaced, true, memory_order_relaxed);
-	return dead;
-}
-
-/* The end of it, where it is too long: that tells paths apart. */
-static void keep_path(char *kept, struct fxt_label *label, const char *path, size_t bytes)
-{
-	size_t cut_bytes = 0;
-
-	if (bytes > PATH_BYTES) {
-		cut_bytes = bytes - (PATH_BYTES - 2);
-		memcpy(kept, "..", 2);
-	}
-	label->bytes = (uint32_t)fxt_utf8_clean(kept + (cut_bytes ? 2 : 0), path + cut_bytes, bytes - cut_bytes, bytes - cut_bytes);
-	label->bytes += cut_bytes ? 2 : 0;
-	label->text = kept;
-}
-
-static bool is_same(const struct fxt_label *a, const struct fxt_label *b)
-{
-	return a->text == b->text && a->offset == b->offset && a->kind == b->kind && a->how == b->how;
-}
-
-enum entered { ENTERED_NOT, ENTERED_KNOWN, ENTERED_FIRST, ENTERED_NEXT };
-
-/* Puts an object into the table. Not: there is no room. Known: it was told, by another thread or as another object of the same name.
- * First: nothing was told of this address before. */
-static enum entered enter(uintptr_t key, struct detail *new, const char *path, size_t path_bytes)
-{
-	struct table *all = get_table();
-	uint64_t mask, bucket = bucket_of(key);
-	enum entered how = ENTERED_NEXT;
-	const struct detail *old;
-	uintptr_t was = 0;
-	int way;
-
-	if (!all)
-		return ENTERED_NOT;
-	mask = fxt_lock(&table_lock);
-	way = find(all, key);
-	if (way < 0) {
-		way = find_place(all, bucket);
-		how = way < 0 ? ENTERED_NOT : atomic_load_explicit(&any_replaced, memory_order_relaxed) ? ENTERED_NEXT : ENTERED_FIRST;
-	} else {
-		was = atomic_load_explicit(&all->keys[bucket][way], memory_order_relaxed);
-	}
-	old = way < 0 ? NULL : &all->details[bucket][way];
-	if (was && ((was == key && new->label.how == FXT_LABEL_USED && old->label.kind == new->label.kind) ||
-		    (!path && old->place && is_same(&old->label, &new->label)))) {
-		atomic_store_explicit(&all->keys[bucket][way], key, memory_order_relaxed);
-		how = ENTERED_KNOWN;
-	}
-	if (how == ENTERED_FIRST || how == ENTERED_NEXT) {
-		atomic_store_explicit(&all->keys[bucket][way], 0, memory_order_relaxed);
-		atomic_thread_fence(memory_order_release);
-		if (path)
-			keep_path(all->paths[bucket][way], &new->label, path, path_bytes);
-		all->details[bucket][way] = *new;
-		atomic_store_explicit(&all->keys[bucket][way], key, memory_order_release);
-	}
-	fxt_unlock(&table_lock, mask);
-	return how;
-}
-
 /* -- Telling ----------------------------------------------------------------------------------- */
 
 struct told {
@@ -298,10 +128,14 @@ struct told {
 	uint64_t bytes;                 /* of a block */
 };
 
-static void count_unnamed(struct fxt_thread *thread)
+/* An object that is made counts; one that is used counts unless it may have been counted already. */
+static void count_unnamed(struct fxt_thread *thread, uintptr_t key, bool is_made)
 {
-	if (fxt_agent_file())
-		fxt_agent_count(FXT_LOSS_UNNAMED, 1, thread->last_ns);
+	uint64_t hash = fxt_wait_hash(key), bit = UINT64_C(1) << (hash >> 48 & 63);
+
+	if ((atomic_fetch_or_explicit(&counted[hash >> 54], bit, memory_order_relaxed) & bit && !is_made) || !fxt_agent_file())
+		return;
+	fxt_agent_count(FXT_LOSS_UNNAMED, 1, thread->last_ns);
 }
 
 /* A name as the arguments of records have it. */
@@ -320,7 +154,7 @@ static __attribute__((noinline)) void tell(struct fxt_thread *thread, uintptr_t 
 					   const struct told *told)
 {
 	bool is_stream = label->kind == FXT_LABEL_FILE || label->kind == FXT_LABEL_DIR;
-	uint64_t record[3 + FXT_LABEL_MAX_BYTES / FXT_WORD_BYTES + 6 + 1 + PATH_BYTES / FXT_WORD_BYTES], *at = record + 3;
+	uint64_t record[3 + FXT_LABEL_MAX_BYTES / FXT_WORD_BYTES + 6 + 1 + FXT_LABEL_PATH_BYTES / FXT_WORD_BYTES], *at = record + 3;
 	size_t bytes = fxt_label_bytes(label), words = fxt_words_of(bytes);
 	unsigned arguments = 1;
 
@@ -359,12 +193,19 @@ static __attribute__((noinline)) void tell(struct fxt_thread *thread, uintptr_t 
 			return;
 	}
 	if (!fxt_thread_put_extra(thread, record, words))
-		count_unnamed(thread);
+		count_unnamed(thread, object, true);
 }
 
 /* -- What is called from outside --------------------------------------------------------------- */
 
 static const struct fxt_label nameless;
+
+/* Blocks have no use that is seen. */
+static void remember(uintptr_t key)
+{
+	if (!(key & FXT_LABEL_IS_BLOCK))
+		atomic_store_explicit(&fxt_label_known[fxt_wait_hash(key) >> 52], key, memory_order_relaxed);
+}
 
 /* Whether there is no way to find a name now. */
 static bool is_impossible(void)
@@ -374,62 +215,64 @@ static bool is_impossible(void)
 
 void fxt_label_first_use(struct fxt_thread *thread, enum fxt_label_kind kind, uintptr_t object, uintptr_t place)
 {
-	uintptr_t key = key_of(kind, object), found;
+	uintptr_t key = fxt_label_key(kind, object), found;
 	struct told told = {.fd = -1};
-	struct detail detail;
-	enum entered entered;
+	struct fxt_label_detail detail;
+	enum fxt_entered entered;
 
 	/* Another one had its place among those that are known at once. */
-	if (look(key, &detail, &found) && found == key && detail.label.kind == kind) {
+	if (fxt_label_look(key, &detail, &found) && found == key && detail.label.kind == kind) {
 		remember(key);
 		return;
 	}
 	if (fxt_stack_is_short())
 		return;
-	detail = (struct detail){name(kind, FXT_LABEL_USED, object, place), place};
 	remember(key);
-	entered = detail.label.text ? enter(key, &detail, NULL, 0) : ENTERED_NOT;
-	if (entered == ENTERED_KNOWN)
+	detail = (struct fxt_label_detail){.place = place};
+	if (fxt_label_has_place(key))
+		detail.label = name(kind, FXT_LABEL_USED, object, place);
+	entered = detail.label.text ? fxt_label_enter(key, &detail, NULL, 0) : FXT_ENTERED_NOT;
+	if (entered == FXT_ENTERED_KNOWN)
 		return;
-	if (entered == ENTERED_NOT) {
-		count_unnamed(thread);
+	if (entered == FXT_ENTERED_NOT) {
+		count_unnamed(thread, key, false);
 		return;
 	}
-	told.since_ns = entered == ENTERED_FIRST ? 0 : fxt_now(thread);
+	told.since_ns = entered == FXT_ENTERED_FIRST ? 0 : fxt_now(thread);
 	tell(thread, object, &detail.label, &told);
 }
 
 /* Enters and tells, unless it has been told. */
-static struct fxt_label make(struct fxt_thread *thread, uintptr_t object, struct detail *new, struct told *told, const char *path,
+static struct fxt_label make(struct fxt_thread *thread, uintptr_t object, struct fxt_label_detail *new, struct told *told, const char *path,
 			     size_t path_bytes)
 {
-	uintptr_t key = key_of(new->label.kind, object), found;
-	enum entered entered;
-	struct detail old;
+	uintptr_t key = fxt_label_key(new->label.kind, object), found;
+	enum fxt_entered entered;
+	struct fxt_label_detail old;
 
-	if (look(key, &old, &found) && old.place == new->place && old.label.kind == new->label.kind &&
-	    old.label.how != FXT_LABEL_USED && revive(key)) {
+	if (fxt_label_look(key, &old, &found) && old.place == new->place && old.label.kind == new->label.kind &&
+	    old.label.how != FXT_LABEL_USED && fxt_label_revive(key)) {
 		remember(key);
 		return old.label;
 	}
 	if (is_impossible())
 		return nameless;
-	if (new->label.how == FXT_LABEL_MADE)
+	if (new->label.how == FXT_LABEL_MADE && fxt_label_has_place(key))
 		new->label = name(new->label.kind, FXT_LABEL_MADE, object, new->place);
-	entered = new->label.text || path ? enter(key, new, path, path_bytes) : ENTERED_NOT;
-	if (entered == ENTERED_NOT) {
-		count_unnamed(thread);
+	entered = new->label.text || path ? fxt_label_enter(key, new, path, path_bytes) : FXT_ENTERED_NOT;
+	if (entered == FXT_ENTERED_NOT) {
+		count_unnamed(thread, key, true);
 		return nameless;
 	}
 	remember(key);
-	if (entered != ENTERED_KNOWN)
+	if (entered != FXT_ENTERED_KNOWN)
 		tell(thread, object, &new->label, told);
 	return new->label;
 }
 
 struct fxt_label fxt_label_made(struct fxt_thread *thread, enum fxt_label_kind kind, uintptr_t object, uintptr_t place)
 {
-	struct detail new = {{.kind = (uint8_t)kind, .how = FXT_LABEL_MADE}, place};
+	struct fxt_label_detail new = {{.kind = (uint8_t)kind, .how = FXT_LABEL_MADE}, place};
 	struct told told = {.since_ns = fxt_now(thread), .fd = -1};
 
 	return make(thread, object, &new, &told, NULL, 0);
@@ -437,7 +280,7 @@ struct fxt_label fxt_label_made(struct fxt_thread *thread, enum fxt_label_kind k
 
 struct fxt_label fxt_label_block(struct fxt_thread *thread, uintptr_t block, uintptr_t place, uint64_t end_ns, uint64_t bytes)
 {
-	struct detail new = {{.kind = FXT_LABEL_BLOCK, .how = FXT_LABEL_MADE}, place};
+	struct fxt_label_detail new = {{.kind = FXT_LABEL_BLOCK, .how = FXT_LABEL_MADE}, place};
 	struct told told = {.since_ns = end_ns, .fd = -1, .bytes = bytes};
 
 	return make(thread, block, &new, &told, NULL, 0);
@@ -456,7 +299,7 @@ static uintptr_t hash_of_path(const char *path, size_t bytes, int fd)
 struct fxt_label fxt_label_opened(struct fxt_thread *thread, enum fxt_label_kind kind, uintptr_t object, uintptr_t place,
 				  uint64_t end_ns, const char *path, int fd)
 {
-	struct detail new = {{.kind = (uint8_t)kind, .how = FXT_LABEL_MADE}, place};
+	struct fxt_label_detail new = {{.kind = (uint8_t)kind, .how = FXT_LABEL_MADE}, place};
 	struct told told = {.since_ns = end_ns, .fd = fd};
 	size_t bytes = path ? fxt_text_bytes(path) : 0;
 	char number[20];
@@ -475,24 +318,21 @@ struct fxt_label fxt_label_opened(struct fxt_thread *thread, enum fxt_label_kind
 
 struct fxt_label fxt_label_of(enum fxt_label_kind kind, uintptr_t object)
 {
-	struct detail detail;
-	uintptr_t found, key = key_of(kind, object);
+	struct fxt_label_detail detail;
+	uintptr_t found, key = fxt_label_key(kind, object);
 
-	return look(key, &detail, &found) && found == key && detail.label.kind == kind ? detail.label : nameless;
+	return fxt_label_look(key, &detail, &found) && found == key && detail.label.kind == kind ? detail.label : nameless;
 }
 
 struct fxt_label fxt_label_forget(enum fxt_label_kind kind, uintptr_t object, char text[FXT_LABEL_PATH_BYTES])
 {
-	struct table *all = atomic_load_explicit(&table, memory_order_acquire);
 	struct fxt_label label = fxt_label_of(kind, object);
-	uintptr_t key = key_of(kind, object), living = key, known = object;
-	int way = find(all, key);
+	uintptr_t known = object;
 
 	/* Its place may go to another. */
 	if (label.text && label.how >= FXT_LABEL_PATH)
 		label.text = memcpy(text, label.text, label.bytes);
-	if (way >= 0)
-		atomic_compare_exchange_strong(&all->keys[bucket_of(key)][way], &living, key | DEAD);
+	fxt_label_bury(fxt_label_key(kind, object));
 	atomic_compare_exchange_strong(&fxt_label_known[fxt_wait_hash(object) >> 52], &known, 0);
 	return label;
 }
@@ -506,49 +346,23 @@ static void know_none(void)
 			atomic_store_explicit(&fxt_label_known[i], 0, memory_order_relaxed);
 }
 
-/* Variables of a library that is gone: the next one at their addresses is another. */
-static void forget_variables(struct table *all)
-{
-	const struct detail *detail;
-	uintptr_t key;
-	unsigned bucket, way;
-
-	for (bucket = 0; bucket < BUCKETS; bucket++) {
-		for (way = 0; way < WAYS; way++) {
-			key = atomic_load_explicit(&all->keys[bucket][way], memory_order_relaxed);
-			detail = &all->details[bucket][way];
-			if (!key || detail->label.how != FXT_LABEL_SYMBOL || fxt_function_is_mapped(key & ~(uintptr_t)DEAD))
-				continue;
-			/* Not the same variable again, should it come back to the same place: the trace is told. */
-			all->details[bucket][way].place = 0;
-			atomic_store_explicit(&all->keys[bucket][way], key | DEAD, memory_order_relaxed);
-		}
-	}
-}
-
 void fxt_labels_unloaded(void)
 {
-	struct table *all = atomic_load_explicit(&table, memory_order_acquire);
-	uint64_t mask;
-
-	if (!all || is_impossible() || !fxt_functions_unloaded())
+	if (is_impossible() || fxt_label_table_is_empty() || !fxt_functions_unloaded())
 		return;
-	mask = fxt_lock(&table_lock);
-	forget_variables(all);
+	fxt_label_bury_variables();
 	know_none();
-	fxt_unlock(&table_lock, mask);
 }
 
 void fxt_labels_after_fork(void)
 {
-	struct table *all = atomic_load_explicit(&table, memory_order_relaxed);
+	unsigned i;
 
-	fxt_lock_reset(&table_lock);
-	if (all)
-		fxt_sys_munmap(all, sizeof(*all));
-	atomic_store(&table, NULL);
-	atomic_store(&any_replaced, false);
+	fxt_label_table_after_fork();
 	atomic_store(&told_words[0], 0);
 	atomic_store(&told_words[1], 0);
+	for (i = 0; i < COUNTED_WORDS; i++)
+		if (atomic_load_explicit(&counted[i], memory_order_relaxed))
+			atomic_store_explicit(&counted[i], 0, memory_order_relaxed);
 	know_none();
 }

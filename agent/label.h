@@ -37,7 +37,7 @@ enum fxt_label_how {
 
 struct fxt_label {
 	const char *text;               /* UTF-8; NULL: there is no name */
-	uint32_t bytes, offset;
+	uint32_t bytes, offset;         /* of what is not called by a symbol: 1, it is a variable; otherwise 0 */
 	uint8_t kind, how;
 };
 

@@ -30,6 +30,8 @@ AGENT_SOURCES = \
 	agent/held.h \
 	agent/label.c \
 	agent/label.h \
+	agent/label_table.c \
+	agent/label_table.h \
 	agent/lane.c \
 	agent/log.c \
 	agent/log.h \

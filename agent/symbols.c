@@ -334,6 +334,7 @@ const char *fxt_symbol_object_name(uintptr_t address, uintptr_t place, size_t *b
 	find_module(place);
 	module = with_symbols(module_at(address));
 	symbol = module ? find_symbol(module, address - module->bias) : NULL;
+	*offset = module != NULL;
 	/* Code is not an object. */
 	if (!symbol || (address >= module->code_low && address < module->code_high))
 		return NULL;

@@ -14,7 +14,8 @@
  * file. UTF-8 and valid for the life of the process. The caller holds the lock of the function table. */
 const char *fxt_symbol_name(uintptr_t address, size_t *bytes);
 
-/* The name of the global variable that `address` lies in, and how far behind its beginning, if it is one of a file that is loaded; NULL.
+/* The name of the global variable that `address` lies in, and how far behind its beginning, if it is one of a file that is loaded; NULL: then
+ * `*offset` is 1 if the address is in one all the same, otherwise 0.
  * `place` is the code that uses it: files are looked for when code of theirs is first met. As above. */
 const char *fxt_symbol_object_name(uintptr_t address, uintptr_t place, size_t *bytes, uint32_t *offset);
 

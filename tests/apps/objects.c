@@ -271,7 +271,7 @@ void APART make_block(void)
 {
 	block = malloc(sizeof(*block));
 	need(block != NULL);
-	pthread_mutex_init(&block->mutex, NULL);
+	need(!pthread_mutex_init(&block->mutex, NULL));
 }
 
 static void fork_once(void)
