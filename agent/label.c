@@ -11,6 +11,7 @@
 
 enum {
 	NAME_BYTES = 100,               /* of a function or a variable */
+	PATH_BYTES = 96,                /* of a path, its end */
 	/* What labels may take of the durable area, for they may be any number; the others stand in the chunk of the thread that met the
 	 * object. Streams have a part of their own: there may be many, of which each lives shortly. */
 	LOCK_WORDS = 8192,
@@ -45,7 +46,7 @@ static const char *joint_of(const struct fxt_label *label)
 		[FXT_LABEL_PATH] = " ", [FXT_LABEL_FD] = " of descriptor ",
 	};
 
-	return joints[label->how];
+	return label->how == FXT_LABEL_PATH && label->offset ? " .." : joints[label->how];
 }
 
 size_t fxt_label_bytes(const struct fxt_label *label)
@@ -66,12 +67,17 @@ static void compose(char *out, const struct fxt_label *label)
 {
 	unsigned n = digits_of(label->offset);
 
-	static_assert(NAME_BYTES + 3 + 8 <= FXT_LABEL_MAX_BYTES && FXT_LABEL_PATH_BYTES + 32 <= FXT_LABEL_MAX_BYTES, "any name");
+	static_assert(NAME_BYTES + 3 + 8 <= FXT_LABEL_MAX_BYTES && PATH_BYTES + 32 <= FXT_LABEL_MAX_BYTES, "any name");
 	if (label->how != FXT_LABEL_SYMBOL) {
 		out = append(out, kind_names[label->kind], strlen(kind_names[label->kind]));
 		out = append(out, joint_of(label), strlen(joint_of(label)));
 	}
-	out = append(out, label->text, label->bytes);
+	if (label->how == FXT_LABEL_FD)
+		fxt_decimal(out, label->offset);
+	else if (label->how == FXT_LABEL_PATH)
+		fxt_utf8_clean(out, label->text, label->bytes, label->bytes);
+	else
+		out = append(out, label->text, label->bytes);
 	if (label->how == FXT_LABEL_SYMBOL && n) {
 		out = append(out, "+0x", 3);
 		while (n--)
@@ -138,23 +144,12 @@ static void count_unnamed(struct fxt_thread *thread, uintptr_t key, bool is_made
 	fxt_agent_count(FXT_LOSS_UNNAMED, 1, thread->last_ns);
 }
 
-/* A name as the arguments of records have it. */
-static uint64_t *put_text(uint64_t *at, uint64_t name, const char *text, size_t bytes)
-{
-	size_t words = fxt_words_of(bytes);
-
-	at[words] = 0;
-	memcpy(at + 1, text, bytes);
-	*at = fxt_arg_header(FXT_ARG_STRING, (unsigned)(1 + words), name) | fxt_arg_string(bytes ? fxt_inline_ref(bytes) : 0);
-	return at + 1 + words;
-}
-
 /* The "Userspace object record". By hand, and apart: of a small stack not much may be left. */
 static __attribute__((noinline)) void tell(struct fxt_thread *thread, uintptr_t object, const struct fxt_label *label,
 					   const struct told *told)
 {
 	bool is_stream = label->kind == FXT_LABEL_FILE || label->kind == FXT_LABEL_DIR;
-	uint64_t record[3 + FXT_LABEL_MAX_BYTES / FXT_WORD_BYTES + 6 + 1 + FXT_LABEL_PATH_BYTES / FXT_WORD_BYTES], *at = record + 3;
+	uint64_t record[3 + FXT_LABEL_MAX_BYTES / FXT_WORD_BYTES + 6 + 1 + PATH_BYTES / FXT_WORD_BYTES], *at = record + 3;
 	size_t bytes = fxt_label_bytes(label), words = fxt_words_of(bytes);
 	unsigned arguments = 1;
 
@@ -174,7 +169,7 @@ static __attribute__((noinline)) void tell(struct fxt_thread *thread, uintptr_t 
 		PUT(fxt_put_int(at, FXT_STR_fd, told->fd))
 	}
 	if (label->how == FXT_LABEL_PATH) {
-		PUT(put_text(at, FXT_STR_path, label->text, label->bytes))
+		PUT(fxt_put_text(at, FXT_STR_path, label->text, label->bytes))
 	}
 	if (label->kind == FXT_LABEL_BLOCK) {
 		PUT(fxt_put_uint(at, FXT_STR_size, told->bytes))
@@ -231,7 +226,7 @@ void fxt_label_first_use(struct fxt_thread *thread, enum fxt_label_kind kind, ui
 	detail = (struct fxt_label_detail){.place = place};
 	if (fxt_label_has_place(key))
 		detail.label = name(kind, FXT_LABEL_USED, object, place);
-	entered = detail.label.text ? fxt_label_enter(key, &detail, NULL, 0) : FXT_ENTERED_NOT;
+	entered = detail.label.text ? fxt_label_enter(key, &detail) : FXT_ENTERED_NOT;
 	if (entered == FXT_ENTERED_KNOWN)
 		return;
 	if (entered == FXT_ENTERED_NOT) {
@@ -242,9 +237,8 @@ void fxt_label_first_use(struct fxt_thread *thread, enum fxt_label_kind kind, ui
 	tell(thread, object, &detail.label, &told);
 }
 
-/* Enters and tells, unless it has been told. */
-static struct fxt_label make(struct fxt_thread *thread, uintptr_t object, struct fxt_label_detail *new, struct told *told, const char *path,
-			     size_t path_bytes)
+/* Enters and tells, unless it has been told. Since when is the caller's time, or now. */
+static struct fxt_label make(struct fxt_thread *thread, uintptr_t object, struct fxt_label_detail *new, struct told *told)
 {
 	uintptr_t key = fxt_label_key(new->label.kind, object), found;
 	enum fxt_entered entered;
@@ -253,13 +247,17 @@ static struct fxt_label make(struct fxt_thread *thread, uintptr_t object, struct
 	if (fxt_label_look(key, &old, &found) && old.place == new->place && old.label.kind == new->label.kind &&
 	    old.label.how != FXT_LABEL_USED && fxt_label_revive(key)) {
 		remember(key);
-		return old.label;
+		if (old.label.how < FXT_LABEL_PATH)
+			old.label.is_repeated = true;
+		return old.label.how < FXT_LABEL_PATH ? old.label : new->label;
 	}
 	if (is_impossible())
 		return nameless;
+	if (!told->since_ns)
+		told->since_ns = fxt_now(thread);
 	if (new->label.how == FXT_LABEL_MADE && fxt_label_has_place(key))
 		new->label = name(new->label.kind, FXT_LABEL_MADE, object, new->place);
-	entered = new->label.text || path ? fxt_label_enter(key, new, path, path_bytes) : FXT_ENTERED_NOT;
+	entered = new->label.text ? fxt_label_enter(key, new) : FXT_ENTERED_NOT;
 	if (entered == FXT_ENTERED_NOT) {
 		count_unnamed(thread, key, true);
 		return nameless;
@@ -273,9 +271,9 @@ static struct fxt_label make(struct fxt_thread *thread, uintptr_t object, struct
 struct fxt_label fxt_label_made(struct fxt_thread *thread, enum fxt_label_kind kind, uintptr_t object, uintptr_t place)
 {
 	struct fxt_label_detail new = {{.kind = (uint8_t)kind, .how = FXT_LABEL_MADE}, place};
-	struct told told = {.since_ns = fxt_now(thread), .fd = -1};
+	struct told told = {.fd = -1};
 
-	return make(thread, object, &new, &told, NULL, 0);
+	return make(thread, object, &new, &told);
 }
 
 struct fxt_label fxt_label_block(struct fxt_thread *thread, uintptr_t block, uintptr_t place, uint64_t end_ns, uint64_t bytes)
@@ -283,7 +281,7 @@ struct fxt_label fxt_label_block(struct fxt_thread *thread, uintptr_t block, uin
 	struct fxt_label_detail new = {{.kind = FXT_LABEL_BLOCK, .how = FXT_LABEL_MADE}, place};
 	struct told told = {.since_ns = end_ns, .fd = -1, .bytes = bytes};
 
-	return make(thread, block, &new, &told, NULL, 0);
+	return make(thread, block, &new, &told);
 }
 
 static uintptr_t hash_of_path(const char *path, size_t bytes, int fd)
@@ -302,18 +300,22 @@ struct fxt_label fxt_label_opened(struct fxt_thread *thread, enum fxt_label_kind
 	struct fxt_label_detail new = {{.kind = (uint8_t)kind, .how = FXT_LABEL_MADE}, place};
 	struct told told = {.since_ns = end_ns, .fd = fd};
 	size_t bytes = path ? fxt_text_bytes(path) : 0;
-	char number[20];
+	char number[FXT_DECIMAL_BYTES];
 
 	if (path) {
-		new.label.how = FXT_LABEL_PATH;
-	} else if (fd >= 0) {
-		new.label.how = FXT_LABEL_FD;
-		path = number;
-		bytes = fxt_decimal(number, (uint64_t)fd);
-	}
-	if (path)
 		new.place = hash_of_path(path, bytes, fd);
-	return make(thread, object, &new, &told, path, bytes);
+		new.label.how = FXT_LABEL_PATH;
+		new.label.offset = bytes > PATH_BYTES;
+		new.label.text = path + (bytes > PATH_BYTES ? bytes - (PATH_BYTES - 2) : 0);
+		new.label.bytes = (uint32_t)(bytes > PATH_BYTES ? PATH_BYTES - 2 : bytes);
+	} else if (fd >= 0) {
+		new.place = hash_of_path("", 0, fd);
+		new.label.how = FXT_LABEL_FD;
+		new.label.offset = (uint32_t)fd;
+		new.label.text = "";
+		new.label.bytes = (uint32_t)fxt_decimal(number, (uint64_t)fd);
+	}
+	return make(thread, object, &new, &told);
 }
 
 struct fxt_label fxt_label_of(enum fxt_label_kind kind, uintptr_t object)
@@ -324,17 +326,14 @@ struct fxt_label fxt_label_of(enum fxt_label_kind kind, uintptr_t object)
 	return fxt_label_look(key, &detail, &found) && found == key && detail.label.kind == kind ? detail.label : nameless;
 }
 
-struct fxt_label fxt_label_forget(enum fxt_label_kind kind, uintptr_t object, char text[FXT_LABEL_PATH_BYTES])
+struct fxt_label fxt_label_forget(enum fxt_label_kind kind, uintptr_t object)
 {
 	struct fxt_label label = fxt_label_of(kind, object);
 	uintptr_t known = object;
 
-	/* Its place may go to another. */
-	if (label.text && label.how >= FXT_LABEL_PATH)
-		label.text = memcpy(text, label.text, label.bytes);
 	fxt_label_bury(fxt_label_key(kind, object));
 	atomic_compare_exchange_strong(&fxt_label_known[fxt_wait_hash(object) >> 52], &known, 0);
-	return label;
+	return kind == FXT_LABEL_FILE || kind == FXT_LABEL_DIR ? nameless : label;
 }
 
 static void know_none(void)

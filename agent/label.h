@@ -37,8 +37,10 @@ enum fxt_label_how {
 
 struct fxt_label {
 	const char *text;               /* UTF-8; NULL: there is no name */
-	uint32_t bytes, offset;         /* of what is not called by a symbol: 1, it is a variable; otherwise 0 */
+	uint32_t bytes;
+	uint32_t offset;                /* or the descriptor, or 1: a variable without a symbol, a path that is cut */
 	uint8_t kind, how;
+	bool is_repeated;               /* a lock that was destroyed and made again: it has been told of */
 };
 
 /* Objects that the trace has been told of, by their hash: the last of each. */
@@ -65,17 +67,22 @@ struct fxt_label fxt_label_opened(struct fxt_thread *thread, enum fxt_label_kind
 /* A heap block of so many bytes was taken at end_ns. A lock at its beginning is told apart. */
 struct fxt_label fxt_label_block(struct fxt_thread *thread, uintptr_t block, uintptr_t place, uint64_t end_ns, uint64_t bytes);
 
-/* What it is called, if it is known. */
+/* What it is called, if it is known. Not what it was opened by. */
 struct fxt_label fxt_label_of(enum fxt_label_kind kind, uintptr_t object);
 
-/* The same of one that is about to be destroyed: it is known no more. `text` is where a path is kept as long as the label is used. */
-enum { FXT_LABEL_PATH_BYTES = 96 };     /* the end of a longer one */
-struct fxt_label fxt_label_forget(enum fxt_label_kind kind, uintptr_t object, char text[FXT_LABEL_PATH_BYTES]);
+/* The same of one that is about to be destroyed: it is known no more. Of a stream or directory nothing. */
+struct fxt_label fxt_label_forget(enum fxt_label_kind kind, uintptr_t object);
 
 /* The whole name's length, and the argument `object` with it. */
 enum { FXT_LABEL_MAX_BYTES = 160 };
 size_t fxt_label_bytes(const struct fxt_label *label);
 uint64_t *fxt_put_label(uint64_t *at, const struct fxt_label *label);
+
+/* Whether an event of its making or end says it: once for locks that a function makes again and again. */
+static inline bool fxt_label_is_said(const struct fxt_label *label)
+{
+	return label->text && !label->is_repeated;
+}
 
 /* Of that argument; 0 where there is no name. */
 static inline size_t fxt_label_words(const struct fxt_label *label)

@@ -5,17 +5,13 @@
  */
 #include "label_table.h"
 
-#include <string.h>
-
 #include "function.h"
-#include "writer/fxt_encode.h"
 
 enum { BUCKETS = 1024, WAYS = 8 };
 
 struct table {
 	_Atomic uintptr_t keys[BUCKETS][WAYS];  /* 0: free, or changing */
 	struct fxt_label_detail details[BUCKETS][WAYS];
-	char paths[BUCKETS][WAYS][FXT_LABEL_PATH_BYTES];
 };
 
 static _Atomic(struct table *) table;
@@ -62,7 +58,10 @@ bool fxt_label_revive(uintptr_t key)
 	uintptr_t dead = key | FXT_LABEL_IS_DEAD;
 	int way = find(all, key);
 
-	return way >= 0 && (atomic_compare_exchange_strong(&all->keys[bucket][way], &dead, key) || dead == key);
+	if (way < 0 || !(atomic_compare_exchange_strong(&all->keys[bucket][way], &dead, key) || dead == key))
+		return false;
+	all->details[bucket][way].label.is_repeated = true;
+	return true;
 }
 
 static struct table *get_table(void)
@@ -109,26 +108,12 @@ static int find_place(struct table *all, uint64_t bucket)
 	return dead;
 }
 
-/* The end of it, where it is too long: that tells paths apart. */
-static void keep_path(char *kept, struct fxt_label *label, const char *path, size_t bytes)
-{
-	size_t cut_bytes = 0;
-
-	if (bytes > FXT_LABEL_PATH_BYTES) {
-		cut_bytes = bytes - (FXT_LABEL_PATH_BYTES - 2);
-		memcpy(kept, "..", 2);
-	}
-	label->bytes = (uint32_t)fxt_utf8_clean(kept + (cut_bytes ? 2 : 0), path + cut_bytes, bytes - cut_bytes, bytes - cut_bytes);
-	label->bytes += cut_bytes ? 2 : 0;
-	label->text = kept;
-}
-
 static bool is_same(const struct fxt_label *a, const struct fxt_label *b)
 {
 	return a->text == b->text && a->offset == b->offset && a->kind == b->kind && a->how == b->how;
 }
 
-enum fxt_entered fxt_label_enter(uintptr_t key, struct fxt_label_detail *new, const char *path, size_t path_bytes)
+enum fxt_entered fxt_label_enter(uintptr_t key, const struct fxt_label_detail *new)
 {
 	struct table *all = get_table();
 	uint64_t mask, bucket = bucket_of(key);
@@ -149,16 +134,16 @@ enum fxt_entered fxt_label_enter(uintptr_t key, struct fxt_label_detail *new, co
 	}
 	old = way < 0 ? NULL : &all->details[bucket][way];
 	if (was && ((was == key && new->label.how == FXT_LABEL_USED && old->label.kind == new->label.kind) ||
-		    (!path && old->place && is_same(&old->label, &new->label)))) {
+		    (new->label.how != FXT_LABEL_PATH && old->place && is_same(&old->label, &new->label)))) {
 		atomic_store_explicit(&all->keys[bucket][way], key, memory_order_relaxed);
 		how = FXT_ENTERED_KNOWN;
 	}
 	if (how == FXT_ENTERED_FIRST || how == FXT_ENTERED_NEXT) {
 		atomic_store_explicit(&all->keys[bucket][way], 0, memory_order_relaxed);
 		atomic_thread_fence(memory_order_release);
-		if (path)
-			keep_path(all->paths[bucket][way], &new->label, path, path_bytes);
 		all->details[bucket][way] = *new;
+		if (new->label.how == FXT_LABEL_PATH)
+			all->details[bucket][way].label.text = NULL;
 		atomic_store_explicit(&all->keys[bucket][way], key, memory_order_release);
 	}
 	fxt_unlock(&table_lock, mask);

@@ -40,8 +40,8 @@ enum fxt_entered {
 	FXT_ENTERED_NEXT,
 };
 
-/* Puts an object into the table. A path is kept there, its end if it is long, and becomes the label's text. Takes the lock. */
-enum fxt_entered fxt_label_enter(uintptr_t key, struct fxt_label_detail *new, const char *path, size_t path_bytes);
+/* Puts an object into the table; not the text of a path, which is the program's. Takes the lock. */
+enum fxt_entered fxt_label_enter(uintptr_t key, const struct fxt_label_detail *new);
 
 /* In the child of a fork. */
 void fxt_label_table_after_fork(void);

@@ -115,9 +115,12 @@ static const char *map_apart(int fd, size_t bytes)
 
 	if (!reserved)
 		return NULL;
+	fxt_sys_madvise(reserved, room, MADV_DONTDUMP);
 	file = fxt_sys_mmap(reserved + page, bytes, PROT_READ, MAP_PRIVATE | MAP_FIXED, fd, 0, &error);
 	if (!file)
 		fxt_sys_munmap(reserved, room);
+	else
+		fxt_sys_madvise(file, bytes, MADV_DONTDUMP);
 	return file;
 }
 

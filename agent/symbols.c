@@ -11,6 +11,7 @@ enum {
 	MAX_MODULES = 512,
 	MAPS_BYTES = 8192,              /* a line of /proc/self/maps is at most some 4200 */
 	PATH_BYTES = 4096,
+	PATHS_BYTES = 16 << 10,         /* room for those of most processes, without the address space of the next */
 	TEXT_BYTES = 16 << 20,          /* room for names that stand in no file; touched as far as used */
 };
 
@@ -59,8 +60,14 @@ static struct fxt_module *module_at(uintptr_t address)
 
 static const char *keep_text(const char *text)
 {
+	static char near[PATHS_BYTES];
+	static size_t near_used;
 	size_t bytes = strlen(text) + 1;
 
+	if (bytes <= PATHS_BYTES - near_used) {
+		near_used += bytes;
+		return memcpy(near + near_used - bytes, text, bytes);
+	}
 	if (!arena.text)
 		arena.text = fxt_sys_memory(TEXT_BYTES);
 	if (!arena.text || arena.used + bytes > TEXT_BYTES)

@@ -1,8 +1,8 @@
 /* Objects that have names (agent/label.h), in the tables. How a parameter is recorded that points to one:
  *
  *	USED    its value; the trace is told of the object when it is first used
- *	NEW     the call makes it: value and name, as the argument `object`
- *	OLD     the call destroys it: the same, and it is known no more
+ *	NEW     the call makes it: value and name, as the argument `object`; of one that is made again and again, once
+ *	OLD     the call destroys it: the same, and it is known no more. Of streams the value only
  *	WAITED  as USED, and the name where the wrapper has found that the call waits: FXT_WAITED()
  *
  *	OPENS   a path, command or name, as TEXT; what the call returns is called so, which `object` says
@@ -37,9 +37,9 @@
 #define COUNT_WAITED 1
 
 #define WORDS_USED(name) 2
-#define WORDS_NEW(name) (2 + fxt_label_words(&name##_label))
+#define WORDS_NEW(name) (2 + (fxt_label_is_said(&name##_label) ? fxt_label_words(&name##_label) : 0))
 #define WORDS_OLD(name) WORDS_NEW(name)
-#define WORDS_WAITED(name) WORDS_NEW(name)
+#define WORDS_WAITED(name) (2 + fxt_label_words(&name##_label))
 
 /* Before the call's start is taken. */
 #define FIRST_USED , BEFORE_USED
@@ -48,9 +48,7 @@
 #define FIRST_WAITED , BEFORE_WAITED
 #define BEFORE_USED(name) fxt_label_use(thread_, FXT_KIND_OF(name), (uintptr_t)(name), FXT_PLACE);
 #define BEFORE_NEW(name) struct fxt_label name##_label = fxt_label_made(thread_, FXT_KIND_OF(name), (uintptr_t)(name), FXT_PLACE);
-#define BEFORE_OLD(name)                                                                                        \
-	char name##_path[FXT_LABEL_PATH_BYTES];                                                                 \
-	struct fxt_label name##_label = fxt_label_forget(FXT_KIND_OF(name), (uintptr_t)(name), name##_path);
+#define BEFORE_OLD(name) struct fxt_label name##_label = fxt_label_forget(FXT_KIND_OF(name), (uintptr_t)(name));
 #define BEFORE_WAITED(name)                     \
 	struct fxt_label name##_label = {NULL}; \
 	BEFORE_USED(name)
@@ -65,12 +63,17 @@
 #define PUT_USED(name) PUT_PTR(name)
 #define PUT_NEW(name)                                           \
 	PUT_PTR(name)                                           \
-	if (name##_label.text) {                                \
+	if (fxt_label_is_said(&name##_label)) {                 \
 		at_ = fxt_put_label(at_, &name##_label);        \
 		arguments_++;                                   \
 	}
 #define PUT_OLD(name) PUT_NEW(name)
-#define PUT_WAITED(name) PUT_NEW(name)
+#define PUT_WAITED(name)                                        \
+	PUT_PTR(name)                                           \
+	if (name##_label.text) {                                \
+		at_ = fxt_put_label(at_, &name##_label);        \
+		arguments_++;                                   \
+	}
 
 /* -- What is opened ---------------------------------------------------------------------------- */
 

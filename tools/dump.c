@@ -67,19 +67,6 @@ static void put_arguments(FILE *out, const struct fxt_record *rec)
 	}
 }
 
-/* And what they point to. */
-static void put_event_arguments(const struct fxt_reader *r, const struct fxt_record *rec, const struct fxt_objects *objects, FILE *out)
-{
-	for (unsigned i = 0; i < rec->arg_count; i++) {
-		const struct fxt_object *object = fxt_object_of(objects, r, rec, &rec->args[i]);
-
-		fputs(i ? " " : "  ", out);
-		fxt_put_argument(out, &rec->args[i]);
-		if (object)
-			fprintf(out, " <%s>", object->label);
-	}
-}
-
 static void put_time(FILE *out, const struct fxt_record *rec, const struct fxt_dump_options *options,
 		     uint64_t first_ns)
 {
@@ -119,7 +106,9 @@ static void put_event(const struct fxt_reader *r, const struct fxt_record *rec, 
 						  fxt_ns(rec->provider, rec->ticks)).text);
 	else if (rec->has_extra)
 		fprintf(out, "  id %" PRIu64, rec->extra);
-	put_event_arguments(r, rec, objects, out);
+	if (rec->arg_count)
+		fputc(' ', out);
+	fxt_objects_put_arguments(objects, r, rec, out);
 }
 
 static void put_scheduling(const struct fxt_reader *r, const struct fxt_record *rec, FILE *out)

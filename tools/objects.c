@@ -192,3 +192,15 @@ const struct fxt_object *fxt_object_of(const struct fxt_objects *o, const struct
 	}
 	return NULL;
 }
+
+void fxt_objects_put_arguments(const struct fxt_objects *o, const struct fxt_reader *r, const struct fxt_record *rec, FILE *out)
+{
+	for (unsigned i = 0; i < rec->arg_count; i++) {
+		const struct fxt_object *object = fxt_object_of(o, r, rec, &rec->args[i]);
+
+		fputc(' ', out);
+		fxt_put_argument(out, &rec->args[i]);
+		if (object)
+			fprintf(out, " <%s>", object->label);
+	}
+}

@@ -8,6 +8,8 @@
 #ifndef FXT_TOOLS_OBJECTS_H
 #define FXT_TOOLS_OBJECTS_H
 
+#include <stdio.h>
+
 #include "reader.h"
 
 struct fxt_object {
@@ -33,5 +35,8 @@ void fxt_objects_free(struct fxt_objects *o);
 /* What the argument of an event stands for, when the event was; NULL. */
 const struct fxt_object *fxt_object_of(const struct fxt_objects *o, const struct fxt_reader *r, const struct fxt_record *rec,
 				       const struct fxt_argument *a);
+
+/* An event's arguments, a space before each, and behind those that stand for something its name. */
+void fxt_objects_put_arguments(const struct fxt_objects *o, const struct fxt_reader *r, const struct fxt_record *rec, FILE *out);
 
 #endif

@@ -309,7 +309,7 @@ void fxt_report_print(const struct fxt_report *report, FILE *out)
 	fxt_contention_print(&report->contention, report->r, report->overview.last_ns, top, out);
 	fxt_heaps_print(&report->heaps, &report->overview, top, out);
 	fxt_files_print(&report->files, top, out);
-	fxt_open_print(&report->open, report->r, report->overview.last_ns, top, out);
+	fxt_open_print(&report->open, report->r, &report->objects, report->overview.last_ns, top, out);
 }
 
 /* -- The command ----------------------------------------------------------------------------------- */

@@ -172,8 +172,8 @@ void fxt_open_seen(struct fxt_open_calls *o, const struct fxt_reader *r, const s
 /* What a program was in when it was replaced by another, by exec, is over. */
 void fxt_open_finish(struct fxt_open_calls *o, const struct fxt_reader *r);
 size_t fxt_open_count(const struct fxt_open_calls *o);
-void fxt_open_print(const struct fxt_open_calls *o, struct fxt_reader *r, uint64_t end_ns, size_t top,
-		    FILE *out);
+void fxt_open_print(const struct fxt_open_calls *o, struct fxt_reader *r, const struct fxt_objects *objects, uint64_t end_ns,
+		    size_t top, FILE *out);
 void fxt_open_free(struct fxt_open_calls *o);
 
 /* -- Locks that were taken (report_contention.c) --------------------------------------------------- */
