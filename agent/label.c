@@ -263,7 +263,8 @@ static struct fxt_label make(struct fxt_thread *thread, uintptr_t object, struct
 		return nameless;
 	}
 	remember(key);
-	if (entered != FXT_ENTERED_KNOWN)
+	new->label.is_repeated = entered == FXT_ENTERED_KNOWN;
+	if (!new->label.is_repeated)
 		tell(thread, object, &new->label, told);
 	return new->label;
 }

@@ -118,7 +118,7 @@ enum fxt_entered fxt_label_enter(uintptr_t key, const struct fxt_label_detail *n
 	struct table *all = get_table();
 	uint64_t mask, bucket = bucket_of(key);
 	enum fxt_entered how = FXT_ENTERED_NEXT;
-	const struct fxt_label_detail *old;
+	struct fxt_label_detail *old;
 	uintptr_t was = 0;
 	int way;
 
@@ -135,6 +135,10 @@ enum fxt_entered fxt_label_enter(uintptr_t key, const struct fxt_label_detail *n
 	old = way < 0 ? NULL : &all->details[bucket][way];
 	if (was && ((was == key && new->label.how == FXT_LABEL_USED && old->label.kind == new->label.kind) ||
 		    (new->label.how != FXT_LABEL_PATH && old->place && is_same(&old->label, &new->label)))) {
+		if (new->label.how != FXT_LABEL_USED) {
+			old->place = new->place;
+			old->label.is_repeated = true;
+		}
 		atomic_store_explicit(&all->keys[bucket][way], key, memory_order_relaxed);
 		how = FXT_ENTERED_KNOWN;
 	}

@@ -24,18 +24,18 @@ struct fxt_module {
 	uintptr_t code_low, code_high;  /* those that are executable */
 	const char *path;               /* NULL: memory that is no file's */
 	uint64_t offset;                /* in the file, of `low` */
-	bool is_read;                   /* its symbols, of this file: */
-	dev_t device;
+	dev_t device;                   /* the file whose symbols were read */
 	ino_t inode;
 	struct timespec changed;
 	struct fxt_image file;
 	const Elf64_Ehdr *header;
-	bool is_there;                  /* found by the scan that is under way */
 	uintptr_t bias;                 /* to add to addresses in the file */
 	struct fxt_symbol *symbols;     /* by address */
 	size_t count;
 	const char *strings;
 	size_t strings_bytes;
+	bool is_read;                   /* as far as it can be, in this place */
+	bool is_there;                  /* found by the scan that is under way */
 	char name[64];
 };
 

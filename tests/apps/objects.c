@@ -65,7 +65,7 @@ void APART use_variables(void)
 	struct timespec past = {0, 0};
 
 	USE(&app_lock, "app_lock");
-	USE(&shards[2], "shards+0x%zx", 2 * sizeof(*shards));
+	USE(&shards[2], "shards+0x%zx", 2 * sizeof(pthread_mutex_t));
 	USE(&shards[0], "shards");
 	if (stripped) {
 		USE(&own_lock, "mutex first used by use_variables");
@@ -217,6 +217,7 @@ static void use_stream(const char *path)
 static void use_streams(void)
 {
 	char path[400];
+	size_t bytes;
 	FILE *stream;
 	DIR *directory;
 	int fd;
@@ -225,10 +226,10 @@ static void use_streams(void)
 	use_stream("/dev/zero");
 	use_stream("/dev/null");
 	/* Of a long one, the end. */
-	strcpy(path, "/dev");
-	while (strlen(path) < 300)
-		strcat(path, "/./.");
-	strcat(path, "/null");
+	memcpy(path, "/dev", 4);
+	for (bytes = 4; bytes < 300; bytes += 4)
+		memcpy(path + bytes, "/./.", 4);
+	memcpy(path + bytes, "/null", sizeof("/null"));
 	stream = fopen(path, "re");
 	need(stream != NULL);
 	SAY("fopen", "FILE ..%s", path + strlen(path) - 94);
@@ -308,7 +309,7 @@ static void use_library(const char *path)
 void APART make_many(long count);
 void APART make_many(long count)
 {
-	pthread_mutex_t *locks = calloc((size_t)count, sizeof(*locks));
+	pthread_mutex_t *locks = calloc((size_t)count, sizeof(pthread_mutex_t));
 	long i;
 
 	need(locks != NULL);
