@@ -47,11 +47,12 @@ static size_t add_string(uint64_t *out, size_t capacity, unsigned index, const c
 	return fxt_encode_string(out, capacity, (uint16_t)index, text, strlen(text));
 }
 
-static size_t add_object(uint64_t *out, size_t capacity, const void *object, const char *label)
+static size_t add_stream(uint64_t *out, size_t capacity, const FILE *stream, const char *label)
 {
-	return fxt_encode_userspace_object(out, capacity, (uintptr_t)object,
-					   (struct fxt_thread_ref){0, fxt_agent.pid, 0},
-					   FXT_INLINE(label, strlen(label)), (struct fxt_args){0});
+	struct fxt_arg type = {FXT_ARG_STRING, FXT_INDEXED(FXT_STR_type), .string = FXT_INDEXED(FXT_STR_kind_FILE)};
+
+	return fxt_encode_userspace_object(out, capacity, (uintptr_t)stream, (struct fxt_thread_ref){0, fxt_agent.pid, 0},
+					   FXT_INLINE(label, strlen(label)), (struct fxt_args){1, &type});
 }
 
 /* What a trace begins with: who and how, every string of the tables, this process's name, slots for counts. */
@@ -81,9 +82,9 @@ static size_t write_prologue(uint64_t *out)
 	used += fxt_encode_kernel_object(out + used, room - used, FXT_OBJECT_PROCESS, fxt_agent.pid,
 					 FXT_INLINE(program, bytes), (struct fxt_args){0});
 	/* Streams nobody opens: their names say more than their addresses. */
-	used += add_object(out + used, room - used, stdin, "stdin");
-	used += add_object(out + used, room - used, stdout, "stdout");
-	used += add_object(out + used, room - used, stderr, "stderr");
+	used += add_stream(out + used, room - used, stdin, "stdin");
+	used += add_stream(out + used, room - used, stdout, "stdout");
+	used += add_stream(out + used, room - used, stderr, "stderr");
 	for (i = 0; i < FXT_LOSS_COUNT; i++, used += FXT_COUNTER_WORDS)
 		fxt_counter_clear(out + used);
 	return used;
@@ -156,6 +157,7 @@ void fxt_agent_count(enum fxt_loss why, uint64_t records, uint64_t last_ns)
 		[FXT_LOSS_ROOM] = FXT_STR_dropped, [FXT_LOSS_DEPTH] = FXT_STR_dropped_depth,
 		[FXT_LOSS_SIGNALS] = FXT_STR_dropped_signals, [FXT_LOSS_SIZE] = FXT_STR_dropped_size,
 		[FXT_LOSS_FILTERED] = FXT_STR_filtered, [FXT_LOSS_OVERWRITTEN] = FXT_STR_overwritten,
+		[FXT_LOSS_UNNAMED] = FXT_STR_unnamed,
 	};
 	uint64_t *slot = fxt_agent.losses[why];
 

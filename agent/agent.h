@@ -227,6 +227,7 @@ enum fxt_loss {
 	FXT_DROP_COUNT,
 	FXT_LOSS_FILTERED = FXT_DROP_COUNT,     /* shorter than the threshold: nobody wanted it */
 	FXT_LOSS_OVERWRITTEN,                   /* the ring has given its chunk to newer events */
+	FXT_LOSS_UNNAMED,                       /* no record: an object without a name, see label.h */
 	FXT_LOSS_COUNT,
 	/* Told, and not to be counted: */
 	FXT_LOSS_SHARED = FXT_LOSS_COUNT,       /* a thread's storage is used by two: fxt_thread_bar() */

@@ -104,13 +104,31 @@ const struct fxt_function *fxt_function_find(uintptr_t address)
 	return function;
 }
 
-const char *fxt_function_object_name(uintptr_t address, uintptr_t place, size_t *bytes)
+const char *fxt_function_object_name(uintptr_t address, uintptr_t place, size_t *bytes, uint32_t *offset)
 {
 	uint64_t mask = fxt_lock(&functions.lock);
-	const char *name = fxt_symbol_object_name(address, place, bytes);
+	const char *name = fxt_symbol_object_name(address, place, bytes, offset);
 
 	fxt_unlock(&functions.lock, mask);
 	return name;
+}
+
+bool fxt_functions_unloaded(void)
+{
+	uint64_t mask = fxt_lock(&functions.lock);
+	bool any = fxt_symbols_unloaded();
+
+	fxt_unlock(&functions.lock, mask);
+	return any;
+}
+
+bool fxt_function_is_mapped(uintptr_t address)
+{
+	uint64_t mask = fxt_lock(&functions.lock);
+	bool is_mapped = fxt_symbol_is_mapped(address);
+
+	fxt_unlock(&functions.lock, mask);
+	return is_mapped;
 }
 
 void fxt_functions_after_fork(void)

@@ -138,7 +138,12 @@ static inline bool fxt_function_exit_quick(struct fxt_thread *thread, uintptr_t 
 	return true;
 }
 
-/* The same of the global variable at `address`, used by the code at `place`: fxt_symbol_object_name(). */
-const char *fxt_function_object_name(uintptr_t address, uintptr_t place, size_t *bytes);
+/* Of the global variable at `address`, used by the code at `place`: fxt_symbol_object_name(). */
+const char *fxt_function_object_name(uintptr_t address, uintptr_t place, size_t *bytes, uint32_t *offset);
+
+/* Libraries were unloaded, perhaps: fxt_symbols_unloaded(). False: none was. */
+bool fxt_functions_unloaded(void);
+/* Whether the address is in a file that is loaded, as far as that is known. */
+bool fxt_function_is_mapped(uintptr_t address);
 
 #endif

@@ -1,66 +1,368 @@
-/* See label.h. A small table that forgets: one that is forgotten is looked up again, and told again. */
+/* See label.h. Names are found, and told; which objects have one is in label_table.c. */
 #include "label.h"
 
 #include <string.h>
 
 #include "function.h"
+#include "label_table.h"
 #include "stack.h"
+#include "writer/decimal.h"
 #include "writer/fxt_encode.h"
 
-enum { LABELS = 256, LABEL_MAX_BYTES = 100 };
+enum {
+	NAME_BYTES = 100,               /* of a function or a variable */
+	PATH_BYTES = 96,                /* of a path, its end */
+	/* What labels may take of the durable area, for they may be any number; the others stand in the chunk of the thread that met the
+	 * object. Streams have a part of their own: there may be many, of which each lives shortly. */
+	LOCK_WORDS = 8192,
+	STREAM_WORDS = 4096,
+	DURABLE_RESERVE_WORDS = 2048,
+	COUNTED_WORDS = 1024,
+};
 
-static struct label {
-	_Atomic uintptr_t object;       /* 0: changing */
-	const char *_Atomic name;       /* NULL: it has none */
-	_Atomic size_t bytes;
-} labels[LABELS];
+_Atomic uintptr_t fxt_label_known[FXT_LABEL_KNOWN_SLOTS];
+static atomic_uint told_words[2];       /* locks and blocks, streams */
+static _Atomic uint64_t counted[COUNTED_WORDS];         /* bits of objects without a name, by their hash */
 
-static void tell(uintptr_t object, const char *name, size_t bytes)
+static const char *const kind_names[FXT_LABEL_KINDS] = {
+	"", "mutex", "cond", "rwlock", "spinlock", "sem", "barrier", "FILE", "DIR", "block",
+};
+
+/* -- Names ------------------------------------------------------------------------------------- */
+
+static unsigned digits_of(uint32_t offset)
 {
-	uint64_t record[3 + 2 + LABEL_MAX_BYTES / FXT_WORD_BYTES];
-	size_t words = fxt_encode_userspace_object(record, sizeof(record) / sizeof(*record), object,
-						   (struct fxt_thread_ref){0, fxt_agent.pid, 0}, FXT_INLINE(name, bytes),
-						   (struct fxt_args){0});
+	unsigned n = 0;
 
-	if (words)
-		fxt_buffer_durable(&fxt_agent.buffer, record, words, 0);
+	for (; offset; offset >>= 4)
+		n++;
+	return n;
 }
 
-size_t fxt_label(uintptr_t object, uintptr_t place, const char **name)
+static const char *joint_of(const struct fxt_label *label)
 {
-	struct label *label = &labels[(uint64_t)object * UINT64_C(0x9e3779b97f4a7c15) >> 56];
+	static const char *const joints[] = {
+		[FXT_LABEL_SYMBOL] = "", [FXT_LABEL_MADE] = " of ", [FXT_LABEL_USED] = " first used by ",
+		[FXT_LABEL_PATH] = " ", [FXT_LABEL_FD] = " of descriptor ",
+	};
+
+	return label->how == FXT_LABEL_PATH && label->offset ? " .." : joints[label->how];
+}
+
+size_t fxt_label_bytes(const struct fxt_label *label)
+{
+	if (label->how == FXT_LABEL_SYMBOL)
+		return label->bytes + (label->offset ? 3 + digits_of(label->offset) : 0);
+	return strlen(kind_names[label->kind]) + strlen(joint_of(label)) + label->bytes;
+}
+
+static char *append(char *out, const char *text, size_t bytes)
+{
+	memcpy(out, text, bytes);
+	return out + bytes;
+}
+
+/* Writes fxt_label_bytes(). */
+static void compose(char *out, const struct fxt_label *label)
+{
+	unsigned n = digits_of(label->offset);
+
+	static_assert(NAME_BYTES + 3 + 8 <= FXT_LABEL_MAX_BYTES && PATH_BYTES + 32 <= FXT_LABEL_MAX_BYTES, "any name");
+	if (label->how != FXT_LABEL_SYMBOL) {
+		out = append(out, kind_names[label->kind], strlen(kind_names[label->kind]));
+		out = append(out, joint_of(label), strlen(joint_of(label)));
+	}
+	if (label->how == FXT_LABEL_FD)
+		fxt_decimal(out, label->offset);
+	else if (label->how == FXT_LABEL_PATH)
+		fxt_utf8_clean(out, label->text, label->bytes, label->bytes);
+	else
+		out = append(out, label->text, label->bytes);
+	if (label->how == FXT_LABEL_SYMBOL && n) {
+		out = append(out, "+0x", 3);
+		while (n--)
+			*out++ = "0123456789abcdef"[label->offset >> 4 * n & 15];
+	}
+}
+
+uint64_t *fxt_put_label(uint64_t *at, const struct fxt_label *label)
+{
+	size_t bytes = fxt_label_bytes(label), words = fxt_words_of(bytes);
+
+	at[words] = 0;
+	compose((char *)(at + 1), label);
+	*at = fxt_arg_header(FXT_ARG_STRING, (unsigned)(1 + words), FXT_STR_object) | fxt_arg_string(fxt_inline_ref(bytes));
+	return at + 1 + words;
+}
+
+static uint32_t cut(const char *text, size_t bytes)
+{
+	if (bytes <= NAME_BYTES)
+		return (uint32_t)bytes;
+	for (bytes = NAME_BYTES; ((unsigned char)text[bytes] & 0xc0) == 0x80; bytes--)
+		;
+	return (uint32_t)bytes;
+}
+
+/* A global variable by its symbol, any other object by the function that makes or uses it. */
+static struct fxt_label name(enum fxt_label_kind kind, enum fxt_label_how how, uintptr_t object, uintptr_t place)
+{
+	struct fxt_label label = {.kind = (uint8_t)kind, .how = (uint8_t)how};
+	const struct fxt_function *function;
 	size_t bytes = 0;
 
-	if (atomic_load_explicit(&label->object, memory_order_acquire) == object) {
-		*name = atomic_load_explicit(&label->name, memory_order_relaxed);
-		bytes = atomic_load_explicit(&label->bytes, memory_order_relaxed);
-		atomic_thread_fence(memory_order_acquire);
-		if (atomic_load_explicit(&label->object, memory_order_relaxed) == object)
-			return bytes;
+	if (!place || fxt_is_forbidden(FXT_NO_CALLS))
+		return label;
+	if (kind != FXT_LABEL_BLOCK)
+		label.text = fxt_function_object_name(object, place - 1, &bytes, &label.offset);
+	if (label.text) {
+		label.how = FXT_LABEL_SYMBOL;
+	} else {
+		function = fxt_function_find(place - 1);
+		label.text = function ? function->name : NULL;
+		bytes = function ? function->bytes : 0;
 	}
-	bytes = 0;
+	label.bytes = label.text ? cut(label.text, bytes) : 0;
+	return label;
+}
+
+/* -- Telling ----------------------------------------------------------------------------------- */
+
+struct told {
+	uint64_t since_ns;              /* 0: from the beginning */
+	int fd;                         /* -1 */
+	uint64_t bytes;                 /* of a block */
+};
+
+/* An object that is made counts; one that is used counts unless it may have been counted already. */
+static void count_unnamed(struct fxt_thread *thread, uintptr_t key, bool is_made)
+{
+	uint64_t hash = fxt_wait_hash(key), bit = UINT64_C(1) << (hash >> 48 & 63);
+
+	if ((atomic_fetch_or_explicit(&counted[hash >> 54], bit, memory_order_relaxed) & bit && !is_made) || !fxt_agent_file())
+		return;
+	fxt_agent_count(FXT_LOSS_UNNAMED, 1, thread->last_ns);
+}
+
+/* The "Userspace object record". By hand, and apart: of a small stack not much may be left. */
+static __attribute__((noinline)) void tell(struct fxt_thread *thread, uintptr_t object, const struct fxt_label *label,
+					   const struct told *told)
+{
+	bool is_stream = label->kind == FXT_LABEL_FILE || label->kind == FXT_LABEL_DIR;
+	uint64_t record[3 + FXT_LABEL_MAX_BYTES / FXT_WORD_BYTES + 6 + 1 + PATH_BYTES / FXT_WORD_BYTES], *at = record + 3;
+	size_t bytes = fxt_label_bytes(label), words = fxt_words_of(bytes);
+	unsigned arguments = 1;
+
+	record[1] = object;
+	record[2] = fxt_agent.pid;
+	at[words - 1] = 0;
+	compose((char *)at, label);
+	at += words;
+	*at++ = fxt_arg_header(FXT_ARG_STRING, 1, FXT_STR_type) | fxt_arg_string(FXT_STR_kind_mutex + label->kind - 1);
+#define PUT(put)                \
+	at = put;               \
+	arguments++;
+	if (told->since_ns) {
+		PUT(fxt_put_uint(at, FXT_STR_since, told->since_ns))
+	}
+	if (told->fd >= 0) {
+		PUT(fxt_put_int(at, FXT_STR_fd, told->fd))
+	}
+	if (label->how == FXT_LABEL_PATH) {
+		PUT(fxt_put_text(at, FXT_STR_path, label->text, label->bytes))
+	}
+	if (label->kind == FXT_LABEL_BLOCK) {
+		PUT(fxt_put_uint(at, FXT_STR_size, told->bytes))
+	}
+#undef PUT
+	words = (size_t)(at - record);
+	record[0] = fxt_record_type(FXT_RECORD_USERSPACE_OBJECT) | fxt_record_words(words) | fxt_object_name(fxt_inline_ref(bytes)) |
+		    fxt_object_args(arguments);
+	if (!fxt_agent_file())
+		return;
+	/* After the file was rewritten the durable area is not the trace's any more. */
+	if (!fxt_agent.buffer.tail_offset &&
+	    atomic_load_explicit(&told_words[is_stream], memory_order_relaxed) + words <= (is_stream ? STREAM_WORDS : LOCK_WORDS)) {
+		atomic_fetch_add_explicit(&told_words[is_stream], (unsigned)words, memory_order_relaxed);
+		if (fxt_buffer_durable(&fxt_agent.buffer, record, words, DURABLE_RESERVE_WORDS))
+			return;
+	}
+	if (!fxt_thread_put_extra(thread, record, words))
+		count_unnamed(thread, object, true);
+}
+
+/* -- What is called from outside --------------------------------------------------------------- */
+
+static const struct fxt_label nameless;
+
+/* Blocks have no use that is seen. */
+static void remember(uintptr_t key)
+{
+	if (!(key & FXT_LABEL_IS_BLOCK))
+		atomic_store_explicit(&fxt_label_known[fxt_wait_hash(key) >> 52], key, memory_order_relaxed);
+}
+
+/* Whether there is no way to find a name now. */
+static bool is_impossible(void)
+{
+	return fxt_is_forbidden(FXT_NO_CALLS) || fxt_stack_is_short();
+}
+
+void fxt_label_first_use(struct fxt_thread *thread, enum fxt_label_kind kind, uintptr_t object, uintptr_t place)
+{
+	uintptr_t key = fxt_label_key(kind, object), found;
+	struct told told = {.fd = -1};
+	struct fxt_label_detail detail;
+	enum fxt_entered entered;
+
+	/* Another one had its place among those that are known at once. */
+	if (fxt_label_look(key, &detail, &found) && found == key && detail.label.kind == kind) {
+		remember(key);
+		return;
+	}
 	if (fxt_stack_is_short())
-		return 0;
-	*name = place ? fxt_function_object_name(object, place - 1, &bytes) : NULL;
-	if (!*name)
-		bytes = 0;
-	else if (bytes > LABEL_MAX_BYTES)
-		bytes = LABEL_MAX_BYTES;
-	atomic_store_explicit(&label->object, 0, memory_order_relaxed);
-	atomic_thread_fence(memory_order_release);
-	atomic_store_explicit(&label->name, *name, memory_order_relaxed);
-	atomic_store_explicit(&label->bytes, bytes, memory_order_relaxed);
-	atomic_store_explicit(&label->object, object, memory_order_release);
-	if (bytes)
-		tell(object, *name, bytes);
-	return bytes;
+		return;
+	remember(key);
+	detail = (struct fxt_label_detail){.place = place};
+	if (fxt_label_has_place(key))
+		detail.label = name(kind, FXT_LABEL_USED, object, place);
+	entered = detail.label.text ? fxt_label_enter(key, &detail) : FXT_ENTERED_NOT;
+	if (entered == FXT_ENTERED_KNOWN)
+		return;
+	if (entered == FXT_ENTERED_NOT) {
+		count_unnamed(thread, key, false);
+		return;
+	}
+	told.since_ns = entered == FXT_ENTERED_FIRST ? 0 : fxt_now(thread);
+	tell(thread, object, &detail.label, &told);
+}
+
+/* Enters and tells, unless it has been told. Since when is the caller's time, or now. */
+static struct fxt_label make(struct fxt_thread *thread, uintptr_t object, struct fxt_label_detail *new, struct told *told)
+{
+	uintptr_t key = fxt_label_key(new->label.kind, object), found;
+	enum fxt_entered entered;
+	struct fxt_label_detail old;
+
+	if (fxt_label_look(key, &old, &found) && old.place == new->place && old.label.kind == new->label.kind &&
+	    old.label.how != FXT_LABEL_USED && fxt_label_revive(key)) {
+		remember(key);
+		if (old.label.how < FXT_LABEL_PATH)
+			old.label.is_repeated = true;
+		return old.label.how < FXT_LABEL_PATH ? old.label : new->label;
+	}
+	if (is_impossible())
+		return nameless;
+	if (!told->since_ns)
+		told->since_ns = fxt_now(thread);
+	if (new->label.how == FXT_LABEL_MADE && fxt_label_has_place(key))
+		new->label = name(new->label.kind, FXT_LABEL_MADE, object, new->place);
+	entered = new->label.text ? fxt_label_enter(key, new) : FXT_ENTERED_NOT;
+	if (entered == FXT_ENTERED_NOT) {
+		count_unnamed(thread, key, true);
+		return nameless;
+	}
+	remember(key);
+	new->label.is_repeated = entered == FXT_ENTERED_KNOWN;
+	if (!new->label.is_repeated)
+		tell(thread, object, &new->label, told);
+	return new->label;
+}
+
+struct fxt_label fxt_label_made(struct fxt_thread *thread, enum fxt_label_kind kind, uintptr_t object, uintptr_t place)
+{
+	struct fxt_label_detail new = {{.kind = (uint8_t)kind, .how = FXT_LABEL_MADE}, place};
+	struct told told = {.fd = -1};
+
+	return make(thread, object, &new, &told);
+}
+
+struct fxt_label fxt_label_block(struct fxt_thread *thread, uintptr_t block, uintptr_t place, uint64_t end_ns, uint64_t bytes)
+{
+	struct fxt_label_detail new = {{.kind = FXT_LABEL_BLOCK, .how = FXT_LABEL_MADE}, place};
+	struct told told = {.since_ns = end_ns, .fd = -1, .bytes = bytes};
+
+	return make(thread, block, &new, &told);
+}
+
+static uintptr_t hash_of_path(const char *path, size_t bytes, int fd)
+{
+	uint64_t hash = (unsigned)fd;
+	size_t i;
+
+	for (i = 0; i < bytes; i++)
+		hash = (hash ^ (unsigned char)path[i]) * UINT64_C(0x100000001b3);
+	return (uintptr_t)(hash ^ hash >> 29);
+}
+
+struct fxt_label fxt_label_opened(struct fxt_thread *thread, enum fxt_label_kind kind, uintptr_t object, uintptr_t place,
+				  uint64_t end_ns, const char *path, int fd)
+{
+	struct fxt_label_detail new = {{.kind = (uint8_t)kind, .how = FXT_LABEL_MADE}, place};
+	struct told told = {.since_ns = end_ns, .fd = fd};
+	size_t bytes = path ? fxt_text_bytes(path) : 0;
+	char number[FXT_DECIMAL_BYTES];
+
+	if (path) {
+		new.place = hash_of_path(path, bytes, fd);
+		new.label.how = FXT_LABEL_PATH;
+		new.label.offset = bytes > PATH_BYTES;
+		new.label.text = path + (bytes > PATH_BYTES ? bytes - (PATH_BYTES - 2) : 0);
+		new.label.bytes = (uint32_t)(bytes > PATH_BYTES ? PATH_BYTES - 2 : bytes);
+	} else if (fd >= 0) {
+		new.place = hash_of_path("", 0, fd);
+		new.label.how = FXT_LABEL_FD;
+		new.label.offset = (uint32_t)fd;
+		new.label.text = "";
+		new.label.bytes = (uint32_t)fxt_decimal(number, (uint64_t)fd);
+	}
+	return make(thread, object, &new, &told);
+}
+
+struct fxt_label fxt_label_of(enum fxt_label_kind kind, uintptr_t object)
+{
+	struct fxt_label_detail detail;
+	uintptr_t found, key = fxt_label_key(kind, object);
+
+	return fxt_label_look(key, &detail, &found) && found == key && detail.label.kind == kind ? detail.label : nameless;
+}
+
+struct fxt_label fxt_label_forget(enum fxt_label_kind kind, uintptr_t object)
+{
+	struct fxt_label label = fxt_label_of(kind, object);
+	uintptr_t known = object;
+
+	fxt_label_bury(fxt_label_key(kind, object));
+	atomic_compare_exchange_strong(&fxt_label_known[fxt_wait_hash(object) >> 52], &known, 0);
+	return kind == FXT_LABEL_FILE || kind == FXT_LABEL_DIR ? nameless : label;
+}
+
+static void know_none(void)
+{
+	unsigned i;
+
+	for (i = 0; i < FXT_LABEL_KNOWN_SLOTS; i++)
+		if (atomic_load_explicit(&fxt_label_known[i], memory_order_relaxed))
+			atomic_store_explicit(&fxt_label_known[i], 0, memory_order_relaxed);
+}
+
+void fxt_labels_unloaded(void)
+{
+	if (is_impossible() || fxt_label_table_is_empty() || !fxt_functions_unloaded())
+		return;
+	fxt_label_bury_variables();
+	know_none();
 }
 
 void fxt_labels_after_fork(void)
 {
 	unsigned i;
 
-	for (i = 0; i < LABELS; i++)
-		if (atomic_load(&labels[i].object))
-			atomic_store(&labels[i].object, 0);
+	fxt_label_table_after_fork();
+	atomic_store(&told_words[0], 0);
+	atomic_store(&told_words[1], 0);
+	for (i = 0; i < COUNTED_WORDS; i++)
+		if (atomic_load_explicit(&counted[i], memory_order_relaxed))
+			atomic_store_explicit(&counted[i], 0, memory_order_relaxed);
+	know_none();
 }

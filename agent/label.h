@@ -1,12 +1,97 @@
-/* What locks and the like are called: global variables by their symbol. */
+/* What locks, streams and the like are called: `app_lock`, `pool+0x28`, `mutex of pool_create`, `FILE /etc/passwd`.
+ *
+ * The trace is told once of each, by a userspace object record ("Userspace object record"): pointer, process, name, `type`, and
+ * `since`, the time from which on the name holds (without it: from the beginning). The next record of that type for the same address
+ * supersedes it. What is destroyed is forgotten, and told of again unless the next object there has the same name.
+ *
+ * fxt_label_use() is in the path of each lock: one load where the object is known. The others are slow paths. Any context.
+ */
 #ifndef FXT_LABEL_H
 #define FXT_LABEL_H
 
-#include "agent.h"
+#include "emit.h"
+#include "wait.h"
 
-/* The name of `object`, which the code at `place` uses: its length, and where it is; 0: it has none that is known. The first time the
- * trace is told, by a userspace object record ("Userspace object record"). Any context; slow the first time. */
-size_t fxt_label(uintptr_t object, uintptr_t place, const char **name);
+/* The order is that of the strings from FXT_STR_kind_mutex on, but for 0. */
+enum fxt_label_kind {
+	FXT_LABEL_NONE,
+	FXT_LABEL_MUTEX,
+	FXT_LABEL_COND,
+	FXT_LABEL_RWLOCK,
+	FXT_LABEL_SPINLOCK,
+	FXT_LABEL_SEM,
+	FXT_LABEL_BARRIER,
+	FXT_LABEL_FILE,
+	FXT_LABEL_DIR,
+	FXT_LABEL_BLOCK,
+	FXT_LABEL_KINDS
+};
+
+enum fxt_label_how {
+	FXT_LABEL_SYMBOL,               /* `text`, or so far behind it */
+	FXT_LABEL_MADE,                 /* by the function `text` */
+	FXT_LABEL_USED,                 /* first, as far as was seen, by that */
+	FXT_LABEL_PATH,                 /* what was opened */
+	FXT_LABEL_FD,                   /* that descriptor */
+};
+
+struct fxt_label {
+	const char *text;               /* UTF-8; NULL: there is no name */
+	uint32_t bytes;
+	uint32_t offset;                /* or the descriptor, or 1: a variable without a symbol, a path that is cut */
+	uint8_t kind, how;
+	bool is_repeated;               /* a lock that was destroyed and made again: it has been told of */
+};
+
+/* Objects that the trace has been told of, by their hash: the last of each. */
+enum { FXT_LABEL_KNOWN_SLOTS = 4096 };
+extern _Atomic uintptr_t fxt_label_known[FXT_LABEL_KNOWN_SLOTS] __attribute__((visibility("hidden")));
+
+FXT_COLD void fxt_label_first_use(struct fxt_thread *thread, enum fxt_label_kind kind, uintptr_t object, uintptr_t place);
+
+/* The code at `place`, a return address, is going to use `object`. Before the call's start is taken: it may be slow. */
+static inline void fxt_label_use(struct fxt_thread *thread, enum fxt_label_kind kind, uintptr_t object, uintptr_t place)
+{
+	if (FXT_UNLIKELY(atomic_load_explicit(&fxt_label_known[fxt_wait_hash(object) >> 52], memory_order_relaxed) != object))
+		fxt_label_first_use(thread, kind, object, place);
+}
+
+/* The code at `place` is going to make it: it has a name from now on. */
+struct fxt_label fxt_label_made(struct fxt_thread *thread, enum fxt_label_kind kind, uintptr_t object, uintptr_t place);
+
+/* A stream, a directory or a semaphore with a name was opened at end_ns: of that path, command or name (NULL: none), with descriptor
+ * `fd` (-1: none). */
+struct fxt_label fxt_label_opened(struct fxt_thread *thread, enum fxt_label_kind kind, uintptr_t object, uintptr_t place,
+				  uint64_t end_ns, const char *path, int fd);
+
+/* A heap block of so many bytes was taken at end_ns. A lock at its beginning is told apart. */
+struct fxt_label fxt_label_block(struct fxt_thread *thread, uintptr_t block, uintptr_t place, uint64_t end_ns, uint64_t bytes);
+
+/* What it is called, if it is known. Not what it was opened by. */
+struct fxt_label fxt_label_of(enum fxt_label_kind kind, uintptr_t object);
+
+/* The same of one that is about to be destroyed: it is known no more. Of a stream or directory nothing. */
+struct fxt_label fxt_label_forget(enum fxt_label_kind kind, uintptr_t object);
+
+/* The whole name's length, and the argument `object` with it. */
+enum { FXT_LABEL_MAX_BYTES = 160 };
+size_t fxt_label_bytes(const struct fxt_label *label);
+uint64_t *fxt_put_label(uint64_t *at, const struct fxt_label *label);
+
+/* Whether an event of its making or end says it: once for locks that a function makes again and again. */
+static inline bool fxt_label_is_said(const struct fxt_label *label)
+{
+	return label->text && !label->is_repeated;
+}
+
+/* Of that argument; 0 where there is no name. */
+static inline size_t fxt_label_words(const struct fxt_label *label)
+{
+	return label->text ? 2 + fxt_words_of(fxt_label_bytes(label)) : 0;
+}
+
+/* Libraries were unloaded, perhaps: what was in them is known no more. */
+void fxt_labels_unloaded(void);
 
 /* In the child of a fork: its trace has to be told again. */
 void fxt_labels_after_fork(void);

@@ -42,6 +42,8 @@ AGENT_SOURCES = \
 	agent/kin_entry.h \
 	agent/label.c \
 	agent/label.h \
+	agent/label_table.c \
+	agent/label_table.h \
 	agent/lane.c \
 	agent/life.c \
 	agent/life.h \
@@ -51,6 +53,8 @@ AGENT_SOURCES = \
 	agent/mappings.h \
 	agent/memory_life.c \
 	agent/memory_life.h \
+	agent/module.c \
+	agent/module.h \
 	agent/open.c \
 	agent/open.h \
 	agent/output.c \

@@ -1,161 +1,26 @@
 /* See symbols.h. Called by function.c, under its lock and with signals blocked. */
 #include "symbols.h"
 
-#include <elf.h>
-#include <stdbool.h>
 #include <string.h>
 
+#include "module.h"
 #include "writer/fxt_encode.h"
 #include "writer/sys.h"
 
 enum {
 	MAX_MODULES = 512,
 	MAPS_BYTES = 8192,              /* a line of /proc/self/maps is at most some 4200 */
+	PATH_BYTES = 4096,
+	PATHS_BYTES = 16 << 10,         /* room for those of most processes, without the address space of the next */
 	TEXT_BYTES = 16 << 20,          /* room for names that stand in no file; touched as far as used */
 };
 
-struct symbol {
-	uint64_t address;
-	uint32_t bytes;
-	uint32_t name;                  /* offset in the string table */
-};
-
-struct module {
-	uintptr_t low, high;            /* the executable mapping */
-	uintptr_t bias;                 /* to add to addresses in the file */
-	struct symbol *symbols;         /* by address */
-	size_t count;
-	const char *strings;
-	size_t strings_bytes;
-	char name[64];
-};
-
-static struct module modules[MAX_MODULES];
-static unsigned module_count;
+static struct fxt_module modules[MAX_MODULES];
+static unsigned module_count, removed_count;
 static struct {
 	char *text;
 	size_t used;
 } arena;
-
-/* -- A file's symbol table --------------------------------------------------------------------- */
-
-/* Heapsort by address: in place, without the heap, and never quadratic. */
-static void sift(struct symbol *s, size_t root, size_t count)
-{
-	struct symbol moved = s[root];
-	size_t child;
-
-	while ((child = 2 * root + 1) < count) {
-		if (child + 1 < count && s[child + 1].address > s[child].address)
-			child++;
-		if (moved.address >= s[child].address)
-			break;
-		s[root] = s[child];
-		root = child;
-	}
-	s[root] = moved;
-}
-
-static void sort(struct symbol *s, size_t count)
-{
-	size_t i;
-
-	for (i = count / 2; i-- > 0;)
-		sift(s, i, count);
-	for (i = count; i-- > 1;) {
-		struct symbol last = s[i];
-
-		s[i] = s[0];
-		s[0] = last;
-		sift(s, 0, i);
-	}
-}
-
-struct image {
-	const char *base;
-	size_t bytes;
-};
-
-static const void *inside(const struct image *file, uint64_t offset, uint64_t bytes)
-{
-	return offset <= file->bytes && bytes <= file->bytes - offset ? file->base + offset : NULL;
-}
-
-static const Elf64_Shdr *find_table(const struct image *file, const Elf64_Ehdr *header, uint32_t type)
-{
-	const Elf64_Shdr *sections = inside(file, header->e_shoff, (uint64_t)header->e_shnum * sizeof(Elf64_Shdr));
-	unsigned i;
-
-	for (i = 0; sections && i < header->e_shnum; i++)
-		if (sections[i].sh_type == type && sections[i].sh_link < header->e_shnum)
-			return &sections[i];
-	return NULL;
-}
-
-static void take_symbols(struct module *module, const struct image *file, const Elf64_Ehdr *header,
-			 const Elf64_Shdr *table)
-{
-	const Elf64_Shdr *strings = (const Elf64_Shdr *)(file->base + header->e_shoff) + table->sh_link;
-	const Elf64_Sym *list = inside(file, table->sh_offset, table->sh_size);
-	size_t count = table->sh_size / sizeof(*list), i, n = 0;
-
-	module->strings = inside(file, strings->sh_offset, strings->sh_size);
-	module->strings_bytes = strings->sh_size;
-	if (!list || !module->strings || !count)
-		return;
-	module->symbols = fxt_sys_memory(count * sizeof(*module->symbols));
-	if (!module->symbols)
-		return;
-	for (i = 0; i < count; i++) {
-		unsigned type = ELF64_ST_TYPE(list[i].st_info);
-
-		/* Functions, and variables of which it is known where they end. */
-		if ((type == STT_FUNC || (type == STT_OBJECT && list[i].st_size)) && list[i].st_shndx != SHN_UNDEF &&
-		    list[i].st_name < strings->sh_size)
-			module->symbols[n++] = (struct symbol){list[i].st_value, (uint32_t)list[i].st_size,
-							       list[i].st_name};
-	}
-	module->count = n;
-	sort(module->symbols, n);
-}
-
-/* The file stays mapped: names point into it, and survive dlclose and an upgrade of the file. */
-static void read_file(struct module *module, const char *path, uint64_t mapped_offset)
-{
-	int fd = fxt_sys_open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0), error;
-	const Elf64_Phdr *segments;
-	const Elf64_Ehdr *header;
-	const Elf64_Shdr *table;
-	struct image file = {0};
-	struct stat status;
-	unsigned i;
-
-	if (fd < 0)
-		return;
-	if (!fxt_sys_fstat(fd, &status) && S_ISREG(status.st_mode) && status.st_size > (off_t)sizeof(*header)) {
-		file.bytes = (size_t)status.st_size;
-		file.base = fxt_sys_mmap(NULL, file.bytes, PROT_READ, MAP_PRIVATE, fd, 0, &error);
-	}
-	fxt_sys_close(fd);
-	if (!file.base)
-		return;
-	header = (const Elf64_Ehdr *)file.base;
-	if (memcmp(header->e_ident, ELFMAG, SELFMAG) || header->e_ident[EI_CLASS] != ELFCLASS64)
-		return;
-	segments = inside(&file, header->e_phoff, (uint64_t)header->e_phnum * sizeof(*segments));
-	for (i = 0; segments && i < header->e_phnum; i++) {
-		uint64_t start = segments[i].p_offset & ~UINT64_C(4095);
-
-		if (segments[i].p_type == PT_LOAD && mapped_offset >= start &&
-		    mapped_offset < segments[i].p_offset + segments[i].p_filesz)
-			module->bias = module->low - mapped_offset + segments[i].p_offset - segments[i].p_vaddr;
-	}
-	table = find_table(&file, header, SHT_SYMTAB);
-	if (!table)
-		table = find_table(&file, header, SHT_DYNSYM);
-	if (table)
-		take_symbols(module, &file, header, table);
-}
 
 /* -- Modules ----------------------------------------------------------------------------------- */
 
@@ -175,52 +40,152 @@ static uint64_t hex(const char **text)
 	}
 }
 
-/* One line: "low-high perms offset device inode   path". True when it is the mapping of `address`. */
-static bool take_line(const char *line, uintptr_t address)
-{
-	struct module *module = &modules[module_count];
-	uintptr_t low, high;
-	const char *path, *p;
+/* Mappings of one file that follow each other. */
+struct group {
+	uintptr_t low, high, code_low, code_high;
 	uint64_t offset;
+	bool is_ended;
+	char path[PATH_BYTES];          /* "": of no file */
+};
 
-	low = hex(&line);
-	line++;
-	high = hex(&line);
-	if (address < low || address >= high)
-		return false;
-	line += 6;
-	offset = hex(&line);
-	path = strchr(line, '/');
-	memset(module, 0, sizeof(*module));
-	module->low = low;
-	module->high = high;
-	if (path) {
-		for (p = path; *p; p++)
-			if (*p == '/')
-				line = p + 1;
-		module->name[fxt_utf8_clean(module->name, line, strlen(line), sizeof(module->name) - 1)] = '\0';
-		read_file(module, path, offset);
-	}
-	module_count++;
-	return true;
-}
-
-static struct module *find_module(uintptr_t address)
+static struct fxt_module *module_at(uintptr_t address)
 {
-	static char text[MAPS_BYTES];
-	size_t used = 0;
 	unsigned i;
-	ssize_t n;
-	int fd;
 
 	for (i = 0; i < module_count; i++)
 		if (address >= modules[i].low && address < modules[i].high)
 			return &modules[i];
+	return NULL;
+}
+
+static const char *keep_text(const char *text)
+{
+	static char near[PATHS_BYTES];
+	static size_t near_used;
+	size_t bytes = strlen(text) + 1;
+
+	if (bytes <= PATHS_BYTES - near_used) {
+		near_used += bytes;
+		return memcpy(near + near_used - bytes, text, bytes);
+	}
+	if (!arena.text)
+		arena.text = fxt_sys_memory(TEXT_BYTES);
+	if (!arena.text || arena.used + bytes > TEXT_BYTES)
+		return NULL;
+	memcpy(arena.text + arena.used, text, bytes);
+	arena.used += bytes;
+	return arena.text + arena.used - bytes;
+}
+
+/* What was read of the file stays, for names point into it, and it may come back. */
+static void remove_module(struct fxt_module *module)
+{
+	module->low = module->high = module->code_low = module->code_high = 0;
+	removed_count++;
+}
+
+/* A module for the group: one whose file was there before, or a new one. NULL: there is no room. */
+static struct fxt_module *find_or_make_module(const struct group *group)
+{
+	struct fxt_module *module;
+	const char *name, *p;
+
+	for (module = modules; group->path[0] && module < modules + module_count; module++) {
+		if (!module->high && module->path && module->offset == group->offset && !strcmp(module->path, group->path)) {
+			module->is_read = false;
+			return module;
+		}
+	}
 	if (module_count == MAX_MODULES)
 		return NULL;
-	fd = fxt_sys_open("/proc/self/maps", O_RDONLY | O_CLOEXEC, 0);
+	memset(module = &modules[module_count++], 0, sizeof(*module));
+	module->offset = group->offset;
+	if (group->path[0]) {
+		module->path = keep_text(group->path);
+		for (name = p = group->path; *p; p++)
+			if (*p == '/')
+				name = p + 1;
+		module->name[fxt_utf8_clean(module->name, name, strlen(name), sizeof(module->name) - 1)] = '\0';
+	}
+	return module;
+}
+
+/* A group is complete. Memory that is no file's is kept only if it is asked for: it may be another's any time. */
+static void take_group(const struct group *group, uintptr_t address)
+{
+	struct fxt_module *module;
+
+	if (group->code_low == group->code_high || (!group->path[0] && (address < group->low || address >= group->high)))
+		return;
+	for (module = modules; module < modules + module_count; module++) {
+		if (module->low == group->low && module->path && !strcmp(module->path, group->path)) {
+			module->high = group->high;
+			module->is_there = true;
+			return;
+		}
+	}
+	/* What was there before is not there any more. */
+	for (module = modules; module < modules + module_count; module++)
+		if (module->low < group->high && group->low < module->high)
+			remove_module(module);
+	module = find_or_make_module(group);
+	if (!module)
+		return;
+	module->low = group->low;
+	module->high = group->high;
+	module->code_low = group->code_low;
+	module->code_high = group->code_high;
+	module->is_there = true;
+}
+
+/* One line: "low-high perms offset device inode   path". */
+static void take_line(struct group *group, const char *line, uintptr_t address)
+{
+	uintptr_t low, high;
+	const char *path, *rest;
+	uint64_t offset;
+	bool is_code;
+
+	low = hex(&line);
+	line++;
+	high = hex(&line);
+	is_code = line[3] == 'x';
+	line += 6;
+	offset = hex(&line);
+	path = strchr(line, '/');
+	rest = strchr(line, '[');
+	/* What follows a file's mappings directly, and has no name, holds its variables that are zero at first. */
+	if (low == group->high && group->path[0] && !group->is_ended &&
+	    (path ? !strcmp(path, group->path) : !rest && !is_code)) {
+		group->high = high;
+		group->is_ended = !path;
+	} else {
+		take_group(group, address);
+		group->low = group->code_low = group->code_high = low;
+		group->high = high;
+		group->offset = offset;
+		group->is_ended = false;
+		memcpy(group->path, path ? path : "", path ? strlen(path) + 1 : 1);
+	}
+	if (is_code) {
+		if (group->code_low == group->code_high)
+			group->code_low = low;
+		group->code_high = high;
+	}
+}
+
+/* Every file that has code mapped, and the memory around `address`. False: it cannot be read. */
+static bool scan(uintptr_t address)
+{
+	static char text[MAPS_BYTES];
+	static struct group group;
+	size_t used = 0;
+	ssize_t n;
+	int fd = fxt_sys_open("/proc/self/maps", O_RDONLY | O_CLOEXEC, 0);
+
 	if (fd < 0)
-		return NULL;
+		return false;
+	memset(&group, 0, offsetof(struct group, path) + 1);
 	while ((n = fxt_sys_read(fd, text + used, sizeof(text) - 1 - used)) > 0) {
 		char *line = text, *end;
 
@@ -228,10 +193,7 @@ static struct module *find_module(uintptr_t address)
 		text[used] = '\0';
 		while ((end = memchr(line, '\n', used - (size_t)(line - text)))) {
 			*end = '\0';
-			if (take_line(line, address)) {
-				fxt_sys_close(fd);
-				return &modules[module_count - 1];
-			}
+			take_line(&group, line, address);
 			line = end + 1;
 		}
 		used -= (size_t)(line - text);
@@ -240,12 +202,52 @@ static struct module *find_module(uintptr_t address)
 		memmove(text, line, used);
 	}
 	fxt_sys_close(fd);
-	return NULL;
+	take_group(&group, address);
+	return n == 0;
+}
+
+static struct fxt_module *find_module(uintptr_t address)
+{
+	struct fxt_module *module = module_at(address);
+
+	if (!module && module_count < MAX_MODULES && scan(address))
+		module = module_at(address);
+	return module;
+}
+
+/* Its symbols, when they are first needed. */
+static const struct fxt_module *with_symbols(struct fxt_module *module)
+{
+	if (module && module->path && !module->is_read) {
+		module->is_read = true;
+		fxt_module_read(module);
+	}
+	return module;
+}
+
+bool fxt_symbols_unloaded(void)
+{
+	unsigned removed = removed_count;
+	struct fxt_module *module;
+
+	for (module = modules; module < modules + module_count; module++)
+		module->is_there = false;
+	if (!module_count || !scan(0))
+		return false;
+	for (module = modules; module < modules + module_count; module++)
+		if (!module->is_there && module->high)
+			remove_module(module);
+	return removed_count != removed;
+}
+
+bool fxt_symbol_is_mapped(uintptr_t address)
+{
+	return module_at(address) != NULL;
 }
 
 /* -- Names ------------------------------------------------------------------------------------- */
 
-static const struct symbol *find_symbol(const struct module *module, uint64_t address)
+static const struct fxt_symbol *find_symbol(const struct fxt_module *module, uint64_t address)
 {
 	size_t low = 0, high = module->count;
 
@@ -259,7 +261,7 @@ static const struct symbol *find_symbol(const struct module *module, uint64_t ad
 	}
 	/* The last that begins at or before the address; of several at one address the first will do. */
 	for (; low > 0; low--) {
-		const struct symbol *s = &module->symbols[low - 1];
+		const struct fxt_symbol *s = &module->symbols[low - 1];
 
 		if (address - s->address < (s->bytes ? s->bytes : 1))
 			return s;
@@ -316,8 +318,8 @@ static const char *clean(const char *text, size_t *bytes)
 
 const char *fxt_symbol_name(uintptr_t address, size_t *bytes)
 {
-	const struct module *module = find_module(address);
-	const struct symbol *symbol;
+	const struct fxt_module *module = with_symbols(find_module(address));
+	const struct fxt_symbol *symbol;
 	const char *text;
 
 	if (!module)
@@ -330,16 +332,21 @@ const char *fxt_symbol_name(uintptr_t address, size_t *bytes)
 	return clean(text, bytes);
 }
 
-const char *fxt_symbol_object_name(uintptr_t address, uintptr_t place, size_t *bytes)
+const char *fxt_symbol_object_name(uintptr_t address, uintptr_t place, size_t *bytes, uint32_t *offset)
 {
-	const struct module *module = find_module(place);
-	const struct symbol *symbol = module ? find_symbol(module, address - module->bias) : NULL;
+	const struct fxt_module *module;
+	const struct fxt_symbol *symbol;
 	const char *text;
 
-	/* Code is not an object, and what lies within one is a member of it. */
-	if (!symbol || (address >= module->low && address < module->high))
+	find_module(place);
+	module = with_symbols(module_at(address));
+	symbol = module ? find_symbol(module, address - module->bias) : NULL;
+	*offset = module != NULL;
+	/* Code is not an object. */
+	if (!symbol || (address >= module->code_low && address < module->code_high))
 		return NULL;
 	text = module->strings + symbol->name;
 	*bytes = strnlen(text, module->strings_bytes - symbol->name);
+	*offset = (uint32_t)(address - module->bias - symbol->address);
 	return clean(text, bytes);
 }

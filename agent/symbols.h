@@ -6,6 +6,7 @@
 #ifndef FXT_SYMBOLS_H
 #define FXT_SYMBOLS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -13,8 +14,14 @@
  * file. UTF-8 and valid for the life of the process. The caller holds the lock of the function table. */
 const char *fxt_symbol_name(uintptr_t address, size_t *bytes);
 
-/* The name of the global variable at `address`, or that `address` lies in, if it is one of the file whose code is at `place`; NULL. As
- * above. */
-const char *fxt_symbol_object_name(uintptr_t address, uintptr_t place, size_t *bytes);
+/* The name of the global variable that `address` lies in, and how far behind its beginning, if it is one of a file that is loaded; NULL: then
+ * `*offset` is 1 if the address is in one all the same, otherwise 0.
+ * `place` is the code that uses it: files are looked for when code of theirs is first met. As above. */
+const char *fxt_symbol_object_name(uintptr_t address, uintptr_t place, size_t *bytes, uint32_t *offset);
+
+/* Forgets the files that are loaded no more. False: there is none. As above. */
+bool fxt_symbols_unloaded(void);
+/* Whether the address is in a file that is loaded. As above. */
+bool fxt_symbol_is_mapped(uintptr_t address);
 
 #endif

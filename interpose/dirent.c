@@ -4,6 +4,7 @@
 #include <ftw.h>
 
 #include "interpose.h"
+#include "object.h"
 
 typedef DIR *directory;
 typedef struct dirent *found;

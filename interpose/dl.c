@@ -1,11 +1,27 @@
 /* The loader: dl.def. */
 #include <dlfcn.h>
 
+#include "agent/label.h"
 #include "interpose.h"
 #include "trampoline.h"
 
 #define FXT_TABLE "dl.def"
 #include "wrappers.inc"
+
+FXT_REAL(int, dlclose, (void *handle), (handle))
+
+static __attribute__((noinline)) int traced_dlclose(void *handle)
+FXT_BODY(fxt_enter_on(), dl, int, dlclose, real_dlclose, BLOCKS(handle), PLAIN_INT, (void *, handle, PTR))
+
+/* By hand: locks of a library that is gone are forgotten, and that is no part of the call. */
+FXT_EXPORT int dlclose(void *handle)
+{
+	int result = fxt_is_on(FXT_CAT_dl) ? traced_dlclose(handle) : real_dlclose(handle);
+
+	if (fxt_is_on(FXT_CAT_pthread))
+		fxt_labels_unloaded();
+	return result;
+}
 
 #define real_dlopen fxt_real_dlopen
 #define real_dlmopen fxt_real_dlmopen

@@ -11,6 +11,7 @@
 #define FXT_FORMS_H
 
 #include "interpose.h"
+#include "object.h"
 
 /* The end of a call: its event. */
 #define FXT_FORM_RECORD(kind, ...)                                                                              \
@@ -42,6 +43,7 @@
 													\
 		if (!thread_)                                                                           \
 			return real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));                            \
+		FXT_EACH(P_BEFORE, __VA_ARGS__)                                                         \
 		start_ns_ = fxt_now(thread_);                                                           \
 		body(kind, symbol, object, __VA_ARGS__)                                                 \
 		return result_;                                                                         \

@@ -20,6 +20,7 @@
  *	TIME    struct timespec, as nanoseconds         NONE    no parameters: (void, , NONE)
  *	TIMEVAL struct timeval, as nanoseconds          ADDR    a socket address: address.h
  *	MADE    a pointer to a number that the call puts there, unless it returns anything but 0
+ *	USED NEW OLD WAITED     a pointer to an object that has a name; OPENS OPENS_FD OPENS_IT: object.h
  * What the result is:
  *	INT     an int; -1 is failure, with errno       PLAIN_INT       an int; never failure
  *	LONG    ssize_t, off_t; the same                PLAIN_UINT      size_t; never failure

@@ -76,6 +76,7 @@ INTERPOSE_SOURCES = \
 	interpose/netdb.c \
 	interpose/next.c \
 	interpose/next.h \
+	interpose/object.h \
 	interpose/path.c \
 	interpose/poll.c \
 	interpose/process.c \

@@ -5,7 +5,6 @@
 #include "lock.h"
 
 #include "agent/function.h"
-#include "agent/label.h"
 #include "agent/stack.h"
 #include "forms.h"
 
@@ -27,8 +26,7 @@ static size_t name_bytes(const struct fxt_function *function)
 /* Lock, the places of the call and of who is in the way, that thread, how long it has held the lock. */
 struct description {
 	const struct fxt_function *at, *held_at;
-	const char *object;
-	size_t object_bytes;
+	struct fxt_label object;
 	uint64_t held_ns;
 	uint32_t holder;
 	unsigned arguments;
@@ -39,16 +37,16 @@ static size_t measure(struct description *d, struct fxt_lock_wait *wait, const s
 	d->at = function_at(wait->place);
 	d->held_at = held->lock ? function_at(held->place) : NULL;
 	d->held_ns = held->lock && now_ns > held->since_ns ? now_ns - held->since_ns : 0;
-	d->object_bytes = fxt_label(wait->lock, wait->place, &d->object);
-	return 2 + (2 + fxt_words_of(d->object_bytes)) + (2 + fxt_words_of(name_bytes(d->at))) + 2 + 2 + (2 + fxt_words_of(name_bytes(d->held_at))) + 1;
+	d->object = fxt_label_of(wait->kind, wait->lock);
+	return 2 + fxt_label_words(&d->object) + (2 + fxt_words_of(name_bytes(d->at))) + 2 + 2 + (2 + fxt_words_of(name_bytes(d->held_at))) + 1;
 }
 
 static uint64_t *describe(uint64_t *at, struct description *d, const struct fxt_lock_wait *wait)
 {
 	at = fxt_put_pointer(at, wait->parameter, (const void *)wait->lock);
 	d->arguments = 1;
-	if (d->object_bytes) {
-		at = fxt_put_text(at, FXT_STR_object, d->object, d->object_bytes);
+	if (d->object.text) {
+		at = fxt_put_label(at, &d->object);
 		d->arguments++;
 	}
 	if (d->at) {

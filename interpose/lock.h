@@ -8,12 +8,14 @@
 #include "agent/flow.h"
 #include "agent/held.h"
 #include "interpose.h"
+#include "object.h"
 
 struct fxt_lock_wait {
 	struct fxt_open *open;
 	uint64_t start_ns;
 	uint64_t names;
 	uint64_t parameter;             /* the name of the lock's, as an index of a string */
+	enum fxt_label_kind kind;
 	uintptr_t lock;
 	uintptr_t place;                /* the return address of the call */
 	bool is_c11;                    /* the result is no error number */
@@ -25,6 +27,7 @@ struct fxt_lock_wait {
 #define FXT_LOCK_WAIT(open_, lock_)                                                                                    \
 	{                                                                                                       \
 		.open = open_, .start_ns = start_ns_, .names = names_, .parameter = FXT_STR_##lock_,            \
+		.kind = FXT_KIND_OF(lock_),                                                                     \
 		.lock = (uintptr_t)(lock_), .place = (uintptr_t)__builtin_return_address(0),                    \
 		.holder = fxt_holder(lock_), .is_c11 = fxt_is_c11(lock_),                                       \
 	}

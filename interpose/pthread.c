@@ -4,6 +4,7 @@
 #include <stdarg.h>
 
 #include "interpose.h"
+#include "object.h"
 #include "thread_start.h"
 
 #define FXT_TABLE "pthread.def"
@@ -81,6 +82,7 @@ FXT_EXPORT sem_t *sem_open(const char *name, int flags, ...)
 {
 	struct fxt_thread *self = fxt_enter(FXT_CAT_pthread);
 	uint64_t start_ns, end_ns, *at;
+	struct fxt_label label = {NULL};
 	unsigned value = 0;
 	mode_t mode = 0;
 	size_t bytes;
@@ -99,13 +101,17 @@ FXT_EXPORT sem_t *sem_open(const char *name, int flags, ...)
 	result = real_sem_open(name, flags, mode, value);
 	end_ns = fxt_end(self, NULL);
 	bytes = fxt_text_bytes(name);
-	at = fxt_room(self, start_ns, end_ns, 6 + fxt_words_of(bytes));
+	if (result != SEM_FAILED)
+		label = fxt_label_opened(self, FXT_LABEL_SEM, (uintptr_t)result, FXT_PLACE, end_ns, name, -1);
+	at = fxt_room(self, start_ns, end_ns, 6 + fxt_words_of(bytes) + fxt_label_words(&label));
 	if (at) {
 		at = fxt_put_text(at, FXT_STR_name, name, bytes);
+		if (label.text)
+			at = fxt_put_label(at, &label);
 		at = fxt_put_pointer(at, FXT_STR_ret, result);
 		if (result == SEM_FAILED)
 			at = fxt_put_errno(self, at, errno);
-		fxt_complete(self, at, end_ns, FXT_NAMES(pthread, sem_open), result == SEM_FAILED ? 3 : 2);
+		fxt_complete(self, at, end_ns, FXT_NAMES(pthread, sem_open), 2 + (label.text != NULL) + (result == SEM_FAILED));
 	}
 	return result;
 }

@@ -22,13 +22,13 @@
 #define FORM_IN(age, name, form, ...) \
 	FXT_FORM_ALIAS(pthread, int, age##_##name, name, form, ERROR, __VA_ARGS__)
 
-BOTH_FORMS(pthread_cond_wait, COND_WAITS, (pthread_cond_t *, cond, PTR), (pthread_mutex_t *, mutex, PTR))
-BOTH_FORMS(pthread_cond_timedwait, COND_WAITS, (pthread_cond_t *, cond, PTR), (pthread_mutex_t *, mutex, PTR),
+BOTH_FORMS(pthread_cond_wait, COND_WAITS, (pthread_cond_t *, cond, WAITED), (pthread_mutex_t *, mutex, PTR))
+BOTH_FORMS(pthread_cond_timedwait, COND_WAITS, (pthread_cond_t *, cond, WAITED), (pthread_mutex_t *, mutex, PTR),
 	   (const struct timespec *, abstime, SKIP))
-BOTH_FORMS(pthread_cond_signal, POSTS, (pthread_cond_t *, cond, PTR))
-BOTH_FORMS(pthread_cond_broadcast, WAKES_ALL, (pthread_cond_t *, cond, PTR))
-BOTH(pthread_cond_init, QUICK, (pthread_cond_t *, cond, PTR), (const pthread_condattr_t *, attr, SKIP))
-BOTH(pthread_cond_destroy, QUICK, (pthread_cond_t *, cond, PTR))
+BOTH_FORMS(pthread_cond_signal, POSTS, (pthread_cond_t *, cond, USED))
+BOTH_FORMS(pthread_cond_broadcast, WAKES_ALL, (pthread_cond_t *, cond, USED))
+BOTH(pthread_cond_init, QUICK, (pthread_cond_t *, cond, NEW), (const pthread_condattr_t *, attr, SKIP))
+BOTH(pthread_cond_destroy, QUICK, (pthread_cond_t *, cond, OLD))
 
 #define BY_HAND(category, name) BOTH_REAL(name)
 const struct fxt_real fxt_reals_pthread_cond[] = {

@@ -11,6 +11,7 @@
 
 #include "interpose.h"
 #include "key.h"
+#include "object.h"
 
 typedef void (*routine)(void);
 typedef void (*destructor)(void *);

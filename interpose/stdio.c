@@ -10,6 +10,7 @@
 #include <wchar.h>
 
 #include "descriptor_of.h"
+#include "object.h"
 #include "said.h"
 #include "stream.h"
 

@@ -79,6 +79,7 @@ static inline bool get_at_once(int (*try)(sem_t *), sem_t *sem)
 		after_ns_ = thread_->last_ns;                                                                   \
 		end_ns_ = fxt_end(thread_, open_);                                                              \
 		waits_ = fxt_wait_leave(thread_, (uintptr_t)(sem), start_ns_, &cause_) && !result_;             \
+		FXT_WAITED(sem);                                                                                \
 	}                                                                                                       \
 	FXT_FORM_RECORD(kind, __VA_ARGS__);                                                                     \
 	if (waits_)                                                                                             \
@@ -117,6 +118,7 @@ static inline bool get_at_once(int (*try)(sem_t *), sem_t *sem)
 	after_ns_ = thread_->last_ns;                                                                           \
 	end_ns_ = fxt_end(thread_, open_);                                                                      \
 	waits_ = waits_ && fxt_wait_end((uintptr_t)(barrier), start_ns_, &cause_);                              \
+	FXT_WAITED(barrier);                                                                                    \
 	FXT_FORM_RECORD(kind, __VA_ARGS__);                                                                     \
 	if (waits_)                                                                                             \
 		fxt_flow_resume(thread_, after_ns_, end_ns_, &cause_, 1);

@@ -29,6 +29,7 @@ FXT_COLD void fxt_cond_wait_resume(struct fxt_thread *thread, const struct fxt_c
 	fxt_cond_wait_begin(thread_, &wait_);                                                                           \
 	result_ = real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));                                                         \
 	end_ns_ = fxt_cond_wait_end(thread_, &wait_);                                                                   \
+	FXT_WAITED(cond);                                                                                               \
 	FXT_FORM_RECORD(kind, __VA_ARGS__);                                                                             \
 	fxt_cond_wait_resume(thread_, &wait_, end_ns_);
 

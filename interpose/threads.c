@@ -2,6 +2,7 @@
 #include <threads.h>
 
 #include "interpose.h"
+#include "object.h"
 #include "thread_start.h"
 
 typedef void (*routine)(void);

@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "agent/sent.h"
+#include "object.h"
 #include "submit.h"
 
 typedef char *char_pointer;
@@ -101,7 +102,7 @@ BOTH(io, int, glob, glob, BLOCKS(pattern), PLAIN_INT, (const char *, pattern, TE
      (glob_error_fn, errfunc, SKIP), (glob_t *, pglob, SKIP))
 BOTH(io, int, glob64, glob, BLOCKS(pattern), PLAIN_INT, (const char *, pattern, TEXT), (int, flags, INT),
      (glob_error_fn, errfunc, SKIP), (glob64_t *, pglob, SKIP))
-BOTH(io, stream_pointer, fmemopen, fmemopen, QUICK, PTR, (void *, buf, SKIP), (size_t, size, UINT),
+BOTH(io, stream_pointer, fmemopen, fmemopen, QUICK, PTR, (void *, buf, OPENS_IT), (size_t, size, UINT),
      (const char *, mode, TEXT))
 BOTH(io, int, lio_listio, lio_listio, BLOCKS(mode), SUBMITS, (int, mode, INT), (aiocb_list, list, SKIP),
      (int, nitems, INT), (struct sigevent *, sevp, SKIP))

@@ -91,6 +91,7 @@ APPS_C = \
 	tests/apps/kin \
 	tests/apps/lifetimes \
 	tests/apps/losses \
+	tests/apps/objects \
 	tests/apps/owns \
 	tests/apps/process \
 	tests/apps/progress \
@@ -113,7 +114,8 @@ tests/apps/count_io_fortified: tests/apps/count_io.c
 
 # Hostile conditions, and the libraries for them: one whose constructor comes before the agent's, one to be loaded, and one that
 # says what a process has.
-HOST_SO = tests/apps/libhost_early.so tests/apps/libhost_plugin.so tests/apps/libhost_witness.so
+HOST_SO = tests/apps/libhost_early.so tests/apps/libhost_plugin.so tests/apps/libhost_witness.so \
+	tests/apps/libobjects_one.so tests/apps/libobjects_two.so
 tests/apps/host_control tests/apps/host_seccomp tests/apps/libhost_plugin.so: APP_FLAGS = -finstrument-functions
 # Resolving a function when it is first called takes more than the smallest of stacks has.
 tests/apps/host_control: APP_LIBS = -Wl,-z,now
@@ -128,6 +130,12 @@ $(HOST_SO):
 	$(CC) $(FXT_CPPFLAGS) $(CPPFLAGS) -std=gnu11 $(WARN_CFLAGS) $(CFLAGS) $(APP_FLAGS) -pthread -shared -fPIC \
 		-o $@ $< $(LDFLAGS)
 
+# Names of functions and variables of the program, also when it is stripped; and two libraries that differ in those.
+tests/apps/objects: APP_LIBS = -rdynamic
+tests/apps/libobjects_one.so: APP_FLAGS = -DOF=one
+tests/apps/libobjects_two.so: APP_FLAGS = -DOF=two
+tests/apps/libobjects_one.so tests/apps/libobjects_two.so: tests/apps/objects_library.c
+
 # The same program with an allocator of its own.
 tests/apps/host_own_malloc: tests/apps/host_malloc.c tests/apps/host.h
 	$(AM_V_CCLD)$(MKDIR_P) tests/apps && \
@@ -136,7 +144,7 @@ tests/apps/host_own_malloc: tests/apps/host_malloc.c tests/apps/host.h
 
 check_DATA = $(HOST_SO) tests/apps/host_own_malloc
 CLEANFILES += $(HOST_SO) tests/apps/host_own_malloc
-EXTRA_DIST += tests/apps/host_library.c tests/apps/host_witness.c
+EXTRA_DIST += tests/apps/host_library.c tests/apps/host_witness.c tests/apps/objects_library.c
 
 if HAVE_CXX
 APPS = $(APPS_C) $(APPS_CXX)
@@ -184,6 +192,7 @@ E2E_TESTS = \
 	tests/e2e/lives.sh \
 	tests/e2e/losses.sh \
 	tests/e2e/modes.sh \
+	tests/e2e/objects.sh \
 	tests/e2e/owns.sh \
 	tests/e2e/progress.sh \
 	tests/e2e/real.sh \

@@ -87,8 +87,8 @@ static void put_thread(const struct fxt_reader *r, uint32_t thread, FILE *out)
 	free(label);
 }
 
-static void put_event(const struct fxt_reader *r, const struct fxt_record *rec, const char *demangled,
-		      FILE *out)
+static void put_event(const struct fxt_reader *r, const struct fxt_record *rec, const struct fxt_objects *objects,
+		      const char *demangled, FILE *out)
 {
 	put_thread(r, rec->thread, out);
 	fputs("  ", out);
@@ -106,7 +106,9 @@ static void put_event(const struct fxt_reader *r, const struct fxt_record *rec, 
 						  fxt_ns(rec->provider, rec->ticks)).text);
 	else if (rec->has_extra)
 		fprintf(out, "  id %" PRIu64, rec->extra);
-	put_arguments(out, rec);
+	if (rec->arg_count)
+		fputc(' ', out);
+	fxt_objects_put_arguments(objects, r, rec, out);
 }
 
 static void put_scheduling(const struct fxt_reader *r, const struct fxt_record *rec, FILE *out)
@@ -156,8 +158,8 @@ static void put_object(const struct fxt_reader *r, const struct fxt_record *rec,
 }
 
 /* What of the line is the record's own. */
-static void put_content(const struct fxt_reader *r, const struct fxt_record *rec, const char *demangled,
-			FILE *out)
+static void put_content(const struct fxt_reader *r, const struct fxt_record *rec, const struct fxt_objects *objects,
+			const char *demangled, FILE *out)
 {
 	switch (rec->type) {
 	case FXT_RECORD_METADATA: put_metadata(rec, out); break;
@@ -170,7 +172,7 @@ static void put_content(const struct fxt_reader *r, const struct fxt_record *rec
 		fprintf(out, "%" PRIu64 " %" PRIu64 "/%" PRIu64, rec->id, r->threads[rec->thread].pid,
 			r->threads[rec->thread].tid);
 		break;
-	case FXT_RECORD_EVENT: put_event(r, rec, demangled, out); break;
+	case FXT_RECORD_EVENT: put_event(r, rec, objects, demangled, out); break;
 	case FXT_RECORD_BLOB:
 	case FXT_RECORD_LARGE:
 		fputs(rec->timed ? "  " : "", out);
@@ -189,14 +191,14 @@ static void put_content(const struct fxt_reader *r, const struct fxt_record *rec
 	}
 }
 
-static void put_line(const struct fxt_reader *r, const struct fxt_record *rec, const char *demangled,
-		     const char *fault, const struct fxt_dump_options *options, uint64_t first_ns, FILE *out)
+static void put_line(const struct fxt_reader *r, const struct fxt_record *rec, const struct fxt_objects *objects,
+		     const char *demangled, const char *fault, const struct fxt_dump_options *options, uint64_t first_ns, FILE *out)
 {
 	fprintf(out, "%10" PRIu64 " %-11s ", rec->offset, fxt_record_word(rec));
 	if (rec->timed && rec->known)
 		put_time(out, rec, options, first_ns);
 	if (rec->known || rec->type == FXT_RECORD_METADATA)
-		put_content(r, rec, demangled, out);
+		put_content(r, rec, objects, demangled, out);
 	else
 		fprintf(out, "unknown type, %" PRIu64 " bytes", rec->words * FXT_WORD_BYTES);
 	if (rec->damaged)
@@ -236,8 +238,10 @@ void fxt_dump(struct fxt_reader *r, const struct fxt_dump_options *options, FILE
 	uint64_t first_ns = options->absolute || options->json ? 0 : first_time_ns(r);
 	const char *fault = NULL;
 	struct fxt_demangled names = {0};
+	struct fxt_objects objects = {0};
 	struct fxt_record rec;
 
+	fxt_objects_read(&objects, r->data, r->size);
 	r->on_fault = remember_fault;
 	r->fault_context = &fault;
 	while (fxt_reader_next(r, &rec) && !ferror(out)) {
@@ -249,15 +253,16 @@ void fxt_dump(struct fxt_reader *r, const struct fxt_dump_options *options, FILE
 
 #ifdef HAVE_JANSSON
 			if (options->json)
-				fxt_dump_json(r, &rec, demangled, fault, out);
+				fxt_dump_json(r, &rec, &objects, demangled, fault, out);
 			else
 #endif
-				put_line(r, &rec, demangled, fault, options, first_ns, out);
+				put_line(r, &rec, &objects, demangled, fault, options, first_ns, out);
 		}
 		fault = NULL;
 	}
 	r->on_fault = NULL;
 	r->fault_context = NULL;
+	fxt_objects_free(&objects);
 	fxt_demangled_free(&names);
 }
 

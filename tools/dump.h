@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "demangle.h"
+#include "objects.h"
 #include "reader.h"
 
 struct fxt_dump_options {
@@ -21,8 +22,8 @@ const char *fxt_record_word(const struct fxt_record *rec);
 
 #ifdef HAVE_JANSSON
 /* `demangled` is the event's name as its source has it, or NULL. */
-void fxt_dump_json(const struct fxt_reader *r, const struct fxt_record *rec, const char *demangled,
-		   const char *fault, FILE *out);
+void fxt_dump_json(const struct fxt_reader *r, const struct fxt_record *rec, const struct fxt_objects *objects,
+		   const char *demangled, const char *fault, FILE *out);
 #endif
 
 #endif

@@ -4,8 +4,11 @@
 #endif
 
 #ifdef HAVE_JANSSON
+#include <stdlib.h>
+
 #include "dump.h"
 #include "json.h"
+#include "print.h"
 
 static void set(json_t *object, const char *key, json_t *value)
 {
@@ -22,8 +25,29 @@ static void set_thread(json_t *object, const struct fxt_reader *r, uint32_t thre
 		set(object, "thread", fxt_json_text(&t->name));
 }
 
+/* What the pointers among the arguments stand for. */
+static void set_objects(json_t *object, const struct fxt_reader *r, const struct fxt_record *rec, const struct fxt_objects *objects)
+{
+	json_t *names = NULL;
+
+	for (unsigned i = 0; i < rec->arg_count; i++) {
+		const struct fxt_object *of = fxt_object_of(objects, r, rec, &rec->args[i]);
+		char *argument;
+
+		if (!of)
+			continue;
+		if (!names)
+			names = json_object();
+		argument = fxt_printable(&rec->args[i].name, SIZE_MAX, false);
+		json_object_set_new_nocheck(names, argument, fxt_json_text(&of->name));
+		free(argument);
+	}
+	if (names)
+		set(object, "objects", names);
+}
+
 static void set_event(json_t *object, const struct fxt_reader *r, const struct fxt_record *rec,
-		      const char *demangled)
+		      const struct fxt_objects *objects, const char *demangled)
 {
 	set_thread(object, r, rec->thread);
 	set(object, "category", fxt_json_text(&rec->category));
@@ -32,6 +56,7 @@ static void set_event(json_t *object, const struct fxt_reader *r, const struct f
 		set(object, "demangled", fxt_json_string(demangled));
 	if (rec->arg_count)
 		set(object, "args", fxt_json_arguments(rec));
+	set_objects(object, r, rec, objects);
 	if (rec->subtype == FXT_EVENT_DURATION_COMPLETE && rec->extra >= rec->ticks)
 		set(object, "duration", fxt_json_u64(fxt_ns(rec->provider, rec->extra) -
 						     fxt_ns(rec->provider, rec->ticks)));
@@ -56,10 +81,10 @@ static void set_scheduling(json_t *object, const struct fxt_reader *r, const str
 }
 
 static void set_content(json_t *object, const struct fxt_reader *r, const struct fxt_record *rec,
-			const char *demangled)
+			const struct fxt_objects *objects, const char *demangled)
 {
 	switch (rec->type) {
-	case FXT_RECORD_EVENT: set_event(object, r, rec, demangled); return;
+	case FXT_RECORD_EVENT: set_event(object, r, rec, objects, demangled); return;
 	case FXT_RECORD_SCHEDULING: set_scheduling(object, r, rec); return;
 	case FXT_RECORD_LOG:
 		set_thread(object, r, rec->thread);
@@ -87,8 +112,8 @@ static void set_content(json_t *object, const struct fxt_reader *r, const struct
 		set(object, "args", fxt_json_arguments(rec));
 }
 
-void fxt_dump_json(const struct fxt_reader *r, const struct fxt_record *rec, const char *demangled,
-		   const char *fault, FILE *out)
+void fxt_dump_json(const struct fxt_reader *r, const struct fxt_record *rec, const struct fxt_objects *objects,
+		   const char *demangled, const char *fault, FILE *out)
 {
 	json_t *object = json_object();
 
@@ -97,7 +122,7 @@ void fxt_dump_json(const struct fxt_reader *r, const struct fxt_record *rec, con
 	if (rec->timed && rec->known)
 		set(object, "time", fxt_json_u64(fxt_ns(rec->provider, rec->ticks)));
 	if (rec->known)
-		set_content(object, r, rec, demangled);
+		set_content(object, r, rec, objects, demangled);
 	else
 		set(object, "bytes", fxt_json_u64(rec->words * FXT_WORD_BYTES));
 	if (rec->damaged)

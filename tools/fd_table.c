@@ -59,16 +59,12 @@ static char *unknown_label(const struct fxt_files *f, const struct fxt_reader *r
 			   const struct fxt_record *rec, enum space space, uint64_t number)
 {
 	static const char *const standard[] = {"stdin", "stdout", "stderr"};
-	const struct fxt_slot *object;
+	const struct fxt_object *object;
 
 	if (space == STREAMS) {
-		object = f->objects ? fxt_map_find(f->objects, r->threads[rec->thread].pid, number) : NULL;
-		if (object) {
-			struct fxt_text name = {.text = (const char *)r->data + object->value[0],
-						.bytes = (uint32_t)object->value[1]};
-
-			return fxt_printable(&name, 512, true);
-		}
+		object = f->objects ? fxt_object_of(f->objects, r, rec, fxt_argument(rec, "stream")) : NULL;
+		if (object)
+			return object->path.bytes ? fxt_printable(&object->path, 512, true) : fxt_strdup(object->label);
 		return fxt_format("stream 0x%" PRIx64, number);
 	}
 	if (number < 3)

@@ -36,6 +36,8 @@ TOOLS_SOURCES = \
 	tools/message.h \
 	tools/nesting.c \
 	tools/nesting.h \
+	tools/objects.c \
+	tools/objects.h \
 	tools/options.c \
 	tools/order.c \
 	tools/order.h \

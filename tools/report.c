@@ -218,7 +218,8 @@ void fxt_report_make(struct fxt_report *report, struct fxt_reader *r,
 	struct fxt_record rec;
 
 	*report = (struct fxt_report){.options = *options, .r = r, .ends.glance = may_end};
-	report->files.objects = &report->waits.labels;
+	fxt_objects_read(&report->objects, r->data, r->size);
+	report->files.objects = report->waits.objects = report->contention.objects = &report->objects;
 	while (fxt_reader_next(r, &rec)) {
 		fxt_overview_take(&report->overview, r, &rec);
 		if (!rec.known || rec.damaged)
@@ -228,8 +229,6 @@ void fxt_report_make(struct fxt_report *report, struct fxt_reader *r,
 			fxt_threads_seen(&report->threads, &rec);
 			take_event(report, &rec);
 		}
-		else if (rec.type == FXT_RECORD_USERSPACE_OBJECT)
-			fxt_waits_object(&report->waits, r, &rec);
 		else if (rec.type == FXT_RECORD_LOG)
 			take_log(report, &rec);
 	}
@@ -238,7 +237,7 @@ void fxt_report_make(struct fxt_report *report, struct fxt_reader *r,
 	fxt_overview_rank(&report->overview);
 	fxt_calls_sort(&report->calls);
 	fxt_calls_sort(&report->agent);
-	fxt_waits_sort(&report->waits, r);
+	fxt_waits_sort(&report->waits);
 	fxt_open_finish(&report->open, r);
 	fxt_contention_finish(&report->contention, r, &report->open);
 	fxt_chains_finish(&report->chains, r, &report->threads);
@@ -268,6 +267,7 @@ void fxt_report_free(struct fxt_report *report)
 	fxt_chains_free(&report->chains);
 	fxt_order_free(&report->order);
 	fxt_order_free(&report->ends);
+	fxt_objects_free(&report->objects);
 	free(report->chosen);
 }
 
@@ -427,12 +427,12 @@ void fxt_report_print(const struct fxt_report *report, FILE *out)
 	bool is_stuck = fxt_contention_is_deadlock(&report->contention) || fxt_open_is_stuck(&report->open, report->r);
 
 	print_head(report, out);
-	fxt_contention_print_blocked(&report->contention, &report->waits, report->r, end_ns, top, out);
+	fxt_contention_print_blocked(&report->contention, report->r, end_ns, top, out);
 	if (is_stuck)
-		fxt_open_print(&report->open, report->r, end_ns, top, out);
+		fxt_open_print(&report->open, report->r, &report->objects, end_ns, top, out);
 	fxt_threads_print(&report->threads, report->r, top, out);
-	fxt_chains_print(&report->chains, &report->waits.labels, report->r, top, out);
-	fxt_contention_print(&report->contention, &report->waits, report->r, top, out);
+	fxt_chains_print(&report->chains, &report->objects, report->r, top, out);
+	fxt_contention_print(&report->contention, report->r, top, out);
 	fxt_waits_print(&report->waits, report->r, top, out);
 	fxt_files_print(&report->files, top, out);
 	fxt_calls_print(&report->calls, report->r, top, out);
@@ -441,7 +441,7 @@ void fxt_report_print(const struct fxt_report *report, FILE *out)
 	fxt_descriptors_print(&report->descriptors, report->r, &report->overview, top, out);
 	fxt_log_print(&report->log, report->r, end_ns, out);
 	if (!is_stuck)
-		fxt_open_print(&report->open, report->r, end_ns, top, out);
+		fxt_open_print(&report->open, report->r, &report->objects, end_ns, top, out);
 }
 
 /* -- The command ----------------------------------------------------------------------------------- */

@@ -13,6 +13,7 @@
 
 #include "call_roles.h"
 #include "histogram.h"
+#include "objects.h"
 #include "order.h"
 #include "overview.h"
 #include "reader.h"
@@ -65,6 +66,7 @@ struct fxt_waiter {
 struct fxt_wait {
 	const char *kind;
 	uint64_t pid, object;           /* what is waited for, in which process */
+	const struct fxt_object *known; /* what it is, or NULL */
 	char *label;                    /* its name, or NULL */
 	uint64_t count, total_ns, max_ns;
 	struct fxt_waiter *waiters;     /* sorted: the longest first */
@@ -75,13 +77,14 @@ struct fxt_waits {
 	struct fxt_wait *list;
 	size_t count, capacity;
 	struct fxt_map by_object;
-	struct fxt_map labels;          /* pid and pointer -> name, from userspace object records */
+	const struct fxt_objects *objects;
 };
 
-void fxt_waits_object(struct fxt_waits *w, const struct fxt_reader *r, const struct fxt_record *rec);
 void fxt_waits_take(struct fxt_waits *w, const struct fxt_reader *r, const struct fxt_record *rec,
 		    const struct fxt_role *role, uint64_t duration_ns);
-void fxt_waits_sort(struct fxt_waits *w, const struct fxt_reader *r);
+void fxt_waits_sort(struct fxt_waits *w);
+/* What is waited for, in a table. Free it. */
+char *fxt_wait_name(const char *kind, const char *label);
 void fxt_waits_print(const struct fxt_waits *w, const struct fxt_reader *r, size_t top, FILE *out);
 void fxt_waits_free(struct fxt_waits *w);
 
@@ -132,7 +135,7 @@ struct fxt_files {
 	size_t count, capacity;
 	struct fxt_map open;            /* provider and descriptor, or provider and stream -> file */
 	struct fxt_file_name *names;    /* by label */
-	const struct fxt_map *objects;  /* fxt_waits.labels: streams may have names too */
+	const struct fxt_objects *objects;      /* streams that nobody was seen to open may have names too */
 };
 
 /* Events in the order of time: what opens at its end, what uses or closes at its start. */
@@ -183,8 +186,8 @@ void fxt_open_finish(struct fxt_open_calls *o, const struct fxt_reader *r);
 /* Whether a process's first thread is in a call: it hangs, or was killed. Its others are cut short by any end. */
 bool fxt_open_is_stuck(const struct fxt_open_calls *o, const struct fxt_reader *r);
 size_t fxt_open_count(const struct fxt_open_calls *o);
-void fxt_open_print(const struct fxt_open_calls *o, struct fxt_reader *r, uint64_t end_ns, size_t top,
-		    FILE *out);
+void fxt_open_print(const struct fxt_open_calls *o, struct fxt_reader *r, const struct fxt_objects *objects, uint64_t end_ns,
+		    size_t top, FILE *out);
 void fxt_open_free(struct fxt_open_calls *o);
 
 /* -- Locks that were taken (report_contention.c) --------------------------------------------------- */
@@ -192,6 +195,7 @@ void fxt_open_free(struct fxt_open_calls *o);
 struct fxt_contended {
 	const char *kind;
 	uint64_t pid, lock;
+	const struct fxt_object *known; /* what it is, or NULL */
 	uint32_t at, held_at;           /* symbols: functions in which it was wanted, and had been taken */
 	uint64_t count, total_ns, max_ns;
 	uint64_t held_ns, held_count;   /* how long the others had held it, of those waits where that is known */
@@ -202,6 +206,7 @@ struct fxt_blocked {
 	bool is_known, is_blocked;
 	bool is_in_circle;              /* who holds it waits, in the end, for this thread */
 	uint64_t since_ns, lock;
+	const struct fxt_object *known;
 	uint64_t holder;                /* a thread's koid; 0: not known */
 	uint64_t held_since_ns;         /* 0: not known */
 	uint32_t at, held_at;
@@ -211,6 +216,7 @@ struct fxt_contention {
 	struct fxt_contended *list;     /* sorted: the longest first */
 	size_t count, capacity;
 	struct fxt_map by_places;
+	const struct fxt_objects *objects;
 	struct fxt_blocked *blocked;    /* by thread */
 	size_t blocked_count, blocked_capacity;
 };
@@ -223,13 +229,13 @@ void fxt_contention_blocked(struct fxt_contention *c, struct fxt_reader *r, cons
 /* `open` is complete. */
 void fxt_contention_finish(struct fxt_contention *c, struct fxt_reader *r, const struct fxt_open_calls *open);
 /* A lock's name, or its address. Free it. */
-char *fxt_contention_lock(const struct fxt_waits *w, const struct fxt_reader *r, uint64_t pid, uint64_t lock);
-void fxt_contention_print(const struct fxt_contention *c, const struct fxt_waits *w, const struct fxt_reader *r, size_t top,
+char *fxt_contention_lock(const struct fxt_object *known, uint64_t lock);
+void fxt_contention_print(const struct fxt_contention *c, const struct fxt_reader *r, size_t top,
 			  FILE *out);
 /* Once it is finished: whether there is a circle of threads. */
 bool fxt_contention_is_deadlock(const struct fxt_contention *c);
 /* Threads that are still blocked: those in a circle first. */
-void fxt_contention_print_blocked(const struct fxt_contention *c, const struct fxt_waits *w, const struct fxt_reader *r,
+void fxt_contention_print_blocked(const struct fxt_contention *c, const struct fxt_reader *r,
 				  uint64_t end_ns, size_t top, FILE *out);
 void fxt_contention_free(struct fxt_contention *c);
 
@@ -240,6 +246,7 @@ struct fxt_report {
 	struct fxt_reader *r;
 	struct fxt_roles roles;
 	struct fxt_overview overview;
+	struct fxt_objects objects;
 	struct fxt_calls calls;
 	struct fxt_calls agent;         /* what the agent did itself */
 	struct fxt_waits waits;

@@ -14,6 +14,7 @@
 #include "call_roles.h"
 #include "map.h"
 #include "nesting.h"
+#include "objects.h"
 #include "reader.h"
 #include "report_threads.h"
 
@@ -75,12 +76,12 @@ void fxt_chains_call(struct fxt_chains *c, struct fxt_reader *r, const struct fx
 void fxt_chains_flow(struct fxt_chains *c, struct fxt_reader *r, const struct fxt_record *rec);
 /* Nothing is taken after. `times` is not finished yet. */
 void fxt_chains_finish(struct fxt_chains *c, struct fxt_reader *r, const struct fxt_thread_times *times);
-void fxt_chains_print(const struct fxt_chains *c, const struct fxt_map *labels, struct fxt_reader *r, size_t top,
+void fxt_chains_print(const struct fxt_chains *c, const struct fxt_objects *objects, struct fxt_reader *r, size_t top,
 		      FILE *out);
 void fxt_chains_free(struct fxt_chains *c);
 
 /* What a call waited for: the name of an object, its address, or the call's first argument; or NULL. Free it. */
-char *fxt_chains_object(const struct fxt_chain_link *link, const struct fxt_map *labels, struct fxt_reader *r);
+char *fxt_chains_object(const struct fxt_chain_link *link, const struct fxt_objects *objects, struct fxt_reader *r);
 
 /* Reads the trace once more for what these threads did meanwhile: thread, from_ns and to_ns are given. */
 void fxt_meanwhile_find(struct fxt_reader *r, struct fxt_meanwhile *const *list, size_t count);

@@ -42,9 +42,9 @@ static char *place_of(const struct fxt_record *rec, const char *argument, const 
 	return text;
 }
 
-char *fxt_chains_object(const struct fxt_chain_link *link, const struct fxt_map *labels, struct fxt_reader *r)
+char *fxt_chains_object(const struct fxt_chain_link *link, const struct fxt_objects *objects, struct fxt_reader *r)
 {
-	const struct fxt_slot *s = fxt_map_find(labels, r->threads[link->thread].pid, link->object);
+	const struct fxt_object *known;
 	const struct fxt_text *said;
 	struct fxt_record rec;
 	char *object, *name;
@@ -54,12 +54,9 @@ char *fxt_chains_object(const struct fxt_chain_link *link, const struct fxt_map 
 	said = text_of(&rec, "object");
 	if (said)
 		return fxt_printable(said, 32, true);
-	if (link->object && s) {
-		struct fxt_text text = {.text = (const char *)r->data + s->value[0],
-					.bytes = (uint32_t)s->value[1]};
-
-		return fxt_printable(&text, 32, true);
-	}
+	known = link->object ? fxt_object_of(objects, r, &rec, &rec.args[0]) : NULL;
+	if (known)
+		return fxt_strdup(known->label);
 	if (link->object)
 		return fxt_format("0x%" PRIx64, link->object);
 	if (rec.arg_count == 0 || !fxt_argument_u64(&rec.args[0], &value))
@@ -70,12 +67,12 @@ char *fxt_chains_object(const struct fxt_chain_link *link, const struct fxt_map 
 	return object;
 }
 
-static void print_wait(const struct fxt_chain_link *link, const struct fxt_map *labels, struct fxt_reader *r,
+static void print_wait(const struct fxt_chain_link *link, const struct fxt_objects *objects, struct fxt_reader *r,
 		       bool with_process, bool is_first, FILE *out)
 {
 	char *who = fxt_thread_label(r, link->thread, with_process);
 	char *object = link->is_join ? fxt_thread_label(r, link->waker, with_process)
-				     : fxt_chains_object(link, labels, r);
+				     : fxt_chains_object(link, objects, r);
 	struct fxt_text text = fxt_symbol_text(r, link->name);
 	char *call = fxt_printable(&text, 32, false), *at;
 	struct fxt_record rec;
@@ -188,7 +185,7 @@ static void print_delay(const struct fxt_chain_link *link, FILE *out)
 		fprintf(out, "      and went on %s later\n", fxt_duration(delay_ns).text);
 }
 
-static void print_chain(const struct fxt_chain *chain, const struct fxt_map *labels, struct fxt_reader *r,
+static void print_chain(const struct fxt_chain *chain, const struct fxt_objects *objects, struct fxt_reader *r,
 			FILE *out)
 {
 	const struct fxt_chain_link *first = chain->longest, *link = first;
@@ -206,7 +203,7 @@ static void print_chain(const struct fxt_chain *chain, const struct fxt_map *lab
 	for (link = first; link; link = link->cause) {
 		char *held = held_text(link, r), *cause = cause_text(link, r, with_process, !*held);
 
-		print_wait(link, labels, r, with_process, link == first, out);
+		print_wait(link, objects, r, with_process, link == first, out);
 		put_line(fxt_format("      %s%s", cause, held), out);
 		print_meanwhile(link, r, out);
 		print_delay(link, out);
@@ -215,7 +212,7 @@ static void print_chain(const struct fxt_chain *chain, const struct fxt_map *lab
 	}
 }
 
-void fxt_chains_print(const struct fxt_chains *c, const struct fxt_map *labels, struct fxt_reader *r,
+void fxt_chains_print(const struct fxt_chains *c, const struct fxt_objects *objects, struct fxt_reader *r,
 		      size_t top, FILE *out)
 {
 	size_t shown = (top + 1) / 2;
@@ -226,5 +223,5 @@ void fxt_chains_print(const struct fxt_chains *c, const struct fxt_map *labels, 
 	/* Others explain nothing beside the first. */
 	for (size_t i = 0;
 	     i < c->count && i < shown && c->list[i].total_ns >= c->list[0].total_ns / WORTH_A_LINE; i++)
-		print_chain(&c->list[i], labels, r, out);
+		print_chain(&c->list[i], objects, r, out);
 }

@@ -31,6 +31,7 @@ void fxt_contention_take(struct fxt_contention *c, struct fxt_reader *r, const s
 {
 	uint32_t at, held_at;
 	uint64_t lock, held_ns, pid = r->threads[rec->thread].pid;
+	const struct fxt_object *known;
 	struct fxt_contended *one;
 	struct fxt_slot *s;
 	bool fresh;
@@ -39,11 +40,13 @@ void fxt_contention_take(struct fxt_contention *c, struct fxt_reader *r, const s
 		return;
 	at = place_of(r, rec, "at");
 	held_at = place_of(r, rec, "held_at");
-	s = fxt_map_put(&c->by_places, pid << 48 ^ lock, (uint64_t)at << 32 | held_at, &fresh);
+	known = fxt_object_of(c->objects, r, rec, &rec->args[0]);
+	s = fxt_map_put(&c->by_places, known ? UINT64_MAX - (uint64_t)(known - c->objects->list) : pid << 48 ^ lock, (uint64_t)at << 32 | held_at, &fresh);
 	if (fresh) {
 		s->value[0] = c->count;
 		c->list = fxt_grow(c->list, &c->capacity, c->count + 1, sizeof(*c->list));
-		c->list[c->count++] = (struct fxt_contended){.kind = kind, .pid = pid, .lock = lock, .at = at, .held_at = held_at};
+		c->list[c->count++] = (struct fxt_contended){.kind = kind, .pid = pid, .lock = lock, .known = known, .at = at,
+						       .held_at = held_at};
 	}
 	one = &c->list[s->value[0]];
 	one->count++;
@@ -71,6 +74,7 @@ void fxt_contention_blocked(struct fxt_contention *c, struct fxt_reader *r, cons
 	*b = (struct fxt_blocked){
 		.since_ns = fxt_ns(rec->provider, rec->ticks),
 		.lock = lock,
+		.known = fxt_object_of(c->objects, r, rec, &rec->args[0]),
 		.holder = holder,
 		.at = place_of(r, rec, "at"),
 		.held_at = place_of(r, rec, "held_at"),
@@ -130,15 +134,9 @@ void fxt_contention_finish(struct fxt_contention *c, struct fxt_reader *r, const
 
 /* -- Printing ---------------------------------------------------------------------------------- */
 
-char *fxt_contention_lock(const struct fxt_waits *w, const struct fxt_reader *r, uint64_t pid, uint64_t lock)
+char *fxt_contention_lock(const struct fxt_object *known, uint64_t lock)
 {
-	const struct fxt_slot *s = fxt_map_find(&w->labels, pid, lock);
-	struct fxt_text text;
-
-	if (!s)
-		return fxt_format("0x%" PRIx64, lock);
-	text = (struct fxt_text){.text = (const char *)r->data + s->value[0], .bytes = (uint32_t)s->value[1]};
-	return fxt_printable(&text, 40, true);
+	return known ? fxt_strdup(known->label) : fxt_format("0x%" PRIx64, lock);
 }
 
 static char *place(const struct fxt_reader *r, uint32_t symbol)
@@ -148,9 +146,9 @@ static char *place(const struct fxt_reader *r, uint32_t symbol)
 	return fxt_function_label(&text, 40);
 }
 
-static void print_contended(const struct fxt_contended *one, const struct fxt_waits *w, const struct fxt_reader *r, FILE *out)
+static void print_contended(const struct fxt_contended *one, const struct fxt_reader *r, FILE *out)
 {
-	char *lock = fxt_contention_lock(w, r, one->pid, one->lock), *what = fxt_format("%s %s", one->kind, lock);
+	char *lock = fxt_contention_lock(one->known, one->lock), *what = fxt_wait_name(one->kind, lock);
 	char *at = place(r, one->at), *held_at = place(r, one->held_at);
 
 	fputs("  ", out);
@@ -166,12 +164,11 @@ static void print_contended(const struct fxt_contended *one, const struct fxt_wa
 	free(lock);
 }
 
-static void print_blocked(const struct fxt_contention *c, size_t thread, const struct fxt_waits *w, const struct fxt_reader *r,
-			  uint64_t end_ns, FILE *out)
+static void print_blocked(const struct fxt_contention *c, size_t thread, const struct fxt_reader *r, uint64_t end_ns, FILE *out)
 {
 	const struct fxt_blocked *b = &c->blocked[thread];
 	char *who = fxt_thread_label(r, (uint32_t)thread, true), *at = place(r, b->at), *held_at = place(r, b->held_at);
-	char *lock = fxt_contention_lock(w, r, r->threads[thread].pid, b->lock);
+	char *lock = fxt_contention_lock(b->known, b->lock);
 	int64_t holder = holder_of(c, r, thread);
 
 	fprintf(out, "  %s waits in %s for %s", who, at, lock);
@@ -190,8 +187,8 @@ static void print_blocked(const struct fxt_contention *c, size_t thread, const s
 	free(who);
 }
 
-static void print_blocked_ones(const struct fxt_contention *c, bool circle, const char *title, const struct fxt_waits *w,
-			       const struct fxt_reader *r, uint64_t end_ns, size_t top, FILE *out)
+static void print_blocked_ones(const struct fxt_contention *c, bool circle, const char *title, const struct fxt_reader *r,
+			       uint64_t end_ns, size_t top, FILE *out)
 {
 	size_t shown = 0;
 
@@ -200,7 +197,7 @@ static void print_blocked_ones(const struct fxt_contention *c, bool circle, cons
 			continue;
 		if (shown == 1)
 			fprintf(out, "\n%s\n", title);
-		print_blocked(c, i, w, r, end_ns, out);
+		print_blocked(c, i, r, end_ns, out);
 	}
 	if (shown > top)
 		fprintf(out, "  and %zu more\n", shown - top);
@@ -215,21 +212,21 @@ bool fxt_contention_is_deadlock(const struct fxt_contention *c)
 	return false;
 }
 
-void fxt_contention_print_blocked(const struct fxt_contention *c, const struct fxt_waits *w, const struct fxt_reader *r,
+void fxt_contention_print_blocked(const struct fxt_contention *c, const struct fxt_reader *r,
 				  uint64_t end_ns, size_t top, FILE *out)
 {
-	print_blocked_ones(c, true, "DEADLOCK", w, r, end_ns, top, out);
-	print_blocked_ones(c, false, "BLOCKED AT THE END", w, r, end_ns, top, out);
+	print_blocked_ones(c, true, "DEADLOCK", r, end_ns, top, out);
+	print_blocked_ones(c, false, "BLOCKED AT THE END", r, end_ns, top, out);
 }
 
-void fxt_contention_print(const struct fxt_contention *c, const struct fxt_waits *w, const struct fxt_reader *r, size_t top,
+void fxt_contention_print(const struct fxt_contention *c, const struct fxt_reader *r, size_t top,
 			  FILE *out)
 {
 	if (c->count == 0)
 		return;
 	fprintf(out, "\n%-34s %10s %12s %9s\n", "LOCKS THAT WERE TAKEN", "waited", "count", "longest");
 	for (size_t i = 0; i < c->count && i < top; i++)
-		print_contended(&c->list[i], w, r, out);
+		print_contended(&c->list[i], r, out);
 	if (c->count > top)
 		fprintf(out, "  and %zu more\n", c->count - top);
 }

@@ -157,7 +157,7 @@ static json_t *contended(const struct fxt_report *report)
 
 	for (size_t i = 0; i < report->contention.count; i++) {
 		const struct fxt_contended *c = &report->contention.list[i];
-		char *lock = fxt_contention_lock(&report->waits, report->r, c->pid, c->lock);
+		char *lock = fxt_contention_lock(c->known, c->lock);
 		json_t *one = json_object();
 
 		set(one, "kind", json_string(c->kind));
@@ -187,7 +187,7 @@ static json_t *blocked(const struct fxt_report *report)
 
 		if (!b->is_blocked)
 			continue;
-		lock = fxt_contention_lock(&report->waits, report->r, report->r->threads[i].pid, b->lock);
+		lock = fxt_contention_lock(b->known, b->lock);
 		one = fxt_report_json_thread(report->r, (uint32_t)i);
 		set(one, "lock", json_string(lock));
 		set(one, "wanted_in", symbol(report->r, b->at));

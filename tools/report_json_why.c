@@ -84,7 +84,7 @@ static json_t *meanwhile(const struct fxt_report *report, const struct fxt_meanw
 static json_t *wait(const struct fxt_report *report, const struct fxt_chain_link *link)
 {
 	json_t *object = fxt_report_json_thread(report->r, link->thread);
-	char *what = fxt_chains_object(link, &report->waits.labels, report->r);
+	char *what = fxt_chains_object(link, &report->objects, report->r);
 	struct fxt_record rec;
 
 	fxt_reader_event_at(report->r, link->offset, link->provider, &rec);

@@ -94,7 +94,8 @@ bool fxt_open_is_stuck(const struct fxt_open_calls *o, const struct fxt_reader *
 	return false;
 }
 
-static void print_call(const struct fxt_open_call *call, struct fxt_reader *r, uint64_t end_ns, FILE *out)
+static void print_call(const struct fxt_open_call *call, struct fxt_reader *r, const struct fxt_objects *objects, uint64_t end_ns,
+		       FILE *out)
 {
 	char *thread = fxt_thread_label(r, call->thread, true);
 	char *name = fxt_call_label(r, call->category, call->name, 32);
@@ -105,18 +106,15 @@ static void print_call(const struct fxt_open_call *call, struct fxt_reader *r, u
 	fprintf(out, " %10s  %s", fxt_duration(end_ns > call->start_ns ? end_ns - call->start_ns : 0).text,
 		name);
 	fxt_reader_event_at(r, call->offset, call->provider, &rec);
-	for (unsigned i = 0; i < rec.arg_count; i++) {
-		fputc(' ', out);
-		fxt_put_argument(out, &rec.args[i]);
-	}
+	fxt_objects_put_arguments(objects, r, &rec, out);
 	fputc('\n', out);
 	free(thread);
 	free(name);
 }
 
 /* Innermost first: that is what a thread was doing. */
-void fxt_open_print(const struct fxt_open_calls *o, struct fxt_reader *r, uint64_t end_ns, size_t top,
-		    FILE *out)
+void fxt_open_print(const struct fxt_open_calls *o, struct fxt_reader *r, const struct fxt_objects *objects, uint64_t end_ns,
+		    size_t top, FILE *out)
 {
 	size_t shown = 0, all = fxt_open_count(o);
 
@@ -127,7 +125,7 @@ void fxt_open_print(const struct fxt_open_calls *o, struct fxt_reader *r, uint64
 		const struct fxt_open_stack *s = &o->threads[i];
 
 		for (size_t k = s->count; k > 0 && shown < 2 * top; k--, shown++)
-			print_call(&s->list[k - 1], r, end_ns, out);
+			print_call(&s->list[k - 1], r, objects, end_ns, out);
 	}
 	if (all > shown)
 		fprintf(out, "  and %zu more\n", all - shown);

@@ -11,28 +11,16 @@
 #include "print.h"
 #include "report.h"
 
-/* The name stays in the mapping: the slot holds where. */
-void fxt_waits_object(struct fxt_waits *w, const struct fxt_reader *r, const struct fxt_record *rec)
+/* What is known of it tells apart objects that had one address after another. */
+static struct fxt_wait *wait_of(struct fxt_waits *w, uint64_t pid, uint64_t object, const struct fxt_object *known, const char *kind)
 {
 	bool fresh;
-	struct fxt_slot *s;
-
-	if (rec->name.bytes == 0)
-		return;
-	s = fxt_map_put(&w->labels, r->threads[rec->thread].pid, rec->id, &fresh);
-	s->value[0] = (uint64_t)((const unsigned char *)rec->name.text - r->data);
-	s->value[1] = rec->name.bytes;
-}
-
-static struct fxt_wait *wait_of(struct fxt_waits *w, uint64_t pid, uint64_t object, const char *kind)
-{
-	bool fresh;
-	struct fxt_slot *s = fxt_map_put(&w->by_object, pid, object, &fresh);
+	struct fxt_slot *s = fxt_map_put(&w->by_object, known ? UINT64_MAX - (uint64_t)(known - w->objects->list) : pid, object, &fresh);
 
 	if (fresh) {
 		s->value[0] = w->count;
 		w->list = fxt_grow(w->list, &w->capacity, w->count + 1, sizeof(*w->list));
-		w->list[w->count++] = (struct fxt_wait){.kind = kind, .pid = pid, .object = object};
+		w->list[w->count++] = (struct fxt_wait){.kind = kind, .pid = pid, .object = object, .known = known};
 	}
 	return &w->list[s->value[0]];
 }
@@ -58,13 +46,13 @@ static void add_waiter(struct fxt_wait *wait, uint32_t thread, uint64_t duration
 void fxt_waits_take(struct fxt_waits *w, const struct fxt_reader *r, const struct fxt_record *rec,
 		    const struct fxt_role *role, uint64_t duration_ns)
 {
-	const struct fxt_argument *label = fxt_argument(rec, "object");
+	const struct fxt_argument *label = fxt_argument(rec, "object"), *what = fxt_argument(rec, role->argument);
 	struct fxt_wait *wait;
 	uint64_t object;
 
-	if (!fxt_argument_u64(fxt_argument(rec, role->argument), &object))
+	if (!fxt_argument_u64(what, &object))
 		return;
-	wait = wait_of(w, r->threads[rec->thread].pid, object, role->kind);
+	wait = wait_of(w, r->threads[rec->thread].pid, object, fxt_object_of(w->objects, r, rec, what), role->kind);
 	wait->count++;
 	wait->total_ns += duration_ns;
 	wait->max_ns = duration_ns > wait->max_ns ? duration_ns : wait->max_ns;
@@ -91,18 +79,15 @@ static int waiters_by_total(const void *a, const void *b)
 	return x->thread < y->thread ? -1 : 1;
 }
 
-void fxt_waits_sort(struct fxt_waits *w, const struct fxt_reader *r)
+void fxt_waits_sort(struct fxt_waits *w)
 {
 	for (size_t i = 0; i < w->count; i++) {
 		struct fxt_wait *wait = &w->list[i];
-		const struct fxt_slot *s = fxt_map_find(&w->labels, wait->pid, wait->object);
 
 		qsort(wait->waiters, wait->waiter_count, sizeof(*wait->waiters), waiters_by_total);
-		if (s && !wait->label) {
-			struct fxt_text text = {.text = (const char *)r->data + s->value[0],
-						.bytes = (uint32_t)s->value[1]};
-
-			wait->label = fxt_printable(&text, 40, true);
+		if (wait->known) {
+			free(wait->label);
+			wait->label = fxt_strdup(wait->known->label);
 		}
 	}
 	if (w->count)
@@ -137,9 +122,17 @@ static void print_waiters(const struct fxt_wait *wait, const struct fxt_reader *
 	fputc('\n', out);
 }
 
+char *fxt_wait_name(const char *kind, const char *label)
+{
+	size_t bytes = strlen(kind);
+
+	/* "mutex of pool_create" says so itself. */
+	return strncmp(label, kind, bytes) == 0 && label[bytes] == ' ' ? fxt_strdup(label) : fxt_format("%s %s", kind, label);
+}
+
 static void print_wait(const struct fxt_wait *wait, const struct fxt_reader *r, FILE *out)
 {
-	char *what = wait->label ? fxt_format("%s %s", wait->kind, wait->label)
+	char *what = wait->label ? fxt_wait_name(wait->kind, wait->label)
 				 : fxt_format("%s 0x%" PRIx64, wait->kind, wait->object);
 	struct fxt_text text = {.text = what, .bytes = (uint32_t)strlen(what)};
 	char *cut = fxt_printable(&text, 32, false);
@@ -182,5 +175,4 @@ void fxt_waits_free(struct fxt_waits *w)
 	}
 	free(w->list);
 	fxt_map_free(&w->by_object);
-	fxt_map_free(&w->labels);
 }

@@ -73,6 +73,9 @@ jumps functions
 jumps deep 700
 lifetimes threads 20
 losses depth 600
+objects names
+objects many 10
+objects library '$apps/libobjects_one.so' '$apps/libobjects_two.so'
 process fork
 process exec
 process _exit

@@ -11,12 +11,14 @@
     trace.py calls FILE         category:name tid start end arguments, in the order of time
     trace.py lifetimes FILE     descriptors' lifetimes, a line each, as tests/apps/lifetimes.c says them
     trace.py said FILE          what the program said, a line each; messages to syslog begin with their priority
+    trace.py objects FILE       call and names of the objects its arguments point to, a line each, in the order of time
+    trace.py told FILE          type and name of each object the trace was told of, a line each, in the order of time
     trace.py arrows FILE        "cause -> effect count": the calls that arrows lead from and to, a line each
     trace.py wakers FILE        "tid -> tid count": the threads that arrows lead from and to
     trace.py wakeups FILE       the same by the scheduling records
     trace.py lives FILE         category:name begun ended open, a line each kind of lifetime, and what their ends say
 """
-import collections, json, os, subprocess, sys
+import collections, json, os, re, subprocess, sys
 
 OWN_SIZES = range(20000, 21000)         # tests/apps/counts.h
 
@@ -247,9 +249,34 @@ def lives(path):
               *(f"{k}*{v}" for k, v in sorted(says[kind].items())))
 
 
+# Calls that say in an argument what the object is called.
+SAY_OBJECT = re.compile("_(init|destroy)$|^(fopen|fdopen|opendir|pthread_barrier_wait|pthread_cond_timedwait)$")
+
+
+def objects(path):
+    """Whatever a call says itself has to be what the records of objects say. What is made again and again says it once."""
+    said = set()
+    for call in sorted(calls(path), key=lambda c: c["time"]):
+        names, says = call.get("objects", {}), call.get("args", {}).get("object")
+        repeated = re.search("_(init|destroy)$", call["name"]) and (call["name"], *names.values()) in said
+        said.add((call["name"], says))
+        if (says is not None) != bool(names and SAY_OBJECT.search(call["name"])) and not (says is None and repeated):
+            sys.exit(f"{name(call)} at {call['time']} says {says}, objects {names}")
+        if says is not None and says not in names.values():
+            sys.exit(f"{name(call)} says {says}, and its objects are {names}")
+        if names:
+            print(call["name"], *(re.sub(r"\.[0-9]+$", "", n) for n in names.values()))
+
+
+def told(path):
+    records_of = [r for r in records(path) if r["type"] == "object"]
+    for r in sorted(records_of, key=lambda r: r.get("args", {}).get("since", 0)):
+        print(r["args"]["type"], r["name"])
+
+
 COMMANDS = {"counts": counts, "own": own, "open": still_open, "lost": lost, "categories": categories,
             "threads": threads, "said": said, "sequence": sequence, "calls": all_calls, "arrows": arrows, "lifetimes": lifetimes,
-            "wakers": wakers, "wakeups": wakeups, "lives": lives}
+            "wakers": wakers, "wakeups": wakeups, "lives": lives, "objects": objects, "told": told}
 
 if len(sys.argv) != 3 or sys.argv[1] not in COMMANDS:
     sys.exit(__doc__)

@@ -1,0 +1,166 @@
+/* See module.h. Called by symbols.c, with signals blocked and under the lock of the function table. */
+#include "module.h"
+
+#include <string.h>
+#include <sys/auxv.h>
+
+#include "writer/sys.h"
+
+/* Heapsort by address: in place, without the heap, and never quadratic. */
+static void sift(struct fxt_symbol *s, size_t root, size_t count)
+{
+	struct fxt_symbol moved = s[root];
+	size_t child;
+
+	while ((child = 2 * root + 1) < count) {
+		if (child + 1 < count && s[child + 1].address > s[child].address)
+			child++;
+		if (moved.address >= s[child].address)
+			break;
+		s[root] = s[child];
+		root = child;
+	}
+	s[root] = moved;
+}
+
+static void sort(struct fxt_symbol *s, size_t count)
+{
+	size_t i;
+
+	for (i = count / 2; i-- > 0;)
+		sift(s, i, count);
+	for (i = count; i-- > 1;) {
+		struct fxt_symbol last = s[i];
+
+		s[i] = s[0];
+		s[0] = last;
+		sift(s, 0, i);
+	}
+}
+
+static const void *inside(const struct fxt_image *file, uint64_t offset, uint64_t bytes)
+{
+	return offset <= file->bytes && bytes <= file->bytes - offset ? file->base + offset : NULL;
+}
+
+static const Elf64_Shdr *find_table(const struct fxt_image *file, const Elf64_Ehdr *header, uint32_t type)
+{
+	const Elf64_Shdr *sections = inside(file, header->e_shoff, (uint64_t)header->e_shnum * sizeof(Elf64_Shdr));
+	unsigned i;
+
+	for (i = 0; sections && i < header->e_shnum; i++)
+		if (sections[i].sh_type == type && sections[i].sh_link < header->e_shnum)
+			return &sections[i];
+	return NULL;
+}
+
+static void take_symbols(struct fxt_module *module, const struct fxt_image *file, const Elf64_Ehdr *header,
+			 const Elf64_Shdr *table)
+{
+	const Elf64_Shdr *strings = (const Elf64_Shdr *)(file->base + header->e_shoff) + table->sh_link;
+	const Elf64_Sym *list = inside(file, table->sh_offset, table->sh_size);
+	size_t count = table->sh_size / sizeof(*list), i, n = 0;
+
+	module->strings = inside(file, strings->sh_offset, strings->sh_size);
+	module->strings_bytes = strings->sh_size;
+	if (!list || !module->strings || !count)
+		return;
+	module->symbols = fxt_sys_memory(count * sizeof(*module->symbols));
+	if (!module->symbols)
+		return;
+	for (i = 0; i < count; i++) {
+		unsigned type = ELF64_ST_TYPE(list[i].st_info);
+
+		/* Functions, and variables of which it is known where they end. */
+		if ((type == STT_FUNC || (type == STT_OBJECT && list[i].st_size)) && list[i].st_shndx != SHN_UNDEF &&
+		    list[i].st_name < strings->sh_size)
+			module->symbols[n++] = (struct fxt_symbol){list[i].st_value, (uint32_t)list[i].st_size,
+							       list[i].st_name};
+	}
+	module->count = n;
+	sort(module->symbols, n);
+}
+
+static bool was_read_before(const struct fxt_module *module, const struct stat *status)
+{
+	return module->symbols && module->device == status->st_dev && module->inode == status->st_ino &&
+	       module->changed.tv_sec == status->st_mtim.tv_sec && module->changed.tv_nsec == status->st_mtim.tv_nsec;
+}
+
+/* How far the file's addresses are from those in memory. */
+static void find_bias(struct fxt_module *module)
+{
+	const Elf64_Phdr *segments;
+	unsigned i;
+
+	segments = inside(&module->file, module->header->e_phoff, (uint64_t)module->header->e_phnum * sizeof(*segments));
+	for (i = 0; segments && i < module->header->e_phnum; i++) {
+		uint64_t start = segments[i].p_offset & ~UINT64_C(4095);
+
+		if (segments[i].p_type == PT_LOAD && module->offset >= start &&
+		    module->offset < segments[i].p_offset + segments[i].p_filesz) {
+			module->bias = module->low - module->offset + segments[i].p_offset - segments[i].p_vaddr;
+			break;
+		}
+	}
+}
+
+/* Next to nothing: beside the file's own mappings it would pass for one of them. */
+static const char *map_apart(int fd, size_t bytes)
+{
+	size_t page = getauxval(AT_PAGESZ), room = ((bytes + page - 1) & ~(page - 1)) + 2 * page;
+	int error;
+	char *reserved = fxt_sys_mmap(NULL, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0, &error);
+	void *file;
+
+	if (!reserved)
+		return NULL;
+	fxt_sys_madvise(reserved, room, MADV_DONTDUMP);
+	file = fxt_sys_mmap(reserved + page, bytes, PROT_READ, MAP_PRIVATE | MAP_FIXED, fd, 0, &error);
+	if (!file)
+		fxt_sys_munmap(reserved, room);
+	else
+		fxt_sys_madvise(file, bytes, MADV_DONTDUMP);
+	return file;
+}
+
+/* The file stays mapped: names point into it, and survive dlclose and an upgrade of the file. */
+void fxt_module_read(struct fxt_module *module)
+{
+	int fd = fxt_sys_open(module->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0);
+	const Elf64_Ehdr *header;
+	const Elf64_Shdr *table;
+	struct fxt_image file = {0};
+	struct stat status;
+
+	if (fd < 0)
+		return;
+	if (!fxt_sys_fstat(fd, &status) && S_ISREG(status.st_mode) && status.st_size > (off_t)sizeof(*header)) {
+		if (was_read_before(module, &status)) {
+			fxt_sys_close(fd);
+			find_bias(module);
+			return;
+		}
+		file.bytes = (size_t)status.st_size;
+		file.base = map_apart(fd, file.bytes);
+		module->device = status.st_dev;
+		module->inode = status.st_ino;
+		module->changed = status.st_mtim;
+	}
+	fxt_sys_close(fd);
+	module->symbols = NULL;
+	module->count = 0;
+	if (!file.base)
+		return;
+	header = (const Elf64_Ehdr *)file.base;
+	if (memcmp(header->e_ident, ELFMAG, SELFMAG) || header->e_ident[EI_CLASS] != ELFCLASS64)
+		return;
+	module->file = file;
+	module->header = header;
+	find_bias(module);
+	table = find_table(&file, header, SHT_SYMTAB);
+	if (!table)
+		table = find_table(&file, header, SHT_DYNSYM);
+	if (table)
+		take_symbols(module, &file, header, table);
+}

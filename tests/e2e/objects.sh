@@ -1,0 +1,68 @@
+#!/bin/bash
+# Names of objects: a program that knows what each of its locks and streams is called finds exactly that in its trace, wherever they are and
+# whatever was at their addresses before.
+# shellcheck source=lib.sh
+. "${abs_top_srcdir:?}/tests/e2e/lib.sh"
+need python3 strip
+
+export FXT_CATEGORIES=pthread,io
+
+# names WHAT CMD...: what CMD says to told, what its trace has to found.
+names()
+{
+	local what=$1
+
+	shift
+	rm -rf trace
+	traced trace "$@" >told 2>err || fail "$what: exit status $?"
+	file=$(only trace/*.fxt) || return
+	valid "$file"
+	trace objects "$file" >found
+	same "$what" told found
+}
+
+names "executable" "$apps/objects" names
+trace told "$file" >records
+is "told once of the same, however often" 5 "$(grep -cE '^mutex mutex (of pool_create|of cache_create|first used by worker)$' records)"
+is "each variable once" 1 "$(grep -c ' app_lock$' records)"
+
+# In a ring, where records may stand in chunks; and where nothing may be lost to a threshold.
+FXT_BUFFERING_MODE=circular FXT_BUFFER_SIZE_MB=1 names "ring" "$apps/objects" names
+
+strip -o objects "$apps/objects"
+names "stripped" ./objects names stripped
+
+names "libraries that come and go" "$apps/objects" library "$apps/libobjects_one.so" "$apps/libobjects_two.so"
+FXT_CATEGORIES=pthread,dl,io names "libraries, and dlclose recorded" "$apps/objects" library "$apps/libobjects_one.so" "$apps/libobjects_two.so"
+
+# The child's trace is told again, of what the child knows.
+rm -rf trace
+traced trace "$apps/objects" fork >told 2>err || fail "fork: exit status $?"
+for file in trace/*.fxt; do
+	valid "$file"
+	pid=${file%.fxt}
+	pid=${pid##*.}
+	trace objects "$file" | sed "s/^/$pid /"
+done | sort >found
+sort -o told told
+same "fork" told found
+is "processes" 2 "$(cut -d' ' -f1 told | sort -u | wc -l)"
+
+# More at once than have a name: the others are counted, and nothing else suffers.
+rm -rf trace
+traced trace "$apps/objects" many 20000
+file=$(only trace/*.fxt) && valid "$file"
+named=$(trace told "$file" | grep -c '^mutex mutex of make_many$')
+unnamed=$("$FXT" dump --json "$file" | python3 -c '
+import json, sys
+print(max([r["args"]["records"] for r in map(json.loads, sys.stdin) if r.get("name") == "unnamed" and r["type"] == "counter"], default=0))')
+test "$named" -gt 4000 || fail "many: only $named have a name"
+is "many: named, and counted as without" 20000 $((named + unnamed))
+
+# The report calls them so.
+rm -rf trace
+traced trace "$apps/causes" cond 100 >/dev/null
+file=$(only trace/*.fxt) && "$FXT" report --json "$file" >report.json
+is "report" "cond cond, mutex mutex" "$(python3 -c '
+import json
+print(*sorted({w["kind"] + " " + w["label"] for w in json.load(open("report.json"))["waiting"] if w["kind"] in ("cond", "mutex")}), sep=", ")')"
