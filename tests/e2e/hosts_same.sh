@@ -15,6 +15,8 @@ allocator
 busy 20
 causes mutex 20
 causes barrier 20
+causes pool_cond 20
+causes pool_sem 20
 controlled calls 5 open . wait 1
 count_calls locks 2 500
 count_files 3
