@@ -26,6 +26,11 @@ typedef void *pointer;
 		return real_##symbol args;                   \
 	}
 
+#undef FXT_EARLY
+#define FXT_EARLY(symbol, args)              \
+	if (fxt_interpose_starting())        \
+		return early_##symbol args;
+
 static void *early_malloc(size_t size)
 {
 	return fxt_arena_take(0, size);

@@ -29,6 +29,8 @@ static const char *const call_names[FXT_CALL_COUNT] = {
 #include "families.def"
 #undef FXT_FAMILY
 
+atomic_bool fxt_interpose_found;
+
 bool fxt_interpose_starting(void)
 {
 	return starting;
@@ -94,20 +96,20 @@ void fxt_interpose_find(void **pointer)
 void fxt_interpose_start(void)
 {
 	static const struct fxt_call_names names = {call_names, FXT_CALL_COUNT, fxt_key_create};
-	static atomic_bool found, heap_unseen;
+	static atomic_bool heap_unseen;
 	struct fxt_next next;
 
 	if (starting)
 		return;
 	starting = true;
-	if (!atomic_load_explicit(&found, memory_order_acquire)) {
+	if (!atomic_load_explicit(&fxt_interpose_found, memory_order_acquire)) {
 		fxt_next_begin(&next);
 #define FXT_FAMILY(name) find(&next, fxt_reals_##name);
 #include "families.def"
 #undef FXT_FAMILY
 		forget_failures();
 		atomic_store_explicit(&heap_unseen, !fxt_malloc_is_ours(), memory_order_relaxed);
-		atomic_store_explicit(&found, true, memory_order_release);
+		atomic_store_explicit(&fxt_interpose_found, true, memory_order_release);
 	}
 	starting = false;
 	if (fxt_agent_start(&names))
