@@ -33,7 +33,7 @@
 	} while (0)
 
 #define FXT_FORM_WRAP(body, kind, symbol, event, object, ...)                                           \
-	FXT_REAL(int, symbol, (FXT_LIST(P_DECLARE, __VA_ARGS__)), (FXT_LIST(P_NAME, __VA_ARGS__)))      \
+	FXT_REAL_FIRST(pthread, int, symbol, (FXT_LIST(P_DECLARE, __VA_ARGS__)), (FXT_LIST(P_NAME, __VA_ARGS__))) \
 	static __attribute__((noinline)) int traced_##symbol(FXT_LIST(P_DECLARE, __VA_ARGS__))          \
 	{                                                                                               \
 		const uint64_t names_ = FXT_NAMES(pthread, event);                                      \

@@ -90,6 +90,13 @@ void fxt_interpose_start(void);
  * or that this C library does not have. */
 FXT_COLD void fxt_interpose_find(void **pointer);
 
+/* Whether the search is over. */
+extern atomic_bool fxt_interpose_found __attribute__((visibility("hidden")));
+static inline bool fxt_interpose_is_found(void)
+{
+	return FXT_LIKELY(atomic_load_explicit(&fxt_interpose_found, memory_order_relaxed));
+}
+
 /* Whether the calling thread is in the search: what it allocates comes from the arena then. */
 bool fxt_interpose_starting(void);
 
@@ -380,8 +387,29 @@ static inline void fxt_nothing_moves(const void *unused)
 		return real_##symbol args;              \
 	}
 
+/* The same for a wrapper that nobody but the program calls on this pointer's way: a library's constructor may be there before ours, and the
+ * call by which tracing begins is recorded like those after it. */
+#define FXT_REAL_FIRST(category, type, symbol, params, args)                    \
+	static type traced_##symbol params;                                     \
+	static type first_##symbol params;                                      \
+	static type(*real_##symbol) params = first_##symbol;                    \
+	static FXT_COLD type first_##symbol params                              \
+	{                                                                       \
+		bool was_on = fxt_is_on(FXT_CAT_##category);                    \
+										\
+		FXT_EARLY(symbol, args)                                         \
+		fxt_interpose_start();                                          \
+		if (real_##symbol == first_##symbol)                            \
+			fxt_interpose_find((void **)&real_##symbol);            \
+		if (!was_on && fxt_is_on(FXT_CAT_##category))                   \
+			return traced_##symbol args;                            \
+		return real_##symbol args;                                      \
+	}
+/* What comes first of all: malloc.c. */
+#define FXT_EARLY(symbol, args)
+
 #define FXT_WRAP(category, type, symbol, event, blocks, result_kind, ...)                                       \
-	FXT_REAL(type, symbol, (FXT_LIST(P_DECLARE, __VA_ARGS__)), (FXT_LIST(P_NAME, __VA_ARGS__)))             \
+	FXT_REAL_FIRST(category, type, symbol, (FXT_LIST(P_DECLARE, __VA_ARGS__)), (FXT_LIST(P_NAME, __VA_ARGS__))) \
 	FXT_SECOND(AROUND_##result_kind, FXT_NOTHING, )(type, symbol, __VA_ARGS__)                              \
 	FXT_WRAP_AROUND(category, type, symbol, event, FXT_CALLEE(symbol, result_kind), blocks, result_kind, __VA_ARGS__)
 
@@ -412,10 +440,21 @@ static inline void fxt_nothing_moves(const void *unused)
 		return traced_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));                                          \
 	}
 
+/* fxt_enter() of a wrapper that calls another function than its own: that one would take the call by which tracing begins for one of it. */
+static inline struct fxt_thread *fxt_enter_first(enum fxt_category category)
+{
+	struct fxt_thread *thread = fxt_enter(category);
+
+	if (FXT_LIKELY(thread != NULL) || fxt_interpose_is_found())
+		return thread;
+	fxt_interpose_start();
+	return fxt_enter(category);
+}
+
 /* traced_SYMBOL, for a variadic function to call with what it has collected. */
 #define FXT_TRACED(category, type, symbol, event, callee, blocks, result_kind, ...)                              \
 	static inline __attribute__((always_inline)) type traced_##symbol(FXT_LIST(P_DECLARE, __VA_ARGS__))     \
-	FXT_BODY(fxt_enter(FXT_CAT_##category), category, type, event, callee, blocks, result_kind, __VA_ARGS__)
+	FXT_BODY(fxt_enter_first(FXT_CAT_##category), category, type, event, callee, blocks, result_kind, __VA_ARGS__)
 
 #define FXT_BODY(enter, category, type, event, callee, blocks, result_kind, ...)                                        \
 	{                                                                                                       \

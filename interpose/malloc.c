@@ -31,6 +31,11 @@ static inline __attribute__((always_inline)) uint64_t *fxt_room(struct fxt_threa
 		return real_##symbol args;                   \
 	}
 
+#undef FXT_EARLY
+#define FXT_EARLY(symbol, args)              \
+	if (fxt_interpose_starting())        \
+		return early_##symbol args;
+
 static void *early_malloc(size_t size)
 {
 	return fxt_arena_take(0, size);

@@ -31,6 +31,8 @@ static const char *const call_names[FXT_CALL_COUNT] = {
 #include "families.def"
 #undef FXT_FAMILY
 
+atomic_bool fxt_interpose_found;
+
 bool fxt_interpose_starting(void)
 {
 	return starting;
@@ -96,14 +98,14 @@ void fxt_interpose_find(void **pointer)
 void fxt_interpose_start(void)
 {
 	static const struct fxt_call_names names = {call_names, FXT_CALL_COUNT, fxt_key_create};
-	static atomic_bool found, heap_unseen;
+	static atomic_bool heap_unseen;
 	static atomic_uint sizable;
 	struct fxt_next next;
 
 	if (starting)
 		return;
 	starting = true;
-	if (!atomic_load_explicit(&found, memory_order_acquire)) {
+	if (!atomic_load_explicit(&fxt_interpose_found, memory_order_acquire)) {
 		fxt_next_begin(&next);
 #define FXT_FAMILY(name) find(&next, fxt_reals_##name);
 #include "families.def"
@@ -111,7 +113,7 @@ void fxt_interpose_start(void)
 		atomic_store_explicit(&sizable, fxt_heap_sizable(&next, fxt_reals_malloc), memory_order_relaxed);
 		forget_failures();
 		atomic_store_explicit(&heap_unseen, !fxt_malloc_is_ours(), memory_order_relaxed);
-		atomic_store_explicit(&found, true, memory_order_release);
+		atomic_store_explicit(&fxt_interpose_found, true, memory_order_release);
 	}
 	starting = false;
 	if (fxt_agent_start(&names)) {

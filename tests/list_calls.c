@@ -1,6 +1,7 @@
 /* Prints what the interposition tables declare: with no argument every symbol the agent exports, one a line,
- * for check_exports.sh to compare with the library; with --events the calls' names in the trace, and with --excluded what is
- * deliberately not stood in for, for check_coverage.sh; with --document the page docs/interposed-calls.md.
+ * for check_exports.sh to compare with the library; with --events the calls' names in the trace, with --symbols those of the tables,
+ * each with its event and how it is written, for tests/compare, and with --excluded what is deliberately not stood in for, for
+ * check_coverage.sh; with --document the page docs/interposed-calls.md.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -107,6 +108,15 @@ static void list_events(void)
 			printf("%s:%s\n", lines[i].category, lines[i].event);
 }
 
+static void list_lines(void)
+{
+	size_t i;
+
+	for (i = 0; i < COUNT(lines); i++)
+		printf("%s %s:%s %s\n", lines[i].symbol, lines[i].category, lines[i].event,
+		       lines[i].form == CALL || lines[i].form == ALIAS ? "table" : "hand");
+}
+
 static void put_names(const char *names, const char *before, const char *after)
 {
 	size_t bytes;
@@ -204,6 +214,8 @@ int main(int argc, char **argv)
 		document();
 	else if (argc == 2 && !strcmp(argv[1], "--events"))
 		list_events();
+	else if (argc == 2 && !strcmp(argv[1], "--symbols"))
+		list_lines();
 	else if (argc == 2 && !strcmp(argv[1], "--excluded"))
 		list_excluded();
 	else

@@ -271,6 +271,22 @@ suites: all
 
 EXTRA_DIST += $(SUITE_FILES) docs/suites.md
 
+# -- The trace against other witnesses: docs/agreement.md ------------------------------------------
+
+COMPARE_FILES = tests/compare/count.c tests/compare/run tests/compare/stubs.S tests/compare/witness.py tests/compare/workloads.py
+
+tests/compare/libcount.so: tests/compare/count.c tests/compare/stubs.S $(INTERPOSE_TABLES)
+	$(AM_V_CCLD)$(MKDIR_P) tests/compare && \
+	$(CC) $(FXT_CPPFLAGS) $(CPPFLAGS) -I$(top_srcdir) -std=gnu11 $(WARN_CFLAGS) $(CFLAGS) -fno-builtin -shared -fPIC -o $@ \
+		$(srcdir)/tests/compare/count.c $(srcdir)/tests/compare/stubs.S $(LDFLAGS)
+
+.PHONY: compare
+compare: all tests/list_calls$(EXEEXT) tests/compare/libcount.so
+	@$(TEST_EXPORTS) exec python3 $(srcdir)/tests/compare/run $(COMPARE)
+
+CLEANFILES += tests/compare/libcount.so
+EXTRA_DIST += $(COMPARE_FILES) docs/agreement.md
+
 # -- Fuzzing the reader: CONTRIBUTING.md says how to run what this builds ----------------------------
 
 FUZZ_FILES = tests/fuzz/fuzz_reader.c $(TOOLS_SOURCES) $(WRITER_SOURCES)

@@ -1,22 +1,27 @@
 /* Threads that let each other go on, and know how often: prints arrows that a trace of it has, "cause -> effect count".
  *
- *	causes KIND COUNT	mutex, rwlock, spin, mtx, cond, broadcast, sem, barrier, threads, thrds
+ *	causes KIND COUNT	mutex, rwlock, spin, mtx, cond, broadcast, sem, barrier, threads, thrds, pool_cond, pool_sem
  *
- * Of a lock: each is given up while the other thread is known to wait for it, so COUNT waits are ended by COUNT calls. (Not of one that
- * spins: there the last may not have begun to.) Of a semaphore it is not known how often there was one to be had at once.
+ * Whoever lets another thread go on does so while that one is known to wait, so it is known which call ends which wait: it sleeps in the
+ * kernel, or, where it spins, is in the C library's own function. Conditions in turn need no such care but for the mutex that has to
+ * be free again: there each wait that a signal ends is counted, whoever comes first.
  */
+#include <dlfcn.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <threads.h>
+#include <ucontext.h>
 #include <unistd.h>
 
-enum { WAITERS = 3 };
+enum { WAITERS = 3, WORKERS = 4 };
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
@@ -25,13 +30,20 @@ static pthread_spinlock_t spin;
 static mtx_t c11;
 static sem_t asked, answered;
 static pthread_barrier_t barrier;
-static long count, waiting, turn, generation;
+static long count, turn, generation;
+static atomic_long waiting;
 static atomic_int other_tid, stage;
 
 static void need(bool condition)
 {
 	if (!condition)
 		abort();
+}
+
+/* There may be fewer processors than threads, and other work for them. Not by a call that is traced. */
+static void let_others_run(void)
+{
+	syscall(SYS_sched_yield);
 }
 
 static void lock(const char *kind)
@@ -74,7 +86,43 @@ static void wait_until_asleep(int tid)
 		text[bytes] = '\0';
 		state = strrchr(text, ')');
 		need(state);
+		let_others_run();
 	} while (state[2] != 'S');
+}
+
+/* -- Whether a thread spins ---------------------------------------------------------------------- */
+
+static _Atomic(uintptr_t) interrupted_at;
+
+static void say_where(int sig, siginfo_t *info, void *context)
+{
+	const ucontext_t *at = context;
+
+	(void)sig;
+	(void)info;
+#if defined(__x86_64__)
+	atomic_store(&interrupted_at, (uintptr_t)at->uc_mcontext.gregs[REG_RIP]);
+#else
+	atomic_store(&interrupted_at, (uintptr_t)at->uc_mcontext.pc);
+#endif
+}
+
+/* Until a thread is in the C library's pthread_spin_lock(): it is asked where it is. Whatever stands in for that has called it then. */
+static void wait_until_spinning(pthread_t thread)
+{
+	struct sigaction action = {.sa_sigaction = say_where, .sa_flags = SA_SIGINFO | SA_RESTART};
+	void *libc = dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD), *spins = libc ? dlsym(libc, "pthread_spin_lock") : NULL;
+	uintptr_t at;
+	Dl_info found;
+
+	need(spins && !sigaction(SIGUSR1, &action, NULL));
+	do {
+		atomic_store(&interrupted_at, 0);
+		need(!pthread_kill(thread, SIGUSR1));
+		while (!(at = atomic_load(&interrupted_at)))
+			let_others_run();
+	} while (!dladdr((const void *)at, &found) || found.dli_saddr != spins);
+	dlclose(libc);
 }
 
 /* -- Locks ------------------------------------------------------------------------------------- */
@@ -86,7 +134,7 @@ static void *want(void *kind)
 	atomic_store(&other_tid, (int)syscall(SYS_gettid));
 	for (i = 0; i < count; i++) {
 		while (atomic_load(&stage) != 1)
-			;
+			let_others_run();
 		atomic_store(&stage, 2);
 		lock(kind);
 		unlock(kind);
@@ -99,23 +147,20 @@ static void hand_over(const char *kind)
 {
 	pthread_t thread;
 	long i;
-	int spins;
 
 	need(!pthread_create(&thread, NULL, want, (void *)(size_t)kind));
 	for (i = 0; i < count; i++) {
 		lock(kind);
 		atomic_store(&stage, 1);
 		while (atomic_load(&stage) != 2)
-			;
-		/* One that spins does not sleep; some time on it will be at it. */
+			let_others_run();
 		if (strcmp(kind, "spin"))
 			wait_until_asleep(atomic_load(&other_tid));
 		else
-			for (spins = 0; spins < 200; spins++)
-				syscall(SYS_sched_yield);
+			wait_until_spinning(thread);
 		unlock(kind);
 		while (atomic_load(&stage))
-			;
+			let_others_run();
 	}
 	pthread_join(thread, NULL);
 }
@@ -129,7 +174,7 @@ static void *ping_pong(void *me)
 	for (i = 0; i < count; i++) {
 		pthread_mutex_lock(&mutex);
 		while (turn != (me != NULL)) {
-			waiting++;
+			atomic_fetch_add(&waiting, 1);
 			pthread_cond_wait(&cond, &mutex);
 		}
 		turn = !turn;
@@ -145,7 +190,7 @@ static void *await_broadcast(void *unused)
 
 	for (i = 1; i <= count; i++) {
 		pthread_mutex_lock(&mutex);
-		waiting++;
+		atomic_fetch_add(&waiting, 1);
 		while (generation < i)
 			pthread_cond_wait(&cond, &mutex);
 		pthread_mutex_unlock(&mutex);
@@ -155,32 +200,54 @@ static void *await_broadcast(void *unused)
 
 static void broadcast(void)
 {
-	long i, there;
+	long i;
 
 	for (i = 1; i <= count; i++) {
-		do {
-			pthread_mutex_lock(&mutex);
-			there = waiting;
-			if (there == i * WAITERS) {
-				generation = i;
-				pthread_cond_broadcast(&cond);
-			}
-			pthread_mutex_unlock(&mutex);
-		} while (there != i * WAITERS);
+		while (atomic_load(&waiting) < i * WAITERS)
+			let_others_run();
+		pthread_mutex_lock(&mutex);
+		generation = i;
+		pthread_cond_broadcast(&cond);
+		pthread_mutex_unlock(&mutex);
 	}
 }
 
 /* -- Semaphores, barriers, threads ------------------------------------------------------------- */
 
-static void *answer(void *unused)
+static void *answer(void *asker)
 {
 	long i;
 
+	atomic_store(&other_tid, (int)syscall(SYS_gettid));
 	for (i = 0; i < count; i++) {
 		need(!sem_wait(&asked));
+		while (atomic_load(&stage) != 1)
+			let_others_run();
+		wait_until_asleep(*(int *)asker);
+		atomic_store(&stage, 0);
 		need(!sem_post(&answered));
 	}
-	return unused;
+	return NULL;
+}
+
+static void ask(void)
+{
+	int me = (int)syscall(SYS_gettid);
+	pthread_t thread;
+	long i;
+
+	sem_init(&asked, 0, 0);
+	sem_init(&answered, 0, 0);
+	need(!pthread_create(&thread, NULL, answer, &me));
+	while (!atomic_load(&other_tid))
+		let_others_run();
+	for (i = 0; i < count; i++) {
+		wait_until_asleep(atomic_load(&other_tid));
+		need(!sem_post(&asked));
+		atomic_store(&stage, 1);
+		need(!sem_wait(&answered));
+	}
+	pthread_join(thread, NULL);
 }
 
 static void *meet(void *unused)
@@ -200,6 +267,139 @@ static void *end(void *unused)
 static int end_c11(void *unused)
 {
 	return unused != NULL;
+}
+
+/* -- A pool of threads over a queue -------------------------------------------------------------- */
+
+/* Tasks come in bursts of 1 to WORKERS, to workers that all sleep: so each task is what wakes one. A task is over when all of its burst have
+ * begun, or a worker could come back for a second one that another was woken for; and workers come back one at a time, or they
+ * would wait for each other. */
+static struct {
+	bool has_semaphore;
+	sem_t ready;                    /* counts tasks, where it does; otherwise the mutex and the condition above are used */
+	atomic_long made, taken;        /* tasks */
+	atomic_long before;             /* tasks made before the burst */
+	atomic_long back;               /* how often a worker began to wait */
+	atomic_bool closed;
+	atomic_int joined;              /* the worker that is waited for to end */
+	int owner;
+	int last_back;                  /* the thread that began to wait last */
+} pool;
+
+/* A task's number; 0: there will be none. */
+static long take_task(int me)
+{
+	long task;
+
+	if (pool.has_semaphore) {
+		pool.last_back = me;
+		atomic_fetch_add(&pool.back, 1);
+		need(!sem_wait(&pool.ready));
+		return atomic_load(&pool.closed) ? 0 : atomic_fetch_add(&pool.taken, 1) + 1;
+	}
+	pthread_mutex_lock(&mutex);
+	pool.last_back = me;
+	atomic_fetch_add(&pool.back, 1);
+	while (atomic_load(&pool.taken) == atomic_load(&pool.made) && !atomic_load(&pool.closed))
+		pthread_cond_wait(&cond, &mutex);
+	task = atomic_load(&pool.closed) ? 0 : atomic_fetch_add(&pool.taken, 1) + 1;
+	pthread_mutex_unlock(&mutex);
+	return task;
+}
+
+/* Until so many times a worker has begun to wait, and the last of them sleeps. */
+static void wait_until_back(long times)
+{
+	while (atomic_load(&pool.back) < times)
+		let_others_run();
+	wait_until_asleep(pool.last_back);
+}
+
+static void *work(void *number)
+{
+	int me = (int)syscall(SYS_gettid);
+	long task;
+
+	while ((task = take_task(me)) != 0) {
+		while (atomic_load(&pool.taken) < atomic_load(&pool.made))
+			let_others_run();
+		/* The first to come back finds nobody on the way: all others sleep, or have a task too. */
+		if (task > atomic_load(&pool.before) + 1)
+			wait_until_back(WORKERS + task - 1);
+	}
+	/* Ends when somebody waits for that. */
+	while (atomic_load(&pool.joined) != (int)(size_t)number)
+		let_others_run();
+	wait_until_asleep(pool.owner);
+	return NULL;
+}
+
+static void make_tasks(long many)
+{
+	long i;
+
+	atomic_store(&pool.before, atomic_load(&pool.made));
+	if (pool.has_semaphore) {
+		atomic_fetch_add(&pool.made, many);
+		for (i = 0; i < many; i++)
+			need(!sem_post(&pool.ready));
+		return;
+	}
+	pthread_mutex_lock(&mutex);
+	atomic_fetch_add(&pool.made, many);
+	for (i = 0; i < many; i++)
+		pthread_cond_signal(&cond);
+	pthread_mutex_unlock(&mutex);
+}
+
+static void close_pool(void)
+{
+	int i;
+
+	atomic_store(&pool.closed, true);
+	if (pool.has_semaphore) {
+		for (i = 0; i < WORKERS; i++)
+			need(!sem_post(&pool.ready));
+		return;
+	}
+	pthread_mutex_lock(&mutex);
+	pthread_cond_broadcast(&cond);
+	pthread_mutex_unlock(&mutex);
+}
+
+static void run_pool(bool has_semaphore)
+{
+	pthread_t threads[WORKERS];
+	long made, many;
+	int i;
+
+	pool.has_semaphore = has_semaphore;
+	pool.owner = (int)syscall(SYS_gettid);
+	atomic_store(&pool.joined, -1);
+	sem_init(&pool.ready, 0, 0);
+	for (i = 0; i < WORKERS; i++) {
+		need(!pthread_create(&threads[i], NULL, work, (void *)(size_t)i));
+		wait_until_back(i + 1);
+	}
+	for (made = 0; made < count; made += many) {
+		many = 1 + made % WORKERS;
+		if (many > count - made)
+			many = count - made;
+		make_tasks(many);
+		wait_until_back(WORKERS + made + many);
+	}
+	close_pool();
+	for (i = 0; i < WORKERS; i++) {
+		atomic_store(&pool.joined, i);
+		pthread_join(threads[i], NULL);
+	}
+	if (has_semaphore)
+		printf("sem_post -> sem_wait %ld\n", count + WORKERS);
+	else
+		printf("pthread_cond_signal -> pthread_cond_wait %ld\npthread_cond_broadcast -> pthread_cond_wait %d\n"
+		       "pthread_mutex_unlock -> pthread_cond_wait %ld\n",
+		       count, WORKERS, count + WORKERS);
+	printf("pthread_create -> thread %d\nthread -> pthread_join %d\n", WORKERS, WORKERS);
 }
 
 static void run(void *(*first)(void *), void *(*second)(void *))
@@ -228,7 +428,7 @@ int main(int argc, char **argv)
 		       strcmp(prefix, "mtx") ? "pthread_" : "", prefix, strcmp(kind, "rwlock") ? "lock" : "wrlock", count);
 	} else if (!strcmp(kind, "cond")) {
 		run(ping_pong, ping_pong);
-		printf("pthread_cond_signal -> pthread_cond_wait %ld\npthread_create -> thread 2\n", waiting);
+		printf("pthread_cond_signal -> pthread_cond_wait %ld\npthread_create -> thread 2\n", atomic_load(&waiting));
 	} else if (!strcmp(kind, "broadcast")) {
 		for (i = 0; i < WAITERS; i++)
 			need(!pthread_create(&threads[i], NULL, await_broadcast, NULL));
@@ -237,14 +437,10 @@ int main(int argc, char **argv)
 			pthread_join(threads[i], NULL);
 		printf("pthread_cond_broadcast -> pthread_cond_wait %ld\npthread_create -> thread %d\n", count * WAITERS, WAITERS);
 	} else if (!strcmp(kind, "sem")) {
-		sem_init(&asked, 0, 0);
-		sem_init(&answered, 0, 0);
-		need(!pthread_create(&threads[0], NULL, answer, NULL));
-		for (i = 0; i < count; i++) {
-			need(!sem_post(&asked));
-			need(!sem_wait(&answered));
-		}
-		pthread_join(threads[0], NULL);
+		ask();
+		printf("sem_post -> sem_wait %ld\n", 2 * count);
+	} else if (!strcmp(kind, "pool_cond") || !strcmp(kind, "pool_sem")) {
+		run_pool(!strcmp(kind, "pool_sem"));
 	} else if (!strcmp(kind, "barrier")) {
 		pthread_barrier_init(&barrier, NULL, WAITERS);
 		for (i = 0; i < WAITERS; i++)

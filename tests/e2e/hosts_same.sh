@@ -16,6 +16,8 @@ awaits 5
 busy 20
 causes mutex 20
 causes barrier 20
+causes pool_cond 20
+causes pool_sem 20
 chain
 controlled calls 5 open . wait 1
 count_calls locks 2 500
