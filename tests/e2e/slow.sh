@@ -73,7 +73,7 @@ for explain in 0 1000000000 1; do
 	FXT_EXPLAIN_NS=$explain traced "explain-$explain" "$apps/slow" sleeps >made
 	trace calls "$(only "explain-$explain"/*.fxt)" >calls
 	valid "explain-$explain"/*.fxt
-	grep -c ' cpu_ns=' calls >"told-$explain"
+	grep -cE ' (cpu_ns|voluntary)=' calls >"told-$explain"
 done
 is "FXT_EXPLAIN_NS=0: calls that tell" 0 "$(cat told-0)"
 is "FXT_EXPLAIN_NS=1000000000: calls that tell" 0 "$(cat told-1000000000)"
