@@ -73,6 +73,7 @@ extern struct fxt_gate fxt_gate __attribute__((visibility("hidden")));
 enum {
 	FXT_HELD_MAX = 32,
 	FXT_LANES = 6,                  /* signal handlers nested deeper than this are counted as dropped */
+	FXT_EXPLAIN_BITS = 64,
 	FXT_LANE_FENCES = 4,            /* raised before that is noticed, by handlers that interrupt one another */
 	FXT_OPEN_MAX = 512,             /* Perfetto nests slices no deeper */
 	FXT_FUNCTION_DEPTH = 500,       /* of these, for functions: the calls they make at that depth nest in them */
@@ -128,7 +129,7 @@ struct fxt_thread {
 	uint64_t slot_header;           /* of an open call: thread ref, type, size and count of arguments */
 	uint64_t slot_filler;
 	uint64_t explain_due_ns;        /* a call that starts later is preceded by a reading: explain.h */
-	uint64_t explain_slow;          /* and one of these names; bits as of fxt_explain_bit() */
+	uint64_t explain_slow;          /* and one that may have one of explain_names; bits as of fxt_explain_bit() */
 	size_t slot_arg;                /* where in a slot its argument is: 2, or 4 behind inline koids */
 	uint32_t serial;                /* chunks taken so far */
 	uint64_t *filtered;             /* where the counts are kept: in the file once the thread has a page */
@@ -157,6 +158,7 @@ struct fxt_thread {
 	uint64_t heap_bytes;            /* allocated less freed: heap.h; the same */
 	bool usage_changing;
 	struct fxt_usage_window usage;  /* the last two readings */
+	uint16_t explain_names[FXT_EXPLAIN_BITS];       /* of calls that were slow the last time, where the bit is set */
 	struct fxt_held held[FXT_HELD_MAX];
 	uintptr_t waits_for;            /* as fxt_wait_begin() has it; 0 */
 	struct fxt_said_text said[FXT_SAID_TEXTS];

@@ -154,10 +154,10 @@ static inline void fxt_instant(struct fxt_thread *thread, uint64_t *at, uint64_t
 				       fxt_event_args(arguments) | names);
 }
 
-/* The names of calls that a thread remembers as slow, some to a bit. */
+/* The names of calls that a thread remembers as slow: a bit says that the last one of those it stands for was. */
 static inline uint64_t fxt_explain_bit(uint64_t names)
 {
-	return UINT64_C(1) << fxt_get_event_name(names) % 64;
+	return UINT64_C(1) << fxt_get_event_name(names) % FXT_EXPLAIN_BITS;
 }
 
 /* When a call that can block starts: start_ns, or a little later. See explain.h. */

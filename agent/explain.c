@@ -95,7 +95,10 @@ uint64_t fxt_explain_begin(struct fxt_thread *thread, uint64_t names)
 	uint64_t read_ns, start_ns = thread->last_ns;
 	int tries = READING_TRIES;
 
-	thread->explain_slow &= ~fxt_explain_bit(names);
+	if (thread->explain_names[fxt_get_event_name(names) % FXT_EXPLAIN_BITS] == fxt_get_event_name(names))
+		thread->explain_slow &= ~fxt_explain_bit(names);
+	else if (start_ns < thread->explain_due_ns)
+		return start_ns;
 	do {
 		read_ns = start_ns;
 		fxt_explain_read(thread, read_ns);
@@ -189,6 +192,7 @@ uint64_t *fxt_explain_call(struct fxt_thread *thread, uint64_t *at, uint64_t sta
 	uint64_t late_ns;
 	bool renewed, start_known, start_known_later, end_known;
 
+	thread->explain_names[fxt_get_event_name(names) % FXT_EXPLAIN_BITS] = (uint16_t)fxt_get_event_name(names);
 	thread->explain_slow |= fxt_explain_bit(names);
 	if (is_off() || thread->usage_changing)
 		return at;
