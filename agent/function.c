@@ -22,6 +22,26 @@ static struct {
 	bool indices_used_up;
 } functions;
 
+/* A thread sanitizer in the program sees the copies that are made under the lock, and has to be told of that. */
+extern void __tsan_acquire(void *address) __attribute__((weak));
+extern void __tsan_release(void *address) __attribute__((weak));
+
+static uint64_t lock_functions(void)
+{
+	uint64_t mask = fxt_lock(&functions.lock);
+
+	if (__tsan_acquire)
+		__tsan_acquire(&functions.lock);
+	return mask;
+}
+
+static void unlock_functions(uint64_t mask)
+{
+	if (__tsan_release)
+		__tsan_release(&functions.lock);
+	fxt_unlock(&functions.lock, mask);
+}
+
 /* Registers a name in the durable area. 0: there is no room for it. */
 static uint32_t give_index(const char *name, size_t bytes)
 {
@@ -71,7 +91,7 @@ const struct fxt_function *fxt_function_find(uintptr_t address)
 	/* Stays without a name. */
 	if (fxt_is_forbidden(FXT_NO_CALLS) || fxt_stack_is_short())
 		return NULL;
-	mask = fxt_lock(&functions.lock);
+	mask = lock_functions();
 
 	if (!fxt_functions)
 		fxt_functions = fxt_sys_memory(FXT_FUNCTION_SLOTS * sizeof(*fxt_functions));
@@ -100,34 +120,34 @@ const struct fxt_function *fxt_function_find(uintptr_t address)
 		atomic_store_explicit(&function->address, address, memory_order_release);
 		break;
 	}
-	fxt_unlock(&functions.lock, mask);
+	unlock_functions(mask);
 	return function;
 }
 
 const char *fxt_function_object_name(uintptr_t address, uintptr_t place, size_t *bytes, uint32_t *offset)
 {
-	uint64_t mask = fxt_lock(&functions.lock);
+	uint64_t mask = lock_functions();
 	const char *name = fxt_symbol_object_name(address, place, bytes, offset);
 
-	fxt_unlock(&functions.lock, mask);
+	unlock_functions(mask);
 	return name;
 }
 
 bool fxt_functions_unloaded(void)
 {
-	uint64_t mask = fxt_lock(&functions.lock);
+	uint64_t mask = lock_functions();
 	bool any = fxt_symbols_unloaded();
 
-	fxt_unlock(&functions.lock, mask);
+	unlock_functions(mask);
 	return any;
 }
 
 bool fxt_function_is_mapped(uintptr_t address)
 {
-	uint64_t mask = fxt_lock(&functions.lock);
+	uint64_t mask = lock_functions();
 	bool is_mapped = fxt_symbol_is_mapped(address);
 
-	fxt_unlock(&functions.lock, mask);
+	unlock_functions(mask);
 	return is_mapped;
 }
 

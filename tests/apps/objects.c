@@ -248,8 +248,8 @@ static void use_streams(void)
 	SAY("readdir", "DIR /dev");
 	closedir(directory);
 	SAY("closedir", "DIR /dev");
-	fflush(stdin);
-	SAY("fflush", "stdin");
+	need(!setvbuf(stdin, NULL, _IONBF, 0));
+	SAY("setvbuf", "stdin");
 }
 
 /* -- Processes, libraries, many ---------------------------------------------------------------- */
