@@ -282,7 +282,7 @@ tests/compare/libcount.so: tests/compare/count.c tests/compare/stubs.S $(INTERPO
 
 .PHONY: compare
 compare: all tests/list_calls$(EXEEXT) tests/compare/libcount.so
-	@$(TEST_EXPORTS) exec python3 $(srcdir)/tests/compare/run $(COMPARE)
+	@$(TEST_EXPORTS) exec python3 -B $(srcdir)/tests/compare/run $(COMPARE)
 
 CLEANFILES += tests/compare/libcount.so
 EXTRA_DIST += $(COMPARE_FILES) docs/agreement.md

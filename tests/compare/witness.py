@@ -58,8 +58,8 @@ def recording():
     """{function of the agent that records: category:event}."""
     found = {"traced_" + symbol: event for symbol, event, _ in symbols()}
     found.update({symbol: event for symbol, event, form in symbols() if form == "hand"})
-    # What all forms of exec share.
-    found.update({"complete_execve": "process:exec", "complete_execvpe": "process:exec"})
+    # What the forms of exec share: those that are given a path, and those that search for the program.
+    found.update({"complete_execve": "process:exec", "complete_execvpe": "process:execvp"})
     found.update({f"traced_{age}_{symbol}": event for symbol, event, _ in symbols() for age in ("old", "new")})
     found.update({f"{age}_{symbol}": event for symbol, event, _ in symbols() for age in ("old", "new")})
     return found

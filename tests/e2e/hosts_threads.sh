@@ -28,9 +28,10 @@ for way in exits-alone exits quick_exits _exits aborts other-exits outlived; do
 	host $way "$apps/host_threads" $way
 done
 unset FXT_QUIET FXT_MAX_SIZE_MB
-# The call by which tracing begins, from a library's constructor (tests/apps/host.h maps a number), is recorded as well.
+# The call by which tracing begins, from a library's constructor, is recorded as well: tests/apps/host.h maps a number there, and later
+# another in the program.
 "$FXT" dump _exits.streaming/host_threads.*.fxt >dump
-is "the first call" 1 "$(grep -c 'malloc:mmap .* length=8 prot=3 flags=33 ' dump)"
+is "the first call" 2 "$(grep -c 'malloc:mmap .* length=8 prot=3 flags=33 ' dump)"
 
 # -- Control flow --------------------------------------------------------------------------------------
 host cancel "$apps/host_cancel" "$scratch/fifo"
