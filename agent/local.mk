@@ -41,6 +41,8 @@ AGENT_SOURCES = \
 	agent/open.h \
 	agent/output.c \
 	agent/output.h \
+	agent/requests.c \
+	agent/requests.h \
 	agent/sample.c \
 	agent/sample.h \
 	agent/seccomp.c \

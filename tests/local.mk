@@ -86,6 +86,7 @@ APPS_C = \
 	tests/apps/host_threads \
 	tests/apps/invariants \
 	tests/apps/jumps \
+	tests/apps/lifetimes \
 	tests/apps/losses \
 	tests/apps/process \
 	tests/apps/progress \
@@ -173,6 +174,7 @@ E2E_TESTS = \
 	tests/e2e/hosts_threads.sh \
 	tests/e2e/invariants.sh \
 	tests/e2e/kill.sh \
+	tests/e2e/lifetimes.sh \
 	tests/e2e/lives.sh \
 	tests/e2e/losses.sh \
 	tests/e2e/modes.sh \

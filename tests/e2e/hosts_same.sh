@@ -68,6 +68,7 @@ invariants one two
 jumps read
 jumps functions
 jumps deep 700
+lifetimes threads 20
 losses depth 600
 process fork
 process exec
