@@ -77,6 +77,8 @@ AGENT_SOURCES = \
 	agent/strings.def \
 	agent/stream.c \
 	agent/stream.h \
+	agent/stream_names.c \
+	agent/stream_table.h \
 	agent/symbols.c \
 	agent/symbols.h \
 	agent/thread.c \

@@ -210,16 +210,22 @@ END_TEST
 START_TEST(reopened)
 {
 	fxt_stream fifo = fxt_stream_make(FXT_STREAM_PIPE);
+	struct fxt_stream_moment moment;
 
 	put(fifo, 1, 100, 4);
 	put(fifo, 1, 200, 4);
 	ck_assert_uint_eq(get(fifo, 4), 100);
 	/* What was left went when the last had closed it. */
-	fxt_stream_reopened(fifo, 0);
+	fxt_stream_reopened(fifo, fxt_stream_look(fifo), 0);
 	put(fifo, 1, 300, 4);
 	ck_assert_uint_eq(get(fifo, 4), 300);
+	/* Somebody wrote after it was looked at. */
+	moment = fxt_stream_look(fifo);
+	put(fifo, 1, 350, 4);
+	fxt_stream_reopened(fifo, moment, 0);
+	ck_assert_uint_eq(get(fifo, 4), 350);
 	/* And here somebody unseen has left something. */
-	fxt_stream_reopened(fifo, 1);
+	fxt_stream_reopened(fifo, fxt_stream_look(fifo), 1);
 	put(fifo, 1, 400, 4);
 	ck_assert_uint_eq(get(fifo, 4), 0);
 }
@@ -276,7 +282,7 @@ START_TEST(nonsense)
 		fxt_stream_join(name(round, 2), FXT_STREAM_SOCKET, (int)(round % 2));
 		put(any(), 1, 200, 1);
 		fxt_stream_break(any(), true, true);
-		fxt_stream_reopened(any(), 1);
+		fxt_stream_reopened(side, fxt_stream_look(any()), 1);
 	}
 }
 END_TEST

@@ -16,7 +16,7 @@ tests_check_buffer_SOURCES = tests/check_buffer.c tests/buffer_fixture.h
 tests_check_config_SOURCES = tests/check_config.c agent/config.c agent/follow.c agent/follow_glob.c agent/log.c agent/output.c \
 	agent/trigger.c
 tests_check_config_CPPFLAGS = $(AGENT_CPPFLAGS)
-tests_check_stream_SOURCES = tests/check_stream.c agent/stream.c
+tests_check_stream_SOURCES = tests/check_stream.c agent/stream.c agent/stream_names.c
 tests_check_stream_CPPFLAGS = $(AGENT_CPPFLAGS)
 endif
 check_PROGRAMS += $(UNIT_TESTS)
