@@ -1,14 +1,19 @@
-/* Makes children in every way, waits for them in every way, and prints what a trace of it has: arrows, "cause -> effect count" (an end by
- * _exit() is no slice: "thread"; how a shell ends is its own: "END"), and lifetimes, "process:child begun ended open", followed by what their ends say.
+/* Makes children in every way, waits for them in every way, and prints what a trace of it has: arrows, "cause ->
+ * effect count" (an end by _exit() is no slice: "thread"; how a shell ends is its own: "END"), and lifetimes,
+ * "process:child begun ended open", followed by what their ends say.
  *
  *	kin COUNT               so many children of each kind
+ *	kin handler COUNT       so many forked by each of some threads, and reaped by a handler in any of them
+ *	kin systems COUNT       so many commands run by each of some threads, at once
  *	kin left COUNT          leaves so many behind, asleep, and waits to be killed with them
  *	kin end HOW             is a child, and ends: by exit, or returning
  */
 #define _GNU_SOURCE
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +24,7 @@
 
 extern char **environ;
 
-enum { STATUS = 3, STACK_BYTES = 256 << 10 };
+enum { STATUS = 3, STACK_BYTES = 256 << 10, THREADS = 4 };
 
 static const char *program;
 static long count, ended, signalled;
@@ -166,6 +171,66 @@ static void run_all(void)
 	signalled = count;
 }
 
+/* -- By several threads ------------------------------------------------------------------------ */
+
+static atomic_long reaped;
+
+/* It may come before fork() has returned. */
+static void reap(int unused)
+{
+	(void)unused;
+	while (waitpid(-1, NULL, WNOHANG) > 0)
+		atomic_fetch_add(&reaped, 1);
+}
+
+static void *fork_some(void *unused)
+{
+	long i;
+
+	for (i = 0; i < count; i++)
+		if (!fork())
+			_exit(STATUS);
+	return unused;
+}
+
+static void *run_some(void *unused)
+{
+	long i;
+
+	for (i = 0; i < count; i++)
+		need(WEXITSTATUS(system("exit 3")) == STATUS);
+	return unused;
+}
+
+static void in_threads(void *(*function)(void *))
+{
+	pthread_t threads[THREADS];
+	int i;
+
+	for (i = 0; i < THREADS; i++)
+		need(!pthread_create(&threads[i], NULL, function, NULL));
+	for (i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+	printf("process:child %ld %ld 0 status=3*%ld\n", THREADS * count, THREADS * count, THREADS * count);
+}
+
+static void by_handler(void)
+{
+	signal(SIGCHLD, reap);
+	in_threads(fork_some);
+	while (atomic_load(&reaped) < THREADS * count)
+		reap(0);
+	tell("fork", "thread", THREADS * count);
+	tell("thread", "waitpid", THREADS * count);
+}
+
+static void by_commands(void)
+{
+	in_threads(run_some);
+	tell("system", "thread", THREADS * count);
+	tell("END", "system", THREADS * count);
+}
+
 static void leave_behind(void)
 {
 	long i;
@@ -191,8 +256,15 @@ int main(int argc, char **argv)
 		return STATUS;
 	}
 	count = argc > 1 ? atol(argv[argc - 1]) : 1;
-	if (argc > 2)
+	if (argc > 2 && !strcmp(argv[1], "left"))
 		leave_behind();
+	if (argc > 2) {
+		if (!strcmp(argv[1], "handler"))
+			by_handler();
+		else
+			by_commands();
+		return 0;
+	}
 	run_all();
 	printf("process:child %ld %ld 0 signal=9*%ld status=3*%ld\n", ended + signalled, ended + signalled, signalled, ended);
 	return 0;
