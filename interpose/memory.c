@@ -13,8 +13,8 @@
 /* Pages that the call unmaps are taken out before it, and what it maps is known after it: mappings.h. */
 
 #define MMAP(symbol, offset_type)                                                                                               \
-	FXT_REAL(pointer, symbol, (pointer addr, size_t length, int prot, int flags, int fd, offset_type offset),                \
-		 (addr, length, prot, flags, fd, offset))                                                                       \
+	FXT_REAL_FIRST(malloc, pointer, symbol, (pointer addr, size_t length, int prot, int flags, int fd, offset_type offset),  \
+		       (addr, length, prot, flags, fd, offset))                                                                 \
 	FXT_TRACED(malloc, pointer, symbol, mmap, real_##symbol, BLOCKS(fd), MAPPED, (pointer, addr, PTR), (size_t, length, UINT), \
 		   (int, prot, INT), (int, flags, INT), (int, fd, INT), (offset_type, offset, LONG))                            \
 	FXT_EXPORT void *symbol(void *addr, size_t length, int prot, int flags, int fd, offset_type offset)                     \

@@ -177,12 +177,12 @@ def arrows(path):
 def lifetimes(path):
     begun, ended = {}, {}
     for r in records(path):
-        if r["type"] == "async-begin" and ("call" in r["args"] or r["name"].startswith("aio_")):
+        if r["type"] == "async-begin" and ("call" in r.get("args", {}) or r["name"].startswith("aio_")):
             begun[r["id"]] = r
         elif r["type"] == "async-end":
             ended[r["id"]] = r
     for ident, r in begun.items():
-        if "call" not in r["args"]:
+        if "call" not in r.get("args", {}):
             args, end = r["args"], ended.get(ident, {}).get("args", {})
             print(r["pid"], name(r), "request", f"{args['offset']}+{args['nbytes']}" if "nbytes" in args else ".",
                   end.get("ret", "-" if ident in ended else "left"), *(["errno", end["errno"]] if "errno" in end else []))
