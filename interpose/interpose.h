@@ -25,6 +25,7 @@
  *	LONG    ssize_t, off_t; the same                PLAIN_UINT      size_t; never failure
  *	READ(fd)        LONG, bytes that were read through fd
  *	WRITTEN(fd)     bytes that were written                 MOVED(from, to) both
+ *	UNSEEN_LONG(fd), UNSEEN_INT(fd) LONG and INT, of what moves bytes through fd and does not say how many
  *	FD(what, of)    INT, a new descriptor                   STREAM(what, of) PTR, a FILE of one: agent/fds.h
  *	PTR     a pointer; NULL is failure, with errno  PLAIN_PTR       a pointer; NULL says nothing of errno
  *	ERROR   an error number, 0 is success           VOID
@@ -230,6 +231,17 @@ size_t fxt_text_bytes_checked(const struct fxt_thread *thread, const char *text)
 		fxt_fd_has_read(thread_, from, (uint64_t)result_);      \
 	}                                                               \
 	GIVE_WRITTEN(to)
+
+#define KEEP_UNSEEN_LONG(fd) KEEP_LONG
+#define KEEP_UNSEEN_INT(fd) KEEP_INT
+#define FAILURE_UNSEEN_LONG(fd) FAILURE_LONG
+#define FAILURE_UNSEEN_INT(fd) FAILURE_INT
+#define RESULT_UNSEEN_LONG(fd) RESULT_LONG
+#define RESULT_UNSEEN_INT(fd) RESULT_INT
+#define GIVE_UNSEEN_LONG(fd)                    \
+	fxt_fd_buffered(thread_, fd);           \
+	return result_
+#define GIVE_UNSEEN_INT(fd) GIVE_UNSEEN_LONG(fd)
 
 #define KEEP_FD(what, of) KEEP_INT
 #define FAILURE_FD(what, of) FAILURE_INT

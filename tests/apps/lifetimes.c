@@ -230,7 +230,7 @@ static void use_requests(void)
 	SAY_TEXT("io:aio_write request 0+50 -");
 	finish(&write);
 	closed(fd);
-	SAY_TEXT("io:file open one 0/0");
+	SAY_TEXT("io:file open one -");
 }
 
 /* -- Pipes, sockets, and what is waited for -------------------------------------------------------- */
@@ -255,6 +255,20 @@ static void use_pairs(void)
 	closed(ends[1]);
 	SAY("net:socket socketpair %d 0/13", AF_UNIX);
 	SAY("net:socket socketpair %d 13/0", AF_UNIX);
+}
+
+/* Where there are any. */
+static void use_queue(void)
+{
+	char name[40];
+	mqd_t queue;
+
+	snprintf(name, sizeof(name), "/lifetimes.%d", (int)getpid());
+	queue = mq_open(name, O_CREAT | O_EXCL | O_RDWR, 0600, NULL);
+	if (queue == -1)
+		return;
+	need(mq_send(queue, data, 3, 0) == 0 && mq_close(queue) == 0 && mq_unlink(name) == 0);
+	SAY("io:queue mq_open %s -", name);
 }
 
 static void use_special(void)
@@ -386,6 +400,7 @@ static void use_all(void)
 	use_directories();
 	use_requests();
 	use_pairs();
+	use_queue();
 	use_special();
 	use_connections();
 	leave();
