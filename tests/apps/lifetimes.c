@@ -237,9 +237,12 @@ static void use_requests(void)
 
 static void use_pairs(void)
 {
-	int ends[2];
+	int ends[2], file = opened("one");
 
-	need(pipe(ends) == 0 && write(ends[1], data, 11) == 11 && read(ends[0], data, 100) == 11);
+	need(pipe(ends) == 0 && write(ends[1], data, 11) == 11 && read(ends[0], data, 4) == 4);
+	need(splice(ends[0], NULL, file, NULL, 100, 0) == 7);
+	closed(file);
+	SAY_TEXT("io:file open one 0/7");
 	closed(ends[0]);
 	SAY_TEXT("io:pipe pipe . 11/0");
 	closed(ends[1]);
