@@ -155,6 +155,23 @@ START_TEST(unseen)
 }
 END_TEST
 
+/* Who never comes back from a call is under way for ever: nobody waits for it, and what others do is not known any more. */
+START_TEST(killed)
+{
+	fxt_stream socket = fxt_stream_make(FXT_STREAM_SOCKET), pipe = fxt_stream_make(FXT_STREAM_PIPE);
+
+	begin_write(socket, 1, 100);
+	put(socket, 2, 200, 2);
+	ck_assert_uint_eq(get(fxt_stream_other(socket), 2), 0);
+	put(fxt_stream_other(socket), 2, 300, 2);
+	ck_assert_uint_eq(get(socket, 2), 300);
+
+	begin_read(pipe);
+	put(pipe, 1, 100, 2);
+	ck_assert_uint_eq(get(pipe, 2), 0);
+}
+END_TEST
+
 START_TEST(events)
 {
 	fxt_stream count = fxt_stream_make(FXT_STREAM_COUNT), tokens = fxt_stream_make(FXT_STREAM_TOKENS);
@@ -427,6 +444,7 @@ int main(void)
 	tcase_add_test(one, overlapping_writes);
 	tcase_add_test(one, overlapping_reads);
 	tcase_add_test(one, unseen);
+	tcase_add_test(one, killed);
 	tcase_add_test(one, events);
 	tcase_add_test(one, names);
 	tcase_add_test(one, reopened);
