@@ -1,6 +1,7 @@
 /* See endpoint.h. */
 #include "endpoint.h"
 
+#include <errno.h>
 #include <linux/netlink.h>
 #include <linux/sock_diag.h>
 #include <linux/unix_diag.h>
@@ -264,7 +265,8 @@ static fxt_stream join_unix(struct fxt_stream_name own)
 		return 0;
 	netlink = (int)FXT_SYSCALL3(SYS_socket, AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
 	if (netlink < 0) {
-		atomic_store_explicit(&endpoints.netlink, -1, memory_order_relaxed);
+		if (netlink != -EMFILE && netlink != -ENFILE)
+			atomic_store_explicit(&endpoints.netlink, -1, memory_order_relaxed);
 		return 0;
 	}
 	peer.b = peer_inode(netlink, (uint32_t)own.b);
