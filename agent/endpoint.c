@@ -1,6 +1,7 @@
 /* See endpoint.h. */
 #include "endpoint.h"
 
+#include <errno.h>
 #include <linux/netlink.h>
 #include <linux/sock_diag.h>
 #include <linux/unix_diag.h>
@@ -26,8 +27,8 @@ static bool are_known(struct fxt_thread *thread)
 {
 	const uint32_t both = FXT_CAT_io | FXT_CAT_net;
 
-	return endpoints.on && (atomic_load_explicit(&fxt_gate.mask, memory_order_relaxed) & both) == both && !fxt_is_filtered() &&
-	       fxt_fds_are_ours(thread);
+	return endpoints.on && (atomic_load_explicit(&fxt_gate.mask, memory_order_relaxed) & both) == both &&
+	       !fxt_is_filtered() && fxt_fds_are_ours(thread);
 }
 
 static void set(int fd, fxt_stream side)
@@ -126,8 +127,8 @@ void fxt_endpoint_pair(struct fxt_thread *thread, const int fds[2], int type)
 	struct fxt_stream_name names[2];
 	fxt_stream side;
 
-	if ((type & ~(SOCK_CLOEXEC | SOCK_NONBLOCK)) != SOCK_STREAM || !are_known(thread) || !name_of(fds[0], S_IFSOCK, &names[0]) ||
-	    !name_of(fds[1], S_IFSOCK, &names[1]))
+	if ((type & ~(SOCK_CLOEXEC | SOCK_NONBLOCK)) != SOCK_STREAM || !are_known(thread) ||
+	    !name_of(fds[0], S_IFSOCK, &names[0]) || !name_of(fds[1], S_IFSOCK, &names[1]))
 		return;
 	side = fxt_stream_make(FXT_STREAM_SOCKET);
 	fxt_stream_call(names[0], side);
@@ -209,10 +210,12 @@ static fxt_stream join_tcp(int fd, const struct sockaddr *given, size_t bytes)
 	/* The same addresses may be there in every container. */
 	FXT_SYSCALL5(SYS_getsockopt, fd, SOL_SOCKET, SOCKET_NETNS_COOKIE, &cookie, &cookie_bytes);
 	side = sums[0] > sums[1];
-	return fxt_stream_join((struct fxt_stream_name){cookie << 1 | 1, sums[side], sums[!side]}, FXT_STREAM_SOCKET, (int)side);
+	return fxt_stream_join((struct fxt_stream_name){cookie << 1 | 1, sums[side], sums[!side]}, FXT_STREAM_SOCKET,
+			       (int)side);
 }
 
-/* Whether netlink may be asked: a filter that the process was started with may kill for a kind of socket it does not know. */
+/* Whether netlink may be asked: a filter that the process was started with may kill for a kind of socket it does
+ * not know. */
 static bool may_use_netlink(void)
 {
 	int state = atomic_load_explicit(&endpoints.netlink, memory_order_relaxed);
@@ -264,7 +267,8 @@ static fxt_stream join_unix(struct fxt_stream_name own)
 		return 0;
 	netlink = (int)FXT_SYSCALL3(SYS_socket, AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
 	if (netlink < 0) {
-		atomic_store_explicit(&endpoints.netlink, -1, memory_order_relaxed);
+		if (netlink != -EMFILE && netlink != -ENFILE)
+			atomic_store_explicit(&endpoints.netlink, -1, memory_order_relaxed);
 		return 0;
 	}
 	peer.b = peer_inode(netlink, (uint32_t)own.b);

@@ -1,4 +1,5 @@
-/* Streams: what is known of whose bytes a read got, and what is left out. agent/stream.c alone, with memory of the test's own. */
+/* Streams: what is known of whose bytes a read got, and what is left out. agent/stream.c alone, with memory of the
+ * test's own. */
 #include <check.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -155,6 +156,24 @@ START_TEST(unseen)
 }
 END_TEST
 
+/* Who never comes back from a call is under way for ever: nobody waits for it, and what others do is not known any
+ * more. */
+START_TEST(killed)
+{
+	fxt_stream socket = fxt_stream_make(FXT_STREAM_SOCKET), pipe = fxt_stream_make(FXT_STREAM_PIPE);
+
+	begin_write(socket, 1, 100);
+	put(socket, 2, 200, 2);
+	ck_assert_uint_eq(get(fxt_stream_other(socket), 2), 0);
+	put(fxt_stream_other(socket), 2, 300, 2);
+	ck_assert_uint_eq(get(socket, 2), 300);
+
+	begin_read(pipe);
+	put(pipe, 1, 100, 2);
+	ck_assert_uint_eq(get(pipe, 2), 0);
+}
+END_TEST
+
 START_TEST(events)
 {
 	fxt_stream count = fxt_stream_make(FXT_STREAM_COUNT), tokens = fxt_stream_make(FXT_STREAM_TOKENS);
@@ -291,7 +310,8 @@ END_TEST
 
 enum { ROUNDS = 20000, THREADS = 3 };
 
-/* A channel of single bytes, each of which is its writer's; full and empty are seen, as a pipe that does not block has it. */
+/* A channel of single bytes, each of which is its writer's; full and empty are seen, as a pipe that does not block
+ * has it. */
 static struct {
 	pthread_mutex_t lock;
 	uint32_t bytes[64];
@@ -427,6 +447,7 @@ int main(void)
 	tcase_add_test(one, overlapping_writes);
 	tcase_add_test(one, overlapping_reads);
 	tcase_add_test(one, unseen);
+	tcase_add_test(one, killed);
 	tcase_add_test(one, events);
 	tcase_add_test(one, names);
 	tcase_add_test(one, reopened);

@@ -103,7 +103,6 @@ streams fifo 20 exec
 streams unix 20 threads
 streams tcp 20 exec
 streams event 20 fork
-streams writers 2
 streams library 5
 streams received 20
 threads alive 20
