@@ -21,6 +21,7 @@
 #include "log.h"
 #include "open.h"
 #include "output.h"
+#include "requests.h"
 #include "sample.h"
 #include "shared.h"
 #include "wait.h"
@@ -287,6 +288,7 @@ void fxt_agent_after_fork(bool returns)
 	fxt_kin_after_fork();
 	fxt_labels_after_fork();
 	fxt_fds_after_fork();
+	fxt_requests_after_fork();
 	if (!returns && fxt_self)
 		fxt_open_forget(fxt_self);
 	if (!fxt_follow_fork(fxt_agent.program)) {

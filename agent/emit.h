@@ -119,6 +119,13 @@ static inline void fxt_commit(struct fxt_thread *thread, uint64_t *at, uint64_t 
 		fxt_commit_as_is(thread, at, header, commit);
 }
 
+/* The same of what is no call of the program: a ring that overwrites it has lost none. */
+static inline void fxt_commit_uncounted(struct fxt_thread *thread, uint64_t *at, uint64_t header)
+{
+	thread->lane[-1].events--;
+	fxt_commit(thread, at, header);
+}
+
 /* fxt_room() for a call that took less than least_ns, or span_ns more. */
 FXT_COLD uint64_t *fxt_room_unusual(struct fxt_thread *thread, uint64_t start_ns, uint64_t end_ns, size_t words);
 

@@ -1,6 +1,7 @@
 /* See endpoint.h. */
 #include "endpoint.h"
 
+#include <errno.h>
 #include <linux/netlink.h>
 #include <linux/sock_diag.h>
 #include <linux/unix_diag.h>
@@ -79,10 +80,11 @@ void fxt_endpoint_pipe(struct fxt_thread *thread, const int fds[2], int flags)
 static fxt_stream fifo(int fd, struct fxt_stream_name name)
 {
 	fxt_stream side = fxt_stream_join(name, FXT_STREAM_PIPE, -1);
+	struct fxt_stream_moment moment = fxt_stream_look(side);
 	int bytes = 0;
 
 	if (side && !FXT_SYSCALL3(SYS_ioctl, fd, FIONREAD, &bytes))
-		fxt_stream_reopened(side, (uint64_t)bytes);
+		fxt_stream_reopened(side, moment, (uint64_t)bytes);
 	return side;
 }
 
@@ -144,7 +146,7 @@ union address {
 /* Both ends have to see the same: an IPv4 address is what it is mapped to. */
 struct tcp_end {
 	uint64_t high, low;
-	uint32_t port, scope;
+	uint32_t port;
 };
 
 static bool end_of(const union address *address, size_t bytes, struct tcp_end *end)
@@ -263,7 +265,8 @@ static fxt_stream join_unix(struct fxt_stream_name own)
 		return 0;
 	netlink = (int)FXT_SYSCALL3(SYS_socket, AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
 	if (netlink < 0) {
-		atomic_store_explicit(&endpoints.netlink, -1, memory_order_relaxed);
+		if (netlink != -EMFILE && netlink != -ENFILE)
+			atomic_store_explicit(&endpoints.netlink, -1, memory_order_relaxed);
 		return 0;
 	}
 	peer.b = peer_inode(netlink, (uint32_t)own.b);
@@ -297,6 +300,14 @@ void fxt_endpoint_connected(struct fxt_thread *thread, int fd, const struct sock
 	/* The second time, to see how the first went. */
 	if (!fxt_endpoint(fd))
 		connected(thread, fd, peer, bytes, false);
+}
+
+void fxt_endpoint_disconnected(struct fxt_thread *thread, int fd)
+{
+	struct fxt_fd *entry = fxt_fd(fd);
+
+	if (entry && fxt_fds_are_ours(thread))
+		atomic_store_explicit(&entry->stream, 0, memory_order_relaxed);
 }
 
 void fxt_endpoint_accepted(struct fxt_thread *thread, int fd)

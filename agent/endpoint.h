@@ -34,6 +34,8 @@ void fxt_endpoint_pair(struct fxt_thread *thread, const int fds[2], int type);
 void fxt_endpoint_opened(struct fxt_thread *thread, int fd);
 /* A socket that is connected, or on its way to be, to `peer`; and one that accept() returned. */
 void fxt_endpoint_connected(struct fxt_thread *thread, int fd, const struct sockaddr *peer, size_t bytes);
+/* It is not any more, or could not be. */
+void fxt_endpoint_disconnected(struct fxt_thread *thread, int fd);
 void fxt_endpoint_accepted(struct fxt_thread *thread, int fd);
 /* What eventfd() returned. */
 void fxt_endpoint_event(struct fxt_thread *thread, int fd, unsigned count, bool by_one);

@@ -7,6 +7,7 @@
 
 _Atomic(struct fxt_fd *) fxt_fd_pages[FXT_FDS_PAGES];
 static struct fxt_fd first_page[FXT_FDS_PAGE];
+static_assert(sizeof(first_page[0]) == 64, "a cache line");
 static atomic_int highest = -1;         /* of the numbers that have been opened */
 static _Atomic uint32_t generation = 1;
 
@@ -54,7 +55,7 @@ static uint64_t names_of(uint32_t upper_half)
 static uint64_t put_begin(struct fxt_thread *thread, int fd, uint64_t now_ns, uint64_t call_names, uint64_t names,
 			  const struct fxt_fd_detail *detail)
 {
-	size_t words = 4 + (detail->text ? fxt_words_of(detail->bytes) + 2 : 1);
+	size_t words = 6 + (detail->text ? fxt_words_of(detail->bytes) + 2 : 1);
 	uint64_t *at = fxt_reserve_extra(thread, now_ns, words), id;
 	unsigned arguments = 2;
 
@@ -67,16 +68,28 @@ static uint64_t put_begin(struct fxt_thread *thread, int fd, uint64_t now_ns, ui
 				  : fxt_put_int(at, detail->name, detail->number);
 		arguments++;
 	}
+	if (detail->of) {
+		at = fxt_put_uint(at, FXT_STR_of, detail->of);
+		arguments++;
+	}
 	id = fxt_flow_id();
 	*at++ = id;
-	fxt_commit(thread, at, fxt_record_type(FXT_RECORD_EVENT) | fxt_event_type(FXT_EVENT_ASYNC_BEGIN) |
-				       fxt_event_args(arguments) | names);
+	fxt_commit_uncounted(thread, at, fxt_record_type(FXT_RECORD_EVENT) | fxt_event_type(FXT_EVENT_ASYNC_BEGIN) |
+						 fxt_event_args(arguments) | names);
 	return id;
 }
 
-static void put_end(struct fxt_thread *thread, uint64_t now_ns, uint32_t names, uint64_t id, const struct fxt_fd *was,
-		    bool has_bytes)
+/* Whether all that was moved has been counted: sockets are read and written by calls of two categories, and streams by none. */
+static bool has_counted(const struct fxt_fd_taken *was, uint64_t names)
 {
+	return !was->is_buffered && fxt_is_on(FXT_CAT_io) &&
+	       (fxt_is_on(FXT_CAT_net) || fxt_get_event_category(names) == FXT_STR_CATEGORIES + FXT_BIT_io);
+}
+
+static void put_end(struct fxt_thread *thread, uint64_t now_ns, uint64_t names, uint64_t id, const struct fxt_fd_taken *was,
+		    bool is_all)
+{
+	bool has_bytes = is_all && has_counted(was, names);
 	uint64_t *at;
 
 	/* Clocks of processors differ by a little, and no lifetime ends before it began. */
@@ -90,44 +103,62 @@ static void put_end(struct fxt_thread *thread, uint64_t now_ns, uint32_t names, 
 		at = fxt_put_uint(at, FXT_STR_written_bytes, was->written_bytes);
 	}
 	*at++ = id;
-	fxt_commit(thread, at, fxt_record_type(FXT_RECORD_EVENT) | fxt_event_type(FXT_EVENT_ASYNC_END) |
-				       fxt_event_args(has_bytes ? 2 : 0) | names_of(names));
+	fxt_commit_uncounted(thread, at, fxt_record_type(FXT_RECORD_EVENT) | fxt_event_type(FXT_EVENT_ASYNC_END) |
+						 fxt_event_args(has_bytes ? 2 : 0) | names);
 }
 
-static void put_ends(struct fxt_thread *thread, uint64_t now_ns, const struct fxt_fd *was)
+static void put_ends(struct fxt_thread *thread, uint64_t now_ns, const struct fxt_fd_taken *was)
 {
-	/* What was inherited began in the parent's trace. */
-	if (was->generation != atomic_load_explicit(&generation, memory_order_relaxed))
-		return;
 	if (was->connection)
-		put_end(thread, now_ns, was->connection_names, was->connection, was, !was->is_buffered && !was->is_reconnected);
+		put_end(thread, now_ns, names_of(was->connection_names), was->connection, was, !was->is_reconnected);
 	if (was->life)
-		put_end(thread, now_ns, was->life_names, was->life, was, !was->is_buffered);
+		put_end(thread, now_ns, names_of(was->life_names), was->life, was, true);
 }
 
 /* -- Entries ----------------------------------------------------------------------------------- */
 
-/* Empties it. Two threads that close the same number do not both get an id. */
-static void take(struct fxt_fd *entry, struct fxt_fd *was)
+static uint32_t this_process(void)
 {
-	was->life = atomic_exchange_explicit(&entry->life, 0, memory_order_relaxed);
-	was->connection = atomic_exchange_explicit(&entry->connection, 0, memory_order_relaxed);
-	was->stream = atomic_exchange_explicit(&entry->stream, 0, memory_order_relaxed);
-	was->generation = atomic_load_explicit(&entry->generation, memory_order_relaxed);
-	was->read_bytes = atomic_exchange_explicit(&entry->read_bytes, 0, memory_order_relaxed);
-	was->written_bytes = atomic_exchange_explicit(&entry->written_bytes, 0, memory_order_relaxed);
+	return atomic_load_explicit(&generation, memory_order_relaxed);
+}
+
+/* What was inherited began in the parent's trace. */
+static bool is_inherited(const struct fxt_fd *entry)
+{
+	return atomic_load_explicit(&entry->generation, memory_order_relaxed) != this_process();
+}
+
+static void read_entry(const struct fxt_fd *entry, struct fxt_fd_taken *was)
+{
+	was->read_bytes = atomic_load_explicit(&entry->read_bytes, memory_order_relaxed);
+	was->written_bytes = atomic_load_explicit(&entry->written_bytes, memory_order_relaxed);
 	was->begin_ns = entry->begin_ns;
 	was->life_names = entry->life_names;
 	was->connection_names = entry->connection_names;
 	was->is_buffered = entry->is_buffered;
 	was->is_reconnected = entry->is_reconnected;
+}
+
+/* Empties it. Two threads that close the same number do not both get an id. */
+static void take(struct fxt_fd *entry, struct fxt_fd_taken *was)
+{
+	was->life = atomic_exchange_explicit(&entry->life, 0, memory_order_relaxed);
+	was->connection = atomic_exchange_explicit(&entry->connection, 0, memory_order_relaxed);
+	read_entry(entry, was);
+	if (is_inherited(entry))
+		was->life = was->connection = 0;
+	atomic_store_explicit(&entry->stream, 0, memory_order_relaxed);
+	atomic_store_explicit(&entry->read_bytes, 0, memory_order_relaxed);
+	atomic_store_explicit(&entry->written_bytes, 0, memory_order_relaxed);
+	entry->life_names = 0;
 	entry->is_buffered = entry->is_reconnected = false;
 }
 
 /* The entry of a number that has just been given out, empty; NULL. If what it was before was closed unseen, that is over by now. */
 static struct fxt_fd *renew(struct fxt_thread *thread, int fd, uint64_t now_ns)
 {
-	struct fxt_fd *entry = fxt_fd_make(fd), was;
+	struct fxt_fd *entry = fxt_fd_make(fd);
+	struct fxt_fd_taken was;
 	int top = atomic_load_explicit(&highest, memory_order_relaxed);
 
 	if (!entry)
@@ -136,8 +167,14 @@ static struct fxt_fd *renew(struct fxt_thread *thread, int fd, uint64_t now_ns)
 		;
 	take(entry, &was);
 	put_ends(thread, now_ns, &was);
-	atomic_store_explicit(&entry->generation, atomic_load_explicit(&generation, memory_order_relaxed), memory_order_relaxed);
+	atomic_store_explicit(&entry->generation, this_process(), memory_order_relaxed);
 	return entry;
+}
+
+/* The calling thread, if anything at all is recorded: what closes and duplicates may be of a category that is off. */
+static struct fxt_thread *enter(void)
+{
+	return atomic_load_explicit(&fxt_gate.mask, memory_order_relaxed) ? fxt_enter_on() : NULL;
 }
 
 static void begin_life(struct fxt_thread *thread, struct fxt_fd *entry, int fd, uint64_t now_ns, uint64_t call_names,
@@ -159,7 +196,7 @@ void fxt_fd_opened(struct fxt_thread *thread, int fd, uint64_t now_ns, uint64_t 
 
 void fxt_fd_duplicated(int oldfd, int newfd, uint64_t names)
 {
-	struct fxt_thread *thread = oldfd != newfd && atomic_load_explicit(&fxt_gate.mask, memory_order_relaxed) ? fxt_enter_on() : NULL;
+	struct fxt_thread *thread = oldfd != newfd ? enter() : NULL;
 	struct fxt_fd_detail detail = {.name = FXT_STR_oldfd, .number = oldfd};
 	struct fxt_fd *entry, *old;
 	uint64_t now_ns, what = FXT_STR_life_descriptor;
@@ -175,6 +212,8 @@ void fxt_fd_duplicated(int oldfd, int newfd, uint64_t names)
 		atomic_store_explicit(&entry->stream, atomic_load_explicit(&old->stream, memory_order_relaxed), memory_order_relaxed);
 		if (newfd == 2)
 			fxt_endpoint_unseen(newfd);
+		if (!is_inherited(old))
+			detail.of = atomic_load_explicit(&old->life, memory_order_relaxed);
 		if (old->life_names)
 			what = fxt_get_event_name(names_of(old->life_names));
 	}
@@ -194,30 +233,32 @@ void fxt_fd_buffered(struct fxt_thread *thread, int fd)
 
 void fxt_fd_disconnected(struct fxt_thread *thread, int fd, uint64_t now_ns)
 {
-	struct fxt_fd *entry = fxt_fd(fd), was;
+	struct fxt_fd *entry = fxt_fd(fd);
+	struct fxt_fd_taken was = {0};
 
-	if (!entry || !fxt_fds_are_ours(thread) || !atomic_load_explicit(&entry->connection, memory_order_relaxed))
+	if (!entry || !fxt_fds_are_ours(thread))
 		return;
-	was = *entry;
-	was.life = 0;
 	was.connection = atomic_exchange_explicit(&entry->connection, 0, memory_order_relaxed);
-	put_ends(thread, now_ns, &was);
+	read_entry(entry, &was);
+	if (!is_inherited(entry))
+		put_ends(thread, now_ns, &was);
 }
 
 void fxt_fd_connected(struct fxt_thread *thread, int fd, uint64_t now_ns, uint64_t names, struct fxt_fd_detail detail)
 {
 	uint64_t life_names = fxt_names_of(fxt_get_event_category(names), FXT_STR_life_connection);
 	struct fxt_fd *entry = fxt_fds_are_ours(thread) ? fxt_fd_make(fd) : NULL;
-	uint32_t now = atomic_load_explicit(&generation, memory_order_relaxed);
 
 	if (!entry)
 		return;
-	entry->is_reconnected = atomic_load_explicit(&entry->connection, memory_order_relaxed) != 0;
-	fxt_fd_disconnected(thread, fd, now_ns);
+	if (atomic_load_explicit(&entry->connection, memory_order_relaxed)) {
+		fxt_fd_disconnected(thread, fd, now_ns);
+		entry->is_reconnected = true;
+	}
 	/* An inherited socket that the child connects: what it had before is not the child's. */
-	if (atomic_load_explicit(&entry->generation, memory_order_relaxed) != now) {
+	if (is_inherited(entry)) {
 		atomic_store_explicit(&entry->life, 0, memory_order_relaxed);
-		atomic_store_explicit(&entry->generation, now, memory_order_relaxed);
+		atomic_store_explicit(&entry->generation, this_process(), memory_order_relaxed);
 	}
 	entry->begin_ns = now_ns;
 	entry->connection_names = (uint32_t)(life_names >> 32);
@@ -228,20 +269,21 @@ void fxt_fd_connected(struct fxt_thread *thread, int fd, uint64_t now_ns, uint64
 
 void fxt_fd_take(int fd, struct fxt_fd_taken *taken)
 {
-	struct fxt_thread *thread = atomic_load_explicit(&fxt_gate.mask, memory_order_relaxed) ? fxt_enter_on() : NULL;
+	struct fxt_thread *thread = enter();
 	struct fxt_fd *entry = fxt_fd(fd);
 
-	taken->entry = entry && thread && fxt_fds_are_ours(thread) ? entry : NULL;
-	if (taken->entry)
-		take(entry, &taken->was);
+	if (entry && thread && fxt_fds_are_ours(thread))
+		take(entry, taken);
+	else
+		taken->life = taken->connection = 0;
 }
 
 void fxt_fd_end(const struct fxt_fd_taken *taken)
 {
 	struct fxt_thread *thread = fxt_self;
 
-	if (taken->entry && thread)
-		put_ends(thread, fxt_now(thread), &taken->was);
+	if (taken->life | taken->connection && thread)
+		put_ends(thread, fxt_now(thread), taken);
 }
 
 uint64_t fxt_fds_mark(void)
@@ -251,9 +293,10 @@ uint64_t fxt_fds_mark(void)
 
 void fxt_fds_closed(unsigned first, unsigned last, uint64_t mark)
 {
-	struct fxt_thread *thread = atomic_load_explicit(&fxt_gate.mask, memory_order_relaxed) ? fxt_enter_on() : NULL;
+	struct fxt_thread *thread = enter();
 	int top = atomic_load_explicit(&highest, memory_order_relaxed);
-	struct fxt_fd *entry, was;
+	struct fxt_fd_taken was;
+	struct fxt_fd *entry;
 	uint64_t id;
 	unsigned fd;
 

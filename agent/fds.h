@@ -102,6 +102,7 @@ struct fxt_fd_detail {
 	const char *text;               /* NULL: it is a number */
 	size_t bytes;                   /* of the text */
 	int number;
+	uint64_t of;                    /* the lifetime this one is a duplicate of; 0 */
 };
 
 /* A call of `names` has returned `fd`, which is `what` (FXT_STR_): its lifetime begins, at now_ns. */
@@ -122,8 +123,10 @@ void fxt_fd_duplicated(int oldfd, int newfd, uint64_t names);
 
 /* What an entry knew when the number was given away. */
 struct fxt_fd_taken {
-	struct fxt_fd *entry;           /* NULL: nothing was taken */
-	struct fxt_fd was;
+	uint64_t life, connection;      /* 0: no end is due */
+	uint64_t read_bytes, written_bytes, begin_ns;
+	uint32_t life_names, connection_names;
+	bool is_buffered, is_reconnected;
 };
 
 /* Whether there is anything to take. */

@@ -46,6 +46,8 @@ AGENT_SOURCES = \
 	agent/open.h \
 	agent/output.c \
 	agent/output.h \
+	agent/requests.c \
+	agent/requests.h \
 	agent/sample.c \
 	agent/sample.h \
 	agent/seccomp.c \
@@ -58,6 +60,8 @@ AGENT_SOURCES = \
 	agent/strings.def \
 	agent/stream.c \
 	agent/stream.h \
+	agent/stream_names.c \
+	agent/stream_table.h \
 	agent/symbols.c \
 	agent/symbols.h \
 	agent/thread.c \

@@ -84,8 +84,13 @@ bool fxt_stream_read_end(const struct fxt_transfer *transfer, int64_t moved, boo
 /* Bytes go unseen, into or out of this side, or both. */
 void fxt_stream_break(fxt_stream side, bool in, bool out);
 
-/* A FIFO was opened that may have been closed by all before, and forgotten what was in it: `bytes` are in it now. */
-void fxt_stream_reopened(fxt_stream side, uint64_t bytes);
+/* A FIFO was opened that may have been closed by all before, and forgotten what was in it: `bytes` were in it after the moment that
+ * fxt_stream_look() took. */
+struct fxt_stream_moment {
+	uint64_t writers, readers, written, consumed;
+};
+struct fxt_stream_moment fxt_stream_look(fxt_stream side);
+void fxt_stream_reopened(fxt_stream side, struct fxt_stream_moment moment, uint64_t bytes);
 
 static inline enum fxt_stream_kind fxt_stream_kind_of(fxt_stream side)
 {

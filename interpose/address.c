@@ -176,8 +176,16 @@ uint64_t *fxt_put_address(uint64_t *at, const struct sockaddr *address, size_t b
 	return fxt_put_text(at, FXT_STR_addr, text, describe_copy(text, address, bytes));
 }
 
-struct fxt_fd_detail fxt_address_peer(char text[FXT_ADDRESS_TEXT_BYTES], const struct sockaddr *address, size_t bytes)
+struct fxt_fd_detail fxt_address_peer(char text[FXT_ADDRESS_TEXT_BYTES], const struct sockaddr *address, size_t bytes, int fd)
 {
+	union address peer;
+	socklen_t length = sizeof(peer);
+
+	/* Not where a filter may kill for it. */
+	if (!bytes && fd >= 0 && !fxt_is_filtered() && !FXT_SYSCALL3(SYS_getpeername, fd, &peer, &length)) {
+		address = (const struct sockaddr *)&peer;
+		bytes = fxt_address_returned(sizeof(peer), &length, 0);
+	}
 	if (!bytes)
 		return (struct fxt_fd_detail){0};
 	return (struct fxt_fd_detail){.name = FXT_STR_addr, .text = text, .bytes = describe_copy(text, address, bytes)};

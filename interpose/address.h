@@ -39,10 +39,11 @@ size_t fxt_address_returned(size_t room, const socklen_t *length, int failure);
 /* The argument `addr` of what `bytes` of an address say; bytes is not 0. */
 uint64_t *fxt_put_address(uint64_t *at, const struct sockaddr *address, size_t bytes);
 
-/* What a connection is with, in `text`. */
-struct fxt_fd_detail fxt_address_peer(char text[FXT_ADDRESS_TEXT_BYTES], const struct sockaddr *address, size_t bytes);
-#define FXT_OF_PEER(name) \
-	fxt_address_peer((char[FXT_ADDRESS_TEXT_BYTES]){0}, fxt_sockaddr(&name), name##_bytes)
+/* What a connection is with, in `text`: an address of so many bytes or, without any, whatever the kernel says of socket `fd`; -1: nothing. */
+struct fxt_fd_detail fxt_address_peer(char text[FXT_ADDRESS_TEXT_BYTES], const struct sockaddr *address, size_t bytes, int fd);
+#define FXT_PEER(name, fd) \
+	fxt_address_peer((char[FXT_ADDRESS_TEXT_BYTES]){0}, fxt_sockaddr(&name), name##_bytes, fd)
+#define FXT_OF_PEER(name) FXT_PEER(name, result_)
 
 #define COUNT_ADDR 0
 #define WORDS_ADDR(name) FXT_ADDRESS_WORDS

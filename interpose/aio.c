@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <sys/random.h>
 
-#include "interpose.h"
+#include "submit.h"
 
 typedef const struct aiocb *const *aiocb_list;
 typedef const struct aiocb64 *const *aiocb64_list;
@@ -13,6 +13,24 @@ typedef const struct aiocb64 *const *aiocb64_list;
 #define GIVE_SECRET return result_
 #define FAILURE_SECRET 0
 #define RESULT_SECRET
+
+/* SUBMITS: a request begins before the call, and is over where it is refused; whether it is about a part of a file.
+ * RETURNED: the result of a request, whose end it is; how that failed errno does not say, but aio_error(). */
+#define KEEP_SUBMITS(has_range)                                                 \
+	fxt_submit(thread_, aiocbp, start_ns_, names_, has_range);              \
+	KEEP_INT
+#define FAILURE_SUBMITS(has_range) FAILURE_INT
+#define RESULT_SUBMITS(has_range) RESULT_INT
+#define GIVE_SUBMITS(has_range)                                                                 \
+	if (result_)                                                                            \
+		fxt_request_end(thread_, (uintptr_t)aiocbp, end_ns_, result_, failure_);        \
+	return result_
+#define KEEP_RETURNED KEEP_LONG
+#define FAILURE_RETURNED 0
+#define RESULT_RETURNED RESULT_LONG
+#define GIVE_RETURNED                                                                   \
+	fxt_request_end(thread_, (uintptr_t)aiocbp, end_ns_, result_, 0);               \
+	return result_
 
 #define FXT_TABLE "aio.def"
 #include "wrappers.inc"

@@ -37,14 +37,22 @@ typedef int (*fts64_compare_fn)(const FTSENT64 **, const FTSENT64 **);
 #define FAILURE_DIRECTORY(of) FAILURE_PTR
 #define RESULT_DIRECTORY(of) RESULT_PTR
 #define GIVE_DIRECTORY(of)                                      \
-	if (result_)                                            \
+	if (result_) {                                          \
 		FXT_OPENED(dirfd(result_), directory, of);      \
+		fxt_fd_buffered(thread_, dirfd(result_));       \
+	}                                                       \
 	return result_
+
+/* CLOSED: an int, of what closes one. */
+#define KEEP_CLOSED KEEP_INT
+#define GIVE_CLOSED GIVE_INT
+#define FAILURE_CLOSED FAILURE_INT
+#define RESULT_CLOSED RESULT_INT
+#define CALLEE_CLOSED , closing_
+#define AROUND_CLOSED , CLOSING_DIRECTORY
+#define CLOSING_DIRECTORY(type, symbol, ...) FXT_CLOSING(dirfd(dirp), type, symbol, __VA_ARGS__)
 
 #define FXT_TABLE "dirent.def"
 #include "wrappers.inc"
-
-FXT_CLOSES(closedir, closedir, BLOCKS(dirp), dirfd(dirp), DIR *, dirp, PTR)
-
 #define FXT_REALS fxt_reals_dirent
 #include "reals.inc"

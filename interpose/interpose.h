@@ -26,7 +26,7 @@
  *	READ(fd)        LONG, bytes that were read through fd   READ_INTO(fd, buf, count)       as many as that at most, to buf
  *	WRITTEN(fd)     bytes that were written                 WRITTEN_FROM(fd, buf)           from buf
  *	MOVED(from, to) both
- *	FD(what, of)    INT, a new descriptor                   STREAM(what, of)        PTR, a FILE of one: fds.h
+ *	FD(what, of)    INT, a new descriptor                   STREAM(what, of) PTR, a FILE of one: agent/fds.h
  *	PTR     a pointer; NULL is failure, with errno  PLAIN_PTR       a pointer; NULL says nothing of errno
  *	ERROR   an error number, 0 is success           VOID
  * What a new descriptor is of: PATH(x), a parameter that is TEXT; NUMBER(x), one that is a number; PEER(x), an address: address.h; NOTHING.
@@ -381,7 +381,19 @@ static inline void fxt_nothing_moves(const void *unused)
 
 #define FXT_WRAP(category, type, symbol, event, blocks, result_kind, ...)                                       \
 	FXT_REAL(type, symbol, (FXT_LIST(P_DECLARE, __VA_ARGS__)), (FXT_LIST(P_NAME, __VA_ARGS__)))             \
-	FXT_WRAP_AROUND(category, type, symbol, event, real_##symbol, blocks, result_kind, __VA_ARGS__)
+	FXT_SECOND(AROUND_##result_kind, FXT_NOTHING, )(type, symbol, __VA_ARGS__)                              \
+	FXT_WRAP_AROUND(category, type, symbol, event, FXT_PASTE(FXT_SECOND(CALLEE_##result_kind, real_, ), symbol), \
+			blocks, result_kind, __VA_ARGS__)
+
+/* Of results with an AROUND_ and a CALLEE_: closing_SYMBOL, which closes descriptor `fd`, also where the category is off. */
+#define FXT_CLOSING(fd, type, symbol, ...)                                                                      \
+	static type closing_##symbol(FXT_LIST(P_DECLARE, __VA_ARGS__))                                          \
+	{                                                                                                       \
+		type result;                                                                                    \
+														\
+		FXT_FD_CLOSE(fd, result = real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__)));                        \
+		return result;                                                                                  \
+	}
 
 /* The same around `callee`, which calls the real function as it sees fit. What is recorded is a function of its own: with
  * its frame and registers in one function a switched-off call would pay for them too. */
@@ -434,18 +446,6 @@ static inline void fxt_nothing_moves(const void *unused)
 		}                                                                                               \
 		GIVE_##result_kind;                                                                             \
 	}
-
-/* A call that closes the descriptor `fd` says of its one parameter, also where its category is off. */
-#define FXT_CLOSES(symbol, event, blocks, fd, type, name, kind)                                         \
-	FXT_REAL(int, symbol, (type name), (name))                                                      \
-	static int closing_##symbol(type name)                                                          \
-	{                                                                                               \
-		int result;                                                                             \
-                                                                                                        \
-		FXT_FD_CLOSE(fd, result = real_##symbol(name));                                         \
-		return result;                                                                          \
-	}                                                                                               \
-	FXT_WRAP_AROUND(io, int, symbol, event, closing_##symbol, blocks, INT, (type, name, kind))
 
 /* Category and name of a call, as in its event's header. */
 #define FXT_NAMES(category, event) \

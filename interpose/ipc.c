@@ -8,6 +8,15 @@
 
 #include "mapped.h"
 
+/* CLOSED: an int, of what closes a message queue. */
+#define KEEP_CLOSED KEEP_INT
+#define GIVE_CLOSED GIVE_INT
+#define FAILURE_CLOSED FAILURE_INT
+#define RESULT_CLOSED RESULT_INT
+#define CALLEE_CLOSED , closing_
+#define AROUND_CLOSED , CLOSING_QUEUE
+#define CLOSING_QUEUE(type, symbol, ...) FXT_CLOSING(mqdes, type, symbol, __VA_ARGS__)
+
 #define FXT_TABLE "ipc.def"
 #include "wrappers.inc"
 
@@ -29,8 +38,6 @@ FXT_EXPORT mqd_t mq_open(const char *name, int oflag, ...)
 	}
 	return traced_mq_open(name, oflag, mode, attr);
 }
-
-FXT_CLOSES(mq_close, mq_close, QUICK, mqdes, mqd_t, mqdes, INT)
 
 /* The last is a union of a number and pointers, which is passed like any of them; where there is none nobody looks. */
 FXT_REAL(int, semctl, (int semid, int semnum, int op, void *argument), (semid, semnum, op, argument))

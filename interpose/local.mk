@@ -98,6 +98,7 @@ INTERPOSE_SOURCES = \
 	interpose/stdio_print.c \
 	interpose/stdio_scan.c \
 	interpose/stream.h \
+	interpose/submit.h \
 	interpose/sync.c \
 	interpose/sync.h \
 	interpose/text.c \

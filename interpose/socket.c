@@ -48,15 +48,18 @@ typedef int descriptor_pair[2];
 	return result_
 
 /* CONNECTS: a socket has a peer from here on, or may soon; or, by AF_UNSPEC, none. SHUTS: neither direction is left. */
-#define KEEP_CONNECTS(fd, of) KEEP_INT
-#define FAILURE_CONNECTS(fd, of) FAILURE_INT
-#define RESULT_CONNECTS(fd, of) RESULT_INT
-#define GIVE_CONNECTS(fd, of)                                                                                   \
-	if (!result_ && addr_bytes && fxt_sockaddr(&addr)->sa_family == AF_UNSPEC)                              \
+#define KEEP_CONNECTS(fd) KEEP_INT
+#define FAILURE_CONNECTS(fd) FAILURE_INT
+#define RESULT_CONNECTS(fd) RESULT_INT
+#define GIVE_CONNECTS(fd)                                                                                       \
+	if (!result_ && addr_bytes && fxt_sockaddr(&addr)->sa_family == AF_UNSPEC) {                            \
 		fxt_fd_disconnected(thread_, fd, end_ns_);                                                      \
-	else if (!result_ || failure_ == EINPROGRESS) {                                                         \
-		fxt_fd_connected(thread_, fd, end_ns_, names_, FXT_OF_##of);                                    \
+		fxt_endpoint_disconnected(thread_, fd);                                                         \
+	} else if (!result_ || failure_ == EINPROGRESS) {                                                       \
+		fxt_fd_connected(thread_, fd, end_ns_, names_, FXT_PEER(addr, -1));                             \
 		fxt_endpoint_connected(thread_, fd, fxt_sockaddr(&addr), addr_bytes);                           \
+	} else if (failure_ != EALREADY && failure_ != EISCONN) {                                               \
+		fxt_endpoint_disconnected(thread_, fd);                                                         \
 	}                                                                                                       \
 	return result_
 #define KEEP_SHUTS(fd) KEEP_INT

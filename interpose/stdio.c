@@ -33,28 +33,23 @@ FXT_EXPORT char *gets(char *s);
 			fxt_endpoint_buffered(thread_, fd);     \
 	return result_
 
+/* CLOSED: an int, of what closes a stream. REOPENED: STREAM, of what closes the stream it is given, and then makes it another or not. */
+#define KEEP_CLOSED KEEP_INT
+#define GIVE_CLOSED GIVE_INT
+#define FAILURE_CLOSED FAILURE_INT
+#define RESULT_CLOSED RESULT_INT
+#define CALLEE_CLOSED , closing_
+#define AROUND_CLOSED , CLOSING_STREAM
+#define CLOSING_STREAM(type, symbol, ...) FXT_CLOSING(descriptor_of(stream), type, symbol, __VA_ARGS__)
+#define KEEP_REOPENED KEEP_STREAM
+#define GIVE_REOPENED GIVE_STREAM
+#define FAILURE_REOPENED FAILURE_STREAM
+#define RESULT_REOPENED RESULT_STREAM
+#define CALLEE_REOPENED(what, of) CALLEE_CLOSED
+#define AROUND_REOPENED(what, of) AROUND_CLOSED
+
 #define FXT_TABLE "stdio.def"
 #include "wrappers.inc"
-
-FXT_CLOSES(fclose, fclose, EMPTIES(stream), descriptor_of(stream), FILE *, stream, PTR)
-FXT_CLOSES(_IO_fclose, fclose, EMPTIES(stream), descriptor_of(stream), FILE *, stream, PTR)
-
-/* Closes what the stream had, whether or not it gets another; that has the same number as a rule. */
-#define FREOPEN(symbol)                                                                                                 \
-	FXT_REAL(FILE *, symbol, (const char *pathname, const char *mode, FILE *stream), (pathname, mode, stream))      \
-	static FILE *closing_##symbol(const char *pathname, const char *mode, FILE *stream)                             \
-	{                                                                                                               \
-		FILE *result;                                                                                           \
-															\
-		FXT_FD_CLOSE(descriptor_of(stream), result = real_##symbol(pathname, mode, stream));                    \
-		return result;                                                                                          \
-	}                                                                                                               \
-	FXT_WRAP_AROUND(io, stream_pointer, symbol, freopen, closing_##symbol, BLOCKS(stream),                          \
-			STREAM(file, PATH(pathname)), (const char *, pathname, TEXT), (const char *, mode, TEXT),       \
-			(FILE *, stream, PTR))
-
-FREOPEN(freopen)
-FREOPEN(freopen64)
 
 #define FXT_REALS fxt_reals_stdio
 #include "reals.inc"

@@ -11,7 +11,7 @@
 #include <time.h>
 
 #include "agent/sent.h"
-#include "interpose.h"
+#include "submit.h"
 
 typedef char *char_pointer;
 typedef FILE *stream_pointer;
@@ -59,6 +59,15 @@ typedef struct aiocb64 *const *aiocb64_list;
 #define NEW_timer_settime "GLIBC_2.34"
 #define OLD_timer_settime BASE
 
+/* SUBMITS: the requests of `list` begin before the call, which refuses another mode before it looks at them. */
+#define KEEP_SUBMITS(type)                                                 \
+	if (mode == LIO_WAIT || mode == LIO_NOWAIT)                        \
+		fxt_submit_list(thread_, list, nitems, start_ns_);         \
+	KEEP_INT(type)
+#define FAILURE_SUBMITS FAILURE_INT
+#define RESULT_SUBMITS RESULT_INT
+#define GIVE_SUBMITS GIVE_INT
+
 #define VERSIONED(name, new_version, old_version)                                 \
 	__asm__(".symver new_" #name "," #name "@@" new_version);                 \
 	__asm__(".symver old_" #name "," #name "@" old_version);
@@ -94,9 +103,9 @@ BOTH(io, int, glob64, glob, BLOCKS(pattern), PLAIN_INT, (const char *, pattern, 
      (glob_error_fn, errfunc, SKIP), (glob64_t *, pglob, SKIP))
 BOTH(io, stream_pointer, fmemopen, fmemopen, QUICK, PTR, (void *, buf, SKIP), (size_t, size, UINT),
      (const char *, mode, TEXT))
-BOTH(io, int, lio_listio, lio_listio, BLOCKS(mode), INT, (int, mode, INT), (aiocb_list, list, SKIP),
+BOTH(io, int, lio_listio, lio_listio, BLOCKS(mode), SUBMITS, (int, mode, INT), (aiocb_list, list, SKIP),
      (int, nitems, INT), (struct sigevent *, sevp, SKIP))
-BOTH(io, int, lio_listio64, lio_listio, BLOCKS(mode), INT, (int, mode, INT), (aiocb64_list, list, SKIP),
+BOTH(io, int, lio_listio64, lio_listio, BLOCKS(mode), SUBMITS, (int, mode, INT), (aiocb64_list, list, SKIP),
      (int, nitems, INT), (struct sigevent *, sevp, SKIP))
 ALSO(lio_listio, "GLIBC_2.4")
 ALSO(lio_listio64, "GLIBC_2.4")

@@ -9,12 +9,15 @@ UNIT_TESTS = \
 	tests/check_config \
 	tests/check_encode \
 	tests/check_encode_limits \
+	tests/check_stream \
 	tests/check_utf8
 tests_check_buffer_SOURCES = tests/check_buffer.c tests/buffer_fixture.h
 # The parts of the agent that read its configuration.
 tests_check_config_SOURCES = tests/check_config.c agent/config.c agent/follow.c agent/follow_glob.c agent/log.c agent/output.c \
 	agent/trigger.c
 tests_check_config_CPPFLAGS = $(AGENT_CPPFLAGS)
+tests_check_stream_SOURCES = tests/check_stream.c agent/stream.c agent/stream_names.c
+tests_check_stream_CPPFLAGS = $(AGENT_CPPFLAGS)
 endif
 check_PROGRAMS += $(UNIT_TESTS)
 TESTS += $(UNIT_TESTS)
@@ -85,6 +88,7 @@ APPS_C = \
 	tests/apps/invariants \
 	tests/apps/jumps \
 	tests/apps/kin \
+	tests/apps/lifetimes \
 	tests/apps/losses \
 	tests/apps/process \
 	tests/apps/progress \
@@ -173,6 +177,7 @@ E2E_TESTS = \
 	tests/e2e/invariants.sh \
 	tests/e2e/kill.sh \
 	tests/e2e/kin.sh \
+	tests/e2e/lifetimes.sh \
 	tests/e2e/lives.sh \
 	tests/e2e/losses.sh \
 	tests/e2e/modes.sh \

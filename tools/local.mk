@@ -59,6 +59,8 @@ TOOLS_SOURCES = \
 	tools/report.h \
 	tools/report_calls.c \
 	tools/report_contention.c \
+	tools/report_descriptors.c \
+	tools/report_descriptors.h \
 	tools/report_files.c \
 	tools/report_heap.c \
 	tools/report_json.c \

@@ -78,6 +78,11 @@ static void take_reason(struct fxt_overview *o, const struct fxt_record *rec)
 	}
 }
 
+static bool is_async(const struct fxt_record *rec)
+{
+	return rec->subtype >= FXT_EVENT_ASYNC_BEGIN && rec->subtype <= FXT_EVENT_ASYNC_END;
+}
+
 static void take_event(struct fxt_overview *o, struct fxt_reader *r, const struct fxt_record *rec)
 {
 	uint64_t bytes = rec->words * FXT_WORD_BYTES;
@@ -95,7 +100,8 @@ static void take_event(struct fxt_overview *o, struct fxt_reader *r, const struc
 	count_category(o, fxt_symbol(r, &rec->category), bytes);
 	count_thread(o, rec->thread);
 	if (!fxt_text_is(&rec->category, "agent")) {
-		o->written += rec->subtype != FXT_EVENT_DURATION_BEGIN;
+		/* Neither calls in progress nor lifetimes, which are told beside the calls that begin and end them. */
+		o->written += rec->subtype != FXT_EVENT_DURATION_BEGIN && !is_async(rec);
 		return;
 	}
 	if (rec->subtype == FXT_EVENT_COUNTER)

@@ -109,6 +109,8 @@ static void take_event(struct fxt_report *report, const struct fxt_record *rec)
 		else if (fxt_text_is(&rec->name, "contended"))
 			fxt_contention_blocked(&report->contention, report->r, rec);
 		break;
+	case FXT_EVENT_ASYNC_BEGIN:
+	case FXT_EVENT_ASYNC_END: fxt_descriptors_take(&report->descriptors, rec); break;
 	default: break;
 	}
 }
@@ -155,6 +157,7 @@ void fxt_report_make(struct fxt_report *report, struct fxt_reader *r,
 	fxt_contention_finish(&report->contention, r, &report->open);
 	fxt_heaps_sort(&report->heaps);
 	fxt_files_sort(&report->files);
+	fxt_descriptors_finish(&report->descriptors, r, &report->open.programs);
 }
 
 void fxt_report_free(struct fxt_report *report)
@@ -167,6 +170,7 @@ void fxt_report_free(struct fxt_report *report)
 	fxt_heaps_free(&report->heaps);
 	fxt_files_free(&report->files);
 	fxt_open_free(&report->open);
+	fxt_descriptors_free(&report->descriptors);
 	fxt_order_free(&report->order);
 	free(report->chosen);
 }
@@ -309,6 +313,7 @@ void fxt_report_print(const struct fxt_report *report, FILE *out)
 	fxt_contention_print(&report->contention, &report->waits, report->r, report->overview.last_ns, top, out);
 	fxt_heaps_print(&report->heaps, &report->overview, top, out);
 	fxt_files_print(&report->files, top, out);
+	fxt_descriptors_print(&report->descriptors, report->r, &report->overview, top, out);
 	fxt_open_print(&report->open, report->r, report->overview.last_ns, top, out);
 }
 

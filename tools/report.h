@@ -15,6 +15,7 @@
 #include "order.h"
 #include "overview.h"
 #include "reader.h"
+#include "report_descriptors.h"
 
 struct fxt_report_options {
 	size_t top;                     /* lines of each list */
@@ -227,6 +228,7 @@ struct fxt_report {
 	struct fxt_heaps heaps;
 	struct fxt_files files;
 	struct fxt_open_calls open;
+	struct fxt_descriptors descriptors;
 	struct fxt_order order;
 	uint8_t *chosen;                /* by symbol of a category: 0 unknown, 1 no, 2 yes */
 	size_t chosen_count, chosen_capacity;

@@ -299,6 +299,7 @@ void fxt_report_json(const struct fxt_report *report, FILE *out)
 	set(object, "blocked", blocked(report));
 	set(object, "heap", heaps(report));
 	set(object, "files", files(report));
+	set(object, "descriptors_open", fxt_descriptors_json(&report->descriptors, report->r));
 	set(object, "open", open_calls(report));
 	fxt_json_print(object, out, false);
 }

@@ -214,7 +214,7 @@ static void execute(void)
 
 static void talk(const char *with)
 {
-	struct sockaddr_in address;
+	struct sockaddr_in address = {0};
 	socklen_t bytes = sizeof(address);
 	struct ends asks = {-1, -1};
 	int listener = begin(&asks, &answerer), status;
@@ -269,9 +269,12 @@ static void amid(void)
 	long i;
 
 	for (i = 0; i < count; i++) {
-		need(write(pipe_ends[1], buffer, 10) == 10 && write(pipe_ends[1], buffer, 10) == 10);
+		need(write(pipe_ends[1], buffer, 10) == 10);
+		need(write(pipe_ends[1], buffer, 10) == 10);
 		/* From the first's beginning, from within the first, and what is left of the second. */
-		need(read(pipe_ends[0], into, 7) == 7 && read(pipe_ends[0], into, 7) == 7 && read(pipe_ends[0], into, 10) == 6);
+		need(read(pipe_ends[0], into, 7) == 7);
+		need(read(pipe_ends[0], into, 7) == 7);
+		need(read(pipe_ends[0], into, 10) == 6);
 	}
 	printf("write -> read %ld\n", count);
 }

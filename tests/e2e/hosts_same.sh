@@ -70,6 +70,7 @@ jumps read
 kin 2
 jumps functions
 jumps deep 700
+lifetimes threads 20
 losses depth 600
 process fork
 process exec
@@ -84,7 +85,6 @@ streams fifo 20 exec
 streams unix 20 threads
 streams tcp 20 exec
 streams event 20 fork
-streams writers 2
 streams library 5
 streams received 20
 threads alive 20

@@ -60,6 +60,11 @@ for kind in amid order writers readers library received; do
 	recorded $kind $kind 10
 done
 
+# However a program is executed, it finds what the run shares.
+"$FXT" record -q -c "$FXT_CATEGORIES" -o all.fxt -- env -i "$app" tcp 20 exec >told || fail "env -i: exit status $?"
+trace arrows all.fxt >found
+same "env -i" told found
+
 # Without fxt record: those that are forked share what is known.
 for with in threads fork; do
 	rm -rf trace

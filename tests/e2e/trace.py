@@ -9,6 +9,7 @@
     trace.py threads FILE       the names of threads, a line each
     trace.py sequence FILE      first, last and number of the calloc calls that count (tests/apps/sequence.c)
     trace.py calls FILE         category:name tid start end arguments, in the order of time
+    trace.py lifetimes FILE     descriptors' lifetimes, a line each, as tests/apps/lifetimes.c says them
     trace.py arrows FILE        "cause -> effect count": the calls that arrows lead from and to, a line each
     trace.py wakers FILE        "tid -> tid count": the threads that arrows lead from and to
     trace.py wakeups FILE       the same by the scheduling records
@@ -211,9 +212,33 @@ def lives(path):
               *(f"{k}*{v}" for k, v in sorted(says[kind].items())))
 
 
+def lifetimes(path):
+    begun, ended = {}, {}
+    for r in records(path):
+        if r["type"] == "async-begin" and ("call" in r.get("args", {}) or r["name"].startswith("aio_")):
+            begun[r["id"]] = r
+        elif r["type"] == "async-end":
+            ended[r["id"]] = r
+    for ident, r in begun.items():
+        if "call" not in r["args"]:
+            args, end = r["args"], ended.get(ident, {}).get("args", {})
+            print(r["pid"], name(r), "request", f"{args['offset']}+{args['nbytes']}" if "nbytes" in args else ".",
+                  end.get("ret", "-" if ident in ended else "left"), *(["errno", end["errno"]] if "errno" in end else []))
+            continue
+        detail = [value for key, value in r["args"].items() if key not in ("fd", "call", "of")] or ["."]
+        end = ended.get(ident)
+        if not end:
+            moved = "left"
+        elif not end.get("args"):
+            moved = "-"
+        else:
+            moved = f"{end['args']['read_bytes']}/{end['args']['written_bytes']}"
+        print(r["pid"], name(r), r["args"]["call"], str(detail[0]).replace(" ", "_"), moved)
+
+
 COMMANDS = {"counts": counts, "own": own, "open": still_open, "lost": lost, "categories": categories,
             "threads": threads, "sequence": sequence, "calls": all_calls, "arrows": arrows, "wakers": wakers,
-            "wakeups": wakeups, "lives": lives}
+            "wakeups": wakeups, "lives": lives, "lifetimes": lifetimes}
 
 if len(sys.argv) != 3 or sys.argv[1] not in COMMANDS:
     sys.exit(__doc__)

@@ -1,0 +1,112 @@
+/* How streams lie in the memory that processes share, for stream.c, which counts what is moved, and stream_names.c, which makes and finds
+ * them. */
+#ifndef FXT_STREAM_TABLE_H
+#define FXT_STREAM_TABLE_H
+
+#include <assert.h>
+#include <stdatomic.h>
+
+#include "stream.h"
+
+/* -- Layout ------------------------------------------------------------------------------------ */
+
+enum {
+	BOUNDARIES = 12,                /* of a direction: reads that lag behind by more writes find none */
+	STREAMS = 768,
+	STREAM_NAMES = 3,               /* of a connection, and of either side */
+	NAME_WAYS = 4,                  /* places that a name may have */
+	NAME_SETS = 1024,
+	CANDIDATES = 8,                 /* streams looked at for one that was not used of late */
+	TRIES = 1000,                   /* of a compare-and-exchange: each that fails was another's success */
+	GENERATION_SHIFT = 48,          /* in every word */
+};
+
+/* Amounts, and the offset in a boundary, have 46 bits: 64 TiB. */
+#define AMOUNT_MAX ((UINT64_C(1) << 46) - 1)
+#define LOW_BITS ((UINT64_C(1) << GENERATION_SHIFT) - 1)
+
+/* Who is under way: calls begun so far, modulo 2^32, above the count of those that have not ended. */
+#define UNDER_WAY UINT64_C(0xffff)
+#define BEGUN_SHIFT 16
+
+/* What may be made of a boundary: in the low bits of its start. */
+enum { BOUNDARY_VOID, BOUNDARY_PENDING, BOUNDARY_OPEN, BOUNDARY_DONE, BOUNDARY_BITS = 2 };
+
+/* Where a write began. */
+struct boundary {
+	_Atomic uint64_t start;         /* generation, offset, and enum */
+	_Atomic uint64_t at_ns;
+	_Atomic uint64_t who;           /* pid and tid */
+	_Atomic uint64_t check;         /* of all of them, so that none is taken for another */
+};
+
+struct direction {
+	_Atomic uint64_t writers, readers;
+	_Atomic uint64_t written, consumed;
+	_Atomic uint64_t newest;        /* boundary; changed by a write that is alone */
+	_Atomic uint64_t broken;        /* 1, and a generation */
+	uint64_t rest[2];
+	struct boundary boundaries[BOUNDARIES];
+};
+
+struct stream {
+	_Atomic uint64_t life;          /* generation, and bits: */
+	_Atomic uint64_t names[STREAM_NAMES];
+	uint64_t rest[4];
+	struct direction directions[2];
+};
+
+enum { JOINED = 1, USED = 4 };          /* JOINED is two bits, of side 0 and 1 */
+
+struct table {
+	struct stream streams[STREAMS];
+	_Atomic uint64_t names[NAME_SETS][NAME_WAYS];   /* half of a name, and the side it names; the other half is in the stream */
+	_Atomic uint64_t next;
+};
+
+/* A side: generation, place, which of the two, kind. */
+enum { KIND_BITS = 2, PLACE_SHIFT = 3, PLACE_BITS = 10, SIDE_GENERATION_SHIFT = 16 };
+
+static_assert(STREAMS <= 1 << PLACE_BITS, "places");
+static_assert(PLACE_SHIFT + PLACE_BITS <= SIDE_GENERATION_SHIFT, "bits of a side");
+
+extern struct table *fxt_stream_table __attribute__((visibility("hidden")));
+
+/* -- Words ------------------------------------------------------------------------------------- */
+
+static inline uint64_t mix(uint64_t x)
+{
+	x = (x ^ x >> 32) * UINT64_C(0xd6e8feb86659fd93);
+	x = (x ^ x >> 32) * UINT64_C(0xd6e8feb86659fd93);
+	return x ^ x >> 32;
+}
+
+static inline uint64_t generation_of(fxt_stream side)
+{
+	return side >> SIDE_GENERATION_SHIFT;
+}
+
+static inline bool is_of(uint64_t word, fxt_stream side)
+{
+	return word >> GENERATION_SHIFT == generation_of(side);
+}
+
+static inline uint64_t word_of(fxt_stream side, uint64_t low)
+{
+	return generation_of(side) << GENERATION_SHIFT | low;
+}
+
+/* NULL: not one that this table has given out. */
+static inline struct stream *stream_of(fxt_stream side)
+{
+	unsigned place = side >> PLACE_SHIFT & ((1u << PLACE_BITS) - 1);
+
+	return fxt_stream_table && generation_of(side) && place < STREAMS ? &fxt_stream_table->streams[place] : NULL;
+}
+
+static inline unsigned which(fxt_stream side)
+{
+	return side >> KIND_BITS & 1;
+}
+
+#endif

@@ -1,0 +1,112 @@
+#!/bin/bash
+# Lifetimes of descriptors and connections: programs that know what they opened, closed and left find exactly that in their traces.
+# shellcheck source=lib.sh
+. "${abs_top_srcdir:?}/tests/e2e/lib.sh"
+need python3
+
+mkdir work
+
+# lives WHAT: the program says what its traces should have to told; what they have is in found.
+lives()
+{
+	rm -rf trace work/*
+	(cd work && traced trace "$apps/lifetimes" "$@") >said 2>err || fail "$*: exit status $?: $(cat err)"
+	sort said >told
+	for file in trace/lifetimes.*.fxt; do
+		valid $ring "$file"
+		trace lifetimes "$file"
+	done | sort >found
+}
+
+ring=
+for what in main fork vfork exec; do
+	lives $what
+	test -s told || fail "$what says nothing"
+	same "$what" told found
+done
+
+# -- What the report says is left ----------------------------------------------------------------------------
+
+# left FILE: "count call what" of each line, the port of the program's own choice replaced.
+left()
+{
+	"$FXT" report --json "$1" | python3 -c 'import json, re, sys
+for d in json.load(sys.stdin)["descriptors_open"]:
+    print(d["count"], d["call"], re.sub(":[0-9]+$", ":PORT", d["of"]))' | sort
+}
+
+lives main
+file=$(only trace/lifetimes.*.fxt) && left "$file" >found
+cat >expected <<END
+1 accept 127.0.0.1
+1 connect 127.0.0.1:PORT
+1 dup left
+1 fopen left
+1 open left
+1 opendir .
+1 socket (socket)
+3 open left often
+END
+same "left" expected found
+"$FXT" report "$file" | grep -qE '^  left often +3 .* open$' || fail "left: not in the report"
+
+# Of all processes together, but for what a program had that became another, and for what a child inherited.
+for what in exec:'1 open three' fork:'1 open four,1 open two,2 pipe (pipe)'; do
+	rm -f ./*.fxt
+	"$FXT" record -o merged.fxt -- "$apps/lifetimes" "${what%%:*}" >/dev/null 2>err || fail "record ${what%%:*}: $(cat err)"
+	left merged.fxt >found
+	echo "${what#*:}" | tr , '\n' >expected
+	same "left, $what" expected found
+done
+
+# -- In every mode, and whatever calls are short: none is left out for that --------------------------------------
+
+for mode in oneshot circular streaming; do
+	ring=
+	test $mode = circular && ring=--ring
+	FXT_BUFFERING_MODE=$mode FXT_BUFFER_SIZE_MB=4 lives main
+	same "$mode" told found
+done
+ring=
+FXT_THRESHOLD_NS=1000000000 lives main
+same "above a threshold" told found
+
+# The begin of one in a category that is on has its end where the call that closes it is in one that is off.
+FXT_CATEGORIES=net lives main
+# Not all that went through them was seen then.
+grep ' net:' told | sed 's,[0-9]*/[0-9]*$,-,' >net
+same "net alone" net found
+FXT_CATEGORIES=io lives main
+grep ' io:' told >io
+same "io alone" io found
+
+# Numbers that one thread closes and another gets at once: each lifetime has its end, and nothing is left.
+lives threads 500
+is "threads" "$((4 * 500 * 5))" "$(wc -l <found)"
+is "threads: left" 0 "$(grep -c left found)"
+is "threads: file open" "$((4 * 500))" "$(grep -c ' io:file open one 0/0$' found)"
+
+# A ring that is turned over many times has ends without their begins, and no end twice.
+ring=--ring
+FXT_BUFFERING_MODE=circular FXT_BUFFER_SIZE_MB=1 lives threads 1500
+test "$("$FXT" dump "$(only trace/*.fxt)" | grep -c async-end)" -gt 100 || fail "ring: hardly anything in it"
+ring=
+
+# What cannot be written is not begun, and so not ended.
+FXT_MAX_SIZE_MB=1 lives threads 1500
+test "$(trace lost "$(only trace/*.fxt)" | sed -n 's/dropped //p')" -gt 1000 || fail "full: nothing was dropped"
+
+# -- Killed in the middle of it -------------------------------------------------------------------------------
+
+for ((i = 0; i < ${FXT_KILLS:-10}; i++)); do
+	rm -rf trace
+	start_traced trace "$apps/lifetimes" loop
+	sleep "0.0$(printf %02d "$(random_below 20)")"
+	kill_background
+	file=$(only trace/*.fxt) || continue
+	valid "$file"
+	# Four threads have four descriptors each at most, and a fifth between a call and its record.
+	left=$(trace lifetimes "$file" | grep -c left)
+	test "$left" -le 20 || fail "killed: $left descriptors are left"
+	test $failures -lt 5 || exit 1
+done
