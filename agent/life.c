@@ -62,7 +62,8 @@ void fxt_life_thread_ends(struct fxt_thread *thread)
 	uint64_t life = thread->life;
 
 	thread->life = 0;
-	if (life)
+	/* One that ends when nothing is recorded any more was there for as long as something was. */
+	if (life && fxt_is_on(FXT_CAT_pthread))
 		put(thread, FXT_EVENT_ASYNC_END, CATEGORY(pthread), FXT_STR_thread, fxt_now(thread), life, (struct fxt_args){0});
 }
 

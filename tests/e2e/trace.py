@@ -152,16 +152,25 @@ def arrows(path):
     for of_thread in slices.values():
         of_thread.sort(key=lambda s: (s[0], -s[1]))
 
+    # In one pass for each thread, in the order of time.
+    events = collections.defaultdict(list)
+    for ends in flows.values():
+        for r in ends.values():
+            events[r["tid"]].append(r)
+    within = {}
+    for tid, of_thread in events.items():
+        stack, position, begun = [], 0, slices[tid]
+        for r in sorted(of_thread, key=lambda r: r["time"]):
+            while position < len(begun) and begun[position][0] <= r["time"]:
+                stack = [s for s in stack if s[1] >= begun[position][0]] + [begun[position]]
+                position += 1
+            within[id(r)] = [s for _, end, s in stack if end >= r["time"]]
+
     def around(r, inner):
         """The slices around a flow's event, innermost first, of which the first must have this name."""
-        at, stack = r["time"], []
-        for start, end, s in slices[r["tid"]]:
-            if start > at:
-                break
-            if end >= at:
-                stack.append(s)
+        stack = within[id(r)]
         if not stack or stack[-1]["name"] != inner:
-            sys.exit(f"flow {r['id']}: {r['type']} at {at} is in {[s['name'] for s in stack]}")
+            sys.exit(f"flow {r['id']}: {r['type']} at {r['time']} is in {[s['name'] for s in stack]}")
         return [s["name"] for s in reversed(stack[:-1]) if s["category"] != "function"] + ["thread"]
 
     found = collections.Counter()
