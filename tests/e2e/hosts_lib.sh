@@ -9,7 +9,7 @@ MODES="streaming oneshot circular"
 EXPECT=
 LIMIT_S=60
 unset FXT_BUFFERING_MODE
-export FXT_BUFFER_SIZE_MB=8
+export FXT_BUFFER_SIZE_MB=16
 
 # numbers FILE...: "WRITTEN DROPPED OVERWRITTEN EVENTS": marks in the traces, and what they say is missing of any call.
 numbers()
