@@ -27,8 +27,8 @@ static bool are_known(struct fxt_thread *thread)
 {
 	const uint32_t both = FXT_CAT_io | FXT_CAT_net;
 
-	return endpoints.on && (atomic_load_explicit(&fxt_gate.mask, memory_order_relaxed) & both) == both && !fxt_is_filtered() &&
-	       fxt_fds_are_ours(thread);
+	return endpoints.on && (atomic_load_explicit(&fxt_gate.mask, memory_order_relaxed) & both) == both &&
+	       !fxt_is_filtered() && fxt_fds_are_ours(thread);
 }
 
 static void set(int fd, fxt_stream side)
@@ -127,8 +127,8 @@ void fxt_endpoint_pair(struct fxt_thread *thread, const int fds[2], int type)
 	struct fxt_stream_name names[2];
 	fxt_stream side;
 
-	if ((type & ~(SOCK_CLOEXEC | SOCK_NONBLOCK)) != SOCK_STREAM || !are_known(thread) || !name_of(fds[0], S_IFSOCK, &names[0]) ||
-	    !name_of(fds[1], S_IFSOCK, &names[1]))
+	if ((type & ~(SOCK_CLOEXEC | SOCK_NONBLOCK)) != SOCK_STREAM || !are_known(thread) ||
+	    !name_of(fds[0], S_IFSOCK, &names[0]) || !name_of(fds[1], S_IFSOCK, &names[1]))
 		return;
 	side = fxt_stream_make(FXT_STREAM_SOCKET);
 	fxt_stream_call(names[0], side);
@@ -210,10 +210,12 @@ static fxt_stream join_tcp(int fd, const struct sockaddr *given, size_t bytes)
 	/* The same addresses may be there in every container. */
 	FXT_SYSCALL5(SYS_getsockopt, fd, SOL_SOCKET, SOCKET_NETNS_COOKIE, &cookie, &cookie_bytes);
 	side = sums[0] > sums[1];
-	return fxt_stream_join((struct fxt_stream_name){cookie << 1 | 1, sums[side], sums[!side]}, FXT_STREAM_SOCKET, (int)side);
+	return fxt_stream_join((struct fxt_stream_name){cookie << 1 | 1, sums[side], sums[!side]}, FXT_STREAM_SOCKET,
+			       (int)side);
 }
 
-/* Whether netlink may be asked: a filter that the process was started with may kill for a kind of socket it does not know. */
+/* Whether netlink may be asked: a filter that the process was started with may kill for a kind of socket it does
+ * not know. */
 static bool may_use_netlink(void)
 {
 	int state = atomic_load_explicit(&endpoints.netlink, memory_order_relaxed);

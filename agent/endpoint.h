@@ -1,6 +1,6 @@
-/* Which stream a descriptor leads to: struct fxt_fd's `stream`. It is known where the call was seen that made the stream (pipe,
- * socketpair, connect, accept, eventfd, opening a FIFO), here or in another process, and the descriptor came from there by fork,
- * exec or duplication.
+/* Which stream a descriptor leads to: struct fxt_fd's `stream`. It is known where the call was seen that made the
+ * stream (pipe, socketpair, connect, accept, eventfd, opening a FIFO), here or in another process, and the
+ * descriptor came from there by fork, exec or duplication.
  *
  * Streams are known where both io and net are recorded: bytes of either are moved by calls of both.
  *

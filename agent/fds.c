@@ -79,10 +79,11 @@ static uint64_t put_begin(struct fxt_thread *thread, int fd, uint64_t now_ns, ui
 	return id;
 }
 
-/* Whether all that was moved has been counted: sockets are read and written by calls of two categories, and streams by none. */
+/* Whether all that was moved has been counted: sockets are read and written by calls of two categories, and message queues by calls
+ * that count messages. */
 static bool has_counted(const struct fxt_fd_taken *was, uint64_t names)
 {
-	return !was->is_buffered && fxt_is_on(FXT_CAT_io) &&
+	return !was->is_buffered && fxt_get_event_name(names) != FXT_STR_life_queue && fxt_is_on(FXT_CAT_io) &&
 	       (fxt_is_on(FXT_CAT_net) || fxt_get_event_category(names) == FXT_STR_CATEGORIES + FXT_BIT_io);
 }
 

@@ -32,7 +32,7 @@ struct fxt_fd {
 	uint64_t begin_ns;              /* of the lifetime that began last */
 	uint32_t life_names;            /* category and name of the lifetime, the upper half of an event's header */
 	uint32_t connection_names;
-	bool is_buffered;               /* the C library reads and writes it for a stream, unseen */
+	bool is_buffered;               /* not all that is moved is seen: fxt_fd_buffered() */
 	bool is_reconnected;            /* what was moved is not that of one connection */
 } __attribute__((aligned(64)));
 
@@ -113,7 +113,7 @@ void fxt_fd_opened(struct fxt_thread *thread, int fd, uint64_t now_ns, uint64_t 
 void fxt_fd_connected(struct fxt_thread *thread, int fd, uint64_t now_ns, uint64_t names, struct fxt_fd_detail detail);
 void fxt_fd_disconnected(struct fxt_thread *thread, int fd, uint64_t now_ns);
 
-/* Streams of the C library use it from here on. */
+/* What is moved through it is not all seen from here on: the C library does so for a stream, or a call does not say how much. */
 void fxt_fd_buffered(struct fxt_thread *thread, int fd);
 
 /* A call of `names` has made `newfd` another number of what `oldfd` is. What newfd was before is closed. For any thread. */

@@ -8,14 +8,15 @@
 
 #define VARIABLE "FXT_SHARED="
 
-/* "fxtshare", and what a process has to agree on with those it shares with. A new version where anything in it is laid out anew. */
+/* "fxtshare", and what a process has to agree on with those it shares with. A new version where anything in it is
+ * laid out anew. */
 #define MAGIC UINT64_C(0x6572616873747866)
 enum { VERSION = 1 };
 
 struct fxt_shared *fxt_shared;
 
-/* What the variable names is opened for writing, and may not be what it was when that was set: `fxt record` may be gone and its number
- * another process's. A link of a memory file reads like this. */
+/* What the variable names is opened for writing, and may not be what it was when that was set: `fxt record` may be
+ * gone and its number another process's. A link of a memory file reads like this. */
 static bool is_memory_file(const char *path)
 {
 	static const char expected[] = "/memfd:fxt (deleted)";
@@ -65,8 +66,8 @@ void fxt_shared_start(char **environment)
 
 	for (; *environment && strncmp(*environment, VARIABLE, strlen(VARIABLE)); environment++)
 		;
-	/* Where there is one that cannot be had, behind a chroot or of another user, one of its own would know the half of it: its streams
-	 * to those that share the other would be unknown there, and known here. */
+	/* Where there is one that cannot be had, behind a chroot or of another user, one of its own would know the
+	 * half of it: its streams to those that share the other would be unknown there, and known here. */
 	memory = *environment && (*environment)[strlen(VARIABLE)] ? map_inherited(*environment + strlen(VARIABLE))
 								   : map(-1, MAP_ANONYMOUS | MAP_NORESERVE);
 	if (!memory)

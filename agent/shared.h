@@ -1,12 +1,13 @@
-/* Memory that all traced processes of a run share: what one of them has to know of another. Streams of bytes between them are in it
- * (stream.h), and who is whose child (kin.h).
+/* Memory that all traced processes of a run share: what one of them has to know of another. Streams of bytes
+ * between them are in it (stream.h), and who is whose child (kin.h).
  *
- * `fxt record` makes it, without a name in any directory, and keeps it open for as long as it lives; FXT_SHARED says where it is, and each
- * process maps it as it starts. Without that the first process makes its own, which those that it forks inherit and those that it
- * executes do not.
+ * `fxt record` makes it, without a name in any directory, and keeps it open for as long as it lives; FXT_SHARED
+ * says where it is, and each process maps it as it starts. Without that the first process makes its own, which
+ * those that it forks inherit and those that it executes do not.
  *
- * Nobody waits in it: whoever has it may be killed between any two instructions. Nor is what stands in it believed: another process
- * wrote it, so every index is looked at before it is used. All of it is 0 at first, and pages that are not used are not there.
+ * Nobody waits in it: whoever has it may be killed between any two instructions. Nor is what stands in it believed:
+ * another process wrote it, so every index is looked at before it is used. All of it is 0 at first, and pages that
+ * are not used are not there.
  */
 #ifndef FXT_SHARED_H
 #define FXT_SHARED_H

@@ -95,8 +95,8 @@ static bool change(struct boundary *boundary, uint64_t start, unsigned state)
 	return atomic_compare_exchange_strong(&boundary->start, &start, (start >> BOUNDARY_BITS) << BOUNDARY_BITS | state);
 }
 
-/* Where a write begins that is alone so far; nobody else does this in the meantime. Not valid before it is known that nobody came
- * while it was told. */
+/* Where a write begins that is alone so far; nobody else does this in the meantime. Not valid before it is known
+ * that nobody came while it was told. */
 static int32_t tell(struct direction *direction, fxt_stream side, const struct fxt_stream_writer *who, uint64_t offset,
 		    uint32_t begins)
 {
@@ -158,8 +158,10 @@ static bool take(struct direction *direction, fxt_stream side, uint64_t offset, 
 		who->pid = (uint32_t)(writer >> 32);
 		who->tid = (uint32_t)writer;
 		/* It may be done meanwhile. */
-		return change(boundary, start, BOUNDARY_VOID) ||
-		       (state_of(start) == BOUNDARY_OPEN && change(boundary, start_word(side, offset, BOUNDARY_DONE), BOUNDARY_VOID));
+		if (change(boundary, start, BOUNDARY_VOID))
+			return true;
+		start = state_of(start) == BOUNDARY_OPEN ? start_word(side, offset, BOUNDARY_DONE) : 0;
+		return start && change(boundary, start, BOUNDARY_VOID);
 	}
 	return false;
 }
@@ -305,8 +307,8 @@ void fxt_stream_reopened(fxt_stream side, struct fxt_stream_moment moment, uint6
 	struct direction *direction = direction_of(side, false);
 
 	/* Those that use it now know how it stands. */
-	if (!direction || (moment.writers | moment.readers) & UNDER_WAY || atomic_load(&direction->writers) != moment.writers ||
-	    atomic_load(&direction->readers) != moment.readers)
+	if (!direction || (moment.writers | moment.readers) & UNDER_WAY ||
+	    atomic_load(&direction->writers) != moment.writers || atomic_load(&direction->readers) != moment.readers)
 		return;
 	if (!is_of(moment.written, side) || !is_of(moment.consumed, side) || moment.written - moment.consumed == bytes)
 		return;

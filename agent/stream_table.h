@@ -1,5 +1,5 @@
-/* How streams lie in the memory that processes share, for stream.c, which counts what is moved, and stream_names.c, which makes and finds
- * them. */
+/* How streams lie in the memory that processes share, for stream.c, which counts what is moved, and stream_names.c,
+ * which makes and finds them. */
 #ifndef FXT_STREAM_TABLE_H
 #define FXT_STREAM_TABLE_H
 
@@ -60,7 +60,8 @@ enum { JOINED = 1, USED = 4 };          /* JOINED is two bits, of side 0 and 1 *
 
 struct table {
 	struct stream streams[STREAMS];
-	_Atomic uint64_t names[NAME_SETS][NAME_WAYS];   /* half of a name, and the side it names; the other half is in the stream */
+	/* Half of a name, and the side it names; the other half is in the stream. */
+	_Atomic uint64_t names[NAME_SETS][NAME_WAYS];
 	_Atomic uint64_t next;
 };
 

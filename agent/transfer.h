@@ -1,5 +1,5 @@
-/* What wrappers do around a call that reads or writes a descriptor, for the arrow from the write to the read. For descriptors that lead
- * to no stream that is known (endpoint.h) it is a load and a test.
+/* What wrappers do around a call that reads or writes a descriptor, for the arrow from the write to the read. For
+ * descriptors that lead to no stream that is known (endpoint.h) it is a load and a test.
  *
  * The reader writes all there is of an arrow, in the writer's name too: see flow.h. Any context.
  */
@@ -26,7 +26,8 @@ struct fxt_reading {
 };
 
 FXT_COLD void fxt_writing_begin(struct fxt_thread *thread, int fd, struct fxt_writing *writing);
-FXT_COLD void fxt_writing_end(struct fxt_thread *thread, const struct fxt_writing *writing, int64_t result, const void *from);
+FXT_COLD void fxt_writing_end(struct fxt_thread *thread, const struct fxt_writing *writing, int64_t result,
+			      const void *from);
 FXT_COLD void fxt_reading_begin(struct fxt_thread *thread, int fd, struct fxt_reading *reading);
 FXT_COLD void fxt_reading_end(struct fxt_thread *thread, struct fxt_reading *reading, int64_t result, const void *to,
 			      uint64_t wanted);
@@ -55,7 +56,8 @@ static inline void fxt_reads(struct fxt_thread *thread, int fd, struct fxt_readi
 }
 
 /* `wanted`: how much it would have taken; 0: not known. */
-static inline void fxt_has_read(struct fxt_thread *thread, struct fxt_reading *reading, int64_t result, const void *to, uint64_t wanted)
+static inline void fxt_has_read(struct fxt_thread *thread, struct fxt_reading *reading, int64_t result, const void *to,
+				uint64_t wanted)
 {
 	if (FXT_UNLIKELY(reading->transfer.stream))
 		fxt_reading_end(thread, reading, result, to, wanted);

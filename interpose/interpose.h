@@ -26,6 +26,7 @@
  *	READ(fd)        LONG, bytes that were read through fd   READ_INTO(fd, buf, count)       as many as that at most, to buf
  *	WRITTEN(fd)     bytes that were written                 WRITTEN_FROM(fd, buf)           from buf
  *	MOVED(from, to) both
+ *	UNSEEN_LONG(fd), UNSEEN_INT(fd) LONG and INT, of what moves bytes through fd and does not say how many
  *	FD(what, of)    INT, a new descriptor                   STREAM(what, of) PTR, a FILE of one: agent/fds.h
  *	PTR     a pointer; NULL is failure, with errno  PLAIN_PTR       a pointer; NULL says nothing of errno
  *	ERROR   an error number, 0 is success           VOID
@@ -260,16 +261,17 @@ size_t fxt_text_bytes_checked(const struct fxt_thread *thread, const char *text)
 	, fxt_wrote(thread_, &writing_, result_, NULL); fxt_has_read(thread_, &reading_, result_, NULL, 0);
 #define ARROW_MOVED(from, to) ARROW_READ(from)
 
-/* UNSEEN_LONG(fd), UNSEEN_INT(fd): the call moves bytes that are not counted. */
 #define KEEP_UNSEEN_LONG(fd) KEEP_LONG
-#define FAILURE_UNSEEN_LONG(fd) FAILURE_LONG
-#define RESULT_UNSEEN_LONG(fd) RESULT_LONG
-#define GIVE_UNSEEN_LONG(fd) GIVE_LONG
-#define ENTER_UNSEEN_LONG(fd) , if (FXT_UNLIKELY(fxt_endpoint(fd))) fxt_endpoint_unseen(fd);
 #define KEEP_UNSEEN_INT(fd) KEEP_INT
+#define FAILURE_UNSEEN_LONG(fd) FAILURE_LONG
 #define FAILURE_UNSEEN_INT(fd) FAILURE_INT
+#define RESULT_UNSEEN_LONG(fd) RESULT_LONG
 #define RESULT_UNSEEN_INT(fd) RESULT_INT
-#define GIVE_UNSEEN_INT(fd) GIVE_INT
+#define GIVE_UNSEEN_LONG(fd)                    \
+	fxt_fd_buffered(thread_, fd);           \
+	return result_
+#define GIVE_UNSEEN_INT(fd) GIVE_UNSEEN_LONG(fd)
+#define ENTER_UNSEEN_LONG(fd) , if (FXT_UNLIKELY(fxt_endpoint(fd))) fxt_endpoint_unseen(fd);
 #define ENTER_UNSEEN_INT(fd) ENTER_UNSEEN_LONG(fd)
 
 #define KEEP_FD(what, of) KEEP_INT

@@ -21,6 +21,7 @@ static inline void fxt_submit(struct fxt_thread *thread, const void *control, ui
 		fxt_endpoint_unseen(block->aio_fildes);
 	request = (struct fxt_request){block->aio_fildes, has_range, block->aio_nbytes, block->aio_offset};
 	fxt_request_begin(thread, (uintptr_t)block, now_ns, names, &request);
+	fxt_fd_buffered(thread, block->aio_fildes);
 }
 
 /* Each of a list. */

@@ -1,4 +1,5 @@
-/* Streams: what is known of whose bytes a read got, and what is left out. agent/stream.c alone, with memory of the test's own. */
+/* Streams: what is known of whose bytes a read got, and what is left out. agent/stream.c alone, with memory of the
+ * test's own. */
 #include <check.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -155,7 +156,8 @@ START_TEST(unseen)
 }
 END_TEST
 
-/* Who never comes back from a call is under way for ever: nobody waits for it, and what others do is not known any more. */
+/* Who never comes back from a call is under way for ever: nobody waits for it, and what others do is not known any
+ * more. */
 START_TEST(killed)
 {
 	fxt_stream socket = fxt_stream_make(FXT_STREAM_SOCKET), pipe = fxt_stream_make(FXT_STREAM_PIPE);
@@ -308,7 +310,8 @@ END_TEST
 
 enum { ROUNDS = 20000, THREADS = 3 };
 
-/* A channel of single bytes, each of which is its writer's; full and empty are seen, as a pipe that does not block has it. */
+/* A channel of single bytes, each of which is its writer's; full and empty are seen, as a pipe that does not block
+ * has it. */
 static struct {
 	pthread_mutex_t lock;
 	uint32_t bytes[64];

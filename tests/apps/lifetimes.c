@@ -230,16 +230,19 @@ static void use_requests(void)
 	SAY_TEXT("io:aio_write request 0+50 -");
 	finish(&write);
 	closed(fd);
-	SAY_TEXT("io:file open one 0/0");
+	SAY_TEXT("io:file open one -");
 }
 
 /* -- Pipes, sockets, and what is waited for -------------------------------------------------------- */
 
 static void use_pairs(void)
 {
-	int ends[2];
+	int ends[2], file = opened("one");
 
-	need(pipe(ends) == 0 && write(ends[1], data, 11) == 11 && read(ends[0], data, 100) == 11);
+	need(pipe(ends) == 0 && write(ends[1], data, 11) == 11 && read(ends[0], data, 4) == 4);
+	need(splice(ends[0], NULL, file, NULL, 100, 0) == 7);
+	closed(file);
+	SAY_TEXT("io:file open one 0/7");
 	closed(ends[0]);
 	SAY_TEXT("io:pipe pipe . 11/0");
 	closed(ends[1]);
@@ -255,6 +258,20 @@ static void use_pairs(void)
 	closed(ends[1]);
 	SAY("net:socket socketpair %d 0/13", AF_UNIX);
 	SAY("net:socket socketpair %d 13/0", AF_UNIX);
+}
+
+/* Where there are any. */
+static void use_queue(void)
+{
+	char name[40];
+	mqd_t queue;
+
+	snprintf(name, sizeof(name), "/lifetimes.%d", (int)getpid());
+	queue = mq_open(name, O_CREAT | O_EXCL | O_RDWR, 0600, NULL);
+	if (queue == -1)
+		return;
+	need(mq_send(queue, data, 3, 0) == 0 && mq_close(queue) == 0 && mq_unlink(name) == 0);
+	SAY("io:queue mq_open %s -", name);
 }
 
 static void use_special(void)
@@ -386,6 +403,7 @@ static void use_all(void)
 	use_directories();
 	use_requests();
 	use_pairs();
+	use_queue();
 	use_special();
 	use_connections();
 	leave();

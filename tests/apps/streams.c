@@ -175,8 +175,9 @@ static void meet(struct ends *ends, int listener)
 static void come(struct ends *ends, int port)
 {
 	struct sockaddr_un address = unix_address();
-	struct sockaddr_in there = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	struct sockaddr_in there = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
 
+	there.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	if (is("fifo")) {
 		ends->in = open("streams.there", O_RDONLY);
 		ends->out = open("streams.back", O_WRONLY);
@@ -202,7 +203,8 @@ static void *answering(void *unused)
 
 static void execute(void)
 {
-	char numbers[4][16], *arguments[] = {(char *)program, (char *)kind, numbers[0], "child", numbers[1], numbers[2], numbers[3], NULL};
+	char numbers[4][16];
+	char *arguments[] = {(char *)program, (char *)kind, numbers[0], "child", numbers[1], numbers[2], numbers[3], NULL};
 
 	snprintf(numbers[0], sizeof(numbers[0]), "%ld", count);
 	snprintf(numbers[1], sizeof(numbers[1]), "%d", answerer.in);
