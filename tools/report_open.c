@@ -53,11 +53,22 @@ void fxt_open_complete(struct fxt_open_calls *o, struct fxt_reader *r, const str
 		s->count--;
 }
 
+/* An arrow's beginning stands in the file of the process that it leads to. */
+static bool is_of_another(const struct fxt_record *rec)
+{
+	return rec->subtype == FXT_EVENT_FLOW_BEGIN ||
+	       (rec->subtype == FXT_EVENT_DURATION_COMPLETE && fxt_text_is(&rec->name, "released") &&
+		fxt_text_is(&rec->category, "agent"));
+}
+
 void fxt_open_seen(struct fxt_open_calls *o, const struct fxt_reader *r, const struct fxt_record *rec)
 {
+	struct fxt_slot *s;
 	bool fresh;
-	struct fxt_slot *s = fxt_map_put(&o->programs, r->threads[rec->thread].pid, 0, &fresh);
 
+	if (is_of_another(rec))
+		return;
+	s = fxt_map_put(&o->programs, r->threads[rec->thread].pid, 0, &fresh);
 	if (fresh || s->value[0] < rec->provider->index)
 		s->value[0] = rec->provider->index;
 }
