@@ -212,6 +212,8 @@ void fxt_thread_show_page(struct fxt_thread *thread, uint64_t *page);
 bool fxt_thread_put(struct fxt_thread *thread, const uint64_t *record, size_t words);
 /* The same of what is no call: it is missing where there is no room, and not counted. */
 bool fxt_thread_put_extra(struct fxt_thread *thread, const uint64_t *record, size_t words);
+/* What is put next, up to so many words, goes into one chunk: a ring that overwrites one takes all of it or nothing. */
+bool fxt_thread_keep_together(struct fxt_thread *thread, size_t words);
 
 /* The file was rewritten: the thread's chunks and pages belong to the old one. */
 void fxt_thread_after_rewrite(struct fxt_thread *thread);

@@ -9,6 +9,9 @@
 
 #define AGENT FXT_INDEXED(FXT_STR_CATEGORIES + FXT_BIT_agent)
 
+/* Of one arrow with the slice it ends in, and what is left free at the ends of cache lines: two slices, two ends, a wakeup. */
+enum { ARROW_WORDS = 5 * 2 * FXT_LINE_WORDS };
+
 /* An event without arguments, of a thread of any process; `extra` is the end of a slice or the id of a flow. False: there is no
  * room. */
 static bool put(struct fxt_thread *thread, uint32_t pid, uint32_t tid, enum fxt_event_type type, uint64_t name, uint64_t at_ns,
@@ -118,7 +121,7 @@ void fxt_flow_resume(struct fxt_thread *thread, uint64_t after_ns, uint64_t end_
 			from_ns = causes[i].at_ns + 1;
 	/* Later than the slices it is reached from, and than what is within the call; which it is not if clocks differ by more than the
 	 * wait was long. */
-	if (!count || ++from_ns >= end_ns)
+	if (!count || ++from_ns >= end_ns || !fxt_thread_keep_together(thread, ARROW_WORDS * count))
 		return;
 	for (i = 0; i < count; i++) {
 		flows[i] = fxt_flow_id();

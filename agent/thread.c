@@ -103,6 +103,22 @@ bool fxt_thread_put(struct fxt_thread *thread, const uint64_t *record, size_t wo
 	return true;
 }
 
+bool fxt_thread_keep_together(struct fxt_thread *thread, size_t words)
+{
+	struct fxt_lane *own = thread->lane, *lane = own;
+
+	own->is_extra = true;
+	fxt_lane_raise(thread, lane);
+	if (!fxt_lane_has(lane, words))
+		lane = fxt_lane_turn(thread, lane, words);
+	if (lane) {
+		atomic_signal_fence(memory_order_seq_cst);
+		thread->lane = lane;
+	}
+	own->is_extra = false;
+	return lane != NULL;
+}
+
 bool fxt_thread_put_extra(struct fxt_thread *thread, const uint64_t *record, size_t words)
 {
 	struct fxt_lane *lane = thread->lane;
