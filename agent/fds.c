@@ -1,6 +1,7 @@
 /* See fds.h. Called by wrappers around the real calls, beside which all of this is rare; any context. */
 #include "fds.h"
 
+#include "async.h"
 #include "emit.h"
 #include "endpoint.h"
 #include "wait.h"
@@ -74,6 +75,7 @@ static uint64_t put_begin(struct fxt_thread *thread, int fd, uint64_t now_ns, ui
 	}
 	id = fxt_flow_id();
 	*at++ = id;
+	fxt_async_begins(thread, at, id);
 	fxt_commit_uncounted(thread, at, fxt_record_type(FXT_RECORD_EVENT) | fxt_event_type(FXT_EVENT_ASYNC_BEGIN) |
 						 fxt_event_args(arguments) | names);
 	return id;
@@ -96,6 +98,7 @@ static void put_end(struct fxt_thread *thread, uint64_t now_ns, uint64_t names, 
 	/* Clocks of processors differ by a little, and no lifetime ends before it began. */
 	if (now_ns <= was->begin_ns)
 		now_ns = was->begin_ns + 1;
+	fxt_async_ends(thread, id);
 	at = fxt_reserve_extra(thread, now_ns, 5);
 	if (!at)
 		return;

@@ -5,6 +5,7 @@
 
 #include <sys/wait.h>
 
+#include "async.h"
 #include "wait.h"
 #include "writer/fxt_encode.h"
 
@@ -39,11 +40,17 @@ static atomic_int expected;
 static bool put(struct fxt_thread *thread, enum fxt_event_type type, struct fxt_string category, uint64_t name, uint64_t at_ns,
 		uint64_t life, struct fxt_args args)
 {
-	uint64_t record[16];
+	uint64_t record[FXT_ASYNC_END_WORDS];
+	struct fxt_thread_ref self = {thread->index, thread->pid, thread->tid};
+	size_t words = fxt_encode_event(record, FXT_ASYNC_END_WORDS, type, at_ns, self, category, FXT_INDEXED(name), args, life);
 
-	return fxt_thread_put_extra(thread, record,
-				    fxt_encode_event(record, 16, type, at_ns, (struct fxt_thread_ref){thread->index, thread->pid, thread->tid},
-						     category, FXT_INDEXED(name), args, life));
+	if (type == FXT_EVENT_ASYNC_END)
+		fxt_async_ends(thread, life);
+	if (!fxt_thread_put_extra(thread, record, words))
+		return false;
+	if (type == FXT_EVENT_ASYNC_BEGIN)
+		fxt_async_has_begun(thread, words, life);
+	return true;
 }
 
 void fxt_life_thread_begins(struct fxt_thread *thread, uint64_t at_ns)

@@ -3,6 +3,8 @@
 AGENT_SOURCES = \
 	agent/agent.c \
 	agent/agent.h \
+	agent/async.c \
+	agent/async.h \
 	agent/blocks.c \
 	agent/blocks.h \
 	agent/categories.def \

@@ -1,6 +1,7 @@
 /* See memory_life.h. Called by blocks.c and mappings.c, with none of their locks. */
 #include "memory_life.h"
 
+#include "async.h"
 #include "emit.h"
 #include "function.h"
 #include "stack.h"
@@ -10,10 +11,8 @@ enum { FUNCTION_MAX_BYTES = 200 };
 
 static void commit(struct fxt_thread *thread, uint64_t *at, enum fxt_event_type type, unsigned arguments, uint64_t name)
 {
-	fxt_commit(thread, at, fxt_record_type(FXT_RECORD_EVENT) | fxt_event_type(type) | fxt_event_args(arguments) |
-				       fxt_names_of(FXT_STR_CATEGORIES + FXT_BIT_malloc, name));
-	/* No call of the program: nothing is missed when the ring overwrites it. */
-	thread->lane->events--;
+	fxt_commit_uncounted(thread, at, fxt_record_type(FXT_RECORD_EVENT) | fxt_event_type(type) | fxt_event_args(arguments) |
+						 fxt_names_of(FXT_STR_CATEGORIES + FXT_BIT_malloc, name));
 }
 
 bool fxt_life_begin(struct fxt_thread *thread, struct fxt_life *life, uint64_t name, uintptr_t address, uint64_t bytes,
@@ -37,6 +36,7 @@ bool fxt_life_begin(struct fxt_thread *thread, struct fxt_life *life, uint64_t n
 	if (text)
 		at = fxt_put_text(at, FXT_STR_function, function->name, text);
 	*at++ = life->id;
+	fxt_async_begins(thread, at, life->id);
 	commit(thread, at, FXT_EVENT_ASYNC_BEGIN, 2 + (text != 0), name);
 	return true;
 }
@@ -47,6 +47,7 @@ void fxt_life_end(struct fxt_thread *thread, struct fxt_life life, uint64_t name
 
 	if (now_ns <= life.begin_ns)
 		now_ns = life.begin_ns + 1;
+	fxt_async_ends(thread, life.id);
 	at = fxt_reserve_extra(thread, now_ns, 1);
 	if (!at)
 		return;

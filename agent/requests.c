@@ -1,6 +1,7 @@
 /* See requests.h. */
 #include "requests.h"
 
+#include "async.h"
 #include "emit.h"
 #include "wait.h"
 
@@ -65,6 +66,7 @@ static uint64_t put_begin(struct fxt_thread *thread, uint64_t now_ns, uint64_t n
 	}
 	id = fxt_flow_id();
 	*at++ = id;
+	fxt_async_begins(thread, at, id);
 	fxt_commit_uncounted(thread, at, header(FXT_EVENT_ASYNC_BEGIN, request->has_range ? 3 : 1, names));
 	return id;
 }
@@ -81,7 +83,10 @@ static void end(struct fxt_thread *thread, uintptr_t control, uint64_t now_ns, c
 	if (now_ns <= place->begin_ns)
 		now_ns = place->begin_ns + 1;
 	atomic_store_explicit(&place->control, 0, memory_order_release);
-	at = id ? fxt_reserve_extra(thread, now_ns, 4) : NULL;
+	if (!id)
+		return;
+	fxt_async_ends(thread, id);
+	at = fxt_reserve_extra(thread, now_ns, 4);
 	if (!at)
 		return;
 	if (result) {

@@ -79,7 +79,6 @@ void fxt_reading_end(struct fxt_thread *thread, struct fxt_reading *reading, int
 	if (reading->pid != thread->pid)
 		return;
 	reading->is_found = fxt_stream_read_end(&reading->transfer, amount(side, result, to), emptied, &reading->writer);
-	reading->after_ns = thread->last_ns;
 }
 
 void fxt_reading_arrow(struct fxt_thread *thread, const struct fxt_reading *reading, uint64_t end_ns)

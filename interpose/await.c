@@ -40,8 +40,7 @@ static uint32_t one_process(pid_t pid)
 		struct fxt_cause cause_;                                                                \
 		bool known_;                                                                            \
 													\
-		after_ns_ = thread_->last_ns;                                                           \
-		end_ns_ = fxt_end(thread_, open_);                                                      \
+		end_ns_ = fxt_end_after(thread_, open_, &after_ns_);                                    \
 		known_ = known;                                                                         \
 		FXT_FORM_RECORD(kind, __VA_ARGS__);                                                     \
 		if (known_)                                                                             \

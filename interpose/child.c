@@ -90,8 +90,7 @@ static void keep_opened(FILE *stream, const struct fxt_birth *birth, uint64_t li
 
 /* What ends the body of a call that reaps: its event, and then what is known of who was reaped, if anybody was. */
 #define REAPED(kind, is_reaped, child, status, ...)                                                     \
-	after_ns_ = thread_->last_ns;                                                                   \
-	end_ns_ = fxt_end(thread_, open_);                                                              \
+	end_ns_ = fxt_end_after(thread_, open_, &after_ns_);                                     \
 	FXT_FORM_RECORD(kind, __VA_ARGS__);                                                             \
 	if (is_reaped)                                                                                  \
 		fxt_child_reaped(thread_, child, status, start_ns_, after_ns_, end_ns_);
@@ -145,8 +144,7 @@ static int status_of_command(const char *command, int result)
 	fxt_birth_begin(thread_, &birth_, FXT_BIRTH_HIDDEN);                                            \
 	life_ = fxt_life_hidden_begins(thread_, birth_.cause.at_ns);                                    \
 	result_ = FXT_BY_REAL(symbol, __VA_ARGS__);                                                       \
-	after_ns_ = thread_->last_ns;                                                                   \
-	end_ns_ = fxt_end(thread_, open_);                                                              \
+	end_ns_ = fxt_end_after(thread_, open_, &after_ns_);                                     \
 	FXT_FORM_RECORD(kind, __VA_ARGS__);                                                             \
 	fxt_child_ended(thread_, &birth_, life_, status_of_command(shown, result_), start_ns_, after_ns_, end_ns_);
 
@@ -210,8 +208,7 @@ static __attribute__((noinline)) int traced_pclose(FILE *stream)
 	open = EMPTIES(stream);
 	is_known = take_opened(stream, &closed);
 	result_ = closing_pclose(stream);
-	after_ns = thread_->last_ns;
-	end_ns_ = fxt_end(thread_, open);
+	end_ns_ = fxt_end_after(thread_, open, &after_ns);
 	FXT_FORM_RECORD(INT, (FILE *, stream, PTR));
 	if (is_known)
 		fxt_child_ended(thread_, &closed.birth, closed.life, result_, start_ns_, after_ns, end_ns_);

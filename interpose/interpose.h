@@ -254,9 +254,11 @@ size_t fxt_text_bytes_checked(const struct fxt_thread *thread, const char *text)
 /* What is done for arrows, of kinds that have it: before the real call, behind it, and behind the event. See agent/transfer.h. */
 #define ENTER_READ(fd) , struct fxt_reading reading_; fxt_reads(thread_, fd, &reading_);
 #define LEAVE_READ(fd) , fxt_has_read(thread_, &reading_, result_, NULL, 0);
+#define END_READ(fd) , fxt_end_after(thread_, open_, &reading_.after_ns)
 #define ARROW_READ(fd) , fxt_arrow(thread_, &reading_, end_ns_);
 #define ENTER_READ_INTO(fd, buf, count) ENTER_READ(fd)
 #define LEAVE_READ_INTO(fd, buf, count) , fxt_has_read(thread_, &reading_, result_, buf, count);
+#define END_READ_INTO(fd, buf, count) END_READ(fd)
 #define ARROW_READ_INTO(fd, buf, count) ARROW_READ(fd)
 #define ENTER_WRITTEN(fd) , struct fxt_writing writing_; fxt_writes(thread_, fd, &writing_);
 #define LEAVE_WRITTEN(fd) , fxt_wrote(thread_, &writing_, result_, NULL);
@@ -267,6 +269,7 @@ size_t fxt_text_bytes_checked(const struct fxt_thread *thread, const char *text)
 	fxt_writes(thread_, to, &writing_);
 #define LEAVE_MOVED(from, to)                                                                                   \
 	, fxt_wrote(thread_, &writing_, result_, NULL); fxt_has_read(thread_, &reading_, result_, NULL, 0);
+#define END_MOVED(from, to) END_READ(from)
 #define ARROW_MOVED(from, to) ARROW_READ(from)
 
 /* UNSEEN_LONG(fd), UNSEEN_INT(fd): the call moves bytes and does not say how many. */
@@ -476,7 +479,7 @@ static inline struct fxt_thread *fxt_enter_first(enum fxt_category category)
 		FXT_SECOND(ENTER_##result_kind, , )                                                      \
 		KEEP_##result_kind(type) callee(FXT_LIST(P_NAME, __VA_ARGS__));                          \
 		FXT_SECOND(LEAVE_##result_kind, , )                                                      \
-		end_ns_ = fxt_end(thread_, open_);                                                            \
+		end_ns_ = FXT_SECOND(END_##result_kind, fxt_end(thread_, open_), );                           \
 		failure_ = FAILURE_##result_kind;                                                                \
 		FXT_EACH(P_MEASURE, __VA_ARGS__)                                                                \
 		at_ = fxt_room(thread_, start_ns_, end_ns_, FXT_RESULT_WORDS FXT_EACH(P_WORDS, __VA_ARGS__));       \

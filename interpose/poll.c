@@ -29,6 +29,7 @@ enum { COUNT_BYTES = sizeof(eventfd_t) };
 #define GIVE_EVENTS_READ(fd, value) GIVE_INT
 #define ENTER_EVENTS_READ(fd, value) ENTER_READ(fd)
 #define LEAVE_EVENTS_READ(fd, value) , fxt_has_read(thread_, &reading_, result_ ? -1 : COUNT_BYTES, value, 0);
+#define END_EVENTS_READ(fd, value) END_READ(fd)
 #define ARROW_EVENTS_READ(fd, value) ARROW_READ(fd)
 #define KEEP_EVENTS_WRITTEN(fd, value) KEEP_INT
 #define FAILURE_EVENTS_WRITTEN(fd, value) FAILURE_INT

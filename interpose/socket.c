@@ -89,6 +89,7 @@ typedef int descriptor_pair[2];
 	, struct fxt_reading reading_; leave_band(fd, flags);                   \
 	fxt_reads(thread_, flags & (MSG_PEEK | MSG_ERRQUEUE) ? -1 : fd, &reading_);
 #define LEAVE_RECEIVED(fd) LEAVE_READ(fd)
+#define END_RECEIVED(fd) END_READ(fd)
 #define ARROW_RECEIVED(fd) ARROW_READ(fd)
 
 #define KEEP_RECEIVED_MESSAGE(fd, msg) KEEP_LONG
@@ -100,6 +101,7 @@ typedef int descriptor_pair[2];
 	GIVE_READ(fd)
 #define ENTER_RECEIVED_MESSAGE(fd, msg) ENTER_RECEIVED(fd)
 #define LEAVE_RECEIVED_MESSAGE(fd, msg) LEAVE_READ(fd)
+#define END_RECEIVED_MESSAGE(fd, msg) END_READ(fd)
 #define ARROW_RECEIVED_MESSAGE(fd, msg) ARROW_READ(fd)
 
 static inline void leave_band(int fd, int flags)

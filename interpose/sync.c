@@ -26,8 +26,7 @@ uint64_t fxt_cond_wait_end(struct fxt_thread *thread, struct fxt_cond_wait *wait
 	uint64_t end_ns;
 	struct fxt_cause *cause = wait->causes;
 
-	wait->after_ns = thread->last_ns;
-	end_ns = fxt_end(thread, wait->open);
+	end_ns = fxt_end_after(thread, wait->open, &wait->after_ns);
 	if (wait->place)
 		fxt_held_push(thread, wait->mutex, end_ns, wait->place);
 	if (fxt_wait_leave(thread, wait->cond, wait->start_ns, cause)) {
@@ -76,8 +75,7 @@ static inline bool get_at_once(int (*try)(sem_t *), sem_t *sem)
 														\
 		fxt_wait_enter(thread_, (uintptr_t)(sem), 0);                                                   \
 		result_ = real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));                                         \
-		after_ns_ = thread_->last_ns;                                                                   \
-		end_ns_ = fxt_end(thread_, open_);                                                              \
+		end_ns_ = fxt_end_after(thread_, open_, &after_ns_);                                    \
 		waits_ = fxt_wait_leave(thread_, (uintptr_t)(sem), start_ns_, &cause_) && !result_;             \
 		FXT_WAITED(sem);                                                                                \
 	}                                                                                                       \
@@ -96,8 +94,7 @@ static inline bool get_at_once(int (*try)(sem_t *), sem_t *sem)
 														\
 	fxt_wait_enter(thread_, (uintptr_t)(handle), 0);                                                        \
 	result_ = real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));                                                 \
-	after_ns_ = thread_->last_ns;                                                                           \
-	end_ns_ = fxt_end(thread_, open_);                                                                      \
+	end_ns_ = fxt_end_after(thread_, open_, &after_ns_);                                     \
 	waits_ = fxt_wait_leave(thread_, (uintptr_t)(handle), start_ns_, &cause_) && !result_;                  \
 	FXT_FORM_RECORD(kind, __VA_ARGS__);                                                                     \
 	if (waits_)                                                                                             \
@@ -115,8 +112,7 @@ static inline bool get_at_once(int (*try)(sem_t *), sem_t *sem)
 	if (fxt_wait_arrive((uintptr_t)(barrier), &waits_))                                                     \
 		fxt_flow_release(thread_, (uintptr_t)(barrier), FXT_RELEASE_ALL, (struct fxt_cause){0});        \
 	result_ = real_##symbol(barrier);                                                                       \
-	after_ns_ = thread_->last_ns;                                                                           \
-	end_ns_ = fxt_end(thread_, open_);                                                                      \
+	end_ns_ = fxt_end_after(thread_, open_, &after_ns_);                                     \
 	waits_ = waits_ && fxt_wait_end((uintptr_t)(barrier), start_ns_, &cause_);                              \
 	FXT_WAITED(barrier);                                                                                    \
 	FXT_FORM_RECORD(kind, __VA_ARGS__);                                                                     \

@@ -147,6 +147,35 @@ START_TEST(lane_valid_after_each_record)
 }
 END_TEST
 
+/* What is taken back is read, and replaced by a filler; anything else stays as it is. */
+START_TEST(retracted)
+{
+	uint64_t record[4] = {0};
+	struct fxt_lane lane;
+	size_t second;
+
+	create(_i ? FXT_STREAMING : FXT_ONESHOT, MIB);
+	ck_assert(take(&taken));
+	lane = lane_of(&taken);
+	instant(&lane, 1);
+	second = (size_t)(lane.at - taken.base);
+	instant(&lane, 2);
+	instant(&lane, 3);
+	ck_assert(!fxt_buffer_retract(&buffer, taken.number, second, record, 2, 54321));
+	ck_assert(!fxt_buffer_retract(&buffer, taken.number, second + 1, record, 2, 12345));
+	ck_assert(!fxt_buffer_retract(&buffer, taken.number, second, record, 3, 12345));
+	ck_assert_uint_eq(walk().instants, 3);
+	ck_assert(fxt_buffer_retract(&buffer, taken.number, second, record, 2, 12345));
+	ck_assert_uint_eq(record[1], 12345);
+	ck_assert_uint_eq(record[0] & ~UINT64_C(0xfff0), INSTANT(2));
+	ck_assert_uint_eq(walk().instants, 2);
+	/* Gone already; and of a file that is not there any more. */
+	ck_assert(!fxt_buffer_retract(&buffer, taken.number, second, record, 2, 12345));
+	ck_assert(!unlink(buffer.path) && !close(buffer.fd));
+	ck_assert(!fxt_buffer_retract(&buffer, taken.number, 0, record, 2, 12345));
+}
+END_TEST
+
 START_TEST(full_at_its_size)
 {
 	struct fxt_chunk chunk;
@@ -470,6 +499,7 @@ int main(void)
 	tcase_add_loop_test(files, links_not_followed, 0, 2);
 	tcase_add_loop_test(files, refused_leaves_nothing, 0, 2);
 	tcase_add_test(files, lane_valid_after_each_record);
+	tcase_add_loop_test(files, retracted, 0, 2);
 	tcase_add_loop_test(files, full_at_its_size, 0, 3);
 	tcase_add_test(files, circular_reuses_the_oldest_that_is_free);
 	tcase_add_loop_test(files, snapshot_of_nothing_yet, 0, 2);

@@ -31,8 +31,7 @@ static int flow_order(const void *a, const void *b)
 
 static void orphan(struct fxt_check *c, enum fxt_fault fault, const struct fxt_link *l)
 {
-	/* A copy may have read what comes first in the file before the begin was written there, and the end further on. */
-	if (c->options.ring || (c->options.copy && l->kind >= FXT_EVENT_ASYNC_BEGIN && l->kind <= FXT_EVENT_ASYNC_END))
+	if (c->options.ring)
 		c->noted[FXT_NOTED_ORPHANS]++;
 	else
 		fxt_check_bad(c, fault, l->offset, "id %" PRIu64, l->id);

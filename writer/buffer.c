@@ -259,6 +259,26 @@ void fxt_buffer_finish(struct fxt_buffer *buffer, uint32_t number, uint32_t even
 		fxt_sys_munmap(atomic_exchange_explicit(&window->base, NULL, memory_order_relaxed), FXT_WINDOW_BYTES);
 }
 
+bool fxt_buffer_retract(struct fxt_buffer *buffer, uint32_t number, size_t at, uint64_t *record, size_t words, uint64_t last)
+{
+	uint64_t filler = fxt_filler(words), mask;
+	struct iovec there = {record, words * FXT_WORD_BYTES}, header = {&filler, FXT_WORD_BYTES};
+	off_t offset = (off_t)(chunk_offset(buffer, number) + at * FXT_WORD_BYTES);
+	bool done;
+
+	if (fxt_is_forbidden(FXT_NO_CALLS))
+		return false;
+	mask = fxt_lock(&buffer->extend_lock);
+	/* By the descriptor: the window may not be mapped any more. What is mapped and what is read are one. */
+	done = !buffer->tail_offset && fxt_file_ready(buffer) &&
+	       fxt_sys_preadv(buffer->fd, &there, 1, offset) == (ssize_t)there.iov_len && record[words - 1] == last &&
+	       fxt_get_record_words(record[0]) == words && fxt_get_record_type(record[0]) == FXT_RECORD_EVENT &&
+	       fxt_sys_pwritev(buffer->fd, &header, 1, offset) == (ssize_t)header.iov_len;
+	fxt_file_settle(buffer);
+	fxt_unlock(&buffer->extend_lock, mask);
+	return done;
+}
+
 int fxt_buffer_failure(const struct fxt_buffer *buffer)
 {
 	return atomic_load_explicit(&buffer->failure, memory_order_relaxed);

@@ -131,6 +131,11 @@ void fxt_buffer_finish(struct fxt_buffer *buffer, uint32_t number, uint32_t even
 /* Why there is no room: 0, the allowed size is used up; otherwise what the system said when the file should have grown. */
 int fxt_buffer_failure(const struct fxt_buffer *buffer);
 
+/* Takes a record of `words` back that was committed as number `at` of the words of chunk `number`: reads it to `record`, and puts a filler
+ * in its place. False: nothing has changed, as what is there is not a record of that size that ends with `last`, or the
+ * file cannot be reached. Not of a ring. Some system calls. */
+bool fxt_buffer_retract(struct fxt_buffer *buffer, uint32_t number, size_t at, uint64_t *record, size_t words, uint64_t last);
+
 /* A page for words that are rewritten in place: [filler of 511][filler of 1], its last word never to be touched.
  * NULL when there is none. A page that is given back is empty again. `taken` says what the ring has overwritten for it. */
 uint64_t *fxt_buffer_take_page(struct fxt_buffer *buffer, uint64_t now_ns, struct fxt_chunk *taken);

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { THREADS = 4, NEST = 7 };
+enum { THREADS = 4, NEST = 7, LARGE_BYTES = 100000 };
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER, turn_mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t turn_cond = PTHREAD_COND_INITIALIZER;
@@ -90,8 +90,15 @@ static void *work(void *argument)
 
 	pthread_barrier_wait(&ready);
 	for (i = 0; !rounds || i < rounds; i++) {
+		/* Lifetimes that end many events later. */
+		void *block = malloc(LARGE_BYTES);
+		int fd = dup(null);
+
+		need(block && fd >= 0);
 		nest(NEST, (unsigned)i);
 		move_bytes(thread);
+		free(block);
+		need(close(fd) == 0);
 		if (thread < 2)
 			take_turns(thread);
 	}
