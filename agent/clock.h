@@ -57,16 +57,12 @@ static inline uint64_t fxt_clock_step(struct fxt_thread *thread, uint64_t ns)
 	return ns;
 }
 
-/* The same for a time read, which also says what came last before it: by the thread, or by a handler that interrupted it until now. */
-static inline uint64_t fxt_clock_step_after(struct fxt_thread *thread, uint64_t ns, uint64_t *before_ns)
+/* The same, and what came last before it, if that is not known to be `last_ns`: something of a handler that interrupts this. */
+static inline uint64_t fxt_clock_step_after(struct fxt_thread *thread, uint64_t ns, uint64_t last_ns, uint64_t *before_ns)
 {
-	uint64_t stepped;
+	uint64_t stepped = fxt_clock_step(thread, ns);
 
-	*before_ns = thread->last_ns;
-	atomic_signal_fence(memory_order_seq_cst);
-	stepped = fxt_clock_step(thread, ns);
-	/* Something came later than that reading of the clock. */
-	if (FXT_UNLIKELY(stepped != ns))
+	if (FXT_UNLIKELY(stepped != (ns > last_ns ? ns : last_ns + 1)))
 		*before_ns = stepped - 1;
 	return stepped;
 }
