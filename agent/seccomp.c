@@ -45,7 +45,6 @@ static const struct call {
 	{SYS_openat, {(uint64_t)AT_FDCWD, 1 << 16, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0600}},
 	{SYS_close, {OUR_FD}},
 	{SYS_read, {OUR_FD, 1 << 16, 4096}},
-	{SYS_preadv, {OUR_FD, 1 << 16, 1, 1 << 20}},
 	{SYS_fcntl, {3, F_DUPFD_CLOEXEC, OUR_FD}},
 	{SYS_prlimit64, {0, RLIMIT_NOFILE, 1 << 16, 0}},
 	{SYS_prctl, {16 /* PR_GET_NAME */, 1 << 16}},

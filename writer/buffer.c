@@ -261,21 +261,28 @@ void fxt_buffer_finish(struct fxt_buffer *buffer, uint32_t number, uint32_t even
 
 bool fxt_buffer_retract(struct fxt_buffer *buffer, uint32_t number, size_t at, uint64_t *record, size_t words, uint64_t last)
 {
-	uint64_t filler = fxt_filler(words), mask;
-	struct iovec there = {record, words * FXT_WORD_BYTES}, header = {&filler, FXT_WORD_BYTES};
-	off_t offset = (off_t)(chunk_offset(buffer, number) + at * FXT_WORD_BYTES);
-	bool done;
+	uint64_t offset = chunk_offset(buffer, number) + at * FXT_WORD_BYTES, mask, *there;
+	size_t within = offset % FXT_PAGE_BYTES, bytes = within + words * FXT_WORD_BYTES;
+	char *pages = NULL;
+	bool done = false;
+	int error;
 
 	if (fxt_is_forbidden(FXT_NO_CALLS))
 		return false;
+	/* The window may not be mapped any more. To write by the descriptor may be more than the process's limit allows, and kill. */
 	mask = fxt_lock(&buffer->extend_lock);
-	/* By the descriptor: the window may not be mapped any more. What is mapped and what is read are one. */
-	done = !buffer->tail_offset && fxt_file_ready(buffer) &&
-	       fxt_sys_preadv(buffer->fd, &there, 1, offset) == (ssize_t)there.iov_len && record[words - 1] == last &&
-	       fxt_get_record_words(record[0]) == words && fxt_get_record_type(record[0]) == FXT_RECORD_EVENT &&
-	       fxt_sys_pwritev(buffer->fd, &header, 1, offset) == (ssize_t)header.iov_len;
+	if (!buffer->tail_offset && fxt_file_ready(buffer))
+		pages = fxt_sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, buffer->fd, (off_t)(offset - within), &error);
 	fxt_file_settle(buffer);
 	fxt_unlock(&buffer->extend_lock, mask);
+	if (!pages)
+		return false;
+	there = (uint64_t *)(pages + within);
+	memcpy(record, there, words * FXT_WORD_BYTES);
+	done = record[words - 1] == last && fxt_get_record_words(record[0]) == words && fxt_get_record_type(record[0]) == FXT_RECORD_EVENT;
+	if (done)
+		atomic_store_explicit((_Atomic uint64_t *)there, fxt_filler(words), memory_order_release);
+	fxt_sys_munmap(pages, bytes);
 	return done;
 }
 

@@ -91,11 +91,6 @@ static inline ssize_t fxt_sys_write(int fd, const void *data, size_t bytes)
 	return FXT_SYSCALL3(SYS_write, fd, data, bytes);
 }
 
-static inline ssize_t fxt_sys_preadv(int fd, const struct iovec *vector, int count, off_t offset)
-{
-	return FXT_SYSCALL5(SYS_preadv, fd, vector, count, offset, 0);
-}
-
 static inline ssize_t fxt_sys_pwritev(int fd, const struct iovec *vector, int count, off_t offset)
 {
 	return FXT_SYSCALL5(SYS_pwritev, fd, vector, count, offset, 0);
