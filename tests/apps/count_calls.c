@@ -203,7 +203,7 @@ PLAIN static void use_once(void)
 struct handshake {
 	pthread_mutex_t mutex;
 	pthread_cond_t cond;
-	bool asked, answered;
+	bool waits, asked, answered;
 	long name;
 };
 
@@ -215,8 +215,10 @@ PLAIN static void *answer(void *argument)
 	snprintf(name, sizeof(name), "answer %ld", shake->name % 100);
 	NEED(CALL(pthread_setname_np, pthread_self(), name) == 0);
 	NEED(CALL(pthread_mutex_lock, &shake->mutex) == 0);
-	while (!shake->asked)
+	shake->waits = true;
+	do {
 		NEED(CALL(pthread_cond_wait, &shake->cond, &shake->mutex) == 0);
+	} while (!shake->asked);
 	shake->answered = true;
 	NEED(CALL(pthread_cond_signal, &shake->cond) == 0);
 	NEED(CALL(pthread_mutex_unlock, &shake->mutex) == 0);
@@ -254,6 +256,11 @@ PLAIN static void use_threads(long round)
 	NEED(CALL(pthread_cond_init, &shake.cond, NULL) == 0);
 	NEED(CALL(pthread_create, &thread, NULL, answer, &shake) == 0);
 	NEED(CALL(pthread_mutex_lock, &shake.mutex) == 0);
+	while (!shake.waits) {
+		NEED(CALL(pthread_mutex_unlock, &shake.mutex) == 0);
+		CALL(sched_yield);
+		NEED(CALL(pthread_mutex_lock, &shake.mutex) == 0);
+	}
 	NEED(CALL(pthread_cond_timedwait, &shake.cond, &shake.mutex, &past) == ETIMEDOUT);
 	shake.asked = true;
 	NEED(CALL(pthread_cond_broadcast, &shake.cond) == 0);
