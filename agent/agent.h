@@ -242,7 +242,7 @@ enum fxt_loss {
 void fxt_thread_dropped(struct fxt_thread *thread, enum fxt_loss why);
 
 /* An emission begins in `lane`: a signal handler writes to the next one. */
-static inline void fxt_lane_raise(struct fxt_thread *thread, struct fxt_lane *lane)
+static FXT_EMISSION void fxt_lane_raise(struct fxt_thread *thread, struct fxt_lane *lane)
 {
 	uintptr_t here;
 

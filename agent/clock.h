@@ -36,7 +36,7 @@ static inline uint64_t fxt_clock_tick(void)
 }
 
 /* The time by the thread's pair, not yet fxt_clock_step()ped. False: the kernel has to be asked. */
-static inline bool fxt_clock_quick(struct fxt_thread *thread, uint64_t *ns)
+static FXT_EMISSION bool fxt_clock_quick(struct fxt_thread *thread, uint64_t *ns)
 {
 	volatile uint64_t *base = &thread->clock_tick;
 	uint64_t from = *base, elapsed = fxt_clock_tick() - from;
@@ -49,7 +49,7 @@ static inline bool fxt_clock_quick(struct fxt_thread *thread, uint64_t *ns)
 }
 
 /* A time of the thread's, made later than the one before. */
-static inline uint64_t fxt_clock_step(struct fxt_thread *thread, uint64_t ns)
+static FXT_EMISSION uint64_t fxt_clock_step(struct fxt_thread *thread, uint64_t ns)
 {
 	if (FXT_UNLIKELY(ns <= thread->last_ns))
 		ns = thread->last_ns + 1;
@@ -67,7 +67,7 @@ static inline uint64_t fxt_clock_step_after(struct fxt_thread *thread, uint64_t 
 	return stepped;
 }
 
-static inline uint64_t fxt_now(struct fxt_thread *thread)
+static FXT_EMISSION uint64_t fxt_now(struct fxt_thread *thread)
 {
 	uint64_t ns;
 

@@ -64,7 +64,7 @@ static inline uint64_t *fxt_begin_record(struct fxt_thread *thread, struct fxt_l
 }
 
 /* Room in the current lane for a record of at most `words` beside FXT_FRAME_WORDS; NULL: dropped, and counted. */
-static inline uint64_t *fxt_reserve(struct fxt_thread *thread, uint64_t start_ns, size_t words)
+static FXT_EMISSION uint64_t *fxt_reserve(struct fxt_thread *thread, uint64_t start_ns, size_t words)
 {
 	struct fxt_lane *lane = thread->lane;
 
@@ -95,7 +95,7 @@ static inline uint64_t *fxt_reserve_extra(struct fxt_thread *thread, uint64_t st
 FXT_COLD void fxt_commit_watched(struct fxt_thread *thread, uint64_t *at, uint64_t header);
 
 /* Commits the record whose words end at `at`, whatever the thread is watched for. */
-static inline void fxt_commit_as_is(struct fxt_thread *thread, uint64_t *at, uint64_t header, unsigned commit)
+static FXT_EMISSION void fxt_commit_as_is(struct fxt_thread *thread, uint64_t *at, uint64_t header, unsigned commit)
 {
 	struct fxt_lane *lane = thread->lane - 1;
 
@@ -109,7 +109,7 @@ static inline void fxt_commit_as_is(struct fxt_thread *thread, uint64_t *at, uin
 }
 
 /* Commits the record whose words end at `at`. */
-static inline void fxt_commit(struct fxt_thread *thread, uint64_t *at, uint64_t header)
+static FXT_EMISSION void fxt_commit(struct fxt_thread *thread, uint64_t *at, uint64_t header)
 {
 	unsigned commit = thread->commit;
 
@@ -130,7 +130,7 @@ static inline void fxt_commit_uncounted(struct fxt_thread *thread, uint64_t *at,
 FXT_COLD uint64_t *fxt_room_unusual(struct fxt_thread *thread, uint64_t start_ns, uint64_t end_ns, size_t words);
 
 /* Room for a call's record, unless it was shorter than the threshold. NULL: nothing to write. */
-static inline uint64_t *fxt_room(struct fxt_thread *thread, uint64_t start_ns, uint64_t end_ns, size_t words)
+static FXT_EMISSION uint64_t *fxt_room(struct fxt_thread *thread, uint64_t start_ns, uint64_t end_ns, size_t words)
 {
 	/* One comparison for both: less than least_ns wraps around to more than any span. */
 	if (FXT_UNLIKELY(end_ns - start_ns - thread->least_ns >= thread->span_ns))
@@ -139,7 +139,7 @@ static inline uint64_t *fxt_room(struct fxt_thread *thread, uint64_t start_ns, u
 }
 
 /* Commits a duration-complete event ("Duration complete event") whose arguments end at `at`. */
-static inline void fxt_complete(struct fxt_thread *thread, uint64_t *at, uint64_t end_ns, uint64_t names,
+static FXT_EMISSION void fxt_complete(struct fxt_thread *thread, uint64_t *at, uint64_t end_ns, uint64_t names,
 				unsigned arguments)
 {
 	*at++ = end_ns;

@@ -53,7 +53,7 @@ static inline bool fxt_open_is_changing(const struct fxt_open *entry)
 }
 
 /* Fills the next entry and its slot. */
-static inline void fxt_open_fill(struct fxt_thread *thread, struct fxt_open *entry, uintptr_t frame,
+static FXT_EMISSION void fxt_open_fill(struct fxt_thread *thread, struct fxt_open *entry, uintptr_t frame,
 				 uintptr_t function, uint64_t start_ns, uint64_t names, uint64_t arg_header,
 				 uint64_t arg)
 {
@@ -78,7 +78,7 @@ static inline void fxt_open_fill(struct fxt_thread *thread, struct fxt_open *ent
 }
 
 /* Takes away the last entry. */
-static inline void fxt_open_empty(struct fxt_thread *thread, struct fxt_open *entry)
+static FXT_EMISSION void fxt_open_empty(struct fxt_thread *thread, struct fxt_open *entry)
 {
 	/* Frames are even: less by one, also the second time. */
 	entry->frame = (entry->frame - 1) | 1;
@@ -90,7 +90,7 @@ static inline void fxt_open_empty(struct fxt_thread *thread, struct fxt_open *en
 
 /* The entry of a call that starts; `names` as in an event's header, argument as two words of a 64-bit argument. NULL
  * when there is no room for it: then there is nothing to pop either. */
-static inline struct fxt_open *fxt_open_push(struct fxt_thread *thread, uintptr_t frame, uintptr_t function,
+static FXT_EMISSION struct fxt_open *fxt_open_push(struct fxt_thread *thread, uintptr_t frame, uintptr_t function,
 					     uintptr_t site, uint64_t start_ns, uint64_t names, uint64_t arg_header, uint64_t arg)
 {
 	struct fxt_open *entry = thread->open;
@@ -110,7 +110,7 @@ static inline struct fxt_open *fxt_open_push(struct fxt_thread *thread, uintptr_
 
 /* The end of a call, `open` being what fxt_open_push() returned or NULL: reads the clock, and takes the entry away before the
  * record is committed: a kill between the two must not leave the call there twice. What was left within it ends before it. */
-static inline uint64_t fxt_end(struct fxt_thread *thread, struct fxt_open *open)
+static FXT_EMISSION uint64_t fxt_end(struct fxt_thread *thread, struct fxt_open *open)
 {
 	uint64_t end_ns;
 

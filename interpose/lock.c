@@ -1,4 +1,6 @@
 /* Locks: lock.def. */
+/* See writer/lane.h. */
+#define FXT_EMISSION inline __attribute__((always_inline))
 #include <pthread.h>
 #include <threads.h>
 

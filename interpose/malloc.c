@@ -4,6 +4,8 @@
  * freed at any time later. An allocation's record holds when it ended and a free's when it began: a block that two
  * threads get and give is never new before it is gone.
  */
+/* See writer/lane.h. */
+#define FXT_EMISSION inline __attribute__((always_inline))
 #include <dlfcn.h>
 #include <malloc.h>
 #include <stdlib.h>
@@ -13,10 +15,6 @@
 #include "heap.h"
 
 typedef void *pointer;
-
-/* Room for the record is found within the wrapper here: what a call costs less by that, the size of the block costs more. */
-static inline __attribute__((always_inline)) uint64_t *fxt_room(struct fxt_thread *thread, uint64_t start_ns, uint64_t end_ns,
-								size_t words);
 
 /* Before the search for the real function: not within the search. */
 #undef FXT_REAL

@@ -15,6 +15,12 @@
 
 #include "buffer.h"
 
+/* Where calls are short and many, a file defines this as inline with always_inline, before it includes anything: the compiler gives up on
+ * functions that are used often, and a call each costs a tenth of the event. */
+#ifndef FXT_EMISSION
+#define FXT_EMISSION inline
+#endif
+
 struct fxt_lane {
 	uint64_t *at;           /* where the next record goes; NULL without a chunk */
 	uint64_t *end;          /* the chunk's last word, which stays a filler */
@@ -34,7 +40,7 @@ static inline intptr_t fxt_lane_room(const struct fxt_lane *lane, const uint64_t
 }
 
 /* Whether a record of up to `words` words fits, with a word left for the filler behind it. */
-static inline bool fxt_lane_has(const struct fxt_lane *lane, size_t words)
+static FXT_EMISSION bool fxt_lane_has(const struct fxt_lane *lane, size_t words)
 {
 	return fxt_lane_room(lane, lane->at) > (intptr_t)(words * FXT_WORD_BYTES);
 }
@@ -57,7 +63,7 @@ enum {
 };
 
 /* Moves to the next line if a record of so many words would cross into it. Takes up to FXT_LINE_WORDS - 1 words. */
-static inline void fxt_lane_align(struct fxt_lane *lane, size_t words)
+static FXT_EMISSION void fxt_lane_align(struct fxt_lane *lane, size_t words)
 {
 	size_t left = FXT_LINE_WORDS - (uintptr_t)lane->at / FXT_WORD_BYTES % FXT_LINE_WORDS;
 	uint64_t *head = lane->at + left;
@@ -72,7 +78,7 @@ static inline void fxt_lane_align(struct fxt_lane *lane, size_t words)
 
 /* Commits the record whose words 1..words-1 are stored at `at`, where the lane is, `room` being what fxt_lane_room() says of that.
  * `header` lacks only its size. */
-static inline void fxt_lane_commit_within(struct fxt_lane *lane, uint64_t *at, intptr_t room, size_t words, uint64_t header)
+static FXT_EMISSION void fxt_lane_commit_within(struct fxt_lane *lane, uint64_t *at, intptr_t room, size_t words, uint64_t header)
 {
 	uint64_t *next = at + words;
 
@@ -86,14 +92,14 @@ static inline void fxt_lane_commit_within(struct fxt_lane *lane, uint64_t *at, i
 }
 
 /* The same, whatever the ring wants meanwhile. */
-static inline void fxt_lane_commit(struct fxt_lane *lane, size_t words, uint64_t header)
+static FXT_EMISSION void fxt_lane_commit(struct fxt_lane *lane, size_t words, uint64_t header)
 {
 	fxt_lane_commit_within(lane, lane->at, (lane->end - lane->at) * FXT_WORD_BYTES, words, header);
 }
 
 /* The same in a lane that is kept aligned, with a line's words of room behind the record. What remains of its line is filled
  * at once where it is too little for most records: that is cheaper than to find out when the next one comes. */
-static inline void fxt_lane_commit_aligned(struct fxt_lane *lane, size_t words, uint64_t header)
+static FXT_EMISSION void fxt_lane_commit_aligned(struct fxt_lane *lane, size_t words, uint64_t header)
 {
 	uint64_t *at = lane->at, *next = at + words;
 	size_t left = FXT_LINE_WORDS - (uintptr_t)next / FXT_WORD_BYTES % FXT_LINE_WORDS;
