@@ -145,6 +145,7 @@ struct fxt_thread {
 	uint64_t *pages[FXT_OPEN_PAGES];
 	uint32_t page_count;
 	uint32_t pid, tid;
+	uint32_t vforked;               /* see vforked_kin */
 	uintptr_t handle;               /* pthread_self() */
 	unsigned commit;                /* enum fxt_commit_way */
 	int watched_errno;              /* how the call failed that is being recorded, if a trigger may look at that */
@@ -154,9 +155,9 @@ struct fxt_thread {
 	bool claimed;                   /* changing hands */
 	bool may_be_child;              /* it has called vfork: fds.h */
 	uint8_t index;                  /* 0: inline */
+	bool usage_changing;
 	uint64_t read_bytes, written_bytes;     /* by its calls; of threads before it as well */
 	uint64_t heap_bytes;            /* allocated less freed: heap.h; the same */
-	bool usage_changing;
 	struct fxt_usage_window usage;  /* the last two readings */
 	uint16_t explain_names[FXT_EXPLAIN_BITS];       /* of calls that were slow the last time, where the bit is set */
 	struct fxt_held held[FXT_HELD_MAX];
@@ -164,8 +165,7 @@ struct fxt_thread {
 	struct fxt_said_text said[FXT_SAID_TEXTS];
 	uint64_t life;                  /* the id of its lifetime; 0 */
 	uint64_t expects;               /* the child it is making, as kin.h has it; 0 */
-	uint64_t vforked_kin;           /* and the last that it has made by vfork and that executed a program, */
-	uint32_t vforked;               /* which is this one */
+	uint64_t vforked_kin;           /* and the last that it has made by vfork and that executed a program, which is `vforked` */
 	struct fxt_open fenced_opens[1 + FXT_OPEN_MAX + 1];     /* see fxt_opens() */
 	struct fxt_usage_window usage_windows[FXT_OPEN_MAX];    /* of each entry: the readings around its start, once there are any */
 	char said_bytes[FXT_SAID_TEXTS][FXT_SAID_BYTES + FXT_SAID_MARK_BYTES];

@@ -69,7 +69,7 @@ static void find(const struct fxt_next *next, const struct fxt_real *real)
 /* A search that fails is told to whoever calls dlerror() next, which is the program. One that succeeds takes that back. */
 static void forget_failures(void)
 {
-	dlsym(RTLD_NEXT, "dlsym");
+	(void)dlsym(RTLD_NEXT, "dlsym");
 }
 
 void fxt_interpose_find(void **pointer)
