@@ -105,7 +105,7 @@ static void find_sanitizer(Elf *elf, struct fxt_elf_facts *facts)
 			const char *name = dyn.d_tag == DT_NEEDED ? elf_strptr(elf, sh.sh_link, dyn.d_un.d_val) : NULL;
 
 			if (name && strlen(name) < sizeof(facts->sanitizer) && is_sanitizer(name))
-				strcpy(facts->sanitizer, name);
+				memcpy(facts->sanitizer, name, strlen(name) + 1);
 		}
 	}
 }

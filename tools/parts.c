@@ -206,8 +206,11 @@ void fxt_parts_find(struct fxt_parts *parts, const char *directory)
 		/* Those that ended may have put a smaller file in place, and their children have begun
 		 * others. */
 		if (fxt_parts_alive(parts, &pid) == 0 || i == LAST_WAITS - 1) {
+			struct fxt_parts again = {0};
+
+			scan(&again, directory);
 			fxt_parts_free(parts);
-			scan(parts, directory);
+			*parts = again;
 		}
 	}
 	if (parts->count)

@@ -191,8 +191,10 @@ PLAIN static void do_it(void)
 
 PLAIN static void use_once(void)
 {
-	pthread_once_t control = PTHREAD_ONCE_INIT;
+	static const pthread_once_t unused = PTHREAD_ONCE_INIT;
+	static pthread_once_t control;
 
+	control = unused;
 	times_done = 0;
 	NEED(CALL(pthread_once, &control, do_it) == 0 && CALL(pthread_once, &control, do_it) == 0);
 	NEED(times_done == 1);
