@@ -58,20 +58,21 @@ static void *map(long bytes, int flags, int fd)
 	return at < 0 && at > -4096 ? NULL : (void *)at;
 }
 
-/* Where counters go; kept, as a program may clear its environment. */
+/* Where counters go; copied, as a program may clear its environment, or write its title over it. */
 static const char *directory(void)
 {
-	static const char *found;
+	static char found[DIRECTORY_BYTES];
 	char **variable;
 	const char *name, *text;
+	size_t i;
 
-	for (variable = environ; !found && variable && *variable; variable++) {
+	for (variable = environ; !*found && variable && *variable; variable++) {
 		for (name = "COUNT_DIR=", text = *variable; *name && *name == *text; name++, text++)
 			;
-		if (!*name)
-			found = text;
+		for (i = 0; !*name && text[i] && i < DIRECTORY_BYTES - 1; i++)
+			found[i] = text[i];
 	}
-	return found;
+	return *found ? found : NULL;
 }
 
 static char *put_number(char *at, uint64_t number)
