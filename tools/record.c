@@ -62,6 +62,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	if (!bad)
 		return 0;
 	fxt_error(NULL, "%s", bad);
+	free(bad);
 	exit(FXT_STATUS_FAILED);
 }
 
