@@ -337,7 +337,6 @@ bool fxt_thread_ready(struct fxt_thread *thread)
 	}
 	thread->index = (uint8_t)index;
 	thread->event_thread = fxt_event_thread(index);
-	fxt_open_set_deep_count(thread, thread->deep_count);
 	thread->ready = true;
 	fxt_open_shape(thread);
 	put_thread_record(thread);
@@ -389,6 +388,7 @@ static void begin_life(struct fxt_thread *thread, uint32_t pid, uint32_t tid)
 	thread->tid = tid;
 	thread->lane = thread->lanes;
 	thread->page_count = 0;
+	fxt_open_set_deep_count(thread, thread->deep_count);
 	thread->no_page[0] = thread->no_page[1] = 0;
 	thread->filtered = &thread->no_page[0];
 	thread->dropped = &thread->no_page[1];
@@ -407,6 +407,18 @@ static void begin_life(struct fxt_thread *thread, uint32_t pid, uint32_t tid)
 	thread->life = thread->expects = thread->vforked_kin = 0;
 	thread->vforked = 0;
 	find_stack(thread);
+}
+
+/* No lane has a chunk. */
+static void reset_lanes(struct fxt_thread *thread)
+{
+	struct fxt_lane *last = thread->lanes + FXT_LANES + FXT_LANE_FENCES - 1, *lane;
+
+	memset(thread->lanes, 0, sizeof(thread->lanes));
+	memset(thread->full, 0, sizeof(thread->full));
+	for (lane = thread->lanes; lane < last; lane++)
+		lane->next = lane + 1;
+	last->next = last;
 }
 
 /* Of a thread the kernel no longer knows: ends what it left open, gives back its pages, keeps its chunks. */
@@ -455,8 +467,9 @@ static struct fxt_thread *find_state(uint32_t pid)
 	thread->open = fxt_opens(thread);
 	thread->open[-1].frame = UINTPTR_MAX;
 	thread->held_top = thread->held;
-	fxt_open_set_deep_count(thread, 0);
+	reset_lanes(thread);
 	thread->defined = fxt_functions_none_defined;
+	thread->defined_quick = fxt_functions_none_defined;
 	states.list[states.count++] = thread;
 	return thread;
 }
@@ -557,11 +570,11 @@ void fxt_thread_after_rewrite(struct fxt_thread *thread)
 	uint64_t filtered = *thread->filtered;
 	struct fxt_open *entry;
 
-	memset(thread->lanes, 0, sizeof(thread->lanes));
-	memset(thread->full, 0, sizeof(thread->full));
+	reset_lanes(thread);
 	for (entry = fxt_opens(thread); entry < fxt_opens(thread) + FXT_OPEN_MAX; entry++)
 		entry->slot = thread->no_slot;
 	thread->page_count = 0;
+	fxt_open_set_deep_count(thread, thread->deep_count);
 	thread->no_page[0] = filtered;
 	thread->no_page[1] = *thread->dropped;
 	thread->filtered = &thread->no_page[0];
@@ -592,8 +605,7 @@ void fxt_threads_after_fork(void)
 	if (!thread)
 		return;
 	states.list[states.count++] = thread;
-	memset(thread->lanes, 0, sizeof(thread->lanes));
-	memset(thread->full, 0, sizeof(thread->full));
+	reset_lanes(thread);
 	fxt_open_after_fork(thread);
 	begin_life(thread, (uint32_t)fxt_sys_getpid(), (uint32_t)fxt_sys_gettid());
 }

@@ -34,7 +34,7 @@ static void event(struct fxt_lane *lane, size_t words)
 {
 	fxt_lane_align(lane, words);
 	memset(lane->at + 1, 0, (words - 1) * FXT_WORD_BYTES);
-	fxt_lane_commit_aligned(lane, words, INSTANT(1) & ~UINT64_C(0xfff0));
+	fxt_lane_commit_aligned(lane, lane->at, words, INSTANT(1) & ~UINT64_C(0xfff0));
 }
 
 static struct fxt_lane lane_of(const struct fxt_chunk *chunk)
