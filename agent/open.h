@@ -101,7 +101,7 @@ static FXT_EMISSION struct fxt_open *fxt_open_push(struct fxt_thread *thread, ui
 {
 	struct fxt_open *entry = thread->open;
 
-	if (FXT_UNLIKELY(fxt_open_is_suspect(entry - 1, frame, function))) {
+	if (FXT_UNLIKELY(frame >= entry[-1].frame) && fxt_open_is_suspect(entry - 1, frame, function)) {
 		/* They ended before this call began. */
 		fxt_open_drop_stale(thread, frame, function, site, start_ns - 1);
 		entry = thread->open;
@@ -120,11 +120,12 @@ static FXT_EMISSION uint64_t fxt_end(struct fxt_thread *thread, struct fxt_open 
 {
 	uint64_t end_ns;
 
-	if (FXT_UNLIKELY(open && thread->open != open + 1))
+	if (FXT_UNLIKELY(!open))
+		return fxt_now(thread);
+	if (FXT_UNLIKELY(thread->open != open + 1))
 		fxt_open_close_above(thread, open);
 	end_ns = fxt_now(thread);
-	if (open)
-		fxt_open_empty(thread, open);
+	fxt_open_empty(thread, open);
 	return end_ns;
 }
 

@@ -327,9 +327,9 @@ size_t fxt_text_bytes_checked(const struct fxt_thread *thread, const char *text)
 #define GIVE_VOID return
 
 /* The error number of a call that failed, otherwise 0. */
-#define FAILURE_INT (result_ == -1 ? errno : 0)
-#define FAILURE_LONG (result_ == -1 ? errno : 0)
-#define FAILURE_PTR (!result_ ? errno : 0)
+#define FAILURE_INT (FXT_UNLIKELY(result_ == -1) ? errno : 0)
+#define FAILURE_LONG (FXT_UNLIKELY(result_ == -1) ? errno : 0)
+#define FAILURE_PTR (FXT_UNLIKELY(!result_) ? errno : 0)
 #define FAILURE_ERROR result_
 #define FAILURE_PLAIN_INT 0
 #define FAILURE_PLAIN_UINT 0
@@ -486,7 +486,7 @@ static inline struct fxt_thread *fxt_enter_first(enum fxt_category category)
 		if (at_) {                                                                                       \
 			FXT_EACH(P_PUT, __VA_ARGS__)                                                            \
 			RESULT_##result_kind                                                                    \
-			if (failure_) {                                                                          \
+			if (FXT_UNLIKELY(failure_)) {                                                            \
 				at_ = fxt_put_errno(thread_, at_, failure_);                                  \
 				arguments_++;                                                                    \
 			}                                                                                       \
