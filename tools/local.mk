@@ -78,6 +78,7 @@ TOOLS_SOURCES = \
 	tools/report_log.h \
 	tools/report_meanwhile.c \
 	tools/report_open.c \
+	tools/report_print.c \
 	tools/report_threads.c \
 	tools/report_threads.h \
 	tools/report_transfers.c \

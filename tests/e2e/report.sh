@@ -52,7 +52,7 @@ is "chain, JSON" "('customer', 'pthread_mutex_lock', 'cook', 'pthread_mutex_unlo
 
 sections()
 {
-	sed -nE 's/^(DEADLOCK|STILL OPEN AT THE END|THREADS|LONGEST CAUSAL CHAINS|LOCKS THAT WERE TAKEN|WAITING FOR|FILES AND SOCKETS|CALLS|HEAP).*/\1/p' \
+	sed -nE 's/^(DEADLOCK|STILL OPEN AT THE END|THREADS|LONGEST CAUSAL CHAINS|CONTENDED LOCKS|WAITING FOR|FILES AND SOCKETS|CALLS|HEAP|NEVER FREED|DESCRIPTORS|SAID).*/\1/p' \
 		"$1" | tr '\n' ';'
 }
 is "chain: sections" \
