@@ -9,9 +9,11 @@ UNIT_TESTS = \
 	tests/check_config \
 	tests/check_encode \
 	tests/check_encode_limits \
+	tests/check_rewrite \
 	tests/check_stream \
 	tests/check_utf8
 tests_check_buffer_SOURCES = tests/check_buffer.c tests/buffer_fixture.h
+tests_check_rewrite_SOURCES = tests/check_rewrite.c tests/buffer_fixture.h
 # The parts of the agent that read its configuration.
 tests_check_config_SOURCES = tests/check_config.c agent/config.c agent/follow.c agent/follow_glob.c agent/log.c agent/output.c \
 	agent/trigger.c
@@ -21,6 +23,7 @@ tests_check_stream_CPPFLAGS = $(AGENT_CPPFLAGS)
 endif
 check_PROGRAMS += $(UNIT_TESTS)
 TESTS += $(UNIT_TESTS)
+EXTRA_DIST += tests/suite.h
 
 # -- The buffer under the thread sanitizer, and under the others where the tree is configured for them --
 
