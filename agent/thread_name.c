@@ -24,6 +24,7 @@ void fxt_thread_tell_name(struct fxt_thread *thread, uint32_t tid)
 	struct fxt_arg process = {FXT_ARG_KOID, FXT_INDEXED(FXT_STR_process), .u64 = thread->pid};
 	uint64_t record[8];
 	size_t words, bytes = 0;
+	uint64_t mask;
 	ssize_t n;
 	int fd;
 
@@ -34,11 +35,15 @@ void fxt_thread_tell_name(struct fxt_thread *thread, uint32_t tid)
 		bytes = strnlen(name, NAME_BYTES - 1);
 	} else {
 		comm_path(path, tid);
+		/* See sample.c. */
+		mask = fxt_sys_block_signals();
 		fd = fxt_sys_open(path, O_RDONLY | O_CLOEXEC, 0);
-		if (fd < 0)
+		n = fd < 0 ? -1 : fxt_sys_read(fd, name, NAME_BYTES);
+		if (fd >= 0)
+			fxt_sys_close(fd);
+		fxt_sys_restore_signals(mask);
+		if (n < 0)
 			return;
-		n = fxt_sys_read(fd, name, NAME_BYTES);
-		fxt_sys_close(fd);
 		bytes = n > 0 ? (size_t)n - 1 : 0;
 	}
 	bytes = fxt_utf8_clean(name, name, bytes, NAME_BYTES - 1);
