@@ -85,7 +85,7 @@ enum {
  * a duration begin with one argument, so that a reader never loses step. */
 struct fxt_open {
 	uintptr_t frame;                /* of who made the entry: see open.h */
-	uintptr_t function;             /* 0: an interposed call */
+	uintptr_t function;             /* of no interposed call: fxt_open_function() */
 	uintptr_t site;                 /* of a function: where its entry hook was called from */
 	uint64_t *slot;                 /* NULL: no page yet; never NULL after a push */
 	uint64_t start_ns;

@@ -147,6 +147,71 @@ static FXT_EMISSION void fxt_complete(struct fxt_thread *thread, uint64_t *at, u
 				       fxt_event_args(arguments) | names);
 }
 
+/* -- The same in the common case ---------------------------------------------------------------- */
+
+/* Where the event of a call goes, and what is known of the lane meanwhile. */
+struct fxt_spot {
+	struct fxt_lane *lane;
+	uint64_t *at, *arguments;
+	intptr_t room;                  /* as fxt_lane_room() */
+	unsigned commit;
+};
+
+/* Room for a call's event with at most `words` beside FXT_FRAME_WORDS, which do not take more than a cache line together. False, and
+ * nothing has changed, when it is not the common case: for fxt_room() then. */
+static FXT_EMISSION bool fxt_quick_room(struct fxt_thread *thread, uint64_t start_ns, uint64_t end_ns, size_t words,
+					struct fxt_spot *spot)
+{
+	struct fxt_lane *lane = thread->lane;
+	uint64_t took_ns = end_ns - start_ns;
+
+	/* In this order it needs no other register. */
+	__asm__("" : "+r"(took_ns));
+	/* Of threads whose koids are inline span_ns is 0. */
+	if (FXT_UNLIKELY(took_ns - thread->least_ns >= thread->span_ns))
+		return false;
+	spot->commit = thread->commit;
+	if (FXT_UNLIKELY(spot->commit & ~(unsigned)FXT_COMMIT_ALIGNED))
+		return false;
+	fxt_lane_raise(thread, lane);
+	spot->lane = lane;
+	spot->at = lane->at;
+	spot->room = fxt_lane_room(lane, spot->at);
+	if (FXT_UNLIKELY(spot->room <= (intptr_t)((words + FXT_FRAME_WORDS + 2 * FXT_LINE_WORDS) * FXT_WORD_BYTES))) {
+		atomic_signal_fence(memory_order_seq_cst);
+		thread->lane = lane;
+		return false;
+	}
+	/* To the head of a line, where it is already as a rule: what is quick takes more than half of one. */
+	if (spot->commit && FXT_UNLIKELY((uintptr_t)spot->at % (FXT_LINE_WORDS * FXT_WORD_BYTES))) {
+		fxt_lane_align(lane, FXT_LINE_WORDS);
+		spot->at = lane->at;
+	}
+	spot->at[1] = start_ns;
+	spot->arguments = spot->at + 2;
+	return true;
+}
+
+/* fxt_complete() of that. */
+static FXT_EMISSION void fxt_quick_complete(struct fxt_thread *thread, const struct fxt_spot *spot, uint64_t *at,
+					    uint64_t end_ns, uint64_t names, unsigned arguments)
+{
+	uint64_t header = fxt_record_type(FXT_RECORD_EVENT) | fxt_event_type(FXT_EVENT_DURATION_COMPLETE) |
+			  fxt_event_args(arguments) | names | thread->event_thread;
+	size_t words = (size_t)(at + 1 - spot->at);
+
+	*at = end_ns;
+	if (spot->commit)
+		fxt_lane_commit_line(spot->lane, spot->at, words, header);
+	else
+		fxt_lane_commit_within(spot->lane, spot->at, spot->room, words, header);
+	spot->lane->events++;
+	atomic_signal_fence(memory_order_seq_cst);
+	thread->lane = spot->lane;
+}
+
+/* -- Others ------------------------------------------------------------------------------------- */
+
 /* Commits an instant event ("Instant event") that has been given room by fxt_reserve(). */
 static inline void fxt_instant(struct fxt_thread *thread, uint64_t *at, uint64_t names, unsigned arguments)
 {
@@ -205,7 +270,7 @@ static inline uint64_t *fxt_put_uint(uint64_t *at, uint64_t name, uint64_t value
 
 static inline uint64_t *fxt_put_long(uint64_t *at, uint64_t name, int64_t value)
 {
-	if (FXT_LIKELY(value == (int32_t)value))
+	if (FXT_LIKELY(value >= INT32_MIN && value <= INT32_MAX))
 		return fxt_put_int(at, name, (int)value);
 	at[0] = fxt_arg_header(FXT_ARG_INT64, 2, name);
 	at[1] = (uint64_t)value;

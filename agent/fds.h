@@ -46,7 +46,7 @@ static inline struct fxt_fd *fxt_fd(int fd)
 	struct fxt_fd *page;
 
 	if (FXT_LIKELY((unsigned)fd < FXT_FDS_PAGE))
-		return fxt_fd_first + fd;
+		return fxt_fd_first + (unsigned)fd;
 	if ((unsigned)fd >= FXT_FDS_MAX)
 		return NULL;
 	page = atomic_load_explicit(&fxt_fd_pages[fd / FXT_FDS_PAGE], memory_order_acquire);

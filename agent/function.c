@@ -215,7 +215,7 @@ static bool unwind_to(struct fxt_thread *thread, uintptr_t frame, uintptr_t addr
 	/* Frames between were left by longjmp or an exception. One further in than ours was as well, unless the hook is a
 	 * tail call and ours is the one further in. */
 	for (entry = thread->open; entry > fxt_opens(thread); entry--) {
-		if (entry[-1].function != address || fxt_open_is_changing(entry - 1))
+		if (fxt_open_function(entry - 1) != address)
 			continue;
 		if (!found || entry[-1].frame >= frame)
 			found = entry - 1;
@@ -265,7 +265,7 @@ void fxt_function_exit(struct fxt_thread *thread, uintptr_t frame, uintptr_t add
 
 	if (thread->deep_count && was_too_deep(thread, frame))
 		return;
-	if (entry < fxt_opens(thread) || entry->function != address || fxt_open_is_changing(entry)) {
+	if (entry < fxt_opens(thread) || fxt_open_function(entry) != address) {
 		if (!unwind_to(thread, frame, address))
 			return;
 		entry = thread->open - 1;

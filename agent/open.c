@@ -38,7 +38,7 @@ void fxt_open_set_deep_count(struct fxt_thread *thread, uint32_t count)
 static void close_entry(struct fxt_thread *thread, struct fxt_open *entry, uint64_t end_ns)
 {
 	uint64_t start_ns = entry->start_ns, names = entry->names;
-	uintptr_t function = entry->function;
+	uintptr_t function = fxt_open_function(entry);
 	uint64_t *at;
 
 	/* Left before it began, or after its end. */
@@ -70,10 +70,17 @@ static struct fxt_open *same_place(struct fxt_thread *thread, uintptr_t frame, u
 {
 	struct fxt_open *entry;
 
-	for (entry = thread->open; entry > fxt_opens(thread) && entry[-1].frame == frame && entry[-1].function; entry--)
+	for (entry = thread->open; entry > fxt_opens(thread) && entry[-1].frame == frame && fxt_open_function(entry - 1); entry--)
 		if (entry[-1].site == site)
 			return entry - 1;
 	return NULL;
+}
+
+/* Whether `entry` may be dead when `frame` is alive: a live caller's frame is above its callee's. A wrapper and the entry hook
+ * of the function that calls it may have the same, and so may inlined functions. */
+static bool is_suspect(const struct fxt_open *entry, uintptr_t frame, uintptr_t function)
+{
+	return frame > entry->frame || (frame == entry->frame && !(fxt_open_function(entry) && !function));
 }
 
 /* A frame on an alternate signal stack or a coroutine's says nothing about those on the thread's own. */
@@ -84,9 +91,9 @@ void fxt_open_drop_stale(struct fxt_thread *thread, uintptr_t frame, uintptr_t f
 
 	while (thread->open > fxt_opens(thread)) {
 		entry = thread->open - 1;
-		if (!fxt_open_is_suspect(entry, frame, function))
+		if (!is_suspect(entry, frame, function))
 			return;
-		if (entry->frame == frame && entry->function) {
+		if (entry->frame == frame && fxt_open_function(entry)) {
 			earlier = same_place(thread, frame, site);
 			if (earlier) {
 				while (thread->open > earlier)
@@ -106,13 +113,14 @@ void fxt_open_drop_stale(struct fxt_thread *thread, uintptr_t frame, uintptr_t f
 /* What an entry's slot says. The argument of a call that went on in a forked child is not known any more. */
 static void restate(struct fxt_thread *thread, struct fxt_open *entry)
 {
+	uintptr_t function = fxt_open_function(entry);
 	uint64_t *slot = entry->slot;
 
-	if (entry->function)
-		entry->names = fxt_function_names(entry->function);
+	if (function)
+		entry->names = fxt_function_names(function);
 	slot[1] = entry->start_ns;
 	slot[thread->slot_arg] = fxt_arg_header(FXT_ARG_POINTER, 2, FXT_STR_function);
-	slot[thread->slot_arg + 1] = entry->function;
+	slot[thread->slot_arg + 1] = function;
 	slot[0] = thread->slot_header | entry->names;
 }
 
@@ -149,7 +157,8 @@ bool fxt_open_add_page(struct fxt_thread *thread, uint64_t now_ns)
 	return true;
 }
 
-bool fxt_open_prepare(struct fxt_thread *thread, uint64_t start_ns)
+/* Gives the next entry a slot. False: the calls nest too deep. */
+static bool prepare(struct fxt_thread *thread, uint64_t start_ns)
 {
 	struct fxt_open *entry = thread->open;
 	uint64_t mask;
@@ -165,6 +174,14 @@ bool fxt_open_prepare(struct fxt_thread *thread, uint64_t start_ns)
 	}
 	fxt_sys_restore_signals(mask);
 	return true;
+}
+
+struct fxt_open *fxt_open_next(struct fxt_thread *thread, uintptr_t frame, uintptr_t function, uintptr_t site,
+			       uint64_t start_ns)
+{
+	/* They ended before this call began. */
+	fxt_open_drop_stale(thread, frame, function, site, start_ns - 1);
+	return thread->open->slot || prepare(thread, start_ns) ? thread->open : NULL;
 }
 
 void fxt_open_shape(struct fxt_thread *thread)
@@ -192,7 +209,7 @@ void fxt_open_after_fork(struct fxt_thread *thread)
 	/* For the child's trace they begin here, and in its own string table names are found again when needed. */
 	for (entry = fxt_opens(thread); entry < thread->open; entry++) {
 		entry->start_ns = fxt_now(thread);
-		if (entry->function && !fxt_open_is_changing(entry))
+		if (fxt_open_function(entry))
 			entry->names = FXT_FUNCTION_UNNAMED;
 	}
 }

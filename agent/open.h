@@ -23,8 +23,9 @@ enum {
 void fxt_open_close_above(struct fxt_thread *thread, struct fxt_open *entry);
 void fxt_open_drop_stale(struct fxt_thread *thread, uintptr_t frame, uintptr_t function, uintptr_t site,
 			 uint64_t end_ns);
-/* Whether the next entry may be used: gives it a slot. False: the calls nest too deep. */
-bool fxt_open_prepare(struct fxt_thread *thread, uint64_t start_ns);
+/* The next entry, once stale ones are closed, with a slot. NULL: the calls nest too deep. */
+FXT_COLD struct fxt_open *fxt_open_next(struct fxt_thread *thread, uintptr_t frame, uintptr_t function, uintptr_t site,
+					uint64_t start_ns);
 
 /* Takes a page of slots; with signals blocked. False: there is none. */
 bool fxt_open_add_page(struct fxt_thread *thread, uint64_t now_ns);
@@ -40,11 +41,10 @@ void fxt_open_close_all(struct fxt_thread *thread);
 /* So many functions are deeper than there are entries for functions. To be told again when the pages of slots have changed. */
 void fxt_open_set_deep_count(struct fxt_thread *thread, uint32_t count);
 
-/* Whether `entry` may be dead when `frame` is alive: a live caller's frame is above its callee's. A wrapper and the entry hook
- * of the function that calls it may have the same, and so may inlined functions. */
-static inline bool fxt_open_is_suspect(const struct fxt_open *entry, uintptr_t frame, uintptr_t function)
+/* The function that an entry is of; 0: an interposed call, or the entry is changing. */
+static inline uintptr_t fxt_open_function(const struct fxt_open *entry)
 {
-	return frame > entry->frame || (frame == entry->frame && !(entry->function && !function));
+	return fxt_get_event_category(entry->names) == FXT_STR_CATEGORIES + FXT_BIT_function ? entry->function : 0;
 }
 
 /* An entry has its names last, and loses them first: what a signal handler does meanwhile is further down the stack, and whoever
@@ -66,7 +66,8 @@ static FXT_EMISSION void fxt_open_fill(struct fxt_thread *thread, struct fxt_ope
 	/* Taken before it is filled, so that a signal handler uses the next one. */
 	thread->open = entry + 1;
 	atomic_signal_fence(memory_order_seq_cst);
-	entry->function = function;
+	if (function)
+		entry->function = function;
 	entry->start_ns = start_ns;
 	/* Who sees any of these words sees that the slot's last call is gone: a snapshot looks back for that. No instruction on
 	 * x86. */
@@ -101,13 +102,11 @@ static FXT_EMISSION struct fxt_open *fxt_open_push(struct fxt_thread *thread, ui
 {
 	struct fxt_open *entry = thread->open;
 
-	if (FXT_UNLIKELY(frame >= entry[-1].frame) && fxt_open_is_suspect(entry - 1, frame, function)) {
-		/* They ended before this call began. */
-		fxt_open_drop_stale(thread, frame, function, site, start_ns - 1);
-		entry = thread->open;
+	if (FXT_UNLIKELY(frame >= entry[-1].frame || !entry->slot)) {
+		entry = fxt_open_next(thread, frame, function, site, start_ns);
+		if (!entry)
+			return NULL;
 	}
-	if (FXT_UNLIKELY(!entry->slot) && !fxt_open_prepare(thread, start_ns))
-		return NULL;
 	fxt_open_fill(thread, entry, frame, function, start_ns, names, thread->slot_arg, arg_header, arg);
 	if (function)
 		entry->site = site;

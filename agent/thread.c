@@ -189,6 +189,9 @@ bool fxt_thread_ready(struct fxt_thread *thread)
 	}
 	thread->index = (uint8_t)index;
 	thread->event_thread = fxt_event_thread(index);
+	/* See fxt_quick_room(). */
+	if (!index)
+		thread->span_ns = 0;
 	thread->ready = true;
 	fxt_open_shape(thread);
 	put_thread_record(thread);

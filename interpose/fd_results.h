@@ -63,6 +63,39 @@
 #define END_MOVED(from, to) END_READ(from)
 #define ARROW_MOVED(from, to) ARROW_READ(from)
 
+/* Of calls that are many: what is not known to be a stream's end has a function of its own, in which there is nothing of arrows. */
+#ifdef FXT_QUICK_EVENTS
+#define TRACED_READ(fd) , FXT_TRACED_APART
+#define TRACED_READ_INTO(fd, buf, count) , FXT_TRACED_APART
+#define TRACED_WRITTEN(fd) , FXT_TRACED_APART
+#define TRACED_WRITTEN_FROM(fd, buf) , FXT_TRACED_APART
+#define FXT_TRACED_APART(category, type, symbol, event, callee, blocks, result_kind, ...)                               \
+	static __attribute__((noinline)) type streams_##symbol(FXT_LIST(P_DECLARE, __VA_ARGS__))                        \
+	FXT_BODY(fxt_enter_on(), category, type, event, callee, blocks, result_kind, __VA_ARGS__)                       \
+	static __attribute__((noinline)) type traced_##symbol(FXT_LIST(P_DECLARE, __VA_ARGS__))                         \
+	{                                                                                                               \
+		if (FXT_UNLIKELY(fxt_endpoint(fd)))                                                                     \
+			return streams_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));                                         \
+		FXT_BODY(fxt_enter_on(), category, type, event, callee, blocks, COUNTED_##result_kind, __VA_ARGS__)     \
+	}
+#endif
+#define KEEP_COUNTED_READ(fd) KEEP_LONG
+#define FAILURE_COUNTED_READ(fd) FAILURE_LONG
+#define RESULT_COUNTED_READ(fd) RESULT_LONG
+#define GIVE_COUNTED_READ(fd) GIVE_READ(fd)
+#define KEEP_COUNTED_READ_INTO(fd, buf, count) KEEP_LONG
+#define FAILURE_COUNTED_READ_INTO(fd, buf, count) FAILURE_LONG
+#define RESULT_COUNTED_READ_INTO(fd, buf, count) RESULT_LONG
+#define GIVE_COUNTED_READ_INTO(fd, buf, count) GIVE_READ(fd)
+#define KEEP_COUNTED_WRITTEN(fd) KEEP_LONG
+#define FAILURE_COUNTED_WRITTEN(fd) FAILURE_LONG
+#define RESULT_COUNTED_WRITTEN(fd) RESULT_LONG
+#define GIVE_COUNTED_WRITTEN(fd) GIVE_WRITTEN(fd)
+#define KEEP_COUNTED_WRITTEN_FROM(fd, buf) KEEP_LONG
+#define FAILURE_COUNTED_WRITTEN_FROM(fd, buf) FAILURE_LONG
+#define RESULT_COUNTED_WRITTEN_FROM(fd, buf) RESULT_LONG
+#define GIVE_COUNTED_WRITTEN_FROM(fd, buf) GIVE_WRITTEN(fd)
+
 /* UNSEEN_LONG(fd), UNSEEN_INT(fd): the call moves bytes and does not say how many. */
 #define KEEP_UNSEEN_LONG(fd) KEEP_LONG
 #define FAILURE_UNSEEN_LONG(fd) FAILURE_LONG

@@ -14,16 +14,11 @@
 #include "object.h"
 
 /* The end of a call: its event. */
-#define FXT_FORM_RECORD(kind, ...)                                                                              \
-	do {                                                                                                    \
-		unsigned arguments_ = 0 FXT_EACH(P_COUNT, __VA_ARGS__);                                         \
-		int failure_ = FAILURE_##kind;                                                                  \
-		FXT_EACH(P_MEASURE, __VA_ARGS__)                                                                \
-		uint64_t *at_ = fxt_room(thread_, start_ns_, end_ns_, FXT_RESULT_WORDS FXT_EACH(P_WORDS, __VA_ARGS__)); \
-														\
-		if (at_) {                                                                                      \
-			FXT_PUT_EVENT(kind, __VA_ARGS__)                                                        \
-		}                                                                                               \
+#define FXT_FORM_RECORD(kind, ...)                              \
+	do {                                                    \
+		int failure_ = FAILURE_##kind;                  \
+		FXT_EACH(P_MEASURE, __VA_ARGS__)                \
+		FXT_RECORD(kind, , __VA_ARGS__);                \
 	} while (0)
 
 /* The same of a call that has waited for another thread, if waits_: with the arrow that ends at after_ns_. */

@@ -46,6 +46,7 @@
 #include "agent/open.h"
 #include "agent/transfer.h"
 #include "calls.h"
+#include "event.h"
 #include "fd_results.h"
 #include "readable.h"
 
@@ -257,12 +258,12 @@ enum { FXT_RESULT_WORDS = 3 };
 /* The same where no bytes are moved, or the call says itself which. */
 #define SHOWS(name)                                                                                             \
 	(start_ns_ = fxt_explain_start(thread_, start_ns_, names_),                                             \
-	 fxt_open_push(thread_, (uintptr_t)__builtin_frame_address(0), 0, 0, start_ns_, names_,                        \
+	 fxt_open_push(thread_, (uintptr_t)__builtin_frame_address(0), 0, 0, start_ns_, names_,         \
 		      FXT_OPEN_ARG_HEADER(name), FXT_OPEN_ARG(name)))
 /* BLOCKS_FOR(x) shows parameter x, a TIME, by its value. */
 #define BLOCKS_FOR(name)                                                                                        \
 	(start_ns_ = fxt_explain_start(thread_, start_ns_, names_),                                             \
-	 fxt_open_push(thread_, (uintptr_t)__builtin_frame_address(0), 0, 0, start_ns_, names_,                        \
+	 fxt_open_push(thread_, (uintptr_t)__builtin_frame_address(0), 0, 0, start_ns_, names_,         \
 		      fxt_arg_header(FXT_ARG_INT64, 2, FXT_STR_##name), (uint64_t)name##_ns))
 #define FXT_OPEN_ARG_HEADER(name) \
 	fxt_arg_header(FXT_IS_INTEGER(name) ? FXT_ARG_INT64 : FXT_ARG_POINTER, 2, FXT_STR_##name)
@@ -325,8 +326,8 @@ static inline void fxt_nothing_moves(const void *unused)
 /* The same around `callee`, which calls the real function as it sees fit. What is recorded is a function of its own: with
  * its frame and registers in one function a switched-off call would pay for them too. */
 #define FXT_WRAP_AROUND(category, type, symbol, event, callee, blocks, result_kind, ...)                         \
-	static __attribute__((noinline)) type traced_##symbol(FXT_LIST(P_DECLARE, __VA_ARGS__))                 \
-	FXT_BODY(fxt_enter_on(), category, type, event, callee, blocks, result_kind, __VA_ARGS__)               \
+	FXT_SECOND(TRACED_##result_kind, FXT_TRACED_WHOLE, )                                                    \
+	(category, type, symbol, event, callee, blocks, result_kind, __VA_ARGS__)                               \
 	FXT_EXPORT type symbol(FXT_LIST(P_DECLARE, __VA_ARGS__));                                               \
 	FXT_EXPORT type symbol(FXT_LIST(P_DECLARE, __VA_ARGS__))                                                \
 	{                                                                                                       \
@@ -334,6 +335,10 @@ static inline void fxt_nothing_moves(const void *unused)
 			return callee(FXT_LIST(P_NAME, __VA_ARGS__));                                           \
 		return traced_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));                                          \
 	}
+
+#define FXT_TRACED_WHOLE(category, type, symbol, event, callee, blocks, result_kind, ...)                        \
+	static __attribute__((noinline)) type traced_##symbol(FXT_LIST(P_DECLARE, __VA_ARGS__))                 \
+	FXT_BODY(fxt_enter_on(), category, type, event, callee, blocks, result_kind, __VA_ARGS__)
 
 /* fxt_enter() of a wrapper that calls another function than its own: that one would take the call by which tracing begins for one of it. */
 static inline struct fxt_thread *fxt_enter_first(enum fxt_category category)
@@ -351,22 +356,11 @@ static inline struct fxt_thread *fxt_enter_first(enum fxt_category category)
 	static inline __attribute__((always_inline)) type traced_##symbol(FXT_LIST(P_DECLARE, __VA_ARGS__))     \
 	FXT_BODY(fxt_enter_first(FXT_CAT_##category), category, type, event, callee, blocks, result_kind, __VA_ARGS__)
 
-/* The event of a call that is over, for which there is room at at_. */
-#define FXT_PUT_EVENT(result_kind, ...)                                         \
-	FXT_EACH(P_PUT, __VA_ARGS__)                                            \
-	RESULT_##result_kind                                                    \
-	if (FXT_UNLIKELY(failure_)) {                                           \
-		at_ = fxt_put_errno(thread_, at_, failure_);                    \
-		arguments_++;                                                   \
-	}                                                                       \
-	fxt_complete(thread_, at_, end_ns_, names_, arguments_);
-
 #define FXT_BODY(enter, category, type, event, callee, blocks, result_kind, ...)                                        \
 	{                                                                                                       \
 		const uint64_t names_ = FXT_NAMES(category, event);                                              \
 		struct fxt_thread *thread_ = enter;                                                              \
-		unsigned arguments_ = 0 FXT_EACH(P_COUNT, __VA_ARGS__);                                          \
-		uint64_t start_ns_, end_ns_, *at_;                                                                 \
+		uint64_t start_ns_, end_ns_;                                                                     \
 		struct fxt_open *open_;                                                                     \
 		int failure_;                                                                                    \
                                                                                                                 \
@@ -381,11 +375,7 @@ static inline struct fxt_thread *fxt_enter_first(enum fxt_category category)
 		end_ns_ = FXT_SECOND(END_##result_kind, fxt_end(thread_, open_), );                           \
 		failure_ = FAILURE_##result_kind;                                                                \
 		FXT_EACH(P_MEASURE, __VA_ARGS__)                                                                \
-		at_ = fxt_room(thread_, start_ns_, end_ns_, FXT_RESULT_WORDS FXT_EACH(P_WORDS, __VA_ARGS__));       \
-		if (at_) {                                                                                       \
-			FXT_PUT_EVENT(result_kind, __VA_ARGS__)                                                 \
-			FXT_SECOND(ARROW_##result_kind, , )                                                      \
-		}                                                                                               \
+		FXT_RECORD(result_kind, FXT_SECOND(ARROW_##result_kind, , ), __VA_ARGS__);                       \
 		GIVE_##result_kind;                                                                             \
 	}
 

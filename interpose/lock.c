@@ -1,6 +1,7 @@
 /* Locks: lock.def. */
-/* See writer/lane.h. */
+/* See writer/lane.h and event.h. */
 #define FXT_EMISSION inline __attribute__((always_inline))
+#define FXT_QUICK_EVENTS
 #include <pthread.h>
 #include <threads.h>
 

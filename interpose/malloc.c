@@ -4,8 +4,9 @@
  * freed at any time later. An allocation's record holds when it ended and a free's when it began: a block that two
  * threads get and give is never new before it is gone.
  */
-/* See writer/lane.h. */
+/* See writer/lane.h and event.h. */
 #define FXT_EMISSION inline __attribute__((always_inline))
+#define FXT_QUICK_EVENTS
 #include <dlfcn.h>
 #include <malloc.h>
 #include <stdlib.h>
@@ -155,8 +156,15 @@ static_assert(SIZED_COUNT <= 32, "as struct fxt_heap has it");
 
 static inline void finish_free(struct fxt_thread *thread, uint64_t start_ns, const void *ptr)
 {
-	uint64_t end_ns = fxt_now(thread), *at = fxt_room(thread, start_ns, end_ns, 2);
+	uint64_t end_ns = fxt_now(thread), *at;
+	struct fxt_spot spot;
 
+	if (fxt_quick_room(thread, start_ns, end_ns, 2, &spot)) {
+		at = fxt_put_pointer(spot.arguments, FXT_STR_ptr, ptr);
+		fxt_quick_complete(thread, &spot, at, end_ns, FXT_NAMES(malloc, free), 1);
+		return;
+	}
+	at = fxt_room(thread, start_ns, end_ns, 2);
 	if (at) {
 		at = fxt_put_pointer(at, FXT_STR_ptr, ptr);
 		fxt_complete(thread, at, end_ns, FXT_NAMES(malloc, free), 1);

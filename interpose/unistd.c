@@ -2,8 +2,9 @@
  * trace file has one as well, which the program did not open: it can neither close it nor duplicate it, and
  * where it puts another in its place ours moves. Not only while io is on.
  */
-/* See writer/lane.h. */
+/* See writer/lane.h and event.h. */
 #define FXT_EMISSION inline __attribute__((always_inline))
+#define FXT_QUICK_EVENTS
 #include <sys/sendfile.h>
 #include <sys/uio.h>
 #include <unistd.h>

@@ -116,4 +116,17 @@ static FXT_EMISSION void fxt_lane_commit_aligned(struct fxt_lane *lane, uint64_t
 	atomic_store_explicit((_Atomic uint64_t *)at, header | fxt_record_words(words), memory_order_release);
 }
 
+/* The same of a record that begins at the head of a line. */
+static FXT_EMISSION void fxt_lane_commit_line(struct fxt_lane *lane, uint64_t *head, size_t words, uint64_t header)
+{
+	/* Known where it is compiled, as a rule. */
+	if (words <= FXT_LINE_WORDS - FXT_LINE_LEAST_WORDS || words >= FXT_LINE_WORDS) {
+		fxt_lane_commit_aligned(lane, head, words, header);
+		return;
+	}
+	head[words] = fxt_filler(FXT_LINE_WORDS - words);
+	lane->at = head + FXT_LINE_WORDS;
+	atomic_store_explicit((_Atomic uint64_t *)head, header | fxt_record_words(words), memory_order_release);
+}
+
 #endif
