@@ -134,7 +134,7 @@ static_assert(SIZED_COUNT <= 32, "as struct fxt_heap has it");
 #define CAME(thread, symbol, block, place)                                                              \
 	do {                                                                                            \
 		if (FXT_LIKELY(IS_SIZED(symbol, block))) {                                              \
-			size_t bytes_ = real_malloc_usable_size(block);                                 \
+			size_t bytes_ = fxt_heap.size_of(block);                                        \
 												\
 			(thread)->heap_bytes += bytes_;                                                 \
 			if (FXT_UNLIKELY(bytes_ >= fxt_heap.track_bytes))                               \
@@ -188,7 +188,7 @@ static FXT_COLD void free_large(struct fxt_thread *thread, void *ptr, size_t byt
 			return;                                                 \
 		}                                                               \
 		if (FXT_LIKELY(IS_SIZED(symbol, ptr))) {                        \
-			size_t bytes = real_malloc_usable_size(ptr);            \
+			size_t bytes = fxt_heap.size_of(ptr);                   \
 										\
 			if (FXT_UNLIKELY(bytes >= fxt_heap.track_bytes)) {      \
 				free_large(thread, ptr, bytes, real_##symbol);  \
@@ -250,7 +250,7 @@ static struct resized before_realloc(void *ptr, unsigned symbol)
 
 	if (!old.is_sized || !ptr)
 		return old;
-	old.bytes = real_malloc_usable_size(ptr);
+	old.bytes = fxt_heap.size_of(ptr);
 	if (old.bytes >= fxt_heap.track_bytes)
 		old.life = fxt_block_take(ptr);
 	return old;
@@ -268,7 +268,7 @@ static void after_realloc(struct fxt_thread *thread, const struct resized *old, 
 			fxt_block_put_back(ptr, old->life);
 		return;
 	}
-	bytes = result ? real_malloc_usable_size(result) : 0;
+	bytes = result ? fxt_heap.size_of(result) : 0;
 	thread->heap_bytes += bytes - old->bytes;
 	if (old->life.id)
 		fxt_block_gone(thread, old->life);
@@ -319,18 +319,18 @@ FXT_EXPORT void *reallocarray(void *ptr, size_t nmemb, size_t size)
 	struct resized old;
 	size_t bytes;
 	void *result;
+	bool overflows = __builtin_mul_overflow(nmemb, size, &bytes);
 
-	if (FXT_UNLIKELY(fxt_arena_has(ptr) && !fxt_interpose_starting()) &&
-	    !__builtin_mul_overflow(nmemb, size, &bytes))
+	if (FXT_UNLIKELY(fxt_arena_has(ptr) && !fxt_interpose_starting()) && !overflows)
 		return move_to_heap(ptr, bytes);
 	thread = fxt_enter(FXT_CAT_malloc);
 	if (!thread)
 		return real_reallocarray(ptr, nmemb, size);
-	old = before_realloc(ptr, SIZED_realloc);
+	/* What overflows is refused before anybody has looked at the block. */
+	old = before_realloc(overflows ? NULL : ptr, SIZED_realloc);
 	start_ns = fxt_now(thread);
-	/* glibc's calls realloc, by way of us: the block would be there twice. What overflows it refuses itself. */
-	result = __builtin_mul_overflow(nmemb, size, &bytes) ? real_reallocarray(ptr, nmemb, size)
-							     : real_realloc(ptr, bytes);
+	/* glibc's calls realloc, by way of us: the block would be there twice. */
+	result = overflows ? real_reallocarray(ptr, nmemb, size) : real_realloc(ptr, bytes);
 	end_ns = fxt_now(thread);
 	at = fxt_room(thread, start_ns, end_ns, 9);
 	if (at) {
