@@ -64,8 +64,10 @@ struct fxt_label fxt_label_made(struct fxt_thread *thread, enum fxt_label_kind k
 struct fxt_label fxt_label_opened(struct fxt_thread *thread, enum fxt_label_kind kind, uintptr_t object, uintptr_t place,
 				  uint64_t end_ns, const char *path, int fd);
 
-/* A heap block of so many bytes was taken at end_ns. A lock at its beginning is told apart. */
-struct fxt_label fxt_label_block(struct fxt_thread *thread, uintptr_t block, uintptr_t place, uint64_t end_ns, uint64_t bytes);
+/* What a heap block is called that the code at `place` has asked for; and tells that the one at `block` has been that since then, and so
+ * large. Which blocks there are, and what has been told of them, is blocks.c's: the functions below know of none. */
+struct fxt_label fxt_label_block(uintptr_t place);
+void fxt_label_tell_block(struct fxt_thread *thread, uintptr_t block, const struct fxt_label *label, uint64_t since_ns, uint64_t bytes);
 
 /* What it is called, if it is known. Not what it was opened by. */
 struct fxt_label fxt_label_of(enum fxt_label_kind kind, uintptr_t object);

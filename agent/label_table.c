@@ -20,7 +20,7 @@ static atomic_bool any_replaced;        /* somebody who was told of is not in th
 
 static uint64_t bucket_of(uintptr_t key)
 {
-	return fxt_wait_hash(key & ~(uintptr_t)(FXT_LABEL_IS_DEAD | FXT_LABEL_IS_BLOCK)) >> 54;
+	return fxt_wait_hash(key & ~(uintptr_t)FXT_LABEL_IS_DEAD) >> 54;
 }
 
 static int find(struct table *all, uintptr_t key)

@@ -138,7 +138,7 @@ static_assert(SIZED_COUNT <= 32, "as struct fxt_heap has it");
 												\
 			(thread)->heap_bytes += bytes_;                                                 \
 			if (FXT_UNLIKELY(bytes_ >= fxt_heap.track_bytes))                               \
-				fxt_block_came(thread, block, bytes_, (uintptr_t)(place));              \
+				fxt_block_came(thread, block, bytes_, (uintptr_t)(place), (thread)->last_ns); \
 		}                                                                                       \
 	} while (0)
 
@@ -166,14 +166,14 @@ static inline void finish_free(struct fxt_thread *thread, uint64_t start_ns, con
 /* The end of a block that has a lifetime, perhaps. */
 static FXT_COLD void free_large(struct fxt_thread *thread, void *ptr, size_t bytes, void (*real)(void *))
 {
-	struct fxt_life life = fxt_block_take(ptr);
+	struct fxt_block block = fxt_block_take(ptr);
 	uint64_t start_ns = fxt_now(thread);
 
 	thread->heap_bytes -= bytes;
 	real(ptr);
 	finish_free(thread, start_ns, ptr);
-	if (life.id)
-		fxt_block_gone(thread, life);
+	if (block.life.id)
+		fxt_block_gone(thread, &block);
 }
 
 #define FREE(symbol)                                                            \
@@ -241,39 +241,40 @@ static inline void finish_realloc(struct fxt_thread *thread, uint64_t *at, uint6
 struct resized {
 	bool is_sized;
 	size_t bytes;
-	struct fxt_life life;
+	struct fxt_block block;
 };
 
 static struct resized before_realloc(void *ptr, unsigned symbol)
 {
-	struct resized old = {fxt_heap.sized >> symbol & 1, 0, {0, 0}};
+	struct resized old = {fxt_heap.sized >> symbol & 1, 0, {{0, 0}, {NULL}}};
 
 	if (!old.is_sized || !ptr)
 		return old;
 	old.bytes = fxt_heap.size_of(ptr);
 	if (old.bytes >= fxt_heap.track_bytes)
-		old.life = fxt_block_take(ptr);
+		old.block = fxt_block_take(ptr);
 	return old;
 }
 
 static void after_realloc(struct fxt_thread *thread, const struct resized *old, void *ptr, void *result, bool failed,
 			  const void *place)
 {
+	uint64_t since_ns = thread->last_ns;
 	size_t bytes;
 
 	if (!old->is_sized)
 		return;
 	if (failed) {
-		if (old->life.id)
-			fxt_block_put_back(ptr, old->life);
+		if (old->block.life.id)
+			fxt_block_put_back(ptr, &old->block);
 		return;
 	}
 	bytes = result ? fxt_heap.size_of(result) : 0;
 	thread->heap_bytes += bytes - old->bytes;
-	if (old->life.id)
-		fxt_block_gone(thread, old->life);
+	if (old->block.life.id)
+		fxt_block_gone(thread, &old->block);
 	if (bytes >= fxt_heap.track_bytes)
-		fxt_block_came(thread, result, bytes, (uintptr_t)place);
+		fxt_block_came(thread, result, bytes, (uintptr_t)place, since_ns);
 }
 
 #define REALLOC(symbol)                                                                         \
