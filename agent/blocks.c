@@ -115,7 +115,7 @@ void fxt_block_came(struct fxt_thread *thread, const void *block, size_t bytes, 
 
 	/* It was freed while nothing was recorded. */
 	if (before.life.id)
-		fxt_block_gone(thread, &before);
+		fxt_block_gone(thread, &before, since_ns);
 	if (fxt_stack_is_short())
 		return;
 	way = claim_for(bucket, (uintptr_t)block);
@@ -153,9 +153,9 @@ void fxt_block_put_back(const void *block, const struct fxt_block *taken)
 	release(bucket, way, (uintptr_t)block);
 }
 
-void fxt_block_gone(struct fxt_thread *thread, const struct fxt_block *taken)
+void fxt_block_gone(struct fxt_thread *thread, const struct fxt_block *taken, uint64_t end_ns)
 {
-	fxt_life_end(thread, taken->life, FXT_STR_heap_block, &taken->label);
+	fxt_life_end(thread, taken->life, FXT_STR_heap_block, &taken->label, end_ns);
 }
 
 void fxt_blocks_after_fork(void)

@@ -22,8 +22,8 @@ struct fxt_block fxt_block_take(const void *block);
 /* It has not: realloc() failed. */
 void fxt_block_put_back(const void *block, const struct fxt_block *taken);
 
-/* It has. */
-void fxt_block_gone(struct fxt_thread *thread, const struct fxt_block *taken);
+/* It has, by a call that was over at end_ns. */
+void fxt_block_gone(struct fxt_thread *thread, const struct fxt_block *taken, uint64_t end_ns);
 
 /* In the child of a fork: what it has of its parent began in another trace. */
 void fxt_blocks_after_fork(void);

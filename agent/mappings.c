@@ -171,7 +171,7 @@ void fxt_mappings_left(struct fxt_thread *thread, uint32_t leaving, bool are_gon
 	}
 	while (remove_one(leaving, &ended))
 		if (ended.id)
-			fxt_life_end(thread, ended, FXT_STR_mapping, &nameless);
+			fxt_life_end(thread, ended, FXT_STR_mapping, &nameless, fxt_now(thread));
 }
 
 /* It has no lifetime after all. */

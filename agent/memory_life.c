@@ -44,14 +44,14 @@ bool fxt_life_begin(struct fxt_thread *thread, struct fxt_life *life, const stru
 	return true;
 }
 
-void fxt_life_end(struct fxt_thread *thread, struct fxt_life life, uint64_t name, const struct fxt_label *label)
+void fxt_life_end(struct fxt_thread *thread, struct fxt_life life, uint64_t name, const struct fxt_label *label, uint64_t end_ns)
 {
-	uint64_t now_ns = fxt_now(thread), *at;
+	uint64_t *at;
 
-	if (now_ns <= life.begin_ns)
-		now_ns = life.begin_ns + 1;
+	if (end_ns <= life.begin_ns)
+		end_ns = life.begin_ns + 1;
 	fxt_async_ends(thread, life.id);
-	at = fxt_reserve_extra(thread, now_ns, 1 + fxt_label_words(label));
+	at = fxt_reserve_extra(thread, end_ns, 1 + fxt_label_words(label));
 	if (!at)
 		return;
 	if (label->text)

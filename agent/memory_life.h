@@ -29,6 +29,6 @@ struct fxt_memory {
 bool fxt_life_begin(struct fxt_thread *thread, struct fxt_life *life, const struct fxt_memory *memory);
 
 /* And the end. */
-void fxt_life_end(struct fxt_thread *thread, struct fxt_life life, uint64_t name, const struct fxt_label *label);
+void fxt_life_end(struct fxt_thread *thread, struct fxt_life life, uint64_t name, const struct fxt_label *label, uint64_t end_ns);
 
 #endif

@@ -173,7 +173,7 @@ static FXT_COLD void free_large(struct fxt_thread *thread, void *ptr, size_t byt
 	real(ptr);
 	finish_free(thread, start_ns, ptr);
 	if (block.life.id)
-		fxt_block_gone(thread, &block);
+		fxt_block_gone(thread, &block, thread->last_ns);
 }
 
 #define FREE(symbol)                                                            \
@@ -259,7 +259,7 @@ static struct resized before_realloc(void *ptr, unsigned symbol)
 static void after_realloc(struct fxt_thread *thread, const struct resized *old, void *ptr, void *result, bool failed,
 			  const void *place)
 {
-	uint64_t since_ns = thread->last_ns;
+	uint64_t end_ns = thread->last_ns;
 	size_t bytes;
 
 	if (!old->is_sized)
@@ -272,9 +272,9 @@ static void after_realloc(struct fxt_thread *thread, const struct resized *old, 
 	bytes = result ? fxt_heap.size_of(result) : 0;
 	thread->heap_bytes += bytes - old->bytes;
 	if (old->block.life.id)
-		fxt_block_gone(thread, &old->block);
+		fxt_block_gone(thread, &old->block, end_ns);
 	if (bytes >= fxt_heap.track_bytes)
-		fxt_block_came(thread, result, bytes, (uintptr_t)place, since_ns);
+		fxt_block_came(thread, result, bytes, (uintptr_t)place, end_ns);
 }
 
 #define REALLOC(symbol)                                                                         \

@@ -36,6 +36,8 @@ TOOLS_SOURCES = \
 	tools/message.h \
 	tools/nesting.c \
 	tools/nesting.h \
+	tools/lives.c \
+	tools/lives.h \
 	tools/objects.c \
 	tools/objects.h \
 	tools/options.c \

@@ -2,6 +2,7 @@
  * calls, which are those of one thread. Functions are visible, for a stripped program has the names of those alone.
  *
  *	objects names [stripped]        variables, blocks and stacks; streams and directories
+ *	objects blocks                  heap blocks that are large enough to have a name
  *	objects fork                    the same lock in parent and child; each line begins with the process id
  *	objects library ONE TWO         a library, and another at its addresses when it is gone
  *	objects many COUNT              so many at once; says nothing
@@ -12,6 +13,7 @@
 #include <pthread.h>
 #include <semaphore.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -252,6 +254,102 @@ static void use_streams(void)
 	SAY("setvbuf", "stdin");
 }
 
+/* -- Large blocks ------------------------------------------------------------------------------ */
+
+enum { TABLE_BYTES = 100000, SMALL_BYTES = 5000, LARGE_BYTES = 3000000, TIMES = 500 };
+
+static void *made(const char *call, void *at, const char *name)
+{
+	need(at != NULL);
+	SAY(call, "block of %s", name);
+	return at;
+}
+
+static void drop(void *at, const char *name)
+{
+	SAY("free", "block of %s", name);
+	free(at);
+}
+
+APART void *make_table(size_t bytes);
+APART void *make_table(size_t bytes)
+{
+	return made("malloc", malloc(bytes), __func__);
+}
+
+APART void *make_index(void);
+APART void *make_index(void)
+{
+	return made("calloc", calloc(10, TABLE_BYTES / 10), __func__);
+}
+
+APART void *make_aligned(void);
+APART void *make_aligned(void)
+{
+	return made("aligned_alloc", aligned_alloc(4096, 81920), __func__);
+}
+
+APART void *make_by_number(void);
+APART void *make_by_number(void)
+{
+	void *at;
+
+	need(!posix_memalign(&at, 64, TABLE_BYTES));
+	return made("posix_memalign", at, __func__);
+}
+
+APART void *grow(void *at, const char *name);
+APART void *grow(void *at, const char *name)
+{
+	void *volatile same;
+
+	at = realloc(at, TABLE_BYTES + 8000);
+	need(at != NULL);
+	SAY("realloc", "block of %s block of grow", name);
+	/* What cannot be leaves it as it is. */
+	SAY("realloc", "block of grow");
+	same = at;
+	need(!realloc(at, SIZE_MAX / 3));
+	at = same;
+	SAY("reallocarray", "block of grow block of grow");
+	at = reallocarray(at, 2, TABLE_BYTES);
+	need(at != NULL);
+	return at;
+}
+
+static void use_blocks(void)
+{
+	void *first, *at;
+	int i;
+
+	/* Mostly at one address, and told of once while nothing changes. */
+	for (i = 0; i < TIMES; i++)
+		drop(make_table(TABLE_BYTES), "make_table");
+	drop(make_table(TABLE_BYTES + 1000), "make_table");
+	first = make_index();
+	drop(first, "make_index");
+	/* What is small has no name, least of all that of the block before it. */
+	at = malloc(SMALL_BYTES);
+	need(at == first);
+	free(at);
+	drop(make_table(TABLE_BYTES), "make_table");
+	drop(make_table(LARGE_BYTES), "make_table");
+	drop(make_aligned(), "make_aligned");
+	drop(make_by_number(), "make_by_number");
+	at = grow(make_table(TABLE_BYTES), "make_table");
+	SAY("realloc", "block of grow");
+	at = realloc(at, 100);
+	need(at != NULL);
+	free(at);
+	/* A lock that begins where the block does is another object. */
+	block = make_table(TABLE_BYTES);
+	pool_create();
+	USE(&block->mutex, "mutex of pool_create");
+	drop(block, "make_table");
+	/* Kept. */
+	make_index();
+}
+
 /* -- Processes, libraries, many ---------------------------------------------------------------- */
 
 void APART in_child(void);
@@ -331,6 +429,8 @@ int main(int argc, char **argv)
 		use_heap();
 		on_stack();
 		use_streams();
+	} else if (!strcmp(argv[1], "blocks")) {
+		use_blocks();
 	} else if (!strcmp(argv[1], "fork")) {
 		fork_once();
 	} else if (!strcmp(argv[1], "library")) {

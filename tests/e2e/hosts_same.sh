@@ -77,6 +77,7 @@ jumps deep 700
 lifetimes threads 20
 losses depth 600
 objects names
+objects blocks
 objects many 10
 objects library '$apps/libobjects_one.so' '$apps/libobjects_two.so'
 process fork
