@@ -341,6 +341,49 @@ START_TEST(names_objects_as_of_the_time)
 }
 END_TEST
 
+/* What is at a block's address before it and behind it is another one, of which nothing is known. */
+START_TEST(names_blocks_while_they_live)
+{
+	const uint64_t words[] = {
+		PROLOGUE,
+		STRING(4, 5), TEXT8('b', 'l', 'o', 'c', 'k', 0, 0, 0),
+		STRING(5, 4), TEXT8('t', 'y', 'p', 'e', 0, 0, 0, 0),
+		STRING(6, 5), TEXT8('s', 'i', 'n', 'c', 'e', 0, 0, 0),
+		STRING(7, 3), TEXT8('p', 't', 'r', 0, 0, 0, 0, 0),
+		STRING(8, 5), TEXT8('t', 'a', 'b', 'l', 'e', 0, 0, 0),
+		STRING(10, 6), TEXT8('m', 'a', 'l', 'l', 'o', 'c', 0, 0),
+		HEAD(2, 3, AT(0, 12) | AT(16, 10)), TEXT8('h', 'e', 'a', 'p', ' ', 'b', 'l', 'o'), TEXT8('c', 'k', 0, 0, 0, 0, 0, 0),
+		OBJECT(8, 5, 2, 0x400), ARG(6, 1, 5, 4), SINCE(50),
+		/* The second has a begin that is there twice and no end, and the end of the first is behind both. */
+		EVENT(5, 5, 1, 1, 10, 12), 50, ARG(7, 2, 7, 0), 0x400, 71,
+		EVENT(5, 5, 1, 1, 10, 12), 110, ARG(7, 2, 7, 0), 0x400, 72,
+		EVENT(5, 5, 1, 1, 10, 12), 110, ARG(7, 2, 7, 0), 0x400, 72,
+		EVENT(3, 7, 0, 1, 10, 12), 90, 71,
+		POINTS(49, 10, 7, 0x400), POINTS(50, 10, 7, 0x400), POINTS(89, 10, 7, 0x400), POINTS(90, 10, 7, 0x400),
+		POINTS(109, 10, 7, 0x400), POINTS(200, 10, 7, 0x400), POINTS(60, 1, 7, 0x400),
+	};
+	static const uint64_t named[] = {50, 89, 200};
+	struct fxt_objects objects = {0};
+	struct fxt_record rec;
+	struct fxt_reader r;
+	size_t found = 0;
+
+	fxt_objects_read(&objects, words, sizeof(words));
+	fxt_reader_init(&r, words, sizeof(words));
+	while (fxt_reader_next(&r, &rec)) {
+		ck_assert(!rec.damaged);
+		if (rec.type == FXT_RECORD_EVENT && rec.subtype == FXT_EVENT_DURATION_COMPLETE &&
+		    fxt_object_of(&objects, &r, &rec, &rec.args[0])) {
+			ck_assert_uint_lt(found, sizeof(named) / sizeof(named[0]));
+			ck_assert_uint_eq(rec.ticks, named[found++]);
+		}
+	}
+	ck_assert_uint_eq(found, sizeof(named) / sizeof(named[0]));
+	fxt_objects_free(&objects);
+	fxt_reader_free(&r);
+}
+END_TEST
+
 /* -- What is not in the trace ---------------------------------------------------------------------- */
 
 /* Strings 4 "agent", 5 "dropped", 6 "filtered", 7 "overwritten" (in two words), 8 "records". Counters are
@@ -502,6 +545,7 @@ int main(void)
 	tcase_add_test(c, replays_the_heap_in_time);
 	tcase_add_test(c, names_what_descriptors_stand_for);
 	tcase_add_test(c, names_objects_as_of_the_time);
+	tcase_add_test(c, names_blocks_while_they_live);
 	tcase_add_test(c, sums_what_is_missing);
 	tcase_add_test(c, merges_parts_with_unique_ids);
 	tcase_add_test(c, prints_for_people);
