@@ -339,14 +339,29 @@ struct fxt_label fxt_label_of(enum fxt_label_kind kind, uintptr_t object)
 	return fxt_label_look(object, &detail, &found) && found == object && detail.label.kind == kind ? detail.label : nameless;
 }
 
+static void know_no_more(uintptr_t object)
+{
+	uintptr_t known = object;
+
+	atomic_compare_exchange_strong(&fxt_label_known[fxt_wait_hash(object) >> 52], &known, 0);
+}
+
 struct fxt_label fxt_label_forget(enum fxt_label_kind kind, uintptr_t object)
 {
 	struct fxt_label label = fxt_label_of(kind, object);
-	uintptr_t known = object;
 
 	fxt_label_bury(object);
-	atomic_compare_exchange_strong(&fxt_label_known[fxt_wait_hash(object) >> 52], &known, 0);
+	know_no_more(object);
 	return kind == FXT_LABEL_FILE || kind == FXT_LABEL_DIR ? nameless : label;
+}
+
+void fxt_labels_freed(const void *memory, size_t bytes)
+{
+	uintptr_t low = (uintptr_t)memory;
+
+	/* Of what is no block any size may be said. */
+	if (bytes <= UINTPTR_MAX - low)
+		fxt_label_bury_within(low, low + bytes, know_no_more);
 }
 
 static void know_none(void)

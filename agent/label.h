@@ -92,6 +92,9 @@ static inline size_t fxt_label_words(const struct fxt_label *label)
 	return label->text ? 2 + fxt_words_of(fxt_label_bytes(label)) : 0;
 }
 
+/* This memory was freed, or is about to be: what was in it is known no more. A C++ std::mutex is neither made nor destroyed by any call. */
+void fxt_labels_freed(const void *memory, size_t bytes);
+
 /* Libraries were unloaded, perhaps: what was in them is known no more. */
 void fxt_labels_unloaded(void);
 

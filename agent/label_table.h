@@ -21,6 +21,9 @@ bool fxt_label_revive(uintptr_t key);
 /* It lives no more. */
 void fxt_label_bury(uintptr_t key);
 
+/* So do all in this memory, which is another's; each that lived is handed on. */
+void fxt_label_bury_within(uintptr_t low, uintptr_t high, void (*buried)(uintptr_t key));
+
 /* So do all variables of libraries that are not loaded any more; they are told again should they come back. Takes the lock. */
 void fxt_label_bury_variables(void);
 

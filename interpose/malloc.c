@@ -170,6 +170,7 @@ static FXT_COLD void free_large(struct fxt_thread *thread, void *ptr, size_t byt
 	uint64_t start_ns = fxt_now(thread);
 
 	thread->heap_bytes -= bytes;
+	fxt_labels_freed(ptr, bytes);
 	real(ptr);
 	finish_free(thread, start_ns, ptr);
 	if (block.life.id)
@@ -273,6 +274,9 @@ static void after_realloc(struct fxt_thread *thread, const struct resized *old, 
 	thread->heap_bytes += bytes - old->bytes;
 	if (old->block.life.id)
 		fxt_block_gone(thread, &old->block, end_ns);
+	/* What the block has left. Late, as it was not known that it would: another thread's lock there may be told of anew. */
+	if (old->bytes >= fxt_heap.track_bytes && (result != ptr || bytes < old->bytes))
+		fxt_labels_freed((char *)ptr + (result == ptr ? bytes : 0), old->bytes - (result == ptr ? bytes : 0));
 	if (bytes >= fxt_heap.track_bytes)
 		fxt_block_came(thread, result, bytes, (uintptr_t)place, end_ns);
 }

@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <threads.h>
 #include <unistd.h>
@@ -317,6 +318,63 @@ APART void *grow(void *at, const char *name)
 	return at;
 }
 
+/* A lock that is neither made nor destroyed by a call, as of C++. */
+static pthread_mutex_t *lay(void *memory)
+{
+	static const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
+
+	return memcpy((char *)memory + 5008, &fresh, sizeof(fresh));
+}
+
+void APART one_user(void *memory);
+void APART one_user(void *memory)
+{
+	USE(lay(memory), "mutex first used by one_user");
+}
+
+void APART another_user(void *memory);
+void APART another_user(void *memory)
+{
+	USE(lay(memory), "mutex first used by another_user");
+}
+
+/* Each time at the same address. */
+static void reuse_locks(void)
+{
+	void *volatile first = make_table(TABLE_BYTES), *at;
+
+	one_user(first);
+	one_user(first);
+	drop(first, "make_table");
+	at = make_table(TABLE_BYTES);
+	need(at == first);
+	another_user(at);
+	drop(at, "make_table");
+	at = make_table(TABLE_BYTES);
+	need(at == first);
+	one_user(at);
+	SAY("realloc", "block of make_table");
+	at = realloc(at, 2000);
+	need(at == first);
+	another_user(first);
+	free(at);
+	/* Mappings. */
+	first = mmap(NULL, 65536, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	need(first != MAP_FAILED);
+	one_user(first);
+	munmap(first, 8192);
+	at = mmap(first, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+	need(at == first);
+	another_user(at);
+	at = mmap(first, 65536, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+	need(at == first);
+	one_user(at);
+	/* What lies behind what was unmapped is known as before. */
+	one_user((char *)at + 12288);
+	munmap(at, 8192);
+	USE((pthread_mutex_t *)((char *)at + 12288 + 5008), "mutex first used by one_user");
+}
+
 static void use_blocks(void)
 {
 	void *first, *at;
@@ -346,6 +404,7 @@ static void use_blocks(void)
 	pool_create();
 	USE(&block->mutex, "mutex of pool_create");
 	drop(block, "make_table");
+	reuse_locks();
 	/* Kept. */
 	make_index();
 }

@@ -40,7 +40,7 @@ export FXT_EXPLAIN_NS=0
 for mode in streaming oneshot circular; do
 	FXT_BUFFERING_MODE=$mode FXT_BUFFER_SIZE_MB=2 FXT_CATEGORIES=malloc,pthread names "blocks, $mode" "$apps/objects" blocks
 	trace blocks "$file" | sort | uniq -c | sort -k1,1nr -k2 | sed 's/^ *//' >lives
-	is "blocks, $mode: lifetimes of one kind" "503 block of make_table 100008 gone" "$(head -n 1 lives)"
+	is "blocks, $mode: lifetimes of one kind" "506 block of make_table 100008 gone" "$(head -n 1 lives)"
 	is "blocks, $mode: kept" "1 block of make_index 100008 kept" "$(grep kept lives)"
 done
 unset FXT_EXPLAIN_NS
