@@ -1,6 +1,6 @@
 /* Lifetimes of memory: an async from where a block or a mapping came to where it went, of category malloc. The begin has its
- * address (ptr), its size and the function that asked for it, and of a block what it is called (object), as has its end. Ids are those of fxt_flow_id(), so that no two
- * are alike in all processes.
+ * address (ptr), its size and the function that asked for it, and of a block what it is called (object), as has its end. Ids are
+ * those of fxt_flow_id(), so that no two are alike in all processes.
  *
  * Ends are written only for what has a begin in this process's trace. Threads' clocks differ by some microseconds, and any thread
  * may free a block: an end is always later than its begin. Any context.

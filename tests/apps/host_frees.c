@@ -289,7 +289,7 @@ static void twice_before_another(void)
 {
 	char *block = block_of(5000);
 
-	block_of(100);
+	hidden(block_of(100));
 	free_wrong(block);
 	free_wrong(block);
 }
@@ -346,7 +346,7 @@ static void resize_freed(void)
 {
 	char *block = block_of(5000);
 
-	block_of(100);
+	hidden(block_of(100));
 	free_wrong(block);
 	resize(block, 10000);
 }
@@ -365,8 +365,8 @@ static const struct {
 	void (*call)(void);
 } cases[] = {
 #define CASE(name) {#name, name}
-	CASE(null_page), CASE(null_page_unaligned), CASE(no_address), CASE(behind_no_page), CASE(unaligned), CASE(unaligned_by_half),
-	CASE(unaligned_garbage), CASE(middle), CASE(middle_garbage), CASE(middle_of_large), CASE(middle_of_mapping), CASE(zeros),
+	CASE(null_page), CASE(null_page_unaligned), CASE(no_address), CASE(behind_no_page), CASE(unaligned),
+	CASE(unaligned_by_half), CASE(unaligned_garbage), CASE(middle), CASE(middle_garbage), CASE(middle_of_large), CASE(middle_of_mapping), CASE(zeros),
 	CASE(stack_zero), CASE(stack_text), CASE(stack_small_text), CASE(stack_negative), CASE(stack_pointer), CASE(stack_large),
 	CASE(stack_mapped), CASE(stack_page), CASE(other_arena), CASE(stack_least), CASE(stack_odd), CASE(stack_small),
 	CASE(variable_small), CASE(at_the_end), CASE(overwritten), CASE(overwritten_large), CASE(overwritten_next),
@@ -379,7 +379,7 @@ static const struct {
 static void *run(void *argument)
 {
 	/* An arena of its own, where it is not the first thread. */
-	block_of(100);
+	hidden(block_of(100));
 	mark();
 	cases[(size_t)argument].call();
 	return NULL;

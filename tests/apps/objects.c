@@ -310,7 +310,8 @@ APART void *grow(void *at, const char *name)
 	/* What cannot be leaves it as it is. */
 	SAY("realloc", "block of grow");
 	same = at;
-	need(!realloc(at, SIZE_MAX / 3));
+	at = realloc(same, SIZE_MAX / 3);
+	need(at == NULL);
 	at = same;
 	SAY("reallocarray", "block of grow block of grow");
 	at = reallocarray(at, 2, TABLE_BYTES);
@@ -341,7 +342,7 @@ void APART another_user(void *memory)
 /* Each time at the same address. */
 static void reuse_locks(void)
 {
-	void *volatile first = make_table(TABLE_BYTES), *at;
+	void *volatile first = make_table(TABLE_BYTES), *at, *small;
 
 	one_user(first);
 	one_user(first);
@@ -354,10 +355,10 @@ static void reuse_locks(void)
 	need(at == first);
 	one_user(at);
 	SAY("realloc", "block of make_table");
-	at = realloc(at, 2000);
-	need(at == first);
+	small = realloc(at, 2000);
+	need(small == first);
 	another_user(first);
-	free(at);
+	free(small);
 	/* Mappings. */
 	first = mmap(NULL, 65536, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	need(first != MAP_FAILED);
@@ -377,7 +378,7 @@ static void reuse_locks(void)
 
 static void use_blocks(void)
 {
-	void *first, *at;
+	void *first, *at, *small;
 	int i;
 
 	/* Mostly at one address, and told of once while nothing changes. */
@@ -387,18 +388,18 @@ static void use_blocks(void)
 	first = make_index();
 	drop(first, "make_index");
 	/* What is small has no name, least of all that of the block before it. */
-	at = malloc(SMALL_BYTES);
-	need(at == first);
-	free(at);
+	small = malloc(SMALL_BYTES);
+	need(small == first);
+	free(small);
 	drop(make_table(TABLE_BYTES), "make_table");
 	drop(make_table(LARGE_BYTES), "make_table");
 	drop(make_aligned(), "make_aligned");
 	drop(make_by_number(), "make_by_number");
 	at = grow(make_table(TABLE_BYTES), "make_table");
 	SAY("realloc", "block of grow");
-	at = realloc(at, 100);
-	need(at != NULL);
-	free(at);
+	small = realloc(at, 100);
+	need(small != NULL);
+	free(small);
 	/* A lock that begins where the block does is another object. */
 	block = make_table(TABLE_BYTES);
 	pool_create();
