@@ -110,7 +110,7 @@ fxt_LDADD = $(TOOLS_LIBS)
 
 # Unit tests that link the tool's objects, unlike those of the writer (tests/local.mk).
 if HAVE_CHECK
-TOOLS_TESTS = tests/check_elf tests/check_reader tests/check_report tests/check_tools
+TOOLS_TESTS = tests/check_elf tests/check_objects tests/check_reader tests/check_report tests/check_tools
 endif
 check_PROGRAMS += $(TOOLS_TESTS)
 TESTS += $(TOOLS_TESTS)
@@ -118,6 +118,10 @@ tests_check_elf_SOURCES = tests/check_elf.c
 tests_check_elf_CPPFLAGS = $(TOOLS_CPPFLAGS)
 tests_check_elf_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_check_elf_LDADD = $(TOOLS_LIBS) $(CHECK_LIBS)
+tests_check_objects_SOURCES = tests/check_objects.c tests/trace_words.h
+tests_check_objects_CPPFLAGS = $(TOOLS_CPPFLAGS) -iquote $(top_srcdir)/tests
+tests_check_objects_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_check_objects_LDADD = $(TOOLS_LIBS) $(CHECK_LIBS)
 tests_check_reader_SOURCES = tests/check_reader.c tests/trace_words.h
 tests_check_reader_CPPFLAGS = $(TOOLS_CPPFLAGS) -iquote $(top_srcdir)/tests
 tests_check_reader_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)

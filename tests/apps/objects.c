@@ -3,6 +3,7 @@
  *
  *	objects names [stripped]        variables, blocks and stacks; streams and directories
  *	objects blocks                  heap blocks that are large enough to have a name
+ *	objects small                   and where all have one
  *	objects fork                    the same lock in parent and child; each line begins with the process id
  *	objects library ONE TWO         a library, and another at its addresses when it is gone
  *	objects many COUNT              so many at once; says nothing
@@ -257,7 +258,7 @@ static void use_streams(void)
 
 /* -- Large blocks ------------------------------------------------------------------------------ */
 
-enum { TABLE_BYTES = 100000, SMALL_BYTES = 5000, LARGE_BYTES = 3000000, TIMES = 500 };
+enum { TABLE_BYTES = 100000, SMALL_BYTES = 5000, LARGE_BYTES = 3000000, TIMES = 500, IN_BLOCK = 5008 };
 
 static void *made(const char *call, void *at, const char *name)
 {
@@ -320,23 +321,23 @@ APART void *grow(void *at, const char *name)
 }
 
 /* A lock that is neither made nor destroyed by a call, as of C++. */
-static pthread_mutex_t *lay(void *memory)
+static pthread_mutex_t *lay(void *memory, size_t at)
 {
 	static const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
 
-	return memcpy((char *)memory + 5008, &fresh, sizeof(fresh));
+	return memcpy((char *)memory + at, &fresh, sizeof(fresh));
 }
 
-void APART one_user(void *memory);
-void APART one_user(void *memory)
+void APART one_user(void *memory, size_t at);
+void APART one_user(void *memory, size_t at)
 {
-	USE(lay(memory), "mutex first used by one_user");
+	USE(lay(memory, at), "mutex first used by one_user");
 }
 
-void APART another_user(void *memory);
-void APART another_user(void *memory)
+void APART another_user(void *memory, size_t at);
+void APART another_user(void *memory, size_t at)
 {
-	USE(lay(memory), "mutex first used by another_user");
+	USE(lay(memory, at), "mutex first used by another_user");
 }
 
 /* Each time at the same address. */
@@ -344,36 +345,48 @@ static void reuse_locks(void)
 {
 	void *volatile first = make_table(TABLE_BYTES), *at, *small;
 
-	one_user(first);
-	one_user(first);
+	one_user(first, IN_BLOCK);
+	one_user(first, IN_BLOCK);
 	drop(first, "make_table");
 	at = make_table(TABLE_BYTES);
 	need(at == first);
-	another_user(at);
+	another_user(at, IN_BLOCK);
 	drop(at, "make_table");
 	at = make_table(TABLE_BYTES);
 	need(at == first);
-	one_user(at);
+	one_user(at, IN_BLOCK);
 	SAY("realloc", "block of make_table");
 	small = realloc(at, 2000);
 	need(small == first);
-	another_user(first);
+	another_user(first, IN_BLOCK);
 	free(small);
 	/* Mappings. */
 	first = mmap(NULL, 65536, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	need(first != MAP_FAILED);
-	one_user(first);
+	one_user(first, IN_BLOCK);
 	munmap(first, 8192);
 	at = mmap(first, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
 	need(at == first);
-	another_user(at);
+	another_user(at, IN_BLOCK);
 	at = mmap(first, 65536, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 	need(at == first);
-	one_user(at);
+	one_user(at, IN_BLOCK);
 	/* What lies behind what was unmapped is known as before. */
-	one_user((char *)at + 12288);
+	one_user(at, 3 * 4096 + IN_BLOCK);
 	munmap(at, 8192);
-	USE((pthread_mutex_t *)((char *)at + 12288 + 5008), "mutex first used by one_user");
+	USE((pthread_mutex_t *)((char *)at + 3 * 4096 + IN_BLOCK), "mutex first used by one_user");
+}
+
+static void reuse_small(void)
+{
+	void *volatile first = make_table(300), *at;
+
+	one_user(first, 64);
+	drop(first, "make_table");
+	at = make_table(300);
+	need(at == first);
+	another_user(at, 64);
+	drop(at, "make_table");
 }
 
 static void use_blocks(void)
@@ -491,6 +504,8 @@ int main(int argc, char **argv)
 		use_streams();
 	} else if (!strcmp(argv[1], "blocks")) {
 		use_blocks();
+	} else if (!strcmp(argv[1], "small")) {
+		reuse_small();
 	} else if (!strcmp(argv[1], "fork")) {
 		fork_once();
 	} else if (!strcmp(argv[1], "library")) {

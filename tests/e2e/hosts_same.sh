@@ -78,6 +78,7 @@ lifetimes threads 20
 losses depth 600
 objects names
 objects blocks
+objects small
 objects many 10
 objects library '$apps/libobjects_one.so' '$apps/libobjects_two.so'
 process fork
