@@ -43,8 +43,15 @@ for mode in streaming oneshot circular; do
 	is "blocks, $mode: lifetimes of one kind" "506 block of make_table 100008 gone" "$(head -n 1 lives)"
 	is "blocks, $mode: kept" "1 block of make_index 100008 kept" "$(grep kept lives)"
 done
-FXT_HEAP_TRACK_BYTES=1 FXT_CATEGORIES=malloc,pthread names "small blocks" "$apps/objects" small
 unset FXT_EXPLAIN_NS
+
+# With a lifetime for all of them, those of the C library too, no lock is taken for one that was at its address before.
+rm -rf trace
+FXT_HEAP_TRACK_BYTES=1 FXT_CATEGORIES=malloc,pthread traced trace "$apps/objects" small >said
+file=$(only trace/*.fxt) && valid "$file"
+grep mutex said >told
+trace objects "$file" | grep mutex >found
+same "small blocks" told found
 
 # The child's trace is told again, of what the child knows.
 rm -rf trace
