@@ -105,7 +105,7 @@ static void tell(struct fxt_thread *thread, struct detail *detail, const struct 
 		fxt_label_tell_block(thread, memory->address, &memory->label, detail->life.begin_ns, memory->bytes);
 }
 
-void fxt_block_came(struct fxt_thread *thread, const void *block, size_t bytes, uintptr_t place, uint64_t since_ns)
+void fxt_block_came_at(struct fxt_thread *thread, const void *block, size_t bytes, uintptr_t place, uint64_t since_ns)
 {
 	struct fxt_memory memory = {FXT_STR_heap_block, (uintptr_t)block, bytes, place, {NULL}};
 	struct bucket *bucket = bucket_of((uintptr_t)block, true);
@@ -126,6 +126,11 @@ void fxt_block_came(struct fxt_thread *thread, const void *block, size_t bytes, 
 	memory.label = fxt_label_block(place);
 	tell(thread, detail, &memory);
 	release(bucket, way, (uintptr_t)block | (fxt_life_begin(thread, &detail->life, &memory) ? 0 : IS_GONE));
+}
+
+void fxt_block_came(struct fxt_thread *thread, const void *block, size_t bytes, uintptr_t place)
+{
+	fxt_block_came_at(thread, block, bytes, place, thread->last_ns);
 }
 
 struct fxt_block fxt_block_take(const void *block)

@@ -13,8 +13,10 @@ struct fxt_block {
 	struct fxt_label label;
 };
 
-/* The calling thread has got a block at since_ns, by a call that returns to `place`. */
-FXT_COLD void fxt_block_came(struct fxt_thread *thread, const void *block, size_t bytes, uintptr_t place, uint64_t since_ns);
+/* The calling thread has got a block at since_ns, by a call that returns to `place`; and just now, where the allocator's wrappers have no
+ * register for the time. */
+FXT_COLD void fxt_block_came_at(struct fxt_thread *thread, const void *block, size_t bytes, uintptr_t place, uint64_t since_ns);
+FXT_COLD void fxt_block_came(struct fxt_thread *thread, const void *block, size_t bytes, uintptr_t place);
 
 /* It is about to give it back. */
 struct fxt_block fxt_block_take(const void *block);

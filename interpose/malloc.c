@@ -138,7 +138,7 @@ static_assert(SIZED_COUNT <= 32, "as struct fxt_heap has it");
 												\
 			(thread)->heap_bytes += bytes_;                                                 \
 			if (FXT_UNLIKELY(bytes_ >= fxt_heap.track_bytes))                               \
-				fxt_block_came(thread, block, bytes_, (uintptr_t)(place), (thread)->last_ns); \
+				fxt_block_came(thread, block, bytes_, (uintptr_t)(place));              \
 		}                                                                                       \
 	} while (0)
 
@@ -278,7 +278,7 @@ static void after_realloc(struct fxt_thread *thread, const struct resized *old, 
 	if (old->bytes >= fxt_heap.track_bytes && (result != ptr || bytes < old->bytes))
 		fxt_labels_freed((char *)ptr + (result == ptr ? bytes : 0), old->bytes - (result == ptr ? bytes : 0));
 	if (bytes >= fxt_heap.track_bytes)
-		fxt_block_came(thread, result, bytes, (uintptr_t)place, end_ns);
+		fxt_block_came_at(thread, result, bytes, (uintptr_t)place, end_ns);
 }
 
 #define REALLOC(symbol)                                                                         \
