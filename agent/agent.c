@@ -342,6 +342,7 @@ bool fxt_agent_start(const struct fxt_call_names *calls)
 	atomic_store_explicit(&fxt_gate.owner, fxt_agent.pid, memory_order_relaxed);
 	pthread_atfork(NULL, NULL, child_after_fork);
 	fxt_threads_start();
+	fxt_functions_start();
 	fxt_endpoints_start();
 	atomic_store(&fxt_agent.recording, fxt_agent.config.dormant ? FXT_DORMANT : FXT_RECORDING);
 	atomic_store(&fxt_agent.state, FXT_ON);

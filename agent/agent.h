@@ -130,14 +130,15 @@ struct fxt_thread {
 	uint64_t slot_filler;
 	uint64_t explain_due_ns;        /* a call that starts later is preceded by a reading: explain.h */
 	uint64_t explain_slow;          /* and one that may have one of explain_names; bits as of fxt_explain_bit() */
-	size_t slot_arg;                /* where in a slot its argument is: 2, or 4 behind inline koids */
+	size_t slot_arg;                /* where in a slot its argument is: open.h */
 	uint32_t serial;                /* chunks taken so far */
 	uint64_t *filtered;             /* where the counts are kept: in the file once the thread has a page */
 	uint64_t *dropped;
 	uint32_t *defined;              /* by string index: serial of the last chunk that has it; see function.h */
+	const uint32_t *defined_quick;  /* the same; none is while deep_count is not 0, or event_thread is */
 	uintptr_t stack_low, stack_high;
-	uint32_t deep_count;            /* functions entered too deep to have an entry, and not left yet */
-	struct fxt_open *function_limit;        /* functions' quick way has entries below this; NULL while deep_count is not 0, or event_thread is */
+	uint32_t deep_count;            /* functions entered too deep to have an entry, and not left yet; no quick way then */
+	struct fxt_open *function_limit;        /* functions' quick way has entries below this: fxt_open_set_deep_count() */
 	struct fxt_lane lanes[FXT_LANES + FXT_LANE_FENCES];     /* the last have never room */
 	struct fxt_full_chunk full[FXT_LANES];
 	uint64_t no_page[2];            /* filtered and dropped before there is a page */
@@ -244,18 +245,16 @@ void fxt_thread_dropped(struct fxt_thread *thread, enum fxt_loss why);
 /* An emission begins in `lane`: a signal handler writes to the next one. */
 static FXT_EMISSION void fxt_lane_raise(struct fxt_thread *thread, struct fxt_lane *lane)
 {
+#if defined(__x86_64__)
+	__asm__("mov %%rsp, %0" : "=m"(lane->raised_at));
+#else
 	uintptr_t here;
 
-#if defined(__x86_64__)
-	__asm__("mov %%rsp, %0" : "=r"(here));
-#else
 	__asm__("mov %0, sp" : "=r"(here));
-#endif
 	lane->raised_at = here;
+#endif
 	atomic_signal_fence(memory_order_seq_cst);
-	/* The last fence is for all who are deeper: none of them writes. */
-	if (FXT_LIKELY(lane != thread->lanes + FXT_LANES + FXT_LANE_FENCES - 1))
-		thread->lane = lane + 1;
+	thread->lane = lane->next;
 	atomic_signal_fence(memory_order_seq_cst);
 }
 

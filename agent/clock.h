@@ -38,21 +38,28 @@ static inline uint64_t fxt_clock_tick(void)
 /* The time by the thread's pair, not yet fxt_clock_step()ped. False: the kernel has to be asked. */
 static FXT_EMISSION bool fxt_clock_quick(struct fxt_thread *thread, uint64_t *ns)
 {
-	volatile uint64_t *base = &thread->clock_tick;
-	uint64_t from = *base, elapsed = fxt_clock_tick() - from;
+	uint64_t from = thread->clock_tick, elapsed;
 
+	/* The compiler has to load again what a signal handler may have renewed meanwhile. */
+	atomic_signal_fence(memory_order_seq_cst);
+	elapsed = fxt_clock_tick() - from;
 	if (FXT_UNLIKELY(elapsed > thread->clock_limit))
 		return false;
-	*ns = *(volatile uint64_t *)&thread->clock_ns + (elapsed * thread->clock_scale >> 32);
-	/* A signal handler may have renewed the pair between our loads of it. */
-	return FXT_LIKELY(from == *base);
+	elapsed = thread->clock_ns + (elapsed * thread->clock_scale >> 32);
+	/* And here computes it at once, while the pair's parts need no registers. */
+	__asm__ volatile("" : "+r"(elapsed) : : "memory");
+	*ns = elapsed;
+	return FXT_LIKELY(from == thread->clock_tick);
 }
 
 /* A time of the thread's, made later than the one before. */
 static FXT_EMISSION uint64_t fxt_clock_step(struct fxt_thread *thread, uint64_t ns)
 {
-	if (FXT_UNLIKELY(ns <= thread->last_ns))
+	if (FXT_UNLIKELY(ns <= thread->last_ns)) {
+		/* Remains a branch for this: it is hardly ever taken, and a conditional move would wait for the last time's store. */
+		__asm__("" : "+m"(thread->last_ns));
 		ns = thread->last_ns + 1;
+	}
 	thread->last_ns = ns;
 	return ns;
 }

@@ -100,7 +100,7 @@ static FXT_EMISSION void fxt_commit_as_is(struct fxt_thread *thread, uint64_t *a
 	struct fxt_lane *lane = thread->lane - 1;
 
 	if (commit)
-		fxt_lane_commit_aligned(lane, (size_t)(at - lane->at), header | thread->event_thread);
+		fxt_lane_commit_aligned(lane, lane->at, (size_t)(at - lane->at), header | thread->event_thread);
 	else
 		fxt_lane_commit(lane, (size_t)(at - lane->at), header | thread->event_thread);
 	lane->events++;

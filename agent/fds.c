@@ -6,9 +6,9 @@
 #include "endpoint.h"
 #include "wait.h"
 
+struct fxt_fd fxt_fd_first[FXT_FDS_PAGE];
 _Atomic(struct fxt_fd *) fxt_fd_pages[FXT_FDS_PAGES];
-static struct fxt_fd first_page[FXT_FDS_PAGE];
-static_assert(sizeof(first_page[0]) == 64, "a cache line");
+static_assert(sizeof(fxt_fd_first[0]) == 64, "a cache line");
 static atomic_int highest = -1;         /* of the numbers that have been opened */
 static _Atomic uint32_t generation = 1;
 
@@ -21,11 +21,11 @@ struct fxt_fd *fxt_fd_make(int fd)
 
 	if (entry || (unsigned)fd >= FXT_FDS_MAX)
 		return entry;
-	made = page ? fxt_sys_memory(sizeof(first_page)) : first_page;
+	made = fxt_sys_memory(sizeof(fxt_fd_first));
 	if (!made)
 		return NULL;
-	if (!atomic_compare_exchange_strong(&fxt_fd_pages[page], &none, made) && made != first_page)
-		fxt_sys_munmap(made, sizeof(first_page));
+	if (!atomic_compare_exchange_strong(&fxt_fd_pages[page], &none, made))
+		fxt_sys_munmap(made, sizeof(fxt_fd_first));
 	return fxt_fd(fd);
 }
 

@@ -36,6 +36,8 @@ struct fxt_fd {
 	bool is_reconnected;            /* what was moved is not that of one connection */
 } __attribute__((aligned(64)));
 
+/* The first page is there from the start, and in none of these. */
+extern struct fxt_fd fxt_fd_first[FXT_FDS_PAGE] __attribute__((visibility("hidden")));
 extern _Atomic(struct fxt_fd *) fxt_fd_pages[FXT_FDS_PAGES] __attribute__((visibility("hidden")));
 
 /* The entry of a number; NULL: nothing is known. */
@@ -43,10 +45,12 @@ static inline struct fxt_fd *fxt_fd(int fd)
 {
 	struct fxt_fd *page;
 
-	if (FXT_UNLIKELY((unsigned)fd >= FXT_FDS_MAX))
+	if (FXT_LIKELY((unsigned)fd < FXT_FDS_PAGE))
+		return fxt_fd_first + fd;
+	if ((unsigned)fd >= FXT_FDS_MAX)
 		return NULL;
 	page = atomic_load_explicit(&fxt_fd_pages[fd / FXT_FDS_PAGE], memory_order_acquire);
-	return FXT_LIKELY(page != NULL) ? page + fd % FXT_FDS_PAGE : NULL;
+	return page ? page + fd % FXT_FDS_PAGE : NULL;
 }
 
 /* The same, made if need be; NULL: the number is too large, or there is no memory. Any context. */

@@ -12,7 +12,8 @@ enum {
 	NAME_MAX_BYTES = 4000,
 };
 
-struct fxt_function *fxt_functions;
+struct fxt_function fxt_functions[FXT_FUNCTION_SLOTS] __attribute__((aligned(FXT_PAGE_BYTES)));
+static_assert(sizeof(fxt_functions) % FXT_PAGE_BYTES == 0, "of pages");
 uint32_t fxt_functions_none_defined[FXT_STRING_MAX_INDEX + 1];
 
 static struct {
@@ -67,8 +68,6 @@ static const struct fxt_function *look(uintptr_t address)
 	size_t slot = fxt_function_slot(address);
 	uintptr_t there;
 
-	if (!fxt_functions)
-		return NULL;
 	for (;; slot++) {
 		there = atomic_load_explicit(&fxt_functions[slot % FXT_FUNCTION_SLOTS].address, memory_order_acquire);
 		if (there == address)
@@ -93,9 +92,7 @@ const struct fxt_function *fxt_function_find(uintptr_t address)
 		return NULL;
 	mask = lock_functions();
 
-	if (!fxt_functions)
-		fxt_functions = fxt_sys_memory(FXT_FUNCTION_SLOTS * sizeof(*fxt_functions));
-	while (fxt_functions) {
+	for (;;) {
 		uintptr_t there;
 
 		function = &fxt_functions[slot % FXT_FUNCTION_SLOTS];
@@ -151,18 +148,36 @@ bool fxt_function_is_mapped(uintptr_t address)
 	return is_mapped;
 }
 
+void fxt_functions_start(void)
+{
+	/* Not in the program's core dumps. */
+	fxt_sys_madvise(fxt_functions, sizeof(fxt_functions), MADV_DONTDUMP);
+}
+
+static void forget_all(void)
+{
+	size_t i;
+
+	/* Not written to, page by page: that would copy what is the parent's. */
+	if (!fxt_sys_madvise(fxt_functions, sizeof(fxt_functions), MADV_DONTNEED))
+		return;
+	for (i = 0; i < FXT_FUNCTION_SLOTS; i++)
+		if (atomic_load_explicit(&fxt_functions[i].address, memory_order_relaxed))
+			atomic_store_explicit(&fxt_functions[i].address, 0, memory_order_relaxed);
+}
+
 void fxt_functions_after_fork(void)
 {
 	fxt_lock_reset(&functions.lock);
+	if (functions.count)
+		forget_all();
 	functions.count = 0;
 	functions.next_index = 0;
 	functions.indices_used_up = false;
-	if (fxt_functions)
-		fxt_sys_munmap(fxt_functions, FXT_FUNCTION_SLOTS * sizeof(*fxt_functions));
-	fxt_functions = NULL;
 	if (fxt_self && fxt_self->defined != fxt_functions_none_defined) {
 		fxt_sys_munmap(fxt_self->defined, FXT_DEFINED_BYTES);
 		fxt_self->defined = fxt_functions_none_defined;
+		fxt_self->defined_quick = fxt_functions_none_defined;
 	}
 }
 
@@ -200,7 +215,7 @@ static bool unwind_to(struct fxt_thread *thread, uintptr_t frame, uintptr_t addr
 	/* Frames between were left by longjmp or an exception. One further in than ours was as well, unless the hook is a
 	 * tail call and ours is the one further in. */
 	for (entry = thread->open; entry > fxt_opens(thread); entry--) {
-		if (entry[-1].function != address)
+		if (entry[-1].function != address || fxt_open_is_changing(entry - 1))
 			continue;
 		if (!found || entry[-1].frame >= frame)
 			found = entry - 1;
@@ -216,7 +231,7 @@ const char *fxt_function_name_of(uint32_t index, size_t *bytes)
 {
 	size_t i;
 
-	for (i = 0; fxt_functions && i < FXT_FUNCTION_SLOTS; i++) {
+	for (i = 0; functions.count && i < FXT_FUNCTION_SLOTS; i++) {
 		if (atomic_load_explicit(&fxt_functions[i].address, memory_order_acquire) && fxt_functions[i].index == index) {
 			*bytes = fxt_functions[i].bytes;
 			return fxt_functions[i].name;
@@ -250,7 +265,7 @@ void fxt_function_exit(struct fxt_thread *thread, uintptr_t frame, uintptr_t add
 
 	if (thread->deep_count && was_too_deep(thread, frame))
 		return;
-	if (entry < fxt_opens(thread) || entry->function != address) {
+	if (entry < fxt_opens(thread) || entry->function != address || fxt_open_is_changing(entry)) {
 		if (!unwind_to(thread, frame, address))
 			return;
 		entry = thread->open - 1;
@@ -277,8 +292,10 @@ static bool can_define(struct fxt_thread *thread)
 	if (thread->defined == fxt_functions_none_defined) {
 		uint32_t *defined = fxt_sys_memory(FXT_DEFINED_BYTES);
 
-		if (defined)
+		if (defined) {
 			thread->defined = defined;
+			fxt_open_set_deep_count(thread, thread->deep_count);
+		}
 	}
 	return thread->defined != fxt_functions_none_defined;
 }

@@ -20,7 +20,8 @@ struct fxt_function {
 
 enum { FXT_FUNCTION_SLOTS = 1 << 16 };
 
-extern struct fxt_function *fxt_functions __attribute__((visibility("hidden")));
+/* 2 MiB, touched as far as it is used. */
+extern struct fxt_function fxt_functions[FXT_FUNCTION_SLOTS] __attribute__((visibility("hidden")));
 /* For threads that have met no function yet: nothing is defined in any chunk of theirs. */
 extern uint32_t fxt_functions_none_defined[FXT_STRING_MAX_INDEX + 1] __attribute__((visibility("hidden")));
 
@@ -36,23 +37,23 @@ const char *fxt_function_name_of(uint32_t index, size_t *bytes);
 /* Category and name for an event's header. */
 uint64_t fxt_function_names(uintptr_t address);
 
+/* Once, at start. */
+void fxt_functions_start(void);
+
 /* In the child of a fork: no string of ours is in its file yet. */
 void fxt_functions_after_fork(void);
 
 static inline size_t fxt_function_slot(uintptr_t address)
 {
-	return (size_t)((uint64_t)address * UINT64_C(0x9e3779b97f4a7c15) >> 48);
+	return (uint32_t)address * UINT32_C(0x9e3779b1) >> 16;
 }
 
 static inline const struct fxt_function *fxt_function_at(uintptr_t address)
 {
-	const struct fxt_function *function;
+	const struct fxt_function *function = &fxt_functions[fxt_function_slot(address)];
 
-	if (FXT_LIKELY(fxt_functions != NULL)) {
-		function = &fxt_functions[fxt_function_slot(address)];
-		if (FXT_LIKELY(atomic_load_explicit(&function->address, memory_order_acquire) == address))
-			return function;
-	}
+	if (FXT_LIKELY(atomic_load_explicit(&function->address, memory_order_acquire) == address))
+		return function;
 	return fxt_function_find(address);
 }
 
@@ -68,32 +69,29 @@ void fxt_function_exit(struct fxt_thread *thread, uintptr_t frame, uintptr_t add
 
 /* The same in the common case: false, and nothing has changed, when it is another. A function's entry and exit cost as much
  * as one call of anything else, so these are written out for what is known here: one sort of event, no arguments, and
- * calls that nest as they should. */
-static inline bool fxt_function_enter_quick(struct fxt_thread *thread, uintptr_t frame, uintptr_t site,
+ * calls that nest as they should. `site` is read at the end, when registers are to be had. */
+static inline bool fxt_function_enter_quick(struct fxt_thread *thread, uintptr_t frame, const uintptr_t *site,
 					    uintptr_t address, uintptr_t call_site)
 {
 	struct fxt_open *entry = thread->open;
-	const struct fxt_function *function;
+	const struct fxt_function *function = &fxt_functions[fxt_function_slot(address)];
 	uint64_t start_ns;
 
-	if (FXT_UNLIKELY(!fxt_functions))
-		return false;
-	function = &fxt_functions[fxt_function_slot(address)];
 	if (FXT_UNLIKELY(atomic_load_explicit(&function->address, memory_order_acquire) != address))
 		return false;
-	if (FXT_UNLIKELY(entry >= thread->function_limit || frame >= entry[-1].frame || !entry->slot))
+	if (FXT_UNLIKELY(entry >= thread->function_limit || frame >= entry[-1].frame))
 		return false;
 	if (FXT_UNLIKELY(!fxt_clock_quick(thread, &start_ns)))
 		return false;
-	fxt_open_fill(thread, entry, frame, address, fxt_clock_step(thread, start_ns), function->names,
+	fxt_open_fill(thread, entry, frame, address, fxt_clock_step(thread, start_ns), function->names, FXT_SLOT_ARG,
 		      fxt_arg_header(FXT_ARG_POINTER, 2, FXT_STR_call_site), call_site);
-	entry->site = site;
+	entry->site = *site;
 	return true;
 }
 
 static inline bool fxt_function_exit_quick(struct fxt_thread *thread, uintptr_t address)
 {
-	uint64_t end_ns, start_ns, names, header, *at;
+	uint64_t end_ns, start_ns, took_ns, names, header, *at;
 	struct fxt_lane *lane = thread->lane;
 	struct fxt_open *entry = thread->open - 1;
 	intptr_t room;
@@ -101,8 +99,8 @@ static inline bool fxt_function_exit_quick(struct fxt_thread *thread, uintptr_t 
 	if (FXT_UNLIKELY(!fxt_clock_quick(thread, &end_ns)))
 		return false;
 	names = entry->names;
-	if (FXT_UNLIKELY(entry->function != address || !thread->function_limit ||
-			 thread->defined[fxt_get_event_name(names)] != lane->serial))
+	if (FXT_UNLIKELY(entry->function != address ||
+			 thread->defined_quick[fxt_get_event_name(names)] != lane->serial))
 		return false;
 	fxt_lane_raise(thread, lane);
 	at = lane->at;
@@ -113,23 +111,22 @@ static inline bool fxt_function_exit_quick(struct fxt_thread *thread, uintptr_t 
 	}
 	start_ns = entry->start_ns;
 	end_ns = fxt_clock_step(thread, end_ns);
-	fxt_open_empty(thread, entry);
-	if (FXT_UNLIKELY(end_ns - start_ns - thread->least_ns >= thread->span_ns)) {
+	fxt_open_empty_with(thread, entry, fxt_filler(FXT_SLOT_WORDS));
+	took_ns = end_ns - start_ns;
+	/* In this order it needs no other register. */
+	__asm__("" : "+r"(took_ns));
+	if (FXT_UNLIKELY(took_ns - thread->least_ns >= thread->span_ns)) {
 		atomic_signal_fence(memory_order_seq_cst);
 		thread->lane = lane;
 		fxt_function_complete(thread, address, start_ns, end_ns);
 		return true;
-	}
-	if (thread->commit & FXT_COMMIT_ALIGNED) {
-		fxt_lane_align(lane, FXT_FRAME_WORDS - FXT_INLINE_WORDS);
-		at = lane->at;
 	}
 	at[1] = start_ns;
 	at[2] = end_ns;
 	header = fxt_record_type(FXT_RECORD_EVENT) | fxt_event_type(FXT_EVENT_DURATION_COMPLETE) | names |
 		 thread->event_thread;
 	if (thread->commit & FXT_COMMIT_ALIGNED)
-		fxt_lane_commit_aligned(lane, FXT_FRAME_WORDS - FXT_INLINE_WORDS, header);
+		fxt_lane_commit_aligned(lane, at, FXT_FRAME_WORDS - FXT_INLINE_WORDS, header);
 	else
 		fxt_lane_commit_within(lane, at, room, FXT_FRAME_WORDS - FXT_INLINE_WORDS, header);
 	lane->events++;

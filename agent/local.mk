@@ -84,6 +84,9 @@ AGENT_SOURCES = \
 	agent/symbols.c \
 	agent/symbols.h \
 	agent/thread.c \
+	agent/thread_chunks.c \
+	agent/thread_name.c \
+	agent/threads.h \
 	agent/transfer.c \
 	agent/transfer.h \
 	agent/trigger.c \

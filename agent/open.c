@@ -5,15 +5,33 @@
 #include "stack.h"
 
 enum {
-	SLOT_WORDS = 4,                 /* header, start, argument */
-	INLINE_SLOT_WORDS = 8,          /* and the two koids; a power of two, for its place in a cache line */
+	INLINE_SLOT_WORDS = 8,          /* with the two koids; a power of two, for its place in a cache line */
 	PAGE_FIRST_SLOT = 24,           /* behind the thread record and the two counters: see thread.c */
 	PAGE_END = FXT_PAGE_WORDS - 1,  /* the last word of a page is a filler for good */
 };
 
 static unsigned slot_words(const struct fxt_thread *thread)
 {
-	return thread->event_thread ? SLOT_WORDS : INLINE_SLOT_WORDS;
+	return thread->event_thread ? FXT_SLOT_WORDS : INLINE_SLOT_WORDS;
+}
+
+static size_t slots_in_page(const struct fxt_thread *thread)
+{
+	return (PAGE_END - PAGE_FIRST_SLOT) / slot_words(thread);
+}
+
+void fxt_open_set_deep_count(struct fxt_thread *thread, uint32_t count)
+{
+	size_t slots = thread->page_count * slots_in_page(thread);
+
+	thread->deep_count = count;
+	if (count || !thread->event_thread) {
+		thread->function_limit = NULL;
+		thread->defined_quick = fxt_functions_none_defined;
+	} else {
+		thread->function_limit = fxt_opens(thread) + (slots < FXT_FUNCTION_DEPTH ? slots : FXT_FUNCTION_DEPTH);
+		thread->defined_quick = thread->defined;
+	}
 }
 
 /* An end is written for what was left unseen: when it was noticed. */
@@ -102,8 +120,8 @@ static void restate(struct fxt_thread *thread, struct fxt_open *entry)
 bool fxt_open_add_page(struct fxt_thread *thread, uint64_t now_ns)
 {
 	unsigned words = slot_words(thread), at = PAGE_FIRST_SLOT, n;
-	unsigned slots = (PAGE_END - PAGE_FIRST_SLOT) / words;
-	struct fxt_open *entry = fxt_opens(thread) + (size_t)thread->page_count * slots;
+	size_t slots = slots_in_page(thread);
+	struct fxt_open *entry = fxt_opens(thread) + thread->page_count * slots;
 	struct fxt_chunk chunk;
 	uint64_t *page;
 
@@ -121,11 +139,12 @@ bool fxt_open_add_page(struct fxt_thread *thread, uint64_t now_ns)
 			page[at + 6] = page[at + 7] = 0;
 		}
 		entry->slot = page + at;
-		if (entry < thread->open)
+		if (entry < thread->open && !fxt_open_is_changing(entry))
 			restate(thread, entry);
 	}
 	page[at] = fxt_filler(PAGE_END - at);
 	thread->pages[thread->page_count++] = page;
+	fxt_open_set_deep_count(thread, thread->deep_count);
 	fxt_thread_show_page(thread, page);
 	return true;
 }
@@ -152,12 +171,12 @@ void fxt_open_shape(struct fxt_thread *thread)
 {
 	unsigned words = slot_words(thread);
 
-	static_assert((PAGE_END - PAGE_FIRST_SLOT) % SLOT_WORDS != 0 &&
+	static_assert((PAGE_END - PAGE_FIRST_SLOT) % FXT_SLOT_WORDS != 0 &&
 			      (PAGE_END - PAGE_FIRST_SLOT) % INLINE_SLOT_WORDS != 0,
 		      "a page ends in a filler behind its slots");
 	static_assert((PAGE_END - PAGE_FIRST_SLOT) / INLINE_SLOT_WORDS * FXT_OPEN_PAGES >= FXT_OPEN_MAX,
 		      "pages for every entry");
-	thread->slot_arg = words == SLOT_WORDS ? 2 : 4;
+	thread->slot_arg = words == FXT_SLOT_WORDS ? FXT_SLOT_ARG : FXT_SLOT_ARG + FXT_INLINE_WORDS;
 	thread->slot_filler = fxt_filler(words);
 	thread->slot_header = fxt_record_type(FXT_RECORD_EVENT) | fxt_record_words(words) |
 			      fxt_event_type(FXT_EVENT_DURATION_BEGIN) | fxt_event_args(1) | thread->event_thread;
@@ -173,8 +192,8 @@ void fxt_open_after_fork(struct fxt_thread *thread)
 	/* For the child's trace they begin here, and in its own string table names are found again when needed. */
 	for (entry = fxt_opens(thread); entry < thread->open; entry++) {
 		entry->start_ns = fxt_now(thread);
-		if (entry->function)
-			entry->names = 0;
+		if (entry->function && !fxt_open_is_changing(entry))
+			entry->names = FXT_FUNCTION_UNNAMED;
 	}
 }
 
@@ -183,8 +202,10 @@ void fxt_open_forget(struct fxt_thread *thread)
 	struct fxt_open *entry;
 
 	fxt_open_set_deep_count(thread, 0);
-	for (entry = fxt_opens(thread); entry < thread->open; entry++)
+	for (entry = fxt_opens(thread); entry < thread->open; entry++) {
 		entry->slot = NULL;
+		entry->names = 0;
+	}
 	thread->open = fxt_opens(thread);
 }
 

@@ -13,6 +13,12 @@
  * its parent. Whatever the parent does next shows that it is over. */
 #define FXT_OPEN_LEAVING ((uintptr_t)0)
 
+enum {
+	/* Where the argument of a slot is, behind header and start; FXT_INLINE_WORDS further on where koids are inline. */
+	FXT_SLOT_ARG = 2,
+	FXT_SLOT_WORDS = FXT_SLOT_ARG + 2,
+};
+
 /* Entries above `entry` and stale ones below it: see open.c. */
 void fxt_open_close_above(struct fxt_thread *thread, struct fxt_open *entry);
 void fxt_open_drop_stale(struct fxt_thread *thread, uintptr_t frame, uintptr_t function, uintptr_t site,
@@ -31,12 +37,8 @@ void fxt_open_forget(struct fxt_thread *thread);
 /* The thread is gone, and with it whatever it had not returned from. */
 void fxt_open_close_all(struct fxt_thread *thread);
 
-/* So many functions are deeper than there are entries for functions. */
-static inline void fxt_open_set_deep_count(struct fxt_thread *thread, uint32_t count)
-{
-	thread->deep_count = count;
-	thread->function_limit = count || !thread->event_thread ? NULL : fxt_opens(thread) + FXT_FUNCTION_DEPTH;
-}
+/* So many functions are deeper than there are entries for functions. To be told again when the pages of slots have changed. */
+void fxt_open_set_deep_count(struct fxt_thread *thread, uint32_t count);
 
 /* Whether `entry` may be dead when `frame` is alive: a live caller's frame is above its callee's. A wrapper and the entry hook
  * of the function that calls it may have the same, and so may inlined functions. */
@@ -45,28 +47,27 @@ static inline bool fxt_open_is_suspect(const struct fxt_open *entry, uintptr_t f
 	return frame > entry->frame || (frame == entry->frame && !(entry->function && !function));
 }
 
-/* While an entry is filled or emptied its frame is less by one: what a signal handler does then is further down the stack, and
- * whoever is not finds that the work was left. */
+/* An entry has its names last, and loses them first: what a signal handler does meanwhile is further down the stack, and whoever
+ * is not finds that the work was left. */
 static inline bool fxt_open_is_changing(const struct fxt_open *entry)
 {
-	return entry->frame & 1;
+	return !entry->names;
 }
 
-/* Fills the next entry and its slot. */
+/* Fills the next entry and its slot, whose argument is at slot_arg_at: thread->slot_arg, for whom that is not known. */
 static FXT_EMISSION void fxt_open_fill(struct fxt_thread *thread, struct fxt_open *entry, uintptr_t frame,
-				 uintptr_t function, uint64_t start_ns, uint64_t names, uint64_t arg_header,
-				 uint64_t arg)
+				 uintptr_t function, uint64_t start_ns, uint64_t names, size_t slot_arg_at,
+				 uint64_t arg_header, uint64_t arg)
 {
-	uint64_t *slot = entry->slot, *slot_arg = slot + thread->slot_arg;
+	uint64_t *slot = entry->slot, *slot_arg = slot + slot_arg_at;
 
-	/* Taken before it is filled, so that a signal handler uses the next one. */
-	entry->frame = frame - 1;
+	entry->frame = frame;
 	atomic_signal_fence(memory_order_seq_cst);
+	/* Taken before it is filled, so that a signal handler uses the next one. */
 	thread->open = entry + 1;
 	atomic_signal_fence(memory_order_seq_cst);
 	entry->function = function;
 	entry->start_ns = start_ns;
-	entry->names = names;
 	/* Who sees any of these words sees that the slot's last call is gone: a snapshot looks back for that. No instruction on
 	 * x86. */
 	atomic_thread_fence(memory_order_release);
@@ -74,18 +75,23 @@ static FXT_EMISSION void fxt_open_fill(struct fxt_thread *thread, struct fxt_ope
 	slot_arg[0] = arg_header;
 	slot_arg[1] = arg;
 	atomic_store_explicit((_Atomic uint64_t *)slot, thread->slot_header | names, memory_order_release);
-	entry->frame = frame;
+	atomic_signal_fence(memory_order_seq_cst);
+	entry->names = names;
 }
 
-/* Takes away the last entry. */
-static FXT_EMISSION void fxt_open_empty(struct fxt_thread *thread, struct fxt_open *entry)
+/* Takes away the last entry, whose slot is to have this filler: thread->slot_filler, for whom that is not known. */
+static FXT_EMISSION void fxt_open_empty_with(struct fxt_thread *thread, struct fxt_open *entry, uint64_t filler)
 {
-	/* Frames are even: less by one, also the second time. */
-	entry->frame = (entry->frame - 1) | 1;
+	entry->names = 0;
 	atomic_signal_fence(memory_order_seq_cst);
-	atomic_store_explicit((_Atomic uint64_t *)entry->slot, thread->slot_filler, memory_order_release);
+	atomic_store_explicit((_Atomic uint64_t *)entry->slot, filler, memory_order_release);
 	atomic_signal_fence(memory_order_seq_cst);
 	thread->open = entry;
+}
+
+static FXT_EMISSION void fxt_open_empty(struct fxt_thread *thread, struct fxt_open *entry)
+{
+	fxt_open_empty_with(thread, entry, thread->slot_filler);
 }
 
 /* The entry of a call that starts; `names` as in an event's header, argument as two words of a 64-bit argument. NULL
@@ -95,14 +101,14 @@ static FXT_EMISSION struct fxt_open *fxt_open_push(struct fxt_thread *thread, ui
 {
 	struct fxt_open *entry = thread->open;
 
-	if (FXT_UNLIKELY(fxt_open_is_suspect(entry - 1, frame, function))) {
+	if (FXT_UNLIKELY(frame >= entry[-1].frame) && fxt_open_is_suspect(entry - 1, frame, function)) {
 		/* They ended before this call began. */
 		fxt_open_drop_stale(thread, frame, function, site, start_ns - 1);
 		entry = thread->open;
 	}
 	if (FXT_UNLIKELY(!entry->slot) && !fxt_open_prepare(thread, start_ns))
 		return NULL;
-	fxt_open_fill(thread, entry, frame, function, start_ns, names, arg_header, arg);
+	fxt_open_fill(thread, entry, frame, function, start_ns, names, thread->slot_arg, arg_header, arg);
 	if (function)
 		entry->site = site;
 	return entry;
@@ -114,11 +120,12 @@ static FXT_EMISSION uint64_t fxt_end(struct fxt_thread *thread, struct fxt_open 
 {
 	uint64_t end_ns;
 
-	if (FXT_UNLIKELY(open && thread->open != open + 1))
+	if (FXT_UNLIKELY(!open))
+		return fxt_now(thread);
+	if (FXT_UNLIKELY(thread->open != open + 1))
 		fxt_open_close_above(thread, open);
 	end_ns = fxt_now(thread);
-	if (open)
-		fxt_open_empty(thread, open);
+	fxt_open_empty(thread, open);
 	return end_ns;
 }
 

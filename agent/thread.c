@@ -1,12 +1,10 @@
-/* Threads: their states, and making them known to the trace. Called from wrappers' slow paths, any context.
+/* Threads: their states, and making them known to the trace. Called from wrappers' slow paths, any context. See threads.h.
  *
  * A state is never freed when its thread ends: malloc and free still arrive after the last thread-specific
  * destructor, and nothing tells us reliably that a thread is gone. A new thread takes over the state of one that the
  * kernel no longer knows, and goes on in its chunks.
  */
-#include <linux/membarrier.h>
 #include <sys/auxv.h>
-#include <sys/prctl.h>
 
 #include <pthread.h>
 
@@ -18,7 +16,7 @@
 #include "open.h"
 #include "sample.h"
 #include "stack.h"
-#include "writer/decimal.h"
+#include "threads.h"
 #include "writer/fxt_encode.h"
 
 enum {
@@ -28,20 +26,19 @@ enum {
 	DROPPED_SLOT = 8,               /* a cache line of its own, like the next */
 	FILTERED_SLOT = DROPPED_SLOT + FXT_COUNTER_WORDS,
 	DEFAULT_STACK_BYTES = 8 << 20,
-	NAME_BYTES = 16,
 	FIND_MAX = 1024,                /* states looked at for a thread's */
 };
 
 __thread struct fxt_thread *fxt_self;
 static __thread bool barred;            /* see fxt_thread_bar() */
 
+struct fxt_threads fxt_threads;
+
 static struct {
-	struct fxt_lock lock;           /* nests in nothing */
-	struct fxt_thread **list;
-	uint32_t count, next_look;
+	uint32_t next_look;             /* under the lock of fxt_threads */
 	atomic_uint next_index;
 	pthread_key_t key;
-	bool has_key, has_membarrier;
+	bool has_key;
 } states;
 
 /* -- Pages ------------------------------------------------------------------------------------- */
@@ -130,162 +127,17 @@ bool fxt_thread_put_extra(struct fxt_thread *thread, const uint64_t *record, siz
 	return fits;
 }
 
-static void comm_path(char *path, uint32_t tid)
-{
-	static const char before[] = "/proc/self/task/", after[] = "/comm";
-	size_t at = sizeof(before) - 1;
-
-	memcpy(path, before, at);
-	at += fxt_decimal(path + at, tid);
-	memcpy(path + at, after, sizeof(after));
-}
-
-/* The name is the kernel's, so that it is the one other tools show. */
-static void write_name(struct fxt_thread *thread, uint32_t tid)
-{
-	char path[48], name[NAME_BYTES + 1] = "";
-	struct fxt_arg process = {FXT_ARG_KOID, FXT_INDEXED(FXT_STR_process), .u64 = thread->pid};
-	uint64_t record[8];
-	size_t words, bytes = 0;
-	ssize_t n;
-	int fd;
-
-	if (fxt_is_forbidden(FXT_NO_LOCKS))
-		return;
-	if (tid == thread->tid) {
-		FXT_SYSCALL2(SYS_prctl, PR_GET_NAME, name);
-		bytes = strnlen(name, NAME_BYTES - 1);
-	} else {
-		comm_path(path, tid);
-		fd = fxt_sys_open(path, O_RDONLY | O_CLOEXEC, 0);
-		if (fd < 0)
-			return;
-		n = fxt_sys_read(fd, name, NAME_BYTES);
-		fxt_sys_close(fd);
-		bytes = n > 0 ? (size_t)n - 1 : 0;
-	}
-	bytes = fxt_utf8_clean(name, name, bytes, NAME_BYTES - 1);
-	words = fxt_encode_kernel_object(record, 8, FXT_OBJECT_THREAD, tid, FXT_INLINE(name, bytes),
-					 (struct fxt_args){1, &process});
-	if (!fxt_buffer_durable(&fxt_agent.buffer, record, words, 0))
-		fxt_thread_put(thread, record, words);
-}
-
-void fxt_thread_renamed(struct fxt_thread *thread, uintptr_t handle)
-{
-	uint64_t mask;
-	uint32_t tid = 0, i;
-
-	if (!thread->ready || fxt_is_forbidden(FXT_NO_LOCKS))
-		return;
-	mask = fxt_lock(&states.lock);
-	for (i = 0; i < states.count && !tid; i++)
-		if (states.list[i]->in_use && states.list[i]->ready && states.list[i]->handle == handle)
-			tid = states.list[i]->tid;
-	fxt_unlock(&states.lock, mask);
-	if (tid)
-		write_name(thread, tid);
-}
-
 struct fxt_thread *fxt_threads_find(uint32_t tid)
 {
-	uint32_t i, count = *(volatile uint32_t *)&states.count;
+	uint32_t i, count = *(volatile uint32_t *)&fxt_threads.count;
 
 	/* Who looks is going to wait; but not for this. */
 	if (count > FIND_MAX)
 		count = FIND_MAX;
 	for (i = 0; i < count; i++)
-		if (states.list[i] && states.list[i]->tid == tid && states.list[i]->in_use)
-			return states.list[i];
+		if (fxt_threads.list[i] && fxt_threads.list[i]->tid == tid && fxt_threads.list[i]->in_use)
+			return fxt_threads.list[i];
 	return NULL;
-}
-
-/* -- Taking chunks away ------------------------------------------------------------------------ */
-
-/* Every thread of the process that runs executes a barrier before this returns. */
-static bool barrier_everywhere(void)
-{
-	return states.has_membarrier && !FXT_SYSCALL3(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
-}
-
-/* A thread raises `lane`, then looks at the lane's limit, then writes. Whoever takes its chunk away lowers the limit, then has every
- * thread execute a barrier, then looks at `lane`: if it is not raised the thread will see the limit before it writes again, and
- * turn to another chunk. If it is, it may be writing; it finds the limit at its next record and gives the chunk back itself. */
-static bool take_away(struct fxt_thread *thread)
-{
-	struct fxt_lane *lane = thread->lanes;
-	uint64_t holds[FXT_LANES];
-	bool any = false;
-	unsigned i;
-
-	for (i = 0; i < FXT_LANES; i++) {
-		holds[i] = atomic_load_explicit(&lane[i].hold, memory_order_acquire);
-		if (holds[i])
-			atomic_store_explicit(&lane[i].limit, 0, memory_order_relaxed);
-	}
-	if (!barrier_everywhere())
-		return false;
-	for (i = 0; i < FXT_LANES; i++) {
-		/* Not if it has turned meanwhile. */
-		if (!holds[i] || *(struct fxt_lane *volatile *)&thread->lane > &lane[i] ||
-		    atomic_load_explicit(&lane[i].limit, memory_order_relaxed))
-			continue;
-		fxt_lane_give_back(thread, &lane[i], holds[i]);
-		any = true;
-	}
-	return any;
-}
-
-static bool holds_chunk(const struct fxt_thread *thread)
-{
-	unsigned i;
-
-	for (i = 0; i < FXT_LANES; i++)
-		if (atomic_load_explicit(&thread->lanes[i].hold, memory_order_relaxed) &&
-		    atomic_load_explicit(&thread->lanes[i].limit, memory_order_relaxed))
-			return true;
-	return false;
-}
-
-/* Under the lock. */
-static bool give_back_full(void)
-{
-	struct fxt_full_chunk *oldest = NULL, *full;
-	uint32_t i;
-
-	for (i = 0; i < states.count; i++)
-		for (full = states.list[i]->full; full < states.list[i]->full + FXT_LANES; full++)
-			if (atomic_load_explicit(&full->hold, memory_order_relaxed) && (!oldest || full->last_ns < oldest->last_ns))
-				oldest = full;
-	return oldest && fxt_lane_give_back_full(oldest);
-}
-
-bool fxt_threads_give_back_idlest(struct fxt_thread *self)
-{
-	struct fxt_thread *idlest = NULL, *thread;
-	uint64_t mask;
-	bool taken = false;
-	uint32_t i;
-
-	if (fxt_is_forbidden(FXT_NO_LOCKS))
-		return false;
-	mask = fxt_lock(&states.lock);
-	if (give_back_full()) {
-		fxt_unlock(&states.lock, mask);
-		return true;
-	}
-	do {
-		idlest = NULL;
-		for (i = 0; i < states.count; i++) {
-			thread = states.list[i];
-			if (thread != self && !thread->claimed && holds_chunk(thread) &&
-			    (!idlest || thread->last_ns < idlest->last_ns))
-				idlest = thread;
-		}
-		taken = idlest && take_away(idlest);
-	} while (idlest && !taken && states.has_membarrier);
-	fxt_unlock(&states.lock, mask);
-	return taken;
 }
 
 /* -- Life -------------------------------------------------------------------------------------- */
@@ -337,13 +189,12 @@ bool fxt_thread_ready(struct fxt_thread *thread)
 	}
 	thread->index = (uint8_t)index;
 	thread->event_thread = fxt_event_thread(index);
-	fxt_open_set_deep_count(thread, thread->deep_count);
 	thread->ready = true;
 	fxt_open_shape(thread);
 	put_thread_record(thread);
 	if (fxt_open_add_page(thread, fxt_now(thread)) && thread->threshold_ns)
 		thread->filtered = show_counter(thread, FILTERED_SLOT, FXT_STR_filtered, thread->no_page[0]);
-	write_name(thread, thread->tid);
+	fxt_thread_tell_name(thread, thread->tid);
 	return true;
 }
 
@@ -375,8 +226,7 @@ void fxt_threads_start(void)
 	if (!fxt_agent.calls.key_create(&states.key, thread_ends))
 		states.has_key = states.key < 32;
 	if (fxt_agent.config.mode == FXT_CIRCULAR)
-		states.has_membarrier =
-			!FXT_SYSCALL3(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);
+		fxt_chunks_start();
 }
 
 static void begin_life(struct fxt_thread *thread, uint32_t pid, uint32_t tid)
@@ -389,6 +239,7 @@ static void begin_life(struct fxt_thread *thread, uint32_t pid, uint32_t tid)
 	thread->tid = tid;
 	thread->lane = thread->lanes;
 	thread->page_count = 0;
+	fxt_open_set_deep_count(thread, thread->deep_count);
 	thread->no_page[0] = thread->no_page[1] = 0;
 	thread->filtered = &thread->no_page[0];
 	thread->dropped = &thread->no_page[1];
@@ -407,6 +258,18 @@ static void begin_life(struct fxt_thread *thread, uint32_t pid, uint32_t tid)
 	thread->life = thread->expects = thread->vforked_kin = 0;
 	thread->vforked = 0;
 	find_stack(thread);
+}
+
+/* No lane has a chunk. */
+static void reset_lanes(struct fxt_thread *thread)
+{
+	struct fxt_lane *last = thread->lanes + FXT_LANES + FXT_LANE_FENCES - 1, *lane;
+
+	memset(thread->lanes, 0, sizeof(thread->lanes));
+	memset(thread->full, 0, sizeof(thread->full));
+	for (lane = thread->lanes; lane < last; lane++)
+		lane->next = lane + 1;
+	last->next = last;
 }
 
 /* Of a thread the kernel no longer knows: ends what it left open, gives back its pages, keeps its chunks. */
@@ -437,17 +300,17 @@ static struct fxt_thread *find_state(uint32_t pid)
 	struct fxt_thread *thread;
 	uint32_t i;
 
-	for (i = 0; i < LOOKS && i < states.count; i++) {
-		thread = states.list[states.next_look++ % states.count];
+	for (i = 0; i < LOOKS && i < fxt_threads.count; i++) {
+		thread = fxt_threads.list[states.next_look++ % fxt_threads.count];
 		if (thread->claimed)
 			continue;
 		if (thread->in_use && thread->pid == pid && fxt_sys_thread_exists((int)pid, (int)thread->tid))
 			continue;
 		return thread;
 	}
-	if (!states.list)
-		states.list = fxt_sys_memory(MAX_STATES * sizeof(*states.list));
-	if (!states.list || states.count == MAX_STATES)
+	if (!fxt_threads.list)
+		fxt_threads.list = fxt_sys_memory(MAX_STATES * sizeof(*fxt_threads.list));
+	if (!fxt_threads.list || fxt_threads.count == MAX_STATES)
 		return NULL;
 	thread = fxt_sys_memory(sizeof(*thread));
 	if (!thread)
@@ -455,9 +318,10 @@ static struct fxt_thread *find_state(uint32_t pid)
 	thread->open = fxt_opens(thread);
 	thread->open[-1].frame = UINTPTR_MAX;
 	thread->held_top = thread->held;
-	fxt_open_set_deep_count(thread, 0);
+	reset_lanes(thread);
 	thread->defined = fxt_functions_none_defined;
-	states.list[states.count++] = thread;
+	thread->defined_quick = fxt_functions_none_defined;
+	fxt_threads.list[fxt_threads.count++] = thread;
 	return thread;
 }
 
@@ -495,11 +359,11 @@ struct fxt_thread *fxt_thread_attach(void)
 		return NULL;
 	tid = (uint32_t)fxt_sys_gettid();
 	mask = fxt_sys_block_signals();
-	all_blocked = fxt_lock(&states.lock);
+	all_blocked = fxt_lock(&fxt_threads.lock);
 	thread = find_state(pid);
 	if (thread)
 		thread->claimed = true;
-	fxt_unlock(&states.lock, all_blocked);
+	fxt_unlock(&fxt_threads.lock, all_blocked);
 	if (thread) {
 		if (thread->in_use)
 			end_life(thread);
@@ -537,16 +401,16 @@ void fxt_thread_unbar(struct fxt_thread *thread)
 struct fxt_moved fxt_threads_moved(void)
 {
 	struct fxt_moved moved = {0};
-	uint64_t mask = fxt_lock(&states.lock);
+	uint64_t mask = fxt_lock(&fxt_threads.lock);
 	uint32_t i;
 
 	/* Their threads write on. */
-	for (i = 0; i < states.count; i++) {
-		moved.read += *(volatile uint64_t *)&states.list[i]->read_bytes;
-		moved.written += *(volatile uint64_t *)&states.list[i]->written_bytes;
-		moved.heap += (int64_t)*(volatile uint64_t *)&states.list[i]->heap_bytes;
+	for (i = 0; i < fxt_threads.count; i++) {
+		moved.read += *(volatile uint64_t *)&fxt_threads.list[i]->read_bytes;
+		moved.written += *(volatile uint64_t *)&fxt_threads.list[i]->written_bytes;
+		moved.heap += (int64_t)*(volatile uint64_t *)&fxt_threads.list[i]->heap_bytes;
 	}
-	fxt_unlock(&states.lock, mask);
+	fxt_unlock(&fxt_threads.lock, mask);
 	return moved;
 }
 
@@ -557,11 +421,11 @@ void fxt_thread_after_rewrite(struct fxt_thread *thread)
 	uint64_t filtered = *thread->filtered;
 	struct fxt_open *entry;
 
-	memset(thread->lanes, 0, sizeof(thread->lanes));
-	memset(thread->full, 0, sizeof(thread->full));
+	reset_lanes(thread);
 	for (entry = fxt_opens(thread); entry < fxt_opens(thread) + FXT_OPEN_MAX; entry++)
 		entry->slot = thread->no_slot;
 	thread->page_count = 0;
+	fxt_open_set_deep_count(thread, thread->deep_count);
 	thread->no_page[0] = filtered;
 	thread->no_page[1] = *thread->dropped;
 	thread->filtered = &thread->no_page[0];
@@ -578,22 +442,21 @@ void fxt_threads_after_fork(void)
 
 	/* Nobody else is in this memory. */
 	barred = false;
-	fxt_lock_reset(&states.lock);
+	fxt_lock_reset(&fxt_threads.lock);
 	atomic_store_explicit(&states.next_index, 0, memory_order_relaxed);
 	/* It has moved nothing yet, and has the heap of all. */
-	for (i = 0; thread && i < states.count; i++)
-		heap_bytes += states.list[i]->heap_bytes;
+	for (i = 0; thread && i < fxt_threads.count; i++)
+		heap_bytes += fxt_threads.list[i]->heap_bytes;
 	if (thread) {
 		thread->read_bytes = thread->written_bytes = 0;
 		thread->heap_bytes = heap_bytes;
 	}
 	/* The other states are not looked at again: touching them would copy their memory. */
-	states.count = 0;
+	fxt_threads.count = 0;
 	if (!thread)
 		return;
-	states.list[states.count++] = thread;
-	memset(thread->lanes, 0, sizeof(thread->lanes));
-	memset(thread->full, 0, sizeof(thread->full));
+	fxt_threads.list[fxt_threads.count++] = thread;
+	reset_lanes(thread);
 	fxt_open_after_fork(thread);
 	begin_life(thread, (uint32_t)fxt_sys_getpid(), (uint32_t)fxt_sys_gettid());
 }

@@ -38,13 +38,11 @@ static uint32_t one_process(pid_t pid)
 #define AWAITED(kind, known, ...)                                                                       \
 	do {                                                                                            \
 		struct fxt_cause cause_;                                                                \
-		bool known_;                                                                            \
+		bool waits_;                                                                            \
 													\
 		end_ns_ = fxt_end_after(thread_, open_, &after_ns_);                                    \
-		known_ = known;                                                                         \
-		FXT_FORM_RECORD(kind, __VA_ARGS__);                                                     \
-		if (known_)                                                                             \
-			fxt_flow_resume(thread_, after_ns_, end_ns_, &cause_, 1);                       \
+		waits_ = known;                                                                         \
+		FXT_FORM_RECORD_WAIT(kind, __VA_ARGS__)                                                 \
 	} while (0)
 
 /* The thread's own number, where there is no argument to show. */

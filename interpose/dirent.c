@@ -44,14 +44,7 @@ typedef int (*fts64_compare_fn)(const FTSENT64 **, const FTSENT64 **);
 	}                                                       \
 	return result_
 
-/* CLOSED: an int, of what closes one. */
-#define KEEP_CLOSED KEEP_INT
-#define GIVE_CLOSED GIVE_INT
-#define FAILURE_CLOSED FAILURE_INT
-#define RESULT_CLOSED RESULT_INT
-#define CALLEE_CLOSED , closing_
-#define AROUND_CLOSED , CLOSING_DIRECTORY
-#define CLOSING_DIRECTORY(type, symbol, ...) FXT_CLOSING(dirfd(dirp), type, symbol, __VA_ARGS__)
+#define CLOSES(type, symbol, ...) FXT_CLOSING(dirfd(dirp), type, symbol, __VA_ARGS__)
 
 #define FXT_TABLE "dirent.def"
 #include "wrappers.inc"

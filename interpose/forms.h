@@ -22,15 +22,15 @@
 		uint64_t *at_ = fxt_room(thread_, start_ns_, end_ns_, FXT_RESULT_WORDS FXT_EACH(P_WORDS, __VA_ARGS__)); \
 														\
 		if (at_) {                                                                                      \
-			FXT_EACH(P_PUT, __VA_ARGS__)                                                            \
-			RESULT_##kind                                                                           \
-			if (failure_) {                                                                         \
-				at_ = fxt_put_errno(thread_, at_, failure_);                                    \
-				arguments_++;                                                                   \
-			}                                                                                       \
-			fxt_complete(thread_, at_, end_ns_, names_, arguments_);                                \
+			FXT_PUT_EVENT(kind, __VA_ARGS__)                                                        \
 		}                                                                                               \
 	} while (0)
+
+/* The same of a call that has waited for another thread, if waits_: with the arrow that ends at after_ns_. */
+#define FXT_FORM_RECORD_WAIT(kind, ...)                                                                         \
+	FXT_FORM_RECORD(kind, __VA_ARGS__);                                                                     \
+	if (waits_)                                                                                             \
+		fxt_flow_resume(thread_, after_ns_, end_ns_, &cause_, 1);
 
 #define FXT_FORM_WRAP(body, kind, symbol, event, object, ...)                                           \
 	FXT_REAL_FIRST(pthread, int, symbol, (FXT_LIST(P_DECLARE, __VA_ARGS__)), (FXT_LIST(P_NAME, __VA_ARGS__))) \

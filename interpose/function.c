@@ -8,6 +8,12 @@ FXT_EXPORT void __cyg_profile_func_exit(void *function, void *call_site);
 
 /* What __builtin_frame_address(0) is in other wrappers: below the return address. These have no frame to make. */
 #define HERE ((uintptr_t)__builtin_dwarf_cfa() - 2 * sizeof(void *))
+/* Where a hook returns to, and where that is. */
+#if defined(__x86_64__)
+#define SITE ((const uintptr_t *)__builtin_dwarf_cfa() - 1)
+#else
+#define SITE (&(uintptr_t){(uintptr_t)__builtin_return_address(0)})
+#endif
 
 static __attribute__((noinline)) void enter(uintptr_t frame, uintptr_t site, uintptr_t function, uintptr_t call_site)
 {
@@ -28,12 +34,12 @@ static __attribute__((noinline)) void leave(uintptr_t frame, uintptr_t function)
 FXT_EXPORT void __cyg_profile_func_enter(void *function, void *call_site)
 {
 	struct fxt_thread *thread = fxt_self;
-	uintptr_t frame = HERE, site = (uintptr_t)__builtin_return_address(0);
+	uintptr_t frame = HERE;
 
 	if (!fxt_is_on(FXT_CAT_function))
 		return;
-	if (FXT_UNLIKELY(!thread || !fxt_function_enter_quick(thread, frame, site, (uintptr_t)function, (uintptr_t)call_site)))
-		enter(frame, site, (uintptr_t)function, (uintptr_t)call_site);
+	if (FXT_UNLIKELY(!thread || !fxt_function_enter_quick(thread, frame, SITE, (uintptr_t)function, (uintptr_t)call_site)))
+		enter(frame, *SITE, (uintptr_t)function, (uintptr_t)call_site);
 }
 
 FXT_EXPORT void __cyg_profile_func_exit(void *function, void *call_site)

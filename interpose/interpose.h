@@ -31,6 +31,7 @@
  *	FD(what, of)    INT, a new descriptor                   STREAM(what, of) PTR, a FILE of one: agent/fds.h
  *	PTR     a pointer; NULL is failure, with errno  PLAIN_PTR       a pointer; NULL says nothing of errno
  *	ERROR   an error number, 0 is success           VOID
+ *	CLOSED  INT, of what closes a descriptor
  * What a new descriptor is of: PATH(x), a parameter that is TEXT; NUMBER(x), one that is a number; PEER(x), an address: address.h; NOTHING.
  */
 #ifndef FXT_INTERPOSE_H
@@ -45,6 +46,7 @@
 #include "agent/open.h"
 #include "agent/transfer.h"
 #include "calls.h"
+#include "fd_results.h"
 #include "readable.h"
 
 #define FXT_EXPORT __attribute__((visibility("default")))
@@ -214,109 +216,6 @@ size_t fxt_text_bytes_checked(const struct fxt_thread *thread, const char *text)
 #define KEEP_PLAIN_PTR(type) type result_ =
 #define KEEP_VOID(type)
 
-#define KEEP_READ(fd) KEEP_LONG
-#define KEEP_WRITTEN(fd) KEEP_LONG
-#define KEEP_MOVED(from, to) KEEP_LONG
-#define FAILURE_READ(fd) FAILURE_LONG
-#define FAILURE_WRITTEN(fd) FAILURE_LONG
-#define FAILURE_MOVED(from, to) FAILURE_LONG
-#define RESULT_READ(fd) RESULT_LONG
-#define RESULT_WRITTEN(fd) RESULT_LONG
-#define RESULT_MOVED(from, to) RESULT_LONG
-#define GIVE_READ(fd)                                                   \
-	if (result_ > 0) {                                              \
-		thread_->read_bytes += (uint64_t)result_;               \
-		fxt_fd_has_read(thread_, fd, (uint64_t)result_);        \
-	}                                                               \
-	return result_
-#define GIVE_WRITTEN(fd)                                                \
-	if (result_ > 0) {                                              \
-		thread_->written_bytes += (uint64_t)result_;            \
-		fxt_fd_has_written(thread_, fd, (uint64_t)result_);     \
-	}                                                               \
-	return result_
-#define GIVE_MOVED(from, to)                                            \
-	if (result_ > 0) {                                              \
-		thread_->read_bytes += (uint64_t)result_;               \
-		fxt_fd_has_read(thread_, from, (uint64_t)result_);      \
-	}                                                               \
-	GIVE_WRITTEN(to)
-
-#define KEEP_READ_INTO(fd, buf, count) KEEP_LONG
-#define FAILURE_READ_INTO(fd, buf, count) FAILURE_LONG
-#define RESULT_READ_INTO(fd, buf, count) RESULT_LONG
-#define GIVE_READ_INTO(fd, buf, count) GIVE_READ(fd)
-#define KEEP_WRITTEN_FROM(fd, buf) KEEP_LONG
-#define FAILURE_WRITTEN_FROM(fd, buf) FAILURE_LONG
-#define RESULT_WRITTEN_FROM(fd, buf) RESULT_LONG
-#define GIVE_WRITTEN_FROM(fd, buf) GIVE_WRITTEN(fd)
-
-/* What is done for arrows, of kinds that have it: before the real call, behind it, and behind the event. See agent/transfer.h. */
-#define ENTER_READ(fd) , struct fxt_reading reading_; fxt_reads(thread_, fd, &reading_);
-#define LEAVE_READ(fd) , fxt_has_read(thread_, &reading_, result_, NULL, 0);
-#define END_READ(fd) , fxt_end_after(thread_, open_, &reading_.after_ns)
-#define ARROW_READ(fd) , fxt_arrow(thread_, &reading_, end_ns_);
-#define ENTER_READ_INTO(fd, buf, count) ENTER_READ(fd)
-#define LEAVE_READ_INTO(fd, buf, count) , fxt_has_read(thread_, &reading_, result_, buf, count);
-#define END_READ_INTO(fd, buf, count) END_READ(fd)
-#define ARROW_READ_INTO(fd, buf, count) ARROW_READ(fd)
-#define ENTER_WRITTEN(fd) , struct fxt_writing writing_; fxt_writes(thread_, fd, &writing_);
-#define LEAVE_WRITTEN(fd) , fxt_wrote(thread_, &writing_, result_, NULL);
-#define ENTER_WRITTEN_FROM(fd, buf) ENTER_WRITTEN(fd)
-#define LEAVE_WRITTEN_FROM(fd, buf) , fxt_wrote(thread_, &writing_, result_, buf);
-#define ENTER_MOVED(from, to)                                                                                   \
-	, struct fxt_reading reading_; struct fxt_writing writing_; fxt_reads(thread_, from, &reading_);        \
-	fxt_writes(thread_, to, &writing_);
-#define LEAVE_MOVED(from, to)                                                                                   \
-	, fxt_wrote(thread_, &writing_, result_, NULL); fxt_has_read(thread_, &reading_, result_, NULL, 0);
-#define END_MOVED(from, to) END_READ(from)
-#define ARROW_MOVED(from, to) ARROW_READ(from)
-
-/* UNSEEN_LONG(fd), UNSEEN_INT(fd): the call moves bytes and does not say how many. */
-#define KEEP_UNSEEN_LONG(fd) KEEP_LONG
-#define FAILURE_UNSEEN_LONG(fd) FAILURE_LONG
-#define RESULT_UNSEEN_LONG(fd) RESULT_LONG
-#define GIVE_UNSEEN_LONG(fd)                    \
-	fxt_fd_buffered(thread_, fd);           \
-	return result_
-#define ENTER_UNSEEN_LONG(fd) , if (FXT_UNLIKELY(fxt_endpoint(fd))) fxt_endpoint_unseen(fd);
-#define KEEP_UNSEEN_INT(fd) KEEP_INT
-#define FAILURE_UNSEEN_INT(fd) FAILURE_INT
-#define RESULT_UNSEEN_INT(fd) RESULT_INT
-#define GIVE_UNSEEN_INT(fd) GIVE_UNSEEN_LONG(fd)
-#define ENTER_UNSEEN_INT(fd) ENTER_UNSEEN_LONG(fd)
-
-#define KEEP_FD(what, of) KEEP_INT
-#define FAILURE_FD(what, of) FAILURE_INT
-#define RESULT_FD(what, of) RESULT_INT
-#define GIVE_FD(what, of)                                               \
-	if (result_ >= 0) {                                             \
-		FXT_OPENED((int)result_, what, of);                     \
-		FXT_SECOND(NEW_##what, , )                              \
-	}                                                               \
-	return result_
-
-#define KEEP_STREAM(what, of) KEEP_PTR
-#define FAILURE_STREAM(what, of) FAILURE_PTR
-#define RESULT_STREAM(what, of) RESULT_PTR
-#define GIVE_STREAM(what, of)                                           \
-	if (result_) {                                                  \
-		FXT_OPENED(fileno_unlocked(result_), what, of);         \
-		fxt_fd_buffered(thread_, fileno_unlocked(result_));     \
-		fxt_endpoint_buffered(thread_, fileno_unlocked(result_)); \
-	}                                                               \
-	return result_
-
-/* What may be one end of a stream: agent/endpoint.h. */
-#define NEW_file , fxt_endpoint_opened(thread_, (int)result_);
-
-/* The lifetime of a descriptor begins. */
-#define FXT_OPENED(fd, what, of) fxt_fd_opened(thread_, fd, end_ns_, names_, FXT_STR_life_##what, FXT_OF_##of)
-#define FXT_OF_PATH(text_) \
-	((struct fxt_fd_detail){.name = FXT_STR_##text_, .text = (text_) ? (text_) : "", .bytes = text_##_bytes})
-#define FXT_OF_NUMBER(number_) ((struct fxt_fd_detail){.name = FXT_STR_##number_, .number = (int)(number_)})
-#define FXT_OF_NOTHING ((struct fxt_fd_detail){0})
-
 #define GIVE_INT return result_
 #define GIVE_LONG return result_
 #define GIVE_PTR return result_
@@ -327,9 +226,9 @@ size_t fxt_text_bytes_checked(const struct fxt_thread *thread, const char *text)
 #define GIVE_VOID return
 
 /* The error number of a call that failed, otherwise 0. */
-#define FAILURE_INT (result_ == -1 ? errno : 0)
-#define FAILURE_LONG (result_ == -1 ? errno : 0)
-#define FAILURE_PTR (!result_ ? errno : 0)
+#define FAILURE_INT (FXT_UNLIKELY(result_ == -1) ? errno : 0)
+#define FAILURE_LONG (FXT_UNLIKELY(result_ == -1) ? errno : 0)
+#define FAILURE_PTR (FXT_UNLIKELY(!result_) ? errno : 0)
 #define FAILURE_ERROR result_
 #define FAILURE_PLAIN_INT 0
 #define FAILURE_PLAIN_UINT 0
@@ -423,16 +322,6 @@ static inline void fxt_nothing_moves(const void *unused)
 #define FXT_CALLEE(symbol, result_kind) \
 	FXT_SECOND(FXT_SAID_##symbol, FXT_PASTE(FXT_SECOND(CALLEE_##result_kind, real_, ), symbol), )
 
-/* Of results with an AROUND_ and a CALLEE_: closing_SYMBOL, which closes descriptor `fd`, also where the category is off. */
-#define FXT_CLOSING(fd, type, symbol, ...)                                                                      \
-	static type closing_##symbol(FXT_LIST(P_DECLARE, __VA_ARGS__))                                          \
-	{                                                                                                       \
-		type result;                                                                                    \
-														\
-		FXT_FD_CLOSE(fd, result = real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__)));                        \
-		return result;                                                                                  \
-	}
-
 /* The same around `callee`, which calls the real function as it sees fit. What is recorded is a function of its own: with
  * its frame and registers in one function a switched-off call would pay for them too. */
 #define FXT_WRAP_AROUND(category, type, symbol, event, callee, blocks, result_kind, ...)                         \
@@ -462,6 +351,16 @@ static inline struct fxt_thread *fxt_enter_first(enum fxt_category category)
 	static inline __attribute__((always_inline)) type traced_##symbol(FXT_LIST(P_DECLARE, __VA_ARGS__))     \
 	FXT_BODY(fxt_enter_first(FXT_CAT_##category), category, type, event, callee, blocks, result_kind, __VA_ARGS__)
 
+/* The event of a call that is over, for which there is room at at_. */
+#define FXT_PUT_EVENT(result_kind, ...)                                         \
+	FXT_EACH(P_PUT, __VA_ARGS__)                                            \
+	RESULT_##result_kind                                                    \
+	if (FXT_UNLIKELY(failure_)) {                                           \
+		at_ = fxt_put_errno(thread_, at_, failure_);                    \
+		arguments_++;                                                   \
+	}                                                                       \
+	fxt_complete(thread_, at_, end_ns_, names_, arguments_);
+
 #define FXT_BODY(enter, category, type, event, callee, blocks, result_kind, ...)                                        \
 	{                                                                                                       \
 		const uint64_t names_ = FXT_NAMES(category, event);                                              \
@@ -484,13 +383,7 @@ static inline struct fxt_thread *fxt_enter_first(enum fxt_category category)
 		FXT_EACH(P_MEASURE, __VA_ARGS__)                                                                \
 		at_ = fxt_room(thread_, start_ns_, end_ns_, FXT_RESULT_WORDS FXT_EACH(P_WORDS, __VA_ARGS__));       \
 		if (at_) {                                                                                       \
-			FXT_EACH(P_PUT, __VA_ARGS__)                                                            \
-			RESULT_##result_kind                                                                    \
-			if (failure_) {                                                                          \
-				at_ = fxt_put_errno(thread_, at_, failure_);                                  \
-				arguments_++;                                                                    \
-			}                                                                                       \
-			fxt_complete(thread_, at_, end_ns_, names_, arguments_);                                     \
+			FXT_PUT_EVENT(result_kind, __VA_ARGS__)                                                 \
 			FXT_SECOND(ARROW_##result_kind, , )                                                      \
 		}                                                                                               \
 		GIVE_##result_kind;                                                                             \

@@ -8,14 +8,7 @@
 
 #include "mapped.h"
 
-/* CLOSED: an int, of what closes a message queue. */
-#define KEEP_CLOSED KEEP_INT
-#define GIVE_CLOSED GIVE_INT
-#define FAILURE_CLOSED FAILURE_INT
-#define RESULT_CLOSED RESULT_INT
-#define CALLEE_CLOSED , closing_
-#define AROUND_CLOSED , CLOSING_QUEUE
-#define CLOSING_QUEUE(type, symbol, ...) FXT_CLOSING(mqdes, type, symbol, __VA_ARGS__)
+#define CLOSES(type, symbol, ...) FXT_CLOSING(mqdes, type, symbol, __VA_ARGS__)
 
 #define FXT_TABLE "ipc.def"
 #include "wrappers.inc"

@@ -61,6 +61,7 @@ INTERPOSE_SOURCES = \
 	interpose/exit.c \
 	interpose/exit.h \
 	interpose/fcntl.c \
+	interpose/fd_results.h \
 	interpose/forms.h \
 	interpose/heap.c \
 	interpose/heap.h \

@@ -33,9 +33,14 @@ static inline bool fxt_is_among(uint64_t fds, int fd)
 	return fd >= 0 && fd < FXT_STDERR_FDS && fds >> fd & 1;
 }
 
+static inline bool fxt_may_be_stderr(int fd)
+{
+	return FXT_UNLIKELY(fxt_is_among(fxt_stderrs(), fd));
+}
+
 static inline bool fxt_is_stderr(int fd)
 {
-	return FXT_UNLIKELY(fxt_is_among(fxt_stderrs(), fd)) && (fd == 2 || fxt_is_stderr_now(fd));
+	return fxt_may_be_stderr(fd) && (fd == 2 || fxt_is_stderr_now(fd));
 }
 
 /* The stream of that name, and one that writes to such a descriptor. */

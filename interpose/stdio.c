@@ -35,14 +35,8 @@ FXT_EXPORT char *gets(char *s);
 			fxt_endpoint_buffered(thread_, fd);     \
 	return result_
 
-/* CLOSED: an int, of what closes a stream. REOPENED: STREAM, of what closes the stream it is given, and then makes it another or not. */
-#define KEEP_CLOSED KEEP_INT
-#define GIVE_CLOSED GIVE_INT
-#define FAILURE_CLOSED FAILURE_INT
-#define RESULT_CLOSED RESULT_INT
-#define CALLEE_CLOSED , closing_
-#define AROUND_CLOSED , CLOSING_STREAM
-#define CLOSING_STREAM(type, symbol, ...) FXT_CLOSING(descriptor_of(stream), type, symbol, __VA_ARGS__)
+/* CLOSED and REOPENED: of what closes the stream it is given; REOPENED is a STREAM, and then makes it another or not. */
+#define CLOSES(type, symbol, ...) FXT_CLOSING(descriptor_of(stream), type, symbol, __VA_ARGS__)
 #define KEEP_REOPENED KEEP_STREAM
 #define GIVE_REOPENED GIVE_STREAM
 #define FAILURE_REOPENED FAILURE_STREAM

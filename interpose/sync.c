@@ -79,9 +79,7 @@ static inline bool get_at_once(int (*try)(sem_t *), sem_t *sem)
 		waits_ = fxt_wait_leave(thread_, (uintptr_t)(sem), start_ns_, &cause_) && !result_;             \
 		FXT_WAITED(sem);                                                                                \
 	}                                                                                                       \
-	FXT_FORM_RECORD(kind, __VA_ARGS__);                                                                     \
-	if (waits_)                                                                                             \
-		fxt_flow_resume(thread_, after_ns_, end_ns_, &cause_, 1);
+	FXT_FORM_RECORD_WAIT(kind, __VA_ARGS__)
 
 /* -- Threads ----------------------------------------------------------------------------------- */
 
@@ -96,9 +94,7 @@ static inline bool get_at_once(int (*try)(sem_t *), sem_t *sem)
 	result_ = real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));                                                 \
 	end_ns_ = fxt_end_after(thread_, open_, &after_ns_);                                     \
 	waits_ = fxt_wait_leave(thread_, (uintptr_t)(handle), start_ns_, &cause_) && !result_;                  \
-	FXT_FORM_RECORD(kind, __VA_ARGS__);                                                                     \
-	if (waits_)                                                                                             \
-		fxt_flow_resume(thread_, after_ns_, end_ns_, &cause_, 1);
+	FXT_FORM_RECORD_WAIT(kind, __VA_ARGS__)
 
 /* -- Barriers ---------------------------------------------------------------------------------- */
 
@@ -115,9 +111,7 @@ static inline bool get_at_once(int (*try)(sem_t *), sem_t *sem)
 	end_ns_ = fxt_end_after(thread_, open_, &after_ns_);                                     \
 	waits_ = waits_ && fxt_wait_end((uintptr_t)(barrier), start_ns_, &cause_);                              \
 	FXT_WAITED(barrier);                                                                                    \
-	FXT_FORM_RECORD(kind, __VA_ARGS__);                                                                     \
-	if (waits_)                                                                                             \
-		fxt_flow_resume(thread_, after_ns_, end_ns_, &cause_, 1);
+	FXT_FORM_RECORD_WAIT(kind, __VA_ARGS__)
 
 #define FORM_SETS_PARTIES(kind, symbol, barrier, ...)                           \
 	result_ = real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));                 \

@@ -39,14 +39,20 @@ static inline ssize_t said_pwritev64v2(int fd, const struct iovec *iov, int iovc
 
 /* -- Standard error ------------------------------------------------------------------------------ */
 
+/* Asked before the call, so that all others leave the wrapper with it. */
 #define SAID(symbol, params, args, say)						\
-	static inline ssize_t said_##symbol params				\
+	static FXT_COLD ssize_t saying_##symbol params				\
 	{									\
 		ssize_t result = real_##symbol args;				\
 										\
-		if (fxt_is_stderr(fd) && result > 0)				\
+		if (result > 0 && fxt_is_stderr(fd))				\
 			say;							\
 		return result;							\
+	}									\
+										\
+	static inline ssize_t said_##symbol params				\
+	{									\
+		return fxt_may_be_stderr(fd) ? saying_##symbol args : real_##symbol args; \
 	}
 
 #define SAID_BYTES(symbol, params, args) SAID(symbol, params, args, fxt_said_bytes(buf, (size_t)result))

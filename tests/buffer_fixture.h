@@ -1,4 +1,4 @@
-/* A buffer in a directory of its own, and the walk over its file: for check_buffer.c.
+/* A buffer in a directory of its own, and the walk over its file: for check_buffer.c and check_rewrite.c.
  *
  * The file is read back by its name and walked by the sizes of its records alone, without the project's reader or its
  * header of bit fields.
@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "buffer.h"
+#include "lane.h"
 
 #define MAGIC UINT64_C(0x0016547846040010)
 /* A string record of one word of text, "text", and the number of its index. */
@@ -115,6 +116,31 @@ static struct walk walk_file(const char *name)
 static struct walk walk(void)
 {
 	return walk_file(buffer.path);
+}
+
+/* -- Chunks and what is put into them ---------------------------------------------------------------- */
+
+static const enum fxt_mode modes[] = {FXT_ONESHOT, FXT_CIRCULAR, FXT_STREAMING};
+
+static bool take(struct fxt_chunk *chunk)
+{
+	return fxt_buffer_take(&buffer, 0, chunk);
+}
+
+static void instant(struct fxt_lane *lane, uint64_t name)
+{
+	lane->at[1] = 12345;
+	fxt_lane_commit(lane, 2, INSTANT(name));
+}
+
+static struct fxt_chunk taken;
+
+static struct fxt_lane lane_of(const struct fxt_chunk *chunk)
+{
+	struct fxt_lane lane = {0};
+
+	fxt_lane_enter(&lane, chunk->base, chunk->words, chunk->number, 1);
+	return lane;
 }
 
 #endif

@@ -22,6 +22,7 @@
 #include "agent/config.h"
 #include "agent/follow_glob.h"
 #include "agent/output.h"
+#include "suite.h"
 
 enum { VALUE_BYTES = 6000, VARIABLES = 16 };
 
@@ -328,10 +329,7 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("config");
 	TCase *values = tcase_create("values");
-	SRunner *runner = srunner_create(suite);
-	int failed;
 
 	tcase_add_checked_fixture(values, setup, NULL);
 	tcase_set_timeout(values, 120);
@@ -339,9 +337,5 @@ int main(void)
 	tcase_add_test(values, triggers_as_written);
 	tcase_add_test(values, categories_as_written);
 	tcase_add_test(values, globs_as_fnmatch);
-	suite_add_tcase(suite, values);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return RUN_SUITE("config", values);
 }

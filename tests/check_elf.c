@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "elf_facts.h"
+#include "suite.h"
 
 static char *self;
 static size_t self_bytes;
@@ -132,10 +133,7 @@ END_TEST
 
 int main(void)
 {
-	Suite *s = suite_create("elf");
 	TCase *c = tcase_create("elf");
-	SRunner *runner;
-	int failed;
 
 	tcase_add_checked_fixture(c, load_self, free_self);
 	tcase_set_timeout(c, 60);
@@ -145,10 +143,5 @@ int main(void)
 	tcase_add_test(c, tells_other_machines);
 	tcase_add_test(c, tells_go);
 	tcase_add_test(c, is_no_elf_file);
-	suite_add_tcase(s, c);
-	runner = srunner_create(s);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return RUN_SUITE("elf", c);
 }

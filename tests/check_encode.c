@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "fxt_encode.h"
+#include "suite.h"
 
 enum {
 	GUARD_WORDS = 8,
@@ -407,13 +408,9 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("encode");
 	TCase *records = tcase_create("records");
-	SRunner *runner = srunner_create(suite);
-	int failed;
 
 	memset(big, 'm', sizeof(big));
-	suite_add_tcase(suite, records);
 	tcase_add_test(records, metadata);
 	tcase_add_test(records, provider_name_limit);
 	tcase_add_test(records, filler);
@@ -431,8 +428,5 @@ int main(void)
 	tcase_add_test(records, logs);
 	tcase_add_test(records, large_blobs);
 	tcase_add_test(records, large_blobs_longer_than_records);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return RUN_SUITE("encode", records);
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "fxt_encode.h"
+#include "suite.h"
 
 enum { GUARD_WORDS = 8, MEMORY_WORDS = 9000 };
 
@@ -324,13 +325,9 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("encode limits");
 	TCase *limits = tcase_create("limits");
-	SRunner *runner = srunner_create(suite);
-	int failed;
 
 	memset(text, 'm', sizeof(text));
-	suite_add_tcase(suite, limits);
 	tcase_add_loop_test(limits, string_limits, 0, LENGTH(with_string));
 	tcase_add_loop_test(limits, argument_count, 0, LENGTH(with_args));
 	tcase_add_loop_test(limits, argument_types, 0, 16);
@@ -339,8 +336,5 @@ int main(void)
 	tcase_add_loop_test(limits, longest_payloads, 0, LENGTH(longest_payload));
 	tcase_add_test(limits, longest_argument);
 	tcase_add_test(limits, largest_blobs);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return RUN_SUITE("encode limits", limits);
 }

@@ -6,6 +6,7 @@
 #include <check.h>
 
 #include "objects.h"
+#include "suite.h"
 #include "trace_words.h"
 
 /* Strings 4 "mutex", 5 "type", 6 "since", 7 "ptr", 8 "first", 9 "second", 10 "malloc", 11 "any". Thread 1's process is that of objects. */
@@ -98,17 +99,9 @@ END_TEST
 
 int main(void)
 {
-	Suite *s = suite_create("objects");
 	TCase *c = tcase_create("objects");
-	SRunner *runner;
-	int failed;
 
 	tcase_add_test(c, names_objects_as_of_the_time);
 	tcase_add_test(c, names_blocks_while_they_live);
-	suite_add_tcase(s, c);
-	runner = srunner_create(s);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return RUN_SUITE("objects", c);
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "reader.h"
+#include "suite.h"
 #include "trace_file.h"
 #include "trace_words.h"
 
@@ -275,10 +276,7 @@ END_TEST
 
 int main(void)
 {
-	Suite *s = suite_create("reader");
 	TCase *c = tcase_create("reader");
-	SRunner *runner;
-	int failed;
 
 	tcase_add_test(c, decodes_an_event);
 	tcase_add_test(c, decodes_every_argument_type);
@@ -288,10 +286,5 @@ int main(void)
 	tcase_add_loop_test(c, reports_a_fault, 0, sizeof(faulty) / sizeof(faulty[0]));
 	tcase_add_test(c, stops_at_a_torn_record);
 	tcase_add_test(c, refuses_what_is_no_trace);
-	suite_add_tcase(s, c);
-	runner = srunner_create(s);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return RUN_SUITE("reader", c);
 }

@@ -8,159 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "reader.h"
-#include "report.h"
-#include "trace_words.h"
-
-/* -- Traces, put together record by record ------------------------------------------------------------- */
-
-enum { COMPLETE = 4, BEGIN = 2, FLOW_BEGIN = 8, FLOW_END = 10, INT = 3, UINT = 4, POINTER = 7 };
-
-static uint64_t words[1 << 16];
-static size_t count;
-static const char *strings[64];
-static unsigned string_count;
-
-static void put(uint64_t word)
-{
-	ck_assert_uint_lt(count, sizeof(words) / sizeof(words[0]));
-	words[count++] = word;
-}
-
-static void put_text(const char *text)
-{
-	for (size_t at = 0; at < strlen(text); at += 8) {
-		uint64_t word = 0;
-
-		for (size_t i = 0; i < 8 && at + i < strlen(text); i++)
-			word |= AT(8 * i, (unsigned char)text[at + i]);
-		put(word);
-	}
-}
-
-/* Providers have tables of their own. */
-static void provider(unsigned id)
-{
-	put(HEAD(0, 2, 1 | AT(4, id) | AT(36, 3)));
-	put_text("app");
-	string_count = 0;
-}
-
-static unsigned string(const char *text)
-{
-	for (unsigned i = 0; i < string_count; i++)
-		if (strcmp(strings[i], text) == 0)
-			return i + 1;
-	ck_assert_uint_lt(string_count, sizeof(strings) / sizeof(strings[0]));
-	strings[string_count++] = text;
-	put(HEAD(2, 1 + (strlen(text) + 7) / 8, AT(0, string_count) | AT(16, strlen(text))));
-	put_text(text);
-	return string_count;
-}
-
-static void thread(unsigned index, uint64_t pid, uint64_t tid)
-{
-	put(HEAD(3, 3, index));
-	put(pid);
-	put(tid);
-}
-
-static void begin_trace(void)
-{
-	count = 0;
-	put(MAGIC);
-	provider(7);
-	thread(1, 7, 7);
-	thread(2, 7, 8);
-	thread(3, 7, 9);
-}
-
-struct argument {
-	const char *name; /* NULL: the last was the last */
-	unsigned type;
-	uint64_t value;
-};
-
-#define ARGS(...)                  \
-	(const struct argument[])  \
-	{                          \
-		__VA_ARGS__,       \
-		{                  \
-			NULL, 0, 0 \
-		}                  \
-	}
-#define NO_ARGS (&(const struct argument){NULL, 0, 0})
-
-static void event(unsigned kind, unsigned thread_index, const char *category, const char *name, uint64_t at,
-		  uint64_t extra, const struct argument *args)
-{
-	unsigned c = string(category), n = string(name), arg_count = 0;
-	uint64_t arguments[32];
-	size_t used = 0;
-
-	for (; args[arg_count].name; arg_count++) {
-		arguments[used++] = ARG(args[arg_count].type, 2, string(args[arg_count].name), 0);
-		arguments[used++] = args[arg_count].value;
-	}
-	put(EVENT(2 + used + (kind != BEGIN), kind, arg_count, thread_index, c, n));
-	put(at);
-	for (size_t i = 0; i < used; i++)
-		put(arguments[i]);
-	if (kind != BEGIN)
-		put(extra);
-}
-
-static void call(unsigned thread_index, const char *category, const char *name, uint64_t from, uint64_t to)
-{
-	event(COMPLETE, thread_index, category, name, from, to, NO_ARGS);
-}
-
-/* A call that waited for an object until another thread let it go on, as the agent writes it: in two orders. */
-static void woken(bool call_first, unsigned thread_index, const char *name, uint64_t object, uint64_t from,
-		  uint64_t to, unsigned waker, uint64_t at, uint64_t id)
-{
-	if (call_first)
-		event(COMPLETE, thread_index, "pthread", name, from, to, ARGS({"object_", POINTER, object}));
-	if (waker) {
-		call(waker, "agent", "released", at, at + 1);
-		event(FLOW_BEGIN, waker, "agent", "wakes", at, id, NO_ARGS);
-	}
-	call(thread_index, "agent", "resumed", at + 2, to);
-	event(FLOW_END, thread_index, "agent", "wakes", to, id, NO_ARGS);
-	if (!call_first)
-		event(COMPLETE, thread_index, "pthread", name, from, to, ARGS({"object_", POINTER, object}));
-}
-
-static struct fxt_reader reader;
-
-static void make(struct fxt_report *report)
-{
-	const struct fxt_report_options options = {.top = 10};
-
-	fxt_reader_init(&reader, words, count * 8);
-	fxt_report_make(report, &reader, &options);
-	ck_assert_uint_eq(reader.damaged_records, 0);
-}
-
-static void end(struct fxt_report *report)
-{
-	fxt_report_free(report);
-	fxt_reader_free(&reader);
-}
-
-static void expect_symbol(uint32_t symbol, const char *text)
-{
-	struct fxt_text t;
-
-	ck_assert_uint_ne(symbol, 0);
-	t = fxt_symbol_text(&reader, symbol);
-	ck_assert_msg(fxt_text_is(&t, text), "'%.*s', expected '%s'", (int)t.bytes, t.text, text);
-}
-
-static uint64_t tid_of(uint32_t index)
-{
-	return reader.threads[index].tid;
-}
+#include "suite.h"
+#include "trace_maker.h"
 
 static uint64_t doing(const struct fxt_meanwhile *m, const char *name)
 {
@@ -193,7 +42,7 @@ START_TEST(tells_chains_of_three)
 
 	begin_trace();
 	three(_i, 0, 0);
-	make(&report);
+	make_report(&report, 10);
 	ck_assert_uint_eq(report.chains.count, 1);
 	ck_assert_uint_eq(report.chains.list[0].count, 1);
 	ck_assert_uint_eq(report.chains.list[0].total_ns, 160000);
@@ -220,7 +69,7 @@ START_TEST(tells_chains_of_three)
 	ck_assert_uint_eq(doing(&second->meanwhile, "sem_post"), 50);
 	ck_assert_uint_eq(doing(&second->meanwhile, "feed"), 4950);
 	ck_assert_uint_eq(second->meanwhile.untold_ns, 0);
-	end(&report);
+	end_report(&report);
 }
 END_TEST
 
@@ -233,7 +82,7 @@ START_TEST(joins_chains_that_are_alike)
 		three(true, i * 1000000, i * 10);
 	/* Longer by itself, and another story. */
 	woken(true, 3, "pthread_cond_wait", 0x30, 60000000, 60300000, 1, 60299000, 1000);
-	make(&report);
+	make_report(&report, 10);
 	ck_assert_uint_eq(report.chains.count, 2);
 	ck_assert_uint_eq(report.chains.list[0].count, 50);
 	ck_assert_uint_eq(report.chains.list[0].total_ns, 50 * 160000);
@@ -241,7 +90,7 @@ START_TEST(joins_chains_that_are_alike)
 	ck_assert_uint_eq(report.chains.list[1].total_ns, 300000);
 	ck_assert_uint_eq(doing(&report.chains.list[1].longest->meanwhile, "read"), 0);
 	ck_assert_uint_eq(report.chains.list[1].longest->meanwhile.untold_ns, 299000);
-	end(&report);
+	end_report(&report);
 }
 END_TEST
 
@@ -257,7 +106,7 @@ START_TEST(chains_only_what_explains)
 	woken(true, 2, "pthread_mutex_lock", 0x10, 100000, 300000, 1, 290000, 3);
 	woken(true, 2, "pthread_mutex_lock", 0x11, 330000, 340000, 1, 338000, 4);
 	woken(true, 1, "sem_wait", 0x22, 300000, 337000, 3, 336000, 5);
-	make(&report);
+	make_report(&report, 10);
 	ck_assert_uint_eq(report.chains.count, 5);
 	for (size_t i = 0; i < 5; i++) {
 		link = report.chains.list[i].longest;
@@ -267,7 +116,7 @@ START_TEST(chains_only_what_explains)
 		ck_assert_uint_eq(link->cause->object, 0x22);
 		ck_assert_uint_eq(link->total_ns, 10000 + 7000);
 	}
-	end(&report);
+	end_report(&report);
 }
 END_TEST
 
@@ -287,7 +136,7 @@ START_TEST(chains_reach_other_processes)
 	call(1, "agent", "released", 50000, 50001);
 	event(FLOW_BEGIN, 1, "agent", "wakes", 50000, 99, NO_ARGS);
 	call(1, "io", "write", 49000, 50400);
-	make(&report);
+	make_report(&report, 10);
 	ck_assert_uint_eq(report.chains.count, 1);
 	link = report.chains.list[0].longest;
 	ck_assert_uint_eq(tid_of(link->thread), 7);
@@ -299,7 +148,7 @@ START_TEST(chains_reach_other_processes)
 	/* It began after the wait did. */
 	ck_assert_uint_eq(link->meanwhile.from_ns, 2000);
 	ck_assert_uint_eq(link->meanwhile.untold_ns, 7000);
-	end(&report);
+	end_report(&report);
 }
 END_TEST
 
@@ -315,10 +164,10 @@ START_TEST(chains_take_the_cause_that_counts)
 	call(2, "agent", "resumed", 99000, 100000);
 	event(FLOW_END, 2, "agent", "wakes", 100000, 1, NO_ARGS);
 	event(FLOW_END, 2, "agent", "wakes", 100000, 2, NO_ARGS);
-	make(&report);
+	make_report(&report, 10);
 	ck_assert_uint_eq(report.chains.count, 1);
 	ck_assert_uint_eq(tid_of(report.chains.list[0].longest->waker), _i ? 9 : 7);
-	end(&report);
+	end_report(&report);
 }
 END_TEST
 
@@ -354,7 +203,7 @@ START_TEST(tells_running_from_waiting)
 	event(BEGIN, 2, "pthread", "sem_wait", 500000, 0, NO_ARGS);
 	call(2, "pthread", "pthread_mutex_lock", 520000, 540000);
 	call(3, "io", "open", 599000, 600000);
-	make(&report);
+	make_report(&report, 10);
 	t = times_of(&report, 7);
 	ck_assert_uint_eq(t->first_ns, 1000);
 	ck_assert_uint_eq(t->last_ns, 460000);
@@ -374,7 +223,7 @@ START_TEST(tells_running_from_waiting)
 	ck_assert_uint_eq(t->waiting_ns, 1000);
 	/* By what they did themselves. */
 	ck_assert_uint_eq(tid_of(report.threads.list[0].thread), 7);
-	end(&report);
+	end_report(&report);
 }
 END_TEST
 
@@ -388,13 +237,13 @@ START_TEST(counts_nothing_twice)
 	for (uint64_t i = 0; i < 1000; i++)
 		call(1, "io", "read", 10000 * i, 10000 * i + 4000);
 	call(1, "process", "system", 5000000 - 3000, 10000000);
-	make(&report);
+	make_report(&report, 10);
 	t = times_of(&report, 7);
 	ck_assert_uint_eq(t->last_ns - t->first_ns, 10000000);
 	/* To one of the calls that have been put together. */
 	ck_assert_uint_ge(t->waiting_ns, 5003000 + 498 * 4000);
 	ck_assert_uint_le(t->waiting_ns, 5003000 + 502 * 4000);
-	end(&report);
+	end_report(&report);
 }
 END_TEST
 
@@ -413,7 +262,7 @@ START_TEST(tells_latencies_by_file)
 		event(COMPLETE, 1, "io", "read", 100000 + 1000 * i, 100000 + 1001 * i,
 		      ARGS({"fd", INT, 6}, {"ret", INT, 8}));
 	event(COMPLETE, 1, "io", "fsync", 300000, 300040, ARGS({"fd", INT, 5}, {"ret", INT, 0}));
-	make(&report);
+	make_report(&report, 10);
 	ck_assert_uint_eq(report.files.count, 2);
 	file = &report.files.list[0];
 	ck_assert_str_eq(file->label, "descriptor 6 of 7");
@@ -433,49 +282,13 @@ START_TEST(tells_latencies_by_file)
 	ck_assert_uint_eq(fxt_transfers_percentile(file->uses[FXT_FILE_WRITE], 50), 20);
 	ck_assert_uint_eq(fxt_transfers_percentile(file->uses[FXT_FILE_WRITE], 99), 30);
 	ck_assert_uint_eq(file->uses[FXT_FILE_OTHER]->total_ns, 40);
-	end(&report);
-}
-END_TEST
-
-/* -- The agent ----------------------------------------------------------------------------------------- */
-
-START_TEST(keeps_the_agent_out_of_the_calls)
-{
-	struct fxt_report report;
-	size_t bytes;
-	char *text;
-	FILE *out;
-
-	begin_trace();
-	three(true, 0, 0);
-	call(1, "agent", "waiting for room", 500000, 530000);
-	call(2, "agent", "waiting for room", 500000, 512000);
-	make(&report);
-	for (size_t i = 0; i < report.calls.count; i++) {
-		struct fxt_text category = fxt_symbol_text(&reader, report.calls.list[i].category);
-
-		ck_assert(!fxt_text_is(&category, "agent"));
-	}
-	ck_assert_uint_eq(report.agent.count, 1);
-	expect_symbol(report.agent.list[0].name, "waiting for room");
-	ck_assert_uint_eq(report.agent.list[0].count, 2);
-	ck_assert_uint_eq(report.agent.list[0].total_ns, 42000);
-	out = open_memstream(&text, &bytes);
-	fxt_report_print(&report, out);
-	fclose(out);
-	ck_assert_msg(strstr(text, "the agent itself: waiting for room 42.0 us in 2\n") != NULL, "%s", text);
-	ck_assert_ptr_null(strstr(text, "released"));
-	free(text);
-	end(&report);
+	end_report(&report);
 }
 END_TEST
 
 int main(void)
 {
-	Suite *s = suite_create("report");
 	TCase *c = tcase_create("report");
-	SRunner *runner;
-	int failed;
 
 	tcase_add_loop_test(c, tells_chains_of_three, 0, 2);
 	tcase_add_test(c, joins_chains_that_are_alike);
@@ -485,11 +298,5 @@ int main(void)
 	tcase_add_test(c, tells_running_from_waiting);
 	tcase_add_test(c, counts_nothing_twice);
 	tcase_add_test(c, tells_latencies_by_file);
-	tcase_add_test(c, keeps_the_agent_out_of_the_calls);
-	suite_add_tcase(s, c);
-	runner = srunner_create(s);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return RUN_SUITE("report", c);
 }

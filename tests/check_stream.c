@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "agent/stream.h"
+#include "suite.h"
 
 enum { BYTES = 1 << 20 };
 
@@ -436,10 +437,7 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("stream");
 	TCase *one = tcase_create("one thread"), *several = tcase_create("several threads");
-	SRunner *runner = srunner_create(suite);
-	int failed;
 
 	tcase_add_checked_fixture(one, begin, end);
 	tcase_add_test(one, boundaries);
@@ -457,10 +455,5 @@ int main(void)
 	tcase_add_loop_test(several, at_once, 0, THREADS);
 	tcase_add_test(several, joined_at_once);
 	tcase_set_timeout(several, 120);
-	suite_add_tcase(suite, one);
-	suite_add_tcase(suite, several);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return RUN_SUITE("stream", one, several);
 }

@@ -1,5 +1,4 @@
-/* Tests of what stands on the reader: the order of time, check's rules between records, the report's sums,
- * the joining of parts, and how numbers and strings are printed. */
+/* Tests of what stands on the reader: check's rules between records, the report's sums, and the joining of parts. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -9,146 +8,16 @@
 #include <string.h>
 
 #include "check.h"
-#include "demangle.h"
 #include "merge.h"
-#include "order.h"
-#include "print.h"
 #include "reader.h"
-#include "record.h"
 #include "report.h"
+#include "suite.h"
 #include "trace_words.h"
 
 static void expect_text(const struct fxt_text *t, const char *text)
 {
 	ck_assert_msg(fxt_text_is(t, text), "'%.*s', expected '%s'", (int)t->bytes, t->text, text);
 }
-
-/* -- The order of time ----------------------------------------------------------------------------- */
-
-static bool by_end(void *context, const struct fxt_record *rec, uint64_t *key_ns)
-{
-	(void)context;
-	*key_ns = fxt_commit_ticks(rec);
-	return rec->subtype == FXT_EVENT_INSTANT;
-}
-
-/* String 2 changes its meaning half way: an event read again has the name it was written with. */
-START_TEST(merges_runs_by_time)
-{
-	const uint64_t words[] = {
-		PROLOGUE, HEAD(3, 3, 2), 7, 9,
-		EVENT(2, 0, 0, 1, 1, 2), 30, EVENT(2, 0, 0, 1, 1, 2), 40, EVENT(2, 0, 0, 1, 1, 2), 5,
-		STRING(2, 3), TEXT8('n', 'e', 'w', 0, 0, 0, 0, 0),
-		EVENT(2, 0, 0, 2, 1, 2), 10, EVENT(3, 4, 0, 2, 1, 2), 1, 2, EVENT(2, 0, 0, 2, 1, 2), 35,
-	};
-	static const struct {
-		uint64_t ticks, tid;
-		const char *name;
-	} want[] = {{5, 8, "read"}, {10, 9, "new"}, {30, 8, "read"}, {35, 9, "new"}, {40, 8, "read"}};
-	struct fxt_order order = {0};
-	struct fxt_reader r;
-	struct fxt_record rec;
-	uint64_t key;
-	size_t n = 0;
-
-	fxt_reader_init(&r, words, sizeof(words));
-	while (fxt_reader_next(&r, &rec)) {
-		if (rec.type == FXT_RECORD_EVENT && by_end(NULL, &rec, &key))
-			fxt_order_add(&order, &rec, key);
-	}
-	ck_assert_uint_eq(order.count, 2);
-	fxt_order_begin(&order, &r, by_end, NULL);
-	for (; fxt_order_next(&order, &rec); n++) {
-		ck_assert_uint_lt(n, 5);
-		ck_assert_uint_eq(rec.ticks, want[n].ticks);
-		ck_assert_uint_eq(r.threads[rec.thread].tid, want[n].tid);
-		expect_text(&rec.name, want[n].name);
-	}
-	ck_assert_uint_eq(n, 5);
-	fxt_order_free(&order);
-	fxt_reader_free(&r);
-}
-END_TEST
-
-/* Instants count at their time, but those of category "read" with what is before or after them: they make no runs of their own. */
-static bool by_end_or_with_last(void *context, const struct fxt_record *rec, uint64_t *key_ns)
-{
-	bool wanted = by_end(context, rec, key_ns);
-
-	if (fxt_text_is(&rec->category, "read"))
-		*key_ns = FXT_ORDER_WITH_LAST;
-	return wanted;
-}
-
-START_TEST(keeps_events_with_the_last)
-{
-	const uint64_t words[] = {
-		PROLOGUE, HEAD(3, 3, 2), 7, 9,
-		EVENT(2, 0, 0, 1, 1, 2), 30, EVENT(2, 0, 0, 2, 2, 2), 3, EVENT(2, 0, 0, 2, 2, 2), 2,
-		EVENT(2, 0, 0, 1, 1, 2), 40, EVENT(2, 0, 0, 2, 2, 2), 1,
-		EVENT(2, 0, 0, 2, 1, 2), 20, EVENT(2, 0, 0, 2, 1, 2), 35,
-	};
-	const uint64_t want[] = {1, 20, 30, 3, 2, 35, 40};
-	struct fxt_order order = {0};
-	struct fxt_reader r;
-	struct fxt_record rec;
-	uint64_t key;
-	size_t n = 0;
-
-	fxt_reader_init(&r, words, sizeof(words));
-	while (fxt_reader_next(&r, &rec)) {
-		if (rec.type == FXT_RECORD_EVENT && by_end_or_with_last(NULL, &rec, &key))
-			fxt_order_add(&order, &rec, key);
-	}
-	ck_assert_uint_eq(order.count, 2);
-	fxt_order_begin(&order, &r, by_end_or_with_last, NULL);
-	for (; fxt_order_next(&order, &rec); n++) {
-		ck_assert_uint_lt(n, 7);
-		ck_assert_uint_eq(rec.ticks, want[n]);
-	}
-	ck_assert_uint_eq(n, 7);
-	fxt_order_free(&order);
-	fxt_reader_free(&r);
-}
-END_TEST
-
-START_TEST(map_survives_removals)
-{
-	struct fxt_map m = {0};
-	bool fresh;
-
-	for (uint64_t i = 0; i < 5000; i++)
-		fxt_map_put(&m, i * 4096, i % 7, &fresh)->value[0] = i;
-	for (uint64_t i = 0; i < 5000; i += 2)
-		fxt_map_remove(&m, fxt_map_find(&m, i * 4096, i % 7));
-	ck_assert_uint_eq(m.used, 2500);
-	for (uint64_t i = 0; i < 5000; i++) {
-		const struct fxt_slot *s = fxt_map_find(&m, i * 4096, i % 7);
-
-		ck_assert((s != NULL) == (i % 2 == 1));
-		ck_assert(!s || s->value[0] == i);
-	}
-	fxt_map_free(&m);
-}
-END_TEST
-
-START_TEST(percentiles_are_within_two_percent)
-{
-	struct fxt_histogram h = {0};
-
-	for (uint64_t v = 1; v <= 100000; v++)
-		fxt_histogram_add(&h, v * 37);
-	for (int percent = 1; percent <= 100; percent++) {
-		double want = 37.0 * 1000 * percent;
-		double got = (double)fxt_histogram_percentile(&h, percent);
-
-		ck_assert_msg(got > want * 0.98 && got < want * 1.02, "p%d is %f, expected %f", percent, got,
-			      want);
-	}
-	fxt_histogram_add(&h, UINT64_MAX);
-	fxt_histogram_free(&h);
-}
-END_TEST
 
 /* -- Check, report, merge -------------------------------------------------------------------------- */
 
@@ -364,107 +233,14 @@ START_TEST(merges_parts_with_unique_ids)
 }
 END_TEST
 
-START_TEST(prints_for_people)
-{
-	const struct fxt_text odd = {.text = "a\x1b[2J\xc2\x9b\xff\n", .bytes = 9};
-	const struct fxt_text path = {.text = "/usr/include/stdio.h", .bytes = 20};
-	char *text = fxt_printable(&odd, 100, false), *end = fxt_printable(&path, 9, true);
-	char *duration = fxt_record_duration_ns("1.5ms");
-
-	ck_assert_str_eq(text, "a\\x1b[2J\\x9b?\\n");
-	ck_assert_str_eq(end, "..stdio.h");
-	ck_assert_str_eq(fxt_duration(999).text, "999 ns");
-	ck_assert_str_eq(fxt_duration(1234567).text, "1.23 ms");
-	ck_assert_str_eq(fxt_duration(999999999).text, "1.00 s");
-	ck_assert_str_eq(fxt_bytes(1536).text, "1.50 KiB");
-	ck_assert_str_eq(fxt_bytes(UINT64_MAX).text, "16.0 EiB");
-	ck_assert_str_eq(fxt_count(1204118).text, "1 204 118");
-	ck_assert_str_eq(duration, "1500000");
-	ck_assert_ptr_null(fxt_record_duration_ns("5x"));
-	ck_assert_ptr_null(fxt_record_duration_ns("-1s"));
-	free(text);
-	free(end);
-	free(duration);
-}
-END_TEST
-
-/* -- Names of functions ----------------------------------------------------------------------------- */
-
-#ifdef HAVE_LIBIBERTY
-static const struct {
-	const char *mangled, *full, *brief;     /* brief in 20 columns */
-} names[] = {
-	{"_ZN3app5Stack4pushEi", "app::Stack::push(int)", "app::Stack::push"},
-	{"_ZNSt3mapIiSt6vectorIiSaIiEEE4findERKi",
-	 "std::map<int, std::vector<int, std::allocator<int> > >::find(int const&)", "std::map<>::find"},
-	{"_ZN3app13very_long_one4sendIiEERS0_T_", "app::very_long_one& app::very_long_one::send<int>(int)",
-	 "app::very_long_one::send<>"},
-	{"_ZN3app9Something6nestedlsIiEERS1_T_",
-	 "app::Something::nested& app::Something::nested::operator<< <int>(int)",
-	 "app::Something::nested::operator<< <>"},
-	{"_ZN4core3fmt9Formatter9write_str17h0123456789abcdefE", "core::fmt::Formatter::write_str",
-	 "core::fmt::Formatter::write_str"},
-	{"_RNvNtCs1234_7mycrate3foo3bar", "mycrate::foo::bar", "mycrate::foo::bar"},
-	{"_Znonsense", NULL, NULL},
-	{"main", NULL, NULL},
-};
-
-START_TEST(demangles)
-{
-	struct fxt_text name = {.text = names[_i].mangled, .bytes = (uint32_t)strlen(names[_i].mangled)};
-	char *full = fxt_demangle(&name), *brief = fxt_demangle_short(&name, 20);
-
-	ck_assert_pstr_eq(full, names[_i].full);
-	ck_assert_pstr_eq(brief, names[_i].brief);
-	free(full);
-	free(brief);
-}
-END_TEST
-
-/* Each parameter is a pair of the one before it: the last names int 2^36 times. */
-START_TEST(demangling_has_an_end)
-{
-	static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
-	char mangled[512] = "_Z1fSt4pairIiiE";
-	struct fxt_text name = {.text = mangled};
-	char *full;
-
-	for (const char *d = digits; *d; d++)
-		sprintf(mangled + strlen(mangled), "S_IS%c_S%c_E", *d, *d);
-	name.bytes = (uint32_t)strlen(mangled);
-	full = fxt_demangle(&name);
-	ck_assert_ptr_nonnull(full);
-	ck_assert_uint_eq(strlen(full), 4096);
-	free(full);
-}
-END_TEST
-#endif
-
 int main(void)
 {
-	Suite *s = suite_create("tools");
 	TCase *c = tcase_create("tools");
-	SRunner *runner;
-	int failed;
 
-	tcase_add_test(c, merges_runs_by_time);
-	tcase_add_test(c, keeps_events_with_the_last);
-	tcase_add_test(c, map_survives_removals);
-	tcase_add_test(c, percentiles_are_within_two_percent);
 	tcase_add_loop_test(c, checks_what_is_meant, 0, sizeof(meanings) / sizeof(meanings[0]));
 	tcase_add_test(c, replays_the_heap_in_time);
 	tcase_add_test(c, names_what_descriptors_stand_for);
 	tcase_add_test(c, sums_what_is_missing);
 	tcase_add_test(c, merges_parts_with_unique_ids);
-	tcase_add_test(c, prints_for_people);
-#ifdef HAVE_LIBIBERTY
-	tcase_add_loop_test(c, demangles, 0, sizeof(names) / sizeof(names[0]));
-	tcase_add_test(c, demangling_has_an_end);
-#endif
-	suite_add_tcase(s, c);
-	runner = srunner_create(s);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return RUN_SUITE("tools", c);
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "fxt_encode.h"
+#include "suite.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof(*(array)))
 #define WHOLE 1000
@@ -93,16 +94,9 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("utf8");
 	TCase *clean = tcase_create("clean");
-	SRunner *runner = srunner_create(suite);
-	int failed;
 
-	suite_add_tcase(suite, clean);
 	tcase_add_loop_test(clean, cleaned, 0, LENGTH(cases));
 	tcase_add_test(clean, zero_bytes_are_kept);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return RUN_SUITE("utf8", clean);
 }

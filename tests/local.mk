@@ -9,9 +9,11 @@ UNIT_TESTS = \
 	tests/check_config \
 	tests/check_encode \
 	tests/check_encode_limits \
+	tests/check_rewrite \
 	tests/check_stream \
 	tests/check_utf8
 tests_check_buffer_SOURCES = tests/check_buffer.c tests/buffer_fixture.h
+tests_check_rewrite_SOURCES = tests/check_rewrite.c tests/buffer_fixture.h
 # The parts of the agent that read its configuration.
 tests_check_config_SOURCES = tests/check_config.c agent/config.c agent/follow.c agent/follow_glob.c agent/log.c agent/output.c \
 	agent/trigger.c
@@ -21,6 +23,7 @@ tests_check_stream_CPPFLAGS = $(AGENT_CPPFLAGS)
 endif
 check_PROGRAMS += $(UNIT_TESTS)
 TESTS += $(UNIT_TESTS)
+EXTRA_DIST += tests/suite.h
 
 # -- The buffer under the thread sanitizer, and under the others where the tree is configured for them --
 
@@ -104,7 +107,7 @@ APPS_C = \
 	tests/apps/threads
 APPS_CXX = \
 	tests/apps/throws
-APPS_SHARED = tests/apps/counts.h tests/apps/host.h
+APPS_SHARED = tests/apps/counts.h tests/apps/host.h tests/apps/lifetimes.h tests/apps/lifetimes_uses.c
 
 tests/apps/busy tests/apps/controlled tests/apps/count_calls tests/apps/jumps tests/apps/losses tests/apps/slow: APP_FLAGS = -finstrument-functions
 # The checking variants are called in optimised code only.
@@ -112,6 +115,8 @@ tests/apps/count_io_fortified: APP_FLAGS = -O2
 $(filter tests/apps/count_%,$(APPS_C)): tests/apps/counts.h
 $(filter tests/apps/host_%,$(APPS_C)): tests/apps/host.h
 tests/apps/count_io_fortified: tests/apps/count_io.c
+tests/apps/lifetimes: APP_MORE = $(top_srcdir)/tests/apps/lifetimes_uses.c
+tests/apps/lifetimes: tests/apps/lifetimes_uses.c tests/apps/lifetimes.h
 
 # Hostile conditions, and the libraries for them: one whose constructor comes before the agent's, one to be loaded, and one that
 # says what a process has.
@@ -157,7 +162,7 @@ check_DATA += $(APPS)
 $(APPS_C): tests/apps/%: tests/apps/%.c
 	$(AM_V_CCLD)$(MKDIR_P) tests/apps && \
 	$(CC) $(FXT_CPPFLAGS) $(CPPFLAGS) -std=gnu11 $(WARN_CFLAGS) $(CFLAGS) $(APP_FLAGS) -pthread \
-		-o $@ $< $(LDFLAGS) $(APP_LIBS)
+		-o $@ $< $(APP_MORE) $(LDFLAGS) $(APP_LIBS)
 
 $(APPS_CXX): tests/apps/%: tests/apps/%.cc
 	$(AM_V_GEN)$(MKDIR_P) tests/apps && \

@@ -155,7 +155,7 @@ static void fill(const struct writer *writer, const struct fxt_chunk *chunk)
 			fxt_lane_align(&lane, words);
 		put_words(lane.at, record, words);
 		if (writer->mode != FXT_CIRCULAR)
-			fxt_lane_commit_aligned(&lane, words, record[0]);
+			fxt_lane_commit_aligned(&lane, lane.at, words, record[0]);
 		else
 			fxt_lane_commit(&lane, words, record[0]);
 		lane.events++;

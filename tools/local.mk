@@ -80,6 +80,7 @@ TOOLS_SOURCES = \
 	tools/report_log.h \
 	tools/report_meanwhile.c \
 	tools/report_open.c \
+	tools/report_print.c \
 	tools/report_threads.c \
 	tools/report_threads.h \
 	tools/report_transfers.c \
@@ -110,27 +111,51 @@ fxt_LDADD = $(TOOLS_LIBS)
 
 # Unit tests that link the tool's objects, unlike those of the writer (tests/local.mk).
 if HAVE_CHECK
-TOOLS_TESTS = tests/check_elf tests/check_objects tests/check_reader tests/check_report tests/check_tools
+TOOLS_TESTS = \
+	tests/check_elf \
+	tests/check_objects \
+	tests/check_order \
+	tests/check_print \
+	tests/check_reader \
+	tests/check_report \
+	tests/check_report_print \
+	tests/check_tools
 endif
 check_PROGRAMS += $(TOOLS_TESTS)
 TESTS += $(TOOLS_TESTS)
+TOOLS_TESTS_CPPFLAGS = $(TOOLS_CPPFLAGS) -iquote $(top_srcdir)/tests
+TOOLS_TESTS_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+TOOLS_TESTS_LIBS = $(TOOLS_LIBS) $(CHECK_LIBS)
+TRACE_MAKER = tests/trace_maker.c tests/trace_maker.h tests/trace_words.h
 tests_check_elf_SOURCES = tests/check_elf.c
-tests_check_elf_CPPFLAGS = $(TOOLS_CPPFLAGS)
-tests_check_elf_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
-tests_check_elf_LDADD = $(TOOLS_LIBS) $(CHECK_LIBS)
+tests_check_elf_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
+tests_check_elf_CFLAGS = $(TOOLS_TESTS_CFLAGS)
+tests_check_elf_LDADD = $(TOOLS_TESTS_LIBS)
 tests_check_objects_SOURCES = tests/check_objects.c tests/trace_words.h
-tests_check_objects_CPPFLAGS = $(TOOLS_CPPFLAGS) -iquote $(top_srcdir)/tests
-tests_check_objects_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
-tests_check_objects_LDADD = $(TOOLS_LIBS) $(CHECK_LIBS)
+tests_check_objects_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
+tests_check_objects_CFLAGS = $(TOOLS_TESTS_CFLAGS)
+tests_check_objects_LDADD = $(TOOLS_TESTS_LIBS)
+tests_check_order_SOURCES = tests/check_order.c tests/trace_words.h
+tests_check_order_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
+tests_check_order_CFLAGS = $(TOOLS_TESTS_CFLAGS)
+tests_check_order_LDADD = $(TOOLS_TESTS_LIBS)
+tests_check_print_SOURCES = tests/check_print.c
+tests_check_print_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
+tests_check_print_CFLAGS = $(TOOLS_TESTS_CFLAGS)
+tests_check_print_LDADD = $(TOOLS_TESTS_LIBS)
 tests_check_reader_SOURCES = tests/check_reader.c tests/trace_words.h
-tests_check_reader_CPPFLAGS = $(TOOLS_CPPFLAGS) -iquote $(top_srcdir)/tests
-tests_check_reader_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
-tests_check_reader_LDADD = $(TOOLS_LIBS) $(CHECK_LIBS)
-tests_check_report_SOURCES = tests/check_report.c tests/trace_words.h
-tests_check_report_CPPFLAGS = $(TOOLS_CPPFLAGS) -iquote $(top_srcdir)/tests
-tests_check_report_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
-tests_check_report_LDADD = $(TOOLS_LIBS) $(CHECK_LIBS)
+tests_check_reader_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
+tests_check_reader_CFLAGS = $(TOOLS_TESTS_CFLAGS)
+tests_check_reader_LDADD = $(TOOLS_TESTS_LIBS)
+tests_check_report_SOURCES = tests/check_report.c $(TRACE_MAKER)
+tests_check_report_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
+tests_check_report_CFLAGS = $(TOOLS_TESTS_CFLAGS)
+tests_check_report_LDADD = $(TOOLS_TESTS_LIBS)
+tests_check_report_print_SOURCES = tests/check_report_print.c $(TRACE_MAKER)
+tests_check_report_print_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
+tests_check_report_print_CFLAGS = $(TOOLS_TESTS_CFLAGS)
+tests_check_report_print_LDADD = $(TOOLS_TESTS_LIBS)
 tests_check_tools_SOURCES = tests/check_tools.c tests/trace_words.h
-tests_check_tools_CPPFLAGS = $(TOOLS_CPPFLAGS) -iquote $(top_srcdir)/tests
-tests_check_tools_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
-tests_check_tools_LDADD = $(TOOLS_LIBS) $(CHECK_LIBS)
+tests_check_tools_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
+tests_check_tools_CFLAGS = $(TOOLS_TESTS_CFLAGS)
+tests_check_tools_LDADD = $(TOOLS_TESTS_LIBS)

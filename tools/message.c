@@ -73,6 +73,11 @@ char *fxt_format(const char *format, ...)
 	return or_die(n < 0 ? NULL : text);
 }
 
+FILE *fxt_text_stream(char **text, size_t *bytes)
+{
+	return or_die(open_memstream(text, bytes));
+}
+
 static int stdout_error;
 
 void fxt_flush_stdout(void)

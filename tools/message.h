@@ -7,6 +7,7 @@
 #define FXT_TOOLS_MESSAGE_H
 
 #include <stddef.h>
+#include <stdio.h>
 
 /* `file` may be NULL. */
 void fxt_error(const char *file, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -20,6 +21,8 @@ void *fxt_grow(void *array, size_t *capacity, size_t needed, size_t element_byte
 
 char *fxt_strdup(const char *text);
 char *fxt_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* A stream whose text is to be freed once it is closed. */
+FILE *fxt_text_stream(char **text, size_t *bytes);
 
 /* Flushes standard output, remembering what went wrong: so that messages on stderr come after what they
  * are about. */

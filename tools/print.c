@@ -125,24 +125,41 @@ static char *escape(const char *clean, size_t bytes)
 	return out;
 }
 
+static char *skip(char *text, size_t columns)
+{
+	for (; columns && *text; columns--) {
+		do {
+			text++;
+		} while (is_continuation(*text));
+	}
+	return text;
+}
+
+/* How much of the beginning stays of what is cut in the middle: of a path, no more than leaves its last part whole, and of a very
+ * long one nothing. */
+static size_t kept_of_beginning(const char *text, size_t columns)
+{
+	enum { SHORT = 20, WORTH_IT = 5 };
+	const char *last = strrchr(text, '/');
+	size_t most = columns < SHORT ? 0 : columns / 3, end = last ? fxt_columns(last) + 2 : 0;
+
+	if (end + most > columns)
+		most = end < columns ? columns - end : 0;
+	return most < WORTH_IT ? 0 : most;
+}
+
 static void cut(char *text, size_t columns, bool keep_end)
 {
-	size_t width = fxt_columns(text);
-	char *at = text;
+	size_t width = fxt_columns(text), kept;
+	char *from, *to;
 
 	if (width <= columns || columns < 3)
 		return;
-	for (size_t skip = keep_end ? width - columns + 2 : columns - 2; skip; skip--) {
-		do {
-			at++;
-		} while (is_continuation(*at));
-	}
-	if (keep_end) {
-		memmove(text + 2, at, strlen(at) + 1);
-		memcpy(text, "..", 2);
-	} else {
-		memcpy(at, "..", 3);
-	}
+	kept = keep_end ? kept_of_beginning(text, columns) : columns - 2;
+	from = skip(text, kept);
+	to = skip(from, width - columns + 2);
+	memcpy(from, "..", 2);
+	memmove(from + 2, to, strlen(to) + 1);
 }
 
 char *fxt_printable(const struct fxt_text *t, size_t columns, bool keep_end)
@@ -154,6 +171,33 @@ char *fxt_printable(const struct fxt_text *t, size_t columns, bool keep_end)
 	free(clean);
 	cut(out, columns, keep_end);
 	return out;
+}
+
+void fxt_put_line(FILE *out, char *line)
+{
+	struct fxt_text text = {.text = line, .bytes = (uint32_t)strlen(line)};
+	char *cut = fxt_printable(&text, FXT_COLUMNS, false);
+
+	fprintf(out, "%s\n", cut);
+	free(cut);
+	free(line);
+}
+
+void fxt_put_wrapped(FILE *out, const struct fxt_text *t, size_t indent, size_t lines)
+{
+	size_t columns = FXT_COLUMNS - indent;
+	char *text = fxt_printable(t, lines * columns, false), *at = text;
+
+	while (fxt_columns(at) > columns) {
+		char *next = skip(at, columns), *space = memrchr(at, ' ', (size_t)(next - at));
+
+		if (space && space > at + (next - at) / 2)
+			next = space + 1;
+		fprintf(out, "%.*s\n%*s", (int)(next - at), at, (int)indent, "");
+		at = next;
+	}
+	fprintf(out, "%s\n", at);
+	free(text);
 }
 
 static void put_text(FILE *out, const struct fxt_text *t)

@@ -18,13 +18,23 @@ struct fxt_short fxt_bytes(uint64_t bytes);             /* "1.5 MiB" */
 struct fxt_short fxt_count(uint64_t n);                 /* "1 204 118" */
 struct fxt_short fxt_seconds(uint64_t ns, uint64_t since_ns);   /* "0.000012345", or negative */
 
+/* A terminal, as wide as lines may be. */
+enum { FXT_COLUMNS = 100 };
+
 /* A NUL-terminated copy of text that is safe on a terminal and is UTF-8: control characters become \x1b
- * escapes, invalid bytes '?'. It is cut to at most `columns` characters, keeping its end if `keep_end`: what
- * differs between paths is their end. Free it. */
+ * escapes, invalid bytes '?'. It is cut to at most `columns` characters, keeping its end if `keep_end`, and where that leaves room
+ * its beginning: what differs between paths is their end. Free it. */
 char *fxt_printable(const struct fxt_text *t, size_t columns, bool keep_end);
 
 /* Characters, as columns of a terminal count. */
 size_t fxt_columns(const char *utf8);
+
+/* Prints a line, cut so that it fits, and its end. Frees it. */
+void fxt_put_line(FILE *out, char *line);
+
+/* Prints text of at most `lines` lines of as many columns as there are behind `indent`; what is longer ends in dots. The first line
+ * begins where the output is. */
+void fxt_put_wrapped(FILE *out, const struct fxt_text *t, size_t indent, size_t lines);
 
 /* Prints text and pads it to `columns`. */
 void fxt_put_padded(FILE *out, const char *utf8, size_t columns);

@@ -1,4 +1,4 @@
-/* fxt report: the two passes over the file, the first lines of the report, and the command. See report.h. */
+/* fxt report: the passes over the file, and the command. See report.h; what is printed in which order is in report_print.c. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -6,13 +6,11 @@
 #include "report.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "command.h"
 #include "message.h"
-#include "print.h"
 #include "trace_file.h"
 
 /* -- The passes ------------------------------------------------------------------------------------ */
@@ -121,6 +119,10 @@ static void take_call(struct fxt_report *report, const struct fxt_record *rec)
 	fxt_calls_take(&report->calls, fxt_symbol(report->r, &rec->category),
 		       fxt_symbol(report->r, &rec->name), duration_ns);
 	role = fxt_role_of(&report->roles, report->r, rec);
+	if (fxt_text_is(&rec->category, "function"))
+		report->has_functions = true;
+	else if (!role || (role->family != FXT_FAMILY_WAIT && role->effect < FXT_EFFECT_READ))
+		report->elsewhere_ns += duration_ns;
 	if (role && role->family == FXT_FAMILY_WAIT) {
 		fxt_waits_take(&report->waits, report->r, rec, role, duration_ns);
 		fxt_contention_take(&report->contention, report->r, rec, role->kind, duration_ns);
@@ -232,6 +234,7 @@ void fxt_report_make(struct fxt_report *report, struct fxt_reader *r,
 		else if (rec.type == FXT_RECORD_LOG)
 			take_log(report, &rec);
 	}
+	report->has_processes = fxt_overview_processes(&report->overview, r) > 1;
 	replay(report);
 	replay_ends(report);
 	fxt_overview_rank(&report->overview);
@@ -271,179 +274,6 @@ void fxt_report_free(struct fxt_report *report)
 	free(report->chosen);
 }
 
-/* -- The first lines ------------------------------------------------------------------------------- */
-
-/* A process is a provider for each program it was, so names repeat. True if it is the first of its name. */
-static bool is_new_program(const struct fxt_reader *r, size_t index)
-{
-	for (size_t i = 0; i < index; i++) {
-		if (r->providers[i]->announced &&
-		    fxt_text_equal(&r->providers[i]->name, &r->providers[index]->name))
-			return false;
-	}
-	return r->providers[index]->announced;
-}
-
-/* With the process id where there is but one. */
-static void print_programs(const struct fxt_reader *r, size_t processes, FILE *out)
-{
-	enum { SHOWN = 5, EXAMINED = 1000 };
-	size_t different = 0;
-	uint32_t id = 0;
-
-	for (size_t i = 0; i < r->provider_count && i < EXAMINED; i++) {
-		char *name;
-
-		if (!is_new_program(r, i) || different++ >= SHOWN)
-			continue;
-		name = fxt_printable(&r->providers[i]->name, 16, false);
-		fprintf(out, "%s%s", different > 1 ? ", " : "", name);
-		free(name);
-		id = r->providers[i]->id;
-	}
-	if (different > SHOWN)
-		fprintf(out, " and %zu more", different - SHOWN);
-	if (processes == 1 && different == 1)
-		fprintf(out, " %" PRIu32, id);
-	fputs(different == 0 ? "" : different == 1 ? ": " : "\n", out);
-}
-
-static void print_shares(const struct fxt_overview *o, const struct fxt_reader *r, FILE *out)
-{
-	enum { SHOWN = 5 };
-
-	fprintf(out, "%s of trace: ", fxt_bytes(r->size).text);
-	for (size_t i = 0; i < o->category_count && i < SHOWN; i++) {
-		struct fxt_text text = fxt_symbol_text(r, o->categories[i].category);
-		double percent = 100.0 * (double)o->categories[i].bytes / (double)r->size;
-		char *name;
-
-		if (i && percent < 0.5)
-			break;
-		name = fxt_printable(&text, 24, false);
-		fprintf(out, "%s%s %.0f%%", i ? ", " : "", *name ? name : "(no category)", percent);
-		free(name);
-	}
-	fputs(o->category_count ? "\n" : "no events\n", out);
-}
-
-/* Since the first event of the trace. */
-static uint64_t since_start(const struct fxt_overview *o, enum fxt_loss loss)
-{
-	uint64_t last_ns = fxt_overview_lost_last_ns(o, loss);
-
-	return last_ns > o->first_ns ? last_ns - o->first_ns : 0;
-}
-
-/* The account: every call the program made is one of these. */
-static void print_account(const struct fxt_overview *o, const uint64_t lost[FXT_LOSS_COUNT], FILE *out)
-{
-	uint64_t dropped = fxt_lost_dropped(lost);
-	const char *separator = " (";
-
-	fprintf(out, "attempted %s = written %s",
-		fxt_count(o->written + dropped + lost[FXT_LOSS_FILTERED] + lost[FXT_LOSS_OVERWRITTEN]).text,
-		fxt_count(o->written).text);
-	if (lost[FXT_LOSS_OVERWRITTEN])
-		fprintf(out, " + overwritten %s (before %s)", fxt_count(lost[FXT_LOSS_OVERWRITTEN]).text,
-			fxt_duration(since_start(o, FXT_LOSS_OVERWRITTEN)).text);
-	if (dropped)
-		fprintf(out, " + dropped %s", fxt_count(dropped).text);
-	for (unsigned i = 0; i < FXT_DROP_COUNT; i++) {
-		if (!lost[i])
-			continue;
-		fprintf(out, "%s%s %s until %s", separator, fxt_drop_causes[i], fxt_count(lost[i]).text,
-			fxt_duration(since_start(o, (enum fxt_loss)i)).text);
-		separator = ", ";
-	}
-	fprintf(out, "%s", dropped ? ")" : "");
-	if (lost[FXT_LOSS_FILTERED])
-		fprintf(out, " + filtered %s", fxt_count(lost[FXT_LOSS_FILTERED]).text);
-	fputc('\n', out);
-}
-
-static void print_losses(const struct fxt_overview *o, FILE *out)
-{
-	uint64_t lost[FXT_LOSS_COUNT], dropped;
-
-	for (unsigned i = 0; i < FXT_LOSS_COUNT; i++)
-		lost[i] = fxt_overview_lost(o, (enum fxt_loss)i);
-	dropped = fxt_lost_dropped(lost);
-	if (dropped)
-		fprintf(out, "LOST: %s records%s%s%s\n", fxt_count(dropped).text, o->reason ? " (" : "",
-			o->reason ? o->reason : "", o->reason ? ")" : "");
-	else if (o->buffer_full)
-		fputs("LOST: records, at least once, as a buffer was full\n", out);
-	else if (!lost[FXT_LOSS_OVERWRITTEN])
-		fputs("nothing lost\n", out);
-	if (lost[FXT_LOSS_OVERWRITTEN])
-		fprintf(out, "%s earlier events overwritten by the ring\n", fxt_count(lost[FXT_LOSS_OVERWRITTEN]).text);
-	if (lost[FXT_LOSS_FILTERED])
-		fprintf(out,
-			"left out: %s calls shorter than the threshold; figures below are lower bounds\n",
-			fxt_count(lost[FXT_LOSS_FILTERED]).text);
-	if (dropped || lost[FXT_LOSS_OVERWRITTEN] || lost[FXT_LOSS_FILTERED])
-		print_account(o, lost, out);
-}
-
-/* What tracing cost the program, besides the recording itself. */
-static void print_agent(const struct fxt_report *report, FILE *out)
-{
-	for (size_t i = 0; i < report->agent.count; i++) {
-		const struct fxt_call *work = &report->agent.list[i];
-		char *name = fxt_call_label(report->r, work->category, work->name, 32);
-
-		fprintf(out, "%s%s %s in %s", i ? ", " : "the agent itself: ", name, fxt_duration(work->total_ns).text,
-			fxt_count(work->count).text);
-		free(name);
-	}
-	if (report->agent.count)
-		fputc('\n', out);
-}
-
-static void print_head(const struct fxt_report *report, FILE *out)
-{
-	const struct fxt_overview *o = &report->overview;
-	size_t threads = fxt_overview_threads(o), processes = fxt_overview_processes(o, report->r);
-
-	print_programs(report->r, processes, out);
-	fprintf(out, "%zu process%s, %zu thread%s, %s events in %s\n", processes, processes == 1 ? "" : "es",
-		threads, threads == 1 ? "" : "s", fxt_count(o->events).text,
-		fxt_duration(o->events ? o->last_ns - o->first_ns : 0).text);
-	print_shares(o, report->r, out);
-	print_losses(o, out);
-	print_agent(report, out);
-}
-
-/* A program that does not go on needs no figures: who is stuck comes first, then what it was in when the trace
- * ended, unless that is what any end leaves of the threads that are not waited for. Of one that is slow:
- * whether its threads ran or waited, which is what sends the reader on; then why they waited, from the whole
- * story to the single lock; then what they waited for outside. The table of all calls is long, and to look
- * things up in; memory is a question of its own. */
-void fxt_report_print(const struct fxt_report *report, FILE *out)
-{
-	size_t top = report->options.top;
-	uint64_t end_ns = report->overview.last_ns;
-	bool is_stuck = fxt_contention_is_deadlock(&report->contention) || fxt_open_is_stuck(&report->open, report->r);
-
-	print_head(report, out);
-	fxt_contention_print_blocked(&report->contention, report->r, end_ns, top, out);
-	if (is_stuck)
-		fxt_open_print(&report->open, report->r, &report->objects, end_ns, top, out);
-	fxt_threads_print(&report->threads, report->r, top, out);
-	fxt_chains_print(&report->chains, &report->objects, report->r, top, out);
-	fxt_contention_print(&report->contention, report->r, top, out);
-	fxt_waits_print(&report->waits, report->r, top, out);
-	fxt_files_print(&report->files, top, out);
-	fxt_calls_print(&report->calls, report->r, top, out);
-	fxt_heaps_print(&report->heaps, &report->overview, top, out);
-	fxt_leaks_print(&report->leaks, report->r, top, out);
-	fxt_descriptors_print(&report->descriptors, report->r, &report->overview, top, out);
-	fxt_log_print(&report->log, report->r, end_ns, out);
-	if (!is_stuck)
-		fxt_open_print(&report->open, report->r, &report->objects, end_ns, top, out);
-}
-
 /* -- The command ----------------------------------------------------------------------------------- */
 
 struct input {
@@ -457,6 +287,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	char *end;
 
 	switch (key) {
+	case 'a': in->options.top = FXT_TOP_ALL; return 0;
 	case 'n':
 		in->options.top = strtoul(arg, &end, 10);
 		if (*end || end == arg || *arg == '-' || in->options.top == 0 || in->options.top > UINT32_MAX)
@@ -477,7 +308,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 int fxt_command_report(int argc, char **argv)
 {
 	static const struct argp_option options[] = {
-		{"top", 'n', "N", 0, "Lines of each list (default 10)", 0},
+		{"top", 'n', "N", 0, "Lines of each section (default 10)", 0},
+		{"all", 'a', NULL, 0, "All lines of each section", 0},
 		{"category", 'c', "LIST", 0, "Only events of these categories", 0},
 		FXT_JSON_OPTION,
 		{0},

@@ -4,7 +4,7 @@
  * order of time (order.h), replays what does: the heap, and which file a descriptor stood for. Threads' times and
  * chains of waits are of a third, in the order in which calls end, and what is told of the chains is looked up in
  * one more walk. Each section is a file with a function that takes an event, one that sorts, and one that prints;
- * report_json.c and report_json_why.c print them all as JSON.
+ * report_print.c puts them in order, report_json.c and report_json_why.c print them all as JSON.
  */
 #ifndef FXT_TOOLS_REPORT_H
 #define FXT_TOOLS_REPORT_H
@@ -24,8 +24,11 @@
 #include "report_threads.h"
 #include "report_transfers.h"
 
+/* As many lines as there are. */
+#define FXT_TOP_ALL UINT32_MAX
+
 struct fxt_report_options {
-	size_t top;                     /* lines of each list */
+	size_t top;                     /* lines of each section */
 	const char *categories;         /* NULL: all */
 	bool json;
 };
@@ -116,6 +119,8 @@ struct fxt_heaps {
 void fxt_heaps_take(struct fxt_heaps *h, const struct fxt_reader *r, const struct fxt_record *rec,
 		    const struct fxt_role *role);
 void fxt_heaps_sort(struct fxt_heaps *h);
+/* Whether something piles up: blocks of sizes of which many are left, and much, and half of what there ever was. Once they are sorted. */
+bool fxt_heaps_is_leaking(const struct fxt_heaps *h);
 void fxt_heaps_print(const struct fxt_heaps *h, const struct fxt_overview *o, size_t top, FILE *out);
 void fxt_heaps_free(struct fxt_heaps *h);
 
@@ -187,7 +192,7 @@ void fxt_open_finish(struct fxt_open_calls *o, const struct fxt_reader *r);
 bool fxt_open_is_stuck(const struct fxt_open_calls *o, const struct fxt_reader *r);
 size_t fxt_open_count(const struct fxt_open_calls *o);
 void fxt_open_print(const struct fxt_open_calls *o, struct fxt_reader *r, const struct fxt_objects *objects, uint64_t end_ns,
-		    size_t top, FILE *out);
+		    bool with_process, size_t top, FILE *out);
 void fxt_open_free(struct fxt_open_calls *o);
 
 /* -- Locks that were taken (report_contention.c) --------------------------------------------------- */
@@ -236,7 +241,7 @@ void fxt_contention_print(const struct fxt_contention *c, const struct fxt_reade
 bool fxt_contention_is_deadlock(const struct fxt_contention *c);
 /* Threads that are still blocked: those in a circle first. */
 void fxt_contention_print_blocked(const struct fxt_contention *c, const struct fxt_reader *r,
-				  uint64_t end_ns, size_t top, FILE *out);
+				  uint64_t end_ns, bool with_process, size_t top, FILE *out);
 void fxt_contention_free(struct fxt_contention *c);
 
 /* -- All of it ------------------------------------------------------------------------------------ */
@@ -260,6 +265,9 @@ struct fxt_report {
 	struct fxt_thread_times threads;
 	struct fxt_chains chains;
 	struct fxt_order order, ends;   /* by what takes effect when; and of calls by their ends */
+	uint64_t elsewhere_ns;          /* in calls that neither wait for threads nor move bytes through descriptors */
+	bool has_functions;             /* instrumented ones */
+	bool has_processes;             /* several: threads are told with theirs */
 	uint8_t *chosen;                /* by symbol of a category: 0 unknown, 1 no, 2 yes */
 	size_t chosen_count, chosen_capacity;
 };

@@ -116,7 +116,7 @@ static void print_call(const struct fxt_call *call, const struct fxt_reader *r, 
 	free(name);
 }
 
-static void print_category(const struct fxt_call *calls, size_t count, const struct fxt_reader *r, FILE *out)
+static void print_category(const struct fxt_call *calls, size_t count, size_t shown, const struct fxt_reader *r, FILE *out)
 {
 	struct fxt_text text = fxt_symbol_text(r, calls[0].category);
 	char *name = fxt_printable(&text, 32, true);
@@ -125,24 +125,64 @@ static void print_category(const struct fxt_call *calls, size_t count, const str
 	for (size_t i = 0; i < count; i++)
 		n += calls[i].count;
 	fxt_put_padded(out, *name ? name : "(no category)", 34);
-	fprintf(out, " %10s %12s\n", fxt_duration(calls[0].category_ns).text, fxt_count(n).text);
+	fprintf(out, " %10s %12s", fxt_duration(calls[0].category_ns).text, fxt_count(n).text);
+	if (shown < count)
+		fprintf(out, "  the longest %zu of %zu:", shown, count);
+	fputc('\n', out);
 	free(name);
 }
 
+static bool is_function(const struct fxt_call *call, const struct fxt_reader *r)
+{
+	struct fxt_text category = fxt_symbol_text(r, call->category);
+
+	return fxt_text_is(&category, "function");
+}
+
+static int longest_first(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x != y ? (x > y ? -1 : 1) : 0;
+}
+
+/* How long one has to have taken to be among the longest `top`. Functions are apart: they hold the time of all they call. */
+static uint64_t least_of_top(const struct fxt_calls *c, const struct fxt_reader *r, bool functions, size_t top)
+{
+	uint64_t *totals = fxt_alloc(c->count, sizeof(*totals)), least;
+	size_t count = 0;
+
+	for (size_t i = 0; i < c->count; i++)
+		if (is_function(&c->list[i], r) == functions)
+			totals[count++] = c->list[i].total_ns;
+	qsort(totals, count, sizeof(*totals), longest_first);
+	least = count > top ? totals[top - 1] : 0;
+	free(totals);
+	return least;
+}
+
+/* The longest of all, and of each category one. */
 void fxt_calls_print(const struct fxt_calls *c, const struct fxt_reader *r, size_t top, FILE *out)
 {
+	uint64_t least_ns, least_function_ns;
+
 	if (c->count == 0)
 		return;
+	least_ns = least_of_top(c, r, false, top);
+	least_function_ns = least_of_top(c, r, true, top);
 	fprintf(out, "\n%-34s %10s %12s %9s %9s %9s %9s\n", "CALLS", "total", "count", "mean", "p50", "p99",
 		"max");
-	for (size_t i = 0, n; i < c->count; i += n) {
+	for (size_t i = 0, n, shown; i < c->count; i += n) {
+		uint64_t least;
+
 		for (n = 1; i + n < c->count && c->list[i + n].category == c->list[i].category; n++)
 			;
-		print_category(&c->list[i], n, r, out);
-		for (size_t k = 0; k < n && k < top; k++)
+		least = is_function(&c->list[i], r) ? least_function_ns : least_ns;
+		for (shown = 1; shown < n && shown < top && c->list[i + shown].total_ns >= least; shown++)
+			;
+		print_category(&c->list[i], n, shown, r, out);
+		for (size_t k = 0; k < shown; k++)
 			print_call(&c->list[i + k], r, out);
-		if (n > top)
-			fprintf(out, "  and %zu more\n", n - top);
 	}
 }
 

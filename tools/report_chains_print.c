@@ -11,18 +11,7 @@
 #include "print.h"
 #include "report.h"
 
-enum { COLUMNS = 100, WORTH_A_LINE = 20 /* of a wait: a twentieth */ };
-
-/* A line that fits, and its end. Frees it. */
-static void put_line(char *line, FILE *out)
-{
-	struct fxt_text text = {.text = line, .bytes = (uint32_t)strlen(line)};
-	char *cut = fxt_printable(&text, COLUMNS, false);
-
-	fprintf(out, "%s\n", cut);
-	free(cut);
-	free(line);
-}
+enum { WORTH_A_LINE = 20 /* of a wait: a twentieth */ };
 
 static const struct fxt_text *text_of(const struct fxt_record *rec, const char *argument)
 {
@@ -79,10 +68,9 @@ static void print_wait(const struct fxt_chain_link *link, const struct fxt_objec
 
 	fxt_reader_event_at(r, link->offset, link->provider, &rec);
 	at = place_of(&rec, "at", "in");
-	put_line(fxt_format("    %s %swaited %s in %s(%s)%s%s", who, is_first ? "" : "had ",
-			    fxt_duration(link->end_ns - link->start_ns).text, call, object ? object : "",
-			    *at ? "," : "", at),
-		 out);
+	fxt_put_line(out, fxt_format("    %s %swaited %s in %s(%s)%s%s", who, is_first ? "" : "had ",
+				     fxt_duration(link->end_ns - link->start_ns).text, call, object ? object : "",
+				     *at ? "," : "", at));
 	free(at);
 	free(call);
 	free(object);
@@ -103,7 +91,7 @@ static char *cause_text(const struct fxt_chain_link *link, struct fxt_reader *r,
 		with_function = with_function && m->function;
 		symbol = with_function ? fxt_symbol_text(r, m->function) : symbol;
 		function = with_function ? fxt_function_label(&symbol, 32) : NULL;
-		text = fxt_format("until %s called %s%s%s", who, call ? call : "what let it go on",
+		text = fxt_format("until %s %s%s%s%s", who, call ? "called " : "let it go on", call ? call : "",
 				  function ? " in " : "", function ? function : "");
 		free(function);
 	}
@@ -154,8 +142,7 @@ static void print_meanwhile(const struct fxt_chain_link *link, struct fxt_reader
 
 	/* What took no time is not why, but not to be there is. */
 	if (m->from_ns - begun_ns >= wait_ns / WORTH_A_LINE && m->from_ns > begun_ns) {
-		put_line(fxt_format("      which began %s later", fxt_duration(m->from_ns - begun_ns).text),
-			 out);
+		fxt_put_line(out, fxt_format("      which began %s later", fxt_duration(m->from_ns - begun_ns).text));
 		start = "and since then";
 	}
 	if (whole_ns < wait_ns / WORTH_A_LINE || whole_ns == 0)
@@ -171,7 +158,7 @@ static void print_meanwhile(const struct fxt_chain_link *link, struct fxt_reader
 	}
 	line = with_doing(line, &any, m->untold_ns, whole_ns, "in no traced call");
 	if (any)
-		put_line(line, out);
+		fxt_put_line(out, line);
 	else
 		free(line);
 }
@@ -182,7 +169,7 @@ static void print_delay(const struct fxt_chain_link *link, FILE *out)
 	uint64_t delay_ns = link->end_ns > link->woken_ns ? link->end_ns - link->woken_ns : 0;
 
 	if (delay_ns >= (link->end_ns - link->start_ns) / 10 && delay_ns >= FXT_STANDING_LEAST_NS)
-		fprintf(out, "      and went on %s later\n", fxt_duration(delay_ns).text);
+		fprintf(out, "      and ran again %s later\n", fxt_duration(delay_ns).text);
 }
 
 static void print_chain(const struct fxt_chain *chain, const struct fxt_objects *objects, struct fxt_reader *r,
@@ -197,14 +184,14 @@ static void print_chain(const struct fxt_chain *chain, const struct fxt_objects 
 	} while (link);
 	fprintf(out, "  %s waited", fxt_duration(chain->total_ns).text);
 	if (chain->count > 1)
-		fprintf(out, " in %s of this kind, the longest %s", fxt_count(chain->count).text,
+		fprintf(out, " in %s chains like this, the longest %s", fxt_count(chain->count).text,
 			fxt_duration(first->total_ns).text);
 	fputs(":\n", out);
 	for (link = first; link; link = link->cause) {
 		char *held = held_text(link, r), *cause = cause_text(link, r, with_process, !*held);
 
 		print_wait(link, objects, r, with_process, link == first, out);
-		put_line(fxt_format("      %s%s", cause, held), out);
+		fxt_put_line(out, fxt_format("      %s%s", cause, held));
 		print_meanwhile(link, r, out);
 		print_delay(link, out);
 		free(held);
@@ -215,13 +202,29 @@ static void print_chain(const struct fxt_chain *chain, const struct fxt_objects 
 void fxt_chains_print(const struct fxt_chains *c, const struct fxt_objects *objects, struct fxt_reader *r,
 		      size_t top, FILE *out)
 {
-	size_t shown = (top + 1) / 2;
+	size_t lines = 0, shown = 0;
 
 	if (c->count == 0)
 		return;
 	fputs("\nLONGEST CAUSAL CHAINS: who waited, and what for in the end\n", out);
 	/* Others explain nothing beside the first. */
-	for (size_t i = 0;
-	     i < c->count && i < shown && c->list[i].total_ns >= c->list[0].total_ns / WORTH_A_LINE; i++)
-		print_chain(&c->list[i], objects, r, out);
+	for (; shown < c->count &&
+	       (top == FXT_TOP_ALL || c->list[shown].total_ns >= c->list[0].total_ns / WORTH_A_LINE); shown++) {
+		char *text;
+		size_t bytes;
+		FILE *chain = fxt_text_stream(&text, &bytes);
+
+		print_chain(&c->list[shown], objects, r, chain);
+		fclose(chain);
+		for (size_t i = 0; i < bytes; i++)
+			lines += text[i] == '\n';
+		/* The first is told whole, however long. */
+		if (shown == 0 || lines <= top)
+			fputs(text, out);
+		free(text);
+		if (lines > top && shown)
+			break;
+	}
+	if (shown < c->count)
+		fprintf(out, "  and %zu more\n", c->count - shown);
 }

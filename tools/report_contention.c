@@ -12,9 +12,11 @@
 #include "print.h"
 #include "report.h"
 
+#define UNKNOWN "?"     /* a place */
+
 static uint32_t place_of(struct fxt_reader *r, const struct fxt_record *rec, const char *name)
 {
-	static const struct fxt_text unknown = {.text = "?", .bytes = 1};
+	static const struct fxt_text unknown = {.text = UNKNOWN, .bytes = sizeof(UNKNOWN) - 1};
 	const struct fxt_argument *place = fxt_argument(rec, name);
 
 	return fxt_symbol(r, place && place->type == FXT_ARG_STRING && place->string.bytes ? &place->string : &unknown);
@@ -149,38 +151,45 @@ static char *place(const struct fxt_reader *r, uint32_t symbol)
 static void print_contended(const struct fxt_contended *one, const struct fxt_reader *r, FILE *out)
 {
 	char *lock = fxt_contention_lock(one->known, one->lock), *what = fxt_wait_name(one->kind, lock);
-	char *at = place(r, one->at), *held_at = place(r, one->held_at);
+	char *at = place(r, one->at), *held_at = place(r, one->held_at), *held, *held_for;
 
 	fputs("  ", out);
 	fxt_put_padded(out, what, 32);
-	fprintf(out, " %10s %12s %9s\n      wanted in %s, held in %s", fxt_duration(one->total_ns).text, fxt_count(one->count).text,
-		fxt_duration(one->max_ns).text, at, held_at);
-	if (one->held_count)
-		fprintf(out, " for %s", fxt_duration(one->held_ns / one->held_count).text);
-	fputc('\n', out);
+	fprintf(out, " %10s %12s %9s\n", fxt_duration(one->total_ns).text, fxt_count(one->count).text,
+		fxt_duration(one->max_ns).text);
+	held = strcmp(held_at, UNKNOWN) != 0 ? fxt_format(", held in %s", held_at) : fxt_strdup("");
+	held_for = *held && one->held_count ? fxt_format(" for %s", fxt_duration(one->held_ns / one->held_count).text)
+					    : fxt_strdup("");
+	fxt_put_line(out, fxt_format("      wanted in %s%s%s", at, held, held_for));
+	free(held_for);
+	free(held);
 	free(held_at);
 	free(at);
 	free(what);
 	free(lock);
 }
 
-static void print_blocked(const struct fxt_contention *c, size_t thread, const struct fxt_reader *r, uint64_t end_ns, FILE *out)
+static void print_blocked(const struct fxt_contention *c, size_t thread, const struct fxt_reader *r, uint64_t end_ns,
+			  bool with_process, FILE *out)
 {
 	const struct fxt_blocked *b = &c->blocked[thread];
-	char *who = fxt_thread_label(r, (uint32_t)thread, true), *at = place(r, b->at), *held_at = place(r, b->held_at);
+	char *who = fxt_thread_label(r, (uint32_t)thread, with_process), *at = place(r, b->at), *held_at = place(r, b->held_at);
 	char *lock = fxt_contention_lock(b->known, b->lock);
 	int64_t holder = holder_of(c, r, thread);
 
-	fprintf(out, "  %s waits in %s for %s", who, at, lock);
+	fxt_put_line(out, fxt_format("  %s has waited %s in %s for %s%s", who,
+				     fxt_duration(end_ns > b->since_ns ? end_ns - b->since_ns : 0).text, at, lock,
+				     holder >= 0 ? "," : ""));
 	if (holder >= 0) {
-		char *by = fxt_thread_label(r, (uint32_t)holder, true);
+		char *by = fxt_thread_label(r, (uint32_t)holder, with_process);
+		char *since = b->held_since_ns && end_ns > b->held_since_ns
+				      ? fxt_format(" %s before the end", fxt_duration(end_ns - b->held_since_ns).text)
+				      : fxt_strdup("");
 
-		fprintf(out, ", which %s took in %s", by, held_at);
-		if (b->held_since_ns && end_ns > b->held_since_ns)
-			fprintf(out, " %s before the end", fxt_duration(end_ns - b->held_since_ns).text);
+		fxt_put_line(out, fxt_format("      which %s took in %s%s", by, held_at, since));
+		free(since);
 		free(by);
 	}
-	fputc('\n', out);
 	free(lock);
 	free(held_at);
 	free(at);
@@ -188,7 +197,7 @@ static void print_blocked(const struct fxt_contention *c, size_t thread, const s
 }
 
 static void print_blocked_ones(const struct fxt_contention *c, bool circle, const char *title, const struct fxt_reader *r,
-			       uint64_t end_ns, size_t top, FILE *out)
+			       uint64_t end_ns, bool with_process, size_t top, FILE *out)
 {
 	size_t shown = 0;
 
@@ -197,7 +206,7 @@ static void print_blocked_ones(const struct fxt_contention *c, bool circle, cons
 			continue;
 		if (shown == 1)
 			fprintf(out, "\n%s\n", title);
-		print_blocked(c, i, r, end_ns, out);
+		print_blocked(c, i, r, end_ns, with_process, out);
 	}
 	if (shown > top)
 		fprintf(out, "  and %zu more\n", shown - top);
@@ -213,22 +222,27 @@ bool fxt_contention_is_deadlock(const struct fxt_contention *c)
 }
 
 void fxt_contention_print_blocked(const struct fxt_contention *c, const struct fxt_reader *r,
-				  uint64_t end_ns, size_t top, FILE *out)
+				  uint64_t end_ns, bool with_process, size_t top, FILE *out)
 {
-	print_blocked_ones(c, true, "DEADLOCK", r, end_ns, top, out);
-	print_blocked_ones(c, false, "BLOCKED AT THE END", r, end_ns, top, out);
+	print_blocked_ones(c, true, "DEADLOCK", r, end_ns, with_process, top, out);
+	print_blocked_ones(c, false, "BLOCKED AT THE END", r, end_ns, with_process, top, out);
 }
 
 void fxt_contention_print(const struct fxt_contention *c, const struct fxt_reader *r, size_t top,
 			  FILE *out)
 {
+	enum { WORTH_A_LINE = 20 };
+	size_t shown = 0, most = (top + 1) / 2;
+
 	if (c->count == 0)
 		return;
-	fprintf(out, "\n%-34s %10s %12s %9s\n", "LOCKS THAT WERE TAKEN", "waited", "count", "longest");
-	for (size_t i = 0; i < c->count && i < top; i++)
-		print_contended(&c->list[i], r, out);
-	if (c->count > top)
-		fprintf(out, "  and %zu more\n", c->count - top);
+	fprintf(out, "\n%-34s %10s %12s %9s\n", "CONTENDED LOCKS", "waited", "count", "longest");
+	/* Each has two lines; what took next to nothing beside the first is worth none. */
+	for (; shown < c->count && shown < most &&
+	     (top == FXT_TOP_ALL || c->list[shown].total_ns >= c->list[0].total_ns / WORTH_A_LINE); shown++)
+		print_contended(&c->list[shown], r, out);
+	if (c->count > shown)
+		fprintf(out, "  and %zu more\n", c->count - shown);
 }
 
 void fxt_contention_free(struct fxt_contention *c)

@@ -195,6 +195,13 @@ void fxt_descriptors_finish(struct fxt_descriptors *d, struct fxt_reader *r, con
 	merge(d);
 }
 
+bool fxt_descriptors_is_leaking(const struct fxt_descriptors *d)
+{
+	enum { MANY = 100 };
+
+	return d->count && d->list[0].count >= MANY;
+}
+
 static bool is_of_one_process(const struct fxt_descriptors *d)
 {
 	for (size_t i = 1; i < d->count; i++)

@@ -27,6 +27,8 @@ struct fxt_descriptors {
 void fxt_descriptors_take(struct fxt_descriptors *d, const struct fxt_record *rec);
 /* `programs` has the place of each process's last provider, by pid. */
 void fxt_descriptors_finish(struct fxt_descriptors *d, struct fxt_reader *r, const struct fxt_map *programs);
+/* Whether something piles up: many of one kind. */
+bool fxt_descriptors_is_leaking(const struct fxt_descriptors *d);
 void fxt_descriptors_print(const struct fxt_descriptors *d, const struct fxt_reader *r, const struct fxt_overview *o,
 			   size_t top, FILE *out);
 void fxt_descriptors_free(struct fxt_descriptors *d);

@@ -172,8 +172,10 @@ static void print_use(const char *label, enum fxt_file_use how, struct fxt_trans
 		fxt_duration(t->max_ns).text);
 }
 
-static void print_file(const struct fxt_file *file, FILE *out)
+/* Returns how many lines that were. */
+static size_t print_file(const struct fxt_file *file, FILE *out)
 {
+	size_t lines = 0;
 	struct fxt_text text = {.text = file->label, .bytes = (uint32_t)strlen(file->label)};
 	char *label = fxt_printable(&text, LABEL, true);
 	const char *name = label;
@@ -184,32 +186,34 @@ static void print_file(const struct fxt_file *file, FILE *out)
 			continue;
 		print_use(name, (enum fxt_file_use)how, file->uses[how], out);
 		name = "";
+		lines++;
 	}
 	free(label);
+	return lines;
 }
 
 void fxt_files_print(const struct fxt_files *f, size_t top, FILE *out)
 {
 	uint64_t more_ns = 0, more_bytes = 0;
+	size_t lines = 0, shown = 0;
 	bool unsaid = false;
 
 	if (f->count == 0)
 		return;
 	fprintf(out, "\n%-36s %8s %9s %8s  %8s %7s %7s %7s\n", "FILES AND SOCKETS", "time", "calls", "bytes", "mean", "p50", "p99",
 		"max");
-	for (size_t i = 0; i < f->count; i++) {
-		if (i < top) {
-			print_file(&f->list[i], out);
-			unsaid = unsaid || f->list[i].unsaid;
-		} else {
-			more_ns += f->list[i].total_ns;
-			more_bytes += f->list[i].in_bytes + f->list[i].out_bytes;
-		}
+	for (; shown < f->count && lines < top; shown++) {
+		lines += print_file(&f->list[shown], out);
+		unsaid = unsaid || f->list[shown].unsaid;
 	}
-	if (f->count > top)
-		fprintf(out, "  and %zu more: %s, %s\n", f->count - top, fxt_duration(more_ns).text, fxt_bytes(more_bytes).text);
+	for (size_t i = shown; i < f->count; i++) {
+		more_ns += f->list[i].total_ns;
+		more_bytes += f->list[i].in_bytes + f->list[i].out_bytes;
+	}
+	if (f->count > shown)
+		fprintf(out, "  and %zu more: %s, %s\n", f->count - shown, fxt_duration(more_ns).text, fxt_bytes(more_bytes).text);
 	if (unsaid)
-		fputs("  + and what fputs, fgets and other calls moved that do not say how much\n", out);
+		fputs("  + and more: of some calls (fputs, fgets, ...) it is not known how much they moved\n", out);
 }
 
 void fxt_files_free(struct fxt_files *f)

@@ -173,6 +173,22 @@ void fxt_heaps_sort(struct fxt_heaps *h)
 		qsort(h->list, h->count, sizeof(*h->list), by_peak);
 }
 
+bool fxt_heaps_is_leaking(const struct fxt_heaps *h)
+{
+	enum { MANY = 16, MUCH_BYTES = 1 << 20 };
+
+	for (size_t i = 0; i < h->count; i++) {
+		const struct fxt_heap *heap = &h->list[i];
+		uint64_t bytes = 0;
+
+		for (size_t k = 0; k < heap->leak_count; k++)
+			bytes += heap->leaks[k].count >= MANY ? heap->leaks[k].count * heap->leaks[k].size : 0;
+		if (bytes >= MUCH_BYTES && bytes >= heap->peak_bytes / 2)
+			return true;
+	}
+	return false;
+}
+
 static void print_leaks(const struct fxt_heap *heap, FILE *out)
 {
 	enum { SHOWN = 3 };
@@ -198,12 +214,13 @@ static void print_oddities(const struct fxt_heap *heap, FILE *out)
 void fxt_heaps_print(const struct fxt_heaps *h, const struct fxt_overview *o, size_t top, FILE *out)
 {
 	enum { LEAKING = 3 };
+	size_t shown = (top + 1) / 2;   /* most have two lines */
 
 	if (h->count == 0)
 		return;
 	fprintf(out, "\n%-34s %10s %12s %9s %9s  %s\n", "HEAP", "peak", "allocations", "allocated", "at end",
 		"peak after");
-	for (size_t i = 0; i < h->count && i < top; i++) {
+	for (size_t i = 0; i < h->count && i < shown; i++) {
 		const struct fxt_heap *heap = &h->list[i];
 		char *program = fxt_printable(&heap->provider->name, 22, true);
 		char *label = fxt_format("%s %" PRIu64, program, heap->pid);
@@ -221,8 +238,8 @@ void fxt_heaps_print(const struct fxt_heaps *h, const struct fxt_overview *o, si
 		free(label);
 		free(program);
 	}
-	if (h->count > top)
-		fprintf(out, "  and %zu more\n", h->count - top);
+	if (h->count > shown)
+		fprintf(out, "  and %zu more\n", h->count - shown);
 	if (fxt_overview_any_lost(o))
 		fputs("  calls are missing from this trace (see above), so these figures are not the whole\n",
 		      out);

@@ -161,29 +161,105 @@ char *fxt_unfreed_object(const struct fxt_unfreed *left, const struct fxt_reader
 	return fxt_printable(&text, text.bytes, false);
 }
 
+/* What one function left, of whatever size, or what of all processes was left by nobody knows whom: a line. */
+struct group {
+	struct fxt_unfreed one;         /* its count is that of all */
+	uint64_t bytes;
+	bool is_of_several;             /* processes */
+};
+
+static int by_caller(const void *a, const void *b)
+{
+	const struct fxt_unfreed *x = &((const struct group *)a)->one, *y = &((const struct group *)b)->one;
+
+	if (x->function != y->function)
+		return x->function < y->function ? -1 : 1;
+	if (x->is_mapping != y->is_mapping)
+		return x->is_mapping ? 1 : -1;
+	if (x->function == FXT_NO_FUNCTION)
+		return 0;
+	if (x->provider != y->provider)
+		return x->provider->index < y->provider->index ? -1 : 1;
+	return x->pid < y->pid ? -1 : x->pid > y->pid;
+}
+
+static int groups_by_bytes(const void *a, const void *b)
+{
+	const struct group *x = a, *y = b;
+
+	return x->bytes != y->bytes ? (x->bytes > y->bytes ? -1 : 1) : by_caller(a, b);
+}
+
+static struct group *put_together(const struct fxt_leaks *l, size_t *count)
+{
+	struct group *list = fxt_alloc(l->count, sizeof(*list));
+
+	*count = 0;
+	for (size_t i = 0; i < l->count; i++)
+		list[i] = (struct group){.one = l->list[i], .bytes = l->list[i].size * l->list[i].count};
+	qsort(list, l->count, sizeof(*list), by_caller);
+	for (size_t i = 0; i < l->count; i++) {
+		struct group *last = *count ? &list[*count - 1] : NULL;
+
+		if (!last || by_caller(last, &list[i]) != 0) {
+			list[(*count)++] = list[i];
+			continue;
+		}
+		last->one.count += list[i].one.count;
+		last->bytes += list[i].bytes;
+		last->is_of_several = last->is_of_several || last->one.provider != list[i].one.provider || last->one.pid != list[i].one.pid;
+	}
+	qsort(list, *count, sizeof(*list), groups_by_bytes);
+	return list;
+}
+
+static void print_group(const struct group *group, const struct fxt_reader *r, FILE *out)
+{
+	const struct fxt_unfreed *one = &group->one;
+	char *function = fxt_unfreed_function(one, r), *program = fxt_printable(&one->provider->name, 22, true);
+	struct fxt_text text = {.text = function, .bytes = function ? (uint32_t)strlen(function) : 0};
+	char *label = function ? fxt_printable(&text, 32, false) : fxt_strdup("(caller not recorded)");
+
+	fputs("  ", out);
+	fxt_put_padded(out, label, 32);
+	fprintf(out, " %10s %12s %9s  ", fxt_bytes(group->bytes).text, fxt_count(one->count).text,
+		fxt_bytes(group->bytes / one->count).text);
+	if (group->is_of_several)
+		fputs("several processes", out);
+	else
+		fprintf(out, "%s %" PRIu64, program, one->pid);
+	fputs(one->is_mapping ? ", mapped\n" : "\n", out);
+	free(label);
+	free(program);
+	free(function);
+}
+
 void fxt_leaks_print(const struct fxt_leaks *l, const struct fxt_reader *r, size_t top, FILE *out)
 {
+	enum { WORTH_A_SECTION = 1 << 16, WORTH_A_HINT = 10 /* of all: a tenth */ };
+	uint64_t bytes = 0, unknown_bytes = 0;
+	size_t count;
+	struct group *list;
+
 	if (l->count == 0)
 		return;
-	fprintf(out, "\n%-34s %10s %12s %9s  %s\n", "NEVER FREED, BY WHO ASKED FOR IT", "bytes", "blocks", "each",
-		"of");
-	for (size_t i = 0; i < l->count && i < top; i++) {
-		const struct fxt_unfreed *left = &l->list[i];
-		char *function = fxt_unfreed_function(left, r), *program = fxt_printable(&left->provider->name, 22, true);
-		struct fxt_text text = {.text = function, .bytes = function ? strlen(function) : 0};
-		char *label = function ? fxt_printable(&text, 32, false) : NULL;
-
-		fputs("  ", out);
-		fxt_put_padded(out, label ? label : "(small, not told)", 32);
-		fprintf(out, " %10s %12s %9s  %s %" PRIu64 "%s\n", fxt_bytes(left->size * left->count).text,
-			fxt_count(left->count).text, fxt_bytes(left->size).text, program, left->pid,
-			left->is_mapping ? ", mapped" : "");
-		free(label);
-		free(program);
-		free(function);
+	list = put_together(l, &count);
+	for (size_t i = 0; i < count; i++) {
+		bytes += list[i].bytes;
+		if (list[i].one.function == FXT_NO_FUNCTION && !list[i].one.is_mapping)
+			unknown_bytes = list[i].bytes;
 	}
-	if (l->count > top)
-		fprintf(out, "  and %zu more\n", l->count - top);
+	/* Of a little that nobody knows anything of, the lines before these say how much (report_heap.c). */
+	if (unknown_bytes < bytes || bytes >= WORTH_A_SECTION) {
+		fprintf(out, "\n%-34s %10s %12s %9s  %s\n", "NEVER FREED, BY WHO ASKED FOR IT", "bytes", "blocks", "mean", "of");
+		for (size_t i = 0; i < count && i < top; i++)
+			print_group(&list[i], r, out);
+		if (count > top)
+			fprintf(out, "  and %zu more\n", count - top);
+		if (unknown_bytes > bytes / WORTH_A_HINT)
+			fputs("  with FXT_HEAP_TRACK_BYTES=1 the trace has the callers for smaller blocks as well\n", out);
+	}
+	free(list);
 }
 
 void fxt_leaks_free(struct fxt_leaks *l)

@@ -6,6 +6,7 @@
 #include "report_log.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "message.h"
 #include "print.h"
@@ -80,27 +81,36 @@ void fxt_log_sort(struct fxt_log_lines *l)
 		qsort(l->list, l->count, sizeof(*l->list), by_time);
 }
 
-void fxt_log_print(const struct fxt_log_lines *l, const struct fxt_reader *r, uint64_t end_ns, FILE *out)
+void fxt_log_print(const struct fxt_log_lines *l, const struct fxt_reader *r, uint64_t end_ns, bool with_process, FILE *out)
 {
-	enum { COLUMNS = 120 };
+	enum { FIGURES = 12, MOST_LINES = 3 };
+	size_t width = 0, columns;
 	char *head;
 
 	if (l->count == 0)
 		return;
+	for (size_t i = 0; i < l->count; i++) {
+		char *thread = fxt_thread_label(r, l->list[i].thread, with_process);
+
+		columns = fxt_columns(thread);
+		width = columns > width ? columns : width;
+		free(thread);
+	}
 	head = l->total > l->count ? fxt_format("SAID LAST (%zu of %s lines)", l->count, fxt_count(l->total).text)
 				   : fxt_strdup("SAID");
-	fprintf(out, "\n%-34s %10s  %s\n", head, "before end", "line");
+	columns = strlen(head);
+	width = columns > width + 2 ? columns : width + 2;
+	fprintf(out, "\n%-*s %10s  %s\n", (int)width, head, "before end", "line");
 	free(head);
 	for (size_t i = 0; i < l->count; i++) {
 		const struct fxt_log_line *line = &l->list[i];
-		char *thread = fxt_thread_label(r, line->thread, true);
-		char *message = fxt_printable(&line->message, COLUMNS, false);
+		char *thread = fxt_thread_label(r, line->thread, with_process);
 
 		fputs("  ", out);
-		fxt_put_padded(out, thread, 32);
-		fprintf(out, " %10s  %s\n", fxt_duration(end_ns > line->at_ns ? end_ns - line->at_ns : 0).text, message);
+		fxt_put_padded(out, thread, width - 2);
+		fprintf(out, " %10s  ", fxt_duration(end_ns > line->at_ns ? end_ns - line->at_ns : 0).text);
+		fxt_put_wrapped(out, &line->message, width + 1 + FIGURES, MOST_LINES);
 		free(thread);
-		free(message);
 	}
 }
 

@@ -106,37 +106,39 @@ bool fxt_open_is_stuck(const struct fxt_open_calls *o, const struct fxt_reader *
 }
 
 static void print_call(const struct fxt_open_call *call, struct fxt_reader *r, const struct fxt_objects *objects, uint64_t end_ns,
-		       FILE *out)
+		       bool with_process, FILE *out)
 {
-	char *thread = fxt_thread_label(r, call->thread, true);
-	char *name = fxt_call_label(r, call->category, call->name, 32);
+	char *thread = fxt_thread_label(r, call->thread, with_process);
+	char *name = fxt_call_label(r, call->category, call->name, 32), *text;
+	size_t bytes;
+	FILE *line = fxt_text_stream(&text, &bytes);
 	struct fxt_record rec;
 
-	fputs("  ", out);
-	fxt_put_padded(out, thread, 32);
-	fprintf(out, " %10s  %s", fxt_duration(end_ns > call->start_ns ? end_ns - call->start_ns : 0).text,
-		name);
+	fputs("  ", line);
+	fxt_put_padded(line, thread, 26);
+	fprintf(line, " %10s  %s", fxt_duration(end_ns > call->start_ns ? end_ns - call->start_ns : 0).text, name);
 	fxt_reader_event_at(r, call->offset, call->provider, &rec);
-	fxt_objects_put_arguments(objects, r, &rec, out);
-	fputc('\n', out);
+	fxt_objects_put_arguments(objects, r, &rec, line);
+	fclose(line);
+	fxt_put_line(out, text);
 	free(thread);
 	free(name);
 }
 
 /* Innermost first: that is what a thread was doing. */
 void fxt_open_print(const struct fxt_open_calls *o, struct fxt_reader *r, const struct fxt_objects *objects, uint64_t end_ns,
-		    size_t top, FILE *out)
+		    bool with_process, size_t top, FILE *out)
 {
 	size_t shown = 0, all = fxt_open_count(o);
 
 	if (all == 0)
 		return;
-	fprintf(out, "\n%-34s %10s  %s\n", "STILL OPEN AT THE END", "for", "call");
+	fprintf(out, "\n%-28s %10s  %s\n", "STILL OPEN AT THE END", "for", "call");
 	for (size_t i = 0; i < o->count; i++) {
 		const struct fxt_open_stack *s = &o->threads[i];
 
-		for (size_t k = s->count; k > 0 && shown < 2 * top; k--, shown++)
-			print_call(&s->list[k - 1], r, objects, end_ns, out);
+		for (size_t k = s->count; k > 0 && shown < top; k--, shown++)
+			print_call(&s->list[k - 1], r, objects, end_ns, with_process, out);
 	}
 	if (all > shown)
 		fprintf(out, "  and %zu more\n", all - shown);

@@ -130,12 +130,20 @@ static int calls_by_time(const void *a, const void *b)
 	return x->name < y->name ? -1 : 1;
 }
 
+/* One of a pool, as a rule, that had nothing to do. */
+static bool is_idle(const struct fxt_thread_time *one)
+{
+	return one->running_ns < (one->last_ns - one->first_ns) / 100;
+}
+
 /* Threads that wait for the world outside are idle, as a rule, however long: what the others did comes first. */
 static int by_time(const void *a, const void *b)
 {
 	const struct fxt_thread_time *x = a, *y = b;
 	uint64_t p = x->running_ns + x->blocked_ns, q = y->running_ns + y->blocked_ns;
 
+	if (is_idle(x) != is_idle(y))
+		return is_idle(x) ? 1 : -1;
 	if (p != q)
 		return p > q ? -1 : 1;
 	if (x->waiting_ns != y->waiting_ns)
@@ -193,10 +201,22 @@ void fxt_threads_finish(struct fxt_thread_times *t, struct fxt_reader *r, struct
 
 enum { LABEL = 26 };
 
+static struct fxt_short time_or_none(uint64_t ns)
+{
+	static const struct fxt_short none = {"-"};
+
+	return ns ? fxt_duration(ns) : none;
+}
+
 static void print_times(uint64_t running_ns, uint64_t blocked_ns, uint64_t waiting_ns, FILE *out)
 {
-	fprintf(out, " %8s %8s %8s", fxt_duration(running_ns).text, fxt_duration(blocked_ns).text,
-		fxt_duration(waiting_ns).text);
+	fprintf(out, " %8s %8s %8s", time_or_none(running_ns).text, time_or_none(blocked_ns).text,
+		time_or_none(waiting_ns).text);
+}
+
+static double percent(uint64_t ns, uint64_t of_ns)
+{
+	return of_ns ? 100.0 * (double)ns / (double)of_ns : 0;
 }
 
 static void print_thread(const struct fxt_thread_times *t, const struct fxt_thread_time *one,
@@ -215,23 +235,21 @@ static void print_thread(const struct fxt_thread_times *t, const struct fxt_thre
 		text = fxt_symbol_text(r, t->calls[one->calls].name);
 		free(cut);
 		cut = fxt_printable(&text, 27, false);
-		fprintf(out, "  %s %.0f%%", cut, 100.0 * (double)t->calls[one->calls].ns / (double)life_ns);
+		fprintf(out, "  %s %.0f%%", cut, percent(t->calls[one->calls].ns, life_ns));
 	}
 	fputc('\n', out);
 	free(cut);
 	free(label);
 }
 
-void fxt_threads_print(const struct fxt_thread_times *t, const struct fxt_reader *r, size_t top, FILE *out)
+void fxt_threads_print(const struct fxt_thread_times *t, const struct fxt_reader *r, bool with_process, size_t top,
+		       FILE *out)
 {
 	uint64_t running_ns = 0, blocked_ns = 0, waiting_ns = 0;
-	size_t shown = t->count <= 2 * top ? t->count : 2 * top;
-	bool with_process = false;
+	size_t shown = t->count <= top ? t->count : top;
 
-	if (t->count == 0)
+	if (t->count <= 1)
 		return;
-	for (size_t i = 1; i < t->count && !with_process; i++)
-		with_process = r->threads[t->list[i].thread].pid != r->threads[t->list[0].thread].pid;
 	fprintf(out, "\n%-28s %8s %8s %8s %8s  %s\n", "THREADS", "life", "running", "blocked", "waiting",
 		"not running: mostly in");
 	for (size_t i = 0; i < shown; i++)
@@ -249,6 +267,37 @@ void fxt_threads_print(const struct fxt_thread_times *t, const struct fxt_reader
 		fputc('\n', out);
 		free(more);
 	}
+}
+
+void fxt_threads_print_only(const struct fxt_thread_times *t, const struct fxt_reader *r, FILE *out)
+{
+	const struct fxt_thread_time *one = t->list;
+	uint64_t life_ns;
+	const char *separator = "";
+	enum { WORTH_TELLING = 200 /* of its life */ };
+
+	if (t->count != 1)
+		return;
+	life_ns = one->last_ns - one->first_ns;
+	const struct {
+		const char *what;
+		uint64_t ns;
+	} times[] = {{"ran", one->running_ns}, {"was blocked by others", one->blocked_ns}, {"waited", one->waiting_ns}};
+
+	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
+		if (times[i].ns == 0 || times[i].ns < life_ns / WORTH_TELLING)
+			continue;
+		fprintf(out, "%s%s %s (%.0f%%)", separator, times[i].what, fxt_duration(times[i].ns).text, percent(times[i].ns, life_ns));
+		separator = ", ";
+	}
+	if (one->call_count && one->blocked_ns + one->waiting_ns >= life_ns / WORTH_TELLING) {
+		struct fxt_text text = fxt_symbol_text(r, t->calls[one->calls].name);
+		char *name = fxt_printable(&text, 32, false);
+
+		fprintf(out, ", of which %s in %s", fxt_duration(t->calls[one->calls].ns).text, name);
+		free(name);
+	}
+	fputs(*separator ? "\n" : "", out);
 }
 
 void fxt_threads_free(struct fxt_thread_times *t)

@@ -29,7 +29,7 @@ struct fxt_thread_time {
 };
 
 struct fxt_thread_times {
-	struct fxt_thread_time *list;   /* by thread; sorted: those that ran or were blocked longest first */
+	struct fxt_thread_time *list;   /* by thread; sorted: those that ran or were blocked longest first, idle ones last */
 	size_t count, capacity;
 	struct fxt_thread_call *calls;
 	size_t call_count, call_capacity;
@@ -44,7 +44,11 @@ void fxt_threads_take(struct fxt_thread_times *t, struct fxt_reader *r, const st
 /* `open` is complete; the trace ends at end_ns. Nothing can be taken after. */
 void fxt_threads_finish(struct fxt_thread_times *t, struct fxt_reader *r, struct fxt_roles *roles,
 			const struct fxt_open_calls *open, uint64_t end_ns);
-void fxt_threads_print(const struct fxt_thread_times *t, const struct fxt_reader *r, size_t top, FILE *out);
+/* A table, if there are several. */
+void fxt_threads_print(const struct fxt_thread_times *t, const struct fxt_reader *r, bool with_process, size_t top,
+		       FILE *out);
+/* A line, if there is one. */
+void fxt_threads_print_only(const struct fxt_thread_times *t, const struct fxt_reader *r, FILE *out);
 void fxt_threads_free(struct fxt_thread_times *t);
 
 #endif

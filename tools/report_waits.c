@@ -130,15 +130,79 @@ char *fxt_wait_name(const char *kind, const char *label)
 	return strncmp(label, kind, bytes) == 0 && label[bytes] == ' ' ? fxt_strdup(label) : fxt_format("%s %s", kind, label);
 }
 
-static void print_wait(const struct fxt_wait *wait, const struct fxt_reader *r, FILE *out)
+/* Objects of one process, kind and name, as the locks that one function makes: a line. */
+struct alike {
+	struct fxt_wait wait;           /* of all of them; list of waiters of its own */
+	size_t objects;
+};
+
+static int by_name(const void *a, const void *b)
 {
+	const struct fxt_wait *x = *(struct fxt_wait *const *)a, *y = *(struct fxt_wait *const *)b;
+	int names;
+
+	if (x->pid != y->pid)
+		return x->pid < y->pid ? -1 : 1;
+	if (!x->label || !y->label)
+		names = (x->label != NULL) - (y->label != NULL);
+	else
+		names = strcmp(x->label, y->label);
+	return names ? names : strcmp(x->kind, y->kind);
+}
+
+static int alike_by_total(const void *a, const void *b)
+{
+	return by_total(&((const struct alike *)a)->wait, &((const struct alike *)b)->wait);
+}
+
+static void join(struct alike *all, const struct fxt_wait *wait)
+{
+	all->objects++;
+	all->wait.count += wait->count;
+	all->wait.total_ns += wait->total_ns;
+	all->wait.max_ns = wait->max_ns > all->wait.max_ns ? wait->max_ns : all->wait.max_ns;
+	for (size_t i = 0; i < wait->waiter_count; i++)
+		add_waiter(&all->wait, wait->waiters[i].thread, wait->waiters[i].total_ns);
+}
+
+/* Of w->count at most; sorted as the objects are. */
+static struct alike *join_alike(const struct fxt_waits *w, size_t *count)
+{
+	struct alike *list = fxt_alloc(w->count, sizeof(*list));
+	struct fxt_wait **sorted = fxt_alloc(w->count, sizeof(struct fxt_wait *));
+
+	*count = 0;
+	for (size_t i = 0; i < w->count; i++)
+		sorted[i] = &w->list[i];
+	qsort(sorted, w->count, sizeof(struct fxt_wait *), by_name);
+	for (size_t i = 0; i < w->count; i++) {
+		const struct fxt_wait *one = sorted[i];
+
+		if (i == 0 || !one->label || by_name(&sorted[i - 1], &sorted[i]) != 0)
+			list[(*count)++].wait = (struct fxt_wait){
+				.kind = one->kind, .pid = one->pid, .object = one->object, .label = one->label};
+		join(&list[*count - 1], one);
+	}
+	free(sorted);
+	for (size_t i = 0; i < *count; i++)
+		qsort(list[i].wait.waiters, list[i].wait.waiter_count, sizeof(struct fxt_waiter), waiters_by_total);
+	qsort(list, *count, sizeof(*list), alike_by_total);
+	return list;
+}
+
+static void print_wait(const struct alike *all, const struct fxt_reader *r, FILE *out)
+{
+	const struct fxt_wait *wait = &all->wait;
 	char *what = wait->label ? fxt_wait_name(wait->kind, wait->label)
 				 : fxt_format("%s 0x%" PRIx64, wait->kind, wait->object);
 	struct fxt_text text = {.text = what, .bytes = (uint32_t)strlen(what)};
-	char *cut = fxt_printable(&text, 32, false);
+	char *number = all->objects > 1 ? fxt_format("%zu x ", all->objects) : fxt_strdup("");
+	char *cut = fxt_printable(&text, 32 - strlen(number), false), *name = fxt_format("%s%s", number, cut);
 
 	fputs("  ", out);
-	fxt_put_padded(out, cut, 32);
+	fxt_put_padded(out, name, 32);
+	free(name);
+	free(number);
 	fprintf(out, " %10s %12s %9s  ", fxt_duration(wait->total_ns).text, fxt_count(wait->count).text,
 		fxt_duration(wait->max_ns).text);
 	print_waiters(wait, r, out);
@@ -148,23 +212,30 @@ static void print_wait(const struct fxt_wait *wait, const struct fxt_reader *r, 
 
 void fxt_waits_print(const struct fxt_waits *w, const struct fxt_reader *r, size_t top, FILE *out)
 {
-	size_t shown = 0, free_ones = 0;
+	size_t shown = 0, free_ones = 0, count;
+	struct alike *list;
 
 	if (w->count == 0)
 		return;
-	fprintf(out, "\n%-34s %10s %12s %9s  %s\n", "WAITING FOR", "total", "count", "longest", "by");
-	for (size_t i = 0; i < w->count; i++) {
+	list = join_alike(w, &count);
+	for (size_t i = 0; i < count; i++) {
 		/* Nobody held what was asked for. */
-		if (w->list[i].max_ns < FXT_STANDING_LEAST_NS)
-			free_ones++;
-		else if (shown++ < top)
-			print_wait(&w->list[i], r, out);
+		if (list[i].wait.max_ns < FXT_STANDING_LEAST_NS) {
+			free_ones += list[i].objects;
+			continue;
+		}
+		if (shown++ == 0)
+			fprintf(out, "\n%-34s %10s %12s %9s  %s\n", "WAITING FOR", "total", "count", "longest", "by");
+		if (shown <= top)
+			print_wait(&list[i], r, out);
 	}
+	for (size_t i = 0; i < count; i++)
+		free(list[i].wait.waiters);
+	free(list);
 	if (shown > top)
 		fprintf(out, "  and %zu more\n", shown - top);
-	if (free_ones)
-		fprintf(out, "  %s%zu for which nobody waited as long as 1 us\n", shown ? "and " : "",
-			free_ones);
+	if (shown && free_ones)
+		fprintf(out, "  and %zu for which nobody waited as long as 1 us\n", free_ones);
 }
 
 void fxt_waits_free(struct fxt_waits *w)

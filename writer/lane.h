@@ -29,8 +29,9 @@ struct fxt_lane {
 	uint32_t chunk;         /* its number, for fxt_buffer_finish() */
 	uint32_t serial;        /* of chunks taken by the thread: tells which strings this one has */
 	uint32_t events;        /* in the chunk so far, for the day it is overwritten */
-	uintptr_t raised_at;    /* the stack pointer of the emission that has raised the level from here: agent/lane.c */
 	bool is_extra;          /* what is written is no call of the program: it is not counted where there is no room */
+	uintptr_t raised_at;    /* the stack pointer of the emission that has raised the level from here: agent/lane.c */
+	struct fxt_lane *next;  /* the level above; of the last, the last: none who is deeper writes */
 };
 
 /* The bytes from `at`, where the lane is, to the chunk's last word; negative where the ring wants it back. */
@@ -97,21 +98,21 @@ static FXT_EMISSION void fxt_lane_commit(struct fxt_lane *lane, size_t words, ui
 	fxt_lane_commit_within(lane, lane->at, (lane->end - lane->at) * FXT_WORD_BYTES, words, header);
 }
 
-/* The same in a lane that is kept aligned, with a line's words of room behind the record. What remains of its line is filled
+/* The same in a lane that is kept aligned, at `at`, where it is, with a line's words of room behind the record. What remains of its line is filled
  * at once where it is too little for most records: that is cheaper than to find out when the next one comes. */
-static FXT_EMISSION void fxt_lane_commit_aligned(struct fxt_lane *lane, size_t words, uint64_t header)
+static FXT_EMISSION void fxt_lane_commit_aligned(struct fxt_lane *lane, uint64_t *at, size_t words, uint64_t header)
 {
-	uint64_t *at = lane->at, *next = at + words;
-	size_t left = FXT_LINE_WORDS - (uintptr_t)next / FXT_WORD_BYTES % FXT_LINE_WORDS;
+	uintptr_t next = (uintptr_t)(at + words), left = -next % (FXT_LINE_WORDS * FXT_WORD_BYTES);
 
-	if (left < FXT_LINE_LEAST_WORDS) {
+	/* None left is a whole line. */
+	if (left - 1 < FXT_LINE_LEAST_WORDS * FXT_WORD_BYTES - 1) {
 		/* The next line's head is a filler already. */
-		*next = fxt_filler(left);
-		lane->at = next + left;
+		*(uint64_t *)next = fxt_filler_of_bytes(left);
+		next += left;
 	} else {
-		*next = fxt_filler((uint64_t)(lane->end - next));
-		lane->at = next;
+		*(uint64_t *)next = fxt_filler_of_bytes((uintptr_t)lane->end - next);
 	}
+	lane->at = (uint64_t *)next;
 	atomic_store_explicit((_Atomic uint64_t *)at, header | fxt_record_words(words), memory_order_release);
 }
 

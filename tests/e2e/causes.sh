@@ -74,8 +74,9 @@ rm -rf trace
 start_traced trace "$apps/deadlock"
 kill_background
 file=$(only trace/*.fxt) && valid "$file" && "$FXT" report "$file" >report
-sed -n '/^DEADLOCK/,/^$/s/.* \(payer\|rotator\) waits in \([a-z_]*\) for \([a-z_]*\), which .* \(payer\|rotator\) took in \([a-z_]*\) .*/\1 \2 \3 \4 \5/p' \
-	report | sort >found
+sed -n '/^DEADLOCK/,/^$/{/waited/{N
+s/  \(payer\|rotator\) [0-9]* has waited [^ ]* [mun]\?s in \([a-z_]*\) for \([a-z_]*\),\n *which \(payer\|rotator\) [0-9]* took in \([a-z_]*\) .* before the end$/\1 \2 \3 \4 \5/p
+}}' report | sort >found
 printf 'payer transfer log_lock rotator rotate_log\nrotator rotate_log accounts_lock payer transfer\n' >expected
 same "deadlock" expected found
 "$FXT" report --json "$file" >report.json

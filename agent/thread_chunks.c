@@ -1,0 +1,99 @@
+/* Taking chunks away from threads that hold more of a ring than there is for all. Called by a thread that finds no chunk, in a turn of its
+ * lane (lane.c), any context. See threads.h.
+ */
+#include <linux/membarrier.h>
+
+#include "threads.h"
+
+static bool has_membarrier;
+
+void fxt_chunks_start(void)
+{
+	has_membarrier = !FXT_SYSCALL3(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);
+}
+
+/* Every thread of the process that runs executes a barrier before this returns. */
+static bool barrier_everywhere(void)
+{
+	return has_membarrier && !FXT_SYSCALL3(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
+}
+
+/* A thread raises `lane`, then looks at the lane's limit, then writes. Whoever takes its chunk away lowers the limit, then has every
+ * thread execute a barrier, then looks at `lane`: if it is not raised the thread will see the limit before it writes again, and
+ * turn to another chunk. If it is, it may be writing; it finds the limit at its next record and gives the chunk back itself. */
+static bool take_away(struct fxt_thread *thread)
+{
+	struct fxt_lane *lane = thread->lanes;
+	uint64_t holds[FXT_LANES];
+	bool any = false;
+	unsigned i;
+
+	for (i = 0; i < FXT_LANES; i++) {
+		holds[i] = atomic_load_explicit(&lane[i].hold, memory_order_acquire);
+		if (holds[i])
+			atomic_store_explicit(&lane[i].limit, 0, memory_order_relaxed);
+	}
+	if (!barrier_everywhere())
+		return false;
+	for (i = 0; i < FXT_LANES; i++) {
+		/* Not if it has turned meanwhile. */
+		if (!holds[i] || *(struct fxt_lane *volatile *)&thread->lane > &lane[i] ||
+		    atomic_load_explicit(&lane[i].limit, memory_order_relaxed))
+			continue;
+		fxt_lane_give_back(thread, &lane[i], holds[i]);
+		any = true;
+	}
+	return any;
+}
+
+static bool holds_chunk(const struct fxt_thread *thread)
+{
+	unsigned i;
+
+	for (i = 0; i < FXT_LANES; i++)
+		if (atomic_load_explicit(&thread->lanes[i].hold, memory_order_relaxed) &&
+		    atomic_load_explicit(&thread->lanes[i].limit, memory_order_relaxed))
+			return true;
+	return false;
+}
+
+/* Under the lock. */
+static bool give_back_full(void)
+{
+	struct fxt_full_chunk *oldest = NULL, *full;
+	uint32_t i;
+
+	for (i = 0; i < fxt_threads.count; i++)
+		for (full = fxt_threads.list[i]->full; full < fxt_threads.list[i]->full + FXT_LANES; full++)
+			if (atomic_load_explicit(&full->hold, memory_order_relaxed) && (!oldest || full->last_ns < oldest->last_ns))
+				oldest = full;
+	return oldest && fxt_lane_give_back_full(oldest);
+}
+
+bool fxt_threads_give_back_idlest(struct fxt_thread *self)
+{
+	struct fxt_thread *idlest = NULL, *thread;
+	uint64_t mask;
+	bool taken = false;
+	uint32_t i;
+
+	if (fxt_is_forbidden(FXT_NO_LOCKS))
+		return false;
+	mask = fxt_lock(&fxt_threads.lock);
+	if (give_back_full()) {
+		fxt_unlock(&fxt_threads.lock, mask);
+		return true;
+	}
+	do {
+		idlest = NULL;
+		for (i = 0; i < fxt_threads.count; i++) {
+			thread = fxt_threads.list[i];
+			if (thread != self && !thread->claimed && holds_chunk(thread) &&
+			    (!idlest || thread->last_ns < idlest->last_ns))
+				idlest = thread;
+		}
+		taken = idlest && take_away(idlest);
+	} while (idlest && !taken && has_membarrier);
+	fxt_unlock(&fxt_threads.lock, mask);
+	return taken;
+}

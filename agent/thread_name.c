@@ -1,0 +1,65 @@
+/* Threads' names, as kernel object records. Called as threads become known and when the program names one, any context. See threads.h. */
+#include <string.h>
+#include <sys/prctl.h>
+
+#include "threads.h"
+#include "writer/decimal.h"
+#include "writer/fxt_encode.h"
+
+enum { NAME_BYTES = 16 };
+
+static void comm_path(char *path, uint32_t tid)
+{
+	static const char before[] = "/proc/self/task/", after[] = "/comm";
+	size_t at = sizeof(before) - 1;
+
+	memcpy(path, before, at);
+	at += fxt_decimal(path + at, tid);
+	memcpy(path + at, after, sizeof(after));
+}
+
+void fxt_thread_tell_name(struct fxt_thread *thread, uint32_t tid)
+{
+	char path[48], name[NAME_BYTES + 1] = "";
+	struct fxt_arg process = {FXT_ARG_KOID, FXT_INDEXED(FXT_STR_process), .u64 = thread->pid};
+	uint64_t record[8];
+	size_t words, bytes = 0;
+	ssize_t n;
+	int fd;
+
+	if (fxt_is_forbidden(FXT_NO_LOCKS))
+		return;
+	if (tid == thread->tid) {
+		FXT_SYSCALL2(SYS_prctl, PR_GET_NAME, name);
+		bytes = strnlen(name, NAME_BYTES - 1);
+	} else {
+		comm_path(path, tid);
+		fd = fxt_sys_open(path, O_RDONLY | O_CLOEXEC, 0);
+		if (fd < 0)
+			return;
+		n = fxt_sys_read(fd, name, NAME_BYTES);
+		fxt_sys_close(fd);
+		bytes = n > 0 ? (size_t)n - 1 : 0;
+	}
+	bytes = fxt_utf8_clean(name, name, bytes, NAME_BYTES - 1);
+	words = fxt_encode_kernel_object(record, 8, FXT_OBJECT_THREAD, tid, FXT_INLINE(name, bytes),
+					 (struct fxt_args){1, &process});
+	if (!fxt_buffer_durable(&fxt_agent.buffer, record, words, 0))
+		fxt_thread_put(thread, record, words);
+}
+
+void fxt_thread_renamed(struct fxt_thread *thread, uintptr_t handle)
+{
+	uint64_t mask;
+	uint32_t tid = 0, i;
+
+	if (!thread->ready || fxt_is_forbidden(FXT_NO_LOCKS))
+		return;
+	mask = fxt_lock(&fxt_threads.lock);
+	for (i = 0; i < fxt_threads.count && !tid; i++)
+		if (fxt_threads.list[i]->in_use && fxt_threads.list[i]->ready && fxt_threads.list[i]->handle == handle)
+			tid = fxt_threads.list[i]->tid;
+	fxt_unlock(&fxt_threads.lock, mask);
+	if (tid)
+		fxt_thread_tell_name(thread, tid);
+}

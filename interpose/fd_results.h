@@ -1,0 +1,131 @@
+/* Kinds of results that have to do with descriptors: what moves bytes through one, makes one, or closes one. Part of interpose.h, which says
+ * what the kinds mean; nobody else includes it. */
+#ifndef FXT_FD_RESULTS_H
+#define FXT_FD_RESULTS_H
+
+/* -- Moving bytes ------------------------------------------------------------------------------ */
+
+#define KEEP_READ(fd) KEEP_LONG
+#define KEEP_WRITTEN(fd) KEEP_LONG
+#define KEEP_MOVED(from, to) KEEP_LONG
+#define FAILURE_READ(fd) FAILURE_LONG
+#define FAILURE_WRITTEN(fd) FAILURE_LONG
+#define FAILURE_MOVED(from, to) FAILURE_LONG
+#define RESULT_READ(fd) RESULT_LONG
+#define RESULT_WRITTEN(fd) RESULT_LONG
+#define RESULT_MOVED(from, to) RESULT_LONG
+#define GIVE_READ(fd)                                                   \
+	if (result_ > 0) {                                              \
+		thread_->read_bytes += (uint64_t)result_;               \
+		fxt_fd_has_read(thread_, fd, (uint64_t)result_);        \
+	}                                                               \
+	return result_
+#define GIVE_WRITTEN(fd)                                                \
+	if (result_ > 0) {                                              \
+		thread_->written_bytes += (uint64_t)result_;            \
+		fxt_fd_has_written(thread_, fd, (uint64_t)result_);     \
+	}                                                               \
+	return result_
+#define GIVE_MOVED(from, to)                                            \
+	if (result_ > 0) {                                              \
+		thread_->read_bytes += (uint64_t)result_;               \
+		fxt_fd_has_read(thread_, from, (uint64_t)result_);      \
+	}                                                               \
+	GIVE_WRITTEN(to)
+
+#define KEEP_READ_INTO(fd, buf, count) KEEP_LONG
+#define FAILURE_READ_INTO(fd, buf, count) FAILURE_LONG
+#define RESULT_READ_INTO(fd, buf, count) RESULT_LONG
+#define GIVE_READ_INTO(fd, buf, count) GIVE_READ(fd)
+#define KEEP_WRITTEN_FROM(fd, buf) KEEP_LONG
+#define FAILURE_WRITTEN_FROM(fd, buf) FAILURE_LONG
+#define RESULT_WRITTEN_FROM(fd, buf) RESULT_LONG
+#define GIVE_WRITTEN_FROM(fd, buf) GIVE_WRITTEN(fd)
+
+/* What is done for arrows, of kinds that have it: before the real call, behind it, and behind the event. See agent/transfer.h. */
+#define ENTER_READ(fd) , struct fxt_reading reading_; fxt_reads(thread_, fd, &reading_);
+#define LEAVE_READ(fd) , fxt_has_read(thread_, &reading_, result_, NULL, 0);
+#define END_READ(fd) , fxt_end_after(thread_, open_, &reading_.after_ns)
+#define ARROW_READ(fd) , fxt_arrow(thread_, &reading_, end_ns_);
+#define ENTER_READ_INTO(fd, buf, count) ENTER_READ(fd)
+#define LEAVE_READ_INTO(fd, buf, count) , fxt_has_read(thread_, &reading_, result_, buf, count);
+#define END_READ_INTO(fd, buf, count) END_READ(fd)
+#define ARROW_READ_INTO(fd, buf, count) ARROW_READ(fd)
+#define ENTER_WRITTEN(fd) , struct fxt_writing writing_; fxt_writes(thread_, fd, &writing_);
+#define LEAVE_WRITTEN(fd) , fxt_wrote(thread_, &writing_, result_, NULL);
+#define ENTER_WRITTEN_FROM(fd, buf) ENTER_WRITTEN(fd)
+#define LEAVE_WRITTEN_FROM(fd, buf) , fxt_wrote(thread_, &writing_, result_, buf);
+#define ENTER_MOVED(from, to)                                                                                   \
+	, struct fxt_reading reading_; struct fxt_writing writing_; fxt_reads(thread_, from, &reading_);        \
+	fxt_writes(thread_, to, &writing_);
+#define LEAVE_MOVED(from, to)                                                                                   \
+	, fxt_wrote(thread_, &writing_, result_, NULL); fxt_has_read(thread_, &reading_, result_, NULL, 0);
+#define END_MOVED(from, to) END_READ(from)
+#define ARROW_MOVED(from, to) ARROW_READ(from)
+
+/* UNSEEN_LONG(fd), UNSEEN_INT(fd): the call moves bytes and does not say how many. */
+#define KEEP_UNSEEN_LONG(fd) KEEP_LONG
+#define FAILURE_UNSEEN_LONG(fd) FAILURE_LONG
+#define RESULT_UNSEEN_LONG(fd) RESULT_LONG
+#define GIVE_UNSEEN_LONG(fd)                    \
+	fxt_fd_buffered(thread_, fd);           \
+	return result_
+#define ENTER_UNSEEN_LONG(fd) , if (FXT_UNLIKELY(fxt_endpoint(fd))) fxt_endpoint_unseen(fd);
+#define KEEP_UNSEEN_INT(fd) KEEP_INT
+#define FAILURE_UNSEEN_INT(fd) FAILURE_INT
+#define RESULT_UNSEEN_INT(fd) RESULT_INT
+#define GIVE_UNSEEN_INT(fd) GIVE_UNSEEN_LONG(fd)
+#define ENTER_UNSEEN_INT(fd) ENTER_UNSEEN_LONG(fd)
+
+/* -- Making and closing ------------------------------------------------------------------------ */
+
+#define KEEP_FD(what, of) KEEP_INT
+#define FAILURE_FD(what, of) FAILURE_INT
+#define RESULT_FD(what, of) RESULT_INT
+#define GIVE_FD(what, of)                                               \
+	if (result_ >= 0) {                                             \
+		FXT_OPENED((int)result_, what, of);                     \
+		FXT_SECOND(NEW_##what, , )                              \
+	}                                                               \
+	return result_
+
+#define KEEP_STREAM(what, of) KEEP_PTR
+#define FAILURE_STREAM(what, of) FAILURE_PTR
+#define RESULT_STREAM(what, of) RESULT_PTR
+#define GIVE_STREAM(what, of)                                           \
+	if (result_) {                                                  \
+		FXT_OPENED(fileno_unlocked(result_), what, of);         \
+		fxt_fd_buffered(thread_, fileno_unlocked(result_));     \
+		fxt_endpoint_buffered(thread_, fileno_unlocked(result_)); \
+	}                                                               \
+	return result_
+
+/* What may be one end of a stream: agent/endpoint.h. */
+#define NEW_file , fxt_endpoint_opened(thread_, (int)result_);
+
+/* The lifetime of a descriptor begins. */
+#define FXT_OPENED(fd, what, of) fxt_fd_opened(thread_, fd, end_ns_, names_, FXT_STR_life_##what, FXT_OF_##of)
+#define FXT_OF_PATH(text_) \
+	((struct fxt_fd_detail){.name = FXT_STR_##text_, .text = (text_) ? (text_) : "", .bytes = text_##_bytes})
+#define FXT_OF_NUMBER(number_) ((struct fxt_fd_detail){.name = FXT_STR_##number_, .number = (int)(number_)})
+#define FXT_OF_NOTHING ((struct fxt_fd_detail){0})
+
+/* Of results with an AROUND_ and a CALLEE_: closing_SYMBOL, which closes descriptor `fd`, also where the category is off. */
+#define FXT_CLOSING(fd, type, symbol, ...)                                                                      \
+	static type closing_##symbol(FXT_LIST(P_DECLARE, __VA_ARGS__))                                          \
+	{                                                                                                       \
+		type result;                                                                                    \
+														\
+		FXT_FD_CLOSE(fd, result = real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__)));                        \
+		return result;                                                                                  \
+	}
+
+/* CLOSED: a file whose table has it defines CLOSES(type, symbol, ...) as FXT_CLOSING() of the descriptor that its calls close. */
+#define KEEP_CLOSED KEEP_INT
+#define GIVE_CLOSED GIVE_INT
+#define FAILURE_CLOSED FAILURE_INT
+#define RESULT_CLOSED RESULT_INT
+#define CALLEE_CLOSED , closing_
+#define AROUND_CLOSED , CLOSES
+
+#endif

@@ -1,0 +1,155 @@
+/* Tests of how numbers, strings and functions' names are printed. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "demangle.h"
+#include "message.h"
+#include "print.h"
+#include "record.h"
+#include "suite.h"
+
+/* -- Numbers and strings ------------------------------------------------------------------------------ */
+
+START_TEST(prints_for_people)
+{
+	const struct fxt_text odd = {.text = "a\x1b[2J\xc2\x9b\xff\n", .bytes = 9};
+	const struct fxt_text path = {.text = "/usr/include/stdio.h", .bytes = 20};
+	char *text = fxt_printable(&odd, 100, false), *end = fxt_printable(&path, 9, true);
+	char *duration = fxt_record_duration_ns("1.5ms");
+
+	ck_assert_str_eq(text, "a\\x1b[2J\\x9b?\\n");
+	ck_assert_str_eq(end, "..stdio.h");
+	ck_assert_str_eq(fxt_duration(999).text, "999 ns");
+	ck_assert_str_eq(fxt_duration(1234567).text, "1.23 ms");
+	ck_assert_str_eq(fxt_duration(999999999).text, "1.00 s");
+	ck_assert_str_eq(fxt_bytes(1536).text, "1.50 KiB");
+	ck_assert_str_eq(fxt_bytes(UINT64_MAX).text, "16.0 EiB");
+	ck_assert_str_eq(fxt_count(1204118).text, "1 204 118");
+	ck_assert_str_eq(duration, "1500000");
+	ck_assert_ptr_null(fxt_record_duration_ns("5x"));
+	ck_assert_ptr_null(fxt_record_duration_ns("-1s"));
+	free(text);
+	free(end);
+	free(duration);
+}
+END_TEST
+
+/* The last part of a path stays whole, and of what is before it as much as there is room for. */
+START_TEST(cuts_in_the_middle)
+{
+	static const struct {
+		const char *text, *cut;
+	} cases[] = {
+		{"/usr/lib/x86_64-linux-gnu/libc.so.6", "/usr/lib/..ux-gnu/libc.so.6"},
+		{"/usr/lib/python3/__pycache__/heapq.cpython-311.pyc", "..he__/heapq.cpython-311.pyc"},
+		{"/usr/a_name_that_is_longer_than_the_line", "..that_is_longer_than_the_line"},
+		{"short/enough", "short/enough"},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const struct fxt_text path = {.text = cases[i].text, .bytes = (uint32_t)strlen(cases[i].text)};
+		char *cut = fxt_printable(&path, strlen(cases[i].cut), true);
+
+		ck_assert_str_eq(cut, cases[i].cut);
+		free(cut);
+	}
+}
+END_TEST
+
+START_TEST(lines_fit)
+{
+	const char *const word = "word and word, \xc3\xa4. ";
+	char long_text[50 * 20 + 1] = "", *text, *line;
+	struct fxt_text said = {.text = long_text};
+	size_t bytes, lines = 0;
+	FILE *out;
+
+	for (int i = 0; i < 50; i++)
+		strcat(long_text, word);
+	said.bytes = (uint32_t)strlen(long_text);
+	out = fxt_text_stream(&text, &bytes);
+	fprintf(out, "%10s", "");
+	fxt_put_wrapped(out, &said, 10, 3);
+	fxt_put_line(out, fxt_strdup(long_text));
+	fclose(out);
+	for (line = strtok(text, "\n"); line; line = strtok(NULL, "\n"), lines++) {
+		ck_assert_uint_le(fxt_columns(line), FXT_COLUMNS);
+		ck_assert_uint_ge(fxt_columns(line), FXT_COLUMNS - 15);
+		ck_assert_int_eq(strncmp(line, lines < 3 ? "          w" : "word", lines < 3 ? 11 : 4), 0);
+		ck_assert_int_eq(strcmp(line + strlen(line) - 2, "..") == 0, lines >= 2);
+	}
+	ck_assert_uint_eq(lines, 4);
+	free(text);
+}
+END_TEST
+
+/* -- Names of functions ----------------------------------------------------------------------------- */
+
+#ifdef HAVE_LIBIBERTY
+static const struct {
+	const char *mangled, *full, *brief;     /* brief in 20 columns */
+} names[] = {
+	{"_ZN3app5Stack4pushEi", "app::Stack::push(int)", "app::Stack::push"},
+	{"_ZNSt3mapIiSt6vectorIiSaIiEEE4findERKi",
+	 "std::map<int, std::vector<int, std::allocator<int> > >::find(int const&)", "std::map<>::find"},
+	{"_ZN3app13very_long_one4sendIiEERS0_T_", "app::very_long_one& app::very_long_one::send<int>(int)",
+	 "app::very_long_one::send<>"},
+	{"_ZN3app9Something6nestedlsIiEERS1_T_",
+	 "app::Something::nested& app::Something::nested::operator<< <int>(int)",
+	 "app::Something::nested::operator<< <>"},
+	{"_ZN4core3fmt9Formatter9write_str17h0123456789abcdefE", "core::fmt::Formatter::write_str",
+	 "core::fmt::Formatter::write_str"},
+	{"_RNvNtCs1234_7mycrate3foo3bar", "mycrate::foo::bar", "mycrate::foo::bar"},
+	{"_Znonsense", NULL, NULL},
+	{"main", NULL, NULL},
+};
+
+START_TEST(demangles)
+{
+	struct fxt_text name = {.text = names[_i].mangled, .bytes = (uint32_t)strlen(names[_i].mangled)};
+	char *full = fxt_demangle(&name), *brief = fxt_demangle_short(&name, 20);
+
+	ck_assert_pstr_eq(full, names[_i].full);
+	ck_assert_pstr_eq(brief, names[_i].brief);
+	free(full);
+	free(brief);
+}
+END_TEST
+
+/* Each parameter is a pair of the one before it: the last names int 2^36 times. */
+START_TEST(demangling_has_an_end)
+{
+	static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+	char mangled[512] = "_Z1fSt4pairIiiE";
+	struct fxt_text name = {.text = mangled};
+	char *full;
+
+	for (const char *d = digits; *d; d++)
+		sprintf(mangled + strlen(mangled), "S_IS%c_S%c_E", *d, *d);
+	name.bytes = (uint32_t)strlen(mangled);
+	full = fxt_demangle(&name);
+	ck_assert_ptr_nonnull(full);
+	ck_assert_uint_eq(strlen(full), 4096);
+	free(full);
+}
+END_TEST
+#endif
+
+int main(void)
+{
+	TCase *c = tcase_create("print");
+
+	tcase_add_test(c, prints_for_people);
+	tcase_add_test(c, cuts_in_the_middle);
+	tcase_add_test(c, lines_fit);
+#ifdef HAVE_LIBIBERTY
+	tcase_add_loop_test(c, demangles, 0, sizeof(names) / sizeof(names[0]));
+	tcase_add_test(c, demangling_has_an_end);
+#endif
+	return RUN_SUITE("print", c);
+}

@@ -1,0 +1,341 @@
+/* Tests of what the report prints, on traces of which it is known what matters: what comes first, how many lines there are of it, and
+ * that they say what they are to say. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "print.h"
+#include "suite.h"
+#include "trace_maker.h"
+
+enum { TOP = 10, MS = 1000000 };
+
+static char *text;
+
+/* The report of what was put together, which is `text` from then on. */
+static void print(size_t top)
+{
+	struct fxt_report report;
+	size_t bytes;
+	FILE *out;
+
+	make_report(&report, top);
+	free(text);
+	out = open_memstream(&text, &bytes);
+	fxt_report_print(&report, out);
+	fclose(out);
+	end_report(&report);
+}
+
+/* Where a line begins with that, from 1; 0: none does. */
+static size_t line_of(const char *start)
+{
+	size_t number = 1;
+
+	for (const char *line = text; *line; line = strchr(line, '\n') + 1, number++)
+		if (strncmp(line, start, strlen(start)) == 0)
+			return number;
+	return 0;
+}
+
+static void expect(const char *part)
+{
+	ck_assert_msg(strstr(text, part) != NULL, "there is no '%s' in:\n%.3000s", part, text);
+}
+
+static void expect_none(const char *part)
+{
+	ck_assert_msg(strstr(text, part) == NULL, "there is a '%s' in:\n%.3000s", part, text);
+}
+
+/* The sections stand in this order; the last is NULL. */
+static void expect_order(const char *const *sections)
+{
+	size_t before = 0;
+
+	for (; *sections; sections++) {
+		size_t line = line_of(*sections);
+
+		ck_assert_msg(line > before, "%s is in line %zu, after line %zu:\n%.3000s", *sections, line, before, text);
+		before = line;
+	}
+}
+#define EXPECT_ORDER(...) expect_order((const char *const[]){__VA_ARGS__, NULL})
+
+static void allocation(uint64_t at, uint64_t address, uint64_t bytes)
+{
+	event(COMPLETE, 1, "malloc", "malloc", at, at + 100, ARGS({"size", UINT, bytes}, {"ret", POINTER, address}));
+}
+
+static void read_of(unsigned fd, uint64_t from, uint64_t to)
+{
+	event(COMPLETE, 1, "io", "read", from, to, ARGS({"fd", INT, fd}, {"ret", INT, 8}));
+}
+
+/* -- The order of sections ------------------------------------------------------------------------------- */
+
+/* Waits for a thread, for a file, or for time: one of them takes most. */
+START_TEST(most_costly_first)
+{
+	const uint64_t long_ns = 50 * MS, short_ns = 1 * MS;
+
+	begin_trace();
+	woken(true, 2, "pthread_mutex_lock", 0x10, MS, MS + (_i == 0 ? long_ns : short_ns), 3, MS + short_ns / 2, 1);
+	read_of(5, MS, MS + (_i == 1 ? long_ns : short_ns));
+	call(3, "time", "nanosleep", MS, MS + (_i == 2 ? long_ns : short_ns));
+	print(TOP);
+	switch (_i) {
+	case 0: EXPECT_ORDER("THREADS", "LONGEST CAUSAL CHAINS", "FILES AND SOCKETS"); break;
+	case 1: EXPECT_ORDER("THREADS", "FILES AND SOCKETS", "LONGEST CAUSAL CHAINS"); break;
+	default: EXPECT_ORDER("THREADS", "CALLS", "LONGEST CAUSAL CHAINS"); break;
+	}
+}
+END_TEST
+
+/* Where functions are known, those say what a thread did while it ran. */
+START_TEST(functions_explain_running)
+{
+	begin_trace();
+	read_of(5, 10 * MS, 12 * MS);
+	if (_i)
+		call(1, "function", "work", 0, 50 * MS);
+	else
+		event(INSTANT, 1, "dl", "dlopen", 50 * MS, 0, NO_ARGS);
+	print(TOP);
+	if (_i)
+		EXPECT_ORDER("CALLS", "FILES AND SOCKETS");
+	else
+		EXPECT_ORDER("FILES AND SOCKETS", "CALLS");
+}
+END_TEST
+
+START_TEST(leaks_first)
+{
+	enum { BLOCKS = 100 };
+
+	begin_trace();
+	for (uint64_t i = 0; i < BLOCKS; i++)
+		allocation(1000 * i, 0x10000 + 0x10000 * i, 20000);
+	for (uint64_t i = 0; i < BLOCKS; i++)
+		event(ASYNC_BEGIN, 1, "io", "file", 1000 * i, i + 1, ARGS({"fd", INT, 3 + i}, {"call", TEXT, TEXT_OF("open")}));
+	/* As much, given back; and each descriptor closed. */
+	for (uint64_t i = 0; _i == 0 && i < BLOCKS; i++) {
+		event(COMPLETE, 1, "malloc", "free", MS + i * 1000, MS + i * 1000 + 1, ARGS({"ptr", POINTER, 0x10000 + 0x10000 * i}));
+		event(ASYNC_END, 1, "io", "file", MS + 1000 * i, i + 1, NO_ARGS);
+	}
+	call(1, "time", "nanosleep", 10 * MS, 20 * MS);
+	call(2, "time", "nanosleep", 10 * MS, 20 * MS);
+	print(TOP);
+	if (_i)
+		EXPECT_ORDER("HEAP", "NEVER FREED", "DESCRIPTORS STILL OPEN", "THREADS", "CALLS");
+	else
+		EXPECT_ORDER("THREADS", "CALLS", "HEAP");
+}
+END_TEST
+
+/* A first thread that is in a call has hung or crashed; what it was in and what it said is all that is wanted. */
+START_TEST(crash_first)
+{
+	begin_trace();
+	call(1, "io", "open", 0, 100);
+	call(2, "time", "nanosleep", 0, 20 * MS);
+	said(1, 20 * MS, "fatal: no more");
+	event(BEGIN, _i ? 1 : 2, "process", "abort", 21 * MS, 0, NO_ARGS);
+	print(TOP);
+	if (_i)
+		EXPECT_ORDER("STILL OPEN AT THE END", "SAID", "THREADS", "CALLS");
+	else
+		EXPECT_ORDER("THREADS", "CALLS", "SAID", "STILL OPEN AT THE END");
+	expect("fatal: no more\n");
+}
+END_TEST
+
+/* -- Sections ------------------------------------------------------------------------------------------------ */
+
+START_TEST(one_thread_is_a_line)
+{
+	begin_trace();
+	call(1, "time", "nanosleep", 0, 30 * MS);
+	call(1, "net", "poll", 40 * MS, 50 * MS);
+	call(1, "io", "open", 100 * MS, 100 * MS + 10);
+	if (_i)
+		call(2, "time", "nanosleep", 0, MS);
+	print(TOP);
+	if (_i) {
+		ck_assert_uint_ne(line_of("THREADS"), 0);
+		ck_assert_uint_eq(line_of("ran "), 0);
+		return;
+	}
+	ck_assert_uint_eq(line_of("THREADS"), 0);
+	expect("\nran 60.0 ms (60%), waited 40.0 ms (40%), of which 30.0 ms in nanosleep\n");
+}
+END_TEST
+
+static void make_much(void)
+{
+	enum { MANY = 40 };
+	static char names[MANY][24];
+
+	begin_trace();
+	for (unsigned i = 0; i < MANY; i++) {
+		uint64_t at = MS * (i + 1);
+
+		snprintf(names[i], sizeof(names[i]), "call_%u", i);
+		thread(4 + i, 7, 100 + i);
+		woken(true, 4 + i, "pthread_mutex_lock", 0x1000 + i, at, at + 50000 + i, 1, at + 40000, 1 + i);
+		event(COMPLETE, 4 + i, "pthread", "pthread_mutex_lock", at + 100000, at + 110000,
+		      ARGS({"mutex", POINTER, 0x1000 + i}, {"at", TEXT, TEXT_OF(names[i])}));
+		read_of(10 + i, at + 200000, at + 210000);
+		call(1, "io", names[i], at + 220000, at + 225000 + i);
+		call(1, "process", names[i], at + 230000, at + 235000 + i);
+		said(1, at + 240000, "a line");
+		event(ASYNC_BEGIN, 1, "malloc", "heap block", at + 250000, 1000 + i,
+		      ARGS({"ptr", POINTER, 0x100000 + i}, {"size", UINT, 70000}, {"function", TEXT, TEXT_OF(names[i])}));
+		event(ASYNC_BEGIN, 1, "io", "file", at + 260000, 2000 + i,
+		      ARGS({"fd", INT, 10 + i}, {"call", TEXT, TEXT_OF("open")}, {"path", TEXT, TEXT_OF(names[i])}));
+		event(BEGIN, 4 + i, "pthread", "sem_wait", at + 300000, 0, NO_ARGS);
+	}
+}
+
+/* The longest section, and how many there are; its name is kept. */
+static size_t longest_section(char *name, size_t bytes, size_t *sections)
+{
+	size_t longest = 0, lines = 0;
+	const char *title = NULL;
+
+	*sections = 0;
+	for (const char *line = text; *line; line = strchr(line, '\n') + 1) {
+		if (*line == '\n') {
+			title = line + 1;
+			lines = 0;
+			++*sections;
+		} else if (title && ++lines > longest) {
+			longest = lines;
+			snprintf(name, bytes, "%.12s", title);
+		}
+	}
+	return longest;
+}
+
+/* Title and a line for what is left out; calls have one of each category, and the lines of these. */
+START_TEST(sections_are_short)
+{
+	enum { ALL_SECTIONS = 10, TITLE = 1, MORE = 1, CATEGORIES = 3 };
+	char name[13] = "";
+	size_t sections, lines;
+
+	make_much();
+	print(TOP);
+	lines = longest_section(name, sizeof(name), &sections);
+	ck_assert_msg(lines <= TOP + TITLE + MORE + 2 * CATEGORIES, "%s: %zu lines:\n%.3000s", name, lines, text);
+	ck_assert_msg(sections >= ALL_SECTIONS, "%zu sections:\n%.3000s", sections, text);
+	expect("  and 31 more    ");
+	expect(" of 41:\n");
+	for (const char *line = text; *line; line = strchr(line, '\n') + 1)
+		ck_assert_msg(strcspn(line, "\n") <= FXT_COLUMNS, "%zu columns: %s", strcspn(line, "\n"), line);
+	print(FXT_TOP_ALL);
+	expect_none("and 31 more");
+	expect_none("the longest ");
+	expect("call_0 ");
+	expect("call_39 ");
+}
+END_TEST
+
+/* However many sizes there are of what has no caller, it is one line, and one function's blocks are one. */
+START_TEST(leaks_are_told_by_caller)
+{
+	enum { SMALL = 500 };
+
+	begin_trace();
+	for (uint64_t i = 0; i < SMALL; i++)
+		allocation(1000 * i, 0x10000 + 0x1000 * i, 100 + i);
+	for (uint64_t i = 0; i < 2; i++) {
+		allocation(MS + 1000 * i, 0x9000000 + 0x100000 * i, 70000 + 20000 * i);
+		event(ASYNC_BEGIN, 1, "malloc", "heap block", MS + 100 + 1000 * i, 1 + i,
+		      ARGS({"ptr", POINTER, 0x9000000 + 0x100000 * i}, {"size", UINT, 70000 + 20000 * i},
+			   {"function", TEXT, TEXT_OF("make_session")}));
+	}
+	print(TOP);
+	expect("\n  (caller not recorded)               171 KiB          500     349 B  app 7\n"
+	       "  make_session                        156 KiB            2  78.1 KiB  app 7\n"
+	       "  with FXT_HEAP_TRACK_BYTES=1 the trace has the callers for smaller blocks as well\n");
+	expect_none("more");
+}
+END_TEST
+
+/* So are locks that one function has made, whoever waited for which. */
+START_TEST(waits_are_told_by_name)
+{
+	begin_trace();
+	for (uint64_t i = 0; i < 6; i++)
+		event(COMPLETE, 1 + i % 2, "pthread", "pthread_mutex_lock", MS * i, MS * i + 10000 * (1 + i),
+		      ARGS({"mutex", POINTER, 0x1000 + i / 2},
+			   {"object", TEXT, TEXT_OF(i < 4 ? "mutex of pool_create" : "app_lock")}));
+	print(TOP);
+	expect("\n  mutex app_lock                       110 us            2   60.0 us  8 55%, 7 45%\n"
+	       "  2 x mutex of pool_create             100 us            4   40.0 us  8 60%, 7 40%\n");
+}
+END_TEST
+
+/* Idle threads of a pool have been blocked for longest, and are not what one wants to see. */
+START_TEST(idle_threads_last)
+{
+	begin_trace();
+	call(1, "pthread", "sem_wait", 0, 90 * MS);
+	call(1, "pthread", "sem_wait", 90 * MS, 100 * MS);
+	call(2, "net", "poll", 0, 60 * MS);
+	call(2, "io", "open", 100 * MS, 100 * MS + 10);
+	print(TOP);
+	expect("  8                            100 ms  40.0 ms        -  60.0 ms  poll 60%\n"
+	       "  7                            100 ms        -   100 ms        -  sem_wait 100%\n");
+}
+END_TEST
+
+/* -- The agent ----------------------------------------------------------------------------------------- */
+
+START_TEST(keeps_the_agent_out_of_the_calls)
+{
+	struct fxt_report report;
+
+	begin_trace();
+	woken(true, 2, "pthread_mutex_lock", 0x10, 100000, 200000, 1, 190000, 1);
+	call(1, "agent", "waiting for room", 500000, 530000);
+	call(2, "agent", "waiting for room", 500000, 512000);
+	make_report(&report, 10);
+	for (size_t i = 0; i < report.calls.count; i++) {
+		struct fxt_text category = fxt_symbol_text(&reader, report.calls.list[i].category);
+
+		ck_assert(!fxt_text_is(&category, "agent"));
+	}
+	ck_assert_uint_eq(report.agent.count, 1);
+	expect_symbol(report.agent.list[0].name, "waiting for room");
+	ck_assert_uint_eq(report.agent.list[0].count, 2);
+	ck_assert_uint_eq(report.agent.list[0].total_ns, 42000);
+	end_report(&report);
+	print(TOP);
+	expect("the agent itself: waiting for room 42.0 us in 2\n");
+	expect_none("released");
+}
+END_TEST
+
+int main(void)
+{
+	TCase *c = tcase_create("report, printed");
+
+	tcase_add_loop_test(c, most_costly_first, 0, 3);
+	tcase_add_loop_test(c, functions_explain_running, 0, 2);
+	tcase_add_loop_test(c, leaks_first, 0, 2);
+	tcase_add_loop_test(c, crash_first, 0, 2);
+	tcase_add_loop_test(c, one_thread_is_a_line, 0, 2);
+	tcase_add_test(c, sections_are_short);
+	tcase_add_test(c, leaks_are_told_by_caller);
+	tcase_add_test(c, waits_are_told_by_name);
+	tcase_add_test(c, idle_threads_last);
+	tcase_add_test(c, keeps_the_agent_out_of_the_calls);
+	return RUN_SUITE("report, printed", c);
+}

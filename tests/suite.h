@@ -1,0 +1,26 @@
+/* What the main() of every unit test ends with. */
+#ifndef FXT_TESTS_SUITE_H
+#define FXT_TESTS_SUITE_H
+
+#include <check.h>
+#include <stdlib.h>
+
+/* Runs the suite of that name with these cases, the last NULL, and returns the status to exit with. CK_VERBOSITY says how much is
+ * told. */
+static inline int run_suite(const char *name, TCase *const *cases)
+{
+	Suite *suite = suite_create(name);
+	SRunner *runner = srunner_create(suite);
+	int failed;
+
+	for (; *cases; cases++)
+		suite_add_tcase(suite, *cases);
+	srunner_run_all(runner, CK_ENV);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+#define RUN_SUITE(name, ...) run_suite(name, (TCase *const[]){__VA_ARGS__, NULL})
+
+#endif

@@ -1,0 +1,150 @@
+/* See trace_maker.h. */
+#include "trace_maker.h"
+
+#include <check.h>
+#include <string.h>
+
+#include "trace_words.h"
+
+static uint64_t words[1 << 16];
+static size_t count;
+static const char *strings[256];
+static unsigned string_count;
+
+static void put(uint64_t word)
+{
+	ck_assert_uint_lt(count, sizeof(words) / sizeof(words[0]));
+	words[count++] = word;
+}
+
+static void put_text(const char *text)
+{
+	for (size_t at = 0; at < strlen(text); at += 8) {
+		uint64_t word = 0;
+
+		for (size_t i = 0; i < 8 && at + i < strlen(text); i++)
+			word |= AT(8 * i, (unsigned char)text[at + i]);
+		put(word);
+	}
+}
+
+/* Providers have tables of their own. */
+void provider(unsigned id)
+{
+	put(HEAD(0, 2, 1 | AT(4, id) | AT(36, 3)));
+	put_text("app");
+	string_count = 0;
+}
+
+static unsigned string(const char *text)
+{
+	for (unsigned i = 0; i < string_count; i++)
+		if (strcmp(strings[i], text) == 0)
+			return i + 1;
+	ck_assert_uint_lt(string_count, sizeof(strings) / sizeof(strings[0]));
+	strings[string_count++] = text;
+	put(HEAD(2, 1 + (strlen(text) + 7) / 8, AT(0, string_count) | AT(16, strlen(text))));
+	put_text(text);
+	return string_count;
+}
+
+void thread(unsigned index, uint64_t pid, uint64_t tid)
+{
+	put(HEAD(3, 3, index));
+	put(pid);
+	put(tid);
+}
+
+void begin_trace(void)
+{
+	count = 0;
+	put(MAGIC);
+	provider(7);
+	thread(1, 7, 7);
+	thread(2, 7, 8);
+	thread(3, 7, 9);
+}
+
+void event(unsigned kind, unsigned thread_index, const char *category, const char *name, uint64_t at,
+		  uint64_t extra, const struct argument *args)
+{
+	unsigned c = string(category), n = string(name), arg_count = 0;
+	uint64_t arguments[32];
+	size_t used = 0;
+	bool has_extra = kind != BEGIN && kind != INSTANT;
+
+	for (; args[arg_count].name; arg_count++) {
+		const struct argument *a = &args[arg_count];
+
+		if (a->type == TEXT) {
+			arguments[used++] = ARG(TEXT, 1, string(a->name), string((const char *)(uintptr_t)a->value));
+			continue;
+		}
+		arguments[used++] = ARG(a->type, 2, string(a->name), 0);
+		arguments[used++] = a->value;
+	}
+	put(EVENT(2 + used + has_extra, kind, arg_count, thread_index, c, n));
+	put(at);
+	for (size_t i = 0; i < used; i++)
+		put(arguments[i]);
+	if (has_extra)
+		put(extra);
+}
+
+void call(unsigned thread_index, const char *category, const char *name, uint64_t from, uint64_t to)
+{
+	event(COMPLETE, thread_index, category, name, from, to, NO_ARGS);
+}
+
+void woken(bool call_first, unsigned thread_index, const char *name, uint64_t object, uint64_t from,
+		  uint64_t to, unsigned waker, uint64_t at, uint64_t id)
+{
+	if (call_first)
+		event(COMPLETE, thread_index, "pthread", name, from, to, ARGS({"object_", POINTER, object}));
+	if (waker) {
+		call(waker, "agent", "released", at, at + 1);
+		event(FLOW_BEGIN, waker, "agent", "wakes", at, id, NO_ARGS);
+	}
+	call(thread_index, "agent", "resumed", at + 2, to);
+	event(FLOW_END, thread_index, "agent", "wakes", to, id, NO_ARGS);
+	if (!call_first)
+		event(COMPLETE, thread_index, "pthread", name, from, to, ARGS({"object_", POINTER, object}));
+}
+
+void said(unsigned thread_index, uint64_t at, const char *message)
+{
+	put(HEAD(9, 2 + (strlen(message) + 7) / 8, strlen(message) | AT(16, thread_index)));
+	put(at);
+	put_text(message);
+}
+
+struct fxt_reader reader;
+
+void make_report(struct fxt_report *report, size_t top)
+{
+	const struct fxt_report_options options = {.top = top};
+
+	fxt_reader_init(&reader, words, count * 8);
+	fxt_report_make(report, &reader, &options);
+	ck_assert_uint_eq(reader.damaged_records, 0);
+}
+
+void end_report(struct fxt_report *report)
+{
+	fxt_report_free(report);
+	fxt_reader_free(&reader);
+}
+
+void expect_symbol(uint32_t symbol, const char *text)
+{
+	struct fxt_text t;
+
+	ck_assert_uint_ne(symbol, 0);
+	t = fxt_symbol_text(&reader, symbol);
+	ck_assert_msg(fxt_text_is(&t, text), "'%.*s', expected '%s'", (int)t.bytes, t.text, text);
+}
+
+uint64_t tid_of(uint32_t index)
+{
+	return reader.threads[index].tid;
+}
