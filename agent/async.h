@@ -24,7 +24,7 @@ void fxt_async_has_begun(struct fxt_thread *thread, size_t words, uint64_t id);
 
 /* The end of `id` is written next, and takes FXT_ASYNC_END_WORDS at most. Any context; costs some system calls where the begin has to be
  * moved. Begins that are long, or 8192 lifetimes old, stay where they are, and so do all where the system calls are forbidden. */
-enum { FXT_ASYNC_END_WORDS = 16 };
+enum { FXT_ASYNC_END_WORDS = 24 };
 void fxt_async_ends(struct fxt_thread *thread, uint64_t id);
 
 #endif

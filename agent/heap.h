@@ -18,6 +18,9 @@ struct fxt_heap {
 	 * the allocator does not say. */
 	uint32_t sized;
 	size_t track_bytes;             /* blocks of as many have a lifetime; SIZE_MAX: none has */
+	/* The size of one, or of what the program takes for one: reads no more than the allocator's own free() does first of all. Not for
+	 * NULL. */
+	size_t (*size_of)(void *block);
 };
 
 extern struct fxt_heap fxt_heap __attribute__((visibility("hidden")));

@@ -13,15 +13,20 @@ enum {
 	NAME_BYTES = 100,               /* of a function or a variable */
 	PATH_BYTES = 96,                /* of a path, its end */
 	/* What labels may take of the durable area, for they may be any number; the others stand in the chunk of the thread that met the
-	 * object. Streams have a part of their own: there may be many, of which each lives shortly. */
+	 * object. Streams have a part of their own, and so have blocks: there may be many, of which each lives shortly. */
 	LOCK_WORDS = 8192,
 	STREAM_WORDS = 4096,
+	BLOCK_WORDS = 4096,
 	DURABLE_RESERVE_WORDS = 2048,
 	COUNTED_WORDS = 1024,
 };
 
 _Atomic uintptr_t fxt_label_known[FXT_LABEL_KNOWN_SLOTS];
-static atomic_uint told_words[2];       /* locks and blocks, streams */
+
+static struct share {
+	atomic_uint words;
+	const unsigned most;
+} shares[] = {{0, LOCK_WORDS}, {0, STREAM_WORDS}, {0, BLOCK_WORDS}};
 static _Atomic uint64_t counted[COUNTED_WORDS];         /* bits of objects without a name, by their hash */
 
 static const char *const kind_names[FXT_LABEL_KINDS] = {
@@ -144,11 +149,16 @@ static void count_unnamed(struct fxt_thread *thread, uintptr_t key, bool is_made
 	fxt_agent_count(FXT_LOSS_UNNAMED, 1, thread->last_ns);
 }
 
+static struct share *share_of(unsigned kind)
+{
+	return kind == FXT_LABEL_BLOCK ? &shares[2] : kind == FXT_LABEL_FILE || kind == FXT_LABEL_DIR ? &shares[1] : &shares[0];
+}
+
 /* The "Userspace object record". By hand, and apart: of a small stack not much may be left. */
 static __attribute__((noinline)) void tell(struct fxt_thread *thread, uintptr_t object, const struct fxt_label *label,
 					   const struct told *told)
 {
-	bool is_stream = label->kind == FXT_LABEL_FILE || label->kind == FXT_LABEL_DIR;
+	struct share *share = share_of(label->kind);
 	uint64_t record[3 + FXT_LABEL_MAX_BYTES / FXT_WORD_BYTES + 6 + 1 + PATH_BYTES / FXT_WORD_BYTES], *at = record + 3;
 	size_t bytes = fxt_label_bytes(label), words = fxt_words_of(bytes);
 	unsigned arguments = 1;
@@ -182,8 +192,8 @@ static __attribute__((noinline)) void tell(struct fxt_thread *thread, uintptr_t 
 		return;
 	/* After the file was rewritten the durable area is not the trace's any more. */
 	if (!fxt_agent.buffer.tail_offset &&
-	    atomic_load_explicit(&told_words[is_stream], memory_order_relaxed) + words <= (is_stream ? STREAM_WORDS : LOCK_WORDS)) {
-		atomic_fetch_add_explicit(&told_words[is_stream], (unsigned)words, memory_order_relaxed);
+	    atomic_load_explicit(&share->words, memory_order_relaxed) + words <= share->most) {
+		atomic_fetch_add_explicit(&share->words, (unsigned)words, memory_order_relaxed);
 		if (fxt_buffer_durable(&fxt_agent.buffer, record, words, DURABLE_RESERVE_WORDS))
 			return;
 	}
@@ -195,11 +205,9 @@ static __attribute__((noinline)) void tell(struct fxt_thread *thread, uintptr_t 
 
 static const struct fxt_label nameless;
 
-/* Blocks have no use that is seen. */
-static void remember(uintptr_t key)
+static void remember(uintptr_t object)
 {
-	if (!(key & FXT_LABEL_IS_BLOCK))
-		atomic_store_explicit(&fxt_label_known[fxt_wait_hash(key) >> 52], key, memory_order_relaxed);
+	atomic_store_explicit(&fxt_label_known[fxt_wait_hash(object) >> 52], object, memory_order_relaxed);
 }
 
 /* Whether there is no way to find a name now. */
@@ -210,27 +218,27 @@ static bool is_impossible(void)
 
 void fxt_label_first_use(struct fxt_thread *thread, enum fxt_label_kind kind, uintptr_t object, uintptr_t place)
 {
-	uintptr_t key = fxt_label_key(kind, object), found;
+	uintptr_t found;
 	struct told told = {.fd = -1};
 	struct fxt_label_detail detail;
 	enum fxt_entered entered;
 
 	/* Another one had its place among those that are known at once. */
-	if (fxt_label_look(key, &detail, &found) && found == key && detail.label.kind == kind) {
-		remember(key);
+	if (fxt_label_look(object, &detail, &found) && found == object && detail.label.kind == kind) {
+		remember(object);
 		return;
 	}
 	if (fxt_stack_is_short())
 		return;
-	remember(key);
+	remember(object);
 	detail = (struct fxt_label_detail){.place = place};
-	if (fxt_label_has_place(key))
+	if (fxt_label_has_place(object))
 		detail.label = name(kind, FXT_LABEL_USED, object, place);
-	entered = detail.label.text ? fxt_label_enter(key, &detail) : FXT_ENTERED_NOT;
+	entered = detail.label.text ? fxt_label_enter(object, &detail) : FXT_ENTERED_NOT;
 	if (entered == FXT_ENTERED_KNOWN)
 		return;
 	if (entered == FXT_ENTERED_NOT) {
-		count_unnamed(thread, key, false);
+		count_unnamed(thread, object, false);
 		return;
 	}
 	told.since_ns = entered == FXT_ENTERED_FIRST ? 0 : fxt_now(thread);
@@ -240,13 +248,13 @@ void fxt_label_first_use(struct fxt_thread *thread, enum fxt_label_kind kind, ui
 /* Enters and tells, unless it has been told. Since when is the caller's time, or now. */
 static struct fxt_label make(struct fxt_thread *thread, uintptr_t object, struct fxt_label_detail *new, struct told *told)
 {
-	uintptr_t key = fxt_label_key(new->label.kind, object), found;
+	uintptr_t found;
 	enum fxt_entered entered;
 	struct fxt_label_detail old;
 
-	if (fxt_label_look(key, &old, &found) && old.place == new->place && old.label.kind == new->label.kind &&
-	    old.label.how != FXT_LABEL_USED && fxt_label_revive(key)) {
-		remember(key);
+	if (fxt_label_look(object, &old, &found) && old.place == new->place && old.label.kind == new->label.kind &&
+	    old.label.how != FXT_LABEL_USED && fxt_label_revive(object)) {
+		remember(object);
 		if (old.label.how < FXT_LABEL_PATH)
 			old.label.is_repeated = true;
 		return old.label.how < FXT_LABEL_PATH ? old.label : new->label;
@@ -255,14 +263,14 @@ static struct fxt_label make(struct fxt_thread *thread, uintptr_t object, struct
 		return nameless;
 	if (!told->since_ns)
 		told->since_ns = fxt_now(thread);
-	if (new->label.how == FXT_LABEL_MADE && fxt_label_has_place(key))
+	if (new->label.how == FXT_LABEL_MADE && fxt_label_has_place(object))
 		new->label = name(new->label.kind, FXT_LABEL_MADE, object, new->place);
-	entered = new->label.text ? fxt_label_enter(key, new) : FXT_ENTERED_NOT;
+	entered = new->label.text ? fxt_label_enter(object, new) : FXT_ENTERED_NOT;
 	if (entered == FXT_ENTERED_NOT) {
-		count_unnamed(thread, key, true);
+		count_unnamed(thread, object, true);
 		return nameless;
 	}
-	remember(key);
+	remember(object);
 	new->label.is_repeated = entered == FXT_ENTERED_KNOWN;
 	if (!new->label.is_repeated)
 		tell(thread, object, &new->label, told);
@@ -277,12 +285,16 @@ struct fxt_label fxt_label_made(struct fxt_thread *thread, enum fxt_label_kind k
 	return make(thread, object, &new, &told);
 }
 
-struct fxt_label fxt_label_block(struct fxt_thread *thread, uintptr_t block, uintptr_t place, uint64_t end_ns, uint64_t bytes)
+struct fxt_label fxt_label_block(uintptr_t place)
 {
-	struct fxt_label_detail new = {{.kind = FXT_LABEL_BLOCK, .how = FXT_LABEL_MADE}, place};
-	struct told told = {.since_ns = end_ns, .fd = -1, .bytes = bytes};
+	return name(FXT_LABEL_BLOCK, FXT_LABEL_MADE, 0, place);
+}
 
-	return make(thread, block, &new, &told);
+void fxt_label_tell_block(struct fxt_thread *thread, uintptr_t block, const struct fxt_label *label, uint64_t since_ns, uint64_t bytes)
+{
+	const struct told told = {.since_ns = since_ns, .fd = -1, .bytes = bytes};
+
+	tell(thread, block, label, &told);
 }
 
 static uintptr_t hash_of_path(const char *path, size_t bytes, int fd)
@@ -322,19 +334,34 @@ struct fxt_label fxt_label_opened(struct fxt_thread *thread, enum fxt_label_kind
 struct fxt_label fxt_label_of(enum fxt_label_kind kind, uintptr_t object)
 {
 	struct fxt_label_detail detail;
-	uintptr_t found, key = fxt_label_key(kind, object);
+	uintptr_t found;
 
-	return fxt_label_look(key, &detail, &found) && found == key && detail.label.kind == kind ? detail.label : nameless;
+	return fxt_label_look(object, &detail, &found) && found == object && detail.label.kind == kind ? detail.label : nameless;
+}
+
+static void know_no_more(uintptr_t object)
+{
+	uintptr_t known = object;
+
+	atomic_compare_exchange_strong(&fxt_label_known[fxt_wait_hash(object) >> 52], &known, 0);
 }
 
 struct fxt_label fxt_label_forget(enum fxt_label_kind kind, uintptr_t object)
 {
 	struct fxt_label label = fxt_label_of(kind, object);
-	uintptr_t known = object;
 
-	fxt_label_bury(fxt_label_key(kind, object));
-	atomic_compare_exchange_strong(&fxt_label_known[fxt_wait_hash(object) >> 52], &known, 0);
+	fxt_label_bury(object);
+	know_no_more(object);
 	return kind == FXT_LABEL_FILE || kind == FXT_LABEL_DIR ? nameless : label;
+}
+
+void fxt_labels_freed(const void *memory, size_t bytes)
+{
+	uintptr_t low = (uintptr_t)memory;
+
+	/* Of what is no block any size may be said. */
+	if (bytes <= UINTPTR_MAX - low)
+		fxt_label_bury_within(low, low + bytes, know_no_more);
 }
 
 static void know_none(void)
@@ -359,8 +386,8 @@ void fxt_labels_after_fork(void)
 	unsigned i;
 
 	fxt_label_table_after_fork();
-	atomic_store(&told_words[0], 0);
-	atomic_store(&told_words[1], 0);
+	for (i = 0; i < sizeof(shares) / sizeof(*shares); i++)
+		atomic_store(&shares[i].words, 0);
 	for (i = 0; i < COUNTED_WORDS; i++)
 		if (atomic_load_explicit(&counted[i], memory_order_relaxed))
 			atomic_store_explicit(&counted[i], 0, memory_order_relaxed);

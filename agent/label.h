@@ -64,8 +64,10 @@ struct fxt_label fxt_label_made(struct fxt_thread *thread, enum fxt_label_kind k
 struct fxt_label fxt_label_opened(struct fxt_thread *thread, enum fxt_label_kind kind, uintptr_t object, uintptr_t place,
 				  uint64_t end_ns, const char *path, int fd);
 
-/* A heap block of so many bytes was taken at end_ns. A lock at its beginning is told apart. */
-struct fxt_label fxt_label_block(struct fxt_thread *thread, uintptr_t block, uintptr_t place, uint64_t end_ns, uint64_t bytes);
+/* What a heap block is called that the code at `place` has asked for; and tells that the one at `block` has been that since then, and so
+ * large. Which blocks there are, and what has been told of them, is blocks.c's: the functions below know of none. */
+struct fxt_label fxt_label_block(uintptr_t place);
+void fxt_label_tell_block(struct fxt_thread *thread, uintptr_t block, const struct fxt_label *label, uint64_t since_ns, uint64_t bytes);
 
 /* What it is called, if it is known. Not what it was opened by. */
 struct fxt_label fxt_label_of(enum fxt_label_kind kind, uintptr_t object);
@@ -89,6 +91,9 @@ static inline size_t fxt_label_words(const struct fxt_label *label)
 {
 	return label->text ? 2 + fxt_words_of(fxt_label_bytes(label)) : 0;
 }
+
+/* This memory was freed, or is about to be: what was in it is known no more. A C++ std::mutex is neither made nor destroyed by any call. */
+void fxt_labels_freed(const void *memory, size_t bytes);
 
 /* Libraries were unloaded, perhaps: what was in them is known no more. */
 void fxt_labels_unloaded(void);

@@ -9,9 +9,14 @@
 
 enum { BUCKETS = 1024, WAYS = 8 };
 
+/* Where objects are, or were: a bit for each 64 bytes of memory, and for others that are a multiple of 128 MiB away. Who frees memory
+ * sees in some words that there is none in 100 KiB; of more than 32 MiB it is cheaper to look at all there are. */
+enum { LINE_BYTES = 64, LINES = 1 << 21, LINES_MANY = 1 << 19, LEAST_ALIGNMENT = 4 };
+
 struct table {
 	_Atomic uintptr_t keys[BUCKETS][WAYS];  /* 0: free, or changing */
 	struct fxt_label_detail details[BUCKETS][WAYS];
+	_Atomic uint64_t lines[LINES / 64];
 };
 
 static _Atomic(struct table *) table;
@@ -20,7 +25,7 @@ static atomic_bool any_replaced;        /* somebody who was told of is not in th
 
 static uint64_t bucket_of(uintptr_t key)
 {
-	return fxt_wait_hash(key & ~(uintptr_t)(FXT_LABEL_IS_DEAD | FXT_LABEL_IS_BLOCK)) >> 54;
+	return fxt_wait_hash(key & ~(uintptr_t)FXT_LABEL_IS_DEAD) >> 54;
 }
 
 static int find(struct table *all, uintptr_t key)
@@ -34,6 +39,13 @@ static int find(struct table *all, uintptr_t key)
 		if ((atomic_load_explicit(&keys[i], memory_order_acquire) & ~(uintptr_t)FXT_LABEL_IS_DEAD) == key)
 			return i;
 	return -1;
+}
+
+static void mark_line(struct table *all, uintptr_t key)
+{
+	uintptr_t line = key / LINE_BYTES % LINES;
+
+	atomic_fetch_or_explicit(&all->lines[line / 64], UINT64_C(1) << line % 64, memory_order_relaxed);
 }
 
 bool fxt_label_look(uintptr_t key, struct fxt_label_detail *detail, uintptr_t *found)
@@ -148,20 +160,73 @@ enum fxt_entered fxt_label_enter(uintptr_t key, const struct fxt_label_detail *n
 		all->details[bucket][way] = *new;
 		if (new->label.how == FXT_LABEL_PATH)
 			all->details[bucket][way].label.text = NULL;
+		mark_line(all, key);
 		atomic_store_explicit(&all->keys[bucket][way], key, memory_order_release);
 	}
 	fxt_unlock(&table_lock, mask);
 	return how;
 }
 
-void fxt_label_bury(uintptr_t key)
+/* False: it did not live. */
+static bool bury(struct table *all, uintptr_t key)
 {
-	struct table *all = atomic_load_explicit(&table, memory_order_acquire);
 	uintptr_t living = key;
 	int way = find(all, key);
 
-	if (way >= 0)
-		atomic_compare_exchange_strong(&all->keys[bucket_of(key)][way], &living, key | FXT_LABEL_IS_DEAD);
+	return way >= 0 && atomic_compare_exchange_strong(&all->keys[bucket_of(key)][way], &living, key | FXT_LABEL_IS_DEAD);
+}
+
+void fxt_label_bury(uintptr_t key)
+{
+	bury(atomic_load_explicit(&table, memory_order_acquire), key);
+}
+
+/* The objects of one line, of which there may be as many as have this alignment. */
+static void bury_line(struct table *all, uintptr_t low, uintptr_t high, void (*buried)(uintptr_t key))
+{
+	uintptr_t key;
+
+	for (key = (low + LEAST_ALIGNMENT - 1) & ~(uintptr_t)(LEAST_ALIGNMENT - 1); key < high; key += LEAST_ALIGNMENT)
+		if (bury(all, key))
+			buried(key);
+}
+
+static void bury_of_all(struct table *all, uintptr_t low, uintptr_t high, void (*buried)(uintptr_t key))
+{
+	uintptr_t key;
+	unsigned i;
+
+	for (i = 0; i < BUCKETS * WAYS; i++) {
+		key = atomic_load_explicit(&all->keys[i / WAYS][i % WAYS], memory_order_relaxed);
+		if (key >= low && key < high && bury(all, key))
+			buried(key);
+	}
+}
+
+void fxt_label_bury_within(uintptr_t low, uintptr_t high, void (*buried)(uintptr_t key))
+{
+	struct table *all = atomic_load_explicit(&table, memory_order_acquire);
+	uintptr_t line = low / LINE_BYTES, end = high / LINE_BYTES + 1, from, to;
+	uint64_t marked;
+
+	if (!all)
+		return;
+	if (end - line > LINES_MANY) {
+		bury_of_all(all, low, high, buried);
+		return;
+	}
+	while (line < end) {
+		marked = atomic_load_explicit(&all->lines[line / 64 % (LINES / 64)], memory_order_relaxed) >> line % 64;
+		if (!marked) {
+			line = (line | 63) + 1;
+			continue;
+		}
+		line += (unsigned)__builtin_ctzll(marked);
+		from = line * LINE_BYTES;
+		to = from + LINE_BYTES;
+		line++;
+		bury_line(all, from > low ? from : low, to < high ? to : high, buried);
+	}
 }
 
 bool fxt_label_table_is_empty(void)

@@ -1,4 +1,4 @@
-/* The objects that have names, of label.c. Any context; where it says so, under a lock with signals blocked. */
+/* The objects that have names, of label.c, but heap blocks (blocks.c). Any context; where it says so, under a lock with signals blocked. */
 #ifndef FXT_LABEL_TABLE_H
 #define FXT_LABEL_TABLE_H
 
@@ -9,13 +9,8 @@ struct fxt_label_detail {
 	uintptr_t place;                /* by which code; of a path, a hash of it and the descriptor; 0: not to be compared */
 };
 
-/* In keys, which are addresses. Locks and blocks may begin at the same one. */
-enum { FXT_LABEL_IS_DEAD = 1, FXT_LABEL_IS_BLOCK = 2 };
-
-static inline uintptr_t fxt_label_key(enum fxt_label_kind kind, uintptr_t object)
-{
-	return kind == FXT_LABEL_BLOCK ? object | FXT_LABEL_IS_BLOCK : object;
-}
+/* In keys, which are addresses. */
+enum { FXT_LABEL_IS_DEAD = 1 };
 
 /* What is known of a key, alive (`*found` is the key itself) or not. False: nothing, or it is changing. */
 bool fxt_label_look(uintptr_t key, struct fxt_label_detail *detail, uintptr_t *found);
@@ -25,6 +20,9 @@ bool fxt_label_revive(uintptr_t key);
 
 /* It lives no more. */
 void fxt_label_bury(uintptr_t key);
+
+/* So do all in this memory, which is another's; each that lived is handed on. */
+void fxt_label_bury_within(uintptr_t low, uintptr_t high, void (*buried)(uintptr_t key));
 
 /* So do all variables of libraries that are not loaded any more; they are told again should they come back. Takes the lock. */
 void fxt_label_bury_variables(void);

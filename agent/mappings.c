@@ -157,6 +157,8 @@ static void stay(uint32_t leaving)
 	fxt_unlock(&mapped.lock, mask);
 }
 
+static const struct fxt_label nameless;
+
 void fxt_mappings_left(struct fxt_thread *thread, uint32_t leaving, bool are_gone)
 {
 	struct fxt_life ended;
@@ -169,7 +171,7 @@ void fxt_mappings_left(struct fxt_thread *thread, uint32_t leaving, bool are_gon
 	}
 	while (remove_one(leaving, &ended))
 		if (ended.id)
-			fxt_life_end(thread, ended, FXT_STR_mapping);
+			fxt_life_end(thread, ended, FXT_STR_mapping, &nameless, fxt_now(thread));
 }
 
 /* It has no lifetime after all. */
@@ -186,6 +188,7 @@ static void forget(uint32_t mapping)
 void fxt_mapping_came(struct fxt_thread *thread, const void *address, size_t bytes, uintptr_t place)
 {
 	uintptr_t low = (uintptr_t)address, high = page_above(low + bytes);
+	struct fxt_memory memory = {FXT_STR_mapping, low, bytes, place, nameless};
 	struct fxt_life life;
 	bool fits, is_told;
 	uint32_t mapping;
@@ -201,7 +204,8 @@ void fxt_mapping_came(struct fxt_thread *thread, const void *address, size_t byt
 	if (!fits)
 		return;
 	/* Nobody unmaps it meanwhile: the program does not know of it yet. */
-	is_told = fxt_life_begin(thread, &life, FXT_STR_mapping, low, bytes, place);
+	life.begin_ns = fxt_now(thread);
+	is_told = !fxt_stack_is_short() && fxt_life_begin(thread, &life, &memory);
 	mask = fxt_lock(&mapped.lock);
 	if (is_told)
 		mapped.mappings[mapping].life = life;

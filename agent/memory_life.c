@@ -4,10 +4,10 @@
 #include "async.h"
 #include "emit.h"
 #include "function.h"
-#include "stack.h"
 #include "wait.h"
 
-enum { FUNCTION_MAX_BYTES = 200 };
+/* With the label a begin has no more words than async.c moves. */
+enum { FUNCTION_MAX_BYTES = 184 };
 
 static void commit(struct fxt_thread *thread, uint64_t *at, enum fxt_event_type type, unsigned arguments, uint64_t name)
 {
@@ -15,42 +15,47 @@ static void commit(struct fxt_thread *thread, uint64_t *at, enum fxt_event_type 
 						 fxt_names_of(FXT_STR_CATEGORIES + FXT_BIT_malloc, name));
 }
 
-bool fxt_life_begin(struct fxt_thread *thread, struct fxt_life *life, uint64_t name, uintptr_t address, uint64_t bytes,
-		    uintptr_t place)
+bool fxt_life_begin(struct fxt_thread *thread, struct fxt_life *life, const struct fxt_memory *memory)
 {
 	const struct fxt_function *function;
+	unsigned arguments = 2;
 	size_t text;
 	uint64_t *at;
 
-	life->begin_ns = fxt_now(thread);
-	if (fxt_stack_is_short())
-		return false;
-	function = fxt_function_find(place - 1);
+	function = fxt_function_find(memory->place - 1);
 	text = !function ? 0 : function->bytes < FUNCTION_MAX_BYTES ? function->bytes : FUNCTION_MAX_BYTES;
 	life->id = fxt_flow_id();
-	at = fxt_reserve_extra(thread, life->begin_ns, 2 + 2 + 2 + fxt_words_of(text) + 1);
+	at = fxt_reserve_extra(thread, life->begin_ns, 2 + 2 + 2 + fxt_words_of(text) + fxt_label_words(&memory->label) + 1);
 	if (!at)
 		return false;
-	at = fxt_put_pointer(at, FXT_STR_ptr, (const void *)address);
-	at = fxt_put_uint(at, FXT_STR_size, bytes);
-	if (text)
+	at = fxt_put_pointer(at, FXT_STR_ptr, (const void *)memory->address);
+	at = fxt_put_uint(at, FXT_STR_size, memory->bytes);
+	if (text) {
 		at = fxt_put_text(at, FXT_STR_function, function->name, text);
+		arguments++;
+	}
+	if (memory->label.text) {
+		at = fxt_put_label(at, &memory->label);
+		arguments++;
+	}
 	*at++ = life->id;
 	fxt_async_begins(thread, at, life->id);
-	commit(thread, at, FXT_EVENT_ASYNC_BEGIN, 2 + (text != 0), name);
+	commit(thread, at, FXT_EVENT_ASYNC_BEGIN, arguments, memory->name);
 	return true;
 }
 
-void fxt_life_end(struct fxt_thread *thread, struct fxt_life life, uint64_t name)
+void fxt_life_end(struct fxt_thread *thread, struct fxt_life life, uint64_t name, const struct fxt_label *label, uint64_t end_ns)
 {
-	uint64_t now_ns = fxt_now(thread), *at;
+	uint64_t *at;
 
-	if (now_ns <= life.begin_ns)
-		now_ns = life.begin_ns + 1;
+	if (end_ns <= life.begin_ns)
+		end_ns = life.begin_ns + 1;
 	fxt_async_ends(thread, life.id);
-	at = fxt_reserve_extra(thread, now_ns, 1);
+	at = fxt_reserve_extra(thread, end_ns, 1 + fxt_label_words(label));
 	if (!at)
 		return;
+	if (label->text)
+		at = fxt_put_label(at, label);
 	*at++ = life.id;
-	commit(thread, at, FXT_EVENT_ASYNC_END, 0, name);
+	commit(thread, at, FXT_EVENT_ASYNC_END, label->text != NULL, name);
 }

@@ -9,6 +9,7 @@
 
 #include "agent/descriptor.h"
 #include "interpose.h"
+#include "said.h"
 
 FXT_EXPORT int __open(const char *pathname, int flags, ...);
 FXT_EXPORT int __open64(const char *pathname, int flags, ...);
@@ -121,8 +122,10 @@ static inline bool takes_number(int cmd)
 			return -1;								\
 		}										\
 		result = real_##symbol(fd, cmd, arg);						\
-		if (result >= 0 && (cmd == F_DUPFD || cmd == F_DUPFD_CLOEXEC))			\
+		if (result >= 0 && (cmd == F_DUPFD || cmd == F_DUPFD_CLOEXEC)) {		\
+			fxt_stderr_moves(fd, result);						\
 			fxt_fd_duplicated(fd, result, FXT_NAMES(io, fcntl));			\
+		}										\
 		return result;									\
 	}											\
 	FXT_TRACED(io, int, symbol, fcntl, guarded_##symbol, BLOCKS(fd), INT, (int, fd, INT),	\

@@ -135,7 +135,7 @@ static_assert(SIZED_COUNT <= 32, "as struct fxt_heap has it");
 #define CAME(thread, symbol, block, place)                                                              \
 	do {                                                                                            \
 		if (FXT_LIKELY(IS_SIZED(symbol, block))) {                                              \
-			size_t bytes_ = real_malloc_usable_size(block);                                 \
+			size_t bytes_ = fxt_heap.size_of(block);                                        \
 												\
 			(thread)->heap_bytes += bytes_;                                                 \
 			if (FXT_UNLIKELY(bytes_ >= fxt_heap.track_bytes))                               \
@@ -174,14 +174,15 @@ static inline void finish_free(struct fxt_thread *thread, uint64_t start_ns, con
 /* The end of a block that has a lifetime, perhaps. */
 static FXT_COLD void free_large(struct fxt_thread *thread, void *ptr, size_t bytes, void (*real)(void *))
 {
-	struct fxt_life life = fxt_block_take(ptr);
+	struct fxt_block block = fxt_block_take(ptr);
 	uint64_t start_ns = fxt_now(thread);
 
 	thread->heap_bytes -= bytes;
+	fxt_labels_freed(ptr, bytes);
 	real(ptr);
 	finish_free(thread, start_ns, ptr);
-	if (life.id)
-		fxt_block_gone(thread, life);
+	if (block.life.id)
+		fxt_block_gone(thread, &block, thread->last_ns);
 }
 
 #define FREE(symbol)                                                            \
@@ -196,7 +197,7 @@ static FXT_COLD void free_large(struct fxt_thread *thread, void *ptr, size_t byt
 			return;                                                 \
 		}                                                               \
 		if (FXT_LIKELY(IS_SIZED(symbol, ptr))) {                        \
-			size_t bytes = real_malloc_usable_size(ptr);            \
+			size_t bytes = fxt_heap.size_of(ptr);                   \
 										\
 			if (FXT_UNLIKELY(bytes >= fxt_heap.track_bytes)) {      \
 				free_large(thread, ptr, bytes, real_##symbol);  \
@@ -249,39 +250,43 @@ static inline void finish_realloc(struct fxt_thread *thread, uint64_t *at, uint6
 struct resized {
 	bool is_sized;
 	size_t bytes;
-	struct fxt_life life;
+	struct fxt_block block;
 };
 
 static struct resized before_realloc(void *ptr, unsigned symbol)
 {
-	struct resized old = {fxt_heap.sized >> symbol & 1, 0, {0, 0}};
+	struct resized old = {fxt_heap.sized >> symbol & 1, 0, {{0, 0}, {NULL}}};
 
 	if (!old.is_sized || !ptr)
 		return old;
-	old.bytes = real_malloc_usable_size(ptr);
+	old.bytes = fxt_heap.size_of(ptr);
 	if (old.bytes >= fxt_heap.track_bytes)
-		old.life = fxt_block_take(ptr);
+		old.block = fxt_block_take(ptr);
 	return old;
 }
 
 static void after_realloc(struct fxt_thread *thread, const struct resized *old, void *ptr, void *result, bool failed,
 			  const void *place)
 {
+	uint64_t end_ns = thread->last_ns;
 	size_t bytes;
 
 	if (!old->is_sized)
 		return;
 	if (failed) {
-		if (old->life.id)
-			fxt_block_put_back(ptr, old->life);
+		if (old->block.life.id)
+			fxt_block_put_back(ptr, &old->block);
 		return;
 	}
-	bytes = result ? real_malloc_usable_size(result) : 0;
+	bytes = result ? fxt_heap.size_of(result) : 0;
 	thread->heap_bytes += bytes - old->bytes;
-	if (old->life.id)
-		fxt_block_gone(thread, old->life);
+	if (old->block.life.id)
+		fxt_block_gone(thread, &old->block, end_ns);
+	/* What the block has left. Late, as it was not known that it would: another thread's lock there may be told of anew. */
+	if (old->bytes >= fxt_heap.track_bytes && (result != ptr || bytes < old->bytes))
+		fxt_labels_freed((char *)ptr + (result == ptr ? bytes : 0), old->bytes - (result == ptr ? bytes : 0));
 	if (bytes >= fxt_heap.track_bytes)
-		fxt_block_came(thread, result, bytes, (uintptr_t)place);
+		fxt_block_came_at(thread, result, bytes, (uintptr_t)place, end_ns);
 }
 
 #define REALLOC(symbol)                                                                         \
@@ -327,18 +332,18 @@ FXT_EXPORT void *reallocarray(void *ptr, size_t nmemb, size_t size)
 	struct resized old;
 	size_t bytes;
 	void *result;
+	bool overflows = __builtin_mul_overflow(nmemb, size, &bytes);
 
-	if (FXT_UNLIKELY(fxt_arena_has(ptr) && !fxt_interpose_starting()) &&
-	    !__builtin_mul_overflow(nmemb, size, &bytes))
+	if (FXT_UNLIKELY(fxt_arena_has(ptr) && !fxt_interpose_starting()) && !overflows)
 		return move_to_heap(ptr, bytes);
 	thread = fxt_enter(FXT_CAT_malloc);
 	if (!thread)
 		return real_reallocarray(ptr, nmemb, size);
-	old = before_realloc(ptr, SIZED_realloc);
+	/* What overflows is refused before anybody has looked at the block. */
+	old = before_realloc(overflows ? NULL : ptr, SIZED_realloc);
 	start_ns = fxt_now(thread);
-	/* glibc's calls realloc, by way of us: the block would be there twice. What overflows it refuses itself. */
-	result = __builtin_mul_overflow(nmemb, size, &bytes) ? real_reallocarray(ptr, nmemb, size)
-							     : real_realloc(ptr, bytes);
+	/* glibc's calls realloc, by way of us: the block would be there twice. */
+	result = overflows ? real_reallocarray(ptr, nmemb, size) : real_realloc(ptr, bytes);
 	end_ns = fxt_now(thread);
 	at = fxt_room(thread, start_ns, end_ns, 9);
 	if (at) {

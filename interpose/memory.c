@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "agent/label.h"
 #include "agent/mappings.h"
 #include "mapped.h"
 
@@ -28,6 +29,8 @@
 		leaving = flags & MAP_FIXED ? fxt_mappings_leave(addr, length) : 0;                                             \
 		result = traced_##symbol(addr, length, prot, flags, fd, offset);                                                \
 		fxt_mappings_left(thread, leaving, result != MAP_FAILED);                                                       \
+		if (result != MAP_FAILED && flags & MAP_FIXED)                                                                  \
+			fxt_labels_freed(addr, length);                                                                         \
 		if (result != MAP_FAILED)                                                                                       \
 			fxt_mapping_came(thread, result, length, (uintptr_t)__builtin_return_address(0));                       \
 		return result;                                                                                                  \
@@ -50,6 +53,8 @@ FXT_EXPORT int munmap(void *addr, size_t length)
 	leaving = fxt_mappings_leave(addr, length);
 	result = traced_munmap(addr, length);
 	fxt_mappings_left(thread, leaving, !result);
+	if (!result)
+		fxt_labels_freed(addr, length);
 	return result;
 }
 

@@ -80,6 +80,7 @@ APPS_C = \
 	tests/apps/host_cancel \
 	tests/apps/host_control \
 	tests/apps/host_fds \
+	tests/apps/host_frees \
 	tests/apps/host_limits \
 	tests/apps/host_loader \
 	tests/apps/host_malloc \

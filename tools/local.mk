@@ -36,6 +36,8 @@ TOOLS_SOURCES = \
 	tools/message.h \
 	tools/nesting.c \
 	tools/nesting.h \
+	tools/lives.c \
+	tools/lives.h \
 	tools/objects.c \
 	tools/objects.h \
 	tools/options.c \
@@ -111,6 +113,7 @@ fxt_LDADD = $(TOOLS_LIBS)
 if HAVE_CHECK
 TOOLS_TESTS = \
 	tests/check_elf \
+	tests/check_objects \
 	tests/check_order \
 	tests/check_print \
 	tests/check_reader \
@@ -128,6 +131,10 @@ tests_check_elf_SOURCES = tests/check_elf.c
 tests_check_elf_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
 tests_check_elf_CFLAGS = $(TOOLS_TESTS_CFLAGS)
 tests_check_elf_LDADD = $(TOOLS_TESTS_LIBS)
+tests_check_objects_SOURCES = tests/check_objects.c tests/trace_words.h
+tests_check_objects_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
+tests_check_objects_CFLAGS = $(TOOLS_TESTS_CFLAGS)
+tests_check_objects_LDADD = $(TOOLS_TESTS_LIBS)
 tests_check_order_SOURCES = tests/check_order.c tests/trace_words.h
 tests_check_order_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
 tests_check_order_CFLAGS = $(TOOLS_TESTS_CFLAGS)

@@ -108,15 +108,20 @@ void fxt_objects_read(struct fxt_objects *o, const void *data, uint64_t size)
 	fxt_reader_init(&r, data, size);
 	for (;;) {
 		while (size - r.at >= FXT_WORD_BYTES && fxt_get_record_type(fxt_word(&r, r.at)) == FXT_RECORD_EVENT &&
-		       fxt_record_size_words(fxt_word(&r, r.at)) &&
+		       !fxt_block_lives_want(fxt_word(&r, r.at)) && fxt_record_size_words(fxt_word(&r, r.at)) &&
 		       fxt_record_size_words(fxt_word(&r, r.at)) <= (size - r.at) / FXT_WORD_BYTES)
 			r.at += fxt_record_size_words(fxt_word(&r, r.at)) * FXT_WORD_BYTES;
 		if (!fxt_reader_next(&r, &rec))
 			break;
-		if (rec.known && !rec.damaged && rec.type == FXT_RECORD_USERSPACE_OBJECT)
+		if (!rec.known || rec.damaged)
+			continue;
+		if (rec.type == FXT_RECORD_USERSPACE_OBJECT)
 			take(o, &r, &rec);
+		else if (rec.type == FXT_RECORD_EVENT)
+			fxt_block_lives_take(&o->lives, &r, &rec);
 	}
 	fxt_reader_free(&r);
+	fxt_block_lives_finish(&o->lives);
 	if (o->count)
 		qsort(o->list, o->count, sizeof(*o->list), by_pointer_and_time);
 	for (size_t i = 0, n; i < o->count; i += n) {
@@ -135,6 +140,7 @@ void fxt_objects_free(struct fxt_objects *o)
 		free(o->list[i].label);
 	free(o->list);
 	fxt_map_free(&o->by_pointer);
+	fxt_block_lives_free(&o->lives);
 	*o = (struct fxt_objects){0};
 }
 
@@ -187,8 +193,13 @@ const struct fxt_object *fxt_object_of(const struct fxt_objects *o, const struct
 			high = middle;
 	}
 	for (; low > s->value[0]; low--) {
-		if (may_be(rec, a, &o->list[low - 1].type))
-			return &o->list[low - 1];
+		const struct fxt_object *object = &o->list[low - 1];
+
+		if (may_be(rec, a, &object->type))
+			return !fxt_text_is(&object->type, "block") ||
+					       fxt_block_lived(&o->lives, object->provider, object->pid, object->pointer, ns)
+				       ? object
+				       : NULL;
 	}
 	return NULL;
 }

@@ -3,13 +3,14 @@
  * An address is used for one object after another, and records are not in the order of time: those of the agent have an argument
  * `since`, and hold until the next of the same `type` for the same address. An argument of an event stands for an object only if it
  * is of a type that it may point to: a lock at the beginning of a heap block has the block's address, and free() is not about the lock.
- * Records without `type`, of other writers, are about any pointer.
+ * Records without `type`, of other writers, are about any pointer. The name of a block is for as long as the block's lifetime (lives.h).
  */
 #ifndef FXT_TOOLS_OBJECTS_H
 #define FXT_TOOLS_OBJECTS_H
 
 #include <stdio.h>
 
+#include "lives.h"
 #include "reader.h"
 
 struct fxt_object {
@@ -26,9 +27,10 @@ struct fxt_objects {
 	struct fxt_object *list;        /* sorted */
 	size_t count, capacity;
 	struct fxt_map by_pointer;      /* the first of each */
+	struct fxt_block_lives lives;
 };
 
-/* Finds all of a trace, in a pass of its own that looks at no event. */
+/* Finds all of a trace, in a pass of its own that looks at no event but asyncs. */
 void fxt_objects_read(struct fxt_objects *o, const void *data, uint64_t size);
 void fxt_objects_free(struct fxt_objects *o);
 

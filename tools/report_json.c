@@ -258,17 +258,19 @@ static json_t *leaks(const struct fxt_report *report)
 
 	for (size_t i = 0; i < report->leaks.count; i++) {
 		const struct fxt_unfreed *left = &report->leaks.list[i];
-		char *function = fxt_unfreed_function(left, report->r);
+		char *function = fxt_unfreed_function(left, report->r), *object = fxt_unfreed_object(left, report->r);
 		json_t *one = json_object();
 
 		set(one, "pid", fxt_json_u64(left->pid));
 		set(one, "program", fxt_json_text(&left->provider->name));
 		set(one, "kind", json_string(left->is_mapping ? "mapping" : "block"));
 		set(one, "function", string(function));
+		set(one, "object", string(object));
 		set(one, "size", fxt_json_u64(left->size));
 		set(one, "count", fxt_json_u64(left->count));
 		set(one, "bytes", fxt_json_u64(left->size * left->count));
 		json_array_append_new(array, one);
+		free(object);
 		free(function);
 	}
 	return array;

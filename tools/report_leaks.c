@@ -21,9 +21,16 @@ static uint64_t number(const struct fxt_record *rec, const char *name)
 	return fxt_argument_u64(fxt_argument(rec, name), &value) ? value : 0;
 }
 
+static uint32_t symbol(struct fxt_reader *r, const struct fxt_record *rec, const char *name)
+{
+	const struct fxt_argument *a = fxt_argument(rec, name);
+
+	return a && a->type == FXT_ARG_STRING ? fxt_symbol(r, &a->string) : FXT_NO_FUNCTION;
+}
+
 static struct fxt_life *begin(struct fxt_leaks *l, struct fxt_reader *r, const struct fxt_record *rec)
 {
-	const struct fxt_argument *ptr = fxt_argument(rec, "ptr"), *function = fxt_argument(rec, "function");
+	const struct fxt_argument *ptr = fxt_argument(rec, "ptr");
 	struct fxt_life *life;
 
 	l->lives = fxt_grow(l->lives, &l->life_capacity, l->life_count + 1, sizeof(*l->lives));
@@ -33,11 +40,10 @@ static struct fxt_life *begin(struct fxt_leaks *l, struct fxt_reader *r, const s
 		.pid = r->threads[rec->thread].pid,
 		.address = ptr && ptr->type == FXT_ARG_POINTER ? ptr->u : 0,
 		.size = number(rec, "size"),
-		.function = FXT_NO_FUNCTION,
+		.function = symbol(r, rec, "function"),
+		.object = symbol(r, rec, "object"),
 		.is_mapping = fxt_text_is(&rec->name, "mapping"),
 	};
-	if (function && function->type == FXT_ARG_STRING)
-		life->function = fxt_symbol(r, &function->string);
 	return life;
 }
 
@@ -80,7 +86,7 @@ static void add(struct fxt_leaks *l, struct fxt_map *groups, struct fxt_unfreed 
 static void add_life(struct fxt_leaks *l, struct fxt_map *groups, const struct fxt_life *life, uint64_t size)
 {
 	add(l, groups, (struct fxt_unfreed){.provider = life->provider, .pid = life->pid, .size = size,
-					 .function = life->function, .is_mapping = life->is_mapping});
+					 .function = life->function, .object = life->object, .is_mapping = life->is_mapping});
 }
 
 static int by_bytes(const void *a, const void *b)
@@ -120,7 +126,8 @@ void fxt_leaks_finish(struct fxt_leaks *l, const struct fxt_heaps *heaps)
 			fxt_map_remove(&known, found);
 		} else {
 			add(l, &groups, (struct fxt_unfreed){.provider = heap->provider, .pid = heap->pid,
-							  .size = s->value[0], .function = FXT_NO_FUNCTION});
+							  .size = s->value[0], .function = FXT_NO_FUNCTION,
+							  .object = FXT_NO_FUNCTION});
 		}
 	}
 	/* The calls that made these are not in the trace: they were shorter than the threshold. */
@@ -142,6 +149,16 @@ char *fxt_unfreed_function(const struct fxt_unfreed *left, const struct fxt_read
 	text = fxt_symbol_text(r, left->function);
 	demangled = fxt_demangle(&text);
 	return demangled ? demangled : fxt_printable(&text, text.bytes, false);
+}
+
+char *fxt_unfreed_object(const struct fxt_unfreed *left, const struct fxt_reader *r)
+{
+	struct fxt_text text;
+
+	if (left->object == FXT_NO_FUNCTION)
+		return NULL;
+	text = fxt_symbol_text(r, left->object);
+	return fxt_printable(&text, text.bytes, false);
 }
 
 /* What one function left, of whatever size, or what of all processes was left by nobody knows whom: a line. */

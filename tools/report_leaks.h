@@ -17,7 +17,7 @@ struct fxt_heaps;
 struct fxt_life {
 	const struct fxt_provider *provider;
 	uint64_t pid, address, size;
-	uint32_t function;              /* a symbol, or FXT_NO_FUNCTION */
+	uint32_t function, object;      /* symbols, or FXT_NO_FUNCTION: who asked for it, what it is called */
 	bool is_mapping, is_over;
 };
 
@@ -27,7 +27,7 @@ struct fxt_life {
 struct fxt_unfreed {
 	const struct fxt_provider *provider;
 	uint64_t pid, size, count;
-	uint32_t function;
+	uint32_t function, object;
 	bool is_mapping;
 };
 
@@ -43,8 +43,9 @@ struct fxt_leaks {
 void fxt_leaks_take(struct fxt_leaks *l, struct fxt_reader *r, const struct fxt_record *rec);
 /* All was taken, and the heaps are replayed and not sorted yet. */
 void fxt_leaks_finish(struct fxt_leaks *l, const struct fxt_heaps *heaps);
-/* The function that asked for them. Free it. */
+/* The function that asked for them; and what they are called, as the trace has it. Free it; NULL. */
 char *fxt_unfreed_function(const struct fxt_unfreed *left, const struct fxt_reader *r);
+char *fxt_unfreed_object(const struct fxt_unfreed *left, const struct fxt_reader *r);
 void fxt_leaks_print(const struct fxt_leaks *l, const struct fxt_reader *r, size_t top, FILE *out);
 void fxt_leaks_free(struct fxt_leaks *l);
 

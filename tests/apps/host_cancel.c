@@ -15,7 +15,7 @@
 #include "host.h"
 
 static const char *fifo;
-static int empty[2], full[2], sockets[2], full_sockets[2], listener, queue;
+static int empty[2], full[2], sockets[2], full_sockets[2], listener, full_listener, queue;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
 static sem_t sem;
@@ -97,8 +97,9 @@ static void in_connect(void)
 	socklen_t length = sizeof(address);
 	int i;
 
-	need(!getsockname(listener, (struct sockaddr *)&address, &length));
-	/* Nobody accepts: its queue fills, and one waits. */
+	need(!getsockname(full_listener, (struct sockaddr *)&address, &length));
+	/* Nobody accepts: its queue fills, and one waits. Not the listener that is waited at: how far this comes before it is cancelled,
+	 * and so whether there is a connection to accept, is up to the scheduler. */
 	for (i = 0; i < 10; i++)
 		connect(socket(AF_INET, SOCK_STREAM, 0), (struct sockaddr *)&address, length);
 }
@@ -296,7 +297,9 @@ int main(int argc, char **argv)
 	need(!pipe(empty) && !pipe(full) && !socketpair(AF_UNIX, SOCK_STREAM, 0, sockets) &&
 	     !socketpair(AF_UNIX, SOCK_STREAM, 0, full_sockets) && !sem_init(&sem, 0, 0));
 	listener = socket(AF_INET, SOCK_STREAM, 0);
+	full_listener = socket(AF_INET, SOCK_STREAM, 0);
 	need(!bind(listener, (struct sockaddr *)&address, sizeof(address)) && !listen(listener, 0));
+	need(!bind(full_listener, (struct sockaddr *)&address, sizeof(address)) && !listen(full_listener, 0));
 	/* A file nobody opens for writing. */
 	fifo = argc > 1 ? argv[1] : "";
 	unlink(fifo);

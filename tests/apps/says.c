@@ -392,6 +392,19 @@ static void duplicated(void)
 	fclose(stdout);
 	other = open("/dev/null", O_WRONLY);
 	write(other, LINE("no: not seen to be closed\n"));
+	/* As bash and Python make them. */
+	copy = fcntl(2, F_DUPFD, 10);
+	write(copy, LINE("F_DUPFD\n"));
+	close(copy);
+	copy = fcntl(2, F_DUPFD_CLOEXEC, 10);
+	write(copy, LINE("F_DUPFD_CLOEXEC\n"));
+	other = fcntl(copy, F_DUPFD, 20);
+	dprintf(other, "of a %s\n", "duplicate");
+	close(copy);
+	/* In the places of duplicates, and of what is none. */
+	close(other);
+	other = fcntl(open("/dev/null", O_WRONLY), F_DUPFD, 10);
+	write(other, LINE("no: in the place of one\n"));
 }
 
 static void ends(const char *how)

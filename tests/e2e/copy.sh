@@ -7,25 +7,29 @@
 copies=${FXT_COPIES:-40}
 export FXT_QUIET=1 FXT_MAX_SIZE_MB=64 FXT_BUFFER_SIZE_MB=16
 
-# copies_of MODE COUNT
+# copies_of MODE COUNT CMD...
 copies_of()
 {
-	local done=0 n
+	local mode=$1 count=$2 done=0 n
+	shift 2
 
-	while test $done -lt "$2"; do
+	while test $done -lt "$count"; do
 		rm -rf trace copy.*
-		FXT_BUFFERING_MODE=$1 start_traced trace "$apps/busy"
+		FXT_BUFFERING_MODE=$mode start_traced trace "$@"
 		for n in 1 2 3 4; do
 			sleep "0.00$(random_below 10)"
-			cp trace/*.fxt copy.$n || fail "$1: cannot copy"
+			cp trace/*.fxt copy.$n || fail "$mode: cannot copy"
 		done
 		kill_background
 		valid --copy copy.1 copy.2 copy.3 copy.4
 		done=$((done + 4))
 		test $failures -lt 5 || exit 1
 	done
-	echo "$done copies in $1 mode"
+	echo "$done copies of ${1##*/} in $mode mode"
 }
 
-copies_of streaming $(((copies + 1) / 2))
-copies_of oneshot $(((copies + 1) / 2))
+copies_of streaming $(((copies + 1) / 2)) "$apps/busy"
+copies_of oneshot $(((copies + 1) / 2)) "$apps/busy"
+# Objects that come and go, with what the trace is told of them.
+copies_of streaming $(((copies + 3) / 4)) "$apps/owns" forever
+copies_of oneshot $(((copies + 3) / 4)) "$apps/owns" forever

@@ -50,6 +50,15 @@ else
 	echo "chroot and setuid are left out: they take root"
 fi
 
+# -- What is no block --------------------------------------------------------------------------------
+# As it is, and with a lifetime for each block; where nothing is asked of the allocator.
+export FXT_BUFFER_SIZE_MB=1
+host frees "$apps/host_frees"
+complete frees
+FXT_HEAP_TRACK_BYTES=1 host frees.all "$apps/host_frees"
+FXT_HEAP_TRACK_BYTES=0 FXT_CATEGORIES=malloc,pthread MODES=streaming host frees.none "$apps/host_frees"
+export FXT_BUFFER_SIZE_MB=16
+
 # -- Descriptors ---------------------------------------------------------------------------------------
 for way in range from loop dup2 raw; do
 	host "fds.$way" "$apps/host_fds" $way 50000

@@ -48,6 +48,7 @@ host_fds range 10
 host_fds from 10
 host_fds loop 10
 host_fds dup2 10
+host_frees
 host_limits 100 nofile 64 128
 host_limits 100 stack 64
 host_loader names '$plugin'
@@ -76,6 +77,8 @@ jumps deep 700
 lifetimes threads 20
 losses depth 600
 objects names
+objects blocks
+objects small
 objects many 10
 objects library '$apps/libobjects_one.so' '$apps/libobjects_two.so'
 process fork

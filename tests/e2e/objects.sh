@@ -35,6 +35,24 @@ names "stripped" ./objects names stripped
 names "libraries that come and go" "$apps/objects" library "$apps/libobjects_one.so" "$apps/libobjects_two.so"
 FXT_CATEGORIES=pthread,dl,io names "libraries, and dlclose recorded" "$apps/objects" library "$apps/libobjects_one.so" "$apps/libobjects_two.so"
 
+# Heap blocks: neither samples nor explanations between a call's end and the beginning of its block.
+export FXT_EXPLAIN_NS=0
+for mode in streaming oneshot circular; do
+	FXT_BUFFERING_MODE=$mode FXT_BUFFER_SIZE_MB=2 FXT_CATEGORIES=malloc,pthread names "blocks, $mode" "$apps/objects" blocks
+	trace blocks "$file" | sort | uniq -c | sort -k1,1nr -k2 | sed 's/^ *//' >lives
+	is "blocks, $mode: lifetimes of one kind" "506 block of make_table 100008 gone" "$(head -n 1 lives)"
+	is "blocks, $mode: kept" "1 block of make_index 100008 kept" "$(grep kept lives)"
+done
+unset FXT_EXPLAIN_NS
+
+# With a lifetime for all of them, those of the C library too, no lock is taken for one that was at its address before.
+rm -rf trace
+FXT_HEAP_TRACK_BYTES=1 FXT_CATEGORIES=malloc,pthread traced trace "$apps/objects" small >said
+file=$(only trace/*.fxt) && valid "$file"
+grep mutex said >told
+trace objects "$file" | grep mutex >found
+same "small blocks" told found
+
 # The child's trace is told again, of what the child knows.
 rm -rf trace
 traced trace "$apps/objects" fork >told 2>err || fail "fork: exit status $?"

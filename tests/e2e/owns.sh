@@ -12,7 +12,7 @@ sys.path.insert(0, os.environ["abs_top_srcdir"] + "/tests/e2e")
 own = {"take", "take_cleared", "take_aligned", "take_by_number", "resize", "resize_array", "map", "map_file", "move"}
 marks = {}
 for path in sys.argv[1:]:
-    begun, ends, samples = {}, {}, []
+    begun, ends, says, samples = {}, {}, {}, []
     seen = []
     for line in subprocess.run([os.environ["FXT"], "dump", "--json", path], stdout=subprocess.PIPE, check=True, text=True).stdout.splitlines():
         r = json.loads(line)
@@ -22,10 +22,12 @@ for path in sys.argv[1:]:
             a = r["args"]
             assert r["name"] in ("heap block", "mapping") and a["ptr"], r
             assert r["id"] not in begun, r
+            assert a.get("object") == ("block of " + a["function"] if r["name"] == "heap block" else None), r
             begun[r["id"]] = [r["pid"], r["name"].replace("heap ", ""), "kept", a["size"], a.get("function", "-"), r["time"]]
         elif r["type"] == "async-end":
             assert r["id"] not in ends, r
             ends[r["id"]] = r["time"]
+            says[r["id"]] = r.get("args", {}).get("object")
         elif r["type"] == "counter" and r["name"] == "heap bytes":
             samples.append((r["time"], r["args"]["bytes"]))
         elif r["type"] == "complete" and r["name"] == "access":
@@ -35,6 +37,7 @@ for path in sys.argv[1:]:
     # Of several threads' records any may come first in the file.
     for ident, time in ends.items():
         assert begun[ident][5] < time, ident
+        assert says[ident] == ("block of " + begun[ident][4] if begun[ident][1] == "block" else None), ident
         begun[ident][2] = "gone"
     for life in begun.values():
         if life[4] in own:

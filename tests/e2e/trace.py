@@ -13,6 +13,7 @@
     trace.py said FILE          what the program said, a line each; messages to syslog begin with their priority
     trace.py objects FILE       call and names of the objects its arguments point to, a line each, in the order of time
     trace.py told FILE          type and name of each object the trace was told of, a line each, in the order of time
+    trace.py blocks FILE        name, size and end of each heap block that has a lifetime, a line each, in the order of time
     trace.py arrows FILE        "cause -> effect count": the calls that arrows lead from and to, a line each
     trace.py wakers FILE        "tid -> tid count": the threads that arrows lead from and to
     trace.py wakeups FILE       the same by the scheduling records
@@ -283,9 +284,33 @@ def told(path):
         print(r["args"]["type"], r["name"])
 
 
+def blocks(path):
+    """What begin and end say of a block is what its record says, of that time; which is there once."""
+    begun, ended, records_of = [], {}, collections.defaultdict(list)
+    for r in records(path):
+        if r["type"] == "object" and r["args"]["type"] == "block":
+            records_of[r["id"]].append((r["args"]["since"], r["name"], r["args"]["size"]))
+        elif r["type"] == "async-begin" and r["name"] == "heap block":
+            begun.append(r)
+        elif r["type"] == "async-end" and r["name"] == "heap block":
+            ended[r["id"]] = r
+    for pointer, told_of in records_of.items():
+        told_of.sort()
+        if any(one[1:] == next[1:] for one, next in zip(told_of, told_of[1:])):
+            sys.exit(f"{pointer:#x} is told twice to be the same: {told_of}")
+    for r in sorted(begun, key=lambda r: r["time"]):
+        args, end = r["args"], ended.get(r["id"])
+        told_of = max((t for t in records_of[number(args["ptr"])] if t[0] <= r["time"]), default=None)
+        if told_of is None or told_of[1:] != (args["object"], args["size"]) or r.get("objects") != {"ptr": args["object"]}:
+            sys.exit(f"{args} at {r['time']}: told was {told_of}, {r.get('objects')}")
+        if args["object"] != "block of " + args["function"] or (end and end["args"]["object"] != args["object"]):
+            sys.exit(f"{args} ends as {end}")
+        print(args["object"], args["size"], "gone" if end else "kept")
+
+
 COMMANDS = {"counts": counts, "own": own, "open": still_open, "lost": lost, "categories": categories,
             "threads": threads, "said": said, "sequence": sequence, "calls": all_calls, "arrows": arrows, "lifetimes": lifetimes,
-            "wakers": wakers, "wakeups": wakeups, "lives": lives, "objects": objects, "told": told}
+            "wakers": wakers, "wakeups": wakeups, "lives": lives, "objects": objects, "told": told, "blocks": blocks}
 
 if len(sys.argv) != 3 or sys.argv[1] not in COMMANDS:
     sys.exit(__doc__)

@@ -1,0 +1,96 @@
+/* See lives.h. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "lives.h"
+
+#include <stdlib.h>
+
+#include "message.h"
+#include "reader_internal.h"
+
+bool fxt_block_lives_want(uint64_t header)
+{
+	return fxt_get_record_type(header) == FXT_RECORD_EVENT && (fxt_get_event_type(header) == FXT_EVENT_ASYNC_BEGIN ||
+								   fxt_get_event_type(header) == FXT_EVENT_ASYNC_END);
+}
+
+void fxt_block_lives_take(struct fxt_block_lives *l, const struct fxt_reader *r, const struct fxt_record *rec)
+{
+	const struct fxt_argument *ptr;
+	struct fxt_slot *s;
+	bool fresh;
+
+	if (!fxt_text_is(&rec->name, "heap block") || !fxt_text_is(&rec->category, "malloc"))
+		return;
+	s = fxt_map_put(&l->by_id, rec->extra, rec->provider->index, &fresh);
+	if (rec->subtype == FXT_EVENT_ASYNC_END) {
+		s->value[1] = fxt_ns(rec->provider, rec->ticks);
+		if (s->value[0])
+			l->list[s->value[0] - 1].end_ns = s->value[1];
+		return;
+	}
+	ptr = fxt_argument(rec, "ptr");
+	/* A begin may be in a copy twice. */
+	if (s->value[0] || !ptr || ptr->type != FXT_ARG_POINTER)
+		return;
+	l->list = fxt_grow(l->list, &l->capacity, l->count + 1, sizeof(*l->list));
+	l->list[l->count++] = (struct fxt_block_life){
+		.provider = rec->provider->index,
+		.pid = r->threads[rec->thread].pid,
+		.pointer = ptr->u,
+		.begin_ns = fxt_ns(rec->provider, rec->ticks),
+		.end_ns = s->value[1] ? s->value[1] : UINT64_MAX,
+	};
+	s->value[0] = l->count;
+}
+
+static int by_pointer(const struct fxt_block_life *x, const struct fxt_block_life *y)
+{
+	if (x->provider != y->provider)
+		return x->provider < y->provider ? -1 : 1;
+	if (x->pid != y->pid)
+		return x->pid < y->pid ? -1 : 1;
+	return x->pointer != y->pointer ? (x->pointer < y->pointer ? -1 : 1) : 0;
+}
+
+static int by_pointer_and_time(const void *a, const void *b)
+{
+	const struct fxt_block_life *x = a, *y = b;
+	int order = by_pointer(x, y);
+
+	if (order || x->begin_ns == y->begin_ns)
+		return order;
+	return x->begin_ns < y->begin_ns ? -1 : 1;
+}
+
+void fxt_block_lives_finish(struct fxt_block_lives *l)
+{
+	fxt_map_free(&l->by_id);
+	if (l->count)
+		qsort(l->list, l->count, sizeof(*l->list), by_pointer_and_time);
+}
+
+bool fxt_block_lived(const struct fxt_block_lives *l, uint32_t provider, uint64_t pid, uint64_t pointer, uint64_t ns)
+{
+	const struct fxt_block_life then = {.provider = provider, .pid = pid, .pointer = pointer, .begin_ns = ns};
+	size_t low = 0, high = l->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (by_pointer_and_time(&l->list[middle], &then) <= 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low > 0 && by_pointer(&l->list[low - 1], &then) == 0 && l->list[low - 1].end_ns > ns;
+}
+
+void fxt_block_lives_free(struct fxt_block_lives *l)
+{
+	free(l->list);
+	fxt_map_free(&l->by_id);
+	*l = (struct fxt_block_lives){0};
+}
