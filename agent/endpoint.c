@@ -120,6 +120,12 @@ void fxt_endpoint_event(struct fxt_thread *thread, int fd, unsigned count, bool 
 	set(fd, side);
 }
 
+void fxt_endpoint_signals(struct fxt_thread *thread, int fd)
+{
+	if (are_known(thread))
+		set(fd, FXT_ENDPOINT_SIGNALS);
+}
+
 /* -- Sockets ----------------------------------------------------------------------------------- */
 
 void fxt_endpoint_pair(struct fxt_thread *thread, const int fds[2], int type)

@@ -14,6 +14,9 @@
 
 struct sockaddr;
 
+/* What a signalfd leads to: no stream that there may be. Its number of generation is that of none. */
+enum { FXT_ENDPOINT_SIGNALS = 1 };
+
 /* Once, at start: what this process has inherited. */
 void fxt_endpoints_start(void);
 
@@ -39,6 +42,8 @@ void fxt_endpoint_disconnected(struct fxt_thread *thread, int fd);
 void fxt_endpoint_accepted(struct fxt_thread *thread, int fd);
 /* What eventfd() returned. */
 void fxt_endpoint_event(struct fxt_thread *thread, int fd, unsigned count, bool by_one);
+/* What signalfd() returned. */
+void fxt_endpoint_signals(struct fxt_thread *thread, int fd);
 /* A descriptor that another process sent, or that came from anywhere. */
 void fxt_endpoint_received(struct fxt_thread *thread, int fd);
 

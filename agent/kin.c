@@ -332,7 +332,7 @@ static bool take_end_of(uint32_t parent, uint32_t pid, struct fxt_cause *cause)
 	for (n = 0; fxt_shared && n < LOOKED_AT; n++) {
 		entry = entry_of(parent, n);
 		word = atomic_load(&entry->word);
-		if (pid_of(word) != pid || entry->parent != parent || state_of(word) == FREE || state_of(word) == SENT)
+		if (pid_of(word) != pid || entry->parent != parent || state_of(word) == FREE || state_of(word) >= SENT)
 			continue;
 		born_ns = entry->born_ns;
 		left = take_end(entry, word, &found);

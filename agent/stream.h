@@ -73,8 +73,9 @@ struct fxt_transfer {
 
 /* Who wrote, and when. */
 struct fxt_stream_writer {
-	uint32_t pid, tid;
+	uint32_t pid, tid;              /* of 22 bits each, as the kernel has them */
 	uint64_t at_ns;
+	uint32_t cpu_and_1;             /* on which processor, of 20 bits; 0: not known */
 };
 
 /* Around a call that writes; `moved` bytes, or nothing if it is 0 or less. */

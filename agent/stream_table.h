@@ -36,7 +36,7 @@ enum { BOUNDARY_VOID, BOUNDARY_PENDING, BOUNDARY_OPEN, BOUNDARY_DONE, BOUNDARY_B
 struct boundary {
 	_Atomic uint64_t start;         /* generation, offset, and enum */
 	_Atomic uint64_t at_ns;
-	_Atomic uint64_t who;           /* pid and tid */
+	_Atomic uint64_t who;           /* pid, tid and processor; 0: nobody */
 	_Atomic uint64_t check;         /* of all of them, so that none is taken for another */
 };
 

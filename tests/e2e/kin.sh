@@ -68,11 +68,11 @@ for file in left/*.fxt; do
 done
 is "never reaped" "process:child 5 5" "$(for file in left/*.fxt; do trace lives "$file"; done | awk '{begun += $2; open += $4} END {print "process:child", begun, open}')"
 
-# -- Signals: who sent the one that ended a wait -----------------------------------------------------------------
+# -- Signals: who sent the one that ended a wait, or was read -----------------------------------------------------------------
 
 rm -f kin.fxt
-"$FXT" record -q -c process,pthread -o kin.fxt -- "$apps/awaits" 100 >told 2>err || fail "awaits: exit status $?"
+"$FXT" record -q -c process,pthread,io,net -o kin.fxt -- "$apps/awaits" 100 >told 2>err || fail "awaits: exit status $?"
 valid kin.fxt
 sort -o told told
-trace arrows kin.fxt | grep -E '(kill|sigqueue) ->' | sort >found
+trace arrows kin.fxt | grep -E '(kill|killpg|signal|sigqueue) ->' | sort >found
 same "signals" told found
