@@ -72,6 +72,20 @@ FXT_EXPORT void abort(void)
 	__builtin_unreachable();
 }
 
+/* The last of what quick_exit() calls, as what was given first is called last. */
+static void ends_quickly(void)
+{
+	struct fxt_thread *thread = fxt_enter(FXT_CAT_process);
+
+	if (thread)
+		fxt_kin_leave(thread);
+}
+
+void fxt_exit_start(void)
+{
+	at_quick_exit(ends_quickly);
+}
+
 static void ends_at_once(int status)
 {
 	struct fxt_thread *thread = fxt_enter(FXT_CAT_process);

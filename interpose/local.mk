@@ -26,6 +26,7 @@ INTERPOSE_TABLES = \
 	interpose/pthread.def \
 	interpose/pthread_cond.def \
 	interpose/pthread_more.def \
+	interpose/session.def \
 	interpose/signal.def \
 	interpose/socket.def \
 	interpose/spawn.def \
@@ -90,6 +91,7 @@ INTERPOSE_SOURCES = \
 	interpose/said.h \
 	interpose/seccomp.c \
 	interpose/seccomp.h \
+	interpose/session.c \
 	interpose/signal.c \
 	interpose/signal.h \
 	interpose/socket.c \

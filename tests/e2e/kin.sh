@@ -40,6 +40,11 @@ recorded "handler 20" -c process,pthread
 valid kin.fxt
 compare "handler"
 
+# Made by the C library for daemons, whose parents end within it, and for terminals.
+recorded "sessions 20"
+valid kin.fxt
+compare "sessions"
+
 # Which child is whose is what the kernel says.
 if test -r /proc/self/task/$$/children; then
 	recorded "systems 10" -c process,pthread
@@ -56,8 +61,8 @@ done
 for file in alone/*.fxt; do
 	trace arrows "$file"
 done >found
-is "alone: forked" 30 "$(awk '$1 == "thread" && $3 == "thread" {sum += $4} END {print sum + 0}' found)"
-is "alone: reaped" 20 "$(awk '$1 == "thread" && $3 ~ /^wait/ {sum += $4} END {print sum + 0}' found)"
+is "alone: forked" 40 "$(awk '$1 == "thread" && $3 == "thread" {sum += $4} END {print sum + 0}' found)"
+is "alone: reaped" 30 "$(awk '$1 == "thread" && $3 ~ /^wait/ {sum += $4} END {print sum + 0}' found)"
 
 # Killed: children that nobody reaped are still there.
 rm -rf left
