@@ -8,6 +8,7 @@
  *	streams writers COUNT		writes that overlap, and that are not told apart
  *	streams readers COUNT		the same of reads
  *	streams library COUNT		bytes that the C library reads and writes for its streams
+ *	streams slept COUNT		each read sleeps before what it gets is written
  *	streams order COUNT		more writes at once than are remembered; each is read on its own
  *	streams received COUNT		a pipe whose end is sent through a socket
  */
@@ -296,17 +297,17 @@ static void order(void)
 	printf("write -> read %ld\n", count * REMEMBERED);
 }
 
-/* Two threads that are in the same call at once, of this number. */
+/* Threads that are in the same call at once, of this number. */
 static atomic_int tids[2];
 
-static void wait_for_both(long number)
+static void wait_for(int threads, long number)
 {
 	char path[64], line[64];
 	int i, found = 0;
 	FILE *file;
 
-	while (found < 2) {
-		for (i = found = 0; i < 2; i++) {
+	while (found < threads) {
+		for (i = found = 0; i < threads; i++) {
 			snprintf(path, sizeof(path), "/proc/self/task/%d/syscall", atomic_load(&tids[i]));
 			file = fopen(path, "r");
 			/* "running", or the number. */
@@ -348,7 +349,7 @@ static void overlap(void *(*transfer)(void *), long number)
 			atomic_store(&tids[j], 0);
 			need(!pthread_create(&threads[j], NULL, transfer, &tids[j]));
 		}
-		wait_for_both(number);
+		wait_for(2, number);
 		if (number == SYS_write)
 			read_all(2 * MUCH);
 		else
@@ -358,6 +359,37 @@ static void overlap(void *(*transfer)(void *), long number)
 		/* What comes after them is known again. */
 		need(write(pipe_ends[1], buffer, LITTLE) == LITTLE && read(pipe_ends[0], into, LITTLE) == LITTLE);
 	}
+	printf("write -> read %ld\n", count);
+}
+
+static atomic_long begun;
+
+static void *read_in_turn(void *tid)
+{
+	char into[LITTLE];
+	long i;
+
+	atomic_store((atomic_int *)tid, (int)syscall(SYS_gettid));
+	for (i = 0; i < count; i++) {
+		atomic_store(&begun, i + 1);
+		need(read(pipe_ends[0], into, LITTLE) == LITTLE);
+	}
+	return NULL;
+}
+
+static void slept(void)
+{
+	pthread_t thread;
+	long i;
+
+	need(!pthread_create(&thread, NULL, read_in_turn, &tids[0]));
+	for (i = 0; i < count; i++) {
+		while (atomic_load(&begun) != i + 1)
+			usleep(100);
+		wait_for(1, SYS_read);
+		need(write(pipe_ends[1], buffer, LITTLE) == LITTLE);
+	}
+	need(!pthread_join(thread, NULL));
 	printf("write -> read %ld\n", count);
 }
 
@@ -461,6 +493,8 @@ int main(int argc, char **argv)
 		overlap(write_much, SYS_write);
 	else if (is("readers"))
 		overlap(read_little, SYS_read);
+	else if (is("slept"))
+		slept();
 	else if (is("library"))
 		library();
 	else

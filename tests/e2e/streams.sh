@@ -60,6 +60,15 @@ for kind in amid order writers readers library received; do
 	recorded $kind $kind 10
 done
 
+# Who woke whom is there for schedulers' views as well, when it is asked for, and only where somebody slept.
+FXT_CATEGORIES=io,net,sched recorded slept slept 50
+trace wakers all.fxt >wakers
+trace wakeups all.fxt >wakeups
+same "who woke whom" wakers wakeups
+FXT_CATEGORIES=io,net,sched recorded "order, sched" order 10
+trace wakeups all.fxt >wakeups
+same "nobody slept" /dev/null wakeups
+
 # However a program is executed, it finds what the run shares.
 "$FXT" record -q -c "$FXT_CATEGORIES" -o all.fxt -- env -i "$app" tcp 20 exec >told || fail "env -i: exit status $?"
 trace arrows all.fxt >found
