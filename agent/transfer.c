@@ -23,11 +23,21 @@ static bool is_event(fxt_stream side)
 	return fxt_stream_kind_of(side) == FXT_STREAM_COUNT || fxt_stream_kind_of(side) == FXT_STREAM_TOKENS;
 }
 
+/* Of messages. One of no bytes, its end, and nothing that was wanted look alike. */
+static int64_t one(fxt_stream side, int64_t result, bool reads)
+{
+	if (!result)
+		fxt_stream_break(side, reads, !reads);
+	return result > 0;
+}
+
 /* What was moved, in the stream's own measure. */
-static int64_t amount(fxt_stream side, int64_t result, const void *at)
+static int64_t amount(fxt_stream side, int64_t result, const void *at, bool reads)
 {
 	int64_t count;
 
+	if (fxt_stream_has_messages(side))
+		return one(side, result, reads);
 	if (result <= 0 || !is_event(side))
 		return result;
 	count = count_at(at);
@@ -57,7 +67,7 @@ void fxt_writing_end(struct fxt_thread *thread, const struct fxt_writing *writin
 {
 	/* A handler has forked within the call: it is over in the parent. */
 	if (writing->pid == thread->pid)
-		fxt_stream_write_end(&writing->transfer, amount(writing->transfer.stream, result, from));
+		fxt_stream_write_end(&writing->transfer, amount(writing->transfer.stream, result, from, false));
 }
 
 void fxt_reading_begin(struct fxt_thread *thread, int fd, struct fxt_reading *reading)
@@ -105,7 +115,7 @@ void fxt_reading_end(struct fxt_thread *thread, struct fxt_reading *reading, int
 	if (side == FXT_ENDPOINT_SIGNALS)
 		find_senders(thread, reading, result, to);
 	else
-		reading->found = fxt_stream_read_end(&reading->transfer, amount(side, result, to), emptied, &reading->writers[0]);
+		reading->found = fxt_stream_read_end(&reading->transfer, amount(side, result, to, true), emptied, &reading->writers[0]);
 }
 
 void fxt_reading_arrow(struct fxt_thread *thread, const struct fxt_reading *reading, uint64_t end_ns)

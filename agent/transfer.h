@@ -44,6 +44,16 @@ static inline void fxt_writes(struct fxt_thread *thread, int fd, struct fxt_writ
 		fxt_writing_begin(thread, fd, writing);
 }
 
+/* The same, of a call that may write what it has in several pieces. */
+static inline void fxt_writes_pieces(struct fxt_thread *thread, int fd, struct fxt_writing *writing)
+{
+	writing->transfer.stream = 0;
+	if (FXT_UNLIKELY(fxt_endpoint(fd))) {
+		fxt_endpoint_astray(fd);
+		fxt_writing_begin(thread, fd, writing);
+	}
+}
+
 /* `from`: what it wrote, if that is in one piece; an eventfd's count is in it. */
 static inline void fxt_wrote(struct fxt_thread *thread, const struct fxt_writing *writing, int64_t result, const void *from)
 {

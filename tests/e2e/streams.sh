@@ -20,7 +20,7 @@ recorded()
 	is "$1: lost" "dropped 0 filtered 0 overwritten 0" "$(trace lost all.fxt | tr '\n' ' ' | sed 's/ $//')"
 }
 
-for kind in pipe fifo pair tcp event; do
+for kind in pipe fifo pair tcp event datagram seqpacket; do
 	recorded "$kind, threads" $kind 50 threads
 	recorded "$kind, forked" $kind 50 fork
 	test $kind = event || recorded "$kind, executed" $kind 50 exec
@@ -28,11 +28,13 @@ done
 
 # The kernel may have no way to tell whom a Unix socket is connected to: then there are none at all.
 for with in threads fork exec; do
-	rm -f streams.*
-	"$FXT" record -q -c "$FXT_CATEGORIES" -o all.fxt -- "$app" unix 50 $with >told || fail "unix, $with: exit status $?"
-	valid all.fxt
-	trace arrows all.fxt >found
-	test ! -s found || same "unix, $with" told found
+	for kind in unix connection; do
+		rm -f streams.*
+		"$FXT" record -q -c "$FXT_CATEGORIES" -o all.fxt -- "$app" $kind 50 $with >told || fail "$kind, $with: exit status $?"
+		valid all.fxt
+		trace arrows all.fxt >found
+		test ! -s found || same "$kind, $with" told found
+	done
 done
 
 # Each arrow leads to the read of the bytes that the write wrote: here they are as many, of 100 lengths.
@@ -56,7 +58,7 @@ END
 same "lengths" /dev/null wrong
 
 # What is known of reads amid writes, of calls that overlap, and of what the C library moves by itself.
-for kind in amid order writers readers library received; do
+for kind in amid order writers readers library received messages; do
 	recorded $kind $kind 10
 done
 
