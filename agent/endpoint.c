@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include "fdinfo.h"
 #include "shared.h"
 #include "stack.h"
 
@@ -47,6 +48,12 @@ static void set(int fd, fxt_stream side)
 static struct fxt_stream_name inode_name(const struct stat *status)
 {
 	return (struct fxt_stream_name){status->st_mode & S_IFMT, status->st_dev, status->st_ino};
+}
+
+/* All eventfds have one inode. The kernel gives each a number, while it is there. */
+static struct fxt_stream_name event_name(uint64_t id)
+{
+	return (struct fxt_stream_name){2, 0, id};
 }
 
 /* The name of a descriptor's inode, if it is of this type. */
@@ -111,12 +118,18 @@ void fxt_endpoint_event(struct fxt_thread *thread, int fd, unsigned count, bool 
 	struct fxt_transfer first;
 	fxt_stream side;
 
+	struct fxt_fdinfo info;
+	uint64_t id;
+
 	if (!are_known(thread))
 		return;
 	side = fxt_stream_make(by_one ? FXT_STREAM_TOKENS : FXT_STREAM_COUNT);
 	/* Of nobody's writing. */
 	fxt_stream_write_begin(side, (struct fxt_stream_writer){0}, &first);
 	fxt_stream_write_end(&first, count);
+	/* For who inherits it. */
+	if (fxt_fdinfo_read(&info, fd) && fxt_fdinfo_number(&info, "eventfd-id", 10, &id))
+		fxt_stream_call(event_name(id), side);
 	set(fd, side);
 }
 
@@ -341,13 +354,33 @@ void fxt_endpoint_accepted(struct fxt_thread *thread, int fd)
 
 /* -- Inherited, received, unseen --------------------------------------------------------------- */
 
+/* The number may have been another's before, and what that had is not what is in it now. */
+static fxt_stream find_event(int fd)
+{
+	struct fxt_fdinfo info;
+	uint64_t id, count;
+	fxt_stream side;
+
+	if (!fxt_fdinfo_read(&info, fd))
+		return 0;
+	if (fxt_fdinfo_number(&info, "sigmask", 16, &id))
+		return FXT_ENDPOINT_SIGNALS;
+	if (!fxt_fdinfo_number(&info, "eventfd-id", 10, &id) || !fxt_fdinfo_number(&info, "eventfd-count", 16, &count))
+		return 0;
+	side = fxt_stream_find(event_name(id));
+	return fxt_stream_holds(side, count) ? side : 0;
+}
+
 static fxt_stream find(int fd)
 {
 	struct stat status;
 
-	if (fxt_sys_fstat(fd, &status) || !(S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode)))
+	if (fxt_sys_fstat(fd, &status))
 		return 0;
-	return fxt_stream_find(inode_name(&status));
+	if (S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode))
+		return fxt_stream_find(inode_name(&status));
+	/* What has no place in a file system. */
+	return status.st_mode & S_IFMT ? 0 : find_event(fd);
 }
 
 void fxt_endpoint_received(struct fxt_thread *thread, int fd)

@@ -1,18 +1,14 @@
 /* See sent.h. */
 #include "sent.h"
 
-#include <fcntl.h>
-
+#include "fdinfo.h"
 #include "kin_entry.h"
-#include "stack.h"
-#include "writer/decimal.h"
 
 enum {
 	PLACES = 16,                            /* the last of a process's page, and of a group's, are for signals too */
 	FIRST = KIN_PAGE_ENTRIES - PLACES,
 	SIGNALS_BYTES = 8,                      /* of the kernel's sets */
 	QUEUED = 32,                            /* signals from here on are there as often as they were sent */
-	FDINFO_BYTES = 512,
 	ARROWS = 64,                            /* from a signal to a group; those to others are left out */
 };
 
@@ -91,27 +87,13 @@ void fxt_signal_unsent(uint64_t sent)
 
 int fxt_signal_pidfd(int pidfd)
 {
-	static const char line[] = "\nPid:\t";
-	char text[FDINFO_BYTES], *at;
-	ssize_t bytes;
-	int fd, pid = 0;
+	struct fxt_fdinfo info;
+	uint64_t pid;
 
-	if (pidfd < 0 || !fxt_shared || fxt_is_filtered() || fxt_stack_is_short())
+	/* -1 of another namespace, or one that is gone. */
+	if (!fxt_shared || !fxt_fdinfo_read(&info, pidfd) || !fxt_fdinfo_number(&info, "Pid", 10, &pid) || !pid || pid > INT32_MAX)
 		return FXT_SENT_TO_ALL;
-	memcpy(text, "/proc/self/fdinfo/", sizeof("/proc/self/fdinfo/"));
-	at = text + strlen(text);
-	at[fxt_decimal(at, (uint32_t)pidfd)] = '\0';
-	fd = fxt_sys_open(text, O_RDONLY | O_CLOEXEC, 0);
-	if (fd < 0)
-		return FXT_SENT_TO_ALL;
-	bytes = fxt_sys_read(fd, text, sizeof(text) - 1);
-	fxt_sys_close(fd);
-	text[bytes > 0 ? bytes : 0] = '\0';
-	at = strstr(text, line);
-	for (at = at ? at + strlen(line) : text; *at >= '0' && *at <= '9' && pid < INT32_MAX / 10; at++)
-		pid = pid * 10 + (*at - '0');
-	/* -1 in another namespace, or gone. */
-	return pid > 0 && *at == '\n' ? pid : FXT_SENT_TO_ALL;
+	return (int)pid;
 }
 
 /* -- Waiting ----------------------------------------------------------------------------------- */

@@ -319,6 +319,13 @@ struct fxt_stream_moment fxt_stream_look(fxt_stream side)
 	};
 }
 
+bool fxt_stream_holds(fxt_stream side, uint64_t bytes)
+{
+	struct fxt_stream_moment moment = fxt_stream_look(side);
+
+	return (moment.writers | moment.readers) & UNDER_WAY || moment.written - moment.consumed == bytes;
+}
+
 void fxt_stream_reopened(fxt_stream side, struct fxt_stream_moment moment, uint64_t bytes)
 {
 	struct direction *direction = direction_of(side, false);

@@ -102,6 +102,9 @@ struct fxt_stream_moment {
 struct fxt_stream_moment fxt_stream_look(fxt_stream side);
 void fxt_stream_reopened(fxt_stream side, struct fxt_stream_moment moment, uint64_t bytes);
 
+/* Whether so much may be in it: not where nobody is under way, and it should be more or less. */
+bool fxt_stream_holds(fxt_stream side, uint64_t bytes);
+
 static inline enum fxt_stream_kind fxt_stream_kind_of(fxt_stream side)
 {
 	return (enum fxt_stream_kind)(side & (FXT_STREAM_KINDS - 1u));

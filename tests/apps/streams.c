@@ -411,6 +411,9 @@ static void library(void)
 		need(fputs("0123456789", out) >= 0 && !fflush(out) && read(pipe_ends[0], into, LITTLE) == LITTLE);
 		need(write(pipe_ends[1], buffer, LITTLE) == LITTLE && read(pipe_ends[0], into, LITTLE) == LITTLE);
 	}
+	/* popen() makes the pipe itself. */
+	in = popen("echo 012345678", "r");
+	need(in && read(fileno(in), into, LITTLE) == LITTLE && !pclose(in));
 	/* The same by the streams that are there from the beginning. */
 	need(!pipe(pipe_ends) && dup2(pipe_ends[0], 0) == 0);
 	in = stdin;
