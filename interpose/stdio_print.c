@@ -15,7 +15,7 @@
 #define FAILURE_PRINTED(fd) FAILURE_INT
 #define RESULT_PRINTED(fd) RESULT_INT
 #define GIVE_PRINTED(fd) GIVE_INT
-#define ENTER_PRINTED(fd) ENTER_WRITTEN(fd)
+#define ENTER_PRINTED(fd) , struct fxt_writing writing_; fxt_writes_pieces(thread_, fd, &writing_);
 #define LEAVE_PRINTED(fd)                                                       \
 	, if (FXT_UNLIKELY(result_ < 0 && writing_.transfer.stream))            \
 		fxt_endpoint_unseen(fd);                                        \

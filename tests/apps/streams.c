@@ -11,7 +11,7 @@
  *	streams library COUNT		bytes that the C library reads and writes for its streams
  *	streams slept COUNT		each read sleeps before what it gets is written
  *	streams order COUNT		more writes at once than are remembered; each is read on its own
- *	streams messages COUNT		what becomes of messages that are cut, empty, filtered or for others
+ *	streams messages COUNT		what becomes of messages that are cut, empty, printed, filtered or for others
  *	streams received COUNT		a pipe whose end is sent through a socket
  */
 #include <arpa/inet.h>
@@ -472,6 +472,18 @@ static void empty(int type)
 	need(!close(ends[0]) && !close(ends[1]));
 }
 
+/* In as many pieces as the C library likes. */
+static void printed(int type)
+{
+	char into[LITTLE];
+	int ends[2];
+
+	pair_of_messages(type, ends);
+	need(dprintf(ends[0], "%05d%05d", 1, 2) == LITTLE && read(ends[1], into, LITTLE) == LITTLE);
+	say(ends);
+	need(!close(ends[0]) && !close(ends[1]));
+}
+
 /* It is told that all was sent. */
 static void filtered(int type)
 {
@@ -524,11 +536,12 @@ static void messages(void)
 	for (i = 0; i < count; i++) {
 		cut(i % 2 ? SOCK_DGRAM : SOCK_SEQPACKET);
 		empty(i % 2 ? SOCK_DGRAM : SOCK_SEQPACKET);
+		printed(i % 2 ? SOCK_DGRAM : SOCK_SEQPACKET);
 		filtered(i % 2 ? SOCK_DGRAM : SOCK_SEQPACKET);
 		for_others();
 	}
-	/* Of the first all is known, of the second what goes the other way. */
-	printf("write -> read %ld\nwrite -> recv %ld\n", count * (2 + 1 + 2 + 2 + 1 + 2 + 3 * 2), count);
+	/* Of the first all is known, and of the second what goes the other way; of the others what was said at first. */
+	printf("write -> read %ld\nwrite -> recv %ld\n", count * (2 + 1 + 2 + 2 + 1 + 2 + 2 + 3 * 2), count);
 }
 
 /* -- An end that comes through a socket -------------------------------------------------------- */
