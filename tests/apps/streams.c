@@ -405,6 +405,11 @@ static void library(void)
 
 	for (i = 0; i < count; i++)
 		need(write(pipe_ends[1], buffer, LITTLE) == LITTLE && read(pipe_ends[0], into, LITTLE) == LITTLE);
+	/* Without a stream of its own. */
+	for (i = 0; i < count; i++) {
+		need(dprintf(pipe_ends[1], "%05d%05d", 1, 2) == LITTLE && write(pipe_ends[1], buffer, LITTLE) == LITTLE);
+		need(read(pipe_ends[0], into, LITTLE) == LITTLE && read(pipe_ends[0], into, LITTLE) == LITTLE);
+	}
 	out = fdopen(pipe_ends[1], "w");
 	need(out != NULL);
 	for (i = 0; i < count; i++) {
@@ -422,7 +427,7 @@ static void library(void)
 		if (i == 0)
 			need(write(pipe_ends[1], buffer, LITTLE) == LITTLE && fread(into, 1, LITTLE, in) == LITTLE);
 	}
-	printf("write -> read %ld\n", count + 1);
+	printf("dprintf -> read %ld\nwrite -> read %ld\n", count, 2 * count + 1);
 }
 
 /* -- Messages ---------------------------------------------------------------------------------- */
