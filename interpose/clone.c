@@ -13,6 +13,7 @@
 
 #include "agent/clock.h"
 #include "agent/kin.h"
+#include "by_number.h"
 #include "complete.h"
 #include "interpose.h"
 #include "seccomp.h"
@@ -183,6 +184,8 @@ FXT_EXPORT long syscall(long number, ...)
 	case SYS_seccomp:
 	case SYS_prctl:
 		return fxt_seccomp_by_number(real_syscall, number, args);
+	default:
+		fxt_streams_by_number(number, args);
 	}
 	return real_syscall(number, args[0], args[1], args[2], args[3], args[4], args[5]);
 }

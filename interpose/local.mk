@@ -52,6 +52,8 @@ INTERPOSE_SOURCES = \
 	interpose/arena.h \
 	interpose/await.c \
 	interpose/calls.h \
+	interpose/by_number.c \
+	interpose/by_number.h \
 	interpose/child.c \
 	interpose/clone.c \
 	interpose/complete.h \

@@ -10,6 +10,7 @@
  *	streams readers COUNT		the same of reads
  *	streams library COUNT		bytes that the C library reads and writes for its streams
  *	streams slept COUNT		each read sleeps before what it gets is written
+ *	streams unseen COUNT		system calls by their numbers, and a pipe that becomes one of packets
  *	streams order COUNT		more writes at once than are remembered; each is read on its own
  *	streams messages COUNT		what becomes of messages that are cut, empty, printed, filtered or for others
  *	streams received COUNT		a pipe whose end is sent through a socket
@@ -430,6 +431,42 @@ static void library(void)
 	printf("dprintf -> read %ld\nwrite -> read %ld\n", count, 2 * count + 1);
 }
 
+/* What is known before, and would be wrong after it. */
+static void unseen(void)
+{
+	char into[2 * LITTLE];
+	int way, other;
+	long i;
+
+	for (i = 0; i < count; i++) {
+		for (way = 0; way < 4; way++) {
+			need(!pipe(pipe_ends));
+			need(write(pipe_ends[1], buffer, LITTLE) == LITTLE && read(pipe_ends[0], into, LITTLE) == LITTLE);
+			other = -1;
+			if (way == 0)
+				need(syscall(SYS_write, pipe_ends[1], buffer, LITTLE) == LITTLE);
+			else if (way == 1)
+				need((other = (int)syscall(SYS_dup, pipe_ends[1])) >= 0 && write(other, buffer, LITTLE) == LITTLE);
+			else if (way == 2)
+				need(write(pipe_ends[1], buffer, LITTLE) == LITTLE &&
+				     syscall(SYS_read, pipe_ends[0], into, LITTLE) == LITTLE);
+			else
+				need(!fcntl(pipe_ends[1], F_SETFL, O_DIRECT) && write(pipe_ends[1], buffer, LITTLE) == LITTLE &&
+				     read(pipe_ends[0], into, 1) == 1);
+			need(write(pipe_ends[1], buffer, LITTLE) == LITTLE && read(pipe_ends[0], into, LITTLE) == LITTLE);
+			need(other < 0 || !close(other));
+			need(!close(pipe_ends[0]) && !close(pipe_ends[1]));
+		}
+		/* Its number is another file's. */
+		need(!pipe(pipe_ends) && (other = open("/dev/null", O_RDWR)) >= 0);
+		need((way = dup(pipe_ends[1])) >= 0 && syscall(SYS_dup3, other, way, 0) == way);
+		need(write(way, buffer, LITTLE) == LITTLE);
+		need(write(pipe_ends[1], buffer, LITTLE) == LITTLE && read(pipe_ends[0], into, 2 * LITTLE) == LITTLE);
+		need(!close(pipe_ends[0]) && !close(pipe_ends[1]) && !close(other) && !close(way));
+	}
+	printf("write -> read %ld\n", 5 * count);
+}
+
 /* -- Messages ---------------------------------------------------------------------------------- */
 
 /* Ends of a new pair, over which what it says is known so far. Two arrows. */
@@ -626,6 +663,8 @@ int main(int argc, char **argv)
 		overlap(read_little, SYS_read);
 	else if (is("slept"))
 		slept();
+	else if (is("unseen"))
+		unseen();
 	else if (is("messages"))
 		messages();
 	else if (is("library"))

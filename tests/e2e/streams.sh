@@ -58,7 +58,7 @@ END
 same "lengths" /dev/null wrong
 
 # What is known of reads amid writes, of calls that overlap, and of what the C library moves by itself.
-for kind in amid order writers readers library received messages; do
+for kind in amid order writers readers library received messages unseen; do
 	recorded $kind $kind 10
 done
 
