@@ -72,8 +72,7 @@ FXT_EXPORT void abort(void)
 	__builtin_unreachable();
 }
 
-/* The last of what quick_exit() calls, as what was given first is called last. */
-static void ends_quickly(void)
+void fxt_exit_unseen(void)
 {
 	struct fxt_thread *thread = fxt_enter(FXT_CAT_process);
 
@@ -81,9 +80,10 @@ static void ends_quickly(void)
 		fxt_kin_leave(thread);
 }
 
+/* The last of what quick_exit() calls, as what was given first is called last. */
 void fxt_exit_start(void)
 {
-	at_quick_exit(ends_quickly);
+	at_quick_exit(fxt_exit_unseen);
 }
 
 static void ends_at_once(int status)

@@ -21,6 +21,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -123,6 +124,16 @@ static pid_t forked(pid_t (*fork_as)(void), const char *how, int executes)
 	_exit(STATUS);
 }
 
+/* By the number of the system call; it ends so as well. */
+static pid_t made_by_number(void)
+{
+	pid_t child = (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+
+	if (!child)
+		syscall(SYS_exit_group, STATUS);
+	return child;
+}
+
 /* The child of a vfork: in a function of its own, which it does not return from. */
 static __attribute__((noinline)) pid_t vforked(void)
 {
@@ -154,6 +165,7 @@ static void run_all(void)
 		by_waitpid(forked(fork, "kill", 0));
 		by_wait(forked(fork, "quick_exit", 0));
 		by_wait4(forked(fork, "_Exit", 0));
+		by_waitid(made_by_number());
 		need(WEXITSTATUS(system("exit 3")) == STATUS);
 		snprintf(text, sizeof(text), "exec %s end return", program);
 		file = popen(text, "r");
@@ -161,6 +173,8 @@ static void run_all(void)
 	}
 	tell("fork", "thread", 6 * count);
 	tell("_Fork", "thread", count);
+	/* No call of the trace. */
+	tell("thread", "thread", count);
 	tell("clone", "thread", count);
 	tell("posix_spawn", "thread", count);
 	tell("posix_spawnp", "thread", count);
@@ -170,13 +184,13 @@ static void run_all(void)
 	tell("exit", "wait", 2 * count);
 	tell("exit", "waitpid", count);
 	tell("thread", "waitpid", 2 * count);
-	tell("thread", "waitid", count);
+	tell("thread", "waitid", 2 * count);
 	tell("thread", "wait3", count);
 	tell("quick_exit", "wait", count);
 	tell("thread", "wait4", 2 * count);
 	tell("END", "system", count);
 	tell("END", "pclose", count);
-	ended = 12 * count;
+	ended = 13 * count;
 	signalled = count;
 }
 

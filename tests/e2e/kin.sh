@@ -61,8 +61,8 @@ done
 for file in alone/*.fxt; do
 	trace arrows "$file"
 done >found
-is "alone: forked" 40 "$(awk '$1 == "thread" && $3 == "thread" {sum += $4} END {print sum + 0}' found)"
-is "alone: reaped" 30 "$(awk '$1 == "thread" && $3 ~ /^wait/ {sum += $4} END {print sum + 0}' found)"
+is "alone: forked" 45 "$(awk '$1 == "thread" && $3 == "thread" {sum += $4} END {print sum + 0}' found)"
+is "alone: reaped" 35 "$(awk '$1 == "thread" && $3 ~ /^wait/ {sum += $4} END {print sum + 0}' found)"
 
 # Killed: children that nobody reaped are still there.
 rm -rf left
