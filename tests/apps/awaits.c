@@ -188,13 +188,14 @@ static void pending(void)
 
 	for (i = 0; i < count; i++) {
 		need(!kill(getpid(), TAKEN) && read_some() == 1);
+		need(!raise(OTHER) && read_some() == 1);
 		/* Two in one read. */
 		need(!kill(getpid(), TAKEN) && !kill(getpid(), OTHER) && read_some() == 2);
 		/* Which of the two it was that is pending is not known; what comes then is. */
 		need(!kill(getpid(), TAKEN) && !kill(getpid(), TAKEN) && read_some() == 1);
 		need(!kill(getpid(), TAKEN) && read_some() == 1);
 	}
-	printf("kill -> read %ld\n", count + 4 * count);
+	printf("kill -> read %ld\nraise -> read %ld\n", count + 4 * count, count);
 }
 
 static void tell(const char *cause, const char *effect, long times)

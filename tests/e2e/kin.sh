@@ -79,5 +79,5 @@ rm -f kin.fxt
 "$FXT" record -q -c process,pthread,io,net -o kin.fxt -- "$apps/awaits" 100 >told 2>err || fail "awaits: exit status $?"
 valid kin.fxt
 sort -o told told
-trace arrows kin.fxt | grep -E '(kill|killpg|signal|sigqueue) ->' | sort >found
+trace arrows kin.fxt | grep -E '(kill|killpg|raise|signal|sigqueue) ->' | sort >found
 same "signals" told found
