@@ -83,7 +83,8 @@ void fxt_exit_unseen(void)
 /* The last of what quick_exit() calls, as what was given first is called last. */
 void fxt_exit_start(void)
 {
-	at_quick_exit(fxt_exit_unseen);
+	/* Where there is no room there is no arrow. */
+	(void)at_quick_exit(fxt_exit_unseen);
 }
 
 static void ends_at_once(int status)

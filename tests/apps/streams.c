@@ -409,7 +409,8 @@ static void library(void)
 	/* Without a stream of its own. */
 	for (i = 0; i < count; i++) {
 		need(dprintf(pipe_ends[1], "%05d%05d", 1, 2) == LITTLE && write(pipe_ends[1], buffer, LITTLE) == LITTLE);
-		need(read(pipe_ends[0], into, LITTLE) == LITTLE && read(pipe_ends[0], into, LITTLE) == LITTLE);
+		need(read(pipe_ends[0], into, LITTLE) == LITTLE);
+		need(read(pipe_ends[0], into, LITTLE) == LITTLE);
 	}
 	out = fdopen(pipe_ends[1], "w");
 	need(out != NULL);
@@ -496,7 +497,8 @@ static void cut(int type)
 	int ends[2];
 
 	pair_of_messages(type, ends);
-	need(write(ends[0], buffer, LITTLE) == LITTLE && write(ends[0], buffer, LITTLE) == LITTLE);
+	need(write(ends[0], buffer, LITTLE) == LITTLE);
+	need(write(ends[0], buffer, LITTLE) == LITTLE);
 	need(read(ends[1], into, 1) == 1);
 	need(recv(ends[1], into, 1, MSG_PEEK) == 1 && recv(ends[1], into, LITTLE, 0) == LITTLE);
 	say(ends);
