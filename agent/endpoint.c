@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include "fdinfo.h"
 #include "shared.h"
 #include "stack.h"
 
@@ -47,6 +48,12 @@ static void set(int fd, fxt_stream side)
 static struct fxt_stream_name inode_name(const struct stat *status)
 {
 	return (struct fxt_stream_name){status->st_mode & S_IFMT, status->st_dev, status->st_ino};
+}
+
+/* All eventfds have one inode. The kernel gives each a number, while it is there. */
+static struct fxt_stream_name event_name(uint64_t id)
+{
+	return (struct fxt_stream_name){2, 0, id};
 }
 
 /* The name of a descriptor's inode, if it is of this type. */
@@ -111,26 +118,49 @@ void fxt_endpoint_event(struct fxt_thread *thread, int fd, unsigned count, bool 
 	struct fxt_transfer first;
 	fxt_stream side;
 
+	struct fxt_fdinfo info;
+	uint64_t id;
+
 	if (!are_known(thread))
 		return;
 	side = fxt_stream_make(by_one ? FXT_STREAM_TOKENS : FXT_STREAM_COUNT);
 	/* Of nobody's writing. */
 	fxt_stream_write_begin(side, (struct fxt_stream_writer){0}, &first);
 	fxt_stream_write_end(&first, count);
+	/* For who inherits it. */
+	if (fxt_fdinfo_read(&info, fd) && fxt_fdinfo_number(&info, "eventfd-id", 10, &id))
+		fxt_stream_call(event_name(id), side);
 	set(fd, side);
+}
+
+void fxt_endpoint_signals(struct fxt_thread *thread, int fd)
+{
+	if (are_known(thread))
+		set(fd, FXT_ENDPOINT_SIGNALS);
 }
 
 /* -- Sockets ----------------------------------------------------------------------------------- */
 
-void fxt_endpoint_pair(struct fxt_thread *thread, const int fds[2], int type)
+/* Whether what such a socket sends arrives, and in order; `kind` is how. */
+static bool is_reliable(int domain, int type, bool is_pair, enum fxt_stream_kind *kind)
+{
+	*kind = type == SOCK_STREAM ? FXT_STREAM_SOCKET : FXT_STREAM_MESSAGES;
+	if (type == SOCK_STREAM)
+		return true;
+	/* A datagram socket has one sender, and is known to nobody else, if it is one of a pair. */
+	return domain == AF_UNIX && (type == SOCK_SEQPACKET || (type == SOCK_DGRAM && is_pair));
+}
+
+void fxt_endpoint_pair(struct fxt_thread *thread, const int fds[2], int domain, int type)
 {
 	struct fxt_stream_name names[2];
+	enum fxt_stream_kind kind;
 	fxt_stream side;
 
-	if ((type & ~(SOCK_CLOEXEC | SOCK_NONBLOCK)) != SOCK_STREAM || !are_known(thread) ||
+	if (!is_reliable(domain, type & ~(SOCK_CLOEXEC | SOCK_NONBLOCK), true, &kind) || !are_known(thread) ||
 	    !name_of(fds[0], S_IFSOCK, &names[0]) || !name_of(fds[1], S_IFSOCK, &names[1]))
 		return;
-	side = fxt_stream_make(FXT_STREAM_SOCKET);
+	side = fxt_stream_make(kind);
 	fxt_stream_call(names[0], side);
 	fxt_stream_call(names[1], fxt_stream_other(side));
 	set(fds[0], side);
@@ -258,7 +288,7 @@ static uint64_t peer_inode(int netlink, uint32_t inode)
 }
 
 /* A Unix connection has the name of the inode that connected: that one has no other end before it is accepted. */
-static fxt_stream join_unix(struct fxt_stream_name own)
+static fxt_stream join_unix(struct fxt_stream_name own, enum fxt_stream_kind kind)
 {
 	struct fxt_stream_name peer = own;
 	int netlink;
@@ -273,24 +303,25 @@ static fxt_stream join_unix(struct fxt_stream_name own)
 	}
 	peer.b = peer_inode(netlink, (uint32_t)own.b);
 	fxt_sys_close(netlink);
-	return peer.b ? fxt_stream_join(peer, FXT_STREAM_SOCKET, 1) : 0;
+	return peer.b ? fxt_stream_join(peer, kind, 1) : 0;
 }
 
 static void connected(struct fxt_thread *thread, int fd, const struct sockaddr *peer, size_t bytes, bool accepted)
 {
 	int type = 0, domain = 0;
 	socklen_t type_bytes = sizeof(type), domain_bytes = sizeof(domain);
+	enum fxt_stream_kind kind;
 	struct fxt_stream_name own;
 	fxt_stream side = 0;
 
 	if (!are_known(thread) || FXT_SYSCALL5(SYS_getsockopt, fd, SOL_SOCKET, SO_TYPE, &type, &type_bytes) ||
-	    type != SOCK_STREAM || FXT_SYSCALL5(SYS_getsockopt, fd, SOL_SOCKET, SO_DOMAIN, &domain, &domain_bytes) ||
-	    !name_of(fd, S_IFSOCK, &own))
+	    FXT_SYSCALL5(SYS_getsockopt, fd, SOL_SOCKET, SO_DOMAIN, &domain, &domain_bytes) ||
+	    !is_reliable(domain, type, false, &kind) || !name_of(fd, S_IFSOCK, &own))
 		return;
 	if (domain == AF_INET || domain == AF_INET6)
 		side = join_tcp(fd, peer, bytes);
 	else if (domain == AF_UNIX)
-		side = accepted ? join_unix(own) : fxt_stream_join(own, FXT_STREAM_SOCKET, 0);
+		side = accepted ? join_unix(own, kind) : fxt_stream_join(own, kind, 0);
 	/* For who inherits it. */
 	if (side && (domain != AF_UNIX || accepted))
 		fxt_stream_call(own, side);
@@ -299,8 +330,10 @@ static void connected(struct fxt_thread *thread, int fd, const struct sockaddr *
 
 void fxt_endpoint_connected(struct fxt_thread *thread, int fd, const struct sockaddr *peer, size_t bytes)
 {
-	/* The second time, to see how the first went. */
-	if (!fxt_endpoint(fd))
+	/* A datagram socket goes from one peer to another; others are connected a second time to see how the first went. */
+	if (fxt_endpoint(fd))
+		fxt_endpoint_astray(fd);
+	else
 		connected(thread, fd, peer, bytes, false);
 }
 
@@ -308,8 +341,10 @@ void fxt_endpoint_disconnected(struct fxt_thread *thread, int fd)
 {
 	struct fxt_fd *entry = fxt_fd(fd);
 
-	if (entry && fxt_fds_are_ours(thread))
-		atomic_store_explicit(&entry->stream, 0, memory_order_relaxed);
+	if (!entry || !fxt_fds_are_ours(thread))
+		return;
+	fxt_endpoint_astray(fd);
+	atomic_store_explicit(&entry->stream, 0, memory_order_relaxed);
 }
 
 void fxt_endpoint_accepted(struct fxt_thread *thread, int fd)
@@ -319,13 +354,33 @@ void fxt_endpoint_accepted(struct fxt_thread *thread, int fd)
 
 /* -- Inherited, received, unseen --------------------------------------------------------------- */
 
+/* The number may have been another's before, and what that had is not what is in it now. */
+static fxt_stream find_event(int fd)
+{
+	struct fxt_fdinfo info;
+	uint64_t id, count;
+	fxt_stream side;
+
+	if (!fxt_fdinfo_read(&info, fd))
+		return 0;
+	if (fxt_fdinfo_number(&info, "sigmask", 16, &id))
+		return FXT_ENDPOINT_SIGNALS;
+	if (!fxt_fdinfo_number(&info, "eventfd-id", 10, &id) || !fxt_fdinfo_number(&info, "eventfd-count", 16, &count))
+		return 0;
+	side = fxt_stream_find(event_name(id));
+	return fxt_stream_holds(side, count) ? side : 0;
+}
+
 static fxt_stream find(int fd)
 {
 	struct stat status;
 
-	if (fxt_sys_fstat(fd, &status) || !(S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode)))
+	if (fxt_sys_fstat(fd, &status))
 		return 0;
-	return fxt_stream_find(inode_name(&status));
+	if (S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode))
+		return fxt_stream_find(inode_name(&status));
+	/* What has no place in a file system. */
+	return status.st_mode & S_IFMT ? 0 : find_event(fd);
 }
 
 void fxt_endpoint_received(struct fxt_thread *thread, int fd)
@@ -346,6 +401,12 @@ void fxt_endpoint_unseen(int fd)
 
 	if (side)
 		fxt_stream_break(side, true, true);
+}
+
+void fxt_endpoint_astray(int fd)
+{
+	if (fxt_stream_has_messages(fxt_endpoint(fd)))
+		fxt_endpoint_unseen(fd);
 }
 
 void fxt_endpoints_unseen(void)

@@ -14,6 +14,9 @@
 
 struct sockaddr;
 
+/* What a signalfd leads to: no stream that there may be. Its number of generation is that of none. */
+enum { FXT_ENDPOINT_SIGNALS = 1 };
+
 /* Once, at start: what this process has inherited. */
 void fxt_endpoints_start(void);
 
@@ -27,9 +30,9 @@ static inline fxt_stream fxt_endpoint(int fd)
 	return entry ? atomic_load_explicit(&entry->stream, memory_order_relaxed) : 0;
 }
 
-/* Two ends of a pipe, and of a pair of sockets of some type. */
+/* Two ends of a pipe, and of a pair of sockets of some kind. */
 void fxt_endpoint_pipe(struct fxt_thread *thread, const int fds[2], int flags);
-void fxt_endpoint_pair(struct fxt_thread *thread, const int fds[2], int type);
+void fxt_endpoint_pair(struct fxt_thread *thread, const int fds[2], int domain, int type);
 /* What open() returned: a FIFO, perhaps. */
 void fxt_endpoint_opened(struct fxt_thread *thread, int fd);
 /* A socket that is connected, or on its way to be, to `peer`; and one that accept() returned. */
@@ -39,11 +42,15 @@ void fxt_endpoint_disconnected(struct fxt_thread *thread, int fd);
 void fxt_endpoint_accepted(struct fxt_thread *thread, int fd);
 /* What eventfd() returned. */
 void fxt_endpoint_event(struct fxt_thread *thread, int fd, unsigned count, bool by_one);
+/* What signalfd() returned. */
+void fxt_endpoint_signals(struct fxt_thread *thread, int fd);
 /* A descriptor that another process sent, or that came from anywhere. */
 void fxt_endpoint_received(struct fxt_thread *thread, int fd);
 
 /* Bytes are moved through it that are not seen: by the C library, for a FILE. */
 FXT_COLD void fxt_endpoint_unseen(int fd);
+/* The same, if messages are: they go elsewhere, in pieces, or are lost. */
+FXT_COLD void fxt_endpoint_astray(int fd);
 /* The same of a descriptor that fopen() has just made. */
 void fxt_endpoint_buffered(struct fxt_thread *thread, int fd);
 

@@ -42,9 +42,8 @@ static void put_wakeup(struct fxt_thread *thread, const struct fxt_cause *cause)
 							      (struct fxt_args){1, &waker}));
 }
 
-/* The processor the calling thread is on, and 1; 0: that is not known, or nobody wants to know. The C library has it from memory that
- * it shares with the kernel. */
-static uint32_t cpu_and_1(void)
+/* The C library has it from memory that it shares with the kernel. */
+uint32_t fxt_flow_cpu(void)
 {
 	int error = errno, cpu = -1;
 
@@ -59,14 +58,14 @@ void fxt_flow_release(struct fxt_thread *thread, uintptr_t object, enum fxt_rele
 	cause.at_ns = fxt_now(thread);
 	cause.pid = thread->pid;
 	cause.tid = thread->tid;
-	cause.cpu_and_1 = cpu_and_1();
+	cause.cpu_and_1 = fxt_flow_cpu();
 	/* Nothing else of this thread begins at the times that are handed out. */
 	thread->last_ns += 2 * (uint64_t)fxt_wait_release(object, how, &cause);
 }
 
 struct fxt_cause fxt_flow_leave(struct fxt_thread *thread)
 {
-	struct fxt_cause cause = {.at_ns = fxt_now(thread), .pid = thread->pid, .tid = thread->tid, .cpu_and_1 = cpu_and_1()};
+	struct fxt_cause cause = {.at_ns = fxt_now(thread), .pid = thread->pid, .tid = thread->tid, .cpu_and_1 = fxt_flow_cpu()};
 
 	thread->last_ns += 2;
 	return cause;

@@ -23,6 +23,9 @@ void fxt_flow_release(struct fxt_thread *thread, uintptr_t object, enum fxt_rele
  * leaves. That it does not leave, because nothing is made, changes nothing. */
 struct fxt_cause fxt_flow_leave(struct fxt_thread *thread);
 
+/* The processor the calling thread is on, and 1; 0: that is not known, or nobody wants to know. */
+uint32_t fxt_flow_cpu(void);
+
 /* The first moment of the calling thread, which was made by `cause`. */
 void fxt_flow_arrive(struct fxt_thread *thread, const struct fxt_cause *cause);
 

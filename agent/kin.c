@@ -304,6 +304,15 @@ void fxt_kin_leave(struct fxt_thread *thread)
 	atomic_store(&entry->word, word_of(generation_of(word), pid_of(word), LEFT));
 }
 
+void fxt_kin_stay(void)
+{
+	uint64_t word;
+	struct fxt_kin_entry *entry = dereference(atomic_load(&own), &word);
+
+	if (entry && state_of(word) == LEFT && pid_of(word) == (uint32_t)fxt_sys_getpid())
+		change(entry, word, pid_of(word), ALIVE);
+}
+
 /* Takes away what is known of a child that is gone. False: it has left no end. */
 static bool take_end(struct fxt_kin_entry *entry, uint64_t word, struct fxt_cause *cause)
 {
@@ -332,7 +341,7 @@ static bool take_end_of(uint32_t parent, uint32_t pid, struct fxt_cause *cause)
 	for (n = 0; fxt_shared && n < LOOKED_AT; n++) {
 		entry = entry_of(parent, n);
 		word = atomic_load(&entry->word);
-		if (pid_of(word) != pid || entry->parent != parent || state_of(word) == FREE || state_of(word) == SENT)
+		if (pid_of(word) != pid || entry->parent != parent || state_of(word) == FREE || state_of(word) >= SENT)
 			continue;
 		born_ns = entry->born_ns;
 		left = take_end(entry, word, &found);

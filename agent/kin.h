@@ -59,6 +59,9 @@ void fxt_kin_start(void);
 /* The process is about to end, by the calling thread. */
 void fxt_kin_leave(struct fxt_thread *thread);
 
+/* It does not end after all: the call that would have ended it has failed. */
+void fxt_kin_stay(void);
+
 /* The thread is in no call that makes a child. */
 void fxt_kin_forget(struct fxt_thread *thread);
 

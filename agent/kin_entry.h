@@ -22,6 +22,7 @@ enum state {
 	LEAVING,                        /* it is writing down its end */
 	LEFT,                           /* and has */
 	SENT,                           /* no child at all: a signal to the process of that pid (sent.c) */
+	SENT_TO_GROUP,                  /* the same, to each process of that group; whoever gets it leaves it there */
 };
 
 struct fxt_kin_entry {
@@ -31,7 +32,8 @@ struct fxt_kin_entry {
 	uint32_t left_tid, left_cpu_and_1;
 	uint32_t signum;
 	uint64_t thread;                /* the signal is for: its tid or handle, or 0 for any */
-	char rest[8];
+	_Atomic uint32_t arrows;        /* that have left from a signal to a group */
+	char rest[4];
 };
 
 static_assert(sizeof(struct fxt_kin_entry) == FXT_KIN_ENTRY_BYTES && FXT_KIN_ENTRIES % KIN_PAGE_ENTRIES == 0, "as the section is laid out");

@@ -26,6 +26,8 @@ AGENT_SOURCES = \
 	agent/error_text.h \
 	agent/explain.c \
 	agent/explain.h \
+	agent/fdinfo.c \
+	agent/fdinfo.h \
 	agent/fds.c \
 	agent/fds.h \
 	agent/flow.c \

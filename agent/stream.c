@@ -85,6 +85,24 @@ static unsigned state_of(uint64_t start)
 	return start & ((1u << BOUNDARY_BITS) - 1);
 }
 
+enum { ID_BITS = 22, CPU_BITS = 64 - 2 * ID_BITS };
+
+static uint64_t pack(const struct fxt_stream_writer *who)
+{
+	const uint64_t cpu = who->cpu_and_1 >> CPU_BITS ? 0 : who->cpu_and_1;
+
+	if (who->pid >> ID_BITS || who->tid >> ID_BITS)
+		return 0;
+	return ((uint64_t)who->pid << ID_BITS | who->tid) << CPU_BITS | cpu;
+}
+
+static void unpack(uint64_t writer, struct fxt_stream_writer *who)
+{
+	who->pid = (uint32_t)(writer >> (ID_BITS + CPU_BITS));
+	who->tid = (uint32_t)(writer >> CPU_BITS) & ((1u << ID_BITS) - 1);
+	who->cpu_and_1 = (uint32_t)writer & ((1u << CPU_BITS) - 1);
+}
+
 static uint64_t check_of(uint64_t start, uint64_t at_ns, uint64_t who)
 {
 	return mix(mix(start >> BOUNDARY_BITS) ^ mix(at_ns + 1) ^ who);
@@ -102,7 +120,7 @@ static int32_t tell(struct direction *direction, fxt_stream side, const struct f
 {
 	uint64_t newest = atomic_load(&direction->newest) % BOUNDARIES;
 	struct boundary *boundary = &direction->boundaries[newest];
-	uint64_t start = start_word(side, offset, BOUNDARY_PENDING), writer = (uint64_t)who->pid << 32 | who->tid;
+	uint64_t start = start_word(side, offset, BOUNDARY_PENDING), writer = pack(who);
 
 	/* One that was read, or of a write that failed, is of no more use. */
 	if (state_of(atomic_load(&boundary->start)) != BOUNDARY_VOID) {
@@ -155,8 +173,7 @@ static bool take(struct direction *direction, fxt_stream side, uint64_t offset, 
 			return false;
 		if (!writer)
 			return false;
-		who->pid = (uint32_t)(writer >> 32);
-		who->tid = (uint32_t)writer;
+		unpack(writer, who);
 		/* It may be done meanwhile. */
 		if (change(boundary, start, BOUNDARY_VOID))
 			return true;
@@ -300,6 +317,13 @@ struct fxt_stream_moment fxt_stream_look(fxt_stream side)
 		.written = atomic_load(&direction->written),
 		.consumed = atomic_load(&direction->consumed),
 	};
+}
+
+bool fxt_stream_holds(fxt_stream side, uint64_t bytes)
+{
+	struct fxt_stream_moment moment = fxt_stream_look(side);
+
+	return (moment.writers | moment.readers) & UNDER_WAY || moment.written - moment.consumed == bytes;
 }
 
 void fxt_stream_reopened(fxt_stream side, struct fxt_stream_moment moment, uint64_t bytes)

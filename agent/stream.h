@@ -2,7 +2,8 @@
  * read got.
  *
  * A stream is a pipe or FIFO (one direction), a connection of sockets (two), or an eventfd, whose count is taken
- * for bytes: a write of 3 is three, and a read takes those there are. What was moved in each direction is counted,
+ * for bytes: a write of 3 is three, and a read takes those there are. Of sockets that keep messages apart the messages are
+ * what is counted. What was moved in each direction is counted,
  * and where the newest writes began. A read that begins where a write began has got that write's bytes.
  *
  * It is known or it is left out. A write is known where no other was under way in the same direction, a read
@@ -31,6 +32,9 @@ enum fxt_stream_kind {
 	FXT_STREAM_COUNT,               /* an eventfd: one direction, and a read takes all */
 	FXT_STREAM_TOKENS,              /* one with EFD_SEMAPHORE: a read takes one */
 	FXT_STREAM_SOCKET,              /* two directions */
+	FXT_STREAM_KINDS,
+	FXT_STREAM_BY_MESSAGE = 1 << 13,        /* what is counted are messages and not bytes: each is read as a whole */
+	FXT_STREAM_MESSAGES = FXT_STREAM_SOCKET | FXT_STREAM_BY_MESSAGE,
 };
 
 /* What a stream is found by: the device and inode of one of its ends, or something like it. Two kinds of names
@@ -73,8 +77,9 @@ struct fxt_transfer {
 
 /* Who wrote, and when. */
 struct fxt_stream_writer {
-	uint32_t pid, tid;
+	uint32_t pid, tid;              /* of 22 bits each, as the kernel has them */
 	uint64_t at_ns;
+	uint32_t cpu_and_1;             /* on which processor, of 20 bits; 0: not known */
 };
 
 /* Around a call that writes; `moved` bytes, or nothing if it is 0 or less. */
@@ -97,9 +102,17 @@ struct fxt_stream_moment {
 struct fxt_stream_moment fxt_stream_look(fxt_stream side);
 void fxt_stream_reopened(fxt_stream side, struct fxt_stream_moment moment, uint64_t bytes);
 
+/* Whether so much may be in it: not where nobody is under way, and it should be more or less. */
+bool fxt_stream_holds(fxt_stream side, uint64_t bytes);
+
 static inline enum fxt_stream_kind fxt_stream_kind_of(fxt_stream side)
 {
-	return (enum fxt_stream_kind)(side & 3u);
+	return (enum fxt_stream_kind)(side & (FXT_STREAM_KINDS - 1u));
+}
+
+static inline bool fxt_stream_has_messages(fxt_stream side)
+{
+	return side & FXT_STREAM_BY_MESSAGE;
 }
 
 #endif

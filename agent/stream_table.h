@@ -36,7 +36,7 @@ enum { BOUNDARY_VOID, BOUNDARY_PENDING, BOUNDARY_OPEN, BOUNDARY_DONE, BOUNDARY_B
 struct boundary {
 	_Atomic uint64_t start;         /* generation, offset, and enum */
 	_Atomic uint64_t at_ns;
-	_Atomic uint64_t who;           /* pid and tid */
+	_Atomic uint64_t who;           /* pid, tid and processor; 0: nobody */
 	_Atomic uint64_t check;         /* of all of them, so that none is taken for another */
 };
 
@@ -65,11 +65,12 @@ struct table {
 	_Atomic uint64_t next;
 };
 
-/* A side: generation, place, which of the two, kind. */
+/* A side: generation, whether it has messages, place, which of the two, kind. */
 enum { KIND_BITS = 2, PLACE_SHIFT = 3, PLACE_BITS = 10, SIDE_GENERATION_SHIFT = 16 };
 
 static_assert(STREAMS <= 1 << PLACE_BITS, "places");
-static_assert(PLACE_SHIFT + PLACE_BITS <= SIDE_GENERATION_SHIFT, "bits of a side");
+static_assert(FXT_STREAM_BY_MESSAGE >= 1 << (PLACE_SHIFT + PLACE_BITS) && FXT_STREAM_BY_MESSAGE < 1 << SIDE_GENERATION_SHIFT &&
+	      FXT_STREAM_KINDS <= 1 << KIND_BITS, "bits of a side");
 
 extern struct table *fxt_stream_table __attribute__((visibility("hidden")));
 

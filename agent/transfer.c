@@ -3,9 +3,9 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <sys/signalfd.h>
 
-#include "emit.h"
-#include "flow.h"
+#include "sent.h"
 
 /* An eventfd's count; -1: it is not known, or too much to be told. */
 static int64_t count_at(const void *at)
@@ -23,11 +23,21 @@ static bool is_event(fxt_stream side)
 	return fxt_stream_kind_of(side) == FXT_STREAM_COUNT || fxt_stream_kind_of(side) == FXT_STREAM_TOKENS;
 }
 
+/* Of messages. One of no bytes, its end, and nothing that was wanted look alike. */
+static int64_t one(fxt_stream side, int64_t result, bool reads)
+{
+	if (!result)
+		fxt_stream_break(side, reads, !reads);
+	return result > 0;
+}
+
 /* What was moved, in the stream's own measure. */
-static int64_t amount(fxt_stream side, int64_t result, const void *at)
+static int64_t amount(fxt_stream side, int64_t result, const void *at, bool reads)
 {
 	int64_t count;
 
+	if (fxt_stream_has_messages(side))
+		return one(side, result, reads);
 	if (result <= 0 || !is_event(side))
 		return result;
 	count = count_at(at);
@@ -39,7 +49,7 @@ static int64_t amount(fxt_stream side, int64_t result, const void *at)
 
 void fxt_writing_begin(struct fxt_thread *thread, int fd, struct fxt_writing *writing)
 {
-	struct fxt_stream_writer who = {.pid = thread->pid, .tid = thread->tid};
+	struct fxt_stream_writer who = {.pid = thread->pid, .tid = thread->tid, .cpu_and_1 = fxt_flow_cpu()};
 
 	/* The child of a vfork: whatever the number is there, here it is something else. */
 	if (!fxt_fds_are_ours(thread)) {
@@ -57,7 +67,7 @@ void fxt_writing_end(struct fxt_thread *thread, const struct fxt_writing *writin
 {
 	/* A handler has forked within the call: it is over in the parent. */
 	if (writing->pid == thread->pid)
-		fxt_stream_write_end(&writing->transfer, amount(writing->transfer.stream, result, from));
+		fxt_stream_write_end(&writing->transfer, amount(writing->transfer.stream, result, from, false));
 }
 
 void fxt_reading_begin(struct fxt_thread *thread, int fd, struct fxt_reading *reading)
@@ -66,9 +76,33 @@ void fxt_reading_begin(struct fxt_thread *thread, int fd, struct fxt_reading *re
 		fxt_stream_break(fxt_endpoint(fd), true, false);
 		return;
 	}
-	fxt_stream_read_begin(fxt_endpoint(fd), &reading->transfer);
+	reading->start_ns = thread->last_ns;
 	reading->pid = thread->pid;
-	reading->is_found = false;
+	reading->found = 0;
+	if (fxt_endpoint(fd) == FXT_ENDPOINT_SIGNALS)
+		reading->transfer.stream = FXT_ENDPOINT_SIGNALS;
+	else
+		fxt_stream_read_begin(fxt_endpoint(fd), &reading->transfer);
+}
+
+/* What a read of a signalfd has put to `to`. */
+static void find_senders(struct fxt_thread *thread, struct fxt_reading *reading, int64_t bytes, const void *to)
+{
+	struct signalfd_siginfo signal;
+	struct fxt_cause cause;
+	siginfo_t info;
+
+	for (; to && bytes >= (int64_t)sizeof(signal); bytes -= (int64_t)sizeof(signal)) {
+		memcpy(&signal, to, sizeof(signal));
+		to = (const char *)to + sizeof(signal);
+		info.si_signo = (int)signal.ssi_signo;
+		info.si_code = signal.ssi_code;
+		info.si_pid = (pid_t)signal.ssi_pid;
+		if (reading->found == FXT_CAUSES_MAX || !fxt_signal_taken(thread, reading->start_ns, &info, &cause))
+			continue;
+		reading->writers[reading->found++] = (struct fxt_stream_writer){
+			.pid = cause.pid, .tid = cause.tid, .cpu_and_1 = cause.cpu_and_1, .at_ns = cause.at_ns};
+	}
 }
 
 void fxt_reading_end(struct fxt_thread *thread, struct fxt_reading *reading, int64_t result, const void *to, uint64_t wanted)
@@ -78,14 +112,23 @@ void fxt_reading_end(struct fxt_thread *thread, struct fxt_reading *reading, int
 
 	if (reading->pid != thread->pid)
 		return;
-	reading->is_found = fxt_stream_read_end(&reading->transfer, amount(side, result, to), emptied, &reading->writer);
+	if (side == FXT_ENDPOINT_SIGNALS)
+		find_senders(thread, reading, result, to);
+	else
+		reading->found = fxt_stream_read_end(&reading->transfer, amount(side, result, to, true), emptied, &reading->writers[0]);
 }
 
 void fxt_reading_arrow(struct fxt_thread *thread, const struct fxt_reading *reading, uint64_t end_ns)
 {
-	struct fxt_cause cause = {.at_ns = reading->writer.at_ns, .pid = reading->writer.pid, .tid = reading->writer.tid};
+	struct fxt_cause causes[FXT_CAUSES_MAX];
+	const struct fxt_stream_writer *writer = reading->writers;
+	unsigned i;
 
-	fxt_flow_resume(thread, reading->after_ns, end_ns, &cause, 1);
+	for (i = 0; i < reading->found && i < FXT_CAUSES_MAX; i++, writer++)
+		/* Nobody slept for what was there already. */
+		causes[i] = (struct fxt_cause){.at_ns = writer->at_ns, .pid = writer->pid, .tid = writer->tid,
+					       .cpu_and_1 = writer->at_ns < reading->start_ns ? 0 : writer->cpu_and_1};
+	fxt_flow_resume(thread, reading->after_ns, end_ns, causes, i);
 }
 
 /* -- The C library's own ----------------------------------------------------------------------- */

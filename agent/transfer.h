@@ -1,7 +1,8 @@
 /* What wrappers do around a call that reads or writes a descriptor, for the arrow from the write to the read. For
  * descriptors that lead to no stream that is known (endpoint.h) it is a load and a test.
  *
- * The reader writes all there is of an arrow, in the writer's name too: see flow.h. Any context.
+ * The reader writes all there is of an arrow, in the writer's name too: see flow.h. What a read of a signalfd took has
+ * been sent by somebody (sent.h), and is treated alike. Any context.
  */
 #ifndef FXT_TRANSFER_H
 #define FXT_TRANSFER_H
@@ -11,6 +12,7 @@
 #include <bits/types/struct_FILE.h>
 
 #include "endpoint.h"
+#include "flow.h"
 
 struct fxt_writing {
 	struct fxt_transfer transfer;
@@ -19,10 +21,11 @@ struct fxt_writing {
 
 struct fxt_reading {
 	struct fxt_transfer transfer;
-	struct fxt_stream_writer writer;
+	struct fxt_stream_writer writers[FXT_CAUSES_MAX];       /* of a stream one at most, of signals as many as fit */
+	uint64_t start_ns;
 	uint64_t after_ns;              /* the thread's last time before the call's end */
 	uint32_t pid;
-	bool is_found;
+	uint32_t found;                 /* writers */
 };
 
 FXT_COLD void fxt_writing_begin(struct fxt_thread *thread, int fd, struct fxt_writing *writing);
@@ -39,6 +42,16 @@ static inline void fxt_writes(struct fxt_thread *thread, int fd, struct fxt_writ
 	writing->transfer.stream = 0;
 	if (FXT_UNLIKELY(fxt_endpoint(fd)))
 		fxt_writing_begin(thread, fd, writing);
+}
+
+/* The same, of a call that may write what it has in several pieces. */
+static inline void fxt_writes_pieces(struct fxt_thread *thread, int fd, struct fxt_writing *writing)
+{
+	writing->transfer.stream = 0;
+	if (FXT_UNLIKELY(fxt_endpoint(fd))) {
+		fxt_endpoint_astray(fd);
+		fxt_writing_begin(thread, fd, writing);
+	}
 }
 
 /* `from`: what it wrote, if that is in one piece; an eventfd's count is in it. */
@@ -65,7 +78,7 @@ static inline void fxt_has_read(struct fxt_thread *thread, struct fxt_reading *r
 
 static inline void fxt_arrow(struct fxt_thread *thread, const struct fxt_reading *reading, uint64_t end_ns)
 {
-	if (FXT_UNLIKELY(reading->transfer.stream) && reading->is_found)
+	if (FXT_UNLIKELY(reading->transfer.stream) && reading->found)
 		fxt_reading_arrow(thread, reading, end_ns);
 }
 

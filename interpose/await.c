@@ -1,5 +1,7 @@
 /* Signals sent and waited for: await.def. Arrows lead from the ones to the others: agent/sent.h. */
+#include <pthread.h>
 #include <signal.h>
+#include <sys/pidfd.h>
 #include <unistd.h>
 
 #include "agent/sent.h"
@@ -11,15 +13,9 @@ enum { NSIG_BYTES = 8 };                /* of the kernel's sets */
 
 /* -- Sending ----------------------------------------------------------------------------------- */
 
-/* Of several processes it is not known which will get it. */
-static uint32_t one_process(pid_t pid)
-{
-	return pid > 0 ? (uint32_t)pid : 0;
-}
-
 #define BODY_SENDS(to, kind, symbol, ...)                                                               \
 	struct fxt_open *open_ = BLOCKS(SENDS_SHOWN to);                                                \
-	uint64_t sent_ = fxt_signal_sent(one_process(SENDS_PROCESS to), (uint64_t)SENDS_THREAD to, sig); \
+	uint64_t sent_ = fxt_signal_sent(SENDS_PROCESS to, (uint64_t)SENDS_THREAD to, sig);             \
 													\
 	result_ = FXT_BY_REAL(symbol, __VA_ARGS__);                                                     \
 	if (result_)                                                                                    \
@@ -31,6 +27,18 @@ static uint32_t one_process(pid_t pid)
 #define SENDS_SHOWN(shown, process_id, thread_id) shown
 #define SENDS_PROCESS(shown, process_id, thread_id) process_id
 #define SENDS_THREAD(shown, process_id, thread_id) thread_id
+
+/* As killpg() has it: 0 is the own group, and less is refused. */
+static int group_of(int pgrp)
+{
+	return pgrp < 0 ? FXT_SENT_TO_ALL : -pgrp;
+}
+
+/* With flags it is for one thread, or for a group, whatever the descriptor stands for. */
+static int process_of(int pidfd, unsigned flags)
+{
+	return flags ? FXT_SENT_TO_ALL : fxt_signal_pidfd(pidfd);
+}
 
 /* -- Waiting ----------------------------------------------------------------------------------- */
 

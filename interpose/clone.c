@@ -13,7 +13,9 @@
 
 #include "agent/clock.h"
 #include "agent/kin.h"
+#include "by_number.h"
 #include "complete.h"
+#include "exit.h"
 #include "interpose.h"
 #include "seccomp.h"
 
@@ -129,17 +131,26 @@ FXT_REAL(long, syscall, (long number, long a, long b, long c, long d, long e, lo
 
 static __attribute__((noinline)) long clone_by_number(long number, uint64_t flags, const long *args)
 {
-	struct fxt_thread *barred = NULL;
+	struct fxt_thread *barred = NULL, *thread = is_fork(flags) && !(flags & CLONE_PARENT) ? fxt_enter(FXT_CAT_process) : NULL;
+	struct fxt_birth birth;
 	long result;
 
 	if (flags & CLONE_VFORK)
 		fxt_fds_before_vfork();
 	if (shares_state(flags))
 		barred = fxt_thread_bar();
+	if (thread)
+		fxt_birth_begin(thread, &birth, FXT_BIRTH_FORKS);
 	result = real_syscall(number, args[0], args[1], args[2], args[3], args[4], args[5]);
 	/* With a stack of its own the child does not come by here. */
-	if (!result && is_fork(flags))
+	if (!result && is_fork(flags)) {
 		fxt_agent_after_fork(true);
+		if (thread)
+			fxt_birth_forked(&birth);
+		return 0;
+	}
+	if (thread)
+		fxt_birth_end(thread, &birth, (int)result);
 	if (shares_state(flags))
 		told_or_taken_back(barred, result >= 0);
 	return result;
@@ -180,9 +191,14 @@ FXT_EXPORT long syscall(long number, ...)
 	case SYS_execve:
 	case SYS_execveat:
 		return exec_by_number(number, args[0], args[1], args[2], args[3], args[4], args[5]);
+	case SYS_exit_group:
+		fxt_exit_unseen();
+		break;
 	case SYS_seccomp:
 	case SYS_prctl:
 		return fxt_seccomp_by_number(real_syscall, number, args);
+	default:
+		fxt_streams_by_number(number, args);
 	}
 	return real_syscall(number, args[0], args[1], args[2], args[3], args[4], args[5]);
 }

@@ -111,6 +111,13 @@ static inline bool takes_number(int cmd)
 	if (takes_number(cmd))	\
 		at_ = fxt_put_long(at_, FXT_STR_##name, (int)(uintptr_t)(name));
 
+/* With O_DIRECT a pipe is one of packets, of which what does not fit a read is lost. */
+static inline void sets_flags(int fd, int flags)
+{
+	if (FXT_UNLIKELY(flags & O_DIRECT) && fxt_endpoint(fd))
+		fxt_endpoint_unseen(fd);
+}
+
 #define FCNTL(symbol)										\
 	FXT_REAL(int, symbol, (int fd, int cmd, void *arg), (fd, cmd, arg))			\
 	static int guarded_##symbol(int fd, int cmd, void *arg)					\
@@ -121,6 +128,8 @@ static inline bool takes_number(int cmd)
 			errno = EBADF;								\
 			return -1;								\
 		}										\
+		if (cmd == F_SETFL)								\
+			sets_flags(fd, (int)(uintptr_t)arg);					\
 		result = real_##symbol(fd, cmd, arg);						\
 		if (result >= 0 && (cmd == F_DUPFD || cmd == F_DUPFD_CLOEXEC)) {		\
 			fxt_stderr_moves(fd, result);						\

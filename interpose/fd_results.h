@@ -57,7 +57,7 @@
 #define LEAVE_WRITTEN_FROM(fd, buf) , fxt_wrote(thread_, &writing_, result_, buf);
 #define ENTER_MOVED(from, to)                                                                                   \
 	, struct fxt_reading reading_; struct fxt_writing writing_; fxt_reads(thread_, from, &reading_);        \
-	fxt_writes(thread_, to, &writing_);
+	fxt_writes_pieces(thread_, to, &writing_);
 #define LEAVE_MOVED(from, to)                                                                                   \
 	, fxt_wrote(thread_, &writing_, result_, NULL); fxt_has_read(thread_, &reading_, result_, NULL, 0);
 #define END_MOVED(from, to) END_READ(from)

@@ -26,6 +26,7 @@ INTERPOSE_TABLES = \
 	interpose/pthread.def \
 	interpose/pthread_cond.def \
 	interpose/pthread_more.def \
+	interpose/session.def \
 	interpose/signal.def \
 	interpose/socket.def \
 	interpose/spawn.def \
@@ -51,6 +52,8 @@ INTERPOSE_SOURCES = \
 	interpose/arena.h \
 	interpose/await.c \
 	interpose/calls.h \
+	interpose/by_number.c \
+	interpose/by_number.h \
 	interpose/child.c \
 	interpose/clone.c \
 	interpose/complete.h \
@@ -92,6 +95,7 @@ INTERPOSE_SOURCES = \
 	interpose/said.h \
 	interpose/seccomp.c \
 	interpose/seccomp.h \
+	interpose/session.c \
 	interpose/signal.c \
 	interpose/signal.h \
 	interpose/socket.c \

@@ -15,10 +15,13 @@
 #define FAILURE_FD_UNLESS(fd, what, of) FAILURE_INT
 #define RESULT_FD_UNLESS(fd, what, of) RESULT_INT
 #define GIVE_FD_UNLESS(fd, what, of)                    \
-	if (result_ >= 0 && (fd) < 0)                   \
+	if (result_ >= 0 && (fd) < 0) {                 \
 		FXT_OPENED(result_, what, of);          \
+		FXT_SECOND(NEW_##what, , )              \
+	}                                               \
 	return result_
 
+#define NEW_signalfd , fxt_endpoint_signals(thread_, result_);
 #define NEW_eventfd , fxt_endpoint_event(thread_, (int)result_, initval, flags & EFD_SEMAPHORE);
 
 /* EVENTS_READ, EVENTS_WRITTEN: an eventfd's count, by calls that return 0. */

@@ -43,7 +43,7 @@ typedef int descriptor_pair[2];
 	if (!result_) {                                 \
 		FXT_OPENED(pair[0], what, of);          \
 		FXT_OPENED(pair[1], what, of);          \
-		fxt_endpoint_pair(thread_, pair, type); \
+		fxt_endpoint_pair(thread_, pair, domain, type); \
 	}                                               \
 	return result_
 
@@ -81,6 +81,35 @@ typedef int descriptor_pair[2];
 	fxt_writes(thread_, fd, &writing_);
 #define LEAVE_SENT(fd) LEAVE_WRITTEN(fd)
 
+/* SENT_TO, SENT_MESSAGE: to an address, perhaps, which may be another socket's. */
+#define KEEP_SENT_TO(fd, address) KEEP_LONG
+#define FAILURE_SENT_TO(fd, address) FAILURE_LONG
+#define RESULT_SENT_TO(fd, address) RESULT_LONG
+#define GIVE_SENT_TO(fd, address) GIVE_WRITTEN(fd)
+#define ENTER_SENT_TO(fd, address)                                                      \
+	, struct fxt_writing writing_; leave_pair(fd, fxt_sockaddr(&(address)) != NULL); \
+	leave_band(fd, flags);                                                          \
+	fxt_writes(thread_, fd, &writing_);
+#define LEAVE_SENT_TO(fd, address) LEAVE_WRITTEN(fd)
+
+#define KEEP_SENT_MESSAGE(fd, msg) KEEP_LONG
+#define FAILURE_SENT_MESSAGE(fd, msg) FAILURE_LONG
+#define RESULT_SENT_MESSAGE(fd, msg) RESULT_LONG
+#define GIVE_SENT_MESSAGE(fd, msg) GIVE_WRITTEN(fd)
+#define ENTER_SENT_MESSAGE(fd, msg)                                                     \
+	, struct fxt_writing writing_; leave_pair(fd, has_address(thread_, fd, msg));   \
+	leave_band(fd, flags);                                                          \
+	fxt_writes(thread_, fd, &writing_);
+#define LEAVE_SENT_MESSAGE(fd, msg) LEAVE_WRITTEN(fd)
+
+/* SETS: an option, which may be a filter: what it does not like is lost, and the sender told that it arrived. */
+#define KEEP_SETS(fd, level, name) KEEP_INT
+#define FAILURE_SETS(fd, level, name) FAILURE_INT
+#define RESULT_SETS(fd, level, name) RESULT_INT
+#define GIVE_SETS(fd, level, name) GIVE_INT
+#define ENTER_SETS(fd, level, name) \
+	, leave_pair(fd, level == SOL_SOCKET && (name == SO_ATTACH_FILTER || name == SO_ATTACH_BPF));
+
 #define KEEP_RECEIVED(fd) KEEP_LONG
 #define FAILURE_RECEIVED(fd) FAILURE_LONG
 #define RESULT_RECEIVED(fd) RESULT_LONG
@@ -108,6 +137,18 @@ static inline void leave_band(int fd, int flags)
 {
 	if (FXT_UNLIKELY(flags & MSG_OOB) && fxt_endpoint(fd))
 		fxt_endpoint_unseen(fd);
+}
+
+static inline void leave_pair(int fd, bool leaves)
+{
+	if (FXT_UNLIKELY(leaves) && fxt_endpoint(fd))
+		fxt_endpoint_astray(fd);
+}
+
+/* Looked at only where it matters, and not if it cannot be: the call fails then. */
+static inline bool has_address(struct fxt_thread *thread, int fd, const struct msghdr *msg)
+{
+	return FXT_UNLIKELY(fxt_stream_has_messages(fxt_endpoint(fd))) && fxt_readable(thread, msg, sizeof(*msg)) && msg->msg_name;
 }
 
 static inline void receive_descriptors(struct fxt_thread *thread, struct msghdr *msg)

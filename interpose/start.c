@@ -129,6 +129,7 @@ void fxt_interpose_start(void)
 
 __attribute__((constructor)) static void load(void)
 {
+	fxt_exit_start();
 	fxt_interpose_start();
 }
 

@@ -15,7 +15,7 @@
 #define FAILURE_PRINTED(fd) FAILURE_INT
 #define RESULT_PRINTED(fd) RESULT_INT
 #define GIVE_PRINTED(fd) GIVE_INT
-#define ENTER_PRINTED(fd) ENTER_WRITTEN(fd)
+#define ENTER_PRINTED(fd) , struct fxt_writing writing_; fxt_writes_pieces(thread_, fd, &writing_);
 #define LEAVE_PRINTED(fd)                                                       \
 	, if (FXT_UNLIKELY(result_ < 0 && writing_.transfer.stream))            \
 		fxt_endpoint_unseen(fd);                                        \
@@ -102,10 +102,12 @@ KNOWN(register_printf_type, (void *fct), (fct))
 
 #define PRINT(symbol, event, v_symbol, blocks, ...)	\
 	FXT_VARIADIC(int, symbol, event, v_symbol, blocks, INT, __VA_ARGS__)
+#define PRINT_TO(symbol, v_symbol, ...)			\
+	FXT_VARIADIC(int, symbol, dprintf, v_symbol, BLOCKS(fd), PRINTED(fd), __VA_ARGS__)
 
 PRINT(printf, printf, vprintf, BLOCKS(stdout), (const char *, format, SKIP))
 PRINT(fprintf, fprintf, vfprintf, BLOCKS(stream), (FILE *, stream, PTR), (const char *, format, SKIP))
-PRINT(dprintf, dprintf, vdprintf, BLOCKS(fd), (int, fd, INT), (const char *, format, SKIP))
+PRINT_TO(dprintf, vdprintf, (int, fd, INT), (const char *, format, SKIP))
 PRINT(wprintf, wprintf, vwprintf, BLOCKS(stdout), (const wchar_t *, format, SKIP))
 PRINT(fwprintf, fwprintf, vfwprintf, BLOCKS(stream), (FILE *, stream, PTR), (const wchar_t *, format, SKIP))
 PRINT(_IO_printf, printf, vprintf, BLOCKS(stdout), (const char *, format, SKIP))
@@ -113,8 +115,7 @@ PRINT(_IO_fprintf, fprintf, vfprintf, BLOCKS(stream), (FILE *, stream, PTR), (co
 PRINT(__printf_chk, printf, __vprintf_chk, BLOCKS(stdout), (int, flag, SKIP), (const char *, format, SKIP))
 PRINT(__fprintf_chk, fprintf, __vfprintf_chk, BLOCKS(stream), (FILE *, stream, PTR), (int, flag, SKIP),
       (const char *, format, SKIP))
-PRINT(__dprintf_chk, dprintf, __vdprintf_chk, BLOCKS(fd), (int, fd, INT), (int, flag, SKIP),
-      (const char *, format, SKIP))
+PRINT_TO(__dprintf_chk, __vdprintf_chk, (int, fd, INT), (int, flag, SKIP), (const char *, format, SKIP))
 PRINT(__wprintf_chk, wprintf, __vwprintf_chk, BLOCKS(stdout), (int, flag, SKIP),
       (const wchar_t *, format, SKIP))
 PRINT(__fwprintf_chk, fwprintf, __vfwprintf_chk, BLOCKS(stream), (FILE *, stream, PTR), (int, flag, SKIP),

@@ -81,7 +81,7 @@ typedef struct aiocb64 *const *aiocb64_list;
 	FXT_REAL(int, symbol, (pthread_t thread, int sig), (thread, sig))                                       \
 	static int send_##symbol(pthread_t thread, int sig)                                                     \
 	{                                                                                                       \
-		uint64_t sent = fxt_signal_sent(fxt_agent.pid, (uint64_t)thread, sig);                          \
+		uint64_t sent = fxt_signal_sent((int)fxt_agent.pid, (uint64_t)thread, sig);                          \
 		int error = real_##symbol(thread, sig);                                                         \
 														\
 		if (error)                                                                                      \

@@ -8,7 +8,7 @@ tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
 failed=0
 
-headers='aio dirent dlfcn err error fcntl fts ftw glob malloc mqueue netdb poll pthread sched semaphore signal spawn stdio
+headers='aio dirent dlfcn err error fcntl fts ftw glob malloc mqueue netdb poll pthread pty sched semaphore signal spawn stdio
 	stdlib sys/epoll sys/eventfd sys/fanotify sys/file sys/inotify sys/ioctl sys/mman sys/mount sys/msg sys/pidfd
 	sys/random sys/resource sys/select sys/sem sys/sendfile sys/shm sys/signalfd sys/socket sys/stat sys/statfs
 	sys/statvfs sys/time sys/timerfd sys/uio sys/wait sys/xattr syslog termios threads time unistd utime wchar'

@@ -30,7 +30,7 @@ static struct fxt_transfer begin_write(fxt_stream side, uint32_t tid, uint64_t a
 {
 	struct fxt_transfer transfer;
 
-	fxt_stream_write_begin(side, (struct fxt_stream_writer){7, tid, at_ns}, &transfer);
+	fxt_stream_write_begin(side, (struct fxt_stream_writer){7, tid, at_ns, 3}, &transfer);
 	return transfer;
 }
 

@@ -2,7 +2,8 @@
  *
  *	awaits COUNT
  *
- * A process waits for those of another, and a thread for those of another thread of its process.
+ * A process waits for those of another, several for those to their group, and a thread for those of another thread of its
+ * process. Then some that were sent before they are read.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -12,12 +13,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/pidfd.h>
+#include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { HANDLED = SIGUSR1, TAKEN = SIGTERM };
+enum { HANDLED = SIGUSR1, TAKEN = SIGTERM, OTHER = SIGHUP, GROUP = 3 };
 
 /* Of who waits, which may be another process: how many waits it has begun, and its thread. */
 struct waiter {
@@ -26,8 +29,9 @@ struct waiter {
 	pthread_t handle;
 };
 
-static struct waiter *shared;
+static struct waiter *shared;           /* of each child */
 static struct waiter own;
+static int descriptor;                  /* of TAKEN and OTHER */
 static long count;
 
 static void need(int condition)
@@ -43,11 +47,12 @@ static void handle(int signum)
 
 /* -- Waiting ----------------------------------------------------------------------------------- */
 
-enum { WAYS = 5 };
+enum { WAYS = 6 };
 
 static void await(int way)
 {
 	const struct timespec long_enough = {600, 0};
+	struct signalfd_siginfo taken;
 	siginfo_t info;
 	sigset_t set;
 	int signum;
@@ -59,6 +64,7 @@ static void await(int way)
 	case 1: need(sigwaitinfo(&set, &info) == TAKEN && info.si_pid > 0); break;
 	case 2: need(sigtimedwait(&set, NULL, &long_enough) == TAKEN); break;
 	case 3: need(sigsuspend(&set) == -1); break;
+	case 4: need(read(descriptor, &taken, sizeof(taken)) == sizeof(taken) && taken.ssi_signo == TAKEN); break;
 	default: need(pause() == -1);
 	}
 }
@@ -110,50 +116,132 @@ static void wait_until_asleep(const struct waiter *waiter)
 	}
 }
 
-static void send_in_turn(const struct waiter *waiter, int to_process)
+enum how { TO_PROCESS, BY_DESCRIPTOR, TO_GROUP, TO_THREAD };
+
+static void send(const struct waiter *waiter, enum how how, int pidfd, int way)
 {
 	const union sigval value = {0};
-	int signum;
+	int signum = way == 3 || way == 5 ? HANDLED : TAKEN;
+
+	if (how == TO_PROCESS)
+		need(way == 2 ? !sigqueue(waiter->pid, signum, value) : !kill(waiter->pid, signum));
+	else if (how == BY_DESCRIPTOR)
+		need(!pidfd_send_signal(pidfd, signum, NULL, 0));
+	else if (how == TO_GROUP)
+		need(way == 2 ? !kill(-waiter->pid, signum) : !killpg(waiter->pid, signum));
+	else if (way == 4)
+		need(!pthread_sigqueue(waiter->handle, signum, value));
+	else
+		need(way == 2 ? !tgkill(getpid(), waiter->tid, signum) : !pthread_kill(waiter->handle, signum));
+}
+
+static void send_in_turn(const struct waiter *waiters, int waiting, enum how how)
+{
+	int pidfd = -1, j;
 	long i;
 
 	for (i = 0; i < count * WAYS; i++) {
-		while (atomic_load(&waiter->begun) != i + 1)
-			;
-		wait_until_asleep(waiter);
-		signum = i % WAYS > 2 ? HANDLED : TAKEN;
-		if (to_process)
-			need(i % WAYS == 2 ? !sigqueue(waiter->pid, signum, value) : !kill(waiter->pid, signum));
-		else
-			need(i % WAYS == 2 ? !tgkill(getpid(), waiter->tid, signum) : !pthread_kill(waiter->handle, signum));
+		for (j = 0; j < waiting; j++) {
+			while (atomic_load(&waiters[j].begun) != i + 1)
+				;
+			wait_until_asleep(&waiters[j]);
+		}
+		if (how == BY_DESCRIPTOR && !i)
+			need((pidfd = pidfd_open(waiters->pid, 0)) >= 0);
+		send(waiters, how, pidfd, (int)(i % WAYS));
 	}
+}
+
+/* The first is its group's leader, in which the others are. */
+static void to_children(int waiting, enum how how)
+{
+	pid_t children[GROUP];
+	int i;
+
+	memset(shared, 0, GROUP * sizeof(*shared));
+	for (i = 0; i < waiting; i++) {
+		children[i] = fork();
+		if (!children[i]) {
+			need(how != TO_GROUP || !setpgid(0, i ? children[0] : 0));
+			wait_in_turn(&shared[i]);
+			_exit(0);
+		}
+		need(how != TO_GROUP || !setpgid(children[i], children[0]));
+	}
+	send_in_turn(shared, waiting, how);
+	for (i = 0; i < waiting; i++)
+		need(waitpid(children[i], NULL, 0) == children[i]);
+}
+
+/* -- Sent before ------------------------------------------------------------------------------- */
+
+static long read_some(void)
+{
+	struct signalfd_siginfo taken[4];
+
+	return read(descriptor, taken, sizeof(taken)) / (long)sizeof(taken[0]);
+}
+
+static void pending(void)
+{
+	long i;
+
+	for (i = 0; i < count; i++) {
+		need(!kill(getpid(), TAKEN) && read_some() == 1);
+		need(!raise(OTHER) && read_some() == 1);
+		/* Two in one read. */
+		need(!kill(getpid(), TAKEN) && !kill(getpid(), OTHER) && read_some() == 2);
+		/* Which of the two it was that is pending is not known; what comes then is. */
+		need(!kill(getpid(), TAKEN));
+		need(!kill(getpid(), TAKEN) && read_some() == 1);
+		need(!kill(getpid(), TAKEN) && read_some() == 1);
+	}
+	printf("kill -> read %ld\nraise -> read %ld\n", count + 4 * count, count);
+}
+
+static void tell(const char *cause, const char *effect, long times)
+{
+	printf("%s -> %s %ld\n", cause, effect, times);
 }
 
 int main(int argc, char **argv)
 {
 	pthread_t thread;
 	sigset_t set;
-	pid_t child;
 
 	count = argc > 1 ? atol(argv[1]) : 1;
-	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	shared = mmap(NULL, GROUP * sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	need(shared != MAP_FAILED);
 	signal(HANDLED, handle);
 	sigemptyset(&set);
 	sigaddset(&set, TAKEN);
+	sigaddset(&set, OTHER);
 	sigprocmask(SIG_BLOCK, &set, NULL);
-	child = fork();
-	if (!child) {
-		wait_in_turn(shared);
-		_exit(0);
-	}
-	send_in_turn(shared, 1);
-	need(waitpid(child, NULL, 0) == child);
+	need((descriptor = signalfd(-1, &set, 0)) >= 0);
+	to_children(1, TO_PROCESS);
+	to_children(1, BY_DESCRIPTOR);
+	to_children(GROUP, TO_GROUP);
 	need(!pthread_create(&thread, NULL, wait_in_turn, &own));
-	send_in_turn(&own, 0);
+	send_in_turn(&own, 1, TO_THREAD);
 	pthread_join(thread, NULL);
+	pending();
 	/* Who sent what a handler got is known of the own process only. */
-	printf("kill -> sigwait %ld\nkill -> sigwaitinfo %ld\nsigqueue -> sigtimedwait %ld\n", count, count, count);
-	printf("pthread_kill -> sigwait %ld\npthread_kill -> sigwaitinfo %ld\ntgkill -> sigtimedwait %ld\n", count, count, count);
-	printf("pthread_kill -> sigsuspend %ld\npthread_kill -> pause %ld\n", count, count);
+	tell("kill", "sigwait", count);
+	tell("kill", "sigwaitinfo", count);
+	tell("sigqueue", "sigtimedwait", count);
+	tell("pidfd_send_signal", "sigwait", count);
+	tell("pidfd_send_signal", "sigwaitinfo", count);
+	tell("pidfd_send_signal", "sigtimedwait", count);
+	tell("pidfd_send_signal", "read", count);
+	tell("killpg", "sigwait", GROUP * count);
+	tell("killpg", "sigwaitinfo", GROUP * count);
+	tell("kill", "sigtimedwait", GROUP * count);
+	tell("killpg", "read", GROUP * count);
+	tell("pthread_kill", "sigwait", count);
+	tell("pthread_kill", "sigwaitinfo", count);
+	tell("tgkill", "sigtimedwait", count);
+	tell("pthread_kill", "sigsuspend", count);
+	tell("pthread_sigqueue", "read", count);
+	tell("pthread_kill", "pause", count);
 	return 0;
 }

@@ -12,7 +12,7 @@
 	X(io, mq_close) X(io, mq_unlink) X(io, mq_send) X(io, mq_timedsend) X(io, mq_receive)           \
 	X(io, mq_timedreceive) X(io, mq_notify) X(io, mq_setattr) X(io, msgget) X(io, msgsnd)           \
 	X(io, msgrcv) X(io, msgctl) X(io, process_vm_readv) X(io, process_vm_writev)                    \
-	X(io, posix_openpt) X(io, getpt) X(io, tcdrain) X(io, tcflush) X(io, tcflow)                    \
+	X(io, posix_openpt) X(io, getpt) X(io, openpty) X(io, login_tty) X(io, tcdrain) X(io, tcflush) X(io, tcflow)                    \
 	X(io, tcsendbreak) X(io, tcsetattr) X(io, flock) X(io, lockf) X(io, posix_fadvise)              \
 	X(io, posix_fallocate) X(io, fallocate) X(io, readahead) X(io, sync_file_range)                 \
 	X(io, vmsplice) X(io, preadv2) X(io, pwritev2) X(io, copy_file_range) X(io, sync)               \
@@ -28,6 +28,7 @@
 #include <fcntl.h>
 #include <mqueue.h>
 #include <netdb.h>
+#include <pty.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <sys/file.h>
@@ -37,6 +38,7 @@
 #include <sys/uio.h>
 #include <syslog.h>
 #include <termios.h>
+#include <utmp.h>
 
 #include "counts.h"
 
@@ -99,13 +101,16 @@ static void use_file(int fd)
 static void use_terminal(void)
 {
 	struct termios settings = {0};
-	int fd = CALL(getpt);
+	int fd = CALL(getpt), other;
 
 	if (fd >= 0)
 		NEED(CALL(close, fd) == 0);
 	fd = CALL(posix_openpt, O_RDWR | O_NOCTTY);
 	if (fd >= 0)
 		NEED(CALL(close, fd) == 0);
+	if (CALL(openpty, &fd, &other, NULL, NULL, NULL) == 0)
+		NEED(CALL(close, fd) == 0 && CALL(close, other) == 0);
+	NEED(CALL(login_tty, -1) == -1);
 	NEED(CALL(tcdrain, -1) == -1 && CALL(tcflush, -1, TCIFLUSH) == -1 && CALL(tcflow, -1, TCOON) == -1);
 	NEED(CALL(tcsendbreak, -1, 0) == -1 && CALL(tcsetattr, -1, TCSANOW, &settings) == -1);
 }

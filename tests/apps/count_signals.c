@@ -13,9 +13,10 @@
 	X(process, waitpid) X(process, wait3) X(process, wait4) X(process, waitid) X(process, system)   \
 	X(process, posix_spawn) X(process, posix_spawnp) X(process, unshare) X(process, setns)          \
 	X(process, pidfd_open) X(process, pidfd_getfd) X(process, pidfd_send_signal)                    \
-	X(process, process_mrelease) X(time, alarm) X(time, ualarm) X(time, setitimer)                  \
+	X(process, process_mrelease) X(process, forkpty) X(time, alarm) X(time, ualarm) X(time, setitimer)                  \
 	X(time, timer_create) X(time, timer_settime) X(time, timer_delete)
 
+#include <pty.h>
 #include <sched.h>
 #include <signal.h>
 #include <spawn.h>
@@ -160,6 +161,7 @@ static void make_processes(void)
 {
 	static char stack[65536] __attribute__((aligned(16)));
 	char shell[] = "sh", option[] = "-c", command[] = "exit 3", *argv[] = {shell, option, command, NULL};
+	int terminal = -1;
 	pid_t child = CALL(fork);
 
 	if (!child)
@@ -174,6 +176,13 @@ static void make_processes(void)
 		end_child();
 	wait_for(child);
 	wait_for(CALL(clone, body, stack + sizeof(stack), SIGCHLD, NULL));
+	child = CALL(forkpty, &terminal, NULL, NULL, NULL);
+	if (!child)
+		end_child();
+	if (child > 0) {
+		wait_for(child);
+		syscall(SYS_close, terminal);
+	}
 	NEED(CALL(posix_spawn, &child, "/bin/sh", NULL, NULL, argv, environ) == 0);
 	wait_for(child);
 	NEED(CALL(posix_spawnp, &child, "sh", NULL, NULL, argv, environ) == 0);

@@ -4,12 +4,14 @@
  *
  *	kin COUNT               so many children of each kind
  *	kin handler COUNT       so many forked by each of some threads, and reaped by a handler in any of them
+ *	kin sessions COUNT      so many daemons, and children with a terminal of their own where there are terminals
  *	kin systems COUNT       so many commands run by each of some threads, at once
  *	kin left COUNT          leaves so many behind, asleep, and waits to be killed with them
  *	kin end HOW             is a child, and ends: by exit, or returning
  */
 #define _GNU_SOURCE
 #include <pthread.h>
+#include <pty.h>
 #include <sched.h>
 #include <signal.h>
 #include <spawn.h>
@@ -19,6 +21,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -112,9 +115,23 @@ static pid_t forked(pid_t (*fork_as)(void), const char *how, int executes)
 		execl(program, program, "end", how, (char *)NULL);
 	if (!strcmp(how, "exit"))
 		exit(STATUS);
+	if (!strcmp(how, "quick_exit"))
+		quick_exit(STATUS);
+	if (!strcmp(how, "_Exit"))
+		_Exit(STATUS);
 	if (!strcmp(how, "kill"))
 		raise(SIGKILL);
 	_exit(STATUS);
+}
+
+/* By the number of the system call; it ends so as well. */
+static pid_t made_by_number(void)
+{
+	pid_t child = (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+
+	if (!child)
+		syscall(SYS_exit_group, STATUS);
+	return child;
 }
 
 /* The child of a vfork: in a function of its own, which it does not return from. */
@@ -146,13 +163,18 @@ static void run_all(void)
 		by_waitpid(forked(fork, "exit", 1));
 		by_waitpid(vforked());
 		by_waitpid(forked(fork, "kill", 0));
+		by_wait(forked(fork, "quick_exit", 0));
+		by_wait4(forked(fork, "_Exit", 0));
+		by_waitid(made_by_number());
 		need(WEXITSTATUS(system("exit 3")) == STATUS);
 		snprintf(text, sizeof(text), "exec %s end return", program);
 		file = popen(text, "r");
 		need(file && WEXITSTATUS(pclose(file)) == STATUS);
 	}
-	tell("fork", "thread", 4 * count);
+	tell("fork", "thread", 6 * count);
 	tell("_Fork", "thread", count);
+	/* No call of the trace. */
+	tell("thread", "thread", count);
 	tell("clone", "thread", count);
 	tell("posix_spawn", "thread", count);
 	tell("posix_spawnp", "thread", count);
@@ -162,12 +184,13 @@ static void run_all(void)
 	tell("exit", "wait", 2 * count);
 	tell("exit", "waitpid", count);
 	tell("thread", "waitpid", 2 * count);
-	tell("thread", "waitid", count);
+	tell("thread", "waitid", 2 * count);
 	tell("thread", "wait3", count);
-	tell("thread", "wait4", count);
+	tell("quick_exit", "wait", count);
+	tell("thread", "wait4", 2 * count);
 	tell("END", "system", count);
 	tell("END", "pclose", count);
-	ended = 10 * count;
+	ended = 13 * count;
 	signalled = count;
 }
 
@@ -231,6 +254,58 @@ static void by_commands(void)
 	tell("END", "system", THREADS * count);
 }
 
+/* -- Of their own terminal, or of none --------------------------------------------------------- */
+
+/* It ends in daemon(), whose child closes `done`, and ends later. Its descriptor 0 is not its parent's any more. */
+static void become_daemon(int done)
+{
+	char byte;
+
+	need(!daemon(1, 0) && !read(0, &byte, 1));
+	close(done);
+	exit(STATUS);
+}
+
+static void in_sessions(void)
+{
+	int ends[2], unread[2], terminal, status;
+	long i, terminals = 0;
+	pid_t child;
+	char byte = 0;
+
+	need(!pipe(unread) && dup2(unread[0], 0) == 0);
+	for (i = 0; i < count; i++) {
+		need(!pipe(ends) && write(unread[1], &byte, 1) == 1);
+		child = fork();
+		if (!child)
+			become_daemon(ends[1]);
+		close(ends[1]);
+		need(waitpid(child, &status, 0) == child && !status);
+		need(!read(ends[0], &byte, 1) && !close(ends[0]));
+		need(read(unread[0], &byte, 1) == 1);
+		child = forkpty(&terminal, NULL, NULL, NULL);
+		if (!child)
+			_exit(STATUS);
+		if (child < 0)
+			continue;
+		by_wait(child);
+		close(terminal);
+		terminals++;
+	}
+	tell("fork", "thread", count);
+	tell("daemon", "thread", count);
+	tell("daemon", "waitpid", count);
+	tell("write", "read", count);
+	if (terminals) {
+		tell("forkpty", "thread", terminals);
+		tell("thread", "wait", terminals);
+	}
+	printf("process:child %ld %ld 0 status=0*%ld", count + terminals, count + terminals, count);
+	if (terminals)
+		printf(" status=3*%ld", terminals);
+	printf("\n");
+}
+
 static void leave_behind(void)
 {
 	long i;
@@ -261,6 +336,8 @@ int main(int argc, char **argv)
 	if (argc > 2) {
 		if (!strcmp(argv[1], "handler"))
 			by_handler();
+		else if (!strcmp(argv[1], "sessions"))
+			in_sessions();
 		else
 			by_commands();
 		return 0;

@@ -1,18 +1,23 @@
 /* Two that talk through something, and know how often one got what the other wrote: prints the arrows that a trace of it has,
  * "cause -> effect count".
  *
- *	streams KIND COUNT threads	pipe, fifo, pair, unix, tcp, event: COUNT questions and answers, each read with one call
+ *	streams KIND COUNT threads	pipe, fifo, pair, unix, tcp, event, and with messages datagram, seqpacket (pairs) and
+ *					connection: COUNT questions and answers, each read with one call
  *	streams KIND COUNT fork		the one who answers is a forked child
  *	streams KIND COUNT exec		and has executed this program anew
  *	streams amid COUNT		reads that begin within a write
  *	streams writers COUNT		writes that overlap, and that are not told apart
  *	streams readers COUNT		the same of reads
  *	streams library COUNT		bytes that the C library reads and writes for its streams
+ *	streams slept COUNT		each read sleeps before what it gets is written
+ *	streams unseen COUNT		system calls by their numbers, and a pipe that becomes one of packets
  *	streams order COUNT		more writes at once than are remembered; each is read on its own
+ *	streams messages COUNT		what becomes of messages that are cut, empty, printed, filtered or for others
  *	streams received COUNT		a pipe whose end is sent through a socket
  */
 #include <arpa/inet.h>
 #include <fcntl.h>
+#include <linux/filter.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -63,9 +68,9 @@ static void put(int fd, long i)
 		need(!eventfd_write(fd, length(i)));
 	else if (is("pair"))
 		need(writev(fd, vector, 2) == (ssize_t)length(i));
-	else if (is("unix"))
+	else if (is("unix") || is("connection"))
 		need(sendmsg(fd, &message, 0) == (ssize_t)length(i));
-	else if (is("tcp"))
+	else if (is("tcp") || is("seqpacket"))
 		need(send(fd, buffer, length(i), 0) == (ssize_t)length(i));
 	else
 		need(write(fd, buffer, length(i)) == (ssize_t)length(i));
@@ -82,9 +87,9 @@ static void get(int fd, long i)
 		need(!eventfd_read(fd, &value) && value == length(i));
 	else if (is("pair"))
 		need(readv(fd, vector, 2) == (ssize_t)length(i));
-	else if (is("unix"))
+	else if (is("unix") || is("connection"))
 		need(recvmsg(fd, &message, 0) == (ssize_t)length(i));
-	else if (is("tcp"))
+	else if (is("tcp") || is("seqpacket"))
 		need(recv(fd, into, sizeof(into), 0) == (ssize_t)length(i));
 	else
 		need(read(fd, into, sizeof(into)) == (ssize_t)length(i));
@@ -93,7 +98,8 @@ static void get(int fd, long i)
 static const char *names(void)
 {
 	return is("event") ? "eventfd_write -> eventfd_read" : is("pair") ? "writev -> readv" :
-	       is("unix") ? "sendmsg -> recvmsg" : is("tcp") ? "send -> recv" : "write -> read";
+	       is("unix") || is("connection") ? "sendmsg -> recvmsg" :
+	       is("tcp") || is("seqpacket") ? "send -> recv" : "write -> read";
 }
 
 /* -- Questions and answers --------------------------------------------------------------------- */
@@ -137,8 +143,8 @@ static int begin(struct ends *asks, struct ends *answers)
 		need(!pipe(there) && !pipe2(back, 0));
 		*asks = (struct ends){back[0], there[1]};
 		*answers = (struct ends){there[0], back[1]};
-	} else if (is("pair")) {
-		need(!socketpair(AF_UNIX, SOCK_STREAM, 0, there));
+	} else if (is("pair") || is("datagram") || is("seqpacket")) {
+		need(!socketpair(AF_UNIX, is("pair") ? SOCK_STREAM : is("datagram") ? SOCK_DGRAM : SOCK_SEQPACKET, 0, there));
 		*asks = (struct ends){there[0], there[0]};
 		*answers = (struct ends){there[1], there[1]};
 	} else if (is("event")) {
@@ -149,8 +155,8 @@ static int begin(struct ends *asks, struct ends *answers)
 		*answers = (struct ends){there[0], back[0]};
 	} else if (is("fifo")) {
 		need(!mkfifo("streams.there", 0600) && !mkfifo("streams.back", 0600));
-	} else if (is("unix")) {
-		listener = socket(AF_UNIX, SOCK_STREAM, 0);
+	} else if (is("unix") || is("connection")) {
+		listener = socket(AF_UNIX, is("unix") ? SOCK_STREAM : SOCK_SEQPACKET, 0);
 		need(!bind(listener, (struct sockaddr *)&address, sizeof(address)) && !listen(listener, 1));
 	} else {
 		listener = socket(AF_INET, SOCK_STREAM, 0);
@@ -181,8 +187,8 @@ static void come(struct ends *ends, int port)
 	if (is("fifo")) {
 		ends->in = open("streams.there", O_RDONLY);
 		ends->out = open("streams.back", O_WRONLY);
-	} else if (is("unix")) {
-		ends->in = ends->out = socket(AF_UNIX, SOCK_STREAM, 0);
+	} else if (is("unix") || is("connection")) {
+		ends->in = ends->out = socket(AF_UNIX, is("unix") ? SOCK_STREAM : SOCK_SEQPACKET, 0);
 		need(!connect(ends->in, (struct sockaddr *)&address, sizeof(address)));
 	} else if (is("tcp")) {
 		ends->in = ends->out = socket(AF_INET, SOCK_STREAM, 0);
@@ -296,17 +302,17 @@ static void order(void)
 	printf("write -> read %ld\n", count * REMEMBERED);
 }
 
-/* Two threads that are in the same call at once, of this number. */
+/* Threads that are in the same call at once, of this number. */
 static atomic_int tids[2];
 
-static void wait_for_both(long number)
+static void wait_for(int threads, long number)
 {
 	char path[64], line[64];
 	int i, found = 0;
 	FILE *file;
 
-	while (found < 2) {
-		for (i = found = 0; i < 2; i++) {
+	while (found < threads) {
+		for (i = found = 0; i < threads; i++) {
 			snprintf(path, sizeof(path), "/proc/self/task/%d/syscall", atomic_load(&tids[i]));
 			file = fopen(path, "r");
 			/* "running", or the number. */
@@ -348,7 +354,7 @@ static void overlap(void *(*transfer)(void *), long number)
 			atomic_store(&tids[j], 0);
 			need(!pthread_create(&threads[j], NULL, transfer, &tids[j]));
 		}
-		wait_for_both(number);
+		wait_for(2, number);
 		if (number == SYS_write)
 			read_all(2 * MUCH);
 		else
@@ -361,6 +367,37 @@ static void overlap(void *(*transfer)(void *), long number)
 	printf("write -> read %ld\n", count);
 }
 
+static atomic_long begun;
+
+static void *read_in_turn(void *tid)
+{
+	char into[LITTLE];
+	long i;
+
+	atomic_store((atomic_int *)tid, (int)syscall(SYS_gettid));
+	for (i = 0; i < count; i++) {
+		atomic_store(&begun, i + 1);
+		need(read(pipe_ends[0], into, LITTLE) == LITTLE);
+	}
+	return NULL;
+}
+
+static void slept(void)
+{
+	pthread_t thread;
+	long i;
+
+	need(!pthread_create(&thread, NULL, read_in_turn, &tids[0]));
+	for (i = 0; i < count; i++) {
+		while (atomic_load(&begun) != i + 1)
+			usleep(100);
+		wait_for(1, SYS_read);
+		need(write(pipe_ends[1], buffer, LITTLE) == LITTLE);
+	}
+	need(!pthread_join(thread, NULL));
+	printf("write -> read %ld\n", count);
+}
+
 static void library(void)
 {
 	char into[LITTLE + 1];
@@ -369,12 +406,21 @@ static void library(void)
 
 	for (i = 0; i < count; i++)
 		need(write(pipe_ends[1], buffer, LITTLE) == LITTLE && read(pipe_ends[0], into, LITTLE) == LITTLE);
+	/* Without a stream of its own. */
+	for (i = 0; i < count; i++) {
+		need(dprintf(pipe_ends[1], "%05d%05d", 1, 2) == LITTLE && write(pipe_ends[1], buffer, LITTLE) == LITTLE);
+		need(read(pipe_ends[0], into, LITTLE) == LITTLE);
+		need(read(pipe_ends[0], into, LITTLE) == LITTLE);
+	}
 	out = fdopen(pipe_ends[1], "w");
 	need(out != NULL);
 	for (i = 0; i < count; i++) {
 		need(fputs("0123456789", out) >= 0 && !fflush(out) && read(pipe_ends[0], into, LITTLE) == LITTLE);
 		need(write(pipe_ends[1], buffer, LITTLE) == LITTLE && read(pipe_ends[0], into, LITTLE) == LITTLE);
 	}
+	/* popen() makes the pipe itself. */
+	in = popen("echo 012345678", "r");
+	need(in && read(fileno(in), into, LITTLE) == LITTLE && !pclose(in));
 	/* The same by the streams that are there from the beginning. */
 	need(!pipe(pipe_ends) && dup2(pipe_ends[0], 0) == 0);
 	in = stdin;
@@ -383,7 +429,163 @@ static void library(void)
 		if (i == 0)
 			need(write(pipe_ends[1], buffer, LITTLE) == LITTLE && fread(into, 1, LITTLE, in) == LITTLE);
 	}
-	printf("write -> read %ld\n", count + 1);
+	printf("dprintf -> read %ld\nwrite -> read %ld\n", count, 2 * count + 1);
+}
+
+/* What is known before, and would be wrong after it. */
+static void unseen(void)
+{
+	char into[2 * LITTLE];
+	int way, other;
+	long i;
+
+	for (i = 0; i < count; i++) {
+		for (way = 0; way < 4; way++) {
+			need(!pipe(pipe_ends));
+			need(write(pipe_ends[1], buffer, LITTLE) == LITTLE && read(pipe_ends[0], into, LITTLE) == LITTLE);
+			other = -1;
+			if (way == 0)
+				need(syscall(SYS_write, pipe_ends[1], buffer, LITTLE) == LITTLE);
+			else if (way == 1)
+				need((other = (int)syscall(SYS_dup, pipe_ends[1])) >= 0 && write(other, buffer, LITTLE) == LITTLE);
+			else if (way == 2)
+				need(write(pipe_ends[1], buffer, LITTLE) == LITTLE &&
+				     syscall(SYS_read, pipe_ends[0], into, LITTLE) == LITTLE);
+			else
+				need(!fcntl(pipe_ends[1], F_SETFL, O_DIRECT) && write(pipe_ends[1], buffer, LITTLE) == LITTLE &&
+				     read(pipe_ends[0], into, 1) == 1);
+			need(write(pipe_ends[1], buffer, LITTLE) == LITTLE && read(pipe_ends[0], into, LITTLE) == LITTLE);
+			need(other < 0 || !close(other));
+			need(!close(pipe_ends[0]) && !close(pipe_ends[1]));
+		}
+		/* Its number is another file's. */
+		need(!pipe(pipe_ends) && (other = open("/dev/null", O_RDWR)) >= 0);
+		need((way = dup(pipe_ends[1])) >= 0 && syscall(SYS_dup3, other, way, 0) == way);
+		need(write(way, buffer, LITTLE) == LITTLE);
+		need(write(pipe_ends[1], buffer, LITTLE) == LITTLE && read(pipe_ends[0], into, 2 * LITTLE) == LITTLE);
+		need(!close(pipe_ends[0]) && !close(pipe_ends[1]) && !close(other) && !close(way));
+	}
+	printf("write -> read %ld\n", 5 * count);
+}
+
+/* -- Messages ---------------------------------------------------------------------------------- */
+
+/* Ends of a new pair, over which what it says is known so far. Two arrows. */
+static void pair_of_messages(int type, int ends[2])
+{
+	char into[LITTLE];
+	int i;
+
+	need(!socketpair(AF_UNIX, type, 0, ends));
+	for (i = 0; i < 2; i++)
+		need(write(ends[i], buffer, LITTLE) == LITTLE && read(ends[!i], into, LITTLE) == LITTLE);
+}
+
+/* It is not known any more, in this direction or in both. */
+static void say(const int ends[2])
+{
+	char into[LITTLE];
+	int i;
+
+	for (i = 0; i < 2; i++)
+		need(write(ends[i], buffer, LITTLE) == LITTLE && read(ends[!i], into, LITTLE) == LITTLE);
+}
+
+static void cut(int type)
+{
+	char into[LITTLE];
+	int ends[2];
+
+	pair_of_messages(type, ends);
+	need(write(ends[0], buffer, LITTLE) == LITTLE);
+	need(write(ends[0], buffer, LITTLE) == LITTLE);
+	need(read(ends[1], into, 1) == 1);
+	need(recv(ends[1], into, 1, MSG_PEEK) == 1 && recv(ends[1], into, LITTLE, 0) == LITTLE);
+	say(ends);
+	need(!close(ends[0]) && !close(ends[1]));
+}
+
+static void empty(int type)
+{
+	char into[LITTLE];
+	int ends[2];
+
+	pair_of_messages(type, ends);
+	need(!send(ends[0], buffer, 0, 0) && !recv(ends[1], into, LITTLE, 0));
+	say(ends);
+	need(!close(ends[0]) && !close(ends[1]));
+}
+
+/* In as many pieces as the C library likes. */
+static void printed(int type)
+{
+	char into[LITTLE];
+	int ends[2];
+
+	pair_of_messages(type, ends);
+	need(dprintf(ends[0], "%05d%05d", 1, 2) == LITTLE && read(ends[1], into, LITTLE) == LITTLE);
+	say(ends);
+	need(!close(ends[0]) && !close(ends[1]));
+}
+
+/* It is told that all was sent. */
+static void filtered(int type)
+{
+	struct sock_filter none = {BPF_RET | BPF_K, 0, 0, 0}, all = {BPF_RET | BPF_K, 0, 0, UINT32_MAX};
+	struct sock_fprog program_of[2] = {{1, &none}, {1, &all}};
+	int ends[2];
+
+	pair_of_messages(type, ends);
+	need(!setsockopt(ends[1], SOL_SOCKET, SO_ATTACH_FILTER, &program_of[0], sizeof(program_of[0])));
+	need(write(ends[0], buffer, LITTLE) == LITTLE);
+	need(!setsockopt(ends[1], SOL_SOCKET, SO_ATTACH_FILTER, &program_of[1], sizeof(program_of[1])));
+	say(ends);
+	need(!close(ends[0]) && !close(ends[1]));
+}
+
+/* By its address, once with each call. */
+static void for_others(void)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	struct iovec vector = {buffer, LITTLE};
+	struct msghdr message = {.msg_iov = &vector, .msg_iovlen = 1, .msg_name = &address};
+	int ends[2], other = socket(AF_UNIX, SOCK_DGRAM, 0), i;
+	socklen_t bytes = sizeof(address);
+	char into[LITTLE];
+
+	/* A name of the kernel's choice. */
+	need(!bind(other, (struct sockaddr *)&address, sizeof(sa_family_t)));
+	need(!getsockname(other, (struct sockaddr *)&address, &bytes));
+	message.msg_namelen = bytes;
+	for (i = 0; i < 3; i++) {
+		pair_of_messages(SOCK_DGRAM, ends);
+		if (i == 0)
+			need(sendto(ends[0], buffer, LITTLE, 0, (struct sockaddr *)&address, bytes) == LITTLE);
+		else if (i == 1)
+			need(sendmsg(ends[0], &message, 0) == LITTLE);
+		else
+			need(!connect(ends[0], (struct sockaddr *)&address, bytes) && write(ends[0], buffer, LITTLE) == LITTLE);
+		need(read(other, into, LITTLE) == LITTLE);
+		if (i < 2)
+			say(ends);
+		need(!close(ends[0]) && !close(ends[1]));
+	}
+	need(!close(other));
+}
+
+static void messages(void)
+{
+	long i;
+
+	for (i = 0; i < count; i++) {
+		cut(i % 2 ? SOCK_DGRAM : SOCK_SEQPACKET);
+		empty(i % 2 ? SOCK_DGRAM : SOCK_SEQPACKET);
+		printed(i % 2 ? SOCK_DGRAM : SOCK_SEQPACKET);
+		filtered(i % 2 ? SOCK_DGRAM : SOCK_SEQPACKET);
+		for_others();
+	}
+	/* Of the first all is known, and of the second what goes the other way; of the others what was said at first. */
+	printf("write -> read %ld\nwrite -> recv %ld\n", count * (2 + 1 + 2 + 2 + 1 + 2 + 2 + 3 * 2), count);
 }
 
 /* -- An end that comes through a socket -------------------------------------------------------- */
@@ -461,6 +663,12 @@ int main(int argc, char **argv)
 		overlap(write_much, SYS_write);
 	else if (is("readers"))
 		overlap(read_little, SYS_read);
+	else if (is("slept"))
+		slept();
+	else if (is("unseen"))
+		unseen();
+	else if (is("messages"))
+		messages();
 	else if (is("library"))
 		library();
 	else

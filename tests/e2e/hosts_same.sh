@@ -72,6 +72,7 @@ host_threads raw
 invariants one two
 jumps read
 kin 2
+kin sessions 2
 jumps functions
 jumps deep 700
 lifetimes threads 20

@@ -40,6 +40,11 @@ recorded "handler 20" -c process,pthread
 valid kin.fxt
 compare "handler"
 
+# Made by the C library for daemons, whose parents end within it, and for terminals.
+recorded "sessions 20"
+valid kin.fxt
+compare "sessions"
+
 # Which child is whose is what the kernel says.
 if test -r /proc/self/task/$$/children; then
 	recorded "systems 10" -c process,pthread
@@ -56,8 +61,8 @@ done
 for file in alone/*.fxt; do
 	trace arrows "$file"
 done >found
-is "alone: forked" 30 "$(awk '$1 == "thread" && $3 == "thread" {sum += $4} END {print sum + 0}' found)"
-is "alone: reaped" 20 "$(awk '$1 == "thread" && $3 ~ /^wait/ {sum += $4} END {print sum + 0}' found)"
+is "alone: forked" 45 "$(awk '$1 == "thread" && $3 == "thread" {sum += $4} END {print sum + 0}' found)"
+is "alone: reaped" 35 "$(awk '$1 == "thread" && $3 ~ /^wait/ {sum += $4} END {print sum + 0}' found)"
 
 # Killed: children that nobody reaped are still there.
 rm -rf left
@@ -68,11 +73,11 @@ for file in left/*.fxt; do
 done
 is "never reaped" "process:child 5 5" "$(for file in left/*.fxt; do trace lives "$file"; done | awk '{begun += $2; open += $4} END {print "process:child", begun, open}')"
 
-# -- Signals: who sent the one that ended a wait -----------------------------------------------------------------
+# -- Signals: who sent the one that ended a wait, or was read -----------------------------------------------------------------
 
 rm -f kin.fxt
-"$FXT" record -q -c process,pthread -o kin.fxt -- "$apps/awaits" 100 >told 2>err || fail "awaits: exit status $?"
+"$FXT" record -q -c process,pthread,io,net -o kin.fxt -- "$apps/awaits" 100 >told 2>err || fail "awaits: exit status $?"
 valid kin.fxt
 sort -o told told
-trace arrows kin.fxt | grep -E '(kill|sigqueue) ->' | sort >found
+trace arrows kin.fxt | grep -E '(kill|killpg|raise|signal|sigqueue) ->' | sort >found
 same "signals" told found

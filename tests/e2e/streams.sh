@@ -20,19 +20,21 @@ recorded()
 	is "$1: lost" "dropped 0 filtered 0 overwritten 0" "$(trace lost all.fxt | tr '\n' ' ' | sed 's/ $//')"
 }
 
-for kind in pipe fifo pair tcp event; do
+for kind in pipe fifo pair tcp event datagram seqpacket; do
 	recorded "$kind, threads" $kind 50 threads
 	recorded "$kind, forked" $kind 50 fork
-	test $kind = event || recorded "$kind, executed" $kind 50 exec
+	recorded "$kind, executed" $kind 50 exec
 done
 
 # The kernel may have no way to tell whom a Unix socket is connected to: then there are none at all.
 for with in threads fork exec; do
-	rm -f streams.*
-	"$FXT" record -q -c "$FXT_CATEGORIES" -o all.fxt -- "$app" unix 50 $with >told || fail "unix, $with: exit status $?"
-	valid all.fxt
-	trace arrows all.fxt >found
-	test ! -s found || same "unix, $with" told found
+	for kind in unix connection; do
+		rm -f streams.*
+		"$FXT" record -q -c "$FXT_CATEGORIES" -o all.fxt -- "$app" $kind 50 $with >told || fail "$kind, $with: exit status $?"
+		valid all.fxt
+		trace arrows all.fxt >found
+		test ! -s found || same "$kind, $with" told found
+	done
 done
 
 # Each arrow leads to the read of the bytes that the write wrote: here they are as many, of 100 lengths.
@@ -56,9 +58,18 @@ END
 same "lengths" /dev/null wrong
 
 # What is known of reads amid writes, of calls that overlap, and of what the C library moves by itself.
-for kind in amid order writers readers library received; do
+for kind in amid order writers readers library received messages unseen; do
 	recorded $kind $kind 10
 done
+
+# Who woke whom is there for schedulers' views as well, when it is asked for, and only where somebody slept.
+FXT_CATEGORIES=io,net,sched recorded slept slept 50
+trace wakers all.fxt >wakers
+trace wakeups all.fxt >wakeups
+same "who woke whom" wakers wakeups
+FXT_CATEGORIES=io,net,sched recorded "order, sched" order 10
+trace wakeups all.fxt >wakeups
+same "nobody slept" /dev/null wakeups
 
 # However a program is executed, it finds what the run shares.
 "$FXT" record -q -c "$FXT_CATEGORIES" -o all.fxt -- env -i "$app" tcp 20 exec >told || fail "env -i: exit status $?"
