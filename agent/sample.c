@@ -43,13 +43,18 @@ static void put(struct fxt_thread *thread, uint64_t now_ns, uint64_t name, uint6
 static bool read_rss(uint64_t *pages)
 {
 	char text[128];
-	ssize_t bytes, at = 0;
+	ssize_t bytes = 0, at = 0;
+	/* A handler that jumps away would leave the descriptor to the program, for good. */
+	uint64_t mask = fxt_sys_block_signals();
 	int fd = fxt_sys_open("/proc/self/statm", O_RDONLY | O_CLOEXEC, 0);
 
+	if (fd >= 0) {
+		bytes = fxt_sys_read(fd, text, sizeof(text));
+		fxt_sys_close(fd);
+	}
+	fxt_sys_restore_signals(mask);
 	if (fd < 0)
 		return false;
-	bytes = fxt_sys_read(fd, text, sizeof(text));
-	fxt_sys_close(fd);
 	while (at < bytes && text[at] != ' ')
 		at++;
 	*pages = 0;
