@@ -64,14 +64,15 @@ END_TEST
 START_TEST(lines_fit)
 {
 	const char *const word = "word and word, \xc3\xa4. ";
-	char long_text[50 * 20 + 1] = "", *text, *line;
-	struct fxt_text said = {.text = long_text};
+	char *long_text, *text, *line;
+	struct fxt_text said;
 	size_t bytes, lines = 0;
-	FILE *out;
+	FILE *out = fxt_text_stream(&long_text, &bytes);
 
 	for (int i = 0; i < 50; i++)
-		strcat(long_text, word);
-	said.bytes = (uint32_t)strlen(long_text);
+		fputs(word, out);
+	fclose(out);
+	said = (struct fxt_text){.text = long_text, .bytes = (uint32_t)bytes};
 	out = fxt_text_stream(&text, &bytes);
 	fprintf(out, "%10s", "");
 	fxt_put_wrapped(out, &said, 10, 3);
@@ -85,6 +86,7 @@ START_TEST(lines_fit)
 	}
 	ck_assert_uint_eq(lines, 4);
 	free(text);
+	free(long_text);
 }
 END_TEST
 

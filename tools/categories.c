@@ -160,11 +160,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case 'j': in->json = true; return 0;
-	case ARGP_KEY_ARG:
-		if (in->path)
-			argp_error(state, "one FILE at a time");
-		in->path = arg;
-		return 0;
+	case ARGP_KEY_ARG: return fxt_parse_file(key, arg, state, &in->path);
 	default: return ARGP_ERR_UNKNOWN;
 	}
 }

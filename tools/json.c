@@ -31,6 +31,16 @@ json_t *fxt_json_string(const char *text)
 	return fxt_json_text(&t);
 }
 
+json_t *fxt_json_symbol(const struct fxt_reader *r, uint32_t symbol)
+{
+	struct fxt_text text;
+
+	if (!symbol)
+		return json_null();
+	text = fxt_symbol_text(r, symbol);
+	return fxt_json_text(&text);
+}
+
 json_t *fxt_json_u64(uint64_t value)
 {
 	return value <= INT64_MAX ? json_integer((json_int_t)value) : json_real((double)value);

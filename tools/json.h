@@ -15,6 +15,15 @@ json_t *fxt_json_text(const struct fxt_text *t);
 /* The same of a string of our own. */
 json_t *fxt_json_string(const char *text);
 
+/* A name of the trace; null where there is none (0). */
+json_t *fxt_json_symbol(const struct fxt_reader *r, uint32_t symbol);
+
+/* Gives the object a member; takes the value over. */
+static inline void fxt_json_set(json_t *object, const char *key, json_t *value)
+{
+	json_object_set_new(object, key, value);
+}
+
 /* JSON's integers are signed: what is larger becomes a real. */
 json_t *fxt_json_u64(uint64_t value);
 

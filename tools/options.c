@@ -4,6 +4,7 @@
 #endif
 
 #include <argp.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -21,6 +22,19 @@ void fxt_parse(const struct argp *argp, int argc, char **argv, unsigned flags, v
 	if (argp_parse(argp, argc, argv, flags, NULL, input) != 0)
 		exit(2);
 	argv[0] = command;
+}
+
+error_t fxt_parse_file(int key, char *arg, struct argp_state *state, const char **path)
+{
+	switch (key) {
+	case ARGP_KEY_ARG:
+		if (*path)
+			argp_error(state, "one FILE at a time");
+		*path = arg;
+		return 0;
+	case ARGP_KEY_NO_ARGS: argp_error(state, "which FILE?"); return EINVAL;
+	default: return ARGP_ERR_UNKNOWN;
+	}
 }
 
 void fxt_want_json(void)

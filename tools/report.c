@@ -295,13 +295,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case 'c': in->options.categories = arg; return 0;
 	case 'j': in->options.json = true; return 0;
-	case ARGP_KEY_ARG:
-		if (in->path)
-			argp_error(state, "one FILE at a time");
-		in->path = arg;
-		return 0;
-	case ARGP_KEY_NO_ARGS: argp_error(state, "which FILE?"); return EINVAL;
-	default: return ARGP_ERR_UNKNOWN;
+	default: return fxt_parse_file(key, arg, state, &in->path);
 	}
 }
 

@@ -126,7 +126,9 @@ static void print_category(const struct fxt_call *calls, size_t count, size_t sh
 		n += calls[i].count;
 	fxt_put_padded(out, *name ? name : "(no category)", 34);
 	fprintf(out, " %10s %12s", fxt_duration(calls[0].category_ns).text, fxt_count(n).text);
-	if (shown < count)
+	if (shown < count && shown == 1)
+		fprintf(out, "  the longest of %zu:", count);
+	else if (shown < count)
 		fprintf(out, "  the longest %zu of %zu:", shown, count);
 	fputc('\n', out);
 	free(name);

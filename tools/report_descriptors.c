@@ -254,12 +254,12 @@ json_t *fxt_descriptors_json(const struct fxt_descriptors *d, const struct fxt_r
 		struct fxt_text call = fxt_symbol_text(r, left->call), process = fxt_process_name(r, left->pid);
 		json_t *one = json_object();
 
-		json_object_set_new(one, "pid", fxt_json_u64(left->pid));
-		json_object_set_new(one, "program", fxt_json_text(&process));
-		json_object_set_new(one, "of", json_string_nocheck(left->label));
-		json_object_set_new(one, "call", fxt_json_text(&call));
-		json_object_set_new(one, "count", fxt_json_u64(left->count));
-		json_object_set_new(one, "since_ns", fxt_json_u64(left->since_ns));
+		fxt_json_set(one, "pid", fxt_json_u64(left->pid));
+		fxt_json_set(one, "program", fxt_json_text(&process));
+		fxt_json_set(one, "of", json_string_nocheck(left->label));
+		fxt_json_set(one, "call", fxt_json_text(&call));
+		fxt_json_set(one, "count", fxt_json_u64(left->count));
+		fxt_json_set(one, "since_ns", fxt_json_u64(left->since_ns));
 		json_array_append_new(array, one);
 	}
 	return array;

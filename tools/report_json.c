@@ -13,18 +13,6 @@
 #include "print.h"
 #include "report.h"
 
-static void set(json_t *object, const char *key, json_t *value)
-{
-	json_object_set_new(object, key, value);
-}
-
-static json_t *symbol(const struct fxt_reader *r, uint32_t number)
-{
-	struct fxt_text text = fxt_symbol_text(r, number);
-
-	return fxt_json_text(&text);
-}
-
 /* A function's symbol is beside its name in the source; `name` stays what is in the file. */
 static void set_demangled(json_t *object, const struct fxt_reader *r, uint32_t category, uint32_t name)
 {
@@ -32,7 +20,7 @@ static void set_demangled(json_t *object, const struct fxt_reader *r, uint32_t c
 	char *demangled = fxt_text_is(&of, "function") ? fxt_demangle(&text) : NULL;
 
 	if (demangled)
-		set(object, "demangled", fxt_json_string(demangled));
+		fxt_json_set(object, "demangled", fxt_json_string(demangled));
 	free(demangled);
 }
 
@@ -55,48 +43,48 @@ static json_t *trace(const struct fxt_report *report)
 		if (!r->providers[i]->announced)
 			continue;
 		one = json_object();
-		set(one, "id", json_integer(r->providers[i]->id));
-		set(one, "name", fxt_json_text(&r->providers[i]->name));
+		fxt_json_set(one, "id", json_integer(r->providers[i]->id));
+		fxt_json_set(one, "name", fxt_json_text(&r->providers[i]->name));
 		json_array_append_new(programs, one);
 	}
 	for (size_t i = 0; i < o->category_count; i++) {
 		json_t *one = json_object();
 
-		set(one, "category", symbol(r, o->categories[i].category));
-		set(one, "events", fxt_json_u64(o->categories[i].events));
-		set(one, "bytes", fxt_json_u64(o->categories[i].bytes));
+		fxt_json_set(one, "category", fxt_json_symbol(r, o->categories[i].category));
+		fxt_json_set(one, "events", fxt_json_u64(o->categories[i].events));
+		fxt_json_set(one, "bytes", fxt_json_u64(o->categories[i].bytes));
 		json_array_append_new(categories, one);
 	}
-	set(object, "programs", programs);
-	set(object, "processes", json_integer((json_int_t)fxt_overview_processes(o, r)));
-	set(object, "threads", json_integer((json_int_t)fxt_overview_threads(o)));
-	set(object, "bytes", fxt_json_u64(r->size));
-	set(object, "events", fxt_json_u64(o->events));
-	set(object, "first_ns", fxt_json_u64(o->first_ns));
-	set(object, "last_ns", fxt_json_u64(o->last_ns));
+	fxt_json_set(object, "programs", programs);
+	fxt_json_set(object, "processes", json_integer((json_int_t)fxt_overview_processes(o, r)));
+	fxt_json_set(object, "threads", json_integer((json_int_t)fxt_overview_threads(o)));
+	fxt_json_set(object, "bytes", fxt_json_u64(r->size));
+	fxt_json_set(object, "events", fxt_json_u64(o->events));
+	fxt_json_set(object, "first_ns", fxt_json_u64(o->first_ns));
+	fxt_json_set(object, "last_ns", fxt_json_u64(o->last_ns));
 	for (unsigned i = 0; i < FXT_DROP_COUNT; i++) {
 		uint64_t records = fxt_overview_lost(o, (enum fxt_loss)i);
 		json_t *one = json_object();
 
 		dropped += records;
-		set(one, "cause", string(fxt_drop_causes[i]));
-		set(one, "records", fxt_json_u64(records));
-		set(one, "last_ns", fxt_json_u64(fxt_overview_lost_last_ns(o, (enum fxt_loss)i)));
+		fxt_json_set(one, "cause", string(fxt_drop_causes[i]));
+		fxt_json_set(one, "records", fxt_json_u64(records));
+		fxt_json_set(one, "last_ns", fxt_json_u64(fxt_overview_lost_last_ns(o, (enum fxt_loss)i)));
 		if (records)
 			json_array_append_new(causes, one);
 		else
 			json_decref(one);
 	}
-	set(object, "attempted", fxt_json_u64(o->written + dropped + fxt_overview_lost(o, FXT_LOSS_FILTERED) +
+	fxt_json_set(object, "attempted", fxt_json_u64(o->written + dropped + fxt_overview_lost(o, FXT_LOSS_FILTERED) +
 					      fxt_overview_lost(o, FXT_LOSS_OVERWRITTEN)));
-	set(object, "written", fxt_json_u64(o->written));
-	set(object, "dropped", fxt_json_u64(dropped));
-	set(object, "dropped_by_cause", causes);
-	set(object, "filtered", fxt_json_u64(fxt_overview_lost(o, FXT_LOSS_FILTERED)));
-	set(object, "overwritten", fxt_json_u64(fxt_overview_lost(o, FXT_LOSS_OVERWRITTEN)));
-	set(object, "buffer_full", fxt_json_u64(o->buffer_full));
-	set(object, "reason", string(o->reason));
-	set(object, "categories", categories);
+	fxt_json_set(object, "written", fxt_json_u64(o->written));
+	fxt_json_set(object, "dropped", fxt_json_u64(dropped));
+	fxt_json_set(object, "dropped_by_cause", causes);
+	fxt_json_set(object, "filtered", fxt_json_u64(fxt_overview_lost(o, FXT_LOSS_FILTERED)));
+	fxt_json_set(object, "overwritten", fxt_json_u64(fxt_overview_lost(o, FXT_LOSS_OVERWRITTEN)));
+	fxt_json_set(object, "buffer_full", fxt_json_u64(o->buffer_full));
+	fxt_json_set(object, "reason", string(o->reason));
+	fxt_json_set(object, "categories", categories);
 	return object;
 }
 
@@ -108,15 +96,15 @@ static json_t *calls(const struct fxt_report *report, const struct fxt_calls *ca
 		const struct fxt_call *c = &calls->list[i];
 		json_t *one = json_object();
 
-		set(one, "category", symbol(report->r, c->category));
-		set(one, "name", symbol(report->r, c->name));
+		fxt_json_set(one, "category", fxt_json_symbol(report->r, c->category));
+		fxt_json_set(one, "name", fxt_json_symbol(report->r, c->name));
 		set_demangled(one, report->r, c->category, c->name);
-		set(one, "count", fxt_json_u64(c->count));
-		set(one, "total_ns", fxt_json_u64(c->total_ns));
-		set(one, "mean_ns", fxt_json_u64(c->total_ns / c->count));
-		set(one, "p50_ns", fxt_json_u64(fxt_call_percentile(c, 50)));
-		set(one, "p99_ns", fxt_json_u64(fxt_call_percentile(c, 99)));
-		set(one, "max_ns", fxt_json_u64(c->max_ns));
+		fxt_json_set(one, "count", fxt_json_u64(c->count));
+		fxt_json_set(one, "total_ns", fxt_json_u64(c->total_ns));
+		fxt_json_set(one, "mean_ns", fxt_json_u64(c->total_ns / c->count));
+		fxt_json_set(one, "p50_ns", fxt_json_u64(fxt_call_percentile(c, 50)));
+		fxt_json_set(one, "p99_ns", fxt_json_u64(fxt_call_percentile(c, 99)));
+		fxt_json_set(one, "max_ns", fxt_json_u64(c->max_ns));
 		json_array_append_new(array, one);
 	}
 	return array;
@@ -135,17 +123,17 @@ static json_t *waits(const struct fxt_report *report)
 		for (size_t k = 0; k < w->waiter_count; k++) {
 			json_t *waiter = fxt_report_json_thread(report->r, w->waiters[k].thread);
 
-			set(waiter, "total_ns", fxt_json_u64(w->waiters[k].total_ns));
+			fxt_json_set(waiter, "total_ns", fxt_json_u64(w->waiters[k].total_ns));
 			json_array_append_new(by, waiter);
 		}
-		set(one, "kind", json_string(w->kind));
-		set(one, "pid", fxt_json_u64(w->pid));
-		set(one, "object", json_string(object));
-		set(one, "label", string(w->label));
-		set(one, "count", fxt_json_u64(w->count));
-		set(one, "total_ns", fxt_json_u64(w->total_ns));
-		set(one, "longest_ns", fxt_json_u64(w->max_ns));
-		set(one, "by", by);
+		fxt_json_set(one, "kind", json_string(w->kind));
+		fxt_json_set(one, "pid", fxt_json_u64(w->pid));
+		fxt_json_set(one, "object", json_string(object));
+		fxt_json_set(one, "label", string(w->label));
+		fxt_json_set(one, "count", fxt_json_u64(w->count));
+		fxt_json_set(one, "total_ns", fxt_json_u64(w->total_ns));
+		fxt_json_set(one, "longest_ns", fxt_json_u64(w->max_ns));
+		fxt_json_set(one, "by", by);
 		json_array_append_new(array, one);
 	}
 	return array;
@@ -160,16 +148,16 @@ static json_t *contended(const struct fxt_report *report)
 		char *lock = fxt_contention_lock(c->known, c->lock);
 		json_t *one = json_object();
 
-		set(one, "kind", json_string(c->kind));
-		set(one, "pid", fxt_json_u64(c->pid));
-		set(one, "lock", json_string(lock));
-		set(one, "wanted_in", symbol(report->r, c->at));
-		set(one, "held_in", symbol(report->r, c->held_at));
-		set(one, "count", fxt_json_u64(c->count));
-		set(one, "total_ns", fxt_json_u64(c->total_ns));
-		set(one, "longest_ns", fxt_json_u64(c->max_ns));
+		fxt_json_set(one, "kind", json_string(c->kind));
+		fxt_json_set(one, "pid", fxt_json_u64(c->pid));
+		fxt_json_set(one, "lock", json_string(lock));
+		fxt_json_set(one, "wanted_in", fxt_json_symbol(report->r, c->at));
+		fxt_json_set(one, "held_in", fxt_json_symbol(report->r, c->held_at));
+		fxt_json_set(one, "count", fxt_json_u64(c->count));
+		fxt_json_set(one, "total_ns", fxt_json_u64(c->total_ns));
+		fxt_json_set(one, "longest_ns", fxt_json_u64(c->max_ns));
 		if (c->held_count)
-			set(one, "held_mean_ns", fxt_json_u64(c->held_ns / c->held_count));
+			fxt_json_set(one, "held_mean_ns", fxt_json_u64(c->held_ns / c->held_count));
 		json_array_append_new(array, one);
 		free(lock);
 	}
@@ -189,16 +177,16 @@ static json_t *blocked(const struct fxt_report *report)
 			continue;
 		lock = fxt_contention_lock(b->known, b->lock);
 		one = fxt_report_json_thread(report->r, (uint32_t)i);
-		set(one, "lock", json_string(lock));
-		set(one, "wanted_in", symbol(report->r, b->at));
-		set(one, "since_ns", fxt_json_u64(b->since_ns));
+		fxt_json_set(one, "lock", json_string(lock));
+		fxt_json_set(one, "wanted_in", fxt_json_symbol(report->r, b->at));
+		fxt_json_set(one, "since_ns", fxt_json_u64(b->since_ns));
 		if (b->holder) {
-			set(one, "holder", fxt_json_u64(b->holder));
-			set(one, "held_in", symbol(report->r, b->held_at));
+			fxt_json_set(one, "holder", fxt_json_u64(b->holder));
+			fxt_json_set(one, "held_in", fxt_json_symbol(report->r, b->held_at));
 		}
 		if (b->held_since_ns)
-			set(one, "held_since_ns", fxt_json_u64(b->held_since_ns));
-		set(one, "deadlock", json_boolean(b->is_in_circle));
+			fxt_json_set(one, "held_since_ns", fxt_json_u64(b->held_since_ns));
+		fxt_json_set(one, "deadlock", json_boolean(b->is_in_circle));
 		json_array_append_new(array, one);
 		free(lock);
 	}
@@ -216,22 +204,22 @@ static json_t *heaps(const struct fxt_report *report)
 		for (size_t k = 0; k < h->leak_count; k++) {
 			json_t *leak = json_object();
 
-			set(leak, "size", fxt_json_u64(h->leaks[k].size));
-			set(leak, "count", fxt_json_u64(h->leaks[k].count));
+			fxt_json_set(leak, "size", fxt_json_u64(h->leaks[k].size));
+			fxt_json_set(leak, "count", fxt_json_u64(h->leaks[k].count));
 			json_array_append_new(leaks, leak);
 		}
-		set(one, "pid", fxt_json_u64(h->pid));
-		set(one, "program", fxt_json_text(&h->provider->name));
-		set(one, "allocations", fxt_json_u64(h->calls));
-		set(one, "failed", fxt_json_u64(h->failed));
-		set(one, "allocated_bytes", fxt_json_u64(h->allocated_bytes));
-		set(one, "frees", fxt_json_u64(h->frees));
-		set(one, "unknown_frees", fxt_json_u64(h->unknown_frees));
-		set(one, "peak_bytes", fxt_json_u64(h->peak_bytes));
-		set(one, "peak_ns", fxt_json_u64(h->peak_ns));
-		set(one, "in_use_bytes", fxt_json_u64(h->in_use_bytes));
-		set(one, "in_use_blocks", fxt_json_u64(h->live_blocks));
-		set(one, "never_freed", leaks);
+		fxt_json_set(one, "pid", fxt_json_u64(h->pid));
+		fxt_json_set(one, "program", fxt_json_text(&h->provider->name));
+		fxt_json_set(one, "allocations", fxt_json_u64(h->calls));
+		fxt_json_set(one, "failed", fxt_json_u64(h->failed));
+		fxt_json_set(one, "allocated_bytes", fxt_json_u64(h->allocated_bytes));
+		fxt_json_set(one, "frees", fxt_json_u64(h->frees));
+		fxt_json_set(one, "unknown_frees", fxt_json_u64(h->unknown_frees));
+		fxt_json_set(one, "peak_bytes", fxt_json_u64(h->peak_bytes));
+		fxt_json_set(one, "peak_ns", fxt_json_u64(h->peak_ns));
+		fxt_json_set(one, "in_use_bytes", fxt_json_u64(h->in_use_bytes));
+		fxt_json_set(one, "in_use_blocks", fxt_json_u64(h->live_blocks));
+		fxt_json_set(one, "never_freed", leaks);
 		json_array_append_new(array, one);
 	}
 	return array;
@@ -241,14 +229,14 @@ static json_t *transfers(struct fxt_transfers *t)
 {
 	json_t *object = json_object();
 
-	set(object, "calls", fxt_json_u64(t->calls));
-	set(object, "bytes", fxt_json_u64(t->bytes));
-	set(object, "mean_bytes", fxt_json_u64(fxt_transfers_mean_bytes(t)));
-	set(object, "unsaid_calls", fxt_json_u64(t->unsaid));
-	set(object, "total_ns", fxt_json_u64(t->total_ns));
-	set(object, "p50_ns", fxt_json_u64(fxt_transfers_percentile(t, 50)));
-	set(object, "p99_ns", fxt_json_u64(fxt_transfers_percentile(t, 99)));
-	set(object, "max_ns", fxt_json_u64(t->max_ns));
+	fxt_json_set(object, "calls", fxt_json_u64(t->calls));
+	fxt_json_set(object, "bytes", fxt_json_u64(t->bytes));
+	fxt_json_set(object, "mean_bytes", fxt_json_u64(fxt_transfers_mean_bytes(t)));
+	fxt_json_set(object, "unsaid_calls", fxt_json_u64(t->unsaid));
+	fxt_json_set(object, "total_ns", fxt_json_u64(t->total_ns));
+	fxt_json_set(object, "p50_ns", fxt_json_u64(fxt_transfers_percentile(t, 50)));
+	fxt_json_set(object, "p99_ns", fxt_json_u64(fxt_transfers_percentile(t, 99)));
+	fxt_json_set(object, "max_ns", fxt_json_u64(t->max_ns));
 	return object;
 }
 
@@ -261,14 +249,14 @@ static json_t *leaks(const struct fxt_report *report)
 		char *function = fxt_unfreed_function(left, report->r), *object = fxt_unfreed_object(left, report->r);
 		json_t *one = json_object();
 
-		set(one, "pid", fxt_json_u64(left->pid));
-		set(one, "program", fxt_json_text(&left->provider->name));
-		set(one, "kind", json_string(left->is_mapping ? "mapping" : "block"));
-		set(one, "function", string(function));
-		set(one, "object", string(object));
-		set(one, "size", fxt_json_u64(left->size));
-		set(one, "count", fxt_json_u64(left->count));
-		set(one, "bytes", fxt_json_u64(left->size * left->count));
+		fxt_json_set(one, "pid", fxt_json_u64(left->pid));
+		fxt_json_set(one, "program", fxt_json_text(&left->provider->name));
+		fxt_json_set(one, "kind", json_string(left->is_mapping ? "mapping" : "block"));
+		fxt_json_set(one, "function", string(function));
+		fxt_json_set(one, "object", string(object));
+		fxt_json_set(one, "size", fxt_json_u64(left->size));
+		fxt_json_set(one, "count", fxt_json_u64(left->count));
+		fxt_json_set(one, "bytes", fxt_json_u64(left->size * left->count));
 		json_array_append_new(array, one);
 		free(object);
 		free(function);
@@ -284,15 +272,15 @@ static json_t *files(const struct fxt_report *report)
 		const struct fxt_file *f = &report->files.list[i];
 		json_t *one = json_object();
 
-		set(one, "file", string(f->label));
-		set(one, "calls", fxt_json_u64(f->calls));
-		set(one, "read_bytes", fxt_json_u64(f->in_bytes));
-		set(one, "written_bytes", fxt_json_u64(f->out_bytes));
-		set(one, "unsaid_calls", fxt_json_u64(f->unsaid));
-		set(one, "total_ns", fxt_json_u64(f->total_ns));
+		fxt_json_set(one, "file", string(f->label));
+		fxt_json_set(one, "calls", fxt_json_u64(f->calls));
+		fxt_json_set(one, "read_bytes", fxt_json_u64(f->in_bytes));
+		fxt_json_set(one, "written_bytes", fxt_json_u64(f->out_bytes));
+		fxt_json_set(one, "unsaid_calls", fxt_json_u64(f->unsaid));
+		fxt_json_set(one, "total_ns", fxt_json_u64(f->total_ns));
 		for (int how = 0; how < FXT_FILE_USES; how++) {
 			if (f->uses[how])
-				set(one, fxt_file_use_names[how], transfers(f->uses[how]));
+				fxt_json_set(one, fxt_file_use_names[how], transfers(f->uses[how]));
 		}
 		json_array_append_new(array, one);
 	}
@@ -310,11 +298,11 @@ static json_t *open_calls(const struct fxt_report *report)
 			struct fxt_record rec;
 
 			fxt_reader_event_at(report->r, c->offset, c->provider, &rec);
-			set(one, "category", symbol(report->r, c->category));
-			set(one, "call", symbol(report->r, c->name));
+			fxt_json_set(one, "category", fxt_json_symbol(report->r, c->category));
+			fxt_json_set(one, "call", fxt_json_symbol(report->r, c->name));
 			set_demangled(one, report->r, c->category, c->name);
-			set(one, "since_ns", fxt_json_u64(c->start_ns));
-			set(one, "args", fxt_json_arguments(&rec));
+			fxt_json_set(one, "since_ns", fxt_json_u64(c->start_ns));
+			fxt_json_set(one, "args", fxt_json_arguments(&rec));
 			json_array_append_new(array, one);
 		}
 	}
@@ -329,12 +317,12 @@ static json_t *log_lines(const struct fxt_report *report)
 		const struct fxt_log_line *line = &report->log.list[i];
 		json_t *one = fxt_report_json_thread(report->r, line->thread);
 
-		set(one, "time_ns", fxt_json_u64(line->at_ns));
-		set(one, "message", fxt_json_text(&line->message));
+		fxt_json_set(one, "time_ns", fxt_json_u64(line->at_ns));
+		fxt_json_set(one, "message", fxt_json_text(&line->message));
 		json_array_append_new(last, one);
 	}
-	set(object, "lines", fxt_json_u64(report->log.total));
-	set(object, "last", last);
+	fxt_json_set(object, "lines", fxt_json_u64(report->log.total));
+	fxt_json_set(object, "last", last);
 	return object;
 }
 
@@ -342,20 +330,20 @@ void fxt_report_json(const struct fxt_report *report, FILE *out)
 {
 	json_t *object = json_object();
 
-	set(object, "trace", trace(report));
-	set(object, "agent", calls(report, &report->agent));
-	set(object, "threads", fxt_report_json_threads(report));
-	set(object, "chains", fxt_report_json_chains(report));
-	set(object, "calls", calls(report, &report->calls));
-	set(object, "waiting", waits(report));
-	set(object, "contended", contended(report));
-	set(object, "blocked", blocked(report));
-	set(object, "heap", heaps(report));
-	set(object, "leaks", leaks(report));
-	set(object, "files", files(report));
-	set(object, "descriptors_open", fxt_descriptors_json(&report->descriptors, report->r));
-	set(object, "log", log_lines(report));
-	set(object, "open", open_calls(report));
+	fxt_json_set(object, "trace", trace(report));
+	fxt_json_set(object, "agent", calls(report, &report->agent));
+	fxt_json_set(object, "threads", fxt_report_json_threads(report));
+	fxt_json_set(object, "chains", fxt_report_json_chains(report));
+	fxt_json_set(object, "calls", calls(report, &report->calls));
+	fxt_json_set(object, "waiting", waits(report));
+	fxt_json_set(object, "contended", contended(report));
+	fxt_json_set(object, "blocked", blocked(report));
+	fxt_json_set(object, "heap", heaps(report));
+	fxt_json_set(object, "leaks", leaks(report));
+	fxt_json_set(object, "files", files(report));
+	fxt_json_set(object, "descriptors_open", fxt_descriptors_json(&report->descriptors, report->r));
+	fxt_json_set(object, "log", log_lines(report));
+	fxt_json_set(object, "open", open_calls(report));
 	fxt_json_print(object, out, false);
 }
 #else

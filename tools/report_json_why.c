@@ -9,28 +9,13 @@
 #include "json.h"
 #include "report.h"
 
-static void set(json_t *object, const char *key, json_t *value)
-{
-	json_object_set_new(object, key, value);
-}
-
-static json_t *symbol(const struct fxt_reader *r, uint32_t number)
-{
-	struct fxt_text text;
-
-	if (!number)
-		return json_null();
-	text = fxt_symbol_text(r, number);
-	return fxt_json_text(&text);
-}
-
 json_t *fxt_report_json_thread(const struct fxt_reader *r, uint32_t index)
 {
 	json_t *object = json_object();
 
-	set(object, "pid", fxt_json_u64(r->threads[index].pid));
-	set(object, "tid", fxt_json_u64(r->threads[index].tid));
-	set(object, "name", fxt_json_text(&r->threads[index].name));
+	fxt_json_set(object, "pid", fxt_json_u64(r->threads[index].pid));
+	fxt_json_set(object, "tid", fxt_json_u64(r->threads[index].tid));
+	fxt_json_set(object, "name", fxt_json_text(&r->threads[index].name));
 	return object;
 }
 
@@ -47,17 +32,17 @@ json_t *fxt_report_json_threads(const struct fxt_report *report)
 			const struct fxt_thread_call *c = &t->calls[thread->calls + k];
 			json_t *call = json_object();
 
-			set(call, "call", symbol(report->r, c->name));
-			set(call, "ns", fxt_json_u64(c->ns));
+			fxt_json_set(call, "call", fxt_json_symbol(report->r, c->name));
+			fxt_json_set(call, "ns", fxt_json_u64(c->ns));
 			json_array_append_new(in, call);
 		}
-		set(one, "first_ns", fxt_json_u64(thread->first_ns));
-		set(one, "last_ns", fxt_json_u64(thread->last_ns));
-		set(one, "running_ns", fxt_json_u64(thread->running_ns));
-		set(one, "blocked_ns", fxt_json_u64(thread->blocked_ns));
-		set(one, "waiting_ns", fxt_json_u64(thread->waiting_ns));
-		set(one, "not_running_in", in);
-		set(one, "open", symbol(report->r, thread->open));
+		fxt_json_set(one, "first_ns", fxt_json_u64(thread->first_ns));
+		fxt_json_set(one, "last_ns", fxt_json_u64(thread->last_ns));
+		fxt_json_set(one, "running_ns", fxt_json_u64(thread->running_ns));
+		fxt_json_set(one, "blocked_ns", fxt_json_u64(thread->blocked_ns));
+		fxt_json_set(one, "waiting_ns", fxt_json_u64(thread->waiting_ns));
+		fxt_json_set(one, "not_running_in", in);
+		fxt_json_set(one, "open", fxt_json_symbol(report->r, thread->open));
 		json_array_append_new(array, one);
 	}
 	return array;
@@ -70,14 +55,14 @@ static json_t *meanwhile(const struct fxt_report *report, const struct fxt_meanw
 	for (size_t i = 0; i < m->count; i++) {
 		json_t *one = json_object();
 
-		set(one, "category", symbol(report->r, m->list[i].category));
-		set(one, "name", symbol(report->r, m->list[i].name));
-		set(one, "ns", fxt_json_u64(m->list[i].ns));
+		fxt_json_set(one, "category", fxt_json_symbol(report->r, m->list[i].category));
+		fxt_json_set(one, "name", fxt_json_symbol(report->r, m->list[i].name));
+		fxt_json_set(one, "ns", fxt_json_u64(m->list[i].ns));
 		json_array_append_new(in, one);
 	}
-	set(object, "from_ns", fxt_json_u64(m->from_ns));
-	set(object, "in", in);
-	set(object, "outside_ns", fxt_json_u64(m->untold_ns));
+	fxt_json_set(object, "from_ns", fxt_json_u64(m->from_ns));
+	fxt_json_set(object, "in", in);
+	fxt_json_set(object, "outside_ns", fxt_json_u64(m->untold_ns));
 	return object;
 }
 
@@ -88,16 +73,16 @@ static json_t *wait(const struct fxt_report *report, const struct fxt_chain_link
 	struct fxt_record rec;
 
 	fxt_reader_event_at(report->r, link->offset, link->provider, &rec);
-	set(object, "call", symbol(report->r, link->name));
-	set(object, "object", what ? fxt_json_string(what) : json_null());
-	set(object, "args", fxt_json_arguments(&rec));
-	set(object, "from_ns", fxt_json_u64(link->start_ns));
-	set(object, "waited_ns", fxt_json_u64(link->end_ns - link->start_ns));
-	set(object, "let_go_ns", fxt_json_u64(link->woken_ns));
-	set(object, "by", fxt_report_json_thread(report->r, link->waker));
-	set(object, "by_call", symbol(report->r, link->meanwhile.call));
-	set(object, "by_function", symbol(report->r, link->meanwhile.function));
-	set(object, "by_meanwhile", meanwhile(report, &link->meanwhile));
+	fxt_json_set(object, "call", fxt_json_symbol(report->r, link->name));
+	fxt_json_set(object, "object", what ? fxt_json_string(what) : json_null());
+	fxt_json_set(object, "args", fxt_json_arguments(&rec));
+	fxt_json_set(object, "from_ns", fxt_json_u64(link->start_ns));
+	fxt_json_set(object, "waited_ns", fxt_json_u64(link->end_ns - link->start_ns));
+	fxt_json_set(object, "let_go_ns", fxt_json_u64(link->woken_ns));
+	fxt_json_set(object, "by", fxt_report_json_thread(report->r, link->waker));
+	fxt_json_set(object, "by_call", fxt_json_symbol(report->r, link->meanwhile.call));
+	fxt_json_set(object, "by_function", fxt_json_symbol(report->r, link->meanwhile.function));
+	fxt_json_set(object, "by_meanwhile", meanwhile(report, &link->meanwhile));
 	free(what);
 	return object;
 }
@@ -115,10 +100,10 @@ json_t *fxt_report_json_chains(const struct fxt_report *report)
 			json_array_append_new(waits, wait(report, link));
 			link = link->cause;
 		} while (link);
-		set(one, "count", fxt_json_u64(chain->count));
-		set(one, "total_ns", fxt_json_u64(chain->total_ns));
-		set(one, "longest_ns", fxt_json_u64(chain->longest->total_ns));
-		set(one, "longest", waits);
+		fxt_json_set(one, "count", fxt_json_u64(chain->count));
+		fxt_json_set(one, "total_ns", fxt_json_u64(chain->total_ns));
+		fxt_json_set(one, "longest_ns", fxt_json_u64(chain->longest->total_ns));
+		fxt_json_set(one, "longest", waits);
 		json_array_append_new(array, one);
 	}
 	return array;

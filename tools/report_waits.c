@@ -185,7 +185,8 @@ static struct alike *join_alike(const struct fxt_waits *w, size_t *count)
 	}
 	free(sorted);
 	for (size_t i = 0; i < *count; i++)
-		qsort(list[i].wait.waiters, list[i].wait.waiter_count, sizeof(struct fxt_waiter), waiters_by_total);
+		if (list[i].wait.waiters)
+			qsort(list[i].wait.waiters, list[i].wait.waiter_count, sizeof(struct fxt_waiter), waiters_by_total);
 	qsort(list, *count, sizeof(*list), alike_by_total);
 	return list;
 }

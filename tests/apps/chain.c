@@ -7,12 +7,10 @@
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdatomic.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "asleep.h"
 
 pthread_mutex_t pantry_lock = PTHREAD_MUTEX_INITIALIZER;
 sem_t delivered;
@@ -52,28 +50,11 @@ static void *cook(void *unused)
 	return unused;
 }
 
-/* In a lock or a semaphore, which is all that it waits for once its number is known. */
-static bool is_in_futex(int tid)
-{
-	char path[64], text[256] = "";
-	FILE *file;
-
-	if (!tid)
-		return false;
-	snprintf(path, sizeof(path), "/proc/self/task/%d/syscall", tid);
-	file = fopen(path, "re");
-	if (!file)
-		abort();
-	if (!fgets(text, sizeof(text), file))
-		text[0] = '\0';
-	fclose(file);
-	return atoi(text) == SYS_futex && strncmp(text, "running", 7) != 0;
-}
-
 static void *farmer(void *unused)
 {
 	pthread_setname_np(pthread_self(), "farmer");
-	/* The customer last: the cook sleeps for longer than that. */
+	/* In a lock or a semaphore, which is all that they wait for once their numbers are known. The customer last: the cook sleeps for
+	 * longer than that. */
 	while (!is_in_futex(atomic_load(&cook_tid)) || !is_in_futex(atomic_load(&customer_tid)))
 		;
 	/* What the others do besides, on however busy a machine, is short beside their wait. */

@@ -4,12 +4,12 @@
  */
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "asleep.h"
 
 pthread_mutex_t accounts_lock = PTHREAD_MUTEX_INITIALIZER, log_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -41,22 +41,6 @@ static void *run(void *number)
 	return NULL;
 }
 
-/* In the lock: it waits for nothing else any more. */
-static bool is_in_futex(int tid)
-{
-	char path[64], text[256] = "";
-	FILE *file;
-
-	snprintf(path, sizeof(path), "/proc/self/task/%d/syscall", tid);
-	file = fopen(path, "re");
-	if (!file)
-		abort();
-	if (!fgets(text, sizeof(text), file))
-		text[0] = '\0';
-	fclose(file);
-	return atoi(text) == SYS_futex && strncmp(text, "running", 7) != 0;
-}
-
 int main(void)
 {
 	pthread_t threads[2];
@@ -66,6 +50,7 @@ int main(void)
 	    pthread_create(&threads[1], NULL, run, threads))
 		return 1;
 	pthread_barrier_wait(&both_have_one);
+	/* In the locks: they wait for nothing else any more. */
 	do
 		asleep = is_in_futex(atomic_load(&tids[0])) + is_in_futex(atomic_load(&tids[1]));
 	while (asleep < 2);

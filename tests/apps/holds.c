@@ -1,4 +1,4 @@
-/* Takes memory, descriptors and threads, and moves bytes, with other calls for 50 ms before and after. Prints how many bytes it has
+/* Takes memory, descriptors and threads, and moves bytes, with other calls for 50 ms before and after, while it still has them. Prints how many bytes it has
  * read and written by calls; a child that is forked last does the same with half as many. */
 #include <fcntl.h>
 #include <pthread.h>
@@ -45,11 +45,12 @@ static void move(int times)
 		if (read(null, bytes, 1) != -1 || write(-1, bytes, 1) != -1)
 			abort();
 	}
+	/* However long this took, all that was moved and is open is there to be sampled now. */
+	linger();
 	close(pair[0]);
 	close(pair[1]);
 	close(null);
 	close(zero);
-	linger();
 	printf("%d %ld %ld\n", (int)getpid(), got, given);
 	fflush(stdout);
 }

@@ -100,7 +100,7 @@ static PLAIN void measure(const char *name, void (*call)(void))
 static PLAIN void share_processor(void)
 {
 	cpu_set_t set;
-	pid_t rival;
+	pid_t self = getpid(), rival;
 	int i;
 
 	CPU_ZERO(&set);
@@ -110,8 +110,10 @@ static PLAIN void share_processor(void)
 	need(rival >= 0);
 	if (!rival) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		for (;;)
-			__asm__ volatile("");
+		/* Killed before that, it is not there any more. */
+		while (getppid() == self)
+			;
+		_exit(0);
 	}
 	for (i = 0; i < TIMES; i++)
 		measure("readv", work);
