@@ -13,8 +13,8 @@ enum {
 };
 
 struct fxt_function fxt_functions[FXT_FUNCTION_SLOTS] __attribute__((aligned(FXT_PAGE_BYTES)));
-static_assert(sizeof(fxt_functions) % FXT_PAGE_BYTES == 0, "of pages");
-uint32_t fxt_functions_none_defined[FXT_STRING_MAX_INDEX + 1];
+uint32_t fxt_functions_none_defined[FXT_STRING_MAX_INDEX + 1] __attribute__((aligned(FXT_PAGE_BYTES)));
+static_assert(sizeof(fxt_functions) % FXT_PAGE_BYTES == 0 && sizeof(fxt_functions_none_defined) % FXT_PAGE_BYTES == 0, "of pages");
 
 static struct {
 	struct fxt_lock lock;           /* held while a name is looked up; durable_lock nests in it */
@@ -152,6 +152,7 @@ void fxt_functions_start(void)
 {
 	/* Not in the program's core dumps. */
 	fxt_sys_madvise(fxt_functions, sizeof(fxt_functions), MADV_DONTDUMP);
+	fxt_sys_madvise(fxt_functions_none_defined, sizeof(fxt_functions_none_defined), MADV_DONTDUMP);
 }
 
 static void forget_all(void)
