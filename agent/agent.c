@@ -343,6 +343,7 @@ bool fxt_agent_start(const struct fxt_call_names *calls)
 	pthread_atfork(NULL, NULL, child_after_fork);
 	fxt_threads_start();
 	fxt_functions_start();
+	fxt_fds_start();
 	fxt_endpoints_start();
 	atomic_store(&fxt_agent.recording, fxt_agent.config.dormant ? FXT_DORMANT : FXT_RECORDING);
 	atomic_store(&fxt_agent.state, FXT_ON);

@@ -38,6 +38,11 @@ bool fxt_fds_ask(struct fxt_thread *thread)
 	return true;
 }
 
+void fxt_fds_start(void)
+{
+	atomic_store_explicit(&fxt_fd_first[STDERR_FILENO].is_stderr, 1, memory_order_relaxed);
+}
+
 void fxt_fds_after_fork(void)
 {
 	atomic_fetch_add_explicit(&generation, 1, memory_order_relaxed);

@@ -24,12 +24,18 @@ enum {
 
 /* A cache line for each: threads count in different ones at once. */
 struct fxt_fd {
-	_Atomic uint32_t stream;        /* which channel between processes it is an end of; 0: not known */
-	_Atomic uint32_t generation;    /* of the process that began the lifetimes: a fork begins another */
+	union {
+		struct {
+			_Atomic uint32_t stream;        /* which channel between processes it is an end of; 0: not known */
+			_Atomic uint32_t is_stderr;     /* it is 2, or a duplicate of that: interpose/said.h */
+		};
+		_Atomic uint64_t is_special;            /* either of these */
+	};
 	_Atomic uint64_t life;          /* async id; 0: none */
 	_Atomic uint64_t connection;    /* the same of what connect() began; ends no later than the descriptor */
 	_Atomic uint64_t read_bytes, written_bytes;
 	uint64_t begin_ns;              /* of the lifetime that began last */
+	_Atomic uint32_t generation;    /* of the process that began the lifetimes: a fork begins another */
 	uint32_t life_names;            /* category and name of the lifetime, the upper half of an event's header */
 	uint32_t connection_names;
 	bool is_buffered;               /* not all that is moved is seen: fxt_fd_buffered() */
@@ -53,6 +59,14 @@ static inline struct fxt_fd *fxt_fd(int fd)
 	return page ? page + fd % FXT_FDS_PAGE : NULL;
 }
 
+/* Whether what is read from it or written to it is of interest to others. */
+static inline bool fxt_fd_is_special(int fd)
+{
+	const struct fxt_fd *entry = fxt_fd(fd);
+
+	return FXT_UNLIKELY(entry && atomic_load_explicit(&entry->is_special, memory_order_relaxed));
+}
+
 /* The same, made if need be; NULL: the number is too large, or there is no memory. Any context. */
 struct fxt_fd *fxt_fd_make(int fd);
 
@@ -71,6 +85,9 @@ static inline void fxt_fds_before_vfork(void)
 		fxt_self->may_be_child = true;
 }
 
+/* Once, at start. */
+void fxt_fds_start(void);
+
 /* In the child of a fork. */
 void fxt_fds_after_fork(void);
 
@@ -84,16 +101,22 @@ static inline void fxt_fd_add(_Atomic uint64_t *count, uint64_t bytes)
 
 static inline void fxt_fd_has_read(struct fxt_thread *thread, int fd, uint64_t bytes)
 {
-	struct fxt_fd *entry = fxt_fd(fd);
+	struct fxt_fd *entry;
 
+	/* Found again: kept during the call, it would have to be stored. */
+	__asm__("" : "+r"(fd));
+	entry = fxt_fd(fd);
 	if (FXT_LIKELY(entry && fxt_fds_are_ours(thread)))
 		fxt_fd_add(&entry->read_bytes, bytes);
 }
 
 static inline void fxt_fd_has_written(struct fxt_thread *thread, int fd, uint64_t bytes)
 {
-	struct fxt_fd *entry = fxt_fd(fd);
+	struct fxt_fd *entry;
 
+	/* Found again: kept during the call, it would have to be stored. */
+	__asm__("" : "+r"(fd));
+	entry = fxt_fd(fd);
 	if (FXT_LIKELY(entry && fxt_fds_are_ours(thread)))
 		fxt_fd_add(&entry->written_bytes, bytes);
 }

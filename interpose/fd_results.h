@@ -63,20 +63,21 @@
 #define END_MOVED(from, to) END_READ(from)
 #define ARROW_MOVED(from, to) ARROW_READ(from)
 
-/* Of calls that are many: what is not known to be a stream's end has a function of its own, in which there is nothing of arrows. */
+/* Of calls that are many: a descriptor that is no stream's end, as far as is known, and not standard error has a function of its own,
+ * in which there is nothing of arrows nor of what is said. */
 #ifdef FXT_QUICK_EVENTS
 #define TRACED_READ(fd) , FXT_TRACED_APART
 #define TRACED_READ_INTO(fd, buf, count) , FXT_TRACED_APART
 #define TRACED_WRITTEN(fd) , FXT_TRACED_APART
 #define TRACED_WRITTEN_FROM(fd, buf) , FXT_TRACED_APART
 #define FXT_TRACED_APART(category, type, symbol, event, callee, blocks, result_kind, ...)                               \
-	static __attribute__((noinline)) type streams_##symbol(FXT_LIST(P_DECLARE, __VA_ARGS__))                        \
+	static __attribute__((noinline)) type special_##symbol(FXT_LIST(P_DECLARE, __VA_ARGS__))                        \
 	FXT_BODY(fxt_enter_on(), category, type, event, callee, blocks, result_kind, __VA_ARGS__)                       \
 	static __attribute__((noinline)) type traced_##symbol(FXT_LIST(P_DECLARE, __VA_ARGS__))                         \
 	{                                                                                                               \
-		if (FXT_UNLIKELY(fxt_endpoint(fd)))                                                                     \
-			return streams_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));                                         \
-		FXT_BODY(fxt_enter_on(), category, type, event, callee, blocks, COUNTED_##result_kind, __VA_ARGS__)     \
+		if (fxt_fd_is_special(fd))                                                                              \
+			return special_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));                                         \
+		FXT_BODY(fxt_enter_on(), category, type, event, real_##symbol, blocks, COUNTED_##result_kind, __VA_ARGS__) \
 	}
 #endif
 #define KEEP_COUNTED_READ(fd) KEEP_LONG

@@ -5,7 +5,7 @@
 
 #include "agent/stack.h"
 
-_Atomic uint64_t fxt_stderr_fds = FXT_STDERR_ALONE;
+atomic_bool fxt_stderr_has_others;
 
 /* On its own: its frame is more than a short stack may have. */
 static __attribute__((noinline)) bool leads_to_stderr(int fd)
@@ -22,15 +22,14 @@ bool fxt_is_stderr_now(int fd)
 
 void fxt_stderr_moved(int from, int to)
 {
-	bool is_stderr = fxt_is_among(fxt_stderrs(), from);
+	bool is_stderr = fxt_may_be_stderr(from);
 
 	/* The child of a vfork has descriptors of its own, and its parent's memory. */
 	if (to == 2 || to < 0 || to >= FXT_STDERR_FDS || (uint32_t)fxt_sys_getpid() != fxt_agent.pid)
 		return;
+	atomic_store_explicit(&fxt_fd_first[to].is_stderr, is_stderr, memory_order_relaxed);
 	if (is_stderr)
-		atomic_fetch_or_explicit(&fxt_stderr_fds, UINT64_C(1) << to, memory_order_relaxed);
-	else
-		atomic_fetch_and_explicit(&fxt_stderr_fds, ~(UINT64_C(1) << to), memory_order_relaxed);
+		atomic_store_explicit(&fxt_stderr_has_others, true, memory_order_relaxed);
 }
 
 /* The work on a text. */

@@ -17,25 +17,20 @@
 #include "agent/printf.h"
 #include "interpose.h"
 
-/* Descriptor 2, whatever file that is, and those that dup() and its kind have made of it, as `>&2` does in a shell: bits of the first
- * FXT_STDERR_FDS. The others count only while they lead where 2 does, as not every end of a descriptor is seen. */
-enum { FXT_STDERR_FDS = 64, FXT_STDERR_ALONE = 1 << 2 };
-extern _Atomic uint64_t fxt_stderr_fds __attribute__((visibility("hidden")));
+/* Descriptor 2, whatever file that is, and those that dup() and its kind have made of it, as `>&2` does in a shell: so many of the first
+ * are followed, in agent/fds.h. The others count only while they lead where 2 does, as not every end of a descriptor is seen. */
+enum { FXT_STDERR_FDS = FXT_FDS_PAGE };
+extern atomic_bool fxt_stderr_has_others __attribute__((visibility("hidden")));
 FXT_COLD bool fxt_is_stderr_now(int fd);
 
-static inline uint64_t fxt_stderrs(void)
+static inline bool fxt_stderr_is_alone(void)
 {
-	return atomic_load_explicit(&fxt_stderr_fds, memory_order_relaxed);
-}
-
-static inline bool fxt_is_among(uint64_t fds, int fd)
-{
-	return fd >= 0 && fd < FXT_STDERR_FDS && fds >> fd & 1;
+	return FXT_LIKELY(!atomic_load_explicit(&fxt_stderr_has_others, memory_order_relaxed));
 }
 
 static inline bool fxt_may_be_stderr(int fd)
 {
-	return FXT_UNLIKELY(fxt_is_among(fxt_stderrs(), fd));
+	return (unsigned)fd < FXT_STDERR_FDS && FXT_UNLIKELY(atomic_load_explicit(&fxt_fd_first[fd].is_stderr, memory_order_relaxed));
 }
 
 static inline bool fxt_is_stderr(int fd)
@@ -46,7 +41,7 @@ static inline bool fxt_is_stderr(int fd)
 /* The stream of that name, and one that writes to such a descriptor. */
 static inline bool fxt_is_stderr_stream(const FILE *stream)
 {
-	return FXT_UNLIKELY(stream == stderr) || (FXT_UNLIKELY(fxt_stderrs() != FXT_STDERR_ALONE) && fxt_is_stderr(stream->_fileno));
+	return FXT_UNLIKELY(stream == stderr) || (!fxt_stderr_is_alone() && fxt_is_stderr(stream->_fileno));
 }
 
 /* `to` is what `from` is, or -1: nothing any more. */
@@ -54,15 +49,13 @@ FXT_COLD void fxt_stderr_moved(int from, int to);
 
 static inline void fxt_stderr_moves(int from, int to)
 {
-	uint64_t fds = fxt_stderrs();
-
-	if (FXT_UNLIKELY(fxt_is_among(fds, from) || (fds != FXT_STDERR_ALONE && fxt_is_among(fds, to))))
+	if (fxt_may_be_stderr(from) || (!fxt_stderr_is_alone() && fxt_may_be_stderr(to)))
 		fxt_stderr_moved(from, to);
 }
 
 static inline void fxt_stderr_closed(unsigned first, unsigned last)
 {
-	for (; FXT_UNLIKELY(fxt_stderrs() != FXT_STDERR_ALONE) && first <= last && first < FXT_STDERR_FDS; first++)
+	for (; !fxt_stderr_is_alone() && first <= last && first < FXT_STDERR_FDS; first++)
 		fxt_stderr_moves(-1, (int)first);
 }
 
