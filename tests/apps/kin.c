@@ -308,11 +308,15 @@ static void in_sessions(void)
 
 static void leave_behind(void)
 {
+	pid_t parent = getpid();
 	long i;
 
 	for (i = 0; i < count; i++)
 		if (!fork()) {
 			prctl(PR_SET_PDEATHSIG, SIGKILL);
+			/* It may have been killed before. */
+			if (getppid() != parent)
+				_exit(1);
 			for (;;)
 				pause();
 		}
