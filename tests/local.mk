@@ -104,6 +104,7 @@ APPS_C = \
 	tests/apps/slow \
 	tests/apps/stepped \
 	tests/apps/streams \
+	tests/apps/streams_odd \
 	tests/apps/threads
 APPS_CXX = \
 	tests/apps/throws

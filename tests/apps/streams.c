@@ -8,16 +8,12 @@
  *	streams amid COUNT		reads that begin within a write
  *	streams writers COUNT		writes that overlap, and that are not told apart
  *	streams readers COUNT		the same of reads
- *	streams library COUNT		bytes that the C library reads and writes for its streams
  *	streams slept COUNT		each read sleeps before what it gets is written
- *	streams unseen COUNT		system calls by their numbers, and a pipe that becomes one of packets
  *	streams order COUNT		more writes at once than are remembered; each is read on its own
- *	streams messages COUNT		what becomes of messages that are cut, empty, printed, filtered or for others
  *	streams received COUNT		a pipe whose end is sent through a socket
  */
 #include <arpa/inet.h>
 #include <fcntl.h>
-#include <linux/filter.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -398,196 +394,6 @@ static void slept(void)
 	printf("write -> read %ld\n", count);
 }
 
-static void library(void)
-{
-	char into[LITTLE + 1];
-	FILE *in, *out;
-	long i;
-
-	for (i = 0; i < count; i++)
-		need(write(pipe_ends[1], buffer, LITTLE) == LITTLE && read(pipe_ends[0], into, LITTLE) == LITTLE);
-	/* Without a stream of its own. */
-	for (i = 0; i < count; i++) {
-		need(dprintf(pipe_ends[1], "%05d%05d", 1, 2) == LITTLE && write(pipe_ends[1], buffer, LITTLE) == LITTLE);
-		need(read(pipe_ends[0], into, LITTLE) == LITTLE);
-		need(read(pipe_ends[0], into, LITTLE) == LITTLE);
-	}
-	out = fdopen(pipe_ends[1], "w");
-	need(out != NULL);
-	for (i = 0; i < count; i++) {
-		need(fputs("0123456789", out) >= 0 && !fflush(out) && read(pipe_ends[0], into, LITTLE) == LITTLE);
-		need(write(pipe_ends[1], buffer, LITTLE) == LITTLE && read(pipe_ends[0], into, LITTLE) == LITTLE);
-	}
-	/* popen() makes the pipe itself. */
-	in = popen("echo 012345678", "r");
-	need(in && read(fileno(in), into, LITTLE) == LITTLE && !pclose(in));
-	/* The same by the streams that are there from the beginning. */
-	need(!pipe(pipe_ends) && dup2(pipe_ends[0], 0) == 0);
-	in = stdin;
-	for (i = 0; i < count; i++) {
-		need(write(pipe_ends[1], buffer, LITTLE) == LITTLE && read(0, into, LITTLE) == LITTLE);
-		if (i == 0)
-			need(write(pipe_ends[1], buffer, LITTLE) == LITTLE && fread(into, 1, LITTLE, in) == LITTLE);
-	}
-	printf("dprintf -> read %ld\nwrite -> read %ld\n", count, 2 * count + 1);
-}
-
-/* What is known before, and would be wrong after it. */
-static void unseen(void)
-{
-	char into[2 * LITTLE];
-	int way, other;
-	long i;
-
-	for (i = 0; i < count; i++) {
-		for (way = 0; way < 4; way++) {
-			need(!pipe(pipe_ends));
-			need(write(pipe_ends[1], buffer, LITTLE) == LITTLE && read(pipe_ends[0], into, LITTLE) == LITTLE);
-			other = -1;
-			if (way == 0)
-				need(syscall(SYS_write, pipe_ends[1], buffer, LITTLE) == LITTLE);
-			else if (way == 1)
-				need((other = (int)syscall(SYS_dup, pipe_ends[1])) >= 0 && write(other, buffer, LITTLE) == LITTLE);
-			else if (way == 2)
-				need(write(pipe_ends[1], buffer, LITTLE) == LITTLE &&
-				     syscall(SYS_read, pipe_ends[0], into, LITTLE) == LITTLE);
-			else
-				need(!fcntl(pipe_ends[1], F_SETFL, O_DIRECT) && write(pipe_ends[1], buffer, LITTLE) == LITTLE &&
-				     read(pipe_ends[0], into, 1) == 1);
-			need(write(pipe_ends[1], buffer, LITTLE) == LITTLE && read(pipe_ends[0], into, LITTLE) == LITTLE);
-			need(other < 0 || !close(other));
-			need(!close(pipe_ends[0]) && !close(pipe_ends[1]));
-		}
-		/* Its number is another file's. */
-		need(!pipe(pipe_ends) && (other = open("/dev/null", O_RDWR)) >= 0);
-		need((way = dup(pipe_ends[1])) >= 0 && syscall(SYS_dup3, other, way, 0) == way);
-		need(write(way, buffer, LITTLE) == LITTLE);
-		need(write(pipe_ends[1], buffer, LITTLE) == LITTLE && read(pipe_ends[0], into, 2 * LITTLE) == LITTLE);
-		need(!close(pipe_ends[0]) && !close(pipe_ends[1]) && !close(other) && !close(way));
-	}
-	printf("write -> read %ld\n", 5 * count);
-}
-
-/* -- Messages ---------------------------------------------------------------------------------- */
-
-/* Ends of a new pair, over which what it says is known so far. Two arrows. */
-static void pair_of_messages(int type, int ends[2])
-{
-	char into[LITTLE];
-	int i;
-
-	need(!socketpair(AF_UNIX, type, 0, ends));
-	for (i = 0; i < 2; i++)
-		need(write(ends[i], buffer, LITTLE) == LITTLE && read(ends[!i], into, LITTLE) == LITTLE);
-}
-
-/* It is not known any more, in this direction or in both. */
-static void say(const int ends[2])
-{
-	char into[LITTLE];
-	int i;
-
-	for (i = 0; i < 2; i++)
-		need(write(ends[i], buffer, LITTLE) == LITTLE && read(ends[!i], into, LITTLE) == LITTLE);
-}
-
-static void cut(int type)
-{
-	char into[LITTLE];
-	int ends[2];
-
-	pair_of_messages(type, ends);
-	need(write(ends[0], buffer, LITTLE) == LITTLE);
-	need(write(ends[0], buffer, LITTLE) == LITTLE);
-	need(read(ends[1], into, 1) == 1);
-	need(recv(ends[1], into, 1, MSG_PEEK) == 1 && recv(ends[1], into, LITTLE, 0) == LITTLE);
-	say(ends);
-	need(!close(ends[0]) && !close(ends[1]));
-}
-
-static void empty(int type)
-{
-	char into[LITTLE];
-	int ends[2];
-
-	pair_of_messages(type, ends);
-	need(!send(ends[0], buffer, 0, 0) && !recv(ends[1], into, LITTLE, 0));
-	say(ends);
-	need(!close(ends[0]) && !close(ends[1]));
-}
-
-/* In as many pieces as the C library likes. */
-static void printed(int type)
-{
-	char into[LITTLE];
-	int ends[2];
-
-	pair_of_messages(type, ends);
-	need(dprintf(ends[0], "%05d%05d", 1, 2) == LITTLE && read(ends[1], into, LITTLE) == LITTLE);
-	say(ends);
-	need(!close(ends[0]) && !close(ends[1]));
-}
-
-/* It is told that all was sent. */
-static void filtered(int type)
-{
-	struct sock_filter none = {BPF_RET | BPF_K, 0, 0, 0}, all = {BPF_RET | BPF_K, 0, 0, UINT32_MAX};
-	struct sock_fprog program_of[2] = {{1, &none}, {1, &all}};
-	int ends[2];
-
-	pair_of_messages(type, ends);
-	need(!setsockopt(ends[1], SOL_SOCKET, SO_ATTACH_FILTER, &program_of[0], sizeof(program_of[0])));
-	need(write(ends[0], buffer, LITTLE) == LITTLE);
-	need(!setsockopt(ends[1], SOL_SOCKET, SO_ATTACH_FILTER, &program_of[1], sizeof(program_of[1])));
-	say(ends);
-	need(!close(ends[0]) && !close(ends[1]));
-}
-
-/* By its address, once with each call. */
-static void for_others(void)
-{
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	struct iovec vector = {buffer, LITTLE};
-	struct msghdr message = {.msg_iov = &vector, .msg_iovlen = 1, .msg_name = &address};
-	int ends[2], other = socket(AF_UNIX, SOCK_DGRAM, 0), i;
-	socklen_t bytes = sizeof(address);
-	char into[LITTLE];
-
-	/* A name of the kernel's choice. */
-	need(!bind(other, (struct sockaddr *)&address, sizeof(sa_family_t)));
-	need(!getsockname(other, (struct sockaddr *)&address, &bytes));
-	message.msg_namelen = bytes;
-	for (i = 0; i < 3; i++) {
-		pair_of_messages(SOCK_DGRAM, ends);
-		if (i == 0)
-			need(sendto(ends[0], buffer, LITTLE, 0, (struct sockaddr *)&address, bytes) == LITTLE);
-		else if (i == 1)
-			need(sendmsg(ends[0], &message, 0) == LITTLE);
-		else
-			need(!connect(ends[0], (struct sockaddr *)&address, bytes) && write(ends[0], buffer, LITTLE) == LITTLE);
-		need(read(other, into, LITTLE) == LITTLE);
-		if (i < 2)
-			say(ends);
-		need(!close(ends[0]) && !close(ends[1]));
-	}
-	need(!close(other));
-}
-
-static void messages(void)
-{
-	long i;
-
-	for (i = 0; i < count; i++) {
-		cut(i % 2 ? SOCK_DGRAM : SOCK_SEQPACKET);
-		empty(i % 2 ? SOCK_DGRAM : SOCK_SEQPACKET);
-		printed(i % 2 ? SOCK_DGRAM : SOCK_SEQPACKET);
-		filtered(i % 2 ? SOCK_DGRAM : SOCK_SEQPACKET);
-		for_others();
-	}
-	/* Of the first all is known, and of the second what goes the other way; of the others what was said at first. */
-	printf("write -> read %ld\nwrite -> recv %ld\n", count * (2 + 1 + 2 + 2 + 1 + 2 + 2 + 3 * 2), count);
-}
-
 /* -- An end that comes through a socket -------------------------------------------------------- */
 
 union rights {
@@ -665,12 +471,6 @@ int main(int argc, char **argv)
 		overlap(read_little, SYS_read);
 	else if (is("slept"))
 		slept();
-	else if (is("unseen"))
-		unseen();
-	else if (is("messages"))
-		messages();
-	else if (is("library"))
-		library();
 	else
 		received();
 	return 0;

@@ -107,7 +107,9 @@ streams fifo 20 exec
 streams unix 20 threads
 streams tcp 20 exec
 streams event 20 fork
-streams library 5
+streams_odd library 5
+streams_odd messages 2
+streams_odd unseen 2
 streams received 20
 threads alive 20
 threads turn 20

@@ -58,9 +58,14 @@ END
 same "lengths" /dev/null wrong
 
 # What is known of reads amid writes, of calls that overlap, and of what the C library moves by itself.
-for kind in amid order writers readers library received messages unseen; do
+for kind in amid order writers readers received; do
 	recorded $kind $kind 10
 done
+app=$apps/streams_odd
+for kind in library messages unseen; do
+	recorded $kind $kind 10
+done
+app=$apps/streams
 
 # Who woke whom is there for schedulers' views as well, when it is asked for, and only where somebody slept.
 FXT_CATEGORIES=io,net,sched recorded slept slept 50
