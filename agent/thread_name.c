@@ -33,12 +33,17 @@ void fxt_thread_tell_name(struct fxt_thread *thread, uint32_t tid)
 		FXT_SYSCALL2(SYS_prctl, PR_GET_NAME, name);
 		bytes = strnlen(name, NAME_BYTES - 1);
 	} else {
+		/* A handler that jumps away would leave the descriptor to the program. */
+		uint64_t mask = fxt_sys_block_signals();
+
 		comm_path(path, tid);
 		fd = fxt_sys_open(path, O_RDONLY | O_CLOEXEC, 0);
+		n = fd < 0 ? 0 : fxt_sys_read(fd, name, NAME_BYTES);
+		if (fd >= 0)
+			fxt_sys_close(fd);
+		fxt_sys_restore_signals(mask);
 		if (fd < 0)
 			return;
-		n = fxt_sys_read(fd, name, NAME_BYTES);
-		fxt_sys_close(fd);
 		bytes = n > 0 ? (size_t)n - 1 : 0;
 	}
 	bytes = fxt_utf8_clean(name, name, bytes, NAME_BYTES - 1);
