@@ -138,7 +138,7 @@ struct fxt_thread {
 	const uint32_t *defined_quick;  /* the same; none is while deep_count is not 0, or event_thread is */
 	uintptr_t stack_low, stack_high;
 	uint32_t deep_count;            /* functions entered too deep to have an entry, and not left yet; no quick way then */
-	struct fxt_open *function_limit;        /* functions' quick way has entries below this: fxt_open_set_deep_count() */
+	struct fxt_open *quick_limit;        /* the quick way has entries below this: fxt_open_set_deep_count() */
 	struct fxt_lane lanes[FXT_LANES + FXT_LANE_FENCES];     /* the last have never room */
 	struct fxt_full_chunk full[FXT_LANES];
 	uint64_t no_page[2];            /* filtered and dropped before there is a page */

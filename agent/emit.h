@@ -157,29 +157,38 @@ struct fxt_spot {
 	unsigned commit;
 };
 
-/* Room for a call's event with at most `words` beside FXT_FRAME_WORDS, which do not take more than a cache line together. False, and
- * nothing has changed, when it is not the common case: for fxt_room() then. */
-static FXT_EMISSION bool fxt_quick_room(struct fxt_thread *thread, uint64_t start_ns, uint64_t end_ns, size_t words,
-					struct fxt_spot *spot)
+/* Whether a call that took so long needs no look. Of threads whose koids are inline span_ns is 0. */
+static FXT_EMISSION bool fxt_is_usual(const struct fxt_thread *thread, uint64_t start_ns, uint64_t end_ns)
 {
-	struct fxt_lane *lane = thread->lane;
 	uint64_t took_ns = end_ns - start_ns;
 
 	/* In this order it needs no other register. */
 	__asm__("" : "+r"(took_ns));
-	/* Of threads whose koids are inline span_ns is 0. */
-	if (FXT_UNLIKELY(took_ns - thread->least_ns >= thread->span_ns))
-		return false;
+	return FXT_LIKELY(took_ns - thread->least_ns < thread->span_ns);
+}
+
+/* Without the event: as it was. */
+static FXT_EMISSION void fxt_quick_leave(struct fxt_thread *thread, const struct fxt_spot *spot)
+{
+	atomic_signal_fence(memory_order_seq_cst);
+	thread->lane = spot->lane;
+}
+
+/* Room for a call's event with at most `words` beside FXT_FRAME_WORDS, which do not take more than a cache line together. False, and
+ * nothing has changed, when it is not the common case: for fxt_room() then. Nor is it for a thread whose koids are inline. */
+static FXT_EMISSION bool fxt_quick_reserve(struct fxt_thread *thread, uint64_t start_ns, size_t words, struct fxt_spot *spot)
+{
+	struct fxt_lane *lane = thread->lane;
+
+	spot->lane = lane;
 	spot->commit = thread->commit;
 	if (FXT_UNLIKELY(spot->commit & ~(unsigned)FXT_COMMIT_ALIGNED))
 		return false;
 	fxt_lane_raise(thread, lane);
-	spot->lane = lane;
 	spot->at = lane->at;
 	spot->room = fxt_lane_room(lane, spot->at);
 	if (FXT_UNLIKELY(spot->room <= (intptr_t)((words + FXT_FRAME_WORDS + 2 * FXT_LINE_WORDS) * FXT_WORD_BYTES))) {
-		atomic_signal_fence(memory_order_seq_cst);
-		thread->lane = lane;
+		fxt_quick_leave(thread, spot);
 		return false;
 	}
 	/* To the head of a line, where it is already as a rule: what is quick takes more than half of one. */
@@ -192,6 +201,13 @@ static FXT_EMISSION bool fxt_quick_room(struct fxt_thread *thread, uint64_t star
 	return true;
 }
 
+/* The same of a call that is over. */
+static FXT_EMISSION bool fxt_quick_room(struct fxt_thread *thread, uint64_t start_ns, uint64_t end_ns, size_t words,
+					struct fxt_spot *spot)
+{
+	return fxt_is_usual(thread, start_ns, end_ns) && fxt_quick_reserve(thread, start_ns, words, spot);
+}
+
 /* fxt_complete() of that. */
 static FXT_EMISSION void fxt_quick_complete(struct fxt_thread *thread, const struct fxt_spot *spot, uint64_t *at,
 					    uint64_t end_ns, uint64_t names, unsigned arguments)
@@ -201,13 +217,14 @@ static FXT_EMISSION void fxt_quick_complete(struct fxt_thread *thread, const str
 	size_t words = (size_t)(at + 1 - spot->at);
 
 	*at = end_ns;
-	if (spot->commit)
+	if (spot->commit) {
 		fxt_lane_commit_line(spot->lane, spot->at, words, header);
-	else
+	} else {
 		fxt_lane_commit_within(spot->lane, spot->at, spot->room, words, header);
-	spot->lane->events++;
-	atomic_signal_fence(memory_order_seq_cst);
-	thread->lane = spot->lane;
+		/* A ring's, that is: nothing else is overwritten. */
+		spot->lane->events++;
+	}
+	fxt_quick_leave(thread, spot);
 }
 
 /* -- Others ------------------------------------------------------------------------------------- */
@@ -231,6 +248,15 @@ static inline uint64_t fxt_explain_start(struct fxt_thread *thread, uint64_t sta
 	if (FXT_UNLIKELY((start_ns >= thread->explain_due_ns) | ((thread->explain_slow & fxt_explain_bit(names)) != 0)))
 		return fxt_explain_begin(thread, names);
 	return start_ns;
+}
+
+/* The start of one, in the common case: false when the clock has to be asked, or the call is to be preceded by a reading. */
+static FXT_EMISSION bool fxt_quick_start(struct fxt_thread *thread, uint64_t names, uint64_t *start_ns)
+{
+	if (FXT_UNLIKELY(!fxt_clock_quick(thread, start_ns)))
+		return false;
+	*start_ns = fxt_clock_step(thread, *start_ns);
+	return FXT_LIKELY((*start_ns < thread->explain_due_ns) & ((thread->explain_slow & fxt_explain_bit(names)) == 0));
 }
 
 /* -- Arguments: each returns where the next one goes ------------------------------------------- */

@@ -8,7 +8,7 @@
 
 #include <time.h>
 
-#include "emit.h"
+#include "open.h"
 #include "stack.h"
 
 enum {
@@ -68,7 +68,8 @@ static void file(struct fxt_thread *thread, const struct fxt_usage *usage)
 		return;
 	thread->usage_changing = true;
 	atomic_signal_fence(memory_order_seq_cst);
-	for (entry = thread->open; entry > fxt_opens(thread) && entry[-1].start_ns > thread->usage.after.at_ns; entry--)
+	for (entry = thread->open;
+	     entry > fxt_opens(thread) && (fxt_open_is_changing(entry - 1) || entry[-1].start_ns > thread->usage.after.at_ns); entry--)
 		thread->usage_windows[entry - 1 - fxt_opens(thread)] =
 			(struct fxt_usage_window){thread->usage.after, *usage};
 	thread->usage.before = thread->usage.after;

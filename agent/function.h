@@ -79,7 +79,7 @@ static inline bool fxt_function_enter_quick(struct fxt_thread *thread, uintptr_t
 
 	if (FXT_UNLIKELY(atomic_load_explicit(&function->address, memory_order_acquire) != address))
 		return false;
-	if (FXT_UNLIKELY(entry >= thread->function_limit || frame >= entry[-1].frame))
+	if (FXT_UNLIKELY(entry >= thread->quick_limit || frame >= entry[-1].frame))
 		return false;
 	if (FXT_UNLIKELY(!fxt_clock_quick(thread, &start_ns)))
 		return false;
@@ -125,11 +125,12 @@ static inline bool fxt_function_exit_quick(struct fxt_thread *thread, uintptr_t 
 	at[2] = end_ns;
 	header = fxt_record_type(FXT_RECORD_EVENT) | fxt_event_type(FXT_EVENT_DURATION_COMPLETE) | names |
 		 thread->event_thread;
-	if (thread->commit & FXT_COMMIT_ALIGNED)
+	if (thread->commit & FXT_COMMIT_ALIGNED) {
 		fxt_lane_commit_aligned(lane, at, FXT_FRAME_WORDS - FXT_INLINE_WORDS, header);
-	else
+	} else {
 		fxt_lane_commit_within(lane, at, room, FXT_FRAME_WORDS - FXT_INLINE_WORDS, header);
-	lane->events++;
+		lane->events++;
+	}
 	atomic_signal_fence(memory_order_seq_cst);
 	thread->lane = lane;
 	return true;

@@ -26,10 +26,10 @@ void fxt_open_set_deep_count(struct fxt_thread *thread, uint32_t count)
 
 	thread->deep_count = count;
 	if (count || !thread->event_thread) {
-		thread->function_limit = NULL;
+		thread->quick_limit = NULL;
 		thread->defined_quick = fxt_functions_none_defined;
 	} else {
-		thread->function_limit = fxt_opens(thread) + (slots < FXT_FUNCTION_DEPTH ? slots : FXT_FUNCTION_DEPTH);
+		thread->quick_limit = fxt_opens(thread) + (slots < FXT_FUNCTION_DEPTH ? slots : FXT_FUNCTION_DEPTH);
 		thread->defined_quick = thread->defined;
 	}
 }

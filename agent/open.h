@@ -80,6 +80,41 @@ static FXT_EMISSION void fxt_open_fill(struct fxt_thread *thread, struct fxt_ope
 	entry->names = names;
 }
 
+/* The same in two parts, one for before the clock is read and one for after, of an interposed call; NULL: neither now, something is
+ * out of the ordinary. In between fxt_open_put_back() undoes it. */
+static FXT_EMISSION struct fxt_open *fxt_open_take(struct fxt_thread *thread, uintptr_t frame, uint64_t arg_header, uint64_t arg)
+{
+	struct fxt_open *entry = thread->open;
+
+	if (FXT_UNLIKELY(entry >= thread->quick_limit || frame >= entry[-1].frame))
+		return NULL;
+	entry->frame = frame;
+	atomic_signal_fence(memory_order_seq_cst);
+	thread->open = entry + 1;
+	/* As in fxt_open_fill(). */
+	atomic_thread_fence(memory_order_release);
+	entry->slot[FXT_SLOT_ARG] = arg_header;
+	entry->slot[FXT_SLOT_ARG + 1] = arg;
+	return entry;
+}
+
+static inline void fxt_open_put_back(struct fxt_thread *thread, struct fxt_open *entry)
+{
+	atomic_signal_fence(memory_order_seq_cst);
+	thread->open = entry;
+}
+
+static FXT_EMISSION void fxt_open_show(struct fxt_thread *thread, struct fxt_open *entry, uint64_t start_ns, uint64_t names)
+{
+	uint64_t *slot = entry->slot;
+
+	entry->start_ns = start_ns;
+	slot[1] = start_ns;
+	atomic_store_explicit((_Atomic uint64_t *)slot, thread->slot_header | names, memory_order_release);
+	atomic_signal_fence(memory_order_seq_cst);
+	entry->names = names;
+}
+
 /* Takes away the last entry, whose slot is to have this filler: thread->slot_filler, for whom that is not known. */
 static FXT_EMISSION void fxt_open_empty_with(struct fxt_thread *thread, struct fxt_open *entry, uint64_t filler)
 {

@@ -14,23 +14,26 @@
 #define RESULT_READ(fd) RESULT_LONG
 #define RESULT_WRITTEN(fd) RESULT_LONG
 #define RESULT_MOVED(from, to) RESULT_LONG
-#define GIVE_READ(fd)                                                   \
-	if (result_ > 0) {                                              \
+#define COUNT_READ(fd)                                                  \
+	if (FXT_LIKELY(result_ > 0)) {                                  \
 		thread_->read_bytes += (uint64_t)result_;               \
 		fxt_fd_has_read(thread_, fd, (uint64_t)result_);        \
-	}                                                               \
-	return result_
-#define GIVE_WRITTEN(fd)                                                \
-	if (result_ > 0) {                                              \
+	}
+#define COUNT_WRITTEN(fd)                                               \
+	if (FXT_LIKELY(result_ > 0)) {                                  \
 		thread_->written_bytes += (uint64_t)result_;            \
 		fxt_fd_has_written(thread_, fd, (uint64_t)result_);     \
-	}                                                               \
+	}
+#define COUNT_READ_INTO(fd, buf, count) COUNT_READ(fd)
+#define COUNT_WRITTEN_FROM(fd, buf) COUNT_WRITTEN(fd)
+#define GIVE_READ(fd)   \
+	COUNT_READ(fd)  \
 	return result_
-#define GIVE_MOVED(from, to)                                            \
-	if (result_ > 0) {                                              \
-		thread_->read_bytes += (uint64_t)result_;               \
-		fxt_fd_has_read(thread_, from, (uint64_t)result_);      \
-	}                                                               \
+#define GIVE_WRITTEN(fd)        \
+	COUNT_WRITTEN(fd)       \
+	return result_
+#define GIVE_MOVED(from, to)    \
+	COUNT_READ(from)        \
 	GIVE_WRITTEN(to)
 
 #define KEEP_READ_INTO(fd, buf, count) KEEP_LONG
@@ -63,8 +66,10 @@
 #define END_MOVED(from, to) END_READ(from)
 #define ARROW_MOVED(from, to) ARROW_READ(from)
 
-/* Of calls that are many: a descriptor that is no stream's end, as far as is known, and not standard error has a function of its own,
- * in which there is nothing of arrows nor of what is said. */
+/* Of calls that are many (event.h): a descriptor that is no stream's end, as far as is known, and not standard error has a function of its
+ * own, in which there is nothing of arrows nor of what is said. A system call waits for the stores that come after the clock is read,
+ * and what is done as it returns is next to free: so all is done that can be before the first reading, and before the second. Who finds
+ * something unusual on the way takes it back and goes the way of all others. */
 #ifdef FXT_QUICK_EVENTS
 #define TRACED_READ(fd) , FXT_TRACED_APART
 #define TRACED_READ_INTO(fd, buf, count) , FXT_TRACED_APART
@@ -75,27 +80,57 @@
 	FXT_BODY(fxt_enter_on(), category, type, event, callee, blocks, result_kind, __VA_ARGS__)                       \
 	static __attribute__((noinline)) type traced_##symbol(FXT_LIST(P_DECLARE, __VA_ARGS__))                         \
 	{                                                                                                               \
-		if (fxt_fd_is_special(fd))                                                                              \
+		const uint64_t names_ = FXT_NAMES(category, event);                                                     \
+		struct fxt_thread *thread_ = fxt_self;                                                                  \
+		struct fxt_open *open_;                                                                                 \
+		uint64_t start_ns_, end_ns_;                                                                            \
+		int failure_;                                                                                           \
+		type result_;                                                                                           \
+															\
+		if (fxt_fd_is_special(fd) || FXT_UNLIKELY(!thread_))                                                    \
 			return special_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));                                         \
-		FXT_BODY(fxt_enter_on(), category, type, event, real_##symbol, blocks, COUNTED_##result_kind, __VA_ARGS__) \
+		open_ = fxt_open_take(thread_, (uintptr_t)__builtin_frame_address(0), FXT_OPEN_ARG_HEADER(fd), FXT_OPEN_ARG(fd)); \
+		if (FXT_UNLIKELY(!open_))                                                                               \
+			return special_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));                                         \
+		if (FXT_UNLIKELY(!fxt_quick_start(thread_, names_, &start_ns_))) {                                      \
+			fxt_open_put_back(thread_, open_);                                                              \
+			return special_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));                                         \
+		}                                                                                                       \
+		fxt_open_show(thread_, open_, start_ns_, names_);                                                       \
+		result_ = real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));                                                 \
+		FXT_END_APART(result_kind, __VA_ARGS__)                                                                 \
+		failure_ = FAILURE_LONG;                                                                                \
+		FXT_RECORD(result_kind, , __VA_ARGS__);                                                                 \
+		return result_;                                                                                         \
+	}
+
+/* Returns, or leaves end_ns_ to whom it is unusual for. */
+#define FXT_END_APART(result_kind, ...)                                                                         \
+	{                                                                                                       \
+		enum { MOST_WORDS_ = FXT_RESULT_WORDS FXT_EACH(P_MOST_WORDS, __VA_ARGS__) };                    \
+		unsigned arguments_ = 0 FXT_EACH(P_COUNT, __VA_ARGS__);                                         \
+		struct fxt_spot spot_;                                                                          \
+		uint64_t *at_;                                                                                  \
+														\
+		if (FXT_LIKELY(result_ >= 0 && RESULT_FITS FXT_EACH(P_FITS, __VA_ARGS__) && thread_->open == open_ + 1) && \
+		    fxt_quick_reserve(thread_, start_ns_, MOST_WORDS_, &spot_)) {                               \
+			at_ = spot_.arguments;                                                                  \
+			FXT_EACH(P_PUT, __VA_ARGS__)                                                            \
+			RESULT_LONG                                                                             \
+			COUNT_##result_kind                                                                     \
+			end_ns_ = fxt_now(thread_);                                                             \
+			fxt_open_empty_with(thread_, open_, fxt_filler(FXT_SLOT_WORDS));                        \
+			if (FXT_LIKELY(fxt_is_usual(thread_, start_ns_, end_ns_))) {                            \
+				fxt_quick_complete(thread_, &spot_, at_, end_ns_, names_, arguments_);          \
+				return result_;                                                                 \
+			}                                                                                       \
+			fxt_quick_leave(thread_, &spot_);                                                       \
+		} else {                                                                                        \
+			end_ns_ = fxt_end(thread_, open_);                                                      \
+			COUNT_##result_kind                                                                     \
+		}                                                                                               \
 	}
 #endif
-#define KEEP_COUNTED_READ(fd) KEEP_LONG
-#define FAILURE_COUNTED_READ(fd) FAILURE_LONG
-#define RESULT_COUNTED_READ(fd) RESULT_LONG
-#define GIVE_COUNTED_READ(fd) GIVE_READ(fd)
-#define KEEP_COUNTED_READ_INTO(fd, buf, count) KEEP_LONG
-#define FAILURE_COUNTED_READ_INTO(fd, buf, count) FAILURE_LONG
-#define RESULT_COUNTED_READ_INTO(fd, buf, count) RESULT_LONG
-#define GIVE_COUNTED_READ_INTO(fd, buf, count) GIVE_READ(fd)
-#define KEEP_COUNTED_WRITTEN(fd) KEEP_LONG
-#define FAILURE_COUNTED_WRITTEN(fd) FAILURE_LONG
-#define RESULT_COUNTED_WRITTEN(fd) RESULT_LONG
-#define GIVE_COUNTED_WRITTEN(fd) GIVE_WRITTEN(fd)
-#define KEEP_COUNTED_WRITTEN_FROM(fd, buf) KEEP_LONG
-#define FAILURE_COUNTED_WRITTEN_FROM(fd, buf) FAILURE_LONG
-#define RESULT_COUNTED_WRITTEN_FROM(fd, buf) RESULT_LONG
-#define GIVE_COUNTED_WRITTEN_FROM(fd, buf) GIVE_WRITTEN(fd)
 
 /* UNSEEN_LONG(fd), UNSEEN_INT(fd): the call moves bytes and does not say how many. */
 #define KEEP_UNSEEN_LONG(fd) KEEP_LONG
