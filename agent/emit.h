@@ -56,6 +56,7 @@ static inline uint64_t *fxt_begin_record(struct fxt_thread *thread, struct fxt_l
 	uint64_t *at = lane->at;
 
 	at[1] = start_ns;
+	fxt_lane_look_ahead(at);
 	if (FXT_LIKELY(thread->event_thread))
 		return at + 2;
 	at[2] = thread->pid;
@@ -197,6 +198,7 @@ static FXT_EMISSION bool fxt_quick_reserve(struct fxt_thread *thread, uint64_t s
 		spot->at = lane->at;
 	}
 	spot->at[1] = start_ns;
+	fxt_lane_look_ahead(spot->at);
 	spot->arguments = spot->at + 2;
 	return true;
 }

@@ -123,6 +123,7 @@ static inline bool fxt_function_exit_quick(struct fxt_thread *thread, uintptr_t 
 	}
 	at[1] = start_ns;
 	at[2] = end_ns;
+	fxt_lane_look_ahead(at);
 	header = fxt_record_type(FXT_RECORD_EVENT) | fxt_event_type(FXT_EVENT_DURATION_COMPLETE) | names |
 		 thread->event_thread;
 	if (thread->commit & FXT_COMMIT_ALIGNED) {

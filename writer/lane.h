@@ -40,6 +40,16 @@ static inline intptr_t fxt_lane_room(const struct fxt_lane *lane, const uint64_t
 	return (intptr_t)(atomic_load_explicit(&lane->limit, memory_order_relaxed) - (uintptr_t)at);
 }
 
+/* The processor fetches what is written next by itself, but not across the end of a page, of which there is one for each hundred records:
+ * an event costs a tenth less where it is asked to. How far ahead makes no difference from four lines to a page; nor does what lies
+ * behind the chunk's end. */
+enum { FXT_LOOK_AHEAD_WORDS = 64 };
+
+static FXT_EMISSION void fxt_lane_look_ahead(const uint64_t *at)
+{
+	__builtin_prefetch(at + FXT_LOOK_AHEAD_WORDS, 1);
+}
+
 /* Whether a record of up to `words` words fits, with a word left for the filler behind it. */
 static FXT_EMISSION bool fxt_lane_has(const struct fxt_lane *lane, size_t words)
 {
