@@ -192,7 +192,7 @@ PLAIN static void do_it(void)
 PLAIN static void use_once(void)
 {
 	static const pthread_once_t unused = PTHREAD_ONCE_INIT;
-	static pthread_once_t control;
+	static __thread pthread_once_t control;
 
 	control = unused;
 	times_done = 0;
