@@ -53,6 +53,8 @@ static bool read_rss(uint64_t *pages)
 		fxt_sys_close(fd);
 	}
 	fxt_sys_restore_signals(mask);
+	if (bytes <= 0)
+		return false;
 	while (at < bytes && text[at] != ' ')
 		at++;
 	*pages = 0;
