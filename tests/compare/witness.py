@@ -56,8 +56,8 @@ INSIDE = re.compile(r"/(libc|libpthread|libresolv|libnss_[a-z]*|libdl|librt|libm
 @functools.lru_cache(None)
 def recording():
     """{function of the agent that records: category:event}."""
-    # Of reads and writes in two: those of what may be a stream are special, and so is any that comes after a while.
-    found = {prefix + symbol: event for symbol, event, _ in symbols() for prefix in ("traced_", "special_")}
+    # Reads and writes have several: of what may be a stream, or comes after a while; and of what is said on standard error.
+    found = {prefix + symbol: event for symbol, event, _ in symbols() for prefix in ("traced_", "special_", "saying_")}
     found.update({symbol: event for symbol, event, form in symbols() if form == "hand"})
     # What the forms of exec share: those that are given a path, and those that search for the program.
     found.update({"complete_execve": "process:exec", "complete_execvpe": "process:execvp"})
