@@ -88,8 +88,8 @@ void fxt_wait_abandon(struct fxt_thread *thread)
 	struct fxt_cause cause;
 
 	/* What let it go on, if anything did, is of no use to others. */
-	if (thread->waits_for && fxt_wait_end(thread->waits_for, 0, &cause) && cause.lock)
-		fxt_wait_end(cause.lock, UINT64_MAX, &cause);
+	if (thread->waits_for && fxt_wait_end(thread->waits_for, 0, 0, &cause) && cause.lock)
+		fxt_wait_end(cause.lock, UINT64_MAX, UINT64_MAX, &cause);
 	thread->waits_for = 0;
 }
 
@@ -100,13 +100,13 @@ void fxt_wait_enter(struct fxt_thread *thread, uintptr_t object, uintptr_t lock)
 		thread->waits_for = object;
 }
 
-bool fxt_wait_leave(struct fxt_thread *thread, uintptr_t object, uint64_t start_ns, struct fxt_cause *cause)
+bool fxt_wait_leave(struct fxt_thread *thread, uintptr_t object, uint64_t start_ns, uint64_t end_ns, struct fxt_cause *cause)
 {
 	/* A handler that waited for something meanwhile has ended this. */
 	if (thread->waits_for != object)
 		return false;
 	thread->waits_for = 0;
-	return fxt_wait_end(object, start_ns, cause);
+	return fxt_wait_end(object, start_ns, end_ns, cause);
 }
 
 void fxt_flow_resume(struct fxt_thread *thread, uint64_t after_ns, uint64_t end_ns, const struct fxt_cause *causes,

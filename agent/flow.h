@@ -32,7 +32,7 @@ void fxt_flow_arrive(struct fxt_thread *thread, const struct fxt_cause *cause);
 /* fxt_wait_begin() and fxt_wait_end() of the calling thread. It may be cancelled in between, or jump away: then it
  * waits no more when it waits for something else, or ends. */
 void fxt_wait_enter(struct fxt_thread *thread, uintptr_t object, uintptr_t lock);
-bool fxt_wait_leave(struct fxt_thread *thread, uintptr_t object, uint64_t start_ns, struct fxt_cause *cause);
+bool fxt_wait_leave(struct fxt_thread *thread, uintptr_t object, uint64_t start_ns, uint64_t end_ns, struct fxt_cause *cause);
 void fxt_wait_abandon(struct fxt_thread *thread);
 
 /* A call that waited until `end_ns`, and is recorded, went on because of `count` causes. `after_ns` is the thread's

@@ -121,28 +121,43 @@ static void drop_oldest(struct entry *entry)
 	memmove(entry->pending, entry->pending + 1, entry->pending_count * sizeof(*entry->pending));
 }
 
-/* What was handed on before a thread began to wait was not for it. */
-static bool take(struct entry *entry, uint64_t start_ns, struct fxt_cause *cause)
+static bool is_within(const struct pending *pending, uint64_t start_ns, uint64_t end_ns)
 {
-	struct pending *pending;
-	uint32_t i;
-
-	for (i = 0; i < entry->pending_count; i++) {
-		pending = &entry->pending[i];
-		if (pending->cause.at_ns < start_ns)
-			continue;
-		*cause = pending->cause;
-		pending->cause.at_ns += 2;
-		if (!--pending->left) {
-			entry->pending_count--;
-			memmove(pending, pending + 1, (entry->pending_count - i) * sizeof(*pending));
-		}
-		return true;
-	}
-	return false;
+	return pending->cause.at_ns >= start_ns && pending->cause.at_ns < end_ns;
 }
 
-bool fxt_wait_end(uintptr_t object, uint64_t start_ns, struct fxt_cause *cause)
+/* What was handed on before a thread began to wait was not for it, and of what was handed on later the last that came before its end is
+ * what it went on for: threads do not always come here in the order in which they were woken. If clocks differ by more than the wait was
+ * long there may be none, and one has to go all the same. */
+static struct pending *choose(struct entry *entry, uint64_t start_ns, uint64_t end_ns)
+{
+	struct pending *pending;
+
+	for (pending = entry->pending + entry->pending_count; pending-- > entry->pending;)
+		if (is_within(pending, start_ns, end_ns))
+			return pending;
+	for (pending = entry->pending; pending < entry->pending + entry->pending_count; pending++)
+		if (pending->cause.at_ns >= start_ns)
+			return pending;
+	return NULL;
+}
+
+static bool take(struct entry *entry, uint64_t start_ns, uint64_t end_ns, struct fxt_cause *cause)
+{
+	struct pending *pending = choose(entry, start_ns, end_ns);
+
+	if (!pending)
+		return false;
+	*cause = pending->cause;
+	pending->cause.at_ns += 2;
+	if (!--pending->left) {
+		entry->pending_count--;
+		memmove(pending, pending + 1, (size_t)(entry->pending + entry->pending_count - pending) * sizeof(*pending));
+	}
+	return true;
+}
+
+bool fxt_wait_end(uintptr_t object, uint64_t start_ns, uint64_t end_ns, struct fxt_cause *cause)
 {
 	struct entry *entry;
 	uint64_t mask;
@@ -153,7 +168,7 @@ bool fxt_wait_end(uintptr_t object, uint64_t start_ns, struct fxt_cause *cause)
 		return false;
 	/* None: forgotten while it was waited for. The program destroys what it uses. */
 	if (entry->waiters) {
-		found = take(entry, start_ns, cause);
+		found = take(entry, start_ns, end_ns, cause);
 		entry->waiters--;
 		add_waiters(object, -1);
 		if (!entry->waiters)

@@ -46,8 +46,8 @@ static inline bool fxt_is_waited_for(uintptr_t object)
  * room; there is nothing to end then. */
 bool fxt_wait_begin(uintptr_t object, uintptr_t lock);
 
-/* It waits no more, having begun at `start_ns`. True: `cause` is why. */
-bool fxt_wait_end(uintptr_t object, uint64_t start_ns, struct fxt_cause *cause);
+/* It waits no more, having begun at `start_ns` and gone on by `end_ns`. True: `cause` is why. */
+bool fxt_wait_end(uintptr_t object, uint64_t start_ns, uint64_t end_ns, struct fxt_cause *cause);
 
 /* Hands on a cause; returns to how many. Whoever waited for an object with a lock waits for that from here on, and ends that too. */
 unsigned fxt_wait_release(uintptr_t object, enum fxt_release how, const struct fxt_cause *cause);

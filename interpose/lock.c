@@ -100,7 +100,7 @@ void fxt_lock_wait_end(struct fxt_thread *thread, struct fxt_lock_wait *wait, in
 	uint64_t after_ns, end_ns = fxt_end_after(thread, wait->open, &after_ns), *at;
 	struct description d = {.holder = wait->holder};
 	struct fxt_cause cause;
-	bool is_caused = fxt_wait_leave(thread, wait->lock, wait->start_ns, &cause) && fxt_is_got(result);
+	bool is_caused = fxt_wait_leave(thread, wait->lock, wait->start_ns, end_ns, &cause) && fxt_is_got(result);
 
 	/* Who gave it up in the end had it last. */
 	if (is_caused) {

@@ -29,10 +29,10 @@ uint64_t fxt_cond_wait_end(struct fxt_thread *thread, struct fxt_cond_wait *wait
 	end_ns = fxt_end_after(thread, wait->open, &wait->after_ns);
 	if (wait->place)
 		fxt_held_push(thread, wait->mutex, end_ns, wait->place);
-	if (fxt_wait_leave(thread, wait->cond, wait->start_ns, cause)) {
+	if (fxt_wait_leave(thread, wait->cond, wait->start_ns, end_ns, cause)) {
 		wait->cause_count = 1;
 		/* And the mutex had to be free again. */
-		if (cause->lock && fxt_wait_end(cause->lock, cause->at_ns, cause + 1))
+		if (cause->lock && fxt_wait_end(cause->lock, cause->at_ns, end_ns, cause + 1))
 			wait->cause_count = 2;
 	}
 	return end_ns;
@@ -76,7 +76,7 @@ static inline bool get_at_once(int (*try)(sem_t *), sem_t *sem)
 		fxt_wait_enter(thread_, (uintptr_t)(sem), 0);                                                   \
 		result_ = real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));                                         \
 		end_ns_ = fxt_end_after(thread_, open_, &after_ns_);                                    \
-		waits_ = fxt_wait_leave(thread_, (uintptr_t)(sem), start_ns_, &cause_) && !result_;             \
+		waits_ = fxt_wait_leave(thread_, (uintptr_t)(sem), start_ns_, end_ns_, &cause_) && !result_;             \
 		FXT_WAITED(sem);                                                                                \
 	}                                                                                                       \
 	FXT_FORM_RECORD_WAIT(kind, __VA_ARGS__)
@@ -93,7 +93,7 @@ static inline bool get_at_once(int (*try)(sem_t *), sem_t *sem)
 	fxt_wait_enter(thread_, (uintptr_t)(handle), 0);                                                        \
 	result_ = real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));                                                 \
 	end_ns_ = fxt_end_after(thread_, open_, &after_ns_);                                     \
-	waits_ = fxt_wait_leave(thread_, (uintptr_t)(handle), start_ns_, &cause_) && !result_;                  \
+	waits_ = fxt_wait_leave(thread_, (uintptr_t)(handle), start_ns_, end_ns_, &cause_) && !result_;                  \
 	FXT_FORM_RECORD_WAIT(kind, __VA_ARGS__)
 
 /* -- Barriers ---------------------------------------------------------------------------------- */
@@ -109,7 +109,7 @@ static inline bool get_at_once(int (*try)(sem_t *), sem_t *sem)
 		fxt_flow_release(thread_, (uintptr_t)(barrier), FXT_RELEASE_ALL, (struct fxt_cause){0});        \
 	result_ = real_##symbol(barrier);                                                                       \
 	end_ns_ = fxt_end_after(thread_, open_, &after_ns_);                                     \
-	waits_ = waits_ && fxt_wait_end((uintptr_t)(barrier), start_ns_, &cause_);                              \
+	waits_ = waits_ && fxt_wait_end((uintptr_t)(barrier), start_ns_, end_ns_, &cause_);                              \
 	FXT_WAITED(barrier);                                                                                    \
 	FXT_FORM_RECORD_WAIT(kind, __VA_ARGS__)
 

@@ -70,24 +70,39 @@ static void unlock(const char *kind)
 		mtx_unlock(&c11);
 }
 
-/* Until a thread sleeps in the kernel, which is where it waits for a lock. */
-static void wait_until_asleep(int tid)
+/* How often a thread has gone to sleep so far, if it sleeps now and would let a signal through; 0: not so. */
+static unsigned long slept(int tid)
 {
-	char path[64], text[512], *state;
+	char path[64], text[4096], *state, *blocked, *switches;
 	FILE *file;
 	size_t bytes;
 
-	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", tid);
+	snprintf(path, sizeof(path), "/proc/self/task/%d/status", tid);
+	file = fopen(path, "re");
+	need(file);
+	bytes = fread(text, 1, sizeof(text) - 1, file);
+	fclose(file);
+	text[bytes] = '\0';
+	state = strstr(text, "\nState:\t");
+	blocked = strstr(text, "\nSigBlk:\t");
+	switches = strstr(text, "\nvoluntary_ctxt_switches:\t");
+	need(state && blocked && switches);
+	if (state[8] != 'S' || strtoull(blocked + 9, NULL, 16))
+		return 0;
+	return strtoul(switches + 26, NULL, 10);
+}
+
+/* Until a thread sleeps in the kernel, which is where it waits for a lock of ours: for one of the tracer's it would with signals blocked.
+ * What is read of it is not of one moment: all the while between two readings it must have slept. */
+static void wait_until_asleep(int tid)
+{
+	unsigned long before, now = 0;
+
 	do {
-		file = fopen(path, "re");
-		need(file);
-		bytes = fread(text, 1, sizeof(text) - 1, file);
-		fclose(file);
-		text[bytes] = '\0';
-		state = strrchr(text, ')');
-		need(state);
+		before = now;
 		let_others_run();
-	} while (state[2] != 'S');
+		now = slept(tid);
+	} while (!now || now != before);
 }
 
 /* -- Whether a thread spins ---------------------------------------------------------------------- */
