@@ -262,6 +262,10 @@ static FXT_EMISSION void fxt_lane_raise(struct fxt_thread *thread, struct fxt_la
  * where the emissions in between were left by longjmp. NULL: it is dropped, counted, and over. */
 struct fxt_lane *fxt_lane_turn(struct fxt_thread *thread, struct fxt_lane *lane, size_t words);
 
+/* The emissions in these lanes, up to `end`, were left by longjmp or with the thread: what they had written of a record of several lines
+ * is taken back. */
+void fxt_lanes_left(struct fxt_thread *thread, struct fxt_lane *lowest, const struct fxt_lane *end);
+
 /* The chunk the lane has a hold on will not be written again: by its thread in a turn, or for it by
  * fxt_threads_give_back_idlest(). Does nothing when the hold is not the lane's any more. */
 void fxt_lane_give_back(struct fxt_thread *thread, struct fxt_lane *lane, uint64_t hold);

@@ -102,6 +102,15 @@ static void put_wait(struct fxt_thread *thread, struct fxt_lane *lane, uint64_t 
 	fxt_lane_commit(lane, words, record[0]);
 }
 
+void fxt_lanes_left(struct fxt_thread *thread, struct fxt_lane *lowest, const struct fxt_lane *end)
+{
+	struct fxt_lane *lane;
+
+	for (lane = lowest; lane < end && thread->commit & FXT_COMMIT_ALIGNED; lane++)
+		if (atomic_load_explicit(&lane->hold, memory_order_relaxed))
+			fxt_buffer_lay_heads(lane->at, (size_t)(lane->end - lane->at) + 1);
+}
+
 /* A handler that leaves an emission by longjmp leaves its level raised too. An emission that was interrupted by the handler we
  * are in lies above us on the stack; what lies below was left. */
 static struct fxt_lane *lower_what_was_left(struct fxt_thread *thread, struct fxt_lane *lane)
@@ -116,6 +125,7 @@ static struct fxt_lane *lower_what_was_left(struct fxt_thread *thread, struct fx
 		return lane;
 	/* Each of them was a record. */
 	fxt_agent_count(FXT_LOSS_SIGNALS, (uint64_t)(lane - lowest), thread->last_ns);
+	fxt_lanes_left(thread, lowest, lane);
 	lowest->raised_at = here;
 	atomic_signal_fence(memory_order_seq_cst);
 	thread->lane = lowest + 1;

@@ -280,6 +280,7 @@ static void end_life(struct fxt_thread *thread)
 {
 	uint32_t i;
 
+	fxt_lanes_left(thread, thread->lanes, thread->lane);
 	thread->lane = thread->lanes;
 	fxt_open_close_all(thread);
 	fxt_wait_abandon(thread);

@@ -26,8 +26,7 @@ static void empty_chunk(uint64_t *base, size_t words)
 	store(&base[0], fxt_filler(words - 1));
 }
 
-/* Heads of cache lines for lane.h, where the file's own are not: behind a rewritten part that ended within a line. */
-static void lay_heads(uint64_t *base, size_t words)
+void fxt_buffer_lay_heads(uint64_t *base, size_t words)
 {
 	uint64_t *end = base + words - 1, *head;
 
@@ -177,7 +176,8 @@ static bool take_tail(struct fxt_buffer *buffer, struct fxt_chunk *chunk)
 		return false;
 	*chunk = (struct fxt_chunk){base, pages * FXT_PAGE_WORDS, number, 0, 0, false};
 	empty_chunk(chunk->base, chunk->words);
-	lay_heads(chunk->base, chunk->words);
+	/* The file's own are not behind a rewritten part that ended within a line. */
+	fxt_buffer_lay_heads(chunk->base, chunk->words);
 	if (strings) {
 		chunk->base[strings] = fxt_filler(chunk->words - 1 - strings);
 		memcpy(chunk->base + 1, buffer->left_out + 1, (strings - 1) * FXT_WORD_BYTES);

@@ -69,7 +69,8 @@ static inline void fxt_lane_enter(struct fxt_lane *lane, uint64_t *base, size_t 
 }
 
 enum {
-	FXT_LINE_WORDS = 64 / FXT_WORD_BYTES,
+	FXT_LINE_BYTES = 64,
+	FXT_LINE_WORDS = FXT_LINE_BYTES / FXT_WORD_BYTES,
 	FXT_LINE_LEAST_WORDS = 4,       /* an event of a function takes 3, and finds 5 left behind another; others more */
 };
 
@@ -81,8 +82,6 @@ static FXT_EMISSION void fxt_lane_align(struct fxt_lane *lane, size_t words)
 
 	if (words <= left || left == FXT_LINE_WORDS)
 		return;
-	/* There already, unless a record of several lines came before. */
-	*head = fxt_filler((uint64_t)(lane->end - head));
 	atomic_store_explicit((_Atomic uint64_t *)lane->at, fxt_filler(left), memory_order_release);
 	lane->at = head;
 }
@@ -108,19 +107,21 @@ static FXT_EMISSION void fxt_lane_commit(struct fxt_lane *lane, size_t words, ui
 	fxt_lane_commit_within(lane, lane->at, (lane->end - lane->at) * FXT_WORD_BYTES, words, header);
 }
 
-/* The same in a lane that is kept aligned, at `at`, where it is, with a line's words of room behind the record. What remains of its line is filled
- * at once where it is too little for most records: that is cheaper than to find out when the next one comes. */
+/* The same in a lane that is kept aligned, at `at`, where it is, with a line's words of room behind the record. What remains of the
+ * line is a filler of its own: the next line's head is one already, for all that follows. The lane goes on there at once where what
+ * remains is too little for most records: that is cheaper than to find out when the next one comes. */
 static FXT_EMISSION void fxt_lane_commit_aligned(struct fxt_lane *lane, uint64_t *at, size_t words, uint64_t header)
 {
-	uintptr_t next = (uintptr_t)(at + words), left = -next % (FXT_LINE_WORDS * FXT_WORD_BYTES);
+	uintptr_t next = (uintptr_t)(at + words), left = ~next % FXT_LINE_BYTES + 1;
 
-	/* None left is a whole line. */
-	if (left - 1 < FXT_LINE_LEAST_WORDS * FXT_WORD_BYTES - 1) {
-		/* The next line's head is a filler already. */
-		*(uint64_t *)next = fxt_filler_of_bytes(left);
+	/* One of several lines may have had more words before it was done. */
+	if (words > FXT_LINE_WORDS)
+		*(uint64_t *)(next + left) = fxt_filler_of_bytes((uintptr_t)lane->end - next - left);
+	*(uint64_t *)next = fxt_filler_of_bytes(left);
+	if (left < FXT_LINE_LEAST_WORDS * FXT_WORD_BYTES) {
 		next += left;
-	} else {
-		*(uint64_t *)next = fxt_filler_of_bytes((uintptr_t)lane->end - next);
+		/* Remains a branch for this: it comes as foreseen, and the next record does not wait for it. */
+		__asm__("" : "+r"(next));
 	}
 	lane->at = (uint64_t *)next;
 	atomic_store_explicit((_Atomic uint64_t *)at, header | fxt_record_words(words), memory_order_release);
@@ -129,13 +130,15 @@ static FXT_EMISSION void fxt_lane_commit_aligned(struct fxt_lane *lane, uint64_t
 /* The same of a record that begins at the head of a line. */
 static FXT_EMISSION void fxt_lane_commit_line(struct fxt_lane *lane, uint64_t *head, size_t words, uint64_t header)
 {
+	size_t left = FXT_LINE_WORDS - words;
+
 	/* Known where it is compiled, as a rule. */
-	if (words <= FXT_LINE_WORDS - FXT_LINE_LEAST_WORDS || words >= FXT_LINE_WORDS) {
+	if (words >= FXT_LINE_WORDS) {
 		fxt_lane_commit_aligned(lane, head, words, header);
 		return;
 	}
-	head[words] = fxt_filler(FXT_LINE_WORDS - words);
-	lane->at = head + FXT_LINE_WORDS;
+	head[words] = fxt_filler(left);
+	lane->at = head + words + (left < FXT_LINE_LEAST_WORDS ? left : 0);
 	atomic_store_explicit((_Atomic uint64_t *)head, header | fxt_record_words(words), memory_order_release);
 }
 
