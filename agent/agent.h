@@ -114,16 +114,21 @@ struct fxt_held {
 	uintptr_t place;                /* the return address of the call that took it */
 };
 
+/* Time by the processor's counter, valid while its upper half is `high` and its lower one is not above `until`:
+ *	origin_ns + (lower half * scale >> FXT_CLOCK_SHIFT)     modulo 2^64: the origin may lie before boot
+ * See clock.h. */
+struct fxt_clock_line {
+	uint64_t origin_ns;
+	uint64_t scale;
+	uint32_t high, until;           /* until 0: none yet */
+};
+
 struct fxt_thread {
 	struct fxt_lane *lane;          /* where to write; raised by one during an emission */
 	uint64_t event_thread;          /* the thread ref, in its place in an event's header; 0: inline */
 	uint64_t last_ns;
-	uint64_t clock_tick;            /* see clock.h */
-	uint64_t clock_ns;
-	uint64_t clock_scale;
-	uint64_t clock_limit;
-	uint64_t least_ns;              /* calls that take less, */
-	uint64_t span_ns;               /* or this much more than that, need a look: fxt_room() */
+	struct fxt_clock_line clock;
+	uint64_t usual_ns;              /* calls that take as long need a look: fxt_is_usual() */
 	struct fxt_open *open;          /* the next entry to use */
 	struct fxt_held *held_top;      /* the next to use */
 	uint64_t slot_header;           /* of an open call: thread ref, type, size and count of arguments */

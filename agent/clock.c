@@ -24,7 +24,7 @@ static struct {
 	bool usable;
 	struct fxt_lock lock;
 	struct pair old, recent;
-	_Atomic uint64_t scale;         /* nanoseconds per tick, times 2^32; 0: not known yet */
+	_Atomic uint64_t scale;         /* nanoseconds per tick, shifted by FXT_CLOCK_SHIFT; 0: not known yet */
 	_Atomic uint64_t limit;         /* ticks */
 } clock_state;
 
@@ -100,7 +100,9 @@ static void learn(struct pair now)
 	old = clock_state.old;
 	ns = (double)(now.ns - old.ns);
 	ticks = (double)(now.tick - old.tick);
-	scale = now.tick > old.tick ? (uint64_t)(ns / ticks * 4294967296.0) : 0;
+	scale = now.tick > old.tick ? (uint64_t)(ns / ticks * (1 << FXT_CLOCK_SHIFT)) : 0;
+	if (scale > UINT32_MAX)
+		scale = 0;
 	known = atomic_load_explicit(&clock_state.scale, memory_order_relaxed);
 	if (known && (scale < known - known / 1024 || scale > known + known / 1024)) {
 		/* The machine slept: the counter may have stopped, kernel time has not. Start over. */
@@ -124,6 +126,17 @@ static uint64_t without_counter(struct fxt_thread *thread)
 	return ns;
 }
 
+static void set_line(struct fxt_clock_line *line, struct pair now, uint64_t scale)
+{
+	uint64_t limit = atomic_load_explicit(&clock_state.limit, memory_order_relaxed);
+	uint32_t low = (uint32_t)now.tick;
+
+	line->origin_ns = now.ns - (low * scale >> FXT_CLOCK_SHIFT);
+	line->scale = scale;
+	line->high = (uint32_t)(now.tick >> 32);
+	line->until = limit < UINT32_MAX - low ? low + (uint32_t)limit : UINT32_MAX;
+}
+
 uint64_t fxt_clock_renew(struct fxt_thread *thread)
 {
 	struct pair now;
@@ -142,10 +155,7 @@ uint64_t fxt_clock_renew(struct fxt_thread *thread)
 	learn(now);
 	scale = atomic_load_explicit(&clock_state.scale, memory_order_relaxed);
 	if (scale) {
-		thread->clock_ns = now.ns;
-		thread->clock_scale = scale;
-		thread->clock_limit = atomic_load_explicit(&clock_state.limit, memory_order_relaxed);
-		thread->clock_tick = now.tick;
+		set_line(&thread->clock, now, scale);
 	}
 	fxt_sys_restore_signals(mask);
 	if (now.ns >= thread->explain_due_ns)

@@ -1,7 +1,7 @@
 /* Time: CLOCK_BOOTTIME in nanoseconds, read from the processor's counter where the kernel does so itself.
  *
- * Each thread keeps a pair of counter and kernel time and a scale, and asks the kernel again after 10 ms at
- * the latest, so that it never strays from the kernel's clock by more than that time's worth of the kernel's
+ * Each thread keeps a straight line (struct fxt_clock_line) from the counter to kernel time, and asks the kernel again after
+ * 10 ms at the latest, so that it never strays from the kernel's clock by more than that time's worth of the kernel's
  * own corrections (500 ppm of 10 ms: 5 microseconds). Until the process is some milliseconds old there is no scale and every
  * reading is the kernel's. Within a thread time increases strictly: a viewer drops one of two slices that
  * begin in the same nanosecond.
@@ -10,6 +10,9 @@
 #define FXT_CLOCK_H
 
 #include "agent.h"
+
+/* Of nanoseconds per tick: a product with 32 bits of the counter has to fit 64, and a counter below 4 MHz is not used. */
+enum { FXT_CLOCK_SHIFT = 24 };
 
 /* Once, at start: whether the counter may be used. */
 void fxt_clock_start(void);
@@ -20,36 +23,57 @@ void fxt_clock_after_fork(void);
 /* Kernel time, by any thread without state. */
 uint64_t fxt_clock_kernel_ns(void);
 
-/* Reads kernel time and, where there is one, renews the thread's pair. */
+/* Reads kernel time and, where there is a scale, renews the thread's line. */
 uint64_t fxt_clock_renew(struct fxt_thread *thread);
 
-static inline uint64_t fxt_clock_tick(void)
+/* The counter, in two halves of 32 bits: on x86 that is how it comes. */
+static FXT_EMISSION void fxt_clock_halves(uint32_t *high, uint64_t *low)
 {
 #if defined(__x86_64__)
-	return __builtin_ia32_rdtsc();
+	__asm__ volatile("rdtsc" : "=a"(*low), "=d"(*high) : : "memory");
 #else
 	uint64_t tick;
 
-	__asm__ volatile("mrs %0, cntvct_el0" : "=r"(tick));
-	return tick;
+	__asm__ volatile("mrs %0, cntvct_el0" : "=r"(tick) : : "memory");
+	*high = (uint32_t)(tick >> 32);
+	*low = (uint32_t)tick;
 #endif
 }
 
-/* The time by the thread's pair, not yet fxt_clock_step()ped. False: the kernel has to be asked. */
-static FXT_EMISSION bool fxt_clock_quick(struct fxt_thread *thread, uint64_t *ns)
+static inline uint64_t fxt_clock_tick(void)
 {
-	uint64_t from = thread->clock_tick, elapsed;
+	uint32_t high;
+	uint64_t low;
 
-	/* The compiler has to load again what a signal handler may have renewed meanwhile. */
+	fxt_clock_halves(&high, &low);
+	return (uint64_t)high << 32 | low;
+}
+
+/* The time of a reading by the thread's line, not yet fxt_clock_step()ped. False: the kernel has to be asked. */
+static FXT_EMISSION bool fxt_clock_at(const struct fxt_thread *thread, uint32_t high, uint64_t low, uint64_t *ns)
+{
+	uint32_t until = thread->clock.until;
+	uint64_t at_ns;
+
+	/* A signal handler may renew the line meanwhile: before, between or after these. */
 	atomic_signal_fence(memory_order_seq_cst);
-	elapsed = fxt_clock_tick() - from;
-	if (FXT_UNLIKELY(elapsed > thread->clock_limit))
+	if (FXT_UNLIKELY(high != thread->clock.high) || FXT_UNLIKELY((uint32_t)low > until))
 		return false;
-	elapsed = thread->clock_ns + (elapsed * thread->clock_scale >> 32);
-	/* And here computes it at once, while the pair's parts need no registers. */
-	__asm__ volatile("" : "+r"(elapsed) : : "memory");
-	*ns = elapsed;
-	return FXT_LIKELY(from == thread->clock_tick);
+	at_ns = thread->clock.origin_ns + (low * thread->clock.scale >> FXT_CLOCK_SHIFT);
+	/* The compiler computes it at once, while the line's parts need no registers. */
+	__asm__ volatile("" : "+r"(at_ns) : : "memory");
+	*ns = at_ns;
+	return FXT_LIKELY(until == thread->clock.until);
+}
+
+/* The same of now. */
+static FXT_EMISSION bool fxt_clock_quick(const struct fxt_thread *thread, uint64_t *ns)
+{
+	uint32_t high;
+	uint64_t low;
+
+	fxt_clock_halves(&high, &low);
+	return fxt_clock_at(thread, high, low, ns);
 }
 
 /* A time of the thread's, made later than the one before. */

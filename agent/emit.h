@@ -127,14 +127,19 @@ static inline void fxt_commit_uncounted(struct fxt_thread *thread, uint64_t *at,
 	fxt_commit(thread, at, header);
 }
 
-/* fxt_room() for a call that took less than least_ns, or span_ns more. */
+/* Whether a call that took so long needs no look. Where short ones do none is usual, nor for threads whose koids are inline. */
+static FXT_EMISSION bool fxt_is_usual(const struct fxt_thread *thread, uint64_t start_ns, uint64_t end_ns)
+{
+	return FXT_LIKELY(end_ns - start_ns < thread->usual_ns);
+}
+
+/* fxt_room() for a call that is not usual. */
 FXT_COLD uint64_t *fxt_room_unusual(struct fxt_thread *thread, uint64_t start_ns, uint64_t end_ns, size_t words);
 
 /* Room for a call's record, unless it was shorter than the threshold. NULL: nothing to write. */
 static FXT_EMISSION uint64_t *fxt_room(struct fxt_thread *thread, uint64_t start_ns, uint64_t end_ns, size_t words)
 {
-	/* One comparison for both: less than least_ns wraps around to more than any span. */
-	if (FXT_UNLIKELY(end_ns - start_ns - thread->least_ns >= thread->span_ns))
+	if (!fxt_is_usual(thread, start_ns, end_ns))
 		return fxt_room_unusual(thread, start_ns, end_ns, words);
 	return fxt_reserve(thread, start_ns, words);
 }
@@ -157,16 +162,6 @@ struct fxt_spot {
 	intptr_t room;                  /* as fxt_lane_room() */
 	unsigned commit;
 };
-
-/* Whether a call that took so long needs no look. Of threads whose koids are inline span_ns is 0. */
-static FXT_EMISSION bool fxt_is_usual(const struct fxt_thread *thread, uint64_t start_ns, uint64_t end_ns)
-{
-	uint64_t took_ns = end_ns - start_ns;
-
-	/* In this order it needs no other register. */
-	__asm__("" : "+r"(took_ns));
-	return FXT_LIKELY(took_ns - thread->least_ns < thread->span_ns);
-}
 
 /* Without the event: as it was. */
 static FXT_EMISSION void fxt_quick_leave(struct fxt_thread *thread, const struct fxt_spot *spot)
@@ -193,7 +188,7 @@ static FXT_EMISSION bool fxt_quick_reserve(struct fxt_thread *thread, uint64_t s
 		return false;
 	}
 	/* To the head of a line, where it is already as a rule: what is quick takes more than half of one. */
-	if (spot->commit && FXT_UNLIKELY((uintptr_t)spot->at % (FXT_LINE_WORDS * FXT_WORD_BYTES))) {
+	if (spot->commit && FXT_UNLIKELY((uintptr_t)spot->at % FXT_LINE_BYTES)) {
 		fxt_lane_align(lane, FXT_LINE_WORDS);
 		spot->at = lane->at;
 	}

@@ -328,3 +328,13 @@ void fxt_function_complete(struct fxt_thread *thread, uintptr_t address, uint64_
 	}
 	fxt_complete(thread, at, end_ns, names, 0);
 }
+
+void fxt_function_end(struct fxt_thread *thread, uint64_t end_ns)
+{
+	struct fxt_open *entry = thread->open - 1;
+	uintptr_t address = entry->function;
+	uint64_t start_ns = entry->start_ns;
+
+	fxt_open_empty(thread, entry);
+	fxt_function_complete(thread, address, start_ns, end_ns);
+}

@@ -43,16 +43,36 @@ void fxt_functions_start(void);
 /* In the child of a fork: no string of ours is in its file yet. */
 void fxt_functions_after_fork(void);
 
+/* Functions begin 16 bytes apart at least: those of one file of a mebibyte have a slot each. */
 static inline size_t fxt_function_slot(uintptr_t address)
 {
-	return (uint32_t)address * UINT32_C(0x9e3779b1) >> 16;
+	return address / 16 % FXT_FUNCTION_SLOTS;
+}
+
+/* Where it is looked for first. */
+static inline const struct fxt_function *fxt_function_first(uintptr_t address)
+{
+	return &fxt_functions[fxt_function_slot(address)];
+}
+
+/* Whether it is the one at `address`. Compilers do not compare with an atomic where it is: they load it first. */
+static inline bool fxt_function_is(const struct fxt_function *function, uintptr_t address)
+{
+#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
+	bool same;
+
+	__asm__ volatile("cmp %2, %1" : "=@cce"(same) : "m"(function->address), "r"(address) : "memory");
+	return same;
+#else
+	return atomic_load_explicit(&function->address, memory_order_acquire) == address;
+#endif
 }
 
 static inline const struct fxt_function *fxt_function_at(uintptr_t address)
 {
-	const struct fxt_function *function = &fxt_functions[fxt_function_slot(address)];
+	const struct fxt_function *function = fxt_function_first(address);
 
-	if (FXT_LIKELY(atomic_load_explicit(&function->address, memory_order_acquire) == address))
+	if (FXT_LIKELY(fxt_function_is(function, address)))
 		return function;
 	return fxt_function_find(address);
 }
@@ -67,35 +87,43 @@ void fxt_function_enter(struct fxt_thread *thread, uintptr_t frame, uintptr_t si
 /* And left. */
 void fxt_function_exit(struct fxt_thread *thread, uintptr_t frame, uintptr_t address);
 
+/* The function entered last has ended, and its event needs a look: fxt_is_usual(). */
+void fxt_function_end(struct fxt_thread *thread, uint64_t end_ns);
+
 /* The same in the common case: false, and nothing has changed, when it is another. A function's entry and exit cost as much
  * as one call of anything else, so these are written out for what is known here: one sort of event, no arguments, and
- * calls that nest as they should. `site` is read at the end, when registers are to be had. */
-static inline bool fxt_function_enter_quick(struct fxt_thread *thread, uintptr_t frame, const uintptr_t *site,
-					    uintptr_t address, uintptr_t call_site)
+ * calls that nest as they should. */
+static inline bool fxt_function_enter_quick(struct fxt_thread *thread, uintptr_t frame, const uintptr_t *site, uintptr_t address,
+					    uintptr_t call_site)
 {
-	struct fxt_open *entry = thread->open;
-	const struct fxt_function *function = &fxt_functions[fxt_function_slot(address)];
+	const struct fxt_function *function = fxt_function_first(address);
+	struct fxt_open *entry;
 	uint64_t start_ns;
 
-	if (FXT_UNLIKELY(atomic_load_explicit(&function->address, memory_order_acquire) != address))
+	if (FXT_UNLIKELY(!thread) || FXT_UNLIKELY(!fxt_function_is(function, address)))
 		return false;
-	if (FXT_UNLIKELY(entry >= thread->quick_limit || frame >= entry[-1].frame))
-		return false;
+	entry = thread->open;
 	if (FXT_UNLIKELY(!fxt_clock_quick(thread, &start_ns)))
 		return false;
-	fxt_open_fill(thread, entry, frame, address, fxt_clock_step(thread, start_ns), function->names, FXT_SLOT_ARG,
-		      fxt_arg_header(FXT_ARG_POINTER, 2, FXT_STR_call_site), call_site);
+	if (FXT_UNLIKELY(!fxt_open_take(thread, entry, frame, fxt_arg_header(FXT_ARG_POINTER, 2, FXT_STR_call_site), call_site)))
+		return false;
+	entry->function = address;
 	entry->site = *site;
+	fxt_open_show(thread, entry, fxt_clock_step(thread, start_ns), function->names);
 	return true;
 }
 
 static inline bool fxt_function_exit_quick(struct fxt_thread *thread, uintptr_t address)
 {
-	uint64_t end_ns, start_ns, took_ns, names, header, *at;
-	struct fxt_lane *lane = thread->lane;
-	struct fxt_open *entry = thread->open - 1;
+	uint64_t end_ns, start_ns, names, header, *at;
+	struct fxt_lane *lane;
+	struct fxt_open *entry;
 	intptr_t room;
 
+	if (FXT_UNLIKELY(!thread))
+		return false;
+	lane = thread->lane;
+	entry = thread->open - 1;
 	if (FXT_UNLIKELY(!fxt_clock_quick(thread, &end_ns)))
 		return false;
 	names = entry->names;
@@ -111,19 +139,15 @@ static inline bool fxt_function_exit_quick(struct fxt_thread *thread, uintptr_t 
 	}
 	start_ns = entry->start_ns;
 	end_ns = fxt_clock_step(thread, end_ns);
-	fxt_open_empty_with(thread, entry, fxt_filler(FXT_SLOT_WORDS));
-	took_ns = end_ns - start_ns;
-	/* In this order it needs no other register. */
-	__asm__("" : "+r"(took_ns));
-	if (FXT_UNLIKELY(took_ns - thread->least_ns >= thread->span_ns)) {
-		atomic_signal_fence(memory_order_seq_cst);
+	if (!fxt_is_usual(thread, start_ns, end_ns)) {
 		thread->lane = lane;
-		fxt_function_complete(thread, address, start_ns, end_ns);
+		fxt_function_end(thread, end_ns);
 		return true;
 	}
 	at[1] = start_ns;
 	at[2] = end_ns;
 	fxt_lane_look_ahead(at);
+	fxt_open_empty_with(thread, entry, fxt_filler(FXT_SLOT_WORDS));
 	header = fxt_record_type(FXT_RECORD_EVENT) | fxt_event_type(FXT_EVENT_DURATION_COMPLETE) | names |
 		 thread->event_thread;
 	if (thread->commit & FXT_COMMIT_ALIGNED) {

@@ -54,48 +54,22 @@ static inline bool fxt_open_is_changing(const struct fxt_open *entry)
 	return !entry->names;
 }
 
-/* Fills the next entry and its slot, whose argument is at slot_arg_at: thread->slot_arg, for whom that is not known. */
-static FXT_EMISSION void fxt_open_fill(struct fxt_thread *thread, struct fxt_open *entry, uintptr_t frame,
-				 uintptr_t function, uint64_t start_ns, uint64_t names, size_t slot_arg_at,
-				 uint64_t arg_header, uint64_t arg)
+/* The entry of a call that starts, in two parts: one for before the clock is read, and one for after. False: neither now, something is out
+ * of the ordinary. In between fxt_open_put_back() undoes it; a function says there which one it is. */
+static FXT_EMISSION bool fxt_open_take(struct fxt_thread *thread, struct fxt_open *entry, uintptr_t frame, uint64_t arg_header,
+				       uint64_t arg)
 {
-	uint64_t *slot = entry->slot, *slot_arg = slot + slot_arg_at;
-
+	if (FXT_UNLIKELY(entry >= thread->quick_limit || frame >= entry[-1].frame))
+		return false;
 	entry->frame = frame;
 	atomic_signal_fence(memory_order_seq_cst);
 	/* Taken before it is filled, so that a signal handler uses the next one. */
 	thread->open = entry + 1;
-	atomic_signal_fence(memory_order_seq_cst);
-	if (function)
-		entry->function = function;
-	entry->start_ns = start_ns;
-	/* Who sees any of these words sees that the slot's last call is gone: a snapshot looks back for that. No instruction on
-	 * x86. */
-	atomic_thread_fence(memory_order_release);
-	slot[1] = start_ns;
-	slot_arg[0] = arg_header;
-	slot_arg[1] = arg;
-	atomic_store_explicit((_Atomic uint64_t *)slot, thread->slot_header | names, memory_order_release);
-	atomic_signal_fence(memory_order_seq_cst);
-	entry->names = names;
-}
-
-/* The same in two parts, one for before the clock is read and one for after, of an interposed call; NULL: neither now, something is
- * out of the ordinary. In between fxt_open_put_back() undoes it. */
-static FXT_EMISSION struct fxt_open *fxt_open_take(struct fxt_thread *thread, uintptr_t frame, uint64_t arg_header, uint64_t arg)
-{
-	struct fxt_open *entry = thread->open;
-
-	if (FXT_UNLIKELY(entry >= thread->quick_limit || frame >= entry[-1].frame))
-		return NULL;
-	entry->frame = frame;
-	atomic_signal_fence(memory_order_seq_cst);
-	thread->open = entry + 1;
-	/* As in fxt_open_fill(). */
+	/* Who sees any of the slot's words sees that its last call is gone: a snapshot looks back for that. No instruction on x86. */
 	atomic_thread_fence(memory_order_release);
 	entry->slot[FXT_SLOT_ARG] = arg_header;
 	entry->slot[FXT_SLOT_ARG + 1] = arg;
-	return entry;
+	return true;
 }
 
 static inline void fxt_open_put_back(struct fxt_thread *thread, struct fxt_open *entry)
@@ -142,9 +116,18 @@ static FXT_EMISSION struct fxt_open *fxt_open_push(struct fxt_thread *thread, ui
 		if (!entry)
 			return NULL;
 	}
-	fxt_open_fill(thread, entry, frame, function, start_ns, names, thread->slot_arg, arg_header, arg);
-	if (function)
+	entry->frame = frame;
+	atomic_signal_fence(memory_order_seq_cst);
+	thread->open = entry + 1;
+	/* As in fxt_open_take(). */
+	atomic_thread_fence(memory_order_release);
+	if (function) {
+		entry->function = function;
 		entry->site = site;
+	}
+	entry->slot[thread->slot_arg] = arg_header;
+	entry->slot[thread->slot_arg + 1] = arg;
+	fxt_open_show(thread, entry, start_ns, names);
 	return entry;
 }
 

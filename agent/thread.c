@@ -189,9 +189,8 @@ bool fxt_thread_ready(struct fxt_thread *thread)
 	}
 	thread->index = (uint8_t)index;
 	thread->event_thread = fxt_event_thread(index);
-	/* See fxt_quick_room(). */
 	if (!index)
-		thread->span_ns = 0;
+		thread->usual_ns = 0;
 	thread->ready = true;
 	fxt_open_shape(thread);
 	put_thread_record(thread);
@@ -234,8 +233,6 @@ void fxt_threads_start(void)
 
 static void begin_life(struct fxt_thread *thread, uint32_t pid, uint32_t tid)
 {
-	uint64_t most_ns;
-
 	thread->in_use = true;
 	thread->ready = false;
 	thread->pid = pid;
@@ -247,13 +244,11 @@ static void begin_life(struct fxt_thread *thread, uint32_t pid, uint32_t tid)
 	thread->filtered = &thread->no_page[0];
 	thread->dropped = &thread->no_page[1];
 	thread->threshold_ns = fxt_agent.config.threshold_ns;
-	thread->least_ns = fxt_agent.config.triggers.least_ns;
-	if (thread->least_ns < thread->threshold_ns)
-		thread->least_ns = thread->threshold_ns;
-	most_ns = fxt_agent.config.triggers.most_ns;
-	if (fxt_agent.config.explain_ns && fxt_agent.config.explain_ns < most_ns)
-		most_ns = fxt_agent.config.explain_ns;
-	thread->span_ns = most_ns > thread->least_ns ? most_ns - thread->least_ns : 0;
+	thread->usual_ns = fxt_agent.config.triggers.most_ns;
+	if (fxt_agent.config.explain_ns && fxt_agent.config.explain_ns < thread->usual_ns)
+		thread->usual_ns = fxt_agent.config.explain_ns;
+	if (thread->threshold_ns || fxt_agent.config.triggers.least_ns)
+		thread->usual_ns = 0;
 	fxt_explain_reset(thread);
 	fxt_said_forget(thread);
 	thread->commit = fxt_agent.config.mode == FXT_CIRCULAR ? 0 : FXT_COMMIT_ALIGNED;

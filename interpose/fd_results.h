@@ -89,8 +89,9 @@
 															\
 		if (fxt_fd_is_special(fd) || FXT_UNLIKELY(!thread_))                                                    \
 			return special_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));                                         \
-		open_ = fxt_open_take(thread_, (uintptr_t)__builtin_frame_address(0), FXT_OPEN_ARG_HEADER(fd), FXT_OPEN_ARG(fd)); \
-		if (FXT_UNLIKELY(!open_))                                                                               \
+		open_ = thread_->open;                                                                                  \
+		if (FXT_UNLIKELY(!fxt_open_take(thread_, open_, (uintptr_t)__builtin_frame_address(0), FXT_OPEN_ARG_HEADER(fd), \
+						FXT_OPEN_ARG(fd))))                                                     \
 			return special_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));                                         \
 		if (FXT_UNLIKELY(!fxt_quick_start(thread_, names_, &start_ns_))) {                                      \
 			fxt_open_put_back(thread_, open_);                                                              \

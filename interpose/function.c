@@ -6,8 +6,8 @@
 FXT_EXPORT void __cyg_profile_func_enter(void *function, void *call_site);
 FXT_EXPORT void __cyg_profile_func_exit(void *function, void *call_site);
 
-/* What __builtin_frame_address(0) is in other wrappers: below the return address. These have no frame to make. */
-#define HERE ((uintptr_t)__builtin_dwarf_cfa() - 2 * sizeof(void *))
+/* Above the frames of the wrappers that the same function calls; this one has none of its own. */
+#define HERE ((uintptr_t)__builtin_dwarf_cfa() - sizeof(void *))
 /* Where a hook returns to, and where that is. */
 #if defined(__x86_64__)
 #define SITE ((const uintptr_t *)__builtin_dwarf_cfa() - 1)
@@ -15,7 +15,8 @@ FXT_EXPORT void __cyg_profile_func_exit(void *function, void *call_site);
 #define SITE (&(uintptr_t){(uintptr_t)__builtin_return_address(0)})
 #endif
 
-static __attribute__((noinline)) void enter(uintptr_t frame, uintptr_t site, uintptr_t function, uintptr_t call_site)
+/* Parameters as the hooks have theirs, which stay in their registers that way. */
+static __attribute__((noinline)) void enter(uintptr_t function, uintptr_t call_site, uintptr_t frame, uintptr_t site)
 {
 	struct fxt_thread *thread = fxt_enter_on();
 
@@ -23,7 +24,7 @@ static __attribute__((noinline)) void enter(uintptr_t frame, uintptr_t site, uin
 		fxt_function_enter(thread, frame, site, function, call_site);
 }
 
-static __attribute__((noinline)) void leave(uintptr_t frame, uintptr_t function)
+static __attribute__((noinline)) void leave(uintptr_t function, uintptr_t frame)
 {
 	struct fxt_thread *thread = fxt_enter_on();
 
@@ -33,22 +34,19 @@ static __attribute__((noinline)) void leave(uintptr_t frame, uintptr_t function)
 
 FXT_EXPORT void __cyg_profile_func_enter(void *function, void *call_site)
 {
-	struct fxt_thread *thread = fxt_self;
 	uintptr_t frame = HERE;
 
 	if (!fxt_is_on(FXT_CAT_function))
 		return;
-	if (FXT_UNLIKELY(!thread || !fxt_function_enter_quick(thread, frame, SITE, (uintptr_t)function, (uintptr_t)call_site)))
-		enter(frame, *SITE, (uintptr_t)function, (uintptr_t)call_site);
+	if (FXT_UNLIKELY(!fxt_function_enter_quick(fxt_self, frame, SITE, (uintptr_t)function, (uintptr_t)call_site)))
+		enter((uintptr_t)function, (uintptr_t)call_site, frame, *SITE);
 }
 
 FXT_EXPORT void __cyg_profile_func_exit(void *function, void *call_site)
 {
-	struct fxt_thread *thread = fxt_self;
-
 	(void)call_site;
 	if (!fxt_is_on(FXT_CAT_function))
 		return;
-	if (FXT_UNLIKELY(!thread || !fxt_function_exit_quick(thread, (uintptr_t)function)))
-		leave(HERE, (uintptr_t)function);
+	if (FXT_UNLIKELY(!fxt_function_exit_quick(fxt_self, (uintptr_t)function)))
+		leave((uintptr_t)function, HERE);
 }
