@@ -37,28 +37,26 @@ void fxt_block_lives_take(struct fxt_block_lives *l, const struct fxt_reader *r,
 		return;
 	l->list = fxt_grow(l->list, &l->capacity, l->count + 1, sizeof(*l->list));
 	l->list[l->count++] = (struct fxt_block_life){
-		.provider = rec->provider->index,
-		.pid = r->threads[rec->thread].pid,
-		.pointer = ptr->u,
+		.at = {rec->provider->index, r->threads[rec->thread].pid, ptr->u},
 		.begin_ns = fxt_ns(rec->provider, rec->ticks),
 		.end_ns = s->value[1] ? s->value[1] : UINT64_MAX,
 	};
 	s->value[0] = l->count;
 }
 
-static int by_pointer(const struct fxt_block_life *x, const struct fxt_block_life *y)
+int fxt_where_compare(const struct fxt_where *a, const struct fxt_where *b)
 {
-	if (x->provider != y->provider)
-		return x->provider < y->provider ? -1 : 1;
-	if (x->pid != y->pid)
-		return x->pid < y->pid ? -1 : 1;
-	return x->pointer != y->pointer ? (x->pointer < y->pointer ? -1 : 1) : 0;
+	if (a->provider != b->provider)
+		return a->provider < b->provider ? -1 : 1;
+	if (a->pid != b->pid)
+		return a->pid < b->pid ? -1 : 1;
+	return a->pointer != b->pointer ? (a->pointer < b->pointer ? -1 : 1) : 0;
 }
 
 static int by_pointer_and_time(const void *a, const void *b)
 {
 	const struct fxt_block_life *x = a, *y = b;
-	int order = by_pointer(x, y);
+	int order = fxt_where_compare(&x->at, &y->at);
 
 	if (order || x->begin_ns == y->begin_ns)
 		return order;
@@ -72,9 +70,9 @@ void fxt_block_lives_finish(struct fxt_block_lives *l)
 		qsort(l->list, l->count, sizeof(*l->list), by_pointer_and_time);
 }
 
-bool fxt_block_lived(const struct fxt_block_lives *l, uint32_t provider, uint64_t pid, uint64_t pointer, uint64_t ns)
+bool fxt_block_lived(const struct fxt_block_lives *l, const struct fxt_where *at, uint64_t ns)
 {
-	const struct fxt_block_life then = {.provider = provider, .pid = pid, .pointer = pointer, .begin_ns = ns};
+	const struct fxt_block_life then = {.at = *at, .begin_ns = ns};
 	size_t low = 0, high = l->count;
 
 	while (low < high) {
@@ -85,7 +83,7 @@ bool fxt_block_lived(const struct fxt_block_lives *l, uint32_t provider, uint64_
 		else
 			high = middle;
 	}
-	return low > 0 && by_pointer(&l->list[low - 1], &then) == 0 && l->list[low - 1].end_ns > ns;
+	return low > 0 && fxt_where_compare(&l->list[low - 1].at, at) == 0 && l->list[low - 1].end_ns > ns;
 }
 
 void fxt_block_lives_free(struct fxt_block_lives *l)

@@ -7,9 +7,17 @@
 #include "map.h"
 #include "reader.h"
 
-struct fxt_block_life {
+/* A pointer of a process. */
+struct fxt_where {
 	uint32_t provider;              /* index */
 	uint64_t pid, pointer;
+};
+
+/* Negative, 0 or positive, as for qsort(). */
+int fxt_where_compare(const struct fxt_where *a, const struct fxt_where *b);
+
+struct fxt_block_life {
+	struct fxt_where at;
 	uint64_t begin_ns, end_ns;
 };
 
@@ -27,7 +35,7 @@ void fxt_block_lives_take(struct fxt_block_lives *l, const struct fxt_reader *r,
 void fxt_block_lives_finish(struct fxt_block_lives *l);
 
 /* Whether there was one at the address then. */
-bool fxt_block_lived(const struct fxt_block_lives *l, uint32_t provider, uint64_t pid, uint64_t pointer, uint64_t ns);
+bool fxt_block_lived(const struct fxt_block_lives *l, const struct fxt_where *at, uint64_t ns);
 void fxt_block_lives_free(struct fxt_block_lives *l);
 
 #endif

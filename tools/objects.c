@@ -60,9 +60,7 @@ static void take(struct fxt_objects *o, const struct fxt_reader *r, const struct
 	fxt_argument_u64(fxt_argument(rec, "since"), &since);
 	o->list = fxt_grow(o->list, &o->capacity, o->count + 1, sizeof(*o->list));
 	o->list[o->count++] = (struct fxt_object){
-		.provider = rec->provider->index,
-		.pid = r->threads[rec->thread].pid,
-		.pointer = rec->id,
+		.at = {rec->provider->index, r->threads[rec->thread].pid, rec->id},
 		.since_ns = fxt_ns(rec->provider, since),
 		.offset = rec->offset,
 		.type = text_argument(rec, "type"),
@@ -72,19 +70,10 @@ static void take(struct fxt_objects *o, const struct fxt_reader *r, const struct
 	};
 }
 
-static int by_pointer(const struct fxt_object *x, const struct fxt_object *y)
-{
-	if (x->provider != y->provider)
-		return x->provider < y->provider ? -1 : 1;
-	if (x->pid != y->pid)
-		return x->pid < y->pid ? -1 : 1;
-	return x->pointer != y->pointer ? (x->pointer < y->pointer ? -1 : 1) : 0;
-}
-
 static int by_pointer_and_time(const void *a, const void *b)
 {
 	const struct fxt_object *x = a, *y = b;
-	int order = by_pointer(x, y);
+	int order = fxt_where_compare(&x->at, &y->at);
 
 	if (order)
 		return order;
@@ -97,7 +86,7 @@ static struct fxt_slot *slot_of(struct fxt_map *m, const struct fxt_object *obje
 {
 	bool fresh;
 
-	return fxt_map_put(m, (uint64_t)object->provider << 32 ^ object->pid, object->pointer, &fresh);
+	return fxt_map_put(m, (uint64_t)object->at.provider << 32 ^ object->at.pid, object->at.pointer, &fresh);
 }
 
 void fxt_objects_read(struct fxt_objects *o, const void *data, uint64_t size)
@@ -127,7 +116,7 @@ void fxt_objects_read(struct fxt_objects *o, const void *data, uint64_t size)
 	for (size_t i = 0, n; i < o->count; i += n) {
 		struct fxt_slot *s = slot_of(&o->by_pointer, &o->list[i]);
 
-		for (n = 1; i + n < o->count && by_pointer(&o->list[i], &o->list[i + n]) == 0; n++)
+		for (n = 1; i + n < o->count && fxt_where_compare(&o->list[i].at, &o->list[i + n].at) == 0; n++)
 			;
 		s->value[0] = i;
 		s->value[1] = n;
@@ -197,7 +186,7 @@ const struct fxt_object *fxt_object_of(const struct fxt_objects *o, const struct
 
 		if (may_be(rec, a, &object->type))
 			return !fxt_text_is(&object->type, "block") ||
-					       fxt_block_lived(&o->lives, object->provider, object->pid, object->pointer, ns)
+					       fxt_block_lived(&o->lives, &object->at, ns)
 				       ? object
 				       : NULL;
 	}

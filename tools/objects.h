@@ -14,8 +14,7 @@
 #include "reader.h"
 
 struct fxt_object {
-	uint32_t provider;              /* index */
-	uint64_t pid, pointer;
+	struct fxt_where at;
 	uint64_t since_ns, offset;
 	struct fxt_text type, name;     /* in the mapping */
 	struct fxt_text path;           /* what a stream or directory was opened by; or empty */

@@ -125,7 +125,8 @@ static void print_category(const struct fxt_call *calls, size_t count, size_t sh
 	for (size_t i = 0; i < count; i++)
 		n += calls[i].count;
 	fxt_put_padded(out, *name ? name : "(no category)", 34);
-	fprintf(out, " %10s %12s", fxt_duration(calls[0].category_ns).text, fxt_count(n).text);
+	/* Instants alone, as of a call below. */
+	fprintf(out, " %10s %12s", calls[0].category_ns ? fxt_duration(calls[0].category_ns).text : "-", fxt_count(n).text);
 	if (shown < count && shown == 1)
 		fprintf(out, "  the longest of %zu:", count);
 	else if (shown < count)
