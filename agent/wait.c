@@ -9,7 +9,7 @@
 enum {
 	BUCKETS = 256,
 	ENTRIES = 8,                    /* in a bucket */
-	PENDING = 6,                    /* causes that nobody has taken yet; the oldest gives way */
+	PENDING = 32,                   /* causes that nobody has taken yet; the oldest gives way */
 };
 
 struct pending {

@@ -11,7 +11,8 @@ UNIT_TESTS = \
 	tests/check_encode_limits \
 	tests/check_rewrite \
 	tests/check_stream \
-	tests/check_utf8
+	tests/check_utf8 \
+	tests/check_wait
 tests_check_buffer_SOURCES = tests/check_buffer.c tests/buffer_fixture.h
 tests_check_rewrite_SOURCES = tests/check_rewrite.c tests/buffer_fixture.h
 # The parts of the agent that read its configuration.
@@ -20,6 +21,8 @@ tests_check_config_SOURCES = tests/check_config.c agent/config.c agent/follow.c 
 tests_check_config_CPPFLAGS = $(AGENT_CPPFLAGS)
 tests_check_stream_SOURCES = tests/check_stream.c agent/stream.c agent/stream_names.c
 tests_check_stream_CPPFLAGS = $(AGENT_CPPFLAGS)
+tests_check_wait_SOURCES = tests/check_wait.c agent/wait.c
+tests_check_wait_CPPFLAGS = $(AGENT_CPPFLAGS)
 endif
 check_PROGRAMS += $(UNIT_TESTS)
 TESTS += $(UNIT_TESTS)

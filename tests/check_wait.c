@@ -1,0 +1,197 @@
+/* Waits: which cause a wait gets, of those that were handed on to an object. agent/wait.c alone; times are the test's. */
+#include <check.h>
+
+#include "agent/agent.h"
+#include "agent/clock.h"
+#include "agent/wait.h"
+#include "suite.h"
+
+struct fxt_agent fxt_agent = {.pid = 7};
+
+uint64_t fxt_clock_kernel_ns(void)
+{
+	return 1;
+}
+
+enum { OBJECT = 0x1000, LOCK = 0x2000 };
+
+/* By thread `tid`; returns to how many. */
+static unsigned release(enum fxt_release how, uint32_t tid, uint64_t at_ns)
+{
+	const struct fxt_cause cause = {.at_ns = at_ns, .pid = 7, .tid = tid};
+
+	return fxt_wait_release(OBJECT, how, &cause);
+}
+
+/* Who let a wait from start_ns to end_ns go on; 0: that is not known. */
+static uint32_t end(uint64_t start_ns, uint64_t end_ns)
+{
+	struct fxt_cause cause;
+
+	return fxt_wait_end(OBJECT, start_ns, end_ns, &cause) ? cause.tid : 0;
+}
+
+static void begin(unsigned count)
+{
+	while (count--)
+		ck_assert(fxt_wait_begin(OBJECT, 0));
+}
+
+static void forget(void)
+{
+	fxt_wait_after_fork();
+}
+
+START_TEST(one_each)
+{
+	begin(2);
+	ck_assert(fxt_is_waited_for(OBJECT));
+	ck_assert_uint_eq(release(FXT_RELEASE_ONE, 1, 100), 1);
+	ck_assert_uint_eq(release(FXT_RELEASE_ONE, 2, 200), 1);
+	/* Nobody is left who has none. */
+	ck_assert_uint_eq(release(FXT_RELEASE_ONE, 3, 300), 0);
+	ck_assert_uint_eq(end(10, 150), 1);
+	ck_assert_uint_eq(end(10, 250), 2);
+	ck_assert(!fxt_is_waited_for(OBJECT));
+	ck_assert_uint_eq(release(FXT_RELEASE_ONE, 4, 400), 0);
+}
+END_TEST
+
+/* The one that was woken first was held up before it looked. */
+START_TEST(out_of_order)
+{
+	begin(3);
+	release(FXT_RELEASE_ONE, 1, 100);
+	release(FXT_RELEASE_ONE, 2, 200);
+	release(FXT_RELEASE_ONE, 3, 300);
+	ck_assert_uint_eq(end(10, 250), 2);
+	ck_assert_uint_eq(end(10, 350), 3);
+	ck_assert_uint_eq(end(10, 150), 1);
+}
+END_TEST
+
+START_TEST(before_it_began)
+{
+	begin(1);
+	release(FXT_RELEASE_ONE, 1, 100);
+	begin(1);
+	ck_assert_uint_eq(end(110, 200), 0);
+	ck_assert_uint_eq(end(10, 210), 1);
+}
+END_TEST
+
+/* Clocks differ by more than the wait was long: a cause is used up all the same, or the next release would find that all have one. */
+START_TEST(later_than_the_end)
+{
+	begin(2);
+	release(FXT_RELEASE_ONE, 1, 100);
+	ck_assert_uint_eq(end(10, 90), 1);
+	ck_assert_uint_eq(release(FXT_RELEASE_ONE, 2, 200), 1);
+	ck_assert_uint_eq(end(10, 250), 2);
+}
+END_TEST
+
+START_TEST(all)
+{
+	struct fxt_cause cause;
+	unsigned i;
+
+	begin(3);
+	ck_assert_uint_eq(release(FXT_RELEASE_ALL, 1, 100), 3);
+	/* Arrows leave from different places. */
+	for (i = 0; i < 3; i++) {
+		ck_assert(fxt_wait_end(OBJECT, 10, 200, &cause));
+		ck_assert_uint_eq(cause.at_ns, 100 + 2 * i);
+	}
+}
+END_TEST
+
+/* A lock that was given up twice while one waited: somebody else had it in between. */
+START_TEST(lock)
+{
+	begin(1);
+	ck_assert_uint_eq(release(FXT_RELEASE_LOCK, 1, 100), 1);
+	ck_assert_uint_eq(release(FXT_RELEASE_LOCK, 2, 200), 1);
+	ck_assert_uint_eq(end(10, 300), 2);
+}
+END_TEST
+
+START_TEST(condition)
+{
+	const struct fxt_cause given_up = {.at_ns = 150, .tid = 2};
+	struct fxt_cause cause;
+
+	ck_assert(fxt_wait_begin(OBJECT, LOCK));
+	ck_assert(!fxt_is_waited_for(LOCK));
+	ck_assert_uint_eq(release(FXT_RELEASE_ONE, 1, 100), 1);
+	/* From here on for the lock, too. */
+	ck_assert_uint_eq(fxt_wait_release(LOCK, FXT_RELEASE_LOCK, &given_up), 1);
+	ck_assert(fxt_wait_end(OBJECT, 10, 200, &cause));
+	ck_assert_uint_eq(cause.tid, 1);
+	ck_assert_uint_eq(cause.lock, LOCK);
+	ck_assert(fxt_wait_end(LOCK, cause.at_ns, 200, &cause));
+	ck_assert_uint_eq(cause.tid, 2);
+	ck_assert(!fxt_is_waited_for(LOCK));
+}
+END_TEST
+
+START_TEST(barrier)
+{
+	unsigned round;
+	bool waits;
+
+	fxt_wait_set_parties(OBJECT, 3);
+	for (round = 1; round < 4; round++) {
+		ck_assert(!fxt_wait_arrive(OBJECT, &waits) && waits);
+		ck_assert(!fxt_wait_arrive(OBJECT, &waits) && waits);
+		ck_assert(fxt_wait_arrive(OBJECT, &waits) && !waits);
+		ck_assert_uint_eq(release(FXT_RELEASE_ALL, round, 100 * round), 2);
+		ck_assert_uint_eq(end(100 * round - 50, 100 * round + 50), round);
+		ck_assert_uint_eq(end(100 * round - 50, 100 * round + 50), round);
+	}
+}
+END_TEST
+
+START_TEST(forgotten)
+{
+	begin(2);
+	fxt_wait_forget(OBJECT);
+	ck_assert(!fxt_is_waited_for(OBJECT));
+	ck_assert_uint_eq(release(FXT_RELEASE_ONE, 1, 100), 0);
+	ck_assert_uint_eq(end(10, 200), 0);
+}
+END_TEST
+
+/* More are handed on than are kept: the oldest give way. */
+START_TEST(many)
+{
+	enum { WAITERS = 50, KEPT = 32 };
+	unsigned i, found = 0;
+
+	begin(WAITERS);
+	for (i = 1; i <= WAITERS; i++)
+		release(FXT_RELEASE_ONE, i, 100 * i);
+	for (i = 0; i < WAITERS; i++)
+		found += end(10, 10000) != 0;
+	ck_assert_uint_eq(found, KEPT);
+	ck_assert(!fxt_is_waited_for(OBJECT));
+}
+END_TEST
+
+int main(void)
+{
+	TCase *waits = tcase_create("waits");
+
+	tcase_add_checked_fixture(waits, NULL, forget);
+	tcase_add_test(waits, one_each);
+	tcase_add_test(waits, out_of_order);
+	tcase_add_test(waits, before_it_began);
+	tcase_add_test(waits, later_than_the_end);
+	tcase_add_test(waits, all);
+	tcase_add_test(waits, lock);
+	tcase_add_test(waits, condition);
+	tcase_add_test(waits, barrier);
+	tcase_add_test(waits, forgotten);
+	tcase_add_test(waits, many);
+	return RUN_SUITE("wait", waits);
+}
