@@ -86,7 +86,8 @@ static unsigned long slept(int tid)
 	state = strstr(text, "\nState:\t");
 	blocked = strstr(text, "\nSigBlk:\t");
 	switches = strstr(text, "\nvoluntary_ctxt_switches:\t");
-	need(state && blocked && switches);
+	if (!state || !blocked || !switches)
+		abort();
 	if (state[8] != 'S' || strtoull(blocked + 9, NULL, 16))
 		return 0;
 	return strtoul(switches + 26, NULL, 10);
