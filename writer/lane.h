@@ -80,10 +80,13 @@ static FXT_EMISSION void fxt_lane_align(struct fxt_lane *lane, size_t words)
 	size_t left = FXT_LINE_WORDS - (uintptr_t)lane->at / FXT_WORD_BYTES % FXT_LINE_WORDS;
 	uint64_t *head = lane->at + left;
 
-	if (words <= left || left == FXT_LINE_WORDS)
-		return;
-	atomic_store_explicit((_Atomic uint64_t *)lane->at, fxt_filler(left), memory_order_release);
-	lane->at = head;
+	if (words > left && left < FXT_LINE_WORDS) {
+		atomic_store_explicit((_Atomic uint64_t *)lane->at, fxt_filler(left), memory_order_release);
+		lane->at = head;
+	}
+	/* The head of a page spans that page alone, and the record may overwrite the next one's before it is committed. */
+	if (words > FXT_LINE_WORDS)
+		atomic_store_explicit((_Atomic uint64_t *)lane->at, fxt_filler((uint64_t)(lane->end - lane->at)), memory_order_release);
 }
 
 /* Commits the record whose words 1..words-1 are stored at `at`, where the lane is, `room` being what fxt_lane_room() says of that.
