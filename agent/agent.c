@@ -1,13 +1,11 @@
 /* The process's trace from start to end: see agent.h. Called from the constructor, from the first call that is
  * seen, from slow paths and from the destructor. */
 #include <errno.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <time.h>
 
-#include "blocks.h"
 #include "clock.h"
 #include "config.h"
 #include "control.h"
@@ -15,18 +13,11 @@
 #include "endpoint.h"
 #include "fds.h"
 #include "follow.h"
+#include "fork.h"
 #include "function.h"
-#include "kin.h"
-#include "label.h"
-#include "life.h"
 #include "log.h"
-#include "mappings.h"
-#include "open.h"
 #include "output.h"
-#include "requests.h"
-#include "sample.h"
 #include "shared.h"
-#include "wait.h"
 #include "writer/fxt_encode.h"
 
 enum {
@@ -36,7 +27,9 @@ enum {
 };
 
 struct fxt_gate fxt_gate __attribute__((aligned(FXT_PAGE_BYTES)));
-struct fxt_agent fxt_agent = {.buffer.fd = -1};
+struct fxt_agent fxt_agent = {
+	.storage = &fxt_agent.buffer.storage, .buffer.storage.ops = &fxt_buffer_ops, .buffer.fd = -1,
+};
 
 static_assert(sizeof(struct fxt_gate) == FXT_PAGE_BYTES, "nothing else may be wiped on fork");
 
@@ -118,7 +111,7 @@ static int make_file(void)
 		fxt_log("FXT_OUTPUT: cannot write %s: %s; the program runs untraced", path, fxt_error_name(error));
 	} else {
 		for (i = 0; i < FXT_LOSS_COUNT; i++)
-			fxt_agent.losses[i] = fxt_agent.buffer.durable + buffer.prologue_words -
+			fxt_agent.losses[i] = fxt_agent.buffer.storage.prologue + buffer.prologue_words -
 					      (size_t)(FXT_LOSS_COUNT - i) * FXT_COUNTER_WORDS;
 	}
 	fxt_sys_munmap(path, bytes);
@@ -185,16 +178,16 @@ static void tell_trace(uint64_t name, const char *reason, uint64_t limit_bytes, 
 					(struct fxt_args){limit_bytes ? 2 : 1, args}, 0);
 
 	if (words)
-		fxt_buffer_durable(&fxt_agent.buffer, record, words, 0);
+		fxt_storage_durable(fxt_agent.storage, record, words, 0);
 }
 
 static void tell_full(uint64_t now_ns)
 {
 	bool streaming = fxt_agent.config.mode == FXT_STREAMING;
 	uint64_t limit = streaming ? fxt_agent.config.max_bytes : fxt_agent.config.buffer_bytes, record[2];
-	int error = fxt_buffer_failure(&fxt_agent.buffer);
+	int error = fxt_storage_failure(fxt_agent.storage);
 
-	fxt_buffer_durable(&fxt_agent.buffer, record,
+	fxt_storage_durable(fxt_agent.storage, record,
 			   fxt_encode_provider_event(record, 2, fxt_agent.pid, FXT_PROVIDER_EVENT_BUFFER_FULL), 0);
 	if (!error) {
 		tell_trace(FXT_STR_buffer_full, "the allowed size is used up", limit, now_ns);
@@ -264,55 +257,6 @@ static void find_program(void)
 	fxt_utf8_clean(fxt_agent.program, name, strlen(name), sizeof(fxt_agent.program) - 1);
 }
 
-void fxt_agent_after_fork(bool returns)
-{
-	uint32_t pid = (uint32_t)fxt_sys_getpid();
-
-	/* It may not ask who it is, and could not make a file. */
-	if (fxt_is_forbidden(FXT_NO_LOCKS)) {
-		atomic_store_explicit(&fxt_gate.mask, 0, memory_order_relaxed);
-		atomic_store_explicit(&fxt_agent.state, FXT_OFF, memory_order_release);
-		return;
-	}
-	if (atomic_load_explicit(&fxt_agent.state, memory_order_relaxed) != FXT_ON ||
-	    atomic_load_explicit(&fxt_gate.owner, memory_order_relaxed) == pid)
-		return;
-	fxt_agent.pid = pid;
-	atomic_store_explicit(&fxt_gate.owner, pid, memory_order_relaxed);
-	atomic_store_explicit(&fxt_agent.file_made, false, memory_order_relaxed);
-	fxt_lock_reset(&fxt_agent.file_lock);
-	fxt_buffer_after_fork(&fxt_agent.buffer);
-	fxt_clock_after_fork();
-	fxt_functions_after_fork();
-	fxt_threads_after_fork();
-	fxt_control_after_fork();
-	fxt_sample_after_fork();
-	fxt_wait_after_fork();
-	fxt_life_after_fork();
-	fxt_kin_after_fork();
-	fxt_labels_after_fork();
-	fxt_fds_after_fork();
-	fxt_requests_after_fork();
-	fxt_blocks_after_fork();
-	fxt_mappings_after_fork();
-	if (!returns && fxt_self)
-		fxt_open_forget(fxt_self);
-	if (!fxt_follow_fork(fxt_agent.program)) {
-		fxt_endpoints_unseen();
-		/* A wrapper that is in the middle of a call finds that there is nothing to write to. */
-		fxt_agent.file_failed = true;
-		atomic_store_explicit(&fxt_gate.mask, 0, memory_order_relaxed);
-		atomic_store_explicit(&fxt_agent.state, FXT_OFF, memory_order_release);
-	} else if (atomic_load_explicit(&fxt_agent.recording, memory_order_relaxed) == FXT_RECORDING) {
-		atomic_store_explicit(&fxt_gate.mask, fxt_agent.config.categories, memory_order_release);
-	}
-}
-
-static void child_after_fork(void)
-{
-	fxt_agent_after_fork(true);
-}
-
 bool fxt_agent_start(const struct fxt_call_names *calls)
 {
 	extern char **environ;
@@ -340,7 +284,7 @@ bool fxt_agent_start(const struct fxt_call_names *calls)
 	/* Where the kernel has no such advice our fork handler alone keeps children out of this buffer. */
 	fxt_sys_madvise(&fxt_gate, sizeof(fxt_gate), MADVISE_WIPE_ON_FORK);
 	atomic_store_explicit(&fxt_gate.owner, fxt_agent.pid, memory_order_relaxed);
-	pthread_atfork(NULL, NULL, child_after_fork);
+	fxt_fork_start();
 	fxt_threads_start();
 	fxt_functions_start();
 	fxt_fds_start();

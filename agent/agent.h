@@ -92,9 +92,8 @@ struct fxt_open {
 	uint64_t names;                 /* category and name, as in an event's header */
 };
 
-/* How records are committed. */
+/* What is due when the next record is committed. */
 enum fxt_commit_way {
-	FXT_COMMIT_ALIGNED = 1,         /* none crosses a cache line (lane.h): but in circular mode */
 	FXT_COMMIT_WATCHED = 2,         /* the next may meet a trigger, or is slow, or: */
 	FXT_COMMIT_SAMPLES = 4,         /* counters are due after it: sample.h */
 };
@@ -153,7 +152,7 @@ struct fxt_thread {
 	uint32_t pid, tid;
 	uint32_t vforked;               /* see vforked_kin */
 	uintptr_t handle;               /* pthread_self() */
-	unsigned commit;                /* enum fxt_commit_way */
+	unsigned commit;                /* enum fxt_commit_way; 0: nothing */
 	int watched_errno;              /* how the call failed that is being recorded, if a trigger may look at that */
 	uint64_t threshold_ns;
 	bool ready;                     /* known to this process's trace */
@@ -225,7 +224,7 @@ bool fxt_thread_keep_together(struct fxt_thread *thread, size_t words);
 void fxt_thread_after_rewrite(struct fxt_thread *thread);
 
 /* In the child of a fork: all states but the caller's are free, and the caller's belongs to a new thread. */
-void fxt_threads_after_fork(void);
+void fxt_threads_after_fork(bool returns);
 
 /* What is not in the trace is counted in it, by cause. Each is a counter whose time is that of the last record it counts; the
  * first is told by an instant. */
@@ -263,13 +262,28 @@ static FXT_EMISSION void fxt_lane_raise(struct fxt_thread *thread, struct fxt_la
 	atomic_signal_fence(memory_order_seq_cst);
 }
 
-/* The lane with room for `words` in which the emission that raised `lane` goes on: that one with a new chunk, or a lower one
- * where the emissions in between were left by longjmp. NULL: it is dropped, counted, and over. */
-struct fxt_lane *fxt_lane_turn(struct fxt_thread *thread, struct fxt_lane *lane, size_t words);
+/* It ends: all its stores come before this. */
+static FXT_EMISSION void fxt_lane_lower(struct fxt_thread *thread, struct fxt_lane *lane)
+{
+	atomic_signal_fence(memory_order_seq_cst);
+	thread->lane = lane;
+}
 
-/* The emissions in these lanes, up to `end`, were left by longjmp or with the thread: what they had written of a record of several lines
- * is taken back. */
-void fxt_lanes_left(struct fxt_thread *thread, struct fxt_lane *lowest, const struct fxt_lane *end);
+/* The lane with room for `words` in which the emission that raised `lane` goes on: that one with a new chunk, or a lower one
+ * where the emissions in between were left by longjmp. NULL: it is dropped, counted if it is a call of the program, and over. */
+struct fxt_lane *fxt_lane_turn(struct fxt_thread *thread, struct fxt_lane *lane, size_t words, bool is_call);
+
+/* The emissions in these lanes, up to `end`, were left by longjmp or with the thread. Returns how many of them left no record. */
+unsigned fxt_lanes_left(struct fxt_lane *lowest, const struct fxt_lane *end);
+
+/* Whether the thread was interrupted in the middle of an emission, or of making or taking away an entry of a call in progress. The rule
+ * for signals and fork: whatever stores to the storage outside its locks does so while this is true of its thread. */
+bool fxt_is_interrupted(const struct fxt_thread *thread);
+
+/* In the child of a fork: no lane has a chunk. `returns`: emissions that were interrupted go on, each in its lane, and their levels stay
+ * raised; otherwise there are none. */
+void fxt_lanes_after_fork(struct fxt_thread *thread, bool returns);
+void fxt_lanes_reset(struct fxt_thread *thread);
 
 /* The chunk the lane has a hold on will not be written again: by its thread in a turn, or for it by
  * fxt_threads_give_back_idlest(). Does nothing when the hold is not the lane's any more. */
@@ -315,6 +329,7 @@ struct fxt_agent {
 	char program[64];
 	struct fxt_config config;
 	struct fxt_call_names calls;
+	struct fxt_storage *storage;    /* where records go: the buffer's */
 	struct fxt_buffer buffer;
 };
 
@@ -334,9 +349,6 @@ void fxt_agent_resume(void);
 
 /* Something of this program is not recorded: the trace says what, and why. */
 void fxt_agent_unseen(const char *what);
-/* In the child of a fork: by the C library's handlers, and by wrappers of calls that run none; the second time it does nothing.
- * `returns`: the child goes on where its parent was, and so in the calls that were in progress there. Any context. */
-void fxt_agent_after_fork(bool returns);
 
 /* The process asks for a filter of its system calls, which may kill for one that it does not know: the agent makes none of those
  * any more that it can do without. */

@@ -65,7 +65,7 @@ static __attribute__((noinline)) void move(struct fxt_thread *thread, uint64_t w
 	uint64_t record[MOVED_MAX_WORDS + INLINE_REF_WORDS];
 	size_t words = where & UINT16_MAX;
 
-	if (fxt_buffer_retract(&fxt_agent.buffer, (uint32_t)(where >> 32), where >> 16 & UINT16_MAX, record, words, id))
+	if (fxt_storage_retract(fxt_agent.storage, (uint32_t)(where >> 32), where >> 16 & UINT16_MAX, record, words, id))
 		fxt_thread_put_extra(thread, record, restate(thread, record, words, tid));
 }
 

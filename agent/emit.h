@@ -50,13 +50,16 @@ static inline struct fxt_thread *fxt_enter(enum fxt_category category)
 	return fxt_is_on(category) ? fxt_enter_on() : NULL;
 }
 
-/* The words of an event up to where its names or arguments go; what they replace was behind the last filler. */
-static inline uint64_t *fxt_begin_record(struct fxt_thread *thread, struct fxt_lane *lane, uint64_t start_ns)
+/* The words of a record beside its names and arguments, in this thread's form. */
+static inline size_t fxt_frame_words(const struct fxt_thread *thread)
 {
-	uint64_t *at = lane->at;
+	return FXT_LIKELY(thread->event_thread) ? FXT_FRAME_WORDS - FXT_INLINE_WORDS : FXT_FRAME_WORDS;
+}
 
+/* The words of an event that begins at `at`, up to where its names or arguments go. */
+static inline uint64_t *fxt_begin_record(struct fxt_thread *thread, uint64_t *at, uint64_t start_ns)
+{
 	at[1] = start_ns;
-	fxt_lane_look_ahead(at);
 	if (FXT_LIKELY(thread->event_thread))
 		return at + 2;
 	at[2] = thread->pid;
@@ -64,67 +67,73 @@ static inline uint64_t *fxt_begin_record(struct fxt_thread *thread, struct fxt_l
 	return at + 4;
 }
 
-/* Room in the current lane for a record of at most `words` beside FXT_FRAME_WORDS; NULL: dropped, and counted. */
-static FXT_EMISSION uint64_t *fxt_reserve(struct fxt_thread *thread, uint64_t start_ns, size_t words)
+/* -- Reserve and commit ------------------------------------------------------------------------- */
+
+/* An emission begins: the level is raised, and the lane it was raised from has room for records of so many words together, of `records`
+ * of them at most. NULL: dropped, and counted if it is a call of the program; the level is as it was. */
+static FXT_EMISSION struct fxt_lane *fxt_open_lane(struct fxt_thread *thread, size_t words, bool is_call)
 {
 	struct fxt_lane *lane = thread->lane;
 
 	fxt_lane_raise(thread, lane);
-	if (FXT_UNLIKELY(!fxt_lane_has(lane, words + FXT_FRAME_WORDS + FXT_LINE_WORDS))) {
-		lane = fxt_lane_turn(thread, lane, words + FXT_FRAME_WORDS + FXT_LINE_WORDS);
-		if (!lane)
-			return NULL;
-	}
-	if (thread->commit & FXT_COMMIT_ALIGNED)
-		fxt_lane_align(lane, words + FXT_FRAME_WORDS - FXT_INLINE_WORDS);
-	return fxt_begin_record(thread, lane, start_ns);
+	if (FXT_LIKELY(fxt_lane_has(lane, words)))
+		return lane;
+	return fxt_lane_turn(thread, lane, words, is_call);
+}
+
+/* It ends. Its record, committed at the lane's place, was one of `events` calls of the program: a ring that overwrites it has lost as many. */
+static FXT_EMISSION void fxt_close_lane(struct fxt_thread *thread, struct fxt_lane *lane, unsigned events)
+{
+	lane->events += events;
+	fxt_lane_lower(thread, lane);
+}
+
+/* Room in the current lane for a record of at most `words` beside FXT_FRAME_WORDS. NULL: dropped, and counted if it is a call. */
+static FXT_EMISSION uint64_t *fxt_reserve_as(struct fxt_thread *thread, uint64_t start_ns, size_t words, bool is_call)
+{
+	struct fxt_lane *lane = fxt_open_lane(thread, words + FXT_FRAME_WORDS, is_call);
+
+	if (FXT_UNLIKELY(!lane))
+		return NULL;
+	return fxt_begin_record(thread, fxt_lane_place(lane, words + fxt_frame_words(thread)), start_ns);
+}
+
+static FXT_EMISSION uint64_t *fxt_reserve(struct fxt_thread *thread, uint64_t start_ns, size_t words)
+{
+	return fxt_reserve_as(thread, start_ns, words, true);
 }
 
 /* The same for what is no call of the program: it is missing where there is no room, and not counted. */
 static inline uint64_t *fxt_reserve_extra(struct fxt_thread *thread, uint64_t start_ns, size_t words)
 {
-	struct fxt_lane *lane = thread->lane;
-	uint64_t *at;
+	return fxt_reserve_as(thread, start_ns, words, false);
+}
 
-	lane->is_extra = true;
-	at = fxt_reserve(thread, start_ns, words);
-	lane->is_extra = false;
-	return at;
+/* Commits the record whose words end at `at`; `header` lacks its size and thread. */
+static FXT_EMISSION void fxt_commit_as(struct fxt_thread *thread, uint64_t *at, uint64_t header, unsigned events)
+{
+	struct fxt_lane *lane = thread->lane - 1;
+
+	fxt_lane_commit(lane, lane->at, (size_t)(at - lane->at), header | thread->event_thread);
+	fxt_close_lane(thread, lane, events);
 }
 
 /* fxt_commit() of a duration-complete event that was slow or may meet a trigger, or that counters are due after. */
 FXT_COLD void fxt_commit_watched(struct fxt_thread *thread, uint64_t *at, uint64_t header);
 
-/* Commits the record whose words end at `at`, whatever the thread is watched for. */
-static FXT_EMISSION void fxt_commit_as_is(struct fxt_thread *thread, uint64_t *at, uint64_t header, unsigned commit)
-{
-	struct fxt_lane *lane = thread->lane - 1;
-
-	if (commit)
-		fxt_lane_commit_aligned(lane, lane->at, (size_t)(at - lane->at), header | thread->event_thread);
-	else
-		fxt_lane_commit(lane, (size_t)(at - lane->at), header | thread->event_thread);
-	lane->events++;
-	atomic_signal_fence(memory_order_seq_cst);
-	thread->lane = lane;
-}
-
-/* Commits the record whose words end at `at`. */
+/* Commits a call's record, and does what is due after it. */
 static FXT_EMISSION void fxt_commit(struct fxt_thread *thread, uint64_t *at, uint64_t header)
 {
-	unsigned commit = thread->commit;
-
-	if (FXT_UNLIKELY(commit & FXT_COMMIT_WATCHED))
+	if (FXT_UNLIKELY(thread->commit))
 		fxt_commit_watched(thread, at, header);
 	else
-		fxt_commit_as_is(thread, at, header, commit);
+		fxt_commit_as(thread, at, header, 1);
 }
 
-/* The same of what is no call of the program: a ring that overwrites it has lost none. */
-static inline void fxt_commit_uncounted(struct fxt_thread *thread, uint64_t *at, uint64_t header)
+/* Commits what is no call of the program: a ring that overwrites it has lost none. */
+static inline void fxt_commit_extra(struct fxt_thread *thread, uint64_t *at, uint64_t header)
 {
-	thread->lane[-1].events--;
-	fxt_commit(thread, at, header);
+	fxt_commit_as(thread, at, header, 0);
 }
 
 /* Whether a call that took so long needs no look. Where short ones do none is usual, nor for threads whose koids are inline. */
@@ -144,56 +153,51 @@ static FXT_EMISSION uint64_t *fxt_room(struct fxt_thread *thread, uint64_t start
 	return fxt_reserve(thread, start_ns, words);
 }
 
-/* Commits a duration-complete event ("Duration complete event") whose arguments end at `at`. */
+/* The header of a duration-complete event ("Duration complete event"). */
+static FXT_EMISSION uint64_t fxt_complete_header(uint64_t names, unsigned arguments)
+{
+	return fxt_record_type(FXT_RECORD_EVENT) | fxt_event_type(FXT_EVENT_DURATION_COMPLETE) | fxt_event_args(arguments) | names;
+}
+
+/* Commits one whose arguments end at `at`. */
 static FXT_EMISSION void fxt_complete(struct fxt_thread *thread, uint64_t *at, uint64_t end_ns, uint64_t names,
 				unsigned arguments)
 {
 	*at++ = end_ns;
-	fxt_commit(thread, at, fxt_record_type(FXT_RECORD_EVENT) | fxt_event_type(FXT_EVENT_DURATION_COMPLETE) |
-				       fxt_event_args(arguments) | names);
+	fxt_commit(thread, at, fxt_complete_header(names, arguments));
 }
 
 /* -- The same in the common case ---------------------------------------------------------------- */
 
-/* Where the event of a call goes, and what is known of the lane meanwhile. */
+/* Instances of reserve and commit for calls that are short and many: inlined, with the record's length known where they are compiled.
+ * They give up, and nothing has changed, where it is not the common case: a lane without room, or a record that is watched. A thread
+ * whose koids are inline has no usual calls, so its records do not come here. */
 struct fxt_spot {
 	struct fxt_lane *lane;
 	uint64_t *at, *arguments;
-	intptr_t room;                  /* as fxt_lane_room() */
-	unsigned commit;
 };
 
 /* Without the event: as it was. */
 static FXT_EMISSION void fxt_quick_leave(struct fxt_thread *thread, const struct fxt_spot *spot)
 {
-	atomic_signal_fence(memory_order_seq_cst);
-	thread->lane = spot->lane;
+	fxt_lane_lower(thread, spot->lane);
 }
 
-/* Room for a call's event with at most `words` beside FXT_FRAME_WORDS, which do not take more than a cache line together. False, and
- * nothing has changed, when it is not the common case: for fxt_room() then. Nor is it for a thread whose koids are inline. */
+/* Room for a call's event with at most `words` beside FXT_FRAME_WORDS. False: for fxt_room() then. */
 static FXT_EMISSION bool fxt_quick_reserve(struct fxt_thread *thread, uint64_t start_ns, size_t words, struct fxt_spot *spot)
 {
 	struct fxt_lane *lane = thread->lane;
 
-	spot->lane = lane;
-	spot->commit = thread->commit;
-	if (FXT_UNLIKELY(spot->commit & ~(unsigned)FXT_COMMIT_ALIGNED))
+	if (FXT_UNLIKELY(thread->commit))
 		return false;
+	spot->lane = lane;
 	fxt_lane_raise(thread, lane);
-	spot->at = lane->at;
-	spot->room = fxt_lane_room(lane, spot->at);
-	if (FXT_UNLIKELY(spot->room <= (intptr_t)((words + FXT_FRAME_WORDS + 2 * FXT_LINE_WORDS) * FXT_WORD_BYTES))) {
+	if (FXT_UNLIKELY(!fxt_lane_has(lane, words + FXT_FRAME_WORDS))) {
 		fxt_quick_leave(thread, spot);
 		return false;
 	}
-	/* To the head of a line, where it is already as a rule: what is quick takes more than half of one. */
-	if (spot->commit && FXT_UNLIKELY((uintptr_t)spot->at % FXT_LINE_BYTES)) {
-		fxt_lane_align(lane, FXT_LINE_WORDS);
-		spot->at = lane->at;
-	}
+	spot->at = fxt_lane_place(lane, words + FXT_FRAME_WORDS - FXT_INLINE_WORDS);
 	spot->at[1] = start_ns;
-	fxt_lane_look_ahead(spot->at);
 	spot->arguments = spot->at + 2;
 	return true;
 }
@@ -209,19 +213,10 @@ static FXT_EMISSION bool fxt_quick_room(struct fxt_thread *thread, uint64_t star
 static FXT_EMISSION void fxt_quick_complete(struct fxt_thread *thread, const struct fxt_spot *spot, uint64_t *at,
 					    uint64_t end_ns, uint64_t names, unsigned arguments)
 {
-	uint64_t header = fxt_record_type(FXT_RECORD_EVENT) | fxt_event_type(FXT_EVENT_DURATION_COMPLETE) |
-			  fxt_event_args(arguments) | names | thread->event_thread;
-	size_t words = (size_t)(at + 1 - spot->at);
-
 	*at = end_ns;
-	if (spot->commit) {
-		fxt_lane_commit_line(spot->lane, spot->at, words, header);
-	} else {
-		fxt_lane_commit_within(spot->lane, spot->at, spot->room, words, header);
-		/* A ring's, that is: nothing else is overwritten. */
-		spot->lane->events++;
-	}
-	fxt_quick_leave(thread, spot);
+	fxt_lane_commit(spot->lane, spot->at, (size_t)(at + 1 - spot->at),
+			fxt_complete_header(names, arguments) | thread->event_thread);
+	fxt_close_lane(thread, spot->lane, 1);
 }
 
 /* -- Others ------------------------------------------------------------------------------------- */

@@ -81,7 +81,7 @@ static uint64_t put_begin(struct fxt_thread *thread, int fd, uint64_t now_ns, ui
 	id = fxt_flow_id();
 	*at++ = id;
 	fxt_async_begins(thread, at, id);
-	fxt_commit_uncounted(thread, at, fxt_record_type(FXT_RECORD_EVENT) | fxt_event_type(FXT_EVENT_ASYNC_BEGIN) |
+	fxt_commit_extra(thread, at, fxt_record_type(FXT_RECORD_EVENT) | fxt_event_type(FXT_EVENT_ASYNC_BEGIN) |
 						 fxt_event_args(arguments) | names);
 	return id;
 }
@@ -112,7 +112,7 @@ static void put_end(struct fxt_thread *thread, uint64_t now_ns, uint64_t names, 
 		at = fxt_put_uint(at, FXT_STR_written_bytes, was->written_bytes);
 	}
 	*at++ = id;
-	fxt_commit_uncounted(thread, at, fxt_record_type(FXT_RECORD_EVENT) | fxt_event_type(FXT_EVENT_ASYNC_END) |
+	fxt_commit_extra(thread, at, fxt_record_type(FXT_RECORD_EVENT) | fxt_event_type(FXT_EVENT_ASYNC_END) |
 						 fxt_event_args(has_bytes ? 2 : 0) | names);
 }
 

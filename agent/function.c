@@ -54,7 +54,7 @@ static uint32_t give_index(const char *name, size_t bytes)
 	if (functions.indices_used_up || index > FXT_STRING_MAX_INDEX || !fxt_agent_file())
 		return 0;
 	words = fxt_encode_string(record, sizeof(record) / sizeof(*record), (uint16_t)index, name, bytes);
-	if (!words || !fxt_buffer_durable(&fxt_agent.buffer, record, words, DURABLE_RESERVE_WORDS)) {
+	if (!words || !fxt_storage_durable(fxt_agent.storage, record, words, DURABLE_RESERVE_WORDS)) {
 		functions.indices_used_up = true;
 		return 0;
 	}
@@ -279,13 +279,12 @@ void fxt_function_exit(struct fxt_thread *thread, uintptr_t frame, uintptr_t add
 static void define(struct fxt_lane *lane, const struct fxt_function *function)
 {
 	size_t words = fxt_words_of(function->bytes);
+	uint64_t *at = fxt_lane_place(lane, 1 + words);
 
-	lane->at[words] = 0;
-	memcpy(lane->at + 1, function->name, function->bytes);
-	if (function->bytes % FXT_WORD_BYTES)
-		memset((char *)(lane->at + 1) + function->bytes, 0, FXT_WORD_BYTES - function->bytes % FXT_WORD_BYTES);
-	fxt_lane_commit(lane, 1 + words, fxt_record_type(FXT_RECORD_STRING) | fxt_string_index(function->index) |
-						 fxt_string_bytes(function->bytes));
+	at[words] = 0;
+	memcpy(at + 1, function->name, function->bytes);
+	fxt_lane_commit(lane, at, 1 + words, fxt_record_type(FXT_RECORD_STRING) | fxt_string_index(function->index) |
+						     fxt_string_bytes(function->bytes));
 }
 
 static bool can_define(struct fxt_thread *thread)
@@ -306,7 +305,8 @@ void fxt_function_complete(struct fxt_thread *thread, uintptr_t address, uint64_
 	const struct fxt_function *function = fxt_function_at(address);
 	size_t text = function ? fxt_words_of(function->bytes) : 0;
 	uint64_t names = FXT_FUNCTION_UNNAMED;
-	uint64_t *at = fxt_room(thread, start_ns, end_ns, 1 + text + FXT_LINE_WORDS);
+	/* For a string record and for the event behind it, each with its slack: one reservation, so that both are in one chunk. */
+	uint64_t *at = fxt_room(thread, start_ns, end_ns, 1 + text + FXT_LANE_SLACK_WORDS);
 	struct fxt_lane *lane = thread->lane - 1;
 
 	if (!at)
@@ -316,10 +316,10 @@ void fxt_function_complete(struct fxt_thread *thread, uintptr_t address, uint64_
 		if (thread->defined[function->index] != lane->serial) {
 			define(lane, function);
 			thread->defined[function->index] = lane->serial;
-			if (thread->commit & FXT_COMMIT_ALIGNED)
-				fxt_lane_align(lane, FXT_FRAME_WORDS - FXT_INLINE_WORDS);
-			at = fxt_begin_record(thread, lane, start_ns);
 		}
+		/* A slow one, which is watched, may be explained. */
+		at = fxt_begin_record(thread, fxt_lane_place(lane, fxt_frame_words(thread) + (thread->commit ? FXT_EXPLAIN_WORDS : 0)),
+				      start_ns);
 	} else if (function) {
 		names = fxt_names_of(FXT_STR_CATEGORIES + FXT_BIT_function, fxt_inline_ref(function->bytes));
 		at[text ? text - 1 : 0] = 0;

@@ -115,10 +115,9 @@ static inline bool fxt_function_enter_quick(struct fxt_thread *thread, uintptr_t
 
 static inline bool fxt_function_exit_quick(struct fxt_thread *thread, uintptr_t address)
 {
-	uint64_t end_ns, start_ns, names, header, *at;
+	uint64_t end_ns, start_ns, names, *at;
 	struct fxt_lane *lane;
 	struct fxt_open *entry;
-	intptr_t room;
 
 	if (FXT_UNLIKELY(!thread))
 		return false;
@@ -131,33 +130,23 @@ static inline bool fxt_function_exit_quick(struct fxt_thread *thread, uintptr_t 
 			 thread->defined_quick[fxt_get_event_name(names)] != lane->serial))
 		return false;
 	fxt_lane_raise(thread, lane);
-	at = lane->at;
-	room = fxt_lane_room(lane, at);
-	if (FXT_UNLIKELY(room <= (FXT_FRAME_WORDS + FXT_LINE_WORDS) * FXT_WORD_BYTES)) {
-		thread->lane = lane;
+	if (FXT_UNLIKELY(!fxt_lane_has(lane, FXT_FRAME_WORDS))) {
+		fxt_lane_lower(thread, lane);
 		return false;
 	}
 	start_ns = entry->start_ns;
 	end_ns = fxt_clock_step(thread, end_ns);
 	if (!fxt_is_usual(thread, start_ns, end_ns)) {
-		thread->lane = lane;
+		fxt_lane_lower(thread, lane);
 		fxt_function_end(thread, end_ns);
 		return true;
 	}
+	at = fxt_lane_place(lane, FXT_FRAME_WORDS - FXT_INLINE_WORDS);
 	at[1] = start_ns;
 	at[2] = end_ns;
-	fxt_lane_look_ahead(at);
 	fxt_open_empty_with(thread, entry, fxt_filler(FXT_SLOT_WORDS));
-	header = fxt_record_type(FXT_RECORD_EVENT) | fxt_event_type(FXT_EVENT_DURATION_COMPLETE) | names |
-		 thread->event_thread;
-	if (thread->commit & FXT_COMMIT_ALIGNED) {
-		fxt_lane_commit_aligned(lane, at, FXT_FRAME_WORDS - FXT_INLINE_WORDS, header);
-	} else {
-		fxt_lane_commit_within(lane, at, room, FXT_FRAME_WORDS - FXT_INLINE_WORDS, header);
-		lane->events++;
-	}
-	atomic_signal_fence(memory_order_seq_cst);
-	thread->lane = lane;
+	fxt_lane_commit(lane, at, FXT_FRAME_WORDS - FXT_INLINE_WORDS, fxt_complete_header(names, 0) | thread->event_thread);
+	fxt_close_lane(thread, lane, 1);
 	return true;
 }
 

@@ -194,7 +194,7 @@ static __attribute__((noinline)) void tell(struct fxt_thread *thread, uintptr_t 
 	if (!fxt_agent.buffer.tail_offset &&
 	    atomic_load_explicit(&share->words, memory_order_relaxed) + words <= share->most) {
 		atomic_fetch_add_explicit(&share->words, (unsigned)words, memory_order_relaxed);
-		if (fxt_buffer_durable(&fxt_agent.buffer, record, words, DURABLE_RESERVE_WORDS))
+		if (fxt_storage_durable(fxt_agent.storage, record, words, DURABLE_RESERVE_WORDS))
 			return;
 	}
 	if (!fxt_thread_put_extra(thread, record, words))

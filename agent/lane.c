@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "clock.h"
+#include "open.h"
 #include "sample.h"
 #include "stack.h"
 #include "writer/fxt_encode.h"
@@ -14,7 +15,7 @@ void fxt_lane_give_back(struct fxt_thread *thread, struct fxt_lane *lane, uint64
 	uint32_t number = (uint32_t)hold, events = lane->events;
 
 	if (hold && atomic_compare_exchange_strong_explicit(&lane->hold, &hold, 0, memory_order_acq_rel, memory_order_relaxed))
-		fxt_buffer_finish(&fxt_agent.buffer, number, events, thread->last_ns);
+		fxt_storage_finish(fxt_agent.storage, number, events, thread->last_ns);
 }
 
 bool fxt_lane_give_back_full(struct fxt_full_chunk *full)
@@ -24,7 +25,7 @@ bool fxt_lane_give_back_full(struct fxt_full_chunk *full)
 
 	if (!hold || !atomic_compare_exchange_strong_explicit(&full->hold, &hold, 0, memory_order_acq_rel, memory_order_relaxed))
 		return false;
-	fxt_buffer_finish(&fxt_agent.buffer, (uint32_t)hold, events, last_ns);
+	fxt_storage_finish(fxt_agent.storage, (uint32_t)hold, events, last_ns);
 	return true;
 }
 
@@ -59,56 +60,60 @@ static bool give_back_own(struct fxt_thread *thread, struct fxt_lane *lane)
 	return hold != 0;
 }
 
-/* FXT_ON_FULL=wait waits for room where there may be some, and the ring for a snapshot of it. `waited_ns` is since when, 0 for not at all. */
-static bool take_chunk(struct fxt_thread *thread, struct fxt_lane *lane, struct fxt_chunk *chunk, uint64_t *waited_ns)
+/* What comes of looking for a chunk. */
+enum outcome { TURNED, DROPPED, MAY_PASS };
+
+/* *waited_ns: since when the ring has waited for a snapshot of the chunk; 0: not at all. */
+static enum outcome take_chunk(struct fxt_thread *thread, struct fxt_lane *lane, struct fxt_chunk *chunk, uint64_t *waited_ns)
 {
-	static const struct timespec pause = {0, 10 * 1000 * 1000};
-	uint64_t before_ns = 0;
+	uint64_t before_ns = fxt_now(thread);
 
 	*waited_ns = 0;
-	if (FXT_UNLIKELY(fxt_ring_is_closed(&fxt_agent.buffer.ring)))
-		before_ns = fxt_now(thread);
-	if (fxt_buffer_take(&fxt_agent.buffer, thread->last_ns, chunk)) {
-		if (chunk->waited)
+	if (fxt_storage_take(fxt_agent.storage, before_ns, chunk)) {
+		if (chunk->has_waited)
 			*waited_ns = before_ns;
-		return true;
+		return TURNED;
 	}
 	/* Too many threads for the ring, each with a chunk that it began some time ago. */
 	while (fxt_agent.config.mode == FXT_CIRCULAR && (give_back_own(thread, lane) || fxt_threads_give_back_idlest(thread)))
-		if (fxt_buffer_take(&fxt_agent.buffer, thread->last_ns, chunk))
-			return true;
-	while (fxt_agent.config.wait_on_full && may_pass(fxt_buffer_failure(&fxt_agent.buffer))) {
-		if (!*waited_ns) {
-			*waited_ns = fxt_now(thread);
-			fxt_agent_lost(FXT_LOSS_ROOM, *waited_ns);
-		}
-		FXT_SYSCALL2(SYS_nanosleep, &pause, NULL);
-		if (fxt_buffer_take(&fxt_agent.buffer, fxt_now(thread), chunk))
-			return true;
-	}
-	return false;
+		if (fxt_storage_take(fxt_agent.storage, before_ns, chunk))
+			return TURNED;
+	return fxt_agent.config.wait_on_full && may_pass(fxt_storage_failure(fxt_agent.storage)) ? MAY_PASS : DROPPED;
 }
 
-/* The slice that says so, the first event of the chunk. */
-static void put_wait(struct fxt_thread *thread, struct fxt_lane *lane, uint64_t start_ns)
+/* Puts a record of the agent's own into a chunk that was just entered. */
+static void put_first(struct fxt_lane *lane, const uint64_t *record, size_t words)
+{
+	uint64_t *at = fxt_lane_place(lane, words);
+
+	memcpy(at + 1, record + 1, (words - 1) * FXT_WORD_BYTES);
+	fxt_lane_commit(lane, at, words, record[0]);
+}
+
+/* A chunk begins by saying whose it is, so that it can be dropped or moved alone. Then, if the thread had to wait for the chunk, a slice
+ * says so. */
+static void put_head(struct fxt_thread *thread, struct fxt_lane *lane, uint64_t waited_ns)
 {
 	uint64_t record[8];
-	size_t words = fxt_encode_event(record, 8, FXT_EVENT_DURATION_COMPLETE, start_ns,
-					(struct fxt_thread_ref){thread->index, thread->pid, thread->tid},
-					FXT_INDEXED(FXT_STR_CATEGORIES + FXT_BIT_agent), FXT_INDEXED(FXT_STR_waiting),
-					(struct fxt_args){0}, fxt_now(thread));
 
-	memcpy(lane->at + 1, record + 1, (words - 1) * FXT_WORD_BYTES);
-	fxt_lane_commit(lane, words, record[0]);
+	if (thread->index)
+		put_first(lane, record, fxt_encode_thread(record, 3, thread->index, thread->pid, thread->tid));
+	if (waited_ns)
+		put_first(lane, record,
+			  fxt_encode_event(record, 8, FXT_EVENT_DURATION_COMPLETE, waited_ns,
+					   (struct fxt_thread_ref){thread->index, thread->pid, thread->tid},
+					   FXT_INDEXED(FXT_STR_CATEGORIES + FXT_BIT_agent), FXT_INDEXED(FXT_STR_waiting),
+					   (struct fxt_args){0}, fxt_now(thread)));
 }
 
-void fxt_lanes_left(struct fxt_thread *thread, struct fxt_lane *lowest, const struct fxt_lane *end)
+unsigned fxt_lanes_left(struct fxt_lane *lowest, const struct fxt_lane *end)
 {
 	struct fxt_lane *lane;
+	unsigned without = 0;
 
-	for (lane = lowest; lane < end && thread->commit & FXT_COMMIT_ALIGNED; lane++)
-		if (atomic_load_explicit(&lane->hold, memory_order_relaxed))
-			fxt_buffer_lay_heads(lane->at, (size_t)(lane->end - lane->at) + 1);
+	for (lane = lowest; lane < end; lane++)
+		without += !fxt_lane_recover(lane);
+	return without;
 }
 
 /* A handler that leaves an emission by longjmp leaves its level raised too. An emission that was interrupted by the handler we
@@ -123,84 +128,127 @@ static struct fxt_lane *lower_what_was_left(struct fxt_thread *thread, struct fx
 		lowest--;
 	if (lowest == lane || fxt_on_alternate_stack())
 		return lane;
-	/* Each of them was a record. */
-	fxt_agent_count(FXT_LOSS_SIGNALS, (uint64_t)(lane - lowest), thread->last_ns);
-	fxt_lanes_left(thread, lowest, lane);
+	fxt_agent_count(FXT_LOSS_SIGNALS, fxt_lanes_left(lowest, lane), thread->last_ns);
 	lowest->raised_at = here;
 	atomic_signal_fence(memory_order_seq_cst);
 	thread->lane = lowest + 1;
 	return lowest;
 }
 
-static void drop(struct fxt_thread *thread, const struct fxt_lane *lane, enum fxt_loss why)
-{
-	if (!lane->is_extra)
-		fxt_thread_dropped(thread, why);
-}
-
-/* On its own: its frame is more than a short stack may have. */
-static __attribute__((noinline)) bool turn(struct fxt_thread *thread, struct fxt_lane *lane, size_t words)
+/* On its own: its frame is more than a short stack may have. With signals blocked: what a turn has half done can neither be left by
+ * longjmp, nor go on in the child of a fork. *why: if it is dropped. */
+static __attribute__((noinline)) enum outcome turn(struct fxt_thread *thread, struct fxt_lane *lane, size_t words, enum fxt_loss *why)
 {
 	struct fxt_chunk chunk;
+	enum outcome outcome;
 	uint64_t waited_ns;
-	size_t used = 0;
 
 	/* The last lanes are a fence: handlers nest this deep. */
-	if (lane >= thread->lanes + FXT_LANES) {
-		drop(thread, lane, FXT_LOSS_SIGNALS);
-		return false;
-	}
-	if (!thread->ready && !fxt_thread_ready(thread)) {
-		drop(thread, lane, FXT_LOSS_ROOM);
-		return false;
-	}
+	*why = FXT_LOSS_SIGNALS;
+	if (lane >= thread->lanes + FXT_LANES)
+		return DROPPED;
+	/* A thread's record, in front of it, has its slack too. */
+	*why = FXT_LOSS_SIZE;
+	if (words > FXT_CHUNK_WORDS - 8 * FXT_LANE_SLACK_WORDS)
+		return DROPPED;
+	*why = FXT_LOSS_ROOM;
+	if (!thread->ready && !fxt_thread_ready(thread))
+		return DROPPED;
 	/* Becoming ready writes records of its own, in the same lane; or this is a lower one. */
 	if (fxt_lane_has(lane, words))
-		return true;
+		return TURNED;
 	atomic_store_explicit(&lane->limit, 0, memory_order_relaxed);
 	if (fxt_agent.config.mode != FXT_CIRCULAR)
 		fxt_lane_give_back(thread, lane, atomic_load_explicit(&lane->hold, memory_order_acquire));
-	if (!take_chunk(thread, lane, &chunk, &waited_ns)) {
-		drop(thread, lane, FXT_LOSS_ROOM);
-		return false;
-	}
+	outcome = take_chunk(thread, lane, &chunk, &waited_ns);
+	if (outcome != TURNED)
+		return outcome;
 	if (fxt_agent.config.mode == FXT_CIRCULAR)
 		keep_full(thread, lane);
-	/* A chunk begins by saying whose it is, so that it can be dropped or moved alone. */
-	if (thread->index) {
-		uint64_t record[3];
-
-		used = fxt_encode_thread(record, 3, thread->index, thread->pid, thread->tid);
-		chunk.base[used] = fxt_filler(chunk.words - used - 1);
-		memcpy(chunk.base + 1, record + 1, sizeof(record) - sizeof(*record));
-		atomic_store_explicit((_Atomic uint64_t *)chunk.base, record[0], memory_order_release);
-	}
-	fxt_lane_enter(lane, chunk.base + used, chunk.words - used, chunk.number, ++thread->serial);
-	if (waited_ns)
-		put_wait(thread, lane, waited_ns);
+	fxt_lane_enter(lane, &chunk, 0, ++thread->serial);
+	put_head(thread, lane, waited_ns);
 	fxt_agent_overwritten(&chunk, thread->last_ns);
 	fxt_sample_renewed(thread, thread->last_ns);
-	/* Not fxt_lane_has(): somebody may want this chunk already. He gets it after this record. */
-	if ((size_t)(lane->end - lane->at) <= words) {
-		drop(thread, lane, FXT_LOSS_SIZE);
-		return false;
-	}
-	return true;
+	/* Not fxt_lane_has(): somebody may want this chunk already. He gets it after this record. A small chunk at the end of a file that
+	 * was rewritten may be too short. */
+	*why = FXT_LOSS_SIZE;
+	return lane->at + words + FXT_LANE_SLACK_WORDS < lane->end ? TURNED : DROPPED;
 }
 
-struct fxt_lane *fxt_lane_turn(struct fxt_thread *thread, struct fxt_lane *lane, size_t words)
+/* FXT_ON_FULL=wait: for room that may come, and with the program's signals. */
+static enum outcome turn_or_wait(struct fxt_thread *thread, struct fxt_lane *lane, size_t words, enum fxt_loss *why)
+{
+	static const struct timespec pause = {0, 10 * 1000 * 1000};
+	enum outcome outcome;
+	uint64_t mask;
+
+	for (;;) {
+		mask = fxt_sys_block_signals();
+		outcome = turn(thread, lane, words, why);
+		if (outcome == MAY_PASS)
+			fxt_agent_lost(FXT_LOSS_ROOM, thread->last_ns);
+		fxt_sys_restore_signals(mask);
+		if (outcome != MAY_PASS)
+			return outcome;
+		FXT_SYSCALL2(SYS_nanosleep, &pause, NULL);
+	}
+}
+
+struct fxt_lane *fxt_lane_turn(struct fxt_thread *thread, struct fxt_lane *lane, size_t words, bool is_call)
 {
 	uintptr_t here = lane->raised_at;
+	enum fxt_loss why;
 
 	lane = lower_what_was_left(thread, lane);
 	if (!fxt_lane_has(lane, words) && fxt_stack_is_short()) {
-		if (!lane->is_extra)
+		if (is_call)
 			fxt_agent_count_short(thread->last_ns);
-	} else if (turn(thread, lane, words)) {
+	} else if (turn_or_wait(thread, lane, words, &why) == TURNED) {
 		/* What was written on the way, in the same lane, was raised further down. */
 		lane->raised_at = here;
 		return lane;
+	} else if (is_call) {
+		fxt_thread_dropped(thread, why);
 	}
-	thread->lane = lane;
+	fxt_lane_lower(thread, lane);
 	return NULL;
+}
+
+/* -- Fork --------------------------------------------------------------------------------------- */
+
+bool fxt_is_interrupted(const struct fxt_thread *thread)
+{
+	const struct fxt_open *entry;
+
+	if (thread->lane != thread->lanes)
+		return true;
+	for (entry = thread->open; entry-- > fxt_opens((struct fxt_thread *)thread);)
+		if (fxt_open_is_changing(entry))
+			return true;
+	return false;
+}
+
+void fxt_lanes_reset(struct fxt_thread *thread)
+{
+	struct fxt_lane *last = thread->lanes + FXT_LANES + FXT_LANE_FENCES - 1, *lane;
+
+	memset(thread->lanes, 0, sizeof(thread->lanes));
+	memset(thread->full, 0, sizeof(thread->full));
+	for (lane = thread->lanes; lane < last; lane++)
+		lane->next = lane + 1;
+	last->next = last;
+	thread->lane = thread->lanes;
+}
+
+void fxt_lanes_after_fork(struct fxt_thread *thread, bool returns)
+{
+	struct fxt_lane *lane;
+
+	if (!returns) {
+		fxt_lanes_reset(thread);
+		return;
+	}
+	for (lane = thread->lanes; lane < thread->lanes + FXT_LANES + FXT_LANE_FENCES; lane++)
+		fxt_lane_leave(lane);
+	memset(thread->full, 0, sizeof(thread->full));
 }

@@ -36,6 +36,8 @@ AGENT_SOURCES = \
 	agent/follow.h \
 	agent/follow_glob.c \
 	agent/follow_glob.h \
+	agent/fork.c \
+	agent/fork.h \
 	agent/function.c \
 	agent/function.h \
 	agent/held.c \

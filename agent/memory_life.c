@@ -11,7 +11,7 @@ enum { FUNCTION_MAX_BYTES = 184 };
 
 static void commit(struct fxt_thread *thread, uint64_t *at, enum fxt_event_type type, unsigned arguments, uint64_t name)
 {
-	fxt_commit_uncounted(thread, at, fxt_record_type(FXT_RECORD_EVENT) | fxt_event_type(type) | fxt_event_args(arguments) |
+	fxt_commit_extra(thread, at, fxt_record_type(FXT_RECORD_EVENT) | fxt_event_type(type) | fxt_event_args(arguments) |
 						 fxt_names_of(FXT_STR_CATEGORIES + FXT_BIT_malloc, name));
 }
 

@@ -135,7 +135,7 @@ bool fxt_open_add_page(struct fxt_thread *thread, uint64_t now_ns)
 
 	if (thread->page_count == FXT_OPEN_PAGES)
 		return false;
-	page = fxt_buffer_take_page(&fxt_agent.buffer, now_ns, &chunk);
+	page = fxt_storage_take_page(fxt_agent.storage, now_ns, &chunk);
 	fxt_agent_overwritten(&chunk, now_ns);
 	if (!page)
 		return false;

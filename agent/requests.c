@@ -67,7 +67,7 @@ static uint64_t put_begin(struct fxt_thread *thread, uint64_t now_ns, uint64_t n
 	id = fxt_flow_id();
 	*at++ = id;
 	fxt_async_begins(thread, at, id);
-	fxt_commit_uncounted(thread, at, header(FXT_EVENT_ASYNC_BEGIN, request->has_range ? 3 : 1, names));
+	fxt_commit_extra(thread, at, header(FXT_EVENT_ASYNC_BEGIN, request->has_range ? 3 : 1, names));
 	return id;
 }
 
@@ -98,7 +98,7 @@ static void end(struct fxt_thread *thread, uintptr_t control, uint64_t now_ns, c
 		arguments++;
 	}
 	*at++ = id;
-	fxt_commit_uncounted(thread, at, header(FXT_EVENT_ASYNC_END, arguments, names));
+	fxt_commit_extra(thread, at, header(FXT_EVENT_ASYNC_END, arguments, names));
 }
 
 void fxt_request_end(struct fxt_thread *thread, uintptr_t control, uint64_t now_ns, int64_t result, int failure)

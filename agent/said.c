@@ -115,12 +115,8 @@ static void put_log(struct fxt_thread *thread, uint64_t now_ns, const char *byte
 	lane = thread->lane - 1;
 	words = (size_t)(at - lane->at) + fxt_words_of(count);
 	header = fxt_record_type(FXT_RECORD_LOG) | fxt_log_bytes(count) | fxt_log_thread(thread->index);
-	if (thread->commit & FXT_COMMIT_ALIGNED)
-		fxt_lane_commit_aligned(lane, lane->at, words, header);
-	else
-		fxt_lane_commit(lane, words, header);
-	atomic_signal_fence(memory_order_seq_cst);
-	thread->lane = lane;
+	fxt_lane_commit(lane, lane->at, words, header);
+	fxt_close_lane(thread, lane, 0);
 }
 
 /* What has been gathered; an empty line is none. */

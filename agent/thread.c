@@ -66,7 +66,10 @@ static uint64_t *show_counter(struct fxt_thread *thread, unsigned slot, uint64_t
 void fxt_thread_dropped(struct fxt_thread *thread, enum fxt_loss why)
 {
 	uint64_t now_ns = thread->last_ns ? thread->last_ns : fxt_clock_kernel_ns();
+	struct fxt_lane *lane = thread->lane;
 
+	/* Counters are in the storage: see fxt_is_interrupted(). */
+	fxt_lane_raise(thread, lane);
 	if (why != FXT_LOSS_ROOM || (!thread->page_count && fxt_agent_file())) {
 		fxt_agent_count(why, 1, now_ns);
 	} else if (!thread->page_count) {
@@ -78,53 +81,42 @@ void fxt_thread_dropped(struct fxt_thread *thread, enum fxt_loss why)
 		++*thread->dropped;
 	}
 	fxt_agent_lost(why, now_ns);
+	fxt_lane_lower(thread, lane);
 }
 
 /* -- Records that are not calls ---------------------------------------------------------------- */
 
-bool fxt_thread_put(struct fxt_thread *thread, const uint64_t *record, size_t words)
+static bool put(struct fxt_thread *thread, const uint64_t *record, size_t words, bool is_call)
 {
-	struct fxt_lane *lane = thread->lane;
+	struct fxt_lane *lane = fxt_open_lane(thread, words, is_call);
+	uint64_t *at;
 
-	fxt_lane_raise(thread, lane);
-	if (!fxt_lane_has(lane, words + FXT_LINE_WORDS))
-		lane = fxt_lane_turn(thread, lane, words + FXT_LINE_WORDS);
 	if (!lane)
 		return false;
-	if (thread->commit & FXT_COMMIT_ALIGNED && words <= FXT_LINE_WORDS)
-		fxt_lane_align(lane, words);
-	memcpy(lane->at + 1, record + 1, (words - 1) * FXT_WORD_BYTES);
-	fxt_lane_commit(lane, words, record[0]);
-	atomic_signal_fence(memory_order_seq_cst);
-	thread->lane = lane;
+	at = fxt_lane_place(lane, words);
+	memcpy(at + 1, record + 1, (words - 1) * FXT_WORD_BYTES);
+	fxt_lane_commit(lane, at, words, record[0]);
+	fxt_close_lane(thread, lane, 0);
 	return true;
 }
 
-bool fxt_thread_keep_together(struct fxt_thread *thread, size_t words)
+bool fxt_thread_put(struct fxt_thread *thread, const uint64_t *record, size_t words)
 {
-	struct fxt_lane *own = thread->lane, *lane = own;
-
-	own->is_extra = true;
-	fxt_lane_raise(thread, lane);
-	if (!fxt_lane_has(lane, words))
-		lane = fxt_lane_turn(thread, lane, words);
-	if (lane) {
-		atomic_signal_fence(memory_order_seq_cst);
-		thread->lane = lane;
-	}
-	own->is_extra = false;
-	return lane != NULL;
+	return put(thread, record, words, true);
 }
 
 bool fxt_thread_put_extra(struct fxt_thread *thread, const uint64_t *record, size_t words)
 {
-	struct fxt_lane *lane = thread->lane;
-	bool fits;
+	return put(thread, record, words, false);
+}
 
-	lane->is_extra = true;
-	fits = fxt_thread_put(thread, record, words);
-	lane->is_extra = false;
-	return fits;
+bool fxt_thread_keep_together(struct fxt_thread *thread, size_t words)
+{
+	struct fxt_lane *lane = fxt_open_lane(thread, words, false);
+
+	if (lane)
+		fxt_lane_lower(thread, lane);
+	return lane != NULL;
 }
 
 struct fxt_thread *fxt_threads_find(uint32_t tid)
@@ -155,6 +147,7 @@ static void find_stack(struct fxt_thread *thread)
 	thread->stack_low = thread->stack_high > bytes ? thread->stack_high - bytes : 0;
 }
 
+/* In every lane that goes on in the chunk of the thread before. With signals blocked. */
 static void put_thread_record(struct fxt_thread *thread)
 {
 	struct fxt_lane *level = thread->lane, *lane;
@@ -163,7 +156,6 @@ static void put_thread_record(struct fxt_thread *thread)
 	if (!thread->index)
 		return;
 	fxt_encode_thread(record, 3, thread->index, thread->pid, thread->tid);
-	/* Every lane that goes on in the chunk of the thread before. */
 	for (lane = thread->lanes; lane < thread->lanes + FXT_LANES; lane++) {
 		if (!atomic_load_explicit(&lane->hold, memory_order_relaxed))
 			continue;
@@ -173,15 +165,10 @@ static void put_thread_record(struct fxt_thread *thread)
 	thread->lane = level;
 }
 
-bool fxt_thread_ready(struct fxt_thread *thread)
+static void make_ready(struct fxt_thread *thread)
 {
-	unsigned index;
+	unsigned index = atomic_fetch_add_explicit(&states.next_index, 1, memory_order_relaxed) + 1;
 
-	if (thread->ready)
-		return true;
-	if (fxt_is_forbidden(FXT_NO_LOCKS) || !fxt_agent_file())
-		return false;
-	index = atomic_fetch_add_explicit(&states.next_index, 1, memory_order_relaxed) + 1;
 	if (index > FXT_THREAD_MAX_INDEX) {
 		/* Kept from wrapping around after four thousand million threads. */
 		atomic_store_explicit(&states.next_index, FXT_THREAD_MAX_INDEX, memory_order_relaxed);
@@ -197,6 +184,21 @@ bool fxt_thread_ready(struct fxt_thread *thread)
 	if (fxt_open_add_page(thread, fxt_now(thread)) && thread->threshold_ns)
 		thread->filtered = show_counter(thread, FILTERED_SLOT, FXT_STR_filtered, thread->no_page[0]);
 	fxt_thread_tell_name(thread, thread->tid);
+}
+
+bool fxt_thread_ready(struct fxt_thread *thread)
+{
+	uint64_t mask;
+
+	if (thread->ready)
+		return true;
+	if (fxt_is_forbidden(FXT_NO_LOCKS) || !fxt_agent_file())
+		return false;
+	mask = fxt_sys_block_signals();
+	/* A handler may have come first. */
+	if (!thread->ready)
+		make_ready(thread);
+	fxt_sys_restore_signals(mask);
 	return true;
 }
 
@@ -237,7 +239,6 @@ static void begin_life(struct fxt_thread *thread, uint32_t pid, uint32_t tid)
 	thread->ready = false;
 	thread->pid = pid;
 	thread->tid = tid;
-	thread->lane = thread->lanes;
 	thread->page_count = 0;
 	fxt_open_set_deep_count(thread, thread->deep_count);
 	thread->no_page[0] = thread->no_page[1] = 0;
@@ -251,23 +252,11 @@ static void begin_life(struct fxt_thread *thread, uint32_t pid, uint32_t tid)
 		thread->usual_ns = 0;
 	fxt_explain_reset(thread);
 	fxt_said_forget(thread);
-	thread->commit = fxt_agent.config.mode == FXT_CIRCULAR ? 0 : FXT_COMMIT_ALIGNED;
+	thread->commit = 0;
 	thread->watched_errno = 0;
 	thread->life = thread->expects = thread->vforked_kin = 0;
 	thread->vforked = 0;
 	find_stack(thread);
-}
-
-/* No lane has a chunk. */
-static void reset_lanes(struct fxt_thread *thread)
-{
-	struct fxt_lane *last = thread->lanes + FXT_LANES + FXT_LANE_FENCES - 1, *lane;
-
-	memset(thread->lanes, 0, sizeof(thread->lanes));
-	memset(thread->full, 0, sizeof(thread->full));
-	for (lane = thread->lanes; lane < last; lane++)
-		lane->next = lane + 1;
-	last->next = last;
 }
 
 /* Of a thread the kernel no longer knows: ends what it left open, gives back its pages, keeps its chunks. */
@@ -275,7 +264,7 @@ static void end_life(struct fxt_thread *thread)
 {
 	uint32_t i;
 
-	fxt_lanes_left(thread, thread->lanes, thread->lane);
+	fxt_agent_count(FXT_LOSS_SIGNALS, fxt_lanes_left(thread->lanes, thread->lane), thread->last_ns);
 	thread->lane = thread->lanes;
 	fxt_open_close_all(thread);
 	fxt_wait_abandon(thread);
@@ -287,7 +276,7 @@ static void end_life(struct fxt_thread *thread)
 		fxt_agent_count(FXT_LOSS_FILTERED, fxt_counter_value(page + FILTERED_SLOT), thread->last_ns);
 	}
 	for (i = 0; i < thread->page_count; i++)
-		fxt_buffer_return_page(&fxt_agent.buffer, thread->pages[i]);
+		fxt_storage_return_page(fxt_agent.storage, thread->pages[i]);
 	for (i = 0; i < FXT_OPEN_MAX; i++)
 		fxt_opens(thread)[i].slot = NULL;
 	thread->in_use = false;
@@ -317,7 +306,7 @@ static struct fxt_thread *find_state(uint32_t pid)
 	thread->open = fxt_opens(thread);
 	thread->open[-1].frame = UINTPTR_MAX;
 	thread->held_top = thread->held;
-	reset_lanes(thread);
+	fxt_lanes_reset(thread);
 	thread->defined = fxt_functions_none_defined;
 	thread->defined_quick = fxt_functions_none_defined;
 	fxt_threads.list[fxt_threads.count++] = thread;
@@ -420,7 +409,7 @@ void fxt_thread_after_rewrite(struct fxt_thread *thread)
 	uint64_t filtered = *thread->filtered;
 	struct fxt_open *entry;
 
-	reset_lanes(thread);
+	fxt_lanes_reset(thread);
 	for (entry = fxt_opens(thread); entry < fxt_opens(thread) + FXT_OPEN_MAX; entry++)
 		entry->slot = thread->no_slot;
 	thread->page_count = 0;
@@ -433,7 +422,7 @@ void fxt_thread_after_rewrite(struct fxt_thread *thread)
 		thread->filtered = show_counter(thread, FILTERED_SLOT, FXT_STR_filtered, filtered);
 }
 
-void fxt_threads_after_fork(void)
+void fxt_threads_after_fork(bool returns)
 {
 	struct fxt_thread *thread = fxt_self;
 	uint64_t heap_bytes = 0;
@@ -455,7 +444,7 @@ void fxt_threads_after_fork(void)
 	if (!thread)
 		return;
 	fxt_threads.list[fxt_threads.count++] = thread;
-	reset_lanes(thread);
+	fxt_lanes_after_fork(thread, returns);
 	fxt_open_after_fork(thread);
 	begin_life(thread, (uint32_t)fxt_sys_getpid(), (uint32_t)fxt_sys_gettid());
 }

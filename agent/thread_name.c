@@ -49,7 +49,7 @@ void fxt_thread_tell_name(struct fxt_thread *thread, uint32_t tid)
 	bytes = fxt_utf8_clean(name, name, bytes, NAME_BYTES - 1);
 	words = fxt_encode_kernel_object(record, 8, FXT_OBJECT_THREAD, tid, FXT_INLINE(name, bytes),
 					 (struct fxt_args){1, &process});
-	if (!fxt_buffer_durable(&fxt_agent.buffer, record, words, 0))
+	if (!fxt_storage_durable(fxt_agent.storage, record, words, 0))
 		fxt_thread_put(thread, record, words);
 }
 

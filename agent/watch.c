@@ -17,7 +17,12 @@ static bool is_slow(uint64_t duration_ns)
 uint64_t *fxt_room_unusual(struct fxt_thread *thread, uint64_t start_ns, uint64_t end_ns, size_t words)
 {
 	if (end_ns - start_ns < thread->threshold_ns) {
+		struct fxt_lane *lane = thread->lane;
+
+		/* The counter is in the storage: see fxt_is_interrupted(). */
+		fxt_lane_raise(thread, lane);
 		++*thread->filtered;
+		fxt_lane_lower(thread, lane);
 		return NULL;
 	}
 	if (is_slow(end_ns - start_ns)) {
@@ -89,7 +94,7 @@ void fxt_commit_watched(struct fxt_thread *thread, uint64_t *at, uint64_t header
 
 	/* What is watched for is a call's. */
 	if (fxt_get_event_type(header) != FXT_EVENT_DURATION_COMPLETE) {
-		fxt_commit_as_is(thread, at, header, thread->commit & FXT_COMMIT_ALIGNED);
+		fxt_commit_as(thread, at, header, 1);
 		return;
 	}
 	samples = thread->commit & FXT_COMMIT_SAMPLES;
@@ -101,7 +106,7 @@ void fxt_commit_watched(struct fxt_thread *thread, uint64_t *at, uint64_t header
 		*at++ = end_ns;
 	}
 	/* The clock may have been renewed meanwhile, and what it wants is for the next record. */
-	fxt_commit_as_is(thread, at, header + fxt_event_args(explained), thread->commit & FXT_COMMIT_ALIGNED);
+	fxt_commit_as(thread, at, header + fxt_event_args(explained), 1);
 	if (samples)
 		fxt_sample(thread);
 	/* It may be watched for something else, and to find a function's name takes a look at all of them. */

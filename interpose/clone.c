@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "agent/clock.h"
+#include "agent/fork.h"
 #include "agent/kin.h"
 #include "by_number.h"
 #include "complete.h"
@@ -57,7 +58,7 @@ static int begin_child(void *argument)
 {
 	const struct child *child = argument;
 
-	fxt_agent_after_fork(false);
+	fxt_fork_in_child(false);
 	if (child->is_seen)
 		fxt_birth_forked(&child->birth);
 	return child->fn(child->arg);
@@ -144,7 +145,7 @@ static __attribute__((noinline)) long clone_by_number(long number, uint64_t flag
 	result = real_syscall(number, args[0], args[1], args[2], args[3], args[4], args[5]);
 	/* With a stack of its own the child does not come by here. */
 	if (!result && is_fork(flags)) {
-		fxt_agent_after_fork(true);
+		fxt_fork_in_child(true);
 		if (thread)
 			fxt_birth_forked(&birth);
 		return 0;

@@ -86,11 +86,9 @@ void fxt_lock_wait_begin(struct fxt_thread *thread, struct fxt_lock_wait *wait)
 	at = fxt_reserve_extra(thread, now_ns, measure(&d, wait, &wait->held, now_ns));
 	if (at) {
 		at = describe(at, &d, wait);
-		fxt_commit(thread, at, fxt_record_type(FXT_RECORD_EVENT) | fxt_event_type(FXT_EVENT_INSTANT) |
-					       fxt_event_args(d.arguments) |
-					       fxt_names_of(FXT_STR_CATEGORIES + FXT_BIT_agent, FXT_STR_contended));
-		/* No call of the program: nothing is missed when the ring overwrites it. */
-		thread->lane->events--;
+		fxt_commit_extra(thread, at, fxt_record_type(FXT_RECORD_EVENT) | fxt_event_type(FXT_EVENT_INSTANT) |
+						     fxt_event_args(d.arguments) |
+						     fxt_names_of(FXT_STR_CATEGORIES + FXT_BIT_agent, FXT_STR_contended));
 	}
 	fxt_wait_enter(thread, wait->lock, 0);
 }

@@ -6,6 +6,7 @@
 #include <sys/pidfd.h>
 #include <unistd.h>
 
+#include "agent/fork.h"
 #include "agent/kin.h"
 #include "interpose.h"
 #include "trampoline.h"
@@ -65,7 +66,7 @@ static pid_t fork_without_handlers(void)
 	pid_t child = real__Fork();
 
 	if (!child)
-		fxt_agent_after_fork(true);
+		fxt_fork_in_child(true);
 	return child;
 }
 

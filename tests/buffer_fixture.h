@@ -124,13 +124,18 @@ static const enum fxt_mode modes[] = {FXT_ONESHOT, FXT_CIRCULAR, FXT_STREAMING};
 
 static bool take(struct fxt_chunk *chunk)
 {
-	return fxt_buffer_take(&buffer, 0, chunk);
+	return fxt_storage_take(&buffer.storage, 0, chunk);
 }
+
+/* Of two words each, with the room that every lane keeps free at its end. */
+enum { INSTANTS_PER_CHUNK = (FXT_CHUNK_WORDS - 2 - FXT_LANE_SLACK_WORDS) / 2 };
 
 static void instant(struct fxt_lane *lane, uint64_t name)
 {
-	lane->at[1] = 12345;
-	fxt_lane_commit(lane, 2, INSTANT(name));
+	uint64_t *at = fxt_lane_place(lane, 2);
+
+	at[1] = 12345;
+	fxt_lane_commit(lane, at, 2, INSTANT(name));
 }
 
 static struct fxt_chunk taken;
@@ -139,7 +144,7 @@ static struct fxt_lane lane_of(const struct fxt_chunk *chunk)
 {
 	struct fxt_lane lane = {0};
 
-	fxt_lane_enter(&lane, chunk->base, chunk->words, chunk->number, 1);
+	fxt_lane_enter(&lane, chunk, 0, 1);
 	return lane;
 }
 

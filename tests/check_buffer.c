@@ -106,12 +106,12 @@ START_TEST(lane_valid_after_each_record)
 	for (lane = lane_of(&chunk); fxt_lane_has(&lane, 2); n++) {
 		instant(&lane, 1);
 		/* Each of the first and the last, where the filler behind gets small. */
-		if (n < 10 || n > FXT_CHUNK_WORDS / 2 - 10)
+		if (n < 10 || n > INSTANTS_PER_CHUNK - 10)
 			ck_assert_uint_eq(walk().instants, n + 1);
 	}
-	ck_assert_uint_eq(n, (FXT_CHUNK_WORDS - 1) / 2);
+	ck_assert_uint_eq(n, INSTANTS_PER_CHUNK);
 	ck_assert_uint_eq(walk().instants, n);
-	fxt_buffer_finish(&buffer, chunk.number, (uint32_t)n, 0);
+	fxt_storage_finish(&buffer.storage, chunk.number, (uint32_t)n, 0);
 	walk();
 }
 END_TEST
@@ -130,18 +130,18 @@ START_TEST(retracted)
 	second = (size_t)(lane.at - taken.base);
 	instant(&lane, 2);
 	instant(&lane, 3);
-	ck_assert(!fxt_buffer_retract(&buffer, taken.number, second, record, 2, 54321));
-	ck_assert(!fxt_buffer_retract(&buffer, taken.number, second + 1, record, 2, 12345));
-	ck_assert(!fxt_buffer_retract(&buffer, taken.number, second, record, 3, 12345));
+	ck_assert(!fxt_storage_retract(&buffer.storage, taken.number, second, record, 2, 54321));
+	ck_assert(!fxt_storage_retract(&buffer.storage, taken.number, second + 1, record, 2, 12345));
+	ck_assert(!fxt_storage_retract(&buffer.storage, taken.number, second, record, 3, 12345));
 	ck_assert_uint_eq(walk().instants, 3);
-	ck_assert(fxt_buffer_retract(&buffer, taken.number, second, record, 2, 12345));
+	ck_assert(fxt_storage_retract(&buffer.storage, taken.number, second, record, 2, 12345));
 	ck_assert_uint_eq(record[1], 12345);
 	ck_assert_uint_eq(record[0] & ~UINT64_C(0xfff0), INSTANT(2));
 	ck_assert_uint_eq(walk().instants, 2);
 	/* Gone already; and of a file that is not there any more. */
-	ck_assert(!fxt_buffer_retract(&buffer, taken.number, second, record, 2, 12345));
+	ck_assert(!fxt_storage_retract(&buffer.storage, taken.number, second, record, 2, 12345));
 	ck_assert(!unlink(buffer.path) && !close(buffer.fd));
-	ck_assert(!fxt_buffer_retract(&buffer, taken.number, 0, record, 2, 12345));
+	ck_assert(!fxt_storage_retract(&buffer.storage, taken.number, 0, record, 2, 12345));
 }
 END_TEST
 
@@ -157,14 +157,14 @@ START_TEST(full_at_its_size)
 		ck_assert_uint_eq(chunk.base[FXT_CHUNK_WORDS - 1], fxt_filler(1));
 		chunks++;
 		walk();
-		fxt_buffer_finish(&buffer, chunk.number, 0, 0);
+		fxt_storage_finish(&buffer.storage, chunk.number, 0, 0);
 		if (modes[_i] == FXT_CIRCULAR && chunks == (3 * MIB - DURABLE) / FXT_CHUNK_BYTES)
 			break;
 	}
 	ck_assert_uint_eq(chunks, (3 * MIB - DURABLE) / FXT_CHUNK_BYTES);
 	ck_assert_uint_eq(walk().bytes, 3 * MIB);
 	if (modes[_i] != FXT_CIRCULAR)
-		ck_assert_int_eq(fxt_buffer_failure(&buffer), 0);
+		ck_assert_int_eq(fxt_storage_failure(&buffer.storage), 0);
 }
 END_TEST
 
@@ -187,7 +187,7 @@ START_TEST(circular_reuses_the_oldest_that_is_free)
 	/* Chunk 2 is held on to. */
 	for (i = 0; i < CHUNKS; i++)
 		if (i != 2)
-			fxt_buffer_finish(&buffer, i, 100 + i, 0);
+			fxt_storage_finish(&buffer.storage, i, 100 + i, 0);
 	for (i = 0; i < 3 * CHUNKS; i++) {
 		uint32_t expected = i % (CHUNKS - 1);
 
@@ -196,7 +196,7 @@ START_TEST(circular_reuses_the_oldest_that_is_free)
 		/* A chunk is emptied when it is handed out again, and nothing else is; what was in it is told. */
 		ck_assert_uint_eq(walk().instants, i < CHUNKS - 1 ? CHUNKS - 1 - i : 1);
 		ck_assert_uint_eq(chunk.overwritten, i < CHUNKS - 1 ? 100 + chunk.number : 7);
-		fxt_buffer_finish(&buffer, chunk.number, 7, 0);
+		fxt_storage_finish(&buffer.storage, chunk.number, 7, 0);
 	}
 	ck_assert_uint_eq(walk().bytes, MIB);
 }
@@ -230,13 +230,13 @@ START_TEST(growth_refused)
 	ck_assert(setrlimit(RLIMIT_FSIZE, &small) == 0);
 	while (take(&chunk))
 		;
-	ck_assert_int_eq(fxt_buffer_failure(&buffer), -EFBIG);
+	ck_assert_int_eq(fxt_storage_failure(&buffer.storage), -EFBIG);
 	ck_assert_uint_eq(walk().bytes, found.bytes);
 	/* Not tried again at once, but some time later. */
 	ck_assert(setrlimit(RLIMIT_FSIZE, &before) == 0);
-	ck_assert(!fxt_buffer_take(&buffer, 1, &chunk));
-	ck_assert(fxt_buffer_take(&buffer, UINT64_C(1000000000), &chunk));
-	ck_assert_int_eq(fxt_buffer_failure(&buffer), 0);
+	ck_assert(!fxt_storage_take(&buffer.storage, 1, &chunk));
+	ck_assert(fxt_storage_take(&buffer.storage, UINT64_C(1000000000), &chunk));
+	ck_assert_int_eq(fxt_storage_failure(&buffer.storage), 0);
 	walk();
 }
 END_TEST
@@ -261,7 +261,7 @@ START_TEST(descriptor_lost)
 	ck_assert(unlink(path) == 0);
 	while (take(&chunk))
 		;
-	ck_assert_int_eq(fxt_buffer_failure(&buffer), -EBADF);
+	ck_assert_int_eq(fxt_storage_failure(&buffer.storage), -EBADF);
 }
 END_TEST
 
@@ -273,13 +273,13 @@ START_TEST(durable_records)
 	size_t n = 0;
 
 	create(FXT_STREAMING, MIB);
-	for (; fxt_buffer_durable(&buffer, record, 5, 1000); n++)
+	for (; fxt_storage_durable(&buffer.storage, record, 5, 1000); n++)
 		if (n % 500 == 0)
 			ck_assert_uint_eq(walk().strings, STRINGS + n + 1);
 	ck_assert_uint_eq(walk().strings, STRINGS + n);
 	/* All but the reserve, and at most a record's size at the end of each region. */
 	ck_assert_uint_ge(n, (DURABLE / 8 - 1000 - 8 * 5 - 7 - 5) / 5);
-	while (fxt_buffer_durable(&buffer, record, 5, 0))
+	while (fxt_storage_durable(&buffer.storage, record, 5, 0))
 		n++;
 	ck_assert_uint_ge(n, (DURABLE / 8 - 9 * 5 - 7) / 5);
 	ck_assert_uint_eq(walk().strings, STRINGS + n);
@@ -295,7 +295,7 @@ START_TEST(pages)
 
 	create(FXT_STREAMING, MIB);
 	for (i = 0; i < PAGES; i++) {
-		page[i] = fxt_buffer_take_page(&buffer, 0, &taken);
+		page[i] = fxt_storage_take_page(&buffer.storage, 0, &taken);
 		ck_assert(page[i] != NULL);
 		ck_assert_uint_eq(page[i][0], fxt_filler(FXT_PAGE_WORDS - 1));
 		ck_assert_uint_eq(page[i][FXT_PAGE_WORDS - 1], fxt_filler(1));
@@ -303,8 +303,8 @@ START_TEST(pages)
 			ck_assert_ptr_ne(page[i], page[k]);
 		walk();
 	}
-	fxt_buffer_return_page(&buffer, page[7]);
-	again = fxt_buffer_take_page(&buffer, 0, &taken);
+	fxt_storage_return_page(&buffer.storage, page[7]);
+	again = fxt_storage_take_page(&buffer.storage, 0, &taken);
 	ck_assert_ptr_eq(again, page[7]);
 }
 END_TEST
@@ -329,7 +329,7 @@ static void *take_all(void *argument)
 		for (lane = lane_of(&chunk); fxt_lane_has(&lane, 2);)
 			instant(&lane, 1);
 		taker->numbers[taker->count++] = chunk.number;
-		fxt_buffer_finish(&buffer, chunk.number, 0, 0);
+		fxt_storage_finish(&buffer.storage, chunk.number, 0, 0);
 	}
 	return NULL;
 }
@@ -356,7 +356,7 @@ START_TEST(each_chunk_once)
 		}
 	for (i = 0; i < chunks; i++)
 		ck_assert_msg(times[i] == 1, "chunk %u was handed out %u times", i, times[i]);
-	ck_assert_uint_eq(walk().instants, (size_t)chunks * ((FXT_CHUNK_WORDS - 1) / 2));
+	ck_assert_uint_eq(walk().instants, (size_t)chunks * INSTANTS_PER_CHUNK);
 	/* Windows whose chunks are all finished are not mapped any more. */
 	if (!_i)
 		for (i = 0; i < chunks / FXT_WINDOW_CHUNKS; i++)

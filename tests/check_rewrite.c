@@ -9,9 +9,10 @@
 /* One of `words` words, up to eight, in a lane whose records do not cross cache lines. */
 static void event(struct fxt_lane *lane, size_t words)
 {
-	fxt_lane_align(lane, words);
-	memset(lane->at + 1, 0, (words - 1) * FXT_WORD_BYTES);
-	fxt_lane_commit_aligned(lane, lane->at, words, INSTANT(1) & ~UINT64_C(0xfff0));
+	uint64_t *at = fxt_lane_place(lane, words);
+
+	memset(at + 1, 0, (words - 1) * FXT_WORD_BYTES);
+	fxt_lane_commit(lane, at, words, INSTANT(1) & ~UINT64_C(0xfff0));
 }
 
 START_TEST(rewritten_small)
@@ -45,7 +46,7 @@ START_TEST(rewritten_small)
 	ck_assert_uint_ge(walk().strings, STRINGS);
 	ck_assert(take(&chunk));
 	walk();
-	page = fxt_buffer_take_page(&buffer, 0, &taken);
+	page = fxt_storage_take_page(&buffer.storage, 0, &taken);
 	if (page)
 		page[0] = fxt_filler(FXT_PAGE_WORDS - 1);
 	ck_assert_uint_eq(walk().instants, found.instants);
@@ -67,7 +68,7 @@ START_TEST(aligned_after_rewrite)
 		event(&lane, 3);
 	ck_assert(fxt_buffer_rewrite(&buffer, 4096));
 	ck_assert(take(&chunk));
-	for (lane = lane_of(&chunk); fxt_lane_has(&lane, 2 * FXT_LINE_WORDS); n++) {
+	for (lane = lane_of(&chunk); fxt_lane_has(&lane, 6); n++) {
 		event(&lane, 2 + n % 5);
 		ck_assert_uint_eq(walk().instants, n + 1);
 	}
@@ -83,7 +84,7 @@ START_TEST(page_after_rewrite)
 	create(FXT_STREAMING, MIB);
 	ck_assert(take(&chunk));
 	ck_assert(fxt_buffer_rewrite(&buffer, 4096));
-	page = fxt_buffer_take_page(&buffer, 0, &taken);
+	page = fxt_storage_take_page(&buffer.storage, 0, &taken);
 	ck_assert(page != NULL);
 	walk();
 	page[20] = fxt_filler(FXT_PAGE_WORDS - 1 - 20);

@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "buffer.h"
 #include "fxt_encode.h"
 #include "lane.h"
 
@@ -138,6 +139,14 @@ static void put_words(uint64_t *to, const uint64_t *record, size_t words)
 
 /* -- A writer ---------------------------------------------------------------------------------- */
 
+static void append(struct fxt_lane *lane, const uint64_t *record, size_t words)
+{
+	uint64_t *at = fxt_lane_place(lane, words);
+
+	put_words(at, record, words);
+	fxt_lane_commit(lane, at, words, record[0]);
+}
+
 static void fill(const struct writer *writer, const struct fxt_chunk *chunk)
 {
 	struct fxt_lane lane = {0};
@@ -145,22 +154,15 @@ static void fill(const struct writer *writer, const struct fxt_chunk *chunk)
 	unsigned more = 0;
 	size_t words;
 
-	fxt_lane_enter(&lane, chunk->base, chunk->words, chunk->number, 1);
+	fxt_lane_enter(&lane, chunk, 0, 1);
 	words = fxt_encode_thread(record, 16, writer->thread.index, PID, writer->thread.thread);
-	put_words(lane.at, record, words);
-	fxt_lane_commit(&lane, words, record[0]);
-	for (; fxt_lane_has(&lane, 16 + FXT_LINE_WORDS); more = (more + 1) % 4) {
+	append(&lane, record, words);
+	for (; fxt_lane_has(&lane, 16); more = (more + 1) % 4) {
 		words = make_event(record, FXT_EVENT_INSTANT, writer, more);
-		if (writer->mode != FXT_CIRCULAR)
-			fxt_lane_align(&lane, words);
-		put_words(lane.at, record, words);
-		if (writer->mode != FXT_CIRCULAR)
-			fxt_lane_commit_aligned(&lane, lane.at, words, record[0]);
-		else
-			fxt_lane_commit(&lane, words, record[0]);
+		append(&lane, record, words);
 		lane.events++;
 	}
-	fxt_buffer_finish(&buffer, lane.chunk, lane.events, now_ns());
+	fxt_storage_finish(&buffer.storage, lane.chunk, lane.events, now_ns());
 	add(&events, lane.events);
 }
 
@@ -174,7 +176,7 @@ static void durable_string(struct writer *writer)
 
 	snprintf(text, sizeof(text), "name%u", index);
 	words = fxt_encode_string(record, 4, (uint16_t)index, text, strlen(text));
-	if (fxt_buffer_durable(&buffer, record, words, 64)) {
+	if (fxt_storage_durable(&buffer.storage, record, words, 64)) {
 		writer->name = (uint16_t)index;
 		add(&durables, 1);
 	}
@@ -210,7 +212,7 @@ static void use_pages(const struct writer *writer)
 	unsigned count, i, words;
 
 	for (count = 0; count < PAGES; count++) {
-		held[count] = fxt_buffer_take_page(&buffer, now_ns(), &taken);
+		held[count] = fxt_storage_take_page(&buffer.storage, now_ns(), &taken);
 		if (!held[count])
 			break;
 		add(&pages, 1);
@@ -225,7 +227,7 @@ static void use_pages(const struct writer *writer)
 	for (i = 0; i < count; i++)
 		open_calls(writer, held[i]);
 	while (count-- > 0)
-		fxt_buffer_return_page(&buffer, held[count]);
+		fxt_storage_return_page(&buffer.storage, held[count]);
 }
 
 /* All writers and the snapshots go on at about the same pace: each snapshot meets some chunks of everybody. */
@@ -251,12 +253,12 @@ static void *write_all(void *argument)
 		keep_pace(round);
 		if (round % LOCKED_ROUNDS == 0)
 			durable_string(writer);
-		if (fxt_buffer_take(&buffer, now_ns(), &chunk)) {
+		if (fxt_storage_take(&buffer.storage, now_ns(), &chunk)) {
 			add(&chunks, 1);
 			fill(writer, &chunk);
 		} else {
 			NEED(writer->mode != FXT_CIRCULAR);
-			NEED(fxt_buffer_failure(&buffer) == 0);
+			NEED(fxt_storage_failure(&buffer.storage) == 0);
 			add(&refused, 1);
 		}
 		if (round % LOCKED_ROUNDS == 1)

@@ -15,6 +15,11 @@ enum {
 	MAX_FREE_PAGES = 1 << 16,
 };
 
+static struct fxt_buffer *buffer_of(struct fxt_storage *storage)
+{
+	return (struct fxt_buffer *)storage;
+}
+
 static inline void store(uint64_t *at, uint64_t value)
 {
 	atomic_store_explicit((_Atomic uint64_t *)at, value, memory_order_release);
@@ -46,6 +51,22 @@ static uint64_t chunk_offset(const struct fxt_buffer *buffer, uint32_t number)
 	return buffer->durable_words * FXT_WORD_BYTES + (uint64_t)number * FXT_CHUNK_BYTES;
 }
 
+static void *map_window(struct fxt_buffer *buffer, off_t offset, int *error)
+{
+	char *at = NULL;
+	int fixed = 0;
+
+#ifdef FXT_CHECKING
+	/* Between two pages that nobody may touch. */
+	at = fxt_sys_mmap(NULL, FXT_WINDOW_BYTES + 2 * FXT_PAGE_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0, error);
+	if (!at)
+		return NULL;
+	at += FXT_PAGE_BYTES;
+	fixed = MAP_FIXED;
+#endif
+	return fxt_sys_mmap(at, FXT_WINDOW_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | fixed, buffer->fd, offset, error);
+}
+
 static int map_windows(struct fxt_buffer *buffer, uint32_t from, uint32_t to)
 {
 	int error = 0;
@@ -57,8 +78,7 @@ static int map_windows(struct fxt_buffer *buffer, uint32_t from, uint32_t to)
 
 		if (atomic_load_explicit(&window->base, memory_order_relaxed))
 			continue;
-		base = fxt_sys_mmap(NULL, FXT_WINDOW_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, buffer->fd,
-				    (off_t)chunk_offset(buffer, i * FXT_WINDOW_CHUNKS), &error);
+		base = map_window(buffer, (off_t)chunk_offset(buffer, i * FXT_WINDOW_CHUNKS), &error);
 		if (!base)
 			return error;
 		/* Core dumps are of the program, not of its trace, which is a file already. */
@@ -174,7 +194,7 @@ static bool take_tail(struct fxt_buffer *buffer, struct fxt_chunk *chunk)
 	fxt_unlock(&buffer->extend_lock, mask);
 	if (!base)
 		return false;
-	*chunk = (struct fxt_chunk){base, pages * FXT_PAGE_WORDS, number, 0, 0, false};
+	*chunk = (struct fxt_chunk){.base = base, .words = pages * FXT_PAGE_WORDS, .number = number, .is_copied = true};
 	empty_chunk(chunk->base, chunk->words);
 	/* The file's own are not behind a rewritten part that ended within a line. */
 	fxt_buffer_lay_heads(chunk->base, chunk->words);
@@ -209,8 +229,8 @@ static bool take_oldest(struct fxt_buffer *buffer, struct fxt_chunk *chunk)
 	if (!fxt_ring_take(&buffer->ring, &number, &waited))
 		return false;
 	past = &buffer->past[number];
-	*chunk = (struct fxt_chunk){fxt_buffer_chunk(buffer, number), FXT_CHUNK_WORDS, number, past->events, past->last_ns,
-				    waited};
+	*chunk = (struct fxt_chunk){.base = fxt_buffer_chunk(buffer, number), .words = FXT_CHUNK_WORDS, .number = number,
+				    .overwritten = past->events, .overwritten_ns = past->last_ns, .has_waited = waited};
 	past->events = 0;
 	/* Before the first store that a snapshot might read in place of what it was copying. */
 	atomic_fetch_add_explicit(&past->turns, 1, memory_order_acq_rel);
@@ -219,8 +239,9 @@ static bool take_oldest(struct fxt_buffer *buffer, struct fxt_chunk *chunk)
 	return true;
 }
 
-bool fxt_buffer_take(struct fxt_buffer *buffer, uint64_t now_ns, struct fxt_chunk *chunk)
+static bool take(struct fxt_storage *storage, uint64_t now_ns, struct fxt_chunk *chunk)
 {
+	struct fxt_buffer *buffer = buffer_of(storage);
 	uint64_t number;
 
 	if (buffer->tail_offset)
@@ -236,13 +257,15 @@ bool fxt_buffer_take(struct fxt_buffer *buffer, uint64_t now_ns, struct fxt_chun
 			return false;
 	} while (!atomic_compare_exchange_weak_explicit(&buffer->cursor, &number, number + 1, memory_order_relaxed,
 							memory_order_relaxed));
-	*chunk = (struct fxt_chunk){fxt_buffer_chunk(buffer, (uint32_t)number), FXT_CHUNK_WORDS, (uint32_t)number, 0, 0, false};
+	*chunk = (struct fxt_chunk){.base = fxt_buffer_chunk(buffer, (uint32_t)number), .words = FXT_CHUNK_WORDS,
+				    .number = (uint32_t)number, .is_copied = true};
 	grow_ahead(buffer, (uint32_t)number, now_ns);
 	return true;
 }
 
-void fxt_buffer_finish(struct fxt_buffer *buffer, uint32_t number, uint32_t events, uint64_t last_ns)
+static void finish(struct fxt_storage *storage, uint32_t number, uint32_t events, uint64_t last_ns)
 {
+	struct fxt_buffer *buffer = buffer_of(storage);
 	struct fxt_window *window;
 
 	if (buffer->tail_offset)
@@ -259,40 +282,44 @@ void fxt_buffer_finish(struct fxt_buffer *buffer, uint32_t number, uint32_t even
 		fxt_sys_munmap(atomic_exchange_explicit(&window->base, NULL, memory_order_relaxed), FXT_WINDOW_BYTES);
 }
 
-bool fxt_buffer_retract(struct fxt_buffer *buffer, uint32_t number, size_t at, uint64_t *record, size_t words, uint64_t last)
+static bool retract(struct fxt_storage *storage, uint32_t number, size_t at, uint64_t *record, size_t words, uint64_t last)
 {
+	struct fxt_buffer *buffer = buffer_of(storage);
 	uint64_t offset = chunk_offset(buffer, number) + at * FXT_WORD_BYTES, mask, *there;
 	size_t within = offset % FXT_PAGE_BYTES, bytes = within + words * FXT_WORD_BYTES;
 	char *pages = NULL;
 	bool done = false;
 	int error;
 
-	if (fxt_is_forbidden(FXT_NO_CALLS))
+	if (buffer->mode == FXT_CIRCULAR || fxt_is_forbidden(FXT_NO_CALLS))
 		return false;
-	/* The window may not be mapped any more. To write by the descriptor may be more than the process's limit allows, and kill. */
+	/* The window may not be mapped any more. To write by the descriptor may be more than the process's limit allows, and kill. Signals
+	 * are blocked to the end: the child of a handler that forks would take the record back as well. */
 	mask = fxt_lock(&buffer->extend_lock);
 	if (!buffer->tail_offset && fxt_file_ready(buffer))
 		pages = fxt_sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, buffer->fd, (off_t)(offset - within), &error);
 	fxt_file_settle(buffer);
+	if (pages) {
+		there = (uint64_t *)(pages + within);
+		memcpy(record, there, words * FXT_WORD_BYTES);
+		done = record[words - 1] == last && fxt_get_record_words(record[0]) == words &&
+		       fxt_get_record_type(record[0]) == FXT_RECORD_EVENT;
+		if (done)
+			store(there, fxt_filler(words));
+		fxt_sys_munmap(pages, bytes);
+	}
 	fxt_unlock(&buffer->extend_lock, mask);
-	if (!pages)
-		return false;
-	there = (uint64_t *)(pages + within);
-	memcpy(record, there, words * FXT_WORD_BYTES);
-	done = record[words - 1] == last && fxt_get_record_words(record[0]) == words && fxt_get_record_type(record[0]) == FXT_RECORD_EVENT;
-	if (done)
-		atomic_store_explicit((_Atomic uint64_t *)there, fxt_filler(words), memory_order_release);
-	fxt_sys_munmap(pages, bytes);
 	return done;
 }
 
-int fxt_buffer_failure(const struct fxt_buffer *buffer)
+static int failure(const struct fxt_storage *storage)
 {
-	return atomic_load_explicit(&buffer->failure, memory_order_relaxed);
+	return atomic_load_explicit(&((const struct fxt_buffer *)storage)->failure, memory_order_relaxed);
 }
 
-bool fxt_buffer_durable(struct fxt_buffer *buffer, const uint64_t *record, size_t words, size_t reserve_words)
+static bool durable(struct fxt_storage *storage, const uint64_t *record, size_t words, size_t reserve_words)
 {
+	struct fxt_buffer *buffer = buffer_of(storage);
 	uint64_t mask, *to;
 	size_t at, end;
 	bool fits;
@@ -326,8 +353,21 @@ bool fxt_buffer_durable(struct fxt_buffer *buffer, const uint64_t *record, size_
 	return fits;
 }
 
-uint64_t *fxt_buffer_take_page(struct fxt_buffer *buffer, uint64_t now_ns, struct fxt_chunk *taken)
+static void return_page(struct fxt_storage *storage, uint64_t *page)
 {
+	struct fxt_buffer *buffer = buffer_of(storage);
+	uint64_t mask = fxt_lock(&buffer->page_lock);
+
+	/* Whatever it was divided into: the next one lays it out anew behind this filler. */
+	empty_chunk(page, FXT_PAGE_WORDS);
+	if (buffer->free_page_count < MAX_FREE_PAGES)
+		buffer->free_pages[buffer->free_page_count++] = page;
+	fxt_unlock(&buffer->page_lock, mask);
+}
+
+static uint64_t *take_page(struct fxt_storage *storage, uint64_t now_ns, struct fxt_chunk *taken)
+{
+	struct fxt_buffer *buffer = buffer_of(storage);
 	uint64_t mask, *page = NULL;
 	unsigned i;
 
@@ -345,33 +385,61 @@ uint64_t *fxt_buffer_take_page(struct fxt_buffer *buffer, uint64_t now_ns, struc
 	/* A ring keeps room for events: pages are not given back before their thread is gone. */
 	if (buffer->mode == FXT_CIRCULAR && atomic_load_explicit(&buffer->page_chunks, memory_order_relaxed) >= buffer->limit / 2)
 		return NULL;
-	if (!fxt_buffer_take(buffer, now_ns, taken))
+	if (!take(storage, now_ns, taken))
 		return NULL;
 	atomic_fetch_add_explicit(&buffer->page_chunks, 1, memory_order_relaxed);
 	for (i = FXT_CHUNK_PAGES; i-- > 0;)
 		empty_chunk(taken->base + (size_t)i * FXT_PAGE_WORDS, FXT_PAGE_WORDS);
 	for (i = 1; i < FXT_CHUNK_PAGES; i++)
-		fxt_buffer_return_page(buffer, taken->base + (size_t)i * FXT_PAGE_WORDS);
+		return_page(storage, taken->base + (size_t)i * FXT_PAGE_WORDS);
 	return taken->base;
 }
 
-void fxt_buffer_return_page(struct fxt_buffer *buffer, uint64_t *page)
+/* Makes private memory of a mapping of the file. Nothing can be done where the kernel refuses. */
+static void make_private(void *base, size_t bytes)
 {
-	uint64_t mask = fxt_lock(&buffer->page_lock);
+	int error;
 
-	/* Whatever it was divided into: the next one lays it out anew behind this filler. */
-	empty_chunk(page, FXT_PAGE_WORDS);
-	if (buffer->free_page_count < MAX_FREE_PAGES)
-		buffer->free_pages[buffer->free_page_count++] = page;
-	fxt_unlock(&buffer->page_lock, mask);
+	if (base)
+		fxt_sys_mmap(base, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0, &error);
 }
 
-void fxt_buffer_after_fork(struct fxt_buffer *buffer)
+/* An interrupted emission stores to its chunk and to its slot, which are in windows, and to counters in the durable area. None is in the
+ * middle of take() or of anything else here: signals are blocked then. */
+static void abandon(struct fxt_buffer *buffer)
 {
+	uint32_t windows = (buffer->limit + FXT_WINDOW_CHUNKS - 1) / FXT_WINDOW_CHUNKS, i;
+
+	if (!buffer->windows)
+		return;
+	for (i = 0; i < windows; i++)
+		make_private(atomic_exchange_explicit(&buffer->windows[i].base, NULL, memory_order_relaxed), FXT_WINDOW_BYTES);
+	make_private(buffer->durable, buffer->durable_words * FXT_WORD_BYTES);
+	buffer->durable = NULL;
+}
+
+static void after_fork(struct fxt_storage *storage, bool is_interrupted)
+{
+	struct fxt_buffer *buffer = buffer_of(storage);
+
+	/* Another thread may have held them. */
 	fxt_lock_reset(&buffer->durable_lock);
 	fxt_lock_reset(&buffer->extend_lock);
 	fxt_lock_reset(&buffer->page_lock);
+	if (is_interrupted)
+		abandon(buffer);
 }
+
+const struct fxt_storage_ops fxt_buffer_ops = {
+	.take = take,
+	.finish = finish,
+	.take_page = take_page,
+	.return_page = return_page,
+	.durable = durable,
+	.retract = retract,
+	.failure = failure,
+	.after_fork = after_fork,
+};
 
 void fxt_buffer_forget(struct fxt_buffer *buffer)
 {
@@ -392,5 +460,6 @@ void fxt_buffer_forget(struct fxt_buffer *buffer)
 	if (fxt_file_is_ours(buffer, buffer->fd))
 		fxt_sys_close(buffer->fd);
 	memset(buffer, 0, sizeof(*buffer));
+	buffer->storage.ops = &fxt_buffer_ops;
 	buffer->fd = -1;
 }

@@ -1,4 +1,5 @@
-/* The buffer of one process: a trace file that is mapped into the process and valid at every instant.
+/* The buffer of one process: a trace file that is mapped into the process and valid at every instant. It is a storage (storage.h): what
+ * the emission path asks for is there, and here is what is a file's own business.
  *
  *   [ durable area | chunk 0 | chunk 1 | ... ]
  *
@@ -35,13 +36,9 @@
 #include "fxt_format.h"
 #include "lock.h"
 #include "ring.h"
+#include "storage.h"
 
 enum {
-	FXT_PAGE_BYTES = 4096,
-	FXT_PAGE_WORDS = FXT_PAGE_BYTES / FXT_WORD_BYTES,
-	FXT_CHUNK_WORDS = 4096,
-	FXT_CHUNK_BYTES = FXT_CHUNK_WORDS * FXT_WORD_BYTES,
-	FXT_CHUNK_PAGES = FXT_CHUNK_BYTES / FXT_PAGE_BYTES,
 	FXT_WINDOW_CHUNKS = 128,
 	FXT_WINDOW_BYTES = FXT_WINDOW_CHUNKS * FXT_CHUNK_BYTES,
 	FXT_DURABLE_MIN_BYTES = 256 << 10,
@@ -60,15 +57,6 @@ struct fxt_buffer_config {
 	size_t prologue_words;
 };
 
-struct fxt_chunk {
-	uint64_t *base;
-	uint32_t words;                 /* FXT_CHUNK_WORDS; fewer only after fxt_buffer_rewrite() */
-	uint32_t number;
-	uint32_t overwritten;           /* circular: events that were in it and are gone */
-	uint64_t overwritten_ns;        /* the time of the last of them */
-	bool waited;                    /* circular: for a snapshot that had not come so far */
-};
-
 /* Of a chunk of the ring. */
 struct fxt_chunk_past {
 	uint64_t last_ns;               /* the time of the last event in it, when it was finished */
@@ -83,6 +71,7 @@ struct fxt_window {
 };
 
 struct fxt_buffer {
+	struct fxt_storage storage;     /* first: what the emission path knows of it */
 	enum fxt_mode mode;
 	int fd;                         /* high, close-on-exec; checked by device and inode before each use; -1: none */
 	dev_t device;
@@ -116,31 +105,6 @@ struct fxt_buffer {
  * fxt_buffer_forget(). */
 int fxt_buffer_create(struct fxt_buffer *buffer, const struct fxt_buffer_config *config);
 
-/* Appends a whole record to the durable area, leaving at least `reserve_words` free behind it. False when there
- * is no room: the record must then go elsewhere or be said inline. */
-bool fxt_buffer_durable(struct fxt_buffer *buffer, const uint64_t *record, size_t words, size_t reserve_words);
-
-/* Hands out an empty chunk: [filler of words - 1][filler of 1]. False when there is none; fxt_buffer_failure()
- * says why. `now_ns` spaces out attempts to grow a file that could not grow (a full disk). */
-bool fxt_buffer_take(struct fxt_buffer *buffer, uint64_t now_ns, struct fxt_chunk *chunk);
-
-/* The chunk, with so many events in it, the last of this time, will not be written again by who took it: the window may go,
- * the ring may reuse it. */
-void fxt_buffer_finish(struct fxt_buffer *buffer, uint32_t number, uint32_t events, uint64_t last_ns);
-
-/* Why there is no room: 0, the allowed size is used up; otherwise what the system said when the file should have grown. */
-int fxt_buffer_failure(const struct fxt_buffer *buffer);
-
-/* Takes a record of `words` back that was committed as number `at` of the words of chunk `number`: reads it to `record`, and puts a filler
- * in its place. False: nothing has changed, as what is there is not a record of that size that ends with `last`, or the
- * file cannot be reached. Not of a ring. Some system calls. */
-bool fxt_buffer_retract(struct fxt_buffer *buffer, uint32_t number, size_t at, uint64_t *record, size_t words, uint64_t last);
-
-/* A page for words that are rewritten in place: [filler of 511][filler of 1], its last word never to be touched.
- * NULL when there is none. A page that is given back is empty again. `taken` says what the ring has overwritten for it. */
-uint64_t *fxt_buffer_take_page(struct fxt_buffer *buffer, uint64_t now_ns, struct fxt_chunk *taken);
-void fxt_buffer_return_page(struct fxt_buffer *buffer, uint64_t *page);
-
 /* At exit, by the only thread there is: replaces the file by one without fillers and strings nobody refers to, if
  * those leave at most `max_bytes`. Chunks handed out before belong to the old file and are not to be written any
  * more; those taken later are small and are appended to the new one. False: nothing has changed. */
@@ -152,11 +116,11 @@ bool fxt_buffer_rewrite(struct fxt_buffer *buffer, uint64_t max_bytes);
  * fxt_buffer_create(). What is overwritten while it copies is not in it. 0 or negative errno. */
 int fxt_buffer_snapshot(struct fxt_buffer *buffer, char *path);
 
-/* In the child of a fork: another thread may have held a lock. */
-void fxt_buffer_after_fork(struct fxt_buffer *buffer);
-
-/* In the child of a fork, before it makes a buffer of its own: unmaps the parent's. */
+/* In the child of a fork, before it makes a buffer of its own: unmaps what is left of the parent's. */
 void fxt_buffer_forget(struct fxt_buffer *buffer);
+
+/* What the emission path calls, for a struct fxt_buffer that is not made yet. */
+extern const struct fxt_storage_ops fxt_buffer_ops;
 
 /* -- Shared by the files of the buffer --------------------------------------------------------- */
 

@@ -63,6 +63,7 @@ static int make_durable(struct fxt_buffer *buffer, const struct fxt_buffer_confi
 			words = FXT_RECORD_MAX_WORDS;
 		buffer->durable[at] = fxt_filler(words);
 	}
+	buffer->storage.prologue = buffer->durable;
 	memcpy(buffer->durable, config->prologue, config->prologue_words * FXT_WORD_BYTES);
 	if (config->prologue_words < FXT_RECORD_MAX_WORDS)
 		buffer->durable[config->prologue_words] =
@@ -99,6 +100,7 @@ int fxt_buffer_create(struct fxt_buffer *buffer, const struct fxt_buffer_config 
 		return -ENAMETOOLONG;
 	memset(buffer, 0, offsetof(struct fxt_buffer, path));
 	memcpy(buffer->path, config->path, path_bytes);
+	buffer->storage.ops = &fxt_buffer_ops;
 	buffer->mode = config->mode;
 	buffer->durable_words = durable_bytes(config) / FXT_WORD_BYTES;
 	buffer->limit = (uint32_t)((config->bytes - durable_bytes(config)) / FXT_CHUNK_BYTES);

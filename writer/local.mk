@@ -7,6 +7,7 @@ WRITER_SOURCES = \
 	writer/buffer_create.c \
 	writer/buffer_file.c \
 	writer/buffer_rewrite.c \
+	writer/checking.h \
 	writer/decimal.h \
 	writer/encode_atoms.c \
 	writer/encode_internal.h \
@@ -23,6 +24,7 @@ WRITER_SOURCES = \
 	writer/ring.c \
 	writer/ring.h \
 	writer/snapshot.c \
+	writer/storage.h \
 	writer/sys.h
 
 noinst_LTLIBRARIES += libfxtwriter.la
