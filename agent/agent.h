@@ -243,18 +243,30 @@ enum fxt_loss {
 	FXT_LOSS_TOLD
 };
 
+/* Adds one to a count that only this thread and its signal handlers write: in one instruction, so that a handler's is not lost. */
+static inline void fxt_count_one(uint64_t *count)
+{
+#if defined(__x86_64__)
+	__asm__ volatile("incq %0" : "+m"(*count) : : "cc");
+#else
+	__atomic_fetch_add(count, 1, __ATOMIC_RELAXED);
+#endif
+}
+
 /* Counts a record that could not be written; `why` is below FXT_DROP_COUNT. */
 void fxt_thread_dropped(struct fxt_thread *thread, enum fxt_loss why);
 
-/* An emission begins in `lane`: a signal handler writes to the next one. */
+/* An emission begins in `lane`: a signal handler writes to the next one. A handler that comes between the two stores leaves
+ * FXT_RAISED_BY_NOBODY behind, so this one passes for alive as long as it lasts. */
+#define FXT_RAISED_BY_NOBODY UINTPTR_MAX
 static FXT_EMISSION void fxt_lane_raise(struct fxt_thread *thread, struct fxt_lane *lane)
 {
 #if defined(__x86_64__)
-	__asm__("mov %%rsp, %0" : "=m"(lane->raised_at));
+	__asm__ volatile("mov %%rsp, %0" : "=m"(lane->raised_at));
 #else
 	uintptr_t here;
 
-	__asm__("mov %0, sp" : "=r"(here));
+	__asm__ volatile("mov %0, sp" : "=r"(here));
 	lane->raised_at = here;
 #endif
 	atomic_signal_fence(memory_order_seq_cst);
@@ -267,6 +279,8 @@ static FXT_EMISSION void fxt_lane_lower(struct fxt_thread *thread, struct fxt_la
 {
 	atomic_signal_fence(memory_order_seq_cst);
 	thread->lane = lane;
+	atomic_signal_fence(memory_order_seq_cst);
+	lane->raised_at = FXT_RAISED_BY_NOBODY;
 }
 
 /* The lane with room for `words` in which the emission that raised `lane` goes on: that one with a new chunk, or a lower one

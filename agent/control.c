@@ -37,7 +37,7 @@ static void put_instant(uint64_t name, const char *reason)
 				 FXT_INDEXED(FXT_STR_CATEGORIES + FXT_BIT_agent), FXT_INDEXED(name),
 				 (struct fxt_args){1, &arg}, 0);
 	if (words)
-		fxt_thread_put(thread, record, words);
+		fxt_thread_put_extra(thread, record, words);
 }
 
 static size_t add_text(char *out, size_t used, const char *text, size_t bytes)

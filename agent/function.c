@@ -318,7 +318,7 @@ void fxt_function_complete(struct fxt_thread *thread, uintptr_t address, uint64_
 			thread->defined[function->index] = lane->serial;
 		}
 		/* A slow one, which is watched, may be explained. */
-		at = fxt_begin_record(thread, fxt_lane_place(lane, fxt_frame_words(thread) + (thread->commit ? FXT_EXPLAIN_WORDS : 0)),
+		at = fxt_begin_record(thread, fxt_lane_place(lane, fxt_frame_words(thread) + (fxt_is_usual(thread, start_ns, end_ns) ? 0 : FXT_EXPLAIN_WORDS)),
 				      start_ns);
 	} else if (function) {
 		names = fxt_names_of(FXT_STR_CATEGORIES + FXT_BIT_function, fxt_inline_ref(function->bytes));

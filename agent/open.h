@@ -47,6 +47,10 @@ static inline uintptr_t fxt_open_function(const struct fxt_open *entry)
 	return fxt_get_event_category(entry->names) == FXT_STR_CATEGORIES + FXT_BIT_function ? entry->function : 0;
 }
 
+/* The frame of an entry that nobody has. An entry gets its frame before it is taken, and loses it after it is given back: so a handler that
+ * comes before it is taken, and uses the same one, leaves this, and the entry passes for alive as long as it lasts. */
+#define FXT_OPEN_NOBODY UINTPTR_MAX
+
 /* An entry has its names last, and loses them first: what a signal handler does meanwhile is further down the stack, and whoever
  * is not finds that the work was left. */
 static inline bool fxt_open_is_changing(const struct fxt_open *entry)
@@ -72,10 +76,12 @@ static FXT_EMISSION bool fxt_open_take(struct fxt_thread *thread, struct fxt_ope
 	return true;
 }
 
-static inline void fxt_open_put_back(struct fxt_thread *thread, struct fxt_open *entry)
+static FXT_EMISSION void fxt_open_put_back(struct fxt_thread *thread, struct fxt_open *entry)
 {
 	atomic_signal_fence(memory_order_seq_cst);
 	thread->open = entry;
+	atomic_signal_fence(memory_order_seq_cst);
+	entry->frame = FXT_OPEN_NOBODY;
 }
 
 static FXT_EMISSION void fxt_open_show(struct fxt_thread *thread, struct fxt_open *entry, uint64_t start_ns, uint64_t names)
@@ -95,8 +101,7 @@ static FXT_EMISSION void fxt_open_empty_with(struct fxt_thread *thread, struct f
 	entry->names = 0;
 	atomic_signal_fence(memory_order_seq_cst);
 	atomic_store_explicit((_Atomic uint64_t *)entry->slot, filler, memory_order_release);
-	atomic_signal_fence(memory_order_seq_cst);
-	thread->open = entry;
+	fxt_open_put_back(thread, entry);
 }
 
 static FXT_EMISSION void fxt_open_empty(struct fxt_thread *thread, struct fxt_open *entry)

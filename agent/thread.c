@@ -63,6 +63,16 @@ static uint64_t *show_counter(struct fxt_thread *thread, unsigned slot, uint64_t
 				thread->tid, value);
 }
 
+/* The thread's count is shown in its page, from the first one on. Signals are blocked, or a handler's would be lost in between. */
+static void show_dropped(struct fxt_thread *thread)
+{
+	uint64_t mask = fxt_sys_block_signals();
+
+	if (thread->dropped == &thread->no_page[1])
+		thread->dropped = show_counter(thread, DROPPED_SLOT, FXT_STR_dropped, thread->no_page[1]);
+	fxt_sys_restore_signals(mask);
+}
+
 void fxt_thread_dropped(struct fxt_thread *thread, enum fxt_loss why)
 {
 	uint64_t now_ns = thread->last_ns ? thread->last_ns : fxt_clock_kernel_ns();
@@ -72,13 +82,12 @@ void fxt_thread_dropped(struct fxt_thread *thread, enum fxt_loss why)
 	fxt_lane_raise(thread, lane);
 	if (why != FXT_LOSS_ROOM || (!thread->page_count && fxt_agent_file())) {
 		fxt_agent_count(why, 1, now_ns);
-	} else if (!thread->page_count) {
-		thread->no_page[1]++;
-	} else if (thread->dropped == &thread->no_page[1]) {
-		thread->dropped = show_counter(thread, DROPPED_SLOT, FXT_STR_dropped, thread->no_page[1] + 1);
 	} else {
-		thread->pages[0][DROPPED_SLOT + 1] = now_ns;
-		++*thread->dropped;
+		if (thread->page_count && thread->dropped == &thread->no_page[1])
+			show_dropped(thread);
+		fxt_count_one(thread->dropped);
+		if (thread->page_count)
+			thread->pages[0][DROPPED_SLOT + 1] = now_ns;
 	}
 	fxt_agent_lost(why, now_ns);
 	fxt_lane_lower(thread, lane);

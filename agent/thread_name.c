@@ -50,7 +50,7 @@ void fxt_thread_tell_name(struct fxt_thread *thread, uint32_t tid)
 	words = fxt_encode_kernel_object(record, 8, FXT_OBJECT_THREAD, tid, FXT_INLINE(name, bytes),
 					 (struct fxt_args){1, &process});
 	if (!fxt_storage_durable(fxt_agent.storage, record, words, 0))
-		fxt_thread_put(thread, record, words);
+		fxt_thread_put_extra(thread, record, words);
 }
 
 void fxt_thread_renamed(struct fxt_thread *thread, uintptr_t handle)

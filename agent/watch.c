@@ -21,7 +21,7 @@ uint64_t *fxt_room_unusual(struct fxt_thread *thread, uint64_t start_ns, uint64_
 
 		/* The counter is in the storage: see fxt_is_interrupted(). */
 		fxt_lane_raise(thread, lane);
-		++*thread->filtered;
+		fxt_count_one(thread->filtered);
 		fxt_lane_lower(thread, lane);
 		return NULL;
 	}

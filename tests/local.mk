@@ -54,6 +54,18 @@ tests/race_memory: $(RACE_FILES)
 CLEANFILES += tests/race_buffer tests/race_memory
 EXTRA_DIST += tests/race_buffer.c
 
+# -- The emission path against a model: the agent itself without wrappers, with its assertions ---------
+# A minute in `make check`; `tests/model_emission --seconds 3600` for as long as you like.
+
+check_PROGRAMS += tests/model_emission
+TESTS += tests/model_emission
+tests_model_emission_SOURCES = tests/model/model_emission.c tests/model/model.h tests/model/records.c tests/model/storage.c \
+	tests/model/check.c $(AGENT_SOURCES) $(WRITER_SOURCES)
+tests_model_emission_CPPFLAGS = $(AGENT_CPPFLAGS) -DFXT_CHECKING
+tests_model_emission_CFLAGS = $(libfxtagent_la_CFLAGS) -g
+tests_model_emission_LDFLAGS = -pthread
+tests_model_emission_LDADD =
+
 # -- Programs to trace: tests/apps/NAME.c or NAME.cc, one file each ----------------------------------
 # Built by a rule of their own and not by automake's, so that they are ordinary programs, also in a tree
 # configured with --enable-sanitizers: the agent cannot be preloaded into an instrumented one.

@@ -49,7 +49,7 @@ struct fxt_lane {
 	uint32_t serial;        /* of chunks taken by the thread: tells which strings this one has */
 	uint32_t events;        /* in the chunk so far, for the day it is overwritten */
 	uint32_t line_mask;     /* FXT_LINE_BYTES - 1 where records do not cross cache lines, otherwise 0 */
-	uintptr_t raised_at;    /* the stack pointer of the emission that has raised the level from here: agent/lane.c */
+	uintptr_t raised_at;    /* the stack pointer of the emission that has raised the level from here: fxt_lane_raise() */
 	struct fxt_lane *next;  /* the level above; of the last, the last: none who is deeper writes */
 #ifdef FXT_CHECKING
 	uint64_t *reserved_end; /* nothing is stored behind this before the commit */

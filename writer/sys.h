@@ -126,8 +126,10 @@ static inline void *fxt_sys_memory(size_t bytes)
 	void *memory = fxt_sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
 				    -1, 0, &error);
 
+#ifndef FXT_CHECKING
 	if (memory)
 		fxt_sys_madvise(memory, bytes, MADV_DONTDUMP);
+#endif
 	return memory;
 }
 

@@ -1,0 +1,353 @@
+/* Compares what is in the storage with what the model knows: every record whole, every record that was committed there once, none that
+ * was refused, and attempted = written + dropped + filtered + overwritten, to the record. Called when nobody writes any more, and for
+ * snapshots while everybody does. Allocates by mmap() alone: the child of a fork in a handler checks itself.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "model.h"
+
+#include "agent/counter.h"
+
+enum { MOST_TOLD = 10 };
+
+/* What a walk has found. */
+static __thread struct found {
+	const char *where;
+	bool is_snapshot;
+	unsigned told;                  /* faults */
+	uint64_t calls, functions, stale, inherited, lost;
+	uint8_t *seen[MODEL_THREADS];
+} *found;
+
+static void say(const char *format, va_list list)
+{
+	char line[400];
+	int n = snprintf(line, sizeof(line), "model_emission: seed %lu, process %u: ", (unsigned long)model.seed, model.process);
+
+	n += vsnprintf(line + n, sizeof(line) - (size_t)n - 1, format, list);
+	if (n > (int)sizeof(line) - 2)
+		n = sizeof(line) - 2;
+	line[n++] = '\n';
+	if (write(2, line, (size_t)n) < 0)
+		_exit(1);
+}
+
+void model_fail(const char *format, ...)
+{
+	va_list list;
+
+	va_start(list, format);
+	say(format, list);
+	va_end(list);
+	_exit(1);
+}
+
+static void fault(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static void fault(const char *format, ...)
+{
+	va_list list;
+
+	if (found->told++ >= MOST_TOLD)
+		return;
+	va_start(list, format);
+	say(format, list);
+	va_end(list);
+}
+
+static void *memory(size_t bytes)
+{
+	void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (at == MAP_FAILED)
+		model_fail("no memory");
+	return at;
+}
+
+/* -- One record --------------------------------------------------------------------------------- */
+
+/* Whose record this is, and whether it may be here. */
+static bool is_known(uint64_t id, enum model_kind kind)
+{
+	struct model_worker *worker = &model.worker[model_thread_of(id)];
+	unsigned sequence = model_sequence_of(id);
+	enum model_fate fate;
+
+	if (model_thread_of(id) >= MODEL_THREADS || sequence >= MODEL_SEQUENCE || model_kind_of(id) != kind) {
+		fault("%s: a record of nobody, %#lx", found->where, (unsigned long)id);
+		return false;
+	}
+	if (model_process_of(id) != model.process) {
+		unsigned i;
+
+		/* What a handler interrupted that forked. */
+		for (i = 0; i < model.ancestors && model.ancestor[i] != model_process_of(id); i++)
+			;
+		if (i == model.ancestors)
+			fault("%s: a record of process %u, %#lx", found->where, model_process_of(id), (unsigned long)id);
+		found->inherited++;
+		return true;
+	}
+	fate = atomic_load(&worker->fate[sequence]);
+	if (fate == MODEL_NONE || fate == MODEL_REFUSED || (fate == MODEL_STARTED && !found->is_snapshot))
+		fault("%s: record %#lx is there, and its fate was %d", found->where, (unsigned long)id, fate);
+	if (found->seen[model_thread_of(id)][sequence]++)
+		fault("%s: record %#lx is there twice", found->where, (unsigned long)id);
+	return true;
+}
+
+static void check_raw(const uint64_t *record, size_t words)
+{
+	uint64_t id = record[0] >> 20;
+	struct model_event event;
+	size_t i;
+
+	if (!is_known(id, MODEL_RAW))
+		return;
+	model_event_of(id, &event);
+	if (words != event.raw_words) {
+		fault("%s: raw record %#lx has %zu words instead of %zu", found->where, (unsigned long)id, words, event.raw_words);
+		return;
+	}
+	for (i = 1; i < words; i++)
+		if (record[i] != model_raw_word(id, i)) {
+			fault("%s: word %zu of %zu of raw record %#lx is %#lx", found->where, i, words, (unsigned long)id,
+			      (unsigned long)record[i]);
+			return;
+		}
+}
+
+/* One argument: returns where the next is, or NULL. */
+static const uint64_t *check_number(const uint64_t *at, const uint64_t *end, uint64_t name, uint64_t value)
+{
+	bool is_short = value <= UINT32_MAX && name != FXT_STR_ptr;
+	uint64_t header = name == FXT_STR_ptr ? fxt_arg_header(FXT_ARG_POINTER, 2, name)
+			  : is_short ? fxt_arg_header(FXT_ARG_UINT32, 1, name) | fxt_arg_value32(value)
+				     : fxt_arg_header(FXT_ARG_UINT64, 2, name);
+
+	if (at >= end || at[0] != header || (!is_short && at[1] != value))
+		return NULL;
+	return at + (is_short ? 1 : 2);
+}
+
+static const uint64_t *check_text(const uint64_t *at, const uint64_t *end, uint64_t id, unsigned which, size_t bytes)
+{
+	char text[MODEL_TEXT_BYTES + 1];
+	size_t words = 1 + fxt_words_of(bytes);
+
+	model_text(id, which, text, bytes);
+	if (at + words > end ||
+	    at[0] != (fxt_arg_header(FXT_ARG_STRING, (unsigned)words, FXT_STR_path) | fxt_arg_string(bytes ? fxt_inline_ref(bytes) : 0)) ||
+	    memcmp(at + 1, text, bytes))
+		return NULL;
+	return at + words;
+}
+
+static void check_call(uint64_t header, const uint64_t *at, const uint64_t *end, uint64_t start_ns)
+{
+	unsigned call = (unsigned)(fxt_get_event_name(header) - FXT_STR_CALLS), arguments = fxt_get_event_args(header), i;
+	uint64_t id;
+	struct model_event event;
+
+	if (fxt_get_event_name(header) < FXT_STR_CALLS || call >= MODEL_KINDS) {
+		fault("%s: an event of name %lu", found->where, (unsigned long)fxt_get_event_name(header));
+		return;
+	}
+	if (end[0] < start_ns)
+		fault("%s: an event ends before it starts", found->where);
+	/* A call that was left by longjmp, and closed when that was noticed. */
+	if (!arguments && call == MODEL_BLOCKING) {
+		found->stale++;
+		return;
+	}
+	if (at + 1 >= end || at[0] != fxt_arg_header(FXT_ARG_POINTER, 2, FXT_STR_ptr)) {
+		fault("%s: an event without identity", found->where);
+		return;
+	}
+	id = at[1];
+	if (!is_known(id, call))
+		return;
+	found->calls += model_process_of(id) == model.process;
+	model_event_of(id, &event);
+	if (call == MODEL_QUICK)
+		event.numbers = 1, event.texts = 0;
+	at = check_number(at, end, FXT_STR_ptr, id);
+	for (i = 0; at && i < event.numbers; i++)
+		at = check_number(at, end, FXT_STR_size, event.number[i]);
+	for (i = 0; at && i < event.texts; i++)
+		at = check_text(at, end, id, i, event.text_bytes[i]);
+	if (!at)
+		fault("%s: event %#lx (%s) has other arguments", found->where, (unsigned long)id, model_calls[call]);
+	else if (arguments < 1 + event.numbers + event.texts || (arguments == 1 + event.numbers + event.texts && at != end))
+		fault("%s: event %#lx (%s) has %u arguments, which end %ld words before its end", found->where, (unsigned long)id,
+		      model_calls[call], arguments, (long)(end - at));
+}
+
+static void check_event(const uint64_t *record, size_t words)
+{
+	uint64_t header = record[0], category = fxt_get_event_category(header);
+	const uint64_t *at = record + (fxt_get_event_thread(header) ? 2 : 4), *end = record + words - 1;
+	enum fxt_event_type type = fxt_get_event_type(header);
+
+	if (category == FXT_STR_CATEGORIES + FXT_BIT_function && type == FXT_EVENT_DURATION_COMPLETE)
+		found->functions++;
+	else if (category == FXT_STR_CATEGORIES + FXT_BIT_io && type == FXT_EVENT_DURATION_COMPLETE)
+		check_call(header, at, end, record[1]);
+	else if (category == FXT_STR_CATEGORIES + FXT_BIT_agent && type == FXT_EVENT_COUNTER &&
+		 fxt_get_event_name(header) != FXT_STR_unnamed)
+		found->lost += at[1];
+	else if (type != FXT_EVENT_DURATION_BEGIN && category != FXT_STR_CATEGORIES + FXT_BIT_agent)
+		fault("%s: an event of type %d and category %lu", found->where, type, (unsigned long)category);
+}
+
+static void walk(const uint64_t *word, size_t count)
+{
+	size_t at, words;
+
+	for (at = 0; at < count; at += words) {
+		words = fxt_get_record_words(word[at]);
+		if (!words || words > count - at) {
+			fault("%s: word %zu of %zu, %#lx, is no header", found->where, at, count, (unsigned long)word[at]);
+			return;
+		}
+		if (fxt_get_record_type(word[at]) == FXT_RECORD_EVENT)
+			check_event(word + at, words);
+		else if (fxt_get_record_type(word[at]) == FXT_RECORD_METADATA && fxt_get_metadata_type(word[at]) == MODEL_METADATA)
+			check_raw(word + at, words);
+	}
+}
+
+static void walk_file(const char *path)
+{
+	int fd = open(path, O_RDONLY);
+	struct stat status;
+	const uint64_t *word;
+
+	if (fd < 0 || fstat(fd, &status) || !status.st_size) {
+		fault("%s: cannot be read: %s", path, strerror(errno));
+		return;
+	}
+	word = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	close(fd);
+	if (word == MAP_FAILED)
+		model_fail("cannot map %s", path);
+	found->where = path;
+	walk(word, (size_t)status.st_size / FXT_WORD_BYTES);
+	munmap((void *)word, (size_t)status.st_size);
+}
+
+/* -- All of them -------------------------------------------------------------------------------- */
+
+static void begin(struct found *it)
+{
+	unsigned i;
+
+	*it = (struct found){0};
+	for (i = 0; i < MODEL_THREADS; i++)
+		it->seen[i] = memory(MODEL_SEQUENCE);
+	found = it;
+}
+
+static bool end(void)
+{
+	unsigned i;
+
+	for (i = 0; i < MODEL_THREADS; i++)
+		munmap(found->seen[i], MODEL_SEQUENCE);
+	return !found->told;
+}
+
+/* What the workers did. */
+struct done {
+	uint64_t written, refused, functions, missing;
+};
+
+static struct done add_up(bool is_ring)
+{
+	struct done done = {0};
+	unsigned i, sequence;
+
+	for (i = 0; i < MODEL_THREADS; i++) {
+		struct model_worker *worker = &model.worker[i];
+
+		done.functions += worker->functions_left;
+		for (sequence = 0; sequence < MODEL_SEQUENCE && sequence < worker->next; sequence++) {
+			enum model_fate fate = atomic_load(&worker->fate[sequence]);
+			bool is_seen = found->seen[i][sequence];
+
+			done.refused += fate == MODEL_REFUSED;
+			if (fate != MODEL_WRITTEN)
+				continue;
+			done.written++;
+			if (is_seen)
+				continue;
+			done.missing++;
+			if (!is_ring)
+				fault("record %u of thread %u was committed and is not there", sequence, i);
+		}
+	}
+	return done;
+}
+
+static uint64_t raw_records(bool is_seen)
+{
+	/* A ring does not count those it overwrites: they are no calls. */
+	uint64_t count = 0;
+	unsigned i, sequence;
+
+	for (i = 0; i < MODEL_THREADS; i++)
+		for (sequence = 0; sequence < MODEL_SEQUENCE && sequence < model.worker[i].next; sequence++)
+			if (atomic_load(&model.worker[i].fate[sequence]) == MODEL_WRITTEN && model.worker[i].is_raw[sequence] &&
+			    (!is_seen || found->seen[i][sequence]))
+				count++;
+	return count;
+}
+
+bool model_check(void)
+{
+	struct found it;
+	struct done done;
+	uint64_t attempted, accounted;
+	/* A call that a longjmp left may be written, counted as lost, or, in its last instructions, both. One that was in progress when its
+	 * process forked may have ended before or after that. */
+	uint64_t most = 2 * (uint64_t)(model.abandoned_calls + model.inherited), least = model.inherited;
+	unsigned i;
+	bool is_ring = fxt_agent.config.mode == FXT_CIRCULAR;
+
+	begin(&it);
+	if (model.is_guarded) {
+		it.where = "storage";
+		model_storage_walk(walk);
+		for (i = 0; i < FXT_LOSS_COUNT; i++)
+			if (i != FXT_LOSS_UNNAMED && fxt_agent.losses[i])
+				it.lost += fxt_counter_value(fxt_agent.losses[i]);
+	} else if (atomic_load(&fxt_agent.file_made)) {
+		walk_file(fxt_agent.buffer.path);
+	}
+	done = add_up(is_ring);
+	attempted = done.written - raw_records(false) + done.refused + done.functions;
+	accounted = it.calls + it.functions + it.stale + it.lost;
+	if (accounted + least < attempted || accounted > attempted + most)
+		fault("%lu calls attempted (%lu written, %lu refused, %lu functions); %lu there, %lu functions, %lu stale, %lu counted as lost: "
+		      "%ld are missing; between %ld and %ld may be left over",
+		      (unsigned long)attempted, (unsigned long)(done.written - raw_records(false)), (unsigned long)done.refused,
+		      (unsigned long)done.functions, (unsigned long)it.calls, (unsigned long)it.functions, (unsigned long)it.stale,
+		      (unsigned long)it.lost, (long)(attempted - accounted), -(long)least, (long)most);
+	return end();
+}
+
+bool model_check_snapshot(const char *path)
+{
+	struct found it;
+
+	begin(&it);
+	it.is_snapshot = true;
+	walk_file(path);
+	return end();
+}

@@ -1,0 +1,454 @@
+/* Drives the real emission path at random and compares what it wrote with a model, record by record.
+ *
+ *	model_emission [--seconds N] [--seed SEED]      rounds for so long (60), the first of this seed (of the time)
+ *	model_emission --round SEED                     that round alone
+ *
+ * A round is a process of its own: some threads that write records of random kinds and lengths, into a storage between guard pages or into
+ * the trace file, in one of the three modes. Handlers interrupt them, at random times by timers and at random instructions by the
+ * processor's trap flag; they write as well, are interrupted themselves, leave by longjmp or fork. A child goes on where its parent was,
+ * writes, and compares its own trace. Each seed is printed where something is wrong; threads run as they run, so a seed repeats a
+ * round's choices and not its every step.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include "model.h"
+
+#include "agent/heap.h"
+
+enum { CHILDREN_MAX = 4000, TRAP_FLAG = 0x100, SYSCALL_INSTRUCTION = 0x050f };
+
+struct model model;
+__thread struct model_worker *volatile model_self;
+/* What interpose/ has and the agent asks for. */
+struct fxt_heap fxt_heap;
+
+/* Shared with children. */
+static struct shared {
+	_Atomic unsigned processes;
+	_Atomic uint64_t records, interruptions, jumps, forks, snapshots;
+} *shared;
+
+static unsigned operations;
+static atomic_bool over;
+
+static void *share(size_t bytes, int flags)
+{
+	void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, flags | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (at == MAP_FAILED)
+		model_fail("no memory");
+	return at;
+}
+
+/* -- What interrupts ---------------------------------------------------------------------------- */
+
+static void step_from_here(void)
+{
+#if defined(__x86_64__)
+	__asm__ volatile("pushfq\n\torq %0, (%%rsp)\n\tpopfq" : : "i"(TRAP_FLAG) : "memory", "cc");
+#endif
+}
+
+static void operate(struct model_worker *worker);
+
+/* The child of a fork is a process of the model: what its parent had begun is not its own. */
+static void become_child(struct model_worker *worker, unsigned process)
+{
+	unsigned i;
+
+	model.ancestor[model.ancestors++] = model.process;
+	model.process = process;
+	/* And at each depth one that has just begun or ended. */
+	model.inherited = (unsigned)(worker->active_count + worker->depth) + worker->functions_entered - worker->functions_left;
+	model.abandoned_calls = 0;
+	for (i = 0; i < MODEL_THREADS; i++) {
+		struct model_worker *it = &model.worker[i];
+
+		it->next = 0;
+		if (it != worker)
+			it->functions_entered = 0;
+		it->functions_left = 0;
+		it->fate = share(MODEL_SEQUENCE, MAP_PRIVATE);
+	}
+	worker->functions_entered = 0;
+}
+
+static void fork_here(struct model_worker *worker)
+{
+	unsigned process = atomic_fetch_add(&shared->processes, 1), self = model.process;
+	int status = 0, functions;
+	pid_t child;
+
+	if (process >= CHILDREN_MAX || model.ancestors == MODEL_ANCESTORS)
+		return;
+	/* Those that are in progress end in the child, too. */
+	functions = (int)(worker->functions_entered - worker->functions_left);
+	child = fork();
+	if (child < 0)
+		return;
+	if (!child) {
+		become_child(worker, process);
+		worker->functions_left = (unsigned)-functions;
+		if (functions > 0)
+			worker->functions_entered = 0;
+		return;
+	}
+	atomic_fetch_add(&shared->forks, 1);
+	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+		;
+	/* A handler may have forked while we waited, and this is the child of that. */
+	if (model.process != self)
+		return;
+	if (WIFSIGNALED(status))
+		model_fail("child %u died of signal %d", process, WTERMSIG(status));
+	if (WEXITSTATUS(status))
+		model_fail("child %u found something wrong", process);
+}
+
+/* A child that no handler of the C library sees: it may not record anything into its parent's trace. */
+static void fork_unseen(struct model_worker *worker)
+{
+	long child = syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
+	int status;
+
+	if (!child) {
+		model.process = CHILDREN_MAX + 1;
+		model_write(worker, NULL);
+		_exit(0);
+	}
+	while (child > 0 && waitpid((pid_t)child, &status, 0) < 0 && errno == EINTR)
+		;
+}
+
+static void interrupt(struct model_worker *worker)
+{
+	unsigned process = model.process;
+	uint64_t choice = model_below(worker, 256);
+	struct fxt_open *before = fxt_self ? fxt_self->open : NULL;
+
+	if (worker->depth >= MODEL_DEPTH)
+		return;
+	atomic_fetch_add(&shared->interruptions, 1);
+	worker->depth++;
+	while (model_below(worker, 3))
+		operate(worker);
+	if (choice < 4 && model.has_jumps && worker->may_jump && model.process == process) {
+		atomic_fetch_add(&shared->jumps, 1);
+		model_abandon(worker);
+		worker->depth = 0;
+		siglongjmp(worker->loop, 1);
+	}
+	/* Children of children, but not of theirs. */
+	if (choice >= 4 && choice < 8 && model.has_forks && (process == 1 || choice == 4))
+		fork_here(worker);
+	if (before)
+		model_balanced(fxt_self, before);
+	worker->depth--;
+}
+
+static void by_timer(int number)
+{
+	struct model_worker *worker = model_self;
+	int error = errno;
+
+	(void)number;
+	if (worker)
+		interrupt(worker);
+	errno = error;
+}
+
+/* After each instruction. The agent blocks signals for its slow paths, and a trap would then end the process: so the last instruction
+ * before that is the one to act at. */
+static void by_step(int number, siginfo_t *info, void *context)
+{
+#if defined(__x86_64__)
+	ucontext_t *at = context;
+	struct model_worker *worker = model_self;
+	uint16_t instruction;
+	int error = errno;
+
+	(void)number, (void)info;
+	memcpy(&instruction, (const void *)at->uc_mcontext.gregs[REG_RIP], sizeof(instruction));
+	if (worker->steps_left && --worker->steps_left && instruction != SYSCALL_INSTRUCTION)
+		return;
+	at->uc_mcontext.gregs[REG_EFL] &= ~(greg_t)TRAP_FLAG;
+	if (!worker->steps_left || instruction == SYSCALL_INSTRUCTION) {
+		worker->steps_left = 0;
+		interrupt(worker);
+	}
+	errno = error;
+#else
+	(void)number, (void)info, (void)context;
+#endif
+}
+
+static void catch(void)
+{
+	struct sigaction action = {.sa_handler = by_timer, .sa_flags = SA_RESTART | SA_NODEFER};
+
+	sigaction(SIGUSR1, &action, NULL);
+	action = (struct sigaction){.sa_sigaction = by_step, .sa_flags = SA_SIGINFO | SA_NODEFER};
+	sigaction(SIGTRAP, &action, NULL);
+}
+
+static timer_t start_timer(struct model_worker *worker)
+{
+	struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGUSR1};
+	struct itimerspec times = {.it_interval.tv_nsec = 100000 + (long)model_below(worker, 400000)};
+	timer_t timer;
+
+	event._sigev_un._tid = (pid_t)syscall(SYS_gettid);
+	times.it_value = times.it_interval;
+	if (timer_create(CLOCK_MONOTONIC, &event, &timer) || timer_settime(timer, 0, &times, NULL))
+		model_fail("no timer: %s", strerror(errno));
+	return timer;
+}
+
+/* -- Workers ------------------------------------------------------------------------------------ */
+
+static void inside(struct model_worker *worker)
+{
+	if (model_below(worker, 2))
+		operate(worker);
+}
+
+/* One or more records, perhaps with a handler in between any two instructions. */
+static void operate(struct model_worker *worker)
+{
+	bool steps = model.has_steps && !worker->steps_left && model_below(worker, worker->depth ? 4 : 8) == 0;
+	void (*within)(struct model_worker *) = worker->depth < 3 ? inside : NULL;
+
+	if (!steps) {
+		model_write(worker, within);
+		return;
+	}
+	worker->steps_left = 1 + model_below(worker, model_below(worker, 4) ? 250 : 2000);
+	step_from_here();
+	model_write(worker, NULL);
+	/* The next trap, which is at once, sees that it was for nothing. */
+	worker->steps_left = 0;
+}
+
+static void end_child(void)
+{
+	_exit(!model_check());
+}
+
+static void *work(void *argument)
+{
+	struct model_worker *worker = argument;
+	volatile unsigned i = 0;
+	timer_t timer = NULL;
+
+	model_self = worker;
+	if (sigsetjmp(worker->loop, 1))
+		worker->steps_left = 0;
+	worker->may_jump = true;
+	if (model.has_handlers && !timer)
+		timer = start_timer(worker);
+	while (i < operations && worker->next < MODEL_SEQUENCE) {
+		i++;
+		operate(worker);
+		if (model.process != 1) {
+			/* Some more of its own. */
+			if (i < operations - 20)
+				i = operations - (unsigned)model_below(worker, 20);
+			if (i >= operations - 1)
+				end_child();
+		} else if (model.has_forks && model_below(worker, 4000) == 0) {
+			fork_unseen(worker);
+		}
+	}
+	if (model.process != 1)
+		end_child();
+	worker->may_jump = false;
+	if (timer)
+		timer_delete(timer);
+	/* One that was sent before is handled now. */
+	model_self = NULL;
+	atomic_fetch_add(&shared->records, worker->next);
+	return NULL;
+}
+
+static char directory[] = "/tmp/model_emission.XXXXXX";
+
+/* As long as the workers run. */
+static void *take_snapshots(void *argument)
+{
+	char path[FXT_PATH_BYTES] = "";
+	uint64_t mask;
+	int error;
+
+	(void)argument;
+	while (!atomic_load(&over)) {
+		struct timespec pause = {0, 3000000};
+
+		nanosleep(&pause, NULL);
+		if (!atomic_load(&fxt_agent.file_made) || !fxt_trylock(&fxt_agent.file_lock, &mask))
+			continue;
+		snprintf(path, sizeof(path), "%s/snapshot", directory);
+		error = fxt_buffer_snapshot(&fxt_agent.buffer, path);
+		fxt_unlock(&fxt_agent.file_lock, mask);
+		if (error)
+			model_fail("no snapshot: %s", strerror(-error));
+		if (!model_check_snapshot(path))
+			_exit(1);
+		unlink(path);
+		atomic_fetch_add(&shared->snapshots, 1);
+	}
+	return NULL;
+}
+
+/* -- Rounds ------------------------------------------------------------------------------------- */
+
+static void configure(struct model_worker *dice)
+{
+	static const char *const modes[] = {"streaming", "oneshot", "circular"};
+	const char *mode = modes[model_below(dice, 3)];
+	char text[64];
+
+	setenv("FXT_BUFFERING_MODE", mode, 1);
+	setenv("FXT_BUFFER_SIZE_MB", model_below(dice, 2) ? "1" : "2", 1);
+	setenv("FXT_MAX_SIZE_MB", model_below(dice, 4) ? "64" : "2", 1);
+	setenv("FXT_CATEGORIES", "io,function", 1);
+	setenv("FXT_QUIET", "1", 1);
+	if (model_below(dice, 6) == 0)
+		setenv("FXT_THRESHOLD_NS", "400", 1);
+	if (model_below(dice, 2))
+		setenv("FXT_EXPLAIN_NS", "5000", 1);
+	snprintf(text, sizeof(text), "%s/%%p.fxt", directory);
+	setenv("FXT_OUTPUT", text, 1);
+	model.is_guarded = model_below(dice, 5) < 3;
+	model.threads = 1 + (unsigned)model_below(dice, MODEL_THREADS);
+	model.has_handlers = model_below(dice, 4) != 0;
+	model.has_steps = model_below(dice, 4) != 0;
+	model.has_jumps = model_below(dice, 2);
+	model.has_forks = model_below(dice, 3) != 0;
+	operations = 500 + (unsigned)model_below(dice, model.has_steps ? 3000 : 15000);
+}
+
+static int round_of(uint64_t seed)
+{
+	static const struct fxt_call_names names = {model_calls, MODEL_KINDS, pthread_key_create};
+	struct model_worker dice = {.random = seed};
+	pthread_t thread[MODEL_THREADS + 1];
+	bool snaps, done;
+	unsigned i;
+
+	model.seed = seed;
+	model.process = 1;
+	atomic_store(&shared->processes, 2);
+	configure(&dice);
+	if (!fxt_agent_start(&names) || !fxt_agent_file())
+		model_fail("the agent does not start");
+	if (model.is_guarded)
+		model_storage_start(fxt_agent.storage, 3 + (uint32_t)model_below(&dice, model_below(&dice, 2) ? 10 : 300),
+				    fxt_agent.config.mode == FXT_CIRCULAR, model_below(&dice, 4) != 0);
+	snaps = !model.is_guarded && fxt_agent.config.mode != FXT_STREAMING;
+	catch();
+	for (i = 0; i < MODEL_THREADS; i++) {
+		model.worker[i] = (struct model_worker){.number = i, .random = model_random(&dice.random)};
+		model.worker[i].fate = share(MODEL_SEQUENCE, MAP_PRIVATE);
+		model.worker[i].is_raw = share(MODEL_SEQUENCE, MAP_PRIVATE);
+	}
+	for (i = 0; i < model.threads; i++)
+		if (pthread_create(&thread[i], NULL, work, &model.worker[i]))
+			model_fail("no thread");
+	if (snaps && pthread_create(&thread[MODEL_THREADS], NULL, take_snapshots, NULL))
+		model_fail("no thread");
+	for (i = 0; i < model.threads; i++)
+		pthread_join(thread[i], NULL);
+	atomic_store(&over, true);
+	if (snaps)
+		pthread_join(thread[MODEL_THREADS], NULL);
+	done = model_check();
+	/* What is written anew at a normal exit holds the same. */
+	if (done && !model.is_guarded && model_below(&dice, 2)) {
+		fxt_agent_exit();
+		done = model_check();
+	}
+	return !done;
+}
+
+static void clean_up(void)
+{
+	char command[sizeof(directory) + 16];
+
+	snprintf(command, sizeof(command), "rm -rf %s", directory);
+	if (system(command))
+		fprintf(stderr, "model_emission: %s is left\n", directory);
+}
+
+/* True: it went well. */
+static bool run_round(uint64_t seed)
+{
+	int status;
+	pid_t child = fork();
+
+	if (!child) {
+		setpgid(0, 0);
+		_exit(round_of(seed));
+	}
+	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+		;
+	if (WIFEXITED(status) && !WEXITSTATUS(status))
+		return true;
+	/* Children may be left that wait for it. */
+	kill(-child, SIGKILL);
+	if (WIFSIGNALED(status))
+		fprintf(stderr, "model_emission: round %lu died of signal %d\n", (unsigned long)seed, WTERMSIG(status));
+	fprintf(stderr, "model_emission: again: %s --round %lu\n", "tests/model_emission", (unsigned long)seed);
+	return false;
+}
+
+int main(int count, char **argument)
+{
+	uint64_t seed = (uint64_t)time(NULL) << 20 ^ (uint64_t)getpid();
+	double seconds = 60;
+	time_t until;
+	unsigned rounds = 0;
+	bool one = false, well = true;
+	int i;
+
+	for (i = 1; i + 1 < count; i += 2) {
+		if (!strcmp(argument[i], "--seconds"))
+			seconds = strtod(argument[i + 1], NULL);
+		else if (!strcmp(argument[i], "--seed") || !strcmp(argument[i], "--round"))
+			seed = strtoull(argument[i + 1], NULL, 0), one = argument[i][2] == 'r';
+		else
+			break;
+	}
+	if (i < count) {
+		fprintf(stderr, "usage: model_emission [--seconds N] [--seed SEED] [--round SEED]\n");
+		return 2;
+	}
+	shared = share(sizeof(*shared), MAP_SHARED);
+	if (!mkdtemp(directory)) {
+		perror("model_emission: mkdtemp");
+		return 2;
+	}
+	printf("model_emission: seed %lu\n", (unsigned long)seed);
+	fflush(stdout);
+	until = time(NULL) + (time_t)seconds;
+	do {
+		well = run_round(one ? seed : model_random(&seed));
+		rounds++;
+	} while (well && !one && time(NULL) < until);
+	clean_up();
+	printf("model_emission: %u rounds, %lu records, %lu interruptions, %lu of them left by longjmp, %lu forks, %lu snapshots: %s\n", rounds,
+	       (unsigned long)shared->records, (unsigned long)shared->interruptions, (unsigned long)shared->jumps,
+	       (unsigned long)shared->forks, (unsigned long)shared->snapshots, well ? "all as the model has it" : "WRONG");
+	return !well;
+}

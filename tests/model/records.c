@@ -1,0 +1,289 @@
+/* Random records, written by the very code that wrappers are made of. Called by workers, and by handlers that interrupt them anywhere. */
+#define FXT_EMISSION inline __attribute__((always_inline))
+
+#include <string.h>
+
+#include "model.h"
+
+#include "agent/function.h"
+#include "agent/open.h"
+
+const char *const model_calls[] = {"event", "quick", "blocking", "raw"};
+const unsigned model_call_count = sizeof(model_calls) / sizeof(*model_calls);
+
+#define NAMES(call) fxt_names_of(FXT_STR_CATEGORIES + FXT_BIT_io, FXT_STR_CALLS + (call))
+
+uint64_t model_random(uint64_t *state)
+{
+	uint64_t word = *state += UINT64_C(0x9e3779b97f4a7c15);
+
+	word = (word ^ word >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+	word = (word ^ word >> 27) * UINT64_C(0x94d049bb133111eb);
+	return word ^ word >> 31;
+}
+
+/* -- What a record holds ------------------------------------------------------------------------ */
+
+/* Mostly short; now and then as long as it may be. */
+static size_t random_bytes(uint64_t *state)
+{
+	switch (model_random(state) % 16) {
+	case 0:
+		return model_random(state) % (MODEL_TEXT_BYTES + 1);
+	case 1:
+		return MODEL_TEXT_BYTES;
+	case 2:
+	case 3:
+		return model_random(state) % 400;
+	default:
+		return model_random(state) % 80;
+	}
+}
+
+void model_event_of(uint64_t id, struct model_event *event)
+{
+	uint64_t state = model.seed ^ id * UINT64_C(0xd1342543de82ef95);
+	unsigned i;
+
+	event->numbers = (unsigned)(model_random(&state) % 4);
+	event->texts = model_random(&state) % 3 ? (unsigned)(model_random(&state) % 2) : (unsigned)(model_random(&state) % (MODEL_TEXTS + 1));
+	for (i = 0; i < 3; i++)
+		event->number[i] = model_random(&state) >> model_random(&state) % 64;
+	for (i = 0; i < MODEL_TEXTS; i++)
+		event->text_bytes[i] = random_bytes(&state);
+	switch (model_random(&state) % 16) {
+	case 0:
+		event->raw_words = 1 + model_random(&state) % FXT_RECORD_MAX_WORDS;
+		break;
+	case 1:
+		/* Around the most that a chunk has room for. */
+		event->raw_words = FXT_RECORD_MAX_WORDS - model_random(&state) % 100;
+		break;
+	default:
+		event->raw_words = 1 + model_random(&state) % 40;
+		break;
+	}
+}
+
+void model_text(uint64_t id, unsigned which, char *text, size_t bytes)
+{
+	uint64_t state = id << 2 ^ which ^ model.seed << 1, word = 0;
+	size_t i;
+
+	for (i = 0; i < bytes; i++) {
+		if (i % 8 == 0)
+			word = model_random(&state);
+		text[i] = (char)('a' + (word >> i % 8 * 8 & 15));
+	}
+}
+
+uint64_t model_raw_word(uint64_t id, size_t at)
+{
+	uint64_t state = id ^ at << 50;
+
+	return model_random(&state);
+}
+
+void model_balanced(const struct fxt_thread *thread, const struct fxt_open *before)
+{
+	if (thread->open != before && !model.has_jumps)
+		model_fail("%ld calls are left in progress", (long)(thread->open - before));
+}
+
+/* -- Writing ------------------------------------------------------------------------------------ */
+
+/* A record begins; 0 when there are enough. A handler may come anywhere: the counter first, so that one uses the next place. */
+static uint64_t begin(struct model_worker *worker, enum model_kind kind)
+{
+	unsigned sequence = atomic_fetch_add(&worker->next, 1);
+	uint64_t id = model_id(model.process, worker->number, kind, sequence);
+	int place;
+
+	if (sequence >= MODEL_SEQUENCE || worker->active_count >= MODEL_ACTIVE)
+		return 0;
+	place = worker->active_count++;
+	worker->active[place] = id;
+	worker->is_raw[sequence] = kind == MODEL_RAW;
+	atomic_store(&worker->fate[sequence], MODEL_STARTED);
+	return id;
+}
+
+/* In the child of a fork what had begun in its parent is not its own. */
+static void end(struct model_worker *worker, uint64_t id, bool is_written)
+{
+	if (model_process_of(id) == model.process)
+		atomic_store(&worker->fate[model_sequence_of(id)], is_written ? MODEL_WRITTEN : MODEL_REFUSED);
+	worker->active_count--;
+}
+
+void model_abandon(struct model_worker *worker)
+{
+	int i;
+
+	for (i = 0; i < worker->active_count; i++) {
+		uint64_t id = worker->active[i];
+
+		if (model_process_of(id) == model.process && atomic_load(&worker->fate[model_sequence_of(id)]) == MODEL_STARTED)
+			atomic_store(&worker->fate[model_sequence_of(id)], MODEL_ABANDONED);
+		__atomic_fetch_add(&model.abandoned_calls, 1, __ATOMIC_RELAXED);
+	}
+	__atomic_fetch_add(&model.abandoned_calls, worker->functions_entered - worker->functions_left, __ATOMIC_RELAXED);
+	worker->functions_entered = worker->functions_left;
+	worker->active_count = 0;
+}
+
+static uint64_t *put_arguments(uint64_t *at, uint64_t id, const struct model_event *event, char (*text)[MODEL_TEXT_BYTES + 1])
+{
+	unsigned i;
+
+	at = fxt_put_pointer(at, FXT_STR_ptr, (const void *)(uintptr_t)id);
+	for (i = 0; i < event->numbers; i++)
+		at = fxt_put_uint(at, FXT_STR_size, event->number[i]);
+	for (i = 0; i < event->texts; i++)
+		at = fxt_put_text(at, FXT_STR_path, text[i], fxt_text_bytes(text[i]));
+	return at;
+}
+
+static size_t argument_words(const struct model_event *event)
+{
+	size_t words = 2 + (size_t)event->numbers * 2;
+	unsigned i;
+
+	for (i = 0; i < event->texts; i++)
+		words += 2 + fxt_words_of(event->text_bytes[i]);
+	return words;
+}
+
+/* A call with its entry among those in progress, or one without. */
+static void write_event(struct fxt_thread *thread, struct model_worker *worker, enum model_kind kind, void (*inside)(struct model_worker *))
+{
+	/* A handler's record has texts of its own. */
+	char text[MODEL_TEXTS][MODEL_TEXT_BYTES + 1];
+	struct fxt_open *open = NULL, *before = thread->open;
+	struct model_event event;
+	uint64_t id = begin(worker, kind), start_ns, end_ns, *at;
+	unsigned i;
+
+	if (!id)
+		return;
+	model_event_of(id, &event);
+	for (i = 0; i < event.texts; i++) {
+		model_text(id, i, text[i], event.text_bytes[i]);
+		text[i][event.text_bytes[i]] = '\0';
+	}
+	start_ns = fxt_now(thread);
+	if (kind == MODEL_BLOCKING)
+		open = fxt_open_push(thread, (uintptr_t)__builtin_frame_address(0), 0, 0, start_ns, NAMES(kind),
+				     fxt_arg_header(FXT_ARG_POINTER, 2, FXT_STR_ptr), id);
+	if (inside)
+		inside(worker);
+	end_ns = fxt_end(thread, open);
+	at = fxt_room(thread, start_ns, end_ns, argument_words(&event));
+	if (at) {
+		at = put_arguments(at, id, &event, text);
+		fxt_complete(thread, at, end_ns, NAMES(kind), 1 + event.numbers + event.texts);
+	}
+	end(worker, id, at != NULL);
+	model_balanced(thread, before);
+}
+
+/* The form of malloc() and of locks: interpose/event.h. */
+static void write_quick(struct fxt_thread *thread, struct model_worker *worker)
+{
+	uint64_t id = begin(worker, MODEL_QUICK), start_ns, end_ns, *at;
+	struct fxt_spot spot;
+	struct model_event event;
+
+	if (!id)
+		return;
+	model_event_of(id, &event);
+	start_ns = fxt_now(thread);
+	end_ns = fxt_now(thread);
+	if (event.number[0] <= UINT32_MAX && fxt_quick_room(thread, start_ns, end_ns, 3, &spot)) {
+		at = fxt_put_pointer(spot.arguments, FXT_STR_ptr, (const void *)(uintptr_t)id);
+		at = fxt_put_uint(at, FXT_STR_size, event.number[0]);
+		fxt_quick_complete(thread, &spot, at, end_ns, NAMES(MODEL_QUICK), 2);
+		end(worker, id, true);
+		return;
+	}
+	at = fxt_room(thread, start_ns, end_ns, 4);
+	if (at) {
+		at = fxt_put_pointer(at, FXT_STR_ptr, (const void *)(uintptr_t)id);
+		at = fxt_put_uint(at, FXT_STR_size, event.number[0]);
+		fxt_complete(thread, at, end_ns, NAMES(MODEL_QUICK), 2);
+	}
+	end(worker, id, at != NULL);
+}
+
+/* A record of any length, of a kind that readers step over. */
+static void write_raw(struct fxt_thread *thread, struct model_worker *worker)
+{
+	uint64_t id = begin(worker, MODEL_RAW), record[FXT_RECORD_MAX_WORDS];
+	struct model_event event;
+	size_t i;
+
+	if (!id)
+		return;
+	model_event_of(id, &event);
+	record[0] = fxt_record_type(FXT_RECORD_METADATA) | fxt_record_words(event.raw_words) | fxt_metadata_type(MODEL_METADATA) | id << 20;
+	for (i = 1; i < event.raw_words; i++)
+		record[i] = model_raw_word(id, i);
+	/* Its size is added as it is committed. */
+	end(worker, id, fxt_thread_put(thread, record, event.raw_words));
+}
+
+/* -- Instrumented functions --------------------------------------------------------------------- */
+
+#define ADDRESS(function) ((uintptr_t)(function))
+
+static void nothing_1(void) {}
+static void nothing_2(void) {}
+static void nothing_3(void) {}
+
+/* The hooks are called with a function's address; what they return to is in here. */
+static __attribute__((noinline)) void call_function(struct fxt_thread *thread, struct model_worker *worker,
+						    void (*inside)(struct model_worker *))
+{
+	static void (*const functions[])(void) = {nothing_1, nothing_2, nothing_3, (void (*)(void))call_function};
+	uintptr_t function = ADDRESS(functions[model_below(worker, 4)]), frame = (uintptr_t)__builtin_frame_address(0);
+	uintptr_t site = (uintptr_t)__builtin_return_address(0);
+
+	struct fxt_open *before = thread->open;
+
+	worker->functions_entered++;
+	if (!fxt_function_enter_quick(thread, frame, &site, function, site))
+		fxt_function_enter(thread, frame, site, function, site);
+	if (inside)
+		inside(worker);
+	if (!fxt_function_exit_quick(thread, function))
+		fxt_function_exit(thread, frame, function);
+	worker->functions_left++;
+	model_balanced(thread, before);
+}
+
+void model_write(struct model_worker *worker, void (*inside)(struct model_worker *))
+{
+	struct fxt_thread *thread = fxt_enter(FXT_CAT_io);
+
+	if (!thread)
+		return;
+	switch (model_below(worker, 8)) {
+	case 0:
+		write_raw(thread, worker);
+		break;
+	case 1:
+		write_event(thread, worker, MODEL_BLOCKING, inside);
+		break;
+	case 2:
+	case 3:
+		call_function(thread, worker, inside);
+		break;
+	case 4:
+	case 5:
+		write_event(thread, worker, MODEL_EVENT, NULL);
+		break;
+	default:
+		write_quick(thread, worker);
+		break;
+	}
+}

@@ -1,0 +1,223 @@
+/* A storage (writer/storage.h) for the model. Every chunk and page of calls in progress lies between two pages that nobody may touch, and a
+ * chunk that was finished may not be written to until it is handed out again. So a store that goes one word too far, or comes too
+ * late, is a SIGSEGV in the place that made it. In the child of a fork the parent's chunks are gone, or private memory: as the
+ * interface has it, and no kinder.
+ */
+#include <sys/mman.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model.h"
+
+enum {
+	PAGES_MAX = 512,
+	GUARD = FXT_PAGE_BYTES,
+	CHUNK_STRIDE = FXT_CHUNK_BYTES + GUARD,
+	PAGE_STRIDE = FXT_PAGE_BYTES + GUARD,
+};
+
+struct guarded_chunk {
+	enum { UNUSED, HELD, FINISHED } state;
+	uint32_t events;
+	uint64_t last_ns;
+	uint64_t finished_as;           /* order in which it was finished */
+};
+
+static struct guarded {
+	struct fxt_storage storage;     /* first */
+	struct fxt_storage *file;       /* whose durable area is used: this one has none */
+	char *memory;                   /* chunks, then pages */
+	size_t bytes;
+	struct guarded_chunk *chunk;
+	uint32_t chunks, used;
+	bool is_ring, is_copied;
+	uint64_t finished;
+	unsigned pages, free_pages;
+	uint64_t *free_page[PAGES_MAX];
+	struct fxt_lock lock;
+} guarded;
+
+static uint64_t *chunk_at(uint32_t number)
+{
+	return (uint64_t *)(guarded.memory + GUARD + (size_t)number * CHUNK_STRIDE);
+}
+
+static uint64_t *page_at(unsigned number)
+{
+	return (uint64_t *)(guarded.memory + GUARD + (size_t)guarded.chunks * CHUNK_STRIDE + (size_t)number * PAGE_STRIDE);
+}
+
+static void protect(void *at, size_t bytes, int protection)
+{
+	if (mprotect(at, bytes, protection))
+		model_fail("storage: cannot protect memory");
+}
+
+static void make_memory(void)
+{
+	guarded.bytes = GUARD + (size_t)guarded.chunks * CHUNK_STRIDE + (size_t)PAGES_MAX * PAGE_STRIDE;
+	guarded.memory = mmap(NULL, guarded.bytes, PROT_NONE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	guarded.chunk = mmap(NULL, guarded.chunks * sizeof(*guarded.chunk), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (guarded.memory == MAP_FAILED || guarded.chunk == MAP_FAILED)
+		model_fail("storage: no memory");
+	guarded.used = 0;
+	guarded.finished = 0;
+	guarded.pages = guarded.free_pages = 0;
+	fxt_lock_reset(&guarded.lock);
+}
+
+/* What a file lays out before it grows by a chunk. */
+static void lay_out(uint64_t *base, size_t words)
+{
+	size_t i;
+
+	if (guarded.is_copied)
+		for (i = FXT_LINE_WORDS; i < words - 1; i += FXT_LINE_WORDS)
+			base[i] = fxt_filler(words - 1 - i);
+	base[words - 1] = fxt_filler(1);
+	atomic_store_explicit((_Atomic uint64_t *)base, fxt_filler(words - 1), memory_order_release);
+}
+
+/* The ring's oldest that nobody holds, or the next that was never used. Under the lock. */
+static bool choose(uint32_t *number)
+{
+	uint32_t i, oldest = guarded.chunks;
+
+	if (guarded.used < guarded.chunks) {
+		*number = guarded.used++;
+		return true;
+	}
+	for (i = 0; guarded.is_ring && i < guarded.chunks; i++)
+		if (guarded.chunk[i].state == FINISHED &&
+		    (oldest == guarded.chunks || guarded.chunk[i].finished_as < guarded.chunk[oldest].finished_as))
+			oldest = i;
+	*number = oldest;
+	return oldest < guarded.chunks;
+}
+
+static bool take(struct fxt_storage *storage, uint64_t now_ns, struct fxt_chunk *chunk)
+{
+	uint64_t mask = fxt_lock(&guarded.lock);
+	uint32_t number;
+	bool done = choose(&number);
+
+	(void)storage, (void)now_ns;
+	if (done) {
+		struct guarded_chunk *it = &guarded.chunk[number];
+
+		protect(chunk_at(number), FXT_CHUNK_BYTES, PROT_READ | PROT_WRITE);
+		lay_out(chunk_at(number), FXT_CHUNK_WORDS);
+		*chunk = (struct fxt_chunk){.base = chunk_at(number), .words = FXT_CHUNK_WORDS, .number = number,
+					    .overwritten = it->events, .overwritten_ns = it->last_ns, .is_copied = guarded.is_copied};
+		*it = (struct guarded_chunk){.state = HELD};
+	}
+	fxt_unlock(&guarded.lock, mask);
+	return done;
+}
+
+static void finish(struct fxt_storage *storage, uint32_t number, uint32_t events, uint64_t last_ns)
+{
+	uint64_t mask = fxt_lock(&guarded.lock);
+
+	(void)storage;
+	if (number >= guarded.chunks || guarded.chunk[number].state != HELD)
+		model_fail("storage: chunk %u is given back that nobody holds", number);
+	guarded.chunk[number] = (struct guarded_chunk){FINISHED, events, last_ns, ++guarded.finished};
+	protect(chunk_at(number), FXT_CHUNK_BYTES, PROT_READ);
+	fxt_unlock(&guarded.lock, mask);
+}
+
+static uint64_t *take_page(struct fxt_storage *storage, uint64_t now_ns, struct fxt_chunk *taken)
+{
+	uint64_t mask = fxt_lock(&guarded.lock), *page = NULL;
+
+	(void)storage, (void)now_ns;
+	*taken = (struct fxt_chunk){0};
+	if (guarded.free_pages)
+		page = guarded.free_page[--guarded.free_pages];
+	else if (guarded.pages < PAGES_MAX)
+		page = page_at(guarded.pages++);
+	if (page) {
+		protect(page, FXT_PAGE_BYTES, PROT_READ | PROT_WRITE);
+		lay_out(page, FXT_PAGE_WORDS);
+	}
+	fxt_unlock(&guarded.lock, mask);
+	return page;
+}
+
+static void return_page(struct fxt_storage *storage, uint64_t *page)
+{
+	uint64_t mask = fxt_lock(&guarded.lock);
+
+	(void)storage;
+	lay_out(page, FXT_PAGE_WORDS);
+	protect(page, FXT_PAGE_BYTES, PROT_READ);
+	guarded.free_page[guarded.free_pages++] = page;
+	fxt_unlock(&guarded.lock, mask);
+}
+
+static bool durable(struct fxt_storage *storage, const uint64_t *record, size_t words, size_t reserve_words)
+{
+	(void)storage;
+	return fxt_storage_durable(guarded.file, record, words, reserve_words);
+}
+
+static int failure(const struct fxt_storage *storage)
+{
+	(void)storage;
+	return 0;
+}
+
+static void after_fork(struct fxt_storage *storage, bool is_interrupted)
+{
+	(void)storage;
+	fxt_storage_after_fork(guarded.file, is_interrupted);
+	if (is_interrupted) {
+		/* Whatever is mapped for writing stays so. */
+		uint32_t i;
+
+		for (i = 0; i < guarded.used; i++)
+			if (guarded.chunk[i].state == HELD &&
+			    mmap(chunk_at(i), FXT_CHUNK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) ==
+				    MAP_FAILED)
+				model_fail("storage: no private memory");
+		for (i = 0; i < guarded.pages; i++)
+			if (mmap(page_at(i), FXT_PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) ==
+			    MAP_FAILED)
+				model_fail("storage: no private memory");
+	} else {
+		protect(guarded.memory, guarded.bytes, PROT_NONE);
+	}
+	make_memory();
+}
+
+static const struct fxt_storage_ops ops = {
+	.take = take,
+	.finish = finish,
+	.take_page = take_page,
+	.return_page = return_page,
+	.durable = durable,
+	.failure = failure,
+	.after_fork = after_fork,
+};
+
+void model_storage_start(struct fxt_storage *storage_of_file, uint32_t chunks, bool is_ring, bool is_copied)
+{
+	guarded.storage.ops = &ops;
+	guarded.file = storage_of_file;
+	guarded.chunks = chunks;
+	guarded.is_ring = is_ring;
+	guarded.is_copied = is_copied;
+	make_memory();
+	fxt_agent.storage = &guarded.storage;
+}
+
+void model_storage_walk(void (*visit)(const uint64_t *words, size_t count))
+{
+	uint32_t i;
+
+	for (i = 0; i < guarded.used; i++)
+		visit(chunk_at(i), FXT_CHUNK_WORDS);
+	for (i = 0; i < guarded.pages; i++)
+		visit(page_at(i), FXT_PAGE_WORDS);
+}
