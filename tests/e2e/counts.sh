@@ -47,12 +47,12 @@ counted counts locks.4 "$apps/count_calls" locks 4 100000
 
 # What they run is not traced: its calls would be in the way.
 export FXT_FOLLOW=none
-FXT_CATEGORIES=io counted counts files "$apps/count_files" 3
-FXT_CATEGORIES=io counted counts streams "$apps/count_streams" 3
-FXT_CATEGORIES=net counted counts net "$apps/count_net" 3
-FXT_CATEGORIES=io,log,dl counted counts others "$apps/count_others" 3
+FXT_CATEGORIES=io counted counts files "$apps/count_files" 10
+FXT_CATEGORIES=io counted counts streams "$apps/count_streams" 10
+FXT_CATEGORIES=net counted counts net "$apps/count_net" 10
+FXT_CATEGORIES=io,log,dl counted counts others "$apps/count_others" 10
 FXT_CATEGORIES=process,time counted counts signals "$apps/count_signals" 3
-FXT_CATEGORIES=malloc counted own pages "$apps/count_pages" 3
+FXT_CATEGORIES=malloc counted own pages "$apps/count_pages" 10
 # libgcc's, for each thread that is left by pthread_exit() or cancellation.
 others=pthread:pthread_once
 FXT_CATEGORIES=pthread,time counted counts threads "$apps/count_threads" 3
@@ -99,7 +99,7 @@ accounted()
 }
 
 for mode in streaming oneshot circular; do
-	accounted "paths.$mode.1" $mode "$apps/count_paths" 1 20000
+	accounted "paths.$mode.1" $mode "$apps/count_paths" 1 40000
 	accounted "paths.$mode.4" $mode "$apps/count_paths" 4 15000
 	accounted "paths.$mode.handlers" $mode "$apps/count_paths" 4 15000 handlers
 done
