@@ -76,9 +76,8 @@ static void use_names(void)
 	NEED(CALL(renameat2, here, path_to("a"), here, path_to("b"), 0) == 0);
 	NEED(CALL(link, path_to("b"), path_to("a")) == 0);
 	NEED(CALL(linkat, here, path_to("b"), here, path_to("c"), 0) == 0);
-	/* Not every file system takes long ones. */
-	strcpy(target, path_within("a", MIDDLE_MOST));
-	bytes = (ssize_t)strlen(target);
+	/* Some file systems take no longer link than this. */
+	bytes = snprintf(target, sizeof(target), "%s", path_within("a", MIDDLE_MOST));
 	NEED(CALL(symlink, target, path_to("d")) == 0);
 	NEED(CALL(symlinkat, target, here, path_to("e")) == 0);
 	NEED(CALL(readlink, path_to("d"), text, sizeof(text)) == bytes && !memcmp(text, target, (size_t)bytes));
@@ -126,7 +125,7 @@ static void use_special_names(void)
 
 static void use_temporary_names(void)
 {
-	/* As many as there are rooms for. */
+	/* These are all the rooms there are: no other path may be asked for before the files are gone. */
 	char *names[PATH_ROOMS] = {path_to("plain.XXXXXX"), path_to("flags.XXXXXX"), path_to("suffix.XXXXXX.c"),
 				   path_to("both.XXXXXX.c")};
 	int fds[4], i;

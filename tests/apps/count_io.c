@@ -56,8 +56,7 @@
 static long rounds;
 static volatile size_t five = 5;
 
-/* Of an offset in a file: every file system has room for it. */
-enum { OFFSET_BITS = 40 };
+enum { OFFSET_BITS = 40 };      /* of an offset in a file: every file system has room for it */
 
 /* -- Descriptors -------------------------------------------------------------------------------- */
 
@@ -87,7 +86,7 @@ static void use_duplicates(int fd)
 	NEED(CALL(fcntl, fd, F_GETFD) == 0);
 }
 
-/* Numbers that take one word of a record or two. */
+/* Calls with offsets that take one word of a record or two, and with negative ones. */
 static void use_offsets(int fd)
 {
 	char bytes[MIDDLE_MOST];
@@ -235,12 +234,12 @@ static void use_connection(int a, int b)
 	NEED(CALL(close, a) == 0 && CALL(close, b) == 0);
 }
 
-/* A path is as long as an address has room for; no slash is needed before it, and none may be behind the last name. */
+/* Returns the address of a socket at a path, which is as long as an address has room for at most. */
 static struct sockaddr_un address_of(const char *path)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 
-	strcpy(address.sun_path, path_within(path, sizeof(address.sun_path) - 1));
+	snprintf(address.sun_path, sizeof(address.sun_path), "%s", path_within(path, sizeof(address.sun_path) - 1));
 	return address;
 }
 

@@ -60,7 +60,7 @@ static void use_sockets(void)
 	close_all(pair, 2);
 }
 
-/* 127.0.0.1 in as many digits: the first number is octal, with any number of zeros before it. */
+/* Returns a name of 127.0.0.1 of random length: its first number is octal, so any number of zeros may be before it. */
 static char *loopback_name(void)
 {
 	static const char loopback[] = "0177.0.0.1";
@@ -68,7 +68,7 @@ static char *loopback_name(void)
 	size_t zeros = random_length(MIDDLE_MOST);
 
 	memset(name, '0', zeros);
-	strcpy(name + zeros, loopback);
+	memcpy(name + zeros, loopback, sizeof(loopback));
 	return name;
 }
 

@@ -53,10 +53,12 @@ static void use_asynchronous(int fd)
 {
 	char text[MIDDLE_MOST] = "something";
 	size_t bytes = random_length(sizeof(text));
-	struct aiocb write = {.aio_fildes = fd, .aio_buf = text, .aio_nbytes = bytes, .aio_offset = (off_t)random_number(OFFSET_BITS)}, read = write, flush = write;
+	struct aiocb write = {.aio_fildes = fd, .aio_buf = text, .aio_nbytes = bytes}, read, flush;
 	const struct aiocb *waited[1];
 	struct aiocb *list[1] = {&read};
 
+	write.aio_offset = (off_t)random_number(OFFSET_BITS);
+	read = flush = write;
 	NEED(CALL(aio_write, &write) == 0);
 	waited[0] = &write;
 	while (CALL(aio_suspend, waited, 1, NULL))

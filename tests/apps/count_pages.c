@@ -49,7 +49,7 @@ static void use_pages(void)
 	NEED(CALL(munmap, pages + 1, random_number(40)) == -1 && errno == EINVAL);
 }
 
-/* Up to 64 GiB of addresses without memory: a size of one word of a record or of two. */
+/* Maps up to 64 GiB without memory, so that sizes take one word of a record or two. */
 static void use_addresses(void)
 {
 	size_t bytes = (1 + random_number(24)) * PAGE;

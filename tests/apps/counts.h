@@ -25,6 +25,7 @@
 /* Allocations of the program have sizes in here, and none of the C library's has. */
 enum { SIZE_FIRST = 20000, SIZE_LAST = 20999 };
 
+/* Returns such a size. */
 PLAIN static inline size_t random_size(void)
 {
 	return SIZE_FIRST + random_below(SIZE_LAST + 1 - SIZE_FIRST);

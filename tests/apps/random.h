@@ -8,7 +8,7 @@
  *	random_seed(number)     first in every thread that asks for anything else; `number` tells the threads apart
  *
  * Each thread has its own state and no function here makes a call that is traced, so any thread may call them. A signal handler
- * gives random_of() a state of its own.
+ * gives random_length_of() a state of its own, and makes its paths by path_nowhere().
  */
 #ifndef RANDOM_H
 #define RANDOM_H
@@ -28,9 +28,8 @@
 enum {
 	PATH_MOST = PATH_MAX - 1,       /* bytes of the longest path the kernel takes */
 	NAME_MOST = 255,                /* bytes of the longest name of a file */
-	/* Most records are short in real programs too: half of the lengths are below this, most others below the second. */
-	SHORT_MOST = 64,
-	MIDDLE_MOST = 300,
+	SHORT_MOST = 64,                /* half of the lengths are up to this, as in most programs */
+	MIDDLE_MOST = 300,              /* and nearly all others up to this */
 	PATH_ROOMS = 4,                 /* paths of one thread that are valid at the same time: a call has two at most */
 };
 
@@ -110,6 +109,7 @@ RANDOM size_t random_length_of(uint64_t *state, size_t most)
 	return 1 + (x >> 6) % (end < most ? end : most);
 }
 
+/* Does the same with the state of the calling thread. */
 RANDOM size_t random_length(size_t most)
 {
 	return random_length_of(&random_state, most);
@@ -156,6 +156,7 @@ RANDOM char *path_within(const char *path, size_t most)
 	return room;
 }
 
+/* Does the same with paths of any length the kernel takes. */
 RANDOM char *path_to(const char *path)
 {
 	return path_within(path, PATH_MOST);
