@@ -86,6 +86,7 @@ APPS_C = \
 	tests/apps/count_net \
 	tests/apps/count_others \
 	tests/apps/count_pages \
+	tests/apps/count_paths \
 	tests/apps/count_signals \
 	tests/apps/count_streams \
 	tests/apps/count_threads \
@@ -123,12 +124,14 @@ APPS_C = \
 	tests/apps/threads
 APPS_CXX = \
 	tests/apps/throws
-APPS_SHARED = tests/apps/asleep.h tests/apps/counts.h tests/apps/host.h tests/apps/lifetimes.h tests/apps/lifetimes_uses.c
+APPS_SHARED = tests/apps/asleep.h tests/apps/counts.h tests/apps/host.h tests/apps/lifetimes.h tests/apps/lifetimes_uses.c \
+	tests/apps/random.h
 
 tests/apps/busy tests/apps/controlled tests/apps/count_calls tests/apps/jumps tests/apps/losses tests/apps/slow: APP_FLAGS = -finstrument-functions
 # The checking variants are called in optimised code only.
 tests/apps/count_io_fortified: APP_FLAGS = -O2
-$(filter tests/apps/count_%,$(APPS_C)): tests/apps/counts.h
+$(filter tests/apps/count_%,$(APPS_C)): tests/apps/counts.h tests/apps/random.h
+tests/apps/busy tests/apps/progress: tests/apps/random.h
 $(filter tests/apps/host_%,$(APPS_C)): tests/apps/host.h
 tests/apps/chain tests/apps/deadlock: tests/apps/asleep.h
 tests/apps/count_io_fortified: tests/apps/count_io.c

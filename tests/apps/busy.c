@@ -2,7 +2,8 @@
  *
  *	busy [ROUNDS]		says "ready" when all threads run; for ever without ROUNDS
  *
- * Compiled with -finstrument-functions, so every thread has calls in progress at every moment.
+ * Compiled with -finstrument-functions, so every thread has calls in progress at every moment. Paths have random lengths and offsets
+ * random sizes (random.h), so it is cut off in records of every size.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -11,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "random.h"
 
 enum { THREADS = 4, NEST = 7, LARGE_BYTES = 100000 };
 
@@ -21,6 +24,7 @@ static int pipe_ends[2], null;
 static long rounds;
 static unsigned turn;
 static unsigned long sum;
+static char nowhere[PATH_MAX];
 
 static void need(bool condition)
 {
@@ -39,24 +43,25 @@ static void contend(void)
 	}
 }
 
-static void allocate(unsigned seed)
+static void allocate(void)
 {
 	void *blocks[8];
 	int i;
 
 	for (i = 0; i < 8; i++) {
-		blocks[i] = malloc(seed % 500 + (unsigned)i + 1);
+		blocks[i] = malloc(random_length(LARGE_BYTES / 2));
 		need(blocks[i]);
 	}
 	for (i = 0; i < 8; i++)
 		free(blocks[i]);
 }
 
-static void nest(int depth, unsigned seed)
+static void nest(int depth)
 {
-	allocate(seed);
+	allocate();
+	need(access(path_nowhere(nowhere, random_length(PATH_MOST)), F_OK) == -1);
 	if (depth)
-		nest(depth - 1, seed * 7 + 1);
+		nest(depth - 1);
 	else
 		contend();
 }
@@ -77,6 +82,7 @@ static void move_bytes(unsigned thread)
 	char bytes[64] = "";
 
 	need(write(null, bytes, sizeof(bytes)) == sizeof(bytes));
+	need(lseek(null, (off_t)random_number(62), SEEK_SET) >= 0);
 	if (thread % 2)
 		need(write(pipe_ends[1], bytes, sizeof(bytes)) == sizeof(bytes));
 	else
@@ -88,6 +94,7 @@ static void *work(void *argument)
 	unsigned thread = (unsigned)(size_t)argument;
 	long i;
 
+	random_seed(1 + thread);
 	pthread_barrier_wait(&ready);
 	for (i = 0; !rounds || i < rounds; i++) {
 		/* Lifetimes that end many events later. */
@@ -95,7 +102,7 @@ static void *work(void *argument)
 		int fd = dup(null);
 
 		need(block && fd >= 0);
-		nest(NEST, (unsigned)i);
+		nest(NEST);
 		move_bytes(thread);
 		free(block);
 		need(close(fd) == 0);
@@ -111,6 +118,8 @@ int main(int argc, char **argv)
 	size_t i;
 
 	rounds = argc > 1 ? atol(argv[1]) : 0;
+	random_seed(0);
+	path_nowhere_fill(nowhere);
 	null = open("/dev/null", O_WRONLY | O_CLOEXEC);
 	need(null >= 0 && pipe(pipe_ends) == 0);
 	need(pthread_barrier_init(&ready, NULL, THREADS + 1) == 0);

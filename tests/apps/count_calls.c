@@ -91,20 +91,24 @@ PLAIN static void *kept(void *pointer)
 
 PLAIN static void use_heap(void)
 {
-	void *p = kept(CALL(malloc, SIZE_FIRST + 11));
+	/* A count that takes two words of a record; the compiler may not know that it is too much. */
+	volatile size_t too_many = (UINT64_C(1) << 50) + random_number(50);
+	size_t size = random_size();
+	void *p = kept(CALL(malloc, size));
 
-	NEED(CALL(malloc_usable_size, p) >= SIZE_FIRST + 11);
-	p = kept(CALL(realloc, p, SIZE_FIRST + 111));
-	p = kept(CALL(reallocarray, p, 1, SIZE_FIRST + 211));
+	NEED(CALL(malloc_usable_size, p) >= size);
+	p = kept(CALL(realloc, p, random_size()));
+	p = kept(CALL(reallocarray, p, 1, random_size()));
 	CALL(free, p);
-	CALL(free, kept(CALL(calloc, 1, SIZE_FIRST + 311)));
-	CALL(free, kept(CALL(aligned_alloc, 64, SIZE_FIRST + 480)));
-	CALL(free, kept(CALL(memalign, 128, SIZE_FIRST + 511)));
-	CALL(free, kept(CALL(valloc, SIZE_FIRST + 611)));
-	CALL(free, kept(CALL(pvalloc, SIZE_FIRST + 711)));
-	NEED(CALL(posix_memalign, &p, 256, SIZE_FIRST + 811) == 0);
+	CALL(free, kept(CALL(calloc, 1 + random_below(3), random_size())));
+	CALL(free, kept(CALL(aligned_alloc, 64, random_size())));
+	CALL(free, kept(CALL(memalign, (size_t)16 << random_below(10), random_size())));
+	CALL(free, kept(CALL(valloc, random_size())));
+	CALL(free, kept(CALL(pvalloc, random_size())));
+	NEED(CALL(posix_memalign, &p, (size_t)16 << random_below(10), random_size()) == 0);
 	CALL(free, kept(p));
-	CALL(free, kept(CALL(realloc, hidden_null, SIZE_FIRST + 911)));
+	CALL(free, kept(CALL(realloc, hidden_null, random_size())));
+	NEED(CALL(calloc, too_many, random_size()) == NULL && errno == ENOMEM);
 }
 
 /* -- Locks -------------------------------------------------------------------------------------- */
@@ -114,7 +118,7 @@ PLAIN static struct timespec in_an_hour(clockid_t clock)
 	struct timespec time;
 
 	clock_gettime(clock, &time);
-	time.tv_sec += 3600;
+	time.tv_sec += 3600 + (time_t)random_number(20);
 	return time;
 }
 
@@ -162,7 +166,7 @@ PLAIN static void use_rwlock(void)
 PLAIN static void use_semaphore(long thread)
 {
 	struct timespec realtime = in_an_hour(CLOCK_REALTIME), monotonic = in_an_hour(CLOCK_MONOTONIC);
-	char name[40];
+	char name[NAME_MOST - 3];       /* the library writes "sem." in front of it */
 	sem_t sem, *named;
 
 	NEED(CALL(sem_init, &sem, 0, 3) == 0);
@@ -173,7 +177,7 @@ PLAIN static void use_semaphore(long thread)
 	NEED(CALL(sem_post, &sem) == 0);
 	NEED(CALL(sem_trywait, &sem) == 0);
 	NEED(CALL(sem_destroy, &sem) == 0);
-	snprintf(name, sizeof(name), "/count_calls.%ld.%ld", (long)getpid(), thread);
+	snprintf(name, sizeof(name), "/count_calls.%ld.%ld.%s", (long)getpid(), thread, random_word(MIDDLE_MOST));
 	named = CALL(sem_open, name, O_CREAT | O_EXCL, 0600, 1);
 	NEED(named != SEM_FAILED);
 	NEED(CALL(sem_wait, named) == 0);
@@ -206,16 +210,14 @@ struct handshake {
 	pthread_mutex_t mutex;
 	pthread_cond_t cond;
 	bool waits, asked, answered;
-	long name;
+	char name[16];
 };
 
 PLAIN static void *answer(void *argument)
 {
 	struct handshake *shake = argument;
-	char name[16];
 
-	snprintf(name, sizeof(name), "answer %ld", shake->name % 100);
-	NEED(CALL(pthread_setname_np, pthread_self(), name) == 0);
+	NEED(CALL(pthread_setname_np, pthread_self(), shake->name) == 0);
 	NEED(CALL(pthread_mutex_lock, &shake->mutex) == 0);
 	shake->waits = true;
 	do {
@@ -251,9 +253,10 @@ PLAIN static void use_threads(long round)
 {
 	struct timespec realtime = in_an_hour(CLOCK_REALTIME), monotonic = in_an_hour(CLOCK_MONOTONIC),
 			past = {1, 0};
-	struct handshake shake = {.name = round};
+	struct handshake shake = {.waits = false};
 	pthread_t thread;
 
+	random_text(shake.name, sizeof(shake.name) - 1);
 	NEED(CALL(pthread_mutex_init, &shake.mutex, NULL) == 0);
 	NEED(CALL(pthread_cond_init, &shake.cond, NULL) == 0);
 	NEED(CALL(pthread_create, &thread, NULL, answer, &shake) == 0);
@@ -308,7 +311,7 @@ static void instrumented_inner(int depth)
 static void instrumented_outer(void)
 {
 	COUNT(instrumented_outer);
-	instrumented_inner(5);
+	instrumented_inner((int)random_below(30));
 	instrumented_inner(0);
 }
 
@@ -318,6 +321,7 @@ PLAIN static void *use_all(void *thread)
 {
 	long i;
 
+	random_seed(1 + (uint64_t)(uintptr_t)thread);
 	for (i = 0; i < rounds; i++) {
 		use_heap();
 		use_mutex();
@@ -360,6 +364,7 @@ PLAIN int main(int argc, char **argv)
 	int threads = argc > 2 ? atoi(argv[2]) : 1;
 
 	rounds = argc > 3 ? atol(argv[3]) : 1;
+	random_seed(0);
 	NEED(CALL(pthread_barrier_init, &barrier, NULL, (unsigned)threads) == 0);
 	run_threads(threads, locks ? contend : use_all, create, join);
 	if (locks)

@@ -40,13 +40,18 @@
 
 #include "counts.h"
 
+enum {
+	MEMORY_NAME_MOST = NAME_MOST - 6,       /* the kernel writes "memfd:" in front of it */
+	ROOT_MOST = PATH_MOST - 95,             /* of a directory, so that there is room for what is in it */
+};
+
 static const int here = AT_FDCWD;
 /* The headers promise the compiler that no path is NULL; the kernel takes it for a bad address. */
 static const char *volatile nowhere;
 
 static int make_file(const char *name)
 {
-	int fd = CALL(open, name, O_RDWR | O_CREAT | O_EXCL, 0600);
+	int fd = CALL(open, path_to(name), O_RDWR | O_CREAT | O_EXCL, 0600);
 
 	NEED(fd >= 0);
 	return fd;
@@ -56,60 +61,63 @@ static int make_file(const char *name)
 
 static void use_names(void)
 {
-	char text[PATH_MAX], *path;
+	char text[PATH_MAX], target[MIDDLE_MOST + 1], *path;
+	ssize_t bytes;
 
 	NEED(CALL(close, make_file("a")) == 0);
-	NEED(CALL(access, "a", R_OK) == 0);
-	NEED(CALL(access, "none", R_OK) == -1 && errno == ENOENT);
+	NEED(CALL(access, path_to("a"), R_OK) == 0);
+	NEED(CALL(access, path_to("none"), R_OK) == -1 && errno == ENOENT);
 	NEED(CALL(access, nowhere, R_OK) == -1 && errno == EFAULT);
-	NEED(CALL(faccessat, here, "a", R_OK, 0) == 0);
-	NEED(CALL(eaccess, "a", R_OK) == 0);
-	NEED(CALL(rename, "a", "b") == 0);
-	NEED(CALL(rename, "a", "b") == -1 && errno == ENOENT);
-	NEED(CALL(renameat, here, "b", here, "a") == 0);
-	NEED(CALL(renameat2, here, "a", here, "b", 0) == 0);
-	NEED(CALL(link, "b", "a") == 0);
-	NEED(CALL(linkat, here, "b", here, "c", 0) == 0);
-	NEED(CALL(symlink, "a", "d") == 0);
-	NEED(CALL(symlinkat, "a", here, "e") == 0);
-	NEED(CALL(readlink, "d", text, sizeof(text)) == 1 && text[0] == 'a');
-	NEED(CALL(readlinkat, here, "e", text, sizeof(text)) == 1 && text[0] == 'a');
-	NEED(CALL(realpath, "d", text) == text);
-	path = CALL(canonicalize_file_name, "e");
+	NEED(CALL(faccessat, here, path_to("a"), R_OK, 0) == 0);
+	NEED(CALL(eaccess, path_to("a"), R_OK) == 0);
+	NEED(CALL(rename, path_to("a"), path_to("b")) == 0);
+	NEED(CALL(rename, path_to("a"), path_to("b")) == -1 && errno == ENOENT);
+	NEED(CALL(renameat, here, path_to("b"), here, path_to("a")) == 0);
+	NEED(CALL(renameat2, here, path_to("a"), here, path_to("b"), 0) == 0);
+	NEED(CALL(link, path_to("b"), path_to("a")) == 0);
+	NEED(CALL(linkat, here, path_to("b"), here, path_to("c"), 0) == 0);
+	/* Some file systems take no longer link than this. */
+	bytes = snprintf(target, sizeof(target), "%s", path_within("a", MIDDLE_MOST));
+	NEED(CALL(symlink, target, path_to("d")) == 0);
+	NEED(CALL(symlinkat, target, here, path_to("e")) == 0);
+	NEED(CALL(readlink, path_to("d"), text, sizeof(text)) == bytes && !memcmp(text, target, (size_t)bytes));
+	NEED(CALL(readlinkat, here, path_to("e"), text, sizeof(text)) == bytes && !memcmp(text, target, (size_t)bytes));
+	NEED(CALL(realpath, path_to("d"), text) == text);
+	path = CALL(canonicalize_file_name, path_to("e"));
 	NEED(path && !strcmp(path, text));
 	free(path);
-	NEED(CALL(realpath, "none", text) == NULL && errno == ENOENT);
-	NEED(CALL(unlink, "a") == 0);
-	NEED(CALL(unlink, "a") == -1 && errno == ENOENT);
-	NEED(CALL(unlinkat, here, "b", 0) == 0);
-	NEED(CALL(remove, "c") == 0 && CALL(remove, "d") == 0 && CALL(remove, "e") == 0);
+	NEED(CALL(realpath, path_to("none"), text) == NULL && errno == ENOENT);
+	NEED(CALL(unlink, path_to("a")) == 0);
+	NEED(CALL(unlink, path_to("a")) == -1 && errno == ENOENT);
+	NEED(CALL(unlinkat, here, path_to("b"), 0) == 0);
+	NEED(CALL(remove, path_to("c")) == 0 && CALL(remove, path_to("d")) == 0 && CALL(remove, path_to("e")) == 0);
 }
 
 static void use_special_names(void)
 {
-	char name[40];
+	char name[NAME_MOST + 1];
 	struct {
 		struct file_handle handle;
 		char bytes[128];
 	} handle = {.handle.handle_bytes = 128};
 	int fd, id;
 
-	NEED(CALL(mkfifo, "fifo", 0600) == 0);
-	NEED(CALL(mkfifo, "fifo", 0600) == -1 && errno == EEXIST);
-	NEED(CALL(mkfifoat, here, "fifo2", 0600) == 0);
-	NEED(CALL(mknod, "fifo3", S_IFIFO | 0600, 0) == 0);
-	NEED(CALL(mknodat, here, "fifo4", S_IFIFO | 0600, 0) == 0);
-	NEED(CALL(unlink, "fifo") == 0 && CALL(unlink, "fifo2") == 0 && CALL(unlink, "fifo3") == 0 &&
-	     CALL(unlink, "fifo4") == 0);
-	NEED(CALL(chroot, "none/none") == -1);
-	NEED(CALL(mount, "none", "none/none", "none", 0, NULL) == -1);
-	NEED(CALL(umount, "none/none") == -1);
-	NEED(CALL(umount2, "none/none", 0) == -1);
-	CALL(name_to_handle_at, here, ".", &handle.handle, &id, 0);
+	NEED(CALL(mkfifo, path_to("fifo"), 0600) == 0);
+	NEED(CALL(mkfifo, path_to("fifo"), 0600) == -1 && errno == EEXIST);
+	NEED(CALL(mkfifoat, here, path_to("fifo2"), 0600) == 0);
+	NEED(CALL(mknod, path_to("fifo3"), S_IFIFO | 0600, 0) == 0);
+	NEED(CALL(mknodat, here, path_to("fifo4"), S_IFIFO | 0600, 0) == 0);
+	NEED(CALL(unlink, path_to("fifo")) == 0 && CALL(unlink, path_to("fifo2")) == 0 && CALL(unlink, path_to("fifo3")) == 0 &&
+	     CALL(unlink, path_to("fifo4")) == 0);
+	NEED(CALL(chroot, path_to("none/none")) == -1);
+	NEED(CALL(mount, path_to("none"), path_to("none/none"), random_word(NAME_MOST), random_below(2), NULL) == -1);
+	NEED(CALL(umount, path_to("none/none")) == -1);
+	NEED(CALL(umount2, path_to("none/none"), 0) == -1);
+	CALL(name_to_handle_at, here, path_to("."), &handle.handle, &id, 0);
 	NEED(CALL(open_by_handle_at, -1, &handle.handle, O_RDONLY) == -1);
-	fd = CALL(memfd_create, "counted", MFD_CLOEXEC);
+	fd = CALL(memfd_create, random_word(MEMORY_NAME_MOST), MFD_CLOEXEC);
 	NEED(fd >= 0 && CALL(close, fd) == 0);
-	snprintf(name, sizeof(name), "/count_files.%ld", (long)getpid());
+	snprintf(name, sizeof(name), "/count_files.%ld.%s", (long)getpid(), random_word(MIDDLE_MOST));
 	fd = CALL(shm_open, name, O_RDWR | O_CREAT | O_EXCL, 0600);
 	NEED(fd >= 0 && CALL(close, fd) == 0);
 	NEED(CALL(shm_unlink, name) == 0);
@@ -117,14 +125,15 @@ static void use_special_names(void)
 
 static void use_temporary_names(void)
 {
-	char plain[] = "plain.XXXXXX", flags[] = "flags.XXXXXX", suffix[] = "suffix.XXXXXX.c", both[] = "both.XXXXXX.c";
-	char *names[] = {plain, flags, suffix, both};
+	/* These are all the rooms there are: no other path may be asked for before the files are gone. */
+	char *names[PATH_ROOMS] = {path_to("plain.XXXXXX"), path_to("flags.XXXXXX"), path_to("suffix.XXXXXX.c"),
+				   path_to("both.XXXXXX.c")};
 	int fds[4], i;
 
-	fds[0] = CALL(mkstemp, plain);
-	fds[1] = CALL(mkostemp, flags, O_CLOEXEC);
-	fds[2] = CALL(mkstemps, suffix, 2);
-	fds[3] = CALL(mkostemps, both, 2, O_CLOEXEC);
+	fds[0] = CALL(mkstemp, names[0]);
+	fds[1] = CALL(mkostemp, names[1], O_CLOEXEC);
+	fds[2] = CALL(mkstemps, names[2], 2);
+	fds[3] = CALL(mkostemps, names[3], 2, O_CLOEXEC);
 	for (i = 0; i < 4; i++)
 		NEED(fds[i] >= 0 && CALL(close, fds[i]) == 0 && CALL(unlink, names[i]) == 0);
 }
@@ -139,51 +148,52 @@ static void use_status(void)
 	struct statvfs vfs;
 	int fd = make_file("s");
 
-	NEED(CALL(stat, "s", &status) == 0 && S_ISREG(status.st_mode));
-	NEED(CALL(stat, "none", &status) == -1 && errno == ENOENT);
-	NEED(CALL(lstat, "s", &status) == 0);
-	NEED(CALL(fstatat, here, "s", &status, AT_SYMLINK_NOFOLLOW) == 0);
-	NEED(CALL(statx, here, "s", 0, STATX_MODE, &more) == 0 && S_ISREG(more.stx_mode));
-	NEED(CALL(statfs, ".", &fs) == 0 && CALL(fstatfs, fd, &fs) == 0);
-	NEED(CALL(statvfs, ".", &vfs) == 0 && CALL(fstatvfs, fd, &vfs) == 0);
-	NEED(CALL(chmod, "s", 0640) == 0);
-	CALL(lchmod, "s", 0600);
+	NEED(CALL(stat, path_to("s"), &status) == 0 && S_ISREG(status.st_mode));
+	NEED(CALL(stat, path_to("none"), &status) == -1 && errno == ENOENT);
+	NEED(CALL(lstat, path_to("s"), &status) == 0);
+	NEED(CALL(fstatat, here, path_to("s"), &status, AT_SYMLINK_NOFOLLOW) == 0);
+	NEED(CALL(statx, here, path_to("s"), 0, STATX_MODE, &more) == 0 && S_ISREG(more.stx_mode));
+	NEED(CALL(statfs, path_to("."), &fs) == 0 && CALL(fstatfs, fd, &fs) == 0);
+	NEED(CALL(statvfs, path_to("."), &vfs) == 0 && CALL(fstatvfs, fd, &vfs) == 0);
+	NEED(CALL(chmod, path_to("s"), 0640) == 0);
+	CALL(lchmod, path_to("s"), 0600);
 	NEED(CALL(fchmod, fd, 0600) == 0);
-	NEED(CALL(fchmodat, here, "s", 0640, 0) == 0);
-	NEED(CALL(chown, "s", (uid_t)-1, (gid_t)-1) == 0);
-	NEED(CALL(lchown, "s", (uid_t)-1, (gid_t)-1) == 0);
+	NEED(CALL(fchmodat, here, path_to("s"), 0640, 0) == 0);
+	NEED(CALL(chown, path_to("s"), (uid_t)-1, (gid_t)-1) == 0);
+	NEED(CALL(lchown, path_to("s"), (uid_t)-1, (gid_t)-1) == 0);
 	NEED(CALL(fchown, fd, (uid_t)-1, (gid_t)-1) == 0);
-	NEED(CALL(fchownat, here, "s", (uid_t)-1, (gid_t)-1, 0) == 0);
-	NEED(CALL(utime, "s", NULL) == 0);
-	NEED(CALL(utimes, "s", NULL) == 0);
-	NEED(CALL(lutimes, "s", NULL) == 0);
+	NEED(CALL(fchownat, here, path_to("s"), (uid_t)-1, (gid_t)-1, 0) == 0);
+	NEED(CALL(utime, path_to("s"), NULL) == 0);
+	NEED(CALL(utimes, path_to("s"), NULL) == 0);
+	NEED(CALL(lutimes, path_to("s"), NULL) == 0);
 	NEED(CALL(futimes, fd, NULL) == 0);
-	NEED(CALL(futimesat, here, "s", NULL) == 0);
+	NEED(CALL(futimesat, here, path_to("s"), NULL) == 0);
 	NEED(CALL(futimens, fd, NULL) == 0);
-	NEED(CALL(utimensat, here, "s", NULL, 0) == 0);
-	NEED(CALL(close, fd) == 0 && CALL(unlink, "s") == 0);
+	NEED(CALL(utimensat, here, path_to("s"), NULL, 0) == 0);
+	NEED(CALL(close, fd) == 0 && CALL(unlink, path_to("s")) == 0);
 }
 
 /* Not every file system has attributes. */
 static void use_attributes(void)
 {
-	const char *name = "user.counted";
-	char text[100];
+	char name[NAME_MOST + 1], text[1000] = "";
+	size_t bytes = random_length(sizeof(text));
 	int fd = make_file("x");
 
-	CALL(setxattr, "x", name, "1", 1, 0);
-	CALL(lsetxattr, "x", name, "1", 1, 0);
-	CALL(fsetxattr, fd, name, "1", 1, 0);
-	CALL(getxattr, "x", name, text, sizeof(text));
-	CALL(lgetxattr, "x", name, text, sizeof(text));
-	CALL(fgetxattr, fd, name, text, sizeof(text));
-	CALL(listxattr, "x", text, sizeof(text));
-	CALL(llistxattr, "x", text, sizeof(text));
-	CALL(flistxattr, fd, text, sizeof(text));
-	CALL(removexattr, "x", name);
-	NEED(CALL(lremovexattr, "x", name) == -1);
+	snprintf(name, sizeof(name), "user.%s", random_word(MIDDLE_MOST));
+	CALL(setxattr, path_to("x"), name, text, bytes, 0);
+	CALL(lsetxattr, path_to("x"), name, text, bytes, 0);
+	CALL(fsetxattr, fd, name, text, bytes, 0);
+	CALL(getxattr, path_to("x"), name, text, random_length(sizeof(text)));
+	CALL(lgetxattr, path_to("x"), name, text, random_length(sizeof(text)));
+	CALL(fgetxattr, fd, name, text, random_length(sizeof(text)));
+	CALL(listxattr, path_to("x"), text, random_length(sizeof(text)));
+	CALL(llistxattr, path_to("x"), text, random_length(sizeof(text)));
+	CALL(flistxattr, fd, text, random_length(sizeof(text)));
+	CALL(removexattr, path_to("x"), name);
+	NEED(CALL(lremovexattr, path_to("x"), name) == -1);
 	NEED(CALL(fremovexattr, fd, name) == -1);
-	NEED(CALL(close, fd) == 0 && CALL(unlink, "x") == 0);
+	NEED(CALL(close, fd) == 0 && CALL(unlink, path_to("x")) == 0);
 }
 
 /* -- Directories ---------------------------------------------------------------------------------- */
@@ -227,17 +237,18 @@ static void read_directory(DIR *directory)
 
 static void walk(void)
 {
-	char directory[] = "dir", *roots[] = {directory, NULL};
+	char *roots[2] = {NULL};
 	glob_t found;
 	FTSENT *entry;
 	FTS *tree;
 
 	seen = 0;
-	NEED(CALL(ftw, "dir", see, 4) == 0);
-	NEED(CALL(nftw, "dir", see_more, 4, FTW_PHYS) == 0 && seen == 4);
-	NEED(CALL(glob, "dir/*", 0, NULL, &found) == 0 && found.gl_pathc == 1);
+	NEED(CALL(ftw, path_within("dir", ROOT_MOST), see, 4) == 0);
+	NEED(CALL(nftw, path_within("dir", ROOT_MOST), see_more, 4, FTW_PHYS) == 0 && seen == 4);
+	NEED(CALL(glob, path_within("dir/*", ROOT_MOST), 0, NULL, &found) == 0 && found.gl_pathc == 1);
 	globfree(&found);
-	NEED(CALL(glob, "none/*", 0, NULL, &found) == GLOB_NOMATCH);
+	NEED(CALL(glob, path_within("none/*", ROOT_MOST), 0, NULL, &found) == GLOB_NOMATCH);
+	roots[0] = path_within("dir", ROOT_MOST);
 	tree = CALL(fts_open, roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
 	NEED(tree);
 	entry = CALL(fts_read, tree);
@@ -249,34 +260,35 @@ static void walk(void)
 
 static void use_directories(void)
 {
-	char template[] = "temporary.XXXXXX", path[PATH_MAX], bytes[4096], *name;
+	char *template, path[PATH_MAX], bytes[4096], *name;
 	struct dirent **list;
 	off_t base = 0;
 	int fd, n;
 
-	NEED(CALL(mkdir, "dir", 0700) == 0);
-	NEED(CALL(mkdir, "dir", 0700) == -1 && errno == EEXIST);
-	NEED(CALL(mkdirat, here, "dir/inner", 0700) == 0);
+	NEED(CALL(mkdir, path_to("dir"), 0700) == 0);
+	NEED(CALL(mkdir, path_to("dir"), 0700) == -1 && errno == EEXIST);
+	NEED(CALL(mkdirat, here, path_to("dir/inner"), 0700) == 0);
+	template = path_to("temporary.XXXXXX");
 	NEED(CALL(mkdtemp, template) == template && CALL(rmdir, template) == 0);
-	read_directory(CALL(opendir, "dir"));
-	NEED(CALL(opendir, "none") == NULL && errno == ENOENT);
-	fd = CALL(open, "dir", O_RDONLY | O_DIRECTORY);
+	read_directory(CALL(opendir, path_to("dir")));
+	NEED(CALL(opendir, path_to("none")) == NULL && errno == ENOENT);
+	fd = CALL(open, path_to("dir"), O_RDONLY | O_DIRECTORY);
 	NEED(fd >= 0 && CALL(getdents64, fd, bytes, sizeof(bytes)) > 0);
 	NEED(CALL(getdirentries, fd, bytes, sizeof(bytes), &base) == 0);
 	read_directory(CALL(fdopendir, fd));
-	n = CALL(scandir, "dir", &list, NULL, alphasort);
+	n = CALL(scandir, path_to("dir"), &list, NULL, alphasort);
 	NEED(n == 3);
 	while (n)
 		free(list[--n]);
 	free(list);
-	n = CALL(scandirat, here, "dir", &list, NULL, NULL);
+	n = CALL(scandirat, here, path_to("dir"), &list, NULL, NULL);
 	NEED(n == 3);
 	while (n)
 		free(list[--n]);
 	free(list);
 	walk();
-	fd = CALL(open, ".", O_RDONLY | O_DIRECTORY);
-	NEED(fd >= 0 && CALL(chdir, "dir") == 0);
+	fd = CALL(open, path_to("."), O_RDONLY | O_DIRECTORY);
+	NEED(fd >= 0 && CALL(chdir, path_to("dir")) == 0);
 	NEED(CALL(getcwd, path, sizeof(path)) == path);
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
@@ -286,13 +298,14 @@ static void use_directories(void)
 	NEED(name && !strcmp(name, path));
 	free(name);
 	NEED(CALL(fchdir, fd) == 0 && CALL(close, fd) == 0);
-	NEED(CALL(rmdir, "dir/inner") == 0 && CALL(rmdir, "dir") == 0);
+	NEED(CALL(rmdir, path_to("dir/inner")) == 0 && CALL(rmdir, path_to("dir")) == 0);
 }
 
 int main(int argc, char **argv)
 {
 	long i, rounds = argc > 1 ? atol(argv[1]) : 1;
 
+	random_seed(0);
 	for (i = 0; i < rounds; i++) {
 		use_names();
 		use_special_names();

@@ -48,12 +48,15 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
+#include <sys/un.h>
 #include <time.h>
 
 #include "counts.h"
 
 static long rounds;
 static volatile size_t five = 5;
+
+enum { OFFSET_BITS = 40 };      /* of an offset in a file: every file system has room for it */
 
 /* -- Descriptors -------------------------------------------------------------------------------- */
 
@@ -83,6 +86,25 @@ static void use_duplicates(int fd)
 	NEED(CALL(fcntl, fd, F_GETFD) == 0);
 }
 
+/* Calls with offsets that take one word of a record or two, and with negative ones. */
+static void use_offsets(int fd)
+{
+	char bytes[MIDDLE_MOST];
+	off_t to = (off_t)random_number(OFFSET_BITS), behind = (off_t)sizeof(bytes) + (off_t)random_number(OFFSET_BITS);
+	size_t count = random_length(sizeof(bytes));
+
+	memset(bytes, 'b', sizeof(bytes));
+	NEED(CALL(lseek, fd, to, SEEK_SET) == to);
+	NEED(CALL(lseek, fd, random_negative(), SEEK_SET) == -1 && errno == EINVAL);
+	NEED(CALL(pread, fd, bytes, count, behind) == 0);
+	NEED(CALL(pread, fd, bytes, count, random_negative()) == -1 && errno == EINVAL);
+	NEED(CALL(pwrite, fd, bytes, count, random_negative()) == -1 && errno == EINVAL);
+	NEED(CALL(ftruncate, fd, random_negative()) == -1 && errno == EINVAL);
+	NEED(CALL(pwrite, fd, bytes, count, 0) == (ssize_t)count);
+	NEED(CALL(pread, fd, bytes, sizeof(bytes), 0) == (ssize_t)(count > 20 ? count : 20));
+	NEED(CALL(lseek, fd, 0, SEEK_SET) == 0);
+}
+
 static void use_files(long thread)
 {
 	char name[40], buffer[64];
@@ -90,15 +112,16 @@ static void use_files(long thread)
 	int fd, other;
 
 	snprintf(name, sizeof(name), "data.%ld", thread);
-	fd = CALL(open, name, O_RDWR | O_CREAT | O_EXCL, 0600);
+	fd = CALL(open, path_to(name), O_RDWR | O_CREAT | O_EXCL, 0600);
 	NEED(fd >= 0);
-	NEED(CALL(open, name, O_RDWR | O_CREAT | O_EXCL, 0600) == -1 && errno == EEXIST);
+	NEED(CALL(open, path_to(name), O_RDWR | O_CREAT | O_EXCL, 0600) == -1 && errno == EEXIST);
 	NEED(CALL(write, fd, "hello", five) == 5);
 	NEED(CALL(pwrite, fd, "world", five, 5) == 5);
 	NEED(CALL(pread, fd, buffer, five, 5) == 5 && !memcmp(buffer, "world", 5));
 	NEED(CALL(lseek, fd, 0, SEEK_SET) == 0);
 	NEED(CALL(read, fd, buffer, five) == 5 && !memcmp(buffer, "hello", 5));
 	use_vectors(fd);
+	use_offsets(fd);
 	use_duplicates(fd);
 	NEED(CALL(ftruncate, fd, 4) == 0);
 	NEED(CALL(fsync, fd) == 0);
@@ -108,15 +131,16 @@ static void use_files(long thread)
 	NEED(CALL(ioctl, fd, FIONREAD, &other) == 0);
 	NEED(CALL(close, fd) == 0);
 	NEED(CALL(close, -1) == -1 && errno == EBADF);
-	NEED(CALL(truncate, name, 5) == 0);
-	fd = CALL(openat, AT_FDCWD, name, O_RDONLY);
+	NEED(CALL(truncate, path_to(name), random_negative()) == -1 && errno == EINVAL);
+	NEED(CALL(truncate, path_to(name), 5) == 0);
+	fd = CALL(openat, AT_FDCWD, path_to(name), O_RDONLY);
 	NEED(fd >= 0);
-	other = CALL(creat, name, 0600);
+	other = CALL(creat, path_to(name), 0600);
 	NEED(other >= 0);
 	NEED(CALL(sendfile, other, fd, NULL, five) == 0);
 	NEED(CALL(close, other) == 0);
 	NEED(CALL(close, fd) == 0);
-	NEED(CALL(unlink, name) == 0);
+	NEED(CALL(unlink, path_to(name)) == 0);
 }
 
 static void use_pipes(void)
@@ -140,18 +164,19 @@ static void use_pipes(void)
 
 static void use_stream(FILE *file)
 {
-	char buffer[64], own[512], *line = NULL;
+	char buffer[64], text[MIDDLE_MOST + 1], own[512], *line = NULL;
 	size_t room = 0;
-	int number = 0;
+	int number = 0, bytes;
 
 	NEED(file);
-	NEED(CALL(setvbuf, file, own, _IOFBF, sizeof(own)) == 0);
+	NEED(CALL(setvbuf, file, own, _IOFBF, random_length(sizeof(own))) == 0);
+	bytes = (int)strlen(random_text(text, MIDDLE_MOST));
 	NEED(CALL(fputs, "17 lines\nand words\n", file) >= 0);
 	NEED(CALL(fwrite, "bytes", 1, five, file) == 5);
 	NEED(CALL(fputc, '\n', file) == '\n');
-	NEED(CALL(fprintf, file, "%d and %s\n", 4, "more") == 11);
+	NEED(CALL(fprintf, file, "%d and %s\n", 4, text) == bytes + 7);
 	NEED(CALL(fflush, file) == 0);
-	NEED(CALL(ftell, file) == 36);
+	NEED(CALL(ftell, file) == bytes + 32);
 	CALL(rewind, file);
 	NEED(CALL(fscanf, file, "%d", &number) == 1 && number == 17);
 	NEED(CALL(fgetc, file) == ' ');
@@ -160,49 +185,90 @@ static void use_stream(FILE *file)
 	NEED(CALL(getdelim, &line, &room, '\n', file) == 10);
 	free(line);
 	NEED(CALL(fread, buffer, 1, five, file) == 5 && !memcmp(buffer, "bytes", 5));
+	NEED(CALL(fseek, file, random_negative(), SEEK_SET) == -1 && errno == EINVAL);
+	bytes = (int)random_length(INT_MAX);
+	NEED(CALL(fseek, file, bytes, SEEK_SET) == 0 && CALL(ftell, file) == bytes);
 	NEED(CALL(fseek, file, 0, SEEK_SET) == 0);
 	NEED(CALL(fclose, file) == 0);
 }
 
 static void use_streams(long thread)
 {
-	char name[40];
+	char name[40], text[MIDDLE_MOST + 1];
 	FILE *file;
 	int fd;
 
 	snprintf(name, sizeof(name), "stream.%ld", thread);
-	NEED(CALL(fopen, "no such directory/file", "r") == NULL && errno == ENOENT);
-	use_stream(CALL(fopen, name, "w+"));
-	fd = CALL(open, name, O_RDWR | O_TRUNC);
+	NEED(CALL(fopen, path_to("no such directory/file"), "r") == NULL && errno == ENOENT);
+	use_stream(CALL(fopen, path_to(name), "w+"));
+	fd = CALL(open, path_to(name), O_RDWR | O_TRUNC);
 	NEED(fd >= 0);
-	NEED(CALL(dprintf, fd, "%s", "gone") == 4);
+	NEED(CALL(dprintf, fd, "%s", random_text(text, MIDDLE_MOST)) == (int)strlen(text));
 	NEED(CALL(ftruncate, fd, 0) == 0);
 	NEED(CALL(lseek, fd, 0, SEEK_SET) == 0);
 	use_stream(CALL(fdopen, fd, "r+"));
-	file = CALL(fopen, name, "r");
+	file = CALL(fopen, path_to(name), "r");
 	NEED(file);
-	file = CALL(freopen, name, "w+", file);
+	file = CALL(freopen, path_to(name), "w+", file);
 	use_stream(file);
-	NEED(CALL(unlink, name) == 0);
+	NEED(CALL(unlink, path_to(name)) == 0);
 }
 
 /* -- Sockets ------------------------------------------------------------------------------------ */
 
 static void use_connection(int a, int b)
 {
-	char buffer[64];
-	struct iovec vector = {buffer, 5};
+	char buffer[MIDDLE_MOST] = "";
+	size_t bytes = random_length(sizeof(buffer));
+	struct iovec vector = {buffer, bytes};
 	struct msghdr message = {.msg_iov = &vector, .msg_iovlen = 1};
 
-	NEED(CALL(send, a, "first", five, 0) == 5);
-	NEED(CALL(recv, b, buffer, five, MSG_WAITALL) == 5);
-	NEED(CALL(sendmsg, a, &message, 0) == 5);
-	NEED(CALL(recvmsg, b, &message, MSG_WAITALL) == 5);
+	NEED(CALL(send, a, buffer, bytes, 0) == (ssize_t)bytes);
+	NEED(CALL(recv, b, buffer, bytes, MSG_WAITALL) == (ssize_t)bytes);
+	NEED(CALL(sendmsg, a, &message, 0) == (ssize_t)bytes);
+	NEED(CALL(recvmsg, b, &message, MSG_WAITALL) == (ssize_t)bytes);
 	NEED(CALL(sendto, a, "third", five, 0, NULL, 0) == 5);
 	NEED(CALL(recvfrom, b, buffer, five, MSG_WAITALL, NULL, NULL) == 5);
 	NEED(CALL(shutdown, a, SHUT_WR) == 0);
 	NEED(CALL(recv, b, buffer, five, 0) == 0);
 	NEED(CALL(close, a) == 0 && CALL(close, b) == 0);
+}
+
+/* Returns the address of a socket at a path, which is as long as an address has room for at most. */
+static struct sockaddr_un address_of(const char *path)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+
+	snprintf(address.sun_path, sizeof(address.sun_path), "%s", path_within(path, sizeof(address.sun_path) - 1));
+	return address;
+}
+
+static void use_socket_paths(long thread)
+{
+	char name[40];
+	struct sockaddr_un address, peer;
+	socklen_t length = sizeof(peer);
+	int listener = CALL(socket, AF_UNIX, SOCK_STREAM, 0), client, server;
+
+	snprintf(name, sizeof(name), "socket.%ld", thread);
+	address = address_of(name);
+	NEED(CALL(bind, listener, (struct sockaddr *)&address, sizeof(address)) == 0);
+	NEED(CALL(listen, listener, 1) == 0);
+	NEED(CALL(getsockname, listener, (struct sockaddr *)&peer, &length) == 0);
+	NEED(!strcmp(peer.sun_path, address.sun_path));
+	client = CALL(socket, AF_UNIX, SOCK_STREAM, 0);
+	address = address_of("none");
+	NEED(CALL(connect, client, (struct sockaddr *)&address, sizeof(address)) == -1 && errno == ENOENT);
+	address = address_of(name);
+	NEED(CALL(connect, client, (struct sockaddr *)&address, sizeof(address)) == 0);
+	length = sizeof(peer);
+	server = CALL(accept, listener, (struct sockaddr *)&peer, &length);
+	NEED(server >= 0);
+	use_connection(client, server);
+	client = CALL(socket, AF_UNIX, SOCK_DGRAM, 0);
+	address = address_of("none");
+	NEED(CALL(sendto, client, name, random_length(sizeof(name)), 0, (struct sockaddr *)&address, sizeof(address)) == -1);
+	NEED(CALL(close, client) == 0 && CALL(close, listener) == 0 && CALL(unlink, path_to(name)) == 0);
 }
 
 static void use_sockets(long round)
@@ -258,12 +324,16 @@ static void use_polling(void)
 
 static void use_clocks(void)
 {
-	struct timespec little = {0, 1000}, wrong = {0, 1000000000};
+	struct timespec little = {0, 1000}, wrong = {(time_t)random_number(32), 1000000000},
+			past = {(time_t)random_number(10), (long)random_below(1000000000)};
 
 	NEED(CALL(nanosleep, &little, NULL) == 0);
 	NEED(CALL(nanosleep, &wrong, NULL) == -1 && errno == EINVAL);
 	NEED(CALL(clock_nanosleep, CLOCK_MONOTONIC, 0, &little, NULL) == 0);
-	NEED(CALL(usleep, 1) == 0);
+	NEED(CALL(clock_nanosleep, CLOCK_REALTIME, TIMER_ABSTIME, &past, NULL) == 0);
+	wrong = (struct timespec){random_negative(), 0};
+	NEED(CALL(nanosleep, &wrong, NULL) == -1 && errno == EINVAL);
+	NEED(CALL(usleep, (unsigned)random_number(6)) == 0);
 	NEED(CALL(sleep, 0) == 0);
 }
 
@@ -273,11 +343,13 @@ static void *use_all(void *thread)
 {
 	long i;
 
+	random_seed(1 + (uint64_t)(uintptr_t)thread);
 	for (i = 0; i < rounds; i++) {
 		use_files((long)thread);
 		use_pipes();
 		use_streams((long)thread);
 		use_sockets(i);
+		use_socket_paths((long)thread);
 		use_polling();
 		use_clocks();
 	}
@@ -297,6 +369,7 @@ static int join(pthread_t thread)
 int main(int argc, char **argv)
 {
 	rounds = argc > 2 ? atol(argv[2]) : 1;
+	random_seed(0);
 	run_threads(argc > 1 ? atoi(argv[1]) : 1, use_all, create, join);
 	print_counts();
 	return 0;

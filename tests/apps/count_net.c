@@ -43,8 +43,8 @@ static void close_all(const int *fds, int count)
 
 static void use_sockets(void)
 {
-	char text[4] = "abc";
-	struct iovec vector = {text, 3};
+	char text[MIDDLE_MOST] = "";
+	struct iovec vector = {text, random_length(sizeof(text))};
 	struct mmsghdr message = {.msg_hdr = {.msg_iov = &vector, .msg_iovlen = 1}};
 	struct sockaddr_storage address;
 	socklen_t length = sizeof(address);
@@ -60,19 +60,34 @@ static void use_sockets(void)
 	close_all(pair, 2);
 }
 
+/* Returns a name of 127.0.0.1 of random length: its first number is octal, so any number of zeros may be before it. */
+static char *loopback_name(void)
+{
+	static const char loopback[] = "0177.0.0.1";
+	char *name = random_new_room();
+	size_t zeros = random_length(MIDDLE_MOST);
+
+	memset(name, '0', zeros);
+	memcpy(name + zeros, loopback, sizeof(loopback));
+	return name;
+}
+
 static void use_addresses(void)
 {
 	struct addrinfo hints = {.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV}, *found;
 	struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-	struct gaicb request = {.ar_name = "127.0.0.1", .ar_request = &hints}, *requests[] = {&request};
+	struct gaicb request = {.ar_name = loopback_name(), .ar_request = &hints}, *requests[] = {&request};
 	const struct gaicb *waited[] = {&request};
-	char host[100];
+	char host[100], expected[100], service[10];
 
-	NEED(CALL(getaddrinfo, "127.0.0.1", "80", &hints, &found) == 0);
+	snprintf(service, sizeof(service), "%llu", (unsigned long long)random_below(UINT16_MAX + 1));
+	NEED(CALL(getaddrinfo, loopback_name(), service, &hints, &found) == 0);
 	freeaddrinfo(found);
-	NEED(CALL(getaddrinfo, "no number", NULL, &hints, &found) == EAI_NONAME);
+	address.sin_addr.s_addr = (uint32_t)random_number(32);
+	inet_ntop(AF_INET, &address.sin_addr, expected, sizeof(expected));
+	NEED(CALL(getaddrinfo, random_word(MIDDLE_MOST), NULL, &hints, &found) == EAI_NONAME);
 	NEED(CALL(getnameinfo, (struct sockaddr *)&address, sizeof(address), host, sizeof(host), NULL, 0,
-		  NI_NUMERICHOST) == 0 && !strcmp(host, "127.0.0.1"));
+		  NI_NUMERICHOST) == 0 && !strcmp(host, expected));
 	NEED(CALL(getaddrinfo_a, GAI_WAIT, requests, 1, NULL) == 0);
 	NEED(CALL(gai_error, &request) == 0);
 	CALL(gai_suspend, waited, 1, NULL);
@@ -88,18 +103,18 @@ static void use_old_names(void)
 	char room[2048];
 	int error;
 
-	NEED(CALL(gethostbyname, "127.0.0.1") && CALL(gethostbyname2, "127.0.0.1", AF_INET));
-	NEED(CALL(gethostbyname_r, "127.0.0.1", &host, room, sizeof(room), &found, &error) == 0);
-	NEED(CALL(gethostbyname2_r, "127.0.0.1", AF_INET, &host, room, sizeof(room), &found, &error) == 0);
+	NEED(CALL(gethostbyname, loopback_name()) && CALL(gethostbyname2, loopback_name(), AF_INET));
+	NEED(CALL(gethostbyname_r, loopback_name(), &host, room, sizeof(room), &found, &error) == 0);
+	NEED(CALL(gethostbyname2_r, loopback_name(), AF_INET, &host, room, sizeof(room), &found, &error) == 0);
 	CALL(gethostbyaddr, &loopback, 1, AF_INET);
 	CALL(gethostbyaddr_r, &loopback, 1, AF_INET, &host, room, sizeof(room), &found, &error);
 	CALL(getnetbyname, "loopback");
 	CALL(getnetbyaddr, 127, AF_INET);
-	CALL(getservbyname, "http", "tcp");
-	CALL(getservbyport, htons(80), "tcp");
-	CALL(getservbyname_r, "http", "tcp", &service, room, sizeof(room), &found_service);
-	CALL(getservbyport_r, htons(80), "tcp", &service, room, sizeof(room), &found_service);
-	CALL(getprotobyname, "tcp");
+	CALL(getservbyname, random_word(MIDDLE_MOST), random_word(MIDDLE_MOST));
+	CALL(getservbyport, (int)random_number(31), random_word(MIDDLE_MOST));
+	CALL(getservbyname_r, random_word(MIDDLE_MOST), random_word(MIDDLE_MOST), &service, room, sizeof(room), &found_service);
+	CALL(getservbyport_r, htons(80), random_word(MIDDLE_MOST), &service, room, sizeof(room), &found_service);
+	CALL(getprotobyname, random_word(MIDDLE_MOST));
 	CALL(getprotobynumber, 6);
 }
 
@@ -109,13 +124,13 @@ static void use_descriptors(void)
 	struct itimerspec left;
 	struct timespec now = {0, 0};
 	struct epoll_event event;
-	eventfd_t value;
+	eventfd_t value, written = random_number(62);
 	sigset_t set;
 	int fds[5], watch;
 
 	sigemptyset(&set);
 	fds[0] = CALL(eventfd, 1, EFD_CLOEXEC);
-	NEED(CALL(eventfd_write, fds[0], 2) == 0 && CALL(eventfd_read, fds[0], &value) == 0 && value == 3);
+	NEED(CALL(eventfd_write, fds[0], written) == 0 && CALL(eventfd_read, fds[0], &value) == 0 && value == written + 1);
 	NEED(CALL(eventfd_read, -1, &value) == -1);
 	fds[1] = CALL(timerfd_create, CLOCK_MONOTONIC, TFD_CLOEXEC);
 	NEED(CALL(timerfd_settime, fds[1], 0, &at_once, NULL) == 0);
@@ -123,7 +138,7 @@ static void use_descriptors(void)
 	fds[2] = CALL(signalfd, -1, &set, SFD_CLOEXEC);
 	NEED(fds[2] >= 0);
 	fds[3] = CALL(inotify_init1, IN_CLOEXEC);
-	watch = CALL(inotify_add_watch, fds[3], ".", IN_CREATE);
+	watch = CALL(inotify_add_watch, fds[3], path_to("."), IN_CREATE);
 	NEED(watch >= 0 && CALL(inotify_rm_watch, fds[3], watch) == 0);
 	fds[4] = CALL(epoll_create, 1);
 	NEED(CALL(epoll_pwait2, fds[4], &event, 1, &now, NULL) == 0);
@@ -139,6 +154,7 @@ int main(int argc, char **argv)
 {
 	long i, rounds = argc > 1 ? atol(argv[1]) : 1;
 
+	random_seed(0);
 	for (i = 0; i < rounds; i++) {
 		use_sockets();
 		use_addresses();

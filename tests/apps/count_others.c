@@ -42,25 +42,33 @@
 
 #include "counts.h"
 
+enum {
+	OFFSET_BITS = 40,       /* of an offset in a file: every file system has room for it */
+	LINE_MOST = 3000,       /* of what it says: more than a record takes */
+};
+
 /* -- Input and output ----------------------------------------------------------------------------- */
 
 static void use_asynchronous(int fd)
 {
-	char text[10] = "something";
-	struct aiocb write = {.aio_fildes = fd, .aio_buf = text, .aio_nbytes = 9}, read = write, flush = write;
+	char text[MIDDLE_MOST] = "something";
+	size_t bytes = random_length(sizeof(text));
+	struct aiocb write = {.aio_fildes = fd, .aio_buf = text, .aio_nbytes = bytes}, read, flush;
 	const struct aiocb *waited[1];
 	struct aiocb *list[1] = {&read};
 
+	write.aio_offset = (off_t)random_number(OFFSET_BITS);
+	read = flush = write;
 	NEED(CALL(aio_write, &write) == 0);
 	waited[0] = &write;
 	while (CALL(aio_suspend, waited, 1, NULL))
 		;
-	NEED(CALL(aio_error, &write) == 0 && CALL(aio_return, &write) == 9);
+	NEED(CALL(aio_error, &write) == 0 && CALL(aio_return, &write) == (ssize_t)bytes);
 	NEED(CALL(aio_read, &read) == 0);
 	waited[0] = &read;
 	while (CALL(aio_suspend, waited, 1, NULL))
 		;
-	NEED(CALL(aio_error, &read) == 0 && CALL(aio_return, &read) == 9);
+	NEED(CALL(aio_error, &read) == 0 && CALL(aio_return, &read) == (ssize_t)bytes);
 	NEED(CALL(aio_fsync, O_SYNC, &flush) == 0);
 	waited[0] = &flush;
 	while (CALL(aio_suspend, waited, 1, NULL))
@@ -74,23 +82,25 @@ static void use_asynchronous(int fd)
 
 static void use_file(int fd)
 {
-	char text[10] = "something";
-	struct iovec vector = {text, 9}, other = {text, 4};
+	char text[MIDDLE_MOST] = "something";
+	ssize_t bytes = (ssize_t)random_length(sizeof(text));
+	struct iovec vector = {text, (size_t)bytes}, other = {text, 4};
+	off_t at = (off_t)random_number(OFFSET_BITS);
 	int ends[2];
 
-	NEED(CALL(pwritev2, fd, &vector, 1, 0, 0) == 9);
-	NEED(CALL(preadv2, fd, &vector, 1, 0, 0) == 9);
-	NEED(CALL(flock, fd, LOCK_EX) == 0 && CALL(lockf, fd, F_LOCK, 1) == 0);
+	NEED(CALL(pwritev2, fd, &vector, 1, at, 0) == bytes);
+	NEED(CALL(preadv2, fd, &vector, 1, at, 0) == bytes);
+	NEED(CALL(flock, fd, LOCK_EX) == 0 && CALL(lockf, fd, F_LOCK, at) == 0);
 	NEED(CALL(flock, -1, LOCK_EX) == -1 && errno == EBADF);
-	NEED(CALL(posix_fadvise, fd, 0, 0, POSIX_FADV_NORMAL) == 0);
-	NEED(CALL(posix_fallocate, fd, 0, -1) == EINVAL);
-	CALL(fallocate, fd, 0, 0, 100);
-	CALL(readahead, fd, 0, 9);
-	CALL(sync_file_range, fd, 0, 9, 0);
+	NEED(CALL(posix_fadvise, fd, (off_t)random_number(OFFSET_BITS), at, POSIX_FADV_NORMAL) == 0);
+	NEED(CALL(posix_fallocate, fd, at, random_negative()) == EINVAL);
+	CALL(fallocate, fd, 0, at, (off_t)random_length(PATH_MOST));
+	CALL(readahead, fd, at, random_number(OFFSET_BITS));
+	CALL(sync_file_range, fd, at, (off_t)random_number(OFFSET_BITS), 0);
 	CALL(copy_file_range, fd, NULL, fd, NULL, 0, 0);
 	CALL(syncfs, fd);
 	NEED(CALL(pipe, ends) == 0);
-	NEED(CALL(vmsplice, ends[1], &vector, 1, 0) == 9);
+	NEED(CALL(vmsplice, ends[1], &vector, 1, 0) == bytes);
 	NEED(CALL(close, ends[0]) == 0 && CALL(close, ends[1]) == 0);
 	CALL(process_vm_readv, getpid(), &vector, 1, &other, 1, 0);
 	CALL(process_vm_writev, getpid(), &vector, 1, &other, 1, 0);
@@ -118,32 +128,34 @@ static void use_terminal(void)
 static void use_randomness(void)
 {
 	char bytes[1000];
+	size_t count = random_length(256);
 
-	NEED(CALL(getrandom, bytes, 8, 0) == 8);
-	NEED(CALL(getentropy, bytes, 8) == 0);
+	NEED(CALL(getrandom, bytes, count, 0) == (ssize_t)count);
+	NEED(CALL(getentropy, bytes, count) == 0);
 	NEED(CALL(getentropy, bytes, 1000) == -1 && errno == EIO);
 	CALL(arc4random);
-	NEED(CALL(arc4random_uniform, 5) < 5);
-	CALL(arc4random_buf, bytes, sizeof(bytes));
+	NEED(CALL(arc4random_uniform, (uint32_t)count) < count);
+	CALL(arc4random_buf, bytes, count);
 }
 
 static void use_messages(void)
 {
 	struct {
 		long type;
-		char text[8];
-	} message = {1, "message"};
+		char text[MIDDLE_MOST];
+	} message = {(long)random_number(62) + 1, "message"};
+	size_t bytes = random_length(sizeof(message.text));
 	struct timespec past = {1, 0};
-	char name[40], room[8192];
+	char name[NAME_MOST + 1], room[8192] = "";
 	mqd_t queue;
 	int id = CALL(msgget, IPC_PRIVATE, 0600);
 
-	NEED(id >= 0 && CALL(msgsnd, id, &message, 8, 0) == 0);
-	NEED(CALL(msgrcv, id, &message, 8, 0, 0) == 8 && CALL(msgctl, id, IPC_RMID, NULL) == 0);
-	snprintf(name, sizeof(name), "/count_others.%ld", (long)getpid());
+	NEED(id >= 0 && CALL(msgsnd, id, &message, bytes, 0) == 0);
+	NEED(CALL(msgrcv, id, &message, bytes, message.type, 0) == (ssize_t)bytes && CALL(msgctl, id, IPC_RMID, NULL) == 0);
+	snprintf(name, sizeof(name), "/count_others.%ld.%s", (long)getpid(), random_word(MIDDLE_MOST));
 	queue = CALL(mq_open, name, O_RDWR | O_CREAT | O_EXCL | O_NONBLOCK, 0600, NULL);
-	CALL(mq_send, queue, "1", 1, 0);
-	CALL(mq_timedsend, queue, "2", 1, 0, &past);
+	CALL(mq_send, queue, room, random_length(MIDDLE_MOST), (unsigned)random_below(100));
+	CALL(mq_timedsend, queue, room, random_length(MIDDLE_MOST), 0, &past);
 	CALL(mq_receive, queue, room, sizeof(room), NULL);
 	CALL(mq_timedreceive, queue, room, sizeof(room), NULL, &past);
 	CALL(mq_notify, queue, NULL);
@@ -170,23 +182,26 @@ __attribute__((format(printf, 2, 3))) static void say_list(int which, const char
 
 static void say_things(void)
 {
+	static char ident[MIDDLE_MOST + 1];
 	siginfo_t info = {.si_signo = SIGHUP};
 
-	CALL(openlog, "count_others", LOG_NDELAY, LOG_USER);
-	CALL(syslog, LOG_DEBUG, "%s %g", "counted", 1.5);
-	say_list(0, "%s %d", "counted", 2);
+	/* The library keeps the pointer. */
+	random_text(ident, MIDDLE_MOST);
+	CALL(openlog, ident, LOG_NDELAY, LOG_USER);
+	CALL(syslog, LOG_DEBUG, "%s %g", random_word(LINE_MOST), 1.5);
+	say_list(0, "%s %d", random_word(LINE_MOST), 2);
 	CALL(closelog);
 	errno = ENOENT;
-	CALL(warn, "%s %g", "warn", 1.5);
-	CALL(warnx, "%s %d", "warnx", 3);
-	say_list(1, "%s %d", "vwarn", 4);
-	say_list(2, "%s %d", "vwarnx", 5);
-	CALL(perror, "perror");
-	CALL(herror, "herror");
-	CALL(psignal, SIGHUP, "psignal");
-	CALL(psiginfo, &info, "psiginfo");
-	CALL(error, 0, ENOENT, "%s %g %d %d %d %d %Lg", "error", 1.5, 1, 2, 3, 4, (long double)2.5);
-	CALL(error_at_line, 0, 0, "file", 7, "%s %g", "error_at_line", 2.5);
+	CALL(warn, "%s %g", random_word(LINE_MOST), 1.5);
+	CALL(warnx, "%s %d", random_word(LINE_MOST), 3);
+	say_list(1, "%s %d", random_word(LINE_MOST), 4);
+	say_list(2, "%s %d", random_word(LINE_MOST), 5);
+	CALL(perror, random_word(LINE_MOST));
+	CALL(herror, random_word(LINE_MOST));
+	CALL(psignal, SIGHUP, random_word(LINE_MOST));
+	CALL(psiginfo, &info, random_word(LINE_MOST));
+	CALL(error, 0, ENOENT, "%s %g %d %d %d %d %Lg", random_word(LINE_MOST), 1.5, 1, 2, 3, 4, (long double)2.5);
+	CALL(error_at_line, 0, 0, random_word(NAME_MOST), (unsigned)random_number(32), "%s %g", random_word(LINE_MOST), 2.5);
 }
 
 /* -- The loader ------------------------------------------------------------------------------------- */
@@ -196,7 +211,7 @@ static void use_loader(void)
 	void *handle = CALL(dlopen, "libm.so.6", RTLD_NOW);
 
 	NEED(handle && CALL(dlclose, handle) == 0);
-	NEED(CALL(dlopen, "no such library", RTLD_NOW) == NULL);
+	NEED(CALL(dlopen, path_to("no such library"), RTLD_NOW) == NULL);
 	handle = CALL(dlmopen, LM_ID_BASE, "libm.so.6", RTLD_NOW);
 	NEED(handle && CALL(dlclose, handle) == 0);
 }
@@ -206,12 +221,13 @@ int main(int argc, char **argv)
 	long i, rounds = argc > 1 ? atol(argv[1]) : 1;
 	int fd;
 
+	random_seed(0);
 	for (i = 0; i < rounds; i++) {
-		fd = CALL(open, "file", O_RDWR | O_CREAT, 0600);
+		fd = CALL(open, path_to("file"), O_RDWR | O_CREAT, 0600);
 		NEED(fd >= 0);
 		use_file(fd);
 		use_asynchronous(fd);
-		NEED(CALL(close, fd) == 0 && CALL(unlink, "file") == 0);
+		NEED(CALL(close, fd) == 0 && CALL(unlink, path_to("file")) == 0);
 		use_terminal();
 		use_randomness();
 		use_messages();

@@ -69,8 +69,8 @@ static void hold_back(void)
 /* A signal that is held back is there before anybody waits for it. */
 static void wait_for_signals(void)
 {
-	const union sigval value = {.sival_int = 5};
-	struct timespec second = {1, 0}, none = {0, 0};
+	const union sigval value = {.sival_int = (int)random_number(31)};
+	struct timespec second = {1 + (time_t)random_number(40), 0}, none = {0, 0};
 	sigset_t set, empty;
 	siginfo_t info;
 	int signum;
@@ -84,7 +84,7 @@ static void wait_for_signals(void)
 	NEED(CALL(kill, getpid(), SIGUSR1) == 0);
 	NEED(CALL(sigwaitinfo, &set, &info) == SIGUSR1);
 	NEED(CALL(sigqueue, getpid(), SIGUSR1, value) == 0);
-	NEED(CALL(sigtimedwait, &set, &info, &second) == SIGUSR1 && info.si_value.sival_int == 5);
+	NEED(CALL(sigtimedwait, &set, &info, &second) == SIGUSR1 && info.si_value.sival_int == value.sival_int);
 	NEED(CALL(sigtimedwait, &set, &info, &none) == -1 && errno == EAGAIN);
 	NEED(CALL(tgkill, getpid(), gettid(), SIGUSR1) == 0);
 	NEED(CALL(sigsuspend, &empty) == -1 && errno == EINTR && handled == SIGUSR1);
@@ -98,7 +98,7 @@ static void wait_for_signals(void)
 static void use_timers(void)
 {
 	const struct itimerval soon = {{0, 1000}, {0, 1000}}, never = {{0, 0}, {0, 0}};
-	const struct itimerspec later = {.it_value = {3600, 0}};
+	const struct itimerspec later = {.it_value = {3600 + (time_t)random_number(30), 0}};
 	struct sigevent event = {.sigev_notify = SIGEV_NONE};
 	timer_t timer;
 
@@ -106,7 +106,7 @@ static void use_timers(void)
 	NEED(CALL(timer_settime, timer, 0, &later, NULL) == 0);
 	NEED(CALL(timer_delete, timer) == 0);
 	NEED(CALL(timer_create, 999, &event, &timer) == -1 && errno == EINVAL);
-	NEED(CALL(alarm, 3600) == 0 && CALL(alarm, 0) > 0);
+	NEED(CALL(alarm, 3600 + (unsigned)random_number(20)) == 0 && CALL(alarm, 0) > 0);
 	CALL(ualarm, 0, 0);
 	/* Again and again: the first may come before anybody waits. */
 	NEED(CALL(setitimer, ITIMER_REAL, &soon, NULL) == 0);
@@ -160,10 +160,12 @@ static void wait_for(pid_t child)
 static void make_processes(void)
 {
 	static char stack[65536] __attribute__((aligned(16)));
-	char shell[] = "sh", option[] = "-c", command[] = "exit 3", *argv[] = {shell, option, command, NULL};
+	char shell[] = "sh", option[] = "-c", command[MIDDLE_MOST + 20], *argv[] = {shell, option, command, NULL};
 	int terminal = -1;
-	pid_t child = CALL(fork);
+	pid_t child;
 
+	snprintf(command, sizeof(command), "exit 3 # %s", random_word(MIDDLE_MOST));
+	child = CALL(fork);
 	if (!child)
 		end_child();
 	wait_for(child);
@@ -183,12 +185,12 @@ static void make_processes(void)
 		wait_for(child);
 		syscall(SYS_close, terminal);
 	}
-	NEED(CALL(posix_spawn, &child, "/bin/sh", NULL, NULL, argv, environ) == 0);
+	NEED(CALL(posix_spawn, &child, path_to("/bin/sh"), NULL, NULL, argv, environ) == 0);
 	wait_for(child);
 	NEED(CALL(posix_spawnp, &child, "sh", NULL, NULL, argv, environ) == 0);
 	wait_for(child);
-	NEED(CALL(posix_spawn, &child, "/none", NULL, NULL, argv, environ) == ENOENT);
-	NEED(CALL(system, "exit 3") == 3 << 8);
+	NEED(CALL(posix_spawn, &child, path_to("/none"), NULL, NULL, argv, environ) == ENOENT);
+	NEED(CALL(system, command) == 3 << 8);
 	NEED(CALL(waitpid, -1, NULL, 0) == -1 && errno == ECHILD);
 }
 
@@ -208,6 +210,7 @@ int main(int argc, char **argv)
 {
 	long i, rounds = argc > 1 ? atol(argv[1]) : 1;
 
+	random_seed(0);
 	for (i = 0; i < rounds; i++) {
 		set_actions();
 		hold_back();

@@ -44,6 +44,11 @@
 
 extern char *gets(char *s);
 
+enum {
+	OFFSET_BITS = 40,       /* of an offset in a file: every file system has room for it */
+	LINE_MOST = 3000,
+};
+
 static const char *const name = "stream";
 
 static FILE *stream_with(const char *text)
@@ -91,8 +96,8 @@ static int wide_list_to(int which, FILE *file, const wchar_t *format, ...)
 static void use_characters(void)
 {
 	FILE *file = stream_with("abcdef\nline\nanother line\n");
-	char text[100], *line = NULL;
-	size_t room = 0;
+	char text[MIDDLE_MOST + 1], *line = NULL;
+	size_t room = 0, bytes = random_length(MIDDLE_MOST);
 	fpos_t at;
 
 	NEED(CALL(getc, file) == 'a');
@@ -108,7 +113,9 @@ static void use_characters(void)
 	NEED(CALL(putc, 'x', file) == 'x');
 	NEED(CALL(putc_unlocked, 'y', file) == 'y');
 	NEED(CALL(fputc_unlocked, 'z', file) == 'z');
-	NEED(CALL(fwrite_unlocked, "123", 1, 3, file) == 3);
+	NEED(CALL(fseek, file, random_negative(), SEEK_SET) == -1 && errno == EINVAL);
+	NEED(CALL(fseeko, file, random_negative(), SEEK_SET) == -1 && errno == EINVAL);
+	NEED(CALL(fwrite_unlocked, text, 1, bytes, file) == bytes);
 	NEED(CALL(fflush_unlocked, file) == 0);
 	NEED(CALL(putw, 77, file) == 0 && CALL(fseek, file, -(long)sizeof(int), SEEK_END) == 0);
 	NEED(CALL(getw, file) == 77);
@@ -126,10 +133,12 @@ static void use_buffers(void)
 {
 	FILE *file = stream_with("");
 	char buffer[BUFSIZ];
+	off_t far = (off_t)random_number(OFFSET_BITS);
 
 	CALL(setbuf, file, buffer);
-	CALL(setbuffer, file, buffer, sizeof(buffer));
+	CALL(setbuffer, file, buffer, random_length(sizeof(buffer)));
 	CALL(setlinebuf, file);
+	NEED(CALL(fseeko, file, far, SEEK_SET) == 0 && CALL(ftello, file) == far);
 	CALL(flockfile, file);
 	NEED(CALL(ftrylockfile, file) == 0);
 	CALL(funlockfile, file);
@@ -140,13 +149,15 @@ static void use_buffers(void)
 static void use_formats(void)
 {
 	FILE *file = stream_with("12 13");
+	char *word;
 	int number = 0;
 
 	NEED(list_to(4, file, "%d", &number) == 1 && number == 12);
 	NEED(CALL(fseek, file, 0, SEEK_END) == 0);
-	NEED(list_to(1, file, "%d %s", 4, "more") == 6);
+	word = random_word(LINE_MOST);
+	NEED(list_to(1, file, "%d %s", 4, word) == 2 + (int)strlen(word));
 	NEED(CALL(fflush_unlocked, file) == 0);
-	NEED(list_to(2, file, "%s", "directly") == 8);
+	NEED(list_to(2, file, "%s", word) == (int)strlen(word));
 	NEED(CALL(fclose, file) == 0);
 }
 
@@ -180,16 +191,19 @@ static void use_wide(void)
 
 static void use_stdout(void)
 {
-	NEED(CALL(freopen, name, "w", stdout) == stdout);
+	char *word;
+
+	NEED(CALL(freopen, path_to(name), "w", stdout) == stdout);
 	NEED(CALL(puts, "12 13 14") >= 0);
-	NEED(CALL(printf, "%s %d\n", "abc", 5) == 6);
+	word = random_word(LINE_MOST);
+	NEED(CALL(printf, "%s %d\n", word, 5) == 3 + (int)strlen(word));
 	NEED(list_to(0, stdout, "%d\n", 6) == 2);
 	NEED(CALL(putchar, 'x') == 'x' && CALL(putchar_unlocked, 'y') == 'y');
-	NEED(CALL(freopen, name, "a", stdout) == stdout);
+	NEED(CALL(freopen, path_to(name), "a", stdout) == stdout);
 	NEED(CALL(wprintf, L"%d\n", 7) == 2);
 	NEED(wide_list_to(0, stdout, L"%d\n", 8) == 2);
 	NEED(CALL(putwchar, L'x') == L'x' && CALL(putwchar_unlocked, L'y') == L'y');
-	NEED(CALL(freopen, name, "a", stdout) == stdout);
+	NEED(CALL(freopen, path_to(name), "a", stdout) == stdout);
 }
 
 static void use_stdin(void)
@@ -197,16 +211,16 @@ static void use_stdin(void)
 	char text[1000];
 	int number = 0;
 
-	NEED(CALL(freopen, name, "r", stdin) == stdin);
+	NEED(CALL(freopen, path_to(name), "r", stdin) == stdin);
 	NEED(CALL(scanf, "%d", &number) == 1 && number == 12);
 	NEED(list_to(3, stdin, "%d", &number) == 1 && number == 13);
 	NEED(CALL(getchar) == ' ' && CALL(getchar_unlocked) == '1');
 	NEED(CALL(gets, text) == text && !strcmp(text, "4"));
-	NEED(CALL(freopen, name, "r", stdin) == stdin);
+	NEED(CALL(freopen, path_to(name), "r", stdin) == stdin);
 	NEED(CALL(wscanf, L"%d", &number) == 1 && number == 12);
 	NEED(wide_list_to(2, stdin, L"%d", &number) == 1 && number == 13);
 	NEED(CALL(getwchar) == L' ' && CALL(getwchar_unlocked) == L'1');
-	NEED(CALL(unlink, name) == 0);
+	NEED(CALL(unlink, path_to(name)) == 0);
 }
 
 /* -- Streams of other things than files --------------------------------------------------------------- */
@@ -221,6 +235,7 @@ static void use_others(void)
 {
 	const cookie_io_functions_t functions = {.write = swallow};
 	char memory[100] = "in memory", *text = NULL;
+	char command[MIDDLE_MOST + 20];
 	size_t bytes = 0, swallowed = 0;
 	wchar_t *wide = NULL;
 	FILE *file = CALL(fmemopen, memory, sizeof(memory), "r");
@@ -235,7 +250,8 @@ static void use_others(void)
 	free(wide);
 	file = CALL(fopencookie, &swallowed, "w", functions);
 	NEED(file && CALL(putc, 'c', file) == 'c' && CALL(fclose, file) == 0 && swallowed == 1);
-	file = CALL(popen, "exit 3", "r");
+	snprintf(command, sizeof(command), "exit 3 # %s", random_word(MIDDLE_MOST));
+	file = CALL(popen, command, "r");
 	NEED(file && CALL(getc, file) == EOF && CALL(pclose, file) == 3 << 8);
 }
 
@@ -283,6 +299,7 @@ int main(int argc, char **argv)
 	long i, rounds = argc > 1 ? atol(argv[1]) : 1;
 	long output = syscall(SYS_dup, 1);
 
+	random_seed(0);
 	for (i = 0; i < rounds; i++) {
 		use_characters();
 		use_buffers();

@@ -96,7 +96,7 @@ static void use_keys(void)
 
 static void use_other_threads(void)
 {
-	const union sigval value = {.sival_int = 3};
+	const union sigval value = {.sival_int = (int)random_number(31)};
 	pthread_t thread;
 	void *result;
 	sem_t sem;
@@ -106,7 +106,7 @@ static void use_other_threads(void)
 	NEED(CALL(pthread_join, thread, &result) == 0 && result == &sem);
 	NEED(CALL(pthread_create, &thread, NULL, wait_for_the_end, NULL) == 0);
 	NEED(CALL(pthread_kill, thread, 0) == 0);
-	NEED(CALL(pthread_kill, thread, 999) == EINVAL);
+	NEED(CALL(pthread_kill, thread, 1000 + (int)random_number(30)) == EINVAL);
 	NEED(CALL(pthread_sigqueue, thread, SIGURG, value) == 0);
 	NEED(CALL(pthread_cancel, thread) == 0);
 	NEED(CALL(pthread_join, thread, &result) == 0 && result == PTHREAD_CANCELED);
@@ -121,7 +121,7 @@ static void use_other_threads(void)
 static void use_semaphores(void)
 {
 	struct sembuf up = {0, 1, 0}, down = {0, -1, IPC_NOWAIT};
-	struct timespec second = {1, 0};
+	struct timespec second = {1 + (time_t)random_number(30), (long)random_below(1000000000)};
 	int id = CALL(semget, IPC_PRIVATE, 1, 0600);
 
 	NEED(id >= 0);
@@ -169,7 +169,7 @@ static void use_c11_threads(void)
 	thrd_t thread;
 
 	timespec_get(&later, TIME_UTC);
-	later.tv_sec += 3600;
+	later.tv_sec += 3600 + (time_t)random_number(20);
 	shake.waiting = shake.asked = shake.answered = false;
 	NEED(CALL(mtx_init, &shake.mutex, mtx_timed) == thrd_success);
 	NEED(CALL(cnd_init, &shake.cond) == thrd_success);
@@ -203,7 +203,7 @@ static void do_it(void)
 
 static void use_c11_others(void)
 {
-	struct timespec little = {0, 1000};
+	struct timespec little = {0, (long)random_length(1000)};
 	once_flag flag = ONCE_FLAG_INIT;
 	tss_t key;
 
@@ -223,6 +223,7 @@ int main(int argc, char **argv)
 
 	/* Its default is to be ignored. */
 	NEED(signal(SIGURG, SIG_DFL) == SIG_DFL);
+	random_seed(0);
 	for (i = 0; i < rounds; i++) {
 		use_spin_lock();
 		use_robust_mutex();

@@ -2,7 +2,8 @@
  *
  * A program defines CALLS(X), a list of X(category, function), before it includes this. CALL(function, arguments)
  * counts and calls. print_counts() writes a line `category:function count` for each by a raw system call, which
- * is not traced: the lists of the program and of its trace must be the same.
+ * is not traced: the lists of the program and of its trace must be the same. Arguments have random lengths, from random.h: main()
+ * calls random_seed(0) before anything else.
  */
 #ifndef COUNTS_H
 #define COUNTS_H
@@ -17,10 +18,18 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "random.h"
+
 #define PLAIN __attribute__((no_instrument_function))
 
 /* Allocations of the program have sizes in here, and none of the C library's has. */
 enum { SIZE_FIRST = 20000, SIZE_LAST = 20999 };
+
+/* Returns such a size. */
+PLAIN static inline size_t random_size(void)
+{
+	return SIZE_FIRST + random_below(SIZE_LAST + 1 - SIZE_FIRST);
+}
 
 #define COUNT_INDEX(category, function) COUNT_##function,
 enum { CALLS(COUNT_INDEX) COUNT_CALLS };
@@ -41,10 +50,11 @@ PLAIN static void say(int fd, const char *text, size_t bytes)
 
 PLAIN static void needed(const char *what, int line)
 {
-	char text[300];
+	char text[500];
 
 	say(2, text,
-	    (size_t)snprintf(text, sizeof(text), "line %d: not so: %s (errno %d)\n", line, what, errno));
+	    (size_t)snprintf(text, sizeof(text), "line %d: not so: %s (errno %d), FXT_SEED=%llu\n", line, what, errno,
+			     (unsigned long long)random_seed_value));
 	_exit(2);
 }
 

@@ -6,6 +6,9 @@
  * A report is struct report, written at every EVERY-th call. With CHILDREN as many children do the same, and one thread of each
  * process forks a short one at every 64th report. For ever, until standard input ends: then each thread reports its last call,
  * the process saves a snapshot, by the signal meant for it, and all end.
+ *
+ * A numbered call is calloc(number, 0) or, one in PATH_CALLS, truncate() of a path of random length (random.h) to that many bytes: the
+ * trace is cut off in records of every size.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -17,7 +20,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { SHORT_LIFE = 64 };
+#include "random.h"
+
+/* Processes and threads have numbers that their random arguments follow from: a process has fewer threads than this. */
+enum { SHORT_LIFE = 64, PATH_CALLS = 4, THREADS_MOST = 1000 };
 
 /* Half of what PIPE_BUF promises is far more than this: each write is whole. */
 struct report {
@@ -27,6 +33,8 @@ struct report {
 
 static unsigned long every;
 static bool forks;
+static unsigned long process;
+static char nowhere[PATH_MAX];
 static atomic_bool ending;
 static pthread_barrier_t ended;
 
@@ -45,8 +53,13 @@ static void report(unsigned long call, bool is_last)
 
 static void count(unsigned long call)
 {
-	void *volatile block = calloc(call, 0);
+	void *volatile block;
 
+	if (random_below(PATH_CALLS) == 0) {
+		need(truncate(path_nowhere(nowhere, random_length(PATH_MOST)), (off_t)call) == -1);
+		return;
+	}
+	block = calloc(call, 0);
 	free(block);
 }
 
@@ -66,16 +79,17 @@ static void live_shortly(void)
 	_exit(0);
 }
 
-static void *work(void *is_first)
+static void *work(void *argument)
 {
-	unsigned long i;
+	unsigned long thread = (uintptr_t)argument, i;
 
+	random_seed(1 + process * THREADS_MOST + thread);
 	for (i = 1; !atomic_load_explicit(&ending, memory_order_relaxed); i++) {
 		count(i);
 		if (i % every)
 			continue;
 		report(i, false);
-		if (forks && is_first && i / every % SHORT_LIFE == 0)
+		if (forks && !thread && i / every % SHORT_LIFE == 0)
 			live_shortly();
 	}
 	report(i - 1, true);
@@ -92,18 +106,22 @@ int main(int argc, char **argv)
 
 	every = argc > 2 ? strtoul(argv[2], NULL, 10) : 1;
 	children = argc > 3 ? strtoul(argv[3], NULL, 10) : 0;
-	need(thread && threads && every);
+	need(thread && threads && threads < THREADS_MOST && every);
+	random_seed(0);
+	path_nowhere_fill(nowhere);
 	forks = children != 0;
 	for (i = 0; i < children; i++) {
 		pid_t child = fork();
 
 		need(child >= 0);
-		if (!child)
+		if (!child) {
+			process = i + 1;
 			break;
+		}
 	}
 	need(pthread_barrier_init(&ended, NULL, (unsigned)threads + 1) == 0);
 	for (i = 0; i < threads; i++)
-		need(pthread_create(&thread[i], NULL, work, i ? NULL : &ended) == 0);
+		need(pthread_create(&thread[i], NULL, work, (void *)i) == 0);
 	need(read(STDIN_FILENO, &byte, 1) == 0);
 	atomic_store(&ending, true);
 	pthread_barrier_wait(&ended);

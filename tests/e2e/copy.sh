@@ -15,6 +15,7 @@ copies_of()
 
 	while test $done -lt "$count"; do
 		rm -rf trace copy.*
+		export FXT_SEED=$((seed + done))
 		FXT_BUFFERING_MODE=$mode start_traced trace "$@"
 		for n in 1 2 3 4; do
 			sleep "0.00$(random_below 10)"

@@ -47,15 +47,63 @@ counted counts locks.4 "$apps/count_calls" locks 4 100000
 
 # What they run is not traced: its calls would be in the way.
 export FXT_FOLLOW=none
-FXT_CATEGORIES=io counted counts files "$apps/count_files" 3
-FXT_CATEGORIES=io counted counts streams "$apps/count_streams" 3
-FXT_CATEGORIES=net counted counts net "$apps/count_net" 3
-FXT_CATEGORIES=io,log,dl counted counts others "$apps/count_others" 3
+FXT_CATEGORIES=io counted counts files "$apps/count_files" 10
+FXT_CATEGORIES=io counted counts streams "$apps/count_streams" 10
+FXT_CATEGORIES=net counted counts net "$apps/count_net" 10
+FXT_CATEGORIES=io,log,dl counted counts others "$apps/count_others" 10
 FXT_CATEGORIES=process,time counted counts signals "$apps/count_signals" 3
-FXT_CATEGORIES=malloc counted own pages "$apps/count_pages" 3
+FXT_CATEGORIES=malloc counted own pages "$apps/count_pages" 10
 # libgcc's, for each thread that is left by pthread_exit() or cancellation.
 others=pthread:pthread_once
 FXT_CATEGORIES=pthread,time counted counts threads "$apps/count_threads" 3
+
+# Paths of random length, in every mode: what the program did is written, dropped, filtered or overwritten, to the event. A buffer
+# of 4 MiB holds a part of it, so oneshot mode drops and circular mode overwrites.
+unset FXT_FOLLOW
+export FXT_CATEGORIES=io FXT_BUFFER_SIZE_MB=4
+
+# expected_losses MODE: the only way to lose an event that it has.
+expected_losses()
+{
+	case $1 in
+	oneshot) echo dropped ;;
+	circular) echo overwritten ;;
+	esac
+}
+
+# accounted NAME MODE PROGRAM ARGUMENT...
+accounted()
+{
+	local name=$1 mode=$2 file made written lost status
+	shift 2
+
+	FXT_BUFFERING_MODE=$mode FXT_QUIET=1 traced "$name" "$@" >"$name.made" 2>"$name.err"
+	status=$?
+	if test $status != 0; then
+		fail "$name: $* ended with $status"
+		cat "$name.err" >&2
+	elif file=$(only "$name"/*.fxt); then
+		if test "$mode" = circular; then
+			valid --ring "$file"
+		else
+			valid "$file"
+		fi
+		made=$(awk '{ sum += $2 } END { print sum }' "$name.made")
+		written=$(trace counts "$file" | awk '{ sum += $2 } END { print sum + 0 }')
+		trace lost "$file" >lost
+		lost=$(awk '{ sum += $2 } END { print sum }' lost)
+		is "$name: calls ($written written, $(tr '\n' ' ' <lost))" "$made" $((written + lost))
+		is "$name: what is lost" "$(expected_losses "$mode")" "$(awk '$2 { print $1 }' lost)"
+	fi
+	rm -rf "${scratch:?}/$name"
+}
+
+for mode in streaming oneshot circular; do
+	accounted "paths.$mode.1" $mode "$apps/count_paths" 1 40000
+	accounted "paths.$mode.4" $mode "$apps/count_paths" 4 15000
+	accounted "paths.$mode.handlers" $mode "$apps/count_paths" 4 15000 handlers
+done
+unset FXT_CATEGORIES FXT_BUFFER_SIZE_MB
 
 # Not counted: what ends a process, or makes another of it (lives.sh, follow.sh, says.sh), and what asks for a password.
 "$abs_top_builddir/tests/list_calls" --events | sort -u >events

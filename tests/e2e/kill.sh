@@ -9,6 +9,7 @@ kills=${FXT_KILLS:-40}
 export FXT_QUIET=1 FXT_MAX_SIZE_MB=64
 for ((i = 0; i < kills; i++)); do
 	rm -rf trace
+	export FXT_SEED=$((seed + i))
 	start_traced trace "$apps/busy"
 	# A random moment is the point; it falls before the file has the size it may have.
 	sleep "0.0$(printf %02d "$(random_below 40)")"
@@ -17,8 +18,8 @@ for ((i = 0; i < kills; i++)); do
 	valid "$file"
 	# Each of the four threads is in work() at least, and the first in main().
 	trace open "$file" >open
-	is "round $i: threads in work()" 4 "$(grep -c ' function:work$' open)"
-	is "round $i: threads in main()" 1 "$(grep -c ' function:main$' open)"
+	is "round $i, FXT_SEED=$FXT_SEED: threads in work()" 4 "$(grep -c ' function:work$' open)"
+	is "round $i, FXT_SEED=$FXT_SEED: threads in main()" 1 "$(grep -c ' function:main$' open)"
 	test $failures -lt 5 || exit 1
 done
 echo "$kills kills"

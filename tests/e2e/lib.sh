@@ -1,7 +1,8 @@
 # What the end-to-end scripts share; sourced first. A script prints what failed and why, goes on, and fails in the
 # end. It works in $scratch, which is gone afterwards.
 #
-# FXT_FULL=1 makes the long versions, FXT_ORACLE names a second checker that every trace has to pass.
+# FXT_FULL=1 makes the long versions, FXT_ORACLE names a second checker that every trace has to pass. FXT_SEED is what the random
+# arguments of the traced programs follow from (tests/apps/random.h); a script that fails prints it, and with it makes the same calls.
 
 set -u
 export LC_ALL=C
@@ -10,6 +11,9 @@ export LC_ALL=C
 apps=$abs_top_builddir/tests/apps
 failures=0
 background=
+
+seed=${FXT_SEED:-$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')}
+export FXT_SEED=$seed
 
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/fxt-e2e.XXXXXX") || exit 99
 cd "$scratch" || exit 99
@@ -22,6 +26,7 @@ finish()
 	test -z "$background" || kill -9 $background 2>/dev/null
 	cd / && rm -rf "$scratch"
 	test $failures = 0 || status=1
+	test $status = 0 || test $status = 77 || echo "to make the same calls again: FXT_SEED=$seed" >&2
 	exit $status
 }
 trap finish EXIT

@@ -4,13 +4,15 @@
     progress.py kill ROUNDS     SIGKILL at random moments, over modes, 1 to 64 threads, with and without forks
     progress.py ring SECONDS    eight threads at full speed in a small ring: its size, the program's memory, and snapshots
 
-Prints what is wrong, a line each; exit status 1 if anything is. FXT_ORACLE names a second checker.
+Prints what is wrong, a line each; exit status 1 if anything is. FXT_ORACLE names a second checker. FXT_SEED is what the plan, the
+moments and the arguments of the programs follow from.
 """
 import collections, json, os, random, shutil, signal, struct, subprocess, sys, time
 
 REPORT = struct.Struct("=IIII")
 APP = os.path.join(os.environ["abs_top_builddir"], "tests/apps/progress")
 FXT, AGENT, ORACLE = os.environ["FXT"], os.environ["FXT_AGENT"], os.environ.get("FXT_ORACLE")
+SEED = int(os.environ.get("FXT_SEED") or random.SystemRandom().getrandbits(32))
 failures = 0
 
 
@@ -27,11 +29,12 @@ class Program:
         shutil.rmtree("trace", ignore_errors=True)
         os.mkdir("trace")
         self.every, self.last, self.final = every, {}, {}
+        self.seed = random.getrandbits(32)
         self.process = subprocess.Popen(
             [APP, str(threads), str(every), str(children)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             bufsize=0, start_new_session=True,
-            env={**os.environ, "LD_PRELOAD": AGENT, "FXT_OUTPUT": "trace/%p.fxt", "FXT_CATEGORIES": "malloc",
-                 "FXT_QUIET": "1", **environment})
+            env={**os.environ, "LD_PRELOAD": AGENT, "FXT_OUTPUT": "trace/%p.fxt", "FXT_CATEGORIES": "malloc,io",
+                 "FXT_QUIET": "1", "FXT_SEED": str(self.seed), **environment})
         self.rest = b""
 
     def read(self):
@@ -83,6 +86,8 @@ def steps(path):
             record = json.loads(line)
             if record["type"] == "complete" and record["name"] == "calloc" and record["args"]["size"] == 0:
                 found[record["pid"], record["tid"]].append(record["args"]["nmemb"])
+            elif record["type"] == "complete" and record["name"] == "truncate":
+                found[record["pid"], record["tid"]].append(record["args"]["length"])
             elif record["type"] == "counter" and record["name"].startswith("dropped"):
                 dropped[record["name"], record.get("id")] = record["args"]["records"]
     if dump.returncode:
@@ -118,9 +123,9 @@ def kill(rounds):
     random.shuffle(plan)
     for i in range(rounds):
         mode, threads, children = plan[i % len(plan)]
-        what = f"{mode}, {threads} threads, {children} children"
         # Chunks of 32 KiB: a ring has to hold one for each thread that its last call is to be found.
         program = Program(threads, 16, children, FXT_BUFFERING_MODE=mode, FXT_BUFFER_SIZE_MB="4", FXT_MAX_SIZE_MB="64")
+        what = f"round {i}, {mode}, {threads} threads, {children} children, the program's FXT_SEED={program.seed}"
         program.read_reports(random.randrange(20000))
         program.kill()
         told = collections.defaultdict(dict)
@@ -190,5 +195,8 @@ def ring(seconds):
           f"{snapshots + 1} snapshots, memory {memory[0]} to {memory[-1]} KiB, the file always {size} MiB")
 
 
+random.seed(SEED)
 {"kill": kill, "ring": ring}[sys.argv[1]](int(sys.argv[2]))
+if failures:
+    print(f"progress.py was run with FXT_SEED={SEED}", file=sys.stderr)
 sys.exit(1 if failures else 0)

@@ -79,7 +79,9 @@ def own_heap(heap):
         if kind == 2:
             if called != "free":
                 found["malloc:" + called] += 1
-            live.add(pointer)
+            # One that failed made no block, and free(NULL) frees none.
+            if number(pointer or 0):
+                live.add(pointer)
         elif pointer in live:
             if kind == 0:
                 live.discard(pointer)
