@@ -96,7 +96,7 @@ struct fxt_open {
 enum fxt_commit_way {
 	FXT_COMMIT_ALIGNED = 1,         /* none crosses a cache line (lane.h): but in circular mode */
 	FXT_COMMIT_WATCHED = 2,         /* the next may meet a trigger, or is slow, or: */
-	FXT_COMMIT_SAMPLES = 4,         /* counters are due after it: sample.h */
+	FXT_COMMIT_DEFERRED = 4,        /* the thread has deferred work: deferred.h */
 };
 
 /* What a lane has filled of a ring. It is given back when the next chunk is full: however rarely a thread is heard of, what it did

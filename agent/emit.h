@@ -19,6 +19,7 @@
 
 #include "agent.h"
 #include "clock.h"
+#include "deferred.h"
 
 enum {
 	FXT_FRAME_WORDS = 5,            /* header, start, inline process and thread, end */
@@ -92,7 +93,7 @@ static inline uint64_t *fxt_reserve_extra(struct fxt_thread *thread, uint64_t st
 	return at;
 }
 
-/* fxt_commit() of a duration-complete event that was slow or may meet a trigger, or that counters are due after. */
+/* fxt_commit() of a duration-complete event that was slow or may meet a trigger, or that deferred work is due after. */
 FXT_COLD void fxt_commit_watched(struct fxt_thread *thread, uint64_t *at, uint64_t header);
 
 /* Commits the record whose words end at `at`, whatever the thread is watched for. */
@@ -139,9 +140,14 @@ FXT_COLD uint64_t *fxt_room_unusual(struct fxt_thread *thread, uint64_t start_ns
 /* Room for a call's record, unless it was shorter than the threshold. NULL: nothing to write. */
 static FXT_EMISSION uint64_t *fxt_room(struct fxt_thread *thread, uint64_t start_ns, uint64_t end_ns, size_t words)
 {
+	uint64_t *at;
+
 	if (!fxt_is_usual(thread, start_ns, end_ns))
 		return fxt_room_unusual(thread, start_ns, end_ns, words);
-	return fxt_reserve(thread, start_ns, words);
+	at = fxt_reserve(thread, start_ns, words);
+	if (FXT_UNLIKELY(!at))
+		fxt_deferred_after(thread, end_ns);
+	return at;
 }
 
 /* Commits a duration-complete event ("Duration complete event") whose arguments end at `at`. */

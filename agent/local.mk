@@ -16,6 +16,8 @@ AGENT_SOURCES = \
 	agent/control.h \
 	agent/counter.c \
 	agent/counter.h \
+	agent/deferred.c \
+	agent/deferred.h \
 	agent/descriptor.c \
 	agent/descriptor.h \
 	agent/emit.c \

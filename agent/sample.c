@@ -4,9 +4,9 @@
 
 #include <sys/auxv.h>
 
+#include "deferred.h"
 #include "emit.h"
 #include "heap.h"
-#include "stack.h"
 
 enum { SAMPLE_NS = 10 * 1000 * 1000 };
 
@@ -20,10 +20,15 @@ void fxt_sample_after_fork(void)
 	atomic_store_explicit(&sample_state.next_ns, 0, memory_order_relaxed);
 }
 
+static bool is_due(uint64_t now_ns)
+{
+	return fxt_is_on(FXT_CAT_counter) && now_ns >= atomic_load_explicit(&sample_state.next_ns, memory_order_relaxed);
+}
+
 void fxt_sample_renewed(struct fxt_thread *thread, uint64_t now_ns)
 {
-	if (fxt_is_on(FXT_CAT_counter) && now_ns >= atomic_load_explicit(&sample_state.next_ns, memory_order_relaxed))
-		thread->commit |= FXT_COMMIT_WATCHED | FXT_COMMIT_SAMPLES;
+	if (is_due(now_ns))
+		fxt_deferred_ask(thread);
 }
 
 /* At least 0, but of the heap. */
@@ -99,13 +104,15 @@ static void put_read(struct fxt_thread *thread, uint64_t now_ns, atomic_bool *fa
 		atomic_store_explicit(failed, true, memory_order_relaxed);
 }
 
-void fxt_sample(struct fxt_thread *thread)
+void fxt_sample(struct fxt_thread *thread, uint64_t now_ns)
 {
-	uint64_t now_ns = fxt_now(thread), next_ns = atomic_load_explicit(&sample_state.next_ns, memory_order_relaxed);
+	uint64_t next_ns = atomic_load_explicit(&sample_state.next_ns, memory_order_relaxed);
 	struct fxt_moved moved;
 
-	/* Within an emission that a handler interrupted, or beyond its time: somebody else will. The child of a vfork would tell of itself. */
-	if (thread->lane != thread->lanes || now_ns < next_ns || (uint32_t)fxt_sys_gettid() != thread->tid || fxt_stack_is_short() ||
+	if (!is_due(now_ns))
+		return;
+	now_ns = fxt_now(thread);
+	if (now_ns < next_ns ||
 	    !atomic_compare_exchange_strong_explicit(&sample_state.next_ns, &next_ns, now_ns + SAMPLE_NS, memory_order_relaxed,
 						     memory_order_relaxed))
 		return;
