@@ -25,8 +25,8 @@ static inline void fxt_deferred_ask(struct fxt_thread *thread)
 
 /* A call that ended at `end_ns` is over, and nothing of it is left to be written: does what there is to do. If the thread has read the clock
  * again since, that may be the start of another call, and the work waits: entries that were left by longjmp are closed at the start of the
- * call that finds them. */
-FXT_COLD void fxt_deferred_after(struct fxt_thread *thread, uint64_t end_ns);
+ * call that finds them. It is not marked as cold: then compilers would take all that a call's record is written with for cold, too. */
+void fxt_deferred_after(struct fxt_thread *thread, uint64_t end_ns);
 
 /* An instrumented function is about to begin, and is not on the quick way: does what there is to do, and what its start would ask for. */
 FXT_COLD void fxt_deferred_before(struct fxt_thread *thread);
