@@ -32,7 +32,7 @@ static void run(struct fxt_thread *thread, uint64_t now_ns)
 	if (now_ns >= thread->explain_due_ns)
 		fxt_explain_read(thread, fxt_now(thread));
 	fxt_sample(thread, now_ns);
-	fxt_labels_tell_owed(thread);
+	fxt_labels_tell_owed(thread, now_ns - FXT_HELD_LONG_NS);
 }
 
 void fxt_deferred_after(struct fxt_thread *thread, uint64_t end_ns)

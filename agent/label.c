@@ -70,6 +70,7 @@ static struct fxt_label name(enum fxt_label_kind kind, enum fxt_label_how how, u
 /* Full is as good as owed: the place will be met again. */
 static void owe(struct fxt_thread *thread, struct fxt_owed owed)
 {
+	owed.tid = thread->tid;
 	if (fxt_owed_put(&owed))
 		fxt_deferred_ask(thread);
 }
@@ -187,9 +188,9 @@ static void know_no_more(uintptr_t object)
 /* What was at this address is no more. */
 static void end_life(uintptr_t object)
 {
+	fxt_owed_gone(object, object + 1);
 	fxt_label_bury(object);
 	know_no_more(object);
-	fxt_owed_gone(object, object + 1);
 }
 
 /* Whether there is no way to find a name now. */
@@ -204,7 +205,7 @@ static bool has_to_owe(struct fxt_thread *thread)
 	if (fxt_holds_lock(thread))
 		return true;
 	if (fxt_owed_any() && !fxt_stack_is_short())
-		fxt_labels_tell_owed(thread);
+		fxt_labels_tell_owed(thread, 0);
 	return false;
 }
 
@@ -214,7 +215,7 @@ void fxt_label_first_use(struct fxt_thread *thread, enum fxt_label_kind kind, ui
 	struct told told = {.fd = -1};
 	struct fxt_label_detail detail;
 	enum fxt_entered entered;
-	bool owes = has_to_owe(thread);
+	bool owes = has_to_owe(thread) || fxt_owed_has(object, true);
 
 	/* Another one had its place among those that are known at once. */
 	if (fxt_label_look(object, &detail, &found) && found == object && detail.label.kind == kind) {
@@ -223,7 +224,7 @@ void fxt_label_first_use(struct fxt_thread *thread, enum fxt_label_kind kind, ui
 	}
 	if (owes) {
 		if (!fxt_owed_has(object, false))
-			owe(thread, (struct fxt_owed){object, place, fxt_now(thread), 0, (uint8_t)kind, FXT_LABEL_USED, false});
+			owe(thread, (struct fxt_owed){object, place, fxt_now(thread), 0, 0, (uint8_t)kind, FXT_LABEL_USED, false});
 		return;
 	}
 	if (fxt_stack_is_short())
@@ -249,10 +250,10 @@ static struct fxt_label make(struct fxt_thread *thread, uintptr_t object, struct
 	uintptr_t found;
 	enum fxt_entered entered;
 	struct fxt_label_detail old;
-	bool owes = has_to_owe(thread);
+	bool owes = has_to_owe(thread) || fxt_owed_has(object, true);
 
 	/* What is owed of the address comes in between. */
-	if (!fxt_owed_has(object, true) && fxt_label_look(object, &old, &found) && old.place == new->place && old.label.kind == new->label.kind &&
+	if (!(owes && fxt_owed_has(object, true)) && fxt_label_look(object, &old, &found) && old.place == new->place && old.label.kind == new->label.kind &&
 	    old.label.how != FXT_LABEL_USED && fxt_label_revive(object)) {
 		remember(object);
 		if (old.label.how < FXT_LABEL_PATH)
@@ -261,7 +262,7 @@ static struct fxt_label make(struct fxt_thread *thread, uintptr_t object, struct
 	}
 	if (owes && new->label.how == FXT_LABEL_MADE) {
 		end_life(object);
-		owe(thread, (struct fxt_owed){object, new->place, told->since_ns ? told->since_ns : fxt_now(thread), 0,
+		owe(thread, (struct fxt_owed){object, new->place, told->since_ns ? told->since_ns : fxt_now(thread), 0, 0,
 					      new->label.kind, FXT_LABEL_MADE, false});
 		return nameless;
 	}
@@ -291,7 +292,7 @@ static void tell_owed_block(struct fxt_thread *thread, const struct fxt_owed *ow
 }
 
 /* What is gone by now does not become one of the living, and what another thread has told of meanwhile stays as it is. */
-static void tell_owed(struct fxt_thread *thread, const struct fxt_owed *owed)
+static void tell_owed(struct fxt_thread *thread, const struct fxt_owed *owed, int slot)
 {
 	struct told told = {.since_ns = owed->since_ns, .fd = -1};
 	struct fxt_label_detail detail, old;
@@ -315,21 +316,25 @@ static void tell_owed(struct fxt_thread *thread, const struct fxt_owed *owed)
 	}
 	if (!owed->is_gone)
 		remember(owed->object);
-	else if (!lives)
+	if (fxt_owed_is_gone(slot) && !(owed->is_gone && lives)) {
 		fxt_label_bury(owed->object);
+		know_no_more(owed->object);
+	}
 }
 
-void fxt_labels_tell_owed(struct fxt_thread *thread)
+void fxt_labels_tell_owed(struct fxt_thread *thread, uint64_t before_ns)
 {
-	struct fxt_owed owed;
+	struct fxt_owed owed = {0};
+	int slot;
 
-	while (fxt_owed_take(&owed)) {
+	while ((slot = fxt_owed_take(&owed, thread->tid, before_ns)) >= 0) {
 		if (owed.kind == FXT_LABEL_NONE)
 			fxt_function_find(owed.place - 1);
 		else if (owed.kind == FXT_LABEL_BLOCK)
 			tell_owed_block(thread, &owed);
 		else
-			tell_owed(thread, &owed);
+			tell_owed(thread, &owed, slot);
+		fxt_owed_done(slot);
 	}
 }
 
@@ -363,7 +368,7 @@ void fxt_label_tell_block(struct fxt_thread *thread, uintptr_t block, const stru
 	if (label->text)
 		tell(thread, block, label, &told);
 	else if (fxt_holds_lock(thread))
-		owe(thread, (struct fxt_owed){block, place, since_ns, bytes, FXT_LABEL_BLOCK, FXT_LABEL_MADE, false});
+		owe(thread, (struct fxt_owed){block, place, since_ns, bytes, 0, FXT_LABEL_BLOCK, FXT_LABEL_MADE, false});
 }
 
 static uintptr_t hash_of_path(const char *path, size_t bytes, int fd)
@@ -422,8 +427,8 @@ void fxt_labels_freed(const void *memory, size_t bytes)
 
 	/* Of what is no block any size may be said. */
 	if (bytes <= UINTPTR_MAX - low) {
-		fxt_label_bury_within(low, low + bytes, know_no_more);
 		fxt_owed_gone(low, low + bytes);
+		fxt_label_bury_within(low, low + bytes, know_no_more);
 	}
 }
 

@@ -71,8 +71,9 @@ struct fxt_label fxt_label_opened(struct fxt_thread *thread, enum fxt_label_kind
  * without a search, and otherwise it is owed. NULL: no name now. The text is not terminated. */
 const char *fxt_label_place(struct fxt_thread *thread, uintptr_t place, size_t *bytes);
 
-/* Tells all names that are owed. */
-void fxt_labels_tell_owed(struct fxt_thread *thread);
+/* Tells all names that the thread owes, and what any thread has owed since before before_ns; but for what another thread is at, which comes
+ * with the next deferred work. */
+void fxt_labels_tell_owed(struct fxt_thread *thread, uint64_t before_ns);
 
 /* What a heap block is called that the code at `place` has asked for; and tells that the one at `block` has been that since then, and so
  * large, or owes that where there is no name now. Which blocks there are, and what has been told of them, is blocks.c's: the functions below know of none. */
