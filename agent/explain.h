@@ -1,20 +1,20 @@
-/* Why a call was slow: one that takes FXT_EXPLAIN_NS or more carries the processor time its thread used within it (cpu_ns) and how
- * often it was switched away from within it, waiting (voluntary) or preempted (involuntary).
+/* Why a call was slow: one that takes FXT_EXPLAIN_NS or more carries the processor time its thread used within it (cpu_ns) and how often
+ * it was switched away from within it, waiting (voluntary) or preempted (involuntary).
  *
- * The kernel tells totals, for half a microsecond of system calls, and a call that is slow is known to be so only when it
- * is over. So readings are taken beforehand, where they are cheap by comparison: at the end of each slow call, which needs one
- * anyway; with the deferred work (deferred.h), in each 10 ms; and at the start of a call that can block, if the last reading is
- * FXT_EXPLAIN_NS old or the thread's last call of this name was slow. However fast a thread's calls follow each other, that is at most one reading in
+ * The kernel tells totals, for half a microsecond of system calls, and a call that is slow is known to be so only when it is over. So
+ * readings are taken beforehand, where they are cheap by comparison: at the end of each slow call, which needs one anyway; with the
+ * deferred work (deferred.h), in each 10 ms; and at the start of a call that can block, if the last reading is FXT_EXPLAIN_NS old or the
+ * thread's last call of this name was slow. However fast a thread's calls follow each other, that is at most one reading in
  * FXT_EXPLAIN_NS and one for each slow call: half a percent of its time as FXT_EXPLAIN_NS is by default. All others pay for two
  * comparisons.
  *
  * A reading that is not of the call's very start bounds what the totals were then: processor time grows no faster than time, and no
- * total falls. Readings that were taken later, within the call, bound it from the other side; what a function was entered with
- * becomes known by the calls in it. An argument is written if it follows from the bounds, and is left out otherwise:
- * cpu_ns when they are no further apart than a twentieth of the call's duration, the counts when they are exact.
+ * total falls. Readings that were taken later, within the call, bound it from the other side; what a function was entered with becomes
+ * known by the calls in it. An argument is written if it follows from the bounds, and is left out otherwise: cpu_ns when they are no
+ * further apart than a twentieth of the call's duration, the counts when they are exact.
  *
- * None is taken while the thread holds a lock (fxt_holds_lock()): others may be waiting for it. So a slow call within a critical section is
- * not explained, nor one that ends with a lock, as waiting for a lock or for a condition does. All readings lie outside of the
+ * None is taken while the thread holds a lock (fxt_holds_lock()): others may be waiting for it. So a slow call within a critical section
+ * is not explained, nor one that ends with a lock, as waiting for a lock or for a condition does. All readings lie outside of the
  * interval that is recorded.
  */
 #ifndef FXT_EXPLAIN_H

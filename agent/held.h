@@ -6,9 +6,9 @@
 
 #include "agent.h"
 
-/* A lock that has been held for so long is taken for one that is held for life, and holds up no deferred work any more. Whoever waits for it
- * has waited ten times as long as the clock's line is good for, and the 100 microseconds that deferred work takes at most are a thousandth
- * of that. */
+/* A lock that has been held for so long is taken for one that is held for life, and holds up no deferred work any more. Whoever waits
+ * for it has waited ten times as long as the clock's line is good for, and the 100 microseconds that deferred work takes at most are a
+ * thousandth of that. */
 enum { FXT_HELD_LONG_NS = 100 * 1000 * 1000 };
 
 /* Whether the thread was in a critical section when it last read the clock, as far as is known. The newest lock decides: those below it

@@ -253,8 +253,8 @@ static struct fxt_label make(struct fxt_thread *thread, uintptr_t object, struct
 	bool owes = has_to_owe(thread) || fxt_owed_has(object, true);
 
 	/* What is owed of the address comes in between. */
-	if (!(owes && fxt_owed_has(object, true)) && fxt_label_look(object, &old, &found) && old.place == new->place && old.label.kind == new->label.kind &&
-	    old.label.how != FXT_LABEL_USED && fxt_label_revive(object)) {
+	if (!(owes && fxt_owed_has(object, true)) && fxt_label_look(object, &old, &found) && old.place == new->place &&
+	    old.label.kind == new->label.kind && old.label.how != FXT_LABEL_USED && fxt_label_revive(object)) {
 		remember(object);
 		if (old.label.how < FXT_LABEL_PATH)
 			old.label.is_repeated = true;

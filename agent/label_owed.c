@@ -1,5 +1,5 @@
-/* See label_owed.h. Slots are taken and given back by compare-and-exchange. A signal handler that leaves by longjmp while a name is told takes a
- * slot away for good, and its object has no name; that costs other names when it has happened in all of them. */
+/* See label_owed.h. Slots are taken and given back by compare-and-exchange. A signal handler that leaves by longjmp while a name is told
+ * takes a slot away for good, and its object has no name; that costs other names when it has happened in all of them. */
 #include "label_owed.h"
 
 #include <stddef.h>

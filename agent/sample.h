@@ -1,7 +1,7 @@
 /* Counters of the process (category counter): what it holds and has moved, sampled every 10 ms while it records anything.
  *
- * No thread of ours does it. Sampling is deferred work (deferred.h), which each thread that records has after 10 ms at the latest, when its
- * clock's line expires; of all threads one samples in 10 ms. Each sample is an event with one argument, named rss, threads,
+ * No thread of ours does it. Sampling is deferred work (deferred.h), which each thread that records has after 10 ms at the latest, when
+ * its clock's line expires; of all threads one samples in 10 ms. Each sample is an event with one argument, named rss, threads,
  * descriptors, read bytes, written bytes and heap bytes (heap.h).
  */
 #ifndef FXT_SAMPLE_H

@@ -1,6 +1,7 @@
-/* Critical sections in which the agent has reason for slow work of each kind. Their first and last moment are marked by system calls that fail
- * and that nobody else makes: close(-1000 - N) and close(-2000 - N) are around what section N tells of. Says "N SYSTEM_CALL..." of each: what the
- * program itself calls in it. A lock is taken and used before that, unless its first use is what the section is about.
+/* Critical sections in which the agent has reason for slow work of each kind. Their first and last moment are marked by system calls
+ * that fail and that nobody else makes: close(-1000 - N) and close(-2000 - N) are around what section N tells of. Says "N
+ * SYSTEM_CALL..." of each: what the program itself calls in it. A lock is taken and used before that, unless its first use is what the
+ * section is about.
  */
 #include <errno.h>
 #include <fcntl.h>
