@@ -342,6 +342,8 @@ void fxt_agent_exit(void)
 		return;
 	if (thread)
 		fxt_said_rest(thread);
+	if (thread)
+		fxt_labels_tell_owed(thread, UINT64_MAX);
 	if (fxt_is_filtered() || fxt_is_forbidden(FXT_NO_CALLS) || !is_alone())
 		return;
 	mask = fxt_sys_block_signals();

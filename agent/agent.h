@@ -95,7 +95,7 @@ struct fxt_open {
 /* What is due when the next record is committed. */
 enum fxt_commit_way {
 	FXT_COMMIT_WATCHED = 2,         /* the next may meet a trigger, or is slow, or: */
-	FXT_COMMIT_SAMPLES = 4,         /* counters are due after it: sample.h */
+	FXT_COMMIT_DEFERRED = 4,        /* the thread has deferred work: deferred.h */
 };
 
 /* What a lane has filled of a ring. It is given back when the next chunk is full: however rarely a thread is heard of, what it did

@@ -97,12 +97,11 @@ static void release(struct bucket *bucket, int way, uintptr_t block)
 /* Tells the trace what it is, unless that is what it was before. */
 static void tell(struct fxt_thread *thread, struct detail *detail, const struct fxt_memory *memory)
 {
-	if (detail->label.text == memory->label.text && detail->bytes == memory->bytes)
+	if (detail->label.text && detail->label.text == memory->label.text && detail->bytes == memory->bytes)
 		return;
 	detail->label = memory->label;
 	detail->bytes = memory->bytes;
-	if (memory->label.text)
-		fxt_label_tell_block(thread, memory->address, &memory->label, detail->life.begin_ns, memory->bytes);
+	fxt_label_tell_block(thread, memory->address, &memory->label, memory->place, detail->life.begin_ns, memory->bytes);
 }
 
 void fxt_block_came_at(struct fxt_thread *thread, const void *block, size_t bytes, uintptr_t place, uint64_t since_ns)
@@ -123,7 +122,7 @@ void fxt_block_came_at(struct fxt_thread *thread, const void *block, size_t byte
 		return;
 	detail = &bucket->details[way];
 	detail->life.begin_ns = since_ns;
-	memory.label = fxt_label_block(place);
+	memory.label = fxt_label_block(thread, place);
 	tell(thread, detail, &memory);
 	release(bucket, way, (uintptr_t)block | (fxt_life_begin(thread, &detail->life, &memory) ? 0 : IS_GONE));
 }

@@ -1,9 +1,10 @@
-/* See clock.h. Called by every thread's slow path; any context. */
+/* See clock.h. */
 #include "clock.h"
 
 #include <string.h>
 #include <time.h>
 
+#include "deferred.h"
 #include "sample.h"
 
 enum {
@@ -117,12 +118,22 @@ static void learn(struct pair now)
 	fxt_unlock(&clock_state.lock, mask);
 }
 
-/* Where the kernel is asked for each reading. */
-static uint64_t without_counter(struct fxt_thread *thread)
+/* Whether there is a scale, or can be one: two pairs have to lie apart. */
+static bool may_know_scale(uint64_t now_ns)
+{
+	return atomic_load_explicit(&clock_state.scale, memory_order_relaxed) || now_ns - clock_state.old.ns >= SCALE_MIN_NS;
+}
+
+uint64_t fxt_clock_renew(struct fxt_thread *thread)
 {
 	uint64_t ns = fxt_clock_kernel_ns();
 
-	fxt_sample_renewed(thread, ns);
+	if (fxt_is_forbidden(FXT_NO_LOCKS))
+		return ns;
+	if (!clock_state.usable)
+		fxt_sample_renewed(thread, ns);
+	else if (may_know_scale(ns))
+		fxt_deferred_ask(thread);
 	return ns;
 }
 
@@ -137,29 +148,18 @@ static void set_line(struct fxt_clock_line *line, struct pair now, uint64_t scal
 	line->until = limit < UINT32_MAX - low ? low + (uint32_t)limit : UINT32_MAX;
 }
 
-uint64_t fxt_clock_renew(struct fxt_thread *thread)
+void fxt_clock_renew_line(struct fxt_thread *thread)
 {
 	struct pair now;
-	uint64_t mask, scale;
+	uint64_t mask, scale, ns;
 
-	if (!clock_state.usable || fxt_is_forbidden(FXT_NO_LOCKS))
-		return without_counter(thread);
-	if (!atomic_load_explicit(&clock_state.scale, memory_order_relaxed)) {
-		uint64_t ns = fxt_clock_kernel_ns();
-
-		if (ns - clock_state.old.ns < SCALE_MIN_NS)
-			return ns;
-	}
+	if (!clock_state.usable || fxt_clock_quick(thread, &ns) || !may_know_scale(fxt_clock_kernel_ns()))
+		return;
 	mask = fxt_sys_block_signals();
 	now = read_pair();
 	learn(now);
 	scale = atomic_load_explicit(&clock_state.scale, memory_order_relaxed);
-	if (scale) {
+	if (scale)
 		set_line(&thread->clock, now, scale);
-	}
 	fxt_sys_restore_signals(mask);
-	if (now.ns >= thread->explain_due_ns)
-		fxt_explain_read(thread, now.ns);
-	fxt_sample_renewed(thread, now.ns);
-	return now.ns;
 }

@@ -1,10 +1,10 @@
 /* Time: CLOCK_BOOTTIME in nanoseconds, read from the processor's counter where the kernel does so itself.
  *
- * Each thread keeps a straight line (struct fxt_clock_line) from the counter to kernel time, and asks the kernel again after
- * 10 ms at the latest, so that it never strays from the kernel's clock by more than that time's worth of the kernel's
- * own corrections (500 ppm of 10 ms: 5 microseconds). Until the process is some milliseconds old there is no scale and every
- * reading is the kernel's. Within a thread time increases strictly: a viewer drops one of two slices that
- * begin in the same nanosecond.
+ * Each thread keeps a straight line (struct fxt_clock_line) from the counter to kernel time, which expires after 10 ms at the latest, so
+ * that it never strays from the kernel's clock by more than that time's worth of the kernel's own corrections (500 ppm of 10 ms: 5
+ * microseconds). To renew it takes some system calls, so that is deferred work (deferred.h), and every reading in between is the
+ * kernel's, as is each until the process is some milliseconds old and there is a scale. Within a thread time increases strictly: a
+ * viewer drops one of two slices that begin in the same nanosecond.
  */
 #ifndef FXT_CLOCK_H
 #define FXT_CLOCK_H
@@ -23,8 +23,12 @@ void fxt_clock_after_fork(void);
 /* Kernel time, by any thread without state. */
 uint64_t fxt_clock_kernel_ns(void);
 
-/* Reads kernel time and, where there is a scale, renews the thread's line. */
+/* Reads the time where the thread has no line that is good now: returns kernel time, and makes the line's renewal deferred work. It
+ * makes no system call where the kernel's clock needs none. Any context. */
 uint64_t fxt_clock_renew(struct fxt_thread *thread);
+
+/* Renews the thread's line if it has expired: deferred work. */
+void fxt_clock_renew_line(struct fxt_thread *thread);
 
 /* The counter, in two halves of 32 bits: on x86 that is how it comes. */
 static FXT_EMISSION void fxt_clock_halves(uint32_t *high, uint64_t *low)

@@ -19,6 +19,7 @@
 
 #include "agent.h"
 #include "clock.h"
+#include "deferred.h"
 
 enum {
 	FXT_FRAME_WORDS = 5,            /* header, start, inline process and thread, end */
@@ -118,7 +119,7 @@ static FXT_EMISSION void fxt_commit_as(struct fxt_thread *thread, uint64_t *at, 
 	fxt_close_lane(thread, lane, events);
 }
 
-/* fxt_commit() of a duration-complete event that was slow or may meet a trigger, or that counters are due after. */
+/* fxt_commit() of a duration-complete event that was slow or may meet a trigger, or that deferred work is due after. */
 FXT_COLD void fxt_commit_watched(struct fxt_thread *thread, uint64_t *at, uint64_t header);
 
 /* Commits a call's record, and does what is due after it. */
@@ -148,9 +149,14 @@ FXT_COLD uint64_t *fxt_room_unusual(struct fxt_thread *thread, uint64_t start_ns
 /* Room for a call's record, unless it was shorter than the threshold. NULL: nothing to write. */
 static FXT_EMISSION uint64_t *fxt_room(struct fxt_thread *thread, uint64_t start_ns, uint64_t end_ns, size_t words)
 {
+	uint64_t *at;
+
 	if (!fxt_is_usual(thread, start_ns, end_ns))
 		return fxt_room_unusual(thread, start_ns, end_ns, words);
-	return fxt_reserve(thread, start_ns, words);
+	at = fxt_reserve(thread, start_ns, words);
+	if (FXT_UNLIKELY(!at))
+		fxt_deferred_after(thread, end_ns);
+	return at;
 }
 
 /* The header of a duration-complete event ("Duration complete event"). */

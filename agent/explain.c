@@ -1,4 +1,4 @@
-/* See explain.h. Called where calls begin and end, and by the clock; any context.
+/* See explain.h. Called where calls begin and end, and as deferred work; any context.
  *
  * A signal handler that comes while another reading is being filed takes none; one that leaves by longjmp just then ends the
  * thread's explanations. What is filed are facts of one thread at two times, so that a wrong place for them costs an
@@ -8,6 +8,7 @@
 
 #include <time.h>
 
+#include "held.h"
 #include "open.h"
 #include "stack.h"
 
@@ -96,6 +97,8 @@ uint64_t fxt_explain_begin(struct fxt_thread *thread, uint64_t names)
 	uint64_t read_ns, start_ns = thread->last_ns;
 	int tries = READING_TRIES;
 
+	if (fxt_holds_lock(thread))
+		return start_ns;
 	if (thread->explain_names[fxt_get_event_name(names) % FXT_EXPLAIN_BITS] == fxt_get_event_name(names))
 		thread->explain_slow &= ~fxt_explain_bit(names);
 	else if (start_ns < thread->explain_due_ns)
@@ -191,20 +194,12 @@ uint64_t *fxt_explain_call(struct fxt_thread *thread, uint64_t *at, uint64_t sta
 	struct fxt_usage_window around;
 	struct range voluntary, involuntary;
 	uint64_t late_ns;
-	bool renewed, start_known, start_known_later, end_known;
+	bool start_known, start_known_later, end_known;
 
 	thread->explain_names[fxt_get_event_name(names) % FXT_EXPLAIN_BITS] = (uint16_t)fxt_get_event_name(names);
 	thread->explain_slow |= fxt_explain_bit(names);
-	if (is_off() || thread->usage_changing)
+	if (is_off() || thread->usage_changing || !ask(thread, &last))
 		return at;
-	/* If the clock was renewed for this end, there is a reading. */
-	renewed = thread->usage.after.asked_ns + 1 == end_ns;
-	if (renewed) {
-		last = thread->usage.after;
-		last.at_ns = end_ns;
-	} else if (!ask(thread, &last)) {
-		return at;
-	}
 	late_ns = less(last.asked_ns, end_ns);
 	around = around_start(thread, start_ns, &last, late_ns);
 	start_known = around.before.holds_until_ns == start_ns && start_ns - around.before.at_ns <= OWN_WORK_NS;
@@ -220,7 +215,6 @@ uint64_t *fxt_explain_call(struct fxt_thread *thread, uint64_t *at, uint64_t sta
 	COUNTS(involuntary)
 #undef COUNTS
 	thread->explain_due_ns = end_ns + fxt_agent.config.explain_ns;
-	if (!renewed)
-		file(thread, &last);
+	file(thread, &last);
 	return at;
 }

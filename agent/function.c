@@ -253,6 +253,7 @@ void fxt_function_enter(struct fxt_thread *thread, uintptr_t frame, uintptr_t si
 {
 	uint64_t names = fxt_function_names(address);
 
+	fxt_deferred_before(thread);
 	if ((thread->deep_count || thread->open >= fxt_opens(thread) + FXT_FUNCTION_DEPTH) && too_deep(thread, frame, site, address))
 		return;
 	fxt_open_push(thread, frame, address, site, fxt_now(thread), names,

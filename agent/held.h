@@ -6,6 +6,20 @@
 
 #include "agent.h"
 
+/* A lock that has been held for so long is taken for one that is held for life, and holds up no deferred work any more. Whoever waits
+ * for it has waited ten times as long as the clock's line is good for, and the 100 microseconds that deferred work takes at most are a
+ * thousandth of that. */
+enum { FXT_HELD_LONG_NS = 100 * 1000 * 1000 };
+
+/* Whether the thread was in a critical section when it last read the clock, as far as is known. The newest lock decides: those below it
+ * have been held for longer. */
+static inline bool fxt_holds_lock(const struct fxt_thread *thread)
+{
+	const struct fxt_held *held = thread->held_top;
+
+	return held > thread->held && thread->last_ns - held[-1].since_ns < FXT_HELD_LONG_NS;
+}
+
 /* The thread has got `lock`. With more than FXT_HELD_MAX at once, the newest are not known. */
 static inline void fxt_held_push(struct fxt_thread *thread, uintptr_t lock, uint64_t since_ns, uintptr_t place)
 {

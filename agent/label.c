@@ -1,11 +1,15 @@
-/* See label.h. Names are found, and told; which objects have one is in label_table.c. */
+/* See label.h. Names are found, and told; which objects have one is in label_table.c, and how names are written in label_text.c. */
 #include "label.h"
 
 #include <string.h>
 
+#include "deferred.h"
 #include "function.h"
+#include "held.h"
+#include "label_owed.h"
 #include "label_table.h"
 #include "stack.h"
+#include "symbols.h"
 #include "writer/decimal.h"
 #include "writer/fxt_encode.h"
 
@@ -29,76 +33,9 @@ static struct share {
 } shares[] = {{0, LOCK_WORDS}, {0, STREAM_WORDS}, {0, BLOCK_WORDS}};
 static _Atomic uint64_t counted[COUNTED_WORDS];         /* bits of objects without a name, by their hash */
 
-static const char *const kind_names[FXT_LABEL_KINDS] = {
-	"", "mutex", "cond", "rwlock", "spinlock", "sem", "barrier", "FILE", "DIR", "block",
-};
-
 /* -- Names ------------------------------------------------------------------------------------- */
 
-static unsigned digits_of(uint32_t offset)
-{
-	unsigned n = 0;
-
-	for (; offset; offset >>= 4)
-		n++;
-	return n;
-}
-
-static const char *joint_of(const struct fxt_label *label)
-{
-	static const char *const joints[] = {
-		[FXT_LABEL_SYMBOL] = "", [FXT_LABEL_MADE] = " of ", [FXT_LABEL_USED] = " first used by ",
-		[FXT_LABEL_PATH] = " ", [FXT_LABEL_FD] = " of descriptor ",
-	};
-
-	return label->how == FXT_LABEL_PATH && label->offset ? " .." : joints[label->how];
-}
-
-size_t fxt_label_bytes(const struct fxt_label *label)
-{
-	if (label->how == FXT_LABEL_SYMBOL)
-		return label->bytes + (label->offset ? 3 + digits_of(label->offset) : 0);
-	return strlen(kind_names[label->kind]) + strlen(joint_of(label)) + label->bytes;
-}
-
-static char *append(char *out, const char *text, size_t bytes)
-{
-	memcpy(out, text, bytes);
-	return out + bytes;
-}
-
-/* Writes fxt_label_bytes(). */
-static void compose(char *out, const struct fxt_label *label)
-{
-	unsigned n = digits_of(label->offset);
-
-	static_assert(NAME_BYTES + 3 + 8 <= FXT_LABEL_MAX_BYTES && PATH_BYTES + 32 <= FXT_LABEL_MAX_BYTES, "any name");
-	if (label->how != FXT_LABEL_SYMBOL) {
-		out = append(out, kind_names[label->kind], strlen(kind_names[label->kind]));
-		out = append(out, joint_of(label), strlen(joint_of(label)));
-	}
-	if (label->how == FXT_LABEL_FD)
-		fxt_decimal(out, label->offset);
-	else if (label->how == FXT_LABEL_PATH)
-		fxt_utf8_clean(out, label->text, label->bytes, label->bytes);
-	else
-		out = append(out, label->text, label->bytes);
-	if (label->how == FXT_LABEL_SYMBOL && n) {
-		out = append(out, "+0x", 3);
-		while (n--)
-			*out++ = "0123456789abcdef"[label->offset >> 4 * n & 15];
-	}
-}
-
-uint64_t *fxt_put_label(uint64_t *at, const struct fxt_label *label)
-{
-	size_t bytes = fxt_label_bytes(label), words = fxt_words_of(bytes);
-
-	at[words] = 0;
-	compose((char *)(at + 1), label);
-	*at = fxt_arg_header(FXT_ARG_STRING, (unsigned)(1 + words), FXT_STR_object) | fxt_arg_string(fxt_inline_ref(bytes));
-	return at + 1 + words;
-}
+static_assert(NAME_BYTES + 3 + 8 <= FXT_LABEL_MAX_BYTES && PATH_BYTES + 32 <= FXT_LABEL_MAX_BYTES, "any name");
 
 static uint32_t cut(const char *text, size_t bytes)
 {
@@ -118,8 +55,7 @@ static struct fxt_label name(enum fxt_label_kind kind, enum fxt_label_how how, u
 
 	if (!place || fxt_is_forbidden(FXT_NO_CALLS))
 		return label;
-	if (kind != FXT_LABEL_BLOCK)
-		label.text = fxt_function_object_name(object, place - 1, &bytes, &label.offset);
+	label.text = fxt_function_object_name(object, place - 1, &bytes, &label.offset);
 	if (label.text) {
 		label.how = FXT_LABEL_SYMBOL;
 	} else {
@@ -129,6 +65,38 @@ static struct fxt_label name(enum fxt_label_kind kind, enum fxt_label_how how, u
 	}
 	label.bytes = label.text ? cut(label.text, bytes) : 0;
 	return label;
+}
+
+/* Full is as good as owed: the place will be met again. */
+static void owe(struct fxt_thread *thread, struct fxt_owed owed)
+{
+	owed.tid = thread->tid;
+	if (fxt_owed_put(&owed))
+		fxt_deferred_ask(thread);
+}
+
+const char *fxt_label_place(struct fxt_thread *thread, uintptr_t place, size_t *bytes)
+{
+	const struct fxt_function *function;
+	const char *text;
+
+	*bytes = 0;
+	if (!place)
+		return NULL;
+	function = fxt_function_first(place - 1);
+	if (!fxt_function_is(function, place - 1)) {
+		if (fxt_holds_lock(thread)) {
+			text = fxt_symbol_known_name(place - 1, bytes);
+			if (!text && !fxt_owed_has(place, false))
+				owe(thread, (struct fxt_owed){.object = place, .place = place, .since_ns = thread->last_ns});
+			return text;
+		}
+		function = fxt_function_find(place - 1);
+	}
+	if (!function)
+		return NULL;
+	*bytes = function->bytes;
+	return function->name;
 }
 
 /* -- Telling ----------------------------------------------------------------------------------- */
@@ -166,7 +134,7 @@ static __attribute__((noinline)) void tell(struct fxt_thread *thread, uintptr_t 
 	record[1] = object;
 	record[2] = fxt_agent.pid;
 	at[words - 1] = 0;
-	compose((char *)at, label);
+	fxt_label_compose((char *)at, label);
 	at += words;
 	*at++ = fxt_arg_header(FXT_ARG_STRING, 1, FXT_STR_type) | fxt_arg_string(FXT_STR_kind_mutex + label->kind - 1);
 #define PUT(put)                \
@@ -210,10 +178,35 @@ static void remember(uintptr_t object)
 	atomic_store_explicit(&fxt_label_known[fxt_wait_hash(object) >> 52], object, memory_order_relaxed);
 }
 
+static void know_no_more(uintptr_t object)
+{
+	uintptr_t known = object;
+
+	atomic_compare_exchange_strong(&fxt_label_known[fxt_wait_hash(object) >> 52], &known, 0);
+}
+
+/* What was at this address is no more. */
+static void end_life(uintptr_t object)
+{
+	fxt_owed_gone(object, object + 1);
+	fxt_label_bury(object);
+	know_no_more(object);
+}
+
 /* Whether there is no way to find a name now. */
 static bool is_impossible(void)
 {
 	return fxt_is_forbidden(FXT_NO_CALLS) || fxt_stack_is_short();
+}
+
+/* Tells what is owed if this is a moment for it, as what is told of an address next comes later. Returns whether it is not. */
+static bool has_to_owe(struct fxt_thread *thread)
+{
+	if (fxt_holds_lock(thread))
+		return true;
+	if (fxt_owed_any() && !fxt_stack_is_short())
+		fxt_labels_tell_owed(thread, 0);
+	return false;
 }
 
 void fxt_label_first_use(struct fxt_thread *thread, enum fxt_label_kind kind, uintptr_t object, uintptr_t place)
@@ -222,10 +215,16 @@ void fxt_label_first_use(struct fxt_thread *thread, enum fxt_label_kind kind, ui
 	struct told told = {.fd = -1};
 	struct fxt_label_detail detail;
 	enum fxt_entered entered;
+	bool owes = has_to_owe(thread) || fxt_owed_has(object, true);
 
 	/* Another one had its place among those that are known at once. */
 	if (fxt_label_look(object, &detail, &found) && found == object && detail.label.kind == kind) {
 		remember(object);
+		return;
+	}
+	if (owes) {
+		if (!fxt_owed_has(object, false))
+			owe(thread, (struct fxt_owed){object, place, fxt_now(thread), 0, 0, (uint8_t)kind, FXT_LABEL_USED, false});
 		return;
 	}
 	if (fxt_stack_is_short())
@@ -251,13 +250,21 @@ static struct fxt_label make(struct fxt_thread *thread, uintptr_t object, struct
 	uintptr_t found;
 	enum fxt_entered entered;
 	struct fxt_label_detail old;
+	bool owes = has_to_owe(thread) || fxt_owed_has(object, true);
 
-	if (fxt_label_look(object, &old, &found) && old.place == new->place && old.label.kind == new->label.kind &&
-	    old.label.how != FXT_LABEL_USED && fxt_label_revive(object)) {
+	/* What is owed of the address comes in between. */
+	if (!(owes && fxt_owed_has(object, true)) && fxt_label_look(object, &old, &found) && old.place == new->place &&
+	    old.label.kind == new->label.kind && old.label.how != FXT_LABEL_USED && fxt_label_revive(object)) {
 		remember(object);
 		if (old.label.how < FXT_LABEL_PATH)
 			old.label.is_repeated = true;
 		return old.label.how < FXT_LABEL_PATH ? old.label : new->label;
+	}
+	if (owes && new->label.how == FXT_LABEL_MADE) {
+		end_life(object);
+		owe(thread, (struct fxt_owed){object, new->place, told->since_ns ? told->since_ns : fxt_now(thread), 0, 0,
+					      new->label.kind, FXT_LABEL_MADE, false});
+		return nameless;
 	}
 	if (is_impossible())
 		return nameless;
@@ -277,24 +284,91 @@ static struct fxt_label make(struct fxt_thread *thread, uintptr_t object, struct
 	return new->label;
 }
 
+static void tell_owed_block(struct fxt_thread *thread, const struct fxt_owed *owed)
+{
+	struct fxt_label label = fxt_label_block(thread, owed->place);
+
+	fxt_label_tell_block(thread, owed->object, &label, owed->place, owed->since_ns, owed->bytes);
+}
+
+/* What is gone by now does not become one of the living, and what another thread has told of meanwhile stays as it is. */
+static void tell_owed(struct fxt_thread *thread, const struct fxt_owed *owed, int slot)
+{
+	struct told told = {.since_ns = owed->since_ns, .fd = -1};
+	struct fxt_label_detail detail, old;
+	enum fxt_entered entered = FXT_ENTERED_NEXT;
+	uintptr_t found;
+	bool lives = fxt_label_look(owed->object, &old, &found) && found == owed->object;
+
+	if (lives && !owed->is_gone && owed->how == FXT_LABEL_USED && old.label.kind == owed->kind)
+		return;
+	detail = (struct fxt_label_detail){name(owed->kind, owed->how, owed->object, owed->place), owed->place};
+	if (!detail.label.text)
+		entered = FXT_ENTERED_NOT;
+	else if (!lives || !owed->is_gone)
+		entered = fxt_label_enter(owed->object, &detail);
+	if (entered == FXT_ENTERED_NOT) {
+		count_unnamed(thread, owed->object, owed->how == FXT_LABEL_MADE);
+	} else if (entered != FXT_ENTERED_KNOWN) {
+		if (entered == FXT_ENTERED_FIRST && owed->how == FXT_LABEL_USED)
+			told.since_ns = 0;
+		tell(thread, owed->object, &detail.label, &told);
+	}
+	if (!owed->is_gone)
+		remember(owed->object);
+	if (fxt_owed_is_gone(slot) && !(owed->is_gone && lives)) {
+		fxt_label_bury(owed->object);
+		know_no_more(owed->object);
+	}
+}
+
+void fxt_labels_tell_owed(struct fxt_thread *thread, uint64_t before_ns)
+{
+	struct fxt_owed owed = {0};
+	int slot;
+
+	while ((slot = fxt_owed_take(&owed, thread->tid, before_ns)) >= 0) {
+		if (owed.kind == FXT_LABEL_NONE)
+			fxt_function_find(owed.place - 1);
+		else if (owed.kind == FXT_LABEL_BLOCK)
+			tell_owed_block(thread, &owed);
+		else
+			tell_owed(thread, &owed, slot);
+		fxt_owed_done(slot);
+	}
+}
+
 struct fxt_label fxt_label_made(struct fxt_thread *thread, enum fxt_label_kind kind, uintptr_t object, uintptr_t place)
 {
 	struct fxt_label_detail new = {{.kind = (uint8_t)kind, .how = FXT_LABEL_MADE}, place};
 	struct told told = {.fd = -1};
 
+	/* A lock that is made is held by nobody: an allocator makes all of its locks again in the child of a fork, where it holds them. */
+	fxt_held_remove(thread, object);
 	return make(thread, object, &new, &told);
 }
 
-struct fxt_label fxt_label_block(uintptr_t place)
+struct fxt_label fxt_label_block(struct fxt_thread *thread, uintptr_t place)
 {
-	return name(FXT_LABEL_BLOCK, FXT_LABEL_MADE, 0, place);
+	struct fxt_label label = {.kind = FXT_LABEL_BLOCK, .how = FXT_LABEL_MADE};
+	size_t bytes;
+
+	if (fxt_is_forbidden(FXT_NO_CALLS))
+		return label;
+	label.text = fxt_label_place(thread, place, &bytes);
+	label.bytes = label.text ? cut(label.text, bytes) : 0;
+	return label;
 }
 
-void fxt_label_tell_block(struct fxt_thread *thread, uintptr_t block, const struct fxt_label *label, uint64_t since_ns, uint64_t bytes)
+void fxt_label_tell_block(struct fxt_thread *thread, uintptr_t block, const struct fxt_label *label, uintptr_t place, uint64_t since_ns,
+			  uint64_t bytes)
 {
 	const struct told told = {.since_ns = since_ns, .fd = -1, .bytes = bytes};
 
-	tell(thread, block, label, &told);
+	if (label->text)
+		tell(thread, block, label, &told);
+	else if (fxt_holds_lock(thread))
+		owe(thread, (struct fxt_owed){block, place, since_ns, bytes, 0, FXT_LABEL_BLOCK, FXT_LABEL_MADE, false});
 }
 
 static uintptr_t hash_of_path(const char *path, size_t bytes, int fd)
@@ -339,19 +413,11 @@ struct fxt_label fxt_label_of(enum fxt_label_kind kind, uintptr_t object)
 	return fxt_label_look(object, &detail, &found) && found == object && detail.label.kind == kind ? detail.label : nameless;
 }
 
-static void know_no_more(uintptr_t object)
-{
-	uintptr_t known = object;
-
-	atomic_compare_exchange_strong(&fxt_label_known[fxt_wait_hash(object) >> 52], &known, 0);
-}
-
 struct fxt_label fxt_label_forget(enum fxt_label_kind kind, uintptr_t object)
 {
 	struct fxt_label label = fxt_label_of(kind, object);
 
-	fxt_label_bury(object);
-	know_no_more(object);
+	end_life(object);
 	return kind == FXT_LABEL_FILE || kind == FXT_LABEL_DIR ? nameless : label;
 }
 
@@ -360,8 +426,10 @@ void fxt_labels_freed(const void *memory, size_t bytes)
 	uintptr_t low = (uintptr_t)memory;
 
 	/* Of what is no block any size may be said. */
-	if (bytes <= UINTPTR_MAX - low)
+	if (bytes <= UINTPTR_MAX - low) {
+		fxt_owed_gone(low, low + bytes);
 		fxt_label_bury_within(low, low + bytes, know_no_more);
+	}
 }
 
 static void know_none(void)
@@ -378,6 +446,8 @@ void fxt_labels_unloaded(void)
 	if (is_impossible() || fxt_label_table_is_empty() || !fxt_functions_unloaded())
 		return;
 	fxt_label_bury_variables();
+	/* The code that is to be named may be among what was unloaded. */
+	fxt_owed_clear();
 	know_none();
 }
 
@@ -386,6 +456,7 @@ void fxt_labels_after_fork(void)
 	unsigned i;
 
 	fxt_label_table_after_fork();
+	fxt_owed_clear();
 	for (i = 0; i < sizeof(shares) / sizeof(*shares); i++)
 		atomic_store(&shares[i].words, 0);
 	for (i = 0; i < COUNTED_WORDS; i++)

@@ -1,10 +1,13 @@
 /* What locks, streams and the like are called: `app_lock`, `pool+0x28`, `mutex of pool_create`, `FILE /etc/passwd`.
  *
- * The trace is told once of each, by a userspace object record ("Userspace object record"): pointer, process, name, `type`, and
- * `since`, the time from which on the name holds (without it: from the beginning). The next record of that type for the same address
- * supersedes it. What is destroyed is forgotten, and told of again unless the next object there has the same name.
+ * The trace is told once of each, by a userspace object record ("Userspace object record"): pointer, process, name, `type`, and `since`,
+ * the time from which on the name holds (without it: from the beginning). The next record of that type for the same address supersedes
+ * it. What is destroyed is forgotten, and told of again unless the next object there has the same name.
  *
  * fxt_label_use() is in the path of each lock: one load where the object is known. The others are slow paths. Any context.
+ *
+ * While the thread holds a lock no name is looked for: it is owed (label_owed.h), and told as deferred work, with the time before the
+ * object's first use as `since`. Until then the object has no name, and the calls on it carry its pointer only.
  */
 #ifndef FXT_LABEL_H
 #define FXT_LABEL_H
@@ -64,10 +67,20 @@ struct fxt_label fxt_label_made(struct fxt_thread *thread, enum fxt_label_kind k
 struct fxt_label fxt_label_opened(struct fxt_thread *thread, enum fxt_label_kind kind, uintptr_t object, uintptr_t place,
 				  uint64_t end_ns, const char *path, int fd);
 
+/* The function that a call was made in, by its return address: as fxt_function_find() has it; while the thread holds a lock only if that
+ * is known without a search, and otherwise it is owed. NULL: no name now. The text is not terminated. */
+const char *fxt_label_place(struct fxt_thread *thread, uintptr_t place, size_t *bytes);
+
+/* Tells all names that the thread owes, and what any thread has owed since before before_ns; but for what another thread is at, which
+ * comes with the next deferred work. */
+void fxt_labels_tell_owed(struct fxt_thread *thread, uint64_t before_ns);
+
 /* What a heap block is called that the code at `place` has asked for; and tells that the one at `block` has been that since then, and so
- * large. Which blocks there are, and what has been told of them, is blocks.c's: the functions below know of none. */
-struct fxt_label fxt_label_block(uintptr_t place);
-void fxt_label_tell_block(struct fxt_thread *thread, uintptr_t block, const struct fxt_label *label, uint64_t since_ns, uint64_t bytes);
+ * large, or owes that where there is no name now. Which blocks there are, and what has been told of them, is blocks.c's: the functions
+ * below know of none. */
+struct fxt_label fxt_label_block(struct fxt_thread *thread, uintptr_t place);
+void fxt_label_tell_block(struct fxt_thread *thread, uintptr_t block, const struct fxt_label *label, uintptr_t place, uint64_t since_ns,
+			  uint64_t bytes);
 
 /* What it is called, if it is known. Not what it was opened by. */
 struct fxt_label fxt_label_of(enum fxt_label_kind kind, uintptr_t object);
@@ -75,9 +88,10 @@ struct fxt_label fxt_label_of(enum fxt_label_kind kind, uintptr_t object);
 /* The same of one that is about to be destroyed: it is known no more. Of a stream or directory nothing. */
 struct fxt_label fxt_label_forget(enum fxt_label_kind kind, uintptr_t object);
 
-/* The whole name's length, and the argument `object` with it. */
+/* The whole name's length, the name itself, and the argument `object` with it. */
 enum { FXT_LABEL_MAX_BYTES = 160 };
 size_t fxt_label_bytes(const struct fxt_label *label);
+void fxt_label_compose(char *out, const struct fxt_label *label);
 uint64_t *fxt_put_label(uint64_t *at, const struct fxt_label *label);
 
 /* Whether an event of its making or end says it: once for locks that a function makes again and again. */

@@ -16,6 +16,8 @@ AGENT_SOURCES = \
 	agent/control.h \
 	agent/counter.c \
 	agent/counter.h \
+	agent/deferred.c \
+	agent/deferred.h \
 	agent/descriptor.c \
 	agent/descriptor.h \
 	agent/emit.c \
@@ -48,8 +50,11 @@ AGENT_SOURCES = \
 	agent/kin_entry.h \
 	agent/label.c \
 	agent/label.h \
+	agent/label_owed.c \
+	agent/label_owed.h \
 	agent/label_table.c \
 	agent/label_table.h \
+	agent/label_text.c \
 	agent/lane.c \
 	agent/life.c \
 	agent/life.h \

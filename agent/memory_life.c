@@ -17,13 +17,14 @@ static void commit(struct fxt_thread *thread, uint64_t *at, enum fxt_event_type 
 
 bool fxt_life_begin(struct fxt_thread *thread, struct fxt_life *life, const struct fxt_memory *memory)
 {
-	const struct fxt_function *function;
+	const char *function;
 	unsigned arguments = 2;
 	size_t text;
 	uint64_t *at;
 
-	function = fxt_function_find(memory->place - 1);
-	text = !function ? 0 : function->bytes < FUNCTION_MAX_BYTES ? function->bytes : FUNCTION_MAX_BYTES;
+	function = fxt_label_place(thread, memory->place, &text);
+	if (text > FUNCTION_MAX_BYTES)
+		text = FUNCTION_MAX_BYTES;
 	life->id = fxt_flow_id();
 	at = fxt_reserve_extra(thread, life->begin_ns, 2 + 2 + 2 + fxt_words_of(text) + fxt_label_words(&memory->label) + 1);
 	if (!at)
@@ -31,7 +32,7 @@ bool fxt_life_begin(struct fxt_thread *thread, struct fxt_life *life, const stru
 	at = fxt_put_pointer(at, FXT_STR_ptr, (const void *)memory->address);
 	at = fxt_put_uint(at, FXT_STR_size, memory->bytes);
 	if (text) {
-		at = fxt_put_text(at, FXT_STR_function, function->name, text);
+		at = fxt_put_text(at, FXT_STR_function, function, text);
 		arguments++;
 	}
 	if (memory->label.text) {

@@ -4,9 +4,9 @@
 
 #include <sys/auxv.h>
 
+#include "deferred.h"
 #include "emit.h"
 #include "heap.h"
-#include "stack.h"
 
 enum { SAMPLE_NS = 10 * 1000 * 1000 };
 
@@ -20,23 +20,29 @@ void fxt_sample_after_fork(void)
 	atomic_store_explicit(&sample_state.next_ns, 0, memory_order_relaxed);
 }
 
-void fxt_sample_renewed(struct fxt_thread *thread, uint64_t now_ns)
+static bool is_due(uint64_t now_ns)
 {
-	if (fxt_is_on(FXT_CAT_counter) && now_ns >= atomic_load_explicit(&sample_state.next_ns, memory_order_relaxed))
-		thread->commit |= FXT_COMMIT_WATCHED | FXT_COMMIT_SAMPLES;
+	return fxt_is_on(FXT_CAT_counter) && now_ns >= atomic_load_explicit(&sample_state.next_ns, memory_order_relaxed);
 }
 
-/* At least 0, but of the heap. */
-static void put(struct fxt_thread *thread, uint64_t now_ns, uint64_t name, uint64_t argument, int64_t value)
+void fxt_sample_renewed(struct fxt_thread *thread, uint64_t now_ns)
+{
+	if (is_due(now_ns))
+		fxt_deferred_ask(thread);
+}
+
+/* At least 0, but of the heap. False: there is no room. */
+static bool put(struct fxt_thread *thread, uint64_t now_ns, uint64_t name, uint64_t argument, int64_t value)
 {
 	const uint64_t names = fxt_names_of(FXT_STR_CATEGORIES + FXT_BIT_counter, name);
-	uint64_t *at = fxt_reserve(thread, now_ns, 2);
+	uint64_t *at = fxt_reserve_extra(thread, now_ns, 2);
 
 	if (!at)
-		return;
+		return false;
 	at = value < 0 ? fxt_put_long(at, argument, value) : fxt_put_uint(at, argument, (uint64_t)value);
 	*at++ = 0;      /* the counter's id: there is one of this name in the process */
 	fxt_commit(thread, at, fxt_record_type(FXT_RECORD_EVENT) | fxt_event_type(FXT_EVENT_COUNTER) | fxt_event_args(1) | names);
+	return true;
 }
 
 /* The second number of statm, in pages. */
@@ -99,23 +105,27 @@ static void put_read(struct fxt_thread *thread, uint64_t now_ns, atomic_bool *fa
 		atomic_store_explicit(failed, true, memory_order_relaxed);
 }
 
-void fxt_sample(struct fxt_thread *thread)
+void fxt_sample(struct fxt_thread *thread, uint64_t now_ns)
 {
-	uint64_t now_ns = fxt_now(thread), next_ns = atomic_load_explicit(&sample_state.next_ns, memory_order_relaxed);
+	uint64_t next_ns = atomic_load_explicit(&sample_state.next_ns, memory_order_relaxed);
 	struct fxt_moved moved;
 
-	/* Within an emission that a handler interrupted, or beyond its time: somebody else will. The child of a vfork would tell of itself. */
-	if (thread->lane != thread->lanes || now_ns < next_ns || (uint32_t)fxt_sys_gettid() != thread->tid || fxt_stack_is_short() ||
+	if (!is_due(now_ns))
+		return;
+	now_ns = fxt_now(thread);
+	if (now_ns < next_ns ||
 	    !atomic_compare_exchange_strong_explicit(&sample_state.next_ns, &next_ns, now_ns + SAMPLE_NS, memory_order_relaxed,
 						     memory_order_relaxed))
 		return;
 	moved = fxt_threads_moved();
+	/* What cannot be written is not asked for. */
+	if (!put(thread, now_ns, FXT_STR_read, FXT_STR_bytes, (int64_t)moved.read))
+		return;
+	put(thread, now_ns, FXT_STR_written, FXT_STR_bytes, (int64_t)moved.written);
+	if (fxt_heap.sized)
+		put(thread, now_ns, FXT_STR_heap_bytes, FXT_STR_bytes, moved.heap);
 	put_read(thread, now_ns, &sample_state.rss_failed, read_rss, FXT_STR_rss, FXT_STR_bytes,
 		 getauxval(AT_PAGESZ));
 	put_read(thread, now_ns, &sample_state.threads_failed, read_threads, FXT_STR_threads, FXT_STR_count, 1);
 	put_read(thread, now_ns, &sample_state.descriptors_failed, read_descriptors, FXT_STR_descriptors, FXT_STR_count, 1);
-	put(thread, now_ns, FXT_STR_read, FXT_STR_bytes, (int64_t)moved.read);
-	put(thread, now_ns, FXT_STR_written, FXT_STR_bytes, (int64_t)moved.written);
-	if (fxt_heap.sized)
-		put(thread, now_ns, FXT_STR_heap_bytes, FXT_STR_bytes, moved.heap);
 }

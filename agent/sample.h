@@ -1,19 +1,19 @@
 /* Counters of the process (category counter): what it holds and has moved, sampled every 10 ms while it records anything.
  *
- * No thread of ours does it: a thread that renews its clock, which each does after 10 ms at the latest, samples when the record it is
- * about is committed, so that no call takes longer for it; of all threads one in 10 ms. Each is an event with one argument, named
- * rss, threads, descriptors, read bytes, written bytes and heap bytes (heap.h).
+ * No thread of ours does it. Sampling is deferred work (deferred.h), which each thread that records has after 10 ms at the latest, when
+ * its clock's line expires; of all threads one samples in 10 ms. Each sample is an event with one argument, named rss, threads,
+ * descriptors, read bytes, written bytes and heap bytes (heap.h).
  */
 #ifndef FXT_SAMPLE_H
 #define FXT_SAMPLE_H
 
 #include "agent.h"
 
-/* The clock is being renewed, or a chunk is full: sees to it that the thread samples after its next record if it is time. Any context. */
+/* A chunk is full, or the clock has no line that could expire: makes sampling deferred work of the thread if it is time. Any context. */
 void fxt_sample_renewed(struct fxt_thread *thread, uint64_t now_ns);
 
-/* After a record, in no emission. */
-void fxt_sample(struct fxt_thread *thread);
+/* Samples, if it is time and no other thread does: deferred work. */
+void fxt_sample(struct fxt_thread *thread, uint64_t now_ns);
 
 /* In the child of a fork. */
 void fxt_sample_after_fork(void);

@@ -38,4 +38,11 @@ static inline bool fxt_stack_is_short(void)
 	return fxt_stack_has_less(FXT_SLOW_PATH_BYTES);
 }
 
+/* The same for where a thread holds a lock, and no system call is to be made if it can be helped: the thread's own stack is none of a
+ * handler's, unless the program has put one there. */
+static inline bool fxt_stack_may_be_short(const struct fxt_thread *thread)
+{
+	return !fxt_on_own_stack(thread, (uintptr_t)__builtin_frame_address(0)) && fxt_stack_is_short();
+}
+
 #endif

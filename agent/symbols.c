@@ -1,6 +1,7 @@
 /* See symbols.h. Called by function.c, under its lock and with signals blocked. */
 #include "symbols.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 #include "module.h"
@@ -17,6 +18,8 @@ enum {
 
 static struct fxt_module modules[MAX_MODULES];
 static unsigned module_count, removed_count;
+/* Odd while modules change: for who looks without the lock. */
+static atomic_uint module_version;
 static struct {
 	char *text;
 	size_t used;
@@ -174,6 +177,18 @@ static void take_line(struct group *group, const char *line, uintptr_t address)
 	}
 }
 
+/* Under the lock. In the child of a fork it may be odd already: that fork came in the middle of a change. */
+static void begin_change(void)
+{
+	atomic_store_explicit(&module_version, atomic_load_explicit(&module_version, memory_order_relaxed) | 1, memory_order_relaxed);
+	atomic_thread_fence(memory_order_release);
+}
+
+static void end_change(void)
+{
+	atomic_store_explicit(&module_version, atomic_load_explicit(&module_version, memory_order_relaxed) + 1, memory_order_release);
+}
+
 /* Every file that has code mapped, and the memory around `address`. False: it cannot be read. */
 static bool scan(uintptr_t address)
 {
@@ -185,6 +200,7 @@ static bool scan(uintptr_t address)
 
 	if (fd < 0)
 		return false;
+	begin_change();
 	memset(&group, 0, offsetof(struct group, path) + 1);
 	while ((n = fxt_sys_read(fd, text + used, sizeof(text) - 1 - used)) > 0) {
 		char *line = text, *end;
@@ -203,6 +219,7 @@ static bool scan(uintptr_t address)
 	}
 	fxt_sys_close(fd);
 	take_group(&group, address);
+	end_change();
 	return n == 0;
 }
 
@@ -219,8 +236,10 @@ static struct fxt_module *find_module(uintptr_t address)
 static const struct fxt_module *with_symbols(struct fxt_module *module)
 {
 	if (module && module->path && !module->is_read) {
+		begin_change();
 		module->is_read = true;
 		fxt_module_read(module);
+		end_change();
 	}
 	return module;
 }
@@ -330,6 +349,39 @@ const char *fxt_symbol_name(uintptr_t address, size_t *bytes)
 	text = module->strings + symbol->name;
 	*bytes = strnlen(text, module->strings_bytes - symbol->name);
 	return clean(text, bytes);
+}
+
+const char *fxt_symbol_known_name(uintptr_t address, size_t *bytes)
+{
+	unsigned version = atomic_load_explicit(&module_version, memory_order_acquire);
+	const struct fxt_module *module = module_at(address);
+	const struct fxt_symbol *symbol;
+	struct fxt_module copy;
+	const char *text;
+	size_t i;
+
+	if (!module)
+		return NULL;
+	copy.symbols = module->symbols;
+	copy.count = module->count;
+	copy.strings = module->strings;
+	copy.strings_bytes = module->strings_bytes;
+	copy.bias = module->bias;
+	copy.is_read = module->is_read;
+	atomic_thread_fence(memory_order_acquire);
+	/* What was read of a file stays where it is. */
+	if (version % 2 || atomic_load_explicit(&module_version, memory_order_relaxed) != version || !copy.is_read || !copy.symbols)
+		return NULL;
+	symbol = find_symbol(&copy, address - copy.bias);
+	if (!symbol)
+		return NULL;
+	text = copy.strings + symbol->name;
+	*bytes = strnlen(text, copy.strings_bytes - symbol->name);
+	/* Those that have to be cleaned have another text. */
+	for (i = 0; i < *bytes; i++)
+		if (text[i] & 0x80)
+			return NULL;
+	return text;
 }
 
 const char *fxt_symbol_object_name(uintptr_t address, uintptr_t place, size_t *bytes, uint32_t *offset)

@@ -14,6 +14,10 @@
  * file. UTF-8 and valid for the life of the process. The caller holds the lock of the function table. */
 const char *fxt_symbol_name(uintptr_t address, size_t *bytes);
 
+/* The name of the function at `address` if the symbols of its file have been read already, otherwise NULL: as above, but without the
+ * lock, and without a system call. Some 300 nanoseconds. Any context. */
+const char *fxt_symbol_known_name(uintptr_t address, size_t *bytes);
+
 /* The name of the global variable that `address` lies in, and how far behind its beginning, if it is one of a file that is loaded; NULL: then
  * `*offset` is 1 if the address is in one all the same, otherwise 0.
  * `place` is the code that uses it: files are looked for when code of theirs is first met. As above. */

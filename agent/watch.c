@@ -1,12 +1,12 @@
-/* Calls that leave the straight way: below the threshold, slow, or such as a trigger waits for. Called in the middle of an emission;
- * any context. */
+/* Calls that leave the straight way: below the threshold, slow, such as a trigger waits for, or followed by deferred work. Called in the
+ * middle of an emission; any context. */
 #include <string.h>
 
 #include "control.h"
 #include "emit.h"
 #include "explain.h"
 #include "function.h"
-#include "sample.h"
+#include "held.h"
 #include "stack.h"
 
 static bool is_slow(uint64_t duration_ns)
@@ -16,6 +16,8 @@ static bool is_slow(uint64_t duration_ns)
 
 uint64_t *fxt_room_unusual(struct fxt_thread *thread, uint64_t start_ns, uint64_t end_ns, size_t words)
 {
+	uint64_t *at;
+
 	if (end_ns - start_ns < thread->threshold_ns) {
 		struct fxt_lane *lane = thread->lane;
 
@@ -23,6 +25,7 @@ uint64_t *fxt_room_unusual(struct fxt_thread *thread, uint64_t start_ns, uint64_
 		fxt_lane_raise(thread, lane);
 		fxt_count_one(thread->filtered);
 		fxt_lane_lower(thread, lane);
+		fxt_deferred_after(thread, end_ns);
 		return NULL;
 	}
 	if (is_slow(end_ns - start_ns)) {
@@ -31,7 +34,10 @@ uint64_t *fxt_room_unusual(struct fxt_thread *thread, uint64_t start_ns, uint64_
 	} else if (fxt_agent.config.triggers.count) {
 		thread->commit |= FXT_COMMIT_WATCHED;
 	}
-	return fxt_reserve(thread, start_ns, words);
+	at = fxt_reserve(thread, start_ns, words);
+	if (!at)
+		fxt_deferred_after(thread, end_ns);
+	return at;
 }
 
 void fxt_watch_failure(struct fxt_thread *thread, int error)
@@ -85,8 +91,8 @@ void fxt_commit_watched(struct fxt_thread *thread, uint64_t *at, uint64_t header
 {
 	struct fxt_lane *lane = thread->lane - 1;
 	uint64_t start_ns = lane->at[1], end_ns = at[-1], ns = end_ns - start_ns;
+	bool is_latest = end_ns == thread->last_ns;
 	unsigned explained = 0;
-	bool samples;
 	int error = thread->watched_errno;
 	const char *name;
 	size_t bytes;
@@ -97,18 +103,18 @@ void fxt_commit_watched(struct fxt_thread *thread, uint64_t *at, uint64_t header
 		fxt_commit_as(thread, at, header, 1);
 		return;
 	}
-	samples = thread->commit & FXT_COMMIT_SAMPLES;
-	thread->commit &= ~(unsigned)(FXT_COMMIT_WATCHED | FXT_COMMIT_SAMPLES);
+	if (!(thread->commit & FXT_COMMIT_DEFERRED))
+		thread->commit &= ~(unsigned)FXT_COMMIT_WATCHED;
 	thread->watched_errno = 0;
-	if (is_slow(ns) && !fxt_stack_is_short()) {
+	if (is_slow(ns) && !fxt_holds_lock(thread) && !fxt_stack_is_short()) {
 		/* In front of the end, which is the last word. */
 		at = fxt_explain_call(thread, at - 1, start_ns, end_ns, header, &explained);
 		*at++ = end_ns;
 	}
-	/* The clock may have been renewed meanwhile, and what it wants is for the next record. */
 	fxt_commit_as(thread, at, header + fxt_event_args(explained), 1);
-	if (samples)
-		fxt_sample(thread);
+	/* The explanation may have read the clock since. */
+	if (is_latest)
+		fxt_deferred_after(thread, thread->last_ns);
 	/* It may be watched for something else, and to find a function's name takes a look at all of them. */
 	if (!error && ns < fxt_agent.config.triggers.most_ns && ns >= fxt_agent.config.triggers.least_ns)
 		return;

@@ -7,7 +7,6 @@
 
 #include "lock.h"
 
-#include "agent/function.h"
 #include "agent/stack.h"
 #include "forms.h"
 
@@ -15,33 +14,30 @@
 
 enum { PLACE_MAX_BYTES = 200 };
 
-/* The function a call is made in, by its return address; NULL. */
-static const struct fxt_function *function_at(uintptr_t place)
+/* No search while the thread holds a lock: what is not known then will be at the next such call. */
+static struct fxt_lock_place function_at(struct fxt_thread *thread, uintptr_t place)
 {
-	return place ? fxt_function_find(place - 1) : NULL;
+	struct fxt_lock_place at;
+
+	at.name = fxt_label_place(thread, place, &at.bytes);
+	if (at.bytes > PLACE_MAX_BYTES)
+		at.bytes = PLACE_MAX_BYTES;
+	return at;
 }
 
-static size_t name_bytes(const struct fxt_function *function)
-{
-	return !function ? 0 : function->bytes < PLACE_MAX_BYTES ? function->bytes : PLACE_MAX_BYTES;
-}
-
-/* Lock, the places of the call and of who is in the way, that thread, how long it has held the lock. */
+/* Lock, how long it has been held and by whom, and how many arguments there are with the places. */
 struct description {
-	const struct fxt_function *at, *held_at;
 	struct fxt_label object;
 	uint64_t held_ns;
 	uint32_t holder;
 	unsigned arguments;
 };
 
-static size_t measure(struct description *d, struct fxt_lock_wait *wait, const struct fxt_held *held, uint64_t now_ns)
+static size_t measure(struct description *d, const struct fxt_lock_wait *wait, uint64_t now_ns)
 {
-	d->at = function_at(wait->place);
-	d->held_at = held->lock ? function_at(held->place) : NULL;
-	d->held_ns = held->lock && now_ns > held->since_ns ? now_ns - held->since_ns : 0;
+	d->held_ns = wait->held.lock && now_ns > wait->held.since_ns ? now_ns - wait->held.since_ns : 0;
 	d->object = fxt_label_of(wait->kind, wait->lock);
-	return 2 + fxt_label_words(&d->object) + (2 + fxt_words_of(name_bytes(d->at))) + 2 + 2 + (2 + fxt_words_of(name_bytes(d->held_at))) + 1;
+	return 2 + fxt_label_words(&d->object) + (2 + fxt_words_of(wait->at.bytes)) + 2 + 2 + (2 + fxt_words_of(wait->held_at.bytes)) + 1;
 }
 
 static uint64_t *describe(uint64_t *at, struct description *d, const struct fxt_lock_wait *wait)
@@ -52,8 +48,8 @@ static uint64_t *describe(uint64_t *at, struct description *d, const struct fxt_
 		at = fxt_put_label(at, &d->object);
 		d->arguments++;
 	}
-	if (d->at) {
-		at = fxt_put_text(at, FXT_STR_at, d->at->name, name_bytes(d->at));
+	if (wait->at.name) {
+		at = fxt_put_text(at, FXT_STR_at, wait->at.name, wait->at.bytes);
 		d->arguments++;
 	}
 	if (d->holder) {
@@ -64,8 +60,8 @@ static uint64_t *describe(uint64_t *at, struct description *d, const struct fxt_
 		at = fxt_put_uint(at, FXT_STR_held_ns, d->held_ns);
 		d->arguments++;
 	}
-	if (d->held_at) {
-		at = fxt_put_text(at, FXT_STR_held_at, d->held_at->name, name_bytes(d->held_at));
+	if (wait->held_at.name) {
+		at = fxt_put_text(at, FXT_STR_held_at, wait->held_at.name, wait->held_at.bytes);
 		d->arguments++;
 	}
 	return at;
@@ -76,14 +72,17 @@ void fxt_lock_wait_begin(struct fxt_thread *thread, struct fxt_lock_wait *wait)
 	struct description d = {.holder = wait->holder};
 	uint64_t now_ns = fxt_now(thread), *at;
 
-	if (fxt_stack_is_short()) {
+	if (fxt_holds_lock(thread) ? fxt_stack_may_be_short(thread) : fxt_stack_is_short()) {
 		wait->held.lock = 0;
 		return;
 	}
 	if (!wait->holder || !fxt_held_by(wait->holder, wait->lock, &wait->held))
 		wait->held.lock = 0;
+	wait->at = function_at(thread, wait->place);
+	if (wait->held.lock)
+		wait->held_at = function_at(thread, wait->held.place);
 	/* Told at once: the wait may never end. */
-	at = fxt_reserve_extra(thread, now_ns, measure(&d, wait, &wait->held, now_ns));
+	at = fxt_reserve_extra(thread, now_ns, measure(&d, wait, now_ns));
 	if (at) {
 		at = describe(at, &d, wait);
 		fxt_commit_extra(thread, at, fxt_record_type(FXT_RECORD_EVENT) | fxt_event_type(FXT_EVENT_INSTANT) |
@@ -99,6 +98,7 @@ void fxt_lock_wait_end(struct fxt_thread *thread, struct fxt_lock_wait *wait, in
 	struct description d = {.holder = wait->holder};
 	struct fxt_cause cause;
 	bool is_caused = fxt_wait_leave(thread, wait->lock, wait->start_ns, end_ns, &cause) && fxt_is_got(result);
+	uintptr_t held_place = wait->held.place;
 
 	/* Who gave it up in the end had it last. */
 	if (is_caused) {
@@ -107,7 +107,11 @@ void fxt_lock_wait_end(struct fxt_thread *thread, struct fxt_lock_wait *wait, in
 	}
 	if (fxt_is_got(result))
 		fxt_held_push(thread, wait->lock, end_ns, wait->place);
-	at = fxt_room(thread, wait->start_ns, end_ns, measure(&d, wait, &wait->held, is_caused ? cause.at_ns : end_ns));
+	if (wait->held.lock && (!wait->held_at.name || wait->held.place != held_place))
+		wait->held_at = function_at(thread, wait->held.place);
+	else if (!wait->held.lock)
+		wait->held_at.name = NULL;
+	at = fxt_room(thread, wait->start_ns, end_ns, measure(&d, wait, is_caused ? cause.at_ns : end_ns));
 	if (!at)
 		return;
 	at = describe(at, &d, wait);

@@ -10,6 +10,12 @@
 #include "interpose.h"
 #include "object.h"
 
+/* The function that a call is made in. */
+struct fxt_lock_place {
+	const char *name;               /* not terminated; NULL: it is not known */
+	size_t bytes;
+};
+
 struct fxt_lock_wait {
 	struct fxt_open *open;
 	uint64_t start_ns;
@@ -21,6 +27,8 @@ struct fxt_lock_wait {
 	bool is_c11;                    /* the result is no error number */
 	uint32_t holder;                /* the thread that holds it, as it says itself; 0: not known */
 	struct fxt_held held;           /* what that thread knows of it; lock 0: nothing */
+	struct fxt_lock_place at;       /* the function of `place` */
+	struct fxt_lock_place held_at;  /* and of held.place */
 };
 
 /* For a wrapper with thread_, names_ and start_ns_: the lock is not free, and the call is shown in progress by `open_`. */

@@ -115,6 +115,7 @@ APPS_C = \
 	tests/apps/owns \
 	tests/apps/process \
 	tests/apps/progress \
+	tests/apps/quiet \
 	tests/apps/says \
 	tests/apps/sequence \
 	tests/apps/slow \
@@ -133,7 +134,7 @@ tests/apps/count_io_fortified: APP_FLAGS = -O2
 $(filter tests/apps/count_%,$(APPS_C)): tests/apps/counts.h tests/apps/random.h
 tests/apps/busy tests/apps/progress: tests/apps/random.h
 $(filter tests/apps/host_%,$(APPS_C)): tests/apps/host.h
-tests/apps/chain tests/apps/deadlock: tests/apps/asleep.h
+tests/apps/chain tests/apps/deadlock tests/apps/quiet: tests/apps/asleep.h
 tests/apps/count_io_fortified: tests/apps/count_io.c
 tests/apps/lifetimes: APP_MORE = $(top_srcdir)/tests/apps/lifetimes_uses.c
 tests/apps/lifetimes: tests/apps/lifetimes_uses.c tests/apps/lifetimes.h
@@ -221,6 +222,7 @@ E2E_TESTS = \
 	tests/e2e/objects.sh \
 	tests/e2e/owns.sh \
 	tests/e2e/progress.sh \
+	tests/e2e/quiet.sh \
 	tests/e2e/real.sh \
 	tests/e2e/report.sh \
 	tests/e2e/says.sh \

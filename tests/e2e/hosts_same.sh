@@ -99,6 +99,7 @@ says and err
 says and error
 says and assert
 says and abort
+quiet
 sequence 100
 sequence 100 kill
 streams pipe 20 fork

@@ -1,0 +1,59 @@
+#!/bin/bash
+# Critical sections stay the program's: in none of them the agent renews its clock, samples, explains or looks for names. That is seen by
+# system calls and not by time: all that is slow makes some.
+# shellcheck source=lib.sh
+. "${abs_top_srcdir:?}/tests/e2e/lib.sh"
+need python3 strace
+strace -o /dev/null true 2>/dev/null || skip "ptrace is forbidden here"
+
+for mode in streaming circular; do
+	env FXT_BUFFERING_MODE=$mode FXT_BUFFER_SIZE_MB=4 FXT_OUTPUT="$scratch/$mode.fxt" \
+		strace -f -qq -o calls -E LD_PRELOAD="$FXT_AGENT" "$apps/quiet" >sections || fail "$mode: exit status $?"
+	valid "$mode.fxt"
+	"$FXT" dump --json "$mode.fxt" >records || fail "$mode: fxt dump"
+	python3 - <<-'EOT' || fail "$mode: see above"
+		import collections, json, re, sys
+		ok = True
+		def wrong(*what):
+		    global ok
+		    ok = False
+		    print(*what)
+
+		# What is called between two marks, by the thread that makes them.
+		own = {int(line.split()[0]): set(line.split()[1:]) for line in open("sections")}
+		made, within = collections.defaultdict(list), {}
+		for line in open("calls"):
+		    tid, call = line.split(None, 1)
+		    mark = re.match(r"close\(-([12])00(\d)\b", call)
+		    if mark:
+		        within[tid] = int(mark[2]) if mark[1] == "1" else None
+		        made[int(mark[2])].append("mark")
+		    elif within.get(tid) and not call.startswith(("<", "---", "+++")):
+		        made[within[tid]].append(call.split("(")[0])
+		if set(made) != set(own) or len(own) != 6:
+		    wrong("sections", sorted(made), sorted(own))
+		for number, calls in sorted(made.items()):
+		    others = [c for c in calls if c != "mark" and c not in own[number]]
+		    if calls.count("mark") != 2 or others:
+		        wrong("section", number, "has", *others or calls)
+
+		# It is done later all the same: names, from the first use on, and samples.
+		records = [json.loads(line) for line in open("records")]
+		calls = [r for r in records if r.get("category") == "pthread" and "mutex" in r.get("args", {}) and r["type"] == "complete"]
+		names = collections.Counter(r.get("objects", {}).get("mutex") for r in calls)
+		for name, count in (("outer_lock", 2), ("other_lock", 8), ("new_lock", 6), ("kept", 6), ("mutex of use_new", 4)):
+		    if names[name] < count:
+		        wrong(name, names)
+		if None in names:
+		    wrong("without a name", [r for r in calls if not r.get("objects")])
+		contended = [r["args"] for r in records if r.get("name") == "contended" and "args" in r]
+		places = {(a.get("at"), a.get("held_at")) for a in contended if a.get("object") == "other_lock"}
+		if places != {("wait_for_other", "hold_other")}:
+		    wrong("contended", contended)
+		held = sorted(r["time"] for r in calls if r["objects"]["mutex"] == "life_lock")
+		samples = [r["time"] for r in records if r.get("category") == "counter" and r["name"] == "rss"]
+		if len(held) != 2 or sum(held[0] < s < held[1] for s in samples) < 2:
+		    wrong("samples", samples, "held", held)
+		sys.exit(not ok)
+	EOT
+done
