@@ -15,6 +15,7 @@
 #include "follow.h"
 #include "fork.h"
 #include "function.h"
+#include "label.h"
 #include "log.h"
 #include "output.h"
 #include "shared.h"

@@ -6,6 +6,9 @@
  * (fxt_is_interrupted()). The storage makes private memory of these places, and the lane has no chunk: so what goes on ends in memory
  * that nobody reads, the next record takes a chunk of the child's own, and the parent's trace alone has the interrupted call. Nothing that
  * takes longer is ever interrupted: a turn to another chunk, a thread's first record and whatever takes a lock block all signals.
+ *
+ * Tables in the agent's own memory may be looked at by what was interrupted: in the child they are emptied (MADV_DONTNEED, as they are
+ * private) and not unmapped.
  */
 #include <pthread.h>
 #include <string.h>

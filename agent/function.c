@@ -175,8 +175,9 @@ void fxt_functions_after_fork(void)
 	functions.count = 0;
 	functions.next_index = 0;
 	functions.indices_used_up = false;
-	if (fxt_self && fxt_self->defined != fxt_functions_none_defined) {
-		fxt_sys_munmap(fxt_self->defined, FXT_DEFINED_BYTES);
+	/* Emptied and not unmapped: who was interrupted as it looked there looks on. */
+	if (fxt_self && fxt_self->defined != fxt_functions_none_defined &&
+	    fxt_sys_madvise(fxt_self->defined, FXT_DEFINED_BYTES, MADV_DONTNEED)) {
 		fxt_self->defined = fxt_functions_none_defined;
 		fxt_self->defined_quick = fxt_functions_none_defined;
 	}
@@ -245,7 +246,7 @@ uint64_t fxt_function_names(uintptr_t address)
 {
 	const struct fxt_function *function = fxt_function_at(address);
 
-	return function ? function->names : FXT_FUNCTION_UNNAMED;
+	return function ? fxt_function_names_in(function) : FXT_FUNCTION_UNNAMED;
 }
 
 void fxt_function_enter(struct fxt_thread *thread, uintptr_t frame, uintptr_t site, uintptr_t address,
@@ -313,7 +314,7 @@ void fxt_function_complete(struct fxt_thread *thread, uintptr_t address, uint64_
 	if (!at)
 		return;
 	if (function && function->index && can_define(thread)) {
-		names = function->names;
+		names = fxt_function_names_in(function);
 		if (thread->defined[function->index] != lane->serial) {
 			define(lane, function);
 			thread->defined[function->index] = lane->serial;

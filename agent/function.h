@@ -77,6 +77,13 @@ static inline const struct fxt_function *fxt_function_at(uintptr_t address)
 	return fxt_function_find(address);
 }
 
+/* Category and name for an event's header. A handler may fork at any instruction: then its name is gone in the child, whose trace has none
+ * yet, and it is a function all the same. */
+static inline uint64_t fxt_function_names_in(const struct fxt_function *function)
+{
+	return function->names | fxt_event_category(FXT_STR_CATEGORIES + FXT_BIT_function);
+}
+
 /* What an event of a function says that the table has no room for, or no index. */
 #define FXT_FUNCTION_UNNAMED fxt_names_of(FXT_STR_CATEGORIES + FXT_BIT_function, FXT_STR_function)
 
@@ -109,7 +116,7 @@ static inline bool fxt_function_enter_quick(struct fxt_thread *thread, uintptr_t
 		return false;
 	entry->function = address;
 	entry->site = *site;
-	fxt_open_show(thread, entry, fxt_clock_step(thread, start_ns), function->names);
+	fxt_open_show(thread, entry, fxt_clock_step(thread, start_ns), fxt_function_names_in(function));
 	return true;
 }
 

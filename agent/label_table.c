@@ -266,8 +266,8 @@ void fxt_label_table_after_fork(void)
 	struct table *all = atomic_load_explicit(&table, memory_order_relaxed);
 
 	fxt_lock_reset(&table_lock);
-	if (all)
-		fxt_sys_munmap(all, sizeof(*all));
-	atomic_store(&table, NULL);
+	/* Emptied and not unmapped: see fork.c. */
+	if (all && fxt_sys_madvise(all, sizeof(*all), MADV_DONTNEED))
+		atomic_store(&table, NULL);
 	atomic_store(&any_replaced, false);
 }

@@ -128,7 +128,8 @@ static struct fxt_lane *lower_what_was_left(struct fxt_thread *thread, struct fx
 		lowest--;
 	if (lowest == lane || fxt_on_alternate_stack())
 		return lane;
-	fxt_agent_count(FXT_LOSS_SIGNALS, fxt_lanes_left(lowest, lane), thread->last_ns);
+	if (fxt_agent_file())
+		fxt_agent_count(FXT_LOSS_SIGNALS, fxt_lanes_left(lowest, lane), thread->last_ns);
 	lowest->raised_at = here;
 	atomic_signal_fence(memory_order_seq_cst);
 	thread->lane = lowest + 1;

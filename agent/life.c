@@ -216,7 +216,8 @@ void fxt_life_hidden_ends(struct fxt_thread *thread, uint64_t life, uint64_t end
 void fxt_life_after_fork(void)
 {
 	atomic_store(&expected, 0);
-	if (atomic_load(&children))
-		fxt_sys_munmap(atomic_load(&children), BUCKETS * CHILDREN * sizeof(struct child));
-	atomic_store(&children, NULL);
+	/* Emptied and not unmapped: see fork.c. */
+	if (atomic_load(&children) &&
+	    fxt_sys_madvise(atomic_load(&children), BUCKETS * CHILDREN * sizeof(struct child), MADV_DONTNEED))
+		atomic_store(&children, NULL);
 }

@@ -47,6 +47,9 @@ static void close_entry(struct fxt_thread *thread, struct fxt_open *entry, uint6
 		return;
 	}
 	fxt_open_empty(thread, entry);
+	/* In the child of a fork it began at the fork, which may be in a handler that came after `end_ns` was taken. */
+	if (end_ns < start_ns)
+		end_ns = start_ns;
 	if (function) {
 		fxt_function_complete(thread, function, start_ns, end_ns);
 		return;
@@ -204,8 +207,9 @@ void fxt_open_after_fork(struct fxt_thread *thread)
 	struct fxt_open *entry;
 
 	thread->page_count = 0;
+	/* Who was interrupted as it was about to take the next entry stores to its slot. */
 	for (entry = fxt_opens(thread); entry < fxt_opens(thread) + FXT_OPEN_MAX && entry->slot; entry++)
-		entry->slot = entry < thread->open ? thread->no_slot : NULL;
+		entry->slot = entry <= thread->open ? thread->no_slot : NULL;
 	/* For the child's trace they begin here, and in its own string table names are found again when needed. */
 	for (entry = fxt_opens(thread); entry < thread->open; entry++) {
 		entry->start_ns = fxt_now(thread);

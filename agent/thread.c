@@ -80,14 +80,15 @@ void fxt_thread_dropped(struct fxt_thread *thread, enum fxt_loss why)
 
 	/* Counters are in the storage: see fxt_is_interrupted(). */
 	fxt_lane_raise(thread, lane);
-	if (why != FXT_LOSS_ROOM || (!thread->page_count && fxt_agent_file())) {
-		fxt_agent_count(why, 1, now_ns);
+	if (why != FXT_LOSS_ROOM || !thread->page_count) {
+		/* In the child of a fork this may be all that its trace says. */
+		if (fxt_agent_file())
+			fxt_agent_count(why, 1, now_ns);
 	} else {
-		if (thread->page_count && thread->dropped == &thread->no_page[1])
+		if (thread->dropped == &thread->no_page[1])
 			show_dropped(thread);
 		fxt_count_one(thread->dropped);
-		if (thread->page_count)
-			thread->pages[0][DROPPED_SLOT + 1] = now_ns;
+		thread->pages[0][DROPPED_SLOT + 1] = now_ns;
 	}
 	fxt_agent_lost(why, now_ns);
 	fxt_lane_lower(thread, lane);

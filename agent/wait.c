@@ -300,9 +300,9 @@ void fxt_wait_after_fork(void)
 {
 	unsigned i;
 
-	if (atomic_load(&buckets))
-		fxt_sys_munmap(atomic_load(&buckets), BUCKETS * sizeof(struct bucket));
-	atomic_store(&buckets, NULL);
+	/* Emptied and not unmapped: see fork.c. */
+	if (atomic_load(&buckets) && fxt_sys_madvise(atomic_load(&buckets), BUCKETS * sizeof(struct bucket), MADV_DONTNEED))
+		atomic_store(&buckets, NULL);
 	/* Touched as far as somebody waited. */
 	for (i = 0; i < FXT_WAITING_SLOTS; i++)
 		if (atomic_load(&fxt_waiting[i]))

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -46,6 +47,8 @@ void model_fail(const char *format, ...)
 	va_start(list, format);
 	say(format, list);
 	va_end(list);
+	if (getenv("MODEL_CORE"))
+		abort();
 	_exit(1);
 }
 
@@ -94,7 +97,7 @@ static bool is_known(uint64_t id, enum model_kind kind)
 		found->inherited++;
 		return true;
 	}
-	fate = atomic_load(&worker->fate[sequence]);
+	fate = atomic_load(&worker->life->fate[sequence]);
 	if (fate == MODEL_NONE || fate == MODEL_REFUSED || (fate == MODEL_STARTED && !found->is_snapshot))
 		fault("%s: record %#lx is there, and its fate was %d", found->where, (unsigned long)id, fate);
 	if (found->seen[model_thread_of(id)][sequence]++)
@@ -149,6 +152,11 @@ static const uint64_t *check_text(const uint64_t *at, const uint64_t *end, uint6
 	return at + words;
 }
 
+static bool is_explanation(uint64_t name)
+{
+	return name == FXT_STR_cpu_ns || name == FXT_STR_voluntary || name == FXT_STR_involuntary;
+}
+
 static void check_call(uint64_t header, const uint64_t *at, const uint64_t *end, uint64_t start_ns)
 {
 	unsigned call = (unsigned)(fxt_get_event_name(header) - FXT_STR_CALLS), arguments = fxt_get_event_args(header), i;
@@ -161,8 +169,8 @@ static void check_call(uint64_t header, const uint64_t *at, const uint64_t *end,
 	}
 	if (end[0] < start_ns)
 		fault("%s: an event ends before it starts", found->where);
-	/* A call that was left by longjmp, and closed when that was noticed. */
-	if (!arguments && call == MODEL_BLOCKING) {
+	/* A call that was left by longjmp, and closed when that was noticed; if that was slow it is explained. */
+	if (call == MODEL_BLOCKING && (!arguments || is_explanation(fxt_get_arg_name(at[0])))) {
 		found->stale++;
 		return;
 	}
@@ -277,8 +285,8 @@ static struct done add_up(bool is_ring)
 		struct model_worker *worker = &model.worker[i];
 
 		done.functions += worker->functions_left;
-		for (sequence = 0; sequence < MODEL_SEQUENCE && sequence < worker->next; sequence++) {
-			enum model_fate fate = atomic_load(&worker->fate[sequence]);
+		for (sequence = 0; sequence < MODEL_SEQUENCE && sequence < worker->life->next; sequence++) {
+			enum model_fate fate = atomic_load(&worker->life->fate[sequence]);
 			bool is_seen = found->seen[i][sequence];
 
 			done.refused += fate == MODEL_REFUSED;
@@ -302,8 +310,8 @@ static uint64_t raw_records(bool is_seen)
 	unsigned i, sequence;
 
 	for (i = 0; i < MODEL_THREADS; i++)
-		for (sequence = 0; sequence < MODEL_SEQUENCE && sequence < model.worker[i].next; sequence++)
-			if (atomic_load(&model.worker[i].fate[sequence]) == MODEL_WRITTEN && model.worker[i].is_raw[sequence] &&
+		for (sequence = 0; sequence < MODEL_SEQUENCE && sequence < model.worker[i].life->next; sequence++)
+			if (atomic_load(&model.worker[i].life->fate[sequence]) == MODEL_WRITTEN && model.worker[i].life->is_raw[sequence] &&
 			    (!is_seen || found->seen[i][sequence]))
 				count++;
 	return count;
@@ -330,6 +338,9 @@ bool model_check(void)
 	} else if (atomic_load(&fxt_agent.file_made)) {
 		walk_file(fxt_agent.buffer.path);
 	}
+	/* A child that has nothing to tell but calls that were too short for the threshold leaves no file. */
+	if (fxt_self && !fxt_self->page_count)
+		it.lost += fxt_self->no_page[0] + fxt_self->no_page[1];
 	done = add_up(is_ring);
 	attempted = done.written - raw_records(false) + done.refused + done.functions;
 	accounted = it.calls + it.functions + it.stale + it.lost;

@@ -15,6 +15,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <time.h>
 
 #include "agent/agent.h"
 
@@ -76,19 +77,26 @@ struct model_event {
 	size_t raw_words;
 };
 
+/* What one process's thread has written. Reached by one pointer: what was begun before a fork goes on with its parent's. */
+struct model_life {
+	unsigned process;
+	_Atomic unsigned next;          /* sequence */
+	_Atomic(uint8_t) fate[MODEL_SEQUENCE];  /* enum model_fate */
+	uint8_t is_raw[MODEL_SEQUENCE];
+};
+
 struct model_worker {
 	unsigned number;
 	uint64_t random;
-	_Atomic unsigned next;          /* sequence */
 	volatile int depth;             /* of handlers */
 	volatile int active_count;
 	uint64_t active[MODEL_ACTIVE];
 	volatile uint64_t steps_left;   /* until the handler acts */
+	timer_t timer;
 	sigjmp_buf loop;
-	volatile bool may_jump;
-	volatile unsigned functions_entered, functions_left;
-	_Atomic(uint8_t) *fate;         /* enum model_fate, by sequence */
-	uint8_t *is_raw;                /* by sequence */
+	volatile bool may_jump, is_forking;
+	_Atomic unsigned functions_entered, functions_left;
+	struct model_life *volatile life;
 };
 
 struct model {

@@ -7,7 +7,7 @@
  * the trace file, in one of the three modes. Handlers interrupt them, at random times by timers and at random instructions by the
  * processor's trap flag; they write as well, are interrupted themselves, leave by longjmp or fork. A child goes on where its parent was,
  * writes, and compares its own trace. Each seed is printed where something is wrong; threads run as they run, so a seed repeats a
- * round's choices and not its every step.
+ * round's choices and not its every step. With MODEL_CORE in the environment whoever finds something wrong leaves a core file.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -27,6 +27,9 @@
 
 #include "agent/heap.h"
 
+/* A round takes seconds, and more on a machine that does other things. */
+enum { ROUND_MS = 120 * 1000, WORK_MS = 1500 };
+
 enum { CHILDREN_MAX = 4000, TRAP_FLAG = 0x100, SYSCALL_INSTRUCTION = 0x050f };
 
 struct model model;
@@ -41,6 +44,7 @@ static struct shared {
 } *shared;
 
 static unsigned operations;
+static uint64_t until_ms;               /* the end of a round, however few operations were done */
 static atomic_bool over;
 
 static void *share(size_t bytes, int flags)
@@ -50,6 +54,22 @@ static void *share(size_t bytes, int flags)
 	if (at == MAP_FAILED)
 		model_fail("no memory");
 	return at;
+}
+
+static struct model_life *new_life(void)
+{
+	struct model_life *life = share(sizeof(*life), MAP_PRIVATE);
+
+	life->process = model.process;
+	return life;
+}
+
+static uint64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
 /* -- What interrupts ---------------------------------------------------------------------------- */
@@ -76,11 +96,10 @@ static void become_child(struct model_worker *worker, unsigned process)
 	for (i = 0; i < MODEL_THREADS; i++) {
 		struct model_worker *it = &model.worker[i];
 
-		it->next = 0;
+		it->life = new_life();
 		if (it != worker)
 			it->functions_entered = 0;
 		it->functions_left = 0;
-		it->fate = share(MODEL_SEQUENCE, MAP_PRIVATE);
 	}
 	worker->functions_entered = 0;
 }
@@ -88,21 +107,23 @@ static void become_child(struct model_worker *worker, unsigned process)
 static void fork_here(struct model_worker *worker)
 {
 	unsigned process = atomic_fetch_add(&shared->processes, 1), self = model.process;
-	int status = 0, functions;
+	int status = 0;
+	unsigned functions;
 	pid_t child;
 
-	if (process >= CHILDREN_MAX || model.ancestors == MODEL_ANCESTORS)
+	/* The C library's fork() holds a lock, also against a handler of its own thread. */
+	if (worker->is_forking || process >= CHILDREN_MAX || model.ancestors == MODEL_ANCESTORS)
 		return;
 	/* Those that are in progress end in the child, too. */
-	functions = (int)(worker->functions_entered - worker->functions_left);
+	functions = worker->functions_entered - worker->functions_left;
+	worker->is_forking = true;
 	child = fork();
+	worker->is_forking = false;
 	if (child < 0)
 		return;
 	if (!child) {
 		become_child(worker, process);
-		worker->functions_left = (unsigned)-functions;
-		if (functions > 0)
-			worker->functions_entered = 0;
+		worker->functions_entered = functions;
 		return;
 	}
 	atomic_fetch_add(&shared->forks, 1);
@@ -124,7 +145,9 @@ static void fork_unseen(struct model_worker *worker)
 	int status;
 
 	if (!child) {
+		/* Whatever comes of this is a record of a process that the parent does not know. */
 		model.process = CHILDREN_MAX + 1;
+		worker->life = new_life();
 		model_write(worker, NULL);
 		_exit(0);
 	}
@@ -144,7 +167,7 @@ static void interrupt(struct model_worker *worker)
 	worker->depth++;
 	while (model_below(worker, 3))
 		operate(worker);
-	if (choice < 4 && model.has_jumps && worker->may_jump && model.process == process) {
+	if (choice < 4 && model.has_jumps && worker->may_jump && !worker->is_forking && model.process == process) {
 		atomic_fetch_add(&shared->jumps, 1);
 		model_abandon(worker);
 		worker->depth = 0;
@@ -196,24 +219,22 @@ static void by_step(int number, siginfo_t *info, void *context)
 
 static void catch(void)
 {
-	struct sigaction action = {.sa_handler = by_timer, .sa_flags = SA_RESTART | SA_NODEFER};
+	struct sigaction action = {.sa_handler = by_timer, .sa_flags = SA_RESTART};
 
 	sigaction(SIGUSR1, &action, NULL);
 	action = (struct sigaction){.sa_sigaction = by_step, .sa_flags = SA_SIGINFO | SA_NODEFER};
 	sigaction(SIGTRAP, &action, NULL);
 }
 
-static timer_t start_timer(struct model_worker *worker)
+static void start_timer(struct model_worker *worker)
 {
 	struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGUSR1};
 	struct itimerspec times = {.it_interval.tv_nsec = 100000 + (long)model_below(worker, 400000)};
-	timer_t timer;
 
 	event._sigev_un._tid = (pid_t)syscall(SYS_gettid);
 	times.it_value = times.it_interval;
-	if (timer_create(CLOCK_MONOTONIC, &event, &timer) || timer_settime(timer, 0, &times, NULL))
+	if (timer_create(CLOCK_MONOTONIC, &event, &worker->timer) || timer_settime(worker->timer, 0, &times, NULL))
 		model_fail("no timer: %s", strerror(errno));
-	return timer;
 }
 
 /* -- Workers ------------------------------------------------------------------------------------ */
@@ -243,22 +264,25 @@ static void operate(struct model_worker *worker)
 
 static void end_child(void)
 {
-	_exit(!model_check());
+	bool well = model_check();
+
+	if (!well && getenv("MODEL_CORE"))
+		abort();
+	_exit(!well);
 }
 
 static void *work(void *argument)
 {
 	struct model_worker *worker = argument;
 	volatile unsigned i = 0;
-	timer_t timer = NULL;
 
+	if (model.has_handlers)
+		start_timer(worker);
 	model_self = worker;
 	if (sigsetjmp(worker->loop, 1))
 		worker->steps_left = 0;
 	worker->may_jump = true;
-	if (model.has_handlers && !timer)
-		timer = start_timer(worker);
-	while (i < operations && worker->next < MODEL_SEQUENCE) {
+	while (i < operations && worker->life->next < MODEL_SEQUENCE && (model.process != 1 || now_ms() < until_ms)) {
 		i++;
 		operate(worker);
 		if (model.process != 1) {
@@ -274,11 +298,11 @@ static void *work(void *argument)
 	if (model.process != 1)
 		end_child();
 	worker->may_jump = false;
-	if (timer)
-		timer_delete(timer);
+	if (model.has_handlers)
+		timer_delete(worker->timer);
 	/* One that was sent before is handled now. */
 	model_self = NULL;
-	atomic_fetch_add(&shared->records, worker->next);
+	atomic_fetch_add(&shared->records, worker->life->next);
 	return NULL;
 }
 
@@ -336,7 +360,7 @@ static void configure(struct model_worker *dice)
 	model.has_steps = model_below(dice, 4) != 0;
 	model.has_jumps = model_below(dice, 2);
 	model.has_forks = model_below(dice, 3) != 0;
-	operations = 500 + (unsigned)model_below(dice, model.has_steps ? 3000 : 15000);
+	operations = 300 + (unsigned)model_below(dice, model.has_steps ? 1500 : 15000);
 }
 
 static int round_of(uint64_t seed)
@@ -360,9 +384,9 @@ static int round_of(uint64_t seed)
 	catch();
 	for (i = 0; i < MODEL_THREADS; i++) {
 		model.worker[i] = (struct model_worker){.number = i, .random = model_random(&dice.random)};
-		model.worker[i].fate = share(MODEL_SEQUENCE, MAP_PRIVATE);
-		model.worker[i].is_raw = share(MODEL_SEQUENCE, MAP_PRIVATE);
+		model.worker[i].life = new_life();
 	}
+	until_ms = now_ms() + WORK_MS;
 	for (i = 0; i < model.threads; i++)
 		if (pthread_create(&thread[i], NULL, work, &model.worker[i]))
 			model_fail("no thread");
@@ -394,17 +418,24 @@ static void clean_up(void)
 /* True: it went well. */
 static bool run_round(uint64_t seed)
 {
-	int status;
+	static const struct timespec pause = {0, 10 * 1000 * 1000};
+	unsigned left_ms;
+	int status = 0;
 	pid_t child = fork();
 
 	if (!child) {
 		setpgid(0, 0);
 		_exit(round_of(seed));
 	}
-	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
-		;
-	if (WIFEXITED(status) && !WEXITSTATUS(status))
+	for (left_ms = ROUND_MS; !waitpid(child, &status, WNOHANG) && left_ms; left_ms -= 10)
+		nanosleep(&pause, NULL);
+	if (left_ms && WIFEXITED(status) && !WEXITSTATUS(status))
 		return true;
+	if (!left_ms) {
+		fprintf(stderr, "model_emission: round %lu hangs\n", (unsigned long)seed);
+		kill(child, SIGABRT);
+		waitpid(child, &status, 0);
+	}
 	/* Children may be left that wait for it. */
 	kill(-child, SIGKILL);
 	if (WIFSIGNALED(status))

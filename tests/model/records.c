@@ -95,40 +95,44 @@ void model_balanced(const struct fxt_thread *thread, const struct fxt_open *befo
 /* A record begins; 0 when there are enough. A handler may come anywhere: the counter first, so that one uses the next place. */
 static uint64_t begin(struct model_worker *worker, enum model_kind kind)
 {
-	unsigned sequence = atomic_fetch_add(&worker->next, 1);
-	uint64_t id = model_id(model.process, worker->number, kind, sequence);
+	struct model_life *life = worker->life;
+	unsigned sequence = atomic_fetch_add(&life->next, 1);
+	uint64_t id = model_id(life->process, worker->number, kind, sequence);
 	int place;
 
 	if (sequence >= MODEL_SEQUENCE || worker->active_count >= MODEL_ACTIVE)
 		return 0;
 	place = worker->active_count++;
 	worker->active[place] = id;
-	worker->is_raw[sequence] = kind == MODEL_RAW;
-	atomic_store(&worker->fate[sequence], MODEL_STARTED);
+	life->is_raw[sequence] = kind == MODEL_RAW;
+	atomic_store(&life->fate[sequence], MODEL_STARTED);
 	return id;
 }
 
 /* In the child of a fork what had begun in its parent is not its own. */
 static void end(struct model_worker *worker, uint64_t id, bool is_written)
 {
-	if (model_process_of(id) == model.process)
-		atomic_store(&worker->fate[model_sequence_of(id)], is_written ? MODEL_WRITTEN : MODEL_REFUSED);
+	struct model_life *life = worker->life;
+
+	if (model_process_of(id) == life->process)
+		atomic_store(&life->fate[model_sequence_of(id)], is_written ? MODEL_WRITTEN : MODEL_REFUSED);
 	worker->active_count--;
 }
 
 void model_abandon(struct model_worker *worker)
 {
+	struct model_life *life = worker->life;
 	int i;
 
 	for (i = 0; i < worker->active_count; i++) {
 		uint64_t id = worker->active[i];
 
-		if (model_process_of(id) == model.process && atomic_load(&worker->fate[model_sequence_of(id)]) == MODEL_STARTED)
-			atomic_store(&worker->fate[model_sequence_of(id)], MODEL_ABANDONED);
+		if (model_process_of(id) == life->process && atomic_load(&life->fate[model_sequence_of(id)]) == MODEL_STARTED)
+			atomic_store(&life->fate[model_sequence_of(id)], MODEL_ABANDONED);
 		__atomic_fetch_add(&model.abandoned_calls, 1, __ATOMIC_RELAXED);
 	}
 	__atomic_fetch_add(&model.abandoned_calls, worker->functions_entered - worker->functions_left, __ATOMIC_RELAXED);
-	worker->functions_entered = worker->functions_left;
+	atomic_store(&worker->functions_entered, worker->functions_left);
 	worker->active_count = 0;
 }
 
@@ -250,14 +254,14 @@ static __attribute__((noinline)) void call_function(struct fxt_thread *thread, s
 
 	struct fxt_open *before = thread->open;
 
-	worker->functions_entered++;
+	atomic_fetch_add(&worker->functions_entered, 1);
 	if (!fxt_function_enter_quick(thread, frame, &site, function, site))
 		fxt_function_enter(thread, frame, site, function, site);
 	if (inside)
 		inside(worker);
 	if (!fxt_function_exit_quick(thread, function))
 		fxt_function_exit(thread, frame, function);
-	worker->functions_left++;
+	atomic_fetch_add(&worker->functions_left, 1);
 	model_balanced(thread, before);
 }
 
