@@ -66,6 +66,23 @@ tests_model_emission_CFLAGS = $(libfxtagent_la_CFLAGS) -g
 tests_model_emission_LDFLAGS = -pthread
 tests_model_emission_LDADD =
 
+# That the model finds faults, planted one at a time.
+.PHONY: plants
+plants:
+	@$(TEST_EXPORTS) exec bash $(srcdir)/tests/model/plants.sh
+
+PLANT_FILES = \
+	tests/model/plants.sh \
+	tests/model/plants/frame-clobbered.patch \
+	tests/model/plants/header-before-filler.patch \
+	tests/model/plants/hold-given-back-early.patch \
+	tests/model/plants/lanes-kept-at-fork.patch \
+	tests/model/plants/lost-wipe-at-fork.patch \
+	tests/model/plants/lowered-too-early.patch \
+	tests/model/plants/room-one-word-short.patch \
+	tests/model/plants/store-behind-chunk.patch
+EXTRA_DIST += $(PLANT_FILES)
+
 # -- Programs to trace: tests/apps/NAME.c or NAME.cc, one file each ----------------------------------
 # Built by a rule of their own and not by automake's, so that they are ordinary programs, also in a tree
 # configured with --enable-sanitizers: the agent cannot be preloaded into an instrumented one.

@@ -5,14 +5,14 @@
  * chunk is well formed whatever stands behind lane->at, and a record that was begun and never committed needs no repair.
  *
  * To append a record of n words at p:
- *	reserve         p + n + FXT_LANE_SLACK_WORDS lies before the chunk's last word, or the lane turns to another chunk
+ *	reserve         p + FXT_LANE_SLACK_WORDS + n lies before the chunk's last word, or the lane turns to another chunk
  *	store           words 1 to n-1; the old filler at p spans them
  *	commit          the filler for the rest of the chunk at p[n]; then the header at p[0], with release order; then lane->at
  * A SIGKILL between any two of these stores leaves a well-formed chunk.
  *
- * The precondition of all stores, stated here alone and asserted in checking builds (checking.h): between fxt_lane_has(lane, n), which
- * was true, and fxt_lane_commit(), nobody stores behind lane->at + n + FXT_LANE_SLACK_WORDS. The slack pays for moving to the head of a
- * cache line before the record (7 words at most) and for the filler behind it (1 word); it is the same for all.
+ * The precondition of all stores, stated here alone and asserted in checking builds (checking.h): fxt_lane_has(lane, n) was true, and until
+ * fxt_lane_commit() nobody stores behind the n words that fxt_lane_place() gave. The slack is what moving to the head of a cache line may
+ * skip, and the word for the filler behind the record is the one before the chunk's last. It is the same for all.
  *
  * Cache lines. A copy made meanwhile reads cache lines, and not always in their order: processors copy long stretches by unordered
  * 64-byte loads, so the line with a new header may come with an older version of the line behind it. (Seen in one of some
@@ -37,7 +37,7 @@
 enum {
 	FXT_LINE_BYTES = 64,
 	FXT_LINE_WORDS = FXT_LINE_BYTES / FXT_WORD_BYTES,
-	FXT_LANE_SLACK_WORDS = FXT_LINE_WORDS,
+	FXT_LANE_SLACK_WORDS = FXT_LINE_WORDS - 1,
 };
 
 struct fxt_lane {

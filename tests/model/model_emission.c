@@ -167,14 +167,14 @@ static void interrupt(struct model_worker *worker)
 	worker->depth++;
 	while (model_below(worker, 3))
 		operate(worker);
-	if (choice < 4 && model.has_jumps && worker->may_jump && !worker->is_forking && model.process == process) {
+	if (choice < 12 && model.has_jumps && worker->may_jump && !worker->is_forking && model.process == process) {
 		atomic_fetch_add(&shared->jumps, 1);
 		model_abandon(worker);
 		worker->depth = 0;
 		siglongjmp(worker->loop, 1);
 	}
 	/* Children of children, but not of theirs. */
-	if (choice >= 4 && choice < 8 && model.has_forks && (process == 1 || choice == 4))
+	if (choice >= 12 && choice < 16 && model.has_forks && (process == 1 || choice == 12))
 		fork_here(worker);
 	if (before)
 		model_balanced(fxt_self, before);
@@ -192,6 +192,28 @@ static void by_timer(int number)
 	errno = error;
 }
 
+/* What a SIGKILL at this instruction would leave: at each lane's place a filler for the rest of its chunk, or of its line and then of its
+ * chunk; or there is a record, committed just now, and a filler behind it. Inlined nowhere, and in no need of the agent. */
+static void check_instant(const struct fxt_thread *thread)
+{
+	const struct fxt_lane *lane;
+
+	/* Nobody takes a chunk away from a lane that is raised. */
+	for (lane = thread->lanes; lane < thread->lane && lane < thread->lanes + FXT_LANES; lane++) {
+		const uint64_t *at = lane->at, *end = lane->end;
+		unsigned records = 0;
+
+		if (!atomic_load_explicit(&lane->hold, memory_order_relaxed))
+			continue;
+		for (; at < end; at += fxt_get_record_words(*at)) {
+			records += !fxt_is_filler(*at);
+			if (!fxt_get_record_words(*at) || records > 1 || at + fxt_get_record_words(*at) > end)
+				model_fail("at an instruction, word %ld before the end of a chunk is %#lx", (long)(end - at),
+					   (unsigned long)*at);
+		}
+	}
+}
+
 /* After each instruction. The agent blocks signals for its slow paths, and a trap would then end the process: so the last instruction
  * before that is the one to act at. */
 static void by_step(int number, siginfo_t *info, void *context)
@@ -203,6 +225,8 @@ static void by_step(int number, siginfo_t *info, void *context)
 	int error = errno;
 
 	(void)number, (void)info;
+	if (fxt_self)
+		check_instant(fxt_self);
 	memcpy(&instruction, (const void *)at->uc_mcontext.gregs[REG_RIP], sizeof(instruction));
 	if (worker->steps_left && --worker->steps_left && instruction != SYSCALL_INSTRUCTION)
 		return;
@@ -291,7 +315,7 @@ static void *work(void *argument)
 				i = operations - (unsigned)model_below(worker, 20);
 			if (i >= operations - 1)
 				end_child();
-		} else if (model.has_forks && model_below(worker, 4000) == 0) {
+		} else if (model.has_forks && model_below(worker, 1000) == 0) {
 			fork_unseen(worker);
 		}
 	}
