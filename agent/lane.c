@@ -63,14 +63,14 @@ static bool give_back_own(struct fxt_thread *thread, struct fxt_lane *lane)
 /* What comes of looking for a chunk. */
 enum outcome { TURNED, DROPPED, MAY_PASS };
 
-/* *waited_ns: since when the ring has waited for a snapshot of the chunk; 0: not at all. */
+/* *waited_ns: since when the thread has waited for room, or the ring for a snapshot of the chunk; 0: not at all. */
 static enum outcome take_chunk(struct fxt_thread *thread, struct fxt_lane *lane, struct fxt_chunk *chunk, uint64_t *waited_ns)
 {
-	uint64_t before_ns = fxt_now(thread);
+	/* No clock is read at first: the end of the call that is being recorded stays the thread's last time, unless it has to wait. */
+	uint64_t before_ns = *waited_ns ? fxt_now(thread) : thread->last_ns + 1;
 
-	*waited_ns = 0;
 	if (fxt_storage_take(fxt_agent.storage, before_ns, chunk)) {
-		if (chunk->has_waited)
+		if (chunk->has_waited && !*waited_ns)
 			*waited_ns = before_ns;
 		return TURNED;
 	}
@@ -78,7 +78,13 @@ static enum outcome take_chunk(struct fxt_thread *thread, struct fxt_lane *lane,
 	while (fxt_agent.config.mode == FXT_CIRCULAR && (give_back_own(thread, lane) || fxt_threads_give_back_idlest(thread)))
 		if (fxt_storage_take(fxt_agent.storage, before_ns, chunk))
 			return TURNED;
-	return fxt_agent.config.wait_on_full && may_pass(fxt_storage_failure(fxt_agent.storage)) ? MAY_PASS : DROPPED;
+	if (!fxt_agent.config.wait_on_full || !may_pass(fxt_storage_failure(fxt_agent.storage)))
+		return DROPPED;
+	if (!*waited_ns) {
+		*waited_ns = before_ns;
+		fxt_agent_lost(FXT_LOSS_ROOM, before_ns);
+	}
+	return MAY_PASS;
 }
 
 /* Puts a record of the agent's own into a chunk that was just entered. */
@@ -137,12 +143,12 @@ static struct fxt_lane *lower_what_was_left(struct fxt_thread *thread, struct fx
 }
 
 /* On its own: its frame is more than a short stack may have. With signals blocked: what a turn has half done can neither be left by
- * longjmp, nor go on in the child of a fork. *why: if it is dropped. */
-static __attribute__((noinline)) enum outcome turn(struct fxt_thread *thread, struct fxt_lane *lane, size_t words, enum fxt_loss *why)
+ * longjmp, nor go on in the child of a fork. *why: if it is dropped. *waited_ns: as take_chunk() has it, of earlier tries too. */
+static __attribute__((noinline)) enum outcome turn(struct fxt_thread *thread, struct fxt_lane *lane, size_t words, enum fxt_loss *why,
+						   uint64_t *waited_ns)
 {
 	struct fxt_chunk chunk;
 	enum outcome outcome;
-	uint64_t waited_ns;
 
 	/* The last lanes are a fence: handlers nest this deep. */
 	*why = FXT_LOSS_SIGNALS;
@@ -161,13 +167,13 @@ static __attribute__((noinline)) enum outcome turn(struct fxt_thread *thread, st
 	atomic_store_explicit(&lane->limit, 0, memory_order_relaxed);
 	if (fxt_agent.config.mode != FXT_CIRCULAR)
 		fxt_lane_give_back(thread, lane, atomic_load_explicit(&lane->hold, memory_order_acquire));
-	outcome = take_chunk(thread, lane, &chunk, &waited_ns);
+	outcome = take_chunk(thread, lane, &chunk, waited_ns);
 	if (outcome != TURNED)
 		return outcome;
 	if (fxt_agent.config.mode == FXT_CIRCULAR)
 		keep_full(thread, lane);
 	fxt_lane_enter(lane, &chunk, 0, ++thread->serial);
-	put_head(thread, lane, waited_ns);
+	put_head(thread, lane, *waited_ns);
 	fxt_agent_overwritten(&chunk, thread->last_ns);
 	fxt_sample_renewed(thread, thread->last_ns);
 	/* Not fxt_lane_has(): somebody may want this chunk already. He gets it after this record. A small chunk at the end of a file that
@@ -180,14 +186,12 @@ static __attribute__((noinline)) enum outcome turn(struct fxt_thread *thread, st
 static enum outcome turn_or_wait(struct fxt_thread *thread, struct fxt_lane *lane, size_t words, enum fxt_loss *why)
 {
 	static const struct timespec pause = {0, 10 * 1000 * 1000};
+	uint64_t mask, waited_ns = 0;
 	enum outcome outcome;
-	uint64_t mask;
 
 	for (;;) {
 		mask = fxt_sys_block_signals();
-		outcome = turn(thread, lane, words, why);
-		if (outcome == MAY_PASS)
-			fxt_agent_lost(FXT_LOSS_ROOM, thread->last_ns);
+		outcome = turn(thread, lane, words, why, &waited_ns);
 		fxt_sys_restore_signals(mask);
 		if (outcome != MAY_PASS)
 			return outcome;

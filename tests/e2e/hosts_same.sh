@@ -25,6 +25,7 @@ count_files 3
 count_net 3
 count_others 3
 count_pages 3
+count_paths 2 500
 count_signals 3
 count_streams 3
 count_io 2 5
