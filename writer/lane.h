@@ -12,7 +12,7 @@
  *
  * The precondition of all stores, stated here alone and asserted in checking builds (checking.h): fxt_lane_has(lane, n) was true, and until
  * fxt_lane_commit() nobody stores behind the n words that fxt_lane_place() gave. The slack is what moving to the head of a cache line may
- * skip, and the word for the filler behind the record is the one before the chunk's last. It is the same for all.
+ * skip before the record (7 words) and behind it (3). Behind that is the filler, before the chunk's last word. It is the same for all.
  *
  * Cache lines. A copy made meanwhile reads cache lines, and not always in their order: processors copy long stretches by unordered
  * 64-byte loads, so the line with a new header may come with an older version of the line behind it. (Seen in one of some
@@ -37,7 +37,8 @@
 enum {
 	FXT_LINE_BYTES = 64,
 	FXT_LINE_WORDS = FXT_LINE_BYTES / FXT_WORD_BYTES,
-	FXT_LANE_SLACK_WORDS = FXT_LINE_WORDS - 1,
+	FXT_LINE_LEAST_WORDS = 4,       /* an event of a function takes 3, and finds 5 left behind another; others more */
+	FXT_LANE_SLACK_WORDS = FXT_LINE_WORDS - 1 + FXT_LINE_LEAST_WORDS - 1,
 };
 
 struct fxt_lane {
@@ -90,21 +91,26 @@ static FXT_EMISSION bool fxt_lane_has(const struct fxt_lane *lane, size_t words)
  * behind the chunk's end. */
 enum { FXT_LOOK_AHEAD_WORDS = 64 };
 
+/* Ends the cache line in which `at` is, the lane's place, with `left` bytes of it left: returns the next line's head, which is a filler for the
+ * rest before the line is closed. (A record that was abandoned may have overwritten it.) */
+static FXT_EMISSION uint64_t *fxt_lane_close_line(const struct fxt_lane *lane, uint64_t *at, size_t left)
+{
+	uint64_t *head = (uint64_t *)((char *)at + left);
+
+	FXT_CHECK(head, <, lane->end);
+	atomic_store_explicit((_Atomic uint64_t *)head, fxt_filler_of_bytes((uintptr_t)lane->end - (uintptr_t)head), memory_order_relaxed);
+	atomic_store_explicit((_Atomic uint64_t *)at, fxt_filler_of_bytes(left), memory_order_release);
+	return head;
+}
+
 /* Where a record of up to `words` words begins, for which fxt_lane_has() was true. The emission has raised the level (agent/lane.c). */
 static FXT_EMISSION uint64_t *fxt_lane_place(struct fxt_lane *lane, size_t words)
 {
 	uint64_t *at = lane->at;
 	size_t left = -(uintptr_t)at & lane->line_mask;
 
-	if (left && words * FXT_WORD_BYTES > left) {
-		uint64_t *head = (uint64_t *)((char *)at + left);
-
-		/* A record that was abandoned may have overwritten the head. */
-		atomic_store_explicit((_Atomic uint64_t *)head, fxt_filler_of_bytes((uintptr_t)lane->end - (uintptr_t)head),
-				      memory_order_relaxed);
-		atomic_store_explicit((_Atomic uint64_t *)at, fxt_filler_of_bytes(left), memory_order_release);
-		lane->at = at = head;
-	}
+	if (left && words * FXT_WORD_BYTES > left)
+		lane->at = at = fxt_lane_close_line(lane, at, left);
 #ifdef FXT_CHECKING
 	lane->reserved_end = at + words;
 	FXT_CHECK(at + words, <, lane->end);
@@ -117,14 +123,18 @@ static FXT_EMISSION uint64_t *fxt_lane_place(struct fxt_lane *lane, size_t words
 static FXT_EMISSION void fxt_lane_commit(struct fxt_lane *lane, uint64_t *at, size_t words, uint64_t header)
 {
 	uint64_t *next = at + words;
+	size_t left = -(uintptr_t)next & lane->line_mask;
 
 	FXT_CHECK(at, ==, lane->at);
 	FXT_CHECK(next, <=, lane->reserved_end);
 	FXT_CHECK(next, <, lane->end);
-	/* A snapshot may still read what the ring had here before: an atomic store, which costs no more. It throws away what it
-	 * read then, so the words of the record need be no such. */
-	atomic_store_explicit((_Atomic uint64_t *)next, fxt_filler_of_bytes((uintptr_t)lane->end - (uintptr_t)next),
-			      memory_order_relaxed);
+	/* What is left of the line is too little for most records. A snapshot may still read what the ring had here before: atomic stores,
+	 * which cost no more. It throws away what it read then, so the words of the record need be no such. */
+	if (left && left < FXT_LINE_LEAST_WORDS * FXT_WORD_BYTES)
+		next = fxt_lane_close_line(lane, next, left);
+	else
+		atomic_store_explicit((_Atomic uint64_t *)next, fxt_filler_of_bytes((uintptr_t)lane->end - (uintptr_t)next),
+				      memory_order_relaxed);
 	/* Only the compiler could reorder for our own thread; other readers need the release. */
 	atomic_store_explicit((_Atomic uint64_t *)at, header | fxt_record_words(words), memory_order_release);
 	lane->at = next;
@@ -142,6 +152,9 @@ static inline bool fxt_lane_recover(struct fxt_lane *lane)
 	if (fxt_is_filler(there))
 		return false;
 	lane->at += fxt_get_record_words(there);
+	/* Of this line, and then the next one's head is where the lane goes on. */
+	if (lane->at + fxt_get_record_words(*lane->at) < lane->end)
+		lane->at += fxt_get_record_words(*lane->at);
 	return true;
 }
 

@@ -108,14 +108,13 @@ static bool is_known(uint64_t id, enum model_kind kind)
 static void check_raw(const uint64_t *record, size_t words)
 {
 	uint64_t id = record[0] >> 20;
-	struct model_event event;
-	size_t i;
+	size_t i, told;
 
 	if (!is_known(id, MODEL_RAW))
 		return;
-	model_event_of(id, &event);
-	if (words != event.raw_words) {
-		fault("%s: raw record %#lx has %zu words instead of %zu", found->where, (unsigned long)id, words, event.raw_words);
+	told = model.worker[model_thread_of(id)].life->raw_words[model_sequence_of(id)];
+	if (model_process_of(id) == model.process && words != told) {
+		fault("%s: raw record %#lx has %zu words instead of %zu", found->where, (unsigned long)id, words, told);
 		return;
 	}
 	for (i = 1; i < words; i++)
@@ -311,7 +310,7 @@ static uint64_t raw_records(bool is_seen)
 
 	for (i = 0; i < MODEL_THREADS; i++)
 		for (sequence = 0; sequence < MODEL_SEQUENCE && sequence < model.worker[i].life->next; sequence++)
-			if (atomic_load(&model.worker[i].life->fate[sequence]) == MODEL_WRITTEN && model.worker[i].life->is_raw[sequence] &&
+			if (atomic_load(&model.worker[i].life->fate[sequence]) == MODEL_WRITTEN && model.worker[i].life->raw_words[sequence] &&
 			    (!is_seen || found->seen[i][sequence]))
 				count++;
 	return count;

@@ -74,7 +74,6 @@ struct model_event {
 	unsigned numbers, texts;        /* arguments behind the identity */
 	uint64_t number[3];
 	size_t text_bytes[MODEL_TEXTS];
-	size_t raw_words;
 };
 
 /* What one process's thread has written. Reached by one pointer: what was begun before a fork goes on with its parent's. */
@@ -82,7 +81,7 @@ struct model_life {
 	unsigned process;
 	_Atomic unsigned next;          /* sequence */
 	_Atomic(uint8_t) fate[MODEL_SEQUENCE];  /* enum model_fate */
-	uint8_t is_raw[MODEL_SEQUENCE];
+	uint16_t raw_words[MODEL_SEQUENCE];     /* of a raw record; 0: it is none */
 };
 
 struct model_worker {

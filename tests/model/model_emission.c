@@ -28,7 +28,7 @@
 #include "agent/heap.h"
 
 /* A round takes seconds, and more on a machine that does other things. */
-enum { ROUND_MS = 120 * 1000, WORK_MS = 1500 };
+enum { ROUND_MS = 120 * 1000, WORK_MS = 500 };
 
 enum { CHILDREN_MAX = 4000, TRAP_FLAG = 0x100, SYSCALL_INSTRUCTION = 0x050f };
 
@@ -363,8 +363,8 @@ static void *take_snapshots(void *argument)
 
 static void configure(struct model_worker *dice)
 {
-	static const char *const modes[] = {"streaming", "oneshot", "circular"};
-	const char *mode = modes[model_below(dice, 3)];
+	static const char *const modes[] = {"streaming", "oneshot", "circular", "circular"};
+	const char *mode = modes[model_below(dice, 4)];
 	char text[64];
 
 	setenv("FXT_BUFFERING_MODE", mode, 1);
@@ -402,7 +402,7 @@ static int round_of(uint64_t seed)
 	if (!fxt_agent_start(&names) || !fxt_agent_file())
 		model_fail("the agent does not start");
 	if (model.is_guarded)
-		model_storage_start(fxt_agent.storage, 3 + (uint32_t)model_below(&dice, model_below(&dice, 2) ? 10 : 300),
+		model_storage_start(fxt_agent.storage, 3 + (uint32_t)model_below(&dice, model_below(&dice, 2) ? 6 : 300),
 				    fxt_agent.config.mode == FXT_CIRCULAR, model_below(&dice, 4) != 0);
 	snaps = !model.is_guarded && fxt_agent.config.mode != FXT_STREAMING;
 	catch();

@@ -51,18 +51,6 @@ void model_event_of(uint64_t id, struct model_event *event)
 		event->number[i] = model_random(&state) >> model_random(&state) % 64;
 	for (i = 0; i < MODEL_TEXTS; i++)
 		event->text_bytes[i] = random_bytes(&state);
-	switch (model_random(&state) % 16) {
-	case 0:
-		event->raw_words = 1 + model_random(&state) % FXT_RECORD_MAX_WORDS;
-		break;
-	case 1:
-		/* Around the most that a chunk has room for. */
-		event->raw_words = FXT_RECORD_MAX_WORDS - model_random(&state) % 100;
-		break;
-	default:
-		event->raw_words = 1 + model_random(&state) % 40;
-		break;
-	}
 }
 
 void model_text(uint64_t id, unsigned which, char *text, size_t bytes)
@@ -93,7 +81,7 @@ void model_balanced(const struct fxt_thread *thread, const struct fxt_open *befo
 /* -- Writing ------------------------------------------------------------------------------------ */
 
 /* A record begins; 0 when there are enough. A handler may come anywhere: the counter first, so that one uses the next place. */
-static uint64_t begin(struct model_worker *worker, enum model_kind kind)
+static uint64_t begin(struct model_worker *worker, enum model_kind kind, size_t raw_words)
 {
 	struct model_life *life = worker->life;
 	unsigned sequence = atomic_fetch_add(&life->next, 1);
@@ -104,7 +92,7 @@ static uint64_t begin(struct model_worker *worker, enum model_kind kind)
 		return 0;
 	place = worker->active_count++;
 	worker->active[place] = id;
-	life->is_raw[sequence] = kind == MODEL_RAW;
+	life->raw_words[sequence] = (uint16_t)raw_words;
 	atomic_store(&life->fate[sequence], MODEL_STARTED);
 	return id;
 }
@@ -165,7 +153,7 @@ static void write_event(struct fxt_thread *thread, struct model_worker *worker, 
 	char text[MODEL_TEXTS][MODEL_TEXT_BYTES + 1];
 	struct fxt_open *open = NULL, *before = thread->open;
 	struct model_event event;
-	uint64_t id = begin(worker, kind), start_ns, end_ns, *at;
+	uint64_t id = begin(worker, kind, 0), start_ns, end_ns, *at;
 	unsigned i;
 
 	if (!id)
@@ -194,7 +182,7 @@ static void write_event(struct fxt_thread *thread, struct model_worker *worker, 
 /* The form of malloc() and of locks: interpose/event.h. */
 static void write_quick(struct fxt_thread *thread, struct model_worker *worker)
 {
-	uint64_t id = begin(worker, MODEL_QUICK), start_ns, end_ns, *at;
+	uint64_t id = begin(worker, MODEL_QUICK, 0), start_ns, end_ns, *at;
 	struct fxt_spot spot;
 	struct model_event event;
 
@@ -219,21 +207,35 @@ static void write_quick(struct fxt_thread *thread, struct model_worker *worker)
 	end(worker, id, at != NULL);
 }
 
-/* A record of any length, of a kind that readers step over. */
+/* Of one word to more than a chunk has; often as much as is just possible, or a little more or less. */
+static size_t raw_words(struct model_worker *worker, const struct fxt_lane *lane)
+{
+	intptr_t room = (intptr_t)(atomic_load_explicit(&lane->limit, memory_order_relaxed) - (uintptr_t)lane->at) / FXT_WORD_BYTES;
+
+	if (room > FXT_LANE_SLACK_WORDS + 8 && room < 1500 && model_below(worker, 2))
+		return (size_t)room - FXT_LANE_SLACK_WORDS - 3 + model_below(worker, 6);
+	switch (model_below(worker, 16)) {
+	case 0:
+		return 1 + model_below(worker, FXT_RECORD_MAX_WORDS);
+	case 1:
+		return FXT_RECORD_MAX_WORDS - model_below(worker, 100);
+	default:
+		return 1 + model_below(worker, 40);
+	}
+}
+
+/* A kind of record that readers step over. */
 static void write_raw(struct fxt_thread *thread, struct model_worker *worker)
 {
-	uint64_t id = begin(worker, MODEL_RAW), record[FXT_RECORD_MAX_WORDS];
-	struct model_event event;
-	size_t i;
+	size_t words = raw_words(worker, thread->lane), i;
+	uint64_t id = begin(worker, MODEL_RAW, words), record[FXT_RECORD_MAX_WORDS];
 
 	if (!id)
 		return;
-	model_event_of(id, &event);
-	record[0] = fxt_record_type(FXT_RECORD_METADATA) | fxt_record_words(event.raw_words) | fxt_metadata_type(MODEL_METADATA) | id << 20;
-	for (i = 1; i < event.raw_words; i++)
+	record[0] = fxt_record_type(FXT_RECORD_METADATA) | fxt_record_words(words) | fxt_metadata_type(MODEL_METADATA) | id << 20;
+	for (i = 1; i < words; i++)
 		record[i] = model_raw_word(id, i);
-	/* Its size is added as it is committed. */
-	end(worker, id, fxt_thread_put(thread, record, event.raw_words));
+	end(worker, id, fxt_thread_put(thread, record, words));
 }
 
 /* -- Instrumented functions --------------------------------------------------------------------- */
