@@ -106,6 +106,7 @@ struct model {
 	unsigned inherited;             /* calls that were in progress in the parent */
 	unsigned threads;
 	bool is_guarded;                /* the storage is storage.c's */
+	bool is_starved;                /* a ring that has hardly more chunks than threads want */
 	bool has_jumps, has_forks, has_handlers, has_steps;
 	unsigned abandoned_calls;       /* that a longjmp left, records and functions */
 	struct model_worker worker[MODEL_THREADS];

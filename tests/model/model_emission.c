@@ -367,7 +367,8 @@ static void configure(struct model_worker *dice)
 	const char *mode = modes[model_below(dice, 4)];
 	char text[64];
 
-	setenv("FXT_BUFFERING_MODE", mode, 1);
+	model.is_starved = model_below(dice, 4) == 0;
+	setenv("FXT_BUFFERING_MODE", model.is_starved ? "circular" : mode, 1);
 	setenv("FXT_BUFFER_SIZE_MB", model_below(dice, 2) ? "1" : "2", 1);
 	setenv("FXT_MAX_SIZE_MB", model_below(dice, 4) ? "64" : "2", 1);
 	setenv("FXT_CATEGORIES", "io,function", 1);
@@ -378,8 +379,8 @@ static void configure(struct model_worker *dice)
 		setenv("FXT_EXPLAIN_NS", "5000", 1);
 	snprintf(text, sizeof(text), "%s/%%p.fxt", directory);
 	setenv("FXT_OUTPUT", text, 1);
-	model.is_guarded = model_below(dice, 5) < 3;
-	model.threads = 1 + (unsigned)model_below(dice, MODEL_THREADS);
+	model.is_guarded = model.is_starved || model_below(dice, 5) < 3;
+	model.threads = model.is_starved ? MODEL_THREADS : 1 + (unsigned)model_below(dice, MODEL_THREADS);
 	model.has_handlers = model_below(dice, 4) != 0;
 	model.has_steps = model_below(dice, 4) != 0;
 	model.has_jumps = model_below(dice, 2);
@@ -402,8 +403,8 @@ static int round_of(uint64_t seed)
 	if (!fxt_agent_start(&names) || !fxt_agent_file())
 		model_fail("the agent does not start");
 	if (model.is_guarded)
-		model_storage_start(fxt_agent.storage, 3 + (uint32_t)model_below(&dice, model_below(&dice, 2) ? 6 : 300),
-				    fxt_agent.config.mode == FXT_CIRCULAR, model_below(&dice, 4) != 0);
+		model_storage_start(fxt_agent.storage, 3 + (uint32_t)model_below(&dice, model.is_starved ? 8 : 300), fxt_agent.config.mode == FXT_CIRCULAR,
+				    model_below(&dice, 4) != 0);
 	snaps = !model.is_guarded && fxt_agent.config.mode != FXT_STREAMING;
 	catch();
 	for (i = 0; i < MODEL_THREADS; i++) {
