@@ -70,8 +70,8 @@ static inline uint64_t *fxt_begin_record(struct fxt_thread *thread, uint64_t *at
 
 /* -- Reserve and commit ------------------------------------------------------------------------- */
 
-/* An emission begins: the level is raised, and the lane it was raised from has room for records of so many words together, of `records`
- * of them at most. NULL: dropped, and counted if it is a call of the program; the level is as it was. */
+/* An emission begins: the level is raised, and the lane it was raised from has room for so many words. Of several records each but the first
+ * takes FXT_LANE_SLACK_WORDS more. NULL: dropped, and counted if it is a call of the program; the level is as it was. */
 static FXT_EMISSION struct fxt_lane *fxt_open_lane(struct fxt_thread *thread, size_t words, bool is_call)
 {
 	struct fxt_lane *lane = thread->lane;
@@ -82,7 +82,7 @@ static FXT_EMISSION struct fxt_lane *fxt_open_lane(struct fxt_thread *thread, si
 	return fxt_lane_turn(thread, lane, words, is_call);
 }
 
-/* It ends. Its record, committed at the lane's place, was one of `events` calls of the program: a ring that overwrites it has lost as many. */
+/* It ends. Its record was that of `events` calls of the program, 1 or 0: a ring that overwrites it has lost as many. */
 static FXT_EMISSION void fxt_close_lane(struct fxt_thread *thread, struct fxt_lane *lane, unsigned events)
 {
 	lane->events += events;
