@@ -2,6 +2,7 @@
  *
  *	model_emission.c        chooses what happens: rounds, threads, handlers that interrupt anywhere, longjmp, forks
  *	records.c               random records by the real reserve and commit, and what each has to be
+ *	forks.c                 children, and what they inherit
  *	storage.c               a storage of chunks between guard pages, for the agent to write to
  *	check.c                 compares what is there in the end with what the model knows
  *
@@ -136,6 +137,25 @@ void model_balanced(const struct fxt_thread *thread, const struct fxt_open *befo
 void model_abandon(struct model_worker *worker);
 extern const char *const model_calls[];
 extern const unsigned model_call_count;
+
+/* -- forks.c ------------------------------------------------------------------------------------- */
+
+/* What all processes of a run count together. */
+struct model_shared {
+	_Atomic unsigned processes;
+	_Atomic uint64_t records, interruptions, jumps, forks, snapshots;
+};
+
+extern struct model_shared *model_shared;
+
+/* Zeroed memory; `flags` is MAP_PRIVATE or MAP_SHARED. */
+void *model_share(size_t bytes, int flags);
+/* For a worker in this process. */
+struct model_life *model_new_life(void);
+/* Forks; the child returns from here, and the parent when the child has ended, which must have found nothing wrong. */
+void model_fork(struct model_worker *worker);
+/* A child that no handler of the C library sees, and so may not record anything. It ends in here. */
+void model_fork_unseen(struct model_worker *worker);
 
 /* -- storage.c ----------------------------------------------------------------------------------- */
 

@@ -30,39 +30,18 @@
 /* A round takes seconds, and more on a machine that does other things. */
 enum { ROUND_MS = 120 * 1000, WORK_MS = 500 };
 
-enum { CHILDREN_MAX = 4000, TRAP_FLAG = 0x100, SYSCALL_INSTRUCTION = 0x050f };
+enum { TRAP_FLAG = 0x100, SYSCALL_INSTRUCTION = 0x050f };
 
 struct model model;
 __thread struct model_worker *volatile model_self;
 /* What interpose/ has and the agent asks for. */
 struct fxt_heap fxt_heap;
 
-/* Shared with children. */
-static struct shared {
-	_Atomic unsigned processes;
-	_Atomic uint64_t records, interruptions, jumps, forks, snapshots;
-} *shared;
+struct model_shared *model_shared;
 
 static unsigned operations;
 static uint64_t until_ms;               /* the end of a round, however few operations were done */
 static atomic_bool over;
-
-static void *share(size_t bytes, int flags)
-{
-	void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, flags | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
-	if (at == MAP_FAILED)
-		model_fail("no memory");
-	return at;
-}
-
-static struct model_life *new_life(void)
-{
-	struct model_life *life = share(sizeof(*life), MAP_PRIVATE);
-
-	life->process = model.process;
-	return life;
-}
 
 static uint64_t now_ms(void)
 {
@@ -83,78 +62,6 @@ static void step_from_here(void)
 
 static void operate(struct model_worker *worker);
 
-/* The child of a fork is a process of the model: what its parent had begun is not its own. */
-static void become_child(struct model_worker *worker, unsigned process)
-{
-	unsigned i;
-
-	model.ancestor[model.ancestors++] = model.process;
-	model.process = process;
-	/* And at each depth one that has just begun or ended. */
-	model.inherited = (unsigned)(worker->active_count + worker->depth) + worker->functions_entered - worker->functions_left;
-	model.abandoned_calls = 0;
-	for (i = 0; i < MODEL_THREADS; i++) {
-		struct model_worker *it = &model.worker[i];
-
-		it->life = new_life();
-		if (it != worker)
-			it->functions_entered = 0;
-		it->functions_left = 0;
-	}
-	worker->functions_entered = 0;
-}
-
-static void fork_here(struct model_worker *worker)
-{
-	unsigned process = atomic_fetch_add(&shared->processes, 1), self = model.process;
-	int status = 0;
-	unsigned functions;
-	pid_t child;
-
-	/* The C library's fork() holds a lock, also against a handler of its own thread. */
-	if (worker->is_forking || process >= CHILDREN_MAX || model.ancestors == MODEL_ANCESTORS)
-		return;
-	/* Those that are in progress end in the child, too. */
-	functions = worker->functions_entered - worker->functions_left;
-	worker->is_forking = true;
-	child = fork();
-	worker->is_forking = false;
-	if (child < 0)
-		return;
-	if (!child) {
-		become_child(worker, process);
-		worker->functions_entered = functions;
-		return;
-	}
-	atomic_fetch_add(&shared->forks, 1);
-	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
-		;
-	/* A handler may have forked while we waited, and this is the child of that. */
-	if (model.process != self)
-		return;
-	if (WIFSIGNALED(status))
-		model_fail("child %u died of signal %d", process, WTERMSIG(status));
-	if (WEXITSTATUS(status))
-		model_fail("child %u found something wrong", process);
-}
-
-/* A child that no handler of the C library sees: it may not record anything into its parent's trace. */
-static void fork_unseen(struct model_worker *worker)
-{
-	long child = syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
-	int status;
-
-	if (!child) {
-		/* Whatever comes of this is a record of a process that the parent does not know. */
-		model.process = CHILDREN_MAX + 1;
-		worker->life = new_life();
-		model_write(worker, NULL);
-		_exit(0);
-	}
-	while (child > 0 && waitpid((pid_t)child, &status, 0) < 0 && errno == EINTR)
-		;
-}
-
 static void interrupt(struct model_worker *worker)
 {
 	unsigned process = model.process;
@@ -163,19 +70,19 @@ static void interrupt(struct model_worker *worker)
 
 	if (worker->depth >= MODEL_DEPTH)
 		return;
-	atomic_fetch_add(&shared->interruptions, 1);
+	atomic_fetch_add(&model_shared->interruptions, 1);
 	worker->depth++;
 	while (model_below(worker, 3))
 		operate(worker);
 	if (choice < 12 && model.has_jumps && worker->may_jump && !worker->is_forking && model.process == process) {
-		atomic_fetch_add(&shared->jumps, 1);
+		atomic_fetch_add(&model_shared->jumps, 1);
 		model_abandon(worker);
 		worker->depth = 0;
 		siglongjmp(worker->loop, 1);
 	}
 	/* Children of children, but not of theirs. */
 	if (choice >= 12 && choice < 16 && model.has_forks && (process == 1 || choice == 12))
-		fork_here(worker);
+		model_fork(worker);
 	if (before)
 		model_balanced(fxt_self, before);
 	worker->depth--;
@@ -316,7 +223,7 @@ static void *work(void *argument)
 			if (i >= operations - 1)
 				end_child();
 		} else if (model.has_forks && model_below(worker, 1000) == 0) {
-			fork_unseen(worker);
+			model_fork_unseen(worker);
 		}
 	}
 	if (model.process != 1)
@@ -326,7 +233,7 @@ static void *work(void *argument)
 		timer_delete(worker->timer);
 	/* One that was sent before is handled now. */
 	model_self = NULL;
-	atomic_fetch_add(&shared->records, worker->life->next);
+	atomic_fetch_add(&model_shared->records, worker->life->next);
 	return NULL;
 }
 
@@ -354,7 +261,7 @@ static void *take_snapshots(void *argument)
 		if (!model_check_snapshot(path))
 			_exit(1);
 		unlink(path);
-		atomic_fetch_add(&shared->snapshots, 1);
+		atomic_fetch_add(&model_shared->snapshots, 1);
 	}
 	return NULL;
 }
@@ -398,7 +305,7 @@ static int round_of(uint64_t seed)
 
 	model.seed = seed;
 	model.process = 1;
-	atomic_store(&shared->processes, 2);
+	atomic_store(&model_shared->processes, 2);
 	configure(&dice);
 	if (!fxt_agent_start(&names) || !fxt_agent_file())
 		model_fail("the agent does not start");
@@ -409,7 +316,7 @@ static int round_of(uint64_t seed)
 	catch();
 	for (i = 0; i < MODEL_THREADS; i++) {
 		model.worker[i] = (struct model_worker){.number = i, .random = model_random(&dice.random)};
-		model.worker[i].life = new_life();
+		model.worker[i].life = model_new_life();
 	}
 	until_ms = now_ms() + WORK_MS;
 	for (i = 0; i < model.threads; i++)
@@ -490,7 +397,7 @@ int main(int count, char **argument)
 		fprintf(stderr, "usage: model_emission [--seconds N] [--seed SEED] [--round SEED]\n");
 		return 2;
 	}
-	shared = share(sizeof(*shared), MAP_SHARED);
+	model_shared = model_share(sizeof(*model_shared), MAP_SHARED);
 	if (!mkdtemp(directory)) {
 		perror("model_emission: mkdtemp");
 		return 2;
@@ -504,7 +411,7 @@ int main(int count, char **argument)
 	} while (well && !one && time(NULL) < until);
 	clean_up();
 	printf("model_emission: %u rounds, %lu records, %lu interruptions, %lu of them left by longjmp, %lu forks, %lu snapshots: %s\n", rounds,
-	       (unsigned long)shared->records, (unsigned long)shared->interruptions, (unsigned long)shared->jumps,
-	       (unsigned long)shared->forks, (unsigned long)shared->snapshots, well ? "all as the model has it" : "WRONG");
+	       (unsigned long)model_shared->records, (unsigned long)model_shared->interruptions, (unsigned long)model_shared->jumps,
+	       (unsigned long)model_shared->forks, (unsigned long)model_shared->snapshots, well ? "all as the model has it" : "WRONG");
 	return !well;
 }

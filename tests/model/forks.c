@@ -1,0 +1,102 @@
+/* Processes of the model: children that are forked in handlers and go on where their parent was, and those that nobody sees. Called by
+ * workers and by handlers that interrupt them anywhere.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "model.h"
+
+enum { CHILDREN_MAX = 4000 };
+
+void *model_share(size_t bytes, int flags)
+{
+	void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, flags | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (at == MAP_FAILED)
+		model_fail("no memory");
+	return at;
+}
+
+struct model_life *model_new_life(void)
+{
+	struct model_life *life = model_share(sizeof(*life), MAP_PRIVATE);
+
+	life->process = model.process;
+	return life;
+}
+
+/* The child of a fork is a process of the model: what its parent had begun is not its own. */
+static void become_child(struct model_worker *worker, unsigned process)
+{
+	unsigned i;
+
+	model.ancestor[model.ancestors++] = model.process;
+	model.process = process;
+	/* And at each depth one that has just begun or ended. */
+	model.inherited = (unsigned)(worker->active_count + worker->depth) + worker->functions_entered - worker->functions_left;
+	model.abandoned_calls = 0;
+	for (i = 0; i < MODEL_THREADS; i++) {
+		struct model_worker *it = &model.worker[i];
+
+		it->life = model_new_life();
+		if (it != worker)
+			it->functions_entered = 0;
+		it->functions_left = 0;
+	}
+	worker->functions_entered = 0;
+}
+
+void model_fork(struct model_worker *worker)
+{
+	unsigned process = atomic_fetch_add(&model_shared->processes, 1), self = model.process;
+	int status = 0;
+	unsigned functions;
+	pid_t child;
+
+	/* The C library's fork() holds a lock, also against a handler of its own thread. */
+	if (worker->is_forking || process >= CHILDREN_MAX || model.ancestors == MODEL_ANCESTORS)
+		return;
+	/* Those that are in progress end in the child, too. */
+	functions = worker->functions_entered - worker->functions_left;
+	worker->is_forking = true;
+	child = fork();
+	worker->is_forking = false;
+	if (child < 0)
+		return;
+	if (!child) {
+		become_child(worker, process);
+		worker->functions_entered = functions;
+		return;
+	}
+	atomic_fetch_add(&model_shared->forks, 1);
+	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+		;
+	/* A handler may have forked while we waited, and this is the child of that. */
+	if (model.process != self)
+		return;
+	if (WIFSIGNALED(status))
+		model_fail("child %u died of signal %d", process, WTERMSIG(status));
+	if (WEXITSTATUS(status))
+		model_fail("child %u found something wrong", process);
+}
+
+/* A child that no handler of the C library sees: it may not record anything into its parent's trace. */
+void model_fork_unseen(struct model_worker *worker)
+{
+	long child = syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
+	int status;
+
+	if (!child) {
+		/* Whatever comes of this is a record of a process that the parent does not know. */
+		model.process = CHILDREN_MAX + 1;
+		worker->life = model_new_life();
+		model_write(worker, NULL);
+		_exit(0);
+	}
+	while (child > 0 && waitpid((pid_t)child, &status, 0) < 0 && errno == EINTR)
+		;
+}
