@@ -277,8 +277,29 @@ void fxt_function_exit(struct fxt_thread *thread, uintptr_t frame, uintptr_t add
 	fxt_function_complete(thread, address, start_ns, fxt_end(thread, entry));
 }
 
+/* What an event says of a function. */
+struct known {
+	const char *name;               /* NULL: nothing is known */
+	uint32_t bytes, index;
+	uint64_t names;
+};
+
+/* Each part is read once, and the name first: a handler may fork at any instruction, and then nothing is known any more in the child. */
+static struct known know(uintptr_t address)
+{
+	const volatile struct fxt_function *function = fxt_function_at(address);
+	struct known known = {.name = function ? function->name : NULL};
+
+	if (known.name) {
+		known.bytes = function->bytes;
+		known.index = function->index;
+		known.names = function->names | fxt_event_category(FXT_STR_CATEGORIES + FXT_BIT_function);
+	}
+	return known;
+}
+
 /* The string record for the chunk that will hold the event, in front of it. There is room. */
-static void define(struct fxt_lane *lane, const struct fxt_function *function)
+static void define(struct fxt_lane *lane, const struct known *function)
 {
 	size_t words = fxt_words_of(function->bytes);
 	uint64_t *at = fxt_lane_place(lane, 1 + words);
@@ -304,8 +325,8 @@ static bool can_define(struct fxt_thread *thread)
 
 void fxt_function_complete(struct fxt_thread *thread, uintptr_t address, uint64_t start_ns, uint64_t end_ns)
 {
-	const struct fxt_function *function = fxt_function_at(address);
-	size_t text = function ? fxt_words_of(function->bytes) : 0;
+	struct known function = know(address);
+	size_t text = fxt_words_of(function.bytes);
 	uint64_t names = FXT_FUNCTION_UNNAMED;
 	/* For a string record and for the event behind it, each with its slack: one reservation, so that both are in one chunk. */
 	uint64_t *at = fxt_room(thread, start_ns, end_ns, 1 + text + FXT_LANE_SLACK_WORDS);
@@ -313,19 +334,19 @@ void fxt_function_complete(struct fxt_thread *thread, uintptr_t address, uint64_
 
 	if (!at)
 		return;
-	if (function && function->index && can_define(thread)) {
-		names = fxt_function_names_in(function);
-		if (thread->defined[function->index] != lane->serial) {
-			define(lane, function);
-			thread->defined[function->index] = lane->serial;
+	if (function.index && can_define(thread)) {
+		names = function.names;
+		if (thread->defined[function.index] != lane->serial) {
+			define(lane, &function);
+			thread->defined[function.index] = lane->serial;
 		}
 		/* A slow one, which is watched, may be explained. */
 		at = fxt_begin_record(thread, fxt_lane_place(lane, fxt_frame_words(thread) + (fxt_is_usual(thread, start_ns, end_ns) ? 0 : FXT_EXPLAIN_WORDS)),
 				      start_ns);
-	} else if (function) {
-		names = fxt_names_of(FXT_STR_CATEGORIES + FXT_BIT_function, fxt_inline_ref(function->bytes));
+	} else if (function.name) {
+		names = fxt_names_of(FXT_STR_CATEGORIES + FXT_BIT_function, fxt_inline_ref(function.bytes));
 		at[text ? text - 1 : 0] = 0;
-		memcpy(at, function->name, function->bytes);
+		memcpy(at, function.name, function.bytes);
 		at += text;
 	}
 	fxt_complete(thread, at, end_ns, names, 0);

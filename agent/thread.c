@@ -68,7 +68,7 @@ static void show_dropped(struct fxt_thread *thread)
 {
 	uint64_t mask = fxt_sys_block_signals();
 
-	if (thread->dropped == &thread->no_page[1])
+	if (thread->page_count && thread->dropped == &thread->no_page[1])
 		thread->dropped = show_counter(thread, DROPPED_SLOT, FXT_STR_dropped, thread->no_page[1]);
 	fxt_sys_restore_signals(mask);
 }
