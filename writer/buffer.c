@@ -388,6 +388,8 @@ static uint64_t *take_page(struct fxt_storage *storage, uint64_t now_ns, struct 
 	if (!take(storage, now_ns, taken))
 		return NULL;
 	atomic_fetch_add_explicit(&buffer->page_chunks, 1, memory_order_relaxed);
+	/* Before anybody has a page of it. */
+	atomic_store_explicit(&buffer->past[taken->number].is_pages, true, memory_order_release);
 	for (i = FXT_CHUNK_PAGES; i-- > 0;)
 		empty_chunk(taken->base + (size_t)i * FXT_PAGE_WORDS, FXT_PAGE_WORDS);
 	for (i = 1; i < FXT_CHUNK_PAGES; i++)

@@ -57,12 +57,14 @@ struct fxt_buffer_config {
 	size_t prologue_words;
 };
 
-/* Of a chunk of the ring. */
+/* Of a chunk, for whoever overwrites it or takes a snapshot. */
 struct fxt_chunk_past {
 	uint64_t last_ns;               /* the time of the last event in it, when it was finished */
 	uint32_t events;                /* how many events it had then */
 	atomic_uint turns;              /* how often it was emptied, for a snapshot that reads it meanwhile */
 	unsigned saved;                 /* the last snapshot that has it */
+	atomic_bool is_pages;           /* it was made pages of calls in progress, for good */
+	uint32_t pages_number;          /* the how many-th of these the last snapshot has met, from 1; 0: none has */
 };
 
 struct fxt_window {
@@ -87,7 +89,7 @@ struct fxt_buffer {
 	_Atomic uint64_t retry_ns;      /* not before this time */
 	struct fxt_window *windows;
 	struct fxt_ring ring;           /* circular: which chunk is overwritten next */
-	struct fxt_chunk_past *past;    /* circular: of chunk i; whoever holds it writes it */
+	struct fxt_chunk_past *past;    /* of chunk i; whoever holds it writes it, and a snapshot what is its own */
 	unsigned snapshots;             /* how many were taken; under the lock of who takes one */
 	uint64_t **free_pages;          /* pages of open calls that were given back; under page_lock */
 	uint32_t free_page_count;

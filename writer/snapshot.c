@@ -8,6 +8,10 @@
  *   - a page of such slots may be given back and divided anew: page_lock is held while a chunk is read, and a page that nobody
  *     holds is one filler.
  *
+ * A call in progress is in its slot until its record is committed. Were a slot read before the chunk, a call that ends in between would be there
+ * twice; behind it, calls would be there that began after others that are missing. So slots are read twice: what was there before any
+ * chunk was read, and is there still afterwards, was in progress all the time.
+ *
  * A thread that needs a chunk that was not read yet waits until it is: were it given to newer events, these would be there
  * and others before them not.
  *
@@ -20,7 +24,14 @@
 
 #include "record_file.h"
 
-enum { TRIES = 8 };
+enum { TRIES = 8, LEAST_SLOT_WORDS = 4, SLOTS_IN_CHUNK = FXT_CHUNK_WORDS / LEAST_SLOT_WORDS };
+
+/* When the calls began that were in progress at first, by the place of their slots; 0: none was. NULL: there is no memory. */
+struct first_look {
+	uint64_t *start_ns;
+	uint32_t chunks;                /* made pages by then */
+	size_t bytes;
+};
 
 static uint64_t load(const uint64_t *at, memory_order order)
 {
@@ -51,8 +62,14 @@ static void copy_record(struct fxt_record_file *file, const uint64_t *record, ui
 	}
 }
 
-/* False when the words make no sense: they are not the ones that were there when the reading began. */
-static bool copy_words(struct fxt_record_file *file, const uint64_t *from, size_t count)
+static bool is_open_call(uint64_t header)
+{
+	return fxt_get_record_type(header) == FXT_RECORD_EVENT && fxt_get_event_type(header) == FXT_EVENT_DURATION_BEGIN;
+}
+
+/* False when the words make no sense: they are not the ones that were there when the reading began. `start_ns`: of a chunk of pages, which
+ * calls in progress to copy, by place; NULL: of any other. */
+static bool copy_words(struct fxt_record_file *file, const uint64_t *from, size_t count, const uint64_t *start_ns)
 {
 	size_t at, words;
 	uint64_t header;
@@ -62,14 +79,23 @@ static bool copy_words(struct fxt_record_file *file, const uint64_t *from, size_
 		words = fxt_get_record_words(header);
 		if (!words || words > count - at)
 			return false;
-		if (!fxt_is_filler(header))
-			copy_record(file, from + at, header, words);
+		if (fxt_is_filler(header))
+			continue;
+		if (start_ns && is_open_call(header) && load(from + at + 1, memory_order_relaxed) != start_ns[at / LEAST_SLOT_WORDS])
+			continue;
+		copy_record(file, from + at, header, words);
 	}
 	return true;
 }
 
-/* As many records as a chunk may have fit into the file's memory, so that taking them back is possible. */
-static void copy_chunk(struct fxt_buffer *buffer, struct fxt_record_file *file, uint32_t number)
+static bool is_pages(struct fxt_buffer *buffer, uint32_t number)
+{
+	return atomic_load_explicit(&buffer->past[number].is_pages, memory_order_acquire);
+}
+
+/* As many records as a chunk may have fit into the file's memory, so that taking them back is possible. A chunk that becomes pages meanwhile
+ * is left out: its calls began after the snapshot did. */
+static void copy_chunk(struct fxt_buffer *buffer, struct fxt_record_file *file, uint32_t number, const uint64_t *start_ns)
 {
 	const uint64_t *base = fxt_buffer_chunk(buffer, number);
 	struct fxt_chunk_past *past = &buffer->past[number];
@@ -77,15 +103,15 @@ static void copy_chunk(struct fxt_buffer *buffer, struct fxt_record_file *file, 
 	size_t used;
 	uint64_t mask;
 
-	for (tries = 0; tries < TRIES; tries++) {
+	for (tries = 0; tries < TRIES && (start_ns || !is_pages(buffer, number)); tries++) {
 		if (!fxt_record_file_room(file, FXT_CHUNK_WORDS))
 			return;
 		used = file->used;
 		mask = fxt_lock(&buffer->page_lock);
 		before = atomic_load_explicit(&past->turns, memory_order_acquire);
-		if (copy_words(file, base, FXT_CHUNK_WORDS)) {
+		if (copy_words(file, base, FXT_CHUNK_WORDS, start_ns)) {
 			atomic_thread_fence(memory_order_acquire);
-			if (atomic_load_explicit(&past->turns, memory_order_relaxed) == before) {
+			if (atomic_load_explicit(&past->turns, memory_order_relaxed) == before && (start_ns || !is_pages(buffer, number))) {
 				fxt_unlock(&buffer->page_lock, mask);
 				return;
 			}
@@ -93,6 +119,53 @@ static void copy_chunk(struct fxt_buffer *buffer, struct fxt_record_file *file, 
 		fxt_unlock(&buffer->page_lock, mask);
 		file->used = used;
 	}
+}
+
+/* -- Calls in progress -------------------------------------------------------------------------- */
+
+static void note_open_calls(struct fxt_buffer *buffer, uint32_t number, uint64_t *start_ns)
+{
+	const uint64_t *base = fxt_buffer_chunk(buffer, number);
+	uint64_t mask = fxt_lock(&buffer->page_lock), header;
+	size_t at, words;
+
+	for (at = 0; at < FXT_CHUNK_WORDS; at += words) {
+		header = load(base + at, memory_order_acquire);
+		words = fxt_get_record_words(header);
+		if (!words || words > FXT_CHUNK_WORDS - at)
+			break;
+		if (is_open_call(header))
+			start_ns[at / LEAST_SLOT_WORDS] = load(base + at + 1, memory_order_relaxed);
+	}
+	fxt_unlock(&buffer->page_lock, mask);
+}
+
+static void look_first(struct fxt_buffer *buffer, struct first_look *look)
+{
+	uint32_t number, most = atomic_load_explicit(&buffer->page_chunks, memory_order_relaxed);
+
+	*look = (struct first_look){.bytes = (size_t)most * SLOTS_IN_CHUNK * sizeof(uint64_t)};
+	look->start_ns = most ? fxt_sys_memory(look->bytes) : NULL;
+	for (number = 0; look->start_ns && number < buffer->limit && look->chunks < most; number++) {
+		if (!is_pages(buffer, number))
+			continue;
+		buffer->past[number].pages_number = look->chunks + 1;
+		note_open_calls(buffer, number, look->start_ns + (size_t)look->chunks++ * SLOTS_IN_CHUNK);
+	}
+}
+
+static void copy_open_calls(struct fxt_buffer *buffer, struct fxt_record_file *file, struct first_look *look)
+{
+	uint32_t number, found = 0;
+
+	/* In the same order as before; those that became pages since then are new. */
+	for (number = 0; !file->error && number < buffer->limit && found < look->chunks; number++) {
+		if (!is_pages(buffer, number) || buffer->past[number].pages_number != found + 1)
+			continue;
+		copy_chunk(buffer, file, number, look->start_ns + (size_t)found++ * SLOTS_IN_CHUNK);
+	}
+	if (look->start_ns)
+		fxt_sys_munmap(look->start_ns, look->bytes);
 }
 
 /* Fillers over words [from, to) of the file; what they span may be a hole. */
@@ -123,14 +196,14 @@ static void copy_ring(struct fxt_buffer *buffer, struct fxt_record_file *file)
 
 	for (; !file->error && position < end; position++) {
 		if (fxt_ring_at(&buffer->ring, position, &number)) {
-			copy_chunk(buffer, file, number);
+			copy_chunk(buffer, file, number, NULL);
 			buffer->past[number].saved = snapshot;
 		}
 		fxt_ring_open(&buffer->ring, position + 1);
 	}
 	for (number = 0; !file->error && number < buffer->limit; number++)
 		if (buffer->past[number].saved != snapshot)
-			copy_chunk(buffer, file, number);
+			copy_chunk(buffer, file, number, NULL);
 	fxt_ring_open(&buffer->ring, UINT64_MAX);
 }
 
@@ -139,26 +212,29 @@ static void copy_chunks(struct fxt_buffer *buffer, struct fxt_record_file *file)
 	uint64_t i, count = atomic_load_explicit(&buffer->cursor, memory_order_acquire);
 
 	for (i = 0; !file->error && i < count && i < buffer->limit; i++)
-		copy_chunk(buffer, file, (uint32_t)i);
+		copy_chunk(buffer, file, (uint32_t)i, NULL);
 }
 
 static int write_snapshot(struct fxt_buffer *buffer, int fd)
 {
 	struct fxt_record_file file;
+	struct first_look look;
 	int error = fxt_record_file_open(&file, fd, buffer->durable_words * FXT_WORD_BYTES);
 
 	/* The durable area's last filler covers words that are not written, and there may be nothing behind it. */
 	if (!error)
 		error = fxt_sys_ftruncate(fd, (off_t)file.offset);
 	if (!error) {
+		look_first(buffer, &look);
 		(buffer->mode == FXT_CIRCULAR ? copy_ring : copy_chunks)(buffer, &file);
+		copy_open_calls(buffer, &file, &look);
 		error = file.error;
 	}
 	if (!error)
 		error = fxt_record_file_flush(&file);
 	if (!error) {
 		file.offset = 0;
-		copy_words(&file, buffer->durable, buffer->durable_words);
+		copy_words(&file, buffer->durable, buffer->durable_words, NULL);
 		error = fxt_record_file_flush(&file);
 	}
 	if (!error)

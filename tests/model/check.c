@@ -16,7 +16,7 @@
 
 #include "agent/counter.h"
 
-enum { MOST_TOLD = 10 };
+enum { MOST_TOLD = 10, IN_PROGRESS = 0x80 };
 
 /* What a walk has found. */
 static __thread struct found {
@@ -100,9 +100,26 @@ static bool is_known(uint64_t id, enum model_kind kind)
 	fate = atomic_load(&worker->life->fate[sequence]);
 	if (fate == MODEL_NONE || fate == MODEL_REFUSED || (fate == MODEL_STARTED && !found->is_snapshot))
 		fault("%s: record %#lx is there, and its fate was %d", found->where, (unsigned long)id, fate);
-	if (found->seen[model_thread_of(id)][sequence]++)
+	if (found->seen[model_thread_of(id)][sequence]++ & ~(unsigned)IN_PROGRESS)
 		fault("%s: record %#lx is there twice", found->where, (unsigned long)id);
+	if (found->seen[model_thread_of(id)][sequence] & IN_PROGRESS)
+		fault("%s: call %#lx is there as complete and as still in progress", found->where, (unsigned long)id);
 	return true;
+}
+
+/* A slot: its call is not there as complete too. */
+static void check_in_progress(const uint64_t *at)
+{
+	uint64_t id = at[1];
+	uint8_t *seen;
+
+	if (at[0] != fxt_arg_header(FXT_ARG_POINTER, 2, FXT_STR_ptr) || model_process_of(id) != model.process ||
+	    model_thread_of(id) >= MODEL_THREADS || model_sequence_of(id) >= MODEL_SEQUENCE)
+		return;
+	seen = &found->seen[model_thread_of(id)][model_sequence_of(id)];
+	if (*seen)
+		fault("%s: call %#lx is there as still in progress, and again", found->where, (unsigned long)id);
+	*seen |= IN_PROGRESS;
 }
 
 static void check_raw(const uint64_t *record, size_t words)
@@ -209,6 +226,8 @@ static void check_event(const uint64_t *record, size_t words)
 	else if (category == FXT_STR_CATEGORIES + FXT_BIT_agent && type == FXT_EVENT_COUNTER &&
 		 fxt_get_event_name(header) != FXT_STR_unnamed)
 		found->lost += at[1];
+	else if (category == FXT_STR_CATEGORIES + FXT_BIT_io && type == FXT_EVENT_DURATION_BEGIN)
+		check_in_progress(at);
 	else if (type != FXT_EVENT_DURATION_BEGIN && category != FXT_STR_CATEGORIES + FXT_BIT_agent)
 		fault("%s: an event of type %d and category %lu", found->where, type, (unsigned long)category);
 }
@@ -286,7 +305,7 @@ static struct done add_up(bool is_ring)
 		done.functions += worker->functions_left;
 		for (sequence = 0; sequence < MODEL_SEQUENCE && sequence < worker->life->next; sequence++) {
 			enum model_fate fate = atomic_load(&worker->life->fate[sequence]);
-			bool is_seen = found->seen[i][sequence];
+			bool is_seen = found->seen[i][sequence] & ~(unsigned)IN_PROGRESS;
 
 			done.refused += fate == MODEL_REFUSED;
 			if (fate != MODEL_WRITTEN)
