@@ -92,7 +92,7 @@ struct fxt_open {
 	uint64_t names;                 /* category and name, as in an event's header */
 };
 
-/* What is due when the next record is committed. */
+/* Flags that say what is due when the thread commits its next record. */
 enum fxt_commit_way {
 	FXT_COMMIT_WATCHED = 2,         /* the next may meet a trigger, or is slow, or: */
 	FXT_COMMIT_DEFERRED = 4,        /* the thread has deferred work: deferred.h */

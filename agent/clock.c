@@ -124,7 +124,7 @@ static bool may_know_scale(uint64_t now_ns)
 	return atomic_load_explicit(&clock_state.scale, memory_order_relaxed) || now_ns - clock_state.old.ns >= SCALE_MIN_NS;
 }
 
-uint64_t fxt_clock_renew(struct fxt_thread *thread)
+uint64_t fxt_clock_from_kernel(struct fxt_thread *thread)
 {
 	uint64_t ns = fxt_clock_kernel_ns();
 

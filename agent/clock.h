@@ -25,7 +25,7 @@ uint64_t fxt_clock_kernel_ns(void);
 
 /* Reads the time where the thread has no line that is good now: returns kernel time, and makes the line's renewal deferred work. It
  * makes no system call where the kernel's clock needs none. Any context. */
-uint64_t fxt_clock_renew(struct fxt_thread *thread);
+uint64_t fxt_clock_from_kernel(struct fxt_thread *thread);
 
 /* Renews the thread's line if it has expired: deferred work. */
 void fxt_clock_renew_line(struct fxt_thread *thread);
@@ -107,7 +107,7 @@ static FXT_EMISSION uint64_t fxt_now(struct fxt_thread *thread)
 	uint64_t ns;
 
 	if (FXT_UNLIKELY(!fxt_clock_quick(thread, &ns)))
-		ns = fxt_clock_renew(thread);
+		ns = fxt_clock_from_kernel(thread);
 	return fxt_clock_step(thread, ns);
 }
 

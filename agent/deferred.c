@@ -9,7 +9,7 @@
 
 enum { FLAGS = FXT_COMMIT_WATCHED | FXT_COMMIT_DEFERRED };
 
-/* What makes system calls comes last: in a critical section there is none. */
+/* The conditions that take a system call come last, so none is made in a critical section. */
 static bool is_moment(const struct fxt_thread *thread)
 {
 	return thread->lane == thread->lanes && !fxt_holds_lock(thread) && (uint32_t)fxt_sys_gettid() == thread->tid &&
@@ -46,7 +46,7 @@ void fxt_deferred_before(struct fxt_thread *thread)
 	uint64_t ns;
 
 	if (!fxt_clock_quick(thread, &ns))
-		ns = fxt_clock_renew(thread);
+		ns = fxt_clock_from_kernel(thread);
 	if (thread->commit & FXT_COMMIT_DEFERRED)
 		run(thread, ns);
 }

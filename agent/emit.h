@@ -19,7 +19,6 @@
 
 #include "agent.h"
 #include "clock.h"
-#include "deferred.h"
 
 enum {
 	FXT_FRAME_WORDS = 5,            /* header, start, inline process and thread, end */
@@ -104,7 +103,7 @@ static FXT_EMISSION uint64_t *fxt_reserve(struct fxt_thread *thread, uint64_t st
 	return fxt_reserve_as(thread, start_ns, words, true);
 }
 
-/* The same for what is no call of the program: it is missing where there is no room, and not counted. */
+/* Reserves for a record that is no call of the program: where there is no room it is missing, and nobody counts it. */
 static inline uint64_t *fxt_reserve_extra(struct fxt_thread *thread, uint64_t start_ns, size_t words)
 {
 	return fxt_reserve_as(thread, start_ns, words, false);
@@ -149,14 +148,9 @@ FXT_COLD uint64_t *fxt_room_unusual(struct fxt_thread *thread, uint64_t start_ns
 /* Room for a call's record, unless it was shorter than the threshold. NULL: nothing to write. */
 static FXT_EMISSION uint64_t *fxt_room(struct fxt_thread *thread, uint64_t start_ns, uint64_t end_ns, size_t words)
 {
-	uint64_t *at;
-
 	if (!fxt_is_usual(thread, start_ns, end_ns))
 		return fxt_room_unusual(thread, start_ns, end_ns, words);
-	at = fxt_reserve(thread, start_ns, words);
-	if (FXT_UNLIKELY(!at))
-		fxt_deferred_after(thread, end_ns);
-	return at;
+	return fxt_reserve(thread, start_ns, words);
 }
 
 /* The header of a duration-complete event ("Duration complete event"). */

@@ -45,7 +45,7 @@ void fxt_explain_reset(struct fxt_thread *thread);
 /* Takes a reading; now_ns is the time. Any context. */
 void fxt_explain_read(struct fxt_thread *thread, uint64_t now_ns);
 
-/* The same at the start of a call named in `names`, as in an event's header, if the thread holds no lock. Returns when the call starts,
+/* Takes one at the start of a call named in `names`, as in an event's header, if the thread holds no lock. Returns when the call starts,
  * which is after it. */
 uint64_t fxt_explain_begin(struct fxt_thread *thread, uint64_t names);
 

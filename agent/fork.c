@@ -1,4 +1,4 @@
-/* What becomes of each part of the agent in the child of a fork. One table says it, in the order in which it is done. Called by the C
+/* A table says what becomes of each part of the agent in the child of a fork, in the order in which it is done. It is called by the C
  * library's fork handlers and by the wrappers of calls that run none; any context, as programs fork in signal handlers too.
  *
  * The rule for an emission that the handler interrupted, and which goes on in the child when that returns: it may store to what its thread

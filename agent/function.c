@@ -1,5 +1,6 @@
 /* See function.h. Called by the instrumentation hooks; any context. */
 #include "function.h"
+#include "deferred.h"
 #include "stack.h"
 
 #include "symbols.h"
@@ -277,7 +278,7 @@ void fxt_function_exit(struct fxt_thread *thread, uintptr_t frame, uintptr_t add
 	fxt_function_complete(thread, address, start_ns, fxt_end(thread, entry));
 }
 
-/* What an event says of a function. */
+/* Everything that an event says of a function. */
 struct known {
 	const char *name;               /* NULL: nothing is known */
 	uint32_t bytes, index;

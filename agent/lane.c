@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "clock.h"
+#include "deferred.h"
 #include "open.h"
 #include "sample.h"
 #include "stack.h"
@@ -128,14 +129,16 @@ static struct fxt_lane *lower_what_was_left(struct fxt_thread *thread, struct fx
 {
 	struct fxt_lane *lowest = lane;
 	uintptr_t here = lane->raised_at;
+	unsigned lost;
 
 	while (lowest > thread->lanes && fxt_on_own_stack(thread, here) && fxt_on_own_stack(thread, lowest[-1].raised_at) &&
 	       lowest[-1].raised_at <= here)
 		lowest--;
 	if (lowest == lane || fxt_on_alternate_stack())
 		return lane;
+	lost = fxt_lanes_left(lowest, lane);
 	if (fxt_agent_file())
-		fxt_agent_count(FXT_LOSS_SIGNALS, fxt_lanes_left(lowest, lane), thread->last_ns);
+		fxt_agent_count(FXT_LOSS_SIGNALS, lost, thread->last_ns);
 	lowest->raised_at = here;
 	atomic_signal_fence(memory_order_seq_cst);
 	thread->lane = lowest + 1;
@@ -172,7 +175,7 @@ static __attribute__((noinline)) enum outcome turn(struct fxt_thread *thread, st
 		return outcome;
 	if (fxt_agent.config.mode == FXT_CIRCULAR)
 		keep_full(thread, lane);
-	fxt_lane_enter(lane, &chunk, 0, ++thread->serial);
+	fxt_lane_enter(lane, &chunk, ++thread->serial);
 	put_head(thread, lane, *waited_ns);
 	fxt_agent_overwritten(&chunk, thread->last_ns);
 	fxt_sample_renewed(thread, thread->last_ns);
@@ -216,6 +219,9 @@ struct fxt_lane *fxt_lane_turn(struct fxt_thread *thread, struct fxt_lane *lane,
 		fxt_thread_dropped(thread, why);
 	}
 	fxt_lane_lower(thread, lane);
+	/* Or it would never be done where nothing is written any more. */
+	if (is_call)
+		fxt_deferred_after(thread, thread->last_ns);
 	return NULL;
 }
 

@@ -160,13 +160,9 @@ static inline uint64_t fxt_end_after(struct fxt_thread *thread, struct fxt_open 
 
 	if (FXT_UNLIKELY(open && thread->open != open + 1))
 		fxt_open_close_above(thread, open);
-	*before_ns = thread->last_ns;
 	if (FXT_UNLIKELY(!fxt_clock_quick(thread, &end_ns)))
-		end_ns = fxt_clock_renew(thread);
-	last_ns = thread->last_ns;
-	/* If it is no handler's, it is of the reading that goes with a renewed clock. */
-	if (FXT_UNLIKELY(last_ns != *before_ns && last_ns != thread->usage.after.asked_ns))
-		*before_ns = last_ns;
+		end_ns = fxt_clock_from_kernel(thread);
+	*before_ns = last_ns = thread->last_ns;
 	end_ns = fxt_clock_step_after(thread, end_ns, last_ns, before_ns);
 	if (open)
 		fxt_open_empty(thread, open);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "control.h"
+#include "deferred.h"
 #include "emit.h"
 #include "explain.h"
 #include "function.h"
@@ -16,8 +17,6 @@ static bool is_slow(uint64_t duration_ns)
 
 uint64_t *fxt_room_unusual(struct fxt_thread *thread, uint64_t start_ns, uint64_t end_ns, size_t words)
 {
-	uint64_t *at;
-
 	if (end_ns - start_ns < thread->threshold_ns) {
 		struct fxt_lane *lane = thread->lane;
 
@@ -34,10 +33,7 @@ uint64_t *fxt_room_unusual(struct fxt_thread *thread, uint64_t start_ns, uint64_
 	} else if (fxt_agent.config.triggers.count) {
 		thread->commit |= FXT_COMMIT_WATCHED;
 	}
-	at = fxt_reserve(thread, start_ns, words);
-	if (!at)
-		fxt_deferred_after(thread, end_ns);
-	return at;
+	return fxt_reserve(thread, start_ns, words);
 }
 
 void fxt_watch_failure(struct fxt_thread *thread, int error)

@@ -148,7 +148,7 @@ static struct fxt_lane lane_of(const struct fxt_chunk *chunk)
 {
 	struct fxt_lane lane = {0};
 
-	fxt_lane_enter(&lane, chunk, 0, 1);
+	fxt_lane_enter(&lane, chunk, 1);
 	return lane;
 }
 

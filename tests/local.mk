@@ -80,6 +80,7 @@ PLANT_FILES = \
 	tests/model/plants/lost-wipe-at-fork.patch \
 	tests/model/plants/lowered-too-early.patch \
 	tests/model/plants/room-one-word-short.patch \
+	tests/model/plants/slots-read-once.patch \
 	tests/model/plants/store-behind-chunk.patch
 EXTRA_DIST += $(PLANT_FILES)
 

@@ -154,7 +154,7 @@ static void fill(const struct writer *writer, const struct fxt_chunk *chunk)
 	unsigned more = 0;
 	size_t words;
 
-	fxt_lane_enter(&lane, chunk, 0, 1);
+	fxt_lane_enter(&lane, chunk, 1);
 	words = fxt_encode_thread(record, 16, writer->thread.index, PID, writer->thread.thread);
 	append(&lane, record, words);
 	for (; fxt_lane_has(&lane, 16); more = (more + 1) % 4) {

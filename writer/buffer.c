@@ -31,7 +31,9 @@ static void empty_chunk(uint64_t *base, size_t words)
 	store(&base[0], fxt_filler(words - 1));
 }
 
-void fxt_buffer_lay_heads(uint64_t *base, size_t words)
+/* Gives each cache line behind the first of these words, the last of which is a filler for good, a filler for the rest at its head:
+ * lane.h. */
+static void lay_heads(uint64_t *base, size_t words)
 {
 	uint64_t *end = base + words - 1, *head;
 
@@ -197,7 +199,7 @@ static bool take_tail(struct fxt_buffer *buffer, struct fxt_chunk *chunk)
 	*chunk = (struct fxt_chunk){.base = base, .words = pages * FXT_PAGE_WORDS, .number = number, .is_copied = true};
 	empty_chunk(chunk->base, chunk->words);
 	/* The file's own are not behind a rewritten part that ended within a line. */
-	fxt_buffer_lay_heads(chunk->base, chunk->words);
+	lay_heads(chunk->base, chunk->words);
 	if (strings) {
 		chunk->base[strings] = fxt_filler(chunk->words - 1 - strings);
 		memcpy(chunk->base + 1, buffer->left_out + 1, (strings - 1) * FXT_WORD_BYTES);

@@ -128,9 +128,6 @@ extern const struct fxt_storage_ops fxt_buffer_ops;
 
 /* Where chunk `number`, which exists, is mapped. */
 uint64_t *fxt_buffer_chunk(struct fxt_buffer *buffer, uint32_t number);
-/* Gives each cache line behind the first of these words, the last of which is a filler for good, a filler for the rest at its head:
- * lane.h. */
-void fxt_buffer_lay_heads(uint64_t *base, size_t words);
 /* Makes chunks [extended, to) exist in the file and in memory. Under extend_lock, or while nobody else sees it. */
 int fxt_buffer_grow(struct fxt_buffer *buffer, uint32_t to);
 /* Whether fd is our file, by device and inode. */

@@ -57,10 +57,10 @@ struct fxt_lane {
 #endif
 };
 
-/* The lane goes on in this chunk, the `serial`-th (from 1) of its thread, from word `used` of it on. There is a filler for the rest. */
-static inline void fxt_lane_enter(struct fxt_lane *lane, const struct fxt_chunk *chunk, size_t used, uint32_t serial)
+/* The lane goes on in this chunk, which is empty, the `serial`-th (from 1) of its thread. */
+static inline void fxt_lane_enter(struct fxt_lane *lane, const struct fxt_chunk *chunk, uint32_t serial)
 {
-	lane->at = chunk->base + used;
+	lane->at = chunk->base;
 	lane->end = chunk->base + chunk->words - 1;
 	lane->chunk = chunk->number;
 	lane->serial = serial;

@@ -356,21 +356,11 @@ static void *use_all(void *thread)
 	return NULL;
 }
 
-static int create(pthread_t *thread, void *(*body)(void *), void *argument)
-{
-	return pthread_create(thread, NULL, body, argument);
-}
-
-static int join(pthread_t thread)
-{
-	return pthread_join(thread, NULL);
-}
-
 int main(int argc, char **argv)
 {
 	rounds = argc > 2 ? atol(argv[2]) : 1;
 	random_seed(0);
-	run_threads(argc > 1 ? atoi(argv[1]) : 1, use_all, create, join);
+	run_threads(argc > 1 ? atoi(argv[1]) : 1, use_all, create_thread, join_thread);
 	print_counts();
 	return 0;
 }

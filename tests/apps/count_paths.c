@@ -62,16 +62,6 @@ static void *work(void *thread)
 	return NULL;
 }
 
-static int create(pthread_t *thread, void *(*body)(void *), void *argument)
-{
-	return pthread_create(thread, NULL, body, argument);
-}
-
-static int join(pthread_t thread)
-{
-	return pthread_join(thread, NULL);
-}
-
 int main(int argc, char **argv)
 {
 	struct sigaction action = {.sa_handler = handle, .sa_flags = SA_RESTART};
@@ -82,7 +72,7 @@ int main(int argc, char **argv)
 	random_seed(0);
 	path_nowhere_fill(nowhere);
 	NEED(sigaction(SIGPROF, &action, NULL) == 0);
-	run_threads(threads, work, create, join);
+	run_threads(threads, work, create_thread, join_thread);
 	print_counts();
 	return 0;
 }

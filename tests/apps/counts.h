@@ -69,6 +69,17 @@ PLAIN static void print_counts(void)
 			    (size_t)snprintf(line, sizeof(line), "%s %lu\n", count_names[i], counts[i]));
 }
 
+/* For run_threads(), in a program that does not count these calls. */
+__attribute__((unused)) PLAIN static int create_thread(pthread_t *thread, void *(*body)(void *), void *argument)
+{
+	return pthread_create(thread, NULL, body, argument);
+}
+
+__attribute__((unused)) PLAIN static int join_thread(pthread_t thread)
+{
+	return pthread_join(thread, NULL);
+}
+
 /* Runs `body` in as many threads; the program's own calls when it counts them. */
 __attribute__((unused)) PLAIN static void run_threads(int threads, void *(*body)(void *),
 			      int (*create)(pthread_t *, void *(*)(void *), void *), int (*join)(pthread_t))
