@@ -57,19 +57,6 @@ struct fxt_lane {
 #endif
 };
 
-/* The lane goes on in this chunk, which is empty, the `serial`-th (from 1) of its thread. */
-static inline void fxt_lane_enter(struct fxt_lane *lane, const struct fxt_chunk *chunk, uint32_t serial)
-{
-	lane->at = chunk->base;
-	lane->end = chunk->base + chunk->words - 1;
-	lane->chunk = chunk->number;
-	lane->serial = serial;
-	lane->events = 0;
-	lane->line_mask = chunk->is_copied ? FXT_LINE_BYTES - 1 : 0;
-	atomic_store_explicit(&lane->limit, (uintptr_t)lane->end, memory_order_relaxed);
-	atomic_store_explicit(&lane->hold, (uint64_t)serial << 32 | chunk->number, memory_order_release);
-}
-
 /* The lane has no chunk any more. What an emission that was interrupted may still store goes where it went before: `at` and `end` stay. */
 static inline void fxt_lane_leave(struct fxt_lane *lane)
 {
@@ -103,17 +90,39 @@ static FXT_EMISSION uint64_t *fxt_lane_close_line(const struct fxt_lane *lane, u
 	return head;
 }
 
+/* The lane goes on in this chunk, which is empty, the `serial`-th (from 1) of its thread; as a commit would leave it, where a small chunk at the
+ * end of a file that was rewritten begins with too little of a line. */
+static inline void fxt_lane_enter(struct fxt_lane *lane, const struct fxt_chunk *chunk, uint32_t serial)
+{
+	size_t left;
+
+	lane->at = chunk->base;
+	lane->end = chunk->base + chunk->words - 1;
+	lane->chunk = chunk->number;
+	lane->serial = serial;
+	lane->events = 0;
+	lane->line_mask = chunk->is_copied ? FXT_LINE_BYTES - 1 : 0;
+	left = -(uintptr_t)lane->at & lane->line_mask;
+	if (left && left < FXT_LINE_LEAST_WORDS * FXT_WORD_BYTES)
+		lane->at = fxt_lane_close_line(lane, lane->at, left);
+	atomic_store_explicit(&lane->limit, (uintptr_t)lane->end, memory_order_relaxed);
+	atomic_store_explicit(&lane->hold, (uint64_t)serial << 32 | chunk->number, memory_order_release);
+}
+
 /* Where a record of up to `words` words begins, for which fxt_lane_has() was true. The emission has raised the level (agent/lane.c). */
 static FXT_EMISSION uint64_t *fxt_lane_place(struct fxt_lane *lane, size_t words)
 {
 	uint64_t *at = lane->at;
 	size_t left = -(uintptr_t)at & lane->line_mask;
 
-	if (left && words * FXT_WORD_BYTES > left)
+	/* As much as LEAST is always left: known where it is compiled, as a rule. */
+	if (words > FXT_LINE_LEAST_WORDS && left && words * FXT_WORD_BYTES > left)
 		lane->at = at = fxt_lane_close_line(lane, at, left);
 #ifdef FXT_CHECKING
 	lane->reserved_end = at + words;
 	FXT_CHECK(at + words, <, lane->end);
+	left = -(uintptr_t)at & lane->line_mask;
+	FXT_CHECK((!left || words * FXT_WORD_BYTES <= left), ==, true);
 #endif
 	__builtin_prefetch(at + FXT_LOOK_AHEAD_WORDS, 1);
 	return at;
