@@ -115,6 +115,7 @@ static FXT_EMISSION uint64_t *fxt_lane_place(struct fxt_lane *lane, size_t words
 	uint64_t *at = lane->at;
 	size_t left = -(uintptr_t)at & lane->line_mask;
 
+	FXT_CHECK(at + words + FXT_LANE_SLACK_WORDS, <, lane->end);
 	/* As much as LEAST is always left: known where it is compiled, as a rule. */
 	if (words > FXT_LINE_LEAST_WORDS && left && words * FXT_WORD_BYTES > left)
 		lane->at = at = fxt_lane_close_line(lane, at, left);

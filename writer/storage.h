@@ -21,7 +21,7 @@
  * behind the first begins with a filler as well. */
 struct fxt_chunk {
 	uint64_t *base;
-	uint32_t words;                 /* FXT_CHUNK_WORDS; fewer only after fxt_buffer_rewrite() */
+	uint32_t words;                 /* up to FXT_CHUNK_WORDS */
 	uint32_t number;
 	uint32_t overwritten;           /* a ring: events that were in it and are gone */
 	uint64_t overwritten_ns;        /* the time of the last of them */

@@ -1,6 +1,7 @@
 /* A storage (writer/storage.h) for the model. Every chunk and page of calls in progress lies between two pages that nobody may touch, and a
  * chunk that was finished may not be written to until it is handed out again. So a store that goes one word too far, or comes too
- * late, is a SIGSEGV in the place that made it. In the child of a fork the parent's chunks are gone, or private memory: as the
+ * late, is a SIGSEGV in the place that made it. Half of the chunks begin or end up to a cache line inside that, as none promises to begin
+ * or end where a line does. In the child of a fork the parent's chunks are gone, or private memory: as the
  * interface has it, and no kinder.
  */
 #include <sys/mman.h>
@@ -21,6 +22,7 @@ struct guarded_chunk {
 	uint32_t events;
 	uint64_t last_ns;
 	uint64_t finished_as;           /* order in which it was finished */
+	uint32_t skipped, cut;          /* words of it that were not handed out, in front and at the end */
 };
 
 static struct guarded {
@@ -31,7 +33,7 @@ static struct guarded {
 	struct guarded_chunk *chunk;
 	uint32_t chunks, used;
 	bool is_ring, is_copied;
-	uint64_t finished;
+	uint64_t finished, random;
 	unsigned pages, free_pages;
 	uint64_t *free_page[PAGES_MAX];
 	struct fxt_lock lock;
@@ -40,6 +42,17 @@ static struct guarded {
 static uint64_t *chunk_at(uint32_t number)
 {
 	return (uint64_t *)(guarded.memory + GUARD + (size_t)number * CHUNK_STRIDE);
+}
+
+/* As it was handed out. */
+static uint64_t *base_of(uint32_t number)
+{
+	return chunk_at(number) + guarded.chunk[number].skipped;
+}
+
+static size_t words_of(uint32_t number)
+{
+	return FXT_CHUNK_WORDS - guarded.chunk[number].skipped - guarded.chunk[number].cut;
 }
 
 static uint64_t *page_at(unsigned number)
@@ -69,10 +82,10 @@ static void make_memory(void)
 /* What a file lays out before it grows by a chunk. */
 static void lay_out(uint64_t *base, size_t words)
 {
-	size_t i;
+	size_t i, first = -(uintptr_t)base / FXT_WORD_BYTES % FXT_LINE_WORDS;
 
 	if (guarded.is_copied)
-		for (i = FXT_LINE_WORDS; i < words - 1; i += FXT_LINE_WORDS)
+		for (i = first ? first : FXT_LINE_WORDS; i < words - 1; i += FXT_LINE_WORDS)
 			base[i] = fxt_filler(words - 1 - i);
 	base[words - 1] = fxt_filler(1);
 	atomic_store_explicit((_Atomic uint64_t *)base, fxt_filler(words - 1), memory_order_release);
@@ -105,11 +118,17 @@ static bool take(struct fxt_storage *storage, uint64_t now_ns, struct fxt_chunk 
 	if (done) {
 		struct guarded_chunk *it = &guarded.chunk[number];
 
-		protect(chunk_at(number), FXT_CHUNK_BYTES, PROT_READ | PROT_WRITE);
-		lay_out(chunk_at(number), FXT_CHUNK_WORDS);
-		*chunk = (struct fxt_chunk){.base = chunk_at(number), .words = FXT_CHUNK_WORDS, .number = number,
-					    .overwritten = it->events, .overwritten_ns = it->last_ns, .is_copied = guarded.is_copied};
+		*chunk = (struct fxt_chunk){.number = number, .overwritten = it->events, .overwritten_ns = it->last_ns,
+					    .is_copied = guarded.is_copied};
 		*it = (struct guarded_chunk){.state = HELD};
+		if (model_random(&guarded.random) % 2) {
+			it->skipped = (uint32_t)(model_random(&guarded.random) % FXT_LINE_WORDS);
+			it->cut = (uint32_t)(model_random(&guarded.random) % FXT_LINE_WORDS);
+		}
+		chunk->base = base_of(number);
+		chunk->words = (uint32_t)words_of(number);
+		protect(chunk_at(number), FXT_CHUNK_BYTES, PROT_READ | PROT_WRITE);
+		lay_out(chunk->base, chunk->words);
 	}
 	fxt_unlock(&guarded.lock, mask);
 	return done;
@@ -122,7 +141,10 @@ static void finish(struct fxt_storage *storage, uint32_t number, uint32_t events
 	(void)storage;
 	if (number >= guarded.chunks || guarded.chunk[number].state != HELD)
 		model_fail("storage: chunk %u is given back that nobody holds", number);
-	guarded.chunk[number] = (struct guarded_chunk){FINISHED, events, last_ns, ++guarded.finished};
+	guarded.chunk[number].state = FINISHED;
+	guarded.chunk[number].events = events;
+	guarded.chunk[number].last_ns = last_ns;
+	guarded.chunk[number].finished_as = ++guarded.finished;
 	protect(chunk_at(number), FXT_CHUNK_BYTES, PROT_READ);
 	fxt_unlock(&guarded.lock, mask);
 }
@@ -203,6 +225,7 @@ static const struct fxt_storage_ops ops = {
 
 void model_storage_start(struct fxt_storage *storage_of_file, uint32_t chunks, bool is_ring, bool is_copied)
 {
+	guarded.random = model.seed;
 	guarded.storage.ops = &ops;
 	guarded.file = storage_of_file;
 	guarded.chunks = chunks;
@@ -217,7 +240,7 @@ void model_storage_walk(void (*visit)(const uint64_t *words, size_t count))
 	uint32_t i;
 
 	for (i = 0; i < guarded.used; i++)
-		visit(chunk_at(i), FXT_CHUNK_WORDS);
+		visit(base_of(i), words_of(i));
 	for (i = 0; i < guarded.pages; i++)
 		visit(page_at(i), FXT_PAGE_WORDS);
 }
