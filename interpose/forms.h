@@ -1,10 +1,10 @@
 /* Wrappers whose lines say what they do with others that wait, in the place of BLOCKS() and QUICK:
  *
- *	LOCKS(try) TRIES UNLOCKS        locks: lock.c
- *	WAITS ...                       conditions, semaphores, barriers: sync.c
+ *	LOCKS(try) LOCKS_UNTIL(taken) TRIES UNLOCKS     locks: lock.c
+ *	WAITS ...                                       conditions, semaphores, barriers: sync.c
  *
- * A file defines BODY_FORM(kind, symbol, object, parameters...) for each form it has, BODY_FORM(kind, symbol, try, object, ...) for
- * FORM(try), and then CALL and ALIAS as FXT_FORM_CALL and FXT_FORM_ALIAS. A body has thread_, names_ and start_ns_, and
+ * A file defines FORM_X(kind, symbol, object, parameters...) for each form X it has, FORM_X(y) as the name of such a macro for X(y),
+ * and then CALL and ALIAS as FXT_FORM_CALL and FXT_FORM_ALIAS. A body has thread_, names_ and start_ns_, and
  * sets result_; the object is the first parameter.
  */
 #ifndef FXT_FORMS_H

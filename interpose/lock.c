@@ -10,6 +10,50 @@
 #include "agent/stack.h"
 #include "forms.h"
 
+/* -- What a lock says of itself --------------------------------------------------------------- */
+
+/* Bits of glibc's locks. */
+enum {
+	KIND_MASK = 3,                  /* of a mutex' kind: PTHREAD_MUTEX_RECURSIVE and others */
+	KIND_PROTECT = 0x40,
+	TID_MASK = 0x3fffffff,          /* of its word, which is a thread's id or 0, 1 and 2 */
+	CEILING_MASK = 0x7ff80000,      /* the priority ceiling, in the same word */
+	WRITE_PHASE = 1,                /* of a read-write lock's count of readers */
+	WRITE_LOCKED = 2,
+	READER_SHIFT = 3,
+};
+
+bool fxt_mutex_answers_holder(const pthread_mutex_t *mutex)
+{
+	int type = mutex->__data.__kind & KIND_MASK;
+
+	return type == PTHREAD_MUTEX_RECURSIVE_NP || type == PTHREAD_MUTEX_ERRORCHECK_NP;
+}
+
+bool fxt_mutex_is_taken(const struct fxt_thread *thread, const pthread_mutex_t *mutex)
+{
+	int word = *(const volatile int *)&mutex->__data.__lock & TID_MASK;
+
+	if (mutex->__data.__kind & KIND_PROTECT)
+		word &= ~CEILING_MASK;
+	return word && (fxt_mutex_holder(mutex) != thread->tid || !fxt_mutex_answers_holder(mutex));
+}
+
+bool fxt_rwlock_is_taken(const struct fxt_thread *thread, const pthread_rwlock_t *rwlock, bool to_write)
+{
+	unsigned word = *(const volatile unsigned *)&rwlock->__data.__readers;
+	bool is_written = (word & WRITE_LOCKED) != 0, is_read = word >> READER_SHIFT && !(word & WRITE_PHASE);
+
+	/* Its own writer is refused at once. */
+	if (fxt_rwlock_holder(rwlock) == thread->tid)
+		return false;
+	if (to_write)
+		return is_written || is_read;
+	/* A writer that waits for readers to leave keeps out others only where it is preferred. */
+	return is_written &&
+	       (word & WRITE_PHASE || rwlock->__data.__flags == PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
+}
+
 /* -- What is written down ----------------------------------------------------------------------- */
 
 enum { PLACE_MAX_BYTES = 200 };
@@ -67,15 +111,26 @@ static uint64_t *describe(uint64_t *at, struct description *d, const struct fxt_
 	return at;
 }
 
+/* Whether the thread has the lock itself and is told so: nobody waits then. Without that it waits for itself. */
+static bool is_refused(const struct fxt_thread *thread, const struct fxt_lock_wait *wait)
+{
+	if (wait->holder != thread->tid)
+		return false;
+	return wait->kind == FXT_LABEL_RWLOCK || fxt_mutex_answers_holder((const pthread_mutex_t *)wait->lock);
+}
+
 void fxt_lock_wait_begin(struct fxt_thread *thread, struct fxt_lock_wait *wait)
 {
 	struct description d = {.holder = wait->holder};
 	uint64_t now_ns = fxt_now(thread), *at;
 
-	if (fxt_holds_lock(thread) ? fxt_stack_may_be_short(thread) : fxt_stack_is_short()) {
-		wait->held.lock = 0;
+	wait->held.lock = 0;
+	if (is_refused(thread, wait)) {
+		wait->holder = 0;
 		return;
 	}
+	if (fxt_holds_lock(thread) ? fxt_stack_may_be_short(thread) : fxt_stack_is_short())
+		return;
 	if (!wait->holder || !fxt_held_by(wait->holder, wait->lock, &wait->held))
 		wait->held.lock = 0;
 	wait->at = function_at(thread, wait->place);
@@ -146,6 +201,9 @@ void fxt_lock_let_go(struct fxt_thread *thread, uintptr_t lock)
 
 #define GOT(kind, lock, ...)                                                                                    \
 	end_ns_ = fxt_now(thread_);                                                                             \
+	RECORD_LOCK(kind, lock, __VA_ARGS__)
+
+#define RECORD_LOCK(kind, lock, ...)                                                                            \
 	if (fxt_is_got(result_))                                                                                \
 		fxt_held_push(thread_, (uintptr_t)(lock), end_ns_, (uintptr_t)__builtin_return_address(0));     \
 	FXT_FORM_RECORD(kind, __VA_ARGS__);
@@ -154,17 +212,21 @@ void fxt_lock_let_go(struct fxt_thread *thread, uintptr_t lock)
 	result_ = real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__)); \
 	GOT(kind, lock, __VA_ARGS__)
 
+/* The real call, where the lock is not free. */
+#define WAIT_FOR(symbol, lock, ...)                                                                             \
+	struct fxt_open *open_ = BLOCKS(lock);                                                                  \
+	struct fxt_lock_wait wait_ = FXT_LOCK_WAIT(open_, lock);                                                \
+														\
+	fxt_lock_wait_begin(thread_, &wait_);                                                                   \
+	result_ = real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));                                                 \
+	fxt_lock_wait_end(thread_, &wait_, result_);                                                            \
+	return result_;
+
 /* A free lock is taken by the try, which does what the other would do first. */
 #define LOCK_BY(try, kind, symbol, lock, ...)                                                                   \
 	result_ = real_##try(lock);                                                                             \
 	if (FXT_UNLIKELY(result_ == BUSY_##kind)) {                                                             \
-		struct fxt_open *open_ = BLOCKS(lock);                                                          \
-		struct fxt_lock_wait wait_ = FXT_LOCK_WAIT(open_, lock);                                        \
-														\
-		fxt_lock_wait_begin(thread_, &wait_);                                                           \
-		result_ = real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));                                         \
-		fxt_lock_wait_end(thread_, &wait_, result_);                                                    \
-		return result_;                                                                                 \
+		WAIT_FOR(symbol, lock, __VA_ARGS__)                                                             \
 	}                                                                                                       \
 	GOT(kind, lock, __VA_ARGS__)
 #define FORM_LOCKS(try) FORM_BY_##try
@@ -173,6 +235,25 @@ void fxt_lock_let_go(struct fxt_thread *thread, uintptr_t lock)
 #define FORM_BY_pthread_rwlock_trywrlock(...) LOCK_BY(pthread_rwlock_trywrlock, __VA_ARGS__)
 #define FORM_BY_pthread_spin_trylock(...) LOCK_BY(pthread_spin_trylock, __VA_ARGS__)
 #define FORM_BY_mtx_trylock(...) LOCK_BY(mtx_trylock, __VA_ARGS__)
+
+/* A call with a time limit looks at its clock and its time first, or does not, as the C library sees fit. So no try goes before it. Somebody
+ * may take the lock after the look, so the call is shown in progress also where the lock is free. */
+#define LOCK_UNTIL(is_taken, kind, symbol, lock, ...)                                                           \
+	if (is_taken) {                                                                                         \
+		WAIT_FOR(symbol, lock, __VA_ARGS__)                                                             \
+	}                                                                                                       \
+	{                                                                                                       \
+		struct fxt_open *open_ = BLOCKS(lock);                                                          \
+														\
+		result_ = real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));                                         \
+		end_ns_ = fxt_end(thread_, open_);                                                              \
+	}                                                                                                       \
+	RECORD_LOCK(kind, lock, __VA_ARGS__)
+#define FORM_LOCKS_UNTIL(taken) FORM_UNTIL_##taken
+#define FORM_UNTIL_mutex(...) LOCK_UNTIL(fxt_mutex_is_taken(thread_, mutex), __VA_ARGS__)
+#define FORM_UNTIL_rdlock(...) LOCK_UNTIL(fxt_rwlock_is_taken(thread_, rwlock, false), __VA_ARGS__)
+#define FORM_UNTIL_wrlock(...) LOCK_UNTIL(fxt_rwlock_is_taken(thread_, rwlock, true), __VA_ARGS__)
+#define FORM_UNTIL_mtx(...) LOCK_UNTIL(fxt_mutex_is_taken(thread_, (const pthread_mutex_t *)mutex), __VA_ARGS__)
 
 #define FORM_UNLOCKS(kind, symbol, lock, ...)                   \
 	if (fxt_is_waited_for((uintptr_t)(lock)))                                \

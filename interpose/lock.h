@@ -49,7 +49,8 @@ FXT_COLD void fxt_lock_wait_end(struct fxt_thread *thread, struct fxt_lock_wait 
 /* The thread is about to give a lock up, and somebody waits for something. */
 FXT_COLD void fxt_lock_let_go(struct fxt_thread *thread, uintptr_t lock);
 
-/* What the C library itself keeps in a lock: who has it. */
+/* What the C library itself keeps in a lock: who has it, and whether a thread that wants it would have to wait. A lock may change hands right
+ * after the look, so these decide what is said about a call and never what is done. */
 static inline uint32_t fxt_mutex_holder(const pthread_mutex_t *mutex)
 {
 	return (uint32_t)*(const volatile int *)&mutex->__data.__owner;
@@ -60,6 +61,13 @@ static inline uint32_t fxt_rwlock_holder(const pthread_rwlock_t *rwlock)
 	return (uint32_t)*(const volatile int *)&rwlock->__data.__cur_writer;
 }
 
+/* C11's mutex is the other one under another name. */
+_Static_assert(sizeof(mtx_t) == sizeof(pthread_mutex_t), "mtx_t is a pthread_mutex_t in glibc");
+static inline uint32_t fxt_mtx_holder(const mtx_t *mutex)
+{
+	return fxt_mutex_holder((const pthread_mutex_t *)mutex);
+}
+
 static inline uint32_t fxt_no_holder(const volatile void *lock)
 {
 	(void)lock;
@@ -68,7 +76,13 @@ static inline uint32_t fxt_no_holder(const volatile void *lock)
 
 #define fxt_holder(lock)                                                                                        \
 	_Generic((lock), pthread_mutex_t *: fxt_mutex_holder, pthread_rwlock_t *: fxt_rwlock_holder,            \
-		 default: fxt_no_holder)(lock)
+		 mtx_t *: fxt_mtx_holder, default: fxt_no_holder)(lock)
+
+/* Whether a mutex that its own holder wants again is given or refused at once. */
+bool fxt_mutex_answers_holder(const pthread_mutex_t *mutex);
+
+bool fxt_mutex_is_taken(const struct fxt_thread *thread, const pthread_mutex_t *mutex);
+bool fxt_rwlock_is_taken(const struct fxt_thread *thread, const pthread_rwlock_t *rwlock, bool to_write);
 
 #define fxt_is_c11(lock) _Generic((lock), mtx_t *: true, default: false)
 

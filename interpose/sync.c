@@ -62,6 +62,19 @@ static inline bool get_at_once(int (*try)(sem_t *), sem_t *sem)
 	return got;
 }
 
+/* The real call, of which the look says whether it will wait: waits_. */
+#define SEM_WAIT(symbol, sem, ...)                                                                              \
+	struct fxt_open *open_ = BLOCKS(sem);                                                                   \
+														\
+	if (waits_)                                                                                             \
+		fxt_wait_enter(thread_, (uintptr_t)(sem), 0);                                                   \
+	result_ = real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));                                                 \
+	end_ns_ = fxt_end_after(thread_, open_, &after_ns_);                                                    \
+	if (waits_) {                                                                                           \
+		waits_ = fxt_wait_leave(thread_, (uintptr_t)(sem), start_ns_, end_ns_, &cause_) && !result_;    \
+		FXT_WAITED(sem);                                                                                \
+	}
+
 #define FORM_SEM_WAITS(kind, symbol, sem, ...)                                                                  \
 	struct fxt_cause cause_;                                                                                \
 	uint64_t after_ns_;                                                                                     \
@@ -71,14 +84,23 @@ static inline bool get_at_once(int (*try)(sem_t *), sem_t *sem)
 		result_ = 0;                                                                                    \
 		end_ns_ = fxt_now(thread_);                                                                     \
 	} else {                                                                                                \
-		struct fxt_open *open_ = BLOCKS(sem);                                                           \
-														\
-		fxt_wait_enter(thread_, (uintptr_t)(sem), 0);                                                   \
-		result_ = real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));                                         \
-		end_ns_ = fxt_end_after(thread_, open_, &after_ns_);                                    \
-		waits_ = fxt_wait_leave(thread_, (uintptr_t)(sem), start_ns_, end_ns_, &cause_) && !result_;             \
-		FXT_WAITED(sem);                                                                                \
+		SEM_WAIT(symbol, sem, __VA_ARGS__)                                                              \
 	}                                                                                                       \
+	FXT_FORM_RECORD_WAIT(kind, __VA_ARGS__)
+
+/* What a semaphore's value is, in glibc's: the lower half of a word. It decides what is said of a call, never what is done. */
+static inline bool has_value(const sem_t *sem)
+{
+	return *(const volatile unsigned *)(const void *)sem != 0;
+}
+
+/* With a time limit: the C library looks at the time and the clock before it takes what is there, and whether it looks for a cancellation
+ * differs from one call to the other. So no try goes before it. */
+#define FORM_SEM_WAITS_UNTIL(kind, symbol, sem, ...)                                                            \
+	struct fxt_cause cause_;                                                                                \
+	uint64_t after_ns_;                                                                                     \
+	bool waits_ = !has_value(sem);                                                                          \
+	SEM_WAIT(symbol, sem, __VA_ARGS__)                                                                      \
 	FXT_FORM_RECORD_WAIT(kind, __VA_ARGS__)
 
 /* -- Threads ----------------------------------------------------------------------------------- */

@@ -117,6 +117,7 @@ APPS_C = \
 	tests/apps/host_frees \
 	tests/apps/host_limits \
 	tests/apps/host_loader \
+	tests/apps/host_locks \
 	tests/apps/host_malloc \
 	tests/apps/host_maps \
 	tests/apps/host_process \

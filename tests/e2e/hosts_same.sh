@@ -54,6 +54,7 @@ host_limits 100 nofile 64 128
 host_limits 100 stack 64
 host_loader names '$plugin'
 host_loader dlmopen '$plugin'
+host_locks
 host_malloc
 host_own_malloc
 host_process locks
