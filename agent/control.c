@@ -188,15 +188,16 @@ static void stop(const char *reason)
 	fxt_log("recording has stopped: %s", reason);
 }
 
-void fxt_control_signal(void)
+bool fxt_control_signal(void)
 {
 	if (atomic_load_explicit(&fxt_agent.state, memory_order_acquire) != FXT_ON ||
 	    fxt_agent.pid != (uint32_t)fxt_sys_getpid())
-		return;
+		return false;
 	if (atomic_load_explicit(&fxt_agent.recording, memory_order_relaxed) == FXT_DORMANT)
 		wake();
 	else
 		snapshot_for_signal();
+	return true;
 }
 
 void fxt_control_trigger(struct fxt_thread *thread, const struct fxt_trigger *trigger, const char *name, size_t bytes,

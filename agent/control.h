@@ -13,8 +13,8 @@
 
 enum fxt_recording { FXT_RECORDING, FXT_DORMANT, FXT_STOPPED };
 
-/* The signal has come. */
-void fxt_control_signal(void);
+/* Another process has sent the signal. False: this process does not record. */
+bool fxt_control_signal(void);
 
 /* A call has met a trigger. */
 void fxt_control_trigger(struct fxt_thread *thread, const struct fxt_trigger *trigger, const char *name, size_t bytes,

@@ -1,7 +1,11 @@
 /* What signals do: signal.def. One of them may be the agent's, and the program must not see that.
  *
- * While it is ours the program is told that it has the default action, which it had before and which it may set again. From the
- * moment the program ignores or handles it the signal is the program's for good.
+ * While it is ours the program is told that it has the default action. Whatever action the program sets, the default one included, is the
+ * kernel's from then on: who sets the default action says what the signal shall do, from whomever it comes. What is ours is in the kernel
+ * alone, so a child of vfork() and a program that sets its actions unseen change nothing here that has to be kept in step.
+ *
+ * A signal that another process sends is a request. For everything else the handler does what the default action would do: for what the
+ * process sends itself, by raise() or by a timer, for what the kernel sends it, and in a child that does not record.
  */
 #include <signal.h>
 
@@ -11,6 +15,9 @@
 
 typedef void (*action)(int);
 
+#define FXT_TABLE "signal.def"
+#include "wrappers.inc"
+
 FXT_REAL(int, sigaction, (int signum, const struct sigaction *act, struct sigaction *oldact), (signum, act, oldact))
 FXT_REAL(int, __sigaction, (int signum, const struct sigaction *act, struct sigaction *oldact), (signum, act, oldact))
 FXT_REAL(action, signal, (int signum, action handler), (signum, handler))
@@ -19,73 +26,69 @@ FXT_REAL(action, bsd_signal, (int signum, action handler), (signum, handler))
 FXT_REAL(action, sysv_signal, (int signum, action handler), (signum, handler))
 FXT_REAL(action, __sysv_signal, (int signum, action handler), (signum, handler))
 FXT_REAL(action, sigset, (int signum, action handler), (signum, handler))
-FXT_REAL(int, sigignore, (int signum), (signum))
 
-/* The signal that is ours; 0: none, or not any more. */
-static atomic_int own;
-
-static void on_signal(int signum)
+/* Whether another process sent the signal: by kill(), tgkill() or sigqueue(). */
+static bool is_request(const siginfo_t *info)
 {
-	(void)signum;
-	fxt_control_signal();
+	return (info->si_code == SI_USER || info->si_code == SI_TKILL || info->si_code == SI_QUEUE) && info->si_pid != fxt_sys_getpid();
+}
+
+/* Unless the default is to ignore it, the signal comes again, with its default action, when the handler returns: until then it is blocked. */
+static void act_by_default(int signum)
+{
+	const struct sigaction by_default = {.sa_handler = SIG_DFL};
+
+	if (signum == SIGCHLD || signum == SIGCONT || signum == SIGURG || signum == SIGWINCH)
+		return;
+	real_sigaction(signum, &by_default, NULL);
+	FXT_SYSCALL3(SYS_tgkill, fxt_sys_getpid(), fxt_sys_gettid(), signum);
+}
+
+static void on_signal(int signum, siginfo_t *info, void *context)
+{
+	int error = errno;
+
+	(void)context;
+	if (!is_request(info) || !fxt_control_signal())
+		act_by_default(signum);
+	errno = error;
+}
+
+static bool is_ours(action handler)
+{
+	return handler == (action)(void *)on_signal;
 }
 
 void fxt_signal_start(void)
 {
-	struct sigaction old, ours = {.sa_handler = on_signal, .sa_flags = SA_RESTART | SA_ONSTACK};
+	struct sigaction old, ours = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
 	int signum = fxt_agent.config.signal;
 
 	if (!signum || real_sigaction(signum, NULL, &old) || old.sa_handler != SIG_DFL)
 		return;
 	/* The handler saves with every signal blocked anyway. */
 	sigfillset(&ours.sa_mask);
-	if (!real_sigaction(signum, &ours, NULL))
-		atomic_store(&own, signum);
+	real_sigaction(signum, &ours, NULL);
 }
 
-/* Whether the signal is ours and stays it, the program setting or asking for its default action. */
-static bool stays_ours(int signum, bool sets, action handler)
-{
-	if (!signum || signum != atomic_load_explicit(&own, memory_order_relaxed))
-		return false;
-	return !sets || handler == SIG_DFL;
-}
-
-/* Whether it was ours until now. The caller is about to take it. */
-static bool give_up(int signum)
-{
-	int ours = signum;
-
-	return signum && atomic_compare_exchange_strong(&own, &ours, 0);
-}
-
-static int guarded_sigaction(int signum, const struct sigaction *act, struct sigaction *oldact)
-{
-	bool was_ours;
-	int result;
-
-	if (stays_ours(signum, act != NULL, act ? act->sa_handler : SIG_DFL)) {
-		if (oldact)
-			*oldact = (struct sigaction){.sa_handler = SIG_DFL};
-		return 0;
+#define GUARDED_SIGACTION(symbol)                                                                                       \
+	static int guarded_##symbol(int signum, const struct sigaction *act, struct sigaction *oldact)                  \
+	{                                                                                                               \
+		int result = real_##symbol(signum, act, oldact);                                                        \
+															\
+		if (!result && oldact && FXT_UNLIKELY(is_ours(oldact->sa_handler)))                                     \
+			*oldact = (struct sigaction){.sa_handler = SIG_DFL};                                            \
+		return result;                                                                                          \
 	}
-	was_ours = give_up(signum);
-	result = real_sigaction(signum, act, oldact);
-	if (was_ours && oldact && !result)
-		*oldact = (struct sigaction){.sa_handler = SIG_DFL};
-	return result;
-}
 
-#define GUARDED(symbol)                                                 \
-	static action guarded_##symbol(int signum, action handler)   \
-	{                                                               \
-		bool was_ours;                                          \
-									\
-		if (stays_ours(signum, true, handler))                  \
-			return SIG_DFL;                                 \
-		was_ours = give_up(signum);                             \
-		handler = real_##symbol(signum, handler);               \
-		return was_ours && handler == on_signal ? SIG_DFL : handler; \
+GUARDED_SIGACTION(sigaction)
+GUARDED_SIGACTION(__sigaction)
+
+#define GUARDED(symbol)                                                         \
+	static action guarded_##symbol(int signum, action handler)              \
+	{                                                                       \
+		handler = real_##symbol(signum, handler);                       \
+		return FXT_UNLIKELY(is_ours(handler)) ? SIG_DFL : handler;      \
 	}
 
 GUARDED(signal)
@@ -93,24 +96,7 @@ GUARDED(ssignal)
 GUARDED(bsd_signal)
 GUARDED(sysv_signal)
 GUARDED(__sysv_signal)
-
-/* SIG_HOLD blocks the signal and changes no action, but what it returns is the action. */
-static action guarded_sigset(int signum, action disp)
-{
-	bool was_ours;
-
-	if (stays_ours(signum, true, disp))
-		return SIG_DFL;
-	was_ours = disp != SIG_HOLD && give_up(signum);
-	disp = real_sigset(signum, disp);
-	return (was_ours || signum == atomic_load_explicit(&own, memory_order_relaxed)) && disp == on_signal ? SIG_DFL : disp;
-}
-
-static int guarded_sigignore(int signum)
-{
-	give_up(signum);
-	return real_sigignore(signum);
-}
+GUARDED(sigset)
 
 #define HANDLER(symbol)                                                                                        \
 	FXT_WRAP_AROUND(process, action, symbol, signal, guarded_##symbol, QUICK, PLAIN_PTR, (int, signum, INT), \
@@ -118,7 +104,7 @@ static int guarded_sigignore(int signum)
 
 FXT_WRAP_AROUND(process, int, sigaction, sigaction, guarded_sigaction, QUICK, INT, (int, signum, INT),
 		(const struct sigaction *, act, SKIP), (struct sigaction *, oldact, SKIP))
-FXT_WRAP_AROUND(process, int, __sigaction, sigaction, guarded_sigaction, QUICK, INT, (int, signum, INT),
+FXT_WRAP_AROUND(process, int, __sigaction, sigaction, guarded___sigaction, QUICK, INT, (int, signum, INT),
 		(const struct sigaction *, act, SKIP), (struct sigaction *, oldact, SKIP))
 HANDLER(signal)
 HANDLER(ssignal)
@@ -126,17 +112,6 @@ HANDLER(bsd_signal)
 HANDLER(sysv_signal)
 HANDLER(__sysv_signal)
 FXT_WRAP_AROUND(process, action, sigset, sigset, guarded_sigset, QUICK, PLAIN_PTR, (int, signum, INT), (action, disp, PTR))
-FXT_WRAP_AROUND(process, int, sigignore, sigignore, guarded_sigignore, QUICK, INT, (int, signum, INT))
 
-const struct fxt_real fxt_reals_signal[] = {
-	{"sigaction", NULL, (void **)&real_sigaction},
-	{"__sigaction", NULL, (void **)&real___sigaction},
-	{"signal", NULL, (void **)&real_signal},
-	{"ssignal", NULL, (void **)&real_ssignal},
-	{"bsd_signal", NULL, (void **)&real_bsd_signal},
-	{"sysv_signal", NULL, (void **)&real_sysv_signal},
-	{"__sysv_signal", NULL, (void **)&real___sysv_signal},
-	{"sigset", NULL, (void **)&real_sigset},
-	{"sigignore", NULL, (void **)&real_sigignore},
-	{NULL, NULL, NULL},
-};
+#define FXT_REALS fxt_reals_signal
+#include "reals.inc"

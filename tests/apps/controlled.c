@@ -2,7 +2,10 @@
  *
  *	calls N		calloc(K, 0) and free, K counting on from 1 all through the program
  *	raise NAME	raise(SIGNAME); RTMIN+K counts from SIGRTMIN
+ *	get NAME	another process sends SIGNAME
  *	within NAME	the same within a function of this name
+ *	default NAME	from now on the program leaves the signal its default action, and says what was set before
+ *	timer NAME	a timer of the program sends SIGNAME, and the program waits for it
  *	handle NAME	from now on the program counts the signal itself, and says how often it came and what was set before
  *	ignore NAME	or ignores it
  *	wait MS		usleep()
@@ -15,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -45,9 +49,34 @@ static void make_calls(size_t count)
 	}
 }
 
+/* By a child of vfork(): the signal has come when that returns, and no other process begins to record. */
+static void get(int number)
+{
+	pid_t child = vfork();
+
+	if (child < 0)
+		abort();
+	if (!child) {
+		kill(getppid(), number);
+		_exit(0);
+	}
+	waitpid(child, NULL, 0);
+}
+
 static __attribute__((noinline, noclone)) void within(int number)
 {
-	raise(number);
+	get(number);
+}
+
+static void wait_for_timer(int number)
+{
+	struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = number};
+	struct itimerspec soon = {.it_value = {0, 1000000}};
+	timer_t timer;
+
+	if (timer_create(CLOCK_MONOTONIC, &event, &timer) || timer_settime(timer, 0, &soon, NULL))
+		abort();
+	pause();
 }
 
 static void count(int number)
@@ -106,10 +135,16 @@ static void follow(char **arguments)
 			make_calls(strtoul(with, NULL, 10));
 		else if (!strcmp(what, "raise"))
 			raise(signal_of(with));
+		else if (!strcmp(what, "get"))
+			get(signal_of(with));
+		else if (!strcmp(what, "timer"))
+			wait_for_timer(signal_of(with));
 		else if (!strcmp(what, "within"))
 			within(signal_of(with));
 		else if (!strcmp(what, "handle"))
 			set_handler(signal_of(with), count);
+		else if (!strcmp(what, "default"))
+			set_handler(signal_of(with), SIG_DFL);
 		else if (!strcmp(what, "ignore"))
 			set_handler(signal_of(with), SIG_IGN);
 		else if (!strcmp(what, "wait"))

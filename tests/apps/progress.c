@@ -98,6 +98,19 @@ static void *work(void *argument)
 	return NULL;
 }
 
+/* A request is another process's: a child of vfork() sends it, so it has come when that returns. */
+static void ask_for_snapshot(void)
+{
+	pid_t child = vfork();
+
+	need(child >= 0);
+	if (!child) {
+		kill(getppid(), SIGUSR2);
+		_exit(0);
+	}
+	need(waitpid(child, NULL, 0) == child);
+}
+
 int main(int argc, char **argv)
 {
 	unsigned long threads = argc > 1 ? strtoul(argv[1], NULL, 10) : 1, children, i;
@@ -125,7 +138,7 @@ int main(int argc, char **argv)
 	need(read(STDIN_FILENO, &byte, 1) == 0);
 	atomic_store(&ending, true);
 	pthread_barrier_wait(&ended);
-	raise(SIGUSR2);
+	ask_for_snapshot();
 	pthread_barrier_wait(&ended);
 	for (i = 0; i < threads; i++)
 		need(pthread_join(thread[i], NULL) == 0);

@@ -31,7 +31,7 @@ snapshots()
 
 for mode in circular oneshot; do
 	export FXT_BUFFERING_MODE=$mode
-	controlled "signal-$mode" calls 100 raise USR2 calls 100
+	controlled "signal-$mode" calls 100 get USR2 calls 100
 	file=$(only $(snapshots "signal-$mode")) || continue
 	valid --ring "$file"
 	has "signal, $mode" "$file" 1 100
@@ -43,7 +43,7 @@ for mode in circular oneshot; do
 done
 
 # Several, each a file of its own; the calls in progress are in them.
-controlled several calls 10 raise USR2 calls 10 raise USR2 calls 10 raise USR2
+controlled several calls 10 get USR2 calls 10 get USR2 calls 10 get USR2
 valid --ring $(snapshots several)
 is "several: snapshots" 3 "$(snapshots several | wc -l)"
 for file in $(snapshots several); do
@@ -55,14 +55,14 @@ same "several: what they have" expected found
 export FXT_CATEGORIES=malloc,function
 controlled within within USR2
 file=$(only $(snapshots within)) && trace open "$file" | awk '{ print $2 }' | sort >found
-printf 'function:follow\nfunction:main\nfunction:within\n' >expected
+printf 'function:follow\nfunction:get\nfunction:main\nfunction:within\n' >expected
 same "calls in progress" expected found
 unset FXT_CATEGORIES
 
-FXT_SIGNAL=SIGRTMIN+3 controlled other calls 5 raise RTMIN+3
+FXT_SIGNAL=SIGRTMIN+3 controlled other calls 5 get RTMIN+3
 is "another signal: snapshots" 1 "$(snapshots other | wc -l)"
 # Streaming has its whole file as it is: the signal is the program's there, and does what it does.
-FXT_BUFFERING_MODE=streaming traced streaming "$apps/controlled" raise USR2 >out 2>err
+FXT_BUFFERING_MODE=streaming traced streaming "$apps/controlled" get USR2 >out 2>err
 status=$?
 is "streaming: exit status" $((128 + $(kill -l USR2))) $status
 
@@ -75,16 +75,36 @@ for how in handle ignore; do
 	is "$how: snapshots" "" "$(snapshots $how)"
 done
 
+# What the process sends itself, and what comes after it has asked for the default action, does what it does without us.
+for mode in circular oneshot; do
+	for how in 'raise USR2' 'timer USR2' 'default USR2 raise USR2' 'default USR2 get USR2'; do
+		name=${how// /-}-$mode
+		# shellcheck disable=SC2086
+		bare "$apps/controlled" calls 5 $how >expected 2>/dev/null
+		status=$?
+		# shellcheck disable=SC2086
+		FXT_BUFFERING_MODE=$mode traced "$name" "$apps/controlled" calls 5 $how >found 2>/dev/null
+		is "$name: exit status" $status $?
+		is "$name: exit status without us" $((128 + $(kill -l USR2))) $status
+		same "$name: output" expected found
+		is "$name: snapshots" "" "$(snapshots "$name")"
+		file=$(only "$name"/*.fxt) && has "$name" "$file" 1 5
+	done
+done
+# Signals that are ignored by default are left alone, and another process may still ask by them.
+FXT_SIGNAL=SIGURG controlled ignored-by-default calls 5 raise URG calls 5 get URG
+file=$(only $(snapshots ignored-by-default)) && has "ignored by default" "$file" 1 10
+
 # -- Dormant until the signal ----------------------------------------------------------------------------
 
 for mode in circular oneshot streaming; do
-	FXT_BUFFERING_MODE=$mode FXT_START=0 controlled "dormant-$mode" calls 50 raise USR2 calls 50
+	FXT_BUFFERING_MODE=$mode FXT_START=0 controlled "dormant-$mode" calls 50 get USR2 calls 50
 	file=$(only "dormant-$mode"/*.fxt) && valid --ring "$file" && has "dormant, $mode" "$file" 51 100
 	FXT_BUFFERING_MODE=$mode FXT_START=0 controlled "asleep-$mode" calls 50
 	is "asleep, $mode: files" "" "$(find "asleep-$mode" -type f)"
 done
 # A child that is forked before goes on sleeping, and wakes by itself.
-FXT_START=0 controlled dormant-fork calls 50 fork 'raise USR2 calls 7' raise USR2 calls 1
+FXT_START=0 controlled dormant-fork calls 50 fork 'get USR2 calls 7' get USR2 calls 1
 for file in dormant-fork/*.fxt; do
 	trace sequence "$file"
 done | sort >found
@@ -129,7 +149,7 @@ done
 
 # Snapshots are left beside the trace, and are no part of it.
 mkdir record
-"$FXT" record -m circular -b 2 -o record/all.fxt -- "$apps/controlled" calls 10 raise USR2 calls 5 raise USR2 >out 2>err
+"$FXT" record -m circular -b 2 -o record/all.fxt -- "$apps/controlled" calls 10 get USR2 calls 5 get USR2 >out 2>err
 is "fxt record: exit status" 0 $?
 is "fxt record: output" "done" "$(cat out)"
 is "fxt record: snapshots it tells of" 2 "$(grep -c '^fxt: a snapshot -> record/controlled.*snapshot.*fxt' err)"
@@ -141,14 +161,14 @@ printf '1 10 10\n1 15 15\n' >expected
 same "fxt record: snapshots" expected found
 is "fxt record: what is left" 3 "$(find record -mindepth 1 | wc -l)"
 "$FXT" record -q -m oneshot -b 2 --dormant --signal=RTMIN+1 --trigger='open=ENOENT' --trigger-keep=1 -o record/options.fxt -- \
-	"$apps/controlled" calls 5 raise RTMIN+1 calls 5 open ./nowhere >out 2>err
+	"$apps/controlled" calls 5 get RTMIN+1 calls 5 open ./nowhere >out 2>err
 has "fxt record, options" record/options.fxt 6 10
 is "fxt record, options: snapshots" 3 "$(snapshots record | wc -l)"
 
 # -- What cannot be written --------------------------------------------------------------------------------
 
 if test "$(id -u)" = 0 && mkdir small && mount -t tmpfs -o size=3m none small 2>/dev/null; then
-	env LD_PRELOAD="$FXT_AGENT" FXT_OUTPUT="$scratch/small/t.fxt" "$apps/controlled" calls 30000 raise USR2 calls 5 >out 2>err
+	env LD_PRELOAD="$FXT_AGENT" FXT_OUTPUT="$scratch/small/t.fxt" "$apps/controlled" calls 30000 get USR2 calls 5 >out 2>err
 	is "full file system: exit status" 0 $?
 	is "full file system: output" "done" "$(cat out)"
 	is "full file system: lines" 1 "$(grep -c '^fxtagent.*no snapshot.*No space left' err)"
