@@ -260,19 +260,20 @@ static void find_program(void)
 
 bool fxt_agent_start(const struct fxt_call_names *calls)
 {
-	extern char **environ;
+	/* The C library's own: a program may have a variable `environ`. */
+	char **environment = __environ;
 	int unborn = FXT_UNBORN;
 	struct timespec now;
 	bool accepted;
 
 	/* Before the C library has its environment there is none to read: an early caller tries again later. */
-	if (!environ ||
+	if (!environment ||
 	    !atomic_compare_exchange_strong(&fxt_agent.state, &unborn, FXT_STARTING))
 		return false;
 	/* A privileged program is not traced even where the loader lets us in. */
-	accepted = !getauxval(AT_SECURE) && fxt_config_read(&fxt_agent.config, environ);
+	accepted = !getauxval(AT_SECURE) && fxt_config_read(&fxt_agent.config, environment);
 	find_program();
-	if (!accepted || !fxt_follow_begin(environ, fxt_agent.program)) {
+	if (!accepted || !fxt_follow_begin(environment, fxt_agent.program)) {
 		atomic_store(&fxt_agent.state, FXT_OFF);
 		return false;
 	}
@@ -281,11 +282,10 @@ bool fxt_agent_start(const struct fxt_call_names *calls)
 	clock_gettime(CLOCK_REALTIME, &now);
 	fxt_agent.start_seconds = (uint64_t)now.tv_sec;
 	fxt_clock_start();
-	fxt_shared_start(environ);
+	fxt_shared_start(environment);
 	/* Where the kernel has no such advice our fork handler alone keeps children out of this buffer. */
 	fxt_sys_madvise(&fxt_gate, sizeof(fxt_gate), MADVISE_WIPE_ON_FORK);
 	atomic_store_explicit(&fxt_gate.owner, fxt_agent.pid, memory_order_relaxed);
-	fxt_fork_start();
 	fxt_threads_start();
 	fxt_functions_start();
 	fxt_fds_start();

@@ -1,12 +1,13 @@
 /* See follow.h. What is remembered is written once, at start, and only read afterwards: by wrappers in any context. */
 #include "follow.h"
 
-#include <dlfcn.h>
+#include <link.h>
 #include <stdatomic.h>
 #include <string.h>
 
 #include "agent.h"
 #include "follow_glob.h"
+#include "loaded.h"
 #include "log.h"
 
 #define PRELOAD "LD_PRELOAD="
@@ -138,13 +139,13 @@ bool fxt_follow_fork(const char *program)
 /* Where the loader found us; it may have been told in another way, or by a path relative to where the program began. */
 static bool find_library(void)
 {
-	Dl_info info;
+	const struct link_map *own = fxt_loaded_own();
 	size_t used = 0, bytes;
 	const char *path;
 
-	if (!dladdr(&follow, &info) || !info.dli_fname)
+	if (!own || !own->l_name)
 		return false;
-	path = info.dli_fname;
+	path = own->l_name;
 	bytes = strlen(path);
 	if (*path != '/') {
 		if (fxt_sys_getcwd(follow.library, sizeof(follow.library)) < 0)

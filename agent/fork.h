@@ -4,7 +4,8 @@
 
 #include "agent.h"
 
-/* Once, at start: asks the C library to be called in children. */
+/* Once: asks the C library to be called in children. It may allocate for that and has a lock, so this is not for the start of the agent,
+ * which may come from within an allocator. */
 void fxt_fork_start(void);
 
 /* In the child: by the C library's handlers, and by wrappers of calls that run none; the second time it does nothing.

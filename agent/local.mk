@@ -5,6 +5,8 @@ AGENT_SOURCES = \
 	agent/agent.h \
 	agent/async.c \
 	agent/async.h \
+	agent/bind.c \
+	agent/bind.h \
 	agent/blocks.c \
 	agent/blocks.h \
 	agent/categories.def \
@@ -58,6 +60,8 @@ AGENT_SOURCES = \
 	agent/lane.c \
 	agent/life.c \
 	agent/life.h \
+	agent/loaded.c \
+	agent/loaded.h \
 	agent/log.c \
 	agent/log.h \
 	agent/mappings.c \

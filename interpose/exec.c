@@ -62,12 +62,12 @@ static __attribute__((noinline)) int complete_execveat(int dirfd, const char *pa
 
 static int complete_execv(const char *pathname, strings argv)
 {
-	return complete_execve(pathname, argv, environ);
+	return complete_execve(pathname, argv, __environ);
 }
 
 static int complete_execvp(const char *file, strings argv)
 {
-	return complete_execvpe(file, argv, environ);
+	return complete_execvpe(file, argv, __environ);
 }
 
 FXT_WRAP_AROUND(process, int, execve, execve, complete_execve, EXECUTES(pathname), INT, (const char *, pathname, TEXT),

@@ -55,9 +55,9 @@ static bool is_known_glibc(void)
 	return minor >= 34 && minor <= 42;
 }
 
-static size_of *how_to_size(const struct fxt_next *next, const void *allocator, const struct fxt_real *heap)
+static size_of *how_to_size(const void *allocator, const struct fxt_real *heap)
 {
-	if (allocator == fxt_next_owner(next, "gnu_get_libc_version") && is_known_glibc())
+	if (allocator == fxt_next_owner("gnu_get_libc_version", NULL) && is_known_glibc())
 		return size_of_glibc_block;
 	for (; heap->name; heap++)
 		if (!strcmp(heap->name, "malloc_usable_size"))
@@ -65,20 +65,20 @@ static size_of *how_to_size(const struct fxt_next *next, const void *allocator, 
 	return NULL;
 }
 
-uint32_t fxt_heap_sizable(const struct fxt_next *next, const struct fxt_real *heap)
+uint32_t fxt_heap_sizable(const struct fxt_real *heap)
 {
 	static const char *const needed[] = {"malloc", "calloc", "realloc", "free"};
-	const void *allocator = fxt_next_owner(next, "malloc_usable_size");
+	const void *allocator = fxt_next_owner("malloc_usable_size", NULL);
 	uint32_t sizable = 0, i;
 
 	for (i = 0; i < sizeof(needed) / sizeof(*needed); i++)
-		if (!allocator || fxt_next_owner(next, needed[i]) != allocator)
+		if (!allocator || fxt_next_owner(needed[i], NULL) != allocator)
 			return 0;
-	if (fxt_next_owner(next, "__sanitizer_get_ownership"))
+	if (fxt_next_owner("__sanitizer_get_ownership", NULL))
 		return 0;
-	atomic_store_explicit(&found_size_of, how_to_size(next, allocator, heap), memory_order_relaxed);
+	atomic_store_explicit(&found_size_of, how_to_size(allocator, heap), memory_order_relaxed);
 	for (i = 0; heap[i].name; i++)
-		if (fxt_next_owner(next, heap[i].name) == allocator)
+		if (fxt_next_owner(heap[i].name, heap[i].version) == allocator)
 			sizable |= UINT32_C(1) << i;
 	return sizable;
 }

@@ -8,7 +8,7 @@
 
 /* Of which functions of the allocator, as reals.inc lists them, the blocks have a size that can be asked for: a bit for each. Within
  * the search for the real functions. */
-uint32_t fxt_heap_sizable(const struct fxt_next *next, const struct fxt_real *heap);
+uint32_t fxt_heap_sizable(const struct fxt_real *heap);
 
 /* Once, when tracing has begun. */
 void fxt_heap_start(uint32_t sizable);

@@ -61,7 +61,7 @@ struct fxt_real {
 	void **pointer;
 };
 
-/* Functions that are kept for old programs alone have no default version, and dlsym() does not find them; failing, it allocates. */
+/* Functions that are kept for old programs alone have no default version. */
 #if defined(__x86_64__)
 #define FXT_BASE_VERSION "GLIBC_2.2.5"
 #else
@@ -90,8 +90,8 @@ struct fxt_real {
  * may call the C library, also before constructors; the second time it does nothing. */
 void fxt_interpose_start(void);
 
-/* Finds the function of this pointer alone: one that is called within the search, by an allocator of the program's for instance,
- * or that this C library does not have. */
+/* Finds the function of this pointer alone: one that is called within the search, by a handler that interrupts it, or that this C
+ * library does not have. */
 FXT_COLD void fxt_interpose_find(void **pointer);
 
 /* Whether the search is over. */
@@ -100,12 +100,6 @@ static inline bool fxt_interpose_is_found(void)
 {
 	return FXT_LIKELY(atomic_load_explicit(&fxt_interpose_found, memory_order_relaxed));
 }
-
-/* Whether the calling thread is in the search: what it allocates comes from the arena then. */
-bool fxt_interpose_starting(void);
-
-/* Whether the program's malloc() is the one here, and not its own or that of a library in front of us. Takes the loader's lock. */
-bool fxt_malloc_is_ours(void);
 
 /* -- For each element -------------------------------------------------------------------------- */
 
@@ -303,7 +297,6 @@ static inline void fxt_nothing_moves(const void *unused)
 	{                                                                       \
 		bool was_on = fxt_is_on(FXT_CAT_##category);                    \
 										\
-		FXT_EARLY(symbol, args)                                         \
 		fxt_interpose_start();                                          \
 		if (real_##symbol == first_##symbol)                            \
 			fxt_interpose_find((void **)&real_##symbol);            \
@@ -311,9 +304,6 @@ static inline void fxt_nothing_moves(const void *unused)
 			return traced_##symbol args;                            \
 		return real_##symbol args;                                      \
 	}
-/* What comes first of all: malloc.c. */
-#define FXT_EARLY(symbol, args)
-
 #define FXT_WRAP(category, type, symbol, event, blocks, result_kind, ...)                                       \
 	FXT_REAL_FIRST(category, type, symbol, (FXT_LIST(P_DECLARE, __VA_ARGS__)), (FXT_LIST(P_NAME, __VA_ARGS__))) \
 	FXT_SECOND(AROUND_##result_kind, FXT_NOTHING, )(type, symbol, __VA_ARGS__)                              \

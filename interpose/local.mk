@@ -48,8 +48,6 @@ INTERPOSE_SOURCES = \
 	interpose/address.c \
 	interpose/address.h \
 	interpose/aio.c \
-	interpose/arena.c \
-	interpose/arena.h \
 	interpose/await.c \
 	interpose/calls.h \
 	interpose/by_number.c \

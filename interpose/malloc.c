@@ -1,112 +1,16 @@
-/* The heap's functions: malloc.def, and those that have to know a pointer from the arena.
- *
- * The search for the real functions allocates itself, and is served from an arena then; what it got there may be
- * freed at any time later. An allocation's record holds when it ended and a free's when it began: a block that two
- * threads get and give is never new before it is gone.
+/* The heap's functions: malloc.def, and those that look at a block before the call. An allocation's record holds when it ended and a
+ * free's when it began: a block that two threads get and give is never new before it is gone.
  */
 /* See writer/lane.h and event.h. */
 #define FXT_EMISSION inline __attribute__((always_inline))
 #define FXT_QUICK_EVENTS
-#include <dlfcn.h>
 #include <malloc.h>
 #include <stdlib.h>
 
 #include "agent/blocks.h"
-#include "arena.h"
 #include "heap.h"
 
 typedef void *pointer;
-
-/* Before the search for the real function: not within the search. */
-#undef FXT_REAL
-#define FXT_REAL(type, symbol, params, args)                 \
-	static type first_##symbol params;                   \
-	static type(*real_##symbol) params = first_##symbol; \
-	static FXT_COLD type first_##symbol params           \
-	{                                                    \
-		if (fxt_interpose_starting())                \
-			return early_##symbol args;          \
-		fxt_interpose_start();                       \
-		return real_##symbol args;                   \
-	}
-
-#undef FXT_EARLY
-#define FXT_EARLY(symbol, args)              \
-	if (fxt_interpose_starting())        \
-		return early_##symbol args;
-
-static void *early_malloc(size_t size)
-{
-	return fxt_arena_take(0, size);
-}
-
-static void *early_calloc(size_t nmemb, size_t size)
-{
-	size_t bytes;
-
-	if (__builtin_mul_overflow(nmemb, size, &bytes)) {
-		errno = ENOMEM;
-		return NULL;
-	}
-	return fxt_arena_take(0, bytes);
-}
-
-static void *early_aligned_alloc(size_t alignment, size_t size)
-{
-	return fxt_arena_take(alignment, size);
-}
-
-static void *early_valloc(size_t size)
-{
-	return fxt_arena_take(FXT_PAGE_BYTES, size);
-}
-
-static void *early_realloc(void *ptr, size_t size)
-{
-	return fxt_arena_resize(ptr, size);
-}
-
-static void *early_reallocarray(void *ptr, size_t nmemb, size_t size)
-{
-	size_t bytes;
-
-	if (__builtin_mul_overflow(nmemb, size, &bytes)) {
-		errno = ENOMEM;
-		return NULL;
-	}
-	return fxt_arena_resize(ptr, bytes);
-}
-
-static int early_posix_memalign(void **memptr, size_t alignment, size_t size)
-{
-	void *block = fxt_arena_take(alignment, size);
-
-	if (block)
-		*memptr = block;
-	return block ? 0 : ENOMEM;
-}
-
-/* Whoever frees a block of the real allocator has met it, so what comes here is the arena's. */
-static void early_free(void *ptr)
-{
-	(void)ptr;
-}
-
-static size_t early_malloc_usable_size(void *ptr)
-{
-	return ptr ? fxt_arena_size(ptr) : 0;
-}
-
-#define early_memalign early_aligned_alloc
-#define early_pvalloc early_valloc
-#define early_cfree early_free
-#define early___libc_malloc early_malloc
-#define early___libc_calloc early_calloc
-#define early___libc_memalign early_aligned_alloc
-#define early___libc_valloc early_valloc
-#define early___libc_pvalloc early_valloc
-#define early___libc_realloc early_realloc
-#define early___libc_free early_free
 
 FXT_REAL(size_t, malloc_usable_size, (pointer ptr), (ptr))
 
@@ -212,11 +116,6 @@ static FXT_COLD void free_large(struct fxt_thread *thread, void *ptr, size_t byt
 	FXT_EXPORT void symbol(void *ptr);                                      \
 	FXT_EXPORT void symbol(void *ptr)                                       \
 	{                                                                       \
-		if (FXT_UNLIKELY(fxt_arena_has(ptr)))                           \
-			return;                                                 \
-		/* A sanitizer that is about to start cannot free anything, and the loader frees NULL. */ \
-		if (FXT_UNLIKELY(!ptr && fxt_interpose_starting()))             \
-			return;                                                 \
 		if (!fxt_is_on(FXT_CAT_malloc))                                 \
 			real_##symbol(ptr);                                     \
 		else                                                            \
@@ -226,16 +125,6 @@ static FXT_COLD void free_large(struct fxt_thread *thread, void *ptr, size_t byt
 FREE(free)
 FREE(cfree)
 FREE(__libc_free)
-
-/* A block of the arena moves to the heap. */
-static void *move_to_heap(void *ptr, size_t size)
-{
-	void *moved = malloc(size);
-
-	if (moved)
-		memcpy(moved, ptr, fxt_arena_size(ptr) < size ? fxt_arena_size(ptr) : size);
-	return moved;
-}
 
 static inline void finish_realloc(struct fxt_thread *thread, uint64_t *at, uint64_t end_ns, uint64_t names,
 				  unsigned arguments, const void *result, bool failed)
@@ -299,8 +188,6 @@ static void after_realloc(struct fxt_thread *thread, const struct resized *old, 
 		struct resized old;                                                             \
 		void *result;                                                                   \
 												\
-		if (FXT_UNLIKELY(fxt_arena_has(ptr) && !fxt_interpose_starting()))              \
-			return move_to_heap(ptr, size);                                         \
 		thread = fxt_enter(FXT_CAT_malloc);                                             \
 		if (!thread)                                                                    \
 			return real_##symbol(ptr, size);                                        \
@@ -334,8 +221,6 @@ FXT_EXPORT void *reallocarray(void *ptr, size_t nmemb, size_t size)
 	void *result;
 	bool overflows = __builtin_mul_overflow(nmemb, size, &bytes);
 
-	if (FXT_UNLIKELY(fxt_arena_has(ptr) && !fxt_interpose_starting()) && !overflows)
-		return move_to_heap(ptr, bytes);
 	thread = fxt_enter(FXT_CAT_malloc);
 	if (!thread)
 		return real_reallocarray(ptr, nmemb, size);
@@ -388,8 +273,6 @@ FXT_EXPORT size_t malloc_usable_size(void *ptr)
 	uint64_t start_ns, end_ns, *at;
 	size_t result;
 
-	if (FXT_UNLIKELY(fxt_arena_has(ptr)))
-		return fxt_arena_size(ptr);
 	thread = fxt_enter(FXT_CAT_malloc);
 	if (!thread)
 		return real_malloc_usable_size(ptr);
@@ -403,14 +286,6 @@ FXT_EXPORT size_t malloc_usable_size(void *ptr)
 		fxt_complete(thread, at, end_ns, FXT_NAMES(malloc, malloc_usable_size), 2);
 	}
 	return result;
-}
-
-/* Under a name that is ours whoever else has one. */
-extern __typeof(malloc) own_malloc __attribute__((alias("malloc"), visibility("hidden"), leaf, nothrow, malloc));
-
-bool fxt_malloc_is_ours(void)
-{
-	return dlsym(RTLD_DEFAULT, "malloc") == (void *)own_malloc;
 }
 
 #define FXT_REALS fxt_reals_malloc

@@ -1,129 +1,99 @@
-/* See next.h. The objects that a program starts with are in the loader's list in the order in which it searches them, and stay
- * there; each has a hash table of what it exports (DT_GNU_HASH). Called by start.c, by any thread.
+/* See next.h. Called by start.c and heap.c, by any thread.
  *
- * What is out of the ordinary is left to dlsym(): an object without such a table, a name that is not in its default version
- * or not that of a plain function.
+ * Every object is read once for a batch of functions: it takes longer to read one than to find that it has no function of a name.
  */
 #include "next.h"
 
-#include <dlfcn.h>
 #include <link.h>
-#include <stdbool.h>
-#include <string.h>
 
-enum { HIDDEN_VERSION = 0x8000 };
+#include "agent/loaded.h"
+#include "interpose.h"
 
-/* Some objects have addresses here, others what has to be added to where they were loaded. */
-static const void *table_at(const struct link_map *object, const ElfW(Dyn) *entry)
+enum { BATCH = 32 };
+
+/* Finds those functions of the batch that are a bit in `wanted`; returns what is still wanted. */
+static uint32_t find_in(const struct fxt_loaded *tables, const struct fxt_real *reals, const struct fxt_export_name *names,
+			uint32_t wanted, bool is_any_version)
 {
-	uintptr_t value = entry->d_un.d_ptr;
+	uint32_t rest;
+	void *address;
+	unsigned i;
 
-	return (const void *)(value < object->l_addr ? object->l_addr + value : value);
-}
-
-static bool read_exports(const struct link_map *object, struct fxt_exports *e)
-{
-	const ElfW(Dyn) *entry;
-
-	*e = (struct fxt_exports){.base = object->l_addr};
-	for (entry = object->l_ld; entry->d_tag != DT_NULL; entry++) {
-		if (entry->d_tag == DT_GNU_HASH)
-			e->hash = table_at(object, entry);
-		else if (entry->d_tag == DT_SYMTAB)
-			e->symbols = table_at(object, entry);
-		else if (entry->d_tag == DT_STRTAB)
-			e->strings = table_at(object, entry);
-		else if (entry->d_tag == DT_VERSYM)
-			e->versions = table_at(object, entry);
-	}
-	return e->hash && e->symbols && e->strings;
-}
-
-void fxt_next_begin(struct fxt_next *next)
-{
-	const struct link_map *object;
-	void *own;
-	Dl_info info;
-
-	next->count = 0;
-	next->is_whole = false;
-	next->first = NULL;
-	if (!dladdr1((const void *)fxt_next_begin, &info, &own, RTLD_DL_LINKMAP))
-		return;
-	next->first = ((const struct link_map *)own)->l_next;
-	for (object = next->first; object; object = object->l_next) {
-		/* Whatever is behind one that we cannot look into is not the first. */
-		if (next->count == FXT_NEXT_OBJECTS || !read_exports(object, &next->list[next->count]))
-			return;
-		next->count++;
-	}
-	next->is_whole = true;
-}
-
-static uint32_t hash_of(const char *name)
-{
-	uint32_t hash = 5381;
-
-	while (*name)
-		hash = hash * 33 + (unsigned char)*name++;
-	return hash;
-}
-
-/* The index of the name's default version, or of one that is not; 0: it is not here. */
-static uint32_t find(const struct fxt_exports *e, const char *name, uint32_t hash)
-{
-	uint32_t buckets = e->hash[0], first = e->hash[1], words = e->hash[2], shift = e->hash[3], i, found = 0, other;
-	const uint64_t *bloom = (const uint64_t *)(e->hash + 4);
-	const uint32_t *bucket = (const uint32_t *)(bloom + words), *chain = bucket + buckets;
-	uint64_t bits = 1ull << hash % 64 | 1ull << (hash >> shift) % 64;
-	const ElfW(Sym) *symbols = e->symbols;
-
-	if (!buckets || !words || (bloom[hash / 64 % words] & bits) != bits)
-		return 0;
-	i = bucket[hash % buckets];
-	if (i < first)
-		return 0;
-	do {
-		other = chain[i - first];
-		if ((other | 1) == (hash | 1) && symbols[i].st_shndx != SHN_UNDEF &&
-		    !strcmp(e->strings + symbols[i].st_name, name)) {
-			found = i;
-			if (!e->versions || !(e->versions[i] & HIDDEN_VERSION))
-				break;
-		}
-		i++;
-	} while (!(other & 1));
-	return found;
-}
-
-bool fxt_next_find(const struct fxt_next *next, const char *name, void **address)
-{
-	uint32_t hash = hash_of(name), found;
-	const struct fxt_exports *e;
-	const ElfW(Sym) *symbol;
-
-	*address = NULL;
-	for (e = next->list; e < next->list + next->count; e++) {
-		found = find(e, name, hash);
-		if (!found)
+	for (rest = wanted; rest; rest &= rest - 1) {
+		i = (unsigned)__builtin_ctz(rest);
+		address = fxt_loaded_find(tables, &names[i], is_any_version ? NULL : reals[i].version);
+		if (!address)
 			continue;
-		symbol = (const ElfW(Sym) *)e->symbols + found;
-		if ((e->versions && e->versions[found] & HIDDEN_VERSION) || ELF64_ST_TYPE(symbol->st_info) != STT_FUNC)
-			return false;
-		*address = (void *)(e->base + symbol->st_value);
-		return true;
+		__atomic_store_n(reals[i].pointer, address, __ATOMIC_RELEASE);
+		wanted &= ~(UINT32_C(1) << i);
 	}
-	return next->is_whole;
+	return wanted;
 }
 
-const void *fxt_next_owner(const struct fxt_next *next, const char *name)
+static uint32_t find_behind(const struct link_map *object, const struct fxt_real *reals, const struct fxt_export_name *names,
+			    uint32_t wanted, bool is_any_version)
 {
-	const struct link_map *object;
-	struct fxt_exports exports;
-	uint32_t hash = hash_of(name);
+	struct fxt_loaded tables;
 
-	for (object = next->first; object && read_exports(object, &exports); object = object->l_next)
-		if (find(&exports, name, hash))
-			return object;
-	return NULL;
+	for (; object && wanted; object = object->l_next)
+		if (fxt_loaded_read(object, &tables))
+			wanted = find_in(&tables, reals, names, wanted, is_any_version);
+	return wanted;
+}
+
+/* What is not found of the batch. */
+static uint32_t find_batch(const struct fxt_real *reals, unsigned count)
+{
+	const struct link_map *own = fxt_loaded_own(), *next = own ? own->l_next : NULL;
+	struct fxt_export_name names[BATCH];
+	uint32_t wanted = 0, versioned = 0;
+	unsigned i;
+
+	for (i = 0; i < count; i++) {
+		names[i] = fxt_export_name(reals[i].name);
+		wanted |= UINT32_C(1) << i;
+		if (reals[i].version)
+			versioned |= UINT32_C(1) << i;
+	}
+	wanted = find_behind(next, reals, names, wanted, false);
+	/* A version that came later, or that this architecture does not have. */
+	return (wanted & ~versioned) | find_behind(next, reals, names, wanted & versioned, true);
+}
+
+void fxt_next_find(const struct fxt_real *reals)
+{
+	unsigned count;
+
+	for (; reals->name; reals += count) {
+		for (count = 0; count < BATCH && reals[count].name; count++)
+			;
+		find_batch(reals, count);
+	}
+}
+
+bool fxt_next_find_one(const struct fxt_real *real)
+{
+	return !find_batch(real, 1);
+}
+
+static const struct link_map *owner_from(const struct link_map *object, const char *text, const char *version)
+{
+	struct fxt_export_name name = fxt_export_name(text);
+	struct fxt_loaded tables;
+
+	while (object && !(fxt_loaded_read(object, &tables) && fxt_loaded_find(&tables, &name, version)))
+		object = object->l_next;
+	return object;
+}
+
+const void *fxt_next_owner(const char *name, const char *version)
+{
+	const struct link_map *own = fxt_loaded_own();
+
+	return own ? owner_from(own->l_next, name, version) : NULL;
+}
+
+bool fxt_is_first(const char *name)
+{
+	return owner_from(fxt_loaded_first(), name, NULL) == fxt_loaded_own();
 }

@@ -1,34 +1,24 @@
-/* dlsym(RTLD_NEXT, name) in a third of the instructions, for the hundreds of names at every start of a program. */
+/* What dlsym(RTLD_NEXT) and dlvsym(RTLD_NEXT) find, by the tables of agent/loaded.h. Those functions take the loader's lock, and allocate
+ * where they find nothing: the program may be within its allocator, or about to start a sanitizer that can do neither yet. */
 #ifndef FXT_NEXT_H
 #define FXT_NEXT_H
 
 #include <stdbool.h>
-#include <stdint.h>
+#include <stddef.h>
 
-enum { FXT_NEXT_OBJECTS = 24 };
+struct fxt_real;
 
-/* The first objects behind this library, in the order of the search. A kilobyte, for the time of it. */
-struct fxt_next {
-	unsigned count;
-	bool is_whole;                          /* there are no others */
-	const void *first;                      /* of the loader's list; NULL: not known */
-	struct fxt_exports {
-		uintptr_t base;
-		const uint32_t *hash;
-		const void *symbols;
-		const char *strings;
-		const uint16_t *versions;       /* NULL: none */
-	} list[FXT_NEXT_OBJECTS];
-};
+/* Fills the pointers of the functions that an object behind this library has: of each the first that has it in the version asked for, or
+ * else the first that has it in its default version. Other pointers stay as they are. A table ends with a name of NULL. */
+void fxt_next_find(const struct fxt_real *reals);
 
-/* Takes the loader's lock, as dlsym() does. */
-void fxt_next_begin(struct fxt_next *next);
+/* The same for one of them. False: there is none. */
+bool fxt_next_find_one(const struct fxt_real *real);
 
-/* The default version of the function in the first of the objects that has the name, or NULL where none has. False: ask dlsym(), which
- * knows better. A search of dlsym's that fails allocates, and the next one frees: a sanitizer that is about to start can do neither. */
-bool fxt_next_find(const struct fxt_next *next, const char *name, void **address);
+/* The first object behind this library that has the function in that version; NULL for its default one. NULL: none has. */
+const void *fxt_next_owner(const char *name, const char *version);
 
-/* The first of all objects behind this library that has the name, whatever it is there; NULL: none is known to. */
-const void *fxt_next_owner(const struct fxt_next *next, const char *name);
+/* Whether the program that calls this function gets the one of this library. */
+bool fxt_is_first(const char *name);
 
 #endif

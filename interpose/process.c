@@ -47,33 +47,26 @@ static inline pid_t forked(pid_t (*fork_as)(void), uint64_t names)
 	return child;
 }
 
-FXT_REAL(pid_t, fork, (void), ())
-FXT_REAL(pid_t, __fork, (void), ())
-FXT_REAL(pid_t, _Fork, (void), ())
+/* The C library's handlers have been called already, if there are any: _Fork() runs none, and a constructor may fork before ours has
+ * registered one. */
+#define FORKS(symbol, event)                                            \
+	FXT_REAL(pid_t, symbol, (void), ())                             \
+	static pid_t fork_by_##symbol(void)                             \
+	{                                                               \
+		pid_t child = real_##symbol();                          \
+									\
+		if (!child)                                             \
+			fxt_fork_in_child(true);                        \
+		return child;                                           \
+	}                                                               \
+	FXT_EXPORT pid_t symbol(void)                                   \
+	{                                                               \
+		return forked(fork_by_##symbol, FXT_NAMES(process, event)); \
+	}
 
-FXT_EXPORT pid_t fork(void)
-{
-	return forked(real_fork, FXT_NAMES(process, fork));
-}
-
-FXT_EXPORT pid_t __fork(void)
-{
-	return forked(real___fork, FXT_NAMES(process, fork));
-}
-
-static pid_t fork_without_handlers(void)
-{
-	pid_t child = real__Fork();
-
-	if (!child)
-		fxt_fork_in_child(true);
-	return child;
-}
-
-FXT_EXPORT pid_t _Fork(void)
-{
-	return forked(fork_without_handlers, FXT_NAMES(process, _Fork));
-}
+FORKS(fork, fork)
+FORKS(__fork, fork)
+FORKS(_Fork, _Fork)
 
 #define real_vfork fxt_real_vfork
 #define real___vfork fxt_real___vfork

@@ -16,7 +16,7 @@ UNIT_TESTS = \
 tests_check_buffer_SOURCES = tests/check_buffer.c tests/buffer_fixture.h
 tests_check_rewrite_SOURCES = tests/check_rewrite.c tests/buffer_fixture.h
 # The parts of the agent that read its configuration.
-tests_check_config_SOURCES = tests/check_config.c agent/config.c agent/follow.c agent/follow_glob.c agent/log.c agent/output.c \
+tests_check_config_SOURCES = tests/check_config.c agent/config.c agent/follow.c agent/follow_glob.c agent/loaded.c agent/log.c agent/output.c \
 	agent/trigger.c
 tests_check_config_CPPFLAGS = $(AGENT_CPPFLAGS)
 tests_check_stream_SOURCES = tests/check_stream.c agent/stream.c agent/stream_names.c
@@ -190,6 +190,8 @@ tests/apps/host_own_malloc: tests/apps/host_malloc.c tests/apps/host.h
 
 check_DATA = $(HOST_SO) tests/apps/host_own_malloc
 CLEANFILES += $(HOST_SO) tests/apps/host_own_malloc
+# Compiled by the scripts that run them.
+EXTRA_DIST += tests/apps/host_locked.c tests/apps/host_names.c
 EXTRA_DIST += tests/apps/host_library.c tests/apps/host_witness.c tests/apps/objects_library.c
 
 if HAVE_CXX

@@ -49,6 +49,67 @@ for library in jemalloc tcmalloc; do
 	heap $library 0 3002
 done
 
+# The agent starts within an allocator's lock, and more libraries are loaded than anybody counts on. compiled OUTPUT FLAGS...
+RANDOM=$seed
+compiled()
+{
+	$CC -D_GNU_SOURCE -I "$abs_top_srcdir" -fno-builtin -pthread "$abs_top_srcdir/tests/apps/host_locked.c" -o "$@" || fail "cannot compile $*"
+}
+compiled liblocked.so -shared -fPIC -DLIBRARY
+echo | $CC -shared -x c -o empty.so -
+for least in 25 100; do
+	libraries=
+	for i in $(seq $((least + RANDOM % 40))); do
+		cp empty.so lib${least}_$i.so
+		libraries+=" -l${least}_$i"
+	done
+	for call in 'syscall(SYS_gettid)' 'mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)' \
+		'pthread_mutex_lock(&mutex), pthread_mutex_unlock(&mutex)'; do
+		name=locked_${call%%(*}_$i
+		compiled "$name" -D"CALL=$call" -L. -Wl,--no-as-needed -llocked $libraries -Wl,-rpath,'$ORIGIN'
+		host "$name" "./$name"
+		complete "$name"
+	done
+done
+
+# -- Names ---------------------------------------------------------------------------------------------
+# The program defines what the agent imports; nobody may call that.
+nm -D --defined-only "$(ldd "$FXT_AGENT" | sed -n 's/.*=> \(.*libc\.so\.6\) .*/\1/p')" | sed -n 's/.* [TWi] \([^@]*\).*/\1/p' | sort -u >functions
+nm -D --undefined-only "$FXT_AGENT" | sed -n 's/.* U \([^@]*\).*/\1/p' | sort -u >imports
+comm -12 functions imports >names
+test "$(wc -l <names)" -gt 20 || fail "the agent's imports are not known"
+while read -r name; do
+	printf 'void %s(void);\nvoid %s(void) { __builtin_trap(); }\n' "$name" "$name"
+done <names >names.c
+$CC -w -fno-builtin -fno-tree-loop-distribute-patterns -D_GNU_SOURCE -rdynamic -pthread -o names_program "$abs_top_srcdir/tests/apps/host_names.c" names.c ||
+	fail "cannot compile the names"
+FXT_CATEGORIES='#default,sched' host names_program ./names_program
+complete names_program
+
+# A library that fakes the time, before the agent and behind it: the program sees the faked time, and the trace has the real one.
+faketime=$(ls /usr/lib/*/faketime/libfaketime.so.1 2>/dev/null | head -n 1)
+boot_ns()
+{
+	python3 -c 'import time; print(time.clock_gettime_ns(time.CLOCK_BOOTTIME))'
+}
+if test -n "$faketime"; then
+	for preload in "$FXT_AGENT $faketime" "$faketime $FXT_AGENT"; do
+		rm -rf faked && mkdir faked
+		before_ns=$(boot_ns)
+		is "faketime: year" 2001 "$(env LD_PRELOAD="$preload" FAKETIME='@2001-02-03 04:05:06' FXT_OUTPUT="$scratch/faked/%e.%p.fxt" date -u +%Y)"
+		after_ns=$(boot_ns)
+		valid faked/date.*.fxt
+		"$FXT" dump --json faked/date.*.fxt | python3 -c '
+import json, sys
+low, high = map(int, sys.argv[1:])
+times = [r["time"] for r in map(json.loads, sys.stdin) if r["type"] == "complete"]
+assert times and all(low <= t <= high for t in times), (low, min(times, default=0), max(times, default=0), high)
+' "$before_ns" "$after_ns" || fail "faketime: the trace does not have the real time with $preload"
+	done
+else
+	echo "no libfaketime here: left out"
+fi
+
 # -- Sanitizers ----------------------------------------------------------------------------------------
 # sanitized NAME [ARGUMENT]: bare and under fxt record: the same output, status and findings; all marks in the trace.
 sanitized()

@@ -65,7 +65,7 @@ case $(cat /proc/sys/kernel/core_pattern) in
 	for mode in $MODES; do
 		traced_kib=$(FXT_BUFFERING_MODE=$mode dumped cores env LD_PRELOAD="$FXT_AGENT" \
 			FXT_OUTPUT="$scratch/cores/%e.%p.fxt" "$apps/host_maps" abort)
-		# The library's own variables are in it, 1 MiB of them an arena.
+		# The library's own variables are in it.
 		test "$traced_kib" -gt 0 && test "$traced_kib" -lt $((bare_kib + 2048)) ||
 			fail "core dump, $mode: $traced_kib KiB, bare $bare_kib KiB"
 	done

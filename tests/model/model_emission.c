@@ -26,6 +26,7 @@
 
 #include "model.h"
 
+#include "agent/fork.h"
 #include "agent/heap.h"
 
 /* A round takes seconds, and more on a machine that does other things. */
@@ -310,6 +311,7 @@ static int round_of(uint64_t seed)
 	configure(&dice);
 	if (!fxt_agent_start(&names) || !fxt_agent_file())
 		model_fail("the agent does not start");
+	fxt_fork_start();
 	if (model.is_guarded)
 		model_storage_start(fxt_agent.storage, 3 + (uint32_t)model_below(&dice, model.is_starved ? 8 : 300), fxt_agent.config.mode == FXT_CIRCULAR,
 				    model_below(&dice, 4) != 0);

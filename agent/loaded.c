@@ -1,0 +1,192 @@
+/* See loaded.h. Called by bind.c, follow.c and the search for the real functions (interpose/next.c). */
+#include "loaded.h"
+
+#include <features.h>
+#include <link.h>
+#ifdef __aarch64__
+#include <sys/auxv.h>
+#include <sys/ifunc.h>
+#endif
+
+enum { HIDDEN_VERSION = 0x8000 };
+
+static const struct link_map *own_of(const struct link_map *object)
+{
+	while (object && object->l_ld != _DYNAMIC)
+		object = object->l_next;
+	return object;
+}
+
+const struct link_map *fxt_loaded_own(void)
+{
+	const struct link_map *own = own_of(_r_debug.r_map);
+
+#if __GLIBC_PREREQ(2, 35)
+	/* Loaded by dlmopen(), the library is in another list. */
+	const struct r_debug_extended *space = (const struct r_debug_extended *)&_r_debug;
+
+	if (!own && _r_debug.r_version > 1)
+		while (!own && (space = space->r_next) != NULL)
+			own = own_of(space->base.r_map);
+#endif
+	return own;
+}
+
+const struct link_map *fxt_loaded_first(void)
+{
+	const struct link_map *object = fxt_loaded_own();
+
+	while (object && object->l_prev)
+		object = object->l_prev;
+	return object;
+}
+
+/* Some objects have addresses here, others what has to be added to where they were loaded. */
+static const void *table_at(const struct link_map *object, const ElfW(Dyn) *entry)
+{
+	uintptr_t value = entry->d_un.d_ptr;
+
+	return (const void *)(value < object->l_addr ? object->l_addr + value : value);
+}
+
+bool fxt_loaded_read(const struct link_map *object, struct fxt_loaded *t)
+{
+	const ElfW(Dyn) *entry;
+	size_t soname = 0;
+
+	*t = (struct fxt_loaded){.base = object->l_addr};
+	for (entry = object->l_ld; entry && entry->d_tag != DT_NULL; entry++) {
+		switch (entry->d_tag) {
+		case DT_GNU_HASH: t->gnu_hash = table_at(object, entry); break;
+		case DT_HASH: t->hash = table_at(object, entry); break;
+		case DT_SYMTAB: t->symbols = table_at(object, entry); break;
+		case DT_STRTAB: t->strings = table_at(object, entry); break;
+		case DT_VERSYM: t->versions = table_at(object, entry); break;
+		case DT_VERDEF: t->definitions = table_at(object, entry); break;
+		case DT_RELA: t->relocations = table_at(object, entry); break;
+		case DT_JMPREL: t->jump_slots = table_at(object, entry); break;
+		case DT_RELASZ: t->relocation_bytes = entry->d_un.d_val; break;
+		case DT_PLTRELSZ: t->jump_slot_bytes = entry->d_un.d_val; break;
+		case DT_SONAME: soname = entry->d_un.d_val; break;
+		default: break;
+		}
+	}
+	if (soname && t->strings)
+		t->soname = t->strings + soname;
+	return (t->gnu_hash || t->hash) && t->symbols && t->strings;
+}
+
+struct fxt_export_name fxt_export_name(const char *text)
+{
+	struct fxt_export_name name = {text, 5381, 0};
+	uint32_t high;
+
+	for (; *text; text++) {
+		name.gnu_hash = name.gnu_hash * 33 + (unsigned char)*text;
+		name.hash = (name.hash << 4) + (unsigned char)*text;
+		high = name.hash & 0xf0000000;
+		name.hash = (name.hash ^ high >> 24) & ~high;
+	}
+	return name;
+}
+
+/* strcmp() may be the program's. */
+static bool is_same(const char *a, const char *b)
+{
+	while (*a && *a == *b) {
+		a++;
+		b++;
+	}
+	return *a == *b;
+}
+
+/* Whether the index of a version stands for the one of that name. */
+static bool is_version(const struct fxt_loaded *t, unsigned index, const char *version)
+{
+	const char *at = t->definitions;
+	const ElfW(Verdef) *definition;
+
+	while (at) {
+		definition = (const ElfW(Verdef) *)at;
+		if (definition->vd_ndx == index)
+			return is_same(t->strings + ((const ElfW(Verdaux) *)(at + definition->vd_aux))->vda_name, version);
+		at = definition->vd_next ? at + definition->vd_next : NULL;
+	}
+	return false;
+}
+
+static bool is_meant(const struct fxt_loaded *t, uint32_t i, const char *name, const char *version)
+{
+	const ElfW(Sym) *symbol = (const ElfW(Sym) *)t->symbols + i;
+	unsigned type = ELF64_ST_TYPE(symbol->st_info);
+
+	if (symbol->st_shndx == SHN_UNDEF || !symbol->st_value || (type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE) ||
+	    ELF64_ST_BIND(symbol->st_info) == STB_LOCAL || !is_same(t->strings + symbol->st_name, name))
+		return false;
+	if (!t->versions)
+		return true;
+	if (!version)
+		return !(t->versions[i] & HIDDEN_VERSION);
+	return is_version(t, t->versions[i] & ~HIDDEN_VERSION, version);
+}
+
+/* The index of the symbol; 0: it is not here. */
+static uint32_t find_by_gnu_hash(const struct fxt_loaded *t, const struct fxt_export_name *name, const char *version)
+{
+	uint32_t buckets = t->gnu_hash[0], first = t->gnu_hash[1], words = t->gnu_hash[2], shift = t->gnu_hash[3];
+	uint32_t hash = name->gnu_hash, i, other;
+	const uint64_t *bloom = (const uint64_t *)(t->gnu_hash + 4);
+	const uint32_t *bucket = (const uint32_t *)(bloom + words), *chain = bucket + buckets;
+	uint64_t bits = 1ull << hash % 64 | 1ull << (hash >> shift) % 64;
+
+	if (!buckets || !words || (bloom[hash / 64 % words] & bits) != bits)
+		return 0;
+	i = bucket[hash % buckets];
+	if (i < first)
+		return 0;
+	do {
+		other = chain[i - first];
+		if ((other | 1) == (hash | 1) && is_meant(t, i, name->text, version))
+			return i;
+		i++;
+	} while (!(other & 1));
+	return 0;
+}
+
+/* The table of objects that were not linked with --hash-style=gnu. */
+static uint32_t find_by_hash(const struct fxt_loaded *t, const struct fxt_export_name *name, const char *version)
+{
+	uint32_t buckets = t->hash[0], i;
+	const uint32_t *bucket = t->hash + 2, *chain = bucket + buckets;
+
+	if (!buckets)
+		return 0;
+	for (i = bucket[name->hash % buckets]; i; i = chain[i])
+		if (is_meant(t, i, name->text, version))
+			return i;
+	return 0;
+}
+
+/* What an indirect function chooses for this processor. */
+static void *chosen_by(uintptr_t resolver)
+{
+#ifdef __aarch64__
+	__ifunc_arg_t argument = {sizeof(argument), getauxval(AT_HWCAP), getauxval(AT_HWCAP2)};
+
+	return ((void *(*)(uint64_t, const __ifunc_arg_t *))resolver)(argument._hwcap | _IFUNC_ARG_HWCAP, &argument);
+#else
+	return ((void *(*)(void))resolver)();
+#endif
+}
+
+void *fxt_loaded_find(const struct fxt_loaded *t, const struct fxt_export_name *name, const char *version)
+{
+	uint32_t found = t->gnu_hash ? find_by_gnu_hash(t, name, version) : find_by_hash(t, name, version);
+	const ElfW(Sym) *symbol = (const ElfW(Sym) *)t->symbols + found;
+
+	if (!found)
+		return NULL;
+	if (ELF64_ST_TYPE(symbol->st_info) == STT_GNU_IFUNC)
+		return chosen_by(t->base + symbol->st_value);
+	return (void *)(t->base + symbol->st_value);
+}
