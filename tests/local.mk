@@ -137,6 +137,7 @@ APPS_C = \
 	tests/apps/quiet \
 	tests/apps/says \
 	tests/apps/sequence \
+	tests/apps/signalled \
 	tests/apps/slow \
 	tests/apps/stepped \
 	tests/apps/streams \
@@ -245,6 +246,7 @@ E2E_TESTS = \
 	tests/e2e/progress.sh \
 	tests/e2e/quiet.sh \
 	tests/e2e/real.sh \
+	tests/e2e/record.sh \
 	tests/e2e/report.sh \
 	tests/e2e/says.sh \
 	tests/e2e/slow.sh \

@@ -22,6 +22,7 @@ static const struct command {
 	{"report", fxt_command_report, "where the time, the waiting, the memory and the bytes went"},
 	{"dump", fxt_command_dump, "a line for every record"},
 	{"check", fxt_command_check, "whether a trace is what the format and its viewers require"},
+	{"merge", fxt_command_merge, "join what a killed fxt record left, or traces of several processes"},
 	{"categories", fxt_command_categories, "the categories that exist, or those of a trace"},
 };
 

@@ -26,12 +26,15 @@ TOOLS_SOURCES = \
 	tools/fd_table.c \
 	tools/histogram.c \
 	tools/histogram.h \
+	tools/join.c \
+	tools/join.h \
 	tools/json.c \
 	tools/json.h \
 	tools/map.c \
 	tools/map.h \
 	tools/merge.c \
 	tools/merge.h \
+	tools/merge_command.c \
 	tools/message.c \
 	tools/message.h \
 	tools/nesting.c \

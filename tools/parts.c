@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -24,7 +25,68 @@
 /* Background processes often end right after the command does: half a second in all. */
 enum { LAST_WAITS = 25, LAST_WAIT_NS = 20000000 };
 
-char *fxt_parts_directory(const char *out)
+#define PARTS_NAME ".fxt-parts."
+
+static const char *last_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+bool fxt_parts_made_by_record(const char *directory)
+{
+	return strncmp(last_name(directory), PARTS_NAME, strlen(PARTS_NAME)) == 0;
+}
+
+/* The lock is on the directory itself, and goes with the process however that ends. The descriptor stays open for it. */
+bool fxt_parts_lock(const char *directory)
+{
+	int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
+		return true;
+	/* File systems without locks have nobody who could hold one. */
+	if (fd < 0 || errno != EWOULDBLOCK)
+		return true;
+	close(fd);
+	return false;
+}
+
+/* A recording whose fxt record was killed has left its parts, which nobody would look for. */
+static void tell_of_others(const char *parent, bool quiet)
+{
+	DIR *d = quiet ? NULL : opendir(parent);
+	struct dirent *e;
+	char *one = NULL;
+	size_t left = 0;
+
+	while (d && (e = readdir(d))) {
+		char *path;
+		int fd;
+
+		if (!fxt_parts_made_by_record(e->d_name))
+			continue;
+		path = fxt_format("%s/%s", parent, e->d_name);
+		fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) == 0) {
+			left++;
+			free(one);
+			one = fxt_strdup(path);
+		}
+		if (fd >= 0)
+			close(fd);
+		free(path);
+	}
+	if (d)
+		closedir(d);
+	if (left)
+		fxt_error(NULL, "%zu recording%s before this one never came to an end here: 'fxt merge %s' puts %s together", left,
+			  left == 1 ? "" : "s", one, left == 1 ? "its parts" : "the parts of that one");
+	free(one);
+}
+
+char *fxt_parts_directory(const char *out, bool quiet)
 {
 	const char *slash = strrchr(out, '/');
 	char *parent =
@@ -45,11 +107,14 @@ char *fxt_parts_directory(const char *out)
 		return NULL;
 	}
 	free(parent);
-	directory = fxt_format("%s%s.fxt-parts.XXXXXX", real, strcmp(real, "/") == 0 ? "" : "/");
+	directory = fxt_format("%s%s" PARTS_NAME "XXXXXX", real, strcmp(real, "/") == 0 ? "" : "/");
+	tell_of_others(real, quiet);
 	if (!mkdtemp(directory)) {
 		fxt_error(real, "nothing can be written there: %s", strerror(errno));
 		free(directory);
 		directory = NULL;
+	} else {
+		fxt_parts_lock(directory);
 	}
 	free(real);
 	return directory;
@@ -142,6 +207,20 @@ static bool is_snapshot(const char *name)
 	return strcmp(at, ".fxt") == 0;
 }
 
+bool fxt_parts_add(struct fxt_parts *parts, const char *path)
+{
+	struct fxt_part part = {.path = fxt_strdup(path)};
+
+	if (!look_into(&part)) {
+		free(part.path);
+		return false;
+	}
+	part.alive = still_runs(&part);
+	parts->list = fxt_grow(parts->list, &parts->capacity, parts->count + 1, sizeof(part));
+	parts->list[parts->count++] = part;
+	return true;
+}
+
 static void scan(struct fxt_parts *parts, const char *directory)
 {
 	DIR *d = opendir(directory);
@@ -149,25 +228,20 @@ static void scan(struct fxt_parts *parts, const char *directory)
 
 	while (d && (e = readdir(d))) {
 		size_t bytes = strlen(e->d_name);
-		struct fxt_part part = {0};
+		char *path;
 
 		/* What the agent is still writing has another ending. */
 		if (bytes < 4 || strcmp(e->d_name + bytes - 4, ".fxt") != 0)
 			continue;
-		part.path = fxt_format("%s/%s", directory, e->d_name);
-		if (is_snapshot(e->d_name)) {
-			parts->snapshots = fxt_grow(parts->snapshots, &parts->snapshot_capacity,
-						    parts->snapshot_count + 1, sizeof(*parts->snapshots));
-			parts->snapshots[parts->snapshot_count++] = part.path;
+		path = fxt_format("%s/%s", directory, e->d_name);
+		if (!is_snapshot(e->d_name)) {
+			fxt_parts_add(parts, path);
+			free(path);
 			continue;
 		}
-		if (!look_into(&part)) {
-			free(part.path);
-			continue;
-		}
-		part.alive = still_runs(&part);
-		parts->list = fxt_grow(parts->list, &parts->capacity, parts->count + 1, sizeof(part));
-		parts->list[parts->count++] = part;
+		parts->snapshots = fxt_grow(parts->snapshots, &parts->snapshot_capacity, parts->snapshot_count + 1,
+					    sizeof(*parts->snapshots));
+		parts->snapshots[parts->snapshot_count++] = path;
 	}
 	if (d)
 		closedir(d);
@@ -213,8 +287,30 @@ void fxt_parts_find(struct fxt_parts *parts, const char *directory)
 			*parts = again;
 		}
 	}
+	fxt_parts_sort(parts);
+}
+
+void fxt_parts_sort(struct fxt_parts *parts)
+{
 	if (parts->count)
 		qsort(parts->list, parts->count, sizeof(*parts->list), by_start);
+}
+
+void fxt_parts_remove(const struct fxt_parts *parts, const char *directory)
+{
+	pid_t pid = 0;
+	size_t alive = fxt_parts_alive(parts, &pid);
+
+	for (size_t i = 0; i < parts->count; i++) {
+		if (!parts->list[i].alive)
+			unlink(parts->list[i].path);
+	}
+	if (alive)
+		fxt_error(NULL, "%zu process%s of it still run%s (%d): what there was is in the trace, "
+			  "the rest goes to %s",
+			  alive, alive == 1 ? "" : "es", alive == 1 ? "s" : "", (int)pid, directory);
+	else
+		rmdir(directory);
 }
 
 void fxt_parts_free(struct fxt_parts *parts)

@@ -21,13 +21,26 @@ struct fxt_parts {
 	size_t snapshot_count, snapshot_capacity;
 };
 
-/* Makes a private directory beside `out`, or in TMPDIR when `out` is a device or pipe. NULL after a
- * message. */
-char *fxt_parts_directory(const char *out);
+/* Makes a private directory beside `out`, or in TMPDIR when `out` is a device or pipe, and locks it for as long as this process
+ * lives. Says, unless `quiet`, when one that nobody holds is there. NULL after a message. */
+char *fxt_parts_directory(const char *out, bool quiet);
+
+/* Whether fxt_parts_directory() has made it, by its name. */
+bool fxt_parts_made_by_record(const char *directory);
+
+/* False when another process holds it. */
+bool fxt_parts_lock(const char *directory);
 
 /* Finds the parts, in the order in which they began. Processes that are about to end are waited for,
  * briefly. */
 void fxt_parts_find(struct fxt_parts *parts, const char *directory);
+
+/* Adds the file; false after a message: it is no trace. The order is made by fxt_parts_sort(). */
+bool fxt_parts_add(struct fxt_parts *parts, const char *path);
+void fxt_parts_sort(struct fxt_parts *parts);
+
+/* Removes the parts and the directory. Parts of processes that still run stay, as these write on; a message says so. */
+void fxt_parts_remove(const struct fxt_parts *parts, const char *directory);
 
 /* Moves the snapshots beside `out` (to the current directory where that is a device or pipe), under their own names or, where there
  * is such a file, numbered ones, and says so. False after a message: some stay where they are. */

@@ -5,15 +5,13 @@
 
 #include "record.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "agent_path.h"
 #include "command.h"
+#include "join.h"
 #include "message.h"
 #include "program.h"
 #include "shared.h"
@@ -74,78 +72,6 @@ static char *default_output(const struct fxt_record_options *o, pid_t pid)
 	return fxt_format("%s.%d.fxt", slash ? slash + 1 : o->command[0], (int)pid);
 }
 
-/* Writes to a new file beside `path`, which is then renamed: what was there stays until all is written.
- * Devices and pipes are written to as they are. */
-static FILE *open_output(const char *path, char **temporary)
-{
-	struct stat st;
-	FILE *out;
-	int fd;
-
-	*temporary = NULL;
-	if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
-		return S_ISDIR(st.st_mode) ? (errno = EISDIR, NULL) : fopen(path, "we");
-	*temporary = fxt_format("%s.XXXXXX", path);
-	fd = mkostemp(*temporary, O_CLOEXEC);
-	out = fd < 0 ? NULL : fdopen(fd, "w");
-	if (!out && fd >= 0)
-		close(fd);
-	return out;
-}
-
-static bool join(struct fxt_merge *m, const struct fxt_parts *parts, FILE *out)
-{
-	if (!fxt_merge_begin(m, out))
-		return false;
-	for (size_t i = 0; i < parts->count; i++) {
-		if (!fxt_merge_part(m, parts->list[i].path))
-			return false;
-	}
-	return true;
-}
-
-static bool join_into(struct fxt_merge *m, const struct fxt_parts *parts, const char *path)
-{
-	char *temporary;
-	FILE *out = open_output(path, &temporary);
-	bool ok = out && join(m, parts, out);
-	int error = errno;
-
-	if (out && fclose(out) != 0 && ok) {
-		ok = false;
-		error = errno;
-	}
-	if (ok && temporary && rename(temporary, path) != 0) {
-		ok = false;
-		error = errno;
-	}
-	if (!ok) {
-		fxt_error(path, "%s", strerror(error));
-		if (temporary)
-			unlink(temporary);
-	}
-	free(temporary);
-	return ok;
-}
-
-/* Parts of processes that still run stay: they write on. */
-static void remove_parts(const struct fxt_parts *parts, const char *directory)
-{
-	pid_t pid = 0;
-	size_t alive = fxt_parts_alive(parts, &pid);
-
-	for (size_t i = 0; i < parts->count; i++) {
-		if (!parts->list[i].alive)
-			unlink(parts->list[i].path);
-	}
-	if (alive)
-		fxt_error(NULL, "%zu process%s of it still run%s (%d): what there was is in the trace, "
-			  "the rest goes to %s",
-			  alive, alive == 1 ? "" : "es", alive == 1 ? "s" : "", (int)pid, directory);
-	else
-		rmdir(directory);
-}
-
 /* The status of fxt itself once the command has run: the command's own counts first. */
 static int failed(const struct fxt_run *run)
 {
@@ -164,13 +90,13 @@ static int collect(struct fxt_record_options *o, const struct fxt_run *run, cons
 		fxt_record_nothing(o, run, directory);
 		rmdir(directory);
 		status = failed(run);
-	} else if (!join_into(&m, &parts, path)) {
+	} else if (!fxt_join(&m, &parts, path)) {
 		fxt_error(NULL, "the parts of the trace are left in %s", directory);
 		status = failed(run);
 	} else {
 		fxt_record_summary(o, &m, run, path);
 		fxt_parts_move_snapshots(&parts, path);
-		remove_parts(&parts, directory);
+		fxt_parts_remove(&parts, directory);
 	}
 	fxt_merge_free(&m);
 	fxt_parts_free(&parts);
@@ -188,7 +114,7 @@ static int record(struct fxt_record_options *o)
 		return status;
 	agent = fxt_agent_path(o->agent);
 	if (agent)
-		directory = fxt_parts_directory(o->out ? o->out : "./x");
+		directory = fxt_parts_directory(o->out ? o->out : "./x", o->quiet);
 	if (!directory) {
 		free(agent);
 		free(sanitizer);

@@ -40,6 +40,9 @@ void fxt_record_environment(const struct fxt_record_options *o, const char *agen
 void fxt_record_summary(const struct fxt_record_options *o, const struct fxt_merge *m,
 			const struct fxt_run *run, const char *path);
 
+/* The same line of what fxt merge has joined. */
+void fxt_merge_summary(const struct fxt_merge *m, const char *path);
+
 /* Why there is nothing to join, as far as it can be known. */
 void fxt_record_nothing(const struct fxt_record_options *o, const struct fxt_run *run,
 			const char *parts_directory);

@@ -97,11 +97,19 @@ static void summary_json(const struct fxt_merge *m, const struct fxt_run *run, c
 }
 #endif
 
+static void say(const struct fxt_merge *m, const char *duration, const char *path)
+{
+	char *lost = losses(m);
+
+	fxt_error(NULL, "%s process%s, %s thread%s, %s events%s%s, %s, %s -> %s", fxt_count(m->processes).text,
+		  m->processes == 1 ? "" : "es", fxt_count(m->threads).text, m->threads == 1 ? "" : "s", fxt_count(m->events).text,
+		  duration ? " in " : "", duration ? duration : "", fxt_bytes(m->bytes).text, lost, path);
+	free(lost);
+}
+
 void fxt_record_summary(const struct fxt_record_options *o, const struct fxt_merge *m,
 			const struct fxt_run *run, const char *path)
 {
-	char *lost;
-
 #ifdef HAVE_JANSSON
 	if (o->json) {
 		summary_json(m, run, path);
@@ -112,13 +120,15 @@ void fxt_record_summary(const struct fxt_record_options *o, const struct fxt_mer
 		fxt_error(NULL, "%" PRIu64 " damaged records were left out", m->damaged);
 	if (o->quiet)
 		return;
-	lost = losses(m);
-	fxt_error(NULL, "%s process%s, %s thread%s, %s events in %s, %s, %s -> %s",
-		  fxt_count(m->processes).text, m->processes == 1 ? "" : "es", fxt_count(m->threads).text,
-		  m->threads == 1 ? "" : "s", fxt_count(m->events).text, fxt_duration(run->wall_ns).text,
-		  fxt_bytes(m->bytes).text, lost, path);
-	free(lost);
+	say(m, fxt_duration(run->wall_ns).text, path);
 	advise(o, m);
+}
+
+void fxt_merge_summary(const struct fxt_merge *m, const char *path)
+{
+	if (m->damaged)
+		fxt_error(NULL, "%" PRIu64 " damaged records were left out", m->damaged);
+	say(m, NULL, path);
 }
 
 static bool is_empty(const char *directory)

@@ -8,6 +8,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -16,55 +18,92 @@
 #include "message.h"
 #include "program.h"
 
-static const int ignored[] = {SIGINT, SIGQUIT};
-static const int passed_on[] = {SIGTERM, SIGHUP};
-
-enum { IGNORED = 2, PASSED_ON = 2 };
-
 static volatile sig_atomic_t child;
 
-static void pass_on(int number)
-{
-	int error = errno;
-
-	if (child > 0)
-		kill(child, number);
-	errno = error;
-}
-
+/* What the whole set of them was before, for the child. */
 struct saved {
-	struct sigaction actions[IGNORED + PASSED_ON];
+	struct sigaction *actions;      /* by number */
 	sigset_t mask;
 };
 
-/* Signals stay blocked until the child is known: one that came earlier would be passed on to nobody. */
-static void take_signals(struct saved *saved)
+/* Signals that this process keeps for itself: those that cannot be caught, those by which the processor speaks to whoever made
+ * the fault, that of its own child, and those that stop a job, which reach the program by the terminal as they do this process. */
+static bool is_own(int number)
 {
-	struct sigaction ignore = {.sa_handler = SIG_IGN},
-			 forward = {.sa_handler = pass_on, .sa_flags = SA_RESTART};
-	sigset_t block;
+	static const int own[] = {SIGKILL, SIGSTOP, SIGCHLD, SIGTSTP, SIGTTIN, SIGTTOU, SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS};
 
-	sigemptyset(&block);
-	for (int i = 0; i < PASSED_ON; i++)
-		sigaddset(&block, passed_on[i]);
-	sigprocmask(SIG_BLOCK, &block, &saved->mask);
-	for (int i = 0; i < IGNORED; i++)
-		sigaction(ignored[i], &ignore, &saved->actions[i]);
-	for (int i = 0; i < PASSED_ON; i++) {
-		sigaction(passed_on[i], NULL, &saved->actions[IGNORED + i]);
-		/* nohup's SIG_IGN is the user's wish. */
-		if (saved->actions[IGNORED + i].sa_handler != SIG_IGN)
-			sigaction(passed_on[i], &forward, NULL);
+	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
+		if (own[i] == number)
+			return true;
 	}
+	/* From 32 up to the first real-time signal they are the C library's. */
+	return number >= 32 && number < SIGRTMIN;
 }
 
+/* Whether the program is stopped. What continues a job continues all of it, so only then has the program not got the signal too. */
+static bool is_stopped(pid_t pid)
+{
+	siginfo_t info = {0};
+
+	return waitid(P_PID, (id_t)pid, &info, WSTOPPED | WNOHANG | WNOWAIT) == 0 && info.si_pid == pid;
+}
+
+/* Hands on what another process sent to this one. What the kernel sends comes from the terminal, which tells the program as well.
+ * What the program sent to its whole group it has already got. */
+static void pass_on(int number, siginfo_t *info, void *context)
+{
+	pid_t pid = (pid_t)child;
+	int error = errno;
+
+	(void)context;
+	if (pid > 0 && info->si_code <= 0 && info->si_pid != getpid() && info->si_pid != pid &&
+	    (number != SIGCONT || is_stopped(pid))) {
+		if (info->si_code == SI_QUEUE)
+			sigqueue(pid, number, info->si_value);
+		else
+			kill(pid, number);
+	}
+	errno = error;
+}
+
+/* All signals stay blocked until the child is known: one that came earlier would be handed on to nobody. */
+static void take_signals(struct saved *saved)
+{
+	struct sigaction forward = {.sa_sigaction = pass_on, .sa_flags = SA_RESTART | SA_SIGINFO},
+			 plain = {.sa_handler = SIG_DFL};
+	sigset_t all;
+
+	sigfillset(&all);
+	sigfillset(&forward.sa_mask);
+	sigprocmask(SIG_BLOCK, &all, &saved->mask);
+	saved->actions = fxt_alloc((size_t)SIGRTMAX + 1, sizeof(*saved->actions));
+	for (int i = 1; i <= SIGRTMAX; i++) {
+		sigaction(i, NULL, &saved->actions[i]);
+		/* nohup's SIG_IGN is the user's wish. */
+		if (!is_own(i) && saved->actions[i].sa_handler != SIG_IGN)
+			sigaction(i, &forward, NULL);
+	}
+	/* Where children are ignored nobody is told how they ended. */
+	sigaction(SIGCHLD, &plain, NULL);
+}
+
+/* In the child: what it would have without fxt. What came meanwhile arrives when the mask is given back. */
 static void give_signals_back(const struct saved *saved)
 {
-	for (int i = 0; i < IGNORED; i++)
-		sigaction(ignored[i], &saved->actions[i], NULL);
-	for (int i = 0; i < PASSED_ON; i++)
-		sigaction(passed_on[i], &saved->actions[IGNORED + i], NULL);
+	for (int i = 1; i <= SIGRTMAX; i++) {
+		if (!is_own(i) || i == SIGCHLD)
+			sigaction(i, &saved->actions[i], NULL);
+	}
 	sigprocmask(SIG_SETMASK, &saved->mask, NULL);
+}
+
+/* In the parent: what the user has blocked would otherwise not come to be handed on. */
+static void let_signals_in(void)
+{
+	sigset_t none;
+
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
 static uint64_t now_ns(void)
@@ -90,7 +129,7 @@ static void become(char **argv, const struct saved *saved, int report)
 
 static void wait_for(struct fxt_run *run)
 {
-	int status;
+	int status = 0;
 
 	while (waitpid(run->pid, &status, 0) < 0 && errno == EINTR)
 		;
@@ -117,11 +156,14 @@ int fxt_run(char **argv, struct fxt_run *run)
 	close(report[1]);
 	if (run->pid < 0) {
 		fxt_error(NULL, "fork: %s", strerror(errno));
+		free(saved.actions);
+		let_signals_in();
 		close(report[0]);
 		return FXT_STATUS_FAILED;
 	}
 	child = run->pid;
-	sigprocmask(SIG_SETMASK, &saved.mask, NULL);
+	free(saved.actions);
+	let_signals_in();
 	do
 		n = read(report[0], &error, sizeof(error));
 	while (n < 0 && errno == EINTR);
