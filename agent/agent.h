@@ -155,10 +155,11 @@ struct fxt_thread {
 	unsigned commit;                /* enum fxt_commit_way; 0: nothing */
 	int watched_errno;              /* how the call failed that is being recorded, if a trigger may look at that */
 	uint64_t threshold_ns;
+	uint64_t born_ns;               /* of the child of a fork: when it began; 0 */
 	bool ready;                     /* known to this process's trace */
 	bool in_use;
 	bool claimed;                   /* changing hands */
-	bool may_be_child;              /* it has called vfork: fds.h */
+	bool may_be_child;              /* it has called vfork: fds.h, open.h */
 	uint8_t index;                  /* 0: inline */
 	bool usage_changing;
 	uint64_t read_bytes, written_bytes;     /* by its calls; of threads before it as well */
@@ -167,6 +168,8 @@ struct fxt_thread {
 	uint16_t explain_names[FXT_EXPLAIN_BITS];       /* of calls that were slow the last time, where the bit is set */
 	struct fxt_held held[FXT_HELD_MAX];
 	uintptr_t waits_for;            /* as fxt_wait_begin() has it; 0 */
+	struct fxt_open *vfork_open;    /* the next entry to use when it last called vfork */
+	uint64_t vfork_left_ns;         /* when that child executed a program or ended; 0: it has not */
 	struct fxt_said_text said[FXT_SAID_TEXTS];
 	uint64_t life;                  /* the id of its lifetime; 0 */
 	uint64_t expects;               /* the child it is making, as kin.h has it; 0 */

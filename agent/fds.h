@@ -78,13 +78,6 @@ static inline bool fxt_fds_are_ours(struct fxt_thread *thread)
 	return FXT_LIKELY(!thread->may_be_child) || fxt_fds_ask(thread);
 }
 
-/* The calling thread is about to make a child that runs in its memory. */
-static inline void fxt_fds_before_vfork(void)
-{
-	if (fxt_self)
-		fxt_self->may_be_child = true;
-}
-
 /* Once, at start. */
 void fxt_fds_start(void);
 

@@ -9,6 +9,7 @@
 #include "follow_glob.h"
 #include "loaded.h"
 #include "log.h"
+#include "reach.h"
 
 #define PRELOAD "LD_PRELOAD="
 #define FOLLOW "FXT_FOLLOW="
@@ -240,23 +241,6 @@ bool fxt_follow_begin(char **environment, const char *program)
 
 /* -- Completing an environment ----------------------------------------------------------------- */
 
-/* Memory that the program gave: read as far as it can be. Pages are asked for one by one, each once. */
-struct reach {
-	uintptr_t page;
-	bool readable;
-};
-
-static bool reaches(struct reach *reach, const void *at)
-{
-	uintptr_t page = (uintptr_t)at - (uintptr_t)at % FXT_PAGE_BYTES;
-
-	if (page != reach->page || !reach->readable) {
-		reach->page = page;
-		reach->readable = fxt_sys_can_read(page);
-	}
-	return reach->readable;
-}
-
 struct lack {
 	size_t count;                   /* variables there are */
 	size_t preload_index;           /* of the LD_PRELOAD that counts, the last; `count`: there is none */
@@ -269,23 +253,23 @@ struct lack {
 static_assert(MAX_VARIABLES <= 32, "bits of `present`");
 
 /* Whether `text` begins with so many bytes of `name`. */
-static bool has_name(struct reach *reach, const char *text, const char *name, size_t bytes)
+static bool has_name(struct fxt_reach *reach, const char *text, const char *name, size_t bytes)
 {
 	size_t i;
 
 	for (i = 0; i < bytes; i++)
-		if (!reaches(reach, text + i) || text[i] != name[i])
+		if (!fxt_reaches(reach, text + i) || text[i] != name[i])
 			return false;
 	return true;
 }
 
-static void look_at_variable(struct lack *lack, struct reach *reach, size_t index, const char *text)
+static void look_at_variable(struct lack *lack, struct fxt_reach *reach, size_t index, const char *text)
 {
 	size_t bytes = strlen(PRELOAD);
 	unsigned i;
 
 	if (has_name(reach, text, PRELOAD, bytes)) {
-		while (reaches(reach, text + bytes) && text[bytes])
+		while (fxt_reaches(reach, text + bytes) && text[bytes])
 			bytes++;
 		lack->readable = reach->readable;
 		lack->preload_index = index;
@@ -300,14 +284,14 @@ static void look_at_variable(struct lack *lack, struct reach *reach, size_t inde
 
 static struct lack look_at(char *const *environment)
 {
-	struct reach array = {0}, texts = {0};
+	struct fxt_reach array = {0}, texts = {0};
 	struct lack lack = {.preload_index = SIZE_MAX, .library = true, .readable = true};
 
 	for (; environment && lack.readable; lack.count++) {
-		lack.readable = reaches(&array, environment + lack.count);
+		lack.readable = fxt_reaches(&array, environment + lack.count);
 		if (!lack.readable || !environment[lack.count])
 			break;
-		lack.readable = reaches(&texts, environment[lack.count]);
+		lack.readable = fxt_reaches(&texts, environment[lack.count]);
 		if (lack.readable)
 			look_at_variable(&lack, &texts, lack.count, environment[lack.count]);
 	}

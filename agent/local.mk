@@ -76,6 +76,7 @@ AGENT_SOURCES = \
 	agent/output.h \
 	agent/printf.c \
 	agent/printf.h \
+	agent/reach.h \
 	agent/requests.c \
 	agent/requests.h \
 	agent/said.c \

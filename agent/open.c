@@ -50,6 +50,9 @@ static void close_entry(struct fxt_thread *thread, struct fxt_open *entry, uint6
 	/* In the child of a fork it began at the fork, which may be in a handler that came after `end_ns` was taken. */
 	if (end_ns < start_ns)
 		end_ns = start_ns;
+	/* The child of a vfork was in it. */
+	if (entry >= thread->vfork_open && start_ns <= thread->vfork_left_ns && thread->vfork_left_ns < end_ns)
+		end_ns = thread->vfork_left_ns;
 	if (function) {
 		fxt_function_complete(thread, function, start_ns, end_ns);
 		return;
@@ -104,8 +107,7 @@ void fxt_open_drop_stale(struct fxt_thread *thread, uintptr_t frame, uintptr_t f
 			}
 			return;
 		}
-		if (entry->frame != FXT_OPEN_LEAVING && entry->frame != frame &&
-		    !(fxt_on_own_stack(thread, frame) && fxt_on_own_stack(thread, entry->frame)))
+		if (entry->frame != frame && !(fxt_on_own_stack(thread, frame) && fxt_on_own_stack(thread, entry->frame)))
 			return;
 		if (fxt_open_is_changing(entry) && fxt_on_alternate_stack())
 			return;
@@ -113,14 +115,16 @@ void fxt_open_drop_stale(struct fxt_thread *thread, uintptr_t frame, uintptr_t f
 	}
 }
 
-/* What an entry's slot says. The argument of a call that went on in a forked child is not known any more. */
+/* What the slot of a function says that goes on in a forked child. A call that its parent was in when a signal came is not shown: the
+ * child is in it if it returns from the handler, and most such children never do. */
 static void restate(struct fxt_thread *thread, struct fxt_open *entry)
 {
 	uintptr_t function = fxt_open_function(entry);
 	uint64_t *slot = entry->slot;
 
-	if (function)
-		entry->names = fxt_function_names(function);
+	if (!function)
+		return;
+	entry->names = fxt_function_names(function);
 	slot[1] = entry->start_ns;
 	slot[thread->slot_arg] = fxt_arg_header(FXT_ARG_POINTER, 2, FXT_STR_function);
 	slot[thread->slot_arg + 1] = function;
@@ -215,7 +219,17 @@ void fxt_open_after_fork(struct fxt_thread *thread)
 		entry->start_ns = fxt_now(thread);
 		if (fxt_open_function(entry))
 			entry->names = FXT_FUNCTION_UNNAMED;
+		/* Of a call: see fxt_open_start_in_child(). One that is changing may be about to be a function's. */
+		else if (!fxt_open_is_changing(entry))
+			entry->function = entry->start_ns;
 	}
+}
+
+uint64_t fxt_open_start_in_child(const struct fxt_thread *thread, uint64_t end_ns)
+{
+	const struct fxt_open *entry = thread->open;
+
+	return entry->function == entry->start_ns && entry->start_ns >= thread->born_ns && entry->start_ns < end_ns ? entry->start_ns : end_ns;
 }
 
 void fxt_open_forget(struct fxt_thread *thread)
@@ -237,4 +251,61 @@ void fxt_open_close_all(struct fxt_thread *thread)
 	fxt_open_set_deep_count(thread, 0);
 	while (thread->open > fxt_opens(thread))
 		close_entry(thread, thread->open - 1, end_ns);
+}
+
+/* -- Before another program -------------------------------------------------------------------- */
+
+static bool shows(const uint64_t *slot, enum fxt_event_type type)
+{
+	return !fxt_is_filler(slot[0]) && fxt_get_event_type(slot[0]) == type;
+}
+
+static uint64_t with_type(uint64_t header, enum fxt_event_type from, enum fxt_event_type to)
+{
+	return header ^ fxt_event_type(from) ^ fxt_event_type(to);
+}
+
+static bool is_of_function(const uint64_t *slot)
+{
+	return fxt_get_event_category(slot[0]) == FXT_STR_CATEGORIES + FXT_BIT_function;
+}
+
+/* A duration-complete event of the slot's size: an argument of one word, and the end. Whatever a copy has of the two, it is a record. A
+ * call's argument is kept where functions have theirs. */
+void fxt_open_end(struct fxt_thread *thread, uint64_t end_ns, uint64_t name)
+{
+	struct fxt_open *entry;
+	uint64_t header, *slot, *arg;
+
+	for (entry = fxt_opens(thread); entry < thread->open; entry++) {
+		slot = entry->slot;
+		if (!slot || !shows(slot, FXT_EVENT_DURATION_BEGIN))
+			continue;
+		header = with_type(slot[0], FXT_EVENT_DURATION_BEGIN, FXT_EVENT_DURATION_COMPLETE);
+		arg = slot + thread->slot_arg;
+		if (!is_of_function(slot)) {
+			entry->site = arg[0];
+			entry->function = arg[1];
+		}
+		arg[0] = fxt_arg_header(FXT_ARG_STRING, 1, FXT_STR_ended_by) | fxt_arg_string(name);
+		arg[1] = end_ns;
+		atomic_store_explicit((_Atomic uint64_t *)slot, header, memory_order_release);
+	}
+}
+
+void fxt_open_go_on(struct fxt_thread *thread)
+{
+	struct fxt_open *entry;
+	uint64_t *slot, *arg;
+
+	for (entry = fxt_opens(thread); entry < thread->open; entry++) {
+		slot = entry->slot;
+		if (!slot || !shows(slot, FXT_EVENT_DURATION_COMPLETE))
+			continue;
+		arg = slot + thread->slot_arg;
+		atomic_store_explicit((_Atomic uint64_t *)slot,
+				      with_type(slot[0], FXT_EVENT_DURATION_COMPLETE, FXT_EVENT_DURATION_BEGIN), memory_order_release);
+		arg[1] = entry->function;
+		arg[0] = is_of_function(slot) ? fxt_arg_header(FXT_ARG_POINTER, 2, FXT_STR_function) : entry->site;
+	}
 }

@@ -9,10 +9,6 @@
 
 #include "emit.h"
 
-/* The frame of a call that is not left by returning if all goes well: an exec in the child of a vfork, which leaves the entry to
- * its parent. Whatever the parent does next shows that it is over. */
-#define FXT_OPEN_LEAVING ((uintptr_t)0)
-
 enum {
 	/* Where the argument of a slot is, behind header and start; FXT_INLINE_WORDS further on where koids are inline. */
 	FXT_SLOT_ARG = 2,
@@ -33,10 +29,29 @@ bool fxt_open_add_page(struct fxt_thread *thread, uint64_t now_ns);
 void fxt_open_shape(struct fxt_thread *thread);
 /* The calls in progress go on in the child of a fork; its file says so as soon as it has one. */
 void fxt_open_after_fork(struct fxt_thread *thread);
+/* When a call began, for the child's trace, that its parent was in at the fork and that has ended now. Without an entry that is not known:
+ * at its end. */
+uint64_t fxt_open_start_in_child(const struct fxt_thread *thread, uint64_t end_ns);
 /* The child of a clone() begins anew: what its parent was in is not its own. */
 void fxt_open_forget(struct fxt_thread *thread);
 /* The thread is gone, and with it whatever it had not returned from. */
 void fxt_open_close_all(struct fxt_thread *thread);
+
+/* The process is about to execute another program, by the call of this name (a string index). Nobody is left afterwards who could end
+ * what the calling thread is in, so the slots say that it ended at end_ns. */
+void fxt_open_end(struct fxt_thread *thread, uint64_t end_ns, uint64_t name);
+/* It goes on: the call has failed. */
+void fxt_open_go_on(struct fxt_thread *thread);
+
+/* The calling thread is about to make a child that runs in its memory and in its place: what that enters is above vfork_open. */
+static inline void fxt_open_before_vfork(void)
+{
+	if (!fxt_self)
+		return;
+	fxt_self->may_be_child = true;
+	fxt_self->vfork_open = fxt_self->open;
+	fxt_self->vfork_left_ns = 0;
+}
 
 /* So many functions are deeper than there are entries for functions. To be told again when the pages of slots have changed. */
 void fxt_open_set_deep_count(struct fxt_thread *thread, uint32_t count);

@@ -27,6 +27,7 @@ enum {
 	FILTERED_SLOT = DROPPED_SLOT + FXT_COUNTER_WORDS,
 	DEFAULT_STACK_BYTES = 8 << 20,
 	FIND_MAX = 1024,                /* states looked at for a thread's */
+	LEAST_FORK_NS = 20000,          /* every fork takes longer, and so does every call that began before one and ends after it */
 };
 
 __thread struct fxt_thread *fxt_self;
@@ -264,6 +265,7 @@ static void begin_life(struct fxt_thread *thread, uint32_t pid, uint32_t tid)
 	fxt_said_forget(thread);
 	thread->commit = 0;
 	thread->watched_errno = 0;
+	thread->born_ns = 0;
 	thread->life = thread->expects = thread->vforked_kin = 0;
 	thread->vforked = 0;
 	find_stack(thread);
@@ -435,7 +437,7 @@ void fxt_thread_after_rewrite(struct fxt_thread *thread)
 void fxt_threads_after_fork(bool returns)
 {
 	struct fxt_thread *thread = fxt_self;
-	uint64_t heap_bytes = 0;
+	uint64_t heap_bytes = 0, born_ns;
 	uint32_t i;
 
 	/* Nobody else is in this memory. */
@@ -455,6 +457,11 @@ void fxt_threads_after_fork(bool returns)
 		return;
 	fxt_threads.list[fxt_threads.count++] = thread;
 	fxt_lanes_after_fork(thread, returns);
+	born_ns = fxt_now(thread);
 	fxt_open_after_fork(thread);
 	begin_life(thread, (uint32_t)fxt_sys_getpid(), (uint32_t)fxt_sys_gettid());
+	thread->born_ns = born_ns;
+	/* What its parent was in when a handler forked goes on in it, and needs a look when it ends. */
+	if (thread->usual_ns > LEAST_FORK_NS)
+		thread->usual_ns = LEAST_FORK_NS;
 }

@@ -8,6 +8,7 @@
 #include "explain.h"
 #include "function.h"
 #include "held.h"
+#include "open.h"
 #include "stack.h"
 
 static bool is_slow(uint64_t duration_ns)
@@ -17,6 +18,8 @@ static bool is_slow(uint64_t duration_ns)
 
 uint64_t *fxt_room_unusual(struct fxt_thread *thread, uint64_t start_ns, uint64_t end_ns, size_t words)
 {
+	if (start_ns < thread->born_ns)
+		start_ns = fxt_open_start_in_child(thread, end_ns);
 	if (end_ns - start_ns < thread->threshold_ns) {
 		struct fxt_lane *lane = thread->lane;
 

@@ -16,6 +16,7 @@
 #include "agent/kin.h"
 #include "by_number.h"
 #include "complete.h"
+#include "departure.h"
 #include "exit.h"
 #include "interpose.h"
 #include "seccomp.h"
@@ -93,7 +94,7 @@ static int begun(clone_fn fn, void *stack, int flags, void *arg, void *parent_ti
 	if (fn && is_fork((uint64_t)flags))
 		return forked(fn, stack, flags, arg, parent_tid, tls, child_tid);
 	if (flags & CLONE_VFORK)
-		fxt_fds_before_vfork();
+		fxt_open_before_vfork();
 	if (!shares_state((uint64_t)flags))
 		return real_clone(fn, stack, flags, arg, parent_tid, tls, child_tid);
 	barred = fxt_thread_bar();
@@ -137,7 +138,7 @@ static __attribute__((noinline)) long clone_by_number(long number, uint64_t flag
 	long result;
 
 	if (flags & CLONE_VFORK)
-		fxt_fds_before_vfork();
+		fxt_open_before_vfork();
 	if (shares_state(flags))
 		barred = fxt_thread_bar();
 	if (thread)
@@ -159,11 +160,20 @@ static __attribute__((noinline)) long clone_by_number(long number, uint64_t flag
 
 static __attribute__((noinline)) long exec_by_number(long number, long a, long b, long c, long d, long e, long f)
 {
-	strings envp = (strings)(number == SYS_execve ? c : d);
+	strings argv = (strings)(number == SYS_execve ? b : c), envp = (strings)(number == SYS_execve ? c : d);
+	struct fxt_departure departure;
+	long result;
 
 	COMPLETE(envp);
-	return number == SYS_execve ? real_syscall(number, a, b, (long)envp, d, e, f)
-				    : real_syscall(number, a, b, c, (long)envp, e, f);
+	if (number == SYS_execve) {
+		fxt_departure_begin(&departure, FXT_NAMES(process, execve), FXT_STR_pathname, (const char *)a, 0, argv);
+		result = real_syscall(number, a, b, (long)envp, d, e, f);
+	} else {
+		fxt_departure_begin(&departure, FXT_NAMES(process, execveat), FXT_STR_pathname, (const char *)b, (int)a, argv);
+		result = real_syscall(number, a, b, c, (long)envp, e, f);
+	}
+	fxt_departure_failed(&departure);
+	return result;
 }
 
 FXT_EXPORT long syscall(long number, ...)

@@ -8,26 +8,11 @@
 #include <stdarg.h>
 #include <unistd.h>
 
-#include "agent/kin.h"
 #include "complete.h"
+#include "departure.h"
 #include "interpose.h"
 
 /* -- exec -------------------------------------------------------------------------------------- */
-
-/* What is shown in progress. The child of a vfork leaves its entry to its parent. */
-static inline struct fxt_open *in_progress(struct fxt_thread *thread, struct fxt_open *entry)
-{
-	uint32_t pid = (uint32_t)fxt_sys_getpid();
-
-	if (fxt_agent.pid != pid) {
-		if (entry)
-			entry->frame = FXT_OPEN_LEAVING;
-		fxt_birth_vforked(thread, pid);
-	}
-	return entry;
-}
-
-#define EXECUTES(name) in_progress(thread_, BLOCKS(name))
 
 FXT_REAL(int, execve, (const char *pathname, strings argv, strings envp), (pathname, argv, envp))
 FXT_REAL(int, execvpe, (const char *file, strings argv, strings envp), (file, argv, envp))
@@ -35,52 +20,95 @@ FXT_REAL(int, fexecve, (int fd, strings argv, strings envp), (fd, argv, envp))
 FXT_REAL(int, execveat, (int dirfd, const char *pathname, strings argv, strings envp, int flags),
 	 (dirfd, pathname, argv, envp, flags))
 
-static __attribute__((noinline)) int complete_execve(const char *pathname, strings argv, strings envp)
+/* Each is recorded by its own name, `event`. Where it fails its wrapper records it a second time, with the error. */
+static __attribute__((noinline)) int by_path(uint64_t event, const char *pathname, strings argv, strings envp)
 {
+	struct fxt_departure departure;
+	int result;
+
 	COMPLETE(envp);
-	return real_execve(pathname, argv, envp);
+	fxt_departure_begin(&departure, event, FXT_STR_pathname, pathname, 0, argv);
+	result = real_execve(pathname, argv, envp);
+	fxt_departure_failed(&departure);
+	return result;
 }
 
-static __attribute__((noinline)) int complete_execvpe(const char *file, strings argv, strings envp)
+static __attribute__((noinline)) int by_search(uint64_t event, const char *file, strings argv, strings envp)
 {
+	struct fxt_departure departure;
+	int result;
+
 	COMPLETE(envp);
-	return real_execvpe(file, argv, envp);
+	fxt_departure_begin(&departure, event, FXT_STR_file, file, 0, argv);
+	result = real_execvpe(file, argv, envp);
+	fxt_departure_failed(&departure);
+	return result;
 }
 
 static __attribute__((noinline)) int complete_fexecve(int fd, strings argv, strings envp)
 {
+	struct fxt_departure departure;
+	int result;
+
 	COMPLETE(envp);
-	return real_fexecve(fd, argv, envp);
+	fxt_departure_begin(&departure, FXT_NAMES(process, fexecve), 0, NULL, fd, argv);
+	result = real_fexecve(fd, argv, envp);
+	fxt_departure_failed(&departure);
+	return result;
 }
 
 static __attribute__((noinline)) int complete_execveat(int dirfd, const char *pathname, strings argv, strings envp,
 						       int flags)
 {
+	struct fxt_departure departure;
+	int result;
+
 	COMPLETE(envp);
-	return real_execveat(dirfd, pathname, argv, envp, flags);
+	fxt_departure_begin(&departure, FXT_NAMES(process, execveat), FXT_STR_pathname, pathname, dirfd, argv);
+	result = real_execveat(dirfd, pathname, argv, envp, flags);
+	fxt_departure_failed(&departure);
+	return result;
 }
 
-static int complete_execv(const char *pathname, strings argv)
+#define BY_PATH(symbol)                                                                                 \
+	static int complete_##symbol(const char *pathname, strings argv, strings envp)                  \
+	{                                                                                               \
+		return by_path(FXT_NAMES(process, symbol), pathname, argv, envp);                       \
+	}
+#define BY_PATH_AS_IT_IS(symbol)                                                                        \
+	static int complete_##symbol(const char *pathname, strings argv)                                \
+	{                                                                                               \
+		return by_path(FXT_NAMES(process, symbol), pathname, argv, __environ);                    \
+	}
+#define BY_SEARCH_AS_IT_IS(symbol)                                                                      \
+	static int complete_##symbol(const char *file, strings argv)                                    \
+	{                                                                                               \
+		return by_search(FXT_NAMES(process, symbol), file, argv, __environ);                      \
+	}
+
+BY_PATH(execve)
+BY_PATH(execle)
+BY_PATH_AS_IT_IS(execv)
+BY_PATH_AS_IT_IS(execl)
+BY_SEARCH_AS_IT_IS(execvp)
+BY_SEARCH_AS_IT_IS(execlp)
+
+static int complete_execvpe(const char *file, strings argv, strings envp)
 {
-	return complete_execve(pathname, argv, __environ);
+	return by_search(FXT_NAMES(process, execvpe), file, argv, envp);
 }
 
-static int complete_execvp(const char *file, strings argv)
-{
-	return complete_execvpe(file, argv, __environ);
-}
-
-FXT_WRAP_AROUND(process, int, execve, execve, complete_execve, EXECUTES(pathname), INT, (const char *, pathname, TEXT),
+FXT_WRAP_AROUND(process, int, execve, execve, complete_execve, QUICK, INT, (const char *, pathname, TEXT),
 		(strings, argv, SKIP), (strings, envp, SKIP))
-FXT_WRAP_AROUND(process, int, execv, execv, complete_execv, EXECUTES(pathname), INT, (const char *, pathname, TEXT),
+FXT_WRAP_AROUND(process, int, execv, execv, complete_execv, QUICK, INT, (const char *, pathname, TEXT),
 		(strings, argv, SKIP))
-FXT_WRAP_AROUND(process, int, execvp, execvp, complete_execvp, EXECUTES(file), INT, (const char *, file, TEXT),
+FXT_WRAP_AROUND(process, int, execvp, execvp, complete_execvp, QUICK, INT, (const char *, file, TEXT),
 		(strings, argv, SKIP))
-FXT_WRAP_AROUND(process, int, execvpe, execvpe, complete_execvpe, EXECUTES(file), INT, (const char *, file, TEXT),
+FXT_WRAP_AROUND(process, int, execvpe, execvpe, complete_execvpe, QUICK, INT, (const char *, file, TEXT),
 		(strings, argv, SKIP), (strings, envp, SKIP))
-FXT_WRAP_AROUND(process, int, fexecve, fexecve, complete_fexecve, EXECUTES(fd), INT, (int, fd, INT), (strings, argv, SKIP),
+FXT_WRAP_AROUND(process, int, fexecve, fexecve, complete_fexecve, QUICK, INT, (int, fd, INT), (strings, argv, SKIP),
 		(strings, envp, SKIP))
-FXT_WRAP_AROUND(process, int, execveat, execveat, complete_execveat, EXECUTES(pathname), INT, (int, dirfd, INT),
+FXT_WRAP_AROUND(process, int, execveat, execveat, complete_execveat, QUICK, INT, (int, dirfd, INT),
 		(const char *, pathname, TEXT), (strings, argv, SKIP), (strings, envp, SKIP), (int, flags, INT))
 
 /* -- exec with a list of arguments ---------------------------------------------------------------- */
@@ -88,11 +116,11 @@ FXT_WRAP_AROUND(process, int, execveat, execveat, complete_execveat, EXECUTES(pa
 /* Looked for like the others, and never called: these are the ones above under their own names. */
 static void *real_execv, *real_execvp, *real_execl, *real_execlp, *real_execle;
 
-FXT_TRACED(process, int, execl, execl, complete_execv, EXECUTES(pathname), INT, (const char *, pathname, TEXT),
+FXT_TRACED(process, int, execl, execl, complete_execl, QUICK, INT, (const char *, pathname, TEXT),
 	   (strings, argv, SKIP))
-FXT_TRACED(process, int, execlp, execlp, complete_execvp, EXECUTES(file), INT, (const char *, file, TEXT),
+FXT_TRACED(process, int, execlp, execlp, complete_execlp, QUICK, INT, (const char *, file, TEXT),
 	   (strings, argv, SKIP))
-FXT_TRACED(process, int, execle, execle, complete_execve, EXECUTES(pathname), INT, (const char *, pathname, TEXT),
+FXT_TRACED(process, int, execle, execle, complete_execle, QUICK, INT, (const char *, pathname, TEXT),
 	   (strings, argv, SKIP), (strings, envp, SKIP))
 
 /* The pointers of a list, the NULL that ends it included. */

@@ -48,6 +48,8 @@ INTERPOSE_SOURCES = \
 	interpose/address.c \
 	interpose/address.h \
 	interpose/aio.c \
+	interpose/argv.c \
+	interpose/argv.h \
 	interpose/await.c \
 	interpose/calls.h \
 	interpose/by_number.c \
@@ -55,6 +57,8 @@ INTERPOSE_SOURCES = \
 	interpose/child.c \
 	interpose/clone.c \
 	interpose/complete.h \
+	interpose/departure.c \
+	interpose/departure.h \
 	interpose/descriptor_of.h \
 	interpose/dirent.c \
 	interpose/dl.c \

@@ -2,6 +2,7 @@
 #include <spawn.h>
 
 #include "agent/kin.h"
+#include "argv.h"
 #include "complete.h"
 #include "interpose.h"
 
@@ -48,7 +49,7 @@ typedef const posix_spawnattr_t *spawn_attributes;
 	}                                                                                                               \
 	FXT_WRAP_AROUND(process, int, age##_##name, name, complete_##age##_##name, BLOCKS(what), ERROR,                 \
 			(pid_t *, pid, PID), (const char *, what, TEXT), (spawn_actions, actions, SKIP),                \
-			(spawn_attributes, attributes, SKIP), (strings, argv, SKIP), (strings, envp, SKIP))
+			(spawn_attributes, attributes, SKIP), (strings, argv, ARGV), (strings, envp, SKIP))
 #define BOTH(name, what)          \
 	SPAWN(new, name, what)    \
 	IN_OLD(SPAWN, name, what) \

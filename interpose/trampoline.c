@@ -119,8 +119,8 @@ BEFORE(dl, dlopen, dlopen, (const char *filename, int flags), FILENAME_WORDS + 1
 BEFORE(dl, dlmopen, dlmopen, (Lmid_t lmid, const char *filename, int flags), FILENAME_WORDS + 3, 3,
        at = fxt_put_long(at, FXT_STR_lmid, lmid);
        PUT_FILENAME at = fxt_put_int(at, FXT_STR_flags, flags);, )
-BEFORE(process, vfork, vfork, (void), 0, 0, , fxt_fds_before_vfork();)
-BEFORE(process, __vfork, vfork, (void), 0, 0, , fxt_fds_before_vfork();)
+BEFORE(process, vfork, vfork, (void), 0, 0, , fxt_open_before_vfork();)
+BEFORE(process, __vfork, vfork, (void), 0, 0, , fxt_open_before_vfork();)
 BEFORE(log, error, error, (int status, int errnum, const char *format, long fourth, long fifth, char *saved), 2, 2,
        at = fxt_put_int(at, FXT_STR_status, status);
        at = fxt_put_int(at, FXT_STR_errnum, errnum);, (void)fourth; (void)fifth; SAY_ERROR(3, NULL, 0))

@@ -97,6 +97,7 @@ APPS_C = \
 	tests/apps/chain \
 	tests/apps/controlled \
 	tests/apps/deadlock \
+	tests/apps/ends \
 	tests/apps/count_calls \
 	tests/apps/count_files \
 	tests/apps/count_io \
@@ -148,7 +149,7 @@ APPS_CXX = \
 APPS_SHARED = tests/apps/asleep.h tests/apps/counts.h tests/apps/host.h tests/apps/lifetimes.h tests/apps/lifetimes_uses.c \
 	tests/apps/random.h
 
-tests/apps/busy tests/apps/controlled tests/apps/count_calls tests/apps/jumps tests/apps/losses tests/apps/slow: APP_FLAGS = -finstrument-functions
+tests/apps/busy tests/apps/controlled tests/apps/count_calls tests/apps/ends tests/apps/jumps tests/apps/losses tests/apps/slow: APP_FLAGS = -finstrument-functions
 # The checking variants are called in optimised code only.
 tests/apps/count_io_fortified: APP_FLAGS = -O2
 $(filter tests/apps/count_%,$(APPS_C)): tests/apps/counts.h tests/apps/random.h
@@ -227,6 +228,7 @@ E2E_TESTS = \
 	tests/e2e/copy.sh \
 	tests/e2e/counters.sh \
 	tests/e2e/counts.sh \
+	tests/e2e/ends.sh \
 	tests/e2e/follow.sh \
 	tests/e2e/hosts_libraries.sh \
 	tests/e2e/hosts_limits.sh \

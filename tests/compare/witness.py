@@ -60,7 +60,7 @@ def recording():
     found = {prefix + symbol: event for symbol, event, _ in symbols() for prefix in ("traced_", "special_", "saying_")}
     found.update({symbol: event for symbol, event, form in symbols() if form == "hand"})
     # What the forms of exec share: those that are given a path, and those that search for the program.
-    found.update({"complete_execve": "process:exec", "complete_execvpe": "process:execvp"})
+    found.update({"by_path": "process:exec", "by_search": "process:execvp"})
     found.update({f"traced_{age}_{symbol}": event for symbol, event, _ in symbols() for age in ("old", "new")})
     found.update({f"{age}_{symbol}": event for symbol, event, _ in symbols() for age in ("old", "new")})
     return found

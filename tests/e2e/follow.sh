@@ -76,18 +76,14 @@ for form in execve execve-null execvpe execle fexecve execveat syscall syscall-a
 	silent $form
 	is "$form: blocks of what was run" "7 " "$(blocks 20001 $form)"
 	case $form in
-	*syscall*) ;;
-	*)
-		calls=$(calls $form/*.fxt | grep "^process:${form%-null} ")
-		is "$form: times it is there" 1 "$(grep -c . <<<"$calls")"
-		;;
+	syscall) event=execve ;;
+	syscall-at) event=execveat ;;
+	*) event=${form%-null} ;;
 	esac
-	case $form in
-	exec* | fexec*)
-		# The file of the program before ends with it in progress.
-		is "$form: in progress in the end" "process:${form%-null}" "$(open_in $form/*.fxt)"
-		;;
-	esac
+	calls=$(calls $form/*.fxt | grep "^process:$event ")
+	is "$form: times it is there, with its arguments" 1 "$(grep -cE ' argv=follow_exec leaf and more( |$)' <<<"$calls")"
+	# The file of the program before ends with the call, which has no result.
+	is "$form: in progress in the end" "" "$(open_in $form/*.fxt)"
 done
 calls posix_spawn/*.fxt | grep -q '^process:posix_spawn .* pid=[0-9]* path=/' ||
 	fail "posix_spawn: no pid and path"

@@ -1,0 +1,146 @@
+/* How processes end, and what they are in then: compiled with -finstrument-functions.
+ *
+ *	ends exec PROGRAM ...	tries a program that is not there, then becomes this one, from within functions
+ *	ends vfork		a child of vfork executes, from within a function; its parent then makes calls that do not block
+ *	ends handler		a handler that interrupts select() forks, and the child ends in the handler
+ *	ends returns		the same, but the child returns from the handler, and goes on behind select()
+ *	ends computes STATUS	returns from main() with this status, after having computed for 50 ms since its last call
+ *	ends killed		a child is killed and reaped, and then the parent makes one call more
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/select.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { CALLS = 5, SIZE = 20000, COMPUTES_NS = 50000000 };
+
+static volatile pid_t child = -1;
+static int child_returns;
+
+static void need(int condition)
+{
+	if (!condition)
+		abort();
+}
+
+static void allocate(size_t size, int times)
+{
+	while (times--) {
+		void *volatile block = malloc(size);
+
+		free(block);
+	}
+}
+
+static void become(char **argv)
+{
+	execve("/nonexistent/program", argv, environ);
+	execve(argv[0], argv, environ);
+}
+
+static int leave(char **argv)
+{
+	become(argv);
+	return 9;
+}
+
+static void run_true(void)
+{
+	execl("/bin/sh", "sh", "-c", "exit 3", (char *)NULL);
+	_exit(9);
+}
+
+static int vforks(void)
+{
+	int status;
+	pid_t pid = vfork();
+
+	if (!pid)
+		run_true();
+	allocate(SIZE, CALLS);
+	need(waitpid(pid, &status, 0) == pid && WEXITSTATUS(status) == 3);
+	return 0;
+}
+
+static void on_signal(int signum)
+{
+	(void)signum;
+	child = fork();
+	if (child || child_returns)
+		return;
+	allocate(SIZE + 1, CALLS);
+	_exit(5);
+}
+
+static int forks_in_handler(void)
+{
+	struct timespec soon = {0, 10000000};
+	struct itimerspec at = {.it_value = soon};
+	timer_t timer;
+	int status;
+
+	need(signal(SIGALRM, on_signal) != SIG_ERR);
+	need(!timer_create(CLOCK_MONOTONIC, NULL, &timer) && !timer_settime(timer, 0, &at, NULL));
+	need(select(0, NULL, NULL, NULL, NULL) == -1 && errno == EINTR);
+	if (!child) {
+		allocate(SIZE + 2, CALLS);
+		exit(5);
+	}
+	need(waitpid(child, &status, 0) == child && WEXITSTATUS(status) == 5);
+	return 0;
+}
+
+/* clock_gettime() is no call that is recorded. */
+static int computes(int status)
+{
+	struct timespec from, now;
+
+	allocate(SIZE, CALLS);
+	clock_gettime(CLOCK_MONOTONIC, &from);
+	do
+		clock_gettime(CLOCK_MONOTONIC, &now);
+	while ((now.tv_sec - from.tv_sec) * 1000000000 + now.tv_nsec - from.tv_nsec < COMPUTES_NS);
+	return status;
+}
+
+static int kills(void)
+{
+	int status, ends[2];
+	char byte;
+
+	need(!pipe(ends));
+	child = fork();
+	if (!child) {
+		allocate(SIZE + 1, CALLS);
+		need(write(ends[1], "", 1) == 1);
+		for (;;)
+			pause();
+	}
+	need(read(ends[0], &byte, 1) == 1);
+	need(!kill(child, SIGKILL));
+	need(waitpid(child, &status, 0) == child && WTERMSIG(status) == SIGKILL);
+	allocate(SIZE, 1);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	const char *how = argc > 1 ? argv[1] : "";
+
+	if (!strcmp(how, "exec"))
+		return leave(argv + 2);
+	if (!strcmp(how, "vfork"))
+		return vforks();
+	child_returns = !strcmp(how, "returns");
+	if (child_returns || !strcmp(how, "handler"))
+		return forks_in_handler();
+	if (!strcmp(how, "computes"))
+		return computes(argc > 2 ? atoi(argv[2]) : 0);
+	if (!strcmp(how, "killed"))
+		return kills();
+	return 2;
+}

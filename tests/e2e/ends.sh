@@ -1,0 +1,83 @@
+#!/bin/bash
+# What a process was in when it became another program, forked in a handler, or ended: tests/apps/ends.c.
+# shellcheck source=lib.sh
+. "${abs_top_srcdir:?}/tests/e2e/lib.sh"
+need python3
+
+app=$apps/ends
+
+# ended STATUS NAME CMD...: traces go to NAME.
+ended()
+{
+	local expected=$1 name=$2
+	shift 2
+
+	traced "$name" "$@" >"$name.out" 2>"$name.err"
+	is "$name: exit status" "$expected" $?
+	is "$name: stderr" "" "$(cat "$name.err")"
+	valid "$name"/*.fxt
+}
+
+# with TEXT DIRECTORY: the file of `ends` in which it stands.
+with()
+{
+	local file
+
+	for file in "$2"/ends.*.fxt; do
+		trace calls "$file" >calls
+		grep -q "$1" calls && only "$file"
+	done
+}
+
+# -- Another program -----------------------------------------------------------------------------------
+
+# Nothing goes on: the functions end with the call, which has its arguments, and the one before, which failed, is there once.
+for categories in '#default' '#default,-process'; do
+	FXT_CATEGORIES=$categories ended 4 exec "$app" exec /bin/sh -c 'exit 4'
+	trace calls exec/ends.*.fxt >calls
+	is "exec, $categories: open in the end" 0 "$(grep -c ' open ' calls)"
+	is "exec, $categories: functions that it ended" "become leave main " \
+		"$(sed -n 's/^function:\([a-z]*\) .* ended_by=execve$/\1/p' calls | sort | tr '\n' ' ')"
+	rm -rf exec.all && mv exec exec.all
+	test "$categories" = '#default' || continue
+	is "exec: calls" "pathname=/nonexistent/program ret=-1 errno=2,pathname=/bin/sh argv=/bin/sh -c exit 4" \
+		"$(sed -n 's/^process:execve [^ ]* [^ ]* [^ ]* //p' calls | sed 's/ cpu_ns=.*//' | paste -sd,)"
+done
+
+# Arguments are cut at 1 KiB, and need not be text.
+ended 0 long "$app" exec /bin/true "$(printf 'a\377b')" "$(head -c 5000 /dev/zero | tr '\0' x)"
+is "exec: bytes of long arguments" 1024 "$(trace calls long/ends.*.fxt | sed -n 's/.* argv=//p' | tr -d '\n' | wc -c)"
+is "exec: what is no text" "/bin/true a?b x" "$(trace calls long/ends.*.fxt | sed -n 's/.* argv=\(.*b x\).*/\1/p')"
+
+# In one trace of all nothing of the next program lies within the one before.
+"$FXT" record -q -o all.fxt -- "$app" exec /bin/sh -c 'exit 4' >/dev/null 2>&1
+is "fxt record: exit status" 4 $?
+valid all.fxt
+trace calls all.fxt | awk '$1 == "function:main" { end = $4 } end && $3 > end { after++ } END { print (end && after > 0) }' >found
+is "fxt record: the next program comes behind" 1 "$(cat found)"
+
+# The child of a vfork ends what it was in, and not what its parent does next.
+ended 0 vfork "$app" vfork
+with 'size=20000 ' vfork >file
+trace calls "$(cat file)" >calls
+is "vfork: calls of the child" 1 "$(grep -c '^process:execl .* argv=sh -c exit 3$' calls)"
+awk '$1 == "process:execl" || $1 == "function:run_true" { if ($4 > end) end = $4 } / size=20000 / && $3 <= end { print "within" }' calls >wrong
+is "vfork: blocks of the parent within calls of the child" "" "$(cat wrong)"
+
+# -- Forks in handlers ---------------------------------------------------------------------------------
+
+ended 0 handler "$app" handler
+with 'size=20001 ' handler >file
+is "a handler that forks: what its child is in" "" "$(trace calls "$(cat file)" | grep '^net:select')"
+with ' errno=4' handler >file
+is "a handler that forks: calls of the parent" 1 "$(trace calls "$(cat file)" | grep -c '^net:select .* nfds=0 .* ret=-1 errno=4')"
+
+# A child that returns from the handler was in the call from the fork on.
+for explain in 100000 0; do
+	FXT_EXPLAIN_NS=$explain ended 0 returns.$explain "$app" returns
+	with 'size=20002 ' returns.$explain >file
+	trace calls "$(cat file)" >calls
+	is "a child that returns: its call" 1 "$(grep -c '^net:select .* nfds=0 .* ret=-1 errno=4' calls)"
+	awk '$1 == "function:forks_in_handler" { from = $3 } $1 == "net:select" && $3 <= from { print $3 - from }' calls >wrong
+	is "a child that returns: nanoseconds before its birth" "" "$(cat wrong)"
+done
