@@ -190,7 +190,7 @@ tests/apps/host_own_malloc: tests/apps/host_malloc.c tests/apps/host.h
 	$(CC) $(FXT_CPPFLAGS) $(CPPFLAGS) -std=gnu11 $(WARN_CFLAGS) $(CFLAGS) -DOWN_MALLOC -fno-builtin -pthread \
 		-o $@ $< $(LDFLAGS)
 
-check_DATA = $(HOST_SO) tests/apps/host_own_malloc
+check_DATA += $(HOST_SO) tests/apps/host_own_malloc
 CLEANFILES += $(HOST_SO) tests/apps/host_own_malloc
 # Compiled by the scripts that run them.
 EXTRA_DIST += tests/apps/host_locked.c tests/apps/host_names.c
