@@ -75,14 +75,14 @@ static void fill(void **word, void *address)
 	}
 }
 
-static void bind_all(const struct c_library *c, const struct fxt_loaded *own, const ElfW(Rela) *relocation, size_t bytes)
+static void bind_all(const struct c_library *c, const struct fxt_loaded *own, const ElfW(Rela) *relocation, size_t bytes, size_t from)
 {
 	const ElfW(Rela) *end = relocation + bytes / sizeof(*relocation);
 	struct fxt_export_name name;
 	const ElfW(Sym) *symbol;
 	void **word, *address;
 
-	for (; relocation < end; relocation++) {
+	for (relocation += from; relocation < end; relocation++) {
 		symbol = (const ElfW(Sym) *)own->symbols + ELF64_R_SYM(relocation->r_info);
 		word = (void **)(own->base + relocation->r_offset);
 		if ((ELF64_R_TYPE(relocation->r_info) != FUNCTION_BY_CALL && ELF64_R_TYPE(relocation->r_info) != FUNCTION_BY_WORD) ||
@@ -103,6 +103,6 @@ void fxt_bind_imports(void)
 
 	if (!object || !fxt_loaded_read(object, &own) || !find_c_library(&c))
 		return;
-	bind_all(&c, &own, own.relocations, own.relocation_bytes);
-	bind_all(&c, &own, own.jump_slots, own.jump_slot_bytes);
+	bind_all(&c, &own, own.relocations, own.relocation_bytes, own.nameless);
+	bind_all(&c, &own, own.jump_slots, own.jump_slot_bytes, 0);
 }

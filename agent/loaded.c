@@ -66,6 +66,7 @@ bool fxt_loaded_read(const struct link_map *object, struct fxt_loaded *t)
 		case DT_RELA: t->relocations = table_at(object, entry); break;
 		case DT_JMPREL: t->jump_slots = table_at(object, entry); break;
 		case DT_RELASZ: t->relocation_bytes = entry->d_un.d_val; break;
+		case DT_RELACOUNT: t->nameless = entry->d_un.d_val; break;
 		case DT_PLTRELSZ: t->jump_slot_bytes = entry->d_un.d_val; break;
 		case DT_SONAME: soname = entry->d_un.d_val; break;
 		default: break;
@@ -78,15 +79,10 @@ bool fxt_loaded_read(const struct link_map *object, struct fxt_loaded *t)
 
 struct fxt_export_name fxt_export_name(const char *text)
 {
-	struct fxt_export_name name = {text, 5381, 0};
-	uint32_t high;
+	struct fxt_export_name name = {text, 5381};
 
-	for (; *text; text++) {
+	for (; *text; text++)
 		name.gnu_hash = name.gnu_hash * 33 + (unsigned char)*text;
-		name.hash = (name.hash << 4) + (unsigned char)*text;
-		high = name.hash & 0xf0000000;
-		name.hash = (name.hash ^ high >> 24) & ~high;
-	}
 	return name;
 }
 
@@ -133,13 +129,10 @@ static bool is_meant(const struct fxt_loaded *t, uint32_t i, const char *name, c
 /* The index of the symbol; 0: it is not here. */
 static uint32_t find_by_gnu_hash(const struct fxt_loaded *t, const struct fxt_export_name *name, const char *version)
 {
-	uint32_t buckets = t->gnu_hash[0], first = t->gnu_hash[1], words = t->gnu_hash[2], shift = t->gnu_hash[3];
-	uint32_t hash = name->gnu_hash, i, other;
-	const uint64_t *bloom = (const uint64_t *)(t->gnu_hash + 4);
-	const uint32_t *bucket = (const uint32_t *)(bloom + words), *chain = bucket + buckets;
-	uint64_t bits = 1ull << hash % 64 | 1ull << (hash >> shift) % 64;
+	uint32_t buckets = t->gnu_hash[0], first = t->gnu_hash[1], words = t->gnu_hash[2], hash = name->gnu_hash, i, other;
+	const uint32_t *bucket = t->gnu_hash + 4 + 2 * words, *chain = bucket + buckets;
 
-	if (!buckets || !words || (bloom[hash / 64 % words] & bits) != bits)
+	if (!buckets || !fxt_loaded_may_have(t, name))
 		return 0;
 	i = bucket[hash % buckets];
 	if (i < first)
@@ -156,12 +149,18 @@ static uint32_t find_by_gnu_hash(const struct fxt_loaded *t, const struct fxt_ex
 /* The table of objects that were not linked with --hash-style=gnu. */
 static uint32_t find_by_hash(const struct fxt_loaded *t, const struct fxt_export_name *name, const char *version)
 {
-	uint32_t buckets = t->hash[0], i;
+	uint32_t buckets = t->hash[0], hash = 0, high, i;
 	const uint32_t *bucket = t->hash + 2, *chain = bucket + buckets;
+	const char *text;
 
+	for (text = name->text; *text; text++) {
+		hash = (hash << 4) + (unsigned char)*text;
+		high = hash & 0xf0000000;
+		hash = (hash ^ high >> 24) & ~high;
+	}
 	if (!buckets)
 		return 0;
-	for (i = bucket[name->hash % buckets]; i; i = chain[i])
+	for (i = bucket[hash % buckets]; i; i = chain[i])
 		if (is_meant(t, i, name->text, version))
 			return i;
 	return 0;

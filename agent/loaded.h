@@ -23,12 +23,13 @@ struct fxt_loaded {
 	const char *strings, *soname;           /* the latter may be NULL */
 	const void *relocations, *jump_slots;
 	size_t relocation_bytes, jump_slot_bytes;
+	size_t nameless;                        /* the first so many relocations have no symbol */
 };
 
-/* A name and what its hash is in both kinds of tables. */
+/* A name and its hash for most objects' tables. */
 struct fxt_export_name {
 	const char *text;
-	uint32_t gnu_hash, hash;
+	uint32_t gnu_hash;
 };
 
 /* This library, and the first object, which is the program. NULL where the loader has no such list. */
@@ -39,6 +40,19 @@ const struct link_map *fxt_loaded_first(void);
 bool fxt_loaded_read(const struct link_map *object, struct fxt_loaded *tables);
 
 struct fxt_export_name fxt_export_name(const char *text);
+
+/* Whether it is worth looking: one load tells of most objects that they do not have the name. */
+static inline bool fxt_loaded_may_have(const struct fxt_loaded *t, const struct fxt_export_name *name)
+{
+	uint32_t hash = name->gnu_hash;
+	uint64_t bits;
+
+	if (!t->gnu_hash)
+		return true;
+	bits = 1ull << hash % 64 | 1ull << (hash >> t->gnu_hash[3]) % 64;
+	/* Behind the four numbers are as many words as the third says, a power of two. */
+	return (((const uint64_t *)(t->gnu_hash + 4))[hash / 64 & (t->gnu_hash[2] - 1)] & bits) == bits;
+}
 
 /* The function that the object exports by that name, in that version or, where `version` is NULL, in its default one. An object without
  * versions has each function in all of them. NULL: it has none. */

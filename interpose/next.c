@@ -9,29 +9,31 @@
 #include "agent/loaded.h"
 #include "interpose.h"
 
-enum { BATCH = 32 };
+enum { BATCH = 64 };
 
 /* Finds those functions of the batch that are a bit in `wanted`; returns what is still wanted. */
-static uint32_t find_in(const struct fxt_loaded *tables, const struct fxt_real *reals, const struct fxt_export_name *names,
-			uint32_t wanted, bool is_any_version)
+static uint64_t find_in(const struct fxt_loaded *tables, const struct fxt_real *reals, const struct fxt_export_name *names,
+			uint64_t wanted, bool is_any_version)
 {
-	uint32_t rest;
+	uint64_t rest;
 	void *address;
 	unsigned i;
 
 	for (rest = wanted; rest; rest &= rest - 1) {
-		i = (unsigned)__builtin_ctz(rest);
+		i = (unsigned)__builtin_ctzll(rest);
+		if (!fxt_loaded_may_have(tables, &names[i]))
+			continue;
 		address = fxt_loaded_find(tables, &names[i], is_any_version ? NULL : reals[i].version);
 		if (!address)
 			continue;
 		__atomic_store_n(reals[i].pointer, address, __ATOMIC_RELEASE);
-		wanted &= ~(UINT32_C(1) << i);
+		wanted &= ~(UINT64_C(1) << i);
 	}
 	return wanted;
 }
 
-static uint32_t find_behind(const struct link_map *object, const struct fxt_real *reals, const struct fxt_export_name *names,
-			    uint32_t wanted, bool is_any_version)
+static uint64_t find_behind(const struct link_map *object, const struct fxt_real *reals, const struct fxt_export_name *names,
+			    uint64_t wanted, bool is_any_version)
 {
 	struct fxt_loaded tables;
 
@@ -42,18 +44,18 @@ static uint32_t find_behind(const struct link_map *object, const struct fxt_real
 }
 
 /* What is not found of the batch. */
-static uint32_t find_batch(const struct fxt_real *reals, unsigned count)
+static uint64_t find_batch(const struct fxt_real *reals, unsigned count)
 {
 	const struct link_map *own = fxt_loaded_own(), *next = own ? own->l_next : NULL;
 	struct fxt_export_name names[BATCH];
-	uint32_t wanted = 0, versioned = 0;
+	uint64_t wanted = 0, versioned = 0;
 	unsigned i;
 
 	for (i = 0; i < count; i++) {
 		names[i] = fxt_export_name(reals[i].name);
-		wanted |= UINT32_C(1) << i;
+		wanted |= UINT64_C(1) << i;
 		if (reals[i].version)
-			versioned |= UINT32_C(1) << i;
+			versioned |= UINT64_C(1) << i;
 	}
 	wanted = find_behind(next, reals, names, wanted, false);
 	/* A version that came later, or that this architecture does not have. */
