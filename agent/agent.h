@@ -48,12 +48,10 @@ enum fxt_string_index {
 	FXT_STR_CALLS
 };
 
-/* The names of the interposed calls, in the order of their numbers, and the one of them that the agent needs for itself; told by
- * interpose at start. */
+/* The names of the interposed calls, in the order of their numbers; told by interpose at start. */
 struct fxt_call_names {
 	const char *const *list;
 	unsigned count;
-	int (*key_create)(unsigned *key, void (*destructor)(void *));
 };
 
 /* -- Gate -------------------------------------------------------------------------------------- */
@@ -207,8 +205,9 @@ bool fxt_thread_ready(struct fxt_thread *thread);
  * will be when it is first seen. */
 void fxt_thread_renamed(struct fxt_thread *thread, uintptr_t handle);
 
-/* Whether threads' ends are noticed. */
-bool fxt_threads_see_ends(void);
+/* The calling thread's routine has returned, or was left by pthread_exit() or cancellation, which do not return from calls in progress:
+ * these end here. Its state stays, since destructors of the program come after this. A second time it does nothing. */
+void fxt_thread_ends(void);
 
 /* The state of a thread of this process; NULL. It may end, and its state go to another, any time. */
 struct fxt_thread *fxt_threads_find(uint32_t tid);

@@ -55,11 +55,8 @@ static bool put(struct fxt_thread *thread, enum fxt_event_type type, struct fxt_
 
 void fxt_life_thread_begins(struct fxt_thread *thread, uint64_t at_ns)
 {
-	uint64_t life;
+	uint64_t life = fxt_flow_id();
 
-	if (!fxt_threads_see_ends())
-		return;
-	life = fxt_flow_id();
 	if (put(thread, FXT_EVENT_ASYNC_BEGIN, CATEGORY(pthread), FXT_STR_thread, at_ns, life, (struct fxt_args){0}))
 		thread->life = life;
 }

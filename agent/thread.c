@@ -1,7 +1,7 @@
 /* Threads: their states, and making them known to the trace. Called from wrappers' slow paths, any context. See threads.h.
  *
- * A state is never freed when its thread ends: malloc and free still arrive after the last thread-specific
- * destructor, and nothing tells us reliably that a thread is gone. A new thread takes over the state of one that the
+ * A state is never freed when its thread ends: the program's destructors come after that, and nothing tells us reliably that a thread
+ * is gone. A new thread takes over the state of one that the
  * kernel no longer knows, and goes on in its chunks.
  */
 #include <sys/auxv.h>
@@ -38,8 +38,6 @@ struct fxt_threads fxt_threads;
 static struct {
 	uint32_t next_look;             /* under the lock of fxt_threads */
 	atomic_uint next_index;
-	pthread_key_t key;
-	bool has_key;
 } states;
 
 /* -- Pages ------------------------------------------------------------------------------------- */
@@ -213,13 +211,11 @@ bool fxt_thread_ready(struct fxt_thread *thread)
 	return true;
 }
 
-/* A thread that ends by cancellation or pthread_exit() leaves its calls in progress without returning from them. Its state
- * stays: destructors after this one still allocate. */
-static void thread_ends(void *state)
+void fxt_thread_ends(void)
 {
-	struct fxt_thread *thread = state;
+	struct fxt_thread *thread = fxt_self;
 
-	if (thread != fxt_self || !thread->ready)
+	if (!thread || !thread->ready)
 		return;
 	fxt_open_close_all(thread);
 	fxt_said_rest(thread);
@@ -230,16 +226,8 @@ static void thread_ends(void *state)
 		fxt_flow_release(thread, thread->handle, FXT_RELEASE_ONE, (struct fxt_cause){0});
 }
 
-bool fxt_threads_see_ends(void)
-{
-	return states.has_key;
-}
-
 void fxt_threads_start(void)
 {
-	/* Setting a key's value allocates beyond the first ones; we come early enough to get one of those. */
-	if (!fxt_agent.calls.key_create(&states.key, thread_ends))
-		states.has_key = states.key < 32;
 	if (fxt_agent.config.mode == FXT_CIRCULAR)
 		fxt_chunks_start();
 }
@@ -370,8 +358,6 @@ struct fxt_thread *fxt_thread_attach(void)
 		begin_life(thread, pid, tid);
 		thread->claimed = false;
 		fxt_self = thread;
-		if (states.has_key)
-			pthread_setspecific(states.key, thread);
 		fxt_thread_ready(thread);
 	} else {
 		drop_unattached();

@@ -73,7 +73,6 @@ INTERPOSE_SOURCES = \
 	interpose/heap.h \
 	interpose/interpose.h \
 	interpose/ipc.c \
-	interpose/key.h \
 	interpose/log.c \
 	interpose/lock.c \
 	interpose/lock.h \

@@ -17,26 +17,32 @@ FXT_REAL(int, pthread_create, (pthread_t *thread, const pthread_attr_t *attr, st
 
 /* -- Making threads ---------------------------------------------------------------------------- */
 
+/* Also where nothing is recorded now: something may be before the thread ends. */
+static int create(struct fxt_thread *self, pthread_t *thread, const pthread_attr_t *attr, start_routine_fn routine, void *arg)
+{
+	struct fxt_start *start = fxt_start_take(self, arg);
+	int result;
+
+	if (!start)
+		return real_pthread_create(thread, attr, routine, arg);
+	start->routine.posix = routine;
+	result = real_pthread_create(thread, attr, fxt_start_posix, start);
+	if (result)
+		fxt_start_give_back(start);
+	return result;
+}
+
 /* By hand: what identifies the new thread is known only afterwards. */
 FXT_EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attr, start_routine_fn routine, void *arg)
 {
 	struct fxt_thread *self = fxt_enter(FXT_CAT_pthread);
-	struct fxt_start *start;
 	uint64_t start_ns, end_ns, *at;
 	int result;
 
 	if (!self)
-		return real_pthread_create(thread, attr, routine, arg);
+		return create(NULL, thread, attr, routine, arg);
 	start_ns = fxt_now(self);
-	start = fxt_start_take(self, arg);
-	if (start) {
-		start->routine.posix = routine;
-		result = real_pthread_create(thread, attr, fxt_start_posix, start);
-		if (result)
-			fxt_start_give_back(start);
-	} else {
-		result = real_pthread_create(thread, attr, routine, arg);
-	}
+	result = create(self, thread, attr, routine, arg);
 	end_ns = fxt_end(self, NULL);
 	at = fxt_room(self, start_ns, end_ns, 6);
 	if (at) {

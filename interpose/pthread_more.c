@@ -10,8 +10,8 @@
 #include <signal.h>
 
 #include "interpose.h"
-#include "key.h"
 #include "object.h"
+#include "thread_start.h"
 
 typedef void (*routine)(void);
 typedef void (*destructor)(void *);
@@ -20,14 +20,9 @@ typedef void (*destructor)(void *);
 #define FXT_TABLE "pthread_more.def"
 #include "wrappers.inc"
 
-int fxt_key_create(unsigned *key, void (*destroy)(void *))
-{
-	return real_pthread_key_create(key, destroy);
-}
-
 FXT_REAL(void, pthread_exit, (void *retval), (retval))
 
-/* It stays in progress until the thread is gone: agent/thread.c closes it. */
+/* It stays in progress until the thread is left. */
 FXT_EXPORT void pthread_exit(void *retval)
 {
 	struct fxt_thread *thread_ = fxt_enter(FXT_CAT_pthread);
@@ -38,6 +33,7 @@ FXT_EXPORT void pthread_exit(void *retval)
 
 		BLOCKS(retval);
 	}
+	fxt_start_exits();
 	real_pthread_exit(retval);
 	__builtin_unreachable();
 }

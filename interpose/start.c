@@ -8,7 +8,6 @@
 #include "exit.h"
 #include "heap.h"
 #include "interpose.h"
-#include "key.h"
 #include "next.h"
 #include "signal.h"
 
@@ -64,7 +63,7 @@ void fxt_interpose_find(void **pointer)
 
 void fxt_interpose_start(void)
 {
-	static const struct fxt_call_names names = {call_names, FXT_CALL_COUNT, fxt_key_create};
+	static const struct fxt_call_names names = {call_names, FXT_CALL_COUNT};
 	static atomic_bool heap_unseen;
 	static atomic_uint sizable;
 

@@ -1,5 +1,6 @@
-/* A thread's first instructions, in front of the program's function: where the arrow from whoever made it ends, and
- * its lifetime begins. Threads are made by two functions whose routines differ in what they return.
+/* A thread's first instructions, in front of the program's function, and its last behind it: where the arrow from whoever made it ends,
+ * and its lifetime lies. The program sees neither: the end is found by a cleanup handler, of which there may be any number, and not by
+ * a key, of which there are 1024. Threads are made by two functions whose routines differ in what they return.
  */
 #ifndef FXT_THREAD_START_H
 #define FXT_THREAD_START_H
@@ -18,8 +19,8 @@ struct fxt_start {
 	struct fxt_cause cause;
 };
 
-/* The calling thread is making another one. Returns what that is given as the argument of fxt_start_posix() or
- * fxt_start_c11(), its routine being the caller's to set; NULL: of this one it is not shown who made it. */
+/* The calling thread is making another one; `thread` is NULL if it is not recorded. Returns what that is given as the argument of fxt_start_posix() or
+ * fxt_start_c11(), its routine being the caller's to set; NULL: of this one it is not shown who made it and when it ends. */
 struct fxt_start *fxt_start_take(struct fxt_thread *thread, void *arg);
 
 /* It could not be made. */
@@ -31,5 +32,8 @@ static inline void fxt_start_give_back(struct fxt_start *start)
 /* Where the new thread begins. */
 void *fxt_start_posix(void *start);
 int fxt_start_c11(void *start);
+
+/* The calling thread is about to exit. One that did not begin here has no cleanup handler of ours: it ends at once. */
+void fxt_start_exits(void);
 
 #endif

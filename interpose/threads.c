@@ -12,26 +12,32 @@ typedef void (*routine)(void);
 
 FXT_REAL(int, thrd_create, (thrd_t *thr, thrd_start_t func, void *arg), (thr, func, arg))
 
+/* As in pthread.c. */
+static int create(struct fxt_thread *self, thrd_t *thr, thrd_start_t func, void *arg)
+{
+	struct fxt_start *start = fxt_start_take(self, arg);
+	int result;
+
+	if (!start)
+		return real_thrd_create(thr, func, arg);
+	start->routine.c11 = func;
+	result = real_thrd_create(thr, fxt_start_c11, start);
+	if (result != thrd_success)
+		fxt_start_give_back(start);
+	return result;
+}
+
 /* By hand: what identifies the new thread is known only afterwards, and it begins with us. */
 FXT_EXPORT int thrd_create(thrd_t *thr, thrd_start_t func, void *arg)
 {
 	struct fxt_thread *self = fxt_enter(FXT_CAT_pthread);
-	struct fxt_start *start;
 	uint64_t start_ns, end_ns, *at;
 	int result;
 
 	if (!self)
-		return real_thrd_create(thr, func, arg);
+		return create(NULL, thr, func, arg);
 	start_ns = fxt_now(self);
-	start = fxt_start_take(self, arg);
-	if (start) {
-		start->routine.c11 = func;
-		result = real_thrd_create(thr, fxt_start_c11, start);
-		if (result != thrd_success)
-			fxt_start_give_back(start);
-	} else {
-		result = real_thrd_create(thr, func, arg);
-	}
+	result = create(self, thr, func, arg);
 	end_ns = fxt_end(self, NULL);
 	at = fxt_room(self, start_ns, end_ns, 5);
 	if (at) {
@@ -46,7 +52,7 @@ FXT_EXPORT int thrd_create(thrd_t *thr, thrd_start_t func, void *arg)
 
 FXT_REAL(void, thrd_exit, (int res), (res))
 
-/* It stays in progress until the thread is gone: agent/thread.c closes it. */
+/* It stays in progress until the thread is left. */
 FXT_EXPORT void thrd_exit(int res)
 {
 	struct fxt_thread *thread_ = fxt_enter(FXT_CAT_pthread);
@@ -57,6 +63,7 @@ FXT_EXPORT void thrd_exit(int res)
 
 		BLOCKS(res);
 	}
+	fxt_start_exits();
 	real_thrd_exit(res);
 	__builtin_unreachable();
 }

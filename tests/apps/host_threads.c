@@ -1,6 +1,7 @@
 /* Threads and ends of a process: see main(). Linked with libhost_early.so, whose destructor comes last. */
 #include <dlfcn.h>
 #include <errno.h>
+#include <limits.h>
 #include <sched.h>
 #include <sys/syscall.h>
 
@@ -95,6 +96,62 @@ static void raw(void)
 }
 
 #endif
+
+/* -- Keys: all of them are the program's, the first number and the last too ----------------------------------- */
+
+static pthread_key_t never_made, keys[PTHREAD_KEYS_MAX + 1];
+
+static void say_value(void *value)
+{
+	printf("a destructor: %s\n", (char *)value);
+}
+
+/* In the second round it is. */
+static void say_not_made(void)
+{
+	const char *value = pthread_getspecific(never_made);
+
+	printf("not made: %s, set %d\n", value ? value : "no value", pthread_setspecific(never_made, "a value"));
+}
+
+static void *use_keys(void *way)
+{
+	say_not_made();
+	mark();
+	allocate(100);
+	say_not_made();
+	if (keys[1])
+		need(!pthread_setspecific(keys[0], "first") && !pthread_setspecific(keys[PTHREAD_KEYS_MAX - 1], "last"));
+	if (way && *(char *)way == 'e')
+		pthread_exit(way);
+	if (way && *(char *)way == 'c') {
+		need(!pthread_cancel(pthread_self()));
+		pthread_testcancel();
+	}
+	return way;
+}
+
+static void all_keys(void)
+{
+	static const char *const ways[] = {"returns", "exits", "cancelled"};
+	unsigned made = 0, way, round;
+	pthread_t thread;
+
+	for (round = 0; round < 2; round++) {
+		for (way = 0; way < 3; way++) {
+			need(!pthread_create(&thread, NULL, use_keys, (void *)ways[way]) && !pthread_join(thread, NULL));
+			mark();
+		}
+		use_keys(NULL);
+		while (!round && made <= PTHREAD_KEYS_MAX && !pthread_key_create(&keys[made], say_value))
+			made++;
+		printf("keys: %u, from %u to %u\n", made, keys[0], keys[made - 1]);
+	}
+	while (made)
+		need(!pthread_key_delete(keys[--made]));
+	printf("not made: delete %d\n", pthread_key_delete(never_made));
+	fflush(stdout);
+}
 
 /* -- Many ------------------------------------------------------------------------------------------------- */
 
@@ -226,6 +283,8 @@ int main(int argc, char **argv)
 	need(!pthread_attr_init(&small) && !pthread_attr_setstacksize(&small, 32 << 10));
 	if (!strcmp(what, "unseen"))
 		unseen();
+	else if (!strcmp(what, "keys"))
+		all_keys();
 	else if (!strcmp(what, "raw"))
 		raw();
 	else if (!strcmp(what, "alive"))

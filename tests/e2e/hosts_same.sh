@@ -70,6 +70,7 @@ host_threads _exits
 host_threads other-exits
 host_threads outlived
 host_threads alive 100
+host_threads keys
 host_threads raw
 invariants one two
 jumps read

@@ -8,6 +8,13 @@ host unseen "$apps/host_threads" unseen
 complete unseen
 host raw "$apps/host_threads" raw
 complete raw
+host keys "$apps/host_threads" keys
+complete keys
+# The lifetime of each of its threads, and of a library's, has an end, by which it has left all calls.
+file=$(only keys.streaming/*.fxt) && "$FXT" dump "$file" >keys.dump
+is "keys: lifetimes of threads" 7 "$(grep -c 'async-begin .* pthread:thread ' keys.dump)"
+is "keys: ends of threads" 7 "$(grep -c 'async-end .* pthread:thread ' keys.dump)"
+is "keys: calls in progress" "" "$(trace open "$file")"
 export FXT_CATEGORIES=pthread,malloc FXT_QUIET=1
 MODES=streaming host alive "$apps/host_threads" alive 5000
 complete alive

@@ -236,6 +236,8 @@ static void *work(void *argument)
 	/* One that was sent before is handled now. */
 	model_self = NULL;
 	atomic_fetch_add(&model_shared->records, worker->life->next);
+	/* As the wrapper of a thread's routine does. */
+	fxt_thread_ends();
 	return NULL;
 }
 
@@ -299,7 +301,7 @@ static void configure(struct model_worker *dice)
 
 static int round_of(uint64_t seed)
 {
-	static const struct fxt_call_names names = {model_calls, MODEL_KINDS, pthread_key_create};
+	static const struct fxt_call_names names = {model_calls, MODEL_KINDS};
 	struct model_worker dice = {.random = seed};
 	pthread_t thread[MODEL_THREADS + 1];
 	bool snaps, done;
