@@ -110,6 +110,56 @@ static void thin_out(struct fxt_chains *c)
 		fxt_map_put(&c->by_likeness, c->list[i].longest->likeness, 0, &fresh)->value[0] = i;
 }
 
+static uint64_t waited_ns(const struct fxt_chain_link *link)
+{
+	return link->end_ns - link->start_ns;
+}
+
+static void remove_stretch(struct fxt_chain *chain, unsigned i)
+{
+	chain->stretch_count--;
+	memmove(&chain->stretches[i], &chain->stretches[i + 1], (chain->stretch_count - i) * sizeof(chain->stretches[0]));
+}
+
+/* Adds what is not in it yet. Chains are told nearly in the order of their ends, so what is earliest is joined by no more. */
+static void add_stretch(struct fxt_chain *chain, struct fxt_stretch new)
+{
+	unsigned i = 0;
+
+	new.from_ns = new.from_ns > chain->told_ns ? new.from_ns : chain->told_ns;
+	if (new.from_ns >= new.to_ns)
+		return;
+	chain->total_ns += new.to_ns - new.from_ns;
+	while (i < chain->stretch_count) {
+		const struct fxt_stretch *old = &chain->stretches[i];
+
+		if (old->to_ns < new.from_ns || new.to_ns < old->from_ns) {
+			i++;
+			continue;
+		}
+		/* Both are one from here on; what they share was counted twice. */
+		chain->total_ns -= (old->to_ns < new.to_ns ? old->to_ns : new.to_ns) -
+				   (old->from_ns > new.from_ns ? old->from_ns : new.from_ns);
+		new.from_ns = old->from_ns < new.from_ns ? old->from_ns : new.from_ns;
+		new.to_ns = old->to_ns > new.to_ns ? old->to_ns : new.to_ns;
+		remove_stretch(chain, i);
+	}
+	if (chain->stretch_count == FXT_STRETCHES) {
+		chain->told_ns = chain->stretches[0].to_ns;
+		remove_stretch(chain, 0);
+		/* It may be earlier still. */
+		if (new.from_ns < chain->told_ns) {
+			chain->total_ns -= (new.to_ns < chain->told_ns ? new.to_ns : chain->told_ns) - new.from_ns;
+			new.from_ns = chain->told_ns;
+		}
+		if (new.from_ns >= new.to_ns)
+			return;
+	}
+	for (i = chain->stretch_count++; i > 0 && chain->stretches[i - 1].from_ns > new.from_ns; i--)
+		chain->stretches[i] = chain->stretches[i - 1];
+	chain->stretches[i] = new;
+}
+
 static void tell(struct fxt_chains *c, struct fxt_chain_link *link)
 {
 	struct fxt_chain *chain;
@@ -126,8 +176,8 @@ static void tell(struct fxt_chains *c, struct fxt_chain_link *link)
 	}
 	chain = &c->list[s->value[0]];
 	chain->count++;
-	chain->total_ns += link->total_ns;
-	if (!chain->longest || link->total_ns > chain->longest->total_ns) {
+	add_stretch(chain, (struct fxt_stretch){link->start_ns, link->end_ns});
+	if (!chain->longest || waited_ns(link) > waited_ns(chain->longest)) {
 		let_go(chain->longest);
 		chain->longest = hold(link);
 	}
@@ -154,19 +204,6 @@ static struct fxt_chain_link *cause_of(struct fxt_chains *c, const struct fxt_ch
 	return NULL;
 }
 
-/* Of what was waited along the chain, what lies within the wait it begins with: that is what it explains. */
-static uint64_t waited_along(const struct fxt_chain_link *first)
-{
-	uint64_t sum_ns = 0;
-
-	for (const struct fxt_chain_link *link = first; link; link = link->cause) {
-		uint64_t from_ns = link->start_ns > first->start_ns ? link->start_ns : first->start_ns;
-
-		sum_ns += link->end_ns > from_ns ? link->end_ns - from_ns : 0;
-	}
-	return sum_ns;
-}
-
 /* A wait that went on for longer before the other began has more to say than the other tells. */
 static bool tells_of(const struct fxt_chain_link *link, const struct fxt_chain_link *cause)
 {
@@ -184,7 +221,6 @@ static void set_cause(struct fxt_chains *c, struct fxt_reader *r, struct fxt_cha
 	link->woken_ns = cause->woken_ns;
 	link->cause = hold(cause_of(c, link));
 	link->length = 1;
-	link->total_ns = waited_along(link);
 	link->likeness = mix(mix(kind_of(r, link->thread), kind_of(r, link->waker)),
 			     mix(link->name, link->object ^ r->threads[link->thread].pid << 48));
 	if (!link->cause)
@@ -209,6 +245,10 @@ static void add_cause(struct fxt_chains *c, struct fxt_reader *r, uint32_t threa
 	/* First of all: that may move the others. */
 	thread_of(c, cause->waker);
 	t = thread_of(c, thread);
+	/* What had come before the call began is not what that waited for: a call that need not wait, as of a socket that does not block or
+	 * of waitpid() with WNOHANG, may come much later. */
+	if (cause->woken_ns <= t->call.start_ns)
+		return;
 	if (t->is_linked) {
 		link = t->recent[(t->next + RECENT - 1) % RECENT];
 		if (is_better(link, cause))
@@ -279,6 +319,9 @@ void fxt_chains_flow(struct fxt_chains *c, struct fxt_reader *r, const struct fx
 	if (!flight->used || flight->id != rec->extra)
 		return;
 	flight->used = false;
+	/* Who reads what it has written waits for nobody. */
+	if (flight->thread == rec->thread)
+		return;
 	cause = (struct cause){flight->at_ns, fxt_ns(rec->provider, rec->ticks), flight->thread};
 	t = thread_of(c, rec->thread);
 	if (t->has_call && holds(&t->call, cause.at_ns))

@@ -47,7 +47,6 @@ struct fxt_chain_link {
 	bool is_join;                   /* it waited for the other's end */
 	uint64_t start_ns, end_ns;
 	uint64_t woken_ns;              /* when the waker let it go on */
-	uint64_t total_ns;              /* waited along the chain while this wait went on */
 	uint64_t likeness;              /* the same for chains that are alike */
 	uint64_t object;                /* what the call's first argument points to, or 0 */
 	uint64_t offset;                /* the call's record */
@@ -55,13 +54,25 @@ struct fxt_chain_link {
 	struct fxt_meanwhile meanwhile; /* of the waker, since its own wait, or this one, or it itself began */
 };
 
+/* A stretch of time. */
+struct fxt_stretch {
+	uint64_t from_ns, to_ns;
+};
+
+enum { FXT_STRETCHES = 16 };
+
+/* Of chains that are alike some go on at the same time, as where many threads wait for one: total_ns is the time in which any of them
+ * did, and never longer than the trace. `stretches` are those that a chain told later may still join; what lies before `told_ns` is
+ * in total_ns for good. */
 struct fxt_chain {
 	struct fxt_chain_link *longest;
-	uint64_t count, total_ns;
+	uint64_t count, total_ns, told_ns;
+	struct fxt_stretch stretches[FXT_STRETCHES];
+	unsigned stretch_count;
 };
 
 struct fxt_chains {
-	struct fxt_chain *list;         /* sorted: those waited along longest first */
+	struct fxt_chain *list;         /* sorted: those that went on longest first */
 	size_t count, capacity;
 	struct fxt_map by_likeness;
 	struct fxt_chain_thread *threads;

@@ -185,7 +185,7 @@ static void print_chain(const struct fxt_chain *chain, const struct fxt_objects 
 	fprintf(out, "  %s waited", fxt_duration(chain->total_ns).text);
 	if (chain->count > 1)
 		fprintf(out, " in %s chains like this, the longest %s", fxt_count(chain->count).text,
-			fxt_duration(first->total_ns).text);
+			fxt_duration(first->end_ns - first->start_ns).text);
 	fputs(":\n", out);
 	for (link = first; link; link = link->cause) {
 		char *held = held_text(link, r), *cause = cause_text(link, r, with_process, !*held);

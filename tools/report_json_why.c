@@ -102,7 +102,7 @@ json_t *fxt_report_json_chains(const struct fxt_report *report)
 		} while (link);
 		fxt_json_set(one, "count", fxt_json_u64(chain->count));
 		fxt_json_set(one, "total_ns", fxt_json_u64(chain->total_ns));
-		fxt_json_set(one, "longest_ns", fxt_json_u64(chain->longest->total_ns));
+		fxt_json_set(one, "longest_ns", fxt_json_u64(chain->longest->end_ns - chain->longest->start_ns));
 		fxt_json_set(one, "longest", waits);
 		json_array_append_new(array, one);
 	}

@@ -7,6 +7,8 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
 
 #include "message.h"
 #include "print.h"
@@ -66,6 +68,22 @@ static void stand(struct fxt_thread_times *t, struct fxt_thread_time *one, const
 	fxt_nesting_push(&one->nesting, slice);
 }
 
+/* Whether a call said that it would rather fail than wait. */
+static bool would_not_wait(const struct fxt_record *rec)
+{
+	static const struct {
+		const char *call, *argument;
+		uint64_t flag;
+	} flags[] = {{"wait", "options", WNOHANG}, {"recv", "flags", MSG_DONTWAIT}, {"send", "flags", MSG_DONTWAIT}};
+	uint64_t value;
+
+	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++)
+		if (rec->name.bytes >= 4 && memcmp(rec->name.text, flags[i].call, 4) == 0 &&
+		    fxt_argument_u64(fxt_argument(rec, flags[i].argument), &value) && value & flags[i].flag)
+			return true;
+	return false;
+}
+
 void fxt_threads_take(struct fxt_thread_times *t, struct fxt_reader *r, const struct fxt_record *rec,
 		      const struct fxt_role *role)
 {
@@ -77,7 +95,7 @@ void fxt_threads_take(struct fxt_thread_times *t, struct fxt_reader *r, const st
 	if (standing == FXT_STANDING_NONE)
 		return;
 	/* Who never gave the processor up ran, or wanted to. */
-	if (fxt_argument_u64(fxt_argument(rec, "voluntary"), &voluntary) && voluntary == 0)
+	if ((fxt_argument_u64(fxt_argument(rec, "voluntary"), &voluntary) && voluntary == 0) || would_not_wait(rec))
 		ns = 0;
 	else if (fxt_argument_u64(fxt_argument(rec, "cpu_ns"), &cpu_ns))
 		ns -= cpu_ns < ns ? cpu_ns : ns;
