@@ -136,14 +136,17 @@ struct fxt_thread {
 	uint32_t serial;                /* chunks taken so far */
 	uint64_t *filtered;             /* where the counts are kept: in the file once the thread has a page */
 	uint64_t *dropped;
+	uint64_t *dropped_ns;           /* and where the time of the last one that was dropped is */
+	uint64_t no_room_before_ns;     /* the storage has given nothing and will not until then: fxt_lane_turn() */
 	uint32_t *defined;              /* by string index: serial of the last chunk that has it; see function.h */
 	const uint32_t *defined_quick;  /* the same; none is while deep_count is not 0, or event_thread is */
 	uintptr_t stack_low, stack_high;
+	bool alternate_is_within;       /* fxt_alternate_is_within(), as it was when the thread last set one */
 	uint32_t deep_count;            /* functions entered too deep to have an entry, and not left yet; no quick way then */
 	struct fxt_open *quick_limit;        /* the quick way has entries below this: fxt_open_set_deep_count() */
 	struct fxt_lane lanes[FXT_LANES + FXT_LANE_FENCES];     /* the last have never room */
 	struct fxt_full_chunk full[FXT_LANES];
-	uint64_t no_page[2];            /* filtered and dropped before there is a page */
+	uint64_t no_page[3];            /* filtered, dropped and dropped_ns before there is a page */
 	uint64_t no_slot[8];
 	uint64_t *pages[FXT_OPEN_PAGES];
 	uint32_t page_count;
@@ -184,6 +187,10 @@ static inline struct fxt_open *fxt_opens(struct fxt_thread *thread)
 }
 
 extern __thread struct fxt_thread *fxt_self __attribute__((visibility("hidden"), tls_model("initial-exec")));
+
+/* The same for an instrumented function that ends; NULL where its record would be dropped whenever it ends: the clock need not be read for
+ * that, which is what takes longest. */
+extern __thread struct fxt_thread *fxt_self_ending __attribute__((visibility("hidden"), tls_model("initial-exec")));
 
 /* Makes the calling thread known. NULL when that is impossible now: the event is then dropped and counted.
  * Any context. */
@@ -383,6 +390,25 @@ void fxt_agent_exit(void);
 
 /* Adds to a count that is kept for the process as a whole, in its slot in the durable area. */
 void fxt_agent_count(enum fxt_loss why, uint64_t records, uint64_t last_ns);
+
+/* Whether a record would be dropped for want of room, as one was before it: by a thread that no handler interrupts, and whose lane has
+ * given its chunk back when it last asked for another. Then nothing is to be done but to count it. */
+static inline bool fxt_has_no_room(const struct fxt_thread *thread, const struct fxt_lane *lane)
+{
+	return thread->last_ns < thread->no_room_before_ns && lane == thread->lanes &&
+	       !atomic_load_explicit(&lane->limit, memory_order_relaxed);
+}
+
+/* fxt_thread_dropped() of one, in an emission: of the last time the thread has read. */
+static inline void fxt_thread_dropped_again(struct fxt_thread *thread)
+{
+	if (FXT_UNLIKELY(thread->dropped == &thread->no_page[1])) {
+		fxt_agent_count(FXT_LOSS_ROOM, 1, thread->last_ns);
+		return;
+	}
+	fxt_count_one(thread->dropped);
+	*thread->dropped_ns = thread->last_ns;
+}
 
 /* Counts a record of a signal handler whose stack is too short to write it; takes next to none. */
 void fxt_agent_count_short(uint64_t now_ns);

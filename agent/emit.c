@@ -1,7 +1,22 @@
 /* The parts of the emission path that are not worth inlining. Any context, between reserve and commit. */
 #include "emit.h"
 
+#include "deferred.h"
 #include "writer/fxt_encode.h"
+
+bool fxt_drop(struct fxt_thread *thread, uint64_t start_ns, uint64_t end_ns)
+{
+	struct fxt_lane *lane = thread->lane;
+
+	if (!fxt_is_usual(thread, start_ns, end_ns) || !fxt_has_no_room(thread, lane))
+		return false;
+	fxt_lane_raise(thread, lane);
+	fxt_thread_dropped_again(thread);
+	fxt_lane_lower(thread, lane);
+	if (thread->commit)
+		fxt_deferred_after(thread, end_ns);
+	return true;
+}
 
 uint64_t *fxt_put_text(uint64_t *at, uint64_t name, const char *text, size_t bytes)
 {

@@ -145,6 +145,10 @@ static FXT_EMISSION bool fxt_is_usual(const struct fxt_thread *thread, uint64_t 
 /* fxt_room() for a call that is not usual. */
 FXT_COLD uint64_t *fxt_room_unusual(struct fxt_thread *thread, uint64_t start_ns, uint64_t end_ns, size_t words);
 
+/* A call that is over is dropped at once, and counted, where there is no room for its record. False, and nothing has changed: there may be
+ * some, or the call needs a look. */
+FXT_COLD bool fxt_drop(struct fxt_thread *thread, uint64_t start_ns, uint64_t end_ns);
+
 /* Room for a call's record, unless it was shorter than the threshold. NULL: nothing to write. */
 static FXT_EMISSION uint64_t *fxt_room(struct fxt_thread *thread, uint64_t start_ns, uint64_t end_ns, size_t words)
 {

@@ -262,6 +262,19 @@ void fxt_function_enter(struct fxt_thread *thread, uintptr_t frame, uintptr_t si
 		      fxt_arg_header(FXT_ARG_POINTER, 2, FXT_STR_call_site), call_site);
 }
 
+/* Without its record; the entry goes first, as with one. */
+static void drop(struct fxt_thread *thread, struct fxt_open *entry)
+{
+	struct fxt_lane *lane = thread->lane;
+
+	fxt_open_empty(thread, entry);
+	fxt_lane_raise(thread, lane);
+	fxt_thread_dropped_again(thread);
+	fxt_lane_lower(thread, lane);
+	if (thread->commit)
+		fxt_deferred_after(thread, thread->last_ns);
+}
+
 void fxt_function_exit(struct fxt_thread *thread, uintptr_t frame, uintptr_t address)
 {
 	struct fxt_open *entry = thread->open - 1;
@@ -273,6 +286,10 @@ void fxt_function_exit(struct fxt_thread *thread, uintptr_t frame, uintptr_t add
 		if (!unwind_to(thread, frame, address))
 			return;
 		entry = thread->open - 1;
+	}
+	if (!fxt_self_ending && fxt_has_no_room(thread, thread->lane)) {
+		drop(thread, entry);
+		return;
 	}
 	start_ns = entry->start_ns;
 	fxt_function_complete(thread, address, start_ns, fxt_end(thread, entry));
@@ -361,4 +378,18 @@ void fxt_function_end(struct fxt_thread *thread, uint64_t end_ns)
 
 	fxt_open_empty(thread, entry);
 	fxt_function_complete(thread, address, start_ns, end_ns);
+}
+
+bool fxt_function_drop(struct fxt_thread *thread, uint64_t end_ns)
+{
+	struct fxt_open *entry = thread->open - 1;
+
+	if (thread->deep_count || !fxt_has_no_room(thread, thread->lane))
+		return false;
+	end_ns = fxt_clock_step(thread, end_ns);
+	if (fxt_is_usual(thread, entry->start_ns, end_ns))
+		drop(thread, entry);
+	else
+		fxt_function_end(thread, end_ns);
+	return true;
 }

@@ -97,6 +97,10 @@ void fxt_function_exit(struct fxt_thread *thread, uintptr_t frame, uintptr_t add
 /* The function entered last has ended, and its event needs a look: fxt_is_usual(). */
 void fxt_function_end(struct fxt_thread *thread, uint64_t end_ns);
 
+/* The function entered last has ended by this reading of the clock, and is dropped at once where there is no room. False, and nothing has
+ * changed: there may be some, or this is another case. */
+FXT_COLD bool fxt_function_drop(struct fxt_thread *thread, uint64_t end_ns);
+
 /* The same in the common case: false, and nothing has changed, when it is another. A function's entry and exit cost as much
  * as one call of anything else, so these are written out for what is known here: one sort of event, no arguments, and
  * calls that nest as they should. */
@@ -133,13 +137,14 @@ static inline bool fxt_function_exit_quick(struct fxt_thread *thread, uintptr_t 
 	if (FXT_UNLIKELY(!fxt_clock_quick(thread, &end_ns)))
 		return false;
 	names = entry->names;
-	if (FXT_UNLIKELY(entry->function != address ||
-			 thread->defined_quick[fxt_get_event_name(names)] != lane->serial))
+	if (FXT_UNLIKELY(entry->function != address))
 		return false;
+	if (FXT_UNLIKELY(thread->defined_quick[fxt_get_event_name(names)] != lane->serial))
+		return fxt_function_drop(thread, end_ns);
 	fxt_lane_raise(thread, lane);
 	if (FXT_UNLIKELY(!fxt_lane_has(lane, FXT_FRAME_WORDS))) {
 		fxt_lane_lower(thread, lane);
-		return false;
+		return fxt_function_drop(thread, end_ns);
 	}
 	start_ns = entry->start_ns;
 	end_ns = fxt_clock_step(thread, end_ns);

@@ -10,6 +10,9 @@
 #include "stack.h"
 #include "writer/fxt_encode.h"
 
+/* What a chunk has room for at most: its thread's record, in front, has a slack too. */
+enum { MOST_WORDS = FXT_CHUNK_WORDS - 8 * FXT_LANE_SLACK_WORDS };
+
 void fxt_lane_give_back(struct fxt_thread *thread, struct fxt_lane *lane, uint64_t hold)
 {
 	/* Before the exchange: afterwards its thread may have begun to count in another chunk. */
@@ -157,9 +160,8 @@ static __attribute__((noinline)) enum outcome turn(struct fxt_thread *thread, st
 	*why = FXT_LOSS_SIGNALS;
 	if (lane >= thread->lanes + FXT_LANES)
 		return DROPPED;
-	/* A thread's record, in front of it, has its slack too. */
 	*why = FXT_LOSS_SIZE;
-	if (words > FXT_CHUNK_WORDS - 8 * FXT_LANE_SLACK_WORDS)
+	if (words > MOST_WORDS)
 		return DROPPED;
 	*why = FXT_LOSS_ROOM;
 	if (!thread->ready && !fxt_thread_ready(thread))
@@ -202,11 +204,25 @@ static enum outcome turn_or_wait(struct fxt_thread *thread, struct fxt_lane *lan
 	}
 }
 
+/* The emission is over, without its record. Deferred work would never be done where nothing is written any more. */
+static void give_up(struct fxt_thread *thread, struct fxt_lane *lane, bool is_call)
+{
+	fxt_lane_lower(thread, lane);
+	if (is_call && thread->commit)
+		fxt_deferred_after(thread, thread->last_ns);
+}
+
 struct fxt_lane *fxt_lane_turn(struct fxt_thread *thread, struct fxt_lane *lane, size_t words, bool is_call)
 {
 	uintptr_t here = lane->raised_at;
 	enum fxt_loss why;
 
+	if (fxt_has_no_room(thread, lane) && words <= MOST_WORDS) {
+		if (is_call)
+			fxt_thread_dropped_again(thread);
+		give_up(thread, lane, is_call);
+		return NULL;
+	}
 	lane = lower_what_was_left(thread, lane);
 	if (!fxt_lane_has(lane, words) && fxt_stack_is_short()) {
 		if (is_call)
@@ -218,10 +234,7 @@ struct fxt_lane *fxt_lane_turn(struct fxt_thread *thread, struct fxt_lane *lane,
 	} else if (is_call) {
 		fxt_thread_dropped(thread, why);
 	}
-	fxt_lane_lower(thread, lane);
-	/* Or it would never be done where nothing is written any more. */
-	if (is_call)
-		fxt_deferred_after(thread, thread->last_ns);
+	give_up(thread, lane, is_call);
 	return NULL;
 }
 

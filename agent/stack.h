@@ -19,14 +19,30 @@ static inline bool fxt_on_alternate_stack(void)
 	return FXT_SYSCALL2(SYS_sigaltstack, NULL, &stack) || stack.ss_flags & SS_ONSTACK;
 }
 
-/* What the slow paths take at most is some 600 bytes. */
-enum { FXT_SLOW_PATH_BYTES = 1024 };
-
-/* Whether this is a signal handler's stack with less than so many bytes left. */
-static inline bool fxt_stack_has_less(size_t bytes)
+/* Whether the calling thread's alternate stack lies within what passes for its own (fxt_on_own_stack()), or the kernel cannot be
+ * asked. */
+static inline bool fxt_alternate_is_within(const struct fxt_thread *thread)
 {
 	stack_t stack;
 
+	if (FXT_SYSCALL2(SYS_sigaltstack, NULL, &stack))
+		return true;
+	return !(stack.ss_flags & SS_DISABLE) && (uintptr_t)stack.ss_sp < thread->stack_high &&
+	       (uintptr_t)stack.ss_sp + stack.ss_size > thread->stack_low;
+}
+
+/* What the slow paths take at most is some 600 bytes. */
+enum { FXT_SLOW_PATH_BYTES = 1024 };
+
+/* Whether this is a signal handler's stack with less than so many bytes left. A thread that is on its own stack knows without a system
+ * call that it is not, unless its alternate stack lies there (interpose/wait.c keeps note of that). */
+static inline bool fxt_stack_has_less(size_t bytes)
+{
+	const struct fxt_thread *thread = fxt_self;
+	stack_t stack;
+
+	if (thread && !thread->alternate_is_within && fxt_on_own_stack(thread, (uintptr_t)__builtin_frame_address(0)))
+		return false;
 	return !FXT_SYSCALL2(SYS_sigaltstack, NULL, &stack) && stack.ss_flags & SS_ONSTACK &&
 	       (uintptr_t)&stack - (uintptr_t)stack.ss_sp < bytes;
 }
@@ -36,13 +52,6 @@ static inline bool fxt_stack_has_less(size_t bytes)
 static inline bool fxt_stack_is_short(void)
 {
 	return fxt_stack_has_less(FXT_SLOW_PATH_BYTES);
-}
-
-/* The same for where a thread holds a lock, and no system call is to be made if it can be helped: the thread's own stack is none of a
- * handler's, unless the program has put one there. */
-static inline bool fxt_stack_may_be_short(const struct fxt_thread *thread)
-{
-	return !fxt_on_own_stack(thread, (uintptr_t)__builtin_frame_address(0)) && fxt_stack_is_short();
 }
 
 #endif

@@ -30,7 +30,7 @@ enum {
 	LEAST_FORK_NS = 20000,          /* every fork takes longer, and so does every call that began before one and ends after it */
 };
 
-__thread struct fxt_thread *fxt_self;
+__thread struct fxt_thread *fxt_self, *fxt_self_ending;
 static __thread bool barred;            /* see fxt_thread_bar() */
 
 struct fxt_threads fxt_threads;
@@ -67,9 +67,33 @@ static void show_dropped(struct fxt_thread *thread)
 {
 	uint64_t mask = fxt_sys_block_signals();
 
-	if (thread->page_count && thread->dropped == &thread->no_page[1])
+	if (thread->page_count && thread->dropped == &thread->no_page[1]) {
+		thread->dropped_ns = thread->pages[0] + DROPPED_SLOT + 1;
 		thread->dropped = show_counter(thread, DROPPED_SLOT, FXT_STR_dropped, thread->no_page[1]);
+	}
 	fxt_sys_restore_signals(mask);
+}
+
+/* The thread has no page, and no place in the file for its counts. */
+static void forget_page(struct fxt_thread *thread)
+{
+	thread->page_count = 0;
+	fxt_open_set_deep_count(thread, thread->deep_count);
+	thread->filtered = &thread->no_page[0];
+	thread->dropped = &thread->no_page[1];
+	thread->dropped_ns = &thread->no_page[2];
+	thread->no_room_before_ns = 0;
+	if (thread == fxt_self)
+		fxt_self_ending = thread;
+}
+
+static void has_met_no_room(struct fxt_thread *thread)
+{
+	thread->no_room_before_ns = fxt_storage_none_before(fxt_agent.storage);
+	/* What is filtered, or may meet a trigger, is so by its duration. */
+	if (thread->no_room_before_ns == FXT_NEVER && thread == fxt_self && thread->usual_ns &&
+	    fxt_agent.config.triggers.most_ns == INT64_MAX)
+		fxt_self_ending = NULL;
 }
 
 void fxt_thread_dropped(struct fxt_thread *thread, enum fxt_loss why)
@@ -87,9 +111,11 @@ void fxt_thread_dropped(struct fxt_thread *thread, enum fxt_loss why)
 		if (thread->dropped == &thread->no_page[1])
 			show_dropped(thread);
 		fxt_count_one(thread->dropped);
-		thread->pages[0][DROPPED_SLOT + 1] = now_ns;
+		*thread->dropped_ns = now_ns;
 	}
 	fxt_agent_lost(why, now_ns);
+	if (why == FXT_LOSS_ROOM && thread->ready)
+		has_met_no_room(thread);
 	fxt_lane_lower(thread, lane);
 }
 
@@ -154,6 +180,7 @@ static void find_stack(struct fxt_thread *thread)
 	if (!fxt_sys_getrlimit(RLIMIT_STACK, &limit) && limit.rlim_cur < UINT32_MAX)
 		bytes = limit.rlim_cur;
 	thread->stack_low = thread->stack_high > bytes ? thread->stack_high - bytes : 0;
+	thread->alternate_is_within = fxt_alternate_is_within(thread);
 }
 
 /* In every lane that goes on in the chunk of the thread before. With signals blocked. */
@@ -238,11 +265,8 @@ static void begin_life(struct fxt_thread *thread, uint32_t pid, uint32_t tid)
 	thread->ready = false;
 	thread->pid = pid;
 	thread->tid = tid;
-	thread->page_count = 0;
-	fxt_open_set_deep_count(thread, thread->deep_count);
+	forget_page(thread);
 	thread->no_page[0] = thread->no_page[1] = 0;
-	thread->filtered = &thread->no_page[0];
-	thread->dropped = &thread->no_page[1];
 	thread->threshold_ns = fxt_agent.config.threshold_ns;
 	thread->usual_ns = fxt_agent.config.triggers.most_ns;
 	if (fxt_agent.config.explain_ns && fxt_agent.config.explain_ns < thread->usual_ns)
@@ -357,7 +381,7 @@ struct fxt_thread *fxt_thread_attach(void)
 			end_life(thread);
 		begin_life(thread, pid, tid);
 		thread->claimed = false;
-		fxt_self = thread;
+		fxt_self = fxt_self_ending = thread;
 		fxt_thread_ready(thread);
 	} else {
 		drop_unattached();
@@ -373,13 +397,13 @@ struct fxt_thread *fxt_thread_bar(void)
 	/* In this order: a signal handler in between would attach anew. */
 	barred = true;
 	atomic_signal_fence(memory_order_seq_cst);
-	fxt_self = NULL;
+	fxt_self = fxt_self_ending = NULL;
 	return thread;
 }
 
 void fxt_thread_unbar(struct fxt_thread *thread)
 {
-	fxt_self = thread;
+	fxt_self = fxt_self_ending = thread;
 	atomic_signal_fence(memory_order_seq_cst);
 	barred = false;
 }
@@ -404,18 +428,15 @@ struct fxt_moved fxt_threads_moved(void)
  * that goes on beyond the end of the program does not: its slot was copied as it was. */
 void fxt_thread_after_rewrite(struct fxt_thread *thread)
 {
-	uint64_t filtered = *thread->filtered;
+	uint64_t filtered = *thread->filtered, dropped = *thread->dropped;
 	struct fxt_open *entry;
 
 	fxt_lanes_reset(thread);
 	for (entry = fxt_opens(thread); entry < fxt_opens(thread) + FXT_OPEN_MAX; entry++)
 		entry->slot = thread->no_slot;
-	thread->page_count = 0;
-	fxt_open_set_deep_count(thread, thread->deep_count);
+	forget_page(thread);
 	thread->no_page[0] = filtered;
-	thread->no_page[1] = *thread->dropped;
-	thread->filtered = &thread->no_page[0];
-	thread->dropped = &thread->no_page[1];
+	thread->no_page[1] = dropped;
 	if (thread->threshold_ns && fxt_open_add_page(thread, 0))
 		thread->filtered = show_counter(thread, FILTERED_SLOT, FXT_STR_filtered, filtered);
 }

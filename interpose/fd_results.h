@@ -129,6 +129,8 @@
 		} else {                                                                                        \
 			end_ns_ = fxt_end(thread_, open_);                                                      \
 			COUNT_##result_kind                                                                     \
+			if (fxt_drop(thread_, start_ns_, end_ns_))                                              \
+				return result_;                                                                 \
 		}                                                                                               \
 	}
 #endif

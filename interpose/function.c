@@ -50,6 +50,6 @@ HOOK void __cyg_profile_func_exit(void *function, void *call_site)
 	(void)call_site;
 	if (FXT_UNLIKELY(!fxt_is_on(FXT_CAT_function)))
 		return;
-	if (FXT_UNLIKELY(!fxt_function_exit_quick(fxt_self, (uintptr_t)function)))
+	if (FXT_UNLIKELY(!fxt_function_exit_quick(fxt_self_ending, (uintptr_t)function)))
 		leave((uintptr_t)function, HERE);
 }

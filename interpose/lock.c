@@ -129,7 +129,7 @@ void fxt_lock_wait_begin(struct fxt_thread *thread, struct fxt_lock_wait *wait)
 		wait->holder = 0;
 		return;
 	}
-	if (fxt_holds_lock(thread) ? fxt_stack_may_be_short(thread) : fxt_stack_is_short())
+	if (fxt_stack_is_short())
 		return;
 	if (!wait->holder || !fxt_held_by(wait->holder, wait->lock, &wait->held))
 		wait->held.lock = 0;

@@ -5,6 +5,7 @@
 #undef sigpause
 #include <unistd.h>
 
+#include "agent/stack.h"
 #include "interpose.h"
 
 #define FXT_TABLE "wait.def"
@@ -14,6 +15,25 @@
 FXT_WRAP(process, int, sigpause, sigpause, BLOCKS(mask), INT, (int, mask, INT))
 FXT_WRAP(process, int, __xpg_sigpause, sigpause, BLOCKS(sig), INT, (int, sig, INT))
 FXT_WRAP(process, int, __sigpause, sigpause, BLOCKS(sig_or_mask), INT, (int, sig_or_mask, INT), (int, is_sig, INT))
+
+FXT_REAL(int, sigaltstack, (const stack_t *ss, stack_t *old_ss), (ss, old_ss))
+
+/* The agent keeps note of where it is: see stack.h. A handler may be on the new stack before the call returns to here. */
+static int noted_sigaltstack(const stack_t *ss, stack_t *old_ss)
+{
+	struct fxt_thread *thread = fxt_self;
+	int result;
+
+	if (thread && ss)
+		thread->alternate_is_within = true;
+	result = real_sigaltstack(ss, old_ss);
+	if (thread && ss)
+		thread->alternate_is_within = fxt_alternate_is_within(thread);
+	return result;
+}
+
+FXT_WRAP_AROUND(process, int, sigaltstack, sigaltstack, noted_sigaltstack, QUICK, INT, (const stack_t *, ss, SKIP),
+		(stack_t *, old_ss, SKIP))
 
 #define FXT_REALS fxt_reals_wait
 #include "reals.inc"

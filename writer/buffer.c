@@ -319,6 +319,18 @@ static int failure(const struct fxt_storage *storage)
 	return atomic_load_explicit(&((const struct fxt_buffer *)storage)->failure, memory_order_relaxed);
 }
 
+static uint64_t none_before(const struct fxt_storage *storage)
+{
+	const struct fxt_buffer *buffer = (const struct fxt_buffer *)storage;
+
+	/* A chunk of the ring is given back some time, and a file that was rewritten at exit has no limit. */
+	if (buffer->mode == FXT_CIRCULAR || buffer->tail_offset)
+		return 0;
+	if (atomic_load_explicit(&buffer->cursor, memory_order_relaxed) >= buffer->limit || fxt_is_forbidden(FXT_NO_GROWTH))
+		return FXT_NEVER;
+	return atomic_load_explicit(&buffer->retry_ns, memory_order_relaxed);
+}
+
 static bool durable(struct fxt_storage *storage, const uint64_t *record, size_t words, size_t reserve_words)
 {
 	struct fxt_buffer *buffer = buffer_of(storage);
@@ -442,6 +454,7 @@ const struct fxt_storage_ops fxt_buffer_ops = {
 	.durable = durable,
 	.retract = retract,
 	.failure = failure,
+	.none_before = none_before,
 	.after_fork = after_fork,
 };
 

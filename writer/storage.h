@@ -50,10 +50,14 @@ struct fxt_storage_ops {
 	bool (*retract)(struct fxt_storage *storage, uint32_t number, size_t at, uint64_t *record, size_t words, uint64_t last);
 	/* Why there is no room: 0, the allowed size is used up; otherwise what the system said, a negative errno. */
 	int (*failure)(const struct fxt_storage *storage);
+	/* After take() has failed: it will fail for whoever asks before this time; 0: it may not; FXT_NEVER: it will fail for good. */
+	uint64_t (*none_before)(const struct fxt_storage *storage);
 	/* In the child of a fork, whose storage is still its parent's. Where an emission of the calling thread was interrupted it goes on
 	 * in the child: whatever it may store to (lane.h, agent/open.h) becomes private memory at the same addresses, for good. */
 	void (*after_fork)(struct fxt_storage *storage, bool is_interrupted);
 };
+
+#define FXT_NEVER UINT64_MAX
 
 struct fxt_storage {
 	const struct fxt_storage_ops *ops;
@@ -102,6 +106,11 @@ static inline bool fxt_storage_retract(struct fxt_storage *storage, uint32_t num
 static inline int fxt_storage_failure(const struct fxt_storage *storage)
 {
 	return storage->ops->failure(storage);
+}
+
+static inline uint64_t fxt_storage_none_before(const struct fxt_storage *storage)
+{
+	return storage->ops->none_before(storage);
 }
 
 static inline void fxt_storage_after_fork(struct fxt_storage *storage, bool is_interrupted)

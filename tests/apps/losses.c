@@ -1,6 +1,7 @@
 /* Calls of which some are lost, for a known reason, and how many there were.
  *
  *	losses depth N		a function that calls itself, N deep
+ *	losses many N		functions, called N times in all by the main thread and one that begins when the other has ended
  *	losses threads N	N threads that have recorded and live on, then 100 000 allocations of one
  *
  * Says how many there were of the function; for threads, whose making allocates too, it does not know.
@@ -45,6 +46,35 @@ __attribute__((noinline, noclone)) static void deeper(long left)
 	reached--;
 }
 
+__attribute__((noinline, noclone)) static void one(void)
+{
+	reached++;
+}
+
+__attribute__((noinline, noclone)) static void other(void)
+{
+	reached--;
+}
+
+UNTOLD static void *call(void *calls)
+{
+	long i;
+
+	/* One of them is met for the first time when there may be no room any more. */
+	for (i = 0; i < (long)calls; i++)
+		(i < (long)calls / 2 ? one : other)();
+	return NULL;
+}
+
+UNTOLD static void call_twice(long calls)
+{
+	pthread_t thread;
+
+	call((void *)(calls / 2));
+	if (pthread_create(&thread, NULL, call, (void *)(calls - calls / 2)) || pthread_join(thread, NULL))
+		abort();
+}
+
 UNTOLD static void *live(void *unused)
 {
 	allocate();
@@ -81,6 +111,9 @@ UNTOLD int main(int argc, char **argv)
 		return 2;
 	if (!strcmp(argv[1], "depth")) {
 		deeper(depth);
+		say(depth);
+	} else if (!strcmp(argv[1], "many")) {
+		call_twice(depth);
 		say(depth);
 	} else {
 		live_together(depth);

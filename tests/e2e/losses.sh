@@ -49,6 +49,10 @@ adds_up()
 export FXT_CATEGORIES=function
 adds_up shallow told "" "$apps/losses" depth 400
 adds_up depth told "functions nest too deep" "$apps/losses" depth 2000
+for mode in streaming oneshot; do
+	FXT_BUFFERING_MODE=$mode FXT_BUFFER_SIZE_MB=1 FXT_MAX_SIZE_MB=1 \
+		adds_up "many-$mode" told "no room" "$apps/losses" many $((100000 + $(random_below 100000)))
+done
 
 # stepped NAME CAUSE DEPTH: handlers interrupt the agent at every instruction it has, so many of them at once. Step by step each call is a
 # slow one; to explain it would take ten times the instructions, and a hundred times the time.
@@ -70,6 +74,17 @@ FXT_BUFFERING_MODE=oneshot FXT_BUFFER_SIZE_MB=1 adds_up room 200000 "no room" "$
 FXT_MAX_SIZE_MB=1 adds_up bound 200000 "no room" "$apps/sequence" 100000
 FXT_THRESHOLD_NS=3600000000000 adds_up threshold 200000 filtered "$apps/sequence" 100000
 FXT_BUFFERING_MODE=circular FXT_BUFFER_SIZE_MB=1 adds_up ring 200000 overwritten "$apps/sequence" 100000
+
+# To drop a record takes no system call, nor does it wait for anything: there are hundreds in all, for tens of thousands that are dropped.
+if command -v strace >/dev/null && strace -o /dev/null true 2>/dev/null; then
+	FXT_MAX_SIZE_MB=1 FXT_OUTPUT=$scratch/cheap.fxt strace -f -qq -o calls -E LD_PRELOAD="$FXT_AGENT" "$apps/sequence" 50000 2>err
+	judge cheap 100000 "no room" cheap.fxt >attempted
+	test "$(wc -l <calls)" -lt 1000 || fail "cheap: $(wc -l <calls) system calls"
+	FXT_CATEGORIES=function FXT_MAX_SIZE_MB=1 FXT_OUTPUT=$scratch/cheap-functions.fxt \
+		strace -f -qq -o calls -E LD_PRELOAD="$FXT_AGENT" "$apps/losses" many 100000 >out 2>err
+	judge cheap-functions 100000 "no room" cheap-functions.fxt >attempted
+	test "$(wc -l <calls)" -lt 1000 || fail "cheap functions: $(wc -l <calls) system calls"
+fi
 
 # More threads than the ring has chunks: what they did last is given up one by one, and nothing is dropped.
 adds_up threads "" "" "$apps/losses" threads 100

@@ -190,6 +190,12 @@ static int failure(const struct fxt_storage *storage)
 	return 0;
 }
 
+static uint64_t none_before(const struct fxt_storage *storage)
+{
+	(void)storage;
+	return guarded.is_ring ? 0 : FXT_NEVER;
+}
+
 static void after_fork(struct fxt_storage *storage, bool is_interrupted)
 {
 	(void)storage;
@@ -220,6 +226,7 @@ static const struct fxt_storage_ops ops = {
 	.return_page = return_page,
 	.durable = durable,
 	.failure = failure,
+	.none_before = none_before,
 	.after_fork = after_fork,
 };
 
