@@ -175,6 +175,8 @@ struct fxt_thread {
 	uint64_t life;                  /* the id of its lifetime; 0 */
 	uint64_t expects;               /* the child it is making, as kin.h has it; 0 */
 	uint64_t vforked_kin;           /* and the last that it has made by vfork and that executed a program, which is `vforked` */
+	void *environment;              /* of the program that its last child of vfork executed: interpose/complete.h */
+	size_t environment_bytes;
 	struct fxt_open fenced_opens[1 + FXT_OPEN_MAX + 1];     /* see fxt_opens() */
 	struct fxt_usage_window usage_windows[FXT_OPEN_MAX];    /* of each entry: the readings around its start, once there are any */
 	char said_bytes[FXT_SAID_TEXTS][FXT_SAID_BYTES + FXT_SAID_MARK_BYTES];

@@ -18,7 +18,6 @@
 
 enum {
 	MAX_VARIABLES = 32,             /* FXT_*; there are a dozen */
-	MAX_ROOM_BYTES = 24 << 10,      /* of a stack that may be a thread's or a handler's: some 2000 variables */
 };
 
 static struct {
@@ -312,9 +311,7 @@ static size_t room_bytes(const struct lack *lack)
 
 size_t fxt_follow_room(char *const *environment)
 {
-	static atomic_bool told;
 	struct lack lack;
-	size_t bytes;
 
 	if (!follow.on)
 		return 0;
@@ -323,12 +320,7 @@ size_t fxt_follow_room(char *const *environment)
 	if (!lack.readable || (!lack.library && lack.present == (uint32_t)((UINT64_C(1) << follow.count) - 1)) ||
 	    (lack.library && FXT_SYSCALL3(SYS_faccessat, AT_FDCWD, follow.library, 4 /* R_OK */)))
 		return 0;
-	bytes = room_bytes(&lack);
-	if (bytes <= MAX_ROOM_BYTES)
-		return bytes;
-	if (!atomic_exchange_explicit(&told, true, memory_order_relaxed))
-		fxt_log("a program is run with an environment too large to put what it lacks into; it may run untraced");
-	return 0;
+	return room_bytes(&lack);
 }
 
 char *const *fxt_follow_complete(char *const *environment, void *memory, size_t bytes)
@@ -339,8 +331,13 @@ char *const *fxt_follow_complete(char *const *environment, void *memory, size_t 
 	char *text;
 	unsigned i;
 
-	if (!bytes)
+	static atomic_bool told;
+
+	if (!memory) {
+		if (!atomic_exchange_explicit(&told, true, memory_order_relaxed))
+			fxt_log("a program is run without what its environment lacks, for want of memory; it may run untraced");
 		return environment;
+	}
 	/* Looked at again, should another thread have changed it meanwhile. */
 	lack = look_at(environment);
 	if (!lack.readable || room_bytes(&lack) > bytes)

@@ -23,8 +23,8 @@ bool fxt_follow_fork(const char *program);
  * a vfork, and whatever `environment` points to: the kernel may be about to refuse it. */
 size_t fxt_follow_room(char *const *environment);
 
-/* The environment with what it lacks, built in `memory`: no allocation, since the child of a vfork would leave it behind in its
- * parent. */
+/* The environment with what it lacks, built in `memory`: the caller knows where the child of a vfork may have some. NULL: there is none, and
+ * the environment stays as it is. */
 char *const *fxt_follow_complete(char *const *environment, void *memory, size_t bytes);
 
 #endif

@@ -173,6 +173,7 @@ static __attribute__((noinline)) long exec_by_number(long number, long a, long b
 		result = real_syscall(number, a, b, c, (long)envp, e, f);
 	}
 	fxt_departure_failed(&departure);
+	COMPLETED();
 	return result;
 }
 

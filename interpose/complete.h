@@ -2,19 +2,28 @@
 #ifndef FXT_COMPLETE_H
 #define FXT_COMPLETE_H
 
-#include <alloca.h>
-
 #include "agent/follow.h"
 
 typedef char *const *strings;           /* argv, envp */
 
-/* `envp` completed, for as long as the function runs that says this. */
+/* The memory of a completed environment. It is not on the stack: nobody knows how much of that a thread has left. */
+struct fxt_complete {
+	void *memory;                   /* NULL: there is none to give back */
+	size_t bytes;
+};
+
+/* Zeroed memory, or NULL. In the child of a vfork it stays in the parent when the program has been executed; so each thread keeps one piece for
+ * its children, of which there is one at a time. */
+void *fxt_complete_take(struct fxt_complete *complete, size_t bytes);
+void fxt_complete_give_back(const struct fxt_complete *complete);
+
+/* `envp` completed, from here to the COMPLETED() of the same function, which comes after the real call. */
 #define COMPLETE(envp)                                                                                  \
-	do {                                                                                            \
-		size_t room = fxt_follow_room(envp);                                                    \
+	struct fxt_complete complete_ = {0};                                                            \
+	size_t room_ = fxt_follow_room(envp);                                                           \
 													\
-		if (room)                                                                               \
-			(envp) = fxt_follow_complete(envp, alloca(room), room);                         \
-	} while (0)
+	if (room_)                                                                                      \
+		(envp) = fxt_follow_complete(envp, fxt_complete_take(&complete_, room_), room_)
+#define COMPLETED() fxt_complete_give_back(&complete_)
 
 #endif

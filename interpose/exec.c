@@ -30,6 +30,7 @@ static __attribute__((noinline)) int by_path(uint64_t event, const char *pathnam
 	fxt_departure_begin(&departure, event, FXT_STR_pathname, pathname, 0, argv);
 	result = real_execve(pathname, argv, envp);
 	fxt_departure_failed(&departure);
+	COMPLETED();
 	return result;
 }
 
@@ -42,6 +43,7 @@ static __attribute__((noinline)) int by_search(uint64_t event, const char *file,
 	fxt_departure_begin(&departure, event, FXT_STR_file, file, 0, argv);
 	result = real_execvpe(file, argv, envp);
 	fxt_departure_failed(&departure);
+	COMPLETED();
 	return result;
 }
 
@@ -54,6 +56,7 @@ static __attribute__((noinline)) int complete_fexecve(int fd, strings argv, stri
 	fxt_departure_begin(&departure, FXT_NAMES(process, fexecve), 0, NULL, fd, argv);
 	result = real_fexecve(fd, argv, envp);
 	fxt_departure_failed(&departure);
+	COMPLETED();
 	return result;
 }
 
@@ -67,6 +70,7 @@ static __attribute__((noinline)) int complete_execveat(int dirfd, const char *pa
 	fxt_departure_begin(&departure, FXT_NAMES(process, execveat), FXT_STR_pathname, pathname, dirfd, argv);
 	result = real_execveat(dirfd, pathname, argv, envp, flags);
 	fxt_departure_failed(&departure);
+	COMPLETED();
 	return result;
 }
 

@@ -17,6 +17,7 @@
  *	INT     int                             UINT    size_t, unsigned, mode_t, flags
  *	LONG    off_t, ssize_t                  PTR     a pointer's value
  *	TEXT    a C string, such as a path      SKIP    not at all
+ *	LATER   a C string that the call may not have looked at though it found nothing wrong with it: another one failed before
  *	TIME    struct timespec, as nanoseconds         NONE    no parameters: (void, , NONE)
  *	TIMEVAL struct timeval, as nanoseconds          ADDR    a socket address: address.h
  *	MADE    a pointer to a number that the call puts there, unless it returns anything but 0
@@ -144,6 +145,7 @@ static inline bool fxt_interpose_is_found(void)
 #define COUNT_LONG 1
 #define COUNT_PTR 1
 #define COUNT_TEXT 1
+#define COUNT_LATER 1
 #define COUNT_TIME 1
 #define COUNT_TIMEVAL 1
 #define COUNT_MADE 0
@@ -155,6 +157,7 @@ static inline bool fxt_interpose_is_found(void)
 #define WORDS_LONG(name) 2
 #define WORDS_PTR(name) 2
 #define WORDS_TEXT(name) (2 + fxt_words_of(name##_bytes))
+#define WORDS_LATER(name) WORDS_TEXT(name)
 #define WORDS_TIME(name) 2
 #define WORDS_TIMEVAL(name) 2
 #define WORDS_MADE(name) 2
@@ -167,7 +170,8 @@ static inline bool fxt_interpose_is_found(void)
 #define BEFORE_TIME(name) int64_t name##_ns = fxt_time_ns(thread_, name);
 #define BEFORE_TIMEVAL(name) int64_t name##_ns = fxt_timeval_ns(thread_, name);
 
-/* After the call. Where it failed nobody may have looked at the memory before us; ENOENT says that somebody has. */
+/* After the call. Where it failed nobody may have looked at the memory before us; ENOENT says that somebody has, if there is one
+ * string. The others are LATER. */
 #define MEASURE_INT(name)
 #define MEASURE_UINT(name)
 #define MEASURE_LONG(name)
@@ -176,6 +180,7 @@ static inline bool fxt_interpose_is_found(void)
 	size_t name##_bytes = FXT_UNLIKELY(failure_) && failure_ != ENOENT                              \
 				      ? fxt_text_bytes_checked(thread_, name)                           \
 				      : fxt_text_bytes(name);
+#define MEASURE_LATER(name) size_t name##_bytes = fxt_text_bytes_checked(thread_, name);
 #define MEASURE_TIME(name)
 #define MEASURE_TIMEVAL(name)
 #define MEASURE_MADE(name)
@@ -187,6 +192,7 @@ static inline bool fxt_interpose_is_found(void)
 #define PUT_LONG(name) at_ = fxt_put_long(at_, FXT_STR_##name, (int64_t)(name));
 #define PUT_PTR(name) at_ = fxt_put_pointer(at_, FXT_STR_##name, (const void *)(name));
 #define PUT_TEXT(name) at_ = fxt_put_text(at_, FXT_STR_##name, name, name##_bytes);
+#define PUT_LATER(name) PUT_TEXT(name)
 #define PUT_TIME(name) at_ = fxt_put_long(at_, FXT_STR_##name, name##_ns);
 #define PUT_TIMEVAL(name) PUT_TIME(name)
 #define PUT_MADE(name)                                                          \

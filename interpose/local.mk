@@ -62,6 +62,7 @@ INTERPOSE_SOURCES = \
 	interpose/descriptor_of.h \
 	interpose/dirent.c \
 	interpose/dl.c \
+	interpose/complete.c \
 	interpose/exec.c \
 	interpose/exit.c \
 	interpose/exit.h \

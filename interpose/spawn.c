@@ -37,11 +37,15 @@ typedef const posix_spawnattr_t *spawn_attributes;
 		pid_t child;                                                                                            \
 		int error;                                                                                              \
 															\
-		COMPLETE(envp);                                                                                         \
-		if (!thread)                                                                                            \
-			return real_##age##_##name(pid, what, actions, attributes, argv, envp);                         \
+		COMPLETE(envp);												\
+		if (!thread) {												\
+			error = real_##age##_##name(pid, what, actions, attributes, argv, envp);			\
+			COMPLETED();											\
+			return error;											\
+		}													\
 		fxt_birth_begin(thread, &birth, FXT_BIRTH_EXECUTES);                                                    \
 		error = real_##age##_##name(&child, what, actions, attributes, argv, envp);                             \
+		COMPLETED();												\
 		if (!error && pid)                                                                                      \
 			*pid = child;                                                                                   \
 		fxt_birth_end(thread, &birth, error ? -1 : child);                                                      \

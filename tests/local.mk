@@ -121,6 +121,7 @@ APPS_C = \
 	tests/apps/host_locks \
 	tests/apps/host_malloc \
 	tests/apps/host_maps \
+	tests/apps/host_pointers \
 	tests/apps/host_process \
 	tests/apps/host_sanitized \
 	tests/apps/host_seccomp \

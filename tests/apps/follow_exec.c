@@ -3,6 +3,8 @@
  * and the variables it was given that are not the agent's, makes LEAF_BLOCKS allocations of 20001 bytes, and exits with 4. */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -126,17 +128,52 @@ static int refused(char *path)
 	return 5;
 }
 
-/* An environment that is too large to be completed is handed on as it is. */
-static int large(char *path)
+/* Larger than a small thread's stack. */
+static char *many[20000 + 1];
+
+static char **many_variables(int count)
 {
-	enum { COUNT = 20000 };
-	static char *variables[COUNT + 1];
 	int i;
 
-	for (i = 0; i < COUNT; i++)
-		variables[i] = "A=1";
-	execve(path, arguments, variables);
+	for (i = 0; i < count; i++)
+		many[i] = "A=1";
+	return many;
+}
+
+static int large(char *path)
+{
+	execve(path, arguments, many_variables(20000));
 	return 7;
+}
+
+static void *on_small_stack(void *path)
+{
+	char **variables = many_variables(1500);
+	pid_t child;
+	int i, error = posix_spawn(&child, path, NULL, NULL, arguments, variables);
+
+	finish(error, child);
+	for (i = 0; i < 2; i++) {
+		child = vfork();
+		if (!child) {
+			execve(path, arguments, variables);
+			_exit(7);
+		}
+		finish(child < 0, child);
+	}
+	return NULL;
+}
+
+static int small(char *path)
+{
+	pthread_attr_t attributes;
+	pthread_t thread;
+
+	pthread_attr_init(&attributes);
+	if (pthread_attr_setstacksize(&attributes, PTHREAD_STACK_MIN) || pthread_create(&thread, &attributes, on_small_stack, path) ||
+	    pthread_join(thread, NULL))
+		return 7;
+	return 0;
 }
 
 int main(int argc, char **argv)
@@ -153,5 +190,7 @@ int main(int argc, char **argv)
 		return refused(path);
 	if (!strcmp(argv[1], "large"))
 		return large(path);
+	if (!strcmp(argv[1], "small"))
+		return small(path);
 	return run(argv[1], path, argv + 2);
 }

@@ -89,10 +89,13 @@ calls posix_spawn/*.fxt | grep -q '^process:posix_spawn .* pid=[0-9]* path=/' ||
 	fail "posix_spawn: no pid and path"
 calls posix_spawn/*.fxt | grep -q '^process:waitpid .* wstatus=1024 ' || fail "waitpid: no status"
 
-# A process that cannot be followed is run as it is: its environment is larger than what we put on a stack.
+# Large environments, and a stack that has no room for one.
 followed large "$exec_app" large
-is "large: lines of the agent" 1 "$(grep -c '^fxtagent.*environment too large' large.err)"
-is "large: traces" 1 "$(ls large | wc -l)"
+silent large
+is "large: blocks of what was run" "7 " "$(blocks 20001 large)"
+followed small "$exec_app" small
+silent small
+is "small stack: blocks of what was run" "7 7 7 " "$(blocks 20001 small)"
 
 followed refused "$exec_app" refused
 silent refused

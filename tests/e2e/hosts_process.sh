@@ -50,6 +50,10 @@ else
 	echo "chroot and setuid are left out: they take root"
 fi
 
+# -- Bad pointers ------------------------------------------------------------------------------------
+host pointers "$apps/host_pointers"
+complete pointers
+
 # -- What is no block --------------------------------------------------------------------------------
 # As it is, and with a lifetime for each block; where nothing is asked of the allocator.
 export FXT_BUFFER_SIZE_MB=1

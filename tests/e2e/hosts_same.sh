@@ -57,6 +57,7 @@ host_loader dlmopen '$plugin'
 host_locks
 host_malloc
 host_own_malloc
+host_pointers
 host_process locks
 host_process shell
 host_sanitized
