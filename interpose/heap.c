@@ -7,7 +7,8 @@
  *
  * Nor does glibc get to see it where it is asked: malloc_usable_size() goes on to the next block, whatever the size in front of
  * this one says, and crashes where free() would have found that this is no block, and said so. So its blocks are looked at and
- * not asked for: size_of_glibc_block() reads the word that free() reads first.
+ * not asked for: size_of_glibc_block() reads the word that free() reads first. Within valgrind there is no such word, and reading it is
+ * a fault of the program's; its malloc_usable_size() says 0 of what is no block.
  */
 #include "heap.h"
 
@@ -55,9 +56,16 @@ static bool is_known_glibc(void)
 	return minor >= 34 && minor <= 42;
 }
 
+/* Valgrind's tools that look after the heap put their own functions into the place of the C library's, which keep its addresses. The name
+ * is that of malloc() in libc.so* in their spelling. */
+static bool is_replaced_in_place(void)
+{
+	return fxt_is_anywhere("_vgr10010ZU_libcZdsoZa_malloc");
+}
+
 static size_of *how_to_size(const void *allocator, const struct fxt_real *heap)
 {
-	if (allocator == fxt_next_owner("gnu_get_libc_version", NULL) && is_known_glibc())
+	if (allocator == fxt_next_owner("gnu_get_libc_version", NULL) && is_known_glibc() && !is_replaced_in_place())
 		return size_of_glibc_block;
 	for (; heap->name; heap++)
 		if (!strcmp(heap->name, "malloc_usable_size"))

@@ -95,6 +95,11 @@ const void *fxt_next_owner(const char *name, const char *version)
 	return own ? owner_from(own->l_next, name, version) : NULL;
 }
 
+bool fxt_is_anywhere(const char *name)
+{
+	return owner_from(fxt_loaded_first(), name, NULL) != NULL;
+}
+
 bool fxt_is_first(const char *name)
 {
 	return owner_from(fxt_loaded_first(), name, NULL) == fxt_loaded_own();

@@ -18,6 +18,9 @@ bool fxt_next_find_one(const struct fxt_real *real);
 /* The first object behind this library that has the function in that version; NULL for its default one. NULL: none has. */
 const void *fxt_next_owner(const char *name, const char *version);
 
+/* Whether any object has the function. */
+bool fxt_is_anywhere(const char *name);
+
 /* Whether the program that calls this function gets the one of this library. */
 bool fxt_is_first(const char *name);
 

@@ -115,6 +115,7 @@ int main(void)
 
 	try("malloc", malloc(20001), 20001, 16);
 	try("calloc", calloc(100, 200), 20000, 16);
+	try("reallocarray", reallocarray(NULL, 100, 200), 20000, 16);
 	try("aligned_alloc", aligned_alloc(64, 20032), 20032, 64);
 	try("memalign", memalign(4096, 20001), 20001, 4096);
 	need(!posix_memalign(&block, 256, 20001));

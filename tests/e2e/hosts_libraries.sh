@@ -72,6 +72,14 @@ for least in 25 100; do
 	done
 done
 
+# Valgrind puts its own functions into the place of the C library's, and takes a look at the word in front of a block for a fault.
+if command -v valgrind >/dev/null; then
+	MODES=streaming host valgrind valgrind -q --error-exitcode=9 "$apps/host_malloc"
+	grep -q "^marks" valgrind.bare || fail "valgrind: the program does not run"
+else
+	echo "no valgrind here: left out"
+fi
+
 # -- Names ---------------------------------------------------------------------------------------------
 # The program defines what the agent imports; nobody may call that.
 nm -D --defined-only "$(ldd "$FXT_AGENT" | sed -n 's/.*=> \(.*libc\.so\.6\) .*/\1/p')" | sed -n 's/.* [TWi] \([^@]*\).*/\1/p' | sort -u >functions
