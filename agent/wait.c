@@ -209,10 +209,10 @@ unsigned fxt_wait_release(uintptr_t object, enum fxt_release how, const struct f
 
 	if (!bucket)
 		return 0;
-	if (how == FXT_RELEASE_LOCK)
+	if (how == FXT_RELEASE_LOCK || how == FXT_RELEASE_SHARED)
 		entry->pending_count = 0;
 	count = unanswered(entry);
-	if (count > 1 && how != FXT_RELEASE_ALL)
+	if (count > 1 && how != FXT_RELEASE_ALL && how != FXT_RELEASE_SHARED)
 		count = 1;
 	lock = entry->lock;
 	if (count)

@@ -25,15 +25,24 @@ enum fxt_release {
 	FXT_RELEASE_ONE,                /* to the one that waits longest and has none yet */
 	FXT_RELEASE_ALL,                /* to each that waits and has none yet */
 	FXT_RELEASE_LOCK,               /* to one, and whatever was handed on before and not taken is void: it let somebody else in */
+	FXT_RELEASE_SHARED,             /* the same to each that waits: they share the lock */
 };
 
 /* How many threads wait for an object of this hash. */
 enum { FXT_WAITING_SLOTS = 4096 };
 extern atomic_ushort fxt_waiting[FXT_WAITING_SLOTS] __attribute__((visibility("hidden")));
 
+/* Who waits to write is let go on by others than who waits to read. So a read-write lock is two objects: its address, for those that want
+ * to read, and this. */
+static inline uintptr_t fxt_wait_to_write(uintptr_t rwlock)
+{
+	return rwlock | 1;
+}
+
+/* The same for both objects of a read-write lock. */
 static inline uint64_t fxt_wait_hash(uintptr_t object)
 {
-	return (uint64_t)object * UINT64_C(0x9e3779b97f4a7c15);
+	return (uint64_t)(object & ~(uintptr_t)1) * UINT64_C(0x9e3779b97f4a7c15);
 }
 
 /* Whether anybody may wait for it. */

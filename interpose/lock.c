@@ -144,7 +144,7 @@ void fxt_lock_wait_begin(struct fxt_thread *thread, struct fxt_lock_wait *wait)
 						     fxt_event_args(d.arguments) |
 						     fxt_names_of(FXT_STR_CATEGORIES + FXT_BIT_agent, FXT_STR_contended));
 	}
-	fxt_wait_enter(thread, wait->lock, 0);
+	fxt_wait_enter(thread, wait->object, 0);
 }
 
 void fxt_lock_wait_end(struct fxt_thread *thread, struct fxt_lock_wait *wait, int result)
@@ -152,7 +152,7 @@ void fxt_lock_wait_end(struct fxt_thread *thread, struct fxt_lock_wait *wait, in
 	uint64_t after_ns, end_ns = fxt_end_after(thread, wait->open, &after_ns), *at;
 	struct description d = {.holder = wait->holder};
 	struct fxt_cause cause;
-	bool is_caused = fxt_wait_leave(thread, wait->lock, wait->start_ns, end_ns, &cause) && fxt_is_got(result);
+	bool is_caused = fxt_wait_leave(thread, wait->object, wait->start_ns, end_ns, &cause) && fxt_is_got(result);
 	uintptr_t held_place = wait->held.place;
 
 	/* Who gave it up in the end had it last. */
@@ -181,7 +181,15 @@ void fxt_lock_wait_end(struct fxt_thread *thread, struct fxt_lock_wait *wait, in
 	fxt_flow_resume(thread, after_ns, end_ns, &cause, is_caused);
 }
 
-void fxt_lock_let_go(struct fxt_thread *thread, uintptr_t lock)
+/* A reader keeps out none but writers, and the last one to leave lets one in. A writer keeps out all. */
+static void let_go_rwlock(struct fxt_thread *thread, uintptr_t lock, struct fxt_cause cause)
+{
+	fxt_flow_release(thread, fxt_wait_to_write(lock), FXT_RELEASE_LOCK, cause);
+	if (fxt_rwlock_holder((const pthread_rwlock_t *)lock) == thread->tid)
+		fxt_flow_release(thread, lock, FXT_RELEASE_SHARED, cause);
+}
+
+void fxt_lock_let_go(struct fxt_thread *thread, uintptr_t lock, enum fxt_label_kind kind)
 {
 	struct fxt_held *held = fxt_held_find(thread, lock);
 	struct fxt_cause cause = {0};
@@ -190,7 +198,10 @@ void fxt_lock_let_go(struct fxt_thread *thread, uintptr_t lock)
 		cause.since_ns = held->since_ns;
 		cause.place = held->place;
 	}
-	fxt_flow_release(thread, lock, FXT_RELEASE_LOCK, cause);
+	if (kind == FXT_LABEL_RWLOCK)
+		let_go_rwlock(thread, lock, cause);
+	else
+		fxt_flow_release(thread, lock, FXT_RELEASE_LOCK, cause);
 }
 
 /* -- Wrappers ---------------------------------------------------------------------------------- */
@@ -212,10 +223,18 @@ void fxt_lock_let_go(struct fxt_thread *thread, uintptr_t lock)
 	result_ = real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__)); \
 	GOT(kind, lock, __VA_ARGS__)
 
+/* What is waited for. */
+#define OBJECT_OF(symbol) FXT_SECOND(WRITES_##symbol, ITSELF, )
+#define ITSELF(lock) (lock)
+#define WRITES_pthread_rwlock_wrlock , fxt_wait_to_write
+#define WRITES___pthread_rwlock_wrlock , fxt_wait_to_write
+#define WRITES_pthread_rwlock_timedwrlock , fxt_wait_to_write
+#define WRITES_pthread_rwlock_clockwrlock , fxt_wait_to_write
+
 /* The real call, where the lock is not free. */
 #define WAIT_FOR(symbol, lock, ...)                                                                             \
 	struct fxt_open *open_ = BLOCKS(lock);                                                                  \
-	struct fxt_lock_wait wait_ = FXT_LOCK_WAIT(open_, lock);                                                \
+	struct fxt_lock_wait wait_ = FXT_LOCK_WAIT(open_, lock, OBJECT_OF(symbol)((uintptr_t)(lock)));          \
 														\
 	fxt_lock_wait_begin(thread_, &wait_);                                                                   \
 	result_ = real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));                                                 \
@@ -257,7 +276,7 @@ void fxt_lock_let_go(struct fxt_thread *thread, uintptr_t lock)
 
 #define FORM_UNLOCKS(kind, symbol, lock, ...)                   \
 	if (fxt_is_waited_for((uintptr_t)(lock)))                                \
-		fxt_lock_let_go(thread_, (uintptr_t)(lock));    \
+		fxt_lock_let_go(thread_, (uintptr_t)(lock), FXT_KIND_OF(lock)); \
 	fxt_held_pop(thread_, (uintptr_t)(lock));               \
 	result_ = real_##symbol(lock);                          \
 	end_ns_ = fxt_now(thread_);                             \

@@ -23,6 +23,7 @@ struct fxt_lock_wait {
 	uint64_t parameter;             /* the name of the lock's, as an index of a string */
 	enum fxt_label_kind kind;
 	uintptr_t lock;
+	uintptr_t object;               /* what is waited for, as wait.h has it */
 	uintptr_t place;                /* the return address of the call */
 	bool is_c11;                    /* the result is no error number */
 	uint32_t holder;                /* the thread that holds it, as it says itself; 0: not known */
@@ -32,11 +33,11 @@ struct fxt_lock_wait {
 };
 
 /* For a wrapper with thread_, names_ and start_ns_: the lock is not free, and the call is shown in progress by `open_`. */
-#define FXT_LOCK_WAIT(open_, lock_)                                                                                    \
+#define FXT_LOCK_WAIT(open_, lock_, object_)                                                                                \
 	{                                                                                                       \
 		.open = open_, .start_ns = start_ns_, .names = names_, .parameter = FXT_STR_##lock_,            \
 		.kind = FXT_KIND_OF(lock_),                                                                     \
-		.lock = (uintptr_t)(lock_), .place = (uintptr_t)__builtin_return_address(0),                    \
+		.lock = (uintptr_t)(lock_), .object = (object_), .place = (uintptr_t)__builtin_return_address(0),                    \
 		.holder = fxt_holder(lock_), .is_c11 = fxt_is_c11(lock_),                                       \
 	}
 
@@ -47,7 +48,7 @@ FXT_COLD void fxt_lock_wait_begin(struct fxt_thread *thread, struct fxt_lock_wai
 FXT_COLD void fxt_lock_wait_end(struct fxt_thread *thread, struct fxt_lock_wait *wait, int result);
 
 /* The thread is about to give a lock up, and somebody waits for something. */
-FXT_COLD void fxt_lock_let_go(struct fxt_thread *thread, uintptr_t lock);
+FXT_COLD void fxt_lock_let_go(struct fxt_thread *thread, uintptr_t lock, enum fxt_label_kind kind);
 
 /* What the C library itself keeps in a lock: who has it, and whether a thread that wants it would have to wait. A lock may change hands right
  * after the look, so these decide what is said about a call and never what is done. */

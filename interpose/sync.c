@@ -14,7 +14,7 @@ void fxt_cond_wait_begin(struct fxt_thread *thread, struct fxt_cond_wait *wait)
 	fxt_wait_enter(thread, wait->cond, wait->mutex);
 	/* Others wait for the mutex, perhaps. */
 	if (fxt_is_waited_for(wait->mutex))
-		fxt_lock_let_go(thread, wait->mutex);
+		fxt_lock_let_go(thread, wait->mutex, FXT_LABEL_MUTEX);
 	if (held) {
 		wait->place = held->place;
 		fxt_held_pop(thread, wait->mutex);
