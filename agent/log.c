@@ -1,6 +1,7 @@
 /* See log.h. Called by the agent's slow paths. */
 #include "log.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -8,6 +9,46 @@
 #include "writer/sys.h"
 
 static bool quiet;
+
+/* What the process was started with as its standard error; all 0: nothing. */
+static struct {
+	dev_t device;
+	ino_t inode;
+	mode_t type;
+} standard_error;
+
+void fxt_log_start(void)
+{
+	struct stat status;
+
+	if (fxt_sys_fstat(2, &status))
+		return;
+	standard_error.device = status.st_dev;
+	standard_error.inode = status.st_ino;
+	standard_error.type = status.st_mode & S_IFMT;
+}
+
+/* Whether descriptor 2 is still that: a program that closes its standard error may get the number for a file of its own. */
+static bool is_standard_error(void)
+{
+	struct stat status;
+
+	return !fxt_sys_fstat(2, &status) && status.st_dev == standard_error.device && status.st_ino == standard_error.inode &&
+	       (status.st_mode & S_IFMT) == standard_error.type;
+}
+
+/* Whoever read it may be gone, and a file may have reached the limit of its size: neither may kill the program. */
+static void put(const char *text, size_t bytes)
+{
+	uint64_t mask = fxt_sys_block_signals();
+	ssize_t written = fxt_sys_write(2, text, bytes);
+
+	if (written == -EPIPE)
+		fxt_sys_take_back(SIGPIPE);
+	if (written == -EFBIG)
+		fxt_sys_take_back(SIGXFSZ);
+	fxt_sys_restore_signals(mask);
+}
 
 void fxt_log_quiet(bool value)
 {
@@ -55,7 +96,7 @@ void fxt_log(const char *format, ...)
 	va_list list;
 	const char *p, *text;
 
-	if (quiet)
+	if (quiet || !is_standard_error())
 		return;
 	add(&line, "fxtagent[", 9);
 	add_number(&line, (unsigned long)fxt_sys_getpid());
@@ -84,5 +125,5 @@ void fxt_log(const char *format, ...)
 	}
 	va_end(list);
 	line.text[line.used++] = '\n';
-	fxt_sys_write(2, line.text, line.used);
+	put(line.text, line.used);
 }

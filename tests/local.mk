@@ -126,6 +126,7 @@ APPS_C = \
 	tests/apps/host_sanitized \
 	tests/apps/host_seccomp \
 	tests/apps/host_start \
+	tests/apps/host_stderr \
 	tests/apps/host_threads \
 	tests/apps/invariants \
 	tests/apps/jumps \

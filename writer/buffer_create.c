@@ -39,13 +39,10 @@ static int make_tables(struct fxt_buffer *buffer)
 static int make_durable(struct fxt_buffer *buffer, const struct fxt_buffer_config *config)
 {
 	size_t bytes = buffer->durable_words * FXT_WORD_BYTES, at, words;
-	struct rlimit limit;
 	int error;
 
 	if (config->prologue_words > FXT_RECORD_MAX_WORDS)
 		return -E2BIG;
-	if (!fxt_sys_getrlimit(RLIMIT_FSIZE, &limit) && bytes > limit.rlim_cur)
-		return -EFBIG;
 	error = fxt_sys_fallocate(buffer->fd, 0, 0, (off_t)bytes);
 	if (error == -EOPNOTSUPP || error == -ENOSYS)
 		error = fxt_file_append_pages(buffer->fd, 0, (unsigned)(bytes / FXT_PAGE_BYTES));

@@ -242,12 +242,8 @@ static_assert(sizeof(fresh_chunk) == 8 * sizeof(uint64_t) * FXT_PAGE_WORDS, "eig
 int fxt_file_append_pages(int fd, uint64_t offset, unsigned pages)
 {
 	struct iovec vector[WRITE_BYTES / FXT_CHUNK_BYTES];
-	struct rlimit limit;
 	unsigned done = 0;
 
-	/* Past this limit the kernel does not only refuse: it sends SIGXFSZ. */
-	if (!fxt_sys_getrlimit(RLIMIT_FSIZE, &limit) && offset + (uint64_t)pages * FXT_PAGE_BYTES > limit.rlim_cur)
-		return -EFBIG;
 	while (done < pages) {
 		unsigned n = 0, pieces = 0;
 		uint64_t place = offset + (uint64_t)done * FXT_PAGE_BYTES;

@@ -223,7 +223,7 @@ static int write_snapshot(struct fxt_buffer *buffer, int fd)
 
 	/* The durable area's last filler covers words that are not written, and there may be nothing behind it. */
 	if (!error)
-		error = fxt_sys_ftruncate(fd, (off_t)file.offset);
+		error = fxt_sys_is_past_limit(file.offset) ? -EFBIG : fxt_sys_ftruncate(fd, (off_t)file.offset);
 	if (!error) {
 		look_first(buffer, &look);
 		(buffer->mode == FXT_CIRCULAR ? copy_ring : copy_chunks)(buffer, &file);
@@ -245,17 +245,12 @@ static int write_snapshot(struct fxt_buffer *buffer, int fd)
 
 int fxt_buffer_snapshot(struct fxt_buffer *buffer, char *path)
 {
-	struct rlimit limit;
 	bool nameless;
 	int fd, error;
 
 	/* Streaming files are whole at any time, and their windows are not all mapped. */
 	if (buffer->mode == FXT_STREAMING || buffer->tail_offset)
 		return -EINVAL;
-	/* Past this limit the kernel does not only refuse: it sends SIGXFSZ. */
-	if (!fxt_sys_getrlimit(RLIMIT_FSIZE, &limit) &&
-	    (buffer->durable_words + (uint64_t)buffer->limit * FXT_CHUNK_WORDS) * FXT_WORD_BYTES > limit.rlim_cur)
-		return -EFBIG;
 	fd = fxt_file_open_hidden(path, &nameless);
 	if (fd < 0)
 		return fd;

@@ -18,6 +18,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <time.h>
 
 #include "forbidden.h"
 
@@ -91,9 +92,44 @@ static inline ssize_t fxt_sys_write(int fd, const void *data, size_t bytes)
 	return FXT_SYSCALL3(SYS_write, fd, data, bytes);
 }
 
+static inline int fxt_sys_getrlimit(int resource, struct rlimit *limit)
+{
+	return (int)FXT_SYSCALL4(SYS_prlimit64, 0, resource, NULL, limit);
+}
+
+/* Takes back the signal that a call of this thread has just brought upon it, with all signals blocked. */
+static inline void fxt_sys_take_back(int signum)
+{
+	const uint64_t set = UINT64_C(1) << (signum - 1);
+	const struct timespec at_once = {0, 0};
+
+	FXT_SYSCALL4(SYS_rt_sigtimedwait, &set, NULL, &at_once, sizeof(set));
+}
+
+/* Past the limit of a file's size the kernel does not only refuse: it sends SIGXFSZ. So nothing is written there. Where the program lowers
+ * the limit in between, the signal is taken back: whoever makes a file larger has all signals blocked. */
+static inline bool fxt_sys_is_past_limit(uint64_t bytes)
+{
+	struct rlimit limit;
+
+	return !fxt_sys_getrlimit(RLIMIT_FSIZE, &limit) && bytes > limit.rlim_cur;
+}
+
+static inline long fxt_sys_grown(long result)
+{
+	if (__builtin_expect(result == -27 /* EFBIG */, 0))
+		fxt_sys_take_back(SIGXFSZ);
+	return result;
+}
+
 static inline ssize_t fxt_sys_pwritev(int fd, const struct iovec *vector, int count, off_t offset)
 {
-	return FXT_SYSCALL5(SYS_pwritev, fd, vector, count, offset, 0);
+	uint64_t end = (uint64_t)offset;
+	int i;
+
+	for (i = 0; i < count; i++)
+		end += vector[i].iov_len;
+	return fxt_sys_is_past_limit(end) ? -27 /* EFBIG */ : fxt_sys_grown(FXT_SYSCALL5(SYS_pwritev, fd, vector, count, offset, 0));
 }
 
 /* NULL on failure, with the negative errno in *error. */
@@ -135,12 +171,14 @@ static inline void *fxt_sys_memory(size_t bytes)
 
 static inline int fxt_sys_ftruncate(int fd, off_t bytes)
 {
-	return (int)FXT_SYSCALL2(SYS_ftruncate, fd, bytes);
+	return (int)fxt_sys_grown(FXT_SYSCALL2(SYS_ftruncate, fd, bytes));
 }
 
 static inline int fxt_sys_fallocate(int fd, int mode, off_t offset, off_t bytes)
 {
-	return (int)FXT_SYSCALL4(SYS_fallocate, fd, mode, offset, bytes);
+	if (fxt_sys_is_past_limit((uint64_t)offset + (uint64_t)bytes))
+		return -27 /* EFBIG */;
+	return (int)fxt_sys_grown(FXT_SYSCALL4(SYS_fallocate, fd, mode, offset, bytes));
 }
 
 static inline int fxt_sys_fstat(int fd, struct stat *status)
@@ -182,11 +220,6 @@ static inline int fxt_sys_readlink(const char *path, char *out, size_t bytes)
 static inline int fxt_sys_dup_above(int fd, int least)
 {
 	return (int)FXT_SYSCALL3(SYS_fcntl, fd, F_DUPFD_CLOEXEC, least);
-}
-
-static inline int fxt_sys_getrlimit(int resource, struct rlimit *limit)
-{
-	return (int)FXT_SYSCALL4(SYS_prlimit64, 0, resource, NULL, limit);
 }
 
 static inline int fxt_sys_setrlimit(int resource, const struct rlimit *limit)

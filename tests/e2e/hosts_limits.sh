@@ -18,6 +18,9 @@ limited()
 }
 
 # -- Limits --------------------------------------------------------------------------------------------
+# The limit is reached when the trace is made small, at exit.
+EXPECT=$cannot_grow host fsize.exit "$apps/host_limits" 10 fsize 1
+complete fsize.exit
 EXPECT=$cannot_grow MODES=streaming host fsize "$apps/host_limits" 100000 fsize 600
 lossy fsize
 MODES="oneshot circular" host fsize.fixed "$apps/host_limits" 50000 fsize 600

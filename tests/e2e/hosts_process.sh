@@ -50,6 +50,16 @@ else
 	echo "chroot and setuid are left out: they take root"
 fi
 
+# -- Messages -----------------------------------------------------------------------------------------
+# The trace is full, which the agent would say. Where standard error is a pipe it does, and is not killed for it.
+export FXT_BUFFER_SIZE_MB=1 FXT_MAX_SIZE_MB=1
+MODES="streaming oneshot" host stderr.data "$apps/host_stderr" data 30000
+lossy stderr.data
+MODES="streaming oneshot" host stderr.pipe "$apps/host_stderr" pipe 60000
+lossy stderr.pipe
+export FXT_BUFFER_SIZE_MB=16
+unset FXT_MAX_SIZE_MB
+
 # -- Bad pointers ------------------------------------------------------------------------------------
 host pointers "$apps/host_pointers"
 complete pointers

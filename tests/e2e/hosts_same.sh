@@ -58,6 +58,7 @@ host_locks
 host_malloc
 host_own_malloc
 host_pointers
+host_stderr pipe 10
 host_process locks
 host_process shell
 host_sanitized
