@@ -6,8 +6,17 @@
 #include "writer/decimal.h"
 #include "writer/fxt_encode.h"
 
-static const char *const kind_names[FXT_LABEL_KINDS] = {
-	"", "mutex", "cond", "rwlock", "spinlock", "sem", "barrier", "FILE", "DIR", "block",
+/* With their lengths: a block's label is written for each malloc() that has a lifetime. */
+struct piece {
+	const char *text;
+	size_t bytes;
+};
+
+#define PIECE(text) {text, sizeof(text) - 1}
+
+static const struct piece kind_names[FXT_LABEL_KINDS] = {
+	PIECE(""), PIECE("mutex"), PIECE("cond"), PIECE("rwlock"), PIECE("spinlock"), PIECE("sem"), PIECE("barrier"), PIECE("FILE"),
+	PIECE("DIR"), PIECE("block"),
 };
 
 static unsigned digits_of(uint32_t offset)
@@ -19,21 +28,22 @@ static unsigned digits_of(uint32_t offset)
 	return n;
 }
 
-static const char *joint_of(const struct fxt_label *label)
+static const struct piece *joint_of(const struct fxt_label *label)
 {
-	static const char *const joints[] = {
-		[FXT_LABEL_SYMBOL] = "", [FXT_LABEL_MADE] = " of ", [FXT_LABEL_USED] = " first used by ",
-		[FXT_LABEL_PATH] = " ", [FXT_LABEL_FD] = " of descriptor ",
+	static const struct piece joints[] = {
+		[FXT_LABEL_SYMBOL] = PIECE(""), [FXT_LABEL_MADE] = PIECE(" of "), [FXT_LABEL_USED] = PIECE(" first used by "),
+		[FXT_LABEL_PATH] = PIECE(" "), [FXT_LABEL_FD] = PIECE(" of descriptor "),
 	};
+	static const struct piece of_cut_path = PIECE(" ..");
 
-	return label->how == FXT_LABEL_PATH && label->offset ? " .." : joints[label->how];
+	return label->how == FXT_LABEL_PATH && label->offset ? &of_cut_path : &joints[label->how];
 }
 
 size_t fxt_label_bytes(const struct fxt_label *label)
 {
 	if (label->how == FXT_LABEL_SYMBOL)
 		return label->bytes + (label->offset ? 3 + digits_of(label->offset) : 0);
-	return strlen(kind_names[label->kind]) + strlen(joint_of(label)) + label->bytes;
+	return kind_names[label->kind].bytes + joint_of(label)->bytes + label->bytes;
 }
 
 static char *append(char *out, const char *text, size_t bytes)
@@ -47,8 +57,8 @@ void fxt_label_compose(char *out, const struct fxt_label *label)
 	unsigned n = digits_of(label->offset);
 
 	if (label->how != FXT_LABEL_SYMBOL) {
-		out = append(out, kind_names[label->kind], strlen(kind_names[label->kind]));
-		out = append(out, joint_of(label), strlen(joint_of(label)));
+		out = append(out, kind_names[label->kind].text, kind_names[label->kind].bytes);
+		out = append(out, joint_of(label)->text, joint_of(label)->bytes);
 	}
 	if (label->how == FXT_LABEL_FD)
 		fxt_decimal(out, label->offset);

@@ -138,10 +138,37 @@ START_TEST(retracted)
 	ck_assert_uint_eq(record[1], 12345);
 	ck_assert_uint_eq(record[0] & ~UINT64_C(0xfff0), INSTANT(2));
 	ck_assert_uint_eq(walk().instants, 2);
-	/* Gone already; and of a file that is not there any more. */
+	/* Gone already. */
 	ck_assert(!fxt_storage_retract(&buffer.storage, taken.number, second, record, 2, 12345));
+}
+END_TEST
+
+/* The same of a chunk whose window is not mapped any more; and of a file that is not there any more. */
+START_TEST(retracted_unmapped)
+{
+	uint64_t record[4] = {0};
+	struct fxt_lane lane;
+	struct fxt_chunk first;
+	size_t second;
+	unsigned i;
+
+	create(FXT_STREAMING, 8 * MIB);
+	ck_assert(take(&first));
+	lane = lane_of(&first);
+	instant(&lane, 1);
+	second = (size_t)(lane.at - first.base);
+	instant(&lane, 2);
+	for (i = 0; i < FXT_WINDOW_CHUNKS; i++) {
+		fxt_storage_finish(&buffer.storage, i ? taken.number : first.number, 0, 0);
+		ck_assert_int_eq(buffer.windows[0].base == NULL, i == FXT_WINDOW_CHUNKS - 1);
+		ck_assert(take(&taken));
+	}
+	ck_assert(fxt_storage_retract(&buffer.storage, first.number, second, record, 2, 12345));
+	ck_assert_uint_eq(record[0] & ~UINT64_C(0xfff0), INSTANT(2));
+	ck_assert_uint_eq(walk().instants, 1);
+	ck_assert(!fxt_storage_retract(&buffer.storage, first.number, second, record, 2, 12345));
 	ck_assert(!unlink(buffer.path) && !close(buffer.fd));
-	ck_assert(!fxt_storage_retract(&buffer.storage, taken.number, 0, record, 2, 12345));
+	ck_assert(!fxt_storage_retract(&buffer.storage, first.number, 0, record, 2, 12345));
 }
 END_TEST
 
@@ -376,6 +403,7 @@ int main(void)
 	tcase_add_loop_test(files, refused_leaves_nothing, 0, 2);
 	tcase_add_test(files, lane_valid_after_each_record);
 	tcase_add_loop_test(files, retracted, 0, 2);
+	tcase_add_test(files, retracted_unmapped);
 	tcase_add_loop_test(files, full_at_its_size, 0, 3);
 	tcase_add_test(files, circular_reuses_the_oldest_that_is_free);
 	tcase_add_loop_test(files, snapshot_of_nothing_yet, 0, 2);

@@ -265,10 +265,30 @@ static bool take(struct fxt_storage *storage, uint64_t now_ns, struct fxt_chunk 
 	return true;
 }
 
+/* One chunk less of the window is in use; the last one takes it away. */
+static void finish_in(struct fxt_window *window)
+{
+	if (atomic_fetch_add_explicit(&window->finished, 1, memory_order_acq_rel) + 1 == FXT_WINDOW_CHUNKS)
+		fxt_sys_munmap(atomic_exchange_explicit(&window->base, NULL, memory_order_relaxed), FXT_WINDOW_BYTES);
+}
+
+/* One chunk more, for a moment, so that it stays; until finish_in(). False: it is gone, or about to. Its count is below 0 if none of its
+ * chunks is finished yet. */
+static bool keep(struct fxt_window *window)
+{
+	unsigned finished = atomic_load_explicit(&window->finished, memory_order_relaxed);
+
+	do {
+		if (finished == FXT_WINDOW_CHUNKS)
+			return false;
+	} while (!atomic_compare_exchange_weak_explicit(&window->finished, &finished, finished - 1, memory_order_acq_rel,
+							memory_order_relaxed));
+	return true;
+}
+
 static void finish(struct fxt_storage *storage, uint32_t number, uint32_t events, uint64_t last_ns)
 {
 	struct fxt_buffer *buffer = buffer_of(storage);
-	struct fxt_window *window;
 
 	if (buffer->tail_offset)
 		return;
@@ -279,38 +299,60 @@ static void finish(struct fxt_storage *storage, uint32_t number, uint32_t events
 	}
 	if (buffer->mode != FXT_STREAMING)
 		return;
-	window = &buffer->windows[number / FXT_WINDOW_CHUNKS];
-	if (atomic_fetch_add_explicit(&window->finished, 1, memory_order_acq_rel) + 1 == FXT_WINDOW_CHUNKS)
-		fxt_sys_munmap(atomic_exchange_explicit(&window->base, NULL, memory_order_relaxed), FXT_WINDOW_BYTES);
+	finish_in(&buffer->windows[number / FXT_WINDOW_CHUNKS]);
+}
+
+/* False: it is not the record that was meant. */
+static bool take_back(uint64_t *there, uint64_t *record, size_t words, uint64_t last)
+{
+	memcpy(record, there, words * FXT_WORD_BYTES);
+	if (record[words - 1] != last || fxt_get_record_words(record[0]) != words || fxt_get_record_type(record[0]) != FXT_RECORD_EVENT)
+		return false;
+	store(there, fxt_filler(words));
+	return true;
+}
+
+/* take_back() where the window is gone. To write by the descriptor may be more than the process's limit allows, and kill. */
+static bool take_back_unmapped(struct fxt_buffer *buffer, uint64_t offset, uint64_t *record, size_t words, uint64_t last)
+{
+	size_t within = offset % FXT_PAGE_BYTES, bytes = within + words * FXT_WORD_BYTES;
+	uint64_t mask = fxt_lock(&buffer->extend_lock);
+	char *pages = NULL;
+	bool done = false;
+	int error;
+
+	if (fxt_file_ready(buffer))
+		pages = fxt_sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, buffer->fd, (off_t)(offset - within), &error);
+	fxt_file_settle(buffer);
+	if (pages) {
+		done = take_back((uint64_t *)(pages + within), record, words, last);
+		fxt_sys_munmap(pages, bytes);
+	}
+	fxt_unlock(&buffer->extend_lock, mask);
+	return done;
 }
 
 static bool retract(struct fxt_storage *storage, uint32_t number, size_t at, uint64_t *record, size_t words, uint64_t last)
 {
 	struct fxt_buffer *buffer = buffer_of(storage);
-	uint64_t offset = chunk_offset(buffer, number) + at * FXT_WORD_BYTES, mask, *there;
-	size_t within = offset % FXT_PAGE_BYTES, bytes = within + words * FXT_WORD_BYTES;
-	char *pages = NULL;
-	bool done = false;
-	int error;
+	struct fxt_window *window;
+	uint64_t mask;
+	bool done;
 
 	if (buffer->mode == FXT_CIRCULAR || fxt_is_forbidden(FXT_NO_CALLS))
 		return false;
-	/* The window may not be mapped any more. To write by the descriptor may be more than the process's limit allows, and kill. Signals
-	 * are blocked to the end: the child of a handler that forks would take the record back as well. */
-	mask = fxt_lock(&buffer->extend_lock);
-	if (!buffer->tail_offset && fxt_file_ready(buffer))
-		pages = fxt_sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, buffer->fd, (off_t)(offset - within), &error);
-	fxt_file_settle(buffer);
-	if (pages) {
-		there = (uint64_t *)(pages + within);
-		memcpy(record, there, words * FXT_WORD_BYTES);
-		done = record[words - 1] == last && fxt_get_record_words(record[0]) == words &&
-		       fxt_get_record_type(record[0]) == FXT_RECORD_EVENT;
-		if (done)
-			store(there, fxt_filler(words));
-		fxt_sys_munmap(pages, bytes);
+	/* Signals are blocked to the end: the child of a handler that forks would take the record back as well. */
+	mask = fxt_sys_block_signals();
+	window = &buffer->windows[number / FXT_WINDOW_CHUNKS];
+	if (buffer->tail_offset) {
+		done = false;
+	} else if (keep(window)) {
+		done = take_back(fxt_buffer_chunk(buffer, number) + at, record, words, last);
+		finish_in(window);
+	} else {
+		done = take_back_unmapped(buffer, chunk_offset(buffer, number) + at * FXT_WORD_BYTES, record, words, last);
 	}
-	fxt_unlock(&buffer->extend_lock, mask);
+	fxt_sys_restore_signals(mask);
 	return done;
 }
 

@@ -129,3 +129,13 @@ is "without malloc" 0 "$(grep -c '"async-.*"malloc"\|"heap bytes"' dumped)"
 asked large 300000 malloc
 is "lifetimes of large blocks" 0 "$(grep '"async-begin"' dumped | grep -c '"size":[0-9]\{5\}[,}]')"
 grep -q '"async-begin".*"size":311280' dumped || fail "lifetimes of large blocks: there are none"
+
+# A lifetime takes no system call of its own, whether it is over in the chunk in which it began or not.
+if command -v strace >/dev/null && strace -o /dev/null true 2>/dev/null; then
+	blocks=$((20000 + $(random_below 10000)))
+	FXT_HEAP_TRACK_BYTES=1 FXT_OUTPUT=$scratch/calls.fxt strace -f -qq -o calls -E LD_PRELOAD="$FXT_AGENT" "$apps/sequence" $blocks
+	valid calls.fxt
+	"$FXT" dump --json calls.fxt >dumped || fail "system calls: fxt dump"
+	is "system calls: lifetimes" $((2 * blocks)) "$(grep -c '"async-.*"heap block"' dumped)"
+	test "$(wc -l <calls)" -lt $((blocks / 4)) || fail "$blocks lifetimes take $(wc -l <calls) system calls"
+fi
