@@ -232,6 +232,7 @@ E2E_TESTS = \
 	tests/e2e/counts.sh \
 	tests/e2e/ends.sh \
 	tests/e2e/follow.sh \
+	tests/e2e/hostile.sh \
 	tests/e2e/hosts_libraries.sh \
 	tests/e2e/hosts_limits.sh \
 	tests/e2e/hosts_process.sh \
@@ -257,7 +258,7 @@ E2E_TESTS = \
 	tests/e2e/snapshot.sh \
 	tests/e2e/streams.sh
 # What the scripts share, sourced or called by them.
-E2E_HELPERS = tests/e2e/hosts_lib.sh tests/e2e/lib.sh tests/e2e/progress.py tests/e2e/trace.py
+E2E_HELPERS = tests/e2e/hostile.py tests/e2e/hosts_lib.sh tests/e2e/lib.sh tests/e2e/progress.py tests/e2e/trace.py
 TESTS += $(E2E_TESTS)
 EXTRA_DIST += $(E2E_TESTS) $(E2E_HELPERS)
 

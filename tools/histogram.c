@@ -6,6 +6,7 @@
 #include "histogram.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include "message.h"
@@ -13,15 +14,39 @@
 enum { STEP_BITS = 5 };
 
 /* Octave 0 holds 0..31 exactly; octave n > 0 holds 32 << (n - 1) up to twice that. */
-void fxt_histogram_add(struct fxt_histogram *h, uint64_t value)
+static unsigned octave_of(uint64_t value)
 {
 	unsigned top = value < FXT_HISTOGRAM_STEPS ? 0 : 63 - (unsigned)__builtin_clzll(value);
-	unsigned octave = top ? top - STEP_BITS + 1 : 0;
-	unsigned step = octave ? (unsigned)(value >> (octave - 1)) - FXT_HISTOGRAM_STEPS : (unsigned)value;
+
+	return top ? top - STEP_BITS + 1 : 0;
+}
+
+static unsigned step_of(uint64_t value, unsigned octave)
+{
+	return octave ? (unsigned)(value >> (octave - 1)) - FXT_HISTOGRAM_STEPS : (unsigned)value;
+}
+
+static void count(struct fxt_histogram *h, uint64_t value)
+{
+	unsigned octave = octave_of(value);
 
 	if (!h->octaves[octave])
 		h->octaves[octave] = fxt_alloc(FXT_HISTOGRAM_STEPS, sizeof(uint64_t));
-	h->octaves[octave][step]++;
+	h->octaves[octave][step_of(value, octave)]++;
+}
+
+void fxt_histogram_add(struct fxt_histogram *h, uint64_t value)
+{
+	if (h->count < FXT_HISTOGRAM_FEW) {
+		h->few[h->count++] = value;
+		return;
+	}
+	if (!h->octaves) {
+		h->octaves = fxt_alloc(FXT_HISTOGRAM_OCTAVES, sizeof(uint64_t *));
+		for (unsigned i = 0; i < FXT_HISTOGRAM_FEW; i++)
+			count(h, h->few[i]);
+	}
+	count(h, value);
 	h->count++;
 }
 
@@ -35,11 +60,23 @@ static uint64_t middle(unsigned octave, unsigned step)
 	return low + ((UINT64_C(1) << (octave - 1)) >> 1);
 }
 
+/* As it is of more: the middle of the value's bucket. */
+static uint64_t percentile_of_few(const struct fxt_histogram *h, uint64_t wanted)
+{
+	bool swapped = h->count == 2 && h->few[1] < h->few[0];
+	uint64_t value = h->few[wanted > 1 ? !swapped : swapped];
+	unsigned octave = octave_of(value);
+
+	return h->count ? middle(octave, step_of(value, octave)) : 0;
+}
+
 uint64_t fxt_histogram_percentile(const struct fxt_histogram *h, double percent)
 {
 	uint64_t wanted = (uint64_t)ceil((double)h->count * percent / 100);
 	uint64_t seen = 0;
 
+	if (!h->octaves)
+		return percentile_of_few(h, wanted);
 	for (unsigned octave = 0; octave < FXT_HISTOGRAM_OCTAVES; octave++) {
 		for (unsigned step = 0; h->octaves[octave] && step < FXT_HISTOGRAM_STEPS; step++) {
 			seen += h->octaves[octave][step];
@@ -52,7 +89,8 @@ uint64_t fxt_histogram_percentile(const struct fxt_histogram *h, double percent)
 
 void fxt_histogram_free(struct fxt_histogram *h)
 {
-	for (unsigned i = 0; i < FXT_HISTOGRAM_OCTAVES; i++)
+	for (unsigned i = 0; h->octaves && i < FXT_HISTOGRAM_OCTAVES; i++)
 		free(h->octaves[i]);
+	free(h->octaves);
 	*h = (struct fxt_histogram){0};
 }

@@ -6,12 +6,14 @@
 #include <stdint.h>
 
 /* 32 buckets an octave: half a bucket is 1/64 of the value at most. */
-enum { FXT_HISTOGRAM_STEPS = 32, FXT_HISTOGRAM_OCTAVES = 60 };
+enum { FXT_HISTOGRAM_STEPS = 32, FXT_HISTOGRAM_OCTAVES = 60, FXT_HISTOGRAM_FEW = 2 };
 
-/* All zero is empty. Octaves are made when they are first needed: calls of one name span a few. */
+/* All zero is empty. The first values are kept as they are, as most names of a trace with very many have one call. Octaves are
+ * made when they are first needed: calls of one name span a few. */
 struct fxt_histogram {
-	uint64_t *octaves[FXT_HISTOGRAM_OCTAVES];
 	uint64_t count;
+	uint64_t few[FXT_HISTOGRAM_FEW];
+	uint64_t **octaves;             /* NULL while there are but few */
 };
 
 void fxt_histogram_add(struct fxt_histogram *h, uint64_t value);

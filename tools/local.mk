@@ -24,6 +24,8 @@ TOOLS_SOURCES = \
 	tools/elf_facts.h \
 	tools/faults.h \
 	tools/fd_table.c \
+	tools/hash.c \
+	tools/hash.h \
 	tools/histogram.c \
 	tools/histogram.h \
 	tools/join.c \

@@ -6,28 +6,23 @@
 #include "map.h"
 
 #include <stdlib.h>
+#include <string.h>
 
+#include "hash.h"
 #include "message.h"
 
-/* Pointers differ in their middle bits and ids in their low ones: every bit of a key has to reach the
- * mask. */
-static uint64_t hash_of(uint64_t a, uint64_t b)
+static size_t home_of(const struct fxt_map *m, const struct fxt_slot *s)
 {
-	uint64_t h = a * UINT64_C(0x9e3779b97f4a7c15) ^ b;
-
-	h ^= h >> 32;
-	h *= UINT64_C(0xd6e8feb86659fd93);
-	h ^= h >> 32;
-	h *= UINT64_C(0xd6e8feb86659fd93);
-	return h ^ h >> 32;
+	return fxt_hash_pair(s->a, s->b) & (m->index_capacity - 1);
 }
 
+/* The place in the index where the key is, or where it would be put. */
 static size_t probe(const struct fxt_map *m, uint64_t a, uint64_t b)
 {
-	size_t i = hash_of(a, b) & (m->capacity - 1);
+	size_t i = fxt_hash_pair(a, b) & (m->index_capacity - 1);
 
-	while (m->slots[i].used && (m->slots[i].a != a || m->slots[i].b != b))
-		i = (i + 1) & (m->capacity - 1);
+	while (m->index[i] && (m->slots[m->index[i] - 1].a != a || m->slots[m->index[i] - 1].b != b))
+		i = (i + 1) & (m->index_capacity - 1);
 	return i;
 }
 
@@ -38,61 +33,86 @@ struct fxt_slot *fxt_map_find(const struct fxt_map *m, uint64_t a, uint64_t b)
 	if (m->used == 0)
 		return NULL;
 	i = probe(m, a, b);
-	return m->slots[i].used ? &m->slots[i] : NULL;
+	return m->index[i] ? &m->slots[m->index[i] - 1] : NULL;
 }
 
-static void resize(struct fxt_map *m, size_t capacity)
+/* Linear probing degrades past three quarters, and the slots that were removed are in the way. */
+static void make_room(struct fxt_map *m)
 {
-	struct fxt_map bigger = {.slots = fxt_alloc(capacity, sizeof(*m->slots)), .capacity = capacity};
+	size_t kept = 0;
 
-	for (size_t i = 0; i < m->capacity; i++) {
-		const struct fxt_slot *s = &m->slots[i];
-
-		if (s->used)
-			bigger.slots[probe(&bigger, s->a, s->b)] = *s;
+	for (size_t i = 0; i < m->count; i++) {
+		if (m->slots[i].used)
+			m->slots[kept++] = m->slots[i];
 	}
-	bigger.used = m->used;
-	free(m->slots);
-	*m = bigger;
+	m->count = kept;
+	if (kept >= UINT32_MAX / 2) {
+		fxt_error(NULL, "more than %u things to keep track of", UINT32_MAX / 2);
+		exit(1);
+	}
+	if (kept > m->capacity / 2)
+		m->slots = fxt_grow(m->slots, &m->capacity, kept * 2, sizeof(*m->slots));
+	else if (m->capacity == 0)
+		m->slots = fxt_grow(m->slots, &m->capacity, 8, sizeof(*m->slots));
+	if (m->index_capacity / 4 * 3 < m->capacity) {
+		free(m->index);
+		m->index_capacity = m->index_capacity ? m->index_capacity : 16;
+		while (m->index_capacity / 4 * 3 < m->capacity)
+			m->index_capacity *= 2;
+		m->index = fxt_alloc(m->index_capacity, sizeof(*m->index));
+	} else {
+		memset(m->index, 0, m->index_capacity * sizeof(*m->index));
+	}
+	for (size_t i = 0; i < m->count; i++) {
+		size_t at = home_of(m, &m->slots[i]);
+
+		while (m->index[at])
+			at = (at + 1) & (m->index_capacity - 1);
+		m->index[at] = (uint32_t)i + 1;
+	}
 }
 
 struct fxt_slot *fxt_map_put(struct fxt_map *m, uint64_t a, uint64_t b, bool *fresh)
 {
-	struct fxt_slot *s;
+	struct fxt_slot *s = fxt_map_find(m, a, b);
 
-	/* Linear probing degrades past three quarters. */
-	if (m->used >= m->capacity / 4 * 3)
-		resize(m, m->capacity ? m->capacity * 2 : 16);
-	s = &m->slots[probe(m, a, b)];
-	*fresh = !s->used;
-	if (!s->used) {
-		*s = (struct fxt_slot){.a = a, .b = b, .used = true};
-		m->used++;
-	}
+	*fresh = !s;
+	if (s)
+		return s;
+	if (m->count == m->capacity)
+		make_room(m);
+	s = &m->slots[m->count++];
+	*s = (struct fxt_slot){.a = a, .b = b, .used = true};
+	m->index[probe(m, a, b)] = (uint32_t)m->count;
+	m->used++;
 	return s;
 }
 
-/* Slots that were pushed past the removed one move back, so that no tombstones gather. */
+/* Entries of the index that were pushed past the removed one move back, so that no tombstones gather there. */
 void fxt_map_remove(struct fxt_map *m, struct fxt_slot *slot)
 {
-	size_t mask = m->capacity - 1;
-	size_t hole = (size_t)(slot - m->slots);
+	size_t mask = m->index_capacity - 1;
+	size_t hole = probe(m, slot->a, slot->b);
 
-	for (size_t i = (hole + 1) & mask; m->slots[i].used; i = (i + 1) & mask) {
-		size_t home = hash_of(m->slots[i].a, m->slots[i].b) & mask;
+	for (size_t i = (hole + 1) & mask; m->index[i]; i = (i + 1) & mask) {
+		size_t home = home_of(m, &m->slots[m->index[i] - 1]);
 
 		if (((i - home) & mask) >= ((i - hole) & mask)) {
-			m->slots[hole] = m->slots[i];
+			m->index[hole] = m->index[i];
 			hole = i;
 		}
 	}
-	m->slots[hole].used = false;
+	m->index[hole] = 0;
+	slot->used = false;
 	m->used--;
+	/* The newest is often the first to go. */
+	while (m->count && !m->slots[m->count - 1].used)
+		m->count--;
 }
 
 struct fxt_slot *fxt_map_next(const struct fxt_map *m, const struct fxt_slot *slot)
 {
-	for (size_t i = slot ? (size_t)(slot - m->slots) + 1 : 0; i < m->capacity; i++) {
+	for (size_t i = slot ? (size_t)(slot - m->slots) + 1 : 0; i < m->count; i++) {
 		if (m->slots[i].used)
 			return &m->slots[i];
 	}
@@ -102,5 +122,6 @@ struct fxt_slot *fxt_map_next(const struct fxt_map *m, const struct fxt_slot *sl
 void fxt_map_free(struct fxt_map *m)
 {
 	free(m->slots);
+	free(m->index);
 	*m = (struct fxt_map){0};
 }

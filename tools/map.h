@@ -1,8 +1,9 @@
 /* A table from a pair of 64-bit keys to two 64-bit values: live heap blocks by process and pointer, threads
  * by process and thread id, descriptors by process and number, correlation ids.
  *
- * Open addressing, because a trace has millions of heap blocks and a node for each would cost more than the
- * block's record does. A slot's address holds until the next put or remove.
+ * Slots lie in the order in which they were put, and beside them an index by open addressing: a trace has millions of heap
+ * blocks, and a node for each would cost more than the block's record does. Whoever walks them finds the same order every time,
+ * whatever the hash is. A slot's address holds until the next put or remove.
  */
 #ifndef FXT_TOOLS_MAP_H
 #define FXT_TOOLS_MAP_H
@@ -20,8 +21,10 @@ struct fxt_slot {
 /* All zero is an empty map. */
 struct fxt_map {
 	struct fxt_slot *slots;
-	size_t capacity;        /* a power of two, or 0 */
+	size_t count, capacity;         /* of the slots, the removed ones among them */
 	size_t used;
+	uint32_t *index;                /* numbers of slots, from 1 up; 0: none */
+	size_t index_capacity;          /* a power of two, or 0 */
 };
 
 /* NULL if the key is not there. */
@@ -32,7 +35,7 @@ struct fxt_slot *fxt_map_put(struct fxt_map *m, uint64_t a, uint64_t b, bool *fr
 
 void fxt_map_remove(struct fxt_map *m, struct fxt_slot *slot);
 
-/* Walks all slots in no order: NULL begins, NULL ends. */
+/* Walks all slots in the order in which they were put: NULL begins, NULL ends. */
 struct fxt_slot *fxt_map_next(const struct fxt_map *m, const struct fxt_slot *slot);
 
 void fxt_map_free(struct fxt_map *m);

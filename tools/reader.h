@@ -45,24 +45,35 @@ struct fxt_argument {
 	};
 };
 
-/* Strings and threads are kept with the offset they were registered at, and with what the index meant
- * before: a record read again out of order (order.h) finds the meaning it was written with. */
+/* Strings and threads are kept with the offset they were registered at, and with what the index meant before, oldest first: a
+ * record read again out of order (order.h) finds the meaning it was written with. */
+struct fxt_older {
+	uint64_t offset;
+	const char *text;               /* of a string */
+	uint32_t value;                 /* a string's bytes, or the thread */
+};
+
+struct fxt_meanings {
+	struct fxt_older *list;
+	size_t count, capacity;
+};
+
+/* Not moved while the reader lives: texts point to its symbol. */
 struct fxt_string_entry {
 	uint64_t offset;
-	const char *text;               /* NULL: never registered */
-	struct fxt_string_entry *older;
+	const char *text;
 	uint32_t bytes;
 	uint32_t symbol;
+	uint32_t index;
+	struct fxt_meanings *older;     /* NULL: it never meant anything else */
 };
 
 struct fxt_thread_entry {
 	uint64_t offset;
-	struct fxt_thread_entry *older;
+	struct fxt_meanings *older;
 	uint32_t thread;                /* into fxt_reader.threads */
-	bool registered;
+	uint32_t index;                 /* 0: the place is free */
 };
-
-enum { FXT_STRING_PAGE = 64 };          /* strings a page of the table; 2 KiB */
 
 struct fxt_provider {
 	uint32_t id;
@@ -70,10 +81,10 @@ struct fxt_provider {
 	bool announced;                 /* by a provider info record */
 	struct fxt_text name;
 	uint64_t ticks_per_second; /* 1e9 until told: "the reader may assume that 1 tick is 1 nanosecond" */
-	struct fxt_string_entry **pages;
-	size_t page_capacity;
-	struct fxt_thread_entry *threads;
-	size_t thread_capacity;
+	struct fxt_string_entry **strings;      /* by index, open addressing: a provider may have one string or 32767 */
+	size_t string_count, string_capacity;   /* the latter a power of two, or 0 */
+	struct fxt_thread_entry *threads;       /* the same */
+	size_t thread_count, thread_capacity;
 };
 
 /* A thread that was mentioned anywhere. A process of one trace may be two providers, before and after

@@ -48,7 +48,7 @@ struct fxt_text fxt_read_stream(struct fxt_decoder *d, uint64_t bytes, bool is_t
 struct fxt_text fxt_read_string(struct fxt_decoder *d, uint64_t ref)
 {
 	uint64_t value = fxt_get_string_ref_value(ref);
-	struct fxt_string_entry *e;
+	struct fxt_text text;
 
 	if (fxt_get_string_ref_inline(ref)) {
 		if (value > FXT_STRING_MAX_BYTES)
@@ -57,17 +57,17 @@ struct fxt_text fxt_read_string(struct fxt_decoder *d, uint64_t ref)
 	}
 	if (value == 0)
 		return (struct fxt_text){.text = ""};
-	e = fxt_registered_string(d->r->provider, (unsigned)value, d->rec->offset);
-	if (!e) {
+	text = fxt_registered_string(d->r->provider, (unsigned)value, d->rec->offset);
+	if (!text.text) {
 		fxt_fault(d, FXT_FAULT_STRING_UNREGISTERED, d->at, "index %" PRIu64, value);
 		return (struct fxt_text){.text = ""};
 	}
-	return (struct fxt_text){.text = e->text, .bytes = e->bytes, .symbol = &e->symbol};
+	return text;
 }
 
 uint32_t fxt_read_thread(struct fxt_decoder *d, uint64_t ref)
 {
-	const struct fxt_thread_entry *e;
+	uint32_t thread;
 
 	if (ref == 0) {
 		uint64_t pid, tid;
@@ -81,9 +81,8 @@ uint32_t fxt_read_thread(struct fxt_decoder *d, uint64_t ref)
 		tid = fxt_next_word(d);
 		return fxt_thread_of(d->r, pid, tid);
 	}
-	e = fxt_registered_thread(d->r->provider, (unsigned)ref, d->rec->offset);
-	if (e)
-		return e->thread;
+	if (fxt_registered_thread(d->r->provider, (unsigned)ref, d->rec->offset, &thread))
+		return thread;
 	fxt_fault(d, FXT_FAULT_THREAD_UNREGISTERED, d->at, "index %" PRIu64, ref);
 	return fxt_thread_of(d->r, UINT64_MAX, ref);
 }

@@ -53,10 +53,11 @@ struct fxt_provider *fxt_provider_new(struct fxt_reader *r, uint32_t id);
 uint32_t fxt_thread_of(struct fxt_reader *r, uint64_t pid, uint64_t tid);
 void fxt_name_process(struct fxt_reader *r, uint64_t pid, struct fxt_text name);
 void fxt_register_string(struct fxt_provider *p, unsigned index, struct fxt_text text, uint64_t offset);
-struct fxt_string_entry *fxt_registered_string(struct fxt_provider *p, unsigned index, uint64_t offset);
+/* What the index meant at `offset`; the text is NULL where that is nothing. */
+struct fxt_text fxt_registered_string(const struct fxt_provider *p, unsigned index, uint64_t offset);
 void fxt_register_thread(struct fxt_provider *p, unsigned index, uint32_t thread, uint64_t offset);
-const struct fxt_thread_entry *fxt_registered_thread(const struct fxt_provider *p, unsigned index,
-						     uint64_t offset);
+/* The same of a thread; false: nothing. */
+bool fxt_registered_thread(const struct fxt_provider *p, unsigned index, uint64_t offset, uint32_t *thread);
 void fxt_tables_free(struct fxt_reader *r);
 
 /* symbols.c */

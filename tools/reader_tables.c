@@ -36,27 +36,82 @@ struct fxt_provider *fxt_provider_of(struct fxt_reader *r, uint32_t id)
 	return r->providers[s->value[0]];
 }
 
+/* -- What an index meant before -------------------------------------------------------------------- */
+
+static struct fxt_meanings *with_older(struct fxt_meanings *older, struct fxt_older meaning)
+{
+	if (!older)
+		older = fxt_alloc(1, sizeof(*older));
+	older->list = fxt_grow(older->list, &older->capacity, older->count + 1, sizeof(*older->list));
+	older->list[older->count++] = meaning;
+	return older;
+}
+
+/* The last that was registered at or before `offset`, or NULL. A trace may give one index a million meanings. */
+static const struct fxt_older *meaning_at(const struct fxt_meanings *older, uint64_t offset)
+{
+	size_t low = 0, high = older ? older->count : 0;
+
+	while (low < high) {
+		size_t between = low + (high - low) / 2;
+
+		if (older->list[between].offset <= offset)
+			low = between + 1;
+		else
+			high = between;
+	}
+	return low ? &older->list[low - 1] : NULL;
+}
+
+static void free_older(struct fxt_meanings *older)
+{
+	if (older)
+		free(older->list);
+	free(older);
+}
+
 /* -- Strings --------------------------------------------------------------------------------------- */
+
+/* Indices are below 2^15, so that few can share a place: no hash is needed. */
+static struct fxt_string_entry **string_place(struct fxt_string_entry **strings, size_t capacity, unsigned index)
+{
+	size_t i = index & (capacity - 1);
+
+	while (strings[i] && strings[i]->index != index)
+		i = (i + 1) & (capacity - 1);
+	return &strings[i];
+}
+
+static void more_strings(struct fxt_provider *p)
+{
+	size_t capacity = p->string_capacity ? p->string_capacity * 4 : 4;
+	struct fxt_string_entry **strings = fxt_alloc(capacity, sizeof(struct fxt_string_entry *));
+
+	for (size_t i = 0; i < p->string_capacity; i++) {
+		if (p->strings[i])
+			*string_place(strings, capacity, p->strings[i]->index) = p->strings[i];
+	}
+	free(p->strings);
+	p->strings = strings;
+	p->string_capacity = capacity;
+}
 
 void fxt_register_string(struct fxt_provider *p, unsigned index, struct fxt_text text, uint64_t offset)
 {
-	size_t page = index / FXT_STRING_PAGE;
-	size_t had = p->page_capacity;
-	struct fxt_string_entry *e;
+	struct fxt_string_entry **place, *e;
 
-	p->pages = fxt_grow(p->pages, &p->page_capacity, page + 1, sizeof(struct fxt_string_entry *));
-	if (p->page_capacity > had)
-		memset(p->pages + had, 0, (p->page_capacity - had) * sizeof(struct fxt_string_entry *));
-	if (!p->pages[page])
-		p->pages[page] = fxt_alloc(FXT_STRING_PAGE, sizeof(*e));
-	e = &p->pages[page][index % FXT_STRING_PAGE];
-	if (e->text) {
-		if (e->bytes == text.bytes && memcmp(e->text, text.text, text.bytes) == 0)
-			return;
-		struct fxt_string_entry *older = fxt_alloc(1, sizeof(*older));
-
-		*older = *e;
-		e->older = older;
+	if (p->string_count * 2 >= p->string_capacity)
+		more_strings(p);
+	place = string_place(p->strings, p->string_capacity, index);
+	e = *place;
+	if (!e) {
+		e = *place = fxt_alloc(1, sizeof(*e));
+		e->index = index;
+		p->string_count++;
+	} else if (e->bytes == text.bytes && memcmp(e->text, text.text, text.bytes) == 0) {
+		return;
+	} else {
+		e->older = with_older(e->older, (struct fxt_older){e->offset, e->text, e->bytes});
 	}
 	e->offset = offset;
 	e->text = text.text;
@@ -64,54 +119,77 @@ void fxt_register_string(struct fxt_provider *p, unsigned index, struct fxt_text
 	e->symbol = 0;
 }
 
-struct fxt_string_entry *fxt_registered_string(struct fxt_provider *p, unsigned index, uint64_t offset)
+struct fxt_text fxt_registered_string(const struct fxt_provider *p, unsigned index, uint64_t offset)
 {
-	size_t page = index / FXT_STRING_PAGE;
-	struct fxt_string_entry *e;
+	struct fxt_string_entry *e = p->string_count ? *string_place(p->strings, p->string_capacity, index) : NULL;
+	const struct fxt_older *older;
 
-	if (page >= p->page_capacity || !p->pages[page])
-		return NULL;
-	e = &p->pages[page][index % FXT_STRING_PAGE];
-	while (e && e->offset > offset)
-		e = e->older;
-	return e && e->text ? e : NULL;
+	if (!e)
+		return (struct fxt_text){0};
+	if (e->offset <= offset)
+		return (struct fxt_text){.text = e->text, .bytes = e->bytes, .symbol = &e->symbol};
+	older = meaning_at(e->older, offset);
+	return older ? (struct fxt_text){.text = older->text, .bytes = older->value} : (struct fxt_text){0};
 }
 
 /* -- Threads --------------------------------------------------------------------------------------- */
 
+/* Indices are below 2^8. */
+static struct fxt_thread_entry *thread_place(struct fxt_thread_entry *threads, size_t capacity, unsigned index)
+{
+	size_t i = index & (capacity - 1);
+
+	while (threads[i].index && threads[i].index != index)
+		i = (i + 1) & (capacity - 1);
+	return &threads[i];
+}
+
+static void more_threads(struct fxt_provider *p)
+{
+	size_t capacity = p->thread_capacity ? p->thread_capacity * 4 : 4;
+	struct fxt_thread_entry *threads = fxt_alloc(capacity, sizeof(*threads));
+
+	for (size_t i = 0; i < p->thread_capacity; i++) {
+		if (p->threads[i].index)
+			*thread_place(threads, capacity, p->threads[i].index) = p->threads[i];
+	}
+	free(p->threads);
+	p->threads = threads;
+	p->thread_capacity = capacity;
+}
+
 void fxt_register_thread(struct fxt_provider *p, unsigned index, uint32_t thread, uint64_t offset)
 {
 	struct fxt_thread_entry *e;
-	size_t had = p->thread_capacity;
 
-	p->threads = fxt_grow(p->threads, &p->thread_capacity, index + 1, sizeof(*p->threads));
-	if (p->thread_capacity > had)
-		memset(p->threads + had, 0, (p->thread_capacity - had) * sizeof(*p->threads));
-	e = &p->threads[index];
-	if (e->registered) {
-		if (e->thread == thread)
-			return;
-		struct fxt_thread_entry *older = fxt_alloc(1, sizeof(*older));
-
-		*older = *e;
-		e->older = older;
-	}
+	if (p->thread_count * 2 >= p->thread_capacity)
+		more_threads(p);
+	e = thread_place(p->threads, p->thread_capacity, index);
+	if (!e->index)
+		p->thread_count++;
+	else if (e->thread == thread)
+		return;
+	else
+		e->older = with_older(e->older, (struct fxt_older){.offset = e->offset, .value = e->thread});
+	e->index = index;
 	e->offset = offset;
 	e->thread = thread;
-	e->registered = true;
 }
 
-const struct fxt_thread_entry *fxt_registered_thread(const struct fxt_provider *p, unsigned index,
-						     uint64_t offset)
+bool fxt_registered_thread(const struct fxt_provider *p, unsigned index, uint64_t offset, uint32_t *thread)
 {
-	const struct fxt_thread_entry *e;
+	const struct fxt_thread_entry *e = p->thread_count ? thread_place(p->threads, p->thread_capacity, index) : NULL;
+	const struct fxt_older *older;
 
-	if (index >= p->thread_capacity)
-		return NULL;
-	e = &p->threads[index];
-	while (e && e->offset > offset)
-		e = e->older;
-	return e && e->registered ? e : NULL;
+	if (!e || !e->index)
+		return false;
+	*thread = e->thread;
+	if (e->offset <= offset)
+		return true;
+	older = meaning_at(e->older, offset);
+	if (older)
+		*thread = older->value;
+	return older;
 }
 
 uint32_t fxt_thread_of(struct fxt_reader *r, uint64_t pid, uint64_t tid)
@@ -152,29 +230,18 @@ struct fxt_text fxt_process_name(const struct fxt_reader *r, uint64_t pid)
 
 static void free_strings(struct fxt_provider *p)
 {
-	for (size_t i = 0; i < p->page_capacity * FXT_STRING_PAGE; i++) {
-		struct fxt_string_entry *page = p->pages[i / FXT_STRING_PAGE];
-
-		if (!page)
-			continue;
-		for (struct fxt_string_entry *e = page[i % FXT_STRING_PAGE].older, *older; e; e = older) {
-			older = e->older;
-			free(e);
-		}
+	for (size_t i = 0; i < p->string_capacity; i++) {
+		if (p->strings[i])
+			free_older(p->strings[i]->older);
+		free(p->strings[i]);
 	}
-	for (size_t i = 0; i < p->page_capacity; i++)
-		free(p->pages[i]);
-	free(p->pages);
+	free(p->strings);
 }
 
 static void free_threads(struct fxt_provider *p)
 {
-	for (size_t i = 0; i < p->thread_capacity; i++) {
-		for (struct fxt_thread_entry *e = p->threads[i].older, *older; e; e = older) {
-			older = e->older;
-			free(e);
-		}
-	}
+	for (size_t i = 0; i < p->thread_capacity; i++)
+		free_older(p->threads[i].older);
 	free(p->threads);
 }
 

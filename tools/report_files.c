@@ -7,6 +7,7 @@
 #include <string.h>
 #include <uthash.h>
 
+#include "hash.h"
 #include "message.h"
 #include "print.h"
 #include "report.h"

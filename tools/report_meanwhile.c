@@ -79,16 +79,16 @@ static bool may_matter(const struct search *search, uint64_t at, uint64_t header
 		       const struct fxt_provider *p)
 {
 	unsigned ref = (unsigned)fxt_get_event_thread(header);
-	const struct fxt_thread_entry *e;
 	uint64_t start_ns, end_ns;
+	uint32_t thread;
 
 	if (!fxt_reader_slice_at(search->r, at, p, &start_ns, &end_ns) || start_ns > search->to_ns ||
 	    (end_ns < search->from_ns && end_ns >= start_ns))
 		return false;
 	if (ref == 0)
 		return true;
-	e = fxt_registered_thread(p, ref, at);
-	return e && e->thread < search->threads && search->first[e->thread] < search->count;
+	return fxt_registered_thread(p, ref, at, &thread) && thread < search->threads &&
+	       search->first[thread] < search->count;
 }
 
 static void walk(const struct search *search)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <uthash.h>
 
+#include "hash.h"
 #include "message.h"
 #include "reader_internal.h"
 
