@@ -62,4 +62,8 @@ struct fxt_fd_detail fxt_address_peer(char text[FXT_ADDRESS_TEXT_BYTES], const s
 #define MEASURE_ADDR_OUT(name) name##_bytes = fxt_address_returned(name##_bytes, addrlen, failure_);
 #define PUT_ADDR_OUT(name) PUT_ADDR(name)
 
+#define TAKE_ADDR , TAKE_SOCKADDR
+#define TAKE_ADDR_OUT , TAKE_SOCKADDR
+#define TAKE_SOCKADDR(type, name) type name = {.__sockaddr__ = (struct sockaddr *)*next_++};
+
 #endif

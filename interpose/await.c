@@ -75,6 +75,7 @@ static int process_of(int pidfd, unsigned flags)
 	siginfo_t info_, *given_ = info;                                                                \
 													\
 	info = given_ ? given_ : &info_;                                                                \
+	FXT_GIVE(symbol, 1, info)                                                                       \
 	result_ = FXT_BY_REAL(symbol, __VA_ARGS__);                                                     \
 	if (given_ && result_ > 0)                                                                      \
 		info_ = *given_;                                                                        \
@@ -113,9 +114,11 @@ static int wait_for_number(int (*wait_for)(const sigset_t *, siginfo_t *), const
 
 #define CALL FXT_BY_CALL
 #define ALIAS FXT_BY_ALIAS
+#define SYSTEM_CALL FXT_BY_SYSTEM_CALL
+#define BY_NUMBER FXT_BY_NUMBERED
+#define BY_NUMBER_ALONE FXT_BY_NUMBERED_ALONE
 #include "await.def"
-#undef CALL
-#undef ALIAS
+#include "unrows.inc"
 
 #define FXT_TABLE "await.def"
 #define FXT_REALS fxt_reals_await

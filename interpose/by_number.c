@@ -1,69 +1,62 @@
-/* Streams (agent/stream.h) that are read and written by way of syscall(), which is not recorded: from there on nothing is
- * known of them. Any context.
- */
-#include "by_number.h"
+/* syscall(): see by_number.h. Any context. */
+#include <stdarg.h>
+#include <unistd.h>
 
-#include <sys/syscall.h>
+#include "interpose.h"
 
-#include "agent/emit.h"
-#include "agent/endpoint.h"
+FXT_REAL(long, syscall, (long number, long a, long b, long c, long d, long e, long f), (number, a, b, c, d, e, f))
 
-static void unseen(long fd)
+/* What there is for each number, out of all tables. */
+#define CALL(...)
+#define ALIAS(...)
+#define BY_HAND(...)
+#define BY_HAND_ALIAS(...)
+#define EVENT(...)
+#define SYSTEM_CALL(category, type, number, ...) BY_HAND_NUMBER(number)
+#define BY_NUMBER SYSTEM_CALL
+#define BY_NUMBER_ALONE SYSTEM_CALL
+
+#define BY_HAND_NUMBER(number) __attribute__((visibility("hidden"))) void fxt_numbered_##number(struct fxt_by_number *call);
+#include "calls.def"
+#undef BY_HAND_NUMBER
+#define BY_HAND_NUMBER(number) [SYS_##number] = fxt_numbered_##number,
+static void (*const numbered[FXT_NUMBERS_ALL])(struct fxt_by_number *call) = {
+#include "calls.def"
+};
+#include "unrows.inc"
+
+long fxt_by_number_make(struct fxt_by_number *call)
 {
-	if (fxt_endpoint((int)fd))
-		fxt_endpoint_unseen((int)fd);
+	const long *args = call->args;
+
+	return call->result = real_syscall(call->number, args[0], args[1], args[2], args[3], args[4], args[5]);
 }
 
-/* The number is not the stream's any more; others are. */
-static void leaves(long fd)
+int fxt_by_number_refuse(struct fxt_by_number *call)
 {
-	if (!fxt_endpoint((int)fd))
-		return;
-	if (fxt_self)
-		fxt_endpoint_disconnected(fxt_self, (int)fd);
+	errno = EBADF;
+	return (int)(call->result = -1);
+}
+
+FXT_EXPORT long syscall(long number, ...)
+{
+	struct fxt_by_number call = {.number = number, .place = (uintptr_t)__builtin_return_address(0)};
+	va_list list;
+	int i;
+
+	/* As many as there can be: what was not given is passed on as it was found, and the kernel does not look at it. */
+	va_start(list, number);
+	for (i = 0; i < 6; i++)
+		call.args[i] = va_arg(list, long);
+	va_end(list);
+	if ((unsigned long)number < FXT_NUMBERS && numbered[number])
+		numbered[number](&call);
 	else
-		fxt_endpoint_unseen((int)fd);
+		fxt_by_number_make(&call);
+	return call.result;
 }
 
-void fxt_streams_by_number(long number, const long *args)
-{
-	switch (number) {
-	case SYS_read:
-	case SYS_readv:
-	case SYS_preadv2:
-	case SYS_recvfrom:
-	case SYS_recvmsg:
-	case SYS_recvmmsg:
-	case SYS_write:
-	case SYS_writev:
-	case SYS_pwritev2:
-	case SYS_sendto:
-	case SYS_sendmsg:
-	case SYS_sendmmsg:
-	case SYS_vmsplice:
-	/* By another number. */
-	case SYS_dup:
-	case SYS_fcntl:
-		unseen(args[0]);
-		break;
-	case SYS_splice:
-		unseen(args[0]);
-		unseen(args[2]);
-		break;
-	case SYS_tee:
-	case SYS_sendfile:
-		unseen(args[0]);
-		unseen(args[1]);
-		break;
-#ifdef SYS_dup2
-	case SYS_dup2:
-#endif
-	case SYS_dup3:
-		unseen(args[0]);
-		leaves(args[1]);
-		break;
-	case SYS_close:
-		leaves(args[0]);
-		break;
-	}
-}
+const struct fxt_real fxt_reals_by_number[] = {
+	{"syscall", NULL, (void **)&real_syscall},
+	{NULL, NULL, NULL},
+};

@@ -7,11 +7,13 @@ enum fxt_call {
 #define ALIAS(...)
 #define BY_HAND(category, name) FXT_CALL_##name,
 #define BY_HAND_ALIAS(category, symbol, name)
+#define SYSTEM_CALL CALL
+#define BY_NUMBER(...)
+#define BY_NUMBER_ALONE(category, type, name, ...) FXT_CALL_##name,
+#define BY_HAND_NUMBER(...)
+#define EVENT(category, name) FXT_CALL_##name,
 #include "calls.def"
-#undef CALL
-#undef ALIAS
-#undef BY_HAND
-#undef BY_HAND_ALIAS
+#include "unrows.inc"
 	FXT_CALL_COUNT
 };
 

@@ -101,6 +101,7 @@ static void keep_opened(FILE *stream, const struct fxt_birth *birth, uint64_t li
 	int status_ = 0, *given_ = wstatus;                                                                 \
 													\
 	wstatus = given_ ? given_ : &status_;                                                           \
+	FXT_GIVE(symbol, 1, wstatus)                                                                    \
 	result_ = FXT_BY_REAL(symbol, __VA_ARGS__);                                                       \
 	status_ = result_ > 0 ? *wstatus : 0;                                                           \
 	wstatus = given_;                                                                               \
@@ -121,6 +122,7 @@ static int status_of(const siginfo_t *info)
 	siginfo_t info_, *given_ = infop;                                                               \
 													\
 	infop = given_ ? given_ : &info_;                                                               \
+	FXT_GIVE(symbol, 2, infop)                                                                      \
 	result_ = FXT_BY_REAL(symbol, __VA_ARGS__);                                                       \
 	if (result_)                                                                                    \
 		info_.si_pid = 0;                                                                       \
@@ -175,11 +177,11 @@ static int status_of_command(const char *command, int result)
 
 #define CALL FXT_BY_CALL
 #define ALIAS FXT_BY_ALIAS
+#define SYSTEM_CALL FXT_BY_SYSTEM_CALL
+#define BY_NUMBER FXT_BY_NUMBERED
 #define BY_HAND(...)
 #include "child.def"
-#undef CALL
-#undef ALIAS
-#undef BY_HAND
+#include "unrows.inc"
 
 /* By hand: what it closes is a descriptor too. */
 FXT_REAL(int, pclose, (FILE *stream), (stream))

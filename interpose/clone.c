@@ -1,4 +1,4 @@
-/* clone(), and the system calls that do the same made by way of syscall(). None of them runs the C library's fork handlers.
+/* clone(), and the system calls that make processes by way of syscall(). None of them runs the C library's fork handlers.
  *
  *	without CLONE_VM                a process: it gets a file of its own like the child of a fork
  *	CLONE_VM and CLONE_SETTLS       its own thread-local storage, and so its own state with us, or none
@@ -7,19 +7,13 @@
  */
 #include <sched.h>
 #include <stdarg.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "agent/clock.h"
 #include "agent/fork.h"
 #include "agent/kin.h"
-#include "by_number.h"
-#include "complete.h"
-#include "departure.h"
-#include "exit.h"
 #include "interpose.h"
-#include "seccomp.h"
 
 typedef int (*clone_fn)(void *);
 
@@ -127,13 +121,33 @@ FXT_TRACED(process, int, clone, clone, begun, WAITS(flags), INT, (clone_fn, fn, 
 CLONE(clone)
 CLONE(__clone)
 
-/* -- syscall: not recorded ------------------------------------------------------------------------- */
+/* -- By number: see by_number.h ------------------------------------------------------------------- */
 
-FXT_REAL(long, syscall, (long number, long a, long b, long c, long d, long e, long f), (number, a, b, c, d, e, f))
-
-static __attribute__((noinline)) long clone_by_number(long number, uint64_t flags, const long *args)
+/* The event, in the parent. */
+static void record(struct fxt_thread *thread, uint64_t start_ns, uint64_t names, const uint64_t *flags, long child)
 {
-	struct fxt_thread *barred = NULL, *thread = is_fork(flags) && !(flags & CLONE_PARENT) ? fxt_enter(FXT_CAT_process) : NULL;
+	uint64_t end_ns = fxt_end(thread, NULL), *at = fxt_room(thread, start_ns, end_ns, 5);
+	unsigned arguments = 1;
+
+	if (!at)
+		return;
+	if (flags) {
+		at = fxt_put_uint(at, FXT_STR_flags, *flags);
+		arguments++;
+	}
+	at = fxt_put_int(at, FXT_STR_ret, (int)child);
+	if (child == -1) {
+		at = fxt_put_errno(thread, at, errno);
+		arguments++;
+	}
+	fxt_complete(thread, at, end_ns, names, arguments);
+}
+
+static void clone_by_number(struct fxt_by_number *call, uint64_t names, const uint64_t *given_flags)
+{
+	uint64_t flags = given_flags ? *given_flags : 0, start_ns = 0;
+	struct fxt_thread *thread = shares_state(flags) ? NULL : fxt_enter_first(FXT_CAT_process), *barred = NULL;
+	struct fxt_thread *parent = is_fork(flags) && !(flags & CLONE_PARENT) ? thread : NULL;
 	struct fxt_birth birth;
 	long result;
 
@@ -142,82 +156,53 @@ static __attribute__((noinline)) long clone_by_number(long number, uint64_t flag
 	if (shares_state(flags))
 		barred = fxt_thread_bar();
 	if (thread)
-		fxt_birth_begin(thread, &birth, FXT_BIRTH_FORKS);
-	result = real_syscall(number, args[0], args[1], args[2], args[3], args[4], args[5]);
+		start_ns = fxt_now(thread);
+	if (parent)
+		fxt_birth_begin(parent, &birth, FXT_BIRTH_FORKS);
+	result = fxt_by_number_make(call);
 	/* With a stack of its own the child does not come by here. */
-	if (!result && is_fork(flags)) {
-		fxt_fork_in_child(true);
-		if (thread)
+	if (!result) {
+		if (is_fork(flags))
+			fxt_fork_in_child(true);
+		if (parent)
 			fxt_birth_forked(&birth);
-		return 0;
+		return;
 	}
 	if (thread)
-		fxt_birth_end(thread, &birth, (int)result);
+		record(thread, start_ns, names, given_flags, result);
+	if (parent)
+		fxt_birth_end(parent, &birth, (int)result);
 	if (shares_state(flags))
 		told_or_taken_back(barred, result >= 0);
-	return result;
 }
 
-static __attribute__((noinline)) long exec_by_number(long number, long a, long b, long c, long d, long e, long f)
+FXT_BY_HAND_NUMBER(fork)
 {
-	strings argv = (strings)(number == SYS_execve ? b : c), envp = (strings)(number == SYS_execve ? c : d);
-	struct fxt_departure departure;
-	long result;
-
-	COMPLETE(envp);
-	if (number == SYS_execve) {
-		fxt_departure_begin(&departure, FXT_NAMES(process, execve), FXT_STR_pathname, (const char *)a, 0, argv);
-		result = real_syscall(number, a, b, (long)envp, d, e, f);
-	} else {
-		fxt_departure_begin(&departure, FXT_NAMES(process, execveat), FXT_STR_pathname, (const char *)b, (int)a, argv);
-		result = real_syscall(number, a, b, c, (long)envp, e, f);
-	}
-	fxt_departure_failed(&departure);
-	COMPLETED();
-	return result;
+	clone_by_number(call, FXT_NAMES(process, fork), NULL);
 }
 
-FXT_EXPORT long syscall(long number, ...)
+FXT_BY_HAND_NUMBER(clone)
 {
-	long args[6];
-	va_list list;
-	int i;
+	uint64_t flags = (uint64_t)call->args[0];
 
-	/* As many as there can be: what was not given is passed on as it was found, and the kernel does not look at it. */
-	va_start(list, number);
-	for (i = 0; i < 6; i++)
-		args[i] = va_arg(list, long);
-	va_end(list);
-	switch (number) {
-#ifdef SYS_fork
-	case SYS_fork:
-		return clone_by_number(number, 0, args);
-#endif
-	case SYS_clone:
-		return clone_by_number(number, (uint64_t)args[0], args);
-	case SYS_clone3:
-		/* Its flags are the first of what it points to. */
-		if (fxt_sys_can_read((uintptr_t)args[0]))
-			return clone_by_number(number, *(const uint64_t *)args[0], args);
-		break;
-	case SYS_execve:
-	case SYS_execveat:
-		return exec_by_number(number, args[0], args[1], args[2], args[3], args[4], args[5]);
-	case SYS_exit_group:
-		fxt_exit_unseen();
-		break;
-	case SYS_seccomp:
-	case SYS_prctl:
-		return fxt_seccomp_by_number(real_syscall, number, args);
-	default:
-		fxt_streams_by_number(number, args);
+	clone_by_number(call, FXT_NAMES(process, clone), &flags);
+}
+
+FXT_BY_HAND_NUMBER(clone3)
+{
+	uint64_t flags;
+
+	/* They are the first of what it points to. */
+	if (!fxt_sys_can_read((uintptr_t)call->args[0])) {
+		fxt_by_number_make(call);
+		return;
 	}
-	return real_syscall(number, args[0], args[1], args[2], args[3], args[4], args[5]);
+	flags = *(const uint64_t *)call->args[0];
+	clone_by_number(call, FXT_NAMES(process, clone3), &flags);
 }
 
 const struct fxt_real fxt_reals_clone[] = {
 	{"clone", NULL, (void **)&real_clone},
 	{"__clone", NULL, (void **)&real___clone},
-	{"syscall", NULL, (void **)&real_syscall},
 	{NULL, NULL, NULL},
 };

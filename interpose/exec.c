@@ -174,6 +174,33 @@ LISTED(execl, pathname, (void)0)
 LISTED(execlp, file, (void)0)
 LISTED(execle, pathname, strings envp = va_arg(list, strings), , envp)
 
-#define FXT_REALS fxt_reals_exec
+/* -- By number ----------------------------------------------------------------------------------- */
+
+/* The arguments are at `position`, and the environment behind them. */
+static __attribute__((noinline)) int complete_by_number(struct fxt_by_number *call, uint64_t event, int fd, const char *pathname,
+							unsigned position)
+{
+	strings envp = (strings)call->args[position + 1];
+	struct fxt_departure departure;
+	int result;
+
+	COMPLETE(envp);
+	call->args[position + 1] = (long)envp;
+	fxt_departure_begin(&departure, event, FXT_STR_pathname, pathname, fd, (strings)call->args[position]);
+	result = (int)fxt_by_number_make(call);
+	fxt_departure_failed(&departure);
+	COMPLETED();
+	return result;
+}
+
+#define FXT_NUMBER_execve , EXECVE_BY_NUMBER
+#define FXT_NUMBER_execveat , EXECVEAT_BY_NUMBER
+#define EXECVE_BY_NUMBER(...) FXT_APPLY(EXECVE_OF, __VA_ARGS__)
+#define EXECVEAT_BY_NUMBER(...) FXT_APPLY(EXECVEAT_OF, __VA_ARGS__)
+#define EXECVE_OF(pathname) complete_by_number(call_, FXT_NAMES(process, execve), 0, pathname, 1)
+#define EXECVEAT_OF(dirfd, pathname, ...) complete_by_number(call_, FXT_NAMES(process, execveat), dirfd, pathname, 2)
+
 #define FXT_TABLE "exec.def"
+#include "wrappers.inc"
+#define FXT_REALS fxt_reals_exec
 #include "reals.inc"

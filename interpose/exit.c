@@ -72,7 +72,8 @@ FXT_EXPORT void abort(void)
 	__builtin_unreachable();
 }
 
-void fxt_exit_unseen(void)
+/* The process ends within the C library, after the handlers of quick_exit(). */
+static void ends_unseen(void)
 {
 	struct fxt_thread *thread = fxt_enter(FXT_CAT_process);
 
@@ -84,7 +85,7 @@ void fxt_exit_unseen(void)
 void fxt_exit_start(void)
 {
 	/* Where there is no room there is no arrow. */
-	(void)at_quick_exit(fxt_exit_unseen);
+	(void)at_quick_exit(ends_unseen);
 }
 
 static void ends_at_once(int status)
@@ -113,6 +114,12 @@ FXT_EXPORT void _Exit(int status)
 	ends_at_once(status);
 	real__Exit(status);
 	__builtin_unreachable();
+}
+
+FXT_BY_HAND_NUMBER(exit_group)
+{
+	ends_at_once((int)call->args[0]);
+	fxt_by_number_make(call);
 }
 
 #define FXT_TABLE "exit.def"

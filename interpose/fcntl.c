@@ -17,8 +17,6 @@ FXT_EXPORT int __fcntl(int fd, int cmd, ...);
 
 typedef char *char_pointer;
 
-#define FXT_TABLE "fcntl.def"
-#include "wrappers.inc"
 
 /* -- open -------------------------------------------------------------------------------------- */
 
@@ -118,24 +116,32 @@ static inline void sets_flags(int fd, int flags)
 		fxt_endpoint_unseen(fd);
 }
 
+/* `call`, with what is done around it; `refused` for the trace's descriptor, which is none of the program's. */
+#define GUARDED_FCNTL(call, refused)								\
+	int result;										\
+												\
+	if (fxt_descriptor_is_ours(fd))								\
+		return refused;									\
+	if (cmd == F_SETFL)									\
+		sets_flags(fd, (int)(uintptr_t)arg);						\
+	result = call;										\
+	if (result >= 0 && (cmd == F_DUPFD || cmd == F_DUPFD_CLOEXEC)) {			\
+		fxt_stderr_moves(fd, result);							\
+		fxt_fd_duplicated(fd, result, FXT_NAMES(io, fcntl));				\
+	}											\
+	return result;
+
+static FXT_COLD int no_such_descriptor(void)
+{
+	errno = EBADF;
+	return -1;
+}
+
 #define FCNTL(symbol)										\
 	FXT_REAL(int, symbol, (int fd, int cmd, void *arg), (fd, cmd, arg))			\
 	static int guarded_##symbol(int fd, int cmd, void *arg)					\
 	{											\
-		int result;									\
-												\
-		if (fxt_descriptor_is_ours(fd)) {						\
-			errno = EBADF;								\
-			return -1;								\
-		}										\
-		if (cmd == F_SETFL)								\
-			sets_flags(fd, (int)(uintptr_t)arg);					\
-		result = real_##symbol(fd, cmd, arg);						\
-		if (result >= 0 && (cmd == F_DUPFD || cmd == F_DUPFD_CLOEXEC)) {		\
-			fxt_stderr_moves(fd, result);						\
-			fxt_fd_duplicated(fd, result, FXT_NAMES(io, fcntl));			\
-		}										\
-		return result;									\
+		GUARDED_FCNTL(real_##symbol(fd, cmd, arg), no_such_descriptor())		\
 	}											\
 	FXT_TRACED(io, int, symbol, fcntl, guarded_##symbol, BLOCKS(fd), INT, (int, fd, INT),	\
 		   (int, cmd, INT), (void *, arg, NUMBER))					\
@@ -169,5 +175,17 @@ FXT_EXPORT int ioctl(int fd, unsigned long request, ...)
 	return traced_ioctl(fd, request, arg);
 }
 
+/* -- The table, and what is done by number -------------------------------------------------------- */
+
+static int guarded_by_number(struct fxt_by_number *call, int fd, int cmd, void *arg)
+{
+	GUARDED_FCNTL((int)fxt_by_number_make(call), fxt_by_number_refuse(call))
+}
+
+#define FXT_NUMBER_fcntl , FCNTL_BY_NUMBER
+#define FCNTL_BY_NUMBER(...) guarded_by_number(call_, __VA_ARGS__)
+
+#define FXT_TABLE "fcntl.def"
+#include "wrappers.inc"
 #define FXT_REALS fxt_reals_fcntl
 #include "reals.inc"

@@ -95,4 +95,29 @@
 #define FXT_BY_CALL(category, type, symbol, ...) FXT_BY_EXPAND(category, type, symbol, symbol, __VA_ARGS__)
 #define FXT_BY_ALIAS(...) FXT_BY_EXPAND(__VA_ARGS__)
 
+/* The same by number: by_number.h. */
+#define FXT_BY_NUMBER(category, type, number, event, body, shown, kind, ...)                            \
+	FXT_NUMBERED_BEGIN(type, number)                                                                \
+	{                                                                                               \
+		const uint64_t names_ = FXT_NAMES(category, event);                                     \
+		FXT_NUMBERED_TAKE(type, __VA_ARGS__)                                                    \
+		struct fxt_thread *thread_ = fxt_enter_first(FXT_CAT_##category);                       \
+		uint64_t start_ns_, end_ns_, after_ns_ = 0;                                             \
+		type result_;                                                                           \
+													\
+		if (!thread_)                                                                           \
+			return real_by_number();                                                        \
+		FXT_EACH(P_BEFORE, __VA_ARGS__)                                                         \
+		start_ns_ = fxt_now(thread_);                                                           \
+		BODY_##body(shown, kind, by_number, __VA_ARGS__)                                        \
+		(void)after_ns_;                                                                        \
+		GIVE_##kind;                                                                            \
+	}
+#define FXT_BY_NUMBERED(...) FXT_BY_NUMBER(__VA_ARGS__)
+#define FXT_BY_NUMBERED_ALONE(category, type, number, ...) FXT_BY_NUMBER_EXPAND(category, type, number, number, __VA_ARGS__)
+#define FXT_BY_NUMBER_EXPAND(...) FXT_BY_NUMBER(__VA_ARGS__)
+#define FXT_BY_SYSTEM_CALL(...)   \
+	FXT_BY_CALL(__VA_ARGS__)   \
+	FXT_BY_NUMBERED_ALONE(__VA_ARGS__)
+
 #endif

@@ -5,10 +5,17 @@
  *	CALL(io, ssize_t, read, BLOCKS(fd), LONG, (int, fd, INT), (void *, buf, SKIP), (size_t, count, UINT))
  *	ALIAS(io, ssize_t, __read_chk, read, BLOCKS(fd), LONG, ...)
  *	BY_HAND(io, open)       BY_HAND_ALIAS(io, open64, open)
+ *	SYSTEM_CALL(io, int, rmdir, BLOCKS(pathname), INT, (const char *, pathname, TEXT))
+ *	BY_NUMBER(io, ssize_t, pread64, pread, BLOCKS(fd), READ(fd), ...)
  *
  * category, type returned, function, whether it can block, what its result is, parameters: type, name as in the
  * manual page, how it is recorded. An ALIAS appears in the trace under the plain name given after its own. BY_HAND lines
  * declare what is written out in NAME.c: variadic functions, those that do not return, the allocator.
+ *
+ * What is made by way of syscall() is recorded as well: by_number.h. A SYSTEM_CALL is a CALL, and the system call of that name has the
+ * same parameters in the same order, perhaps with more behind them. BY_NUMBER is a system call that appears under the name of a
+ * function with other parameters, given after its own, and BY_NUMBER_ALONE one that the C library has no function for.
+ * BY_HAND_NUMBER(number) is one whose fxt_numbered_NUMBER() is written out, and EVENT(category, name) a name that only such have.
  *
  * Every table is included several times: for the call numbers (calls.h), their names (start.c), the wrappers and
  * real pointers (NAME.c, through this header), and the list of exported symbols (tests/list_calls.c).
@@ -19,6 +26,7 @@
  *	TEXT    a C string, such as a path      SKIP    not at all
  *	LATER   a C string that the call may not have looked at though it found nothing wrong with it: another one failed before
  *	TIME    struct timespec, as nanoseconds         NONE    no parameters: (void, , NONE)
+ *	ABSENT  not there, of a system call: 0
  *	TIMEVAL struct timeval, as nanoseconds          ADDR    a socket address: address.h
  *	MADE    a pointer to a number that the call puts there, unless it returns anything but 0
  *	USED NEW OLD WAITED     a pointer to an object that has a name; OPENS OPENS_FD OPENS_IT: object.h
@@ -381,5 +389,7 @@ static inline struct fxt_thread *fxt_enter_first(enum fxt_category category)
 
 #define FXT_WRAP_CALL(category, type, symbol, blocks, result, ...) \
 	FXT_WRAP(category, type, symbol, symbol, blocks, result, __VA_ARGS__)
+
+#include "by_number.h"
 
 #endif

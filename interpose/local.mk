@@ -15,6 +15,7 @@ INTERPOSE_TABLES = \
 	interpose/families.def \
 	interpose/fcntl.def \
 	interpose/ipc.def \
+	interpose/kernel.def \
 	interpose/log.def \
 	interpose/lock.def \
 	interpose/malloc.def \
@@ -74,6 +75,7 @@ INTERPOSE_SOURCES = \
 	interpose/heap.h \
 	interpose/interpose.h \
 	interpose/ipc.c \
+	interpose/kernel.c \
 	interpose/log.c \
 	interpose/lock.c \
 	interpose/lock.h \
@@ -83,6 +85,7 @@ INTERPOSE_SOURCES = \
 	interpose/netdb.c \
 	interpose/next.c \
 	interpose/next.h \
+	interpose/numbers.h \
 	interpose/object.h \
 	interpose/path.c \
 	interpose/poll.c \
@@ -96,7 +99,6 @@ INTERPOSE_SOURCES = \
 	interpose/said.c \
 	interpose/said.h \
 	interpose/seccomp.c \
-	interpose/seccomp.h \
 	interpose/session.c \
 	interpose/signal.c \
 	interpose/signal.h \
@@ -121,6 +123,7 @@ INTERPOSE_SOURCES = \
 	interpose/timer.c \
 	interpose/trampoline.c \
 	interpose/trampoline.h \
+	interpose/unrows.inc \
 	interpose/unistd.c \
 	interpose/variadic.h \
 	interpose/versioned.c \

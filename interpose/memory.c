@@ -8,10 +8,18 @@
 #include "agent/mappings.h"
 #include "mapped.h"
 
-#define FXT_TABLE "memory.def"
-#include "wrappers.inc"
-
 /* Pages that the call unmaps are taken out before it, and what it maps is known after it: mappings.h. */
+
+#define MAP(call)                                                                                               \
+	uint32_t leaving = flags & MAP_FIXED ? fxt_mappings_leave(addr, length) : 0;                            \
+	void *result = call;                                                                                    \
+														\
+	fxt_mappings_left(thread, leaving, result != MAP_FAILED);                                               \
+	if (result != MAP_FAILED && flags & MAP_FIXED)                                                          \
+		fxt_labels_freed(addr, length);                                                                 \
+	if (result != MAP_FAILED)                                                                               \
+		fxt_mapping_came(thread, result, length, place);                                                \
+	return result;
 
 #define MMAP(symbol, offset_type)                                                                                               \
 	FXT_REAL_FIRST(malloc, pointer, symbol, (pointer addr, size_t length, int prot, int flags, int fd, offset_type offset),  \
@@ -21,23 +29,24 @@
 	FXT_EXPORT void *symbol(void *addr, size_t length, int prot, int flags, int fd, offset_type offset)                     \
 	{                                                                                                                       \
 		struct fxt_thread *thread = fxt_enter(FXT_CAT_malloc);                                                          \
-		uint32_t leaving;                                                                                               \
-		void *result;                                                                                                   \
+		uintptr_t place = (uintptr_t)__builtin_return_address(0);                                                       \
 																\
 		if (!thread)                                                                                                    \
 			return real_##symbol(addr, length, prot, flags, fd, offset);                                            \
-		leaving = flags & MAP_FIXED ? fxt_mappings_leave(addr, length) : 0;                                             \
-		result = traced_##symbol(addr, length, prot, flags, fd, offset);                                                \
-		fxt_mappings_left(thread, leaving, result != MAP_FAILED);                                                       \
-		if (result != MAP_FAILED && flags & MAP_FIXED)                                                                  \
-			fxt_labels_freed(addr, length);                                                                         \
-		if (result != MAP_FAILED)                                                                                       \
-			fxt_mapping_came(thread, result, length, (uintptr_t)__builtin_return_address(0));                       \
-		return result;                                                                                                  \
+		MAP(traced_##symbol(addr, length, prot, flags, fd, offset))                                                     \
 	}
 
 MMAP(mmap, off_t)
 MMAP(mmap64, off64_t)
+
+#define UNMAP(call)                                                     \
+	uint32_t leaving = fxt_mappings_leave(addr, length);            \
+	int result = call;                                              \
+									\
+	fxt_mappings_left(thread, leaving, !result);                    \
+	if (!result)                                                    \
+		fxt_labels_freed(addr, length);                         \
+	return result;
 
 FXT_REAL(int, munmap, (pointer addr, size_t length), (addr, length))
 FXT_TRACED(malloc, int, munmap, munmap, real_munmap, QUICK, INT, (pointer, addr, PTR), (size_t, length, UINT))
@@ -45,17 +54,10 @@ FXT_TRACED(malloc, int, munmap, munmap, real_munmap, QUICK, INT, (pointer, addr,
 FXT_EXPORT int munmap(void *addr, size_t length)
 {
 	struct fxt_thread *thread = fxt_enter(FXT_CAT_malloc);
-	uint32_t leaving;
-	int result;
 
 	if (!thread)
 		return real_munmap(addr, length);
-	leaving = fxt_mappings_leave(addr, length);
-	result = traced_munmap(addr, length);
-	fxt_mappings_left(thread, leaving, !result);
-	if (!result)
-		fxt_labels_freed(addr, length);
-	return result;
+	UNMAP(traced_munmap(addr, length))
 }
 
 /* A new address is only there with MREMAP_FIXED, or what newer flags ask for; it is handed on regardless, as the C library
@@ -65,19 +67,22 @@ FXT_REAL(pointer, mremap, (pointer old_address, size_t old_size, size_t new_size
 FXT_TRACED(malloc, pointer, mremap, mremap, real_mremap, QUICK, MAPPED, (pointer, old_address, PTR), (size_t, old_size, UINT),
 	   (size_t, new_size, UINT), (int, flags, INT), (pointer, new_address, SKIP))
 
+#define RESIZE(call)                                                                                            \
+	uint32_t leaving = flags & MREMAP_DONTUNMAP ? 0 : fxt_mappings_leave(old_address, old_size);            \
+	uint32_t replaced = flags & MREMAP_FIXED ? fxt_mappings_leave(new_address, new_size) : 0;               \
+	void *result = call;                                                                                    \
+														\
+	fxt_mappings_left(thread, leaving, result != MAP_FAILED);                                               \
+	fxt_mappings_left(thread, replaced, result != MAP_FAILED);                                              \
+	if (result != MAP_FAILED)                                                                               \
+		fxt_mapping_came(thread, result, new_size, place);                                              \
+	return result;
+
 /* The pages may move, and others may be in their way; those that stay where they are begin anew as well. */
 static void *resize(struct fxt_thread *thread, void *old_address, size_t old_size, size_t new_size, int flags, void *new_address,
 		    uintptr_t place)
 {
-	uint32_t leaving = flags & MREMAP_DONTUNMAP ? 0 : fxt_mappings_leave(old_address, old_size);
-	uint32_t replaced = flags & MREMAP_FIXED ? fxt_mappings_leave(new_address, new_size) : 0;
-	void *result = traced_mremap(old_address, old_size, new_size, flags, new_address);
-
-	fxt_mappings_left(thread, leaving, result != MAP_FAILED);
-	fxt_mappings_left(thread, replaced, result != MAP_FAILED);
-	if (result != MAP_FAILED)
-		fxt_mapping_came(thread, result, new_size, place);
-	return result;
+	RESIZE(traced_mremap(old_address, old_size, new_size, flags, new_address))
 }
 
 FXT_EXPORT void *mremap(void *old_address, size_t old_size, size_t new_size, int flags, ...)
@@ -94,5 +99,47 @@ FXT_EXPORT void *mremap(void *old_address, size_t old_size, size_t new_size, int
 	return resize(thread, old_address, old_size, new_size, flags, new_address, (uintptr_t)__builtin_return_address(0));
 }
 
+/* -- The table, and what is done by number ------------------------------------------------------- */
+
+static pointer map_by_number(struct fxt_by_number *call, void *addr, size_t length, int flags)
+{
+	struct fxt_thread *thread = fxt_enter(FXT_CAT_malloc);
+	uintptr_t place = call->place;
+
+	if (!thread)
+		return (pointer)fxt_by_number_make(call);
+	MAP((pointer)fxt_by_number_make(call))
+}
+
+static int unmap_by_number(struct fxt_by_number *call, void *addr, size_t length)
+{
+	struct fxt_thread *thread = fxt_enter(FXT_CAT_malloc);
+
+	if (!thread)
+		return (int)fxt_by_number_make(call);
+	UNMAP((int)fxt_by_number_make(call))
+}
+
+static pointer resize_by_number(struct fxt_by_number *call, void *old_address, size_t old_size, size_t new_size, int flags,
+				void *new_address)
+{
+	struct fxt_thread *thread = fxt_enter(FXT_CAT_malloc);
+	uintptr_t place = call->place;
+
+	if (!thread)
+		return (pointer)fxt_by_number_make(call);
+	RESIZE((pointer)fxt_by_number_make(call))
+}
+
+#define FXT_NUMBER_mmap , MMAP_BY_NUMBER
+#define FXT_NUMBER_munmap , MUNMAP_BY_NUMBER
+#define FXT_NUMBER_mremap , MREMAP_BY_NUMBER
+#define MMAP_BY_NUMBER(...) FXT_APPLY(MAP_BY_NUMBER, __VA_ARGS__)
+#define MAP_BY_NUMBER(addr, length, prot, flags, fd, offset) map_by_number(call_, addr, length, flags)
+#define MUNMAP_BY_NUMBER(...) unmap_by_number(call_, __VA_ARGS__)
+#define MREMAP_BY_NUMBER(...) resize_by_number(call_, __VA_ARGS__)
+
+#define FXT_TABLE "memory.def"
+#include "wrappers.inc"
 #define FXT_REALS fxt_reals_memory
 #include "reals.inc"

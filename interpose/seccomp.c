@@ -9,7 +9,6 @@
 
 #include "agent/seccomp.h"
 #include "interpose.h"
-#include "seccomp.h"
 
 typedef unsigned long word;
 
@@ -45,15 +44,18 @@ static FXT_COLD int prctl_seccomp(word mode, word filter_address, word c, word d
 }
 
 #if defined(__x86_64__)
+#define TSC(mode, call)                                                                                         \
+	int result;                                                                                             \
+														\
+	if ((mode) == PR_TSC_SIGSEGV)                                                                           \
+		fxt_agent_suspend("the program has made reading the TSC an error: nothing is recorded");        \
+	result = call;                                                                                          \
+	if (((mode) == PR_TSC_ENABLE) == !result)                                                               \
+		fxt_agent_resume();
+
 static FXT_COLD int prctl_tsc(word mode, word b, word c, word d)
 {
-	int result;
-
-	if (mode == PR_TSC_SIGSEGV)
-		fxt_agent_suspend("the program has made reading the TSC an error: nothing is recorded");
-	result = real_prctl(PR_SET_TSC, mode, b, c, d);
-	if ((mode == PR_TSC_ENABLE) == !result)
-		fxt_agent_resume();
+	TSC(mode, real_prctl(PR_SET_TSC, mode, b, c, d))
 	return result;
 }
 #endif
@@ -78,28 +80,35 @@ FXT_EXPORT int prctl(int option, ...)
 	return real_prctl(option, a, b, c, d);
 }
 
-/* -- syscall: see clone.c ------------------------------------------------------------------------------ */
+/* -- By number: see by_number.h ------------------------------------------------------------------- */
 
-long fxt_seccomp_by_number(fxt_syscall_fn *real, long number, const long *args)
+static void made_within(struct fxt_by_number *call, bool strict, const struct sock_fprog *filter)
 {
-	const struct sock_fprog *filter = NULL;
 	unsigned before = 0;
-	bool strict = false;
-	long result;
 
-	if (number == SYS_seccomp) {
-		strict = args[0] == SECCOMP_SET_MODE_STRICT;
-		filter = args[0] == SECCOMP_SET_MODE_FILTER ? filter_at((word)args[2]) : NULL;
-	} else if (args[0] == PR_SET_SECCOMP) {
-		strict = args[1] == SECCOMP_MODE_STRICT;
-		filter = strict ? NULL : filter_at((word)args[2]);
-	}
 	if (strict || filter)
 		before = fxt_seccomp_expect(filter);
-	result = real(number, args[0], args[1], args[2], args[3], args[4], args[5]);
-	if (result < 0 && (strict || filter))
+	if (fxt_by_number_make(call) < 0 && (strict || filter))
 		fxt_seccomp_restore(before);
-	return result;
+}
+
+FXT_BY_HAND_NUMBER(seccomp)
+{
+	made_within(call, call->args[0] == SECCOMP_SET_MODE_STRICT,
+		    call->args[0] == SECCOMP_SET_MODE_FILTER ? filter_at((word)call->args[2]) : NULL);
+}
+
+FXT_BY_HAND_NUMBER(prctl)
+{
+	bool is_seccomp = call->args[0] == PR_SET_SECCOMP, strict = is_seccomp && call->args[1] == SECCOMP_MODE_STRICT;
+
+#if defined(__x86_64__)
+	if (FXT_UNLIKELY((int)call->args[0] == PR_SET_TSC)) {
+		TSC(call->args[1], (int)fxt_by_number_make(call))
+		return;
+	}
+#endif
+	made_within(call, strict, is_seccomp && !strict ? filter_at((word)call->args[2]) : NULL);
 }
 
 const struct fxt_real fxt_reals_seccomp[] = {

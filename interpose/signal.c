@@ -15,9 +15,6 @@
 
 typedef void (*action)(int);
 
-#define FXT_TABLE "signal.def"
-#include "wrappers.inc"
-
 FXT_REAL(int, sigaction, (int signum, const struct sigaction *act, struct sigaction *oldact), (signum, act, oldact))
 FXT_REAL(int, __sigaction, (int signum, const struct sigaction *act, struct sigaction *oldact), (signum, act, oldact))
 FXT_REAL(action, signal, (int signum, action handler), (signum, handler))
@@ -113,5 +110,30 @@ HANDLER(sysv_signal)
 HANDLER(__sysv_signal)
 FXT_WRAP_AROUND(process, action, sigset, sigset, guarded_sigset, QUICK, PLAIN_PTR, (int, signum, INT), (action, disp, PTR))
 
+/* -- By number ----------------------------------------------------------------------------------- */
+
+/* The kernel's struct, which begins with the handler too. */
+struct kernel_action {
+	action handler;
+	unsigned long flags;
+	void (*restorer)(void);
+	uint64_t mask;
+};
+
+static int action_by_number(struct fxt_by_number *call, struct kernel_action *oldact)
+{
+	int result = (int)fxt_by_number_make(call);
+
+	if (!result && oldact && FXT_UNLIKELY(is_ours(oldact->handler)))
+		oldact->handler = SIG_DFL;
+	return result;
+}
+
+#define FXT_NUMBER_rt_sigaction , ACTION_BY_NUMBER
+#define ACTION_BY_NUMBER(...) FXT_APPLY(ACTION_OF, __VA_ARGS__)
+#define ACTION_OF(signum, act, oldact) action_by_number(call_, oldact)
+
+#define FXT_TABLE "signal.def"
+#include "wrappers.inc"
 #define FXT_REALS fxt_reals_signal
 #include "reals.inc"

@@ -18,6 +18,9 @@ typedef int descriptor_pair[2];
 		arguments_ += 2;                                  \
 	}
 
+#define TAKE_PAIR , TAKE_ARRAY
+#define TAKE_ARRAY(type, name) int *name = (int *)*next_++;
+
 /* TEXT_OUT: a buffer `host` of `hostlen` bytes, which holds a string once the call has succeeded. */
 #define COUNT_TEXT_OUT 0
 #define WORDS_TEXT_OUT(name) (2 + fxt_words_of(name##_bytes))

@@ -19,11 +19,13 @@ static const char *const call_names[FXT_CALL_COUNT] = {
 #define ALIAS(...)
 #define BY_HAND(category, name) #name,
 #define BY_HAND_ALIAS(category, symbol, name)
+#define SYSTEM_CALL CALL
+#define BY_NUMBER(...)
+#define BY_NUMBER_ALONE(category, type, name, ...) #name,
+#define BY_HAND_NUMBER(...)
+#define EVENT(category, name) #name,
 #include "calls.def"
-#undef CALL
-#undef ALIAS
-#undef BY_HAND
-#undef BY_HAND_ALIAS
+#include "unrows.inc"
 };
 
 #define FXT_FAMILY(name) extern const struct fxt_real fxt_reals_##name[] __attribute__((visibility("hidden")));

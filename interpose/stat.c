@@ -4,9 +4,6 @@
 #include "agent/descriptor.h"
 #include "interpose.h"
 
-#define FXT_TABLE "stat.def"
-#include "wrappers.inc"
-
 static FXT_COLD int no_such_descriptor(void)
 {
 	errno = EBADF;
@@ -38,5 +35,11 @@ FSTAT(fstat64, stat64)
 FXSTAT(__fxstat, stat)
 FXSTAT(__fxstat64, stat64)
 
+#define FXT_NUMBER_fstat , FSTAT_BY_NUMBER
+#define FSTAT_BY_NUMBER(...) FXT_APPLY(STATUS_BY_NUMBER, __VA_ARGS__)
+#define STATUS_BY_NUMBER(fd) (fxt_descriptor_is_ours(fd) ? fxt_by_number_refuse(call_) : real_by_number())
+
+#define FXT_TABLE "stat.def"
+#include "wrappers.inc"
 #define FXT_REALS fxt_reals_stat
 #include "reals.inc"

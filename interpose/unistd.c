@@ -24,6 +24,35 @@
 #define FXT_SAID_pwritev2 , said_pwritev2
 #define FXT_SAID_pwritev64v2 , said_pwritev64v2
 
+/* By number: the same around the system call. */
+#define FXT_NUMBER_write , SAY_BY_NUMBER
+#define FXT_NUMBER_pwrite64 , SAY_BY_NUMBER
+#define FXT_NUMBER_writev , SAY_VECTOR_BY_NUMBER
+#define FXT_NUMBER_pwritev , SAY_VECTOR_BY_NUMBER
+#define FXT_NUMBER_pwritev2 , SAY_VECTOR_BY_NUMBER
+#define FXT_NUMBER_close , CLOSE_BY_NUMBER
+#define FXT_NUMBER_close_range , CLOSE_RANGE_BY_NUMBER
+#define FXT_NUMBER_dup , DUP_BY_NUMBER
+#define FXT_NUMBER_dup2 , DUP2_BY_NUMBER
+#define FXT_NUMBER_dup3 , DUP3_BY_NUMBER
+#define SAY_BY_NUMBER(...) FXT_APPLY(SAID_BY_NUMBER, __VA_ARGS__)
+#define SAID_BY_NUMBER(fd, buf, ...) said_by_number(call_, fd, buf)
+#define SAY_VECTOR_BY_NUMBER(...) FXT_APPLY(SAID_VECTOR_BY_NUMBER, __VA_ARGS__, )
+#define SAID_VECTOR_BY_NUMBER(fd, iov, iovcnt, ...) said_vector_by_number(call_, fd, iov, iovcnt)
+#define CLOSE_BY_NUMBER(...) close_by_number(call_, __VA_ARGS__)
+#define CLOSE_RANGE_BY_NUMBER(...) close_range_by_number(call_, __VA_ARGS__)
+#define DUP_BY_NUMBER(...) dup_by_number(call_, __VA_ARGS__)
+#define DUP2_BY_NUMBER(...) dup_to_by_number(call_, FXT_NAMES(io, dup2), __VA_ARGS__)
+#define DUP3_BY_NUMBER(...) FXT_APPLY(DUP3_TO_BY_NUMBER, __VA_ARGS__)
+#define DUP3_TO_BY_NUMBER(oldfd, newfd, flags) dup_to_by_number(call_, FXT_NAMES(io, dup3), oldfd, newfd)
+
+static ssize_t said_by_number(struct fxt_by_number *call, int fd, const void *buf);
+static ssize_t said_vector_by_number(struct fxt_by_number *call, int fd, const struct iovec *iov, int iovcnt);
+static int close_by_number(struct fxt_by_number *call, int fd);
+static int close_range_by_number(struct fxt_by_number *call, unsigned first, unsigned last, int flags);
+static int dup_by_number(struct fxt_by_number *call, int oldfd);
+static int dup_to_by_number(struct fxt_by_number *call, uint64_t names, int oldfd, int newfd);
+
 static inline ssize_t said_write(int fd, const void *buf, size_t count);
 static inline ssize_t said___write(int fd, const void *buf, size_t count);
 static inline ssize_t said_writev(int fd, const struct iovec *iov, int iovcnt);
@@ -69,6 +98,24 @@ SAID_VECTOR(pwritev, (int fd, const struct iovec *iov, int iovcnt, off_t offset)
 SAID_VECTOR(pwritev64, (int fd, const struct iovec *iov, int iovcnt, off64_t offset), (fd, iov, iovcnt, offset))
 SAID_VECTOR(pwritev2, (int fd, const struct iovec *iov, int iovcnt, off_t offset, int flags), (fd, iov, iovcnt, offset, flags))
 SAID_VECTOR(pwritev64v2, (int fd, const struct iovec *iov, int iovcnt, off64_t offset, int flags), (fd, iov, iovcnt, offset, flags))
+
+static ssize_t said_by_number(struct fxt_by_number *call, int fd, const void *buf)
+{
+	ssize_t result = fxt_by_number_make(call);
+
+	if (result > 0 && fxt_is_stderr(fd))
+		fxt_said_bytes(buf, (size_t)result);
+	return result;
+}
+
+static ssize_t said_vector_by_number(struct fxt_by_number *call, int fd, const struct iovec *iov, int iovcnt)
+{
+	ssize_t result = fxt_by_number_make(call);
+
+	if (result > 0 && fxt_is_stderr(fd))
+		fxt_said_vector(iov, iovcnt, (size_t)result);
+	return result;
+}
 
 /* -- Pipes ------------------------------------------------------------------------------------- */
 
@@ -147,6 +194,32 @@ FXT_EXPORT int pipe2(int pipefd[2], int flags)
 	return result;
 }
 
+static void pipe_by_number(struct fxt_by_number *call, uint64_t names, const int *flags)
+{
+	struct fxt_thread *thread = fxt_enter_first(FXT_CAT_io);
+	uint64_t start_ns;
+
+	if (!thread) {
+		fxt_by_number_make(call);
+		return;
+	}
+	start_ns = fxt_now(thread);
+	fxt_by_number_make(call);
+	end_pipe(thread, start_ns, names, (const int *)call->args[0], flags, (int)call->result);
+}
+
+FXT_BY_HAND_NUMBER(pipe)
+{
+	pipe_by_number(call, FXT_NAMES(io, pipe), NULL);
+}
+
+FXT_BY_HAND_NUMBER(pipe2)
+{
+	int flags = (int)call->args[1];
+
+	pipe_by_number(call, FXT_NAMES(io, pipe2), &flags);
+}
+
 /* -- Descriptors by number ----------------------------------------------------------------------- */
 
 static FXT_COLD int no_such_descriptor(void)
@@ -176,25 +249,32 @@ static FXT_COLD void clear_way(int newfd)
 	FXT_REAL(int, symbol, (int fd), (fd))							\
 	static inline int guarded_##symbol(int fd)						\
 	{											\
-		int result;									\
-												\
-		if (fxt_descriptor_is_ours(fd))							\
-			return no_such_descriptor();						\
-		fxt_stderr_moves(-1, fd);							\
-		FXT_FD_CLOSE(fd, result = real_##symbol(fd));					\
-		return result;									\
+		GUARDED_CLOSE(real_##symbol(fd), no_such_descriptor())				\
 	}											\
 	FXT_WRAP_AROUND(io, int, symbol, close, guarded_##symbol, BLOCKS(fd), INT, (int, fd, INT))
+
+/* `call` closes fd; `refused` is done instead if that is ours. */
+#define GUARDED_CLOSE(call, refused)				\
+	int result;						\
+								\
+	if (fxt_descriptor_is_ours(fd))				\
+		return refused;					\
+	fxt_stderr_moves(-1, fd);				\
+	FXT_FD_CLOSE(fd, result = call);			\
+	return result;
 
 CLOSE(close)
 CLOSE(__close)
 
+static int close_by_number(struct fxt_by_number *call, int fd)
+{
+	GUARDED_CLOSE((int)fxt_by_number_make(call), fxt_by_number_refuse(call))
+}
+
 FXT_REAL(int, dup, (int oldfd), (oldfd))
 
-static inline int guarded_dup(int oldfd)
+static int duplicated(int oldfd, int result)
 {
-	int result = fxt_descriptor_is_ours(oldfd) ? no_such_descriptor() : real_dup(oldfd);
-
 	if (result >= 0) {
 		fxt_fd_duplicated(oldfd, result, FXT_NAMES(io, dup));
 		fxt_stderr_moves(oldfd, result);
@@ -202,21 +282,31 @@ static inline int guarded_dup(int oldfd)
 	return result;
 }
 
+static inline int guarded_dup(int oldfd)
+{
+	return duplicated(oldfd, fxt_descriptor_is_ours(oldfd) ? no_such_descriptor() : real_dup(oldfd));
+}
+
+static int dup_by_number(struct fxt_by_number *call, int oldfd)
+{
+	return duplicated(oldfd, fxt_descriptor_is_ours(oldfd) ? fxt_by_number_refuse(call) : (int)fxt_by_number_make(call));
+}
+
 FXT_WRAP_AROUND(io, int, dup, dup, guarded_dup, QUICK, INT, (int, oldfd, INT))
 
-/* `call`, named `event`, duplicates oldfd to newfd. */
-#define GUARDED_DUP_TO(call, event)					\
+/* `call`, of these names, duplicates oldfd to newfd; `refused` is done instead if oldfd is ours. */
+#define GUARDED_DUP_TO(call, refused, names)				\
 	int result;							\
 	bool moved;							\
 									\
 	if (fxt_descriptor_is_ours(oldfd))				\
-		return no_such_descriptor();				\
+		return refused;						\
 	moved = fxt_descriptor_is_ours(newfd) && make_way(newfd);	\
 	result = call;							\
 	if (FXT_UNLIKELY(moved) && result < 0)				\
 		clear_way(newfd);					\
 	if (result >= 0) {						\
-		fxt_fd_duplicated(oldfd, newfd, FXT_NAMES(io, event));	\
+		fxt_fd_duplicated(oldfd, newfd, names);			\
 		fxt_stderr_moves(oldfd, newfd);				\
 	}								\
 	return result;
@@ -225,7 +315,7 @@ FXT_WRAP_AROUND(io, int, dup, dup, guarded_dup, QUICK, INT, (int, oldfd, INT))
 	FXT_REAL(int, symbol, (int oldfd, int newfd), (oldfd, newfd))					\
 	static inline int guarded_##symbol(int oldfd, int newfd)					\
 	{												\
-		GUARDED_DUP_TO(real_##symbol(oldfd, newfd), dup2)					\
+		GUARDED_DUP_TO(real_##symbol(oldfd, newfd), no_such_descriptor(), FXT_NAMES(io, dup2))					\
 	}												\
 	FXT_WRAP_AROUND(io, int, symbol, dup2, guarded_##symbol, BLOCKS(newfd), INT, (int, oldfd, INT),	\
 			(int, newfd, INT))
@@ -237,7 +327,12 @@ FXT_REAL(int, dup3, (int oldfd, int newfd, int flags), (oldfd, newfd, flags))
 
 static inline int guarded_dup3(int oldfd, int newfd, int flags)
 {
-	GUARDED_DUP_TO(real_dup3(oldfd, newfd, flags), dup3)
+	GUARDED_DUP_TO(real_dup3(oldfd, newfd, flags), no_such_descriptor(), FXT_NAMES(io, dup3))
+}
+
+static int dup_to_by_number(struct fxt_by_number *call, uint64_t names, int oldfd, int newfd)
+{
+	GUARDED_DUP_TO((int)fxt_by_number_make(call), fxt_by_number_refuse(call), names)
 }
 
 FXT_WRAP_AROUND(io, int, dup3, dup3, guarded_dup3, BLOCKS(newfd), INT, (int, oldfd, INT),
@@ -256,8 +351,30 @@ static inline int ours_within(unsigned first, unsigned last)
 
 FXT_REAL(int, close_range, (unsigned first, unsigned last, int flags), (first, last, flags))
 
+typedef int close_range_fn(void *how, unsigned first, unsigned last, int flags);
+
+static int by_library(void *unused, unsigned first, unsigned last, int flags)
+{
+	(void)unused;
+	return real_close_range(first, last, flags);
+}
+
+static int by_number(void *how, unsigned first, unsigned last, int flags)
+{
+	struct fxt_by_number *call = how;
+
+	/* What is as the program gave it stays so to the last bit. */
+	if ((unsigned)call->args[0] != first)
+		call->args[0] = (long)first;
+	if ((unsigned)call->args[1] != last)
+		call->args[1] = (long)last;
+	if ((int)call->args[2] != flags)
+		call->args[2] = flags;
+	return (int)fxt_by_number_make(call);
+}
+
 /* The range without ours: what lies below it, and above it. */
-static int close_range_but_ours(unsigned first, unsigned last, int flags)
+static int close_range_but_ours(close_range_fn *close_as, void *how, unsigned first, unsigned last, int flags)
 {
 	int ours = ours_within(first, last), result = 0;
 
@@ -265,24 +382,34 @@ static int close_range_but_ours(unsigned first, unsigned last, int flags)
 		fxt_stderr_closed(first, last);
 	/* Ours is closed on exec already. */
 	if (ours < 0 || flags & CLOSE_RANGE_CLOEXEC)
-		return real_close_range(first, last, flags);
+		return close_as(how, first, last, flags);
 	if (first == last)
-		return real_close_range(first, last, flags | (int)CLOSE_RANGE_CLOEXEC);
+		return close_as(how, first, last, flags | (int)CLOSE_RANGE_CLOEXEC);
 	if (first < (unsigned)ours)
-		result = real_close_range(first, (unsigned)ours - 1, flags);
+		result = close_as(how, first, (unsigned)ours - 1, flags);
 	if (!result && (unsigned)ours < last)
-		result = real_close_range((unsigned)ours + 1, last, flags);
+		result = close_as(how, (unsigned)ours + 1, last, flags);
+	return result;
+}
+
+static int close_range_as(close_range_fn *close_as, void *how, unsigned first, unsigned last, int flags)
+{
+	uint64_t mark = fxt_fds_mark();
+	int result = close_range_but_ours(close_as, how, first, last, flags);
+
+	if (!result && !(flags & (int)CLOSE_RANGE_CLOEXEC))
+		fxt_fds_closed(first, last, mark);
 	return result;
 }
 
 static int guarded_close_range(unsigned first, unsigned last, int flags)
 {
-	uint64_t mark = fxt_fds_mark();
-	int result = close_range_but_ours(first, last, flags);
+	return close_range_as(by_library, NULL, first, last, flags);
+}
 
-	if (!result && !(flags & (int)CLOSE_RANGE_CLOEXEC))
-		fxt_fds_closed(first, last, mark);
-	return result;
+static int close_range_by_number(struct fxt_by_number *call, unsigned first, unsigned last, int flags)
+{
+	return close_range_as(by_number, call, first, last, flags);
 }
 
 FXT_WRAP_AROUND(io, int, close_range, close_range, guarded_close_range, BLOCKS(first), INT,

@@ -88,6 +88,18 @@ sort -u "$tmp/interposed" "$tmp/excluded" > "$tmp/known"
 comm -12 "$tmp/declared" "$tmp/libc" | comm -23 - "$tmp/known" > "$tmp/unknown"
 expect_none "declared, and neither interposed nor excluded" "$tmp/unknown"
 
+# The kernel's calls by number. One whose function is excluded is too.
+printf '#include <sys/syscall.h>\n' | ${CC:?} -E -dM - | sed -n 's/^#define __NR_\([a-z_0-9]*\) .*/\1/p' | sort -u > "$tmp/numbers"
+"$build/tests/list_calls" --numbers | sort > "$tmp/numbered"
+"$build/tests/list_calls" --excluded-numbers | sort > "$tmp/unnumbered"
+for list in numbers numbered; do
+	[ "$(wc -l < "$tmp/$list")" -gt 200 ] || { echo "FAIL: too few $list: nothing to compare"; exit 1; }
+done
+sort "$tmp/numbered" "$tmp/unnumbered" | uniq -d > "$tmp/twice"
+expect_none "system calls listed twice" "$tmp/twice"
+sort -u "$tmp/numbered" "$tmp/unnumbered" "$tmp/excluded" | comm -23 "$tmp/numbers" - > "$tmp/unknown"
+expect_none "system calls neither recorded nor excluded" "$tmp/unknown"
+
 # Other names of the same code.
 awk 'FILENAME ~ /interposed$/ { interposed[$1]; next }
      FILENAME ~ /known$/ { known[$1]; next }

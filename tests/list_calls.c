@@ -1,13 +1,13 @@
 /* Prints what the interposition tables declare: with no argument every symbol the agent exports, one a line,
  * for check_exports.sh to compare with the library; with --events the calls' names in the trace, with --symbols those of the tables,
- * each with its event and how it is written, for tests/compare, and with --excluded what is deliberately not stood in for, for
- * check_coverage.sh; with --document the page docs/interposed-calls.md.
+ * each with its event and how it is written, for tests/compare, with --numbers the system calls that are stood in for where they are
+ * made by syscall(), and with --excluded and --excluded-numbers what is deliberately not, for check_coverage.sh; with --document the page docs/interposed-calls.md.
  */
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
-enum form { CALL, ALIAS, BY_HAND, BY_HAND_ALIAS };
+enum form { CALL, ALIAS, BY_HAND, BY_HAND_ALIAS, NUMBER, NUMBER_ALONE, NUMBER_BY_HAND, EVENT };
 
 struct line {
 	enum form form;
@@ -21,11 +21,15 @@ static const struct line lines[] = {
 #define ALIAS(category, type, symbol, name, ...) {ALIAS, #category, #symbol, #name, NULL},
 #define BY_HAND(category, name) {BY_HAND, #category, #name, #name, NULL},
 #define BY_HAND_ALIAS(category, symbol, name) {BY_HAND_ALIAS, #category, #symbol, #name, NULL},
+#define SYSTEM_CALL(category, type, name, blocks, result, ...)                 \
+	{CALL, #category, #name, #name, #__VA_ARGS__},                         \
+	{NUMBER, #category, #name, #name, NULL},
+#define BY_NUMBER(category, type, number, name, ...) {NUMBER, #category, #number, #name, NULL},
+#define BY_NUMBER_ALONE(category, type, number, blocks, result, ...) {NUMBER_ALONE, #category, #number, #number, #__VA_ARGS__},
+#define BY_HAND_NUMBER(number) {NUMBER_BY_HAND, "", #number, #number, NULL},
+#define EVENT(category, name) {EVENT, #category, #name, #name, NULL},
 #include "interpose/calls.def"
-#undef CALL
-#undef ALIAS
-#undef BY_HAND
-#undef BY_HAND_ALIAS
+#include "interpose/unrows.inc"
 };
 
 /* Exported without an event of their name: interpose/function.c, seccomp.c and clone.c. */
@@ -34,24 +38,54 @@ static const char *const others[] = {"__cyg_profile_func_enter", "__cyg_profile_
 /* excluded.def: a reason, or names for the last one. */
 struct exclusion {
 	const char *reason, *names;
+	bool are_numbers;               /* of system calls made by syscall() */
 };
 
 static const struct exclusion exclusions[] = {
-#define REASON(id, why) {why, NULL},
-#define EXCLUDED(names) {NULL, names},
+#define REASON(id, why) {why, NULL, false},
+#define EXCLUDED(names) {NULL, names, false},
+#define EXCLUDED_NUMBERS(names) {NULL, names, true},
 #include "interpose/excluded.def"
 #undef REASON
 #undef EXCLUDED
+#undef EXCLUDED_NUMBERS
 };
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* Whether it is a function of the C library, or else a system call made by syscall(). */
+static bool is_symbol(const struct line *line)
+{
+	return line->form <= BY_HAND_ALIAS;
+}
+
+static bool is_number(const struct line *line)
+{
+	return line->form == NUMBER || line->form == NUMBER_ALONE || line->form == NUMBER_BY_HAND;
+}
+
+/* Whether the name in the trace is its own, and not that of another line. */
+static bool is_event(const struct line *line)
+{
+	return line->form == CALL || line->form == BY_HAND || line->form == NUMBER_ALONE || line->form == EVENT;
+}
+
+static void list_numbers(void)
+{
+	size_t i;
+
+	for (i = 0; i < COUNT(lines); i++)
+		if (is_number(&lines[i]))
+			puts(lines[i].symbol);
+}
 
 static void list_symbols(void)
 {
 	size_t i;
 
 	for (i = 0; i < COUNT(lines); i++)
-		puts(lines[i].symbol);
+		if (is_symbol(&lines[i]))
+			puts(lines[i].symbol);
 	for (i = 0; i < COUNT(others); i++)
 		puts(others[i]);
 }
@@ -92,7 +126,7 @@ static void put_aliases(const char *event)
 	size_t i;
 
 	for (i = 0; i < COUNT(lines); i++) {
-		if (strcmp(lines[i].symbol, lines[i].event) && !strcmp(lines[i].event, event)) {
+		if (is_symbol(&lines[i]) && strcmp(lines[i].symbol, lines[i].event) && !strcmp(lines[i].event, event)) {
 			printf("%s`%s`", separator, lines[i].symbol);
 			separator = " ";
 		}
@@ -104,7 +138,7 @@ static void list_events(void)
 	size_t i;
 
 	for (i = 0; i < COUNT(lines); i++)
-		if (lines[i].form == CALL || lines[i].form == BY_HAND)
+		if (is_event(&lines[i]))
 			printf("%s:%s\n", lines[i].category, lines[i].event);
 }
 
@@ -113,7 +147,8 @@ static void list_lines(void)
 	size_t i;
 
 	for (i = 0; i < COUNT(lines); i++)
-		printf("%s %s:%s %s\n", lines[i].symbol, lines[i].category, lines[i].event,
+		if (is_symbol(&lines[i]))
+			printf("%s %s:%s %s\n", lines[i].symbol, lines[i].category, lines[i].event,
 		       lines[i].form == CALL || lines[i].form == ALIAS ? "table" : "hand");
 }
 
@@ -127,13 +162,25 @@ static void put_names(const char *names, const char *before, const char *after)
 	}
 }
 
-static void list_excluded(void)
+static void list_excluded(bool numbers)
 {
 	size_t i;
 
 	for (i = 0; i < COUNT(exclusions); i++)
-		if (exclusions[i].names)
+		if (exclusions[i].names && exclusions[i].are_numbers == numbers)
 			put_names(exclusions[i].names, "", "\n");
+}
+
+static void document_numbers(void)
+{
+	size_t i;
+
+	puts("\n# System calls made by `syscall()`\n\n"
+	     "They are recorded as the function of the C library that does the same, with its arguments:\n");
+	for (i = 0; i < COUNT(lines); i++)
+		if (is_number(&lines[i]))
+			printf(strcmp(lines[i].symbol, lines[i].event) ? " `%s` (as `%s`)" : " `%s`", lines[i].symbol, lines[i].event);
+	puts("");
 }
 
 static void document_excluded(void)
@@ -156,7 +203,7 @@ static void document_excluded(void)
 	puts("\n\n# What cannot be seen\n\n"
 	     "* Calls that the C library makes within itself: `fprintf` is seen, the `write` inside it is not; `getaddrinfo`, and\n"
 	     "  not its sockets; `system`, and not its fork.\n"
-	     "* System calls made by instruction, or by `syscall()`, and what io_uring does.\n"
+	     "* System calls made by instruction, and what io_uring does.\n"
 	     "* What the vDSO answers without a call of anybody: the clocks.\n"
 	     "* What the compiler or a header puts into the program itself: `getc_unlocked` while its buffer lasts (`__uflow` is\n"
 	     "  seen), atomic operations, `__builtin` functions.\n"
@@ -195,8 +242,7 @@ static void document(void)
 	for (k = 0; k < COUNT(categories); k++) {
 		begun = false;
 		for (i = 0; i < COUNT(lines); i++) {
-			if (lines[i].form == ALIAS || lines[i].form == BY_HAND_ALIAS ||
-			    strcmp(lines[i].category, categories[k]) != 0)
+			if (!is_event(&lines[i]) || strcmp(lines[i].category, categories[k]) != 0)
 				continue;
 			if (!begun)
 				printf("\n## %s\n\n| call | arguments | other symbols |\n|---|---|---|\n",
@@ -205,6 +251,7 @@ static void document(void)
 			document_call(&lines[i]);
 		}
 	}
+	document_numbers();
 	document_excluded();
 }
 
@@ -217,7 +264,11 @@ int main(int argc, char **argv)
 	else if (argc == 2 && !strcmp(argv[1], "--symbols"))
 		list_lines();
 	else if (argc == 2 && !strcmp(argv[1], "--excluded"))
-		list_excluded();
+		list_excluded(false);
+	else if (argc == 2 && !strcmp(argv[1], "--excluded-numbers"))
+		list_excluded(true);
+	else if (argc == 2 && !strcmp(argv[1], "--numbers"))
+		list_numbers();
 	else
 		list_symbols();
 	return ferror(stdout) != 0;

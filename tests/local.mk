@@ -103,6 +103,7 @@ APPS_C = \
 	tests/apps/count_io \
 	tests/apps/count_io_fortified \
 	tests/apps/count_net \
+	tests/apps/count_numbers \
 	tests/apps/count_others \
 	tests/apps/count_pages \
 	tests/apps/count_paths \
@@ -149,13 +150,15 @@ APPS_C = \
 APPS_CXX = \
 	tests/apps/throws
 APPS_SHARED = tests/apps/asleep.h tests/apps/counts.h tests/apps/host.h tests/apps/lifetimes.h tests/apps/lifetimes_uses.c \
-	tests/apps/random.h
+	tests/apps/random.h tests/apps/unseen.h
 
 tests/apps/busy tests/apps/controlled tests/apps/count_calls tests/apps/ends tests/apps/jumps tests/apps/losses tests/apps/slow: APP_FLAGS = -finstrument-functions
 # The checking variants are called in optimised code only.
 tests/apps/count_io_fortified: APP_FLAGS = -O2
-$(filter tests/apps/count_%,$(APPS_C)): tests/apps/counts.h tests/apps/random.h
-tests/apps/busy tests/apps/progress: tests/apps/random.h
+$(filter tests/apps/count_%,$(APPS_C)): tests/apps/counts.h tests/apps/random.h tests/apps/unseen.h
+tests/apps/busy tests/apps/progress: tests/apps/random.h tests/apps/unseen.h
+tests/apps/causes tests/apps/losses tests/apps/quiet tests/apps/stepped: tests/apps/unseen.h
+tests/apps/count_numbers: $(addprefix $(top_srcdir)/,$(INTERPOSE_TABLES)) $(top_srcdir)/interpose/numbers.h
 $(filter tests/apps/host_%,$(APPS_C)): tests/apps/host.h
 tests/apps/chain tests/apps/deadlock tests/apps/quiet: tests/apps/asleep.h
 tests/apps/count_io_fortified: tests/apps/count_io.c

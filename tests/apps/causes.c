@@ -21,6 +21,8 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include "unseen.h"
+
 enum { WAITERS = 3, WORKERS = 4 };
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -43,7 +45,7 @@ static void need(bool condition)
 /* There may be fewer processors than threads, and other work for them. Not by a call that is traced. */
 static void let_others_run(void)
 {
-	syscall(SYS_sched_yield);
+	unseen(SYS_sched_yield);
 }
 
 static void lock(const char *kind)

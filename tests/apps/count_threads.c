@@ -44,7 +44,7 @@ static void *wait_for_the_end(void *argument)
 	const struct timespec while_ = {0, 100000};
 
 	for (;;) {
-		syscall(SYS_nanosleep, &while_, NULL);
+		unseen(SYS_nanosleep, &while_, NULL);
 		pthread_testcancel();
 	}
 	return argument;

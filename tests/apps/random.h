@@ -23,6 +23,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "unseen.h"
+
 #define RANDOM static inline __attribute__((no_instrument_function, unused))
 
 enum {
@@ -69,7 +71,7 @@ RANDOM void random_begin(void)
 	if (given)
 		return;
 	bytes = snprintf(text, sizeof(text), "FXT_SEED=%llu\n", (unsigned long long)random_seed_value);
-	syscall(SYS_write, STDERR_FILENO, text, bytes);
+	unseen(SYS_write, STDERR_FILENO, text, bytes);
 }
 
 /* Starts the thread's numbers. The first call is the main thread's, with 0, before there are others. */

@@ -64,7 +64,7 @@ static void library(void)
 	printf("dprintf -> read %ld\nwrite -> read %ld\n", count, 2 * count + 1);
 }
 
-/* What is known before, and would be wrong after it. */
+/* What syscall() does is known as if a function had done it. What is known before O_DIRECT would be wrong after it. */
 static void unseen(void)
 {
 	char into[2 * LITTLE];
@@ -97,7 +97,7 @@ static void unseen(void)
 		need(write(pipe_ends[1], buffer, LITTLE) == LITTLE && read(pipe_ends[0], into, 2 * LITTLE) == LITTLE);
 		need(!close(pipe_ends[0]) && !close(pipe_ends[1]) && !close(other) && !close(way));
 	}
-	printf("write -> read %ld\n", 5 * count);
+	printf("write -> read %ld\n", 9 * count);
 }
 
 /* -- Messages ---------------------------------------------------------------------------------- */

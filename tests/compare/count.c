@@ -22,11 +22,13 @@ static const char *const symbols[] = {
 #define ALIAS(category, type, symbol, name, ...) #symbol,
 #define BY_HAND(category, name) #name,
 #define BY_HAND_ALIAS(category, symbol, name) #symbol,
+#define SYSTEM_CALL CALL
+#define BY_NUMBER(...)
+#define BY_NUMBER_ALONE(...)
+#define BY_HAND_NUMBER(...)
+#define EVENT(...)
 #include "interpose/calls.def"
-#undef CALL
-#undef ALIAS
-#undef BY_HAND
-#undef BY_HAND_ALIAS
+#include "interpose/unrows.inc"
 };
 
 enum { COUNT = sizeof(symbols) / sizeof(symbols[0]), DIRECTORY_BYTES = 400 };

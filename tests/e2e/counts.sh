@@ -56,6 +56,7 @@ FXT_CATEGORIES=malloc counted own pages "$apps/count_pages" 10
 # libgcc's, for each thread that is left by pthread_exit() or cancellation.
 others=pthread:pthread_once
 FXT_CATEGORIES=pthread,time counted counts threads "$apps/count_threads" 3
+FXT_CATEGORIES=io,net,time,process,pthread,malloc counted own numbers "$apps/count_numbers" 3
 
 # Paths of random length, in every mode: what the program did is written, dropped, filtered or overwritten, to the event. A buffer
 # of 4 MiB holds a part of it, so oneshot mode drops and circular mode overwrites.

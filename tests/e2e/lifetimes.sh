@@ -50,6 +50,12 @@ END
 same "left" expected found
 "$FXT" report "$file" | grep -qE '^  left often +3 .* open$' || fail "left: not in the report"
 
+# What syscall() closes is closed, whoever opened it.
+FXT_FOLLOW=none traced numbers "$apps/count_numbers" 2 >/dev/null 2>err || fail "count_numbers: exit status $?: $(cat err)"
+file=$(only numbers/*.fxt) && valid "$file" && left "$file" >found
+: >expected
+same "left by syscall()" expected found
+
 # Of all processes together, but for what a program had that became another, and for what a child inherited.
 for what in exec:'1 open three' fork:'1 open four,1 open two,2 pipe (pipe)'; do
 	rm -f ./*.fxt
