@@ -49,14 +49,28 @@ MMAP(mmap64, off64_t)
 	return result;
 
 FXT_REAL(int, munmap, (pointer addr, size_t length), (addr, length))
-FXT_TRACED(malloc, int, munmap, munmap, real_munmap, QUICK, INT, (pointer, addr, PTR), (size_t, length, UINT))
+
+/* Goes around what is the agent's and no program knows of: see writer/place.h. What the kernel refuses for its end is refused at once. */
+static int unmap(void *addr, size_t length)
+{
+	uintptr_t from = (uintptr_t)addr, end = from + length;
+	struct fxt_range ours = fxt_places();
+
+	if (FXT_LIKELY(from >= ours.end || end <= ours.from) || from % FXT_PAGE_BYTES)
+		return real_munmap(addr, length);
+	if (end > ours.end && real_munmap((void *)ours.end, end - ours.end))
+		return -1;
+	return from < ours.from ? real_munmap(addr, ours.from - from) : 0;
+}
+
+FXT_TRACED(malloc, int, munmap, munmap, unmap, QUICK, INT, (pointer, addr, PTR), (size_t, length, UINT))
 
 FXT_EXPORT int munmap(void *addr, size_t length)
 {
 	struct fxt_thread *thread = fxt_enter(FXT_CAT_malloc);
 
 	if (!thread)
-		return real_munmap(addr, length);
+		return unmap(addr, length);
 	UNMAP(traced_munmap(addr, length))
 }
 

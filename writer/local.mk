@@ -19,6 +19,8 @@ WRITER_SOURCES = \
 	writer/fxt_utf8.c \
 	writer/lane.h \
 	writer/lock.h \
+	writer/place.c \
+	writer/place.h \
 	writer/record_file.c \
 	writer/record_file.h \
 	writer/ring.c \

@@ -21,6 +21,7 @@
 #include <time.h>
 
 #include "forbidden.h"
+#include "place.h"
 
 #if defined(__clang_analyzer__) || defined(__cppcheck__) || defined(FXT_SYSCALL_ELSEWHERE)
 /* Who analyses the code does not see what an instruction stores through a pointer, but expects it of a function. A test
@@ -132,11 +133,11 @@ static inline ssize_t fxt_sys_pwritev(int fd, const struct iovec *vector, int co
 	return fxt_sys_is_past_limit(end) ? -27 /* EFBIG */ : fxt_sys_grown(FXT_SYSCALL5(SYS_pwritev, fd, vector, count, offset, 0));
 }
 
-/* NULL on failure, with the negative errno in *error. */
+/* NULL on failure, with the negative errno in *error. Where `at` is NULL the mapping has a place of the agent's own. */
 static inline void *fxt_sys_mmap(void *at, size_t bytes, int protection, int flags, int fd, off_t offset,
 				 int *error)
 {
-	long result = FXT_SYSCALL6(SYS_mmap, at, bytes, protection, flags, fd, offset);
+	long result = FXT_SYSCALL6(SYS_mmap, at ? (uintptr_t)at : fxt_place(bytes), bytes, protection, flags, fd, offset);
 
 	if (result < 0 && result > -4096) {
 		*error = (int)result;

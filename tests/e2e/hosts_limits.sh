@@ -40,6 +40,10 @@ complete stack
 EXPECT="$cannot_grow|cannot write .* memory" host as "$apps/host_limits" 50000 as 40
 limited as.from_the_start "ulimit -v 65536" "$apps/host_limits" 50000
 
+# -- Addresses that the program has unmapped, and takes again ---------------------------------------------
+MODES=streaming host unmaps "$apps/host_unmaps"
+complete unmaps
+
 # -- Core dumps ------------------------------------------------------------------------------------------
 for mode in $MODES; do
 	FXT_BUFFERING_MODE=$mode traced "maps.$mode" "$apps/host_maps" >out 2>said.maps

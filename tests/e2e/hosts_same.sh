@@ -117,6 +117,7 @@ streams_odd library 5
 streams_odd messages 2
 streams_odd unseen 2
 streams received 20
+host_unmaps
 threads alive 20
 threads turn 20
 threads names
