@@ -210,6 +210,7 @@ struct fxt_contended {
 struct fxt_blocked {
 	bool is_known, is_blocked;
 	bool is_in_circle;              /* who holds it waits, in the end, for this thread */
+	bool is_join;                   /* it waits for the holder's end, and there is no lock */
 	uint64_t since_ns, lock;
 	const struct fxt_object *known;
 	uint64_t holder;                /* a thread's koid; 0: not known */

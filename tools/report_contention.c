@@ -63,9 +63,10 @@ void fxt_contention_take(struct fxt_contention *c, struct fxt_reader *r, const s
 void fxt_contention_blocked(struct fxt_contention *c, struct fxt_reader *r, const struct fxt_record *rec)
 {
 	struct fxt_blocked *b;
-	uint64_t lock, holder = 0, held_ns = 0;
+	uint64_t lock = 0, holder = 0, held_ns = 0;
+	bool is_join = rec->arg_count && fxt_text_is(&rec->args[0].name, "thread");
 
-	if (!lock_of(rec, &lock))
+	if (!is_join && !lock_of(rec, &lock))
 		return;
 	while (c->blocked_count <= rec->thread) {
 		c->blocked = fxt_grow(c->blocked, &c->blocked_capacity, c->blocked_count + 1, sizeof(*c->blocked));
@@ -76,7 +77,8 @@ void fxt_contention_blocked(struct fxt_contention *c, struct fxt_reader *r, cons
 	*b = (struct fxt_blocked){
 		.since_ns = fxt_ns(rec->provider, rec->ticks),
 		.lock = lock,
-		.known = fxt_object_of(c->objects, r, rec, &rec->args[0]),
+		.known = is_join ? NULL : fxt_object_of(c->objects, r, rec, &rec->args[0]),
+		.is_join = is_join,
 		.holder = holder,
 		.at = place_of(r, rec, "at"),
 		.held_at = place_of(r, rec, "held_at"),
@@ -169,6 +171,21 @@ static void print_contended(const struct fxt_contended *one, const struct fxt_re
 	free(lock);
 }
 
+static void print_joining(const struct fxt_contention *c, size_t thread, const struct fxt_reader *r, uint64_t end_ns,
+			  bool with_process, FILE *out)
+{
+	const struct fxt_blocked *b = &c->blocked[thread];
+	char *who = fxt_thread_label(r, (uint32_t)thread, with_process), *at = place(r, b->at);
+	int64_t holder = holder_of(c, r, thread);
+	char *whom = holder >= 0 ? fxt_thread_label(r, (uint32_t)holder, with_process) : fxt_strdup("a thread");
+
+	fxt_put_line(out, fxt_format("  %s has waited %s in %s for %s to end", who,
+				     fxt_duration(end_ns > b->since_ns ? end_ns - b->since_ns : 0).text, at, whom));
+	free(whom);
+	free(at);
+	free(who);
+}
+
 static void print_blocked(const struct fxt_contention *c, size_t thread, const struct fxt_reader *r, uint64_t end_ns,
 			  bool with_process, FILE *out)
 {
@@ -206,7 +223,7 @@ static void print_blocked_ones(const struct fxt_contention *c, bool circle, cons
 			continue;
 		if (shown == 1)
 			fprintf(out, "\n%s\n", title);
-		print_blocked(c, i, r, end_ns, with_process, out);
+		(c->blocked[i].is_join ? print_joining : print_blocked)(c, i, r, end_ns, with_process, out);
 	}
 	if (shown > top)
 		fprintf(out, "  and %zu more\n", shown - top);

@@ -1,6 +1,6 @@
 /* Threads that let each other go on, and know how often: prints arrows that a trace of it has, "cause -> effect count".
  *
- *	causes KIND COUNT	mutex, rwlock, spin, mtx, cond, broadcast, sem, barrier, threads, thrds, pool_cond, pool_sem
+ *	causes KIND COUNT	mutex, rwlock, spin, mtx, cond, broadcast, sem, barrier, threads, thrds, pool_cond, pool_sem, readers
  *
  * Whoever lets another thread go on does so while that one is known to wait, so it is known which call ends which wait: it sleeps in the
  * kernel, or, where it spins, is in the C library's own function. Conditions in turn need no such care but for the mutex that has to
@@ -230,6 +230,46 @@ static void broadcast(void)
 	}
 }
 
+/* -- Readers: each is kept out by the writer alone, whichever of them leaves first ----------------- */
+
+static atomic_int reader_tids[WAITERS];
+static atomic_long readers_done, lock_round;
+
+static void *read_in_turn(void *tid)
+{
+	long i;
+
+	atomic_store((atomic_int *)tid, (int)syscall(SYS_gettid));
+	for (i = 1; i <= count; i++) {
+		while (atomic_load(&lock_round) < i)
+			let_others_run();
+		pthread_rwlock_rdlock(&rwlock);
+		pthread_rwlock_unlock(&rwlock);
+		atomic_fetch_add(&readers_done, 1);
+	}
+	return NULL;
+}
+
+static void write_in_turn(void)
+{
+	long i;
+	int k;
+
+	pthread_setname_np(pthread_self(), "writer");
+	for (i = 1; i <= count; i++) {
+		pthread_rwlock_wrlock(&rwlock);
+		atomic_store(&lock_round, i);
+		for (k = 0; k < WAITERS; k++) {
+			while (!atomic_load(&reader_tids[k]))
+				let_others_run();
+			wait_until_asleep(atomic_load(&reader_tids[k]));
+		}
+		pthread_rwlock_unlock(&rwlock);
+		while (atomic_load(&readers_done) < i * WAITERS)
+			let_others_run();
+	}
+}
+
 /* -- Semaphores, barriers, threads ------------------------------------------------------------- */
 
 static void *answer(void *asker)
@@ -454,6 +494,13 @@ int main(int argc, char **argv)
 		for (i = 0; i < WAITERS; i++)
 			pthread_join(threads[i], NULL);
 		printf("pthread_cond_broadcast -> pthread_cond_wait %ld\npthread_create -> thread %d\n", count * WAITERS, WAITERS);
+	} else if (!strcmp(kind, "readers")) {
+		for (i = 0; i < WAITERS; i++)
+			need(!pthread_create(&threads[i], NULL, read_in_turn, &reader_tids[i]));
+		write_in_turn();
+		for (i = 0; i < WAITERS; i++)
+			pthread_join(threads[i], NULL);
+		printf("pthread_rwlock_unlock -> pthread_rwlock_rdlock %ld\n", count * WAITERS);
 	} else if (!strcmp(kind, "sem")) {
 		ask();
 		printf("sem_post -> sem_wait %ld\n", 2 * count);

@@ -1,6 +1,7 @@
 /* Two threads that wait for each other for ever: each has taken one lock and wants the other's.
  *
  *	deadlock		says "ready" when both are asleep
+ *	deadlock join		one waits for the end of another, which wants a lock of it
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -41,11 +42,45 @@ static void *run(void *number)
 	return NULL;
 }
 
-int main(void)
+/* A third says when both are asleep. */
+static void *watch(void *unused)
+{
+	while (is_in_futex(atomic_load(&tids[0])) + is_in_futex(atomic_load(&tids[1])) < 2)
+		;
+	puts("ready");
+	fflush(stdout);
+	return unused;
+}
+
+static void *work(void *unused)
+{
+	pthread_setname_np(pthread_self(), "worker");
+	atomic_store(&tids[1], (int)syscall(SYS_gettid));
+	pthread_mutex_lock(&log_lock);
+	return unused;
+}
+
+static __attribute__((noinline, noclone)) int shut_down(void)
+{
+	pthread_t worker, watcher;
+
+	pthread_setname_np(pthread_self(), "owner");
+	atomic_store(&tids[0], (int)syscall(SYS_gettid));
+	pthread_mutex_lock(&log_lock);
+	if (pthread_create(&worker, NULL, work, NULL) || pthread_create(&watcher, NULL, watch, NULL))
+		return 1;
+	pthread_join(worker, NULL);
+	abort();
+}
+
+int main(int argc, char **argv)
 {
 	pthread_t threads[2];
 	int asleep;
 
+	(void)argv;
+	if (argc > 1)
+		return shut_down();
 	if (pthread_barrier_init(&both_have_one, NULL, 3) || pthread_create(&threads[0], NULL, run, NULL) ||
 	    pthread_create(&threads[1], NULL, run, threads))
 		return 1;

@@ -83,3 +83,31 @@ same "deadlock" expected found
 is "deadlock, JSON" "accounts_lock log_lock" "$(python3 -c '
 import json
 print(*sorted(b["lock"] for b in json.load(open("report.json"))["blocked"] if b["deadlock"]))')"
+
+# One waits for the end of another, which waits for a lock that the first has.
+rm -rf trace
+start_traced trace "$apps/deadlock" join
+kill_background
+file=$(only trace/*.fxt) && valid "$file" && "$FXT" report "$file" >report
+sed -n '/^DEADLOCK/,/^$/p' report | sed -E 's/[0-9.]+ [mun]?s/TIME/g; s/ [0-9]+ has/ has/; s/(worker|owner) [0-9]+/\1/' >found
+cat >expected <<'END'
+DEADLOCK
+  owner has waited TIME in shut_down for worker to end
+  worker has waited TIME in work for log_lock,
+      which owner took in shut_down TIME before the end
+
+END
+same "deadlock with a join" expected found
+
+# -- Readers do not keep out readers ---------------------------------------------------------------------------
+
+rm -rf trace
+traced trace "$apps/causes" readers 20 >told 2>err || fail "readers: exit status $?"
+file=$(only trace/*.fxt) && valid "$file"
+trace arrows "$file" | grep rwlock | sort >found
+same "readers: arrows" told found
+"$FXT" report --json "$file" >report.json
+is "readers: who let them go on" "writer" "$(python3 -c '
+import json
+waits = [w for c in json.load(open("report.json"))["chains"] for w in c["longest"] if w["call"] == "pthread_rwlock_rdlock"]
+print(*sorted({w["by"]["name"] for w in waits}))')"
