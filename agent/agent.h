@@ -218,10 +218,6 @@ void fxt_thread_renamed(struct fxt_thread *thread, uintptr_t handle);
  * these end here. Its state stays, since destructors of the program come after this. A second time it does nothing. */
 void fxt_thread_ends(void);
 
-/* The id of the thread of this process that has this pthread_t and still runs; 0: none is known. One system call for each state that has
- * had it. */
-uint32_t fxt_threads_running(uintptr_t handle);
-
 /* The state of a thread of this process; NULL. It may end, and its state go to another, any time. */
 struct fxt_thread *fxt_threads_find(uint32_t tid);
 

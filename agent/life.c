@@ -55,9 +55,11 @@ static bool put(struct fxt_thread *thread, enum fxt_event_type type, struct fxt_
 
 void fxt_life_thread_begins(struct fxt_thread *thread, uint64_t at_ns)
 {
+	/* By this others name it when they wait for its end. */
+	struct fxt_arg handle = {FXT_ARG_UINT64, FXT_INDEXED(FXT_STR_thread), .u64 = thread->handle};
 	uint64_t life = fxt_flow_id();
 
-	if (put(thread, FXT_EVENT_ASYNC_BEGIN, CATEGORY(pthread), FXT_STR_thread, at_ns, life, (struct fxt_args){0}))
+	if (put(thread, FXT_EVENT_ASYNC_BEGIN, CATEGORY(pthread), FXT_STR_thread, at_ns, life, (struct fxt_args){1, &handle}))
 		thread->life = life;
 }
 

@@ -167,22 +167,6 @@ struct fxt_thread *fxt_threads_find(uint32_t tid)
 	return NULL;
 }
 
-uint32_t fxt_threads_running(uintptr_t handle)
-{
-	uint32_t i, count = *(volatile uint32_t *)&fxt_threads.count;
-
-	if (count > FIND_MAX)
-		count = FIND_MAX;
-	for (i = 0; i < count; i++) {
-		const struct fxt_thread *thread = fxt_threads.list[i];
-
-		if (thread && thread->handle == handle && thread->in_use &&
-		    fxt_sys_thread_exists((int)thread->pid, (int)thread->tid))
-			return thread->tid;
-	}
-	return 0;
-}
-
 /* -- Life -------------------------------------------------------------------------------------- */
 
 static void find_stack(struct fxt_thread *thread)

@@ -111,35 +111,6 @@ static uint64_t *describe(uint64_t *at, struct description *d, const struct fxt_
 	return at;
 }
 
-/* Of the instant that says who is in the way. */
-static uint64_t contended_header(unsigned arguments)
-{
-	return fxt_record_type(FXT_RECORD_EVENT) | fxt_event_type(FXT_EVENT_INSTANT) | fxt_event_args(arguments) |
-	       fxt_names_of(FXT_STR_CATEGORIES + FXT_BIT_agent, FXT_STR_contended);
-}
-
-void fxt_join_begin(struct fxt_thread *thread, uintptr_t handle, uintptr_t place)
-{
-	uint32_t tid = fxt_is_filtered() ? 0 : fxt_threads_running(handle);
-	struct fxt_lock_place where = {NULL, 0};
-	uint64_t now_ns = fxt_now(thread), *at;
-	unsigned arguments = 2;
-
-	if (!tid || fxt_stack_is_short())
-		return;
-	where = function_at(thread, place);
-	at = fxt_reserve_extra(thread, now_ns, 2 + 2 + fxt_words_of(where.bytes) + 2);
-	if (!at)
-		return;
-	at = fxt_put_uint(at, FXT_STR_thread, handle);
-	if (where.name) {
-		at = fxt_put_text(at, FXT_STR_at, where.name, where.bytes);
-		arguments++;
-	}
-	at = fxt_put_uint(at, FXT_STR_holder, tid);
-	fxt_commit_extra(thread, at, contended_header(arguments));
-}
-
 /* Whether the thread has the lock itself and is told so: nobody waits then. Without that it waits for itself. */
 static bool is_refused(const struct fxt_thread *thread, const struct fxt_lock_wait *wait)
 {
@@ -169,7 +140,9 @@ void fxt_lock_wait_begin(struct fxt_thread *thread, struct fxt_lock_wait *wait)
 	at = fxt_reserve_extra(thread, now_ns, measure(&d, wait, now_ns));
 	if (at) {
 		at = describe(at, &d, wait);
-		fxt_commit_extra(thread, at, contended_header(d.arguments));
+		fxt_commit_extra(thread, at, fxt_record_type(FXT_RECORD_EVENT) | fxt_event_type(FXT_EVENT_INSTANT) |
+						     fxt_event_args(d.arguments) |
+						     fxt_names_of(FXT_STR_CATEGORIES + FXT_BIT_agent, FXT_STR_contended));
 	}
 	fxt_wait_enter(thread, wait->object, 0);
 }

@@ -50,9 +50,6 @@ FXT_COLD void fxt_lock_wait_end(struct fxt_thread *thread, struct fxt_lock_wait 
 /* The thread is about to give a lock up, and somebody waits for something. */
 FXT_COLD void fxt_lock_let_go(struct fxt_thread *thread, uintptr_t lock, enum fxt_label_kind kind);
 
-/* The thread is about to wait for the end of another, whose pthread_t this is: who that is, if it still runs. */
-FXT_COLD void fxt_join_begin(struct fxt_thread *thread, uintptr_t handle, uintptr_t place);
-
 /* What the C library itself keeps in a lock: who has it, and whether a thread that wants it would have to wait. A lock may change hands right
  * after the look, so these decide what is said about a call and never what is done. */
 static inline uint32_t fxt_mutex_holder(const pthread_mutex_t *mutex)

@@ -112,7 +112,6 @@ static inline bool has_value(const sem_t *sem)
 	uint64_t after_ns_;                                                                                     \
 	bool waits_;                                                                                            \
 														\
-	fxt_join_begin(thread_, (uintptr_t)(handle), (uintptr_t)__builtin_return_address(0));                   \
 	fxt_wait_enter(thread_, (uintptr_t)(handle), 0);                                                        \
 	result_ = real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));                                                 \
 	end_ns_ = fxt_end_after(thread_, open_, &after_ns_);                                     \

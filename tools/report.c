@@ -163,6 +163,8 @@ static void take_event(struct fxt_report *report, const struct fxt_record *rec)
 			fxt_contention_blocked(&report->contention, report->r, rec);
 		break;
 	case FXT_EVENT_ASYNC_BEGIN:
+		fxt_contention_thread(&report->contention, report->r, rec);
+		/* fallthrough */
 	case FXT_EVENT_ASYNC_END:
 		fxt_descriptors_take(&report->descriptors, rec);
 		fxt_leaks_take(&report->leaks, report->r, rec);

@@ -222,6 +222,7 @@ struct fxt_contention {
 	struct fxt_contended *list;     /* sorted: the longest first */
 	size_t count, capacity;
 	struct fxt_map by_places;
+	struct fxt_map by_handle;       /* threads, by pid and pthread_t */
 	const struct fxt_objects *objects;
 	struct fxt_blocked *blocked;    /* by thread */
 	size_t blocked_count, blocked_capacity;
@@ -232,6 +233,8 @@ void fxt_contention_take(struct fxt_contention *c, struct fxt_reader *r, const s
 			 uint64_t duration_ns);
 /* What it said when it began to wait. */
 void fxt_contention_blocked(struct fxt_contention *c, struct fxt_reader *r, const struct fxt_record *rec);
+/* The begin of a lifetime, which may be a thread's. */
+void fxt_contention_thread(struct fxt_contention *c, struct fxt_reader *r, const struct fxt_record *rec);
 /* `open` is complete. */
 void fxt_contention_finish(struct fxt_contention *c, struct fxt_reader *r, const struct fxt_open_calls *open);
 /* A lock's name, or its address. Free it. */

@@ -60,25 +60,63 @@ void fxt_contention_take(struct fxt_contention *c, struct fxt_reader *r, const s
 	}
 }
 
-void fxt_contention_blocked(struct fxt_contention *c, struct fxt_reader *r, const struct fxt_record *rec)
+static struct fxt_blocked *blocked_of(struct fxt_contention *c, uint32_t thread)
 {
-	struct fxt_blocked *b;
-	uint64_t lock = 0, holder = 0, held_ns = 0;
-	bool is_join = rec->arg_count && fxt_text_is(&rec->args[0].name, "thread");
-
-	if (!is_join && !lock_of(rec, &lock))
-		return;
-	while (c->blocked_count <= rec->thread) {
+	while (c->blocked_count <= thread) {
 		c->blocked = fxt_grow(c->blocked, &c->blocked_capacity, c->blocked_count + 1, sizeof(*c->blocked));
 		c->blocked[c->blocked_count++] = (struct fxt_blocked){0};
 	}
-	b = &c->blocked[rec->thread];
+	return &c->blocked[thread];
+}
+
+void fxt_contention_thread(struct fxt_contention *c, struct fxt_reader *r, const struct fxt_record *rec)
+{
+	uint64_t handle;
+	bool fresh;
+
+	/* Of threads that have had one handle the last has it at the end. */
+	if (fxt_text_is(&rec->category, "pthread") && fxt_text_is(&rec->name, "thread") &&
+	    fxt_argument_u64(fxt_argument(rec, "thread"), &handle))
+		fxt_map_put(&c->by_handle, r->threads[rec->thread].pid, handle, &fresh)->value[0] = rec->thread;
+}
+
+/* A thread that waits for another's end has said for whose by its handle. */
+static void find_joining(struct fxt_contention *c, struct fxt_reader *r, const struct fxt_open_call *call)
+{
+	const struct fxt_slot *s;
+	struct fxt_record rec;
+	struct fxt_text name = fxt_symbol_text(r, call->name);
+	uint64_t handle;
+
+	if (!fxt_text_is(&name, "pthread_join") && !fxt_text_is(&name, "pthread_timedjoin_np") &&
+	    !fxt_text_is(&name, "pthread_clockjoin_np") && !fxt_text_is(&name, "thrd_join"))
+		return;
+	fxt_reader_event_at(r, call->offset, call->provider, &rec);
+	if (!rec.arg_count || !fxt_argument_u64(&rec.args[0], &handle))
+		return;
+	s = fxt_map_find(&c->by_handle, r->threads[call->thread].pid, handle);
+	if (s)
+		*blocked_of(c, call->thread) = (struct fxt_blocked){
+			.since_ns = call->start_ns,
+			.holder = r->threads[s->value[0]].tid,
+			.is_known = true,
+			.is_join = true,
+		};
+}
+
+void fxt_contention_blocked(struct fxt_contention *c, struct fxt_reader *r, const struct fxt_record *rec)
+{
+	struct fxt_blocked *b;
+	uint64_t lock, holder = 0, held_ns = 0;
+
+	if (!lock_of(rec, &lock))
+		return;
+	b = blocked_of(c, rec->thread);
 	fxt_argument_u64(fxt_argument(rec, "holder"), &holder);
 	*b = (struct fxt_blocked){
 		.since_ns = fxt_ns(rec->provider, rec->ticks),
 		.lock = lock,
-		.known = is_join ? NULL : fxt_object_of(c->objects, r, rec, &rec->args[0]),
-		.is_join = is_join,
+		.known = fxt_object_of(c->objects, r, rec, &rec->args[0]),
 		.holder = holder,
 		.at = place_of(r, rec, "at"),
 		.held_at = place_of(r, rec, "held_at"),
@@ -125,6 +163,9 @@ void fxt_contention_finish(struct fxt_contention *c, struct fxt_reader *r, const
 {
 	if (c->count)
 		qsort(c->list, c->count, sizeof(*c->list), by_total);
+	for (size_t i = 0; i < open->count; i++)
+		if (open->threads[i].count)
+			find_joining(c, r, &open->threads[i].list[open->threads[i].count - 1]);
 	for (size_t i = 0; i < c->blocked_count && i < open->count; i++) {
 		const struct fxt_open_stack *s = &open->threads[i];
 		struct fxt_blocked *b = &c->blocked[i];
@@ -175,14 +216,13 @@ static void print_joining(const struct fxt_contention *c, size_t thread, const s
 			  bool with_process, FILE *out)
 {
 	const struct fxt_blocked *b = &c->blocked[thread];
-	char *who = fxt_thread_label(r, (uint32_t)thread, with_process), *at = place(r, b->at);
+	char *who = fxt_thread_label(r, (uint32_t)thread, with_process);
 	int64_t holder = holder_of(c, r, thread);
 	char *whom = holder >= 0 ? fxt_thread_label(r, (uint32_t)holder, with_process) : fxt_strdup("a thread");
 
-	fxt_put_line(out, fxt_format("  %s has waited %s in %s for %s to end", who,
-				     fxt_duration(end_ns > b->since_ns ? end_ns - b->since_ns : 0).text, at, whom));
+	fxt_put_line(out, fxt_format("  %s has waited %s for %s to end", who,
+				     fxt_duration(end_ns > b->since_ns ? end_ns - b->since_ns : 0).text, whom));
 	free(whom);
-	free(at);
 	free(who);
 }
 
@@ -267,4 +307,5 @@ void fxt_contention_free(struct fxt_contention *c)
 	free(c->list);
 	free(c->blocked);
 	fxt_map_free(&c->by_places);
+	fxt_map_free(&c->by_handle);
 }

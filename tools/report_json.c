@@ -177,9 +177,10 @@ static json_t *blocked(const struct fxt_report *report)
 			continue;
 		lock = fxt_contention_lock(b->known, b->lock);
 		one = fxt_report_json_thread(report->r, (uint32_t)i);
-		if (!b->is_join)
+		if (!b->is_join) {
 			fxt_json_set(one, "lock", json_string(lock));
-		fxt_json_set(one, "wanted_in", fxt_json_symbol(report->r, b->at));
+			fxt_json_set(one, "wanted_in", fxt_json_symbol(report->r, b->at));
+		}
 		fxt_json_set(one, "since_ns", fxt_json_u64(b->since_ns));
 		if (b->is_join) {
 			fxt_json_set(one, "thread", fxt_json_u64(b->holder));

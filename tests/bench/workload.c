@@ -2,7 +2,8 @@
  *
  *	workload NAME THREADS ROUNDS    ->    nanoseconds a round, as each thread sees it
  *
- * Each thread has its own mutex and blocks: what is measured is the cost of a call, not contention. */
+ * Each thread has its own mutex, blocks and pipe: what is measured is the cost of a call. Where it is that of contention, `contended`,
+ * all share a mutex and a number. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -19,9 +20,15 @@ struct job {
 	long rounds;
 	int fd;
 	double ns;
+	int ends[2];
 	pthread_mutex_t mutex;
 	pthread_barrier_t *start;
 };
+
+static _Alignas(128) struct {
+	pthread_mutex_t mutex;
+	long number;
+} shared = {.mutex = PTHREAD_MUTEX_INITIALIZER};
 
 static double now_ns(void)
 {
@@ -43,6 +50,22 @@ static void round_lock(struct job *job)
 {
 	pthread_mutex_lock(&job->mutex);
 	pthread_mutex_unlock(&job->mutex);
+}
+
+static void round_contended(struct job *job)
+{
+	(void)job;
+	pthread_mutex_lock(&shared.mutex);
+	shared.number++;
+	pthread_mutex_unlock(&shared.mutex);
+}
+
+static void round_pipe(struct job *job)
+{
+	char byte = 'x';
+
+	if (write(job->ends[1], &byte, 1) != 1 || read(job->ends[0], &byte, 1) != 1)
+		abort();
 }
 
 static void round_write(struct job *job)
@@ -79,7 +102,7 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		void (*round)(struct job *job);
-	} names[] = {{"malloc", round_malloc}, {"lock", round_lock}, {"write", round_write},
+	} names[] = {{"malloc", round_malloc}, {"lock", round_lock}, {"write", round_write}, {"contended", round_contended}, {"pipe", round_pipe},
 		     {"function", round_function}};
 	struct job jobs[16] = {0};
 	pthread_t threads[16];
@@ -99,6 +122,8 @@ int main(int argc, char **argv)
 			return 2;
 		jobs[i].rounds = atol(argv[3]);
 		jobs[i].fd = open("/dev/null", O_WRONLY);
+		if (pipe(jobs[i].ends))
+			return 1;
 		jobs[i].start = &start;
 		pthread_mutex_init(&jobs[i].mutex, NULL);
 		if (pthread_create(&threads[i], NULL, run, &jobs[i]))

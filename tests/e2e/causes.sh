@@ -92,7 +92,7 @@ file=$(only trace/*.fxt) && valid "$file" && "$FXT" report "$file" >report
 sed -n '/^DEADLOCK/,/^$/p' report | sed -E 's/[0-9.]+ [mun]?s/TIME/g; s/ [0-9]+ has/ has/; s/(worker|owner) [0-9]+/\1/' >found
 cat >expected <<'END'
 DEADLOCK
-  owner has waited TIME in shut_down for worker to end
+  owner has waited TIME for worker to end
   worker has waited TIME in work for log_lock,
       which owner took in shut_down TIME before the end
 
