@@ -214,6 +214,7 @@ START_TEST(merges_parts_with_unique_ids)
 		ck_assert(fxt_merge_trace(&m, &r));
 		fxt_reader_free(&r);
 	}
+	ck_assert(fxt_merge_end(&m));
 	fclose(f);
 	ck_assert_uint_eq(m.bytes, 8 + 2 * (sizeof(part) - 8 - 16));
 	ck_assert_uint_eq(m.processes, 1);

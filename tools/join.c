@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "message.h"
+#include "trace_file.h"
 
 /* Writes to a new file beside `path`, which is then renamed: what was there stays until all is written.
  * Devices and pipes are written to as they are. */
@@ -34,37 +35,132 @@ static FILE *open_output(const char *path, char **temporary)
 	return out;
 }
 
-static bool join(struct fxt_merge *m, const struct fxt_parts *parts, FILE *out)
+static bool join(struct fxt_merge *m, const struct fxt_parts *parts, const struct fxt_part *first, const struct fxt_ended *ended)
 {
-	if (!fxt_merge_begin(m, out))
-		return false;
 	for (size_t i = 0; i < parts->count; i++) {
-		if (!fxt_merge_part(m, parts->list[i].path))
+		if (&parts->list[i] != first && !fxt_merge_part(m, parts->list[i].path))
 			return false;
 	}
+	if (ended && !fxt_merge_exit(m, (uint64_t)ended->pid, ended->at_ns, ended->status, ended->signal))
+		return false;
+	return fxt_merge_end(m);
+}
+
+/* The largest of the parts that may come first: the first one of all, or that of a process that has no other. Which program of a
+ * process came after which is told by the order of its parts. */
+static const struct fxt_part *largest(const struct fxt_parts *parts)
+{
+	struct fxt_map pids = {0};
+	const struct fxt_part *found = NULL;
+	off_t bytes = -1;
+	bool fresh;
+
+	for (size_t i = 0; i < parts->count; i++)
+		fxt_map_put(&pids, (uint64_t)parts->list[i].pid, 0, &fresh)->value[0]++;
+	for (size_t i = 0; i < parts->count; i++) {
+		const struct fxt_part *part = &parts->list[i];
+		struct stat st;
+
+		if (part->alive || (i && fxt_map_find(&pids, (uint64_t)part->pid, 0)->value[0] > 1))
+			continue;
+		if (stat(part->path, &st) == 0 && st.st_size > bytes) {
+			bytes = st.st_size;
+			found = part;
+		}
+	}
+	fxt_map_free(&pids);
+	return found;
+}
+
+/* Begins with the part, open for more. NULL: it has to be copied as the others are. */
+static FILE *begin_with(struct fxt_merge *m, const struct fxt_part *part)
+{
+	FILE *out = fopen(part->path, "ae");
+	struct fxt_trace_file file;
+	struct fxt_reader r;
+	bool ok;
+
+	if (!out || !fxt_trace_open(&file, part->path)) {
+		if (out)
+			fclose(out);
+		return NULL;
+	}
+	fxt_reader_init(&r, file.data, file.size);
+	ok = fxt_merge_begin_with(m, out, &r);
+	fxt_reader_free(&r);
+	fxt_trace_close(&file);
+	if (ok)
+		return out;
+	fclose(out);
+	return NULL;
+}
+
+/* Where there is a file already the two change places: to rename over it would be to wait, on ext4, until the new one is on the disk.
+ * The old one then goes as a part does. */
+static bool take_place(const char *from, const char *path)
+{
+	if (renameat2(AT_FDCWD, from, AT_FDCWD, path, RENAME_EXCHANGE) == 0)
+		return true;
+	return rename(from, path) == 0;
+}
+
+/* Makes the trace of the part, which is no part any more then. *joined says whether that went well; false: it cannot be made so, and
+ * nothing has been done. */
+static bool join_to(struct fxt_merge *m, const struct fxt_parts *parts, const char *path, const struct fxt_ended *ended, bool *joined)
+{
+	const struct fxt_part *first = largest(parts);
+	struct stat st;
+	FILE *out;
+	int error;
+
+	if ((stat(path, &st) == 0 && !S_ISREG(st.st_mode)) || !first || stat(first->path, &st) != 0)
+		return false;
+	out = begin_with(m, first);
+	if (!out)
+		return false;
+	*joined = join(m, parts, first, ended);
+	error = errno;
+	if (fclose(out) != 0 && *joined) {
+		*joined = false;
+		error = errno;
+	}
+	if (*joined && !take_place(first->path, path)) {
+		*joined = false;
+		error = errno;
+	}
+	if (*joined)
+		return true;
+	/* As it was. */
+	fxt_error(path, "%s", strerror(error));
+	if (truncate(first->path, st.st_size) != 0)
+		fxt_error(first->path, "%s", strerror(errno));
 	return true;
 }
 
-bool fxt_join(struct fxt_merge *m, const struct fxt_parts *parts, const char *path)
+bool fxt_join(struct fxt_merge *m, const struct fxt_parts *parts, const char *path, const struct fxt_ended *ended, bool keep)
 {
 	char *temporary;
-	FILE *out = open_output(path, &temporary);
-	bool ok = out && join(m, parts, out);
-	int error = errno;
+	FILE *out;
+	bool ok, joined;
+	int error;
 
+	if (!keep && join_to(m, parts, path, ended, &joined))
+		return joined;
+	out = open_output(path, &temporary);
+	ok = out && fxt_merge_begin(m, out) && join(m, parts, NULL, ended);
+	error = errno;
 	if (out && fclose(out) != 0 && ok) {
 		ok = false;
 		error = errno;
 	}
-	if (ok && temporary && rename(temporary, path) != 0) {
+	if (ok && temporary && !take_place(temporary, path)) {
 		ok = false;
 		error = errno;
 	}
-	if (!ok) {
+	if (!ok)
 		fxt_error(path, "%s", strerror(error));
-		if (temporary)
-			unlink(temporary);
-	}
+	if (temporary)
+		unlink(temporary);
 	free(temporary);
 	return ok;
 }

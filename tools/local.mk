@@ -61,6 +61,7 @@ TOOLS_SOURCES = \
 	tools/reader_atoms.c \
 	tools/reader_internal.h \
 	tools/reader_records.c \
+	tools/reader_skim.c \
 	tools/reader_tables.c \
 	tools/record.c \
 	tools/record.h \

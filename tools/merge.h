@@ -1,6 +1,8 @@
-/* Joins the files of several processes into one archive. Used by record.
+/* Joins the files of several processes into one archive. Used by join.
  *
- * One magic number, then every part without its own and without fillers, in the order the parts began. A
+ * One magic number, then every part without its own and without fillers, in the order the parts began. One part may be there
+ * already, as it is, for the others to be appended to: so the only one, or the largest, need not be copied. Functions of C++ and
+ * Rust get the names of their source, as viewers show names as they are in the file. A
  * process that called exec has left several parts of one provider id; later ones get an id of their own,
  * since string and thread tables are a provider's.
  */
@@ -25,16 +27,25 @@ struct fxt_merge {
 	FILE *out;
 	uint64_t parts, processes, threads, events, bytes;
 	uint64_t lost[FXT_LOSS_COUNT], buffer_full;
+	bool only_counts;               /* what is in the part at hand, without writing it */
+	bool as_it_is;                  /* the part at hand was written as it is, but for fillers and damaged records */
+	char *buffer;
+	size_t buffered;
+	struct fxt_map exits;           /* pids whose own trace says how they ended */
 	uint64_t damaged;               /* records that could not be read and were left out */
 	char *reason;                   /* why something was dropped, of the first part that says; or NULL */
 	struct fxt_merged_category *categories;
 	size_t category_count, category_capacity;
-	struct fxt_map provider_ids, pids, tids;
+	struct fxt_map provider_ids, last_ids, pids, tids;    /* last_ids: of each id, what the last part of it became */
 	uint32_t next_id;
 };
 
 /* Writes the magic number. False when that fails; errno says why. */
 bool fxt_merge_begin(struct fxt_merge *m, FILE *out);
+
+/* Begins with a part that is what `out` holds, and which the rest is appended to. False, and nothing has begun, if it has to be copied:
+ * it is not whole, or something in it has to be written in another way. */
+bool fxt_merge_begin_with(struct fxt_merge *m, FILE *out, struct fxt_reader *r);
 
 /* Appends the part; one that cannot be read is left out, with a message. False when nothing can be
  * written; errno says why. */
@@ -42,6 +53,13 @@ bool fxt_merge_part(struct fxt_merge *m, const char *path);
 
 /* The same of what a reader reads. */
 bool fxt_merge_trace(struct fxt_merge *m, struct fxt_reader *r);
+
+/* Writes how and when the process ended, where its own trace does not say so and there is one. `signal` is 0 where it was by exit. False
+ * when nothing can be written. */
+bool fxt_merge_exit(struct fxt_merge *m, uint64_t pid, uint64_t at_ns, int status, int signal);
+
+/* Writes what is left. False when that fails. */
+bool fxt_merge_end(struct fxt_merge *m);
 
 /* The category with the most bytes, or NULL. */
 const struct fxt_merged_category *fxt_merge_largest(const struct fxt_merge *m);

@@ -97,7 +97,7 @@ static bool merge(struct merge_options *o, struct fxt_parts *parts, const char *
 {
 	char *path = o->out ? fxt_strdup(o->out) : default_output(parts, made_here);
 	struct fxt_merge m = {0};
-	bool ok = path && fxt_join(&m, parts, path);
+	bool ok = path && fxt_join(&m, parts, path, NULL, !made_here || o->out);
 
 	if (ok && !o->quiet)
 		fxt_merge_summary(&m, path);

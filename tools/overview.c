@@ -122,6 +122,15 @@ void fxt_overview_take(struct fxt_overview *o, struct fxt_reader *r, const struc
 		o->buffer_full++;
 }
 
+void fxt_overview_count(struct fxt_overview *o, uint32_t category, uint32_t thread, uint64_t bytes)
+{
+	o->records++;
+	o->events++;
+	o->event_bytes += bytes;
+	count_category(o, category, bytes);
+	count_thread(o, thread);
+}
+
 void fxt_overview_free(struct fxt_overview *o)
 {
 	free(o->categories);

@@ -158,6 +158,22 @@ void fxt_reader_free(struct fxt_reader *r);
 /* The next record in file order; false at the end, with r->stop saying which. */
 bool fxt_reader_next(struct fxt_reader *r, struct fxt_record *rec);
 
+/* What fxt_reader_skim() tells of a record. */
+struct fxt_skimmed {
+	uint64_t words;
+	bool filler;                    /* otherwise an event, and the rest is set */
+	uint32_t category;              /* symbol */
+	uint32_t thread;                /* into fxt_reader.threads */
+};
+
+/* Looks at the next record and stays in front of it. True for fillers, and for whole and sound events that have their category, their
+ * name and their thread by index and a category that has a symbol: in a large trace that is nearly everything, and costs a tenth
+ * of fxt_reader_next(). False for all else: decode it. */
+bool fxt_reader_skim(const struct fxt_reader *r, struct fxt_skimmed *s);
+
+/* Goes past what was skimmed. */
+void fxt_reader_skip(struct fxt_reader *r, const struct fxt_skimmed *s);
+
 /* Decodes the event record at `offset` again, which a pass to the end has come by before, in the context of
  * its provider. Reports no faults and changes no table. Returns false for anything but an event. */
 bool fxt_reader_event_at(struct fxt_reader *r, uint64_t offset, struct fxt_provider *p,

@@ -82,6 +82,7 @@ static int collect(struct fxt_record_options *o, const struct fxt_run *run, cons
 {
 	struct fxt_parts parts;
 	struct fxt_merge m = {0};
+	const struct fxt_ended ended = {run->pid, run->end_ns, run->status, run->signal};
 	char *path = o->out ? fxt_strdup(o->out) : default_output(o, run->pid);
 	int status = run->status;
 
@@ -90,7 +91,7 @@ static int collect(struct fxt_record_options *o, const struct fxt_run *run, cons
 		fxt_record_nothing(o, run, directory);
 		rmdir(directory);
 		status = failed(run);
-	} else if (!fxt_join(&m, &parts, path)) {
+	} else if (!fxt_join(&m, &parts, path, &ended, false)) {
 		fxt_error(NULL, "the parts of the trace are left in %s", directory);
 		status = failed(run);
 	} else {

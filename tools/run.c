@@ -106,11 +106,11 @@ static void let_signals_in(void)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-static uint64_t now_ns(void)
+static uint64_t now_ns(clockid_t clock)
 {
 	struct timespec t;
 
-	clock_gettime(CLOCK_MONOTONIC, &t);
+	clock_gettime(clock, &t);
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
@@ -133,6 +133,7 @@ static void wait_for(struct fxt_run *run)
 
 	while (waitpid(run->pid, &status, 0) < 0 && errno == EINTR)
 		;
+	run->end_ns = now_ns(CLOCK_BOOTTIME);
 	run->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
 	run->status = run->signal ? 128 + run->signal : WEXITSTATUS(status);
 }
@@ -143,7 +144,7 @@ int fxt_run(char **argv, struct fxt_run *run)
 	int report[2];
 	int error = 0;
 	ssize_t n;
-	uint64_t start_ns = now_ns();
+	uint64_t start_ns = now_ns(CLOCK_MONOTONIC);
 
 	if (pipe2(report, O_CLOEXEC) != 0) {
 		fxt_error(NULL, "pipe: %s", strerror(errno));
@@ -170,7 +171,7 @@ int fxt_run(char **argv, struct fxt_run *run)
 	close(report[0]);
 	wait_for(run);
 	child = 0;
-	run->wall_ns = now_ns() - start_ns;
+	run->wall_ns = now_ns(CLOCK_MONOTONIC) - start_ns;
 	if (n != sizeof(error))
 		return 0;
 	fxt_error(argv[0], "%s", strerror(error));

@@ -10,6 +10,7 @@ struct fxt_run {
 	int status;             /* as a shell reports it: 128 + the signal when it was killed */
 	int signal;             /* that killed it, or 0 */
 	uint64_t wall_ns;
+	uint64_t end_ns;        /* when it ended, on the clock of traces */
 };
 
 /* Runs argv[0], looked for along PATH, with this process's environment, and waits for it. Signals that other processes send to this

@@ -78,6 +78,7 @@ static void merge(const uint8_t *data, size_t size)
 		fxt_merge_trace(&m, &r);
 		fxt_reader_free(&r);
 	}
+	fxt_merge_end(&m);
 	fxt_merge_free(&m);
 }
 
