@@ -368,6 +368,12 @@ bool fxt_agent_start(const struct fxt_call_names *calls);
 /* The file, made now if it is not there yet. False: it cannot be, and the program has been told. */
 bool fxt_agent_file(void);
 
+/* Whether it is there: a forked child that has recorded nothing yet has none, and what does not matter by itself makes none. */
+static inline bool fxt_agent_has_file(void)
+{
+	return atomic_load_explicit(&fxt_agent.file_made, memory_order_acquire);
+}
+
 /* Nothing is recorded from here on, and the trace says why; until it is resumed. For what takes the clock away. */
 void fxt_agent_suspend(const char *reason);
 void fxt_agent_resume(void);

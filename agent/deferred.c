@@ -3,6 +3,7 @@
 
 #include "clock.h"
 #include "held.h"
+#include "kin.h"
 #include "label.h"
 #include "sample.h"
 #include "stack.h"
@@ -29,6 +30,7 @@ static void run(struct fxt_thread *thread, uint64_t now_ns)
 	/* Before the work: what is asked for meanwhile comes after the next record. */
 	thread->commit &= ~(unsigned)FLAGS;
 	fxt_clock_renew_line(thread);
+	fxt_birth_tell(thread);
 	if (now_ns >= thread->explain_due_ns)
 		fxt_explain_read(thread, fxt_now(thread));
 	fxt_sample(thread, now_ns);

@@ -1,6 +1,6 @@
 /* Deferred work: what the agent has to do for a thread that takes microseconds, and that can wait. It renews the line of the thread's
- * clock (clock.h), reads the kernel's totals for explanations (explain.h), samples counters (sample.h) and tells the names that are owed
- * (label_owed.h).
+ * clock (clock.h), reads the kernel's totals for explanations (explain.h), samples counters (sample.h), tells the names that are owed
+ * (label_owed.h), and draws the arrow to a forked child (kin.h).
  *
  * It is never done where it would be the program that waits for it: in a critical section, or between the two readings of the clock that
  * a call is recorded with. Whoever finds that there is some asks for it, which sets a flag in the thread. The thread does it as soon as

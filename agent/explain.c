@@ -97,7 +97,13 @@ uint64_t fxt_explain_begin(struct fxt_thread *thread, uint64_t names)
 	uint64_t read_ns, start_ns = thread->last_ns;
 	int tries = READING_TRIES;
 
-	if (fxt_holds_lock(thread))
+	if (!thread->ready) {
+		fxt_open_ready(thread);
+		if (is_off())
+			thread->explain_due_ns = UINT64_MAX;
+		start_ns = fxt_now(thread);
+	}
+	if (fxt_holds_lock(thread) || is_off())
 		return start_ns;
 	if (thread->explain_names[fxt_get_event_name(names) % FXT_EXPLAIN_BITS] == fxt_get_event_name(names))
 		thread->explain_slow &= ~fxt_explain_bit(names);

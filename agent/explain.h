@@ -46,7 +46,7 @@ void fxt_explain_reset(struct fxt_thread *thread);
 void fxt_explain_read(struct fxt_thread *thread, uint64_t now_ns);
 
 /* Takes one at the start of a call named in `names`, as in an event's header, if the thread holds no lock. Returns when the call starts,
- * which is after it. */
+ * which is after it. The first call of a forked child that can block comes by here in any case: fxt_open_ready(). */
 uint64_t fxt_explain_begin(struct fxt_thread *thread, uint64_t names);
 
 /* Adds what is known to the arguments of a slow call's record, which end before `at`; there is room for FXT_EXPLAIN_WORDS. Returns

@@ -71,16 +71,22 @@ struct fxt_cause fxt_flow_leave(struct fxt_thread *thread)
 	return cause;
 }
 
-void fxt_flow_arrive(struct fxt_thread *thread, const struct fxt_cause *cause)
+void fxt_flow_first_moment(struct fxt_thread *thread, const struct fxt_cause *cause, uint64_t *after_ns, uint64_t *end_ns)
 {
-	uint64_t after_ns;
-
 	/* What is made begins later than what makes it, however little two clocks differ. */
 	if (thread->last_ns < cause->at_ns + 2)
 		thread->last_ns = cause->at_ns + 2;
-	after_ns = fxt_now(thread);
+	*after_ns = fxt_now(thread);
 	thread->last_ns += 2;
-	fxt_flow_resume(thread, after_ns, fxt_now(thread), cause, 1);
+	*end_ns = fxt_now(thread);
+}
+
+void fxt_flow_arrive(struct fxt_thread *thread, const struct fxt_cause *cause)
+{
+	uint64_t after_ns, end_ns;
+
+	fxt_flow_first_moment(thread, cause, &after_ns, &end_ns);
+	fxt_flow_resume(thread, after_ns, end_ns, cause, 1);
 }
 
 void fxt_wait_abandon(struct fxt_thread *thread)

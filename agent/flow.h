@@ -26,7 +26,9 @@ struct fxt_cause fxt_flow_leave(struct fxt_thread *thread);
 /* The processor the calling thread is on, and 1; 0: that is not known, or nobody wants to know. */
 uint32_t fxt_flow_cpu(void);
 
-/* The first moment of the calling thread, which was made by `cause`. */
+/* The first moment of the calling thread, which was made by `cause`: for fxt_flow_resume(). */
+void fxt_flow_first_moment(struct fxt_thread *thread, const struct fxt_cause *cause, uint64_t *after_ns, uint64_t *end_ns);
+/* The arrow to it. */
 void fxt_flow_arrive(struct fxt_thread *thread, const struct fxt_cause *cause);
 
 /* fxt_wait_begin() and fxt_wait_end() of the calling thread. It may be cancelled in between, or jump away: then it

@@ -253,8 +253,10 @@ uint64_t fxt_function_names(uintptr_t address)
 void fxt_function_enter(struct fxt_thread *thread, uintptr_t frame, uintptr_t site, uintptr_t address,
 			uintptr_t call_site)
 {
-	uint64_t names = fxt_function_names(address);
+	uint64_t names;
 
+	fxt_open_ready(thread);
+	names = fxt_function_names(address);
 	fxt_deferred_before(thread);
 	if ((thread->deep_count || thread->open >= fxt_opens(thread) + FXT_FUNCTION_DEPTH) && too_deep(thread, frame, site, address))
 		return;

@@ -4,10 +4,12 @@
 #include <string.h>
 #include <sys/auxv.h>
 
+#include "deferred.h"
 #include "kin_entry.h"
 #include "life.h"
 #include "stack.h"
 #include "writer/decimal.h"
+#include "writer/fxt_encode.h"
 
 enum {
 	LOOKED_AT = 4 * KIN_PAGE_ENTRIES,       /* a parent's entries are among so many: its children that it has not reaped */
@@ -22,6 +24,13 @@ enum {
 
 /* This process's entry, as reference_of() has it; 0. */
 static _Atomic uint64_t own;
+
+/* The arrow to a forked child's first moment, until it has recorded something: by this thread; 0. */
+static struct {
+	uint32_t tid;
+	struct fxt_cause cause;
+	uint64_t after_ns, end_ns;
+} first_moment;
 
 /* -- Entries ----------------------------------------------------------------------------------- */
 
@@ -132,7 +141,10 @@ void fxt_birth_forked(const struct fxt_birth *birth)
 	if (!thread)
 		return;
 	thread->expects = 0;
-	fxt_flow_arrive(thread, &birth->cause);
+	first_moment.cause = birth->cause;
+	fxt_flow_first_moment(thread, &birth->cause, &first_moment.after_ns, &first_moment.end_ns);
+	first_moment.tid = thread->tid;
+	fxt_deferred_ask(thread);
 	/* Its parent may be about to write down the pid. */
 	while ((entry = dereference(birth->kin, &word)) != NULL && state_of(word) == FORKED) {
 		if (!change(entry, word, thread->pid, ALIVE))
@@ -140,6 +152,14 @@ void fxt_birth_forked(const struct fxt_birth *birth)
 		atomic_store(&own, birth->kin);
 		return;
 	}
+}
+
+void fxt_birth_tell(struct fxt_thread *thread)
+{
+	if (!first_moment.tid || first_moment.tid != thread->tid || !fxt_agent_has_file())
+		return;
+	first_moment.tid = 0;
+	fxt_flow_resume(thread, first_moment.after_ns, first_moment.end_ns, &first_moment.cause, 1);
 }
 
 /* -- The start of a program -------------------------------------------------------------------- */
@@ -292,6 +312,7 @@ void fxt_kin_leave(struct fxt_thread *thread)
 	struct fxt_kin_entry *entry;
 	uint64_t word;
 
+	fxt_birth_tell(thread);
 	entry = dereference(atomic_load(&own), &word);
 	/* The child of a vfork has its parent's. */
 	if (!entry || state_of(word) != ALIVE || pid_of(word) != (uint32_t)fxt_sys_getpid() ||
@@ -301,6 +322,7 @@ void fxt_kin_leave(struct fxt_thread *thread)
 	entry->left_ns = cause.at_ns;
 	entry->left_tid = cause.tid;
 	entry->left_cpu_and_1 = cause.cpu_and_1;
+	entry->left_nameless = !fxt_agent_has_file();
 	atomic_store(&entry->word, word_of(generation_of(word), pid_of(word), LEFT));
 }
 
@@ -314,15 +336,33 @@ void fxt_kin_stay(void)
 }
 
 /* Takes away what is known of a child that is gone. False: it has left no end. */
-static bool take_end(struct fxt_kin_entry *entry, uint64_t word, struct fxt_cause *cause)
+static bool take_end(struct fxt_kin_entry *entry, uint64_t word, struct fxt_cause *cause, bool *is_nameless)
 {
+	*is_nameless = entry->left_nameless;
 	*cause = (struct fxt_cause){.at_ns = entry->left_ns, .pid = pid_of(word), .tid = entry->left_tid,
 				    .cpu_and_1 = entry->left_cpu_and_1};
 	return change(entry, word, 0, FREE) && state_of(word) == LEFT;
 }
 
-static void resume(struct fxt_thread *thread, struct fxt_cause *cause, uint64_t start_ns, uint64_t after_ns, uint64_t end_ns)
+static void put_name(struct fxt_thread *thread, enum fxt_kernel_object_type type, uint32_t koid, struct fxt_args args)
 {
+	uint64_t record[16];
+
+	fxt_thread_put_extra(thread, record,
+			     fxt_encode_kernel_object(record, 16, type, koid,
+						      FXT_INLINE(fxt_agent.program, strlen(fxt_agent.program)), args));
+}
+
+static void resume(struct fxt_thread *thread, struct fxt_cause *cause, bool is_nameless, uint64_t start_ns, uint64_t after_ns,
+		   uint64_t end_ns)
+{
+	struct fxt_arg process = {FXT_ARG_KOID, FXT_INDEXED(FXT_STR_process), .u64 = cause->pid};
+
+	/* A fork of this program, and nothing else. */
+	if (is_nameless) {
+		put_name(thread, FXT_OBJECT_PROCESS, cause->pid, (struct fxt_args){0});
+		put_name(thread, FXT_OBJECT_THREAD, cause->tid, (struct fxt_args){1, &process});
+	}
 	/* Nobody slept for what was over already. */
 	if (cause->at_ns < start_ns)
 		cause->cpu_and_1 = 0;
@@ -330,12 +370,12 @@ static void resume(struct fxt_thread *thread, struct fxt_cause *cause, uint64_t 
 }
 
 /* Of several of that pid all but the newest are of children that were reaped unseen. */
-static bool take_end_of(uint32_t parent, uint32_t pid, struct fxt_cause *cause)
+static bool take_end_of(uint32_t parent, uint32_t pid, struct fxt_cause *cause, bool *is_nameless)
 {
 	struct fxt_cause found;
 	struct fxt_kin_entry *entry;
 	uint64_t word, newest_ns = 0, born_ns;
-	bool has_left = false, left;
+	bool has_left = false, left, nameless;
 	unsigned n;
 
 	for (n = 0; fxt_shared && n < LOOKED_AT; n++) {
@@ -344,11 +384,12 @@ static bool take_end_of(uint32_t parent, uint32_t pid, struct fxt_cause *cause)
 		if (pid_of(word) != pid || entry->parent != parent || state_of(word) == FREE || state_of(word) >= SENT)
 			continue;
 		born_ns = entry->born_ns;
-		left = take_end(entry, word, &found);
+		left = take_end(entry, word, &found, &nameless);
 		if (born_ns < newest_ns)
 			continue;
 		newest_ns = born_ns;
 		has_left = left;
+		*is_nameless = nameless;
 		*cause = found;
 	}
 	return has_left;
@@ -357,12 +398,13 @@ static bool take_end_of(uint32_t parent, uint32_t pid, struct fxt_cause *cause)
 void fxt_child_reaped(struct fxt_thread *thread, int pid, int status, uint64_t start_ns, uint64_t after_ns, uint64_t end_ns)
 {
 	struct fxt_cause cause;
+	bool is_nameless;
 
 	if (fxt_stack_is_short())
 		return;
 	fxt_life_child_ends(thread, end_ns, (uint32_t)pid, status);
-	if (take_end_of(thread->pid, (uint32_t)pid, &cause))
-		resume(thread, &cause, start_ns, after_ns, end_ns);
+	if (take_end_of(thread->pid, (uint32_t)pid, &cause, &is_nameless))
+		resume(thread, &cause, is_nameless, start_ns, after_ns, end_ns);
 }
 
 void fxt_child_ended(struct fxt_thread *thread, const struct fxt_birth *birth, uint64_t life, int status, uint64_t start_ns,
@@ -371,16 +413,17 @@ void fxt_child_ended(struct fxt_thread *thread, const struct fxt_birth *birth, u
 	struct fxt_cause cause = {0};
 	uint64_t word;
 	struct fxt_kin_entry *entry = dereference(birth->kin, &word);
-	bool left = entry && take_end(entry, word, &cause);
+	bool is_nameless = false, left = entry && take_end(entry, word, &cause, &is_nameless);
 
 	if (thread->expects == birth->kin)
 		thread->expects = 0;
 	fxt_life_hidden_ends(thread, life, end_ns, cause.pid, status);
 	if (left)
-		resume(thread, &cause, start_ns, after_ns, end_ns);
+		resume(thread, &cause, is_nameless, start_ns, after_ns, end_ns);
 }
 
 void fxt_kin_after_fork(void)
 {
+	first_moment.tid = 0;
 	atomic_store(&own, 0);
 }

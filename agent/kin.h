@@ -35,8 +35,10 @@ void fxt_birth_begin(struct fxt_thread *thread, struct fxt_birth *birth, enum fx
 /* After it: `child` is what it returned, and not 0. */
 void fxt_birth_end(struct fxt_thread *thread, const struct fxt_birth *birth, int child);
 
-/* In a forked child: its first moment. Does nothing in one that is not recorded. */
+/* In a forked child: its first moment. Does nothing in one that is not recorded. The arrow is written as the thread's deferred work, when
+ * the child has recorded something: most children only execute a program or end. */
 void fxt_birth_forked(const struct fxt_birth *birth);
+void fxt_birth_tell(struct fxt_thread *thread);
 
 /* Of one that is FXT_BIRTH_HIDDEN: it was made, and the call that made it is over (or, `made` being false, it was
  * not). What its end is told of by, or 0. */

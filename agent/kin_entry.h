@@ -33,7 +33,7 @@ struct fxt_kin_entry {
 	uint32_t signum;
 	uint64_t thread;                /* the signal is for: its tid or handle, or 0 for any */
 	_Atomic uint32_t arrows;        /* that have left from a signal to a group */
-	char rest[4];
+	uint32_t left_nameless;         /* the child has no file, in which its name would stand */
 };
 
 static_assert(sizeof(struct fxt_kin_entry) == FXT_KIN_ENTRY_BYTES && FXT_KIN_ENTRIES % KIN_PAGE_ENTRIES == 0, "as the section is laid out");

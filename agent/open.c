@@ -183,6 +183,12 @@ static bool prepare(struct fxt_thread *thread, uint64_t start_ns)
 	return true;
 }
 
+void fxt_open_make_ready(struct fxt_thread *thread)
+{
+	if (!fxt_stack_is_short())
+		fxt_thread_ready(thread);
+}
+
 struct fxt_open *fxt_open_next(struct fxt_thread *thread, uintptr_t frame, uintptr_t function, uintptr_t site,
 			       uint64_t start_ns)
 {

@@ -23,8 +23,18 @@ void fxt_open_drop_stale(struct fxt_thread *thread, uintptr_t frame, uintptr_t f
 FXT_COLD struct fxt_open *fxt_open_next(struct fxt_thread *thread, uintptr_t frame, uintptr_t function, uintptr_t site,
 					uint64_t start_ns);
 
+FXT_COLD void fxt_open_make_ready(struct fxt_thread *thread);
+
 /* Takes a page of slots; with signals blocked. False: there is none. */
 bool fxt_open_add_page(struct fxt_thread *thread, uint64_t now_ns);
+/* A call is about to be shown in progress, or explained: in a forked child that has recorded nothing yet there is nowhere to show it, which the
+ * quick way does not notice. Called where the first of such calls comes by. */
+static inline void fxt_open_ready(struct fxt_thread *thread)
+{
+	if (FXT_UNLIKELY(!thread->ready))
+		fxt_open_make_ready(thread);
+}
+
 /* The form of this thread's slots, once its thread ref is known. */
 void fxt_open_shape(struct fxt_thread *thread);
 /* The calls in progress go on in the child of a fork; its file says so as soon as it has one. */

@@ -468,6 +468,8 @@ void fxt_threads_after_fork(bool returns)
 	fxt_open_after_fork(thread);
 	begin_life(thread, (uint32_t)fxt_sys_getpid(), (uint32_t)fxt_sys_gettid());
 	thread->born_ns = born_ns;
+	/* See fxt_open_ready(). */
+	thread->explain_due_ns = 0;
 	/* What its parent was in when a handler forked goes on in it, and needs a look when it ends. */
 	if (thread->usual_ns > LEAST_FORK_NS)
 		thread->usual_ns = LEAST_FORK_NS;

@@ -56,8 +56,9 @@ static int process_of(int pidfd, unsigned flags)
 /* The thread's own number, where there is no argument to show. */
 #define BODY_PAUSES(shown, kind, symbol, ...)                                                                   \
 	sigset_t mask_;                                                                                         \
-	struct fxt_open *open_ = fxt_open_push(thread_, (uintptr_t)__builtin_frame_address(0), 0, 0, start_ns_, names_, \
-					       fxt_arg_header(FXT_ARG_INT64, 2, FXT_STR_##shown), (uint64_t)thread_->shown); \
+	struct fxt_open *open_ = (fxt_open_ready(thread_),                                                      \
+				  fxt_open_push(thread_, (uintptr_t)__builtin_frame_address(0), 0, 0, start_ns_, names_, \
+						fxt_arg_header(FXT_ARG_INT64, 2, FXT_STR_##shown), (uint64_t)thread_->shown)); \
 														\
 	result_ = real_##symbol();                                                                              \
 	AWAITED(kind, (sigemptyset(&mask_), FXT_SYSCALL4(SYS_rt_sigprocmask, SIG_BLOCK, NULL, &mask_, NSIG_BYTES) == 0) &&     \

@@ -58,10 +58,12 @@ void fxt_departure_begin(struct fxt_departure *departure, uint64_t names, uint64
 			fxt_birth_vforked(thread, (uint32_t)fxt_sys_getpid());
 		put_event(departure, names, start_ns, path_name, path, fd, argv);
 	}
-	if (departure->of_child)
+	if (departure->of_child) {
 		thread->vfork_left_ns = fxt_now(thread);
-	else
-		fxt_open_end(thread, fxt_now(thread), fxt_get_event_name(names));
+		return;
+	}
+	fxt_birth_tell(thread);
+	fxt_open_end(thread, fxt_now(thread), fxt_get_event_name(names));
 }
 
 void fxt_departure_failed(struct fxt_departure *departure)

@@ -1,12 +1,18 @@
 /* The ends of a process: exit.def. The trace is whole without anything done about them, and small with it.
  *
- * exit() is in progress while the program's handlers run, and ends with our destructor; quick_exit() and abort() are in progress at
- * the trace's end. The others end at once: instants.
+ * exit() is in progress while the program's handlers and destructors run, and ends with a handler of ours that comes after them; abort()
+ * is in progress at the trace's end. The others end at once: instants. The last event of a process is an instant `exit` with its status, and
+ * what the thread is in ends there.
+ *
+ * A forked child that has recorded nothing has no file, and gets none for an _exit(): its parent's trace has its end and status.
  */
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "agent/fds.h"
 #include "agent/kin.h"
+#include "agent/open.h"
+#include "agent/transfer.h"
 #include "exit.h"
 #include "interpose.h"
 
@@ -38,7 +44,7 @@ FXT_EXPORT void exit(int status)
 	__builtin_unreachable();
 }
 
-void fxt_exit_done(void)
+static void exit_done(void)
 {
 	struct fxt_thread *thread = exiting;
 	uint64_t end_ns, *at;
@@ -63,6 +69,7 @@ FXT_EXPORT void abort(void)
 		const uint64_t names_ = FXT_NAMES(process, abort);
 		uint64_t start_ns_ = fxt_now(thread_);
 
+		fxt_open_ready(thread_);
 		fxt_open_push(thread_, (uintptr_t)__builtin_frame_address(0), 0, 0, start_ns_, names_,
 			      fxt_arg_header(FXT_ARG_INT64, 2, FXT_STR_tid), (uint64_t)thread_->tid);
 		if ((uint32_t)fxt_sys_getpid() == fxt_agent.pid)
@@ -72,20 +79,63 @@ FXT_EXPORT void abort(void)
 	__builtin_unreachable();
 }
 
-/* The process ends within the C library, after the handlers of quick_exit(). */
-static void ends_unseen(void)
+/* `name` is that of the call that ends it, a string index. The child of a vfork ends alone: what it was in is over. */
+static void process_ends(uint64_t name, int status)
+{
+	struct fxt_thread *thread = atomic_load_explicit(&fxt_gate.mask, memory_order_relaxed) ? fxt_self : NULL;
+	uint64_t now_ns, *at;
+
+	if (!thread)
+		return;
+	fxt_kin_leave(thread);
+	if (!fxt_agent_has_file())
+		return;
+	now_ns = fxt_now(thread);
+	if (!fxt_fds_ask(thread)) {
+		thread->vfork_left_ns = now_ns;
+		return;
+	}
+	fxt_open_end(thread, now_ns, name);
+	at = fxt_is_on(FXT_CAT_process) ? fxt_reserve_extra(thread, now_ns, 1) : NULL;
+	if (!at)
+		return;
+	at = fxt_put_int(at, FXT_STR_status, status & 0xff);
+	fxt_commit_extra(thread, at, fxt_record_type(FXT_RECORD_EVENT) | fxt_event_type(FXT_EVENT_INSTANT) | fxt_event_args(1) |
+					     FXT_NAMES(process, exit));
+}
+
+/* The last of what exit() calls, as what was given first is called last: behind all handlers and destructors. */
+static void exits(int status, void *unused)
 {
 	struct fxt_thread *thread = fxt_enter(FXT_CAT_process);
 
+	(void)unused;
+	/* Within the call. */
 	if (thread)
 		fxt_kin_leave(thread);
+	exit_done();
+	process_ends(FXT_STR_CALLS + FXT_CALL_exit, status);
+	fxt_files_flushed();
+	fxt_agent_exit();
 }
 
-/* The last of what quick_exit() calls, as what was given first is called last. */
+static int quick_status;
+
+void fxt_exit_quick(int status)
+{
+	quick_status = status;
+}
+
+static void exits_quickly(void)
+{
+	process_ends(FXT_STR_CALLS + FXT_CALL_quick_exit, quick_status);
+}
+
 void fxt_exit_start(void)
 {
-	/* Where there is no room there is no arrow. */
-	(void)at_quick_exit(ends_unseen);
+	/* Where there is no room the trace is left as it is. */
+	(void)at_quick_exit(exits_quickly);
+	(void)on_exit(exits, NULL);
 }
 
 static void ends_at_once(int status)
@@ -93,12 +143,11 @@ static void ends_at_once(int status)
 	struct fxt_thread *thread = fxt_enter(FXT_CAT_process);
 	uint64_t *at;
 
-	if (thread && (at = fxt_reserve(thread, fxt_now(thread), 1)) != NULL) {
+	if (thread && fxt_agent_has_file() && (at = fxt_reserve(thread, fxt_now(thread), 1)) != NULL) {
 		at = fxt_put_int(at, FXT_STR_status, status);
 		fxt_instant(thread, at, FXT_NAMES(process, _exit), 1);
 	}
-	if (thread)
-		fxt_kin_leave(thread);
+	process_ends(FXT_STR_CALLS + FXT_CALL__exit, status);
 	fxt_agent_exit();
 }
 

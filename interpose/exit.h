@@ -1,11 +1,11 @@
-/* The end of the process by exit(), for the destructor. */
+/* The end of the process. */
 #ifndef FXT_EXIT_H
 #define FXT_EXIT_H
 
-/* Once, at start: before the program has anything to be called at the end by quick_exit(). */
+/* Once, at start: before the program has anything to be called at the end. */
 void fxt_exit_start(void);
 
-/* The exit() in progress is over as far as it can be seen. */
-void fxt_exit_done(void);
+/* By quick_exit(), with what its handlers are not told. */
+void fxt_exit_quick(int status);
 
 #endif

@@ -59,7 +59,7 @@ static void becomes_terminal(int fd)
 
 FXT_REAL(int, daemon, (int nochdir, int noclose), (nochdir, noclose))
 
-/* In progress at the end of the caller's trace, which ends in it. In the child it is over when that begins. */
+/* The caller ends within it, by no call that is seen: so what it is in ends before it, unless it fails. In the child it is over when that begins. */
 FXT_EXPORT int daemon(int nochdir, int noclose)
 {
 	const uint64_t names_ = FXT_NAMES(process, daemon);
@@ -77,7 +77,9 @@ FXT_EXPORT int daemon(int nochdir, int noclose)
 	open = BLOCKS(nochdir);
 	fxt_birth_begin(thread_, &birth, FXT_BIRTH_FORKS);
 	fxt_kin_leave(thread_);
+	fxt_open_end(thread_, fxt_now(thread_), fxt_get_event_name(names_));
 	result = real_daemon(nochdir, noclose);
+	fxt_open_go_on(thread_);
 	end_ns = fxt_end(thread_, open);
 	if ((uint32_t)fxt_sys_getpid() != pid) {
 		fxt_birth_forked(&birth);

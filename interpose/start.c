@@ -100,13 +100,3 @@ __attribute__((constructor)) static void load(void)
 	fxt_exit_start();
 }
 
-__attribute__((destructor)) static void unload(void)
-{
-	struct fxt_thread *thread = fxt_enter(FXT_CAT_process);
-
-	if (thread)
-		fxt_kin_leave(thread);
-	fxt_exit_done();
-	fxt_files_flushed();
-	fxt_agent_exit();
-}

@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "agent/sent.h"
+#include "exit.h"
 #include "object.h"
 #include "submit.h"
 
@@ -134,6 +135,7 @@ ALSO(timer_settime, "GLIBC_2.3.3")
 										\
 			BLOCKS(status);                                         \
 		}                                                               \
+		fxt_exit_quick(status);                                         \
 		real_##age##_quick_exit(status);                                \
 		__builtin_unreachable();                                        \
 	}

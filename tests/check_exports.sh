@@ -69,7 +69,9 @@ allowed+='|clock_gettime|sched_getcpu|pthread_(self|setspecific|testcancel)|__(h
 # Functions that look at an object of the C library's that is the argument.
 allowed+='|dirfd|(feof|ferror|fileno)_unlocked'
 # Registrations, made by our constructor alone: they lock, and may allocate.
-allowed+='|__register_atfork|__cxa_at_quick_exit'
+allowed+='|__register_atfork|__cxa_at_quick_exit|on_exit'
+# What pthread_cleanup_push() is made of.
+allowed+='|__pthread_(un)?register_cancel|__sigsetjmp'
 # Variables.
 allowed+='|__environ|_r_debug|std(in|out|err)|error_print_progname|__progname(_full)?|program_invocation_(short_)?name'
 grep -vxE "($allowed)" "$tmp/undefined" > "$tmp/unknown"

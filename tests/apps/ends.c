@@ -5,6 +5,7 @@
  *	ends handler		a handler that interrupts select() forks, and the child ends in the handler
  *	ends returns		the same, but the child returns from the handler, and goes on behind select()
  *	ends computes STATUS	returns from main() with this status, after having computed for 50 ms since its last call
+ *	ends silent		a child ends with status 7 and without a call before, and its parent then returns 4
  *	ends killed		a child is killed and reaped, and then the parent makes one call more
  */
 #include <errno.h>
@@ -127,6 +128,25 @@ static int kills(void)
 	return 0;
 }
 
+/* Not compiled for instrumentation: entering a function is a record, too. */
+static __attribute__((no_instrument_function)) pid_t make_silent(void)
+{
+	pid_t pid = fork();
+
+	if (!pid)
+		_exit(7);
+	return pid;
+}
+
+static int is_silent(void)
+{
+	int status;
+	pid_t pid = make_silent();
+
+	need(waitpid(pid, &status, 0) == pid && WEXITSTATUS(status) == 7);
+	return 4;
+}
+
 int main(int argc, char **argv)
 {
 	const char *how = argc > 1 ? argv[1] : "";
@@ -140,6 +160,8 @@ int main(int argc, char **argv)
 		return forks_in_handler();
 	if (!strcmp(how, "computes"))
 		return computes(argc > 2 ? atoi(argv[2]) : 0);
+	if (!strcmp(how, "silent"))
+		return is_silent();
 	if (!strcmp(how, "killed"))
 		return kills();
 	return 2;

@@ -81,3 +81,45 @@ for explain in 100000 0; do
 	awk '$1 == "function:forks_in_handler" { from = $3 } $1 == "net:select" && $3 <= from { print $3 - from }' calls >wrong
 	is "a child that returns: nanoseconds before its birth" "" "$(cat wrong)"
 done
+
+# -- Ends ----------------------------------------------------------------------------------------------
+
+# ends_of FILE: how its process ended, and how many nanoseconds after the last record of anything else.
+ends_of()
+{
+	"$FXT" dump --json "$1" | python3 -c '
+import json, sys
+records = [json.loads(line) for line in sys.stdin]
+ends = [r for r in records if r["type"] == "instant" and r["category"] == "process" and r["name"] == "exit"]
+last = max((r["time"] for r in records if r["type"] in ("complete", "instant") and r not in ends), default=0)
+print(*(r["args"]["status"] for r in ends), *(r["time"] - last for r in ends))'
+}
+
+# The end is the last thing there is: after the handlers, after what a process computes without a call.
+FXT_CATEGORIES='#default,-function' ended 3 computes "$app" computes 3
+read -r status after <<<"$(ends_of computes/ends.*.fxt)"
+is "returning from main: status" 3 "$status"
+test "$after" -ge 50000000 || fail "returning from main: 50 ms of computing are $after ns"
+for ending in _exit:6 quick_exit:6; do
+	ended ${ending#*:} ${ending%:*} "$apps/process" ${ending%:*}
+	read -r status _ <<<"$(ends_of ${ending%:*}/process.*.fxt)"
+	is "${ending%:*}: status" ${ending#*:} "$status"
+done
+ended 0 handler "$app" handler
+with 'size=20001 ' handler >file
+is "_exit: what the thread is in" "forks_in_handler main on_signal " \
+	"$(sed -n 's/^function:\([a-z_]*\) .* ended_by=_exit$/\1/p' calls | sort | tr '\n' ' ')"
+
+# A child that records nothing has no file. Its parent knows when and how it ended, and who it was.
+ended 4 silent "$app" silent
+file=$(only silent/*.fxt) && {
+	is "silent: its life" "process:child 1 1 0 status=7*1" "$(trace lives "$file" | grep '^process:child')"
+	is "silent: its end" "thread -> waitpid 1" "$(trace arrows "$file")"
+	is "silent: processes of this name" 2 "$("$FXT" dump --json "$file" |
+		grep -c '"type":"process","id":[0-9]*,"name":"ends"')"
+}
+
+# The parent of a killed child knows the signal.
+ended 0 killed "$app" killed
+with ' size=20000 ' killed >file
+is "killed: its life" "process:child 1 1 0 signal=9*1" "$(trace lives "$(cat file)" | grep '^process:child')"

@@ -38,9 +38,13 @@ def report(path):
 
 
 def calls(path):
-    """The program's: not what the agent says itself, nor the lines that the program says."""
+    """The program's: not what the agent says itself, nor the lines that the program says, nor that it ended."""
     return (r for r in records(path) if r["type"] in ("complete", "begin", "instant") and r["category"] != "agent"
-            and not (r["category"] == "log" and "message" in r.get("args", {})))
+            and not (r["category"] == "log" and "message" in r.get("args", {})) and not is_end(r))
+
+
+def is_end(record):
+    return record["type"] == "instant" and record["category"] == "process" and record["name"] == "exit"
 
 
 def name(call):
