@@ -19,6 +19,7 @@
 #include "log.h"
 #include "output.h"
 #include "shared.h"
+#include "writer/apart.h"
 #include "writer/fxt_encode.h"
 
 enum {
@@ -326,14 +327,6 @@ void fxt_agent_resume(void)
 		atomic_store_explicit(&fxt_gate.mask, fxt_agent.config.categories, memory_order_relaxed);
 }
 
-/* Whether the calling thread is the only one, as far as the kernel knows. */
-static bool is_alone(void)
-{
-	struct stat status;
-
-	return !fxt_sys_lstat("/proc/self/task", &status) && status.st_nlink == 3;
-}
-
 void fxt_agent_exit(void)
 {
 	struct fxt_thread *thread = fxt_self;
@@ -346,7 +339,7 @@ void fxt_agent_exit(void)
 		fxt_said_rest(thread);
 	if (thread)
 		fxt_labels_tell_owed(thread, UINT64_MAX);
-	if (fxt_is_filtered() || fxt_is_forbidden(FXT_NO_CALLS) || !is_alone())
+	if (fxt_is_filtered() || fxt_is_forbidden(FXT_NO_CALLS) || !fxt_is_alone())
 		return;
 	mask = fxt_sys_block_signals();
 	if (fxt_buffer_rewrite(&fxt_agent.buffer, REWRITE_MAX_BYTES) && thread)

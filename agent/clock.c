@@ -6,6 +6,7 @@
 
 #include "deferred.h"
 #include "sample.h"
+#include "writer/apart.h"
 
 enum {
 	PAIR_TRIES = 8,
@@ -61,20 +62,15 @@ void fxt_clock_start(void)
 {
 	static const char source[] = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
 	char name[16] = "";
-	int fd;
 
 	if (clock_state.usable)
 		return;
 #if defined(__x86_64__)
-	fd = fxt_sys_open(source, O_RDONLY | O_CLOEXEC, 0);
-	if (fd >= 0) {
-		fxt_sys_read(fd, name, sizeof(name) - 1);
-		fxt_sys_close(fd);
-	}
+	fxt_read_file(source, name, sizeof(name) - 1);
 	/* The kernel keeps to this source only while the counter is invariant and agrees between processors. */
 	clock_state.usable = !strncmp(name, "tsc", 3);
 #else
-	(void)source, (void)name, (void)fd;
+	(void)source, (void)name;
 	clock_state.usable = true;
 #endif
 	if (clock_state.usable)

@@ -15,6 +15,7 @@
 #include "fdinfo.h"
 #include "shared.h"
 #include "stack.h"
+#include "writer/apart.h"
 
 enum { SOCKET_NETNS_COOKIE = 71 };      /* SO_NETNS_COOKIE, since Linux 5.14 */
 
@@ -287,22 +288,33 @@ static uint64_t peer_inode(int netlink, uint32_t inode)
 	return reply.value;
 }
 
+/* Its own inode becomes its peer's, or 0. */
+static long ask_for_peer(void *argument)
+{
+	typeof(((struct fxt_stream_name *)NULL)->b) *inode = argument;
+	uint32_t own = (uint32_t)*inode;
+	int netlink = (int)FXT_SYSCALL3(SYS_socket, AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
+
+	*inode = 0;
+	if (netlink < 0) {
+		if (netlink != -EMFILE && netlink != -ENFILE)
+			atomic_store_explicit(&endpoints.netlink, -1, memory_order_relaxed);
+		return netlink;
+	}
+	*inode = peer_inode(netlink, own);
+	fxt_sys_close(netlink);
+	return 0;
+}
+
 /* A Unix connection has the name of the inode that connected: that one has no other end before it is accepted. */
 static fxt_stream join_unix(struct fxt_stream_name own, enum fxt_stream_kind kind)
 {
 	struct fxt_stream_name peer = own;
-	int netlink;
 
 	if (!may_use_netlink())
 		return 0;
-	netlink = (int)FXT_SYSCALL3(SYS_socket, AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
-	if (netlink < 0) {
-		if (netlink != -EMFILE && netlink != -ENFILE)
-			atomic_store_explicit(&endpoints.netlink, -1, memory_order_relaxed);
+	if (fxt_apart(ask_for_peer, &peer.b))
 		return 0;
-	}
-	peer.b = peer_inode(netlink, (uint32_t)own.b);
-	fxt_sys_close(netlink);
 	return peer.b ? fxt_stream_join(peer, kind, 1) : 0;
 }
 

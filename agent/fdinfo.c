@@ -6,6 +6,7 @@
 
 #include "agent.h"
 #include "stack.h"
+#include "writer/apart.h"
 #include "writer/decimal.h"
 #include "writer/sys.h"
 
@@ -13,23 +14,14 @@ bool fxt_fdinfo_read(struct fxt_fdinfo *info, int fd)
 {
 	static const char directory[] = "/proc/self/fdinfo/";
 	size_t length = sizeof(directory) - 1;
-	ssize_t bytes = -1;
-	uint64_t mask;
-	int file;
+	long bytes;
 
 	if (fd < 0 || fxt_is_filtered() || fxt_stack_is_short())
 		return false;
 	memcpy(info->text, directory, length);
 	length += fxt_decimal(info->text + length, (uint64_t)fd);
 	info->text[length] = '\0';
-	/* A handler that leaves by longjmp would leave the descriptor open. */
-	mask = fxt_sys_block_signals();
-	file = fxt_sys_open(info->text, O_RDONLY | O_CLOEXEC, 0);
-	if (file >= 0) {
-		bytes = fxt_sys_read(file, info->text, sizeof(info->text) - 1);
-		fxt_sys_close(file);
-	}
-	fxt_sys_restore_signals(mask);
+	bytes = fxt_read_file(info->text, info->text, sizeof(info->text) - 1);
 	info->text[bytes > 0 ? bytes : 0] = '\0';
 	return bytes > 0;
 }

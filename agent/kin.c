@@ -8,6 +8,7 @@
 #include "kin_entry.h"
 #include "life.h"
 #include "stack.h"
+#include "writer/apart.h"
 #include "writer/decimal.h"
 #include "writer/fxt_encode.h"
 
@@ -168,13 +169,10 @@ void fxt_birth_tell(struct fxt_thread *thread)
 static uint64_t process_start_ns(void)
 {
 	char text[STAT_BYTES], *at;
-	int fd = fxt_sys_open("/proc/self/stat", O_RDONLY | O_CLOEXEC, 0);
-	ssize_t bytes = fd < 0 ? 0 : fxt_sys_read(fd, text, sizeof(text) - 1);
+	long bytes = fxt_read_file("/proc/self/stat", text, sizeof(text) - 1);
 	uint64_t ticks = 0, per_second = getauxval(AT_CLKTCK);
 	unsigned field;
 
-	if (fd >= 0)
-		fxt_sys_close(fd);
 	if (bytes <= 0 || !per_second)
 		return 0;
 	text[bytes] = '\0';
@@ -203,9 +201,13 @@ static size_t put_text(char *at, const char *text)
 	return length;
 }
 
-/* Whether the kernel has process `pid` among the children of a thread: it tells the thread that made them. */
-static bool is_child_of(uint32_t parent, uint32_t tid, uint32_t pid)
+struct look {
+	uint32_t parent, tid, pid;
+};
+
+static long look_for_child(void *argument)
 {
+	const struct look *look = argument;
 	char text[CHILDREN_BYTES];
 	size_t length = 0;
 	uint32_t number = 0;
@@ -214,9 +216,9 @@ static bool is_child_of(uint32_t parent, uint32_t tid, uint32_t pid)
 	int fd;
 
 	length += put_text(text, "/proc/");
-	length += fxt_decimal(text + length, parent);
+	length += fxt_decimal(text + length, look->parent);
 	length += put_text(text + length, "/task/");
-	length += fxt_decimal(text + length, tid);
+	length += fxt_decimal(text + length, look->tid);
 	put_text(text + length, "/children");
 	fd = fxt_sys_open(text, O_RDONLY | O_CLOEXEC, 0);
 	if (fd < 0)
@@ -224,12 +226,20 @@ static bool is_child_of(uint32_t parent, uint32_t tid, uint32_t pid)
 	/* Numbers, each with a blank behind it. */
 	while (!found && (bytes = fxt_sys_read(fd, text, sizeof(text))) > 0) {
 		for (i = 0; i < bytes && !found; i++) {
-			found = text[i] == ' ' && number == pid;
+			found = text[i] == ' ' && number == look->pid;
 			number = text[i] == ' ' ? 0 : number * 10 + (uint32_t)(text[i] - '0');
 		}
 	}
 	fxt_sys_close(fd);
 	return found;
+}
+
+/* Whether the kernel has process `pid` among the children of a thread: it tells the thread that made them. */
+static bool is_child_of(uint32_t parent, uint32_t tid, uint32_t pid)
+{
+	struct look look = {parent, tid, pid};
+
+	return fxt_apart(look_for_child, &look) > 0;
 }
 
 /* The entry of this process, which another has made: the one with its pid, or the only one without of its parent,

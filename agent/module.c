@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 
+#include "writer/apart.h"
 #include "writer/sys.h"
 
 /* Heapsort by address: in place, without the heap, and never quadratic. */
@@ -125,8 +126,9 @@ static const char *map_apart(int fd, size_t bytes)
 }
 
 /* The file stays mapped: names point into it, and survive dlclose and an upgrade of the file. */
-void fxt_module_read(struct fxt_module *module)
+static long read_module(void *argument)
 {
+	struct fxt_module *module = argument;
 	int fd = fxt_sys_open(module->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0);
 	const Elf64_Ehdr *header;
 	const Elf64_Shdr *table;
@@ -134,12 +136,12 @@ void fxt_module_read(struct fxt_module *module)
 	struct stat status;
 
 	if (fd < 0)
-		return;
+		return 0;
 	if (!fxt_sys_fstat(fd, &status) && S_ISREG(status.st_mode) && status.st_size > (off_t)sizeof(*header)) {
 		if (was_read_before(module, &status)) {
 			fxt_sys_close(fd);
 			find_bias(module);
-			return;
+			return 0;
 		}
 		file.bytes = (size_t)status.st_size;
 		file.base = map_apart(fd, file.bytes);
@@ -151,10 +153,10 @@ void fxt_module_read(struct fxt_module *module)
 	module->symbols = NULL;
 	module->count = 0;
 	if (!file.base)
-		return;
+		return 0;
 	header = (const Elf64_Ehdr *)file.base;
 	if (memcmp(header->e_ident, ELFMAG, SELFMAG) || header->e_ident[EI_CLASS] != ELFCLASS64)
-		return;
+		return 0;
 	module->file = file;
 	module->header = header;
 	find_bias(module);
@@ -163,4 +165,10 @@ void fxt_module_read(struct fxt_module *module)
 		table = find_table(&file, header, SHT_DYNSYM);
 	if (table)
 		take_symbols(module, &file, header, table);
+	return 0;
+}
+
+void fxt_module_read(struct fxt_module *module)
+{
+	fxt_apart(read_module, module);
 }

@@ -1,5 +1,6 @@
 /* See sample.h. Some 6 microseconds of system calls in 10 ms: files are opened for each sample and closed again, as a descriptor that
- * stays would be one more that the program can meet. */
+ * stays would be one more that the program can meet. In a process with several threads that takes a task of its own (writer/apart.h), some 20
+ * microseconds, so it is done for one sample in ten. */
 #include "sample.h"
 
 #include <sys/auxv.h>
@@ -7,11 +8,16 @@
 #include "deferred.h"
 #include "emit.h"
 #include "heap.h"
+#include "writer/apart.h"
 
-enum { SAMPLE_NS = 10 * 1000 * 1000 };
+enum {
+	SAMPLE_NS = 10 * 1000 * 1000,
+	RSS_AMONG_THREADS = 10,         /* samples to one reading of the resident memory */
+};
 
 static struct {
 	_Atomic uint64_t next_ns;
+	atomic_uint rss_skipped;
 	atomic_bool rss_failed, threads_failed, descriptors_failed;     /* whom it fails once is not asked again */
 } sample_state;
 
@@ -49,16 +55,8 @@ static bool put(struct fxt_thread *thread, uint64_t now_ns, uint64_t name, uint6
 static bool read_rss(uint64_t *pages)
 {
 	char text[128];
-	ssize_t bytes = -1, at = 0;
-	/* A handler that leaves by longjmp would leave the descriptor open. */
-	uint64_t mask = fxt_sys_block_signals();
-	int fd = fxt_sys_open("/proc/self/statm", O_RDONLY | O_CLOEXEC, 0);
+	long bytes = fxt_read_file("/proc/self/statm", text, sizeof(text)), at = 0;
 
-	if (fd >= 0) {
-		bytes = fxt_sys_read(fd, text, sizeof(text));
-		fxt_sys_close(fd);
-	}
-	fxt_sys_restore_signals(mask);
 	if (bytes <= 0)
 		return false;
 	while (at < bytes && text[at] != ' ')
@@ -67,6 +65,13 @@ static bool read_rss(uint64_t *pages)
 	for (at++; at < bytes && text[at] >= '0' && text[at] <= '9'; at++)
 		*pages = *pages * 10 + (uint64_t)(text[at] - '0');
 	return *pages != 0;
+}
+
+static bool rss_is_due(void)
+{
+	if (!fxt_is_alone() && atomic_fetch_add_explicit(&sample_state.rss_skipped, 1, memory_order_relaxed) % RSS_AMONG_THREADS)
+		return false;
+	return true;
 }
 
 /* A directory for each thread, and two that every directory has. */
@@ -124,8 +129,9 @@ void fxt_sample(struct fxt_thread *thread, uint64_t now_ns)
 	put(thread, now_ns, FXT_STR_written, FXT_STR_bytes, (int64_t)moved.written);
 	if (fxt_heap.sized)
 		put(thread, now_ns, FXT_STR_heap_bytes, FXT_STR_bytes, moved.heap);
-	put_read(thread, now_ns, &sample_state.rss_failed, read_rss, FXT_STR_rss, FXT_STR_bytes,
-		 getauxval(AT_PAGESZ));
+	if (rss_is_due())
+		put_read(thread, now_ns, &sample_state.rss_failed, read_rss, FXT_STR_rss, FXT_STR_bytes,
+			 getauxval(AT_PAGESZ));
 	put_read(thread, now_ns, &sample_state.threads_failed, read_threads, FXT_STR_threads, FXT_STR_count, 1);
 	put_read(thread, now_ns, &sample_state.descriptors_failed, read_descriptors, FXT_STR_descriptors, FXT_STR_count, 1);
 }

@@ -5,6 +5,7 @@
 #include <linux/filter.h>
 #include <linux/futex.h>
 #include <linux/seccomp.h>
+#include <sched.h>
 #include <string.h>
 
 #include "agent.h"
@@ -58,6 +59,10 @@ static const struct call {
 	{SYS_faccessat, {(uint64_t)AT_FDCWD, 1 << 16, 4}},
 	{SYS_membarrier, {8 /* MEMBARRIER_CMD_PRIVATE_EXPEDITED */}},
 	{SYS_nanosleep, {1 << 16}},
+	{SYS_clone, {CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_VFORK}},
+	{SYS_close_range, {0, UINT32_MAX, 2 /* CLOSE_RANGE_UNSHARE */}},
+	{SYS_unshare, {CLONE_FILES}},
+	{SYS_exit, {0}},
 };
 
 /* -- The filter's machine: classic BPF, as far as seccomp accepts it --------------------------------- */
@@ -153,13 +158,18 @@ unsigned fxt_seccomp_expect(const struct sock_fprog *filter)
 	unsigned forbidden = 0, i;
 
 	fxt_filter_begins();
-	for (i = 0; filter && i < sizeof(calls) / sizeof(*calls); i++)
-		if (!(forbidden & fxt_call_kind(calls[i].number)) && !allows(filter, &calls[i]))
-			forbidden |= fxt_call_kind(calls[i].number);
+	for (i = 0; filter && i < sizeof(calls) / sizeof(*calls); i++) {
+		unsigned kind = fxt_call_kind(calls[i].number);
+
+		if (!kind)
+			kind = FXT_NO_APART;
+		if (!(forbidden & kind) && !allows(filter, &calls[i]))
+			forbidden |= kind;
+	}
 	if (!filter)
 		fxt_agent_suspend("the program is in strict seccomp mode: nothing is recorded from here on");
 	if (!filter || forbidden & FXT_NO_LOCKS)
-		forbidden = FXT_NO_CALLS;
+		forbidden = FXT_NO_CALLS | FXT_NO_APART;
 	return atomic_fetch_or_explicit(&fxt_forbidden, forbidden, memory_order_relaxed);
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "module.h"
+#include "writer/apart.h"
 #include "writer/fxt_encode.h"
 #include "writer/sys.h"
 
@@ -190,8 +191,9 @@ static void end_change(void)
 }
 
 /* Every file that has code mapped, and the memory around `address`. False: it cannot be read. */
-static bool scan(uintptr_t address)
+static long scan_opened(void *argument)
 {
+	uintptr_t address = *(const uintptr_t *)argument;
 	static char text[MAPS_BYTES];
 	static struct group group;
 	size_t used = 0;
@@ -221,6 +223,11 @@ static bool scan(uintptr_t address)
 	take_group(&group, address);
 	end_change();
 	return n == 0;
+}
+
+static bool scan(uintptr_t address)
+{
+	return fxt_apart(scan_opened, &address) > 0;
 }
 
 static struct fxt_module *find_module(uintptr_t address)

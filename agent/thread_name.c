@@ -3,6 +3,7 @@
 #include <sys/prctl.h>
 
 #include "threads.h"
+#include "writer/apart.h"
 #include "writer/decimal.h"
 #include "writer/fxt_encode.h"
 
@@ -24,9 +25,7 @@ void fxt_thread_tell_name(struct fxt_thread *thread, uint32_t tid)
 	struct fxt_arg process = {FXT_ARG_KOID, FXT_INDEXED(FXT_STR_process), .u64 = thread->pid};
 	uint64_t record[8];
 	size_t words, bytes = 0;
-	uint64_t mask;
-	ssize_t n;
-	int fd;
+	long n;
 
 	if (fxt_is_forbidden(FXT_NO_LOCKS))
 		return;
@@ -35,13 +34,7 @@ void fxt_thread_tell_name(struct fxt_thread *thread, uint32_t tid)
 		bytes = strnlen(name, NAME_BYTES - 1);
 	} else {
 		comm_path(path, tid);
-		/* See sample.c. */
-		mask = fxt_sys_block_signals();
-		fd = fxt_sys_open(path, O_RDONLY | O_CLOEXEC, 0);
-		n = fd < 0 ? -1 : fxt_sys_read(fd, name, NAME_BYTES);
-		if (fd >= 0)
-			fxt_sys_close(fd);
-		fxt_sys_restore_signals(mask);
+		n = fxt_read_file(path, name, NAME_BYTES);
 		if (n < 0)
 			return;
 		bytes = n > 0 ? (size_t)n - 1 : 0;

@@ -117,7 +117,7 @@ static int grow_step(struct fxt_buffer *buffer, uint64_t now_ns)
 
 	if (step > buffer->limit - from)
 		step = buffer->limit - from;
-	error = fxt_buffer_grow(buffer, from + step);
+	error = fxt_file_grow(buffer, from + step);
 	fxt_file_settle(buffer);
 	atomic_store_explicit(&buffer->failure, error, memory_order_relaxed);
 	if (error)

@@ -78,6 +78,7 @@ struct fxt_buffer {
 	int fd;                         /* high, close-on-exec; checked by device and inode before each use; -1: none */
 	dev_t device;
 	ino_t inode;
+	bool is_apart;                  /* a task of its own works on the file (apart.h): what it opens nobody sees; under extend_lock */
 	uint64_t *durable;
 	size_t durable_words;
 	size_t durable_at;              /* first word after the last record; under durable_lock */
@@ -132,7 +133,9 @@ uint64_t *fxt_buffer_chunk(struct fxt_buffer *buffer, uint32_t number);
 int fxt_buffer_grow(struct fxt_buffer *buffer, uint32_t to);
 /* Whether fd is our file, by device and inode. */
 bool fxt_file_is_ours(const struct fxt_buffer *buffer, int fd);
-/* Whether buffer->fd is still our file; reopens it by its path when the program has closed it. */
+/* fxt_buffer_grow() where the file may have to be opened by its path first; apart, if other threads could see that. */
+int fxt_file_grow(struct fxt_buffer *buffer, uint32_t to);
+/* Whether buffer->fd is still our file; reopens it by its path when the program has closed it and no other thread could see that. */
 bool fxt_file_ready(struct fxt_buffer *buffer);
 /* Opens a new file for `path`, nameless where the file system has that; otherwise under `path` or a numbered variant
  * of it, which it writes to `path` (FXT_PATH_BYTES). A descriptor, or negative errno. */

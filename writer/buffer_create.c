@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "apart.h"
+
 enum { FREE_PAGE_SLOTS = 1 << 16 };
 
 static uint64_t durable_bytes(const struct fxt_buffer_config *config)
@@ -86,7 +88,7 @@ static int reserve_whole(struct fxt_buffer *buffer)
 	return error;
 }
 
-int fxt_buffer_create(struct fxt_buffer *buffer, const struct fxt_buffer_config *config)
+static int create(struct fxt_buffer *buffer, const struct fxt_buffer_config *config)
 {
 	size_t path_bytes = strlen(config->path) + 1;
 	bool nameless;
@@ -105,7 +107,8 @@ int fxt_buffer_create(struct fxt_buffer *buffer, const struct fxt_buffer_config 
 	buffer->fd = fxt_file_open(buffer->path, &nameless);
 	if (buffer->fd < 0)
 		return buffer->fd;
-	buffer->fd = fxt_file_move_high(buffer->fd);
+	if (fxt_is_alone())
+		buffer->fd = fxt_file_move_high(buffer->fd);
 	error = fxt_sys_fstat(buffer->fd, &status);
 	buffer->device = status.st_dev;
 	buffer->inode = status.st_ino;
@@ -125,5 +128,30 @@ int fxt_buffer_create(struct fxt_buffer *buffer, const struct fxt_buffer_config 
 		fxt_sys_close(buffer->fd);
 		fxt_buffer_forget(buffer);
 	}
+	return error;
+}
+
+struct creation {
+	struct fxt_buffer *buffer;
+	const struct fxt_buffer_config *config;
+};
+
+static long create_apart(void *argument)
+{
+	const struct creation *creation = argument;
+
+	return create(creation->buffer, creation->config);
+}
+
+int fxt_buffer_create(struct fxt_buffer *buffer, const struct fxt_buffer_config *config)
+{
+	struct creation creation = {buffer, config};
+	int error;
+
+	if (fxt_is_alone())
+		return create(buffer, config);
+	/* No descriptor is left: a file that grows is opened by its path each time. */
+	error = (int)fxt_apart_always(create_apart, &creation);
+	buffer->fd = -1;
 	return error;
 }

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "apart.h"
 #include "decimal.h"
 
 /* For paths in the making. Not on the stack: a file may have to be made in a signal handler, whose stack may have 3632
@@ -22,7 +23,8 @@ enum {
 };
 
 /* A copy of `fd` where the program cannot have any: above its limit, which is raised for that moment. A program that opens
- * all it may then gets as many as ever. Negative: not possible. */
+ * all it may then gets as many as ever. Another thread could see the raised limit, and a child of its have it for good. Negative: not
+ * possible. */
 static int dup_above_limit(int fd, const struct rlimit *limit)
 {
 	rlim_t least = limit->rlim_cur < USUAL_LIMIT ? USUAL_LIMIT : limit->rlim_cur;
@@ -46,7 +48,7 @@ int fxt_file_dup_high(int fd, int least)
 
 	if (fxt_sys_getrlimit(RLIMIT_NOFILE, &limit))
 		return fxt_sys_dup_above(fd, least);
-	if (limit.rlim_cur <= HIGHEST_DESCRIPTOR)
+	if (limit.rlim_cur <= HIGHEST_DESCRIPTOR && fxt_is_alone())
 		copy = dup_above_limit(fd, &limit);
 	if (copy < 0 && (rlim_t)least < limit.rlim_cur)
 		copy = fxt_sys_dup_above(fd, least);
@@ -88,14 +90,44 @@ bool fxt_file_ready(struct fxt_buffer *buffer)
 
 	if (fxt_file_is_ours(buffer, buffer->fd))
 		return true;
+	/* Another thread would see it opened. */
+	if (!buffer->is_apart && !fxt_is_alone())
+		return false;
 	fd = fxt_sys_open(buffer->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0);
 	if (!fxt_file_is_ours(buffer, fd)) {
 		if (fd >= 0)
 			fxt_sys_close(fd);
 		return false;
 	}
-	buffer->fd = fxt_file_move_high(fd);
+	buffer->fd = buffer->is_apart ? fd : fxt_file_move_high(fd);
 	return true;
+}
+
+struct growth {
+	struct fxt_buffer *buffer;
+	uint32_t to;
+};
+
+static long grow(void *argument)
+{
+	const struct growth *growth = argument;
+
+	return fxt_buffer_grow(growth->buffer, growth->to);
+}
+
+int fxt_file_grow(struct fxt_buffer *buffer, uint32_t to)
+{
+	struct growth growth = {buffer, to};
+	int error;
+
+	if (fxt_file_is_ours(buffer, buffer->fd) || fxt_is_alone())
+		return fxt_buffer_grow(buffer, to);
+	buffer->is_apart = true;
+	error = (int)fxt_apart_always(grow, &growth);
+	buffer->is_apart = false;
+	/* It was closed with the task's table. */
+	buffer->fd = -1;
+	return error;
 }
 
 /* `path` itself, then name.1.fxt, name.2.fxt, ... The caller has checked the length. */
@@ -137,7 +169,7 @@ int fxt_file_open(char *path, bool *nameless)
 		return -ENAMETOOLONG;
 	*nameless = true;
 	/* A file without a name gets one by way of /proc, which a chroot may lack. */
-	if (!fxt_sys_lstat("/proc/self/fd", &status))
+	if (!fxt_sys_lstat("/proc/thread-self/fd", &status))
 		fd = open_nameless(path);
 	if (fd != -EOPNOTSUPP && fd != -EISDIR && fd != -EINVAL)
 		return fd;
@@ -155,11 +187,12 @@ int fxt_file_open(char *path, bool *nameless)
 
 int fxt_file_publish(int fd, char *path)
 {
-	char from[32] = "/proc/self/fd/", *const name = scratch;
+	char from[40] = "/proc/thread-self/fd/", *const name = scratch;
+	size_t length = strlen(from);
 	unsigned attempt;
 	int error = -EEXIST;
 
-	from[14 + fxt_decimal(from + 14, (unsigned)fd)] = '\0';
+	from[length + fxt_decimal(from + length, (unsigned)fd)] = '\0';
 	for (attempt = 0; error == -EEXIST && attempt <= LARGEST_RETRY; attempt++) {
 		numbered_name(name, path, attempt);
 		error = fxt_sys_link(from, name, AT_SYMLINK_FOLLOW);
@@ -188,7 +221,7 @@ int fxt_file_open_hidden(const char *path, bool *nameless)
 	if (strlen(path) + sizeof(hidden_suffix) > sizeof(scratch))
 		return -ENAMETOOLONG;
 	*nameless = true;
-	if (!fxt_sys_lstat("/proc/self/fd", &status))
+	if (!fxt_sys_lstat("/proc/thread-self/fd", &status))
 		fd = open_nameless(path);
 	if (fd != -EOPNOTSUPP && fd != -EISDIR && fd != -EINVAL)
 		return fd;

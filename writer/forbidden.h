@@ -15,6 +15,7 @@ enum fxt_forbidden {
 	FXT_NO_WORD = 4,                /* on standard error */
 	FXT_NO_OTHERS = 8,              /* opening and naming files above all */
 	FXT_NO_CALLS = 15,
+	FXT_NO_APART = 16,              /* making a task that opens files where nobody sees it: apart.h */
 };
 
 /* 0 but for programs with a filter of their own. */
@@ -45,7 +46,11 @@ static inline unsigned fxt_call_kind(long number)
 		return FXT_NO_GROWTH;
 	case SYS_write:
 		return FXT_NO_WORD;
-	case SYS_close_range:           /* the program's own, in two parts */
+	case SYS_clone:
+	case SYS_exit:
+	case SYS_unshare:
+		return FXT_NO_APART;
+	case SYS_close_range:           /* the program's own, in two parts; and apart.c's */
 		return 0;
 	default:
 		return FXT_NO_OTHERS;

@@ -2,6 +2,8 @@
 # (agent/local.mk), and here for the tool and the unit tests.
 
 WRITER_SOURCES = \
+	writer/apart.c \
+	writer/apart.h \
 	writer/buffer.c \
 	writer/buffer.h \
 	writer/buffer_create.c \

@@ -22,6 +22,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "apart.h"
 #include "record_file.h"
 
 enum { TRIES = 8, LEAST_SLOT_WORDS = 4, SLOTS_IN_CHUNK = FXT_CHUNK_WORDS / LEAST_SLOT_WORDS };
@@ -243,18 +244,24 @@ static int write_snapshot(struct fxt_buffer *buffer, int fd)
 	return error;
 }
 
-int fxt_buffer_snapshot(struct fxt_buffer *buffer, char *path)
+struct saving {
+	struct fxt_buffer *buffer;
+	char *path;
+};
+
+static long save(void *argument)
 {
+	const struct saving *saving = argument;
+	struct fxt_buffer *buffer = saving->buffer;
+	char *path = saving->path;
 	bool nameless;
 	int fd, error;
 
-	/* Streaming files are whole at any time, and their windows are not all mapped. */
-	if (buffer->mode == FXT_STREAMING || buffer->tail_offset)
-		return -EINVAL;
 	fd = fxt_file_open_hidden(path, &nameless);
 	if (fd < 0)
 		return fd;
-	fd = fxt_file_move_high(fd);
+	if (fxt_is_alone())
+		fd = fxt_file_move_high(fd);
 	error = write_snapshot(buffer, fd);
 	if (!error)
 		error = fxt_file_reveal(fd, path, nameless);
@@ -262,4 +269,14 @@ int fxt_buffer_snapshot(struct fxt_buffer *buffer, char *path)
 		fxt_file_discard(path, nameless);
 	fxt_sys_close(fd);
 	return error;
+}
+
+int fxt_buffer_snapshot(struct fxt_buffer *buffer, char *path)
+{
+	struct saving saving = {buffer, path};
+
+	/* Streaming files are whole at any time, and their windows are not all mapped. */
+	if (buffer->mode == FXT_STREAMING || buffer->tail_offset)
+		return -EINVAL;
+	return (int)fxt_apart(save, &saving);
 }
