@@ -1,6 +1,9 @@
 /* See descriptor.h. */
 #include "descriptor.h"
 
+#include <dirent.h>
+#include <string.h>
+
 void fxt_descriptor_yield(int fd)
 {
 	uint64_t mask;
@@ -22,4 +25,45 @@ void fxt_descriptor_yield(int fd)
 	/* Without any: the file is found again by its path when it has to grow. */
 	fxt_agent.buffer.fd = moved < 0 ? -1 : moved;
 	fxt_unlock(&fxt_agent.buffer.extend_lock, mask);
+}
+
+/* On its own: its frame is more than a short stack may have. */
+static __attribute__((noinline)) bool leads_to_ours(int directory, const char *name)
+{
+	struct stat status;
+
+	return !FXT_SYSCALL4(SYS_newfstatat, directory, name, &status, 0) && status.st_dev == fxt_agent.buffer.device &&
+	       status.st_ino == fxt_agent.buffer.inode;
+}
+
+bool fxt_descriptor_is_listed(int directory, const char *name)
+{
+	int fd = fxt_agent.buffer.fd;
+	const char *digit;
+	uint64_t number = 0;
+
+	if (fd < 0)
+		return false;
+	for (digit = name; *digit >= '0' && *digit <= '9' && number <= INT32_MAX; digit++)
+		number = number * 10 + (uint64_t)(*digit - '0');
+	return FXT_UNLIKELY(!*digit && number == (uint64_t)fd) && leads_to_ours(directory, name);
+}
+
+ssize_t fxt_descriptor_unlist(int directory, void *entries, ssize_t bytes)
+{
+	char *at = entries;
+	ssize_t left = bytes, size;
+
+	while (at < (char *)entries + left) {
+		const struct dirent64 *entry = (const struct dirent64 *)at;
+
+		size = entry->d_reclen;
+		if (fxt_descriptor_is_listed(directory, entry->d_name)) {
+			left -= size;
+			memmove(at, at + size, (size_t)((char *)entries + left - at));
+		} else {
+			at += size;
+		}
+	}
+	return left;
 }

@@ -1,8 +1,10 @@
-/* Directories and trees of them: dirent.def, and the kind of result that only readdir has. */
+/* Directories and trees of them: dirent.def, and the kind of result that only readdir has. By hand is what lists /proc/self/fd: the trace's
+ * descriptor is none of the program's, so it is left out. */
 #include <dirent.h>
 #include <fts.h>
 #include <ftw.h>
 
+#include "agent/descriptor.h"
 #include "interpose.h"
 #include "object.h"
 
@@ -46,7 +48,92 @@ typedef int (*fts64_compare_fn)(const FTSENT64 **, const FTSENT64 **);
 
 #define CLOSES(type, symbol, ...) FXT_CLOSING(dirfd(dirp), type, symbol, __VA_ARGS__)
 
+/* By number, as Python closes what it finds in /proc/self/fd. */
+static ssize_t list_by_number(struct fxt_by_number *call, int fd, void *entries)
+{
+	ssize_t bytes;
+
+	do {
+		bytes = fxt_by_number_make(call);
+		call->result = fxt_descriptor_unlist(fd, entries, bytes);
+	} while (bytes > 0 && !call->result);
+	return call->result;
+}
+
+#define FXT_NUMBER_getdents64 , LIST_BY_NUMBER
+#define LIST_BY_NUMBER(...) FXT_APPLY(LIST_OF, __VA_ARGS__)
+#define LIST_OF(fd, dirp, count) list_by_number(call_, fd, dirp)
+
 #define FXT_TABLE "dirent.def"
 #include "wrappers.inc"
+
+#define READDIR(symbol, type)                                                                           \
+	FXT_REAL(type, symbol, (DIR *dirp), (dirp))                                                     \
+	static type listing_##symbol(DIR *dirp)                                                         \
+	{                                                                                               \
+		type entry;                                                                             \
+													\
+		do {                                                                                    \
+			entry = real_##symbol(dirp);                                                    \
+		} while (entry && fxt_descriptor_is_listed(dirfd(dirp), entry->d_name));                \
+		return entry;                                                                           \
+	}                                                                                               \
+	FXT_WRAP_AROUND(io, type, symbol, readdir, listing_##symbol, BLOCKS(dirp), ENTRY, (DIR *, dirp, PTR))
+
+READDIR(readdir, found)
+READDIR(readdir64, found64)
+
+#define READDIR_R(symbol, type)                                                                         \
+	FXT_REAL(int, symbol, (DIR *dirp, type *entry, type **result), (dirp, entry, result))           \
+	static int listing_##symbol(DIR *dirp, type *entry, type **result)                              \
+	{                                                                                               \
+		int error;                                                                              \
+													\
+		do {                                                                                    \
+			error = real_##symbol(dirp, entry, result);                                     \
+		} while (!error && *result && fxt_descriptor_is_listed(dirfd(dirp), (*result)->d_name)); \
+		return error;                                                                           \
+	}                                                                                               \
+	FXT_WRAP_AROUND(io, int, symbol, readdir_r, listing_##symbol, BLOCKS(dirp), ERROR, (DIR *, dirp, PTR), \
+			(type *, entry, SKIP), (type **, result, SKIP))
+
+READDIR_R(readdir_r, struct dirent)
+READDIR_R(readdir64_r, struct dirent64)
+
+FXT_REAL(ssize_t, getdents64, (int fd, void *dirp, size_t count), (fd, dirp, count))
+
+/* Where all that was read is left out there is more to be read: 0 would be the end. */
+static ssize_t listing_getdents64(int fd, void *dirp, size_t count)
+{
+	ssize_t bytes, left;
+
+	do {
+		bytes = real_getdents64(fd, dirp, count);
+		left = fxt_descriptor_unlist(fd, dirp, bytes);
+	} while (bytes > 0 && !left);
+	return left;
+}
+
+FXT_WRAP_AROUND(io, ssize_t, getdents64, getdents64, listing_getdents64, BLOCKS(fd), LONG, (int, fd, INT), (void *, dirp, SKIP),
+		(size_t, count, UINT))
+
+#define GETDIRENTRIES(symbol, type)                                                                     \
+	FXT_REAL(ssize_t, symbol, (int fd, char *buf, size_t nbytes, type *basep), (fd, buf, nbytes, basep)) \
+	static ssize_t listing_##symbol(int fd, char *buf, size_t nbytes, type *basep)                  \
+	{                                                                                               \
+		ssize_t bytes, left;                                                                    \
+													\
+		do {                                                                                    \
+			bytes = real_##symbol(fd, buf, nbytes, basep);                                  \
+			left = fxt_descriptor_unlist(fd, buf, bytes);                                   \
+		} while (bytes > 0 && !left);                                                           \
+		return left;                                                                            \
+	}                                                                                               \
+	FXT_WRAP_AROUND(io, ssize_t, symbol, getdirentries, listing_##symbol, BLOCKS(fd), LONG, (int, fd, INT), (char *, buf, SKIP), \
+			(size_t, nbytes, UINT), (type *, basep, SKIP))
+
+GETDIRENTRIES(getdirentries, off_t)
+GETDIRENTRIES(getdirentries64, off64_t)
+
 #define FXT_REALS fxt_reals_dirent
 #include "reals.inc"

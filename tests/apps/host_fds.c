@@ -1,10 +1,17 @@
 /* Closes every descriptor in one of several ways, or puts others in their place, prints what the calls returned, and goes on:
  *
  *	host_fds range | from | loop | dup2 | raw MARKS
+ *
+ * or, while another thread makes calls, looks for descriptors that are not its own:
+ *
+ *	host_fds threads MARKS
+ *	host_fds list MARKS
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 
 #include "host.h"
@@ -57,6 +64,107 @@ static void dup_over(void)
 		close(fd);
 }
 
+static atomic_bool stop;
+
+static void *make_calls(void *argument)
+{
+	while (!atomic_load(&stop))
+		allocate(64);
+	return argument;
+}
+
+/* Unrecorded: a child that records opens a file of its own. */
+static int count_open(void)
+{
+	int fd, count = 0;
+
+	for (fd = 0; fd < 64; fd++)
+		count += syscall(SYS_fcntl, fd, F_GETFD) != -1;
+	return count;
+}
+
+/* The lowest number is free each time, and no child has a file that its parent had not. The calls of the other thread have to go on for as long
+ * as it takes the agent to look at its counters some times. */
+static void threads(void)
+{
+	struct timespec begun, now;
+	unsigned long wrong = 0, extra = 0, times;
+	int status, before;
+	pthread_t thread;
+	pid_t child;
+
+	close(0);
+	need(open("/dev/null", O_RDWR) == 0);
+	before = count_open();
+	need(!pthread_create(&thread, NULL, make_calls, NULL));
+	need(!clock_gettime(CLOCK_MONOTONIC, &begun));
+	for (times = 0;; times++) {
+		close(0);
+		wrong += open("/dev/null", O_RDWR) != 0;
+		if (times % 100 == 0) {
+			child = fork();
+			if (!child)
+				_exit(count_open() != before);
+			need(child > 0 && waitpid(child, &status, 0) == child);
+			extra += status != 0;
+		}
+		need(!clock_gettime(CLOCK_MONOTONIC, &now));
+		if (now.tv_sec - begun.tv_sec > 1)
+			break;
+	}
+	atomic_store(&stop, true);
+	need(!pthread_join(thread, NULL));
+	printf("not 0: %lu, extra: %lu\n", wrong, extra);
+	fflush(stdout);
+}
+
+/* What is listed is there, and nothing else is. */
+static void list(const char *path)
+{
+	DIR *directory = opendir(path);
+	struct dirent *entry;
+	struct stat status;
+
+	need(directory);
+	while ((entry = readdir(directory))) {
+		int fd = atoi(entry->d_name), numbers[2];
+
+		if (entry->d_name[0] == '.')
+			continue;
+		numbers[0] = fcntl(fd, F_GETFD) == -1 ? errno : 0;
+		numbers[1] = fstat(fd, &status) == -1 ? errno : 0;
+		printf("%s: %d: %d %d\n", path, fd, numbers[0], numbers[1]);
+	}
+	closedir(directory);
+}
+
+static void list_raw(void)
+{
+	union {
+		char bytes[4096];
+		struct dirent64 entry;
+	} buffer;
+	int directory = open("/proc/self/fd", O_RDONLY | O_DIRECTORY), by;
+	ssize_t bytes, at;
+
+	for (by = 0; by < 2; by++) {
+		need(!lseek(directory, 0, SEEK_SET));
+		while ((bytes = by ? syscall(SYS_getdents64, directory, &buffer, sizeof(buffer)) : getdents64(directory, &buffer, sizeof(buffer))) > 0)
+			for (at = 0; at < bytes; at += ((struct dirent64 *)(buffer.bytes + at))->d_reclen)
+				printf("%s: %s\n", by ? "syscall" : "getdents64", ((struct dirent64 *)(buffer.bytes + at))->d_name);
+	}
+	close(directory);
+}
+
+static void list_all(void)
+{
+	list("/proc/self/fd");
+	list("/proc/thread-self/fd");
+	list("/dev/fd");
+	list_raw();
+	fflush(stdout);
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
@@ -68,6 +176,15 @@ int main(int argc, char **argv)
 	limit.rlim_cur = limit.rlim_max < 4096 ? limit.rlim_max : 4096;
 	setrlimit(RLIMIT_NOFILE, &limit);
 	mark_times(times);
+	if (!strcmp(what, "threads") || !strcmp(what, "list")) {
+		if (*what == 't')
+			threads();
+		else
+			list_all();
+		mark_times(times);
+		print_marks();
+		return 0;
+	}
 	open("/dev/null", O_RDONLY);
 	errno = 0;
 	if (!strcmp(what, "range"))
