@@ -83,10 +83,11 @@ complete fds.list
 MODES=circular host fds.threads "$apps/host_fds" threads 10
 # Which files are opened beside other threads is chance; by whom is not: a task that has closed all of a table of its own.
 if strace -o /dev/null true 2>/dev/null; then
-	traced strace env LD_PRELOAD= strace -f -qq -o calls -e trace=clone3,clone,close_range,openat -E LD_PRELOAD="$FXT_AGENT" \
-		"$apps/host_fds" threads 10 >/dev/null || fail "fds.threads: exit status $? beside strace"
+	FXT_FOLLOW=none FXT_OUTPUT="$scratch/beside.fxt" strace -f -qq -o calls -e trace=clone3,clone,close_range,openat,exit \
+		-E LD_PRELOAD="$FXT_AGENT" "$apps/host_fds" threads 10 >/dev/null || fail "fds.threads: exit status $? beside strace"
 	awk '/clone3?\(.*CLONE_SETTLS/ { threads = 1 }
 		/close_range\(0, 4294967295, CLOSE_RANGE_UNSHARE/ { own[$1] = 1 }
+		/ exit\(/ && !own[$1] { threads = 0 }
 		threads && /statm/ { opened++; if (!own[$1]) print "seen by other threads: " $0 }
 		END { if (!opened) print "no sample was taken" }' calls >wrong
 	same "fds.threads: who opens" /dev/null wrong
