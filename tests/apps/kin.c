@@ -186,9 +186,7 @@ static void run_all(void)
 	}
 	tell("fork", "thread", 6 * count);
 	tell("_Fork", "thread", count);
-	/* No call of the trace. */
-	tell("thread", "thread", count);
-	tell("clone", "thread", count);
+	tell("clone", "thread", 2 * count);
 	tell("posix_spawn", "thread", count);
 	tell("posix_spawnp", "thread", count);
 	tell("execl", "thread", count);
