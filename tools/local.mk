@@ -22,6 +22,8 @@ TOOLS_SOURCES = \
 	tools/dump_json.c \
 	tools/elf_facts.c \
 	tools/elf_facts.h \
+	tools/ends.c \
+	tools/ends.h \
 	tools/faults.h \
 	tools/fd_table.c \
 	tools/hash.c \

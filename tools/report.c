@@ -231,11 +231,13 @@ void fxt_report_make(struct fxt_report *report, struct fxt_reader *r,
 		if (rec.type == FXT_RECORD_EVENT) {
 			fxt_open_seen(&report->open, r, &rec);
 			fxt_threads_seen(&report->threads, &rec);
-			take_event(report, &rec);
+			if (!fxt_ends_take(&report->process_ends, r, &rec))
+				take_event(report, &rec);
 		}
 		else if (rec.type == FXT_RECORD_LOG)
 			take_log(report, &rec);
 	}
+	report->process_ends.trace_ns = report->overview.last_ns;
 	report->has_processes = fxt_overview_processes(&report->overview, r) > 1;
 	replay(report);
 	replay_ends(report);
@@ -246,7 +248,7 @@ void fxt_report_make(struct fxt_report *report, struct fxt_reader *r,
 	fxt_open_finish(&report->open, r);
 	fxt_contention_finish(&report->contention, r, &report->open);
 	fxt_chains_finish(&report->chains, r, &report->threads);
-	fxt_threads_finish(&report->threads, r, &report->roles, &report->open, report->overview.last_ns);
+	fxt_threads_finish(&report->threads, r, &report->roles, &report->open, &report->process_ends);
 	fxt_leaks_finish(&report->leaks, &report->heaps);
 	fxt_heaps_sort(&report->heaps);
 	fxt_files_sort(&report->files);
@@ -272,6 +274,7 @@ void fxt_report_free(struct fxt_report *report)
 	fxt_chains_free(&report->chains);
 	fxt_order_free(&report->order);
 	fxt_order_free(&report->ends);
+	fxt_ends_free(&report->process_ends);
 	fxt_objects_free(&report->objects);
 	free(report->chosen);
 }

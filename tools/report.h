@@ -12,6 +12,7 @@
 #include <stdio.h>
 
 #include "call_roles.h"
+#include "ends.h"
 #include "histogram.h"
 #include "objects.h"
 #include "order.h"
@@ -191,7 +192,7 @@ void fxt_open_finish(struct fxt_open_calls *o, const struct fxt_reader *r);
 /* Whether a process's first thread is in a call: it hangs, or was killed. Its others are cut short by any end. */
 bool fxt_open_is_stuck(const struct fxt_open_calls *o, const struct fxt_reader *r);
 size_t fxt_open_count(const struct fxt_open_calls *o);
-void fxt_open_print(const struct fxt_open_calls *o, struct fxt_reader *r, const struct fxt_objects *objects, uint64_t end_ns,
+void fxt_open_print(const struct fxt_open_calls *o, struct fxt_reader *r, const struct fxt_objects *objects, const struct fxt_ends *ends,
 		    bool with_process, size_t top, FILE *out);
 void fxt_open_free(struct fxt_open_calls *o);
 
@@ -245,7 +246,7 @@ void fxt_contention_print(const struct fxt_contention *c, const struct fxt_reade
 bool fxt_contention_is_deadlock(const struct fxt_contention *c);
 /* Threads that are still blocked: those in a circle first. */
 void fxt_contention_print_blocked(const struct fxt_contention *c, const struct fxt_reader *r,
-				  uint64_t end_ns, bool with_process, size_t top, FILE *out);
+				  const struct fxt_ends *ends, bool with_process, size_t top, FILE *out);
 void fxt_contention_free(struct fxt_contention *c);
 
 /* -- All of it ------------------------------------------------------------------------------------ */
@@ -253,6 +254,7 @@ void fxt_contention_free(struct fxt_contention *c);
 struct fxt_report {
 	struct fxt_report_options options;
 	struct fxt_reader *r;
+	struct fxt_ends process_ends;
 	struct fxt_roles roles;
 	struct fxt_overview overview;
 	struct fxt_objects objects;

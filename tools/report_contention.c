@@ -254,7 +254,7 @@ static void print_blocked(const struct fxt_contention *c, size_t thread, const s
 }
 
 static void print_blocked_ones(const struct fxt_contention *c, bool circle, const char *title, const struct fxt_reader *r,
-			       uint64_t end_ns, bool with_process, size_t top, FILE *out)
+			       const struct fxt_ends *ends, bool with_process, size_t top, FILE *out)
 {
 	size_t shown = 0;
 
@@ -263,7 +263,7 @@ static void print_blocked_ones(const struct fxt_contention *c, bool circle, cons
 			continue;
 		if (shown == 1)
 			fprintf(out, "\n%s\n", title);
-		(c->blocked[i].is_join ? print_joining : print_blocked)(c, i, r, end_ns, with_process, out);
+		(c->blocked[i].is_join ? print_joining : print_blocked)(c, i, r, fxt_ends_ns(ends, r->threads[i].pid), with_process, out);
 	}
 	if (shown > top)
 		fprintf(out, "  and %zu more\n", shown - top);
@@ -279,10 +279,10 @@ bool fxt_contention_is_deadlock(const struct fxt_contention *c)
 }
 
 void fxt_contention_print_blocked(const struct fxt_contention *c, const struct fxt_reader *r,
-				  uint64_t end_ns, bool with_process, size_t top, FILE *out)
+				  const struct fxt_ends *ends, bool with_process, size_t top, FILE *out)
 {
-	print_blocked_ones(c, true, "DEADLOCK", r, end_ns, with_process, top, out);
-	print_blocked_ones(c, false, "BLOCKED AT THE END", r, end_ns, with_process, top, out);
+	print_blocked_ones(c, true, "DEADLOCK", r, ends, with_process, top, out);
+	print_blocked_ones(c, false, "BLOCKED AT THE END", r, ends, with_process, top, out);
 }
 
 void fxt_contention_print(const struct fxt_contention *c, const struct fxt_reader *r, size_t top,

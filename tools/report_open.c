@@ -126,7 +126,7 @@ static void print_call(const struct fxt_open_call *call, struct fxt_reader *r, c
 }
 
 /* Innermost first: that is what a thread was doing. */
-void fxt_open_print(const struct fxt_open_calls *o, struct fxt_reader *r, const struct fxt_objects *objects, uint64_t end_ns,
+void fxt_open_print(const struct fxt_open_calls *o, struct fxt_reader *r, const struct fxt_objects *objects, const struct fxt_ends *ends,
 		    bool with_process, size_t top, FILE *out)
 {
 	size_t shown = 0, all = fxt_open_count(o);
@@ -138,7 +138,7 @@ void fxt_open_print(const struct fxt_open_calls *o, struct fxt_reader *r, const 
 		const struct fxt_open_stack *s = &o->threads[i];
 
 		for (size_t k = s->count; k > 0 && shown < top; k--, shown++)
-			print_call(&s->list[k - 1], r, objects, end_ns, with_process, out);
+			print_call(&s->list[k - 1], r, objects, fxt_ends_ns(ends, r->threads[i].pid), with_process, out);
 	}
 	if (all > shown)
 		fprintf(out, "  and %zu more\n", all - shown);

@@ -5,7 +5,9 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "message.h"
 #include "print.h"
 #include "report.h"
 
@@ -139,6 +141,26 @@ static void print_agent(const struct fxt_report *report, FILE *out)
 		fputc('\n', out);
 }
 
+/* A signal that ended a process is what people look for first. */
+static void print_killed(const struct fxt_report *report, FILE *out)
+{
+	size_t shown = 0;
+
+	for (const struct fxt_slot *s = fxt_map_next(&report->process_ends.by_pid, NULL); s && shown < report->options.top;
+	     s = fxt_map_next(&report->process_ends.by_pid, s)) {
+		struct fxt_text name = fxt_process_name(report->r, s->a);
+		char *program;
+
+		if (s->value[1] == 0)
+			continue;
+		shown++;
+		program = fxt_printable(&name, 60, false);
+		fxt_put_line(out, fxt_format("%s %" PRIu64 " was killed by signal %d (%s)", *program ? program : "process", s->a,
+					     (int)s->value[1], strsignal((int)s->value[1])));
+		free(program);
+	}
+}
+
 static void print_head(const struct fxt_report *report, FILE *out)
 {
 	const struct fxt_overview *o = &report->overview;
@@ -151,6 +173,7 @@ static void print_head(const struct fxt_report *report, FILE *out)
 	print_shares(o, report->r, out);
 	print_losses(o, out);
 	print_agent(report, out);
+	print_killed(report, out);
 	fxt_threads_print_only(&report->threads, report->r, out);
 }
 
@@ -198,7 +221,7 @@ static void print_log(const struct fxt_report *report, FILE *out)
 
 static void print_open(const struct fxt_report *report, FILE *out)
 {
-	fxt_open_print(&report->open, report->r, &report->objects, report->overview.last_ns, report->has_processes,
+	fxt_open_print(&report->open, report->r, &report->objects, &report->process_ends, report->has_processes,
 		       report->options.top, out);
 }
 
@@ -254,7 +277,7 @@ void fxt_report_print(const struct fxt_report *report, FILE *out)
 	};
 
 	print_head(report, out);
-	fxt_contention_print_blocked(&report->contention, report->r, report->overview.last_ns, report->has_processes,
+	fxt_contention_print_blocked(&report->contention, report->r, &report->process_ends, report->has_processes,
 				     report->options.top, out);
 	if (is_stuck) {
 		print_open(report, out);

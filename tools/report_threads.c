@@ -106,7 +106,7 @@ void fxt_threads_take(struct fxt_thread_times *t, struct fxt_reader *r, const st
 
 /* -- What it was in at the end ----------------------------------------------------------------------- */
 
-/* A thread that is in a call lives as long as the trace, and has been in the outermost that stands still since
+/* A thread that is in a call lives as long as its process, and has been in the outermost that stands still since
  * that began. */
 static void take_open(struct fxt_thread_times *t, struct fxt_reader *r, struct fxt_roles *roles,
 		      const struct fxt_open_stack *s, uint64_t end_ns)
@@ -133,6 +133,16 @@ static void take_open(struct fxt_thread_times *t, struct fxt_reader *r, struct f
 		slice.value[standing == FXT_STANDING_WAITING] = end_ns - call->start_ns;
 		stand(t, one, &slice);
 	}
+}
+
+/* What the first thread did after its last call is not seen, but when it ended is. */
+static void live_to_the_end(struct fxt_thread_time *one, const struct fxt_thread *thread, const struct fxt_ends *ends)
+{
+	uint64_t end_ns = fxt_ends_ns(ends, thread->pid);
+	int signal;
+
+	if (one->lived && thread->pid == thread->tid && end_ns > one->last_ns && fxt_ends_known(ends, thread->pid, &signal))
+		one->last_ns = end_ns;
 }
 
 /* -- Sorting ------------------------------------------------------------------------------------------- */
@@ -188,12 +198,14 @@ static void sort_calls(struct fxt_thread_times *t)
 }
 
 void fxt_threads_finish(struct fxt_thread_times *t, struct fxt_reader *r, struct fxt_roles *roles,
-			const struct fxt_open_calls *open, uint64_t end_ns)
+			const struct fxt_open_calls *open, const struct fxt_ends *ends)
 {
 	size_t kept = 0;
 
 	for (size_t i = 0; i < open->count; i++)
-		take_open(t, r, roles, &open->threads[i], end_ns);
+		take_open(t, r, roles, &open->threads[i], fxt_ends_ns(ends, r->threads[i].pid));
+	for (size_t i = 0; i < t->count; i++)
+		live_to_the_end(&t->list[i], &r->threads[i], ends);
 	sort_calls(t);
 	for (size_t i = 0; i < t->count; i++) {
 		struct fxt_thread_time *one = &t->list[i];

@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 
+#include "ends.h"
 #include "call_roles.h"
 #include "nesting.h"
 
@@ -41,9 +42,9 @@ void fxt_threads_seen(struct fxt_thread_times *t, const struct fxt_record *rec);
 /* A finished call with that role, in the order of ends. */
 void fxt_threads_take(struct fxt_thread_times *t, struct fxt_reader *r, const struct fxt_record *rec,
 		      const struct fxt_role *role);
-/* `open` is complete; the trace ends at end_ns. Nothing can be taken after. */
+/* `open` is complete, and so is what is known of ends: first threads live until then. Nothing can be taken after. */
 void fxt_threads_finish(struct fxt_thread_times *t, struct fxt_reader *r, struct fxt_roles *roles,
-			const struct fxt_open_calls *open, uint64_t end_ns);
+			const struct fxt_open_calls *open, const struct fxt_ends *ends);
 /* A table, if there are several. */
 void fxt_threads_print(const struct fxt_thread_times *t, const struct fxt_reader *r, bool with_process, size_t top,
 		       FILE *out);

@@ -2,6 +2,7 @@
 # fxt record as a wrapper: what it hands on, what it leaves when it is killed, and what fxt merge makes of that.
 # shellcheck source=lib.sh
 . "${abs_top_srcdir:?}/tests/e2e/lib.sh"
+need python3 ps
 
 # With job control: otherwise the shell has what it begins in the background ignore SIGINT and SIGQUIT.
 set -m
@@ -72,6 +73,62 @@ valid killed/signalled.*.fxt
 test -e "$parts" && fail "merge left $parts"
 "$FXT" record -o killed/next.fxt -- true 2>next.err
 is "lines once it is merged" 1 "$(wc -l <next.err)"
+
+# -- Ends ----------------------------------------------------------------------------------------------
+# ends FILE: what its process:exit events say, a line each.
+ends()
+{
+	"$FXT" dump "$1" | sed -n 's/.* process:exit .*\(\(status\|signal\)=.*\)/\1/p'
+}
+
+status=$(random_below 256)
+"$FXT" record -q -o status.fxt -- sh -c "exit $status"
+is "the end of a program" "status=$status" "$(ends status.fxt)"
+valid status.fxt
+
+# Killed in a call, at a time that is known to a hundredth of a second.
+start killed "$FXT" record -q -o killed.fxt -- "$apps/signalled" wait
+read -r uptime _ </proc/uptime
+kill -9 "$(ps -o pid= --ppid $background)"
+wait $background
+is "a killed program: status" 137 $?
+wait $copier
+background=
+valid killed.fxt
+is "the end of a killed program" "signal=9" "$(ends killed.fxt)"
+"$FXT" report killed.fxt >report
+grep -q '^signalled [0-9]* was killed by signal 9 (Killed)$' report || fail "a killed program: $(head -n 5 report)"
+"$FXT" dump --json killed.fxt | python3 -c '
+import json, sys
+ends = [e for e in map(json.loads, sys.stdin) if e["type"] == "instant" and e["name"] == "exit"]
+sys.exit(len(ends) != 1 or ends[0]["time"] < float(sys.argv[1]) * 1e9)' "$uptime" || fail "its end is not before $uptime s"
+
+# Reaped by another traced process, which lives on: the call lasts until then and not until the end of the trace.
+cat >reaped.py <<'END'
+import os, signal, time
+ready, say = os.pipe()
+child = os.fork()
+if child == 0:
+    os.write(say, b'x')
+    signal.pause()
+os.read(ready, 1)
+os.kill(child, signal.SIGKILL)
+os.waitpid(child, 0)
+time.sleep(0.3)
+END
+"$FXT" record -q -o reaped.fxt -- python3 -S reaped.py
+valid reaped.fxt
+"$FXT" report --json reaped.fxt | python3 -c '
+import json, sys
+report = json.load(sys.stdin)
+killed = [t for t in report["threads"] if t.get("open")]
+sys.exit(len(killed) != 1 or killed[0]["last_ns"] > report["trace"]["last_ns"] - 300000000)' || fail "a killed child lives on"
+
+# -- One file of several -------------------------------------------------------------------------------
+# The largest part need not be the first. Of a program that becomes another, the parts stay in order.
+"$FXT" record -q -c '#default' -o several.fxt -- sh -c '"$0" 20; "$0" 20000 & exec "$0" 300' "$apps/sequence"
+valid several.fxt
+is "processes, the largest part last" 3 "$("$FXT" dump --json several.fxt | grep -o '"type":"process","id":[0-9]*' | sort -u | wc -l)"
 
 # Traces that were made without fxt record: they stay.
 traced alone sh -c '"$0"; "$0"; :' "$(type -P true)"
