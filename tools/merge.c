@@ -220,6 +220,7 @@ struct part {
 	struct fxt_map ids, kinds;      /* kinds: category -> is_plain() */
 	uint32_t plain;                 /* the last category that was, or 0 */
 	struct stretch same;
+	struct fxt_skims skims;
 	struct fxt_record rec;
 };
 
@@ -253,7 +254,7 @@ static bool take_next(struct fxt_merge *m, struct fxt_reader *r, struct part *pa
 	struct fxt_skimmed skimmed;
 	struct fxt_record *rec = &part->rec;
 
-	if (fxt_reader_skim(r, &skimmed)) {
+	if (fxt_reader_skim(r, &part->skims, &skimmed)) {
 		if (skimmed.filler) {
 			*ok = put_stretch(m, r, &part->same);
 			fxt_reader_skip(r, &skimmed);

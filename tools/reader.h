@@ -85,6 +85,7 @@ struct fxt_provider {
 	size_t string_count, string_capacity;   /* the latter a power of two, or 0 */
 	struct fxt_thread_entry *threads;       /* the same */
 	size_t thread_count, thread_capacity;
+	uint32_t generation;            /* how often an index got another meaning */
 };
 
 /* A thread that was mentioned anywhere. A process of one trace may be two providers, before and after
@@ -166,10 +167,23 @@ struct fxt_skimmed {
 	uint32_t thread;                /* into fxt_reader.threads */
 };
 
+/* Forms of events that were found sound: their headers but for what differs from event to event. All zero is the beginning. */
+enum { FXT_SKIM_FORMS = 64, FXT_SKIM_ARGS = 6 };
+
+struct fxt_skims {
+	const struct fxt_provider *provider;
+	uint32_t generation;
+	struct {
+		uint64_t header;
+		uint32_t args[FXT_SKIM_ARGS];   /* lower halves of the arguments' headers */
+		uint32_t category, thread;
+	} forms[FXT_SKIM_FORMS];
+};
+
 /* Looks at the next record and stays in front of it. True for fillers, and for whole and sound events that have their category, their
  * name and their thread by index and a category that has a symbol: in a large trace that is nearly everything, and costs a tenth
  * of fxt_reader_next(). False for all else: decode it. */
-bool fxt_reader_skim(const struct fxt_reader *r, struct fxt_skimmed *s);
+bool fxt_reader_skim(const struct fxt_reader *r, struct fxt_skims *cache, struct fxt_skimmed *s);
 
 /* Goes past what was skimmed. */
 void fxt_reader_skip(struct fxt_reader *r, const struct fxt_skimmed *s);

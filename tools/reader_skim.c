@@ -60,7 +60,77 @@ static bool skim_event(const struct fxt_reader *r, uint64_t header, struct fxt_s
 	return at + (fxt_event_has_extra((enum fxt_event_type)type) ? FXT_WORD_BYTES : 0) == end;
 }
 
-bool fxt_reader_skim(const struct fxt_reader *r, struct fxt_skimmed *s)
+/* Whether the arguments are those of the form, each a header with a value in it or in the next word; *at goes past them. A form has
+ * no strings in it but by index, so its headers say all. */
+static bool are_alike(const struct fxt_reader *r, const uint32_t *args, unsigned count, uint64_t *at)
+{
+	for (unsigned i = 0; i < count; i++) {
+		uint64_t header = fxt_word(r, *at);
+
+		if ((uint32_t)header != args[i])
+			return false;
+		*at += fxt_get_arg_words(header) * FXT_WORD_BYTES;
+	}
+	return true;
+}
+
+/* Names stand in the record, or values do in words that depend on them. */
+static bool has_inline(uint64_t ref)
+{
+	return fxt_get_string_ref_inline(ref) != 0;
+}
+
+static void remember(const struct fxt_reader *r, struct fxt_skims *cache, size_t form, uint64_t header, const struct fxt_skimmed *s)
+{
+	unsigned count = (unsigned)fxt_get_event_args(header);
+	uint64_t at = r->at + (uint64_t)2 * FXT_WORD_BYTES;
+	uint32_t args[FXT_SKIM_ARGS];
+
+	if (count > FXT_SKIM_ARGS || has_inline(fxt_get_event_name(header)))
+		return;
+	for (unsigned i = 0; i < count; i++) {
+		uint64_t arg = fxt_word(r, at);
+
+		if (has_inline(fxt_get_arg_name(arg)) || fxt_get_arg_type(arg) == FXT_ARG_STRING)
+			return;
+		args[i] = (uint32_t)arg;
+		at += fxt_get_arg_words(arg) * FXT_WORD_BYTES;
+	}
+	cache->forms[form].header = header;
+	memcpy(cache->forms[form].args, args, count * sizeof(*args));
+	cache->forms[form].category = s->category;
+	cache->forms[form].thread = s->thread;
+}
+
+static bool is_known(const struct fxt_reader *r, const struct fxt_skims *cache, size_t form, uint64_t header, struct fxt_skimmed *s)
+{
+	uint64_t at = r->at + (uint64_t)2 * FXT_WORD_BYTES;
+
+	if (cache->forms[form].header != header ||
+	    !are_alike(r, cache->forms[form].args, (unsigned)fxt_get_event_args(header), &at))
+		return false;
+	if (fxt_get_event_type(header) == FXT_EVENT_DURATION_COMPLETE && fxt_word(r, at) < fxt_word(r, r->at + FXT_WORD_BYTES))
+		return false;
+	s->category = cache->forms[form].category;
+	s->thread = cache->forms[form].thread;
+	return true;
+}
+
+static bool skim_known(const struct fxt_reader *r, struct fxt_skims *cache, uint64_t header, struct fxt_skimmed *s)
+{
+	size_t form = (size_t)(header * UINT64_C(0x9e3779b97f4a7c15) >> 58);
+
+	if (cache->provider != r->provider || cache->generation != r->provider->generation)
+		*cache = (struct fxt_skims){.provider = r->provider, .generation = r->provider->generation};
+	if (is_known(r, cache, form, header, s))
+		return true;
+	if (!skim_event(r, header, s))
+		return false;
+	remember(r, cache, form, header, s);
+	return true;
+}
+
+bool fxt_reader_skim(const struct fxt_reader *r, struct fxt_skims *cache, struct fxt_skimmed *s)
 {
 	uint64_t header;
 
@@ -73,7 +143,7 @@ bool fxt_reader_skim(const struct fxt_reader *r, struct fxt_skimmed *s)
 	s->filler = fxt_get_record_type(header) == FXT_RECORD_METADATA;
 	if (s->filler)
 		return fxt_get_metadata_type(header) > FXT_METADATA_TRACE_INFO;
-	return fxt_get_record_type(header) == FXT_RECORD_EVENT && skim_event(r, header, s);
+	return fxt_get_record_type(header) == FXT_RECORD_EVENT && skim_known(r, cache, header, s);
 }
 
 void fxt_reader_skip(struct fxt_reader *r, const struct fxt_skimmed *s)

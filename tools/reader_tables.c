@@ -112,6 +112,7 @@ void fxt_register_string(struct fxt_provider *p, unsigned index, struct fxt_text
 		return;
 	} else {
 		e->older = with_older(e->older, (struct fxt_older){e->offset, e->text, e->bytes});
+		p->generation++;
 	}
 	e->offset = offset;
 	e->text = text.text;
@@ -169,8 +170,10 @@ void fxt_register_thread(struct fxt_provider *p, unsigned index, uint32_t thread
 		p->thread_count++;
 	else if (e->thread == thread)
 		return;
-	else
+	else {
 		e->older = with_older(e->older, (struct fxt_older){.offset = e->offset, .value = e->thread});
+		p->generation++;
+	}
 	e->index = index;
 	e->offset = offset;
 	e->thread = thread;

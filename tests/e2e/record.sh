@@ -124,6 +124,14 @@ report = json.load(sys.stdin)
 killed = [t for t in report["threads"] if t.get("open")]
 sys.exit(len(killed) != 1 or killed[0]["last_ns"] > report["trace"]["last_ns"] - 300000000)' || fail "a killed child lives on"
 
+# -- Secrets -------------------------------------------------------------------------------------------
+secret=x$(random_below 1000000000)x
+tell='echo "word$0" >&2; cat "/no/path$0"; exec "$1" "argument$0"'
+"$FXT" record -q -o open.fxt -- sh -c "$tell" "$secret" "$(type -P true)" 2>/dev/null
+grep -q "$secret" open.fxt || fail "a trace does not tell of standard error and paths"
+"$FXT" record -q -c '#default,-log,-io,-net,-process' -o secret.fxt -- sh -c "$tell" "$secret" "$(type -P true)" 2>/dev/null
+grep -q "$secret" secret.fxt && fail "categories that were left out tell secrets"
+
 # -- One file of several -------------------------------------------------------------------------------
 # The largest part need not be the first. Of a program that becomes another, the parts stay in order.
 "$FXT" record -q -c '#default' -o several.fxt -- sh -c '"$0" 20; "$0" 20000 & exec "$0" 300' "$apps/sequence"
