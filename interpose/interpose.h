@@ -81,6 +81,14 @@ struct fxt_real {
 #define FXT_OLD_pthread_yield , FXT_BASE_VERSION
 #define FXT_OLD_pthread_mutex_consistent_np , "GLIBC_2.4"
 #define FXT_OLD___pthread_once , FXT_BASE_VERSION
+#define FXT_OLD___res_nquery , FXT_BASE_VERSION
+#define FXT_OLD___res_nquerydomain , FXT_BASE_VERSION
+#define FXT_OLD___res_nsearch , FXT_BASE_VERSION
+#define FXT_OLD___res_nsend , FXT_BASE_VERSION
+#define FXT_OLD___res_query , FXT_BASE_VERSION
+#define FXT_OLD___res_querydomain , FXT_BASE_VERSION
+#define FXT_OLD___res_search , FXT_BASE_VERSION
+#define FXT_OLD___res_send , FXT_BASE_VERSION
 #define FXT_OLD___pthread_mutex_init , FXT_BASE_VERSION
 #define FXT_OLD___pthread_mutex_destroy , FXT_BASE_VERSION
 #define FXT_OLD___pthread_mutex_lock , FXT_BASE_VERSION

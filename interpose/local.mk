@@ -7,6 +7,7 @@ INTERPOSE_TABLES = \
 	interpose/calls.def \
 	interpose/child.def \
 	interpose/clone.def \
+	interpose/database.def \
 	interpose/dirent.def \
 	interpose/dl.def \
 	interpose/excluded.def \
@@ -58,6 +59,7 @@ INTERPOSE_SOURCES = \
 	interpose/child.c \
 	interpose/clone.c \
 	interpose/complete.h \
+	interpose/database.c \
 	interpose/departure.c \
 	interpose/departure.h \
 	interpose/descriptor_of.h \
@@ -111,6 +113,7 @@ INTERPOSE_SOURCES = \
 	interpose/stdio_char.c \
 	interpose/stdio_print.c \
 	interpose/stdio_scan.c \
+	interpose/steps.h \
 	interpose/stream.h \
 	interpose/submit.h \
 	interpose/sync.c \

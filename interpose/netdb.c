@@ -1,10 +1,18 @@
 /* Names of hosts and networks: netdb.def. */
+#include <arpa/nameser.h>
+#include <ifaddrs.h>
+#include <net/if.h>
 #include <netdb.h>
+#include <netinet/ether.h>
 #include <netinet/in.h>
+#include <resolv.h>
 #include <sys/socket.h>
 
 #include "interpose.h"
+#include "steps.h"
 
+typedef char *char_pointer;
+typedef char interface_name[IF_NAMESIZE];
 typedef struct hostent *host_entry;
 typedef struct netent *net_entry;
 typedef struct servent *service_entry;

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Every function that the C library has and that the headers below declare is stood in for (interpose/*.def) or listed as
+# Every function that the C library has and that its headers declare is stood in for (interpose/*.def) or listed as
 # deliberately not (interpose/excluded.def). So is every other name of one that is stood in for, and every version of it.
 set -u
 export LC_ALL=C
@@ -8,10 +8,17 @@ tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
 failed=0
 
-headers='aio dirent dlfcn err error fcntl fts ftw glob malloc mqueue netdb poll pthread pty sched semaphore signal spawn stdio
-	stdlib sys/epoll sys/eventfd sys/fanotify sys/file sys/inotify sys/ioctl sys/mman sys/mount sys/msg sys/pidfd
-	sys/random sys/resource sys/select sys/sem sys/sendfile sys/shm sys/signalfd sys/socket sys/stat sys/statfs
-	sys/statvfs sys/time sys/timerfd sys/uio sys/wait sys/xattr syslog termios threads time unistd utime wchar'
+# All of the C library's own, where the package says which these are.
+headers=$(dpkg -L libc6-dev 2>/dev/null | sed -n 's,^/usr/include/\([^/]*-linux-gnu[^/]*/\)\?\(.*\)\.h$,\2,p' |
+	grep -vE '^(bits|asm|asm-generic|gnu|finclude|linux)/')
+test -n "$headers" ||
+	headers='aio aliases argp arpa/inet arpa/nameser dirent dlfcn err error execinfo fcntl fstab fts ftw glob grp gshadow iconv ifaddrs
+	langinfo libgen locale malloc mntent mqueue net/if netdb netinet/ether netinet/in nl_types poll pthread pty pwd regex resolv sched
+	search semaphore shadow signal spawn stdio stdio_ext stdlib string strings sys/epoll sys/eventfd sys/fanotify sys/file
+	sys/inotify sys/ioctl sys/klog sys/mman sys/mount sys/msg sys/pidfd sys/ptrace sys/quota sys/random sys/reboot sys/resource
+	sys/select sys/sem sys/sendfile sys/shm sys/signalfd sys/socket sys/stat sys/statfs sys/statvfs sys/swap sys/sysinfo sys/time
+	sys/timerfd sys/timex sys/uio sys/utsname sys/wait sys/xattr syslog termios threads time ttyent uchar ucontext unistd utime
+	utmp utmpx wchar wctype wordexp'
 
 # expect_none WHAT FILE: FILE is empty, or its lines are what is wrong.
 expect_none() {
@@ -55,16 +62,18 @@ declared() {
 	}'
 }
 
-: > "$tmp/headers.c"
+# Each by itself, as some do not go with others, and some with no program of today. As plain programs see them, and as those that
+# distributions build.
 for header in $headers; do
-	printf '#if __has_include(<%s.h>)\n#include <%s.h>\n#endif\n' "$header" "$header" >> "$tmp/headers.c"
-done
-# As plain programs see them, and as those that distributions build.
-for options in '' '-O2 -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2 -D_FILE_OFFSET_BITS=64' '-std=c99 -D_XOPEN_SOURCE=700'; do
-	# shellcheck disable=SC2086
-	${CC:?} $options -D_GNU_SOURCE -E -P "$tmp/headers.c" > "$tmp/headers.i" || exit 1
-	declared < "$tmp/headers.i"
-done | sort -u > "$tmp/declared"
+	printf '#if __has_include(<%s.h>)\n#include <%s.h>\n#endif\n' "$header" "$header" > "$tmp/header.c"
+	for options in '' '-O2 -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2 -D_FILE_OFFSET_BITS=64' '-std=c99 -D_XOPEN_SOURCE=700'; do
+		# shellcheck disable=SC2086
+		${CC:?} $options -D_GNU_SOURCE -E -P "$tmp/header.c" 2> /dev/null
+	done
+	# What is left open by one that fails does not go on into the next.
+	echo ';'
+done > "$tmp/headers.i"
+declared < "$tmp/headers.i" | sort -u > "$tmp/declared"
 
 libc=$(ldd "$agent" | grep -oE '/[^ ]*/libc\.so\.6' | head -n 1)
 [ -n "$libc" ] || { echo "FAIL: $agent: no libc found by ldd"; exit 1; }

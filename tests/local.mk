@@ -99,6 +99,7 @@ APPS_C = \
 	tests/apps/deadlock \
 	tests/apps/ends \
 	tests/apps/count_calls \
+	tests/apps/count_databases \
 	tests/apps/count_files \
 	tests/apps/count_io \
 	tests/apps/count_io_fortified \

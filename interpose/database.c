@@ -1,0 +1,36 @@
+/* What is looked up in files of /etc, by the name service or by other programs: database.def. */
+#include <aliases.h>
+#include <fstab.h>
+#include <grp.h>
+#include <gshadow.h>
+#include <iconv.h>
+#include <locale.h>
+#include <mntent.h>
+#include <nl_types.h>
+#include <pwd.h>
+#include <shadow.h>
+#include <stdio.h>
+#include <sys/klog.h>
+#include <ttyent.h>
+#include <utmp.h>
+#include <utmpx.h>
+#include <wordexp.h>
+
+#include "descriptor_of.h"
+#include "interpose.h"
+#include "steps.h"
+
+typedef char *char_pointer;
+
+/* CATALOG: as MAPPED, a pointer; (void *)-1 is failure, with errno. */
+#define KEEP_CATALOG KEEP_PTR
+#define GIVE_CATALOG GIVE_PTR
+#define FAILURE_CATALOG ((intptr_t)result_ == -1 ? errno : 0)
+#define RESULT_CATALOG RESULT_PTR
+
+#define CLOSES(type, symbol, ...) FXT_CLOSING(descriptor_of(stream), type, symbol, __VA_ARGS__)
+
+#define FXT_TABLE "database.def"
+#include "wrappers.inc"
+#define FXT_REALS fxt_reals_database
+#include "reals.inc"
