@@ -118,5 +118,8 @@ static void by_handler(void)
 
 void fxt_fork_start(void)
 {
-	pthread_atfork(NULL, NULL, by_handler);
+	static atomic_flag has_started = ATOMIC_FLAG_INIT;
+
+	if (!atomic_flag_test_and_set(&has_started))
+		pthread_atfork(NULL, NULL, by_handler);
 }

@@ -4,8 +4,7 @@
 
 #include "agent.h"
 
-/* Once: asks the C library to be called in children. It may allocate for that and has a lock, so this is not for the start of the agent,
- * which may come from within an allocator. */
+/* Asks the C library to be called in children, once. It has a lock for that, and allocates for more than some 48 handlers. */
 void fxt_fork_start(void);
 
 /* In the child: by the C library's handlers, and by wrappers of calls that run none; the second time it does nothing.

@@ -84,8 +84,12 @@ void fxt_interpose_start(void)
 	starting = false;
 	if (fxt_agent_start(&names)) {
 		fxt_signal_start();
-		if (!atomic_load_explicit(&heap_unseen, memory_order_relaxed))
+		/* Before those of libraries, which unlock and make anew what their other handlers have locked; but not within an allocator of
+		 * the program's, which may be waiting for us to come back. */
+		if (!atomic_load_explicit(&heap_unseen, memory_order_relaxed)) {
+			fxt_fork_start();
 			fxt_heap_start(atomic_load_explicit(&sizable, memory_order_relaxed));
+		}
 		fxt_kin_start();
 	}
 	if (fxt_is_on(FXT_CAT_malloc) && atomic_exchange_explicit(&heap_unseen, false, memory_order_relaxed))

@@ -68,7 +68,7 @@ allowed+='|getauxval|gnu_get_libc_version|str(errordesc|errorname)_np|sig(abbrev
 allowed+='|clock_gettime|sched_getcpu|pthread_(self|setspecific|testcancel)|__(h_)?errno_location'
 # Functions that look at an object of the C library's that is the argument.
 allowed+='|dirfd|(feof|ferror|fileno)_unlocked'
-# Registrations, made by our constructor alone: they lock, and may allocate.
+# Registrations, made by our constructor, or where the program has no allocator of its own: they lock, and may allocate.
 allowed+='|__register_atfork|__cxa_at_quick_exit|on_exit'
 # What pthread_cleanup_push() is made of.
 allowed+='|__pthread_(un)?register_cancel|__sigsetjmp'
