@@ -198,6 +198,10 @@ extern __thread struct fxt_thread *fxt_self_ending __attribute__((visibility("hi
  * Any context. */
 struct fxt_thread *fxt_thread_attach(void);
 
+/* Where the stack of a thread is, by whoever saw it made: its lowest address, or, where the C library has mapped it, so many bytes; 0: not
+ * known. By the thread itself. */
+void fxt_thread_has_stack(struct fxt_thread *thread, uintptr_t low, size_t bytes);
+
 /* The calling thread is about to share its thread-local storage with a task of its own time, and so what fxt_self points to:
  * both would write to it at once. Neither records from here on. Returns the state, to be given to fxt_thread_unbar()
  * should nothing come of it. */

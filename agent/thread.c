@@ -169,6 +169,7 @@ struct fxt_thread *fxt_threads_find(uint32_t tid)
 
 /* -- Life -------------------------------------------------------------------------------------- */
 
+/* A thread whose making was seen is told better: fxt_thread_has_stack(). */
 static void find_stack(struct fxt_thread *thread)
 {
 	struct rlimit limit;
@@ -181,6 +182,18 @@ static void find_stack(struct fxt_thread *thread)
 		bytes = limit.rlim_cur;
 	thread->stack_low = thread->stack_high > bytes ? thread->stack_high - bytes : 0;
 	thread->alternate_is_within = fxt_alternate_is_within(thread);
+}
+
+void fxt_thread_has_stack(struct fxt_thread *thread, uintptr_t low, size_t bytes)
+{
+	enum { PAGE = 4096 };
+	/* The descriptor is less than a page, at the end of the pages that the C library has mapped. */
+	uintptr_t high = (thread->handle + PAGE - 1) / PAGE * PAGE;
+
+	if (low)
+		thread->stack_low = low;
+	else if (bytes)
+		thread->stack_low = high - bytes;
 }
 
 /* In every lane that goes on in the chunk of the thread before. With signals blocked. */

@@ -20,7 +20,7 @@ FXT_REAL(int, pthread_create, (pthread_t *thread, const pthread_attr_t *attr, st
 /* Also where nothing is recorded now: something may be before the thread ends. */
 static int create(struct fxt_thread *self, pthread_t *thread, const pthread_attr_t *attr, start_routine_fn routine, void *arg)
 {
-	struct fxt_start *start = fxt_start_take(self, arg);
+	struct fxt_start *start = fxt_start_take(self, attr, arg);
 	int result;
 
 	if (!start)

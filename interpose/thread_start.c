@@ -14,7 +14,26 @@ enum { STARTS = 1024, TRIES = 8 };
 
 static __thread bool begun_here __attribute__((tls_model("initial-exec")));
 
-struct fxt_start *fxt_start_take(struct fxt_thread *thread, void *arg)
+/* Where the stack will be, as far as the attributes say. Neither function allocates. */
+static void look_at_stack(struct fxt_start *start, const pthread_attr_t *attr)
+{
+	pthread_attr_t usual;
+	void *low = NULL;
+	size_t bytes = 0;
+
+	if (!attr) {
+		pthread_attr_init(&usual);
+		attr = &usual;
+	}
+	start->stack_low = start->stack_bytes = 0;
+	/* Without an address this is 0 less the size. */
+	if (!pthread_attr_getstack(attr, &low, &bytes) && (uintptr_t)low + bytes)
+		start->stack_low = (uintptr_t)low;
+	else if (!pthread_attr_getstacksize(attr, &bytes))
+		start->stack_bytes = bytes;
+}
+
+struct fxt_start *fxt_start_take(struct fxt_thread *thread, const pthread_attr_t *attr, void *arg)
 {
 	static struct fxt_start starts[STARTS];
 	static atomic_uint next;
@@ -26,6 +45,7 @@ struct fxt_start *fxt_start_take(struct fxt_thread *thread, void *arg)
 		if (atomic_exchange(&start->in_use, true))
 			continue;
 		start->arg = arg;
+		look_at_stack(start, attr);
 		start->cause = thread ? fxt_flow_leave(thread) : (struct fxt_cause){0};
 		return start;
 	}
@@ -35,13 +55,15 @@ struct fxt_start *fxt_start_take(struct fxt_thread *thread, void *arg)
 /* The thread's first moment. `start` is free for another one after it. */
 static struct fxt_start begin(struct fxt_start *start)
 {
-	struct fxt_start own = {.routine = start->routine, .arg = start->arg, .cause = start->cause};
+	struct fxt_start own = {.routine = start->routine, .arg = start->arg, .cause = start->cause,
+				.stack_low = start->stack_low, .stack_bytes = start->stack_bytes};
 	struct fxt_thread *self;
 
 	atomic_store(&start->in_use, false);
 	begun_here = true;
 	self = own.cause.at_ns ? fxt_enter(FXT_CAT_pthread) : NULL;
 	if (self) {
+		fxt_thread_has_stack(self, own.stack_low, own.stack_bytes);
 		fxt_flow_arrive(self, &own.cause);
 		fxt_life_thread_begins(self, own.cause.at_ns);
 	}

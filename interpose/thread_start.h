@@ -5,6 +5,8 @@
 #ifndef FXT_THREAD_START_H
 #define FXT_THREAD_START_H
 
+#include <pthread.h>
+
 #include "agent/wait.h"
 #include "interpose.h"
 
@@ -17,11 +19,14 @@ struct fxt_start {
 	} routine;
 	void *arg;
 	struct fxt_cause cause;
+	uintptr_t stack_low;            /* of its stack, which the program has chosen; 0: the C library has, with stack_bytes */
+	size_t stack_bytes;
 };
 
-/* The calling thread is making another one; `thread` is NULL if it is not recorded. Returns what that is given as the argument of fxt_start_posix() or
- * fxt_start_c11(), its routine being the caller's to set; NULL: of this one it is not shown who made it and when it ends. */
-struct fxt_start *fxt_start_take(struct fxt_thread *thread, void *arg);
+/* The calling thread is making another one; `thread` is NULL if it is not recorded, and `attr` may be, as for pthread_create(). Returns what
+ * that is given as the argument of fxt_start_posix() or fxt_start_c11(), its routine being the caller's to set; NULL: of this one it is not
+ * shown who made it and when it ends. */
+struct fxt_start *fxt_start_take(struct fxt_thread *thread, const pthread_attr_t *attr, void *arg);
 
 /* It could not be made. */
 static inline void fxt_start_give_back(struct fxt_start *start)

@@ -15,7 +15,7 @@ FXT_REAL(int, thrd_create, (thrd_t *thr, thrd_start_t func, void *arg), (thr, fu
 /* As in pthread.c. */
 static int create(struct fxt_thread *self, thrd_t *thr, thrd_start_t func, void *arg)
 {
-	struct fxt_start *start = fxt_start_take(self, arg);
+	struct fxt_start *start = fxt_start_take(self, NULL, arg);
 	int result;
 
 	if (!start)

@@ -96,6 +96,7 @@ APPS_C = \
 	tests/apps/causes \
 	tests/apps/chain \
 	tests/apps/controlled \
+	tests/apps/coroutines \
 	tests/apps/deadlock \
 	tests/apps/ends \
 	tests/apps/count_calls \
@@ -154,7 +155,7 @@ APPS_CXX = \
 APPS_SHARED = tests/apps/asleep.h tests/apps/counts.h tests/apps/host.h tests/apps/lifetimes.h tests/apps/lifetimes_uses.c \
 	tests/apps/random.h tests/apps/unseen.h
 
-tests/apps/busy tests/apps/controlled tests/apps/count_calls tests/apps/ends tests/apps/jumps tests/apps/losses tests/apps/slow: APP_FLAGS = -finstrument-functions
+tests/apps/busy tests/apps/controlled tests/apps/count_calls tests/apps/coroutines tests/apps/ends tests/apps/jumps tests/apps/losses tests/apps/slow: APP_FLAGS = -finstrument-functions
 # The checking variants are called in optimised code only.
 tests/apps/count_io_fortified: APP_FLAGS = -O2
 $(filter tests/apps/count_%,$(APPS_C)): tests/apps/counts.h tests/apps/random.h tests/apps/unseen.h

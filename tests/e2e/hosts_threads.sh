@@ -55,6 +55,12 @@ lossy jumps
 export FXT_BUFFER_SIZE_MB=16
 host coroutines "$apps/host_control" coroutines
 complete coroutines
+# One of a thread with a small stack is none of its frames: what it is in is over when it returns from it, after all that is called
+# between its turns.
+traced small "$apps/coroutines" $((64 + 16 * $(random_below 20))) || fail "coroutines: exit status $?"
+file=$(only small/*.fxt) && valid "$file" && trace calls "$file" >calls
+is "coroutine: what ends when" "$(for i in 1 2; do echo between between between between between within; done | tr '\n' ' ')" \
+	"$(grep -E '^function:(within|between) ' calls | sort -k2,2n -k4,4n | sed 's/^function://; s/ .*//' | tr '\n' ' ')"
 host callbacks "$apps/host_control" callbacks
 complete callbacks
 # The least that a handler can do with here, which the processor's registers make most of, and 256 bytes for
