@@ -7,6 +7,9 @@
 #include "clock.h"
 #include "writer/fxt_encode.h"
 
+/* In waits_for: the object is a lock that one thread has at a time. No address of a program has this bit. */
+#define FOR_LOCK ((uintptr_t)1 << 63)
+
 #define AGENT FXT_INDEXED(FXT_STR_CATEGORIES + FXT_BIT_agent)
 
 /* Of one arrow with the slice it ends in, and what is left free at the ends of cache lines: two slices, two ends, a wakeup. */
@@ -53,12 +56,24 @@ uint32_t fxt_flow_cpu(void)
 	return (uint32_t)(cpu + 1);
 }
 
+static void sign(struct fxt_thread *thread, struct fxt_cause *cause)
+{
+	cause->at_ns = fxt_now(thread);
+	cause->pid = thread->pid;
+	cause->tid = thread->tid;
+	cause->cpu_and_1 = fxt_flow_cpu();
+}
+
+void fxt_flow_release_lock(struct fxt_thread *thread, uintptr_t lock, struct fxt_cause cause)
+{
+	sign(thread, &cause);
+	if (fxt_wait_lock_left(lock, &cause))
+		thread->last_ns += 2;
+}
+
 void fxt_flow_release(struct fxt_thread *thread, uintptr_t object, enum fxt_release how, struct fxt_cause cause)
 {
-	cause.at_ns = fxt_now(thread);
-	cause.pid = thread->pid;
-	cause.tid = thread->tid;
-	cause.cpu_and_1 = fxt_flow_cpu();
+	sign(thread, &cause);
 	/* Nothing else of this thread begins at the times that are handed out. */
 	thread->last_ns += 2 * (uint64_t)fxt_wait_release(object, how, &cause);
 }
@@ -94,9 +109,27 @@ void fxt_wait_abandon(struct fxt_thread *thread)
 	struct fxt_cause cause;
 
 	/* What let it go on, if anything did, is of no use to others. */
-	if (thread->waits_for && fxt_wait_end(thread->waits_for, 0, 0, &cause) && cause.lock)
-		fxt_wait_end(cause.lock, UINT64_MAX, UINT64_MAX, &cause);
+	if (thread->waits_for & FOR_LOCK)
+		fxt_wait_got_lock(thread->waits_for & ~FOR_LOCK, 0, 0, &cause);
+	else if (thread->waits_for && fxt_wait_end(thread->waits_for, 0, 0, &cause) && cause.lock)
+		fxt_wait_got_lock(cause.lock, 0, 0, &cause);
 	thread->waits_for = 0;
+}
+
+void fxt_wait_enter_lock(struct fxt_thread *thread, uintptr_t lock)
+{
+	fxt_wait_abandon(thread);
+	fxt_wait_for_lock(lock);
+	thread->waits_for = lock | FOR_LOCK;
+}
+
+bool fxt_wait_leave_lock(struct fxt_thread *thread, uintptr_t lock, uint64_t start_ns, uint64_t end_ns, struct fxt_cause *cause)
+{
+	/* As below. */
+	if (thread->waits_for != (lock | FOR_LOCK))
+		return false;
+	thread->waits_for = 0;
+	return fxt_wait_got_lock(lock, start_ns, end_ns, cause);
 }
 
 void fxt_wait_enter(struct fxt_thread *thread, uintptr_t object, uintptr_t lock)

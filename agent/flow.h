@@ -19,6 +19,9 @@ enum { FXT_CAUSES_MAX = 2 };    /* of one wait: a signal, and the lock that had 
  * where they are known; fxt_is_waited_for() is tested by the caller. Any context. */
 void fxt_flow_release(struct fxt_thread *thread, uintptr_t object, enum fxt_release how, struct fxt_cause cause);
 
+/* The same of a lock that one thread has at a time: wait.h. */
+void fxt_flow_release_lock(struct fxt_thread *thread, uintptr_t lock, struct fxt_cause cause);
+
 /* The calling thread is about to make another thread or process: the place an arrow can leave from, and who it
  * leaves. That it does not leave, because nothing is made, changes nothing. */
 struct fxt_cause fxt_flow_leave(struct fxt_thread *thread);
@@ -36,6 +39,9 @@ void fxt_flow_arrive(struct fxt_thread *thread, const struct fxt_cause *cause);
 void fxt_wait_enter(struct fxt_thread *thread, uintptr_t object, uintptr_t lock);
 bool fxt_wait_leave(struct fxt_thread *thread, uintptr_t object, uint64_t start_ns, uint64_t end_ns, struct fxt_cause *cause);
 void fxt_wait_abandon(struct fxt_thread *thread);
+/* The same for a lock that one thread has at a time. */
+void fxt_wait_enter_lock(struct fxt_thread *thread, uintptr_t lock);
+bool fxt_wait_leave_lock(struct fxt_thread *thread, uintptr_t lock, uint64_t start_ns, uint64_t end_ns, struct fxt_cause *cause);
 
 /* A call that waited until `end_ns`, and is recorded, went on because of `count` causes. `after_ns` is the thread's
  * last_ns before that: whatever it, or a handler, has recorded within the wait lies before. */

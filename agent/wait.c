@@ -31,7 +31,16 @@ struct bucket {
 	struct entry entries[ENTRIES];
 };
 
+/* Of a lock: who gave it up last, while somebody waited. `turn` is odd while that is written. */
+struct word {
+	_Alignas(64) atomic_uint turn;
+	uintptr_t lock;
+	struct fxt_cause cause;
+};
+
 atomic_ushort fxt_waiting[FXT_WAITING_SLOTS];
+static struct word words[FXT_WAITING_SLOTS];
+static atomic_bool has_words;
 static _Atomic(struct bucket *) buckets;        /* made when somebody waits for the first time */
 static atomic_uint next_flow;
 static _Atomic uint64_t flow_base;
@@ -219,8 +228,52 @@ unsigned fxt_wait_release(uintptr_t object, enum fxt_release how, const struct f
 		hand_on(entry, cause, count);
 	fxt_unlock(&bucket->lock, mask);
 	for (i = 0; lock && i < count; i++)
-		fxt_wait_begin(lock, 0);
+		fxt_wait_for_lock(lock);
 	return count;
+}
+
+/* -- Locks ------------------------------------------------------------------------------------- */
+
+static struct word *word_of(uintptr_t lock)
+{
+	return &words[fxt_wait_hash(lock) >> 52];
+}
+
+void fxt_wait_for_lock(uintptr_t lock)
+{
+	add_waiters(lock, 1);
+}
+
+bool fxt_wait_lock_left(uintptr_t lock, const struct fxt_cause *cause)
+{
+	struct word *word = word_of(lock);
+	unsigned turn = atomic_load_explicit(&word->turn, memory_order_relaxed);
+
+	/* Another lock's word is being written, perhaps by this thread and a handler has come in between. */
+	if (turn & 1 || !atomic_compare_exchange_strong_explicit(&word->turn, &turn, turn + 1, memory_order_acquire, memory_order_relaxed))
+		return false;
+	if (!atomic_load_explicit(&has_words, memory_order_relaxed))
+		atomic_store_explicit(&has_words, true, memory_order_relaxed);
+	word->lock = lock;
+	word->cause = *cause;
+	atomic_store_explicit(&word->turn, turn + 2, memory_order_release);
+	return true;
+}
+
+bool fxt_wait_got_lock(uintptr_t lock, uint64_t start_ns, uint64_t end_ns, struct fxt_cause *cause)
+{
+	struct word *word = word_of(lock);
+	unsigned turn = atomic_load_explicit(&word->turn, memory_order_acquire);
+	uintptr_t whose;
+
+	add_waiters(lock, -1);
+	if (turn & 1)
+		return false;
+	whose = *(volatile uintptr_t *)&word->lock;
+	*cause = *(volatile struct fxt_cause *)&word->cause;
+	atomic_thread_fence(memory_order_acquire);
+	return atomic_load_explicit(&word->turn, memory_order_relaxed) == turn && whose == lock && cause->at_ns >= start_ns &&
+	       cause->at_ns < end_ns;
 }
 
 void fxt_wait_set_parties(uintptr_t object, uint32_t parties)
@@ -307,6 +360,10 @@ void fxt_wait_after_fork(void)
 	for (i = 0; i < FXT_WAITING_SLOTS; i++)
 		if (atomic_load(&fxt_waiting[i]))
 			atomic_store(&fxt_waiting[i], 0);
+	/* Nobody will finish what another thread has begun to write. */
+	for (i = 0; atomic_load(&has_words) && i < FXT_WAITING_SLOTS; i++)
+		if (atomic_load(&words[i].turn) & 1)
+			atomic_store(&words[i].turn, 0);
 	atomic_store(&next_flow, 0);
 	atomic_store(&flow_base, 0);
 }

@@ -17,7 +17,7 @@ struct fxt_cause {
 	uint32_t cpu_and_1;             /* on which processor; 0: not known, or nobody slept */
 	uint64_t since_ns;              /* of a lock: since when it had been held; 0: not known */
 	uintptr_t place;                /* and the return address of the call that took it; 0 */
-	uintptr_t lock;                 /* of a condition: what is waited for from here on, as by fxt_wait_begin(); 0 */
+	uintptr_t lock;                 /* of a condition: what is waited for from here on, as by fxt_wait_for_lock(); 0 */
 };
 
 /* How a cause is handed on. */
@@ -60,6 +60,16 @@ bool fxt_wait_end(uintptr_t object, uint64_t start_ns, uint64_t end_ns, struct f
 
 /* Hands on a cause; returns to how many. Whoever waited for an object with a lock waits for that from here on, and ends that too. */
 unsigned fxt_wait_release(uintptr_t object, enum fxt_release how, const struct fxt_cause *cause);
+
+/* A lock that one thread has at a time, as a mutex, needs no table: whoever gives it up has it, so nobody else leaves word of it, and whoever
+ * gets it next is the only one to look. So there is one place for the word, without a lock of ours and without a system call, which
+ * those that wait for the program's lock would have to wait for as well. Two locks that share the place take it from each other;
+ * then there is no word. */
+void fxt_wait_for_lock(uintptr_t lock);
+/* By who has it and is about to give it up. False: there is no place. */
+bool fxt_wait_lock_left(uintptr_t lock, const struct fxt_cause *cause);
+/* By who has got it, or waits for it no more. True: `cause` is why, as of fxt_wait_end(). */
+bool fxt_wait_got_lock(uintptr_t lock, uint64_t start_ns, uint64_t end_ns, struct fxt_cause *cause);
 
 /* Barriers: of so many parties. */
 void fxt_wait_set_parties(uintptr_t object, uint32_t parties);

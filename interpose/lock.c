@@ -144,7 +144,10 @@ void fxt_lock_wait_begin(struct fxt_thread *thread, struct fxt_lock_wait *wait)
 						     fxt_event_args(d.arguments) |
 						     fxt_names_of(FXT_STR_CATEGORIES + FXT_BIT_agent, FXT_STR_contended));
 	}
-	fxt_wait_enter(thread, wait->object, 0);
+	if (wait->kind == FXT_LABEL_RWLOCK)
+		fxt_wait_enter(thread, wait->object, 0);
+	else
+		fxt_wait_enter_lock(thread, wait->lock);
 }
 
 void fxt_lock_wait_end(struct fxt_thread *thread, struct fxt_lock_wait *wait, int result)
@@ -152,7 +155,9 @@ void fxt_lock_wait_end(struct fxt_thread *thread, struct fxt_lock_wait *wait, in
 	uint64_t after_ns, end_ns = fxt_end_after(thread, wait->open, &after_ns), *at;
 	struct description d = {.holder = wait->holder};
 	struct fxt_cause cause;
-	bool is_caused = fxt_wait_leave(thread, wait->object, wait->start_ns, end_ns, &cause) && fxt_is_got(result);
+	bool is_caused = (wait->kind == FXT_LABEL_RWLOCK ? fxt_wait_leave : fxt_wait_leave_lock)(
+				 thread, wait->object, wait->start_ns, end_ns, &cause) &&
+			 fxt_is_got(result);
 	uintptr_t held_place = wait->held.place;
 
 	/* Who gave it up in the end had it last. */
@@ -201,7 +206,7 @@ void fxt_lock_let_go(struct fxt_thread *thread, uintptr_t lock, enum fxt_label_k
 	if (kind == FXT_LABEL_RWLOCK)
 		let_go_rwlock(thread, lock, cause);
 	else
-		fxt_flow_release(thread, lock, FXT_RELEASE_LOCK, cause);
+		fxt_flow_release_lock(thread, lock, cause);
 }
 
 /* -- Wrappers ---------------------------------------------------------------------------------- */

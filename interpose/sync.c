@@ -32,7 +32,7 @@ uint64_t fxt_cond_wait_end(struct fxt_thread *thread, struct fxt_cond_wait *wait
 	if (fxt_wait_leave(thread, wait->cond, wait->start_ns, end_ns, cause)) {
 		wait->cause_count = 1;
 		/* And the mutex had to be free again. */
-		if (cause->lock && fxt_wait_end(cause->lock, cause->at_ns, end_ns, cause + 1))
+		if (cause->lock && fxt_wait_got_lock(cause->lock, cause->at_ns, end_ns, cause + 1))
 			wait->cause_count = 2;
 	}
 	return end_ns;

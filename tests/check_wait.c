@@ -106,6 +106,26 @@ START_TEST(all)
 }
 END_TEST
 
+/* A lock that one thread has at a time: the last word before its end, and after its beginning. */
+START_TEST(one_owner)
+{
+	const struct fxt_cause first = {.at_ns = 100, .tid = 1}, second = {.at_ns = 200, .tid = 2};
+	struct fxt_cause cause;
+
+	fxt_wait_for_lock(LOCK);
+	fxt_wait_for_lock(LOCK);
+	ck_assert(fxt_is_waited_for(LOCK));
+	ck_assert(fxt_wait_lock_left(LOCK, &first));
+	ck_assert(fxt_wait_lock_left(LOCK, &second));
+	ck_assert(fxt_wait_got_lock(LOCK, 10, 300, &cause));
+	ck_assert_uint_eq(cause.tid, 2);
+	ck_assert(fxt_is_waited_for(LOCK));
+	/* It had begun after that. */
+	ck_assert(!fxt_wait_got_lock(LOCK, 201, 400, &cause));
+	ck_assert(!fxt_is_waited_for(LOCK));
+}
+END_TEST
+
 /* A lock that was given up twice while one waited: somebody else had it in between. */
 START_TEST(lock)
 {
@@ -125,11 +145,11 @@ START_TEST(condition)
 	ck_assert(!fxt_is_waited_for(LOCK));
 	ck_assert_uint_eq(release(FXT_RELEASE_ONE, 1, 100), 1);
 	/* From here on for the lock, too. */
-	ck_assert_uint_eq(fxt_wait_release(LOCK, FXT_RELEASE_LOCK, &given_up), 1);
+	ck_assert(fxt_wait_lock_left(LOCK, &given_up));
 	ck_assert(fxt_wait_end(OBJECT, 10, 200, &cause));
 	ck_assert_uint_eq(cause.tid, 1);
 	ck_assert_uint_eq(cause.lock, LOCK);
-	ck_assert(fxt_wait_end(LOCK, cause.at_ns, 200, &cause));
+	ck_assert(fxt_wait_got_lock(LOCK, cause.at_ns, 200, &cause));
 	ck_assert_uint_eq(cause.tid, 2);
 	ck_assert(!fxt_is_waited_for(LOCK));
 }
@@ -188,6 +208,7 @@ int main(void)
 	tcase_add_test(waits, before_it_began);
 	tcase_add_test(waits, later_than_the_end);
 	tcase_add_test(waits, all);
+	tcase_add_test(waits, one_owner);
 	tcase_add_test(waits, lock);
 	tcase_add_test(waits, condition);
 	tcase_add_test(waits, barrier);
