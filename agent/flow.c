@@ -10,27 +10,47 @@
 /* In waits_for: the object is a lock that one thread has at a time. No address of a program has this bit. */
 #define FOR_LOCK ((uintptr_t)1 << 63)
 
-#define AGENT FXT_INDEXED(FXT_STR_CATEGORIES + FXT_BIT_agent)
-
 /* Of one arrow with the slice it ends in, and what is left free at the ends of cache lines: two slices, two ends, a wakeup. */
 enum { ARROW_WORDS = 5 * 2 * FXT_LINE_WORDS };
 
-/* An event without arguments, of a thread of any process; `extra` is the end of a slice or the id of a flow. False: there is no
- * room. */
+static uint64_t header_of(enum fxt_event_type type, uint64_t name)
+{
+	return fxt_record_type(FXT_RECORD_EVENT) | fxt_event_type(type) | fxt_names_of(FXT_STR_CATEGORIES + FXT_BIT_agent, name);
+}
+
+/* An event without arguments; `extra` is the end of a slice or the id of a flow. False: there is no room. Written word by word, as four
+ * of these are part of each wait that is over, which others may wait for. */
+static bool put_own(struct fxt_thread *thread, enum fxt_event_type type, uint64_t name, uint64_t at_ns, uint64_t extra)
+{
+	uint64_t *at = fxt_reserve_extra(thread, at_ns, 0);
+
+	if (!at)
+		return false;
+	*at++ = extra;
+	fxt_commit_extra(thread, at, header_of(type, name));
+	return true;
+}
+
+/* The same of a thread of any process. */
 static bool put(struct fxt_thread *thread, uint32_t pid, uint32_t tid, enum fxt_event_type type, uint64_t name, uint64_t at_ns,
 		uint64_t extra)
 {
-	bool own = pid == thread->pid && tid == thread->tid;
-	struct fxt_thread_ref of = {own ? thread->index : 0, pid, tid};
-	uint64_t record[8];
+	struct fxt_lane *lane;
+	uint64_t *at;
 
-	return fxt_thread_put_extra(thread, record, fxt_encode_event(record, 8, type, at_ns, of, AGENT, FXT_INDEXED(name),
-								     (struct fxt_args){0}, extra));
-}
-
-static bool put_own(struct fxt_thread *thread, enum fxt_event_type type, uint64_t name, uint64_t at_ns, uint64_t extra)
-{
-	return put(thread, thread->pid, thread->tid, type, name, at_ns, extra);
+	if (pid == thread->pid && tid == thread->tid)
+		return put_own(thread, type, name, at_ns, extra);
+	lane = fxt_open_lane(thread, FXT_FRAME_WORDS, false);
+	if (!lane)
+		return false;
+	at = fxt_lane_place(lane, FXT_FRAME_WORDS);
+	at[1] = at_ns;
+	at[2] = pid;
+	at[3] = tid;
+	at[4] = extra;
+	fxt_lane_commit(lane, at, FXT_FRAME_WORDS, header_of(type, name));
+	fxt_close_lane(thread, lane, 0);
+	return true;
 }
 
 /* The same for schedulers' views: on which processor who woke whom. */
