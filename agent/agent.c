@@ -106,6 +106,7 @@ static int make_file(void)
 		.bytes = config->mode == FXT_STREAMING ? config->max_bytes : config->buffer_bytes,
 		.path = path,
 		.prologue = prologue,
+		.in_memory = config->in_memory,
 		.prologue_words = write_prologue(prologue),
 	};
 	error = fxt_buffer_create(&fxt_agent.buffer, &buffer);
@@ -327,6 +328,18 @@ void fxt_agent_resume(void)
 		atomic_store_explicit(&fxt_gate.mask, fxt_agent.config.categories, memory_order_relaxed);
 }
 
+void fxt_agent_save_memory(void)
+{
+	int error;
+
+	if (!atomic_load_explicit(&fxt_agent.file_made, memory_order_acquire) || fxt_is_forbidden(FXT_NO_LOCKS) ||
+	    fxt_agent.pid != (uint32_t)fxt_sys_getpid() || fxt_agent.buffer.tail_offset)
+		return;
+	error = fxt_buffer_save(&fxt_agent.buffer);
+	if (error)
+		fxt_log("%s: what was recorded last cannot be saved: %s", fxt_agent.buffer.path, fxt_error_name(error));
+}
+
 void fxt_agent_exit(void)
 {
 	struct fxt_thread *thread = fxt_self;
@@ -339,6 +352,7 @@ void fxt_agent_exit(void)
 		fxt_said_rest(thread);
 	if (thread)
 		fxt_labels_tell_owed(thread, UINT64_MAX);
+	fxt_agent_save();
 	if (fxt_is_filtered() || fxt_is_forbidden(FXT_NO_CALLS) || !fxt_is_alone())
 		return;
 	mask = fxt_sys_block_signals();

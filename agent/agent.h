@@ -336,6 +336,7 @@ struct fxt_config {
 	uint64_t heap_track_bytes;      /* blocks and mappings of as many have a lifetime; 0: none has */
 	bool quiet;
 	bool wait_on_full;
+	bool in_memory;                 /* FXT_STORAGE=memory: the buffer, whatever the file system is */
 	bool dormant;                   /* recording begins by the signal */
 	int signal;                     /* 0: none */
 	struct fxt_trigger_list triggers;
@@ -399,6 +400,14 @@ static inline bool fxt_is_filtered(void)
 
 /* The process is about to end normally. */
 void fxt_agent_exit(void);
+
+/* Its memory is about to be gone, perhaps, without any other word: a buffer that is there is saved. Any context. */
+FXT_COLD void fxt_agent_save_memory(void);
+static inline void fxt_agent_save(void)
+{
+	if (FXT_UNLIKELY(fxt_agent.buffer.in_memory))
+		fxt_agent_save_memory();
+}
 
 /* Adds to a count that is kept for the process as a whole, in its slot in the durable area. */
 void fxt_agent_count(enum fxt_loss why, uint64_t records, uint64_t last_ns);

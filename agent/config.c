@@ -264,10 +264,11 @@ bool fxt_config_read(struct fxt_config *config, char **environment)
 	static const char *const modes[] = {[FXT_ONESHOT] = "oneshot", [FXT_CIRCULAR] = "circular",
 					    [FXT_STREAMING] = "streaming"};
 	static const char *const ways[] = {"drop", "wait"}, *const starts[] = {"0", "1"};
+	static const char *const storages[] = {"file", "memory"};
 	const char *quiet = value_of(environment, "FXT_QUIET");
 	uint64_t buffer_mb = 64, max_mb = 1024;
 	bool valid = true;
-	int mode, way, start;
+	int mode, way, start, storage;
 
 	config->quiet = quiet && *quiet && strcmp(quiet, "0");
 	fxt_log_quiet(config->quiet);
@@ -278,6 +279,8 @@ bool fxt_config_read(struct fxt_config *config, char **environment)
 	config->mode = (enum fxt_mode)mode;
 	valid &= read_word("FXT_ON_FULL", value_of(environment, "FXT_ON_FULL"), ways, 2, "drop or wait", 0, &way);
 	config->wait_on_full = way == 1;
+	valid &= read_word("FXT_STORAGE", value_of(environment, "FXT_STORAGE"), storages, 2, "file or memory", 0, &storage);
+	config->in_memory = storage == 1;
 	valid &= read_number("FXT_BUFFER_SIZE_MB", value_of(environment, "FXT_BUFFER_SIZE_MB"), "MiB", 1, 16384,
 			     &buffer_mb);
 	valid &= read_number("FXT_MAX_SIZE_MB", value_of(environment, "FXT_MAX_SIZE_MB"), "MiB", 1, 1048576,

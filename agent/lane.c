@@ -13,13 +13,24 @@
 /* What a chunk has room for at most: its thread's record, in front, has a slack too. */
 enum { MOST_WORDS = FXT_CHUNK_WORDS - 8 * FXT_LANE_SLACK_WORDS };
 
+/* The chunk is done with; what the storage cannot keep of it is lost after all. */
+static void finish(uint32_t number, uint32_t events, uint64_t last_ns)
+{
+	uint32_t lost = fxt_storage_finish(fxt_agent.storage, number, events, last_ns);
+
+	if (!lost)
+		return;
+	fxt_agent_count(FXT_LOSS_ROOM, lost, last_ns);
+	fxt_agent_lost(FXT_LOSS_ROOM, last_ns);
+}
+
 void fxt_lane_give_back(struct fxt_thread *thread, struct fxt_lane *lane, uint64_t hold)
 {
 	/* Before the exchange: afterwards its thread may have begun to count in another chunk. */
 	uint32_t number = (uint32_t)hold, events = lane->events;
 
 	if (hold && atomic_compare_exchange_strong_explicit(&lane->hold, &hold, 0, memory_order_acq_rel, memory_order_relaxed))
-		fxt_storage_finish(fxt_agent.storage, number, events, thread->last_ns);
+		finish(number, events, thread->last_ns);
 }
 
 bool fxt_lane_give_back_full(struct fxt_full_chunk *full)
@@ -29,7 +40,7 @@ bool fxt_lane_give_back_full(struct fxt_full_chunk *full)
 
 	if (!hold || !atomic_compare_exchange_strong_explicit(&full->hold, &hold, 0, memory_order_acq_rel, memory_order_relaxed))
 		return false;
-	fxt_storage_finish(fxt_agent.storage, (uint32_t)hold, events, last_ns);
+	finish((uint32_t)hold, events, last_ns);
 	return true;
 }
 

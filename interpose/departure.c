@@ -41,8 +41,7 @@ static void take_event_back(const struct fxt_departure *departure)
 	fxt_lane_lower(thread, raised);
 }
 
-void fxt_departure_begin(struct fxt_departure *departure, uint64_t names, uint64_t path_name, const char *path, int fd,
-			 char *const *argv)
+static void tell(struct fxt_departure *departure, uint64_t names, uint64_t path_name, const char *path, int fd, char *const *argv)
 {
 	struct fxt_thread *thread = fxt_self;
 	uint64_t start_ns;
@@ -64,6 +63,13 @@ void fxt_departure_begin(struct fxt_departure *departure, uint64_t names, uint64
 	}
 	fxt_birth_tell(thread);
 	fxt_open_end(thread, fxt_now(thread), fxt_get_event_name(names));
+}
+
+void fxt_departure_begin(struct fxt_departure *departure, uint64_t names, uint64_t path_name, const char *path, int fd,
+			 char *const *argv)
+{
+	tell(departure, names, path_name, path, fd, argv);
+	fxt_agent_save();
 }
 
 void fxt_departure_failed(struct fxt_departure *departure)

@@ -69,7 +69,7 @@ static void teardown(void)
 
 static int try_create(enum fxt_mode mode, uint64_t bytes)
 {
-	struct fxt_buffer_config config = {mode, bytes, path, prologue, sizeof(prologue) / sizeof(*prologue)};
+	struct fxt_buffer_config config = {mode, bytes, path, prologue, sizeof(prologue) / sizeof(*prologue), false};
 
 	return fxt_buffer_create(&buffer, &config);
 }

@@ -232,7 +232,7 @@ END_TEST
 START_TEST(snapshot_of_nothing_yet)
 {
 	/* With one word of prologue the last filler of the durable area is longer than a word. */
-	struct fxt_buffer_config config = {_i ? FXT_CIRCULAR : FXT_ONESHOT, MIB, path, prologue, 1};
+	struct fxt_buffer_config config = {_i ? FXT_CIRCULAR : FXT_ONESHOT, MIB, path, prologue, 1, false};
 	char copy[FXT_PATH_BYTES];
 
 	ck_assert_int_eq(fxt_buffer_create(&buffer, &config), 0);

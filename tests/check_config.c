@@ -145,7 +145,7 @@ static const struct {
 	const char *const *pieces;
 	unsigned count;
 } variables[] = {
-	{"FXT_CATEGORIES", PIECES(categories)}, {"FXT_BUFFERING_MODE", PIECES(words)}, {"FXT_ON_FULL", PIECES(words)},
+	{"FXT_CATEGORIES", PIECES(categories)}, {"FXT_BUFFERING_MODE", PIECES(words)}, {"FXT_ON_FULL", PIECES(words)}, {"FXT_STORAGE", PIECES(words)},
 	{"FXT_BUFFER_SIZE_MB", PIECES(numbers)}, {"FXT_MAX_SIZE_MB", PIECES(numbers)}, {"FXT_THRESHOLD_NS", PIECES(numbers)},
 	{"FXT_HEAP_TRACK_BYTES", PIECES(numbers)}, {"FXT_START", PIECES(words)}, {"FXT_TRIGGER", PIECES(triggers)}, {"FXT_TRIGGER_KEEP", PIECES(numbers)},
 	{"FXT_SIGNAL", PIECES(signals)}, {"FXT_FOLLOW", PIECES(globs)}, {"FXT_OUTPUT", PIECES(outputs)},

@@ -48,15 +48,10 @@ uint64_t *fxt_buffer_chunk(struct fxt_buffer *buffer, uint32_t number)
 	return base + (size_t)(number % FXT_WINDOW_CHUNKS) * FXT_CHUNK_WORDS;
 }
 
-static uint64_t chunk_offset(const struct fxt_buffer *buffer, uint32_t number)
-{
-	return buffer->durable_words * FXT_WORD_BYTES + (uint64_t)number * FXT_CHUNK_BYTES;
-}
-
 static void *map_window(struct fxt_buffer *buffer, off_t offset, int *error)
 {
+	int flags = buffer->in_memory ? MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE : MAP_SHARED;
 	char *at = NULL;
-	int fixed = 0;
 
 #ifdef FXT_CHECKING
 	/* Between two pages that nobody may touch. */
@@ -64,9 +59,10 @@ static void *map_window(struct fxt_buffer *buffer, off_t offset, int *error)
 	if (!at)
 		return NULL;
 	at += FXT_PAGE_BYTES;
-	fixed = MAP_FIXED;
+	flags |= MAP_FIXED;
 #endif
-	return fxt_sys_mmap(at, FXT_WINDOW_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | fixed, buffer->fd, offset, error);
+	return fxt_sys_mmap(at, FXT_WINDOW_BYTES, PROT_READ | PROT_WRITE, flags, buffer->in_memory ? -1 : buffer->fd,
+			    buffer->in_memory ? 0 : offset, error);
 }
 
 static int map_windows(struct fxt_buffer *buffer, uint32_t from, uint32_t to)
@@ -80,7 +76,7 @@ static int map_windows(struct fxt_buffer *buffer, uint32_t from, uint32_t to)
 
 		if (atomic_load_explicit(&window->base, memory_order_relaxed))
 			continue;
-		base = map_window(buffer, (off_t)chunk_offset(buffer, i * FXT_WINDOW_CHUNKS), &error);
+		base = map_window(buffer, (off_t)fxt_buffer_chunk_offset(buffer, i * FXT_WINDOW_CHUNKS), &error);
 		if (!base)
 			return error;
 		/* Core dumps are of the program, not of its trace, which is a file already. */
@@ -88,6 +84,15 @@ static int map_windows(struct fxt_buffer *buffer, uint32_t from, uint32_t to)
 		atomic_store_explicit(&window->base, base, memory_order_release);
 	}
 	return 0;
+}
+
+/* In memory, the chunk as it is in the file, where its pages are joined as well. */
+static int lay_in_memory(struct fxt_buffer *buffer, uint32_t number)
+{
+	const uint64_t filler = fxt_filler(FXT_CHUNK_WORDS - 1);
+
+	memcpy(fxt_buffer_chunk(buffer, number), fxt_file_fresh_chunk, FXT_CHUNK_BYTES);
+	return fxt_file_write(buffer->fd, fxt_buffer_chunk_offset(buffer, number), &filler, sizeof(filler));
 }
 
 int fxt_buffer_grow(struct fxt_buffer *buffer, uint32_t to)
@@ -99,7 +104,9 @@ int fxt_buffer_grow(struct fxt_buffer *buffer, uint32_t to)
 		return -EBADF;
 	error = map_windows(buffer, from, to);
 	if (!error)
-		error = fxt_file_append_pages(buffer->fd, chunk_offset(buffer, from), (to - from) * FXT_CHUNK_PAGES);
+		error = fxt_file_append_pages(buffer->fd, fxt_buffer_chunk_offset(buffer, from), (to - from) * FXT_CHUNK_PAGES);
+	for (i = from; !error && buffer->in_memory && i < to; i++)
+		error = lay_in_memory(buffer, i);
 	if (error)
 		return error;
 	for (i = from; i < to; i++)
@@ -188,6 +195,12 @@ static bool take_tail(struct fxt_buffer *buffer, struct fxt_chunk *chunk)
 		base = fxt_sys_mmap(NULL, offset - start + (size_t)pages * FXT_PAGE_BYTES, PROT_READ | PROT_WRITE,
 				    MAP_SHARED, buffer->fd, (off_t)start, &error);
 		buffer->tail_offset = offset + (uint64_t)pages * FXT_PAGE_BYTES;
+		/* At the end of the process nobody saves any more: what is there now stays for the moment that is left. */
+		if (base && buffer->in_memory &&
+		    fxt_sys_madvise(base, offset - start + (size_t)pages * FXT_PAGE_BYTES, MADV_POPULATE_WRITE)) {
+			fxt_sys_munmap(base, offset - start + (size_t)pages * FXT_PAGE_BYTES);
+			base = NULL;
+		}
 		if (base)
 			base = (char *)base + (offset - start);
 	}
@@ -265,16 +278,14 @@ static bool take(struct fxt_storage *storage, uint64_t now_ns, struct fxt_chunk 
 	return true;
 }
 
-/* One chunk less of the window is in use; the last one takes it away. */
-static void finish_in(struct fxt_window *window)
+void fxt_window_finish(struct fxt_window *window)
 {
 	if (atomic_fetch_add_explicit(&window->finished, 1, memory_order_acq_rel) + 1 == FXT_WINDOW_CHUNKS)
 		fxt_sys_munmap(atomic_exchange_explicit(&window->base, NULL, memory_order_relaxed), FXT_WINDOW_BYTES);
 }
 
-/* One chunk more, for a moment, so that it stays; until finish_in(). False: it is gone, or about to. Its count is below 0 if none of its
- * chunks is finished yet. */
-static bool keep(struct fxt_window *window)
+/* The count is below 0 if none of the chunks is finished yet. */
+bool fxt_window_keep(struct fxt_window *window)
 {
 	unsigned finished = atomic_load_explicit(&window->finished, memory_order_relaxed);
 
@@ -286,27 +297,43 @@ static bool keep(struct fxt_window *window)
 	return true;
 }
 
-static void finish(struct fxt_storage *storage, uint32_t number, uint32_t events, uint64_t last_ns)
+static uint32_t finish(struct fxt_storage *storage, uint32_t number, uint32_t events, uint64_t last_ns)
 {
 	struct fxt_buffer *buffer = buffer_of(storage);
+	int error = 0;
 
 	if (buffer->tail_offset)
-		return;
+		return 0;
+	if (buffer->in_memory)
+		error = fxt_buffer_save_chunk(buffer, number);
+	if (error)
+		atomic_store_explicit(&buffer->failure, error, memory_order_relaxed);
 	if (buffer->mode == FXT_CIRCULAR) {
+		/* It is saved again at the end, if it is still there. */
 		buffer->past[number].events = events;
 		buffer->past[number].last_ns = last_ns;
 		fxt_ring_give_back(&buffer->ring, number);
+		return 0;
 	}
-	if (buffer->mode != FXT_STREAMING)
-		return;
-	finish_in(&buffer->windows[number / FXT_WINDOW_CHUNKS]);
+	/* What is counted as lost does not come back. */
+	if (error)
+		empty_chunk(fxt_buffer_chunk(buffer, number), FXT_CHUNK_WORDS);
+	if (buffer->mode == FXT_STREAMING)
+		fxt_window_finish(&buffer->windows[number / FXT_WINDOW_CHUNKS]);
+	return error ? events : 0;
+}
+
+bool fxt_is_event_of(const uint64_t *record, size_t words, uint64_t last)
+{
+	return record[words - 1] == last && fxt_get_record_words(record[0]) == words &&
+	       fxt_get_record_type(record[0]) == FXT_RECORD_EVENT;
 }
 
 /* False: it is not the record that was meant. */
 static bool take_back(uint64_t *there, uint64_t *record, size_t words, uint64_t last)
 {
 	memcpy(record, there, words * FXT_WORD_BYTES);
-	if (record[words - 1] != last || fxt_get_record_words(record[0]) != words || fxt_get_record_type(record[0]) != FXT_RECORD_EVENT)
+	if (!fxt_is_event_of(record, words, last))
 		return false;
 	store(there, fxt_filler(words));
 	return true;
@@ -335,8 +362,8 @@ static bool take_back_unmapped(struct fxt_buffer *buffer, uint64_t offset, uint6
 static bool retract(struct fxt_storage *storage, uint32_t number, size_t at, uint64_t *record, size_t words, uint64_t last)
 {
 	struct fxt_buffer *buffer = buffer_of(storage);
+	uint64_t mask, offset = fxt_buffer_chunk_offset(buffer, number) + at * FXT_WORD_BYTES;
 	struct fxt_window *window;
-	uint64_t mask;
 	bool done;
 
 	if (buffer->mode == FXT_CIRCULAR || fxt_is_forbidden(FXT_NO_CALLS))
@@ -346,11 +373,16 @@ static bool retract(struct fxt_storage *storage, uint32_t number, size_t at, uin
 	window = &buffer->windows[number / FXT_WINDOW_CHUNKS];
 	if (buffer->tail_offset) {
 		done = false;
-	} else if (keep(window)) {
+	} else if (fxt_window_keep(window)) {
 		done = take_back(fxt_buffer_chunk(buffer, number) + at, record, words, last);
-		finish_in(window);
+		fxt_window_finish(window);
+		/* A chunk that was saved has it in the file as well. */
+		if (done && buffer->in_memory)
+			fxt_buffer_take_back_saved(buffer, offset, record, words, last, true);
+	} else if (buffer->in_memory) {
+		done = fxt_buffer_take_back_saved(buffer, offset, record, words, last, false);
 	} else {
-		done = take_back_unmapped(buffer, chunk_offset(buffer, number) + at * FXT_WORD_BYTES, record, words, last);
+		done = take_back_unmapped(buffer, offset, record, words, last);
 	}
 	fxt_sys_restore_signals(mask);
 	return done;

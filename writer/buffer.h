@@ -23,6 +23,10 @@
  * pages joined to chunks. This is also three times cheaper than touching pages of a hole: the kernel takes
  * large folios for a large write.
  *
+ * In memory. Where the file system may fail a store to a mapping (it copies on write, or is on another machine), and where it is asked for,
+ * all this is memory of the process, and the file is written to: a chunk when it is finished, the rest by fxt_buffer_save(). A process that is
+ * killed loses what was not saved; nothing kills it.
+ *
  * Errors are returned as negative errno. Nothing here allocates from the heap or touches errno; every
  * function may be called from any thread and from a signal handler, except where it says otherwise.
  */
@@ -55,6 +59,7 @@ struct fxt_buffer_config {
 	const char *path;               /* absolute; made unique by a number where it is taken */
 	const uint64_t *prologue;       /* what the file begins with: magic, provider, initialization, strings */
 	size_t prologue_words;
+	bool in_memory;                 /* whatever the file system is */
 };
 
 /* Of a chunk, for whoever overwrites it or takes a snapshot. */
@@ -75,6 +80,7 @@ struct fxt_window {
 struct fxt_buffer {
 	struct fxt_storage storage;     /* first: what the emission path knows of it */
 	enum fxt_mode mode;
+	bool in_memory;
 	int fd;                         /* high, close-on-exec; checked by device and inode before each use; -1: none */
 	dev_t device;
 	ino_t inode;
@@ -83,6 +89,8 @@ struct fxt_buffer {
 	size_t durable_words;
 	size_t durable_at;              /* first word after the last record; under durable_lock */
 	size_t durable_region_end;
+	size_t durable_saved;           /* in memory: up to where it is in the file; under extend_lock */
+	size_t prologue_words;
 	uint32_t limit;                 /* chunks the file may have */
 	_Atomic uint64_t cursor;        /* next chunk to hand out, but in circular mode */
 	atomic_uint extended;           /* chunks the file has */
@@ -113,6 +121,10 @@ int fxt_buffer_create(struct fxt_buffer *buffer, const struct fxt_buffer_config 
  * more; those taken later are small and are appended to the new one. False: nothing has changed. */
 bool fxt_buffer_rewrite(struct fxt_buffer *buffer, uint64_t max_bytes);
 
+/* Of a buffer in memory: brings the file up to date, while other threads go on. Before whatever ends the process or its memory. 0, or the
+ * first negative errno: something is not in the file. */
+int fxt_buffer_save(struct fxt_buffer *buffer);
+
 /* Copies what a oneshot or circular buffer holds into a file of its own for `path` (FXT_PATH_BYTES, made unique by a number where
  * it is taken, which is written there), without fillers and valid by itself, while other threads go on. The file appears under
  * its name when it is whole. By one thread at a time, with signals blocked and none of the buffer's locks held; makes files: see
@@ -129,6 +141,27 @@ extern const struct fxt_storage_ops fxt_buffer_ops;
 
 /* Where chunk `number`, which exists, is mapped. */
 uint64_t *fxt_buffer_chunk(struct fxt_buffer *buffer, uint32_t number);
+/* And where it is in the file. */
+static inline uint64_t fxt_buffer_chunk_offset(const struct fxt_buffer *buffer, uint32_t number)
+{
+	return buffer->durable_words * FXT_WORD_BYTES + (uint64_t)number * FXT_CHUNK_BYTES;
+}
+/* One chunk more of a window is in use, for a moment, so that the window stays; until fxt_window_finish(). False: it is gone, or about to. */
+bool fxt_window_keep(struct fxt_window *window);
+/* One chunk less is; the last one takes the window away. */
+void fxt_window_finish(struct fxt_window *window);
+/* Whether this is an event of so many words, the last of which is `last`. */
+bool fxt_is_event_of(const uint64_t *record, size_t words, uint64_t last);
+/* In memory: the durable area of a new file; a chunk that is finished; and taking back a record from the file, which `is_read` already or is
+ * read to `record`. */
+int fxt_buffer_save_new(struct fxt_buffer *buffer);
+int fxt_buffer_save_chunk(struct fxt_buffer *buffer, uint32_t number);
+bool fxt_buffer_take_back_saved(struct fxt_buffer *buffer, uint64_t offset, uint64_t *record, size_t words, uint64_t last,
+				bool is_read);
+/* Whether the file system of a file keeps room for what is mapped and was written once. */
+bool fxt_file_promises(int fd);
+/* Writes all of it, or returns a negative errno. */
+int fxt_file_write(int fd, uint64_t offset, const void *data, size_t bytes);
 /* Makes chunks [extended, to) exist in the file and in memory. Under extend_lock, or while nobody else sees it. */
 int fxt_buffer_grow(struct fxt_buffer *buffer, uint32_t to);
 /* Whether fd is our file, by device and inode. */
@@ -155,6 +188,8 @@ int fxt_file_dup_high(int fd, int least);
 /* After use: where the limit leaves no place out of the way, the descriptor is closed, and the file opened again by its
  * path when it is next needed. */
 void fxt_file_settle(struct fxt_buffer *buffer);
+/* What chunks are in the file before anything is written to them. */
+extern const uint64_t fxt_file_fresh_chunk[FXT_CHUNK_WORDS] __attribute__((visibility("hidden")));
 /* Appends `pages` self-contained pages at `offset`, which must be the file's end. 0 or negative errno. */
 int fxt_file_append_pages(int fd, uint64_t offset, unsigned pages);
 

@@ -45,12 +45,13 @@ static int make_durable(struct fxt_buffer *buffer, const struct fxt_buffer_confi
 
 	if (config->prologue_words > FXT_RECORD_MAX_WORDS)
 		return -E2BIG;
-	error = fxt_sys_fallocate(buffer->fd, 0, 0, (off_t)bytes);
+	error = buffer->in_memory ? -EOPNOTSUPP : fxt_sys_fallocate(buffer->fd, 0, 0, (off_t)bytes);
 	if (error == -EOPNOTSUPP || error == -ENOSYS)
 		error = fxt_file_append_pages(buffer->fd, 0, (unsigned)(bytes / FXT_PAGE_BYTES));
 	if (error)
 		return error;
-	buffer->durable = fxt_sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, buffer->fd, 0, &error);
+	buffer->durable = buffer->in_memory ? fxt_sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0, &error)
+					    : fxt_sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, buffer->fd, 0, &error);
 	if (!buffer->durable)
 		return error;
 	fxt_sys_madvise(buffer->durable, bytes, MADV_DONTDUMP);
@@ -69,7 +70,8 @@ static int make_durable(struct fxt_buffer *buffer, const struct fxt_buffer_confi
 			fxt_filler(FXT_RECORD_MAX_WORDS - config->prologue_words);
 	buffer->durable_at = config->prologue_words;
 	buffer->durable_region_end = FXT_RECORD_MAX_WORDS;
-	return 0;
+	buffer->prologue_words = config->prologue_words;
+	return buffer->in_memory ? fxt_buffer_save_new(buffer) : 0;
 }
 
 static int reserve_whole(struct fxt_buffer *buffer)
@@ -112,6 +114,7 @@ static int create(struct fxt_buffer *buffer, const struct fxt_buffer_config *con
 	error = fxt_sys_fstat(buffer->fd, &status);
 	buffer->device = status.st_dev;
 	buffer->inode = status.st_ino;
+	buffer->in_memory = config->in_memory || !fxt_file_promises(buffer->fd);
 	if (!error)
 		error = make_tables(buffer);
 	if (!error)

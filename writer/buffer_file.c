@@ -266,11 +266,13 @@ void fxt_file_discard(const char *path, bool nameless)
 	[(number) * FXT_PAGE_WORDS] = FXT_RECORD_METADATA | FXT_PAGE_WORDS << 4 | FXT_METADATA_FILLER << 16, \
 	HEADS_64((number) * FXT_PAGE_WORDS)
 
-static const uint64_t fresh_chunk[FXT_CHUNK_WORDS] = {
+const uint64_t fxt_file_fresh_chunk[FXT_CHUNK_WORDS] = {
 	PAGE(0), PAGE(1), PAGE(2), PAGE(3), PAGE(4), PAGE(5), PAGE(6), PAGE(7),
+	/* A filler of one word, for when the first is one for the rest. */
+	[FXT_CHUNK_WORDS - 1] = FXT_RECORD_METADATA | 1 << 4 | FXT_METADATA_FILLER << 16,
 };
 
-static_assert(sizeof(fresh_chunk) == 8 * sizeof(uint64_t) * FXT_PAGE_WORDS, "eight pages");
+static_assert(sizeof(fxt_file_fresh_chunk) == 8 * sizeof(uint64_t) * FXT_PAGE_WORDS, "eight pages");
 
 int fxt_file_append_pages(int fd, uint64_t offset, unsigned pages)
 {
@@ -285,7 +287,7 @@ int fxt_file_append_pages(int fd, uint64_t offset, unsigned pages)
 		for (; n < pages - done && pieces < sizeof(vector) / sizeof(*vector); pieces++) {
 			unsigned piece = pages - done - n < FXT_CHUNK_PAGES ? pages - done - n : FXT_CHUNK_PAGES;
 
-			vector[pieces] = (struct iovec){(void *)fresh_chunk, (size_t)piece * FXT_PAGE_BYTES};
+			vector[pieces] = (struct iovec){(void *)(uintptr_t)fxt_file_fresh_chunk, (size_t)piece * FXT_PAGE_BYTES};
 			n += piece;
 		}
 		written = fxt_sys_pwritev(fd, vector, (int)pieces, (off_t)place);

@@ -7,6 +7,7 @@ WRITER_SOURCES = \
 	writer/buffer.c \
 	writer/buffer.h \
 	writer/buffer_create.c \
+	writer/buffer_memory.c \
 	writer/buffer_file.c \
 	writer/buffer_rewrite.c \
 	writer/checking.h \

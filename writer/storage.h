@@ -35,8 +35,9 @@ struct fxt_storage_ops {
 	/* Hands out an empty chunk. False when there is none; failure() says why. `now_ns` spaces out attempts to grow a file that could
 	 * not grow (a full disk). */
 	bool (*take)(struct fxt_storage *storage, uint64_t now_ns, struct fxt_chunk *chunk);
-	/* The chunk, with so many events in it, the last of this time, will not be written again by who took it. */
-	void (*finish)(struct fxt_storage *storage, uint32_t number, uint32_t events, uint64_t last_ns);
+	/* The chunk, with so many events in it, the last of this time, will not be written again by who took it. Returns how many of them
+	 * could not be kept: all, or none. */
+	uint32_t (*finish)(struct fxt_storage *storage, uint32_t number, uint32_t events, uint64_t last_ns);
 	/* A page of FXT_PAGE_WORDS for words that are rewritten in place: [filler of 511][filler of 1], its last word never to be touched.
 	 * NULL when there is none. A page that is given back is empty again. `taken` says what the ring has overwritten for it. */
 	uint64_t *(*take_page)(struct fxt_storage *storage, uint64_t now_ns, struct fxt_chunk *taken);
@@ -77,9 +78,9 @@ static inline bool fxt_storage_take(struct fxt_storage *storage, uint64_t now_ns
 	return storage->ops->take(storage, now_ns, chunk);
 }
 
-static inline void fxt_storage_finish(struct fxt_storage *storage, uint32_t number, uint32_t events, uint64_t last_ns)
+static inline uint32_t fxt_storage_finish(struct fxt_storage *storage, uint32_t number, uint32_t events, uint64_t last_ns)
 {
-	storage->ops->finish(storage, number, events, last_ns);
+	return storage->ops->finish(storage, number, events, last_ns);
 }
 
 static inline uint64_t *fxt_storage_take_page(struct fxt_storage *storage, uint64_t now_ns, struct fxt_chunk *taken)

@@ -116,6 +116,31 @@ for mode in streaming oneshot circular; do
 	same "names, $mode" expected found
 done
 
+# -- A buffer in memory ----------------------------------------------------------------------------------
+
+export FXT_STORAGE=memory FXT_CATEGORIES=malloc
+calls=$((50000 + $(random_below 50000)))
+adds_up memory $((2 * calls)) "" "$apps/sequence" $calls
+FXT_MAX_SIZE_MB=1 adds_up memory-bound $((2 * calls)) "no room" "$apps/sequence" $calls
+FXT_BUFFERING_MODE=oneshot FXT_BUFFER_SIZE_MB=1 adds_up memory-oneshot $((2 * calls)) "no room" "$apps/sequence" $calls
+FXT_BUFFERING_MODE=circular FXT_BUFFER_SIZE_MB=1 adds_up memory-ring $((2 * calls)) overwritten "$apps/sequence" $calls
+
+# Killed, it has all but what each thread had in its last chunk.
+FXT_OUTPUT=$scratch/killed.fxt LD_PRELOAD=$FXT_AGENT "$apps/sequence" $calls kill 2>/dev/null
+valid killed.fxt
+kept=$("$FXT" dump --json killed.fxt | grep -c '"complete".*"malloc"')
+test "$kept" -gt $((2 * calls - 2000)) || fail "killed: $kept of $((2 * calls))"
+
+# Somebody else empties the file meanwhile: nothing of that reaches the program.
+FXT_OUTPUT=$scratch/emptied.fxt LD_PRELOAD=$FXT_AGENT "$apps/sequence" 2000000 2>err &
+background=$!
+until test -e emptied.fxt; do kill -0 $background 2>/dev/null || break; done
+: >emptied.fxt
+wait $background
+is "emptied: exit status" 0 $?
+background=
+unset FXT_STORAGE
+
 # -- A file system that is full --------------------------------------------------------------------------
 
 if test "$(id -u)" = 0 && mkdir small && mount -t tmpfs -o size=8m none small 2>/dev/null; then

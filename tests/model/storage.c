@@ -134,7 +134,7 @@ static bool take(struct fxt_storage *storage, uint64_t now_ns, struct fxt_chunk 
 	return done;
 }
 
-static void finish(struct fxt_storage *storage, uint32_t number, uint32_t events, uint64_t last_ns)
+static uint32_t finish(struct fxt_storage *storage, uint32_t number, uint32_t events, uint64_t last_ns)
 {
 	uint64_t mask = fxt_lock(&guarded.lock);
 
@@ -147,6 +147,7 @@ static void finish(struct fxt_storage *storage, uint32_t number, uint32_t events
 	guarded.chunk[number].finished_as = ++guarded.finished;
 	protect(chunk_at(number), FXT_CHUNK_BYTES, PROT_READ);
 	fxt_unlock(&guarded.lock, mask);
+	return 0;
 }
 
 static uint64_t *take_page(struct fxt_storage *storage, uint64_t now_ns, struct fxt_chunk *taken)

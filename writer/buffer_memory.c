@@ -1,0 +1,225 @@
+/* A buffer in memory, saved into its file: see fxt_buffer_config.in_memory. The file looks as if it were mapped, but is behind: every store
+ * to it is a write, which fails where a store to a mapping would kill.
+ *
+ * The file is valid between any two writes. A chunk that is not saved yet is one filler in the file; behind that its pages are written,
+ * and the first page last, by which the filler goes. The durable area is written page by page from its end backwards for the same reason.
+ */
+#include "buffer.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum { COUNTERS_WORDS = 256 };  /* at the prologue's end, rewritten in place: more than there are (agent/agent.c) */
+
+/* By fstatfs(). What copies on write needs new space for each block that is written again, and what is on another machine may not have
+ * any: a store to a mapping of theirs may be a SIGBUS. */
+static const uint32_t without_promise[] = {
+	0x9123683e /* btrfs */, 0x2fc12fc1 /* ZFS */, 0xca451a4e /* bcachefs */, 0xf2f52010 /* F2FS */, 0x3434 /* NILFS */,
+	0x6969 /* NFS */, 0xff534d42 /* CIFS */, 0xfe534d42 /* SMB2 */, 0x517b /* SMB */, 0x01021997 /* 9P */, 0x65735546 /* FUSE */,
+	0x00c36400 /* Ceph */, 0x5346414f /* AFS */, 0x0bd00bd0 /* Lustre */, 0x786f4256 /* VirtualBox */,
+};
+
+bool fxt_file_promises(int fd)
+{
+	long status[32] = {0};          /* struct statfs, whose first word is the type */
+	size_t i;
+
+	if (FXT_SYSCALL2(SYS_fstatfs, fd, status))
+		return true;
+	for (i = 0; i < sizeof(without_promise) / sizeof(*without_promise); i++)
+		if ((uint32_t)status[0] == without_promise[i])
+			return false;
+	return true;
+}
+
+int fxt_file_write(int fd, uint64_t offset, const void *data, size_t bytes)
+{
+	while (bytes) {
+		struct iovec rest = {(void *)(uintptr_t)data, bytes};
+		ssize_t n = fxt_sys_pwritev(fd, &rest, 1, (off_t)offset);
+
+		if (n == -EINTR)
+			continue;
+		if (n <= 0)
+			return n ? (int)n : -ENOSPC;
+		data = (const char *)data + n;
+		offset += (uint64_t)n;
+		bytes -= (size_t)n;
+	}
+	return 0;
+}
+
+/* A chunk nobody writes to meanwhile, or a copy of one. The file may have an older state of it, which is hidden first. */
+static int write_chunk(struct fxt_buffer *buffer, uint32_t number, const uint64_t *words)
+{
+	uint64_t offset = fxt_buffer_chunk_offset(buffer, number);
+	const uint64_t filler = fxt_filler(FXT_CHUNK_WORDS - 1);
+	int error = fxt_file_write(buffer->fd, offset, &filler, sizeof(filler));
+
+	if (!error)
+		error = fxt_file_write(buffer->fd, offset + FXT_PAGE_BYTES, words + FXT_PAGE_WORDS, FXT_CHUNK_BYTES - FXT_PAGE_BYTES);
+	return error ? error : fxt_file_write(buffer->fd, offset, words, FXT_PAGE_BYTES);
+}
+
+/* The pages in which words [from, to) of the durable area are, the last one first. */
+static int write_durable(struct fxt_buffer *buffer, size_t from, size_t to)
+{
+	size_t page = (to - 1) / FXT_PAGE_WORDS + 1;
+	int error = 0;
+
+	while (!error && page-- > from / FXT_PAGE_WORDS)
+		error = fxt_file_write(buffer->fd, page * FXT_PAGE_BYTES, buffer->durable + page * FXT_PAGE_WORDS, FXT_PAGE_BYTES);
+	return error;
+}
+
+/* What was appended since the last time, and the counters. Under extend_lock. */
+static int save_durable(struct fxt_buffer *buffer)
+{
+	size_t counters = buffer->prologue_words > COUNTERS_WORDS ? buffer->prologue_words - COUNTERS_WORDS : 0;
+	uint64_t mask = fxt_lock(&buffer->durable_lock);
+	size_t at = buffer->durable_at;
+	int error = 0;
+
+	/* The word behind the last record is a filler, or begins the next region. */
+	if (at != buffer->durable_saved)
+		error = write_durable(buffer, buffer->durable_saved, at < buffer->durable_words ? at + 1 : at);
+	if (!error)
+		buffer->durable_saved = at;
+	if (!error)
+		error = write_durable(buffer, counters, buffer->prologue_words);
+	fxt_unlock(&buffer->durable_lock, mask);
+	return error;
+}
+
+int fxt_buffer_save_new(struct fxt_buffer *buffer)
+{
+	buffer->durable_saved = buffer->durable_at;
+	return fxt_file_write(buffer->fd, 0, buffer->durable, buffer->durable_words * FXT_WORD_BYTES);
+}
+
+int fxt_buffer_save_chunk(struct fxt_buffer *buffer, uint32_t number)
+{
+	uint64_t mask = fxt_lock(&buffer->extend_lock);
+	int error = fxt_file_ready(buffer) ? save_durable(buffer) : -EBADF;
+
+	/* An old durable area is better than no chunk. */
+	if (error != -EBADF)
+		error = write_chunk(buffer, number, fxt_buffer_chunk(buffer, number));
+	fxt_file_settle(buffer);
+	fxt_unlock(&buffer->extend_lock, mask);
+	return error;
+}
+
+enum { LAST = FXT_CHUNK_WORDS - 1, TRIES = 8 };
+
+/* Copies what is committed of a chunk: records stay as they are once their headers are stored, and the filler to the end stands where the next
+ * one will. */
+static void copy_committed(uint64_t *to, const uint64_t *from)
+{
+	uint64_t header;
+	size_t at, words;
+
+	for (at = 0; at < LAST; at += words) {
+		header = atomic_load_explicit((const _Atomic uint64_t *)(from + at), memory_order_acquire);
+		words = fxt_get_record_words(header);
+		if (!words || at + words > LAST || (fxt_is_filler(header) && at + words == LAST))
+			break;
+		to[at] = header;
+		memcpy(to + at + 1, from + at + 1, (words - 1) * FXT_WORD_BYTES);
+	}
+	if (at < LAST)
+		to[at] = fxt_filler(LAST - at);
+	to[LAST] = fxt_filler(1);
+}
+
+/* The state of a chunk that may be written to: a page of calls in progress is well formed at any time. A ring may empty it meanwhile. */
+static const uint64_t *chunk_now(struct fxt_buffer *buffer, uint32_t number)
+{
+	static uint64_t copy[FXT_CHUNK_WORDS];          /* under extend_lock */
+	struct fxt_chunk_past *past = &buffer->past[number];
+	const uint64_t *base = fxt_buffer_chunk(buffer, number);
+	unsigned turns, tries = 0;
+
+	if (atomic_load_explicit(&past->is_pages, memory_order_acquire))
+		return base;
+	do {
+		turns = atomic_load_explicit(&past->turns, memory_order_acquire);
+		copy_committed(copy, base);
+		atomic_thread_fence(memory_order_acquire);
+	} while (turns != atomic_load_explicit(&past->turns, memory_order_relaxed) && ++tries < TRIES);
+	if (tries == TRIES)
+		copy[0] = fxt_filler(LAST);
+	return copy;
+}
+
+/* All that is in memory. Under extend_lock. */
+static int save_all(struct fxt_buffer *buffer)
+{
+	uint32_t extended = atomic_load_explicit(&buffer->extended, memory_order_acquire), i;
+	int failed = save_durable(buffer), error;
+	struct fxt_window *window;
+
+	for (i = 0; i < extended; i++) {
+		window = &buffer->windows[i / FXT_WINDOW_CHUNKS];
+		if (!fxt_window_keep(window))
+			continue;
+		error = write_chunk(buffer, i, chunk_now(buffer, i));
+		failed = failed ? failed : error;
+		fxt_window_finish(window);
+	}
+	return failed;
+}
+
+/* Gives the room of chunks that were never handed out back to a file system that is full, so that the counts of what is lost may find
+ * some: one that copies on write needs new room for them. Nothing is handed out afterwards. */
+static bool give_up_unused(struct fxt_buffer *buffer)
+{
+	uint64_t from;
+
+	if (buffer->mode == FXT_CIRCULAR)
+		return false;
+	from = atomic_exchange_explicit(&buffer->cursor, buffer->limit, memory_order_relaxed);
+	if (from >= atomic_load_explicit(&buffer->extended, memory_order_relaxed))
+		return false;
+	atomic_store_explicit(&buffer->extended, (uint32_t)from, memory_order_relaxed);
+	return !fxt_sys_ftruncate(buffer->fd, (off_t)fxt_buffer_chunk_offset(buffer, (uint32_t)from));
+}
+
+int fxt_buffer_save(struct fxt_buffer *buffer)
+{
+	uint64_t mask = fxt_lock(&buffer->extend_lock);
+	int error = fxt_file_ready(buffer) ? save_all(buffer) : -EBADF;
+
+	if ((error == -ENOSPC || error == -EDQUOT) && give_up_unused(buffer))
+		error = save_all(buffer);
+	fxt_file_settle(buffer);
+	fxt_unlock(&buffer->extend_lock, mask);
+	return error;
+}
+
+/* Whether that is what the file has there. */
+static bool has_saved(const struct fxt_buffer *buffer, uint64_t offset, uint64_t header)
+{
+	uint64_t there;
+
+	return FXT_SYSCALL4(SYS_pread64, buffer->fd, &there, sizeof(there), offset) == sizeof(there) && there == header;
+}
+
+static bool read_saved(const struct fxt_buffer *buffer, uint64_t offset, uint64_t *record, size_t words, uint64_t last)
+{
+	return FXT_SYSCALL4(SYS_pread64, buffer->fd, record, words * FXT_WORD_BYTES, offset) == (long)(words * FXT_WORD_BYTES) &&
+	       fxt_is_event_of(record, words, last);
+}
+
+bool fxt_buffer_take_back_saved(struct fxt_buffer *buffer, uint64_t offset, uint64_t *record, size_t words, uint64_t last, bool is_read)
+{
+	const uint64_t filler = fxt_filler(words);
+	uint64_t mask = fxt_lock(&buffer->extend_lock);
+	bool done = fxt_file_ready(buffer) &&
+		    (is_read ? has_saved(buffer, offset, record[0]) : read_saved(buffer, offset, record, words, last)) &&
+		    !fxt_file_write(buffer->fd, offset, &filler, sizeof(filler));
+
+	fxt_file_settle(buffer);
+	fxt_unlock(&buffer->extend_lock, mask);
+	return done;
+}
