@@ -1,5 +1,5 @@
 /* The process's trace from start to end: see agent.h. Called from the constructor, from the first call that is
- * seen, from slow paths and from the destructor. */
+ * seen, from slow paths and when the process ends. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -46,7 +46,7 @@ static size_t add_stream(uint64_t *out, size_t capacity, const FILE *stream, con
 {
 	struct fxt_arg type = {FXT_ARG_STRING, FXT_INDEXED(FXT_STR_type), .string = FXT_INDEXED(FXT_STR_kind_FILE)};
 
-	return fxt_encode_userspace_object(out, capacity, (uintptr_t)stream, (struct fxt_thread_ref){0, fxt_agent.pid, 0},
+	return fxt_encode_userspace_object(out, capacity, (uintptr_t)stream, (struct fxt_thread_ref){0, fxt_agent.koid, 0},
 					   FXT_INLINE(label, strlen(label)), (struct fxt_args){1, &type});
 }
 
@@ -62,20 +62,21 @@ static size_t write_prologue(uint64_t *out)
 #undef STRING
 	};
 	const char *program = fxt_agent.program;
+	struct fxt_arg pid = {FXT_ARG_UINT32, FXT_INDEXED(FXT_STR_pid), .u32 = fxt_agent.pid};
 	size_t used = 0, bytes = strlen(program), room = PROLOGUE_WORDS - FXT_LOSS_COUNT * FXT_COUNTER_WORDS;
 	unsigned i;
 
 	static_assert(FXT_STR_CATEGORIES == 1 && sizeof(fixed) / sizeof(*fixed) == FXT_STR_CALLS - 1, "indices");
 	used += fxt_encode_magic(out, room);
-	used += fxt_encode_provider_info(out + used, room - used, fxt_agent.pid, program, bytes);
-	used += fxt_encode_provider_section(out + used, room - used, fxt_agent.pid);
+	used += fxt_encode_provider_info(out + used, room - used, fxt_agent.koid, program, bytes);
+	used += fxt_encode_provider_section(out + used, room - used, fxt_agent.koid);
 	used += fxt_encode_initialization(out + used, room - used, 1000000000);
 	for (i = 1; i < FXT_STR_CALLS; i++)
 		used += add_string(out + used, room - used, i, fixed[i - 1]);
 	for (i = 0; i < fxt_agent.calls.count; i++)
 		used += add_string(out + used, room - used, FXT_STR_CALLS + i, fxt_agent.calls.list[i]);
-	used += fxt_encode_kernel_object(out + used, room - used, FXT_OBJECT_PROCESS, fxt_agent.pid,
-					 FXT_INLINE(program, bytes), (struct fxt_args){0});
+	used += fxt_encode_kernel_object(out + used, room - used, FXT_OBJECT_PROCESS, fxt_agent.koid,
+					 FXT_INLINE(program, bytes), (struct fxt_args){fxt_koid_differs() ? 1 : 0, &pid});
 	/* Streams nobody opens: their names say more than their addresses. */
 	used += add_stream(out + used, room - used, stdin, "stdin");
 	used += add_stream(out + used, room - used, stdout, "stdout");
@@ -97,7 +98,7 @@ static int make_file(void)
 
 	if (!path)
 		return -ENOMEM;
-	if (!fxt_output_path(path, config, fxt_agent.program, fxt_agent.pid, fxt_agent.start_seconds)) {
+	if (!fxt_output_path(path, config, fxt_agent.program, fxt_agent.koid, fxt_agent.start_seconds)) {
 		fxt_sys_munmap(path, bytes);
 		return -ENAMETOOLONG;
 	}
@@ -158,13 +159,18 @@ void fxt_agent_count(enum fxt_loss why, uint64_t records, uint64_t last_ns)
 	uint64_t *slot = fxt_agent.losses[why];
 
 	if (records && slot)
-		fxt_counter_add(slot, names[why], fxt_agent.pid, records, last_ns);
+		fxt_counter_add(slot, names[why], fxt_agent.koid, records, last_ns);
 }
 
 void fxt_agent_count_short(uint64_t now_ns)
 {
 	if (atomic_load_explicit(&fxt_agent.file_made, memory_order_acquire))
 		fxt_agent_count(FXT_LOSS_SIGNALS, 1, now_ns);
+}
+
+static uint64_t own_koid(void)
+{
+	return fxt_self ? fxt_self->tid : fxt_koid_of_thread((uint32_t)fxt_sys_gettid());
 }
 
 /* An instant in the durable area, with why and, where there is one, the limit that was met. */
@@ -176,7 +182,7 @@ static void tell_trace(uint64_t name, const char *reason, uint64_t limit_bytes, 
 		{FXT_ARG_UINT64, FXT_INDEXED(FXT_STR_limit_bytes), .u64 = limit_bytes},
 	};
 	size_t words = fxt_encode_event(record, 32, FXT_EVENT_INSTANT, now_ns,
-					(struct fxt_thread_ref){0, fxt_agent.pid, (uint64_t)fxt_sys_gettid()},
+					(struct fxt_thread_ref){0, fxt_agent.koid, own_koid()},
 					FXT_INDEXED(FXT_STR_CATEGORIES + FXT_BIT_agent), FXT_INDEXED(name),
 					(struct fxt_args){limit_bytes ? 2 : 1, args}, 0);
 
@@ -191,7 +197,7 @@ static void tell_full(uint64_t now_ns)
 	int error = fxt_storage_failure(fxt_agent.storage);
 
 	fxt_storage_durable(fxt_agent.storage, record,
-			   fxt_encode_provider_event(record, 2, fxt_agent.pid, FXT_PROVIDER_EVENT_BUFFER_FULL), 0);
+			   fxt_encode_provider_event(record, 2, fxt_agent.koid, FXT_PROVIDER_EVENT_BUFFER_FULL), 0);
 	if (!error) {
 		tell_trace(FXT_STR_buffer_full, "the allowed size is used up", limit, now_ns);
 		fxt_log("%s is full at %lu MiB; what follows is dropped and counted (%s allows more)",
@@ -286,6 +292,7 @@ bool fxt_agent_start(const struct fxt_call_names *calls)
 	fxt_agent.start_seconds = (uint64_t)now.tv_sec;
 	fxt_clock_start();
 	fxt_shared_start(environment);
+	fxt_koid_start(environment);
 	/* Where the kernel has no such advice our fork handler alone keeps children out of this buffer. */
 	fxt_sys_madvise(&fxt_gate, sizeof(fxt_gate), MADVISE_WIPE_ON_FORK);
 	atomic_store_explicit(&fxt_gate.owner, fxt_agent.pid, memory_order_relaxed);

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "explain.h"
+#include "koid.h"
 #include "said.h"
 #include "trigger.h"
 #include "writer/buffer.h"
@@ -150,7 +151,8 @@ struct fxt_thread {
 	uint64_t no_slot[8];
 	uint64_t *pages[FXT_OPEN_PAGES];
 	uint32_t page_count;
-	uint32_t pid, tid;
+	uint32_t pid, tid;              /* as the trace has them: koid.h */
+	uint32_t own_tid;               /* as gettid() has it */
 	uint32_t vforked;               /* see vforked_kin */
 	uintptr_t handle;               /* pthread_self() */
 	unsigned commit;                /* enum fxt_commit_way; 0: nothing */
@@ -222,8 +224,8 @@ void fxt_thread_renamed(struct fxt_thread *thread, uintptr_t handle);
  * these end here. Its state stays, since destructors of the program come after this. A second time it does nothing. */
 void fxt_thread_ends(void);
 
-/* The state of a thread of this process; NULL. It may end, and its state go to another, any time. */
-struct fxt_thread *fxt_threads_find(uint32_t tid);
+/* The state of a thread of this process by its kernel's id; NULL. It may end, and its state go to another, any time. */
+struct fxt_thread *fxt_threads_find(uint32_t own_tid);
 
 /* Makes a page with a laid-out rest visible: its thread record and counters, which lie before the slots. */
 void fxt_thread_show_page(struct fxt_thread *thread, uint64_t *page);
@@ -352,7 +354,9 @@ struct fxt_agent {
 	atomic_bool filtered;           /* fxt_filter_begins() */
 	struct fxt_lock file_lock;      /* makes it; nests in nothing, and durable_lock in it */
 	bool file_failed;
-	uint32_t pid;
+	uint32_t pid;                   /* as getpid() has it */
+	uint32_t koid;                  /* as the trace has it: koid.h */
+	enum fxt_koid_kind koid_kind;
 	uint64_t start_seconds;         /* since the epoch, for %t */
 	/* Slots in the durable area: counts of threads that have no page or are gone, and those that no thread keeps. */
 	uint64_t *losses[FXT_LOSS_COUNT];

@@ -13,7 +13,7 @@ enum { FLAGS = FXT_COMMIT_WATCHED | FXT_COMMIT_DEFERRED };
 /* The conditions that take a system call come last, so none is made in a critical section. */
 static bool is_moment(const struct fxt_thread *thread)
 {
-	return thread->lane == thread->lanes && !fxt_holds_lock(thread) && (uint32_t)fxt_sys_gettid() == thread->tid &&
+	return thread->lane == thread->lanes && !fxt_holds_lock(thread) && (uint32_t)fxt_sys_gettid() == thread->own_tid &&
 	       !fxt_stack_is_short();
 }
 

@@ -49,7 +49,7 @@ static bool ask(struct fxt_thread *thread, struct fxt_usage *usage)
 	struct timespec cpu;
 	struct rusage total;
 
-	if ((uint32_t)fxt_sys_gettid() != thread->tid || FXT_SYSCALL2(SYS_getrusage, RUSAGE_THREAD, &total))
+	if ((uint32_t)fxt_sys_gettid() != thread->own_tid || FXT_SYSCALL2(SYS_getrusage, RUSAGE_THREAD, &total))
 		return false;
 	usage->asked_ns = fxt_now(thread);
 	if (FXT_SYSCALL2(SYS_clock_gettime, CLOCK_THREAD_CPUTIME_ID, &cpu))

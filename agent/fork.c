@@ -97,6 +97,7 @@ void fxt_fork_in_child(bool returns)
 	    atomic_load_explicit(&fxt_gate.owner, memory_order_relaxed) == pid)
 		return;
 	fxt_agent.pid = pid;
+	fxt_koid_after_fork();
 	atomic_store_explicit(&fxt_gate.owner, pid, memory_order_relaxed);
 	child_returns = returns;
 	for (i = 0; i < sizeof(parts) / sizeof(*parts); i++)

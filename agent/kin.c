@@ -288,7 +288,7 @@ static struct fxt_kin_entry *find_own(uint32_t parent, uint32_t pid, uint64_t *w
 
 void fxt_kin_start(void)
 {
-	struct fxt_thread *thread = fxt_shared ? fxt_enter(FXT_CAT_process) : NULL;
+	struct fxt_thread *thread = fxt_shared && !fxt_koid_differs() ? fxt_enter(FXT_CAT_process) : NULL;
 	uint32_t parent = thread ? (uint32_t)FXT_SYSCALL0(SYS_getppid) : 0;
 	struct fxt_cause cause;
 	struct fxt_kin_entry *entry;

@@ -132,7 +132,7 @@ static __attribute__((noinline)) void tell(struct fxt_thread *thread, uintptr_t 
 	unsigned arguments = 1;
 
 	record[1] = object;
-	record[2] = fxt_agent.pid;
+	record[2] = fxt_agent.koid;
 	at[words - 1] = 0;
 	fxt_label_compose((char *)at, label);
 	at += words;

@@ -47,6 +47,8 @@ AGENT_SOURCES = \
 	agent/held.c \
 	agent/held.h \
 	agent/heap.h \
+	agent/koid.c \
+	agent/koid.h \
 	agent/kin.c \
 	agent/kin.h \
 	agent/kin_entry.h \

@@ -50,7 +50,7 @@ static uint32_t own_group(void)
 
 uint64_t fxt_signal_sent(int to, uint64_t thread, int signum)
 {
-	bool goes_out = fxt_shared && to != FXT_SENT_TO_ALL && signum > 0 && signum < NSIG;
+	bool goes_out = fxt_shared && !fxt_koid_differs() && to != FXT_SENT_TO_ALL && signum > 0 && signum < NSIG;
 	struct fxt_thread *self = goes_out ? fxt_enter(FXT_CAT_process) : NULL;
 	uint32_t id = to > 0 || !self ? (uint32_t)to : to ? -(uint32_t)to : own_group();
 	struct fxt_kin_entry *entry;

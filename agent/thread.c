@@ -154,7 +154,7 @@ bool fxt_thread_keep_together(struct fxt_thread *thread, size_t words)
 	return lane != NULL;
 }
 
-struct fxt_thread *fxt_threads_find(uint32_t tid)
+struct fxt_thread *fxt_threads_find(uint32_t own_tid)
 {
 	uint32_t i, count = *(volatile uint32_t *)&fxt_threads.count;
 
@@ -162,7 +162,7 @@ struct fxt_thread *fxt_threads_find(uint32_t tid)
 	if (count > FIND_MAX)
 		count = FIND_MAX;
 	for (i = 0; i < count; i++)
-		if (fxt_threads.list[i] && fxt_threads.list[i]->tid == tid && fxt_threads.list[i]->in_use)
+		if (fxt_threads.list[i] && fxt_threads.list[i]->own_tid == own_tid && fxt_threads.list[i]->in_use)
 			return fxt_threads.list[i];
 	return NULL;
 }
@@ -232,7 +232,7 @@ static void make_ready(struct fxt_thread *thread)
 	put_thread_record(thread);
 	if (fxt_open_add_page(thread, fxt_now(thread)) && thread->threshold_ns)
 		thread->filtered = show_counter(thread, FILTERED_SLOT, FXT_STR_filtered, thread->no_page[0]);
-	fxt_thread_tell_name(thread, thread->tid);
+	fxt_thread_tell_name(thread, thread);
 }
 
 bool fxt_thread_ready(struct fxt_thread *thread)
@@ -272,12 +272,13 @@ void fxt_threads_start(void)
 		fxt_chunks_start();
 }
 
-static void begin_life(struct fxt_thread *thread, uint32_t pid, uint32_t tid)
+static void begin_life(struct fxt_thread *thread, uint32_t own_tid)
 {
 	thread->in_use = true;
 	thread->ready = false;
-	thread->pid = pid;
-	thread->tid = tid;
+	thread->pid = fxt_agent.koid;
+	thread->tid = fxt_koid_of_thread(own_tid);
+	thread->own_tid = own_tid;
 	forget_page(thread);
 	thread->no_page[0] = thread->no_page[1] = 0;
 	thread->threshold_ns = fxt_agent.config.threshold_ns;
@@ -329,7 +330,7 @@ static struct fxt_thread *find_state(uint32_t pid)
 		thread = fxt_threads.list[states.next_look++ % fxt_threads.count];
 		if (thread->claimed)
 			continue;
-		if (thread->in_use && thread->pid == pid && fxt_sys_thread_exists((int)pid, (int)thread->tid))
+		if (thread->in_use && thread->pid == fxt_agent.koid && fxt_sys_thread_exists((int)pid, (int)thread->own_tid))
 			continue;
 		return thread;
 	}
@@ -392,7 +393,7 @@ struct fxt_thread *fxt_thread_attach(void)
 	if (thread) {
 		if (thread->in_use)
 			end_life(thread);
-		begin_life(thread, pid, tid);
+		begin_life(thread, tid);
 		thread->claimed = false;
 		fxt_self = fxt_self_ending = thread;
 		fxt_thread_ready(thread);
@@ -479,7 +480,7 @@ void fxt_threads_after_fork(bool returns)
 	fxt_lanes_after_fork(thread, returns);
 	born_ns = fxt_now(thread);
 	fxt_open_after_fork(thread);
-	begin_life(thread, (uint32_t)fxt_sys_getpid(), (uint32_t)fxt_sys_gettid());
+	begin_life(thread, (uint32_t)fxt_sys_gettid());
 	thread->born_ns = born_ns;
 	/* See fxt_open_ready(). */
 	thread->explain_due_ns = 0;

@@ -19,7 +19,7 @@ static void comm_path(char *path, uint32_t tid)
 	memcpy(path + at, after, sizeof(after));
 }
 
-void fxt_thread_tell_name(struct fxt_thread *thread, uint32_t tid)
+void fxt_thread_tell_name(struct fxt_thread *thread, const struct fxt_thread *of)
 {
 	char path[48], name[NAME_BYTES + 1] = "";
 	struct fxt_arg process = {FXT_ARG_KOID, FXT_INDEXED(FXT_STR_process), .u64 = thread->pid};
@@ -29,18 +29,19 @@ void fxt_thread_tell_name(struct fxt_thread *thread, uint32_t tid)
 
 	if (fxt_is_forbidden(FXT_NO_LOCKS))
 		return;
-	if (tid == thread->tid) {
+	if (of == thread) {
 		FXT_SYSCALL2(SYS_prctl, PR_GET_NAME, name);
 		bytes = strnlen(name, NAME_BYTES - 1);
 	} else {
-		comm_path(path, tid);
+		/* As this /proc has it: where it shows other numbers, those of the trace are they. */
+		comm_path(path, fxt_agent.koid_kind == FXT_KOID_SHOWN ? of->tid : of->own_tid);
 		n = fxt_read_file(path, name, NAME_BYTES);
 		if (n < 0)
 			return;
 		bytes = n > 0 ? (size_t)n - 1 : 0;
 	}
 	bytes = fxt_utf8_clean(name, name, bytes, NAME_BYTES - 1);
-	words = fxt_encode_kernel_object(record, 8, FXT_OBJECT_THREAD, tid, FXT_INLINE(name, bytes),
+	words = fxt_encode_kernel_object(record, 8, FXT_OBJECT_THREAD, of->tid, FXT_INLINE(name, bytes),
 					 (struct fxt_args){1, &process});
 	if (!fxt_storage_durable(fxt_agent.storage, record, words, 0))
 		fxt_thread_put_extra(thread, record, words);
@@ -49,15 +50,16 @@ void fxt_thread_tell_name(struct fxt_thread *thread, uint32_t tid)
 void fxt_thread_renamed(struct fxt_thread *thread, uintptr_t handle)
 {
 	uint64_t mask;
-	uint32_t tid = 0, i;
+	const struct fxt_thread *of = NULL;
+	uint32_t i;
 
 	if (!thread->ready || fxt_is_forbidden(FXT_NO_LOCKS))
 		return;
 	mask = fxt_lock(&fxt_threads.lock);
-	for (i = 0; i < fxt_threads.count && !tid; i++)
+	for (i = 0; i < fxt_threads.count && !of; i++)
 		if (fxt_threads.list[i]->in_use && fxt_threads.list[i]->ready && fxt_threads.list[i]->handle == handle)
-			tid = fxt_threads.list[i]->tid;
+			of = fxt_threads.list[i];
 	fxt_unlock(&fxt_threads.lock, mask);
-	if (tid)
-		fxt_thread_tell_name(thread, tid);
+	if (of)
+		fxt_thread_tell_name(thread, of);
 }

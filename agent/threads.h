@@ -15,7 +15,7 @@ extern struct fxt_threads fxt_threads __attribute__((visibility("hidden")));
 
 /* Writes the name of a thread of this process, which may be another than the one that writes. It is the kernel's, so that it is the one
  * other tools show. */
-void fxt_thread_tell_name(struct fxt_thread *thread, uint32_t tid);
+void fxt_thread_tell_name(struct fxt_thread *thread, const struct fxt_thread *of);
 
 /* Of a ring, before chunks can be taken away. */
 void fxt_chunks_start(void);

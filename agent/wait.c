@@ -332,7 +332,7 @@ void fxt_wait_forget(uintptr_t object)
  * too. */
 static uint64_t make_base(void)
 {
-	uint64_t x = fxt_clock_kernel_ns() * UINT64_C(0x9e3779b97f4a7c15) + fxt_agent.pid, base = 0;
+	uint64_t x = fxt_clock_kernel_ns() * UINT64_C(0x9e3779b97f4a7c15) + fxt_agent.koid, base = 0;
 
 	x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
 	x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);

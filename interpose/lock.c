@@ -97,7 +97,7 @@ static uint64_t *describe(uint64_t *at, struct description *d, const struct fxt_
 		d->arguments++;
 	}
 	if (d->holder) {
-		at = fxt_put_uint(at, FXT_STR_holder, d->holder);
+		at = fxt_put_uint(at, FXT_STR_holder, fxt_koid_of_other(d->holder));
 		d->arguments++;
 	}
 	if (d->held_ns) {

@@ -72,7 +72,7 @@ FXT_EXPORT int daemon(int nochdir, int noclose)
 
 	if (!thread_)
 		return real_daemon(nochdir, noclose);
-	pid = thread_->pid;
+	pid = fxt_agent.pid;
 	start_ns_ = fxt_now(thread_);
 	open = BLOCKS(nochdir);
 	fxt_birth_begin(thread_, &birth, FXT_BIRTH_FORKS);

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "categories.h"
 #include "message.h"
@@ -98,6 +99,20 @@ static void set_preload(const char *agent, const char *sanitizer)
 	free(asan);
 }
 
+/* By which processes of another namespace of process ids know that their numbers are not unique: agent/koid.h. */
+static void set_namespace(void)
+{
+	struct stat namespace, proc;
+	char *value;
+
+	unsetenv("FXT_NAMESPACE");
+	if (stat("/proc/self/ns/pid", &namespace) != 0 || stat("/proc", &proc) != 0)
+		return;
+	value = fxt_format("%" PRIu64 ":%" PRIu64, (uint64_t)namespace.st_ino, (uint64_t)proc.st_dev);
+	set("FXT_NAMESPACE", value);
+	free(value);
+}
+
 void fxt_record_environment(const struct fxt_record_options *o, const char *agent,
 			    const char *parts_directory, const char *sanitizer)
 {
@@ -120,6 +135,7 @@ void fxt_record_environment(const struct fxt_record_options *o, const char *agen
 	/* Without any: processes find one another as they do without fxt record, and in no memory of another run. */
 	unsetenv("FXT_SHARED");
 	set("FXT_SHARED", o->shared);
+	set_namespace();
 	set("FXT_TRIGGER_KEEP", o->trigger_keep);
 	if (o->quiet)
 		set("FXT_QUIET", "1");

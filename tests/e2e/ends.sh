@@ -123,3 +123,26 @@ file=$(only silent/*.fxt) && {
 ended 0 killed "$app" killed
 with ' size=20000 ' killed >file
 is "killed: its life" "process:child 1 1 0 signal=9*1" "$(trace lives "$(cat file)" | grep '^process:child')"
+
+# -- Namespaces of process ids -------------------------------------------------------------------------
+
+# Several processes are process 1, each in a namespace of its own, and each has a number of its own in the trace: the one that /proc outside
+# has, or one that no process has.
+if unshare -r -p -f --mount-proc true 2>/dev/null; then
+	for proc in '' --mount-proc; do
+		"$FXT" record -q -o spaces.fxt -- sh -c 'for i in 1 2 3; do unshare -r -p -f '"$proc"' "$1" killed || exit 1; done' sh "$app" \
+			>spaces.out 2>spaces.err
+		is "namespaces, '$proc': exit status" 0 $?
+		is "namespaces, '$proc': stderr" "" "$(cat spaces.err)"
+		valid spaces.fxt
+		"$FXT" dump --json spaces.fxt >dump
+		# Three parents and three children; the parents know themselves as process 1.
+		is "namespaces, '$proc': processes" 6 "$(grep '"type":"process"' dump | grep '"name":"ends"' |
+			sed 's/.*"id":\([0-9]*\).*/\1/' | sort -u | wc -l)"
+		is "namespaces, '$proc': processes 1" 3 "$(grep '"type":"process"' dump | grep '"name":"ends"' | grep -c '"pid":1[,}]')"
+		is "namespaces, '$proc': threads in which they called" 6 \
+			"$(trace calls spaces.fxt | awk '$1 == "function:allocate" || / size=20001 / { print $2 }' | sort -u | wc -l)"
+	done
+else
+	echo "namespaces are left out: they are not allowed here"
+fi
