@@ -21,6 +21,7 @@
 
 #include "agent/config.h"
 #include "agent/follow_glob.h"
+#include "agent/log.h"
 #include "agent/output.h"
 #include "suite.h"
 
@@ -119,6 +120,7 @@ static size_t read_environment(struct fxt_config *config, bool *valid)
 	ck_assert_int_eq(ftruncate(said, 0), 0);
 	ck_assert_int_eq(lseek(said, 0, SEEK_SET), 0);
 	dup2(said, 2);
+	fxt_log_start();
 	*valid = fxt_config_read(config, environment);
 	dup2(own_stderr, 2);
 	ck_assert_int_eq(fstat(said, &status), 0);

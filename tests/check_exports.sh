@@ -61,13 +61,13 @@ expect_none "undefined, and not libc's" "$tmp/foreign"
 # Whatever is not here is a decision: may it be called in any context, and while the agent starts within an allocator? Functions are bound to
 # the C library itself, whoever else has them (agent/bind.c); variables are whose the loader says.
 # Pure functions.
-allowed='mem(chr|cmp|cpy|move|rchr|set)|stpcpy|str(chr|cmp|cspn|len|ncat|ncmp|nlen|rchr|spn)|strtoul|strfrom[dl]|sig(empty|fill)set'
+allowed='mem(chr|cmp|cpy|move|rchr|set)|stpcpy|str(chr|cmp|cspn|len|ncat|ncmp|nlen|rchr|spn)|strtoul|strstr|strfrom[dl]|sig(empty|fill)set'
 # Functions that look up what does not change.
 allowed+='|getauxval|gnu_get_libc_version|str(errordesc|errorname)_np|sig(abbrev|descr)_np|__libc_current_sigrt(min|max)'
 # Functions that look at the thread or at the clock.
 allowed+='|clock_gettime|sched_getcpu|pthread_(self|setspecific|testcancel)|__(h_)?errno_location'
 # Functions that look at an object of the C library's that is the argument.
-allowed+='|dirfd|(feof|ferror|fileno)_unlocked'
+allowed+='|pthread_attr_(init|getstack(size)?)|dirfd|(feof|ferror|fileno)_unlocked'
 # Registrations, made by our constructor, or where the program has no allocator of its own: they lock, and may allocate.
 allowed+='|__register_atfork|__cxa_at_quick_exit|on_exit'
 # What pthread_cleanup_push() is made of.
