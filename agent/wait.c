@@ -31,7 +31,7 @@ struct bucket {
 	struct entry entries[ENTRIES];
 };
 
-/* Of a lock: who gave it up last, while somebody waited. `turn` is odd while that is written. */
+/* Of a lock: who gave it up last, while somebody waited. `turn` is odd while somebody writes or reads that. */
 struct word {
 	_Alignas(64) atomic_uint turn;
 	uintptr_t lock;
@@ -244,36 +244,49 @@ void fxt_wait_for_lock(uintptr_t lock)
 	add_waiters(lock, 1);
 }
 
+/* False: somebody has it, perhaps for another lock, and perhaps this thread, where a handler has come in between. */
+static bool seize(struct word *word)
+{
+	unsigned turn = atomic_load_explicit(&word->turn, memory_order_relaxed);
+
+	return !(turn & 1) &&
+	       atomic_compare_exchange_strong_explicit(&word->turn, &turn, turn + 1, memory_order_acquire, memory_order_relaxed);
+}
+
+static void let_go(struct word *word)
+{
+	atomic_fetch_add_explicit(&word->turn, 1, memory_order_release);
+}
+
 bool fxt_wait_lock_left(uintptr_t lock, const struct fxt_cause *cause)
 {
 	struct word *word = word_of(lock);
-	unsigned turn = atomic_load_explicit(&word->turn, memory_order_relaxed);
 
-	/* Another lock's word is being written, perhaps by this thread and a handler has come in between. */
-	if (turn & 1 || !atomic_compare_exchange_strong_explicit(&word->turn, &turn, turn + 1, memory_order_acquire, memory_order_relaxed))
+	if (!seize(word))
 		return false;
 	if (!atomic_load_explicit(&has_words, memory_order_relaxed))
 		atomic_store_explicit(&has_words, true, memory_order_relaxed);
 	word->lock = lock;
 	word->cause = *cause;
-	atomic_store_explicit(&word->turn, turn + 2, memory_order_release);
+	let_go(word);
 	return true;
 }
 
 bool fxt_wait_got_lock(uintptr_t lock, uint64_t start_ns, uint64_t end_ns, struct fxt_cause *cause)
 {
 	struct word *word = word_of(lock);
-	unsigned turn = atomic_load_explicit(&word->turn, memory_order_acquire);
-	uintptr_t whose;
+	bool is_cause;
 
 	add_waiters(lock, -1);
-	if (turn & 1)
+	if (!seize(word))
 		return false;
-	whose = *(volatile uintptr_t *)&word->lock;
-	*cause = *(volatile struct fxt_cause *)&word->cause;
-	atomic_thread_fence(memory_order_acquire);
-	return atomic_load_explicit(&word->turn, memory_order_relaxed) == turn && whose == lock && cause->at_ns >= start_ns &&
-	       cause->at_ns < end_ns;
+	*cause = word->cause;
+	is_cause = word->lock == lock && cause->at_ns >= start_ns && cause->at_ns < end_ns;
+	/* It is of one wait: the lock may be given up the next time by who leaves no word. */
+	if (is_cause)
+		word->lock = 0;
+	let_go(word);
+	return is_cause;
 }
 
 void fxt_wait_set_parties(uintptr_t object, uint32_t parties)

@@ -10,6 +10,7 @@
 #include "interpose.h"
 #include "next.h"
 #include "signal.h"
+#include "writer/apart.h"
 
 /* A handler that interrupts the search does not begin another. Volatile, so that the store comes before it. */
 static __thread volatile bool starting __attribute__((tls_model("initial-exec")));
@@ -77,6 +78,9 @@ void fxt_interpose_start(void)
 #define FXT_FAMILY(name) fxt_next_find(fxt_reals_##name);
 #include "families.def"
 #undef FXT_FAMILY
+		/* What valgrind's core loads into its programs. */
+		if (fxt_is_anywhere("_vgnU_freeres"))
+			fxt_apart_never();
 		atomic_store_explicit(&sizable, fxt_heap_sizable(fxt_reals_malloc), memory_order_relaxed);
 		atomic_store_explicit(&heap_unseen, !fxt_is_first("malloc"), memory_order_relaxed);
 		atomic_store_explicit(&fxt_interpose_found, true, memory_order_release);

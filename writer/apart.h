@@ -14,6 +14,12 @@ typedef long (*fxt_work)(void *argument);
 /* Whether the calling thread is the only one of its process, as far as the kernel knows. The child of a vfork is. */
 bool fxt_is_alone(void);
 
+/* Whether files may be opened in the program's own table: nobody sees them there, or no tasks can be made. */
+bool fxt_opens_here(void);
+
+/* No tasks can be made, as valgrind stops a program that makes one: the work is done where it is asked for. Once, at start. */
+void fxt_apart_never(void);
+
 /* Does the work, with all signals blocked, and returns its result; -1 (EPERM) and other errors of the kernel: it was not done. It may leave
  * descriptors open only if the thread is alone. What it works with has to be in memory. /proc/self/fd is still that of the program's first
  * thread; the work's own is /proc/thread-self/fd. */

@@ -109,7 +109,7 @@ static int create(struct fxt_buffer *buffer, const struct fxt_buffer_config *con
 	buffer->fd = fxt_file_open(buffer->path, &nameless);
 	if (buffer->fd < 0)
 		return buffer->fd;
-	if (fxt_is_alone())
+	if (fxt_opens_here())
 		buffer->fd = fxt_file_move_high(buffer->fd);
 	error = fxt_sys_fstat(buffer->fd, &status);
 	buffer->device = status.st_dev;
@@ -151,7 +151,7 @@ int fxt_buffer_create(struct fxt_buffer *buffer, const struct fxt_buffer_config 
 	struct creation creation = {buffer, config};
 	int error;
 
-	if (fxt_is_alone())
+	if (fxt_opens_here())
 		return create(buffer, config);
 	/* No descriptor is left: a file that grows is opened by its path each time. */
 	error = (int)fxt_apart_always(create_apart, &creation);

@@ -91,7 +91,7 @@ bool fxt_file_ready(struct fxt_buffer *buffer)
 	if (fxt_file_is_ours(buffer, buffer->fd))
 		return true;
 	/* Another thread would see it opened. */
-	if (!buffer->is_apart && !fxt_is_alone())
+	if (!buffer->is_apart && !fxt_opens_here())
 		return false;
 	fd = fxt_sys_open(buffer->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0);
 	if (!fxt_file_is_ours(buffer, fd)) {
@@ -120,7 +120,7 @@ int fxt_file_grow(struct fxt_buffer *buffer, uint32_t to)
 	struct growth growth = {buffer, to};
 	int error;
 
-	if (fxt_file_is_ours(buffer, buffer->fd) || fxt_is_alone())
+	if (fxt_file_is_ours(buffer, buffer->fd) || fxt_opens_here())
 		return fxt_buffer_grow(buffer, to);
 	buffer->is_apart = true;
 	error = (int)fxt_apart_always(grow, &growth);

@@ -260,7 +260,7 @@ static long save(void *argument)
 	fd = fxt_file_open_hidden(path, &nameless);
 	if (fd < 0)
 		return fd;
-	if (fxt_is_alone())
+	if (fxt_opens_here())
 		fd = fxt_file_move_high(fd);
 	error = write_snapshot(buffer, fd);
 	if (!error)

@@ -22,7 +22,10 @@ chain
 controlled calls 5 open . wait 1
 count_calls locks 2 500
 count_files 3
+coroutines 64
+count_databases 2
 count_net 3
+count_numbers 2
 count_others 3
 count_pages 3
 count_paths 2 500
@@ -30,6 +33,13 @@ count_signals 3
 count_streams 3
 count_io 2 5
 count_io_fortified 2 5
+ends exec
+ends vfork
+ends handler
+ends returns
+ends computes
+ends silent
+ends killed
 follow_exec execve A=1
 follow_exec posix_spawn A=1
 follow_exec execl A=1
@@ -126,7 +136,7 @@ threads running
 throws
 '
 # What cannot be compared: what never ends, its own process id, what the agent has mapped, how long calls took, how often threads waited, how far they came, how many instructions a call has.
-exempt='count_threads deadlock holds host_maps owns progress slow stepped'
+exempt='count_threads deadlock holds host_maps owns progress signalled slow stepped'
 
 ulimit -c 0
 # As many descriptors as is usual: what is behind the limit is the agent's.
