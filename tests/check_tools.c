@@ -165,8 +165,8 @@ END_TEST
 
 /* -- What is not in the trace ---------------------------------------------------------------------- */
 
-/* Strings 4 "agent", 5 "dropped", 6 "filtered", 7 "overwritten" (in two words), 8 "records". Counters are
- * running totals: of one thread the largest counts, of several the sum. */
+/* Strings 4 "agent", 5 "dropped", 6 "filtered", 7 "overwritten" (in two words), 8 "records", 9 "contended". Counters are
+ * running totals: of one thread the largest counts, of several the sum. Why something is missing no other instant says. */
 START_TEST(sums_what_is_missing)
 {
 	const uint64_t words[] = {
@@ -177,6 +177,10 @@ START_TEST(sums_what_is_missing)
 		HEAD(2, 3, 7 | AT(16, 11)), TEXT8('o', 'v', 'e', 'r', 'w', 'r', 'i', 't'),
 			TEXT8('t', 'e', 'n', 0, 0, 0, 0, 0),
 		STRING(8, 7), TEXT8('r', 'e', 'c', 'o', 'r', 'd', 's', 0),
+		HEAD(2, 3, 9 | AT(16, 9)), TEXT8('c', 'o', 'n', 't', 'e', 'n', 'd', 'e'),
+			TEXT8('d', 0, 0, 0, 0, 0, 0, 0),
+		EVENT(2, 0, 0, 1, 4, 9), 5,
+		EVENT(2, 0, 0, 1, 4, 5), 6,
 		EVENT(5, 1, 1, 1, 4, 5), 10, ARG(4, 2, 8, 0), 3, 8,
 		EVENT(5, 1, 1, 1, 4, 5), 20, ARG(4, 2, 8, 0), 5, 8,
 		EVENT(5, 1, 1, 1, 4, 5), 30, ARG(4, 2, 8, 0), 2, 9,
@@ -194,6 +198,7 @@ START_TEST(sums_what_is_missing)
 	ck_assert_uint_eq(fxt_overview_lost(&o, FXT_LOSS_NO_ROOM), 7);
 	ck_assert_uint_eq(fxt_overview_lost(&o, FXT_LOSS_FILTERED), 11);
 	ck_assert_uint_eq(fxt_overview_lost(&o, FXT_LOSS_OVERWRITTEN), 1204);
+	ck_assert_str_eq(o.reason, "dropped");
 	fxt_overview_free(&o);
 	fxt_reader_free(&r);
 }

@@ -60,12 +60,13 @@ static void take_counter(struct fxt_overview *o, const struct fxt_record *rec)
 		s->value[1] = fxt_ns(rec->provider, rec->ticks);
 }
 
+/* Of other instants of the agent, as a contended lock's, none says why something was lost. */
 static void take_reason(struct fxt_overview *o, const struct fxt_record *rec)
 {
 	const struct fxt_argument *why = fxt_argument(rec, "reason");
 	char *what, *reason;
 
-	if (o->reason)
+	if (o->reason || !(fxt_text_is(&rec->name, "buffer full") || fxt_text_is(&rec->name, "dropped")))
 		return;
 	what = fxt_printable(&rec->name, 60, false);
 	if (why && why->type == FXT_ARG_STRING) {

@@ -34,7 +34,7 @@ struct fxt_overview {
 	size_t thread_count, thread_capacity;
 	struct fxt_map counters;        /* the agent's running totals, by provider and loss, and counter id */
 	uint64_t buffer_full;           /* provider events that say so */
-	char *reason;                   /* of the first instant of category agent that says why, or NULL */
+	char *reason;                   /* why something was lost, as the first instant that tells of it says; or NULL */
 };
 
 void fxt_overview_take(struct fxt_overview *o, struct fxt_reader *r, const struct fxt_record *rec);
