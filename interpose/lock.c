@@ -36,7 +36,7 @@ bool fxt_mutex_is_taken(const struct fxt_thread *thread, const pthread_mutex_t *
 
 	if (mutex->__data.__kind & KIND_PROTECT)
 		word &= ~CEILING_MASK;
-	return word && (fxt_mutex_holder(mutex) != thread->tid || !fxt_mutex_answers_holder(mutex));
+	return word && (fxt_mutex_holder(mutex) != thread->own_tid || !fxt_mutex_answers_holder(mutex));
 }
 
 bool fxt_rwlock_is_taken(const struct fxt_thread *thread, const pthread_rwlock_t *rwlock, bool to_write)
@@ -45,7 +45,7 @@ bool fxt_rwlock_is_taken(const struct fxt_thread *thread, const pthread_rwlock_t
 	bool is_written = (word & WRITE_LOCKED) != 0, is_read = word >> READER_SHIFT && !(word & WRITE_PHASE);
 
 	/* Its own writer is refused at once. */
-	if (fxt_rwlock_holder(rwlock) == thread->tid)
+	if (fxt_rwlock_holder(rwlock) == thread->own_tid)
 		return false;
 	if (to_write)
 		return is_written || is_read;
@@ -114,7 +114,7 @@ static uint64_t *describe(uint64_t *at, struct description *d, const struct fxt_
 /* Whether the thread has the lock itself and is told so: nobody waits then. Without that it waits for itself. */
 static bool is_refused(const struct fxt_thread *thread, const struct fxt_lock_wait *wait)
 {
-	if (wait->holder != thread->tid)
+	if (wait->holder != thread->own_tid)
 		return false;
 	return wait->kind == FXT_LABEL_RWLOCK || fxt_mutex_answers_holder((const pthread_mutex_t *)wait->lock);
 }
@@ -190,7 +190,7 @@ void fxt_lock_wait_end(struct fxt_thread *thread, struct fxt_lock_wait *wait, in
 static void let_go_rwlock(struct fxt_thread *thread, uintptr_t lock, struct fxt_cause cause)
 {
 	fxt_flow_release(thread, fxt_wait_to_write(lock), FXT_RELEASE_LOCK, cause);
-	if (fxt_rwlock_holder((const pthread_rwlock_t *)lock) == thread->tid)
+	if (fxt_rwlock_holder((const pthread_rwlock_t *)lock) == thread->own_tid)
 		fxt_flow_release(thread, lock, FXT_RELEASE_SHARED, cause);
 }
 

@@ -50,17 +50,32 @@ MMAP(mmap64, off64_t)
 
 FXT_REAL(int, munmap, (pointer addr, size_t length), (addr, length))
 
+/* By the function, or as `call` was made. */
+static int unmap_part(struct fxt_by_number *call, uintptr_t from, size_t length)
+{
+	if (!call)
+		return real_munmap((void *)from, length);
+	call->args[0] = (long)from;
+	call->args[1] = (long)length;
+	return (int)fxt_by_number_make(call);
+}
+
 /* Goes around what is the agent's and no program knows of: see writer/place.h. What the kernel refuses for its end is refused at once. */
-static int unmap(void *addr, size_t length)
+static int unmap_around(struct fxt_by_number *call, void *addr, size_t length)
 {
 	uintptr_t from = (uintptr_t)addr, end = from + length;
 	struct fxt_range ours = fxt_places();
 
 	if (FXT_LIKELY(from >= ours.end || end <= ours.from) || from % FXT_PAGE_BYTES)
-		return real_munmap(addr, length);
-	if (end > ours.end && real_munmap((void *)ours.end, end - ours.end))
+		return unmap_part(call, from, length);
+	if (end > ours.end && unmap_part(call, ours.end, end - ours.end))
 		return -1;
-	return from < ours.from ? real_munmap(addr, ours.from - from) : 0;
+	return from < ours.from ? unmap_part(call, from, ours.from - from) : 0;
+}
+
+static int unmap(void *addr, size_t length)
+{
+	return unmap_around(NULL, addr, length);
 }
 
 FXT_TRACED(malloc, int, munmap, munmap, unmap, QUICK, INT, (pointer, addr, PTR), (size_t, length, UINT))
@@ -130,8 +145,8 @@ static int unmap_by_number(struct fxt_by_number *call, void *addr, size_t length
 	struct fxt_thread *thread = fxt_enter(FXT_CAT_malloc);
 
 	if (!thread)
-		return (int)fxt_by_number_make(call);
-	UNMAP((int)fxt_by_number_make(call))
+		return unmap_around(call, addr, length);
+	UNMAP(unmap_around(call, addr, length))
 }
 
 static pointer resize_by_number(struct fxt_by_number *call, void *old_address, size_t old_size, size_t new_size, int flags,

@@ -1,6 +1,8 @@
 /* Unmaps memory, does much that is recorded, and then takes the same addresses for its own again: it maps something there, or unmaps them once
  * more. Nobody else has mapped anything since, as far as the program knows. In the end it unmaps a large part of the addresses
  * there are, where it has nothing. Prints what it found in its memory. */
+#include <sys/syscall.h>
+
 #include "host.h"
 #include "random.h"
 
@@ -50,9 +52,11 @@ int main(void)
 		changed += changed_bytes(memory, bytes);
 		need(!munmap(memory, bytes));
 		mark_times(MARKS);
-		need(!munmap(memory, bytes));
+		need(!(i % 2 ? (int)syscall(SYS_munmap, memory, bytes) : munmap(memory, bytes)));
 		mark_times(MARKS);
 	}
+	need(!syscall(SYS_munmap, FREE_FROM, FREE_BYTES));
+	mark_times(MARKS);
 	need(!munmap(FREE_FROM, FREE_BYTES));
 	mark_times(MARKS);
 	printf("changed %zu\n", changed);

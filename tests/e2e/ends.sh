@@ -143,6 +143,12 @@ if unshare -r -p -f --mount-proc true 2>/dev/null; then
 		is "namespaces, '$proc': threads in which they called" 6 \
 			"$(trace calls spaces.fxt | awk '$1 == "function:allocate" || / size=20001 / { print $2 }' | sort -u | wc -l)"
 	done
+	# A lock that a thread has itself is its own there too: glibc knows threads by their ids in the namespace.
+	for proc in '' 'unshare -r -p -f'; do
+		"$FXT" record -q -o locks.fxt -- $proc "$abs_top_builddir/tests/apps/host_locks" >/dev/null || fail "host_locks, '$proc': exit status $?"
+		"$FXT" dump locks.fxt | grep -c ' agent:contended' >>contended
+	done
+	is "namespaces: how often a lock was contended" 1 "$(uniq contended | wc -l)"
 else
 	echo "namespaces are left out: they are not allowed here"
 fi
