@@ -323,71 +323,6 @@ static uint32_t finish(struct fxt_storage *storage, uint32_t number, uint32_t ev
 	return error ? events : 0;
 }
 
-bool fxt_is_event_of(const uint64_t *record, size_t words, uint64_t last)
-{
-	return record[words - 1] == last && fxt_get_record_words(record[0]) == words &&
-	       fxt_get_record_type(record[0]) == FXT_RECORD_EVENT;
-}
-
-/* False: it is not the record that was meant. */
-static bool take_back(uint64_t *there, uint64_t *record, size_t words, uint64_t last)
-{
-	memcpy(record, there, words * FXT_WORD_BYTES);
-	if (!fxt_is_event_of(record, words, last))
-		return false;
-	store(there, fxt_filler(words));
-	return true;
-}
-
-/* take_back() where the window is gone. To write by the descriptor may be more than the process's limit allows, and kill. */
-static bool take_back_unmapped(struct fxt_buffer *buffer, uint64_t offset, uint64_t *record, size_t words, uint64_t last)
-{
-	size_t within = offset % FXT_PAGE_BYTES, bytes = within + words * FXT_WORD_BYTES;
-	uint64_t mask = fxt_lock(&buffer->extend_lock);
-	char *pages = NULL;
-	bool done = false;
-	int error;
-
-	if (fxt_file_ready(buffer))
-		pages = fxt_sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, buffer->fd, (off_t)(offset - within), &error);
-	fxt_file_settle(buffer);
-	if (pages) {
-		done = take_back((uint64_t *)(pages + within), record, words, last);
-		fxt_sys_munmap(pages, bytes);
-	}
-	fxt_unlock(&buffer->extend_lock, mask);
-	return done;
-}
-
-static bool retract(struct fxt_storage *storage, uint32_t number, size_t at, uint64_t *record, size_t words, uint64_t last)
-{
-	struct fxt_buffer *buffer = buffer_of(storage);
-	uint64_t mask, offset = fxt_buffer_chunk_offset(buffer, number) + at * FXT_WORD_BYTES;
-	struct fxt_window *window;
-	bool done;
-
-	if (buffer->mode == FXT_CIRCULAR || fxt_is_forbidden(FXT_NO_CALLS))
-		return false;
-	/* Signals are blocked to the end: the child of a handler that forks would take the record back as well. */
-	mask = fxt_sys_block_signals();
-	window = &buffer->windows[number / FXT_WINDOW_CHUNKS];
-	if (buffer->tail_offset) {
-		done = false;
-	} else if (fxt_window_keep(window)) {
-		done = take_back(fxt_buffer_chunk(buffer, number) + at, record, words, last);
-		fxt_window_finish(window);
-		/* A chunk that was saved has it in the file as well. */
-		if (done && buffer->in_memory)
-			fxt_buffer_take_back_saved(buffer, offset, record, words, last, true);
-	} else if (buffer->in_memory) {
-		done = fxt_buffer_take_back_saved(buffer, offset, record, words, last, false);
-	} else {
-		done = take_back_unmapped(buffer, offset, record, words, last);
-	}
-	fxt_sys_restore_signals(mask);
-	return done;
-}
-
 static int failure(const struct fxt_storage *storage)
 {
 	return atomic_load_explicit(&((const struct fxt_buffer *)storage)->failure, memory_order_relaxed);
@@ -526,7 +461,7 @@ const struct fxt_storage_ops fxt_buffer_ops = {
 	.take_page = take_page,
 	.return_page = return_page,
 	.durable = durable,
-	.retract = retract,
+	.retract = fxt_buffer_retract,
 	.failure = failure,
 	.none_before = none_before,
 	.after_fork = after_fork,

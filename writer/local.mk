@@ -9,6 +9,7 @@ WRITER_SOURCES = \
 	writer/buffer_create.c \
 	writer/buffer_memory.c \
 	writer/buffer_file.c \
+	writer/buffer_retract.c \
 	writer/buffer_rewrite.c \
 	writer/checking.h \
 	writer/decimal.h \
