@@ -8,7 +8,6 @@
 
 enum {
 	PLACES = 8192,
-	MOVED_MAX_WORDS = 48,
 	INLINE_REF_WORDS = 2,
 };
 
@@ -18,30 +17,18 @@ static struct place {
 	_Atomic uint32_t tid;
 } places[PLACES];
 
-static void note(const struct fxt_thread *thread, const struct fxt_lane *lane, const uint64_t *start, size_t words, uint64_t id)
+/* Where the begin of `id` is going to be when it is committed, its words ending at `end`. */
+static void note(struct fxt_thread *thread, const uint64_t *end, uint64_t id)
 {
+	const struct fxt_lane *lane = thread->lane - 1;
 	struct place *place = &places[id % PLACES];
-	uint64_t at = FXT_CHUNK_WORDS - 1 - (uint64_t)(lane->end - start);
+	uint64_t at = FXT_CHUNK_WORDS - 1 - (uint64_t)(lane->end - lane->at), words = (uint64_t)(end - lane->at);
 
-	if (fxt_agent.config.mode == FXT_CIRCULAR || words > MOVED_MAX_WORDS)
+	if (fxt_agent.config.mode == FXT_CIRCULAR || words > FXT_ASYNC_MOVED_WORDS)
 		return;
 	atomic_store_explicit(&place->where, (uint64_t)lane->chunk << 32 | at << 16 | words, memory_order_relaxed);
 	atomic_store_explicit(&place->tid, thread->tid, memory_order_relaxed);
 	atomic_store_explicit(&place->id, id, memory_order_release);
-}
-
-void fxt_async_begins(struct fxt_thread *thread, const uint64_t *end, uint64_t id)
-{
-	const struct fxt_lane *lane = thread->lane - 1;
-
-	note(thread, lane, lane->at, (size_t)(end - lane->at), id);
-}
-
-void fxt_async_has_begun(struct fxt_thread *thread, size_t words, uint64_t id)
-{
-	const struct fxt_lane *lane = thread->lane;
-
-	note(thread, lane, lane->at - words, words, id);
 }
 
 /* The header without what depends on where it stands. Of another thread, whose index this chunk does not know, the event is said inline;
@@ -60,23 +47,51 @@ static size_t restate(const struct fxt_thread *thread, uint64_t *record, size_t 
 	return words + INLINE_REF_WORDS;
 }
 
-static __attribute__((noinline)) void move(struct fxt_thread *thread, uint64_t where, uint32_t tid, uint64_t id)
+/* Writes the begin again into `lane`, which has room and whose emission has raised the level. */
+static __attribute__((noinline)) void move(struct fxt_thread *thread, struct fxt_lane *lane, uint64_t where, uint32_t tid, uint64_t id)
 {
-	uint64_t record[MOVED_MAX_WORDS + INLINE_REF_WORDS];
+	uint64_t record[FXT_ASYNC_MOVED_WORDS + INLINE_REF_WORDS], *at;
 	size_t words = where & UINT16_MAX;
 
-	if (fxt_storage_retract(fxt_agent.storage, (uint32_t)(where >> 32), where >> 16 & UINT16_MAX, record, words, id))
-		fxt_thread_put_extra(thread, record, restate(thread, record, words, tid));
+	if (!fxt_storage_retract(fxt_agent.storage, (uint32_t)(where >> 32), where >> 16 & UINT16_MAX, record, words, id))
+		return;
+	words = restate(thread, record, words, tid);
+	at = fxt_lane_place(lane, words);
+	memcpy(at + 1, record + 1, (words - 1) * FXT_WORD_BYTES);
+	fxt_lane_commit(lane, at, words, record[0]);
 }
 
-void fxt_async_ends(struct fxt_thread *thread, uint64_t id)
+static void commit(struct fxt_thread *thread, uint64_t *at, enum fxt_event_type type, uint64_t names, unsigned arguments)
 {
-	struct place *place = &places[id % PLACES];
-	uint64_t where = atomic_load_explicit(&place->where, memory_order_relaxed);
-	size_t words = (where & UINT16_MAX) + INLINE_REF_WORDS + FXT_ASYNC_END_WORDS + 2 * FXT_LINE_WORDS;
+	fxt_commit_extra(thread, at, fxt_record_type(FXT_RECORD_EVENT) | fxt_event_type(type) | fxt_event_args(arguments) | names);
+}
 
-	if (atomic_load_explicit(&place->id, memory_order_acquire) != id || !fxt_thread_keep_together(thread, words))
-		return;
-	if (thread->lane->chunk != where >> 32 && !fxt_stack_is_short())
-		move(thread, where, atomic_load_explicit(&place->tid, memory_order_relaxed), id);
+void fxt_async_commit_begin(struct fxt_thread *thread, uint64_t *at, uint64_t id, uint64_t names, unsigned arguments)
+{
+	*at++ = id;
+	note(thread, at, id);
+	commit(thread, at, FXT_EVENT_ASYNC_BEGIN, names, arguments);
+}
+
+uint64_t *fxt_async_reserve_end(struct fxt_thread *thread, uint64_t now_ns, size_t words, uint64_t id)
+{
+	const struct place *place = &places[id % PLACES];
+	uint64_t where = atomic_load_explicit(&place->where, memory_order_relaxed);
+	uint32_t tid = atomic_load_explicit(&place->tid, memory_order_relaxed);
+	bool is_noted = atomic_load_explicit(&place->id, memory_order_acquire) == id;
+	size_t moved = is_noted ? (where & UINT16_MAX) + INLINE_REF_WORDS + FXT_LANE_SLACK_WORDS : 0;
+	/* One reservation for both, or a handler in between would take the room. */
+	struct fxt_lane *lane = fxt_open_lane(thread, moved + FXT_FRAME_WORDS + words + 1, false);
+
+	if (!lane)
+		return NULL;
+	if (is_noted && lane->chunk != where >> 32 && !fxt_stack_is_short())
+		move(thread, lane, where, tid, id);
+	return fxt_begin_record(thread, fxt_lane_place(lane, words + 1 + fxt_frame_words(thread)), now_ns);
+}
+
+void fxt_async_commit_end(struct fxt_thread *thread, uint64_t *at, uint64_t id, uint64_t names, unsigned arguments)
+{
+	*at++ = id;
+	commit(thread, at, FXT_EVENT_ASYNC_END, names, arguments);
 }

@@ -6,25 +6,32 @@
  * chunk that needs no care: whoever sees no begin sees a filler for all behind it. A process that is killed in between has lost the
  * lifetime. A ring is not to be copied so, and nothing is moved in it.
  *
- *	at = fxt_reserve_extra(...)             the begin of `id`
- *	fxt_async_begins(thread, at, id)        before it is committed
+ *	at = fxt_reserve_extra(thread, now_ns, words + 1)
+ *	...                                             arguments
+ *	fxt_async_commit_begin(thread, at, id, names, arguments)
+ *
+ *	at = fxt_async_reserve_end(thread, now_ns, words, id)
  *	...
- *	fxt_async_ends(thread, id)              before room is taken for the end
+ *	fxt_async_commit_end(thread, at, id, names, arguments)
+ *
+ * Neither is a call of the program: one that found no room is missing, and nobody counts it.
  */
 #ifndef FXT_ASYNC_H
 #define FXT_ASYNC_H
 
-#include "agent.h"
+#include "emit.h"
 
-/* The begin of `id` is about to be committed, its words ending at `end`. */
-void fxt_async_begins(struct fxt_thread *thread, const uint64_t *end, uint64_t id);
+enum { FXT_ASYNC_MOVED_WORDS = 48 };    /* a longer begin is not moved */
 
-/* The same of a begin that fxt_thread_put_extra() has just put, of so many words. */
-void fxt_async_has_begun(struct fxt_thread *thread, size_t words, uint64_t id);
+/* Commits the begin of `id`: its words are stored up to `at`, and one more has been reserved, for the id. `names` is what fxt_names_of() gives. */
+void fxt_async_commit_begin(struct fxt_thread *thread, uint64_t *at, uint64_t id, uint64_t names, unsigned arguments);
 
-/* The end of `id` is written next, and takes FXT_ASYNC_END_WORDS at most. Any context; costs some system calls where the begin has to be
- * moved. Begins that are long, or 8192 lifetimes old, stay where they are, and so do all where the system calls are forbidden. */
-enum { FXT_ASYNC_END_WORDS = 24 };
-void fxt_async_ends(struct fxt_thread *thread, uint64_t id);
+/* Room for the end of `id`, whose arguments take `words`. Any context; costs some system calls where the begin
+ * has to be moved. Begins that are 8192 lifetimes old stay where they are, and so do all where the system calls are forbidden. NULL: there
+ * is no room. */
+uint64_t *fxt_async_reserve_end(struct fxt_thread *thread, uint64_t now_ns, size_t words, uint64_t id);
+
+/* Commits it, its words being stored up to `at`. */
+void fxt_async_commit_end(struct fxt_thread *thread, uint64_t *at, uint64_t id, uint64_t names, unsigned arguments);
 
 #endif

@@ -79,10 +79,7 @@ static uint64_t put_begin(struct fxt_thread *thread, int fd, uint64_t now_ns, ui
 		arguments++;
 	}
 	id = fxt_flow_id();
-	*at++ = id;
-	fxt_async_begins(thread, at, id);
-	fxt_commit_extra(thread, at, fxt_record_type(FXT_RECORD_EVENT) | fxt_event_type(FXT_EVENT_ASYNC_BEGIN) |
-						 fxt_event_args(arguments) | names);
+	fxt_async_commit_begin(thread, at, id, names, arguments);
 	return id;
 }
 
@@ -103,17 +100,14 @@ static void put_end(struct fxt_thread *thread, uint64_t now_ns, uint64_t names, 
 	/* Clocks of processors differ by a little, and no lifetime ends before it began. */
 	if (now_ns <= was->begin_ns)
 		now_ns = was->begin_ns + 1;
-	fxt_async_ends(thread, id);
-	at = fxt_reserve_extra(thread, now_ns, 5);
+	at = fxt_async_reserve_end(thread, now_ns, 4, id);
 	if (!at)
 		return;
 	if (has_bytes) {
 		at = fxt_put_uint(at, FXT_STR_read_bytes, was->read_bytes);
 		at = fxt_put_uint(at, FXT_STR_written_bytes, was->written_bytes);
 	}
-	*at++ = id;
-	fxt_commit_extra(thread, at, fxt_record_type(FXT_RECORD_EVENT) | fxt_event_type(FXT_EVENT_ASYNC_END) |
-						 fxt_event_args(has_bytes ? 2 : 0) | names);
+	fxt_async_commit_end(thread, at, id, names, has_bytes ? 2 : 0);
 }
 
 static void put_ends(struct fxt_thread *thread, uint64_t now_ns, const struct fxt_fd_taken *was)

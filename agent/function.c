@@ -348,8 +348,10 @@ void fxt_function_complete(struct fxt_thread *thread, uintptr_t address, uint64_
 	struct known function = know(address);
 	size_t text = fxt_words_of(function.bytes);
 	uint64_t names = FXT_FUNCTION_UNNAMED;
+	/* A call that needs a look may be explained. */
+	size_t explanation = fxt_is_usual(thread, start_ns, end_ns) ? 0 : FXT_EXPLAIN_WORDS;
 	/* For a string record and for the event behind it, each with its slack: one reservation, so that both are in one chunk. */
-	uint64_t *at = fxt_room(thread, start_ns, end_ns, 1 + text + FXT_LANE_SLACK_WORDS);
+	uint64_t *at = fxt_room(thread, start_ns, end_ns, 1 + text + FXT_LANE_SLACK_WORDS + explanation);
 	struct fxt_lane *lane = thread->lane - 1;
 
 	if (!at)
@@ -360,9 +362,7 @@ void fxt_function_complete(struct fxt_thread *thread, uintptr_t address, uint64_
 			define(lane, &function);
 			thread->defined[function.index] = lane->serial;
 		}
-		/* A slow one, which is watched, may be explained. */
-		at = fxt_begin_record(thread, fxt_lane_place(lane, fxt_frame_words(thread) + (fxt_is_usual(thread, start_ns, end_ns) ? 0 : FXT_EXPLAIN_WORDS)),
-				      start_ns);
+		at = fxt_begin_record(thread, fxt_lane_place(lane, fxt_frame_words(thread) + explanation), start_ns);
 	} else if (function.name) {
 		names = fxt_names_of(FXT_STR_CATEGORIES + FXT_BIT_function, fxt_inline_ref(function.bytes));
 		at[text ? text - 1 : 0] = 0;

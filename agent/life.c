@@ -7,14 +7,12 @@
 
 #include "async.h"
 #include "wait.h"
-#include "writer/fxt_encode.h"
 
-#define CATEGORY(name) FXT_INDEXED(FXT_STR_CATEGORIES + FXT_BIT_##name)
+#define NAMES(category, name) fxt_names_of(FXT_STR_CATEGORIES + FXT_BIT_##category, FXT_STR_##name)
 
 enum {
 	BUCKETS = 256,
 	CHILDREN = 8,                   /* in a bucket; those beyond have no lifetime */
-	ARGS_MAX = 2,
 };
 
 /* What an entry holds: the child's pid and one of these. An entry that is being filled belongs to whoever fills it. */
@@ -37,68 +35,63 @@ static atomic_int expected;
 
 /* -- Events ------------------------------------------------------------------------------------ */
 
-static bool put(struct fxt_thread *thread, enum fxt_event_type type, struct fxt_string category, uint64_t name, uint64_t at_ns,
-		uint64_t life, struct fxt_args args)
+/* One argument at most, of two words, and the id. `handle` or `pid` may be 0. Returns 0 where there is no room: then there is no end. */
+static uint64_t begin(struct fxt_thread *thread, uint64_t names, uint64_t at_ns, uintptr_t handle, uint32_t pid)
 {
-	uint64_t record[FXT_ASYNC_END_WORDS];
-	struct fxt_thread_ref self = {thread->index, thread->pid, thread->tid};
-	size_t words = fxt_encode_event(record, FXT_ASYNC_END_WORDS, type, at_ns, self, category, FXT_INDEXED(name), args, life);
+	uint64_t *at = fxt_reserve_extra(thread, at_ns, 3), life;
 
-	if (type == FXT_EVENT_ASYNC_END)
-		fxt_async_ends(thread, life);
-	if (!fxt_thread_put_extra(thread, record, words))
-		return false;
-	if (type == FXT_EVENT_ASYNC_BEGIN)
-		fxt_async_has_begun(thread, words, life);
-	return true;
+	if (!at)
+		return 0;
+	if (handle)
+		at = fxt_put_uint(at, FXT_STR_thread, handle);
+	else if (pid)
+		at = fxt_put_uint(at, FXT_STR_pid, pid);
+	life = fxt_flow_id();
+	fxt_async_commit_begin(thread, at, life, names, handle || pid);
+	return life;
 }
 
 void fxt_life_thread_begins(struct fxt_thread *thread, uint64_t at_ns)
 {
 	/* By this others name it when they wait for its end. */
-	struct fxt_arg handle = {FXT_ARG_UINT64, FXT_INDEXED(FXT_STR_thread), .u64 = thread->handle};
-	uint64_t life = fxt_flow_id();
-
-	if (put(thread, FXT_EVENT_ASYNC_BEGIN, CATEGORY(pthread), FXT_STR_thread, at_ns, life, (struct fxt_args){1, &handle}))
-		thread->life = life;
+	thread->life = begin(thread, NAMES(pthread, thread), at_ns, thread->handle, 0);
 }
 
 void fxt_life_thread_ends(struct fxt_thread *thread)
 {
-	uint64_t life = thread->life;
+	uint64_t life = thread->life, *at;
 
 	thread->life = 0;
 	/* One that ends when nothing is recorded any more was there for as long as something was. */
-	if (life && fxt_is_on(FXT_CAT_pthread))
-		put(thread, FXT_EVENT_ASYNC_END, CATEGORY(pthread), FXT_STR_thread, fxt_now(thread), life, (struct fxt_args){0});
-}
-
-static struct fxt_args with_pid(struct fxt_arg *list, uint32_t pid)
-{
-	list[0] = (struct fxt_arg){FXT_ARG_UINT32, FXT_INDEXED(FXT_STR_pid), .u32 = pid};
-	return (struct fxt_args){pid ? 1 : 0, list};
+	if (!life || !fxt_is_on(FXT_CAT_pthread))
+		return;
+	at = fxt_async_reserve_end(thread, fxt_now(thread), 0, life);
+	if (at)
+		fxt_async_commit_end(thread, at, life, NAMES(pthread, thread), 0);
 }
 
 static uint64_t begin_child(struct fxt_thread *thread, uint64_t at_ns, uint32_t pid)
 {
-	struct fxt_arg list[ARGS_MAX];
-	uint64_t life = fxt_flow_id();
-
-	return put(thread, FXT_EVENT_ASYNC_BEGIN, CATEGORY(process), FXT_STR_child, at_ns, life, with_pid(list, pid)) ? life : 0;
+	return begin(thread, NAMES(process, child), at_ns, 0, pid);
 }
 
 static void end_child(struct fxt_thread *thread, uint64_t life, uint64_t end_ns, uint32_t pid, int status)
 {
-	struct fxt_arg list[ARGS_MAX];
-	struct fxt_args args = with_pid(list, pid);
+	uint64_t *at = fxt_async_reserve_end(thread, end_ns, 2, life);
+	unsigned arguments = 0;
 
-	if (status == -1)
-		;
-	else if (WIFSIGNALED(status))
-		list[args.count++] = (struct fxt_arg){FXT_ARG_INT32, FXT_INDEXED(FXT_STR_signal), .i32 = WTERMSIG(status)};
-	else
-		list[args.count++] = (struct fxt_arg){FXT_ARG_INT32, FXT_INDEXED(FXT_STR_status), .i32 = WEXITSTATUS(status)};
-	put(thread, FXT_EVENT_ASYNC_END, CATEGORY(process), FXT_STR_child, end_ns, life, args);
+	if (!at)
+		return;
+	if (pid) {
+		at = fxt_put_uint(at, FXT_STR_pid, pid);
+		arguments++;
+	}
+	if (status != -1) {
+		at = WIFSIGNALED(status) ? fxt_put_int(at, FXT_STR_signal, WTERMSIG(status))
+					 : fxt_put_int(at, FXT_STR_status, WEXITSTATUS(status));
+		arguments++;
+	}
+	fxt_async_commit_end(thread, at, life, NAMES(process, child), arguments);
 }
 
 /* -- Children by pid --------------------------------------------------------------------------- */

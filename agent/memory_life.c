@@ -9,10 +9,9 @@
 /* With the label a begin has no more words than async.c moves. */
 enum { FUNCTION_MAX_BYTES = 184 };
 
-static void commit(struct fxt_thread *thread, uint64_t *at, enum fxt_event_type type, unsigned arguments, uint64_t name)
+static uint64_t names_of(uint64_t name)
 {
-	fxt_commit_extra(thread, at, fxt_record_type(FXT_RECORD_EVENT) | fxt_event_type(type) | fxt_event_args(arguments) |
-						 fxt_names_of(FXT_STR_CATEGORIES + FXT_BIT_malloc, name));
+	return fxt_names_of(FXT_STR_CATEGORIES + FXT_BIT_malloc, name);
 }
 
 bool fxt_life_begin(struct fxt_thread *thread, struct fxt_life *life, const struct fxt_memory *memory)
@@ -39,9 +38,7 @@ bool fxt_life_begin(struct fxt_thread *thread, struct fxt_life *life, const stru
 		at = fxt_put_label(at, &memory->label);
 		arguments++;
 	}
-	*at++ = life->id;
-	fxt_async_begins(thread, at, life->id);
-	commit(thread, at, FXT_EVENT_ASYNC_BEGIN, arguments, memory->name);
+	fxt_async_commit_begin(thread, at, life->id, names_of(memory->name), arguments);
 	return true;
 }
 
@@ -51,12 +48,10 @@ void fxt_life_end(struct fxt_thread *thread, struct fxt_life life, uint64_t name
 
 	if (end_ns <= life.begin_ns)
 		end_ns = life.begin_ns + 1;
-	fxt_async_ends(thread, life.id);
-	at = fxt_reserve_extra(thread, end_ns, 1 + fxt_label_words(label));
+	at = fxt_async_reserve_end(thread, end_ns, fxt_label_words(label), life.id);
 	if (!at)
 		return;
 	if (label->text)
 		at = fxt_put_label(at, label);
-	*at++ = life.id;
-	commit(thread, at, FXT_EVENT_ASYNC_END, label->text != NULL, name);
+	fxt_async_commit_end(thread, at, life.id, names_of(name), label->text != NULL);
 }

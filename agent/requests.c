@@ -48,11 +48,6 @@ static struct place *claim(uintptr_t control)
 	return NULL;
 }
 
-static uint64_t header(enum fxt_event_type type, unsigned arguments, uint64_t names)
-{
-	return fxt_record_type(FXT_RECORD_EVENT) | fxt_event_type(type) | fxt_event_args(arguments) | names;
-}
-
 static uint64_t put_begin(struct fxt_thread *thread, uint64_t now_ns, uint64_t names, const struct fxt_request *request)
 {
 	uint64_t *at = fxt_reserve_extra(thread, now_ns, 6), id;
@@ -65,9 +60,7 @@ static uint64_t put_begin(struct fxt_thread *thread, uint64_t now_ns, uint64_t n
 		at = fxt_put_long(at, FXT_STR_offset, request->offset);
 	}
 	id = fxt_flow_id();
-	*at++ = id;
-	fxt_async_begins(thread, at, id);
-	fxt_commit_extra(thread, at, header(FXT_EVENT_ASYNC_BEGIN, request->has_range ? 3 : 1, names));
+	fxt_async_commit_begin(thread, at, id, names, request->has_range ? 3 : 1);
 	return id;
 }
 
@@ -85,8 +78,7 @@ static void end(struct fxt_thread *thread, uintptr_t control, uint64_t now_ns, c
 	atomic_store_explicit(&place->control, 0, memory_order_release);
 	if (!id)
 		return;
-	fxt_async_ends(thread, id);
-	at = fxt_reserve_extra(thread, now_ns, 4);
+	at = fxt_async_reserve_end(thread, now_ns, 3, id);
 	if (!at)
 		return;
 	if (result) {
@@ -97,8 +89,7 @@ static void end(struct fxt_thread *thread, uintptr_t control, uint64_t now_ns, c
 		at = fxt_put_int(at, FXT_STR_errno_, failure);
 		arguments++;
 	}
-	*at++ = id;
-	fxt_commit_extra(thread, at, header(FXT_EVENT_ASYNC_END, arguments, names));
+	fxt_async_commit_end(thread, at, id, names, arguments);
 }
 
 void fxt_request_end(struct fxt_thread *thread, uintptr_t control, uint64_t now_ns, int64_t result, int failure)

@@ -127,11 +127,10 @@ static bool take(struct fxt_chunk *chunk)
 	return fxt_storage_take(&buffer.storage, 0, chunk);
 }
 
-/* Of two words each: three to a cache line, as what is left then is too little for most records and is skipped. The last may begin at
- * LAST_PLACE, with the room behind it that every lane keeps free. */
+/* Of two words each. The last may begin at LAST_PLACE, with the room behind it that every lane keeps free. */
 enum {
 	LAST_PLACE = FXT_CHUNK_WORDS - 1 - FXT_LANE_SLACK_WORDS - 2 - 1,
-	INSTANTS_PER_CHUNK = LAST_PLACE / FXT_LINE_WORDS * 3 + LAST_PLACE % FXT_LINE_WORDS / 2 + 1,
+	INSTANTS_PER_CHUNK = LAST_PLACE / 2 + 1,
 };
 
 static void instant(struct fxt_lane *lane, uint64_t name)

@@ -437,6 +437,7 @@ static void abandon(struct fxt_buffer *buffer)
 
 	if (!buffer->windows)
 		return;
+	atomic_store_explicit(&buffer->extended, 0, memory_order_relaxed);
 	for (i = 0; i < windows; i++)
 		make_private(atomic_exchange_explicit(&buffer->windows[i].base, NULL, memory_order_relaxed), FXT_WINDOW_BYTES);
 	make_private(buffer->durable, buffer->durable_words * FXT_WORD_BYTES);

@@ -51,7 +51,8 @@ bool fxt_buffer_retract(struct fxt_storage *storage, uint32_t number, size_t at,
 	/* Signals are blocked to the end: the child of a handler that forks would take the record back as well. */
 	mask = fxt_sys_block_signals();
 	window = &buffer->windows[number / FXT_WINDOW_CHUNKS];
-	if (buffer->tail_offset) {
+	/* In the child of a fork it may be a chunk of the parent. */
+	if (buffer->tail_offset || number >= atomic_load_explicit(&buffer->extended, memory_order_acquire)) {
 		done = false;
 	} else if (fxt_window_keep(window)) {
 		done = take_back(fxt_buffer_chunk(buffer, number) + at, record, words, last);

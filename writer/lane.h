@@ -12,7 +12,7 @@
  *
  * The precondition of all stores, stated here alone and asserted in checking builds (checking.h): fxt_lane_has(lane, n) was true, and until
  * fxt_lane_commit() nobody stores behind the n words that fxt_lane_place() gave. The slack is what moving to the head of a cache line may
- * skip before the record (7 words) and behind it (3). Behind that is the filler, before the chunk's last word. It is the same for all.
+ * skip before the record. Behind the record is the filler, before the chunk's last word. The slack is the same for all.
  *
  * Cache lines. A copy made meanwhile reads cache lines, and not always in their order: processors copy long stretches by unordered
  * 64-byte loads, so the line with a new header may come with an older version of the line behind it. (Seen in one of some
@@ -37,8 +37,7 @@
 enum {
 	FXT_LINE_BYTES = 64,
 	FXT_LINE_WORDS = FXT_LINE_BYTES / FXT_WORD_BYTES,
-	FXT_LINE_LEAST_WORDS = 4,       /* an event of a function takes 3, and finds 5 left behind another; others more */
-	FXT_LANE_SLACK_WORDS = FXT_LINE_WORDS - 1 + FXT_LINE_LEAST_WORDS - 1,
+	FXT_LANE_SLACK_WORDS = FXT_LINE_WORDS - 1,
 };
 
 struct fxt_lane {
@@ -90,21 +89,15 @@ static FXT_EMISSION uint64_t *fxt_lane_close_line(const struct fxt_lane *lane, u
 	return head;
 }
 
-/* The lane goes on in this chunk, which is empty, the `serial`-th (from 1) of its thread; as a commit would leave it, where a small chunk at the
- * end of a file that was rewritten begins with too little of a line. */
+/* The lane goes on in this chunk, which is empty, the `serial`-th (from 1) of its thread. */
 static inline void fxt_lane_enter(struct fxt_lane *lane, const struct fxt_chunk *chunk, uint32_t serial)
 {
-	size_t left;
-
 	lane->at = chunk->base;
 	lane->end = chunk->base + chunk->words - 1;
 	lane->chunk = chunk->number;
 	lane->serial = serial;
 	lane->events = 0;
 	lane->line_mask = chunk->is_copied ? FXT_LINE_BYTES - 1 : 0;
-	left = -(uintptr_t)lane->at & lane->line_mask;
-	if (left && left < FXT_LINE_LEAST_WORDS * FXT_WORD_BYTES)
-		lane->at = fxt_lane_close_line(lane, lane->at, left);
 	atomic_store_explicit(&lane->limit, (uintptr_t)lane->end, memory_order_relaxed);
 	atomic_store_explicit(&lane->hold, (uint64_t)serial << 32 | chunk->number, memory_order_release);
 }
@@ -116,8 +109,7 @@ static FXT_EMISSION uint64_t *fxt_lane_place(struct fxt_lane *lane, size_t words
 	size_t left = -(uintptr_t)at & lane->line_mask;
 
 	FXT_CHECK(at + words + FXT_LANE_SLACK_WORDS, <, lane->end);
-	/* As much as LEAST is always left: known where it is compiled, as a rule. */
-	if (words > FXT_LINE_LEAST_WORDS && left && words * FXT_WORD_BYTES > left)
+	if (left && words * FXT_WORD_BYTES > left)
 		lane->at = at = fxt_lane_close_line(lane, at, left);
 #ifdef FXT_CHECKING
 	lane->reserved_end = at + words;
@@ -133,18 +125,13 @@ static FXT_EMISSION uint64_t *fxt_lane_place(struct fxt_lane *lane, size_t words
 static FXT_EMISSION void fxt_lane_commit(struct fxt_lane *lane, uint64_t *at, size_t words, uint64_t header)
 {
 	uint64_t *next = at + words;
-	size_t left = -(uintptr_t)next & lane->line_mask;
 
 	FXT_CHECK(at, ==, lane->at);
 	FXT_CHECK(next, <=, lane->reserved_end);
 	FXT_CHECK(next, <, lane->end);
-	/* What is left of the line is too little for most records. A snapshot may still read what the ring had here before: atomic stores,
-	 * which cost no more. It throws away what it read then, so the words of the record need be no such. */
-	if (left && left < FXT_LINE_LEAST_WORDS * FXT_WORD_BYTES)
-		next = fxt_lane_close_line(lane, next, left);
-	else
-		atomic_store_explicit((_Atomic uint64_t *)next, fxt_filler_of_bytes((uintptr_t)lane->end - (uintptr_t)next),
-				      memory_order_relaxed);
+	/* A snapshot may still read what the ring had here before: atomic stores, which cost no more. It throws away what it read then, so
+	 * the words of the record need be no such. */
+	atomic_store_explicit((_Atomic uint64_t *)next, fxt_filler_of_bytes((uintptr_t)lane->end - (uintptr_t)next), memory_order_relaxed);
 	/* Only the compiler could reorder for our own thread; other readers need the release. */
 	atomic_store_explicit((_Atomic uint64_t *)at, header | fxt_record_words(words), memory_order_release);
 	lane->at = next;
@@ -162,9 +149,6 @@ static inline bool fxt_lane_recover(struct fxt_lane *lane)
 	if (fxt_is_filler(there))
 		return false;
 	lane->at += fxt_get_record_words(there);
-	/* Of this line, and then the next one's head is where the lane goes on. */
-	if (lane->at + fxt_get_record_words(*lane->at) < lane->end)
-		lane->at += fxt_get_record_words(*lane->at);
 	return true;
 }
 

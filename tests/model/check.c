@@ -14,9 +14,10 @@
 
 #include "model.h"
 
+#include "agent/async.h"
 #include "agent/counter.h"
 
-enum { MOST_TOLD = 10, IN_PROGRESS = 0x80 };
+enum { MOST_TOLD = 10, IN_PROGRESS = 0x80, LIFE_ENDS = 0x40 };
 
 /* What a walk has found. */
 static __thread struct found {
@@ -25,6 +26,8 @@ static __thread struct found {
 	unsigned told;                  /* faults */
 	uint64_t calls, functions, stale, inherited, lost;
 	uint8_t *seen[MODEL_THREADS];
+	unsigned chunk;                 /* being walked, from 1; of a file it is always the same */
+	uint32_t *begun_in[MODEL_THREADS];      /* the chunk of a lifetime's begin, where its end has to be too */
 } *found;
 
 static void say(const char *format, va_list list)
@@ -213,6 +216,59 @@ static void check_call(uint64_t header, const uint64_t *at, const uint64_t *end,
 		      model_calls[call], arguments, (long)(end - at));
 }
 
+/* The end of a lifetime stands behind its begin, and in the same chunk, but where the begin was too long to be moved. A ring has what it has. */
+static void check_lifetime(enum fxt_event_type type, uint64_t header, const uint64_t *at, const uint64_t *end)
+{
+	uint64_t id = at[1];
+	unsigned thread = model_thread_of(id), sequence = model_sequence_of(id), i;
+	bool is_begin = type == FXT_EVENT_ASYNC_BEGIN, is_ring = fxt_agent.config.mode == FXT_CIRCULAR;
+	struct model_event event;
+	struct model_life *life;
+	uint8_t *seen;
+
+	if (at[0] != fxt_arg_header(FXT_ARG_POINTER, 2, FXT_STR_ptr) || thread >= MODEL_THREADS || sequence >= MODEL_SEQUENCE ||
+	    model_kind_of(id) != MODEL_LIFETIME) {
+		fault("%s: a lifetime of nobody, %#lx", found->where, (unsigned long)id);
+		return;
+	}
+	life = model.worker[thread].life;
+	if (model_process_of(id) != model.process)
+		return;
+	seen = &found->seen[thread][sequence];
+	/* What makes a snapshot may have read a begin before and after that was moved. */
+	if (*seen & (is_begin ? 1 : LIFE_ENDS) && !found->is_snapshot)
+		fault("%s: lifetime %#lx %s twice", found->where, (unsigned long)id, is_begin ? "begins" : "ends");
+	*seen |= is_begin ? 1 : LIFE_ENDS;
+	if (end[0] != life->flow[sequence])
+		fault("%s: lifetime %#lx has another's id", found->where, (unsigned long)id);
+	if (!is_begin && life->fate[sequence] != MODEL_ENDED && life->fate[sequence] != MODEL_ABANDONED)
+		fault("%s: lifetime %#lx ends, and its fate was %d", found->where, (unsigned long)id, life->fate[sequence]);
+	if (is_begin && (life->fate[sequence] == MODEL_REFUSED || (life->fate[sequence] == MODEL_STARTED && !found->is_snapshot)))
+		fault("%s: lifetime %#lx begins, and its fate was %d", found->where, (unsigned long)id, life->fate[sequence]);
+	model_event_of(id, &event);
+	event.texts = is_begin ? model_lifetime_texts(&event) : 0;
+	event.numbers = is_begin ? event.numbers : 0;
+	at += 2;
+	for (i = 0; at && i < event.numbers; i++)
+		at = check_number(at, end, FXT_STR_size, event.number[i]);
+	if (at && event.texts)
+		at = check_text(at, end, id, 0, event.text_bytes[0]);
+	if (at != end || fxt_get_event_args(header) != 1 + event.numbers + event.texts)
+		fault("%s: the %s of lifetime %#lx has other arguments", found->where, is_begin ? "begin" : "end", (unsigned long)id);
+	if (is_ring)
+		return;
+	if (is_begin) {
+		bool is_moved = fxt_get_record_words(header) <= FXT_ASYNC_MOVED_WORDS;
+
+		if (is_moved && (*seen & LIFE_ENDS))
+			fault("%s: lifetime %#lx ends before it begins", found->where, (unsigned long)id);
+		found->begun_in[thread][sequence] = is_moved ? found->chunk : 0;
+	} else if (found->begun_in[thread][sequence] && found->begun_in[thread][sequence] != found->chunk) {
+		fault("%s: lifetime %#lx ends in chunk %u and began in chunk %u", found->where, (unsigned long)id, found->chunk,
+		      found->begun_in[thread][sequence]);
+	}
+}
+
 static void check_event(const uint64_t *record, size_t words)
 {
 	uint64_t header = record[0], category = fxt_get_event_category(header);
@@ -223,6 +279,8 @@ static void check_event(const uint64_t *record, size_t words)
 		found->functions++;
 	else if (category == FXT_STR_CATEGORIES + FXT_BIT_io && type == FXT_EVENT_DURATION_COMPLETE)
 		check_call(header, at, end, record[1]);
+	else if (type == FXT_EVENT_ASYNC_BEGIN || type == FXT_EVENT_ASYNC_END)
+		check_lifetime(type, header, at, end);
 	else if (category == FXT_STR_CATEGORIES + FXT_BIT_agent && type == FXT_EVENT_COUNTER &&
 		 fxt_get_event_name(header) != FXT_STR_unnamed)
 		found->lost += at[1];
@@ -236,6 +294,7 @@ static void walk(const uint64_t *word, size_t count)
 {
 	size_t at, words;
 
+	found->chunk++;
 	for (at = 0; at < count; at += words) {
 		words = fxt_get_record_words(word[at]);
 		if (!words || words > count - at) {
@@ -275,8 +334,10 @@ static void begin(struct found *it)
 	unsigned i;
 
 	*it = (struct found){0};
-	for (i = 0; i < MODEL_THREADS; i++)
+	for (i = 0; i < MODEL_THREADS; i++) {
 		it->seen[i] = memory(MODEL_SEQUENCE);
+		it->begun_in[i] = memory(MODEL_SEQUENCE * sizeof(*it->begun_in[i]));
+	}
 	found = it;
 }
 
@@ -284,8 +345,10 @@ static bool end(void)
 {
 	unsigned i;
 
-	for (i = 0; i < MODEL_THREADS; i++)
+	for (i = 0; i < MODEL_THREADS; i++) {
 		munmap(found->seen[i], MODEL_SEQUENCE);
+		munmap(found->begun_in[i], MODEL_SEQUENCE * sizeof(*found->begun_in[i]));
+	}
 	return !found->told;
 }
 
@@ -307,7 +370,10 @@ static struct done add_up(bool is_ring)
 			enum model_fate fate = atomic_load(&worker->life->fate[sequence]);
 			bool is_seen = found->seen[i][sequence] & ~(unsigned)IN_PROGRESS;
 
-			done.refused += fate == MODEL_REFUSED;
+			if (fate == MODEL_ENDED && !is_ring && (found->seen[i][sequence] & (1 | LIFE_ENDS)) != (1 | LIFE_ENDS))
+				fault("lifetime %u of thread %u has begun and ended, and the trace has only %#x", sequence, i,
+				      found->seen[i][sequence]);
+			done.refused += fate == MODEL_REFUSED && worker->life->raw_words[sequence] != MODEL_LIFETIME_WORDS;
 			if (fate != MODEL_WRITTEN)
 				continue;
 			done.written++;

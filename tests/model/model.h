@@ -28,6 +28,8 @@ enum {
 	MODEL_ANCESTORS = 16,
 	MODEL_TEXTS = 4,
 	MODEL_TEXT_BYTES = 4095,
+	MODEL_LIFETIMES = 32,           /* that last at once */
+	MODEL_LIFETIME_WORDS = UINT16_MAX,      /* in place of a raw record's: it is a lifetime */
 };
 
 /* What has become of a record. */
@@ -36,10 +38,11 @@ enum model_fate {
 	MODEL_STARTED,
 	MODEL_WRITTEN,                  /* the agent gave it room, and it was committed */
 	MODEL_REFUSED,                  /* the agent gave it none: it is dropped, or filtered */
-	MODEL_ABANDONED,                /* left by longjmp: written or dropped */
+	MODEL_ABANDONED,                /* left by longjmp: written or dropped; or a lifetime that is about to end */
+	MODEL_ENDED,                    /* of a lifetime: its begin and its end are there */
 };
 
-enum model_kind { MODEL_EVENT, MODEL_QUICK, MODEL_BLOCKING, MODEL_RAW, MODEL_KINDS };
+enum model_kind { MODEL_EVENT, MODEL_QUICK, MODEL_BLOCKING, MODEL_RAW, MODEL_LIFETIME, MODEL_KINDS };
 
 /* Of the metadata type of raw records, which readers step over; it is not that of a filler. */
 enum { MODEL_METADATA = 14 };
@@ -82,7 +85,8 @@ struct model_life {
 	unsigned process;
 	_Atomic unsigned next;          /* sequence */
 	_Atomic(uint8_t) fate[MODEL_SEQUENCE];  /* enum model_fate */
-	uint16_t raw_words[MODEL_SEQUENCE];     /* of a raw record; 0: it is none */
+	uint64_t flow[MODEL_SEQUENCE];  /* the id of a lifetime in the trace */
+	uint16_t raw_words[MODEL_SEQUENCE];     /* of a raw record; 0: it is a call */
 };
 
 struct model_worker {
@@ -111,6 +115,7 @@ struct model {
 	bool has_jumps, has_forks, has_handlers, has_steps;
 	unsigned abandoned_calls;       /* that a longjmp left, records and functions */
 	struct model_worker worker[MODEL_THREADS];
+	_Atomic uint64_t lifetime[MODEL_LIFETIMES];     /* records that began one; whoever takes it out ends it. 0: none */
 };
 
 extern struct model model;
@@ -125,6 +130,8 @@ static inline uint64_t model_below(struct model_worker *worker, uint64_t bound)
 /* -- records.c ----------------------------------------------------------------------------------- */
 
 void model_event_of(uint64_t id, struct model_event *event);
+/* A lifetime's begin has one text at most. */
+unsigned model_lifetime_texts(const struct model_event *event);
 /* The text of argument `which` of a record. */
 void model_text(uint64_t id, unsigned which, char *text, size_t bytes);
 /* The word `at` of a raw record. */

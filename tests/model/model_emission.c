@@ -252,7 +252,7 @@ static void *take_snapshots(void *argument)
 
 	(void)argument;
 	while (!atomic_load(&over)) {
-		struct timespec pause = {0, 3000000};
+		struct timespec pause = {0, 200000};
 
 		nanosleep(&pause, NULL);
 		if (!atomic_load(&fxt_agent.file_made) || !fxt_trylock(&fxt_agent.file_lock, &mask))

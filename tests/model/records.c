@@ -5,10 +5,12 @@
 
 #include "model.h"
 
+#include "agent/async.h"
 #include "agent/function.h"
 #include "agent/open.h"
+#include "agent/wait.h"
 
-const char *const model_calls[] = {"event", "quick", "blocking", "raw"};
+const char *const model_calls[] = {"event", "quick", "blocking", "raw", "lifetime"};
 const unsigned model_call_count = sizeof(model_calls) / sizeof(*model_calls);
 
 #define NAMES(call) fxt_names_of(FXT_STR_CATEGORIES + FXT_BIT_io, FXT_STR_CALLS + (call))
@@ -122,6 +124,11 @@ void model_abandon(struct model_worker *worker)
 	__atomic_fetch_add(&model.abandoned_calls, worker->functions_entered - worker->functions_left, __ATOMIC_RELAXED);
 	atomic_store(&worker->functions_entered, worker->functions_left);
 	worker->active_count = 0;
+}
+
+unsigned model_lifetime_texts(const struct model_event *event)
+{
+	return event->texts > 1 && event->text_bytes[0] < 400;
 }
 
 static uint64_t *put_arguments(uint64_t *at, uint64_t id, const struct model_event *event, char (*text)[MODEL_TEXT_BYTES + 1])
@@ -238,6 +245,68 @@ static void write_raw(struct fxt_thread *thread, struct model_worker *worker)
 	end(worker, id, fxt_thread_put(thread, record, words));
 }
 
+/* -- Lifetimes ---------------------------------------------------------------------------------- */
+
+static void begin_lifetime(struct fxt_thread *thread, struct model_worker *worker, _Atomic uint64_t *place)
+{
+	char text[MODEL_TEXTS][MODEL_TEXT_BYTES + 1];
+	uint64_t id = begin(worker, MODEL_LIFETIME, MODEL_LIFETIME_WORDS), none = 0, flow, *at;
+	struct model_life *life = worker->life;
+	struct model_event event;
+
+	if (!id)
+		return;
+	model_event_of(id, &event);
+	event.texts = model_lifetime_texts(&event);
+	model_text(id, 0, text[0], event.text_bytes[0]);
+	text[0][event.text_bytes[0]] = '\0';
+	at = fxt_reserve_extra(thread, fxt_now(thread), argument_words(&event) + 1);
+	if (at) {
+		flow = fxt_flow_id();
+		/* In the child of a fork it is not its own. */
+		if (model_process_of(id) == life->process)
+			life->flow[model_sequence_of(id)] = flow;
+		at = put_arguments(at, id, &event, text);
+		fxt_async_commit_begin(thread, at, flow, NAMES(MODEL_LIFETIME), 1 + event.numbers + event.texts);
+	}
+	end(worker, id, at != NULL);
+	if (at)
+		atomic_compare_exchange_strong(place, &none, id);
+}
+
+/* One that another thread has begun, as a rule. */
+static void end_lifetime(struct fxt_thread *thread, struct model_worker *worker, uint64_t id)
+{
+	struct model_life *life = model.worker[model_thread_of(id)].life;
+	uint64_t flow, *at;
+
+	if (model_process_of(id) != life->process || worker->active_count >= MODEL_ACTIVE)
+		return;
+	/* Nobody's record: what a longjmp leaves may be counted as a call. */
+	worker->active[worker->active_count++] = 0;
+	/* The begin may be lost from here on: what moves it may be left by longjmp, or find that a handler has taken its room. */
+	atomic_store(&life->fate[model_sequence_of(id)], MODEL_ABANDONED);
+	flow = life->flow[model_sequence_of(id)];
+	at = fxt_async_reserve_end(thread, fxt_now(thread), 2, flow);
+	if (at) {
+		at = fxt_put_pointer(at, FXT_STR_ptr, (const void *)(uintptr_t)id);
+		fxt_async_commit_end(thread, at, flow, NAMES(MODEL_LIFETIME), 1);
+		atomic_store(&life->fate[model_sequence_of(id)], MODEL_ENDED);
+	}
+	worker->active_count--;
+}
+
+static void write_lifetime(struct fxt_thread *thread, struct model_worker *worker)
+{
+	_Atomic uint64_t *place = &model.lifetime[model_below(worker, MODEL_LIFETIMES)];
+	uint64_t id = atomic_exchange(place, 0);
+
+	if (id)
+		end_lifetime(thread, worker, id);
+	else
+		begin_lifetime(thread, worker, place);
+}
+
 /* -- Instrumented functions --------------------------------------------------------------------- */
 
 #define ADDRESS(function) ((uintptr_t)(function))
@@ -273,9 +342,12 @@ void model_write(struct model_worker *worker, void (*inside)(struct model_worker
 
 	if (!thread)
 		return;
-	switch (model_below(worker, 8)) {
+	switch (model_below(worker, 12)) {
 	case 0:
 		write_raw(thread, worker);
+		break;
+	case 11:
+		write_lifetime(thread, worker);
 		break;
 	case 1:
 		write_event(thread, worker, MODEL_BLOCKING, inside);

@@ -185,6 +185,28 @@ static bool durable(struct fxt_storage *storage, const uint64_t *record, size_t 
 	return fxt_storage_durable(guarded.file, record, words, reserve_words);
 }
 
+/* Of a chunk that was cut at its end the last word counts as FXT_CHUNK_WORDS - 1 as well. */
+static bool retract(struct fxt_storage *storage, uint32_t number, size_t at, uint64_t *record, size_t words, uint64_t last)
+{
+	uint64_t mask = fxt_lock(&guarded.lock), *there = chunk_at(number) + at - guarded.chunk[number].cut;
+	bool done = false, is_finished = guarded.chunk[number].state == FINISHED;
+
+	(void)storage;
+	if (!guarded.is_ring && guarded.chunk[number].state != UNUSED) {
+		memcpy(record, there, words * FXT_WORD_BYTES);
+		done = fxt_is_event_of(record, words, last);
+	}
+	if (done) {
+		if (is_finished)
+			protect(chunk_at(number), FXT_CHUNK_BYTES, PROT_READ | PROT_WRITE);
+		atomic_store_explicit((_Atomic uint64_t *)there, fxt_filler(words), memory_order_release);
+		if (is_finished)
+			protect(chunk_at(number), FXT_CHUNK_BYTES, PROT_READ);
+	}
+	fxt_unlock(&guarded.lock, mask);
+	return done;
+}
+
 static int failure(const struct fxt_storage *storage)
 {
 	(void)storage;
@@ -226,6 +248,7 @@ static const struct fxt_storage_ops ops = {
 	.take_page = take_page,
 	.return_page = return_page,
 	.durable = durable,
+	.retract = retract,
 	.failure = failure,
 	.none_before = none_before,
 	.after_fork = after_fork,
