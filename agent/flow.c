@@ -5,6 +5,7 @@
 #include <sched.h>
 
 #include "clock.h"
+#include "shared.h"
 #include "writer/fxt_encode.h"
 
 /* In waits_for: the object is a lock that one thread has at a time. No address of a program has this bit. */
@@ -174,9 +175,12 @@ void fxt_flow_resume(struct fxt_thread *thread, uint64_t after_ns, uint64_t end_
 	uint64_t from_ns = after_ns, flows[FXT_CAUSES_MAX];
 	unsigned i;
 
-	for (i = 0; i < count; i++)
+	for (i = 0; i < count; i++) {
+		if (!fxt_shared_may_be(causes[i].at_ns, end_ns))
+			return;
 		if (causes[i].at_ns + 1 > from_ns)
 			from_ns = causes[i].at_ns + 1;
+	}
 	/* Later than the slices it is reached from, and than what is within the call; which it is not if clocks differ by more than the
 	 * wait was long. */
 	if (!count || ++from_ns >= end_ns || !fxt_thread_keep_together(thread, ARROW_WORDS * count))

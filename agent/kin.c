@@ -69,6 +69,9 @@ static uint64_t make_entry(const struct fxt_cause *cause, uint32_t pid, enum sta
 			entry->parent = cause->pid;
 			entry->parent_tid = cause->tid;
 			entry->parent_cpu_and_1 = cause->cpu_and_1;
+			entry->signum = 0;
+			entry->thread = 0;
+			entry->check = check_of(entry, false);
 			atomic_store(&entry->word, word);
 			return reference_of(entry, word);
 		}
@@ -256,7 +259,8 @@ static struct fxt_kin_entry *look(uint32_t parent, uint32_t pid, bool by_thread,
 		entry = entry_of(parent, n);
 		word = atomic_load(&entry->word);
 		state = state_of(word);
-		if (entry->parent != parent || (state != EXPECTED && pid_of(word) != pid) || state < FORKED || state > ALIVE)
+		if (entry->parent != parent || (state != EXPECTED && pid_of(word) != pid) || state < FORKED || state > ALIVE ||
+		    entry->check != check_of(entry, false))
 			continue;
 		if (!start_ns)
 			start_ns = process_start_ns();
@@ -308,7 +312,7 @@ void fxt_kin_start(void)
 			if (pid_of(word) != thread->pid || state_of(word) != MADE || !change(entry, word, thread->pid, ALIVE))
 				return;
 		}
-		if (cause.at_ns < fxt_now(thread))
+		if (fxt_shared_may_be(cause.at_ns, fxt_now(thread)))
 			fxt_flow_arrive(thread, &cause);
 	}
 	atomic_store(&own, reference_of(entry, word));
@@ -331,8 +335,8 @@ void fxt_kin_leave(struct fxt_thread *thread)
 	cause = fxt_flow_leave(thread);
 	entry->left_ns = cause.at_ns;
 	entry->left_tid = cause.tid;
-	entry->left_cpu_and_1 = cause.cpu_and_1;
-	entry->left_nameless = !fxt_agent_has_file();
+	entry->left_cpu_and_1 = cause.cpu_and_1 | (fxt_agent_has_file() ? 0 : LEFT_NAMELESS);
+	entry->check = check_of(entry, true);
 	atomic_store(&entry->word, word_of(generation_of(word), pid_of(word), LEFT));
 }
 
@@ -341,17 +345,21 @@ void fxt_kin_stay(void)
 	uint64_t word;
 	struct fxt_kin_entry *entry = dereference(atomic_load(&own), &word);
 
-	if (entry && state_of(word) == LEFT && pid_of(word) == (uint32_t)fxt_sys_getpid())
-		change(entry, word, pid_of(word), ALIVE);
+	if (!entry || state_of(word) != LEFT || pid_of(word) != (uint32_t)fxt_sys_getpid())
+		return;
+	entry->check = check_of(entry, false);
+	change(entry, word, pid_of(word), ALIVE);
 }
 
 /* Takes away what is known of a child that is gone. False: it has left no end. */
 static bool take_end(struct fxt_kin_entry *entry, uint64_t word, struct fxt_cause *cause, bool *is_nameless)
 {
-	*is_nameless = entry->left_nameless;
+	bool is_whole = entry->check == check_of(entry, true);
+
+	*is_nameless = entry->left_cpu_and_1 & LEFT_NAMELESS;
 	*cause = (struct fxt_cause){.at_ns = entry->left_ns, .pid = pid_of(word), .tid = entry->left_tid,
-				    .cpu_and_1 = entry->left_cpu_and_1};
-	return change(entry, word, 0, FREE) && state_of(word) == LEFT;
+				    .cpu_and_1 = entry->left_cpu_and_1 & ~LEFT_NAMELESS};
+	return change(entry, word, 0, FREE) && state_of(word) == LEFT && is_whole;
 }
 
 static void put_name(struct fxt_thread *thread, enum fxt_kernel_object_type type, uint32_t koid, struct fxt_args args)

@@ -29,12 +29,15 @@ struct fxt_kin_entry {
 	_Atomic uint64_t word;          /* state, pid of the child or 0, generation */
 	uint64_t born_ns, left_ns;
 	uint32_t parent, parent_tid, parent_cpu_and_1;
-	uint32_t left_tid, left_cpu_and_1;
+	uint32_t left_tid, left_cpu_and_1;      /* and LEFT_NAMELESS */
 	uint32_t signum;
 	uint64_t thread;                /* the signal is for: its tid or handle, or 0 for any */
 	_Atomic uint32_t arrows;        /* that have left from a signal to a group */
-	uint32_t left_nameless;         /* the child has no file, in which its name would stand */
+	uint32_t check;                 /* of what its state says is there: check_of() */
 };
+
+/* The child has no file, in which its name would stand. */
+#define LEFT_NAMELESS (UINT32_C(1) << 31)
 
 static_assert(sizeof(struct fxt_kin_entry) == FXT_KIN_ENTRY_BYTES && FXT_KIN_ENTRIES % KIN_PAGE_ENTRIES == 0, "as the section is laid out");
 
@@ -87,6 +90,21 @@ static inline struct fxt_kin_entry *dereference(uint64_t reference, uint64_t *wo
 static inline bool change(struct fxt_kin_entry *entry, uint64_t word, uint32_t pid, enum state state)
 {
 	return atomic_compare_exchange_strong(&entry->word, &word, word_of(generation_of(word), pid, state));
+}
+
+/* Of what a parent, a sender or a child that leaves has written down. Whoever reads it compares: it is another process's memory too, and
+ * what does not fit is not believed. */
+static inline uint32_t check_of(const struct fxt_kin_entry *entry, bool has_left)
+{
+	uint64_t check = entry->born_ns ^ (uint64_t)entry->parent << 32 ^ entry->parent_tid;
+
+	check = (check ^ check >> 29) * UINT64_C(0xbf58476d1ce4e5b9) + entry->parent_cpu_and_1 + ((uint64_t)entry->signum << 32) + entry->thread;
+	if (has_left) {
+		check = (check ^ check >> 31) * UINT64_C(0x94d049bb133111eb) + entry->left_ns;
+		check = (check ^ check >> 29) * UINT64_C(0xbf58476d1ce4e5b9) + ((uint64_t)entry->left_tid << 32) + entry->left_cpu_and_1;
+	}
+	check = (check ^ check >> 31) * UINT64_C(0x94d049bb133111eb);
+	return (uint32_t)(check >> 32);
 }
 
 static inline void release(uint64_t reference)

@@ -67,6 +67,7 @@ uint64_t fxt_signal_sent(int to, uint64_t thread, int signum)
 	entry->parent_cpu_and_1 = cause.cpu_and_1;
 	entry->signum = (uint32_t)signum;
 	entry->thread = thread;
+	entry->check = check_of(entry, false);
 	atomic_store(&entry->arrows, 0);
 	/* Each leaves at a time of its own. */
 	if (to <= 0)
@@ -116,6 +117,8 @@ static bool look_at(const struct fxt_thread *thread, unsigned n, uint32_t *group
 	found->place = n % PLACES;
 	found->entry = entry_of(n < PLACES ? thread->pid : *group, FIRST + found->place);
 	found->word = atomic_load(&found->entry->word);
+	if (found->entry->check != check_of(found->entry, false))
+		return false;
 	if (n < PLACES)
 		return state_of(found->word) == SENT && pid_of(found->word) == thread->pid &&
 		       (!found->entry->thread || found->entry->thread == thread->tid || found->entry->thread == thread->handle);

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <string.h>
 
+#include "clock.h"
 #include "writer/sys.h"
 
 #define VARIABLE "FXT_SHARED="
@@ -11,9 +12,16 @@
 /* "fxtshare", and what a process has to agree on with those it shares with. A new version where anything in it is
  * laid out anew. */
 #define MAGIC UINT64_C(0x6572616873747866)
-enum { VERSION = 1 };
+enum { VERSION = 2 };
 
 struct fxt_shared *fxt_shared;
+/* As it was when this process started: nobody writes to this one. */
+static uint64_t begun_ns;
+
+bool fxt_shared_may_be(uint64_t at_ns, uint64_t now_ns)
+{
+	return at_ns >= begun_ns && at_ns <= now_ns;
+}
 
 /* What the variable names is opened for writing, and may not be what it was when that was set: `fxt record` may be
  * gone and its number another process's. A link of a memory file reads like this. */
@@ -62,7 +70,7 @@ void fxt_shared_start(char **environment)
 {
 	const uint64_t magic = MAGIC ^ ((uint64_t)VERSION << 32 | (uint64_t)FXT_SHARED_BYTES);
 	struct fxt_shared *memory;
-	uint64_t found = 0;
+	uint64_t found = 0, now_ns = fxt_clock_kernel_ns();
 
 	for (; *environment && strncmp(*environment, VARIABLE, strlen(VARIABLE)); environment++)
 		;
@@ -76,5 +84,8 @@ void fxt_shared_start(char **environment)
 		fxt_sys_munmap(memory, FXT_SHARED_BYTES);
 		return;
 	}
+	begun_ns = 0;
+	if (atomic_compare_exchange_strong(&memory->begun_ns, &begun_ns, now_ns) || begun_ns > now_ns)
+		begun_ns = now_ns;
 	fxt_shared = memory;
 }

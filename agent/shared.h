@@ -6,7 +6,7 @@
  * those that it forks inherit and those that it executes do not.
  *
  * Nobody waits in it: whoever has it may be killed between any two instructions. Nor is what stands in it believed:
- * another process wrote it, so every index is looked at before it is used. All of it is 0 at first, and pages that
+ * another process wrote it, so every index and every time is looked at before it is used. All of it is 0 at first, and pages that
  * are not used are not there.
  */
 #ifndef FXT_SHARED_H
@@ -14,6 +14,7 @@
 
 #include <assert.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 enum {
@@ -27,7 +28,8 @@ enum {
 
 struct fxt_shared {
 	_Atomic uint64_t magic;         /* and version and size; whoever comes first puts it there */
-	char rest[FXT_SHARED_PAGE_BYTES - sizeof(uint64_t)];
+	_Atomic uint64_t begun_ns;      /* when that was */
+	char rest[FXT_SHARED_PAGE_BYTES - 2 * sizeof(uint64_t)];
 	/* Each on pages of its own, for who knows what is in it to cast. */
 	unsigned char kin[FXT_KIN_BYTES];
 	unsigned char streams[FXT_STREAMS_BYTES];
@@ -37,6 +39,9 @@ static_assert(sizeof(struct fxt_shared) == FXT_SHARED_BYTES, "no more than there
 
 /* NULL: there is none, and nothing is known of others. Set before anything is recorded, and never changed. */
 extern struct fxt_shared *fxt_shared __attribute__((visibility("hidden")));
+
+/* Whether a time that another process has written there may be when something happened that is over by `now_ns`: not before the run began. */
+bool fxt_shared_may_be(uint64_t at_ns, uint64_t now_ns);
 
 /* Once, at start; the descriptor it takes is closed again before the program gets to open any. */
 void fxt_shared_start(char **environment);

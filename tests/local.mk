@@ -143,6 +143,7 @@ APPS_C = \
 	tests/apps/progress \
 	tests/apps/quiet \
 	tests/apps/says \
+	tests/apps/scribble \
 	tests/apps/sequence \
 	tests/apps/signalled \
 	tests/apps/slow \

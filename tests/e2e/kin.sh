@@ -81,3 +81,19 @@ valid kin.fxt
 sort -o told told
 trace arrows kin.fxt | grep -E '(kill|killpg|raise|signal|sigqueue) ->' | sort >found
 same "signals" told found
+
+# -- Somebody writes what he likes to the memory that the processes of a run share: nothing that is in it is believed ---------
+
+rm -f kin.fxt stop
+begun=$(awk '{printf "%.0f", $1 * 1e9}' /proc/uptime)
+# shellcheck disable=SC2016
+FXT_SEED=$seed "$FXT" record -q -o kin.fxt -- bash -c '"$0/scribble" stop & "$0/kin" 20 && "$0/awaits" 100 && "$0/streams" pair 500 fork; status=$?
+	touch stop; wait $!; exit $status' "$apps" >told 2>err || fail "scribbled: exit status $?, FXT_SEED=$seed: $(head -n 3 err)"
+valid kin.fxt
+ended=$(awk '{printf "%.0f", ($1 + 1) * 1e9}' /proc/uptime)
+"$FXT" report --json kin.fxt >report.json || fail "scribbled: no report"
+python3 - "$begun" "$ended" <<-'END' || fail "scribbled, FXT_SEED=$seed: the trace has times from before the run or after it"
+	import json, sys
+	trace = json.load(open("report.json"))["trace"]
+	sys.exit(not int(sys.argv[1]) - 10**7 <= trace["first_ns"] <= trace["last_ns"] <= int(sys.argv[2]))
+END
