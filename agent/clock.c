@@ -15,15 +15,19 @@ enum {
 	BASELINE_NS = 1000 * 1000 * 1000,
 	RENEW_EARLY_NS = 2 * 1000 * 1000,
 	RENEW_NS = 10 * 1000 * 1000,
+	STRAY_NS = 20 * 1000,           /* further than this from a line that has just expired the kernel's time is not by itself */
+	STRAYS_MOST = 4,                /* the machine may sleep, or be moved to another host, now and then */
 };
 
 struct pair {
 	uint64_t tick, ns;
+	uint64_t width;                 /* ticks between the two readings around the kernel's */
 };
 
 /* The scale comes from the distance between now and a pair at least SCALE_MIN_NS and usually one to two seconds old. */
 static struct {
-	bool usable;
+	atomic_bool usable;
+	_Atomic unsigned strays;        /* renewals in a row that found a line to be wrong */
 	struct fxt_lock lock;
 	struct pair old, recent;
 	_Atomic uint64_t scale;         /* nanoseconds per tick, shifted by FXT_CLOCK_SHIFT; 0: not known yet */
@@ -41,7 +45,7 @@ uint64_t fxt_clock_kernel_ns(void)
 /* Counter and kernel time of one moment: the closest of some tries, as the thread may be preempted between. */
 static struct pair read_pair(void)
 {
-	struct pair best = {0, 0};
+	struct pair best = {0};
 	uint64_t before, after, ns, width, least = UINT64_MAX;
 	int i;
 
@@ -52,7 +56,7 @@ static struct pair read_pair(void)
 		width = after - before;
 		if (width < least) {
 			least = width;
-			best = (struct pair){before + width / 2, ns};
+			best = (struct pair){before + width / 2, ns, width};
 		}
 	}
 	return best;
@@ -80,6 +84,24 @@ void fxt_clock_start(void)
 void fxt_clock_after_fork(void)
 {
 	fxt_lock_reset(&clock_state.lock);
+}
+
+/* Compares a line that has just expired with the kernel's time; of one that expired long ago nothing is expected. The counter is of no use
+ * where lines are wrong again and again: it differs between processors, or its rate does, and the kernel, which will have noticed, has gone
+ * over to another clock. */
+static void judge(const struct fxt_clock_line *line, struct pair now)
+{
+	uint64_t limit = atomic_load_explicit(&clock_state.limit, memory_order_relaxed);
+	uint32_t low = (uint32_t)now.tick;
+	int64_t error;
+
+	if (!line->scale || line->high != (uint32_t)(now.tick >> 32) || low < line->until || low - line->until > limit)
+		return;
+	error = (int64_t)(line->origin_ns + (low * line->scale >> FXT_CLOCK_SHIFT) - now.ns);
+	if ((uint64_t)(error < 0 ? -error : error) <= STRAY_NS + (now.width * line->scale >> FXT_CLOCK_SHIFT))
+		atomic_store_explicit(&clock_state.strays, 0, memory_order_relaxed);
+	else if (atomic_fetch_add_explicit(&clock_state.strays, 1, memory_order_relaxed) + 1 >= STRAYS_MOST)
+		atomic_store_explicit(&clock_state.usable, false, memory_order_relaxed);
 }
 
 /* Learns the scale from a new pair. */
@@ -153,9 +175,10 @@ void fxt_clock_renew_line(struct fxt_thread *thread)
 		return;
 	mask = fxt_sys_block_signals();
 	now = read_pair();
+	judge(&thread->clock, now);
 	learn(now);
 	scale = atomic_load_explicit(&clock_state.scale, memory_order_relaxed);
-	if (scale)
+	if (scale && clock_state.usable)
 		set_line(&thread->clock, now, scale);
 	fxt_sys_restore_signals(mask);
 }

@@ -3,7 +3,8 @@
  * Each thread keeps a straight line (struct fxt_clock_line) from the counter to kernel time, which expires after 10 ms at the latest, so
  * that it never strays from the kernel's clock by more than that time's worth of the kernel's own corrections (500 ppm of 10 ms: 5
  * microseconds). To renew it takes some system calls, so that is deferred work (deferred.h), and every reading in between is the
- * kernel's, as is each until the process is some milliseconds old and there is a scale. Within a thread time increases strictly: a
+ * kernel's, as is each until the process is some milliseconds old and there is a scale, and each of a process in which lines were wrong when
+ * they were renewed, time after time: then the counter is no clock any more. Within a thread time increases strictly: a
  * viewer drops one of two slices that begin in the same nanosecond.
  */
 #ifndef FXT_CLOCK_H

@@ -6,6 +6,7 @@
 if HAVE_CHECK
 UNIT_TESTS = \
 	tests/check_buffer \
+	tests/check_clock \
 	tests/check_config \
 	tests/check_encode \
 	tests/check_encode_limits \
@@ -19,6 +20,9 @@ tests_check_rewrite_SOURCES = tests/check_rewrite.c tests/buffer_fixture.h
 tests_check_config_SOURCES = tests/check_config.c agent/config.c agent/follow.c agent/follow_glob.c agent/loaded.c agent/log.c agent/output.c \
 	agent/trigger.c
 tests_check_config_CPPFLAGS = $(AGENT_CPPFLAGS)
+# It has the file's text in it.
+tests_check_clock_SOURCES = tests/check_clock.c
+tests_check_clock_CPPFLAGS = $(AGENT_CPPFLAGS)
 tests_check_stream_SOURCES = tests/check_stream.c agent/stream.c agent/stream_names.c
 tests_check_stream_CPPFLAGS = $(AGENT_CPPFLAGS)
 tests_check_wait_SOURCES = tests/check_wait.c agent/wait.c
@@ -95,6 +99,7 @@ APPS_C = \
 	tests/apps/busy \
 	tests/apps/causes \
 	tests/apps/chain \
+	tests/apps/clocks \
 	tests/apps/controlled \
 	tests/apps/coroutines \
 	tests/apps/deadlock \

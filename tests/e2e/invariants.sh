@@ -33,3 +33,28 @@ for mode in oneshot circular; do
 	export FXT_BUFFERING_MODE=$mode FXT_BUFFER_SIZE_MB=1
 	compare $mode
 done
+
+# Times are the kernel's: each call of two processes lies between what they read from the clock before and after it, to a microsecond.
+rm -rf clocks
+FXT_SEED=$seed traced clocks "$apps/clocks" 1 || fail "clocks: exit status $?"
+for file in clocks/*.fxt; do
+	valid "$file"
+	"$FXT" dump --json "$file"
+done >clocks.json
+python3 - clocks.json <<-'END' >told || fail "clocks, FXT_SEED=$seed: $(cat told)"
+	import json, re, sys
+	calls, ends = 0, {}
+	for line in open(sys.argv[1]):
+	    found = re.search(r'"/(\d+)/(\d+)"', line)
+	    if not found:
+	        continue
+	    call = json.loads(line)
+	    before, after_last = int(found[1]), int(found[2])
+	    early, late = before - call["time"], ends.get(call["tid"], 0) - after_last
+	    if early > 1000 or (after_last and late > 1000):
+	        sys.exit(print("a call of thread %d begins %d ns too early, or the last one ends %d ns too late" % (call["tid"], early, late)) or 1)
+	    ends[call["tid"]] = call["time"] + call["duration"]
+	    calls += 1
+	if calls < 100 or len(ends) != 4:
+	    sys.exit(print("%d calls of %d threads" % (calls, len(ends))) or 1)
+END
