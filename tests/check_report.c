@@ -234,7 +234,10 @@ START_TEST(tells_running_from_waiting)
 	event(COMPLETE, 1, "pthread", "pthread_cond_wait", 200000, 300000,
 	      ARGS({"cpu_ns", UINT, 4000}, {"voluntary", UINT, 1}));
 	/* Too short to have waited; never switched away from; none that blocks; a function with one in it. */
-	call(1, "io", "read", 310000, 310999);
+	call(1, "io", "read", 310000, 311999);
+	/* Nor did these, which would not have: there was nothing to read, or they were to take no time. */
+	event(COMPLETE, 1, "net", "recv", 312000, 316000, ARGS({"fd", UINT, 5}, {"errno", UINT, 11}));
+	event(COMPLETE, 1, "net", "poll", 316500, 319500, ARGS({"timeout", UINT, 0}));
 	event(COMPLETE, 1, "io", "read", 320000, 340000, ARGS({"voluntary", UINT, 0}));
 	call(1, "pthread", "pthread_mutex_unlock", 350000, 370000);
 	call(1, "time", "nanosleep", 400000, 450000);
@@ -242,7 +245,7 @@ START_TEST(tells_running_from_waiting)
 	/* Still in it when the trace ends, at 600000. */
 	event(BEGIN, 2, "pthread", "sem_wait", 500000, 0, NO_ARGS);
 	call(2, "pthread", "pthread_mutex_lock", 520000, 540000);
-	call(3, "io", "open", 599000, 600000);
+	call(3, "io", "open", 598000, 600000);
 	make_report(&report, 10);
 	t = times_of(&report, 7);
 	ck_assert_uint_eq(t->first_ns, 1000);
@@ -260,7 +263,7 @@ START_TEST(tells_running_from_waiting)
 	ck_assert_uint_eq(t->running_ns, 0);
 	expect_symbol(t->open, "sem_wait");
 	t = times_of(&report, 9);
-	ck_assert_uint_eq(t->waiting_ns, 1000);
+	ck_assert_uint_eq(t->waiting_ns, 2000);
 	/* By what they did themselves. */
 	ck_assert_uint_eq(tid_of(report.threads.list[0].thread), 7);
 	end_report(&report);

@@ -52,7 +52,7 @@ enum fxt_standing {
 };
 
 /* A thread that sleeps is gone for longer than this: calls that took less have not waited, whatever their role. */
-enum { FXT_STANDING_LEAST_NS = 1000 };
+enum { FXT_STANDING_LEAST_NS = 2000 };
 
 enum fxt_standing fxt_role_standing(const struct fxt_role *role);
 

@@ -5,6 +5,7 @@
 
 #include "report_threads.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -68,7 +69,7 @@ static void stand(struct fxt_thread_times *t, struct fxt_thread_time *one, const
 	fxt_nesting_push(&one->nesting, slice);
 }
 
-/* Whether a call said that it would rather fail than wait. */
+/* Whether a call said that it would rather fail than wait, or, where its descriptor says so, did. */
 static bool would_not_wait(const struct fxt_record *rec)
 {
 	static const struct {
@@ -77,6 +78,11 @@ static bool would_not_wait(const struct fxt_record *rec)
 	} flags[] = {{"wait", "options", WNOHANG}, {"recv", "flags", MSG_DONTWAIT}, {"send", "flags", MSG_DONTWAIT}};
 	uint64_t value;
 
+	if (fxt_argument_u64(fxt_argument(rec, "errno"), &value) && value == EAGAIN)
+		return true;
+	/* Of poll() and its like. Of those that wait for locks it is a time of the clock, and of sleeps it has another name. */
+	if (fxt_argument_u64(fxt_argument(rec, "timeout"), &value) && value == 0)
+		return true;
 	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++)
 		if (rec->name.bytes >= 4 && memcmp(rec->name.text, flags[i].call, 4) == 0 &&
 		    fxt_argument_u64(fxt_argument(rec, flags[i].argument), &value) && value & flags[i].flag)
