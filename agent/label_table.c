@@ -9,14 +9,26 @@
 
 enum { BUCKETS = 1024, WAYS = 8 };
 
-/* Where objects are, or were: a bit for each 64 bytes of memory, and for others that are a multiple of 128 MiB away. Who frees memory
- * sees in some words that there is none in 100 KiB; of more than 32 MiB it is cheaper to look at all there are. */
-enum { LINE_BYTES = 64, LINES = 1 << 21, LINES_MANY = 1 << 19, LEAST_ALIGNMENT = 4 };
+/* How many objects live where: a count of 16 bits for each KiB of memory, shared with every KiB that is a multiple of 128 MiB away. Whoever
+ * frees 100 KiB without an object sees that in 25 words. The counts fit: the table holds 8192 objects. A unit of 32 bytes has its objects,
+ * whose alignment is 4 at least, in one bucket, so a KiB with objects is 32 buckets to look at. To look at all buckets costs no more than
+ * 32 such KiB, or than the counts of 32 MiB: of more memory than that, or with more objects in it, all are looked at. */
+enum {
+	UNIT_BYTES = 32,
+	AREA_BYTES = 1024,
+	AREAS = 1 << 17,
+	COUNT_BITS = 16,
+	COUNTS = 64 / COUNT_BITS,       /* in a word */
+	AREAS_MANY = 1 << 15,
+	AREAS_WITH_OBJECTS_MANY = BUCKETS * UNIT_BYTES / AREA_BYTES,
+};
+
+static_assert(BUCKETS * WAYS < 1 << (COUNT_BITS - 1), "no count runs into the next");
 
 struct table {
 	_Atomic uintptr_t keys[BUCKETS][WAYS];  /* 0: free, or changing */
 	struct fxt_label_detail details[BUCKETS][WAYS];
-	_Atomic uint64_t lines[LINES / 64];
+	_Atomic uint64_t counts[AREAS / COUNTS];
 };
 
 static _Atomic(struct table *) table;
@@ -25,7 +37,7 @@ static atomic_bool any_replaced;        /* somebody who was told of is not in th
 
 static uint64_t bucket_of(uintptr_t key)
 {
-	return fxt_wait_hash(key & ~(uintptr_t)FXT_LABEL_IS_DEAD) >> 54;
+	return key / UNIT_BYTES * UINT64_C(0x9e3779b97f4a7c15) >> 54;
 }
 
 static int find(struct table *all, uintptr_t key)
@@ -41,11 +53,51 @@ static int find(struct table *all, uintptr_t key)
 	return -1;
 }
 
-static void mark_line(struct table *all, uintptr_t key)
+static bool lives(uintptr_t key)
 {
-	uintptr_t line = key / LINE_BYTES % LINES;
+	return key && !(key & FXT_LABEL_IS_DEAD);
+}
 
-	atomic_fetch_or_explicit(&all->lines[line / 64], UINT64_C(1) << line % 64, memory_order_relaxed);
+static unsigned count_shift(uintptr_t area)
+{
+	return (unsigned)(area % COUNTS * COUNT_BITS);
+}
+
+static _Atomic uint64_t *count_word(struct table *all, uintptr_t area)
+{
+	return &all->counts[area / COUNTS % (AREAS / COUNTS)];
+}
+
+/* Counts an object before its key says that it lives, so that nobody who frees its memory passes it by. */
+static void count_birth(struct table *all, uintptr_t key)
+{
+	uintptr_t area = key / AREA_BYTES;
+
+	atomic_fetch_add_explicit(count_word(all, area), UINT64_C(1) << count_shift(area), memory_order_relaxed);
+}
+
+/* Takes an object out of the count after its key has said that it is dead. A handler may have forked in between: then the count is 0 already. */
+static void count_death(struct table *all, uintptr_t key)
+{
+	uintptr_t area = key / AREA_BYTES;
+	_Atomic uint64_t *word = count_word(all, area);
+	uint64_t counts = atomic_load_explicit(word, memory_order_relaxed), one = UINT64_C(1) << count_shift(area);
+
+	while (counts & one * UINT16_MAX &&
+	       !atomic_compare_exchange_weak_explicit(word, &counts, counts - one, memory_order_relaxed, memory_order_relaxed))
+		;
+}
+
+/* Changes what a place of the table holds; under table_lock, beside which places only change from living to dead and back. */
+static void set_key(struct table *all, uint64_t bucket, int way, uintptr_t key)
+{
+	uintptr_t was;
+
+	if (lives(key))
+		count_birth(all, key);
+	was = atomic_exchange_explicit(&all->keys[bucket][way], key, memory_order_acq_rel);
+	if (lives(was))
+		count_death(all, was);
 }
 
 bool fxt_label_look(uintptr_t key, struct fxt_label_detail *detail, uintptr_t *found)
@@ -70,8 +122,14 @@ bool fxt_label_revive(uintptr_t key)
 	uintptr_t dead = key | FXT_LABEL_IS_DEAD;
 	int way = find(all, key);
 
-	if (way < 0 || !(atomic_compare_exchange_strong(&all->keys[bucket][way], &dead, key) || dead == key))
+	if (way < 0)
 		return false;
+	count_birth(all, key);
+	if (!atomic_compare_exchange_strong(&all->keys[bucket][way], &dead, key)) {
+		count_death(all, key);
+		if (dead != key)
+			return false;
+	}
 	all->details[bucket][way].label.is_repeated = true;
 	return true;
 }
@@ -151,17 +209,16 @@ enum fxt_entered fxt_label_enter(uintptr_t key, const struct fxt_label_detail *n
 			old->place = new->place;
 			old->label.is_repeated = true;
 		}
-		atomic_store_explicit(&all->keys[bucket][way], key, memory_order_relaxed);
+		set_key(all, bucket, way, key);
 		how = FXT_ENTERED_KNOWN;
 	}
 	if (how == FXT_ENTERED_FIRST || how == FXT_ENTERED_NEXT) {
-		atomic_store_explicit(&all->keys[bucket][way], 0, memory_order_relaxed);
+		set_key(all, bucket, way, 0);
 		atomic_thread_fence(memory_order_release);
 		all->details[bucket][way] = *new;
 		if (new->label.how == FXT_LABEL_PATH)
 			all->details[bucket][way].label.text = NULL;
-		mark_line(all, key);
-		atomic_store_explicit(&all->keys[bucket][way], key, memory_order_release);
+		set_key(all, bucket, way, key);
 	}
 	fxt_unlock(&table_lock, mask);
 	return how;
@@ -173,7 +230,10 @@ static bool bury(struct table *all, uintptr_t key)
 	uintptr_t living = key;
 	int way = find(all, key);
 
-	return way >= 0 && atomic_compare_exchange_strong(&all->keys[bucket_of(key)][way], &living, key | FXT_LABEL_IS_DEAD);
+	if (way < 0 || !atomic_compare_exchange_strong(&all->keys[bucket_of(key)][way], &living, key | FXT_LABEL_IS_DEAD))
+		return false;
+	count_death(all, key);
+	return true;
 }
 
 void fxt_label_bury(uintptr_t key)
@@ -181,51 +241,73 @@ void fxt_label_bury(uintptr_t key)
 	bury(atomic_load_explicit(&table, memory_order_acquire), key);
 }
 
-/* The objects of one line, of which there may be as many as have this alignment. */
-static void bury_line(struct table *all, uintptr_t low, uintptr_t high, void (*buried)(uintptr_t key))
+/* Of the objects in one bucket those in [low, high). */
+static void bury_in_bucket(struct table *all, uint64_t bucket, uintptr_t low, uintptr_t high, void (*buried)(uintptr_t key))
 {
 	uintptr_t key;
+	int way;
 
-	for (key = (low + LEAST_ALIGNMENT - 1) & ~(uintptr_t)(LEAST_ALIGNMENT - 1); key < high; key += LEAST_ALIGNMENT)
-		if (bury(all, key))
-			buried(key);
-}
-
-static void bury_of_all(struct table *all, uintptr_t low, uintptr_t high, void (*buried)(uintptr_t key))
-{
-	uintptr_t key;
-	unsigned i;
-
-	for (i = 0; i < BUCKETS * WAYS; i++) {
-		key = atomic_load_explicit(&all->keys[i / WAYS][i % WAYS], memory_order_relaxed);
-		if (key >= low && key < high && bury(all, key))
+	for (way = 0; way < WAYS; way++) {
+		key = atomic_load_explicit(&all->keys[bucket][way], memory_order_relaxed);
+		if (key >= low && key < high && lives(key) && bury(all, key))
 			buried(key);
 	}
+}
+
+/* The objects in [low, high), which are of one KiB. */
+static void bury_in_area(struct table *all, uintptr_t low, uintptr_t high, void (*buried)(uintptr_t key))
+{
+	uintptr_t unit;
+
+	for (unit = low / UNIT_BYTES; unit <= (high - 1) / UNIT_BYTES; unit++)
+		bury_in_bucket(all, bucket_of(unit * UNIT_BYTES), low, high, buried);
+}
+
+static void bury_in_all(struct table *all, uintptr_t low, uintptr_t high, void (*buried)(uintptr_t key))
+{
+	uint64_t bucket;
+
+	for (bucket = 0; bucket < BUCKETS; bucket++)
+		bury_in_bucket(all, bucket, low, high, buried);
+}
+
+/* The first area of [area, end) with objects in it, or in those that share its count; `end`: there is none. */
+static uintptr_t next_area(struct table *all, uintptr_t area, uintptr_t end)
+{
+	uint64_t counts;
+
+	while (area < end) {
+		counts = atomic_load_explicit(count_word(all, area), memory_order_relaxed) >> count_shift(area);
+		if (counts) {
+			area += (unsigned)__builtin_ctzll(counts) / COUNT_BITS;
+			break;
+		}
+		area = (area | (COUNTS - 1)) + 1;
+	}
+	return area < end ? area : end;
 }
 
 void fxt_label_bury_within(uintptr_t low, uintptr_t high, void (*buried)(uintptr_t key))
 {
 	struct table *all = atomic_load_explicit(&table, memory_order_acquire);
-	uintptr_t line = low / LINE_BYTES, end = high / LINE_BYTES + 1, from, to;
-	uint64_t marked;
+	uintptr_t area = low / AREA_BYTES, end, from, to;
+	unsigned with_objects = 0;
 
-	if (!all)
+	if (!all || low >= high)
 		return;
-	if (end - line > LINES_MANY) {
-		bury_of_all(all, low, high, buried);
+	end = (high - 1) / AREA_BYTES + 1;
+	if (end - area > AREAS_MANY) {
+		bury_in_all(all, low, high, buried);
 		return;
 	}
-	while (line < end) {
-		marked = atomic_load_explicit(&all->lines[line / 64 % (LINES / 64)], memory_order_relaxed) >> line % 64;
-		if (!marked) {
-			line = (line | 63) + 1;
-			continue;
+	for (area = next_area(all, area, end); area < end; area = next_area(all, area + 1, end)) {
+		from = area * AREA_BYTES;
+		if (++with_objects > AREAS_WITH_OBJECTS_MANY) {
+			bury_in_all(all, from, high, buried);
+			return;
 		}
-		line += (unsigned)__builtin_ctzll(marked);
-		from = line * LINE_BYTES;
-		to = from + LINE_BYTES;
-		line++;
-		bury_line(all, from > low ? from : low, to < high ? to : high, buried);
+		to = high - from < AREA_BYTES ? high : from + AREA_BYTES;
+		bury_in_area(all, from > low ? from : low, to, buried);
 	}
 }
 
@@ -247,7 +329,7 @@ static void bury_variables(struct table *all)
 			if (!key || (detail->label.how != FXT_LABEL_SYMBOL && !detail->label.offset) || fxt_function_is_mapped(key))
 				continue;
 			detail->place = 0;
-			atomic_store_explicit(&all->keys[bucket][way], key | FXT_LABEL_IS_DEAD, memory_order_relaxed);
+			set_key(all, bucket, (int)way, key | FXT_LABEL_IS_DEAD);
 		}
 	}
 }

@@ -10,6 +10,7 @@ UNIT_TESTS = \
 	tests/check_config \
 	tests/check_encode \
 	tests/check_encode_limits \
+	tests/check_labels \
 	tests/check_rewrite \
 	tests/check_stream \
 	tests/check_utf8 \
@@ -23,6 +24,8 @@ tests_check_config_CPPFLAGS = $(AGENT_CPPFLAGS)
 # It has the file's text in it.
 tests_check_clock_SOURCES = tests/check_clock.c
 tests_check_clock_CPPFLAGS = $(AGENT_CPPFLAGS)
+tests_check_labels_SOURCES = tests/check_labels.c agent/label_table.c
+tests_check_labels_CPPFLAGS = $(AGENT_CPPFLAGS)
 tests_check_stream_SOURCES = tests/check_stream.c agent/stream.c agent/stream_names.c
 tests_check_stream_CPPFLAGS = $(AGENT_CPPFLAGS)
 tests_check_wait_SOURCES = tests/check_wait.c agent/wait.c
