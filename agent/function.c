@@ -17,9 +17,12 @@ struct fxt_function fxt_functions[FXT_FUNCTION_SLOTS] __attribute__((aligned(FXT
 uint32_t fxt_functions_none_defined[FXT_STRING_MAX_INDEX + 1] __attribute__((aligned(FXT_PAGE_BYTES)));
 static_assert(sizeof(fxt_functions) % FXT_PAGE_BYTES == 0 && sizeof(fxt_functions_none_defined) % FXT_PAGE_BYTES == 0, "of pages");
 
+/* Which function an index was given to; touched as far as it is used. In the child of a fork the functions have forgotten their indices. */
+static const struct fxt_function *_Atomic by_index[FXT_STRING_MAX_INDEX + 1];
+
 static struct {
 	struct fxt_lock lock;           /* held while a name is looked up; durable_lock nests in it */
-	uint32_t count;
+	atomic_uint count;              /* in the table; changed under the lock */
 	uint32_t next_index;
 	bool indices_used_up;
 } functions;
@@ -89,7 +92,7 @@ const struct fxt_function *fxt_function_find(uintptr_t address)
 	if (known)
 		return known;
 	/* Stays without a name. */
-	if (fxt_is_forbidden(FXT_NO_CALLS) || fxt_stack_is_short())
+	if (atomic_load_explicit(&functions.count, memory_order_relaxed) == MAX_FUNCTIONS || fxt_is_forbidden(FXT_NO_CALLS) || fxt_stack_is_short())
 		return NULL;
 	mask = lock_functions();
 
@@ -104,17 +107,18 @@ const struct fxt_function *fxt_function_find(uintptr_t address)
 			slot++;
 			continue;
 		}
-		if (functions.count == MAX_FUNCTIONS) {
+		if (atomic_load_explicit(&functions.count, memory_order_relaxed) == MAX_FUNCTIONS) {
 			function = NULL;
 			break;
 		}
-		functions.count++;
+		atomic_fetch_add_explicit(&functions.count, 1, memory_order_relaxed);
 		name = fxt_symbol_name(address, &bytes);
 		function->name = name;
 		function->bytes = (uint32_t)(bytes < NAME_MAX_BYTES ? bytes : NAME_MAX_BYTES);
 		function->index = give_index(name, function->bytes);
 		function->names = function->index ? fxt_names_of(FXT_STR_CATEGORIES + FXT_BIT_function, function->index)
 						  : FXT_FUNCTION_UNNAMED;
+		atomic_store_explicit(&by_index[function->index], function, memory_order_release);
 		atomic_store_explicit(&function->address, address, memory_order_release);
 		break;
 	}
@@ -171,9 +175,9 @@ static void forget_all(void)
 void fxt_functions_after_fork(void)
 {
 	fxt_lock_reset(&functions.lock);
-	if (functions.count)
+	if (atomic_load(&functions.count))
 		forget_all();
-	functions.count = 0;
+	atomic_store(&functions.count, 0);
 	functions.next_index = 0;
 	functions.indices_used_up = false;
 	/* Emptied and not unmapped: who was interrupted as it looked there looks on. */
@@ -232,15 +236,12 @@ static bool unwind_to(struct fxt_thread *thread, uintptr_t frame, uintptr_t addr
 
 const char *fxt_function_name_of(uint32_t index, size_t *bytes)
 {
-	size_t i;
+	const struct fxt_function *function = atomic_load_explicit(&by_index[index], memory_order_acquire);
 
-	for (i = 0; functions.count && i < FXT_FUNCTION_SLOTS; i++) {
-		if (atomic_load_explicit(&fxt_functions[i].address, memory_order_acquire) && fxt_functions[i].index == index) {
-			*bytes = fxt_functions[i].bytes;
-			return fxt_functions[i].name;
-		}
-	}
-	return NULL;
+	if (!index || !function || function->index != index)
+		return NULL;
+	*bytes = function->bytes;
+	return function->name;
 }
 
 uint64_t fxt_function_names(uintptr_t address)

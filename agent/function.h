@@ -3,7 +3,8 @@
  * A function's name is looked up once, when it is first entered, and gets a string index. The string record is in the
  * durable area, for the slots of calls in progress; and again in each chunk before the first event there that
  * refers to it, so that a copy of the file that was begun before the function was first called holds what it needs.
- * When the durable area is full or the indices are used up, names stand inline.
+ * When the durable area is full or the indices are used up, names stand inline. Of functions past the 131072nd the trace says that they
+ * are functions, and not which.
  */
 #ifndef FXT_FUNCTION_H
 #define FXT_FUNCTION_H
@@ -18,9 +19,9 @@ struct fxt_function {
 	uint32_t index;                 /* 0: inline */
 };
 
-enum { FXT_FUNCTION_SLOTS = 1 << 16 };
+enum { FXT_FUNCTION_SLOTS = 1 << 18 };
 
-/* 2 MiB, touched as far as it is used. */
+/* 8 MiB, touched as far as it is used. */
 extern struct fxt_function fxt_functions[FXT_FUNCTION_SLOTS] __attribute__((visibility("hidden")));
 /* For threads that have met no function yet: nothing is defined in any chunk of theirs. */
 extern uint32_t fxt_functions_none_defined[FXT_STRING_MAX_INDEX + 1] __attribute__((visibility("hidden")));
@@ -31,7 +32,7 @@ const struct fxt_function *fxt_function_find(uintptr_t address);
 /* Finishes a function whose entry has been popped, when it is not the common case. */
 void fxt_function_complete(struct fxt_thread *thread, uintptr_t address, uint64_t start_ns, uint64_t end_ns);
 
-/* The name behind a string index; NULL: no function has it. Looks through all of them. */
+/* The name behind a string index; NULL: no function has it. */
 const char *fxt_function_name_of(uint32_t index, size_t *bytes);
 
 /* Category and name for an event's header. */
@@ -43,7 +44,7 @@ void fxt_functions_start(void);
 /* In the child of a fork: no string of ours is in its file yet. */
 void fxt_functions_after_fork(void);
 
-/* Functions begin 16 bytes apart at least: those of one file of a mebibyte have a slot each. */
+/* Functions begin 16 bytes apart at least: those of one file of 4 MiB have a slot each. */
 static inline size_t fxt_function_slot(uintptr_t address)
 {
 	return address / 16 % FXT_FUNCTION_SLOTS;

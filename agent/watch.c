@@ -115,7 +115,7 @@ void fxt_commit_watched(struct fxt_thread *thread, uint64_t *at, uint64_t header
 	/* The explanation may have read the clock since. */
 	if (is_latest)
 		fxt_deferred_after(thread, thread->last_ns);
-	/* It may be watched for something else, and to find a function's name takes a look at all of them. */
+	/* It may be watched for something else. */
 	if (!error && ns < fxt_agent.config.triggers.most_ns && ns >= fxt_agent.config.triggers.least_ns)
 		return;
 	name = event_name(header, &bytes);

@@ -1,0 +1,48 @@
+#!/bin/bash
+# More instrumented functions than there are string indices, and than the agent's table has places: all calls are there, and those of all
+# functions in the table have their names.
+# shellcheck source=lib.sh
+. "${abs_top_srcdir:?}/tests/e2e/lib.sh"
+need python3
+
+places=131072
+
+# called NAME FILE: what the trace and the report say of each function.
+called()
+{
+	valid "$2"
+	trace counts "$2" | grep ^function: | LC_ALL=C sort >"$1.found"
+	"$FXT" report --json "$2" | python3 -c '
+import json, sys
+for call in json.load(sys.stdin)["calls"]:
+    if call["category"] == "function":
+        print("function:%s %d" % (call["name"], call["count"]))' | LC_ALL=C sort >"$1.reported"
+}
+
+# run NAME FUNCTIONS CALLS
+run()
+{
+	FXT_CATEGORIES=function traced "$1" "$apps/many_functions" "$2" "$3" >"$1.said" 2>err || fail "$1: exit status $?"
+	file=$(only "$1"/*.fxt) && called "$1" "$file"
+	LC_ALL=C sort -o "$1.said" "$1.said"
+}
+
+functions=$((33000 + $(random_below 20000)))
+calls=$((20000 + $(random_below 20000)))
+echo "functions: $functions, calls: $calls"
+FXT_BUFFERING_MODE=streaming run indices $functions $calls
+same "more than indices: counts of each" indices.said indices.found
+same "more than indices: the report's" indices.said indices.reported
+
+# In a ring each chunk says by itself what its indices are.
+FXT_BUFFERING_MODE=circular FXT_BUFFER_SIZE_MB=1 run ring $functions $calls
+is "ring: names that no function has" "" "$(cut -d' ' -f1 ring.found | grep -vxF -f <(cut -d' ' -f1 ring.said))"
+test "$(wc -l <ring.found)" -gt 1000 || fail "ring: only $(wc -l <ring.found) functions are left in 1 MiB"
+
+# Those without a place are functions, and none has another's name.
+functions=$((places + 1 + $(random_below 8000)))
+FXT_BUFFERING_MODE=streaming run places $functions 1000
+sort -V places.said | head -n $places | LC_ALL=C sort >places.named
+rest=$(sort -V places.said | tail -n +$((places + 1)) | awk '{ sum += $2 } END { print sum }')
+grep -v '^function:function ' places.found | cmp -s places.named - || fail "more than places: counts of those that have one"
+is "more than places: calls of the others" "function:function $rest" "$(grep '^function:function ' places.found)"
