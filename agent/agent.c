@@ -205,8 +205,10 @@ static void tell_full(uint64_t now_ns)
 			streaming ? "FXT_MAX_SIZE_MB" : "FXT_BUFFER_SIZE_MB");
 	} else {
 		tell_trace(FXT_STR_buffer_full, fxt_error_name(error), 0, now_ns);
-		fxt_log("%s cannot grow: %s; what follows %s", fxt_agent.buffer.path, fxt_error_name(error),
-			fxt_agent.config.wait_on_full ? "waits for room" : "is dropped and counted");
+		/* What is lost of a file that somebody has cut is told when all of it is known. */
+		if (!fxt_buffer_is_cut(&fxt_agent.buffer))
+			fxt_log("%s cannot grow: %s; what follows %s", fxt_agent.buffer.path, fxt_error_name(error),
+				fxt_agent.config.wait_on_full ? "waits for room" : "is dropped and counted");
 	}
 }
 
@@ -343,8 +345,17 @@ void fxt_agent_save_memory(void)
 	    fxt_agent.pid != (uint32_t)fxt_sys_getpid() || fxt_agent.buffer.tail_offset)
 		return;
 	error = fxt_buffer_save(&fxt_agent.buffer);
-	if (error)
+	if (error && !fxt_buffer_is_cut(&fxt_agent.buffer))
 		fxt_log("%s: what was recorded last cannot be saved: %s", fxt_agent.buffer.path, fxt_error_name(error));
+}
+
+static void tell_cut(void)
+{
+	uint64_t bytes;
+
+	if (fxt_buffer_find_cut(&fxt_agent.buffer, &bytes))
+		fxt_log("%s was cut to %lu bytes while it was written: what was behind them is lost, and at least %lu records after that",
+			fxt_agent.buffer.path, (unsigned long)bytes, (unsigned long)fxt_threads_dropped());
 }
 
 void fxt_agent_exit(void)
@@ -360,6 +371,7 @@ void fxt_agent_exit(void)
 	if (thread)
 		fxt_labels_tell_owed(thread, UINT64_MAX);
 	fxt_agent_save();
+	tell_cut();
 	if (fxt_is_filtered() || fxt_is_forbidden(FXT_NO_CALLS) || !fxt_is_alone())
 		return;
 	mask = fxt_sys_block_signals();

@@ -352,6 +352,7 @@ struct fxt_agent {
 	atomic_int recording;           /* enum fxt_recording: control.h */
 	atomic_bool file_made;          /* the buffer exists */
 	atomic_bool filtered;           /* fxt_filter_begins() */
+	struct fxt_lock bus_lock;       /* setting the action of SIGBUS: interpose/bus.c */
 	struct fxt_lock file_lock;      /* makes it; nests in nothing, and durable_lock in it */
 	bool file_failed;
 	uint32_t pid;                   /* as getpid() has it */
@@ -412,6 +413,9 @@ static inline void fxt_agent_save(void)
 	if (FXT_UNLIKELY(fxt_agent.buffer.in_memory))
 		fxt_agent_save_memory();
 }
+
+/* How many records of the process have found no room, as far as the trace's counters still say it. */
+FXT_COLD uint64_t fxt_threads_dropped(void);
 
 /* Adds to a count that is kept for the process as a whole, in its slot in the durable area. */
 void fxt_agent_count(enum fxt_loss why, uint64_t records, uint64_t last_ns);

@@ -32,6 +32,7 @@ static const struct call {
 	{SYS_getpid, {0}},
 	{SYS_gettid, {0}},
 	{SYS_tgkill, {1000, 1000, 0}},
+	{SYS_rt_tgsigqueueinfo, {1000, 1000, SIGBUS, 1 << 16}},
 	{SYS_write, {2, 1 << 16, 100}},
 	{SYS_mmap, {0, 1 << 20, PROT_READ | PROT_WRITE, MAP_SHARED, OUR_FD, 1 << 20}},
 	{SYS_mmap, {0, 1 << 16, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, UINT64_MAX, 0}},
@@ -169,7 +170,7 @@ unsigned fxt_seccomp_expect(const struct sock_fprog *filter)
 	if (!filter)
 		fxt_agent_suspend("the program is in strict seccomp mode: nothing is recorded from here on");
 	if (!filter || forbidden & FXT_NO_LOCKS)
-		forbidden = FXT_NO_CALLS | FXT_NO_APART;
+		forbidden = FXT_NO_CALLS | FXT_NO_APART | FXT_NO_SIGNAL;
 	return atomic_fetch_or_explicit(&fxt_forbidden, forbidden, memory_order_relaxed);
 }
 

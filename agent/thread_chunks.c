@@ -1,8 +1,9 @@
 /* Taking chunks away from threads that hold more of a ring than there is for all. Called by a thread that finds no chunk, in a turn of its
- * lane (lane.c), any context. See threads.h.
+ * lane (lane.c), any context. And what of all threads found none. See threads.h.
  */
 #include <linux/membarrier.h>
 
+#include "counter.h"
 #include "threads.h"
 
 static bool has_membarrier;
@@ -96,4 +97,17 @@ bool fxt_threads_give_back_idlest(struct fxt_thread *self)
 	} while (idlest && !taken && has_membarrier);
 	fxt_unlock(&fxt_threads.lock, mask);
 	return taken;
+}
+
+uint64_t fxt_threads_dropped(void)
+{
+	const uint64_t *slot = fxt_agent.losses[FXT_LOSS_ROOM];
+	uint64_t mask = fxt_lock(&fxt_threads.lock), dropped = slot ? fxt_counter_value(slot) : 0;
+	uint32_t i;
+
+	/* Their threads write on. */
+	for (i = 0; i < fxt_threads.count; i++)
+		dropped += *(volatile uint64_t *)fxt_threads.list[i]->dropped;
+	fxt_unlock(&fxt_threads.lock, mask);
+	return dropped;
 }

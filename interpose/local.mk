@@ -102,6 +102,8 @@ INTERPOSE_SOURCES = \
 	interpose/said.h \
 	interpose/seccomp.c \
 	interpose/session.c \
+	interpose/bus.c \
+	interpose/bus.h \
 	interpose/signal.c \
 	interpose/signal.h \
 	interpose/socket.c \

@@ -1,4 +1,4 @@
-/* What signals do: signal.def. One of them may be the agent's, and the program must not see that.
+/* What signals do: signal.def. One of them may be the agent's, and the program must not see that. SIGBUS is: bus.h.
  *
  * While it is ours the program is told that it has the default action. Whatever action the program sets, the default one included, is the
  * kernel's from then on: who sets the default action says what the signal shall do, from whomever it comes. What is ours is in the kernel
@@ -10,6 +10,7 @@
 #include <signal.h>
 
 #include "agent/control.h"
+#include "bus.h"
 #include "interpose.h"
 #include "signal.h"
 
@@ -48,6 +49,8 @@ static void on_signal(int signum, siginfo_t *info, void *context)
 	(void)context;
 	if (!is_request(info) || !fxt_control_signal())
 		act_by_default(signum);
+	else
+		fxt_bus_start();
 	errno = error;
 }
 
@@ -68,13 +71,41 @@ void fxt_signal_start(void)
 	real_sigaction(signum, &ours, NULL);
 }
 
+int fxt_signal_action(int signum, const struct sigaction *act, struct sigaction *oldact)
+{
+	return real_sigaction(signum, act, oldact);
+}
+
+/* What the program has set, where the kernel has a handler of ours. */
+static void show(struct sigaction *act)
+{
+	unsigned long flags = (unsigned)act->sa_flags;
+
+	if (fxt_bus_is_ours(act->sa_handler)) {
+		fxt_bus_show(&act->sa_handler, &flags, &act->sa_restorer);
+		act->sa_flags = (int)flags;
+	}
+	if (is_ours(act->sa_handler))
+		*act = (struct sigaction){.sa_handler = SIG_DFL};
+}
+
+static action shown(action handler)
+{
+	struct sigaction act = {.sa_handler = handler};
+
+	show(&act);
+	return act.sa_handler;
+}
+
 #define GUARDED_SIGACTION(symbol)                                                                                       \
 	static int guarded_##symbol(int signum, const struct sigaction *act, struct sigaction *oldact)                  \
 	{                                                                                                               \
 		int result = real_##symbol(signum, act, oldact);                                                        \
 															\
-		if (!result && oldact && FXT_UNLIKELY(is_ours(oldact->sa_handler)))                                     \
-			*oldact = (struct sigaction){.sa_handler = SIG_DFL};                                            \
+		if (!result && oldact)                                                                                  \
+			show(oldact);                                                                                   \
+		if (!result && act && signum == SIGBUS)                                                                 \
+			fxt_bus_set();                                                                                  \
 		return result;                                                                                          \
 	}
 
@@ -84,8 +115,10 @@ GUARDED_SIGACTION(__sigaction)
 #define GUARDED(symbol)                                                         \
 	static action guarded_##symbol(int signum, action handler)              \
 	{                                                                       \
-		handler = real_##symbol(signum, handler);                       \
-		return FXT_UNLIKELY(is_ours(handler)) ? SIG_DFL : handler;      \
+		handler = shown(real_##symbol(signum, handler));                \
+		if (signum == SIGBUS)                                           \
+			fxt_bus_set();                                          \
+		return handler;                                                 \
 	}
 
 GUARDED(signal)
@@ -120,18 +153,24 @@ struct kernel_action {
 	uint64_t mask;
 };
 
-static int action_by_number(struct fxt_by_number *call, struct kernel_action *oldact)
+static int action_by_number(struct fxt_by_number *call, int signum, const void *act, struct kernel_action *oldact)
 {
 	int result = (int)fxt_by_number_make(call);
 
-	if (!result && oldact && FXT_UNLIKELY(is_ours(oldact->handler)))
-		oldact->handler = SIG_DFL;
+	if (!result && oldact) {
+		if (fxt_bus_is_ours(oldact->handler))
+			fxt_bus_show(&oldact->handler, &oldact->flags, &oldact->restorer);
+		if (is_ours(oldact->handler))
+			oldact->handler = SIG_DFL;
+	}
+	if (!result && act && signum == SIGBUS)
+		fxt_bus_set();
 	return result;
 }
 
 #define FXT_NUMBER_rt_sigaction , ACTION_BY_NUMBER
 #define ACTION_BY_NUMBER(...) FXT_APPLY(ACTION_OF, __VA_ARGS__)
-#define ACTION_OF(signum, act, oldact) action_by_number(call_, oldact)
+#define ACTION_OF(signum, act, oldact) action_by_number(call_, signum, act, oldact)
 
 #define FXT_TABLE "signal.def"
 #include "wrappers.inc"

@@ -5,6 +5,7 @@
 #include "agent/bind.h"
 #include "agent/fork.h"
 #include "agent/kin.h"
+#include "bus.h"
 #include "exit.h"
 #include "heap.h"
 #include "interpose.h"
@@ -88,6 +89,7 @@ void fxt_interpose_start(void)
 	starting = false;
 	if (fxt_agent_start(&names)) {
 		fxt_signal_start();
+		fxt_bus_start();
 		/* Before those of libraries, which unlock and make anew what their other handlers have locked; but not within an allocator of
 		 * the program's, which may be waiting for us to come back. */
 		if (!atomic_load_explicit(&heap_unseen, memory_order_relaxed)) {

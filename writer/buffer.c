@@ -259,6 +259,10 @@ static bool take(struct fxt_storage *storage, uint64_t now_ns, struct fxt_chunk 
 	struct fxt_buffer *buffer = buffer_of(storage);
 	uint64_t number;
 
+	/* A thread that blocks the signal for a store behind the end is killed by it: it does not come so far if the end is looked for. */
+	fxt_file_is_ours(buffer, buffer->fd);
+	if (fxt_buffer_is_cut(buffer))
+		return false;
 	if (buffer->tail_offset)
 		return take_tail(buffer, chunk);
 	if (buffer->mode == FXT_CIRCULAR)
@@ -304,7 +308,9 @@ static uint32_t finish(struct fxt_storage *storage, uint32_t number, uint32_t ev
 
 	if (buffer->tail_offset)
 		return 0;
-	if (buffer->in_memory)
+	if (fxt_buffer_has_lost(buffer, number))
+		error = -ESTALE;
+	else if (buffer->in_memory)
 		error = fxt_buffer_save_chunk(buffer, number);
 	if (error)
 		atomic_store_explicit(&buffer->failure, error, memory_order_relaxed);
@@ -325,13 +331,17 @@ static uint32_t finish(struct fxt_storage *storage, uint32_t number, uint32_t ev
 
 static int failure(const struct fxt_storage *storage)
 {
-	return atomic_load_explicit(&((const struct fxt_buffer *)storage)->failure, memory_order_relaxed);
+	const struct fxt_buffer *buffer = (const struct fxt_buffer *)storage;
+
+	return fxt_buffer_is_cut(buffer) ? -ESTALE : atomic_load_explicit(&buffer->failure, memory_order_relaxed);
 }
 
 static uint64_t none_before(const struct fxt_storage *storage)
 {
 	const struct fxt_buffer *buffer = (const struct fxt_buffer *)storage;
 
+	if (fxt_buffer_is_cut(buffer))
+		return FXT_NEVER;
 	/* A chunk of the ring is given back some time, and a file that was rewritten at exit has no limit. */
 	if (buffer->mode == FXT_CIRCULAR || buffer->tail_offset)
 		return 0;
@@ -483,6 +493,9 @@ void fxt_buffer_forget(struct fxt_buffer *buffer)
 	if (buffer->durable)
 		fxt_sys_munmap(buffer->durable, buffer->durable_words * FXT_WORD_BYTES);
 	fxt_sys_munmap(buffer->windows, buffer->memory_bytes);
+	/* Nothing of the file is mapped, if it is found cut now. */
+	buffer->windows = NULL;
+	buffer->durable = NULL;
 	/* The descriptor is the child's own copy. A program may have put another file there. */
 	if (fxt_file_is_ours(buffer, buffer->fd))
 		fxt_sys_close(buffer->fd);

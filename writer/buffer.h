@@ -27,6 +27,9 @@
  * all this is memory of the process, and the file is written to: a chunk when it is finished, the rest by fxt_buffer_save(). A process that is
  * killed loses what was not saved; nothing kills it.
  *
+ * Cut. Somebody may make the file shorter while it is mapped. What was mapped from there on becomes private memory (buffer_cut.c), and no
+ * chunk is handed out any more: failure() is -ESTALE.
+ *
  * Errors are returned as negative errno. Nothing here allocates from the heap or touches errno; every
  * function may be called from any thread and from a signal handler, except where it says otherwise.
  */
@@ -96,6 +99,7 @@ struct fxt_buffer {
 	atomic_uint extended;           /* chunks the file has */
 	atomic_int failure;             /* why it could not grow last time, negative errno; 0 */
 	_Atomic uint64_t retry_ns;      /* not before this time */
+	_Atomic uint64_t cut;           /* the bytes that somebody has left of the file, and one more; 0: nobody has cut it */
 	struct fxt_window *windows;
 	struct fxt_ring ring;           /* circular: which chunk is overwritten next */
 	struct fxt_chunk_past *past;    /* of chunk i; whoever holds it writes it, and a snapshot what is its own */
@@ -134,6 +138,16 @@ int fxt_buffer_snapshot(struct fxt_buffer *buffer, char *path);
 /* In the child of a fork, before it makes a buffer of its own: unmaps what is left of the parent's. */
 void fxt_buffer_forget(struct fxt_buffer *buffer);
 
+/* A thread has met a page of a mapping of ours that the file does not have any more: it becomes private memory, and so does all behind it.
+ * False: the address is not ours, or the kernel has refused. Any context. */
+bool fxt_buffer_fault(struct fxt_buffer *buffer, uintptr_t at);
+/* Whether somebody has cut the file; and whether chunk `number` was not left whole. */
+bool fxt_buffer_is_cut(const struct fxt_buffer *buffer);
+bool fxt_buffer_has_lost(const struct fxt_buffer *buffer, uint32_t number);
+/* Looks whether somebody has: the bytes that were left go to *bytes, and the file is cut to the last record that is whole, so that it is
+ * valid. Takes extend_lock. */
+bool fxt_buffer_find_cut(struct fxt_buffer *buffer, uint64_t *bytes);
+
 /* What the emission path calls, for a struct fxt_buffer that is not made yet. */
 extern const struct fxt_storage_ops fxt_buffer_ops;
 
@@ -149,6 +163,10 @@ static inline uint64_t fxt_buffer_chunk_offset(const struct fxt_buffer *buffer, 
 {
 	return buffer->durable_words * FXT_WORD_BYTES + (uint64_t)number * FXT_CHUNK_BYTES;
 }
+/* The file has only so many bytes left. False: what was mapped of the others cannot be made private memory. */
+bool fxt_buffer_cut(struct fxt_buffer *buffer, uint64_t bytes);
+/* How many bytes the file has, unless somebody has cut it. */
+uint64_t fxt_buffer_file_bytes(const struct fxt_buffer *buffer);
 /* One chunk more of a window is in use, for a moment, so that the window stays; until fxt_window_finish(). False: it is gone, or about to. */
 bool fxt_window_keep(struct fxt_window *window);
 /* One chunk less is; the last one takes the window away. */
@@ -167,11 +185,11 @@ bool fxt_file_promises(int fd);
 int fxt_file_write(int fd, uint64_t offset, const void *data, size_t bytes);
 /* Makes chunks [extended, to) exist in the file and in memory. Under extend_lock, or while nobody else sees it. */
 int fxt_buffer_grow(struct fxt_buffer *buffer, uint32_t to);
-/* Whether fd is our file, by device and inode. */
-bool fxt_file_is_ours(const struct fxt_buffer *buffer, int fd);
+/* Whether fd is our file, by device and inode. Notices if it is cut. */
+bool fxt_file_is_ours(struct fxt_buffer *buffer, int fd);
 /* fxt_buffer_grow() where the file may have to be opened by its path first; apart, if other threads could see that. */
 int fxt_file_grow(struct fxt_buffer *buffer, uint32_t to);
-/* Whether buffer->fd is still our file; reopens it by its path when the program has closed it and no other thread could see that. */
+/* Whether buffer->fd is still our file, and not cut; reopens it by its path when the program has closed it and no other thread could see that. */
 bool fxt_file_ready(struct fxt_buffer *buffer);
 /* Opens a new file for `path`, nameless where the file system has that; otherwise under `path` or a numbered variant
  * of it, which it writes to `path` (FXT_PATH_BYTES). A descriptor, or negative errno. */

@@ -73,15 +73,20 @@ void fxt_file_settle(struct fxt_buffer *buffer)
 	buffer->fd = -1;
 }
 
-bool fxt_file_is_ours(const struct fxt_buffer *buffer, int fd)
+bool fxt_file_is_ours(struct fxt_buffer *buffer, int fd)
 {
+	uint64_t least = fxt_buffer_file_bytes(buffer);
 	struct stat status;
 
 	/* Not to be asked: then only the program itself can have closed it, and it has not through us. */
 	if (fxt_is_forbidden(FXT_NO_GROWTH))
 		return fd >= 0 && fd == buffer->fd;
-	return fd >= 0 && !fxt_sys_fstat(fd, &status) && status.st_dev == buffer->device &&
-	       status.st_ino == buffer->inode;
+	if (fd < 0 || fxt_sys_fstat(fd, &status) || status.st_dev != buffer->device || status.st_ino != buffer->inode)
+		return false;
+	/* Asked again: room that is not needed may have been given up meanwhile. */
+	if ((uint64_t)status.st_size < least && (uint64_t)status.st_size < fxt_buffer_file_bytes(buffer))
+		fxt_buffer_cut(buffer, (uint64_t)status.st_size);
+	return true;
 }
 
 bool fxt_file_ready(struct fxt_buffer *buffer)
@@ -89,7 +94,7 @@ bool fxt_file_ready(struct fxt_buffer *buffer)
 	int fd;
 
 	if (fxt_file_is_ours(buffer, buffer->fd))
-		return true;
+		return !fxt_buffer_is_cut(buffer);
 	/* Another thread would see it opened. */
 	if (!buffer->is_apart && !fxt_opens_here())
 		return false;
@@ -100,7 +105,7 @@ bool fxt_file_ready(struct fxt_buffer *buffer)
 		return false;
 	}
 	buffer->fd = buffer->is_apart ? fd : fxt_file_move_high(fd);
-	return true;
+	return !fxt_buffer_is_cut(buffer);
 }
 
 struct growth {

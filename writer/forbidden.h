@@ -15,6 +15,7 @@ enum fxt_forbidden {
 	FXT_NO_WORD = 4,                /* on standard error */
 	FXT_NO_OTHERS = 8,              /* opening and naming files above all */
 	FXT_NO_CALLS = 15,
+	FXT_NO_SIGNAL = 32,             /* sending a signal again as it came: interpose/bus.c */
 	FXT_NO_APART = 16,              /* making a task that opens files where nobody sees it: apart.h */
 };
 
@@ -46,6 +47,8 @@ static inline unsigned fxt_call_kind(long number)
 		return FXT_NO_GROWTH;
 	case SYS_write:
 		return FXT_NO_WORD;
+	case SYS_rt_tgsigqueueinfo:
+		return FXT_NO_SIGNAL;
 	case SYS_clone:
 	case SYS_exit:
 	case SYS_unshare:

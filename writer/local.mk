@@ -7,6 +7,7 @@ WRITER_SOURCES = \
 	writer/buffer.c \
 	writer/buffer.h \
 	writer/buffer_create.c \
+	writer/buffer_cut.c \
 	writer/buffer_memory.c \
 	writer/buffer_file.c \
 	writer/buffer_retract.c \
@@ -31,6 +32,7 @@ WRITER_SOURCES = \
 	writer/ring.h \
 	writer/snapshot.c \
 	writer/storage.h \
+	writer/sys.c \
 	writer/sys.h
 
 noinst_LTLIBRARIES += libfxtwriter.la

@@ -1,5 +1,5 @@
 /* The one kind of lock the writer and the agent have, for work that is done once a chunk or once a string,
- * never once an event. It is held with every signal blocked: a handler can then not find its own thread
+ * never once an event. It is held with every signal blocked, but perhaps one (fxt_blocked_signals): a handler can then not find its own thread
  * holding it, and the holder can not be cancelled. Not held across fork by the forking thread; a child starts
  * with fxt_lock_reset().
  *

@@ -263,6 +263,9 @@ static long save(void *argument)
 	if (fxt_opens_here())
 		fd = fxt_file_move_high(fd);
 	error = write_snapshot(buffer, fd);
+	/* What became private memory was not in it. */
+	if (!error && fxt_buffer_is_cut(buffer))
+		error = -ESTALE;
 	if (!error)
 		error = fxt_file_reveal(fd, path, nameless);
 	if (error)

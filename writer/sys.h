@@ -254,10 +254,14 @@ static inline bool fxt_sys_thread_exists(int pid, int tid)
 	return FXT_SYSCALL3(SYS_tgkill, pid, tid, 0) != -3 /* ESRCH */;
 }
 
+/* What is blocked where no handler may run: every signal; but not SIGBUS once the agent has a handler for it, which puts off what does not
+ * concern a store of ours (interpose/bus.c). The kernel kills for a store behind a file's end where that is blocked. */
+extern uint64_t fxt_blocked_signals __attribute__((visibility("hidden")));
+
 /* The kernel's signal set is 64 bits; glibc's functions would leave its two internal signals deliverable. */
 static inline uint64_t fxt_sys_block_signals(void)
 {
-	uint64_t all = UINT64_MAX, before = 0;
+	uint64_t all = fxt_blocked_signals, before = 0;
 
 	FXT_SYSCALL4(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, sizeof(all));
 	return before;

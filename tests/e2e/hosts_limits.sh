@@ -80,6 +80,30 @@ case $(cat /proc/sys/kernel/core_pattern) in
 	;;
 esac
 
+# -- A trace that is cut while it is written -------------------------------------------------------------------
+# Nothing is compared but what the program can see: what is left of the trace has to be valid.
+for run in "self 20" "other 20" handler "sent 2000"; do
+	# shellcheck disable=SC2086
+	set -- timeout -s KILL "$LIMIT_S" "$apps/host_cut" $run
+	bare "$@" >cut.bare 2>cut.bare.err
+	status=$?
+	for mode in $MODES; do
+		name="cut.${run% *}.$mode"
+		FXT_BUFFERING_MODE=$mode FXT_BUFFER_SIZE_MB=4 traced "$name" "$@" >"$name.out" 2>"$name.err"
+		is "$name: exit status" $status $?
+		same "$name: output" cut.bare "$name.out"
+		EXPECT=' was cut to [0-9]+ bytes while it was written: | is full at 4 MiB' quietly "$name.err"
+		same "$name: stderr" cut.bare.err "$name.err.program"
+		case $run in
+		sent*) ;;
+		*) is "$name: lines that say so" 1 "$(grep -c ' was cut to ' "$name.err")" ;;
+		esac
+		for file in "$name"/*.fxt; do
+			test ! -s "$file" || valid --ring "$file"
+		done
+	done
+done
+
 # -- File systems -----------------------------------------------------------------------------------------
 mkdir small
 if test "$(id -u)" != 0 || ! mount -t tmpfs -o size=8m none small 2>/dev/null; then

@@ -133,6 +133,7 @@ many_functions 20 100
 threads alive 20
 threads turn 20
 threads names
+host_cut sent 500
 threads cancel
 threads running
 throws

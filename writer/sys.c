@@ -1,0 +1,4 @@
+/* See sys.h. */
+#include "sys.h"
+
+uint64_t fxt_blocked_signals = UINT64_MAX;
