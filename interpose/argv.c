@@ -55,7 +55,7 @@ uint64_t *fxt_put_argv(uint64_t *at, char *const *argv, size_t bytes)
 	for (i = 0; i < bytes; i++) {
 		char byte = next(&walk);
 
-		text[i] = byte ? byte : ' ';
+		text[i] = (char)(byte ? byte : ' ');
 	}
 	bytes = fxt_utf8_clean(text, text, bytes, bytes);
 	memset(text + bytes, 0, fxt_words_of(bytes) * FXT_WORD_BYTES - bytes);

@@ -154,7 +154,7 @@ void fxt_lock_wait_end(struct fxt_thread *thread, struct fxt_lock_wait *wait, in
 {
 	uint64_t after_ns, end_ns = fxt_end_after(thread, wait->open, &after_ns), *at;
 	struct description d = {.holder = wait->holder};
-	struct fxt_cause cause;
+	struct fxt_cause cause = {0};
 	bool is_caused = (wait->kind == FXT_LABEL_RWLOCK ? fxt_wait_leave : fxt_wait_leave_lock)(
 				 thread, wait->object, wait->start_ns, end_ns, &cause) &&
 			 fxt_is_got(result);

@@ -2,6 +2,7 @@
  * counter, and a kernel's time that is the test's.
  */
 #include <check.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 /* What the kernel says is computed from the counter, `off_ns` away. */
@@ -15,7 +16,14 @@ static int kernel_says(int clock, struct timespec *now);
 struct fxt_agent fxt_agent = {.pid = 7};
 static struct fxt_thread thread;
 static int64_t off_ns;
+static uint64_t random_state;
 static unsigned asked;                  /* for a renewal */
+
+static int below(unsigned end)
+{
+	random_state = random_state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+	return (int)((random_state >> 33) % end);
+}
 
 /* As a counter of 1 GHz would be: nanoseconds are ticks. */
 static int kernel_says(int clock, struct timespec *now)
@@ -84,7 +92,7 @@ START_TEST(agrees)
 
 	begin();
 	for (i = 0; i < 40; i++) {
-		off_ns += rand() % 401 - 200;
+		off_ns += below(401) - 200;
 		expire();
 		ck_assert_uint_lt(distance(), 1000);
 	}
@@ -100,7 +108,7 @@ START_TEST(follows_a_leap)
 
 	begin();
 	for (i = 0; i < STRAYS_MOST - 1; i++) {
-		off_ns += (1 + rand() % 1000) * INT64_C(1000000);
+		off_ns += (1 + below(1000)) * INT64_C(1000000);
 		/* There is a scale only when some time has gone by, and it is known to be right when a line by it has expired. */
 		do
 			expire();
@@ -120,7 +128,7 @@ START_TEST(gives_up)
 	begin();
 	for (asked = 0; clock_state.usable;) {
 		ck_assert_uint_lt(asked, 1000000);
-		off_ns += (rand() % 2 ? 1 : -1) * (STRAY_NS * INT64_C(2) + rand() % 1000000);
+		off_ns += (below(2) ? 1 : -1) * (STRAY_NS * INT64_C(2) + below(1000000));
 		expire();
 	}
 	/* What is left of the last line expires, and there is no other. */
@@ -132,7 +140,10 @@ END_TEST
 int main(void)
 {
 	TCase *lines = tcase_create("lines");
+	const char *seed = getenv("FXT_SEED");
 
+	random_state = seed ? strtoull(seed, NULL, 0) : (uint64_t)time(NULL);
+	printf("FXT_SEED=%llu\n", (unsigned long long)random_state);
 	tcase_add_test(lines, agrees);
 	tcase_add_test(lines, follows_a_leap);
 	tcase_add_test(lines, gives_up);

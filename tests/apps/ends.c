@@ -67,6 +67,7 @@ static int vforks(void)
 	return 0;
 }
 
+/* NOLINTNEXTLINE(bugprone-signal-handler,cert-sig30-c): the child goes on in it, and allocates, as postgres does. */
 static void on_signal(int signum)
 {
 	(void)signum;
