@@ -108,6 +108,8 @@ static int make_file(void)
 		.path = path,
 		.prologue = prologue,
 		.in_memory = config->in_memory,
+		/* A child that does not execute a program is short, as a rule, or one of many. */
+		.is_reserved = !fxt_agent.is_forked,
 		.prologue_words = write_prologue(prologue),
 	};
 	error = fxt_buffer_create(&fxt_agent.buffer, &buffer);
@@ -212,6 +214,15 @@ static void tell_full(uint64_t now_ns)
 	}
 }
 
+static void tell_overwritten(const char *reason, uint64_t now_ns)
+{
+	int error = fxt_storage_failure(fxt_agent.storage);
+
+	tell_trace(FXT_STR_overwritten, error ? fxt_error_name(error) : reason, error ? 0 : fxt_agent.config.buffer_bytes, now_ns);
+	if (error)
+		fxt_log("%s cannot grow: %s; its oldest part is overwritten and counted", fxt_agent.buffer.path, fxt_error_name(error));
+}
+
 void fxt_agent_lost(enum fxt_loss why, uint64_t now_ns)
 {
 	static const char *const reasons[FXT_LOSS_TOLD] = {
@@ -233,7 +244,7 @@ void fxt_agent_lost(enum fxt_loss why, uint64_t now_ns)
 	if (why == FXT_LOSS_ROOM)
 		tell_full(now_ns);
 	else if (why == FXT_LOSS_OVERWRITTEN)
-		tell_trace(FXT_STR_overwritten, reasons[why], fxt_agent.config.buffer_bytes, now_ns);
+		tell_overwritten(reasons[why], now_ns);
 	else
 		tell_trace(FXT_STR_dropped, reasons[why], 0, now_ns);
 	if (why == FXT_LOSS_SHARED)
@@ -356,6 +367,20 @@ static void tell_cut(void)
 	if (fxt_buffer_find_cut(&fxt_agent.buffer, &bytes))
 		fxt_log("%s was cut to %lu bytes while it was written: what was behind them is lost, and at least %lu records after that",
 			fxt_agent.buffer.path, (unsigned long)bytes, (unsigned long)fxt_threads_dropped());
+}
+
+void fxt_agent_trim(void)
+{
+	if (atomic_load_explicit(&fxt_agent.file_made, memory_order_acquire) && !fxt_is_forbidden(FXT_NO_CALLS) &&
+	    fxt_agent.pid == (uint32_t)fxt_sys_getpid() && fxt_is_alone())
+		fxt_buffer_trim(&fxt_agent.buffer);
+}
+
+void fxt_agent_reserve(void)
+{
+	if (atomic_load_explicit(&fxt_agent.file_made, memory_order_acquire) && !fxt_is_forbidden(FXT_NO_GROWTH | FXT_NO_LOCKS) &&
+	    fxt_agent.pid == (uint32_t)fxt_sys_getpid())
+		fxt_buffer_reserve(&fxt_agent.buffer);
 }
 
 void fxt_agent_exit(void)

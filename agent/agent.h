@@ -355,6 +355,7 @@ struct fxt_agent {
 	struct fxt_lock bus_lock;       /* setting the action of SIGBUS: interpose/bus.c */
 	struct fxt_lock file_lock;      /* makes it; nests in nothing, and durable_lock in it */
 	bool file_failed;
+	bool is_forked;                 /* since the program was executed */
 	uint32_t pid;                   /* as getpid() has it */
 	uint32_t koid;                  /* as the trace has it: koid.h */
 	enum fxt_koid_kind koid_kind;
@@ -405,6 +406,12 @@ static inline bool fxt_is_filtered(void)
 
 /* The process is about to end normally. */
 void fxt_agent_exit(void);
+
+/* The process is about to execute another program, perhaps: its file is as large as what it has written, if it has one thread. Any context. */
+void fxt_agent_trim(void);
+
+/* The process is about to forbid itself what a buffer of a fixed size grows by: it gets that size now. Any context. */
+void fxt_agent_reserve(void);
 
 /* Its memory is about to be gone, perhaps, without any other word: a buffer that is there is saved. Any context. */
 FXT_COLD void fxt_agent_save_memory(void);

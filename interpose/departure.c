@@ -70,6 +70,7 @@ void fxt_departure_begin(struct fxt_departure *departure, uint64_t names, uint64
 {
 	tell(departure, names, path_name, path, fd, argv);
 	fxt_agent_save();
+	fxt_agent_trim();
 }
 
 void fxt_departure_failed(struct fxt_departure *departure)

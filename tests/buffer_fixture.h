@@ -67,9 +67,12 @@ static void teardown(void)
 	ck_assert_msg(rmdir(directory) == 0, "%s is not empty: a file of another name was made", directory);
 }
 
+/* Of oneshot and circular ones: see struct fxt_buffer_config. */
+static bool is_reserved;
+
 static int try_create(enum fxt_mode mode, uint64_t bytes)
 {
-	struct fxt_buffer_config config = {mode, bytes, path, prologue, sizeof(prologue) / sizeof(*prologue), false};
+	struct fxt_buffer_config config = {mode, bytes, path, prologue, sizeof(prologue) / sizeof(*prologue), false, is_reserved};
 
 	return fxt_buffer_create(&buffer, &config);
 }

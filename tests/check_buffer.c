@@ -26,7 +26,7 @@ START_TEST(created_valid)
 	create(modes[_i], MIB);
 	found = walk();
 	ck_assert_uint_eq(found.strings, STRINGS);
-	ck_assert_uint_eq(found.bytes, modes[_i] == FXT_STREAMING ? DURABLE : MIB);
+	ck_assert_uint_eq(found.bytes, DURABLE);
 	ck_assert_str_eq(buffer.path, path);
 	ck_assert(stat(path, &status) == 0);
 	ck_assert_uint_eq(status.st_mode & 07777, 0600);
@@ -80,10 +80,10 @@ START_TEST(refused_leaves_nothing)
 	struct rlimit before, small;
 
 	getrlimit(RLIMIT_FSIZE, &before);
-	small = (struct rlimit){_i == 0 ? DURABLE - 1 : DURABLE, before.rlim_max};
+	small = (struct rlimit){DURABLE - 1, before.rlim_max};
 	signal(SIGXFSZ, SIG_DFL);
 	ck_assert(setrlimit(RLIMIT_FSIZE, &small) == 0);
-	ck_assert_int_eq(try_create(FXT_ONESHOT, MIB), -EFBIG);
+	ck_assert_int_eq(try_create(modes[_i], MIB), -EFBIG);
 	ck_assert(setrlimit(RLIMIT_FSIZE, &before) == 0);
 	ck_assert_int_eq(access(path, F_OK), -1);
 	snprintf(path, sizeof(path), "%s/no/x.fxt", directory);
@@ -229,10 +229,97 @@ START_TEST(circular_reuses_the_oldest_that_is_free)
 }
 END_TEST
 
+/* The file is as large as what was written to it, but for a few chunks, until it is to have its full size. */
+START_TEST(grows_with_its_use)
+{
+	enum { MANY = 64, AHEAD = 16, CHUNKS = (16 * MIB - FXT_DURABLE_MAX_BYTES) / FXT_CHUNK_BYTES };
+	struct fxt_chunk chunk;
+	struct stat status;
+	uint32_t i;
+
+	create(modes[_i], 16 * MIB);
+	for (i = 0; i < MANY; i++) {
+		ck_assert(take(&chunk));
+		ck_assert_uint_eq(chunk.number, i);
+		fxt_storage_finish(&buffer.storage, chunk.number, 0, 0);
+		ck_assert(stat(buffer.path, &status) == 0);
+		ck_assert_int_le(status.st_size, FXT_DURABLE_MAX_BYTES + (long)(i + 1 + (i < AHEAD ? i + 1 : AHEAD)) * FXT_CHUNK_BYTES);
+		ck_assert_int_le(status.st_blocks * 512, status.st_size + FXT_CHUNK_BYTES);
+	}
+	fxt_buffer_reserve(&buffer);
+	ck_assert_uint_eq(walk().bytes > 15 * MIB, modes[_i] != FXT_STREAMING);
+	/* Nothing is asked of the file system any more. */
+	if (modes[_i] != FXT_STREAMING)
+		close(buffer.fd);
+	for (; i < CHUNKS; i++) {
+		ck_assert(take(&chunk));
+		ck_assert_uint_eq(chunk.number, i);
+		fxt_storage_finish(&buffer.storage, chunk.number, 0, 0);
+	}
+	ck_assert(take(&chunk) == (modes[_i] == FXT_CIRCULAR));
+	ck_assert_uint_eq(walk().bytes, 16 * MIB);
+}
+END_TEST
+
+/* One that has its full size gives back what nobody has used, and grows again. */
+START_TEST(trimmed)
+{
+	enum { CHUNKS = (16 * MIB - FXT_DURABLE_MAX_BYTES) / FXT_CHUNK_BYTES };
+	uint32_t i, used = (uint32_t)(getpid() % CHUNKS);
+	struct fxt_chunk chunk;
+
+	is_reserved = true;
+	create(modes[_i], 16 * MIB);
+	ck_assert_uint_eq(walk().bytes > 15 * MIB, modes[_i] != FXT_STREAMING);
+	for (i = 0; i < CHUNKS; i++) {
+		if (i == used) {
+			fxt_buffer_trim(&buffer);
+			ck_assert_msg(walk().bytes == FXT_DURABLE_MAX_BYTES + (size_t)used * FXT_CHUNK_BYTES, "%u chunks are used, and %zu bytes left",
+				      used, walk().bytes);
+			fxt_buffer_trim(&buffer);
+		}
+		ck_assert(take(&chunk));
+		ck_assert_uint_eq(chunk.number, i);
+		fxt_storage_finish(&buffer.storage, chunk.number, 0, 0);
+	}
+	fxt_buffer_trim(&buffer);
+	ck_assert_uint_eq(walk().bytes, 16 * MIB);
+}
+END_TEST
+
+/* Where a ring cannot grow any more it goes round in what it has, and goes on growing when it can. */
+START_TEST(smaller_ring)
+{
+	enum { CHUNKS = 6 };
+	struct rlimit before, small;
+	struct fxt_chunk chunk;
+	uint32_t i;
+
+	create(FXT_CIRCULAR, 16 * MIB);
+	for (i = 0; i < CHUNKS; i++)
+		ck_assert(take(&chunk));
+	getrlimit(RLIMIT_FSIZE, &before);
+	small = (struct rlimit){walk().bytes, before.rlim_max};
+	signal(SIGXFSZ, SIG_DFL);
+	ck_assert(setrlimit(RLIMIT_FSIZE, &small) == 0);
+	while (take(&chunk))
+		i++;
+	ck_assert_int_eq(fxt_storage_failure(&buffer.storage), -EFBIG);
+	ck_assert_uint_eq(buffer.extended, i);
+	fxt_storage_finish(&buffer.storage, 3, 77, 0);
+	fxt_storage_finish(&buffer.storage, 1, 7, 0);
+	ck_assert(fxt_storage_take(&buffer.storage, 1, &chunk) && chunk.number == 3 && chunk.overwritten == 77);
+	ck_assert(setrlimit(RLIMIT_FSIZE, &before) == 0);
+	ck_assert(fxt_storage_take(&buffer.storage, 1, &chunk) && chunk.number == 1 && chunk.overwritten == 7);
+	ck_assert(fxt_storage_take(&buffer.storage, UINT64_C(1000000000), &chunk) && chunk.number == i && !chunk.overwritten);
+	walk();
+}
+END_TEST
+
 START_TEST(snapshot_of_nothing_yet)
 {
 	/* With one word of prologue the last filler of the durable area is longer than a word. */
-	struct fxt_buffer_config config = {_i ? FXT_CIRCULAR : FXT_ONESHOT, MIB, path, prologue, 1, false};
+	struct fxt_buffer_config config = {_i ? FXT_CIRCULAR : FXT_ONESHOT, MIB, path, prologue, 1, false, false};
 	char copy[FXT_PATH_BYTES];
 
 	ck_assert_int_eq(fxt_buffer_create(&buffer, &config), 0);
@@ -400,12 +487,15 @@ int main(void)
 	tcase_add_loop_test(files, created_valid, 0, 3);
 	tcase_add_test(files, taken_names_get_numbers);
 	tcase_add_loop_test(files, links_not_followed, 0, 2);
-	tcase_add_loop_test(files, refused_leaves_nothing, 0, 2);
+	tcase_add_loop_test(files, refused_leaves_nothing, 0, 3);
 	tcase_add_test(files, lane_valid_after_each_record);
 	tcase_add_loop_test(files, retracted, 0, 2);
 	tcase_add_test(files, retracted_unmapped);
 	tcase_add_loop_test(files, full_at_its_size, 0, 3);
 	tcase_add_test(files, circular_reuses_the_oldest_that_is_free);
+	tcase_add_loop_test(files, grows_with_its_use, 0, 3);
+	tcase_add_loop_test(files, trimmed, 0, 3);
+	tcase_add_test(files, smaller_ring);
 	tcase_add_loop_test(files, snapshot_of_nothing_yet, 0, 2);
 	tcase_add_test(files, growth_refused);
 	tcase_add_test(files, descriptor_lost);

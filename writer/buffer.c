@@ -254,20 +254,11 @@ static bool take_oldest(struct fxt_buffer *buffer, struct fxt_chunk *chunk)
 	return true;
 }
 
-static bool take(struct fxt_storage *storage, uint64_t now_ns, struct fxt_chunk *chunk)
+/* A chunk that nobody had before; the file grows by it where it has no more. */
+static bool take_new(struct fxt_buffer *buffer, uint64_t now_ns, struct fxt_chunk *chunk)
 {
-	struct fxt_buffer *buffer = buffer_of(storage);
-	uint64_t number;
+	uint64_t number = atomic_load_explicit(&buffer->cursor, memory_order_relaxed);
 
-	/* A thread that blocks the signal for a store behind the end is killed by it: it does not come so far if the end is looked for. */
-	fxt_file_is_ours(buffer, buffer->fd);
-	if (fxt_buffer_is_cut(buffer))
-		return false;
-	if (buffer->tail_offset)
-		return take_tail(buffer, chunk);
-	if (buffer->mode == FXT_CIRCULAR)
-		return take_oldest(buffer, chunk);
-	number = atomic_load_explicit(&buffer->cursor, memory_order_relaxed);
 	do {
 		if (number >= buffer->limit)
 			return false;
@@ -277,9 +268,44 @@ static bool take(struct fxt_storage *storage, uint64_t now_ns, struct fxt_chunk 
 	} while (!atomic_compare_exchange_weak_explicit(&buffer->cursor, &number, number + 1, memory_order_relaxed,
 							memory_order_relaxed));
 	*chunk = (struct fxt_chunk){.base = fxt_buffer_chunk(buffer, (uint32_t)number), .words = FXT_CHUNK_WORDS,
-				    .number = (uint32_t)number, .is_copied = true};
+				    .number = (uint32_t)number, .is_copied = buffer->mode != FXT_CIRCULAR};
 	grow_ahead(buffer, (uint32_t)number, now_ns);
 	return true;
+}
+
+static bool take(struct fxt_storage *storage, uint64_t now_ns, struct fxt_chunk *chunk)
+{
+	struct fxt_buffer *buffer = buffer_of(storage);
+
+	if (buffer->tail_offset)
+		return take_tail(buffer, chunk);
+	if (fxt_buffer_is_cut(buffer))
+		return false;
+	/* A ring that cannot grow any more goes round where it is. */
+	return take_new(buffer, now_ns, chunk) || (buffer->mode == FXT_CIRCULAR && take_oldest(buffer, chunk));
+}
+
+void fxt_buffer_reserve(struct fxt_buffer *buffer)
+{
+	uint64_t mask = fxt_lock(&buffer->extend_lock);
+
+	if (buffer->mode != FXT_STREAMING && !buffer->tail_offset &&
+	    atomic_load_explicit(&buffer->extended, memory_order_relaxed) < buffer->limit)
+		fxt_file_grow(buffer, buffer->limit);
+	fxt_file_settle(buffer);
+	fxt_unlock(&buffer->extend_lock, mask);
+}
+
+void fxt_buffer_trim(struct fxt_buffer *buffer)
+{
+	uint64_t mask = fxt_lock(&buffer->extend_lock), used = atomic_load_explicit(&buffer->cursor, memory_order_relaxed);
+
+	if (!buffer->tail_offset && fxt_file_ready(buffer) && used < atomic_load_explicit(&buffer->extended, memory_order_relaxed)) {
+		atomic_store_explicit(&buffer->extended, (uint32_t)used, memory_order_release);
+		fxt_sys_ftruncate(buffer->fd, (off_t)fxt_buffer_chunk_offset(buffer, (uint32_t)used));
+	}
+	fxt_file_settle(buffer);
+	fxt_unlock(&buffer->extend_lock, mask);
 }
 
 void fxt_window_finish(struct fxt_window *window)

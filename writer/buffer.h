@@ -13,12 +13,11 @@
  * The modes, as the trace engine has them:
  *   oneshot    chunks are handed out until the file has its full size; then the buffer is full.
  *   circular   the same, but then the oldest chunk that no thread holds is handed out again.
- *   streaming  the file grows by steps of some chunks, each mapped with its window of 1 MiB, which is
- *              unmapped when all its chunks are finished; full at the size the user allowed.
- * Oneshot and circular files have their whole size from the start: nothing has to be asked of the system
- * afterwards. The price is that it is paid at the start.
+ *   streaming  as oneshot, but a window is unmapped when all its chunks are finished.
  *
- * Growth keeps the file valid: what is appended are whole pages, each beginning with a filler that spans the page,
+ * The file grows with its use, by steps of some chunks, each mapped with its window of 4 MiB, so a short process leaves a small one. An
+ * oneshot or circular one may have its full size from the start (is_reserved): then nothing is asked of the system afterwards, and that is
+ * paid at the start. Growth keeps the file valid: what is appended are whole pages, each beginning with a filler that spans the page,
  * by one pwritev; the kernel extends the file page by page, never by part of one. Only then are the
  * pages joined to chunks. This is also three times cheaper than touching pages of a hole: the kernel takes
  * large folios for a large write.
@@ -63,6 +62,7 @@ struct fxt_buffer_config {
 	const uint64_t *prologue;       /* what the file begins with: magic, provider, initialization, strings */
 	size_t prologue_words;
 	bool in_memory;                 /* whatever the file system is */
+	bool is_reserved;               /* oneshot, circular: has its full size from the start, if there is room */
 };
 
 /* Of a chunk, for whoever overwrites it or takes a snapshot. */
@@ -134,6 +134,12 @@ int fxt_buffer_save(struct fxt_buffer *buffer);
  * its name when it is whole. By one thread at a time, with signals blocked and none of the buffer's locks held; makes files: see
  * fxt_buffer_create(). What is overwritten while it copies is not in it. 0 or negative errno. */
 int fxt_buffer_snapshot(struct fxt_buffer *buffer, char *path);
+
+/* Gives an oneshot or circular buffer its full size, as far as it can have it: before the process forbids itself the system calls that takes. */
+void fxt_buffer_reserve(struct fxt_buffer *buffer);
+
+/* Takes the room that nobody has used so far off the file; it grows again when somebody needs that. By the only thread of the process. */
+void fxt_buffer_trim(struct fxt_buffer *buffer);
 
 /* In the child of a fork, before it makes a buffer of its own: unmaps what is left of the parent's. */
 void fxt_buffer_forget(struct fxt_buffer *buffer);

@@ -32,8 +32,7 @@ static int make_tables(struct fxt_buffer *buffer)
 	buffer->windows = (struct fxt_window *)memory;
 	buffer->free_pages = (uint64_t **)(memory + window_bytes);
 	buffer->past = (struct fxt_chunk_past *)(memory + window_bytes + page_bytes);
-	fxt_ring_init(&buffer->ring, memory + window_bytes + page_bytes + past_bytes,
-		      buffer->mode == FXT_CIRCULAR ? buffer->limit : 0);
+	fxt_ring_init(&buffer->ring, memory + window_bytes + page_bytes + past_bytes, buffer->limit);
 	return 0;
 }
 
@@ -74,20 +73,17 @@ static int make_durable(struct fxt_buffer *buffer, const struct fxt_buffer_confi
 	return buffer->in_memory ? fxt_buffer_save_new(buffer) : 0;
 }
 
-static int reserve_whole(struct fxt_buffer *buffer)
+/* Faults later would be taken inside the program's critical sections. Old kernels lack the advice. */
+static void touch_all(struct fxt_buffer *buffer)
 {
-	uint32_t i, windows = (buffer->limit + FXT_WINDOW_CHUNKS - 1) / FXT_WINDOW_CHUNKS;
-	int error = fxt_buffer_grow(buffer, buffer->limit);
+	uint32_t i, extended = atomic_load_explicit(&buffer->extended, memory_order_relaxed);
 
-	/* Faults later would be taken inside the program's critical sections. Old kernels lack the advice. */
-	for (i = 0; !error && i < windows; i++) {
-		uint32_t chunks = buffer->limit - i * FXT_WINDOW_CHUNKS;
+	for (i = 0; i * FXT_WINDOW_CHUNKS < extended; i++) {
+		uint32_t chunks = extended - i * FXT_WINDOW_CHUNKS;
 
-		if (chunks > FXT_WINDOW_CHUNKS)
-			chunks = FXT_WINDOW_CHUNKS;
-		fxt_sys_madvise(buffer->windows[i].base, (size_t)chunks * FXT_CHUNK_BYTES, MADV_POPULATE_WRITE);
+		fxt_sys_madvise(buffer->windows[i].base, (size_t)(chunks < FXT_WINDOW_CHUNKS ? chunks : FXT_WINDOW_CHUNKS) * FXT_CHUNK_BYTES,
+				MADV_POPULATE_WRITE);
 	}
-	return error;
 }
 
 static int create(struct fxt_buffer *buffer, const struct fxt_buffer_config *config)
@@ -119,8 +115,9 @@ static int create(struct fxt_buffer *buffer, const struct fxt_buffer_config *con
 		error = make_tables(buffer);
 	if (!error)
 		error = make_durable(buffer, config);
-	if (!error && buffer->mode != FXT_STREAMING)
-		error = reserve_whole(buffer);
+	/* Without room for all of it, it grows as far as it can. */
+	if (!error && config->is_reserved && buffer->mode != FXT_STREAMING && !fxt_buffer_grow(buffer, buffer->limit))
+		touch_all(buffer);
 	if (!error && nameless)
 		error = fxt_file_publish(buffer->fd, buffer->path);
 	if (!error)

@@ -176,8 +176,6 @@ static bool give_up_unused(struct fxt_buffer *buffer)
 {
 	uint64_t from;
 
-	if (buffer->mode == FXT_CIRCULAR)
-		return false;
 	from = atomic_exchange_explicit(&buffer->cursor, buffer->limit, memory_order_relaxed);
 	if (from >= atomic_load_explicit(&buffer->extended, memory_order_relaxed))
 		return false;

@@ -27,14 +27,9 @@ size_t fxt_ring_bytes(uint32_t chunks)
 
 void fxt_ring_init(struct fxt_ring *ring, void *memory, uint32_t chunks)
 {
-	uint32_t i;
-
 	ring->places = memory;
 	ring->size = fxt_ring_bytes(chunks) / sizeof(uint64_t);
 	ring->gate = UINT64_MAX;
-	for (i = 0; i < chunks; i++)
-		ring->places[i] = place(i, i);
-	ring->tail = chunks;
 }
 
 static void wait_at_gate(struct fxt_ring *ring, uint64_t position)

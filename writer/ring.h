@@ -26,7 +26,7 @@ struct fxt_ring {
 /* Bytes of memory for the places of so many chunks. */
 size_t fxt_ring_bytes(uint32_t chunks);
 
-/* All chunks, 0 to `chunks` - 1, are given back. `memory` is zeroed. */
+/* Begins with nothing to take: so many chunks at most, numbered from 0, are given back some time. `memory` is zeroed. */
 void fxt_ring_init(struct fxt_ring *ring, void *memory, uint32_t chunks);
 
 /* The chunk that was given back longest ago. While a snapshot is taken, waits until it has read that chunk, and says so in

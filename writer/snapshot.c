@@ -191,6 +191,8 @@ static int fill(int fd, uint64_t from, uint64_t to)
  * not find it opened before the end. */
 static void copy_ring(struct fxt_buffer *buffer, struct fxt_record_file *file)
 {
+	/* What is handed out for the first time from now on has newer events than some that will be missing. */
+	uint64_t count = atomic_load_explicit(&buffer->cursor, memory_order_acquire);
 	uint64_t position, end = fxt_ring_close(&buffer->ring, &position);
 	unsigned snapshot = ++buffer->snapshots;
 	uint32_t number;
@@ -202,7 +204,7 @@ static void copy_ring(struct fxt_buffer *buffer, struct fxt_record_file *file)
 		}
 		fxt_ring_open(&buffer->ring, position + 1);
 	}
-	for (number = 0; !file->error && number < buffer->limit; number++)
+	for (number = 0; !file->error && number < count; number++)
 		if (buffer->past[number].saved != snapshot)
 			copy_chunk(buffer, file, number, NULL);
 	fxt_ring_open(&buffer->ring, UINT64_MAX);

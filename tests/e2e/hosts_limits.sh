@@ -18,12 +18,18 @@ limited()
 }
 
 # -- Limits --------------------------------------------------------------------------------------------
-# The limit is reached when the trace is made small, at exit.
+# The trace cannot be made small at exit either.
 EXPECT=$cannot_grow host fsize.exit "$apps/host_limits" 10 fsize 1
-complete fsize.exit
 EXPECT=$cannot_grow MODES=streaming host fsize "$apps/host_limits" 100000 fsize 600
 lossy fsize
+# Those that have their full size from the start; and those that cannot have it: a ring goes round in what it has, and says so.
 MODES="oneshot circular" host fsize.fixed "$apps/host_limits" 50000 fsize 600
+EXPECT=$cannot_grow MODES=oneshot limited fsize.oneshot "ulimit -f 600" "$apps/host_limits" 50000
+lossy fsize.oneshot
+EXPECT=$cannot_grow MODES=circular limited fsize.ring "ulimit -f 800" "$apps/host_limits" 50000
+is "fsize.ring: dropped" 0 "$dropped"
+test "$overwritten" -gt 0 || fail "fsize.ring: nothing is said to be overwritten"
+is "fsize.ring: lines" 1 "$(grep -c -E "$cannot_grow" fsize.ring.circular.err)"
 for n in 8 16; do
 	limited "nofile.$n" "ulimit -n $n" "$apps/host_limits" 50000
 	complete "nofile.$n"
@@ -127,7 +133,7 @@ valid small/*.fxt
 read -r written dropped overwritten _ <<<"$(numbers small/*.fxt)"
 lossy "full file system"
 test "$written" -gt 10000 || fail "full file system: only $written marks are written"
-# Full while the program is at it, by somebody else; and for the fixed modes, whose place is reserved.
+# Full while the program is at it, by somebody else.
 for mode in streaming oneshot circular; do
 	rm -f small/*
 	FXT_BUFFER_SIZE_MB=4 small_traced $mode bash -c 'head -c 16M /dev/zero >"$1"; exec "${@:2}"' \

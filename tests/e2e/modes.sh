@@ -52,6 +52,27 @@ FXT_THRESHOLD_NS=1000 FXT_MAX_SIZE_MB=1 accounts both "$apps/count_calls" locks 
 # Threads that are gone have taken nothing of their counts with them.
 FXT_CATEGORIES=pthread,time FXT_THRESHOLD_NS=3600000000000 accounts gone "$apps/count_calls" locks 50 100
 
+# -- Short processes leave small files ------------------------------------------------------------------
+
+# Kilobytes of the largest file, by its size and by its blocks.
+largest()
+{
+	stat -c '%s %b %B' "$@" | awk '{ n = $1 / 1024; b = $2 * $3 / 1024; if (n > most) most = n; if (b > most) most = b } END { print int(most) }'
+}
+
+# The durable area is 512 KiB, and each thread of a child that executes another program has two chunks.
+for mode in circular oneshot streaming; do
+	FXT_CATEGORIES='#default' FXT_BUFFERING_MODE=$mode traced "small.$mode" bash -c 'for i in 1 2 3 4 5; do /bin/true; done; (kill -9 $BASHPID)' 2>err
+	test "$(ls "small.$mode" | wc -l)" -ge 11 || fail "small, $mode: files: $(ls "small.$mode")"
+	flag=
+	test $mode != circular || flag=--ring
+	valid $flag "small.$mode"/*.fxt
+	kilobytes=$(largest "small.$mode"/*.fxt)
+	test "$kilobytes" -le 700 || fail "small, $mode: a file of $kilobytes KiB"
+	kilobytes=$(largest "small.$mode"/true.*.fxt)
+	test "$kilobytes" -le 8 || fail "small, $mode: a file of $kilobytes KiB of true"
+done
+
 # -- Circular: the newest is kept --------------------------------------------------------------------
 
 export FXT_CATEGORIES=malloc FXT_BUFFERING_MODE=circular FXT_BUFFER_SIZE_MB=1
