@@ -130,7 +130,7 @@ bool fxt_agent_file(void)
 
 	if (atomic_load_explicit(&fxt_agent.file_made, memory_order_acquire))
 		return true;
-	if (fxt_is_forbidden(FXT_NO_LOCKS))
+	if (fxt_may_not_lock())
 		return false;
 	mask = fxt_lock(&fxt_agent.file_lock);
 	if (!atomic_load_explicit(&fxt_agent.file_made, memory_order_relaxed) && !fxt_agent.file_failed) {
@@ -235,7 +235,7 @@ void fxt_agent_lost(enum fxt_loss why, uint64_t now_ns)
 	static atomic_uint told_for_pid[FXT_LOSS_TOLD];
 
 	static_assert(FXT_FUNCTION_DEPTH == 500 && FXT_LANES == 6, "as the reasons have it");
-	if (fxt_is_forbidden(FXT_NO_LOCKS))
+	if (fxt_may_not_lock())
 		return;
 	if (atomic_load_explicit(&told_for_pid[why], memory_order_relaxed) == fxt_agent.pid ||
 	    !atomic_load_explicit(&fxt_agent.file_made, memory_order_acquire) ||

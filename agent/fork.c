@@ -99,6 +99,7 @@ void fxt_fork_in_child(bool returns)
 	    atomic_load_explicit(&fxt_gate.owner, memory_order_relaxed) == pid)
 		return;
 	fxt_agent.pid = pid;
+	fxt_lender = 0;
 	fxt_koid_after_fork();
 	atomic_store_explicit(&fxt_gate.owner, pid, memory_order_relaxed);
 	child_returns = returns;

@@ -92,7 +92,8 @@ const struct fxt_function *fxt_function_find(uintptr_t address)
 	if (known)
 		return known;
 	/* Stays without a name. */
-	if (atomic_load_explicit(&functions.count, memory_order_relaxed) == MAX_FUNCTIONS || fxt_is_forbidden(FXT_NO_CALLS) || fxt_stack_is_short())
+	if (atomic_load_explicit(&functions.count, memory_order_relaxed) == MAX_FUNCTIONS || fxt_is_forbidden(FXT_NO_CALLS) ||
+	    fxt_may_not_lock() || fxt_stack_is_short())
 		return NULL;
 	mask = lock_functions();
 

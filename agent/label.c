@@ -53,7 +53,7 @@ static struct fxt_label name(enum fxt_label_kind kind, enum fxt_label_how how, u
 	const struct fxt_function *function;
 	size_t bytes = 0;
 
-	if (!place || fxt_is_forbidden(FXT_NO_CALLS))
+	if (!place || fxt_is_forbidden(FXT_NO_CALLS) || fxt_may_not_lock())
 		return label;
 	label.text = fxt_function_object_name(object, place - 1, &bytes, &label.offset);
 	if (label.text) {
@@ -196,7 +196,7 @@ static void end_life(uintptr_t object)
 /* Whether there is no way to find a name now. */
 static bool is_impossible(void)
 {
-	return fxt_is_forbidden(FXT_NO_CALLS) || fxt_stack_is_short();
+	return fxt_is_forbidden(FXT_NO_CALLS) || fxt_may_not_lock() || fxt_stack_is_short();
 }
 
 /* Tells what is owed if this is a moment for it, as what is told of an address next comes later. Returns whether it is not. */

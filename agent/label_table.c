@@ -192,7 +192,7 @@ enum fxt_entered fxt_label_enter(uintptr_t key, const struct fxt_label_detail *n
 	uintptr_t was = 0;
 	int way;
 
-	if (!all)
+	if (!all || fxt_may_not_lock())
 		return FXT_ENTERED_NOT;
 	mask = fxt_lock(&table_lock);
 	way = find(all, key);

@@ -93,7 +93,8 @@ static enum outcome take_chunk(struct fxt_thread *thread, struct fxt_lane *lane,
 	while (fxt_agent.config.mode == FXT_CIRCULAR && (give_back_own(thread, lane) || fxt_threads_give_back_idlest(thread)))
 		if (fxt_storage_take(fxt_agent.storage, before_ns, chunk))
 			return TURNED;
-	if (!fxt_agent.config.wait_on_full || !may_pass(fxt_storage_failure(fxt_agent.storage)))
+	/* The child of a vfork would wait for its parent, who waits for it. */
+	if (!fxt_agent.config.wait_on_full || !may_pass(fxt_storage_failure(fxt_agent.storage)) || fxt_may_not_lock())
 		return DROPPED;
 	if (!*waited_ns) {
 		*waited_ns = before_ns;

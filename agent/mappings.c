@@ -83,7 +83,7 @@ static bool begin(uintptr_t low, uintptr_t high, uint32_t *mapping)
 /* A handler's stack may have no room for this. */
 static bool is_on(void)
 {
-	return !fxt_is_forbidden(FXT_NO_LOCKS) && !fxt_stack_is_short();
+	return !fxt_may_not_lock() && !fxt_stack_is_short();
 }
 
 static uintptr_t page_above(uintptr_t address)
@@ -163,7 +163,7 @@ void fxt_mappings_left(struct fxt_thread *thread, uint32_t leaving, bool are_gon
 {
 	struct fxt_life ended;
 
-	if (!leaving || fxt_is_forbidden(FXT_NO_LOCKS))
+	if (!leaving || fxt_may_not_lock())
 		return;
 	if (!are_gone) {
 		stay(leaving);

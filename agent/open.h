@@ -59,6 +59,7 @@ static inline void fxt_open_before_vfork(void)
 	if (!fxt_self)
 		return;
 	fxt_self->may_be_child = true;
+	fxt_lender = fxt_agent.pid;
 	fxt_self->vfork_open = fxt_self->open;
 	fxt_self->vfork_left_ns = 0;
 }

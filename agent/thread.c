@@ -241,7 +241,7 @@ bool fxt_thread_ready(struct fxt_thread *thread)
 
 	if (thread->ready)
 		return true;
-	if (fxt_is_forbidden(FXT_NO_LOCKS) || !fxt_agent_file())
+	if (fxt_may_not_lock() || !fxt_agent_file())
 		return false;
 	mask = fxt_sys_block_signals();
 	/* A handler may have come first. */

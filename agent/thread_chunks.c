@@ -78,7 +78,7 @@ bool fxt_threads_give_back_idlest(struct fxt_thread *self)
 	bool taken = false;
 	uint32_t i;
 
-	if (fxt_is_forbidden(FXT_NO_LOCKS))
+	if (fxt_may_not_lock())
 		return false;
 	mask = fxt_lock(&fxt_threads.lock);
 	if (give_back_full()) {

@@ -27,7 +27,7 @@ void fxt_thread_tell_name(struct fxt_thread *thread, const struct fxt_thread *of
 	size_t words, bytes = 0;
 	long n;
 
-	if (fxt_is_forbidden(FXT_NO_LOCKS))
+	if (fxt_may_not_lock())
 		return;
 	if (of == thread) {
 		FXT_SYSCALL2(SYS_prctl, PR_GET_NAME, name);
@@ -53,7 +53,7 @@ void fxt_thread_renamed(struct fxt_thread *thread, uintptr_t handle)
 	const struct fxt_thread *of = NULL;
 	uint32_t i;
 
-	if (!thread->ready || fxt_is_forbidden(FXT_NO_LOCKS))
+	if (!thread->ready || fxt_may_not_lock())
 		return;
 	mask = fxt_lock(&fxt_threads.lock);
 	for (i = 0; i < fxt_threads.count && !of; i++)

@@ -99,7 +99,7 @@ static struct bucket *open_bucket(uintptr_t object, bool make, struct entry **en
 {
 	struct bucket *bucket = bucket_of(object);
 
-	if (!bucket)
+	if (!bucket || fxt_may_not_lock())
 		return NULL;
 	*mask = fxt_lock(&bucket->lock);
 	*entry = make ? find_or_make(bucket, object) : find(bucket, object);

@@ -141,6 +141,7 @@ APPS_C = \
 	tests/apps/host_stderr \
 	tests/apps/host_threads \
 	tests/apps/host_unmaps \
+	tests/apps/host_vforks \
 	tests/apps/invariants \
 	tests/apps/jumps \
 	tests/apps/kin \

@@ -146,7 +146,7 @@ static bool grow_for(struct fxt_buffer *buffer, uint32_t number, uint64_t now_ns
 		atomic_store_explicit(&buffer->failure, -EPERM, memory_order_relaxed);
 		return false;
 	}
-	if (!may_grow(buffer, now_ns))
+	if (!may_grow(buffer, now_ns) || fxt_may_not_lock())
 		return false;
 	mask = fxt_lock(&buffer->extend_lock);
 	while (!error && number >= atomic_load_explicit(&buffer->extended, memory_order_relaxed))
@@ -182,7 +182,7 @@ static bool take_tail(struct fxt_buffer *buffer, struct fxt_chunk *chunk)
 	void *base = NULL;
 	int error;
 
-	if (fxt_is_forbidden(FXT_NO_GROWTH))
+	if (fxt_is_forbidden(FXT_NO_GROWTH) || fxt_may_not_lock())
 		return false;
 	pages += (unsigned)((strings * FXT_WORD_BYTES + FXT_PAGE_BYTES - 1) / FXT_PAGE_BYTES);
 	mask = fxt_lock(&buffer->extend_lock);
@@ -334,9 +334,12 @@ static uint32_t finish(struct fxt_storage *storage, uint32_t number, uint32_t ev
 
 	if (buffer->tail_offset)
 		return 0;
+	/* It is saved with the rest, at the end. */
+	if (buffer->in_memory && buffer->mode != FXT_CIRCULAR && fxt_may_not_lock())
+		return 0;
 	if (fxt_buffer_has_lost(buffer, number))
 		error = -ESTALE;
-	else if (buffer->in_memory)
+	else if (buffer->in_memory && !fxt_may_not_lock())
 		error = fxt_buffer_save_chunk(buffer, number);
 	if (error)
 		atomic_store_explicit(&buffer->failure, error, memory_order_relaxed);
@@ -383,7 +386,7 @@ static bool durable(struct fxt_storage *storage, const uint64_t *record, size_t 
 	size_t at, end;
 	bool fits;
 
-	if (fxt_is_forbidden(FXT_NO_LOCKS))
+	if (fxt_may_not_lock())
 		return false;
 	mask = fxt_lock(&buffer->durable_lock);
 	at = buffer->durable_at;
@@ -415,10 +418,13 @@ static bool durable(struct fxt_storage *storage, const uint64_t *record, size_t 
 static void return_page(struct fxt_storage *storage, uint64_t *page)
 {
 	struct fxt_buffer *buffer = buffer_of(storage);
-	uint64_t mask = fxt_lock(&buffer->page_lock);
+	uint64_t mask;
 
 	/* Whatever it was divided into: the next one lays it out anew behind this filler. */
 	empty_chunk(page, FXT_PAGE_WORDS);
+	if (fxt_may_not_lock())
+		return;
+	mask = fxt_lock(&buffer->page_lock);
 	if (buffer->free_page_count < MAX_FREE_PAGES)
 		buffer->free_pages[buffer->free_page_count++] = page;
 	fxt_unlock(&buffer->page_lock, mask);
@@ -431,7 +437,7 @@ static uint64_t *take_page(struct fxt_storage *storage, uint64_t now_ns, struct 
 	unsigned i;
 
 	*taken = (struct fxt_chunk){0};
-	if (fxt_is_forbidden(FXT_NO_LOCKS))
+	if (fxt_may_not_lock())
 		return NULL;
 	if (buffer->tail_offset)
 		return take_tail_page(buffer);

@@ -46,7 +46,7 @@ bool fxt_buffer_retract(struct fxt_storage *storage, uint32_t number, size_t at,
 	struct fxt_window *window;
 	bool done;
 
-	if (buffer->mode == FXT_CIRCULAR || fxt_is_forbidden(FXT_NO_CALLS))
+	if (buffer->mode == FXT_CIRCULAR || fxt_is_forbidden(FXT_NO_CALLS) || fxt_may_not_lock())
 		return false;
 	/* Signals are blocked to the end: the child of a handler that forks would take the record back as well. */
 	mask = fxt_sys_block_signals();

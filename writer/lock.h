@@ -3,6 +3,8 @@
  * holding it, and the holder can not be cancelled. Not held across fork by the forking thread; a child starts
  * with fxt_lock_reset().
  *
+ * The child of a vfork runs in its parent's memory, and may be killed at any instruction: it takes none (fxt_may_not_lock()).
+ *
  * No lock nests in another (see docs/architecture.md for the list of those there are).
  */
 #ifndef FXT_LOCK_H
@@ -10,7 +12,18 @@
 
 #include <stdatomic.h>
 
+#include "checking.h"
 #include "sys.h"
+
+/* The process of which the calling thread is one, once it has called vfork: its child has the same storage and another process id. 0. */
+extern __thread uint32_t fxt_lender __attribute__((visibility("hidden"), tls_model("initial-exec")));
+
+/* Whether no lock may be taken here: in the child of a vfork nobody would give it back if the child is killed, and where signals cannot be
+ * blocked. Slow paths ask before they begin. Costs a system call after a vfork only. */
+static inline bool fxt_may_not_lock(void)
+{
+	return fxt_is_forbidden(FXT_NO_LOCKS) || (__builtin_expect(fxt_lender != 0, 0) && (uint32_t)fxt_sys_getpid() != fxt_lender);
+}
 
 struct fxt_lock {
 	atomic_int taken;       /* 0 free, 1 taken, 2 taken and waited for */
@@ -25,6 +38,7 @@ static inline uint64_t fxt_lock(struct fxt_lock *lock)
 	uint64_t mask = fxt_sys_block_signals();
 	int was = 0;
 
+	FXT_CHECK((!fxt_lender || (uint32_t)fxt_sys_getpid() == fxt_lender), ==, true);
 	if (atomic_compare_exchange_strong_explicit(&lock->taken, &was, 1, memory_order_acquire, memory_order_relaxed))
 		return mask;
 	while (atomic_exchange_explicit(&lock->taken, 2, memory_order_acquire))
@@ -37,7 +51,7 @@ static inline bool fxt_trylock(struct fxt_lock *lock, uint64_t *mask)
 {
 	int was = 0;
 
-	if (atomic_load_explicit(&lock->taken, memory_order_relaxed) || fxt_is_forbidden(FXT_NO_LOCKS))
+	if (atomic_load_explicit(&lock->taken, memory_order_relaxed) || fxt_may_not_lock())
 		return false;
 	*mask = fxt_sys_block_signals();
 	if (atomic_compare_exchange_strong_explicit(&lock->taken, &was, 1, memory_order_acquire, memory_order_relaxed))

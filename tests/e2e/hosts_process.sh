@@ -9,6 +9,9 @@ complete start
 
 # -- Processes -----------------------------------------------------------------------------------------
 FXT_QUIET=1 host locks "$apps/host_process" locks
+# They are killed in the middle of any call.
+EXPECT=' is full at ' host vforks "$apps/host_vforks" 200
+EXPECT=' is full at ' FXT_STORAGE=memory host vforks.memory "$apps/host_vforks" 100
 host shell "$apps/host_process" shell
 complete shell
 for mode in $MODES; do

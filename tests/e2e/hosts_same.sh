@@ -134,6 +134,7 @@ threads alive 20
 threads turn 20
 threads names
 host_cut sent 500
+host_vforks 50
 threads cancel
 threads running
 throws
