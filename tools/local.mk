@@ -127,6 +127,7 @@ TOOLS_TESTS = \
 	tests/check_reader \
 	tests/check_report \
 	tests/check_report_print \
+	tests/check_skim \
 	tests/check_tools
 endif
 check_PROGRAMS += $(TOOLS_TESTS)
@@ -163,6 +164,10 @@ tests_check_report_print_SOURCES = tests/check_report_print.c $(TRACE_MAKER)
 tests_check_report_print_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
 tests_check_report_print_CFLAGS = $(TOOLS_TESTS_CFLAGS)
 tests_check_report_print_LDADD = $(TOOLS_TESTS_LIBS)
+tests_check_skim_SOURCES = tests/check_skim.c tests/apps/random.h tests/apps/unseen.h tests/trace_words.h
+tests_check_skim_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
+tests_check_skim_CFLAGS = $(TOOLS_TESTS_CFLAGS)
+tests_check_skim_LDADD = $(TOOLS_TESTS_LIBS)
 tests_check_tools_SOURCES = tests/check_tools.c tests/trace_words.h
 tests_check_tools_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
 tests_check_tools_CFLAGS = $(TOOLS_TESTS_CFLAGS)

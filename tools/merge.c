@@ -18,7 +18,9 @@
 /* Linux's largest pid is 2^22: no process has an id from here on. */
 enum { FIRST_FREE_ID = (1 << 22) + 1 };
 
-enum { BUFFER_BYTES = 1 << 20 };
+/* What is written at once, as long as the processor's caches keep it: in writes of a megabyte the same took the kernel up to six times
+ * as long. Behind it there is room for any record that is not a large one. */
+enum { WRITE_BYTES = 128 << 10, BUFFER_BYTES = WRITE_BYTES + FXT_RECORD_MAX_WORDS * FXT_WORD_BYTES };
 
 static bool flush(struct fxt_merge *m)
 {
@@ -28,16 +30,28 @@ static bool flush(struct fxt_merge *m)
 	return fwrite(m->buffer, 1, bytes, m->out) == bytes;
 }
 
+/* Makes room for a record. */
+static bool make_room(struct fxt_merge *m)
+{
+	if (m->buffered < WRITE_BYTES)
+		return true;
+	m->buffered -= WRITE_BYTES;
+	if (fwrite(m->buffer, 1, WRITE_BYTES, m->out) != WRITE_BYTES)
+		return false;
+	memmove(m->buffer, m->buffer + WRITE_BYTES, m->buffered);
+	return true;
+}
+
 static bool put(struct fxt_merge *m, const void *bytes, uint64_t count)
 {
 	if (m->only_counts)
 		return true;
 	m->bytes += count;
-	if (count > BUFFER_BYTES - m->buffered && !flush(m))
+	/* A large record, or one of a damaged file. */
+	if (count > BUFFER_BYTES - WRITE_BYTES)
+		return flush(m) && fwrite(bytes, 1, count, m->out) == count;
+	if (!make_room(m))
 		return false;
-	/* A damaged file has records of any size. */
-	if (count > BUFFER_BYTES)
-		return fwrite(bytes, 1, count, m->out) == count;
 	memcpy(m->buffer + m->buffered, bytes, count);
 	m->buffered += count;
 	return true;
@@ -121,24 +135,14 @@ static bool put_string(struct fxt_merge *m, uint64_t index, const char *text)
 
 /* -- Copying --------------------------------------------------------------------------------------- */
 
-/* What of the part at hand goes on as it is: a stretch of records, since most follow one another. */
-struct stretch {
-	uint64_t from, to;
-};
-
-static bool put_stretch(struct fxt_merge *m, const struct fxt_reader *r, struct stretch *s)
+/* What the record becomes in the archive, which may be nothing. False when it cannot be written. */
+static bool put_record(struct fxt_merge *m, struct fxt_map *ids, const struct fxt_reader *r, const struct fxt_record *rec)
 {
-	bool ok = s->from == s->to || put(m, r->data + s->from, s->to - s->from);
-
-	s->from = s->to = r->at;
-	return ok;
-}
-
-/* A record that is not simply copied: false when it is. */
-static bool put_otherwise(struct fxt_merge *m, struct fxt_map *ids, const struct fxt_reader *r, const struct fxt_record *rec, bool *ok)
-{
+	const unsigned char *bytes = r->data + rec->offset;
 	char *text;
+	bool ok;
 
+	m->as_it_is = m->as_it_is && !rec->damaged;
 	/* The part of a process that still runs may change under our eyes. */
 	if (rec->damaged || (rec->type == FXT_RECORD_METADATA && !is_provider_record(rec)))
 		return true;
@@ -146,18 +150,16 @@ static bool put_otherwise(struct fxt_merge *m, struct fxt_map *ids, const struct
 		uint32_t becomes = unique_id(m, ids, (uint32_t)rec->id);
 		uint64_t header = htole64(with_provider(rec->header, becomes));
 
-		*ok = put(m, &header, sizeof(header)) &&
-		      put(m, r->data + rec->offset + FXT_WORD_BYTES, (rec->words - 1) * FXT_WORD_BYTES);
 		m->as_it_is = m->as_it_is && becomes == rec->id;
-		return true;
+		return put(m, &header, sizeof(header)) && put(m, bytes + FXT_WORD_BYTES, (rec->words - 1) * FXT_WORD_BYTES);
 	}
 	text = other_text(rec);
 	if (!text)
-		return false;
-	*ok = put_string(m, rec->id, text);
+		return put(m, bytes, rec->words * FXT_WORD_BYTES);
+	ok = put_string(m, rec->id, text);
 	m->as_it_is = false;
 	free(text);
-	return true;
+	return ok;
 }
 
 /* -- What was in it -------------------------------------------------------------------------------- */
@@ -217,12 +219,17 @@ static void add_overview(struct fxt_merge *m, struct fxt_overview *o, const stru
 /* What is known while a part is read. */
 struct part {
 	struct fxt_overview overview;
-	struct fxt_map ids, kinds;      /* kinds: category -> is_plain() */
-	uint32_t plain;                 /* the last category that was, or 0 */
-	struct stretch same;
+	struct fxt_map ids;             /* of providers */
 	struct fxt_skims skims;
 	struct fxt_record rec;
 };
+
+static void count(void *context, uint32_t category, uint32_t thread, uint64_t words, uint64_t count)
+{
+	struct part *part = context;
+
+	fxt_overview_count(&part->overview, category, thread, words * FXT_WORD_BYTES, count);
+}
 
 /* An instant `exit` of category process, with how it was: the agent's last word on its process. */
 static void take_exit(struct fxt_merge *m, const struct fxt_reader *r, const struct fxt_record *rec)
@@ -235,41 +242,48 @@ static void take_exit(struct fxt_merge *m, const struct fxt_reader *r, const str
 }
 
 /* Whether events of the category are only counted: what the agent and what processes say of themselves is read. */
-static bool is_plain(const struct fxt_reader *r, uint32_t category, struct fxt_map *kinds)
+static bool is_plain(const struct fxt_reader *r, uint32_t category)
 {
-	bool fresh;
-	struct fxt_slot *s = fxt_map_put(kinds, category, 0, &fresh);
-	struct fxt_text name;
+	struct fxt_text name = fxt_symbol_text(r, category);
 
-	if (fresh) {
-		name = fxt_symbol_text(r, category);
-		s->value[0] = !fxt_text_is(&name, "agent") && !fxt_text_is(&name, "process");
-	}
-	return s->value[0];
+	return !fxt_text_is(&name, "agent") && !fxt_text_is(&name, "process");
 }
 
-/* The next record, decoded or not; false at the end, or when nothing can be written. */
+/* An event that has come by in no other form yet, or that has none. False: it has to be decoded. */
+static bool take_examined(struct fxt_merge *m, struct fxt_reader *r, struct part *part, bool *ok)
+{
+	struct fxt_form form;
+	uint64_t words, from = r->at;
+
+	if (!fxt_reader_examine(r, &form) || !is_plain(r, form.category))
+		return false;
+	if (fxt_reader_remember(r, &part->skims, &form))
+		return true;
+	words = fxt_get_record_words(form.header);
+	count(part, form.category, form.thread, words, 1);
+	r->at += words * FXT_WORD_BYTES;
+	*ok = put(m, r->data + from, words * FXT_WORD_BYTES);
+	return true;
+}
+
+/* As many records as need no look at each, and the one that follows; false at the end, or when nothing can be written. */
 static bool take_next(struct fxt_merge *m, struct fxt_reader *r, struct part *part, bool *ok)
 {
-	struct fxt_skimmed skimmed;
 	struct fxt_record *rec = &part->rec;
 
-	if (fxt_reader_skim(r, &part->skims, &skimmed)) {
-		if (skimmed.filler) {
-			*ok = put_stretch(m, r, &part->same);
-			fxt_reader_skip(r, &skimmed);
-			part->same.from = part->same.to = r->at;
-			return *ok;
-		}
-		if (skimmed.category != part->plain && is_plain(r, skimmed.category, &part->kinds))
-			part->plain = skimmed.category;
-		if (skimmed.category == part->plain) {
-			fxt_overview_count(&part->overview, skimmed.category, skimmed.thread, skimmed.words * FXT_WORD_BYTES);
-			fxt_reader_skip(r, &skimmed);
-			part->same.to = r->at;
-			return true;
-		}
+	if (m->only_counts) {
+		fxt_reader_skim(r, &part->skims, NULL, 0);
+	} else {
+		size_t bytes = fxt_reader_skim(r, &part->skims, m->buffer + m->buffered, BUFFER_BYTES - m->buffered);
+
+		m->buffered += bytes;
+		m->bytes += bytes;
+		*ok = make_room(m);
+		if (!*ok)
+			return false;
 	}
+	if (take_examined(m, r, part, ok))
+		return *ok;
 	if (!fxt_reader_next(r, rec))
 		return false;
 	if (!rec->damaged) {
@@ -277,36 +291,27 @@ static bool take_next(struct fxt_merge *m, struct fxt_reader *r, struct part *pa
 		if (rec->type == FXT_RECORD_EVENT)
 			take_exit(m, r, rec);
 	}
-	/* What comes before has to be written before. */
-	if (rec->type != FXT_RECORD_EVENT || rec->damaged) {
-		uint64_t after = r->at;
-
-		r->at = rec->offset;
-		*ok = put_stretch(m, r, &part->same);
-		r->at = after;
-		if (*ok && put_otherwise(m, &part->ids, r, rec, ok)) {
-			part->same.from = part->same.to = r->at;
-			return *ok;
-		}
-	}
-	part->same.to = r->at;
-	return *ok;
+	*ok = put_record(m, &part->ids, r, rec);
+	/* What is only counted is there as it is, or it has to be read once more. */
+	return *ok && (m->as_it_is || !m->only_counts);
 }
 
 bool fxt_merge_trace(struct fxt_merge *m, struct fxt_reader *r)
 {
-	struct part part = {.same = {r->at, r->at}};
+	struct part *part = fxt_alloc(1, sizeof(*part));
 	bool ok = true;
 
+	part->skims.counted = count;
+	part->skims.context = part;
 	m->as_it_is = true;
-	while (take_next(m, r, &part, &ok))
+	while (take_next(m, r, part, &ok))
 		;
-	ok = ok && put_stretch(m, r, &part.same);
+	fxt_skims_tell(&part->skims);
 	m->parts++;
-	add_overview(m, &part.overview, r);
-	fxt_map_free(&part.ids);
-	fxt_map_free(&part.kinds);
-	fxt_overview_free(&part.overview);
+	add_overview(m, &part->overview, r);
+	fxt_map_free(&part->ids);
+	fxt_overview_free(&part->overview);
+	free(part);
 	return ok;
 }
 
@@ -317,7 +322,7 @@ bool fxt_merge_begin_with(struct fxt_merge *m, FILE *out, struct fxt_reader *r)
 	fxt_merge_trace(m, r);
 	m->only_counts = false;
 	m->bytes = r->size;
-	if (m->as_it_is && !m->damaged && r->stop == FXT_STOP_END && m->parts == 1)
+	if (m->as_it_is && r->stop == FXT_STOP_END)
 		return true;
 	fxt_merge_free(m);
 	return false;

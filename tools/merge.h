@@ -28,8 +28,8 @@ struct fxt_merge {
 	uint64_t parts, processes, threads, events, bytes;
 	uint64_t lost[FXT_LOSS_COUNT], buffer_full;
 	bool only_counts;               /* what is in the part at hand, without writing it */
-	bool as_it_is;                  /* the part at hand was written as it is, but for fillers and damaged records */
-	char *buffer;
+	bool as_it_is;                  /* the part at hand is what it becomes, but for fillers */
+	unsigned char *buffer;
 	size_t buffered;
 	struct fxt_map exits;           /* pids whose own trace says how they ended */
 	uint64_t damaged;               /* records that could not be read and were left out */

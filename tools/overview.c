@@ -11,7 +11,7 @@
 #include "message.h"
 #include "print.h"
 
-static void count_category(struct fxt_overview *o, uint32_t symbol, uint64_t bytes)
+static void count_category(struct fxt_overview *o, uint32_t symbol, uint64_t bytes, uint64_t events)
 {
 	while (o->category_count <= symbol) {
 		o->categories = fxt_grow(o->categories, &o->category_capacity, o->category_count + 1,
@@ -20,18 +20,18 @@ static void count_category(struct fxt_overview *o, uint32_t symbol, uint64_t byt
 			(struct fxt_usage){.category = (uint32_t)o->category_count};
 		o->category_count++;
 	}
-	o->categories[symbol].events++;
+	o->categories[symbol].events += events;
 	o->categories[symbol].bytes += bytes;
 }
 
-static void count_thread(struct fxt_overview *o, uint32_t thread)
+static void count_thread(struct fxt_overview *o, uint32_t thread, uint64_t events)
 {
 	while (o->thread_count <= thread) {
 		o->thread_events = fxt_grow(o->thread_events, &o->thread_capacity, o->thread_count + 1,
 					    sizeof(*o->thread_events));
 		o->thread_events[o->thread_count++] = 0;
 	}
-	o->thread_events[thread]++;
+	o->thread_events[thread] += events;
 }
 
 /* Running totals: the largest value a counter had is the whole. */
@@ -98,8 +98,8 @@ static void take_event(struct fxt_overview *o, struct fxt_reader *r, const struc
 	o->last_ns = to > o->last_ns ? to : o->last_ns;
 	o->events++;
 	o->event_bytes += bytes;
-	count_category(o, fxt_symbol(r, &rec->category), bytes);
-	count_thread(o, rec->thread);
+	count_category(o, fxt_symbol(r, &rec->category), bytes, 1);
+	count_thread(o, rec->thread, 1);
 	if (!fxt_text_is(&rec->category, "agent")) {
 		/* Neither calls in progress nor lifetimes, which are told beside the calls that begin and end them. */
 		o->written += rec->subtype != FXT_EVENT_DURATION_BEGIN && !is_async(rec);
@@ -123,13 +123,13 @@ void fxt_overview_take(struct fxt_overview *o, struct fxt_reader *r, const struc
 		o->buffer_full++;
 }
 
-void fxt_overview_count(struct fxt_overview *o, uint32_t category, uint32_t thread, uint64_t bytes)
+void fxt_overview_count(struct fxt_overview *o, uint32_t category, uint32_t thread, uint64_t bytes, uint64_t events)
 {
-	o->records++;
-	o->events++;
-	o->event_bytes += bytes;
-	count_category(o, category, bytes);
-	count_thread(o, thread);
+	o->records += events;
+	o->events += events;
+	o->event_bytes += bytes * events;
+	count_category(o, category, bytes * events, events);
+	count_thread(o, thread, events);
 }
 
 void fxt_overview_free(struct fxt_overview *o)

@@ -38,8 +38,8 @@ struct fxt_overview {
 };
 
 void fxt_overview_take(struct fxt_overview *o, struct fxt_reader *r, const struct fxt_record *rec);
-/* Counts an event of which no more is known; none of category agent. */
-void fxt_overview_count(struct fxt_overview *o, uint32_t category, uint32_t thread, uint64_t bytes);
+/* Counts events of so many bytes each, of which no more is known; none of category agent. */
+void fxt_overview_count(struct fxt_overview *o, uint32_t category, uint32_t thread, uint64_t bytes, uint64_t events);
 void fxt_overview_free(struct fxt_overview *o);
 
 /* The sum over all providers and threads. */

@@ -1,4 +1,4 @@
-/* A quick look at common records, for who counts and copies them (merge.c) and need not know what they say. */
+/* Common records by their form alone, for who counts and copies them (merge.c) and need not know what they say. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -40,18 +40,19 @@ static bool arguments_add_up(const struct fxt_reader *r, uint64_t *at, uint64_t 
 	return true;
 }
 
-static bool skim_event(const struct fxt_reader *r, uint64_t header, struct fxt_skimmed *s)
+static bool event_adds_up(const struct fxt_reader *r, struct fxt_form *form)
 {
-	uint64_t type = fxt_get_event_type(header), category = fxt_get_event_category(header), thread = fxt_get_event_thread(header);
-	uint64_t end = r->at + s->words * FXT_WORD_BYTES, at = r->at + (uint64_t)2 * FXT_WORD_BYTES;
+	uint64_t header = form->header, type = fxt_get_event_type(header), category = fxt_get_event_category(header),
+		 thread = fxt_get_event_thread(header);
+	uint64_t end = r->at + fxt_get_record_words(header) * FXT_WORD_BYTES, at = r->at + (uint64_t)2 * FXT_WORD_BYTES;
 	struct fxt_text text;
 
 	if (type > FXT_EVENT_FLOW_END || category == 0 || fxt_get_string_ref_inline(category) || thread == 0)
 		return false;
 	text = fxt_registered_string(r->provider, (unsigned)fxt_get_string_ref_value(category), r->at);
-	if (!text.symbol || !*text.symbol || !fxt_registered_thread(r->provider, (unsigned)thread, r->at, &s->thread))
+	if (!text.symbol || !*text.symbol || !fxt_registered_thread(r->provider, (unsigned)thread, r->at, &form->thread))
 		return false;
-	s->category = *text.symbol;
+	form->category = *text.symbol;
 	at += inline_bytes(r, fxt_get_event_name(header));
 	if (at > end || !arguments_add_up(r, &at, end, (unsigned)fxt_get_event_args(header)))
 		return false;
@@ -60,93 +61,143 @@ static bool skim_event(const struct fxt_reader *r, uint64_t header, struct fxt_s
 	return at + (fxt_event_has_extra((enum fxt_event_type)type) ? FXT_WORD_BYTES : 0) == end;
 }
 
-/* Whether the arguments are those of the form, each a header with a value in it or in the next word; *at goes past them. A form has
- * no strings in it but by index, so its headers say all. */
-static bool are_alike(const struct fxt_reader *r, const uint32_t *args, unsigned count, uint64_t *at)
+bool fxt_reader_examine(const struct fxt_reader *r, struct fxt_form *form)
 {
-	for (unsigned i = 0; i < count; i++) {
-		uint64_t header = fxt_word(r, *at);
-
-		if ((uint32_t)header != args[i])
-			return false;
-		*at += fxt_get_arg_words(header) * FXT_WORD_BYTES;
-	}
-	return true;
-}
-
-/* Names stand in the record, or values do in words that depend on them. */
-static bool has_inline(uint64_t ref)
-{
-	return fxt_get_string_ref_inline(ref) != 0;
-}
-
-static void remember(const struct fxt_reader *r, struct fxt_skims *cache, size_t form, uint64_t header, const struct fxt_skimmed *s)
-{
-	unsigned count = (unsigned)fxt_get_event_args(header);
-	uint64_t at = r->at + (uint64_t)2 * FXT_WORD_BYTES;
-	uint32_t args[FXT_SKIM_ARGS];
-
-	if (count > FXT_SKIM_ARGS || has_inline(fxt_get_event_name(header)))
-		return;
-	for (unsigned i = 0; i < count; i++) {
-		uint64_t arg = fxt_word(r, at);
-
-		if (has_inline(fxt_get_arg_name(arg)) || fxt_get_arg_type(arg) == FXT_ARG_STRING)
-			return;
-		args[i] = (uint32_t)arg;
-		at += fxt_get_arg_words(arg) * FXT_WORD_BYTES;
-	}
-	cache->forms[form].header = header;
-	memcpy(cache->forms[form].args, args, count * sizeof(*args));
-	cache->forms[form].category = s->category;
-	cache->forms[form].thread = s->thread;
-}
-
-static bool is_known(const struct fxt_reader *r, const struct fxt_skims *cache, size_t form, uint64_t header, struct fxt_skimmed *s)
-{
-	uint64_t at = r->at + (uint64_t)2 * FXT_WORD_BYTES;
-
-	if (cache->forms[form].header != header ||
-	    !are_alike(r, cache->forms[form].args, (unsigned)fxt_get_event_args(header), &at))
-		return false;
-	if (fxt_get_event_type(header) == FXT_EVENT_DURATION_COMPLETE && fxt_word(r, at) < fxt_word(r, r->at + FXT_WORD_BYTES))
-		return false;
-	s->category = cache->forms[form].category;
-	s->thread = cache->forms[form].thread;
-	return true;
-}
-
-static bool skim_known(const struct fxt_reader *r, struct fxt_skims *cache, uint64_t header, struct fxt_skimmed *s)
-{
-	size_t form = (size_t)(header * UINT64_C(0x9e3779b97f4a7c15) >> 58);
-
-	if (cache->provider != r->provider || cache->generation != r->provider->generation)
-		*cache = (struct fxt_skims){.provider = r->provider, .generation = r->provider->generation};
-	if (is_known(r, cache, form, header, s))
-		return true;
-	if (!skim_event(r, header, s))
-		return false;
-	remember(r, cache, form, header, s);
-	return true;
-}
-
-bool fxt_reader_skim(const struct fxt_reader *r, struct fxt_skims *cache, struct fxt_skimmed *s)
-{
-	uint64_t header;
+	uint64_t words;
 
 	if (r->stop != FXT_STOP_NONE || r->size - r->at < FXT_WORD_BYTES)
 		return false;
-	header = fxt_word(r, r->at);
-	s->words = fxt_get_record_words(header);
-	if (s->words == 0 || s->words > (r->size - r->at) / FXT_WORD_BYTES)
-		return false;
-	s->filler = fxt_get_record_type(header) == FXT_RECORD_METADATA;
-	if (s->filler)
-		return fxt_get_metadata_type(header) > FXT_METADATA_TRACE_INFO;
-	return fxt_get_record_type(header) == FXT_RECORD_EVENT && skim_known(r, cache, header, s);
+	form->header = fxt_word(r, r->at);
+	form->count = 0;
+	words = fxt_get_record_words(form->header);
+	return fxt_get_record_type(form->header) == FXT_RECORD_EVENT && words != 0 && words <= (r->size - r->at) / FXT_WORD_BYTES &&
+	       event_adds_up(r, form);
 }
 
-void fxt_reader_skip(struct fxt_reader *r, const struct fxt_skimmed *s)
+/* -- Forms ----------------------------------------------------------------------------------------- */
+
+/* Strings and threads of another provider, or that were registered anew, make other forms of the same headers. */
+static void forget_others(const struct fxt_reader *r, struct fxt_skims *s)
 {
-	r->at += s->words * FXT_WORD_BYTES;
+	if (s->provider == r->provider && s->generation == r->provider->generation)
+		return;
+	fxt_skims_tell(s);
+	memset(s->forms, 0, sizeof(s->forms));
+	s->provider = r->provider;
+	s->generation = r->provider->generation;
+}
+
+static struct fxt_form *place_of(struct fxt_skims *s, uint64_t header)
+{
+	return &s->forms[header * UINT64_C(0x9e3779b97f4a7c15) >> 56];
+}
+
+static_assert(FXT_SKIM_FORMS == 1 << (64 - 56), "as place_of() has it");
+
+static void tell(const struct fxt_skims *s, struct fxt_form *form)
+{
+	if (form->count)
+		s->counted(s->context, form->category, form->thread, fxt_get_record_words(form->header), form->count);
+	form->count = 0;
+}
+
+void fxt_skims_tell(struct fxt_skims *s)
+{
+	for (size_t i = 0; i < FXT_SKIM_FORMS; i++)
+		tell(s, &s->forms[i]);
+}
+
+/* Whether an argument of this header, which is as long as it says, holds a string that stands in it. */
+static inline bool has_inline_string(uint64_t arg)
+{
+	uint64_t ref = fxt_get_arg_string(arg), bytes = fxt_get_string_ref_value(ref);
+
+	return fxt_get_string_ref_inline(ref) && bytes <= FXT_STRING_MAX_BYTES && fxt_words_of(bytes) + 1 == fxt_get_arg_words(arg);
+}
+
+bool fxt_reader_remember(const struct fxt_reader *r, struct fxt_skims *s, const struct fxt_form *form)
+{
+	unsigned count = (unsigned)fxt_get_event_args(form->header);
+	uint64_t at = r->at + (uint64_t)2 * FXT_WORD_BYTES;
+	struct fxt_form found = *form, *place;
+
+	if (count > FXT_SKIM_ARGS || fxt_get_string_ref_inline(fxt_get_event_name(form->header)))
+		return false;
+	for (unsigned i = 0; i < count; i++) {
+		uint64_t arg = fxt_word(r, at);
+
+		if (fxt_get_string_ref_inline(fxt_get_arg_name(arg)) ||
+		    (fxt_get_arg_type(arg) == FXT_ARG_STRING && !has_inline_string(arg)))
+			return false;
+		found.args[i] = (uint32_t)arg;
+		at += fxt_get_arg_words(arg) * FXT_WORD_BYTES;
+	}
+	forget_others(r, s);
+	place = place_of(s, form->header);
+	tell(s, place);
+	*place = found;
+	return true;
+}
+
+/* -- The walk -------------------------------------------------------------------------------------- */
+
+static inline uint64_t word_of(const unsigned char *at)
+{
+	uint64_t word;
+
+	memcpy(&word, at, sizeof(word));
+	return le64toh(word);
+}
+
+/* Whether the event, which has the form's header and so its length, is of the form. Names are by index in all forms, and strings that are
+ * arguments' values stand in them, so the arguments' headers say all; that they add up was found when it was remembered. */
+static inline bool is_of_form(const struct fxt_form *form, const unsigned char *event, uint64_t bytes)
+{
+	const unsigned char *at = event + (size_t)2 * FXT_WORD_BYTES;
+	unsigned count = (unsigned)fxt_get_event_args(form->header);
+
+	for (unsigned i = 0; i < count; i++) {
+		uint64_t arg = word_of(at);
+
+		if ((uint32_t)arg != form->args[i] || (fxt_get_arg_type(arg) == FXT_ARG_STRING && !has_inline_string(arg)))
+			return false;
+		at += fxt_get_arg_words(form->args[i]) * FXT_WORD_BYTES;
+	}
+	return fxt_get_event_type(form->header) != FXT_EVENT_DURATION_COMPLETE ||
+	       word_of(event + bytes - FXT_WORD_BYTES) >= word_of(event + FXT_WORD_BYTES);
+}
+
+/* Most are of 4 to 8 words: too few to call a function for. */
+static inline void copy_words(unsigned char *to, const unsigned char *from, uint64_t words)
+{
+	for (; words; words--, to += FXT_WORD_BYTES, from += FXT_WORD_BYTES)
+		memcpy(to, from, FXT_WORD_BYTES);
+}
+
+size_t fxt_reader_skim(struct fxt_reader *r, struct fxt_skims *s, unsigned char *to, size_t room)
+{
+	uint64_t at = r->at, size = r->stop == FXT_STOP_NONE ? r->size : r->at;
+	size_t copied = 0;
+
+	forget_others(r, s);
+	while (size - at >= FXT_WORD_BYTES) {
+		const unsigned char *record = r->data + at;
+		uint64_t header = word_of(record), words = fxt_get_record_words(header), bytes = words * FXT_WORD_BYTES;
+
+		if (words == 0 || bytes > size - at)
+			break;
+		if (!fxt_is_filler(header)) {
+			struct fxt_form *form = place_of(s, header);
+
+			if (form->header != header || !is_of_form(form, record, bytes) || (to && bytes > room - copied))
+				break;
+			if (to)
+				copy_words(to + copied, record, words);
+			copied += to ? bytes : 0;
+			form->count++;
+		}
+		at += bytes;
+	}
+	r->at = at;
+	return copied;
 }
