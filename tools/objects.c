@@ -11,7 +11,6 @@
 #include "demangle.h"
 #include "message.h"
 #include "print.h"
-#include "reader_internal.h"
 
 /* -- Names ----------------------------------------------------------------------------------------- */
 
@@ -89,6 +88,12 @@ static struct fxt_slot *slot_of(struct fxt_map *m, const struct fxt_object *obje
 	return fxt_map_put(m, (uint64_t)object->at.provider << 32 ^ object->at.pid, object->at.pointer, &fresh);
 }
 
+/* All but most events, of which a large trace has nothing else. */
+static bool is_wanted(uint64_t header)
+{
+	return fxt_get_record_type(header) != FXT_RECORD_EVENT || fxt_block_lives_want(header);
+}
+
 void fxt_objects_read(struct fxt_objects *o, const void *data, uint64_t size)
 {
 	struct fxt_reader r;
@@ -96,10 +101,7 @@ void fxt_objects_read(struct fxt_objects *o, const void *data, uint64_t size)
 
 	fxt_reader_init(&r, data, size);
 	for (;;) {
-		while (size - r.at >= FXT_WORD_BYTES && fxt_get_record_type(fxt_word(&r, r.at)) == FXT_RECORD_EVENT &&
-		       !fxt_block_lives_want(fxt_word(&r, r.at)) && fxt_record_size_words(fxt_word(&r, r.at)) &&
-		       fxt_record_size_words(fxt_word(&r, r.at)) <= (size - r.at) / FXT_WORD_BYTES)
-			r.at += fxt_record_size_words(fxt_word(&r, r.at)) * FXT_WORD_BYTES;
+		fxt_reader_skip_to(&r, is_wanted);
 		if (!fxt_reader_next(&r, &rec))
 			break;
 		if (!rec.known || rec.damaged)

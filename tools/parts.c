@@ -160,24 +160,44 @@ static bool still_runs(const struct fxt_part *part)
 	       (part->first_ns == UINT64_MAX || start_ns <= part->first_ns + tick_ns);
 }
 
+/* What tells of a part: its provider's records, its clock's, and the first event. Of strings and the rest, of which a process has a thousand
+ * before its first event, only the length is read. */
+static bool tells_of_part(uint64_t header)
+{
+	switch (fxt_get_record_type(header)) {
+	case FXT_RECORD_METADATA:
+	case FXT_RECORD_INITIALIZATION:
+	case FXT_RECORD_EVENT: return true;
+	default: return false;
+	}
+}
+
 /* The provider id is the process id; nothing is read beyond the first event. */
+static void look_at(struct fxt_part *part, struct fxt_reader *r)
+{
+	struct fxt_record rec;
+
+	while (part->first_ns == UINT64_MAX) {
+		fxt_reader_skip_to(r, tells_of_part);
+		if (!fxt_reader_next(r, &rec))
+			return;
+		if (rec.type == FXT_RECORD_METADATA && rec.known && rec.subtype == FXT_METADATA_PROVIDER_INFO && rec.id <= INT_MAX)
+			part->pid = (pid_t)rec.id;
+		if (rec.type == FXT_RECORD_EVENT && rec.timed)
+			part->first_ns = fxt_ns(rec.provider, rec.ticks);
+	}
+}
+
 static bool look_into(struct fxt_part *part)
 {
 	struct fxt_trace_file file;
 	struct fxt_reader r;
-	struct fxt_record rec;
 
 	part->first_ns = UINT64_MAX;
 	if (!fxt_trace_open(&file, part->path))
 		return false;
 	fxt_reader_init(&r, file.data, file.size);
-	while (part->first_ns == UINT64_MAX && fxt_reader_next(&r, &rec)) {
-		if (rec.type == FXT_RECORD_METADATA && rec.known &&
-		    rec.subtype == FXT_METADATA_PROVIDER_INFO && rec.id <= INT_MAX)
-			part->pid = (pid_t)rec.id;
-		if (rec.type == FXT_RECORD_EVENT && rec.timed)
-			part->first_ns = fxt_ns(rec.provider, rec.ticks);
-	}
+	look_at(part, &r);
 	fxt_reader_free(&r);
 	fxt_trace_close(&file);
 	return true;

@@ -119,6 +119,18 @@ bool fxt_reader_next(struct fxt_reader *r, struct fxt_record *rec)
 	return true;
 }
 
+void fxt_reader_skip_to(struct fxt_reader *r, fxt_reader_wanted *wanted)
+{
+	while (r->size - r->at >= FXT_WORD_BYTES) {
+		uint64_t header = fxt_word(r, r->at), words = fxt_record_size_words(header);
+
+		/* What is wrong is for fxt_reader_next() to find. */
+		if (wanted(header) || words == 0 || words > (r->size - r->at) / FXT_WORD_BYTES)
+			return;
+		r->at += words * FXT_WORD_BYTES;
+	}
+}
+
 bool fxt_reader_event_at(struct fxt_reader *r, uint64_t offset, struct fxt_provider *p,
 			 struct fxt_record *rec)
 {

@@ -159,6 +159,10 @@ void fxt_reader_free(struct fxt_reader *r);
 /* The next record in file order; false at the end, with r->stop saying which. */
 bool fxt_reader_next(struct fxt_reader *r, struct fxt_record *rec);
 
+/* Goes past records of whose header `wanted` says false. Strings and threads among them are unknown from then on. */
+typedef bool fxt_reader_wanted(uint64_t header);
+void fxt_reader_skip_to(struct fxt_reader *r, fxt_reader_wanted *wanted);
+
 /* Forms of events that were found sound: their headers but for what differs from event to event. Events of a known form are only
  * compared with it, copied and counted, which costs a twentieth of fxt_reader_next(); in a large trace that is nearly everything. */
 enum { FXT_SKIM_FORMS = 256, FXT_SKIM_ARGS = 6 };
