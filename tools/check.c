@@ -1,4 +1,4 @@
-/* fxt check: walks the file once, has what it kept examined, and says what was found. See check.h. */
+/* fxt check: walks the file, has its events examined in the order of time, and says what was found. See check.h. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -22,6 +22,9 @@ const char *const fxt_noted_text[FXT_NOTED_COUNT] = {
 	[FXT_NOTED_OPEN_FLOWS] = "flows still open at the end",
 	[FXT_NOTED_OPEN_AND_COMPLETE] = "calls both open and complete",
 	[FXT_NOTED_ORPHANS] = "async and flow events whose begin is gone",
+	[FXT_NOTED_NOT_FOLLOWED] = "async and flow events not followed, as too many were open",
+	[FXT_NOTED_FORGOTTEN] = "ended asyncs and flows whose ids were not compared with later ones",
+	[FXT_NOTED_NOT_COMPARED] = "events not examined, as too many have the same time",
 	[FXT_NOTED_APPENDED_ZEROS] = "events with appended zero words",
 	[FXT_NOTED_UNKNOWN_RECORDS] = "records of unknown types",
 	[FXT_NOTED_BUFFER_FULL] = "notices that a buffer was full",
@@ -33,7 +36,7 @@ static void note_violation(struct fxt_check *c, enum fxt_fault fault, uint64_t o
 	struct fxt_violation *v = &c->violations[fault];
 
 	c->violation_count++;
-	if (v->count++)
+	if (v->count++ && offset >= v->offset)
 		return;
 	v->offset = offset;
 	snprintf(v->detail, sizeof(v->detail), "%s", detail);
@@ -57,7 +60,7 @@ static void on_fault(void *context, enum fxt_fault fault, uint64_t offset, const
 
 /* -- The pass -------------------------------------------------------------------------------------- */
 
-static struct fxt_track *track_of(struct fxt_check *c, uint32_t thread)
+struct fxt_track *fxt_check_track(struct fxt_check *c, uint32_t thread)
 {
 	if (thread >= c->track_count) {
 		c->tracks = fxt_grow(c->tracks, &c->track_capacity, thread + 1, sizeof(*c->tracks));
@@ -67,53 +70,12 @@ static struct fxt_track *track_of(struct fxt_check *c, uint32_t thread)
 	return &c->tracks[thread];
 }
 
-static void keep_moment(struct fxt_check *c, const struct fxt_record *rec)
-{
-	struct fxt_track *t = track_of(c, rec->thread);
-	uint32_t name = fxt_symbol(c->r, &rec->name);
-
-	if (name >= FXT_MOMENT_NAMES) {
-		fxt_error(NULL, "more than %d different names of events: too many to check",
-			  FXT_MOMENT_NAMES);
-		exit(1);
-	}
-	t->list = fxt_grow(t->list, &t->capacity, t->count + 1, sizeof(*t->list));
-	t->list[t->count++] = (struct fxt_moment){
-		.ticks = rec->ticks, .end = fxt_commit_ticks(rec), .kind = rec->subtype & 0xf, .name = name,
-		.offset_words = rec->offset / FXT_WORD_BYTES & FXT_FIELD_MASK(0, 35),
-	};
-}
-
-static void keep_link(struct fxt_check *c, struct fxt_links *links, const struct fxt_record *rec)
-{
-	links->list = fxt_grow(links->list, &links->capacity, links->count + 1, sizeof(*links->list));
-	links->list[links->count++] = (struct fxt_link){
-		.ticks = rec->ticks, .id = rec->extra, .offset = rec->offset, .bound = rec->ticks,
-		.thread = rec->thread, .kind = rec->subtype,
-		.category = fxt_symbol(c->r, &rec->category), .name = fxt_symbol(c->r, &rec->name),
-	};
-}
-
 static void take_event(struct fxt_check *c, const struct fxt_record *rec)
 {
 	c->events++;
 	c->noted[FXT_NOTED_APPENDED_ZEROS] += rec->appended_zeros;
-	track_of(c, rec->thread);
-	if (fxt_event_has_extra((enum fxt_event_type)rec->subtype) && !rec->has_extra)
-		return;
-	switch (rec->subtype) {
-	case FXT_EVENT_COUNTER: break;
-	case FXT_EVENT_ASYNC_BEGIN:
-	case FXT_EVENT_ASYNC_INSTANT:
-	case FXT_EVENT_ASYNC_END: keep_link(c, &c->asyncs, rec); break;
-	case FXT_EVENT_FLOW_BEGIN:
-	case FXT_EVENT_FLOW_STEP:
-	case FXT_EVENT_FLOW_END:
-		keep_link(c, &c->flows, rec);
-		keep_moment(c, rec);
-		break;
-	default: keep_moment(c, rec);
-	}
+	fxt_check_track(c, rec->thread);
+	fxt_check_note(c, rec);
 }
 
 static void take(struct fxt_check *c, const struct fxt_record *rec)
@@ -172,21 +134,33 @@ void fxt_check(struct fxt_check *c, struct fxt_reader *r, const struct fxt_check
 	r->fault_context = c;
 	if (fxt_trace_refusal(r->data, r->size))
 		fxt_check_bad(c, FXT_FAULT_NO_MAGIC, 0, "%s", "");
-	while (fxt_reader_next(r, &rec))
+	fxt_check_begin_block(c);
+	while (fxt_reader_next(r, &rec)) {
 		take(c, &rec);
+		if (r->at >= c->blocks[c->block_count - 1].at + FXT_BLOCK_BYTES)
+			fxt_check_begin_block(c);
+	}
 	take_end(c);
-	fxt_check_slices(c);
-	fxt_check_asyncs(c);
-	fxt_check_flows(c);
+	fxt_check_in_order(c);
+}
+
+static void free_links(struct fxt_links *links)
+{
+	free(links->list);
+	fxt_map_free(&links->live);
+	fxt_map_free(&links->past);
 }
 
 void fxt_check_free(struct fxt_check *c)
 {
-	for (size_t i = 0; i < c->track_count; i++)
+	for (size_t i = 0; i < c->track_count; i++) {
 		free(c->tracks[i].list);
+		free(c->tracks[i].open);
+	}
 	free(c->tracks);
-	free(c->asyncs.list);
-	free(c->flows.list);
+	free_links(&c->asyncs);
+	free_links(&c->flows);
+	free(c->blocks);
 }
 
 /* -- What is said ---------------------------------------------------------------------------------- */
@@ -212,7 +186,7 @@ void fxt_check_print(const struct fxt_check *c, const char *path, FILE *out)
 	size_t threads = 0;
 
 	for (size_t i = 0; i < c->track_count; i++)
-		threads += c->tracks[i].count != 0;
+		threads += c->tracks[i].any;
 	fprintf(out, "%s: %s, %s records, %s events of %zu thread%s over %s: ", path,
 		fxt_bytes(c->r->size).text, fxt_count(c->records).text, fxt_count(c->events).text, threads,
 		threads == 1 ? "" : "s",

@@ -1,9 +1,11 @@
-/* Replays each thread as a viewer does: in the order of time, then of the file. Called by fxt_check(). */
+/* Replays each thread as a viewer does: in the order of time, then of the file. Called for one stretch of time after the other
+ * (check_windows.c). */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "check.h"
 #include "message.h"
@@ -11,15 +13,9 @@
 /* Perfetto's limit. */
 enum { MAX_DEPTH = 512 };
 
-struct slice {
-	uint64_t start, end;
-	uint32_t name;
-	bool ends;              /* false: a begin without an end so far */
-};
-
 /* The slices of a thread that are open at some moment, innermost last. */
 struct stack {
-	struct slice *list;
+	struct fxt_open *list;
 	size_t depth, capacity;
 	uint64_t last_start;
 	bool started;
@@ -44,7 +40,7 @@ static void sort(struct fxt_track *t)
 	}
 }
 
-static struct slice *top(const struct stack *s)
+static struct fxt_open *top(const struct stack *s)
 {
 	return s->depth ? &s->list[s->depth - 1] : NULL;
 }
@@ -52,7 +48,7 @@ static struct slice *top(const struct stack *s)
 static void push(struct stack *s, uint64_t start, uint64_t end, bool ends, uint32_t name)
 {
 	s->list = fxt_grow(s->list, &s->capacity, s->depth + 1, sizeof(*s->list));
-	s->list[s->depth++] = (struct slice){.start = start, .end = end, .name = name, .ends = ends};
+	s->list[s->depth++] = (struct fxt_open){.start = start, .end = end, .name = name, .ends = ends};
 }
 
 static void bad(struct fxt_check *c, enum fxt_fault fault, const struct fxt_moment *m)
@@ -65,7 +61,7 @@ static void bad(struct fxt_check *c, enum fxt_fault fault, const struct fxt_mome
 /* With --copy: a call that was still open when its page was copied and complete when the next was. */
 static bool is_again(const struct fxt_check *c, const struct stack *s, const struct fxt_moment *m)
 {
-	const struct slice *t = top(s);
+	const struct fxt_open *t = top(s);
 
 	return c->options.copy && s->started && s->last_start == m->ticks && t && t->start == m->ticks &&
 	       t->name == m->name;
@@ -128,7 +124,7 @@ static int by_offset(const void *key, const void *element)
 static void flow(struct fxt_check *c, struct stack *s, const struct fxt_moment *m)
 {
 	struct fxt_link *l = bsearch(m, c->flows.list, c->flows.count, sizeof(*l), by_offset);
-	const struct slice *t = top(s);
+	const struct fxt_open *t = top(s);
 
 	if (!t)
 		bad(c, FXT_FAULT_FLOW_OUTSIDE, m);
@@ -158,6 +154,31 @@ static void replay(struct fxt_check *c, struct stack *s, const struct fxt_moment
 	}
 }
 
+/* Where the thread's last stretch of time ended. */
+static void resume(struct stack *s, const struct fxt_track *t)
+{
+	s->list = fxt_grow(s->list, &s->capacity, t->depth + 1, sizeof(*s->list));
+	if (t->depth)
+		memcpy(s->list, t->open, t->depth * sizeof(*s->list));
+	s->depth = t->depth;
+	s->last_start = t->last_start;
+	s->started = t->started;
+}
+
+/* In no more memory than it takes: there may be a million threads. */
+static void suspend(const struct stack *s, struct fxt_track *t)
+{
+	if (s->depth != t->depth) {
+		free(t->open);
+		t->open = s->depth ? fxt_alloc(s->depth, sizeof(*t->open)) : NULL;
+	}
+	if (s->depth)
+		memcpy(t->open, s->list, s->depth * sizeof(*t->open));
+	t->depth = s->depth;
+	t->last_start = s->last_start;
+	t->started = s->started;
+}
+
 void fxt_check_slices(struct fxt_check *c)
 {
 	struct stack s = {0};
@@ -165,13 +186,21 @@ void fxt_check_slices(struct fxt_check *c)
 	for (size_t i = 0; i < c->track_count; i++) {
 		struct fxt_track *t = &c->tracks[i];
 
+		if (t->count == 0)
+			continue;
 		sort(t);
-		s.depth = 0;
-		s.started = false;
+		resume(&s, t);
 		for (size_t k = 0; k < t->count; k++)
 			replay(c, &s, &t->list[k]);
-		for (size_t k = 0; k < s.depth; k++)
-			c->noted[FXT_NOTED_OPEN_SLICES] += !s.list[k].ends;
+		suspend(&s, t);
 	}
 	free(s.list);
+}
+
+void fxt_check_open_slices(struct fxt_check *c)
+{
+	for (size_t i = 0; i < c->track_count; i++) {
+		for (size_t k = 0; k < c->tracks[i].depth; k++)
+			c->noted[FXT_NOTED_OPEN_SLICES] += !c->tracks[i].open[k].ends;
+	}
 }

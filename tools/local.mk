@@ -14,6 +14,7 @@ TOOLS_SOURCES = \
 	tools/check_json.c \
 	tools/check_links.c \
 	tools/check_slices.c \
+	tools/check_windows.c \
 	tools/command.h \
 	tools/demangle.c \
 	tools/demangle.h \
@@ -128,7 +129,8 @@ TOOLS_TESTS = \
 	tests/check_report \
 	tests/check_report_print \
 	tests/check_skim \
-	tests/check_tools
+	tests/check_tools \
+	tests/check_windows
 endif
 check_PROGRAMS += $(TOOLS_TESTS)
 TESTS += $(TOOLS_TESTS)
@@ -172,3 +174,7 @@ tests_check_tools_SOURCES = tests/check_tools.c tests/trace_words.h
 tests_check_tools_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
 tests_check_tools_CFLAGS = $(TOOLS_TESTS_CFLAGS)
 tests_check_tools_LDADD = $(TOOLS_TESTS_LIBS)
+tests_check_windows_SOURCES = tests/check_windows.c tests/apps/random.h tests/apps/unseen.h tests/trace_words.h
+tests_check_windows_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
+tests_check_windows_CFLAGS = $(TOOLS_TESTS_CFLAGS)
+tests_check_windows_LDADD = $(TOOLS_TESTS_LIBS)

@@ -87,6 +87,17 @@ const char *fxt_trace_refusal(const unsigned char *data, uint64_t size)
 	return NULL;
 }
 
+void fxt_trace_drop(const unsigned char *from, const unsigned char *to)
+{
+	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+	uintptr_t low = (uintptr_t)from & ~(page - 1), high = (uintptr_t)to & ~(page - 1);
+
+	for (int i = 0; i < MAX_OPEN; i++) {
+		if (mapped[i].from && from >= mapped[i].from && to <= mapped[i].from + mapped[i].size && low < high)
+			madvise((void *)low, high - low, MADV_DONTNEED);
+	}
+}
+
 static bool map_descriptor(struct fxt_trace_file *f, int fd)
 {
 	struct stat st;

@@ -20,6 +20,9 @@ struct fxt_trace_file {
 bool fxt_trace_open(struct fxt_trace_file *f, const char *path);
 void fxt_trace_close(struct fxt_trace_file *f);
 
+/* What was read between the two is read no more soon: where a file is mapped there, its pages are let go. */
+void fxt_trace_drop(const unsigned char *from, const unsigned char *to);
+
 /* What keeps these bytes from being a trace, as the message says it; NULL when they begin as one. */
 const char *fxt_trace_refusal(const unsigned char *data, uint64_t size);
 

@@ -1,4 +1,6 @@
-"""Makes traces whose reading could cost more than they are long. hostile.py KIND BYTES SEED >FILE; hostile.py list names the kinds."""
+"""Makes traces whose reading could cost more than they are long. hostile.py KIND BYTES SEED >FILE; hostile.py list names the kinds
+that a few megabytes are enough of, and `long` is an ordinary trace."""
+import array
 import random
 import struct
 import sys
@@ -123,10 +125,25 @@ def links(size, rnd):
     return out
 
 
+def long(size, rnd):
+    """Nothing is wrong with it: calls, and in each an arrow to itself and a lifetime."""
+    out = bytearray(string(1, b'a') + string(2, b'b') + thread(1, 7, 7))
+    kinds = (COMPLETE, 0, 8), (FLOW, 0, None), (ASYNC, 1, None), (ASYNC + 2, 2, None), (FLOW + 2, 5, None)
+    count, first, step = size // (24 * len(kinds)), rnd.randrange(1 << 40), 20
+    events = array.array('Q', bytes(24 * len(kinds) * count))
+    for i, (kind, after, until) in enumerate(kinds):
+        header, = struct.unpack('<Q', event(kind, 0, 1, 2, 1, extra=0)[:8])
+        events[3 * i::3 * len(kinds)] = array.array('Q', [header]) * count
+        events[3 * i + 1::3 * len(kinds)] = array.array('Q', range(first + after, first + after + step * count, step))
+        extra = range(1, count + 1) if until is None else range(first + until, first + until + step * count, step)
+        events[3 * i + 2::3 * len(kinds)] = array.array('Q', extra)
+    return out + events.tobytes()
+
+
 KINDS = (redefined_string, redefined_thread, colliding, threads, names, backwards, providers, open_calls, links)
 
 if sys.argv[1] == 'list':
     print(*(kind.__name__ for kind in KINDS))
 else:
-    make = {kind.__name__: kind for kind in KINDS}[sys.argv[1]]
+    make = {kind.__name__: kind for kind in (*KINDS, long)}[sys.argv[1]]
     sys.stdout.buffer.write(HEAD + make(int(sys.argv[2]), random.Random(int(sys.argv[3]))))

@@ -23,4 +23,14 @@ for kind in $($make list); do
 		grep -q 'out of memory' error && fail "$kind, fxt $command, FXT_SEED=$seed: $(head -n 1 error)"
 	done
 done
+
+# An ordinary trace of any length takes what its threads and open calls take, and the room for the file. The file is mapped.
+bytes=$((90000000 + seed % 1000 * 10000))
+$make long $bytes "$seed" >long.fxt
+for command in check "check --json" "merge -q -o merged.fxt"; do
+	# shellcheck disable=SC2086
+	(ulimit -v $((bytes / 1000 + 70000)) -t 30; "$FXT" $command long.fxt >found 2>error)
+	status=$?
+	is "long trace, fxt $command, FXT_SEED=$seed: $(head -n 1 error) $(head -n 3 found)" 0 $status
+done
 exit 0
