@@ -72,8 +72,8 @@ static const struct fxt_part *largest(const struct fxt_parts *parts)
 	return found;
 }
 
-/* Begins with the part, open for more. NULL: it has to be copied as the others are. */
-static FILE *begin_with(struct fxt_merge *m, const struct fxt_part *part)
+/* Begins with the part, open for more; *grows is its path from here on. NULL: it has to be copied as the others are. */
+static FILE *begin_with(struct fxt_merge *m, const struct fxt_part *part, char **grows)
 {
 	FILE *out = fopen(part->path, "ae");
 	struct fxt_trace_file file;
@@ -86,17 +86,18 @@ static FILE *begin_with(struct fxt_merge *m, const struct fxt_part *part)
 		return NULL;
 	}
 	fxt_reader_init(&r, file.data, file.size);
-	ok = fxt_merge_begin_with(m, out, &r);
+	ok = fxt_merge_begin_with(m, out, &r) && (*grows = fxt_parts_grow(part, file.size));
 	fxt_reader_free(&r);
 	fxt_trace_close(&file);
 	if (ok)
 		return out;
+	fxt_merge_free(m);
 	fclose(out);
 	return NULL;
 }
 
 /* Where there is a file already the two change places: to rename over it would be to wait, on ext4, until the new one is on the disk.
- * The old one then goes as a part does. */
+ * The old one is then at `from`. */
 static bool take_place(const char *from, const char *path)
 {
 	if (renameat2(AT_FDCWD, from, AT_FDCWD, path, RENAME_EXCHANGE) == 0)
@@ -110,12 +111,13 @@ static bool join_to(struct fxt_merge *m, const struct fxt_parts *parts, const ch
 {
 	const struct fxt_part *first = largest(parts);
 	struct stat st;
+	char *grows;
 	FILE *out;
 	int error;
 
-	if ((stat(path, &st) == 0 && !S_ISREG(st.st_mode)) || !first || stat(first->path, &st) != 0)
+	if ((stat(path, &st) == 0 && !S_ISREG(st.st_mode)) || !first)
 		return false;
-	out = begin_with(m, first);
+	out = begin_with(m, first, &grows);
 	if (!out)
 		return false;
 	*joined = join(m, parts, first, ended);
@@ -124,16 +126,17 @@ static bool join_to(struct fxt_merge *m, const struct fxt_parts *parts, const ch
 		*joined = false;
 		error = errno;
 	}
-	if (*joined && !take_place(first->path, path)) {
+	if (*joined && !take_place(grows, path)) {
 		*joined = false;
 		error = errno;
 	}
-	if (*joined)
-		return true;
-	/* As it was. */
-	fxt_error(path, "%s", strerror(error));
-	if (truncate(first->path, st.st_size) != 0)
-		fxt_error(first->path, "%s", strerror(errno));
+	if (*joined) {
+		unlink(grows);
+	} else {
+		fxt_error(path, "%s", strerror(error));
+		fxt_parts_as_it_was(grows);
+	}
+	free(grows);
 	return true;
 }
 

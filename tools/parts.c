@@ -8,6 +8,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
@@ -241,17 +242,67 @@ bool fxt_parts_add(struct fxt_parts *parts, const char *path)
 	return true;
 }
 
+#define GROWS ".joining"
+
+char *fxt_parts_grow(const struct fxt_part *part, uint64_t bytes)
+{
+	char *path = fxt_format("%s.%" PRIu64 GROWS, part->path, bytes);
+
+	if (rename(part->path, path) == 0)
+		return path;
+	free(path);
+	return NULL;
+}
+
+bool fxt_parts_as_it_was(const char *path)
+{
+	size_t stem = strlen(path) - strlen(GROWS);
+	char *part;
+	bool ok;
+
+	while (stem && path[stem - 1] != '.')
+		stem--;
+	part = fxt_format("%.*s", (int)stem - 1, path);
+	ok = truncate(path, (off_t)strtoull(path + stem, NULL, 10)) == 0 && rename(path, part) == 0;
+	if (!ok)
+		fxt_error(path, "%s", strerror(errno));
+	free(part);
+	return ok;
+}
+
+static bool ends_with(const char *name, const char *end)
+{
+	return strlen(name) >= strlen(end) && strcmp(name + strlen(name) - strlen(end), end) == 0;
+}
+
+/* A join that was killed has left the part it had begun with, and the parts that it had appended to that. */
+static void undo_join(const char *directory)
+{
+	DIR *d = fxt_parts_made_by_record(directory) ? opendir(directory) : NULL;
+	struct dirent *e;
+
+	while (d && (e = readdir(d))) {
+		if (ends_with(e->d_name, GROWS)) {
+			char *path = fxt_format("%s/%s", directory, e->d_name);
+
+			fxt_parts_as_it_was(path);
+			free(path);
+		}
+	}
+	if (d)
+		closedir(d);
+}
+
 static void scan(struct fxt_parts *parts, const char *directory)
 {
 	DIR *d = opendir(directory);
 	struct dirent *e;
 
 	while (d && (e = readdir(d))) {
-		size_t bytes = strlen(e->d_name);
 		char *path;
 
 		/* What the agent is still writing has another ending. */
-		if (bytes < 4 || strcmp(e->d_name + bytes - 4, ".fxt") != 0)
+		if (!ends_with(e->d_name, ".fxt"))
 			continue;
 		path = fxt_format("%s/%s", directory, e->d_name);
 		if (!is_snapshot(e->d_name)) {
@@ -292,6 +343,7 @@ void fxt_parts_find(struct fxt_parts *parts, const char *directory)
 	pid_t pid;
 
 	*parts = (struct fxt_parts){0};
+	undo_join(directory);
 	scan(parts, directory);
 	for (int i = 0; i < LAST_WAITS && fxt_parts_alive(parts, &pid) > 0; i++) {
 		nanosleep(&wait, NULL);

@@ -35,6 +35,12 @@ bool fxt_parts_lock(const char *directory);
  * briefly. */
 void fxt_parts_find(struct fxt_parts *parts, const char *directory);
 
+/* Renames a part of so many bytes that others are about to be appended to, so that whoever finds it after this process was killed knows what is
+ * its own; returns the name, to be freed, or NULL. fxt_parts_as_it_was() makes a part of it again, as fxt_parts_find() does; it is
+ * false after a message. */
+char *fxt_parts_grow(const struct fxt_part *part, uint64_t bytes);
+bool fxt_parts_as_it_was(const char *path);
+
 /* Adds the file; false after a message: it is no trace. The order is made by fxt_parts_sort(). */
 bool fxt_parts_add(struct fxt_parts *parts, const char *path);
 void fxt_parts_sort(struct fxt_parts *parts);

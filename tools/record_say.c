@@ -97,6 +97,12 @@ static void summary_json(const struct fxt_merge *m, const struct fxt_run *run, c
 }
 #endif
 
+static void say_damaged(const struct fxt_merge *m)
+{
+	if (m->damaged)
+		fxt_error(NULL, "%" PRIu64 " damaged records were left out", m->damaged);
+}
+
 static void say(const struct fxt_merge *m, const char *duration, const char *path)
 {
 	char *lost = losses(m);
@@ -116,8 +122,7 @@ void fxt_record_summary(const struct fxt_record_options *o, const struct fxt_mer
 		return;
 	}
 #endif
-	if (m->damaged)
-		fxt_error(NULL, "%" PRIu64 " damaged records were left out", m->damaged);
+	say_damaged(m);
 	if (o->quiet)
 		return;
 	say(m, fxt_duration(run->wall_ns).text, path);
@@ -126,8 +131,7 @@ void fxt_record_summary(const struct fxt_record_options *o, const struct fxt_mer
 
 void fxt_merge_summary(const struct fxt_merge *m, const char *path)
 {
-	if (m->damaged)
-		fxt_error(NULL, "%" PRIu64 " damaged records were left out", m->damaged);
+	say_damaged(m);
 	say(m, NULL, path);
 }
 

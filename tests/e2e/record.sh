@@ -141,6 +141,22 @@ grep -q "$secret" secret.fxt && fail "categories that were left out tell secrets
 valid several.fxt
 is "processes, the largest part last" 3 "$("$FXT" dump --json several.fxt | grep -o '"type":"process","id":[0-9]*' | sort -u | wc -l)"
 
+# Killed while it joined them: of the part that the others are appended to, only its own is one. Events are not there twice.
+mkdir halfway halfway/.fxt-parts.abcdef
+traced halfway/.fxt-parts.abcdef sh -c '"$0" 20; "$0" 20000; :' "$apps/sequence"
+cp -r halfway/.fxt-parts.abcdef halfway/before
+"$FXT" merge -o whole.fxt halfway/before/*.fxt 2>expected || fail "merge of parts: $(cat expected)"
+largest=$(ls -S halfway/before | head -n 1)
+grows=halfway/.fxt-parts.abcdef/$largest
+for part in halfway/before/*.fxt; do
+	test "$part" = "halfway/before/$largest" || tail -c +9 "$part" >>"$grows"
+done
+mv "$grows" "$grows.$(wc -c <"halfway/before/$largest").joining"
+"$FXT" merge halfway/.fxt-parts.abcdef 2>joined || fail "merge of a join that was killed: $(cat joined)"
+valid halfway/*.fxt
+is "what is in it, of a join that was killed" "$(grep -o '.*events' expected)" "$(grep -o '.*events' joined)"
+is "what it leaves" 0 "$(find halfway -name '.fxt-parts.*' | wc -l)"
+
 # Traces that were made without fxt record: they stay.
 traced alone sh -c '"$0"; "$0"; :' "$(type -P true)"
 "$FXT" merge -q -o together.fxt alone/*.fxt || fail "merge of files"
