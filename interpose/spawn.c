@@ -25,10 +25,10 @@ typedef const posix_spawnattr_t *spawn_attributes;
 
 #define SPAWN(age, name, what)                                                                                          \
 	FXT_REAL(int, age##_##name,                                                                                     \
-		 (pid_t * pid, const char *what, spawn_actions actions, spawn_attributes attributes, strings argv,      \
+		 (pid_t * pid, const char *what, spawn_actions file_actions, spawn_attributes attributes, strings argv, \
 		  strings envp),                                                                                        \
-		 (pid, what, actions, attributes, argv, envp))                                                          \
-	static __attribute__((noinline)) int complete_##age##_##name(pid_t *pid, const char *what, spawn_actions actions, \
+		 (pid, what, file_actions, attributes, argv, envp))                                                          \
+	static __attribute__((noinline)) int complete_##age##_##name(pid_t *pid, const char *what, spawn_actions file_actions, \
 								     spawn_attributes attributes, strings argv,         \
 								     strings envp)                                      \
 	{                                                                                                               \
@@ -39,12 +39,12 @@ typedef const posix_spawnattr_t *spawn_attributes;
 															\
 		COMPLETE(envp);												\
 		if (!thread) {												\
-			error = real_##age##_##name(pid, what, actions, attributes, argv, envp);			\
+			error = real_##age##_##name(pid, what, file_actions, attributes, argv, envp);			\
 			COMPLETED();											\
 			return error;											\
 		}													\
 		fxt_birth_begin(thread, &birth, FXT_BIRTH_EXECUTES);                                                    \
-		error = real_##age##_##name(&child, what, actions, attributes, argv, envp);                             \
+		error = real_##age##_##name(&child, what, file_actions, attributes, argv, envp);                             \
 		COMPLETED();												\
 		if (!error && pid)                                                                                      \
 			*pid = child;                                                                                   \
@@ -52,7 +52,7 @@ typedef const posix_spawnattr_t *spawn_attributes;
 		return error;                                                                                           \
 	}                                                                                                               \
 	FXT_WRAP_AROUND(process, int, age##_##name, name, complete_##age##_##name, BLOCKS(what), ERROR,                 \
-			(pid_t *, pid, PID), (const char *, what, TEXT), (spawn_actions, actions, SKIP),                \
+			(pid_t *, pid, PID), (const char *, what, TEXT), (spawn_actions, file_actions, PTR),            \
 			(spawn_attributes, attributes, SKIP), (strings, argv, ARGV), (strings, envp, SKIP))
 #define BOTH(name, what)          \
 	SPAWN(new, name, what)    \

@@ -1,5 +1,5 @@
 /* Which file or socket a descriptor or stream stood for, at each moment. Called by report_files.c with
- * events in the order of time. */
+ * events in the order of time. Descriptors are handed on to children: fd_images.h. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 
 #include "message.h"
@@ -37,21 +38,71 @@ static char *text_argument(const struct fxt_record *rec, const char *name)
 								 : NULL;
 }
 
-static void set(struct fxt_files *f, const struct fxt_record *rec, enum space space, uint64_t number,
-		size_t file)
+/* Whether the descriptor that the call makes closes when a program is executed. */
+static bool closes_on_exec(const struct fxt_record *rec)
 {
-	bool fresh;
-	struct fxt_slot *s = fxt_map_put(&f->open, space_of(rec, space), number, &fresh);
+	static const char *const always[] = {"mq_open", "shm_open", "pidfd_open", "pidfd_getfd"};
+	const char *flags = strncmp(rec->name.text, "socket", rec->name.bytes < 6 ? rec->name.bytes : 6) == 0 ? "type" : "flags";
+	uint64_t closes = fxt_text_is(&rec->name, "memfd_create") ? MFD_CLOEXEC : O_CLOEXEC;
 
+	if (fxt_text_is(&rec->name, "fcntl"))
+		return argument(rec, "cmd", 0) == F_DUPFD_CLOEXEC;
+	for (size_t i = 0; i < sizeof(always) / sizeof(always[0]); i++)
+		if (fxt_text_is(&rec->name, always[i]))
+			return true;
+	return argument(rec, flags, 0) & closes;
+}
+
+/* Whether the number is in the table that children begin with; others are known to the program alone. */
+static bool is_inheritable(enum space space, uint64_t number)
+{
+	return space == DESCRIPTORS && number < FXT_FD_PAGES_MAX;
+}
+
+static void set(struct fxt_files *f, const struct fxt_reader *r, const struct fxt_record *rec, enum space space,
+		uint64_t number, size_t file, bool closes)
+{
+	struct fxt_fd_meaning meaning = {(uint32_t)file + 1, closes};
+	struct fxt_slot *s;
+	bool fresh;
+
+	if (is_inheritable(space, number)) {
+		fxt_fd_pages_set(fxt_fd_images_of(&f->images, r, rec), number, meaning);
+		return;
+	}
+	s = fxt_map_put(&f->open, space_of(rec, space), number, &fresh);
 	s->value[0] = file;
 }
 
-static void forget(struct fxt_files *f, const struct fxt_record *rec, enum space space, uint64_t number)
+static void forget(struct fxt_files *f, const struct fxt_reader *r, const struct fxt_record *rec, enum space space,
+		   uint64_t number)
 {
-	struct fxt_slot *s = fxt_map_find(&f->open, space_of(rec, space), number);
+	struct fxt_slot *s;
 
+	if (is_inheritable(space, number)) {
+		fxt_fd_pages_set(fxt_fd_images_of(&f->images, r, rec), number, (struct fxt_fd_meaning){0});
+		return;
+	}
+	s = fxt_map_find(&f->open, space_of(rec, space), number);
 	if (s)
 		fxt_map_remove(&f->open, s);
+}
+
+/* The file that is known to be behind a number. False: none is. */
+static bool find(struct fxt_files *f, const struct fxt_reader *r, const struct fxt_record *rec, enum space space,
+		 uint64_t number, size_t *file)
+{
+	const struct fxt_slot *s;
+	struct fxt_fd_meaning meaning;
+
+	if (is_inheritable(space, number)) {
+		meaning = fxt_fd_pages_get(*fxt_fd_images_of(&f->images, r, rec), number);
+		*file = (size_t)meaning.file_and_1 - 1;
+		return meaning.file_and_1;
+	}
+	s = fxt_map_find(&f->open, space_of(rec, space), number);
+	*file = s ? s->value[0] : 0;
+	return s;
 }
 
 /* A descriptor nobody was seen to open: inherited, or opened before the trace began. */
@@ -75,13 +126,13 @@ static char *unknown_label(const struct fxt_files *f, const struct fxt_reader *r
 static size_t look_up(struct fxt_files *f, const struct fxt_reader *r, const struct fxt_record *rec,
 		      enum space space, uint64_t number)
 {
-	const struct fxt_slot *s = fxt_map_find(&f->open, space_of(rec, space), number);
 	size_t file;
 
-	if (s)
-		return s->value[0];
+	if (find(f, r, rec, space, number, &file))
+		return file;
 	file = fxt_file_named(f, unknown_label(f, r, rec, space, number));
-	set(f, rec, space, number, file);
+	/* Nobody knows that a program that is executed here has it as well. */
+	set(f, r, rec, space, number, file, true);
 	return file;
 }
 
@@ -161,16 +212,33 @@ static bool succeeded(const struct fxt_record *rec, uint64_t *ret)
 	return (int64_t)*ret >= 0;
 }
 
-static void open_one(struct fxt_files *f, const struct fxt_record *rec, enum space space, uint64_t number,
+static void open_one(struct fxt_files *f, const struct fxt_reader *r, const struct fxt_record *rec, enum space space, uint64_t number,
 		     char *label)
 {
 	if (!label)
 		label = fxt_format("(%.*s)", (int)rec->name.bytes, rec->name.text);
-	set(f, rec, space, number, fxt_file_named(f, label));
+	set(f, r, rec, space, number, fxt_file_named(f, label), closes_on_exec(rec));
+}
+
+/* A socket is named for its address, and stays what it is otherwise. */
+static void rename_one(struct fxt_files *f, const struct fxt_reader *r, const struct fxt_record *rec, uint64_t number, char *label)
+{
+	bool closes = number < FXT_FD_PAGES_MAX && fxt_fd_pages_get(*fxt_fd_images_of(&f->images, r, rec), number).closes_on_exec;
+
+	set(f, r, rec, DESCRIPTORS, number, fxt_file_named(f, label), closes);
+}
+
+/* What fcntl() says of a descriptor, by F_SETFD. */
+static void set_flags(struct fxt_files *f, const struct fxt_reader *r, const struct fxt_record *rec, uint64_t number)
+{
+	size_t file;
+
+	if (find(f, r, rec, DESCRIPTORS, number, &file))
+		set(f, r, rec, DESCRIPTORS, number, file, argument(rec, "arg", 0) & FD_CLOEXEC);
 }
 
 /* Both ends are one file: what is written to one is read from the other. */
-static void open_pair(struct fxt_files *f, const struct fxt_record *rec)
+static void open_pair(struct fxt_files *f, const struct fxt_reader *r, const struct fxt_record *rec)
 {
 	static const char *const ends[] = {"fd1", "fd2"};
 	const char *kind = fxt_text_is(&rec->name, "socketpair") ? "socketpair" : "pipe";
@@ -179,7 +247,7 @@ static void open_pair(struct fxt_files *f, const struct fxt_record *rec)
 		uint64_t number;
 
 		if (fxt_argument_u64(fxt_argument(rec, ends[i]), &number))
-			set(f, rec, DESCRIPTORS, number, fxt_file_named(f, fxt_strdup(kind)));
+			set(f, r, rec, DESCRIPTORS, number, fxt_file_named(f, fxt_strdup(kind)), closes_on_exec(rec));
 	}
 }
 
@@ -193,45 +261,47 @@ void fxt_file_table_take(struct fxt_files *f, const struct fxt_reader *r, const 
 	switch (role->effect) {
 	case FXT_EFFECT_OPEN:
 		if (ok)
-			open_one(f, rec, DESCRIPTORS, ret, path_label(rec));
+			open_one(f, r, rec, DESCRIPTORS, ret, path_label(rec));
 		break;
 	case FXT_EFFECT_OPEN_STREAM:
 		if (ok && ret)
-			open_one(f, rec, STREAMS, ret, path_label(rec));
+			open_one(f, r, rec, STREAMS, ret, path_label(rec));
 		break;
 	case FXT_EFFECT_STREAM_OF:
 		if (ok && ret)
-			set(f, rec, STREAMS, ret, fxt_file_of(f, r, rec, role->argument));
+			set(f, r, rec, STREAMS, ret, fxt_file_of(f, r, rec, role->argument), false);
 		break;
 	case FXT_EFFECT_SOCKET:
 		if (ok)
-			open_one(f, rec, DESCRIPTORS, ret, socket_label(rec));
+			open_one(f, r, rec, DESCRIPTORS, ret, socket_label(rec));
 		break;
 	case FXT_EFFECT_SPECIAL:
 		if (ok)
-			open_one(f, rec, DESCRIPTORS, ret, NULL);
+			open_one(f, r, rec, DESCRIPTORS, ret, NULL);
 		break;
 	case FXT_EFFECT_ACCEPT:
 		if (ok)
-			open_one(f, rec, DESCRIPTORS, ret, accepted_label(f, r, rec, role->argument));
+			open_one(f, r, rec, DESCRIPTORS, ret, accepted_label(f, r, rec, role->argument));
 		break;
 	case FXT_EFFECT_ADDRESS:
 		address = text_argument(rec, "addr");
 		if (address)
-			open_one(f, rec, DESCRIPTORS, argument(rec, role->argument, UINT64_MAX), address);
+			rename_one(f, r, rec, argument(rec, role->argument, UINT64_MAX), address);
 		break;
-	case FXT_EFFECT_PAIR: open_pair(f, rec); break;
+	case FXT_EFFECT_PAIR: open_pair(f, r, rec); break;
 	case FXT_EFFECT_FCNTL:
+		if (cmd == F_SETFD && ok)
+			set_flags(f, r, rec, argument(rec, role->argument, UINT64_MAX));
 		if (cmd != F_DUPFD && cmd != F_DUPFD_CLOEXEC)
 			break;
 		/* fall through */
 	case FXT_EFFECT_DUP:
 		if (ok)
-			set(f, rec, DESCRIPTORS, ret, fxt_file_of(f, r, rec, role->argument));
+			set(f, r, rec, DESCRIPTORS, ret, fxt_file_of(f, r, rec, role->argument), closes_on_exec(rec));
 		break;
-	case FXT_EFFECT_CLOSE: forget(f, rec, DESCRIPTORS, argument(rec, role->argument, UINT64_MAX)); break;
+	case FXT_EFFECT_CLOSE: forget(f, r, rec, DESCRIPTORS, argument(rec, role->argument, UINT64_MAX)); break;
 	case FXT_EFFECT_CLOSE_STREAM:
-		forget(f, rec, STREAMS, argument(rec, role->argument, UINT64_MAX));
+		forget(f, r, rec, STREAMS, argument(rec, role->argument, UINT64_MAX));
 		break;
 	default: break;
 	}

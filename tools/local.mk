@@ -26,6 +26,10 @@ TOOLS_SOURCES = \
 	tools/ends.c \
 	tools/ends.h \
 	tools/faults.h \
+	tools/fd_images.c \
+	tools/fd_images.h \
+	tools/fd_pages.c \
+	tools/fd_pages.h \
 	tools/fd_table.c \
 	tools/hash.c \
 	tools/hash.h \

@@ -83,15 +83,19 @@ static bool may_end(const struct fxt_reader *r, uint64_t offset, const struct fx
 	       end_ns < start_ns || end_ns - start_ns >= FXT_STANDING_LEAST_NS;
 }
 
-/* Only finished calls of the heap and of files count in the second pass: see fxt_heaps_take(),
- * fxt_files_take(). */
+/* Only finished calls of the heap and of files count in the second pass: see fxt_heaps_take(), fxt_files_take(). Besides,
+ * whatever category was asked for, what says which descriptors a process began with. */
 static bool key_of(void *context, const struct fxt_record *rec, uint64_t *key_ns)
 {
 	struct fxt_report *report = context;
 	const struct fxt_role *role;
 	bool at_start;
 
-	if (!rec->known || rec->damaged || rec->subtype != FXT_EVENT_DURATION_COMPLETE ||
+	if (!rec->known || rec->damaged)
+		return false;
+	if (fxt_fd_images_want(&report->files.images, rec, key_ns))
+		return true;
+	if (rec->subtype != FXT_EVENT_DURATION_COMPLETE ||
 	    rec->extra < rec->ticks || !is_chosen(report, rec))
 		return false;
 	role = fxt_role_of(&report->roles, report->r, rec);
@@ -106,7 +110,6 @@ static void take_call(struct fxt_report *report, const struct fxt_record *rec)
 {
 	uint64_t duration_ns = fxt_ns(rec->provider, rec->extra) - fxt_ns(rec->provider, rec->ticks);
 	const struct fxt_role *role;
-	uint64_t key_ns;
 
 	if (rec->extra < rec->ticks)
 		return;
@@ -127,8 +130,6 @@ static void take_call(struct fxt_report *report, const struct fxt_record *rec)
 		fxt_waits_take(&report->waits, report->r, rec, role, duration_ns);
 		fxt_contention_take(&report->contention, report->r, rec, role->kind, duration_ns);
 	}
-	if (key_of(report, rec, &key_ns))
-		fxt_order_add(&report->order, rec, key_ns);
 }
 
 static void take_event(struct fxt_report *report, const struct fxt_record *rec)
@@ -138,6 +139,8 @@ static void take_event(struct fxt_report *report, const struct fxt_record *rec)
 
 	if (end_of(report, rec, &key_ns))
 		fxt_order_add(&report->ends, rec, key_ns);
+	if (key_of(report, rec, &key_ns))
+		fxt_order_add(&report->order, rec, key_ns);
 	if (!is_chosen(report, rec))
 		return;
 	switch (rec->subtype) {
@@ -188,8 +191,11 @@ static void replay(struct fxt_report *report)
 	fxt_order_begin(&report->order, report->r, key_of, report);
 	while (fxt_order_next(&report->order, &rec)) {
 		const struct fxt_role *role = fxt_role_of(&report->roles, report->r, &rec);
+		uint64_t key_ns;
 
-		if (role->family == FXT_FAMILY_HEAP)
+		if (fxt_fd_images_want(&report->files.images, &rec, &key_ns))
+			fxt_fd_images_take(&report->files.images, report->r, &rec);
+		else if (role->family == FXT_FAMILY_HEAP)
 			fxt_heaps_take(&report->heaps, report->r, &rec, role);
 		else
 			fxt_files_take(&report->files, report->r, &rec, role);

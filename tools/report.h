@@ -13,6 +13,7 @@
 
 #include "call_roles.h"
 #include "ends.h"
+#include "fd_images.h"
 #include "histogram.h"
 #include "objects.h"
 #include "order.h"
@@ -139,7 +140,8 @@ struct fxt_file {
 struct fxt_files {
 	struct fxt_file *list;          /* sorted: the most time first */
 	size_t count, capacity;
-	struct fxt_map open;            /* provider and descriptor, or provider and stream -> file */
+	struct fxt_fd_images images;    /* descriptors of each program */
+	struct fxt_map open;            /* provider and stream, or provider and descriptor that is too large for those -> file */
 	struct fxt_file_name *names;    /* by label */
 	const struct fxt_objects *objects;      /* streams that nobody was seen to open may have names too */
 };

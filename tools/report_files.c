@@ -145,6 +145,7 @@ static void free_names(struct fxt_files *f)
 
 void fxt_files_sort(struct fxt_files *f)
 {
+	fxt_fd_images_free(&f->images);
 	fxt_map_free(&f->open);
 	free_names(f);
 	if (f->count)
@@ -229,5 +230,6 @@ void fxt_files_free(struct fxt_files *f)
 		free(f->list[i].label);
 	}
 	free(f->list);
+	fxt_fd_images_free(&f->images);
 	fxt_map_free(&f->open);
 }

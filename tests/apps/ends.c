@@ -80,7 +80,8 @@ static void on_signal(int signum)
 
 static int forks_in_handler(void)
 {
-	struct timespec soon = {0, 10000000};
+	/* Long enough to be in select() by then. */
+	struct timespec soon = {0, 200000000};
 	struct itimerspec at = {.it_value = soon};
 	timer_t timer;
 	int status;

@@ -85,6 +85,22 @@ for f in sorted(json.load(open("report.json"))["files"], key=lambda f: f["file"]
             print(f["file"], use, u["calls"], u["bytes"], end=" ")' | sed 's/ $//')"
 grep -qE '^  source +read +[0-9.]+ [mu]?s +101 97\.7 KiB +990 B ' report || fail "dd: $(grep source report)"
 
+# -- Files that a child has from its parent ---------------------------------------------------------------------
+
+# reads FILE: "NAME READS" of the files that were read, but for what the library and the shell have read, and those without a name.
+reads()
+{
+	"$FXT" report --json "$1" | python3 -c 'import json, sys
+for f in json.load(sys.stdin)["files"]:
+    if "/" not in f["file"] and " " not in f["file"] and f.get("read"):
+        print(f["file"], f["read"]["calls"])' | sort
+}
+
+"$FXT" record -q -o inherited.fxt "$apps/inherits" >has_read 2>err || fail "inherits: exit status $?: $(cat err)"
+sort has_read >told
+test -s told && valid inherited.fxt && reads inherited.fxt >found
+same "inherited" told found
+
 # -- One thread, and what it left ------------------------------------------------------------------------------
 
 rm -rf trace
