@@ -190,3 +190,31 @@ struct fxt_fd_detail fxt_address_peer(char text[FXT_ADDRESS_TEXT_BYTES], const s
 		return (struct fxt_fd_detail){0};
 	return (struct fxt_fd_detail){.name = FXT_STR_addr, .text = text, .bytes = describe_copy(text, address, bytes)};
 }
+
+/* Whether the kernel chooses what the socket is bound to: the port, or a Unix socket's name. */
+static bool is_open(const struct sockaddr *given, size_t bytes)
+{
+	union address address;
+
+	memset(&address, 0, sizeof(address));
+	memcpy(&address, given, bytes);
+	switch (address.family) {
+	case AF_INET: return !address.in.sin_port;
+	case AF_INET6: return !address.in6.sin6_port;
+	case AF_UNIX: return bytes == sizeof(sa_family_t);
+	default: return false;
+	}
+}
+
+size_t fxt_address_bound(char text[FXT_ADDRESS_TEXT_BYTES], int fd, const struct sockaddr *given, size_t bytes, int failure)
+{
+	union address address;
+	socklen_t length = sizeof(address);
+
+	/* Not where a filter may kill for it. */
+	if (failure || (bytes && !is_open(given, bytes)) || fxt_is_filtered() ||
+	    FXT_SYSCALL3(SYS_getsockname, fd, &address, &length))
+		return 0;
+	bytes = fxt_address_returned(sizeof(address), &length, 0);
+	return bytes ? describe_copy(text, (const struct sockaddr *)&address, bytes) : 0;
+}

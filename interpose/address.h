@@ -2,8 +2,10 @@
  *
  *	ADDR            an address given to a call, `addrlen` bytes long
  *	ADDR_OUT        a buffer of *addrlen bytes that a call puts an address into
+ *	ADDR_BOUND      ADDR, of a socket that the call binds to it; where the kernel chooses, as for port 0, with what it chose
+ *	BOUND           a descriptor, INT, of a socket with an address of its own
  *
- * Either is recorded as the string `addr`, if there is an address: `127.0.0.1:80`, `[fe80::1%2]:80`,
+ * What a socket has is asked for by a system call after the program's own, and recorded as `bound`. An address given is recorded as the string `addr`, if there is an address: `127.0.0.1:80`, `[fe80::1%2]:80`,
  * `unix:/path`, `unix:@abstract`, `unix:` where the socket has no name, `family:16` for others. Any context.
  */
 #ifndef FXT_ADDRESS_H
@@ -44,6 +46,34 @@ struct fxt_fd_detail fxt_address_peer(char text[FXT_ADDRESS_TEXT_BYTES], const s
 #define FXT_PEER(name, fd) \
 	fxt_address_peer((char[FXT_ADDRESS_TEXT_BYTES]){0}, fxt_sockaddr(&name), name##_bytes, fd)
 #define FXT_OF_PEER(name) FXT_PEER(name, result_)
+
+/* What socket `fd` is bound to, in `text`; returns its length. 0: it is not known, the call failed, or `given`, an address of so many
+ * bytes, says it already. */
+size_t fxt_address_bound(char text[FXT_ADDRESS_TEXT_BYTES], int fd, const struct sockaddr *given, size_t bytes, int failure);
+
+#define COUNT_ADDR_BOUND 0
+#define WORDS_ADDR_BOUND(name) (WORDS_ADDR(name) + FXT_ADDRESS_WORDS)
+#define MEASURE_ADDR_BOUND(name)                        \
+	MEASURE_ADDR(name)                              \
+	MEASURE_OWN(sockfd, fxt_sockaddr(&name), name##_bytes)
+#define PUT_ADDR_BOUND(name)    \
+	PUT_ADDR(name)          \
+	PUT_OWN(sockfd)
+#define COUNT_BOUND 1
+#define WORDS_BOUND(name) (1 + FXT_ADDRESS_WORDS)
+#define MEASURE_BOUND(name) MEASURE_OWN(name, NULL, 0)
+#define PUT_BOUND(name) \
+	PUT_INT(name)   \
+	PUT_OWN(name)
+#define MEASURE_OWN(name, given, bytes)         \
+	char name##_text[FXT_ADDRESS_TEXT_BYTES]; \
+	size_t name##_text_bytes = fxt_address_bound(name##_text, name, given, bytes, failure_);
+#define PUT_OWN(name)                                                                           \
+	if (name##_text_bytes) {                                                                \
+		at_ = fxt_put_text(at_, FXT_STR_bound, name##_text, name##_text_bytes);         \
+		arguments_++;                                                                   \
+	}
+#define TAKE_ADDR_BOUND , TAKE_SOCKADDR
 
 #define COUNT_ADDR 0
 #define WORDS_ADDR(name) FXT_ADDRESS_WORDS

@@ -284,7 +284,10 @@ void fxt_file_table_take(struct fxt_files *f, const struct fxt_reader *r, const 
 			open_one(f, r, rec, DESCRIPTORS, ret, accepted_label(f, r, rec, role->argument));
 		break;
 	case FXT_EFFECT_ADDRESS:
-		address = text_argument(rec, "addr");
+		/* What the kernel has chosen, or what was asked for. */
+		address = text_argument(rec, "bound");
+		if (!address)
+			address = text_argument(rec, "addr");
 		if (address)
 			rename_one(f, r, rec, argument(rec, role->argument, UINT64_MAX), address);
 		break;

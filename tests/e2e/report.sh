@@ -101,6 +101,17 @@ sort has_read >told
 test -s told && valid inherited.fxt && reads inherited.fxt >found
 same "inherited" told found
 
+# -- Addresses that the kernel has chosen ------------------------------------------------------------------------
+
+rm -rf trace
+traced trace "$apps/listens" >has_read 2>err || fail "listens: exit status $?: $(cat err)"
+sort has_read >told
+file=$(only trace/*.fxt) && valid "$file" && "$FXT" report --json "$file" | python3 -c 'import json, sys
+for f in json.load(sys.stdin)["files"]:
+    if f.get("read") and ":" in f["file"]:
+        print(f["file"], f["read"]["calls"])' | sort >found
+same "bound" told found
+
 # -- One thread, and what it left ------------------------------------------------------------------------------
 
 rm -rf trace
