@@ -98,6 +98,7 @@ EXTRA_DIST += $(PLANT_FILES)
 
 APPS_C = \
 	tests/apps/allocator \
+	tests/apps/alone \
 	tests/apps/awaits \
 	tests/apps/busy \
 	tests/apps/causes \
@@ -170,6 +171,8 @@ APPS_SHARED = tests/apps/asleep.h tests/apps/counts.h tests/apps/host.h tests/ap
 	tests/apps/random.h tests/apps/unseen.h
 
 tests/apps/busy tests/apps/controlled tests/apps/count_calls tests/apps/coroutines tests/apps/ends tests/apps/jumps tests/apps/losses tests/apps/slow: APP_FLAGS = -finstrument-functions
+tests/apps/alone: APP_FLAGS = -nostdlib -static -fno-stack-protector
+tests/apps/alone: tests/apps/unseen.h
 # The checking variants are called in optimised code only.
 tests/apps/count_io_fortified: APP_FLAGS = -O2
 $(filter tests/apps/count_%,$(APPS_C)): tests/apps/counts.h tests/apps/random.h tests/apps/unseen.h

@@ -106,6 +106,8 @@ TOOLS_SOURCES = \
 	tools/symbols.c \
 	tools/trace_file.c \
 	tools/trace_file.h \
+	tools/untraced.c \
+	tools/untraced.h \
 	tools/utf8.c
 
 TOOLS_CPPFLAGS = $(AM_CPPFLAGS) -iquote $(top_srcdir)/tools

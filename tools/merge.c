@@ -13,6 +13,7 @@
 #include "demangle.h"
 #include "fxt_encode.h"
 #include "message.h"
+#include "print.h"
 #include "trace_file.h"
 
 /* Linux's largest pid is 2^22: no process has an id from here on. */
@@ -182,6 +183,21 @@ static void add_category(struct fxt_merge *m, const struct fxt_text *name, const
 	c->name = fxt_format("%.*s", (int)name->bytes, name->text);
 }
 
+/* Who lost the most records. */
+static void add_losers(struct fxt_merge *m, struct fxt_overview *o, const struct fxt_reader *r)
+{
+	struct fxt_text name;
+
+	m->losers += fxt_overview_losers(o);
+	if (!o->loser_count || o->losers[0].dropped <= m->worst.dropped)
+		return;
+	m->worst = o->losers[0];
+	m->worst.reason = NULL;
+	name = fxt_process_name(r, m->worst.pid);
+	free(m->worst_name);
+	m->worst_name = fxt_printable(&name, 60, false);
+}
+
 static void add_overview(struct fxt_merge *m, struct fxt_overview *o, const struct fxt_reader *r)
 {
 	bool fresh;
@@ -203,6 +219,7 @@ static void add_overview(struct fxt_merge *m, struct fxt_overview *o, const stru
 	for (int loss = 0; loss < FXT_LOSS_COUNT; loss++)
 		m->lost[loss] += fxt_overview_lost(o, (enum fxt_loss)loss);
 	m->buffer_full += o->buffer_full;
+	add_losers(m, o, r);
 	m->damaged += r->damaged_records;
 	if (!m->reason && o->reason)
 		m->reason = fxt_strdup(o->reason);
@@ -222,6 +239,7 @@ struct part {
 	struct fxt_map ids;             /* of providers */
 	struct fxt_skims skims;
 	struct fxt_record rec;
+	uint64_t pid;                   /* whose it is; 0: not known yet */
 };
 
 static void count(void *context, uint32_t category, uint32_t thread, uint64_t words, uint64_t count)
@@ -239,6 +257,15 @@ static void take_exit(struct fxt_merge *m, const struct fxt_reader *r, const str
 	if (rec->subtype == FXT_EVENT_INSTANT && fxt_text_is(&rec->name, "exit") && fxt_text_is(&rec->category, "process") &&
 	    (fxt_argument(rec, "status") || fxt_argument(rec, "signal")))
 		fxt_map_put(&m->exits, r->threads[rec->thread].pid, 0, &fresh);
+}
+
+/* Whose the part is: the process that its provider is named for has a name. */
+static void take_name(struct fxt_merge *m, const struct fxt_record *rec, uint64_t *own)
+{
+	if (*own || rec->type != FXT_RECORD_KERNEL_OBJECT || rec->subtype != FXT_OBJECT_PROCESS || (uint32_t)rec->id != rec->provider->id)
+		return;
+	*own = rec->id;
+	fxt_untraced_part(&m->untraced, rec->id);
 }
 
 /* Whether events of the category are only counted: what the agent and what processes say of themselves is read. */
@@ -290,6 +317,9 @@ static bool take_next(struct fxt_merge *m, struct fxt_reader *r, struct part *pa
 		fxt_overview_take(&part->overview, r, rec);
 		if (rec->type == FXT_RECORD_EVENT)
 			take_exit(m, r, rec);
+		if (rec->type == FXT_RECORD_EVENT && part->pid && fxt_text_is(&rec->category, "process"))
+			fxt_untraced_take(&m->untraced, r, rec, part->pid);
+		take_name(m, rec, &part->pid);
 	}
 	*ok = put_record(m, &part->ids, r, rec);
 	/* What is only counted is there as it is, or it has to be read once more. */
@@ -380,6 +410,8 @@ void fxt_merge_free(struct fxt_merge *m)
 		free(m->categories[i].name);
 	free(m->categories);
 	free(m->reason);
+	free(m->worst_name);
+	fxt_untraced_free(&m->untraced);
 	free(m->buffer);
 	fxt_map_free(&m->provider_ids);
 	fxt_map_free(&m->last_ids);

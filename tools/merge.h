@@ -16,6 +16,7 @@
 #include "map.h"
 #include "overview.h"
 #include "reader.h"
+#include "untraced.h"
 
 struct fxt_merged_category {
 	char *name;
@@ -26,11 +27,15 @@ struct fxt_merged_category {
 struct fxt_merge {
 	FILE *out;
 	uint64_t parts, processes, threads, events, bytes;
+	size_t losers;                  /* parts that lost records; and of the worst of them: */
+	struct fxt_loser worst;
+	char *worst_name;
 	uint64_t lost[FXT_LOSS_COUNT], buffer_full;
 	bool only_counts;               /* what is in the part at hand, without writing it */
 	bool as_it_is;                  /* the part at hand is what it becomes, but for fillers */
 	unsigned char *buffer;
 	size_t buffered;
+	struct fxt_untraced untraced;   /* what was executed, of which no part came */
 	struct fxt_map exits;           /* pids whose own trace says how they ended */
 	uint64_t damaged;               /* records that could not be read and were left out */
 	char *reason;                   /* why something was dropped, of the first part that says; or NULL */

@@ -34,8 +34,18 @@ static void count_thread(struct fxt_overview *o, uint32_t thread, uint64_t event
 	o->thread_events[thread] += events;
 }
 
+static struct fxt_loser *loser_of(struct fxt_overview *o, const struct fxt_reader *r, const struct fxt_record *rec)
+{
+	while (o->loser_count <= rec->provider->index) {
+		o->losers = fxt_grow(o->losers, &o->loser_capacity, o->loser_count + 1, sizeof(*o->losers));
+		o->losers[o->loser_count++] = (struct fxt_loser){0};
+	}
+	o->losers[rec->provider->index].pid = r->threads[rec->thread].pid;
+	return &o->losers[rec->provider->index];
+}
+
 /* Running totals: the largest value a counter had is the whole. */
-static void take_counter(struct fxt_overview *o, const struct fxt_record *rec)
+static void take_counter(struct fxt_overview *o, const struct fxt_reader *r, const struct fxt_record *rec)
 {
 	static const char *const names[FXT_LOSS_COUNT] = {
 		[FXT_LOSS_NO_ROOM] = "dropped", [FXT_LOSS_DEPTH] = "dropped_depth",
@@ -52,6 +62,7 @@ static void take_counter(struct fxt_overview *o, const struct fxt_record *rec)
 			break;
 	if (loss == FXT_LOSS_COUNT || !fxt_argument_u64(fxt_argument(rec, "records"), &value))
 		return;
+	loser_of(o, r, rec);
 	s = fxt_map_put(&o->counters, (uint64_t)rec->provider->index * FXT_LOSS_COUNT + loss, rec->extra,
 			&fresh);
 	if (value > s->value[0])
@@ -61,22 +72,29 @@ static void take_counter(struct fxt_overview *o, const struct fxt_record *rec)
 }
 
 /* Of other instants of the agent, as a contended lock's, none says why something was lost. */
-static void take_reason(struct fxt_overview *o, const struct fxt_record *rec)
+static void take_reason(struct fxt_overview *o, const struct fxt_reader *r, const struct fxt_record *rec)
 {
 	const struct fxt_argument *why = fxt_argument(rec, "reason");
+	struct fxt_loser *loser;
 	char *what, *reason;
 
-	if (o->reason || !(fxt_text_is(&rec->name, "buffer full") || fxt_text_is(&rec->name, "dropped")))
+	if (!fxt_text_is(&rec->name, "buffer full") && !fxt_text_is(&rec->name, "dropped"))
 		return;
+	loser = loser_of(o, r, rec);
+	if (loser->reason)
+		return;
+	loser->first_ns = fxt_ns(rec->provider, rec->ticks);
 	what = fxt_printable(&rec->name, 60, false);
 	if (why && why->type == FXT_ARG_STRING) {
 		reason = fxt_printable(&why->string, 80, false);
-		o->reason = fxt_format("%s: %s", what, reason);
+		loser->reason = fxt_format("%s: %s", what, reason);
 		free(reason);
 		free(what);
 	} else {
-		o->reason = what;
+		loser->reason = what;
 	}
+	if (!o->reason)
+		o->reason = fxt_strdup(loser->reason);
 }
 
 static bool is_async(const struct fxt_record *rec)
@@ -106,9 +124,9 @@ static void take_event(struct fxt_overview *o, struct fxt_reader *r, const struc
 		return;
 	}
 	if (rec->subtype == FXT_EVENT_COUNTER)
-		take_counter(o, rec);
+		take_counter(o, r, rec);
 	else if (rec->subtype == FXT_EVENT_INSTANT)
-		take_reason(o, rec);
+		take_reason(o, r, rec);
 }
 
 void fxt_overview_take(struct fxt_overview *o, struct fxt_reader *r, const struct fxt_record *rec)
@@ -137,6 +155,9 @@ void fxt_overview_free(struct fxt_overview *o)
 	free(o->categories);
 	free(o->thread_events);
 	free(o->reason);
+	for (size_t i = 0; i < o->loser_count; i++)
+		free(o->losers[i].reason);
+	free(o->losers);
 	fxt_map_free(&o->counters);
 	*o = (struct fxt_overview){0};
 }
@@ -170,6 +191,70 @@ uint64_t fxt_overview_lost_last_ns(const struct fxt_overview *o, enum fxt_loss l
 			last = s->value[1];
 	}
 	return last;
+}
+
+static int by_pid(const void *a, const void *b)
+{
+	const struct fxt_loser *x = a, *y = b;
+
+	return x->pid != y->pid ? (x->pid < y->pid ? -1 : 1) : 0;
+}
+
+static int by_dropped(const void *a, const void *b)
+{
+	const struct fxt_loser *x = a, *y = b;
+
+	if (x->dropped != y->dropped)
+		return x->dropped > y->dropped ? -1 : 1;
+	return by_pid(a, b);
+}
+
+/* What the programs that a process was have lost is the process's. */
+static void join_loser(struct fxt_loser *to, struct fxt_loser *from)
+{
+	to->dropped += from->dropped;
+	for (unsigned i = 0; i < FXT_DROP_COUNT; i++)
+		to->lost[i] += from->lost[i];
+	if (!to->first_ns || (from->first_ns && from->first_ns < to->first_ns))
+		to->first_ns = from->first_ns;
+	if (from->last_ns > to->last_ns)
+		to->last_ns = from->last_ns;
+	if (to->reason)
+		free(from->reason);
+	else
+		to->reason = from->reason;
+	from->reason = NULL;
+}
+
+size_t fxt_overview_losers(struct fxt_overview *o)
+{
+	size_t kept = 0, i;
+
+	for (struct fxt_slot *s = fxt_map_next(&o->counters, NULL); s; s = fxt_map_next(&o->counters, s)) {
+		struct fxt_loser *loser = &o->losers[s->a / FXT_LOSS_COUNT];
+		uint64_t loss = s->a % FXT_LOSS_COUNT;
+
+		if (loss >= FXT_DROP_COUNT)
+			continue;
+		loser->lost[loss] += s->value[0];
+		loser->dropped += s->value[0];
+		if (s->value[0] && s->value[1] > loser->last_ns)
+			loser->last_ns = s->value[1];
+	}
+	if (o->loser_count)
+		qsort(o->losers, o->loser_count, sizeof(*o->losers), by_pid);
+	for (i = 0; i < o->loser_count; i++) {
+		if (kept && o->losers[kept - 1].pid == o->losers[i].pid)
+			join_loser(&o->losers[kept - 1], &o->losers[i]);
+		else if (kept++ != i)
+			o->losers[kept - 1] = o->losers[i];
+	}
+	o->loser_count = kept;
+	if (kept)
+		qsort(o->losers, kept, sizeof(*o->losers), by_dropped);
+	while (o->loser_count && !o->losers[o->loser_count - 1].dropped)
+		free(o->losers[--o->loser_count].reason);
+	return o->loser_count;
 }
 
 const char *const fxt_drop_causes[FXT_DROP_COUNT] = {

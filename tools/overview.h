@@ -23,6 +23,14 @@ enum fxt_loss {
 	FXT_LOSS_COUNT
 };
 
+/* A process that lost records. */
+struct fxt_loser {
+	uint64_t pid;
+	uint64_t dropped, lost[FXT_DROP_COUNT];
+	uint64_t first_ns, last_ns;     /* of the first loss, if that was told, and of the last; 0: not known */
+	char *reason;                   /* as the first instant of it that tells of a loss says; or NULL */
+};
+
 /* All zero is the beginning. */
 struct fxt_overview {
 	uint64_t records, events, event_bytes;
@@ -33,6 +41,8 @@ struct fxt_overview {
 	uint64_t *thread_events;        /* by thread */
 	size_t thread_count, thread_capacity;
 	struct fxt_map counters;        /* the agent's running totals, by provider and loss, and counter id */
+	struct fxt_loser *losers;       /* by provider, without counts, until fxt_overview_losers() */
+	size_t loser_count, loser_capacity;
 	uint64_t buffer_full;           /* provider events that say so */
 	char *reason;                   /* why something was lost, as the first instant that tells of it says; or NULL */
 };
@@ -48,6 +58,9 @@ uint64_t fxt_overview_lost(const struct fxt_overview *o, enum fxt_loss loss);
 bool fxt_overview_any_lost(const struct fxt_overview *o);
 /* When the last of them was, in the trace's nanoseconds; 0: there is none. */
 uint64_t fxt_overview_lost_last_ns(const struct fxt_overview *o, enum fxt_loss loss);
+
+/* The processes that lost records, the worst first. Nothing can be taken after. Returns how many there are; they are o->losers. */
+size_t fxt_overview_losers(struct fxt_overview *o);
 
 /* What the causes of dropped records are called, below FXT_DROP_COUNT. */
 extern const char *const fxt_drop_causes[FXT_DROP_COUNT];

@@ -114,30 +114,39 @@ static char *script_interpreter(int fd)
 	return *from ? fxt_strdup(from) : NULL;
 }
 
-/* NOLINTNEXTLINE(misc-no-recursion): as deep as a script names a script, which depth bounds. */
-static int judge(const char *path, int depth, char **sanitizer)
+/* What is against tracing the file, as a clause without a subject, or NULL. *interpreter: of a script, to be freed, or NULL. */
+static const char *refusal_of(const char *path, struct fxt_elf_facts *facts, char **interpreter)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	const char *refusal = privileges(path);
-	struct fxt_elf_facts facts = {0};
-	char *interpreter;
-	int status = 0, error;
 
-	if (!refusal && fd >= 0 && fxt_elf_read(fd, &facts))
-		refusal = elf_refusal(&facts);
-	if (refusal) {
-		fxt_error(path, "cannot be traced: it %s", refusal);
-		if (fd >= 0)
-			close(fd);
-		return FXT_STATUS_FAILED;
-	}
-	if (fd >= 0 && *facts.sanitizer)
-		*sanitizer = fxt_strdup(facts.sanitizer);
+	*facts = (struct fxt_elf_facts){0};
+	*interpreter = NULL;
 	/* Executable but not readable is allowed, and nothing more can be known then. */
 	if (fd < 0)
-		return 0;
-	interpreter = script_interpreter(fd);
+		return refusal;
+	if (!refusal && fxt_elf_read(fd, facts))
+		refusal = elf_refusal(facts);
+	if (!refusal)
+		*interpreter = script_interpreter(fd);
 	close(fd);
+	return refusal;
+}
+
+/* NOLINTNEXTLINE(misc-no-recursion): as deep as a script names a script, which depth bounds. */
+static int judge(const char *path, int depth, char **sanitizer)
+{
+	struct fxt_elf_facts facts;
+	char *interpreter;
+	const char *refusal = refusal_of(path, &facts, &interpreter);
+	int status = 0, error;
+
+	if (refusal) {
+		fxt_error(path, "cannot be traced: it %s", refusal);
+		return FXT_STATUS_FAILED;
+	}
+	if (*facts.sanitizer)
+		*sanitizer = fxt_strdup(facts.sanitizer);
 	if (!interpreter)
 		return 0;
 	if (!is_executable(interpreter, &error)) {
@@ -148,6 +157,24 @@ static int judge(const char *path, int depth, char **sanitizer)
 	}
 	free(interpreter);
 	return status;
+}
+
+char *fxt_program_refusal(const char *name)
+{
+	int error = ENOENT;
+	char *path = find(name, &error), *interpreter, *why = NULL;
+	struct fxt_elf_facts facts;
+
+	for (int depth = 0; path && depth <= MAX_SCRIPTS; depth++) {
+		const char *refusal = refusal_of(path, &facts, &interpreter);
+
+		if (refusal)
+			why = fxt_format("%s%s %s", depth ? "its interpreter " : "it", depth ? path : "", refusal);
+		free(path);
+		path = interpreter;
+	}
+	free(path);
+	return why;
 }
 
 int fxt_program_check(const char *name, char **sanitizer)

@@ -12,6 +12,9 @@ enum { FXT_STATUS_FAILED = 125, FXT_STATUS_CANNOT_RUN = 126, FXT_STATUS_NOT_FOUN
  * has to be loaded first, or NULL. */
 int fxt_program_check(const char *name, char **sanitizer);
 
+/* Why the program, found as above, cannot be traced, as "it is set-user-ID: ..."; NULL: nothing is known against it. Free it. */
+char *fxt_program_refusal(const char *name);
+
 /* Whether the file is a shared object for this machine. */
 bool fxt_is_our_library(const char *path);
 

@@ -95,6 +95,7 @@ static int collect(struct fxt_record_options *o, const struct fxt_run *run, cons
 		fxt_error(NULL, "the parts of the trace are left in %s", directory);
 		status = failed(run);
 	} else {
+		fxt_untraced_finish(&m.untraced);
 		fxt_record_summary(o, &m, run, path);
 		fxt_parts_move_snapshots(&parts, path);
 		fxt_parts_remove(&parts, directory);

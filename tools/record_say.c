@@ -26,6 +26,16 @@ static char *with(char *text, char *more)
 	return both;
 }
 
+/* " in app 1234", or of several processes which lost the most; free it. */
+static char *who_lost(const struct fxt_merge *m)
+{
+	if (!m->losers)
+		return fxt_strdup("");
+	if (m->losers == 1)
+		return fxt_format(" in %s %" PRIu64, m->worst_name, m->worst.pid);
+	return fxt_format(" in %zu processes, most in %s %" PRIu64, m->losers, m->worst_name, m->worst.pid);
+}
+
 /* "nothing lost", or what was. What a ring overwrote is no loss, but must be said. */
 static char *losses(const struct fxt_merge *m)
 {
@@ -33,12 +43,15 @@ static char *losses(const struct fxt_merge *m)
 	uint64_t overwritten = m->lost[FXT_LOSS_OVERWRITTEN];
 	char *text = fxt_strdup("");
 
-	if (dropped)
-		text = with(text, fxt_format("%s records LOST%s%s%s", fxt_count(dropped).text,
-					    m->reason ? " (" : "", m->reason ? m->reason : "",
-					    m->reason ? ")" : ""));
-	else if (m->buffer_full)
+	if (dropped) {
+		char *who = who_lost(m);
+
+		text = with(text, fxt_format("%s records LOST%s%s%s%s", fxt_count(dropped).text, who, m->reason ? " (" : "",
+					     m->reason ? m->reason : "", m->reason ? ")" : ""));
+		free(who);
+	} else if (m->buffer_full) {
 		text = with(text, fxt_strdup("records LOST (a buffer was full)"));
+	}
 	if (overwritten)
 		text = with(text, fxt_format("%s overwritten by the ring", fxt_count(overwritten).text));
 	if (!*text)
@@ -113,6 +126,34 @@ static void say(const struct fxt_merge *m, const char *duration, const char *pat
 	free(lost);
 }
 
+/* Whether all descendants were to be traced: some may be left out on purpose, and those of a dormant program have no file. */
+static bool wants_all(const struct fxt_record_options *o)
+{
+	const char *follow = o->follow ? o->follow : getenv("FXT_FOLLOW"), *start = o->start ? o->start : getenv("FXT_START");
+
+	return (!follow || !*follow || strcmp(follow, "all") == 0) && (!start || strcmp(start, "0") != 0);
+}
+
+/* A line for each program that ran untraced, and why if it can be told. */
+static void say_untraced(const struct fxt_untraced *u)
+{
+	enum { SHOWN = 5 };
+
+	for (size_t i = 0; i < u->count && i < SHOWN; i++) {
+		const struct fxt_execution *e = &u->list[i];
+		struct fxt_text text = {.text = e->program, .bytes = (uint32_t)strlen(e->program)};
+		char *program = fxt_printable(&text, 200, true), *who;
+
+		who = e->count == 1 ? fxt_format("process %" PRIu64, e->pid) : fxt_format("%" PRIu64 " processes", e->count);
+		fxt_error(program, "%s ran it untraced: %s", who,
+			  e->why ? e->why : "it left no trace, as if its environment had no LD_PRELOAD or it was killed as it began");
+		free(who);
+		free(program);
+	}
+	if (u->count > SHOWN)
+		fxt_error(NULL, "%zu more programs ran untraced", u->count - SHOWN);
+}
+
 void fxt_record_summary(const struct fxt_record_options *o, const struct fxt_merge *m,
 			const struct fxt_run *run, const char *path)
 {
@@ -125,6 +166,8 @@ void fxt_record_summary(const struct fxt_record_options *o, const struct fxt_mer
 	say_damaged(m);
 	if (o->quiet)
 		return;
+	if (wants_all(o))
+		say_untraced(&m->untraced);
 	say(m, fxt_duration(run->wall_ns).text, path);
 	advise(o, m);
 }

@@ -248,6 +248,7 @@ void fxt_report_make(struct fxt_report *report, struct fxt_reader *r,
 	replay(report);
 	replay_ends(report);
 	fxt_overview_rank(&report->overview);
+	fxt_overview_losers(&report->overview);
 	fxt_calls_sort(&report->calls);
 	fxt_calls_sort(&report->agent);
 	fxt_waits_sort(&report->waits);

@@ -29,6 +29,26 @@ static json_t *string(const char *utf8)
 	return utf8 ? json_string_nocheck(utf8) : json_null();
 }
 
+static json_t *losers(const struct fxt_overview *o, const struct fxt_reader *r)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < o->loser_count; i++) {
+		const struct fxt_loser *loser = &o->losers[i];
+		struct fxt_text name = fxt_process_name(r, loser->pid);
+		json_t *one = json_object();
+
+		fxt_json_set(one, "pid", fxt_json_u64(loser->pid));
+		fxt_json_set(one, "program", fxt_json_text(&name));
+		fxt_json_set(one, "records", fxt_json_u64(loser->dropped));
+		fxt_json_set(one, "first_ns", loser->first_ns ? fxt_json_u64(loser->first_ns) : json_null());
+		fxt_json_set(one, "last_ns", fxt_json_u64(loser->last_ns));
+		fxt_json_set(one, "reason", string(loser->reason));
+		json_array_append_new(array, one);
+	}
+	return array;
+}
+
 static json_t *trace(const struct fxt_report *report)
 {
 	const struct fxt_overview *o = &report->overview;
@@ -80,6 +100,7 @@ static json_t *trace(const struct fxt_report *report)
 	fxt_json_set(object, "written", fxt_json_u64(o->written));
 	fxt_json_set(object, "dropped", fxt_json_u64(dropped));
 	fxt_json_set(object, "dropped_by_cause", causes);
+	fxt_json_set(object, "dropped_by_process", losers(o, r));
 	fxt_json_set(object, "filtered", fxt_json_u64(fxt_overview_lost(o, FXT_LOSS_FILTERED)));
 	fxt_json_set(object, "overwritten", fxt_json_u64(fxt_overview_lost(o, FXT_LOSS_OVERWRITTEN)));
 	fxt_json_set(object, "buffer_full", fxt_json_u64(o->buffer_full));

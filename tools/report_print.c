@@ -102,16 +102,63 @@ static void print_account(const struct fxt_overview *o, const uint64_t lost[FXT_
 	fputc('\n', out);
 }
 
-static void print_losses(const struct fxt_overview *o, FILE *out)
+static enum fxt_loss worst_cause(const struct fxt_loser *loser)
 {
+	unsigned worst = 0;
+
+	for (unsigned i = 1; i < FXT_DROP_COUNT; i++)
+		if (loser->lost[i] > loser->lost[worst])
+			worst = i;
+	return (enum fxt_loss)worst;
+}
+
+static uint64_t since(const struct fxt_overview *o, uint64_t ns)
+{
+	return ns > o->first_ns ? ns - o->first_ns : 0;
+}
+
+/* "in app 1234 (no room; buffer full: FXT_MAX_SIZE_MB), from 1.20 s to 3.40 s" */
+static void print_loser(const struct fxt_overview *o, const struct fxt_reader *r, const struct fxt_loser *loser, FILE *out)
+{
+	struct fxt_text name = fxt_process_name(r, loser->pid);
+	char *program = fxt_printable(&name, 32, false), *from;
+
+	from = loser->first_ns ? fxt_format("from %s to", fxt_duration(since(o, loser->first_ns)).text) : fxt_strdup("until");
+	fprintf(out, "in %s%s%" PRIu64 " (%s%s%s), %s %s\n", program, *program ? " " : "", loser->pid, fxt_drop_causes[worst_cause(loser)],
+		loser->reason ? "; " : "", loser->reason ? loser->reason : "", from, fxt_duration(since(o, loser->last_ns)).text);
+	free(from);
+	free(program);
+}
+
+static void print_losers(const struct fxt_report *report, uint64_t dropped, FILE *out)
+{
+	const struct fxt_overview *o = &report->overview;
+	size_t top = report->options.top;
+
+	fprintf(out, "LOST: %s records ", fxt_count(dropped).text);
+	if (o->loser_count == 1) {
+		print_loser(o, report->r, o->losers, out);
+		return;
+	}
+	fprintf(out, "in %zu processes:\n", o->loser_count);
+	for (size_t i = 0; i < o->loser_count && i < top; i++) {
+		fprintf(out, "  %s ", fxt_count(o->losers[i].dropped).text);
+		print_loser(o, report->r, &o->losers[i], out);
+	}
+	if (o->loser_count > top)
+		fprintf(out, "  and in %zu more\n", o->loser_count - top);
+}
+
+static void print_losses(const struct fxt_report *report, FILE *out)
+{
+	const struct fxt_overview *o = &report->overview;
 	uint64_t lost[FXT_LOSS_COUNT], dropped;
 
 	for (unsigned i = 0; i < FXT_LOSS_COUNT; i++)
 		lost[i] = fxt_overview_lost(o, (enum fxt_loss)i);
 	dropped = fxt_lost_dropped(lost);
 	if (dropped)
-		fprintf(out, "LOST: %s records%s%s%s\n", fxt_count(dropped).text, o->reason ? " (" : "",
-			o->reason ? o->reason : "", o->reason ? ")" : "");
+		print_losers(report, dropped, out);
 	else if (o->buffer_full)
 		fputs("LOST: records, at least once, as a buffer was full\n", out);
 	else if (!lost[FXT_LOSS_OVERWRITTEN])
@@ -171,7 +218,7 @@ static void print_head(const struct fxt_report *report, FILE *out)
 		threads, threads == 1 ? "" : "s", fxt_count(o->events).text,
 		fxt_duration(o->events ? o->last_ns - o->first_ns : 0).text);
 	print_shares(o, report->r, out);
-	print_losses(o, out);
+	print_losses(report, out);
 	print_agent(report, out);
 	print_killed(report, out);
 	fxt_threads_print_only(&report->threads, report->r, out);

@@ -54,6 +54,28 @@ for mode in streaming oneshot; do
 		adds_up "many-$mode" told "no room" "$apps/losses" many $((100000 + $(random_below 100000)))
 done
 
+# Who lost them, the worst first, and why: two processes, of which the second makes more calls than the first.
+least=$((100000 + $(random_below 50000)))
+FXT_MAX_SIZE_MB=1 "$FXT" record -o two.fxt -- sh -c "'$apps/losses' many $least; '$apps/losses' many $((2 * least)); true" >out 2>err ||
+	fail "two: exit status $?: $(cat err)"
+valid two.fxt && "$FXT" report two.fxt >report.txt && "$FXT" report --json two.fxt >report.json
+python3 - <<'END' || fail "two: $(grep -A3 LOST report.txt), $(grep LOST err)"
+import json, re
+trace = json.load(open("report.json"))["trace"]
+worst, least = trace["dropped_by_process"]
+assert worst["records"] > least["records"] > 0 and worst["records"] + least["records"] == trace["dropped"]
+for one in worst, least:
+    assert one["program"] == "losses" and one["reason"] and trace["first_ns"] <= one["first_ns"] <= one["last_ns"], one
+lines = open("report.txt").read().split("\n")
+at = next(i for i, line in enumerate(lines) if line.startswith("LOST: "))
+assert lines[at].endswith(" records in 2 processes:")
+for one, line in zip((worst, least), lines[at + 1:]):
+    assert re.fullmatch(r"  [0-9 ]+ in losses %d \(no room; buffer full: .*\), from .* to .*" % one["pid"], line), line
+assert "LOST in 2 processes, most in losses %d (" % worst["pid"] in open("err").read()
+END
+FXT_MAX_SIZE_MB=1 "$FXT" record -o one.fxt "$apps/losses" many "$least" >out 2>err || fail "one: exit status $?"
+"$FXT" report one.fxt | grep -qE '^LOST: [0-9 ]+ records in losses [0-9]+ \(no room; buffer full: .*\), from .* to ' || fail "one: $("$FXT" report one.fxt | grep LOST)"
+
 # stepped NAME CAUSE DEPTH: handlers interrupt the agent at every instruction it has, so many of them at once. Step by step each call is a
 # slow one; to explain it would take ten times the instructions, and a hundred times the time.
 stepped()

@@ -77,6 +77,37 @@ test -e "$parts" && fail "merge left $parts"
 "$FXT" record -o killed/next.fxt -- true 2>next.err
 is "lines once it is merged" 1 "$(wc -l <next.err)"
 
+# -- Descendants that ran untraced -----------------------------------------------------------------------
+
+# untraced CMD...: what fxt record says of them.
+untraced()
+{
+	"$FXT" record -o untraced.fxt -- "$@" >out 2>err || fail "$*: exit status $?"
+	valid untraced.fxt
+	sed -n 's/^fxt: \(.* ran it untraced: .*\)/\1/p' err | sed 's/process [0-9]*/process PID/' >found
+}
+
+static='it is statically linked: nothing can be preloaded into it'
+printf '#!%s\n' "$apps/alone" >script
+chmod +x script
+untraced sh -c "'$apps/alone'; '$apps/alone'; '$scratch/script'; true; env -i true; exec true"
+cat >expected <<END
+$apps/alone: 2 processes ran it untraced: $static
+$scratch/script: process PID ran it untraced: its interpreter $apps/alone is statically linked: nothing can be preloaded into it
+END
+same "untraced" expected found
+untraced sh -c "exec '$apps/alone'"
+echo "$apps/alone: process PID ran it untraced: $static" >expected
+same "executed untraced" expected found
+untraced python3 -c "import os
+os.posix_spawn('$apps/alone', ['alone'], os.environ)
+os.wait()
+os.posix_spawn('/bin/true', ['true'], {})
+os.wait()"
+same "spawned untraced" expected found
+FXT_FOLLOW=sh untraced sh -c "'$apps/alone'; true"
+same "not to be followed" /dev/null found
+
 # -- Ends ----------------------------------------------------------------------------------------------
 # ends FILE: what its process:exit events say, a line each.
 ends()

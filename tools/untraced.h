@@ -1,0 +1,34 @@
+/* Programs of a run that left no trace: they were executed, as the trace of the process that did it says, and nothing is there of them.
+ * Used by merge, which shows it the parts, and by record, which says it. */
+#ifndef FXT_TOOLS_UNTRACED_H
+#define FXT_TOOLS_UNTRACED_H
+
+#include "reader.h"
+
+struct fxt_execution {
+	char *program;                  /* as it was given to the call */
+	uint64_t pid;                   /* of the process that became it */
+	uint64_t count;                 /* of executions; once fxt_untraced_finish() has joined those that are alike */
+	char *why;                      /* a clause, or NULL: it cannot be told */
+};
+
+/* All zero is the beginning. */
+struct fxt_untraced {
+	struct fxt_map processes;       /* pid -> whether it has a part, and the place of its last execution of which no part came, plus 1 */
+	struct fxt_map children;        /* thread -> pid of the child that it made last, and when */
+	struct fxt_execution *list;
+	size_t count, capacity;
+};
+
+/* A part begins, which is of that process: the program that it executed last is traced. Parts of one process come in their order. */
+void fxt_untraced_part(struct fxt_untraced *u, uint64_t pid);
+
+/* An event of category process in a part of process `own`. */
+void fxt_untraced_take(struct fxt_untraced *u, const struct fxt_reader *r, const struct fxt_record *rec, uint64_t own);
+
+/* Leaves in the list what no trace came of, each program once, the most frequent first. */
+void fxt_untraced_finish(struct fxt_untraced *u);
+
+void fxt_untraced_free(struct fxt_untraced *u);
+
+#endif
