@@ -21,6 +21,14 @@
 
 #include "emit.h"
 
+/* The argument `pid`, whose lifetime it is, with its words at most: viewers draw lifetimes beside processes and not within them. */
+enum { FXT_ASYNC_OWNER_WORDS = 2 };
+
+static inline uint64_t *fxt_async_put_owner(const struct fxt_thread *thread, uint64_t *at)
+{
+	return fxt_put_uint(at, FXT_STR_pid, thread->pid);
+}
+
 enum { FXT_ASYNC_MOVED_WORDS = 48 };    /* a longer begin is not moved */
 
 /* Commits the begin of `id`: its words are stored up to `at`, and one more has been reserved, for the id. `names` is what fxt_names_of() gives. */

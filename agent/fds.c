@@ -61,7 +61,7 @@ static uint64_t names_of(uint32_t upper_half)
 static uint64_t put_begin(struct fxt_thread *thread, int fd, uint64_t now_ns, uint64_t call_names, uint64_t names,
 			  const struct fxt_fd_detail *detail)
 {
-	size_t words = 6 + (detail->text ? fxt_words_of(detail->bytes) + 2 : 1);
+	size_t words = 6 + FXT_ASYNC_OWNER_WORDS + (detail->text ? fxt_words_of(detail->bytes) + 2 : 1);
 	uint64_t *at = fxt_reserve_extra(thread, now_ns, words), id;
 	unsigned arguments = 2;
 
@@ -70,16 +70,19 @@ static uint64_t put_begin(struct fxt_thread *thread, int fd, uint64_t now_ns, ui
 	at = fxt_put_int(at, FXT_STR_fd, fd);
 	*at++ = fxt_arg_header(FXT_ARG_STRING, 1, FXT_STR_call) | fxt_arg_string(fxt_get_event_name(call_names));
 	if (detail->name) {
-		at = detail->text ? fxt_put_text(at, detail->name, detail->text, detail->bytes)
-				  : fxt_put_int(at, detail->name, detail->number);
+		/* `pid` is whose the lifetime is, also where it is that of a pidfd. */
+		uint64_t name = detail->name == FXT_STR_pid ? FXT_STR_process : detail->name;
+
+		at = detail->text ? fxt_put_text(at, name, detail->text, detail->bytes) : fxt_put_int(at, name, detail->number);
 		arguments++;
 	}
 	if (detail->of) {
 		at = fxt_put_uint(at, FXT_STR_of, detail->of);
 		arguments++;
 	}
+	at = fxt_async_put_owner(thread, at);
 	id = fxt_flow_id();
-	fxt_async_commit_begin(thread, at, id, names, arguments);
+	fxt_async_commit_begin(thread, at, id, names, arguments + 1);
 	return id;
 }
 

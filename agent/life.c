@@ -3,15 +3,19 @@
  */
 #include "life.h"
 
+#include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 
 #include "async.h"
 #include "wait.h"
+#include "writer/fxt_encode.h"
 
 #define NAMES(category, name) fxt_names_of(FXT_STR_CATEGORIES + FXT_BIT_##category, FXT_STR_##name)
 
 enum {
 	BUCKETS = 256,
+	THREAD_NAME_BYTES = 16,         /* as the kernel has it */
 	CHILDREN = 8,                   /* in a bucket; those beyond have no lifetime */
 };
 
@@ -35,44 +39,76 @@ static atomic_int expected;
 
 /* -- Events ------------------------------------------------------------------------------------ */
 
-/* One argument at most, of two words, and the id. `handle` or `pid` may be 0. Returns 0 where there is no room: then there is no end. */
-static uint64_t begin(struct fxt_thread *thread, uint64_t names, uint64_t at_ns, uintptr_t handle, uint32_t pid)
+/* Commits a begin whose arguments are stored up to `at`. */
+static uint64_t commit(struct fxt_thread *thread, uint64_t *at, uint64_t names, unsigned arguments)
 {
-	uint64_t *at = fxt_reserve_extra(thread, at_ns, 3), life;
+	uint64_t life = fxt_flow_id();
 
-	if (!at)
-		return 0;
-	if (handle)
-		at = fxt_put_uint(at, FXT_STR_thread, handle);
-	else if (pid)
-		at = fxt_put_uint(at, FXT_STR_pid, pid);
-	life = fxt_flow_id();
-	fxt_async_commit_begin(thread, at, life, names, handle || pid);
+	fxt_async_commit_begin(thread, at, life, names, arguments);
 	return life;
 }
 
 void fxt_life_thread_begins(struct fxt_thread *thread, uint64_t at_ns)
 {
+	uint64_t *at = fxt_reserve_extra(thread, at_ns, 2 + FXT_ASYNC_OWNER_WORDS + 2 + 1);
+	unsigned arguments = 2;
+
+	thread->life = 0;
+	if (!at)
+		return;
 	/* By this others name it when they wait for its end. */
-	thread->life = begin(thread, NAMES(pthread, thread), at_ns, thread->handle, 0);
+	if (thread->handle) {
+		at = fxt_put_uint(at, FXT_STR_thread, thread->handle);
+		arguments++;
+	}
+	at = fxt_async_put_owner(thread, at);
+	at = fxt_put_uint(at, FXT_STR_tid, thread->tid);
+	thread->life = commit(thread, at, NAMES(pthread, thread), arguments);
+}
+
+/* The calling thread's name, or 0 bytes. */
+static size_t read_name(char name[THREAD_NAME_BYTES])
+{
+	size_t bytes;
+
+	memset(name, 0, THREAD_NAME_BYTES);
+	/* Not where a filter may kill for it. */
+	if (fxt_is_filtered() || FXT_SYSCALL2(SYS_prctl, PR_GET_NAME, name))
+		return 0;
+	bytes = strnlen(name, THREAD_NAME_BYTES - 1);
+	return fxt_utf8_clean(name, name, bytes, THREAD_NAME_BYTES - 1);
 }
 
 void fxt_life_thread_ends(struct fxt_thread *thread)
 {
+	char name[THREAD_NAME_BYTES];
 	uint64_t life = thread->life, *at;
+	size_t bytes;
 
 	thread->life = 0;
 	/* One that ends when nothing is recorded any more was there for as long as something was. */
 	if (!life || !fxt_is_on(FXT_CAT_pthread))
 		return;
-	at = fxt_async_reserve_end(thread, fxt_now(thread), 0, life);
-	if (at)
-		fxt_async_commit_end(thread, at, life, NAMES(pthread, thread), 0);
+	bytes = thread == fxt_self ? read_name(name) : 0;
+	at = fxt_async_reserve_end(thread, fxt_now(thread), 2 + fxt_words_of(bytes), life);
+	if (!at)
+		return;
+	if (bytes)
+		at = fxt_put_text(at, FXT_STR_name, name, bytes);
+	fxt_async_commit_end(thread, at, life, NAMES(pthread, thread), bytes != 0);
 }
 
+/* `pid` may be 0: it is not known yet. */
 static uint64_t begin_child(struct fxt_thread *thread, uint64_t at_ns, uint32_t pid)
 {
-	return begin(thread, NAMES(process, child), at_ns, 0, pid);
+	uint64_t *at = fxt_reserve_extra(thread, at_ns, 2 + 2 + 1);
+
+	if (!at)
+		return 0;
+	if (pid)
+		at = fxt_put_uint(at, FXT_STR_pid, pid);
+	at = fxt_put_uint(at, FXT_STR_parent, thread->pid);
+	return commit(thread, at, NAMES(process, child), pid ? 2 : 1);
 }
 
 static void end_child(struct fxt_thread *thread, uint64_t life, uint64_t end_ns, uint32_t pid, int status)

@@ -17,7 +17,7 @@ static uint64_t names_of(uint64_t name)
 bool fxt_life_begin(struct fxt_thread *thread, struct fxt_life *life, const struct fxt_memory *memory)
 {
 	const char *function;
-	unsigned arguments = 2;
+	unsigned arguments = 3;
 	size_t text;
 	uint64_t *at;
 
@@ -25,7 +25,8 @@ bool fxt_life_begin(struct fxt_thread *thread, struct fxt_life *life, const stru
 	if (text > FUNCTION_MAX_BYTES)
 		text = FUNCTION_MAX_BYTES;
 	life->id = fxt_flow_id();
-	at = fxt_reserve_extra(thread, life->begin_ns, 2 + 2 + 2 + fxt_words_of(text) + fxt_label_words(&memory->label) + 1);
+	at = fxt_reserve_extra(thread, life->begin_ns,
+			       2 + 2 + 2 + fxt_words_of(text) + fxt_label_words(&memory->label) + FXT_ASYNC_OWNER_WORDS + 1);
 	if (!at)
 		return false;
 	at = fxt_put_pointer(at, FXT_STR_ptr, (const void *)memory->address);
@@ -38,6 +39,7 @@ bool fxt_life_begin(struct fxt_thread *thread, struct fxt_life *life, const stru
 		at = fxt_put_label(at, &memory->label);
 		arguments++;
 	}
+	at = fxt_async_put_owner(thread, at);
 	fxt_async_commit_begin(thread, at, life->id, names_of(memory->name), arguments);
 	return true;
 }

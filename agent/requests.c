@@ -50,7 +50,7 @@ static struct place *claim(uintptr_t control)
 
 static uint64_t put_begin(struct fxt_thread *thread, uint64_t now_ns, uint64_t names, const struct fxt_request *request)
 {
-	uint64_t *at = fxt_reserve_extra(thread, now_ns, 6), id;
+	uint64_t *at = fxt_reserve_extra(thread, now_ns, 6 + FXT_ASYNC_OWNER_WORDS), id;
 
 	if (!at)
 		return 0;
@@ -59,8 +59,9 @@ static uint64_t put_begin(struct fxt_thread *thread, uint64_t now_ns, uint64_t n
 		at = fxt_put_uint(at, FXT_STR_nbytes, request->bytes);
 		at = fxt_put_long(at, FXT_STR_offset, request->offset);
 	}
+	at = fxt_async_put_owner(thread, at);
 	id = fxt_flow_id();
-	fxt_async_commit_begin(thread, at, id, names, request->has_range ? 3 : 1);
+	fxt_async_commit_begin(thread, at, id, names, request->has_range ? 4 : 2);
 	return id;
 }
 

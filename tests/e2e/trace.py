@@ -203,7 +203,7 @@ def lifetimes(path):
             print(r["pid"], name(r), "request", f"{args['offset']}+{args['nbytes']}" if "nbytes" in args else ".",
                   end.get("ret", "-" if ident in ended else "left"), *(["errno", end["errno"]] if "errno" in end else []))
             continue
-        detail = [value for key, value in r["args"].items() if key not in ("fd", "call", "of")] or ["."]
+        detail = [value for key, value in r["args"].items() if key not in ("fd", "call", "of", "pid")] or ["."]
         end = ended.get(ident)
         if not end:
             moved = "left"
@@ -252,6 +252,11 @@ def lives(path):
         if r["type"] == "async-begin":
             if r["id"] in lives_of:
                 sys.exit(f"{name(r)} {r['id']} begins twice")
+            # Viewers draw them without their process.
+            if r["args"].get("parent" if r["name"] == "child" else "pid") != r["pid"]:
+                sys.exit(f"{name(r)} {r['id']} does not say whose it is")
+            if r["name"] == "thread" and r["args"].get("tid") != r["tid"]:
+                sys.exit(f"{name(r)} {r['id']} is of another thread")
             lives_of[r["id"]] = r
         else:
             begin = lives_of[r["id"]]
