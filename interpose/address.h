@@ -5,7 +5,8 @@
  *	ADDR_BOUND      ADDR, of a socket that the call binds to it; where the kernel chooses, as for port 0, with what it chose
  *	BOUND           a descriptor, INT, of a socket with an address of its own
  *
- * What a socket has is asked for by a system call after the program's own, and recorded as `bound`. An address given is recorded as the string `addr`, if there is an address: `127.0.0.1:80`, `[fe80::1%2]:80`,
+ * What a socket has is asked for by a system call after the program's own, and recorded as `bound`.
+ * An address given or returned is recorded as the string `addr`, if there is an address: `127.0.0.1:80`, `[fe80::1%2]:80`,
  * `unix:/path`, `unix:@abstract`, `unix:` where the socket has no name, `family:16` for others. Any context.
  */
 #ifndef FXT_ADDRESS_H
