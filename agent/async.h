@@ -29,7 +29,7 @@ static inline uint64_t *fxt_async_put_owner(const struct fxt_thread *thread, uin
 	return fxt_put_uint(at, FXT_STR_pid, thread->pid);
 }
 
-enum { FXT_ASYNC_MOVED_WORDS = 48 };    /* a longer begin is not moved */
+enum { FXT_ASYNC_MOVED_WORDS = 52 };    /* a longer begin is not moved */
 
 /* Commits the begin of `id`: its words are stored up to `at`, and one more has been reserved, for the id. `names` is what fxt_names_of() gives. */
 void fxt_async_commit_begin(struct fxt_thread *thread, uint64_t *at, uint64_t id, uint64_t names, unsigned arguments);
