@@ -15,7 +15,8 @@ start()
 	shift
 	rm -f said
 	mkfifo said
-	"$@" >said &
+	# Whoever runs this may ignore some: nohup does.
+	env --default-signal "$@" >said &
 	background=$!
 	exec 3<said
 	read -r _ <&3 || fail "$* ended before it was ready"
