@@ -5,6 +5,7 @@
 #include <sched.h>
 
 #include "clock.h"
+#include "kin.h"
 #include "shared.h"
 #include "writer/fxt_encode.h"
 
@@ -183,7 +184,12 @@ void fxt_flow_resume(struct fxt_thread *thread, uint64_t after_ns, uint64_t end_
 	}
 	/* Later than the slices it is reached from, and than what is within the call; which it is not if clocks differ by more than the
 	 * wait was long. */
-	if (!count || ++from_ns >= end_ns || !fxt_thread_keep_together(thread, ARROW_WORDS * count))
+	if (!count || ++from_ns >= end_ns)
+		return;
+	for (i = 0; i < count; i++)
+		if (causes[i].pid != thread->pid)
+			fxt_kin_name(thread, causes[i].pid, causes[i].tid);
+	if (!fxt_thread_keep_together(thread, ARROW_WORDS * count))
 		return;
 	for (i = 0; i < count; i++) {
 		flows[i] = fxt_flow_id();

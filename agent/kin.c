@@ -25,6 +25,8 @@ enum {
 
 /* This process's entry, as reference_of() has it; 0. */
 static _Atomic uint64_t own;
+/* Threads of other processes that this process's file has names of, by a hash: pid and tid. */
+static _Atomic uint64_t named[64];
 
 /* The arrow to a forked child's first moment, until it has recorded something: by this thread; 0. */
 static struct {
@@ -371,16 +373,31 @@ static void put_name(struct fxt_thread *thread, enum fxt_kernel_object_type type
 						      FXT_INLINE(fxt_agent.program, strlen(fxt_agent.program)), args));
 }
 
+static void put_names(struct fxt_thread *thread, uint32_t pid, uint32_t tid)
+{
+	struct fxt_arg process = {FXT_ARG_KOID, FXT_INDEXED(FXT_STR_process), .u64 = pid};
+
+	put_name(thread, FXT_OBJECT_PROCESS, pid, (struct fxt_args){0});
+	put_name(thread, FXT_OBJECT_THREAD, tid, (struct fxt_args){1, &process});
+}
+
+void fxt_kin_name(struct fxt_thread *thread, uint32_t pid, uint32_t tid)
+{
+	uint64_t key = (uint64_t)pid << 32 | tid;
+	_Atomic uint64_t *place = &named[fxt_wait_hash(key << 1) >> 58];
+
+	/* Those that share a place are named again, in turn. */
+	if (fxt_shared_is_run() || atomic_exchange_explicit(place, key, memory_order_relaxed) == key)
+		return;
+	put_names(thread, pid, tid);
+}
+
 static void resume(struct fxt_thread *thread, struct fxt_cause *cause, bool is_nameless, uint64_t start_ns, uint64_t after_ns,
 		   uint64_t end_ns)
 {
-	struct fxt_arg process = {FXT_ARG_KOID, FXT_INDEXED(FXT_STR_process), .u64 = cause->pid};
-
 	/* A fork of this program, and nothing else. */
-	if (is_nameless) {
-		put_name(thread, FXT_OBJECT_PROCESS, cause->pid, (struct fxt_args){0});
-		put_name(thread, FXT_OBJECT_THREAD, cause->tid, (struct fxt_args){1, &process});
-	}
+	if (is_nameless && fxt_shared_is_run())
+		put_names(thread, cause->pid, cause->tid);
 	/* Nobody slept for what was over already. */
 	if (cause->at_ns < start_ns)
 		cause->cpu_and_1 = 0;
@@ -444,4 +461,5 @@ void fxt_kin_after_fork(void)
 {
 	first_moment.tid = 0;
 	atomic_store(&own, 0);
+	memset(named, 0, sizeof(named));
 }

@@ -70,4 +70,7 @@ void fxt_kin_forget(struct fxt_thread *thread);
 /* In the child of a fork. */
 void fxt_kin_after_fork(void);
 
+/* Names another process's thread, which an arrow leaves from, where the trace has no file of that: it is a fork of this program. */
+void fxt_kin_name(struct fxt_thread *thread, uint32_t pid, uint32_t tid);
+
 #endif

@@ -17,6 +17,12 @@ enum { VERSION = 2 };
 struct fxt_shared *fxt_shared;
 /* As it was when this process started: nobody writes to this one. */
 static uint64_t begun_ns;
+static bool is_run;
+
+bool fxt_shared_is_run(void)
+{
+	return is_run;
+}
 
 bool fxt_shared_may_be(uint64_t at_ns, uint64_t now_ns)
 {
@@ -76,8 +82,8 @@ void fxt_shared_start(char **environment)
 		;
 	/* Where there is one that cannot be had, behind a chroot or of another user, one of its own would know the
 	 * half of it: its streams to those that share the other would be unknown there, and known here. */
-	memory = *environment && (*environment)[strlen(VARIABLE)] ? map_inherited(*environment + strlen(VARIABLE))
-								   : map(-1, MAP_ANONYMOUS | MAP_NORESERVE);
+	is_run = *environment && (*environment)[strlen(VARIABLE)];
+	memory = is_run ? map_inherited(*environment + strlen(VARIABLE)) : map(-1, MAP_ANONYMOUS | MAP_NORESERVE);
 	if (!memory)
 		return;
 	if (!atomic_compare_exchange_strong(&memory->magic, &found, magic) && found != magic) {

@@ -43,6 +43,10 @@ extern struct fxt_shared *fxt_shared __attribute__((visibility("hidden")));
 /* Whether a time that another process has written there may be when something happened that is over by `now_ns`: not before the run began. */
 bool fxt_shared_may_be(uint64_t at_ns, uint64_t now_ns);
 
+/* Whether it is `fxt record`'s, so that those who use it run any programs, and have their files in one trace; otherwise they are forks of this
+ * program. */
+bool fxt_shared_is_run(void);
+
 /* Once, at start; the descriptor it takes is closed again before the program gets to open any. */
 void fxt_shared_start(char **environment);
 

@@ -61,6 +61,10 @@ done
 for file in alone/*.fxt; do
 	trace arrows "$file"
 done >found
+for file in alone/*.fxt; do
+	"$FXT" dump --json "$file" | grep -E '^[^{]*\{"offset":[0-9]*,"type":"(complete|flow)' | grep -v '"thread":' | head -n 1
+done >nameless
+is "alone: events of threads without a name" "" "$(cat nameless)"
 is "alone: forked" 45 "$(awk '$1 == "thread" && $3 == "thread" {sum += $4} END {print sum + 0}' found)"
 is "alone: reaped" 35 "$(awk '$1 == "thread" && $3 ~ /^wait/ {sum += $4} END {print sum + 0}' found)"
 
