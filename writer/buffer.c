@@ -462,42 +462,6 @@ static uint64_t *take_page(struct fxt_storage *storage, uint64_t now_ns, struct 
 	return taken->base;
 }
 
-/* Makes private memory of a mapping of the file. Nothing can be done where the kernel refuses. */
-static void make_private(void *base, size_t bytes)
-{
-	int error;
-
-	if (base)
-		fxt_sys_mmap(base, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0, &error);
-}
-
-/* An interrupted emission stores to its chunk and to its slot, which are in windows, and to counters in the durable area. None is in the
- * middle of take() or of anything else here: signals are blocked then. */
-static void abandon(struct fxt_buffer *buffer)
-{
-	uint32_t windows = (buffer->limit + FXT_WINDOW_CHUNKS - 1) / FXT_WINDOW_CHUNKS, i;
-
-	if (!buffer->windows)
-		return;
-	atomic_store_explicit(&buffer->extended, 0, memory_order_relaxed);
-	for (i = 0; i < windows; i++)
-		make_private(atomic_exchange_explicit(&buffer->windows[i].base, NULL, memory_order_relaxed), FXT_WINDOW_BYTES);
-	make_private(buffer->durable, buffer->durable_words * FXT_WORD_BYTES);
-	buffer->durable = NULL;
-}
-
-static void after_fork(struct fxt_storage *storage, bool is_interrupted)
-{
-	struct fxt_buffer *buffer = buffer_of(storage);
-
-	/* Another thread may have held them. */
-	fxt_lock_reset(&buffer->durable_lock);
-	fxt_lock_reset(&buffer->extend_lock);
-	fxt_lock_reset(&buffer->page_lock);
-	if (is_interrupted)
-		abandon(buffer);
-}
-
 const struct fxt_storage_ops fxt_buffer_ops = {
 	.take = take,
 	.finish = finish,
@@ -507,31 +471,5 @@ const struct fxt_storage_ops fxt_buffer_ops = {
 	.retract = fxt_buffer_retract,
 	.failure = failure,
 	.none_before = none_before,
-	.after_fork = after_fork,
+	.after_fork = fxt_buffer_after_fork,
 };
-
-void fxt_buffer_forget(struct fxt_buffer *buffer)
-{
-	uint32_t windows = (buffer->limit + FXT_WINDOW_CHUNKS - 1) / FXT_WINDOW_CHUNKS, i;
-	uint64_t *base;
-
-	if (!buffer->windows)
-		return;
-	for (i = 0; i < windows; i++) {
-		base = atomic_load_explicit(&buffer->windows[i].base, memory_order_relaxed);
-		if (base)
-			fxt_sys_munmap(base, FXT_WINDOW_BYTES);
-	}
-	if (buffer->durable)
-		fxt_sys_munmap(buffer->durable, buffer->durable_words * FXT_WORD_BYTES);
-	fxt_sys_munmap(buffer->windows, buffer->memory_bytes);
-	/* Nothing of the file is mapped, if it is found cut now. */
-	buffer->windows = NULL;
-	buffer->durable = NULL;
-	/* The descriptor is the child's own copy. A program may have put another file there. */
-	if (fxt_file_is_ours(buffer, buffer->fd))
-		fxt_sys_close(buffer->fd);
-	memset(buffer, 0, sizeof(*buffer));
-	buffer->storage.ops = &fxt_buffer_ops;
-	buffer->fd = -1;
-}

@@ -162,6 +162,9 @@ extern const struct fxt_storage_ops fxt_buffer_ops;
 /* storage.h: retract(). */
 bool fxt_buffer_retract(struct fxt_storage *storage, uint32_t number, size_t at, uint64_t *record, size_t words, uint64_t last);
 
+/* storage.h: after_fork(). */
+void fxt_buffer_after_fork(struct fxt_storage *storage, bool is_interrupted);
+
 /* Where chunk `number`, which exists, is mapped. */
 uint64_t *fxt_buffer_chunk(struct fxt_buffer *buffer, uint32_t number);
 /* And where it is in the file. */

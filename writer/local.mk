@@ -10,6 +10,7 @@ WRITER_SOURCES = \
 	writer/buffer_cut.c \
 	writer/buffer_memory.c \
 	writer/buffer_file.c \
+	writer/buffer_fork.c \
 	writer/buffer_retract.c \
 	writer/buffer_rewrite.c \
 	writer/checking.h \
