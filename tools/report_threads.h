@@ -1,7 +1,8 @@
 /* fxt report: what each thread did with its life, from its first event to its last: running, blocked by other
  * threads, or waiting for the world outside (call_roles.h). A call of those roles that takes less than two
  * microseconds counts as running, and so does one that would rather fail than wait, and what a slow one says of
- * itself: its processor time, or all of it if it was never switched away from for want of anything. Of such calls within each other the outermost counts. */
+ * itself: its processor time, or all of it if it was never switched away from for want of anything. Of such calls
+ * within each other the outermost counts. */
 #ifndef FXT_TOOLS_REPORT_THREADS_H
 #define FXT_TOOLS_REPORT_THREADS_H
 
