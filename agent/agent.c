@@ -207,7 +207,7 @@ static void tell_full(uint64_t now_ns)
 			streaming ? "FXT_MAX_SIZE_MB" : "FXT_BUFFER_SIZE_MB");
 	} else {
 		tell_trace(FXT_STR_buffer_full, fxt_error_name(error), 0, now_ns);
-		/* What is lost of a file that somebody has cut is told when all of it is known. */
+		/* Of a file that somebody has cut, fxt_agent_exit() says what is lost: by then all of it is known. */
 		if (!fxt_buffer_is_cut(&fxt_agent.buffer))
 			fxt_log("%s cannot grow: %s; what follows %s", fxt_agent.buffer.path, fxt_error_name(error),
 				fxt_agent.config.wait_on_full ? "waits for room" : "is dropped and counted");

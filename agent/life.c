@@ -72,7 +72,7 @@ static size_t read_name(char name[THREAD_NAME_BYTES])
 	size_t bytes;
 
 	memset(name, 0, THREAD_NAME_BYTES);
-	/* Not where a filter may kill for it. */
+	/* A filter may kill for the call. */
 	if (fxt_is_filtered() || FXT_SYSCALL2(SYS_prctl, PR_GET_NAME, name))
 		return 0;
 	bytes = strnlen(name, THREAD_NAME_BYTES - 1);
