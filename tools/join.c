@@ -46,29 +46,30 @@ static bool join(struct fxt_merge *m, const struct fxt_parts *parts, const struc
 	return fxt_merge_end(m);
 }
 
-/* The largest of the parts that may come first: the first one of all, or that of a process that has no other. Which program of a
- * process came after which is told by the order of its parts. */
-static const struct fxt_part *largest(const struct fxt_parts *parts)
+/* The largest of the parts that may come first: the first one of all, or the last one of a process, with *is_last. */
+static const struct fxt_part *largest(const struct fxt_parts *parts, bool *is_last)
 {
-	struct fxt_map pids = {0};
+	struct fxt_map lasts = {0};
 	const struct fxt_part *found = NULL;
 	off_t bytes = -1;
 	bool fresh;
 
 	for (size_t i = 0; i < parts->count; i++)
-		fxt_map_put(&pids, (uint64_t)parts->list[i].pid, 0, &fresh)->value[0]++;
+		fxt_map_put(&lasts, (uint64_t)parts->list[i].pid, 0, &fresh)->value[0] = i;
 	for (size_t i = 0; i < parts->count; i++) {
 		const struct fxt_part *part = &parts->list[i];
+		bool last = fxt_map_find(&lasts, (uint64_t)part->pid, 0)->value[0] == i;
 		struct stat st;
 
-		if (part->alive || (i && fxt_map_find(&pids, (uint64_t)part->pid, 0)->value[0] > 1))
+		if (part->alive || (i && !last))
 			continue;
 		if (stat(part->path, &st) == 0 && st.st_size > bytes) {
 			bytes = st.st_size;
 			found = part;
+			*is_last = last;
 		}
 	}
-	fxt_map_free(&pids);
+	fxt_map_free(&lasts);
 	return found;
 }
 
@@ -109,7 +110,8 @@ static bool take_place(const char *from, const char *path)
  * nothing has been done. */
 static bool join_to(struct fxt_merge *m, const struct fxt_parts *parts, const char *path, const struct fxt_ended *ended, bool *joined)
 {
-	const struct fxt_part *first = largest(parts);
+	bool is_last = false;
+	const struct fxt_part *first = largest(parts, &is_last);
 	struct stat st;
 	char *grows;
 	FILE *out;
@@ -120,6 +122,8 @@ static bool join_to(struct fxt_merge *m, const struct fxt_parts *parts, const ch
 	out = begin_with(m, first, &grows);
 	if (!out)
 		return false;
+	if (is_last)
+		fxt_merge_came_last(m, (uint64_t)first->pid);
 	*joined = join(m, parts, first, ended);
 	error = errno;
 	if (fclose(out) != 0 && *joined) {

@@ -93,7 +93,8 @@ static uint32_t unique_id(struct fxt_merge *m, struct fxt_map *ids, uint32_t id)
 			fxt_map_put(&m->provider_ids, becomes, 0, &fresh);
 		}
 		s->value[0] = becomes;
-		fxt_map_put(&m->last_ids, id, 0, &fresh)->value[0] = becomes;
+		if (id != m->named)
+			fxt_map_put(&m->last_ids, id, 0, &fresh)->value[0] = becomes;
 	}
 	return (uint32_t)s->value[0];
 }
@@ -106,6 +107,13 @@ static bool is_provider_record(const struct fxt_record *rec)
 static uint64_t with_provider(uint64_t header, uint32_t id)
 {
 	return (header & ~fxt_provider_id(UINT32_MAX)) | fxt_provider_id(id);
+}
+
+/* The name of a process, or of its first thread, that is not its last one. */
+static bool is_older_name(const struct fxt_merge *m, const struct fxt_record *rec)
+{
+	return m->named && rec->type == FXT_RECORD_KERNEL_OBJECT && rec->id == m->named &&
+	       (rec->subtype == FXT_OBJECT_PROCESS || rec->subtype == FXT_OBJECT_THREAD);
 }
 
 /* The text a string record gets, where it is not its own; NULL otherwise. */
@@ -145,7 +153,7 @@ static bool put_record(struct fxt_merge *m, struct fxt_map *ids, const struct fx
 
 	m->as_it_is = m->as_it_is && !rec->damaged;
 	/* The part of a process that still runs may change under our eyes. */
-	if (rec->damaged || (rec->type == FXT_RECORD_METADATA && !is_provider_record(rec)))
+	if (rec->damaged || is_older_name(m, rec) || (rec->type == FXT_RECORD_METADATA && !is_provider_record(rec)))
 		return true;
 	if (is_provider_record(rec)) {
 		uint32_t becomes = unique_id(m, ids, (uint32_t)rec->id);
@@ -356,6 +364,12 @@ bool fxt_merge_begin_with(struct fxt_merge *m, FILE *out, struct fxt_reader *r)
 		return true;
 	fxt_merge_free(m);
 	return false;
+}
+
+void fxt_merge_came_last(struct fxt_merge *m, uint64_t pid)
+{
+	m->named = pid;
+	fxt_untraced_came_last(&m->untraced, pid);
 }
 
 bool fxt_merge_exit(struct fxt_merge *m, uint64_t pid, uint64_t at_ns, int status, int signal)

@@ -4,7 +4,8 @@
  * already, as it is, for the others to be appended to: so the only one, or the largest, need not be copied. Functions of C++ and
  * Rust get the names of their source, as viewers show names as they are in the file. A
  * process that called exec has left several parts of one provider id; later ones get an id of their own,
- * since string and thread tables are a provider's.
+ * since string and thread tables are a provider's. The last of them may be the one that is there already: it has named the process, and
+ * the others leave their names for it out, as the last name that a reader meets is the one that holds.
  */
 #ifndef FXT_TOOLS_MERGE_H
 #define FXT_TOOLS_MERGE_H
@@ -43,6 +44,7 @@ struct fxt_merge {
 	size_t category_count, category_capacity;
 	struct fxt_map provider_ids, last_ids, pids, tids;    /* last_ids: of each id, what the last part of it became */
 	uint32_t next_id;
+	uint64_t named;                 /* the process whose last part came first; 0: there is none */
 };
 
 /* Writes the magic number. False when that fails; errno says why. */
@@ -51,6 +53,9 @@ bool fxt_merge_begin(struct fxt_merge *m, FILE *out);
 /* Begins with a part that is what `out` holds, and which the rest is appended to. False, and nothing has begun, if it has to be copied:
  * it is not whole, or something in it has to be written in another way. */
 bool fxt_merge_begin_with(struct fxt_merge *m, FILE *out, struct fxt_reader *r);
+
+/* Says that it was the last part of process `pid`, whose others are still to be appended. */
+void fxt_merge_came_last(struct fxt_merge *m, uint64_t pid);
 
 /* Appends the part; one that cannot be read is left out, with a message. False when nothing can be
  * written; errno says why. */

@@ -27,6 +27,12 @@ void fxt_untraced_part(struct fxt_untraced *u, uint64_t pid)
 	s->value[1] = 0;
 }
 
+void fxt_untraced_came_last(struct fxt_untraced *u, uint64_t pid)
+{
+	u->last_pid = pid;
+	u->last_place = process(u, pid)->value[1];
+}
+
 /* The program that a call was asked to execute; NULL: it is no such call, or it failed. */
 static char *program_of(const struct fxt_record *rec)
 {
@@ -112,6 +118,8 @@ void fxt_untraced_finish(struct fxt_untraced *u)
 {
 	size_t kept = 0;
 
+	if (u->last_pid)
+		process(u, u->last_pid)->value[1] = u->last_place;
 	for (size_t i = 0; i < u->count; i++) {
 		if (process(u, u->list[i].pid)->value[1] == i + 1)
 			u->list[kept++] = u->list[i];

@@ -18,10 +18,14 @@ struct fxt_untraced {
 	struct fxt_map children;        /* thread -> pid of the child that it made last, and when */
 	struct fxt_execution *list;
 	size_t count, capacity;
+	uint64_t last_pid, last_place;  /* a process whose last part has come, and its place as above after that */
 };
 
 /* A part begins, which is of that process: the program that it executed last is traced. Parts of one process come in their order. */
 void fxt_untraced_part(struct fxt_untraced *u, uint64_t pid);
+
+/* What was just read is the last part of the process, whose others are still to come. There may be one such process. */
+void fxt_untraced_came_last(struct fxt_untraced *u, uint64_t pid);
 
 /* An event of category process in a part of process `own`. */
 void fxt_untraced_take(struct fxt_untraced *u, const struct fxt_reader *r, const struct fxt_record *rec, uint64_t own);

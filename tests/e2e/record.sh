@@ -168,10 +168,16 @@ grep -q "$secret" open.fxt || fail "a trace does not tell of standard error and 
 grep -q "$secret" secret.fxt && fail "categories that were left out tell secrets"
 
 # -- One file of several -------------------------------------------------------------------------------
-# The largest part need not be the first. Of a program that becomes another, the parts stay in order.
+# The largest part need not be the first, and may be the last of a program that became another: that one names the process.
 "$FXT" record -q -c '#default' -o several.fxt -- sh -c '"$0" 20; "$0" 20000 & exec "$0" 300' "$apps/sequence"
 valid several.fxt
 is "processes, the largest part last" 3 "$("$FXT" dump --json several.fxt | grep -o '"type":"process","id":[0-9]*' | sort -u | wc -l)"
+"$FXT" record -q -c '#default' -o became.fxt -- sh -c '"$0" 20; exec "$0" 20000' "$apps/sequence"
+valid became.fxt
+pid=$("$FXT" dump became.fxt | awk '$2 == "provider" { print $3; exit }')
+is "what came first" '"sequence"' "$("$FXT" dump became.fxt | awk '$2 == "provider" { print $4; exit }')"
+is "the name of what became another" "$pid sequence" "$("$FXT" report --json became.fxt | python3 -c 'import json, sys
+print(*(str(t["pid"]) + " " + t["name"] for t in json.load(sys.stdin)["threads"] if t["pid"] == '"$pid"'))')"
 
 # Killed while it joined them: of the part that the others are appended to, only its own is one. Events are not there twice.
 mkdir halfway halfway/.fxt-parts.abcdef
