@@ -2,6 +2,7 @@
 #include "seccomp.h"
 
 #include <linux/audit.h>
+#include <linux/falloc.h>
 #include <linux/filter.h>
 #include <linux/futex.h>
 #include <linux/seccomp.h>
@@ -51,6 +52,7 @@ static const struct call {
 	{SYS_prlimit64, {0, RLIMIT_NOFILE, 1 << 16, 0}},
 	{SYS_prctl, {16 /* PR_GET_NAME */, 1 << 16}},
 	{SYS_fallocate, {OUR_FD, 0, 0, 1 << 18}},
+	{SYS_fallocate, {OUR_FD, FALLOC_FL_KEEP_SIZE | FALLOC_FL_PUNCH_HOLE, 1 << 20, 1 << 20}},
 	{SYS_linkat, {(uint64_t)AT_FDCWD, 1 << 16, (uint64_t)AT_FDCWD, 1 << 16, AT_SYMLINK_FOLLOW}},
 	{SYS_renameat2, {(uint64_t)AT_FDCWD, 1 << 16, (uint64_t)AT_FDCWD, 1 << 16, 0}},
 	{SYS_unlinkat, {(uint64_t)AT_FDCWD, 1 << 16, 0}},

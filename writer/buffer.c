@@ -107,6 +107,9 @@ int fxt_buffer_grow(struct fxt_buffer *buffer, uint32_t to)
 		error = fxt_file_append_pages(buffer->fd, fxt_buffer_chunk_offset(buffer, from), (to - from) * FXT_CHUNK_PAGES);
 	for (i = from; !error && buffer->in_memory && i < to; i++)
 		error = lay_in_memory(buffer, i);
+	/* What was appended is given back, and with it what was kept behind the end. */
+	if (error && buffer->has_spare)
+		fxt_buffer_keep_spare(buffer);
 	if (error)
 		return error;
 	for (i = from; i < to; i++)
@@ -327,6 +330,14 @@ bool fxt_window_keep(struct fxt_window *window)
 	return true;
 }
 
+/* On a full file system each chunk of a ring that is written again can take a commit of all that is freed: some ten milliseconds. */
+static bool saves_now(const struct fxt_buffer *buffer)
+{
+	int error = atomic_load_explicit(&buffer->failure, memory_order_relaxed);
+
+	return buffer->in_memory && !fxt_may_not_lock() && !(buffer->mode == FXT_CIRCULAR && (error == -ENOSPC || error == -EDQUOT));
+}
+
 static uint32_t finish(struct fxt_storage *storage, uint32_t number, uint32_t events, uint64_t last_ns)
 {
 	struct fxt_buffer *buffer = buffer_of(storage);
@@ -339,7 +350,7 @@ static uint32_t finish(struct fxt_storage *storage, uint32_t number, uint32_t ev
 		return 0;
 	if (fxt_buffer_has_lost(buffer, number))
 		error = -ESTALE;
-	else if (buffer->in_memory && !fxt_may_not_lock())
+	else if (saves_now(buffer))
 		error = fxt_buffer_save_chunk(buffer, number);
 	if (error)
 		atomic_store_explicit(&buffer->failure, error, memory_order_relaxed);

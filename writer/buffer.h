@@ -71,6 +71,7 @@ struct fxt_chunk_past {
 	uint32_t events;                /* how many events it had then */
 	atomic_uint turns;              /* how often it was emptied, for a snapshot that reads it meanwhile */
 	unsigned saved;                 /* the last snapshot that has it */
+	unsigned saved_at;              /* in memory: the file has what it held when it was finished at that turn; under extend_lock */
 	atomic_bool is_pages;           /* it was made pages of calls in progress, for good */
 	uint32_t pages_number;          /* the how many-th of these the last snapshot has met, from 1; 0: none has */
 };
@@ -93,6 +94,7 @@ struct fxt_buffer {
 	size_t durable_at;              /* first word after the last record; under durable_lock */
 	size_t durable_region_end;
 	size_t durable_saved;           /* in memory: up to where it is in the file; under extend_lock */
+	bool has_spare;                 /* in memory: room is kept behind the file's end for what is saved last; under extend_lock */
 	size_t prologue_words;
 	uint32_t limit;                 /* chunks the file may have */
 	_Atomic uint64_t cursor;        /* next chunk to hand out, but in circular mode */
@@ -185,6 +187,10 @@ bool fxt_is_event_of(const uint64_t *record, size_t words, uint64_t last);
 /* In memory: the durable area of a new file; a chunk that is finished; and taking back a record from the file, which `is_read` already or is
  * read to `record`. */
 int fxt_buffer_save_new(struct fxt_buffer *buffer);
+
+/* Keeps some room, if the file system can, for what is saved last: one that copies on write needs new room for what is in the file already, such
+ * as the counts of what is lost, and may be full by then. fxt_buffer_save() gives it up. */
+void fxt_buffer_keep_spare(struct fxt_buffer *buffer);
 int fxt_buffer_save_chunk(struct fxt_buffer *buffer, uint32_t number);
 bool fxt_buffer_take_back_saved(struct fxt_buffer *buffer, uint64_t offset, uint64_t *record, size_t words, uint64_t last,
 				bool is_read);

@@ -70,7 +70,12 @@ static int make_durable(struct fxt_buffer *buffer, const struct fxt_buffer_confi
 	buffer->durable_at = config->prologue_words;
 	buffer->durable_region_end = FXT_RECORD_MAX_WORDS;
 	buffer->prologue_words = config->prologue_words;
-	return buffer->in_memory ? fxt_buffer_save_new(buffer) : 0;
+	if (!buffer->in_memory)
+		return 0;
+	error = fxt_buffer_save_new(buffer);
+	if (!error)
+		fxt_buffer_keep_spare(buffer);
+	return error;
 }
 
 /* Faults later would be taken inside the program's critical sections. Old kernels lack the advice. */

@@ -7,6 +7,7 @@
 #include "buffer.h"
 
 #include <errno.h>
+#include <linux/falloc.h>
 #include <string.h>
 
 enum { COUNTERS_WORDS = 256 };  /* at the prologue's end, rewritten in place: more than there are (agent/agent.c) */
@@ -97,6 +98,12 @@ int fxt_buffer_save_new(struct fxt_buffer *buffer)
 	return fxt_file_write(buffer->fd, 0, buffer->durable, buffer->durable_words * FXT_WORD_BYTES);
 }
 
+/* Never 0. */
+static unsigned turn_of(const struct fxt_buffer *buffer, uint32_t number)
+{
+	return atomic_load_explicit(&buffer->past[number].turns, memory_order_acquire) | 1u << 31;
+}
+
 int fxt_buffer_save_chunk(struct fxt_buffer *buffer, uint32_t number)
 {
 	uint64_t mask = fxt_lock(&buffer->extend_lock);
@@ -105,6 +112,7 @@ int fxt_buffer_save_chunk(struct fxt_buffer *buffer, uint32_t number)
 	/* An old durable area is better than no chunk. */
 	if (error != -EBADF)
 		error = write_chunk(buffer, number, fxt_buffer_chunk(buffer, number));
+	buffer->past[number].saved_at = error ? 0 : turn_of(buffer, number);
 	fxt_file_settle(buffer);
 	fxt_unlock(&buffer->extend_lock, mask);
 	return error;
@@ -152,7 +160,13 @@ static const uint64_t *chunk_now(struct fxt_buffer *buffer, uint32_t number)
 	return copy;
 }
 
-/* All that is in memory. Under extend_lock. */
+/* Whether the file has all of it: it was finished and has not been emptied since. */
+static bool is_saved(const struct fxt_buffer *buffer, uint32_t number)
+{
+	return buffer->past[number].saved_at == turn_of(buffer, number);
+}
+
+/* All that is in memory and not in the file. Under extend_lock. */
 static int save_all(struct fxt_buffer *buffer)
 {
 	uint32_t extended = atomic_load_explicit(&buffer->extended, memory_order_acquire), i;
@@ -161,13 +175,32 @@ static int save_all(struct fxt_buffer *buffer)
 
 	for (i = 0; i < extended; i++) {
 		window = &buffer->windows[i / FXT_WINDOW_CHUNKS];
-		if (!fxt_window_keep(window))
+		if (is_saved(buffer, i) || !fxt_window_keep(window))
 			continue;
 		error = write_chunk(buffer, i, chunk_now(buffer, i));
 		failed = failed ? failed : error;
 		fxt_window_finish(window);
 	}
 	return failed;
+}
+
+/* Behind the end that the file may have, where nothing is ever written. It is as if the file were shorter: what copies files does not see it. */
+enum { SPARE_BYTES = 1 << 20 };
+
+void fxt_buffer_keep_spare(struct fxt_buffer *buffer)
+{
+	off_t end = (off_t)fxt_buffer_chunk_offset(buffer, buffer->limit);
+
+	buffer->has_spare = !fxt_sys_fallocate(buffer->fd, FALLOC_FL_KEEP_SIZE, end, SPARE_BYTES);
+}
+
+static bool give_up_spare(struct fxt_buffer *buffer)
+{
+	off_t end = (off_t)fxt_buffer_chunk_offset(buffer, buffer->limit);
+	bool had = buffer->has_spare;
+
+	buffer->has_spare = false;
+	return had && !fxt_sys_fallocate(buffer->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, end, SPARE_BYTES);
 }
 
 /* Gives the room of chunks that were never handed out back to a file system that is full, so that the counts of what is lost may find
@@ -186,8 +219,12 @@ static bool give_up_unused(struct fxt_buffer *buffer)
 int fxt_buffer_save(struct fxt_buffer *buffer)
 {
 	uint64_t mask = fxt_lock(&buffer->extend_lock);
-	int error = fxt_file_ready(buffer) ? save_all(buffer) : -EBADF;
+	int error = -EBADF;
 
+	if (fxt_file_ready(buffer)) {
+		give_up_spare(buffer);
+		error = save_all(buffer);
+	}
 	if ((error == -ENOSPC || error == -EDQUOT) && give_up_unused(buffer))
 		error = save_all(buffer);
 	fxt_file_settle(buffer);

@@ -147,6 +147,29 @@ FXT_MAX_SIZE_MB=1 adds_up memory-bound $((2 * calls)) "no room" "$apps/sequence"
 FXT_BUFFERING_MODE=oneshot FXT_BUFFER_SIZE_MB=1 adds_up memory-oneshot $((2 * calls)) "no room" "$apps/sequence" $calls
 FXT_BUFFERING_MODE=circular FXT_BUFFER_SIZE_MB=1 adds_up memory-ring $((2 * calls)) overwritten "$apps/sequence" $calls
 
+# A full file system that copies on write has no room for what is written again, such as the counts: some is kept for that. A ring is written again
+# as a whole, for which that may be too little; it says so.
+truncate -s 120M image
+if test "$(id -u)" = 0 && mkdir full && mkfs.btrfs -q image >mkfs.log 2>&1 && mount -o loop image full 2>/dev/null; then
+	trap 'umount -l "$scratch/full"; finish' EXIT
+	for mode in streaming oneshot circular; do
+		rm -f full/*
+		made=$((1000000 + $(random_below 200000)))
+		FXT_BUFFERING_MODE=$mode FXT_BUFFER_SIZE_MB=64 FXT_OUTPUT=$scratch/full/t.fxt LD_PRELOAD=$FXT_AGENT "$apps/sequence" $made 2>err ||
+			fail "full $mode: exit status $?"
+		is "full $mode: lines" 1 "$(grep -c ' cannot grow: ' err)"
+		if test $mode = circular; then
+			valid --ring full/t.fxt && "$FXT" report full/t.fxt | grep -q 'overwritten by the ring' || fail "full $mode: nothing is overwritten"
+		else
+			judge "full $mode" $((2 * made)) "no room" full/t.fxt >attempted
+		fi
+	done
+	umount full
+	trap finish EXIT
+else
+	echo "full btrfs is left out: it takes root, mkfs.btrfs and mount"
+fi
+
 # Killed, it has all but what each thread had in its last chunk.
 FXT_OUTPUT=$scratch/killed.fxt LD_PRELOAD=$FXT_AGENT "$apps/sequence" $calls kill 2>/dev/null
 valid killed.fxt
