@@ -74,6 +74,7 @@ static void take_event(struct fxt_check *c, const struct fxt_record *rec)
 {
 	c->events++;
 	c->noted[FXT_NOTED_APPENDED_ZEROS] += rec->appended_zeros;
+	c->noted[FXT_NOTED_OPEN_ASYNCS] += fxt_is_made_end(rec);
 	fxt_check_track(c, rec->thread);
 	fxt_check_note(c, rec);
 }

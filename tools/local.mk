@@ -52,6 +52,8 @@ TOOLS_SOURCES = \
 	tools/lives.h \
 	tools/objects.c \
 	tools/objects.h \
+	tools/open_lifetimes.c \
+	tools/open_lifetimes.h \
 	tools/options.c \
 	tools/order.c \
 	tools/order.h \

@@ -14,6 +14,7 @@
 #include "fxt_encode.h"
 #include "message.h"
 #include "print.h"
+#include "reader_internal.h"
 #include "trace_file.h"
 
 /* Linux's largest pid is 2^22: no process has an id from here on. */
@@ -71,9 +72,25 @@ bool fxt_merge_begin(struct fxt_merge *m, FILE *out)
 	return put(m, &magic, sizeof(magic));
 }
 
+/* The encoder's words are of this machine, and the file is that of a little-endian one. */
+static bool put_words(struct fxt_merge *m, uint64_t *words, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		words[i] = htole64(words[i]);
+	return put(m, words, count * FXT_WORD_BYTES);
+}
+
+static bool put_lifetimes(void *context, uint64_t *words, size_t count)
+{
+	struct fxt_merge *m = context;
+
+	m->events += fxt_get_record_type(words[0]) == FXT_RECORD_EVENT;
+	return put_words(m, words, count);
+}
+
 bool fxt_merge_end(struct fxt_merge *m)
 {
-	return flush(m);
+	return fxt_open_lifetimes_close(&m->lifetimes, put_lifetimes, m) && flush(m);
 }
 
 /* -- Provider ids ---------------------------------------------------------------------------------- */
@@ -132,12 +149,8 @@ static bool put_string(struct fxt_merge *m, uint64_t index, const char *text)
 {
 	uint64_t *words = fxt_alloc(FXT_RECORD_MAX_WORDS, FXT_WORD_BYTES);
 	size_t count = fxt_encode_string(words, FXT_RECORD_MAX_WORDS, (uint16_t)index, text, strlen(text));
-	bool ok;
+	bool ok = put_words(m, words, count);
 
-	/* The encoder writes words of this machine, as the file is that of a little-endian one. */
-	for (size_t i = 0; i < count; i++)
-		words[i] = htole64(words[i]);
-	ok = put(m, words, count * FXT_WORD_BYTES);
 	free(words);
 	return ok;
 }
@@ -243,11 +256,14 @@ static void add_overview(struct fxt_merge *m, struct fxt_overview *o, const stru
 
 /* What is known while a part is read. */
 struct part {
+	struct fxt_merge *merge;
+	const struct fxt_reader *r;
 	struct fxt_overview overview;
 	struct fxt_map ids;             /* of providers */
 	struct fxt_skims skims;
 	struct fxt_record rec;
 	uint64_t pid;                   /* whose it is; 0: not known yet */
+	bool numbers_differ;            /* its process ids are those of another namespace than the archive's */
 };
 
 static void count(void *context, uint32_t category, uint32_t thread, uint64_t words, uint64_t count)
@@ -257,23 +273,81 @@ static void count(void *context, uint32_t category, uint32_t thread, uint64_t wo
 	fxt_overview_count(&part->overview, category, thread, words * FXT_WORD_BYTES, count);
 }
 
-/* An instant `exit` of category process, with how it was: the agent's last word on its process. */
-static void take_exit(struct fxt_merge *m, const struct fxt_reader *r, const struct fxt_record *rec)
+static void link_lifetime(void *context, enum fxt_event_type type, uint64_t id, uint64_t offset)
 {
-	bool fresh;
+	const struct part *part = context;
 
-	if (rec->subtype == FXT_EVENT_INSTANT && fxt_text_is(&rec->name, "exit") && fxt_text_is(&rec->category, "process") &&
-	    (fxt_argument(rec, "status") || fxt_argument(rec, "signal")))
-		fxt_map_put(&m->exits, r->threads[rec->thread].pid, 0, &fresh);
+	if (part->merge->lifetimes.own == part->r->provider)
+		fxt_open_lifetimes_link(&part->merge->lifetimes, type, id, offset);
+}
+
+/* Some event of the part's own process. */
+static void take_time(struct fxt_merge *m, const struct part *part, uint32_t thread, uint64_t at_ns)
+{
+	if (part->pid && part->r->threads[thread].pid == part->pid)
+		fxt_open_lifetimes_seen(&m->lifetimes, at_ns);
+}
+
+/* An instant `exit` of category process, with how it was: the agent's last word on its process. */
+static void take_exit(struct fxt_merge *m, const struct part *part, const struct fxt_record *rec)
+{
+	uint64_t pid = part->r->threads[rec->thread].pid;
+	bool by_signal = fxt_argument(rec, "signal"), fresh;
+
+	if (rec->subtype != FXT_EVENT_INSTANT || !fxt_text_is(&rec->name, "exit") || (!by_signal && !fxt_argument(rec, "status")))
+		return;
+	fxt_map_put(&m->exits, pid, 0, &fresh);
+	fxt_open_lifetimes_ended(&m->lifetimes, pid, rec->ticks, by_signal);
+	if (pid == part->pid)
+		m->lifetimes.part.has_exited = true;
+}
+
+/* The end of a child's lifetime, with how it was: it was reaped. */
+static void take_reaped(struct fxt_merge *m, const struct part *part, const struct fxt_record *rec)
+{
+	bool by_signal = fxt_argument(rec, "signal");
+	uint64_t pid;
+
+	if (rec->subtype == FXT_EVENT_ASYNC_END && !part->numbers_differ && fxt_text_is(&rec->name, "child") &&
+	    (by_signal || fxt_argument(rec, "status")) && fxt_argument_u64(fxt_argument(rec, "pid"), &pid))
+		fxt_open_lifetimes_ended(&m->lifetimes, pid, rec->ticks, by_signal);
+}
+
+/* An event of category process: how processes begin and end. */
+static void take_process(struct fxt_merge *m, struct part *part, const struct fxt_record *rec)
+{
+	take_exit(m, part, rec);
+	take_reaped(m, part, rec);
+	if (!part->pid)
+		return;
+	fxt_untraced_take(&m->untraced, part->r, rec, part->pid);
+	if (fxt_untraced_executes(&m->untraced, part->r, rec, part->pid))
+		fxt_open_lifetimes_executes(&m->lifetimes, fxt_commit_ticks(rec), fxt_argument(rec, "errno"));
 }
 
 /* Whose the part is: the process that its provider is named for has a name. */
-static void take_name(struct fxt_merge *m, const struct fxt_record *rec, uint64_t *own)
+static void take_name(struct fxt_merge *m, struct part *part, const struct fxt_record *rec)
 {
-	if (*own || rec->type != FXT_RECORD_KERNEL_OBJECT || rec->subtype != FXT_OBJECT_PROCESS || (uint32_t)rec->id != rec->provider->id)
+	if (part->pid || rec->type != FXT_RECORD_KERNEL_OBJECT || rec->subtype != FXT_OBJECT_PROCESS || (uint32_t)rec->id != rec->provider->id)
 		return;
-	*own = rec->id;
+	part->pid = rec->id;
+	part->numbers_differ = fxt_argument(rec, "pid");
 	fxt_untraced_part(&m->untraced, rec->id);
+	fxt_open_lifetimes_name(&m->lifetimes, rec->provider, unique_id(m, &part->ids, rec->provider->id));
+}
+
+/* A record that was decoded. */
+static void take(struct fxt_merge *m, struct fxt_reader *r, struct part *part, const struct fxt_record *rec)
+{
+	fxt_overview_take(&part->overview, r, rec);
+	take_name(m, part, rec);
+	if (rec->type != FXT_RECORD_EVENT)
+		return;
+	take_time(m, part, rec->thread, rec->ticks);
+	if (fxt_event_bounds_async(rec->subtype) && rec->has_extra)
+		link_lifetime(part, (enum fxt_event_type)rec->subtype, rec->extra, rec->offset);
+	if (fxt_text_is(&rec->category, "process"))
+		take_process(m, part, rec);
 }
 
 /* Whether events of the category are only counted: what the agent and what processes say of themselves is read. */
@@ -288,14 +362,18 @@ static bool is_plain(const struct fxt_reader *r, uint32_t category)
 static bool take_examined(struct fxt_merge *m, struct fxt_reader *r, struct part *part, bool *ok)
 {
 	struct fxt_form form;
-	uint64_t words, from = r->at;
+	uint64_t words, type, from = r->at;
 
 	if (!fxt_reader_examine(r, &form) || !is_plain(r, form.category))
 		return false;
+	take_time(m, part, form.thread, fxt_word(r, from + FXT_WORD_BYTES));
 	if (fxt_reader_remember(r, &part->skims, &form))
 		return true;
 	words = fxt_get_record_words(form.header);
+	type = fxt_get_event_type(form.header);
 	count(part, form.category, form.thread, words, 1);
+	if (fxt_event_bounds_async(type))
+		link_lifetime(part, (enum fxt_event_type)type, fxt_word(r, from + (words - 1) * FXT_WORD_BYTES), from);
 	r->at += words * FXT_WORD_BYTES;
 	*ok = put(m, r->data + from, words * FXT_WORD_BYTES);
 	return true;
@@ -321,14 +399,8 @@ static bool take_next(struct fxt_merge *m, struct fxt_reader *r, struct part *pa
 		return *ok;
 	if (!fxt_reader_next(r, rec))
 		return false;
-	if (!rec->damaged) {
-		fxt_overview_take(&part->overview, r, rec);
-		if (rec->type == FXT_RECORD_EVENT)
-			take_exit(m, r, rec);
-		if (rec->type == FXT_RECORD_EVENT && part->pid && fxt_text_is(&rec->category, "process"))
-			fxt_untraced_take(&m->untraced, r, rec, part->pid);
-		take_name(m, rec, &part->pid);
-	}
+	if (!rec->damaged)
+		take(m, r, part, rec);
 	*ok = put_record(m, &part->ids, r, rec);
 	/* What is only counted is there as it is, or it has to be read once more. */
 	return *ok && (m->as_it_is || !m->only_counts);
@@ -339,12 +411,16 @@ bool fxt_merge_trace(struct fxt_merge *m, struct fxt_reader *r)
 	struct part *part = fxt_alloc(1, sizeof(*part));
 	bool ok = true;
 
+	part->merge = m;
+	part->r = r;
 	part->skims.counted = count;
+	part->skims.linked = link_lifetime;
 	part->skims.context = part;
 	m->as_it_is = true;
 	while (take_next(m, r, part, &ok))
 		;
 	fxt_skims_tell(&part->skims);
+	fxt_open_lifetimes_keep(&m->lifetimes, r, m->still_runs);
 	m->parts++;
 	add_overview(m, &part->overview, r);
 	fxt_map_free(&part->ids);
@@ -380,19 +456,18 @@ bool fxt_merge_exit(struct fxt_merge *m, uint64_t pid, uint64_t at_ns, int statu
 	uint64_t words[32];
 	size_t count;
 
+	fxt_open_lifetimes_ended(&m->lifetimes, pid, at_ns, signal);
 	if (!id || fxt_map_find(&m->exits, pid, 0) || !fxt_map_find(&m->tids, pid, pid))
 		return true;
 	count = fxt_encode_provider_section(words, 32, (uint32_t)id->value[0]);
 	count += fxt_encode_event(words + count, 32 - count, FXT_EVENT_INSTANT, at_ns,
 				  (struct fxt_thread_ref){.process = pid, .thread = pid}, FXT_INLINE("process", 7), FXT_INLINE("exit", 4),
 				  (struct fxt_args){1, &how}, 0);
-	for (size_t i = 0; i < count; i++)
-		words[i] = htole64(words[i]);
 	m->events++;
-	return put(m, words, count * FXT_WORD_BYTES);
+	return put_words(m, words, count);
 }
 
-bool fxt_merge_part(struct fxt_merge *m, const char *path)
+bool fxt_merge_part(struct fxt_merge *m, const char *path, bool still_runs)
 {
 	struct fxt_trace_file file;
 	struct fxt_reader r;
@@ -401,6 +476,7 @@ bool fxt_merge_part(struct fxt_merge *m, const char *path)
 	if (!fxt_trace_open(&file, path))
 		return true;
 	fxt_reader_init(&r, file.data, file.size);
+	m->still_runs = still_runs;
 	ok = fxt_merge_trace(m, &r);
 	fxt_reader_free(&r);
 	fxt_trace_close(&file);
@@ -426,6 +502,7 @@ void fxt_merge_free(struct fxt_merge *m)
 	free(m->reason);
 	free(m->worst_name);
 	fxt_untraced_free(&m->untraced);
+	fxt_open_lifetimes_free(&m->lifetimes);
 	free(m->buffer);
 	fxt_map_free(&m->provider_ids);
 	fxt_map_free(&m->last_ids);

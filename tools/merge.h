@@ -5,7 +5,8 @@
  * Rust get the names of their source, as viewers show names as they are in the file. A
  * process that called exec has left several parts of one provider id; later ones get an id of their own,
  * since string and thread tables are a provider's. The last of them may be the one that is there already: it has named the process, and
- * the others leave their names for it out, as the last name that a reader meets is the one that holds.
+ * the others leave their names for it out, as the last name that a reader meets is the one that holds. What a process left open when it ended
+ * is ended last of all (open_lifetimes.h).
  */
 #ifndef FXT_TOOLS_MERGE_H
 #define FXT_TOOLS_MERGE_H
@@ -15,6 +16,7 @@
 #include <stdio.h>
 
 #include "map.h"
+#include "open_lifetimes.h"
 #include "overview.h"
 #include "reader.h"
 #include "untraced.h"
@@ -36,7 +38,9 @@ struct fxt_merge {
 	bool as_it_is;                  /* the part at hand is what it becomes, but for fillers */
 	unsigned char *buffer;
 	size_t buffered;
+	bool still_runs;                /* the process of the part at hand, which may write on */
 	struct fxt_untraced untraced;   /* what was executed, of which no part came */
+	struct fxt_open_lifetimes lifetimes;
 	struct fxt_map exits;           /* pids whose own trace says how they ended */
 	uint64_t damaged;               /* records that could not be read and were left out */
 	char *reason;                   /* why something was dropped, of the first part that says; or NULL */
@@ -57,18 +61,18 @@ bool fxt_merge_begin_with(struct fxt_merge *m, FILE *out, struct fxt_reader *r);
 /* Says that it was the last part of process `pid`, whose others are still to be appended. */
 void fxt_merge_came_last(struct fxt_merge *m, uint64_t pid);
 
-/* Appends the part; one that cannot be read is left out, with a message. False when nothing can be
- * written; errno says why. */
-bool fxt_merge_part(struct fxt_merge *m, const char *path);
+/* Appends the part; one that cannot be read is left out, with a message. `still_runs` says that its process may write on. False when
+ * nothing can be written; errno says why. */
+bool fxt_merge_part(struct fxt_merge *m, const char *path, bool still_runs);
 
 /* The same of what a reader reads. */
 bool fxt_merge_trace(struct fxt_merge *m, struct fxt_reader *r);
 
-/* Writes how and when the process ended, where its own trace does not say so and there is one. `signal` is 0 where it was by exit. False
- * when nothing can be written. */
+/* Writes how and when the process ended, where its own trace does not say so and there is one. `signal` is 0 where it was by exit. Comes
+ * after all parts. False when nothing can be written. */
 bool fxt_merge_exit(struct fxt_merge *m, uint64_t pid, uint64_t at_ns, int status, int signal);
 
-/* Writes what is left. False when that fails. */
+/* Ends the lifetimes of what has ended, and writes what is left. False when that fails. */
 bool fxt_merge_end(struct fxt_merge *m);
 
 /* The category with the most bytes, or NULL. */

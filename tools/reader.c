@@ -196,6 +196,11 @@ const struct fxt_argument *fxt_argument(const struct fxt_record *rec, const char
 	return NULL;
 }
 
+bool fxt_is_made_end(const struct fxt_record *rec)
+{
+	return rec->subtype == FXT_EVENT_ASYNC_END && fxt_argument(rec, "ended_by");
+}
+
 bool fxt_argument_u64(const struct fxt_argument *a, uint64_t *value)
 {
 	if (!a || a->type == FXT_ARG_NULL || a->type == FXT_ARG_DOUBLE || a->type == FXT_ARG_STRING)

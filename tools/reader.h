@@ -178,9 +178,13 @@ struct fxt_form {
 /* Told of `count` events that are `words` long each. */
 typedef void fxt_skim_count(void *context, uint32_t category, uint32_t thread, uint64_t words, uint64_t count);
 
-/* All zero, but for `counted` and `context`, is the beginning. */
+/* Told of each begin and end of an async, with its id and the offset of its record. */
+typedef void fxt_skim_link(void *context, enum fxt_event_type type, uint64_t id, uint64_t offset);
+
+/* All zero, but for the functions and `context`, is the beginning. */
 struct fxt_skims {
 	fxt_skim_count *counted;
+	fxt_skim_link *linked;
 	void *context;
 	const struct fxt_provider *provider;
 	uint32_t generation;
@@ -199,7 +203,7 @@ bool fxt_reader_examine(const struct fxt_reader *r, struct fxt_form *form);
  * string that is a value does not. */
 bool fxt_reader_remember(const struct fxt_reader *r, struct fxt_skims *s, const struct fxt_form *form);
 
-/* Tells of all that was not told of yet. */
+/* Tells of all that was not counted yet. */
 void fxt_skims_tell(struct fxt_skims *s);
 
 /* Decodes the event record at `offset` again, which a pass to the end has come by before, in the context of
@@ -213,6 +217,12 @@ bool fxt_reader_slice_at(const struct fxt_reader *r, uint64_t offset, const stru
 
 /* The provider of what follows the record at `offset`, when that of what comes before it is `p`. */
 struct fxt_provider *fxt_reader_provider_at(struct fxt_reader *r, uint64_t offset, struct fxt_provider *p);
+
+/* Whether an event of the type begins or ends an async. */
+static inline bool fxt_event_bounds_async(uint64_t type)
+{
+	return type == FXT_EVENT_ASYNC_BEGIN || type == FXT_EVENT_ASYNC_END;
+}
 
 /* The words of a record from its header alone; 0 is what it cannot be. */
 uint64_t fxt_record_size_words(uint64_t header);
@@ -231,6 +241,9 @@ const struct fxt_argument *fxt_argument(const struct fxt_record *rec, const char
 
 /* An integer argument of any width or a pointer, koid or bool; false if it is none of these. */
 bool fxt_argument_u64(const struct fxt_argument *a, uint64_t *value);
+
+/* Whether it is the end of a lifetime that the program left open, which fxt record or merge has made (open_lifetimes.h). */
+bool fxt_is_made_end(const struct fxt_record *rec);
 
 bool fxt_text_is(const struct fxt_text *t, const char *text);
 bool fxt_text_equal(const struct fxt_text *a, const struct fxt_text *b);

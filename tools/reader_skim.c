@@ -151,7 +151,7 @@ static inline uint64_t word_of(const unsigned char *at)
 
 /* Whether the event, which has the form's header and so its length, is of the form. Names are by index in all forms, and strings that are
  * arguments' values stand in them, so the arguments' headers say all; that they add up was found when it was remembered. */
-static inline bool is_of_form(const struct fxt_form *form, const unsigned char *event, uint64_t bytes)
+static inline bool is_of_form(const struct fxt_form *form, const unsigned char *event)
 {
 	const unsigned char *at = event + (size_t)2 * FXT_WORD_BYTES;
 	unsigned count = (unsigned)fxt_get_event_args(form->header);
@@ -163,8 +163,7 @@ static inline bool is_of_form(const struct fxt_form *form, const unsigned char *
 			return false;
 		at += fxt_get_arg_words(form->args[i]) * FXT_WORD_BYTES;
 	}
-	return fxt_get_event_type(form->header) != FXT_EVENT_DURATION_COMPLETE ||
-	       word_of(event + bytes - FXT_WORD_BYTES) >= word_of(event + FXT_WORD_BYTES);
+	return true;
 }
 
 /* Most are of 4 to 8 words: too few to call a function for. */
@@ -188,9 +187,16 @@ size_t fxt_reader_skim(struct fxt_reader *r, struct fxt_skims *s, unsigned char 
 			break;
 		if (!fxt_is_filler(header)) {
 			struct fxt_form *form = place_of(s, header);
+			uint64_t type = fxt_get_event_type(header), last = word_of(record + bytes - FXT_WORD_BYTES);
 
-			if (form->header != header || !is_of_form(form, record, bytes) || (to && bytes > room - copied))
+			if (form->header != header || !is_of_form(form, record) || (to && bytes > room - copied))
 				break;
+			if (type == FXT_EVENT_DURATION_COMPLETE) {
+				if (last < word_of(record + FXT_WORD_BYTES))
+					break;
+			} else if (fxt_event_bounds_async(type)) {
+				s->linked(s->context, (enum fxt_event_type)type, last, at);
+			}
 			if (to)
 				copy_words(to + copied, record, words);
 			copied += to ? bytes : 0;

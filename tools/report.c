@@ -234,7 +234,8 @@ void fxt_report_make(struct fxt_report *report, struct fxt_reader *r,
 		fxt_overview_take(&report->overview, r, &rec);
 		if (!rec.known || rec.damaged)
 			continue;
-		if (rec.type == FXT_RECORD_EVENT) {
+		/* What a program left open is told by its begin, which has no other end. */
+		if (rec.type == FXT_RECORD_EVENT && !fxt_is_made_end(&rec)) {
 			fxt_open_seen(&report->open, r, &rec);
 			fxt_threads_seen(&report->threads, &rec);
 			if (!fxt_ends_take(&report->process_ends, r, &rec))

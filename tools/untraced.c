@@ -76,10 +76,25 @@ static void take_child(struct fxt_untraced *u, const struct fxt_reader *r, const
 	child->value[1] = rec->ticks;
 }
 
+/* The child that began within the call: that of posix_spawn(), or of a vfork, which executes it in its parent's thread. 0: none did. */
+static uint64_t child_within(const struct fxt_untraced *u, const struct fxt_reader *r, const struct fxt_record *rec, uint64_t own)
+{
+	const struct fxt_slot *child = fxt_map_find(&u->children, own, r->threads[rec->thread].tid);
+
+	return child && child->value[1] >= rec->ticks && child->value[1] <= rec->extra ? child->value[0] : 0;
+}
+
+bool fxt_untraced_executes(const struct fxt_untraced *u, const struct fxt_reader *r, const struct fxt_record *rec, uint64_t own)
+{
+	const struct fxt_text *name = &rec->name;
+
+	return rec->subtype == FXT_EVENT_DURATION_COMPLETE && r->threads[rec->thread].pid == own &&
+	       ((name->bytes > 4 && memcmp(name->text, "exec", 4) == 0) || fxt_text_is(name, "fexecve")) && !child_within(u, r, rec, own);
+}
+
 void fxt_untraced_take(struct fxt_untraced *u, const struct fxt_reader *r, const struct fxt_record *rec, uint64_t own)
 {
-	const struct fxt_slot *child;
-	uint64_t pid, target = own;
+	uint64_t pid, target;
 	char *program;
 
 	if (r->threads[rec->thread].pid != own)
@@ -89,10 +104,9 @@ void fxt_untraced_take(struct fxt_untraced *u, const struct fxt_reader *r, const
 	program = program_of(rec);
 	if (!program)
 		return;
-	/* A child that began within the call: of posix_spawn(), or of a vfork, which executes it in its parent's thread. */
-	child = fxt_map_find(&u->children, own, r->threads[rec->thread].tid);
-	if (child && child->value[1] >= rec->ticks && child->value[1] <= rec->extra)
-		target = child->value[0];
+	target = child_within(u, r, rec, own);
+	if (!target)
+		target = own;
 	if (target == own ? is_spawn(rec) : process(u, target)->value[0])
 		free(program);
 	else

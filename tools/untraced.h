@@ -30,6 +30,9 @@ void fxt_untraced_came_last(struct fxt_untraced *u, uint64_t pid);
 /* An event of category process in a part of process `own`. */
 void fxt_untraced_take(struct fxt_untraced *u, const struct fxt_reader *r, const struct fxt_record *rec, uint64_t own);
 
+/* Whether it is a call by which that process itself was to become another program, after it was taken: not a child of a vfork. */
+bool fxt_untraced_executes(const struct fxt_untraced *u, const struct fxt_reader *r, const struct fxt_record *rec, uint64_t own);
+
 /* Leaves in the list what no trace came of, each program once, the most frequent first. */
 void fxt_untraced_finish(struct fxt_untraced *u);
 

@@ -1,0 +1,211 @@
+/* See open_lifetimes.h. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "open_lifetimes.h"
+
+#include <stdlib.h>
+
+#include "fxt_encode.h"
+#include "message.h"
+#include "reader_internal.h"
+
+/* -- The part at hand ------------------------------------------------------------------------------ */
+
+void fxt_open_lifetimes_name(struct fxt_open_lifetimes *l, struct fxt_provider *own, uint32_t id)
+{
+	l->own = own;
+	l->part = (struct fxt_ended_program){.pid = own->id, .provider = id, .begin_ns = UINT64_MAX};
+}
+
+/* An end without a begin stays in the map: another thread's begin may stand behind it, and in a copy of a file that was being written
+ * it may stand there twice. */
+void fxt_open_lifetimes_link(struct fxt_open_lifetimes *l, enum fxt_event_type type, uint64_t id, uint64_t offset)
+{
+	bool fresh;
+	struct fxt_slot *s = fxt_map_put(&l->open, id, 0, &fresh);
+
+	if (type == FXT_EVENT_ASYNC_BEGIN && fresh)
+		s->value[0] = offset + 1;
+	else if (type == FXT_EVENT_ASYNC_END && s->value[0])
+		fxt_map_remove(&l->open, s);
+}
+
+void fxt_open_lifetimes_seen(struct fxt_open_lifetimes *l, uint64_t at_ns)
+{
+	if (at_ns < l->part.begin_ns)
+		l->part.begin_ns = at_ns;
+}
+
+void fxt_open_lifetimes_executes(struct fxt_open_lifetimes *l, uint64_t at_ns, bool has_failed)
+{
+	uint64_t *last = has_failed ? &l->part.failed_ns : &l->part.executed_ns;
+
+	if (at_ns > *last)
+		*last = at_ns;
+}
+
+void fxt_open_lifetimes_ended(struct fxt_open_lifetimes *l, uint64_t pid, uint64_t at_ns, bool by_signal)
+{
+	l->ends = fxt_grow(l->ends, &l->end_capacity, l->end_count + 1, sizeof(*l->ends));
+	l->ends[l->end_count++] = (struct fxt_process_end){pid, at_ns, by_signal};
+}
+
+/* The index of a string by which the end can name what its begin does; 0: it stands in the begin, or another one has the index now. The
+ * agent's are always by index. */
+static uint16_t lasting_index(const struct fxt_provider *p, uint64_t ref, const struct fxt_text *text)
+{
+	uint64_t index = fxt_get_string_ref_value(ref);
+
+	if (fxt_get_string_ref_inline(ref) || fxt_registered_string(p, (unsigned)index, UINT64_MAX).text != text->text)
+		return 0;
+	return (uint16_t)index;
+}
+
+/* Decodes the begin at `offset`; false: nothing can end it. */
+static bool describe(struct fxt_open_lifetime *one, struct fxt_reader *r, struct fxt_provider *p, uint64_t offset)
+{
+	struct fxt_record rec;
+
+	if (!fxt_reader_event_at(r, offset, p, &rec) || rec.damaged)
+		return false;
+	*one = (struct fxt_open_lifetime){
+		.id = rec.extra,
+		.begin_ns = rec.ticks,
+		.pid = r->threads[rec.thread].pid,
+		.tid = r->threads[rec.thread].tid,
+		.category = lasting_index(p, fxt_get_event_category(rec.header), &rec.category),
+		.name = lasting_index(p, fxt_get_event_name(rec.header), &rec.name),
+		.is_of_process = fxt_text_is(&rec.name, "child") && fxt_text_is(&rec.category, "process"),
+	};
+	return one->category && one->name;
+}
+
+void fxt_open_lifetimes_keep(struct fxt_open_lifetimes *l, struct fxt_reader *r, bool still_runs)
+{
+	struct fxt_ended_program *part = &l->part;
+
+	/* Times are written as they are: in the agent's traces a tick is a nanosecond. */
+	if (l->own && l->own->ticks_per_second == 1000000000) {
+		part->still_runs = still_runs;
+		part->list = fxt_alloc(l->open.used + 1, sizeof(*part->list));
+		for (const struct fxt_slot *s = fxt_map_next(&l->open, NULL); s; s = fxt_map_next(&l->open, s)) {
+			if (s->value[0])
+				part->count += describe(&part->list[part->count], r, l->own, s->value[0] - 1);
+		}
+		l->programs = fxt_grow(l->programs, &l->program_capacity, l->program_count + 1, sizeof(*l->programs));
+		l->programs[l->program_count++] = *part;
+	}
+	l->own = NULL;
+	fxt_map_free(&l->open);
+}
+
+/* -- All parts ------------------------------------------------------------------------------------- */
+
+static int compare(uint64_t pid, uint64_t at_ns, uint64_t other_pid, uint64_t other_ns)
+{
+	if (pid != other_pid)
+		return pid < other_pid ? -1 : 1;
+	return at_ns != other_ns ? (at_ns < other_ns ? -1 : 1) : 0;
+}
+
+static int by_begin(const void *a, const void *b)
+{
+	const struct fxt_ended_program *x = a, *y = b;
+
+	return compare(x->pid, x->begin_ns, y->pid, y->begin_ns);
+}
+
+static int by_end(const void *a, const void *b)
+{
+	const struct fxt_process_end *x = a, *y = b;
+
+	return compare(x->pid, x->at_ns, y->pid, y->at_ns);
+}
+
+/* The end of the program's process; NULL: it is not known. */
+static const struct fxt_process_end *end_of(const struct fxt_open_lifetimes *l, const struct fxt_ended_program *program)
+{
+	size_t low = 0, high = l->end_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (compare(l->ends[middle].pid, l->ends[middle].at_ns, program->pid, program->begin_ns) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return !program->still_runs && low < l->end_count && l->ends[low].pid == program->pid ? &l->ends[low] : NULL;
+}
+
+/* When the process executed another program; 0: it has not, as far as is known. Of such a program there may be no part, as it need not be
+ * traced. `next` is the next program of the process, or NULL. */
+static uint64_t left_ns(const struct fxt_ended_program *program, const struct fxt_ended_program *next)
+{
+	uint64_t executed_ns = program->executed_ns > program->failed_ns ? program->executed_ns : 0;
+
+	if (next)
+		return executed_ns && executed_ns <= next->begin_ns ? executed_ns : next->begin_ns;
+	return program->has_exited || program->still_runs ? 0 : executed_ns;
+}
+
+static bool put_end(const struct fxt_open_lifetime *one, uint64_t at_ns, const char *by, fxt_open_lifetimes_put *put, void *context)
+{
+	struct fxt_arg how = {.type = FXT_ARG_STRING, .name = FXT_INLINE("ended_by", 8), .string = FXT_INLINE(by, strlen(by))};
+	uint64_t words[32];
+	size_t count = fxt_encode_event(words, 32, FXT_EVENT_ASYNC_END, at_ns > one->begin_ns ? at_ns : one->begin_ns,
+					(struct fxt_thread_ref){.process = one->pid, .thread = one->tid}, FXT_INDEXED(one->category),
+					FXT_INDEXED(one->name), (struct fxt_args){1, &how}, one->id);
+
+	return put(context, words, count);
+}
+
+static bool close_program(const struct fxt_open_lifetimes *l, const struct fxt_ended_program *program, const struct fxt_ended_program *next,
+			  fxt_open_lifetimes_put *put, void *context)
+{
+	const struct fxt_process_end *end = end_of(l, program);
+	/* A process that ended before the next program began had only the same number. */
+	uint64_t executed_ns = left_ns(program, next && (!end || end->at_ns > next->begin_ns) ? next : NULL), words[4];
+	const char *by = end && end->by_signal ? "signal" : "exit";
+
+	if ((!end && !executed_ns) || !program->count)
+		return true;
+	if (!put(context, words, fxt_encode_provider_section(words, 4, program->provider)))
+		return false;
+	for (size_t i = 0; i < program->count; i++) {
+		const struct fxt_open_lifetime *one = &program->list[i];
+		bool by_exec = executed_ns && !one->is_of_process;
+
+		if ((by_exec || end) && !put_end(one, by_exec ? executed_ns : end->at_ns, by_exec ? "exec" : by, put, context))
+			return false;
+	}
+	return true;
+}
+
+bool fxt_open_lifetimes_close(struct fxt_open_lifetimes *l, fxt_open_lifetimes_put *put, void *context)
+{
+	if (l->program_count)
+		qsort(l->programs, l->program_count, sizeof(*l->programs), by_begin);
+	if (l->end_count)
+		qsort(l->ends, l->end_count, sizeof(*l->ends), by_end);
+	for (size_t i = 0; i < l->program_count; i++) {
+		const struct fxt_ended_program *program = &l->programs[i], *next = i + 1 < l->program_count ? program + 1 : NULL;
+
+		if (!close_program(l, program, next && next->pid == program->pid && next->begin_ns > program->begin_ns ? next : NULL, put,
+				   context))
+			return false;
+	}
+	return true;
+}
+
+void fxt_open_lifetimes_free(struct fxt_open_lifetimes *l)
+{
+	for (size_t i = 0; i < l->program_count; i++)
+		free(l->programs[i].list);
+	free(l->programs);
+	free(l->ends);
+	fxt_map_free(&l->open);
+	*l = (struct fxt_open_lifetimes){0};
+}
