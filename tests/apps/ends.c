@@ -7,8 +7,14 @@
  *	ends computes STATUS	returns from main() with this status, after having computed for 50 ms since its last call
  *	ends silent		a child ends with status 7 and without a call before, and its parent then returns 4
  *	ends killed		a child is killed and reaped, and then the parent makes one call more
+ *	ends left COUNT [FIFO]	children that leave COUNT descriptors, blocks and threads, and a child: one exits, one is killed, one executes
+ *				/bin/true; and with FIFO one still runs when all is over, until it can read a byte there. Each marks its trace by
+ *				access("exits"), access("killed"), ...
  */
 #include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { CALLS = 5, SIZE = 20000, COMPUTES_NS = 50000000 };
+enum { CALLS = 5, SIZE = 20000, COMPUTES_NS = 50000000, BLOCK = 100000 };
 
 static volatile pid_t child = -1;
 static int child_returns;
@@ -149,6 +155,100 @@ static int is_silent(void)
 	return 4;
 }
 
+/* -- What is left ------------------------------------------------------------------------------- */
+
+static sem_t has_begun;
+
+static void *pauses(void *unused)
+{
+	(void)unused;
+	sem_post(&has_begun);
+	for (;;)
+		pause();
+	return NULL;
+}
+
+/* The child ends when its parent has no descriptors any more. */
+static void leave_a_child(void)
+{
+	int ends[2];
+	char byte;
+	pid_t pid;
+
+	need(!pipe2(ends, O_CLOEXEC));
+	pid = fork();
+	need(pid != -1);
+	if (pid) {
+		close(ends[0]);
+		return;
+	}
+	close(ends[1]);
+	need(read(ends[0], &byte, 1) == 0);
+	_exit(0);
+}
+
+static void leave_open(int count)
+{
+	for (int i = 0; i < count; i++) {
+		static void *volatile block;
+		pthread_t thread;
+
+		need(open("/dev/null", O_RDONLY | O_CLOEXEC) != -1);
+		block = malloc(BLOCK);
+		need(block != NULL);
+		need(!pthread_create(&thread, NULL, pauses, NULL));
+		while (sem_wait(&has_begun))
+			;
+	}
+	leave_a_child();
+}
+
+static void leaves(const char *how, int count, const char *fifo, int ready)
+{
+	int held = fifo ? open(fifo, O_RDONLY) : -1;
+	char byte;
+
+	access(how, F_OK);
+	need(!sem_init(&has_begun, 0, 0));
+	leave_open(count);
+	need(write(ready, "", 1) == 1);
+	if (!strcmp(how, "executes"))
+		execl("/bin/true", "true", (char *)NULL);
+	else if (!strcmp(how, "runs"))
+		need(read(held, &byte, 1) == 1);
+	else if (!strcmp(how, "killed"))
+		pauses(NULL);
+	exit(0);
+}
+
+static int leave_things(int count, const char *fifo)
+{
+	static const char *const ways[] = {"exits", "killed", "executes", "runs"};
+	int ready[2], gone[2];
+	char byte;
+
+	need(!pipe2(ready, O_CLOEXEC) && !pipe2(gone, O_CLOEXEC));
+	for (int i = 0; i < (fifo ? 4 : 3); i++) {
+		int runs = i == 3;
+		pid_t pid;
+
+		/* All but this one and its child hold the end that is written to, until they end. */
+		if (runs)
+			close(gone[1]);
+		pid = fork();
+		need(pid != -1);
+		if (!pid)
+			leaves(ways[i], count, runs ? fifo : NULL, ready[1]);
+		need(read(ready[0], &byte, 1) == 1);
+		need(strcmp(ways[i], "killed") != 0 || !kill(pid, SIGKILL));
+		need(runs || waitpid(pid, NULL, 0) == pid);
+	}
+	if (!fifo)
+		close(gone[1]);
+	need(read(gone[0], &byte, 1) == 0);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	const char *how = argc > 1 ? argv[1] : "";
@@ -166,5 +266,7 @@ int main(int argc, char **argv)
 		return is_silent();
 	if (!strcmp(how, "killed"))
 		return kills();
+	if (!strcmp(how, "left") && argc > 2)
+		return leave_things(atoi(argv[2]), argv[3]);
 	return 2;
 }

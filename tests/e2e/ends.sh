@@ -41,7 +41,7 @@ for categories in '#default' '#default,-process'; do
 	rm -rf exec.all && mv exec exec.all
 	test "$categories" = '#default' || continue
 	is "exec: calls" "pathname=/nonexistent/program ret=-1 errno=2,pathname=/bin/sh argv=/bin/sh -c exit 4" \
-		"$(sed -n 's/^process:execve [^ ]* [^ ]* [^ ]* //p' calls | sed 's/ cpu_ns=.*//' | paste -sd,)"
+		"$(sed -n 's/^process:execve [^ ]* [^ ]* [^ ]* //p' calls | sed 's/ \(cpu_ns\|voluntary\|involuntary\)=.*//' | paste -sd,)"
 done
 
 # Arguments are cut at 1 KiB, and need not be text.
@@ -123,6 +123,57 @@ file=$(only silent/*.fxt) && {
 ended 0 killed "$app" killed
 with ' size=20000 ' killed >file
 is "killed: its life" "process:child 1 1 0 signal=9*1" "$(trace lives "$(cat file)" | grep '^process:child')"
+
+# -- What is left open ---------------------------------------------------------------------------------
+
+# left whole|ring OPTION...: records `ends left` with these options. Each lifetime ends where its program did.
+count=$((1 + FXT_SEED % 5))
+mkfifo hold
+left()
+{
+	local ring=
+	test "$1" = ring && ring=--ring
+	shift
+
+	rm -f left.fxt
+	exec 3<>hold
+	"$FXT" record -q -o left.fxt "$@" -- "$app" left $count hold >left.out 2>left.err || fail "left $*: exit status $?: $(cat left.err)"
+	# The one that still runs has not got its byte yet, and ends with it.
+	trace left left.fxt >found
+	echo >&3
+	exec 3>&-
+	for role in exits:exit killed:signal executes:exec; do
+		local how=${role#*:}
+		for of in io:file:$count malloc:'heap block':$count pthread:thread:$count io:pipe:1; do
+			echo "${role%:*} ${of%:*} $how ${of##*:}"
+		done
+		# A child stays that of the process, whatever that executes.
+		echo "${role%:*} process:child ${how/exec/exit} 1"
+	done >expected
+	for of in io:file:$((count + 1)) malloc:'heap block':$count pthread:thread:$count io:pipe:1 process:child:1; do
+		echo "runs ${of%:*} open ${of##*:}"
+	done >>expected
+	sort expected >told
+	grep -v ' itself ' found | sort >found.sorted
+	same "left, $count of each, $*" told found.sorted
+	valid $ring left.fxt
+	# All else is as it would be without these ends.
+	trace unended left.fxt >unended.fxt
+	for file in left unended; do
+		"$FXT" report $file.fxt | sed '1,/ of trace/d' >$file.report
+		"$FXT" report --json $file.fxt | python3 -c '
+import json, sys
+report = json.load(sys.stdin)
+print(json.dumps([report["leaks"], report["descriptors_open"], report["threads"]], indent=1))' >$file.json
+		"$FXT" check $ring $file.fxt | grep -o '[0-9]* asyncs still open.*' >$file.check
+	done
+	same "left: report" unended.report left.report
+	same "left: leaks and descriptors" unended.json left.json
+	same "left: check" unended.check left.check
+}
+left whole
+left whole --follow=ends
+left ring -m circular -b 4
 
 # -- Namespaces of process ids -------------------------------------------------------------------------
 

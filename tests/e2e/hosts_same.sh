@@ -41,6 +41,7 @@ ends returns
 ends computes
 ends silent
 ends killed
+ends left 2
 follow_exec execve A=1
 follow_exec posix_spawn A=1
 follow_exec execl A=1

@@ -18,6 +18,8 @@
     trace.py wakers FILE        "tid -> tid count": the threads that arrows lead from and to
     trace.py wakeups FILE       the same by the scheduling records
     trace.py lives FILE         category:name begun ended open, a line each kind of lifetime, and what their ends say
+    trace.py unended FILE       the trace without the ends that fxt record made, as bytes
+    trace.py left FILE          what the processes of `ends left` left open: mark, lifetime, how it ended, and how many, a line each
 """
 import collections, json, os, re, subprocess, sys
 
@@ -270,6 +272,53 @@ def lives(path):
               *(f"{k}*{v}" for k, v in sorted(says[kind].items())))
 
 
+def unended(path):
+    """Ends that were made here are the only events that say `ended_by` inline."""
+    data, at = open(path, "rb").read(), 0
+    while at < len(data):
+        header = int.from_bytes(data[at:at + 8], "little")
+        words = (header >> 4) & 0xfff
+        record = data[at:at + words * 8]
+        if not (header & 0xf == 4 and (header >> 16) & 0xf == 7 and b"ended_by" in record):
+            sys.stdout.buffer.write(record)
+        at += words * 8
+
+
+def left(path):
+    """No lifetime ends before it began. One that the program did not end ends when its process did, or when that became another program."""
+    marks, begun, ended, over, became = {}, {}, {}, {}, {}
+    for r in records(path):
+        args = r.get("args", {})
+        if r["type"] == "complete" and r["name"] == "access":
+            marks[r["pid"]] = args["pathname"]
+        elif r["type"] == "complete" and r["name"] == "execl":
+            became[r["pid"]] = r["time"] + r["duration"]
+        elif is_end(r):
+            over[r["pid"]] = min(r["time"], over.get(r["pid"], r["time"]))
+        elif r["type"] == "async-begin":
+            begun[r["id"]] = r
+        elif r["type"] == "async-end":
+            if r["id"] in ended:
+                sys.exit(f"{name(r)} {r['id']} ends twice")
+            ended[r["id"]] = r
+            if r["name"] == "child" and "pid" in args:
+                over[args["pid"]] = min(r["time"], over.get(args["pid"], r["time"]))
+    found = collections.Counter()
+    for ident, r in begun.items():
+        end = ended.pop(ident, None)
+        how = end.get("args", {}).get("ended_by", "itself") if end else "open"
+        if end and (end["time"] < r["time"] or (end["pid"], name(end)) != (r["pid"], name(r))):
+            sys.exit(f"{r} ends as {end}")
+        moment = {"exec": became, "exit": over, "signal": over}.get(how)
+        if moment and end["time"] != max(moment[r["pid"]], r["time"]):
+            sys.exit(f"{end} is not at {moment[r['pid']]}")
+        if r["pid"] in marks:
+            found[f"{marks[r['pid']]} {name(r)} {how}"] += 1
+    if ended:
+        sys.exit(f"without a begin: {ended}")
+    print_counts(found)
+
+
 # Calls that say in an argument what the object is called.
 SAY_OBJECT = re.compile("_(init|destroy)$|^(fopen|fdopen|opendir|pthread_barrier_wait|pthread_cond_timedwait)$")
 
@@ -321,7 +370,8 @@ def blocks(path):
 
 COMMANDS = {"counts": counts, "own": own, "open": still_open, "lost": lost, "categories": categories,
             "threads": threads, "said": said, "sequence": sequence, "calls": all_calls, "arrows": arrows, "lifetimes": lifetimes,
-            "wakers": wakers, "wakeups": wakeups, "lives": lives, "objects": objects, "told": told, "blocks": blocks}
+            "wakers": wakers, "wakeups": wakeups, "lives": lives, "objects": objects, "told": told, "blocks": blocks,
+            "unended": unended, "left": left}
 
 if len(sys.argv) != 3 or sys.argv[1] not in COMMANDS:
     sys.exit(__doc__)
