@@ -110,7 +110,9 @@ TOOLS_SOURCES = \
 	tools/trace_file.h \
 	tools/untraced.c \
 	tools/untraced.h \
-	tools/utf8.c
+	tools/utf8.c \
+	tools/write_behind.c \
+	tools/write_behind.h
 
 TOOLS_CPPFLAGS = $(AM_CPPFLAGS) -iquote $(top_srcdir)/tools
 TOOLS_LIBS = libfxttools.la libfxtwriter.la $(JANSSON_LIBS) $(LIBELF_LIBS) $(LIBIBERTY_LIBS) -lm

@@ -24,44 +24,46 @@ enum { FIRST_FREE_ID = (1 << 22) + 1 };
  * as long. Behind it there is room for any record that is not a large one. */
 enum { WRITE_BYTES = 128 << 10, BUFFER_BYTES = WRITE_BYTES + FXT_RECORD_MAX_WORDS * FXT_WORD_BYTES };
 
-static bool flush(struct fxt_merge *m)
+static bool next_buffer(struct fxt_merge *m)
 {
-	size_t bytes = m->buffered;
+	unsigned char *next = fxt_write_behind_next(&m->output, m->buffered);
 
 	m->buffered = 0;
-	return fwrite(m->buffer, 1, bytes, m->out) == bytes;
+	if (!next)
+		return false;
+	m->buffer = next;
+	return true;
 }
 
 /* Makes room for a record. */
 static bool make_room(struct fxt_merge *m)
 {
-	if (m->buffered < WRITE_BYTES)
-		return true;
-	m->buffered -= WRITE_BYTES;
-	if (fwrite(m->buffer, 1, WRITE_BYTES, m->out) != WRITE_BYTES)
-		return false;
-	memmove(m->buffer, m->buffer + WRITE_BYTES, m->buffered);
-	return true;
+	return m->buffered < WRITE_BYTES || next_buffer(m);
 }
 
 static bool put(struct fxt_merge *m, const void *bytes, uint64_t count)
 {
+	const unsigned char *from = bytes;
+	uint64_t part;
+
 	if (m->only_counts)
 		return true;
 	m->bytes += count;
-	/* A large record, or one of a damaged file. */
-	if (count > BUFFER_BYTES - WRITE_BYTES)
-		return flush(m) && fwrite(bytes, 1, count, m->out) == count;
-	if (!make_room(m))
-		return false;
-	memcpy(m->buffer + m->buffered, bytes, count);
-	m->buffered += count;
+	/* In pieces: a large record, or one of a damaged file. */
+	for (; count; count -= part, from += part) {
+		if (!make_room(m))
+			return false;
+		part = count < BUFFER_BYTES - m->buffered ? count : BUFFER_BYTES - m->buffered;
+		memcpy(m->buffer + m->buffered, from, part);
+		m->buffered += part;
+	}
 	return true;
 }
 
 static void begin(struct fxt_merge *m, FILE *out)
 {
-	*m = (struct fxt_merge){.out = out, .next_id = FIRST_FREE_ID, .buffer = fxt_alloc(BUFFER_BYTES, 1)};
+	*m = (struct fxt_merge){.next_id = FIRST_FREE_ID};
+	m->buffer = fxt_write_behind_begin(&m->output, out, BUFFER_BYTES);
 }
 
 bool fxt_merge_begin(struct fxt_merge *m, FILE *out)
@@ -88,9 +90,15 @@ static bool put_lifetimes(void *context, uint64_t *words, size_t count)
 	return put_words(m, words, count);
 }
 
+static bool finish(struct fxt_merge *m)
+{
+	m->buffer = NULL;
+	return fxt_write_behind_end(&m->output, m->buffered);
+}
+
 bool fxt_merge_end(struct fxt_merge *m)
 {
-	return fxt_open_lifetimes_close(&m->lifetimes, put_lifetimes, m) && flush(m);
+	return fxt_open_lifetimes_close(&m->lifetimes, put_lifetimes, m) && finish(m);
 }
 
 /* -- Provider ids ---------------------------------------------------------------------------------- */
@@ -503,7 +511,9 @@ void fxt_merge_free(struct fxt_merge *m)
 	free(m->worst_name);
 	fxt_untraced_free(&m->untraced);
 	fxt_open_lifetimes_free(&m->lifetimes);
-	free(m->buffer);
+	m->buffered = 0;
+	if (m->buffer)
+		finish(m);
 	fxt_map_free(&m->provider_ids);
 	fxt_map_free(&m->last_ids);
 	fxt_map_free(&m->exits);

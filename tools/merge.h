@@ -20,6 +20,7 @@
 #include "overview.h"
 #include "reader.h"
 #include "untraced.h"
+#include "write_behind.h"
 
 struct fxt_merged_category {
 	char *name;
@@ -28,7 +29,7 @@ struct fxt_merged_category {
 
 /* What went into the archive. All zero is the beginning. */
 struct fxt_merge {
-	FILE *out;
+	struct fxt_write_behind output;
 	uint64_t parts, processes, threads, events, bytes;
 	size_t losers;                  /* parts that lost records; and of the worst of them: */
 	struct fxt_loser worst;
@@ -36,7 +37,7 @@ struct fxt_merge {
 	uint64_t lost[FXT_LOSS_COUNT], buffer_full;
 	bool only_counts;               /* what is in the part at hand, without writing it */
 	bool as_it_is;                  /* the part at hand is what it becomes, but for fillers */
-	unsigned char *buffer;
+	unsigned char *buffer;          /* a block of the output; NULL: nothing has begun, or it is over */
 	size_t buffered;
 	bool still_runs;                /* the process of the part at hand, which may write on */
 	struct fxt_untraced untraced;   /* what was executed, of which no part came */

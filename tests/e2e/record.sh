@@ -179,6 +179,10 @@ is "what came first" '"sequence"' "$("$FXT" dump became.fxt | awk '$2 == "provid
 is "the name of what became another" "$pid sequence" "$("$FXT" report --json became.fxt | python3 -c 'import json, sys
 print(*(str(t["pid"]) + " " + t["name"] for t in json.load(sys.stdin)["threads"] if t["pid"] == '"$pid"'))')"
 
+# What cannot be written is said, however much of it there is.
+"$FXT" merge -q -o /dev/full became.fxt several.fxt 2>full && fail "merge to a full device"
+is "what is said of a full device" "fxt: /dev/full: No space left on device" "$(cat full)"
+
 # Killed while it joined them: of the part that the others are appended to, only its own is one. Events are not there twice.
 mkdir halfway halfway/.fxt-parts.abcdef
 traced halfway/.fxt-parts.abcdef sh -c '"$0" 20; "$0" 20000; :' "$apps/sequence"
