@@ -132,6 +132,7 @@ fxt_LDADD = $(TOOLS_LIBS)
 if HAVE_CHECK
 TOOLS_TESTS = \
 	tests/check_elf \
+	tests/check_lifetimes \
 	tests/check_objects \
 	tests/check_order \
 	tests/check_print \
@@ -152,6 +153,10 @@ tests_check_elf_SOURCES = tests/check_elf.c
 tests_check_elf_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
 tests_check_elf_CFLAGS = $(TOOLS_TESTS_CFLAGS)
 tests_check_elf_LDADD = $(TOOLS_TESTS_LIBS)
+tests_check_lifetimes_SOURCES = tests/check_lifetimes.c tests/apps/random.h tests/apps/unseen.h
+tests_check_lifetimes_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
+tests_check_lifetimes_CFLAGS = $(TOOLS_TESTS_CFLAGS)
+tests_check_lifetimes_LDADD = $(TOOLS_TESTS_LIBS)
 tests_check_objects_SOURCES = tests/check_objects.c tests/trace_words.h
 tests_check_objects_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
 tests_check_objects_CFLAGS = $(TOOLS_TESTS_CFLAGS)

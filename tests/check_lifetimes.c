@@ -1,0 +1,331 @@
+/* Tests of the ends that lifetimes get at the join: what is open when a program is known to be over, and nothing else. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <check.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "apps/random.h"
+#include "fxt_encode.h"
+#include "merge.h"
+#include "reader.h"
+#include "suite.h"
+
+enum { MOST_WORDS = 60000, PARTS = 3, STRINGS = 6, LIVES = 2000, ROUNDS = 50 };
+enum { IO = 1, FILE_NAME, PROCESS, CHILD, EXIT, EXECVE };
+
+static const char *const strings[] = {[IO] = "io", "file", "process", "child", "exit", "execve"};
+
+/* Parts that are put together one after the other. */
+static struct {
+	uint64_t words[MOST_WORDS];
+	size_t count;
+	uint64_t pid;
+	bool still_runs;
+} parts[PARTS], *part;
+static size_t part_count;
+static uint64_t joined[2 * MOST_WORDS], state;
+
+static struct fxt_thread_ref own_thread(void)
+{
+	return (struct fxt_thread_ref){.process = part->pid, .thread = part->pid};
+}
+
+#define PUT(function, ...) (part->count += function(part->words + part->count, MOST_WORDS - part->count, __VA_ARGS__))
+
+/* Numbers of processes that differ from what they know themselves by are said in their name. */
+static void begin_part(uint64_t pid, bool numbers_differ)
+{
+	struct fxt_arg number = {.type = FXT_ARG_UINT32, .name = FXT_INLINE("pid", 3), .u32 = 1};
+
+	part = &parts[part_count++];
+	memset(part, 0, sizeof(*part));
+	part->pid = pid;
+	part->words[part->count++] = FXT_MAGIC_RECORD;
+	PUT(fxt_encode_provider_info, (uint32_t)pid, "app", 3);
+	PUT(fxt_encode_initialization, 1000000000);
+	for (uint16_t i = 1; i <= STRINGS; i++)
+		PUT(fxt_encode_string, i, strings[i], strlen(strings[i]));
+	PUT(fxt_encode_kernel_object, FXT_OBJECT_PROCESS, pid, FXT_INLINE("app", 3), (struct fxt_args){numbers_differ, &number});
+	PUT(fxt_encode_thread, 1, pid, pid);
+}
+
+static void event(enum fxt_event_type type, uint64_t at, unsigned category, unsigned name, const struct fxt_arg *args, size_t count, uint64_t extra)
+{
+	struct fxt_thread_ref thread = own_thread();
+
+	thread.index = 1;
+	PUT(fxt_encode_event, type, at, thread, FXT_INDEXED(category), FXT_INDEXED(name), (struct fxt_args){count, args}, extra);
+}
+
+static void opens(uint64_t id, uint64_t at)
+{
+	event(FXT_EVENT_ASYNC_BEGIN, at, IO, FILE_NAME, NULL, 0, id);
+}
+
+static void closes(uint64_t id, uint64_t at)
+{
+	event(FXT_EVENT_ASYNC_END, at, IO, FILE_NAME, NULL, 0, id);
+}
+
+static void makes_child(uint64_t id, uint64_t at)
+{
+	event(FXT_EVENT_ASYNC_BEGIN, at, PROCESS, CHILD, NULL, 0, id);
+}
+
+static void exits(uint64_t at)
+{
+	struct fxt_arg status = {.type = FXT_ARG_INT32, .name = FXT_INLINE("status", 6)};
+
+	event(FXT_EVENT_INSTANT, at, PROCESS, EXIT, &status, 1, 0);
+}
+
+/* A child of that pid was killed by a signal. */
+static void reaps(uint64_t id, uint64_t pid, uint64_t from, uint64_t to)
+{
+	struct fxt_arg args[] = {
+		{.type = FXT_ARG_UINT32, .name = FXT_INLINE("pid", 3), .u32 = (uint32_t)pid},
+		{.type = FXT_ARG_INT32, .name = FXT_INLINE("signal", 6), .i32 = 9},
+	};
+
+	makes_child(id, from);
+	event(FXT_EVENT_ASYNC_END, to, PROCESS, CHILD, args, 2, id);
+}
+
+static void executes(uint64_t from, uint64_t to, bool has_failed)
+{
+	struct fxt_arg failure = {.type = FXT_ARG_INT32, .name = FXT_INLINE("errno", 5), .i32 = 2};
+
+	event(FXT_EVENT_DURATION_COMPLETE, from, PROCESS, EXECVE, &failure, has_failed, to);
+}
+
+/* -- What comes of them ---------------------------------------------------------------------------- */
+
+struct end {
+	uint64_t id, at;
+	char by[8];
+};
+
+static int by_id(const void *a, const void *b)
+{
+	const struct end *x = a, *y = b;
+
+	return x->id < y->id ? -1 : x->id > y->id;
+}
+
+static int by_number(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
+/* Joins the parts, in their order or the other way round, and finds the ends that were made. */
+static size_t join(struct end *ends, bool backwards)
+{
+	static struct fxt_record rec;
+	FILE *f = fmemopen(joined, sizeof(joined), "w");
+	struct fxt_merge m;
+	struct fxt_reader r;
+	size_t count = 0, bytes;
+
+	ck_assert(fxt_merge_begin(&m, f));
+	for (size_t i = 0; i < part_count; i++) {
+		size_t n = backwards ? part_count - 1 - i : i;
+
+		fxt_reader_init(&r, parts[n].words, parts[n].count * FXT_WORD_BYTES);
+		m.still_runs = parts[n].still_runs;
+		ck_assert(fxt_merge_trace(&m, &r));
+		fxt_reader_free(&r);
+	}
+	ck_assert(fxt_merge_end(&m));
+	bytes = m.bytes;
+	fclose(f);
+	fxt_merge_free(&m);
+	fxt_reader_init(&r, joined, bytes);
+	while (fxt_reader_next(&r, &rec)) {
+		ck_assert(!rec.damaged);
+		if (rec.type != FXT_RECORD_EVENT || !fxt_is_made_end(&rec))
+			continue;
+		ends[count] = (struct end){.id = rec.extra, .at = rec.ticks};
+		memcpy(ends[count++].by, rec.args[0].string.text, rec.args[0].string.bytes);
+	}
+	ck_assert_int_eq(r.stop, FXT_STOP_END);
+	fxt_reader_free(&r);
+	if (count)
+		qsort(ends, count, sizeof(*ends), by_id);
+	return count;
+}
+
+/* Expects "ID at TIME by WHAT" of each end, and begins anew. */
+static void expect(const char *expected)
+{
+	for (int backwards = 0; backwards < 2; backwards++) {
+		struct end ends[16];
+		size_t count = join(ends, backwards);
+		char found[512] = "";
+
+		for (size_t i = 0; i < count; i++)
+			sprintf(found + strlen(found), "%s%" PRIu64 " at %" PRIu64 " by %s", i ? ", " : "", ends[i].id, ends[i].at, ends[i].by);
+		ck_assert_str_eq(found, expected);
+	}
+	part_count = 0;
+}
+
+START_TEST(ends_with_the_process)
+{
+	begin_part(7, false);
+	opens(1, 100);
+	opens(2, 110);
+	closes(2, 120);
+	/* Written by a thread that another one had overtaken. */
+	opens(3, 600);
+	exits(500);
+	expect("1 at 500 by exit, 3 at 600 by exit");
+	/* The parent says of one that was killed, whichever of the two is read first. */
+	begin_part(7, false);
+	reaps(1, 8, 50, 700);
+	begin_part(8, false);
+	opens(2, 100);
+	expect("2 at 700 by signal");
+	/* Nobody says anything. */
+	begin_part(7, false);
+	opens(1, 100);
+	expect("");
+	/* What the process says itself is nearer. */
+	begin_part(7, false);
+	reaps(1, 8, 50, 700);
+	begin_part(8, false);
+	opens(2, 100);
+	exits(600);
+	expect("2 at 600 by exit");
+}
+END_TEST
+
+START_TEST(ends_with_the_program)
+{
+	begin_part(7, false);
+	opens(1, 100);
+	makes_child(2, 110);
+	executes(300, 310, false);
+	begin_part(7, false);
+	opens(3, 400);
+	exits(900);
+	expect("1 at 310 by exec, 2 at 900 by exit, 3 at 900 by exit");
+	/* The call is not in the trace. */
+	begin_part(7, false);
+	opens(1, 100);
+	begin_part(7, false);
+	opens(3, 400);
+	expect("1 at 400 by exec");
+	/* The next program is not. */
+	begin_part(7, false);
+	opens(1, 100);
+	makes_child(2, 110);
+	executes(300, 310, false);
+	expect("1 at 310 by exec");
+	/* It failed after all. */
+	begin_part(7, false);
+	opens(1, 100);
+	executes(300, 310, false);
+	executes(300, 320, true);
+	expect("");
+}
+END_TEST
+
+START_TEST(believes_no_other)
+{
+	/* A process that had the same number is none that was executed. */
+	begin_part(9, false);
+	reaps(1, 8, 50, 500);
+	begin_part(8, false);
+	opens(2, 100);
+	begin_part(8, false);
+	opens(3, 1000);
+	expect("2 at 500 by signal");
+	/* Process 8 of another namespace is another process. */
+	begin_part(9, true);
+	reaps(1, 8, 50, 500);
+	begin_part(8, false);
+	opens(2, 100);
+	expect("");
+	/* What was read of a process that ran is not all it did before it ended. */
+	begin_part(9, false);
+	reaps(1, 8, 50, 500);
+	begin_part(8, false);
+	part->still_runs = true;
+	opens(2, 100);
+	expect("");
+	/* But a program that it was before has ended. */
+	begin_part(8, false);
+	part->still_runs = true;
+	opens(1, 100);
+	begin_part(8, false);
+	part->still_runs = true;
+	opens(2, 200);
+	expect("1 at 200 by exec");
+}
+END_TEST
+
+/* Writes a lifetime in one of the orders that there are: `how`. Returns whether it stays open. */
+static bool lives(uint64_t id, unsigned how)
+{
+	switch (how) {
+	case 0: closes(id, 20); opens(id, 10); return false;
+	/* In a copy it may begin twice. */
+	case 1: opens(id, 10); opens(id, 10); closes(id, 20); return false;
+	case 2: closes(id, 20); opens(id, 10); opens(id, 10); return false;
+	case 3: opens(id, 10); closes(id, 20); return false;
+	/* Its begin was overwritten. */
+	case 4: closes(id, 20); return false;
+	default: opens(id, 10); return true;
+	}
+}
+
+START_TEST(knows_what_is_open)
+{
+	static struct end ends[LIVES];
+	static uint64_t open[LIVES];
+
+	for (int round = 0; round < ROUNDS; round++) {
+		uint64_t seed = state;
+		size_t count = 0;
+
+		begin_part(7, false);
+		for (uint64_t id = 1; id <= LIVES; id++) {
+			size_t old = count ? random_of(&state) % count : 0;
+
+			if (lives(id, (unsigned)(random_of(&state) % 8)))
+				open[count++] = id;
+			/* One that began long before. */
+			if (old && random_of(&state) % 2) {
+				closes(open[old], 20);
+				open[old] = open[--count];
+			}
+		}
+		exits(30);
+		ck_assert_uint_eq(join(ends, false), count);
+		qsort(open, count, sizeof(*open), by_number);
+		for (size_t i = 0; i < count; i++)
+			ck_assert_msg(ends[i].id == open[i] && ends[i].at == 30, "state %#" PRIx64 ": lifetime %" PRIu64, seed, open[i]);
+		part_count = 0;
+	}
+}
+END_TEST
+
+int main(void)
+{
+	TCase *c = tcase_create("lifetimes");
+
+	random_begin();
+	state = random_state_of(1);
+	tcase_add_test(c, ends_with_the_process);
+	tcase_add_test(c, ends_with_the_program);
+	tcase_add_test(c, believes_no_other);
+	tcase_add_test(c, knows_what_is_open);
+	return RUN_SUITE("lifetimes", c);
+}
