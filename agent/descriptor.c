@@ -4,13 +4,19 @@
 #include <dirent.h>
 #include <string.h>
 
-void fxt_descriptor_yield(int fd)
+/* No process can have so many: the kernel's limit is lower. Not -1, by which some calls mean something. */
+enum { NEVER_OPEN = INT32_MAX };
+
+int fxt_descriptor_hidden(int fd)
+{
+	return fxt_descriptor_is_ours(fd) ? NEVER_OPEN : fd;
+}
+
+static void move(int fd)
 {
 	uint64_t mask;
 	int moved;
 
-	if (!fxt_descriptor_is_ours(fd))
-		return;
 	/* It is not used again. */
 	if (fxt_is_forbidden(FXT_NO_LOCKS)) {
 		fxt_agent.buffer.fd = -1;
@@ -25,6 +31,27 @@ void fxt_descriptor_yield(int fd)
 	/* Without any: the file is found again by its path when it has to grow. */
 	fxt_agent.buffer.fd = moved < 0 ? -1 : moved;
 	fxt_unlock(&fxt_agent.buffer.extend_lock, mask);
+}
+
+bool fxt_descriptor_yield(int fd)
+{
+	if (!fxt_descriptor_is_ours(fd) || (uint32_t)fxt_sys_getpid() != fxt_agent.pid)
+		return false;
+	move(fd);
+	return true;
+}
+
+void fxt_descriptor_clear(int fd)
+{
+	if (fxt_file_is_ours(&fxt_agent.buffer, fd))
+		fxt_sys_close(fd);
+}
+
+void fxt_descriptor_vacate(int fd)
+{
+	/* Who may not close keeps the number. */
+	if (!fxt_is_forbidden(FXT_NO_LOCKS) && fxt_descriptor_yield(fd))
+		fxt_descriptor_clear(fd);
 }
 
 /* On its own: its frame is more than a short stack may have. */

@@ -32,12 +32,6 @@ long fxt_by_number_make(struct fxt_by_number *call)
 	return call->result = real_syscall(call->number, args[0], args[1], args[2], args[3], args[4], args[5]);
 }
 
-int fxt_by_number_refuse(struct fxt_by_number *call)
-{
-	errno = EBADF;
-	return (int)(call->result = -1);
-}
-
 FXT_EXPORT long syscall(long number, ...)
 {
 	struct fxt_by_number call = {.number = number, .place = (uintptr_t)__builtin_return_address(0)};

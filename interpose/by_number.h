@@ -22,9 +22,6 @@ struct fxt_by_number {
 /* Makes the call; errno and `result` are as syscall() leaves them. */
 long fxt_by_number_make(struct fxt_by_number *call);
 
-/* Makes none: the trace's descriptor is none of the program's. Returns -1, with EBADF. */
-FXT_COLD int fxt_by_number_refuse(struct fxt_by_number *call);
-
 /* What a function made from a line calls: the name `by_number` stands for that of the real function. */
 #define real_by_number(...) ((returned_)fxt_by_number_make(call_))
 
@@ -38,9 +35,11 @@ FXT_COLD int fxt_by_number_refuse(struct fxt_by_number *call);
 #define FXT_GIVE_NUMBER(position, pointer) call_->args[position] = (long)(pointer);
 #define FXT_GIVE(symbol, position, pointer) FXT_SECOND(FXT_GIVE_##symbol, FXT_NOTHING, )(position, pointer)
 
-/* The parameters, out of args. ABSENT is one that the function has and the system call has not: 0. */
+/* The parameters, out of args, where the trace's descriptor is replaced (given.h). ABSENT is one that the function has and the system call has not: 0. */
 #define P_TAKE(type, name, kind) FXT_SECOND(TAKE_##kind, TAKE_USUAL, )(type, name)
-#define TAKE_USUAL(type, name) __attribute__((unused)) type name = (type)*next_++;
+#define TAKE_USUAL(type, name)                                  \
+	__attribute__((unused)) type name = (type)*next_++;     \
+	P_GIVE_NUMBER(name, next_ - 1)
 #define TAKE_NONE , FXT_NOTHING
 #define TAKE_ABSENT , TAKE_ZERO
 #define TAKE_ZERO(type, name) __attribute__((unused)) type name = 0;
@@ -65,7 +64,7 @@ FXT_COLD int fxt_by_number_refuse(struct fxt_by_number *call);
 
 #define FXT_NUMBERED_TAKE(type, ...)                                            \
 	__attribute__((unused)) typedef type returned_;                         \
-	__attribute__((unused)) const long *next_ = call_->args;                \
+	__attribute__((unused)) long *next_ = call_->args;                      \
 	FXT_EACH(P_TAKE, __VA_ARGS__)
 
 /* A line's function. */

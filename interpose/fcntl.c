@@ -7,7 +7,6 @@
 #include <termios.h>
 #include <unistd.h>
 
-#include "agent/descriptor.h"
 #include "interpose.h"
 #include "said.h"
 
@@ -116,12 +115,10 @@ static inline void sets_flags(int fd, int flags)
 		fxt_endpoint_unseen(fd);
 }
 
-/* `call`, with what is done around it; `refused` for the trace's descriptor, which is none of the program's. */
-#define GUARDED_FCNTL(call, refused)								\
+/* `call`, with what is done around it. */
+#define FOLLOWED_FCNTL(call)									\
 	int result;										\
 												\
-	if (fxt_descriptor_is_ours(fd))								\
-		return refused;									\
 	if (cmd == F_SETFL)									\
 		sets_flags(fd, (int)(uintptr_t)arg);						\
 	result = call;										\
@@ -131,19 +128,13 @@ static inline void sets_flags(int fd, int flags)
 	}											\
 	return result;
 
-static FXT_COLD int no_such_descriptor(void)
-{
-	errno = EBADF;
-	return -1;
-}
-
 #define FCNTL(symbol)										\
 	FXT_REAL(int, symbol, (int fd, int cmd, void *arg), (fd, cmd, arg))			\
-	static int guarded_##symbol(int fd, int cmd, void *arg)					\
+	static int followed_##symbol(int fd, int cmd, void *arg)				\
 	{											\
-		GUARDED_FCNTL(real_##symbol(fd, cmd, arg), no_such_descriptor())		\
+		FOLLOWED_FCNTL(real_##symbol(fd, cmd, arg))					\
 	}											\
-	FXT_TRACED(io, int, symbol, fcntl, guarded_##symbol, BLOCKS(fd), INT, (int, fd, INT),	\
+	FXT_TRACED(io, int, symbol, fcntl, followed_##symbol, BLOCKS(fd), INT, (int, fd, INT),	\
 		   (int, cmd, INT), (void *, arg, NUMBER))					\
 	FXT_EXPORT int symbol(int fd, int cmd, ...)						\
 	{											\
@@ -177,13 +168,13 @@ FXT_EXPORT int ioctl(int fd, unsigned long request, ...)
 
 /* -- The table, and what is done by number -------------------------------------------------------- */
 
-static int guarded_by_number(struct fxt_by_number *call, int fd, int cmd, void *arg)
+static int followed_by_number(struct fxt_by_number *call, int fd, int cmd, void *arg)
 {
-	GUARDED_FCNTL((int)fxt_by_number_make(call), fxt_by_number_refuse(call))
+	FOLLOWED_FCNTL((int)fxt_by_number_make(call))
 }
 
 #define FXT_NUMBER_fcntl , FCNTL_BY_NUMBER
-#define FCNTL_BY_NUMBER(...) guarded_by_number(call_, __VA_ARGS__)
+#define FCNTL_BY_NUMBER(...) followed_by_number(call_, __VA_ARGS__)
 
 #define FXT_TABLE "fcntl.def"
 #include "wrappers.inc"

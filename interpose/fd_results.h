@@ -98,7 +98,7 @@
 			return special_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));                                         \
 		}                                                                                                       \
 		fxt_open_show(thread_, open_, start_ns_, names_);                                                       \
-		result_ = real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));                                                 \
+		result_ = real_##symbol(FXT_LIST(P_GIVE, __VA_ARGS__));                                                 \
 		FXT_END_APART(result_kind, __VA_ARGS__)                                                                 \
 		failure_ = FAILURE_LONG;                                                                                \
 		FXT_RECORD(result_kind, , __VA_ARGS__);                                                                 \

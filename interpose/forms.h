@@ -64,7 +64,7 @@
 
 /* child.c, await.c: a line says FORM, SHOWN in the place of BLOCKS(SHOWN), by a macro FORM(shown), and the file defines BODY_FORM(shown, kind,
  * symbol, parameters...). A body has thread_, names_, start_ns_, end_ns_ and after_ns_, and sets result_. */
-#define FXT_BY_REAL(symbol, ...) real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__))
+#define FXT_BY_REAL(symbol, ...) real_##symbol(FXT_LIST(P_GIVE, __VA_ARGS__))
 
 #define FXT_BY_WRAP(category, type, symbol, event, body, shown, kind, ...)                              \
 	FXT_REAL(type, symbol, (FXT_LIST(P_DECLARE, __VA_ARGS__)), (FXT_LIST(P_NAME, __VA_ARGS__)))     \
@@ -76,7 +76,7 @@
 		type result_;                                                                           \
 													\
 		if (!thread_)                                                                           \
-			return real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));                            \
+			return real_##symbol(FXT_LIST(P_GIVE, __VA_ARGS__));                            \
 		FXT_EACH(P_BEFORE, __VA_ARGS__)                                                         \
 		start_ns_ = fxt_now(thread_);                                                           \
 		BODY_##body(shown, kind, symbol, __VA_ARGS__)                                           \
@@ -87,7 +87,7 @@
 	FXT_EXPORT type symbol(FXT_LIST(P_DECLARE, __VA_ARGS__))                                        \
 	{                                                                                               \
 		if (!fxt_is_on(FXT_CAT_##category))                                                     \
-			return real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));                            \
+			return real_##symbol(FXT_LIST(P_GIVE, __VA_ARGS__));                            \
 		return traced_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));                                  \
 	}
 

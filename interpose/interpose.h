@@ -57,6 +57,7 @@
 #include "calls.h"
 #include "event.h"
 #include "fd_results.h"
+#include "given.h"
 #include "readable.h"
 
 #define FXT_EXPORT __attribute__((visibility("default")))
@@ -344,7 +345,7 @@ static inline void fxt_nothing_moves(const void *unused)
 	FXT_EXPORT type symbol(FXT_LIST(P_DECLARE, __VA_ARGS__))                                                \
 	{                                                                                                       \
 		if (!fxt_is_on(FXT_CAT_##category))                                                             \
-			return callee(FXT_LIST(P_NAME, __VA_ARGS__));                                           \
+			return callee(FXT_LIST(P_GIVE, __VA_ARGS__));                                           \
 		return traced_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));                                          \
 	}
 
@@ -377,12 +378,12 @@ static inline struct fxt_thread *fxt_enter_first(enum fxt_category category)
 		int failure_;                                                                                    \
                                                                                                                 \
 		if (!thread_)                                                                                    \
-			return callee(FXT_LIST(P_NAME, __VA_ARGS__));                                    \
+			return callee(FXT_LIST(P_GIVE, __VA_ARGS__));                                    \
 		FXT_EACH(P_BEFORE, __VA_ARGS__)                                                                 \
 		start_ns_ = fxt_now(thread_);                                                                     \
 		open_ = blocks;                                                                             \
 		FXT_SECOND(ENTER_##result_kind, , )                                                      \
-		KEEP_##result_kind(type) callee(FXT_LIST(P_NAME, __VA_ARGS__));                          \
+		KEEP_##result_kind(type) callee(FXT_LIST(P_GIVE, __VA_ARGS__));                          \
 		FXT_SECOND(LEAVE_##result_kind, , )                                                      \
 		end_ns_ = FXT_SECOND(END_##result_kind, fxt_end(thread_, open_), );                           \
 		failure_ = FAILURE_##result_kind;                                                                \

@@ -73,6 +73,7 @@ INTERPOSE_SOURCES = \
 	interpose/event.h \
 	interpose/fd_results.h \
 	interpose/forms.h \
+	interpose/given.h \
 	interpose/heap.c \
 	interpose/heap.h \
 	interpose/interpose.h \

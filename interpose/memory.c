@@ -32,7 +32,7 @@
 		uintptr_t place = (uintptr_t)__builtin_return_address(0);                                                       \
 																\
 		if (!thread)                                                                                                    \
-			return real_##symbol(addr, length, prot, flags, fd, offset);                                            \
+			return real_##symbol(addr, length, prot, flags, fxt_descriptor_given(fd), offset);                      \
 		MAP(traced_##symbol(addr, length, prot, flags, fd, offset))                                                     \
 	}
 

@@ -222,43 +222,18 @@ FXT_BY_HAND_NUMBER(pipe2)
 
 /* -- Descriptors by number ----------------------------------------------------------------------- */
 
-static FXT_COLD int no_such_descriptor(void)
-{
-	errno = EBADF;
-	return -1;
-}
-
-/* Ours makes way for another. Not in the child of a vfork: there it is the parent's bookkeeping that would
- * change, and the child's own copy ends with exec. */
-static FXT_COLD bool make_way(int newfd)
-{
-	if ((uint32_t)fxt_sys_getpid() != fxt_agent.pid)
-		return false;
-	fxt_descriptor_yield(newfd);
-	return true;
-}
-
-/* Nothing came in its place after all. */
-static FXT_COLD void clear_way(int newfd)
-{
-	if (fxt_file_is_ours(&fxt_agent.buffer, newfd))
-		fxt_sys_close(newfd);
-}
-
 #define CLOSE(symbol)										\
 	FXT_REAL(int, symbol, (int fd), (fd))							\
-	static inline int guarded_##symbol(int fd)						\
+	static inline int followed_##symbol(int fd)						\
 	{											\
-		GUARDED_CLOSE(real_##symbol(fd), no_such_descriptor())				\
+		FOLLOWED_CLOSE(real_##symbol(fd))						\
 	}											\
-	FXT_WRAP_AROUND(io, int, symbol, close, guarded_##symbol, BLOCKS(fd), INT, (int, fd, INT))
+	FXT_WRAP_AROUND(io, int, symbol, close, followed_##symbol, BLOCKS(fd), INT, (int, fd, INT))
 
-/* `call` closes fd; `refused` is done instead if that is ours. */
-#define GUARDED_CLOSE(call, refused)				\
+/* `call` closes fd. */
+#define FOLLOWED_CLOSE(call)					\
 	int result;						\
 								\
-	if (fxt_descriptor_is_ours(fd))				\
-		return refused;					\
 	fxt_stderr_moves(-1, fd);				\
 	FXT_FD_CLOSE(fd, result = call);			\
 	return result;
@@ -268,7 +243,7 @@ CLOSE(__close)
 
 static int close_by_number(struct fxt_by_number *call, int fd)
 {
-	GUARDED_CLOSE((int)fxt_by_number_make(call), fxt_by_number_refuse(call))
+	FOLLOWED_CLOSE((int)fxt_by_number_make(call))
 }
 
 FXT_REAL(int, dup, (int oldfd), (oldfd))
@@ -282,29 +257,27 @@ static int duplicated(int oldfd, int result)
 	return result;
 }
 
-static inline int guarded_dup(int oldfd)
+static inline int followed_dup(int oldfd)
 {
-	return duplicated(oldfd, fxt_descriptor_is_ours(oldfd) ? no_such_descriptor() : real_dup(oldfd));
+	return duplicated(oldfd, real_dup(oldfd));
 }
 
 static int dup_by_number(struct fxt_by_number *call, int oldfd)
 {
-	return duplicated(oldfd, fxt_descriptor_is_ours(oldfd) ? fxt_by_number_refuse(call) : (int)fxt_by_number_make(call));
+	return duplicated(oldfd, (int)fxt_by_number_make(call));
 }
 
-FXT_WRAP_AROUND(io, int, dup, dup, guarded_dup, QUICK, INT, (int, oldfd, INT))
+FXT_WRAP_AROUND(io, int, dup, dup, followed_dup, QUICK, INT, (int, oldfd, INT))
 
-/* `call`, of these names, duplicates oldfd to newfd; `refused` is done instead if oldfd is ours. */
-#define GUARDED_DUP_TO(call, refused, names)				\
+/* `call`, of these names, duplicates oldfd to newfd; ours makes way. */
+#define GUARDED_DUP_TO(call, names)					\
 	int result;							\
 	bool moved;							\
 									\
-	if (fxt_descriptor_is_ours(oldfd))				\
-		return refused;						\
-	moved = fxt_descriptor_is_ours(newfd) && make_way(newfd);	\
+	moved = FXT_UNLIKELY(newfd == fxt_agent.buffer.fd) && fxt_descriptor_yield(newfd); \
 	result = call;							\
 	if (FXT_UNLIKELY(moved) && result < 0)				\
-		clear_way(newfd);					\
+		fxt_descriptor_clear(newfd);				\
 	if (result >= 0) {						\
 		fxt_fd_duplicated(oldfd, newfd, names);			\
 		fxt_stderr_moves(oldfd, newfd);				\
@@ -315,7 +288,7 @@ FXT_WRAP_AROUND(io, int, dup, dup, guarded_dup, QUICK, INT, (int, oldfd, INT))
 	FXT_REAL(int, symbol, (int oldfd, int newfd), (oldfd, newfd))					\
 	static inline int guarded_##symbol(int oldfd, int newfd)					\
 	{												\
-		GUARDED_DUP_TO(real_##symbol(oldfd, newfd), no_such_descriptor(), FXT_NAMES(io, dup2))					\
+		GUARDED_DUP_TO(real_##symbol(oldfd, newfd), FXT_NAMES(io, dup2))			\
 	}												\
 	FXT_WRAP_AROUND(io, int, symbol, dup2, guarded_##symbol, BLOCKS(newfd), INT, (int, oldfd, INT),	\
 			(int, newfd, INT))
@@ -327,12 +300,12 @@ FXT_REAL(int, dup3, (int oldfd, int newfd, int flags), (oldfd, newfd, flags))
 
 static inline int guarded_dup3(int oldfd, int newfd, int flags)
 {
-	GUARDED_DUP_TO(real_dup3(oldfd, newfd, flags), no_such_descriptor(), FXT_NAMES(io, dup3))
+	GUARDED_DUP_TO(real_dup3(oldfd, newfd, flags), FXT_NAMES(io, dup3))
 }
 
 static int dup_to_by_number(struct fxt_by_number *call, uint64_t names, int oldfd, int newfd)
 {
-	GUARDED_DUP_TO((int)fxt_by_number_make(call), fxt_by_number_refuse(call), names)
+	GUARDED_DUP_TO((int)fxt_by_number_make(call), names)
 }
 
 FXT_WRAP_AROUND(io, int, dup3, dup3, guarded_dup3, BLOCKS(newfd), INT, (int, oldfd, INT),
