@@ -15,10 +15,19 @@ typedef const struct aiocb64 *const *aiocb64_list;
 #define RESULT_SECRET
 
 /* SUBMITS: a request begins before the call, and is over where it is refused; whether it is about a part of a file.
+ * The descriptor is in the block: fxt_submit_without_ours().
  * RETURNED: the result of a request, whose end it is; how that failed errno does not say, but aio_error(). */
 #define KEEP_SUBMITS(has_range)                                                 \
 	fxt_submit(thread_, aiocbp, start_ns_, names_, has_range);              \
 	KEEP_INT
+#define CALLEE_SUBMITS(has_range) , submitting_
+#define AROUND_SUBMITS(has_range) , SUBMITTING
+#define SUBMITTING(type, symbol, ...)                                           \
+	static int submitting_##symbol(FXT_LIST(P_DECLARE, __VA_ARGS__))        \
+	{                                                                       \
+		fxt_descriptor_leave(aiocbp->aio_fildes);                       \
+		return real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));            \
+	}
 #define FAILURE_SUBMITS(has_range) FAILURE_INT
 #define RESULT_SUBMITS(has_range) RESULT_INT
 #define GIVE_SUBMITS(has_range)                                                                 \

@@ -41,6 +41,78 @@ enum { COUNT_BYTES = sizeof(eventfd_t) };
 #define ENTER_EVENTS_WRITTEN(fd, value) ENTER_WRITTEN(fd)
 #define LEAVE_EVENTS_WRITTEN(fd, value) , fxt_wrote(thread_, &writing_, result_ ? -1 : COUNT_BYTES, &(value));
 
+/* POLLED: INT, of what answers in a list. Our descriptor answers there as a closed one does; an array of the program's is not written to
+ * before the call, nor read: only the kernel knows whether it can be. */
+#define KEEP_POLLED(fds, nfds) KEEP_INT
+#define FAILURE_POLLED(fds, nfds) FAILURE_INT
+#define RESULT_POLLED(fds, nfds) RESULT_INT
+#define GIVE_POLLED(fds, nfds) GIVE_INT
+#define CALLEE_POLLED(fds, nfds) , polling_
+#define AROUND_POLLED(fds, nfds) , POLLING
+
+static int polled(struct pollfd *fds, nfds_t nfds, int result)
+{
+	int ours = fxt_agent.buffer.fd;
+	nfds_t i;
+
+	if (result < 0 || ours < 0)
+		return result;
+	for (i = 0; i < nfds; i++) {
+		if (FXT_LIKELY(fds[i].fd != ours) || !fxt_descriptor_is_ours(ours))
+			continue;
+		result += !fds[i].revents;
+		fds[i].revents = POLLNVAL;
+	}
+	return result;
+}
+
+#define POLLING(type, symbol, ...)                                                              \
+	static int polling_##symbol(FXT_LIST(P_DECLARE, __VA_ARGS__))                           \
+	{                                                                                       \
+		return polled(fds, nfds, real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__)));         \
+	}
+
+#define FXT_NUMBER_poll , POLL_BY_NUMBER
+#define FXT_NUMBER_ppoll , POLL_BY_NUMBER
+#define POLL_BY_NUMBER(...) FXT_APPLY(POLLED_BY_NUMBER, __VA_ARGS__)
+#define POLLED_BY_NUMBER(fds, nfds, ...) ((int)(call_->result = polled(fds, nfds, (int)fxt_by_number_make(call_))))
+
+/* SELECTED: INT, of what answers in sets. Ours leaves its number if that is in one of them. Few programs come so far: `nfds` is above it. */
+#define KEEP_SELECTED KEEP_INT
+#define FAILURE_SELECTED FAILURE_INT
+#define RESULT_SELECTED RESULT_INT
+#define GIVE_SELECTED GIVE_INT
+#define CALLEE_SELECTED , selecting_
+#define AROUND_SELECTED , SELECTING
+
+static bool has(const fd_set *set, int fd)
+{
+	const fd_mask *word = set ? (const fd_mask *)set + fd / NFDBITS : NULL;
+
+	return word && fxt_sys_can_read((uintptr_t)word) && *word & (fd_mask)1 << fd % NFDBITS;
+}
+
+static inline void select_without_ours(int nfds, const fd_set *readfds, const fd_set *writefds, const fd_set *exceptfds)
+{
+	int ours = fxt_agent.buffer.fd;
+
+	if (FXT_UNLIKELY(nfds > ours) && ours >= 0 && (has(readfds, ours) || has(writefds, ours) || has(exceptfds, ours)))
+		fxt_descriptor_leave(ours);
+}
+
+#define SELECTING(type, symbol, ...)                                            \
+	static int selecting_##symbol(FXT_LIST(P_DECLARE, __VA_ARGS__))         \
+	{                                                                       \
+		select_without_ours(nfds, readfds, writefds, exceptfds);        \
+		return real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));            \
+	}
+
+#define FXT_NUMBER_select , SELECT_BY_NUMBER
+#define FXT_NUMBER_pselect6 , SELECT_BY_NUMBER
+#define SELECT_BY_NUMBER(...) FXT_APPLY(SELECTED_BY_NUMBER, __VA_ARGS__)
+#define SELECTED_BY_NUMBER(nfds, readfds, writefds, exceptfds, ...) \
+	(select_without_ours(nfds, readfds, writefds, exceptfds), real_by_number())
+
 #define FXT_TABLE "poll.def"
 #include "wrappers.inc"
 #define FXT_REALS fxt_reals_poll

@@ -2,6 +2,7 @@
  * library's fork handlers, and of the wrapper of what runs none. */
 #include <sched.h>
 #include <signal.h>
+#include <spawn.h>
 #include <sys/mman.h>
 #include <sys/pidfd.h>
 #include <unistd.h>
@@ -12,6 +13,20 @@
 #include "trampoline.h"
 
 FXT_EXPORT pid_t __fork(void);
+
+/* KEPT: ERROR, of what keeps the number of a descriptor for later. Ours leaves it. */
+#define KEEP_KEPT KEEP_ERROR
+#define FAILURE_KEPT FAILURE_ERROR
+#define RESULT_KEPT RESULT_ERROR
+#define GIVE_KEPT GIVE_ERROR
+#define CALLEE_KEPT , keeping_
+#define AROUND_KEPT , KEEPING
+#define KEEPING(type, symbol, ...)                                              \
+	static type keeping_##symbol(FXT_LIST(P_DECLARE, __VA_ARGS__))          \
+	{                                                                       \
+		fxt_descriptor_leave(fildes);                                   \
+		return real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));            \
+	}
 
 #define FXT_TABLE "process.def"
 #include "wrappers.inc"

@@ -13,7 +13,7 @@
 struct fxt_thread;
 
 /* Whether `bytes` (1 to a page) from `memory` on can be read. Costs nothing on the own stack, and two
- * system calls elsewhere. */
+ * system calls elsewhere; and without a thread. */
 bool fxt_readable(const struct fxt_thread *thread, const void *memory, size_t bytes);
 
 /* A time in nanoseconds; -1 for NULL, which is no limit to calls that wait, and for what cannot be read. */

@@ -104,6 +104,19 @@ typedef int descriptor_pair[2];
 	leave_band(fd, flags);                                                          \
 	fxt_writes(thread_, fd, &writing_);
 #define LEAVE_SENT_MESSAGE(fd, msg) LEAVE_WRITTEN(fd)
+#define CALLEE_SENT_MESSAGE(fd, msg) , sending_
+#define AROUND_SENT_MESSAGE(fd, msg) , SENDING
+
+/* Descriptors are sent by their numbers, which ours leaves if it is among them. */
+#define SENDING(type, symbol, ...)                                              \
+	static type sending_##symbol(FXT_LIST(P_DECLARE, __VA_ARGS__))          \
+	{                                                                       \
+		send_without_ours(msg);                                         \
+		return real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));            \
+	}
+#define FXT_NUMBER_sendmsg , SENDMSG_BY_NUMBER
+#define SENDMSG_BY_NUMBER(...) FXT_APPLY(SENT_BY_NUMBER, __VA_ARGS__)
+#define SENT_BY_NUMBER(sockfd, msg, ...) (send_without_ours(msg), real_by_number())
 
 /* SETS: an option, which may be a filter: what it does not like is lost, and the sender told that it arrived. */
 #define KEEP_SETS(fd, level, name) KEEP_INT
@@ -154,22 +167,49 @@ static inline bool has_address(struct fxt_thread *thread, int fd, const struct m
 	return FXT_UNLIKELY(fxt_stream_has_messages(fxt_endpoint(fd))) && fxt_readable(thread, msg, sizeof(*msg)) && msg->msg_name;
 }
 
-static inline void receive_descriptors(struct fxt_thread *thread, struct msghdr *msg)
+/* For each descriptor in the message, as far as its parts lie within it. */
+static void each_descriptor(struct msghdr *msg, void (*then)(struct fxt_thread *thread, int fd), struct fxt_thread *thread)
 {
+	const char *end = (const char *)msg->msg_control + msg->msg_controllen;
 	struct cmsghdr *part;
 	size_t bytes;
 	int fd;
 
-	if (FXT_LIKELY(!msg->msg_controllen))
-		return;
 	for (part = CMSG_FIRSTHDR(msg); part; part = CMSG_NXTHDR(msg, part)) {
-		if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS)
+		if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS || part->cmsg_len > (size_t)(end - (char *)part))
 			continue;
 		for (bytes = CMSG_LEN(0); bytes + sizeof(fd) <= part->cmsg_len; bytes += sizeof(fd)) {
 			memcpy(&fd, (const char *)part + bytes, sizeof(fd));
-			fxt_endpoint_received(thread, fd);
+			then(thread, fd);
 		}
 	}
+}
+
+static inline void receive_descriptors(struct fxt_thread *thread, struct msghdr *msg)
+{
+	if (FXT_UNLIKELY(msg->msg_controllen))
+		each_descriptor(msg, fxt_endpoint_received, thread);
+}
+
+static void leave(struct fxt_thread *unused, int fd)
+{
+	(void)unused;
+	fxt_descriptor_leave(fd);
+}
+
+/* What is longer than a page is not looked at: a message may have a quarter of that of descriptors. */
+static FXT_COLD void leave_descriptors(const struct msghdr *msg)
+{
+	struct msghdr parts = {.msg_control = msg->msg_control, .msg_controllen = msg->msg_controllen};
+
+	if (parts.msg_controllen <= FXT_PAGE_BYTES && fxt_readable(fxt_self, parts.msg_control, parts.msg_controllen))
+		each_descriptor(&parts, leave, NULL);
+}
+
+static inline void send_without_ours(const struct msghdr *msg)
+{
+	if (fxt_agent.buffer.fd >= 0 && fxt_readable(fxt_self, msg, sizeof(*msg)) && FXT_UNLIKELY(msg->msg_controllen))
+		leave_descriptors(msg);
 }
 
 #define NEW_connection , fxt_endpoint_accepted(thread_, (int)result_);

@@ -38,4 +38,15 @@ static inline void fxt_submit_list(struct fxt_thread *thread, const void *contro
 	}
 }
 
+/* The C library looks for descriptors in the blocks, without a check of addresses; ours leaves its number if it is in one. */
+static inline void fxt_submit_without_ours(const void *control_list, int count)
+{
+	const struct aiocb *const *list = control_list;
+	int i;
+
+	for (i = 0; i < count; i++)
+		if (list[i] && list[i]->aio_lio_opcode != LIO_NOP)
+			fxt_descriptor_leave(list[i]->aio_fildes);
+}
+
 #endif

@@ -66,6 +66,15 @@ typedef struct aiocb64 *const *aiocb64_list;
 	if (mode == LIO_WAIT || mode == LIO_NOWAIT)                        \
 		fxt_submit_list(thread_, list, nitems, start_ns_);         \
 	KEEP_INT(type)
+#define CALLEE_SUBMITS , submitting_
+#define AROUND_SUBMITS , SUBMITTING
+#define SUBMITTING(type, symbol, ...)                                           \
+	static int submitting_##symbol(FXT_LIST(P_DECLARE, __VA_ARGS__))        \
+	{                                                                       \
+		if (mode == LIO_WAIT || mode == LIO_NOWAIT)                     \
+			fxt_submit_without_ours(list, nitems);                  \
+		return real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));            \
+	}
 #define FAILURE_SUBMITS FAILURE_INT
 #define RESULT_SUBMITS RESULT_INT
 #define GIVE_SUBMITS GIVE_INT

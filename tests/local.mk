@@ -134,6 +134,7 @@ APPS_C = \
 	tests/apps/host_locks \
 	tests/apps/host_malloc \
 	tests/apps/host_maps \
+	tests/apps/host_number \
 	tests/apps/host_pointers \
 	tests/apps/host_process \
 	tests/apps/host_sanitized \
@@ -176,7 +177,7 @@ tests/apps/alone: tests/apps/unseen.h
 # The checking variants are called in optimised code only.
 tests/apps/count_io_fortified: APP_FLAGS = -O2
 $(filter tests/apps/count_%,$(APPS_C)): tests/apps/counts.h tests/apps/random.h tests/apps/unseen.h
-tests/apps/busy tests/apps/host_unmaps tests/apps/inherits tests/apps/listens tests/apps/many_functions tests/apps/progress: tests/apps/random.h tests/apps/unseen.h
+tests/apps/busy tests/apps/host_number tests/apps/host_unmaps tests/apps/inherits tests/apps/listens tests/apps/many_functions tests/apps/progress: tests/apps/random.h tests/apps/unseen.h
 tests/apps/causes tests/apps/chain tests/apps/losses tests/apps/quiet tests/apps/stepped: tests/apps/unseen.h
 tests/apps/count_numbers: $(addprefix $(top_srcdir)/,$(INTERPOSE_TABLES)) $(top_srcdir)/interpose/numbers.h
 $(filter tests/apps/host_%,$(APPS_C)): tests/apps/host.h

@@ -12,6 +12,8 @@
 	X(process, fork) X(process, _Fork) X(process, vfork) X(process, clone) X(process, wait)         \
 	X(process, waitpid) X(process, wait3) X(process, wait4) X(process, waitid) X(process, system)   \
 	X(process, posix_spawn) X(process, posix_spawnp) X(process, unshare) X(process, setns)          \
+	X(process, posix_spawn_file_actions_adddup2) X(process, posix_spawn_file_actions_addfchdir_np)  \
+	X(process, posix_spawn_file_actions_addtcsetpgrp_np)                                            \
 	X(process, pidfd_open) X(process, pidfd_getfd) X(process, pidfd_send_signal)                    \
 	X(process, process_mrelease) X(process, forkpty) X(time, alarm) X(time, ualarm) X(time, setitimer)                  \
 	X(time, timer_create) X(time, timer_settime) X(time, timer_delete)
@@ -161,6 +163,7 @@ static void make_processes(void)
 {
 	static char stack[65536] __attribute__((aligned(16)));
 	char shell[] = "sh", option[] = "-c", command[MIDDLE_MOST + 20], *argv[] = {shell, option, command, NULL};
+	posix_spawn_file_actions_t actions;
 	int terminal = -1;
 	pid_t child;
 
@@ -190,6 +193,12 @@ static void make_processes(void)
 	NEED(CALL(posix_spawnp, &child, "sh", NULL, NULL, argv, environ) == 0);
 	wait_for(child);
 	NEED(CALL(posix_spawn, &child, path_to("/none"), NULL, NULL, argv, environ) == ENOENT);
+	NEED(!posix_spawn_file_actions_init(&actions));
+	NEED(!CALL(posix_spawn_file_actions_adddup2, &actions, 1, 2));
+	NEED(CALL(posix_spawn_file_actions_adddup2, &actions, -1, 2) == EBADF);
+	NEED(!CALL(posix_spawn_file_actions_addfchdir_np, &actions, 0));
+	NEED(!CALL(posix_spawn_file_actions_addtcsetpgrp_np, &actions, 0));
+	posix_spawn_file_actions_destroy(&actions);
 	NEED(CALL(system, command) == 3 << 8);
 	NEED(CALL(waitpid, -1, NULL, 0) == -1 && errno == ECHILD);
 }

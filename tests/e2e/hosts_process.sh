@@ -83,6 +83,18 @@ for way in range from loop dup2 raw; do
 done
 host fds.list "$apps/host_fds" list 10
 complete fds.list
+# The trace's number against a closed one, above the program's limit and below it; with the category of most of these calls, and without.
+for limit in 1024 8192; do
+	host "fds.number.$limit" "$apps/host_number" 3 $limit
+	complete "fds.number.$limit"
+	FXT_CATEGORIES=pthread MODES=streaming host "fds.number.$limit.off" "$apps/host_number" 1 $limit
+done
+# They are recorded as what they were for the program.
+for file in fds.number.8192.streaming/*.fxt fds.number.1024.oneshot/*.fxt; do
+	"$FXT" dump "$file" | grep -E ' io:(read|fsync|fdopen|dup|fchdir)  .* (old)?fd=[1-9][0-9]{3} ' >>refused
+done
+test "$(grep -c ' errno=9$' refused)" -ge 60 || fail "fds.number: recorded: $(wc -l <refused)"
+is "fds.number: recorded as others" 0 "$(grep -vc ' errno=9$' refused)"
 MODES=circular host fds.threads "$apps/host_fds" threads 10
 # Which files are opened beside other threads is chance; by whom is not: a task that has closed all of a table of its own.
 if strace -o /dev/null true 2>/dev/null; then

@@ -68,6 +68,7 @@ host_loader names '$plugin'
 host_loader dlmopen '$plugin'
 host_locks
 host_malloc
+host_number 1 1024
 host_own_malloc
 host_pointers
 host_stderr pipe 10
