@@ -93,7 +93,11 @@ static void list_symbols(void)
 /* What a parameter of a kind is called in the trace: by its name, with these exceptions. */
 static void put_argument(const char *name, size_t bytes, const char *kind)
 {
-	if (!strncmp(kind, "ADDR", 4))
+	if (!strncmp(kind, "ADDR_BOUND", 10))
+		fputs("addr, bound", stdout);
+	else if (!strncmp(kind, "BOUND", 5))
+		printf("%.*s, bound", (int)bytes, name);
+	else if (!strncmp(kind, "ADDR", 4))
 		fputs("addr", stdout);
 	else if (!strncmp(kind, "PAIR", 4))
 		fputs("fd1, fd2", stdout);
@@ -238,7 +242,9 @@ static void document(void)
 	     "Made from the tables in interpose/ by `make interposed-calls`; a test compares the two. A\n"
 	     "call appears under the name in the first column, whichever of its symbols the program uses.\n"
 	     "Where no arguments are given the wrapper is written by hand, and its file says what it\n"
-	     "records. Every failing call has `errno` besides, and one that returns something has `ret`.");
+	     "records. Every failing call has `errno` besides, and one that returns something has `ret`.\n"
+	     "`bound` is the address that a socket has: after `listen`, and after a `bind` that leaves the port\n"
+	     "of it, or the name of a Unix socket, to the kernel. It is written as `addr` is.");
 	for (k = 0; k < COUNT(categories); k++) {
 		begun = false;
 		for (i = 0; i < COUNT(lines); i++) {
