@@ -125,6 +125,7 @@ APPS_C = \
 	tests/apps/follow_fork \
 	tests/apps/holds \
 	tests/apps/host_cancel \
+	tests/apps/host_cancel_locks \
 	tests/apps/host_control \
 	tests/apps/host_cut \
 	tests/apps/host_fds \

@@ -42,6 +42,13 @@ __attribute__((unused)) static void mark(void)
 	atomic_fetch_add(marks, 1);
 }
 
+/* A barrier for two threads. To make it counts as a mark. */
+__attribute__((unused)) static void mark_barrier(pthread_barrier_t *barrier)
+{
+	need(!pthread_barrier_init(barrier, NULL, 2));
+	atomic_fetch_add(marks, 1);
+}
+
 __attribute__((unused)) static void mark_times(unsigned long times)
 {
 	while (times--)

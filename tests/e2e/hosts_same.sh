@@ -54,6 +54,7 @@ follow_fork vfork-fails
 follow_fork double
 follow_fork daemon
 host_cancel fifo
+host_cancel_locks
 host_control callbacks
 host_control coroutines
 host_control jumps 50

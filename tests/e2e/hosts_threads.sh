@@ -47,8 +47,10 @@ for mode in $MODES; do
 	is "cancel, $mode: not cancelled or not cleaned up" "" "$(grep ': cancelled' cancel.$mode.out | grep -v 'cancelled 1, cleaned up 1')"
 done
 # Every time limit, clock, kind and protocol of locks, semaphores, conditions and joins, and a cancellation pending in each.
-MODES=streaming host locks "$apps/host_locks"
-complete locks
+for program in host_locks host_cancel_locks; do
+	MODES=streaming host $program "$apps/$program"
+	complete $program
+done
 # How many calls fit between two jumps is up to the machine. The record that a jump leaves behind is counted as dropped.
 EXPECT=' is full at ' FXT_BUFFER_SIZE_MB=32 host jumps "$apps/host_control" jumps 300
 lossy jumps
