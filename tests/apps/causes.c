@@ -1,6 +1,6 @@
 /* Threads that let each other go on, and know how often: prints arrows that a trace of it has, "cause -> effect count".
  *
- *	causes KIND COUNT	mutex, rwlock, spin, mtx, cond, broadcast, sem, barrier, threads, thrds, pool_cond, pool_sem, readers
+ *	causes KIND COUNT	mutex, rwlock, spin, mtx, cond, broadcast, sem, barrier, threads, thrds, readers
  *
  * Whoever lets another thread go on does so while that one is known to wait, so it is known which call ends which wait: it sleeps in the
  * kernel, or, where it spins, is in the C library's own function. Conditions in turn need no such care but for the mutex that has to
@@ -21,9 +21,9 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-#include "unseen.h"
+#include "asleep.h"
 
-enum { WAITERS = 3, WORKERS = 4 };
+enum { WAITERS = 3 };
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
@@ -40,12 +40,6 @@ static void need(bool condition)
 {
 	if (!condition)
 		abort();
-}
-
-/* There may be fewer processors than threads, and other work for them. Not by a call that is traced. */
-static void let_others_run(void)
-{
-	unseen(SYS_sched_yield);
 }
 
 static void lock(const char *kind)
@@ -70,42 +64,6 @@ static void unlock(const char *kind)
 		pthread_spin_unlock(&spin);
 	else
 		mtx_unlock(&c11);
-}
-
-/* How often a thread has gone to sleep so far, if it sleeps now and would let a signal through; 0: not so. */
-static unsigned long slept(int tid)
-{
-	char path[64], text[4096], *state, *blocked, *switches;
-	FILE *file;
-	size_t bytes;
-
-	snprintf(path, sizeof(path), "/proc/self/task/%d/status", tid);
-	file = fopen(path, "re");
-	need(file);
-	bytes = fread(text, 1, sizeof(text) - 1, file);
-	fclose(file);
-	text[bytes] = '\0';
-	state = strstr(text, "\nState:\t");
-	blocked = strstr(text, "\nSigBlk:\t");
-	switches = strstr(text, "\nvoluntary_ctxt_switches:\t");
-	if (!state || !blocked || !switches)
-		abort();
-	if (state[8] != 'S' || strtoull(blocked + 9, NULL, 16))
-		return 0;
-	return strtoul(switches + 26, NULL, 10);
-}
-
-/* Until a thread sleeps in the kernel, which is where it waits for a lock of ours: for one of the tracer's it would with signals blocked.
- * What is read of it is not of one moment: all the while between two readings it must have slept. */
-static void wait_until_asleep(int tid)
-{
-	unsigned long before, now = 0;
-
-	do {
-		before = now;
-		let_others_run();
-		now = slept(tid);
-	} while (!now || now != before);
 }
 
 /* -- Whether a thread spins ---------------------------------------------------------------------- */
@@ -327,139 +285,6 @@ static int end_c11(void *unused)
 	return unused != NULL;
 }
 
-/* -- A pool of threads over a queue -------------------------------------------------------------- */
-
-/* Tasks come in bursts of 1 to WORKERS, to workers that all sleep: so each task is what wakes one. A task is over when all of its burst have
- * begun, or a worker could come back for a second one that another was woken for; and workers come back one at a time, or they
- * would wait for each other. */
-static struct {
-	bool has_semaphore;
-	sem_t ready;                    /* counts tasks, where it does; otherwise the mutex and the condition above are used */
-	atomic_long made, taken;        /* tasks */
-	atomic_long before;             /* tasks made before the burst */
-	atomic_long back;               /* how often a worker began to wait */
-	atomic_bool closed;
-	atomic_int joined;              /* the worker that is waited for to end */
-	int owner;
-	int last_back;                  /* the thread that began to wait last */
-} pool;
-
-/* A task's number; 0: there will be none. */
-static long take_task(int me)
-{
-	long task;
-
-	if (pool.has_semaphore) {
-		pool.last_back = me;
-		atomic_fetch_add(&pool.back, 1);
-		need(!sem_wait(&pool.ready));
-		return atomic_load(&pool.closed) ? 0 : atomic_fetch_add(&pool.taken, 1) + 1;
-	}
-	pthread_mutex_lock(&mutex);
-	pool.last_back = me;
-	atomic_fetch_add(&pool.back, 1);
-	while (atomic_load(&pool.taken) == atomic_load(&pool.made) && !atomic_load(&pool.closed))
-		pthread_cond_wait(&cond, &mutex);
-	task = atomic_load(&pool.closed) ? 0 : atomic_fetch_add(&pool.taken, 1) + 1;
-	pthread_mutex_unlock(&mutex);
-	return task;
-}
-
-/* Until so many times a worker has begun to wait, and the last of them sleeps. */
-static void wait_until_back(long times)
-{
-	while (atomic_load(&pool.back) < times)
-		let_others_run();
-	wait_until_asleep(pool.last_back);
-}
-
-static void *work(void *number)
-{
-	int me = (int)syscall(SYS_gettid);
-	long task;
-
-	while ((task = take_task(me)) != 0) {
-		while (atomic_load(&pool.taken) < atomic_load(&pool.made))
-			let_others_run();
-		/* The first to come back finds nobody on the way: all others sleep, or have a task too. */
-		if (task > atomic_load(&pool.before) + 1)
-			wait_until_back(WORKERS + task - 1);
-	}
-	/* Ends when somebody waits for that. */
-	while (atomic_load(&pool.joined) != (int)(size_t)number)
-		let_others_run();
-	wait_until_asleep(pool.owner);
-	return NULL;
-}
-
-static void make_tasks(long many)
-{
-	long i;
-
-	atomic_store(&pool.before, atomic_load(&pool.made));
-	if (pool.has_semaphore) {
-		atomic_fetch_add(&pool.made, many);
-		for (i = 0; i < many; i++)
-			need(!sem_post(&pool.ready));
-		return;
-	}
-	pthread_mutex_lock(&mutex);
-	atomic_fetch_add(&pool.made, many);
-	for (i = 0; i < many; i++)
-		pthread_cond_signal(&cond);
-	pthread_mutex_unlock(&mutex);
-}
-
-static void close_pool(void)
-{
-	int i;
-
-	atomic_store(&pool.closed, true);
-	if (pool.has_semaphore) {
-		for (i = 0; i < WORKERS; i++)
-			need(!sem_post(&pool.ready));
-		return;
-	}
-	pthread_mutex_lock(&mutex);
-	pthread_cond_broadcast(&cond);
-	pthread_mutex_unlock(&mutex);
-}
-
-static void run_pool(bool has_semaphore)
-{
-	pthread_t threads[WORKERS];
-	long made, many;
-	int i;
-
-	pool.has_semaphore = has_semaphore;
-	pool.owner = (int)syscall(SYS_gettid);
-	atomic_store(&pool.joined, -1);
-	sem_init(&pool.ready, 0, 0);
-	for (i = 0; i < WORKERS; i++) {
-		need(!pthread_create(&threads[i], NULL, work, (void *)(size_t)i));
-		wait_until_back(i + 1);
-	}
-	for (made = 0; made < count; made += many) {
-		many = 1 + made % WORKERS;
-		if (many > count - made)
-			many = count - made;
-		make_tasks(many);
-		wait_until_back(WORKERS + made + many);
-	}
-	close_pool();
-	for (i = 0; i < WORKERS; i++) {
-		atomic_store(&pool.joined, i);
-		pthread_join(threads[i], NULL);
-	}
-	if (has_semaphore)
-		printf("sem_post -> sem_wait %ld\n", count + WORKERS);
-	else
-		printf("pthread_cond_signal -> pthread_cond_wait %ld\npthread_cond_broadcast -> pthread_cond_wait %d\n"
-		       "pthread_mutex_unlock -> pthread_cond_wait %ld\n",
-		       count, WORKERS, count + WORKERS);
-	printf("pthread_create -> thread %d\nthread -> pthread_join %d\n", WORKERS, WORKERS);
-}
-
 static void run(void *(*first)(void *), void *(*second)(void *))
 {
 	pthread_t threads[2];
@@ -504,8 +329,6 @@ int main(int argc, char **argv)
 	} else if (!strcmp(kind, "sem")) {
 		ask();
 		printf("sem_post -> sem_wait %ld\n", 2 * count);
-	} else if (!strcmp(kind, "pool_cond") || !strcmp(kind, "pool_sem")) {
-		run_pool(!strcmp(kind, "pool_sem"));
 	} else if (!strcmp(kind, "barrier")) {
 		pthread_barrier_init(&barrier, NULL, WAITERS);
 		for (i = 0; i < WAITERS; i++)

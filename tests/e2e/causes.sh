@@ -6,11 +6,11 @@ need python3
 
 export FXT_CATEGORIES=pthread
 
-# arrows KIND COUNT: what the program says it should have to told, what there is to found. Each is there whole.
+# arrows KIND COUNT [PROGRAM]: what the program says it should have to told, what there is to found. Each is there whole.
 arrows()
 {
 	rm -rf trace
-	traced trace "$apps/causes" "$1" "$2" >told 2>err || fail "$1: exit status $?"
+	traced trace "$apps/${3:-causes}" "$1" "$2" >told 2>err || fail "$1: exit status $?"
 	file=$(only trace/*.fxt) || return
 	valid "$file"
 	trace arrows "$file" | sort >found
@@ -50,10 +50,10 @@ trace wakers "$file" | sort >wakers
 same "who woke whom" wakers wakeups
 
 # Threads that take tasks from a queue: every one of these is known, joining included.
-for kind in pool_cond pool_sem; do
-	arrows $kind 500
+for kind in cond sem; do
+	arrows $kind 500 pools
 	sort -o told told
-	same "$kind: arrows" told found
+	same "pools $kind: arrows" told found
 done
 
 # -- Killed in the middle of it: no arrow has only one end ---------------------------------------------------

@@ -16,8 +16,6 @@ awaits 5
 busy 20
 causes mutex 20
 causes barrier 20
-causes pool_cond 20
-causes pool_sem 20
 chain
 clocks 0.1
 controlled calls 5 open . wait 1
@@ -102,6 +100,8 @@ objects blocks
 objects small
 objects many 10
 objects library '$apps/libobjects_one.so' '$apps/libobjects_two.so'
+pools cond 20
+pools sem 20
 process fork
 process exec
 process _exit
