@@ -154,6 +154,7 @@ APPS_C = \
 	tests/apps/listens \
 	tests/apps/losses \
 	tests/apps/objects \
+	tests/apps/objects_blocks \
 	tests/apps/owns \
 	tests/apps/pools \
 	tests/apps/process \
@@ -171,7 +172,7 @@ APPS_C = \
 APPS_CXX = \
 	tests/apps/throws
 APPS_SHARED = tests/apps/asleep.h tests/apps/counts.h tests/apps/host.h tests/apps/lifetimes.h tests/apps/lifetimes_uses.c \
-	tests/apps/random.h tests/apps/unseen.h
+	tests/apps/objects.h tests/apps/random.h tests/apps/unseen.h
 
 tests/apps/busy tests/apps/controlled tests/apps/count_calls tests/apps/coroutines tests/apps/ends tests/apps/jumps tests/apps/losses tests/apps/slow: APP_FLAGS = -finstrument-functions
 tests/apps/alone: APP_FLAGS = -nostdlib -static -fno-stack-protector
@@ -207,7 +208,8 @@ $(HOST_SO):
 		-o $@ $< $(LDFLAGS)
 
 # Names of functions and variables of the program, also when it is stripped; and two libraries that differ in those.
-tests/apps/objects: APP_LIBS = -rdynamic
+tests/apps/objects tests/apps/objects_blocks: APP_LIBS = -rdynamic
+tests/apps/objects tests/apps/objects_blocks: tests/apps/objects.h
 tests/apps/libobjects_one.so: APP_FLAGS = -DOF=one
 tests/apps/libobjects_two.so: APP_FLAGS = -DOF=two
 tests/apps/libobjects_one.so tests/apps/libobjects_two.so: tests/apps/objects_library.c

@@ -96,9 +96,9 @@ jumps deep 700
 lifetimes threads 20
 losses depth 600
 objects names
-objects blocks
-objects small
 objects many 10
+objects_blocks large
+objects_blocks small
 objects library '$apps/libobjects_one.so' '$apps/libobjects_two.so'
 pools cond 20
 pools sem 20

@@ -38,7 +38,7 @@ FXT_CATEGORIES=pthread,dl,io names "libraries, and dlclose recorded" "$apps/obje
 # Heap blocks: neither samples nor explanations between a call's end and the beginning of its block.
 export FXT_EXPLAIN_NS=0
 for mode in streaming oneshot circular; do
-	FXT_BUFFERING_MODE=$mode FXT_BUFFER_SIZE_MB=2 FXT_CATEGORIES=malloc,pthread names "blocks, $mode" "$apps/objects" blocks
+	FXT_BUFFERING_MODE=$mode FXT_BUFFER_SIZE_MB=2 FXT_CATEGORIES=malloc,pthread names "blocks, $mode" "$apps/objects_blocks" large
 	trace blocks "$file" | sort | uniq -c | sort -k1,1nr -k2 | sed 's/^ *//' >lives
 	is "blocks, $mode: lifetimes of one kind" "506 block of make_table 100008 gone" "$(head -n 1 lives)"
 	is "blocks, $mode: kept" "1 block of make_index 100008 kept" "$(grep kept lives)"
@@ -47,7 +47,7 @@ unset FXT_EXPLAIN_NS
 
 # With a lifetime for all of them, those of the C library too, no lock is taken for one that was at its address before.
 rm -rf trace
-FXT_HEAP_TRACK_BYTES=1 FXT_CATEGORIES=malloc,pthread traced trace "$apps/objects" small >said
+FXT_HEAP_TRACK_BYTES=1 FXT_CATEGORIES=malloc,pthread traced trace "$apps/objects_blocks" small >said
 file=$(only trace/*.fxt) && valid "$file"
 grep mutex said >told
 trace objects "$file" | grep mutex >found
