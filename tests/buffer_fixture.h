@@ -1,4 +1,4 @@
-/* A buffer in a directory of its own, and the walk over its file: for check_buffer.c and check_rewrite.c.
+/* A buffer in a directory of its own, and the walk over its file: for check_buffer.c, check_buffer_file.c and check_rewrite.c.
  *
  * The file is read back by its name and walked by the sizes of its records alone, without the project's reader or its
  * header of bit fields.
@@ -136,7 +136,7 @@ enum {
 	INSTANTS_PER_CHUNK = LAST_PLACE / 2 + 1,
 };
 
-static void instant(struct fxt_lane *lane, uint64_t name)
+__attribute__((unused)) static void instant(struct fxt_lane *lane, uint64_t name)
 {
 	uint64_t *at = fxt_lane_place(lane, 2);
 
@@ -144,9 +144,9 @@ static void instant(struct fxt_lane *lane, uint64_t name)
 	fxt_lane_commit(lane, at, 2, INSTANT(name));
 }
 
-static struct fxt_chunk taken;
+__attribute__((unused)) static struct fxt_chunk taken;
 
-static struct fxt_lane lane_of(const struct fxt_chunk *chunk)
+__attribute__((unused)) static struct fxt_lane lane_of(const struct fxt_chunk *chunk)
 {
 	struct fxt_lane lane = {0};
 

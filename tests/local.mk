@@ -6,6 +6,7 @@
 if HAVE_CHECK
 UNIT_TESTS = \
 	tests/check_buffer \
+	tests/check_buffer_file \
 	tests/check_clock \
 	tests/check_config \
 	tests/check_encode \
@@ -16,6 +17,7 @@ UNIT_TESTS = \
 	tests/check_utf8 \
 	tests/check_wait
 tests_check_buffer_SOURCES = tests/check_buffer.c tests/buffer_fixture.h
+tests_check_buffer_file_SOURCES = tests/check_buffer_file.c tests/buffer_fixture.h
 tests_check_rewrite_SOURCES = tests/check_rewrite.c tests/buffer_fixture.h
 # The parts of the agent that read its configuration.
 tests_check_config_SOURCES = tests/check_config.c agent/config.c agent/follow.c agent/follow_glob.c agent/loaded.c agent/log.c agent/output.c \

@@ -8,7 +8,7 @@
 
 #define APART __attribute__((noinline, noclone, visibility("default")))
 
-/* The name of an object in the call that is made next or has just been made. */
+/* Says the name of an object in the call that is made next, or has just been made. */
 #define SAY(call, ...)                                          \
 	do {                                                    \
 		char text_[200];                                \
