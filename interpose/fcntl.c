@@ -151,9 +151,20 @@ FCNTL(fcntl)
 FCNTL(fcntl64)
 FCNTL(__fcntl)
 
+/* FIONBIO says by a number behind a pointer whether the descriptor may block. A call that succeeded has read that number, so it can be
+ * read. The arguments of other requests are not recorded. */
+#define COUNT_SWITCH 0
+#define WORDS_SWITCH(name) 1
+#define MEASURE_SWITCH(name)
+#define PUT_SWITCH(name)                                                                \
+	if (request == FIONBIO && !result_) {                                           \
+		at_ = fxt_put_int(at_, FXT_STR_##name, *(const int *)(name));           \
+		arguments_++;                                                           \
+	}
+
 FXT_REAL(int, ioctl, (int fd, unsigned long request, void *arg), (fd, request, arg))
 FXT_TRACED(io, int, ioctl, ioctl, real_ioctl, BLOCKS(fd), INT, (int, fd, INT),
-	   (unsigned long, request, UINT), (void *, arg, SKIP))
+	   (unsigned long, request, UINT), (void *, arg, SWITCH))
 
 FXT_EXPORT int ioctl(int fd, unsigned long request, ...)
 {

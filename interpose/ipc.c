@@ -10,6 +10,16 @@
 
 #define CLOSES(type, symbol, ...) FXT_CLOSING(mqdes, type, symbol, __VA_ARGS__)
 
+/* Whether a queue may block, which is all that can be changed of one. A call that succeeded has read it, so it can be read. */
+#define COUNT_QUEUE_FLAGS 0
+#define WORDS_QUEUE_FLAGS(name) 2
+#define MEASURE_QUEUE_FLAGS(name)
+#define PUT_QUEUE_FLAGS(name)                                                           \
+	if (!result_ && (name)) {                                                       \
+		at_ = fxt_put_long(at_, FXT_STR_##name, (name)->mq_flags);          \
+		arguments_++;                                                           \
+	}
+
 #define FXT_TABLE "ipc.def"
 #include "wrappers.inc"
 
