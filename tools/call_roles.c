@@ -59,8 +59,10 @@ enum fxt_standing fxt_role_standing(const struct fxt_role *role)
 	switch (role->effect) {
 	case FXT_EFFECT_STREAM_OF:
 	case FXT_EFFECT_SOCKET:
+	case FXT_EFFECT_ADDRESS:
 	case FXT_EFFECT_SPECIAL:
 	case FXT_EFFECT_PAIR:
+	case FXT_EFFECT_MODE:
 	case FXT_EFFECT_DUP: return FXT_STANDING_NONE;
 	default: return FXT_STANDING_WAITING;
 	}

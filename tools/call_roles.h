@@ -17,11 +17,14 @@ enum fxt_effect {
 	FXT_EFFECT_STREAM_OF,           /* a stream of a descriptor */
 	FXT_EFFECT_SOCKET,
 	FXT_EFFECT_ACCEPT,
+	FXT_EFFECT_CONNECT,             /* names a socket for its peer */
 	FXT_EFFECT_ADDRESS,             /* names a socket */
 	FXT_EFFECT_SPECIAL,             /* a descriptor that is known by the call that made it */
 	FXT_EFFECT_PAIR,
 	FXT_EFFECT_DUP,
 	FXT_EFFECT_FCNTL,
+	FXT_EFFECT_IOCTL,
+	FXT_EFFECT_MODE,                /* says whether calls may wait */
 	FXT_EFFECT_CLOSE,
 	FXT_EFFECT_CLOSE_STREAM,
 	FXT_EFFECT_READ,                /* returns bytes */
@@ -33,6 +36,7 @@ enum fxt_effect {
 	FXT_EFFECT_PUT,
 	FXT_EFFECT_READ_SOME,           /* does not say how much */
 	FXT_EFFECT_WRITE_SOME,
+	FXT_EFFECT_MOVE,                /* moves what is not counted */
 	FXT_EFFECT_USE,                 /* takes its time and moves nothing */
 };
 

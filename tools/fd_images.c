@@ -54,6 +54,19 @@ static struct fxt_fd_image *image_of(struct fxt_fd_images *images, const struct 
 	return &images->list[p->index];
 }
 
+/* A table of which nothing is known but that standard input, output and error are something, which children will share. */
+static struct fxt_fd_pages *new_table(struct fxt_fd_images *images)
+{
+	struct fxt_fd_pages *pages = fxt_fd_pages_make();
+
+	for (uint64_t number = 0; number < FXT_FD_STANDARD; number++) {
+		uint32_t description = fxt_fd_modes_open(&images->modes, FXT_FD_MODE_UNKNOWN, false);
+
+		fxt_fd_pages_set(&pages, number, (struct fxt_fd_meaning){.description = description});
+	}
+	return pages;
+}
+
 /* What a program begins with of which the first event is seen: it was forked, or executed in the process that it is in. */
 static struct fxt_fd_pages *inherited(struct fxt_fd_images *images, uint64_t pid)
 {
@@ -63,7 +76,7 @@ static struct fxt_fd_pages *inherited(struct fxt_fd_images *images, uint64_t pid
 	if (pages)
 		return pages;
 	if (!before)
-		return fxt_fd_pages_make();
+		return new_table(images);
 	pages = fxt_fd_pages_share(images->list[before->value[0]].pages);
 	fxt_fd_pages_execute(&pages);
 	return pages;
@@ -159,7 +172,7 @@ static void begin_child(struct fxt_fd_images *images, const struct fxt_reader *r
 
 	if (is_made && maker->value[1] == START_UNKNOWN) {
 		fxt_fd_pages_release(pages);
-		pages = fxt_fd_pages_make();
+		pages = new_table(images);
 	} else if (is_made || is_hidden || fxt_map_find(&images->vforked, rec->thread, 0)) {
 		fxt_fd_pages_execute(&pages);
 	}
@@ -225,5 +238,6 @@ void fxt_fd_images_free(struct fxt_fd_images *images)
 	free_tables(&images->vforked);
 	fxt_map_free(&images->last);
 	fxt_map_free(&images->makers);
+	fxt_fd_modes_free(&images->modes);
 	*images = (struct fxt_fd_images){0};
 }

@@ -7,6 +7,7 @@
 #ifndef FXT_TOOLS_FD_IMAGES_H
 #define FXT_TOOLS_FD_IMAGES_H
 
+#include "fd_modes.h"
 #include "fd_pages.h"
 #include "reader.h"
 
@@ -23,6 +24,7 @@ struct fxt_fd_images {
 	struct fxt_map born;            /* pid of a child, or thread and time of its making -> the table it begins with */
 	struct fxt_map vforked;         /* thread -> the table of the child that runs in its place */
 	struct fxt_map makers;          /* thread -> when its posix_spawn() or system() is over, and what its child begins with */
+	struct fxt_fd_modes modes;      /* of what all of their descriptors refer to */
 };
 
 /* Whether the event says anything of how a process came to be, and when. The first time in the order of the file. */

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 enum {
+	FXT_FD_STANDARD = 3,            /* numbers that programs begin with: input, output and error */
 	FXT_FD_PAGE = 32,               /* numbers */
 	FXT_FD_PAGE_COUNT = 32,
 	FXT_FD_PAGES_MAX = FXT_FD_PAGE * FXT_FD_PAGE_COUNT,
@@ -19,6 +20,7 @@ enum {
 /* What a number stands for. All zero: nothing is known of it. */
 struct fxt_fd_meaning {
 	uint32_t file_and_1;            /* place among the report's files, plus 1 */
+	uint32_t description;           /* the open file description it refers to (fd_modes.h); 0: not known */
 	bool closes_on_exec;
 };
 

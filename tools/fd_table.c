@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/fanotify.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 
@@ -60,9 +61,8 @@ static bool is_inheritable(enum space space, uint64_t number)
 }
 
 static void set(struct fxt_files *f, const struct fxt_reader *r, const struct fxt_record *rec, enum space space,
-		uint64_t number, size_t file, bool closes)
+		uint64_t number, struct fxt_fd_meaning meaning)
 {
-	struct fxt_fd_meaning meaning = {(uint32_t)file + 1, closes};
 	struct fxt_slot *s;
 	bool fresh;
 
@@ -71,7 +71,8 @@ static void set(struct fxt_files *f, const struct fxt_reader *r, const struct fx
 		return;
 	}
 	s = fxt_map_put(&f->open, space_of(rec, space), number, &fresh);
-	s->value[0] = file;
+	s->value[0] = meaning.file_and_1;
+	s->value[1] = meaning.description;
 }
 
 static void forget(struct fxt_files *f, const struct fxt_reader *r, const struct fxt_record *rec, enum space space,
@@ -88,21 +89,34 @@ static void forget(struct fxt_files *f, const struct fxt_reader *r, const struct
 		fxt_map_remove(&f->open, s);
 }
 
-/* The file that is known to be behind a number. False: none is. */
-static bool find(struct fxt_files *f, const struct fxt_reader *r, const struct fxt_record *rec, enum space space,
-		 uint64_t number, size_t *file)
+/* What is known of a number. */
+static struct fxt_fd_meaning meaning_of(struct fxt_files *f, const struct fxt_reader *r, const struct fxt_record *rec,
+					enum space space, uint64_t number)
 {
+	struct fxt_fd_meaning meaning = {0};
 	const struct fxt_slot *s;
-	struct fxt_fd_meaning meaning;
 
-	if (is_inheritable(space, number)) {
-		meaning = fxt_fd_pages_get(*fxt_fd_images_of(&f->images, r, rec), number);
-		*file = (size_t)meaning.file_and_1 - 1;
-		return meaning.file_and_1;
-	}
+	if (is_inheritable(space, number))
+		return fxt_fd_pages_get(*fxt_fd_images_of(&f->images, r, rec), number);
 	s = fxt_map_find(&f->open, space_of(rec, space), number);
-	*file = s ? s->value[0] : 0;
-	return s;
+	if (s) {
+		meaning.file_and_1 = (uint32_t)s->value[0];
+		meaning.description = (uint32_t)s->value[1];
+	}
+	return meaning;
+}
+
+/* What is known of a descriptor or stream that is about to share its description, or whose mode becomes known. */
+static struct fxt_fd_meaning described(struct fxt_files *f, const struct fxt_reader *r, const struct fxt_record *rec,
+				       enum space space, uint64_t number)
+{
+	struct fxt_fd_meaning meaning = meaning_of(f, r, rec, space, number);
+
+	if (!meaning.description) {
+		meaning.description = fxt_fd_modes_open(&f->images.modes, FXT_FD_MODE_UNKNOWN, false);
+		set(f, r, rec, space, number, meaning);
+	}
+	return meaning;
 }
 
 /* A descriptor nobody was seen to open: inherited, or opened before the trace began. */
@@ -118,7 +132,7 @@ static char *unknown_label(const struct fxt_files *f, const struct fxt_reader *r
 			return object->path.bytes ? fxt_printable(&object->path, 512, true) : fxt_strdup(object->label);
 		return fxt_format("stream 0x%" PRIx64, number);
 	}
-	if (number < 3)
+	if (number < FXT_FD_STANDARD)
 		return fxt_strdup(standard[number]);
 	return fxt_format("descriptor %" PRId64 " of %" PRIu64, (int64_t)number, r->threads[rec->thread].pid);
 }
@@ -126,14 +140,15 @@ static char *unknown_label(const struct fxt_files *f, const struct fxt_reader *r
 static size_t look_up(struct fxt_files *f, const struct fxt_reader *r, const struct fxt_record *rec,
 		      enum space space, uint64_t number)
 {
-	size_t file;
+	struct fxt_fd_meaning meaning = meaning_of(f, r, rec, space, number);
 
-	if (find(f, r, rec, space, number, &file))
-		return file;
-	file = fxt_file_named(f, unknown_label(f, r, rec, space, number));
-	/* Nobody knows that a program that is executed here has it as well. */
-	set(f, r, rec, space, number, file, true);
-	return file;
+	if (meaning.file_and_1)
+		return (size_t)meaning.file_and_1 - 1;
+	meaning.file_and_1 = (uint32_t)fxt_file_named(f, unknown_label(f, r, rec, space, number)) + 1;
+	/* Of others nobody knows that a program that is executed here has them as well. */
+	meaning.closes_on_exec = number >= FXT_FD_STANDARD;
+	set(f, r, rec, space, number, meaning);
+	return (size_t)meaning.file_and_1 - 1;
 }
 
 size_t fxt_file_of(struct fxt_files *f, const struct fxt_reader *r, const struct fxt_record *rec,
@@ -212,29 +227,142 @@ static bool succeeded(const struct fxt_record *rec, uint64_t *ret)
 	return (int64_t)*ret >= 0;
 }
 
-static void open_one(struct fxt_files *f, const struct fxt_reader *r, const struct fxt_record *rec, enum space space, uint64_t number,
-		     char *label)
+/* -- Modes ---------------------------------------------------------------------------------------------- */
+
+/* The mode in which the call opens what it opens. */
+static enum fxt_fd_mode opened_mode(const struct fxt_record *rec)
 {
+	const char *flags = fxt_text_is(&rec->name, "socket") || fxt_text_is(&rec->name, "socketpair") ? "type"
+			    : fxt_text_is(&rec->name, "mq_open")					? "oflag"
+													: "flags";
+	uint64_t nonblocking = fxt_text_is(&rec->name, "fanotify_init") ? FAN_NONBLOCK : O_NONBLOCK;
+
+	/* It is another process's, in the mode that it has there. */
+	if (fxt_text_is(&rec->name, "pidfd_getfd"))
+		return FXT_FD_MODE_UNKNOWN;
+	return argument(rec, flags, 0) & nonblocking ? FXT_FD_NONBLOCKING : FXT_FD_BLOCKING;
+}
+
+static bool begins_with(const struct fxt_text *text, const char *start)
+{
+	size_t bytes = strlen(start);
+
+	return text->bytes >= bytes && memcmp(text->text, start, bytes) == 0;
+}
+
+/* Whether what has a path is a file, which ignores the mode it is in, as far as the path says. */
+static bool is_on_disk(const struct fxt_record *rec)
+{
+	const struct fxt_argument *path = fxt_argument(rec, "pathname");
+
+	if (fxt_text_is(&rec->name, "mq_open") || fxt_text_is(&rec->name, "popen"))
+		return false;
+	return !path || path->type != FXT_ARG_STRING || !begins_with(&path->string, "/dev/") ||
+	       begins_with(&path->string, "/dev/shm/");
+}
+
+static void set_mode(struct fxt_files *f, const struct fxt_reader *r, const struct fxt_record *rec, uint64_t number,
+		     uint64_t flags)
+{
+	fxt_fd_modes_set(&f->images.modes, described(f, r, rec, DESCRIPTORS, number).description, flags & O_NONBLOCK);
+}
+
+/* What fcntl() says of a descriptor and of what it refers to. */
+static void take_fcntl(struct fxt_files *f, const struct fxt_reader *r, const struct fxt_record *rec, uint64_t number)
+{
+	struct fxt_fd_meaning meaning = meaning_of(f, r, rec, DESCRIPTORS, number);
+	uint64_t arg = argument(rec, "arg", 0);
+
+	switch (argument(rec, "cmd", UINT64_MAX)) {
+	case F_SETFD:
+		meaning.closes_on_exec = arg & FD_CLOEXEC;
+		if (meaning.description || meaning.file_and_1)
+			set(f, r, rec, DESCRIPTORS, number, meaning);
+		break;
+	case F_SETFL: set_mode(f, r, rec, number, arg); break;
+	case F_GETFL: set_mode(f, r, rec, number, argument(rec, "ret", 0)); break;
+	default: break;
+	}
+}
+
+/* The description of what an argument names; 0: nothing is known. */
+static uint32_t description_of(struct fxt_files *f, const struct fxt_reader *r, const struct fxt_record *rec, const char *name)
+{
+	static const char *const standard[] = {"stdin", "stdout", "stderr"};
+	bool is_stream = strcmp(name, "stream") == 0;
+	const struct fxt_object *object = NULL;
+	uint32_t description;
+	uint64_t number;
+
+	if (fxt_argument_u64(fxt_argument(rec, name), &number)) {
+		description = meaning_of(f, r, rec, is_stream ? STREAMS : DESCRIPTORS, number).description;
+		if (description || !is_stream)
+			return description;
+		object = f->objects ? fxt_object_of(f->objects, r, rec, fxt_argument(rec, name)) : NULL;
+	}
+	/* What printf() and its like work on is not among their arguments; other streams have the names of variables. */
+	for (number = 0; number < FXT_FD_STANDARD; number++)
+		if (strcmp(standard[number], object ? object->label : name) == 0)
+			return meaning_of(f, r, rec, DESCRIPTORS, number).description;
+	return 0;
+}
+
+enum fxt_fd_mode fxt_file_mode(struct fxt_files *f, const struct fxt_reader *r, const struct fxt_record *rec,
+			       const struct fxt_role *role)
+{
+	const char *other = fxt_argument(rec, "out_fd") ? "out_fd" : "fd_out";
+	bool has_other = role->effect == FXT_EFFECT_COPY || fxt_argument(rec, other);
+	enum fxt_fd_mode mode;
+
+	if (role->effect == FXT_EFFECT_USE ||
+	    (role->effect < FXT_EFFECT_READ && role->effect != FXT_EFFECT_ACCEPT && role->effect != FXT_EFFECT_CONNECT))
+		return FXT_FD_MODE_UNKNOWN;
+	mode = fxt_fd_modes_get(&f->images.modes, description_of(f, r, rec, role->argument));
+	if (has_other && mode != fxt_fd_modes_get(&f->images.modes, description_of(f, r, rec, other)))
+		return FXT_FD_MODE_UNKNOWN;
+	return mode;
+}
+
+/* -- What is opened, duplicated and closed -------------------------------------------------------------- */
+
+static void open_one(struct fxt_files *f, const struct fxt_reader *r, const struct fxt_record *rec, enum space space, uint64_t number,
+		     char *label, bool ignores_mode)
+{
+	struct fxt_fd_meaning meaning = {.closes_on_exec = closes_on_exec(rec)};
+
 	if (!label)
 		label = fxt_format("(%.*s)", (int)rec->name.bytes, rec->name.text);
-	set(f, r, rec, space, number, fxt_file_named(f, label), closes_on_exec(rec));
+	meaning.file_and_1 = (uint32_t)fxt_file_named(f, label) + 1;
+	meaning.description = fxt_fd_modes_open(&f->images.modes, opened_mode(rec), ignores_mode);
+	set(f, r, rec, space, number, meaning);
 }
 
 /* A socket is named for its address, and stays what it is otherwise. */
-static void rename_one(struct fxt_files *f, const struct fxt_reader *r, const struct fxt_record *rec, uint64_t number, char *label)
+static void rename_one(struct fxt_files *f, const struct fxt_reader *r, const struct fxt_record *rec, uint64_t number)
 {
-	bool closes = number < FXT_FD_PAGES_MAX && fxt_fd_pages_get(*fxt_fd_images_of(&f->images, r, rec), number).closes_on_exec;
+	struct fxt_fd_meaning meaning = meaning_of(f, r, rec, DESCRIPTORS, number);
+	/* What the kernel has chosen, or what was asked for. */
+	char *address = text_argument(rec, "bound");
 
-	set(f, r, rec, DESCRIPTORS, number, fxt_file_named(f, label), closes);
+	if (!address)
+		address = text_argument(rec, "addr");
+	if (!address)
+		return;
+	meaning.file_and_1 = (uint32_t)fxt_file_named(f, address) + 1;
+	set(f, r, rec, DESCRIPTORS, number, meaning);
 }
 
-/* What fcntl() says of a descriptor, by F_SETFD. */
-static void set_flags(struct fxt_files *f, const struct fxt_reader *r, const struct fxt_record *rec, uint64_t number)
+/* Another number or stream for what the argument names. */
+static void share(struct fxt_files *f, const struct fxt_reader *r, const struct fxt_record *rec, enum space space, uint64_t number,
+		  const char *name)
 {
-	size_t file;
+	struct fxt_fd_meaning meaning = {.closes_on_exec = closes_on_exec(rec)};
+	uint64_t old;
 
-	if (find(f, r, rec, DESCRIPTORS, number, &file))
-		set(f, r, rec, DESCRIPTORS, number, file, argument(rec, "arg", 0) & FD_CLOEXEC);
+	meaning.file_and_1 = (uint32_t)fxt_file_of(f, r, rec, name) + 1;
+	if (fxt_argument_u64(fxt_argument(rec, name), &old))
+		meaning.description = described(f, r, rec, DESCRIPTORS, old).description;
+	set(f, r, rec, space, number, meaning);
 }
 
 /* Both ends are one file: what is written to one is read from the other. */
@@ -247,65 +375,65 @@ static void open_pair(struct fxt_files *f, const struct fxt_reader *r, const str
 		uint64_t number;
 
 		if (fxt_argument_u64(fxt_argument(rec, ends[i]), &number))
-			set(f, r, rec, DESCRIPTORS, number, fxt_file_named(f, fxt_strdup(kind)), closes_on_exec(rec));
+			open_one(f, r, rec, DESCRIPTORS, number, fxt_strdup(kind), false);
 	}
 }
 
 void fxt_file_table_take(struct fxt_files *f, const struct fxt_reader *r, const struct fxt_record *rec,
 			 const struct fxt_role *role)
 {
-	uint64_t ret, cmd = argument(rec, "cmd", UINT64_MAX);
+	uint64_t ret, cmd = argument(rec, "cmd", UINT64_MAX), number = argument(rec, role->argument, UINT64_MAX);
 	bool ok = succeeded(rec, &ret);
-	char *address;
 
 	switch (role->effect) {
 	case FXT_EFFECT_OPEN:
 		if (ok)
-			open_one(f, r, rec, DESCRIPTORS, ret, path_label(rec));
+			open_one(f, r, rec, DESCRIPTORS, ret, path_label(rec), is_on_disk(rec));
 		break;
 	case FXT_EFFECT_OPEN_STREAM:
 		if (ok && ret)
-			open_one(f, r, rec, STREAMS, ret, path_label(rec));
+			open_one(f, r, rec, STREAMS, ret, path_label(rec), is_on_disk(rec));
 		break;
 	case FXT_EFFECT_STREAM_OF:
 		if (ok && ret)
-			set(f, r, rec, STREAMS, ret, fxt_file_of(f, r, rec, role->argument), false);
+			share(f, r, rec, STREAMS, ret, role->argument);
 		break;
 	case FXT_EFFECT_SOCKET:
 		if (ok)
-			open_one(f, r, rec, DESCRIPTORS, ret, socket_label(rec));
+			open_one(f, r, rec, DESCRIPTORS, ret, socket_label(rec), false);
 		break;
 	case FXT_EFFECT_SPECIAL:
-		if (ok)
-			open_one(f, r, rec, DESCRIPTORS, ret, NULL);
+		/* signalfd() may be asked to change one, which stays what it is. */
+		if (ok && !(fxt_text_is(&rec->name, "signalfd") && (int)argument(rec, "fd", 0) >= 0))
+			open_one(f, r, rec, DESCRIPTORS, ret, NULL, fxt_text_is(&rec->name, "open_by_handle_at"));
 		break;
 	case FXT_EFFECT_ACCEPT:
 		if (ok)
-			open_one(f, r, rec, DESCRIPTORS, ret, accepted_label(f, r, rec, role->argument));
+			open_one(f, r, rec, DESCRIPTORS, ret, accepted_label(f, r, rec, role->argument), false);
 		break;
-	case FXT_EFFECT_ADDRESS:
-		/* What the kernel has chosen, or what was asked for. */
-		address = text_argument(rec, "bound");
-		if (!address)
-			address = text_argument(rec, "addr");
-		if (address)
-			rename_one(f, r, rec, argument(rec, role->argument, UINT64_MAX), address);
-		break;
+	case FXT_EFFECT_CONNECT:
+	case FXT_EFFECT_ADDRESS: rename_one(f, r, rec, number); break;
 	case FXT_EFFECT_PAIR: open_pair(f, r, rec); break;
 	case FXT_EFFECT_FCNTL:
-		if (cmd == F_SETFD && ok)
-			set_flags(f, r, rec, argument(rec, role->argument, UINT64_MAX));
+		if (ok)
+			take_fcntl(f, r, rec, number);
 		if (cmd != F_DUPFD && cmd != F_DUPFD_CLOEXEC)
 			break;
 		/* fall through */
 	case FXT_EFFECT_DUP:
 		if (ok)
-			set(f, r, rec, DESCRIPTORS, ret, fxt_file_of(f, r, rec, role->argument), closes_on_exec(rec));
+			share(f, r, rec, DESCRIPTORS, ret, role->argument);
 		break;
-	case FXT_EFFECT_CLOSE: forget(f, r, rec, DESCRIPTORS, argument(rec, role->argument, UINT64_MAX)); break;
-	case FXT_EFFECT_CLOSE_STREAM:
-		forget(f, r, rec, STREAMS, argument(rec, role->argument, UINT64_MAX));
+	case FXT_EFFECT_IOCTL:
+		if (ok && fxt_argument(rec, "arg"))
+			set_mode(f, r, rec, number, argument(rec, "arg", 0) ? O_NONBLOCK : 0);
 		break;
+	case FXT_EFFECT_MODE:
+		if (ok && fxt_argument(rec, "newattr"))
+			set_mode(f, r, rec, number, argument(rec, "newattr", 0));
+		break;
+	case FXT_EFFECT_CLOSE: forget(f, r, rec, DESCRIPTORS, number); break;
+	case FXT_EFFECT_CLOSE_STREAM: forget(f, r, rec, STREAMS, number); break;
 	default: break;
 	}
 }

@@ -28,6 +28,8 @@ TOOLS_SOURCES = \
 	tools/faults.h \
 	tools/fd_images.c \
 	tools/fd_images.h \
+	tools/fd_modes.c \
+	tools/fd_modes.h \
 	tools/fd_pages.c \
 	tools/fd_pages.h \
 	tools/fd_table.c \
@@ -50,6 +52,8 @@ TOOLS_SOURCES = \
 	tools/nesting.h \
 	tools/lives.c \
 	tools/lives.h \
+	tools/no_wait.c \
+	tools/no_wait.h \
 	tools/objects.c \
 	tools/objects.h \
 	tools/open_lifetimes.c \

@@ -126,7 +126,7 @@ static void take_call(struct fxt_report *report, const struct fxt_record *rec)
 		report->has_functions = true;
 	else if (!role || (role->family != FXT_FAMILY_WAIT && role->effect < FXT_EFFECT_READ))
 		report->elsewhere_ns += duration_ns;
-	if (role && role->family == FXT_FAMILY_WAIT) {
+	if (role && role->family == FXT_FAMILY_WAIT && !fxt_did_not_wait(&report->no_wait, rec, role)) {
 		fxt_waits_take(&report->waits, report->r, rec, role, duration_ns);
 		fxt_contention_take(&report->contention, report->r, rec, role->kind, duration_ns);
 	}
@@ -184,6 +184,14 @@ static void take_log(struct fxt_report *report, struct fxt_record *rec)
 		fxt_log_take(&report->log, rec, report->options.json ? SIZE_MAX : report->options.top);
 }
 
+/* The modes it works in are those from before it, as a call that closes or opens is no such call itself. */
+static void take_descriptors(struct fxt_report *report, const struct fxt_record *rec, const struct fxt_role *role)
+{
+	if (role->family == FXT_FAMILY_FD)
+		fxt_no_wait_take(&report->no_wait, report->r, rec, role, &report->files);
+	fxt_files_take(&report->files, report->r, rec, role);
+}
+
 static void replay(struct fxt_report *report)
 {
 	struct fxt_record rec;
@@ -198,7 +206,7 @@ static void replay(struct fxt_report *report)
 		else if (role->family == FXT_FAMILY_HEAP)
 			fxt_heaps_take(&report->heaps, report->r, &rec, role);
 		else
-			fxt_files_take(&report->files, report->r, &rec, role);
+			take_descriptors(report, &rec, role);
 	}
 	fxt_order_free(&report->order);
 }
@@ -210,14 +218,16 @@ static void replay_ends(struct fxt_report *report)
 	fxt_order_begin(&report->ends, report->r, end_of, report);
 	while (fxt_order_next(&report->ends, &rec)) {
 		const struct fxt_role *role;
+		bool did_not_wait;
 
 		if (rec.subtype != FXT_EVENT_DURATION_COMPLETE) {
 			fxt_chains_flow(&report->chains, report->r, &rec);
 			continue;
 		}
 		role = fxt_role_of(&report->roles, report->r, &rec);
-		fxt_threads_take(&report->threads, report->r, &rec, role);
-		fxt_chains_call(&report->chains, report->r, &rec, role);
+		did_not_wait = fxt_did_not_wait(&report->no_wait, &rec, role);
+		fxt_threads_take(&report->threads, report->r, &rec, role, did_not_wait);
+		fxt_chains_call(&report->chains, report->r, &rec, role, did_not_wait);
 	}
 	fxt_order_free(&report->ends);
 }
@@ -256,7 +266,8 @@ void fxt_report_make(struct fxt_report *report, struct fxt_reader *r,
 	fxt_open_finish(&report->open, r);
 	fxt_contention_finish(&report->contention, r, &report->open);
 	fxt_chains_finish(&report->chains, r, &report->threads);
-	fxt_threads_finish(&report->threads, r, &report->roles, &report->open, &report->process_ends);
+	fxt_threads_finish(&report->threads, r, &report->roles, &report->files, &report->open,
+			   &report->process_ends);
 	fxt_leaks_finish(&report->leaks, &report->heaps);
 	fxt_heaps_sort(&report->heaps);
 	fxt_files_sort(&report->files);
@@ -282,6 +293,7 @@ void fxt_report_free(struct fxt_report *report)
 	fxt_chains_free(&report->chains);
 	fxt_order_free(&report->order);
 	fxt_order_free(&report->ends);
+	fxt_no_wait_free(&report->no_wait);
 	fxt_ends_free(&report->process_ends);
 	fxt_objects_free(&report->objects);
 	free(report->chosen);

@@ -15,6 +15,7 @@
 #include "ends.h"
 #include "fd_images.h"
 #include "histogram.h"
+#include "no_wait.h"
 #include "objects.h"
 #include "order.h"
 #include "overview.h"
@@ -157,7 +158,11 @@ void fxt_files_free(struct fxt_files *f);
 /* The file that is open under the event's descriptor or stream, or one that stands for not knowing. */
 size_t fxt_file_of(struct fxt_files *f, const struct fxt_reader *r, const struct fxt_record *rec,
 		   const char *argument);
-/* What the event opens, names or closes. */
+/* The mode of the descriptors or streams that the call works on, as far as it goes by that: FXT_FD_MODE_UNKNOWN otherwise, and where
+ * it works on two of which each is in another mode. */
+enum fxt_fd_mode fxt_file_mode(struct fxt_files *f, const struct fxt_reader *r, const struct fxt_record *rec,
+			       const struct fxt_role *role);
+/* What the event opens, names, sets the mode of or closes. */
 void fxt_file_table_take(struct fxt_files *f, const struct fxt_reader *r, const struct fxt_record *rec,
 			 const struct fxt_role *role);
 /* The file of that label, made if it is new. Takes the label over. */
@@ -272,6 +277,7 @@ struct fxt_report {
 	struct fxt_descriptors descriptors;
 	struct fxt_thread_times threads;
 	struct fxt_chains chains;
+	struct fxt_no_wait no_wait;
 	struct fxt_order order, ends;   /* by what takes effect when; and of calls by their ends */
 	uint64_t elsewhere_ns;          /* in calls that neither wait for threads nor move bytes through descriptors */
 	bool has_functions;             /* instrumented ones */

@@ -275,14 +275,18 @@ static bool holds(const struct fxt_chain_link *call, uint64_t at_ns)
 }
 
 void fxt_chains_call(struct fxt_chains *c, struct fxt_reader *r, const struct fxt_record *rec,
-		     const struct fxt_role *role)
+		     const struct fxt_role *role, bool did_not_wait)
 {
 	struct fxt_chain_thread *t = thread_of(c, rec->thread);
 	struct cause causes[2];
 	unsigned count = 0;
 
-	t->has_call = true;
+	t->has_call = !did_not_wait;
 	t->is_linked = false;
+	if (did_not_wait) {
+		t->cause_count = 0;
+		return;
+	}
 	t->call = (struct fxt_chain_link){
 		.thread = rec->thread,
 		.name = fxt_symbol(r, &rec->name),

@@ -80,9 +80,9 @@ struct fxt_chains {
 	struct fxt_flight *flights;     /* flows that have begun */
 };
 
-/* In the order of ends: a call that may have waited. */
+/* In the order of ends: a call that may have waited, or cannot have. */
 void fxt_chains_call(struct fxt_chains *c, struct fxt_reader *r, const struct fxt_record *rec,
-		     const struct fxt_role *role);
+		     const struct fxt_role *role, bool did_not_wait);
 /* A flow of category agent: its begin not after its end. */
 void fxt_chains_flow(struct fxt_chains *c, struct fxt_reader *r, const struct fxt_record *rec);
 /* Nothing is taken after. `times` is not finished yet. */

@@ -96,6 +96,7 @@ void fxt_files_take(struct fxt_files *f, const struct fxt_reader *r, const struc
 		f->list[file].uses[how]->unsaid += moved_some(rec);
 		f->list[file].unsaid += moved_some(rec);
 		break;
+	case FXT_EFFECT_MOVE:
 	case FXT_EFFECT_USE: use(f, fxt_file_of(f, r, rec, role->argument), rec, FXT_FILE_OTHER, 0); break;
 	case FXT_EFFECT_WRITE:
 	case FXT_EFFECT_WRITE_THINGS:
@@ -107,11 +108,10 @@ void fxt_files_take(struct fxt_files *f, const struct fxt_reader *r, const struc
 		use(f, fxt_file_of(f, r, rec, role->argument), rec, FXT_FILE_READ, bytes);
 		use(f, fxt_file_of(f, r, rec, destination), rec, FXT_FILE_WRITE, bytes);
 		break;
-	case FXT_EFFECT_ADDRESS:
+	case FXT_EFFECT_CONNECT:
 		fxt_file_table_take(f, r, rec, role);
 		/* How far away a peer is shows first when it is connected to. */
-		if (fxt_text_is(&rec->name, "connect"))
-			use(f, fxt_file_of(f, r, rec, role->argument), rec, FXT_FILE_OTHER, 0);
+		use(f, fxt_file_of(f, r, rec, role->argument), rec, FXT_FILE_OTHER, 0);
 		break;
 	default: fxt_file_table_take(f, r, rec, role);
 	}

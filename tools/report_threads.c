@@ -5,11 +5,8 @@
 
 #include "report_threads.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
 
 #include "message.h"
 #include "print.h"
@@ -69,29 +66,8 @@ static void stand(struct fxt_thread_times *t, struct fxt_thread_time *one, const
 	fxt_nesting_push(&one->nesting, slice);
 }
 
-/* Whether a call said that it would rather fail than wait, or, where its descriptor says so, did. */
-static bool would_not_wait(const struct fxt_record *rec)
-{
-	static const struct {
-		const char *call, *argument;
-		uint64_t flag;
-	} flags[] = {{"wait", "options", WNOHANG}, {"recv", "flags", MSG_DONTWAIT}, {"send", "flags", MSG_DONTWAIT}};
-	uint64_t value;
-
-	if (fxt_argument_u64(fxt_argument(rec, "errno"), &value) && value == EAGAIN)
-		return true;
-	/* Of poll() and its like. Of those that wait for locks it is a time of the clock, and of sleeps it has another name. */
-	if (fxt_argument_u64(fxt_argument(rec, "timeout"), &value) && value == 0)
-		return true;
-	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++)
-		if (rec->name.bytes >= 4 && memcmp(rec->name.text, flags[i].call, 4) == 0 &&
-		    fxt_argument_u64(fxt_argument(rec, flags[i].argument), &value) && value & flags[i].flag)
-			return true;
-	return false;
-}
-
 void fxt_threads_take(struct fxt_thread_times *t, struct fxt_reader *r, const struct fxt_record *rec,
-		      const struct fxt_role *role)
+		      const struct fxt_role *role, bool did_not_wait)
 {
 	enum fxt_standing standing = fxt_role_standing(role);
 	struct fxt_nested slice = {.start_ns = fxt_ns(rec->provider, rec->ticks),
@@ -101,7 +77,7 @@ void fxt_threads_take(struct fxt_thread_times *t, struct fxt_reader *r, const st
 	if (standing == FXT_STANDING_NONE)
 		return;
 	/* Who never gave the processor up ran, or wanted to. */
-	if ((fxt_argument_u64(fxt_argument(rec, "voluntary"), &voluntary) && voluntary == 0) || would_not_wait(rec))
+	if ((fxt_argument_u64(fxt_argument(rec, "voluntary"), &voluntary) && voluntary == 0) || did_not_wait)
 		ns = 0;
 	else if (fxt_argument_u64(fxt_argument(rec, "cpu_ns"), &cpu_ns))
 		ns -= cpu_ns < ns ? cpu_ns : ns;
@@ -114,7 +90,7 @@ void fxt_threads_take(struct fxt_thread_times *t, struct fxt_reader *r, const st
 
 /* A thread that is in a call lives as long as its process, and has been in the outermost that stands still since
  * that began. */
-static void take_open(struct fxt_thread_times *t, struct fxt_reader *r, struct fxt_roles *roles,
+static void take_open(struct fxt_thread_times *t, struct fxt_reader *r, struct fxt_roles *roles, struct fxt_files *files,
 		      const struct fxt_open_stack *s, uint64_t end_ns)
 {
 	bool stands = false;
@@ -123,6 +99,7 @@ static void take_open(struct fxt_thread_times *t, struct fxt_reader *r, struct f
 		const struct fxt_open_call *call = &s->list[i];
 		struct fxt_thread_time *one = time_of(t, call->thread);
 		struct fxt_nested slice = {.start_ns = call->start_ns, .end_ns = end_ns, .name = call->name};
+		const struct fxt_role *role;
 		enum fxt_standing standing;
 		struct fxt_record rec;
 
@@ -131,9 +108,10 @@ static void take_open(struct fxt_thread_times *t, struct fxt_reader *r, struct f
 			continue;
 		one->last_ns = end_ns;
 		fxt_reader_event_at(r, call->offset, call->provider, &rec);
-		standing = fxt_role_standing(fxt_role_of(roles, r, &rec));
-		if (stands || standing == FXT_STANDING_NONE ||
-		    end_ns - call->start_ns < FXT_STANDING_LEAST_NS)
+		role = fxt_role_of(roles, r, &rec);
+		standing = fxt_role_standing(role);
+		if (stands || standing == FXT_STANDING_NONE || end_ns - call->start_ns < FXT_STANDING_LEAST_NS ||
+		    fxt_file_mode(files, r, &rec, role) == FXT_FD_NONBLOCKING)
 			continue;
 		stands = true;
 		slice.value[standing == FXT_STANDING_WAITING] = end_ns - call->start_ns;
@@ -203,13 +181,13 @@ static void sort_calls(struct fxt_thread_times *t)
 	}
 }
 
-void fxt_threads_finish(struct fxt_thread_times *t, struct fxt_reader *r, struct fxt_roles *roles,
+void fxt_threads_finish(struct fxt_thread_times *t, struct fxt_reader *r, struct fxt_roles *roles, struct fxt_files *files,
 			const struct fxt_open_calls *open, const struct fxt_ends *ends)
 {
 	size_t kept = 0;
 
 	for (size_t i = 0; i < open->count; i++)
-		take_open(t, r, roles, &open->threads[i], fxt_ends_ns(ends, r->threads[i].pid));
+		take_open(t, r, roles, files, &open->threads[i], fxt_ends_ns(ends, r->threads[i].pid));
 	for (size_t i = 0; i < t->count; i++)
 		live_to_the_end(&t->list[i], &r->threads[i], ends);
 	sort_calls(t);

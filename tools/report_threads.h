@@ -1,6 +1,6 @@
 /* fxt report: what each thread did with its life, from its first event to its last: running, blocked by other
  * threads, or waiting for the world outside (call_roles.h). A call of those roles that takes less than two
- * microseconds counts as running, and so does one that would rather fail than wait, and what a slow one says of
+ * microseconds counts as running, and so does one that cannot have waited (no_wait.h), and what a slow one says of
  * itself: its processor time, or all of it if it was never switched away from for want of anything. Of such calls
  * within each other the outermost counts. */
 #ifndef FXT_TOOLS_REPORT_THREADS_H
@@ -12,6 +12,7 @@
 #include "call_roles.h"
 #include "nesting.h"
 
+struct fxt_files;
 struct fxt_open_calls;
 
 /* Where a thread was not running. */
@@ -42,9 +43,10 @@ struct fxt_thread_times {
 void fxt_threads_seen(struct fxt_thread_times *t, const struct fxt_record *rec);
 /* A finished call with that role, in the order of ends. */
 void fxt_threads_take(struct fxt_thread_times *t, struct fxt_reader *r, const struct fxt_record *rec,
-		      const struct fxt_role *role);
-/* `open` is complete, and so is what is known of ends: first threads live until then. Nothing can be taken after. */
-void fxt_threads_finish(struct fxt_thread_times *t, struct fxt_reader *r, struct fxt_roles *roles,
+		      const struct fxt_role *role, bool did_not_wait);
+/* `open` is complete, so is what is known of ends, as first threads live until then, and `files` has followed descriptors to the end of
+ * the trace. Nothing can be taken after. */
+void fxt_threads_finish(struct fxt_thread_times *t, struct fxt_reader *r, struct fxt_roles *roles, struct fxt_files *files,
 			const struct fxt_open_calls *open, const struct fxt_ends *ends);
 /* A table, if there are several. */
 void fxt_threads_print(const struct fxt_thread_times *t, const struct fxt_reader *r, bool with_process, size_t top,

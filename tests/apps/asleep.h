@@ -10,8 +10,8 @@
 
 #include "unseen.h"
 
-/* Whether a thread of this process sleeps in a lock, a semaphore or the like. 0 is a thread that has not said its number yet. */
-static inline bool is_in_futex(int tid)
+/* Whether a thread of this process sleeps in this system call. 0 is a thread that has not said its number yet. */
+static inline bool is_in_call(int tid, long call)
 {
 	char path[64], text[256] = "";
 	FILE *file;
@@ -25,7 +25,13 @@ static inline bool is_in_futex(int tid)
 	if (!fgets(text, sizeof(text), file))
 		text[0] = '\0';
 	fclose(file);
-	return atoi(text) == SYS_futex && strncmp(text, "running", 7) != 0;
+	return atoi(text) == call && strncmp(text, "running", 7) != 0;
+}
+
+/* Whether it sleeps in a lock, a semaphore or the like. */
+static inline bool is_in_futex(int tid)
+{
+	return is_in_call(tid, SYS_futex);
 }
 
 /* There may be fewer processors than threads, and other work for them. Not by a call that is traced. */

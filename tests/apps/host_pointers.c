@@ -1,6 +1,7 @@
 /* Calls with a pointer that leads nowhere where an earlier argument is refused before anybody looks at it, or while: prints what each says. */
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/xattr.h>
 
@@ -37,6 +38,7 @@ int main(void)
 	SHOW(removexattr(NONE, NOWHERE));
 	SHOW(open(NOWHERE, O_RDONLY));
 	SHOW(access(NOWHERE, F_OK));
+	SHOW(ioctl(1, FIONBIO, NOWHERE));
 	mark_times(10);
 	fflush(stdout);
 	print_marks();

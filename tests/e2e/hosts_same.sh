@@ -134,6 +134,7 @@ streams_odd unseen 2
 streams received 20
 host_unmaps
 many_functions 20 100
+modes 10
 threads alive 20
 threads turn 20
 threads names

@@ -101,6 +101,22 @@ sort has_read >told
 test -s told && valid inherited.fxt && reads inherited.fxt >found
 same "inherited" told found
 
+# -- Calls that cannot wait, by the mode of their descriptors ------------------------------------------------------
+
+# Without what the kernel says of slow calls. A thread that waits says for how long at least: 10 of its 20 ms, as time limits are rounded.
+"$FXT" record -q --explain=0 -o modes.fxt "$apps/modes" 60 >told 2>err || fail "modes: exit status $?: $(cat err)"
+test -s told && valid modes.fxt && "$FXT" report --json modes.fxt | python3 -c 'import json, sys
+threads = {t["name"]: t for t in json.load(sys.stdin)["threads"]}
+wrong = 0
+for line in open("told"):
+    name, does = line.strip().split(" ", 1)
+    t = threads[name]
+    least, most = {"prompt": (0, 0), "waits": (10**7, 10**12), "waits briefly": (1, 10**12)}[does]
+    if not least <= t["waiting_ns"] <= most or t["blocked_ns"]:
+        wrong += 1
+        print(name, does, "waiting", t["waiting_ns"], "blocked", t["blocked_ns"])
+sys.exit(wrong)' >found || fail "modes: $(cat found)"
+
 # -- Addresses that the kernel has chosen ------------------------------------------------------------------------
 
 rm -rf trace
