@@ -96,7 +96,14 @@ static fxt_stream fifo(int fd, struct fxt_stream_name name)
 	return side;
 }
 
-void fxt_endpoint_opened(struct fxt_thread *thread, int fd)
+bool fxt_endpoint_is_fifo(struct fxt_thread *thread, int fd)
+{
+	struct fxt_stream_name name;
+
+	return are_known(thread) && name_of(fd, S_IFIFO, &name);
+}
+
+void fxt_endpoint_fifo(struct fxt_thread *thread, int fd)
 {
 	struct fxt_stream_name name;
 

@@ -33,8 +33,9 @@ static inline fxt_stream fxt_endpoint(int fd)
 /* Two ends of a pipe, and of a pair of sockets of some kind. */
 void fxt_endpoint_pipe(struct fxt_thread *thread, const int fds[2], int flags);
 void fxt_endpoint_pair(struct fxt_thread *thread, const int fds[2], int domain, int type);
-/* What open() returned: a FIFO, perhaps. */
-void fxt_endpoint_opened(struct fxt_thread *thread, int fd);
+/* Returns whether what open() returned is a FIFO, as far as anything is to be known; and takes note of one. */
+bool fxt_endpoint_is_fifo(struct fxt_thread *thread, int fd);
+void fxt_endpoint_fifo(struct fxt_thread *thread, int fd);
 /* A socket that is connected, or on its way to be, to `peer`; and one that accept() returned. */
 void fxt_endpoint_connected(struct fxt_thread *thread, int fd, const struct sockaddr *peer, size_t bytes);
 /* It is not any more, or could not be. */

@@ -156,7 +156,7 @@
 #define RESULT_FD(what, of) RESULT_INT
 #define GIVE_FD(what, of)                                               \
 	if (result_ >= 0) {                                             \
-		FXT_OPENED((int)result_, what, of);                     \
+		FXT_SECOND(OPENS_##what, FXT_OPENED, )((int)result_, what, of); \
 		FXT_SECOND(NEW_##what, , )                              \
 	}                                                               \
 	return result_
@@ -172,8 +172,15 @@
 	}                                                               \
 	return result_
 
-/* What may be one end of a stream: agent/endpoint.h. */
-#define NEW_file , fxt_endpoint_opened(thread_, (int)result_);
+/* What a path leads to may be a FIFO, which is one end of a stream: agent/endpoint.h. */
+#define OPENS_file , FXT_OPENED_BY_PATH
+#define FXT_OPENED_BY_PATH(fd, what, of)                                \
+	if (FXT_UNLIKELY(fxt_endpoint_is_fifo(thread_, fd))) {          \
+		FXT_OPENED(fd, pipe, of);                               \
+		fxt_endpoint_fifo(thread_, fd);                         \
+	} else {                                                        \
+		FXT_OPENED(fd, what, of);                               \
+	}
 
 /* The lifetime of a descriptor begins. */
 #define FXT_OPENED(fd, what, of) fxt_fd_opened(thread_, fd, end_ns_, names_, FXT_STR_life_##what, FXT_OF_##of)

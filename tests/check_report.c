@@ -5,8 +5,11 @@
 #endif
 
 #include <check.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 
 #include "suite.h"
 #include "trace_maker.h"
@@ -270,6 +273,92 @@ START_TEST(tells_running_from_waiting)
 }
 END_TEST
 
+/* A call that makes a descriptor or sets its mode, one of 10 us that uses it, and whether that counts as a wait. */
+enum { MODE_CASES = 28 };
+
+START_TEST(knows_modes)
+{
+	static const struct {
+		const char *maker;
+		struct argument made[4];
+		const char *name;
+		struct argument args[3];
+		bool waits;
+	} cases[] = {
+		{"socket", {{"type", INT, 1 | O_NONBLOCK}, {"ret", INT, 5}}, "send", {{"sockfd", INT, 5}}, false},
+		{"socket", {{"type", INT, 1}, {"ret", INT, 5}}, "send", {{"sockfd", INT, 5}}, true},
+		/* A time limit is over. Where the mode is not known, the error tells. */
+		{"socket", {{"type", INT, 1}, {"ret", INT, 5}}, "recv", {{"sockfd", INT, 5}, {"errno", UINT, EAGAIN}}, true},
+		{"close", {{"fd", INT, 5}}, "recv", {{"sockfd", INT, 5}, {"errno", UINT, EAGAIN}}, false},
+		{"close", {{"fd", INT, 5}}, "recv", {{"sockfd", INT, 5}}, true},
+		{"accept4", {{"sockfd", INT, 4}, {"flags", INT, O_NONBLOCK}, {"ret", INT, 5}}, "writev", {{"fd", INT, 5}}, false},
+		{"accept4", {{"sockfd", INT, 4}, {"flags", INT, O_NONBLOCK}, {"ret", INT, 5}}, "fsync", {{"fd", INT, 5}}, true},
+		{"socket", {{"type", INT, 1 | O_NONBLOCK}, {"ret", INT, 5}}, "connect", {{"sockfd", INT, 5}, {"errno", UINT, EINPROGRESS}}, false},
+		{"socket", {{"type", INT, 1 | O_NONBLOCK}, {"ret", INT, 5}}, "accept", {{"sockfd", INT, 5}, {"ret", INT, 6}}, false},
+		{"fcntl", {{"fd", INT, 5}, {"cmd", INT, F_SETFL}, {"arg", INT, O_NONBLOCK}, {"ret", INT, 0}}, "read", {{"fd", INT, 5}}, false},
+		{"fcntl", {{"fd", INT, 5}, {"cmd", INT, F_GETFL}, {"ret", INT, O_NONBLOCK | O_RDWR}}, "read", {{"fd", INT, 5}}, false},
+		{"fcntl", {{"fd", INT, 5}, {"cmd", INT, F_GETFL}, {"errno", INT, EBADF}}, "read", {{"fd", INT, 5}}, true},
+		{"ioctl", {{"fd", INT, 5}, {"arg", INT, 7}, {"ret", INT, 0}}, "read", {{"fd", INT, 5}}, false},
+		{"open", {{"pathname", TEXT, TEXT_OF("/x")}, {"flags", INT, O_NONBLOCK}, {"ret", INT, 5}}, "read", {{"fd", INT, 5}}, true},
+		{"open", {{"pathname", TEXT, TEXT_OF("/dev/tty")}, {"flags", INT, O_NONBLOCK}, {"ret", INT, 5}}, "read", {{"fd", INT, 5}}, false},
+		{"mq_open", {{"name", TEXT, TEXT_OF("/x")}, {"oflag", INT, O_NONBLOCK}, {"ret", INT, 5}}, "mq_send", {{"mqdes", INT, 5}}, false},
+		{"mq_setattr", {{"mqdes", INT, 5}, {"newattr", INT, O_NONBLOCK}, {"ret", INT, 0}}, "mq_receive", {{"mqdes", INT, 5}}, false},
+		{"eventfd", {{"flags", INT, O_NONBLOCK}, {"ret", INT, 5}}, "eventfd_write", {{"fd", INT, 5}}, false},
+		/* Whoever copies from one that may wait may wait. */
+		{"socket", {{"type", INT, 1 | O_NONBLOCK}, {"ret", INT, 5}}, "sendfile", {{"out_fd", INT, 5}, {"in_fd", INT, 6}}, true},
+		{"pipe2", {{"fd1", INT, 5}, {"fd2", INT, 6}, {"flags", INT, O_NONBLOCK}}, "splice", {{"fd_in", INT, 5}, {"fd_out", INT, 6}}, false},
+		/* What the C library calls by its name. */
+		{"fcntl", {{"fd", INT, 1}, {"cmd", INT, F_SETFL}, {"arg", INT, O_NONBLOCK}, {"ret", INT, 0}}, "printf", {{"ret", INT, 5}}, false},
+		{"fcntl", {{"fd", INT, 1}, {"cmd", INT, F_SETFL}, {"arg", INT, O_NONBLOCK}, {"ret", INT, 0}}, "perror", {{"ret", INT, 5}}, true},
+		/* What calls say of themselves. */
+		{"close", {{"fd", INT, 5}}, "flock", {{"fd", INT, 5}, {"operation", INT, LOCK_EX | LOCK_NB}}, false},
+		{"close", {{"fd", INT, 5}}, "flock", {{"fd", INT, 5}, {"operation", INT, LOCK_EX}}, true},
+		{"close", {{"fd", INT, 5}}, "fcntl", {{"fd", INT, 5}, {"cmd", INT, F_GETFD}}, false},
+		{"close", {{"fd", INT, 5}}, "fcntl", {{"fd", INT, 5}, {"cmd", INT, F_SETLKW}}, true},
+		{"close", {{"fd", INT, 5}}, "bind", {{"sockfd", INT, 5}}, false},
+		{"close", {{"fd", INT, 5}}, "sigtimedwait", {{"timeout", INT, 10000}, {"errno", UINT, EAGAIN}}, true},
+	};
+	struct fxt_report report;
+	size_t i = (size_t)_i;
+
+	ck_assert_uint_eq(sizeof(cases) / sizeof(cases[0]), MODE_CASES);
+	begin_trace();
+	event(COMPLETE, 1, "io", cases[i].maker, 1000, 2000, ARGS(cases[i].made[0], cases[i].made[1], cases[i].made[2], cases[i].made[3]));
+	event(COMPLETE, 1, "io", cases[i].name, 500000, 510000, ARGS(cases[i].args[0], cases[i].args[1]));
+	make_report(&report, 10);
+	ck_assert_msg(times_of(&report, 7)->waiting_ns == (cases[i].waits ? 10000 : 0), "%s after %s: waiting %d ns", cases[i].name,
+		      cases[i].maker, (int)times_of(&report, 7)->waiting_ns);
+	end_report(&report);
+}
+END_TEST
+
+/* Duplicates and children share a mode. Another provider is the program that the child executes, which is still in a call at the end. */
+START_TEST(shares_modes)
+{
+	struct fxt_report report;
+
+	begin_trace();
+	event(COMPLETE, 1, "io", "dup", 1000, 1100, ARGS({"oldfd", INT, 5}, {"ret", INT, 6}));
+	event(ASYNC_BEGIN, 1, "process", "child", 2000, 1, ARGS({"pid", UINT, 70}));
+	/* Before the mode is set, and after; and of what is another, opened by the same number. */
+	event(COMPLETE, 1, "io", "read", 10000, 20000, ARGS({"fd", INT, 6}));
+	event(COMPLETE, 1, "io", "read", 40000, 50000, ARGS({"fd", INT, 6}));
+	event(COMPLETE, 1, "io", "read", 60000, 70000, ARGS({"fd", INT, 0}));
+	event(COMPLETE, 1, "io", "pipe", 80000, 80100, ARGS({"fd1", INT, 6}, {"fd2", INT, 7}));
+	event(COMPLETE, 1, "io", "read", 90000, 100000, ARGS({"fd", INT, 6}));
+	provider(8);
+	thread(1, 70, 70);
+	for (uint64_t fd = 0; fd < 6; fd += 5)
+		event(COMPLETE, 1, "io", "fcntl", 30000 + fd, 30001 + fd,
+		      ARGS({"fd", INT, fd}, {"cmd", INT, F_SETFL}, {"arg", INT, O_NONBLOCK}, {"ret", INT, 0}));
+	event(BEGIN, 1, "io", "read", 31000, 0, ARGS({"fd", INT, 0}));
+	make_report(&report, 10);
+	ck_assert_uint_eq(times_of(&report, 7)->waiting_ns, 20000);
+	ck_assert_uint_eq(times_of(&report, 70)->waiting_ns, 0);
+	end_report(&report);
+}
+END_TEST
+
 /* However many calls a wait holds, they are not counted beside it, and those before it are. */
 START_TEST(counts_nothing_twice)
 {
@@ -341,6 +430,8 @@ int main(void)
 	tcase_add_test(c, chains_reach_other_processes);
 	tcase_add_loop_test(c, chains_take_the_cause_that_counts, 0, 2);
 	tcase_add_test(c, tells_running_from_waiting);
+	tcase_add_loop_test(c, knows_modes, 0, MODE_CASES);
+	tcase_add_test(c, shares_modes);
 	tcase_add_test(c, counts_nothing_twice);
 	tcase_add_test(c, tells_latencies_by_file);
 	return RUN_SUITE("report", c);

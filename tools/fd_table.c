@@ -250,12 +250,28 @@ static bool begins_with(const struct fxt_text *text, const char *start)
 	return text->bytes >= bytes && memcmp(text->text, start, bytes) == 0;
 }
 
-/* Whether what has a path is a file, which ignores the mode it is in, as far as the path says. */
-static bool is_on_disk(const struct fxt_record *rec)
+/* A FIFO that a path led to is known by its lifetime, which begins when the call ends that opened it. */
+static uint64_t opened_key(const struct fxt_record *rec, uint64_t number)
+{
+	return (uint64_t)rec->provider->index << 32 | (uint32_t)number;
+}
+
+void fxt_files_begin(struct fxt_files *f, const struct fxt_record *rec)
+{
+	const struct fxt_argument *call = fxt_argument(rec, "call");
+	bool fresh;
+
+	if (fxt_text_is(&rec->name, "pipe") && call && call->type == FXT_ARG_STRING && begins_with(&call->string, "open"))
+		fxt_map_put(&f->fifos, opened_key(rec, argument(rec, "fd", 0)), fxt_ns(rec->provider, rec->ticks), &fresh);
+}
+
+/* Whether what was opened by a path is a file, which ignores the mode it is in. What is in /dev is none. */
+static bool is_on_disk(struct fxt_files *f, const struct fxt_record *rec, uint64_t number)
 {
 	const struct fxt_argument *path = fxt_argument(rec, "pathname");
 
-	if (fxt_text_is(&rec->name, "mq_open") || fxt_text_is(&rec->name, "popen"))
+	if (fxt_text_is(&rec->name, "mq_open") || fxt_text_is(&rec->name, "popen") ||
+	    fxt_map_find(&f->fifos, opened_key(rec, number), fxt_ns(rec->provider, rec->extra)))
 		return false;
 	return !path || path->type != FXT_ARG_STRING || !begins_with(&path->string, "/dev/") ||
 	       begins_with(&path->string, "/dev/shm/");
@@ -307,6 +323,13 @@ static uint32_t description_of(struct fxt_files *f, const struct fxt_reader *r, 
 	return 0;
 }
 
+/* Calls that move something, and those that would wait for a peer. Of an open that is whoever opens the other end of a FIFO. */
+static bool goes_by_mode(enum fxt_effect effect)
+{
+	return effect == FXT_EFFECT_OPEN || effect == FXT_EFFECT_ACCEPT || effect == FXT_EFFECT_CONNECT ||
+	       (effect >= FXT_EFFECT_READ && effect != FXT_EFFECT_USE);
+}
+
 enum fxt_fd_mode fxt_file_mode(struct fxt_files *f, const struct fxt_reader *r, const struct fxt_record *rec,
 			       const struct fxt_role *role)
 {
@@ -314,8 +337,7 @@ enum fxt_fd_mode fxt_file_mode(struct fxt_files *f, const struct fxt_reader *r, 
 	bool has_other = role->effect == FXT_EFFECT_COPY || fxt_argument(rec, other);
 	enum fxt_fd_mode mode;
 
-	if (role->effect == FXT_EFFECT_USE ||
-	    (role->effect < FXT_EFFECT_READ && role->effect != FXT_EFFECT_ACCEPT && role->effect != FXT_EFFECT_CONNECT))
+	if (!goes_by_mode(role->effect))
 		return FXT_FD_MODE_UNKNOWN;
 	mode = fxt_fd_modes_get(&f->images.modes, description_of(f, r, rec, role->argument));
 	if (has_other && mode != fxt_fd_modes_get(&f->images.modes, description_of(f, r, rec, other)))
@@ -388,11 +410,11 @@ void fxt_file_table_take(struct fxt_files *f, const struct fxt_reader *r, const 
 	switch (role->effect) {
 	case FXT_EFFECT_OPEN:
 		if (ok)
-			open_one(f, r, rec, DESCRIPTORS, ret, path_label(rec), is_on_disk(rec));
+			open_one(f, r, rec, DESCRIPTORS, ret, path_label(rec), is_on_disk(f, rec, ret));
 		break;
 	case FXT_EFFECT_OPEN_STREAM:
 		if (ok && ret)
-			open_one(f, r, rec, STREAMS, ret, path_label(rec), is_on_disk(rec));
+			open_one(f, r, rec, STREAMS, ret, path_label(rec), is_on_disk(f, rec, ret));
 		break;
 	case FXT_EFFECT_STREAM_OF:
 		if (ok && ret)

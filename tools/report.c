@@ -167,6 +167,7 @@ static void take_event(struct fxt_report *report, const struct fxt_record *rec)
 		break;
 	case FXT_EVENT_ASYNC_BEGIN:
 		fxt_contention_thread(&report->contention, report->r, rec);
+		fxt_files_begin(&report->files, rec);
 		/* fallthrough */
 	case FXT_EVENT_ASYNC_END:
 		fxt_descriptors_take(&report->descriptors, rec);
@@ -184,12 +185,12 @@ static void take_log(struct fxt_report *report, struct fxt_record *rec)
 		fxt_log_take(&report->log, rec, report->options.json ? SIZE_MAX : report->options.top);
 }
 
-/* The modes it works in are those from before it, as a call that closes or opens is no such call itself. */
+/* The mode of what a call has opened is known afterwards. */
 static void take_descriptors(struct fxt_report *report, const struct fxt_record *rec, const struct fxt_role *role)
 {
+	fxt_files_take(&report->files, report->r, rec, role);
 	if (role->family == FXT_FAMILY_FD)
 		fxt_no_wait_take(&report->no_wait, report->r, rec, role, &report->files);
-	fxt_files_take(&report->files, report->r, rec, role);
 }
 
 static void replay(struct fxt_report *report)

@@ -142,11 +142,14 @@ struct fxt_files {
 	struct fxt_file *list;          /* sorted: the most time first */
 	size_t count, capacity;
 	struct fxt_fd_images images;    /* descriptors of each program */
+	struct fxt_map fifos;           /* provider and descriptor, time it was opened -> nothing: what is no file on disk */
 	struct fxt_map open;            /* provider and stream, or provider and descriptor that is too large for those -> file */
 	struct fxt_file_name *names;    /* by label */
 	const struct fxt_objects *objects;      /* streams that nobody was seen to open may have names too */
 };
 
+/* The begin of a lifetime, in the order of the file, before anything is taken: of a FIFO, perhaps. */
+void fxt_files_begin(struct fxt_files *f, const struct fxt_record *rec);
 /* Events in the order of time: what opens at its end, what uses or closes at its start. */
 void fxt_files_take(struct fxt_files *f, const struct fxt_reader *r, const struct fxt_record *rec,
 		    const struct fxt_role *role);
@@ -158,7 +161,7 @@ void fxt_files_free(struct fxt_files *f);
 /* The file that is open under the event's descriptor or stream, or one that stands for not knowing. */
 size_t fxt_file_of(struct fxt_files *f, const struct fxt_reader *r, const struct fxt_record *rec,
 		   const char *argument);
-/* The mode of the descriptors or streams that the call works on, as far as it goes by that: FXT_FD_MODE_UNKNOWN otherwise, and where
+/* The mode of the descriptors or streams that the call works on or has opened, as far as it goes by that: FXT_FD_MODE_UNKNOWN otherwise, and where
  * it works on two of which each is in another mode. */
 enum fxt_fd_mode fxt_file_mode(struct fxt_files *f, const struct fxt_reader *r, const struct fxt_record *rec,
 			       const struct fxt_role *role);

@@ -232,4 +232,5 @@ void fxt_files_free(struct fxt_files *f)
 	free(f->list);
 	fxt_fd_images_free(&f->images);
 	fxt_map_free(&f->open);
+	fxt_map_free(&f->fifos);
 }

@@ -20,6 +20,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -32,7 +33,7 @@
 enum { PAUSE_NS = 20 * 1000 * 1000, MOST_BYTES = 1 << 20, LEAST_BYTES = 1 << 18, ROUNDS = 8 };
 
 enum way { BY_FCNTL, BY_IOCTL, BY_CREATION, BY_DUPLICATE, BY_CHILD, BY_EXECUTED, WAYS };
-enum kind { PIPE, PAIR, EVENTS, DISK, LIMITED, SIGNALS, KINDS };
+enum kind { PIPE, PAIR, FIFO, EVENTS, DISK, LIMITED, SIGNALS, KINDS };
 
 struct work {
 	char name[16];
@@ -116,12 +117,20 @@ static void open_ends(struct work *w)
 	enum way way = (enum way)random_below(WAYS);
 	bool on = !w->waits, at_first = way == BY_CREATION ? on : random_below(2);
 	int ends[2] = {-1, -1};
+	char path[32];
 
 	if (way != BY_CREATION && random_below(2))
 		at_first = !on;
 	if (w->kind == EVENTS) {
 		ends[0] = eventfd(0, at_first ? EFD_NONBLOCK : 0);
 		need(ends[0] >= 0, "eventfd");
+	} else if (w->kind == FIFO) {
+		snprintf(path, sizeof(path), "modes-%d", (int)getpid());
+		need(mkfifo(path, 0600) == 0, "mkfifo");
+		ends[0] = open(path, O_RDWR | (at_first ? O_NONBLOCK : 0));
+		ends[1] = open(path, O_WRONLY | (at_first ? O_NONBLOCK : 0));
+		need(ends[0] >= 0 && ends[1] >= 0 && unlink(path) == 0, "open");
+		fcntl(ends[0], F_SETPIPE_SZ, MOST_BYTES);
 	} else if (w->kind == PIPE) {
 		need(pipe2(ends, at_first ? O_NONBLOCK : 0) == 0, "pipe2");
 		fcntl(ends[0], F_SETPIPE_SZ, MOST_BYTES);
