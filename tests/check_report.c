@@ -119,7 +119,7 @@ START_TEST(counts_no_time_twice)
 }
 END_TEST
 
-/* What was written before the read began, and what a thread has written itself. */
+/* What was written before the read began, what a thread has written itself, and what came while a read copied that could not wait. */
 START_TEST(chains_only_what_waited)
 {
 	struct fxt_report report;
@@ -131,6 +131,11 @@ START_TEST(chains_only_what_waited)
 	event(COMPLETE, 3, "net", "recv", 150000, 190000, ARGS({"sockfd", INT, 5}));
 	event(FLOW_BEGIN, 3, "agent", "wakes", 160000, 2, NO_ARGS);
 	event(FLOW_END, 3, "agent", "wakes", 190000, 2, NO_ARGS);
+	event(COMPLETE, 2, "io", "fcntl", 200000, 200100,
+	      ARGS({"fd", INT, 5}, {"cmd", INT, F_SETFL}, {"arg", INT, O_NONBLOCK}, {"ret", INT, 0}));
+	event(COMPLETE, 2, "io", "read", 250000, 290000, ARGS({"fd", INT, 5}));
+	event(FLOW_BEGIN, 1, "agent", "wakes", 260000, 3, NO_ARGS);
+	event(FLOW_END, 2, "agent", "wakes", 290000, 3, NO_ARGS);
 	make_report(&report, 10);
 	ck_assert_uint_eq(report.chains.count, 0);
 	end_report(&report);
@@ -274,7 +279,7 @@ START_TEST(tells_running_from_waiting)
 END_TEST
 
 /* A call that makes a descriptor or sets its mode, one of 10 us that uses it, and whether that counts as a wait. */
-enum { MODE_CASES = 28 };
+enum { MODE_CASES = 29 };
 
 START_TEST(knows_modes)
 {
@@ -307,6 +312,8 @@ START_TEST(knows_modes)
 		/* Whoever copies from one that may wait may wait. */
 		{"socket", {{"type", INT, 1 | O_NONBLOCK}, {"ret", INT, 5}}, "sendfile", {{"out_fd", INT, 5}, {"in_fd", INT, 6}}, true},
 		{"pipe2", {{"fd1", INT, 5}, {"fd2", INT, 6}, {"flags", INT, O_NONBLOCK}}, "splice", {{"fd_in", INT, 5}, {"fd_out", INT, 6}}, false},
+		/* It does not ask for the mode. */
+		{"pipe2", {{"fd1", INT, 5}, {"fd2", INT, 6}, {"flags", INT, O_NONBLOCK}}, "vmsplice", {{"fd", INT, 6}}, true},
 		/* What the C library calls by its name. */
 		{"fcntl", {{"fd", INT, 1}, {"cmd", INT, F_SETFL}, {"arg", INT, O_NONBLOCK}, {"ret", INT, 0}}, "printf", {{"ret", INT, 5}}, false},
 		{"fcntl", {{"fd", INT, 1}, {"cmd", INT, F_SETFL}, {"arg", INT, O_NONBLOCK}, {"ret", INT, 0}}, "perror", {{"ret", INT, 5}}, true},

@@ -324,8 +324,13 @@ static uint32_t description_of(struct fxt_files *f, const struct fxt_reader *r, 
 }
 
 /* Calls that move something, and those that would wait for a peer. Of an open that is whoever opens the other end of a FIFO. */
-static bool goes_by_mode(enum fxt_effect effect)
+static bool goes_by_mode(const struct fxt_role *role)
 {
+	enum fxt_effect effect = role->effect;
+
+	/* It has a flag of its own for that, and waits without it. */
+	if (strcmp(role->name, "vmsplice") == 0)
+		return false;
 	return effect == FXT_EFFECT_OPEN || effect == FXT_EFFECT_ACCEPT || effect == FXT_EFFECT_CONNECT ||
 	       (effect >= FXT_EFFECT_READ && effect != FXT_EFFECT_USE);
 }
@@ -337,7 +342,7 @@ enum fxt_fd_mode fxt_file_mode(struct fxt_files *f, const struct fxt_reader *r, 
 	bool has_other = role->effect == FXT_EFFECT_COPY || fxt_argument(rec, other);
 	enum fxt_fd_mode mode;
 
-	if (!goes_by_mode(role->effect))
+	if (!goes_by_mode(role))
 		return FXT_FD_MODE_UNKNOWN;
 	mode = fxt_fd_modes_get(&f->images.modes, description_of(f, r, rec, role->argument));
 	if (has_other && mode != fxt_fd_modes_get(&f->images.modes, description_of(f, r, rec, other)))

@@ -83,8 +83,14 @@ static bool may_end(const struct fxt_reader *r, uint64_t offset, const struct fx
 	       end_ns < start_ns || end_ns - start_ns >= FXT_STANDING_LEAST_NS;
 }
 
+/* Calls that say what a descriptor stands for, or in which mode. */
+static bool changes_descriptors(const struct fxt_role *role)
+{
+	return role->family == FXT_FAMILY_FD && role->effect < FXT_EFFECT_READ;
+}
+
 /* Only finished calls of the heap and of files count in the second pass: see fxt_heaps_take(), fxt_files_take(). Besides,
- * whatever category was asked for, what says which descriptors a process began with. */
+ * whatever category was asked for, what says which descriptors a process began with and what became of them. */
 static bool key_of(void *context, const struct fxt_record *rec, uint64_t *key_ns)
 {
 	struct fxt_report *report = context;
@@ -95,11 +101,10 @@ static bool key_of(void *context, const struct fxt_record *rec, uint64_t *key_ns
 		return false;
 	if (fxt_fd_images_want(&report->files.images, rec, key_ns))
 		return true;
-	if (rec->subtype != FXT_EVENT_DURATION_COMPLETE ||
-	    rec->extra < rec->ticks || !is_chosen(report, rec))
+	if (rec->subtype != FXT_EVENT_DURATION_COMPLETE || rec->extra < rec->ticks)
 		return false;
 	role = fxt_role_of(&report->roles, report->r, rec);
-	if (!role || role->family == FXT_FAMILY_WAIT)
+	if (!role || role->family == FXT_FAMILY_WAIT || !(changes_descriptors(role) || is_chosen(report, rec)))
 		return false;
 	at_start = role->effect == FXT_EFFECT_FREE || role->effect >= FXT_EFFECT_CLOSE;
 	*key_ns = fxt_ns(rec->provider, at_start ? rec->ticks : rec->extra);
@@ -188,6 +193,10 @@ static void take_log(struct fxt_report *report, struct fxt_record *rec)
 /* The mode of what a call has opened is known afterwards. */
 static void take_descriptors(struct fxt_report *report, const struct fxt_record *rec, const struct fxt_role *role)
 {
+	if (!is_chosen(report, rec)) {
+		fxt_file_table_take(&report->files, report->r, rec, role);
+		return;
+	}
 	fxt_files_take(&report->files, report->r, rec, role);
 	if (role->family == FXT_FAMILY_FD)
 		fxt_no_wait_take(&report->no_wait, report->r, rec, role, &report->files);
