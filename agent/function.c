@@ -7,15 +7,18 @@
 #include "writer/fxt_encode.h"
 
 enum {
-	MAX_FUNCTIONS = FXT_FUNCTION_SLOTS / 2,
+	/* The table is mapped as large as may be: 8 MiB for 131072 functions, touched as far as it is used, or less where that is too much. */
+	MOST_ENTRIES = 1 << 18,
+	LEAST_ENTRIES = 1 << 10,
 	/* Kept free of names in the durable area, for threads, objects and what the agent has to say. */
 	DURABLE_RESERVE_WORDS = 2048,
 	NAME_MAX_BYTES = 4000,
 };
 
-struct fxt_function fxt_functions[FXT_FUNCTION_SLOTS] __attribute__((aligned(FXT_PAGE_BYTES)));
+static struct fxt_function no_function;
+struct fxt_functions fxt_functions = {.entries = &no_function};
 uint32_t fxt_functions_none_defined[FXT_STRING_MAX_INDEX + 1] __attribute__((aligned(FXT_PAGE_BYTES)));
-static_assert(sizeof(fxt_functions) % FXT_PAGE_BYTES == 0 && sizeof(fxt_functions_none_defined) % FXT_PAGE_BYTES == 0, "of pages");
+static_assert(sizeof(fxt_functions_none_defined) % FXT_PAGE_BYTES == 0, "of pages");
 
 /* Which function an index was given to; touched as far as it is used. In the child of a fork the functions have forgotten their indices. */
 static const struct fxt_function *_Atomic by_index[FXT_STRING_MAX_INDEX + 1];
@@ -70,15 +73,46 @@ static uint32_t give_index(const char *name, size_t bytes)
 static const struct fxt_function *look(uintptr_t address)
 {
 	size_t slot = fxt_function_slot(address);
+	const struct fxt_function *function;
 	uintptr_t there;
 
 	for (;; slot++) {
-		there = atomic_load_explicit(&fxt_functions[slot % FXT_FUNCTION_SLOTS].address, memory_order_acquire);
+		function = fxt_function_entry(slot);
+		there = atomic_load_explicit(&function->address, memory_order_acquire);
 		if (there == address)
-			return &fxt_functions[slot % FXT_FUNCTION_SLOTS];
+			return function;
 		if (!there)
 			return NULL;
 	}
+}
+
+static size_t entry_count(void)
+{
+	return atomic_load_explicit(&fxt_functions.mask, memory_order_relaxed) + 1;
+}
+
+/* Half of the entries, and none in the table that is not mapped yet. */
+static bool is_full(void)
+{
+	return atomic_load_explicit(&functions.count, memory_order_relaxed) == entry_count() / 2 && entry_count() > 1;
+}
+
+/* Maps the table for the first function of all; with the lock. False: there is no memory. */
+static bool make_table(void)
+{
+	struct fxt_function *entries = NULL;
+	size_t count;
+
+	if (entry_count() > 1)
+		return true;
+	for (count = MOST_ENTRIES; count >= LEAST_ENTRIES && !entries; count /= 4) {
+		entries = fxt_sys_memory(count * sizeof(*entries));
+		if (!entries)
+			continue;
+		atomic_store_explicit(&fxt_functions.entries, entries, memory_order_relaxed);
+		atomic_store_explicit(&fxt_functions.mask, count - 1, memory_order_release);
+	}
+	return entries != NULL;
 }
 
 const struct fxt_function *fxt_function_find(uintptr_t address)
@@ -92,15 +126,14 @@ const struct fxt_function *fxt_function_find(uintptr_t address)
 	if (known)
 		return known;
 	/* Stays without a name. */
-	if (atomic_load_explicit(&functions.count, memory_order_relaxed) == MAX_FUNCTIONS || fxt_is_forbidden(FXT_NO_CALLS) ||
-	    fxt_may_not_lock() || fxt_stack_is_short())
+	if (is_full() || fxt_is_forbidden(FXT_NO_CALLS) || fxt_may_not_lock() || fxt_stack_is_short())
 		return NULL;
 	mask = lock_functions();
 
-	for (;;) {
+	while (make_table()) {
 		uintptr_t there;
 
-		function = &fxt_functions[slot % FXT_FUNCTION_SLOTS];
+		function = fxt_function_entry(slot);
 		there = atomic_load_explicit(&function->address, memory_order_relaxed);
 		if (there == address)
 			break;
@@ -108,7 +141,7 @@ const struct fxt_function *fxt_function_find(uintptr_t address)
 			slot++;
 			continue;
 		}
-		if (atomic_load_explicit(&functions.count, memory_order_relaxed) == MAX_FUNCTIONS) {
+		if (is_full()) {
 			function = NULL;
 			break;
 		}
@@ -157,20 +190,20 @@ bool fxt_function_is_mapped(uintptr_t address)
 void fxt_functions_start(void)
 {
 	/* Not in the program's core dumps. */
-	fxt_sys_madvise(fxt_functions, sizeof(fxt_functions), MADV_DONTDUMP);
 	fxt_sys_madvise(fxt_functions_none_defined, sizeof(fxt_functions_none_defined), MADV_DONTDUMP);
 }
 
 static void forget_all(void)
 {
+	struct fxt_function *entries = atomic_load_explicit(&fxt_functions.entries, memory_order_relaxed);
 	size_t i;
 
 	/* Not written to, page by page: that would copy what is the parent's. */
-	if (!fxt_sys_madvise(fxt_functions, sizeof(fxt_functions), MADV_DONTNEED))
+	if (!fxt_sys_madvise(entries, entry_count() * sizeof(*entries), MADV_DONTNEED))
 		return;
-	for (i = 0; i < FXT_FUNCTION_SLOTS; i++)
-		if (atomic_load_explicit(&fxt_functions[i].address, memory_order_relaxed))
-			atomic_store_explicit(&fxt_functions[i].address, 0, memory_order_relaxed);
+	for (i = 0; i < entry_count(); i++)
+		if (atomic_load_explicit(&entries[i].address, memory_order_relaxed))
+			atomic_store_explicit(&entries[i].address, 0, memory_order_relaxed);
 }
 
 void fxt_functions_after_fork(void)

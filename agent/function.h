@@ -4,7 +4,7 @@
  * durable area, for the slots of calls in progress; and again in each chunk before the first event there that
  * refers to it, so that a copy of the file that was begun before the function was first called holds what it needs.
  * When the durable area is full or the indices are used up, names stand inline. Of functions past the 131072nd the trace says that they
- * are functions, and not which.
+ * are functions, and not which; of fewer, where address space is limited.
  */
 #ifndef FXT_FUNCTION_H
 #define FXT_FUNCTION_H
@@ -19,10 +19,14 @@ struct fxt_function {
 	uint32_t index;                 /* 0: inline */
 };
 
-enum { FXT_FUNCTION_SLOTS = 1 << 18 };
+/* A table by address, of a power of two of entries. Until a function is entered it has one, which is free: most programs have none, and limits of
+ * address space count what is never touched. It becomes larger once, `entries` first: so whoever reads `mask` first finds an entry. */
+struct fxt_functions {
+	_Atomic uintptr_t mask;         /* the number of entries less one */
+	struct fxt_function *_Atomic entries;
+};
 
-/* 8 MiB, touched as far as it is used. */
-extern struct fxt_function fxt_functions[FXT_FUNCTION_SLOTS] __attribute__((visibility("hidden")));
+extern struct fxt_functions fxt_functions __attribute__((visibility("hidden")));
 /* For threads that have met no function yet: nothing is defined in any chunk of theirs. */
 extern uint32_t fxt_functions_none_defined[FXT_STRING_MAX_INDEX + 1] __attribute__((visibility("hidden")));
 
@@ -47,13 +51,21 @@ void fxt_functions_after_fork(void);
 /* Functions begin 16 bytes apart at least: those of one file of 4 MiB have a slot each. */
 static inline size_t fxt_function_slot(uintptr_t address)
 {
-	return address / 16 % FXT_FUNCTION_SLOTS;
+	return address / 16;
+}
+
+/* The entry of a slot, of which there are more than entries. */
+static inline struct fxt_function *fxt_function_entry(size_t slot)
+{
+	size_t at = slot & atomic_load_explicit(&fxt_functions.mask, memory_order_acquire);
+
+	return atomic_load_explicit(&fxt_functions.entries, memory_order_relaxed) + at;
 }
 
 /* Where it is looked for first. */
 static inline const struct fxt_function *fxt_function_first(uintptr_t address)
 {
-	return &fxt_functions[fxt_function_slot(address)];
+	return fxt_function_entry(fxt_function_slot(address));
 }
 
 /* Whether it is the one at `address`. Compilers do not compare with an atomic where it is: they load it first. */

@@ -99,6 +99,18 @@ while read -r object; do
 	expect_none "${object#"$build"/} calls" "$tmp/forbidden"
 done < "$tmp/objects"
 
+# -- Address space -----------------------------------------------------------------------------------
+
+# Limits count what is mapped, whether it is touched or not: what few programs need is mapped when it is needed.
+mapped=0
+while read -r address bytes; do
+	mapped=$(((address + bytes) / 1024))
+done < <(readelf -lW "$agent" | awk '$1 == "LOAD" { print $3, $6 }')
+if [ "$mapped" -eq 0 ] || [ "$mapped" -gt 5120 ]; then
+	echo "FAIL: the library takes $mapped KiB of address space: at most 5120 are allowed"
+	failed=1
+fi
+
 # -- Documentation -----------------------------------------------------------------------------------
 
 "$build/tests/list_calls" --document > "$tmp/document"
