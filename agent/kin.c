@@ -2,10 +2,10 @@
 #include "kin.h"
 
 #include <string.h>
-#include <sys/auxv.h>
 
 #include "deferred.h"
 #include "kin_entry.h"
+#include "koid.h"
 #include "life.h"
 #include "stack.h"
 #include "writer/apart.h"
@@ -15,9 +15,7 @@
 enum {
 	LOOKED_AT = 4 * KIN_PAGE_ENTRIES,       /* a parent's entries are among so many: its children that it has not reaped */
 	ASKS = 8,                               /* when none is free, as many parents may be asked for whether they are there */
-	STAT_BYTES = 512,                       /* of /proc/self/stat, the time a process began included */
 	CHILDREN_BYTES = 256,                   /* of a file of children, read at a time */
-	STAT_START = 20,                        /* that is so many fields behind the program's name */
 	/* Between the time in an entry and the one at which the kernel makes the process, as good as it tells that. */
 	BEGINS_WITHIN_NS = 1000000000,
 	NS_PER_SECOND = 1000000000,
@@ -170,26 +168,6 @@ void fxt_birth_tell(struct fxt_thread *thread)
 
 /* -- The start of a program -------------------------------------------------------------------- */
 
-/* The kernel's time of this process's making, to a hundredth of a second; 0: not known. */
-static uint64_t process_start_ns(void)
-{
-	char text[STAT_BYTES], *at;
-	long bytes = fxt_read_file("/proc/self/stat", text, sizeof(text) - 1);
-	uint64_t ticks = 0, per_second = getauxval(AT_CLKTCK);
-	unsigned field;
-
-	if (bytes <= 0 || !per_second)
-		return 0;
-	text[bytes] = '\0';
-	/* The program's name may have anything in it. */
-	at = memrchr(text, ')', (size_t)bytes);
-	for (field = 0; at && field < STAT_START; field++)
-		at = strchr(at + 1, ' ');
-	for (; at && at[1] >= '0' && at[1] <= '9'; at++)
-		ticks = ticks * 10 + (uint64_t)(at[1] - '0');
-	return ticks / per_second * NS_PER_SECOND + ticks % per_second * NS_PER_SECOND / per_second;
-}
-
 /* Whether an entry is of this process and not of an earlier one of the same pid, or, `expected`, may be. */
 static bool may_be_own(const struct fxt_kin_entry *entry, bool expected, uint64_t start_ns)
 {
@@ -265,7 +243,7 @@ static struct fxt_kin_entry *look(uint32_t parent, uint32_t pid, bool by_thread,
 		    entry->check != check_of(entry, false))
 			continue;
 		if (!start_ns)
-			start_ns = process_start_ns();
+			start_ns = fxt_process_start_ns();
 		if (!may_be_own(entry, state == EXPECTED, start_ns) ||
 		    (by_thread && state == EXPECTED && !is_child_of(parent, entry->parent_tid, pid)))
 			continue;

@@ -2,22 +2,27 @@
 #include "koid.h"
 
 #include <string.h>
+#include <sys/auxv.h>
 
 #include "agent.h"
+#include "stack.h"
+#include "writer/apart.h"
 
 #define VARIABLE "FXT_NAMESPACE="
 
 enum {
 	LINK_BYTES = 64,
-	PID_BITS = 22,                  /* Linux's largest process id is below 2^22 */
-	NAMESPACES = 1000,              /* namespaces are numbered as they are made: so many in succession are told apart */
+	FIRST_MADE = 1 << 22,           /* Linux's largest process id is below that */
+	STAT_BYTES = 512,               /* of /proc/self/stat, the time a process began included */
+	STAT_START = 20,                /* that is so many fields behind the program's name */
+	NS_PER_SECOND = 1000000000,
 };
 
 /* Of `fxt record`: its namespace and the device of its /proc. 0: nothing is known of it. */
 static struct {
 	uint64_t namespace, proc_device;
 } first;
-static uint64_t namespace;
+static uint64_t namespace, start_ns;
 
 static uint64_t number_at(const char **at)
 {
@@ -53,9 +58,39 @@ static bool is_first_proc(void)
 	return !fxt_sys_lstat("/proc", &status) && (uint64_t)status.st_dev == first.proc_device;
 }
 
+uint64_t fxt_process_start_ns(void)
+{
+	char text[STAT_BYTES];
+	uint64_t ticks, per_second = getauxval(AT_CLKTCK);
+	const char *at;
+	long bytes;
+
+	/* A handler may fork on a stack of its own. */
+	if (!per_second || fxt_stack_has_less(STAT_BYTES + FXT_SLOW_PATH_BYTES))
+		return 0;
+	bytes = fxt_read_file("/proc/self/stat", text, sizeof(text) - 1);
+	if (bytes <= 0)
+		return 0;
+	text[bytes] = '\0';
+	/* The program's name may have anything in it. */
+	at = memrchr(text, ')', (size_t)bytes);
+	for (unsigned field = 0; at && field < STAT_START; field++)
+		at = strchr(at + 1, ' ');
+	if (!at)
+		return 0;
+	at++;
+	ticks = number_at(&at);
+	return ticks / per_second * NS_PER_SECOND + ticks % per_second * NS_PER_SECOND / per_second;
+}
+
+/* One of 2^32 - 2^22 numbers, by a hash: among a thousand processes and threads two have the same in one run of some ten thousand. */
 static uint32_t make(uint32_t id)
 {
-	return (uint32_t)(1 + namespace % NAMESPACES) << PID_BITS | id;
+	uint64_t x = (namespace << 32 | id) + start_ns * UINT64_C(0x9e3779b97f4a7c15);
+
+	x = (x ^ x >> 31) * UINT64_C(0xbf58476d1ce4e5b9);
+	x = (x ^ x >> 29) * UINT64_C(0x94d049bb133111eb);
+	return FIRST_MADE + (uint32_t)((x ^ x >> 32) % (UINT32_MAX - FIRST_MADE));
 }
 
 static void look(void)
@@ -69,6 +104,8 @@ static void look(void)
 	if (!namespace || namespace == first.namespace)
 		return;
 	shown = is_first_proc() ? number_in_link("/proc/self", "") : 0;
+	if (!shown)
+		start_ns = fxt_process_start_ns();
 	fxt_agent.koid_kind = shown ? FXT_KOID_SHOWN : FXT_KOID_MADE;
 	fxt_agent.koid = shown ? (uint32_t)shown : make(fxt_agent.pid);
 }

@@ -178,20 +178,22 @@ left ring -m circular -b 4
 # -- Namespaces of process ids -------------------------------------------------------------------------
 
 # Several processes are process 1, each in a namespace of its own, and each has a number of its own in the trace: the one that /proc outside
-# has, or one that no process has.
+# has, or one that no process has. Of so many namespaces in a row the kernel gives some the number of an earlier one.
 if unshare -r -p -f --mount-proc true 2>/dev/null; then
+	spaces=12
 	for proc in '' --mount-proc; do
-		"$FXT" record -q -o spaces.fxt -- sh -c 'for i in 1 2 3; do unshare -r -p -f '"$proc"' "$1" killed || exit 1; done' sh "$app" \
+		"$FXT" record -q -o spaces.fxt -- sh -c 'i=0
+			while [ $i != '$spaces' ]; do unshare -r -p -f '"$proc"' "$1" killed || exit 1; i=$((i + 1)); done' sh "$app" \
 			>spaces.out 2>spaces.err
 		is "namespaces, '$proc': exit status" 0 $?
 		is "namespaces, '$proc': stderr" "" "$(cat spaces.err)"
 		valid spaces.fxt
 		"$FXT" dump --json spaces.fxt >dump
-		# Three parents and three children; the parents know themselves as process 1.
-		is "namespaces, '$proc': processes" 6 "$(grep '"type":"process"' dump | grep '"name":"ends"' |
+		# Of each a parent and a child; the parents know themselves as process 1.
+		is "namespaces, '$proc': processes" $((2 * spaces)) "$(grep '"type":"process"' dump | grep '"name":"ends"' |
 			sed 's/.*"id":\([0-9]*\).*/\1/' | sort -u | wc -l)"
-		is "namespaces, '$proc': processes 1" 3 "$(grep '"type":"process"' dump | grep '"name":"ends"' | grep -c '"pid":1[,}]')"
-		is "namespaces, '$proc': threads in which they called" 6 \
+		is "namespaces, '$proc': processes 1" $spaces "$(grep '"type":"process"' dump | grep '"name":"ends"' | grep -c '"pid":1[,}]')"
+		is "namespaces, '$proc': threads in which they called" $((2 * spaces)) \
 			"$(trace calls spaces.fxt | awk '$1 == "function:allocate" || / size=20001 / { print $2 }' | sort -u | wc -l)"
 	done
 	# A lock that a thread has itself is its own there too: glibc knows threads by their ids in the namespace.
