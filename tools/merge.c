@@ -328,7 +328,7 @@ static void take_process(struct fxt_merge *m, struct part *part, const struct fx
 	take_reaped(m, part, rec);
 	if (!part->pid)
 		return;
-	fxt_untraced_take(&m->untraced, part->r, rec, part->pid);
+	fxt_untraced_take(&m->untraced, part->r, rec, part->pid, part->numbers_differ);
 	if (fxt_untraced_executes(&m->untraced, part->r, rec, part->pid))
 		fxt_open_lifetimes_executes(&m->lifetimes, fxt_commit_ticks(rec), fxt_argument(rec, "errno"));
 }

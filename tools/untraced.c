@@ -92,7 +92,7 @@ bool fxt_untraced_executes(const struct fxt_untraced *u, const struct fxt_reader
 	       ((name->bytes > 4 && memcmp(name->text, "exec", 4) == 0) || fxt_text_is(name, "fexecve")) && !child_within(u, r, rec, own);
 }
 
-void fxt_untraced_take(struct fxt_untraced *u, const struct fxt_reader *r, const struct fxt_record *rec, uint64_t own)
+void fxt_untraced_take(struct fxt_untraced *u, const struct fxt_reader *r, const struct fxt_record *rec, uint64_t own, bool numbers_differ)
 {
 	uint64_t pid, target;
 	char *program;
@@ -101,7 +101,7 @@ void fxt_untraced_take(struct fxt_untraced *u, const struct fxt_reader *r, const
 		return;
 	if (rec->subtype == FXT_EVENT_ASYNC_BEGIN && fxt_text_is(&rec->name, "child") && fxt_argument_u64(fxt_argument(rec, "pid"), &pid))
 		take_child(u, r, rec, own, pid);
-	program = program_of(rec);
+	program = numbers_differ ? NULL : program_of(rec);
 	if (!program)
 		return;
 	target = child_within(u, r, rec, own);

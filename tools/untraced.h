@@ -27,8 +27,9 @@ void fxt_untraced_part(struct fxt_untraced *u, uint64_t pid);
 /* What was just read is the last part of the process, whose others are still to come. There may be one such process. */
 void fxt_untraced_came_last(struct fxt_untraced *u, uint64_t pid);
 
-/* An event of category process in a part of process `own`. */
-void fxt_untraced_take(struct fxt_untraced *u, const struct fxt_reader *r, const struct fxt_record *rec, uint64_t own);
+/* An event of category process in a part of process `own`. Where the process knows itself and its children by other numbers than the trace
+ * does (`numbers_differ`), no part can be told to be that of what it executed, and nothing is. */
+void fxt_untraced_take(struct fxt_untraced *u, const struct fxt_reader *r, const struct fxt_record *rec, uint64_t own, bool numbers_differ);
 
 /* Whether it is a call by which that process itself was to become another program, after it was taken: not a child of a vfork. */
 bool fxt_untraced_executes(const struct fxt_untraced *u, const struct fxt_reader *r, const struct fxt_record *rec, uint64_t own);

@@ -196,6 +196,11 @@ if unshare -r -p -f --mount-proc true 2>/dev/null; then
 		is "namespaces, '$proc': threads in which they called" $((2 * spaces)) \
 			"$(trace calls spaces.fxt | awk '$1 == "function:allocate" || / size=20001 / { print $2 }' | sort -u | wc -l)"
 	done
+	# What is executed there is traced, under another number than its parent knows.
+	"$FXT" record -o spaces.fxt -- unshare -r -p -f --mount-proc "$app" vfork >/dev/null 2>spaces.err
+	is "namespaces: what ran untraced" 0 "$(grep -c untraced spaces.err)"
+	is "namespaces: programs" "ends sh unshare" "$("$FXT" dump --json spaces.fxt | sed -n 's/.*"type":"process",.*"name":"\([a-z]*\)".*/\1/p' |
+		sort -u | paste -sd' ')"
 	# A lock that a thread has itself is its own there too: glibc knows threads by their ids in the namespace.
 	for proc in '' 'unshare -r -p -f'; do
 		"$FXT" record -q -o locks.fxt -- $proc "$abs_top_builddir/tests/apps/host_locks" >/dev/null || fail "host_locks, '$proc': exit status $?"
