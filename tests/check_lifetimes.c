@@ -48,8 +48,8 @@ static void begin_part(uint64_t pid, bool numbers_differ)
 	part->words[part->count++] = FXT_MAGIC_RECORD;
 	PUT(fxt_encode_provider_info, (uint32_t)pid, "app", 3);
 	PUT(fxt_encode_initialization, 1000000000);
-	for (uint16_t i = 1; i <= STRINGS; i++)
-		PUT(fxt_encode_string, i, strings[i], strlen(strings[i]));
+	for (unsigned i = 1; i <= STRINGS; i++)
+		PUT(fxt_encode_string, (uint16_t)i, strings[i], strlen(strings[i]));
 	PUT(fxt_encode_kernel_object, FXT_OBJECT_PROCESS, pid, FXT_INLINE("app", 3), (struct fxt_args){numbers_differ, &number});
 	PUT(fxt_encode_thread, 1, pid, pid);
 }
