@@ -150,7 +150,8 @@ left()
 		# A child stays that of the process, whatever that executes.
 		echo "${role%:*} process:child ${how/exec/exit} 1"
 	done >expected
-	for of in io:file:$((count + 1)) malloc:'heap block':$count pthread:thread:$count io:pipe:1 process:child:1; do
+	# One of its pipes is the FIFO.
+	for of in io:file:$count malloc:'heap block':$count pthread:thread:$count io:pipe:2 process:child:1; do
 		echo "runs ${of%:*} open ${of##*:}"
 	done >>expected
 	sort expected >told
