@@ -366,6 +366,37 @@ START_TEST(shares_modes)
 }
 END_TEST
 
+/* What is closed by other calls than close() has no mode any more. */
+START_TEST(forgets_modes)
+{
+	static const struct {
+		const char *call;
+		struct argument args[4];
+		bool forgets;
+	} cases[] = {
+		{"close_range", {{"first", UINT, 5}, {"last", UINT, UINT32_MAX}, {"flags", INT, 0}, {"ret", INT, 0}}, true},
+		{"close_range", {{"first", UINT, 4}, {"last", UINT, 5}, {"flags", INT, 4}, {"ret", INT, 0}}, false},
+		{"close_range", {{"first", UINT, 6}, {"last", UINT, 900}, {"flags", INT, 0}, {"ret", INT, 0}}, false},
+		{"closefrom", {{"lowfd", INT, 4}}, true},
+		{"fclose", {{"stream", POINTER, 0x77}, {"ret", INT, 0}}, true},
+		{"fclose", {{"stream", POINTER, 0x78}, {"ret", INT, 0}}, false},
+	};
+	struct fxt_report report;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		begin_trace();
+		event(COMPLETE, 1, "net", "socket", 1000, 1100, ARGS({"type", INT, 1 | O_NONBLOCK}, {"ret", INT, 5}));
+		event(COMPLETE, 1, "io", "fdopen", 2000, 2100, ARGS({"fd", INT, 5}, {"ret", POINTER, 0x77}));
+		event(COMPLETE, 1, "io", cases[i].call, 3000, 3100,
+		      ARGS(cases[i].args[0], cases[i].args[1], cases[i].args[2], cases[i].args[3]));
+		event(COMPLETE, 1, "io", "read", 10000, 20000, ARGS({"fd", INT, 5}));
+		make_report(&report, 10);
+		ck_assert_uint_eq(times_of(&report, 7)->waiting_ns, cases[i].forgets ? 10000 : 0);
+		end_report(&report);
+	}
+}
+END_TEST
+
 /* However many calls a wait holds, they are not counted beside it, and those before it are. */
 START_TEST(counts_nothing_twice)
 {
@@ -439,6 +470,7 @@ int main(void)
 	tcase_add_test(c, tells_running_from_waiting);
 	tcase_add_loop_test(c, knows_modes, 0, MODE_CASES);
 	tcase_add_test(c, shares_modes);
+	tcase_add_test(c, forgets_modes);
 	tcase_add_test(c, counts_nothing_twice);
 	tcase_add_test(c, tells_latencies_by_file);
 	return RUN_SUITE("report", c);

@@ -63,6 +63,7 @@ enum fxt_standing fxt_role_standing(const struct fxt_role *role)
 	case FXT_EFFECT_SPECIAL:
 	case FXT_EFFECT_PAIR:
 	case FXT_EFFECT_MODE:
+	case FXT_EFFECT_CLOSE_RANGE:
 	case FXT_EFFECT_DUP: return FXT_STANDING_NONE;
 	default: return FXT_STANDING_WAITING;
 	}

@@ -26,6 +26,7 @@ enum fxt_effect {
 	FXT_EFFECT_IOCTL,
 	FXT_EFFECT_MODE,                /* says whether calls may wait */
 	FXT_EFFECT_CLOSE,
+	FXT_EFFECT_CLOSE_RANGE,
 	FXT_EFFECT_CLOSE_STREAM,
 	FXT_EFFECT_READ,                /* returns bytes */
 	FXT_EFFECT_WRITE,

@@ -98,6 +98,24 @@ void fxt_fd_pages_set(struct fxt_fd_pages **pages, uint64_t number, struct fxt_f
 	own_page(&(*pages)->pages[number / FXT_FD_PAGE])->numbers[number % FXT_FD_PAGE] = meaning;
 }
 
+void fxt_fd_pages_close(struct fxt_fd_pages **pages, uint64_t first, uint64_t last, bool on_exec)
+{
+	for (uint64_t number = first; number <= last && number < FXT_FD_PAGES_MAX; number++) {
+		struct fxt_fd_meaning meaning = {0};
+
+		/* A page of which nothing is known is passed over. */
+		if (!(*pages)->pages[number / FXT_FD_PAGE]) {
+			number |= FXT_FD_PAGE - 1;
+			continue;
+		}
+		if (on_exec) {
+			meaning = fxt_fd_pages_get(*pages, number);
+			meaning.closes_on_exec = true;
+		}
+		fxt_fd_pages_set(pages, number, meaning);
+	}
+}
+
 void fxt_fd_pages_execute(struct fxt_fd_pages **pages)
 {
 	for (uint64_t number = 0; number < FXT_FD_PAGES_MAX; number++) {

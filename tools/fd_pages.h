@@ -37,6 +37,9 @@ struct fxt_fd_meaning fxt_fd_pages_get(const struct fxt_fd_pages *pages, uint64_
 /* Changes the table behind the reference, which may be another one afterwards. */
 void fxt_fd_pages_set(struct fxt_fd_pages **pages, uint64_t number, struct fxt_fd_meaning meaning);
 
+/* Forgets the numbers from `first` to `last`, or makes them close when a program is executed. */
+void fxt_fd_pages_close(struct fxt_fd_pages **pages, uint64_t first, uint64_t last, bool on_exec);
+
 /* Forgets what closes when a program is executed. */
 void fxt_fd_pages_execute(struct fxt_fd_pages **pages);
 

@@ -11,6 +11,7 @@
 #include <sys/fanotify.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "message.h"
 #include "print.h"
@@ -384,12 +385,24 @@ static void share(struct fxt_files *f, const struct fxt_reader *r, const struct 
 		  const char *name)
 {
 	struct fxt_fd_meaning meaning = {.closes_on_exec = closes_on_exec(rec)};
-	uint64_t old;
+	uint64_t old = UINT64_MAX;
 
 	meaning.file_and_1 = (uint32_t)fxt_file_of(f, r, rec, name) + 1;
 	if (fxt_argument_u64(fxt_argument(rec, name), &old))
 		meaning.description = described(f, r, rec, DESCRIPTORS, old).description;
 	set(f, r, rec, space, number, meaning);
+	/* A stream takes its descriptor along when it is closed. */
+	if (space == STREAMS && is_inheritable(DESCRIPTORS, old))
+		fxt_map_find(&f->open, space_of(rec, STREAMS), number)->value[1] |= (old + 1) << 32;
+}
+
+static void close_stream(struct fxt_files *f, const struct fxt_reader *r, const struct fxt_record *rec, uint64_t number)
+{
+	const struct fxt_slot *s = fxt_map_find(&f->open, space_of(rec, STREAMS), number);
+
+	if (s && s->value[1] >> 32)
+		forget(f, r, rec, DESCRIPTORS, (s->value[1] >> 32) - 1);
+	forget(f, r, rec, STREAMS, number);
 }
 
 /* Both ends are one file: what is written to one is read from the other. */
@@ -460,7 +473,12 @@ void fxt_file_table_take(struct fxt_files *f, const struct fxt_reader *r, const 
 			set_mode(f, r, rec, number, argument(rec, "newattr", 0));
 		break;
 	case FXT_EFFECT_CLOSE: forget(f, r, rec, DESCRIPTORS, number); break;
-	case FXT_EFFECT_CLOSE_STREAM: forget(f, r, rec, STREAMS, number); break;
+	case FXT_EFFECT_CLOSE_RANGE:
+		if (!fxt_argument(rec, "errno"))
+			fxt_fd_pages_close(fxt_fd_images_of(&f->images, r, rec), number, argument(rec, "last", UINT64_MAX),
+					   argument(rec, "flags", 0) & CLOSE_RANGE_CLOEXEC);
+		break;
+	case FXT_EFFECT_CLOSE_STREAM: close_stream(f, r, rec, number); break;
 	default: break;
 	}
 }
