@@ -308,11 +308,11 @@ static uint32_t description_of(struct fxt_files *f, const struct fxt_reader *r, 
 	static const char *const standard[] = {"stdin", "stdout", "stderr"};
 	bool is_stream = strcmp(name, "stream") == 0;
 	const struct fxt_object *object = NULL;
-	uint32_t description;
 	uint64_t number;
 
 	if (fxt_argument_u64(fxt_argument(rec, name), &number)) {
-		description = meaning_of(f, r, rec, is_stream ? STREAMS : DESCRIPTORS, number).description;
+		uint32_t description = meaning_of(f, r, rec, is_stream ? STREAMS : DESCRIPTORS, number).description;
+
 		if (description || !is_stream)
 			return description;
 		object = f->objects ? fxt_object_of(f->objects, r, rec, fxt_argument(rec, name)) : NULL;
