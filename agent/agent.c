@@ -11,6 +11,7 @@
 #include "control.h"
 #include "counter.h"
 #include "endpoint.h"
+#include "fd_slots.h"
 #include "fds.h"
 #include "follow.h"
 #include "fork.h"
@@ -400,8 +401,11 @@ void fxt_agent_exit(void)
 	if (fxt_is_filtered() || fxt_is_forbidden(FXT_NO_CALLS) || !fxt_is_alone())
 		return;
 	mask = fxt_sys_block_signals();
-	if (fxt_buffer_rewrite(&fxt_agent.buffer, REWRITE_MAX_BYTES) && thread)
-		fxt_thread_after_rewrite(thread);
+	if (fxt_buffer_rewrite(&fxt_agent.buffer, REWRITE_MAX_BYTES)) {
+		fxt_fd_slots_stop();
+		if (thread)
+			fxt_thread_after_rewrite(thread);
+	}
 	fxt_file_settle(&fxt_agent.buffer);
 	fxt_sys_restore_signals(mask);
 }

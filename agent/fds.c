@@ -4,6 +4,7 @@
 #include "async.h"
 #include "emit.h"
 #include "endpoint.h"
+#include "fd_slots.h"
 #include "wait.h"
 
 struct fxt_fd fxt_fd_first[FXT_FDS_PAGE];
@@ -41,11 +42,13 @@ bool fxt_fds_ask(struct fxt_thread *thread)
 void fxt_fds_start(void)
 {
 	atomic_store_explicit(&fxt_fd_first[STDERR_FILENO].is_stderr, 1, memory_order_relaxed);
+	fxt_fd_slots_start();
 }
 
 void fxt_fds_after_fork(void)
 {
 	atomic_fetch_add_explicit(&generation, 1, memory_order_relaxed);
+	fxt_fd_slots_after_fork();
 	if (fxt_self)
 		fxt_self->may_be_child = false;
 }
@@ -57,32 +60,75 @@ static uint64_t names_of(uint32_t upper_half)
 	return (uint64_t)upper_half << 32;
 }
 
-/* Writes the begin of a lifetime. 0: there is no room, and so no end. */
-static uint64_t put_begin(struct fxt_thread *thread, int fd, uint64_t now_ns, uint64_t call_names, uint64_t names,
-			  const struct fxt_fd_detail *detail)
+/* Stores the arguments of a begin. In a slot a text may have so many words; 0: it is in a chunk, and has all it needs. */
+static uint64_t *put_arguments(struct fxt_thread *thread, uint64_t *at, int fd, uint64_t call_names, const struct fxt_fd_detail *detail,
+			       size_t text_words, unsigned *arguments)
 {
-	size_t words = 6 + FXT_ASYNC_OWNER_WORDS + (detail->text ? fxt_words_of(detail->bytes) + 2 : 1);
-	uint64_t *at = fxt_reserve_extra(thread, now_ns, words), id;
-	unsigned arguments = 2;
-
-	if (!at)
-		return 0;
 	at = fxt_put_int(at, FXT_STR_fd, fd);
 	*at++ = fxt_arg_header(FXT_ARG_STRING, 1, FXT_STR_call) | fxt_arg_string(fxt_get_event_name(call_names));
+	*arguments = 2;
 	if (detail->name) {
 		/* `pid` is whose the lifetime is, also where it is that of a pidfd. */
 		uint64_t name = detail->name == FXT_STR_pid ? FXT_STR_process : detail->name;
 
-		at = detail->text ? fxt_put_text(at, name, detail->text, detail->bytes) : fxt_put_int(at, name, detail->number);
-		arguments++;
+		if (!detail->text)
+			at = fxt_put_int(at, name, detail->number);
+		else if (text_words)
+			at = fxt_fd_slot_put_text(at, text_words, name, detail->text, detail->bytes);
+		else
+			at = fxt_put_text(at, name, detail->text, detail->bytes);
+		++*arguments;
 	}
 	if (detail->of) {
 		at = fxt_put_uint(at, FXT_STR_of, detail->of);
-		arguments++;
+		++*arguments;
 	}
-	at = fxt_async_put_owner(thread, at);
+	++*arguments;
+	return fxt_async_put_owner(thread, at);
+}
+
+/* The begin of a lifetime in a slot. False: there is none. */
+static bool put_in_slot(struct fxt_thread *thread, int fd, uint64_t now_ns, uint64_t call_names, uint64_t names,
+			const struct fxt_fd_detail *detail, uint64_t id, uint8_t *in_slot)
+{
+	enum { OTHER_WORDS = 2 + FXT_ASYNC_OWNER_WORDS };       /* number and call; a duplicate has no text of its own */
+	unsigned arguments, which;
+	uint64_t *slot = fxt_fd_slot_claim(thread, fd, now_ns, &which), *at, *end;
+	const uint64_t *original;
+
+	if (!slot)
+		return false;
+	at = fxt_fd_slot_arguments(slot);
+	at = put_arguments(thread, at, fd, call_names, detail, fxt_fd_slot_left(slot, at, OTHER_WORDS), &arguments);
+	/* The lifetime it is a duplicate of may be over, and overwritten. */
+	original = fxt_fd_slot(detail->number, detail->original);
+	if (original) {
+		end = fxt_fd_slot_copy_text(at, fxt_fd_slot_left(slot, at, 0), original);
+		arguments += end > at;
+		at = end;
+	}
+	fxt_fd_slot_show(thread, slot, at, id, names, arguments);
+	*in_slot = (uint8_t)which;
+	return true;
+}
+
+/* Writes the begin of a lifetime, to a slot or to a chunk: `*in_slot`. 0: there is no room, and so no end. */
+static uint64_t put_begin(struct fxt_thread *thread, int fd, uint64_t now_ns, uint64_t call_names, uint64_t names,
+			  const struct fxt_fd_detail *detail, uint8_t *in_slot)
+{
+	size_t words = 6 + FXT_ASYNC_OWNER_WORDS + (detail->text ? fxt_words_of(detail->bytes) + 2 : 1);
+	uint64_t id = fxt_fd_slots_on ? fxt_flow_id() : 0, *at;
+	unsigned arguments;
+
+	*in_slot = 0;
+	if (id && put_in_slot(thread, fd, now_ns, call_names, names, detail, id, in_slot))
+		return id;
+	at = fxt_reserve_extra(thread, now_ns, words);
+	if (!at)
+		return 0;
+	at = put_arguments(thread, at, fd, call_names, detail, 0, &arguments);
 	id = fxt_flow_id();
-	fxt_async_commit_begin(thread, at, id, names, arguments + 1);
+	fxt_async_commit_begin(thread, at, id, names, arguments);
 	return id;
 }
 
@@ -94,8 +140,66 @@ static bool has_counted(const struct fxt_fd_taken *was, uint64_t names)
 	       (fxt_is_on(FXT_CAT_net) || fxt_get_event_category(names) == FXT_STR_CATEGORIES + FXT_BIT_io);
 }
 
-static void put_end(struct fxt_thread *thread, uint64_t now_ns, uint64_t names, uint64_t id, const struct fxt_fd_taken *was,
-		    bool is_all)
+static uint32_t this_process(void)
+{
+	return atomic_load_explicit(&generation, memory_order_relaxed);
+}
+
+/* The slot with a lifetime's begin, for whoever ends it and has raised the level. NULL: it is not there any more, as in the child of a fork. */
+static uint64_t *take_slot(const struct fxt_fd_taken *was, unsigned which)
+{
+	uint64_t *slot = was->generation == this_process() ? fxt_fd_slot(was->fd, which) : NULL;
+
+	return slot && fxt_fd_slot_take(slot) ? slot : NULL;
+}
+
+/* The begin's record goes to the lane. */
+static void move_begin(struct fxt_lane *lane, uint64_t *slot)
+{
+	uint64_t header = slot[0] & ~fxt_record_words(FXT_RECORD_MAX_WORDS), *at;
+	size_t words = fxt_fd_slot_words(slot);
+
+	at = fxt_lane_place(lane, words);
+	memcpy(at + 1, slot + 1, (words - 1) * FXT_WORD_BYTES);
+	fxt_fd_slot_hide(slot);
+	fxt_lane_commit(lane, at, words, header);
+	fxt_fd_slot_free(slot);
+}
+
+/* There is no room for it, nor for the end. */
+static void drop_begin(struct fxt_thread *thread, const struct fxt_fd_taken *was, unsigned which)
+{
+	struct fxt_lane *lane = thread->lane;
+	uint64_t *slot;
+
+	fxt_lane_raise(thread, lane);
+	slot = take_slot(was, which);
+	if (slot) {
+		fxt_fd_slot_hide(slot);
+		fxt_fd_slot_free(slot);
+	}
+	fxt_lane_lower(thread, lane);
+}
+
+/* Room for an end of so many words, whose begin is in a slot and stands in front of the end from now on. */
+static uint64_t *reserve_with_begin(struct fxt_thread *thread, uint64_t now_ns, size_t words, const struct fxt_fd_taken *was,
+				    unsigned which)
+{
+	struct fxt_lane *lane = fxt_open_lane(thread, FXT_FD_SLOT_WORDS + FXT_LANE_SLACK_WORDS + FXT_FRAME_WORDS + words + 1, false);
+	uint64_t *slot;
+
+	if (!lane) {
+		drop_begin(thread, was, which);
+		return NULL;
+	}
+	slot = take_slot(was, which);
+	if (slot)
+		move_begin(lane, slot);
+	return fxt_begin_record(thread, fxt_lane_place(lane, words + 1 + fxt_frame_words(thread)), now_ns);
+}
+
+static void put_end(struct fxt_thread *thread, uint64_t now_ns, uint64_t names, uint64_t id, unsigned which,
+		    const struct fxt_fd_taken *was, bool is_all)
 {
 	bool has_bytes = is_all && has_counted(was, names);
 	uint64_t *at;
@@ -103,7 +207,7 @@ static void put_end(struct fxt_thread *thread, uint64_t now_ns, uint64_t names, 
 	/* Clocks of processors differ by a little, and no lifetime ends before it began. */
 	if (now_ns <= was->begin_ns)
 		now_ns = was->begin_ns + 1;
-	at = fxt_async_reserve_end(thread, now_ns, 4, id);
+	at = which ? reserve_with_begin(thread, now_ns, 4, was, which) : fxt_async_reserve_end(thread, now_ns, 4, id);
 	if (!at)
 		return;
 	if (has_bytes) {
@@ -116,17 +220,13 @@ static void put_end(struct fxt_thread *thread, uint64_t now_ns, uint64_t names, 
 static void put_ends(struct fxt_thread *thread, uint64_t now_ns, const struct fxt_fd_taken *was)
 {
 	if (was->connection)
-		put_end(thread, now_ns, names_of(was->connection_names), was->connection, was, !was->is_reconnected);
+		put_end(thread, now_ns, names_of(was->connection_names), was->connection, was->connection_slot, was,
+			!was->is_reconnected);
 	if (was->life)
-		put_end(thread, now_ns, names_of(was->life_names), was->life, was, true);
+		put_end(thread, now_ns, names_of(was->life_names), was->life, was->life_slot, was, true);
 }
 
 /* -- Entries ----------------------------------------------------------------------------------- */
-
-static uint32_t this_process(void)
-{
-	return atomic_load_explicit(&generation, memory_order_relaxed);
-}
 
 /* What was inherited began in the parent's trace. */
 static bool is_inherited(const struct fxt_fd *entry)
@@ -134,8 +234,12 @@ static bool is_inherited(const struct fxt_fd *entry)
 	return atomic_load_explicit(&entry->generation, memory_order_relaxed) != this_process();
 }
 
-static void read_entry(const struct fxt_fd *entry, struct fxt_fd_taken *was)
+static void read_entry(const struct fxt_fd *entry, int fd, struct fxt_fd_taken *was)
 {
+	was->fd = fd;
+	was->life_slot = entry->life_slot;
+	was->connection_slot = entry->connection_slot;
+	was->generation = this_process();
 	was->read_bytes = atomic_load_explicit(&entry->read_bytes, memory_order_relaxed);
 	was->written_bytes = atomic_load_explicit(&entry->written_bytes, memory_order_relaxed);
 	was->begin_ns = entry->begin_ns;
@@ -146,11 +250,11 @@ static void read_entry(const struct fxt_fd *entry, struct fxt_fd_taken *was)
 }
 
 /* Empties it. Two threads that close the same number do not both get an id. */
-static void take(struct fxt_fd *entry, struct fxt_fd_taken *was)
+static void take(struct fxt_fd *entry, int fd, struct fxt_fd_taken *was)
 {
-	was->life = atomic_exchange_explicit(&entry->life, 0, memory_order_relaxed);
-	was->connection = atomic_exchange_explicit(&entry->connection, 0, memory_order_relaxed);
-	read_entry(entry, was);
+	was->life = atomic_exchange(&entry->life, 0);
+	was->connection = atomic_exchange(&entry->connection, 0);
+	read_entry(entry, fd, was);
 	if (is_inherited(entry))
 		was->life = was->connection = 0;
 	atomic_store_explicit(&entry->stream, 0, memory_order_relaxed);
@@ -171,7 +275,7 @@ static struct fxt_fd *renew(struct fxt_thread *thread, int fd, uint64_t now_ns)
 		return NULL;
 	while (fd > top && !atomic_compare_exchange_weak_explicit(&highest, &top, fd, memory_order_relaxed, memory_order_relaxed))
 		;
-	take(entry, &was);
+	take(entry, fd, &was);
 	put_ends(thread, now_ns, &was);
 	atomic_store_explicit(&entry->generation, this_process(), memory_order_relaxed);
 	return entry;
@@ -188,7 +292,8 @@ static void begin_life(struct fxt_thread *thread, struct fxt_fd *entry, int fd, 
 {
 	entry->begin_ns = now_ns;
 	entry->life_names = (uint32_t)(names >> 32);
-	atomic_store_explicit(&entry->life, put_begin(thread, fd, now_ns, call_names, names, detail), memory_order_relaxed);
+	atomic_store_explicit(&entry->life, put_begin(thread, fd, now_ns, call_names, names, detail, &entry->life_slot),
+			      memory_order_release);
 }
 
 void fxt_fd_opened(struct fxt_thread *thread, int fd, uint64_t now_ns, uint64_t names, uint64_t what,
@@ -198,6 +303,14 @@ void fxt_fd_opened(struct fxt_thread *thread, int fd, uint64_t now_ns, uint64_t 
 
 	if (entry)
 		begin_life(thread, entry, fd, now_ns, names, fxt_names_of(fxt_get_event_category(names), what), &detail);
+}
+
+/* The slot that says best what the descriptor is; 0: none does. */
+static uint8_t original_of(const struct fxt_fd *entry)
+{
+	if (atomic_load_explicit(&entry->connection, memory_order_relaxed))
+		return entry->connection_slot;
+	return atomic_load_explicit(&entry->life, memory_order_relaxed) ? entry->life_slot : 0;
 }
 
 void fxt_fd_duplicated(int oldfd, int newfd, uint64_t names)
@@ -216,8 +329,10 @@ void fxt_fd_duplicated(int oldfd, int newfd, uint64_t names)
 	old = fxt_fd(oldfd);
 	if (old) {
 		atomic_store_explicit(&entry->stream, atomic_load_explicit(&old->stream, memory_order_relaxed), memory_order_relaxed);
-		if (!is_inherited(old))
+		if (!is_inherited(old)) {
 			detail.of = atomic_load_explicit(&old->life, memory_order_relaxed);
+			detail.original = original_of(old);
+		}
 		if (newfd == 2)
 			fxt_endpoint_unseen(newfd);
 		if (old->life_names)
@@ -225,6 +340,15 @@ void fxt_fd_duplicated(int oldfd, int newfd, uint64_t names)
 	}
 	if (fxt_is_on(FXT_CAT_io))
 		begin_life(thread, entry, newfd, now_ns, names, fxt_names_of(fxt_get_event_category(names), what), &detail);
+}
+
+void fxt_fd_bound(struct fxt_thread *thread, int fd, struct fxt_fd_detail detail)
+{
+	struct fxt_fd *entry = fxt_fd(fd);
+	uint64_t id = entry && fxt_fds_are_ours(thread) && !is_inherited(entry) ? atomic_load_explicit(&entry->life, memory_order_relaxed) : 0;
+
+	if (id && detail.bytes)
+		fxt_fd_slot_add(thread, fd, entry->life_slot, detail.name, detail.text, detail.bytes, &entry->life, id);
 }
 
 void fxt_fd_buffered(struct fxt_thread *thread, int fd)
@@ -245,7 +369,7 @@ void fxt_fd_disconnected(struct fxt_thread *thread, int fd, uint64_t now_ns)
 	if (!entry || !fxt_fds_are_ours(thread))
 		return;
 	was.connection = atomic_exchange_explicit(&entry->connection, 0, memory_order_relaxed);
-	read_entry(entry, &was);
+	read_entry(entry, fd, &was);
 	if (!is_inherited(entry))
 		put_ends(thread, now_ns, &was);
 }
@@ -268,7 +392,8 @@ void fxt_fd_connected(struct fxt_thread *thread, int fd, uint64_t now_ns, uint64
 	}
 	entry->begin_ns = now_ns;
 	entry->connection_names = (uint32_t)(life_names >> 32);
-	atomic_store_explicit(&entry->connection, put_begin(thread, fd, now_ns, names, life_names, &detail), memory_order_relaxed);
+	atomic_store_explicit(&entry->connection, put_begin(thread, fd, now_ns, names, life_names, &detail, &entry->connection_slot),
+			      memory_order_release);
 }
 
 /* -- Closed ------------------------------------------------------------------------------------ */
@@ -279,7 +404,7 @@ void fxt_fd_take(int fd, struct fxt_fd_taken *taken)
 	struct fxt_fd *entry = fxt_fd(fd);
 
 	if (entry && thread && fxt_fds_are_ours(thread))
-		take(entry, taken);
+		take(entry, fd, taken);
 	else
 		taken->life = taken->connection = 0;
 }
@@ -288,7 +413,8 @@ void fxt_fd_end(const struct fxt_fd_taken *taken)
 {
 	struct fxt_thread *thread = fxt_self;
 
-	if (taken->life | taken->connection && thread)
+	/* A handler that came in between may have forked, and this be the child. */
+	if (taken->life | taken->connection && thread && taken->generation == this_process())
 		put_ends(thread, fxt_now(thread), taken);
 }
 
@@ -316,7 +442,7 @@ void fxt_fds_closed(unsigned first, unsigned last, uint64_t mark)
 		id = atomic_load_explicit(&entry->life, memory_order_relaxed);
 		if (id && (int32_t)(uint32_t)(id - mark) > 0)
 			continue;
-		take(entry, &was);
+		take(entry, (int)fd, &was);
 		put_ends(thread, fxt_now(thread), &was);
 	}
 }

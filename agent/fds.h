@@ -40,6 +40,7 @@ struct fxt_fd {
 	uint32_t connection_names;
 	bool is_buffered;               /* not all that is moved is seen: fxt_fd_buffered() */
 	bool is_reconnected;            /* what was moved is not that of one connection */
+	uint8_t life_slot, connection_slot;     /* where their begins are: fd_slots.h; 0: in a chunk */
 } __attribute__((aligned(64)));
 
 /* The first page is there from the start, and in none of these. */
@@ -123,6 +124,7 @@ struct fxt_fd_detail {
 	size_t bytes;                   /* of the text */
 	int number;
 	uint64_t of;                    /* the lifetime this one is a duplicate of; 0 */
+	uint8_t original;               /* which slot of number `number` says what that is: fd_slots.h; 0: none */
 };
 
 /* A call of `names` has returned `fd`, which is `what` (FXT_STR_): its lifetime begins, at now_ns. */
@@ -132,6 +134,10 @@ void fxt_fd_opened(struct fxt_thread *thread, int fd, uint64_t now_ns, uint64_t 
 /* A socket is connected, or on its way to be: until it is closed, shut down, or connected to something else. */
 void fxt_fd_connected(struct fxt_thread *thread, int fd, uint64_t now_ns, uint64_t names, struct fxt_fd_detail detail);
 void fxt_fd_disconnected(struct fxt_thread *thread, int fd, uint64_t now_ns);
+
+/* A socket has this address of its own from here on. Circular mode alone tells of it in the socket's lifetime, as the call may be overwritten:
+ * others do not ask. */
+void fxt_fd_bound(struct fxt_thread *thread, int fd, struct fxt_fd_detail detail);
 
 /* What is moved through it is not all seen from here on: the C library does so for a stream, or a call does not say how much. */
 void fxt_fd_buffered(struct fxt_thread *thread, int fd);
@@ -146,6 +152,9 @@ struct fxt_fd_taken {
 	uint64_t life, connection;      /* 0: no end is due */
 	uint64_t read_bytes, written_bytes, begin_ns;
 	uint32_t life_names, connection_names;
+	uint32_t generation;            /* of the process that has taken them */
+	int fd;
+	uint8_t life_slot, connection_slot;
 	bool is_buffered, is_reconnected;
 };
 

@@ -30,6 +30,8 @@ AGENT_SOURCES = \
 	agent/error_text.h \
 	agent/explain.c \
 	agent/explain.h \
+	agent/fd_slots.c \
+	agent/fd_slots.h \
 	agent/fdinfo.c \
 	agent/fdinfo.h \
 	agent/fds.c \

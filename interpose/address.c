@@ -218,3 +218,10 @@ size_t fxt_address_bound(char text[FXT_ADDRESS_TEXT_BYTES], int fd, const struct
 	bytes = fxt_address_returned(sizeof(address), &length, 0);
 	return bytes ? describe_copy(text, (const struct sockaddr *)&address, bytes) : 0;
 }
+
+struct fxt_fd_detail fxt_address_own(char text[FXT_ADDRESS_TEXT_BYTES], size_t text_bytes, const struct sockaddr *given, size_t bytes)
+{
+	if (!text_bytes && bytes)
+		text_bytes = describe_copy(text, given, bytes);
+	return (struct fxt_fd_detail){.name = FXT_STR_bound, .text = text, .bytes = text_bytes};
+}

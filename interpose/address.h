@@ -52,6 +52,9 @@ struct fxt_fd_detail fxt_address_peer(char text[FXT_ADDRESS_TEXT_BYTES], const s
  * bytes, says it already. */
 size_t fxt_address_bound(char text[FXT_ADDRESS_TEXT_BYTES], int fd, const struct sockaddr *given, size_t bytes, int failure);
 
+/* The same for the socket's lifetime: `text`, if it has bytes, otherwise what was given, which goes there. */
+struct fxt_fd_detail fxt_address_own(char text[FXT_ADDRESS_TEXT_BYTES], size_t text_bytes, const struct sockaddr *given, size_t bytes);
+
 #define COUNT_ADDR_BOUND 0
 #define WORDS_ADDR_BOUND(name) (WORDS_ADDR(name) + FXT_ADDRESS_WORDS)
 #define MEASURE_ADDR_BOUND(name)                        \

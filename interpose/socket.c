@@ -3,6 +3,7 @@
 #include <sys/socket.h>
 
 #include "address.h"
+#include "agent/fd_slots.h"
 #include "interpose.h"
 
 typedef int descriptor_pair[2];
@@ -64,6 +65,22 @@ typedef int descriptor_pair[2];
 	} else if (failure_ != EALREADY && failure_ != EISCONN) {                                               \
 		fxt_endpoint_disconnected(thread_, fd);                                                         \
 	}                                                                                                       \
+	return result_
+
+/* BINDS: a socket has an address of its own from here on: the one given, or what the kernel has chosen. LISTENS: the same, if it had none. */
+#define KEEP_BINDS(fd, given) KEEP_INT
+#define FAILURE_BINDS(fd, given) FAILURE_INT
+#define RESULT_BINDS(fd, given) RESULT_INT
+#define GIVE_BINDS(fd, given)                                                                                   \
+	if (FXT_UNLIKELY(fxt_fd_slots_on) && !result_)                                                          \
+		fxt_fd_bound(thread_, fd, fxt_address_own(fd##_text, fd##_text_bytes, fxt_sockaddr(&given), given##_bytes)); \
+	return result_
+#define KEEP_LISTENS(fd) KEEP_INT
+#define FAILURE_LISTENS(fd) FAILURE_INT
+#define RESULT_LISTENS(fd) RESULT_INT
+#define GIVE_LISTENS(fd)                                                                                        \
+	if (FXT_UNLIKELY(fxt_fd_slots_on) && !result_)                                                          \
+		fxt_fd_bound(thread_, fd, fxt_address_own(fd##_text, fd##_text_bytes, NULL, 0));                \
 	return result_
 #define KEEP_SHUTS(fd) KEEP_INT
 #define FAILURE_SHUTS(fd) FAILURE_INT

@@ -109,6 +109,7 @@ APPS_C = \
 	tests/apps/controlled \
 	tests/apps/coroutines \
 	tests/apps/deadlock \
+	tests/apps/descriptors \
 	tests/apps/ends \
 	tests/apps/count_calls \
 	tests/apps/count_databases \
@@ -261,6 +262,7 @@ E2E_TESTS = \
 	tests/e2e/copy.sh \
 	tests/e2e/counters.sh \
 	tests/e2e/counts.sh \
+	tests/e2e/descriptors.sh \
 	tests/e2e/ends.sh \
 	tests/e2e/follow.sh \
 	tests/e2e/functions.sh \

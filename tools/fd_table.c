@@ -190,34 +190,16 @@ static char *path_label(const struct fxt_record *rec)
 	return NULL;
 }
 
-static char *socket_label(const struct fxt_record *rec)
-{
-	uint64_t domain = argument(rec, "domain", AF_UNSPEC);
-	uint64_t type = argument(rec, "type", 0) & 0xf;
-	const char *family = domain == AF_UNIX	    ? "unix"
-			     : domain == AF_INET    ? "IPv4"
-			     : domain == AF_INET6   ? "IPv6"
-			     : domain == AF_NETLINK ? "netlink"
-						    : "other";
-
-	return fxt_format("socket (%s%s)", family,
-			  type == SOCK_STREAM ? " stream" : type == SOCK_DGRAM ? " datagram" : "");
-}
-
 static char *accepted_label(struct fxt_files *f, const struct fxt_reader *r, const struct fxt_record *rec,
 			    const char *listener)
 {
-	char *peer = text_argument(rec, "addr"), *label, *port;
+	char *peer = text_argument(rec, "addr"), *label;
 	/* On its own: it may move the list. */
 	size_t file = fxt_file_of(f, r, rec, listener);
 
 	if (!peer)
 		return fxt_format("accepted on %s", f->list[file].label);
-	/* Clients take any port: all of one address are one peer. */
-	port = strrchr(peer, ':');
-	if (port && port[1] && strspn(port + 1, "0123456789") == strlen(port + 1))
-		*port = '\0';
-	label = fxt_format("%s to %s", peer, f->list[file].label);
+	label = fxt_format("%s to %s", fxt_address_without_port(peer), f->list[file].label);
 	free(peer);
 	return label;
 }
@@ -440,7 +422,7 @@ void fxt_file_table_take(struct fxt_files *f, const struct fxt_reader *r, const 
 		break;
 	case FXT_EFFECT_SOCKET:
 		if (ok)
-			open_one(f, r, rec, DESCRIPTORS, ret, socket_label(rec), false);
+			open_one(f, r, rec, DESCRIPTORS, ret, fxt_socket_label(argument(rec, "domain", AF_UNSPEC), argument(rec, "type", 0) & 0xf), false);
 		break;
 	case FXT_EFFECT_SPECIAL:
 		/* signalfd() may be asked to change one, which stays what it is. */
@@ -481,4 +463,24 @@ void fxt_file_table_take(struct fxt_files *f, const struct fxt_reader *r, const 
 	case FXT_EFFECT_CLOSE_STREAM: close_stream(f, r, rec, number); break;
 	default: break;
 	}
+}
+
+void fxt_file_table_begin(struct fxt_files *f, const struct fxt_reader *r, const struct fxt_record *rec)
+{
+	uint64_t number = argument(rec, "fd", UINT64_MAX), old;
+	bool is_duplicate = fxt_argument_u64(fxt_argument(rec, "oldfd"), &old);
+	struct fxt_fd_meaning meaning = {0};
+
+	if (number > INT32_MAX)
+		return;
+	/* A socket that is connected stays what it is otherwise, and a duplicate is what the other number stands for at this moment. */
+	if (fxt_fd_life_is_made_by(rec, "connect"))
+		meaning = meaning_of(f, r, rec, DESCRIPTORS, number);
+	else if (is_duplicate)
+		meaning = meaning_of(f, r, rec, DESCRIPTORS, old);
+	if (!is_duplicate || !meaning.file_and_1)
+		meaning.file_and_1 = (uint32_t)fxt_file_named(f, fxt_fd_life_label(rec)) + 1;
+	/* Of others nobody knows that a program that is executed here has them as well. */
+	meaning.closes_on_exec = !is_duplicate;
+	set(f, r, rec, DESCRIPTORS, number, meaning);
 }

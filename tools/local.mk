@@ -28,6 +28,8 @@ TOOLS_SOURCES = \
 	tools/faults.h \
 	tools/fd_images.c \
 	tools/fd_images.h \
+	tools/fd_lives.c \
+	tools/fd_lives.h \
 	tools/fd_modes.c \
 	tools/fd_modes.h \
 	tools/fd_pages.c \

@@ -146,6 +146,7 @@ static void take_event(struct fxt_report *report, const struct fxt_record *rec)
 		fxt_order_add(&report->ends, rec, key_ns);
 	if (key_of(report, rec, &key_ns))
 		fxt_order_add(&report->order, rec, key_ns);
+	fxt_fd_lives_take(&report->files.lives, rec);
 	if (!is_chosen(report, rec))
 		return;
 	switch (rec->subtype) {
@@ -204,13 +205,17 @@ static void take_descriptors(struct fxt_report *report, const struct fxt_record 
 
 static void replay(struct fxt_report *report)
 {
-	struct fxt_record rec;
+	struct fxt_record rec, begin;
 
+	fxt_fd_lives_sort(&report->files.lives);
 	fxt_order_begin(&report->order, report->r, key_of, report);
 	while (fxt_order_next(&report->order, &rec)) {
 		const struct fxt_role *role = fxt_role_of(&report->roles, report->r, &rec);
 		uint64_t key_ns;
 
+		key_of(report, &rec, &key_ns);
+		while (fxt_fd_lives_next(&report->files.lives, report->r, key_ns, &begin))
+			fxt_file_table_begin(&report->files, report->r, &begin);
 		if (fxt_fd_images_want(&report->files.images, &rec, &key_ns))
 			fxt_fd_images_take(&report->files.images, report->r, &rec);
 		else if (role->family == FXT_FAMILY_HEAP)

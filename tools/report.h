@@ -14,6 +14,7 @@
 #include "call_roles.h"
 #include "ends.h"
 #include "fd_images.h"
+#include "fd_lives.h"
 #include "histogram.h"
 #include "no_wait.h"
 #include "objects.h"
@@ -143,6 +144,7 @@ struct fxt_files {
 	size_t count, capacity;
 	struct fxt_fd_images images;    /* descriptors of each program */
 	struct fxt_map fifos;           /* provider and descriptor, time it was opened -> nothing: what is no file on disk */
+	struct fxt_fd_lives lives;      /* what else says what they are */
 	struct fxt_map open;            /* provider and stream, or provider and descriptor that is too large for those -> file */
 	struct fxt_file_name *names;    /* by label */
 	const struct fxt_objects *objects;      /* streams that nobody was seen to open may have names too */
@@ -153,6 +155,8 @@ void fxt_files_begin(struct fxt_files *f, const struct fxt_record *rec);
 /* Events in the order of time: what opens at its end, what uses or closes at its start. */
 void fxt_files_take(struct fxt_files *f, const struct fxt_reader *r, const struct fxt_record *rec,
 		    const struct fxt_role *role);
+/* The begin of a descriptor's lifetime, in the same order; in front of the call that made it, if that is there: it says more. */
+void fxt_file_table_begin(struct fxt_files *f, const struct fxt_reader *r, const struct fxt_record *rec);
 void fxt_files_sort(struct fxt_files *f);
 extern const char *const fxt_file_use_names[FXT_FILE_USES];
 void fxt_files_print(const struct fxt_files *f, size_t top, FILE *out);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fd_lives.h"
 #include "json.h"
 #include "message.h"
 #include "print.h"
@@ -43,13 +44,6 @@ static uint64_t descriptor_of(const struct fxt_record *rec)
 	return fd;
 }
 
-static bool made_by(const struct fxt_record *rec, const char *call)
-{
-	const struct fxt_argument *a = fxt_argument(rec, "call");
-
-	return a && a->type == FXT_ARG_STRING && fxt_text_is(&a->string, call);
-}
-
 /* The begin of a lifetime, read again. False: there is none, or it is another's. */
 static bool begin_of(struct fxt_reader *r, const struct fxt_slot *s, struct fxt_record *rec)
 {
@@ -70,16 +64,6 @@ static void find_origin(const struct fxt_descriptors *d, struct fxt_reader *r, s
 	}
 }
 
-/* Without the port of who has connected: that is another each time. */
-static char *without_port(char *peer)
-{
-	char *port = strncmp(peer, "unix:", 5) != 0 ? strrchr(peer, ':') : NULL;
-
-	if (port)
-		*port = '\0';
-	return peer;
-}
-
 static char *label_of(const struct fxt_record *rec)
 {
 	enum { COLUMNS = 512 };
@@ -91,7 +75,7 @@ static char *label_of(const struct fxt_record *rec)
 		if (a->type != FXT_ARG_STRING || fxt_text_is(&a->name, "call") || !a->string.bytes)
 			continue;
 		text = fxt_printable(&a->string, COLUMNS, true);
-		return made_by(rec, "accept") || made_by(rec, "accept4") ? without_port(text) : text;
+		return fxt_fd_life_is_accepted(rec) ? fxt_address_without_port(text) : text;
 	}
 	return fxt_format("(%.*s)", (int)rec->name.bytes, rec->name.text);
 }
@@ -175,7 +159,7 @@ void fxt_descriptors_finish(struct fxt_descriptors *d, struct fxt_reader *r, con
 	bool fresh;
 
 	for (s = fxt_map_next(&d->lives, NULL); s; s = fxt_map_next(&d->lives, s)) {
-		if (s->value[1] & ended || !begin_of(r, s, &rec) || !made_by(&rec, "connect"))
+		if (s->value[1] & ended || !begin_of(r, s, &rec) || !fxt_fd_life_is_made_by(&rec, "connect"))
 			continue;
 		peer = fxt_map_put(&d->peers, rec.provider->index, descriptor_of(&rec), &fresh);
 		memcpy(peer->value, s->value, sizeof(peer->value));
@@ -183,7 +167,7 @@ void fxt_descriptors_finish(struct fxt_descriptors *d, struct fxt_reader *r, con
 	for (s = fxt_map_next(&d->lives, NULL); s; s = fxt_map_next(&d->lives, s)) {
 		const struct fxt_slot *last;
 
-		if (s->value[1] & ended || !begin_of(r, s, &rec) || made_by(&rec, "connect") ||
+		if (s->value[1] & ended || !begin_of(r, s, &rec) || fxt_fd_life_is_made_by(&rec, "connect") ||
 		    descriptor_of(&rec) < FIRST_OF_ITS_OWN)
 			continue;
 		last = fxt_map_find(programs, r->threads[rec.thread].pid, 0);

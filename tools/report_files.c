@@ -146,6 +146,7 @@ static void free_names(struct fxt_files *f)
 void fxt_files_sort(struct fxt_files *f)
 {
 	fxt_fd_images_free(&f->images);
+	fxt_fd_lives_free(&f->lives);
 	fxt_map_free(&f->open);
 	free_names(f);
 	if (f->count)
@@ -231,6 +232,7 @@ void fxt_files_free(struct fxt_files *f)
 	}
 	free(f->list);
 	fxt_fd_images_free(&f->images);
+	fxt_fd_lives_free(&f->lives);
 	fxt_map_free(&f->open);
 	fxt_map_free(&f->fifos);
 }

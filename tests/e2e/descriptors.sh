@@ -1,0 +1,59 @@
+#!/bin/bash
+# In a ring that was turned over many times the report names every descriptor that is in use, however long ago it was opened: files, pipes,
+# sockets and the rest, opened, duplicated and closed at random, in a program that ends by itself, is killed, or asks for a snapshot.
+# shellcheck source=lib.sh
+. "${abs_top_srcdir:?}/tests/e2e/lib.sh"
+need python3
+
+# named REPORT: the uses of each kind and name of descriptor that the report has, for what is listed in said.
+cat >named.py <<'END'
+import json, sys
+
+# What a duplicate of one that is closed is called, where only its kind is known.
+KINDS = {"pipe": ["pipe", "(pipe)"], "socketpair": ["socketpair", "(socket)"], "eventfd": ["(eventfd)"],
+         "epoll": ["(epoll_create1)", "(epoll)"], "timerfd": ["(timerfd_create)", "(timerfd)"],
+         "socket": ["socket (IPv4)", "(socket)"]}
+
+
+def is_of(label, kind, name):
+    if kind in KINDS:
+        return label in KINDS[kind]
+    if kind.endswith("-accepted"):
+        return label == "accepted from " + name
+    # Of a long path the end is kept.
+    return label == name or (kind == "file" and len(label) > 60 and label.startswith("..") and name.endswith(label[2:]))
+
+
+said = [line.split() for line in open("said")]
+left = {f["file"]: f["calls"] for f in json.load(sys.stdin)["files"]}
+uses, found = {}, {}
+for number, kind, name, count in said:
+    # Both are called (socket) where a duplicate of one that is closed is left.
+    key = "socketpair or socket" if kind in ("socketpair", "socket") else name if name != "-" and "accepted" not in kind else f"{kind} {name}"
+    uses[key] = uses.get(key, 0) + int(count)
+    for label in [each for each in left if is_of(each, kind, name)]:
+        found[key] = found.get(key, 0) + left.pop(label)
+if any(each.startswith("descriptor ") for each in left):
+    sys.exit(f"without a name: {left}")
+for key in uses:
+    if uses[key] != found.get(key, 0):
+        sys.exit(f"{key}: used {uses[key]} times, in the report {found.get(key, 0)}; it has {left} besides")
+END
+
+export FXT_BUFFERING_MODE=circular FXT_BUFFER_SIZE_MB=1
+for ((i = 0; i < ${FXT_ROUNDS:-3}; i++)); do
+	for end in exit kill snapshot; do
+		export FXT_SEED=$((seed + i))
+		rm -rf work trace && mkdir work
+		# It may be killed while the shell waits for it, which is told on standard error.
+		(cd work && traced trace "$apps/descriptors" $((50 + FXT_SEED % 400)) 60000 $end >"$scratch/said") 2>err
+		status=$?
+		is "$end: exit status: $(cat err)" "$(test $end = kill && echo 137 || echo 0)" "$status"
+		file=$(ls trace/*.fxt)
+		test $end = snapshot && file=$(ls trace/*.snapshot*.fxt)
+		valid --ring "$file"
+		"$FXT" report --json "$file" | python3 named.py >wrong 2>&1 || fail "$end, FXT_SEED=$FXT_SEED: $(cat wrong)"
+		is "$end: calls of the opening that are left" 0 "$("$FXT" dump "$file" | grep -c 'complete.* io:openat\? ')"
+		test $failures -lt 5 || exit 1
+	done
+done
