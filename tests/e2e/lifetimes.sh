@@ -92,10 +92,20 @@ is "threads" "$((4 * 500 * 5))" "$(wc -l <found)"
 is "threads: left" 0 "$(grep -c left found)"
 is "threads: file open" "$((4 * 500))" "$(grep -c ' io:file open one 0/0$' found)"
 
-# A ring that is turned over many times has ends without their begins, and no end twice.
+# A ring that is turned over many times has begins where their ends are, and keeps those of what is open alone.
 ring=--ring
 FXT_BUFFERING_MODE=circular FXT_BUFFER_SIZE_MB=1 lives threads 1500
-test "$("$FXT" dump "$(only trace/*.fxt)" | grep -c async-end)" -gt 100 || fail "ring: hardly anything in it"
+"$FXT" dump "$(only trace/*.fxt)" >dump
+ends=$(grep -c 'async-end .* io:' dump)
+test "$ends" -gt 100 || fail "ring: hardly anything in it"
+is "ring: begins" "$ends" "$(grep -c 'async-begin .* io:' dump)"
+is "ring: left" 0 "$(grep -c left found)"
+
+# What a ring's processes inherit, duplicate and execute.
+for what in fork vfork exec; do
+	FXT_BUFFERING_MODE=circular FXT_BUFFER_SIZE_MB=1 lives $what
+	same "ring, $what" told found
+done
 ring=
 
 # What cannot be written is not begun, and so not ended.
@@ -106,11 +116,14 @@ test "$(trace lost "$(only trace/*.fxt)" | sed -n 's/dropped //p')" -gt 1000 || 
 
 for ((i = 0; i < ${FXT_KILLS:-10}; i++)); do
 	rm -rf trace
+	export FXT_BUFFERING_MODE=streaming FXT_BUFFER_SIZE_MB=1
+	ring=
+	test $((i % 2)) = 0 || FXT_BUFFERING_MODE=circular ring=--ring
 	start_traced trace "$apps/lifetimes" loop
 	sleep "0.0$(printf %02d "$(random_below 20)")"
 	kill_background
 	file=$(only trace/*.fxt) || continue
-	valid "$file"
+	valid $ring "$file"
 	# Four threads have four descriptors each at most, and a fifth between a call and its record.
 	left=$(trace lifetimes "$file" | grep -c left)
 	test "$left" -le 20 || fail "killed: $left descriptors are left"
