@@ -25,7 +25,7 @@
 #include "emit.h"
 
 enum {
-	FXT_FD_SLOT_WORDS = 23,         /* of its record; of a path it has the last 98 bytes */
+	FXT_FD_SLOT_WORDS = 23,         /* of its record; of a long path it has the last 102 bytes */
 	FXT_FD_SLOT_NUMBERS = 1024,
 };
 
