@@ -3,8 +3,9 @@
  *
  *	NUMBER KIND NAME USES           NAME is a path or an address, or "-"
  *
- *	descriptors STEPS CALLS exit | kill | snapshot
+ *	descriptors STEPS CALLS exit | kill | snapshot | timer
  *
+ * With `timer` it reads a timerfd last, which takes 20 ms.
  * FXT_SEED says what is opened. In the current directory, where it makes files.
  */
 #include <arpa/inet.h>
@@ -221,6 +222,15 @@ static void ask_for_snapshot(void)
 	waitpid(child, NULL, 0);
 }
 
+static void wait_for_timer(void)
+{
+	struct itimerspec soon = {.it_value = {0, 20000000}};
+	int fd = timerfd_create(CLOCK_MONOTONIC, 0);
+	uint64_t times;
+
+	need(fd >= 0 && timerfd_settime(fd, 0, &soon, NULL) == 0 && read(fd, &times, sizeof(times)) == sizeof(times));
+}
+
 int main(int argc, char **argv)
 {
 	long steps, calls;
@@ -249,5 +259,7 @@ int main(int argc, char **argv)
 		raise(SIGKILL);
 	if (!strcmp(argv[3], "snapshot"))
 		ask_for_snapshot();
+	if (!strcmp(argv[3], "timer"))
+		wait_for_timer();
 	return 0;
 }

@@ -57,3 +57,8 @@ for ((i = 0; i < ${FXT_ROUNDS:-3}; i++)); do
 		test $failures -lt 5 || exit 1
 	done
 done
+
+# The call that made a descriptor was shorter than the threshold; its lifetime is there.
+FXT_BUFFERING_MODE=streaming FXT_THRESHOLD_NS=10000000 traced threshold "$apps/descriptors" 0 0 timer >/dev/null 2>err
+is "threshold: exit status: $(cat err)" 0 $?
+"$FXT" report "$(only threshold/*.fxt)" | grep -qE '^  \(timerfd_create\) +read ' || fail "threshold: the timer has no name"
