@@ -8,7 +8,8 @@ enum {
 	SLOTS_IN_PAGE = (FXT_PAGE_WORDS - 1) / (FXT_FD_SLOT_WORDS + 1), /* the last word of a page is a filler for good */
 	PAGES = (FXT_FD_SLOT_NUMBERS + SLOTS_IN_PAGE - 1) / SLOTS_IN_PAGE,
 	SLOTS_OF_ONE = 2,
-	OWNER = FXT_FD_SLOT_WORDS,      /* the word behind a slot's record: a filler, whose upper half says one of these */
+	OWNER = FXT_FD_SLOT_WORDS,      /* the word behind a slot's record: a filler that says also whose the slot is */
+	OWNER_STATE = 20, OWNER_LIFE = 32,      /* bits of it from which on that is of no meaning to readers */
 	STRIDE = FXT_FD_SLOT_WORDS + 1,
 };
 
@@ -20,16 +21,20 @@ bool fxt_fd_slots_on;
 static _Atomic(uint64_t *) pages[SLOTS_OF_ONE][PAGES];
 static atomic_bool is_full;             /* there are no more pages */
 
-static uint64_t owned_as(enum owner owner)
+/* By the lower half of a lifetime's id, which counts. */
+static uint64_t owned_as(enum owner owner, uint64_t id)
 {
-	return fxt_filler(1) | (uint64_t)owner << 32;
+	return fxt_filler(1) | (uint64_t)owner << OWNER_STATE | id << OWNER_LIFE;
 }
 
-static bool becomes(uint64_t *slot, enum owner from, enum owner to)
+static _Atomic uint64_t *owner_of(uint64_t *slot)
 {
-	uint64_t there = owned_as(from);
+	return (_Atomic uint64_t *)slot + OWNER;
+}
 
-	return atomic_compare_exchange_strong((_Atomic uint64_t *)slot + OWNER, &there, owned_as(to));
+static bool becomes(uint64_t *slot, uint64_t from, uint64_t to)
+{
+	return atomic_compare_exchange_strong(owner_of(slot), &from, to);
 }
 
 static void set_header(uint64_t *slot, uint64_t header)
@@ -74,7 +79,7 @@ static void lay_out(uint64_t *page)
 	static_assert(END < FXT_PAGE_WORDS - 1, "a page ends in a filler behind its slots");
 	page[END] = fxt_filler(FXT_PAGE_WORDS - 1 - END);
 	for (at = 0; at < END; at += STRIDE) {
-		page[at + OWNER] = owned_as(FREE);
+		page[at + OWNER] = owned_as(FREE, 0);
 		/* The first one is behind what covers the page, and goes last. */
 		if (at)
 			page[at] = fxt_filler(FXT_FD_SLOT_WORDS);
@@ -123,12 +128,33 @@ static FXT_COLD bool make_slot(struct fxt_thread *thread, int fd, unsigned row, 
 
 /* -- Begins ------------------------------------------------------------------------------------ */
 
-uint64_t *fxt_fd_slot(int fd, unsigned which)
+const uint64_t *fxt_fd_slot(int fd, uint64_t id)
 {
-	return which ? slot_in(fd, which - 1) : NULL;
+	uint64_t *slot;
+	unsigned row;
+
+	for (row = 0; id && fd < FXT_FD_SLOT_NUMBERS && row < SLOTS_OF_ONE; row++) {
+		slot = slot_in(fd, row);
+		if (slot && atomic_load(owner_of(slot)) == owned_as(OWNED, id))
+			return slot;
+	}
+	return NULL;
 }
 
-uint64_t *fxt_fd_slot_claim(struct fxt_thread *thread, int fd, uint64_t begin_ns, unsigned *which)
+uint64_t *fxt_fd_slot_take(int fd, uint64_t id)
+{
+	uint64_t *slot;
+	unsigned row;
+
+	for (row = 0; fd < FXT_FD_SLOT_NUMBERS && row < SLOTS_OF_ONE; row++) {
+		slot = slot_in(fd, row);
+		if (slot && becomes(slot, owned_as(OWNED, id), owned_as(BUSY, id)))
+			return slot;
+	}
+	return NULL;
+}
+
+uint64_t *fxt_fd_slot_claim(struct fxt_thread *thread, int fd, uint64_t begin_ns, uint64_t id)
 {
 	struct fxt_lane *lane = thread->lane;
 	uint64_t *slot;
@@ -142,11 +168,10 @@ uint64_t *fxt_fd_slot_claim(struct fxt_thread *thread, int fd, uint64_t begin_ns
 		fxt_lane_raise(thread, lane);
 		/* It is not there any more in the child of a handler that has forked. */
 		slot = slot_in(fd, row);
-		if (FXT_LIKELY(slot && becomes(slot, FREE, OWNED))) {
+		if (FXT_LIKELY(slot && becomes(slot, owned_as(FREE, 0), owned_as(OWNED, id)))) {
 			slot[1] = begin_ns;
 			slot[2] = thread->pid;
 			slot[3] = thread->tid;
-			*which = row + 1;
 			return slot;
 		}
 		fxt_lane_lower(thread, lane);
@@ -257,32 +282,31 @@ static void add(uint64_t *slot, uint64_t id, uint64_t name, const char *text, si
 	set_header(slot, header + fxt_event_args(1));
 }
 
-void fxt_fd_slot_add(struct fxt_thread *thread, int fd, unsigned which, uint64_t name, const char *text, size_t bytes,
+void fxt_fd_slot_add(struct fxt_thread *thread, int fd, uint64_t name, const char *text, size_t bytes,
 		     const _Atomic uint64_t *life, uint64_t id)
 {
 	struct fxt_lane *lane = thread->lane;
 	uint64_t *slot;
 
 	fxt_lane_raise(thread, lane);
-	slot = fxt_fd_slot(fd, which);
-	if (slot && becomes(slot, OWNED, BUSY)) {
+	slot = fxt_fd_slot_take(fd, id);
+	if (slot) {
 		add(slot, id, name, text, bytes);
-		becomes(slot, BUSY, OWNED);
+		becomes(slot, owned_as(BUSY, id), owned_as(OWNED, id));
 		/* Whoever has ended the lifetime meanwhile found the slot busy, and has left it. */
-		if (atomic_load(life) != id && fxt_fd_slot_take(slot)) {
-			fxt_fd_slot_hide(slot);
-			fxt_fd_slot_free(slot);
-		}
+		if (atomic_load(life) != id)
+			slot = fxt_fd_slot_take(fd, id);
+		else
+			slot = NULL;
+	}
+	if (slot) {
+		fxt_fd_slot_hide(slot);
+		fxt_fd_slot_free(slot);
 	}
 	fxt_lane_lower(thread, lane);
 }
 
 /* -- Ends -------------------------------------------------------------------------------------- */
-
-bool fxt_fd_slot_take(uint64_t *slot)
-{
-	return becomes(slot, OWNED, BUSY);
-}
 
 size_t fxt_fd_slot_words(const uint64_t *slot)
 {
@@ -296,5 +320,5 @@ void fxt_fd_slot_hide(uint64_t *slot)
 
 void fxt_fd_slot_free(uint64_t *slot)
 {
-	atomic_store_explicit((_Atomic uint64_t *)slot + OWNER, owned_as(FREE), memory_order_release);
+	atomic_store_explicit(owner_of(slot), owned_as(FREE, 0), memory_order_release);
 }

@@ -7,16 +7,16 @@
  * socket and its connection, and for a number that is given out again before the lifetime it had has been ended. A lifetime that gets no slot begins
  * in the thread's chunk, as in the other modes.
  *
- *	slot = fxt_fd_slot_claim(thread, fd, begin_ns, &which)          NULL: none
+ *	slot = fxt_fd_slot_claim(thread, fd, begin_ns, id)              NULL: none
  *	...                                                             arguments, from fxt_fd_slot_arguments(slot)
  *	fxt_fd_slot_show(thread, slot, at, id, names, arguments)
  *	...
- *	fxt_fd_slot_take(slot)                                          by who ends the lifetime
+ *	slot = fxt_fd_slot_take(fd, id)                                 by who ends the lifetime
  *	...                                                             copies its record: fxt_fd_slot_words()
  *	fxt_fd_slot_hide(slot)                                          before the copy is committed: it must never be there twice
  *	fxt_fd_slot_free(slot)
  *
- * Behind each slot a filler of one word says who has it. There is no lock: whoever does not get a slot does without. A thread's level is
+ * Behind each slot a filler of one word says which lifetime has it: threads that race for a number do not take each other's. There is no lock: whoever does not get a slot does without. A thread's level is
  * raised while it stores to a slot, as it is for an emission: fork.c. Any context.
  */
 #ifndef FXT_FD_SLOTS_H
@@ -38,9 +38,9 @@ void fxt_fd_slots_start(void);
 void fxt_fd_slots_after_fork(void);
 void fxt_fd_slots_stop(void);
 
-/* A slot for a lifetime of number `fd` that begins at begin_ns, its words up to the arguments being stored; `*which`, from 1, is for
- * fxt_fd_slot(). The thread's level is raised until it is shown. NULL: there is none. */
-uint64_t *fxt_fd_slot_claim(struct fxt_thread *thread, int fd, uint64_t begin_ns, unsigned *which);
+/* A slot for lifetime `id` of number `fd`, which begins at begin_ns, its words up to the arguments being stored. The thread's level is raised
+ * until it is shown. NULL: there is none. */
+uint64_t *fxt_fd_slot_claim(struct fxt_thread *thread, int fd, uint64_t begin_ns, uint64_t id);
 
 static inline uint64_t *fxt_fd_slot_arguments(uint64_t *slot)
 {
@@ -63,17 +63,17 @@ uint64_t *fxt_fd_slot_copy_text(uint64_t *at, size_t words, const uint64_t *slot
 /* The arguments are stored up to `at`. */
 void fxt_fd_slot_show(struct fxt_thread *thread, uint64_t *slot, uint64_t *at, uint64_t id, uint64_t names, unsigned arguments);
 
-/* The slot that fxt_fd_slot_claim() called `which`; NULL: it is not the file's any more, or `which` is 0. For whoever has raised the level: a
- * handler that forks leaves the child without the parent's slots. */
-uint64_t *fxt_fd_slot(int fd, unsigned which);
+/* The slot of lifetime `id` of number `fd`; NULL: it has none, or somebody is at it. For whoever has raised the level: a handler that forks
+ * leaves the child without the parent's slots. The second is for who ends the lifetime, whose the slot is then; where somebody is adding to it, that
+ * thread gives the slot back. */
+const uint64_t *fxt_fd_slot(int fd, uint64_t id);
+uint64_t *fxt_fd_slot_take(int fd, uint64_t id);
 
 /* Adds a text to the begin of lifetime `id`, if there is room and none of this name. `life` is where the id stands while that goes on; another
  * thread may end it at any time. */
-void fxt_fd_slot_add(struct fxt_thread *thread, int fd, unsigned which, uint64_t name, const char *text, size_t bytes,
+void fxt_fd_slot_add(struct fxt_thread *thread, int fd, uint64_t name, const char *text, size_t bytes,
 		     const _Atomic uint64_t *life, uint64_t id);
 
-/* By who ends the lifetime. False: somebody is adding to it, and gives the slot back. */
-bool fxt_fd_slot_take(uint64_t *slot);
 /* The words of its record without the zeros behind. */
 size_t fxt_fd_slot_words(const uint64_t *slot);
 /* Takes the begin out of the trace; and gives the slot to whoever claims it next. */

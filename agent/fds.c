@@ -89,11 +89,11 @@ static uint64_t *put_arguments(struct fxt_thread *thread, uint64_t *at, int fd, 
 
 /* The begin of a lifetime in a slot. False: there is none. */
 static bool put_in_slot(struct fxt_thread *thread, int fd, uint64_t now_ns, uint64_t call_names, uint64_t names,
-			const struct fxt_fd_detail *detail, uint64_t id, uint8_t *in_slot)
+			const struct fxt_fd_detail *detail, uint64_t id)
 {
 	enum { OTHER_WORDS = 2 + FXT_ASYNC_OWNER_WORDS };       /* number and call; a duplicate has no text of its own */
-	unsigned arguments, which;
-	uint64_t *slot = fxt_fd_slot_claim(thread, fd, now_ns, &which), *at, *end;
+	unsigned arguments;
+	uint64_t *slot = fxt_fd_slot_claim(thread, fd, now_ns, id), *at, *end;
 	const uint64_t *original;
 
 	if (!slot)
@@ -108,20 +108,18 @@ static bool put_in_slot(struct fxt_thread *thread, int fd, uint64_t now_ns, uint
 		at = end;
 	}
 	fxt_fd_slot_show(thread, slot, at, id, names, arguments);
-	*in_slot = (uint8_t)which;
 	return true;
 }
 
-/* Writes the begin of a lifetime, to a slot or to a chunk: `*in_slot`. 0: there is no room, and so no end. */
+/* Writes the begin of a lifetime, to a slot or to a chunk. 0: there is no room, and so no end. */
 static uint64_t put_begin(struct fxt_thread *thread, int fd, uint64_t now_ns, uint64_t call_names, uint64_t names,
-			  const struct fxt_fd_detail *detail, uint8_t *in_slot)
+			  const struct fxt_fd_detail *detail)
 {
 	size_t words = 6 + FXT_ASYNC_OWNER_WORDS + (detail->text ? fxt_words_of(detail->bytes) + 2 : 1);
 	uint64_t id = fxt_fd_slots_on ? fxt_flow_id() : 0, *at;
 	unsigned arguments;
 
-	*in_slot = 0;
-	if (id && put_in_slot(thread, fd, now_ns, call_names, names, detail, id, in_slot))
+	if (id && put_in_slot(thread, fd, now_ns, call_names, names, detail, id))
 		return id;
 	at = fxt_reserve_extra(thread, now_ns, words);
 	if (!at)
@@ -146,15 +144,13 @@ static uint32_t this_process(void)
 }
 
 /* The slot with a lifetime's begin, for whoever ends it and has raised the level. NULL: it is not there any more, as in the child of a fork. */
-static uint64_t *take_slot(const struct fxt_fd_taken *was, unsigned which)
+static uint64_t *take_slot(const struct fxt_fd_taken *was, uint64_t id)
 {
-	uint64_t *slot = was->generation == this_process() ? fxt_fd_slot(was->fd, which) : NULL;
-
-	return slot && fxt_fd_slot_take(slot) ? slot : NULL;
+	return was->generation == this_process() ? fxt_fd_slot_take(was->fd, id) : NULL;
 }
 
-/* The begin's record goes to the lane. */
-static void move_begin(struct fxt_lane *lane, uint64_t *slot)
+/* The begin's record goes to the lane. Returns its names. */
+static uint64_t move_begin(struct fxt_lane *lane, uint64_t *slot)
 {
 	uint64_t header = slot[0] & ~fxt_record_words(FXT_RECORD_MAX_WORDS), *at;
 	size_t words = fxt_fd_slot_words(slot);
@@ -164,16 +160,17 @@ static void move_begin(struct fxt_lane *lane, uint64_t *slot)
 	fxt_fd_slot_hide(slot);
 	fxt_lane_commit(lane, at, words, header);
 	fxt_fd_slot_free(slot);
+	return fxt_names_of(fxt_get_event_category(header), fxt_get_event_name(header));
 }
 
-/* There is no room for it, nor for the end. */
-static void drop_begin(struct fxt_thread *thread, const struct fxt_fd_taken *was, unsigned which)
+/* It has no end, nor a begin any more. */
+static void drop_begin(struct fxt_thread *thread, const struct fxt_fd_taken *was, uint64_t id)
 {
 	struct fxt_lane *lane = thread->lane;
 	uint64_t *slot;
 
 	fxt_lane_raise(thread, lane);
-	slot = take_slot(was, which);
+	slot = take_slot(was, id);
 	if (slot) {
 		fxt_fd_slot_hide(slot);
 		fxt_fd_slot_free(slot);
@@ -181,25 +178,27 @@ static void drop_begin(struct fxt_thread *thread, const struct fxt_fd_taken *was
 	fxt_lane_lower(thread, lane);
 }
 
-/* Room for an end of so many words, whose begin is in a slot and stands in front of the end from now on. */
-static uint64_t *reserve_with_begin(struct fxt_thread *thread, uint64_t now_ns, size_t words, const struct fxt_fd_taken *was,
-				    unsigned which)
+/* Room for an end of so many words. Where its begin is in a slot, that stands in front of the end from now on, and says the names. */
+static uint64_t *reserve_with_begin(struct fxt_thread *thread, uint64_t now_ns, size_t words, uint64_t id, const struct fxt_fd_taken *was,
+				    uint64_t *names)
 {
 	struct fxt_lane *lane = fxt_open_lane(thread, FXT_FD_SLOT_WORDS + FXT_LANE_SLACK_WORDS + FXT_FRAME_WORDS + words + 1, false);
 	uint64_t *slot;
 
 	if (!lane) {
-		drop_begin(thread, was, which);
+		drop_begin(thread, was, id);
 		return NULL;
 	}
-	slot = take_slot(was, which);
+	slot = take_slot(was, id);
+	if (slot && slot[1] >= now_ns)
+		now_ns = slot[1] + 1;
 	if (slot)
-		move_begin(lane, slot);
+		*names = move_begin(lane, slot);
 	return fxt_begin_record(thread, fxt_lane_place(lane, words + 1 + fxt_frame_words(thread)), now_ns);
 }
 
-static void put_end(struct fxt_thread *thread, uint64_t now_ns, uint64_t names, uint64_t id, unsigned which,
-		    const struct fxt_fd_taken *was, bool is_all)
+static void put_end(struct fxt_thread *thread, uint64_t now_ns, uint64_t names, uint64_t id, const struct fxt_fd_taken *was,
+		    bool is_all)
 {
 	bool has_bytes = is_all && has_counted(was, names);
 	uint64_t *at;
@@ -207,7 +206,10 @@ static void put_end(struct fxt_thread *thread, uint64_t now_ns, uint64_t names, 
 	/* Clocks of processors differ by a little, and no lifetime ends before it began. */
 	if (now_ns <= was->begin_ns)
 		now_ns = was->begin_ns + 1;
-	at = which ? reserve_with_begin(thread, now_ns, 4, was, which) : fxt_async_reserve_end(thread, now_ns, 4, id);
+	if (fxt_fd_slots_on)
+		at = reserve_with_begin(thread, now_ns, 4, id, was, &names);
+	else
+		at = fxt_async_reserve_end(thread, now_ns, 4, id);
 	if (!at)
 		return;
 	if (has_bytes) {
@@ -220,10 +222,9 @@ static void put_end(struct fxt_thread *thread, uint64_t now_ns, uint64_t names, 
 static void put_ends(struct fxt_thread *thread, uint64_t now_ns, const struct fxt_fd_taken *was)
 {
 	if (was->connection)
-		put_end(thread, now_ns, names_of(was->connection_names), was->connection, was->connection_slot, was,
-			!was->is_reconnected);
+		put_end(thread, now_ns, names_of(was->connection_names), was->connection, was, !was->is_reconnected);
 	if (was->life)
-		put_end(thread, now_ns, names_of(was->life_names), was->life, was->life_slot, was, true);
+		put_end(thread, now_ns, names_of(was->life_names), was->life, was, true);
 }
 
 /* -- Entries ----------------------------------------------------------------------------------- */
@@ -237,8 +238,6 @@ static bool is_inherited(const struct fxt_fd *entry)
 static void read_entry(const struct fxt_fd *entry, int fd, struct fxt_fd_taken *was)
 {
 	was->fd = fd;
-	was->life_slot = entry->life_slot;
-	was->connection_slot = entry->connection_slot;
 	was->generation = this_process();
 	was->read_bytes = atomic_load_explicit(&entry->read_bytes, memory_order_relaxed);
 	was->written_bytes = atomic_load_explicit(&entry->written_bytes, memory_order_relaxed);
@@ -287,13 +286,27 @@ static struct fxt_thread *enter(void)
 	return atomic_load_explicit(&fxt_gate.mask, memory_order_relaxed) ? fxt_enter_on() : NULL;
 }
 
+/* `*life` is the one that has just begun. If another thread has begun one of the same number meanwhile, which nobody would end, that has never
+ * been. */
+static void set_life(struct fxt_thread *thread, _Atomic uint64_t *life, int fd, uint64_t id)
+{
+	uint64_t other;
+
+	if (!fxt_fd_slots_on) {
+		atomic_store_explicit(life, id, memory_order_relaxed);
+		return;
+	}
+	other = atomic_exchange(life, id);
+	if (FXT_UNLIKELY(other))
+		drop_begin(thread, &(struct fxt_fd_taken){.fd = fd, .generation = this_process()}, other);
+}
+
 static void begin_life(struct fxt_thread *thread, struct fxt_fd *entry, int fd, uint64_t now_ns, uint64_t call_names,
 		       uint64_t names, const struct fxt_fd_detail *detail)
 {
 	entry->begin_ns = now_ns;
 	entry->life_names = (uint32_t)(names >> 32);
-	atomic_store_explicit(&entry->life, put_begin(thread, fd, now_ns, call_names, names, detail, &entry->life_slot),
-			      memory_order_release);
+	set_life(thread, &entry->life, fd, put_begin(thread, fd, now_ns, call_names, names, detail));
 }
 
 void fxt_fd_opened(struct fxt_thread *thread, int fd, uint64_t now_ns, uint64_t names, uint64_t what,
@@ -305,12 +318,12 @@ void fxt_fd_opened(struct fxt_thread *thread, int fd, uint64_t now_ns, uint64_t 
 		begin_life(thread, entry, fd, now_ns, names, fxt_names_of(fxt_get_event_category(names), what), &detail);
 }
 
-/* The slot that says best what the descriptor is; 0: none does. */
-static uint8_t original_of(const struct fxt_fd *entry)
+/* The lifetime that says best what the descriptor is. */
+static uint64_t original_of(const struct fxt_fd *entry)
 {
-	if (atomic_load_explicit(&entry->connection, memory_order_relaxed))
-		return entry->connection_slot;
-	return atomic_load_explicit(&entry->life, memory_order_relaxed) ? entry->life_slot : 0;
+	uint64_t connection = atomic_load_explicit(&entry->connection, memory_order_relaxed);
+
+	return connection ? connection : atomic_load_explicit(&entry->life, memory_order_relaxed);
 }
 
 void fxt_fd_duplicated(int oldfd, int newfd, uint64_t names)
@@ -348,7 +361,7 @@ void fxt_fd_bound(struct fxt_thread *thread, int fd, struct fxt_fd_detail detail
 	uint64_t id = entry && fxt_fds_are_ours(thread) && !is_inherited(entry) ? atomic_load_explicit(&entry->life, memory_order_relaxed) : 0;
 
 	if (id && detail.bytes)
-		fxt_fd_slot_add(thread, fd, entry->life_slot, detail.name, detail.text, detail.bytes, &entry->life, id);
+		fxt_fd_slot_add(thread, fd, detail.name, detail.text, detail.bytes, &entry->life, id);
 }
 
 void fxt_fd_buffered(struct fxt_thread *thread, int fd)
@@ -392,8 +405,7 @@ void fxt_fd_connected(struct fxt_thread *thread, int fd, uint64_t now_ns, uint64
 	}
 	entry->begin_ns = now_ns;
 	entry->connection_names = (uint32_t)(life_names >> 32);
-	atomic_store_explicit(&entry->connection, put_begin(thread, fd, now_ns, names, life_names, &detail, &entry->connection_slot),
-			      memory_order_release);
+	set_life(thread, &entry->connection, fd, put_begin(thread, fd, now_ns, names, life_names, &detail));
 }
 
 /* -- Closed ------------------------------------------------------------------------------------ */

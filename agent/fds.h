@@ -40,7 +40,6 @@ struct fxt_fd {
 	uint32_t connection_names;
 	bool is_buffered;               /* not all that is moved is seen: fxt_fd_buffered() */
 	bool is_reconnected;            /* what was moved is not that of one connection */
-	uint8_t life_slot, connection_slot;     /* where their begins are: fd_slots.h; 0: in a chunk */
 } __attribute__((aligned(64)));
 
 /* The first page is there from the start, and in none of these. */
@@ -124,7 +123,7 @@ struct fxt_fd_detail {
 	size_t bytes;                   /* of the text */
 	int number;
 	uint64_t of;                    /* the lifetime this one is a duplicate of; 0 */
-	uint8_t original;               /* which slot of number `number` says what that is: fd_slots.h; 0: none */
+	uint64_t original;              /* the lifetime whose slot says what it is a duplicate of: fd_slots.h; 0 */
 };
 
 /* A call of `names` has returned `fd`, which is `what` (FXT_STR_): its lifetime begins, at now_ns. */
@@ -154,7 +153,6 @@ struct fxt_fd_taken {
 	uint32_t life_names, connection_names;
 	uint32_t generation;            /* of the process that has taken them */
 	int fd;
-	uint8_t life_slot, connection_slot;
 	bool is_buffered, is_reconnected;
 };
 
