@@ -16,8 +16,9 @@
  *	fxt_fd_slot_hide(slot)                                          before the copy is committed: it must never be there twice
  *	fxt_fd_slot_free(slot)
  *
- * Behind each slot a filler of one word says which lifetime has it: threads that race for a number do not take each other's. There is no lock: whoever does not get a slot does without. A thread's level is
- * raised while it stores to a slot, as it is for an emission: fork.c. Any context.
+ * Behind each slot a filler of one word says which lifetime has it: threads that race for a number do not take each other's. There is no
+ * lock: whoever does not get a slot does without. A thread's level is raised while it stores to a slot, as it is for an emission: fork.c. Any
+ * context.
  */
 #ifndef FXT_FD_SLOTS_H
 #define FXT_FD_SLOTS_H
