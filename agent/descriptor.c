@@ -54,13 +54,26 @@ void fxt_descriptor_vacate(int fd)
 		fxt_descriptor_clear(fd);
 }
 
-/* On its own: its frame is more than a short stack may have. */
+static bool is_trace(const struct stat *status)
+{
+	return status->st_dev == fxt_agent.buffer.device && status->st_ino == fxt_agent.buffer.inode;
+}
+
+/* Whether `name`, a number, leads to the trace, or is a file of fdinfo, which lies beside fd and has the same
+ * numbers. On its own: its frame is more than a short stack may have. */
 static __attribute__((noinline)) bool leads_to_ours(int directory, const char *name)
 {
+	char beside[] = "../fd/2147483647";
 	struct stat status;
 
-	return !FXT_SYSCALL4(SYS_newfstatat, directory, name, &status, 0) && status.st_dev == fxt_agent.buffer.device &&
-	       status.st_ino == fxt_agent.buffer.inode;
+	if (FXT_SYSCALL4(SYS_newfstatat, directory, name, &status, 0) || !S_ISREG(status.st_mode))
+		return false;
+	if (is_trace(&status))
+		return true;
+	if (strlen(name) >= sizeof("2147483647"))
+		return false;
+	memcpy(beside + strlen("../fd/"), name, strlen(name) + 1);
+	return !FXT_SYSCALL4(SYS_newfstatat, directory, beside, &status, 0) && is_trace(&status);
 }
 
 bool fxt_descriptor_is_listed(int directory, const char *name)

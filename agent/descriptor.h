@@ -18,8 +18,8 @@ static inline int fxt_descriptor_given(int fd)
 	return FXT_UNLIKELY(fd == fxt_agent.buffer.fd) ? fxt_descriptor_hidden(fd) : fd;
 }
 
-/* Whether an entry of the directory open as `directory` is our descriptor: the program reads /proc/self/fd or another name for it. Costs a
- * comparison of numbers for every other entry. */
+/* Whether an entry of the directory open as `directory` is our descriptor: the program reads /proc/self/fd, its fdinfo,
+ * or another name for these. Costs a comparison of numbers for every other entry. */
 bool fxt_descriptor_is_listed(int directory, const char *name);
 
 /* Takes it out of `bytes` of struct dirent64; how many are left. */

@@ -161,6 +161,8 @@ static void list_all(void)
 	list("/proc/self/fd");
 	list("/proc/thread-self/fd");
 	list("/dev/fd");
+	list("/proc/self/fdinfo");
+	list("/proc/thread-self/fdinfo");
 	list_raw();
 	fflush(stdout);
 }
