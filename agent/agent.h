@@ -38,8 +38,8 @@ enum fxt_category {
 #undef CATEGORY
 };
 
-/* String table indices. Categories come first, then strings.def, then the calls in the order of the interposition
- * tables (FXT_STR_CALLS + call number), then what is interned while the program runs. */
+/* String table indices. Categories come first, then strings.def, then the calls in the order of the
+ * interposition tables (FXT_STR_CALLS + call number), then what is interned while the program runs. */
 enum fxt_string_index {
 	FXT_STR_CATEGORIES = 1,
 	FXT_STR_BEFORE_STRINGS = FXT_STR_CATEGORIES + FXT_CATEGORY_COUNT - 1,
@@ -57,8 +57,8 @@ struct fxt_call_names {
 
 /* -- Gate -------------------------------------------------------------------------------------- */
 
-/* A page of its own, wiped in the child of any kind of fork: a child that has not been through our handler records
- * nothing, and so nothing into its parent's buffer. */
+/* A page of its own, wiped in the child of any kind of fork: a child that has not been through our handler
+ * records nothing, and so nothing into its parent's buffer. */
 struct fxt_gate {
 	_Atomic uint32_t mask;          /* enum fxt_category */
 	_Atomic uint32_t owner;         /* the process it was opened for */
@@ -80,8 +80,8 @@ enum {
 	FXT_OPEN_PAGES = 10,            /* 512 slots, 61 to a page where threads are inline */
 };
 
-/* A call in progress. The slot is a record in the file that is rewritten in place: always of one size, a filler or
- * a duration begin with one argument, so that a reader never loses step. */
+/* A call in progress. The slot is a record in the file that is rewritten in place: always of one size, a
+ * filler or a duration begin with one argument, so that a reader never loses step. */
 struct fxt_open {
 	uintptr_t frame;                /* of who made the entry: see open.h */
 	uintptr_t function;             /* of no interposed call: fxt_open_function() */
@@ -97,8 +97,8 @@ enum fxt_commit_way {
 	FXT_COMMIT_DEFERRED = 4,        /* the thread has deferred work: deferred.h */
 };
 
-/* What a lane has filled of a ring. It is given back when the next chunk is full: however rarely a thread is heard of, what it did
- * last stays. */
+/* What a lane has filled of a ring. It is given back when the next chunk is full: however rarely a thread is
+ * heard of, what it did last stays. */
 struct fxt_full_chunk {
 	_Atomic uint64_t hold;          /* as in struct fxt_lane; 0: none */
 	uint64_t last_ns;
@@ -112,7 +112,8 @@ struct fxt_held {
 	uintptr_t place;                /* the return address of the call that took it */
 };
 
-/* Time by the processor's counter, valid while its upper half is `high` and its lower one is not above `until`:
+/* Time by the processor's counter, valid while its upper half is `high` and its lower one is not above
+ * `until`:
  *	origin_ns + (lower half * scale >> FXT_CLOCK_SHIFT)     modulo 2^64: the origin may lie before boot
  * See clock.h. */
 struct fxt_clock_line {
@@ -184,7 +185,8 @@ struct fxt_thread {
 	char said_bytes[FXT_SAID_TEXTS][FXT_SAID_BYTES + FXT_SAID_MARK_BYTES];
 };
 
-/* The entries of calls in progress: FXT_OPEN_MAX and a fence at either end, that in front with a frame above all others. */
+/* The entries of calls in progress: FXT_OPEN_MAX and a fence at either end, that in front with a frame above
+ * all others. */
 static inline struct fxt_open *fxt_opens(struct fxt_thread *thread)
 {
 	return thread->fenced_opens + 1;
@@ -192,39 +194,42 @@ static inline struct fxt_open *fxt_opens(struct fxt_thread *thread)
 
 extern __thread struct fxt_thread *fxt_self __attribute__((visibility("hidden"), tls_model("initial-exec")));
 
-/* The same for an instrumented function that ends; NULL where its record would be dropped whenever it ends: the clock need not be read for
- * that, which is what takes longest. */
+/* The same for an instrumented function that ends; NULL where its record would be dropped whenever it ends:
+ * the clock need not be read for that, which is what takes longest. */
 extern __thread struct fxt_thread *fxt_self_ending __attribute__((visibility("hidden"), tls_model("initial-exec")));
 
 /* Makes the calling thread known. NULL when that is impossible now: the event is then dropped and counted.
  * Any context. */
 struct fxt_thread *fxt_thread_attach(void);
 
-/* Where the stack of a thread is, by whoever saw it made: its lowest address, or, where the C library has mapped it, so many bytes; 0: not
- * known. By the thread itself. */
+/* Where the stack of a thread is, by whoever saw it made: its lowest address, or, where the C library has
+ * mapped it, so many bytes; 0: not known. By the thread itself. */
 void fxt_thread_has_stack(struct fxt_thread *thread, uintptr_t low, size_t bytes);
 
-/* The calling thread is about to share its thread-local storage with a task of its own time, and so what fxt_self points to:
- * both would write to it at once. Neither records from here on. Returns the state, to be given to fxt_thread_unbar()
- * should nothing come of it. */
+/* The calling thread is about to share its thread-local storage with a task of its own time, and so what
+ * fxt_self points to: both would write to it at once. Neither records from here on. Returns the state, to be
+ * given to fxt_thread_unbar() should nothing come of it. */
 struct fxt_thread *fxt_thread_bar(void);
 void fxt_thread_unbar(struct fxt_thread *thread);
 
 /* Once, at start. */
 void fxt_threads_start(void);
 
-/* Completes a thread's state (index, names, page) in the process it runs in: after attaching, and again after fork. */
+/* Completes a thread's state (index, names, page) in the process it runs in: after attaching, and again after
+ * fork. */
 bool fxt_thread_ready(struct fxt_thread *thread);
 
-/* The program has named a thread, by its pthread_t. A thread that is known to the trace is named there too; any other
- * will be when it is first seen. */
+/* The program has named a thread, by its pthread_t. A thread that is known to the trace is named there too;
+ * any other will be when it is first seen. */
 void fxt_thread_renamed(struct fxt_thread *thread, uintptr_t handle);
 
-/* The calling thread's routine has returned, or was left by pthread_exit() or cancellation, which do not return from calls in progress:
- * these end here. Its state stays, since destructors of the program come after this. A second time it does nothing. */
+/* The calling thread's routine has returned, or was left by pthread_exit() or cancellation, which do not
+ * return from calls in progress: these end here. Its state stays, since destructors of the program come after
+ * this. A second time it does nothing. */
 void fxt_thread_ends(void);
 
-/* The state of a thread of this process by its kernel's id; NULL. It may end, and its state go to another, any time. */
+/* The state of a thread of this process by its kernel's id; NULL. It may end, and its state go to another,
+ * any time. */
 struct fxt_thread *fxt_threads_find(uint32_t own_tid);
 
 /* Makes a page with a laid-out rest visible: its thread record and counters, which lie before the slots. */
@@ -234,7 +239,8 @@ void fxt_thread_show_page(struct fxt_thread *thread, uint64_t *page);
 bool fxt_thread_put(struct fxt_thread *thread, const uint64_t *record, size_t words);
 /* The same of what is no call: it is missing where there is no room, and not counted. */
 bool fxt_thread_put_extra(struct fxt_thread *thread, const uint64_t *record, size_t words);
-/* What is put next, up to so many words, goes into one chunk: a ring that overwrites one takes all of it or nothing. */
+/* What is put next, up to so many words, goes into one chunk: a ring that overwrites one takes all of it or
+ * nothing. */
 bool fxt_thread_keep_together(struct fxt_thread *thread, size_t words);
 
 /* The file was rewritten: the thread's chunks and pages belong to the old one. */
@@ -243,8 +249,8 @@ void fxt_thread_after_rewrite(struct fxt_thread *thread);
 /* In the child of a fork: all states but the caller's are free, and the caller's belongs to a new thread. */
 void fxt_threads_after_fork(bool returns);
 
-/* What is not in the trace is counted in it, by cause. Each is a counter whose time is that of the last record it counts; the
- * first is told by an instant. */
+/* What is not in the trace is counted in it, by cause. Each is a counter whose time is that of the last
+ * record it counts; the first is told by an instant. */
 enum fxt_loss {
 	FXT_LOSS_ROOM,                  /* the buffer has none */
 	FXT_LOSS_DEPTH,                 /* functions nest deeper than FXT_FUNCTION_DEPTH */
@@ -260,7 +266,8 @@ enum fxt_loss {
 	FXT_LOSS_TOLD
 };
 
-/* Adds one to a count that only this thread and its signal handlers write: in one instruction, so that a handler's is not lost. */
+/* Adds one to a count that only this thread and its signal handlers write: in one instruction, so that a
+ * handler's is not lost. */
 static inline void fxt_count_one(uint64_t *count)
 {
 #if defined(__x86_64__)
@@ -273,8 +280,8 @@ static inline void fxt_count_one(uint64_t *count)
 /* Counts a record that could not be written; `why` is below FXT_DROP_COUNT. */
 void fxt_thread_dropped(struct fxt_thread *thread, enum fxt_loss why);
 
-/* An emission begins in `lane`: a signal handler writes to the next one. A handler that comes between the two stores leaves
- * FXT_RAISED_BY_NOBODY behind, so this one passes for alive as long as it lasts. */
+/* An emission begins in `lane`: a signal handler writes to the next one. A handler that comes between the two
+ * stores leaves FXT_RAISED_BY_NOBODY behind, so this one passes for alive as long as it lasts. */
 #define FXT_RAISED_BY_NOBODY UINTPTR_MAX
 static FXT_EMISSION void fxt_lane_raise(struct fxt_thread *thread, struct fxt_lane *lane)
 {
@@ -300,19 +307,22 @@ static FXT_EMISSION void fxt_lane_lower(struct fxt_thread *thread, struct fxt_la
 	lane->raised_at = FXT_RAISED_BY_NOBODY;
 }
 
-/* The lane with room for `words` in which the emission that raised `lane` goes on: that one with a new chunk, or a lower one
- * where the emissions in between were left by longjmp. NULL: it is dropped, counted if it is a call of the program, and over. */
+/* The lane with room for `words` in which the emission that raised `lane` goes on: that one with a new chunk,
+ * or a lower one where the emissions in between were left by longjmp. NULL: it is dropped, counted if it is a
+ * call of the program, and over. */
 struct fxt_lane *fxt_lane_turn(struct fxt_thread *thread, struct fxt_lane *lane, size_t words, bool is_call);
 
-/* The emissions in these lanes, up to `end`, were left by longjmp or with the thread. Returns how many of them left no record. */
+/* The emissions in these lanes, up to `end`, were left by longjmp or with the thread. Returns how many of
+ * them left no record. */
 unsigned fxt_lanes_left(struct fxt_lane *lowest, const struct fxt_lane *end);
 
-/* Whether the thread was interrupted in the middle of an emission, or of making or taking away an entry of a call in progress. The rule
- * for signals and fork: whatever stores to the storage outside its locks does so while this is true of its thread. */
+/* Whether the thread was interrupted in the middle of an emission, or of making or taking away an entry of a
+ * call in progress. The rule for signals and fork: whatever stores to the storage outside its locks does so
+ * while this is true of its thread. */
 bool fxt_is_interrupted(const struct fxt_thread *thread);
 
-/* In the child of a fork: no lane has a chunk. `returns`: emissions that were interrupted go on, each in its lane, and their levels stay
- * raised; otherwise there are none. */
+/* In the child of a fork: no lane has a chunk. `returns`: emissions that were interrupted go on, each in its
+ * lane, and their levels stay raised; otherwise there are none. */
 void fxt_lanes_after_fork(struct fxt_thread *thread, bool returns);
 void fxt_lanes_reset(struct fxt_thread *thread);
 
@@ -322,8 +332,8 @@ void fxt_lane_give_back(struct fxt_thread *thread, struct fxt_lane *lane, uint64
 /* The same of the full chunk before it. False: there is none. */
 bool fxt_lane_give_back_full(struct fxt_full_chunk *full);
 
-/* Of a ring whose chunks are all held: gives back a chunk of the thread that has recorded nothing for longest, a full one if
- * any thread has one. False: no thread's could be had. */
+/* Of a ring whose chunks are all held: gives back a chunk of the thread that has recorded nothing for
+ * longest, a full one if any thread has one. False: no thread's could be had. */
 bool fxt_threads_give_back_idlest(struct fxt_thread *self);
 
 /* -- The process ------------------------------------------------------------------------------- */
@@ -360,7 +370,8 @@ struct fxt_agent {
 	uint32_t koid;                  /* as the trace has it: koid.h */
 	enum fxt_koid_kind koid_kind;
 	uint64_t start_seconds;         /* since the epoch, for %t */
-	/* Slots in the durable area: counts of threads that have no page or are gone, and those that no thread keeps. */
+	/* Slots in the durable area: counts of threads that have no page or are gone, and those that no
+	 * thread keeps. */
 	uint64_t *losses[FXT_LOSS_COUNT];
 	char program[64];
 	struct fxt_config config;
@@ -373,27 +384,30 @@ enum fxt_state { FXT_UNBORN, FXT_STARTING, FXT_ON, FXT_OFF };
 
 extern struct fxt_agent fxt_agent __attribute__((visibility("hidden")));
 
-/* Reads the configuration, creates the file and opens the gate. True once, where it did; nothing is done when called again. */
+/* Reads the configuration, creates the file and opens the gate. True once, where it did; nothing is done when
+ * called again. */
 bool fxt_agent_start(const struct fxt_call_names *calls);
 
 /* The file, made now if it is not there yet. False: it cannot be, and the program has been told. */
 bool fxt_agent_file(void);
 
-/* Whether it is there: a forked child that has recorded nothing yet has none, and what does not matter by itself makes none. */
+/* Whether it is there: a forked child that has recorded nothing yet has none, and what does not matter by
+ * itself makes none. */
 static inline bool fxt_agent_has_file(void)
 {
 	return atomic_load_explicit(&fxt_agent.file_made, memory_order_acquire);
 }
 
-/* Nothing is recorded from here on, and the trace says why; until it is resumed. For what takes the clock away. */
+/* Nothing is recorded from here on, and the trace says why; until it is resumed. For what takes the clock
+ * away. */
 void fxt_agent_suspend(const char *reason);
 void fxt_agent_resume(void);
 
 /* Something of this program is not recorded: the trace says what, and why. */
 void fxt_agent_unseen(const char *what);
 
-/* The process asks for a filter of its system calls, which may kill for one that it does not know: the agent makes none of those
- * any more that it can do without. */
+/* The process asks for a filter of its system calls, which may kill for one that it does not know: the agent
+ * makes none of those any more that it can do without. */
 static inline void fxt_filter_begins(void)
 {
 	atomic_store_explicit(&fxt_agent.filtered, true, memory_order_relaxed);
@@ -407,13 +421,16 @@ static inline bool fxt_is_filtered(void)
 /* The process is about to end normally. */
 void fxt_agent_exit(void);
 
-/* The process is about to execute another program, perhaps: its file is as large as what it has written, if it has one thread. Any context. */
+/* The process is about to execute another program, perhaps: its file is as large as what it has written, if
+ * it has one thread. Any context. */
 void fxt_agent_trim(void);
 
-/* The process is about to forbid itself what a buffer of a fixed size grows by: it gets that size now. Any context. */
+/* The process is about to forbid itself what a buffer of a fixed size grows by: it gets that size now. Any
+ * context. */
 void fxt_agent_reserve(void);
 
-/* Its memory is about to be gone, perhaps, without any other word: a buffer that is there is saved. Any context. */
+/* Its memory is about to be gone, perhaps, without any other word: a buffer that is there is saved. Any
+ * context. */
 FXT_COLD void fxt_agent_save_memory(void);
 static inline void fxt_agent_save(void)
 {
@@ -427,8 +444,9 @@ FXT_COLD uint64_t fxt_threads_dropped(void);
 /* Adds to a count that is kept for the process as a whole, in its slot in the durable area. */
 void fxt_agent_count(enum fxt_loss why, uint64_t records, uint64_t last_ns);
 
-/* Whether a record would be dropped for want of room, as one was before it: by a thread that no handler interrupts, and whose lane has
- * given its chunk back when it last asked for another. Then nothing is to be done but to count it. */
+/* Whether a record would be dropped for want of room, as one was before it: by a thread that no handler
+ * interrupts, and whose lane has given its chunk back when it last asked for another. Then nothing is to be
+ * done but to count it. */
 static inline bool fxt_has_no_room(const struct fxt_thread *thread, const struct fxt_lane *lane)
 {
 	return thread->last_ns < thread->no_room_before_ns && lane == thread->lanes &&

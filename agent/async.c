@@ -31,8 +31,8 @@ static void note(struct fxt_thread *thread, const uint64_t *end, uint64_t id)
 	atomic_store_explicit(&place->id, id, memory_order_release);
 }
 
-/* The header without what depends on where it stands. Of another thread, whose index this chunk does not know, the event is said inline;
- * returns the words it has then. */
+/* The header without what depends on where it stands. Of another thread, whose index this chunk does not
+ * know, the event is said inline; returns the words it has then. */
 static size_t restate(const struct fxt_thread *thread, uint64_t *record, size_t words, uint32_t tid)
 {
 	uint64_t index = fxt_get_event_thread(record[0]);

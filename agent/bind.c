@@ -1,8 +1,9 @@
 /* See bind.h. Called by the search for the real functions (interpose/start.c).
  *
- * Each function that the agent imports is a word of its own, which the loader has filled (-z now). One that leads elsewhere than into the
- * C library, which is rare, is filled again. Variables stay as they are: a program may have the C library's in its own
- * memory, where the C library itself uses them. tests/check_exports.sh knows what is imported.
+ * Each function that the agent imports is a word of its own, which the loader has filled (-z now). One that
+ * leads elsewhere than into the C library, which is rare, is filled again. Variables stay as they are: a
+ * program may have the C library's in its own memory, where the C library itself uses them.
+ * tests/check_exports.sh knows what is imported.
  */
 #include "bind.h"
 

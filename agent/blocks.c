@@ -1,8 +1,9 @@
-/* See blocks.h. The table is made of buckets that an address can be in. An entry belongs to whoever owns the block: nobody else
- * looks for that address, unless the program frees it twice. So an entry is claimed, filled, and then shown by its address.
+/* See blocks.h. The table is made of buckets that an address can be in. An entry belongs to whoever owns the
+ * block: nobody else looks for that address, unless the program frees it twice. So an entry is claimed,
+ * filled, and then shown by its address.
  *
- * That of a block that is gone stays until another one needs its place: who takes a block again and again mostly gets the same, and
- * the trace is told of it once.
+ * That of a block that is gone stays until another one needs its place: who takes a block again and again
+ * mostly gets the same, and the trace is told of it once.
  */
 #include "blocks.h"
 
@@ -74,7 +75,8 @@ static int claim_gone(struct bucket *bucket)
 	return -1;
 }
 
-/* An entry for a block that is not in the table: the one it had before, with what was told then, or another, of which nothing is known. */
+/* An entry for a block that is not in the table: the one it had before, with what was told then, or another,
+ * of which nothing is known. */
 static int claim_for(struct bucket *bucket, uintptr_t block)
 {
 	int way = claim_in(bucket, block | IS_GONE);

@@ -1,7 +1,8 @@
-/* Heap blocks that have a lifetime (memory_life.h) and a name (label.h), by their address: from FXT_HEAP_TRACK_BYTES on. A bounded
- * table without a lock; a block that finds no place in it has neither.
+/* Heap blocks that have a lifetime (memory_life.h) and a name (label.h), by their address: from
+ * FXT_HEAP_TRACK_BYTES on. A bounded table without a lock; a block that finds no place in it has neither.
  *
- * Whoever frees a block takes it out before the real free(): afterwards the address may be another thread's. Any context.
+ * Whoever frees a block takes it out before the real free(): afterwards the address may be another thread's.
+ * Any context.
  */
 #ifndef FXT_BLOCKS_H
 #define FXT_BLOCKS_H
@@ -13,8 +14,8 @@ struct fxt_block {
 	struct fxt_label label;
 };
 
-/* The calling thread has got a block at since_ns, by a call that returns to `place`; and just now, where the allocator's wrappers have no
- * register for the time. */
+/* The calling thread has got a block at since_ns, by a call that returns to `place`; and just now, where the
+ * allocator's wrappers have no register for the time. */
 FXT_COLD void fxt_block_came_at(struct fxt_thread *thread, const void *block, size_t bytes, uintptr_t place, uint64_t since_ns);
 FXT_COLD void fxt_block_came(struct fxt_thread *thread, const void *block, size_t bytes, uintptr_t place);
 

@@ -24,7 +24,8 @@ struct pair {
 	uint64_t width;                 /* ticks between the two readings around the kernel's */
 };
 
-/* The scale comes from the distance between now and a pair at least SCALE_MIN_NS and usually one to two seconds old. */
+/* The scale comes from the distance between now and a pair at least SCALE_MIN_NS and usually one to two
+ * seconds old. */
 static struct {
 	atomic_bool usable;
 	_Atomic unsigned strays;        /* renewals in a row that found a line to be wrong */
@@ -42,7 +43,8 @@ uint64_t fxt_clock_kernel_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* Counter and kernel time of one moment: the closest of some tries, as the thread may be preempted between. */
+/* Counter and kernel time of one moment: the closest of some tries, as the thread may be preempted
+ * between. */
 static struct pair read_pair(void)
 {
 	struct pair best = {0};
@@ -71,7 +73,8 @@ void fxt_clock_start(void)
 		return;
 #if defined(__x86_64__)
 	fxt_read_file(source, name, sizeof(name) - 1);
-	/* The kernel keeps to this source only while the counter is invariant and agrees between processors. */
+	/* The kernel keeps to this source only while the counter is invariant and agrees between
+	 * processors. */
 	clock_state.usable = !strncmp(name, "tsc", 3);
 #else
 	(void)source, (void)name;
@@ -86,9 +89,9 @@ void fxt_clock_after_fork(void)
 	fxt_lock_reset(&clock_state.lock);
 }
 
-/* Compares a line that has just expired with the kernel's time; of one that expired long ago nothing is expected. The counter is of no use
- * where lines are wrong again and again: it differs between processors, or its rate does, and the kernel, which will have noticed, has gone
- * over to another clock. */
+/* Compares a line that has just expired with the kernel's time; of one that expired long ago nothing is
+ * expected. The counter is of no use where lines are wrong again and again: it differs between processors, or
+ * its rate does, and the kernel, which will have noticed, has gone over to another clock. */
 static void judge(const struct fxt_clock_line *line, struct pair now)
 {
 	uint64_t limit = atomic_load_explicit(&clock_state.limit, memory_order_relaxed);

@@ -1,18 +1,20 @@
 /* Time: CLOCK_BOOTTIME in nanoseconds, read from the processor's counter where the kernel does so itself.
  *
- * Each thread keeps a straight line (struct fxt_clock_line) from the counter to kernel time, which expires after 10 ms at the latest, so
- * that it never strays from the kernel's clock by more than that time's worth of the kernel's own corrections (500 ppm of 10 ms: 5
- * microseconds). To renew it takes some system calls, so that is deferred work (deferred.h), and every reading in between is the
- * kernel's, as is each until the process is some milliseconds old and there is a scale, and each of a process in which lines were wrong when
- * they were renewed, time after time: then the counter is no clock any more. Within a thread time increases strictly: a
- * viewer drops one of two slices that begin in the same nanosecond.
+ * Each thread keeps a straight line (struct fxt_clock_line) from the counter to kernel time, which expires
+ * after 10 ms at the latest, so that it never strays from the kernel's clock by more than that time's worth
+ * of the kernel's own corrections (500 ppm of 10 ms: 5 microseconds). To renew it takes some system calls, so
+ * that is deferred work (deferred.h), and every reading in between is the kernel's, as is each until the
+ * process is some milliseconds old and there is a scale, and each of a process in which lines were wrong when
+ * they were renewed, time after time: then the counter is no clock any more. Within a thread time increases
+ * strictly: a viewer drops one of two slices that begin in the same nanosecond.
  */
 #ifndef FXT_CLOCK_H
 #define FXT_CLOCK_H
 
 #include "agent.h"
 
-/* Of nanoseconds per tick: a product with 32 bits of the counter has to fit 64, and a counter below 4 MHz is not used. */
+/* Of nanoseconds per tick: a product with 32 bits of the counter has to fit 64, and a counter below 4 MHz is
+ * not used. */
 enum { FXT_CLOCK_SHIFT = 24 };
 
 /* Once, at start: whether the counter may be used. */
@@ -24,8 +26,8 @@ void fxt_clock_after_fork(void);
 /* Kernel time, by any thread without state. */
 uint64_t fxt_clock_kernel_ns(void);
 
-/* Reads the time where the thread has no line that is good now: returns kernel time, and makes the line's renewal deferred work. It
- * makes no system call where the kernel's clock needs none. Any context. */
+/* Reads the time where the thread has no line that is good now: returns kernel time, and makes the line's
+ * renewal deferred work. It makes no system call where the kernel's clock needs none. Any context. */
 uint64_t fxt_clock_from_kernel(struct fxt_thread *thread);
 
 /* Renews the thread's line if it has expired: deferred work. */
@@ -54,7 +56,8 @@ static inline uint64_t fxt_clock_tick(void)
 	return (uint64_t)high << 32 | low;
 }
 
-/* The time of a reading by the thread's line, not yet fxt_clock_step()ped. False: the kernel has to be asked. */
+/* The time of a reading by the thread's line, not yet fxt_clock_step()ped. False: the kernel has to be
+ * asked. */
 static FXT_EMISSION bool fxt_clock_at(const struct fxt_thread *thread, uint32_t high, uint64_t low, uint64_t *ns)
 {
 	uint32_t until = thread->clock.until;
@@ -85,7 +88,8 @@ static FXT_EMISSION bool fxt_clock_quick(const struct fxt_thread *thread, uint64
 static FXT_EMISSION uint64_t fxt_clock_step(struct fxt_thread *thread, uint64_t ns)
 {
 	if (FXT_UNLIKELY(ns <= thread->last_ns)) {
-		/* Remains a branch for this: it is hardly ever taken, and a conditional move would wait for the last time's store. */
+		/* Remains a branch for this: it is hardly ever taken, and a conditional move would wait for
+		 * the last time's store. */
 		__asm__("" : "+m"(thread->last_ns));
 		ns = thread->last_ns + 1;
 	}
@@ -93,7 +97,8 @@ static FXT_EMISSION uint64_t fxt_clock_step(struct fxt_thread *thread, uint64_t 
 	return ns;
 }
 
-/* The same, and what came last before it, if that is not known to be `last_ns`: something of a handler that interrupts this. */
+/* The same, and what came last before it, if that is not known to be `last_ns`: something of a handler that
+ * interrupts this. */
 static inline uint64_t fxt_clock_step_after(struct fxt_thread *thread, uint64_t ns, uint64_t last_ns, uint64_t *before_ns)
 {
 	uint64_t stepped = fxt_clock_step(thread, ns);

@@ -4,8 +4,8 @@
 
 #include "agent.h"
 
-/* Reads FXT_* from `environment` into *config. False when one of them is wrong: the user has been told which, what was wrong
- * with it and what is accepted. */
+/* Reads FXT_* from `environment` into *config. False when one of them is wrong: the user has been told which,
+ * what was wrong with it and what is accepted. */
 bool fxt_config_read(struct fxt_config *config, char **environment);
 
 #endif

@@ -109,7 +109,8 @@ static bool begin_saving(uint64_t *mask)
 	return atomic_load_explicit(&fxt_agent.file_made, memory_order_acquire) && fxt_trylock(&fxt_agent.file_lock, mask);
 }
 
-/* Whoever finds another saving leaves it to that thread: each signal is followed by a snapshot that begins after it. */
+/* Whoever finds another saving leaves it to that thread: each signal is followed by a snapshot that begins
+ * after it. */
 static void save_as_asked(void)
 {
 	static const char reason[] = "asked for by a signal";

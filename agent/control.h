@@ -1,5 +1,6 @@
-/* Recording that begins, is saved or ends while the program runs: by a signal (FXT_SIGNAL), or because something rare happened
- * (FXT_TRIGGER). All of it in the thread it happens to, which waits for the file to be written; any context.
+/* Recording that begins, is saved or ends while the program runs: by a signal (FXT_SIGNAL), or because
+ * something rare happened (FXT_TRIGGER). All of it in the thread it happens to, which waits for the file to
+ * be written; any context.
  *
  *	FXT_START=0     nothing is recorded until the signal comes for the first time
  *	signal          circular, oneshot: what the buffer holds is saved to PROGRAM.PID.snapshot.fxt and so on, beside the trace

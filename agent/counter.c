@@ -1,4 +1,5 @@
-/* See counter.h. Called when a page is made, when something is dropped for the first time, and when a thread is gone. */
+/* See counter.h. Called when a page is made, when something is dropped for the first time, and when a thread
+ * is gone. */
 #include "counter.h"
 
 static unsigned value_word(uint64_t header)

@@ -17,7 +17,8 @@ static bool is_moment(const struct fxt_thread *thread)
 	       !fxt_stack_is_short();
 }
 
-/* now_ns is close enough to tell what is due. No clock is read for that: what the program has next goes by the end of its last call. */
+/* now_ns is close enough to tell what is due. No clock is read for that: what the program has next goes by
+ * the end of its last call. */
 static void run(struct fxt_thread *thread, uint64_t now_ns)
 {
 	/* Nothing of it could be done ever again. */

@@ -69,8 +69,9 @@ static inline uint64_t *fxt_begin_record(struct fxt_thread *thread, uint64_t *at
 
 /* -- Reserve and commit ------------------------------------------------------------------------- */
 
-/* An emission begins: the level is raised, and the lane it was raised from has room for so many words. Of several records each but the first
- * takes FXT_LANE_SLACK_WORDS more. NULL: dropped, and counted if it is a call of the program; the level is as it was. */
+/* An emission begins: the level is raised, and the lane it was raised from has room for so many words. Of
+ * several records each but the first takes FXT_LANE_SLACK_WORDS more. NULL: dropped, and counted if it is a
+ * call of the program; the level is as it was. */
 static FXT_EMISSION struct fxt_lane *fxt_open_lane(struct fxt_thread *thread, size_t words, bool is_call)
 {
 	struct fxt_lane *lane = thread->lane;
@@ -81,14 +82,16 @@ static FXT_EMISSION struct fxt_lane *fxt_open_lane(struct fxt_thread *thread, si
 	return fxt_lane_turn(thread, lane, words, is_call);
 }
 
-/* It ends. Its record was that of `events` calls of the program, 1 or 0: a ring that overwrites it has lost as many. */
+/* It ends. Its record was that of `events` calls of the program, 1 or 0: a ring that overwrites it has lost
+ * as many. */
 static FXT_EMISSION void fxt_close_lane(struct fxt_thread *thread, struct fxt_lane *lane, unsigned events)
 {
 	lane->events += events;
 	fxt_lane_lower(thread, lane);
 }
 
-/* Room in the current lane for a record of at most `words` beside FXT_FRAME_WORDS. NULL: dropped, and counted if it is a call. */
+/* Room in the current lane for a record of at most `words` beside FXT_FRAME_WORDS. NULL: dropped, and counted
+ * if it is a call. */
 static FXT_EMISSION uint64_t *fxt_reserve_as(struct fxt_thread *thread, uint64_t start_ns, size_t words, bool is_call)
 {
 	struct fxt_lane *lane = fxt_open_lane(thread, words + FXT_FRAME_WORDS, is_call);
@@ -103,7 +106,8 @@ static FXT_EMISSION uint64_t *fxt_reserve(struct fxt_thread *thread, uint64_t st
 	return fxt_reserve_as(thread, start_ns, words, true);
 }
 
-/* Reserves for a record that is no call of the program: where there is no room it is missing, and nobody counts it. */
+/* Reserves for a record that is no call of the program: where there is no room it is missing, and nobody
+ * counts it. */
 static inline uint64_t *fxt_reserve_extra(struct fxt_thread *thread, uint64_t start_ns, size_t words)
 {
 	return fxt_reserve_as(thread, start_ns, words, false);
@@ -118,7 +122,8 @@ static FXT_EMISSION void fxt_commit_as(struct fxt_thread *thread, uint64_t *at, 
 	fxt_close_lane(thread, lane, events);
 }
 
-/* fxt_commit() of a duration-complete event that was slow or may meet a trigger, or that deferred work is due after. */
+/* fxt_commit() of a duration-complete event that was slow or may meet a trigger, or that deferred work is due
+ * after. */
 FXT_COLD void fxt_commit_watched(struct fxt_thread *thread, uint64_t *at, uint64_t header);
 
 /* Commits a call's record, and does what is due after it. */
@@ -136,7 +141,8 @@ static inline void fxt_commit_extra(struct fxt_thread *thread, uint64_t *at, uin
 	fxt_commit_as(thread, at, header, 0);
 }
 
-/* Whether a call that took so long needs no look. Where short ones do none is usual, nor for threads whose koids are inline. */
+/* Whether a call that took so long needs no look. Where short ones do none is usual, nor for threads whose
+ * koids are inline. */
 static FXT_EMISSION bool fxt_is_usual(const struct fxt_thread *thread, uint64_t start_ns, uint64_t end_ns)
 {
 	return FXT_LIKELY(end_ns - start_ns < thread->usual_ns);
@@ -145,8 +151,8 @@ static FXT_EMISSION bool fxt_is_usual(const struct fxt_thread *thread, uint64_t 
 /* fxt_room() for a call that is not usual. */
 FXT_COLD uint64_t *fxt_room_unusual(struct fxt_thread *thread, uint64_t start_ns, uint64_t end_ns, size_t words);
 
-/* A call that is over is dropped at once, and counted, where there is no room for its record. False, and nothing has changed: there may be
- * some, or the call needs a look. */
+/* A call that is over is dropped at once, and counted, where there is no room for its record. False, and
+ * nothing has changed: there may be some, or the call needs a look. */
 FXT_COLD bool fxt_drop(struct fxt_thread *thread, uint64_t start_ns, uint64_t end_ns);
 
 /* Room for a call's record, unless it was shorter than the threshold. NULL: nothing to write. */
@@ -173,9 +179,10 @@ static FXT_EMISSION void fxt_complete(struct fxt_thread *thread, uint64_t *at, u
 
 /* -- The same in the common case ---------------------------------------------------------------- */
 
-/* Instances of reserve and commit for calls that are short and many: inlined, with the record's length known where they are compiled.
- * They give up, and nothing has changed, where it is not the common case: a lane without room, or a record that is watched. A thread
- * whose koids are inline has no usual calls, so its records do not come here. */
+/* Instances of reserve and commit for calls that are short and many: inlined, with the record's length known
+ * where they are compiled. They give up, and nothing has changed, where it is not the common case: a lane
+ * without room, or a record that is watched. A thread whose koids are inline has no usual calls, so its
+ * records do not come here. */
 struct fxt_spot {
 	struct fxt_lane *lane;
 	uint64_t *at, *arguments;
@@ -232,7 +239,8 @@ static inline void fxt_instant(struct fxt_thread *thread, uint64_t *at, uint64_t
 				       fxt_event_args(arguments) | names);
 }
 
-/* The names of calls that a thread remembers as slow: a bit says that the last one of those it stands for was. */
+/* The names of calls that a thread remembers as slow: a bit says that the last one of those it stands for
+ * was. */
 static inline uint64_t fxt_explain_bit(uint64_t names)
 {
 	return UINT64_C(1) << fxt_get_event_name(names) % FXT_EXPLAIN_BITS;
@@ -246,7 +254,8 @@ static inline uint64_t fxt_explain_start(struct fxt_thread *thread, uint64_t sta
 	return start_ns;
 }
 
-/* The start of one, in the common case: false when the clock has to be asked, or the call is to be preceded by a reading. */
+/* The start of one, in the common case: false when the clock has to be asked, or the call is to be preceded
+ * by a reading. */
 static FXT_EMISSION bool fxt_quick_start(struct fxt_thread *thread, uint64_t names, uint64_t *start_ns)
 {
 	if (FXT_UNLIKELY(!fxt_clock_quick(thread, start_ns)))

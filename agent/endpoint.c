@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include "emit.h"
 #include "fdinfo.h"
 #include "shared.h"
 #include "stack.h"
@@ -27,20 +28,18 @@ static struct {
 /* Whether anything is to be known. A process with a filter of its own makes no call that it can do without. */
 static bool are_known(struct fxt_thread *thread)
 {
-	const uint32_t both = FXT_CAT_io | FXT_CAT_net;
-
-	return endpoints.on && (atomic_load_explicit(&fxt_gate.mask, memory_order_relaxed) & both) == both &&
-	       !fxt_is_filtered() && fxt_fds_are_ours(thread);
+	return endpoints.on && fxt_is_on(FXT_CAT_io) && fxt_is_on(FXT_CAT_net) && !fxt_is_filtered() && fxt_fds_are_ours(thread);
 }
 
 static void set(int fd, fxt_stream side)
 {
 	struct fxt_fd *entry = side ? fxt_fd_make(fd) : NULL;
 
-	if (entry)
-		atomic_store_explicit(&entry->stream, side, memory_order_relaxed);
+	if (!entry)
+		return;
+	atomic_store_explicit(&entry->stream, side, memory_order_relaxed);
 	/* All the C library has to say goes there, from many places. */
-	if (entry && fd == 2)
+	if (fd == 2)
 		fxt_endpoint_unseen(fd);
 }
 

@@ -1,6 +1,6 @@
-/* Which stream a descriptor leads to: struct fxt_fd's `stream`. It is known where the call was seen that made the
- * stream (pipe, socketpair, connect, accept, eventfd, opening a FIFO), here or in another process, and the
- * descriptor came from there by fork, exec or duplication.
+/* Which stream a descriptor leads to: struct fxt_fd's `stream`. It is known where the call was seen that made
+ * the stream (pipe, socketpair, connect, accept, eventfd, opening a FIFO), here or in another process, and
+ * the descriptor came from there by fork, exec or duplication.
  *
  * Streams are known where both io and net are recorded: bytes of either are moved by calls of both.
  *
@@ -33,7 +33,8 @@ static inline fxt_stream fxt_endpoint(int fd)
 /* Two ends of a pipe, and of a pair of sockets of some kind. */
 void fxt_endpoint_pipe(struct fxt_thread *thread, const int fds[2], int flags);
 void fxt_endpoint_pair(struct fxt_thread *thread, const int fds[2], int domain, int type);
-/* Returns whether what open() returned is a FIFO, as far as anything is to be known; and takes note of one. */
+/* Returns whether what open() returned is a FIFO, as far as anything is to be known; and takes note of
+ * one. */
 bool fxt_endpoint_is_fifo(struct fxt_thread *thread, int fd);
 void fxt_endpoint_fifo(struct fxt_thread *thread, int fd);
 /* A socket that is connected, or on its way to be, to `peer`; and one that accept() returned. */

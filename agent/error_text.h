@@ -1,4 +1,5 @@
-/* What strerror() and psignal() say in the C locale; translations are behind the locale's lock. Any context. */
+/* What strerror() and psignal() say in the C locale; translations are behind the locale's lock. Any
+ * context. */
 #ifndef FXT_ERROR_TEXT_H
 #define FXT_ERROR_TEXT_H
 

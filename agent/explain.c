@@ -1,8 +1,8 @@
 /* See explain.h. Called where calls begin and end, and as deferred work; any context.
  *
- * A signal handler that comes while another reading is being filed takes none; one that leaves by longjmp just then ends the
- * thread's explanations. What is filed are facts of one thread at two times, so that a wrong place for them costs an
- * explanation, and never makes a false one.
+ * A signal handler that comes while another reading is being filed takes none; one that leaves by longjmp
+ * just then ends the thread's explanations. What is filed are facts of one thread at two times, so that a
+ * wrong place for them costs an explanation, and never makes a false one.
  */
 #include "explain.h"
 
@@ -13,11 +13,12 @@
 #include "stack.h"
 
 enum {
-	/* From the time that is given for a reading until the kernel has looked, if the thread is not preempted meanwhile. */
+	/* From the time that is given for a reading until the kernel has looked, if the thread is not
+	 * preempted meanwhile. */
 	READING_NS = 2000,
 	READING_TRIES = 3,              /* if it is preempted, it has then a processor for itself for some time */
-	/* The agent's own work at a call's start or end, with cold caches. A switch within it passes for the call's; where it took
-	 * longer than this there was one. */
+	/* The agent's own work at a call's start or end, with cold caches. A switch within it passes for the
+	 * call's; where it took longer than this there was one. */
 	OWN_WORK_NS = 20 * 1000,
 	/* Too short for a call that waits. */
 	NEXT_TO_NS = 2000,
@@ -41,9 +42,9 @@ void fxt_explain_reset(struct fxt_thread *thread)
 	thread->usage_changing = false;
 }
 
-/* Reads the totals, the processor time last, as the kernel may preempt a thread when it finds how long that has run. asked_ns is just
- * before that: what happens afterwards is not in them. False: the kernel does not say, or this is the child of a vfork and only looks
- * like the thread. */
+/* Reads the totals, the processor time last, as the kernel may preempt a thread when it finds how long that
+ * has run. asked_ns is just before that: what happens afterwards is not in them. False: the kernel does not
+ * say, or this is the child of a vfork and only looks like the thread. */
 static bool ask(struct fxt_thread *thread, struct fxt_usage *usage)
 {
 	struct timespec cpu;

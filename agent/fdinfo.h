@@ -1,5 +1,5 @@
-/* What the kernel tells of a descriptor in its file below /proc, which costs some microseconds. Any context; nothing is
- * told to a process with a filter of its system calls, or on a short stack.
+/* What the kernel tells of a descriptor in its file below /proc, which costs some microseconds. Any context;
+ * nothing is told to a process with a filter of its system calls, or on a short stack.
  */
 #ifndef FXT_FDINFO_H
 #define FXT_FDINFO_H

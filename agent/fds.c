@@ -60,7 +60,8 @@ static uint64_t names_of(uint32_t upper_half)
 	return (uint64_t)upper_half << 32;
 }
 
-/* Stores the arguments of a begin. In a slot a text may have so many words; 0: it is in a chunk, and has all it needs. */
+/* Stores the arguments of a begin. In a slot a text may have so many words; 0: it is in a chunk, and has all
+ * it needs. */
 static uint64_t *put_arguments(struct fxt_thread *thread, uint64_t *at, int fd, uint64_t call_names, const struct fxt_fd_detail *detail,
 			       size_t text_words, unsigned *arguments)
 {
@@ -130,8 +131,8 @@ static uint64_t put_begin(struct fxt_thread *thread, int fd, uint64_t now_ns, ui
 	return id;
 }
 
-/* Whether all that was moved has been counted: sockets are read and written by calls of two categories, and message queues by calls
- * that count messages. */
+/* Whether all that was moved has been counted: sockets are read and written by calls of two categories, and
+ * message queues by calls that count messages. */
 static bool has_counted(const struct fxt_fd_taken *was, uint64_t names)
 {
 	return !was->is_buffered && fxt_get_event_name(names) != FXT_STR_life_queue && fxt_is_on(FXT_CAT_io) &&
@@ -143,7 +144,8 @@ static uint32_t this_process(void)
 	return atomic_load_explicit(&generation, memory_order_relaxed);
 }
 
-/* The slot with a lifetime's begin, for whoever ends it and has raised the level. NULL: it is not there any more, as in the child of a fork. */
+/* The slot with a lifetime's begin, for whoever ends it and has raised the level. NULL: it is not there any
+ * more, as in the child of a fork. */
 static uint64_t *take_slot(const struct fxt_fd_taken *was, uint64_t id)
 {
 	return was->generation == this_process() ? fxt_fd_slot_take(was->fd, id) : NULL;
@@ -178,7 +180,8 @@ static void drop_begin(struct fxt_thread *thread, const struct fxt_fd_taken *was
 	fxt_lane_lower(thread, lane);
 }
 
-/* Room for an end of so many words. Where its begin is in a slot, that stands in front of the end from now on, and says the names. */
+/* Room for an end of so many words. Where its begin is in a slot, that stands in front of the end from now
+ * on, and says the names. */
 static uint64_t *reserve_with_begin(struct fxt_thread *thread, uint64_t now_ns, size_t words, uint64_t id, const struct fxt_fd_taken *was,
 				    uint64_t *names)
 {
@@ -263,7 +266,8 @@ static void take(struct fxt_fd *entry, int fd, struct fxt_fd_taken *was)
 	entry->is_buffered = entry->is_reconnected = false;
 }
 
-/* The entry of a number that has just been given out, empty; NULL. If what it was before was closed unseen, that is over by now. */
+/* The entry of a number that has just been given out, empty; NULL. If what it was before was closed unseen,
+ * that is over by now. */
 static struct fxt_fd *renew(struct fxt_thread *thread, int fd, uint64_t now_ns)
 {
 	struct fxt_fd *entry = fxt_fd_make(fd);
@@ -280,14 +284,15 @@ static struct fxt_fd *renew(struct fxt_thread *thread, int fd, uint64_t now_ns)
 	return entry;
 }
 
-/* The calling thread, if anything at all is recorded: what closes and duplicates may be of a category that is off. */
+/* The calling thread, if anything at all is recorded: what closes and duplicates may be of a category that is
+ * off. */
 static struct fxt_thread *enter(void)
 {
 	return atomic_load_explicit(&fxt_gate.mask, memory_order_relaxed) ? fxt_enter_on() : NULL;
 }
 
-/* `*life` is the one that has just begun. If another thread has begun one of the same number meanwhile, which nobody would end, that has never
- * been. */
+/* `*life` is the one that has just begun. If another thread has begun one of the same number meanwhile, which
+ * nobody would end, that has never been. */
 static void set_life(struct fxt_thread *thread, _Atomic uint64_t *life, int fd, uint64_t id)
 {
 	uint64_t other;

@@ -1,15 +1,15 @@
-/* The process's descriptors by their number: what is known of each, and its lifetime as an async event (category of the call that
- * made it), from the call that made it to the one that closes it.
+/* The process's descriptors by their number: what is known of each, and its lifetime as an async event
+ * (category of the call that made it), from the call that made it to the one that closes it.
  *
  *	fxt_fd()                a descriptor's entry: one or two loads, any context
  *	fxt_fd_opened()         a call has returned a new descriptor
  *	fxt_fd_duplicated()     a number is another name of an open one
  *	fxt_fd_take()           a number is about to be closed, and from then on another thread's; fxt_fd_end() when it is
  *
- * What closes and duplicates is told here whether or not its category is on: the end of a lifetime has to follow its begin. The table
- * is in pages that are made when needed and never freed. In the child of a vfork, whose descriptors are its own and whose memory
- * is its parent's, nothing changes; the child of a fork has a copy, in which what it inherited has no lifetime: its begin is in
- * the parent's trace.
+ * What closes and duplicates is told here whether or not its category is on: the end of a lifetime has to
+ * follow its begin. The table is in pages that are made when needed and never freed. In the child of a vfork,
+ * whose descriptors are its own and whose memory is its parent's, nothing changes; the child of a fork has a
+ * copy, in which what it inherited has no lifetime: its begin is in the parent's trace.
  */
 #ifndef FXT_FDS_H
 #define FXT_FDS_H
@@ -70,7 +70,8 @@ static inline bool fxt_fd_is_special(int fd)
 /* The same, made if need be; NULL: the number is too large, or there is no memory. Any context. */
 struct fxt_fd *fxt_fd_make(int fd);
 
-/* Whether the caller's descriptors are those of the table: not in the child of a vfork. Costs a system call after a vfork only. */
+/* Whether the caller's descriptors are those of the table: not in the child of a vfork. Costs a system call
+ * after a vfork only. */
 FXT_COLD bool fxt_fds_ask(struct fxt_thread *thread);
 
 static inline bool fxt_fds_are_ours(struct fxt_thread *thread)
@@ -86,7 +87,8 @@ void fxt_fds_after_fork(void);
 
 /* -- What is moved ----------------------------------------------------------------------------- */
 
-/* Another thread that moves bytes through the same descriptor at the same moment may cost some of the count. */
+/* Another thread that moves bytes through the same descriptor at the same moment may cost some of the
+ * count. */
 static inline void fxt_fd_add(_Atomic uint64_t *count, uint64_t bytes)
 {
 	atomic_store_explicit(count, atomic_load_explicit(count, memory_order_relaxed) + bytes, memory_order_relaxed);
@@ -130,18 +132,21 @@ struct fxt_fd_detail {
 void fxt_fd_opened(struct fxt_thread *thread, int fd, uint64_t now_ns, uint64_t names, uint64_t what,
 		   struct fxt_fd_detail detail);
 
-/* A socket is connected, or on its way to be: until it is closed, shut down, or connected to something else. */
+/* A socket is connected, or on its way to be: until it is closed, shut down, or connected to something
+ * else. */
 void fxt_fd_connected(struct fxt_thread *thread, int fd, uint64_t now_ns, uint64_t names, struct fxt_fd_detail detail);
 void fxt_fd_disconnected(struct fxt_thread *thread, int fd, uint64_t now_ns);
 
-/* A socket has this address of its own from here on. Circular mode alone tells of it in the socket's lifetime, as the call may be overwritten:
- * others do not ask. */
+/* A socket has this address of its own from here on. Circular mode alone tells of it in the socket's
+ * lifetime, as the call may be overwritten: others do not ask. */
 void fxt_fd_bound(struct fxt_thread *thread, int fd, struct fxt_fd_detail detail);
 
-/* What is moved through it is not all seen from here on: the C library does so for a stream, or a call does not say how much. */
+/* What is moved through it is not all seen from here on: the C library does so for a stream, or a call does
+ * not say how much. */
 void fxt_fd_buffered(struct fxt_thread *thread, int fd);
 
-/* A call of `names` has made `newfd` another number of what `oldfd` is. What newfd was before is closed. For any thread. */
+/* A call of `names` has made `newfd` another number of what `oldfd` is. What newfd was before is closed. For
+ * any thread. */
 void fxt_fd_duplicated(int oldfd, int newfd, uint64_t names);
 
 /* -- Closed ------------------------------------------------------------------------------------ */
@@ -164,9 +169,9 @@ static inline bool fxt_fd_is_known(const struct fxt_fd *entry)
 	       atomic_load_explicit(&entry->stream, memory_order_relaxed);
 }
 
-/* Empties the entry of a number that is about to be closed: the next moment another thread may have it. `taken` is for
- * fxt_fd_end() after the call. However that ends, the descriptor is not open any more: a close that fails has closed, or there was
- * nothing to close. */
+/* Empties the entry of a number that is about to be closed: the next moment another thread may have it.
+ * `taken` is for fxt_fd_end() after the call. However that ends, the descriptor is not open any more: a close
+ * that fails has closed, or there was nothing to close. */
 void fxt_fd_take(int fd, struct fxt_fd_taken *taken);
 void fxt_fd_end(const struct fxt_fd_taken *taken);
 

@@ -12,7 +12,8 @@
 /* In waits_for: the object is a lock that one thread has at a time. No address of a program has this bit. */
 #define FOR_LOCK ((uintptr_t)1 << 63)
 
-/* Of one arrow with the slice it ends in, and what is left free at the ends of cache lines: two slices, two ends, a wakeup. */
+/* Of one arrow with the slice it ends in, and what is left free at the ends of cache lines: two slices, two
+ * ends, a wakeup. */
 enum { ARROW_WORDS = 5 * 2 * FXT_LINE_WORDS };
 
 static uint64_t header_of(enum fxt_event_type type, uint64_t name)
@@ -20,8 +21,8 @@ static uint64_t header_of(enum fxt_event_type type, uint64_t name)
 	return fxt_record_type(FXT_RECORD_EVENT) | fxt_event_type(type) | fxt_names_of(FXT_STR_CATEGORIES + FXT_BIT_agent, name);
 }
 
-/* An event without arguments; `extra` is the end of a slice or the id of a flow. False: there is no room. Written word by word, as four
- * of these are part of each wait that is over, which others may wait for. */
+/* An event without arguments; `extra` is the end of a slice or the id of a flow. False: there is no room.
+ * Written word by word, as four of these are part of each wait that is over, which others may wait for. */
 static bool put_own(struct fxt_thread *thread, enum fxt_event_type type, uint64_t name, uint64_t at_ns, uint64_t extra)
 {
 	uint64_t *at = fxt_reserve_extra(thread, at_ns, 0);
@@ -182,8 +183,8 @@ void fxt_flow_resume(struct fxt_thread *thread, uint64_t after_ns, uint64_t end_
 		if (causes[i].at_ns + 1 > from_ns)
 			from_ns = causes[i].at_ns + 1;
 	}
-	/* Later than the slices it is reached from, and than what is within the call; which it is not if clocks differ by more than the
-	 * wait was long. */
+	/* Later than the slices it is reached from, and than what is within the call; which it is not if
+	 * clocks differ by more than the wait was long. */
 	if (!count || ++from_ns >= end_ns)
 		return;
 	for (i = 0; i < count; i++)

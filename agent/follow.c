@@ -1,4 +1,5 @@
-/* See follow.h. What is remembered is written once, at start, and only read afterwards: by wrappers in any context. */
+/* See follow.h. What is remembered is written once, at start, and only read afterwards: by wrappers in any
+ * context. */
 #include "follow.h"
 
 #include <link.h>
@@ -74,7 +75,8 @@ static bool names_us(const char *list)
 	return names_file(list, follow.file_name);
 }
 
-/* The variable with the other entries of a list, and what stood between them; its length, 0 when there is none. */
+/* The variable with the other entries of a list, and what stood between them; its length, 0 when there is
+ * none. */
 static size_t without(char *out, const char *variable, const char *name)
 {
 	size_t used = strlen(PRELOAD), first = used, bytes;
@@ -136,7 +138,8 @@ bool fxt_follow_fork(const char *program)
 
 /* -- At start ---------------------------------------------------------------------------------- */
 
-/* Where the loader found us; it may have been told in another way, or by a path relative to where the program began. */
+/* Where the loader found us; it may have been told in another way, or by a path relative to where the program
+ * began. */
 static bool find_library(void)
 {
 	const struct link_map *own = fxt_loaded_own();
@@ -183,9 +186,9 @@ static void remove_from(char **environment, const char *name)
 	*to = NULL;
 }
 
-/* Copies FXT_*: the program may write over its own environment, as those do that show their state in ps. A list of names is
- * marked on the way, so that who inherits it knows that it is a descendant; here as well, for those who inherit this
- * environment as it is. */
+/* Copies FXT_*: the program may write over its own environment, as those do that show their state in ps. A
+ * list of names is marked on the way, so that who inherits it knows that it is a descendant; here as well,
+ * for those who inherit this environment as it is. */
 static void remember(char **environment)
 {
 	size_t bytes = 0;
@@ -233,7 +236,8 @@ bool fxt_follow_begin(char **environment, const char *program)
 	for (variable = environment; *variable; variable++)
 		named |= begins(*variable, PRELOAD) && names_us(*variable + strlen(PRELOAD));
 	remember(environment);
-	/* Preloaded by other means (/etc/ld.so.preload, ld.so --preload) the environment is none of our business. */
+	/* Preloaded by other means (/etc/ld.so.preload, ld.so --preload) the environment is none of our
+	 * business. */
 	follow.on = named;
 	return !descendant || matches(program);
 }
@@ -316,7 +320,8 @@ size_t fxt_follow_room(char *const *environment)
 	if (!follow.on)
 		return 0;
 	lack = look_at(environment);
-	/* Where the library cannot be read, behind a chroot for one, the loader would complain to the user. */
+	/* Where the library cannot be read, behind a chroot for one, the loader would complain to the
+	 * user. */
 	if (!lack.readable || (!lack.library && lack.present == (uint32_t)((UINT64_C(1) << follow.count) - 1)) ||
 	    (lack.library && FXT_SYSCALL3(SYS_faccessat, AT_FDCWD, follow.library, 4 /* R_OK */)))
 		return 0;

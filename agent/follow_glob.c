@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-/* The end of the set that begins at `at`, behind its ]; NULL: it has none. A ] that comes first is one of its characters. */
+/* The end of the set that begins at `at`, behind its ]; NULL: it has none. A ] that comes first is one of its
+ * characters. */
 static const char *set_end(const char *at, const char *end)
 {
 	at++;

@@ -1,14 +1,17 @@
-/* A table says what becomes of each part of the agent in the child of a fork, in the order in which it is done. It is called by the C
- * library's fork handlers and by the wrappers of calls that run none; any context, as programs fork in signal handlers too.
+/* A table says what becomes of each part of the agent in the child of a fork, in the order in which it is
+ * done. It is called by the C library's fork handlers and by the wrappers of calls that run none; any
+ * context, as programs fork in signal handlers too.
  *
- * The rule for an emission that the handler interrupted, and which goes on in the child when that returns: it may store to what its thread
- * had reserved, and to nothing else. That is the rest of its lane's chunk, the slot of an entry that is changing, and counters
- * (fxt_is_interrupted()). The storage makes private memory of these places, and the lane has no chunk: so what goes on ends in memory
- * that nobody reads, the next record takes a chunk of the child's own, and the parent's trace alone has the interrupted call. Nothing that
- * takes longer is ever interrupted: a turn to another chunk, a thread's first record and whatever takes a lock block all signals.
+ * The rule for an emission that the handler interrupted, and which goes on in the child when that returns: it
+ * may store to what its thread had reserved, and to nothing else. That is the rest of its lane's chunk, the
+ * slot of an entry that is changing, and counters (fxt_is_interrupted()). The storage makes private memory of
+ * these places, and the lane has no chunk: so what goes on ends in memory that nobody reads, the next record
+ * takes a chunk of the child's own, and the parent's trace alone has the interrupted call. Nothing that takes
+ * longer is ever interrupted: a turn to another chunk, a thread's first record and whatever takes a lock
+ * block all signals.
  *
- * Tables in the agent's own memory may be looked at by what was interrupted: in the child they are emptied (MADV_DONTNEED, as they are
- * private) and not unmapped.
+ * Tables in the agent's own memory may be looked at by what was interrupted: in the child they are emptied
+ * (MADV_DONTNEED, as they are private) and not unmapped.
  */
 #include <pthread.h>
 #include <string.h>

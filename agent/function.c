@@ -7,7 +7,8 @@
 #include "writer/fxt_encode.h"
 
 enum {
-	/* The table is mapped as large as may be: 8 MiB for 131072 functions, touched as far as it is used, or less where that is too much. */
+	/* The table is mapped as large as may be: 8 MiB for 131072 functions, touched as far as it is used,
+	 * or less where that is too much. */
 	MOST_ENTRIES = 1 << 18,
 	LEAST_ENTRIES = 1 << 10,
 	/* Kept free of names in the durable area, for threads, objects and what the agent has to say. */
@@ -20,7 +21,8 @@ struct fxt_functions fxt_functions = {.entries = &no_function};
 uint32_t fxt_functions_none_defined[FXT_STRING_MAX_INDEX + 1] __attribute__((aligned(FXT_PAGE_BYTES)));
 static_assert(sizeof(fxt_functions_none_defined) % FXT_PAGE_BYTES == 0, "of pages");
 
-/* Which function an index was given to; touched as far as it is used. In the child of a fork the functions have forgotten their indices. */
+/* Which function an index was given to; touched as far as it is used. In the child of a fork the functions
+ * have forgotten their indices. */
 static const struct fxt_function *_Atomic by_index[FXT_STRING_MAX_INDEX + 1];
 
 static struct {
@@ -30,7 +32,8 @@ static struct {
 	bool indices_used_up;
 } functions;
 
-/* A thread sanitizer in the program sees the copies that are made under the lock, and has to be told of that. */
+/* A thread sanitizer in the program sees the copies that are made under the lock, and has to be told of
+ * that. */
 extern void __tsan_acquire(void *address) __attribute__((weak));
 extern void __tsan_release(void *address) __attribute__((weak));
 
@@ -239,7 +242,8 @@ static bool too_deep(struct fxt_thread *thread, uintptr_t frame, uintptr_t site,
 /* Whether the function that is left has none. */
 static bool was_too_deep(struct fxt_thread *thread, uintptr_t frame)
 {
-	/* An exit hook may be a tail call, and its frame then where its caller's entry hook had its own: equal is deeper. */
+	/* An exit hook may be a tail call, and its frame then where its caller's entry hook had its own:
+	 * equal is deeper. */
 	if (frame > thread->open[-1].frame) {
 		fxt_open_set_deep_count(thread, 0);
 		return false;
@@ -248,13 +252,14 @@ static bool was_too_deep(struct fxt_thread *thread, uintptr_t frame)
 	return true;
 }
 
-/* Pops back to the entry of this function; false when there is none: it was entered before tracing, or too deep. */
+/* Pops back to the entry of this function; false when there is none: it was entered before tracing, or too
+ * deep. */
 static bool unwind_to(struct fxt_thread *thread, uintptr_t frame, uintptr_t address)
 {
 	struct fxt_open *entry, *found = NULL;
 
-	/* Frames between were left by longjmp or an exception. One further in than ours was as well, unless the hook is a
-	 * tail call and ours is the one further in. */
+	/* Frames between were left by longjmp or an exception. One further in than ours was as well, unless
+	 * the hook is a tail call and ours is the one further in. */
 	for (entry = thread->open; entry > fxt_opens(thread); entry--) {
 		if (fxt_open_function(entry - 1) != address)
 			continue;
@@ -339,7 +344,8 @@ struct known {
 	uint64_t names;
 };
 
-/* Each part is read once, and the name first: a handler may fork at any instruction, and then nothing is known any more in the child. */
+/* Each part is read once, and the name first: a handler may fork at any instruction, and then nothing is
+ * known any more in the child. */
 static struct known know(uintptr_t address)
 {
 	const volatile struct fxt_function *function = fxt_function_at(address);
@@ -385,7 +391,8 @@ void fxt_function_complete(struct fxt_thread *thread, uintptr_t address, uint64_
 	uint64_t names = FXT_FUNCTION_UNNAMED;
 	/* A call that needs a look may be explained. */
 	size_t explanation = fxt_is_usual(thread, start_ns, end_ns) ? 0 : FXT_EXPLAIN_WORDS;
-	/* For a string record and for the event behind it, each with its slack: one reservation, so that both are in one chunk. */
+	/* For a string record and for the event behind it, each with its slack: one reservation, so that both
+	 * are in one chunk. */
 	uint64_t *at = fxt_room(thread, start_ns, end_ns, 1 + text + FXT_LANE_SLACK_WORDS + explanation);
 	struct fxt_lane *lane = thread->lane - 1;
 

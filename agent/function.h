@@ -1,10 +1,11 @@
 /* Instrumented functions: their names, and their events.
  *
- * A function's name is looked up once, when it is first entered, and gets a string index. The string record is in the
- * durable area, for the slots of calls in progress; and again in each chunk before the first event there that
- * refers to it, so that a copy of the file that was begun before the function was first called holds what it needs.
- * When the durable area is full or the indices are used up, names stand inline. Of functions past the 131072nd the trace says that they
- * are functions, and not which; of fewer, where address space is limited.
+ * A function's name is looked up once, when it is first entered, and gets a string index. The string record
+ * is in the durable area, for the slots of calls in progress; and again in each chunk before the first event
+ * there that refers to it, so that a copy of the file that was begun before the function was first called
+ * holds what it needs. When the durable area is full or the indices are used up, names stand inline. Of
+ * functions past the 131072nd the trace says that they are functions, and not which; of fewer, where address
+ * space is limited.
  */
 #ifndef FXT_FUNCTION_H
 #define FXT_FUNCTION_H
@@ -19,8 +20,9 @@ struct fxt_function {
 	uint32_t index;                 /* 0: inline */
 };
 
-/* A table by address, of a power of two of entries. Until a function is entered it has one, which is free: most programs have none, and limits of
- * address space count what is never touched. It becomes larger once, `entries` first: so whoever reads `mask` first finds an entry. */
+/* A table by address, of a power of two of entries. Until a function is entered it has one, which is free:
+ * most programs have none, and limits of address space count what is never touched. It becomes larger once,
+ * `entries` first: so whoever reads `mask` first finds an entry. */
 struct fxt_functions {
 	_Atomic uintptr_t mask;         /* the number of entries less one */
 	struct fxt_function *_Atomic entries;
@@ -68,7 +70,8 @@ static inline const struct fxt_function *fxt_function_first(uintptr_t address)
 	return fxt_function_entry(fxt_function_slot(address));
 }
 
-/* Whether it is the one at `address`. Compilers do not compare with an atomic where it is: they load it first. */
+/* Whether it is the one at `address`. Compilers do not compare with an atomic where it is: they load it
+ * first. */
 static inline bool fxt_function_is(const struct fxt_function *function, uintptr_t address)
 {
 #if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
@@ -90,8 +93,8 @@ static inline const struct fxt_function *fxt_function_at(uintptr_t address)
 	return fxt_function_find(address);
 }
 
-/* Category and name for an event's header. A handler may fork at any instruction: then its name is gone in the child, whose trace has none
- * yet, and it is a function all the same. */
+/* Category and name for an event's header. A handler may fork at any instruction: then its name is gone in
+ * the child, whose trace has none yet, and it is a function all the same. */
 static inline uint64_t fxt_function_names_in(const struct fxt_function *function)
 {
 	return function->names | fxt_event_category(FXT_STR_CATEGORIES + FXT_BIT_function);
@@ -100,7 +103,8 @@ static inline uint64_t fxt_function_names_in(const struct fxt_function *function
 /* What an event of a function says that the table has no room for, or no index. */
 #define FXT_FUNCTION_UNNAMED fxt_names_of(FXT_STR_CATEGORIES + FXT_BIT_function, FXT_STR_function)
 
-/* A function is entered: called by its instrumentation, `frame` being the hook's and `site` where it returns to. */
+/* A function is entered: called by its instrumentation, `frame` being the hook's and `site` where it returns
+ * to. */
 void fxt_function_enter(struct fxt_thread *thread, uintptr_t frame, uintptr_t site, uintptr_t address,
 			uintptr_t call_site);
 
@@ -110,13 +114,13 @@ void fxt_function_exit(struct fxt_thread *thread, uintptr_t frame, uintptr_t add
 /* The function entered last has ended, and its event needs a look: fxt_is_usual(). */
 void fxt_function_end(struct fxt_thread *thread, uint64_t end_ns);
 
-/* The function entered last has ended by this reading of the clock, and is dropped at once where there is no room. False, and nothing has
- * changed: there may be some, or this is another case. */
+/* The function entered last has ended by this reading of the clock, and is dropped at once where there is no
+ * room. False, and nothing has changed: there may be some, or this is another case. */
 FXT_COLD bool fxt_function_drop(struct fxt_thread *thread, uint64_t end_ns);
 
-/* The same in the common case: false, and nothing has changed, when it is another. A function's entry and exit cost as much
- * as one call of anything else, so these are written out for what is known here: one sort of event, no arguments, and
- * calls that nest as they should. */
+/* The same in the common case: false, and nothing has changed, when it is another. A function's entry and
+ * exit cost as much as one call of anything else, so these are written out for what is known here: one sort
+ * of event, no arguments, and calls that nest as they should. */
 static inline bool fxt_function_enter_quick(struct fxt_thread *thread, uintptr_t frame, const uintptr_t *site, uintptr_t address,
 					    uintptr_t call_site)
 {

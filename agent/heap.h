@@ -1,9 +1,10 @@
 /* What the process has of the heap (the counter "heap bytes"), and which of its blocks have a lifetime.
  *
- * Each thread's wrappers add up the usable sizes of the blocks it got, and take off those of the blocks it gave back
- * (thread->heap_bytes): as the allocator itself says them, since who frees a block says no size. The sum of all threads is what the
- * process has got and not given back since recording began; a block from before takes its size off when it is freed, so it may
- * be less than 0. The child of a fork goes on with its parent's.
+ * Each thread's wrappers add up the usable sizes of the blocks it got, and take off those of the blocks it
+ * gave back (thread->heap_bytes): as the allocator itself says them, since who frees a block says no size.
+ * The sum of all threads is what the process has got and not given back since recording began; a block from
+ * before takes its size off when it is freed, so it may be less than 0. The child of a fork goes on with its
+ * parent's.
  *
  * Set once by interpose/heap.c, read by every wrapper of the allocator.
  */
@@ -14,12 +15,12 @@
 #include <stdint.h>
 
 struct fxt_heap {
-	/* A bit for each function of interpose/malloc.def whose blocks have a size that can be asked for; 0: nobody wants to know, or
-	 * the allocator does not say. */
+	/* A bit for each function of interpose/malloc.def whose blocks have a size that can be asked for; 0:
+	 * nobody wants to know, or the allocator does not say. */
 	uint32_t sized;
 	size_t track_bytes;             /* blocks of as many have a lifetime; SIZE_MAX: none has */
-	/* The size of one, or of what the program takes for one: reads no more than the allocator's own free() does first of all. Not for
-	 * NULL. */
+	/* The size of one, or of what the program takes for one: reads no more than the allocator's own
+	 * free() does first of all. Not for NULL. */
 	size_t (*size_of)(void *block);
 };
 

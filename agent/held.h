@@ -1,18 +1,18 @@
-/* The locks a thread holds, the newest last: since when, and where it took them. Written by the thread, read by others that wait for
- * one of them, who may find it changing and then say nothing.
+/* The locks a thread holds, the newest last: since when, and where it took them. Written by the thread, read
+ * by others that wait for one of them, who may find it changing and then say nothing.
  */
 #ifndef FXT_HELD_H
 #define FXT_HELD_H
 
 #include "agent.h"
 
-/* A lock that has been held for so long is taken for one that is held for life, and holds up no deferred work any more. Whoever waits
- * for it has waited ten times as long as the clock's line is good for, and the 100 microseconds that deferred work takes at most are a
- * thousandth of that. */
+/* A lock that has been held for so long is taken for one that is held for life, and holds up no deferred work
+ * any more. Whoever waits for it has waited ten times as long as the clock's line is good for, and the 100
+ * microseconds that deferred work takes at most are a thousandth of that. */
 enum { FXT_HELD_LONG_NS = 100 * 1000 * 1000 };
 
-/* Whether the thread was in a critical section when it last read the clock, as far as is known. The newest lock decides: those below it
- * have been held for longer. */
+/* Whether the thread was in a critical section when it last read the clock, as far as is known. The newest
+ * lock decides: those below it have been held for longer. */
 static inline bool fxt_holds_lock(const struct fxt_thread *thread)
 {
 	const struct fxt_held *held = thread->held_top;

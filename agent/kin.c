@@ -16,7 +16,8 @@ enum {
 	LOOKED_AT = 4 * KIN_PAGE_ENTRIES,       /* a parent's entries are among so many: its children that it has not reaped */
 	ASKS = 8,                               /* when none is free, as many parents may be asked for whether they are there */
 	CHILDREN_BYTES = 256,                   /* of a file of children, read at a time */
-	/* Between the time in an entry and the one at which the kernel makes the process, as good as it tells that. */
+	/* Between the time in an entry and the one at which the kernel makes the process, as good as it tells
+	 * that. */
 	BEGINS_WITHIN_NS = 1000000000,
 	NS_PER_SECOND = 1000000000,
 };
@@ -35,8 +36,8 @@ static struct {
 
 /* -- Entries ----------------------------------------------------------------------------------- */
 
-/* Whether it is of no use any more: of a child that ended and was not reaped in a way that we see, or whose parent
- * is gone; a signal. */
+/* Whether it is of no use any more: of a child that ended and was not reaped in a way that we see, or whose
+ * parent is gone; a signal. */
 static bool is_left_over(const struct fxt_kin_entry *entry, uint64_t word, unsigned *asks)
 {
 	if (state_of(word) >= LEFT)
@@ -225,8 +226,8 @@ static bool is_child_of(uint32_t parent, uint32_t tid, uint32_t pid)
 	return fxt_apart(look_for_child, &look) > 0;
 }
 
-/* The entry of this process, which another has made: the one with its pid, or the only one without of its parent,
- * or of the thread that made it. It has begun there before if it is alive. */
+/* The entry of this process, which another has made: the one with its pid, or the only one without of its
+ * parent, or of the thread that made it. It has begun there before if it is alive. */
 static struct fxt_kin_entry *look(uint32_t parent, uint32_t pid, bool by_thread, uint64_t *found, unsigned *count)
 {
 	struct fxt_kin_entry *entry, *expected = NULL;

@@ -1,4 +1,5 @@
-/* The entries of the section `kin`, for kin.c and sent.c: what their words say, and how they are found and changed. */
+/* The entries of the section `kin`, for kin.c and sent.c: what their words say, and how they are found and
+ * changed. */
 #ifndef FXT_KIN_ENTRY_H
 #define FXT_KIN_ENTRY_H
 
@@ -92,8 +93,8 @@ static inline bool change(struct fxt_kin_entry *entry, uint64_t word, uint32_t p
 	return atomic_compare_exchange_strong(&entry->word, &word, word_of(generation_of(word), pid, state));
 }
 
-/* Of what a parent, a sender or a child that leaves has written down. Whoever reads it compares: it is another process's memory too, and
- * what does not fit is not believed. */
+/* Of what a parent, a sender or a child that leaves has written down. Whoever reads it compares: it is
+ * another process's memory too, and what does not fit is not believed. */
 static inline uint32_t check_of(const struct fxt_kin_entry *entry, bool has_left)
 {
 	uint64_t check = entry->born_ns ^ (uint64_t)entry->parent << 32 ^ entry->parent_tid;

@@ -83,7 +83,8 @@ uint64_t fxt_process_start_ns(void)
 	return ticks / per_second * NS_PER_SECOND + ticks % per_second * NS_PER_SECOND / per_second;
 }
 
-/* One of 2^32 - 2^22 numbers, by a hash: among a thousand processes and threads two have the same in one run of some ten thousand. */
+/* One of 2^32 - 2^22 numbers, by a hash: among a thousand processes and threads two have the same in one run
+ * of some ten thousand. */
 static uint32_t make(uint32_t id)
 {
 	uint64_t x = (namespace << 32 | id) + start_ns * UINT64_C(0x9e3779b97f4a7c15);

@@ -1,8 +1,10 @@
-/* The numbers that processes and threads have in the trace. They are the kernel's process and thread ids, which say what a user knows, and
- * which are unique in one namespace of process ids only: `unshare -p -f` makes a second process 1. So `fxt record` says in FXT_NAMESPACE
- * which namespace is its own, and what its /proc is. Processes of another have the numbers that this /proc shows of them; where they see
- * another one, numbers that no process has, made of their own ones, the namespace and the time at which the process began: the kernel
- * gives the number of a namespace that is gone to the next one. fxt_agent.pid stays what getpid() says.
+/* The numbers that processes and threads have in the trace. They are the kernel's process and thread ids,
+ * which say what a user knows, and which are unique in one namespace of process ids only: `unshare -p -f`
+ * makes a second process 1. So `fxt record` says in FXT_NAMESPACE which namespace is its own, and what its
+ * /proc is. Processes of another have the numbers that this /proc shows of them; where they see another one,
+ * numbers that no process has, made of their own ones, the namespace and the time at which the process began:
+ * the kernel gives the number of a namespace that is gone to the next one. fxt_agent.pid stays what getpid()
+ * says.
  */
 #ifndef FXT_KOID_H
 #define FXT_KOID_H
@@ -19,7 +21,8 @@ void fxt_koid_start(char **environment);
 /* The kernel's time of this process's making, to a hundredth of a second; 0: not known. */
 uint64_t fxt_process_start_ns(void);
 
-/* In the child of a fork: costs a system call, and some more where it or its parent is in another namespace than `fxt record`. */
+/* In the child of a fork: costs a system call, and some more where it or its parent is in another namespace
+ * than `fxt record`. */
 void fxt_koid_after_fork(void);
 
 /* The number of the calling thread, whose id is `tid`. */
@@ -28,8 +31,8 @@ uint32_t fxt_koid_of_thread(uint32_t tid);
 /* That of another thread of this process, if that is known; otherwise its id. */
 uint32_t fxt_koid_of_other(uint32_t tid);
 
-/* Whether others know this process by another number than it does: then it takes no part in what processes know of each other by
- * their ids (kin.h, sent.h). */
+/* Whether others know this process by another number than it does: then it takes no part in what processes
+ * know of each other by their ids (kin.h, sent.h). */
 bool fxt_koid_differs(void);
 
 #endif

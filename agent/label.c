@@ -1,4 +1,5 @@
-/* See label.h. Names are found, and told; which objects have one is in label_table.c, and how names are written in label_text.c. */
+/* See label.h. Names are found, and told; which objects have one is in label_table.c, and how names are
+ * written in label_text.c. */
 #include "label.h"
 
 #include <string.h>
@@ -16,8 +17,9 @@
 enum {
 	NAME_BYTES = 100,               /* of a function or a variable */
 	PATH_BYTES = 96,                /* of a path, its end */
-	/* What labels may take of the durable area, for they may be any number; the others stand in the chunk of the thread that met the
-	 * object. Streams have a part of their own, and so have blocks: there may be many, of which each lives shortly. */
+	/* What labels may take of the durable area, for they may be any number; the others stand in the chunk
+	 * of the thread that met the object. Streams have a part of their own, and so have blocks: there may
+	 * be many, of which each lives shortly. */
 	LOCK_WORDS = 8192,
 	STREAM_WORDS = 4096,
 	BLOCK_WORDS = 4096,
@@ -199,7 +201,8 @@ static bool is_impossible(void)
 	return fxt_is_forbidden(FXT_NO_CALLS) || fxt_may_not_lock() || fxt_stack_is_short();
 }
 
-/* Tells what is owed if this is a moment for it, as what is told of an address next comes later. Returns whether it is not. */
+/* Tells what is owed if this is a moment for it, as what is told of an address next comes later. Returns
+ * whether it is not. */
 static bool has_to_owe(struct fxt_thread *thread)
 {
 	if (fxt_holds_lock(thread))
@@ -291,7 +294,8 @@ static void tell_owed_block(struct fxt_thread *thread, const struct fxt_owed *ow
 	fxt_label_tell_block(thread, owed->object, &label, owed->place, owed->since_ns, owed->bytes);
 }
 
-/* What is gone by now does not become one of the living, and what another thread has told of meanwhile stays as it is. */
+/* What is gone by now does not become one of the living, and what another thread has told of meanwhile stays
+ * as it is. */
 static void tell_owed(struct fxt_thread *thread, const struct fxt_owed *owed, int slot)
 {
 	struct told told = {.since_ns = owed->since_ns, .fd = -1};
@@ -343,7 +347,8 @@ struct fxt_label fxt_label_made(struct fxt_thread *thread, enum fxt_label_kind k
 	struct fxt_label_detail new = {{.kind = (uint8_t)kind, .how = FXT_LABEL_MADE}, place};
 	struct told told = {.fd = -1};
 
-	/* A lock that is made is held by nobody: an allocator makes all of its locks again in the child of a fork, where it holds them. */
+	/* A lock that is made is held by nobody: an allocator makes all of its locks again in the child of a
+	 * fork, where it holds them. */
 	fxt_held_remove(thread, object);
 	return make(thread, object, &new, &told);
 }

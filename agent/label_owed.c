@@ -1,10 +1,12 @@
-/* See label_owed.h. Slots are taken and given back by compare-and-exchange. A signal handler that leaves by longjmp while a name is told
- * takes a slot away for good, and its object has no name; that costs other names when it has happened in all of them. */
+/* See label_owed.h. Slots are taken and given back by compare-and-exchange. A signal handler that leaves by
+ * longjmp while a name is told takes a slot away for good, and its object has no name; that costs other names
+ * when it has happened in all of them. */
 #include "label_owed.h"
 
 #include <stddef.h>
 
-/* An allocator makes a hundred locks in one critical section. To look for an object is to look at 16 cache lines. */
+/* An allocator makes a hundred locks in one critical section. To look for an object is to look at 16 cache
+ * lines. */
 enum { SLOTS = 128 };
 
 enum { FREE = 0, CHANGING = 1 };        /* no object is there */

@@ -1,7 +1,7 @@
-/* See label_table.h. A table that is made when there is the first object. What is in it stays until it is destroyed, and its place until
- * somebody else needs that: a lock that is made at the same address by the same code is then the same again, and nothing has to be
- * told. Where a bucket is full of living objects the next one has no name: to forget one would be to look it up again at its next
- * use.
+/* See label_table.h. A table that is made when there is the first object. What is in it stays until it is
+ * destroyed, and its place until somebody else needs that: a lock that is made at the same address by the
+ * same code is then the same again, and nothing has to be told. Where a bucket is full of living objects the
+ * next one has no name: to forget one would be to look it up again at its next use.
  */
 #include "label_table.h"
 
@@ -9,10 +9,12 @@
 
 enum { BUCKETS = 1024, WAYS = 8 };
 
-/* How many objects live where: a count of 16 bits for each KiB of memory, shared with every KiB that is a multiple of 128 MiB away. Whoever
- * frees 100 KiB without an object sees that in 25 words. The counts fit: the table holds 8192 objects. A unit of 32 bytes has its objects,
- * whose alignment is 4 at least, in one bucket, so a KiB with objects is 32 buckets to look at. To look at all buckets costs no more than
- * 32 such KiB, or than the counts of 32 MiB: of more memory than that, or with more objects in it, all are looked at. */
+/* How many objects live where: a count of 16 bits for each KiB of memory, shared with every KiB that is a
+ * multiple of 128 MiB away. Whoever frees 100 KiB without an object sees that in 25 words. The counts fit:
+ * the table holds 8192 objects. A unit of 32 bytes has its objects, whose alignment is 4 at least, in one
+ * bucket, so a KiB with objects is 32 buckets to look at. To look at all buckets costs no more than 32 such
+ * KiB, or than the counts of 32 MiB: of more memory than that, or with more objects in it, all are looked
+ * at. */
 enum {
 	UNIT_BYTES = 32,
 	AREA_BYTES = 1024,
@@ -76,7 +78,8 @@ static void count_birth(struct table *all, uintptr_t key)
 	atomic_fetch_add_explicit(count_word(all, area), UINT64_C(1) << count_shift(area), memory_order_relaxed);
 }
 
-/* Takes an object out of the count after its key has said that it is dead. A handler may have forked in between: then the count is 0 already. */
+/* Takes an object out of the count after its key has said that it is dead. A handler may have forked in
+ * between: then the count is 0 already. */
 static void count_death(struct table *all, uintptr_t key)
 {
 	uintptr_t area = key / AREA_BYTES;
@@ -88,7 +91,8 @@ static void count_death(struct table *all, uintptr_t key)
 		;
 }
 
-/* Changes what a place of the table holds; under table_lock, beside which places only change from living to dead and back. */
+/* Changes what a place of the table holds; under table_lock, beside which places only change from living to
+ * dead and back. */
 static void set_key(struct table *all, uint64_t bucket, int way, uintptr_t key)
 {
 	uintptr_t was;
@@ -271,7 +275,8 @@ static void bury_in_all(struct table *all, uintptr_t low, uintptr_t high, void (
 		bury_in_bucket(all, bucket, low, high, buried);
 }
 
-/* The first area of [area, end) with objects in it, or in those that share its count; `end`: there is none. */
+/* The first area of [area, end) with objects in it, or in those that share its count; `end`: there is
+ * none. */
 static uintptr_t next_area(struct table *all, uintptr_t area, uintptr_t end)
 {
 	uint64_t counts;

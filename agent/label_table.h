@@ -1,4 +1,5 @@
-/* The objects that have names, of label.c, but heap blocks (blocks.c). Any context; where it says so, under a lock with signals blocked. */
+/* The objects that have names, of label.c, but heap blocks (blocks.c). Any context; where it says so, under a
+ * lock with signals blocked. */
 #ifndef FXT_LABEL_TABLE_H
 #define FXT_LABEL_TABLE_H
 
@@ -24,7 +25,8 @@ void fxt_label_bury(uintptr_t key);
 /* So do all in this memory, which is another's; each that lived is handed on. */
 void fxt_label_bury_within(uintptr_t low, uintptr_t high, void (*buried)(uintptr_t key));
 
-/* So do all variables of libraries that are not loaded any more; they are told again should they come back. Takes the lock. */
+/* So do all variables of libraries that are not loaded any more; they are told again should they come back.
+ * Takes the lock. */
 void fxt_label_bury_variables(void);
 
 /* Whether one that is not in it would find a place, as far as can be seen without the lock. */

@@ -78,10 +78,12 @@ static bool give_back_own(struct fxt_thread *thread, struct fxt_lane *lane)
 /* What comes of looking for a chunk. */
 enum outcome { TURNED, DROPPED, MAY_PASS };
 
-/* *waited_ns: since when the thread has waited for room, or the ring for a snapshot of the chunk; 0: not at all. */
+/* *waited_ns: since when the thread has waited for room, or the ring for a snapshot of the chunk; 0: not at
+ * all. */
 static enum outcome take_chunk(struct fxt_thread *thread, struct fxt_lane *lane, struct fxt_chunk *chunk, uint64_t *waited_ns)
 {
-	/* No clock is read at first: the end of the call that is being recorded stays the thread's last time, unless it has to wait. */
+	/* No clock is read at first: the end of the call that is being recorded stays the thread's last time,
+	 * unless it has to wait. */
 	uint64_t before_ns = *waited_ns ? fxt_now(thread) : thread->last_ns + 1;
 
 	if (fxt_storage_take(fxt_agent.storage, before_ns, chunk)) {
@@ -112,8 +114,8 @@ static void put_first(struct fxt_lane *lane, const uint64_t *record, size_t word
 	fxt_lane_commit(lane, at, words, record[0]);
 }
 
-/* A chunk begins by saying whose it is, so that it can be dropped or moved alone. Then, if the thread had to wait for the chunk, a slice
- * says so. */
+/* A chunk begins by saying whose it is, so that it can be dropped or moved alone. Then, if the thread had to
+ * wait for the chunk, a slice says so. */
 static void put_head(struct fxt_thread *thread, struct fxt_lane *lane, uint64_t waited_ns)
 {
 	uint64_t record[8];
@@ -138,8 +140,8 @@ unsigned fxt_lanes_left(struct fxt_lane *lowest, const struct fxt_lane *end)
 	return without;
 }
 
-/* A handler that leaves an emission by longjmp leaves its level raised too. An emission that was interrupted by the handler we
- * are in lies above us on the stack; what lies below was left. */
+/* A handler that leaves an emission by longjmp leaves its level raised too. An emission that was interrupted
+ * by the handler we are in lies above us on the stack; what lies below was left. */
 static struct fxt_lane *lower_what_was_left(struct fxt_thread *thread, struct fxt_lane *lane)
 {
 	struct fxt_lane *lowest = lane;
@@ -160,8 +162,9 @@ static struct fxt_lane *lower_what_was_left(struct fxt_thread *thread, struct fx
 	return lowest;
 }
 
-/* On its own: its frame is more than a short stack may have. With signals blocked: what a turn has half done can neither be left by
- * longjmp, nor go on in the child of a fork. *why: if it is dropped. *waited_ns: as take_chunk() has it, of earlier tries too. */
+/* On its own: its frame is more than a short stack may have. With signals blocked: what a turn has half done
+ * can neither be left by longjmp, nor go on in the child of a fork. *why: if it is dropped. *waited_ns: as
+ * take_chunk() has it, of earlier tries too. */
 static __attribute__((noinline)) enum outcome turn(struct fxt_thread *thread, struct fxt_lane *lane, size_t words, enum fxt_loss *why,
 						   uint64_t *waited_ns)
 {
@@ -193,8 +196,8 @@ static __attribute__((noinline)) enum outcome turn(struct fxt_thread *thread, st
 	put_head(thread, lane, *waited_ns);
 	fxt_agent_overwritten(&chunk, thread->last_ns);
 	fxt_sample_renewed(thread, thread->last_ns);
-	/* Not fxt_lane_has(): somebody may want this chunk already. He gets it after this record. A small chunk at the end of a file that
-	 * was rewritten may be too short. */
+	/* Not fxt_lane_has(): somebody may want this chunk already. He gets it after this record. A small
+	 * chunk at the end of a file that was rewritten may be too short. */
 	*why = FXT_LOSS_SIZE;
 	return lane->at + words + FXT_LANE_SLACK_WORDS < lane->end ? TURNED : DROPPED;
 }
@@ -216,7 +219,8 @@ static enum outcome turn_or_wait(struct fxt_thread *thread, struct fxt_lane *lan
 	}
 }
 
-/* The emission is over, without its record. Deferred work would never be done where nothing is written any more. */
+/* The emission is over, without its record. Deferred work would never be done where nothing is written any
+ * more. */
 static void give_up(struct fxt_thread *thread, struct fxt_lane *lane, bool is_call)
 {
 	fxt_lane_lower(thread, lane);

@@ -1,5 +1,5 @@
-/* See life.h. Children are in a table without a lock: whoever reaps them may be a handler that interrupts whoever
- * made them, and the child of a vfork that is killed would leave a lock behind in its parent.
+/* See life.h. Children are in a table without a lock: whoever reaps them may be a handler that interrupts
+ * whoever made them, and the child of a vfork that is killed would leave a lock behind in its parent.
  */
 #include "life.h"
 
@@ -19,7 +19,8 @@ enum {
 	CHILDREN = 8,                   /* in a bucket; those beyond have no lifetime */
 };
 
-/* What an entry holds: the child's pid and one of these. An entry that is being filled belongs to whoever fills it. */
+/* What an entry holds: the child's pid and one of these. An entry that is being filled belongs to whoever
+ * fills it. */
 enum state {
 	FREE,
 	FILLED,
@@ -154,8 +155,8 @@ static struct child *bucket_of(uint32_t pid)
 	return all + (size_t)(pid % BUCKETS) * CHILDREN;
 }
 
-/* The caller has the entry to itself, its state being FILLED. One of another child that was reaped, and that nobody
- * has asked for since, may be had. */
+/* The caller has the entry to itself, its state being FILLED. One of another child that was reaped, and that
+ * nobody has asked for since, may be had. */
 static struct child *take_free(uint32_t pid)
 {
 	struct child *child, *bucket = bucket_of(pid);
@@ -203,8 +204,8 @@ void fxt_life_child_begins(struct fxt_thread *thread, uint64_t at_ns, uint32_t p
 	child->at_ns = at_ns;
 	child->life = begin_child(thread, at_ns, pid);
 	atomic_store(&child->word, child->life ? word_of(pid, BORN) : FREE);
-	/* Whoever reaps it now looks for this entry after making its own; so one of the two finds the other's.
-	 * There may be one of an earlier child, which nobody has asked for. */
+	/* Whoever reaps it now looks for this entry after making its own; so one of the two finds the
+	 * other's. There may be one of an earlier child, which nobody has asked for. */
 	while (take(pid, REAPED, &reaped))
 		if (reaped.at_ns > at_ns && take(pid, BORN, &born))
 			end_child(thread, born.life, reaped.at_ns, pid, reaped.status);

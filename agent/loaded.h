@@ -1,9 +1,11 @@
-/* The objects that the loader has in this process, and the functions that each exports: dlsym() and dladdr() without the loader's lock,
- * without allocation, and without a word of what another library makes of those names.
+/* The objects that the loader has in this process, and the functions that each exports: dlsym() and dladdr()
+ * without the loader's lock, without allocation, and without a word of what another library makes of those
+ * names.
  *
- * The objects that a program begins with stand in the loader's list in the order in which it searches them, and stay there. A library that
- * another thread closes meanwhile may be in the list behind them: whoever walks so far does it while the process starts.
- * Any context; nothing here calls a function of the C library, as those may be somebody else's (bind.h).
+ * The objects that a program begins with stand in the loader's list in the order in which it searches them,
+ * and stay there. A library that another thread closes meanwhile may be in the list behind them: whoever
+ * walks so far does it while the process starts. Any context; nothing here calls a function of the C library,
+ * as those may be somebody else's (bind.h).
  */
 #ifndef FXT_LOADED_H
 #define FXT_LOADED_H
@@ -54,8 +56,8 @@ static inline bool fxt_loaded_may_have(const struct fxt_loaded *t, const struct 
 	return (((const uint64_t *)(t->gnu_hash + 4))[hash / 64 & (t->gnu_hash[2] - 1)] & bits) == bits;
 }
 
-/* The function that the object exports by that name, in that version or, where `version` is NULL, in its default one. An object without
- * versions has each function in all of them. NULL: it has none. */
+/* The function that the object exports by that name, in that version or, where `version` is NULL, in its
+ * default one. An object without versions has each function in all of them. NULL: it has none. */
 void *fxt_loaded_find(const struct fxt_loaded *tables, const struct fxt_export_name *name, const char *version);
 
 #endif

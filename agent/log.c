@@ -28,7 +28,8 @@ void fxt_log_start(void)
 	standard_error.type = status.st_mode & S_IFMT;
 }
 
-/* Whether descriptor 2 is still that: a program that closes its standard error may get the number for a file of its own. */
+/* Whether descriptor 2 is still that: a program that closes its standard error may get the number for a file
+ * of its own. */
 static bool is_standard_error(void)
 {
 	struct stat status;
@@ -37,7 +38,8 @@ static bool is_standard_error(void)
 	       (status.st_mode & S_IFMT) == standard_error.type;
 }
 
-/* Whoever read it may be gone, and a file may have reached the limit of its size: neither may kill the program. */
+/* Whoever read it may be gone, and a file may have reached the limit of its size: neither may kill the
+ * program. */
 static void put(const char *text, size_t bytes)
 {
 	uint64_t mask = fxt_sys_block_signals();

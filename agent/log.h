@@ -1,6 +1,7 @@
-/* Messages to the user: one line on stderr, `fxtagent[PID]: ...`. Allocates nothing, never aborts, leaves errno
- * alone; any context. Silent under FXT_QUIET, as told by fxt_log_quiet(), and once descriptor 2 is no longer what the process was started with:
- * then it is a file, a pipe or a socket of the program. A program that is executed takes what it inherits for its standard error. */
+/* Messages to the user: one line on stderr, `fxtagent[PID]: ...`. Allocates nothing, never aborts, leaves
+ * errno alone; any context. Silent under FXT_QUIET, as told by fxt_log_quiet(), and once descriptor 2 is no
+ * longer what the process was started with: then it is a file, a pipe or a socket of the program. A program
+ * that is executed takes what it inherits for its standard error. */
 #ifndef FXT_LOG_H
 #define FXT_LOG_H
 

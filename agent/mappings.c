@@ -1,5 +1,5 @@
-/* See mappings.h. A mapping's pages are pieces, as parts of it may be unmapped; pieces are in no order, since programs have few that
- * are so large.
+/* See mappings.h. A mapping's pages are pieces, as parts of it may be unmapped; pieces are in no order, since
+ * programs have few that are so large.
  */
 #include "mappings.h"
 
@@ -55,7 +55,8 @@ static bool lose_bytes(uint32_t mapping, size_t bytes)
 	return true;
 }
 
-/* Pages of `piece` that stay; where there is no place for them they are not known any more. There are others of its mapping. */
+/* Pages of `piece` that stay; where there is no place for them they are not known any more. There are others
+ * of its mapping. */
 static void keep(const struct piece *piece, uintptr_t low, uintptr_t high)
 {
 	if (low < high && !add_piece(low, high, piece->mapping))
@@ -124,7 +125,8 @@ uint32_t fxt_mappings_leave(const void *address, size_t bytes)
 	return leaving;
 }
 
-/* One of the pieces that have gone; false: there is no other. `ended` is the life of its mapping, if that is over. */
+/* One of the pieces that have gone; false: there is no other. `ended` is the life of its mapping, if that is
+ * over. */
 static bool remove_one(uint32_t leaving, struct fxt_life *ended)
 {
 	uint64_t mask = fxt_lock(&mapped.lock);

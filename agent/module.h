@@ -1,4 +1,5 @@
-/* Files that are mapped into the process, and their symbols: shared by symbols.c, which finds them, and module.c, which reads them. */
+/* Files that are mapped into the process, and their symbols: shared by symbols.c, which finds them, and
+ * module.c, which reads them. */
 #ifndef FXT_MODULE_H
 #define FXT_MODULE_H
 
@@ -39,8 +40,8 @@ struct fxt_module {
 	char name[64];
 };
 
-/* Reads the symbols of the file at `path`, and how far its addresses are from those in memory. Of a file that was read before only the
- * latter. Nothing where that is impossible. */
+/* Reads the symbols of the file at `path`, and how far its addresses are from those in memory. Of a file that
+ * was read before only the latter. Nothing where that is impossible. */
 void fxt_module_read(struct fxt_module *module);
 
 #endif

@@ -47,7 +47,8 @@ static void close_entry(struct fxt_thread *thread, struct fxt_open *entry, uint6
 		return;
 	}
 	fxt_open_empty(thread, entry);
-	/* In the child of a fork it began at the fork, which may be in a handler that came after `end_ns` was taken. */
+	/* In the child of a fork it began at the fork, which may be in a handler that came after `end_ns` was
+	 * taken. */
 	if (end_ns < start_ns)
 		end_ns = start_ns;
 	/* The child of a vfork was in it. */
@@ -70,8 +71,8 @@ void fxt_open_close_above(struct fxt_thread *thread, struct fxt_open *entry)
 		close_entry(thread, thread->open - 1, end_ns);
 }
 
-/* The entry of an earlier activation in the same place: functions inlined into one frame share its address, but none
- * of them is entered twice from one place without having been left. NULL: there is none. */
+/* The entry of an earlier activation in the same place: functions inlined into one frame share its address,
+ * but none of them is entered twice from one place without having been left. NULL: there is none. */
 static struct fxt_open *same_place(struct fxt_thread *thread, uintptr_t frame, uintptr_t site)
 {
 	struct fxt_open *entry;
@@ -82,8 +83,8 @@ static struct fxt_open *same_place(struct fxt_thread *thread, uintptr_t frame, u
 	return NULL;
 }
 
-/* Whether `entry` may be dead when `frame` is alive: a live caller's frame is above its callee's. A wrapper and the entry hook
- * of the function that calls it may have the same, and so may inlined functions. */
+/* Whether `entry` may be dead when `frame` is alive: a live caller's frame is above its callee's. A wrapper
+ * and the entry hook of the function that calls it may have the same, and so may inlined functions. */
 static bool is_suspect(const struct fxt_open *entry, uintptr_t frame, uintptr_t function)
 {
 	return frame > entry->frame || (frame == entry->frame && !(fxt_open_function(entry) && !function));
@@ -115,8 +116,9 @@ void fxt_open_drop_stale(struct fxt_thread *thread, uintptr_t frame, uintptr_t f
 	}
 }
 
-/* What the slot of a function says that goes on in a forked child. A call that its parent was in when a signal came is not shown: the
- * child is in it if it returns from the handler, and most such children never do. */
+/* What the slot of a function says that goes on in a forked child. A call that its parent was in when a
+ * signal came is not shown: the child is in it if it returns from the handler, and most such children never
+ * do. */
 static void restate(struct fxt_thread *thread, struct fxt_open *entry)
 {
 	uintptr_t function = fxt_open_function(entry);
@@ -220,12 +222,14 @@ void fxt_open_after_fork(struct fxt_thread *thread)
 	/* Who was interrupted as it was about to take the next entry stores to its slot. */
 	for (entry = fxt_opens(thread); entry < fxt_opens(thread) + FXT_OPEN_MAX && entry->slot; entry++)
 		entry->slot = entry <= thread->open ? thread->no_slot : NULL;
-	/* For the child's trace they begin here, and in its own string table names are found again when needed. */
+	/* For the child's trace they begin here, and in its own string table names are found again when
+	 * needed. */
 	for (entry = fxt_opens(thread); entry < thread->open; entry++) {
 		entry->start_ns = fxt_now(thread);
 		if (fxt_open_function(entry))
 			entry->names = FXT_FUNCTION_UNNAMED;
-		/* Of a call: see fxt_open_start_in_child(). One that is changing may be about to be a function's. */
+		/* Of a call: see fxt_open_start_in_child(). One that is changing may be about to be a
+		 * function's. */
 		else if (!fxt_open_is_changing(entry))
 			entry->function = entry->start_ns;
 	}
@@ -276,8 +280,8 @@ static bool is_of_function(const uint64_t *slot)
 	return fxt_get_event_category(slot[0]) == FXT_STR_CATEGORIES + FXT_BIT_function;
 }
 
-/* A duration-complete event of the slot's size: an argument of one word, and the end. Whatever a copy has of the two, it is a record. A
- * call's argument is kept where functions have theirs. */
+/* A duration-complete event of the slot's size: an argument of one word, and the end. Whatever a copy has of
+ * the two, it is a record. A call's argument is kept where functions have theirs. */
 void fxt_open_end(struct fxt_thread *thread, uint64_t end_ns, uint64_t name)
 {
 	struct fxt_open *entry;

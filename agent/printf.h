@@ -1,8 +1,9 @@
-/* What a printf has written, made once more: printf-like calls to standard error write inside the C library, where nobody sees it. It is
- * not the C library's printf that is called for that: it may allocate, takes the locale's lock, and calls what the program has
- * registered for conversions of its own, which would run twice. This one has no state, no side effects (%n stores nothing) and no
- * limit to its output but the arguments'; it makes what the C locale has. What it does not know it refuses. Any context, but for
- * floating point numbers, which want some KiB of stack: where there is less it refuses as well.
+/* What a printf has written, made once more: printf-like calls to standard error write inside the C library,
+ * where nobody sees it. It is not the C library's printf that is called for that: it may allocate, takes the
+ * locale's lock, and calls what the program has registered for conversions of its own, which would run twice.
+ * This one has no state, no side effects (%n stores nothing) and no limit to its output but the arguments';
+ * it makes what the C locale has. What it does not know it refuses. Any context, but for floating point
+ * numbers, which want some KiB of stack: where there is less it refuses as well.
  */
 #ifndef FXT_PRINTF_H
 #define FXT_PRINTF_H
@@ -25,7 +26,8 @@ struct fxt_format_out {
 	uint64_t count;                 /* as printf returns it: bytes, of a wide format characters */
 };
 
-/* False: there is something in it that is not known. What comes before that has been put. `list` is as it was. */
+/* False: there is something in it that is not known. What comes before that has been put. `list` is as it
+ * was. */
 bool fxt_format(struct fxt_format_out *out, const struct fxt_format *format, va_list list);
 
 /* The program has registered conversions of its own, or other meanings: no format is known from here on. */

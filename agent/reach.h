@@ -1,5 +1,5 @@
-/* Memory that the program gave to a call that the kernel has not looked at yet: read as far as it can be. Pages are asked for one
- * by one, each once in succession. Any context. */
+/* Memory that the program gave to a call that the kernel has not looked at yet: read as far as it can be.
+ * Pages are asked for one by one, each once in succession. Any context. */
 #ifndef FXT_REACH_H
 #define FXT_REACH_H
 

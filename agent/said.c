@@ -1,5 +1,6 @@
-/* See said.h. The text is gathered in the thread's state, as a line may come in any number of calls. A signal handler that interrupts
- * the work on it has another one, and so does its own handler; deeper than that is dropped and counted.
+/* See said.h. The text is gathered in the thread's state, as a line may come in any number of calls. A signal
+ * handler that interrupts the work on it has another one, and so does its own handler; deeper than that is
+ * dropped and counted.
  */
 #include "said.h"
 
@@ -163,8 +164,8 @@ static void keep(struct fxt_said_text *text, const char *bytes, size_t count)
 	text->used += (uint32_t)count;
 }
 
-/* Part of a line. Of one that is too long its beginning is kept, unless it is one that a carriage return writes over again and
- * again, as progress is shown: of that the last one counts. */
+/* Part of a line. Of one that is too long its beginning is kept, unless it is one that a carriage return
+ * writes over again and again, as progress is shown: of that the last one counts. */
 static void add(struct fxt_said_text *text, const char *bytes, size_t count)
 {
 	const char *last = NULL;

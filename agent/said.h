@@ -1,12 +1,13 @@
-/* What the program has to say: the lines it puts on standard error, and its messages to syslog. Each is a log record, and an instant
- * with the text as argument `message`, as most viewers show no log records.
+/* What the program has to say: the lines it puts on standard error, and its messages to syslog. Each is a log
+ * record, and an instant with the text as argument `message`, as most viewers show no log records.
  *
  *	text = fxt_said_begin(thread);                  NULL: what is said is dropped, and counted
  *	fxt_said_put(thread, text, bytes, count);       as often as there is something
  *	fxt_said_end(thread, text);
  *
- * A line is recorded when its end has come. What has none yet is kept by the thread: what two threads put on one line of the terminal
- * is two lines here, each of its own thread. Called by wrappers after the real call, in any context; errno stays as it is.
+ * A line is recorded when its end has come. What has none yet is kept by the thread: what two threads put on
+ * one line of the terminal is two lines here, each of its own thread. Called by wrappers after the real call,
+ * in any context; errno stays as it is.
  */
 #ifndef FXT_SAID_H
 #define FXT_SAID_H
@@ -20,7 +21,8 @@ struct fxt_thread;
 enum {
 	FXT_SAID_BYTES = 2048,          /* of a line; a longer one is cut, and ends in an ellipsis */
 	FXT_SAID_MARK_BYTES = 3,        /* that ellipsis, in UTF-8 */
-	/* The thread's unfinished line; and for what is no line, and for handlers that interrupt the work on one. */
+	/* The thread's unfinished line; and for what is no line, and for handlers that interrupt the work on
+	 * one. */
 	FXT_SAID_TEXTS = 3,
 };
 

@@ -1,6 +1,7 @@
-/* See sample.h. Some 6 microseconds of system calls in 10 ms: files are opened for each sample and closed again, as a descriptor that
- * stays would be one more that the program can meet. In a process with several threads that takes a task of its own (writer/apart.h), some 20
- * microseconds, so it is done for one sample in ten. */
+/* See sample.h. Some 6 microseconds of system calls in 10 ms: files are opened for each sample and closed
+ * again, as a descriptor that stays would be one more that the program can meet. In a process with several
+ * threads that takes a task of its own (writer/apart.h), some 20 microseconds, so it is done for one sample
+ * in ten. */
 #include "sample.h"
 
 #include <sys/auxv.h>
@@ -85,8 +86,8 @@ static bool read_threads(uint64_t *count)
 	return true;
 }
 
-/* Since Linux 6.2 the directory's size is how many there are; before that it is 0, and they would have to be listed. Ours is none of the
- * program's. */
+/* Since Linux 6.2 the directory's size is how many there are; before that it is 0, and they would have to be
+ * listed. Ours is none of the program's. */
 static bool read_descriptors(uint64_t *count)
 {
 	struct stat status;

@@ -1,15 +1,18 @@
-/* Counters of the process (category counter): what it holds and has moved, sampled every 10 ms while it records anything.
+/* Counters of the process (category counter): what it holds and has moved, sampled every 10 ms while it
+ * records anything.
  *
- * No thread of ours does it. Sampling is deferred work (deferred.h), which each thread that records has after 10 ms at the latest, when
- * its clock's line expires; of all threads one samples in 10 ms. Each sample is an event with one argument, named rss, threads,
- * descriptors, read bytes, written bytes and heap bytes (heap.h).
+ * No thread of ours does it. Sampling is deferred work (deferred.h), which each thread that records has after
+ * 10 ms at the latest, when its clock's line expires; of all threads one samples in 10 ms. Each sample is an
+ * event with one argument, named rss, threads, descriptors, read bytes, written bytes and heap bytes
+ * (heap.h).
  */
 #ifndef FXT_SAMPLE_H
 #define FXT_SAMPLE_H
 
 #include "agent.h"
 
-/* A chunk is full, or the clock has no line that could expire: makes sampling deferred work of the thread if it is time. Any context. */
+/* A chunk is full, or the clock has no line that could expire: makes sampling deferred work of the thread if
+ * it is time. Any context. */
 void fxt_sample_renewed(struct fxt_thread *thread, uint64_t now_ns);
 
 /* Samples, if it is time and no other thread does: deferred work. */

@@ -173,7 +173,8 @@ unsigned fxt_seccomp_expect(const struct sock_fprog *filter)
 		fxt_agent_suspend("the program is in strict seccomp mode: nothing is recorded from here on");
 	if (!filter || forbidden & FXT_NO_LOCKS)
 		forbidden = FXT_NO_CALLS | FXT_NO_APART | FXT_NO_SIGNAL;
-	/* The last moment for a fixed buffer to get what it may need later. Where no descriptor is kept, that takes other calls as well. */
+	/* The last moment for a fixed buffer to get what it may need later. Where no descriptor is kept, that
+	 * takes other calls as well. */
 	if (filter && (forbidden & FXT_NO_GROWTH || (forbidden && fxt_agent.buffer.fd < 0)))
 		fxt_agent_reserve();
 	return atomic_fetch_or_explicit(&fxt_forbidden, forbidden, memory_order_relaxed);

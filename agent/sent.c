@@ -165,8 +165,8 @@ static bool is_like(const struct fxt_kin_entry *entry, const siginfo_t *info)
 	return entry->signum == (uint32_t)info->si_signo && entry->parent == (uint32_t)info->si_pid;
 }
 
-/* The first that was sent since then. Of a thread that has sent several it is the one; of two threads it is not known
- * which was first: false. `*others`: how many were sent before. */
+/* The first that was sent since then. Of a thread that has sent several it is the one; of two threads it is
+ * not known which was first: false. `*others`: how many were sent before. */
 static bool first_since(const struct fxt_thread *thread, uint64_t start_ns, const siginfo_t *info, struct candidate *first,
 			unsigned *others)
 {
@@ -220,7 +220,8 @@ bool fxt_signal_taken(const struct fxt_thread *thread, uint64_t start_ns, const 
 		return false;
 	if (first_since(thread, start_ns, info, &first, &others) && !others)
 		return take(&first, cause);
-	/* The only one there is, whenever it was sent. What a handler got is still there: then there are more. */
+	/* The only one there is, whenever it was sent. What a handler got is still there: then there are
+	 * more. */
 	if (!first.entry && others == 1)
 		return first_since(thread, 0, info, &first, &others) && take(&first, cause);
 	if (info->si_signo < QUEUED)

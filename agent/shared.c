@@ -9,8 +9,8 @@
 
 #define VARIABLE "FXT_SHARED="
 
-/* "fxtshare", and what a process has to agree on with those it shares with. A new version where anything in it is
- * laid out anew. */
+/* "fxtshare", and what a process has to agree on with those it shares with. A new version where anything in
+ * it is laid out anew. */
 #define MAGIC UINT64_C(0x6572616873747866)
 enum { VERSION = 2 };
 
@@ -29,8 +29,8 @@ bool fxt_shared_may_be(uint64_t at_ns, uint64_t now_ns)
 	return at_ns >= begun_ns && at_ns <= now_ns;
 }
 
-/* What the variable names is opened for writing, and may not be what it was when that was set: `fxt record` may be
- * gone and its number another process's. A link of a memory file reads like this. */
+/* What the variable names is opened for writing, and may not be what it was when that was set: `fxt record`
+ * may be gone and its number another process's. A link of a memory file reads like this. */
 static bool is_memory_file(const char *path)
 {
 	static const char expected[] = "/memfd:fxt (deleted)";
@@ -80,8 +80,9 @@ void fxt_shared_start(char **environment)
 
 	for (; *environment && strncmp(*environment, VARIABLE, strlen(VARIABLE)); environment++)
 		;
-	/* Where there is one that cannot be had, behind a chroot or of another user, one of its own would know the
-	 * half of it: its streams to those that share the other would be unknown there, and known here. */
+	/* Where there is one that cannot be had, behind a chroot or of another user, one of its own would
+	 * know the half of it: its streams to those that share the other would be unknown there, and known
+	 * here. */
 	is_run = *environment && (*environment)[strlen(VARIABLE)];
 	memory = is_run ? map_inherited(*environment + strlen(VARIABLE)) : map(-1, MAP_ANONYMOUS | MAP_NORESERVE);
 	if (!memory)

@@ -1,13 +1,13 @@
 /* Memory that all traced processes of a run share: what one of them has to know of another. Streams of bytes
  * between them are in it (stream.h), and who is whose child (kin.h).
  *
- * `fxt record` makes it, without a name in any directory, and keeps it open for as long as it lives; FXT_SHARED
- * says where it is, and each process maps it as it starts. Without that the first process makes its own, which
- * those that it forks inherit and those that it executes do not.
+ * `fxt record` makes it, without a name in any directory, and keeps it open for as long as it lives;
+ * FXT_SHARED says where it is, and each process maps it as it starts. Without that the first process makes
+ * its own, which those that it forks inherit and those that it executes do not.
  *
- * Nobody waits in it: whoever has it may be killed between any two instructions. Nor is what stands in it believed:
- * another process wrote it, so every index and every time is looked at before it is used. All of it is 0 at first, and pages that
- * are not used are not there.
+ * Nobody waits in it: whoever has it may be killed between any two instructions. Nor is what stands in it
+ * believed: another process wrote it, so every index and every time is looked at before it is used. All of it
+ * is 0 at first, and pages that are not used are not there.
  */
 #ifndef FXT_SHARED_H
 #define FXT_SHARED_H
@@ -40,11 +40,12 @@ static_assert(sizeof(struct fxt_shared) == FXT_SHARED_BYTES, "no more than there
 /* NULL: there is none, and nothing is known of others. Set before anything is recorded, and never changed. */
 extern struct fxt_shared *fxt_shared __attribute__((visibility("hidden")));
 
-/* Whether a time that another process has written there may be when something happened that is over by `now_ns`: not before the run began. */
+/* Whether a time that another process has written there may be when something happened that is over by
+ * `now_ns`: not before the run began. */
 bool fxt_shared_may_be(uint64_t at_ns, uint64_t now_ns);
 
-/* Whether it is `fxt record`'s, so that those who use it run any programs, and have their files in one trace; otherwise they are forks of this
- * program. */
+/* Whether it is `fxt record`'s, so that those who use it run any programs, and have their files in one trace;
+ * otherwise they are forks of this program. */
 bool fxt_shared_is_run(void);
 
 /* Once, at start; the descriptor it takes is closed again before the program gets to open any. */

@@ -19,8 +19,8 @@ static inline bool fxt_on_alternate_stack(void)
 	return FXT_SYSCALL2(SYS_sigaltstack, NULL, &stack) || stack.ss_flags & SS_ONSTACK;
 }
 
-/* Whether the calling thread's alternate stack lies within what passes for its own (fxt_on_own_stack()), or the kernel cannot be
- * asked. */
+/* Whether the calling thread's alternate stack lies within what passes for its own (fxt_on_own_stack()), or
+ * the kernel cannot be asked. */
 static inline bool fxt_alternate_is_within(const struct fxt_thread *thread)
 {
 	stack_t stack;
@@ -34,8 +34,9 @@ static inline bool fxt_alternate_is_within(const struct fxt_thread *thread)
 /* What the slow paths take at most is some 600 bytes. */
 enum { FXT_SLOW_PATH_BYTES = 1024 };
 
-/* Whether this is a signal handler's stack with less than so many bytes left. A thread that is on its own stack knows without a system
- * call that it is not, unless its alternate stack lies there (interpose/wait.c keeps note of that). */
+/* Whether this is a signal handler's stack with less than so many bytes left. A thread that is on its own
+ * stack knows without a system call that it is not, unless its alternate stack lies there (interpose/wait.c
+ * keeps note of that). */
 static inline bool fxt_stack_has_less(size_t bytes)
 {
 	const struct fxt_thread *thread = fxt_self;
@@ -47,8 +48,8 @@ static inline bool fxt_stack_has_less(size_t bytes)
 	       (uintptr_t)&stack - (uintptr_t)stack.ss_sp < bytes;
 }
 
-/* Whether it has too little for a slow path: then what needs one is dropped, and counted. A stack of MINSIGSTKSZ bytes may leave
- * its handler 400. */
+/* Whether it has too little for a slow path: then what needs one is dropped, and counted. A stack of
+ * MINSIGSTKSZ bytes may leave its handler 400. */
 static inline bool fxt_stack_is_short(void)
 {
 	return fxt_stack_has_less(FXT_SLOW_PATH_BYTES);

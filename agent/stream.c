@@ -113,8 +113,8 @@ static bool change(struct boundary *boundary, uint64_t start, unsigned state)
 	return atomic_compare_exchange_strong(&boundary->start, &start, (start >> BOUNDARY_BITS) << BOUNDARY_BITS | state);
 }
 
-/* Where a write begins that is alone so far; nobody else does this in the meantime. Not valid before it is known
- * that nobody came while it was told. */
+/* Where a write begins that is alone so far; nobody else does this in the meantime. Not valid before it is
+ * known that nobody came while it was told. */
 static int32_t tell(struct direction *direction, fxt_stream side, const struct fxt_stream_writer *who, uint64_t offset,
 		    uint32_t begins)
 {
@@ -133,7 +133,8 @@ static int32_t tell(struct direction *direction, fxt_stream side, const struct f
 	atomic_store_explicit(&boundary->check, check_of(start, who->at_ns, writer), memory_order_relaxed);
 	atomic_store(&direction->newest, newest);
 	atomic_store(&boundary->start, start);
-	/* Who began before this finds us alone no more; who begins later finds the boundary, and makes it void. */
+	/* Who began before this finds us alone no more; who begins later finds the boundary, and makes it
+	 * void. */
 	if (begun(atomic_load(&direction->writers)) == begins && change(boundary, start, BOUNDARY_OPEN))
 		return (int32_t)newest;
 	change(boundary, start, BOUNDARY_VOID);
@@ -269,7 +270,8 @@ static void audit(struct direction *direction, const struct fxt_transfer *transf
 		break_direction(direction, transfer->stream);
 }
 
-/* Whether what is not there when a read looks for it has been read, or not been written: on its way it is nowhere. */
+/* Whether what is not there when a read looks for it has been read, or not been written: on its way it is
+ * nowhere. */
 static bool leaves_nothing(fxt_stream side)
 {
 	return fxt_stream_kind_of(side) == FXT_STREAM_PIPE || fxt_stream_kind_of(side) == FXT_STREAM_COUNT;

@@ -1,21 +1,21 @@
-/* Streams of bytes between threads and processes, as far as they were seen: which write the bytes came from that a
- * read got.
+/* Streams of bytes between threads and processes, as far as they were seen: which write the bytes came from
+ * that a read got.
  *
- * A stream is a pipe or FIFO (one direction), a connection of sockets (two), or an eventfd, whose count is taken
- * for bytes: a write of 3 is three, and a read takes those there are. Of sockets that keep messages apart the messages are
- * what is counted. What was moved in each direction is counted,
- * and where the newest writes began. A read that begins where a write began has got that write's bytes.
+ * A stream is a pipe or FIFO (one direction), a connection of sockets (two), or an eventfd, whose count is
+ * taken for bytes: a write of 3 is three, and a read takes those there are. Of sockets that keep messages
+ * apart the messages are what is counted. What was moved in each direction is counted, and where the newest
+ * writes began. A read that begins where a write began has got that write's bytes.
  *
  * It is known or it is left out. A write is known where no other was under way in the same direction, a read
- * likewise; what overlapped is counted when all is over. Whoever overlaps a write says so before its own system
- * call, so that nobody takes the other's bytes for the first one's. A direction in which bytes were moved that
- * nobody saw is broken, for good: where a read gets more than was ever written, where it leaves nothing and should
- * have left something, or where it is known beforehand that bytes go unseen.
+ * likewise; what overlapped is counted when all is over. Whoever overlaps a write says so before its own
+ * system call, so that nobody takes the other's bytes for the first one's. A direction in which bytes were
+ * moved that nobody saw is broken, for good: where a read gets more than was ever written, where it leaves
+ * nothing and should have left something, or where it is known beforehand that bytes go unseen.
  *
- * All of this is in the memory that processes share, without locks: each word is changed by compare-and-exchange,
- * and names the generation of what it is about, so that who is late changes nothing of the stream that has its
- * place now. Who is killed in a call leaves it under way for ever, and with it its direction without arrows. Any
- * context.
+ * All of this is in the memory that processes share, without locks: each word is changed by
+ * compare-and-exchange, and names the generation of what it is about, so that who is late changes nothing of
+ * the stream that has its place now. Who is killed in a call leaves it under way for ever, and with it its
+ * direction without arrows. Any context.
  */
 #ifndef FXT_AGENT_STREAM_H
 #define FXT_AGENT_STREAM_H
@@ -37,8 +37,8 @@ enum fxt_stream_kind {
 	FXT_STREAM_MESSAGES = FXT_STREAM_SOCKET | FXT_STREAM_BY_MESSAGE,
 };
 
-/* What a stream is found by: the device and inode of one of its ends, or something like it. Two kinds of names
- * share nothing if `what` differs. */
+/* What a stream is found by: the device and inode of one of its ends, or something like it. Two kinds of
+ * names share nothing if `what` differs. */
 struct fxt_stream_name {
 	uint64_t what, a, b;
 };
@@ -61,8 +61,8 @@ fxt_stream fxt_stream_find(struct fxt_stream_name name);
 /* Names a side: the name belonged to another before, or to none. */
 void fxt_stream_call(struct fxt_stream_name name, fxt_stream side);
 /* The side of that name, which all ends come to know, each in its time: whoever comes first makes the stream.
- * `side` is 0 or 1: one that comes for the second time has the name of a connection that is over, and makes a new
- * one. -1: for all who come, it is one. */
+ * `side` is 0 or 1: one that comes for the second time has the name of a connection that is over, and makes a
+ * new one. -1: for all who come, it is one. */
 fxt_stream fxt_stream_join(struct fxt_stream_name name, enum fxt_stream_kind kind, int side);
 
 /* What a call is about to do. */
@@ -86,16 +86,16 @@ struct fxt_stream_writer {
 void fxt_stream_write_begin(fxt_stream side, struct fxt_stream_writer who, struct fxt_transfer *transfer);
 void fxt_stream_write_end(const struct fxt_transfer *transfer, int64_t moved);
 
-/* Around a call that reads. `emptied`: there was no more. True: the first of its bytes were the first of a write,
- * `who`'s. */
+/* Around a call that reads. `emptied`: there was no more. True: the first of its bytes were the first of a
+ * write, `who`'s. */
 void fxt_stream_read_begin(fxt_stream side, struct fxt_transfer *transfer);
 bool fxt_stream_read_end(const struct fxt_transfer *transfer, int64_t moved, bool emptied, struct fxt_stream_writer *who);
 
 /* Bytes go unseen, into or out of this side, or both. */
 void fxt_stream_break(fxt_stream side, bool in, bool out);
 
-/* A FIFO was opened that may have been closed by all before, and forgotten what was in it: `bytes` were in it after
- * the moment that fxt_stream_look() took. */
+/* A FIFO was opened that may have been closed by all before, and forgotten what was in it: `bytes` were in it
+ * after the moment that fxt_stream_look() took. */
 struct fxt_stream_moment {
 	uint64_t writers, readers, written, consumed;
 };

@@ -51,8 +51,8 @@ fxt_stream fxt_stream_make(enum fxt_stream_kind kind)
 	return 0;
 }
 
-/* What a name comes to: its place and a part of it in the first, the rest in the second. Two names of one sum will
- * not be met. */
+/* What a name comes to: its place and a part of it in the first, the rest in the second. Two names of one sum
+ * will not be met. */
 struct sums {
 	uint64_t place, rest;
 };

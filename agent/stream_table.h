@@ -1,5 +1,5 @@
-/* How streams lie in the memory that processes share, for stream.c, which counts what is moved, and stream_names.c,
- * which makes and finds them. */
+/* How streams lie in the memory that processes share, for stream.c, which counts what is moved, and
+ * stream_names.c, which makes and finds them. */
 #ifndef FXT_STREAM_TABLE_H
 #define FXT_STREAM_TABLE_H
 

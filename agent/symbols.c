@@ -114,7 +114,8 @@ static struct fxt_module *find_or_make_module(const struct group *group)
 	return module;
 }
 
-/* A group is complete. Memory that is no file's is kept only if it is asked for: it may be another's any time. */
+/* A group is complete. Memory that is no file's is kept only if it is asked for: it may be another's any
+ * time. */
 static void take_group(const struct group *group, uintptr_t address)
 {
 	struct fxt_module *module;
@@ -158,7 +159,8 @@ static void take_line(struct group *group, const char *line, uintptr_t address)
 	offset = hex(&line);
 	path = strchr(line, '/');
 	rest = strchr(line, '[');
-	/* What follows a file's mappings directly, and has no name, holds its variables that are zero at first. */
+	/* What follows a file's mappings directly, and has no name, holds its variables that are zero at
+	 * first. */
 	if (low == group->high && group->path[0] && !group->is_ended &&
 	    (path ? !strcmp(path, group->path) : !rest && !is_code)) {
 		group->high = high;

@@ -1,8 +1,9 @@
-/* Threads: their states, and making them known to the trace. Called from wrappers' slow paths, any context. See threads.h.
+/* Threads: their states, and making them known to the trace. Called from wrappers' slow paths, any context.
+ * See threads.h.
  *
- * A state is never freed when its thread ends: the program's destructors come after that, and nothing tells us reliably that a thread
- * is gone. A new thread takes over the state of one that the
- * kernel no longer knows, and goes on in its chunks.
+ * A state is never freed when its thread ends: the program's destructors come after that, and nothing tells
+ * us reliably that a thread is gone. A new thread takes over the state of one that the kernel no longer
+ * knows, and goes on in its chunks.
  */
 #include <sys/auxv.h>
 
@@ -62,7 +63,8 @@ static uint64_t *show_counter(struct fxt_thread *thread, unsigned slot, uint64_t
 				thread->tid, value);
 }
 
-/* The thread's count is shown in its page, from the first one on. Signals are blocked, or a handler's would be lost in between. */
+/* The thread's count is shown in its page, from the first one on. Signals are blocked, or a handler's would
+ * be lost in between. */
 static void show_dropped(struct fxt_thread *thread)
 {
 	uint64_t mask = fxt_sys_block_signals();
@@ -175,7 +177,8 @@ static void find_stack(struct fxt_thread *thread)
 	struct rlimit limit;
 	uintptr_t bytes = DEFAULT_STACK_BYTES;
 
-	/* The kernel puts the program's name above the first frame; glibc puts a thread's descriptor above its. */
+	/* The kernel puts the program's name above the first frame; glibc puts a thread's descriptor above
+	 * its. */
 	thread->handle = (uintptr_t)pthread_self();
 	thread->stack_high = thread->tid == thread->pid ? getauxval(AT_EXECFN) : thread->handle;
 	if (!fxt_sys_getrlimit(RLIMIT_STACK, &limit) && limit.rlim_cur < UINT32_MAX)
@@ -380,7 +383,8 @@ struct fxt_thread *fxt_thread_attach(void)
 		return NULL;
 	}
 	pid = (uint32_t)fxt_sys_getpid();
-	/* The child of a vfork, or another process in our memory: a state made for it would pass for one of ours. */
+	/* The child of a vfork, or another process in our memory: a state made for it would pass for one of
+	 * ours. */
 	if (pid != fxt_agent.pid)
 		return NULL;
 	tid = (uint32_t)fxt_sys_gettid();
@@ -438,8 +442,8 @@ struct fxt_moved fxt_threads_moved(void)
 	return moved;
 }
 
-/* The old file's pages and chunks are not the trace's any more. What is counted from here on needs a page again; a call
- * that goes on beyond the end of the program does not: its slot was copied as it was. */
+/* The old file's pages and chunks are not the trace's any more. What is counted from here on needs a page
+ * again; a call that goes on beyond the end of the program does not: its slot was copied as it was. */
 void fxt_thread_after_rewrite(struct fxt_thread *thread)
 {
 	uint64_t filtered = *thread->filtered, dropped = *thread->dropped;

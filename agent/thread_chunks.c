@@ -1,5 +1,6 @@
-/* Taking chunks away from threads that hold more of a ring than there is for all. Called by a thread that finds no chunk, in a turn of its
- * lane (lane.c), any context. And what of all threads found none. See threads.h.
+/* Taking chunks away from threads that hold more of a ring than there is for all. Called by a thread that
+ * finds no chunk, in a turn of its lane (lane.c), any context. And what of all threads found none. See
+ * threads.h.
  */
 #include <linux/membarrier.h>
 
@@ -19,9 +20,10 @@ static bool barrier_everywhere(void)
 	return has_membarrier && !FXT_SYSCALL3(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
 }
 
-/* A thread raises `lane`, then looks at the lane's limit, then writes. Whoever takes its chunk away lowers the limit, then has every
- * thread execute a barrier, then looks at `lane`: if it is not raised the thread will see the limit before it writes again, and
- * turn to another chunk. If it is, it may be writing; it finds the limit at its next record and gives the chunk back itself. */
+/* A thread raises `lane`, then looks at the lane's limit, then writes. Whoever takes its chunk away lowers
+ * the limit, then has every thread execute a barrier, then looks at `lane`: if it is not raised the thread
+ * will see the limit before it writes again, and turn to another chunk. If it is, it may be writing; it finds
+ * the limit at its next record and gives the chunk back itself. */
 static bool take_away(struct fxt_thread *thread)
 {
 	struct fxt_lane *lane = thread->lanes;

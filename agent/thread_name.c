@@ -1,4 +1,5 @@
-/* Threads' names, as kernel object records. Called as threads become known and when the program names one, any context. See threads.h. */
+/* Threads' names, as kernel object records. Called as threads become known and when the program names one,
+ * any context. See threads.h. */
 #include <string.h>
 #include <sys/prctl.h>
 

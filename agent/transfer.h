@@ -1,8 +1,8 @@
-/* What wrappers do around a call that reads or writes a descriptor, for the arrow from the write to the read. For
- * descriptors that lead to no stream that is known (endpoint.h) it is a load and a test.
+/* What wrappers do around a call that reads or writes a descriptor, for the arrow from the write to the read.
+ * For descriptors that lead to no stream that is known (endpoint.h) it is a load and a test.
  *
- * The reader writes all there is of an arrow, in the writer's name too: see flow.h. What a read of a signalfd took has
- * been sent by somebody (sent.h), and is treated alike. Any context.
+ * The reader writes all there is of an arrow, in the writer's name too: see flow.h. What a read of a signalfd
+ * took has been sent by somebody (sent.h), and is treated alike. Any context.
  */
 #ifndef FXT_TRANSFER_H
 #define FXT_TRANSFER_H

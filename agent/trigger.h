@@ -3,11 +3,11 @@
  *	CALL>10ms  CALL>=2s  CALL<300ns  CALL<=1us     how long a call took: ns, us, ms or s
  *	CALL=EAGAIN  CALL!=ENOENT                      how it failed
  *
- * where CALL is the name of a call or of an instrumented function, or a beginning of one and *; each may be followed by :snapshot
- * (which is meant without it) or :stop. Separated by commas.
+ * where CALL is the name of a call or of an instrumented function, or a beginning of one and *; each may be
+ * followed by :snapshot (which is meant without it) or :stop. Separated by commas.
  *
- * A call costs nothing more for it: durations that may meet a trigger and those below the threshold leave the straight path
- * by the same comparison (fxt_room()), failed calls have a path of their own anyway.
+ * A call costs nothing more for it: durations that may meet a trigger and those below the threshold leave the
+ * straight path by the same comparison (fxt_room()), failed calls have a path of their own anyway.
  */
 #ifndef FXT_TRIGGER_H
 #define FXT_TRIGGER_H

@@ -31,7 +31,8 @@ struct bucket {
 	struct entry entries[ENTRIES];
 };
 
-/* Of a lock: who gave it up last, while somebody waited. `turn` is odd while somebody writes or reads that. */
+/* Of a lock: who gave it up last, while somebody waited. `turn` is odd while somebody writes or reads
+ * that. */
 struct word {
 	_Alignas(64) atomic_uint turn;
 	uintptr_t lock;
@@ -94,7 +95,8 @@ static struct entry *find_or_make(struct bucket *bucket, uintptr_t object)
 	return free_entry;
 }
 
-/* The object's bucket, locked; `*entry` is its entry, `make` one if there is none. NULL: there is none, and no lock to give back. */
+/* The object's bucket, locked; `*entry` is its entry, `make` one if there is none. NULL: there is none, and
+ * no lock to give back. */
 static struct bucket *open_bucket(uintptr_t object, bool make, struct entry **entry, uint64_t *mask)
 {
 	struct bucket *bucket = bucket_of(object);
@@ -135,9 +137,10 @@ static bool is_within(const struct pending *pending, uint64_t start_ns, uint64_t
 	return pending->cause.at_ns >= start_ns && pending->cause.at_ns < end_ns;
 }
 
-/* What was handed on before a thread began to wait was not for it, and of what was handed on later the last that came before its end is
- * what it went on for: threads do not always come here in the order in which they were woken. If clocks differ by more than the wait was
- * long there may be none, and one has to go all the same. */
+/* What was handed on before a thread began to wait was not for it, and of what was handed on later the last
+ * that came before its end is what it went on for: threads do not always come here in the order in which they
+ * were woken. If clocks differ by more than the wait was long there may be none, and one has to go all the
+ * same. */
 static struct pending *choose(struct entry *entry, uint64_t start_ns, uint64_t end_ns)
 {
 	struct pending *pending;
@@ -244,7 +247,8 @@ void fxt_wait_for_lock(uintptr_t lock)
 	add_waiters(lock, 1);
 }
 
-/* False: somebody has it, perhaps for another lock, and perhaps this thread, where a handler has come in between. */
+/* False: somebody has it, perhaps for another lock, and perhaps this thread, where a handler has come in
+ * between. */
 static bool seize(struct word *word)
 {
 	unsigned turn = atomic_load_explicit(&word->turn, memory_order_relaxed);
@@ -341,8 +345,8 @@ void fxt_wait_forget(uintptr_t object)
 
 /* -- Flow ids ---------------------------------------------------------------------------------- */
 
-/* Above, something that no other process has: made of its id and of when it began to have flows, so that it differs after an exec
- * too. */
+/* Above, something that no other process has: made of its id and of when it began to have flows, so that it
+ * differs after an exec too. */
 static uint64_t make_base(void)
 {
 	uint64_t x = fxt_clock_kernel_ns() * UINT64_C(0x9e3779b97f4a7c15) + fxt_agent.koid, base = 0;

@@ -1,5 +1,5 @@
-/* Who waits for what, and what let it go on: the table in which whoever lets others go on leaves word for them. An object is an
- * address: a lock, a condition, a semaphore, a barrier, a thread's handle.
+/* Who waits for what, and what let it go on: the table in which whoever lets others go on leaves word for
+ * them. An object is an address: a lock, a condition, a semaphore, a barrier, a thread's handle.
  *
  * Looked at only where somebody may wait: fxt_is_waited_for() says so in one load. Any context.
  */
@@ -32,8 +32,8 @@ enum fxt_release {
 enum { FXT_WAITING_SLOTS = 4096 };
 extern atomic_ushort fxt_waiting[FXT_WAITING_SLOTS] __attribute__((visibility("hidden")));
 
-/* Who waits to write is let go on by others than who waits to read. So a read-write lock is two objects: its address, for those that want
- * to read, and this. */
+/* Who waits to write is let go on by others than who waits to read. So a read-write lock is two objects: its
+ * address, for those that want to read, and this. */
 static inline uintptr_t fxt_wait_to_write(uintptr_t rwlock)
 {
 	return rwlock | 1;
@@ -51,20 +51,21 @@ static inline bool fxt_is_waited_for(uintptr_t object)
 	return __builtin_expect(atomic_load_explicit(&fxt_waiting[fxt_wait_hash(object) >> 52], memory_order_relaxed) != 0, 0);
 }
 
-/* The calling thread is going to wait for `object`; `lock` is what it has to take again when it goes on, or 0. False: the table has no
- * room; there is nothing to end then. */
+/* The calling thread is going to wait for `object`; `lock` is what it has to take again when it goes on, or
+ * 0. False: the table has no room; there is nothing to end then. */
 bool fxt_wait_begin(uintptr_t object, uintptr_t lock);
 
 /* It waits no more, having begun at `start_ns` and gone on by `end_ns`. True: `cause` is why. */
 bool fxt_wait_end(uintptr_t object, uint64_t start_ns, uint64_t end_ns, struct fxt_cause *cause);
 
-/* Hands on a cause; returns to how many. Whoever waited for an object with a lock waits for that from here on, and ends that too. */
+/* Hands on a cause; returns to how many. Whoever waited for an object with a lock waits for that from here
+ * on, and ends that too. */
 unsigned fxt_wait_release(uintptr_t object, enum fxt_release how, const struct fxt_cause *cause);
 
-/* A lock that one thread has at a time, as a mutex, needs no table: whoever gives it up has it, so nobody else leaves word of it, and whoever
- * gets it next is the only one to look. So there is one place for the word, without a lock of ours and without a system call, which
- * those that wait for the program's lock would have to wait for as well. Two locks that share the place take it from each other;
- * then there is no word. */
+/* A lock that one thread has at a time, as a mutex, needs no table: whoever gives it up has it, so nobody
+ * else leaves word of it, and whoever gets it next is the only one to look. So there is one place for the
+ * word, without a lock of ours and without a system call, which those that wait for the program's lock would
+ * have to wait for as well. Two locks that share the place take it from each other; then there is no word. */
 void fxt_wait_for_lock(uintptr_t lock);
 /* By who has it and is about to give it up. False: there is no place. */
 bool fxt_wait_lock_left(uintptr_t lock, const struct fxt_cause *cause);
@@ -73,8 +74,8 @@ bool fxt_wait_got_lock(uintptr_t lock, uint64_t start_ns, uint64_t end_ns, struc
 
 /* Barriers: of so many parties. */
 void fxt_wait_set_parties(uintptr_t object, uint32_t parties);
-/* One arrives. True: it is the last, and the others go on. Otherwise it waits, as by fxt_wait_begin(), or, `*waits` being false, is not
- * known to. */
+/* One arrives. True: it is the last, and the others go on. Otherwise it waits, as by fxt_wait_begin(), or,
+ * `*waits` being false, is not known to. */
 bool fxt_wait_arrive(uintptr_t object, bool *waits);
 
 /* The object is no more. */

@@ -1,5 +1,5 @@
-/* Calls that leave the straight way: below the threshold, slow, such as a trigger waits for, or followed by deferred work. Called in the
- * middle of an emission; any context. */
+/* Calls that leave the straight way: below the threshold, slow, such as a trigger waits for, or followed by
+ * deferred work. Called in the middle of an emission; any context. */
 #include <string.h>
 
 #include "control.h"
@@ -105,7 +105,8 @@ void fxt_commit_watched(struct fxt_thread *thread, uint64_t *at, uint64_t header
 	if (!(thread->commit & FXT_COMMIT_DEFERRED))
 		thread->commit &= ~(unsigned)FXT_COMMIT_WATCHED;
 	thread->watched_errno = 0;
-	/* In the child of a fork that came in the middle of this record, its start is in the parent's chunk alone: it is 0, and nobody reads on. */
+	/* In the child of a fork that came in the middle of this record, its start is in the parent's chunk
+	 * alone: it is 0, and nobody reads on. */
 	if (start_ns && is_slow(ns) && !fxt_holds_lock(thread) && !fxt_stack_is_short()) {
 		/* In front of the end, which is the last word. */
 		at = fxt_explain_call(thread, at - 1, start_ns, end_ns, header, &explained);

@@ -8,8 +8,9 @@
 
 enum {
 	CLOSE_AND_UNSHARE = 2,          /* CLOSE_RANGE_UNSHARE: <linux/close_range.h> may be absent */
-	/* A thread, so that nobody can wait for it and it has no parent to tell. Its maker sleeps until it has ended (CLONE_VFORK), and it
-	 * works on the stack below its maker's frame, with its maker's thread-local storage. */
+	/* A thread, so that nobody can wait for it and it has no parent to tell. Its maker sleeps until it
+	 * has ended (CLONE_VFORK), and it works on the stack below its maker's frame, with its maker's
+	 * thread-local storage. */
 	TASK_FLAGS = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_VFORK,
 };
 
@@ -38,8 +39,8 @@ struct task {
 	long result;
 };
 
-/* Closing all of a table that is shared takes nothing but the table: no file of the program is held for the time. Before Linux 5.9 the whole
- * table is copied. */
+/* Closing all of a table that is shared takes nothing but the table: no file of the program is held for the
+ * time. Before Linux 5.9 the whole table is copied. */
 static bool has_own_table(void)
 {
 	return !FXT_SYSCALL3(SYS_close_range, 0, UINT32_MAX, CLOSE_AND_UNSHARE) || !FXT_SYSCALL1(SYS_unshare, CLONE_FILES);
@@ -51,7 +52,8 @@ static __attribute__((used)) void run_task(struct task *task)
 		task->result = task->work(task->argument);
 }
 
-/* In one piece: between the two returns of clone() nothing may be stored to the frame, which both tasks have. Returns in the maker. */
+/* In one piece: between the two returns of clone() nothing may be stored to the frame, which both tasks have.
+ * Returns in the maker. */
 static __attribute__((noinline)) long make_task(struct task *task)
 {
 #if defined(__x86_64__)

@@ -5,11 +5,12 @@
 #include <string.h>
 
 enum {
-	/* Written at once: 128 KiB is one large folio where the kernel has them, and some 25 microseconds. A small
-	 * program does with 64: a chunk for its thread and one for open calls. */
+	/* Written at once: 128 KiB is one large folio where the kernel has them, and some 25 microseconds. A
+	 * small program does with 64: a chunk for its thread and one for open calls. */
 	GROW_CHUNKS = 4,
 	GROW_FIRST_CHUNKS = 2,
-	/* Kept ahead of the cursor, so that a thread that needs a chunk does not wait for one that grows the file. */
+	/* Kept ahead of the cursor, so that a thread that needs a chunk does not wait for one that grows the
+	 * file. */
 	AHEAD_MAX_CHUNKS = 12,
 	RETRY_NS = 100 * 1000 * 1000,
 	MAX_FREE_PAGES = 1 << 16,
@@ -31,8 +32,8 @@ static void empty_chunk(uint64_t *base, size_t words)
 	store(&base[0], fxt_filler(words - 1));
 }
 
-/* Gives each cache line behind the first of these words, the last of which is a filler for good, a filler for the rest at its head:
- * lane.h. */
+/* Gives each cache line behind the first of these words, the last of which is a filler for good, a filler for
+ * the rest at its head: lane.h. */
 static void lay_heads(uint64_t *base, size_t words)
 {
 	uint64_t *end = base + words - 1, *head;
@@ -174,8 +175,8 @@ static void grow_ahead(struct fxt_buffer *buffer, uint32_t number, uint64_t now_
 	fxt_unlock(&buffer->extend_lock, mask);
 }
 
-/* After a rewrite: chunks of doubling size at the end of the small file, mapped one by one. The first is preceded by the strings
- * that were left out. */
+/* After a rewrite: chunks of doubling size at the end of the small file, mapped one by one. The first is
+ * preceded by the strings that were left out. */
 static bool take_tail(struct fxt_buffer *buffer, struct fxt_chunk *chunk)
 {
 	unsigned number = (unsigned)atomic_fetch_add_explicit(&buffer->cursor, 1, memory_order_relaxed);
@@ -198,7 +199,8 @@ static bool take_tail(struct fxt_buffer *buffer, struct fxt_chunk *chunk)
 		base = fxt_sys_mmap(NULL, offset - start + (size_t)pages * FXT_PAGE_BYTES, PROT_READ | PROT_WRITE,
 				    MAP_SHARED, buffer->fd, (off_t)start, &error);
 		buffer->tail_offset = offset + (uint64_t)pages * FXT_PAGE_BYTES;
-		/* At the end of the process nobody saves any more: what is there now stays for the moment that is left. */
+		/* At the end of the process nobody saves any more: what is there now stays for the moment
+		 * that is left. */
 		if (base && buffer->in_memory &&
 		    fxt_sys_madvise(base, offset - start + (size_t)pages * FXT_PAGE_BYTES, MADV_POPULATE_WRITE)) {
 			fxt_sys_munmap(base, offset - start + (size_t)pages * FXT_PAGE_BYTES);
@@ -330,7 +332,8 @@ bool fxt_window_keep(struct fxt_window *window)
 	return true;
 }
 
-/* On a full file system each chunk of a ring that is written again can take a commit of all that is freed: some ten milliseconds. */
+/* On a full file system each chunk of a ring that is written again can take a commit of all that is freed:
+ * some ten milliseconds. */
 static bool saves_now(const struct fxt_buffer *buffer)
 {
 	int error = atomic_load_explicit(&buffer->failure, memory_order_relaxed);

@@ -16,7 +16,8 @@ static uint64_t durable_bytes(const struct fxt_buffer_config *config)
 	       : bytes > FXT_DURABLE_MAX_BYTES ? FXT_DURABLE_MAX_BYTES : bytes;
 }
 
-/* The tables that are not in the file: windows, free pages, the ring's order. Touched only as far as they are used. */
+/* The tables that are not in the file: windows, free pages, the ring's order. Touched only as far as they are
+ * used. */
 static int make_tables(struct fxt_buffer *buffer)
 {
 	size_t windows = ((size_t)buffer->limit + FXT_WINDOW_CHUNKS - 1) / FXT_WINDOW_CHUNKS;
@@ -54,7 +55,8 @@ static int make_durable(struct fxt_buffer *buffer, const struct fxt_buffer_confi
 	if (!buffer->durable)
 		return error;
 	fxt_sys_madvise(buffer->durable, bytes, MADV_DONTDUMP);
-	/* Or each first touch of a filler below reads ahead: ten times the price, at every program's start. */
+	/* Or each first touch of a filler below reads ahead: ten times the price, at every program's
+	 * start. */
 	fxt_sys_madvise(buffer->durable, bytes, MADV_RANDOM);
 	for (at = FXT_RECORD_MAX_WORDS; at < buffer->durable_words; at += words) {
 		words = buffer->durable_words - at;

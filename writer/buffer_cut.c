@@ -1,9 +1,11 @@
-/* A file that is cut short by somebody while it is mapped: see buffer.h. Called by whoever finds it shorter than it was made, and by the
- * handler of the signal that the kernel sends for a store behind its end; any context.
+/* A file that is cut short by somebody while it is mapped: see buffer.h. Called by whoever finds it shorter
+ * than it was made, and by the handler of the signal that the kernel sends for a store behind its end; any
+ * context.
  *
- * What was mapped from there on becomes private memory at the same addresses, full of zeros. Emissions go on storing there and nobody
- * reads it: no chunk is handed out any more, and whoever reads a chunk stops at a record of no words. Another thread may lose what it has
- * stored in private memory already; that was lost anyway.
+ * What was mapped from there on becomes private memory at the same addresses, full of zeros. Emissions go on
+ * storing there and nobody reads it: no chunk is handed out any more, and whoever reads a chunk stops at a
+ * record of no words. Another thread may lose what it has stored in private memory already; that was lost
+ * anyway.
  */
 #include "buffer.h"
 
@@ -21,7 +23,8 @@ bool fxt_buffer_has_lost(const struct fxt_buffer *buffer, uint32_t number)
 	return cut && fxt_buffer_chunk_offset(buffer, number) + FXT_CHUNK_BYTES > cut - 1;
 }
 
-/* Cuts the file to its last record that is whole. The rest of a chunk is one filler, and so a chunk that is cut ends with a record too long. */
+/* Cuts the file to its last record that is whole. The rest of a chunk is one filler, and so a chunk that is
+ * cut ends with a record too long. */
 static void mend(struct fxt_buffer *buffer)
 {
 	uint64_t durable_bytes = buffer->durable_words * FXT_WORD_BYTES, start, *words;

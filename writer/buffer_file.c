@@ -7,8 +7,8 @@
 #include "apart.h"
 #include "decimal.h"
 
-/* For paths in the making. Not on the stack: a file may have to be made in a signal handler, whose stack may have 3632
- * bytes. Files are made and renamed by one thread at a time: see fxt_buffer_create(). */
+/* For paths in the making. Not on the stack: a file may have to be made in a signal handler, whose stack may
+ * have 3632 bytes. Files are made and renamed by one thread at a time: see fxt_buffer_create(). */
 static char scratch[FXT_PATH_BYTES];
 
 enum {
@@ -22,9 +22,9 @@ enum {
 	WRITE_BYTES = 128 << 10,
 };
 
-/* A copy of `fd` where the program cannot have any: above its limit, which is raised for that moment. A program that opens
- * all it may then gets as many as ever. Another thread could see the raised limit, and a child of its have it for good. Negative: not
- * possible. */
+/* A copy of `fd` where the program cannot have any: above its limit, which is raised for that moment. A
+ * program that opens all it may then gets as many as ever. Another thread could see the raised limit, and a
+ * child of its have it for good. Negative: not possible. */
 static int dup_above_limit(int fd, const struct rlimit *limit)
 {
 	rlim_t least = limit->rlim_cur < USUAL_LIMIT ? USUAL_LIMIT : limit->rlim_cur;
@@ -259,8 +259,9 @@ void fxt_file_discard(const char *path, bool nameless)
 		fxt_sys_unlink(hidden_name(path));
 }
 
-/* What the file grows by. Every page begins with a filler that spans it, so that the file is valid when it ends behind any
- * of them; every other cache line begins with a filler for the rest of its chunk, for whom lane.h says. */
+/* What the file grows by. Every page begins with a filler that spans it, so that the file is valid when it
+ * ends behind any of them; every other cache line begins with a filler for the rest of its chunk, for whom
+ * lane.h says. */
 #define HEAD(at) [(at)] = FXT_RECORD_METADATA | (FXT_CHUNK_WORDS - 1 - (at)) << 4 | FXT_METADATA_FILLER << 16
 #define HEADS_8(at) HEAD((at) + 8), HEAD((at) + 16), HEAD((at) + 24), HEAD((at) + 32), HEAD((at) + 40), \
 	HEAD((at) + 48), HEAD((at) + 56)

@@ -1,4 +1,5 @@
-/* The buffer in the child of a fork, where it is still the parent's. Called by the child's only thread, in any context. */
+/* The buffer in the child of a fork, where it is still the parent's. Called by the child's only thread, in
+ * any context. */
 #include "buffer.h"
 
 #include <string.h>
@@ -12,8 +13,8 @@ static void make_private(void *base, size_t bytes)
 		fxt_sys_mmap(base, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0, &error);
 }
 
-/* An interrupted emission stores to its chunk and to its slot, which are in windows, and to counters in the durable area. None is in the
- * middle of take() or of anything else here: signals are blocked then. */
+/* An interrupted emission stores to its chunk and to its slot, which are in windows, and to counters in the
+ * durable area. None is in the middle of take() or of anything else here: signals are blocked then. */
 static void abandon(struct fxt_buffer *buffer)
 {
 	uint32_t windows = (buffer->limit + FXT_WINDOW_CHUNKS - 1) / FXT_WINDOW_CHUNKS, i;

@@ -1,8 +1,9 @@
-/* A buffer in memory, saved into its file: see fxt_buffer_config.in_memory. The file looks as if it were mapped, but is behind: every store
- * to it is a write, which fails where a store to a mapping would kill.
+/* A buffer in memory, saved into its file: see fxt_buffer_config.in_memory. The file looks as if it were
+ * mapped, but is behind: every store to it is a write, which fails where a store to a mapping would kill.
  *
- * The file is valid between any two writes. A chunk that is not saved yet is one filler in the file; behind that its pages are written,
- * and the first page last, by which the filler goes. The durable area is written page by page from its end backwards for the same reason.
+ * The file is valid between any two writes. A chunk that is not saved yet is one filler in the file; behind
+ * that its pages are written, and the first page last, by which the filler goes. The durable area is written
+ * page by page from its end backwards for the same reason.
  */
 #include "buffer.h"
 
@@ -12,8 +13,8 @@
 
 enum { COUNTERS_WORDS = 256 };  /* at the prologue's end, rewritten in place: more than there are (agent/agent.c) */
 
-/* By fstatfs(). What copies on write needs new space for each block that is written again, and what is on another machine may not have
- * any: a store to a mapping of theirs may be a SIGBUS. */
+/* By fstatfs(). What copies on write needs new space for each block that is written again, and what is on
+ * another machine may not have any: a store to a mapping of theirs may be a SIGBUS. */
 static const uint32_t without_promise[] = {
 	0x9123683e /* btrfs */, 0x2fc12fc1 /* ZFS */, 0xca451a4e /* bcachefs */, 0xf2f52010 /* F2FS */, 0x3434 /* NILFS */,
 	0x6969 /* NFS */, 0xff534d42 /* CIFS */, 0xfe534d42 /* SMB2 */, 0x517b /* SMB */, 0x01021997 /* 9P */, 0x65735546 /* FUSE */,
@@ -50,7 +51,8 @@ int fxt_file_write(int fd, uint64_t offset, const void *data, size_t bytes)
 	return 0;
 }
 
-/* A chunk nobody writes to meanwhile, or a copy of one. The file may have an older state of it, which is hidden first. */
+/* A chunk nobody writes to meanwhile, or a copy of one. The file may have an older state of it, which is
+ * hidden first. */
 static int write_chunk(struct fxt_buffer *buffer, uint32_t number, const uint64_t *words)
 {
 	uint64_t offset = fxt_buffer_chunk_offset(buffer, number);
@@ -120,8 +122,8 @@ int fxt_buffer_save_chunk(struct fxt_buffer *buffer, uint32_t number)
 
 enum { LAST = FXT_CHUNK_WORDS - 1, TRIES = 8 };
 
-/* Copies what is committed of a chunk: records stay as they are once their headers are stored, and the filler to the end stands where the next
- * one will. */
+/* Copies what is committed of a chunk: records stay as they are once their headers are stored, and the filler
+ * to the end stands where the next one will. */
 static void copy_committed(uint64_t *to, const uint64_t *from)
 {
 	uint64_t header;
@@ -140,7 +142,8 @@ static void copy_committed(uint64_t *to, const uint64_t *from)
 	to[LAST] = fxt_filler(1);
 }
 
-/* The state of a chunk that may be written to: a page of calls in progress is well formed at any time. A ring may empty it meanwhile. */
+/* The state of a chunk that may be written to: a page of calls in progress is well formed at any time. A ring
+ * may empty it meanwhile. */
 static const uint64_t *chunk_now(struct fxt_buffer *buffer, uint32_t number)
 {
 	static uint64_t copy[FXT_CHUNK_WORDS];          /* under extend_lock */
@@ -184,7 +187,8 @@ static int save_all(struct fxt_buffer *buffer)
 	return failed;
 }
 
-/* Behind the end that the file may have, where nothing is ever written. It is as if the file were shorter: what copies files does not see it. */
+/* Behind the end that the file may have, where nothing is ever written. It is as if the file were shorter:
+ * what copies files does not see it. */
 enum { SPARE_BYTES = 1 << 20 };
 
 void fxt_buffer_keep_spare(struct fxt_buffer *buffer)
@@ -203,8 +207,9 @@ static bool give_up_spare(struct fxt_buffer *buffer)
 	return had && !fxt_sys_fallocate(buffer->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, end, SPARE_BYTES);
 }
 
-/* Gives the room of chunks that were never handed out back to a file system that is full, so that the counts of what is lost may find
- * some: one that copies on write needs new room for them. Nothing is handed out afterwards. */
+/* Gives the room of chunks that were never handed out back to a file system that is full, so that the counts
+ * of what is lost may find some: one that copies on write needs new room for them. Nothing is handed out
+ * afterwards. */
 static bool give_up_unused(struct fxt_buffer *buffer)
 {
 	uint64_t from;

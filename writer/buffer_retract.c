@@ -1,4 +1,5 @@
-/* Taking a record back, for the sake of who copies the file: see storage.h, retract(). The chunk may be finished, and its window gone. */
+/* Taking a record back, for the sake of who copies the file: see storage.h, retract(). The chunk may be
+ * finished, and its window gone. */
 #include "buffer.h"
 
 #include <string.h>
@@ -19,7 +20,8 @@ static bool take_back(uint64_t *there, uint64_t *record, size_t words, uint64_t 
 	return true;
 }
 
-/* take_back() where the window is gone. To write by the descriptor may be more than the process's limit allows, and kill. */
+/* take_back() where the window is gone. To write by the descriptor may be more than the process's limit
+ * allows, and kill. */
 static bool take_back_unmapped(struct fxt_buffer *buffer, uint64_t offset, uint64_t *record, size_t words, uint64_t last)
 {
 	size_t within = offset % FXT_PAGE_BYTES, bytes = within + words * FXT_WORD_BYTES;
@@ -48,7 +50,8 @@ bool fxt_buffer_retract(struct fxt_storage *storage, uint32_t number, size_t at,
 
 	if (buffer->mode == FXT_CIRCULAR || fxt_is_forbidden(FXT_NO_CALLS) || fxt_may_not_lock())
 		return false;
-	/* Signals are blocked to the end: the child of a handler that forks would take the record back as well. */
+	/* Signals are blocked to the end: the child of a handler that forks would take the record back as
+	 * well. */
 	mask = fxt_sys_block_signals();
 	window = &buffer->windows[number / FXT_WINDOW_CHUNKS];
 	/* In the child of a fork it may be a chunk of the parent. */

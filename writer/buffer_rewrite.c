@@ -1,7 +1,7 @@
 /* Making a small file small: at a normal exit fillers and unused strings are left out. See buffer.h.
  *
- * The new file is written beside the old one and renamed over it, so that the name never stands for anything but a
- * whole trace. Called with signals blocked, by the only thread of the process.
+ * The new file is written beside the old one and renamed over it, so that the name never stands for anything
+ * but a whole trace. Called with signals blocked, by the only thread of the process.
  */
 #include "buffer.h"
 
@@ -10,8 +10,8 @@
 #include "record_file.h"
 
 enum {
-	/* The strings of the prologue, which is shorter. Functions' names are defined again in each chunk that has them.
-	 * With the page behind them they have to fit under one filler. */
+	/* The strings of the prologue, which is shorter. Functions' names are defined again in each chunk
+	 * that has them. With the page behind them they have to fit under one filler. */
 	LEFT_OUT_BYTES = FXT_CHUNK_BYTES - FXT_PAGE_BYTES,
 };
 

@@ -1,6 +1,6 @@
-/* Assertions of the emission path. They are compiled in by -DFXT_CHECKING (configure --enable-checking, and always in
- * tests/model_emission); in a user's build they cost nothing. One that fails prints both values and ends the process at once, because
- * what would follow is a store into somebody else's memory. Any context.
+/* Assertions of the emission path. They are compiled in by -DFXT_CHECKING (configure --enable-checking, and
+ * always in tests/model_emission); in a user's build they cost nothing. One that fails prints both values and
+ * ends the process at once, because what would follow is a store into somebody else's memory. Any context.
  */
 #ifndef FXT_CHECKING_H
 #define FXT_CHECKING_H

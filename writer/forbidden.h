@@ -1,6 +1,7 @@
-/* What the program has forbidden itself by seccomp, and so us. A filter may kill who makes a call, so a call that would not simply
- * be allowed is not made: it fails with EPERM before it begins (sys.h), and what needs it is dropped and counted. Slow paths that
- * take a lock look first: without signal masks and futexes none is taken. Set by agent/seccomp.c before the filter is in force.
+/* What the program has forbidden itself by seccomp, and so us. A filter may kill who makes a call, so a call
+ * that would not simply be allowed is not made: it fails with EPERM before it begins (sys.h), and what needs
+ * it is dropped and counted. Slow paths that take a lock look first: without signal masks and futexes none is
+ * taken. Set by agent/seccomp.c before the filter is in force.
  */
 #ifndef FXT_FORBIDDEN_H
 #define FXT_FORBIDDEN_H

@@ -16,7 +16,8 @@
 
 #define FXT_FIELD_MASK(lo, hi) (UINT64_MAX >> (63 - ((hi) - (lo))))
 
-/* A field of bits lo..hi, both inclusive, of a 64-bit word. A value too wide for it is cut to its low bits. */
+/* A field of bits lo..hi, both inclusive, of a 64-bit word. A value too wide for it is cut to its low
+ * bits. */
 #define FXT_FIELD(name, lo, hi)                                                                 \
 	static_assert((lo) <= (hi) && (hi) <= 63, "field " #name);                              \
 	static inline uint64_t fxt_##name(uint64_t value)                                       \
@@ -96,7 +97,8 @@ static inline uint64_t fxt_filler(uint64_t words)
 	       fxt_metadata_type(FXT_METADATA_FILLER);
 }
 
-/* The same of so many bytes, a multiple of 8 that is known to be in bounds: with nothing to mask, one instruction. */
+/* The same of so many bytes, a multiple of 8 that is known to be in bounds: with nothing to mask, one
+ * instruction. */
 static inline uint64_t fxt_filler_of_bytes(uint64_t bytes)
 {
 	return fxt_filler(0) + bytes * (fxt_record_words(1) / FXT_WORD_BYTES);

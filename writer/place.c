@@ -3,7 +3,8 @@
 
 #include <stdatomic.h>
 
-/* Between what sanitizers and non-PIE programs have below and programs, heaps and the kernel's choice above, with 48 bits of addresses. */
+/* Between what sanitizers and non-PIE programs have below and programs, heaps and the kernel's choice above,
+ * with 48 bits of addresses. */
 #define LOWEST UINT64_C(0x200000000000)
 #define RANDOM_BITS 44
 #define PLACE_BYTES ((uintptr_t)1 << 40)

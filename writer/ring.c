@@ -1,5 +1,5 @@
-/* See ring.h. A place is filled by whoever drew its position from the tail, unless whoever is next to take from it finds it empty:
- * then that thread fills it with NONE and goes on, and the other draws again. */
+/* See ring.h. A place is filled by whoever drew its position from the tail, unless whoever is next to take
+ * from it finds it empty: then that thread fills it with NONE and goes on, and the other draws again. */
 #include "ring.h"
 
 #include "lock.h"

@@ -1,19 +1,20 @@
 /* Copying a buffer while it is written: see fxt_buffer_snapshot() in buffer.h.
  *
- * A chunk is read as its writer committed it: a header with acquire order first, then the words behind it, so that what
- * is copied is whole without any word from the writer. Three things move under the reader:
+ * A chunk is read as its writer committed it: a header with acquire order first, then the words behind it, so
+ * that what is copied is whole without any word from the writer. Three things move under the reader:
  *   - a chunk of the ring may be emptied for somebody else: its turns tell, and it is read again;
  *   - the slots of calls in progress are rewritten in place: a slot's first two words, of which the second is a time that is
  *     never used twice, are compared after it was copied, and it is read again;
  *   - a page of such slots may be given back and divided anew: page_lock is held while a chunk is read, and a page that nobody
  *     holds is one filler.
  *
- * A call in progress is in its slot until its record is committed. Were a slot read before the chunk, a call that ends in between would be there
- * twice; behind it, calls would be there that began after others that are missing. So slots are read twice: what was there before any
- * chunk was read, and is there still afterwards, was in progress all the time.
+ * A call in progress is in its slot until its record is committed. Were a slot read before the chunk, a call
+ * that ends in between would be there twice; behind it, calls would be there that began after others that are
+ * missing. So slots are read twice: what was there before any chunk was read, and is there still afterwards,
+ * was in progress all the time.
  *
- * A thread that needs a chunk that was not read yet waits until it is: were it given to newer events, these would be there
- * and others before them not.
+ * A thread that needs a chunk that was not read yet waits until it is: were it given to newer events, these
+ * would be there and others before them not.
  *
  * The durable area is read last and stands first: whatever was referred to meanwhile is in it.
  */
@@ -27,7 +28,8 @@
 
 enum { TRIES = 8, LEAST_SLOT_WORDS = 4, SLOTS_IN_CHUNK = FXT_CHUNK_WORDS / LEAST_SLOT_WORDS };
 
-/* When the calls began that were in progress at first, by the place of their slots; 0: none was. NULL: there is no memory. */
+/* When the calls began that were in progress at first, by the place of their slots; 0: none was. NULL: there
+ * is no memory. */
 struct first_look {
 	uint64_t *start_ns;
 	uint32_t chunks;                /* made pages by then */
@@ -68,8 +70,8 @@ static bool is_open_call(uint64_t header)
 	return fxt_get_record_type(header) == FXT_RECORD_EVENT && fxt_get_event_type(header) == FXT_EVENT_DURATION_BEGIN;
 }
 
-/* False when the words make no sense: they are not the ones that were there when the reading began. `start_ns`: of a chunk of pages, which
- * calls in progress to copy, by place; NULL: of any other. */
+/* False when the words make no sense: they are not the ones that were there when the reading began.
+ * `start_ns`: of a chunk of pages, which calls in progress to copy, by place; NULL: of any other. */
 static bool copy_words(struct fxt_record_file *file, const uint64_t *from, size_t count, const uint64_t *start_ns)
 {
 	size_t at, words;
@@ -94,8 +96,8 @@ static bool is_pages(struct fxt_buffer *buffer, uint32_t number)
 	return atomic_load_explicit(&buffer->past[number].is_pages, memory_order_acquire);
 }
 
-/* As many records as a chunk may have fit into the file's memory, so that taking them back is possible. A chunk that becomes pages meanwhile
- * is left out: its calls began after the snapshot did. */
+/* As many records as a chunk may have fit into the file's memory, so that taking them back is possible. A
+ * chunk that becomes pages meanwhile is left out: its calls began after the snapshot did. */
 static void copy_chunk(struct fxt_buffer *buffer, struct fxt_record_file *file, uint32_t number, const uint64_t *start_ns)
 {
 	const uint64_t *base = fxt_buffer_chunk(buffer, number);
@@ -187,11 +189,12 @@ static int fill(int fd, uint64_t from, uint64_t to)
 	return 0;
 }
 
-/* First what may be overwritten soonest. Then what is held, or was when it was to be read: who gives such a chunk back does
- * not find it opened before the end. */
+/* First what may be overwritten soonest. Then what is held, or was when it was to be read: who gives such a
+ * chunk back does not find it opened before the end. */
 static void copy_ring(struct fxt_buffer *buffer, struct fxt_record_file *file)
 {
-	/* What is handed out for the first time from now on has newer events than some that will be missing. */
+	/* What is handed out for the first time from now on has newer events than some that will be
+	 * missing. */
 	uint64_t count = atomic_load_explicit(&buffer->cursor, memory_order_acquire);
 	uint64_t position, end = fxt_ring_close(&buffer->ring, &position);
 	unsigned snapshot = ++buffer->snapshots;
@@ -224,7 +227,8 @@ static int write_snapshot(struct fxt_buffer *buffer, int fd)
 	struct first_look look;
 	int error = fxt_record_file_open(&file, fd, buffer->durable_words * FXT_WORD_BYTES);
 
-	/* The durable area's last filler covers words that are not written, and there may be nothing behind it. */
+	/* The durable area's last filler covers words that are not written, and there may be nothing behind
+	 * it. */
 	if (!error)
 		error = fxt_sys_is_past_limit(file.offset) ? -EFBIG : fxt_sys_ftruncate(fd, (off_t)file.offset);
 	if (!error) {

@@ -1,8 +1,9 @@
 /* System calls made directly, for code that runs inside the traced program.
  *
- * The C library's functions of these names are ones we stand in for, and they set errno, which belongs to
- * the program. These do neither: each returns the kernel's result, a negative errno on failure. They may be
- * called from any context. What a seccomp filter of the program forbids (forbidden.h) fails with EPERM and is not made.
+ * The C library's functions of these names are ones we stand in for, and they set errno, which belongs to the
+ * program. These do neither: each returns the kernel's result, a negative errno on failure. They may be
+ * called from any context. What a seccomp filter of the program forbids (forbidden.h) fails with EPERM and is
+ * not made.
  */
 #ifndef FXT_SYS_H
 #define FXT_SYS_H
@@ -24,8 +25,8 @@
 #include "place.h"
 
 #if defined(__clang_analyzer__) || defined(__cppcheck__) || defined(FXT_SYSCALL_ELSEWHERE)
-/* Who analyses the code does not see what an instruction stores through a pointer, but expects it of a function. A test
- * may have one of its own (tests/race_buffer.c). */
+/* Who analyses the code does not see what an instruction stores through a pointer, but expects it of a
+ * function. A test may have one of its own (tests/race_buffer.c). */
 long fxt_syscall(long number, long a, long b, long c, long d, long e, long f);
 #else
 static inline __attribute__((always_inline)) long fxt_syscall(long number, long a, long b, long c, long d, long e, long f)
@@ -107,8 +108,9 @@ static inline void fxt_sys_take_back(int signum)
 	FXT_SYSCALL4(SYS_rt_sigtimedwait, &set, NULL, &at_once, sizeof(set));
 }
 
-/* Past the limit of a file's size the kernel does not only refuse: it sends SIGXFSZ. So nothing is written there. Where the program lowers
- * the limit in between, the signal is taken back: whoever makes a file larger has all signals blocked. */
+/* Past the limit of a file's size the kernel does not only refuse: it sends SIGXFSZ. So nothing is written
+ * there. Where the program lowers the limit in between, the signal is taken back: whoever makes a file larger
+ * has all signals blocked. */
 static inline bool fxt_sys_is_past_limit(uint64_t bytes)
 {
 	struct rlimit limit;
@@ -133,7 +135,8 @@ static inline ssize_t fxt_sys_pwritev(int fd, const struct iovec *vector, int co
 	return fxt_sys_is_past_limit(end) ? -27 /* EFBIG */ : fxt_sys_grown(FXT_SYSCALL5(SYS_pwritev, fd, vector, count, offset, 0));
 }
 
-/* NULL on failure, with the negative errno in *error. Where `at` is NULL the mapping has a place of the agent's own. */
+/* NULL on failure, with the negative errno in *error. Where `at` is NULL the mapping has a place of the
+ * agent's own. */
 static inline void *fxt_sys_mmap(void *at, size_t bytes, int protection, int flags, int fd, off_t offset,
 				 int *error)
 {
@@ -156,7 +159,8 @@ static inline int fxt_sys_madvise(void *at, size_t bytes, int advice)
 	return (int)FXT_SYSCALL3(SYS_madvise, at, bytes, advice);
 }
 
-/* Private zeroed memory that costs nothing until it is touched, and is in no core dump; NULL when there is none. */
+/* Private zeroed memory that costs nothing until it is touched, and is in no core dump; NULL when there is
+ * none. */
 static inline void *fxt_sys_memory(size_t bytes)
 {
 	int error;
@@ -238,8 +242,9 @@ static inline int fxt_sys_gettid(void)
 	return (int)FXT_SYSCALL0(SYS_gettid);
 }
 
-/* Whether the eight bytes around `at` are mapped. rt_sigprocmask() reads the set before it refuses to do anything with it, and the
- * agent calls it anyhow: a program whose system calls are filtered lives with it. */
+/* Whether the eight bytes around `at` are mapped. rt_sigprocmask() reads the set before it refuses to do
+ * anything with it, and the agent calls it anyhow: a program whose system calls are filtered lives with
+ * it. */
 static inline bool fxt_sys_can_read(uintptr_t at)
 {
 	const int no_such_how = -1;     /* neither SIG_BLOCK, SIG_UNBLOCK nor SIG_SETMASK */
@@ -254,8 +259,9 @@ static inline bool fxt_sys_thread_exists(int pid, int tid)
 	return FXT_SYSCALL3(SYS_tgkill, pid, tid, 0) != -3 /* ESRCH */;
 }
 
-/* What is blocked where no handler may run: every signal; but not SIGBUS once the agent has a handler for it, which puts off what does not
- * concern a store of ours (interpose/bus.c). The kernel kills for a store behind a file's end where that is blocked. */
+/* What is blocked where no handler may run: every signal; but not SIGBUS once the agent has a handler for it,
+ * which puts off what does not concern a store of ours (interpose/bus.c). The kernel kills for a store behind
+ * a file's end where that is blocked. */
 extern uint64_t fxt_blocked_signals __attribute__((visibility("hidden")));
 
 /* The kernel's signal set is 64 bits; glibc's functions would leave its two internal signals deliverable. */
