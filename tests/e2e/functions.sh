@@ -46,3 +46,20 @@ sort -V places.said | head -n $places | LC_ALL=C sort >places.named
 rest=$(sort -V places.said | tail -n +$((places + 1)) | awk '{ sum += $2 } END { print sum }')
 grep -v '^function:function ' places.found | cmp -s places.named - || fail "more than places: counts of those that have one"
 is "more than places: calls of the others" "function:function $rest" "$(grep '^function:function ' places.found)"
+
+# Where address space is limited the table is smaller, or there is none, and the symbols cannot be read: the program does the same, no call is
+# missing, and none has another's name.
+functions=$((5000 + $(random_below 30000)))
+for ((limit = 12000 + $(random_below 2000); limit < 40000; limit += 2000 + $(random_below 2000))); do
+	(
+		ulimit -v $limit
+		FXT_CATEGORIES=function FXT_BUFFERING_MODE=oneshot FXT_BUFFER_SIZE_MB=1 FXT_OUTPUT=$scratch/limited.fxt LD_PRELOAD=$FXT_AGENT \
+			exec "$apps/many_functions" $functions 2000
+	) >limited.said 2>err || fail "$limit KiB of address space: exit status $?: $(cat err)"
+	test -s limited.fxt || continue
+	called limited limited.fxt
+	is "$limit KiB: calls" "$(awk '{ sum += $2 } END { print sum }' limited.said)" \
+		"$("$FXT" report --json limited.fxt | python3 -c 'import json, sys; print(json.load(sys.stdin)["trace"]["attempted"])')"
+	is "$limit KiB: names that no function has" "" "$(cut -d' ' -f1 limited.found | grep -vxF -e function:function -e 'function:?' -f <(cut -d' ' -f1 limited.said))"
+	rm -f limited.fxt
+done
