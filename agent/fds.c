@@ -222,12 +222,18 @@ static void put_end(struct fxt_thread *thread, uint64_t now_ns, uint64_t names, 
 	fxt_async_commit_end(thread, at, id, names, has_bytes ? 2 : 0);
 }
 
+/* What connect() begins. */
+#define CONNECTION_NAMES fxt_names_of(FXT_STR_CATEGORIES + FXT_BIT_net, FXT_STR_life_connection)
+
+/* An id never has two names: a lifetime whose own are not known has no end. */
 static void put_ends(struct fxt_thread *thread, uint64_t now_ns, const struct fxt_fd_taken *was)
 {
 	if (was->connection)
-		put_end(thread, now_ns, names_of(was->connection_names), was->connection, was, !was->is_reconnected);
-	if (was->life)
+		put_end(thread, now_ns, CONNECTION_NAMES, was->connection, was, !was->is_reconnected);
+	if (was->life && was->life_names)
 		put_end(thread, now_ns, names_of(was->life_names), was->life, was, true);
+	else if (was->life && fxt_fd_slots_on)
+		drop_begin(thread, was, was->life);
 }
 
 /* -- Entries ----------------------------------------------------------------------------------- */
@@ -238,15 +244,17 @@ static bool is_inherited(const struct fxt_fd *entry)
 	return atomic_load_explicit(&entry->generation, memory_order_relaxed) != this_process();
 }
 
+/* `was->life` and `was->connection` are what was taken. */
 static void read_entry(const struct fxt_fd *entry, int fd, struct fxt_fd_taken *was)
 {
+	uint64_t named = atomic_load_explicit(&entry->life_named, memory_order_relaxed);
+
 	was->fd = fd;
 	was->generation = this_process();
 	was->read_bytes = atomic_load_explicit(&entry->read_bytes, memory_order_relaxed);
 	was->written_bytes = atomic_load_explicit(&entry->written_bytes, memory_order_relaxed);
 	was->begin_ns = entry->begin_ns;
-	was->life_names = entry->life_names;
-	was->connection_names = entry->connection_names;
+	was->life_names = (uint32_t)named == (uint32_t)was->life ? (uint32_t)(named >> 32) : 0;
 	was->is_buffered = entry->is_buffered;
 	was->is_reconnected = entry->is_reconnected;
 }
@@ -262,7 +270,7 @@ static void take(struct fxt_fd *entry, int fd, struct fxt_fd_taken *was)
 	atomic_store_explicit(&entry->stream, 0, memory_order_relaxed);
 	atomic_store_explicit(&entry->read_bytes, 0, memory_order_relaxed);
 	atomic_store_explicit(&entry->written_bytes, 0, memory_order_relaxed);
-	entry->life_names = 0;
+	atomic_store_explicit(&entry->life_named, 0, memory_order_relaxed);
 	entry->is_buffered = entry->is_reconnected = false;
 }
 
@@ -309,9 +317,12 @@ static void set_life(struct fxt_thread *thread, _Atomic uint64_t *life, int fd, 
 static void begin_life(struct fxt_thread *thread, struct fxt_fd *entry, int fd, uint64_t now_ns, uint64_t call_names,
 		       uint64_t names, const struct fxt_fd_detail *detail)
 {
+	uint64_t id;
+
 	entry->begin_ns = now_ns;
-	entry->life_names = (uint32_t)(names >> 32);
-	set_life(thread, &entry->life, fd, put_begin(thread, fd, now_ns, call_names, names, detail));
+	id = put_begin(thread, fd, now_ns, call_names, names, detail);
+	atomic_store_explicit(&entry->life_named, (names >> 32) << 32 | (uint32_t)id, memory_order_relaxed);
+	set_life(thread, &entry->life, fd, id);
 }
 
 void fxt_fd_opened(struct fxt_thread *thread, int fd, uint64_t now_ns, uint64_t names, uint64_t what,
@@ -336,7 +347,7 @@ void fxt_fd_duplicated(int oldfd, int newfd, uint64_t names)
 	struct fxt_thread *thread = oldfd != newfd ? enter() : NULL;
 	struct fxt_fd_detail detail = {.name = FXT_STR_oldfd, .number = oldfd};
 	struct fxt_fd *entry, *old;
-	uint64_t now_ns, what = FXT_STR_life_descriptor;
+	uint64_t now_ns, named, what = FXT_STR_life_descriptor;
 
 	if (!thread || !fxt_fds_are_ours(thread))
 		return;
@@ -353,8 +364,9 @@ void fxt_fd_duplicated(int oldfd, int newfd, uint64_t names)
 		}
 		if (newfd == 2)
 			fxt_endpoint_unseen(newfd);
-		if (old->life_names)
-			what = fxt_get_event_name(names_of(old->life_names));
+		named = atomic_load_explicit(&old->life_named, memory_order_relaxed);
+		if (named >> 32)
+			what = fxt_get_event_name(names_of((uint32_t)(named >> 32)));
 	}
 	if (fxt_is_on(FXT_CAT_io))
 		begin_life(thread, entry, newfd, now_ns, names, fxt_names_of(fxt_get_event_category(names), what), &detail);
@@ -394,7 +406,6 @@ void fxt_fd_disconnected(struct fxt_thread *thread, int fd, uint64_t now_ns)
 
 void fxt_fd_connected(struct fxt_thread *thread, int fd, uint64_t now_ns, uint64_t names, struct fxt_fd_detail detail)
 {
-	uint64_t life_names = fxt_names_of(fxt_get_event_category(names), FXT_STR_life_connection);
 	struct fxt_fd *entry = fxt_fds_are_ours(thread) ? fxt_fd_make(fd) : NULL;
 
 	if (!entry)
@@ -409,8 +420,7 @@ void fxt_fd_connected(struct fxt_thread *thread, int fd, uint64_t now_ns, uint64
 		atomic_store_explicit(&entry->generation, this_process(), memory_order_relaxed);
 	}
 	entry->begin_ns = now_ns;
-	entry->connection_names = (uint32_t)(life_names >> 32);
-	set_life(thread, &entry->connection, fd, put_begin(thread, fd, now_ns, names, life_names, &detail));
+	set_life(thread, &entry->connection, fd, put_begin(thread, fd, now_ns, names, CONNECTION_NAMES, &detail));
 }
 
 /* -- Closed ------------------------------------------------------------------------------------ */

@@ -35,9 +35,8 @@ struct fxt_fd {
 	_Atomic uint64_t connection;    /* the same of what connect() began; ends no later than the descriptor */
 	_Atomic uint64_t read_bytes, written_bytes;
 	uint64_t begin_ns;              /* of the lifetime that began last */
+	_Atomic uint64_t life_named;    /* the upper half of the header of `life`, its category and name, and the lower half of its id */
 	_Atomic uint32_t generation;    /* of the process that began the lifetimes: a fork begins another */
-	uint32_t life_names;            /* category and name of the lifetime, the upper half of an event's header */
-	uint32_t connection_names;
 	bool is_buffered;               /* not all that is moved is seen: fxt_fd_buffered() */
 	bool is_reconnected;            /* what was moved is not that of one connection */
 } __attribute__((aligned(64)));
@@ -155,7 +154,7 @@ void fxt_fd_duplicated(int oldfd, int newfd, uint64_t names);
 struct fxt_fd_taken {
 	uint64_t life, connection;      /* 0: no end is due */
 	uint64_t read_bytes, written_bytes, begin_ns;
-	uint32_t life_names, connection_names;
+	uint32_t life_names;            /* 0: not known, as threads raced for the number */
 	uint32_t generation;            /* of the process that has taken them */
 	int fd;
 	bool is_buffered, is_reconnected;

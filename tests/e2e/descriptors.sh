@@ -62,3 +62,10 @@ done
 FXT_BUFFERING_MODE=streaming FXT_THRESHOLD_NS=10000000 traced threshold "$apps/descriptors" 0 0 timer >/dev/null 2>err
 is "threshold: exit status: $(cat err)" 0 $?
 "$FXT" report "$(only threshold/*.fxt)" | grep -qE '^  \(timerfd_create\) +read ' || fail "threshold: the timer has no name"
+
+# Threads race for the same numbers: what becomes of which lifetime is not known, but each has one name and at most one begin and end.
+export FXT_SEED=$seed
+for mode in streaming oneshot circular; do
+	FXT_BUFFERING_MODE=$mode FXT_BUFFER_SIZE_MB=8 traced "races-$mode" "$apps/descriptor_races" 4 $((2000 + FXT_SEED % 2000)) || fail "races, $mode: exit status $?"
+	valid --ring "$(only "races-$mode"/*.fxt)"
+done

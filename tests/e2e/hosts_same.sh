@@ -146,7 +146,7 @@ throws
 '
 # What cannot be compared: what never ends, its own process id, ports that the kernel chooses, what the agent has mapped, how long calls took, how
 # often threads waited, how far they came, who needs others that run, how many instructions a call has.
-exempt='alone count_threads deadlock descriptors holds host_maps listens owns progress scribble signalled slow stepped'
+exempt='alone count_threads deadlock descriptor_races descriptors holds host_maps listens owns progress scribble signalled slow stepped'
 
 ulimit -c 0
 # As many descriptors as is usual: what is behind the limit is the agent's.
