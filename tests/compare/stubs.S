@@ -11,6 +11,11 @@
 #define ALIAS(category, type, symbol, name, ...) entry symbol
 #define BY_HAND(category, name) entry name
 #define BY_HAND_ALIAS(category, symbol, name) entry symbol
+#define SYSTEM_CALL CALL
+#define BY_NUMBER(...)
+#define BY_NUMBER_ALONE(...)
+#define BY_HAND_NUMBER(...)
+#define EVENT(...)
 
 #if defined(__x86_64__)
 
