@@ -176,7 +176,7 @@ APPS_C = \
 	tests/apps/threads
 APPS_CXX = \
 	tests/apps/throws
-APPS_SHARED = tests/apps/asleep.h tests/apps/counts.h tests/apps/host.h tests/apps/lifetimes.h tests/apps/lifetimes_uses.c \
+APPS_SHARED = tests/apps/ask_for_snapshot.h tests/apps/asleep.h tests/apps/counts.h tests/apps/host.h tests/apps/lifetimes.h tests/apps/lifetimes_uses.c \
 	tests/apps/objects.h tests/apps/random.h tests/apps/unseen.h
 
 tests/apps/busy tests/apps/controlled tests/apps/count_calls tests/apps/coroutines tests/apps/ends tests/apps/jumps tests/apps/losses tests/apps/slow: APP_FLAGS = -finstrument-functions
@@ -190,6 +190,7 @@ tests/apps/causes tests/apps/chain tests/apps/deadlock tests/apps/losses tests/a
 tests/apps/count_numbers: $(addprefix $(top_srcdir)/,$(INTERPOSE_TABLES)) $(top_srcdir)/interpose/numbers.h
 $(filter tests/apps/host_%,$(APPS_C)): tests/apps/host.h
 tests/apps/causes tests/apps/chain tests/apps/deadlock tests/apps/modes tests/apps/pools tests/apps/quiet: tests/apps/asleep.h
+tests/apps/descriptors tests/apps/progress: tests/apps/ask_for_snapshot.h
 tests/apps/count_io_fortified: tests/apps/count_io.c
 tests/apps/lifetimes: APP_MORE = $(top_srcdir)/tests/apps/lifetimes_uses.c
 tests/apps/lifetimes: tests/apps/lifetimes_uses.c tests/apps/lifetimes.h

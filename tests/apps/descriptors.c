@@ -20,6 +20,7 @@
 #include <sys/un.h>
 #include <sys/wait.h>
 
+#include "ask_for_snapshot.h"
 #include "lifetimes.h"
 #include "random.h"
 
@@ -207,19 +208,6 @@ static void use(int fd)
 	for (n = 0; n < uses; n++)
 		need(fstat(fd, &status) == 0);
 	printf("%d %s %s %d\n", fd, known[fd].kind, known[fd].name, (int)uses);
-}
-
-/* By a child of vfork(), as in controlled.c. */
-static void ask_for_snapshot(void)
-{
-	pid_t child = vfork();
-
-	need(child >= 0);
-	if (!child) {
-		kill(getppid(), SIGUSR2);
-		_exit(0);
-	}
-	waitpid(child, NULL, 0);
 }
 
 static void wait_for_timer(void)

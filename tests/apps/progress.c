@@ -20,6 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "ask_for_snapshot.h"
 #include "random.h"
 
 /* Processes and threads have numbers that their random arguments follow from: a process has fewer threads than this. */
@@ -96,19 +97,6 @@ static void *work(void *argument)
 	pthread_barrier_wait(&ended);
 	pthread_barrier_wait(&ended);
 	return NULL;
-}
-
-/* A request is another process's: a child of vfork() sends it, so it has come when that returns. */
-static void ask_for_snapshot(void)
-{
-	pid_t child = vfork();
-
-	need(child >= 0);
-	if (!child) {
-		kill(getppid(), SIGUSR2);
-		_exit(0);
-	}
-	need(waitpid(child, NULL, 0) == child);
 }
 
 int main(int argc, char **argv)

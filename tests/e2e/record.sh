@@ -169,7 +169,7 @@ grep -q "$secret" secret.fxt && fail "categories that were left out tell secrets
 
 # -- One file of several -------------------------------------------------------------------------------
 # The largest part need not be the first, and may be the last of a program that became another: that one names the process.
-"$FXT" record -q -c '#default' -o several.fxt -- sh -c '"$0" 20; "$0" 20000 & exec "$0" 300' "$apps/sequence"
+"$FXT" record -q -c '#default' -o several.fxt -- sh -c '"$0" 20; "$0" 20000 & wait; exec "$0" 300' "$apps/sequence"
 valid several.fxt
 is "processes, the largest part last" 3 "$("$FXT" dump --json several.fxt | grep -o '"type":"process","id":[0-9]*' | sort -u | wc -l)"
 "$FXT" record -q -c '#default' -o became.fxt -- sh -c '"$0" 20; exec "$0" 20000' "$apps/sequence"
