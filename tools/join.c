@@ -37,13 +37,13 @@ static FILE *open_output(const char *path, char **temporary)
 
 static bool join(struct fxt_merge *m, const struct fxt_parts *parts, const struct fxt_part *first, const struct fxt_ended *ended)
 {
-	for (size_t i = 0; i < parts->count; i++) {
-		if (&parts->list[i] != first && !fxt_merge_part(m, parts->list[i].path, parts->list[i].alive))
-			return false;
-	}
-	if (ended && !fxt_merge_exit(m, (uint64_t)ended->pid, ended->at_ns, ended->status, ended->signal))
-		return false;
-	return fxt_merge_end(m);
+	bool ok = true;
+
+	for (size_t i = 0; ok && i < parts->count; i++)
+		ok = &parts->list[i] == first || fxt_merge_part(m, parts->list[i].path, parts->list[i].alive);
+	if (ok && ended)
+		ok = fxt_merge_exit(m, (uint64_t)ended->pid, ended->at_ns, ended->status, ended->signal);
+	return fxt_merge_end(m) && ok;
 }
 
 /* The largest of the parts that may come first: the first one of all, or the last one of a process, with *is_last. */

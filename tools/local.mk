@@ -48,6 +48,7 @@ TOOLS_SOURCES = \
 	tools/merge.c \
 	tools/merge.h \
 	tools/merge_command.c \
+	tools/merge_sums.c \
 	tools/message.c \
 	tools/message.h \
 	tools/nesting.c \

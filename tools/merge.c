@@ -13,7 +13,6 @@
 #include "demangle.h"
 #include "fxt_encode.h"
 #include "message.h"
-#include "print.h"
 #include "reader_internal.h"
 #include "trace_file.h"
 
@@ -98,7 +97,9 @@ static bool finish(struct fxt_merge *m)
 
 bool fxt_merge_end(struct fxt_merge *m)
 {
-	return fxt_open_lifetimes_close(&m->lifetimes, put_lifetimes, m) && finish(m);
+	bool ok = fxt_open_lifetimes_close(&m->lifetimes, put_lifetimes, m);
+
+	return finish(m) && ok;
 }
 
 /* -- Provider ids ---------------------------------------------------------------------------------- */
@@ -192,75 +193,7 @@ static bool put_record(struct fxt_merge *m, struct fxt_map *ids, const struct fx
 	return ok;
 }
 
-/* -- What was in it -------------------------------------------------------------------------------- */
-
-static void add_category(struct fxt_merge *m, const struct fxt_text *name, const struct fxt_usage *u)
-{
-	struct fxt_merged_category *c;
-
-	for (size_t i = 0; i < m->category_count; i++) {
-		c = &m->categories[i];
-		if (!fxt_text_is(name, c->name))
-			continue;
-		c->events += u->events;
-		c->bytes += u->bytes;
-		return;
-	}
-	m->categories = fxt_grow(m->categories, &m->category_capacity, m->category_count + 1, sizeof(*c));
-	c = &m->categories[m->category_count++];
-	*c = (struct fxt_merged_category){.events = u->events, .bytes = u->bytes};
-	c->name = fxt_format("%.*s", (int)name->bytes, name->text);
-}
-
-/* Who lost the most records. */
-static void add_losers(struct fxt_merge *m, struct fxt_overview *o, const struct fxt_reader *r)
-{
-	struct fxt_text name;
-
-	m->losers += fxt_overview_losers(o);
-	if (!o->loser_count || o->losers[0].dropped <= m->worst.dropped)
-		return;
-	m->worst = o->losers[0];
-	m->worst.reason = NULL;
-	name = fxt_process_name(r, m->worst.pid);
-	free(m->worst_name);
-	m->worst_name = fxt_printable(&name, 60, false);
-}
-
-static void add_overview(struct fxt_merge *m, struct fxt_overview *o, const struct fxt_reader *r)
-{
-	bool fresh;
-
-	for (size_t i = 0; i < o->thread_count; i++) {
-		if (!o->thread_events[i])
-			continue;
-		fxt_map_put(&m->tids, r->threads[i].pid, r->threads[i].tid, &fresh);
-		m->threads += fresh;
-		fxt_map_put(&m->pids, r->threads[i].pid, 0, &fresh);
-		m->processes += fresh;
-	}
-	for (const struct fxt_slot *s = fxt_map_next(&r->process_names, NULL); s;
-	     s = fxt_map_next(&r->process_names, s)) {
-		fxt_map_put(&m->pids, s->a, 0, &fresh);
-		m->processes += fresh;
-	}
-	m->events += o->events;
-	for (int loss = 0; loss < FXT_LOSS_COUNT; loss++)
-		m->lost[loss] += fxt_overview_lost(o, (enum fxt_loss)loss);
-	m->buffer_full += o->buffer_full;
-	add_losers(m, o, r);
-	m->damaged += r->damaged_records;
-	if (!m->reason && o->reason)
-		m->reason = fxt_strdup(o->reason);
-	for (size_t i = 0; i < o->category_count; i++) {
-		struct fxt_text name;
-
-		if (o->categories[i].events == 0)
-			continue;
-		name = fxt_symbol_text(r, o->categories[i].category);
-		add_category(m, &name, &o->categories[i]);
-	}
-}
+/* -- Parts ----------------------------------------------------------------------------------------- */
 
 /* What is known while a part is read. */
 struct part {
@@ -430,7 +363,7 @@ bool fxt_merge_trace(struct fxt_merge *m, struct fxt_reader *r)
 	fxt_skims_tell(&part->skims);
 	fxt_open_lifetimes_keep(&m->lifetimes, r, m->still_runs);
 	m->parts++;
-	add_overview(m, &part->overview, r);
+	fxt_merge_add(m, &part->overview, r);
 	fxt_map_free(&part->ids);
 	fxt_overview_free(&part->overview);
 	free(part);
@@ -489,17 +422,6 @@ bool fxt_merge_part(struct fxt_merge *m, const char *path, bool still_runs)
 	fxt_reader_free(&r);
 	fxt_trace_close(&file);
 	return ok;
-}
-
-const struct fxt_merged_category *fxt_merge_largest(const struct fxt_merge *m)
-{
-	const struct fxt_merged_category *largest = NULL;
-
-	for (size_t i = 0; i < m->category_count; i++) {
-		if (!largest || m->categories[i].bytes > largest->bytes)
-			largest = &m->categories[i];
-	}
-	return largest;
 }
 
 void fxt_merge_free(struct fxt_merge *m)

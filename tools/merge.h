@@ -73,8 +73,12 @@ bool fxt_merge_trace(struct fxt_merge *m, struct fxt_reader *r);
  * after all parts. False when nothing can be written. */
 bool fxt_merge_exit(struct fxt_merge *m, uint64_t pid, uint64_t at_ns, int status, int signal);
 
-/* Ends the lifetimes of what has ended, and writes what is left. False when that fails. */
+/* Ends the lifetimes of what has ended, and writes what is left; also after a failure, before the stream is closed. False when something
+ * could not be written; errno says why. */
 bool fxt_merge_end(struct fxt_merge *m);
+
+/* Adds to the sums what was found in a part that has been read: merge.c's own. */
+void fxt_merge_add(struct fxt_merge *m, struct fxt_overview *o, const struct fxt_reader *r);
 
 /* The category with the most bytes, or NULL. */
 const struct fxt_merged_category *fxt_merge_largest(const struct fxt_merge *m);
