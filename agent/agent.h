@@ -97,8 +97,8 @@ enum fxt_commit_way {
 	FXT_COMMIT_DEFERRED = 4,        /* the thread has deferred work: deferred.h */
 };
 
-/* What a lane has filled of a ring. It is given back when the next chunk is full: however rarely a thread is
- * heard of, what it did last stays. */
+/* This is the last chunk of a ring that a lane has filled. It is given back when the next one is full, so that what a
+ * thread did last stays, however rarely it does anything. */
 struct fxt_full_chunk {
 	_Atomic uint64_t hold;          /* as in struct fxt_lane; 0: none */
 	uint64_t last_ns;
@@ -194,8 +194,8 @@ static inline struct fxt_open *fxt_opens(struct fxt_thread *thread)
 
 extern __thread struct fxt_thread *fxt_self __attribute__((visibility("hidden"), tls_model("initial-exec")));
 
-/* The same for an instrumented function that ends; NULL where its record would be dropped whenever it ends:
- * the clock need not be read for that, which is what takes longest. */
+/* This is the same for an instrumented function that ends. It is NULL where the function's record would be dropped
+ * whenever it ends: then the clock need not be read, which is what takes longest. */
 extern __thread struct fxt_thread *fxt_self_ending __attribute__((visibility("hidden"), tls_model("initial-exec")));
 
 /* Makes the calling thread known. NULL when that is impossible now: the event is then dropped and counted.
@@ -239,8 +239,8 @@ void fxt_thread_show_page(struct fxt_thread *thread, uint64_t *page);
 bool fxt_thread_put(struct fxt_thread *thread, const uint64_t *record, size_t words);
 /* The same of what is no call: it is missing where there is no room, and not counted. */
 bool fxt_thread_put_extra(struct fxt_thread *thread, const uint64_t *record, size_t words);
-/* What is put next, up to so many words, goes into one chunk: a ring that overwrites one takes all of it or
- * nothing. */
+/* Sees to it that records of up to so many words, which the thread puts next, go into one chunk: a ring overwrites all of
+ * them or none. */
 bool fxt_thread_keep_together(struct fxt_thread *thread, size_t words);
 
 /* The file was rewritten: the thread's chunks and pages belong to the old one. */
@@ -249,8 +249,8 @@ void fxt_thread_after_rewrite(struct fxt_thread *thread);
 /* In the child of a fork: all states but the caller's are free, and the caller's belongs to a new thread. */
 void fxt_threads_after_fork(bool returns);
 
-/* What is not in the trace is counted in it, by cause. Each is a counter whose time is that of the last
- * record it counts; the first is told by an instant. */
+/* These are the causes for which a record is not in the trace. Each has a counter in it, whose time is that of the last
+ * record it counts; an instant tells of the first one. */
 enum fxt_loss {
 	FXT_LOSS_ROOM,                  /* the buffer has none */
 	FXT_LOSS_DEPTH,                 /* functions nest deeper than FXT_FUNCTION_DEPTH */

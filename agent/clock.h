@@ -97,8 +97,8 @@ static FXT_EMISSION uint64_t fxt_clock_step(struct fxt_thread *thread, uint64_t 
 	return ns;
 }
 
-/* The same, and what came last before it, if that is not known to be `last_ns`: something of a handler that
- * interrupts this. */
+/* Does the same. It sets *before_ns to the time that came last before the one returned where that is not `last_ns`: a
+ * handler has interrupted this and read the clock. */
 static inline uint64_t fxt_clock_step_after(struct fxt_thread *thread, uint64_t ns, uint64_t last_ns, uint64_t *before_ns)
 {
 	uint64_t stepped = fxt_clock_step(thread, ns);
