@@ -239,10 +239,6 @@ void fxt_thread_show_page(struct fxt_thread *thread, uint64_t *page);
 bool fxt_thread_put(struct fxt_thread *thread, const uint64_t *record, size_t words);
 /* The same of what is no call: it is missing where there is no room, and not counted. */
 bool fxt_thread_put_extra(struct fxt_thread *thread, const uint64_t *record, size_t words);
-/* Sees to it that records of up to so many words, which the thread puts next, go into one chunk: a ring overwrites all of
- * them or none. */
-bool fxt_thread_keep_together(struct fxt_thread *thread, size_t words);
-
 /* The file was rewritten: the thread's chunks and pages belong to the old one. */
 void fxt_thread_after_rewrite(struct fxt_thread *thread);
 

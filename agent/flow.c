@@ -12,69 +12,58 @@
 /* In waits_for: the object is a lock that one thread has at a time. No address of a program has this bit. */
 #define FOR_LOCK ((uintptr_t)1 << 63)
 
-/* Of one arrow with the slice it ends in, and what is left free at the ends of cache lines: two slices, two
- * ends, a wakeup. */
-enum { ARROW_WORDS = 5 * 2 * FXT_LINE_WORDS };
+/* The records of one wait's arrows: the slice they end in, and of each the slice it begins in, its two ends and a wakeup. */
+enum {
+	WAKEUP_WORDS = 5,
+	ARROW_WORDS = 3 * FXT_FRAME_WORDS + WAKEUP_WORDS + 4 * FXT_LANE_SLACK_WORDS,
+};
 
-static uint64_t header_of(enum fxt_event_type type, uint64_t name)
+/* Commits an event without arguments of any process's thread; `extra` is the end of a slice or the id of a flow. */
+static inline void put(struct fxt_thread *thread, struct fxt_lane *lane, uint32_t pid, uint32_t tid,
+		       enum fxt_event_type type, uint64_t name, uint64_t at_ns, uint64_t extra)
 {
-	return fxt_record_type(FXT_RECORD_EVENT) | fxt_event_type(type) | fxt_names_of(FXT_STR_CATEGORIES + FXT_BIT_agent, name);
-}
+	const bool is_short = thread->event_thread && tid == thread->tid && pid == thread->pid;
+	const size_t words = is_short ? FXT_FRAME_WORDS - FXT_INLINE_WORDS : FXT_FRAME_WORDS;
+	uint64_t *at = fxt_lane_place(lane, words);
 
-/* An event without arguments; `extra` is the end of a slice or the id of a flow. False: there is no room.
- * Written word by word, as four of these are part of each wait that is over, which others may wait for. */
-static bool put_own(struct fxt_thread *thread, enum fxt_event_type type, uint64_t name, uint64_t at_ns, uint64_t extra)
-{
-	uint64_t *at = fxt_reserve_extra(thread, at_ns, 0);
-
-	if (!at)
-		return false;
-	*at++ = extra;
-	fxt_commit_extra(thread, at, header_of(type, name));
-	return true;
-}
-
-/* The same of a thread of any process. */
-static bool put(struct fxt_thread *thread, uint32_t pid, uint32_t tid, enum fxt_event_type type, uint64_t name, uint64_t at_ns,
-		uint64_t extra)
-{
-	struct fxt_lane *lane;
-	uint64_t *at;
-
-	if (pid == thread->pid && tid == thread->tid)
-		return put_own(thread, type, name, at_ns, extra);
-	lane = fxt_open_lane(thread, FXT_FRAME_WORDS, false);
-	if (!lane)
-		return false;
-	at = fxt_lane_place(lane, FXT_FRAME_WORDS);
 	at[1] = at_ns;
-	at[2] = pid;
-	at[3] = tid;
-	at[4] = extra;
-	fxt_lane_commit(lane, at, FXT_FRAME_WORDS, header_of(type, name));
-	fxt_close_lane(thread, lane, 0);
-	return true;
+	if (!is_short) {
+		at[2] = pid;
+		at[3] = tid;
+	}
+	at[words - 1] = extra;
+	fxt_lane_commit(lane, at, words,
+			fxt_record_type(FXT_RECORD_EVENT) | fxt_event_type(type) |
+				fxt_names_of(FXT_STR_CATEGORIES + FXT_BIT_agent, name) | (is_short ? thread->event_thread : 0));
 }
 
-/* The same for schedulers' views: on which processor who woke whom. */
-static void put_wakeup(struct fxt_thread *thread, const struct fxt_cause *cause)
+/* Commits a scheduling record: on which processor who woke this thread. */
+static void put_wakeup(struct fxt_thread *thread, struct fxt_lane *lane, const struct fxt_cause *cause)
 {
 	struct fxt_arg waker = {FXT_ARG_KOID, FXT_INDEXED(FXT_STR_waker), .u64 = cause->tid};
-	uint64_t record[8];
+	uint64_t record[WAKEUP_WORDS], *at;
+	size_t words;
 
-	if (cause->cpu_and_1)
-		fxt_thread_put_extra(thread, record,
-				     fxt_encode_thread_wakeup(record, 8, cause->at_ns, (uint16_t)(cause->cpu_and_1 - 1), thread->tid,
-							      (struct fxt_args){1, &waker}));
+	if (!cause->cpu_and_1)
+		return;
+	words = fxt_encode_thread_wakeup(record, WAKEUP_WORDS, cause->at_ns, (uint16_t)(cause->cpu_and_1 - 1), thread->tid,
+					 (struct fxt_args){1, &waker});
+	if (!words)
+		return;
+	at = fxt_lane_place(lane, words);
+	memcpy(at + 1, record + 1, (words - 1) * FXT_WORD_BYTES);
+	fxt_lane_commit(lane, at, words, record[0]);
 }
 
 /* The C library has it from memory that it shares with the kernel. */
 uint32_t fxt_flow_cpu(void)
 {
-	int error = errno, cpu = -1;
+	int error, cpu;
 
-	if (fxt_is_on(FXT_CAT_sched) && !fxt_is_filtered())
-		cpu = sched_getcpu();
+	if (FXT_LIKELY(!fxt_is_on(FXT_CAT_sched)) || fxt_is_filtered())
+		return 0;
+	error = errno;
+	cpu = sched_getcpu();
 	errno = error;
 	return (uint32_t)(cpu + 1);
 }
@@ -175,6 +164,7 @@ void fxt_flow_resume(struct fxt_thread *thread, uint64_t after_ns, uint64_t end_
 		     unsigned count)
 {
 	uint64_t from_ns = after_ns, flows[FXT_CAUSES_MAX];
+	struct fxt_lane *lane;
 	unsigned i;
 
 	for (i = 0; i < count; i++) {
@@ -190,19 +180,20 @@ void fxt_flow_resume(struct fxt_thread *thread, uint64_t after_ns, uint64_t end_
 	for (i = 0; i < count; i++)
 		if (causes[i].pid != thread->pid)
 			fxt_kin_name(thread, causes[i].pid, causes[i].tid);
-	if (!fxt_thread_keep_together(thread, ARROW_WORDS * count))
+	/* One emission: a ring overwrites all of it or nothing, and no handler takes the room of a part. */
+	lane = fxt_open_lane(thread, FXT_FRAME_WORDS + ARROW_WORDS * count, false);
+	if (!lane)
 		return;
 	for (i = 0; i < count; i++) {
 		flows[i] = fxt_flow_id();
-		if (!put(thread, causes[i].pid, causes[i].tid, FXT_EVENT_DURATION_COMPLETE, FXT_STR_released, causes[i].at_ns,
-			 causes[i].at_ns + 1) ||
-		    !put(thread, causes[i].pid, causes[i].tid, FXT_EVENT_FLOW_BEGIN, FXT_STR_wakes, causes[i].at_ns, flows[i]))
-			return;
+		put(thread, lane, causes[i].pid, causes[i].tid, FXT_EVENT_DURATION_COMPLETE, FXT_STR_released, causes[i].at_ns,
+		    causes[i].at_ns + 1);
+		put(thread, lane, causes[i].pid, causes[i].tid, FXT_EVENT_FLOW_BEGIN, FXT_STR_wakes, causes[i].at_ns, flows[i]);
 	}
-	if (!put_own(thread, FXT_EVENT_DURATION_COMPLETE, FXT_STR_resumed, from_ns, end_ns))
-		return;
+	put(thread, lane, thread->pid, thread->tid, FXT_EVENT_DURATION_COMPLETE, FXT_STR_resumed, from_ns, end_ns);
 	for (i = 0; i < count; i++) {
-		put_own(thread, FXT_EVENT_FLOW_END, FXT_STR_wakes, end_ns, flows[i]);
-		put_wakeup(thread, &causes[i]);
+		put(thread, lane, thread->pid, thread->tid, FXT_EVENT_FLOW_END, FXT_STR_wakes, end_ns, flows[i]);
+		put_wakeup(thread, lane, &causes[i]);
 	}
+	fxt_close_lane(thread, lane, 0);
 }

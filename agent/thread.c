@@ -147,15 +147,6 @@ bool fxt_thread_put_extra(struct fxt_thread *thread, const uint64_t *record, siz
 	return put(thread, record, words, false);
 }
 
-bool fxt_thread_keep_together(struct fxt_thread *thread, size_t words)
-{
-	struct fxt_lane *lane = fxt_open_lane(thread, words, false);
-
-	if (lane)
-		fxt_lane_lower(thread, lane);
-	return lane != NULL;
-}
-
 struct fxt_thread *fxt_threads_find(uint32_t own_tid)
 {
 	uint32_t i, count = *(volatile uint32_t *)&fxt_threads.count;
