@@ -25,22 +25,7 @@ static bool is_broken(struct direction *direction, fxt_stream side)
 	return atomic_load(&direction->broken) == word_of(side, 1);
 }
 
-/* False: it is another stream's by now, or too much. */
-static bool add(_Atomic uint64_t *amount, fxt_stream side, uint64_t bytes)
-{
-	uint64_t was = atomic_load(amount);
-	unsigned i;
-
-	for (i = 0; i < TRIES; i++) {
-		if (!is_of(was, side) || bytes > AMOUNT_MAX || (was & LOW_BITS) + bytes > AMOUNT_MAX)
-			return false;
-		if (atomic_compare_exchange_weak(amount, &was, was + bytes))
-			return true;
-	}
-	return false;
-}
-
-/* One more is under way. `*was` is what was before. */
+/* One more call is under way, and `*was` is the word before. False: the stream has another generation by now, or there are too many. */
 static bool begin(_Atomic uint64_t *calls, fxt_stream side, uint64_t *was)
 {
 	uint64_t next;
@@ -50,40 +35,51 @@ static bool begin(_Atomic uint64_t *calls, fxt_stream side, uint64_t *was)
 	for (i = 0; i < TRIES; i++) {
 		if (!is_of(*was, side) || (*was & UNDER_WAY) == UNDER_WAY)
 			return false;
-		next = (*was & LOW_BITS) + (UINT64_C(1) << BEGUN_SHIFT) + 1;
-		if (atomic_compare_exchange_weak(calls, was, word_of(side, next & LOW_BITS)))
+		next = *was & UNDER_WAY ? *was | OVERLAPS : *was & ~OVERLAPS;
+		if (atomic_compare_exchange_weak(calls, was, next + ONE_UNDER_WAY))
 			return true;
 	}
 	return false;
 }
 
-static uint32_t begun(uint64_t calls)
+/* A call is over that has moved so much, and `*was` is the word before. The boundary, if there is one, becomes void before that if
+ * nothing was moved, or if another call overlapped: no reader finds it then. Where this fails the call stays under way for ever, and
+ * no other is alone any more. */
+static bool end(_Atomic uint64_t *calls, fxt_stream side, uint32_t moved, struct boundary *boundary, uint64_t *was)
 {
-	return (uint32_t)(calls >> BEGUN_SHIFT);
-}
-
-/* Where this fails it stays under way for ever, and nobody is alone any more. */
-static void end(_Atomic uint64_t *calls, fxt_stream side)
-{
-	uint64_t was = atomic_load(calls);
+	uint64_t next;
 	unsigned i;
 
-	for (i = 0; i < TRIES; i++)
-		if (!is_of(was, side) || !(was & UNDER_WAY) || atomic_compare_exchange_weak(calls, &was, was - 1))
-			return;
+	*was = atomic_load(calls);
+	for (i = 0; i < TRIES; i++) {
+		if (!is_of(*was, side) || !(*was & UNDER_WAY))
+			return false;
+		if (boundary && (!moved || *was & OVERLAPS))
+			atomic_store_explicit(&boundary->start, 0, memory_order_release);
+		next = ((*was & ~AMOUNT) | ((*was + moved) & AMOUNT)) - ONE_UNDER_WAY;
+		if (!(next & UNDER_WAY))
+			next &= ~OVERLAPS;
+		if (atomic_compare_exchange_weak(calls, was, next))
+			return true;
+	}
+	return false;
+}
+
+/* What a call has moved, as the word counts it. A call that moved more than 2 GiB breaks its direction. */
+static uint32_t counted(struct direction *direction, fxt_stream side, int64_t moved)
+{
+	if (moved > INT32_MAX)
+		break_direction(direction, side);
+	return moved > 0 && moved <= INT32_MAX ? (uint32_t)moved : 0;
+}
+
+/* How much more was written than read. */
+static int32_t ahead(uint64_t writers, uint64_t readers)
+{
+	return (int32_t)((uint32_t)writers - (uint32_t)readers);
 }
 
 /* -- Boundaries -------------------------------------------------------------------------------- */
-
-static uint64_t start_word(fxt_stream side, uint64_t offset, unsigned state)
-{
-	return word_of(side, offset << BOUNDARY_BITS | state);
-}
-
-static unsigned state_of(uint64_t start)
-{
-	return start & ((1u << BOUNDARY_BITS) - 1);
-}
 
 enum { ID_BITS = 22, CPU_BITS = 64 - 2 * ID_BITS };
 
@@ -105,81 +101,70 @@ static void unpack(uint64_t writer, struct fxt_stream_writer *who)
 
 static uint64_t check_of(uint64_t start, uint64_t at_ns, uint64_t who)
 {
-	return mix(mix(start >> BOUNDARY_BITS) ^ mix(at_ns + 1) ^ who);
+	return mix(start + at_ns * UINT64_C(0x9e3779b97f4a7c15) + who * UINT64_C(0xc2b2ae3d27d4eb4f));
 }
 
-static bool change(struct boundary *boundary, uint64_t start, unsigned state)
+/* The number of the newest boundary, whatever stands there. */
+static unsigned newest_of(struct direction *direction)
 {
-	return atomic_compare_exchange_strong(&boundary->start, &start, (start >> BOUNDARY_BITS) << BOUNDARY_BITS | state);
+	uint64_t newest = atomic_load_explicit(&direction->newest, memory_order_relaxed);
+
+	return newest < BOUNDARIES ? (unsigned)newest : 0;
 }
 
-/* Where a write begins that is alone so far; nobody else does this in the meantime. Not valid before it is
- * known that nobody came while it was told. */
-static int32_t tell(struct direction *direction, fxt_stream side, const struct fxt_stream_writer *who, uint64_t offset,
-		    uint32_t begins)
+/* Tells where a write begins that was alone when it began, and returns the boundary's number. Nobody else stores to boundaries until
+ * this write has ended, since nobody else is alone. Another write may have come already: readers see that by the direction's word. */
+static int32_t tell(struct direction *direction, fxt_stream side, const struct fxt_stream_writer *who, uint64_t amount)
 {
-	uint64_t newest = atomic_load(&direction->newest) % BOUNDARIES;
-	struct boundary *boundary = &direction->boundaries[newest];
-	uint64_t start = start_word(side, offset, BOUNDARY_PENDING), writer = pack(who);
+	uint64_t start = word_of(side, IS_OPEN | amount), writer = pack(who);
+	unsigned number = newest_of(direction);
+	struct boundary *boundary;
 
-	/* One that was read, or of a write that failed, is of no more use. */
-	if (state_of(atomic_load(&boundary->start)) != BOUNDARY_VOID) {
-		newest = (newest + 1) % BOUNDARIES;
-		boundary = &direction->boundaries[newest];
-		atomic_store(&boundary->start, 0);
-	}
+	/* The boundary of a write that moved nothing is used again. */
+	if (atomic_load_explicit(&direction->boundaries[number].start, memory_order_relaxed))
+		number = number + 1 < BOUNDARIES ? number + 1 : 0;
+	boundary = &direction->boundaries[number];
+	atomic_store_explicit(&boundary->start, 0, memory_order_relaxed);
+	atomic_thread_fence(memory_order_release);
 	atomic_store_explicit(&boundary->at_ns, who->at_ns, memory_order_relaxed);
 	atomic_store_explicit(&boundary->who, writer, memory_order_relaxed);
 	atomic_store_explicit(&boundary->check, check_of(start, who->at_ns, writer), memory_order_relaxed);
-	atomic_store(&direction->newest, newest);
-	atomic_store(&boundary->start, start);
-	/* Who began before this finds us alone no more; who begins later finds the boundary, and makes it
-	 * void. */
-	if (begun(atomic_load(&direction->writers)) == begins && change(boundary, start, BOUNDARY_OPEN))
-		return (int32_t)newest;
-	change(boundary, start, BOUNDARY_VOID);
-	return -1;
+	atomic_store_explicit(&direction->newest, number, memory_order_relaxed);
+	atomic_store_explicit(&boundary->start, start, memory_order_release);
+	return (int32_t)number;
 }
 
-/* Another write is under way: where its bytes are among those of this one is not known from here on. */
-static void make_void(struct direction *direction, fxt_stream side)
+/* Whether the write that this boundary, which begins with `start`, tells of was alone, and the boundary is still its own. While a write
+ * is under way its boundary is the newest, and the direction's word says whether another one overlaps it. Before it ends it makes its
+ * boundary void if one did, and before it has ended no other boundary becomes the newest: so who finds another one newest, or no overlap
+ * because all have ended, finds a void boundary on the second look. */
+static bool is_alone(struct direction *direction, unsigned number, uint64_t start)
 {
-	struct boundary *boundary = &direction->boundaries[atomic_load(&direction->newest) % BOUNDARIES];
-	uint64_t start = atomic_load(&boundary->start);
-	unsigned i;
-
-	/* Twice at most: it becomes open only once. */
-	for (i = 0; i < TRIES; i++) {
-		if (!is_of(start, side) || (state_of(start) != BOUNDARY_PENDING && state_of(start) != BOUNDARY_OPEN))
-			return;
-		if (atomic_compare_exchange_weak(&boundary->start, &start, start_word(side, 0, BOUNDARY_VOID)))
-			return;
-	}
-	break_direction(direction, side);
+	if (newest_of(direction) == number && atomic_load(&direction->writers) & OVERLAPS)
+		return false;
+	atomic_thread_fence(memory_order_acquire);
+	return atomic_load_explicit(&direction->boundaries[number].start, memory_order_relaxed) == start;
 }
 
-/* What began at `offset`, which nobody else gets from here on. */
-static bool take(struct direction *direction, fxt_stream side, uint64_t offset, struct fxt_stream_writer *who)
+/* Finds who wrote what begins behind `amount`. The newest boundary comes first: a reader that keeps up finds it at once. */
+static bool find(struct direction *direction, fxt_stream side, uint64_t amount, struct fxt_stream_writer *who)
 {
+	const uint64_t start = word_of(side, IS_OPEN | amount);
+	unsigned i, number = newest_of(direction);
 	struct boundary *boundary;
-	uint64_t start, writer;
+	uint64_t writer, check;
 
-	for (boundary = direction->boundaries; boundary < direction->boundaries + BOUNDARIES; boundary++) {
-		start = atomic_load(&boundary->start);
-		if (start != start_word(side, offset, BOUNDARY_OPEN) && start != start_word(side, offset, BOUNDARY_DONE))
+	for (i = 0; i < BOUNDARIES; i++, number = (number ? number : BOUNDARIES) - 1) {
+		boundary = &direction->boundaries[number];
+		if (atomic_load_explicit(&boundary->start, memory_order_acquire) != start)
 			continue;
 		who->at_ns = atomic_load_explicit(&boundary->at_ns, memory_order_relaxed);
 		writer = atomic_load_explicit(&boundary->who, memory_order_relaxed);
-		if (atomic_load_explicit(&boundary->check, memory_order_relaxed) != check_of(start, who->at_ns, writer))
-			return false;
-		if (!writer)
+		check = atomic_load_explicit(&boundary->check, memory_order_relaxed);
+		if (!writer || check != check_of(start, who->at_ns, writer) || !is_alone(direction, number, start))
 			return false;
 		unpack(writer, who);
-		/* It may be done meanwhile. */
-		if (change(boundary, start, BOUNDARY_VOID))
-			return true;
-		start = state_of(start) == BOUNDARY_OPEN ? start_word(side, offset, BOUNDARY_DONE) : 0;
-		return start && change(boundary, start, BOUNDARY_VOID);
+		return true;
 	}
 	return false;
 }
@@ -198,75 +183,53 @@ static void touch(fxt_stream side)
 void fxt_stream_write_begin(fxt_stream side, struct fxt_stream_writer who, struct fxt_transfer *transfer)
 {
 	struct direction *direction = direction_of(side, true);
-	uint64_t was, written;
+	uint64_t was;
 
-	*transfer = (struct fxt_transfer){.slot = -1};
+	*transfer = (struct fxt_transfer){.boundary = -1};
 	if (!direction || !begin(&direction->writers, side, &was))
 		return;
 	touch(side);
 	transfer->stream = side;
-	transfer->begins = begun(was) + 1;
-	if (was & UNDER_WAY) {
-		make_void(direction, side);
-		return;
-	}
-	written = atomic_load(&direction->written);
-	if (is_of(written, side) && !is_broken(direction, side))
-		transfer->slot = tell(direction, side, &who, written & LOW_BITS, transfer->begins);
+	if (!(was & UNDER_WAY) && !is_broken(direction, side))
+		transfer->boundary = tell(direction, side, &who, was & AMOUNT);
 }
 
 void fxt_stream_write_end(const struct fxt_transfer *transfer, int64_t moved)
 {
-	fxt_stream side = transfer->stream;
-	struct direction *direction = direction_of(side, true);
-	uint64_t start;
+	struct direction *direction = direction_of(transfer->stream, true);
+	struct boundary *boundary = NULL;
+	uint64_t was;
 
 	if (!direction)
 		return;
-	if (moved > 0 && !add(&direction->written, side, (uint64_t)moved))
-		break_direction(direction, side);
-	if (transfer->slot >= 0 && transfer->slot < BOUNDARIES) {
-		/* Void by now, if it was read or overlapped. */
-		start = atomic_load(&direction->boundaries[transfer->slot].start);
-		if (is_of(start, side) && state_of(start) == BOUNDARY_OPEN)
-			change(&direction->boundaries[transfer->slot], start, moved > 0 ? BOUNDARY_DONE : BOUNDARY_VOID);
-	}
-	end(&direction->writers, side);
+	if (transfer->boundary >= 0 && transfer->boundary < BOUNDARIES)
+		boundary = &direction->boundaries[transfer->boundary];
+	end(&direction->writers, transfer->stream, counted(direction, transfer->stream, moved), boundary, &was);
 }
 
 void fxt_stream_read_begin(fxt_stream side, struct fxt_transfer *transfer)
 {
 	struct direction *direction = direction_of(side, false);
-	uint64_t was, consumed;
+	uint64_t was;
 
-	*transfer = (struct fxt_transfer){.slot = -1};
+	*transfer = (struct fxt_transfer){.boundary = -1};
 	if (!direction || !begin(&direction->readers, side, &was))
 		return;
 	touch(side);
-	consumed = atomic_load(&direction->consumed);
 	transfer->stream = side;
-	transfer->begins = begun(was) + 1;
-	transfer->alone = !(was & UNDER_WAY) && is_of(consumed, side);
-	transfer->offset = consumed & LOW_BITS;
 	transfer->writers = atomic_load(&direction->writers);
 }
 
-/* Whether nobody else was reading. */
-static bool was_alone(struct direction *direction, const struct fxt_transfer *transfer)
+/* Looks for bytes that nobody saw: what was read is as far as `readers` says. */
+static void audit(struct direction *direction, const struct fxt_transfer *transfer, uint64_t readers, bool emptied)
 {
-	return transfer->alone && begun(atomic_load(&direction->readers)) == transfer->begins &&
-	       atomic_load(&direction->consumed) == word_of(transfer->stream, transfer->offset);
-}
-
-/* Looks for bytes that nobody saw: the call has read up to `offset`. */
-static void audit(struct direction *direction, const struct fxt_transfer *transfer, uint64_t offset, bool emptied)
-{
-	uint64_t writers = atomic_load(&direction->writers), written = atomic_load(&direction->written);
+	uint64_t writers = atomic_load(&direction->writers);
+	int32_t left = ahead(writers, readers);
 
 	/* While somebody writes it is not known how much there is. */
-	if (writers & UNDER_WAY || atomic_load(&direction->writers) != writers || !is_of(written, transfer->stream))
+	if (writers & UNDER_WAY || !is_of(writers, transfer->stream))
 		return;
-	if (offset > (written & LOW_BITS) || (emptied && writers == transfer->writers && offset != (written & LOW_BITS)))
+	if (left < 0 || (left && emptied && writers == transfer->writers))
 		break_direction(direction, transfer->stream);
 }
 
@@ -281,20 +244,16 @@ bool fxt_stream_read_end(const struct fxt_transfer *transfer, int64_t moved, boo
 {
 	fxt_stream side = transfer->stream;
 	struct direction *direction = direction_of(side, false);
-	uint64_t bytes = moved > 0 ? (uint64_t)moved : 0;
-	bool alone, found = false;
+	uint32_t bytes;
+	uint64_t was;
 
 	if (!direction)
 		return false;
-	alone = was_alone(direction, transfer);
-	if (bytes && !add(&direction->consumed, side, bytes))
-		break_direction(direction, side);
-	if (alone) {
-		audit(direction, transfer, transfer->offset + bytes, emptied && leaves_nothing(side));
-		found = bytes && !is_broken(direction, side) && take(direction, side, transfer->offset, who);
-	}
-	end(&direction->readers, side);
-	return found;
+	bytes = counted(direction, side, moved);
+	if (!end(&direction->readers, side, bytes, NULL, &was) || was & OVERLAPS)
+		return false;
+	audit(direction, transfer, was + bytes, emptied && leaves_nothing(side));
+	return bytes && !is_broken(direction, side) && find(direction, side, was & AMOUNT, who);
 }
 
 void fxt_stream_break(fxt_stream side, bool in, bool out)
@@ -316,8 +275,6 @@ struct fxt_stream_moment fxt_stream_look(fxt_stream side)
 	return (struct fxt_stream_moment){
 		.writers = atomic_load(&direction->writers),
 		.readers = atomic_load(&direction->readers),
-		.written = atomic_load(&direction->written),
-		.consumed = atomic_load(&direction->consumed),
 	};
 }
 
@@ -325,7 +282,8 @@ bool fxt_stream_holds(fxt_stream side, uint64_t bytes)
 {
 	struct fxt_stream_moment moment = fxt_stream_look(side);
 
-	return (moment.writers | moment.readers) & UNDER_WAY || moment.written - moment.consumed == bytes;
+	return (moment.writers | moment.readers) & UNDER_WAY ||
+	       (uint32_t)ahead(moment.writers, moment.readers) == (uint32_t)bytes;
 }
 
 void fxt_stream_reopened(fxt_stream side, struct fxt_stream_moment moment, uint64_t bytes)
@@ -333,11 +291,12 @@ void fxt_stream_reopened(fxt_stream side, struct fxt_stream_moment moment, uint6
 	struct direction *direction = direction_of(side, false);
 
 	/* Those that use it now know how it stands. */
-	if (!direction || (moment.writers | moment.readers) & UNDER_WAY ||
-	    atomic_load(&direction->writers) != moment.writers || atomic_load(&direction->readers) != moment.readers)
+	if (!direction || (moment.writers | moment.readers) & UNDER_WAY || atomic_load(&direction->writers) != moment.writers ||
+	    atomic_load(&direction->readers) != moment.readers)
 		return;
-	if (!is_of(moment.written, side) || !is_of(moment.consumed, side) || moment.written - moment.consumed == bytes)
+	if (!is_of(moment.writers, side) || !is_of(moment.readers, side) ||
+	    (uint32_t)ahead(moment.writers, moment.readers) == (uint32_t)bytes)
 		return;
-	if (bytes || !atomic_compare_exchange_strong(&direction->consumed, &moment.consumed, moment.written))
+	if (bytes || !atomic_compare_exchange_strong(&direction->readers, &moment.readers, moment.writers))
 		break_direction(direction, side);
 }

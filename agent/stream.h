@@ -8,7 +8,8 @@
  *
  * It is known or it is left out. A write is known where no other was under way in the same direction, a read
  * likewise; what overlapped is counted when all is over. Whoever overlaps a write says so before its own
- * system call, so that nobody takes the other's bytes for the first one's. A direction in which bytes were
+ * system call, so that nobody takes the other's bytes for the first one's: it marks the direction as one whose
+ * calls overlap, until none is under way. A direction in which bytes were
  * moved that nobody saw is broken, for good: where a read gets more than was ever written, where it leaves
  * nothing and should have left something, or where it is known beforehand that bytes go unseen.
  *
@@ -65,14 +66,11 @@ void fxt_stream_call(struct fxt_stream_name name, fxt_stream side);
  * new one. -1: for all who come, it is one. */
 fxt_stream fxt_stream_join(struct fxt_stream_name name, enum fxt_stream_kind kind, int side);
 
-/* What a call is about to do. */
+/* A call that is about to write or to read. */
 struct fxt_transfer {
 	fxt_stream stream;              /* 0: nothing that is known */
-	uint32_t begins;                /* the call's number among those of its direction */
-	int32_t slot;                   /* of a write: where its beginning is told; -1 */
-	bool alone;                     /* of a read */
-	uint64_t offset;                /* of a read: where it begins */
-	uint64_t writers;               /* of a read: who wrote when it began */
+	int32_t boundary;               /* of a write: the number of the boundary that tells where it began; -1: none does */
+	uint64_t writers;               /* of a read: the direction's word of writers when it began */
 };
 
 /* Who wrote, and when. */
@@ -97,7 +95,7 @@ void fxt_stream_break(fxt_stream side, bool in, bool out);
 /* A FIFO was opened that may have been closed by all before, and forgotten what was in it: `bytes` were in it
  * after the moment that fxt_stream_look() took. */
 struct fxt_stream_moment {
-	uint64_t writers, readers, written, consumed;
+	uint64_t writers, readers;
 };
 struct fxt_stream_moment fxt_stream_look(fxt_stream side);
 void fxt_stream_reopened(fxt_stream side, struct fxt_stream_moment moment, uint64_t bytes);

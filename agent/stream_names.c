@@ -19,8 +19,6 @@ static void reset(struct direction *direction, fxt_stream side)
 {
 	atomic_store(&direction->writers, word_of(side, 0));
 	atomic_store(&direction->readers, word_of(side, 0));
-	atomic_store(&direction->written, word_of(side, 0));
-	atomic_store(&direction->consumed, word_of(side, 0));
 	atomic_store(&direction->broken, word_of(side, 0));
 }
 

@@ -21,20 +21,25 @@ enum {
 	GENERATION_SHIFT = 48,          /* in every word */
 };
 
-/* Amounts, and the offset in a boundary, have 46 bits: 64 TiB. */
-#define AMOUNT_MAX ((UINT64_C(1) << 46) - 1)
+/* The word of those who write into a direction, and the word of those who read from it:
+ *
+ *	generation 16 | overlaps 1 | calls under way 15 | amount 32
+ *
+ * The amount is what those calls have moved that ended, modulo 4 GiB: no stream holds so much. `overlaps` is set while a call is under
+ * way that is not alone, or was not: a call that finds it clear at its end was alone all the time. */
+enum { AMOUNT_BITS = 32, OVERLAPS_SHIFT = GENERATION_SHIFT - 1 };
 #define LOW_BITS ((UINT64_C(1) << GENERATION_SHIFT) - 1)
+#define AMOUNT ((UINT64_C(1) << AMOUNT_BITS) - 1)
+#define ONE_UNDER_WAY (UINT64_C(1) << AMOUNT_BITS)
+#define OVERLAPS (UINT64_C(1) << OVERLAPS_SHIFT)
+#define UNDER_WAY (OVERLAPS - ONE_UNDER_WAY)
 
-/* Who is under way: calls begun so far, modulo 2^32, above the count of those that have not ended. */
-#define UNDER_WAY UINT64_C(0xffff)
-#define BEGUN_SHIFT 16
-
-/* What may be made of a boundary: in the low bits of its start. */
-enum { BOUNDARY_VOID, BOUNDARY_PENDING, BOUNDARY_OPEN, BOUNDARY_DONE, BOUNDARY_BITS = 2 };
+/* Part of the start of a boundary that can be used; one that is void is 0. */
+#define IS_OPEN (UINT64_C(1) << AMOUNT_BITS)
 
 /* Where a write began. */
 struct boundary {
-	_Atomic uint64_t start;         /* generation, offset, and enum */
+	_Atomic uint64_t start;         /* generation, IS_OPEN, and the amount before; 0: void */
 	_Atomic uint64_t at_ns;
 	_Atomic uint64_t who;           /* pid, tid and processor; 0: nobody */
 	_Atomic uint64_t check;         /* of all of them, so that none is taken for another */
@@ -42,10 +47,9 @@ struct boundary {
 
 struct direction {
 	_Atomic uint64_t writers, readers;
-	_Atomic uint64_t written, consumed;
 	_Atomic uint64_t newest;        /* boundary; changed by a write that is alone */
 	_Atomic uint64_t broken;        /* 1, and a generation */
-	uint64_t rest[2];
+	uint64_t rest[4];
 	struct boundary boundaries[BOUNDARIES];
 };
 

@@ -56,10 +56,11 @@ void fxt_writing_begin(struct fxt_thread *thread, int fd, struct fxt_writing *wr
 		fxt_stream_break(fxt_endpoint(fd), false, true);
 		return;
 	}
-	who.at_ns = fxt_now(thread);
+	/* The arrow leaves the call 1 ns behind its begin, which is the last time this thread took. Nothing else of this thread begins
+	 * there. */
+	who.at_ns = thread->last_ns + 1;
+	thread->last_ns += 3;
 	fxt_stream_write_begin(fxt_endpoint(fd), who, &writing->transfer);
-	/* Nothing else of this thread begins where the arrow leaves from. */
-	thread->last_ns += 2;
 	writing->pid = thread->pid;
 }
 

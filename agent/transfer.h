@@ -28,19 +28,19 @@ struct fxt_reading {
 	uint32_t found;                 /* writers */
 };
 
-FXT_COLD void fxt_writing_begin(struct fxt_thread *thread, int fd, struct fxt_writing *writing);
-FXT_COLD void fxt_writing_end(struct fxt_thread *thread, const struct fxt_writing *writing, int64_t result,
+void fxt_writing_begin(struct fxt_thread *thread, int fd, struct fxt_writing *writing);
+void fxt_writing_end(struct fxt_thread *thread, const struct fxt_writing *writing, int64_t result,
 			      const void *from);
-FXT_COLD void fxt_reading_begin(struct fxt_thread *thread, int fd, struct fxt_reading *reading);
-FXT_COLD void fxt_reading_end(struct fxt_thread *thread, struct fxt_reading *reading, int64_t result, const void *to,
+void fxt_reading_begin(struct fxt_thread *thread, int fd, struct fxt_reading *reading);
+void fxt_reading_end(struct fxt_thread *thread, struct fxt_reading *reading, int64_t result, const void *to,
 			      uint64_t wanted);
-FXT_COLD void fxt_reading_arrow(struct fxt_thread *thread, const struct fxt_reading *reading, uint64_t end_ns);
+void fxt_reading_arrow(struct fxt_thread *thread, const struct fxt_reading *reading, uint64_t end_ns);
 
 /* Before the real call, its start being the thread's last time; after it; and after its event. */
 static inline void fxt_writes(struct fxt_thread *thread, int fd, struct fxt_writing *writing)
 {
 	writing->transfer.stream = 0;
-	if (FXT_UNLIKELY(fxt_endpoint(fd)))
+	if (fxt_endpoint(fd))
 		fxt_writing_begin(thread, fd, writing);
 }
 
@@ -48,7 +48,7 @@ static inline void fxt_writes(struct fxt_thread *thread, int fd, struct fxt_writ
 static inline void fxt_writes_pieces(struct fxt_thread *thread, int fd, struct fxt_writing *writing)
 {
 	writing->transfer.stream = 0;
-	if (FXT_UNLIKELY(fxt_endpoint(fd))) {
+	if (fxt_endpoint(fd)) {
 		fxt_endpoint_astray(fd);
 		fxt_writing_begin(thread, fd, writing);
 	}
@@ -57,14 +57,14 @@ static inline void fxt_writes_pieces(struct fxt_thread *thread, int fd, struct f
 /* `from`: what it wrote, if that is in one piece; an eventfd's count is in it. */
 static inline void fxt_wrote(struct fxt_thread *thread, const struct fxt_writing *writing, int64_t result, const void *from)
 {
-	if (FXT_UNLIKELY(writing->transfer.stream))
+	if (writing->transfer.stream)
 		fxt_writing_end(thread, writing, result, from);
 }
 
 static inline void fxt_reads(struct fxt_thread *thread, int fd, struct fxt_reading *reading)
 {
 	reading->transfer.stream = 0;
-	if (FXT_UNLIKELY(fxt_endpoint(fd)))
+	if (fxt_endpoint(fd))
 		fxt_reading_begin(thread, fd, reading);
 }
 
@@ -72,13 +72,13 @@ static inline void fxt_reads(struct fxt_thread *thread, int fd, struct fxt_readi
 static inline void fxt_has_read(struct fxt_thread *thread, struct fxt_reading *reading, int64_t result, const void *to,
 				uint64_t wanted)
 {
-	if (FXT_UNLIKELY(reading->transfer.stream))
+	if (reading->transfer.stream)
 		fxt_reading_end(thread, reading, result, to, wanted);
 }
 
 static inline void fxt_arrow(struct fxt_thread *thread, const struct fxt_reading *reading, uint64_t end_ns)
 {
-	if (FXT_UNLIKELY(reading->transfer.stream) && reading->found)
+	if (reading->transfer.stream && reading->found)
 		fxt_reading_arrow(thread, reading, end_ns);
 }
 
