@@ -103,6 +103,22 @@ void fxt_interpose_start(void)
 				 "recorded");
 }
 
+/* The C library calls fork handlers of the child in the order in which they were registered, and what a handler calls before ours has run
+ * is in no trace. So ours are registered in front of the first, which may be those of an allocator or of a library whose constructor comes
+ * before ours: whoever comes here would enter the C library's list the next moment. pthread_atfork() is part of each object, and calls this. */
+FXT_EXPORT int __register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void), void *object);
+
+FXT_EXPORT int __register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void), void *object)
+{
+	static int (*real)(void (*)(void), void (*)(void), void (*)(void), void *);
+	static const struct fxt_real its_real = {"__register_atfork", NULL, (void **)&real};
+
+	if (!real && !fxt_next_find_one(&its_real))
+		return ENOMEM;
+	fxt_fork_start();
+	return real(prepare, parent, child, object);
+}
+
 __attribute__((constructor)) static void load(void)
 {
 	fxt_interpose_start();

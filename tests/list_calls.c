@@ -32,8 +32,8 @@ static const struct line lines[] = {
 #include "interpose/unrows.inc"
 };
 
-/* Exported without an event of their name: interpose/function.c, seccomp.c and clone.c. */
-static const char *const others[] = {"__cyg_profile_func_enter", "__cyg_profile_func_exit", "prctl", "syscall"};
+/* Exported without an event of their name: interpose/function.c, seccomp.c, start.c and clone.c. */
+static const char *const others[] = {"__cyg_profile_func_enter", "__cyg_profile_func_exit", "prctl", "__register_atfork", "syscall"};
 
 /* excluded.def: a reason, or names for the last one. */
 struct exclusion {

@@ -229,7 +229,7 @@ tests/apps/host_own_malloc: tests/apps/host_malloc.c tests/apps/host.h
 check_DATA += $(HOST_SO) tests/apps/host_own_malloc
 CLEANFILES += $(HOST_SO) tests/apps/host_own_malloc
 # Compiled by the scripts that run them.
-EXTRA_DIST += tests/apps/host_locked.c tests/apps/host_names.c
+EXTRA_DIST += tests/apps/host_handlers.c tests/apps/host_locked.c tests/apps/host_names.c
 EXTRA_DIST += tests/apps/host_library.c tests/apps/host_witness.c tests/apps/objects_library.c
 
 if HAVE_CXX

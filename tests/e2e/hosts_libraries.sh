@@ -72,6 +72,13 @@ for least in 25 100; do
 	done
 done
 
+# Fork handlers that were registered before the agent's constructor: what they call is in the trace.
+handlers=$abs_top_srcdir/tests/apps/host_handlers.c
+$CC -D_GNU_SOURCE -I "$abs_top_srcdir" -pthread -shared -fPIC -DLIBRARY "$handlers" -o libhandlers.so &&
+	$CC "$handlers" -o handlers -L. -lhandlers -Wl,-rpath,'$ORIGIN' || fail "cannot compile host_handlers.c"
+host handlers ./handlers
+complete handlers
+
 # Valgrind puts its own functions into the place of the C library's, and takes a look at the word in front of a block for a fault.
 if command -v valgrind >/dev/null; then
 	MODES=streaming host valgrind valgrind -q --error-exitcode=9 "$apps/host_malloc"
