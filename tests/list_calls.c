@@ -1,11 +1,14 @@
 /* Prints what the interposition tables declare: with no argument every symbol the agent exports, one a line,
  * for check_exports.sh to compare with the library; with --events the calls' names in the trace, with --symbols those of the tables,
  * each with its event and how it is written, for tests/compare, with --numbers the system calls that are stood in for where they are
- * made by syscall(), and with --excluded and --excluded-numbers what is deliberately not, for check_coverage.sh; with --document the page docs/interposed-calls.md.
+ * made by syscall(), with --by-number the same, each with its number and its event, and with --excluded and --excluded-numbers what is deliberately not, for check_coverage.sh; with --document the page docs/interposed-calls.md.
  */
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
+
+#include "interpose/numbers.h"
 
 enum form { CALL, ALIAS, BY_HAND, BY_HAND_ALIAS, NUMBER, NUMBER_ALONE, NUMBER_BY_HAND, EVENT };
 
@@ -14,20 +17,21 @@ struct line {
 	const char *category, *symbol;
 	const char *event;              /* the name in the trace */
 	const char *parameters;         /* as in the table; NULL where it does not say */
+	long number;                    /* of a system call that is not by hand; -1 */
 };
 
 static const struct line lines[] = {
-#define CALL(category, type, name, blocks, result, ...) {CALL, #category, #name, #name, #__VA_ARGS__},
-#define ALIAS(category, type, symbol, name, ...) {ALIAS, #category, #symbol, #name, NULL},
-#define BY_HAND(category, name) {BY_HAND, #category, #name, #name, NULL},
-#define BY_HAND_ALIAS(category, symbol, name) {BY_HAND_ALIAS, #category, #symbol, #name, NULL},
+#define CALL(category, type, name, blocks, result, ...) {CALL, #category, #name, #name, #__VA_ARGS__, -1},
+#define ALIAS(category, type, symbol, name, ...) {ALIAS, #category, #symbol, #name, NULL, -1},
+#define BY_HAND(category, name) {BY_HAND, #category, #name, #name, NULL, -1},
+#define BY_HAND_ALIAS(category, symbol, name) {BY_HAND_ALIAS, #category, #symbol, #name, NULL, -1},
 #define SYSTEM_CALL(category, type, name, blocks, result, ...)                 \
-	{CALL, #category, #name, #name, #__VA_ARGS__},                         \
-	{NUMBER, #category, #name, #name, NULL},
-#define BY_NUMBER(category, type, number, name, ...) {NUMBER, #category, #number, #name, NULL},
-#define BY_NUMBER_ALONE(category, type, number, blocks, result, ...) {NUMBER_ALONE, #category, #number, #number, #__VA_ARGS__},
-#define BY_HAND_NUMBER(number) {NUMBER_BY_HAND, "", #number, #number, NULL},
-#define EVENT(category, name) {EVENT, #category, #name, #name, NULL},
+	{CALL, #category, #name, #name, #__VA_ARGS__, -1},                     \
+	{NUMBER, #category, #name, #name, NULL, SYS_##name},
+#define BY_NUMBER(category, type, number, name, ...) {NUMBER, #category, #number, #name, NULL, SYS_##number},
+#define BY_NUMBER_ALONE(category, type, number, blocks, result, ...) {NUMBER_ALONE, #category, #number, #number, #__VA_ARGS__, SYS_##number},
+#define BY_HAND_NUMBER(number) {NUMBER_BY_HAND, "", #number, #number, NULL, -1},
+#define EVENT(category, name) {EVENT, #category, #name, #name, NULL, -1},
 #include "interpose/calls.def"
 #include "interpose/unrows.inc"
 };
@@ -77,6 +81,16 @@ static void list_numbers(void)
 	for (i = 0; i < COUNT(lines); i++)
 		if (is_number(&lines[i]))
 			puts(lines[i].symbol);
+}
+
+/* But for calls by hand, whose events do not follow from the table, and for numbers that the headers here do not have. */
+static void list_by_number(void)
+{
+	size_t i;
+
+	for (i = 0; i < COUNT(lines); i++)
+		if (is_number(&lines[i]) && lines[i].number >= 0 && lines[i].number < FXT_NUMBERS)
+			printf("%ld %s %s:%s\n", lines[i].number, lines[i].symbol, lines[i].category, lines[i].event);
 }
 
 static void list_symbols(void)
@@ -275,6 +289,8 @@ int main(int argc, char **argv)
 		list_excluded(true);
 	else if (argc == 2 && !strcmp(argv[1], "--numbers"))
 		list_numbers();
+	else if (argc == 2 && !strcmp(argv[1], "--by-number"))
+		list_by_number();
 	else
 		list_symbols();
 	return ferror(stdout) != 0;

@@ -365,9 +365,9 @@ EXTRA_DIST += $(SUITE_FILES) docs/suites.md
 
 # -- The trace against other witnesses: docs/agreement.md ------------------------------------------
 
-COMPARE_FILES = tests/compare/count.c tests/compare/run tests/compare/stubs.S tests/compare/witness.py tests/compare/workloads.py
+COMPARE_FILES = tests/compare/count.c tests/compare/count.h tests/compare/run tests/compare/stubs.S tests/compare/witness.py tests/compare/workloads.py
 
-tests/compare/libcount.so: tests/compare/count.c tests/compare/stubs.S $(INTERPOSE_TABLES)
+tests/compare/libcount.so: tests/compare/count.c tests/compare/count.h tests/compare/stubs.S $(INTERPOSE_TABLES)
 	$(AM_V_CCLD)$(MKDIR_P) tests/compare && \
 	$(CC) $(FXT_CPPFLAGS) $(CPPFLAGS) -I$(top_srcdir) -std=gnu11 $(WARN_CFLAGS) $(CFLAGS) -fno-builtin -shared -fPIC -o $@ \
 		$(srcdir)/tests/compare/count.c $(srcdir)/tests/compare/stubs.S $(LDFLAGS)

@@ -4,7 +4,7 @@
  *
  * Begins where the agent does: with the first call after the C library has its environment. Constructors of other libraries come
  * first, then the agent's, whose search for functions that are not there allocates, then the one here: an array that
- * follows has how many calls there had been by then.
+ * follows has how many calls there had been by then. One more has the calls of syscall() by the number that it was asked for.
  */
 #include <dlfcn.h>
 #include <stdbool.h>
@@ -16,6 +16,8 @@
 #include <fcntl.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "count.h"
 
 static const char *const symbols[] = {
 #define CALL(category, type, name, ...) #name,
@@ -29,6 +31,7 @@ static const char *const symbols[] = {
 #define EVENT(...)
 #include "interpose/calls.def"
 #include "interpose/unrows.inc"
+	"syscall",
 };
 
 enum { COUNT = sizeof(symbols) / sizeof(symbols[0]), DIRECTORY_BYTES = 400 };
@@ -38,9 +41,10 @@ enum { COUNT = sizeof(symbols) / sizeof(symbols[0]), DIRECTORY_BYTES = 400 };
 void *count_next[COUNT] HIDDEN;                         /* the functions to go on to */
 static uint64_t *no_counters;
 uint64_t **count_gate HIDDEN = &no_counters;            /* where the counters' address is: a page that a fork wipes */
-void *count_prepare(unsigned number) HIDDEN;
+void *count_prepare(unsigned number, long first) HIDDEN;
 
-static uint64_t uncounted[2 * COUNT];                   /* of a process that has no file */
+/* Of a process that has no file: functions, the same before main(), system calls by number. */
+static uint64_t uncounted[2 * COUNT + COUNT_NUMBERS];
 
 /* The functions of the C library for these are counted here. */
 static long raw(long number, long a, long b, long c, long d, long e, long f)
@@ -155,8 +159,8 @@ static void find(unsigned number)
 	searching = false;
 }
 
-/* Counts a call and returns the function to go on to. */
-void *count_prepare(unsigned number)
+/* Counts a call whose first argument is `first`, and returns the function to go on to. */
+void *count_prepare(unsigned number, long first)
 {
 	uint64_t **page;
 
@@ -171,6 +175,8 @@ void *count_prepare(unsigned number)
 		if (!*count_gate)
 			*count_gate = make_counters();
 		__atomic_fetch_add(&(*count_gate)[number], 1, __ATOMIC_RELAXED);
+		if (number == COUNT - 1 && first >= 0 && first < COUNT_NUMBERS)
+			__atomic_fetch_add(&(*count_gate)[2 * COUNT + first], 1, __ATOMIC_RELAXED);
 	}
 	find(number);
 	return count_next[number];

@@ -1,9 +1,13 @@
-/* An entry for every function that the interposition tables declare: it counts the call and goes on to the next library's function of
+/* An entry for every function that the interposition tables declare, and for syscall(): it counts the call and goes on to the next library's function of
  * that name, with registers, stack and return address as they came. The numbers of the entries are the order of the tables:
  * count.c, and tests/list_calls --symbols, have the same.
  *
+ * The entry of syscall() counts by the system call's number as well.
+ *
  * An entry looks whether its function is known and the process has counters; count.c sees to both where they are missing.
  */
+#include "count.h"
+
 	.text
 	.set	number, 0
 
@@ -19,7 +23,8 @@
 
 #if defined(__x86_64__)
 
-	.macro	entry symbol
+	/* by_number: whether the first argument is a number to count by */
+	.macro	entry symbol, by_number=0
 	.globl	\symbol
 	.type	\symbol, @function
 	.balign	16
@@ -32,6 +37,12 @@
 	testq	%r11, %r11
 	je	1f
 	lock incq 8 * number(%r11)
+	.if	\by_number
+	cmpq	$COUNT_NUMBERS, %rdi
+	jae	2f
+	lock incq 16 * (number + 1)(%r11, %rdi, 8)
+2:
+	.endif
 	jmp	*count_next + 8 * number(%rip)
 1:	movl	$number, %r11d
 	jmp	prepare
@@ -65,6 +76,7 @@ prepare:
 	movaps	%xmm5, 144(%rsp)
 	movaps	%xmm6, 160(%rsp)
 	movaps	%xmm7, 176(%rsp)
+	movq	%rdi, %rsi
 	movl	%r11d, %edi
 	call	count_prepare
 	movq	%rax, %r11
@@ -94,5 +106,6 @@ prepare:
 #endif
 
 #include "interpose/calls.def"
+	entry	syscall, 1
 
 	.section .note.GNU-stack, "", @progbits

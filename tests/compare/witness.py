@@ -12,6 +12,13 @@ def symbols():
     return [line.split() for line in text.splitlines()]
 
 
+@functools.lru_cache(None)
+def by_number():
+    """[(number, name, category:event)] of each system call that the agent stands in for where syscall() is asked for it."""
+    text = subprocess.run([BUILD + "/tests/list_calls", "--by-number"], stdout=subprocess.PIPE, check=True, text=True).stdout
+    return [(int(number), name, event) for number, name, event in (line.split() for line in text.splitlines())]
+
+
 def traced(directory):
     """What the traces in a directory have: {pid: {category:call: count}}, and how many records were lost."""
     found, lost = collections.defaultdict(collections.Counter), 0
@@ -38,10 +45,15 @@ def counted(directory):
         with open(path, "rb") as file:
             values = memoryview(file.read()).cast("Q")
         pid = int(os.path.basename(path).split(".")[0])
-        for name, value, before in zip(names, values, values[len(names):]):
+        # The last function is syscall() itself.
+        functions = len(names) + 1
+        for name, value, before in zip(names, values, values[functions:]):
             if value:
                 found[pid][name] += value
                 early[pid][name] += before
+        for number, _, event in by_number():
+            if values[2 * functions + number]:
+                found[pid][event] += values[2 * functions + number]
     return found, early
 
 
@@ -58,6 +70,7 @@ def recording():
     """{function of the agent that records: category:event}."""
     # Reads and writes have several: of what may be a stream, or comes after a while; and of what is said on standard error.
     found = {prefix + symbol: event for symbol, event, _ in symbols() for prefix in ("traced_", "special_", "saying_")}
+    found.update({"numbered_" + name: event for _, name, event in by_number()})
     found.update({symbol: event for symbol, event, form in symbols() if form == "hand"})
     # What the forms of exec share: those that are given a path, and those that search for the program.
     found.update({"by_path": "process:exec", "by_search": "process:execvp"})
@@ -80,6 +93,8 @@ def attribute(frames):
     through = None
     for library, function in frames:
         if "libfxtagent" in library:
+            # The compiler adds to a function's name what it has left out of it.
+            function = function.split(".")[0]
             if function in recording():
                 return ("traced", recording()[function])
             # What begins a thread is below all that the thread does.
