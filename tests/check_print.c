@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "demangle.h"
+#include "json.h"
 #include "message.h"
 #include "print.h"
 #include "record.h"
@@ -90,6 +91,77 @@ START_TEST(lines_fit)
 }
 END_TEST
 
+/* -- JSON ------------------------------------------------------------------------------------------------ */
+
+START_TEST(writes_json)
+{
+	const struct fxt_text odd = {.text = "a\"\\\b\t\n\f\r\x01\0\x7f\xc3\xa4\xff\xed\xa0\x80z", .bytes = 18};
+	struct fxt_json j = {.one_line = true};
+	size_t bytes;
+	char *text;
+
+	j.out = fxt_text_stream(&text, &bytes);
+	fxt_json_array(&j, NULL);
+	fxt_json_text(&j, NULL, &odd);
+	fxt_json_string(&j, NULL, NULL);
+	fxt_json_bool(&j, NULL, true);
+	fxt_json_i64(&j, NULL, INT64_MIN);
+	fxt_json_u64(&j, NULL, INT64_MAX);
+	fxt_json_u64(&j, NULL, UINT64_MAX);
+	fxt_json_object(&j, NULL);
+	fxt_json_u64(&j, "a\n", 0);
+	fxt_json_array(&j, "none");
+	fxt_json_end(&j);
+	fxt_json_end(&j);
+	fxt_json_end(&j);
+	fclose(j.out);
+	ck_assert_str_eq(text, "[\"a\\\"\\\\\\b\\t\\n\\f\\r\\u0001\\u0000\x7f\xc3\xa4????z\",null,true,-9223372036854775808,"
+			       "9223372036854775807,1.8446744073709552e19,{\"a\\n\":0,\"none\":[]}]\n");
+	free(text);
+}
+END_TEST
+
+START_TEST(indents_json)
+{
+	struct fxt_json j = {0};
+	size_t bytes;
+	char *text;
+
+	j.out = fxt_text_stream(&text, &bytes);
+	fxt_json_object(&j, NULL);
+	fxt_json_array(&j, "list");
+	fxt_json_u64(&j, NULL, 1);
+	fxt_json_object(&j, NULL);
+	fxt_json_end(&j);
+	fxt_json_end(&j);
+	fxt_json_null(&j, "last");
+	fxt_json_end(&j);
+	fclose(j.out);
+	ck_assert_str_eq(text, "{\n  \"list\": [\n    1,\n    {}\n  ],\n  \"last\": null\n}\n");
+	free(text);
+}
+END_TEST
+
+/* An object with two members of one key is read by everybody in another way. */
+START_TEST(a_key_once)
+{
+	struct fxt_record rec = {.arg_count = 4};
+	struct fxt_json j = {.one_line = true};
+	size_t bytes;
+	char *text;
+
+	rec.args[0] = (struct fxt_argument){.type = FXT_ARG_INT32, .name = {.text = "x", .bytes = 1}, .i = -1};
+	rec.args[1] = (struct fxt_argument){.type = FXT_ARG_POINTER, .name = {.text = "y", .bytes = 1}, .u = 16};
+	rec.args[2] = (struct fxt_argument){.type = FXT_ARG_DOUBLE, .name = {.text = "x", .bytes = 1}, .f = 5};
+	rec.args[3] = (struct fxt_argument){.type = FXT_ARG_DOUBLE, .name = {.text = "z", .bytes = 1}, .f = 1e-7};
+	j.out = fxt_text_stream(&text, &bytes);
+	fxt_json_arguments(&j, NULL, &rec);
+	fclose(j.out);
+	ck_assert_str_eq(text, "{\"x\":5.0,\"y\":\"0x10\",\"z\":9.9999999999999995e-8}\n");
+	free(text);
+}
+END_TEST
+
 /* -- Names of functions ----------------------------------------------------------------------------- */
 
 #ifdef HAVE_LIBIBERTY
@@ -149,6 +221,9 @@ int main(void)
 	tcase_add_test(c, prints_for_people);
 	tcase_add_test(c, cuts_in_the_middle);
 	tcase_add_test(c, lines_fit);
+	tcase_add_test(c, writes_json);
+	tcase_add_test(c, indents_json);
+	tcase_add_test(c, a_key_once);
 #ifdef HAVE_LIBIBERTY
 	tcase_add_loop_test(c, demangles, 0, sizeof(names) / sizeof(names[0]));
 	tcase_add_test(c, demangling_has_an_end);

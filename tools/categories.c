@@ -96,38 +96,39 @@ static void print_usage(const struct fxt_overview *o, const struct fxt_reader *r
 	}
 }
 
-#ifdef HAVE_JANSSON
 static void list_known_json(FILE *out)
 {
-	json_t *array = json_array();
+	struct fxt_json j = {.out = out};
 
+	fxt_json_array(&j, NULL);
 	for (size_t i = 0; i < fxt_category_count; i++) {
-		json_t *one = json_object();
-
-		json_object_set_new(one, "category", json_string(fxt_categories[i].name));
-		json_object_set_new(one, "default", json_boolean(fxt_categories[i].by_default));
-		json_object_set_new(one, "shows", json_string(fxt_categories[i].what));
-		json_array_append_new(array, one);
+		fxt_json_object(&j, NULL);
+		fxt_json_string(&j, "category", fxt_categories[i].name);
+		fxt_json_bool(&j, "default", fxt_categories[i].by_default);
+		fxt_json_string(&j, "shows", fxt_categories[i].what);
+		fxt_json_end(&j);
 	}
-	fxt_json_print(array, out, false);
+	fxt_json_end(&j);
+}
+
+void fxt_category_json(struct fxt_json *j, const struct fxt_reader *r, const struct fxt_usage *u)
+{
+	fxt_json_object(j, NULL);
+	fxt_json_symbol(j, "category", r, u->category);
+	fxt_json_u64(j, "events", u->events);
+	fxt_json_u64(j, "bytes", u->bytes);
+	fxt_json_end(j);
 }
 
 static void print_usage_json(const struct fxt_overview *o, const struct fxt_reader *r, FILE *out)
 {
-	json_t *array = json_array();
+	struct fxt_json j = {.out = out};
 
-	for (size_t i = 0; i < o->category_count; i++) {
-		struct fxt_text text = fxt_symbol_text(r, o->categories[i].category);
-		json_t *one = json_object();
-
-		json_object_set_new(one, "category", fxt_json_text(&text));
-		json_object_set_new(one, "events", fxt_json_u64(o->categories[i].events));
-		json_object_set_new(one, "bytes", fxt_json_u64(o->categories[i].bytes));
-		json_array_append_new(array, one);
-	}
-	fxt_json_print(array, out, false);
+	fxt_json_array(&j, NULL);
+	for (size_t i = 0; i < o->category_count; i++)
+		fxt_category_json(&j, r, &o->categories[i]);
+	fxt_json_end(&j);
 }
-#endif
 
 void fxt_categories_of(struct fxt_reader *r, bool json, FILE *out)
 {
@@ -137,13 +138,10 @@ void fxt_categories_of(struct fxt_reader *r, bool json, FILE *out)
 	while (fxt_reader_next(r, &rec))
 		fxt_overview_take(&o, r, &rec);
 	fxt_overview_rank(&o);
-#ifdef HAVE_JANSSON
 	if (json)
 		print_usage_json(&o, r, out);
 	else
-#endif
 		print_usage(&o, r, out);
-	(void)json;
 	fxt_overview_free(&o);
 }
 
@@ -178,14 +176,10 @@ int fxt_command_categories(int argc, char **argv)
 	int status;
 
 	fxt_parse(&argp, argc, argv, 0, &in);
-	if (in.json)
-		fxt_want_json();
 	if (!in.path) {
-#ifdef HAVE_JANSSON
 		if (in.json)
 			list_known_json(stdout);
 		else
-#endif
 			list_known(stdout);
 		return 0;
 	}

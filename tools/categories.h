@@ -25,6 +25,11 @@ bool fxt_categories_valid(const char *list, char **unknown);
 /* "malloc, pthread, ..." Free it. */
 char *fxt_categories_known(void);
 
+/* Writes one category of a trace as an object: its name, events and bytes. */
+struct fxt_json;
+struct fxt_usage;
+void fxt_category_json(struct fxt_json *j, const struct fxt_reader *r, const struct fxt_usage *u);
+
 /* Prints what is in a trace, by category. */
 void fxt_categories_of(struct fxt_reader *r, bool json, FILE *out);
 

@@ -242,11 +242,9 @@ static int check_file(const char *path, const struct fxt_check_options *options)
 		return 1;
 	fxt_reader_init(&r, file.data, file.size);
 	fxt_check(&c, &r, options);
-#ifdef HAVE_JANSSON
 	if (options->json)
 		fxt_check_json(&c, path, stdout);
 	else
-#endif
 		fxt_check_print(&c, path, stdout);
 	status = c.violation_count != 0;
 	fxt_check_free(&c);
@@ -279,8 +277,6 @@ int fxt_command_check(int argc, char **argv)
 	int status = 0;
 
 	fxt_parse(&argp, argc, argv, 0, &in);
-	if (in.options.json)
-		fxt_want_json();
 	for (size_t i = 0; i < in.count; i++)
 		status |= check_file(in.paths[i], &in.options);
 	free(in.paths);

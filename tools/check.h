@@ -142,8 +142,6 @@ void fxt_check_open_links(struct fxt_check *c);
 
 extern const char *const fxt_noted_text[FXT_NOTED_COUNT];
 
-#ifdef HAVE_JANSSON
 void fxt_check_json(const struct fxt_check *c, const char *path, FILE *out);
-#endif
 
 #endif

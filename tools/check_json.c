@@ -3,39 +3,42 @@
 #include "config.h"
 #endif
 
-#ifdef HAVE_JANSSON
 #include "check.h"
 #include "json.h"
 
-void fxt_check_json(const struct fxt_check *c, const char *path, FILE *out)
+static void put_violations(struct fxt_json *j, const struct fxt_check *c)
 {
-	json_t *object = json_object(), *violations = json_object(), *noted = json_object();
-
+	fxt_json_object(j, "violations");
 	for (int i = 0; i < FXT_FAULT_COUNT; i++) {
 		const struct fxt_violation *v = &c->violations[i];
-		json_t *entry;
 
 		if (v->count == 0)
 			continue;
-		entry = json_object();
-		json_object_set_new(entry, "count", fxt_json_u64(v->count));
-		json_object_set_new(entry, "first_offset", fxt_json_u64(v->offset));
-		json_object_set_new(entry, "detail", fxt_json_string(v->detail));
-		json_object_set_new(violations, fxt_fault_text[i], entry);
+		fxt_json_object(j, fxt_fault_text[i]);
+		fxt_json_u64(j, "count", v->count);
+		fxt_json_u64(j, "first_offset", v->offset);
+		fxt_json_string(j, "detail", v->detail);
+		fxt_json_end(j);
 	}
+	fxt_json_end(j);
+}
+
+void fxt_check_json(const struct fxt_check *c, const char *path, FILE *out)
+{
+	struct fxt_json j = {.out = out, .one_line = true};
+
+	fxt_json_object(&j, NULL);
+	fxt_json_string(&j, "file", path);
+	fxt_json_u64(&j, "bytes", c->r->size);
+	fxt_json_u64(&j, "records", c->records);
+	fxt_json_u64(&j, "events", c->events);
+	fxt_json_bool(&j, "ok", c->violation_count == 0);
+	put_violations(&j, c);
+	fxt_json_object(&j, "noted");
 	for (int i = 0; i < FXT_NOTED_COUNT; i++) {
 		if (c->noted[i])
-			json_object_set_new(noted, fxt_noted_text[i], fxt_json_u64(c->noted[i]));
+			fxt_json_u64(&j, fxt_noted_text[i], c->noted[i]);
 	}
-	json_object_set_new(object, "file", fxt_json_string(path));
-	json_object_set_new(object, "bytes", fxt_json_u64(c->r->size));
-	json_object_set_new(object, "records", fxt_json_u64(c->records));
-	json_object_set_new(object, "events", fxt_json_u64(c->events));
-	json_object_set_new(object, "ok", json_boolean(c->violation_count == 0));
-	json_object_set_new(object, "violations", violations);
-	json_object_set_new(object, "noted", noted);
-	fxt_json_print(object, out, true);
+	fxt_json_end(&j);
+	fxt_json_end(&j);
 }
-#else
-typedef int fxt_built_without_json;
-#endif

@@ -23,9 +23,6 @@ void fxt_parse(const struct argp *argp, int argc, char **argv, unsigned flags, v
 /* What the only argument of a subcommand that takes one FILE is parsed with: for the keys that are none of its options. */
 error_t fxt_parse_file(int key, char *arg, struct argp_state *state, const char **path);
 
-/* What --json needs. Ends the program with a message when fxt was built without jansson. */
-void fxt_want_json(void);
-
 #define FXT_JSON_OPTION {"json", 'j', 0, 0, "Print JSON", 0}
 
 #endif

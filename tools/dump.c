@@ -251,11 +251,9 @@ void fxt_dump(struct fxt_reader *r, const struct fxt_dump_options *options, FILE
 					? fxt_demangled_name(&names, r, &rec.category, &rec.name)
 					: NULL;
 
-#ifdef HAVE_JANSSON
 			if (options->json)
 				fxt_dump_json(r, &rec, &objects, demangled, fault, out);
 			else
-#endif
 				put_line(r, &rec, &objects, demangled, fault, options, first_ns, out);
 		}
 		fault = NULL;
@@ -307,8 +305,6 @@ int fxt_command_dump(int argc, char **argv)
 	int status;
 
 	fxt_parse(&argp, argc, argv, 0, &in);
-	if (in.options.json)
-		fxt_want_json();
 	if (!fxt_trace_open(&file, in.path))
 		return 1;
 	fxt_reader_init(&r, file.data, file.size);

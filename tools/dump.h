@@ -20,10 +20,8 @@ void fxt_dump(struct fxt_reader *r, const struct fxt_dump_options *options, FILE
 /* The word for what a record is: "thread", "complete", "flow-end". */
 const char *fxt_record_word(const struct fxt_record *rec);
 
-#ifdef HAVE_JANSSON
 /* `demangled` is the event's name as its source has it, or NULL. */
 void fxt_dump_json(const struct fxt_reader *r, const struct fxt_record *rec, const struct fxt_objects *objects,
 		   const char *demangled, const char *fault, FILE *out);
-#endif
 
 #endif

@@ -36,11 +36,3 @@ error_t fxt_parse_file(int key, char *arg, struct argp_state *state, const char 
 	default: return ARGP_ERR_UNKNOWN;
 	}
 }
-
-void fxt_want_json(void)
-{
-#ifndef HAVE_JANSSON
-	fxt_error(NULL, "--json needs jansson, and fxt was built without (Debian: libjansson-dev)");
-	exit(argp_err_exit_status);
-#endif
-}

@@ -178,8 +178,6 @@ int fxt_command_record(int argc, char **argv)
 	/* In order: what follows COMMAND is COMMAND's. */
 	argp_err_exit_status = FXT_STATUS_FAILED;
 	fxt_parse(&argp, argc, argv, ARGP_IN_ORDER, &o);
-	if (o.json)
-		fxt_want_json();
 	status = record(&o);
 	free(o.threshold_ns);
 	free(o.explain_ns);

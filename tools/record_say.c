@@ -83,32 +83,31 @@ static void advise(const struct fxt_record_options *o, const struct fxt_merge *m
 	free(thin);
 }
 
-#ifdef HAVE_JANSSON
 static void summary_json(const struct fxt_merge *m, const struct fxt_run *run, const char *path)
 {
-	json_t *object = json_object(), *categories = json_object();
+	struct fxt_json j = {.out = stderr, .one_line = true};
 
+	fxt_json_object(&j, NULL);
+	fxt_json_string(&j, "file", path);
+	fxt_json_i64(&j, "status", run->status);
+	fxt_json_u64(&j, "wall_ns", run->wall_ns);
+	fxt_json_u64(&j, "processes", m->processes);
+	fxt_json_u64(&j, "threads", m->threads);
+	fxt_json_u64(&j, "events", m->events);
+	fxt_json_u64(&j, "bytes", m->bytes);
+	fxt_json_u64(&j, "dropped", fxt_lost_dropped(m->lost));
+	fxt_json_u64(&j, "filtered", m->lost[FXT_LOSS_FILTERED]);
+	fxt_json_u64(&j, "overwritten", m->lost[FXT_LOSS_OVERWRITTEN]);
+	fxt_json_object(&j, "categories");
 	for (size_t i = 0; i < m->category_count; i++) {
-		json_t *one = json_object();
-
-		json_object_set_new(one, "events", fxt_json_u64(m->categories[i].events));
-		json_object_set_new(one, "bytes", fxt_json_u64(m->categories[i].bytes));
-		json_object_set_new(categories, m->categories[i].name, one);
+		fxt_json_object(&j, m->categories[i].name);
+		fxt_json_u64(&j, "events", m->categories[i].events);
+		fxt_json_u64(&j, "bytes", m->categories[i].bytes);
+		fxt_json_end(&j);
 	}
-	json_object_set_new(object, "file", fxt_json_string(path));
-	json_object_set_new(object, "status", json_integer(run->status));
-	json_object_set_new(object, "wall_ns", fxt_json_u64(run->wall_ns));
-	json_object_set_new(object, "processes", fxt_json_u64(m->processes));
-	json_object_set_new(object, "threads", fxt_json_u64(m->threads));
-	json_object_set_new(object, "events", fxt_json_u64(m->events));
-	json_object_set_new(object, "bytes", fxt_json_u64(m->bytes));
-	json_object_set_new(object, "dropped", fxt_json_u64(fxt_lost_dropped(m->lost)));
-	json_object_set_new(object, "filtered", fxt_json_u64(m->lost[FXT_LOSS_FILTERED]));
-	json_object_set_new(object, "overwritten", fxt_json_u64(m->lost[FXT_LOSS_OVERWRITTEN]));
-	json_object_set_new(object, "categories", categories);
-	fxt_json_print(object, stderr, true);
+	fxt_json_end(&j);
+	fxt_json_end(&j);
 }
-#endif
 
 static void say_damaged(const struct fxt_merge *m)
 {
@@ -157,12 +156,10 @@ static void say_untraced(const struct fxt_untraced *u)
 void fxt_record_summary(const struct fxt_record_options *o, const struct fxt_merge *m,
 			const struct fxt_run *run, const char *path)
 {
-#ifdef HAVE_JANSSON
 	if (o->json) {
 		summary_json(m, run, path);
 		return;
 	}
-#endif
 	say_damaged(m);
 	if (o->quiet)
 		return;

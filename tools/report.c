@@ -359,17 +359,13 @@ int fxt_command_report(int argc, char **argv)
 	int status;
 
 	fxt_parse(&argp, argc, argv, 0, &in);
-	if (in.options.json)
-		fxt_want_json();
 	if (!fxt_trace_open(&file, in.path))
 		return 1;
 	fxt_reader_init(&r, file.data, file.size);
 	fxt_report_make(&report, &r, &in.options);
-#ifdef HAVE_JANSSON
 	if (in.options.json)
 		fxt_report_json(&report, stdout);
 	else
-#endif
 		fxt_report_print(&report, stdout);
 	fxt_flush_stdout();
 	status = fxt_trace_verdict(&file, &r);

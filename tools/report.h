@@ -298,13 +298,12 @@ void fxt_report_make(struct fxt_report *report, struct fxt_reader *r,
 void fxt_report_print(const struct fxt_report *report, FILE *out);
 void fxt_report_free(struct fxt_report *report);
 
-#ifdef HAVE_JANSSON
 void fxt_report_json(const struct fxt_report *report, FILE *out);
 
-/* report_json_why.c. Like all of these, new references. */
-struct json_t *fxt_report_json_thread(const struct fxt_reader *r, uint32_t index);
-struct json_t *fxt_report_json_threads(const struct fxt_report *report);
-struct json_t *fxt_report_json_chains(const struct fxt_report *report);
-#endif
+/* report_json_why.c. The first begins an object of the thread's ids and its name, to be ended by the caller. */
+struct fxt_json;
+void fxt_report_json_thread(struct fxt_json *j, const char *key, const struct fxt_reader *r, uint32_t index);
+void fxt_report_json_threads(struct fxt_json *j, const struct fxt_report *report);
+void fxt_report_json_chains(struct fxt_json *j, const struct fxt_report *report);
 
 #endif

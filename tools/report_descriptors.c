@@ -228,27 +228,24 @@ void fxt_descriptors_print(const struct fxt_descriptors *d, const struct fxt_rea
 		fputs("  or closed, where that was lost\n", out);
 }
 
-#ifdef HAVE_JANSSON
-json_t *fxt_descriptors_json(const struct fxt_descriptors *d, const struct fxt_reader *r)
+void fxt_descriptors_json(const struct fxt_descriptors *d, struct fxt_json *j, const struct fxt_reader *r)
 {
-	json_t *array = json_array();
-
+	fxt_json_array(j, "descriptors_open");
 	for (size_t i = 0; i < d->count; i++) {
 		const struct fxt_left *left = &d->list[i];
-		struct fxt_text call = fxt_symbol_text(r, left->call), process = fxt_process_name(r, left->pid);
-		json_t *one = json_object();
+		struct fxt_text process = fxt_process_name(r, left->pid);
 
-		fxt_json_set(one, "pid", fxt_json_u64(left->pid));
-		fxt_json_set(one, "program", fxt_json_text(&process));
-		fxt_json_set(one, "of", json_string_nocheck(left->label));
-		fxt_json_set(one, "call", fxt_json_text(&call));
-		fxt_json_set(one, "count", fxt_json_u64(left->count));
-		fxt_json_set(one, "since_ns", fxt_json_u64(left->since_ns));
-		json_array_append_new(array, one);
+		fxt_json_object(j, NULL);
+		fxt_json_u64(j, "pid", left->pid);
+		fxt_json_text(j, "program", &process);
+		fxt_json_string(j, "of", left->label);
+		fxt_json_symbol(j, "call", r, left->call);
+		fxt_json_u64(j, "count", left->count);
+		fxt_json_u64(j, "since_ns", left->since_ns);
+		fxt_json_end(j);
 	}
-	return array;
+	fxt_json_end(j);
 }
-#endif
 
 void fxt_descriptors_free(struct fxt_descriptors *d)
 {

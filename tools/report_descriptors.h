@@ -33,10 +33,7 @@ void fxt_descriptors_print(const struct fxt_descriptors *d, const struct fxt_rea
 			   size_t top, FILE *out);
 void fxt_descriptors_free(struct fxt_descriptors *d);
 
-#ifdef HAVE_JANSSON
-#include <jansson.h>
-
-json_t *fxt_descriptors_json(const struct fxt_descriptors *d, const struct fxt_reader *r);
-#endif
+struct fxt_json;
+void fxt_descriptors_json(const struct fxt_descriptors *d, struct fxt_json *j, const struct fxt_reader *r);
 
 #endif

@@ -43,9 +43,7 @@ static void check(const uint8_t *data, size_t size, struct fxt_check_options opt
 	fxt_reader_init(&r, data, size);
 	fxt_check(&c, &r, &options);
 	fxt_check_print(&c, "fuzz", nowhere());
-#ifdef HAVE_JANSSON
 	fxt_check_json(&c, "fuzz", nowhere());
-#endif
 	fxt_check_free(&c);
 	fxt_reader_free(&r);
 }
@@ -58,9 +56,7 @@ static void report(const uint8_t *data, size_t size, struct fxt_report_options o
 	fxt_reader_init(&r, data, size);
 	fxt_report_make(&p, &r, &options);
 	fxt_report_print(&p, nowhere());
-#ifdef HAVE_JANSSON
 	fxt_report_json(&p, nowhere());
-#endif
 	fxt_report_free(&p);
 	fxt_reader_free(&r);
 }
