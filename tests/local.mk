@@ -294,7 +294,7 @@ E2E_TESTS = \
 	tests/e2e/snapshot.sh \
 	tests/e2e/streams.sh
 # What the scripts share, sourced or called by them.
-E2E_HELPERS = tests/e2e/hostile.py tests/e2e/hosts_lib.sh tests/e2e/lib.sh tests/e2e/progress.py tests/e2e/trace.py
+E2E_HELPERS = tests/e2e/bounded.py tests/e2e/hostile.py tests/e2e/hosts_lib.sh tests/e2e/lib.sh tests/e2e/progress.py tests/e2e/trace.py
 TESTS += $(E2E_TESTS)
 EXTRA_DIST += $(E2E_TESTS) $(E2E_HELPERS)
 

@@ -67,6 +67,18 @@ bool fxt_fd_life_is_accepted(const struct fxt_record *rec)
 	return fxt_text_is(&rec->name, "connection") && !fxt_fd_life_is_made_by(rec, "connect");
 }
 
+char *fxt_short_label(char *label)
+{
+	struct fxt_text text = {.text = label, .bytes = (uint32_t)strlen(label)};
+	char *cut;
+
+	if (text.bytes <= FXT_LABEL_COLUMNS)
+		return label;
+	cut = fxt_printable(&text, FXT_LABEL_COLUMNS, true);
+	free(label);
+	return cut;
+}
+
 char *fxt_address_without_port(char *address)
 {
 	char *port = strncmp(address, "unix:", 5) != 0 ? strrchr(address, ':') : NULL;
@@ -99,7 +111,7 @@ static char *told_label(const struct fxt_record *rec)
 		if (a->type != FXT_ARG_STRING || fxt_text_is(&a->name, "call") || !a->string.bytes)
 			continue;
 		free(text);
-		text = fxt_printable(&a->string, 512, true);
+		text = fxt_printable(&a->string, FXT_LABEL_COLUMNS, true);
 	}
 	if (!text || !fxt_fd_life_is_accepted(rec))
 		return text;

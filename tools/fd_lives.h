@@ -33,6 +33,13 @@ bool fxt_fd_life_is_accepted(const struct fxt_record *rec);
 /* What a socket is called that has no address yet; type 0: not known. Free it. */
 char *fxt_socket_label(uint64_t domain, uint64_t type);
 
+/* The longest label. */
+enum { FXT_LABEL_COLUMNS = 512 };
+
+/* Cuts a longer one in the middle, and frees it then: one that is made of another, as of what was accepted on a connection, would grow
+ * each time. */
+char *fxt_short_label(char *label);
+
 /* Cuts the port off an address: clients take any, so all of one address are one peer. */
 char *fxt_address_without_port(char *address);
 

@@ -36,7 +36,7 @@ static char *text_argument(const struct fxt_record *rec, const char *name)
 {
 	const struct fxt_argument *a = fxt_argument(rec, name);
 
-	return a && a->type == FXT_ARG_STRING && a->string.bytes ? fxt_printable(&a->string, 512, true)
+	return a && a->type == FXT_ARG_STRING && a->string.bytes ? fxt_printable(&a->string, FXT_LABEL_COLUMNS, true)
 								 : NULL;
 }
 
@@ -130,7 +130,7 @@ static char *unknown_label(const struct fxt_files *f, const struct fxt_reader *r
 	if (space == STREAMS) {
 		object = f->objects ? fxt_object_of(f->objects, r, rec, fxt_argument(rec, "stream")) : NULL;
 		if (object)
-			return object->path.bytes ? fxt_printable(&object->path, 512, true) : fxt_strdup(object->label);
+			return object->path.bytes ? fxt_printable(&object->path, FXT_LABEL_COLUMNS, true) : fxt_strdup(object->label);
 		return fxt_format("stream 0x%" PRIx64, number);
 	}
 	if (number < FXT_FD_STANDARD)
@@ -198,10 +198,10 @@ static char *accepted_label(struct fxt_files *f, const struct fxt_reader *r, con
 	size_t file = fxt_file_of(f, r, rec, listener);
 
 	if (!peer)
-		return fxt_format("accepted on %s", f->list[file].label);
+		return fxt_short_label(fxt_format("accepted on %s", f->list[file].label));
 	label = fxt_format("%s to %s", fxt_address_without_port(peer), f->list[file].label);
 	free(peer);
-	return label;
+	return fxt_short_label(label);
 }
 
 static bool succeeded(const struct fxt_record *rec, uint64_t *ret)

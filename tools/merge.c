@@ -426,9 +426,7 @@ bool fxt_merge_part(struct fxt_merge *m, const char *path, bool still_runs)
 
 void fxt_merge_free(struct fxt_merge *m)
 {
-	for (size_t i = 0; i < m->category_count; i++)
-		free(m->categories[i].name);
-	free(m->categories);
+	fxt_merge_free_sums(m);
 	free(m->reason);
 	free(m->worst_name);
 	fxt_untraced_free(&m->untraced);

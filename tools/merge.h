@@ -27,6 +27,8 @@ struct fxt_merged_category {
 	uint64_t events, bytes;
 };
 
+struct fxt_merged_name;                 /* of a category, in merge_sums.c */
+
 /* What went into the archive. All zero is the beginning. */
 struct fxt_merge {
 	struct fxt_write_behind output;
@@ -47,6 +49,7 @@ struct fxt_merge {
 	char *reason;                   /* why something was dropped, of the first part that says; or NULL */
 	struct fxt_merged_category *categories;
 	size_t category_count, category_capacity;
+	struct fxt_merged_name *category_names;
 	struct fxt_map provider_ids, last_ids, pids, tids;    /* last_ids: of each id, what the last part of it became */
 	uint32_t next_id;
 	uint64_t named;                 /* the process whose last part came first; 0: there is none */
@@ -79,6 +82,9 @@ bool fxt_merge_end(struct fxt_merge *m);
 
 /* Adds to the sums what was found in a part that has been read: merge.c's own. */
 void fxt_merge_add(struct fxt_merge *m, struct fxt_overview *o, const struct fxt_reader *r);
+
+/* Frees what they were added to. */
+void fxt_merge_free_sums(struct fxt_merge *m);
 
 /* The category with the most bytes, or NULL. */
 const struct fxt_merged_category *fxt_merge_largest(const struct fxt_merge *m);

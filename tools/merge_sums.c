@@ -4,27 +4,43 @@
 #endif
 
 #include <stdlib.h>
+#include <string.h>
+#include <uthash.h>
 
+#include "hash.h"
 #include "merge.h"
 #include "message.h"
 #include "print.h"
 
+/* Where the category of a name is; a trace may have one for each event. */
+struct fxt_merged_name {
+	size_t category;
+	UT_hash_handle hh;              /* the key is the category's name */
+};
+
+static struct fxt_merged_category *category_of(struct fxt_merge *m, char *name)
+{
+	struct fxt_merged_name *found;
+
+	HASH_FIND_STR(m->category_names, name, found);
+	if (found) {
+		free(name);
+		return &m->categories[found->category];
+	}
+	found = fxt_alloc(1, sizeof(*found));
+	found->category = m->category_count++;
+	HASH_ADD_KEYPTR(hh, m->category_names, name, strlen(name), found);
+	m->categories = fxt_grow(m->categories, &m->category_capacity, m->category_count, sizeof(*m->categories));
+	m->categories[found->category] = (struct fxt_merged_category){.name = name};
+	return &m->categories[found->category];
+}
+
 static void add_category(struct fxt_merge *m, const struct fxt_text *name, const struct fxt_usage *u)
 {
-	struct fxt_merged_category *c;
+	struct fxt_merged_category *c = category_of(m, fxt_format("%.*s", (int)name->bytes, name->text));
 
-	for (size_t i = 0; i < m->category_count; i++) {
-		c = &m->categories[i];
-		if (!fxt_text_is(name, c->name))
-			continue;
-		c->events += u->events;
-		c->bytes += u->bytes;
-		return;
-	}
-	m->categories = fxt_grow(m->categories, &m->category_capacity, m->category_count + 1, sizeof(*c));
-	c = &m->categories[m->category_count++];
-	*c = (struct fxt_merged_category){.events = u->events, .bytes = u->bytes};
-	c->name = fxt_format("%.*s", (int)name->bytes, name->text);
+	c->events += u->events;
+	c->bytes += u->bytes;
 }
 
 /* Who lost the most records. */
@@ -86,4 +102,18 @@ const struct fxt_merged_category *fxt_merge_largest(const struct fxt_merge *m)
 			largest = &m->categories[i];
 	}
 	return largest;
+}
+
+void fxt_merge_free_sums(struct fxt_merge *m)
+{
+	struct fxt_merged_name *name = m->category_names, *next;
+
+	HASH_CLEAR(hh, m->category_names);
+	for (; name; name = next) {
+		next = name->hh.next;
+		free(name);
+	}
+	for (size_t i = 0; i < m->category_count; i++)
+		free(m->categories[i].name);
+	free(m->categories);
 }

@@ -41,6 +41,20 @@ static char *label_of(const struct fxt_text *name)
 	return label;
 }
 
+/* Of each name there is one label, as names may be long and objects many. */
+static char *shared_label(struct fxt_objects *o, struct fxt_reader *r, const struct fxt_text *name)
+{
+	uint32_t symbol = fxt_symbol(r, name);
+
+	while (o->label_count <= symbol) {
+		o->labels = fxt_grow(o->labels, &o->label_capacity, o->label_count + 1, sizeof(char *));
+		o->labels[o->label_count++] = NULL;
+	}
+	if (!o->labels[symbol])
+		o->labels[symbol] = label_of(name);
+	return o->labels[symbol];
+}
+
 /* -- Reading --------------------------------------------------------------------------------------- */
 
 static struct fxt_text text_argument(const struct fxt_record *rec, const char *name)
@@ -50,7 +64,7 @@ static struct fxt_text text_argument(const struct fxt_record *rec, const char *n
 	return a && a->type == FXT_ARG_STRING ? a->string : (struct fxt_text){.text = ""};
 }
 
-static void take(struct fxt_objects *o, const struct fxt_reader *r, const struct fxt_record *rec)
+static void take(struct fxt_objects *o, struct fxt_reader *r, const struct fxt_record *rec)
 {
 	uint64_t since = 0;
 
@@ -65,7 +79,7 @@ static void take(struct fxt_objects *o, const struct fxt_reader *r, const struct
 		.type = text_argument(rec, "type"),
 		.name = rec->name,
 		.path = text_argument(rec, "path"),
-		.label = label_of(&rec->name),
+		.label = shared_label(o, r, &rec->name),
 	};
 }
 
@@ -127,8 +141,9 @@ void fxt_objects_read(struct fxt_objects *o, const void *data, uint64_t size)
 
 void fxt_objects_free(struct fxt_objects *o)
 {
-	for (size_t i = 0; i < o->count; i++)
-		free(o->list[i].label);
+	for (size_t i = 0; i < o->label_count; i++)
+		free(o->labels[i]);
+	free(o->labels);
 	free(o->list);
 	fxt_map_free(&o->by_pointer);
 	fxt_block_lives_free(&o->lives);

@@ -18,13 +18,15 @@ struct fxt_object {
 	uint64_t since_ns, offset;
 	struct fxt_text type, name;     /* in the mapping */
 	struct fxt_text path;           /* what a stream or directory was opened by; or empty */
-	char *label;                    /* the name for people: functions and variables as in their source */
+	char *label;                    /* the name for people: functions and variables as in their source; one for all of a name */
 };
 
 /* All zero is the beginning. */
 struct fxt_objects {
 	struct fxt_object *list;        /* sorted */
 	size_t count, capacity;
+	char **labels;                  /* by symbol of the name, or NULL */
+	size_t label_count, label_capacity;
 	struct fxt_map by_pointer;      /* the first of each */
 	struct fxt_block_lives lives;
 };

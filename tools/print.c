@@ -162,15 +162,38 @@ static void cut(char *text, size_t columns, bool keep_end)
 	memmove(from + 2, to, strlen(to) + 1);
 }
 
+/* A copy of the text; where it is far longer than the columns, of what they may show of its beginning and of its end. Thousands of records
+ * may refer to one text of 32000 bytes. */
+static char *copy_ends(const struct fxt_text *t, size_t columns, size_t *bytes)
+{
+	size_t head = t->bytes, tail = 0;
+	char *copy;
+
+	if (t->bytes > 8 && columns < t->bytes / 8 - 1) {
+		head = tail = (columns + 1) * 4;        /* no character has more bytes */
+		for (int i = 0; i < 3 && is_continuation(t->text[head]); i++)
+			head--;
+		for (int i = 0; i < 3 && is_continuation(t->text[t->bytes - tail]); i++)
+			tail--;
+	}
+	*bytes = head + tail;
+	copy = fxt_alloc(*bytes + 1, 1);
+	memcpy(copy, t->text, head);
+	memcpy(copy + head, t->text + t->bytes - tail, tail);
+	return copy;
+}
+
 char *fxt_printable(const struct fxt_text *t, size_t columns, bool keep_end)
 {
-	char *clean = fxt_alloc(t->bytes + 1, 1);
-	size_t bytes = fxt_utf8_clean(clean, t->text, t->bytes, t->bytes);
-	char *out = escape(clean, bytes);
+	size_t bytes;
+	char *clean = copy_ends(t, columns, &bytes), *out, *fitting;
 
+	bytes = fxt_utf8_clean(clean, clean, bytes, bytes);
+	out = escape(clean, bytes);
 	free(clean);
 	cut(out, columns, keep_end);
-	return out;
+	fitting = realloc(out, strlen(out) + 1);
+	return fitting ? fitting : out;
 }
 
 void fxt_put_line(FILE *out, char *line)

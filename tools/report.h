@@ -74,7 +74,7 @@ struct fxt_wait {
 	const char *kind;
 	uint64_t pid, object;           /* what is waited for, in which process */
 	const struct fxt_object *known; /* what it is, or NULL */
-	char *label;                    /* its name, or NULL */
+	char *label;                    /* its name, or NULL; that of `known`, where that is known */
 	uint64_t count, total_ns, max_ns;
 	struct fxt_waiter *waiters;     /* sorted: the longest first */
 	size_t waiter_count, waiter_capacity;

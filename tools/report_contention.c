@@ -146,17 +146,25 @@ static int64_t holder_of(const struct fxt_contention *c, const struct fxt_reader
 	return s ? (int64_t)s->value[0] : -1;
 }
 
-/* Whoever comes back to itself by going from holder to holder is in a circle. */
-static bool is_in_circle(const struct fxt_contention *c, const struct fxt_reader *r, size_t thread)
+/* Whoever comes back to itself by going from holder to holder is in a circle. A walk ends where it or an older one has been, so that
+ * all of them together take no more steps than there are threads. */
+static void find_circles(struct fxt_contention *c, const struct fxt_reader *r)
 {
-	int64_t next = holder_of(c, r, thread);
+	size_t *walks = fxt_alloc(c->blocked_count, sizeof(*walks));     /* by thread: the walk that came by first, from 1 up */
 
-	for (size_t steps = 0; next >= 0 && steps <= c->blocked_count; steps++) {
-		if ((size_t)next == thread)
-			return true;
-		next = holder_of(c, r, (size_t)next);
+	for (size_t i = 0; i < c->blocked_count; i++) {
+		int64_t at = (int64_t)i;
+
+		while (at >= 0 && (size_t)at < c->blocked_count && !walks[at]) {
+			walks[at] = i + 1;
+			at = holder_of(c, r, (size_t)at);
+		}
+		while (at >= 0 && (size_t)at < c->blocked_count && walks[at] == i + 1 && !c->blocked[at].is_in_circle) {
+			c->blocked[at].is_in_circle = true;
+			at = holder_of(c, r, (size_t)at);
+		}
 	}
-	return false;
+	free(walks);
 }
 
 void fxt_contention_finish(struct fxt_contention *c, struct fxt_reader *r, const struct fxt_open_calls *open)
@@ -173,8 +181,7 @@ void fxt_contention_finish(struct fxt_contention *c, struct fxt_reader *r, const
 		/* It said so within the call it is in. */
 		b->is_blocked = b->is_known && s->count && s->list[s->count - 1].start_ns <= b->since_ns;
 	}
-	for (size_t i = 0; i < c->blocked_count; i++)
-		c->blocked[i].is_in_circle = is_in_circle(c, r, i);
+	find_circles(c, r);
 }
 
 /* -- Printing ---------------------------------------------------------------------------------- */

@@ -57,7 +57,7 @@ void fxt_waits_take(struct fxt_waits *w, const struct fxt_reader *r, const struc
 	wait->total_ns += duration_ns;
 	wait->max_ns = duration_ns > wait->max_ns ? duration_ns : wait->max_ns;
 	add_waiter(wait, rec->thread, duration_ns);
-	if (!wait->label && label && label->type == FXT_ARG_STRING && label->string.bytes)
+	if (!wait->known && !wait->label && label && label->type == FXT_ARG_STRING && label->string.bytes)
 		wait->label = fxt_printable(&label->string, 40, true);
 }
 
@@ -85,10 +85,8 @@ void fxt_waits_sort(struct fxt_waits *w)
 		struct fxt_wait *wait = &w->list[i];
 
 		qsort(wait->waiters, wait->waiter_count, sizeof(*wait->waiters), waiters_by_total);
-		if (wait->known) {
-			free(wait->label);
-			wait->label = fxt_strdup(wait->known->label);
-		}
+		if (wait->known)
+			wait->label = wait->known->label;
 	}
 	if (w->count)
 		qsort(w->list, w->count, sizeof(*w->list), by_total);
@@ -146,7 +144,7 @@ static int by_name(const void *a, const void *b)
 	if (!x->label || !y->label)
 		names = (x->label != NULL) - (y->label != NULL);
 	else
-		names = strcmp(x->label, y->label);
+		names = x->label == y->label ? 0 : strcmp(x->label, y->label);
 	return names ? names : strcmp(x->kind, y->kind);
 }
 
@@ -242,7 +240,8 @@ void fxt_waits_print(const struct fxt_waits *w, const struct fxt_reader *r, size
 void fxt_waits_free(struct fxt_waits *w)
 {
 	for (size_t i = 0; i < w->count; i++) {
-		free(w->list[i].label);
+		if (!w->list[i].known)
+			free(w->list[i].label);
 		free(w->list[i].waiters);
 	}
 	free(w->list);

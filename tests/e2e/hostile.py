@@ -33,7 +33,40 @@ def event(kind, time, category, name, index=0, koids=None, args=(), extra=None, 
 
 
 HEAD = words(0x0016547846040010) + provider(1, b'p') + words(1 | 2 << 4, 10**9)
-COMPLETE, INSTANT, BEGIN, ASYNC, FLOW = 4, 0, 2, 5, 8
+INSTANT, COUNTER, BEGIN, END, COMPLETE, ASYNC, FLOW = 0, 1, 2, 3, 4, 5, 8       # ASYNC + 2 and FLOW + 2 are the ends
+INT, LONG, TEXT, POINTER = 1, 4, 6, 7
+
+
+def argument(kind, name, value):
+    """Arguments whose name, and value if it is text, are registered."""
+    if kind in (INT, TEXT):
+        return words(kind | 1 << 4 | name << 16 | value << 32)
+    return words(kind | 2 << 4 | name << 16, value)
+
+
+class Writer:
+    """A trace that grows until it has its size; names are registered when they are first used."""
+
+    def __init__(self, size, rnd, indexed=1):
+        self.out, self.size, self.rnd, self.known, self.time = bytearray(), size, rnd, {}, 1000
+        for index in range(1, indexed + 1):
+            self.out += thread(index, 7, 6 + index)
+
+    def more(self):
+        self.time += self.rnd.randrange(1, 5000)
+        return len(self.out) < self.size
+
+    def name(self, text):
+        if text not in self.known:
+            self.known[text] = len(self.known) + 1
+            self.out += string(self.known[text], text.encode())
+        return self.known[text]
+
+    def put(self, kind, category, name, args=(), index=1, koids=None, lasts=3000, extra=None):
+        args = [argument(kind, self.name(what), self.name(value) if kind == TEXT else value) for kind, what, value in args]
+        if kind == COMPLETE:
+            extra = self.time + lasts
+        self.out += event(kind, self.time, self.name(category), self.name(name), index, koids, args, extra)
 
 
 def half_events(size, rnd, args=()):
@@ -125,6 +158,130 @@ def links(size, rnd):
     return out
 
 
+def categories(size, rnd):
+    """A category for each event."""
+    w = Writer(size, rnd)
+    while w.more():
+        w.out += event(COMPLETE, w.time, 0x8008, w.name('b'), 1, inline=struct.pack('<Q', rnd.getrandbits(64)), extra=w.time + 5)
+    return w.out
+
+
+def waiters(size, rnd):
+    """Each thread waits for a lock that the next one holds, and the last for one that nobody does, or the first."""
+    w = Writer(size, rnd)
+    while w.more():
+        number = len(w.out)     # as it grows by 112 bytes a thread
+        koids = (7, number)
+        w.put(BEGIN, 'pthread', 'pthread_mutex_lock', [(POINTER, 'mutex', number)], 0, koids)
+        after = 7 if w.rnd.randrange(100000) == 0 else number + 112
+        w.put(INSTANT, 'agent', 'contended', [(POINTER, 'mutex', number), (LONG, 'holder', after)], 0, koids)
+    return w.out
+
+
+def accepted(size, rnd):
+    """Connections that were accepted on connections."""
+    w = Writer(size, rnd)
+    peer = 'p' * rnd.randrange(1, 512)
+    while w.more():
+        w.put(COMPLETE, 'net', 'accept', [(INT, 'sockfd', 5), (TEXT, 'addr', peer), (INT, 'ret', 5)])
+        w.put(COMPLETE, 'fd', 'read', [(INT, 'fd', 5)])
+    return w.out
+
+
+def objects(size, rnd):
+    """One long name for all objects."""
+    w = Writer(size, rnd)
+    name = w.name('mutex of ' + 'n' * rnd.randrange(1, 31000))
+    while w.more():
+        w.out += words(6 | 2 << 4 | 1 << 16 | name << 24, len(w.out))
+    return w.out
+
+
+def repeated(size, rnd):
+    """Long texts as the arguments of all calls."""
+    w = Writer(size, rnd)
+    path = 'q' * rnd.randrange(1, 31000)
+    while w.more():
+        w.put(COMPLETE, 'stdio', rnd.choice(('open', 'fopen', 'other')), [(TEXT, 'pathname', path), (INT, 'ret', rnd.randrange(999))])
+    return w.out
+
+
+def children(size, rnd):
+    w = Writer(size, rnd)
+    while w.more():
+        w.put(ASYNC, 'process', 'child', rnd.choice(([], [(INT, 'pid', rnd.randrange(1 << 20))])), extra=len(w.out))
+    return w.out
+
+
+def programs(size, rnd):
+    """A program for each few events, with descriptors."""
+    w = Writer(size, rnd)
+    number = 1
+    while w.more():
+        number += 1
+        w.known = {}
+        w.out += provider(number)
+        w.put(rnd.choice((INSTANT, COMPLETE)), 'process', rnd.choice(('_exit', 'vfork', 'execve')), [], 0, (number, number))
+    return w.out
+
+
+def descriptors(size, rnd):
+    w = Writer(size, rnd)
+    path = 'q' * rnd.randrange(1, 600)
+    while w.more():
+        w.put(ASYNC, 'fd', 'file', [(INT, 'fd', rnd.randrange(9, 99)), (TEXT, 'call', 'open'), (TEXT, 'path', path)], extra=len(w.out))
+    return w.out
+
+
+def logs(size, rnd):
+    w = Writer(size, rnd)
+    while w.more():
+        w.out += words(9 | 3 << 4 | 8 << 16 | 1 << 32, w.time) + b'said %03d' % rnd.randrange(1000)
+    return w.out
+
+
+CALLS = (('malloc', 'malloc'), ('malloc', 'realloc'), ('malloc', 'free'), ('stdio', 'fopen'), ('stdio', 'fclose'), ('fd', 'open'),
+         ('fd', 'read'), ('fd', 'write'), ('fd', 'close'), ('fd', 'dup2'), ('fd', 'fcntl'), ('net', 'socket'), ('net', 'accept'),
+         ('net', 'connect'), ('net', 'bind'), ('process', 'fork'), ('process', 'vfork'), ('process', 'execve'), ('process', 'waitpid'),
+         ('process', 'posix_spawn'), ('pthread', 'pthread_mutex_lock'), ('pthread', 'pthread_cond_wait'), ('pthread', 'pthread_join'),
+         ('pthread', 'sem_wait'), ('function', '_ZN3foo3barEi'), ('agent', 'released'), ('agent', 'resumed'), ('agent', 'contended'),
+         ('agent', 'arrow'), ('agent', 'dropped'), ('malloc', 'heap block'), ('malloc', 'mapping'), ('process', 'child'),
+         ('pthread', 'thread'), ('fd', 'file'), ('fd', 'pipe'), ('net', 'connection'), ('log', 'log'))
+NAMES = ('fd', 'oldfd', 'newfd', 'sockfd', 'ptr', 'size', 'call', 'path', 'pathname', 'addr', 'stream', 'mutex', 'cond', 'sem', 'thread',
+         'ret', 'errno', 'at', 'held_at', 'holder', 'held_ns', 'pid', 'status', 'signal', 'cpu_ns', 'voluntary', 'function', 'object',
+         'of', 'cmd', 'arg', 'flags', 'message', 'reason', 'records', 'ended_by', 'since', 'type')
+
+
+def mixed(size, rnd):
+    """All that analyses look at, as often as chance would have it, with few or many different values of each kind."""
+    indexed, values = rnd.randrange(1, 200), [1 << rnd.randrange(1, 40) for _ in NAMES]
+    w = Writer(size, rnd, indexed)
+    calls, kinds = rnd.sample(CALLS, rnd.randrange(1, len(CALLS))), rnd.sample(range(11), rnd.randrange(1, 11))
+    texts = ['t' * rnd.randrange(1, 1 << rnd.randrange(1, 15)) for _ in range(rnd.randrange(1, 20))]
+    new_threads, new_programs, most_args = rnd.random() ** 8, rnd.random() ** 12, rnd.randrange(0, 9)
+    number, ids = 1, 1 << rnd.randrange(1, 40)
+    while w.more():
+        if rnd.random() < new_programs:
+            number, w.known = number + 1, {}
+            w.out += provider(number) + b''.join(thread(index, number, 6 + index) for index in range(1, indexed + 1)[:8])
+            indexed = min(indexed, 8)
+        args = []
+        for what in rnd.sample(range(len(NAMES)), rnd.randrange(most_args + 1)):
+            kind = rnd.choice((INT, LONG, TEXT, POINTER))
+            value = rnd.choice(texts) if kind == TEXT else rnd.randrange(values[what])
+            args.append((kind, NAMES[what], value & 0x7fffffff if kind == INT else value))
+        category, name = rnd.choice(calls)
+        index, koids = rnd.randrange(1, indexed + 1), None
+        if rnd.random() < new_threads:
+            index, koids = 0, (7, rnd.randrange(1 << 40))
+        kind = rnd.choice(kinds)
+        extra = rnd.randrange(ids) if kind == COUNTER or kind >= ASYNC else None
+        w.put(kind, category, name, args, index, koids, rnd.randrange(1 << rnd.randrange(1, 20)), extra)
+        if rnd.random() < .1:
+            w.out += words(6 | 2 << 4 | 1 << 16 | w.name(rnd.choice(texts)) << 24, rnd.randrange(values[4]))
+    return w.out
+
+
 def long(size, rnd):
     """Nothing is wrong with it: calls, and in each an arrow to itself and a lifetime."""
     out = bytearray(string(1, b'a') + string(2, b'b') + thread(1, 7, 7))
@@ -140,7 +297,8 @@ def long(size, rnd):
     return out + events.tobytes()
 
 
-KINDS = (redefined_string, redefined_thread, colliding, threads, names, backwards, providers, open_calls, links)
+KINDS = (redefined_string, redefined_thread, colliding, threads, names, backwards, providers, open_calls, links,
+         categories, waiters, accepted, objects, repeated, children, programs, descriptors, logs, mixed)
 
 if sys.argv[1] == 'list':
     print(*(kind.__name__ for kind in KINDS))
