@@ -456,6 +456,24 @@ START_TEST(tells_latencies_by_file)
 }
 END_TEST
 
+/* Both programs say that a descriptor's lifetime with this id began in them: the place of neither must become one of a third. */
+START_TEST(an_id_of_two_programs)
+{
+	const struct argument *args = ARGS({"fd", INT, 5}, {"call", TEXT, TEXT_OF("open")}, {"path", TEXT, TEXT_OF("/b")});
+	struct fxt_report report;
+
+	begin_trace();
+	event(ASYNC_BEGIN, 1, "fd", "file", 10, 77, args);
+	provider(8);
+	thread(1, 8, 8);
+	event(ASYNC_BEGIN, 1, "fd", "file", 20, 77, args);
+	make_report(&report, 10);
+	ck_assert_uint_eq(report.descriptors.count, 1);
+	ck_assert_uint_eq(report.descriptors.list[0].pid, 8);
+	end_report(&report);
+}
+END_TEST
+
 int main(void)
 {
 	TCase *c = tcase_create("report");
@@ -473,5 +491,6 @@ int main(void)
 	tcase_add_test(c, forgets_modes);
 	tcase_add_test(c, counts_nothing_twice);
 	tcase_add_test(c, tells_latencies_by_file);
+	tcase_add_test(c, an_id_of_two_programs);
 	return RUN_SUITE("report", c);
 }

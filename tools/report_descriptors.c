@@ -26,7 +26,7 @@ void fxt_descriptors_take(struct fxt_descriptors *d, const struct fxt_record *re
 	if (rec->subtype == FXT_EVENT_ASYNC_BEGIN && fxt_argument(rec, "fd") && fxt_argument(rec, "call")) {
 		s = fxt_map_put(&d->lives, rec->extra, 0, &fresh);
 		s->value[0] = rec->offset;
-		s->value[1] |= rec->provider->index;
+		s->value[1] = (s->value[1] & ended) | rec->provider->index;
 	} else if (rec->subtype == FXT_EVENT_ASYNC_END) {
 		/* It may stand before the begin, where another thread has written it. */
 		s = fxt_map_put(&d->lives, rec->extra, 0, &fresh);
