@@ -62,6 +62,45 @@ START_TEST(cuts_in_the_middle)
 }
 END_TEST
 
+/* Of a long text the ends alone are looked at, and what is made of them is as if all of it was: whatever characters are in it, broken
+ * ones too. */
+START_TEST(cuts_long_text_alike)
+{
+	static const char *const pieces[] = {"a", "/", "\xc3\xa4", "\xe2\x82\xac", "\xf0\x9f\x98\x80", "\n", "\x1b", "\xff", "\xc2\x9b"};
+	enum { BYTES = 3000 };
+	char text[BYTES + 4];
+	size_t bytes = 0;
+
+	for (unsigned state = (unsigned)_i + 1; bytes < BYTES; state = state * 1103515245 + 12345) {
+		const char *piece = pieces[(state >> 16) % (_i % 2 ? 9 : 7)];
+
+		memcpy(text + bytes, piece, strlen(piece));
+		bytes += strlen(piece);
+	}
+	for (size_t columns = 3; columns < 100; columns++) {
+		const struct fxt_text whole = {.text = text, .bytes = (uint32_t)bytes};
+		char *all = fxt_printable(&whole, SIZE_MAX, false), *cut = fxt_printable(&whole, columns, false);
+		size_t kept = 0;
+
+		for (size_t i = 0; i < columns - 2; i++)
+			do
+				kept++;
+			while ((all[kept] & 0xc0) == 0x80);
+		ck_assert_uint_eq(fxt_columns(cut), columns);
+		ck_assert_int_eq(memcmp(cut, all, kept), 0);
+		ck_assert_str_eq(cut + kept, "..");
+		free(cut);
+		cut = fxt_printable(&whole, columns, true);
+		kept = (size_t)(strstr(cut, "..") - cut);
+		ck_assert_uint_eq(fxt_columns(cut), columns);
+		ck_assert_int_eq(memcmp(cut, all, kept), 0);
+		ck_assert_str_eq(cut + kept + 2, all + strlen(all) - strlen(cut + kept + 2));
+		free(cut);
+		free(all);
+	}
+}
+END_TEST
+
 START_TEST(lines_fit)
 {
 	const char *const word = "word and word, \xc3\xa4. ";
@@ -220,6 +259,7 @@ int main(void)
 
 	tcase_add_test(c, prints_for_people);
 	tcase_add_test(c, cuts_in_the_middle);
+	tcase_add_loop_test(c, cuts_long_text_alike, 0, 50);
 	tcase_add_test(c, lines_fit);
 	tcase_add_test(c, writes_json);
 	tcase_add_test(c, indents_json);

@@ -21,7 +21,7 @@ static size_t plain_bytes(const char *text, size_t bytes)
 {
 	size_t i = 0;
 
-	while (i < bytes && (unsigned char)text[i] >= ' ' && (unsigned char)text[i] < 0x80 && text[i] != '"' && text[i] != '\\')
+	while (i < bytes && text[i] >= ' ' && text[i] <= '~' && text[i] != '"' && text[i] != '\\')
 		i++;
 	return i;
 }

@@ -150,10 +150,14 @@ static size_t kept_of_beginning(const char *text, size_t columns)
 
 static void cut(char *text, size_t columns, bool keep_end)
 {
-	size_t width = fxt_columns(text), kept;
+	size_t width, kept;
 	char *from, *to;
 
-	if (width <= columns || columns < 3)
+	/* No character is wider than it has bytes. */
+	if (columns < 3 || strlen(text) <= columns)
+		return;
+	width = fxt_columns(text);
+	if (width <= columns)
 		return;
 	kept = keep_end ? kept_of_beginning(text, columns) : columns - 2;
 	from = skip(text, kept);
@@ -183,14 +187,25 @@ static char *copy_ends(const struct fxt_text *t, size_t columns, size_t *bytes)
 	return copy;
 }
 
+/* Nearly all text is: it stays what it is. */
+static bool is_plain(const char *text, size_t bytes)
+{
+	for (size_t i = 0; i < bytes; i++)
+		if (text[i] < ' ' || text[i] > '~')
+			return false;
+	return true;
+}
+
 char *fxt_printable(const struct fxt_text *t, size_t columns, bool keep_end)
 {
 	size_t bytes;
-	char *clean = copy_ends(t, columns, &bytes), *out, *fitting;
+	char *text = copy_ends(t, columns, &bytes), *out = text, *fitting;
 
-	bytes = fxt_utf8_clean(clean, clean, bytes, bytes);
-	out = escape(clean, bytes);
-	free(clean);
+	if (!is_plain(text, bytes)) {
+		bytes = fxt_utf8_clean(text, text, bytes, bytes);
+		out = escape(text, bytes);
+		free(text);
+	}
 	cut(out, columns, keep_end);
 	fitting = realloc(out, strlen(out) + 1);
 	return fitting ? fitting : out;
