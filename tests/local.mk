@@ -383,8 +383,8 @@ EXTRA_DIST += $(COMPARE_FILES) docs/agreement.md
 
 FUZZ_FILES = tests/fuzz/fuzz_reader.c $(TOOLS_SOURCES) $(WRITER_SOURCES)
 FUZZ_CPPFLAGS = $(AM_CPPFLAGS) -iquote $(top_srcdir)/tools -DFXT_LIBDIR='"$(libdir)"' \
-	$(LIBELF_CFLAGS)
-FUZZ_LIBS = $(LIBELF_LIBS) $(LIBIBERTY_LIBS) -lm
+	$(JANSSON_CFLAGS) $(LIBELF_CFLAGS)
+FUZZ_LIBS = $(JANSSON_LIBS) $(LIBELF_LIBS) $(LIBIBERTY_LIBS) -lm
 
 .PHONY: fuzz
 fuzz: tests/fuzz/fuzz_reader

@@ -7,6 +7,7 @@
 
 #include <assert.h>
 #include <inttypes.h>
+#include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,45 +17,20 @@
 
 /* -- Text ------------------------------------------------------------------------------------------ */
 
-/* Bytes up to the first that cannot stand in a JSON string as it is, or that may be no UTF-8. */
-static size_t plain_bytes(const char *text, size_t bytes)
+/* Writes the value and gives it back. jansson knows how each is written. */
+static void put_value(FILE *out, json_t *value)
 {
-	size_t i = 0;
-
-	while (i < bytes && text[i] >= ' ' && text[i] <= '~' && text[i] != '"' && text[i] != '\\')
-		i++;
-	return i;
-}
-
-static void put_escaped(FILE *out, unsigned char c)
-{
-	static const char letters[] = {['\b'] = 'b', ['\t'] = 't', ['\n'] = 'n', ['\f'] = 'f', ['\r'] = 'r'};
-
-	if (c == '"' || c == '\\')
-		fprintf(out, "\\%c", c);
-	else if (c < sizeof(letters) && letters[c])
-		fprintf(out, "\\%c", letters[c]);
-	else if (c < ' ')
-		fprintf(out, "\\u%04X", c);
-	else
-		fputc(c, out);
+	json_dumpf(value, out, JSON_ENCODE_ANY);
+	json_decref(value);
 }
 
 static void put_text(FILE *out, const char *text, size_t bytes)
 {
-	size_t plain = plain_bytes(text, bytes);
-	char *clean;
+	char *clean = fxt_alloc(bytes + 1, 1);
 
-	fputc('"', out);
-	fwrite(text, 1, plain, out);
-	if (plain < bytes) {
-		clean = fxt_alloc(bytes - plain, 1);
-		bytes = fxt_utf8_clean(clean, text + plain, bytes - plain, bytes - plain);
-		for (size_t i = 0; i < bytes; i++)
-			put_escaped(out, (unsigned char)clean[i]);
-		free(clean);
-	}
-	fputc('"', out);
+	bytes = fxt_utf8_clean(clean, text, bytes, bytes);
+	put_value(out, json_stringn_nocheck(clean, bytes));
+	free(clean);
 }
 
 /* -- Where a value stands -------------------------------------------------------------------------- */
@@ -121,56 +97,34 @@ void fxt_json_end(struct fxt_json *j)
 
 /* -- Values ---------------------------------------------------------------------------------------- */
 
-static void put_i64(FILE *out, int64_t value)
+/* jansson's integers are signed. */
+static json_t *number(uint64_t value)
 {
-	fprintf(out, "%" PRId64, value);
-}
-
-/* A real always has a point or an exponent, and the exponent neither '+' nor leading zeros. */
-static void put_real(FILE *out, double value)
-{
-	char digits[40], *exponent;
-
-	snprintf(digits, sizeof(digits), "%.17g", value);
-	exponent = strchr(digits, 'e');
-	if (exponent) {
-		*exponent = '\0';
-		fprintf(out, "%se%ld", digits, strtol(exponent + 1, NULL, 10));
-	} else {
-		fprintf(out, "%s%s", digits, strchr(digits, '.') ? "" : ".0");
-	}
-}
-
-static void put_u64(FILE *out, uint64_t value)
-{
-	if (value <= INT64_MAX)
-		put_i64(out, (int64_t)value);
-	else
-		put_real(out, (double)value);
+	return value <= INT64_MAX ? json_integer((json_int_t)value) : json_real((double)value);
 }
 
 void fxt_json_null(struct fxt_json *j, const char *key)
 {
 	begin(j, key);
-	fputs("null", j->out);
+	put_value(j->out, json_null());
 }
 
 void fxt_json_bool(struct fxt_json *j, const char *key, bool value)
 {
 	begin(j, key);
-	fputs(value ? "true" : "false", j->out);
+	put_value(j->out, json_boolean(value));
 }
 
 void fxt_json_i64(struct fxt_json *j, const char *key, int64_t value)
 {
 	begin(j, key);
-	put_i64(j->out, value);
+	put_value(j->out, json_integer(value));
 }
 
 void fxt_json_u64(struct fxt_json *j, const char *key, uint64_t value)
 {
 	begin(j, key);
-	put_u64(j->out, value);
+	put_value(j->out, number(value));
 }
 
 void fxt_json_text(struct fxt_json *j, const char *key, const struct fxt_text *t)
@@ -205,25 +159,33 @@ void fxt_json_symbol(struct fxt_json *j, const char *key, const struct fxt_reade
 
 /* -- Arguments ------------------------------------------------------------------------------------- */
 
-static void put_argument(FILE *out, const struct fxt_argument *a)
+static json_t *value_of(const struct fxt_argument *a)
 {
+	char pointer[24];
+
 	switch (a->type) {
 	case FXT_ARG_INT32:
-	case FXT_ARG_INT64: put_i64(out, a->i); return;
+	case FXT_ARG_INT64: return json_integer(a->i);
 	case FXT_ARG_UINT32:
 	case FXT_ARG_UINT64:
-	case FXT_ARG_KOID: put_u64(out, a->u); return;
-	case FXT_ARG_DOUBLE:
-		if (!isfinite(a->f))
-			break;
-		put_real(out, a->f);
-		return;
-	case FXT_ARG_STRING: put_text(out, a->string.text, a->string.bytes); return;
-	case FXT_ARG_POINTER: fprintf(out, "\"0x%" PRIx64 "\"", a->u); return;
-	case FXT_ARG_BOOL: fputs(a->u ? "true" : "false", out); return;
+	case FXT_ARG_KOID: return number(a->u);
+	case FXT_ARG_DOUBLE: return isfinite(a->f) ? json_real(a->f) : json_null();
+	case FXT_ARG_POINTER:
+		snprintf(pointer, sizeof(pointer), "0x%" PRIx64, a->u);
+		return json_string(pointer);
+	case FXT_ARG_BOOL: return json_boolean(a->u);
+	case FXT_ARG_STRING:
 	case FXT_ARG_NULL: break;
 	}
-	fputs("null", out);
+	return json_null();
+}
+
+static void put_argument(FILE *out, const struct fxt_argument *a)
+{
+	if (a->type == FXT_ARG_STRING)
+		put_text(out, a->string.text, a->string.bytes);
+	else
+		put_value(out, value_of(a));
 }
 
 bool fxt_json_is_first(const struct fxt_record *rec, unsigned i, unsigned *last)

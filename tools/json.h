@@ -1,5 +1,6 @@
 /* Writes JSON to a stream value by value, and keeps nothing of what is written: a trace has as many threads, names and calls in
- * progress as whoever made it liked. Used by every --json.
+ * progress as whoever made it liked. The values are written by jansson, which would keep a whole document in memory; where they stand
+ * is decided here. Used by every --json.
  *
  *	struct fxt_json j = {.out = out};
  *

@@ -122,13 +122,13 @@ TOOLS_SOURCES = \
 	tools/write_behind.h
 
 TOOLS_CPPFLAGS = $(AM_CPPFLAGS) -iquote $(top_srcdir)/tools
-TOOLS_LIBS = libfxttools.la libfxtwriter.la $(LIBELF_LIBS) $(LIBIBERTY_LIBS) -lm
+TOOLS_LIBS = libfxttools.la libfxtwriter.la $(JANSSON_LIBS) $(LIBELF_LIBS) $(LIBIBERTY_LIBS) -lm
 
 # All but main(), so that the unit tests link the same.
 noinst_LTLIBRARIES += libfxttools.la
 libfxttools_la_SOURCES = $(TOOLS_SOURCES)
 libfxttools_la_CPPFLAGS = $(TOOLS_CPPFLAGS) -DFXT_LIBDIR='"$(libdir)"'
-libfxttools_la_CFLAGS = $(AM_CFLAGS) $(LIBELF_CFLAGS)
+libfxttools_la_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS) $(LIBELF_CFLAGS)
 
 bin_PROGRAMS += fxt
 fxt_SOURCES = tools/fxt.c
