@@ -278,6 +278,36 @@ START_TEST(tells_running_from_waiting)
 }
 END_TEST
 
+/* -- Programs that one process was ---------------------------------------------------------------------- */
+
+/* What a program leaves open when it executes another. Each has an event that is not the first of its part. */
+static void leaves_open(const char *call_name, uint64_t from)
+{
+	event(ASYNC_BEGIN, 1, "io", "file", from + 10, from, ARGS({"fd", INT, 5}, {"call", TEXT, TEXT_OF("open")}, {"pathname", TEXT, TEXT_OF("/x")}));
+	event(BEGIN, 1, "io", call_name, from + 20, 0, NO_ARGS);
+	call(1, "io", "stat", from, from + 5);
+}
+
+/* The parts of a process stand in any order: the largest is there first. */
+START_TEST(knows_the_last_program)
+{
+	struct fxt_report report;
+
+	begin_trace();
+	leaves_open(_i ? "poll" : "read", _i ? 5000 : 1000);
+	provider(70);
+	thread(1, 7, 7);
+	leaves_open(_i ? "read" : "poll", _i ? 1000 : 5000);
+	make_report(&report, 10);
+	ck_assert_uint_eq(fxt_open_count(&report.open), 1);
+	expect_symbol(report.open.threads[0].list[0].name, "poll");
+	ck_assert_uint_eq(report.descriptors.count, 1);
+	ck_assert_uint_eq(report.descriptors.list[0].count, 1);
+	ck_assert_uint_eq(report.descriptors.list[0].since_ns, 5010);
+	end_report(&report);
+}
+END_TEST
+
 /* A call that makes a descriptor or sets its mode, one of 10 us that uses it, and whether that counts as a wait. */
 enum { MODE_CASES = 29 };
 
@@ -486,6 +516,7 @@ int main(void)
 	tcase_add_test(c, chains_reach_other_processes);
 	tcase_add_loop_test(c, chains_take_the_cause_that_counts, 0, 2);
 	tcase_add_test(c, tells_running_from_waiting);
+	tcase_add_loop_test(c, knows_the_last_program, 0, 2);
 	tcase_add_loop_test(c, knows_modes, 0, MODE_CASES);
 	tcase_add_test(c, shares_modes);
 	tcase_add_test(c, forgets_modes);

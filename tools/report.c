@@ -286,7 +286,7 @@ void fxt_report_make(struct fxt_report *report, struct fxt_reader *r,
 	fxt_leaks_finish(&report->leaks, &report->heaps);
 	fxt_heaps_sort(&report->heaps);
 	fxt_files_sort(&report->files);
-	fxt_descriptors_finish(&report->descriptors, r, &report->open.programs);
+	fxt_descriptors_finish(&report->descriptors, r, &report->open);
 	fxt_log_sort(&report->log);
 }
 

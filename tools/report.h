@@ -191,7 +191,8 @@ struct fxt_open_stack {
 struct fxt_open_calls {
 	struct fxt_open_stack *threads; /* by thread */
 	size_t count, capacity;
-	struct fxt_map programs;        /* pid -> place of its last provider */
+	struct fxt_map begins;          /* pid and place of a provider -> its earliest event of that process */
+	struct fxt_map programs;        /* pid -> place of its last provider, and when that began */
 };
 
 void fxt_open_begin(struct fxt_open_calls *o, struct fxt_reader *r, const struct fxt_record *rec);
@@ -203,6 +204,8 @@ void fxt_open_complete(struct fxt_open_calls *o, struct fxt_reader *r, const str
 void fxt_open_seen(struct fxt_open_calls *o, const struct fxt_reader *r, const struct fxt_record *rec);
 /* What a program was in when it was replaced by another, by exec, is over. */
 void fxt_open_finish(struct fxt_open_calls *o, const struct fxt_reader *r);
+/* Once it is finished: whether the provider is the last program that the thread's process was, or may be. */
+bool fxt_open_is_of_last(const struct fxt_open_calls *o, const struct fxt_reader *r, uint32_t thread, const struct fxt_provider *p);
 /* Whether a process's first thread is in a call: it hangs, or was killed. Its others are cut short by any end. */
 bool fxt_open_is_stuck(const struct fxt_open_calls *o, const struct fxt_reader *r);
 size_t fxt_open_count(const struct fxt_open_calls *o);

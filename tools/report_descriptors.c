@@ -13,6 +13,7 @@
 #include "json.h"
 #include "message.h"
 #include "print.h"
+#include "report.h"
 
 static const uint64_t ended = UINT64_C(1) << 32;
 
@@ -151,7 +152,7 @@ static void merge(struct fxt_descriptors *d)
 		qsort(d->list, kept, sizeof(*d->list), by_count);
 }
 
-void fxt_descriptors_finish(struct fxt_descriptors *d, struct fxt_reader *r, const struct fxt_map *programs)
+void fxt_descriptors_finish(struct fxt_descriptors *d, struct fxt_reader *r, const struct fxt_open_calls *open)
 {
 	enum { FIRST_OF_ITS_OWN = 3 };  /* after standard input, output and error */
 	struct fxt_record rec;
@@ -165,13 +166,10 @@ void fxt_descriptors_finish(struct fxt_descriptors *d, struct fxt_reader *r, con
 		memcpy(peer->value, s->value, sizeof(peer->value));
 	}
 	for (s = fxt_map_next(&d->lives, NULL); s; s = fxt_map_next(&d->lives, s)) {
-		const struct fxt_slot *last;
-
 		if (s->value[1] & ended || !begin_of(r, s, &rec) || fxt_fd_life_is_made_by(&rec, "connect") ||
 		    descriptor_of(&rec) < FIRST_OF_ITS_OWN)
 			continue;
-		last = fxt_map_find(programs, r->threads[rec.thread].pid, 0);
-		if (!last || rec.provider->index >= last->value[0])
+		if (fxt_open_is_of_last(open, r, rec.thread, rec.provider))
 			add(d, r, &rec);
 	}
 	fxt_map_free(&d->lives);

@@ -9,6 +9,8 @@
 #include "overview.h"
 #include "reader.h"
 
+struct fxt_open_calls;
+
 struct fxt_left {
 	char *label;                    /* path or peer, or in parentheses what it is */
 	uint32_t call;                  /* symbol: what made it, or connected it */
@@ -25,8 +27,8 @@ struct fxt_descriptors {
 
 /* Async events, in the order of the file. */
 void fxt_descriptors_take(struct fxt_descriptors *d, const struct fxt_record *rec);
-/* `programs` has the place of each process's last provider, by pid. */
-void fxt_descriptors_finish(struct fxt_descriptors *d, struct fxt_reader *r, const struct fxt_map *programs);
+/* `open` is finished: it knows which program each process was last. */
+void fxt_descriptors_finish(struct fxt_descriptors *d, struct fxt_reader *r, const struct fxt_open_calls *open);
 /* Whether something piles up: many of one kind. */
 bool fxt_descriptors_is_leaking(const struct fxt_descriptors *d);
 void fxt_descriptors_print(const struct fxt_descriptors *d, const struct fxt_reader *r, const struct fxt_overview *o,

@@ -63,28 +63,51 @@ static bool is_of_another(const struct fxt_record *rec)
 
 void fxt_open_seen(struct fxt_open_calls *o, const struct fxt_reader *r, const struct fxt_record *rec)
 {
+	uint64_t at_ns = fxt_ns(rec->provider, rec->ticks);
 	struct fxt_slot *s;
 	bool fresh;
 
 	if (is_of_another(rec))
 		return;
-	s = fxt_map_put(&o->programs, r->threads[rec->thread].pid, 0, &fresh);
-	if (fresh || s->value[0] < rec->provider->index)
-		s->value[0] = rec->provider->index;
+	s = fxt_map_put(&o->begins, r->threads[rec->thread].pid, rec->provider->index, &fresh);
+	if (fresh || at_ns < s->value[0])
+		s->value[0] = at_ns;
+}
+
+/* The order of the file is another one. */
+static void find_last_programs(struct fxt_open_calls *o)
+{
+	for (const struct fxt_slot *s = fxt_map_next(&o->begins, NULL); s; s = fxt_map_next(&o->begins, s)) {
+		bool fresh;
+		struct fxt_slot *last = fxt_map_put(&o->programs, s->a, 0, &fresh);
+
+		if (fresh || s->value[0] >= last->value[1]) {
+			last->value[0] = s->b;
+			last->value[1] = s->value[0];
+		}
+	}
+	fxt_map_free(&o->begins);
 }
 
 void fxt_open_finish(struct fxt_open_calls *o, const struct fxt_reader *r)
 {
+	find_last_programs(o);
 	for (size_t i = 0; i < o->count; i++) {
-		const struct fxt_slot *last = fxt_map_find(&o->programs, r->threads[i].pid, 0);
 		struct fxt_open_stack *s = &o->threads[i];
 		size_t kept = 0;
 
 		for (size_t k = 0; k < s->count; k++)
-			if (!last || s->list[k].provider->index >= last->value[0])
+			if (fxt_open_is_of_last(o, r, (uint32_t)i, s->list[k].provider))
 				s->list[kept++] = s->list[k];
 		s->count = kept;
 	}
+}
+
+bool fxt_open_is_of_last(const struct fxt_open_calls *o, const struct fxt_reader *r, uint32_t thread, const struct fxt_provider *p)
+{
+	const struct fxt_slot *last = fxt_map_find(&o->programs, r->threads[thread].pid, 0);
+
+	return !last || p->index == last->value[0];
 }
 
 size_t fxt_open_count(const struct fxt_open_calls *o)
@@ -149,5 +172,6 @@ void fxt_open_free(struct fxt_open_calls *o)
 	for (size_t i = 0; i < o->count; i++)
 		free(o->threads[i].list);
 	free(o->threads);
+	fxt_map_free(&o->begins);
 	fxt_map_free(&o->programs);
 }
