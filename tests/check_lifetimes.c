@@ -1,4 +1,4 @@
-/* Tests of the ends that lifetimes get at the join: what is open when a program is known to be over, and nothing else. */
+/* Tests of the ends that lifetimes, and calls in progress, get at the join: what is open when a program is known to be over, and nothing else. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -28,12 +28,8 @@ static struct {
 	bool still_runs;
 } parts[PARTS], *part;
 static size_t part_count;
+static unsigned whose;                  /* the thread of events, by its index */
 static uint64_t joined[2 * MOST_WORDS], state;
-
-static struct fxt_thread_ref own_thread(void)
-{
-	return (struct fxt_thread_ref){.process = part->pid, .thread = part->pid};
-}
 
 #define PUT(function, ...) (part->count += function(part->words + part->count, MOST_WORDS - part->count, __VA_ARGS__))
 
@@ -52,14 +48,13 @@ static void begin_part(uint64_t pid, bool numbers_differ)
 		PUT(fxt_encode_string, (uint16_t)i, strings[i], strlen(strings[i]));
 	PUT(fxt_encode_kernel_object, FXT_OBJECT_PROCESS, pid, FXT_INLINE("app", 3), (struct fxt_args){numbers_differ, &number});
 	PUT(fxt_encode_thread, 1, pid, pid);
+	PUT(fxt_encode_thread, 2, pid, pid + 100);
+	whose = 1;
 }
 
 static void event(enum fxt_event_type type, uint64_t at, unsigned category, unsigned name, const struct fxt_arg *args, size_t count, uint64_t extra)
 {
-	struct fxt_thread_ref thread = own_thread();
-
-	thread.index = 1;
-	PUT(fxt_encode_event, type, at, thread, FXT_INDEXED(category), FXT_INDEXED(name), (struct fxt_args){count, args}, extra);
+	PUT(fxt_encode_event, type, at, (struct fxt_thread_ref){.index = (uint8_t)whose}, FXT_INDEXED(category), FXT_INDEXED(name), (struct fxt_args){count, args}, extra);
 }
 
 static void opens(uint64_t id, uint64_t at)
@@ -103,10 +98,33 @@ static void executes(uint64_t from, uint64_t to, bool has_failed)
 	event(FXT_EVENT_DURATION_COMPLETE, from, PROCESS, EXECVE, &failure, has_failed, to);
 }
 
+/* A call that has no end, and one that has, in the first or the second thread. */
+static void is_in(unsigned thread, uint64_t at)
+{
+	whose = thread;
+	event(FXT_EVENT_DURATION_BEGIN, at, IO, FILE_NAME, NULL, 0, 0);
+	whose = 1;
+}
+
+static void calls(unsigned thread, uint64_t from, uint64_t to)
+{
+	whose = thread;
+	event(FXT_EVENT_DURATION_COMPLETE, from, IO, FILE_NAME, NULL, 0, to);
+	whose = 1;
+}
+
+/* What that thread of another process let this one do. */
+static void is_let_go(uint64_t pid, uint64_t tid, uint64_t at)
+{
+	struct fxt_thread_ref thread = {.process = pid, .thread = tid};
+
+	PUT(fxt_encode_event, FXT_EVENT_DURATION_COMPLETE, at, thread, FXT_INDEXED(IO), FXT_INDEXED(FILE_NAME), (struct fxt_args){0, NULL}, at + 1);
+}
+
 /* -- What comes of them ---------------------------------------------------------------------------- */
 
 struct end {
-	uint64_t id, at;
+	uint64_t id, at;                /* the thread, of a call */
 	char by[8];
 };
 
@@ -114,7 +132,9 @@ static int by_id(const void *a, const void *b)
 {
 	const struct end *x = a, *y = b;
 
-	return x->id < y->id ? -1 : x->id > y->id;
+	if (x->id != y->id)
+		return x->id < y->id ? -1 : 1;
+	return x->at < y->at ? -1 : x->at > y->at;
 }
 
 static int by_number(const void *a, const void *b)
@@ -152,6 +172,10 @@ static size_t join(struct end *ends, bool backwards)
 		if (rec.type != FXT_RECORD_EVENT || !fxt_is_made_end(&rec))
 			continue;
 		ends[count] = (struct end){.id = rec.extra, .at = rec.ticks};
+		if (rec.subtype == FXT_EVENT_DURATION_END) {
+			ck_assert(fxt_text_is(&rec.category, "io") && fxt_text_is(&rec.name, "file"));
+			ends[count].id = r.threads[rec.thread].tid;
+		}
 		memcpy(ends[count++].by, rec.args[0].string.text, rec.args[0].string.bytes);
 	}
 	ck_assert_int_eq(r.stop, FXT_STOP_END);
@@ -271,6 +295,61 @@ START_TEST(believes_no_other)
 }
 END_TEST
 
+START_TEST(ends_calls_in_progress)
+{
+	/* Of each thread, and each level of it. */
+	begin_part(7, false);
+	is_in(1, 100);
+	is_in(2, 150);
+	calls(2, 160, 170);
+	is_in(2, 180);
+	executes(300, 310, false);
+	begin_part(7, false);
+	is_in(1, 400);
+	exits(900);
+	expect("7 at 310 by exec, 7 at 900 by exit, 107 at 310 by exec, 107 at 310 by exec");
+	/* Another thread went on for a moment, and came into a call. */
+	begin_part(7, false);
+	is_in(2, 150);
+	calls(2, 160, 320);
+	is_in(2, 330);
+	executes(300, 310, false);
+	expect("107 at 330 by exec, 107 at 330 by exec");
+	/* The call is not in the trace: before the next program, whose events follow each other in any order. */
+	begin_part(7, false);
+	is_in(1, 100);
+	begin_part(7, false);
+	calls(1, 410, 500);
+	calls(1, 400, 510);
+	expect("7 at 399 by exec");
+	/* Its last deed is known to whom it woke, and the next program has done things since. */
+	begin_part(7, false);
+	is_in(1, 150);
+	executes(300, 310, false);
+	begin_part(7, false);
+	calls(1, 400, 410);
+	begin_part(9, false);
+	is_let_go(7, 7, 320);
+	is_let_go(7, 7, 405);
+	is_let_go(7, 107, 330);
+	expect("7 at 321 by exec");
+	/* A copy that was made while it ran has a call twice. */
+	begin_part(8, false);
+	is_in(1, 100);
+	is_in(1, 110);
+	is_in(2, 100);
+	calls(1, 110, 200);
+	begin_part(9, false);
+	reaps(1, 8, 50, 700);
+	expect("8 at 700 by signal, 108 at 700 by signal");
+	/* It runs. */
+	begin_part(7, false);
+	part->still_runs = true;
+	is_in(1, 100);
+	expect("");
+}
+END_TEST
+
 /* Writes a lifetime in one of the orders that there are: `how`. Returns whether it stays open. */
 static bool lives(uint64_t id, unsigned how)
 {
@@ -326,6 +405,7 @@ int main(void)
 	tcase_add_test(c, ends_with_the_process);
 	tcase_add_test(c, ends_with_the_program);
 	tcase_add_test(c, believes_no_other);
+	tcase_add_test(c, ends_calls_in_progress);
 	tcase_add_test(c, knows_what_is_open);
 	return RUN_SUITE("lifetimes", c);
 }

@@ -308,6 +308,41 @@ START_TEST(knows_the_last_program)
 }
 END_TEST
 
+/* What ended when another thread executed a program was waited for until then, also by the first thread, which goes on in that program. What
+ * ended with the process is still in progress. */
+START_TEST(ends_calls_with_their_program)
+{
+	struct fxt_report report;
+	const struct fxt_thread_time *t;
+
+	begin_trace();
+	event(BEGIN, 1, "function", "main", 1000, 0, NO_ARGS);
+	event(BEGIN, 1, "pthread", "pthread_join", 10000, 0, NO_ARGS);
+	event(BEGIN, 2, "io", "read", 20000, 0, NO_ARGS);
+	provider(70);
+	thread(1, 7, 7);
+	call(1, "time", "nanosleep", 200000, 250000);
+	event(BEGIN, 1, "process", "pause", 300000, 0, NO_ARGS);
+	event(INSTANT, 1, "process", "exit", 400000, 0, ARGS({"signal", INT, 9}));
+	event(END, 1, "process", "pause", 400000, 0, ARGS({"ended_by", TEXT, TEXT_OF("signal")}));
+	provider(7);
+	event(END, 1, "pthread", "pthread_join", 100000, 0, ARGS({"ended_by", TEXT, TEXT_OF("exec")}));
+	event(END, 1, "function", "main", 100000, 0, ARGS({"ended_by", TEXT, TEXT_OF("exec")}));
+	event(END, 2, "io", "read", 100000, 0, ARGS({"ended_by", TEXT, TEXT_OF("exec")}));
+	make_report(&report, 10);
+	ck_assert_uint_eq(fxt_open_count(&report.open), 1);
+	expect_symbol(report.open.threads[0].list[0].name, "pause");
+	t = times_of(&report, 7);
+	ck_assert_uint_eq(t->last_ns, 400000);
+	ck_assert_uint_eq(t->waiting_ns + t->blocked_ns, 90000 + 50000 + 100000);
+	t = times_of(&report, 8);
+	ck_assert_uint_eq(t->last_ns, 100000);
+	ck_assert_uint_eq(t->waiting_ns + t->blocked_ns, 80000);
+	ck_assert_uint_eq(report.calls.count, 4);
+	end_report(&report);
+}
+END_TEST
+
 /* A call that makes a descriptor or sets its mode, one of 10 us that uses it, and whether that counts as a wait. */
 enum { MODE_CASES = 29 };
 
@@ -517,6 +552,7 @@ int main(void)
 	tcase_add_loop_test(c, chains_take_the_cause_that_counts, 0, 2);
 	tcase_add_test(c, tells_running_from_waiting);
 	tcase_add_loop_test(c, knows_the_last_program, 0, 2);
+	tcase_add_test(c, ends_calls_with_their_program);
 	tcase_add_loop_test(c, knows_modes, 0, MODE_CASES);
 	tcase_add_test(c, shares_modes);
 	tcase_add_test(c, forgets_modes);

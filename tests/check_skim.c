@@ -171,12 +171,18 @@ START_TEST(copies_what_decoding_would)
 }
 END_TEST
 
-static void add_up(void *context, uint32_t category, uint32_t thread, uint64_t words_each, uint64_t events)
+/* What was told of forms. */
+struct told {
+	uint64_t events, first, last;
+};
+
+static void add_up(void *context, const struct fxt_form *form)
 {
-	(void)category;
-	(void)thread;
-	(void)words_each;
-	*(uint64_t *)context += events;
+	struct told *told = context;
+
+	told->events += form->count;
+	told->first = form->first < told->first ? form->first : told->first;
+	told->last = form->last > told->last ? form->last : told->last;
 }
 
 /* Paths stand in most calls that have one: a record of each length is examined once, however many there are. */
@@ -185,8 +191,8 @@ START_TEST(examines_a_form_once)
 	enum { EVENTS = 3000, LONGEST = 40 };
 	struct fxt_form form;
 	struct fxt_reader r;
-	uint64_t events = 0;
-	struct fxt_skims s = {.counted = add_up, .context = &events};
+	struct told told = {.first = UINT64_MAX}, expected = told;
+	struct fxt_skims s = {.counted = add_up, .context = &told};
 	static struct fxt_record rec;
 	unsigned examined = 0;
 
@@ -196,9 +202,13 @@ START_TEST(examines_a_form_once)
 
 		count += 2;
 		text_argument(1 + below(LONGEST));
-		words[count++] = 200;
+		/* The first is decoded, as below. */
+		words[at + 1] = i ? 100 + below(10000) : 1;
+		words[count] = words[at + 1] + below(1000);
+		expected.first = i && words[at + 1] < expected.first ? words[at + 1] : expected.first;
+		expected.last = i && words[count] > expected.last ? words[count] : expected.last;
+		count++;
 		words[at] = EVENT(count - at, 4, 1, 1, 1, 2);
-		words[at + 1] = 100;
 	}
 	fxt_reader_init(&r, words, count * 8);
 	/* The category gets its symbol from who decodes. */
@@ -211,7 +221,9 @@ START_TEST(examines_a_form_once)
 	}
 	fxt_skims_tell(&s);
 	ck_assert_uint_eq(r.at, r.size);
-	ck_assert_uint_eq(events, EVENTS - 1);
+	ck_assert_uint_eq(told.events, EVENTS - 1);
+	ck_assert_uint_eq(told.first, expected.first);
+	ck_assert_uint_eq(told.last, expected.last);
 	/* Two forms may have to share a place. */
 	ck_assert_msg(examined < EVENTS / 4, "%u of %d events were examined", examined, EVENTS);
 	fxt_reader_free(&r);

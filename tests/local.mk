@@ -108,6 +108,7 @@ APPS_C = \
 	tests/apps/clocks \
 	tests/apps/controlled \
 	tests/apps/coroutines \
+	tests/apps/cut \
 	tests/apps/deadlock \
 	tests/apps/descriptors \
 	tests/apps/descriptor_races \
@@ -179,7 +180,7 @@ APPS_CXX = \
 APPS_SHARED = tests/apps/ask_for_snapshot.h tests/apps/asleep.h tests/apps/counts.h tests/apps/host.h tests/apps/lifetimes.h tests/apps/lifetimes_uses.c \
 	tests/apps/objects.h tests/apps/random.h tests/apps/unseen.h
 
-tests/apps/busy tests/apps/controlled tests/apps/count_calls tests/apps/coroutines tests/apps/ends tests/apps/jumps tests/apps/losses tests/apps/slow: APP_FLAGS = -finstrument-functions
+tests/apps/busy tests/apps/controlled tests/apps/count_calls tests/apps/coroutines tests/apps/cut tests/apps/ends tests/apps/jumps tests/apps/losses tests/apps/slow: APP_FLAGS = -finstrument-functions
 tests/apps/alone: APP_FLAGS = -nostdlib -static -fno-stack-protector
 tests/apps/alone: tests/apps/unseen.h
 # The checking variants are called in optimised code only.

@@ -71,7 +71,7 @@ void event(unsigned kind, unsigned thread_index, const char *category, const cha
 	unsigned c = string(category), n = string(name), arg_count = 0;
 	uint64_t arguments[32];
 	size_t used = 0;
-	bool has_extra = kind != BEGIN && kind != INSTANT;
+	bool has_extra = kind != BEGIN && kind != END && kind != INSTANT;
 
 	for (; args[arg_count].name; arg_count++) {
 		const struct argument *a = &args[arg_count];

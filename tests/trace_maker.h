@@ -6,7 +6,7 @@
 #include "report.h"
 
 /* Kinds of events, and types of arguments. */
-enum { INSTANT = 0, BEGIN = 2, COMPLETE = 4, ASYNC_BEGIN = 5, ASYNC_END = 7, FLOW_BEGIN = 8, FLOW_END = 10 };
+enum { INSTANT = 0, BEGIN = 2, END = 3, COMPLETE = 4, ASYNC_BEGIN = 5, ASYNC_END = 7, FLOW_BEGIN = 8, FLOW_END = 10 };
 enum { INT = 3, UINT = 4, TEXT = 6, POINTER = 7 };
 
 struct argument {
@@ -33,7 +33,7 @@ void begin_trace(void);
 void provider(unsigned id);
 void thread(unsigned index, uint64_t pid, uint64_t tid);
 
-/* An event of a thread, by its index. `extra` is the end, or the id; a BEGIN and an INSTANT have none. */
+/* An event of a thread, by its index. `extra` is the end, or the id; BEGIN, END and INSTANT have none. */
 void event(unsigned kind, unsigned thread_index, const char *category, const char *name, uint64_t at, uint64_t extra,
 	   const struct argument *args);
 void call(unsigned thread_index, const char *category, const char *name, uint64_t from, uint64_t to);

@@ -74,7 +74,9 @@ static void take_event(struct fxt_check *c, const struct fxt_record *rec)
 {
 	c->events++;
 	c->noted[FXT_NOTED_APPENDED_ZEROS] += rec->appended_zeros;
-	c->noted[FXT_NOTED_OPEN_ASYNCS] += fxt_is_made_end(rec);
+	/* The program left it open. */
+	if (fxt_is_made_end(rec))
+		c->noted[rec->subtype == FXT_EVENT_DURATION_END ? FXT_NOTED_OPEN_SLICES : FXT_NOTED_OPEN_ASYNCS]++;
 	fxt_check_track(c, rec->thread);
 	fxt_check_note(c, rec);
 }

@@ -16,6 +16,8 @@ TOOLS_SOURCES = \
 	tools/check_slices.c \
 	tools/check_windows.c \
 	tools/command.h \
+	tools/cut_calls.c \
+	tools/cut_calls.h \
 	tools/demangle.c \
 	tools/demangle.h \
 	tools/dump.c \

@@ -207,11 +207,28 @@ struct part {
 	bool numbers_differ;            /* its process ids are those of another namespace than the archive's */
 };
 
-static void count(void *context, uint32_t category, uint32_t thread, uint64_t words, uint64_t count)
+/* Events of a thread, the earliest of which began and the last of which ended then. */
+static void take_time(const struct part *part, uint32_t thread, uint64_t from_ns, uint64_t to_ns)
+{
+	if (part->pid && part->r->threads[thread].pid == part->pid)
+		fxt_open_lifetimes_seen(&part->merge->lifetimes, thread, from_ns, to_ns);
+}
+
+/* A slice of another process's thread: who was woken by it tells of that. */
+static void take_other(const struct part *part, const struct fxt_record *rec)
+{
+	const struct fxt_thread *one = &part->r->threads[rec->thread];
+
+	if (part->pid && one->pid != part->pid && rec->subtype == FXT_EVENT_DURATION_COMPLETE)
+		fxt_open_lifetimes_other(&part->merge->lifetimes, one->pid, one->tid, fxt_commit_ticks(rec));
+}
+
+static void count(void *context, const struct fxt_form *form)
 {
 	struct part *part = context;
 
-	fxt_overview_count(&part->overview, category, thread, words * FXT_WORD_BYTES, count);
+	fxt_overview_count(&part->overview, form->category, form->thread, fxt_get_record_words(form->header) * FXT_WORD_BYTES, form->count);
+	take_time(part, form->thread, form->first, form->last);
 }
 
 static void link_lifetime(void *context, enum fxt_event_type type, uint64_t id, uint64_t offset)
@@ -220,13 +237,6 @@ static void link_lifetime(void *context, enum fxt_event_type type, uint64_t id, 
 
 	if (part->merge->lifetimes.own == part->r->provider)
 		fxt_open_lifetimes_link(&part->merge->lifetimes, type, id, offset);
-}
-
-/* Some event of the part's own process. */
-static void take_time(struct fxt_merge *m, const struct part *part, uint32_t thread, uint64_t at_ns)
-{
-	if (part->pid && part->r->threads[thread].pid == part->pid)
-		fxt_open_lifetimes_seen(&m->lifetimes, at_ns);
 }
 
 /* An instant `exit` of category process, with how it was: the agent's last word on its process. */
@@ -284,9 +294,12 @@ static void take(struct fxt_merge *m, struct fxt_reader *r, struct part *part, c
 	take_name(m, part, rec);
 	if (rec->type != FXT_RECORD_EVENT)
 		return;
-	take_time(m, part, rec->thread, rec->ticks);
+	take_time(part, rec->thread, rec->ticks, fxt_commit_ticks(rec));
+	take_other(part, rec);
 	if (fxt_event_bounds_async(rec->subtype) && rec->has_extra)
 		link_lifetime(part, (enum fxt_event_type)rec->subtype, rec->extra, rec->offset);
+	else if (fxt_event_bounds_call(rec->subtype) && m->lifetimes.own == rec->provider)
+		fxt_open_lifetimes_call(&m->lifetimes, rec);
 	if (fxt_text_is(&rec->category, "process"))
 		take_process(m, part, rec);
 }
@@ -307,12 +320,18 @@ static bool take_examined(struct fxt_merge *m, struct fxt_reader *r, struct part
 
 	if (!fxt_reader_examine(r, &form) || !is_plain(r, form.category))
 		return false;
-	take_time(m, part, form.thread, fxt_word(r, from + FXT_WORD_BYTES));
+	type = fxt_get_event_type(form.header);
+	/* There are few of those. */
+	if (fxt_event_bounds_call(type))
+		return false;
 	if (fxt_reader_remember(r, &part->skims, &form))
 		return true;
 	words = fxt_get_record_words(form.header);
-	type = fxt_get_event_type(form.header);
-	count(part, form.category, form.thread, words, 1);
+	form.count = 1;
+	form.first = form.last = fxt_word(r, from + FXT_WORD_BYTES);
+	if (type == FXT_EVENT_DURATION_COMPLETE)
+		form.last = fxt_word(r, from + (words - 1) * FXT_WORD_BYTES);
+	count(part, &form);
 	if (fxt_event_bounds_async(type))
 		link_lifetime(part, (enum fxt_event_type)type, fxt_word(r, from + (words - 1) * FXT_WORD_BYTES), from);
 	r->at += words * FXT_WORD_BYTES;

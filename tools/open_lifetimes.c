@@ -32,10 +32,21 @@ void fxt_open_lifetimes_link(struct fxt_open_lifetimes *l, enum fxt_event_type t
 		fxt_map_remove(&l->open, s);
 }
 
-void fxt_open_lifetimes_seen(struct fxt_open_lifetimes *l, uint64_t at_ns)
+void fxt_open_lifetimes_call(struct fxt_open_lifetimes *l, const struct fxt_record *rec)
 {
-	if (at_ns < l->part.begin_ns)
-		l->part.begin_ns = at_ns;
+	fxt_cut_calls_take(&l->in_progress, rec);
+}
+
+void fxt_open_lifetimes_seen(struct fxt_open_lifetimes *l, uint32_t thread, uint64_t from_ns, uint64_t to_ns)
+{
+	if (from_ns < l->part.begin_ns)
+		l->part.begin_ns = from_ns;
+	fxt_cut_calls_seen(&l->in_progress, thread, to_ns);
+}
+
+void fxt_open_lifetimes_other(struct fxt_open_lifetimes *l, uint64_t pid, uint64_t tid, uint64_t at_ns)
+{
+	fxt_thread_moments_add(&l->others, pid, tid, at_ns);
 }
 
 void fxt_open_lifetimes_executes(struct fxt_open_lifetimes *l, uint64_t at_ns, bool has_failed)
@@ -52,17 +63,6 @@ void fxt_open_lifetimes_ended(struct fxt_open_lifetimes *l, uint64_t pid, uint64
 	l->ends[l->end_count++] = (struct fxt_process_end){pid, at_ns, by_signal};
 }
 
-/* The index of a string by which the end can name what its begin does; 0: it stands in the begin, or another one has the index now. The
- * agent's are always by index. */
-static uint16_t lasting_index(const struct fxt_provider *p, uint64_t ref, const struct fxt_text *text)
-{
-	uint64_t index = fxt_get_string_ref_value(ref);
-
-	if (fxt_get_string_ref_inline(ref) || fxt_registered_string(p, (unsigned)index, UINT64_MAX).text != text->text)
-		return 0;
-	return (uint16_t)index;
-}
-
 /* Decodes the begin at `offset`; false: nothing can end it. */
 static bool describe(struct fxt_open_lifetime *one, struct fxt_reader *r, struct fxt_provider *p, uint64_t offset)
 {
@@ -75,8 +75,8 @@ static bool describe(struct fxt_open_lifetime *one, struct fxt_reader *r, struct
 		.begin_ns = rec.ticks,
 		.pid = r->threads[rec.thread].pid,
 		.tid = r->threads[rec.thread].tid,
-		.category = lasting_index(p, fxt_get_event_category(rec.header), &rec.category),
-		.name = lasting_index(p, fxt_get_event_name(rec.header), &rec.name),
+		.category = fxt_lasting_index(p, fxt_get_event_category(rec.header), &rec.category),
+		.name = fxt_lasting_index(p, fxt_get_event_name(rec.header), &rec.name),
 		.is_of_process = fxt_text_is(&rec.name, "child") && fxt_text_is(&rec.category, "process"),
 	};
 	return one->category && one->name;
@@ -94,11 +94,14 @@ void fxt_open_lifetimes_keep(struct fxt_open_lifetimes *l, struct fxt_reader *r,
 			if (s->value[0])
 				part->count += describe(&part->list[part->count], r, l->own, s->value[0] - 1);
 		}
+		/* Who says how it ended has written all of its file. */
+		part->calls = fxt_cut_calls_keep(&l->in_progress, r, l->own, !part->has_exited && !part->executed_ns, &part->call_count);
 		l->programs = fxt_grow(l->programs, &l->program_capacity, l->program_count + 1, sizeof(*l->programs));
 		l->programs[l->program_count++] = *part;
 	}
 	l->own = NULL;
 	fxt_map_free(&l->open);
+	fxt_cut_calls_free(&l->in_progress);
 }
 
 /* -- All parts ------------------------------------------------------------------------------------- */
@@ -162,32 +165,77 @@ static bool put_end(const struct fxt_open_lifetime *one, uint64_t at_ns, const c
 	return put(context, words, count);
 }
 
-static bool close_program(const struct fxt_open_lifetimes *l, const struct fxt_ended_program *program, const struct fxt_ended_program *next,
-			  fxt_open_lifetimes_put *put, void *context)
-{
-	const struct fxt_process_end *end = end_of(l, program);
-	/* A process that ended before the next program began had only the same number. */
-	uint64_t executed_ns = left_ns(program, next && (!end || end->at_ns > next->begin_ns) ? next : NULL), words[4];
-	const char *by = end && end->by_signal ? "signal" : "exit";
+/* When and how a program was over. */
+struct over {
+	uint64_t executed_ns;           /* 0: not by that */
+	const struct fxt_process_end *end;              /* of its process, or NULL */
+	const char *by;                 /* what ended the process */
+	uint64_t before_ns;             /* the next program was there */
+};
 
-	if ((!end && !executed_ns) || !program->count)
-		return true;
-	if (!put(context, words, fxt_encode_provider_section(words, 4, program->provider)))
-		return false;
+static bool close_lifetimes(const struct fxt_ended_program *program, const struct over *over, fxt_open_lifetimes_put *put, void *context)
+{
 	for (size_t i = 0; i < program->count; i++) {
 		const struct fxt_open_lifetime *one = &program->list[i];
-		bool by_exec = executed_ns && !one->is_of_process;
+		bool by_exec = over->executed_ns && !one->is_of_process;
 
-		if ((by_exec || end) && !put_end(one, by_exec ? executed_ns : end->at_ns, by_exec ? "exec" : by, put, context))
+		if ((by_exec || over->end) &&
+		    !put_end(one, by_exec ? over->executed_ns : over->end->at_ns, by_exec ? "exec" : over->by, put, context))
 			return false;
 	}
 	return true;
+}
+
+static bool close_calls(const struct fxt_open_lifetimes *l, const struct fxt_ended_program *program, const struct over *over,
+			fxt_open_lifetimes_put *put, void *context)
+{
+	uint64_t at_ns = over->executed_ns ? over->executed_ns : over->end->at_ns;
+	const char *by = over->executed_ns ? "exec" : over->by;
+	const struct fxt_arg how = {.type = FXT_ARG_STRING, .name = FXT_INLINE("ended_by", 8), .string = FXT_INLINE(by, strlen(by))};
+	uint64_t words[32], end_ns = 0;
+
+	/* Within a tick a viewer takes the ends in the order of the file, and they may be behind the next program's first event. */
+	if (at_ns == over->before_ns)
+		at_ns--;
+	for (size_t i = 0, of_thread = 0; i < program->call_count; i++, of_thread--) {
+		const struct fxt_cut_call *one = &program->calls[i];
+		size_t count;
+
+		if (!of_thread)
+			end_ns = fxt_cut_calls_end_ns(one, program->call_count - i, &l->others, at_ns, over->before_ns, &of_thread);
+		count = fxt_encode_event(words, 32, FXT_EVENT_DURATION_END, end_ns,
+					 (struct fxt_thread_ref){.process = one->pid, .thread = one->tid}, FXT_INDEXED(one->category),
+					 FXT_INDEXED(one->name), (struct fxt_args){1, &how}, 0);
+		if (!put(context, words, count))
+			return false;
+	}
+	return true;
+}
+
+static bool close_program(const struct fxt_open_lifetimes *l, const struct fxt_ended_program *program, const struct fxt_ended_program *next,
+			  fxt_open_lifetimes_put *put, void *context)
+{
+	struct over over = {.end = end_of(l, program), .before_ns = UINT64_MAX};
+	uint64_t words[4];
+
+	/* A process that ended before the next program began had only the same number. */
+	if (next && over.end && over.end->at_ns <= next->begin_ns)
+		next = NULL;
+	if (next)
+		over.before_ns = next->begin_ns;
+	over.executed_ns = left_ns(program, next);
+	over.by = over.end && over.end->by_signal ? "signal" : "exit";
+	if ((!over.end && !over.executed_ns) || !(program->count + program->call_count))
+		return true;
+	return put(context, words, fxt_encode_provider_section(words, 4, program->provider)) &&
+	       close_lifetimes(program, &over, put, context) && close_calls(l, program, &over, put, context);
 }
 
 bool fxt_open_lifetimes_close(struct fxt_open_lifetimes *l, fxt_open_lifetimes_put *put, void *context)
 {
 	if (l->program_count)
 		qsort(l->programs, l->program_count, sizeof(*l->programs), by_begin);
+	fxt_thread_moments_sort(&l->others);
 	if (l->end_count)
 		qsort(l->ends, l->end_count, sizeof(*l->ends), by_end);
 	for (size_t i = 0; i < l->program_count; i++) {
@@ -202,9 +250,13 @@ bool fxt_open_lifetimes_close(struct fxt_open_lifetimes *l, fxt_open_lifetimes_p
 
 void fxt_open_lifetimes_free(struct fxt_open_lifetimes *l)
 {
-	for (size_t i = 0; i < l->program_count; i++)
+	for (size_t i = 0; i < l->program_count; i++) {
 		free(l->programs[i].list);
+		free(l->programs[i].calls);
+	}
 	free(l->programs);
+	free(l->others.list);
+	fxt_cut_calls_free(&l->in_progress);
 	free(l->ends);
 	fxt_map_free(&l->open);
 	*l = (struct fxt_open_lifetimes){0};

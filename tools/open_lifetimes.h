@@ -1,13 +1,16 @@
-/* Lifetimes (asyncs) that were still open when the program that began them was over. Used by merge, which ends them there: viewers draw
- * one without an end to the end of the whole trace.
+/* Lifetimes (asyncs) that were still open, and calls that were still in progress, when the program that began them was over. Used by merge,
+ * which ends them there: viewers draw one without an end to the end of the whole trace.
  *
- * A program is over when its process has ended, or has executed another one. Of each part the begins that have no end yet are kept by
- * their id; what is left when the part has been read waits for what other parts say of the process: its parent may be read later. Ends that
- * are made here carry the argument `ended_by`, so that a leak can still be told from what was closed. What a program that executes
- * another one hands on (descriptors) is the next one's, and ends here as all else; children stay those of the process.
+ * A program is over when its process has ended, or has executed another one. Of each part the begins that have no end yet are kept, of
+ * lifetimes by their id and of calls by their thread (cut_calls.h); what is left when the part has been read waits for what other parts say of
+ * the process: its parent may be read later. Ends that are made here carry the argument `ended_by`, so that a leak can still be told from what
+ * was closed, and a call that hung from one that returned. What a program that executes another one hands on (descriptors) is the next one's,
+ * and ends here as all else; children stay those of the process.
  *
  *	fxt_open_lifetimes_name(l, provider, id)                a part is that of the process for which the provider is named
- *	fxt_open_lifetimes_link(l, ...)                         each begin and end, in the order of the file
+ *	fxt_open_lifetimes_link(l, ...)                         each begin and end of a lifetime, in the order of the file
+ *	fxt_open_lifetimes_call(l, ...)                         each begin and end of a call, the same
+ *	fxt_open_lifetimes_seen(l, ...), _other(l, ...)         when its threads, and when other processes', are known to have lived
  *	fxt_open_lifetimes_executes(l, ...), _ended(l, ...)     what the part says of its process and of others
  *	fxt_open_lifetimes_keep(l, r, still_runs)               the part was read
  *	...
@@ -16,6 +19,7 @@
 #ifndef FXT_TOOLS_OPEN_LIFETIMES_H
 #define FXT_TOOLS_OPEN_LIFETIMES_H
 
+#include "cut_calls.h"
 #include "map.h"
 #include "reader.h"
 
@@ -29,12 +33,13 @@ struct fxt_open_lifetime {
 struct fxt_ended_program {
 	uint64_t pid;
 	uint32_t provider;              /* its id in the archive */
-	uint64_t begin_ns;              /* of its earliest event that was looked at */
+	uint64_t begin_ns;              /* of its earliest event */
 	uint64_t executed_ns, failed_ns;        /* its last call that executed a program, and the last one that failed to; 0: none */
 	bool has_exited;                /* as it says itself */
 	bool still_runs;                /* its process: what other parts may say of its end came after this one was read */
 	struct fxt_open_lifetime *list;
-	size_t count;
+	struct fxt_cut_call *calls;
+	size_t count, call_count;
 };
 
 struct fxt_process_end {
@@ -47,6 +52,8 @@ struct fxt_open_lifetimes {
 	struct fxt_provider *own;       /* of the part at hand; NULL: whose it is is not known yet */
 	struct fxt_ended_program part;  /* the same */
 	struct fxt_map open;            /* the same: id -> offset of the begin plus 1; 0: only the end was seen yet */
+	struct fxt_cut_calls in_progress;       /* the same */
+	struct fxt_thread_moments others;
 	struct fxt_ended_program *programs;
 	size_t program_count, program_capacity;
 	struct fxt_process_end *ends;
@@ -59,8 +66,14 @@ void fxt_open_lifetimes_name(struct fxt_open_lifetimes *l, struct fxt_provider *
 /* A begin or an end of that provider, which stands at this offset. */
 void fxt_open_lifetimes_link(struct fxt_open_lifetimes *l, enum fxt_event_type type, uint64_t id, uint64_t offset);
 
-/* An event of the process's own threads. */
-void fxt_open_lifetimes_seen(struct fxt_open_lifetimes *l, uint64_t at_ns);
+/* A begin or an end of a call of that provider, decoded. */
+void fxt_open_lifetimes_call(struct fxt_open_lifetimes *l, const struct fxt_record *rec);
+
+/* Events of one of the process's own threads: the earliest began and the last ended then. */
+void fxt_open_lifetimes_seen(struct fxt_open_lifetimes *l, uint32_t thread, uint64_t from_ns, uint64_t to_ns);
+
+/* A slice of a thread of another process, which ended then. */
+void fxt_open_lifetimes_other(struct fxt_open_lifetimes *l, uint64_t pid, uint64_t tid, uint64_t at_ns);
 
 /* The process was about to become another program, or failed to. */
 void fxt_open_lifetimes_executes(struct fxt_open_lifetimes *l, uint64_t at_ns, bool has_failed);

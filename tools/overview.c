@@ -120,7 +120,7 @@ static void take_event(struct fxt_overview *o, struct fxt_reader *r, const struc
 	count_thread(o, rec->thread, 1);
 	if (!fxt_text_is(&rec->category, "agent")) {
 		/* Neither calls in progress nor lifetimes, which are told beside the calls that begin and end them. */
-		o->written += rec->subtype != FXT_EVENT_DURATION_BEGIN && !is_async(rec);
+		o->written += !fxt_event_bounds_call(rec->subtype) && !is_async(rec);
 		return;
 	}
 	if (rec->subtype == FXT_EVENT_COUNTER)

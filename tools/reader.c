@@ -198,7 +198,14 @@ const struct fxt_argument *fxt_argument(const struct fxt_record *rec, const char
 
 bool fxt_is_made_end(const struct fxt_record *rec)
 {
-	return rec->subtype == FXT_EVENT_ASYNC_END && fxt_argument(rec, "ended_by");
+	return (rec->subtype == FXT_EVENT_ASYNC_END || rec->subtype == FXT_EVENT_DURATION_END) && fxt_argument(rec, "ended_by");
+}
+
+bool fxt_is_cut_by_exec(const struct fxt_record *rec)
+{
+	const struct fxt_argument *by = rec->subtype == FXT_EVENT_DURATION_END ? fxt_argument(rec, "ended_by") : NULL;
+
+	return by && by->type == FXT_ARG_STRING && fxt_text_is(&by->string, "exec");
 }
 
 bool fxt_argument_u64(const struct fxt_argument *a, uint64_t *value)

@@ -169,14 +169,15 @@ enum { FXT_SKIM_FORMS = 256, FXT_SKIM_ARGS = 6 };
 
 struct fxt_form {
 	uint64_t header;
-	uint64_t count;                         /* of events that have gone by and were not told of yet */
+	uint64_t count;                         /* of events that have gone by and were not told of yet, */
+	uint64_t first, last;                   /* the earliest begin of those and their latest end, in ticks */
 	uint32_t args[FXT_SKIM_ARGS];           /* lower halves of the arguments' headers */
 	uint32_t category;                      /* symbol */
 	uint32_t thread;                        /* into fxt_reader.threads */
 };
 
-/* Told of `count` events that are `words` long each. */
-typedef void fxt_skim_count(void *context, uint32_t category, uint32_t thread, uint64_t words, uint64_t count);
+/* Told of form->count events, which is 1 or more. */
+typedef void fxt_skim_count(void *context, const struct fxt_form *form);
 
 /* Told of each begin and end of an async, with its id and the offset of its record. */
 typedef void fxt_skim_link(void *context, enum fxt_event_type type, uint64_t id, uint64_t offset);
@@ -224,6 +225,12 @@ static inline bool fxt_event_bounds_async(uint64_t type)
 	return type == FXT_EVENT_ASYNC_BEGIN || type == FXT_EVENT_ASYNC_END;
 }
 
+/* The same of a call in progress. */
+static inline bool fxt_event_bounds_call(uint64_t type)
+{
+	return type == FXT_EVENT_DURATION_BEGIN || type == FXT_EVENT_DURATION_END;
+}
+
 /* The words of a record from its header alone; 0 is what it cannot be. */
 uint64_t fxt_record_size_words(uint64_t header);
 
@@ -242,8 +249,12 @@ const struct fxt_argument *fxt_argument(const struct fxt_record *rec, const char
 /* An integer argument of any width or a pointer, koid or bool; false if it is none of these. */
 bool fxt_argument_u64(const struct fxt_argument *a, uint64_t *value);
 
-/* Whether it is the end of a lifetime that the program left open, which fxt record or merge has made (open_lifetimes.h). */
+/* Whether it is the end of a lifetime that the program left open, or of a call that it left in progress, which fxt record or merge has made
+ * (open_lifetimes.h). */
 bool fxt_is_made_end(const struct fxt_record *rec);
+
+/* Whether such an end is a call's that was in progress when its process executed another program: it is over, as one that returned. */
+bool fxt_is_cut_by_exec(const struct fxt_record *rec);
 
 bool fxt_text_is(const struct fxt_text *t, const char *text);
 bool fxt_text_equal(const struct fxt_text *a, const struct fxt_text *b);

@@ -55,6 +55,9 @@ void fxt_name_process(struct fxt_reader *r, uint64_t pid, struct fxt_text name);
 void fxt_register_string(struct fxt_provider *p, unsigned index, struct fxt_text text, uint64_t offset);
 /* What the index meant at `offset`; the text is NULL where that is nothing. */
 struct fxt_text fxt_registered_string(const struct fxt_provider *p, unsigned index, uint64_t offset);
+/* The index of an event's string by which an event at the end of the file can name the same; 0: it stands in the event, or another string has
+ * the index by then. The agent's strings are always by index. */
+uint16_t fxt_lasting_index(const struct fxt_provider *p, uint64_t ref, const struct fxt_text *text);
 void fxt_register_thread(struct fxt_provider *p, unsigned index, uint32_t thread, uint64_t offset);
 /* The same of a thread; false: nothing. */
 bool fxt_registered_thread(const struct fxt_provider *p, unsigned index, uint64_t offset, uint32_t *thread);

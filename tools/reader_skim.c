@@ -69,6 +69,8 @@ bool fxt_reader_examine(const struct fxt_reader *r, struct fxt_form *form)
 		return false;
 	form->header = fxt_word(r, r->at);
 	form->count = 0;
+	form->first = UINT64_MAX;
+	form->last = 0;
 	words = fxt_get_record_words(form->header);
 	return fxt_get_record_type(form->header) == FXT_RECORD_EVENT && words != 0 && words <= (r->size - r->at) / FXT_WORD_BYTES &&
 	       event_adds_up(r, form);
@@ -97,7 +99,7 @@ static_assert(FXT_SKIM_FORMS == 1 << (64 - 56), "as place_of() has it");
 static void tell(const struct fxt_skims *s, struct fxt_form *form)
 {
 	if (form->count)
-		s->counted(s->context, form->category, form->thread, fxt_get_record_words(form->header), form->count);
+		s->counted(s->context, form);
 	form->count = 0;
 }
 
@@ -188,12 +190,14 @@ size_t fxt_reader_skim(struct fxt_reader *r, struct fxt_skims *s, unsigned char 
 		if (!fxt_is_filler(header)) {
 			struct fxt_form *form = place_of(s, header);
 			uint64_t type = fxt_get_event_type(header), last = word_of(record + bytes - FXT_WORD_BYTES);
+			uint64_t from = word_of(record + FXT_WORD_BYTES), to_ticks = from;
 
 			if (form->header != header || !is_of_form(form, record) || (to && bytes > room - copied))
 				break;
 			if (type == FXT_EVENT_DURATION_COMPLETE) {
-				if (last < word_of(record + FXT_WORD_BYTES))
+				if (last < from)
 					break;
+				to_ticks = last;
 			} else if (fxt_event_bounds_async(type)) {
 				s->linked(s->context, (enum fxt_event_type)type, last, at);
 			}
@@ -201,6 +205,8 @@ size_t fxt_reader_skim(struct fxt_reader *r, struct fxt_skims *s, unsigned char 
 				copy_words(to + copied, record, words);
 			copied += to ? bytes : 0;
 			form->count++;
+			form->first = from < form->first ? from : form->first;
+			form->last = to_ticks > form->last ? to_ticks : form->last;
 		}
 		at += bytes;
 	}

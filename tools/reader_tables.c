@@ -133,6 +133,15 @@ struct fxt_text fxt_registered_string(const struct fxt_provider *p, unsigned ind
 	return older ? (struct fxt_text){.text = older->text, .bytes = older->value} : (struct fxt_text){0};
 }
 
+uint16_t fxt_lasting_index(const struct fxt_provider *p, uint64_t ref, const struct fxt_text *text)
+{
+	uint64_t index = fxt_get_string_ref_value(ref);
+
+	if (fxt_get_string_ref_inline(ref) || fxt_registered_string(p, (unsigned)index, UINT64_MAX).text != text->text)
+		return 0;
+	return (uint16_t)index;
+}
+
 /* -- Threads --------------------------------------------------------------------------------------- */
 
 /* Indices are below 2^8. */

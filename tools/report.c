@@ -66,6 +66,10 @@ static bool end_of(void *context, const struct fxt_record *rec, uint64_t *key_ns
 			*key_ns = FXT_ORDER_WITH_LAST;
 		return rec->subtype == FXT_EVENT_FLOW_BEGIN || rec->subtype == FXT_EVENT_FLOW_END;
 	}
+	if (fxt_is_cut_by_exec(rec)) {
+		*key_ns = fxt_ns(rec->provider, rec->ticks);
+		return fxt_map_find(&report->cut, rec->offset, 0);
+	}
 	if (rec->subtype != FXT_EVENT_DURATION_COMPLETE || rec->extra < rec->ticks ||
 	    fxt_ns(rec->provider, rec->extra) - fxt_ns(rec->provider, rec->ticks) < FXT_STANDING_LEAST_NS ||
 	    fxt_text_is(&rec->category, "function") || fxt_text_is(&rec->category, "malloc") || !is_chosen(report, rec))
@@ -183,6 +187,39 @@ static void take_event(struct fxt_report *report, const struct fxt_record *rec)
 	}
 }
 
+/* A call that ended as another thread executed a program is one that is over: what it waited until then, it waited. */
+static void take_cut(struct fxt_report *report, const struct fxt_record *end)
+{
+	struct fxt_open_call begun;
+	struct fxt_record call;
+	struct fxt_slot *s;
+	uint64_t key_ns;
+	bool fresh;
+
+	if (!is_chosen(report, end) || !fxt_open_end(&report->open, end, &begun))
+		return;
+	fxt_open_as_complete(&begun, report->r, end->ticks, &call);
+	fxt_threads_seen(&report->threads, &call);
+	take_call(report, &call);
+	if (!end_of(report, &call, &key_ns))
+		return;
+	s = fxt_map_put(&report->cut, end->offset, 0, &fresh);
+	s->value[0] = begun.offset;
+	s->value[1] = begun.provider->index;
+	fxt_order_add(&report->ends, end, key_ns);
+}
+
+/* What take_cut() has found. */
+static void put_begin_back(const struct fxt_report *report, struct fxt_record *end)
+{
+	const struct fxt_slot *s = fxt_map_find(&report->cut, end->offset, 0);
+	const struct fxt_open_call begun = {.offset = s->value[0], .provider = report->r->providers[s->value[1]]};
+	struct fxt_record call;
+
+	fxt_open_as_complete(&begun, report->r, end->ticks, &call);
+	*end = call;
+}
+
 static void take_log(struct fxt_report *report, struct fxt_record *rec)
 {
 	/* The format gives it none. */
@@ -235,6 +272,8 @@ static void replay_ends(struct fxt_report *report)
 		const struct fxt_role *role;
 		bool did_not_wait;
 
+		if (rec.subtype == FXT_EVENT_DURATION_END)
+			put_begin_back(report, &rec);
 		if (rec.subtype != FXT_EVENT_DURATION_COMPLETE) {
 			fxt_chains_flow(&report->chains, report->r, &rec);
 			continue;
@@ -259,13 +298,15 @@ void fxt_report_make(struct fxt_report *report, struct fxt_reader *r,
 		fxt_overview_take(&report->overview, r, &rec);
 		if (!rec.known || rec.damaged)
 			continue;
-		/* What a program left open is told by its begin, which has no other end. */
+		/* What a program left open is told by its begin, which has no other end. So are calls in progress when a process ended. */
 		if (rec.type == FXT_RECORD_EVENT && !fxt_is_made_end(&rec)) {
 			fxt_open_seen(&report->open, r, &rec);
 			fxt_threads_seen(&report->threads, &rec);
 			if (!fxt_ends_take(&report->process_ends, r, &rec))
 				take_event(report, &rec);
 		}
+		else if (rec.type == FXT_RECORD_EVENT && fxt_is_cut_by_exec(&rec))
+			take_cut(report, &rec);
 		else if (rec.type == FXT_RECORD_LOG)
 			take_log(report, &rec);
 	}
@@ -309,6 +350,7 @@ void fxt_report_free(struct fxt_report *report)
 	fxt_order_free(&report->order);
 	fxt_order_free(&report->ends);
 	fxt_no_wait_free(&report->no_wait);
+	fxt_map_free(&report->cut);
 	fxt_ends_free(&report->process_ends);
 	fxt_objects_free(&report->objects);
 	free(report->chosen);

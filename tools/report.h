@@ -198,6 +198,8 @@ struct fxt_open_calls {
 void fxt_open_begin(struct fxt_open_calls *o, struct fxt_reader *r, const struct fxt_record *rec);
 /* True, and *begun is the call this end belongs to, when there is one. */
 bool fxt_open_end(struct fxt_open_calls *o, const struct fxt_record *rec, struct fxt_open_call *begun);
+/* Decodes the begin, and makes it the complete event of a call that ended then. */
+void fxt_open_as_complete(const struct fxt_open_call *begun, struct fxt_reader *r, uint64_t end_ticks, struct fxt_record *rec);
 /* A call that is both open and complete, in a copy of a live file, is complete. */
 void fxt_open_complete(struct fxt_open_calls *o, struct fxt_reader *r, const struct fxt_record *rec);
 /* An event of a process: the last program it was is still to end. */
@@ -289,6 +291,7 @@ struct fxt_report {
 	struct fxt_chains chains;
 	struct fxt_no_wait no_wait;
 	struct fxt_order order, ends;   /* by what takes effect when; and of calls by their ends */
+	struct fxt_map cut;             /* offset of an end that an exec made of a call in `ends` -> where that begins, and its provider */
 	uint64_t elsewhere_ns;          /* in calls that neither wait for threads nor move bytes through descriptors */
 	bool has_functions;             /* instrumented ones */
 	bool has_processes;             /* several: threads are told with theirs */

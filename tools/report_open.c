@@ -4,6 +4,7 @@
 #endif
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "message.h"
 #include "print.h"
@@ -34,14 +35,29 @@ void fxt_open_begin(struct fxt_open_calls *o, struct fxt_reader *r, const struct
 	};
 }
 
+/* A process's first thread goes on in the program that was executed, which is another provider. */
 bool fxt_open_end(struct fxt_open_calls *o, const struct fxt_record *rec, struct fxt_open_call *begun)
 {
+	enum { EXAMINED = 1024 };       /* twice as deep as viewers nest */
 	struct fxt_open_stack *s = stack_of(o, rec->thread);
+	size_t place = s->count;
 
-	if (s->count == 0 || s->list[s->count - 1].ticks > rec->ticks)
+	while (place && s->count - place < EXAMINED && s->list[place - 1].provider != rec->provider)
+		place--;
+	if (place == 0 || s->list[place - 1].provider != rec->provider || s->list[place - 1].ticks > rec->ticks)
 		return false;
-	*begun = s->list[--s->count];
+	*begun = s->list[place - 1];
+	memmove(&s->list[place - 1], &s->list[place], (s->count - place) * sizeof(*s->list));
+	s->count--;
 	return true;
+}
+
+void fxt_open_as_complete(const struct fxt_open_call *begun, struct fxt_reader *r, uint64_t end_ticks, struct fxt_record *rec)
+{
+	fxt_reader_event_at(r, begun->offset, begun->provider, rec);
+	rec->subtype = FXT_EVENT_DURATION_COMPLETE;
+	rec->has_extra = true;
+	rec->extra = end_ticks;
 }
 
 void fxt_open_complete(struct fxt_open_calls *o, struct fxt_reader *r, const struct fxt_record *rec)

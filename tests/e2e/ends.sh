@@ -1,5 +1,5 @@
 #!/bin/bash
-# What a process was in when it became another program, forked in a handler, or ended: tests/apps/ends.c.
+# What a process was in when it became another program, forked in a handler, or ended: tests/apps/ends.c and cut.c.
 # shellcheck source=lib.sh
 . "${abs_top_srcdir:?}/tests/e2e/lib.sh"
 need python3
@@ -175,6 +175,71 @@ print(json.dumps([report["leaks"], report["descriptors_open"], report["threads"]
 left whole
 left whole --follow=ends
 left ring -m circular -b 4
+
+# -- What is in progress -------------------------------------------------------------------------------
+
+# cut STATUS whole|ring COUNT TIMES exec|exit|signal OPTION...: records `cut` with these options. Each call ends where its program did.
+cut()
+{
+	local expected=$1 kind=$2 count=$3 times=$4 how=$5 ring=
+	local what="cut $count $times $how"
+	test "$kind" = ring && ring=--ring
+	shift 5
+
+	rm -f cut.fxt again.fxt
+	"$FXT" record -q -o cut.fxt "$@" -- "$apps/cut" "$count" "$times" "$how" >cut.out 2>cut.err
+	is "$what: exit status" "$expected" $?
+	is "$what: stderr" "" "$(cat cut.err)"
+	valid $ring cut.fxt
+	sort cut.out >told
+	trace cut cut.fxt >found || fail "$what: $*"
+	sort -o found found
+	same "$what $*: what was in progress" told found
+	"$FXT" merge -q -o again.fxt cut.fxt || fail "$what: the trace cannot be joined again"
+	valid $ring again.fxt
+	is "$what: ends after another join" "$(trace cut cut.fxt | sort)" "$(trace cut again.fxt | sort)"
+	# What was executed is over, and nothing else: a report tells what hung when the process ended.
+	trace open cut.fxt | sed 's/^[0-9]* //; /^function:/d' | sort >open
+	sed -n 's/^\(exit\|signal\) //p' told >expected
+	same "$what: the report's calls in progress" expected open
+	# What a program left in progress counts as that, although it has an end now.
+	trace uncut cut.fxt >uncut.fxt
+	"$FXT" check $ring uncut.fxt | grep -o '[0-9]* *calls still open.*' >uncut.check
+	"$FXT" check $ring cut.fxt | grep -o '[0-9]* *calls still open.*' >cut.check
+	same "$what: check" uncut.check cut.check
+	test "$times" = 0 && test "$how" != exec || return
+	for file in cut uncut again; do
+		"$FXT" report $file.fxt | sed '1,/ of trace/d' >$file.report
+	done
+	same "$what: report" uncut.report cut.report
+	same "$what: report after another join" cut.report again.report
+}
+count=$((1 + FXT_SEED % 12))
+for times in 0 2; do
+	cut 0 whole $count $times exec
+	cut 0 whole $count $times exit
+	cut 137 whole $count $times signal
+done
+cut 0 ring $count 1 exec -m circular -b 4
+cut 137 ring $count 1 signal -m circular -b 4
+# The calls that execute are not in the trace: what is known is when the next program began.
+cut 0 whole $count 2 exit -c '#default,-process'
+
+# A program that was executed has its report, also where its part is the largest of the run and so comes first.
+mkfifo ready
+cat >execute.sh <<-'EOF'
+	echo $$ >pid
+	exec "$1" >ready
+EOF
+"$FXT" record -q -o executed.fxt -- sh execute.sh "$apps/deadlock" 2>executed.err &
+read -r _ <ready
+kill -9 "$(cat pid)"
+wait $!
+is "a deadlock after an exec: exit status" 137 $?
+valid executed.fxt
+is "a deadlock after an exec: in progress" "process:pause pthread:pthread_mutex_lock pthread:pthread_mutex_lock" \
+	"$(trace open executed.fxt | sed 's/^[0-9]* //' | sort | paste -sd' ')"
+"$FXT" report executed.fxt | grep -q ^DEADLOCK || fail "a deadlock after an exec: the report does not say so"
 
 # -- Namespaces of process ids -------------------------------------------------------------------------
 

@@ -22,6 +22,8 @@ controlled calls 5 open . wait 1
 count_calls locks 2 500
 count_files 3
 coroutines 64
+cut 10 2 exit
+cut 10 0 signal
 count_databases 2
 count_net 3
 count_numbers 2

@@ -18,7 +18,9 @@
     trace.py wakers FILE        "tid -> tid count": the threads that arrows lead from and to
     trace.py wakeups FILE       the same by the scheduling records
     trace.py lives FILE         category:name begun ended open, a line each kind of lifetime, and what their ends say
-    trace.py unended FILE       the trace without the ends that fxt record made, as bytes
+    trace.py unended FILE       the trace without the ends of lifetimes that fxt record made, as bytes
+    trace.py uncut FILE         the trace without the ends of calls that fxt record made, as bytes
+    trace.py cut FILE           what ended the calls that were in progress, and which those were, functions left out, a line each
     trace.py left FILE          what the processes of `ends left` left open: mark, lifetime, how it ended, and how many, a line each
 """
 import collections, json, os, re, subprocess, sys
@@ -272,16 +274,24 @@ def lives(path):
               *(f"{k}*{v}" for k, v in sorted(says[kind].items())))
 
 
-def unended(path):
-    """Ends that were made here are the only events that say `ended_by` inline."""
+def without_made(path, kind):
+    """Ends that were made are the only events that say `ended_by` inline."""
     data, at = open(path, "rb").read(), 0
     while at < len(data):
         header = int.from_bytes(data[at:at + 8], "little")
         words = (header >> 4) & 0xfff
         record = data[at:at + words * 8]
-        if not (header & 0xf == 4 and (header >> 16) & 0xf == 7 and b"ended_by" in record):
+        if not (header & 0xf == 4 and (header >> 16) & 0xf == kind and b"ended_by" in record):
             sys.stdout.buffer.write(record)
         at += words * 8
+
+
+def unended(path):
+    without_made(path, 7)
+
+
+def uncut(path):
+    without_made(path, 3)
 
 
 def left(path):
@@ -317,6 +327,41 @@ def left(path):
     if ended:
         sys.exit(f"without a begin: {ended}")
     print_counts(found)
+
+
+def cut(path):
+    """Each call in progress ends, as a viewer sees it, when its program did or with the last that its thread did after that."""
+    begun, ends, last = collections.defaultdict(list), collections.defaultdict(list), collections.Counter()
+    executed, over = collections.defaultdict(list), {}
+    for r in records(path):
+        thread = r.get("pid"), r.get("tid")
+        if r["type"] == "complete":
+            last[thread] = max(last[thread], r["time"] + r["duration"])
+            if r["category"] == "process" and r["name"].startswith("exec") and "errno" not in r["args"]:
+                executed[r["pid"]].append(r["time"] + r["duration"])
+        elif is_end(r):
+            over[r["pid"]] = r["time"]
+        elif r["type"] == "begin":
+            last[thread] = max(last[thread], r["time"])
+            begun[thread].append(r)
+        elif r["type"] == "end":
+            ends[thread].append(r)
+    for thread, of_thread in ends.items():
+        for end in sorted(of_thread, key=lambda r: r["time"]):
+            begin = max((b for b in begun[thread] if b["time"] <= end["time"]), key=lambda b: b["time"], default=None)
+            how = end["args"]["ended_by"]
+            if begin is None or name(begin) != name(end):
+                sys.exit(f"{end} ends {begin}")
+            begun[thread].remove(begin)
+            # The first thread is in the next program as well, and what was executed is in no trace without its category.
+            moment = max((e for e in executed[thread[0]] if e <= end["time"]), default=end["time"]) if how == "exec" else over[thread[0]]
+            if end["time"] != max(moment, last[thread] if thread[0] != thread[1] else 0):
+                sys.exit(f"{end} is not at {moment}")
+            if begin["category"] != "function":
+                print(how, name(begin))
+    for thread, of_thread in begun.items():
+        if of_thread:
+            sys.exit(f"{thread}: in progress for ever: {[name(b) for b in of_thread]}")
 
 
 # Calls that say in an argument what the object is called.
@@ -371,7 +416,8 @@ def blocks(path):
 COMMANDS = {"counts": counts, "own": own, "open": still_open, "lost": lost, "categories": categories,
             "threads": threads, "said": said, "sequence": sequence, "calls": all_calls, "arrows": arrows, "lifetimes": lifetimes,
             "wakers": wakers, "wakeups": wakeups, "lives": lives, "objects": objects, "told": told, "blocks": blocks,
-            "unended": unended, "left": left}
+            "unended": unended, "uncut": uncut, "left": left,
+            "cut": cut}
 
 if len(sys.argv) != 3 or sys.argv[1] not in COMMANDS:
     sys.exit(__doc__)
