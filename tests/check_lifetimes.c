@@ -252,6 +252,14 @@ START_TEST(ends_with_the_program)
 	makes_child(2, 110);
 	executes(300, 310, false);
 	expect("1 at 310 by exec");
+	/* A child of a vfork executed it: the thread went on. */
+	begin_part(7, false);
+	reaps(1, 8, 50, 700);
+	begin_part(8, false);
+	opens(2, 100);
+	executes(300, 310, false);
+	calls(1, 400, 410);
+	expect("2 at 700 by signal");
 	/* It failed after all. */
 	begin_part(7, false);
 	opens(1, 100);

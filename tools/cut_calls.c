@@ -34,12 +34,36 @@ void fxt_cut_calls_take(struct fxt_cut_calls *c, const struct fxt_record *rec)
 	}
 }
 
-void fxt_cut_calls_seen(struct fxt_cut_calls *c, uint32_t thread, uint64_t at_ns)
+void fxt_cut_calls_seen(struct fxt_cut_calls *c, uint32_t thread, const struct fxt_times *times)
 {
 	struct fxt_thread_in_progress *one = thread_of(c, thread);
 
-	if (at_ns > one->last_ns)
-		one->last_ns = at_ns;
+	if (times->latest > one->latest_ns)
+		one->latest_ns = times->latest;
+	if (times->last > one->last_ns)
+		one->last_ns = times->last;
+}
+
+void fxt_cut_calls_executes(struct fxt_cut_calls *c, uint32_t thread, uint64_t at_ns, bool has_failed)
+{
+	struct fxt_thread_in_progress *one = thread_of(c, thread);
+	uint64_t *last = has_failed ? &one->failed_ns : &one->executed_ns;
+
+	if (at_ns > *last)
+		*last = at_ns;
+}
+
+uint64_t fxt_cut_calls_executed_ns(const struct fxt_cut_calls *c)
+{
+	uint64_t executed_ns = 0;
+
+	for (size_t i = 0; i < c->thread_count; i++) {
+		const struct fxt_thread_in_progress *one = &c->threads[i];
+
+		if (one->executed_ns >= one->latest_ns && one->executed_ns > one->failed_ns && one->executed_ns > executed_ns)
+			executed_ns = one->executed_ns;
+	}
+	return executed_ns;
 }
 
 static bool describe(struct fxt_cut_call *one, struct fxt_reader *r, struct fxt_provider *own, const struct fxt_begun_call *begun, uint64_t last_ns)

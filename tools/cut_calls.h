@@ -19,7 +19,9 @@ struct fxt_cut_call {
 
 /* What a thread was in, as places in the list of begins, from 1. */
 struct fxt_thread_in_progress {
-	uint64_t last_ns;
+	uint64_t latest_ns;             /* when the latest of its events began */
+	uint64_t last_ns;               /* when the last of them ended */
+	uint64_t executed_ns, failed_ns;        /* the ends of its last call that executed a program, and of the last that failed to; 0: none */
 	size_t innermost;
 };
 
@@ -39,8 +41,15 @@ struct fxt_cut_calls {
 /* A begin or an end, decoded. */
 void fxt_cut_calls_take(struct fxt_cut_calls *c, const struct fxt_record *rec);
 
-/* The thread lived at that time. */
-void fxt_cut_calls_seen(struct fxt_cut_calls *c, uint32_t thread, uint64_t at_ns);
+/* Events of the thread. */
+void fxt_cut_calls_seen(struct fxt_cut_calls *c, uint32_t thread, const struct fxt_times *times);
+
+/* The thread was about to become another program, which is told of before that call is made, or failed to, which is told of afterwards. */
+void fxt_cut_calls_executes(struct fxt_cut_calls *c, uint32_t thread, uint64_t at_ns, bool has_failed);
+
+/* The part was read: when its process became another program; 0: it has not. A thread that went on has not executed anything: the call
+ * failed, or was that of a vfork's child, in its place. */
+uint64_t fxt_cut_calls_executed_ns(const struct fxt_cut_calls *c);
 
 /* The part was read by `r`: returns the calls of its process that had no end, thread by thread, innermost first. Free them. A part that may
  * have been copied while it was written (`is_copy`) may have a call in progress and complete as well, and that one is left out. Begins anew. */

@@ -207,11 +207,11 @@ struct part {
 	bool numbers_differ;            /* its process ids are those of another namespace than the archive's */
 };
 
-/* Events of a thread, the earliest of which began and the last of which ended then. */
-static void take_time(const struct part *part, uint32_t thread, uint64_t from_ns, uint64_t to_ns)
+/* Events of a thread. */
+static void take_times(const struct part *part, uint32_t thread, const struct fxt_times *times)
 {
 	if (part->pid && part->r->threads[thread].pid == part->pid)
-		fxt_open_lifetimes_seen(&part->merge->lifetimes, thread, from_ns, to_ns);
+		fxt_open_lifetimes_seen(&part->merge->lifetimes, thread, times);
 }
 
 /* A slice of another process's thread: who was woken by it tells of that. */
@@ -228,7 +228,7 @@ static void count(void *context, const struct fxt_form *form)
 	struct part *part = context;
 
 	fxt_overview_count(&part->overview, form->category, form->thread, fxt_get_record_words(form->header) * FXT_WORD_BYTES, form->count);
-	take_time(part, form->thread, form->first, form->last);
+	take_times(part, form->thread, &form->times);
 }
 
 static void link_lifetime(void *context, enum fxt_event_type type, uint64_t id, uint64_t offset)
@@ -271,9 +271,9 @@ static void take_process(struct fxt_merge *m, struct part *part, const struct fx
 	take_reaped(m, part, rec);
 	if (!part->pid)
 		return;
-	fxt_untraced_take(&m->untraced, part->r, rec, part->pid, part->numbers_differ);
 	if (fxt_untraced_executes(&m->untraced, part->r, rec, part->pid))
-		fxt_open_lifetimes_executes(&m->lifetimes, fxt_commit_ticks(rec), fxt_argument(rec, "errno"));
+		fxt_open_lifetimes_executes(&m->lifetimes, rec->thread, fxt_commit_ticks(rec), fxt_argument(rec, "errno"));
+	fxt_untraced_take(&m->untraced, part->r, rec, part->pid, part->numbers_differ);
 }
 
 /* Whose the part is: the process that its provider is named for has a name. */
@@ -294,7 +294,7 @@ static void take(struct fxt_merge *m, struct fxt_reader *r, struct part *part, c
 	take_name(m, part, rec);
 	if (rec->type != FXT_RECORD_EVENT)
 		return;
-	take_time(part, rec->thread, rec->ticks, fxt_commit_ticks(rec));
+	take_times(part, rec->thread, &(struct fxt_times){rec->ticks, rec->ticks, fxt_commit_ticks(rec)});
 	take_other(part, rec);
 	if (fxt_event_bounds_async(rec->subtype) && rec->has_extra)
 		link_lifetime(part, (enum fxt_event_type)rec->subtype, rec->extra, rec->offset);
@@ -328,9 +328,9 @@ static bool take_examined(struct fxt_merge *m, struct fxt_reader *r, struct part
 		return true;
 	words = fxt_get_record_words(form.header);
 	form.count = 1;
-	form.first = form.last = fxt_word(r, from + FXT_WORD_BYTES);
+	form.times.first = form.times.latest = form.times.last = fxt_word(r, from + FXT_WORD_BYTES);
 	if (type == FXT_EVENT_DURATION_COMPLETE)
-		form.last = fxt_word(r, from + (words - 1) * FXT_WORD_BYTES);
+		form.times.last = fxt_word(r, from + (words - 1) * FXT_WORD_BYTES);
 	count(part, &form);
 	if (fxt_event_bounds_async(type))
 		link_lifetime(part, (enum fxt_event_type)type, fxt_word(r, from + (words - 1) * FXT_WORD_BYTES), from);
@@ -380,7 +380,8 @@ bool fxt_merge_trace(struct fxt_merge *m, struct fxt_reader *r)
 	while (take_next(m, r, part, &ok))
 		;
 	fxt_skims_tell(&part->skims);
-	fxt_open_lifetimes_keep(&m->lifetimes, r, m->still_runs);
+	if (!fxt_open_lifetimes_keep(&m->lifetimes, r, m->still_runs) && part->pid)
+		fxt_untraced_stayed(&m->untraced, part->pid);
 	m->parts++;
 	fxt_merge_add(m, &part->overview, r);
 	fxt_map_free(&part->ids);

@@ -37,11 +37,11 @@ void fxt_open_lifetimes_call(struct fxt_open_lifetimes *l, const struct fxt_reco
 	fxt_cut_calls_take(&l->in_progress, rec);
 }
 
-void fxt_open_lifetimes_seen(struct fxt_open_lifetimes *l, uint32_t thread, uint64_t from_ns, uint64_t to_ns)
+void fxt_open_lifetimes_seen(struct fxt_open_lifetimes *l, uint32_t thread, const struct fxt_times *times)
 {
-	if (from_ns < l->part.begin_ns)
-		l->part.begin_ns = from_ns;
-	fxt_cut_calls_seen(&l->in_progress, thread, to_ns);
+	if (times->first < l->part.begin_ns)
+		l->part.begin_ns = times->first;
+	fxt_cut_calls_seen(&l->in_progress, thread, times);
 }
 
 void fxt_open_lifetimes_other(struct fxt_open_lifetimes *l, uint64_t pid, uint64_t tid, uint64_t at_ns)
@@ -49,12 +49,9 @@ void fxt_open_lifetimes_other(struct fxt_open_lifetimes *l, uint64_t pid, uint64
 	fxt_thread_moments_add(&l->others, pid, tid, at_ns);
 }
 
-void fxt_open_lifetimes_executes(struct fxt_open_lifetimes *l, uint64_t at_ns, bool has_failed)
+void fxt_open_lifetimes_executes(struct fxt_open_lifetimes *l, uint32_t thread, uint64_t at_ns, bool has_failed)
 {
-	uint64_t *last = has_failed ? &l->part.failed_ns : &l->part.executed_ns;
-
-	if (at_ns > *last)
-		*last = at_ns;
+	fxt_cut_calls_executes(&l->in_progress, thread, at_ns, has_failed);
 }
 
 void fxt_open_lifetimes_ended(struct fxt_open_lifetimes *l, uint64_t pid, uint64_t at_ns, bool by_signal)
@@ -82,13 +79,15 @@ static bool describe(struct fxt_open_lifetime *one, struct fxt_reader *r, struct
 	return one->category && one->name;
 }
 
-void fxt_open_lifetimes_keep(struct fxt_open_lifetimes *l, struct fxt_reader *r, bool still_runs)
+uint64_t fxt_open_lifetimes_keep(struct fxt_open_lifetimes *l, struct fxt_reader *r, bool still_runs)
 {
 	struct fxt_ended_program *part = &l->part;
+	uint64_t executed_ns = fxt_cut_calls_executed_ns(&l->in_progress);
 
 	/* Times are written as they are: in the agent's traces a tick is a nanosecond. */
 	if (l->own && l->own->ticks_per_second == 1000000000) {
 		part->still_runs = still_runs;
+		part->executed_ns = executed_ns;
 		part->list = fxt_alloc(l->open.used + 1, sizeof(*part->list));
 		for (const struct fxt_slot *s = fxt_map_next(&l->open, NULL); s; s = fxt_map_next(&l->open, s)) {
 			if (s->value[0])
@@ -102,6 +101,7 @@ void fxt_open_lifetimes_keep(struct fxt_open_lifetimes *l, struct fxt_reader *r,
 	l->own = NULL;
 	fxt_map_free(&l->open);
 	fxt_cut_calls_free(&l->in_progress);
+	return executed_ns;
 }
 
 /* -- All parts ------------------------------------------------------------------------------------- */
@@ -147,11 +147,9 @@ static const struct fxt_process_end *end_of(const struct fxt_open_lifetimes *l, 
  * traced. `next` is the next program of the process, or NULL. */
 static uint64_t left_ns(const struct fxt_ended_program *program, const struct fxt_ended_program *next)
 {
-	uint64_t executed_ns = program->executed_ns > program->failed_ns ? program->executed_ns : 0;
-
 	if (next)
-		return executed_ns && executed_ns <= next->begin_ns ? executed_ns : next->begin_ns;
-	return program->has_exited || program->still_runs ? 0 : executed_ns;
+		return program->executed_ns && program->executed_ns <= next->begin_ns ? program->executed_ns : next->begin_ns;
+	return program->has_exited || program->still_runs ? 0 : program->executed_ns;
 }
 
 static bool put_end(const struct fxt_open_lifetime *one, uint64_t at_ns, const char *by, fxt_open_lifetimes_put *put, void *context)

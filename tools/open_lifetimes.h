@@ -34,7 +34,7 @@ struct fxt_ended_program {
 	uint64_t pid;
 	uint32_t provider;              /* its id in the archive */
 	uint64_t begin_ns;              /* of its earliest event */
-	uint64_t executed_ns, failed_ns;        /* its last call that executed a program, and the last one that failed to; 0: none */
+	uint64_t executed_ns;           /* when its process executed another program, as it says itself; 0: not so */
 	bool has_exited;                /* as it says itself */
 	bool still_runs;                /* its process: what other parts may say of its end came after this one was read */
 	struct fxt_open_lifetime *list;
@@ -69,20 +69,20 @@ void fxt_open_lifetimes_link(struct fxt_open_lifetimes *l, enum fxt_event_type t
 /* A begin or an end of a call of that provider, decoded. */
 void fxt_open_lifetimes_call(struct fxt_open_lifetimes *l, const struct fxt_record *rec);
 
-/* Events of one of the process's own threads: the earliest began and the last ended then. */
-void fxt_open_lifetimes_seen(struct fxt_open_lifetimes *l, uint32_t thread, uint64_t from_ns, uint64_t to_ns);
+/* Events of one of the process's own threads. */
+void fxt_open_lifetimes_seen(struct fxt_open_lifetimes *l, uint32_t thread, const struct fxt_times *times);
 
 /* A slice of a thread of another process, which ended then. */
 void fxt_open_lifetimes_other(struct fxt_open_lifetimes *l, uint64_t pid, uint64_t tid, uint64_t at_ns);
 
-/* The process was about to become another program, or failed to. */
-void fxt_open_lifetimes_executes(struct fxt_open_lifetimes *l, uint64_t at_ns, bool has_failed);
+/* A thread of the process was about to become another program, or failed to. */
+void fxt_open_lifetimes_executes(struct fxt_open_lifetimes *l, uint32_t thread, uint64_t at_ns, bool has_failed);
 
 /* Some process ended. That may be said several times; the first end after a program began is its end. */
 void fxt_open_lifetimes_ended(struct fxt_open_lifetimes *l, uint64_t pid, uint64_t at_ns, bool by_signal);
 
-/* The part was read by `r`: what it left open is kept. */
-void fxt_open_lifetimes_keep(struct fxt_open_lifetimes *l, struct fxt_reader *r, bool still_runs);
+/* The part was read by `r`: what it left open is kept. Returns when its process became another program, as it says itself, or 0. */
+uint64_t fxt_open_lifetimes_keep(struct fxt_open_lifetimes *l, struct fxt_reader *r, bool still_runs);
 
 /* Writes so many words, which are records of the provider; false: that failed. */
 typedef bool fxt_open_lifetimes_put(void *context, uint64_t *words, size_t count);

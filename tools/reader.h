@@ -167,10 +167,16 @@ void fxt_reader_skip_to(struct fxt_reader *r, fxt_reader_wanted *wanted);
  * compared with it, copied and counted, which costs a twentieth of fxt_reader_next(); in a large trace that is nearly everything. */
 enum { FXT_SKIM_FORMS = 256, FXT_SKIM_ARGS = 6 };
 
+/* Of some events, in ticks. */
+struct fxt_times {
+	uint64_t first, latest;         /* when the earliest and the latest began */
+	uint64_t last;                  /* when the last ended */
+};
+
 struct fxt_form {
 	uint64_t header;
-	uint64_t count;                         /* of events that have gone by and were not told of yet, */
-	uint64_t first, last;                   /* the earliest begin of those and their latest end, in ticks */
+	uint64_t count;                         /* of events that have gone by and were not told of yet */
+	struct fxt_times times;                 /* of those */
 	uint32_t args[FXT_SKIM_ARGS];           /* lower halves of the arguments' headers */
 	uint32_t category;                      /* symbol */
 	uint32_t thread;                        /* into fxt_reader.threads */

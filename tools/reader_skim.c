@@ -69,8 +69,7 @@ bool fxt_reader_examine(const struct fxt_reader *r, struct fxt_form *form)
 		return false;
 	form->header = fxt_word(r, r->at);
 	form->count = 0;
-	form->first = UINT64_MAX;
-	form->last = 0;
+	form->times = (struct fxt_times){.first = UINT64_MAX};
 	words = fxt_get_record_words(form->header);
 	return fxt_get_record_type(form->header) == FXT_RECORD_EVENT && words != 0 && words <= (r->size - r->at) / FXT_WORD_BYTES &&
 	       event_adds_up(r, form);
@@ -205,8 +204,9 @@ size_t fxt_reader_skim(struct fxt_reader *r, struct fxt_skims *s, unsigned char 
 				copy_words(to + copied, record, words);
 			copied += to ? bytes : 0;
 			form->count++;
-			form->first = from < form->first ? from : form->first;
-			form->last = to_ticks > form->last ? to_ticks : form->last;
+			form->times.first = from < form->times.first ? from : form->times.first;
+			form->times.latest = from > form->times.latest ? from : form->times.latest;
+			form->times.last = to_ticks > form->times.last ? to_ticks : form->times.last;
 		}
 		at += bytes;
 	}

@@ -31,7 +31,11 @@ void fxt_untraced_came_last(struct fxt_untraced *u, uint64_t pid);
  * does (`numbers_differ`), no part can be told to be that of what it executed, and nothing is. */
 void fxt_untraced_take(struct fxt_untraced *u, const struct fxt_reader *r, const struct fxt_record *rec, uint64_t own, bool numbers_differ);
 
-/* Whether it is a call by which that process itself was to become another program, after it was taken: not a child of a vfork. */
+/* The part of the process was read, which went on as the program that it was: who executed something was a child of a vfork. */
+void fxt_untraced_stayed(struct fxt_untraced *u, uint64_t pid);
+
+/* Whether it is a call by which that process itself was to become another program, before it is taken: no child of a vfork is known to have
+ * made it. */
 bool fxt_untraced_executes(const struct fxt_untraced *u, const struct fxt_reader *r, const struct fxt_record *rec, uint64_t own);
 
 /* Leaves in the list what no trace came of, each program once, the most frequent first. */

@@ -225,6 +225,24 @@ cut 137 ring $count 1 signal -m circular -b 4
 # The calls that execute are not in the trace: what is known is when the next program began.
 cut 0 whole $count 2 exit -c '#default,-process'
 
+# What children of a vfork execute, which search for it, their parent does not. What ran untraced is none of theirs either.
+cat >vforks.py <<-'EOF'
+	import os, subprocess, threading
+	ends = os.pipe()
+	threading.Thread(target=lambda: os.read(ends[0], 1), daemon=True).start()
+	for command in ["true"], ["/bin/sh", "-c", "exit 3"]:
+	    subprocess.run(command, close_fds=False)
+	    os.waitpid(os.posix_spawnp(command[0], command, os.environ), 0)
+	os.kill(os.getpid(), 9)
+EOF
+PATH=/nonexistent:$PATH "$FXT" record -o vforks.fxt -- python3 vforks.py >vforks.out 2>vforks.err
+is "vforks: exit status" 137 $?
+is "vforks: what ran untraced" "" "$(grep untraced vforks.err)"
+valid vforks.fxt
+"$FXT" dump --json vforks.fxt >dump
+is "vforks: what ended the calls of the parent" "io:read signal process:kill signal" "$(grep '"type":"end"' dump | grep -v '"exec"\|"exit"' |
+	sed 's/.*"category":"\([a-z]*\)","name":"\([a-z]*\)".*"ended_by":"\([a-z]*\)".*/\1:\2 \3/' | sort | paste -sd' ')"
+
 # A program that was executed has its report, also where its part is the largest of the run and so comes first.
 mkfifo ready
 cat >execute.sh <<-'EOF'
