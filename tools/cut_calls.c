@@ -13,7 +13,8 @@
 static struct fxt_thread_in_progress *thread_of(struct fxt_cut_calls *c, uint32_t thread)
 {
 	while (c->thread_count <= thread) {
-		c->threads = fxt_grow(c->threads, &c->thread_capacity, c->thread_count + 1, sizeof(*c->threads));
+		c->threads =
+			fxt_grow(c->threads, &c->thread_capacity, c->thread_count + 1, sizeof(*c->threads));
 		c->threads[c->thread_count++] = (struct fxt_thread_in_progress){0};
 	}
 	return &c->threads[thread];
@@ -60,13 +61,15 @@ uint64_t fxt_cut_calls_executed_ns(const struct fxt_cut_calls *c)
 	for (size_t i = 0; i < c->thread_count; i++) {
 		const struct fxt_thread_in_progress *one = &c->threads[i];
 
-		if (one->executed_ns >= one->latest_ns && one->executed_ns > one->failed_ns && one->executed_ns > executed_ns)
+		if (one->executed_ns >= one->latest_ns && one->executed_ns > one->failed_ns &&
+		    one->executed_ns > executed_ns)
 			executed_ns = one->executed_ns;
 	}
 	return executed_ns;
 }
 
-static bool describe(struct fxt_cut_call *one, struct fxt_reader *r, struct fxt_provider *own, const struct fxt_begun_call *begun, uint64_t last_ns)
+static bool describe(struct fxt_cut_call *one, struct fxt_reader *r, struct fxt_provider *own,
+		     const struct fxt_begun_call *begun, uint64_t last_ns)
 {
 	struct fxt_record rec;
 
@@ -103,8 +106,8 @@ static void find_complete(struct fxt_map *begun, struct fxt_reader *r, struct fx
 		struct fxt_slot *s;
 
 		p = fxt_reader_provider_at(r, at, p);
-		if (p != own || !fxt_reader_slice_at(r, at, p, &start_ns, &end_ns) || !fxt_map_find(begun, start_ns, 0) ||
-		    !fxt_reader_event_at(r, at, p, &rec))
+		if (p != own || !fxt_reader_slice_at(r, at, p, &start_ns, &end_ns) ||
+		    !fxt_map_find(begun, start_ns, 0) || !fxt_reader_event_at(r, at, p, &rec))
 			continue;
 		s = fxt_map_find(begun, rec.ticks, r->threads[rec.thread].tid);
 		if (s)
@@ -112,7 +115,8 @@ static void find_complete(struct fxt_map *begun, struct fxt_reader *r, struct fx
 	}
 }
 
-static size_t leave_out_complete(struct fxt_cut_call *list, size_t count, struct fxt_reader *r, struct fxt_provider *own)
+static size_t leave_out_complete(struct fxt_cut_call *list, size_t count, struct fxt_reader *r,
+				 struct fxt_provider *own)
 {
 	struct fxt_map begun = {0};
 	size_t kept = 0;
@@ -130,8 +134,8 @@ static size_t leave_out_complete(struct fxt_cut_call *list, size_t count, struct
 	return kept;
 }
 
-struct fxt_cut_call *fxt_cut_calls_keep(struct fxt_cut_calls *c, struct fxt_reader *r, struct fxt_provider *own, bool is_copy,
-					size_t *count)
+struct fxt_cut_call *fxt_cut_calls_keep(struct fxt_cut_calls *c, struct fxt_reader *r,
+					struct fxt_provider *own, bool is_copy, size_t *count)
 {
 	struct fxt_cut_call *list = c->count ? fxt_alloc(c->count, sizeof(*list)) : NULL;
 
@@ -193,11 +197,14 @@ static uint64_t last_before(const struct fxt_thread_moments *m, const struct fxt
 		else
 			high = middle;
 	}
-	return low && m->list[low - 1].pid == then->pid && m->list[low - 1].tid == then->tid ? m->list[low - 1].at_ns : 0;
+	return low && m->list[low - 1].pid == then->pid && m->list[low - 1].tid == then->tid
+		       ? m->list[low - 1].at_ns
+		       : 0;
 }
 
-uint64_t fxt_cut_calls_end_ns(const struct fxt_cut_call *list, size_t count, const struct fxt_thread_moments *others, uint64_t at_ns,
-			      uint64_t before_ns, size_t *same)
+uint64_t fxt_cut_calls_end_ns(const struct fxt_cut_call *list, size_t count,
+			      const struct fxt_thread_moments *others, uint64_t at_ns, uint64_t before_ns,
+			      size_t *same)
 {
 	const struct fxt_thread_moment then = {list->pid, list->tid, before_ns};
 	uint64_t later[] = {list->begin_ns, list->last_ns, last_before(others, &then)};

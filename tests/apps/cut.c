@@ -1,8 +1,11 @@
-/* A program of which one thread executes another program while the others are in calls: compiled with -finstrument-functions.
+/* A program of which one thread executes another program while the others are in calls. It is compiled with
+ * -finstrument-functions.
  *
- *	cut COUNT TIMES LAST	COUNT threads block, each in a call of its own choice, or are busy. Then the first thread, or one more that the first
- *				waits for, executes `cut COUNT TIMES-1 LAST`. With TIMES at 0 it does LAST instead: it executes /bin/true
- *				(`exec`), exits (`exit`), or kills the process (`signal`).
+ *	cut COUNT TIMES LAST
+ *
+ * COUNT threads block, each in a call of its own choice, or are busy. Then the first thread, or one more
+ * that the first waits for, executes `cut COUNT TIMES-1 LAST`. With TIMES at 0 it does LAST instead: it
+ * executes /bin/true (`exec`), exits (`exit`), or kills the process (`signal`).
  *
  * Prints a line for each call that is in progress then, in any order: what ends it, and the call.
  */
@@ -94,8 +97,13 @@ static const struct way {
 	void (*block)(void);
 	const char *call;
 } ways[] = {
-	{reads, "io:read"}, {polls, "net:poll"}, {sleeps, "time:nanosleep"}, {locks, "pthread:pthread_mutex_lock"},
-	{awaits, "pthread:sem_wait"}, {hears, "pthread:pthread_cond_wait"}, {sleeps_on_word, "pthread:futex_wait"},
+	{reads, "io:read"},
+	{polls, "net:poll"},
+	{sleeps, "time:nanosleep"},
+	{locks, "pthread:pthread_mutex_lock"},
+	{awaits, "pthread:sem_wait"},
+	{hears, "pthread:pthread_cond_wait"},
+	{sleeps_on_word, "pthread:futex_wait"},
 	{is_at_work, NULL},
 };
 
@@ -124,8 +132,8 @@ static void until_asleep(atomic_int *tid)
 static struct {
 	char **argv;
 	int count, times;
-	const char *how;                /* what ends the calls */
-	int by_first;                   /* the first thread does it */
+	const char *how; /* what ends the calls */
+	int by_first; /* the first thread does it */
 } plan;
 
 static __attribute__((noreturn)) void leaves(void)
