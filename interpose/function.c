@@ -27,12 +27,11 @@ static __attribute__((noinline)) void enter(uintptr_t function, uintptr_t call_s
 		fxt_function_enter(thread, frame, site, function, call_site);
 }
 
+/* A thread that has no state is in no function that is known: it was dropped, and counted, when it was entered. */
 static __attribute__((noinline)) void leave(uintptr_t function, uintptr_t frame)
 {
-	struct fxt_thread *thread = fxt_enter_on();
-
-	if (thread)
-		fxt_function_exit(thread, frame, function);
+	if (fxt_self)
+		fxt_function_exit(fxt_self, frame, function);
 }
 
 HOOK void __cyg_profile_func_enter(void *function, void *call_site)

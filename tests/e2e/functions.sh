@@ -50,7 +50,7 @@ is "more than places: calls of the others" "function:function $rest" "$(grep '^f
 # Where address space is limited the table is smaller, or there is none, and the symbols cannot be read: the program does the same, no call is
 # missing, and none has another's name.
 functions=$((5000 + $(random_below 30000)))
-for ((limit = 12000 + $(random_below 2000); limit < 40000; limit += 2000 + $(random_below 2000))); do
+for ((limit = 12000 + $(random_below 300); limit < 30000; limit += (limit < 17000 ? 300 : 2000) + $(random_below 300))); do
 	(
 		ulimit -v $limit
 		FXT_CATEGORIES=function FXT_BUFFERING_MODE=oneshot FXT_BUFFER_SIZE_MB=1 FXT_OUTPUT=$scratch/limited.fxt LD_PRELOAD=$FXT_AGENT \
