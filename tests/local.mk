@@ -258,6 +258,7 @@ EXTRA_DIST += $(APPS_C:=.c) $(APPS_CXX:=.cc) $(APPS_SHARED)
 E2E_TESTS = \
 	tests/check_categories.sh \
 	tests/check_coverage.sh \
+	tests/check_docs.sh \
 	tests/check_exports.sh \
 	tests/e2e/callers.sh \
 	tests/e2e/causes.sh \

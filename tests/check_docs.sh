@@ -1,0 +1,84 @@
+#!/bin/bash
+# Pages of documentation refer to each other and to files of the tree. This test fails on a link whose page or heading does not exist,
+# on the name of a file that the tree does not have, on `make TARGET` without such a target, on a page that no other page links to,
+# and on a page that is not distributed.
+set -u
+
+cd "${abs_top_srcdir:-.}" || exit 1
+
+# Names that are in backticks and are those of other projects' files.
+elsewhere="tests/misc/csplit-heap.sh tests/misc/env-S.pl"
+
+# A tree that was unpacked from a distribution has no git, and no files but those of the distribution and what was built in it.
+files=$(git ls-files 2>/dev/null) && [ -n "$files" ] || files=$(find . -type f | sed 's|^\./||')
+pages=$(grep -E '^[^/]*\.md$|^docs/.*\.md$' <<<"$files")
+manuals=$(grep -E '^docs/.*\.[17]$' <<<"$files")
+fragments=$(grep -E '(^|/)local\.mk$|^Makefile\.am$' <<<"$files")
+[ -n "$pages" ] && [ -n "$manuals" ] && [ -n "$fragments" ] || { echo "FAIL: there is no documentation here"; exit 1; }
+
+failures=0
+fail()
+{
+	echo "FAIL: $*"
+	failures=$((failures + 1))
+}
+
+# The page without what stands between lines of ```: commands and drawings.
+prose()
+{
+	awk '/^ *```/ { quoted = !quoted; next } !quoted' "$1"
+}
+
+# As the sites that show these pages make an anchor of a heading.
+anchors()
+{
+	prose "$1" | sed -n 's/^##* *//p' | tr '[:upper:]' '[:lower:]' | sed 's/[^a-z0-9 _-]//g; s/ /-/g'
+}
+
+# Whether there is a file of this name, which may be the end of a path; `*` and NAME stand for any characters but /.
+has_file()
+{
+	local pattern
+
+	pattern=$(sed 's/[].[^$+?(){}|\\]/\\&/g; s/\*/[^\/]*/g; s/NAME/[^\/]*/g' <<<"$1")
+	grep -qE "(^|/)$pattern\$" <<<"$files"
+}
+
+linked=""
+for page in $pages; do
+	directory=$(dirname "$page")
+	while IFS= read -r target; do
+		case $target in
+		http://* | https://* | "") continue ;;
+		esac
+		path=${target%%#*}
+		path=$(realpath -ms --relative-to=. "$directory/${path:-$(basename "$page")}")
+		linked+="$path"$'\n'
+		if ! grep -qxF "$path" <<<"$files"; then
+			fail "$page: the link to $target leads nowhere"
+		elif [ "${target#*#}" != "$target" ] && ! anchors "$path" | grep -qxF "${target#*#}"; then
+			fail "$page: $path has no heading #${target#*#}"
+		fi
+	done < <(prose "$page" | grep -oE '\]\([^) ]+\)' | sed 's/^](//; s/)$//')
+
+	while IFS= read -r name; do
+		[[ " $elsewhere " == *" $name "* ]] || has_file "$name" || fail "$page: there is no file $name"
+	done < <(prose "$page" | grep -oE '`[^` ]+\.(c|cc|h|def|inc|sh|py|md)`' | tr -d '`' | sort -u)
+
+	while IFS= read -r target; do
+		case $target in
+		check | distcheck | install) continue ;;
+		esac
+		grep -hqE "^([A-Za-z_/-]+ )*$target( [A-Za-z_/-]+)*:" $fragments || fail "$page: there is no target for \`make $target\`"
+	done < <(grep -oE '`make [a-z][a-z-]*' "$page" | sed 's/.* //' | sort -u)
+done
+
+for page in $pages $manuals; do
+	grep -hqE "(^|[[:space:]])$page([[:space:]]|\$)" $fragments || fail "$page: no makefile distributes it"
+done
+for page in $(grep ^docs/ <<<"$pages"); do
+	grep -qxF "$page" <<<"$linked" || fail "$page: no page links to it"
+done
+
+[ "$failures" = 0 ] && echo "$(wc -w <<<"$pages") pages refer to $(grep -c . <<<"$linked") others, and to no file that is not there"
+exit $((failures != 0))
