@@ -1,7 +1,8 @@
 #!/bin/bash
-# Pages of documentation refer to each other and to files of the tree. This test fails on a link whose page or heading does not exist,
-# on the name of a file that the tree does not have, on `make TARGET` without such a target, on a page that no other page links to,
-# and on a page that is not distributed.
+# Pages of documentation refer to each other and to files of the tree. This test fails on a link whose page or
+# heading does not exist, on the name of a file that the tree does not have, on `make TARGET` without such a target,
+# on a page that no other page links to, on a page that is not distributed, and on a page about a mechanism that lacks
+# one of its sections.
 set -u
 
 cd "${abs_top_srcdir:-.}" || exit 1
@@ -9,7 +10,8 @@ cd "${abs_top_srcdir:-.}" || exit 1
 # Names that are in backticks and are those of other projects' files.
 elsewhere="tests/misc/csplit-heap.sh tests/misc/env-S.pl"
 
-# A tree that was unpacked from a distribution has no git, and no files but those of the distribution and what was built in it.
+# A tree that was unpacked from a distribution has no git, and no files but those of the distribution and what was
+# built in it.
 files=$(git ls-files 2>/dev/null) && [ -n "$files" ] || files=$(find . -type f | sed 's|^\./||')
 pages=$(grep -E '^[^/]*\.md$|^docs/.*\.md$' <<<"$files")
 manuals=$(grep -E '^docs/.*\.[17]$' <<<"$files")
@@ -73,6 +75,17 @@ for page in $pages; do
 	done < <(grep -oE '`make [a-z][a-z-]*' "$page" | sed 's/.* //' | sort -u)
 done
 
+# A page about a mechanism says these four things in this order. The others are lists, and the overview.
+sections="What it guarantees,Drawing,How it works,What it misses"
+for page in $(grep ^docs/ <<<"$pages"); do
+	case $page in
+	docs/agreement.md | docs/architecture.md | docs/glossary.md | docs/hosts.md | docs/interposed-calls.md | \
+		docs/suites.md) continue ;;
+	esac
+	found=$(prose "$page" | sed -n 's/^## //p' | head -n 4 | paste -sd,)
+	[ "$found" = "$sections" ] || fail "$page: its sections begin with $found, and not with $sections"
+done
+
 for page in $pages $manuals; do
 	grep -hqE "(^|[[:space:]])$page([[:space:]]|\$)" $fragments || fail "$page: no makefile distributes it"
 done
@@ -80,5 +93,5 @@ for page in $(grep ^docs/ <<<"$pages"); do
 	grep -qxF "$page" <<<"$linked" || fail "$page: no page links to it"
 done
 
-[ "$failures" = 0 ] && echo "$(wc -w <<<"$pages") pages refer to $(grep -c . <<<"$linked") others, and to no file that is not there"
+[ "$failures" = 0 ] && echo "$(wc -w <<<"$pages") pages have $(grep -c . <<<"$linked") links, and none leads nowhere"
 exit $((failures != 0))
