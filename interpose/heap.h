@@ -2,7 +2,7 @@
 #ifndef FXT_INTERPOSE_HEAP_H
 #define FXT_INTERPOSE_HEAP_H
 
-#include "agent/heap.h"
+#include "agent/base/heap.h"
 #include "interpose.h"
 #include "next.h"
 

@@ -7,7 +7,7 @@
 #include <malloc.h>
 #include <stdlib.h>
 
-#include "agent/blocks.h"
+#include "agent/objects/blocks.h"
 #include "heap.h"
 
 typedef void *pointer;

@@ -14,7 +14,7 @@
 #include <sys/uio.h>
 #include <wchar.h>
 
-#include "agent/printf.h"
+#include "agent/base/printf.h"
 #include "interpose.h"
 
 /* Descriptor 2, whatever file that is, and those that dup() and its kind have made of it, as `>&2` does in a shell: so many of the first

@@ -5,7 +5,7 @@
 #include <dlfcn.h>
 #include <error.h>
 
-#include "agent/error_text.h"
+#include "agent/base/error_text.h"
 #include "interpose.h"
 #include "said.h"
 #include "trampoline.h"
