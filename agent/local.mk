@@ -28,11 +28,14 @@ AGENT_SOURCES = \
 	agent/base/loaded.h \
 	agent/base/log.c \
 	agent/base/log.h \
+	agent/base/parts.c \
+	agent/base/parts.h \
 	agent/base/printf.c \
 	agent/base/printf.h \
 	agent/base/reach.h \
 	agent/base/stack.h \
 	agent/base/strings.def \
+	agent/base/thread_parts.h \
 	agent/base/trigger.c \
 	agent/base/trigger.h \
 	agent/descriptors/byte_stream.c \
@@ -68,6 +71,9 @@ AGENT_SOURCES = \
 	agent/emit/koid.c \
 	agent/emit/koid.h \
 	agent/emit/lane.c \
+	agent/emit/lanes.h \
+	agent/emit/losses.c \
+	agent/emit/losses.h \
 	agent/emit/output.c \
 	agent/emit/output.h \
 	agent/emit/program_text.c \
@@ -75,9 +81,12 @@ AGENT_SOURCES = \
 	agent/emit/sample.c \
 	agent/emit/sample.h \
 	agent/emit/thread.c \
+	agent/emit/thread.h \
 	agent/emit/thread_chunks.c \
 	agent/emit/thread_name.c \
 	agent/emit/threads.h \
+	agent/emit/trace_file.c \
+	agent/emit/trace_file.h \
 	agent/emit/watched.c \
 	agent/names/module.c \
 	agent/names/module.h \
@@ -110,6 +119,10 @@ AGENT_SOURCES = \
 	agent/process/follow_glob.h \
 	agent/process/fork.c \
 	agent/process/fork.h \
+	agent/process/lifecycle.c \
+	agent/process/lifecycle.h \
+	agent/process/part_table.c \
+	agent/process/part_table.h \
 	agent/process/seccomp.c \
 	agent/process/seccomp.h
 

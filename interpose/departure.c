@@ -1,8 +1,9 @@
 /* See departure.h. */
 #include "departure.h"
 
-#include "agent/descriptors/fds.h"
 #include "agent/arrows/parent_links.h"
+#include "agent/descriptors/fds.h"
+#include "agent/process/lifecycle.h"
 #include "argv.h"
 #include "interpose.h"
 

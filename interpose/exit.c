@@ -9,10 +9,12 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "agent/descriptors/fds.h"
 #include "agent/arrows/parent_links.h"
-#include "agent/emit/in_progress.h"
+#include "agent/descriptors/fds.h"
 #include "agent/descriptors/transfer.h"
+#include "agent/emit/in_progress.h"
+#include "agent/emit/program_text.h"
+#include "agent/process/lifecycle.h"
 #include "exit.h"
 #include "interpose.h"
 

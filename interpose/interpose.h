@@ -50,10 +50,10 @@
 #include <stddef.h>
 #include <time.h>
 
-#include "agent/emit/emit.h"
 #include "agent/descriptors/fds.h"
-#include "agent/emit/in_progress.h"
 #include "agent/descriptors/transfer.h"
+#include "agent/emit/emit.h"
+#include "agent/emit/in_progress.h"
 #include "calls.h"
 #include "event.h"
 #include "fd_results.h"

@@ -8,6 +8,7 @@
 #include "lock.h"
 
 #include "agent/base/stack.h"
+#include "agent/emit/koid.h"
 #include "forms.h"
 
 /* -- What a lock says of itself --------------------------------------------------------------- */

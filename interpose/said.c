@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "agent/base/stack.h"
+#include "agent/emit/program_text.h"
 
 atomic_bool fxt_stderr_has_others;
 

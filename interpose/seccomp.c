@@ -7,6 +7,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "agent/process/lifecycle.h"
 #include "agent/process/seccomp.h"
 #include "interpose.h"
 

@@ -2,9 +2,10 @@
  * within an allocator, from a signal handler or from a thread that another one waits for: so nothing that is done here allocates, takes a
  * lock that is not the agent's, or calls what may be the program's. Nobody waits for another thread's search: both find the same addresses.
  */
+#include "agent/arrows/parent_links.h"
 #include "agent/base/bind.h"
 #include "agent/process/fork.h"
-#include "agent/arrows/parent_links.h"
+#include "agent/process/lifecycle.h"
 #include "bus.h"
 #include "exit.h"
 #include "heap.h"

@@ -3,11 +3,11 @@
 
 #include <string.h>
 
-#include "agent/emit/deferred.h"
-#include "parent_entry.h"
-#include "agent/emit/koid.h"
-#include "task_life.h"
 #include "agent/base/stack.h"
+#include "agent/emit/deferred.h"
+#include "agent/emit/koid.h"
+#include "parent_entry.h"
+#include "task_life.h"
 #include "writer/apart.h"
 #include "writer/decimal.h"
 #include "writer/fxt_encode.h"

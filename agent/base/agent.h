@@ -12,9 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "agent/emit/explain.h"
-#include "agent/emit/koid.h"
-#include "agent/emit/program_text.h"
+#include "thread_parts.h"
 #include "trigger.h"
 #include "writer/buffer.h"
 #include "writer/lane.h"
@@ -198,53 +196,6 @@ extern __thread struct fxt_thread *fxt_self __attribute__((visibility("hidden"),
  * whenever it ends: then the clock need not be read, which is what takes longest. */
 extern __thread struct fxt_thread *fxt_self_ending __attribute__((visibility("hidden"), tls_model("initial-exec")));
 
-/* Makes the calling thread known. NULL when that is impossible now: the event is then dropped and counted.
- * Any context. */
-struct fxt_thread *fxt_thread_attach(void);
-
-/* Where the stack of a thread is, by whoever saw it made: its lowest address, or, where the C library has
- * mapped it, so many bytes; 0: not known. By the thread itself. */
-void fxt_thread_has_stack(struct fxt_thread *thread, uintptr_t low, size_t bytes);
-
-/* The calling thread is about to share its thread-local storage with a task of its own time, and so what
- * fxt_self points to: both would write to it at once. Neither records from here on. Returns the state, to be
- * given to fxt_thread_unbar() should nothing come of it. */
-struct fxt_thread *fxt_thread_bar(void);
-void fxt_thread_unbar(struct fxt_thread *thread);
-
-/* Once, at start. */
-void fxt_threads_start(void);
-
-/* Completes a thread's state (index, names, page) in the process it runs in: after attaching, and again after
- * fork. */
-bool fxt_thread_ready(struct fxt_thread *thread);
-
-/* The program has named a thread, by its pthread_t. A thread that is known to the trace is named there too;
- * any other will be when it is first seen. */
-void fxt_thread_renamed(struct fxt_thread *thread, uintptr_t handle);
-
-/* The calling thread's routine has returned, or was left by pthread_exit() or cancellation, which do not
- * return from calls in progress: these end here. Its state stays, since destructors of the program come after
- * this. A second time it does nothing. */
-void fxt_thread_ends(void);
-
-/* The state of a thread of this process by its kernel's id; NULL. It may end, and its state go to another,
- * any time. */
-struct fxt_thread *fxt_threads_find(uint32_t own_tid);
-
-/* Makes a page with a laid-out rest visible: its thread record and counters, which lie before the slots. */
-void fxt_thread_show_page(struct fxt_thread *thread, uint64_t *page);
-
-/* Commits a whole record (encoded by fxt_encode.h) to the thread's lane. False: dropped, and counted. */
-bool fxt_thread_put(struct fxt_thread *thread, const uint64_t *record, size_t words);
-/* The same of what is no call: it is missing where there is no room, and not counted. */
-bool fxt_thread_put_extra(struct fxt_thread *thread, const uint64_t *record, size_t words);
-/* The file was rewritten: the thread's chunks and pages belong to the old one. */
-void fxt_thread_after_rewrite(struct fxt_thread *thread);
-
-/* In the child of a fork: all states but the caller's are free, and the caller's belongs to a new thread. */
-void fxt_threads_after_fork(bool returns);
-
 /* These are the causes for which a record is not in the trace. Each has a counter in it, whose time is that of the last
  * record it counts; an instant tells of the first one. */
 enum fxt_loss {
@@ -272,65 +223,6 @@ static inline void fxt_count_one(uint64_t *count)
 	__atomic_fetch_add(count, 1, __ATOMIC_RELAXED);
 #endif
 }
-
-/* Counts a record that could not be written; `why` is below FXT_DROP_COUNT. */
-void fxt_thread_dropped(struct fxt_thread *thread, enum fxt_loss why);
-
-/* An emission begins in `lane`: a signal handler writes to the next one. A handler that comes between the two
- * stores leaves FXT_RAISED_BY_NOBODY behind, so this one passes for alive as long as it lasts. */
-#define FXT_RAISED_BY_NOBODY UINTPTR_MAX
-static FXT_EMISSION void fxt_lane_raise(struct fxt_thread *thread, struct fxt_lane *lane)
-{
-#if defined(__x86_64__)
-	__asm__ volatile("mov %%rsp, %0" : "=m"(lane->raised_at));
-#else
-	uintptr_t here;
-
-	__asm__ volatile("mov %0, sp" : "=r"(here));
-	lane->raised_at = here;
-#endif
-	atomic_signal_fence(memory_order_seq_cst);
-	thread->lane = lane->next;
-	atomic_signal_fence(memory_order_seq_cst);
-}
-
-/* It ends: all its stores come before this. */
-static FXT_EMISSION void fxt_lane_lower(struct fxt_thread *thread, struct fxt_lane *lane)
-{
-	atomic_signal_fence(memory_order_seq_cst);
-	thread->lane = lane;
-	atomic_signal_fence(memory_order_seq_cst);
-	lane->raised_at = FXT_RAISED_BY_NOBODY;
-}
-
-/* The lane with room for `words` in which the emission that raised `lane` goes on: that one with a new chunk,
- * or a lower one where the emissions in between were left by longjmp. NULL: it is dropped, counted if it is a
- * call of the program, and over. */
-struct fxt_lane *fxt_lane_turn(struct fxt_thread *thread, struct fxt_lane *lane, size_t words, bool is_call);
-
-/* The emissions in these lanes, up to `end`, were left by longjmp or with the thread. Returns how many of
- * them left no record. */
-unsigned fxt_lanes_left(struct fxt_lane *lowest, const struct fxt_lane *end);
-
-/* Whether the thread was interrupted in the middle of an emission, or of making or taking away an entry of a
- * call in progress. The rule for signals and fork: whatever stores to the storage outside its locks does so
- * while this is true of its thread. */
-bool fxt_is_interrupted(const struct fxt_thread *thread);
-
-/* In the child of a fork: no lane has a chunk. `returns`: emissions that were interrupted go on, each in its
- * lane, and their levels stay raised; otherwise there are none. */
-void fxt_lanes_after_fork(struct fxt_thread *thread, bool returns);
-void fxt_lanes_reset(struct fxt_thread *thread);
-
-/* The chunk the lane has a hold on will not be written again: by its thread in a turn, or for it by
- * fxt_threads_give_back_idlest(). Does nothing when the hold is not the lane's any more. */
-void fxt_lane_give_back(struct fxt_thread *thread, struct fxt_lane *lane, uint64_t hold);
-/* The same of the full chunk before it. False: there is none. */
-bool fxt_lane_give_back_full(struct fxt_full_chunk *full);
-
-/* Of a ring whose chunks are all held: gives back a chunk of the thread that has recorded nothing for
- * longest, a full one if any thread has one. False: no thread's could be had. */
-bool fxt_threads_give_back_idlest(struct fxt_thread *self);
 
 /* -- The process ------------------------------------------------------------------------------- */
 
@@ -380,27 +272,12 @@ enum fxt_state { FXT_UNBORN, FXT_STARTING, FXT_ON, FXT_OFF };
 
 extern struct fxt_agent fxt_agent __attribute__((visibility("hidden")));
 
-/* Reads the configuration, creates the file and opens the gate. True once, where it did; nothing is done when
- * called again. */
-bool fxt_agent_start(const struct fxt_call_names *calls);
-
-/* The file, made now if it is not there yet. False: it cannot be, and the program has been told. */
-bool fxt_agent_file(void);
-
 /* Whether it is there: a forked child that has recorded nothing yet has none, and what does not matter by
  * itself makes none. */
 static inline bool fxt_agent_has_file(void)
 {
 	return atomic_load_explicit(&fxt_agent.file_made, memory_order_acquire);
 }
-
-/* Nothing is recorded from here on, and the trace says why; until it is resumed. For what takes the clock
- * away. */
-void fxt_agent_suspend(const char *reason);
-void fxt_agent_resume(void);
-
-/* Something of this program is not recorded: the trace says what, and why. */
-void fxt_agent_unseen(const char *what);
 
 /* The process asks for a filter of its system calls, which may kill for one that it does not know: the agent
  * makes none of those any more that it can do without. */
@@ -413,60 +290,5 @@ static inline bool fxt_is_filtered(void)
 {
 	return atomic_load_explicit(&fxt_agent.filtered, memory_order_relaxed);
 }
-
-/* The process is about to end normally. */
-void fxt_agent_exit(void);
-
-/* The process is about to execute another program, perhaps: its file is as large as what it has written, if
- * it has one thread. Any context. */
-void fxt_agent_trim(void);
-
-/* The process is about to forbid itself what a buffer of a fixed size grows by: it gets that size now. Any
- * context. */
-void fxt_agent_reserve(void);
-
-/* Its memory is about to be gone, perhaps, without any other word: a buffer that is there is saved. Any
- * context. */
-FXT_COLD void fxt_agent_save_memory(void);
-static inline void fxt_agent_save(void)
-{
-	if (FXT_UNLIKELY(fxt_agent.buffer.in_memory))
-		fxt_agent_save_memory();
-}
-
-/* How many records of the process have found no room, as far as the trace's counters still say it. */
-FXT_COLD uint64_t fxt_threads_dropped(void);
-
-/* Adds to a count that is kept for the process as a whole, in its slot in the durable area. */
-void fxt_agent_count(enum fxt_loss why, uint64_t records, uint64_t last_ns);
-
-/* Whether a record would be dropped for want of room, as one was before it: by a thread that no handler
- * interrupts, and whose lane has given its chunk back when it last asked for another. Then nothing is to be
- * done but to count it. */
-static inline bool fxt_has_no_room(const struct fxt_thread *thread, const struct fxt_lane *lane)
-{
-	return thread->last_ns < thread->no_room_before_ns && lane == thread->lanes &&
-	       !atomic_load_explicit(&lane->limit, memory_order_relaxed);
-}
-
-/* fxt_thread_dropped() of one, in an emission: of the last time the thread has read. */
-static inline void fxt_thread_dropped_again(struct fxt_thread *thread)
-{
-	if (FXT_UNLIKELY(thread->dropped == &thread->no_page[1])) {
-		fxt_agent_count(FXT_LOSS_ROOM, 1, thread->last_ns);
-		return;
-	}
-	fxt_count_one(thread->dropped);
-	*thread->dropped_ns = thread->last_ns;
-}
-
-/* Counts a record of a signal handler whose stack is too short to write it; takes next to none. */
-void fxt_agent_count_short(uint64_t now_ns);
-
-/* Counts what a chunk of the ring, just taken, had in it. */
-void fxt_agent_overwritten(const struct fxt_chunk *chunk, uint64_t now_ns);
-
-/* Records are lost: says why in the trace and, where it is for want of room, on stderr; once each. */
-void fxt_agent_lost(enum fxt_loss why, uint64_t now_ns);
 
 #endif

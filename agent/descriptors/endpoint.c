@@ -12,10 +12,10 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-#include "agent/emit/emit.h"
-#include "agent/base/fdinfo.h"
 #include "agent/arrows/shared.h"
+#include "agent/base/fdinfo.h"
 #include "agent/base/stack.h"
+#include "agent/emit/emit.h"
 #include "writer/apart.h"
 
 enum { SOCKET_NETNS_COOKIE = 71 };      /* SO_NETNS_COOKIE, since Linux 5.14 */

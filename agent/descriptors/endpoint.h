@@ -9,8 +9,8 @@
 #ifndef FXT_ENDPOINT_H
 #define FXT_ENDPOINT_H
 
-#include "fds.h"
 #include "byte_stream.h"
+#include "fds.h"
 
 struct sockaddr;
 

@@ -1,11 +1,11 @@
 /* See fds.h. Called by wrappers around the real calls, beside which all of this is rare; any context. */
 #include "fds.h"
 
+#include "agent/arrows/wait.h"
 #include "agent/emit/async.h"
 #include "agent/emit/emit.h"
 #include "endpoint.h"
 #include "fd_slots.h"
-#include "agent/arrows/wait.h"
 
 struct fxt_fd fxt_fd_first[FXT_FDS_PAGE];
 _Atomic(struct fxt_fd *) fxt_fd_pages[FXT_FDS_PAGES];

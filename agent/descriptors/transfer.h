@@ -11,8 +11,8 @@
 
 #include <bits/types/struct_FILE.h>
 
-#include "endpoint.h"
 #include "agent/arrows/flow.h"
+#include "endpoint.h"
 
 struct fxt_writing {
 	struct fxt_transfer transfer;

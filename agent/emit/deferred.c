@@ -1,12 +1,10 @@
 /* See deferred.h. */
 #include "deferred.h"
 
+#include "agent/base/parts.h"
+#include "agent/base/stack.h"
 #include "clock.h"
 #include "held_locks.h"
-#include "agent/arrows/parent_links.h"
-#include "agent/objects/label.h"
-#include "sample.h"
-#include "agent/base/stack.h"
 
 enum { FLAGS = FXT_COMMIT_WATCHED | FXT_COMMIT_DEFERRED };
 
@@ -30,12 +28,7 @@ static void run(struct fxt_thread *thread, uint64_t now_ns)
 		return;
 	/* Before the work: what is asked for meanwhile comes after the next record. */
 	thread->commit &= ~(unsigned)FLAGS;
-	fxt_clock_renew_line(thread);
-	fxt_birth_tell(thread);
-	if (now_ns >= thread->explain_due_ns)
-		fxt_explain_read(thread, fxt_now(thread));
-	fxt_sample(thread, now_ns);
-	fxt_labels_tell_owed(thread, now_ns - FXT_HELD_LONG_NS);
+	fxt_parts_deferred(thread, now_ns);
 }
 
 void fxt_deferred_after(struct fxt_thread *thread, uint64_t end_ns)

@@ -19,6 +19,10 @@
 
 #include "agent/base/agent.h"
 #include "clock.h"
+#include "explain.h"
+#include "lanes.h"
+#include "losses.h"
+#include "thread.h"
 
 enum {
 	FXT_FRAME_WORDS = 5,            /* header, start, inline process and thread, end */

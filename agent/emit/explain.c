@@ -8,9 +8,9 @@
 
 #include <time.h>
 
+#include "agent/base/stack.h"
 #include "held_locks.h"
 #include "in_progress.h"
-#include "agent/base/stack.h"
 
 enum {
 	/* From the time that is given for a reading until the kernel has looked, if the thread is not

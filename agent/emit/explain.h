@@ -26,20 +26,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "agent/base/thread_parts.h"
+
 struct fxt_thread;
-
-/* A thread's totals, read at at_ns or within some hundred nanoseconds after it. All zero is true of every
- * thread. */
-struct fxt_usage {
-	uint64_t at_ns, cpu_ns, voluntary, involuntary;
-	uint64_t asked_ns;              /* when the kernel was asked for the last of them */
-	uint64_t holds_until_ns;        /* the start of the call it was read for; 0: of none */
-};
-
-/* Two readings in succession. */
-struct fxt_usage_window {
-	struct fxt_usage before, after;
-};
 
 enum { FXT_EXPLAIN_WORDS = 6 };         /* three arguments at their largest */
 

@@ -1,9 +1,11 @@
 /* See function.h. Called by the instrumentation hooks; any context. */
-#include "function.h"
-#include "deferred.h"
 #include "agent/base/stack.h"
+#include "deferred.h"
+#include "explain.h"
+#include "function.h"
 
 #include "agent/names/symbols.h"
+#include "trace_file.h"
 #include "writer/fxt_encode.h"
 
 enum {

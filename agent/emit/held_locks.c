@@ -1,6 +1,8 @@
 /* See held_locks.h. */
 #include "held_locks.h"
 
+#include "thread.h"
+
 #include <string.h>
 
 struct fxt_held *fxt_held_find(struct fxt_thread *thread, uintptr_t lock)

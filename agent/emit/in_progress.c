@@ -1,8 +1,8 @@
 /* See in_progress.h. Called by push and pop when something is out of the ordinary; any context. */
 #include "in_progress.h"
 
-#include "function.h"
 #include "agent/base/stack.h"
+#include "function.h"
 
 enum {
 	INLINE_SLOT_WORDS = 8,          /* with the two koids; a power of two, for its place in a cache line */

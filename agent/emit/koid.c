@@ -6,6 +6,7 @@
 
 #include "agent/base/agent.h"
 #include "agent/base/stack.h"
+#include "thread.h"
 #include "writer/apart.h"
 
 #define VARIABLE "FXT_NAMESPACE="

@@ -12,8 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Where fxt_agent.koid comes from. */
-enum fxt_koid_kind { FXT_KOID_OWN, FXT_KOID_SHOWN, FXT_KOID_MADE };
+#include "agent/base/thread_parts.h"
 
 /* Once, at start: finds this process's number, fxt_agent.koid. */
 void fxt_koid_start(char **environment);

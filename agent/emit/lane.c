@@ -3,11 +3,12 @@
 #include <string.h>
 #include <time.h>
 
+#include "agent/base/stack.h"
 #include "clock.h"
 #include "deferred.h"
 #include "in_progress.h"
 #include "sample.h"
-#include "agent/base/stack.h"
+#include "trace_file.h"
 #include "writer/fxt_encode.h"
 
 /* What a chunk has room for at most: its thread's record, in front, has a slack too. */

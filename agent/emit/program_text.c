@@ -4,8 +4,8 @@
  */
 #include "program_text.h"
 
-#include "emit.h"
 #include "agent/base/stack.h"
+#include "emit.h"
 #include "writer/fxt_encode.h"
 
 static const char mark[FXT_SAID_MARK_BYTES] = {'\xe2', '\x80', '\xa6'};

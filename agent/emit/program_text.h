@@ -16,27 +16,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "agent/base/thread_parts.h"
+
 struct fxt_thread;
-
-enum {
-	FXT_SAID_BYTES = 2048,          /* of a line; a longer one is cut, and ends in an ellipsis */
-	FXT_SAID_MARK_BYTES = 3,        /* that ellipsis, in UTF-8 */
-	/* The thread's unfinished line; and for what is no line, and for handlers that interrupt the work on
-	 * one. */
-	FXT_SAID_TEXTS = 3,
-};
-
-/* All zero is the beginning. */
-struct fxt_said_text {
-	uintptr_t holder;               /* the frame of who works on it; 0: nobody does */
-	uint64_t names;                 /* of its instants, as in an event's header */
-	int priority;                   /* of a message to syslog, which is one text whatever lines it has; -1: lines */
-	uint32_t used;
-	bool is_cut;                    /* there was more */
-	bool is_returned;               /* the last character was a carriage return, and what follows takes the line's place */
-	bool is_progress;               /* something has taken the place of its beginning */
-	char *bytes;                    /* in the thread's said_bytes: FXT_SAID_BYTES, and room for the mark */
-};
 
 struct fxt_said_text *fxt_said_begin(struct fxt_thread *thread);
 /* The same for a message to syslog; `names` as in an event's header. */

@@ -6,9 +6,9 @@
 
 #include <sys/auxv.h>
 
+#include "agent/base/heap.h"
 #include "deferred.h"
 #include "emit.h"
-#include "agent/base/heap.h"
 #include "writer/apart.h"
 
 enum {

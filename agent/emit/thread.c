@@ -9,15 +9,17 @@
 
 #include <pthread.h>
 
-#include "counter.h"
-#include "agent/arrows/flow.h"
-#include "function.h"
-#include "agent/arrows/parent_links.h"
-#include "agent/arrows/task_life.h"
-#include "in_progress.h"
-#include "sample.h"
+#include "agent/base/parts.h"
 #include "agent/base/stack.h"
+#include "counter.h"
+#include "explain.h"
+#include "function.h"
+#include "in_progress.h"
+#include "koid.h"
+#include "program_text.h"
+#include "sample.h"
 #include "threads.h"
+#include "trace_file.h"
 #include "writer/fxt_encode.h"
 
 enum {
@@ -31,7 +33,6 @@ enum {
 	LEAST_FORK_NS = 20000,          /* every fork takes longer, and so does every call that began before one and ends after it */
 };
 
-__thread struct fxt_thread *fxt_self, *fxt_self_ending;
 static __thread bool barred;            /* see fxt_thread_bar() */
 
 struct fxt_threads fxt_threads;
@@ -252,12 +253,7 @@ void fxt_thread_ends(void)
 	if (!thread || !thread->ready)
 		return;
 	fxt_open_close_all(thread);
-	fxt_said_rest(thread);
-	fxt_life_thread_ends(thread);
-	fxt_kin_forget(thread);
-	/* Somebody joins it, perhaps. */
-	if (fxt_is_on(FXT_CAT_pthread) && fxt_is_waited_for(thread->handle))
-		fxt_flow_release(thread, thread->handle, FXT_RELEASE_ONE, (struct fxt_cause){0});
+	fxt_parts_thread_ends(thread);
 }
 
 void fxt_threads_start(void)
@@ -299,7 +295,7 @@ static void end_life(struct fxt_thread *thread)
 	fxt_agent_count(FXT_LOSS_SIGNALS, fxt_lanes_left(thread->lanes, thread->lane), thread->last_ns);
 	thread->lane = thread->lanes;
 	fxt_open_close_all(thread);
-	fxt_wait_abandon(thread);
+	fxt_parts_thread_is_gone(thread);
 	thread->held_top = thread->held;
 	if (thread->page_count) {
 		uint64_t *page = thread->pages[0];

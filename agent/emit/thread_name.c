@@ -3,6 +3,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 
+#include "thread.h"
 #include "threads.h"
 #include "writer/apart.h"
 #include "writer/decimal.h"

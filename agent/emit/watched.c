@@ -2,14 +2,14 @@
  * deferred work. Called in the middle of an emission; any context. */
 #include <string.h>
 
-#include "agent/process/control.h"
+#include "agent/base/parts.h"
+#include "agent/base/stack.h"
 #include "deferred.h"
 #include "emit.h"
 #include "explain.h"
 #include "function.h"
 #include "held_locks.h"
 #include "in_progress.h"
-#include "agent/base/stack.h"
 
 static bool is_slow(uint64_t duration_ns)
 {
@@ -124,7 +124,7 @@ void fxt_commit_watched(struct fxt_thread *thread, uint64_t *at, uint64_t header
 		const struct fxt_trigger *trigger = &fxt_agent.config.triggers.list[i];
 
 		if (has_name(trigger, name, bytes) && is_met(trigger, ns, error)) {
-			fxt_control_trigger(thread, trigger, name, bytes, ns, error);
+			fxt_parts_triggered(thread, trigger, name, bytes, ns, error);
 			return;
 		}
 	}

@@ -4,13 +4,14 @@
 
 #include <string.h>
 
+#include "agent/base/stack.h"
 #include "agent/emit/deferred.h"
 #include "agent/emit/function.h"
 #include "agent/emit/held_locks.h"
+#include "agent/emit/trace_file.h"
+#include "agent/names/symbols.h"
 #include "label_owed.h"
 #include "label_table.h"
-#include "agent/base/stack.h"
-#include "agent/names/symbols.h"
 #include "writer/decimal.h"
 #include "writer/fxt_encode.h"
 

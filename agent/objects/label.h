@@ -16,8 +16,8 @@
 #ifndef FXT_LABEL_H
 #define FXT_LABEL_H
 
-#include "agent/emit/emit.h"
 #include "agent/arrows/wait.h"
+#include "agent/emit/emit.h"
 
 /* The order is that of the strings from FXT_STR_kind_mutex on, but for 0. */
 enum fxt_label_kind {

@@ -1,10 +1,10 @@
 /* See memory_life.h. Called by blocks.c and mappings.c, with none of their locks. */
 #include "memory_life.h"
 
+#include "agent/arrows/wait.h"
 #include "agent/emit/async.h"
 #include "agent/emit/emit.h"
 #include "agent/emit/function.h"
-#include "agent/arrows/wait.h"
 
 /* With the label a begin has no more words than async.c moves. */
 enum { FUNCTION_MAX_BYTES = 184 };

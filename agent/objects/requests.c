@@ -1,9 +1,9 @@
 /* See requests.h. */
 #include "requests.h"
 
+#include "agent/arrows/wait.h"
 #include "agent/emit/async.h"
 #include "agent/emit/emit.h"
-#include "agent/arrows/wait.h"
 
 enum {
 	REQUESTS = 512,

@@ -5,8 +5,8 @@
 #include <signal.h>
 #include <string.h>
 
-#include "follow.h"
 #include "agent/base/log.h"
+#include "follow.h"
 
 static const char *const category_names[FXT_CATEGORY_COUNT] = {
 #define CATEGORY(name, on, what) #name,

@@ -4,9 +4,10 @@
 #include <errno.h>
 #include <string.h>
 
-#include "agent/emit/emit.h"
-#include "agent/descriptors/endpoint.h"
 #include "agent/base/log.h"
+#include "agent/descriptors/endpoint.h"
+#include "agent/emit/emit.h"
+#include "agent/emit/trace_file.h"
 #include "writer/decimal.h"
 #include "writer/fxt_encode.h"
 

@@ -7,10 +7,10 @@
 #include <string.h>
 
 #include "agent/base/agent.h"
-#include "follow_glob.h"
 #include "agent/base/loaded.h"
 #include "agent/base/log.h"
 #include "agent/base/reach.h"
+#include "follow_glob.h"
 
 #define PRELOAD "LD_PRELOAD="
 #define FOLLOW "FXT_FOLLOW="

@@ -13,4 +13,7 @@ void fxt_fork_start(void);
  * there. Any context. */
 void fxt_fork_in_child(bool returns);
 
+/* In the child, while its parts are put in order: whether it goes on where its parent was. It has one thread. */
+bool fxt_fork_returns(void);
+
 #endif

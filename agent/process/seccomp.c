@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "agent/base/agent.h"
+#include "lifecycle.h"
 #include "writer/sys.h"
 
 #if defined(__x86_64__)

@@ -26,8 +26,11 @@
 
 #include "model.h"
 
-#include "agent/process/fork.h"
 #include "agent/base/heap.h"
+#include "agent/emit/thread.h"
+#include "agent/emit/trace_file.h"
+#include "agent/process/fork.h"
+#include "agent/process/lifecycle.h"
 
 /* A round takes seconds, and more on a machine that does other things. */
 enum { ROUND_MS = 120 * 1000, WORK_MS = 500 };

@@ -1,0 +1,124 @@
+/* See losses.h. */
+#include "losses.h"
+
+#include <string.h>
+
+#include "agent/base/log.h"
+#include "clock.h"
+#include "counter.h"
+#include "koid.h"
+#include "writer/fxt_encode.h"
+
+void fxt_agent_count(enum fxt_loss why, uint64_t records, uint64_t last_ns)
+{
+	static const uint64_t names[FXT_LOSS_COUNT] = {
+		[FXT_LOSS_ROOM] = FXT_STR_dropped, [FXT_LOSS_DEPTH] = FXT_STR_dropped_depth,
+		[FXT_LOSS_SIGNALS] = FXT_STR_dropped_signals, [FXT_LOSS_SIZE] = FXT_STR_dropped_size,
+		[FXT_LOSS_FILTERED] = FXT_STR_filtered, [FXT_LOSS_OVERWRITTEN] = FXT_STR_overwritten,
+		[FXT_LOSS_UNNAMED] = FXT_STR_unnamed,
+	};
+	uint64_t *slot = fxt_agent.losses[why];
+
+	if (records && slot)
+		fxt_counter_add(slot, names[why], fxt_agent.koid, records, last_ns);
+}
+
+void fxt_agent_count_short(uint64_t now_ns)
+{
+	if (atomic_load_explicit(&fxt_agent.file_made, memory_order_acquire))
+		fxt_agent_count(FXT_LOSS_SIGNALS, 1, now_ns);
+}
+
+static uint64_t own_koid(void)
+{
+	return fxt_self ? fxt_self->tid : fxt_koid_of_thread((uint32_t)fxt_sys_gettid());
+}
+
+void fxt_losses_tell(uint64_t name, const char *reason, uint64_t limit_bytes, uint64_t now_ns)
+{
+	uint64_t record[32];
+	struct fxt_arg args[] = {
+		{FXT_ARG_STRING, FXT_INDEXED(FXT_STR_reason), .string = FXT_INLINE(reason, strlen(reason))},
+		{FXT_ARG_UINT64, FXT_INDEXED(FXT_STR_limit_bytes), .u64 = limit_bytes},
+	};
+	size_t words = fxt_encode_event(record, 32, FXT_EVENT_INSTANT, now_ns,
+					(struct fxt_thread_ref){0, fxt_agent.koid, own_koid()},
+					FXT_INDEXED(FXT_STR_CATEGORIES + FXT_BIT_agent), FXT_INDEXED(name),
+					(struct fxt_args){limit_bytes ? 2 : 1, args}, 0);
+
+	if (words)
+		fxt_storage_durable(fxt_agent.storage, record, words, 0);
+}
+
+static void tell_full(uint64_t now_ns)
+{
+	bool streaming = fxt_agent.config.mode == FXT_STREAMING;
+	uint64_t limit = streaming ? fxt_agent.config.max_bytes : fxt_agent.config.buffer_bytes, record[2];
+	int error = fxt_storage_failure(fxt_agent.storage);
+
+	fxt_storage_durable(fxt_agent.storage, record,
+			   fxt_encode_provider_event(record, 2, fxt_agent.koid, FXT_PROVIDER_EVENT_BUFFER_FULL), 0);
+	if (!error) {
+		fxt_losses_tell(FXT_STR_buffer_full, "the allowed size is used up", limit, now_ns);
+		fxt_log("%s is full at %lu MiB; what follows is dropped and counted (%s allows more)",
+			fxt_agent.buffer.path, (unsigned long)(limit >> 20),
+			streaming ? "FXT_MAX_SIZE_MB" : "FXT_BUFFER_SIZE_MB");
+	} else {
+		fxt_losses_tell(FXT_STR_buffer_full, fxt_error_name(error), 0, now_ns);
+		/* Of a file that somebody has cut, fxt_agent_exit() says what is lost: by then all of it is known. */
+		if (!fxt_buffer_is_cut(&fxt_agent.buffer))
+			fxt_log("%s cannot grow: %s; what follows %s", fxt_agent.buffer.path, fxt_error_name(error),
+				fxt_agent.config.wait_on_full ? "waits for room" : "is dropped and counted");
+	}
+}
+
+static void tell_overwritten(const char *reason, uint64_t now_ns)
+{
+	int error = fxt_storage_failure(fxt_agent.storage);
+
+	fxt_losses_tell(FXT_STR_overwritten, error ? fxt_error_name(error) : reason, error ? 0 : fxt_agent.config.buffer_bytes, now_ns);
+	if (error)
+		fxt_log("%s cannot grow: %s; its oldest part is overwritten and counted", fxt_agent.buffer.path, fxt_error_name(error));
+}
+
+void fxt_agent_lost(enum fxt_loss why, uint64_t now_ns)
+{
+	static const char *const reasons[FXT_LOSS_TOLD] = {
+		[FXT_LOSS_DEPTH] = "functions nest deeper than 500",
+		[FXT_LOSS_SIGNALS] = "signal handlers nest deeper than 6",
+		[FXT_LOSS_SIZE] = "a record is larger than a chunk",
+		[FXT_LOSS_OVERWRITTEN] = "the ring keeps the newest",
+		[FXT_LOSS_SHARED] = "clone() without CLONE_SETTLS: neither thread nor child records any more",
+	};
+	static atomic_uint told_for_pid[FXT_LOSS_TOLD];
+
+	static_assert(FXT_FUNCTION_DEPTH == 500 && FXT_LANES == 6, "as the reasons have it");
+	if (fxt_may_not_lock())
+		return;
+	if (atomic_load_explicit(&told_for_pid[why], memory_order_relaxed) == fxt_agent.pid ||
+	    !atomic_load_explicit(&fxt_agent.file_made, memory_order_acquire) ||
+	    atomic_exchange_explicit(&told_for_pid[why], fxt_agent.pid, memory_order_relaxed) == fxt_agent.pid)
+		return;
+	if (why == FXT_LOSS_ROOM)
+		tell_full(now_ns);
+	else if (why == FXT_LOSS_OVERWRITTEN)
+		tell_overwritten(reasons[why], now_ns);
+	else
+		fxt_losses_tell(FXT_STR_dropped, reasons[why], 0, now_ns);
+	if (why == FXT_LOSS_SHARED)
+		fxt_log("%s", reasons[why]);
+}
+
+void fxt_agent_overwritten(const struct fxt_chunk *chunk, uint64_t now_ns)
+{
+	if (!chunk->overwritten)
+		return;
+	fxt_agent_count(FXT_LOSS_OVERWRITTEN, chunk->overwritten, chunk->overwritten_ns);
+	fxt_agent_lost(FXT_LOSS_OVERWRITTEN, now_ns);
+}
+
+void fxt_agent_unseen(const char *what)
+{
+	if (fxt_agent_has_file())
+		fxt_losses_tell(FXT_STR_unseen, what, 0, fxt_clock_kernel_ns());
+}

@@ -1,0 +1,41 @@
+/* Losses: every record that is not in the trace is counted, by its cause. A thread counts those for which there was no room in a
+ * counter of its own page, everything else is counted for the process. Any context.
+ */
+#ifndef FXT_LOSSES_H
+#define FXT_LOSSES_H
+
+#include "agent/base/agent.h"
+
+/* Counts a record that could not be written; `why` is below FXT_DROP_COUNT. */
+void fxt_thread_dropped(struct fxt_thread *thread, enum fxt_loss why);
+
+/* Adds to a count that is kept for the process as a whole, in its slot in the durable area. */
+void fxt_agent_count(enum fxt_loss why, uint64_t records, uint64_t last_ns);
+
+/* fxt_thread_dropped() of one, in an emission: of the last time the thread has read. */
+static inline void fxt_thread_dropped_again(struct fxt_thread *thread)
+{
+	if (FXT_UNLIKELY(thread->dropped == &thread->no_page[1])) {
+		fxt_agent_count(FXT_LOSS_ROOM, 1, thread->last_ns);
+		return;
+	}
+	fxt_count_one(thread->dropped);
+	*thread->dropped_ns = thread->last_ns;
+}
+
+/* Counts a record of a signal handler whose stack is too short to write it; takes next to none. */
+void fxt_agent_count_short(uint64_t now_ns);
+
+/* Counts what a chunk of the ring, just taken, had in it. */
+void fxt_agent_overwritten(const struct fxt_chunk *chunk, uint64_t now_ns);
+
+/* Records are lost: says why in the trace and, where it is for want of room, on stderr; once each. */
+void fxt_agent_lost(enum fxt_loss why, uint64_t now_ns);
+
+/* Writes an instant into the durable area, with a reason and, unless it is 0, the limit that was met. There is a file. */
+void fxt_losses_tell(uint64_t name, const char *reason, uint64_t limit_bytes, uint64_t now_ns);
+
+/* Says on standard error, and in the trace where there is one, that something of this program is not recorded: what, and why. */
+void fxt_agent_unseen(const char *what);
+
+#endif

@@ -1,0 +1,155 @@
+/* See lifecycle.h. Called from the constructor, from the first call that is seen and when the process ends. */
+#include "lifecycle.h"
+
+#include <string.h>
+#include <sys/auxv.h>
+#include <time.h>
+
+#include "agent/base/log.h"
+#include "agent/base/parts.h"
+#include "agent/descriptors/endpoint.h"
+#include "agent/descriptors/fd_slots.h"
+#include "agent/emit/clock.h"
+#include "agent/emit/losses.h"
+#include "agent/emit/thread.h"
+#include "agent/emit/trace_file.h"
+#include "config.h"
+#include "control.h"
+#include "follow.h"
+#include "part_table.h"
+#include "writer/apart.h"
+#include "writer/fxt_encode.h"
+
+enum {
+	REWRITE_MAX_BYTES = 4 << 20,    /* rewriting takes some 1 ms for each MiB, at the very end of the process */
+	MADVISE_WIPE_ON_FORK = 18,
+};
+
+static void find_program(void)
+{
+	/* What was executed, and not what a symbolic link leads to: redis-server is redis-check-rdb then. */
+	const char *path = (const char *)getauxval(AT_EXECFN), *name;
+	char target[256];
+	int length;
+
+	if (!path || !strncmp(path, "/dev/fd/", 8) || !strncmp(path, "/proc/", 6)) {
+		length = fxt_sys_readlink("/proc/self/exe", target, sizeof(target) - 1);
+		target[length > 0 ? length : 0] = '\0';
+		path = target;
+	}
+	for (name = path; *path; path++)
+		if (*path == '/')
+			name = path + 1;
+	fxt_utf8_clean(fxt_agent.program, name, strlen(name), sizeof(fxt_agent.program) - 1);
+}
+
+bool fxt_agent_start(const struct fxt_call_names *calls)
+{
+	/* The C library's own: a program may have a variable `environ`. */
+	char **environment = __environ;
+	int unborn = FXT_UNBORN;
+	struct timespec now;
+	bool accepted;
+
+	/* Before the C library has its environment there is none to read: an early caller tries again later. */
+	if (!environment ||
+	    !atomic_compare_exchange_strong(&fxt_agent.state, &unborn, FXT_STARTING))
+		return false;
+	fxt_log_start();
+	/* A privileged program is not traced even where the loader lets us in. */
+	accepted = !getauxval(AT_SECURE) && fxt_config_read(&fxt_agent.config, environment);
+	find_program();
+	if (!accepted || !fxt_follow_begin(environment, fxt_agent.program)) {
+		atomic_store(&fxt_agent.state, FXT_OFF);
+		return false;
+	}
+	fxt_agent.calls = *calls;
+	fxt_agent.pid = (uint32_t)fxt_sys_getpid();
+	clock_gettime(CLOCK_REALTIME, &now);
+	fxt_agent.start_seconds = (uint64_t)now.tv_sec;
+	/* Where the kernel has no such advice our fork handler alone keeps children out of this buffer. */
+	fxt_sys_madvise(&fxt_gate, sizeof(fxt_gate), MADVISE_WIPE_ON_FORK);
+	atomic_store_explicit(&fxt_gate.owner, fxt_agent.pid, memory_order_relaxed);
+	fxt_part_table_use();
+	fxt_parts_start();
+	atomic_store(&fxt_agent.recording, fxt_agent.config.dormant ? FXT_DORMANT : FXT_RECORDING);
+	atomic_store(&fxt_agent.state, FXT_ON);
+	if (!fxt_agent.config.dormant && fxt_agent_file())
+		atomic_store_explicit(&fxt_gate.mask, fxt_agent.config.categories, memory_order_release);
+	return true;
+}
+
+void fxt_agent_suspend(const char *reason)
+{
+	uint32_t mask = atomic_exchange_explicit(&fxt_gate.mask, 0, memory_order_relaxed);
+
+	fxt_endpoints_unseen();
+	if (mask && fxt_agent_has_file())
+		fxt_losses_tell(FXT_STR_dropped, reason, 0, fxt_clock_kernel_ns());
+}
+
+void fxt_agent_resume(void)
+{
+	if (atomic_load_explicit(&fxt_agent.state, memory_order_acquire) == FXT_ON &&
+	    atomic_load_explicit(&fxt_agent.recording, memory_order_relaxed) == FXT_RECORDING &&
+	    atomic_load_explicit(&fxt_agent.file_made, memory_order_acquire))
+		atomic_store_explicit(&fxt_gate.mask, fxt_agent.config.categories, memory_order_relaxed);
+}
+
+void fxt_agent_save_memory(void)
+{
+	int error;
+
+	if (!atomic_load_explicit(&fxt_agent.file_made, memory_order_acquire) || fxt_is_forbidden(FXT_NO_LOCKS) ||
+	    fxt_agent.pid != (uint32_t)fxt_sys_getpid() || fxt_agent.buffer.tail_offset)
+		return;
+	error = fxt_buffer_save(&fxt_agent.buffer);
+	if (error && !fxt_buffer_is_cut(&fxt_agent.buffer))
+		fxt_log("%s: what was recorded last cannot be saved: %s", fxt_agent.buffer.path, fxt_error_name(error));
+}
+
+static void tell_cut(void)
+{
+	uint64_t bytes;
+
+	if (fxt_buffer_find_cut(&fxt_agent.buffer, &bytes))
+		fxt_log("%s was cut to %lu bytes while it was written: what was behind them is lost, and at least %lu records after that",
+			fxt_agent.buffer.path, (unsigned long)bytes, (unsigned long)fxt_threads_dropped());
+}
+
+void fxt_agent_trim(void)
+{
+	if (atomic_load_explicit(&fxt_agent.file_made, memory_order_acquire) && !fxt_is_forbidden(FXT_NO_CALLS) &&
+	    fxt_agent.pid == (uint32_t)fxt_sys_getpid() && fxt_is_alone())
+		fxt_buffer_trim(&fxt_agent.buffer);
+}
+
+void fxt_agent_reserve(void)
+{
+	if (atomic_load_explicit(&fxt_agent.file_made, memory_order_acquire) && !fxt_is_forbidden(FXT_NO_GROWTH | FXT_NO_LOCKS) &&
+	    fxt_agent.pid == (uint32_t)fxt_sys_getpid())
+		fxt_buffer_reserve(&fxt_agent.buffer);
+}
+
+void fxt_agent_exit(void)
+{
+	struct fxt_thread *thread = fxt_self;
+	uint64_t mask;
+
+	if (!atomic_load_explicit(&fxt_agent.file_made, memory_order_acquire) || fxt_is_forbidden(FXT_NO_LOCKS) ||
+	    fxt_agent.pid != (uint32_t)fxt_sys_getpid())
+		return;
+	fxt_parts_exit(thread);
+	fxt_agent_save();
+	tell_cut();
+	if (fxt_is_filtered() || fxt_is_forbidden(FXT_NO_CALLS) || !fxt_is_alone())
+		return;
+	mask = fxt_sys_block_signals();
+	if (fxt_buffer_rewrite(&fxt_agent.buffer, REWRITE_MAX_BYTES)) {
+		fxt_fd_slots_stop();
+		if (thread)
+			fxt_thread_after_rewrite(thread);
+	}
+	fxt_file_settle(&fxt_agent.buffer);
+	fxt_sys_restore_signals(mask);
+}

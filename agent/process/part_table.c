@@ -1,0 +1,137 @@
+/* What each part of the agent does at the start, in the child of a fork, with a thread that has time or ends, and at exit, in the order in
+ * which it is done: agent/base/parts.h. */
+#include "part_table.h"
+
+#include <string.h>
+
+#include "agent/arrows/flow.h"
+#include "agent/arrows/parent_links.h"
+#include "agent/arrows/shared.h"
+#include "agent/arrows/task_life.h"
+#include "agent/base/parts.h"
+#include "agent/descriptors/endpoint.h"
+#include "agent/descriptors/fds.h"
+#include "agent/emit/explain.h"
+#include "agent/emit/function.h"
+#include "agent/emit/held_locks.h"
+#include "agent/emit/in_progress.h"
+#include "agent/emit/koid.h"
+#include "agent/emit/lanes.h"
+#include "agent/emit/program_text.h"
+#include "agent/emit/sample.h"
+#include "agent/emit/thread.h"
+#include "agent/objects/blocks.h"
+#include "agent/objects/label.h"
+#include "agent/objects/mappings.h"
+#include "agent/objects/requests.h"
+#include "control.h"
+#include "fork.h"
+
+/* The C library's own environment: a program may have a variable `environ`. */
+static void start_shared(void)
+{
+	fxt_shared_start(__environ);
+}
+
+static void start_koids(void)
+{
+	fxt_koid_start(__environ);
+}
+
+static void child_storage(void)
+{
+	fxt_storage_after_fork(fxt_agent.storage, fxt_fork_returns() && fxt_self && fxt_is_interrupted(fxt_self));
+}
+
+static void child_file(void)
+{
+	atomic_store_explicit(&fxt_agent.file_made, false, memory_order_relaxed);
+	fxt_agent.is_forked = true;
+	fxt_lock_reset(&fxt_agent.file_lock);
+	fxt_lock_reset(&fxt_agent.bus_lock);
+	memset(fxt_agent.losses, 0, sizeof(fxt_agent.losses));
+}
+
+static void child_threads(void)
+{
+	fxt_threads_after_fork(fxt_fork_returns());
+	if (!fxt_fork_returns() && fxt_self)
+		fxt_open_forget(fxt_self);
+}
+
+static void renew_clock(struct fxt_thread *thread, uint64_t now_ns)
+{
+	(void)now_ns;
+	fxt_clock_renew_line(thread);
+}
+
+static void draw_birth(struct fxt_thread *thread, uint64_t now_ns)
+{
+	(void)now_ns;
+	fxt_birth_tell(thread);
+}
+
+static void read_usage(struct fxt_thread *thread, uint64_t now_ns)
+{
+	if (now_ns >= thread->explain_due_ns)
+		fxt_explain_read(thread, fxt_now(thread));
+}
+
+static void tell_labels(struct fxt_thread *thread, uint64_t now_ns)
+{
+	fxt_labels_tell_owed(thread, now_ns - FXT_HELD_LONG_NS);
+}
+
+static void rest_of_text(struct fxt_thread *thread)
+{
+	if (thread)
+		fxt_said_rest(thread);
+}
+
+static void rest_of_labels(struct fxt_thread *thread)
+{
+	if (thread)
+		fxt_labels_tell_owed(thread, UINT64_MAX);
+}
+
+/* Another thread joins this one, perhaps. */
+static void release_joiners(struct fxt_thread *thread)
+{
+	if (fxt_is_on(FXT_CAT_pthread) && fxt_is_waited_for(thread->handle))
+		fxt_flow_release(thread, thread->handle, FXT_RELEASE_ONE, (struct fxt_cause){0});
+}
+
+/* Parts whose rows have to stand in this order: the storage first, as everything else may write; functions before threads, whose tables they
+ * empty; what a thread has said before its lifetime ends, and that before whoever joins it goes on. */
+static const struct fxt_part table[] = {
+	{"the parent's chunks: private memory where an interrupted emission goes on, otherwise unmapped with the first record",
+	 .child = child_storage},
+	{"the trace file: made anew, with the first record", .child = child_file},
+	{"the clock goes on: time is the same; the lock is free",
+	 .start = fxt_clock_start, .child = fxt_clock_after_fork, .deferred = renew_clock},
+	{"memory that processes share: the child's too", .start = start_shared},
+	{"numbers of processes and threads: fork.c finds the child's first of all", .start = start_koids},
+	{"functions: no name is in the child's file yet", .start = fxt_functions_start, .child = fxt_functions_after_fork},
+	{"threads: one is left, a new one, in the calls its parent's was in if it returns to them",
+	 .start = fxt_threads_start, .child = child_threads},
+	{"snapshots: none is being taken", .child = fxt_control_after_fork, .triggered = fxt_control_trigger},
+	{"what the program says: the parent's thread has the unfinished line", .thread_ends = rest_of_text, .exits = rest_of_text},
+	{"lifetimes of children and threads: no children", .child = fxt_life_after_fork, .thread_ends = fxt_life_thread_ends},
+	{"links between parent and child: a process of its own, whose parent expects it",
+	 .child = fxt_kin_after_fork, .deferred = draw_birth, .thread_ends = fxt_kin_forget},
+	{"waits: nobody waits",
+	 .child = fxt_wait_after_fork, .thread_ends = release_joiners, .thread_is_gone = fxt_wait_abandon},
+	{"explanations: the thread's readings are those of a new thread", .deferred = read_usage},
+	{"counters: due at once", .child = fxt_sample_after_fork, .deferred = fxt_sample},
+	{"names of objects: no object has been told of", .child = fxt_labels_after_fork, .deferred = tell_labels, .exits = rest_of_labels},
+	{"descriptors: the parent's are open, and belong to it", .start = fxt_fds_start, .child = fxt_fds_after_fork},
+	{"streams: the child's ends are its parent's", .start = fxt_endpoints_start},
+	{"asynchronous requests: none is under way", .child = fxt_requests_after_fork},
+	{"blocks: the parent's are there, without lifetimes", .child = fxt_blocks_after_fork},
+	{"mappings: the same", .child = fxt_mappings_after_fork},
+};
+
+void fxt_part_table_use(void)
+{
+	fxt_parts_use(table, sizeof(table) / sizeof(*table));
+}
