@@ -25,26 +25,18 @@ typedef int (*fts64_compare_fn)(const FTSENT64 **, const FTSENT64 **);
 
 /* ENTRY: a pointer; NULL is the end, or a failure. What errno was before tells one from the other only if it was 0: so it is, for
  * the time of the call, and has its value again afterwards unless the call failed. */
-#define KEEP_ENTRY(type)        \
-	int errno_before_ = errno; \
-	type result_;           \
-                                \
-	errno = 0;              \
-	result_ =
-#define GIVE_ENTRY GIVE_PTR
+#define ENTER_ENTRY , int errno_before_ = errno; errno = 0;
 #define FAILURE_ENTRY (!result_ && errno ? errno : (errno = errno_before_, 0))
 #define RESULT_ENTRY RESULT_PTR
 
 /* DIRECTORY: a DIR, with a descriptor of its own. */
-#define KEEP_DIRECTORY(of) KEEP_PTR
 #define FAILURE_DIRECTORY(of) FAILURE_PTR
 #define RESULT_DIRECTORY(of) RESULT_PTR
-#define GIVE_DIRECTORY(of)                                      \
-	if (result_) {                                          \
-		FXT_OPENED(dirfd(result_), directory, of);      \
-		fxt_fd_buffered(thread_, dirfd(result_));       \
-	}                                                       \
-	return result_
+#define AFTER_DIRECTORY(of)					\
+	, if (result_) {					\
+		FXT_OPENED(dirfd(result_), directory, of);	\
+		fxt_fd_buffered(thread_, dirfd(result_));	\
+	}
 
 #define CLOSES(type, symbol, ...) FXT_CLOSING(dirfd(dirp), type, symbol, __VA_ARGS__)
 

@@ -115,7 +115,7 @@ static inline void sets_flags(int fd, int flags)
 		fxt_endpoint_unseen(fd);
 }
 
-/* `call`, with what is done around it. */
+/* `call`, with what is done around it, as `result`. */
 #define FOLLOWED_FCNTL(call)									\
 	int result;										\
 												\
@@ -125,14 +125,14 @@ static inline void sets_flags(int fd, int flags)
 	if (result >= 0 && (cmd == F_DUPFD || cmd == F_DUPFD_CLOEXEC)) {			\
 		fxt_stderr_moves(fd, result);							\
 		fxt_fd_duplicated(fd, result, FXT_NAMES(io, fcntl));				\
-	}											\
-	return result;
+	}
 
 #define FCNTL(symbol)										\
 	FXT_REAL(int, symbol, (int fd, int cmd, void *arg), (fd, cmd, arg))			\
 	static int followed_##symbol(int fd, int cmd, void *arg)				\
 	{											\
 		FOLLOWED_FCNTL(real_##symbol(fd, cmd, arg))					\
+		return result;								\
 	}											\
 	FXT_TRACED(io, int, symbol, fcntl, followed_##symbol, BLOCKS(fd), INT, (int, fd, INT),	\
 		   (int, cmd, INT), (void *, arg, NUMBER))					\
@@ -182,6 +182,7 @@ FXT_EXPORT int ioctl(int fd, unsigned long request, ...)
 static int followed_by_number(struct fxt_by_number *call, int fd, int cmd, void *arg)
 {
 	FOLLOWED_FCNTL((int)fxt_by_number_make(call))
+	return result;
 }
 
 #define FXT_NUMBER_fcntl , FCNTL_BY_NUMBER

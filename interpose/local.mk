@@ -70,12 +70,14 @@ INTERPOSE_SOURCES = \
 	interpose/exit.c \
 	interpose/exit.h \
 	interpose/fcntl.c \
-	interpose/event.h \
+	interpose/each.h \
+	interpose/engine.h \
 	interpose/fd_results.h \
 	interpose/forms.h \
 	interpose/given.h \
 	interpose/heap.c \
 	interpose/heap.h \
+	interpose/in_progress.h \
 	interpose/interpose.h \
 	interpose/ipc.c \
 	interpose/kernel.c \
@@ -90,15 +92,19 @@ INTERPOSE_SOURCES = \
 	interpose/next.h \
 	interpose/numbers.h \
 	interpose/object.h \
+	interpose/parameters.h \
 	interpose/path.c \
 	interpose/poll.c \
 	interpose/process.c \
 	interpose/pthread.c \
 	interpose/pthread_cond.c \
 	interpose/pthread_more.c \
+	interpose/quick.h \
 	interpose/readable.c \
 	interpose/readable.h \
+	interpose/real.h \
 	interpose/reals.inc \
+	interpose/results.h \
 	interpose/said.c \
 	interpose/said.h \
 	interpose/seccomp.c \
@@ -116,7 +122,6 @@ INTERPOSE_SOURCES = \
 	interpose/stdio_char.c \
 	interpose/stdio_print.c \
 	interpose/stdio_scan.c \
-	interpose/steps.h \
 	interpose/stream.h \
 	interpose/submit.h \
 	interpose/sync.c \
@@ -143,3 +148,10 @@ INTERPOSE_EXPORTS_MAP = $(srcdir)/interpose/exports.map
 EXTRA_DIST += $(INTERPOSE_TABLES) interpose/exports.map
 
 HOOK_SOURCES = interpose/function.c
+
+# What becomes of a row of the tables: `make expand CALL=fsync` prints its functions.
+.PHONY: expand
+expand:
+	@CC='$(CC)' FLAGS='$(DEFS) $(DEFAULT_INCLUDES) $(libfxtagent_la_CPPFLAGS) $(CPPFLAGS) $(libfxtagent_la_CFLAGS) $(CFLAGS)' \
+		$(SHELL) $(srcdir)/interpose/expand.sh '$(srcdir)' '$(CALL)'
+EXTRA_DIST += interpose/expand.sh

@@ -1,5 +1,5 @@
 /* Locks: lock.def. */
-/* See writer/lane.h and event.h. */
+/* See writer/lane.h and engine.h. */
 #define FXT_EMISSION inline __attribute__((always_inline))
 #define FXT_QUICK_EVENTS
 #include <pthread.h>
@@ -236,23 +236,23 @@ void fxt_lock_let_go(struct fxt_thread *thread, uintptr_t lock, enum fxt_label_k
 #define WRITES_pthread_rwlock_timedwrlock , fxt_wait_to_write
 #define WRITES_pthread_rwlock_clockwrlock , fxt_wait_to_write
 
-/* The real call, where the lock is not free. */
+/* The real call, where the lock is not free, and its event. */
 #define WAIT_FOR(symbol, lock, ...)                                                                             \
 	struct fxt_open *open_ = BLOCKS(lock);                                                                  \
 	struct fxt_lock_wait wait_ = FXT_LOCK_WAIT(open_, lock, OBJECT_OF(symbol)((uintptr_t)(lock)));          \
 														\
 	fxt_lock_wait_begin(thread_, &wait_);                                                                   \
 	result_ = real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));                                                 \
-	fxt_lock_wait_end(thread_, &wait_, result_);                                                            \
-	return result_;
+	fxt_lock_wait_end(thread_, &wait_, result_);
 
 /* A free lock is taken by the try, which does what the other would do first. */
 #define LOCK_BY(try, kind, symbol, lock, ...)                                                                   \
 	result_ = real_##try(lock);                                                                             \
 	if (FXT_UNLIKELY(result_ == BUSY_##kind)) {                                                             \
 		WAIT_FOR(symbol, lock, __VA_ARGS__)                                                             \
-	}                                                                                                       \
-	GOT(kind, lock, __VA_ARGS__)
+	} else {                                                                                                \
+		GOT(kind, lock, __VA_ARGS__)                                                                    \
+	}
 #define FORM_LOCKS(try) FORM_BY_##try
 #define FORM_BY_pthread_mutex_trylock(...) LOCK_BY(pthread_mutex_trylock, __VA_ARGS__)
 #define FORM_BY_pthread_rwlock_tryrdlock(...) LOCK_BY(pthread_rwlock_tryrdlock, __VA_ARGS__)
@@ -265,14 +265,13 @@ void fxt_lock_let_go(struct fxt_thread *thread, uintptr_t lock, enum fxt_label_k
 #define LOCK_UNTIL(is_taken, kind, symbol, lock, ...)                                                           \
 	if (is_taken) {                                                                                         \
 		WAIT_FOR(symbol, lock, __VA_ARGS__)                                                             \
-	}                                                                                                       \
-	{                                                                                                       \
+	} else {                                                                                                \
 		struct fxt_open *open_ = BLOCKS(lock);                                                          \
 														\
 		result_ = real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));                                         \
 		end_ns_ = fxt_end(thread_, open_);                                                              \
-	}                                                                                                       \
-	RECORD_LOCK(kind, lock, __VA_ARGS__)
+		RECORD_LOCK(kind, lock, __VA_ARGS__)                                                            \
+	}
 #define FORM_LOCKS_UNTIL(taken) FORM_UNTIL_##taken
 #define FORM_UNTIL_mutex(...) LOCK_UNTIL(fxt_mutex_is_taken(thread_, mutex), __VA_ARGS__)
 #define FORM_UNTIL_rdlock(...) LOCK_UNTIL(fxt_rwlock_is_taken(thread_, rwlock, false), __VA_ARGS__)

@@ -16,24 +16,6 @@ FXT_EXPORT void __syslog_chk(int priority, int flag, const char *format, ...);
 FXT_EXPORT void __assert_fail(const char *assertion, const char *file, unsigned linenum, const char *function) __attribute__((noreturn));
 FXT_EXPORT void __assert_perror_fail(int errnum, const char *file, unsigned linenum, const char *function) __attribute__((noreturn));
 
-#define FXT_SAID_vsyslog , said_vsyslog
-#define FXT_SAID___vsyslog_chk , said___vsyslog_chk
-#define FXT_SAID_vwarn , said_vwarn
-#define FXT_SAID_vwarnx , said_vwarnx
-#define FXT_SAID_perror , said_perror
-#define FXT_SAID_herror , said_herror
-#define FXT_SAID_psignal , said_psignal
-#define FXT_SAID_psiginfo , said_psiginfo
-
-static void said_vsyslog(int priority, const char *format, va_list list);
-static void said___vsyslog_chk(int priority, int flag, const char *format, va_list list);
-static void said_vwarn(const char *format, va_list list);
-static void said_vwarnx(const char *format, va_list list);
-static void said_perror(const char *s);
-static void said_herror(const char *s);
-static void said_psignal(int sig, const char *s);
-static void said_psiginfo(const siginfo_t *pinfo, const char *s);
-
 /* As the functions of <err.h> put it: the program's name, what is said, and why. */
 static void complain(int error, bool says_why, const char *format, va_list list)
 {
@@ -43,30 +25,29 @@ static void complain(int error, bool says_why, const char *format, va_list list)
 	fxt_said_complaint(&line, error, format, list);
 }
 
+/* As these functions do not tell whether it was written, it is recorded in any case. */
+#define SAYING(symbol, say, ...)                                                \
+	static void said_##symbol(FXT_LIST(P_DECLARE, __VA_ARGS__))             \
+	{                                                                       \
+		int error = errno;                                              \
+		va_list again;                                                  \
+										\
+		va_copy(again, list);                                           \
+		real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));                   \
+		say;                                                            \
+		va_end(again);                                                  \
+	}
+#define SAYING_SYSLOG(type, symbol, ...) \
+	SAYING(symbol, fxt_said_syslog(FXT_NAMES(log, syslog), priority, error, format, again), __VA_ARGS__)
+#define SAYING_WARNING(type, symbol, ...) SAYING(symbol, complain(error, true, format, again), __VA_ARGS__)
+#define SAYING_WARNING_ALONE(type, symbol, ...) SAYING(symbol, complain(error, false, format, again), __VA_ARGS__)
+/* Of those that are written out below. */
+#define SAYING_OWN(type, symbol, ...) static type said_##symbol(FXT_LIST(P_DECLARE, __VA_ARGS__));
+
 #define FXT_TABLE "log.def"
 #include "wrappers.inc"
 
 /* -- What is said ---------------------------------------------------------------------------------- */
-
-/* As these functions do not tell whether it was written, it is recorded in any case. */
-#define SAID(symbol, params, args, say)                 \
-	static void said_##symbol params                \
-	{                                               \
-		int error = errno;                      \
-		va_list again;                          \
-							\
-		va_copy(again, list);                   \
-		real_##symbol args;                     \
-		say;                                    \
-		va_end(again);                          \
-	}
-
-SAID(vsyslog, (int priority, const char *format, va_list list), (priority, format, list),
-     fxt_said_syslog(FXT_NAMES(log, syslog), priority, error, format, again))
-SAID(__vsyslog_chk, (int priority, int flag, const char *format, va_list list), (priority, flag, format, list),
-     fxt_said_syslog(FXT_NAMES(log, syslog), priority, error, format, again))
-SAID(vwarn, (const char *format, va_list list), (format, list), complain(error, true, format, again))
-SAID(vwarnx, (const char *format, va_list list), (format, list), complain(error, false, format, again))
 
 static void say_about(const char *s, const char *what, const char *end)
 {

@@ -1,7 +1,7 @@
 /* The heap's functions: malloc.def, and those that look at a block before the call. An allocation's record holds when it ended and a
  * free's when it began: a block that two threads get and give is never new before it is gone.
  */
-/* See writer/lane.h and event.h. */
+/* See writer/lane.h and engine.h. */
 #define FXT_EMISSION inline __attribute__((always_inline))
 #define FXT_QUICK_EVENTS
 #include <malloc.h>
@@ -48,12 +48,9 @@ static_assert(SIZED_COUNT <= 32, "as struct fxt_heap has it");
 	} while (0)
 
 /* A kind of result for the table. */
-#define KEEP_BLOCK(symbol) KEEP_PTR
 #define FAILURE_BLOCK(symbol) FAILURE_PTR
 #define RESULT_BLOCK(symbol) RESULT_PTR
-#define GIVE_BLOCK(symbol)                                                      \
-	CAME(thread_, symbol, result_, __builtin_return_address(0));            \
-	return result_
+#define AFTER_BLOCK(symbol) , CAME(thread_, symbol, result_, __builtin_return_address(0));
 
 #define FXT_TABLE "malloc.def"
 #include "wrappers.inc"

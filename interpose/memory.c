@@ -10,6 +10,7 @@
 
 /* Pages that the call unmaps are taken out before it, and what it maps is known after it: mappings.h. */
 
+/* `call`, with what is done around it, as `result`. */
 #define MAP(call)                                                                                               \
 	uint32_t leaving = flags & MAP_FIXED ? fxt_mappings_leave(addr, length) : 0;                            \
 	void *result = call;                                                                                    \
@@ -18,8 +19,7 @@
 	if (result != MAP_FAILED && flags & MAP_FIXED)                                                          \
 		fxt_labels_freed(addr, length);                                                                 \
 	if (result != MAP_FAILED)                                                                               \
-		fxt_mapping_came(thread, result, length, place);                                                \
-	return result;
+		fxt_mapping_came(thread, result, length, place);
 
 #define MMAP(symbol, offset_type)                                                                                               \
 	FXT_REAL_FIRST(malloc, pointer, symbol, (pointer addr, size_t length, int prot, int flags, int fd, offset_type offset),  \
@@ -34,6 +34,7 @@
 		if (!thread)                                                                                                    \
 			return real_##symbol(addr, length, prot, flags, fxt_descriptor_given(fd), offset);                      \
 		MAP(traced_##symbol(addr, length, prot, flags, fd, offset))                                                     \
+		return result;													\
 	}
 
 MMAP(mmap, off_t)
@@ -45,8 +46,7 @@ MMAP(mmap64, off64_t)
 									\
 	fxt_mappings_left(thread, leaving, !result);                    \
 	if (!result)                                                    \
-		fxt_labels_freed(addr, length);                         \
-	return result;
+		fxt_labels_freed(addr, length);
 
 FXT_REAL(int, munmap, (pointer addr, size_t length), (addr, length))
 
@@ -87,6 +87,7 @@ FXT_EXPORT int munmap(void *addr, size_t length)
 	if (!thread)
 		return unmap(addr, length);
 	UNMAP(traced_munmap(addr, length))
+	return result;
 }
 
 /* A new address is only there with MREMAP_FIXED, or what newer flags ask for; it is handed on regardless, as the C library
@@ -104,14 +105,14 @@ FXT_TRACED(malloc, pointer, mremap, mremap, real_mremap, QUICK, MAPPED, (pointer
 	fxt_mappings_left(thread, leaving, result != MAP_FAILED);                                               \
 	fxt_mappings_left(thread, replaced, result != MAP_FAILED);                                              \
 	if (result != MAP_FAILED)                                                                               \
-		fxt_mapping_came(thread, result, new_size, place);                                              \
-	return result;
+		fxt_mapping_came(thread, result, new_size, place);
 
 /* The pages may move, and others may be in their way; those that stay where they are begin anew as well. */
 static void *resize(struct fxt_thread *thread, void *old_address, size_t old_size, size_t new_size, int flags, void *new_address,
 		    uintptr_t place)
 {
 	RESIZE(traced_mremap(old_address, old_size, new_size, flags, new_address))
+	return result;
 }
 
 FXT_EXPORT void *mremap(void *old_address, size_t old_size, size_t new_size, int flags, ...)
@@ -138,6 +139,7 @@ static pointer map_by_number(struct fxt_by_number *call, void *addr, size_t leng
 	if (!thread)
 		return (pointer)fxt_by_number_make(call);
 	MAP((pointer)fxt_by_number_make(call))
+	return result;
 }
 
 static int unmap_by_number(struct fxt_by_number *call, void *addr, size_t length)
@@ -147,6 +149,7 @@ static int unmap_by_number(struct fxt_by_number *call, void *addr, size_t length
 	if (!thread)
 		return unmap_around(call, addr, length);
 	UNMAP(unmap_around(call, addr, length))
+	return result;
 }
 
 static pointer resize_by_number(struct fxt_by_number *call, void *old_address, size_t old_size, size_t new_size, int flags,
@@ -158,6 +161,7 @@ static pointer resize_by_number(struct fxt_by_number *call, void *old_address, s
 	if (!thread)
 		return (pointer)fxt_by_number_make(call);
 	RESIZE((pointer)fxt_by_number_make(call))
+	return result;
 }
 
 #define FXT_NUMBER_mmap , MMAP_BY_NUMBER

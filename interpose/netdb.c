@@ -9,7 +9,6 @@
 #include <sys/socket.h>
 
 #include "interpose.h"
-#include "steps.h"
 
 typedef char *char_pointer;
 typedef char interface_name[IF_NAMESIZE];
@@ -21,8 +20,6 @@ typedef struct gaicb **request_list;
 typedef const struct gaicb *const *const_request_list;
 
 /* GAI: an EAI_ code; errno says more with one of them. */
-#define KEEP_GAI(type) type result_ =
-#define GIVE_GAI return result_
 #define FAILURE_GAI (result_ == EAI_SYSTEM ? errno : 0)
 #define RESULT_GAI RESULT_PLAIN_INT
 

@@ -1,10 +1,10 @@
-/* What wrappers do to have it recorded what the program says (agent/said.h): they hand it on once the real call is over and has
- * accepted it, as far as it tells. Not only while the call's own category is on, so it is done around the real function and not in
- * what is recorded of it: a table's line is left as it is, and the file that includes it says
+/* What wrappers do to have it recorded what the program writes to standard error (agent/said.h): they hand it on once the real call is over
+ * and has accepted it, as far as it tells. Not only while the call's own category is on, so it is done around the real function and not in
+ * what is recorded of it. A row says so by its kind of result:
  *
- *	#define FXT_SAID_fputs , said_fputs
+ *	SAID(how, kind)         a result of `kind`; the wrapper calls said_SYMBOL(), which SAYING_how() makes from the row
  *
- * with said_fputs declared before, and defined behind, the inclusion of wrappers.inc.
+ * The file that includes the table defines SAYING_how(type, symbol, parameters...), often by FXT_SAYING().
  */
 #ifndef FXT_INTERPOSE_SAID_H
 #define FXT_INTERPOSE_SAID_H
@@ -58,6 +58,33 @@ static inline void fxt_stderr_closed(unsigned first, unsigned last)
 	for (; !fxt_stderr_is_alone() && first <= last && first < FXT_STDERR_FDS; first++)
 		fxt_stderr_moves(-1, (int)first);
 }
+
+#define CALLEE_SAID(how, kind) , said_
+#define AROUND_SAID(how, kind) , SAYING_##how
+/* All else is as `kind` has it. */
+#define FAILURE_SAID(how, kind) FAILURE_##kind
+#define RESULT_SAID(how, kind) RESULT_##kind
+#define NO_RESULT_SAID(how, kind) NO_RESULT_##kind
+#define COUNT_SAID(how, kind) COUNT_##kind
+#define TRACED_SAID(how, kind) TRACED_##kind
+#define ENTER_SAID(how, kind) ENTER_##kind
+#define KEEP_SAID(how, kind) KEEP_##kind
+#define LEAVE_SAID(how, kind) LEAVE_##kind
+#define END_SAID(how, kind) END_##kind
+#define ARROW_SAID(how, kind) ARROW_##kind
+#define AFTER_SAID(how, kind) AFTER_##kind
+#define VALUE_SAID(how, kind) VALUE_##kind
+
+/* said_SYMBOL(): says what the call has `accepted`, in terms of its parameters and `result`, if it writes there. */
+#define FXT_SAYING(type, symbol, is_stderr, accepted, say, ...)                         \
+	static inline type said_##symbol(FXT_LIST(P_DECLARE, __VA_ARGS__))              \
+	{                                                                               \
+		type result = real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));             \
+											\
+		if ((is_stderr) && (accepted))                                          \
+			say;                                                            \
+		return result;                                                          \
+	}
 
 /* On standard error, if the category is on: `count` bytes that a call has taken from the program's memory, or says so; such as lie in a
  * vector; a string; a character, unless it is EOF; wide ones. */

@@ -13,21 +13,7 @@
  *	SHORT_UINT      a size_t; less than nmemb is an end or a failure
  *	WIDE_INT        a wint_t; WEOF is failure and nothing else
  * and the first two for functions that read stdin: STDIN_INT, STDIN_PTR. */
-#define KEEP_EOF_INT KEEP_INT
-#define KEEP_EOF_PTR KEEP_PTR
-#define KEEP_EOF_LONG KEEP_LONG
-#define KEEP_STDIN_INT KEEP_INT
-#define KEEP_STDIN_PTR KEEP_PTR
-#define KEEP_SHORT_UINT KEEP_PLAIN_UINT
-#define KEEP_WIDE_INT KEEP_INT
 
-#define GIVE_EOF_INT GIVE_INT
-#define GIVE_EOF_PTR GIVE_PTR
-#define GIVE_EOF_LONG GIVE_LONG
-#define GIVE_STDIN_INT GIVE_INT
-#define GIVE_STDIN_PTR GIVE_PTR
-#define GIVE_SHORT_UINT GIVE_PLAIN_UINT
-#define GIVE_WIDE_INT GIVE_INT
 
 #define FAILURE_EOF_INT ((int)result_ == -1 && ferror_unlocked(stream) ? errno : 0)
 #define FAILURE_EOF_PTR (!result_ && ferror_unlocked(stream) ? errno : 0)

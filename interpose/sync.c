@@ -77,7 +77,6 @@ static inline bool get_at_once(int (*try)(sem_t *), sem_t *sem)
 
 #define FORM_SEM_WAITS(kind, symbol, sem, ...)                                                                  \
 	struct fxt_cause cause_;                                                                                \
-	uint64_t after_ns_;                                                                                     \
 	bool waits_ = !get_at_once(real_sem_trywait, sem);                                                      \
 														\
 	if (!waits_) {                                                                                          \
@@ -98,7 +97,6 @@ static inline bool has_value(const sem_t *sem)
  * differs from one call to the other. So no try goes before it. */
 #define FORM_SEM_WAITS_UNTIL(kind, symbol, sem, ...)                                                            \
 	struct fxt_cause cause_;                                                                                \
-	uint64_t after_ns_;                                                                                     \
 	bool waits_ = !has_value(sem);                                                                          \
 	SEM_WAIT(symbol, sem, __VA_ARGS__)                                                                      \
 	FXT_FORM_RECORD_WAIT(kind, __VA_ARGS__)
@@ -109,7 +107,6 @@ static inline bool has_value(const sem_t *sem)
 #define FORM_JOINS(kind, symbol, handle, ...)                                                                   \
 	struct fxt_open *open_ = BLOCKS(handle);                                                                \
 	struct fxt_cause cause_;                                                                                \
-	uint64_t after_ns_;                                                                                     \
 	bool waits_;                                                                                            \
 														\
 	fxt_wait_enter(thread_, (uintptr_t)(handle), 0);                                                        \
@@ -124,7 +121,6 @@ static inline bool has_value(const sem_t *sem)
 #define FORM_ARRIVES(kind, symbol, barrier, ...)                                                                \
 	struct fxt_open *open_ = BLOCKS(barrier);                                                               \
 	struct fxt_cause cause_;                                                                                \
-	uint64_t after_ns_;                                                                                     \
 	bool waits_;                                                                                            \
 														\
 	if (fxt_wait_arrive((uintptr_t)(barrier), &waits_))                                                     \

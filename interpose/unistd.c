@@ -2,7 +2,7 @@
  * trace file has one as well, which the program did not open: it can neither close it nor duplicate it, and
  * where it puts another in its place ours moves. Not only while io is on.
  */
-/* See writer/lane.h and event.h. */
+/* See writer/lane.h and engine.h. */
 #define FXT_EMISSION inline __attribute__((always_inline))
 #define FXT_QUICK_EVENTS
 #include <sys/sendfile.h>
@@ -12,17 +12,6 @@
 #include "agent/descriptor.h"
 #include "interpose.h"
 #include "said.h"
-
-#define FXT_SAID_write , said_write
-#define FXT_SAID___write , said___write
-#define FXT_SAID_writev , said_writev
-#define FXT_SAID_pwrite , said_pwrite
-#define FXT_SAID_pwrite64 , said_pwrite64
-#define FXT_SAID___pwrite64 , said___pwrite64
-#define FXT_SAID_pwritev , said_pwritev
-#define FXT_SAID_pwritev64 , said_pwritev64
-#define FXT_SAID_pwritev2 , said_pwritev2
-#define FXT_SAID_pwritev64v2 , said_pwritev64v2
 
 /* By number: the same around the system call. */
 #define FXT_NUMBER_write , SAY_BY_NUMBER
@@ -53,51 +42,31 @@ static int close_range_by_number(struct fxt_by_number *call, unsigned first, uns
 static int dup_by_number(struct fxt_by_number *call, int oldfd);
 static int dup_to_by_number(struct fxt_by_number *call, uint64_t names, int oldfd, int newfd);
 
-static inline ssize_t said_write(int fd, const void *buf, size_t count);
-static inline ssize_t said___write(int fd, const void *buf, size_t count);
-static inline ssize_t said_writev(int fd, const struct iovec *iov, int iovcnt);
-static inline ssize_t said_pwrite(int fd, const void *buf, size_t count, off_t offset);
-static inline ssize_t said_pwrite64(int fd, const void *buf, size_t count, off64_t offset);
-static inline ssize_t said___pwrite64(int fd, const void *buf, size_t count, off64_t offset);
-static inline ssize_t said_pwritev(int fd, const struct iovec *iov, int iovcnt, off_t offset);
-static inline ssize_t said_pwritev64(int fd, const struct iovec *iov, int iovcnt, off64_t offset);
-static inline ssize_t said_pwritev2(int fd, const struct iovec *iov, int iovcnt, off_t offset, int flags);
-static inline ssize_t said_pwritev64v2(int fd, const struct iovec *iov, int iovcnt, off64_t offset, int flags);
+/* -- Standard error ------------------------------------------------------------------------------ */
+
+/* Asked before the call, so that all others leave the wrapper with it. */
+#define SAYING(symbol, say, ...)                                                                        \
+	static FXT_COLD ssize_t saying_##symbol(FXT_LIST(P_DECLARE, __VA_ARGS__))                       \
+	{                                                                                               \
+		ssize_t result = real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));                          \
+													\
+		if (result > 0 && fxt_is_stderr(fd))                                                    \
+			say;                                                                            \
+		return result;                                                                          \
+	}                                                                                               \
+													\
+	static inline ssize_t said_##symbol(FXT_LIST(P_DECLARE, __VA_ARGS__))                           \
+	{                                                                                               \
+		return fxt_may_be_stderr(fd) ? saying_##symbol(FXT_LIST(P_NAME, __VA_ARGS__))           \
+					     : real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));            \
+	}
+#define SAYING_BYTES(type, symbol, ...) SAYING(symbol, fxt_said_bytes(buf, (size_t)result), __VA_ARGS__)
+#define SAYING_VECTOR(type, symbol, ...) SAYING(symbol, fxt_said_vector(iov, iovcnt, (size_t)result), __VA_ARGS__)
 
 #define FXT_TABLE "unistd.def"
 #include "wrappers.inc"
 
-/* -- Standard error ------------------------------------------------------------------------------ */
-
-/* Asked before the call, so that all others leave the wrapper with it. */
-#define SAID(symbol, params, args, say)						\
-	static FXT_COLD ssize_t saying_##symbol params				\
-	{									\
-		ssize_t result = real_##symbol args;				\
-										\
-		if (result > 0 && fxt_is_stderr(fd))				\
-			say;							\
-		return result;							\
-	}									\
-										\
-	static inline ssize_t said_##symbol params				\
-	{									\
-		return fxt_may_be_stderr(fd) ? saying_##symbol args : real_##symbol args; \
-	}
-
-#define SAID_BYTES(symbol, params, args) SAID(symbol, params, args, fxt_said_bytes(buf, (size_t)result))
-#define SAID_VECTOR(symbol, params, args) SAID(symbol, params, args, fxt_said_vector(iov, iovcnt, (size_t)result))
-
-SAID_BYTES(write, (int fd, const void *buf, size_t count), (fd, buf, count))
-SAID_BYTES(__write, (int fd, const void *buf, size_t count), (fd, buf, count))
-SAID_BYTES(pwrite, (int fd, const void *buf, size_t count, off_t offset), (fd, buf, count, offset))
-SAID_BYTES(pwrite64, (int fd, const void *buf, size_t count, off64_t offset), (fd, buf, count, offset))
-SAID_BYTES(__pwrite64, (int fd, const void *buf, size_t count, off64_t offset), (fd, buf, count, offset))
-SAID_VECTOR(writev, (int fd, const struct iovec *iov, int iovcnt), (fd, iov, iovcnt))
-SAID_VECTOR(pwritev, (int fd, const struct iovec *iov, int iovcnt, off_t offset), (fd, iov, iovcnt, offset))
-SAID_VECTOR(pwritev64, (int fd, const struct iovec *iov, int iovcnt, off64_t offset), (fd, iov, iovcnt, offset))
-SAID_VECTOR(pwritev2, (int fd, const struct iovec *iov, int iovcnt, off_t offset, int flags), (fd, iov, iovcnt, offset, flags))
-SAID_VECTOR(pwritev64v2, (int fd, const struct iovec *iov, int iovcnt, off64_t offset, int flags), (fd, iov, iovcnt, offset, flags))
+/* -- Standard error, by number -------------------------------------------------------------------- */
 
 static ssize_t said_by_number(struct fxt_by_number *call, int fd, const void *buf)
 {

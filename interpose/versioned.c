@@ -62,10 +62,9 @@ typedef struct aiocb64 *const *aiocb64_list;
 #define OLD_timer_settime BASE
 
 /* SUBMITS: the requests of `list` begin before the call, which refuses another mode before it looks at them. */
-#define KEEP_SUBMITS(type)                                                 \
-	if (mode == LIO_WAIT || mode == LIO_NOWAIT)                        \
-		fxt_submit_list(thread_, list, nitems, start_ns_);         \
-	KEEP_INT(type)
+#define ENTER_SUBMITS                                                      \
+	, if (mode == LIO_WAIT || mode == LIO_NOWAIT)                      \
+		fxt_submit_list(thread_, list, nitems, start_ns_);
 #define CALLEE_SUBMITS , submitting_
 #define AROUND_SUBMITS , SUBMITTING
 #define SUBMITTING(type, symbol, ...)                                           \
@@ -77,7 +76,6 @@ typedef struct aiocb64 *const *aiocb64_list;
 	}
 #define FAILURE_SUBMITS FAILURE_INT
 #define RESULT_SUBMITS RESULT_INT
-#define GIVE_SUBMITS GIVE_INT
 
 #define VERSIONED(name, new_version, old_version)                                 \
 	__asm__(".symver new_" #name "," #name "@@" new_version);                 \
