@@ -259,6 +259,7 @@ E2E_TESTS = \
 	tests/check_categories.sh \
 	tests/check_coverage.sh \
 	tests/check_docs.sh \
+	tests/check_expand.sh \
 	tests/check_exports.sh \
 	tests/e2e/callers.sh \
 	tests/e2e/causes.sh \
