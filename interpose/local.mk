@@ -149,9 +149,23 @@ EXTRA_DIST += $(INTERPOSE_TABLES) interpose/exports.map
 
 HOOK_SOURCES = interpose/function.c
 
+INTERPOSE_FLAGS = $(DEFS) $(DEFAULT_INCLUDES) $(libfxtagent_la_CPPFLAGS) $(CPPFLAGS) $(libfxtagent_la_CFLAGS) $(CFLAGS)
+
+# The names of arguments, as strings of every trace. Made again when anything here has changed, and replaced only if it differs.
+BUILT_SOURCES += interpose/argument_names.def
+interpose/argument_names.def: interpose/argument_names.stamp
+	@:
+interpose/argument_names.stamp: $(INTERPOSE_SOURCES) $(INTERPOSE_TABLES) $(HOOK_SOURCES) agent/strings.def interpose/argument_names.sh
+	$(AM_V_GEN)$(MKDIR_P) interpose && CC='$(CC)' FLAGS='$(INTERPOSE_FLAGS)' $(SHELL) $(srcdir)/interpose/argument_names.sh $(srcdir) \
+		$(patsubst %,$(srcdir)/%,$(filter %.c,$(INTERPOSE_SOURCES) $(HOOK_SOURCES))) > $@.new
+	@if cmp -s $@.new interpose/argument_names.def; then rm -f $@.new; else mv $@.new interpose/argument_names.def; fi; touch $@
+$(libfxtagent_la_OBJECTS) $(libfxthooks_la_OBJECTS): interpose/argument_names.def
+CLEANFILES += interpose/argument_names.def interpose/argument_names.stamp
+EXTRA_DIST += interpose/argument_names.sh
+
 # What becomes of a row of the tables: `make expand CALL=fsync` prints its functions.
 .PHONY: expand
-expand:
-	@CC='$(CC)' FLAGS='$(DEFS) $(DEFAULT_INCLUDES) $(libfxtagent_la_CPPFLAGS) $(CPPFLAGS) $(libfxtagent_la_CFLAGS) $(CFLAGS)' \
+expand: interpose/argument_names.def
+	@CC='$(CC)' FLAGS='$(INTERPOSE_FLAGS)' \
 		$(SHELL) $(srcdir)/interpose/expand.sh '$(srcdir)' '$(CALL)'
 EXTRA_DIST += interpose/expand.sh
