@@ -118,6 +118,7 @@ static int wait_for_number(int (*wait_for)(const sigset_t *, siginfo_t *), const
 #define SYSTEM_CALL FXT_BY_SYSTEM_CALL
 #define BY_NUMBER FXT_BY_NUMBERED
 #define BY_NUMBER_ALONE FXT_BY_NUMBERED_ALONE
+#include "rows.inc"
 #include "await.def"
 #include "unrows.inc"
 

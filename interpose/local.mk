@@ -105,6 +105,8 @@ INTERPOSE_SOURCES = \
 	interpose/real.h \
 	interpose/reals.inc \
 	interpose/results.h \
+	interpose/roles.h \
+	interpose/rows.inc \
 	interpose/said.c \
 	interpose/said.h \
 	interpose/seccomp.c \

@@ -288,9 +288,9 @@ void fxt_lock_let_go(struct fxt_thread *thread, uintptr_t lock, enum fxt_label_k
 
 #define CALL FXT_FORM_CALL
 #define ALIAS FXT_FORM_ALIAS
+#include "rows.inc"
 #include "lock.def"
-#undef CALL
-#undef ALIAS
+#include "unrows.inc"
 
 #define FXT_TABLE "lock.def"
 #define FXT_REALS fxt_reals_lock

@@ -20,13 +20,11 @@ FXT_REAL(size_t, malloc_usable_size, (pointer ptr), (ptr))
 enum {
 #define CALL(category, type, symbol, ...) SIZED_##symbol,
 #define ALIAS(category, type, symbol, ...) SIZED_##symbol,
-#define BY_HAND(category, symbol) SIZED_##symbol,
+#define BY_HAND(category, symbol, role) SIZED_##symbol,
 #define BY_HAND_ALIAS(category, symbol, event) SIZED_##symbol,
+#include "rows.inc"
 #include "malloc.def"
-#undef CALL
-#undef ALIAS
-#undef BY_HAND
-#undef BY_HAND_ALIAS
+#include "unrows.inc"
 	SIZED_COUNT
 };
 

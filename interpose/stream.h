@@ -43,6 +43,9 @@ static inline __attribute__((unused)) void empties(const FILE *stream)
 		fxt_file_moves(stream);
 }
 
+/* Every stream's buffer. */
+#define ALL_MOVE (fxt_file_moves(NULL), NULL)
+
 /* A single character, from or to a buffer; only without that does the call wait for anybody. */
 #define REFILLS(stream) ((stream)->_IO_read_ptr < (stream)->_IO_read_end ? NULL : BLOCKS(stream))
 #define FLUSHES(stream) ((stream)->_IO_write_ptr < (stream)->_IO_write_end ? NULL : BLOCKS(stream))

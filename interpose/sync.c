@@ -145,8 +145,9 @@ static inline bool has_value(const sem_t *sem)
 	FXT_FORM_RECORD(kind, __VA_ARGS__);
 
 #define CALL FXT_FORM_CALL
+#include "rows.inc"
 #include "sync.def"
-#undef CALL
+#include "unrows.inc"
 
 #define FXT_TABLE "sync.def"
 #define FXT_REALS fxt_reals_sync

@@ -151,11 +151,13 @@ QUICK_EXIT(new)
 QUICK_EXIT(old)
 VERSIONED(quick_exit, NEW_quick_exit, OLD_quick_exit)
 
-#define BY_HAND(category, name)                                     \
+#define BY_HAND(category, name, role)                               \
 	{#name, NEW_##name, (void **)&real_new_##name},             \
 	{#name, OLD_##name, (void **)&real_old_##name},
-#define BY_HAND_ALIAS(category, symbol, event) BY_HAND(category, symbol)
+#define BY_HAND_ALIAS(category, symbol, event) BY_HAND(category, symbol, )
 const struct fxt_real fxt_reals_versioned[] = {
+#include "rows.inc"
 #include "versioned.def"
 	{NULL, NULL, NULL},
 };
+#include "unrows.inc"

@@ -29,15 +29,10 @@ struct number {
 };
 
 static const struct number numbers[] = {
-#define CALL(...)
-#define ALIAS(...)
-#define BY_HAND(...)
-#define BY_HAND_ALIAS(...)
-#define BY_HAND_NUMBER(...)
-#define EVENT(...)
 #define SYSTEM_CALL(category, type, name, ...) {SYS_##name, #name, #category ":" #name},
 #define BY_NUMBER(category, type, name, event, ...) {SYS_##name, #name, #category ":" #event},
 #define BY_NUMBER_ALONE SYSTEM_CALL
+#include "interpose/rows.inc"
 #include "interpose/calls.def"
 #include "interpose/unrows.inc"
 };
