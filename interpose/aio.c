@@ -1,16 +1,10 @@
-/* Input and output that goes on by itself, and randomness: aio.def. */
+/* Input and output that goes on by itself: aio.def. */
 #include <aio.h>
-#include <stdlib.h>
-#include <sys/random.h>
 
 #include "submit.h"
 
 typedef const struct aiocb *const *aiocb_list;
 typedef const struct aiocb64 *const *aiocb64_list;
-
-/* SECRET: a result that is nobody else's business. */
-#define FAILURE_SECRET 0
-#define RESULT_SECRET
 
 /* SUBMITS: a request begins before the call, and is over where it is refused; whether it is about a part of a file.
  * The descriptor is in the block: fxt_submit_without_ours().

@@ -27,9 +27,11 @@ INTERPOSE_TABLES = \
 	interpose/process.def \
 	interpose/pthread.def \
 	interpose/pthread_cond.def \
-	interpose/pthread_more.def \
+	interpose/pthread_control.def \
+	interpose/random.def \
 	interpose/session.def \
 	interpose/signal.def \
+	interpose/signal_mask.def \
 	interpose/socket.def \
 	interpose/spawn.def \
 	interpose/stat.def \
@@ -43,8 +45,7 @@ INTERPOSE_TABLES = \
 	interpose/time.def \
 	interpose/timer.def \
 	interpose/unistd.def \
-	interpose/versioned.def \
-	interpose/wait.def
+	interpose/versioned.def
 
 INTERPOSE_SOURCES = \
 	interpose/address.c \
@@ -98,8 +99,9 @@ INTERPOSE_SOURCES = \
 	interpose/process.c \
 	interpose/pthread.c \
 	interpose/pthread_cond.c \
-	interpose/pthread_more.c \
+	interpose/pthread_control.c \
 	interpose/quick.h \
+	interpose/random.c \
 	interpose/readable.c \
 	interpose/readable.h \
 	interpose/real.h \
@@ -115,6 +117,7 @@ INTERPOSE_SOURCES = \
 	interpose/bus.h \
 	interpose/signal.c \
 	interpose/signal.h \
+	interpose/signal_mask.c \
 	interpose/socket.c \
 	interpose/spawn.c \
 	interpose/start.c \
@@ -141,7 +144,6 @@ INTERPOSE_SOURCES = \
 	interpose/variadic.h \
 	interpose/versioned.c \
 	interpose/versions.h \
-	interpose/wait.c \
 	interpose/wrappers.inc
 
 # What is exported is decided by visibility; the map has the two versions of pthread_cond_*.

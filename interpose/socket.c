@@ -1,5 +1,5 @@
-/* Sockets and names of hosts: socket.def, and the kinds of parameter and result that only it has. */
-#include <netdb.h>
+/* Sockets: socket.def, and the kinds of parameter and result that only it has. */
+#include <netinet/in.h>
 #include <sys/socket.h>
 
 #include "address.h"
@@ -21,21 +21,6 @@ typedef int descriptor_pair[2];
 
 #define TAKE_PAIR , TAKE_ARRAY
 #define TAKE_ARRAY(type, name) int *name = (int *)*next_++;
-
-/* TEXT_OUT: a buffer `host` of `hostlen` bytes, which holds a string once the call has succeeded. */
-#define COUNT_TEXT_OUT 0
-#define WORDS_TEXT_OUT(name) (2 + fxt_words_of(name##_bytes))
-#define MEASURE_TEXT_OUT(name) \
-	size_t name##_bytes = result_ || !name || !name##len ? 0 : fxt_text_bytes(name);
-#define PUT_TEXT_OUT(name)                                                   \
-	if (name##_bytes) {                                                  \
-		at_ = fxt_put_text(at_, FXT_STR_##name, name, name##_bytes); \
-		arguments_++;                                                \
-	}
-
-/* GAI: an EAI_ code; errno says more with one of them. */
-#define FAILURE_GAI (result_ == EAI_SYSTEM ? errno : 0)
-#define RESULT_GAI RESULT_PLAIN_INT
 
 /* FD_PAIR: two new descriptors, in `pair`. */
 #define FAILURE_FD_PAIR(pair, what, of) FAILURE_INT
