@@ -1,4 +1,5 @@
-/* Macros over lists of macro arguments, by which the engine (engine.h) is made: the preprocessor has no loops.
+/* Macros over lists of macro arguments, by which the engine (engine.h) is made: the preprocessor has no
+ * loops.
  *
  *	FXT_EACH(m, (a), (b))           m(a) m(b)
  *	FXT_LIST(m, (a), (b))           m(a), m(b)

@@ -62,7 +62,7 @@ static inline bool takes_mode(int flags)
 	FXT_REAL(int, symbol, (int dirfd, const char *pathname, int flags, mode_t mode),		\
 		 (dirfd, pathname, flags, mode))							\
 	FXT_TRACED(io, int, symbol, openat, real_##symbol, BLOCKS(pathname), FD(file, PATH(pathname)),	\
-		   (int, dirfd, INT), (const char *, pathname, TEXT), (int, flags, INT), (mode_t, mode, MODE))		\
+		   (int, dirfd, INT), (const char *, pathname, TEXT), (int, flags, INT), (mode_t, mode, MODE)) \
 	FXT_EXPORT int symbol(int dirfd, const char *pathname, int flags, ...)				\
 	{												\
 		mode_t mode = 0;									\
@@ -151,8 +151,8 @@ FCNTL(fcntl)
 FCNTL(fcntl64)
 FCNTL(__fcntl)
 
-/* FIONBIO says by a number behind a pointer whether the descriptor may block. A call that succeeded has read that number, so it can be
- * read. The arguments of other requests are not recorded. */
+/* FIONBIO says by a number behind a pointer whether the descriptor may block. A call that succeeded has read
+ * that number, so it can be read. The arguments of other requests are not recorded. */
 #define COUNT_SWITCH 0
 #define WORDS_SWITCH(name) 1
 #define MEASURE_SWITCH(name)

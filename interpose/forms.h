@@ -1,15 +1,18 @@
-/* Wrappers whose rows say how the call waits for others, in the place of BLOCKS() and QUICK. The middle of such a wrapper, a form, is written
- * out in the family's file, and records the event itself; what stands around it is FXT_FORM_BODY() of engine.h. There are two ways.
+/* Wrappers whose rows say how the call waits for others, in the place of BLOCKS() and QUICK. The middle of
+ * such a wrapper, a form, is written out in the family's file, and records the event itself; what stands
+ * around it is FXT_FORM_BODY() of engine.h. There are two ways.
  *
  * lock.c, sync.c and pthread_cond.c, whose calls are all of the category pthread and return an int:
  *
  *	LOCKS(try) LOCKS_UNTIL(taken) TRIES UNLOCKS     locks: lock.c
  *	COND_WAITS SEM_WAITS JOINS ARRIVES ...          conditions, semaphores, threads, barriers: sync.h, sync.c
  *
- * The file defines FORM_X(kind, symbol, object, parameters...) for each form X it has, FORM_X(y) as the name of such a macro for X(y), and then
- * CALL and ALIAS as FXT_FORM_CALL and FXT_FORM_ALIAS. The object is the first parameter.
+ * The file defines FORM_X(kind, symbol, object, parameters...) for each form X it has, FORM_X(y) as the name
+ * of such a macro for X(y), and then CALL and ALIAS as FXT_FORM_CALL and FXT_FORM_ALIAS. The object is the
+ * first parameter.
  *
- * child.c and await.c: the row says FORM(shown), the file defines FORM(shown) as `FORM, shown`, and BODY_FORM(shown, kind, symbol, parameters...).
+ * child.c and await.c: the row says FORM(shown), the file defines FORM(shown) as `FORM, shown`, and
+ * BODY_FORM(shown, kind, symbol, parameters...).
  *
  * A form has thread_, names_, start_ns_ and after_ns_, and sets result_ and end_ns_.
  */
@@ -27,15 +30,16 @@
 		FXT_RECORD(kind, , __VA_ARGS__);                \
 	} while (0)
 
-/* The end of a call that has waited for another thread, if waits_: its event, with the arrow that ends at after_ns_. */
+/* The end of a call that has waited for another thread, if waits_: its event, with the arrow that ends at
+ * after_ns_. */
 #define FXT_FORM_RECORD_WAIT(kind, ...)                                         \
 	FXT_FORM_RECORD(kind, __VA_ARGS__);                                     \
 	if (waits_)                                                             \
 		fxt_flow_resume(thread_, after_ns_, end_ns_, &cause_, 1);
 
-#define FXT_FORM_WRAP(form, kind, symbol, event, object, ...)                                                           \
-	FXT_REAL_FIRST(pthread, int, symbol, (FXT_LIST(P_DECLARE, __VA_ARGS__)), (FXT_LIST(P_NAME, __VA_ARGS__)))       \
-	static __attribute__((noinline)) int traced_##symbol(FXT_LIST(P_DECLARE, __VA_ARGS__))                          \
+#define FXT_FORM_WRAP(form, kind, symbol, event, object, ...)						\
+	FXT_REAL_FIRST(pthread, int, symbol, (FXT_LIST(P_DECLARE, __VA_ARGS__)), (FXT_LIST(P_NAME, __VA_ARGS__))) \
+	static __attribute__((noinline)) int traced_##symbol(FXT_LIST(P_DECLARE, __VA_ARGS__))		\
 	FXT_FORM_BODY(fxt_enter_on(), pthread, int, event, real_##symbol, form(kind, symbol, object, __VA_ARGS__), kind, __VA_ARGS__) \
 	FXT_EXPORTED(pthread, int, symbol, real_##symbol, __VA_ARGS__)
 
@@ -52,11 +56,11 @@
 
 #define FXT_BY_REAL(symbol, ...) real_##symbol(FXT_LIST(P_GIVE, __VA_ARGS__))
 
-#define FXT_BY_WRAP(category, type, symbol, event, form, shown, kind, ...)                                              \
-	FXT_REAL(type, symbol, (FXT_LIST(P_DECLARE, __VA_ARGS__)), (FXT_LIST(P_NAME, __VA_ARGS__)))                     \
-	static __attribute__((noinline)) type traced_##symbol(FXT_LIST(P_DECLARE, __VA_ARGS__))                         \
+#define FXT_BY_WRAP(category, type, symbol, event, form, shown, kind, ...)				\
+	FXT_REAL(type, symbol, (FXT_LIST(P_DECLARE, __VA_ARGS__)), (FXT_LIST(P_NAME, __VA_ARGS__)))	\
+	static __attribute__((noinline)) type traced_##symbol(FXT_LIST(P_DECLARE, __VA_ARGS__))		\
 	FXT_FORM_BODY(fxt_enter_on(), category, type, event, real_##symbol, BODY_##form(shown, kind, symbol, __VA_ARGS__), kind, \
-		      __VA_ARGS__)                                                                                      \
+		      __VA_ARGS__)									\
 	FXT_EXPORTED(category, type, symbol, real_##symbol, __VA_ARGS__)
 
 #define FXT_BY_EXPAND(...) FXT_BY_WRAP(__VA_ARGS__)
@@ -64,12 +68,12 @@
 #define FXT_BY_ALIAS(...) FXT_BY_EXPAND(__VA_ARGS__)
 
 /* Made by syscall(): by_number.h. */
-#define FXT_BY_NUMBER(category, type, number, event, form, shown, kind, ...)                                            \
-	FXT_NUMBERED_BEGIN(type, number)                                                                                \
-	{                                                                                                               \
-		FXT_NUMBERED_TAKE(type, __VA_ARGS__)                                                                    \
-		FXT_FORM_BODY(fxt_enter_first(FXT_CAT_##category), category, type, event, real_by_number,               \
-			      BODY_##form(shown, kind, by_number, __VA_ARGS__), kind, __VA_ARGS__)                      \
+#define FXT_BY_NUMBER(category, type, number, event, form, shown, kind, ...)				\
+	FXT_NUMBERED_BEGIN(type, number)								\
+	{												\
+		FXT_NUMBERED_TAKE(type, __VA_ARGS__)							\
+		FXT_FORM_BODY(fxt_enter_first(FXT_CAT_##category), category, type, event, real_by_number, \
+			      BODY_##form(shown, kind, by_number, __VA_ARGS__), kind, __VA_ARGS__)	\
 	}
 #define FXT_BY_NUMBERED(...) FXT_BY_NUMBER(__VA_ARGS__)
 #define FXT_BY_NUMBERED_ALONE(category, type, number, ...) FXT_BY_NUMBER_EXPAND(category, type, number, number, __VA_ARGS__)

@@ -1,10 +1,11 @@
-/* How a call that may wait is shown while it does: what a table's row says in the place of BLOCKS(). Part of interpose.h.
+/* How a call that may wait is shown while it does: what a table's row says in the place of BLOCKS(). Part of
+ * interpose.h.
  *
  *	QUICK           the call does not block, and is not shown
  *	BLOCKS(x)       shows parameter x while the call waits
  *	SHOWS(x)        the same where no bytes are moved, or the call itself says which are
  *	BLOCKS_FOR(x)   shows parameter x, which is a TIME, by its value
- *	STEPS           shows the thread's number: the call has no argument to show, as those that read the next line of a file
+ *	STEPS           shows the thread's number, of a call that has no argument to show
  */
 #ifndef FXT_IN_PROGRESS_H
 #define FXT_IN_PROGRESS_H
@@ -15,8 +16,8 @@
 #define BLOCKS_FOR(name) FXT_SHOWS_ARG(fxt_arg_header(FXT_ARG_INT64, 2, FXT_STR_##name), (uint64_t)name##_ns)
 #define STEPS FXT_SHOWS_ARG(fxt_arg_header(FXT_ARG_INT64, 2, FXT_STR_tid), (uint64_t)thread_->tid)
 
-#define FXT_SHOWS_ARG(header, value)                                                                            \
-	(start_ns_ = fxt_explain_start(thread_, start_ns_, names_),                                             \
+#define FXT_SHOWS_ARG(header, value)					\
+	(start_ns_ = fxt_explain_start(thread_, start_ns_, names_),	\
 	 fxt_open_push(thread_, (uintptr_t)__builtin_frame_address(0), 0, 0, start_ns_, names_, header, value))
 #define FXT_OPEN_ARG_HEADER(name) \
 	fxt_arg_header(FXT_IS_INTEGER(name) ? FXT_ARG_INT64 : FXT_ARG_POINTER, 2, FXT_STR_##name)

@@ -1,5 +1,6 @@
-/* The heap's functions: malloc.def, and those that look at a block before the call. An allocation's record holds when it ended and a
- * free's when it began: a block that two threads get and give is never new before it is gone.
+/* The heap's functions: malloc.def, and those that look at a block before the call. An allocation's record
+ * holds when it ended and a free's when it began: a block that two threads get and give is never new before
+ * it is gone.
  */
 /* See writer/lane.h and engine.h. */
 #define FXT_EMISSION inline __attribute__((always_inline))

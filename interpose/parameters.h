@@ -1,5 +1,6 @@
-/* How each kind of parameter is recorded. Part of interpose.h, which says what the kinds mean; object.h and address.h have more of them, and
- * so has a family's own file. A kind X is made of these macros, in whose scope is what engine.h gives to a wrapper's body:
+/* How each kind of parameter is recorded. Part of interpose.h, which says what the kinds mean; object.h and
+ * address.h have more of them, and so has a family's own file. A kind X is made of these macros, in whose
+ * scope is what engine.h gives to a wrapper's body:
  *
  *	COUNT_X                 how many arguments of the event it is; 0 if PUT_X counts for itself
  *	WORDS_X(name)           how many words of the record it takes at most
@@ -42,14 +43,14 @@
 #define WORDS_SKIP(name) 0
 #define WORDS_NONE(name) 0
 
-/* Before the call, of kinds that have a FIRST_: what the call may overwrite, as nanosleep(&time, &time) does. */
+/* Keeps what the call may overwrite, as nanosleep(&time, &time) does. */
 #define FIRST_TIME , BEFORE_TIME
 #define FIRST_TIMEVAL , BEFORE_TIMEVAL
 #define BEFORE_TIME(name) int64_t name##_ns = fxt_time_ns(thread_, name);
 #define BEFORE_TIMEVAL(name) int64_t name##_ns = fxt_timeval_ns(thread_, name);
 
-/* After the call. Where it failed nobody may have looked at the memory before us; ENOENT says that somebody has, if there is one
- * string. The others are LATER. */
+/* After the call. If it failed, perhaps nobody has looked at the memory before us, so it is checked. ENOENT
+ * says that somebody has, where the call has one string; the others are LATER. */
 #define MEASURE_INT(name)
 #define MEASURE_UINT(name)
 #define MEASURE_LONG(name)
@@ -81,7 +82,7 @@
 #define PUT_SKIP(name)
 #define PUT_NONE(name)
 
-/* fxt_text_bytes() of what may not be a string, nor mapped: 0 then. */
+/* Returns fxt_text_bytes(text), or 0 if the memory cannot be read. */
 size_t fxt_text_bytes_checked(const struct fxt_thread *thread, const char *text);
 
 #endif

@@ -35,8 +35,8 @@ enum { COUNT_BYTES = sizeof(eventfd_t) };
 #define ENTER_EVENTS_WRITTEN(fd, value) ENTER_WRITTEN(fd)
 #define LEAVE_EVENTS_WRITTEN(fd, value) , fxt_wrote(thread_, &writing_, result_ ? -1 : COUNT_BYTES, &(value));
 
-/* POLLED: INT, of what answers in a list. Our descriptor answers there as a closed one does; an array of the program's is not written to
- * before the call, nor read: only the kernel knows whether it can be. */
+/* POLLED: INT, of what answers in a list. Our descriptor answers there as a closed one does; an array of the
+ * program's is not written to before the call, nor read: only the kernel knows whether it can be. */
 #define FAILURE_POLLED(fds, nfds) FAILURE_INT
 #define RESULT_POLLED(fds, nfds) RESULT_INT
 #define CALLEE_POLLED(fds, nfds) , polling_
@@ -69,7 +69,8 @@ static int polled(struct pollfd *fds, nfds_t nfds, int result)
 #define POLL_BY_NUMBER(...) FXT_APPLY(POLLED_BY_NUMBER, __VA_ARGS__)
 #define POLLED_BY_NUMBER(fds, nfds, ...) ((int)(call_->result = polled(fds, nfds, (int)fxt_by_number_make(call_))))
 
-/* SELECTED: INT, of what answers in sets. Ours leaves its number if that is in one of them. Few programs come so far: `nfds` is above it. */
+/* SELECTED: INT, of what answers in sets. Ours leaves its number if that is in one of them. Few programs
+ * come so far: `nfds` is above it. */
 #define FAILURE_SELECTED FAILURE_INT
 #define RESULT_SELECTED RESULT_INT
 #define CALLEE_SELECTED , selecting_

@@ -1,4 +1,5 @@
-/* Locks, semaphores and threads that are made and done away with: pthread.def. By hand is what is variadic, or knows only afterwards what to say. */
+/* Locks, semaphores and threads that are made and done away with: pthread.def. By hand is what is variadic,
+ * or knows only afterwards what to say. */
 /* The header gives this the assembler name of what replaced it. Here each is itself. */
 #define pthread_mutex_consistent_np pthread_mutex_consistent_of_the_header
 #include <pthread.h>

@@ -1,11 +1,13 @@
-/* Which events have the quick form of engine.h: those whose numbers take one word each. Part of interpose.h. */
+/* Which events have the quick form of engine.h: those whose numbers take one word each. Part of interpose.h.
+ */
 #ifndef FXT_QUICK_H
 #define FXT_QUICK_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Whether a parameter's value takes no more than MOST_ words; a kind that is not here has no such form. */
+/* FITS_KIND says whether the value of a parameter takes no more than MOST_KIND words. An event with a kind
+ * that is not here never has the quick form. */
 #define P_FITS(type, name, kind) &&FXT_SECOND(FITS_##kind, FITS_NEVER, )(name)
 #define P_MOST_WORDS(type, name, kind) +FXT_SECOND(MOST_##kind, 0, )
 #define FITS_INT , FITS_ALWAYS
@@ -34,7 +36,7 @@ static inline bool fxt_fits_signed(int64_t value)
 #define MOST_LONG , 1
 #define MOST_PTR , 2
 
-/* And the result. */
+/* RESULT_FITS says it of the result. */
 #define RESULT_FITS                                                                         \
 	_Generic(result_, long: FITS_SIGNED((intptr_t)result_),                                \
 		 unsigned long: FITS_UNSIGNED((uintptr_t)result_), default: true)

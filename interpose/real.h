@@ -1,4 +1,5 @@
-/* The real functions: the pointers that wrappers call them by, and how they are found. Part of interpose.h. */
+/* The real functions: the pointers that wrappers call them by, and how they are found. Part of interpose.h.
+ */
 #ifndef FXT_REAL_H
 #define FXT_REAL_H
 
@@ -10,14 +11,16 @@
 
 #define FXT_EXPORT __attribute__((visibility("default")))
 
-/* One function and where its address is kept. Until it is known the pointer leads to a function that finds them all. */
+/* A function, and where its address is kept. Until the address is known the pointer leads to a function that
+ * finds them all. */
 struct fxt_real {
 	const char *name;
 	const char *version;            /* NULL: the default one */
 	void **pointer;
 };
 
-/* Functions that are kept for old programs alone have no default version. */
+/* Functions that the C library keeps for old programs alone have no default version: FXT_OLD_NAME is theirs.
+ */
 #if defined(__x86_64__)
 #define FXT_BASE_VERSION "GLIBC_2.2.5"
 #else
@@ -50,23 +53,24 @@ struct fxt_real {
 #define FXT_OLD___pthread_rwlock_wrlock , FXT_BASE_VERSION
 #define FXT_VERSION_OF(symbol) FXT_SECOND(FXT_OLD_##symbol, NULL, )
 
-/* Finds every real function, and starts the agent if the process is far enough for it. Any context in which the program
- * may call the C library, also before constructors; the second time it does nothing. */
+/* Finds every real function, and starts the agent if the process is far enough for that. It may be called in
+ * any context in which the program may call the C library, also before constructors; the second time it does
+ * nothing. */
 void fxt_interpose_start(void);
 
-/* Finds the function of this pointer alone: one that is called within the search, by a handler that interrupts it, or that this C
- * library does not have. */
+/* Finds the function of this pointer alone. The function is one that is called during the search, by a
+ * handler that interrupts the search, or that this C library does not have. */
 FXT_COLD void fxt_interpose_find(void **pointer);
 
-/* Whether the search is over. */
+/* Returns whether the search is over. */
 extern atomic_bool fxt_interpose_found __attribute__((visibility("hidden")));
 static inline bool fxt_interpose_is_found(void)
 {
 	return FXT_LIKELY(atomic_load_explicit(&fxt_interpose_found, memory_order_relaxed));
 }
 
-/* The pointer to the real function, which leads to one that finds it first. `params` is a parenthesised parameter list, `args`
- * the same names. */
+/* Makes the pointer to the real function, which at first leads to first_SYMBOL(), and that function.
+ * `params` is a parenthesised parameter list, `args` has the same names. */
 #define FXT_REAL(type, symbol, params, args)            \
 	static type first_##symbol params;              \
 	static type(*real_##symbol) params = first_##symbol; \
@@ -78,8 +82,9 @@ static inline bool fxt_interpose_is_found(void)
 		return real_##symbol args;              \
 	}
 
-/* The same for a wrapper that nobody but the program calls on this pointer's way: a library's constructor may be there before ours, and the
- * call by which tracing begins is recorded like those after it. */
+/* Makes the same for a wrapper whose pointer only that wrapper calls by. The constructor of a library may
+ * run before ours, so its call may be the one by which tracing begins: first_SYMBOL() records it like those
+ * after it. */
 #define FXT_REAL_FIRST(category, type, symbol, params, args)                    \
 	static type traced_##symbol params;                                     \
 	static type first_##symbol params;                                      \

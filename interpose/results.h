@@ -1,17 +1,23 @@
-/* What a call's result is: how a failure is known from it, and how it is recorded. Part of interpose.h, which says what the kinds mean;
- * fd_results.h has those that have to do with descriptors, and a family's own file may define more. A kind X is made of two macros
+/* What a call's result is: how a failure is known from it, and how it is recorded. Part of interpose.h,
+ * which says what the kinds mean; fd_results.h has those that have to do with descriptors, and a family's
+ * own file may define more. A kind X is made of two macros
  *
  *	FAILURE_X       the error number of a call that failed, otherwise 0
  *	RESULT_X        writes the argument `ret`, or nothing
  *
- * and, where it has to do something besides, of hooks. A hook is defined as a comma and what stands at its place; a kind without it has
- * nothing there, or what is in brackets. engine.h shows the places.
+ * and, where it has to do something besides, of hooks. A hook is defined as a comma and what stands at its
+ * place; a kind without it has nothing there, or what is in brackets. engine.h shows the places.
  *
- *	ENTER_X         before the real call                    AROUND_X        a macro that makes functions from the row: see CALLEE_X
- *	LEAVE_X         after it, before its end is read        CALLEE_X        the prefix of the function that is called [real_]
- *	END_X           the time of its end [fxt_end()]         TRACED_X        a macro that makes traced_NAME [FXT_TRACED_WHOLE]
- *	ARROW_X         behind the event, if there is one       AFTER_X         when all is recorded
- *	KEEP_X          keeps the result [type result_ =]       VALUE_X         what the wrapper returns [result_]
+ *	ENTER_X         before the real call
+ *	KEEP_X          keeps its result [type result_ =]
+ *	LEAVE_X         after the call, before the time of its end is read
+ *	END_X           the time of its end [fxt_end()]
+ *	ARROW_X         behind the event, if there is one
+ *	AFTER_X         when all is recorded
+ *	VALUE_X         what the wrapper returns [result_]
+ *	CALLEE_X        the prefix of the function that is called [real_]
+ *	AROUND_X        a macro that makes that function from the row
+ *	TRACED_X        a macro that makes traced_NAME [FXT_TRACED_WHOLE]
  */
 #ifndef FXT_RESULTS_H
 #define FXT_RESULTS_H

@@ -1,4 +1,5 @@
-/* What a call does for the reports of fxt: it follows from the words of its row. tools/call_roles.c makes its table of this, from every table.
+/* What a call does for the reports of fxt: it follows from the words of its row. tools/call_roles.c makes
+ * its table of this, from every table.
  *
  * A role is one of
  *
@@ -6,9 +7,11 @@
  *	IDLE                    waits for something outside, and is none of those below
  *	WAIT(argument)          waits until another thread lets it go on; the argument names what for
  *	HEAP(effect)            takes or gives memory
- *	FD(effect, argument)    does something to a descriptor or stream, which the argument names: enum fxt_effect of tools/call_roles.h
+ *	FD(effect, argument)    does something to the descriptor or stream that the argument names: enum fxt_effect
+ *	                        of tools/call_roles.h
  *
- * A row that is written by hand says its role: BY_HAND(io, open, FD(OPEN, ret)). Of others the first of these is it:
+ * A row that is written by hand says its role: BY_HAND(io, open, FD(OPEN, ret)). Of others the first of
+ * these is it:
  *
  *	ROLE(call, role)        a line beside the row, for what does not follow
  *	ROLE_FORM_x             the word in the place of BLOCKS(), if it says all

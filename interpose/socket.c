@@ -32,7 +32,8 @@ typedef int descriptor_pair[2];
 		fxt_endpoint_pair(thread_, pair, domain, type);	\
 	}
 
-/* CONNECTS: a socket has a peer from here on, or may soon; or, by AF_UNSPEC, none. SHUTS: neither direction is left. */
+/* CONNECTS: a socket has a peer from here on, or may soon; or, by AF_UNSPEC, none. SHUTS: neither direction
+ * is left. */
 #define FAILURE_CONNECTS(fd) FAILURE_INT
 #define RESULT_CONNECTS(fd) RESULT_INT
 #define AFTER_CONNECTS(fd)								\
@@ -46,11 +47,12 @@ typedef int descriptor_pair[2];
 		fxt_endpoint_disconnected(thread_, fd);					\
 	}
 
-/* BINDS: a socket has an address of its own from here on: the one given, or what the kernel has chosen. LISTENS: the same, if it had none. */
+/* BINDS: a socket has an address of its own from here on: the one given, or what the kernel has chosen.
+ * LISTENS: the same, if it had none. */
 #define FAILURE_BINDS(fd, given) FAILURE_INT
 #define RESULT_BINDS(fd, given) RESULT_INT
-#define AFTER_BINDS(fd, given)													\
-	, if (FXT_UNLIKELY(fxt_fd_slots_on) && !result_)									\
+#define AFTER_BINDS(fd, given)					\
+	, if (FXT_UNLIKELY(fxt_fd_slots_on) && !result_)	\
 		fxt_fd_bound(thread_, fd, fxt_address_own(fd##_text, fd##_text_bytes, fxt_sockaddr(&given), given##_bytes));
 #define FAILURE_LISTENS(fd) FAILURE_INT
 #define RESULT_LISTENS(fd) RESULT_INT
@@ -63,8 +65,8 @@ typedef int descriptor_pair[2];
 	, if (!result_ && how == SHUT_RDWR)			\
 		fxt_fd_disconnected(thread_, fd, end_ns_);
 
-/* SENT, RECEIVED: as WRITTEN and READ, by calls with flags. What MSG_PEEK gets stays, and what is sent out of band has no place among the
- * other bytes. RECEIVED_MESSAGE may have brought descriptors. */
+/* SENT, RECEIVED: as WRITTEN and READ, by calls with flags. What MSG_PEEK gets stays, and what is sent out
+ * of band has no place among the other bytes. RECEIVED_MESSAGE may have brought descriptors. */
 #define FAILURE_SENT(fd) FAILURE_LONG
 #define RESULT_SENT(fd) RESULT_LONG
 #define AFTER_SENT(fd) AFTER_WRITTEN(fd)
@@ -105,7 +107,8 @@ typedef int descriptor_pair[2];
 #define SENDMSG_BY_NUMBER(...) FXT_APPLY(SENT_BY_NUMBER, __VA_ARGS__)
 #define SENT_BY_NUMBER(sockfd, msg, ...) (send_without_ours(msg), real_by_number())
 
-/* SETS: an option, which may be a filter: what it does not like is lost, and the sender told that it arrived. */
+/* SETS: an option, which may be a filter: what it does not like is lost, and the sender told that it arrived.
+ */
 #define FAILURE_SETS(fd, level, name) FAILURE_INT
 #define RESULT_SETS(fd, level, name) RESULT_INT
 #define ENTER_SETS(fd, level, name) \

@@ -34,7 +34,8 @@ FXT_EXPORT char *gets(char *s);
 		fxt_endpoint_buffered(thread_, fd);	\
 	}
 
-/* CLOSED and REOPENED: of what closes the stream it is given; REOPENED is a STREAM, and then makes it another or not. */
+/* CLOSED and REOPENED: of what closes the stream it is given; REOPENED is a STREAM, and then makes it
+ * another or not. */
 #define CLOSES(type, symbol, ...) FXT_CLOSING(descriptor_of(stream), type, symbol, __VA_ARGS__)
 #define AFTER_REOPENED AFTER_STREAM
 #define FAILURE_REOPENED FAILURE_STREAM
@@ -42,11 +43,11 @@ FXT_EXPORT char *gets(char *s);
 #define CALLEE_REOPENED(what, of) CALLEE_CLOSED
 #define AROUND_REOPENED(what, of) AROUND_CLOSED
 
-#define SAYING_THINGS(type, symbol, ...) \
+#define SAYING_THINGS(type, symbol, ...)	\
 	FXT_SAYING(type, symbol, fxt_is_stderr_stream(stream), result, fxt_said_bytes(ptr, size * result), __VA_ARGS__)
 #define SAYING_STRING(type, symbol, ...) \
 	FXT_SAYING(type, symbol, fxt_is_stderr_stream(stream), result >= 0, fxt_said_string(s), __VA_ARGS__)
-#define SAYING_LINE(type, symbol, ...) \
+#define SAYING_LINE(type, symbol, ...)	\
 	FXT_SAYING(type, symbol, fxt_is_stderr_stream(stdout), result >= 0, fxt_said_pieces(s, "\n", NULL), __VA_ARGS__)
 
 #define FXT_TABLE "stdio.def"

@@ -41,8 +41,8 @@
 #define SAYING_WIDE(type, symbol, ...) SAYING(symbol, fxt_is_stderr_stream(stream), wide, __VA_ARGS__)
 #define SAYING_WIDE_OUT(type, symbol, ...) SAYING(symbol, fxt_is_stderr_stream(stdout), wide, __VA_ARGS__)
 
-/* REGISTERS: an INT, of what gives the formats something of the program's own. From there on a format may have anything in it, and what it
- * calls must not be called twice. */
+/* REGISTERS: an INT, of what gives the formats something of the program's own. From there on a format may
+ * have anything in it, and what it calls must not be called twice. */
 #define FAILURE_REGISTERS FAILURE_INT
 #define RESULT_REGISTERS RESULT_INT
 #define CALLEE_REGISTERS , known_

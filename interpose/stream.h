@@ -1,5 +1,5 @@
-/* What the wrappers of stdio have in common. There -1 or NULL means the end of a file as well as a failure,
- * and errno says something only in the second case: the stream knows which of them it was.
+/* What the wrappers of <stdio.h> have in common. There -1 or NULL means the end of a file as well as a
+ * failure, and errno says something only in the second case: the stream knows which of them it was.
  */
 #ifndef FXT_STREAM_H
 #define FXT_STREAM_H
@@ -35,7 +35,8 @@
 #define FXT_STR_stdin FXT_STR_stream
 #define FXT_STR_stdout FXT_STR_stream
 
-/* What is in its buffer, if anything. */
+/* EMPTIES(stream) is BLOCKS(stream) of a call that writes the buffer out, and moves bytes only if there is
+ * something in it. */
 #define EMPTIES(stream) (empties(stream), SHOWS(stream))
 static inline __attribute__((unused)) void empties(const FILE *stream)
 {
@@ -43,10 +44,11 @@ static inline __attribute__((unused)) void empties(const FILE *stream)
 		fxt_file_moves(stream);
 }
 
-/* Every stream's buffer. */
+/* ALL_MOVE is QUICK of a call that writes out the buffers of all streams. */
 #define ALL_MOVE (fxt_file_moves(NULL), NULL)
 
-/* A single character, from or to a buffer; only without that does the call wait for anybody. */
+/* REFILLS(stream) and FLUSHES(stream) are BLOCKS(stream) of a call with a single character: it waits only if
+ * the buffer does not serve it. */
 #define REFILLS(stream) ((stream)->_IO_read_ptr < (stream)->_IO_read_end ? NULL : BLOCKS(stream))
 #define FLUSHES(stream) ((stream)->_IO_write_ptr < (stream)->_IO_write_end ? NULL : BLOCKS(stream))
 

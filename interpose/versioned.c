@@ -1,6 +1,6 @@
-/* Functions that a program linked long ago calls in another version: versioned.def. Each version has a wrapper that calls the same
- * version of the C library; one for both would give an old program the new meaning. The conditions are in pthread_cond.c,
- * posix_spawn in spawn.c.
+/* Functions that a program linked long ago calls in another version: versioned.def. Each version has a
+ * wrapper that calls the same version of the C library; one for both would give an old program the new
+ * meaning. The conditions are in pthread_cond.c, posix_spawn in spawn.c.
  */
 #include <aio.h>
 #include <ftw.h>
@@ -61,7 +61,8 @@ typedef struct aiocb64 *const *aiocb64_list;
 #define NEW_timer_settime "GLIBC_2.34"
 #define OLD_timer_settime BASE
 
-/* SUBMITS: the requests of `list` begin before the call, which refuses another mode before it looks at them. */
+/* SUBMITS: the requests of `list` begin before the call, which refuses another mode before it looks at them.
+ */
 #define ENTER_SUBMITS                                                      \
 	, if (mode == LIO_WAIT || mode == LIO_NOWAIT)                      \
 		fxt_submit_list(thread_, list, nitems, start_ns_);
@@ -85,17 +86,17 @@ typedef struct aiocb64 *const *aiocb64_list;
 	FXT_WRAP(category, type, old_##name, event, blocks, result, __VA_ARGS__)  \
 	VERSIONED(name, NEW_##name, OLD_##name)
 
-#define SENDS(symbol)                                                                                           \
-	FXT_REAL(int, symbol, (pthread_t thread, int sig), (thread, sig))                                       \
-	static int send_##symbol(pthread_t thread, int sig)                                                     \
-	{                                                                                                       \
-		uint64_t sent = fxt_signal_sent((int)fxt_agent.pid, (uint64_t)thread, sig);                          \
-		int error = real_##symbol(thread, sig);                                                         \
-														\
-		if (error)                                                                                      \
-			fxt_signal_unsent(sent);                                                                \
-		return error;                                                                                   \
-	}                                                                                                       \
+#define SENDS(symbol)											\
+	FXT_REAL(int, symbol, (pthread_t thread, int sig), (thread, sig))				\
+	static int send_##symbol(pthread_t thread, int sig)						\
+	{												\
+		uint64_t sent = fxt_signal_sent((int)fxt_agent.pid, (uint64_t)thread, sig);		\
+		int error = real_##symbol(thread, sig);							\
+													\
+		if (error)										\
+			fxt_signal_unsent(sent);							\
+		return error;										\
+	}												\
 	FXT_WRAP_AROUND(pthread, int, symbol, pthread_kill, send_##symbol, QUICK, ERROR, (pthread_t, thread, UINT), \
 			(int, sig, INT))
 SENDS(new_pthread_kill)
