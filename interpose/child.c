@@ -10,7 +10,7 @@
 #include "agent/life.h"
 #include "descriptor_of.h"
 #include "forms.h"
-#include "stream.h"
+#include "stdio_results.h"
 
 typedef FILE *stream_pointer;
 

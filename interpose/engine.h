@@ -67,7 +67,7 @@
  *		fxt_complete(thread_, at_, end_ns_, names_, arguments_);
  *	}
  *
- * FXT_NUMBERED() of by_number.h makes the same body once more, around a call that is made as
+ * FXT_NUMBERED() of syscall.h makes the same body once more, around a call that is made as
  * syscall(SYS_fsync, fd).
  *
  * read() differs by its result, READ_INTO(fd, buf, count): its hooks ENTER_, LEAVE_, END_ and ARROW_ draw
@@ -75,7 +75,7 @@
  * FXT_QUICK_EVENTS its TRACED_ hook puts a shorter body in front of this one.
  *
  * An ALIAS is the same with the name of another row in its event. Rows of lock.def, sync.def, child.def and
- * await.def say how the call waits for others; the middle of their bodies is written in those families'
+ * signal_delivery.def say how the call waits for others; the middle of their bodies is written in those families'
  * files, and FXT_FORM_BODY() is what stands around it (forms.h).
  *
  * No macro leaves a block or a function that another one has begun: `return` and `break` stand only where

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "interpose.h"
-#include "said.h"
+#include "stderr_text.h"
 
 FXT_EXPORT int __open(const char *pathname, int flags, ...);
 FXT_EXPORT int __open64(const char *pathname, int flags, ...);

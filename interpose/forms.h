@@ -11,7 +11,7 @@
  * of such a macro for X(y), and then CALL and ALIAS as FXT_FORM_CALL and FXT_FORM_ALIAS. The object is the
  * first parameter.
  *
- * child.c and await.c: the row says FORM(shown), the file defines FORM(shown) as `FORM, shown`, and
+ * child.c and signal_delivery.c: the row says FORM(shown), the file defines FORM(shown) as `FORM, shown`, and
  * BODY_FORM(shown, kind, symbol, parameters...).
  *
  * A form has thread_, names_, start_ns_ and after_ns_, and sets result_ and end_ns_.
@@ -52,7 +52,7 @@
 #define FXT_FORM_ALIAS(category, type, symbol, event, form, kind, ...) \
 	FXT_FORM_EXPAND(FORM_##form, kind, symbol, event, FXT_FIRST_NAME(__VA_ARGS__, ), __VA_ARGS__)
 
-/* -- child.c, await.c ---------------------------------------------------------------------------- */
+/* -- child.c, signal_delivery.c ---------------------------------------------------------------------------- */
 
 #define FXT_BY_REAL(symbol, ...) real_##symbol(FXT_LIST(P_GIVE, __VA_ARGS__))
 
@@ -67,7 +67,7 @@
 #define FXT_BY_CALL(category, type, symbol, ...) FXT_BY_EXPAND(category, type, symbol, symbol, __VA_ARGS__)
 #define FXT_BY_ALIAS(...) FXT_BY_EXPAND(__VA_ARGS__)
 
-/* Made by syscall(): by_number.h. */
+/* Made by syscall(): syscall.h. */
 #define FXT_BY_NUMBER(category, type, number, event, form, shown, kind, ...)				\
 	FXT_NUMBERED_BEGIN(type, number)								\
 	{												\

@@ -15,7 +15,7 @@
  * return, the allocator. What the call is for the reports follows from the row; a BY_HAND row says it, and
  * so does a line ROLE(call, role) beside a row from which it does not follow: roles.h.
  *
- * Calls that are made by way of syscall() are recorded as well: by_number.h. A SYSTEM_CALL is a CALL, and
+ * Calls that are made by way of syscall() are recorded as well: syscall.h. A SYSTEM_CALL is a CALL, and
  * the system call of that name has the same parameters in the same order, perhaps with more behind them.
  * BY_NUMBER is a system call that appears under the name of a function with other parameters, which stands
  * after its own, and BY_NUMBER_ALONE is one that the C library has no function for. BY_HAND_NUMBER(number)
@@ -51,7 +51,7 @@
  *	FD(what, of)            an INT: a new descriptor, of the kind `what`
  *	STREAM(what, of)        a PTR: a FILE with a new descriptor
  *	CLOSED                  an INT, of a call that closes a descriptor
- *	SAID(how, kind)         `kind`, of a call that may write to standard error: said.h
+ *	SAID(how, kind)         `kind`, of a call that may write to standard error: stderr_text.h
  * What a new descriptor is `of`: PATH(x), a parameter that is TEXT; NUMBER(x), one that is a number;
  * PEER(x), an address; NOTHING.
  */
@@ -73,6 +73,6 @@
 #include "readable.h"
 #include "results.h"
 
-#include "by_number.h"
+#include "syscall.h"
 
 #endif

@@ -3,7 +3,7 @@
 
 INTERPOSE_TABLES = \
 	interpose/aio.def \
-	interpose/await.def \
+	interpose/signal_delivery.def \
 	interpose/calls.def \
 	interpose/child.def \
 	interpose/clone.def \
@@ -17,7 +17,7 @@ INTERPOSE_TABLES = \
 	interpose/fcntl.def \
 	interpose/ipc.def \
 	interpose/kernel.def \
-	interpose/log.def \
+	interpose/syslog.def \
 	interpose/lock.def \
 	interpose/malloc.def \
 	interpose/memory.def \
@@ -53,10 +53,10 @@ INTERPOSE_SOURCES = \
 	interpose/aio.c \
 	interpose/argv.c \
 	interpose/argv.h \
-	interpose/await.c \
+	interpose/signal_delivery.c \
 	interpose/calls.h \
-	interpose/by_number.c \
-	interpose/by_number.h \
+	interpose/syscall.c \
+	interpose/syscall.h \
 	interpose/child.c \
 	interpose/clone.c \
 	interpose/complete.h \
@@ -76,22 +76,22 @@ INTERPOSE_SOURCES = \
 	interpose/fd_results.h \
 	interpose/forms.h \
 	interpose/given.h \
-	interpose/heap.c \
-	interpose/heap.h \
+	interpose/heap_sizes.c \
+	interpose/heap_sizes.h \
 	interpose/in_progress.h \
 	interpose/interpose.h \
 	interpose/ipc.c \
 	interpose/kernel.c \
-	interpose/log.c \
+	interpose/syslog.c \
 	interpose/lock.c \
-	interpose/lock.h \
+	interpose/lock_wait.h \
 	interpose/malloc.c \
 	interpose/mapped.h \
 	interpose/memory.c \
 	interpose/netdb.c \
 	interpose/next.c \
 	interpose/next.h \
-	interpose/numbers.h \
+	interpose/syscall_numbers.h \
 	interpose/object.h \
 	interpose/parameters.h \
 	interpose/path.c \
@@ -109,9 +109,9 @@ INTERPOSE_SOURCES = \
 	interpose/results.h \
 	interpose/roles.h \
 	interpose/rows.inc \
-	interpose/said.c \
-	interpose/said.h \
-	interpose/seccomp.c \
+	interpose/stderr_text.c \
+	interpose/stderr_text.h \
+	interpose/prctl.c \
 	interpose/session.c \
 	interpose/bus.c \
 	interpose/bus.h \
@@ -127,7 +127,7 @@ INTERPOSE_SOURCES = \
 	interpose/stdio_char.c \
 	interpose/stdio_print.c \
 	interpose/stdio_scan.c \
-	interpose/stream.h \
+	interpose/stdio_results.h \
 	interpose/submit.h \
 	interpose/sync.c \
 	interpose/sync.h \
@@ -151,7 +151,7 @@ INTERPOSE_LDFLAGS = -Wl,--version-script=$(srcdir)/interpose/exports.map
 INTERPOSE_EXPORTS_MAP = $(srcdir)/interpose/exports.map
 EXTRA_DIST += $(INTERPOSE_TABLES) interpose/exports.map
 
-HOOK_SOURCES = interpose/function.c
+HOOK_SOURCES = interpose/cyg_profile.c
 
 INTERPOSE_FLAGS = $(DEFS) $(DEFAULT_INCLUDES) $(libfxtagent_la_CPPFLAGS) $(CPPFLAGS) $(libfxtagent_la_CFLAGS) $(CFLAGS)
 

@@ -5,7 +5,7 @@
 #include <pthread.h>
 #include <threads.h>
 
-#include "lock.h"
+#include "lock_wait.h"
 
 #include "agent/stack.h"
 #include "forms.h"

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "agent/blocks.h"
-#include "heap.h"
+#include "heap_sizes.h"
 
 typedef void *pointer;
 
@@ -17,7 +17,7 @@ FXT_REAL(size_t, malloc_usable_size, (pointer ptr), (ptr))
 
 /* -- What a thread has of the heap ------------------------------------------------------------- */
 
-/* A bit for each function: heap.h. */
+/* A bit for each function: heap_sizes.h. */
 enum {
 #define CALL(category, type, symbol, ...) SIZED_##symbol,
 #define ALIAS(category, type, symbol, ...) SIZED_##symbol,

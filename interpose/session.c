@@ -7,7 +7,7 @@
 
 #include "agent/kin.h"
 #include "interpose.h"
-#include "said.h"
+#include "stderr_text.h"
 
 /* Descriptors 0 to 2 are something else from here on. */
 static void standard_streams_move(void)

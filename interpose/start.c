@@ -7,7 +7,7 @@
 #include "agent/kin.h"
 #include "bus.h"
 #include "exit.h"
-#include "heap.h"
+#include "heap_sizes.h"
 #include "interpose.h"
 #include "next.h"
 #include "signal.h"

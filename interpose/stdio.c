@@ -11,8 +11,8 @@
 
 #include "descriptor_of.h"
 #include "object.h"
-#include "said.h"
-#include "stream.h"
+#include "stderr_text.h"
+#include "stdio_results.h"
 
 typedef FILE *stream_pointer;
 typedef char *char_pointer;

@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <wchar.h>
 
-#include "said.h"
-#include "stream.h"
+#include "stderr_text.h"
+#include "stdio_results.h"
 
 typedef wchar_t *wchar_pointer;
 

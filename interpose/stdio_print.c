@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <wchar.h>
 
-#include "said.h"
+#include "stderr_text.h"
 #include "variadic.h"
 
 /* PRINTED: an INT, bytes that were written to a descriptor; of a failure it is not known how many. */

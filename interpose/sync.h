@@ -3,7 +3,7 @@
 #define FXT_SYNC_H
 
 #include "forms.h"
-#include "lock.h"
+#include "lock_wait.h"
 
 struct fxt_cond_wait {
 	struct fxt_open *open;

@@ -11,7 +11,7 @@
 
 #include "agent/descriptor.h"
 #include "interpose.h"
-#include "said.h"
+#include "stderr_text.h"
 
 /* By number: the same around the system call. */
 #define FXT_NUMBER_write , SAY_BY_NUMBER

@@ -4,7 +4,7 @@
 
 #include <stdarg.h>
 
-#include "stream.h"
+#include "stdio_results.h"
 
 /* `symbol` collects what follows `format`, its last named parameter, and calls v_symbol's real function. Its
  * own is looked for like any other, and never called. Exported by an assembler name: a header may have given

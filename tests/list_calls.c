@@ -14,7 +14,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 
-#include "interpose/numbers.h"
+#include "interpose/syscall_numbers.h"
 
 enum form { CALL, ALIAS, BY_HAND, BY_HAND_ALIAS, NUMBER, NUMBER_ALONE, NUMBER_BY_HAND, EVENT };
 
@@ -51,7 +51,7 @@ static const char *const roles[] = {
 #include "interpose/unrows.inc"
 };
 
-/* Exported without an event of their name: interpose/function.c, seccomp.c, start.c and clone.c. */
+/* Exported without an event of their name: interpose/cyg_profile.c, prctl.c, start.c and clone.c. */
 static const char *const others[] = {"__cyg_profile_func_enter", "__cyg_profile_func_exit", "prctl", "__register_atfork", "syscall"};
 
 /* excluded.def: a reason, or names for the last one. */

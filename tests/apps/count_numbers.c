@@ -20,7 +20,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#include "interpose/numbers.h"
+#include "interpose/syscall_numbers.h"
 
 /* The tables' numbers, each with the name of its event. */
 struct number {

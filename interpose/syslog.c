@@ -1,4 +1,4 @@
-/* What a program says of itself: log.def, and what is variadic or does not return. */
+/* What a program says of itself: syslog.def, and what is variadic or does not return. */
 #include <err.h>
 #include <netdb.h>
 #include <signal.h>
@@ -8,7 +8,7 @@
 
 #include "agent/error_text.h"
 #include "interpose.h"
-#include "said.h"
+#include "stderr_text.h"
 #include "writer/decimal.h"
 
 FXT_EXPORT void __syslog_chk(int priority, int flag, const char *format, ...);
@@ -44,7 +44,7 @@ static void complain(int error, bool says_why, const char *format, va_list list)
 /* Of those that are written out below. */
 #define SAYING_OWN(type, symbol, ...) static type said_##symbol(FXT_LIST(P_DECLARE, __VA_ARGS__));
 
-#define FXT_TABLE "log.def"
+#define FXT_TABLE "syslog.def"
 #include "wrappers.inc"
 
 /* -- What is said ---------------------------------------------------------------------------------- */
@@ -232,5 +232,5 @@ FXT_EXPORT void __assert_perror_fail(int errnum, const char *file, unsigned line
 #define real_error_at_line fxt_real_error_at_line
 #include "trampoline.h"
 
-#define FXT_REALS fxt_reals_log
+#define FXT_REALS fxt_reals_syslog
 #include "reals.inc"

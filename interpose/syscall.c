@@ -1,4 +1,4 @@
-/* syscall(): see by_number.h. Any context. */
+/* syscall(): see syscall.h. Any context. */
 #include <stdarg.h>
 #include <unistd.h>
 
@@ -46,7 +46,7 @@ FXT_EXPORT long syscall(long number, ...)
 	return call.result;
 }
 
-const struct fxt_real fxt_reals_by_number[] = {
+const struct fxt_real fxt_reals_syscall[] = {
 	{"syscall", NULL, (void **)&real_syscall},
 	{NULL, NULL, NULL},
 };

@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <sys/syscall.h>
 
-#include "numbers.h"
+#include "syscall_numbers.h"
 
 struct fxt_by_number {
 	long number;
