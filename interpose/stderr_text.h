@@ -7,8 +7,8 @@
  *
  * The file that includes the table defines SAYING_how(type, symbol, parameters...), often by FXT_SAYING().
  */
-#ifndef FXT_INTERPOSE_SAID_H
-#define FXT_INTERPOSE_SAID_H
+#ifndef FXT_STDERR_TEXT_H
+#define FXT_STDERR_TEXT_H
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* What the wrappers of <stdio.h> have in common. There -1 or NULL means the end of a file as well as a
  * failure, and errno says something only in the second case: the stream knows which of them it was.
  */
-#ifndef FXT_STREAM_H
-#define FXT_STREAM_H
+#ifndef FXT_STDIO_RESULTS_H
+#define FXT_STDIO_RESULTS_H
 
 #include "interpose.h"
 

@@ -6,8 +6,8 @@
  * call the C library's function: that one may be a cancellation point, and may change the arguments. The
  * arguments go to the kernel as they came, and what it returns goes to the program.
  */
-#ifndef FXT_BY_NUMBER_H
-#define FXT_BY_NUMBER_H
+#ifndef FXT_SYSCALL_H
+#define FXT_SYSCALL_H
 
 #include <stdint.h>
 #include <sys/syscall.h>
