@@ -51,7 +51,7 @@
  *	FD(what, of)            an INT: a new descriptor, of the kind `what`
  *	STREAM(what, of)        a PTR: a FILE with a new descriptor
  *	CLOSED                  an INT, of a call that closes a descriptor
- *	SAID(how, kind)         `kind`, of a call that may write to standard error: stderr_text.h
+ *	TO_STDERR(how, kind)    `kind`, of a call that may write to standard error: stderr_text.h
  * What a new descriptor is `of`: PATH(x), a parameter that is TEXT; NUMBER(x), one that is a number;
  * PEER(x), an address; NOTHING.
  */

@@ -56,21 +56,21 @@
 #define ROLE_OF_WIDE_INT , FD(WRITE_SOME, stdout)
 
 /* What may write to standard error: by `how`, or else by the kind */
-#define ROLE_OF_SAID(how, kind) , FXT_SECOND(ROLE_SAID_##how, FXT_SECOND(ROLE_OF_##kind, IDLE, ), )
-#define ROLE_SAID_THINGS , FD(WRITE_THINGS, stream)
-#define ROLE_SAID_STRING , FD(WRITE_SOME, stream)
+#define ROLE_OF_TO_STDERR(how, kind) , FXT_SECOND(ROLE_STDERR_##how, FXT_SECOND(ROLE_OF_##kind, IDLE, ), )
+#define ROLE_STDERR_THINGS , FD(WRITE_THINGS, stream)
+#define ROLE_STDERR_STRING , FD(WRITE_SOME, stream)
 /* Any number that is not negative, says POSIX of puts(); glibc returns that of the bytes. */
-#define ROLE_SAID_LINE , FD(WRITE, stdout)
-#define ROLE_SAID_OVERFLOW , FD(WRITE_SOME, stream)
-#define ROLE_SAID_FORMAT , FD(WRITE, stream)
-#define ROLE_SAID_FORMAT_OUT , FD(WRITE, stdout)
+#define ROLE_STDERR_LINE , FD(WRITE, stdout)
+#define ROLE_STDERR_OVERFLOW , FD(WRITE_SOME, stream)
+#define ROLE_STDERR_FORMAT , FD(WRITE, stream)
+#define ROLE_STDERR_FORMAT_OUT , FD(WRITE, stdout)
 /* Wide characters are counted, and not their bytes. */
-#define ROLE_SAID_WIDE , FD(WRITE_SOME, stream)
-#define ROLE_SAID_WIDE_STRING , FD(WRITE_SOME, stream)
-#define ROLE_SAID_WIDE_OUT , FD(WRITE_SOME, stdout)
-#define ROLE_SAID_WARNING , FD(WRITE_SOME, stderr)
-#define ROLE_SAID_WARNING_ALONE , FD(WRITE_SOME, stderr)
-#define ROLE_SAID_OWN , FD(WRITE_SOME, stderr)
+#define ROLE_STDERR_WIDE , FD(WRITE_SOME, stream)
+#define ROLE_STDERR_WIDE_STRING , FD(WRITE_SOME, stream)
+#define ROLE_STDERR_WIDE_OUT , FD(WRITE_SOME, stdout)
+#define ROLE_STDERR_WARNING , FD(WRITE_SOME, stderr)
+#define ROLE_STDERR_WARNING_ALONE , FD(WRITE_SOME, stderr)
+#define ROLE_STDERR_OWN , FD(WRITE_SOME, stderr)
 
 /* Descriptors and streams that begin or end, or get another name */
 #define ROLE_OF_FD(what, of) , FXT_SECOND(ROLE_FD_##what, FXT_SECOND(ROLE_FD_OF_##of, FD(SPECIAL, ret), ), )

@@ -3,9 +3,10 @@
  * own category is on, so it is done around the real function, and not in the body that records the call. A
  * row says so by its kind of result:
  *
- *	SAID(how, kind)         a result of `kind`; the wrapper calls said_SYMBOL(), which SAYING_how() makes from the row
+ *	TO_STDERR(how, kind)    a result of `kind`; the wrapper calls to_stderr_SYMBOL(), which STDERR_how()
+ *	                        makes from the row
  *
- * The file that includes the table defines SAYING_how(type, symbol, parameters...), often by FXT_SAYING().
+ * The file that includes the table defines STDERR_how(type, symbol, parameters...), often by FXT_TO_STDERR().
  */
 #ifndef FXT_STDERR_TEXT_H
 #define FXT_STDERR_TEXT_H
@@ -61,26 +62,26 @@ static inline void fxt_stderr_closed(unsigned first, unsigned last)
 		fxt_stderr_moves(-1, (int)first);
 }
 
-#define CALLEE_SAID(how, kind) , said_
-#define AROUND_SAID(how, kind) , SAYING_##how
+#define CALLEE_TO_STDERR(how, kind) , to_stderr_
+#define AROUND_TO_STDERR(how, kind) , STDERR_##how
 /* All other macros of the kind are those of `kind`. */
-#define FAILURE_SAID(how, kind) FAILURE_##kind
-#define RESULT_SAID(how, kind) RESULT_##kind
-#define NO_RESULT_SAID(how, kind) NO_RESULT_##kind
-#define COUNT_SAID(how, kind) COUNT_##kind
-#define TRACED_SAID(how, kind) TRACED_##kind
-#define ENTER_SAID(how, kind) ENTER_##kind
-#define KEEP_SAID(how, kind) KEEP_##kind
-#define LEAVE_SAID(how, kind) LEAVE_##kind
-#define END_SAID(how, kind) END_##kind
-#define ARROW_SAID(how, kind) ARROW_##kind
-#define AFTER_SAID(how, kind) AFTER_##kind
-#define VALUE_SAID(how, kind) VALUE_##kind
+#define FAILURE_TO_STDERR(how, kind) FAILURE_##kind
+#define RESULT_TO_STDERR(how, kind) RESULT_##kind
+#define NO_RESULT_TO_STDERR(how, kind) NO_RESULT_##kind
+#define COUNT_TO_STDERR(how, kind) COUNT_##kind
+#define TRACED_TO_STDERR(how, kind) TRACED_##kind
+#define ENTER_TO_STDERR(how, kind) ENTER_##kind
+#define KEEP_TO_STDERR(how, kind) KEEP_##kind
+#define LEAVE_TO_STDERR(how, kind) LEAVE_##kind
+#define END_TO_STDERR(how, kind) END_##kind
+#define ARROW_TO_STDERR(how, kind) ARROW_##kind
+#define AFTER_TO_STDERR(how, kind) AFTER_##kind
+#define VALUE_TO_STDERR(how, kind) VALUE_##kind
 
-/* Makes said_SYMBOL(), which calls the real function and then evaluates `say` if the call writes to standard
- * error and was accepted; all three are expressions of the parameters and of `result`. */
-#define FXT_SAYING(type, symbol, is_stderr, accepted, say, ...)                         \
-	static inline type said_##symbol(FXT_LIST(P_DECLARE, __VA_ARGS__))              \
+/* Makes to_stderr_SYMBOL(), which calls the real function and then evaluates `say` if the call writes to
+ * standard error and was accepted; all three are expressions of the parameters and of `result`. */
+#define FXT_TO_STDERR(type, symbol, is_stderr, accepted, say, ...)                         \
+	static inline type to_stderr_##symbol(FXT_LIST(P_DECLARE, __VA_ARGS__))              \
 	{                                                                               \
 		type result = real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));             \
 											\

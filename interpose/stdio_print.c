@@ -20,8 +20,8 @@
 	fxt_wrote(thread_, &writing_, result_, NULL);
 
 /* errno may be what %m stands for. */
-#define SAYING(symbol, is_stderr, member, ...)                                                          \
-	static int said_##symbol(FXT_LIST(P_DECLARE, __VA_ARGS__))                                      \
+#define STDERR_BY(symbol, is_stderr, member, ...)                                                          \
+	static int to_stderr_##symbol(FXT_LIST(P_DECLARE, __VA_ARGS__))                                      \
 	{                                                                                               \
 		struct fxt_format what = {.member = format, .error = errno};                            \
 		va_list again;                                                                          \
@@ -35,11 +35,11 @@
 		va_end(again);                                                                          \
 		return result;                                                                          \
 	}
-#define SAYING_FORMAT(type, symbol, ...) SAYING(symbol, fxt_is_stderr_stream(stream), narrow, __VA_ARGS__)
-#define SAYING_FORMAT_OUT(type, symbol, ...) SAYING(symbol, fxt_is_stderr_stream(stdout), narrow, __VA_ARGS__)
-#define SAYING_FORMAT_FD(type, symbol, ...) SAYING(symbol, fxt_is_stderr(fd), narrow, __VA_ARGS__)
-#define SAYING_WIDE(type, symbol, ...) SAYING(symbol, fxt_is_stderr_stream(stream), wide, __VA_ARGS__)
-#define SAYING_WIDE_OUT(type, symbol, ...) SAYING(symbol, fxt_is_stderr_stream(stdout), wide, __VA_ARGS__)
+#define STDERR_FORMAT(type, symbol, ...) STDERR_BY(symbol, fxt_is_stderr_stream(stream), narrow, __VA_ARGS__)
+#define STDERR_FORMAT_OUT(type, symbol, ...) STDERR_BY(symbol, fxt_is_stderr_stream(stdout), narrow, __VA_ARGS__)
+#define STDERR_FORMAT_FD(type, symbol, ...) STDERR_BY(symbol, fxt_is_stderr(fd), narrow, __VA_ARGS__)
+#define STDERR_WIDE(type, symbol, ...) STDERR_BY(symbol, fxt_is_stderr_stream(stream), wide, __VA_ARGS__)
+#define STDERR_WIDE_OUT(type, symbol, ...) STDERR_BY(symbol, fxt_is_stderr_stream(stdout), wide, __VA_ARGS__)
 
 /* REGISTERS: an INT, of what gives the formats something of the program's own. From there on a format may
  * have anything in it, and what it calls must not be called twice. */
@@ -60,9 +60,9 @@
 #include "wrappers.inc"
 
 #define PRINT(symbol, event, v_symbol, how, blocks, ...)	\
-	FXT_VARIADIC(int, symbol, event, v_symbol, blocks, SAID(how, INT), __VA_ARGS__)
-#define PRINT_TO(symbol, v_symbol, ...)			\
-	FXT_VARIADIC(int, symbol, dprintf, v_symbol, BLOCKS(fd), SAID(FORMAT_FD, PRINTED(fd)), __VA_ARGS__)
+	FXT_VARIADIC(int, symbol, event, v_symbol, blocks, TO_STDERR(how, INT), __VA_ARGS__)
+#define PRINT_TO(symbol, v_symbol, ...)	\
+	FXT_VARIADIC(int, symbol, dprintf, v_symbol, BLOCKS(fd), TO_STDERR(FORMAT_FD, PRINTED(fd)), __VA_ARGS__)
 
 PRINT(printf, printf, vprintf, FORMAT_OUT, BLOCKS(stdout), (const char *, format, SKIP))
 PRINT(fprintf, fprintf, vfprintf, FORMAT, BLOCKS(stream), (FILE *, stream, PTR), (const char *, format, SKIP))

@@ -26,8 +26,8 @@ static void complain(int error, bool says_why, const char *format, va_list list)
 }
 
 /* As these functions do not tell whether it was written, it is recorded in any case. */
-#define SAYING(symbol, say, ...)                                                \
-	static void said_##symbol(FXT_LIST(P_DECLARE, __VA_ARGS__))             \
+#define STDERR_BY(symbol, say, ...)                                                \
+	static void to_stderr_##symbol(FXT_LIST(P_DECLARE, __VA_ARGS__))             \
 	{                                                                       \
 		int error = errno;                                              \
 		va_list again;                                                  \
@@ -37,12 +37,12 @@ static void complain(int error, bool says_why, const char *format, va_list list)
 		say;                                                            \
 		va_end(again);                                                  \
 	}
-#define SAYING_SYSLOG(type, symbol, ...) \
-	SAYING(symbol, fxt_said_syslog(FXT_NAMES(log, syslog), priority, error, format, again), __VA_ARGS__)
-#define SAYING_WARNING(type, symbol, ...) SAYING(symbol, complain(error, true, format, again), __VA_ARGS__)
-#define SAYING_WARNING_ALONE(type, symbol, ...) SAYING(symbol, complain(error, false, format, again), __VA_ARGS__)
+#define STDERR_SYSLOG(type, symbol, ...)	\
+	STDERR_BY(symbol, fxt_said_syslog(FXT_NAMES(log, syslog), priority, error, format, again), __VA_ARGS__)
+#define STDERR_WARNING(type, symbol, ...) STDERR_BY(symbol, complain(error, true, format, again), __VA_ARGS__)
+#define STDERR_WARNING_ALONE(type, symbol, ...) STDERR_BY(symbol, complain(error, false, format, again), __VA_ARGS__)
 /* Of those that are written out below. */
-#define SAYING_OWN(type, symbol, ...) static type said_##symbol(FXT_LIST(P_DECLARE, __VA_ARGS__));
+#define STDERR_OWN(type, symbol, ...) static type to_stderr_##symbol(FXT_LIST(P_DECLARE, __VA_ARGS__));
 
 #define FXT_TABLE "syslog.def"
 #include "wrappers.inc"
@@ -56,7 +56,7 @@ static void say_about(const char *s, const char *what, const char *end)
 	fxt_said_pieces(is_empty ? "" : s, is_empty ? "" : ": ", what, end, NULL);
 }
 
-static void said_perror(const char *s)
+static void to_stderr_perror(const char *s)
 {
 	char room[FXT_NUMBERED_BYTES];
 	int error = errno;
@@ -65,7 +65,7 @@ static void said_perror(const char *s)
 	say_about(s, fxt_error_text(error, room), "\n");
 }
 
-static void said_herror(const char *s)
+static void to_stderr_herror(const char *s)
 {
 	static const char *const texts[] = {
 		"Resolver Error 0 (no error)", "Unknown host", "Host name lookup failure", "Unknown server error",
@@ -81,7 +81,7 @@ static void said_herror(const char *s)
 		  "\n");
 }
 
-static void said_psignal(int sig, const char *s)
+static void to_stderr_psignal(int sig, const char *s)
 {
 	char room[FXT_NUMBERED_BYTES];
 
@@ -90,7 +90,7 @@ static void said_psignal(int sig, const char *s)
 }
 
 /* Which signal it was. What else there is to it is left out, which the ellipsis says. */
-static void said_psiginfo(const siginfo_t *pinfo, const char *s)
+static void to_stderr_psiginfo(const siginfo_t *pinfo, const char *s)
 {
 	char room[FXT_NUMBERED_BYTES];
 
@@ -112,12 +112,12 @@ static void said_psiginfo(const siginfo_t *pinfo, const char *s)
 /* Looked for like any other, and never called. */
 static void *real_syslog, *real___syslog_chk, *real_warn, *real_warnx, *real_err, *real_errx;
 
-FXT_TRACED(log, void, syslog, syslog, said_vsyslog, BLOCKS(priority), VOID, (int, priority, INT), (const char *, format, SKIP),
+FXT_TRACED(log, void, syslog, syslog, to_stderr_vsyslog, BLOCKS(priority), VOID, (int, priority, INT), (const char *, format, SKIP),
 	   (va_list, list, SKIP))
-FXT_TRACED(log, void, __syslog_chk, syslog, said___vsyslog_chk, BLOCKS(priority), VOID, (int, priority, INT), (int, flag, SKIP),
+FXT_TRACED(log, void, __syslog_chk, syslog, to_stderr___vsyslog_chk, BLOCKS(priority), VOID, (int, priority, INT), (int, flag, SKIP),
 	   (const char *, format, SKIP), (va_list, list, SKIP))
-FXT_TRACED(log, void, warn, warn, said_vwarn, BLOCKS(format), VOID, (const char *, format, SKIP), (va_list, list, SKIP))
-FXT_TRACED(log, void, warnx, warnx, said_vwarnx, BLOCKS(format), VOID, (const char *, format, SKIP), (va_list, list, SKIP))
+FXT_TRACED(log, void, warn, warn, to_stderr_vwarn, BLOCKS(format), VOID, (const char *, format, SKIP), (va_list, list, SKIP))
+FXT_TRACED(log, void, warnx, warnx, to_stderr_vwarnx, BLOCKS(format), VOID, (const char *, format, SKIP), (va_list, list, SKIP))
 
 FXT_EXPORT void syslog(int priority, const char *format, ...)
 {

@@ -14,20 +14,20 @@
 #include "stderr_text.h"
 
 /* By number: the same around the system call. */
-#define FXT_NUMBER_write , SAY_BY_NUMBER
-#define FXT_NUMBER_pwrite64 , SAY_BY_NUMBER
-#define FXT_NUMBER_writev , SAY_VECTOR_BY_NUMBER
-#define FXT_NUMBER_pwritev , SAY_VECTOR_BY_NUMBER
-#define FXT_NUMBER_pwritev2 , SAY_VECTOR_BY_NUMBER
+#define FXT_NUMBER_write , WRITE_BY_NUMBER
+#define FXT_NUMBER_pwrite64 , WRITE_BY_NUMBER
+#define FXT_NUMBER_writev , WRITE_VECTOR_BY_NUMBER
+#define FXT_NUMBER_pwritev , WRITE_VECTOR_BY_NUMBER
+#define FXT_NUMBER_pwritev2 , WRITE_VECTOR_BY_NUMBER
 #define FXT_NUMBER_close , CLOSE_BY_NUMBER
 #define FXT_NUMBER_close_range , CLOSE_RANGE_BY_NUMBER
 #define FXT_NUMBER_dup , DUP_BY_NUMBER
 #define FXT_NUMBER_dup2 , DUP2_BY_NUMBER
 #define FXT_NUMBER_dup3 , DUP3_BY_NUMBER
-#define SAY_BY_NUMBER(...) FXT_APPLY(SAID_BY_NUMBER, __VA_ARGS__)
-#define SAID_BY_NUMBER(fd, buf, ...) said_by_number(call_, fd, buf)
-#define SAY_VECTOR_BY_NUMBER(...) FXT_APPLY(SAID_VECTOR_BY_NUMBER, __VA_ARGS__, )
-#define SAID_VECTOR_BY_NUMBER(fd, iov, iovcnt, ...) said_vector_by_number(call_, fd, iov, iovcnt)
+#define WRITE_BY_NUMBER(...) FXT_APPLY(WRITTEN_BY_NUMBER, __VA_ARGS__)
+#define WRITTEN_BY_NUMBER(fd, buf, ...) to_stderr_by_number(call_, fd, buf)
+#define WRITE_VECTOR_BY_NUMBER(...) FXT_APPLY(VECTOR_WRITTEN_BY_NUMBER, __VA_ARGS__, )
+#define VECTOR_WRITTEN_BY_NUMBER(fd, iov, iovcnt, ...) to_stderr_vector_by_number(call_, fd, iov, iovcnt)
 #define CLOSE_BY_NUMBER(...) close_by_number(call_, __VA_ARGS__)
 #define CLOSE_RANGE_BY_NUMBER(...) close_range_by_number(call_, __VA_ARGS__)
 #define DUP_BY_NUMBER(...) dup_by_number(call_, __VA_ARGS__)
@@ -35,8 +35,8 @@
 #define DUP3_BY_NUMBER(...) FXT_APPLY(DUP3_TO_BY_NUMBER, __VA_ARGS__)
 #define DUP3_TO_BY_NUMBER(oldfd, newfd, flags) dup_to_by_number(call_, FXT_NAMES(io, dup3), oldfd, newfd)
 
-static ssize_t said_by_number(struct fxt_by_number *call, int fd, const void *buf);
-static ssize_t said_vector_by_number(struct fxt_by_number *call, int fd, const struct iovec *iov, int iovcnt);
+static ssize_t to_stderr_by_number(struct fxt_by_number *call, int fd, const void *buf);
+static ssize_t to_stderr_vector_by_number(struct fxt_by_number *call, int fd, const struct iovec *iov, int iovcnt);
 static int close_by_number(struct fxt_by_number *call, int fd);
 static int close_range_by_number(struct fxt_by_number *call, unsigned first, unsigned last, int flags);
 static int dup_by_number(struct fxt_by_number *call, int oldfd);
@@ -45,8 +45,8 @@ static int dup_to_by_number(struct fxt_by_number *call, uint64_t names, int oldf
 /* -- Standard error ------------------------------------------------------------------------------ */
 
 /* Asked before the call, so that all others leave the wrapper with it. */
-#define SAYING(symbol, say, ...)                                                                        \
-	static FXT_COLD ssize_t saying_##symbol(FXT_LIST(P_DECLARE, __VA_ARGS__))                       \
+#define STDERR_BY(symbol, say, ...)                                                                        \
+	static FXT_COLD ssize_t writing_##symbol(FXT_LIST(P_DECLARE, __VA_ARGS__))                       \
 	{                                                                                               \
 		ssize_t result = real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));                          \
 													\
@@ -55,20 +55,20 @@ static int dup_to_by_number(struct fxt_by_number *call, uint64_t names, int oldf
 		return result;                                                                          \
 	}                                                                                               \
 													\
-	static inline ssize_t said_##symbol(FXT_LIST(P_DECLARE, __VA_ARGS__))                           \
+	static inline ssize_t to_stderr_##symbol(FXT_LIST(P_DECLARE, __VA_ARGS__))                           \
 	{                                                                                               \
-		return fxt_may_be_stderr(fd) ? saying_##symbol(FXT_LIST(P_NAME, __VA_ARGS__))           \
+		return fxt_may_be_stderr(fd) ? writing_##symbol(FXT_LIST(P_NAME, __VA_ARGS__))           \
 					     : real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));            \
 	}
-#define SAYING_BYTES(type, symbol, ...) SAYING(symbol, fxt_said_bytes(buf, (size_t)result), __VA_ARGS__)
-#define SAYING_VECTOR(type, symbol, ...) SAYING(symbol, fxt_said_vector(iov, iovcnt, (size_t)result), __VA_ARGS__)
+#define STDERR_BYTES(type, symbol, ...) STDERR_BY(symbol, fxt_said_bytes(buf, (size_t)result), __VA_ARGS__)
+#define STDERR_VECTOR(type, symbol, ...) STDERR_BY(symbol, fxt_said_vector(iov, iovcnt, (size_t)result), __VA_ARGS__)
 
 #define FXT_TABLE "unistd.def"
 #include "wrappers.inc"
 
 /* -- Standard error, by number -------------------------------------------------------------------- */
 
-static ssize_t said_by_number(struct fxt_by_number *call, int fd, const void *buf)
+static ssize_t to_stderr_by_number(struct fxt_by_number *call, int fd, const void *buf)
 {
 	ssize_t result = fxt_by_number_make(call);
 
@@ -77,7 +77,7 @@ static ssize_t said_by_number(struct fxt_by_number *call, int fd, const void *bu
 	return result;
 }
 
-static ssize_t said_vector_by_number(struct fxt_by_number *call, int fd, const struct iovec *iov, int iovcnt)
+static ssize_t to_stderr_vector_by_number(struct fxt_by_number *call, int fd, const struct iovec *iov, int iovcnt)
 {
 	ssize_t result = fxt_by_number_make(call);
 
