@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "agent/emit.h"
-#include "agent/reach.h"
+#include "agent/emit/emit.h"
+#include "agent/base/reach.h"
 #include "writer/fxt_encode.h"
 
 /* A walk over the text, byte by byte. */

@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <ucontext.h>
 
-#include "agent/agent.h"
+#include "agent/base/agent.h"
 #include "signal.h"
 
 enum { RESTORER = 0x04000000 };         /* SA_RESTORER, which the C library adds where the kernel wants it */

@@ -6,8 +6,8 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
-#include "agent/kin.h"
-#include "agent/life.h"
+#include "agent/arrows/parent_links.h"
+#include "agent/arrows/task_life.h"
 #include "descriptor_of.h"
 #include "forms.h"
 #include "stdio_results.h"

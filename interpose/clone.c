@@ -10,9 +10,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "agent/clock.h"
-#include "agent/fork.h"
-#include "agent/kin.h"
+#include "agent/emit/clock.h"
+#include "agent/process/fork.h"
+#include "agent/arrows/parent_links.h"
 #include "interpose.h"
 
 typedef int (*clone_fn)(void *);

@@ -2,7 +2,7 @@
  * also in the child of a vfork, whose memory is its parent's. */
 #include "complete.h"
 
-#include "agent/agent.h"
+#include "agent/base/agent.h"
 
 void *fxt_complete_take(struct fxt_complete *complete, size_t bytes)
 {

@@ -2,7 +2,7 @@
 #ifndef FXT_COMPLETE_H
 #define FXT_COMPLETE_H
 
-#include "agent/follow.h"
+#include "agent/process/follow.h"
 
 typedef char *const *strings;           /* argv, envp */
 

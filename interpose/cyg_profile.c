@@ -1,6 +1,6 @@
 /* The hooks of -finstrument-functions. glibc has empty ones; ours come first. They take the place of no real function: glibc's
  * do nothing. Called by instrumented code in any context, also before constructors. */
-#include "agent/function.h"
+#include "agent/emit/function.h"
 #include "interpose.h"
 
 /* Where a hook begins moves its cost by a twentieth: at the head of a line it is least. */

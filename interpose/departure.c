@@ -1,8 +1,8 @@
 /* See departure.h. */
 #include "departure.h"
 
-#include "agent/fds.h"
-#include "agent/kin.h"
+#include "agent/descriptors/fds.h"
+#include "agent/arrows/parent_links.h"
 #include "argv.h"
 #include "interpose.h"
 

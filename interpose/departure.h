@@ -9,7 +9,7 @@
 #ifndef FXT_DEPARTURE_H
 #define FXT_DEPARTURE_H
 
-#include "agent/open.h"
+#include "agent/emit/in_progress.h"
 
 struct fxt_departure {
 	struct fxt_thread *thread;      /* NULL: nothing is recorded */

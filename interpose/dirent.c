@@ -4,7 +4,7 @@
 #include <fts.h>
 #include <ftw.h>
 
-#include "agent/descriptor.h"
+#include "agent/process/descriptor.h"
 #include "interpose.h"
 #include "object.h"
 

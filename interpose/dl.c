@@ -1,7 +1,7 @@
 /* The loader: dl.def. */
 #include <dlfcn.h>
 
-#include "agent/label.h"
+#include "agent/objects/label.h"
 #include "interpose.h"
 #include "trampoline.h"
 

@@ -1,5 +1,5 @@
 /* The engine: how a row of a table becomes a wrapper. The macros here are all there is to it; the others say
- * what the words of a row mean (parameters.h, results.h and fd_results.h, in_progress.h) or are tools of the
+ * what the words of a row mean (parameters.h, results.h and fd_results.h, blocking.h) or are tools of the
  * preprocessor (each.h). `make expand CALL=fsync` prints what becomes of a row.
  *
  * An example. The row of unistd.def
@@ -86,8 +86,8 @@
 
 #include <stdbool.h>
 
-#include "agent/emit.h"
-#include "agent/open.h"
+#include "agent/emit/emit.h"
+#include "agent/emit/in_progress.h"
 #include "calls.h"
 #include "each.h"
 #include "real.h"

@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "agent/fds.h"
-#include "agent/kin.h"
-#include "agent/open.h"
-#include "agent/transfer.h"
+#include "agent/descriptors/fds.h"
+#include "agent/arrows/parent_links.h"
+#include "agent/emit/in_progress.h"
+#include "agent/descriptors/transfer.h"
 #include "exit.h"
 #include "interpose.h"
 

@@ -9,7 +9,7 @@
 #ifndef FXT_GIVEN_H
 #define FXT_GIVEN_H
 
-#include "agent/descriptor.h"
+#include "agent/process/descriptor.h"
 
 #define FXT_DESCRIPTOR_fd , YES
 #define FXT_DESCRIPTOR_oldfd , YES

@@ -2,7 +2,7 @@
 #ifndef FXT_HEAP_SIZES_H
 #define FXT_HEAP_SIZES_H
 
-#include "agent/heap.h"
+#include "agent/base/heap.h"
 #include "interpose.h"
 #include "next.h"
 

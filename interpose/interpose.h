@@ -7,7 +7,7 @@
  *	BY_HAND(io, open, FD(OPEN, ret))        BY_HAND_ALIAS(io, open64, open)
  *
  * Its words are the category, the type that is returned, the function, whether the call can block
- * (in_progress.h), what its result is, and the parameters: each has a type, a name as in the manual page,
+ * (blocking.h), what its result is, and the parameters: each has a type, a name as in the manual page,
  * and how it is recorded.
  *
  * A CALL is recorded under its own name; an ALIAS is recorded under the plain name that stands after its
@@ -62,12 +62,12 @@
 #include <stddef.h>
 #include <time.h>
 
-#include "agent/fds.h"
-#include "agent/transfer.h"
+#include "agent/descriptors/fds.h"
+#include "agent/descriptors/transfer.h"
 #include "engine.h"
 #include "fd_results.h"
 #include "given.h"
-#include "in_progress.h"
+#include "blocking.h"
 #include "parameters.h"
 #include "quick.h"
 #include "readable.h"

@@ -4,7 +4,7 @@
 #include <linux/futex.h>
 #include <limits.h>
 
-#include "agent/flow.h"
+#include "agent/arrows/flow.h"
 #include "forms.h"
 
 typedef uint32_t *futex;

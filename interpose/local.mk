@@ -78,7 +78,7 @@ INTERPOSE_SOURCES = \
 	interpose/given.h \
 	interpose/heap_sizes.c \
 	interpose/heap_sizes.h \
-	interpose/in_progress.h \
+	interpose/blocking.h \
 	interpose/interpose.h \
 	interpose/ipc.c \
 	interpose/kernel.c \
@@ -159,7 +159,7 @@ INTERPOSE_FLAGS = $(DEFS) $(DEFAULT_INCLUDES) $(libfxtagent_la_CPPFLAGS) $(CPPFL
 BUILT_SOURCES += interpose/argument_names.def
 interpose/argument_names.def: interpose/argument_names.stamp
 	@:
-interpose/argument_names.stamp: $(INTERPOSE_SOURCES) $(INTERPOSE_TABLES) $(HOOK_SOURCES) agent/strings.def interpose/argument_names.sh
+interpose/argument_names.stamp: $(INTERPOSE_SOURCES) $(INTERPOSE_TABLES) $(HOOK_SOURCES) agent/base/strings.def interpose/argument_names.sh
 	$(AM_V_GEN)$(MKDIR_P) interpose && CC='$(CC)' FLAGS='$(INTERPOSE_FLAGS)' $(SHELL) $(srcdir)/interpose/argument_names.sh $(srcdir) \
 		$(patsubst %,$(srcdir)/%,$(filter %.c,$(INTERPOSE_SOURCES) $(HOOK_SOURCES))) > $@.new
 	@if cmp -s $@.new interpose/argument_names.def; then rm -f $@.new; else mv $@.new interpose/argument_names.def; fi; touch $@

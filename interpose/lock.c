@@ -7,7 +7,7 @@
 
 #include "lock_wait.h"
 
-#include "agent/stack.h"
+#include "agent/base/stack.h"
 #include "forms.h"
 
 /* -- What a lock says of itself --------------------------------------------------------------- */

@@ -5,8 +5,8 @@
 #include <pthread.h>
 #include <threads.h>
 
-#include "agent/flow.h"
-#include "agent/held.h"
+#include "agent/arrows/flow.h"
+#include "agent/emit/held_locks.h"
 #include "interpose.h"
 #include "object.h"
 

@@ -8,7 +8,7 @@
 #include <malloc.h>
 #include <stdlib.h>
 
-#include "agent/blocks.h"
+#include "agent/objects/blocks.h"
 #include "heap_sizes.h"
 
 typedef void *pointer;

@@ -5,8 +5,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "agent/label.h"
-#include "agent/mappings.h"
+#include "agent/objects/label.h"
+#include "agent/objects/mappings.h"
 #include "mapped.h"
 
 /* Pages that the call unmaps are taken out before it, and what it maps is known after it: mappings.h. */

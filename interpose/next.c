@@ -6,7 +6,7 @@
 
 #include <link.h>
 
-#include "agent/loaded.h"
+#include "agent/base/loaded.h"
 #include "interpose.h"
 
 enum { BATCH = 64 };

@@ -20,7 +20,7 @@
 #include <stdio.h>
 #include <threads.h>
 
-#include "agent/label.h"
+#include "agent/objects/label.h"
 #include "interpose.h"
 
 #define FXT_KIND_OF(object)										\

@@ -7,7 +7,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include "agent/seccomp.h"
+#include "agent/process/seccomp.h"
 #include "interpose.h"
 
 typedef unsigned long word;

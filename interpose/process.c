@@ -7,8 +7,8 @@
 #include <sys/pidfd.h>
 #include <unistd.h>
 
-#include "agent/fork.h"
-#include "agent/kin.h"
+#include "agent/process/fork.h"
+#include "agent/arrows/parent_links.h"
 #include "interpose.h"
 #include "trampoline.h"
 

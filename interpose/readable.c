@@ -1,7 +1,7 @@
 /* See readable.h. Called by wrappers before or after the real call, in any context; errno stays as it is. */
 #include "readable.h"
 
-#include "agent/agent.h"
+#include "agent/base/agent.h"
 #include "writer/sys.h"
 
 bool fxt_readable(const struct fxt_thread *thread, const void *memory, size_t bytes)

@@ -6,7 +6,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-#include "agent/agent.h"
+#include "agent/base/agent.h"
 #include "each.h"
 
 #define FXT_EXPORT __attribute__((visibility("default")))

@@ -5,7 +5,7 @@
 #include <unistd.h>
 #include <utmp.h>
 
-#include "agent/kin.h"
+#include "agent/arrows/parent_links.h"
 #include "interpose.h"
 #include "stderr_text.h"
 

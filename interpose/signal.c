@@ -9,7 +9,7 @@
  */
 #include <signal.h>
 
-#include "agent/control.h"
+#include "agent/process/control.h"
 #include "bus.h"
 #include "interpose.h"
 #include "signal.h"

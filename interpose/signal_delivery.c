@@ -4,7 +4,7 @@
 #include <sys/pidfd.h>
 #include <unistd.h>
 
-#include "agent/sent.h"
+#include "agent/arrows/signal_senders.h"
 #include "forms.h"
 
 FXT_EXPORT int __sigsuspend(const sigset_t *mask);

@@ -5,7 +5,7 @@
 #undef sigpause
 #include <unistd.h>
 
-#include "agent/stack.h"
+#include "agent/base/stack.h"
 #include "interpose.h"
 
 /* BSD's takes a mask of those that are held back, X/Open's the one that no longer is. */

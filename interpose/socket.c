@@ -3,7 +3,7 @@
 #include <sys/socket.h>
 
 #include "address.h"
-#include "agent/fd_slots.h"
+#include "agent/descriptors/fd_slots.h"
 #include "interpose.h"
 
 typedef int descriptor_pair[2];

@@ -1,7 +1,7 @@
 /* Programs run in new processes: spawn.def. The C library makes the child without fork, and calls nothing of ours in it. */
 #include <spawn.h>
 
-#include "agent/kin.h"
+#include "agent/arrows/parent_links.h"
 #include "argv.h"
 #include "complete.h"
 #include "interpose.h"

@@ -2,9 +2,9 @@
  * within an allocator, from a signal handler or from a thread that another one waits for: so nothing that is done here allocates, takes a
  * lock that is not the agent's, or calls what may be the program's. Nobody waits for another thread's search: both find the same addresses.
  */
-#include "agent/bind.h"
-#include "agent/fork.h"
-#include "agent/kin.h"
+#include "agent/base/bind.h"
+#include "agent/process/fork.h"
+#include "agent/arrows/parent_links.h"
 #include "bus.h"
 #include "exit.h"
 #include "heap_sizes.h"

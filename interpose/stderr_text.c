@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "agent/stack.h"
+#include "agent/base/stack.h"
 
 atomic_bool fxt_stderr_has_others;
 

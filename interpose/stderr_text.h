@@ -1,4 +1,4 @@
-/* How wrappers have recorded what the program writes to standard error (agent/said.h): they hand it on when
+/* How wrappers have recorded what the program writes to standard error (agent/emit/program_text.h): they hand it on when
  * the real call is over and has accepted it, as far as it tells. That does not depend on whether the call's
  * own category is on, so it is done around the real function, and not in the body that records the call. A
  * row says so by its kind of result:
@@ -16,11 +16,11 @@
 #include <sys/uio.h>
 #include <wchar.h>
 
-#include "agent/printf.h"
+#include "agent/base/printf.h"
 #include "interpose.h"
 
 /* Standard error is descriptor 2, whatever file that is, and what dup() and its kind have made of it, as
- * `>&2` does in a shell. The first FXT_STDERR_FDS numbers are followed, in agent/fds.h. A duplicate counts
+ * `>&2` does in a shell. The first FXT_STDERR_FDS numbers are followed, in agent/descriptors/fds.h. A duplicate counts
  * only while it leads where 2 does, because not every end of a descriptor is seen. */
 enum { FXT_STDERR_FDS = FXT_FDS_PAGE };
 extern atomic_bool fxt_stderr_has_others __attribute__((visibility("hidden")));

@@ -4,7 +4,7 @@
 
 #include <aio.h>
 
-#include "agent/requests.h"
+#include "agent/objects/requests.h"
 #include "interpose.h"
 
 /* A request begins. `control` is a struct aiocb or aiocb64, which are the same here; one that cannot be read is left to the C library. */

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <syslog.h>
 
-#include "agent/error_text.h"
+#include "agent/base/error_text.h"
 #include "interpose.h"
 #include "stderr_text.h"
 #include "writer/decimal.h"

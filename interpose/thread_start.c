@@ -6,8 +6,8 @@
 
 #include "thread_start.h"
 
-#include "agent/flow.h"
-#include "agent/life.h"
+#include "agent/arrows/flow.h"
+#include "agent/arrows/task_life.h"
 
 /* So many threads that were made and did not run yet; of others it is not shown who made them and when they end. */
 enum { STARTS = 1024, TRIES = 8 };

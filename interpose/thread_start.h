@@ -7,7 +7,7 @@
 
 #include <pthread.h>
 
-#include "agent/wait.h"
+#include "agent/arrows/wait.h"
 #include "interpose.h"
 
 /* What a new thread begins with, until it has. */

@@ -5,7 +5,7 @@
 #include <dlfcn.h>
 #include <error.h>
 
-#include "agent/error_text.h"
+#include "agent/base/error_text.h"
 #include "interpose.h"
 #include "stderr_text.h"
 #include "trampoline.h"

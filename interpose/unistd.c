@@ -9,7 +9,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "agent/descriptor.h"
+#include "agent/process/descriptor.h"
 #include "interpose.h"
 #include "stderr_text.h"
 

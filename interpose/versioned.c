@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "agent/sent.h"
+#include "agent/arrows/signal_senders.h"
 #include "exit.h"
 #include "object.h"
 #include "submit.h"

@@ -11,11 +11,11 @@ categories()
 	${CC:-cc} -E -P -x c "$source/$1" | tr -s '[:space:]' ' ' | sed 's/ *CATEGORY(/\nCATEGORY(/g' | grep .
 }
 
-agents=$(categories agent/categories.def)
+agents=$(categories agent/base/categories.def)
 tools=$(categories tools/categories.def)
-[ -n "$agents" ] || { echo "FAIL: agent/categories.def has no categories"; exit 1; }
+[ -n "$agents" ] || { echo "FAIL: agent/base/categories.def has no categories"; exit 1; }
 if [ "$agents" != "$tools" ]; then
-	echo "FAIL: agent/categories.def (-) and tools/categories.def (+) differ:"
+	echo "FAIL: agent/base/categories.def (-) and tools/categories.def (+) differ:"
 	diff <(echo "$agents") <(echo "$tools")
 	exit 1
 fi

@@ -8,7 +8,7 @@
 /* What the kernel says is computed from the counter, `off_ns` away. */
 static int kernel_says(int clock, struct timespec *now);
 #define clock_gettime kernel_says
-#include "agent/clock.c"
+#include "agent/emit/clock.c"
 #undef clock_gettime
 
 #include "suite.h"

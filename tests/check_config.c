@@ -19,10 +19,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/config.h"
-#include "agent/follow_glob.h"
-#include "agent/log.h"
-#include "agent/output.h"
+#include "agent/process/config.h"
+#include "agent/process/follow_glob.h"
+#include "agent/base/log.h"
+#include "agent/emit/output.h"
 #include "suite.h"
 
 enum { VALUE_BYTES = 6000, VARIABLES = 16 };
@@ -266,7 +266,7 @@ START_TEST(categories_as_written)
 {
 	static const struct { const char *name; uint32_t bits; } known[] = {
 #define CATEGORY(name, on, what) {#name, FXT_CAT_##name},
-#include "agent/categories.def"
+#include "agent/base/categories.def"
 #undef CATEGORY
 		{"p*", FXT_CAT_pthread | FXT_CAT_process}, {"*", (1u << FXT_CATEGORY_COUNT) - 1},
 	};

@@ -59,7 +59,7 @@ expect_none "undefined, and not libc's" "$tmp/foreign"
 # -- What of the C library the agent relies on -----------------------------------------------------------
 
 # Whatever is not here is a decision: may it be called in any context, and while the agent starts within an allocator? Functions are bound to
-# the C library itself, whoever else has them (agent/bind.c); variables are whose the loader says.
+# the C library itself, whoever else has them (agent/base/bind.c); variables are whose the loader says.
 # Pure functions.
 allowed='mem(chr|cmp|cpy|move|rchr|set)|stpcpy|str(chr|cmp|cspn|len|ncat|ncmp|nlen|rchr|spn)|strtoul|strstr|strfrom[dl]|sig(empty|fill)set'
 # Functions that look up what does not change.

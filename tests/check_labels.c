@@ -9,8 +9,8 @@
 #include <time.h>
 #include <ucontext.h>
 
-#include "agent/function.h"
-#include "agent/label_table.h"
+#include "agent/emit/function.h"
+#include "agent/objects/label_table.h"
 #include "suite.h"
 
 /* label_table.c asks for it where libraries are unloaded. */

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <ucontext.h>
 
-#include "agent/stream.h"
+#include "agent/descriptors/byte_stream.h"
 #include "apps/random.h"
 #include "suite.h"
 

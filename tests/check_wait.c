@@ -1,9 +1,9 @@
 /* Waits: which cause a wait gets, of those that were handed on to an object. agent/wait.c alone; times are the test's. */
 #include <check.h>
 
-#include "agent/agent.h"
-#include "agent/clock.h"
-#include "agent/wait.h"
+#include "agent/base/agent.h"
+#include "agent/emit/clock.h"
+#include "agent/arrows/wait.h"
 #include "suite.h"
 
 struct fxt_agent fxt_agent = {.pid = 7};

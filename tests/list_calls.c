@@ -269,7 +269,7 @@ static void document(void)
 {
 	static const char *const categories[] = {
 #define CATEGORY(name, on, what) #name,
-#include "agent/categories.def"
+#include "agent/base/categories.def"
 #undef CATEGORY
 	};
 	size_t i, k;

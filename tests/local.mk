@@ -20,17 +20,17 @@ tests_check_buffer_SOURCES = tests/check_buffer.c tests/buffer_fixture.h
 tests_check_buffer_file_SOURCES = tests/check_buffer_file.c tests/buffer_fixture.h
 tests_check_rewrite_SOURCES = tests/check_rewrite.c tests/buffer_fixture.h
 # The parts of the agent that read its configuration.
-tests_check_config_SOURCES = tests/check_config.c agent/config.c agent/follow.c agent/follow_glob.c agent/loaded.c agent/log.c agent/output.c \
-	agent/trigger.c
+tests_check_config_SOURCES = tests/check_config.c agent/process/config.c agent/process/follow.c agent/process/follow_glob.c agent/base/loaded.c agent/base/log.c agent/emit/output.c \
+	agent/base/trigger.c
 tests_check_config_CPPFLAGS = $(AGENT_CPPFLAGS)
 # It has the file's text in it.
 tests_check_clock_SOURCES = tests/check_clock.c
 tests_check_clock_CPPFLAGS = $(AGENT_CPPFLAGS)
-tests_check_labels_SOURCES = tests/check_labels.c agent/label_table.c
+tests_check_labels_SOURCES = tests/check_labels.c agent/objects/label_table.c
 tests_check_labels_CPPFLAGS = $(AGENT_CPPFLAGS)
-tests_check_stream_SOURCES = tests/check_stream.c agent/stream.c agent/stream_names.c
+tests_check_stream_SOURCES = tests/check_stream.c agent/descriptors/byte_stream.c agent/descriptors/byte_stream_names.c
 tests_check_stream_CPPFLAGS = $(AGENT_CPPFLAGS)
-tests_check_wait_SOURCES = tests/check_wait.c agent/wait.c
+tests_check_wait_SOURCES = tests/check_wait.c agent/arrows/wait.c
 tests_check_wait_CPPFLAGS = $(AGENT_CPPFLAGS)
 endif
 check_PROGRAMS += $(UNIT_TESTS)

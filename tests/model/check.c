@@ -14,8 +14,8 @@
 
 #include "model.h"
 
-#include "agent/async.h"
-#include "agent/counter.h"
+#include "agent/emit/async.h"
+#include "agent/emit/counter.h"
 
 enum { MOST_TOLD = 10, IN_PROGRESS = 0x80, LIFE_ENDS = 0x40 };
 

@@ -18,7 +18,7 @@
 #include <stdint.h>
 #include <time.h>
 
-#include "agent/agent.h"
+#include "agent/base/agent.h"
 
 enum {
 	MODEL_THREADS = 4,

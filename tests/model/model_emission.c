@@ -26,8 +26,8 @@
 
 #include "model.h"
 
-#include "agent/fork.h"
-#include "agent/heap.h"
+#include "agent/process/fork.h"
+#include "agent/base/heap.h"
 
 /* A round takes seconds, and more on a machine that does other things. */
 enum { ROUND_MS = 120 * 1000, WORK_MS = 500 };

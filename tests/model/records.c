@@ -5,10 +5,10 @@
 
 #include "model.h"
 
-#include "agent/async.h"
-#include "agent/function.h"
-#include "agent/open.h"
-#include "agent/wait.h"
+#include "agent/emit/async.h"
+#include "agent/emit/function.h"
+#include "agent/emit/in_progress.h"
+#include "agent/arrows/wait.h"
 
 const char *const model_calls[] = {"event", "quick", "blocking", "raw", "lifetime"};
 const unsigned model_call_count = sizeof(model_calls) / sizeof(*model_calls);

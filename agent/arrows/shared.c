@@ -1,0 +1,98 @@
+/* See shared.h. Some 10 microseconds of a process's start, and no page is touched but the first. */
+#include "shared.h"
+
+#include <fcntl.h>
+#include <string.h>
+
+#include "agent/emit/clock.h"
+#include "writer/sys.h"
+
+#define VARIABLE "FXT_SHARED="
+
+/* "fxtshare", and what a process has to agree on with those it shares with. A new version where anything in
+ * it is laid out anew. */
+#define MAGIC UINT64_C(0x6572616873747866)
+enum { VERSION = 2 };
+
+struct fxt_shared *fxt_shared;
+/* As it was when this process started: nobody writes to this one. */
+static uint64_t begun_ns;
+static bool is_run;
+
+bool fxt_shared_is_run(void)
+{
+	return is_run;
+}
+
+bool fxt_shared_may_be(uint64_t at_ns, uint64_t now_ns)
+{
+	return at_ns >= begun_ns && at_ns <= now_ns;
+}
+
+/* What the variable names is opened for writing, and may not be what it was when that was set: `fxt record`
+ * may be gone and its number another process's. A link of a memory file reads like this. */
+static bool is_memory_file(const char *path)
+{
+	static const char expected[] = "/memfd:fxt (deleted)";
+	char target[sizeof(expected)];
+
+	return fxt_sys_readlink(path, target, sizeof(target)) == (int)sizeof(expected) - 1 &&
+	       !memcmp(target, expected, sizeof(expected) - 1);
+}
+
+/* Sealed, so that nobody can take away what others have mapped: touching it would be SIGBUS. */
+static bool is_whole(int fd)
+{
+	long seals = FXT_SYSCALL3(SYS_fcntl, fd, F_GET_SEALS, 0);
+	struct stat status;
+
+	return seals > 0 && seals & F_SEAL_SHRINK && !fxt_sys_fstat(fd, &status) && status.st_size >= FXT_SHARED_BYTES;
+}
+
+static struct fxt_shared *map(int fd, int flags)
+{
+	int error;
+	void *memory = fxt_sys_mmap(NULL, FXT_SHARED_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | flags, fd, 0, &error);
+
+	if (memory)
+		fxt_sys_madvise(memory, FXT_SHARED_BYTES, MADV_DONTDUMP);
+	return memory;
+}
+
+static struct fxt_shared *map_inherited(const char *path)
+{
+	struct fxt_shared *memory = NULL;
+	int fd = is_memory_file(path) ? fxt_sys_open(path, O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0) : -1;
+
+	if (fd < 0)
+		return NULL;
+	if (is_whole(fd))
+		memory = map(fd, 0);
+	fxt_sys_close(fd);
+	return memory;
+}
+
+void fxt_shared_start(char **environment)
+{
+	const uint64_t magic = MAGIC ^ ((uint64_t)VERSION << 32 | (uint64_t)FXT_SHARED_BYTES);
+	struct fxt_shared *memory;
+	uint64_t found = 0, now_ns = fxt_clock_kernel_ns();
+
+	for (; *environment && strncmp(*environment, VARIABLE, strlen(VARIABLE)); environment++)
+		;
+	/* Where there is one that cannot be had, behind a chroot or of another user, one of its own would
+	 * know the half of it: its streams to those that share the other would be unknown there, and known
+	 * here. */
+	is_run = *environment && (*environment)[strlen(VARIABLE)];
+	memory = is_run ? map_inherited(*environment + strlen(VARIABLE)) : map(-1, MAP_ANONYMOUS | MAP_NORESERVE);
+	if (!memory)
+		return;
+	if (!atomic_compare_exchange_strong(&memory->magic, &found, magic) && found != magic) {
+		fxt_sys_munmap(memory, FXT_SHARED_BYTES);
+		return;
+	}
+	begun_ns = 0;
+	if (atomic_compare_exchange_strong(&memory->begun_ns, &begun_ns, now_ns) || begun_ns > now_ns)
+		begun_ns = now_ns;
+	fxt_shared = memory;
+}

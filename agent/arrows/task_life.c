@@ -1,0 +1,252 @@
+/* See task_life.h. Children are in a table without a lock: whoever reaps them may be a handler that interrupts
+ * whoever made them, and the child of a vfork that is killed would leave a lock behind in its parent.
+ */
+#include "task_life.h"
+
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+#include "agent/emit/async.h"
+#include "wait.h"
+#include "writer/fxt_encode.h"
+
+#define NAMES(category, name) fxt_names_of(FXT_STR_CATEGORIES + FXT_BIT_##category, FXT_STR_##name)
+
+enum {
+	BUCKETS = 256,
+	THREAD_NAME_BYTES = 16,         /* as the kernel has it */
+	CHILDREN = 8,                   /* in a bucket; those beyond have no lifetime */
+};
+
+/* What an entry holds: the child's pid and one of these. An entry that is being filled belongs to whoever
+ * fills it. */
+enum state {
+	FREE,
+	FILLED,
+	BORN,                           /* began, as `life` */
+	REAPED,                         /* before it was known to have begun: at end_ns, with `status` */
+};
+
+struct child {
+	_Atomic uint64_t word;
+	uint64_t life;
+	uint64_t at_ns;                 /* when it began, or was reaped */
+	int status;
+};
+
+static _Atomic(struct child *) children;        /* CHILDREN for each of BUCKETS; made when there is one for the first time */
+static atomic_int expected;
+
+/* -- Events ------------------------------------------------------------------------------------ */
+
+/* Commits a begin whose arguments are stored up to `at`. */
+static uint64_t commit(struct fxt_thread *thread, uint64_t *at, uint64_t names, unsigned arguments)
+{
+	uint64_t life = fxt_flow_id();
+
+	fxt_async_commit_begin(thread, at, life, names, arguments);
+	return life;
+}
+
+void fxt_life_thread_begins(struct fxt_thread *thread, uint64_t at_ns)
+{
+	uint64_t *at = fxt_reserve_extra(thread, at_ns, 2 + FXT_ASYNC_OWNER_WORDS + 2 + 1);
+	unsigned arguments = 2;
+
+	thread->life = 0;
+	if (!at)
+		return;
+	/* By this others name it when they wait for its end. */
+	if (thread->handle) {
+		at = fxt_put_uint(at, FXT_STR_thread, thread->handle);
+		arguments++;
+	}
+	at = fxt_async_put_owner(thread, at);
+	at = fxt_put_uint(at, FXT_STR_tid, thread->tid);
+	thread->life = commit(thread, at, NAMES(pthread, thread), arguments);
+}
+
+/* The calling thread's name, or 0 bytes. */
+static size_t read_name(char name[THREAD_NAME_BYTES])
+{
+	size_t bytes;
+
+	memset(name, 0, THREAD_NAME_BYTES);
+	/* A filter may kill for the call. */
+	if (fxt_is_filtered() || FXT_SYSCALL2(SYS_prctl, PR_GET_NAME, name))
+		return 0;
+	bytes = strnlen(name, THREAD_NAME_BYTES - 1);
+	return fxt_utf8_clean(name, name, bytes, THREAD_NAME_BYTES - 1);
+}
+
+void fxt_life_thread_ends(struct fxt_thread *thread)
+{
+	char name[THREAD_NAME_BYTES];
+	uint64_t life = thread->life, *at;
+	size_t bytes;
+
+	thread->life = 0;
+	/* One that ends when nothing is recorded any more was there for as long as something was. */
+	if (!life || !fxt_is_on(FXT_CAT_pthread))
+		return;
+	bytes = thread == fxt_self ? read_name(name) : 0;
+	at = fxt_async_reserve_end(thread, fxt_now(thread), 2 + fxt_words_of(bytes), life);
+	if (!at)
+		return;
+	if (bytes)
+		at = fxt_put_text(at, FXT_STR_name, name, bytes);
+	fxt_async_commit_end(thread, at, life, NAMES(pthread, thread), bytes != 0);
+}
+
+/* `pid` may be 0: it is not known yet. */
+static uint64_t begin_child(struct fxt_thread *thread, uint64_t at_ns, uint32_t pid)
+{
+	uint64_t *at = fxt_reserve_extra(thread, at_ns, 2 + 2 + 1);
+
+	if (!at)
+		return 0;
+	if (pid)
+		at = fxt_put_uint(at, FXT_STR_pid, pid);
+	at = fxt_put_uint(at, FXT_STR_parent, thread->pid);
+	return commit(thread, at, NAMES(process, child), pid ? 2 : 1);
+}
+
+static void end_child(struct fxt_thread *thread, uint64_t life, uint64_t end_ns, uint32_t pid, int status)
+{
+	uint64_t *at = fxt_async_reserve_end(thread, end_ns, 2, life);
+	unsigned arguments = 0;
+
+	if (!at)
+		return;
+	if (pid) {
+		at = fxt_put_uint(at, FXT_STR_pid, pid);
+		arguments++;
+	}
+	if (status != -1) {
+		at = WIFSIGNALED(status) ? fxt_put_int(at, FXT_STR_signal, WTERMSIG(status))
+					 : fxt_put_int(at, FXT_STR_status, WEXITSTATUS(status));
+		arguments++;
+	}
+	fxt_async_commit_end(thread, at, life, NAMES(process, child), arguments);
+}
+
+/* -- Children by pid --------------------------------------------------------------------------- */
+
+static uint64_t word_of(uint32_t pid, enum state state)
+{
+	return (uint64_t)pid << 8 | state;
+}
+
+/* NULL: there is no memory. */
+static struct child *bucket_of(uint32_t pid)
+{
+	struct child *all = atomic_load_explicit(&children, memory_order_acquire), *made;
+
+	if (!all) {
+		made = fxt_sys_memory(BUCKETS * CHILDREN * sizeof(*made));
+		if (!made)
+			return NULL;
+		if (atomic_compare_exchange_strong(&children, &all, made))
+			all = made;
+		else
+			fxt_sys_munmap(made, BUCKETS * CHILDREN * sizeof(*made));
+	}
+	return all + (size_t)(pid % BUCKETS) * CHILDREN;
+}
+
+/* The caller has the entry to itself, its state being FILLED. One of another child that was reaped, and that
+ * nobody has asked for since, may be had. */
+static struct child *take_free(uint32_t pid)
+{
+	struct child *child, *bucket = bucket_of(pid);
+	uint64_t word;
+
+	for (child = bucket; bucket && child < bucket + CHILDREN; child++) {
+		word = atomic_load(&child->word);
+		if ((!word || ((word & 0xff) == REAPED && word != word_of(pid, REAPED))) &&
+		    atomic_compare_exchange_strong(&child->word, &word, word_of(pid, FILLED)))
+			return child;
+	}
+	return NULL;
+}
+
+/* The child's entry in that state; a copy is made and the entry is free. */
+static bool take(uint32_t pid, enum state state, struct child *copy)
+{
+	struct child *child, *bucket = bucket_of(pid);
+	uint64_t word = word_of(pid, state);
+
+	for (child = bucket; bucket && child < bucket + CHILDREN; child++) {
+		if (atomic_load(&child->word) != word)
+			continue;
+		copy->life = child->life;
+		copy->at_ns = child->at_ns;
+		copy->status = child->status;
+		if (atomic_compare_exchange_strong(&child->word, &word, FREE))
+			return true;
+		word = word_of(pid, state);
+	}
+	return false;
+}
+
+void fxt_life_expect(int more)
+{
+	atomic_fetch_add(&expected, more);
+}
+
+void fxt_life_child_begins(struct fxt_thread *thread, uint64_t at_ns, uint32_t pid)
+{
+	struct child *child = take_free(pid), born, reaped;
+
+	if (!child)
+		return;
+	child->at_ns = at_ns;
+	child->life = begin_child(thread, at_ns, pid);
+	atomic_store(&child->word, child->life ? word_of(pid, BORN) : FREE);
+	/* Whoever reaps it now looks for this entry after making its own; so one of the two finds the
+	 * other's. There may be one of an earlier child, which nobody has asked for. */
+	while (take(pid, REAPED, &reaped))
+		if (reaped.at_ns > at_ns && take(pid, BORN, &born))
+			end_child(thread, born.life, reaped.at_ns, pid, reaped.status);
+}
+
+void fxt_life_child_ends(struct fxt_thread *thread, uint64_t end_ns, uint32_t pid, int status)
+{
+	struct child *child, born;
+
+	if (take(pid, BORN, &born)) {
+		end_child(thread, born.life, end_ns, pid, status);
+		return;
+	}
+	child = atomic_load(&expected) > 0 ? take_free(pid) : NULL;
+	if (!child)
+		return;
+	child->at_ns = end_ns;
+	child->status = status;
+	atomic_store(&child->word, word_of(pid, REAPED));
+	if (take(pid, BORN, &born)) {
+		take(pid, REAPED, &(struct child){0});
+		end_child(thread, born.life, end_ns, pid, status);
+	}
+}
+
+uint64_t fxt_life_hidden_begins(struct fxt_thread *thread, uint64_t at_ns)
+{
+	return begin_child(thread, at_ns, 0);
+}
+
+void fxt_life_hidden_ends(struct fxt_thread *thread, uint64_t life, uint64_t end_ns, uint32_t pid, int status)
+{
+	if (life)
+		end_child(thread, life, end_ns, pid, status);
+}
+
+void fxt_life_after_fork(void)
+{
+	atomic_store(&expected, 0);
+	/* Emptied and not unmapped: see fork.c. */
+	if (atomic_load(&children) &&
+	    fxt_sys_madvise(atomic_load(&children), BUCKETS * CHILDREN * sizeof(struct child), MADV_DONTNEED))
+		atomic_store(&children, NULL);
+}

@@ -1,0 +1,472 @@
+/* What the agent is made of: one process's configuration, buffer and strings, and each thread's state.
+ *
+ * Who may read what here:
+ *   fxt_gate        every wrapper, in every context, first of all: whether a category is on.
+ *   fxt_self        every wrapper, after that: the calling thread's state.
+ *   fxt_agent       the slow paths only.
+ */
+#ifndef FXT_AGENT_H
+#define FXT_AGENT_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "agent/emit/explain.h"
+#include "agent/emit/koid.h"
+#include "agent/emit/program_text.h"
+#include "trigger.h"
+#include "writer/buffer.h"
+#include "writer/lane.h"
+
+#define FXT_LIKELY(x) __builtin_expect(!!(x), 1)
+#define FXT_UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define FXT_COLD __attribute__((cold, noinline))
+
+/* -- Categories and strings -------------------------------------------------------------------- */
+
+enum fxt_category_bit {
+#define CATEGORY(name, on, what) FXT_BIT_##name,
+#include "categories.def"
+#undef CATEGORY
+	FXT_CATEGORY_COUNT
+};
+
+enum fxt_category {
+#define CATEGORY(name, on, what) FXT_CAT_##name = 1 << FXT_BIT_##name,
+#include "categories.def"
+#undef CATEGORY
+};
+
+/* String table indices. Categories come first, then strings.def, then the calls in the order of the
+ * interposition tables (FXT_STR_CALLS + call number), then what is interned while the program runs. */
+enum fxt_string_index {
+	FXT_STR_CATEGORIES = 1,
+	FXT_STR_BEFORE_STRINGS = FXT_STR_CATEGORIES + FXT_CATEGORY_COUNT - 1,
+#define STRING(id, text) FXT_STR_##id,
+#include "strings.def"
+#undef STRING
+	FXT_STR_CALLS
+};
+
+/* The names of the interposed calls, in the order of their numbers; told by interpose at start. */
+struct fxt_call_names {
+	const char *const *list;
+	unsigned count;
+};
+
+/* -- Gate -------------------------------------------------------------------------------------- */
+
+/* A page of its own, wiped in the child of any kind of fork: a child that has not been through our handler
+ * records nothing, and so nothing into its parent's buffer. */
+struct fxt_gate {
+	_Atomic uint32_t mask;          /* enum fxt_category */
+	_Atomic uint32_t owner;         /* the process it was opened for */
+	char rest[FXT_PAGE_BYTES - 2 * sizeof(uint32_t)];
+};
+
+extern struct fxt_gate fxt_gate __attribute__((visibility("hidden")));
+
+/* -- Threads ----------------------------------------------------------------------------------- */
+
+enum {
+	FXT_HELD_MAX = 32,
+	FXT_LANES = 6,                  /* signal handlers nested deeper than this are counted as dropped */
+	FXT_EXPLAIN_BITS = 64,
+	FXT_LANE_FENCES = 4,            /* raised before that is noticed, by handlers that interrupt one another */
+	FXT_OPEN_MAX = 512,             /* Perfetto nests slices no deeper */
+	FXT_FUNCTION_DEPTH = 500,       /* of these, for functions: the calls they make at that depth nest in them */
+	FXT_DEFINED_BYTES = (FXT_STRING_MAX_INDEX + 1) * sizeof(uint32_t),
+	FXT_OPEN_PAGES = 10,            /* 512 slots, 61 to a page where threads are inline */
+};
+
+/* A call in progress. The slot is a record in the file that is rewritten in place: always of one size, a
+ * filler or a duration begin with one argument, so that a reader never loses step. */
+struct fxt_open {
+	uintptr_t frame;                /* of who made the entry: see in_progress.h */
+	uintptr_t function;             /* of no interposed call: fxt_open_function() */
+	uintptr_t site;                 /* of a function: where its entry hook was called from */
+	uint64_t *slot;                 /* NULL: no page yet; never NULL after a push */
+	uint64_t start_ns;
+	uint64_t names;                 /* category and name, as in an event's header */
+};
+
+/* Flags that say what is due when the thread commits its next record. */
+enum fxt_commit_way {
+	FXT_COMMIT_WATCHED = 2,         /* the next may meet a trigger, or is slow, or: */
+	FXT_COMMIT_DEFERRED = 4,        /* the thread has deferred work: deferred.h */
+};
+
+/* This is the last chunk of a ring that a lane has filled. It is given back when the next one is full, so that what a
+ * thread did last stays, however rarely it does anything. */
+struct fxt_full_chunk {
+	_Atomic uint64_t hold;          /* as in struct fxt_lane; 0: none */
+	uint64_t last_ns;
+	uint32_t events;
+};
+
+/* A lock the thread holds: held_locks.h. */
+struct fxt_held {
+	uintptr_t lock;
+	uint64_t since_ns;
+	uintptr_t place;                /* the return address of the call that took it */
+};
+
+/* Time by the processor's counter, valid while its upper half is `high` and its lower one is not above
+ * `until`:
+ *	origin_ns + (lower half * scale >> FXT_CLOCK_SHIFT)     modulo 2^64: the origin may lie before boot
+ * See clock.h. */
+struct fxt_clock_line {
+	uint64_t origin_ns;
+	uint64_t scale;
+	uint32_t high, until;           /* until 0: none yet */
+};
+
+struct fxt_thread {
+	struct fxt_lane *lane;          /* where to write; raised by one during an emission */
+	uint64_t event_thread;          /* the thread ref, in its place in an event's header; 0: inline */
+	uint64_t last_ns;
+	struct fxt_clock_line clock;
+	uint64_t usual_ns;              /* calls that take as long need a look: fxt_is_usual() */
+	struct fxt_open *open;          /* the next entry to use */
+	struct fxt_held *held_top;      /* the next to use */
+	uint64_t slot_header;           /* of an open call: thread ref, type, size and count of arguments */
+	uint64_t slot_filler;
+	uint64_t explain_due_ns;        /* a call that starts later is preceded by a reading: explain.h */
+	uint64_t explain_slow;          /* and one that may have one of explain_names; bits as of fxt_explain_bit() */
+	size_t slot_arg;                /* where in a slot its argument is: in_progress.h */
+	uint32_t serial;                /* chunks taken so far */
+	uint64_t *filtered;             /* where the counts are kept: in the file once the thread has a page */
+	uint64_t *dropped;
+	uint64_t *dropped_ns;           /* and where the time of the last one that was dropped is */
+	uint64_t no_room_before_ns;     /* the storage has given nothing and will not until then: fxt_lane_turn() */
+	uint32_t *defined;              /* by string index: serial of the last chunk that has it; see function.h */
+	const uint32_t *defined_quick;  /* the same; none is while deep_count is not 0, or event_thread is */
+	uintptr_t stack_low, stack_high;
+	bool alternate_is_within;       /* fxt_alternate_is_within(), as it was when the thread last set one */
+	uint32_t deep_count;            /* functions entered too deep to have an entry, and not left yet; no quick way then */
+	struct fxt_open *quick_limit;        /* the quick way has entries below this: fxt_open_set_deep_count() */
+	struct fxt_lane lanes[FXT_LANES + FXT_LANE_FENCES];     /* the last have never room */
+	struct fxt_full_chunk full[FXT_LANES];
+	uint64_t no_page[3];            /* filtered, dropped and dropped_ns before there is a page */
+	uint64_t no_slot[8];
+	uint64_t *pages[FXT_OPEN_PAGES];
+	uint32_t page_count;
+	uint32_t pid, tid;              /* as the trace has them: koid.h */
+	uint32_t own_tid;               /* as gettid() has it */
+	uint32_t vforked;               /* see vforked_kin */
+	uintptr_t handle;               /* pthread_self() */
+	unsigned commit;                /* enum fxt_commit_way; 0: nothing */
+	int watched_errno;              /* how the call failed that is being recorded, if a trigger may look at that */
+	uint64_t threshold_ns;
+	uint64_t born_ns;               /* of the child of a fork: when it began; 0 */
+	bool ready;                     /* known to this process's trace */
+	bool in_use;
+	bool claimed;                   /* changing hands */
+	bool may_be_child;              /* it has called vfork: fds.h, in_progress.h */
+	uint8_t index;                  /* 0: inline */
+	bool usage_changing;
+	uint64_t read_bytes, written_bytes;     /* by its calls; of threads before it as well */
+	uint64_t heap_bytes;            /* allocated less freed: heap.h; the same */
+	struct fxt_usage_window usage;  /* the last two readings */
+	uint16_t explain_names[FXT_EXPLAIN_BITS];       /* of calls that were slow the last time, where the bit is set */
+	struct fxt_held held[FXT_HELD_MAX];
+	uintptr_t waits_for;            /* as fxt_wait_begin() has it; 0 */
+	struct fxt_open *vfork_open;    /* the next entry to use when it last called vfork */
+	uint64_t vfork_left_ns;         /* when that child executed a program or ended; 0: it has not */
+	struct fxt_said_text said[FXT_SAID_TEXTS];
+	uint64_t life;                  /* the id of its lifetime; 0 */
+	uint64_t expects;               /* the child it is making, as parent_links.h has it; 0 */
+	uint64_t vforked_kin;           /* and the last that it has made by vfork and that executed a program, which is `vforked` */
+	void *environment;              /* of the program that its last child of vfork executed: interpose/complete.h */
+	size_t environment_bytes;
+	struct fxt_open fenced_opens[1 + FXT_OPEN_MAX + 1];     /* see fxt_opens() */
+	struct fxt_usage_window usage_windows[FXT_OPEN_MAX];    /* of each entry: the readings around its start, once there are any */
+	char said_bytes[FXT_SAID_TEXTS][FXT_SAID_BYTES + FXT_SAID_MARK_BYTES];
+};
+
+/* The entries of calls in progress: FXT_OPEN_MAX and a fence at either end, that in front with a frame above
+ * all others. */
+static inline struct fxt_open *fxt_opens(struct fxt_thread *thread)
+{
+	return thread->fenced_opens + 1;
+}
+
+extern __thread struct fxt_thread *fxt_self __attribute__((visibility("hidden"), tls_model("initial-exec")));
+
+/* This is the same for an instrumented function that ends. It is NULL where the function's record would be dropped
+ * whenever it ends: then the clock need not be read, which is what takes longest. */
+extern __thread struct fxt_thread *fxt_self_ending __attribute__((visibility("hidden"), tls_model("initial-exec")));
+
+/* Makes the calling thread known. NULL when that is impossible now: the event is then dropped and counted.
+ * Any context. */
+struct fxt_thread *fxt_thread_attach(void);
+
+/* Where the stack of a thread is, by whoever saw it made: its lowest address, or, where the C library has
+ * mapped it, so many bytes; 0: not known. By the thread itself. */
+void fxt_thread_has_stack(struct fxt_thread *thread, uintptr_t low, size_t bytes);
+
+/* The calling thread is about to share its thread-local storage with a task of its own time, and so what
+ * fxt_self points to: both would write to it at once. Neither records from here on. Returns the state, to be
+ * given to fxt_thread_unbar() should nothing come of it. */
+struct fxt_thread *fxt_thread_bar(void);
+void fxt_thread_unbar(struct fxt_thread *thread);
+
+/* Once, at start. */
+void fxt_threads_start(void);
+
+/* Completes a thread's state (index, names, page) in the process it runs in: after attaching, and again after
+ * fork. */
+bool fxt_thread_ready(struct fxt_thread *thread);
+
+/* The program has named a thread, by its pthread_t. A thread that is known to the trace is named there too;
+ * any other will be when it is first seen. */
+void fxt_thread_renamed(struct fxt_thread *thread, uintptr_t handle);
+
+/* The calling thread's routine has returned, or was left by pthread_exit() or cancellation, which do not
+ * return from calls in progress: these end here. Its state stays, since destructors of the program come after
+ * this. A second time it does nothing. */
+void fxt_thread_ends(void);
+
+/* The state of a thread of this process by its kernel's id; NULL. It may end, and its state go to another,
+ * any time. */
+struct fxt_thread *fxt_threads_find(uint32_t own_tid);
+
+/* Makes a page with a laid-out rest visible: its thread record and counters, which lie before the slots. */
+void fxt_thread_show_page(struct fxt_thread *thread, uint64_t *page);
+
+/* Commits a whole record (encoded by fxt_encode.h) to the thread's lane. False: dropped, and counted. */
+bool fxt_thread_put(struct fxt_thread *thread, const uint64_t *record, size_t words);
+/* The same of what is no call: it is missing where there is no room, and not counted. */
+bool fxt_thread_put_extra(struct fxt_thread *thread, const uint64_t *record, size_t words);
+/* The file was rewritten: the thread's chunks and pages belong to the old one. */
+void fxt_thread_after_rewrite(struct fxt_thread *thread);
+
+/* In the child of a fork: all states but the caller's are free, and the caller's belongs to a new thread. */
+void fxt_threads_after_fork(bool returns);
+
+/* These are the causes for which a record is not in the trace. Each has a counter in it, whose time is that of the last
+ * record it counts; an instant tells of the first one. */
+enum fxt_loss {
+	FXT_LOSS_ROOM,                  /* the buffer has none */
+	FXT_LOSS_DEPTH,                 /* functions nest deeper than FXT_FUNCTION_DEPTH */
+	FXT_LOSS_SIGNALS,               /* handlers deeper than FXT_LANES, cut off, or short of stack */
+	FXT_LOSS_SIZE,                  /* the record is larger than a chunk */
+	FXT_DROP_COUNT,
+	FXT_LOSS_FILTERED = FXT_DROP_COUNT,     /* shorter than the threshold: nobody wanted it */
+	FXT_LOSS_OVERWRITTEN,                   /* the ring has given its chunk to newer events */
+	FXT_LOSS_UNNAMED,                       /* no record: an object without a name, see label.h */
+	FXT_LOSS_COUNT,
+	/* Told, and not to be counted: */
+	FXT_LOSS_SHARED = FXT_LOSS_COUNT,       /* a thread's storage is used by two: fxt_thread_bar() */
+	FXT_LOSS_TOLD
+};
+
+/* Adds one to a count that only this thread and its signal handlers write: in one instruction, so that a
+ * handler's is not lost. */
+static inline void fxt_count_one(uint64_t *count)
+{
+#if defined(__x86_64__)
+	__asm__ volatile("incq %0" : "+m"(*count) : : "cc");
+#else
+	__atomic_fetch_add(count, 1, __ATOMIC_RELAXED);
+#endif
+}
+
+/* Counts a record that could not be written; `why` is below FXT_DROP_COUNT. */
+void fxt_thread_dropped(struct fxt_thread *thread, enum fxt_loss why);
+
+/* An emission begins in `lane`: a signal handler writes to the next one. A handler that comes between the two
+ * stores leaves FXT_RAISED_BY_NOBODY behind, so this one passes for alive as long as it lasts. */
+#define FXT_RAISED_BY_NOBODY UINTPTR_MAX
+static FXT_EMISSION void fxt_lane_raise(struct fxt_thread *thread, struct fxt_lane *lane)
+{
+#if defined(__x86_64__)
+	__asm__ volatile("mov %%rsp, %0" : "=m"(lane->raised_at));
+#else
+	uintptr_t here;
+
+	__asm__ volatile("mov %0, sp" : "=r"(here));
+	lane->raised_at = here;
+#endif
+	atomic_signal_fence(memory_order_seq_cst);
+	thread->lane = lane->next;
+	atomic_signal_fence(memory_order_seq_cst);
+}
+
+/* It ends: all its stores come before this. */
+static FXT_EMISSION void fxt_lane_lower(struct fxt_thread *thread, struct fxt_lane *lane)
+{
+	atomic_signal_fence(memory_order_seq_cst);
+	thread->lane = lane;
+	atomic_signal_fence(memory_order_seq_cst);
+	lane->raised_at = FXT_RAISED_BY_NOBODY;
+}
+
+/* The lane with room for `words` in which the emission that raised `lane` goes on: that one with a new chunk,
+ * or a lower one where the emissions in between were left by longjmp. NULL: it is dropped, counted if it is a
+ * call of the program, and over. */
+struct fxt_lane *fxt_lane_turn(struct fxt_thread *thread, struct fxt_lane *lane, size_t words, bool is_call);
+
+/* The emissions in these lanes, up to `end`, were left by longjmp or with the thread. Returns how many of
+ * them left no record. */
+unsigned fxt_lanes_left(struct fxt_lane *lowest, const struct fxt_lane *end);
+
+/* Whether the thread was interrupted in the middle of an emission, or of making or taking away an entry of a
+ * call in progress. The rule for signals and fork: whatever stores to the storage outside its locks does so
+ * while this is true of its thread. */
+bool fxt_is_interrupted(const struct fxt_thread *thread);
+
+/* In the child of a fork: no lane has a chunk. `returns`: emissions that were interrupted go on, each in its
+ * lane, and their levels stay raised; otherwise there are none. */
+void fxt_lanes_after_fork(struct fxt_thread *thread, bool returns);
+void fxt_lanes_reset(struct fxt_thread *thread);
+
+/* The chunk the lane has a hold on will not be written again: by its thread in a turn, or for it by
+ * fxt_threads_give_back_idlest(). Does nothing when the hold is not the lane's any more. */
+void fxt_lane_give_back(struct fxt_thread *thread, struct fxt_lane *lane, uint64_t hold);
+/* The same of the full chunk before it. False: there is none. */
+bool fxt_lane_give_back_full(struct fxt_full_chunk *full);
+
+/* Of a ring whose chunks are all held: gives back a chunk of the thread that has recorded nothing for
+ * longest, a full one if any thread has one. False: no thread's could be had. */
+bool fxt_threads_give_back_idlest(struct fxt_thread *self);
+
+/* -- The process ------------------------------------------------------------------------------- */
+
+enum { FXT_TRIGGER_KEEP_MAX = 64 };
+
+struct fxt_config {
+	uint32_t categories;
+	enum fxt_mode mode;
+	uint64_t buffer_bytes, max_bytes, threshold_ns;
+	uint64_t explain_ns;            /* 0: no call is explained */
+	uint64_t heap_track_bytes;      /* blocks and mappings of as many have a lifetime; 0: none has */
+	bool quiet;
+	bool wait_on_full;
+	bool in_memory;                 /* FXT_STORAGE=memory: the buffer, whatever the file system is */
+	bool dormant;                   /* recording begins by the signal */
+	int signal;                     /* 0: none */
+	struct fxt_trigger_list triggers;
+	uint64_t trigger_keep;
+	char output[FXT_PATH_BYTES];    /* absolute; what follows output_fixed has %e %p %h %t %% to expand */
+	size_t output_fixed;
+};
+
+struct fxt_agent {
+	atomic_int state;               /* enum fxt_state */
+	atomic_int recording;           /* enum fxt_recording: control.h */
+	atomic_bool file_made;          /* the buffer exists */
+	atomic_bool filtered;           /* fxt_filter_begins() */
+	struct fxt_lock bus_lock;       /* setting the action of SIGBUS: interpose/bus.c */
+	struct fxt_lock file_lock;      /* makes it; nests in nothing, and durable_lock in it */
+	bool file_failed;
+	bool is_forked;                 /* since the program was executed */
+	uint32_t pid;                   /* as getpid() has it */
+	uint32_t koid;                  /* as the trace has it: koid.h */
+	enum fxt_koid_kind koid_kind;
+	uint64_t start_seconds;         /* since the epoch, for %t */
+	/* Slots in the durable area: counts of threads that have no page or are gone, and those that no
+	 * thread keeps. */
+	uint64_t *losses[FXT_LOSS_COUNT];
+	char program[64];
+	struct fxt_config config;
+	struct fxt_call_names calls;
+	struct fxt_storage *storage;    /* where records go: the buffer's */
+	struct fxt_buffer buffer;
+};
+
+enum fxt_state { FXT_UNBORN, FXT_STARTING, FXT_ON, FXT_OFF };
+
+extern struct fxt_agent fxt_agent __attribute__((visibility("hidden")));
+
+/* Reads the configuration, creates the file and opens the gate. True once, where it did; nothing is done when
+ * called again. */
+bool fxt_agent_start(const struct fxt_call_names *calls);
+
+/* The file, made now if it is not there yet. False: it cannot be, and the program has been told. */
+bool fxt_agent_file(void);
+
+/* Whether it is there: a forked child that has recorded nothing yet has none, and what does not matter by
+ * itself makes none. */
+static inline bool fxt_agent_has_file(void)
+{
+	return atomic_load_explicit(&fxt_agent.file_made, memory_order_acquire);
+}
+
+/* Nothing is recorded from here on, and the trace says why; until it is resumed. For what takes the clock
+ * away. */
+void fxt_agent_suspend(const char *reason);
+void fxt_agent_resume(void);
+
+/* Something of this program is not recorded: the trace says what, and why. */
+void fxt_agent_unseen(const char *what);
+
+/* The process asks for a filter of its system calls, which may kill for one that it does not know: the agent
+ * makes none of those any more that it can do without. */
+static inline void fxt_filter_begins(void)
+{
+	atomic_store_explicit(&fxt_agent.filtered, true, memory_order_relaxed);
+}
+
+static inline bool fxt_is_filtered(void)
+{
+	return atomic_load_explicit(&fxt_agent.filtered, memory_order_relaxed);
+}
+
+/* The process is about to end normally. */
+void fxt_agent_exit(void);
+
+/* The process is about to execute another program, perhaps: its file is as large as what it has written, if
+ * it has one thread. Any context. */
+void fxt_agent_trim(void);
+
+/* The process is about to forbid itself what a buffer of a fixed size grows by: it gets that size now. Any
+ * context. */
+void fxt_agent_reserve(void);
+
+/* Its memory is about to be gone, perhaps, without any other word: a buffer that is there is saved. Any
+ * context. */
+FXT_COLD void fxt_agent_save_memory(void);
+static inline void fxt_agent_save(void)
+{
+	if (FXT_UNLIKELY(fxt_agent.buffer.in_memory))
+		fxt_agent_save_memory();
+}
+
+/* How many records of the process have found no room, as far as the trace's counters still say it. */
+FXT_COLD uint64_t fxt_threads_dropped(void);
+
+/* Adds to a count that is kept for the process as a whole, in its slot in the durable area. */
+void fxt_agent_count(enum fxt_loss why, uint64_t records, uint64_t last_ns);
+
+/* Whether a record would be dropped for want of room, as one was before it: by a thread that no handler
+ * interrupts, and whose lane has given its chunk back when it last asked for another. Then nothing is to be
+ * done but to count it. */
+static inline bool fxt_has_no_room(const struct fxt_thread *thread, const struct fxt_lane *lane)
+{
+	return thread->last_ns < thread->no_room_before_ns && lane == thread->lanes &&
+	       !atomic_load_explicit(&lane->limit, memory_order_relaxed);
+}
+
+/* fxt_thread_dropped() of one, in an emission: of the last time the thread has read. */
+static inline void fxt_thread_dropped_again(struct fxt_thread *thread)
+{
+	if (FXT_UNLIKELY(thread->dropped == &thread->no_page[1])) {
+		fxt_agent_count(FXT_LOSS_ROOM, 1, thread->last_ns);
+		return;
+	}
+	fxt_count_one(thread->dropped);
+	*thread->dropped_ns = thread->last_ns;
+}
+
+/* Counts a record of a signal handler whose stack is too short to write it; takes next to none. */
+void fxt_agent_count_short(uint64_t now_ns);
+
+/* Counts what a chunk of the ring, just taken, had in it. */
+void fxt_agent_overwritten(const struct fxt_chunk *chunk, uint64_t now_ns);
+
+/* Records are lost: says why in the trace and, where it is for want of room, on stderr; once each. */
+void fxt_agent_lost(enum fxt_loss why, uint64_t now_ns);
+
+#endif

@@ -1,0 +1,153 @@
+/* See transfer.h. */
+#include "transfer.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <sys/signalfd.h>
+
+#include "agent/arrows/signal_senders.h"
+
+/* An eventfd's count; -1: it is not known, or too much to be told. */
+static int64_t count_at(const void *at)
+{
+	uint64_t count;
+
+	if (!at)
+		return -1;
+	memcpy(&count, at, sizeof(count));
+	return count <= INT64_MAX ? (int64_t)count : -1;
+}
+
+static bool is_event(fxt_stream side)
+{
+	return fxt_stream_kind_of(side) == FXT_STREAM_COUNT || fxt_stream_kind_of(side) == FXT_STREAM_TOKENS;
+}
+
+/* Of messages. One of no bytes, its end, and nothing that was wanted look alike. */
+static int64_t one(fxt_stream side, int64_t result, bool reads)
+{
+	if (!result)
+		fxt_stream_break(side, reads, !reads);
+	return result > 0;
+}
+
+/* What was moved, in the stream's own measure. */
+static int64_t amount(fxt_stream side, int64_t result, const void *at, bool reads)
+{
+	int64_t count;
+
+	if (fxt_stream_has_messages(side))
+		return one(side, result, reads);
+	if (result <= 0 || !is_event(side))
+		return result;
+	count = count_at(at);
+	if (count >= 0)
+		return count;
+	fxt_stream_break(side, true, true);
+	return 0;
+}
+
+void fxt_writing_begin(struct fxt_thread *thread, int fd, struct fxt_writing *writing)
+{
+	struct fxt_stream_writer who = {.pid = thread->pid, .tid = thread->tid, .cpu_and_1 = fxt_flow_cpu()};
+
+	/* The child of a vfork: whatever the number is there, here it is something else. */
+	if (!fxt_fds_are_ours(thread)) {
+		fxt_stream_break(fxt_endpoint(fd), false, true);
+		return;
+	}
+	/* The arrow leaves the call 1 ns behind its begin, which is the last time this thread took. Nothing else of this thread begins
+	 * there. */
+	who.at_ns = thread->last_ns + 1;
+	thread->last_ns += 3;
+	fxt_stream_write_begin(fxt_endpoint(fd), who, &writing->transfer);
+	writing->pid = thread->pid;
+}
+
+void fxt_writing_end(struct fxt_thread *thread, const struct fxt_writing *writing, int64_t result, const void *from)
+{
+	/* A handler has forked within the call: it is over in the parent. */
+	if (writing->pid == thread->pid)
+		fxt_stream_write_end(&writing->transfer, amount(writing->transfer.stream, result, from, false));
+}
+
+void fxt_reading_begin(struct fxt_thread *thread, int fd, struct fxt_reading *reading)
+{
+	if (!fxt_fds_are_ours(thread)) {
+		fxt_stream_break(fxt_endpoint(fd), true, false);
+		return;
+	}
+	reading->start_ns = thread->last_ns;
+	reading->pid = thread->pid;
+	reading->found = 0;
+	if (fxt_endpoint(fd) == FXT_ENDPOINT_SIGNALS)
+		reading->transfer.stream = FXT_ENDPOINT_SIGNALS;
+	else
+		fxt_stream_read_begin(fxt_endpoint(fd), &reading->transfer);
+}
+
+/* What a read of a signalfd has put to `to`. */
+static void find_senders(struct fxt_thread *thread, struct fxt_reading *reading, int64_t bytes, const void *to)
+{
+	struct signalfd_siginfo signal;
+	struct fxt_cause cause;
+	siginfo_t info;
+
+	for (; to && bytes >= (int64_t)sizeof(signal); bytes -= (int64_t)sizeof(signal)) {
+		memcpy(&signal, to, sizeof(signal));
+		to = (const char *)to + sizeof(signal);
+		info.si_signo = (int)signal.ssi_signo;
+		info.si_code = signal.ssi_code;
+		info.si_pid = (pid_t)signal.ssi_pid;
+		if (reading->found == FXT_CAUSES_MAX || !fxt_signal_taken(thread, reading->start_ns, &info, &cause))
+			continue;
+		reading->writers[reading->found++] = (struct fxt_stream_writer){
+			.pid = cause.pid, .tid = cause.tid, .cpu_and_1 = cause.cpu_and_1, .at_ns = cause.at_ns};
+	}
+}
+
+void fxt_reading_end(struct fxt_thread *thread, struct fxt_reading *reading, int64_t result, const void *to, uint64_t wanted)
+{
+	fxt_stream side = reading->transfer.stream;
+	bool emptied = result < 0 ? errno == EAGAIN : (uint64_t)result < wanted || is_event(side);
+
+	if (reading->pid != thread->pid)
+		return;
+	if (side == FXT_ENDPOINT_SIGNALS)
+		find_senders(thread, reading, result, to);
+	else
+		reading->found = fxt_stream_read_end(&reading->transfer, amount(side, result, to, true), emptied, &reading->writers[0]);
+}
+
+void fxt_reading_arrow(struct fxt_thread *thread, const struct fxt_reading *reading, uint64_t end_ns)
+{
+	struct fxt_cause causes[FXT_CAUSES_MAX];
+	const struct fxt_stream_writer *writer = reading->writers;
+	unsigned i;
+
+	for (i = 0; i < reading->found && i < FXT_CAUSES_MAX; i++, writer++)
+		/* Nobody slept for what was there already. */
+		causes[i] = (struct fxt_cause){.at_ns = writer->at_ns, .pid = writer->pid, .tid = writer->tid,
+					       .cpu_and_1 = writer->at_ns < reading->start_ns ? 0 : writer->cpu_and_1};
+	fxt_flow_resume(thread, reading->after_ns, end_ns, causes, i);
+}
+
+/* -- The C library's own ----------------------------------------------------------------------- */
+
+void fxt_file_unseen(const void *file)
+{
+	int fd;
+
+	if (file) {
+		fxt_endpoint_unseen(((const struct _IO_FILE *)file)->_fileno);
+		return;
+	}
+	for (fd = 0; fd < 3; fd++)
+		fxt_endpoint_unseen(fd);
+}
+
+void fxt_files_flushed(void)
+{
+	if (fxt_endpoint(stdout->_fileno) && stdout->_IO_write_ptr > stdout->_IO_write_base)
+		fxt_endpoint_unseen(stdout->_fileno);
+}

@@ -1,0 +1,227 @@
+/* See explain.h. Called where calls begin and end, and as deferred work; any context.
+ *
+ * A signal handler that comes while another reading is being filed takes none; one that leaves by longjmp
+ * just then ends the thread's explanations. What is filed are facts of one thread at two times, so that a
+ * wrong place for them costs an explanation, and never makes a false one.
+ */
+#include "explain.h"
+
+#include <time.h>
+
+#include "held_locks.h"
+#include "in_progress.h"
+#include "agent/base/stack.h"
+
+enum {
+	/* From the time that is given for a reading until the kernel has looked, if the thread is not
+	 * preempted meanwhile. */
+	READING_NS = 2000,
+	READING_TRIES = 3,              /* if it is preempted, it has then a processor for itself for some time */
+	/* The agent's own work at a call's start or end, with cold caches. A switch within it passes for the
+	 * call's; where it took longer than this there was one. */
+	OWN_WORK_NS = 20 * 1000,
+	/* Too short for a call that waits. */
+	NEXT_TO_NS = 2000,
+	EXPLAIN_PART = 20,
+};
+
+struct range {
+	uint64_t low, high;
+};
+
+static bool is_off(void)
+{
+	return !fxt_agent.config.explain_ns || fxt_is_filtered();
+}
+
+void fxt_explain_reset(struct fxt_thread *thread)
+{
+	thread->explain_due_ns = is_off() ? UINT64_MAX : 0;
+	thread->explain_slow = 0;
+	thread->usage = (struct fxt_usage_window){0};
+	thread->usage_changing = false;
+}
+
+/* Reads the totals, the processor time last, as the kernel may preempt a thread when it finds how long that
+ * has run. asked_ns is just before that: what happens afterwards is not in them. False: the kernel does not
+ * say, or this is the child of a vfork and only looks like the thread. */
+static bool ask(struct fxt_thread *thread, struct fxt_usage *usage)
+{
+	struct timespec cpu;
+	struct rusage total;
+
+	if ((uint32_t)fxt_sys_gettid() != thread->own_tid || FXT_SYSCALL2(SYS_getrusage, RUSAGE_THREAD, &total))
+		return false;
+	usage->asked_ns = fxt_now(thread);
+	if (FXT_SYSCALL2(SYS_clock_gettime, CLOCK_THREAD_CPUTIME_ID, &cpu))
+		return false;
+	usage->cpu_ns = (uint64_t)cpu.tv_sec * 1000000000u + (uint64_t)cpu.tv_nsec;
+	usage->voluntary = (uint64_t)total.ru_nvcsw;
+	usage->involuntary = (uint64_t)total.ru_nivcsw;
+	return true;
+}
+
+/* The entries that were made since the last reading get that and this one. */
+static void file(struct fxt_thread *thread, const struct fxt_usage *usage)
+{
+	struct fxt_open *entry;
+
+	if (thread->usage_changing)
+		return;
+	thread->usage_changing = true;
+	atomic_signal_fence(memory_order_seq_cst);
+	for (entry = thread->open;
+	     entry > fxt_opens(thread) && (fxt_open_is_changing(entry - 1) || entry[-1].start_ns > thread->usage.after.at_ns); entry--)
+		thread->usage_windows[entry - 1 - fxt_opens(thread)] =
+			(struct fxt_usage_window){thread->usage.after, *usage};
+	thread->usage.before = thread->usage.after;
+	thread->usage.after = *usage;
+	atomic_signal_fence(memory_order_seq_cst);
+	thread->usage_changing = false;
+}
+
+void fxt_explain_read(struct fxt_thread *thread, uint64_t now_ns)
+{
+	struct fxt_usage usage = {.at_ns = now_ns};
+
+	if (is_off()) {
+		thread->explain_due_ns = UINT64_MAX;
+		return;
+	}
+	thread->explain_due_ns = now_ns + fxt_agent.config.explain_ns;
+	if (!fxt_stack_is_short() && ask(thread, &usage))
+		file(thread, &usage);
+}
+
+uint64_t fxt_explain_begin(struct fxt_thread *thread, uint64_t names)
+{
+	uint64_t read_ns, start_ns = thread->last_ns;
+	int tries = READING_TRIES;
+
+	if (!thread->ready) {
+		fxt_open_ready(thread);
+		if (is_off())
+			thread->explain_due_ns = UINT64_MAX;
+		start_ns = fxt_now(thread);
+	}
+	if (fxt_holds_lock(thread) || is_off())
+		return start_ns;
+	if (thread->explain_names[fxt_get_event_name(names) % FXT_EXPLAIN_BITS] == fxt_get_event_name(names))
+		thread->explain_slow &= ~fxt_explain_bit(names);
+	else if (start_ns < thread->explain_due_ns)
+		return start_ns;
+	do {
+		read_ns = start_ns;
+		fxt_explain_read(thread, read_ns);
+		start_ns = fxt_now(thread);
+	} while (start_ns - read_ns > OWN_WORK_NS && --tries);
+	if (thread->usage.after.at_ns == read_ns)
+		thread->usage.after.holds_until_ns = start_ns;
+	return start_ns;
+}
+
+/* -- At the end of a call -------------------------------------------------------------------------- */
+
+/* The readings closest to `ns`, before and after it. */
+static void narrow(struct fxt_usage_window *around, const struct fxt_usage *usage, uint64_t ns)
+{
+	if (usage->at_ns <= ns && usage->at_ns >= around->before.at_ns)
+		around->before = *usage;
+	if (usage->at_ns > ns && usage->at_ns < around->after.at_ns)
+		around->after = *usage;
+}
+
+/* `last` was read after the call, up to late_ns later than its time says. */
+static struct fxt_usage_window around_start(const struct fxt_thread *thread, uint64_t start_ns, const struct fxt_usage *last,
+					    uint64_t late_ns)
+{
+	struct fxt_usage_window around = {{0}, *last};
+	size_t entry = (size_t)(thread->open - (thread->fenced_opens + 1));
+
+	/* If the call had an entry it is the one that was taken away last. */
+	if (entry < FXT_OPEN_MAX && thread->open->start_ns == start_ns) {
+		narrow(&around, &thread->usage_windows[entry].before, start_ns);
+		narrow(&around, &thread->usage_windows[entry].after, start_ns);
+	}
+	narrow(&around, &thread->usage.before, start_ns);
+	narrow(&around, &thread->usage.after, start_ns);
+	if (around.after.at_ns == last->at_ns)
+		around.after.at_ns += late_ns;
+	return around;
+}
+
+static uint64_t less(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : 0;
+}
+
+/* The processor time at start_ns. */
+static struct range cpu_at(const struct fxt_usage_window *around, uint64_t start_ns)
+{
+	struct range cpu = {around->before.cpu_ns, around->before.cpu_ns + (start_ns - around->before.at_ns)};
+	uint64_t least = less(around->after.cpu_ns, around->after.at_ns + READING_NS - start_ns);
+
+	if (cpu.high > around->after.cpu_ns)
+		cpu.high = around->after.cpu_ns;
+	if (cpu.low < least)
+		cpu.low = least;
+	if (cpu.low > cpu.high)
+		cpu.low = cpu.high;
+	return cpu;
+}
+
+static uint64_t *put_cpu(uint64_t *at, unsigned *arguments, struct range before, uint64_t after_ns, uint64_t late_ns,
+			 uint64_t duration_ns)
+{
+	struct range cpu = {less(less(after_ns, late_ns), before.high), less(after_ns, before.low)};
+
+	if (cpu.high > duration_ns)
+		cpu.high = duration_ns;
+	if (cpu.low > cpu.high)
+		cpu.low = cpu.high;
+	if (cpu.high - cpu.low > duration_ns / EXPLAIN_PART)
+		return at;
+	++*arguments;
+	return fxt_put_uint(at, FXT_STR_cpu_ns, cpu.low + (cpu.high - cpu.low) / 2);
+}
+
+static uint64_t *put_count(uint64_t *at, unsigned *arguments, uint64_t name, struct range before, struct range after)
+{
+	/* Exact, or nothing at all has been counted. */
+	if (before.low != after.high && (before.low != before.high || after.low != after.high))
+		return at;
+	++*arguments;
+	return fxt_put_uint(at, name, after.high - before.high);
+}
+
+uint64_t *fxt_explain_call(struct fxt_thread *thread, uint64_t *at, uint64_t start_ns, uint64_t end_ns, uint64_t names,
+			   unsigned *arguments)
+{
+	struct fxt_usage last = {.at_ns = end_ns};
+	struct fxt_usage_window around;
+	struct range voluntary, involuntary;
+	uint64_t late_ns;
+	bool start_known, start_known_later, end_known;
+
+	thread->explain_names[fxt_get_event_name(names) % FXT_EXPLAIN_BITS] = (uint16_t)fxt_get_event_name(names);
+	thread->explain_slow |= fxt_explain_bit(names);
+	if (is_off() || thread->usage_changing || !ask(thread, &last))
+		return at;
+	late_ns = less(last.asked_ns, end_ns);
+	around = around_start(thread, start_ns, &last, late_ns);
+	start_known = around.before.holds_until_ns == start_ns && start_ns - around.before.at_ns <= OWN_WORK_NS;
+	start_known_later = !start_known && around.after.at_ns - start_ns <= NEXT_TO_NS;
+	end_known = late_ns <= OWN_WORK_NS;
+#define COUNTS(name)                                                                                            \
+	name = (struct range){start_known_later ? around.after.name : around.before.name,                       \
+			      start_known ? around.before.name : around.after.name};                            \
+	at = put_count(at, arguments, FXT_STR_##name, name,                                                     \
+		       (struct range){end_known ? last.name : name.low, last.name});
+	at = put_cpu(at, arguments, cpu_at(&around, start_ns), last.cpu_ns, late_ns, end_ns - start_ns);
+	COUNTS(voluntary)
+	COUNTS(involuntary)
+#undef COUNTS
+	thread->explain_due_ns = end_ns + fxt_agent.config.explain_ns;
+	file(thread, &last);
+	return at;
+}

@@ -1,0 +1,439 @@
+/* See function.h. Called by the instrumentation hooks; any context. */
+#include "function.h"
+#include "deferred.h"
+#include "agent/base/stack.h"
+
+#include "agent/names/symbols.h"
+#include "writer/fxt_encode.h"
+
+enum {
+	/* The table is mapped as large as may be: 8 MiB for 131072 functions, touched as far as it is used,
+	 * or less where that is too much. */
+	MOST_ENTRIES = 1 << 18,
+	LEAST_ENTRIES = 1 << 10,
+	/* Kept free of names in the durable area, for threads, objects and what the agent has to say. */
+	DURABLE_RESERVE_WORDS = 2048,
+	NAME_MAX_BYTES = 4000,
+};
+
+static struct fxt_function no_function;
+struct fxt_functions fxt_functions = {.entries = &no_function};
+uint32_t fxt_functions_none_defined[FXT_STRING_MAX_INDEX + 1] __attribute__((aligned(FXT_PAGE_BYTES)));
+static_assert(sizeof(fxt_functions_none_defined) % FXT_PAGE_BYTES == 0, "of pages");
+
+/* Which function an index was given to; touched as far as it is used. In the child of a fork the functions
+ * have forgotten their indices. */
+static const struct fxt_function *_Atomic by_index[FXT_STRING_MAX_INDEX + 1];
+
+static struct {
+	struct fxt_lock lock;           /* held while a name is looked up; durable_lock nests in it */
+	atomic_uint count;              /* in the table; changed under the lock */
+	uint32_t next_index;
+	bool indices_used_up;
+} functions;
+
+/* A thread sanitizer in the program sees the copies that are made under the lock, and has to be told of
+ * that. */
+extern void __tsan_acquire(void *address) __attribute__((weak));
+extern void __tsan_release(void *address) __attribute__((weak));
+
+static uint64_t lock_functions(void)
+{
+	uint64_t mask = fxt_lock(&functions.lock);
+
+	if (__tsan_acquire)
+		__tsan_acquire(&functions.lock);
+	return mask;
+}
+
+static void unlock_functions(uint64_t mask)
+{
+	if (__tsan_release)
+		__tsan_release(&functions.lock);
+	fxt_unlock(&functions.lock, mask);
+}
+
+/* Registers a name in the durable area. 0: there is no room for it. */
+static uint32_t give_index(const char *name, size_t bytes)
+{
+	/* Not on the stack, which may be a signal handler's: some have 3632 bytes. Under functions.lock. */
+	static uint64_t record[1 + NAME_MAX_BYTES / FXT_WORD_BYTES];
+	uint32_t index = functions.next_index ? functions.next_index : FXT_STR_CALLS + fxt_agent.calls.count;
+	size_t words;
+
+	if (functions.indices_used_up || index > FXT_STRING_MAX_INDEX || !fxt_agent_file())
+		return 0;
+	words = fxt_encode_string(record, sizeof(record) / sizeof(*record), (uint16_t)index, name, bytes);
+	if (!words || !fxt_storage_durable(fxt_agent.storage, record, words, DURABLE_RESERVE_WORDS)) {
+		functions.indices_used_up = true;
+		return 0;
+	}
+	functions.next_index = index + 1;
+	return index;
+}
+
+/* Without the lock: entries never move, and an address appears last. NULL: not there yet. */
+static const struct fxt_function *look(uintptr_t address)
+{
+	size_t slot = fxt_function_slot(address);
+	const struct fxt_function *function;
+	uintptr_t there;
+
+	for (;; slot++) {
+		function = fxt_function_entry(slot);
+		there = atomic_load_explicit(&function->address, memory_order_acquire);
+		if (there == address)
+			return function;
+		if (!there)
+			return NULL;
+	}
+}
+
+static size_t entry_count(void)
+{
+	return atomic_load_explicit(&fxt_functions.mask, memory_order_relaxed) + 1;
+}
+
+/* Half of the entries, and none in the table that is not mapped yet. */
+static bool is_full(void)
+{
+	return atomic_load_explicit(&functions.count, memory_order_relaxed) == entry_count() / 2 && entry_count() > 1;
+}
+
+/* Maps the table for the first function of all; with the lock. False: there is no memory. */
+static bool make_table(void)
+{
+	struct fxt_function *entries = NULL;
+	size_t count;
+
+	if (entry_count() > 1)
+		return true;
+	for (count = MOST_ENTRIES; count >= LEAST_ENTRIES && !entries; count /= 4) {
+		entries = fxt_sys_memory(count * sizeof(*entries));
+		if (!entries)
+			continue;
+		atomic_store_explicit(&fxt_functions.entries, entries, memory_order_relaxed);
+		atomic_store_explicit(&fxt_functions.mask, count - 1, memory_order_release);
+	}
+	return entries != NULL;
+}
+
+const struct fxt_function *fxt_function_find(uintptr_t address)
+{
+	const struct fxt_function *known = look(address);
+	struct fxt_function *function = NULL;
+	size_t slot = fxt_function_slot(address), bytes;
+	const char *name;
+	uint64_t mask;
+
+	if (known)
+		return known;
+	/* Stays without a name. */
+	if (is_full() || fxt_is_forbidden(FXT_NO_CALLS) || fxt_may_not_lock() || fxt_stack_is_short())
+		return NULL;
+	mask = lock_functions();
+
+	while (make_table()) {
+		uintptr_t there;
+
+		function = fxt_function_entry(slot);
+		there = atomic_load_explicit(&function->address, memory_order_relaxed);
+		if (there == address)
+			break;
+		if (there) {
+			slot++;
+			continue;
+		}
+		if (is_full()) {
+			function = NULL;
+			break;
+		}
+		atomic_fetch_add_explicit(&functions.count, 1, memory_order_relaxed);
+		name = fxt_symbol_name(address, &bytes);
+		function->name = name;
+		function->bytes = (uint32_t)(bytes < NAME_MAX_BYTES ? bytes : NAME_MAX_BYTES);
+		function->index = give_index(name, function->bytes);
+		function->names = function->index ? fxt_names_of(FXT_STR_CATEGORIES + FXT_BIT_function, function->index)
+						  : FXT_FUNCTION_UNNAMED;
+		atomic_store_explicit(&by_index[function->index], function, memory_order_release);
+		atomic_store_explicit(&function->address, address, memory_order_release);
+		break;
+	}
+	unlock_functions(mask);
+	return function;
+}
+
+const char *fxt_function_object_name(uintptr_t address, uintptr_t place, size_t *bytes, uint32_t *offset)
+{
+	uint64_t mask = lock_functions();
+	const char *name = fxt_symbol_object_name(address, place, bytes, offset);
+
+	unlock_functions(mask);
+	return name;
+}
+
+bool fxt_functions_unloaded(void)
+{
+	uint64_t mask = lock_functions();
+	bool any = fxt_symbols_unloaded();
+
+	unlock_functions(mask);
+	return any;
+}
+
+bool fxt_function_is_mapped(uintptr_t address)
+{
+	uint64_t mask = lock_functions();
+	bool is_mapped = fxt_symbol_is_mapped(address);
+
+	unlock_functions(mask);
+	return is_mapped;
+}
+
+void fxt_functions_start(void)
+{
+	/* Not in the program's core dumps. */
+	fxt_sys_madvise(fxt_functions_none_defined, sizeof(fxt_functions_none_defined), MADV_DONTDUMP);
+}
+
+static void forget_all(void)
+{
+	struct fxt_function *entries = atomic_load_explicit(&fxt_functions.entries, memory_order_relaxed);
+	size_t i;
+
+	/* Not written to, page by page: that would copy what is the parent's. */
+	if (!fxt_sys_madvise(entries, entry_count() * sizeof(*entries), MADV_DONTNEED))
+		return;
+	for (i = 0; i < entry_count(); i++)
+		if (atomic_load_explicit(&entries[i].address, memory_order_relaxed))
+			atomic_store_explicit(&entries[i].address, 0, memory_order_relaxed);
+}
+
+void fxt_functions_after_fork(void)
+{
+	fxt_lock_reset(&functions.lock);
+	if (atomic_load(&functions.count))
+		forget_all();
+	atomic_store(&functions.count, 0);
+	functions.next_index = 0;
+	functions.indices_used_up = false;
+	/* Emptied and not unmapped: who was interrupted as it looked there looks on. */
+	if (fxt_self && fxt_self->defined != fxt_functions_none_defined &&
+	    fxt_sys_madvise(fxt_self->defined, FXT_DEFINED_BYTES, MADV_DONTNEED)) {
+		fxt_self->defined = fxt_functions_none_defined;
+		fxt_self->defined_quick = fxt_functions_none_defined;
+	}
+}
+
+/* Whether the function stays without an entry, dropped and counted. */
+static bool too_deep(struct fxt_thread *thread, uintptr_t frame, uintptr_t site, uintptr_t address)
+{
+	/* Some of what is in the way may have been left by longjmp; then so have those that were too deep. */
+	fxt_open_drop_stale(thread, frame, address, site, fxt_now(thread));
+	if (thread->open < fxt_opens(thread) + FXT_FUNCTION_DEPTH) {
+		fxt_open_set_deep_count(thread, 0);
+		return false;
+	}
+	fxt_open_set_deep_count(thread, thread->deep_count + 1);
+	fxt_thread_dropped(thread, FXT_LOSS_DEPTH);
+	return true;
+}
+
+/* Whether the function that is left has none. */
+static bool was_too_deep(struct fxt_thread *thread, uintptr_t frame)
+{
+	/* An exit hook may be a tail call, and its frame then where its caller's entry hook had its own:
+	 * equal is deeper. */
+	if (frame > thread->open[-1].frame) {
+		fxt_open_set_deep_count(thread, 0);
+		return false;
+	}
+	fxt_open_set_deep_count(thread, thread->deep_count - 1);
+	return true;
+}
+
+/* Pops back to the entry of this function; false when there is none: it was entered before tracing, or too
+ * deep. */
+static bool unwind_to(struct fxt_thread *thread, uintptr_t frame, uintptr_t address)
+{
+	struct fxt_open *entry, *found = NULL;
+
+	/* Frames between were left by longjmp or an exception. One further in than ours was as well, unless
+	 * the hook is a tail call and ours is the one further in. */
+	for (entry = thread->open; entry > fxt_opens(thread); entry--) {
+		if (fxt_open_function(entry - 1) != address)
+			continue;
+		if (!found || entry[-1].frame >= frame)
+			found = entry - 1;
+		if (entry[-1].frame >= frame)
+			break;
+	}
+	if (found)
+		fxt_open_close_above(thread, found);
+	return found;
+}
+
+const char *fxt_function_name_of(uint32_t index, size_t *bytes)
+{
+	const struct fxt_function *function = atomic_load_explicit(&by_index[index], memory_order_acquire);
+
+	if (!index || !function || function->index != index)
+		return NULL;
+	*bytes = function->bytes;
+	return function->name;
+}
+
+uint64_t fxt_function_names(uintptr_t address)
+{
+	const struct fxt_function *function = fxt_function_at(address);
+
+	return function ? fxt_function_names_in(function) : FXT_FUNCTION_UNNAMED;
+}
+
+void fxt_function_enter(struct fxt_thread *thread, uintptr_t frame, uintptr_t site, uintptr_t address,
+			uintptr_t call_site)
+{
+	uint64_t names;
+
+	fxt_open_ready(thread);
+	names = fxt_function_names(address);
+	fxt_deferred_before(thread);
+	if ((thread->deep_count || thread->open >= fxt_opens(thread) + FXT_FUNCTION_DEPTH) && too_deep(thread, frame, site, address))
+		return;
+	fxt_open_push(thread, frame, address, site, fxt_now(thread), names,
+		      fxt_arg_header(FXT_ARG_POINTER, 2, FXT_STR_call_site), call_site);
+}
+
+/* Without its record; the entry goes first, as with one. */
+static void drop(struct fxt_thread *thread, struct fxt_open *entry)
+{
+	struct fxt_lane *lane = thread->lane;
+
+	fxt_open_empty(thread, entry);
+	fxt_lane_raise(thread, lane);
+	fxt_thread_dropped_again(thread);
+	fxt_lane_lower(thread, lane);
+	if (thread->commit)
+		fxt_deferred_after(thread, thread->last_ns);
+}
+
+void fxt_function_exit(struct fxt_thread *thread, uintptr_t frame, uintptr_t address)
+{
+	struct fxt_open *entry = thread->open - 1;
+	uint64_t start_ns;
+
+	if (thread->deep_count && was_too_deep(thread, frame))
+		return;
+	if (entry < fxt_opens(thread) || fxt_open_function(entry) != address) {
+		if (!unwind_to(thread, frame, address))
+			return;
+		entry = thread->open - 1;
+	}
+	if (!fxt_self_ending && fxt_has_no_room(thread, thread->lane)) {
+		drop(thread, entry);
+		return;
+	}
+	start_ns = entry->start_ns;
+	fxt_function_complete(thread, address, start_ns, fxt_end(thread, entry));
+}
+
+/* Everything that an event says of a function. */
+struct known {
+	const char *name;               /* NULL: nothing is known */
+	uint32_t bytes, index;
+	uint64_t names;
+};
+
+/* Each part is read once, and the name first: a handler may fork at any instruction, and then nothing is
+ * known any more in the child. */
+static struct known know(uintptr_t address)
+{
+	const volatile struct fxt_function *function = fxt_function_at(address);
+	struct known known = {.name = function ? function->name : NULL};
+
+	if (known.name) {
+		known.bytes = function->bytes;
+		known.index = function->index;
+		known.names = function->names | fxt_event_category(FXT_STR_CATEGORIES + FXT_BIT_function);
+	}
+	return known;
+}
+
+/* The string record for the chunk that will hold the event, in front of it. There is room. */
+static void define(struct fxt_lane *lane, const struct known *function)
+{
+	size_t words = fxt_words_of(function->bytes);
+	uint64_t *at = fxt_lane_place(lane, 1 + words);
+
+	at[words] = 0;
+	memcpy(at + 1, function->name, function->bytes);
+	fxt_lane_commit(lane, at, 1 + words, fxt_record_type(FXT_RECORD_STRING) | fxt_string_index(function->index) |
+						     fxt_string_bytes(function->bytes));
+}
+
+static bool can_define(struct fxt_thread *thread)
+{
+	if (thread->defined == fxt_functions_none_defined) {
+		uint32_t *defined = fxt_sys_memory(FXT_DEFINED_BYTES);
+
+		if (defined) {
+			thread->defined = defined;
+			fxt_open_set_deep_count(thread, thread->deep_count);
+		}
+	}
+	return thread->defined != fxt_functions_none_defined;
+}
+
+void fxt_function_complete(struct fxt_thread *thread, uintptr_t address, uint64_t start_ns, uint64_t end_ns)
+{
+	struct known function = know(address);
+	size_t text = fxt_words_of(function.bytes);
+	uint64_t names = FXT_FUNCTION_UNNAMED;
+	/* A call that needs a look may be explained. */
+	size_t explanation = fxt_is_usual(thread, start_ns, end_ns) ? 0 : FXT_EXPLAIN_WORDS;
+	/* For a string record and for the event behind it, each with its slack: one reservation, so that both
+	 * are in one chunk. */
+	uint64_t *at = fxt_room(thread, start_ns, end_ns, 1 + text + FXT_LANE_SLACK_WORDS + explanation);
+	struct fxt_lane *lane = thread->lane - 1;
+
+	if (!at)
+		return;
+	if (function.index && can_define(thread)) {
+		names = function.names;
+		if (thread->defined[function.index] != lane->serial) {
+			define(lane, &function);
+			thread->defined[function.index] = lane->serial;
+		}
+		at = fxt_begin_record(thread, fxt_lane_place(lane, fxt_frame_words(thread) + explanation), start_ns);
+	} else if (function.name) {
+		names = fxt_names_of(FXT_STR_CATEGORIES + FXT_BIT_function, fxt_inline_ref(function.bytes));
+		at[text ? text - 1 : 0] = 0;
+		memcpy(at, function.name, function.bytes);
+		at += text;
+	}
+	fxt_complete(thread, at, end_ns, names, 0);
+}
+
+void fxt_function_end(struct fxt_thread *thread, uint64_t end_ns)
+{
+	struct fxt_open *entry = thread->open - 1;
+	uintptr_t address = entry->function;
+	uint64_t start_ns = entry->start_ns;
+
+	fxt_open_empty(thread, entry);
+	fxt_function_complete(thread, address, start_ns, end_ns);
+}
+
+bool fxt_function_drop(struct fxt_thread *thread, uint64_t end_ns)
+{
+	struct fxt_open *entry = thread->open - 1;
+
+	if (thread->deep_count || !fxt_has_no_room(thread, thread->lane))
+		return false;
+	end_ns = fxt_clock_step(thread, end_ns);
+	if (fxt_is_usual(thread, entry->start_ns, end_ns))
+		drop(thread, entry);
+	else
+		fxt_function_end(thread, end_ns);
+	return true;
+}

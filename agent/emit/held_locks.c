@@ -1,0 +1,43 @@
+/* See held_locks.h. */
+#include "held_locks.h"
+
+#include <string.h>
+
+struct fxt_held *fxt_held_find(struct fxt_thread *thread, uintptr_t lock)
+{
+	struct fxt_held *held;
+
+	for (held = thread->held_top; held-- > thread->held;)
+		if (held->lock == lock)
+			return held;
+	return NULL;
+}
+
+void fxt_held_remove(struct fxt_thread *thread, uintptr_t lock)
+{
+	struct fxt_held *held = fxt_held_find(thread, lock);
+
+	if (!held)
+		return;
+	memmove(held, held + 1, (size_t)((char *)thread->held_top - (char *)(held + 1)));
+	thread->held_top--;
+}
+
+bool fxt_held_by(uint32_t tid, uintptr_t lock, struct fxt_held *found)
+{
+	struct fxt_thread *thread = fxt_threads_find(tid);
+	volatile struct fxt_held *held;
+
+	if (!thread)
+		return false;
+	for (held = thread->held; held < thread->held + FXT_HELD_MAX; held++) {
+		if (held->lock != lock || held >= *(struct fxt_held *volatile *)&thread->held_top)
+			continue;
+		found->lock = lock;
+		found->since_ns = held->since_ns;
+		found->place = held->place;
+		if (held->lock == lock)
+			return true;
+	}
+	return false;
+}

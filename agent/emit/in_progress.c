@@ -1,0 +1,321 @@
+/* See in_progress.h. Called by push and pop when something is out of the ordinary; any context. */
+#include "in_progress.h"
+
+#include "function.h"
+#include "agent/base/stack.h"
+
+enum {
+	INLINE_SLOT_WORDS = 8,          /* with the two koids; a power of two, for its place in a cache line */
+	PAGE_FIRST_SLOT = 24,           /* behind the thread record and the two counters: see thread.c */
+	PAGE_END = FXT_PAGE_WORDS - 1,  /* the last word of a page is a filler for good */
+};
+
+static unsigned slot_words(const struct fxt_thread *thread)
+{
+	return thread->event_thread ? FXT_SLOT_WORDS : INLINE_SLOT_WORDS;
+}
+
+static size_t slots_in_page(const struct fxt_thread *thread)
+{
+	return (PAGE_END - PAGE_FIRST_SLOT) / slot_words(thread);
+}
+
+void fxt_open_set_deep_count(struct fxt_thread *thread, uint32_t count)
+{
+	size_t slots = thread->page_count * slots_in_page(thread);
+
+	thread->deep_count = count;
+	if (count || !thread->event_thread) {
+		thread->quick_limit = NULL;
+		thread->defined_quick = fxt_functions_none_defined;
+	} else {
+		thread->quick_limit = fxt_opens(thread) + (slots < FXT_FUNCTION_DEPTH ? slots : FXT_FUNCTION_DEPTH);
+		thread->defined_quick = thread->defined;
+	}
+}
+
+/* An end is written for what was left unseen: when it was noticed. */
+static void close_entry(struct fxt_thread *thread, struct fxt_open *entry, uint64_t end_ns)
+{
+	uint64_t start_ns = entry->start_ns, names = entry->names;
+	uintptr_t function = fxt_open_function(entry);
+	uint64_t *at;
+
+	/* Left before it began, or after its end. */
+	if (fxt_open_is_changing(entry)) {
+		fxt_open_empty(thread, entry);
+		return;
+	}
+	fxt_open_empty(thread, entry);
+	/* In the child of a fork it began at the fork, which may be in a handler that came after `end_ns` was
+	 * taken. */
+	if (end_ns < start_ns)
+		end_ns = start_ns;
+	/* The child of a vfork was in it. */
+	if (entry >= thread->vfork_open && start_ns <= thread->vfork_left_ns && thread->vfork_left_ns < end_ns)
+		end_ns = thread->vfork_left_ns;
+	if (function) {
+		fxt_function_complete(thread, function, start_ns, end_ns);
+		return;
+	}
+	at = fxt_room(thread, start_ns, end_ns, 0);
+	if (at)
+		fxt_complete(thread, at, end_ns, names, 0);
+}
+
+void fxt_open_close_above(struct fxt_thread *thread, struct fxt_open *entry)
+{
+	uint64_t end_ns = fxt_now(thread);
+
+	while (thread->open > entry + 1)
+		close_entry(thread, thread->open - 1, end_ns);
+}
+
+/* The entry of an earlier activation in the same place: functions inlined into one frame share its address,
+ * but none of them is entered twice from one place without having been left. NULL: there is none. */
+static struct fxt_open *same_place(struct fxt_thread *thread, uintptr_t frame, uintptr_t site)
+{
+	struct fxt_open *entry;
+
+	for (entry = thread->open; entry > fxt_opens(thread) && entry[-1].frame == frame && fxt_open_function(entry - 1); entry--)
+		if (entry[-1].site == site)
+			return entry - 1;
+	return NULL;
+}
+
+/* Whether `entry` may be dead when `frame` is alive: a live caller's frame is above its callee's. A wrapper
+ * and the entry hook of the function that calls it may have the same, and so may inlined functions. */
+static bool is_suspect(const struct fxt_open *entry, uintptr_t frame, uintptr_t function)
+{
+	return frame > entry->frame || (frame == entry->frame && !(fxt_open_function(entry) && !function));
+}
+
+/* A frame on an alternate signal stack or a coroutine's says nothing about those on the thread's own. */
+void fxt_open_drop_stale(struct fxt_thread *thread, uintptr_t frame, uintptr_t function, uintptr_t site,
+			 uint64_t end_ns)
+{
+	struct fxt_open *entry, *earlier;
+
+	while (thread->open > fxt_opens(thread)) {
+		entry = thread->open - 1;
+		if (!is_suspect(entry, frame, function))
+			return;
+		if (entry->frame == frame && fxt_open_function(entry)) {
+			earlier = same_place(thread, frame, site);
+			if (earlier) {
+				while (thread->open > earlier)
+					close_entry(thread, thread->open - 1, end_ns);
+			}
+			return;
+		}
+		if (entry->frame != frame && !(fxt_on_own_stack(thread, frame) && fxt_on_own_stack(thread, entry->frame)))
+			return;
+		if (fxt_open_is_changing(entry) && fxt_on_alternate_stack())
+			return;
+		close_entry(thread, entry, end_ns);
+	}
+}
+
+/* What the slot of a function says that goes on in a forked child. A call that its parent was in when a
+ * signal came is not shown: the child is in it if it returns from the handler, and most such children never
+ * do. */
+static void restate(struct fxt_thread *thread, struct fxt_open *entry)
+{
+	uintptr_t function = fxt_open_function(entry);
+	uint64_t *slot = entry->slot;
+
+	if (!function)
+		return;
+	entry->names = fxt_function_names(function);
+	slot[1] = entry->start_ns;
+	slot[thread->slot_arg] = fxt_arg_header(FXT_ARG_POINTER, 2, FXT_STR_function);
+	slot[thread->slot_arg + 1] = function;
+	slot[0] = thread->slot_header | entry->names;
+}
+
+/* The slots of one more page. */
+bool fxt_open_add_page(struct fxt_thread *thread, uint64_t now_ns)
+{
+	unsigned words = slot_words(thread), at = PAGE_FIRST_SLOT, n;
+	size_t slots = slots_in_page(thread);
+	struct fxt_open *entry = fxt_opens(thread) + thread->page_count * slots;
+	struct fxt_chunk chunk;
+	uint64_t *page;
+
+	if (thread->page_count == FXT_OPEN_PAGES)
+		return false;
+	page = fxt_storage_take_page(fxt_agent.storage, now_ns, &chunk);
+	fxt_agent_overwritten(&chunk, now_ns);
+	if (!page)
+		return false;
+	for (n = 0; n < slots && entry < fxt_opens(thread) + FXT_OPEN_MAX; n++, at += words, entry++) {
+		page[at] = fxt_filler(words);
+		if (words == INLINE_SLOT_WORDS) {
+			page[at + 2] = thread->pid;
+			page[at + 3] = thread->tid;
+			page[at + 6] = page[at + 7] = 0;
+		}
+		entry->slot = page + at;
+		if (entry < thread->open && !fxt_open_is_changing(entry))
+			restate(thread, entry);
+	}
+	page[at] = fxt_filler(PAGE_END - at);
+	thread->pages[thread->page_count++] = page;
+	fxt_open_set_deep_count(thread, thread->deep_count);
+	fxt_thread_show_page(thread, page);
+	return true;
+}
+
+/* Gives the next entry a slot. False: the calls nest too deep. */
+static bool prepare(struct fxt_thread *thread, uint64_t start_ns)
+{
+	struct fxt_open *entry = thread->open;
+	uint64_t mask;
+
+	if (entry == fxt_opens(thread) + FXT_OPEN_MAX || fxt_stack_is_short())
+		return false;
+	mask = fxt_sys_block_signals();
+	if (!thread->ready)
+		fxt_thread_ready(thread);
+	if (!entry->slot && !(thread->ready && fxt_open_add_page(thread, start_ns))) {
+		/* Recorded when it returns, if there is room then, but not shown while it is in progress. */
+		entry->slot = thread->no_slot;
+	}
+	fxt_sys_restore_signals(mask);
+	return true;
+}
+
+void fxt_open_make_ready(struct fxt_thread *thread)
+{
+	if (!fxt_stack_is_short())
+		fxt_thread_ready(thread);
+}
+
+struct fxt_open *fxt_open_next(struct fxt_thread *thread, uintptr_t frame, uintptr_t function, uintptr_t site,
+			       uint64_t start_ns)
+{
+	/* They ended before this call began. */
+	fxt_open_drop_stale(thread, frame, function, site, start_ns - 1);
+	return thread->open->slot || prepare(thread, start_ns) ? thread->open : NULL;
+}
+
+void fxt_open_shape(struct fxt_thread *thread)
+{
+	unsigned words = slot_words(thread);
+
+	static_assert((PAGE_END - PAGE_FIRST_SLOT) % FXT_SLOT_WORDS != 0 &&
+			      (PAGE_END - PAGE_FIRST_SLOT) % INLINE_SLOT_WORDS != 0,
+		      "a page ends in a filler behind its slots");
+	static_assert((PAGE_END - PAGE_FIRST_SLOT) / INLINE_SLOT_WORDS * FXT_OPEN_PAGES >= FXT_OPEN_MAX,
+		      "pages for every entry");
+	thread->slot_arg = words == FXT_SLOT_WORDS ? FXT_SLOT_ARG : FXT_SLOT_ARG + FXT_INLINE_WORDS;
+	thread->slot_filler = fxt_filler(words);
+	thread->slot_header = fxt_record_type(FXT_RECORD_EVENT) | fxt_record_words(words) |
+			      fxt_event_type(FXT_EVENT_DURATION_BEGIN) | fxt_event_args(1) | thread->event_thread;
+}
+
+void fxt_open_after_fork(struct fxt_thread *thread)
+{
+	struct fxt_open *entry;
+
+	thread->page_count = 0;
+	/* Who was interrupted as it was about to take the next entry stores to its slot. */
+	for (entry = fxt_opens(thread); entry < fxt_opens(thread) + FXT_OPEN_MAX && entry->slot; entry++)
+		entry->slot = entry <= thread->open ? thread->no_slot : NULL;
+	/* For the child's trace they begin here, and in its own string table names are found again when
+	 * needed. */
+	for (entry = fxt_opens(thread); entry < thread->open; entry++) {
+		entry->start_ns = fxt_now(thread);
+		if (fxt_open_function(entry))
+			entry->names = FXT_FUNCTION_UNNAMED;
+		/* Of a call: see fxt_open_start_in_child(). One that is changing may be about to be a
+		 * function's. */
+		else if (!fxt_open_is_changing(entry))
+			entry->function = entry->start_ns;
+	}
+}
+
+uint64_t fxt_open_start_in_child(const struct fxt_thread *thread, uint64_t end_ns)
+{
+	const struct fxt_open *entry = thread->open;
+
+	return entry->function == entry->start_ns && entry->start_ns >= thread->born_ns && entry->start_ns < end_ns ? entry->start_ns : end_ns;
+}
+
+void fxt_open_forget(struct fxt_thread *thread)
+{
+	struct fxt_open *entry;
+
+	fxt_open_set_deep_count(thread, 0);
+	for (entry = fxt_opens(thread); entry < thread->open; entry++) {
+		entry->slot = NULL;
+		entry->names = 0;
+	}
+	thread->open = fxt_opens(thread);
+}
+
+void fxt_open_close_all(struct fxt_thread *thread)
+{
+	uint64_t end_ns = fxt_now(thread);
+
+	fxt_open_set_deep_count(thread, 0);
+	while (thread->open > fxt_opens(thread))
+		close_entry(thread, thread->open - 1, end_ns);
+}
+
+/* -- Before another program -------------------------------------------------------------------- */
+
+static bool shows(const uint64_t *slot, enum fxt_event_type type)
+{
+	return !fxt_is_filler(slot[0]) && fxt_get_event_type(slot[0]) == type;
+}
+
+static uint64_t with_type(uint64_t header, enum fxt_event_type from, enum fxt_event_type to)
+{
+	return header ^ fxt_event_type(from) ^ fxt_event_type(to);
+}
+
+static bool is_of_function(const uint64_t *slot)
+{
+	return fxt_get_event_category(slot[0]) == FXT_STR_CATEGORIES + FXT_BIT_function;
+}
+
+/* A duration-complete event of the slot's size: an argument of one word, and the end. Whatever a copy has of
+ * the two, it is a record. A call's argument is kept where functions have theirs. */
+void fxt_open_end(struct fxt_thread *thread, uint64_t end_ns, uint64_t name)
+{
+	struct fxt_open *entry;
+	uint64_t header, *slot, *arg;
+
+	for (entry = fxt_opens(thread); entry < thread->open; entry++) {
+		slot = entry->slot;
+		if (!slot || !shows(slot, FXT_EVENT_DURATION_BEGIN))
+			continue;
+		header = with_type(slot[0], FXT_EVENT_DURATION_BEGIN, FXT_EVENT_DURATION_COMPLETE);
+		arg = slot + thread->slot_arg;
+		if (!is_of_function(slot)) {
+			entry->site = arg[0];
+			entry->function = arg[1];
+		}
+		arg[0] = fxt_arg_header(FXT_ARG_STRING, 1, FXT_STR_ended_by) | fxt_arg_string(name);
+		arg[1] = end_ns;
+		atomic_store_explicit((_Atomic uint64_t *)slot, header, memory_order_release);
+	}
+}
+
+void fxt_open_go_on(struct fxt_thread *thread)
+{
+	struct fxt_open *entry;
+	uint64_t *slot, *arg;
+
+	for (entry = fxt_opens(thread); entry < thread->open; entry++) {
+		slot = entry->slot;
+		if (!slot || !shows(slot, FXT_EVENT_DURATION_COMPLETE))
+			continue;
+		arg = slot + thread->slot_arg;
+		atomic_store_explicit((_Atomic uint64_t *)slot,
+				      with_type(slot[0], FXT_EVENT_DURATION_COMPLETE, FXT_EVENT_DURATION_BEGIN), memory_order_release);
+		arg[1] = entry->function;
+		arg[0] = is_of_function(slot) ? fxt_arg_header(FXT_ARG_POINTER, 2, FXT_STR_function) : entry->site;
+	}
+}

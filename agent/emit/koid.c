@@ -1,0 +1,160 @@
+/* See koid.h. Called at start, after a fork, and by threads that attach themselves: any context. */
+#include "koid.h"
+
+#include <string.h>
+#include <sys/auxv.h>
+
+#include "agent/base/agent.h"
+#include "agent/base/stack.h"
+#include "writer/apart.h"
+
+#define VARIABLE "FXT_NAMESPACE="
+
+enum {
+	LINK_BYTES = 64,
+	FIRST_MADE = 1 << 22,           /* Linux's largest process id is below that */
+	STAT_BYTES = 512,               /* of /proc/self/stat, the time a process began included */
+	STAT_START = 20,                /* that is so many fields behind the program's name */
+	NS_PER_SECOND = 1000000000,
+};
+
+/* Of `fxt record`: its namespace and the device of its /proc. 0: nothing is known of it. */
+static struct {
+	uint64_t namespace, proc_device;
+} first;
+static uint64_t namespace, start_ns;
+
+static uint64_t number_at(const char **at)
+{
+	uint64_t number = 0;
+
+	for (; **at >= '0' && **at <= '9'; ++*at)
+		number = number * 10 + (uint64_t)(**at - '0');
+	return number;
+}
+
+/* The number in what a link leads to, behind `before`; 0: it is not there. */
+static uint64_t number_in_link(const char *path, const char *before)
+{
+	char target[LINK_BYTES];
+	int bytes = fxt_sys_readlink(path, target, sizeof(target) - 1);
+	const char *at;
+
+	if (bytes <= 0)
+		return 0;
+	target[bytes] = '\0';
+	at = strstr(target, before);
+	if (!at)
+		return 0;
+	at += strlen(before);
+	return number_at(&at);
+}
+
+/* Each mount of /proc is of one namespace. */
+static bool is_first_proc(void)
+{
+	struct stat status;
+
+	return !fxt_sys_lstat("/proc", &status) && (uint64_t)status.st_dev == first.proc_device;
+}
+
+uint64_t fxt_process_start_ns(void)
+{
+	char text[STAT_BYTES];
+	uint64_t ticks, per_second = getauxval(AT_CLKTCK);
+	const char *at;
+	long bytes;
+
+	/* A handler may fork on a stack of its own. */
+	if (!per_second || fxt_stack_has_less(STAT_BYTES + FXT_SLOW_PATH_BYTES))
+		return 0;
+	bytes = fxt_read_file("/proc/self/stat", text, sizeof(text) - 1);
+	if (bytes <= 0)
+		return 0;
+	text[bytes] = '\0';
+	/* The program's name may have anything in it. */
+	at = memrchr(text, ')', (size_t)bytes);
+	for (unsigned field = 0; at && field < STAT_START; field++)
+		at = strchr(at + 1, ' ');
+	if (!at)
+		return 0;
+	at++;
+	ticks = number_at(&at);
+	return ticks / per_second * NS_PER_SECOND + ticks % per_second * NS_PER_SECOND / per_second;
+}
+
+/* One of 2^32 - 2^22 numbers, by a hash: among a thousand processes and threads two have the same in one run
+ * of some ten thousand. */
+static uint32_t make(uint32_t id)
+{
+	uint64_t x = (namespace << 32 | id) + start_ns * UINT64_C(0x9e3779b97f4a7c15);
+
+	x = (x ^ x >> 31) * UINT64_C(0xbf58476d1ce4e5b9);
+	x = (x ^ x >> 29) * UINT64_C(0x94d049bb133111eb);
+	return FIRST_MADE + (uint32_t)((x ^ x >> 32) % (UINT32_MAX - FIRST_MADE));
+}
+
+static void look(void)
+{
+	uint64_t shown;
+
+	fxt_agent.koid = fxt_agent.pid;
+	fxt_agent.koid_kind = FXT_KOID_OWN;
+	namespace = first.namespace ? number_in_link("/proc/self/ns/pid", "[") : 0;
+	/* Without a /proc nothing is known. */
+	if (!namespace || namespace == first.namespace)
+		return;
+	shown = is_first_proc() ? number_in_link("/proc/self", "") : 0;
+	if (!shown)
+		start_ns = fxt_process_start_ns();
+	fxt_agent.koid_kind = shown ? FXT_KOID_SHOWN : FXT_KOID_MADE;
+	fxt_agent.koid = shown ? (uint32_t)shown : make(fxt_agent.pid);
+}
+
+void fxt_koid_start(char **environment)
+{
+	const char *at;
+
+	for (; *environment && strncmp(*environment, VARIABLE, strlen(VARIABLE)); environment++)
+		;
+	if (*environment) {
+		at = *environment + strlen(VARIABLE);
+		first.namespace = number_at(&at);
+		at += *at == ':';
+		first.proc_device = number_at(&at);
+	}
+	look();
+}
+
+/* A parent in another namespace is not seen: its number is 0. */
+void fxt_koid_after_fork(void)
+{
+	if (fxt_agent.koid_kind == FXT_KOID_OWN && (!first.namespace || FXT_SYSCALL0(SYS_getppid) != 0))
+		fxt_agent.koid = fxt_agent.pid;
+	else
+		look();
+}
+
+uint32_t fxt_koid_of_thread(uint32_t tid)
+{
+	uint64_t shown;
+
+	if (fxt_agent.koid_kind == FXT_KOID_OWN)
+		return tid;
+	if (tid == fxt_agent.pid)
+		return fxt_agent.koid;
+	shown = fxt_agent.koid_kind == FXT_KOID_SHOWN ? number_in_link("/proc/thread-self", "/task/") : 0;
+	return shown ? (uint32_t)shown : make(tid);
+}
+
+uint32_t fxt_koid_of_other(uint32_t tid)
+{
+	const struct fxt_thread *thread = fxt_koid_differs() ? fxt_threads_find(tid) : NULL;
+
+	return thread ? thread->tid : tid;
+}
+
+bool fxt_koid_differs(void)
+{
+	return fxt_agent.koid_kind != FXT_KOID_OWN;
+}

@@ -1,0 +1,294 @@
+/* Turning a lane to its next chunk. Called in the middle of an emission; any context. */
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+#include "clock.h"
+#include "deferred.h"
+#include "in_progress.h"
+#include "sample.h"
+#include "agent/base/stack.h"
+#include "writer/fxt_encode.h"
+
+/* What a chunk has room for at most: its thread's record, in front, has a slack too. */
+enum { MOST_WORDS = FXT_CHUNK_WORDS - 8 * FXT_LANE_SLACK_WORDS };
+
+/* The chunk is done with; what the storage cannot keep of it is lost after all. */
+static void finish(uint32_t number, uint32_t events, uint64_t last_ns)
+{
+	uint32_t lost = fxt_storage_finish(fxt_agent.storage, number, events, last_ns);
+
+	if (!lost)
+		return;
+	fxt_agent_count(FXT_LOSS_ROOM, lost, last_ns);
+	fxt_agent_lost(FXT_LOSS_ROOM, last_ns);
+}
+
+void fxt_lane_give_back(struct fxt_thread *thread, struct fxt_lane *lane, uint64_t hold)
+{
+	/* Before the exchange: afterwards its thread may have begun to count in another chunk. */
+	uint32_t number = (uint32_t)hold, events = lane->events;
+
+	if (hold && atomic_compare_exchange_strong_explicit(&lane->hold, &hold, 0, memory_order_acq_rel, memory_order_relaxed))
+		finish(number, events, thread->last_ns);
+}
+
+bool fxt_lane_give_back_full(struct fxt_full_chunk *full)
+{
+	uint64_t hold = atomic_load_explicit(&full->hold, memory_order_acquire), last_ns = full->last_ns;
+	uint32_t events = full->events;
+
+	if (!hold || !atomic_compare_exchange_strong_explicit(&full->hold, &hold, 0, memory_order_acq_rel, memory_order_relaxed))
+		return false;
+	finish((uint32_t)hold, events, last_ns);
+	return true;
+}
+
+/* In a ring: the chunk that is full takes the place of the one before. */
+static void keep_full(struct fxt_thread *thread, struct fxt_lane *lane)
+{
+	struct fxt_full_chunk *full = &thread->full[lane - thread->lanes];
+	uint64_t hold = atomic_load_explicit(&lane->hold, memory_order_acquire);
+
+	/* It had to be given back, or somebody took it away. */
+	if (!hold || !atomic_compare_exchange_strong_explicit(&lane->hold, &hold, 0, memory_order_acq_rel, memory_order_relaxed))
+		return;
+	fxt_lane_give_back_full(full);
+	full->events = lane->events;
+	full->last_ns = thread->last_ns;
+	atomic_store_explicit(&full->hold, hold, memory_order_release);
+}
+
+/* What may pass: a file system or a quota that is full. The size the user allowed stays used up. */
+static bool may_pass(int failure)
+{
+	return failure == -ENOSPC || failure == -EDQUOT;
+}
+
+static bool give_back_own(struct fxt_thread *thread, struct fxt_lane *lane)
+{
+	uint64_t hold = atomic_load_explicit(&lane->hold, memory_order_acquire);
+
+	if (fxt_lane_give_back_full(&thread->full[lane - thread->lanes]))
+		return true;
+	fxt_lane_give_back(thread, lane, hold);
+	return hold != 0;
+}
+
+/* What comes of looking for a chunk. */
+enum outcome { TURNED, DROPPED, MAY_PASS };
+
+/* *waited_ns: since when the thread has waited for room, or the ring for a snapshot of the chunk; 0: not at
+ * all. */
+static enum outcome take_chunk(struct fxt_thread *thread, struct fxt_lane *lane, struct fxt_chunk *chunk, uint64_t *waited_ns)
+{
+	/* No clock is read at first: the end of the call that is being recorded stays the thread's last time,
+	 * unless it has to wait. */
+	uint64_t before_ns = *waited_ns ? fxt_now(thread) : thread->last_ns + 1;
+
+	if (fxt_storage_take(fxt_agent.storage, before_ns, chunk)) {
+		if (chunk->has_waited && !*waited_ns)
+			*waited_ns = before_ns;
+		return TURNED;
+	}
+	/* Too many threads for the ring, each with a chunk that it began some time ago. */
+	while (fxt_agent.config.mode == FXT_CIRCULAR && (give_back_own(thread, lane) || fxt_threads_give_back_idlest(thread)))
+		if (fxt_storage_take(fxt_agent.storage, before_ns, chunk))
+			return TURNED;
+	/* The child of a vfork would wait for its parent, who waits for it. */
+	if (!fxt_agent.config.wait_on_full || !may_pass(fxt_storage_failure(fxt_agent.storage)) || fxt_may_not_lock())
+		return DROPPED;
+	if (!*waited_ns) {
+		*waited_ns = before_ns;
+		fxt_agent_lost(FXT_LOSS_ROOM, before_ns);
+	}
+	return MAY_PASS;
+}
+
+/* Puts a record of the agent's own into a chunk that was just entered. */
+static void put_first(struct fxt_lane *lane, const uint64_t *record, size_t words)
+{
+	uint64_t *at = fxt_lane_place(lane, words);
+
+	memcpy(at + 1, record + 1, (words - 1) * FXT_WORD_BYTES);
+	fxt_lane_commit(lane, at, words, record[0]);
+}
+
+/* A chunk begins by saying whose it is, so that it can be dropped or moved alone. Then, if the thread had to
+ * wait for the chunk, a slice says so. */
+static void put_head(struct fxt_thread *thread, struct fxt_lane *lane, uint64_t waited_ns)
+{
+	uint64_t record[8];
+
+	if (thread->index)
+		put_first(lane, record, fxt_encode_thread(record, 3, thread->index, thread->pid, thread->tid));
+	if (waited_ns)
+		put_first(lane, record,
+			  fxt_encode_event(record, 8, FXT_EVENT_DURATION_COMPLETE, waited_ns,
+					   (struct fxt_thread_ref){thread->index, thread->pid, thread->tid},
+					   FXT_INDEXED(FXT_STR_CATEGORIES + FXT_BIT_agent), FXT_INDEXED(FXT_STR_waiting),
+					   (struct fxt_args){0}, fxt_now(thread)));
+}
+
+unsigned fxt_lanes_left(struct fxt_lane *lowest, const struct fxt_lane *end)
+{
+	struct fxt_lane *lane;
+	unsigned without = 0;
+
+	for (lane = lowest; lane < end; lane++)
+		without += !fxt_lane_recover(lane);
+	return without;
+}
+
+/* A handler that leaves an emission by longjmp leaves its level raised too. An emission that was interrupted
+ * by the handler we are in lies above us on the stack; what lies below was left. */
+static struct fxt_lane *lower_what_was_left(struct fxt_thread *thread, struct fxt_lane *lane)
+{
+	struct fxt_lane *lowest = lane;
+	uintptr_t here = lane->raised_at;
+	unsigned lost;
+
+	while (lowest > thread->lanes && fxt_on_own_stack(thread, here) && fxt_on_own_stack(thread, lowest[-1].raised_at) &&
+	       lowest[-1].raised_at <= here)
+		lowest--;
+	if (lowest == lane || fxt_on_alternate_stack())
+		return lane;
+	lost = fxt_lanes_left(lowest, lane);
+	if (fxt_agent_file())
+		fxt_agent_count(FXT_LOSS_SIGNALS, lost, thread->last_ns);
+	lowest->raised_at = here;
+	atomic_signal_fence(memory_order_seq_cst);
+	thread->lane = lowest + 1;
+	return lowest;
+}
+
+/* On its own: its frame is more than a short stack may have. With signals blocked: what a turn has half done
+ * can neither be left by longjmp, nor go on in the child of a fork. *why: if it is dropped. *waited_ns: as
+ * take_chunk() has it, of earlier tries too. */
+static __attribute__((noinline)) enum outcome turn(struct fxt_thread *thread, struct fxt_lane *lane, size_t words, enum fxt_loss *why,
+						   uint64_t *waited_ns)
+{
+	struct fxt_chunk chunk;
+	enum outcome outcome;
+
+	/* The last lanes are a fence: handlers nest this deep. */
+	*why = FXT_LOSS_SIGNALS;
+	if (lane >= thread->lanes + FXT_LANES)
+		return DROPPED;
+	*why = FXT_LOSS_SIZE;
+	if (words > MOST_WORDS)
+		return DROPPED;
+	*why = FXT_LOSS_ROOM;
+	if (!thread->ready && !fxt_thread_ready(thread))
+		return DROPPED;
+	/* Becoming ready writes records of its own, in the same lane; or this is a lower one. */
+	if (fxt_lane_has(lane, words))
+		return TURNED;
+	atomic_store_explicit(&lane->limit, 0, memory_order_relaxed);
+	if (fxt_agent.config.mode != FXT_CIRCULAR)
+		fxt_lane_give_back(thread, lane, atomic_load_explicit(&lane->hold, memory_order_acquire));
+	outcome = take_chunk(thread, lane, &chunk, waited_ns);
+	if (outcome != TURNED)
+		return outcome;
+	if (fxt_agent.config.mode == FXT_CIRCULAR)
+		keep_full(thread, lane);
+	fxt_lane_enter(lane, &chunk, ++thread->serial);
+	put_head(thread, lane, *waited_ns);
+	fxt_agent_overwritten(&chunk, thread->last_ns);
+	fxt_sample_renewed(thread, thread->last_ns);
+	/* Not fxt_lane_has(): somebody may want this chunk already. He gets it after this record. A small
+	 * chunk at the end of a file that was rewritten may be too short. */
+	*why = FXT_LOSS_SIZE;
+	return lane->at + words + FXT_LANE_SLACK_WORDS < lane->end ? TURNED : DROPPED;
+}
+
+/* FXT_ON_FULL=wait: for room that may come, and with the program's signals. */
+static enum outcome turn_or_wait(struct fxt_thread *thread, struct fxt_lane *lane, size_t words, enum fxt_loss *why)
+{
+	static const struct timespec pause = {0, 10 * 1000 * 1000};
+	uint64_t mask, waited_ns = 0;
+	enum outcome outcome;
+
+	for (;;) {
+		mask = fxt_sys_block_signals();
+		outcome = turn(thread, lane, words, why, &waited_ns);
+		fxt_sys_restore_signals(mask);
+		if (outcome != MAY_PASS)
+			return outcome;
+		FXT_SYSCALL2(SYS_nanosleep, &pause, NULL);
+	}
+}
+
+/* The emission is over, without its record. Deferred work would never be done where nothing is written any
+ * more. */
+static void give_up(struct fxt_thread *thread, struct fxt_lane *lane, bool is_call)
+{
+	fxt_lane_lower(thread, lane);
+	if (is_call && thread->commit)
+		fxt_deferred_after(thread, thread->last_ns);
+}
+
+struct fxt_lane *fxt_lane_turn(struct fxt_thread *thread, struct fxt_lane *lane, size_t words, bool is_call)
+{
+	uintptr_t here = lane->raised_at;
+	enum fxt_loss why;
+
+	if (fxt_has_no_room(thread, lane) && words <= MOST_WORDS) {
+		if (is_call)
+			fxt_thread_dropped_again(thread);
+		give_up(thread, lane, is_call);
+		return NULL;
+	}
+	lane = lower_what_was_left(thread, lane);
+	if (!fxt_lane_has(lane, words) && fxt_stack_is_short()) {
+		if (is_call)
+			fxt_agent_count_short(thread->last_ns);
+	} else if (turn_or_wait(thread, lane, words, &why) == TURNED) {
+		/* What was written on the way, in the same lane, was raised further down. */
+		lane->raised_at = here;
+		return lane;
+	} else if (is_call) {
+		fxt_thread_dropped(thread, why);
+	}
+	give_up(thread, lane, is_call);
+	return NULL;
+}
+
+/* -- Fork --------------------------------------------------------------------------------------- */
+
+bool fxt_is_interrupted(const struct fxt_thread *thread)
+{
+	const struct fxt_open *entry;
+
+	if (thread->lane != thread->lanes)
+		return true;
+	for (entry = thread->open; entry-- > fxt_opens((struct fxt_thread *)thread);)
+		if (fxt_open_is_changing(entry))
+			return true;
+	return false;
+}
+
+void fxt_lanes_reset(struct fxt_thread *thread)
+{
+	struct fxt_lane *last = thread->lanes + FXT_LANES + FXT_LANE_FENCES - 1, *lane;
+
+	memset(thread->lanes, 0, sizeof(thread->lanes));
+	memset(thread->full, 0, sizeof(thread->full));
+	for (lane = thread->lanes; lane < last; lane++)
+		lane->next = lane + 1;
+	last->next = last;
+	thread->lane = thread->lanes;
+}
+
+void fxt_lanes_after_fork(struct fxt_thread *thread, bool returns)
+{
+	struct fxt_lane *lane;
+
+	if (!returns) {
+		fxt_lanes_reset(thread);
+		return;
+	}
+	for (lane = thread->lanes; lane < thread->lanes + FXT_LANES + FXT_LANE_FENCES; lane++)
+		fxt_lane_leave(lane);
+	memset(thread->full, 0, sizeof(thread->full));
+}

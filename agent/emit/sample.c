@@ -1,0 +1,138 @@
+/* See sample.h. Some 6 microseconds of system calls in 10 ms: files are opened for each sample and closed
+ * again, as a descriptor that stays would be one more that the program can meet. In a process with several
+ * threads that takes a task of its own (writer/apart.h), some 20 microseconds, so it is done for one sample
+ * in ten. */
+#include "sample.h"
+
+#include <sys/auxv.h>
+
+#include "deferred.h"
+#include "emit.h"
+#include "agent/base/heap.h"
+#include "writer/apart.h"
+
+enum {
+	SAMPLE_NS = 10 * 1000 * 1000,
+	RSS_AMONG_THREADS = 10,         /* samples to one reading of the resident memory */
+};
+
+static struct {
+	_Atomic uint64_t next_ns;
+	atomic_uint rss_skipped;
+	atomic_bool rss_failed, threads_failed, descriptors_failed;     /* whom it fails once is not asked again */
+} sample_state;
+
+void fxt_sample_after_fork(void)
+{
+	atomic_store_explicit(&sample_state.next_ns, 0, memory_order_relaxed);
+}
+
+static bool is_due(uint64_t now_ns)
+{
+	return fxt_is_on(FXT_CAT_counter) && now_ns >= atomic_load_explicit(&sample_state.next_ns, memory_order_relaxed);
+}
+
+void fxt_sample_renewed(struct fxt_thread *thread, uint64_t now_ns)
+{
+	if (is_due(now_ns))
+		fxt_deferred_ask(thread);
+}
+
+/* At least 0, but of the heap. False: there is no room. */
+static bool put(struct fxt_thread *thread, uint64_t now_ns, uint64_t name, uint64_t argument, int64_t value)
+{
+	const uint64_t names = fxt_names_of(FXT_STR_CATEGORIES + FXT_BIT_counter, name);
+	uint64_t *at = fxt_reserve_extra(thread, now_ns, 2);
+
+	if (!at)
+		return false;
+	at = value < 0 ? fxt_put_long(at, argument, value) : fxt_put_uint(at, argument, (uint64_t)value);
+	*at++ = 0;      /* the counter's id: there is one of this name in the process */
+	fxt_commit(thread, at, fxt_record_type(FXT_RECORD_EVENT) | fxt_event_type(FXT_EVENT_COUNTER) | fxt_event_args(1) | names);
+	return true;
+}
+
+/* The second number of statm, in pages. */
+static bool read_rss(uint64_t *pages)
+{
+	char text[128];
+	long bytes = fxt_read_file("/proc/self/statm", text, sizeof(text)), at = 0;
+
+	if (bytes <= 0)
+		return false;
+	while (at < bytes && text[at] != ' ')
+		at++;
+	*pages = 0;
+	for (at++; at < bytes && text[at] >= '0' && text[at] <= '9'; at++)
+		*pages = *pages * 10 + (uint64_t)(text[at] - '0');
+	return *pages != 0;
+}
+
+static bool rss_is_due(void)
+{
+	if (!fxt_is_alone() && atomic_fetch_add_explicit(&sample_state.rss_skipped, 1, memory_order_relaxed) % RSS_AMONG_THREADS)
+		return false;
+	return true;
+}
+
+/* A directory for each thread, and two that every directory has. */
+static bool read_threads(uint64_t *count)
+{
+	struct stat status;
+
+	if (fxt_sys_lstat("/proc/self/task", &status) || status.st_nlink < 3)
+		return false;
+	*count = status.st_nlink - 2;
+	return true;
+}
+
+/* Since Linux 6.2 the directory's size is how many there are; before that it is 0, and they would have to be
+ * listed. Ours is none of the program's. */
+static bool read_descriptors(uint64_t *count)
+{
+	struct stat status;
+
+	if (fxt_sys_lstat("/proc/self/fd", &status) || status.st_size < 1)
+		return false;
+	*count = (uint64_t)status.st_size - (fxt_agent.buffer.fd >= 0);
+	return true;
+}
+
+static void put_read(struct fxt_thread *thread, uint64_t now_ns, atomic_bool *failed, bool (*read)(uint64_t *), uint64_t name,
+		     uint64_t argument, uint64_t unit)
+{
+	uint64_t value;
+
+	if (fxt_is_filtered() || atomic_load_explicit(failed, memory_order_relaxed))
+		return;
+	if (read(&value))
+		put(thread, now_ns, name, argument, (int64_t)(value * unit));
+	else
+		atomic_store_explicit(failed, true, memory_order_relaxed);
+}
+
+void fxt_sample(struct fxt_thread *thread, uint64_t now_ns)
+{
+	uint64_t next_ns = atomic_load_explicit(&sample_state.next_ns, memory_order_relaxed);
+	struct fxt_moved moved;
+
+	if (!is_due(now_ns))
+		return;
+	now_ns = fxt_now(thread);
+	if (now_ns < next_ns ||
+	    !atomic_compare_exchange_strong_explicit(&sample_state.next_ns, &next_ns, now_ns + SAMPLE_NS, memory_order_relaxed,
+						     memory_order_relaxed))
+		return;
+	moved = fxt_threads_moved();
+	/* What cannot be written is not asked for. */
+	if (!put(thread, now_ns, FXT_STR_read, FXT_STR_bytes, (int64_t)moved.read))
+		return;
+	put(thread, now_ns, FXT_STR_written, FXT_STR_bytes, (int64_t)moved.written);
+	if (fxt_heap.sized)
+		put(thread, now_ns, FXT_STR_heap_bytes, FXT_STR_bytes, moved.heap);
+	if (rss_is_due())
+		put_read(thread, now_ns, &sample_state.rss_failed, read_rss, FXT_STR_rss, FXT_STR_bytes,
+			 getauxval(AT_PAGESZ));
+	put_read(thread, now_ns, &sample_state.threads_failed, read_threads, FXT_STR_threads, FXT_STR_count, 1);
+	put_read(thread, now_ns, &sample_state.descriptors_failed, read_descriptors, FXT_STR_descriptors, FXT_STR_count, 1);
+}

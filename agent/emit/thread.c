@@ -1,0 +1,485 @@
+/* Threads: their states, and making them known to the trace. Called from wrappers' slow paths, any context.
+ * See threads.h.
+ *
+ * A state is never freed when its thread ends: the program's destructors come after that, and nothing tells
+ * us reliably that a thread is gone. A new thread takes over the state of one that the kernel no longer
+ * knows, and goes on in its chunks.
+ */
+#include <sys/auxv.h>
+
+#include <pthread.h>
+
+#include "counter.h"
+#include "agent/arrows/flow.h"
+#include "function.h"
+#include "agent/arrows/parent_links.h"
+#include "agent/arrows/task_life.h"
+#include "in_progress.h"
+#include "sample.h"
+#include "agent/base/stack.h"
+#include "threads.h"
+#include "writer/fxt_encode.h"
+
+enum {
+	MAX_STATES = 1 << 16,
+	LOOKS = 8,                      /* states looked at for a dead thread's; one system call each */
+	/* In a page of open calls. */
+	DROPPED_SLOT = 8,               /* a cache line of its own, like the next */
+	FILTERED_SLOT = DROPPED_SLOT + FXT_COUNTER_WORDS,
+	DEFAULT_STACK_BYTES = 8 << 20,
+	FIND_MAX = 1024,                /* states looked at for a thread's */
+	LEAST_FORK_NS = 20000,          /* every fork takes longer, and so does every call that began before one and ends after it */
+};
+
+__thread struct fxt_thread *fxt_self, *fxt_self_ending;
+static __thread bool barred;            /* see fxt_thread_bar() */
+
+struct fxt_threads fxt_threads;
+
+static struct {
+	uint32_t next_look;             /* under the lock of fxt_threads */
+	atomic_uint next_index;
+} states;
+
+/* -- Pages ------------------------------------------------------------------------------------- */
+
+void fxt_thread_show_page(struct fxt_thread *thread, uint64_t *page)
+{
+	fxt_counter_clear(page + DROPPED_SLOT);
+	fxt_counter_clear(page + FILTERED_SLOT);
+	page[3] = fxt_filler(DROPPED_SLOT - 3);
+	page[1] = thread->pid;
+	page[2] = thread->tid;
+	atomic_store_explicit((_Atomic uint64_t *)page,
+			      thread->index ? fxt_record_type(FXT_RECORD_THREAD) | fxt_record_words(3) |
+						      fxt_thread_index(thread->index)
+					    : fxt_filler(3),
+			      memory_order_release);
+}
+
+static uint64_t *show_counter(struct fxt_thread *thread, unsigned slot, uint64_t name, uint64_t value)
+{
+	return fxt_counter_show(thread->pages[0] + slot, name, thread->event_thread, thread->pid, thread->tid,
+				thread->tid, value);
+}
+
+/* The thread's count is shown in its page, from the first one on. Signals are blocked, or a handler's would
+ * be lost in between. */
+static void show_dropped(struct fxt_thread *thread)
+{
+	uint64_t mask = fxt_sys_block_signals();
+
+	if (thread->page_count && thread->dropped == &thread->no_page[1]) {
+		thread->dropped_ns = thread->pages[0] + DROPPED_SLOT + 1;
+		thread->dropped = show_counter(thread, DROPPED_SLOT, FXT_STR_dropped, thread->no_page[1]);
+	}
+	fxt_sys_restore_signals(mask);
+}
+
+/* The thread has no page, and no place in the file for its counts. */
+static void forget_page(struct fxt_thread *thread)
+{
+	thread->page_count = 0;
+	fxt_open_set_deep_count(thread, thread->deep_count);
+	thread->filtered = &thread->no_page[0];
+	thread->dropped = &thread->no_page[1];
+	thread->dropped_ns = &thread->no_page[2];
+	thread->no_room_before_ns = 0;
+	if (thread == fxt_self)
+		fxt_self_ending = thread;
+}
+
+static void has_met_no_room(struct fxt_thread *thread)
+{
+	thread->no_room_before_ns = fxt_storage_none_before(fxt_agent.storage);
+	/* What is filtered, or may meet a trigger, is so by its duration. */
+	if (thread->no_room_before_ns == FXT_NEVER && thread == fxt_self && thread->usual_ns &&
+	    fxt_agent.config.triggers.most_ns == INT64_MAX)
+		fxt_self_ending = NULL;
+}
+
+void fxt_thread_dropped(struct fxt_thread *thread, enum fxt_loss why)
+{
+	uint64_t now_ns = thread->last_ns ? thread->last_ns : fxt_clock_kernel_ns();
+	struct fxt_lane *lane = thread->lane;
+
+	/* Counters are in the storage: see fxt_is_interrupted(). */
+	fxt_lane_raise(thread, lane);
+	if (why != FXT_LOSS_ROOM || !thread->page_count) {
+		/* In the child of a fork this may be all that its trace says. */
+		if (fxt_agent_file())
+			fxt_agent_count(why, 1, now_ns);
+	} else {
+		if (thread->dropped == &thread->no_page[1])
+			show_dropped(thread);
+		fxt_count_one(thread->dropped);
+		*thread->dropped_ns = now_ns;
+	}
+	fxt_agent_lost(why, now_ns);
+	if (why == FXT_LOSS_ROOM && thread->ready)
+		has_met_no_room(thread);
+	fxt_lane_lower(thread, lane);
+}
+
+/* -- Records that are not calls ---------------------------------------------------------------- */
+
+static bool put(struct fxt_thread *thread, const uint64_t *record, size_t words, bool is_call)
+{
+	struct fxt_lane *lane = fxt_open_lane(thread, words, is_call);
+	uint64_t *at;
+
+	if (!lane)
+		return false;
+	at = fxt_lane_place(lane, words);
+	memcpy(at + 1, record + 1, (words - 1) * FXT_WORD_BYTES);
+	fxt_lane_commit(lane, at, words, record[0]);
+	fxt_close_lane(thread, lane, 0);
+	return true;
+}
+
+bool fxt_thread_put(struct fxt_thread *thread, const uint64_t *record, size_t words)
+{
+	return put(thread, record, words, true);
+}
+
+bool fxt_thread_put_extra(struct fxt_thread *thread, const uint64_t *record, size_t words)
+{
+	return put(thread, record, words, false);
+}
+
+struct fxt_thread *fxt_threads_find(uint32_t own_tid)
+{
+	uint32_t i, count = *(volatile uint32_t *)&fxt_threads.count;
+
+	/* Who looks is going to wait; but not for this. */
+	if (count > FIND_MAX)
+		count = FIND_MAX;
+	for (i = 0; i < count; i++)
+		if (fxt_threads.list[i] && fxt_threads.list[i]->own_tid == own_tid && fxt_threads.list[i]->in_use)
+			return fxt_threads.list[i];
+	return NULL;
+}
+
+/* -- Life -------------------------------------------------------------------------------------- */
+
+/* A thread whose making was seen is told better: fxt_thread_has_stack(). */
+static void find_stack(struct fxt_thread *thread)
+{
+	struct rlimit limit;
+	uintptr_t bytes = DEFAULT_STACK_BYTES;
+
+	/* The kernel puts the program's name above the first frame; glibc puts a thread's descriptor above
+	 * its. */
+	thread->handle = (uintptr_t)pthread_self();
+	thread->stack_high = thread->tid == thread->pid ? getauxval(AT_EXECFN) : thread->handle;
+	if (!fxt_sys_getrlimit(RLIMIT_STACK, &limit) && limit.rlim_cur < UINT32_MAX)
+		bytes = limit.rlim_cur;
+	thread->stack_low = thread->stack_high > bytes ? thread->stack_high - bytes : 0;
+	thread->alternate_is_within = fxt_alternate_is_within(thread);
+}
+
+void fxt_thread_has_stack(struct fxt_thread *thread, uintptr_t low, size_t bytes)
+{
+	enum { PAGE = 4096 };
+	/* The descriptor is less than a page, at the end of the pages that the C library has mapped. */
+	uintptr_t high = (thread->handle + PAGE - 1) / PAGE * PAGE;
+
+	if (low)
+		thread->stack_low = low;
+	else if (bytes)
+		thread->stack_low = high - bytes;
+}
+
+/* In every lane that goes on in the chunk of the thread before. With signals blocked. */
+static void put_thread_record(struct fxt_thread *thread)
+{
+	struct fxt_lane *level = thread->lane, *lane;
+	uint64_t record[3];
+
+	if (!thread->index)
+		return;
+	fxt_encode_thread(record, 3, thread->index, thread->pid, thread->tid);
+	for (lane = thread->lanes; lane < thread->lanes + FXT_LANES; lane++) {
+		if (!atomic_load_explicit(&lane->hold, memory_order_relaxed))
+			continue;
+		thread->lane = lane;
+		fxt_thread_put(thread, record, 3);
+	}
+	thread->lane = level;
+}
+
+static void make_ready(struct fxt_thread *thread)
+{
+	unsigned index = atomic_fetch_add_explicit(&states.next_index, 1, memory_order_relaxed) + 1;
+
+	if (index > FXT_THREAD_MAX_INDEX) {
+		/* Kept from wrapping around after four thousand million threads. */
+		atomic_store_explicit(&states.next_index, FXT_THREAD_MAX_INDEX, memory_order_relaxed);
+		index = 0;
+	}
+	thread->index = (uint8_t)index;
+	thread->event_thread = fxt_event_thread(index);
+	if (!index)
+		thread->usual_ns = 0;
+	thread->ready = true;
+	fxt_open_shape(thread);
+	put_thread_record(thread);
+	if (fxt_open_add_page(thread, fxt_now(thread)) && thread->threshold_ns)
+		thread->filtered = show_counter(thread, FILTERED_SLOT, FXT_STR_filtered, thread->no_page[0]);
+	fxt_thread_tell_name(thread, thread);
+}
+
+bool fxt_thread_ready(struct fxt_thread *thread)
+{
+	uint64_t mask;
+
+	if (thread->ready)
+		return true;
+	if (fxt_may_not_lock() || !fxt_agent_file())
+		return false;
+	mask = fxt_sys_block_signals();
+	/* A handler may have come first. */
+	if (!thread->ready)
+		make_ready(thread);
+	fxt_sys_restore_signals(mask);
+	return true;
+}
+
+void fxt_thread_ends(void)
+{
+	struct fxt_thread *thread = fxt_self;
+
+	if (!thread || !thread->ready)
+		return;
+	fxt_open_close_all(thread);
+	fxt_said_rest(thread);
+	fxt_life_thread_ends(thread);
+	fxt_kin_forget(thread);
+	/* Somebody joins it, perhaps. */
+	if (fxt_is_on(FXT_CAT_pthread) && fxt_is_waited_for(thread->handle))
+		fxt_flow_release(thread, thread->handle, FXT_RELEASE_ONE, (struct fxt_cause){0});
+}
+
+void fxt_threads_start(void)
+{
+	if (fxt_agent.config.mode == FXT_CIRCULAR)
+		fxt_chunks_start();
+}
+
+static void begin_life(struct fxt_thread *thread, uint32_t own_tid)
+{
+	thread->in_use = true;
+	thread->ready = false;
+	thread->pid = fxt_agent.koid;
+	thread->tid = fxt_koid_of_thread(own_tid);
+	thread->own_tid = own_tid;
+	forget_page(thread);
+	thread->no_page[0] = thread->no_page[1] = 0;
+	thread->threshold_ns = fxt_agent.config.threshold_ns;
+	thread->usual_ns = fxt_agent.config.triggers.most_ns;
+	if (fxt_agent.config.explain_ns && fxt_agent.config.explain_ns < thread->usual_ns)
+		thread->usual_ns = fxt_agent.config.explain_ns;
+	if (thread->threshold_ns || fxt_agent.config.triggers.least_ns)
+		thread->usual_ns = 0;
+	fxt_explain_reset(thread);
+	fxt_said_forget(thread);
+	thread->commit = 0;
+	thread->watched_errno = 0;
+	thread->born_ns = 0;
+	thread->life = thread->expects = thread->vforked_kin = 0;
+	thread->vforked = 0;
+	find_stack(thread);
+}
+
+/* Of a thread the kernel no longer knows: ends what it left open, gives back its pages, keeps its chunks. */
+static void end_life(struct fxt_thread *thread)
+{
+	uint32_t i;
+
+	fxt_agent_count(FXT_LOSS_SIGNALS, fxt_lanes_left(thread->lanes, thread->lane), thread->last_ns);
+	thread->lane = thread->lanes;
+	fxt_open_close_all(thread);
+	fxt_wait_abandon(thread);
+	thread->held_top = thread->held;
+	if (thread->page_count) {
+		uint64_t *page = thread->pages[0];
+
+		fxt_agent_count(FXT_LOSS_ROOM, fxt_counter_value(page + DROPPED_SLOT), page[DROPPED_SLOT + 1]);
+		fxt_agent_count(FXT_LOSS_FILTERED, fxt_counter_value(page + FILTERED_SLOT), thread->last_ns);
+	}
+	for (i = 0; i < thread->page_count; i++)
+		fxt_storage_return_page(fxt_agent.storage, thread->pages[i]);
+	for (i = 0; i < FXT_OPEN_MAX; i++)
+		fxt_opens(thread)[i].slot = NULL;
+	thread->in_use = false;
+}
+
+/* A state nobody uses; under the lock. */
+static struct fxt_thread *find_state(uint32_t pid)
+{
+	struct fxt_thread *thread;
+	uint32_t i;
+
+	for (i = 0; i < LOOKS && i < fxt_threads.count; i++) {
+		thread = fxt_threads.list[states.next_look++ % fxt_threads.count];
+		if (thread->claimed)
+			continue;
+		if (thread->in_use && thread->pid == fxt_agent.koid && fxt_sys_thread_exists((int)pid, (int)thread->own_tid))
+			continue;
+		return thread;
+	}
+	if (!fxt_threads.list)
+		fxt_threads.list = fxt_sys_memory(MAX_STATES * sizeof(*fxt_threads.list));
+	if (!fxt_threads.list || fxt_threads.count == MAX_STATES)
+		return NULL;
+	thread = fxt_sys_memory(sizeof(*thread));
+	if (!thread)
+		return NULL;
+	thread->open = fxt_opens(thread);
+	thread->open[-1].frame = UINTPTR_MAX;
+	thread->held_top = thread->held;
+	fxt_lanes_reset(thread);
+	thread->defined = fxt_functions_none_defined;
+	thread->defined_quick = fxt_functions_none_defined;
+	fxt_threads.list[fxt_threads.count++] = thread;
+	return thread;
+}
+
+/* A record of a thread that has no state. */
+static void drop_unattached(void)
+{
+	uint64_t now_ns;
+
+	if (!fxt_agent_file())
+		return;
+	now_ns = fxt_clock_kernel_ns();
+	fxt_agent_count(FXT_LOSS_ROOM, 1, now_ns);
+	fxt_agent_lost(FXT_LOSS_ROOM, now_ns);
+}
+
+struct fxt_thread *fxt_thread_attach(void)
+{
+	uint32_t pid, tid;
+	struct fxt_thread *thread;
+	uint64_t mask, all_blocked;
+
+	if (atomic_load_explicit(&fxt_agent.state, memory_order_acquire) != FXT_ON || barred)
+		return NULL;
+	if (fxt_stack_is_short()) {
+		fxt_agent_count_short(fxt_clock_kernel_ns());
+		return NULL;
+	}
+	if (fxt_is_forbidden(FXT_NO_LOCKS)) {
+		drop_unattached();
+		return NULL;
+	}
+	pid = (uint32_t)fxt_sys_getpid();
+	/* The child of a vfork, or another process in our memory: a state made for it would pass for one of
+	 * ours. */
+	if (pid != fxt_agent.pid)
+		return NULL;
+	tid = (uint32_t)fxt_sys_gettid();
+	mask = fxt_sys_block_signals();
+	all_blocked = fxt_lock(&fxt_threads.lock);
+	thread = find_state(pid);
+	if (thread)
+		thread->claimed = true;
+	fxt_unlock(&fxt_threads.lock, all_blocked);
+	if (thread) {
+		if (thread->in_use)
+			end_life(thread);
+		begin_life(thread, tid);
+		thread->claimed = false;
+		fxt_self = fxt_self_ending = thread;
+		fxt_thread_ready(thread);
+	} else {
+		drop_unattached();
+	}
+	fxt_sys_restore_signals(mask);
+	return thread;
+}
+
+struct fxt_thread *fxt_thread_bar(void)
+{
+	struct fxt_thread *thread = fxt_self;
+
+	/* In this order: a signal handler in between would attach anew. */
+	barred = true;
+	atomic_signal_fence(memory_order_seq_cst);
+	fxt_self = fxt_self_ending = NULL;
+	return thread;
+}
+
+void fxt_thread_unbar(struct fxt_thread *thread)
+{
+	fxt_self = fxt_self_ending = thread;
+	atomic_signal_fence(memory_order_seq_cst);
+	barred = false;
+}
+
+struct fxt_moved fxt_threads_moved(void)
+{
+	struct fxt_moved moved = {0};
+	uint64_t mask = fxt_lock(&fxt_threads.lock);
+	uint32_t i;
+
+	/* Their threads write on. */
+	for (i = 0; i < fxt_threads.count; i++) {
+		moved.read += *(volatile uint64_t *)&fxt_threads.list[i]->read_bytes;
+		moved.written += *(volatile uint64_t *)&fxt_threads.list[i]->written_bytes;
+		moved.heap += (int64_t)*(volatile uint64_t *)&fxt_threads.list[i]->heap_bytes;
+	}
+	fxt_unlock(&fxt_threads.lock, mask);
+	return moved;
+}
+
+/* The old file's pages and chunks are not the trace's any more. What is counted from here on needs a page
+ * again; a call that goes on beyond the end of the program does not: its slot was copied as it was. */
+void fxt_thread_after_rewrite(struct fxt_thread *thread)
+{
+	uint64_t filtered = *thread->filtered, dropped = *thread->dropped;
+	struct fxt_open *entry;
+
+	fxt_lanes_reset(thread);
+	for (entry = fxt_opens(thread); entry < fxt_opens(thread) + FXT_OPEN_MAX; entry++)
+		entry->slot = thread->no_slot;
+	forget_page(thread);
+	thread->no_page[0] = filtered;
+	thread->no_page[1] = dropped;
+	if (thread->threshold_ns && fxt_open_add_page(thread, 0))
+		thread->filtered = show_counter(thread, FILTERED_SLOT, FXT_STR_filtered, filtered);
+}
+
+void fxt_threads_after_fork(bool returns)
+{
+	struct fxt_thread *thread = fxt_self;
+	uint64_t heap_bytes = 0, born_ns;
+	uint32_t i;
+
+	/* Nobody else is in this memory. */
+	barred = false;
+	fxt_lock_reset(&fxt_threads.lock);
+	atomic_store_explicit(&states.next_index, 0, memory_order_relaxed);
+	/* It has moved nothing yet, and has the heap of all. */
+	for (i = 0; thread && i < fxt_threads.count; i++)
+		heap_bytes += fxt_threads.list[i]->heap_bytes;
+	if (thread) {
+		thread->read_bytes = thread->written_bytes = 0;
+		thread->heap_bytes = heap_bytes;
+	}
+	/* The other states are not looked at again: touching them would copy their memory. */
+	fxt_threads.count = 0;
+	if (!thread)
+		return;
+	fxt_threads.list[fxt_threads.count++] = thread;
+	fxt_lanes_after_fork(thread, returns);
+	born_ns = fxt_now(thread);
+	fxt_open_after_fork(thread);
+	begin_life(thread, (uint32_t)fxt_sys_gettid());
+	thread->born_ns = born_ns;
+	/* See fxt_open_ready(). */
+	thread->explain_due_ns = 0;
+	/* What its parent was in when a handler forked goes on in it, and needs a look when it ends. */
+	if (thread->usual_ns > LEAST_FORK_NS)
+		thread->usual_ns = LEAST_FORK_NS;
+}

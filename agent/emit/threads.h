@@ -1,0 +1,23 @@
+/* The states of all threads, for what goes over them: thread.c, which makes them, thread_name.c and
+ * thread_chunks.c. Everyone else asks for a thread by the functions of agent.h. */
+#ifndef FXT_THREADS_H
+#define FXT_THREADS_H
+
+#include "agent/base/agent.h"
+
+struct fxt_threads {
+	struct fxt_lock lock;           /* nests in nothing */
+	struct fxt_thread **list;
+	uint32_t count;
+};
+
+extern struct fxt_threads fxt_threads __attribute__((visibility("hidden")));
+
+/* Writes the name of a thread of this process, which may be another than the one that writes. It is the
+ * kernel's, so that it is the one other tools show. */
+void fxt_thread_tell_name(struct fxt_thread *thread, const struct fxt_thread *of);
+
+/* Of a ring, before chunks can be taken away. */
+void fxt_chunks_start(void);
+
+#endif

@@ -1,0 +1,131 @@
+/* Calls that leave the straight way: below the threshold, slow, such as a trigger waits for, or followed by
+ * deferred work. Called in the middle of an emission; any context. */
+#include <string.h>
+
+#include "agent/process/control.h"
+#include "deferred.h"
+#include "emit.h"
+#include "explain.h"
+#include "function.h"
+#include "held_locks.h"
+#include "in_progress.h"
+#include "agent/base/stack.h"
+
+static bool is_slow(uint64_t duration_ns)
+{
+	return fxt_agent.config.explain_ns && duration_ns >= fxt_agent.config.explain_ns;
+}
+
+uint64_t *fxt_room_unusual(struct fxt_thread *thread, uint64_t start_ns, uint64_t end_ns, size_t words)
+{
+	if (start_ns < thread->born_ns)
+		start_ns = fxt_open_start_in_child(thread, end_ns);
+	if (end_ns - start_ns < thread->threshold_ns) {
+		struct fxt_lane *lane = thread->lane;
+
+		/* The counter is in the storage: see fxt_is_interrupted(). */
+		fxt_lane_raise(thread, lane);
+		fxt_count_one(thread->filtered);
+		fxt_lane_lower(thread, lane);
+		fxt_deferred_after(thread, end_ns);
+		return NULL;
+	}
+	if (is_slow(end_ns - start_ns)) {
+		thread->commit |= FXT_COMMIT_WATCHED;
+		words += FXT_EXPLAIN_WORDS;
+	} else if (fxt_agent.config.triggers.count) {
+		thread->commit |= FXT_COMMIT_WATCHED;
+	}
+	return fxt_reserve(thread, start_ns, words);
+}
+
+void fxt_watch_failure(struct fxt_thread *thread, int error)
+{
+	thread->commit |= FXT_COMMIT_WATCHED;
+	thread->watched_errno = error;
+}
+
+static bool has_name(const struct fxt_trigger *trigger, const char *name, size_t bytes)
+{
+	size_t length = strlen(trigger->name);
+
+	return (trigger->is_prefix ? bytes >= length : bytes == length) && !memcmp(trigger->name, name, length);
+}
+
+static bool is_met(const struct fxt_trigger *trigger, uint64_t ns, int error)
+{
+	switch (trigger->test) {
+	case FXT_LONGER:
+		return ns > trigger->value;
+	case FXT_AT_LEAST:
+		return ns >= trigger->value;
+	case FXT_SHORTER:
+		return ns < trigger->value;
+	case FXT_AT_MOST:
+		return ns <= trigger->value;
+	case FXT_FAILED_WITH:
+		return error && (uint64_t)error == trigger->value;
+	case FXT_FAILED_OTHERWISE:
+		return error && (uint64_t)error != trigger->value;
+	}
+	return false;
+}
+
+/* The name in an event's header: a call's, or an instrumented function's that has an index. */
+static const char *event_name(uint64_t header, size_t *bytes)
+{
+	uint64_t index = fxt_get_event_name(header);
+
+	if (fxt_get_string_ref_inline(index) || index < FXT_STR_CALLS)
+		return NULL;
+	if (index - FXT_STR_CALLS < fxt_agent.calls.count) {
+		*bytes = strlen(fxt_agent.calls.list[index - FXT_STR_CALLS]);
+		return fxt_agent.calls.list[index - FXT_STR_CALLS];
+	}
+	return fxt_function_name_of((uint32_t)index, bytes);
+}
+
+/* NOLINTNEXTLINE(misc-no-recursion): see fxt_commit(). */
+void fxt_commit_watched(struct fxt_thread *thread, uint64_t *at, uint64_t header)
+{
+	struct fxt_lane *lane = thread->lane - 1;
+	uint64_t start_ns = lane->at[1], end_ns = at[-1], ns = end_ns - start_ns;
+	bool is_latest = end_ns == thread->last_ns;
+	unsigned explained = 0;
+	int error = thread->watched_errno;
+	const char *name;
+	size_t bytes;
+	unsigned i;
+
+	/* What is watched for is a call's. */
+	if (fxt_get_event_type(header) != FXT_EVENT_DURATION_COMPLETE) {
+		fxt_commit_as(thread, at, header, 1);
+		return;
+	}
+	if (!(thread->commit & FXT_COMMIT_DEFERRED))
+		thread->commit &= ~(unsigned)FXT_COMMIT_WATCHED;
+	thread->watched_errno = 0;
+	/* In the child of a fork that came in the middle of this record, its start is in the parent's chunk
+	 * alone: it is 0, and nobody reads on. */
+	if (start_ns && is_slow(ns) && !fxt_holds_lock(thread) && !fxt_stack_is_short()) {
+		/* In front of the end, which is the last word. */
+		at = fxt_explain_call(thread, at - 1, start_ns, end_ns, header, &explained);
+		*at++ = end_ns;
+	}
+	fxt_commit_as(thread, at, header + fxt_event_args(explained), 1);
+	/* The explanation may have read the clock since. */
+	if (is_latest)
+		fxt_deferred_after(thread, thread->last_ns);
+	/* It may be watched for something else. */
+	if (!error && ns < fxt_agent.config.triggers.most_ns && ns >= fxt_agent.config.triggers.least_ns)
+		return;
+	name = event_name(header, &bytes);
+	for (i = 0; name && i < fxt_agent.config.triggers.count; i++) {
+		const struct fxt_trigger *trigger = &fxt_agent.config.triggers.list[i];
+
+		if (has_name(trigger, name, bytes) && is_met(trigger, ns, error)) {
+			fxt_control_trigger(thread, trigger, name, bytes, ns, error);
+			return;
+		}
+	}
+}

@@ -1,0 +1,224 @@
+/* See mappings.h. A mapping's pages are pieces, as parts of it may be unmapped; pieces are in no order, since
+ * programs have few that are so large.
+ */
+#include "mappings.h"
+
+#include <sys/auxv.h>
+
+#include "agent/base/stack.h"
+
+enum { MAPPINGS = 1024, PIECES = 2 * MAPPINGS };
+
+struct mapping {
+	struct fxt_life life;
+	size_t bytes;                   /* left; 0: the place is free */
+};
+
+struct piece {
+	uintptr_t low, high;            /* the same: the place is free */
+	uint32_t mapping;
+	uint32_t leaving;               /* who is about to unmap it, or 0 */
+};
+
+static struct {
+	struct fxt_lock lock;           /* nests in nothing */
+	atomic_uint live;               /* mappings with a lifetime */
+	uint32_t mapping_count, piece_count;    /* places used so far */
+	uint32_t last_leaving;
+	struct mapping mappings[MAPPINGS];
+	struct piece pieces[PIECES];
+} mapped;
+
+/* -- Under the lock ---------------------------------------------------------------------------- */
+
+static bool add_piece(uintptr_t low, uintptr_t high, uint32_t mapping)
+{
+	uint32_t i;
+
+	for (i = 0; i < mapped.piece_count && mapped.pieces[i].low != mapped.pieces[i].high; i++)
+		;
+	if (i == PIECES)
+		return false;
+	if (i == mapped.piece_count)
+		mapped.piece_count++;
+	mapped.pieces[i] = (struct piece){low, high, mapping, 0};
+	return true;
+}
+
+/* True: it was the mapping's last. */
+static bool lose_bytes(uint32_t mapping, size_t bytes)
+{
+	mapped.mappings[mapping].bytes -= bytes;
+	if (mapped.mappings[mapping].bytes)
+		return false;
+	atomic_fetch_sub_explicit(&mapped.live, 1, memory_order_relaxed);
+	return true;
+}
+
+/* Pages of `piece` that stay; where there is no place for them they are not known any more. There are others
+ * of its mapping. */
+static void keep(const struct piece *piece, uintptr_t low, uintptr_t high)
+{
+	if (low < high && !add_piece(low, high, piece->mapping))
+		lose_bytes(piece->mapping, high - low);
+}
+
+static bool begin(uintptr_t low, uintptr_t high, uint32_t *mapping)
+{
+	uint32_t i;
+
+	for (i = 0; i < mapped.mapping_count && mapped.mappings[i].bytes; i++)
+		;
+	if (i == MAPPINGS || !add_piece(low, high, i))
+		return false;
+	if (i == mapped.mapping_count)
+		mapped.mapping_count++;
+	mapped.mappings[i] = (struct mapping){{0, 0}, high - low};
+	atomic_fetch_add_explicit(&mapped.live, 1, memory_order_relaxed);
+	*mapping = i;
+	return true;
+}
+
+/* -- What happens to pages --------------------------------------------------------------------- */
+
+/* A handler's stack may have no room for this. */
+static bool is_on(void)
+{
+	return !fxt_may_not_lock() && !fxt_stack_is_short();
+}
+
+static uintptr_t page_above(uintptr_t address)
+{
+	uintptr_t page = getauxval(AT_PAGESZ);
+
+	return (address + page - 1) & ~(page - 1);
+}
+
+uint32_t fxt_mappings_leave(const void *address, size_t bytes)
+{
+	uintptr_t low = (uintptr_t)address, high = page_above(low + bytes);
+	uint32_t i, count, leaving = 0;
+	uint64_t mask;
+
+	if (!atomic_load_explicit(&mapped.live, memory_order_relaxed) || low >= high || !is_on())
+		return 0;
+	mask = fxt_lock(&mapped.lock);
+	/* Those that are added meanwhile are what is left of these. */
+	count = mapped.piece_count;
+	for (i = 0; i < count; i++) {
+		struct piece *piece = &mapped.pieces[i], was = *piece;
+
+		if (was.leaving || was.low >= high || was.high <= low || was.low == was.high)
+			continue;
+		if (!leaving) {
+			if (!++mapped.last_leaving)
+				mapped.last_leaving = 1;
+			leaving = mapped.last_leaving;
+		}
+		piece->leaving = leaving;
+		piece->low = was.low > low ? was.low : low;
+		piece->high = was.high < high ? was.high : high;
+		keep(&was, was.low, piece->low);
+		keep(&was, piece->high, was.high);
+	}
+	fxt_unlock(&mapped.lock, mask);
+	return leaving;
+}
+
+/* One of the pieces that have gone; false: there is no other. `ended` is the life of its mapping, if that is
+ * over. */
+static bool remove_one(uint32_t leaving, struct fxt_life *ended)
+{
+	uint64_t mask = fxt_lock(&mapped.lock);
+	bool found = false;
+	uint32_t i;
+
+	*ended = (struct fxt_life){0, 0};
+	for (i = 0; i < mapped.piece_count && !found; i++) {
+		struct piece *piece = &mapped.pieces[i];
+
+		if (piece->leaving != leaving)
+			continue;
+		found = true;
+		if (lose_bytes(piece->mapping, piece->high - piece->low))
+			*ended = mapped.mappings[piece->mapping].life;
+		*piece = (struct piece){0, 0, 0, 0};
+	}
+	fxt_unlock(&mapped.lock, mask);
+	return found;
+}
+
+static void stay(uint32_t leaving)
+{
+	uint64_t mask = fxt_lock(&mapped.lock);
+	uint32_t i;
+
+	for (i = 0; i < mapped.piece_count; i++)
+		if (mapped.pieces[i].leaving == leaving)
+			mapped.pieces[i].leaving = 0;
+	fxt_unlock(&mapped.lock, mask);
+}
+
+static const struct fxt_label nameless;
+
+void fxt_mappings_left(struct fxt_thread *thread, uint32_t leaving, bool are_gone)
+{
+	struct fxt_life ended;
+
+	if (!leaving || fxt_may_not_lock())
+		return;
+	if (!are_gone) {
+		stay(leaving);
+		return;
+	}
+	while (remove_one(leaving, &ended))
+		if (ended.id)
+			fxt_life_end(thread, ended, FXT_STR_mapping, &nameless, fxt_now(thread));
+}
+
+/* It has no lifetime after all. */
+static void forget(uint32_t mapping)
+{
+	uint32_t i;
+
+	for (i = 0; i < mapped.piece_count; i++)
+		if (mapped.pieces[i].mapping == mapping && mapped.pieces[i].low < mapped.pieces[i].high)
+			mapped.pieces[i] = (struct piece){0, 0, 0, 0};
+	lose_bytes(mapping, mapped.mappings[mapping].bytes);
+}
+
+void fxt_mapping_came(struct fxt_thread *thread, const void *address, size_t bytes, uintptr_t place)
+{
+	uintptr_t low = (uintptr_t)address, high = page_above(low + bytes);
+	struct fxt_memory memory = {FXT_STR_mapping, low, bytes, place, nameless};
+	struct fxt_life life;
+	bool fits, is_told;
+	uint32_t mapping;
+	uint64_t mask;
+
+	/* They went by a way that is not seen. */
+	fxt_mappings_left(thread, fxt_mappings_leave(address, bytes), true);
+	if (!fxt_agent.config.heap_track_bytes || bytes < fxt_agent.config.heap_track_bytes || !is_on())
+		return;
+	mask = fxt_lock(&mapped.lock);
+	fits = begin(low, high, &mapping);
+	fxt_unlock(&mapped.lock, mask);
+	if (!fits)
+		return;
+	/* Nobody unmaps it meanwhile: the program does not know of it yet. */
+	life.begin_ns = fxt_now(thread);
+	is_told = !fxt_stack_is_short() && fxt_life_begin(thread, &life, &memory);
+	mask = fxt_lock(&mapped.lock);
+	if (is_told)
+		mapped.mappings[mapping].life = life;
+	else
+		forget(mapping);
+	fxt_unlock(&mapped.lock, mask);
+}
+
+void fxt_mappings_after_fork(void)
+{
+	fxt_lock_reset(&mapped.lock);
+	atomic_store(&mapped.live, 0);
+	mapped.mapping_count = mapped.piece_count = 0;
+}

@@ -1,0 +1,59 @@
+/* See memory_life.h. Called by blocks.c and mappings.c, with none of their locks. */
+#include "memory_life.h"
+
+#include "agent/emit/async.h"
+#include "agent/emit/emit.h"
+#include "agent/emit/function.h"
+#include "agent/arrows/wait.h"
+
+/* With the label a begin has no more words than async.c moves. */
+enum { FUNCTION_MAX_BYTES = 184 };
+
+static uint64_t names_of(uint64_t name)
+{
+	return fxt_names_of(FXT_STR_CATEGORIES + FXT_BIT_malloc, name);
+}
+
+bool fxt_life_begin(struct fxt_thread *thread, struct fxt_life *life, const struct fxt_memory *memory)
+{
+	const char *function;
+	unsigned arguments = 3;
+	size_t text;
+	uint64_t *at;
+
+	function = fxt_label_place(thread, memory->place, &text);
+	if (text > FUNCTION_MAX_BYTES)
+		text = FUNCTION_MAX_BYTES;
+	life->id = fxt_flow_id();
+	at = fxt_reserve_extra(thread, life->begin_ns,
+			       2 + 2 + 2 + fxt_words_of(text) + fxt_label_words(&memory->label) + FXT_ASYNC_OWNER_WORDS + 1);
+	if (!at)
+		return false;
+	at = fxt_put_pointer(at, FXT_STR_ptr, (const void *)memory->address);
+	at = fxt_put_uint(at, FXT_STR_size, memory->bytes);
+	if (text) {
+		at = fxt_put_text(at, FXT_STR_function, function, text);
+		arguments++;
+	}
+	if (memory->label.text) {
+		at = fxt_put_label(at, &memory->label);
+		arguments++;
+	}
+	at = fxt_async_put_owner(thread, at);
+	fxt_async_commit_begin(thread, at, life->id, names_of(memory->name), arguments);
+	return true;
+}
+
+void fxt_life_end(struct fxt_thread *thread, struct fxt_life life, uint64_t name, const struct fxt_label *label, uint64_t end_ns)
+{
+	uint64_t *at;
+
+	if (end_ns <= life.begin_ns)
+		end_ns = life.begin_ns + 1;
+	at = fxt_async_reserve_end(thread, end_ns, fxt_label_words(label), life.id);
+	if (!at)
+		return;
+	if (label->text)
+		at = fxt_put_label(at, label);
+	fxt_async_commit_end(thread, at, life.id, names_of(name), label->text != NULL);
+}

@@ -1,0 +1,309 @@
+/* See config.h. */
+#include "config.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+
+#include "follow.h"
+#include "agent/base/log.h"
+
+static const char *const category_names[FXT_CATEGORY_COUNT] = {
+#define CATEGORY(name, on, what) #name,
+#include "agent/base/categories.def"
+#undef CATEGORY
+};
+
+static const uint32_t default_categories =
+#define CATEGORY(name, on, what) ((on) ? FXT_CAT_##name : 0) |
+#include "agent/base/categories.def"
+#undef CATEGORY
+	0;
+
+/* The same list as in the messages below. */
+#define CATEGORY_LIST \
+	"malloc, pthread, io, net, time, process, dl, log, function, counter, sched, agent, PREFIX*, #default, and -NAME to leave one out"
+
+/* Each mistake is one line, and none of them is survived. */
+#define UNTRACED "; the program runs untraced"
+
+static const char *value_of(char **environment, const char *name)
+{
+	size_t length = strlen(name);
+
+	for (; *environment; environment++)
+		if (!strncmp(*environment, name, length) && (*environment)[length] == '=')
+			return *environment + length + 1;
+	return NULL;
+}
+
+/* -- FXT_CATEGORIES ---------------------------------------------------------------------------- */
+
+static uint32_t matching(const char *name, size_t length)
+{
+	uint32_t found = 0;
+	int i;
+
+	if (length == 8 && !strncmp(name, "#default", 8))
+		return default_categories;
+	for (i = 0; i < FXT_CATEGORY_COUNT; i++) {
+		bool prefix = length && name[length - 1] == '*';
+
+		if (prefix ? !strncmp(category_names[i], name, length - 1)
+			   : strlen(category_names[i]) == length && !memcmp(category_names[i], name, length))
+			found |= 1u << i;
+	}
+	return found;
+}
+
+static void copy_name(char *out, size_t bytes, const char *name, size_t length)
+{
+	if (length > bytes - 1)
+		length = bytes - 1;
+	memcpy(out, name, length);
+	out[length] = '\0';
+}
+
+static bool read_categories(struct fxt_config *config, const char *text)
+{
+	bool any = false, valid = true;
+	char unknown[64];
+
+	config->categories = 0;
+	while (text && *text) {
+		size_t length = strcspn(text, ", ");
+		const char *name = text;
+		size_t bytes = length;
+		bool minus = length && *name == '-';
+		uint32_t bits;
+
+		text += length;
+		text += strspn(text, ", ");
+		if (!length)
+			continue;
+		if (minus) {
+			name++;
+			bytes--;
+		}
+		bits = matching(name, bytes);
+		if (!bits) {
+			copy_name(unknown, sizeof(unknown), name, bytes);
+			fxt_log("FXT_CATEGORIES: no category matches '%s'; there are: " CATEGORY_LIST UNTRACED, unknown);
+			valid = false;
+			continue;
+		}
+		/* A list that begins by leaving out leaves out of the default. */
+		if (minus && !any)
+			config->categories = default_categories;
+		any = true;
+		config->categories = minus ? config->categories & ~bits : config->categories | bits;
+	}
+	if (!any && valid)
+		config->categories = default_categories;
+	return valid;
+}
+
+/* -- Numbers and words ------------------------------------------------------------------------- */
+
+static bool read_number(const char *name, const char *text, const char *unit, uint64_t least, uint64_t most,
+			uint64_t *out)
+{
+	uint64_t value = 0;
+	const char *p = text;
+
+	if (!text || !*text)
+		return true;
+	for (; *p >= '0' && *p <= '9' && value <= most; p++)
+		value = value * 10 + (uint64_t)(*p - '0');
+	if (*p || value < least || value > most) {
+		fxt_log("%s: '%s' is not accepted; give a whole number of %s from %lu to %lu" UNTRACED, name, text, unit,
+			(unsigned long)least, (unsigned long)most);
+		return false;
+	}
+	*out = value;
+	return true;
+}
+
+/* The place of `text` among `words`, `preset` where there is none. */
+static bool read_word(const char *name, const char *text, const char *const *words, int count, const char *accepted, int preset,
+		      int *out)
+{
+	int i;
+
+	*out = preset;
+	if (!text || !*text)
+		return true;
+	for (i = 0; i < count; i++) {
+		if (!strcmp(text, words[i])) {
+			*out = i;
+			return true;
+		}
+	}
+	fxt_log("%s: '%s' is not accepted; give %s" UNTRACED, name, text, accepted);
+	return false;
+}
+
+/* -- FXT_SIGNAL -------------------------------------------------------------------------------- */
+
+/* A name with or without SIG, a number, or none. */
+/* Up to two digits, and nothing behind them; -1. */
+static int short_number(const char *text)
+{
+	int number = 0, i;
+
+	for (i = 0; i < 2 && text[i] >= '0' && text[i] <= '9'; i++)
+		number = number * 10 + (text[i] - '0');
+	return i && !text[i] ? number : -1;
+}
+
+/* As kill(1) takes them: 12, USR2, SIGUSR2, RTMIN, RTMIN+3, RTMAX-1. 0: there is none such. */
+static int signal_number(const char *name)
+{
+	int i;
+
+	if (short_number(name) >= 0)
+		return short_number(name);
+	if (!strncmp(name, "SIG", 3))
+		name += 3;
+	if (!strcmp(name, "RTMIN"))
+		return SIGRTMIN;
+	if (!strcmp(name, "RTMAX"))
+		return SIGRTMAX;
+	if (!strncmp(name, "RTMIN+", 6) && short_number(name + 6) >= 0)
+		return SIGRTMIN + short_number(name + 6);
+	if (!strncmp(name, "RTMAX-", 6) && short_number(name + 6) >= 0)
+		return SIGRTMAX - short_number(name + 6);
+	for (i = 1; i < SIGRTMIN; i++)
+		if (sigabbrev_np(i) && !strcmp(sigabbrev_np(i), name))
+			return i;
+	return 0;
+}
+
+static bool read_signal(struct fxt_config *config, const char *text, bool needed)
+{
+	int number;
+
+	config->signal = needed ? SIGUSR2 : 0;
+	if (!text || !*text)
+		return true;
+	config->signal = 0;
+	if (!strcmp(text, "none"))
+		return true;
+	number = signal_number(text);
+	if (number < 1 || number > SIGRTMAX || (number >= 32 && number < SIGRTMIN) || number == SIGKILL || number == SIGSTOP) {
+		fxt_log("FXT_SIGNAL: '%s' is not accepted; give a signal that can be caught, such as SIGUSR2 or 12, or none"
+			UNTRACED, text);
+		return false;
+	}
+	config->signal = number;
+	return true;
+}
+
+/* -- FXT_OUTPUT -------------------------------------------------------------------------------- */
+
+static bool read_output(struct fxt_config *config, const char *text)
+{
+	char *out = config->output;
+	size_t used = 0, length;
+	const char *p;
+	int error;
+
+	if (!text || !*text)
+		text = "%e.%p.fxt";
+	for (p = text; *p; p++) {
+		if (*p == '%' && !strchr("epht%", p[1] ? p[1] : '?')) {
+			fxt_log("FXT_OUTPUT: '%s' is not accepted; behind %% there may be e (program), p (pid), h (host), "
+				"t (start time) or %%" UNTRACED, text);
+			return false;
+		}
+		if (*p == '%')
+			p++;
+	}
+	if (*text != '/') {
+		error = fxt_sys_getcwd(out, FXT_PATH_BYTES);
+		if (error < 0 || *out != '/') {
+			fxt_log("FXT_OUTPUT: the current directory has no path: %s" UNTRACED, fxt_error_name(error));
+			return false;
+		}
+		used = strlen(out);
+		if (used > 1 && used < FXT_PATH_BYTES - 1)
+			out[used++] = '/';
+	}
+	length = strlen(text);
+	if (used + length + 1 > FXT_PATH_BYTES) {
+		fxt_log("FXT_OUTPUT: the path is longer than %d bytes" UNTRACED, FXT_PATH_BYTES - 1);
+		return false;
+	}
+	memcpy(out + used, text, length + 1);
+	/* What stands before the pattern is a directory's name and is not expanded. */
+	config->output_fixed = used;
+	return true;
+}
+
+/* What is right by itself may not be in company. */
+static bool check_together(const struct fxt_config *config)
+{
+	unsigned i;
+
+	for (i = 0; config->mode == FXT_STREAMING && i < config->triggers.count; i++) {
+		if (!config->triggers.list[i].stops) {
+			fxt_log("FXT_TRIGGER: a snapshot needs FXT_BUFFERING_MODE=circular or oneshot; a streaming trace is whole at any "
+				"time" UNTRACED);
+			return false;
+		}
+	}
+	if (config->dormant && !config->signal) {
+		fxt_log("FXT_START=0 needs a signal to begin by: FXT_SIGNAL may not be none" UNTRACED);
+		return false;
+	}
+	return true;
+}
+
+bool fxt_config_read(struct fxt_config *config, char **environment)
+{
+	static const char *const modes[] = {[FXT_ONESHOT] = "oneshot", [FXT_CIRCULAR] = "circular",
+					    [FXT_STREAMING] = "streaming"};
+	static const char *const ways[] = {"drop", "wait"}, *const starts[] = {"0", "1"};
+	static const char *const storages[] = {"file", "memory"};
+	const char *quiet = value_of(environment, "FXT_QUIET");
+	uint64_t buffer_mb = 64, max_mb = 1024;
+	bool valid = true;
+	int mode, way, start, storage;
+
+	config->quiet = quiet && *quiet && strcmp(quiet, "0");
+	fxt_log_quiet(config->quiet);
+	config->trigger_keep = 4;
+	valid &= read_categories(config, value_of(environment, "FXT_CATEGORIES"));
+	valid &= read_word("FXT_BUFFERING_MODE", value_of(environment, "FXT_BUFFERING_MODE"), modes, 3,
+			   "oneshot, circular or streaming", FXT_STREAMING, &mode);
+	config->mode = (enum fxt_mode)mode;
+	valid &= read_word("FXT_ON_FULL", value_of(environment, "FXT_ON_FULL"), ways, 2, "drop or wait", 0, &way);
+	config->wait_on_full = way == 1;
+	valid &= read_word("FXT_STORAGE", value_of(environment, "FXT_STORAGE"), storages, 2, "file or memory", 0, &storage);
+	config->in_memory = storage == 1;
+	valid &= read_number("FXT_BUFFER_SIZE_MB", value_of(environment, "FXT_BUFFER_SIZE_MB"), "MiB", 1, 16384,
+			     &buffer_mb);
+	valid &= read_number("FXT_MAX_SIZE_MB", value_of(environment, "FXT_MAX_SIZE_MB"), "MiB", 1, 1048576,
+			     &max_mb);
+	valid &= read_number("FXT_THRESHOLD_NS", value_of(environment, "FXT_THRESHOLD_NS"), "nanoseconds", 0,
+			     UINT64_C(3600000000000), &config->threshold_ns);
+	config->explain_ns = 100 * 1000;
+	valid &= read_number("FXT_EXPLAIN_NS", value_of(environment, "FXT_EXPLAIN_NS"), "nanoseconds", 0,
+			     UINT64_C(3600000000000), &config->explain_ns);
+	config->heap_track_bytes = 65536;
+	valid &= read_number("FXT_HEAP_TRACK_BYTES", value_of(environment, "FXT_HEAP_TRACK_BYTES"), "bytes", 0, UINT64_C(1) << 47,
+			     &config->heap_track_bytes);
+	valid &= read_word("FXT_START", value_of(environment, "FXT_START"), starts, 2, "0 (the signal starts) or 1", 1, &start);
+	config->dormant = !start;
+	valid &= fxt_triggers_read(&config->triggers, value_of(environment, "FXT_TRIGGER"));
+	valid &= read_number("FXT_TRIGGER_KEEP", value_of(environment, "FXT_TRIGGER_KEEP"), "snapshots", 1,
+			     FXT_TRIGGER_KEEP_MAX, &config->trigger_keep);
+	valid &= read_signal(config, value_of(environment, "FXT_SIGNAL"), config->mode != FXT_STREAMING || config->dormant);
+	valid &= fxt_follow_read(environment);
+	config->buffer_bytes = buffer_mb << 20;
+	config->max_bytes = max_mb << 20;
+	valid &= check_together(config);
+	/* Told even where something else is wrong: one run shows every mistake. */
+	valid &= read_output(config, value_of(environment, "FXT_OUTPUT"));
+	return valid;
+}

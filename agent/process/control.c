@@ -1,0 +1,221 @@
+/* See control.h. */
+#include "control.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "agent/emit/emit.h"
+#include "agent/descriptors/endpoint.h"
+#include "agent/base/log.h"
+#include "writer/decimal.h"
+#include "writer/fxt_encode.h"
+
+enum { REASON_BYTES = 120 };
+
+/* Snapshots by triggers that are kept, and how long the call took that each is of. Under file_lock. */
+static struct {
+	char path[FXT_PATH_BYTES];
+	uint64_t ns;
+} kept[FXT_TRIGGER_KEEP_MAX];
+static unsigned kept_count;
+static atomic_bool asked;               /* for a snapshot, by a signal */
+
+/* -- What the trace says of it ----------------------------------------------------------------- */
+
+/* An instant in the thread's own lane, where a snapshot finds it too. */
+static void put_instant(uint64_t name, const char *reason)
+{
+	struct fxt_thread *thread = fxt_self ? fxt_self : fxt_thread_attach();
+	uint64_t record[32];
+	struct fxt_arg arg = {FXT_ARG_STRING, FXT_INDEXED(FXT_STR_reason), .string = FXT_INLINE(reason, strlen(reason))};
+	size_t words;
+
+	if (!thread || !fxt_thread_ready(thread))
+		return;
+	words = fxt_encode_event(record, 32, FXT_EVENT_INSTANT, fxt_now(thread),
+				 (struct fxt_thread_ref){thread->index, thread->pid, thread->tid},
+				 FXT_INDEXED(FXT_STR_CATEGORIES + FXT_BIT_agent), FXT_INDEXED(name),
+				 (struct fxt_args){1, &arg}, 0);
+	if (words)
+		fxt_thread_put_extra(thread, record, words);
+}
+
+static size_t add_text(char *out, size_t used, const char *text, size_t bytes)
+{
+	if (bytes > REASON_BYTES - 1 - used)
+		bytes = REASON_BYTES - 1 - used;
+	memcpy(out + used, text, bytes);
+	out[used + bytes] = '\0';
+	return used + bytes;
+}
+
+static size_t add_number(char *out, size_t used, uint64_t value)
+{
+	char digits[FXT_DECIMAL_BYTES];
+	size_t bytes = fxt_decimal(digits, value);
+
+	return add_text(out, used, digits, bytes);
+}
+
+static void describe(char *out, const char *name, size_t bytes, uint64_t ns, int error)
+{
+	const char *text;
+	size_t used = add_text(out, 0, name, bytes);
+
+	used = add_text(out, used, " took ", 6);
+	used = add_number(out, used, ns / 1000);
+	used = add_text(out, used, " us", 3);
+	if (!error)
+		return;
+	used = add_text(out, used, " and failed: ", 13);
+	text = fxt_error_name(error);
+	add_text(out, used, text, strlen(text));
+}
+
+/* -- Snapshots --------------------------------------------------------------------------------- */
+
+/* Beside the trace: its name without .fxt, and .snapshot.fxt. */
+static bool snapshot_path(char *path)
+{
+	static const char suffix[] = ".snapshot.fxt";
+	size_t length = strlen(fxt_agent.buffer.path);
+
+	if (length >= 4 && !memcmp(fxt_agent.buffer.path + length - 4, ".fxt", 4))
+		length -= 4;
+	if (length + sizeof(suffix) > FXT_PATH_BYTES)
+		return false;
+	memcpy(path, fxt_agent.buffer.path, length);
+	memcpy(path + length, suffix, sizeof(suffix));
+	return true;
+}
+
+/* Under file_lock. */
+static bool save(char *path, const char *reason)
+{
+	int error;
+
+	path[0] = '\0';
+	error = snapshot_path(path) ? fxt_buffer_snapshot(&fxt_agent.buffer, path) : -ENAMETOOLONG;
+	if (error)
+		fxt_log("no snapshot (%s): %s: %s", reason, path, fxt_error_name(error));
+	else
+		fxt_log("snapshot saved: %s (%s)", path, reason);
+	return !error;
+}
+
+/* The lock, with signals blocked; false: another thread is saving, or there is no file to save. */
+static bool begin_saving(uint64_t *mask)
+{
+	return atomic_load_explicit(&fxt_agent.file_made, memory_order_acquire) && fxt_trylock(&fxt_agent.file_lock, mask);
+}
+
+/* Whoever finds another saving leaves it to that thread: each signal is followed by a snapshot that begins
+ * after it. */
+static void save_as_asked(void)
+{
+	static const char reason[] = "asked for by a signal";
+	static char path[FXT_PATH_BYTES];
+	uint64_t mask;
+
+	while (atomic_load(&asked) && begin_saving(&mask)) {
+		if (atomic_exchange(&asked, false)) {
+			put_instant(FXT_STR_snapshot, reason);
+			save(path, reason);
+		}
+		fxt_unlock(&fxt_agent.file_lock, mask);
+	}
+}
+
+static void snapshot_for_signal(void)
+{
+	if (fxt_agent.config.mode == FXT_STREAMING)
+		return;
+	atomic_store(&asked, true);
+	save_as_asked();
+}
+
+static void snapshot_for_trigger(uint64_t ns, const char *reason)
+{
+	unsigned slot = 0, i;
+	uint64_t mask;
+
+	if (!begin_saving(&mask))
+		return;
+	if (kept_count < fxt_agent.config.trigger_keep) {
+		slot = kept_count;
+	} else {
+		for (i = 1; i < kept_count; i++)
+			if (kept[i].ns < kept[slot].ns)
+				slot = i;
+	}
+	if (slot == kept_count || ns > kept[slot].ns) {
+		static char path[FXT_PATH_BYTES];
+
+		put_instant(FXT_STR_snapshot, reason);
+		if (save(path, reason)) {
+			if (slot == kept_count)
+				kept_count++;
+			else
+				fxt_sys_unlink(kept[slot].path);
+			memcpy(kept[slot].path, path, strlen(path) + 1);
+			kept[slot].ns = ns;
+		}
+	}
+	fxt_unlock(&fxt_agent.file_lock, mask);
+	save_as_asked();
+}
+
+/* -- Beginning and ending ---------------------------------------------------------------------- */
+
+static void wake(void)
+{
+	int dormant = FXT_DORMANT;
+
+	if (!atomic_compare_exchange_strong(&fxt_agent.recording, &dormant, FXT_RECORDING) || !fxt_agent_file())
+		return;
+	atomic_store_explicit(&fxt_gate.mask, fxt_agent.config.categories, memory_order_release);
+	put_instant(FXT_STR_started, "asked for by a signal");
+}
+
+static void stop(const char *reason)
+{
+	int recording = FXT_RECORDING;
+
+	if (!atomic_compare_exchange_strong(&fxt_agent.recording, &recording, FXT_STOPPED))
+		return;
+	put_instant(FXT_STR_stopped, reason);
+	fxt_endpoints_unseen();
+	atomic_store_explicit(&fxt_gate.mask, 0, memory_order_release);
+	fxt_log("recording has stopped: %s", reason);
+}
+
+bool fxt_control_signal(void)
+{
+	if (atomic_load_explicit(&fxt_agent.state, memory_order_acquire) != FXT_ON ||
+	    fxt_agent.pid != (uint32_t)fxt_sys_getpid())
+		return false;
+	if (atomic_load_explicit(&fxt_agent.recording, memory_order_relaxed) == FXT_DORMANT)
+		wake();
+	else
+		snapshot_for_signal();
+	return true;
+}
+
+void fxt_control_trigger(struct fxt_thread *thread, const struct fxt_trigger *trigger, const char *name, size_t bytes,
+			 uint64_t ns, int error)
+{
+	char reason[REASON_BYTES];
+
+	(void)thread;
+	describe(reason, name, bytes, ns, error);
+	if (trigger->stops)
+		stop(reason);
+	else if (fxt_agent.config.mode != FXT_STREAMING)
+		snapshot_for_trigger(ns, reason);
+}
+
+void fxt_control_after_fork(void)
+{
+	kept_count = 0;
+	atomic_store(&asked, false);
+}

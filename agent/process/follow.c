@@ -1,0 +1,372 @@
+/* See follow.h. What is remembered is written once, at start, and only read afterwards: by wrappers in any
+ * context. */
+#include "follow.h"
+
+#include <link.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "agent/base/agent.h"
+#include "follow_glob.h"
+#include "agent/base/loaded.h"
+#include "agent/base/log.h"
+#include "agent/base/reach.h"
+
+#define PRELOAD "LD_PRELOAD="
+#define FOLLOW "FXT_FOLLOW="
+#define SANITIZER "FXT_SANITIZER="      /* of fxt record: what it put in front of us, for this process alone */
+#define CHILD "child:"          /* in front of the names in a descendant's FXT_FOLLOW */
+
+enum {
+	MAX_VARIABLES = 32,             /* FXT_*; there are a dozen */
+};
+
+static struct {
+	bool on;                        /* environments are completed */
+	bool forks;                     /* forked children are recorded, whatever their name */
+	char library[FXT_PATH_BYTES];   /* as children find it: an absolute path */
+	const char *file_name;          /* its last part: how an entry of LD_PRELOAD is known to be ours */
+	const char *names;              /* of FXT_FOLLOW; NULL: all */
+	unsigned count;
+	const char *variables[MAX_VARIABLES];
+} follow = {.forks = true};
+
+/* -- Variables --------------------------------------------------------------------------------- */
+
+static bool begins(const char *text, const char *with)
+{
+	return !strncmp(text, with, strlen(with));
+}
+
+static size_t name_bytes(const char *variable)
+{
+	return strcspn(variable, "=") + 1;
+}
+
+/* LD_PRELOAD is a list with colons or blanks between. */
+static size_t entry_bytes(const char *list)
+{
+	return strcspn(list, ": ");
+}
+
+/* Whether an entry is the file of this name, in whatever directory. */
+static bool is_file(const char *entry, size_t bytes, const char *name)
+{
+	size_t length = strlen(name);
+
+	return bytes >= length && !memcmp(entry + bytes - length, name, length) &&
+	       (bytes == length || entry[bytes - length - 1] == '/');
+}
+
+static bool names_file(const char *list, const char *name)
+{
+	size_t bytes;
+
+	for (; *list; list += bytes + (list[bytes] != '\0')) {
+		bytes = entry_bytes(list);
+		if (is_file(list, bytes, name))
+			return true;
+	}
+	return false;
+}
+
+static bool names_us(const char *list)
+{
+	return names_file(list, follow.file_name);
+}
+
+/* The variable with the other entries of a list, and what stood between them; its length, 0 when there is
+ * none. */
+static size_t without(char *out, const char *variable, const char *name)
+{
+	size_t used = strlen(PRELOAD), first = used, bytes;
+	const char *entry = variable + used;
+
+	memcpy(out, PRELOAD, used);
+	for (; *entry; entry += bytes + (entry[bytes] != '\0')) {
+		bytes = entry_bytes(entry);
+		if (!bytes || is_file(entry, bytes, name))
+			continue;
+		if (used > first)
+			out[used++] = entry[-1];
+		memcpy(out + used, entry, bytes);
+		used += bytes;
+	}
+	out[used] = '\0';
+	return used > first ? used : 0;
+}
+
+/* -- FXT_FOLLOW -------------------------------------------------------------------------------- */
+
+bool fxt_follow_read(char **environment)
+{
+	const char *value;
+
+	for (; *environment && !begins(*environment, FOLLOW); environment++)
+		;
+	value = *environment ? *environment + strlen(FOLLOW) : "";
+	if (!*value || !strcmp(value, "all"))
+		return true;
+	if (!strcmp(value, "none")) {
+		follow.forks = false;
+		follow.names = "";
+		return true;
+	}
+	follow.names = value;
+	if (begins(value, CHILD))
+		value += strlen(CHILD);
+	if (fxt_globs_valid(value))
+		return true;
+	fxt_log("FXT_FOLLOW: '%s' is not accepted; give all, none, or names of programs, without directories, in which *, ? "
+		"and [...] may stand for others, separated by commas; the program runs untraced", value);
+	return false;
+}
+
+static bool matches(const char *program)
+{
+	const char *names = follow.names;
+
+	if (!names)
+		return true;
+	return fxt_globs_match(begins(names, CHILD) ? names + strlen(CHILD) : names, program);
+}
+
+bool fxt_follow_fork(const char *program)
+{
+	return follow.forks && matches(program);
+}
+
+/* -- At start ---------------------------------------------------------------------------------- */
+
+/* Where the loader found us; it may have been told in another way, or by a path relative to where the program
+ * began. */
+static bool find_library(void)
+{
+	const struct link_map *own = fxt_loaded_own();
+	size_t used = 0, bytes;
+	const char *path;
+
+	if (!own || !own->l_name)
+		return false;
+	path = own->l_name;
+	bytes = strlen(path);
+	if (*path != '/') {
+		if (fxt_sys_getcwd(follow.library, sizeof(follow.library)) < 0)
+			return false;
+		used = strlen(follow.library);
+		follow.library[used++] = '/';
+	}
+	if (used + bytes >= sizeof(follow.library))
+		return false;
+	memcpy(follow.library + used, path, bytes + 1);
+	follow.file_name = strrchr(follow.library, '/') + 1;
+	/* What LD_PRELOAD cannot hold we have not come by. */
+	return !follow.library[entry_bytes(follow.library)];
+}
+
+static void remove_from(char **environment, const char *name)
+{
+	char **to = environment, *rest = NULL;
+	size_t bytes;
+
+	for (; *environment; environment++) {
+		if (begins(*environment, PRELOAD) && names_file(*environment + strlen(PRELOAD), name)) {
+			rest = fxt_sys_memory(strlen(*environment) + 1);
+			bytes = rest ? without(rest, *environment, name) : 0;
+			if (!bytes) {
+				if (rest)
+					fxt_sys_munmap(rest, strlen(*environment) + 1);
+				continue;
+			}
+			*to++ = rest;
+		} else {
+			*to++ = *environment;
+		}
+	}
+	*to = NULL;
+}
+
+/* Copies FXT_*: the program may write over its own environment, as those do that show their state in ps. A
+ * list of names is marked on the way, so that who inherits it knows that it is a descendant; here as well,
+ * for those who inherit this environment as it is. */
+static void remember(char **environment)
+{
+	size_t bytes = 0;
+	char **variable, *at;
+
+	for (variable = environment; *variable; variable++)
+		if (begins(*variable, "FXT_"))
+			bytes += strlen(*variable) + 1 + strlen(CHILD);
+	at = bytes ? fxt_sys_memory(bytes) : NULL;
+	for (variable = environment; at && *variable && follow.count < MAX_VARIABLES; variable++) {
+		const char *value = *variable;
+
+		if (!begins(value, "FXT_"))
+			continue;
+		follow.variables[follow.count++] = at;
+		if (begins(value, FOLLOW) && follow.names == value + strlen(FOLLOW)) {
+			*variable = at;
+			follow.names = at + strlen(FOLLOW);
+			memcpy(at, FOLLOW CHILD, strlen(FOLLOW CHILD));
+			at += strlen(FOLLOW CHILD);
+			value += begins(value, FOLLOW CHILD) ? strlen(FOLLOW CHILD) : strlen(FOLLOW);
+		}
+		bytes = strlen(value) + 1;
+		memcpy(at, value, bytes);
+		at += bytes;
+	}
+}
+
+bool fxt_follow_begin(char **environment, const char *program)
+{
+	bool descendant = follow.names && begins(follow.names, CHILD), named = false;
+	char **variable;
+
+	if (!find_library())
+		return !descendant || matches(program);
+	for (variable = environment; *variable; variable++)
+		if (begins(*variable, SANITIZER) && (*variable)[strlen(SANITIZER)]) {
+			remove_from(environment, *variable + strlen(SANITIZER));
+			break;
+		}
+	if (!follow.forks) {
+		remove_from(environment, follow.file_name);
+		return true;
+	}
+	for (variable = environment; *variable; variable++)
+		named |= begins(*variable, PRELOAD) && names_us(*variable + strlen(PRELOAD));
+	remember(environment);
+	/* Preloaded by other means (/etc/ld.so.preload, ld.so --preload) the environment is none of our
+	 * business. */
+	follow.on = named;
+	return !descendant || matches(program);
+}
+
+/* -- Completing an environment ----------------------------------------------------------------- */
+
+struct lack {
+	size_t count;                   /* variables there are */
+	size_t preload_index;           /* of the LD_PRELOAD that counts, the last; `count`: there is none */
+	size_t preload_bytes;           /* of its value */
+	bool library;                   /* it does not name us */
+	uint32_t present;               /* by variables[]: those it has */
+	bool readable;
+};
+
+static_assert(MAX_VARIABLES <= 32, "bits of `present`");
+
+/* Whether `text` begins with so many bytes of `name`. */
+static bool has_name(struct fxt_reach *reach, const char *text, const char *name, size_t bytes)
+{
+	size_t i;
+
+	for (i = 0; i < bytes; i++)
+		if (!fxt_reaches(reach, text + i) || text[i] != name[i])
+			return false;
+	return true;
+}
+
+static void look_at_variable(struct lack *lack, struct fxt_reach *reach, size_t index, const char *text)
+{
+	size_t bytes = strlen(PRELOAD);
+	unsigned i;
+
+	if (has_name(reach, text, PRELOAD, bytes)) {
+		while (fxt_reaches(reach, text + bytes) && text[bytes])
+			bytes++;
+		lack->readable = reach->readable;
+		lack->preload_index = index;
+		lack->preload_bytes = bytes - strlen(PRELOAD);
+		lack->library = lack->readable && !names_us(text + strlen(PRELOAD));
+		return;
+	}
+	for (i = 0; i < follow.count; i++)
+		if (has_name(reach, text, follow.variables[i], name_bytes(follow.variables[i])))
+			lack->present |= 1u << i;
+}
+
+static struct lack look_at(char *const *environment)
+{
+	struct fxt_reach array = {0}, texts = {0};
+	struct lack lack = {.preload_index = SIZE_MAX, .library = true, .readable = true};
+
+	for (; environment && lack.readable; lack.count++) {
+		lack.readable = fxt_reaches(&array, environment + lack.count);
+		if (!lack.readable || !environment[lack.count])
+			break;
+		lack.readable = fxt_reaches(&texts, environment[lack.count]);
+		if (lack.readable)
+			look_at_variable(&lack, &texts, lack.count, environment[lack.count]);
+	}
+	if (lack.preload_index == SIZE_MAX)
+		lack.preload_index = lack.count;
+	return lack;
+}
+
+/* Pointers: what is there, what is added, LD_PRELOAD, and the end. */
+static size_t room_bytes(const struct lack *lack)
+{
+	size_t bytes = (lack->count + follow.count + 2) * sizeof(char *);
+
+	if (lack->library)
+		bytes += strlen(PRELOAD) + strlen(follow.library) + 1 + lack->preload_bytes + 1;
+	return bytes;
+}
+
+size_t fxt_follow_room(char *const *environment)
+{
+	struct lack lack;
+
+	if (!follow.on)
+		return 0;
+	lack = look_at(environment);
+	/* Where the library cannot be read, behind a chroot for one, the loader would complain to the
+	 * user. */
+	if (!lack.readable || (!lack.library && lack.present == (uint32_t)((UINT64_C(1) << follow.count) - 1)) ||
+	    (lack.library && FXT_SYSCALL3(SYS_faccessat, AT_FDCWD, follow.library, 4 /* R_OK */)))
+		return 0;
+	return room_bytes(&lack);
+}
+
+char *const *fxt_follow_complete(char *const *environment, void *memory, size_t bytes)
+{
+	struct lack lack;
+	const char **out = memory;
+	size_t n;
+	char *text;
+	unsigned i;
+
+	static atomic_bool told;
+
+	if (!memory) {
+		if (!atomic_exchange_explicit(&told, true, memory_order_relaxed))
+			fxt_log("a program is run without what its environment lacks, for want of memory; it may run untraced");
+		return environment;
+	}
+	/* Looked at again, should another thread have changed it meanwhile. */
+	lack = look_at(environment);
+	if (!lack.readable || room_bytes(&lack) > bytes)
+		return environment;
+	if (lack.count)
+		memcpy(out, environment, lack.count * sizeof(*out));
+	n = lack.count;
+	if (lack.library) {
+		text = (char *)(out + lack.count + follow.count + 2);
+		out[lack.preload_index] = text;
+		n += lack.preload_index == lack.count;
+		memcpy(text, PRELOAD, strlen(PRELOAD));
+		text += strlen(PRELOAD);
+		memcpy(text, follow.library, strlen(follow.library) + 1);
+		text += strlen(follow.library);
+		if (lack.preload_bytes) {
+			*text++ = ':';
+			memcpy(text, environment[lack.preload_index] + strlen(PRELOAD), lack.preload_bytes);
+			text[lack.preload_bytes] = '\0';
+		}
+	}
+	for (i = 0; i < follow.count; i++)
+		if (!(lack.present & 1u << i))
+			out[n++] = follow.variables[i];
+	out[n] = NULL;
+	return (char *const *)out;
+}

@@ -1,0 +1,187 @@
+/* See seccomp.h. */
+#include "seccomp.h"
+
+#include <linux/audit.h>
+#include <linux/falloc.h>
+#include <linux/filter.h>
+#include <linux/futex.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <string.h>
+
+#include "agent/base/agent.h"
+#include "writer/sys.h"
+
+#if defined(__x86_64__)
+#define ARCH_VALUE AUDIT_ARCH_X86_64
+#else
+#define ARCH_VALUE AUDIT_ARCH_AARCH64
+#endif
+
+/* An address that looks like one of ours, and a descriptor. */
+#define SOMEWHERE ((uint64_t)(uintptr_t)&fxt_forbidden)
+enum { OUR_FD = 1024 };
+
+/* The calls we make, with arguments of the sort we give them: a filter may look at those. */
+static const struct call {
+	int number;
+	uint64_t args[6];
+} calls[] = {
+	{SYS_rt_sigprocmask, {SIG_SETMASK, 1 << 16, 1 << 16, 8}},
+	{SYS_futex, {1 << 16, FUTEX_WAIT_PRIVATE, 2}},
+	{SYS_futex, {1 << 16, FUTEX_WAKE_PRIVATE, 1}},
+	{SYS_getpid, {0}},
+	{SYS_gettid, {0}},
+	{SYS_tgkill, {1000, 1000, 0}},
+	{SYS_rt_tgsigqueueinfo, {1000, 1000, SIGBUS, 1 << 16}},
+	{SYS_write, {2, 1 << 16, 100}},
+	{SYS_mmap, {0, 1 << 20, PROT_READ | PROT_WRITE, MAP_SHARED, OUR_FD, 1 << 20}},
+	{SYS_mmap, {0, 1 << 16, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, UINT64_MAX, 0}},
+	{SYS_munmap, {1 << 20, 1 << 20}},
+	{SYS_madvise, {1 << 20, 1 << 20, MADV_DONTDUMP}},
+	{SYS_pwritev, {OUR_FD, 1 << 16, 4, 1 << 20}},
+	{SYS_ftruncate, {OUR_FD, 1 << 20}},
+	{SYS_newfstatat, {OUR_FD, 1 << 16, 1 << 16, AT_EMPTY_PATH}},
+	{SYS_prlimit64, {0, RLIMIT_FSIZE, 0, 1 << 16}},
+	{SYS_openat, {(uint64_t)AT_FDCWD, 1 << 16, O_RDONLY | O_CLOEXEC}},
+	{SYS_openat, {(uint64_t)AT_FDCWD, 1 << 16, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600}},
+	{SYS_openat, {(uint64_t)AT_FDCWD, 1 << 16, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0600}},
+	{SYS_close, {OUR_FD}},
+	{SYS_read, {OUR_FD, 1 << 16, 4096}},
+	{SYS_fcntl, {3, F_DUPFD_CLOEXEC, OUR_FD}},
+	{SYS_prlimit64, {0, RLIMIT_NOFILE, 1 << 16, 0}},
+	{SYS_prctl, {16 /* PR_GET_NAME */, 1 << 16}},
+	{SYS_fallocate, {OUR_FD, 0, 0, 1 << 18}},
+	{SYS_fallocate, {OUR_FD, FALLOC_FL_KEEP_SIZE | FALLOC_FL_PUNCH_HOLE, 1 << 20, 1 << 20}},
+	{SYS_linkat, {(uint64_t)AT_FDCWD, 1 << 16, (uint64_t)AT_FDCWD, 1 << 16, AT_SYMLINK_FOLLOW}},
+	{SYS_renameat2, {(uint64_t)AT_FDCWD, 1 << 16, (uint64_t)AT_FDCWD, 1 << 16, 0}},
+	{SYS_unlinkat, {(uint64_t)AT_FDCWD, 1 << 16, 0}},
+	{SYS_uname, {1 << 16}},
+	{SYS_getcwd, {1 << 16, 4096}},
+	{SYS_readlinkat, {(uint64_t)AT_FDCWD, 1 << 16, 1 << 16, 4096}},
+	{SYS_faccessat, {(uint64_t)AT_FDCWD, 1 << 16, 4}},
+	{SYS_membarrier, {8 /* MEMBARRIER_CMD_PRIVATE_EXPEDITED */}},
+	{SYS_nanosleep, {1 << 16}},
+	{SYS_clone, {CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_VFORK}},
+	{SYS_close_range, {0, UINT32_MAX, 2 /* CLOSE_RANGE_UNSHARE */}},
+	{SYS_unshare, {CLONE_FILES}},
+	{SYS_exit, {0}},
+};
+
+/* -- The filter's machine: classic BPF, as far as seccomp accepts it --------------------------------- */
+
+static uint32_t compute(unsigned operation, uint32_t a, uint32_t b)
+{
+	switch (operation) {
+	case BPF_ADD: return a + b;
+	case BPF_SUB: return a - b;
+	case BPF_MUL: return a * b;
+	case BPF_DIV: return b ? a / b : 0;
+	case BPF_OR: return a | b;
+	case BPF_AND: return a & b;
+	case BPF_LSH: return b < 32 ? a << b : 0;
+	case BPF_RSH: return b < 32 ? a >> b : 0;
+	case BPF_XOR: return a ^ b;
+	default: return -a;             /* BPF_NEG */
+	}
+}
+
+static bool holds(unsigned operation, uint32_t a, uint32_t b)
+{
+	switch (operation) {
+	case BPF_JEQ: return a == b;
+	case BPF_JGT: return a > b;
+	case BPF_JGE: return a >= b;
+	case BPF_JSET: return a & b;
+	default: return true;           /* BPF_JA: both ways lead on */
+	}
+}
+
+/* What the filter returns for a call. What the kernel would refuse as a filter is left to it. */
+static uint32_t run(const struct sock_fprog *filter, const struct seccomp_data *data)
+{
+	uint32_t a = 0, x = 0, memory[BPF_MEMWORDS] = {0}, word;
+	unsigned at = 0;
+
+	while (at < filter->len) {
+		const struct sock_filter *code = &filter->filter[at++];
+		uint32_t operand = BPF_SRC(code->code) == BPF_X ? x : code->k;
+
+		switch (BPF_CLASS(code->code)) {
+		case BPF_LD:
+		case BPF_LDX:
+			word = code->k;
+			if (BPF_MODE(code->code) == BPF_LEN)
+				word = sizeof(*data);
+			else if (BPF_MODE(code->code) == BPF_MEM)
+				word = memory[code->k % BPF_MEMWORDS];
+			else if (BPF_MODE(code->code) == BPF_ABS && code->k <= sizeof(*data) - sizeof(word))
+				memcpy(&word, (const char *)data + code->k, sizeof(word));
+			*(BPF_CLASS(code->code) == BPF_LD ? &a : &x) = word;
+			break;
+		case BPF_ST:
+			memory[code->k % BPF_MEMWORDS] = a;
+			break;
+		case BPF_STX:
+			memory[code->k % BPF_MEMWORDS] = x;
+			break;
+		case BPF_ALU:
+			a = compute(BPF_OP(code->code), a, operand);
+			break;
+		case BPF_JMP:
+			if (BPF_OP(code->code) == BPF_JA)
+				at += code->k;
+			else
+				at += holds(BPF_OP(code->code), a, operand) ? code->jt : code->jf;
+			break;
+		case BPF_RET:
+			return BPF_RVAL(code->code) == BPF_A ? a : code->k;
+		default:
+			if (BPF_MISCOP(code->code) == BPF_TAX)
+				x = a;
+			else
+				a = x;
+		}
+	}
+	return SECCOMP_RET_ALLOW;
+}
+
+static bool allows(const struct sock_fprog *filter, const struct call *call)
+{
+	struct seccomp_data data = {.nr = call->number, .arch = ARCH_VALUE, .instruction_pointer = SOMEWHERE};
+	uint32_t action;
+
+	memcpy(data.args, call->args, sizeof(data.args));
+	action = run(filter, &data) & SECCOMP_RET_ACTION_FULL;
+	return action == SECCOMP_RET_ALLOW || action == SECCOMP_RET_LOG;
+}
+
+unsigned fxt_seccomp_expect(const struct sock_fprog *filter)
+{
+	unsigned forbidden = 0, i;
+
+	fxt_filter_begins();
+	for (i = 0; filter && i < sizeof(calls) / sizeof(*calls); i++) {
+		unsigned kind = fxt_call_kind(calls[i].number);
+
+		if (!kind)
+			kind = FXT_NO_APART;
+		if (!(forbidden & kind) && !allows(filter, &calls[i]))
+			forbidden |= kind;
+	}
+	if (!filter)
+		fxt_agent_suspend("the program is in strict seccomp mode: nothing is recorded from here on");
+	if (!filter || forbidden & FXT_NO_LOCKS)
+		forbidden = FXT_NO_CALLS | FXT_NO_APART | FXT_NO_SIGNAL;
+	/* The last moment for a fixed buffer to get what it may need later. Where no descriptor is kept, that
+	 * takes other calls as well. */
+	if (filter && (forbidden & FXT_NO_GROWTH || (forbidden && fxt_agent.buffer.fd < 0)))
+		fxt_agent_reserve();
+	return atomic_fetch_or_explicit(&fxt_forbidden, forbidden, memory_order_relaxed);
+}
+
+void fxt_seccomp_restore(unsigned before)
+{
+	atomic_store_explicit(&fxt_forbidden, before, memory_order_relaxed);
+	fxt_agent_resume();
+}
