@@ -1,25 +1,15 @@
-/* Input and output that goes on by itself, and randomness: aio.def. */
+/* Input and output that goes on by itself: aio.def. */
 #include <aio.h>
-#include <stdlib.h>
-#include <sys/random.h>
 
 #include "submit.h"
 
 typedef const struct aiocb *const *aiocb_list;
 typedef const struct aiocb64 *const *aiocb64_list;
 
-/* SECRET: a result that is nobody else's business. */
-#define KEEP_SECRET(type) type result_ =
-#define GIVE_SECRET return result_
-#define FAILURE_SECRET 0
-#define RESULT_SECRET
-
 /* SUBMITS: a request begins before the call, and is over where it is refused; whether it is about a part of a file.
  * The descriptor is in the block: fxt_submit_without_ours().
  * RETURNED: the result of a request, whose end it is; how that failed errno does not say, but aio_error(). */
-#define KEEP_SUBMITS(has_range)                                                 \
-	fxt_submit(thread_, aiocbp, start_ns_, names_, has_range);              \
-	KEEP_INT
+#define ENTER_SUBMITS(has_range) , fxt_submit(thread_, aiocbp, start_ns_, names_, has_range);
 #define CALLEE_SUBMITS(has_range) , submitting_
 #define AROUND_SUBMITS(has_range) , SUBMITTING
 #define SUBMITTING(type, symbol, ...)                                           \
@@ -30,16 +20,12 @@ typedef const struct aiocb64 *const *aiocb64_list;
 	}
 #define FAILURE_SUBMITS(has_range) FAILURE_INT
 #define RESULT_SUBMITS(has_range) RESULT_INT
-#define GIVE_SUBMITS(has_range)                                                                 \
-	if (result_)                                                                            \
-		fxt_request_end(thread_, (uintptr_t)aiocbp, end_ns_, result_, failure_);        \
-	return result_
-#define KEEP_RETURNED KEEP_LONG
+#define AFTER_SUBMITS(has_range)								\
+	, if (result_)										\
+		fxt_request_end(thread_, (uintptr_t)aiocbp, end_ns_, result_, failure_);
 #define FAILURE_RETURNED 0
 #define RESULT_RETURNED RESULT_LONG
-#define GIVE_RETURNED                                                                   \
-	fxt_request_end(thread_, (uintptr_t)aiocbp, end_ns_, result_, 0);               \
-	return result_
+#define AFTER_RETURNED , fxt_request_end(thread_, (uintptr_t)aiocbp, end_ns_, result_, 0);
 
 #define FXT_TABLE "aio.def"
 #include "wrappers.inc"

@@ -4,14 +4,11 @@
 
 enum fxt_call {
 #define CALL(category, type, name, ...) FXT_CALL_##name,
-#define ALIAS(...)
-#define BY_HAND(category, name) FXT_CALL_##name,
-#define BY_HAND_ALIAS(category, symbol, name)
+#define BY_HAND(category, name, role) FXT_CALL_##name,
 #define SYSTEM_CALL CALL
-#define BY_NUMBER(...)
-#define BY_NUMBER_ALONE(category, type, name, ...) FXT_CALL_##name,
-#define BY_HAND_NUMBER(...)
-#define EVENT(category, name) FXT_CALL_##name,
+#define BY_NUMBER_ALONE CALL
+#define EVENT(category, name, role) FXT_CALL_##name,
+#include "rows.inc"
 #include "calls.def"
 #include "unrows.inc"
 	FXT_CALL_COUNT

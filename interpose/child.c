@@ -10,7 +10,7 @@
 #include "agent/arrows/task_life.h"
 #include "descriptor_of.h"
 #include "forms.h"
-#include "stream.h"
+#include "stdio_results.h"
 
 typedef FILE *stream_pointer;
 
@@ -179,7 +179,7 @@ static int status_of_command(const char *command, int result)
 #define ALIAS FXT_BY_ALIAS
 #define SYSTEM_CALL FXT_BY_SYSTEM_CALL
 #define BY_NUMBER FXT_BY_NUMBERED
-#define BY_HAND(...)
+#include "rows.inc"
 #include "child.def"
 #include "unrows.inc"
 

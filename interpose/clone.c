@@ -121,7 +121,7 @@ FXT_TRACED(process, int, clone, clone, begun, WAITS(flags), INT, (clone_fn, fn, 
 CLONE(clone)
 CLONE(__clone)
 
-/* -- By number: see by_number.h ------------------------------------------------------------------- */
+/* -- By number: see syscall.h ------------------------------------------------------------------- */
 
 /* The event, in the parent. */
 static void record(struct fxt_thread *thread, uint64_t start_ns, uint64_t names, const uint64_t *flags, long child)

@@ -18,13 +18,10 @@
 
 #include "descriptor_of.h"
 #include "interpose.h"
-#include "steps.h"
 
 typedef char *char_pointer;
 
 /* CATALOG: as MAPPED, a pointer; (void *)-1 is failure, with errno. */
-#define KEEP_CATALOG KEEP_PTR
-#define GIVE_CATALOG GIVE_PTR
 #define FAILURE_CATALOG ((intptr_t)result_ == -1 ? errno : 0)
 #define RESULT_CATALOG RESULT_PTR
 

@@ -1,5 +1,5 @@
-/* Directories and trees of them: dirent.def, and the kind of result that only readdir has. By hand is what lists /proc/self/fd: the trace's
- * descriptor is none of the program's, so it is left out. */
+/* Directories and trees of them: dirent.def, and the kind of result that only readdir has. By hand is what
+ * lists /proc/self/fd: the trace's descriptor is none of the program's, so it is left out. */
 #include <dirent.h>
 #include <fts.h>
 #include <ftw.h>
@@ -23,28 +23,20 @@ typedef char *const *argument_list;
 typedef int (*fts_compare_fn)(const FTSENT **, const FTSENT **);
 typedef int (*fts64_compare_fn)(const FTSENT64 **, const FTSENT64 **);
 
-/* ENTRY: a pointer; NULL is the end, or a failure. What errno was before tells one from the other only if it was 0: so it is, for
- * the time of the call, and has its value again afterwards unless the call failed. */
-#define KEEP_ENTRY(type)        \
-	int errno_before_ = errno; \
-	type result_;           \
-                                \
-	errno = 0;              \
-	result_ =
-#define GIVE_ENTRY GIVE_PTR
+/* ENTRY: a pointer; NULL is the end, or a failure. What errno was before tells one from the other only if it
+ * was 0: so it is, for the time of the call, and has its value again afterwards unless the call failed. */
+#define ENTER_ENTRY , int errno_before_ = errno; errno = 0;
 #define FAILURE_ENTRY (!result_ && errno ? errno : (errno = errno_before_, 0))
 #define RESULT_ENTRY RESULT_PTR
 
 /* DIRECTORY: a DIR, with a descriptor of its own. */
-#define KEEP_DIRECTORY(of) KEEP_PTR
 #define FAILURE_DIRECTORY(of) FAILURE_PTR
 #define RESULT_DIRECTORY(of) RESULT_PTR
-#define GIVE_DIRECTORY(of)                                      \
-	if (result_) {                                          \
-		FXT_OPENED(dirfd(result_), directory, of);      \
-		fxt_fd_buffered(thread_, dirfd(result_));       \
-	}                                                       \
-	return result_
+#define AFTER_DIRECTORY(of)					\
+	, if (result_) {					\
+		FXT_OPENED(dirfd(result_), directory, of);	\
+		fxt_fd_buffered(thread_, dirfd(result_));	\
+	}
 
 #define CLOSES(type, symbol, ...) FXT_CLOSING(dirfd(dirp), type, symbol, __VA_ARGS__)
 
@@ -83,17 +75,17 @@ static ssize_t list_by_number(struct fxt_by_number *call, int fd, void *entries)
 READDIR(readdir, found)
 READDIR(readdir64, found64)
 
-#define READDIR_R(symbol, type)                                                                         \
-	FXT_REAL(int, symbol, (DIR *dirp, type *entry, type **result), (dirp, entry, result))           \
-	static int listing_##symbol(DIR *dirp, type *entry, type **result)                              \
-	{                                                                                               \
-		int error;                                                                              \
+#define READDIR_R(symbol, type)										\
+	FXT_REAL(int, symbol, (DIR *dirp, type *entry, type **result), (dirp, entry, result))		\
+	static int listing_##symbol(DIR *dirp, type *entry, type **result)				\
+	{												\
+		int error;										\
 													\
-		do {                                                                                    \
-			error = real_##symbol(dirp, entry, result);                                     \
+		do {											\
+			error = real_##symbol(dirp, entry, result);					\
 		} while (!error && *result && fxt_descriptor_is_listed(dirfd(dirp), (*result)->d_name)); \
-		return error;                                                                           \
-	}                                                                                               \
+		return error;										\
+	}												\
 	FXT_WRAP_AROUND(io, int, symbol, readdir_r, listing_##symbol, BLOCKS(dirp), ERROR, (DIR *, dirp, PTR), \
 			(type *, entry, SKIP), (type **, result, SKIP))
 
@@ -117,18 +109,18 @@ static ssize_t listing_getdents64(int fd, void *dirp, size_t count)
 FXT_WRAP_AROUND(io, ssize_t, getdents64, getdents64, listing_getdents64, BLOCKS(fd), LONG, (int, fd, INT), (void *, dirp, SKIP),
 		(size_t, count, UINT))
 
-#define GETDIRENTRIES(symbol, type)                                                                     \
+#define GETDIRENTRIES(symbol, type)									\
 	FXT_REAL(ssize_t, symbol, (int fd, char *buf, size_t nbytes, type *basep), (fd, buf, nbytes, basep)) \
-	static ssize_t listing_##symbol(int fd, char *buf, size_t nbytes, type *basep)                  \
-	{                                                                                               \
-		ssize_t bytes, left;                                                                    \
+	static ssize_t listing_##symbol(int fd, char *buf, size_t nbytes, type *basep)			\
+	{												\
+		ssize_t bytes, left;									\
 													\
-		do {                                                                                    \
-			bytes = real_##symbol(fd, buf, nbytes, basep);                                  \
-			left = fxt_descriptor_unlist(fd, buf, bytes);                                   \
-		} while (bytes > 0 && !left);                                                           \
-		return left;                                                                            \
-	}                                                                                               \
+		do {											\
+			bytes = real_##symbol(fd, buf, nbytes, basep);					\
+			left = fxt_descriptor_unlist(fd, buf, bytes);					\
+		} while (bytes > 0 && !left);								\
+		return left;										\
+	}												\
 	FXT_WRAP_AROUND(io, ssize_t, symbol, getdirentries, listing_##symbol, BLOCKS(fd), LONG, (int, fd, INT), (char *, buf, SKIP), \
 			(size_t, nbytes, UINT), (type *, basep, SKIP))
 

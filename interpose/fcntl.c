@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "interpose.h"
-#include "said.h"
+#include "stderr_text.h"
 
 FXT_EXPORT int __open(const char *pathname, int flags, ...);
 FXT_EXPORT int __open64(const char *pathname, int flags, ...);
@@ -62,7 +62,7 @@ static inline bool takes_mode(int flags)
 	FXT_REAL(int, symbol, (int dirfd, const char *pathname, int flags, mode_t mode),		\
 		 (dirfd, pathname, flags, mode))							\
 	FXT_TRACED(io, int, symbol, openat, real_##symbol, BLOCKS(pathname), FD(file, PATH(pathname)),	\
-		   (int, dirfd, INT), (const char *, pathname, TEXT), (int, flags, INT), (mode_t, mode, MODE))		\
+		   (int, dirfd, INT), (const char *, pathname, TEXT), (int, flags, INT), (mode_t, mode, MODE)) \
 	FXT_EXPORT int symbol(int dirfd, const char *pathname, int flags, ...)				\
 	{												\
 		mode_t mode = 0;									\
@@ -115,7 +115,7 @@ static inline void sets_flags(int fd, int flags)
 		fxt_endpoint_unseen(fd);
 }
 
-/* `call`, with what is done around it. */
+/* `call`, with what is done around it, as `result`. */
 #define FOLLOWED_FCNTL(call)									\
 	int result;										\
 												\
@@ -125,14 +125,14 @@ static inline void sets_flags(int fd, int flags)
 	if (result >= 0 && (cmd == F_DUPFD || cmd == F_DUPFD_CLOEXEC)) {			\
 		fxt_stderr_moves(fd, result);							\
 		fxt_fd_duplicated(fd, result, FXT_NAMES(io, fcntl));				\
-	}											\
-	return result;
+	}
 
 #define FCNTL(symbol)										\
 	FXT_REAL(int, symbol, (int fd, int cmd, void *arg), (fd, cmd, arg))			\
 	static int followed_##symbol(int fd, int cmd, void *arg)				\
 	{											\
 		FOLLOWED_FCNTL(real_##symbol(fd, cmd, arg))					\
+		return result;								\
 	}											\
 	FXT_TRACED(io, int, symbol, fcntl, followed_##symbol, BLOCKS(fd), INT, (int, fd, INT),	\
 		   (int, cmd, INT), (void *, arg, NUMBER))					\
@@ -151,8 +151,8 @@ FCNTL(fcntl)
 FCNTL(fcntl64)
 FCNTL(__fcntl)
 
-/* FIONBIO says by a number behind a pointer whether the descriptor may block. A call that succeeded has read that number, so it can be
- * read. The arguments of other requests are not recorded. */
+/* FIONBIO says by a number behind a pointer whether the descriptor may block. A call that succeeded has read
+ * that number, so it can be read. The arguments of other requests are not recorded. */
 #define COUNT_SWITCH 0
 #define WORDS_SWITCH(name) 1
 #define MEASURE_SWITCH(name)
@@ -182,6 +182,7 @@ FXT_EXPORT int ioctl(int fd, unsigned long request, ...)
 static int followed_by_number(struct fxt_by_number *call, int fd, int cmd, void *arg)
 {
 	FOLLOWED_FCNTL((int)fxt_by_number_make(call))
+	return result;
 }
 
 #define FXT_NUMBER_fcntl , FCNTL_BY_NUMBER

@@ -1,13 +1,10 @@
-/* Kinds of results that have to do with descriptors: what moves bytes through one, makes one, or closes one. Part of interpose.h, which says
- * what the kinds mean; nobody else includes it. */
+/* Kinds of results that have to do with descriptors: what moves bytes through one, makes one, or closes one.
+ * Part of interpose.h, which says what the kinds mean; nobody else includes it. */
 #ifndef FXT_FD_RESULTS_H
 #define FXT_FD_RESULTS_H
 
 /* -- Moving bytes ------------------------------------------------------------------------------ */
 
-#define KEEP_READ(fd) KEEP_LONG
-#define KEEP_WRITTEN(fd) KEEP_LONG
-#define KEEP_MOVED(from, to) KEEP_LONG
 #define FAILURE_READ(fd) FAILURE_LONG
 #define FAILURE_WRITTEN(fd) FAILURE_LONG
 #define FAILURE_MOVED(from, to) FAILURE_LONG
@@ -26,26 +23,18 @@
 	}
 #define COUNT_READ_INTO(fd, buf, count) COUNT_READ(fd)
 #define COUNT_WRITTEN_FROM(fd, buf) COUNT_WRITTEN(fd)
-#define GIVE_READ(fd)   \
-	COUNT_READ(fd)  \
-	return result_
-#define GIVE_WRITTEN(fd)        \
-	COUNT_WRITTEN(fd)       \
-	return result_
-#define GIVE_MOVED(from, to)    \
-	COUNT_READ(from)        \
-	GIVE_WRITTEN(to)
+#define AFTER_READ(fd) , COUNT_READ(fd)
+#define AFTER_WRITTEN(fd) , COUNT_WRITTEN(fd)
+#define AFTER_MOVED(from, to) , COUNT_READ(from) COUNT_WRITTEN(to)
 
-#define KEEP_READ_INTO(fd, buf, count) KEEP_LONG
 #define FAILURE_READ_INTO(fd, buf, count) FAILURE_LONG
 #define RESULT_READ_INTO(fd, buf, count) RESULT_LONG
-#define GIVE_READ_INTO(fd, buf, count) GIVE_READ(fd)
-#define KEEP_WRITTEN_FROM(fd, buf) KEEP_LONG
+#define AFTER_READ_INTO(fd, buf, count) AFTER_READ(fd)
 #define FAILURE_WRITTEN_FROM(fd, buf) FAILURE_LONG
 #define RESULT_WRITTEN_FROM(fd, buf) RESULT_LONG
-#define GIVE_WRITTEN_FROM(fd, buf) GIVE_WRITTEN(fd)
+#define AFTER_WRITTEN_FROM(fd, buf) AFTER_WRITTEN(fd)
 
-/* What is done for arrows, of kinds that have it: before the real call, behind it, and behind the event. See agent/transfer.h. */
+/* The hooks that draw the arrow from a write to the read that gets its bytes: agent/transfer.h. */
 #define ENTER_READ(fd) , struct fxt_reading reading_; fxt_reads(thread_, fd, &reading_);
 #define LEAVE_READ(fd) , fxt_has_read(thread_, &reading_, result_, NULL, 0);
 #define END_READ(fd) , fxt_end_after(thread_, open_, &reading_.after_ns)
@@ -58,121 +47,112 @@
 #define LEAVE_WRITTEN(fd) , fxt_wrote(thread_, &writing_, result_, NULL);
 #define ENTER_WRITTEN_FROM(fd, buf) ENTER_WRITTEN(fd)
 #define LEAVE_WRITTEN_FROM(fd, buf) , fxt_wrote(thread_, &writing_, result_, buf);
-#define ENTER_MOVED(from, to)                                                                                   \
-	, struct fxt_reading reading_; struct fxt_writing writing_; fxt_reads(thread_, from, &reading_);        \
+#define ENTER_MOVED(from, to)										\
+	, struct fxt_reading reading_; struct fxt_writing writing_; fxt_reads(thread_, from, &reading_); \
 	fxt_writes_pieces(thread_, to, &writing_);
-#define LEAVE_MOVED(from, to)                                                                                   \
+#define LEAVE_MOVED(from, to)	\
 	, fxt_wrote(thread_, &writing_, result_, NULL); fxt_has_read(thread_, &reading_, result_, NULL, 0);
 #define END_MOVED(from, to) END_READ(from)
 #define ARROW_MOVED(from, to) ARROW_READ(from)
 
-/* Of calls that are many (event.h): a descriptor that is no stream's end, as far as is known, and not standard error has a function of its
- * own, in which there is nothing of arrows nor of what is said. A system call waits for the stores that come after the clock is read,
- * and what is done as it returns is next to free: so all is done that can be before the first reading, and before the second. Who finds
- * something unusual on the way takes it back and goes the way of all others. */
+/* In a file with FXT_QUICK_EVENTS (engine.h) a read or write is recorded by a shorter function, without
+ * arrows and standard error, unless the descriptor is known to be the end of a stream or standard error. A
+ * system call waits for the stores that come after the clock is read, and what is done as it returns costs
+ * next to nothing; so this function does all it can before it reads the clock, both times. If it finds
+ * something unusual, it takes back what it did and calls special_SYMBOL(). */
 #ifdef FXT_QUICK_EVENTS
 #define TRACED_READ(fd) , FXT_TRACED_APART
 #define TRACED_READ_INTO(fd, buf, count) , FXT_TRACED_APART
 #define TRACED_WRITTEN(fd) , FXT_TRACED_APART
 #define TRACED_WRITTEN_FROM(fd, buf) , FXT_TRACED_APART
-#define FXT_TRACED_APART(category, type, symbol, event, callee, blocks, result_kind, ...)                               \
-	static __attribute__((noinline)) type special_##symbol(FXT_LIST(P_DECLARE, __VA_ARGS__))                        \
-	FXT_BODY(fxt_enter_on(), category, type, event, callee, blocks, result_kind, __VA_ARGS__)                       \
-	static __attribute__((noinline)) type traced_##symbol(FXT_LIST(P_DECLARE, __VA_ARGS__))                         \
-	{                                                                                                               \
-		const uint64_t names_ = FXT_NAMES(category, event);                                                     \
-		struct fxt_thread *thread_ = fxt_self;                                                                  \
-		struct fxt_open *open_;                                                                                 \
-		uint64_t start_ns_, end_ns_;                                                                            \
-		int failure_;                                                                                           \
-		type result_;                                                                                           \
-															\
-		if (fxt_fd_is_special(fd) || FXT_UNLIKELY(!thread_))                                                    \
-			return special_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));                                         \
-		open_ = thread_->open;                                                                                  \
+#define FXT_TRACED_APART(category, type, symbol, event, callee, blocks, result_kind, ...)		\
+	static __attribute__((noinline)) type special_##symbol(FXT_LIST(P_DECLARE, __VA_ARGS__))	\
+	FXT_BODY(fxt_enter_on(), category, type, event, callee, blocks, result_kind, __VA_ARGS__)	\
+	static __attribute__((noinline)) type traced_##symbol(FXT_LIST(P_DECLARE, __VA_ARGS__))		\
+	{												\
+		const uint64_t names_ = FXT_NAMES(category, event);					\
+		struct fxt_thread *thread_ = fxt_self;							\
+		uint64_t start_ns_, end_ns_;								\
+		struct fxt_open *open_;									\
+		int failure_;										\
+		type result_;										\
+													\
+		if (fxt_fd_is_special(fd) || FXT_UNLIKELY(!thread_))					\
+			return special_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));				\
+		open_ = thread_->open;									\
 		if (FXT_UNLIKELY(!fxt_open_take(thread_, open_, (uintptr_t)__builtin_frame_address(0), FXT_OPEN_ARG_HEADER(fd), \
-						FXT_OPEN_ARG(fd))))                                                     \
-			return special_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));                                         \
-		if (FXT_UNLIKELY(!fxt_quick_start(thread_, names_, &start_ns_))) {                                      \
-			fxt_open_put_back(thread_, open_);                                                              \
-			return special_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));                                         \
-		}                                                                                                       \
-		fxt_open_show(thread_, open_, start_ns_, names_);                                                       \
-		result_ = real_##symbol(FXT_LIST(P_GIVE, __VA_ARGS__));                                                 \
-		FXT_END_APART(result_kind, __VA_ARGS__)                                                                 \
-		failure_ = FAILURE_LONG;                                                                                \
-		FXT_RECORD(result_kind, , __VA_ARGS__);                                                                 \
-		return result_;                                                                                         \
-	}
-
-/* Returns, or leaves end_ns_ to whom it is unusual for. */
-#define FXT_END_APART(result_kind, ...)                                                                         \
-	{                                                                                                       \
-		enum { MOST_WORDS_ = FXT_RESULT_WORDS FXT_EACH(P_MOST_WORDS, __VA_ARGS__) };                    \
-		unsigned arguments_ = 0 FXT_EACH(P_COUNT, __VA_ARGS__);                                         \
-		struct fxt_spot spot_;                                                                          \
-		uint64_t *at_;                                                                                  \
-														\
-		if (FXT_LIKELY(result_ >= 0 && RESULT_FITS FXT_EACH(P_FITS, __VA_ARGS__) && thread_->open == open_ + 1) && \
-		    fxt_quick_reserve(thread_, start_ns_, MOST_WORDS_, &spot_)) {                               \
-			at_ = spot_.arguments;                                                                  \
-			FXT_EACH(P_PUT, __VA_ARGS__)                                                            \
-			RESULT_LONG                                                                             \
-			COUNT_##result_kind                                                                     \
-			end_ns_ = fxt_now(thread_);                                                             \
-			fxt_open_empty_with(thread_, open_, fxt_filler(FXT_SLOT_WORDS));                        \
-			if (FXT_LIKELY(fxt_is_usual(thread_, start_ns_, end_ns_))) {                            \
-				fxt_quick_complete(thread_, &spot_, at_, end_ns_, names_, arguments_);          \
-				return result_;                                                                 \
-			}                                                                                       \
-			fxt_quick_leave(thread_, &spot_);                                                       \
-		} else {                                                                                        \
-			end_ns_ = fxt_end(thread_, open_);                                                      \
-			COUNT_##result_kind                                                                     \
-			if (fxt_drop(thread_, start_ns_, end_ns_))                                              \
-				return result_;                                                                 \
-		}                                                                                               \
+						FXT_OPEN_ARG(fd))))					\
+			return special_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));				\
+		if (FXT_UNLIKELY(!fxt_quick_start(thread_, names_, &start_ns_))) {			\
+			fxt_open_put_back(thread_, open_);						\
+			return special_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));				\
+		}											\
+		fxt_open_show(thread_, open_, start_ns_, names_);					\
+		result_ = real_##symbol(FXT_LIST(P_GIVE, __VA_ARGS__));					\
+		{											\
+			enum { MOST_WORDS_ = FXT_RESULT_WORDS FXT_EACH(P_MOST_WORDS, __VA_ARGS__) };	\
+			unsigned arguments_ = 0 FXT_EACH(P_COUNT, __VA_ARGS__);				\
+			struct fxt_spot spot_;								\
+			uint64_t *at_;									\
+													\
+			if (FXT_LIKELY(result_ >= 0 && RESULT_FITS FXT_EACH(P_FITS, __VA_ARGS__) && thread_->open == open_ + 1) && \
+			    fxt_quick_reserve(thread_, start_ns_, MOST_WORDS_, &spot_)) {		\
+				/* The usual call: its event is written before its end is read. */	\
+				at_ = spot_.arguments;							\
+				FXT_EACH(P_PUT, __VA_ARGS__)						\
+				RESULT_LONG								\
+				COUNT_##result_kind							\
+				end_ns_ = fxt_now(thread_);						\
+				fxt_open_empty_with(thread_, open_, fxt_filler(FXT_SLOT_WORDS));	\
+				if (FXT_LIKELY(fxt_is_usual(thread_, start_ns_, end_ns_))) {		\
+					fxt_quick_complete(thread_, &spot_, at_, end_ns_, names_, arguments_); \
+					return result_;							\
+				}									\
+				fxt_quick_leave(thread_, &spot_);					\
+			} else {									\
+				end_ns_ = fxt_end(thread_, open_);					\
+				COUNT_##result_kind							\
+				if (fxt_drop(thread_, start_ns_, end_ns_))				\
+					return result_;							\
+			}										\
+		}											\
+		failure_ = FAILURE_LONG;								\
+		FXT_RECORD(result_kind, , __VA_ARGS__);							\
+		return result_;										\
 	}
 #endif
 
 /* UNSEEN_LONG(fd), UNSEEN_INT(fd): the call moves bytes and does not say how many. */
-#define KEEP_UNSEEN_LONG(fd) KEEP_LONG
 #define FAILURE_UNSEEN_LONG(fd) FAILURE_LONG
 #define RESULT_UNSEEN_LONG(fd) RESULT_LONG
-#define GIVE_UNSEEN_LONG(fd)                    \
-	fxt_fd_buffered(thread_, fd);           \
-	return result_
+#define AFTER_UNSEEN_LONG(fd)		\
+	, fxt_fd_buffered(thread_, fd);
 #define ENTER_UNSEEN_LONG(fd) , if (FXT_UNLIKELY(fxt_endpoint(fd))) fxt_endpoint_unseen(fd);
-#define KEEP_UNSEEN_INT(fd) KEEP_INT
 #define FAILURE_UNSEEN_INT(fd) FAILURE_INT
 #define RESULT_UNSEEN_INT(fd) RESULT_INT
-#define GIVE_UNSEEN_INT(fd) GIVE_UNSEEN_LONG(fd)
+#define AFTER_UNSEEN_INT(fd) AFTER_UNSEEN_LONG(fd)
 #define ENTER_UNSEEN_INT(fd) ENTER_UNSEEN_LONG(fd)
 
 /* -- Making and closing ------------------------------------------------------------------------ */
 
-#define KEEP_FD(what, of) KEEP_INT
 #define FAILURE_FD(what, of) FAILURE_INT
 #define RESULT_FD(what, of) RESULT_INT
-#define GIVE_FD(what, of)                                               \
-	if (result_ >= 0) {                                             \
-		FXT_SECOND(OPENS_##what, FXT_OPENED, )((int)result_, what, of); \
-		FXT_SECOND(NEW_##what, , )                              \
-	}                                                               \
-	return result_
+#define AFTER_FD(what, of)							\
+	, if (result_ >= 0) {							\
+		FXT_SECOND(OPENS_##what, FXT_OPENED, )((int)result_, what, of);	\
+		FXT_SECOND(NEW_##what, , )					\
+	}
 
-#define KEEP_STREAM(what, of) KEEP_PTR
 #define FAILURE_STREAM(what, of) FAILURE_PTR
 #define RESULT_STREAM(what, of) RESULT_PTR
-#define GIVE_STREAM(what, of)                                           \
-	if (result_) {                                                  \
-		FXT_OPENED(fileno_unlocked(result_), what, of);         \
-		fxt_fd_buffered(thread_, fileno_unlocked(result_));     \
-		fxt_endpoint_buffered(thread_, fileno_unlocked(result_)); \
-	}                                                               \
-	return result_
+#define AFTER_STREAM(what, of)							\
+	, if (result_) {							\
+		FXT_OPENED(fileno_unlocked(result_), what, of);			\
+		fxt_fd_buffered(thread_, fileno_unlocked(result_));		\
+		fxt_endpoint_buffered(thread_, fileno_unlocked(result_));	\
+	}
 
-/* What a path leads to may be a FIFO, which is one end of a stream: agent/endpoint.h. */
+/* A path may lead to a FIFO, which is one end of a stream: agent/endpoint.h. */
 #define OPENS_file , FXT_OPENED_BY_PATH
 #define FXT_OPENED_BY_PATH(fd, what, of)                                \
 	if (FXT_UNLIKELY(fxt_endpoint_is_fifo(thread_, fd))) {          \
@@ -182,26 +162,26 @@
 		FXT_OPENED(fd, what, of);                               \
 	}
 
-/* The lifetime of a descriptor begins. */
+/* Begins the lifetime of a descriptor. */
 #define FXT_OPENED(fd, what, of) fxt_fd_opened(thread_, fd, end_ns_, names_, FXT_STR_life_##what, FXT_OF_##of)
-#define FXT_OF_PATH(text_) \
+#define FXT_OF_PATH(text_)	\
 	((struct fxt_fd_detail){.name = FXT_STR_##text_, .text = (text_) ? (text_) : "", .bytes = text_##_bytes})
 #define FXT_OF_NUMBER(number_) ((struct fxt_fd_detail){.name = FXT_STR_##number_, .number = (int)(number_)})
 #define FXT_OF_NOTHING ((struct fxt_fd_detail){0})
 
-/* Of results with an AROUND_ and a CALLEE_: closing_SYMBOL, which closes descriptor `fd`, also where the category is off. */
-#define FXT_CLOSING(fd, type, symbol, ...)                                                                      \
-	static type closing_##symbol(FXT_LIST(P_DECLARE, __VA_ARGS__))                                          \
-	{                                                                                                       \
-		type result;                                                                                    \
-														\
-		FXT_FD_CLOSE(fd, result = real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__)));                        \
-		return result;                                                                                  \
+/* Makes closing_SYMBOL(), which calls the real function and ends the lifetime of descriptor `fd`, also while
+ * the category is off. */
+#define FXT_CLOSING(fd, type, symbol, ...)							\
+	static type closing_##symbol(FXT_LIST(P_DECLARE, __VA_ARGS__))				\
+	{											\
+		type result;									\
+												\
+		FXT_FD_CLOSE(fd, result = real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__)));	\
+		return result;									\
 	}
 
-/* CLOSED: a file whose table has it defines CLOSES(type, symbol, ...) as FXT_CLOSING() of the descriptor that its calls close. */
-#define KEEP_CLOSED KEEP_INT
-#define GIVE_CLOSED GIVE_INT
+/* A file whose table has CLOSED defines CLOSES(type, symbol, ...) as FXT_CLOSING() of the descriptor that
+ * its calls close. */
 #define FAILURE_CLOSED FAILURE_INT
 #define RESULT_CLOSED RESULT_INT
 #define CALLEE_CLOSED , closing_

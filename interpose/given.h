@@ -1,9 +1,10 @@
-/* What the real function is given in the place of the trace's descriptor: a number that is never open, so that the C library and the kernel
- * answer as for any closed descriptor, each check in its order. The event shows the number that the program gave. Part of interpose.h;
- * nobody else includes it.
+/* What the real function is given in the place of the trace's descriptor: a number that is never open, so
+ * that the C library and the kernel answer as for any closed descriptor, each check in its order. The event
+ * shows the number that the program gave. Part of interpose.h; nobody else includes it.
  *
- * A parameter is a descriptor if its name is one of the list below, in every table. Two kinds of number are not in it: one that the call
- * gives a new meaning (newfd of dup2: unistd.c moves ours away), and one of another process (targetfd).
+ * A parameter is a descriptor if its name is one of the list below, in every table. Two kinds of number are
+ * not in it: one that the call gives a new meaning (newfd of dup2: unistd.c moves ours away), and one of
+ * another process (targetfd).
  */
 #ifndef FXT_GIVEN_H
 #define FXT_GIVEN_H

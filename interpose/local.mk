@@ -3,7 +3,7 @@
 
 INTERPOSE_TABLES = \
 	interpose/aio.def \
-	interpose/await.def \
+	interpose/signal_delivery.def \
 	interpose/calls.def \
 	interpose/child.def \
 	interpose/clone.def \
@@ -17,7 +17,7 @@ INTERPOSE_TABLES = \
 	interpose/fcntl.def \
 	interpose/ipc.def \
 	interpose/kernel.def \
-	interpose/log.def \
+	interpose/syslog.def \
 	interpose/lock.def \
 	interpose/malloc.def \
 	interpose/memory.def \
@@ -27,9 +27,11 @@ INTERPOSE_TABLES = \
 	interpose/process.def \
 	interpose/pthread.def \
 	interpose/pthread_cond.def \
-	interpose/pthread_more.def \
+	interpose/pthread_control.def \
+	interpose/random.def \
 	interpose/session.def \
 	interpose/signal.def \
+	interpose/signal_mask.def \
 	interpose/socket.def \
 	interpose/spawn.def \
 	interpose/stat.def \
@@ -43,8 +45,7 @@ INTERPOSE_TABLES = \
 	interpose/time.def \
 	interpose/timer.def \
 	interpose/unistd.def \
-	interpose/versioned.def \
-	interpose/wait.def
+	interpose/versioned.def
 
 INTERPOSE_SOURCES = \
 	interpose/address.c \
@@ -52,10 +53,10 @@ INTERPOSE_SOURCES = \
 	interpose/aio.c \
 	interpose/argv.c \
 	interpose/argv.h \
-	interpose/await.c \
+	interpose/signal_delivery.c \
 	interpose/calls.h \
-	interpose/by_number.c \
-	interpose/by_number.h \
+	interpose/syscall.c \
+	interpose/syscall.h \
 	interpose/child.c \
 	interpose/clone.c \
 	interpose/complete.h \
@@ -70,43 +71,53 @@ INTERPOSE_SOURCES = \
 	interpose/exit.c \
 	interpose/exit.h \
 	interpose/fcntl.c \
-	interpose/event.h \
+	interpose/each.h \
+	interpose/engine.h \
 	interpose/fd_results.h \
 	interpose/forms.h \
 	interpose/given.h \
-	interpose/heap.c \
-	interpose/heap.h \
+	interpose/heap_sizes.c \
+	interpose/heap_sizes.h \
+	interpose/blocking.h \
 	interpose/interpose.h \
 	interpose/ipc.c \
 	interpose/kernel.c \
-	interpose/log.c \
+	interpose/syslog.c \
 	interpose/lock.c \
-	interpose/lock.h \
+	interpose/lock_wait.h \
 	interpose/malloc.c \
 	interpose/mapped.h \
 	interpose/memory.c \
 	interpose/netdb.c \
 	interpose/next.c \
 	interpose/next.h \
-	interpose/numbers.h \
+	interpose/syscall_numbers.h \
 	interpose/object.h \
+	interpose/parameters.h \
 	interpose/path.c \
 	interpose/poll.c \
 	interpose/process.c \
 	interpose/pthread.c \
 	interpose/pthread_cond.c \
-	interpose/pthread_more.c \
+	interpose/pthread_control.c \
+	interpose/quick.h \
+	interpose/random.c \
 	interpose/readable.c \
 	interpose/readable.h \
+	interpose/real.h \
 	interpose/reals.inc \
-	interpose/said.c \
-	interpose/said.h \
-	interpose/seccomp.c \
+	interpose/results.h \
+	interpose/roles.h \
+	interpose/rows.inc \
+	interpose/stderr_text.c \
+	interpose/stderr_text.h \
+	interpose/prctl.c \
 	interpose/session.c \
 	interpose/bus.c \
 	interpose/bus.h \
 	interpose/signal.c \
 	interpose/signal.h \
+	interpose/signal_mask.c \
 	interpose/socket.c \
 	interpose/spawn.c \
 	interpose/start.c \
@@ -116,8 +127,7 @@ INTERPOSE_SOURCES = \
 	interpose/stdio_char.c \
 	interpose/stdio_print.c \
 	interpose/stdio_scan.c \
-	interpose/steps.h \
-	interpose/stream.h \
+	interpose/stdio_results.h \
 	interpose/submit.h \
 	interpose/sync.c \
 	interpose/sync.h \
@@ -134,7 +144,6 @@ INTERPOSE_SOURCES = \
 	interpose/variadic.h \
 	interpose/versioned.c \
 	interpose/versions.h \
-	interpose/wait.c \
 	interpose/wrappers.inc
 
 # What is exported is decided by visibility; the map has the two versions of pthread_cond_*.
@@ -142,4 +151,25 @@ INTERPOSE_LDFLAGS = -Wl,--version-script=$(srcdir)/interpose/exports.map
 INTERPOSE_EXPORTS_MAP = $(srcdir)/interpose/exports.map
 EXTRA_DIST += $(INTERPOSE_TABLES) interpose/exports.map
 
-HOOK_SOURCES = interpose/function.c
+HOOK_SOURCES = interpose/cyg_profile.c
+
+INTERPOSE_FLAGS = $(DEFS) $(DEFAULT_INCLUDES) $(libfxtagent_la_CPPFLAGS) $(CPPFLAGS) $(libfxtagent_la_CFLAGS) $(CFLAGS)
+
+# The names of arguments, as strings of every trace. Made again when anything here has changed, and replaced only if it differs.
+BUILT_SOURCES += interpose/argument_names.def
+interpose/argument_names.def: interpose/argument_names.stamp
+	@:
+interpose/argument_names.stamp: $(INTERPOSE_SOURCES) $(INTERPOSE_TABLES) $(HOOK_SOURCES) agent/base/strings.def interpose/argument_names.sh
+	$(AM_V_GEN)$(MKDIR_P) interpose && CC='$(CC)' FLAGS='$(INTERPOSE_FLAGS)' $(SHELL) $(srcdir)/interpose/argument_names.sh $(srcdir) \
+		$(patsubst %,$(srcdir)/%,$(filter %.c,$(INTERPOSE_SOURCES) $(HOOK_SOURCES))) > $@.new
+	@if cmp -s $@.new interpose/argument_names.def; then rm -f $@.new; else mv $@.new interpose/argument_names.def; fi; touch $@
+$(libfxtagent_la_OBJECTS) $(libfxthooks_la_OBJECTS): interpose/argument_names.def
+CLEANFILES += interpose/argument_names.def interpose/argument_names.stamp
+EXTRA_DIST += interpose/argument_names.sh
+
+# What becomes of a row of the tables: `make expand CALL=fsync` prints its functions.
+.PHONY: expand
+expand: interpose/argument_names.def
+	@CC='$(CC)' FLAGS='$(INTERPOSE_FLAGS)' \
+		$(SHELL) $(srcdir)/interpose/expand.sh '$(srcdir)' '$(CALL)'
+EXTRA_DIST += interpose/expand.sh

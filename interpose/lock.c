@@ -1,11 +1,11 @@
 /* Locks: lock.def. */
-/* See writer/lane.h and event.h. */
+/* See writer/lane.h and engine.h. */
 #define FXT_EMISSION inline __attribute__((always_inline))
 #define FXT_QUICK_EVENTS
 #include <pthread.h>
 #include <threads.h>
 
-#include "lock.h"
+#include "lock_wait.h"
 
 #include "agent/base/stack.h"
 #include "agent/emit/koid.h"
@@ -112,7 +112,8 @@ static uint64_t *describe(uint64_t *at, struct description *d, const struct fxt_
 	return at;
 }
 
-/* Whether the thread has the lock itself and is told so: nobody waits then. Without that it waits for itself. */
+/* Whether the thread has the lock itself and is told so: nobody waits then. Without that it waits for itself.
+ */
 static bool is_refused(const struct fxt_thread *thread, const struct fxt_lock_wait *wait)
 {
 	if (wait->holder != thread->own_tid)
@@ -212,17 +213,17 @@ void fxt_lock_let_go(struct fxt_thread *thread, uintptr_t lock, enum fxt_label_k
 
 /* -- Wrappers ---------------------------------------------------------------------------------- */
 
-/* What a lock that is held by another thread gives. */
+/* What a try returns if another thread holds the lock, by the kind of result. */
 #define BUSY_ERROR EBUSY
 #define BUSY_PLAIN_INT thrd_busy
 
-#define GOT(kind, lock, ...)                                                                                    \
-	end_ns_ = fxt_now(thread_);                                                                             \
+#define GOT(kind, lock, ...)		\
+	end_ns_ = fxt_now(thread_);	\
 	RECORD_LOCK(kind, lock, __VA_ARGS__)
 
-#define RECORD_LOCK(kind, lock, ...)                                                                            \
-	if (fxt_is_got(result_))                                                                                \
-		fxt_held_push(thread_, (uintptr_t)(lock), end_ns_, (uintptr_t)__builtin_return_address(0));     \
+#define RECORD_LOCK(kind, lock, ...)									\
+	if (fxt_is_got(result_))									\
+		fxt_held_push(thread_, (uintptr_t)(lock), end_ns_, (uintptr_t)__builtin_return_address(0)); \
 	FXT_FORM_RECORD(kind, __VA_ARGS__);
 
 #define FORM_TRIES(kind, symbol, lock, ...)                     \
@@ -237,23 +238,23 @@ void fxt_lock_let_go(struct fxt_thread *thread, uintptr_t lock, enum fxt_label_k
 #define WRITES_pthread_rwlock_timedwrlock , fxt_wait_to_write
 #define WRITES_pthread_rwlock_clockwrlock , fxt_wait_to_write
 
-/* The real call, where the lock is not free. */
-#define WAIT_FOR(symbol, lock, ...)                                                                             \
-	struct fxt_open *open_ = BLOCKS(lock);                                                                  \
-	struct fxt_lock_wait wait_ = FXT_LOCK_WAIT(open_, lock, OBJECT_OF(symbol)((uintptr_t)(lock)));          \
-														\
-	fxt_lock_wait_begin(thread_, &wait_);                                                                   \
-	result_ = real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));                                                 \
-	fxt_lock_wait_end(thread_, &wait_, result_);                                                            \
-	return result_;
+/* Makes the real call, where the lock is not free, and records it. */
+#define WAIT_FOR(symbol, lock, ...)									\
+	struct fxt_open *open_ = BLOCKS(lock);								\
+	struct fxt_lock_wait wait_ = FXT_LOCK_WAIT(open_, lock, OBJECT_OF(symbol)((uintptr_t)(lock)));	\
+													\
+	fxt_lock_wait_begin(thread_, &wait_);								\
+	result_ = real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));						\
+	fxt_lock_wait_end(thread_, &wait_, result_);
 
-/* A free lock is taken by the try, which does what the other would do first. */
-#define LOCK_BY(try, kind, symbol, lock, ...)                                                                   \
-	result_ = real_##try(lock);                                                                             \
-	if (FXT_UNLIKELY(result_ == BUSY_##kind)) {                                                             \
-		WAIT_FOR(symbol, lock, __VA_ARGS__)                                                             \
-	}                                                                                                       \
-	GOT(kind, lock, __VA_ARGS__)
+/* Tries first: that takes a free lock as the call itself would. */
+#define LOCK_BY(try, kind, symbol, lock, ...)		\
+	result_ = real_##try(lock);			\
+	if (FXT_UNLIKELY(result_ == BUSY_##kind)) {	\
+		WAIT_FOR(symbol, lock, __VA_ARGS__)	\
+	} else {					\
+		GOT(kind, lock, __VA_ARGS__)		\
+	}
 #define FORM_LOCKS(try) FORM_BY_##try
 #define FORM_BY_pthread_mutex_trylock(...) LOCK_BY(pthread_mutex_trylock, __VA_ARGS__)
 #define FORM_BY_pthread_rwlock_tryrdlock(...) LOCK_BY(pthread_rwlock_tryrdlock, __VA_ARGS__)
@@ -261,19 +262,19 @@ void fxt_lock_let_go(struct fxt_thread *thread, uintptr_t lock, enum fxt_label_k
 #define FORM_BY_pthread_spin_trylock(...) LOCK_BY(pthread_spin_trylock, __VA_ARGS__)
 #define FORM_BY_mtx_trylock(...) LOCK_BY(mtx_trylock, __VA_ARGS__)
 
-/* A call with a time limit looks at its clock and its time first, or does not, as the C library sees fit. So no try goes before it. Somebody
- * may take the lock after the look, so the call is shown in progress also where the lock is free. */
-#define LOCK_UNTIL(is_taken, kind, symbol, lock, ...)                                                           \
-	if (is_taken) {                                                                                         \
-		WAIT_FOR(symbol, lock, __VA_ARGS__)                                                             \
-	}                                                                                                       \
-	{                                                                                                       \
-		struct fxt_open *open_ = BLOCKS(lock);                                                          \
-														\
-		result_ = real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));                                         \
-		end_ns_ = fxt_end(thread_, open_);                                                              \
-	}                                                                                                       \
-	RECORD_LOCK(kind, lock, __VA_ARGS__)
+/* A call with a time limit looks at its clock and its time first, or does not, as the C library sees fit. So
+ * no try goes before it. Somebody may take the lock after the look, so the call is shown in progress also
+ * where the lock is free. */
+#define LOCK_UNTIL(is_taken, kind, symbol, lock, ...)			\
+	if (is_taken) {							\
+		WAIT_FOR(symbol, lock, __VA_ARGS__)			\
+	} else {							\
+		struct fxt_open *open_ = BLOCKS(lock);			\
+									\
+		result_ = real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));	\
+		end_ns_ = fxt_end(thread_, open_);			\
+		RECORD_LOCK(kind, lock, __VA_ARGS__)			\
+	}
 #define FORM_LOCKS_UNTIL(taken) FORM_UNTIL_##taken
 #define FORM_UNTIL_mutex(...) LOCK_UNTIL(fxt_mutex_is_taken(thread_, mutex), __VA_ARGS__)
 #define FORM_UNTIL_rdlock(...) LOCK_UNTIL(fxt_rwlock_is_taken(thread_, rwlock, false), __VA_ARGS__)
@@ -290,9 +291,9 @@ void fxt_lock_let_go(struct fxt_thread *thread, uintptr_t lock, enum fxt_label_k
 
 #define CALL FXT_FORM_CALL
 #define ALIAS FXT_FORM_ALIAS
+#include "rows.inc"
 #include "lock.def"
-#undef CALL
-#undef ALIAS
+#include "unrows.inc"
 
 #define FXT_TABLE "lock.def"
 #define FXT_REALS fxt_reals_lock

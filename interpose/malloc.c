@@ -1,14 +1,15 @@
-/* The heap's functions: malloc.def, and those that look at a block before the call. An allocation's record holds when it ended and a
- * free's when it began: a block that two threads get and give is never new before it is gone.
+/* The heap's functions: malloc.def, and those that look at a block before the call. An allocation's record
+ * holds when it ended and a free's when it began: a block that two threads get and give is never new before
+ * it is gone.
  */
-/* See writer/lane.h and event.h. */
+/* See writer/lane.h and engine.h. */
 #define FXT_EMISSION inline __attribute__((always_inline))
 #define FXT_QUICK_EVENTS
 #include <malloc.h>
 #include <stdlib.h>
 
 #include "agent/objects/blocks.h"
-#include "heap.h"
+#include "heap_sizes.h"
 
 typedef void *pointer;
 
@@ -16,17 +17,15 @@ FXT_REAL(size_t, malloc_usable_size, (pointer ptr), (ptr))
 
 /* -- What a thread has of the heap ------------------------------------------------------------- */
 
-/* A bit for each function: heap.h. */
+/* A bit for each function: heap_sizes.h. */
 enum {
 #define CALL(category, type, symbol, ...) SIZED_##symbol,
 #define ALIAS(category, type, symbol, ...) SIZED_##symbol,
-#define BY_HAND(category, symbol) SIZED_##symbol,
+#define BY_HAND(category, symbol, role) SIZED_##symbol,
 #define BY_HAND_ALIAS(category, symbol, event) SIZED_##symbol,
+#include "rows.inc"
 #include "malloc.def"
-#undef CALL
-#undef ALIAS
-#undef BY_HAND
-#undef BY_HAND_ALIAS
+#include "unrows.inc"
 	SIZED_COUNT
 };
 
@@ -48,12 +47,9 @@ static_assert(SIZED_COUNT <= 32, "as struct fxt_heap has it");
 	} while (0)
 
 /* A kind of result for the table. */
-#define KEEP_BLOCK(symbol) KEEP_PTR
 #define FAILURE_BLOCK(symbol) FAILURE_PTR
 #define RESULT_BLOCK(symbol) RESULT_PTR
-#define GIVE_BLOCK(symbol)                                                      \
-	CAME(thread_, symbol, result_, __builtin_return_address(0));            \
-	return result_
+#define AFTER_BLOCK(symbol) , CAME(thread_, symbol, result_, __builtin_return_address(0));
 
 #define FXT_TABLE "malloc.def"
 #include "wrappers.inc"

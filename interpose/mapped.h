@@ -6,8 +6,6 @@
 
 typedef void *pointer;
 
-#define KEEP_MAPPED KEEP_PTR
-#define GIVE_MAPPED GIVE_PTR
 #define FAILURE_MAPPED (result_ == (void *)-1 ? errno : 0)
 #define RESULT_MAPPED RESULT_PTR
 

@@ -1,4 +1,4 @@
-/* See next.h. Called by start.c and heap.c, by any thread.
+/* See next.h. Called by start.c and heap_sizes.c, by any thread.
  *
  * Every object is read once for a batch of functions: it takes longer to read one than to find that it has no function of a name.
  */

@@ -23,10 +23,10 @@
 #include "agent/objects/label.h"
 #include "interpose.h"
 
-#define FXT_KIND_OF(object)                                                                                             \
-	_Generic((object), pthread_mutex_t *: FXT_LABEL_MUTEX, mtx_t *: FXT_LABEL_MUTEX, pthread_cond_t *: FXT_LABEL_COND,    \
-		 cnd_t *: FXT_LABEL_COND, pthread_rwlock_t *: FXT_LABEL_RWLOCK, pthread_spinlock_t *: FXT_LABEL_SPINLOCK,     \
-		 sem_t *: FXT_LABEL_SEM, pthread_barrier_t *: FXT_LABEL_BARRIER, FILE *: FXT_LABEL_FILE,                      \
+#define FXT_KIND_OF(object)										\
+	_Generic((object), pthread_mutex_t *: FXT_LABEL_MUTEX, mtx_t *: FXT_LABEL_MUTEX, pthread_cond_t *: FXT_LABEL_COND, \
+		 cnd_t *: FXT_LABEL_COND, pthread_rwlock_t *: FXT_LABEL_RWLOCK, pthread_spinlock_t *: FXT_LABEL_SPINLOCK, \
+		 sem_t *: FXT_LABEL_SEM, pthread_barrier_t *: FXT_LABEL_BARRIER, FILE *: FXT_LABEL_FILE, \
 		 DIR *: FXT_LABEL_DIR)
 
 #define FXT_PLACE ((uintptr_t)__builtin_return_address(0))
@@ -97,10 +97,10 @@ static inline int fxt_directory_fd(void *directory)
 	return dirfd(directory);
 }
 
-#define FXT_NAMED(path)                                                                                               \
-	struct fxt_label opened_ = {NULL};                                                                              \
-	if (result_)                                                                                                    \
-		opened_ = fxt_label_opened(thread_, FXT_KIND_OF(result_), (uintptr_t)result_, FXT_PLACE, end_ns_, path,  \
+#define FXT_NAMED(path)											\
+	struct fxt_label opened_ = {NULL};								\
+	if (result_)											\
+		opened_ = fxt_label_opened(thread_, FXT_KIND_OF(result_), (uintptr_t)result_, FXT_PLACE, end_ns_, path, \
 					   FXT_FD_OF(result_));
 #define MEASURE_OPENS(name)     \
 	MEASURE_TEXT(name)      \

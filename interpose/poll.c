@@ -11,42 +11,34 @@
 #include "interpose.h"
 
 /* FD_UNLESS: FD, but where the call has changed what descriptor `fd` stands for. */
-#define KEEP_FD_UNLESS(fd, what, of) KEEP_INT
 #define FAILURE_FD_UNLESS(fd, what, of) FAILURE_INT
 #define RESULT_FD_UNLESS(fd, what, of) RESULT_INT
-#define GIVE_FD_UNLESS(fd, what, of)                    \
-	if (result_ >= 0 && (fd) < 0) {                 \
-		FXT_OPENED(result_, what, of);          \
-		FXT_SECOND(NEW_##what, , )              \
-	}                                               \
-	return result_
+#define AFTER_FD_UNLESS(fd, what, of)		\
+	, if (result_ >= 0 && (fd) < 0) {	\
+		FXT_OPENED(result_, what, of);	\
+		FXT_SECOND(NEW_##what, , )	\
+	}
 
 #define NEW_signalfd , fxt_endpoint_signals(thread_, result_);
 #define NEW_eventfd , fxt_endpoint_event(thread_, (int)result_, initval, flags & EFD_SEMAPHORE);
 
 /* EVENTS_READ, EVENTS_WRITTEN: an eventfd's count, by calls that return 0. */
 enum { COUNT_BYTES = sizeof(eventfd_t) };
-#define KEEP_EVENTS_READ(fd, value) KEEP_INT
 #define FAILURE_EVENTS_READ(fd, value) FAILURE_INT
 #define RESULT_EVENTS_READ(fd, value) RESULT_INT
-#define GIVE_EVENTS_READ(fd, value) GIVE_INT
 #define ENTER_EVENTS_READ(fd, value) ENTER_READ(fd)
 #define LEAVE_EVENTS_READ(fd, value) , fxt_has_read(thread_, &reading_, result_ ? -1 : COUNT_BYTES, value, 0);
 #define END_EVENTS_READ(fd, value) END_READ(fd)
 #define ARROW_EVENTS_READ(fd, value) ARROW_READ(fd)
-#define KEEP_EVENTS_WRITTEN(fd, value) KEEP_INT
 #define FAILURE_EVENTS_WRITTEN(fd, value) FAILURE_INT
 #define RESULT_EVENTS_WRITTEN(fd, value) RESULT_INT
-#define GIVE_EVENTS_WRITTEN(fd, value) GIVE_INT
 #define ENTER_EVENTS_WRITTEN(fd, value) ENTER_WRITTEN(fd)
 #define LEAVE_EVENTS_WRITTEN(fd, value) , fxt_wrote(thread_, &writing_, result_ ? -1 : COUNT_BYTES, &(value));
 
-/* POLLED: INT, of what answers in a list. Our descriptor answers there as a closed one does; an array of the program's is not written to
- * before the call, nor read: only the kernel knows whether it can be. */
-#define KEEP_POLLED(fds, nfds) KEEP_INT
+/* POLLED: INT, of what answers in a list. Our descriptor answers there as a closed one does; an array of the
+ * program's is not written to before the call, nor read: only the kernel knows whether it can be. */
 #define FAILURE_POLLED(fds, nfds) FAILURE_INT
 #define RESULT_POLLED(fds, nfds) RESULT_INT
-#define GIVE_POLLED(fds, nfds) GIVE_INT
 #define CALLEE_POLLED(fds, nfds) , polling_
 #define AROUND_POLLED(fds, nfds) , POLLING
 
@@ -77,11 +69,10 @@ static int polled(struct pollfd *fds, nfds_t nfds, int result)
 #define POLL_BY_NUMBER(...) FXT_APPLY(POLLED_BY_NUMBER, __VA_ARGS__)
 #define POLLED_BY_NUMBER(fds, nfds, ...) ((int)(call_->result = polled(fds, nfds, (int)fxt_by_number_make(call_))))
 
-/* SELECTED: INT, of what answers in sets. Ours leaves its number if that is in one of them. Few programs come so far: `nfds` is above it. */
-#define KEEP_SELECTED KEEP_INT
+/* SELECTED: INT, of what answers in sets. Ours leaves its number if that is in one of them. Few programs
+ * come so far: `nfds` is above it. */
 #define FAILURE_SELECTED FAILURE_INT
 #define RESULT_SELECTED RESULT_INT
-#define GIVE_SELECTED GIVE_INT
 #define CALLEE_SELECTED , selecting_
 #define AROUND_SELECTED , SELECTING
 

@@ -15,10 +15,8 @@
 FXT_EXPORT pid_t __fork(void);
 
 /* KEPT: ERROR, of what keeps the number of a descriptor for later. Ours leaves it. */
-#define KEEP_KEPT KEEP_ERROR
 #define FAILURE_KEPT FAILURE_ERROR
 #define RESULT_KEPT RESULT_ERROR
-#define GIVE_KEPT GIVE_ERROR
 #define CALLEE_KEPT , keeping_
 #define AROUND_KEPT , KEEPING
 #define KEEPING(type, symbol, ...)                                              \

@@ -1,5 +1,9 @@
-/* Threads, mutexes, read-write locks, barriers, semaphores: pthread.def, and what is variadic or has more to say. */
+/* Locks, semaphores and threads that are made and done away with: pthread.def. By hand is what is variadic,
+ * or knows only afterwards what to say. */
+/* The header gives this the assembler name of what replaced it. Here each is itself. */
+#define pthread_mutex_consistent_np pthread_mutex_consistent_of_the_header
 #include <pthread.h>
+#undef pthread_mutex_consistent_np
 #include <semaphore.h>
 #include <stdarg.h>
 

@@ -30,8 +30,10 @@ BOTH_FORMS(pthread_cond_broadcast, WAKES_ALL, (pthread_cond_t *, cond, USED))
 BOTH(pthread_cond_init, QUICK, (pthread_cond_t *, cond, NEW), (const pthread_condattr_t *, attr, SKIP))
 BOTH(pthread_cond_destroy, QUICK, (pthread_cond_t *, cond, OLD))
 
-#define BY_HAND(category, name) BOTH_REAL(name)
+#define BY_HAND(category, name, role) BOTH_REAL(name)
 const struct fxt_real fxt_reals_pthread_cond[] = {
+#include "rows.inc"
 #include "pthread_cond.def"
 	{NULL, NULL, NULL},
 };
+#include "unrows.inc"

@@ -7,7 +7,7 @@
 
 #include "agent/arrows/parent_links.h"
 #include "interpose.h"
-#include "said.h"
+#include "stderr_text.h"
 
 /* Descriptors 0 to 2 are something else from here on. */
 static void standard_streams_move(void)
@@ -23,22 +23,18 @@ static void standard_streams_move(void)
 }
 
 /* TERMINALS: both ends of one. LOGS_IN: its descriptor becomes 0 to 2, and is closed if it is none of them. */
-#define KEEP_TERMINALS KEEP_INT
 #define FAILURE_TERMINALS FAILURE_INT
 #define RESULT_TERMINALS RESULT_INT
-#define GIVE_TERMINALS                                          \
-	if (!result_) {                                         \
-		FXT_OPENED(*amaster, terminal, NOTHING);        \
-		FXT_OPENED(*aslave, terminal, NOTHING);         \
-	}                                                       \
-	return result_
-#define KEEP_LOGS_IN KEEP_INT
+#define AFTER_TERMINALS						\
+	, if (!result_) {					\
+		FXT_OPENED(*amaster, terminal, NOTHING);	\
+		FXT_OPENED(*aslave, terminal, NOTHING);		\
+	}
 #define FAILURE_LOGS_IN FAILURE_INT
 #define RESULT_LOGS_IN RESULT_INT
-#define GIVE_LOGS_IN                            \
-	if (!result_)                           \
-		becomes_terminal(fd);           \
-	return result_
+#define AFTER_LOGS_IN			\
+	, if (!result_)			\
+		becomes_terminal(fd);
 
 static void becomes_terminal(int fd)
 {

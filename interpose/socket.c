@@ -1,5 +1,5 @@
-/* Sockets and names of hosts: socket.def, and the kinds of parameter and result that only it has. */
-#include <netdb.h>
+/* Sockets: socket.def, and the kinds of parameter and result that only it has. */
+#include <netinet/in.h>
 #include <sys/socket.h>
 
 #include "address.h"
@@ -22,100 +22,72 @@ typedef int descriptor_pair[2];
 #define TAKE_PAIR , TAKE_ARRAY
 #define TAKE_ARRAY(type, name) int *name = (int *)*next_++;
 
-/* TEXT_OUT: a buffer `host` of `hostlen` bytes, which holds a string once the call has succeeded. */
-#define COUNT_TEXT_OUT 0
-#define WORDS_TEXT_OUT(name) (2 + fxt_words_of(name##_bytes))
-#define MEASURE_TEXT_OUT(name) \
-	size_t name##_bytes = result_ || !name || !name##len ? 0 : fxt_text_bytes(name);
-#define PUT_TEXT_OUT(name)                                                   \
-	if (name##_bytes) {                                                  \
-		at_ = fxt_put_text(at_, FXT_STR_##name, name, name##_bytes); \
-		arguments_++;                                                \
-	}
-
-/* GAI: an EAI_ code; errno says more with one of them. */
-#define KEEP_GAI(type) type result_ =
-#define GIVE_GAI return result_
-#define FAILURE_GAI (result_ == EAI_SYSTEM ? errno : 0)
-#define RESULT_GAI RESULT_PLAIN_INT
-
 /* FD_PAIR: two new descriptors, in `pair`. */
-#define KEEP_FD_PAIR(pair, what, of) KEEP_INT
 #define FAILURE_FD_PAIR(pair, what, of) FAILURE_INT
 #define RESULT_FD_PAIR(pair, what, of) RESULT_INT
-#define GIVE_FD_PAIR(pair, what, of)                    \
-	if (!result_) {                                 \
-		FXT_OPENED(pair[0], what, of);          \
-		FXT_OPENED(pair[1], what, of);          \
-		fxt_endpoint_pair(thread_, pair, domain, type); \
-	}                                               \
-	return result_
+#define AFTER_FD_PAIR(pair, what, of)				\
+	, if (!result_) {					\
+		FXT_OPENED(pair[0], what, of);			\
+		FXT_OPENED(pair[1], what, of);			\
+		fxt_endpoint_pair(thread_, pair, domain, type);	\
+	}
 
-/* CONNECTS: a socket has a peer from here on, or may soon; or, by AF_UNSPEC, none. SHUTS: neither direction is left. */
-#define KEEP_CONNECTS(fd) KEEP_INT
+/* CONNECTS: a socket has a peer from here on, or may soon; or, by AF_UNSPEC, none. SHUTS: neither direction
+ * is left. */
 #define FAILURE_CONNECTS(fd) FAILURE_INT
 #define RESULT_CONNECTS(fd) RESULT_INT
-#define GIVE_CONNECTS(fd)                                                                                       \
-	if (!result_ && addr_bytes && fxt_sockaddr(&addr)->sa_family == AF_UNSPEC) {                            \
-		fxt_fd_disconnected(thread_, fd, end_ns_);                                                      \
-		fxt_endpoint_disconnected(thread_, fd);                                                         \
-	} else if (!result_ || failure_ == EINPROGRESS) {                                                       \
-		fxt_fd_connected(thread_, fd, end_ns_, names_, FXT_PEER(addr, -1));                             \
-		fxt_endpoint_connected(thread_, fd, fxt_sockaddr(&addr), addr_bytes);                           \
-	} else if (failure_ != EALREADY && failure_ != EISCONN) {                                               \
-		fxt_endpoint_disconnected(thread_, fd);                                                         \
-	}                                                                                                       \
-	return result_
+#define AFTER_CONNECTS(fd)								\
+	, if (!result_ && addr_bytes && fxt_sockaddr(&addr)->sa_family == AF_UNSPEC) {	\
+		fxt_fd_disconnected(thread_, fd, end_ns_);				\
+		fxt_endpoint_disconnected(thread_, fd);					\
+	} else if (!result_ || failure_ == EINPROGRESS) {				\
+		fxt_fd_connected(thread_, fd, end_ns_, names_, FXT_PEER(addr, -1));	\
+		fxt_endpoint_connected(thread_, fd, fxt_sockaddr(&addr), addr_bytes);	\
+	} else if (failure_ != EALREADY && failure_ != EISCONN) {			\
+		fxt_endpoint_disconnected(thread_, fd);					\
+	}
 
-/* BINDS: a socket has an address of its own from here on: the one given, or what the kernel has chosen. LISTENS: the same, if it had none. */
-#define KEEP_BINDS(fd, given) KEEP_INT
+/* BINDS: a socket has an address of its own from here on: the one given, or what the kernel has chosen.
+ * LISTENS: the same, if it had none. */
 #define FAILURE_BINDS(fd, given) FAILURE_INT
 #define RESULT_BINDS(fd, given) RESULT_INT
-#define GIVE_BINDS(fd, given)                                                                                   \
-	if (FXT_UNLIKELY(fxt_fd_slots_on) && !result_)                                                          \
-		fxt_fd_bound(thread_, fd, fxt_address_own(fd##_text, fd##_text_bytes, fxt_sockaddr(&given), given##_bytes)); \
-	return result_
-#define KEEP_LISTENS(fd) KEEP_INT
+#define AFTER_BINDS(fd, given)					\
+	, if (FXT_UNLIKELY(fxt_fd_slots_on) && !result_)	\
+		fxt_fd_bound(thread_, fd, fxt_address_own(fd##_text, fd##_text_bytes, fxt_sockaddr(&given), given##_bytes));
 #define FAILURE_LISTENS(fd) FAILURE_INT
 #define RESULT_LISTENS(fd) RESULT_INT
-#define GIVE_LISTENS(fd)                                                                                        \
-	if (FXT_UNLIKELY(fxt_fd_slots_on) && !result_)                                                          \
-		fxt_fd_bound(thread_, fd, fxt_address_own(fd##_text, fd##_text_bytes, NULL, 0));                \
-	return result_
-#define KEEP_SHUTS(fd) KEEP_INT
+#define AFTER_LISTENS(fd)										\
+	, if (FXT_UNLIKELY(fxt_fd_slots_on) && !result_)						\
+		fxt_fd_bound(thread_, fd, fxt_address_own(fd##_text, fd##_text_bytes, NULL, 0));
 #define FAILURE_SHUTS(fd) FAILURE_INT
 #define RESULT_SHUTS(fd) RESULT_INT
-#define GIVE_SHUTS(fd)                                          \
-	if (!result_ && how == SHUT_RDWR)                       \
-		fxt_fd_disconnected(thread_, fd, end_ns_);      \
-	return result_
+#define AFTER_SHUTS(fd)						\
+	, if (!result_ && how == SHUT_RDWR)			\
+		fxt_fd_disconnected(thread_, fd, end_ns_);
 
-/* SENT, RECEIVED: as WRITTEN and READ, by calls with flags. What MSG_PEEK gets stays, and what is sent out of band has no place among the
- * other bytes. RECEIVED_MESSAGE may have brought descriptors. */
-#define KEEP_SENT(fd) KEEP_LONG
+/* SENT, RECEIVED: as WRITTEN and READ, by calls with flags. What MSG_PEEK gets stays, and what is sent out
+ * of band has no place among the other bytes. RECEIVED_MESSAGE may have brought descriptors. */
 #define FAILURE_SENT(fd) FAILURE_LONG
 #define RESULT_SENT(fd) RESULT_LONG
-#define GIVE_SENT(fd) GIVE_WRITTEN(fd)
+#define AFTER_SENT(fd) AFTER_WRITTEN(fd)
 #define ENTER_SENT(fd)                                                          \
 	, struct fxt_writing writing_; leave_band(fd, flags);                   \
 	fxt_writes(thread_, fd, &writing_);
 #define LEAVE_SENT(fd) LEAVE_WRITTEN(fd)
 
 /* SENT_TO, SENT_MESSAGE: to an address, perhaps, which may be another socket's. */
-#define KEEP_SENT_TO(fd, address) KEEP_LONG
 #define FAILURE_SENT_TO(fd, address) FAILURE_LONG
 #define RESULT_SENT_TO(fd, address) RESULT_LONG
-#define GIVE_SENT_TO(fd, address) GIVE_WRITTEN(fd)
+#define AFTER_SENT_TO(fd, address) AFTER_WRITTEN(fd)
 #define ENTER_SENT_TO(fd, address)                                                      \
 	, struct fxt_writing writing_; leave_pair(fd, fxt_sockaddr(&(address)) != NULL); \
 	leave_band(fd, flags);                                                          \
 	fxt_writes(thread_, fd, &writing_);
 #define LEAVE_SENT_TO(fd, address) LEAVE_WRITTEN(fd)
 
-#define KEEP_SENT_MESSAGE(fd, msg) KEEP_LONG
 #define FAILURE_SENT_MESSAGE(fd, msg) FAILURE_LONG
 #define RESULT_SENT_MESSAGE(fd, msg) RESULT_LONG
-#define GIVE_SENT_MESSAGE(fd, msg) GIVE_WRITTEN(fd)
+#define AFTER_SENT_MESSAGE(fd, msg) AFTER_WRITTEN(fd)
 #define ENTER_SENT_MESSAGE(fd, msg)                                                     \
 	, struct fxt_writing writing_; leave_pair(fd, has_address(thread_, fd, msg));   \
 	leave_band(fd, flags);                                                          \
@@ -135,18 +107,16 @@ typedef int descriptor_pair[2];
 #define SENDMSG_BY_NUMBER(...) FXT_APPLY(SENT_BY_NUMBER, __VA_ARGS__)
 #define SENT_BY_NUMBER(sockfd, msg, ...) (send_without_ours(msg), real_by_number())
 
-/* SETS: an option, which may be a filter: what it does not like is lost, and the sender told that it arrived. */
-#define KEEP_SETS(fd, level, name) KEEP_INT
+/* SETS: an option, which may be a filter: what it does not like is lost, and the sender told that it arrived.
+ */
 #define FAILURE_SETS(fd, level, name) FAILURE_INT
 #define RESULT_SETS(fd, level, name) RESULT_INT
-#define GIVE_SETS(fd, level, name) GIVE_INT
 #define ENTER_SETS(fd, level, name) \
 	, leave_pair(fd, level == SOL_SOCKET && (name == SO_ATTACH_FILTER || name == SO_ATTACH_BPF));
 
-#define KEEP_RECEIVED(fd) KEEP_LONG
 #define FAILURE_RECEIVED(fd) FAILURE_LONG
 #define RESULT_RECEIVED(fd) RESULT_LONG
-#define GIVE_RECEIVED(fd) GIVE_READ(fd)
+#define AFTER_RECEIVED(fd) AFTER_READ(fd)
 #define ENTER_RECEIVED(fd)                                                      \
 	, struct fxt_reading reading_; leave_band(fd, flags);                   \
 	fxt_reads(thread_, flags & (MSG_PEEK | MSG_ERRQUEUE) ? -1 : fd, &reading_);
@@ -154,13 +124,12 @@ typedef int descriptor_pair[2];
 #define END_RECEIVED(fd) END_READ(fd)
 #define ARROW_RECEIVED(fd) ARROW_READ(fd)
 
-#define KEEP_RECEIVED_MESSAGE(fd, msg) KEEP_LONG
 #define FAILURE_RECEIVED_MESSAGE(fd, msg) FAILURE_LONG
 #define RESULT_RECEIVED_MESSAGE(fd, msg) RESULT_LONG
-#define GIVE_RECEIVED_MESSAGE(fd, msg)                  \
-	if (result_ >= 0)                               \
-		receive_descriptors(thread_, msg);      \
-	GIVE_READ(fd)
+#define AFTER_RECEIVED_MESSAGE(fd, msg)			\
+	, if (result_ >= 0)				\
+		receive_descriptors(thread_, msg);	\
+	COUNT_READ(fd)
 #define ENTER_RECEIVED_MESSAGE(fd, msg) ENTER_RECEIVED(fd)
 #define LEAVE_RECEIVED_MESSAGE(fd, msg) LEAVE_READ(fd)
 #define END_RECEIVED_MESSAGE(fd, msg) END_READ(fd)

@@ -62,8 +62,10 @@ typedef const posix_spawnattr_t *spawn_attributes;
 BOTH(posix_spawn, path)
 BOTH(posix_spawnp, file)
 
-#define BY_HAND(category, name) BOTH_REAL(name)
+#define BY_HAND(category, name, role) BOTH_REAL(name)
 const struct fxt_real fxt_reals_spawn[] = {
+#include "rows.inc"
 #include "spawn.def"
 	{NULL, NULL, NULL},
 };
+#include "unrows.inc"

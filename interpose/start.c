@@ -8,7 +8,7 @@
 #include "agent/process/lifecycle.h"
 #include "bus.h"
 #include "exit.h"
-#include "heap.h"
+#include "heap_sizes.h"
 #include "interpose.h"
 #include "next.h"
 #include "signal.h"
@@ -19,14 +19,11 @@ static __thread volatile bool starting __attribute__((tls_model("initial-exec"))
 
 static const char *const call_names[FXT_CALL_COUNT] = {
 #define CALL(category, type, name, ...) #name,
-#define ALIAS(...)
-#define BY_HAND(category, name) #name,
-#define BY_HAND_ALIAS(category, symbol, name)
+#define BY_HAND(category, name, role) #name,
 #define SYSTEM_CALL CALL
-#define BY_NUMBER(...)
-#define BY_NUMBER_ALONE(category, type, name, ...) #name,
-#define BY_HAND_NUMBER(...)
-#define EVENT(category, name) #name,
+#define BY_NUMBER_ALONE CALL
+#define EVENT(category, name, role) #name,
+#include "rows.inc"
 #include "calls.def"
 #include "unrows.inc"
 };

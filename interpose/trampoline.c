@@ -7,7 +7,7 @@
 
 #include "agent/base/error_text.h"
 #include "interpose.h"
-#include "said.h"
+#include "stderr_text.h"
 #include "trampoline.h"
 #include "writer/decimal.h"
 

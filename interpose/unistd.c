@@ -2,7 +2,7 @@
  * trace file has one as well, which the program did not open: it can neither close it nor duplicate it, and
  * where it puts another in its place ours moves. Not only while io is on.
  */
-/* See writer/lane.h and event.h. */
+/* See writer/lane.h and engine.h. */
 #define FXT_EMISSION inline __attribute__((always_inline))
 #define FXT_QUICK_EVENTS
 #include <sys/sendfile.h>
@@ -11,34 +11,23 @@
 
 #include "agent/process/descriptor.h"
 #include "interpose.h"
-#include "said.h"
-
-#define FXT_SAID_write , said_write
-#define FXT_SAID___write , said___write
-#define FXT_SAID_writev , said_writev
-#define FXT_SAID_pwrite , said_pwrite
-#define FXT_SAID_pwrite64 , said_pwrite64
-#define FXT_SAID___pwrite64 , said___pwrite64
-#define FXT_SAID_pwritev , said_pwritev
-#define FXT_SAID_pwritev64 , said_pwritev64
-#define FXT_SAID_pwritev2 , said_pwritev2
-#define FXT_SAID_pwritev64v2 , said_pwritev64v2
+#include "stderr_text.h"
 
 /* By number: the same around the system call. */
-#define FXT_NUMBER_write , SAY_BY_NUMBER
-#define FXT_NUMBER_pwrite64 , SAY_BY_NUMBER
-#define FXT_NUMBER_writev , SAY_VECTOR_BY_NUMBER
-#define FXT_NUMBER_pwritev , SAY_VECTOR_BY_NUMBER
-#define FXT_NUMBER_pwritev2 , SAY_VECTOR_BY_NUMBER
+#define FXT_NUMBER_write , WRITE_BY_NUMBER
+#define FXT_NUMBER_pwrite64 , WRITE_BY_NUMBER
+#define FXT_NUMBER_writev , WRITE_VECTOR_BY_NUMBER
+#define FXT_NUMBER_pwritev , WRITE_VECTOR_BY_NUMBER
+#define FXT_NUMBER_pwritev2 , WRITE_VECTOR_BY_NUMBER
 #define FXT_NUMBER_close , CLOSE_BY_NUMBER
 #define FXT_NUMBER_close_range , CLOSE_RANGE_BY_NUMBER
 #define FXT_NUMBER_dup , DUP_BY_NUMBER
 #define FXT_NUMBER_dup2 , DUP2_BY_NUMBER
 #define FXT_NUMBER_dup3 , DUP3_BY_NUMBER
-#define SAY_BY_NUMBER(...) FXT_APPLY(SAID_BY_NUMBER, __VA_ARGS__)
-#define SAID_BY_NUMBER(fd, buf, ...) said_by_number(call_, fd, buf)
-#define SAY_VECTOR_BY_NUMBER(...) FXT_APPLY(SAID_VECTOR_BY_NUMBER, __VA_ARGS__, )
-#define SAID_VECTOR_BY_NUMBER(fd, iov, iovcnt, ...) said_vector_by_number(call_, fd, iov, iovcnt)
+#define WRITE_BY_NUMBER(...) FXT_APPLY(WRITTEN_BY_NUMBER, __VA_ARGS__)
+#define WRITTEN_BY_NUMBER(fd, buf, ...) to_stderr_by_number(call_, fd, buf)
+#define WRITE_VECTOR_BY_NUMBER(...) FXT_APPLY(VECTOR_WRITTEN_BY_NUMBER, __VA_ARGS__, )
+#define VECTOR_WRITTEN_BY_NUMBER(fd, iov, iovcnt, ...) to_stderr_vector_by_number(call_, fd, iov, iovcnt)
 #define CLOSE_BY_NUMBER(...) close_by_number(call_, __VA_ARGS__)
 #define CLOSE_RANGE_BY_NUMBER(...) close_range_by_number(call_, __VA_ARGS__)
 #define DUP_BY_NUMBER(...) dup_by_number(call_, __VA_ARGS__)
@@ -46,60 +35,40 @@
 #define DUP3_BY_NUMBER(...) FXT_APPLY(DUP3_TO_BY_NUMBER, __VA_ARGS__)
 #define DUP3_TO_BY_NUMBER(oldfd, newfd, flags) dup_to_by_number(call_, FXT_NAMES(io, dup3), oldfd, newfd)
 
-static ssize_t said_by_number(struct fxt_by_number *call, int fd, const void *buf);
-static ssize_t said_vector_by_number(struct fxt_by_number *call, int fd, const struct iovec *iov, int iovcnt);
+static ssize_t to_stderr_by_number(struct fxt_by_number *call, int fd, const void *buf);
+static ssize_t to_stderr_vector_by_number(struct fxt_by_number *call, int fd, const struct iovec *iov, int iovcnt);
 static int close_by_number(struct fxt_by_number *call, int fd);
 static int close_range_by_number(struct fxt_by_number *call, unsigned first, unsigned last, int flags);
 static int dup_by_number(struct fxt_by_number *call, int oldfd);
 static int dup_to_by_number(struct fxt_by_number *call, uint64_t names, int oldfd, int newfd);
 
-static inline ssize_t said_write(int fd, const void *buf, size_t count);
-static inline ssize_t said___write(int fd, const void *buf, size_t count);
-static inline ssize_t said_writev(int fd, const struct iovec *iov, int iovcnt);
-static inline ssize_t said_pwrite(int fd, const void *buf, size_t count, off_t offset);
-static inline ssize_t said_pwrite64(int fd, const void *buf, size_t count, off64_t offset);
-static inline ssize_t said___pwrite64(int fd, const void *buf, size_t count, off64_t offset);
-static inline ssize_t said_pwritev(int fd, const struct iovec *iov, int iovcnt, off_t offset);
-static inline ssize_t said_pwritev64(int fd, const struct iovec *iov, int iovcnt, off64_t offset);
-static inline ssize_t said_pwritev2(int fd, const struct iovec *iov, int iovcnt, off_t offset, int flags);
-static inline ssize_t said_pwritev64v2(int fd, const struct iovec *iov, int iovcnt, off64_t offset, int flags);
+/* -- Standard error ------------------------------------------------------------------------------ */
+
+/* Asked before the call, so that all others leave the wrapper with it. */
+#define STDERR_BY(symbol, say, ...)                                                                        \
+	static FXT_COLD ssize_t writing_##symbol(FXT_LIST(P_DECLARE, __VA_ARGS__))                       \
+	{                                                                                               \
+		ssize_t result = real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));                          \
+													\
+		if (result > 0 && fxt_is_stderr(fd))                                                    \
+			say;                                                                            \
+		return result;                                                                          \
+	}                                                                                               \
+													\
+	static inline ssize_t to_stderr_##symbol(FXT_LIST(P_DECLARE, __VA_ARGS__))                           \
+	{                                                                                               \
+		return fxt_may_be_stderr(fd) ? writing_##symbol(FXT_LIST(P_NAME, __VA_ARGS__))           \
+					     : real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));            \
+	}
+#define STDERR_BYTES(type, symbol, ...) STDERR_BY(symbol, fxt_said_bytes(buf, (size_t)result), __VA_ARGS__)
+#define STDERR_VECTOR(type, symbol, ...) STDERR_BY(symbol, fxt_said_vector(iov, iovcnt, (size_t)result), __VA_ARGS__)
 
 #define FXT_TABLE "unistd.def"
 #include "wrappers.inc"
 
-/* -- Standard error ------------------------------------------------------------------------------ */
+/* -- Standard error, by number -------------------------------------------------------------------- */
 
-/* Asked before the call, so that all others leave the wrapper with it. */
-#define SAID(symbol, params, args, say)						\
-	static FXT_COLD ssize_t saying_##symbol params				\
-	{									\
-		ssize_t result = real_##symbol args;				\
-										\
-		if (result > 0 && fxt_is_stderr(fd))				\
-			say;							\
-		return result;							\
-	}									\
-										\
-	static inline ssize_t said_##symbol params				\
-	{									\
-		return fxt_may_be_stderr(fd) ? saying_##symbol args : real_##symbol args; \
-	}
-
-#define SAID_BYTES(symbol, params, args) SAID(symbol, params, args, fxt_said_bytes(buf, (size_t)result))
-#define SAID_VECTOR(symbol, params, args) SAID(symbol, params, args, fxt_said_vector(iov, iovcnt, (size_t)result))
-
-SAID_BYTES(write, (int fd, const void *buf, size_t count), (fd, buf, count))
-SAID_BYTES(__write, (int fd, const void *buf, size_t count), (fd, buf, count))
-SAID_BYTES(pwrite, (int fd, const void *buf, size_t count, off_t offset), (fd, buf, count, offset))
-SAID_BYTES(pwrite64, (int fd, const void *buf, size_t count, off64_t offset), (fd, buf, count, offset))
-SAID_BYTES(__pwrite64, (int fd, const void *buf, size_t count, off64_t offset), (fd, buf, count, offset))
-SAID_VECTOR(writev, (int fd, const struct iovec *iov, int iovcnt), (fd, iov, iovcnt))
-SAID_VECTOR(pwritev, (int fd, const struct iovec *iov, int iovcnt, off_t offset), (fd, iov, iovcnt, offset))
-SAID_VECTOR(pwritev64, (int fd, const struct iovec *iov, int iovcnt, off64_t offset), (fd, iov, iovcnt, offset))
-SAID_VECTOR(pwritev2, (int fd, const struct iovec *iov, int iovcnt, off_t offset, int flags), (fd, iov, iovcnt, offset, flags))
-SAID_VECTOR(pwritev64v2, (int fd, const struct iovec *iov, int iovcnt, off64_t offset, int flags), (fd, iov, iovcnt, offset, flags))
-
-static ssize_t said_by_number(struct fxt_by_number *call, int fd, const void *buf)
+static ssize_t to_stderr_by_number(struct fxt_by_number *call, int fd, const void *buf)
 {
 	ssize_t result = fxt_by_number_make(call);
 
@@ -108,7 +77,7 @@ static ssize_t said_by_number(struct fxt_by_number *call, int fd, const void *bu
 	return result;
 }
 
-static ssize_t said_vector_by_number(struct fxt_by_number *call, int fd, const struct iovec *iov, int iovcnt)
+static ssize_t to_stderr_vector_by_number(struct fxt_by_number *call, int fd, const struct iovec *iov, int iovcnt)
 {
 	ssize_t result = fxt_by_number_make(call);
 

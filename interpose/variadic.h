@@ -4,14 +4,14 @@
 
 #include <stdarg.h>
 
-#include "stream.h"
+#include "stdio_results.h"
 
 /* `symbol` collects what follows `format`, its last named parameter, and calls v_symbol's real function. Its
  * own is looked for like any other, and never called. Exported by an assembler name: a header may have given
  * the C name another one. */
 #define FXT_VARIADIC(type, symbol, event, v_symbol, blocks, result_kind, ...)				\
 	static void *real_##symbol;									\
-	FXT_TRACED(io, type, symbol, event, FXT_CALLEE(v_symbol, result_kind), blocks, result_kind, __VA_ARGS__,		\
+	FXT_TRACED(io, type, symbol, event, FXT_CALLEE(v_symbol, result_kind), blocks, result_kind, __VA_ARGS__, \
 		   (va_list, list, SKIP))								\
 	FXT_EXPORT type variadic_##symbol(FXT_LIST(P_DECLARE, __VA_ARGS__), ...) __asm__(#symbol);	\
 	FXT_EXPORT type variadic_##symbol(FXT_LIST(P_DECLARE, __VA_ARGS__), ...)			\

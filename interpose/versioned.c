@@ -1,6 +1,6 @@
-/* Functions that a program linked long ago calls in another version: versioned.def. Each version has a wrapper that calls the same
- * version of the C library; one for both would give an old program the new meaning. The conditions are in pthread_cond.c,
- * posix_spawn in spawn.c.
+/* Functions that a program linked long ago calls in another version: versioned.def. Each version has a
+ * wrapper that calls the same version of the C library; one for both would give an old program the new
+ * meaning. The conditions are in pthread_cond.c, posix_spawn in spawn.c.
  */
 #include <aio.h>
 #include <ftw.h>
@@ -61,11 +61,11 @@ typedef struct aiocb64 *const *aiocb64_list;
 #define NEW_timer_settime "GLIBC_2.34"
 #define OLD_timer_settime BASE
 
-/* SUBMITS: the requests of `list` begin before the call, which refuses another mode before it looks at them. */
-#define KEEP_SUBMITS(type)                                                 \
-	if (mode == LIO_WAIT || mode == LIO_NOWAIT)                        \
-		fxt_submit_list(thread_, list, nitems, start_ns_);         \
-	KEEP_INT(type)
+/* SUBMITS: the requests of `list` begin before the call, which refuses another mode before it looks at them.
+ */
+#define ENTER_SUBMITS                                                      \
+	, if (mode == LIO_WAIT || mode == LIO_NOWAIT)                      \
+		fxt_submit_list(thread_, list, nitems, start_ns_);
 #define CALLEE_SUBMITS , submitting_
 #define AROUND_SUBMITS , SUBMITTING
 #define SUBMITTING(type, symbol, ...)                                           \
@@ -77,7 +77,6 @@ typedef struct aiocb64 *const *aiocb64_list;
 	}
 #define FAILURE_SUBMITS FAILURE_INT
 #define RESULT_SUBMITS RESULT_INT
-#define GIVE_SUBMITS GIVE_INT
 
 #define VERSIONED(name, new_version, old_version)                                 \
 	__asm__(".symver new_" #name "," #name "@@" new_version);                 \
@@ -87,17 +86,17 @@ typedef struct aiocb64 *const *aiocb64_list;
 	FXT_WRAP(category, type, old_##name, event, blocks, result, __VA_ARGS__)  \
 	VERSIONED(name, NEW_##name, OLD_##name)
 
-#define SENDS(symbol)                                                                                           \
-	FXT_REAL(int, symbol, (pthread_t thread, int sig), (thread, sig))                                       \
-	static int send_##symbol(pthread_t thread, int sig)                                                     \
-	{                                                                                                       \
-		uint64_t sent = fxt_signal_sent((int)fxt_agent.pid, (uint64_t)thread, sig);                          \
-		int error = real_##symbol(thread, sig);                                                         \
-														\
-		if (error)                                                                                      \
-			fxt_signal_unsent(sent);                                                                \
-		return error;                                                                                   \
-	}                                                                                                       \
+#define SENDS(symbol)											\
+	FXT_REAL(int, symbol, (pthread_t thread, int sig), (thread, sig))				\
+	static int send_##symbol(pthread_t thread, int sig)						\
+	{												\
+		uint64_t sent = fxt_signal_sent((int)fxt_agent.pid, (uint64_t)thread, sig);		\
+		int error = real_##symbol(thread, sig);							\
+													\
+		if (error)										\
+			fxt_signal_unsent(sent);							\
+		return error;										\
+	}												\
 	FXT_WRAP_AROUND(pthread, int, symbol, pthread_kill, send_##symbol, QUICK, ERROR, (pthread_t, thread, UINT), \
 			(int, sig, INT))
 SENDS(new_pthread_kill)
@@ -153,11 +152,13 @@ QUICK_EXIT(new)
 QUICK_EXIT(old)
 VERSIONED(quick_exit, NEW_quick_exit, OLD_quick_exit)
 
-#define BY_HAND(category, name)                                     \
+#define BY_HAND(category, name, role)                               \
 	{#name, NEW_##name, (void **)&real_new_##name},             \
 	{#name, OLD_##name, (void **)&real_old_##name},
-#define BY_HAND_ALIAS(category, symbol, event) BY_HAND(category, symbol)
+#define BY_HAND_ALIAS(category, symbol, event) BY_HAND(category, symbol, )
 const struct fxt_real fxt_reals_versioned[] = {
+#include "rows.inc"
 #include "versioned.def"
 	{NULL, NULL, NULL},
 };
+#include "unrows.inc"

@@ -97,6 +97,15 @@ sort -u "$tmp/interposed" "$tmp/excluded" > "$tmp/known"
 comm -12 "$tmp/declared" "$tmp/libc" | comm -23 - "$tmp/known" > "$tmp/unknown"
 expect_none "declared, and neither interposed nor excluded" "$tmp/unknown"
 
+# A line about the role of a call is about one that there is, and about each once: interpose/roles.h.
+"$build/tests/list_calls" --events | sed 's/.*://' | sort > "$tmp/events"
+"$build/tests/list_calls" --roles | sort > "$tmp/roles"
+[ -s "$tmp/roles" ] || { echo "FAIL: no roles: nothing to compare"; exit 1; }
+uniq -d "$tmp/roles" > "$tmp/twice"
+expect_none "a role said twice" "$tmp/twice"
+comm -23 "$tmp/roles" "$tmp/events" > "$tmp/unknown"
+expect_none "a role of what is not interposed" "$tmp/unknown"
+
 # The kernel's calls by number. One whose function is excluded is too.
 printf '#include <sys/syscall.h>\n' | ${CC:?} -E -dM - | sed -n 's/^#define __NR_\([a-z_0-9]*\) .*/\1/p' | sort -u > "$tmp/numbers"
 "$build/tests/list_calls" --numbers | sort > "$tmp/numbered"

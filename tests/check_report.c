@@ -343,6 +343,40 @@ START_TEST(ends_calls_with_their_program)
 }
 END_TEST
 
+/* What a call is follows from its row in interpose/, or is said there: some of each way. */
+START_TEST(tells_what_rows_say)
+{
+	enum { RUNS, WAITS, IS_BLOCKED };
+	static const struct {
+		const char *category, *name;
+		int what;
+	} calls[] = {
+		{"io", "read", WAITS}, {"io", "closedir", WAITS}, {"io", "openat2", WAITS}, {"io", "scandirat", WAITS},
+		{"io", "fsetxattr", WAITS}, {"io", "sync", WAITS}, {"io", "readdir", WAITS}, {"io", "lseek", RUNS},
+		{"io", "mmap", RUNS}, {"io", "dup2", RUNS}, {"net", "getservbyname", WAITS}, {"net", "socket", RUNS},
+		{"log", "vsyslog", WAITS}, {"malloc", "malloc", RUNS}, {"malloc", "free", RUNS},
+		{"time", "nanosleep", WAITS}, {"process", "waitpid", WAITS}, {"process", "kill", RUNS},
+		{"pthread", "pthread_join", IS_BLOCKED}, {"pthread", "mtx_lock", IS_BLOCKED}, {"pthread", "semop", IS_BLOCKED},
+		{"pthread", "pthread_cond_wait", IS_BLOCKED}, {"pthread", "futex_wait", IS_BLOCKED},
+		{"pthread", "pthread_mutex_trylock", RUNS}, {"pthread", "pthread_once", RUNS},
+	};
+	enum { COUNT = sizeof(calls) / sizeof(calls[0]), CALL_NS = 10000 };
+	const struct fxt_thread_time *t;
+	struct fxt_report report;
+
+	for (int i = 0; i < COUNT; i++) {
+		begin_trace();
+		call(1, calls[i].category, calls[i].name, 1000, 1000 + CALL_NS);
+		make_report(&report, 10);
+		t = times_of(&report, 7);
+		ck_assert_msg(t->waiting_ns == (calls[i].what == WAITS ? CALL_NS : 0) &&
+				      t->blocked_ns == (calls[i].what == IS_BLOCKED ? CALL_NS : 0),
+			      "%s: waits %d ns, is blocked for %d ns", calls[i].name, (int)t->waiting_ns, (int)t->blocked_ns);
+		end_report(&report);
+	}
+}
+END_TEST
+
 /* A call that makes a descriptor or sets its mode, one of 10 us that uses it, and whether that counts as a wait. */
 enum { MODE_CASES = 29 };
 
@@ -553,6 +587,7 @@ int main(void)
 	tcase_add_test(c, tells_running_from_waiting);
 	tcase_add_loop_test(c, knows_the_last_program, 0, 2);
 	tcase_add_test(c, ends_calls_with_their_program);
+	tcase_add_test(c, tells_what_rows_say);
 	tcase_add_loop_test(c, knows_modes, 0, MODE_CASES);
 	tcase_add_test(c, shares_modes);
 	tcase_add_test(c, forgets_modes);

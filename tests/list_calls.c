@@ -1,14 +1,20 @@
-/* Prints what the interposition tables declare: with no argument every symbol the agent exports, one a line,
- * for check_exports.sh to compare with the library; with --events the calls' names in the trace, with --symbols those of the tables,
- * each with its event and how it is written, for tests/compare, with --numbers the system calls that are stood in for where they are
- * made by syscall(), with --by-number the same, each with its number and its event, and with --excluded and --excluded-numbers what is deliberately not, for check_coverage.sh; with --document the page docs/interposed-calls.md.
+/* Prints what the interposition tables declare:
+ *
+ *	(no argument)           every symbol the agent exports, one a line, for check_exports.sh to compare with the library
+ *	--events                the calls' names in the trace
+ *	--symbols               the symbols of the tables, each with its event and how it is written, for tests/compare
+ *	--roles                 the calls that have a line about their role, for check_coverage.sh
+ *	--numbers               the system calls that are recorded where they are made by syscall()
+ *	--by-number             the same, each with its number and its event
+ *	--excluded --excluded-numbers   what is deliberately not interposed
+ *	--document              the page docs/interposed-calls.md
  */
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
 
-#include "interpose/numbers.h"
+#include "interpose/syscall_numbers.h"
 
 enum form { CALL, ALIAS, BY_HAND, BY_HAND_ALIAS, NUMBER, NUMBER_ALONE, NUMBER_BY_HAND, EVENT };
 
@@ -23,7 +29,7 @@ struct line {
 static const struct line lines[] = {
 #define CALL(category, type, name, blocks, result, ...) {CALL, #category, #name, #name, #__VA_ARGS__, -1},
 #define ALIAS(category, type, symbol, name, ...) {ALIAS, #category, #symbol, #name, NULL, -1},
-#define BY_HAND(category, name) {BY_HAND, #category, #name, #name, NULL, -1},
+#define BY_HAND(category, name, role) {BY_HAND, #category, #name, #name, NULL, -1},
 #define BY_HAND_ALIAS(category, symbol, name) {BY_HAND_ALIAS, #category, #symbol, #name, NULL, -1},
 #define SYSTEM_CALL(category, type, name, blocks, result, ...)                 \
 	{CALL, #category, #name, #name, #__VA_ARGS__, -1},                     \
@@ -31,12 +37,21 @@ static const struct line lines[] = {
 #define BY_NUMBER(category, type, number, name, ...) {NUMBER, #category, #number, #name, NULL, SYS_##number},
 #define BY_NUMBER_ALONE(category, type, number, blocks, result, ...) {NUMBER_ALONE, #category, #number, #number, #__VA_ARGS__, SYS_##number},
 #define BY_HAND_NUMBER(number) {NUMBER_BY_HAND, "", #number, #number, NULL, -1},
-#define EVENT(category, name) {EVENT, #category, #name, #name, NULL, -1},
+#define EVENT(category, name, role) {EVENT, #category, #name, #name, NULL, -1},
+#include "interpose/rows.inc"
 #include "interpose/calls.def"
 #include "interpose/unrows.inc"
 };
 
-/* Exported without an event of their name: interpose/function.c, seccomp.c, start.c and clone.c. */
+/* Whose role a line of its own says: interpose/roles.h. */
+static const char *const roles[] = {
+#define ROLE(name, role) #name,
+#include "interpose/rows.inc"
+#include "interpose/calls.def"
+#include "interpose/unrows.inc"
+};
+
+/* Exported without an event of their name: interpose/cyg_profile.c, prctl.c, start.c and clone.c. */
 static const char *const others[] = {"__cyg_profile_func_enter", "__cyg_profile_func_exit", "prctl", "__register_atfork", "syscall"};
 
 /* excluded.def: a reason, or names for the last one. */
@@ -158,6 +173,14 @@ static void list_events(void)
 	for (i = 0; i < COUNT(lines); i++)
 		if (is_event(&lines[i]))
 			printf("%s:%s\n", lines[i].category, lines[i].event);
+}
+
+static void list_roles(void)
+{
+	size_t i;
+
+	for (i = 0; i < COUNT(roles); i++)
+		puts(roles[i]);
 }
 
 static void list_lines(void)
@@ -291,6 +314,8 @@ int main(int argc, char **argv)
 		list_numbers();
 	else if (argc == 2 && !strcmp(argv[1], "--by-number"))
 		list_by_number();
+	else if (argc == 2 && !strcmp(argv[1], "--roles"))
+		list_roles();
 	else
 		list_symbols();
 	return ferror(stdout) != 0;

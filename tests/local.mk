@@ -188,7 +188,7 @@ tests/apps/count_io_fortified: APP_FLAGS = -O2
 $(filter tests/apps/count_%,$(APPS_C)): tests/apps/counts.h tests/apps/random.h tests/apps/unseen.h
 tests/apps/busy tests/apps/descriptor_races tests/apps/descriptors tests/apps/host_number tests/apps/host_unmaps tests/apps/inherits tests/apps/listens tests/apps/many_functions tests/apps/modes tests/apps/progress: tests/apps/random.h tests/apps/unseen.h
 tests/apps/causes tests/apps/chain tests/apps/deadlock tests/apps/losses tests/apps/pools tests/apps/quiet tests/apps/stepped: tests/apps/unseen.h
-tests/apps/count_numbers: $(addprefix $(top_srcdir)/,$(INTERPOSE_TABLES)) $(top_srcdir)/interpose/numbers.h
+tests/apps/count_numbers: $(addprefix $(top_srcdir)/,$(INTERPOSE_TABLES)) $(top_srcdir)/interpose/syscall_numbers.h
 $(filter tests/apps/host_%,$(APPS_C)): tests/apps/host.h
 tests/apps/causes tests/apps/chain tests/apps/deadlock tests/apps/modes tests/apps/pools tests/apps/quiet: tests/apps/asleep.h
 tests/apps/descriptors tests/apps/progress: tests/apps/ask_for_snapshot.h
@@ -259,6 +259,7 @@ E2E_TESTS = \
 	tests/check_categories.sh \
 	tests/check_coverage.sh \
 	tests/check_docs.sh \
+	tests/check_expand.sh \
 	tests/check_exports.sh \
 	tests/e2e/callers.sh \
 	tests/e2e/causes.sh \

@@ -7,18 +7,42 @@
 
 #include <stdlib.h>
 
+#include "interpose/each.h"
+#include "interpose/roles.h"
 #include "message.h"
 
+/* A role in the words of interpose/roles.h becomes the rest of a struct fxt_role. What its word is pasted to stands before `(first)`, the name of
+ * the call's first parameter: a word with arguments of its own ends with what takes that away. */
+#define ROLE_INIT(role, first) FXT_PASTE(ROLE_IS_, role)(first)
+#define ROLE_IS_NONE(first) FXT_FAMILY_NONE, FXT_EFFECT_NONE, "", ""
+#define ROLE_IS_IDLE(first) FXT_FAMILY_IDLE, FXT_EFFECT_NONE, "", ""
+#define ROLE_IS_WAIT_FOR_FIRST(first) FXT_FAMILY_WAIT, FXT_EFFECT_NONE, TEXT(WAITS_FOR_##first), #first
+#define ROLE_IS_CLOSES_FIRST(first) FXT_FAMILY_FD, FXT_EFFECT_CLOSE_STREAM, "", #first
+#define ROLE_IS_WAIT(argument) FXT_FAMILY_WAIT, FXT_EFFECT_NONE, TEXT(WAITS_FOR_##argument), #argument FXT_NOTHING
+#define ROLE_IS_HEAP(effect) FXT_FAMILY_HEAP, FXT_EFFECT_##effect, "", "ptr" FXT_NOTHING
+#define ROLE_IS_FD(effect, argument) FXT_FAMILY_FD, FXT_EFFECT_##effect, "", #argument FXT_NOTHING
+#define TEXT(x) TEXT_(x)
+#define TEXT_(x) #x
+#define NAME_OF(type, name, kind) name
+#define FIRST_NAME(first, ...) NAME_OF first
+
+/* The first of a name counts: what a line says of itself comes before what follows from a row. */
 static const struct fxt_role table[] = {
-#define HEAP(call, what) {#call, FXT_FAMILY_HEAP, FXT_EFFECT_##what, "", "ptr"},
-#define WAIT(call, object, which) {#call, FXT_FAMILY_WAIT, FXT_EFFECT_NONE, #object, #which},
-#define FD(call, what, which) {#call, FXT_FAMILY_FD, FXT_EFFECT_##what, "", #which},
-#define IDLE(call) {#call, FXT_FAMILY_IDLE, FXT_EFFECT_NONE, "", ""},
-#include "call_roles.def"
-#undef HEAP
-#undef WAIT
-#undef FD
-#undef IDLE
+#define ROLE(name, role) {#name, ROLE_INIT(role, )},
+#include "interpose/rows.inc"
+#include "interpose/calls.def"
+#include "interpose/unrows.inc"
+
+#define BY_HAND(category, name, role) {#name, ROLE_INIT(role, )},
+#define EVENT BY_HAND
+#define CALL(category, type, name, blocks, result, ...)                                                                                    \
+	{#name, ROLE_INIT(FXT_SECOND(ROLE_FORM_##blocks,                                                                                   \
+				     FXT_SECOND(ROLE_OF_##result, FXT_SECOND(ROLE_AT_##blocks, IDLE, ), ), ), FIRST_NAME(__VA_ARGS__, ))},
+#define SYSTEM_CALL CALL
+#define BY_NUMBER_ALONE CALL
+#include "interpose/rows.inc"
+#include "interpose/calls.def"
+#include "interpose/unrows.inc"
 };
 
 static const struct fxt_role none;
@@ -27,7 +51,7 @@ static const struct fxt_role *find(const struct fxt_text *name)
 {
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
 		if (fxt_text_is(name, table[i].name))
-			return &table[i];
+			return table[i].family == FXT_FAMILY_NONE ? &none : &table[i];
 	}
 	return &none;
 }

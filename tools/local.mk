@@ -4,7 +4,6 @@ TOOLS_SOURCES = \
 	tools/agent_path.c \
 	tools/agent_path.h \
 	tools/call_roles.c \
-	tools/call_roles.def \
 	tools/call_roles.h \
 	tools/categories.c \
 	tools/categories.def \

@@ -6,7 +6,7 @@
  * before takes its size off when it is freed, so it may be less than 0. The child of a fork goes on with its
  * parent's.
  *
- * Set once by interpose/heap.c, read by every wrapper of the allocator.
+ * Set once by interpose/heap_sizes.c, read by every wrapper of the allocator.
  */
 #ifndef FXT_HEAP_H
 #define FXT_HEAP_H

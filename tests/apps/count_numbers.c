@@ -20,7 +20,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#include "interpose/numbers.h"
+#include "interpose/syscall_numbers.h"
 
 /* The tables' numbers, each with the name of its event. */
 struct number {
@@ -29,15 +29,10 @@ struct number {
 };
 
 static const struct number numbers[] = {
-#define CALL(...)
-#define ALIAS(...)
-#define BY_HAND(...)
-#define BY_HAND_ALIAS(...)
-#define BY_HAND_NUMBER(...)
-#define EVENT(...)
 #define SYSTEM_CALL(category, type, name, ...) {SYS_##name, #name, #category ":" #name},
 #define BY_NUMBER(category, type, name, event, ...) {SYS_##name, #name, #category ":" #event},
 #define BY_NUMBER_ALONE SYSTEM_CALL
+#include "interpose/rows.inc"
 #include "interpose/calls.def"
 #include "interpose/unrows.inc"
 };

@@ -22,13 +22,10 @@
 static const char *const symbols[] = {
 #define CALL(category, type, name, ...) #name,
 #define ALIAS(category, type, symbol, name, ...) #symbol,
-#define BY_HAND(category, name) #name,
+#define BY_HAND(category, name, role) #name,
 #define BY_HAND_ALIAS(category, symbol, name) #symbol,
 #define SYSTEM_CALL CALL
-#define BY_NUMBER(...)
-#define BY_NUMBER_ALONE(...)
-#define BY_HAND_NUMBER(...)
-#define EVENT(...)
+#include "interpose/rows.inc"
 #include "interpose/calls.def"
 #include "interpose/unrows.inc"
 	"syscall",

@@ -13,13 +13,9 @@
 
 #define CALL(category, type, name, ...) entry name
 #define ALIAS(category, type, symbol, name, ...) entry symbol
-#define BY_HAND(category, name) entry name
+#define BY_HAND(category, name, role) entry name
 #define BY_HAND_ALIAS(category, symbol, name) entry symbol
 #define SYSTEM_CALL CALL
-#define BY_NUMBER(...)
-#define BY_NUMBER_ALONE(...)
-#define BY_HAND_NUMBER(...)
-#define EVENT(...)
 
 #if defined(__x86_64__)
 
@@ -105,6 +101,7 @@ prepare:
 #error "make compare knows x86_64 only"
 #endif
 
+#include "interpose/rows.inc"
 #include "interpose/calls.def"
 	entry	syscall, 1
 

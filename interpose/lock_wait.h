@@ -32,13 +32,14 @@ struct fxt_lock_wait {
 	struct fxt_lock_place held_at;  /* and of held.place */
 };
 
-/* For a wrapper with thread_, names_ and start_ns_: the lock is not free, and the call is shown in progress by `open_`. */
-#define FXT_LOCK_WAIT(open_, lock_, object_)                                                                                \
-	{                                                                                                       \
-		.open = open_, .start_ns = start_ns_, .names = names_, .parameter = FXT_STR_##lock_,            \
-		.kind = FXT_KIND_OF(lock_),                                                                     \
-		.lock = (uintptr_t)(lock_), .object = (object_), .place = (uintptr_t)__builtin_return_address(0),                    \
-		.holder = fxt_holder(lock_), .is_c11 = fxt_is_c11(lock_),                                       \
+/* For a wrapper with thread_, names_ and start_ns_: the lock is not free, and the call is shown in progress
+ * by `open_`. */
+#define FXT_LOCK_WAIT(open_, lock_, object_)								\
+	{												\
+		.open = open_, .start_ns = start_ns_, .names = names_, .parameter = FXT_STR_##lock_,	\
+		.kind = FXT_KIND_OF(lock_),								\
+		.lock = (uintptr_t)(lock_), .object = (object_), .place = (uintptr_t)__builtin_return_address(0), \
+		.holder = fxt_holder(lock_), .is_c11 = fxt_is_c11(lock_),				\
 	}
 
 /* Says who is in the way, where that is known. */
@@ -50,8 +51,9 @@ FXT_COLD void fxt_lock_wait_end(struct fxt_thread *thread, struct fxt_lock_wait 
 /* The thread is about to give a lock up, and somebody waits for something. */
 FXT_COLD void fxt_lock_let_go(struct fxt_thread *thread, uintptr_t lock, enum fxt_label_kind kind);
 
-/* What the C library itself keeps in a lock: who has it, and whether a thread that wants it would have to wait. A lock may change hands right
- * after the look, so these decide what is said about a call and never what is done. */
+/* What the C library itself keeps in a lock: who has it, and whether a thread that wants it would have to
+ * wait. A lock may change hands right after the look, so these decide what is said about a call and never
+ * what is done. */
 static inline uint32_t fxt_mutex_holder(const pthread_mutex_t *mutex)
 {
 	return (uint32_t)*(const volatile int *)&mutex->__data.__owner;
@@ -75,8 +77,8 @@ static inline uint32_t fxt_no_holder(const volatile void *lock)
 	return 0;
 }
 
-#define fxt_holder(lock)                                                                                        \
-	_Generic((lock), pthread_mutex_t *: fxt_mutex_holder, pthread_rwlock_t *: fxt_rwlock_holder,            \
+#define fxt_holder(lock)										\
+	_Generic((lock), pthread_mutex_t *: fxt_mutex_holder, pthread_rwlock_t *: fxt_rwlock_holder,	\
 		 mtx_t *: fxt_mtx_holder, default: fxt_no_holder)(lock)
 
 /* Whether a mutex that its own holder wants again is given or refused at once. */

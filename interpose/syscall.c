@@ -1,4 +1,4 @@
-/* syscall(): see by_number.h. Any context. */
+/* syscall(): see syscall.h. Any context. */
 #include <stdarg.h>
 #include <unistd.h>
 
@@ -7,16 +7,12 @@
 FXT_REAL(long, syscall, (long number, long a, long b, long c, long d, long e, long f), (number, a, b, c, d, e, f))
 
 /* What there is for each number, out of all tables. */
-#define CALL(...)
-#define ALIAS(...)
-#define BY_HAND(...)
-#define BY_HAND_ALIAS(...)
-#define EVENT(...)
 #define SYSTEM_CALL(category, type, number, ...) BY_HAND_NUMBER(number)
 #define BY_NUMBER SYSTEM_CALL
 #define BY_NUMBER_ALONE SYSTEM_CALL
 
 #define BY_HAND_NUMBER(number) __attribute__((visibility("hidden"))) void fxt_numbered_##number(struct fxt_by_number *call);
+#include "rows.inc"
 #include "calls.def"
 #undef BY_HAND_NUMBER
 #define BY_HAND_NUMBER(number) [SYS_##number] = fxt_numbered_##number,
@@ -50,7 +46,7 @@ FXT_EXPORT long syscall(long number, ...)
 	return call.result;
 }
 
-const struct fxt_real fxt_reals_by_number[] = {
+const struct fxt_real fxt_reals_syscall[] = {
 	{"syscall", NULL, (void **)&real_syscall},
 	{NULL, NULL, NULL},
 };

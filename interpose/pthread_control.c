@@ -1,13 +1,9 @@
-/* The rest of threads: pthread_more.def, and the one that does not return. */
-/* The header gives these the assembler names of what replaced them. Here each is itself. */
+/* What is done once, keys, and what ends a thread: pthread_control.def, and the one that does not return. */
+/* The header gives this the assembler name of what replaced it. Here each is itself. */
 #define pthread_yield pthread_yield_of_the_header
-#define pthread_mutex_consistent_np pthread_mutex_consistent_of_the_header
 #include <pthread.h>
 #undef pthread_yield
-#undef pthread_mutex_consistent_np
 #include <sched.h>
-#include <semaphore.h>
-#include <signal.h>
 
 #include "interpose.h"
 #include "object.h"
@@ -16,8 +12,7 @@
 typedef void (*routine)(void);
 typedef void (*destructor)(void *);
 
-
-#define FXT_TABLE "pthread_more.def"
+#define FXT_TABLE "pthread_control.def"
 #include "wrappers.inc"
 
 FXT_REAL(void, pthread_exit, (void *retval), (retval))
@@ -38,5 +33,5 @@ FXT_EXPORT void pthread_exit(void *retval)
 	__builtin_unreachable();
 }
 
-#define FXT_REALS fxt_reals_pthread_more
+#define FXT_REALS fxt_reals_pthread_control
 #include "reals.inc"

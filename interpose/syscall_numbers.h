@@ -1,6 +1,6 @@
 /* Numbers of system calls that this machine, or the headers it is built with, does not have. Nobody asks for these. */
-#ifndef FXT_NUMBERS_H
-#define FXT_NUMBERS_H
+#ifndef FXT_SYSCALL_NUMBERS_H
+#define FXT_SYSCALL_NUMBERS_H
 
 #include <sys/syscall.h>
 

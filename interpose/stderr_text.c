@@ -1,5 +1,5 @@
-/* See said.h. Called by wrappers, in any context; errno stays as it is. */
-#include "said.h"
+/* See stderr_text.h. Called by wrappers, in any context; errno stays as it is. */
+#include "stderr_text.h"
 
 #include <string.h>
 

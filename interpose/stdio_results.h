@@ -1,8 +1,8 @@
-/* What the wrappers of stdio have in common. There -1 or NULL means the end of a file as well as a failure,
- * and errno says something only in the second case: the stream knows which of them it was.
+/* What the wrappers of <stdio.h> have in common. There -1 or NULL means the end of a file as well as a
+ * failure, and errno says something only in the second case: the stream knows which of them it was.
  */
-#ifndef FXT_STREAM_H
-#define FXT_STREAM_H
+#ifndef FXT_STDIO_RESULTS_H
+#define FXT_STDIO_RESULTS_H
 
 #include "interpose.h"
 
@@ -13,21 +13,7 @@
  *	SHORT_UINT      a size_t; less than nmemb is an end or a failure
  *	WIDE_INT        a wint_t; WEOF is failure and nothing else
  * and the first two for functions that read stdin: STDIN_INT, STDIN_PTR. */
-#define KEEP_EOF_INT KEEP_INT
-#define KEEP_EOF_PTR KEEP_PTR
-#define KEEP_EOF_LONG KEEP_LONG
-#define KEEP_STDIN_INT KEEP_INT
-#define KEEP_STDIN_PTR KEEP_PTR
-#define KEEP_SHORT_UINT KEEP_PLAIN_UINT
-#define KEEP_WIDE_INT KEEP_INT
 
-#define GIVE_EOF_INT GIVE_INT
-#define GIVE_EOF_PTR GIVE_PTR
-#define GIVE_EOF_LONG GIVE_LONG
-#define GIVE_STDIN_INT GIVE_INT
-#define GIVE_STDIN_PTR GIVE_PTR
-#define GIVE_SHORT_UINT GIVE_PLAIN_UINT
-#define GIVE_WIDE_INT GIVE_INT
 
 #define FAILURE_EOF_INT ((int)result_ == -1 && ferror_unlocked(stream) ? errno : 0)
 #define FAILURE_EOF_PTR (!result_ && ferror_unlocked(stream) ? errno : 0)
@@ -49,7 +35,8 @@
 #define FXT_STR_stdin FXT_STR_stream
 #define FXT_STR_stdout FXT_STR_stream
 
-/* What is in its buffer, if anything. */
+/* EMPTIES(stream) is BLOCKS(stream) of a call that writes the buffer out, and moves bytes only if there is
+ * something in it. */
 #define EMPTIES(stream) (empties(stream), SHOWS(stream))
 static inline __attribute__((unused)) void empties(const FILE *stream)
 {
@@ -57,7 +44,11 @@ static inline __attribute__((unused)) void empties(const FILE *stream)
 		fxt_file_moves(stream);
 }
 
-/* A single character, from or to a buffer; only without that does the call wait for anybody. */
+/* ALL_MOVE is QUICK of a call that writes out the buffers of all streams. */
+#define ALL_MOVE (fxt_file_moves(NULL), NULL)
+
+/* REFILLS(stream) and FLUSHES(stream) are BLOCKS(stream) of a call with a single character: it waits only if
+ * the buffer does not serve it. */
 #define REFILLS(stream) ((stream)->_IO_read_ptr < (stream)->_IO_read_end ? NULL : BLOCKS(stream))
 #define FLUSHES(stream) ((stream)->_IO_write_ptr < (stream)->_IO_write_end ? NULL : BLOCKS(stream))
 

@@ -81,7 +81,7 @@ FXT_EXPORT int prctl(int option, ...)
 	return real_prctl(option, a, b, c, d);
 }
 
-/* -- By number: see by_number.h ------------------------------------------------------------------- */
+/* -- By number: see syscall.h ------------------------------------------------------------------- */
 
 static void made_within(struct fxt_by_number *call, bool strict, const struct sock_fprog *filter)
 {
@@ -112,7 +112,7 @@ FXT_BY_HAND_NUMBER(prctl)
 	made_within(call, strict, is_seccomp && !strict ? filter_at((word)call->args[2]) : NULL);
 }
 
-const struct fxt_real fxt_reals_seccomp[] = {
+const struct fxt_real fxt_reals_prctl[] = {
 	{"prctl", NULL, (void **)&real_prctl},
 	{NULL, NULL, NULL},
 };

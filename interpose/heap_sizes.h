@@ -1,6 +1,6 @@
 /* Whether the sizes of blocks are added up, and which blocks have a lifetime: agent/heap.h. */
-#ifndef FXT_INTERPOSE_HEAP_H
-#define FXT_INTERPOSE_HEAP_H
+#ifndef FXT_HEAP_SIZES_H
+#define FXT_HEAP_SIZES_H
 
 #include "agent/base/heap.h"
 #include "interpose.h"

@@ -1,4 +1,4 @@
-/* What a program says of itself: log.def, and what is variadic or does not return. */
+/* What a program says of itself: syslog.def, and what is variadic or does not return. */
 #include <err.h>
 #include <netdb.h>
 #include <signal.h>
@@ -8,31 +8,13 @@
 
 #include "agent/base/error_text.h"
 #include "interpose.h"
-#include "said.h"
+#include "stderr_text.h"
 #include "writer/decimal.h"
 
 FXT_EXPORT void __syslog_chk(int priority, int flag, const char *format, ...);
 /* <assert.h> has them only where NDEBUG is not defined. */
 FXT_EXPORT void __assert_fail(const char *assertion, const char *file, unsigned linenum, const char *function) __attribute__((noreturn));
 FXT_EXPORT void __assert_perror_fail(int errnum, const char *file, unsigned linenum, const char *function) __attribute__((noreturn));
-
-#define FXT_SAID_vsyslog , said_vsyslog
-#define FXT_SAID___vsyslog_chk , said___vsyslog_chk
-#define FXT_SAID_vwarn , said_vwarn
-#define FXT_SAID_vwarnx , said_vwarnx
-#define FXT_SAID_perror , said_perror
-#define FXT_SAID_herror , said_herror
-#define FXT_SAID_psignal , said_psignal
-#define FXT_SAID_psiginfo , said_psiginfo
-
-static void said_vsyslog(int priority, const char *format, va_list list);
-static void said___vsyslog_chk(int priority, int flag, const char *format, va_list list);
-static void said_vwarn(const char *format, va_list list);
-static void said_vwarnx(const char *format, va_list list);
-static void said_perror(const char *s);
-static void said_herror(const char *s);
-static void said_psignal(int sig, const char *s);
-static void said_psiginfo(const siginfo_t *pinfo, const char *s);
 
 /* As the functions of <err.h> put it: the program's name, what is said, and why. */
 static void complain(int error, bool says_why, const char *format, va_list list)
@@ -43,30 +25,29 @@ static void complain(int error, bool says_why, const char *format, va_list list)
 	fxt_said_complaint(&line, error, format, list);
 }
 
-#define FXT_TABLE "log.def"
+/* As these functions do not tell whether it was written, it is recorded in any case. */
+#define STDERR_BY(symbol, say, ...)                                                \
+	static void to_stderr_##symbol(FXT_LIST(P_DECLARE, __VA_ARGS__))             \
+	{                                                                       \
+		int error = errno;                                              \
+		va_list again;                                                  \
+										\
+		va_copy(again, list);                                           \
+		real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));                   \
+		say;                                                            \
+		va_end(again);                                                  \
+	}
+#define STDERR_SYSLOG(type, symbol, ...)	\
+	STDERR_BY(symbol, fxt_said_syslog(FXT_NAMES(log, syslog), priority, error, format, again), __VA_ARGS__)
+#define STDERR_WARNING(type, symbol, ...) STDERR_BY(symbol, complain(error, true, format, again), __VA_ARGS__)
+#define STDERR_WARNING_ALONE(type, symbol, ...) STDERR_BY(symbol, complain(error, false, format, again), __VA_ARGS__)
+/* Of those that are written out below. */
+#define STDERR_OWN(type, symbol, ...) static type to_stderr_##symbol(FXT_LIST(P_DECLARE, __VA_ARGS__));
+
+#define FXT_TABLE "syslog.def"
 #include "wrappers.inc"
 
 /* -- What is said ---------------------------------------------------------------------------------- */
-
-/* As these functions do not tell whether it was written, it is recorded in any case. */
-#define SAID(symbol, params, args, say)                 \
-	static void said_##symbol params                \
-	{                                               \
-		int error = errno;                      \
-		va_list again;                          \
-							\
-		va_copy(again, list);                   \
-		real_##symbol args;                     \
-		say;                                    \
-		va_end(again);                          \
-	}
-
-SAID(vsyslog, (int priority, const char *format, va_list list), (priority, format, list),
-     fxt_said_syslog(FXT_NAMES(log, syslog), priority, error, format, again))
-SAID(__vsyslog_chk, (int priority, int flag, const char *format, va_list list), (priority, flag, format, list),
-     fxt_said_syslog(FXT_NAMES(log, syslog), priority, error, format, again))
-SAID(vwarn, (const char *format, va_list list), (format, list), complain(error, true, format, again))
-SAID(vwarnx, (const char *format, va_list list), (format, list), complain(error, false, format, again))
 
 static void say_about(const char *s, const char *what, const char *end)
 {
@@ -75,7 +56,7 @@ static void say_about(const char *s, const char *what, const char *end)
 	fxt_said_pieces(is_empty ? "" : s, is_empty ? "" : ": ", what, end, NULL);
 }
 
-static void said_perror(const char *s)
+static void to_stderr_perror(const char *s)
 {
 	char room[FXT_NUMBERED_BYTES];
 	int error = errno;
@@ -84,7 +65,7 @@ static void said_perror(const char *s)
 	say_about(s, fxt_error_text(error, room), "\n");
 }
 
-static void said_herror(const char *s)
+static void to_stderr_herror(const char *s)
 {
 	static const char *const texts[] = {
 		"Resolver Error 0 (no error)", "Unknown host", "Host name lookup failure", "Unknown server error",
@@ -100,7 +81,7 @@ static void said_herror(const char *s)
 		  "\n");
 }
 
-static void said_psignal(int sig, const char *s)
+static void to_stderr_psignal(int sig, const char *s)
 {
 	char room[FXT_NUMBERED_BYTES];
 
@@ -109,7 +90,7 @@ static void said_psignal(int sig, const char *s)
 }
 
 /* Which signal it was. What else there is to it is left out, which the ellipsis says. */
-static void said_psiginfo(const siginfo_t *pinfo, const char *s)
+static void to_stderr_psiginfo(const siginfo_t *pinfo, const char *s)
 {
 	char room[FXT_NUMBERED_BYTES];
 
@@ -131,12 +112,12 @@ static void said_psiginfo(const siginfo_t *pinfo, const char *s)
 /* Looked for like any other, and never called. */
 static void *real_syslog, *real___syslog_chk, *real_warn, *real_warnx, *real_err, *real_errx;
 
-FXT_TRACED(log, void, syslog, syslog, said_vsyslog, BLOCKS(priority), VOID, (int, priority, INT), (const char *, format, SKIP),
+FXT_TRACED(log, void, syslog, syslog, to_stderr_vsyslog, BLOCKS(priority), VOID, (int, priority, INT), (const char *, format, SKIP),
 	   (va_list, list, SKIP))
-FXT_TRACED(log, void, __syslog_chk, syslog, said___vsyslog_chk, BLOCKS(priority), VOID, (int, priority, INT), (int, flag, SKIP),
+FXT_TRACED(log, void, __syslog_chk, syslog, to_stderr___vsyslog_chk, BLOCKS(priority), VOID, (int, priority, INT), (int, flag, SKIP),
 	   (const char *, format, SKIP), (va_list, list, SKIP))
-FXT_TRACED(log, void, warn, warn, said_vwarn, BLOCKS(format), VOID, (const char *, format, SKIP), (va_list, list, SKIP))
-FXT_TRACED(log, void, warnx, warnx, said_vwarnx, BLOCKS(format), VOID, (const char *, format, SKIP), (va_list, list, SKIP))
+FXT_TRACED(log, void, warn, warn, to_stderr_vwarn, BLOCKS(format), VOID, (const char *, format, SKIP), (va_list, list, SKIP))
+FXT_TRACED(log, void, warnx, warnx, to_stderr_vwarnx, BLOCKS(format), VOID, (const char *, format, SKIP), (va_list, list, SKIP))
 
 FXT_EXPORT void syslog(int priority, const char *format, ...)
 {
@@ -251,5 +232,5 @@ FXT_EXPORT void __assert_perror_fail(int errnum, const char *file, unsigned line
 #define real_error_at_line fxt_real_error_at_line
 #include "trampoline.h"
 
-#define FXT_REALS fxt_reals_log
+#define FXT_REALS fxt_reals_syslog
 #include "reals.inc"

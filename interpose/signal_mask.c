@@ -1,4 +1,4 @@
-/* Signals held back: wait.def, and the function whose name means two things. */
+/* Signals held back: signal_mask.def, and the function whose name means two things. */
 /* The header gives sigpause the assembler name of __xpg_sigpause. Here each is itself. */
 #define sigpause sigpause_of_the_header
 #include <signal.h>
@@ -57,7 +57,7 @@ static int noted_by_number(struct fxt_by_number *call, const stack_t *ss)
 #define ALTSTACK_BY_NUMBER(...) FXT_APPLY(ALTSTACK_OF, __VA_ARGS__)
 #define ALTSTACK_OF(ss, old_ss) noted_by_number(call_, ss)
 
-#define FXT_TABLE "wait.def"
+#define FXT_TABLE "signal_mask.def"
 #include "wrappers.inc"
-#define FXT_REALS fxt_reals_wait
+#define FXT_REALS fxt_reals_signal_mask
 #include "reals.inc"

@@ -1,4 +1,4 @@
-/* Signals sent and waited for: await.def. Arrows lead from the ones to the others: agent/sent.h. */
+/* Signals sent and waited for: signal_delivery.def. Arrows lead from the ones to the others: agent/sent.h. */
 #include <pthread.h>
 #include <signal.h>
 #include <sys/pidfd.h>
@@ -118,9 +118,10 @@ static int wait_for_number(int (*wait_for)(const sigset_t *, siginfo_t *), const
 #define SYSTEM_CALL FXT_BY_SYSTEM_CALL
 #define BY_NUMBER FXT_BY_NUMBERED
 #define BY_NUMBER_ALONE FXT_BY_NUMBERED_ALONE
-#include "await.def"
+#include "rows.inc"
+#include "signal_delivery.def"
 #include "unrows.inc"
 
-#define FXT_TABLE "await.def"
-#define FXT_REALS fxt_reals_await
+#define FXT_TABLE "signal_delivery.def"
+#define FXT_REALS fxt_reals_signal_delivery
 #include "reals.inc"

@@ -1,4 +1,4 @@
-/* See heap.h. Called by start.c.
+/* See heap_sizes.h. Called by start.c.
  *
  * The size of a block is what malloc_usable_size() would say, and is known only of a block that came from the same allocator: one that has no such
  * function is given the C library's, which would look for its own header in front of the block. So both have to be in one object,
@@ -10,7 +10,7 @@
  * not asked for: size_of_glibc_block() reads the word that free() reads first. Within valgrind there is no such word, and reading it is
  * a fault of the program's; its malloc_usable_size() says 0 of what is no block.
  */
-#include "heap.h"
+#include "heap_sizes.h"
 
 #include <gnu/libc-version.h>
 #include <stdlib.h>

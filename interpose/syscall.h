@@ -1,16 +1,18 @@
-/* System calls made by way of syscall(): each is recorded as the function of the C library that it stands for. Part of interpose.h.
+/* System calls made by way of syscall(): each is recorded as the function of the C library that it stands
+ * for. Part of interpose.h.
  *
- * The tables say which: SYSTEM_CALL, BY_NUMBER and BY_NUMBER_ALONE lines (interpose.h) become functions fxt_numbered_NUMBER() here, which
- * do what the wrapper does around the call that was asked for. They never call the C library's function: that one may be a cancellation
- * point, and may change the arguments. The arguments go to the kernel as they came, and what it returns goes to the program.
+ * The tables say which: SYSTEM_CALL, BY_NUMBER and BY_NUMBER_ALONE lines (interpose.h) become functions
+ * fxt_numbered_NUMBER() here, which do what the wrapper does around the call that was asked for. They never
+ * call the C library's function: that one may be a cancellation point, and may change the arguments. The
+ * arguments go to the kernel as they came, and what it returns goes to the program.
  */
-#ifndef FXT_BY_NUMBER_H
-#define FXT_BY_NUMBER_H
+#ifndef FXT_SYSCALL_H
+#define FXT_SYSCALL_H
 
 #include <stdint.h>
 #include <sys/syscall.h>
 
-#include "numbers.h"
+#include "syscall_numbers.h"
 
 struct fxt_by_number {
 	long number;
@@ -25,8 +27,8 @@ long fxt_by_number_make(struct fxt_by_number *call);
 /* What a function made from a line calls: the name `by_number` stands for that of the real function. */
 #define real_by_number(...) ((returned_)fxt_by_number_make(call_))
 
-/* The same, or what NAME.c has around it: `#define FXT_NUMBER_dup , DUP_BY_NUMBER`, a macro of any number of arguments, in whose scope call_
- * and returned_ are. FXT_APPLY() gives them to one that names them. */
+/* The same, or what NAME.c has around it: `#define FXT_NUMBER_dup , DUP_BY_NUMBER`, a macro of any number of
+ * arguments, in whose scope call_ and returned_ are. FXT_APPLY() gives them to one that names them. */
 #define FXT_APPLY(macro, ...) macro(__VA_ARGS__)
 #define FXT_NUMBER_CALLEE(number) FXT_SECOND(FXT_NUMBER_##number, real_by_number, )
 
@@ -35,7 +37,8 @@ long fxt_by_number_make(struct fxt_by_number *call);
 #define FXT_GIVE_NUMBER(position, pointer) call_->args[position] = (long)(pointer);
 #define FXT_GIVE(symbol, position, pointer) FXT_SECOND(FXT_GIVE_##symbol, FXT_NOTHING, )(position, pointer)
 
-/* The parameters, out of args, where the trace's descriptor is replaced (given.h). ABSENT is one that the function has and the system call has not: 0. */
+/* The parameters, out of args, where the trace's descriptor is replaced (given.h). ABSENT is one that the
+ * function has and the system call has not: 0. */
 #define P_TAKE(type, name, kind) FXT_SECOND(TAKE_##kind, TAKE_USUAL, )(type, name)
 #define TAKE_USUAL(type, name)                                  \
 	__attribute__((unused)) type name = (type)*next_++;     \
@@ -68,12 +71,12 @@ long fxt_by_number_make(struct fxt_by_number *call);
 	FXT_EACH(P_TAKE, __VA_ARGS__)
 
 /* A line's function. */
-#define FXT_NUMBERED(category, type, number, event, blocks, result_kind, ...)                           \
-	FXT_NUMBERED_BEGIN(type, number)                                                                \
-	{                                                                                               \
-		FXT_NUMBERED_TAKE(type, __VA_ARGS__)                                                    \
+#define FXT_NUMBERED(category, type, number, event, blocks, result_kind, ...)				\
+	FXT_NUMBERED_BEGIN(type, number)								\
+	{												\
+		FXT_NUMBERED_TAKE(type, __VA_ARGS__)							\
 		FXT_BODY(fxt_enter_first(FXT_CAT_##category), category, type, event, FXT_NUMBER_CALLEE(number), blocks, \
-			 result_kind, __VA_ARGS__)                                                      \
+			 result_kind, __VA_ARGS__)							\
 	}
 #define FXT_NUMBERED_ALONE(category, type, number, ...) FXT_NUMBERED(category, type, number, number, __VA_ARGS__)
 
