@@ -128,13 +128,13 @@ AGENT_SOURCES = \
 
 lib_LTLIBRARIES += libfxtagent.la
 libfxtagent_la_SOURCES = $(AGENT_SOURCES) $(INTERPOSE_SOURCES) $(WRITER_SOURCES)
-libfxtagent_la_CPPFLAGS = $(AGENT_CPPFLAGS)
+libfxtagent_la_CPPFLAGS = $(FXT_CPPFLAGS)
 libfxtagent_la_LIBADD = libfxthooks.la
 
 # What instrumented functions call, twice each: without a frame of its own.
 noinst_LTLIBRARIES += libfxthooks.la
 libfxthooks_la_SOURCES = $(HOOK_SOURCES)
-libfxthooks_la_CPPFLAGS = $(AGENT_CPPFLAGS)
+libfxthooks_la_CPPFLAGS = $(FXT_CPPFLAGS)
 libfxthooks_la_CFLAGS = $(libfxtagent_la_CFLAGS) -fomit-frame-pointer
 
 # Automake puts these after a user's CPPFLAGS, so the two -U win over what a distribution's build sets there.

@@ -6,12 +6,12 @@
 #include "agent/base/bind.h"
 #include "agent/process/fork.h"
 #include "agent/process/lifecycle.h"
-#include "bus.h"
-#include "exit.h"
-#include "heap_sizes.h"
-#include "interpose.h"
-#include "next.h"
-#include "signal.h"
+#include "interpose/engine/interpose.h"
+#include "interpose/engine/next.h"
+#include "interpose/memory/heap_sizes.h"
+#include "interpose/process/exit.h"
+#include "interpose/signals/bus.h"
+#include "interpose/signals/signal.h"
 #include "writer/apart.h"
 
 /* A handler that interrupts the search does not begin another. Volatile, so that the store comes before it. */
@@ -23,13 +23,13 @@ static const char *const call_names[FXT_CALL_COUNT] = {
 #define SYSTEM_CALL CALL
 #define BY_NUMBER_ALONE CALL
 #define EVENT(category, name, role) #name,
-#include "rows.inc"
-#include "calls.def"
-#include "unrows.inc"
+#include "interpose/engine/rows.inc"
+#include "interpose/tables/calls.def"
+#include "interpose/engine/unrows.inc"
 };
 
 #define FXT_FAMILY(name) extern const struct fxt_real fxt_reals_##name[] __attribute__((visibility("hidden")));
-#include "families.def"
+#include "interpose/tables/families.def"
 #undef FXT_FAMILY
 
 atomic_bool fxt_interpose_found;
@@ -46,7 +46,7 @@ void fxt_interpose_find(void **pointer)
 {
 	static const struct fxt_real *const families[] = {
 #define FXT_FAMILY(name) fxt_reals_##name,
-#include "families.def"
+#include "interpose/tables/families.def"
 #undef FXT_FAMILY
 	};
 	const struct fxt_real *real;
@@ -75,7 +75,7 @@ void fxt_interpose_start(void)
 	if (!atomic_load_explicit(&fxt_interpose_found, memory_order_acquire)) {
 		fxt_bind_imports();
 #define FXT_FAMILY(name) fxt_next_find(fxt_reals_##name);
-#include "families.def"
+#include "interpose/tables/families.def"
 #undef FXT_FAMILY
 		/* What valgrind's core loads into its programs. */
 		if (fxt_is_anywhere("_vgnU_freeres"))

@@ -2,9 +2,7 @@
 #include <stdarg.h>
 #include <unistd.h>
 
-#include "interpose.h"
-
-FXT_REAL(long, syscall, (long number, long a, long b, long c, long d, long e, long f), (number, a, b, c, d, e, f))
+#include "interpose/engine/interpose.h"
 
 /* What there is for each number, out of all tables. */
 #define SYSTEM_CALL(category, type, number, ...) BY_HAND_NUMBER(number)
@@ -12,21 +10,14 @@ FXT_REAL(long, syscall, (long number, long a, long b, long c, long d, long e, lo
 #define BY_NUMBER_ALONE SYSTEM_CALL
 
 #define BY_HAND_NUMBER(number) __attribute__((visibility("hidden"))) void fxt_numbered_##number(struct fxt_by_number *call);
-#include "rows.inc"
-#include "calls.def"
+#include "interpose/engine/rows.inc"
+#include "interpose/tables/calls.def"
 #undef BY_HAND_NUMBER
 #define BY_HAND_NUMBER(number) [SYS_##number] = fxt_numbered_##number,
 static void (*const numbered[FXT_NUMBERS_ALL])(struct fxt_by_number *call) = {
-#include "calls.def"
+#include "interpose/tables/calls.def"
 };
-#include "unrows.inc"
-
-long fxt_by_number_make(struct fxt_by_number *call)
-{
-	const long *args = call->args;
-
-	return call->result = real_syscall(call->number, args[0], args[1], args[2], args[3], args[4], args[5]);
-}
+#include "interpose/engine/unrows.inc"
 
 FXT_EXPORT long syscall(long number, ...)
 {
@@ -45,8 +36,3 @@ FXT_EXPORT long syscall(long number, ...)
 		fxt_by_number_make(&call);
 	return call.result;
 }
-
-const struct fxt_real fxt_reals_syscall[] = {
-	{"syscall", NULL, (void **)&real_syscall},
-	{NULL, NULL, NULL},
-};

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Every function that the C library has and that its headers declare is stood in for (interpose/*.def) or listed as
-# deliberately not (interpose/excluded.def). So is every other name of one that is stood in for, and every version of it.
+# Every function that the C library has and that its headers declare is stood in for (interpose/tables/*.def) or listed as
+# deliberately not (interpose/tables/excluded.def). So is every other name of one that is stood in for, and every version of it.
 set -u
 export LC_ALL=C
 agent=${FXT_AGENT:?} build=${abs_top_builddir:?}
@@ -97,7 +97,7 @@ sort -u "$tmp/interposed" "$tmp/excluded" > "$tmp/known"
 comm -12 "$tmp/declared" "$tmp/libc" | comm -23 - "$tmp/known" > "$tmp/unknown"
 expect_none "declared, and neither interposed nor excluded" "$tmp/unknown"
 
-# A line about the role of a call is about one that there is, and about each once: interpose/roles.h.
+# A line about the role of a call is about one that there is, and about each once: interpose/engine/roles.h.
 "$build/tests/list_calls" --events | sed 's/.*://' | sort > "$tmp/events"
 "$build/tests/list_calls" --roles | sort > "$tmp/roles"
 [ -s "$tmp/roles" ] || { echo "FAIL: no roles: nothing to compare"; exit 1; }

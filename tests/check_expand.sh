@@ -31,6 +31,6 @@ expect tkill 'numbered_tkill('
 out=$(expand CALL=no_such_call)
 grep -q "^expand: no row of interpose/.* is named 'no_such_call'" <<< "$out" || { echo "FAIL: an unknown call: $out"; failed=1; }
 out=$(expand CALL=sem_open)
-grep -q '^expand: sem_open is written by hand, in interpose/pthread.c$' <<< "$out" || { echo "FAIL: a call without a row: $out"; failed=1; }
+grep -q '^expand: sem_open is written by hand, in interpose/threads/pthread.c$' <<< "$out" || { echo "FAIL: a call without a row: $out"; failed=1; }
 expand | grep -qx read || { echo "FAIL: read is not in the list of names"; failed=1; }
 exit "$failed"

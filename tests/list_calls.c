@@ -14,7 +14,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 
-#include "interpose/syscall_numbers.h"
+#include "interpose/engine/syscall_numbers.h"
 
 enum form { CALL, ALIAS, BY_HAND, BY_HAND_ALIAS, NUMBER, NUMBER_ALONE, NUMBER_BY_HAND, EVENT };
 
@@ -38,20 +38,20 @@ static const struct line lines[] = {
 #define BY_NUMBER_ALONE(category, type, number, blocks, result, ...) {NUMBER_ALONE, #category, #number, #number, #__VA_ARGS__, SYS_##number},
 #define BY_HAND_NUMBER(number) {NUMBER_BY_HAND, "", #number, #number, NULL, -1},
 #define EVENT(category, name, role) {EVENT, #category, #name, #name, NULL, -1},
-#include "interpose/rows.inc"
-#include "interpose/calls.def"
-#include "interpose/unrows.inc"
+#include "interpose/engine/rows.inc"
+#include "interpose/tables/calls.def"
+#include "interpose/engine/unrows.inc"
 };
 
-/* Whose role a line of its own says: interpose/roles.h. */
+/* Whose role a line of its own says: interpose/engine/roles.h. */
 static const char *const roles[] = {
 #define ROLE(name, role) #name,
-#include "interpose/rows.inc"
-#include "interpose/calls.def"
-#include "interpose/unrows.inc"
+#include "interpose/engine/rows.inc"
+#include "interpose/tables/calls.def"
+#include "interpose/engine/unrows.inc"
 };
 
-/* Exported without an event of their name: interpose/cyg_profile.c, prctl.c, start.c and clone.c. */
+/* Exported without an event of their name: interpose/threads/cyg_profile.c, prctl.c, start.c and clone.c. */
 static const char *const others[] = {"__cyg_profile_func_enter", "__cyg_profile_func_exit", "prctl", "__register_atfork", "syscall"};
 
 /* excluded.def: a reason, or names for the last one. */
@@ -64,7 +64,7 @@ static const struct exclusion exclusions[] = {
 #define REASON(id, why) {why, NULL, false},
 #define EXCLUDED(names) {NULL, names, false},
 #define EXCLUDED_NUMBERS(names) {NULL, names, true},
-#include "interpose/excluded.def"
+#include "interpose/tables/excluded.def"
 #undef REASON
 #undef EXCLUDED
 #undef EXCLUDED_NUMBERS
@@ -230,7 +230,7 @@ static void document_excluded(void)
 	size_t i;
 
 	puts("\n# The calls that are deliberately not traced\n\n"
-	     "Made from interpose/excluded.def. A test compares both lists with what the headers of the C library\n"
+	     "Made from interpose/tables/excluded.def. A test compares both lists with what the headers of the C library\n"
 	     "declare: nothing is in neither.");
 	for (i = 0; i < COUNT(exclusions); i++) {
 		if (exclusions[i].reason) {

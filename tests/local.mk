@@ -22,16 +22,16 @@ tests_check_rewrite_SOURCES = tests/check_rewrite.c tests/buffer_fixture.h
 # The parts of the agent that read its configuration.
 tests_check_config_SOURCES = tests/check_config.c agent/process/config.c agent/process/follow.c agent/process/follow_glob.c agent/base/loaded.c agent/base/log.c agent/emit/output.c \
 	agent/base/trigger.c
-tests_check_config_CPPFLAGS = $(AGENT_CPPFLAGS)
+tests_check_config_CPPFLAGS = $(FXT_CPPFLAGS)
 # It has the file's text in it.
 tests_check_clock_SOURCES = tests/check_clock.c
-tests_check_clock_CPPFLAGS = $(AGENT_CPPFLAGS)
+tests_check_clock_CPPFLAGS = $(FXT_CPPFLAGS)
 tests_check_labels_SOURCES = tests/check_labels.c agent/objects/label_table.c
-tests_check_labels_CPPFLAGS = $(AGENT_CPPFLAGS)
+tests_check_labels_CPPFLAGS = $(FXT_CPPFLAGS)
 tests_check_stream_SOURCES = tests/check_stream.c agent/descriptors/byte_stream.c agent/descriptors/byte_stream_names.c
-tests_check_stream_CPPFLAGS = $(AGENT_CPPFLAGS)
+tests_check_stream_CPPFLAGS = $(FXT_CPPFLAGS)
 tests_check_wait_SOURCES = tests/check_wait.c agent/arrows/wait.c
-tests_check_wait_CPPFLAGS = $(AGENT_CPPFLAGS)
+tests_check_wait_CPPFLAGS = $(FXT_CPPFLAGS)
 endif
 check_PROGRAMS += $(UNIT_TESTS)
 TESTS += $(UNIT_TESTS)
@@ -70,7 +70,7 @@ check_PROGRAMS += tests/model_emission
 TESTS += tests/model_emission
 tests_model_emission_SOURCES = tests/model/model_emission.c tests/model/model.h tests/model/forks.c tests/model/records.c \
 	tests/model/storage.c tests/model/check.c $(AGENT_SOURCES) $(WRITER_SOURCES)
-tests_model_emission_CPPFLAGS = $(AGENT_CPPFLAGS) -DFXT_CHECKING
+tests_model_emission_CPPFLAGS = $(FXT_CPPFLAGS) -DFXT_CHECKING
 tests_model_emission_CFLAGS = $(libfxtagent_la_CFLAGS) -g
 tests_model_emission_LDFLAGS = -pthread
 tests_model_emission_LDADD =
@@ -188,7 +188,7 @@ tests/apps/count_io_fortified: APP_FLAGS = -O2
 $(filter tests/apps/count_%,$(APPS_C)): tests/apps/counts.h tests/apps/random.h tests/apps/unseen.h
 tests/apps/busy tests/apps/descriptor_races tests/apps/descriptors tests/apps/host_number tests/apps/host_unmaps tests/apps/inherits tests/apps/listens tests/apps/many_functions tests/apps/modes tests/apps/progress: tests/apps/random.h tests/apps/unseen.h
 tests/apps/causes tests/apps/chain tests/apps/deadlock tests/apps/losses tests/apps/pools tests/apps/quiet tests/apps/stepped: tests/apps/unseen.h
-tests/apps/count_numbers: $(addprefix $(top_srcdir)/,$(INTERPOSE_TABLES)) $(top_srcdir)/interpose/syscall_numbers.h
+tests/apps/count_numbers: $(addprefix $(top_srcdir)/,$(INTERPOSE_TABLES)) $(top_srcdir)/interpose/engine/syscall_numbers.h
 $(filter tests/apps/host_%,$(APPS_C)): tests/apps/host.h
 tests/apps/causes tests/apps/chain tests/apps/deadlock tests/apps/modes tests/apps/pools tests/apps/quiet: tests/apps/asleep.h
 tests/apps/descriptors tests/apps/progress: tests/apps/ask_for_snapshot.h

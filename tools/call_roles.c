@@ -7,11 +7,11 @@
 
 #include <stdlib.h>
 
-#include "interpose/each.h"
-#include "interpose/roles.h"
+#include "interpose/engine/each.h"
+#include "interpose/engine/roles.h"
 #include "message.h"
 
-/* A role in the words of interpose/roles.h becomes the rest of a struct fxt_role. What its word is pasted to stands before `(first)`, the name of
+/* A role in the words of interpose/engine/roles.h becomes the rest of a struct fxt_role. What its word is pasted to stands before `(first)`, the name of
  * the call's first parameter: a word with arguments of its own ends with what takes that away. */
 #define ROLE_INIT(role, first) FXT_PASTE(ROLE_IS_, role)(first)
 #define ROLE_IS_NONE(first) FXT_FAMILY_NONE, FXT_EFFECT_NONE, "", ""
@@ -29,9 +29,9 @@
 /* The first of a name counts: what a line says of itself comes before what follows from a row. */
 static const struct fxt_role table[] = {
 #define ROLE(name, role) {#name, ROLE_INIT(role, )},
-#include "interpose/rows.inc"
-#include "interpose/calls.def"
-#include "interpose/unrows.inc"
+#include "interpose/engine/rows.inc"
+#include "interpose/tables/calls.def"
+#include "interpose/engine/unrows.inc"
 
 #define BY_HAND(category, name, role) {#name, ROLE_INIT(role, )},
 #define EVENT BY_HAND
@@ -40,9 +40,9 @@ static const struct fxt_role table[] = {
 				     FXT_SECOND(ROLE_OF_##result, FXT_SECOND(ROLE_AT_##blocks, IDLE, ), ), ), FIRST_NAME(__VA_ARGS__, ))},
 #define SYSTEM_CALL CALL
 #define BY_NUMBER_ALONE CALL
-#include "interpose/rows.inc"
-#include "interpose/calls.def"
-#include "interpose/unrows.inc"
+#include "interpose/engine/rows.inc"
+#include "interpose/tables/calls.def"
+#include "interpose/engine/unrows.inc"
 };
 
 static const struct fxt_role none;

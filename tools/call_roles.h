@@ -1,5 +1,5 @@
 /* What report knows of the calls of the C library: which take and give memory, which wait for what, which
- * move bytes through which descriptor. It follows from the tables of interpose/: interpose/roles.h says how. */
+ * move bytes through which descriptor. It follows from the tables of interpose/: interpose/engine/roles.h says how. */
 #ifndef FXT_TOOLS_CALL_ROLES_H
 #define FXT_TOOLS_CALL_ROLES_H
 

@@ -1,7 +1,7 @@
 /* What the program has forbidden itself by seccomp, and so us. A filter may kill who makes a call, so a call
  * that would not simply be allowed is not made: it fails with EPERM before it begins (sys.h), and what needs
  * it is dropped and counted. Slow paths that take a lock look first: without signal masks and futexes none is
- * taken. Set by agent/seccomp.c before the filter is in force.
+ * taken. Set by agent/process/seccomp.c before the filter is in force.
  */
 #ifndef FXT_FORBIDDEN_H
 #define FXT_FORBIDDEN_H
@@ -16,7 +16,7 @@ enum fxt_forbidden {
 	FXT_NO_WORD = 4,                /* on standard error */
 	FXT_NO_OTHERS = 8,              /* opening and naming files above all */
 	FXT_NO_CALLS = 15,
-	FXT_NO_SIGNAL = 32,             /* sending a signal again as it came: interpose/bus.c */
+	FXT_NO_SIGNAL = 32,             /* sending a signal again as it came: interpose/signals/bus.c */
 	FXT_NO_APART = 16,              /* making a task that opens files where nobody sees it: apart.h */
 };
 

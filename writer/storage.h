@@ -59,7 +59,7 @@ struct fxt_storage_ops {
 	 * it will fail for good. */
 	uint64_t (*none_before)(const struct fxt_storage *storage);
 	/* In the child of a fork, whose storage is still its parent's. Where an emission of the calling
-	 * thread was interrupted it goes on in the child: whatever it may store to (lane.h, agent/open.h)
+	 * thread was interrupted it goes on in the child: whatever it may store to (lane.h, agent/emit/in_progress.h)
 	 * becomes private memory at the same addresses, for good. */
 	void (*after_fork)(struct fxt_storage *storage, bool is_interrupted);
 };

@@ -260,7 +260,7 @@ static inline bool fxt_sys_thread_exists(int pid, int tid)
 }
 
 /* What is blocked where no handler may run: every signal; but not SIGBUS once the agent has a handler for it,
- * which puts off what does not concern a store of ours (interpose/bus.c). The kernel kills for a store behind
+ * which puts off what does not concern a store of ours (interpose/signals/bus.c). The kernel kills for a store behind
  * a file's end where that is blocked. */
 extern uint64_t fxt_blocked_signals __attribute__((visibility("hidden")));
 

@@ -176,7 +176,7 @@ struct fxt_thread {
 	uint64_t life;                  /* the id of its lifetime; 0 */
 	uint64_t expects;               /* the child it is making, as parent_links.h has it; 0 */
 	uint64_t vforked_kin;           /* and the last that it has made by vfork and that executed a program, which is `vforked` */
-	void *environment;              /* of the program that its last child of vfork executed: interpose/complete.h */
+	void *environment;              /* of the program that its last child of vfork executed: interpose/process/complete.h */
 	size_t environment_bytes;
 	struct fxt_open fenced_opens[1 + FXT_OPEN_MAX + 1];     /* see fxt_opens() */
 	struct fxt_usage_window usage_windows[FXT_OPEN_MAX];    /* of each entry: the readings around its start, once there are any */
@@ -250,7 +250,7 @@ struct fxt_agent {
 	atomic_int recording;           /* enum fxt_recording: control.h */
 	atomic_bool file_made;          /* the buffer exists */
 	atomic_bool filtered;           /* fxt_filter_begins() */
-	struct fxt_lock bus_lock;       /* setting the action of SIGBUS: interpose/bus.c */
+	struct fxt_lock bus_lock;       /* setting the action of SIGBUS: interpose/signals/bus.c */
 	struct fxt_lock file_lock;      /* makes it; nests in nothing, and durable_lock in it */
 	bool file_failed;
 	bool is_forked;                 /* since the program was executed */

@@ -6,7 +6,7 @@
  * before takes its size off when it is freed, so it may be less than 0. The child of a fork goes on with its
  * parent's.
  *
- * Set once by interpose/heap_sizes.c, read by every wrapper of the allocator.
+ * Set once by interpose/memory/heap_sizes.c, read by every wrapper of the allocator.
  */
 #ifndef FXT_HEAP_H
 #define FXT_HEAP_H
@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 struct fxt_heap {
-	/* A bit for each function of interpose/malloc.def whose blocks have a size that can be asked for; 0:
+	/* A bit for each function of interpose/tables/malloc.def whose blocks have a size that can be asked for; 0:
 	 * nobody wants to know, or the allocator does not say. */
 	uint32_t sized;
 	size_t track_bytes;             /* blocks of as many have a lifetime; SIZE_MAX: none has */

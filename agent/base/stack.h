@@ -35,7 +35,7 @@ static inline bool fxt_alternate_is_within(const struct fxt_thread *thread)
 enum { FXT_SLOW_PATH_BYTES = 1024 };
 
 /* Whether this is a signal handler's stack with less than so many bytes left. A thread that is on its own
- * stack knows without a system call that it is not, unless its alternate stack lies there (interpose/signal_mask.c
+ * stack knows without a system call that it is not, unless its alternate stack lies there (interpose/signals/signal_mask.c
  * keeps note of that). */
 static inline bool fxt_stack_has_less(size_t bytes)
 {

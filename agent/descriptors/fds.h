@@ -27,7 +27,7 @@ struct fxt_fd {
 	union {
 		struct {
 			_Atomic uint32_t stream;        /* which channel between processes it is an end of; 0: not known */
-			_Atomic uint32_t is_stderr;     /* it is 2, or a duplicate of that: interpose/stderr_text.h */
+			_Atomic uint32_t is_stderr;     /* it is 2, or a duplicate of that: interpose/engine/stderr_text.h */
 		};
 		_Atomic uint64_t is_special;            /* either of these */
 	};

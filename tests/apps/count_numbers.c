@@ -20,7 +20,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#include "interpose/syscall_numbers.h"
+#include "interpose/engine/syscall_numbers.h"
 
 /* The tables' numbers, each with the name of its event. */
 struct number {
@@ -32,9 +32,9 @@ static const struct number numbers[] = {
 #define SYSTEM_CALL(category, type, name, ...) {SYS_##name, #name, #category ":" #name},
 #define BY_NUMBER(category, type, name, event, ...) {SYS_##name, #name, #category ":" #event},
 #define BY_NUMBER_ALONE SYSTEM_CALL
-#include "interpose/rows.inc"
-#include "interpose/calls.def"
-#include "interpose/unrows.inc"
+#include "interpose/engine/rows.inc"
+#include "interpose/tables/calls.def"
+#include "interpose/engine/unrows.inc"
 };
 enum { NUMBERS = sizeof(numbers) / sizeof(numbers[0]) };
 

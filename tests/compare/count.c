@@ -25,9 +25,9 @@ static const char *const symbols[] = {
 #define BY_HAND(category, name, role) #name,
 #define BY_HAND_ALIAS(category, symbol, name) #symbol,
 #define SYSTEM_CALL CALL
-#include "interpose/rows.inc"
-#include "interpose/calls.def"
-#include "interpose/unrows.inc"
+#include "interpose/engine/rows.inc"
+#include "interpose/tables/calls.def"
+#include "interpose/engine/unrows.inc"
 	"syscall",
 };
 

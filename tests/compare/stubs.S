@@ -101,8 +101,8 @@ prepare:
 #error "make compare knows x86_64 only"
 #endif
 
-#include "interpose/rows.inc"
-#include "interpose/calls.def"
+#include "interpose/engine/rows.inc"
+#include "interpose/tables/calls.def"
 	entry	syscall, 1
 
 	.section .note.GNU-stack, "", @progbits

@@ -1,0 +1,131 @@
+/* Directories and trees of them: dirent.def, and the kind of result that only readdir has. By hand is what
+ * lists /proc/self/fd: the trace's descriptor is none of the program's, so it is left out. */
+#include <dirent.h>
+#include <fts.h>
+#include <ftw.h>
+
+#include "agent/process/descriptor.h"
+#include "interpose/engine/interpose.h"
+#include "interpose/engine/object.h"
+
+typedef DIR *directory;
+typedef struct dirent *found;
+typedef struct dirent64 *found64;
+typedef int (*filter_fn)(const struct dirent *);
+typedef int (*filter64_fn)(const struct dirent64 *);
+typedef int (*compare_fn)(const struct dirent **, const struct dirent **);
+typedef int (*compare64_fn)(const struct dirent64 **, const struct dirent64 **);
+typedef FTS *tree;
+typedef FTS64 *tree64;
+typedef FTSENT *tree_entry;
+typedef FTSENT64 *tree64_entry;
+typedef char *const *argument_list;
+typedef int (*fts_compare_fn)(const FTSENT **, const FTSENT **);
+typedef int (*fts64_compare_fn)(const FTSENT64 **, const FTSENT64 **);
+
+/* ENTRY: a pointer; NULL is the end, or a failure. What errno was before tells one from the other only if it
+ * was 0: so it is, for the time of the call, and has its value again afterwards unless the call failed. */
+#define ENTER_ENTRY , int errno_before_ = errno; errno = 0;
+#define FAILURE_ENTRY (!result_ && errno ? errno : (errno = errno_before_, 0))
+#define RESULT_ENTRY RESULT_PTR
+
+/* DIRECTORY: a DIR, with a descriptor of its own. */
+#define FAILURE_DIRECTORY(of) FAILURE_PTR
+#define RESULT_DIRECTORY(of) RESULT_PTR
+#define AFTER_DIRECTORY(of)					\
+	, if (result_) {					\
+		FXT_OPENED(dirfd(result_), directory, of);	\
+		fxt_fd_buffered(thread_, dirfd(result_));	\
+	}
+
+#define CLOSES(type, symbol, ...) FXT_CLOSING(dirfd(dirp), type, symbol, __VA_ARGS__)
+
+/* By number, as Python closes what it finds in /proc/self/fd. */
+static ssize_t list_by_number(struct fxt_by_number *call, int fd, void *entries)
+{
+	ssize_t bytes;
+
+	do {
+		bytes = fxt_by_number_make(call);
+		call->result = fxt_descriptor_unlist(fd, entries, bytes);
+	} while (bytes > 0 && !call->result);
+	return call->result;
+}
+
+#define FXT_NUMBER_getdents64 , LIST_BY_NUMBER
+#define LIST_BY_NUMBER(...) FXT_APPLY(LIST_OF, __VA_ARGS__)
+#define LIST_OF(fd, dirp, count) list_by_number(call_, fd, dirp)
+
+#define FXT_TABLE "interpose/tables/dirent.def"
+#include "interpose/engine/wrappers.inc"
+
+#define READDIR(symbol, type)                                                                           \
+	FXT_REAL(type, symbol, (DIR *dirp), (dirp))                                                     \
+	static type listing_##symbol(DIR *dirp)                                                         \
+	{                                                                                               \
+		type entry;                                                                             \
+													\
+		do {                                                                                    \
+			entry = real_##symbol(dirp);                                                    \
+		} while (entry && fxt_descriptor_is_listed(dirfd(dirp), entry->d_name));                \
+		return entry;                                                                           \
+	}                                                                                               \
+	FXT_WRAP_AROUND(io, type, symbol, readdir, listing_##symbol, BLOCKS(dirp), ENTRY, (DIR *, dirp, PTR))
+
+READDIR(readdir, found)
+READDIR(readdir64, found64)
+
+#define READDIR_R(symbol, type)										\
+	FXT_REAL(int, symbol, (DIR *dirp, type *entry, type **result), (dirp, entry, result))		\
+	static int listing_##symbol(DIR *dirp, type *entry, type **result)				\
+	{												\
+		int error;										\
+													\
+		do {											\
+			error = real_##symbol(dirp, entry, result);					\
+		} while (!error && *result && fxt_descriptor_is_listed(dirfd(dirp), (*result)->d_name)); \
+		return error;										\
+	}												\
+	FXT_WRAP_AROUND(io, int, symbol, readdir_r, listing_##symbol, BLOCKS(dirp), ERROR, (DIR *, dirp, PTR), \
+			(type *, entry, SKIP), (type **, result, SKIP))
+
+READDIR_R(readdir_r, struct dirent)
+READDIR_R(readdir64_r, struct dirent64)
+
+FXT_REAL(ssize_t, getdents64, (int fd, void *dirp, size_t count), (fd, dirp, count))
+
+/* Where all that was read is left out there is more to be read: 0 would be the end. */
+static ssize_t listing_getdents64(int fd, void *dirp, size_t count)
+{
+	ssize_t bytes, left;
+
+	do {
+		bytes = real_getdents64(fd, dirp, count);
+		left = fxt_descriptor_unlist(fd, dirp, bytes);
+	} while (bytes > 0 && !left);
+	return left;
+}
+
+FXT_WRAP_AROUND(io, ssize_t, getdents64, getdents64, listing_getdents64, BLOCKS(fd), LONG, (int, fd, INT), (void *, dirp, SKIP),
+		(size_t, count, UINT))
+
+#define GETDIRENTRIES(symbol, type)									\
+	FXT_REAL(ssize_t, symbol, (int fd, char *buf, size_t nbytes, type *basep), (fd, buf, nbytes, basep)) \
+	static ssize_t listing_##symbol(int fd, char *buf, size_t nbytes, type *basep)			\
+	{												\
+		ssize_t bytes, left;									\
+													\
+		do {											\
+			bytes = real_##symbol(fd, buf, nbytes, basep);					\
+			left = fxt_descriptor_unlist(fd, buf, bytes);					\
+		} while (bytes > 0 && !left);								\
+		return left;										\
+	}												\
+	FXT_WRAP_AROUND(io, ssize_t, symbol, getdirentries, listing_##symbol, BLOCKS(fd), LONG, (int, fd, INT), (char *, buf, SKIP), \
+			(size_t, nbytes, UINT), (type *, basep, SKIP))
+
+GETDIRENTRIES(getdirentries, off_t)
+GETDIRENTRIES(getdirentries64, off64_t)
+
+#define FXT_REALS fxt_reals_dirent
+#include "interpose/engine/reals.inc"

@@ -1,0 +1,288 @@
+/* The heap's functions: malloc.def, and those that look at a block before the call. An allocation's record
+ * holds when it ended and a free's when it began: a block that two threads get and give is never new before
+ * it is gone.
+ */
+/* See writer/lane.h and engine.h. */
+#define FXT_EMISSION inline __attribute__((always_inline))
+#define FXT_QUICK_EVENTS
+#include <malloc.h>
+#include <stdlib.h>
+
+#include "agent/objects/blocks.h"
+#include "heap_sizes.h"
+
+typedef void *pointer;
+
+FXT_REAL(size_t, malloc_usable_size, (pointer ptr), (ptr))
+
+/* -- What a thread has of the heap ------------------------------------------------------------- */
+
+/* A bit for each function: heap_sizes.h. */
+enum {
+#define CALL(category, type, symbol, ...) SIZED_##symbol,
+#define ALIAS(category, type, symbol, ...) SIZED_##symbol,
+#define BY_HAND(category, symbol, role) SIZED_##symbol,
+#define BY_HAND_ALIAS(category, symbol, event) SIZED_##symbol,
+#include "interpose/engine/rows.inc"
+#include "interpose/tables/malloc.def"
+#include "interpose/engine/unrows.inc"
+	SIZED_COUNT
+};
+
+static_assert(SIZED_COUNT <= 32, "as struct fxt_heap has it");
+
+/* Whether the allocator that this function is one of says how large a block is. */
+#define IS_SIZED(symbol, block) ((block) && fxt_heap.sized >> SIZED_##symbol & 1)
+
+/* A block was got by the function, which returns to `place`. */
+#define CAME(thread, symbol, block, place)                                                              \
+	do {                                                                                            \
+		if (FXT_LIKELY(IS_SIZED(symbol, block))) {                                              \
+			size_t bytes_ = fxt_heap.size_of(block);                                        \
+												\
+			(thread)->heap_bytes += bytes_;                                                 \
+			if (FXT_UNLIKELY(bytes_ >= fxt_heap.track_bytes))                               \
+				fxt_block_came(thread, block, bytes_, (uintptr_t)(place));              \
+		}                                                                                       \
+	} while (0)
+
+/* A kind of result for the table. */
+#define FAILURE_BLOCK(symbol) FAILURE_PTR
+#define RESULT_BLOCK(symbol) RESULT_PTR
+#define AFTER_BLOCK(symbol) , CAME(thread_, symbol, result_, __builtin_return_address(0));
+
+#define FXT_TABLE "interpose/tables/malloc.def"
+#include "interpose/engine/wrappers.inc"
+
+static inline void finish_free(struct fxt_thread *thread, uint64_t start_ns, const void *ptr)
+{
+	uint64_t end_ns = fxt_now(thread), *at;
+	struct fxt_spot spot;
+
+	if (fxt_quick_room(thread, start_ns, end_ns, 2, &spot)) {
+		at = fxt_put_pointer(spot.arguments, FXT_STR_ptr, ptr);
+		fxt_quick_complete(thread, &spot, at, end_ns, FXT_NAMES(malloc, free), 1);
+		return;
+	}
+	at = fxt_room(thread, start_ns, end_ns, 2);
+	if (at) {
+		at = fxt_put_pointer(at, FXT_STR_ptr, ptr);
+		fxt_complete(thread, at, end_ns, FXT_NAMES(malloc, free), 1);
+	}
+}
+
+/* The end of a block that has a lifetime, perhaps. */
+static FXT_COLD void free_large(struct fxt_thread *thread, void *ptr, size_t bytes, void (*real)(void *))
+{
+	struct fxt_block block = fxt_block_take(ptr);
+	uint64_t start_ns = fxt_now(thread);
+
+	thread->heap_bytes -= bytes;
+	fxt_labels_freed(ptr, bytes);
+	real(ptr);
+	finish_free(thread, start_ns, ptr);
+	if (block.life.id)
+		fxt_block_gone(thread, &block, thread->last_ns);
+}
+
+#define FREE(symbol)                                                            \
+	FXT_REAL(void, symbol, (pointer ptr), (ptr))                            \
+	static __attribute__((noinline)) void traced_##symbol(void *ptr)        \
+	{                                                                       \
+		struct fxt_thread *thread = fxt_enter(FXT_CAT_malloc);          \
+		uint64_t start_ns;                                              \
+										\
+		if (!thread) {                                                  \
+			real_##symbol(ptr);                                     \
+			return;                                                 \
+		}                                                               \
+		if (FXT_LIKELY(IS_SIZED(symbol, ptr))) {                        \
+			size_t bytes = fxt_heap.size_of(ptr);                   \
+										\
+			if (FXT_UNLIKELY(bytes >= fxt_heap.track_bytes)) {      \
+				free_large(thread, ptr, bytes, real_##symbol);  \
+				return;                                         \
+			}                                                       \
+			thread->heap_bytes -= bytes;                            \
+		}                                                               \
+		start_ns = fxt_now(thread);                                     \
+		real_##symbol(ptr);                                             \
+		finish_free(thread, start_ns, ptr);                             \
+	}                                                                       \
+	FXT_EXPORT void symbol(void *ptr);                                      \
+	FXT_EXPORT void symbol(void *ptr)                                       \
+	{                                                                       \
+		if (!fxt_is_on(FXT_CAT_malloc))                                 \
+			real_##symbol(ptr);                                     \
+		else                                                            \
+			traced_##symbol(ptr);                                   \
+	}
+
+FREE(free)
+FREE(cfree)
+FREE(__libc_free)
+
+static inline void finish_realloc(struct fxt_thread *thread, uint64_t *at, uint64_t end_ns, uint64_t names,
+				  unsigned arguments, const void *result, bool failed)
+{
+	at = fxt_put_pointer(at, FXT_STR_ret, result);
+	if (failed)
+		at = fxt_put_errno(thread, at, errno);
+	fxt_complete(thread, at, end_ns, names, arguments + 1 + failed);
+}
+
+/* What a block was before it is resized; the address may be another thread's before the call returns. */
+struct resized {
+	bool is_sized;
+	size_t bytes;
+	struct fxt_block block;
+};
+
+static struct resized before_realloc(void *ptr, unsigned symbol)
+{
+	struct resized old = {fxt_heap.sized >> symbol & 1, 0, {{0, 0}, {NULL}}};
+
+	if (!old.is_sized || !ptr)
+		return old;
+	old.bytes = fxt_heap.size_of(ptr);
+	if (old.bytes >= fxt_heap.track_bytes)
+		old.block = fxt_block_take(ptr);
+	return old;
+}
+
+static void after_realloc(struct fxt_thread *thread, const struct resized *old, void *ptr, void *result, bool failed,
+			  const void *place)
+{
+	uint64_t end_ns = thread->last_ns;
+	size_t bytes;
+
+	if (!old->is_sized)
+		return;
+	if (failed) {
+		if (old->block.life.id)
+			fxt_block_put_back(ptr, &old->block);
+		return;
+	}
+	bytes = result ? fxt_heap.size_of(result) : 0;
+	thread->heap_bytes += bytes - old->bytes;
+	if (old->block.life.id)
+		fxt_block_gone(thread, &old->block, end_ns);
+	/* What the block has left. Late, as it was not known that it would: another thread's lock there may be told of anew. */
+	if (old->bytes >= fxt_heap.track_bytes && (result != ptr || bytes < old->bytes))
+		fxt_labels_freed((char *)ptr + (result == ptr ? bytes : 0), old->bytes - (result == ptr ? bytes : 0));
+	if (bytes >= fxt_heap.track_bytes)
+		fxt_block_came_at(thread, result, bytes, (uintptr_t)place, end_ns);
+}
+
+#define REALLOC(symbol)                                                                         \
+	FXT_REAL(pointer, symbol, (pointer ptr, size_t size), (ptr, size))                      \
+	FXT_EXPORT void *symbol(void *ptr, size_t size);                                        \
+	FXT_EXPORT void *symbol(void *ptr, size_t size)                                         \
+	{                                                                                       \
+		struct fxt_thread *thread;                                                      \
+		uint64_t start_ns, end_ns, *at;                                                 \
+		struct resized old;                                                             \
+		void *result;                                                                   \
+												\
+		thread = fxt_enter(FXT_CAT_malloc);                                             \
+		if (!thread)                                                                    \
+			return real_##symbol(ptr, size);                                        \
+		old = before_realloc(ptr, SIZED_##symbol);                                      \
+		start_ns = fxt_now(thread);                                                     \
+		result = real_##symbol(ptr, size);                                              \
+		end_ns = fxt_now(thread);                                                       \
+		at = fxt_room(thread, start_ns, end_ns, 7);                                     \
+		if (at) {                                                                       \
+			at = fxt_put_pointer(at, FXT_STR_ptr, ptr);                             \
+			at = fxt_put_uint(at, FXT_STR_size, size);                              \
+			finish_realloc(thread, at, end_ns, FXT_NAMES(malloc, realloc), 2,       \
+				       result, !result && size);                                \
+		}                                                                               \
+		after_realloc(thread, &old, ptr, result, !result && size,                       \
+			      __builtin_return_address(0));                                     \
+		return result;                                                                  \
+	}
+
+REALLOC(realloc)
+REALLOC(__libc_realloc)
+
+FXT_REAL(pointer, reallocarray, (pointer ptr, size_t nmemb, size_t size), (ptr, nmemb, size))
+
+FXT_EXPORT void *reallocarray(void *ptr, size_t nmemb, size_t size)
+{
+	struct fxt_thread *thread;
+	uint64_t start_ns, end_ns, *at;
+	struct resized old;
+	size_t bytes;
+	void *result;
+	bool overflows = __builtin_mul_overflow(nmemb, size, &bytes);
+
+	thread = fxt_enter(FXT_CAT_malloc);
+	if (!thread)
+		return real_reallocarray(ptr, nmemb, size);
+	/* What overflows is refused before anybody has looked at the block. */
+	old = before_realloc(overflows ? NULL : ptr, SIZED_realloc);
+	start_ns = fxt_now(thread);
+	/* glibc's calls realloc, by way of us: the block would be there twice. */
+	result = overflows ? real_reallocarray(ptr, nmemb, size) : real_realloc(ptr, bytes);
+	end_ns = fxt_now(thread);
+	at = fxt_room(thread, start_ns, end_ns, 9);
+	if (at) {
+		at = fxt_put_pointer(at, FXT_STR_ptr, ptr);
+		at = fxt_put_uint(at, FXT_STR_nmemb, nmemb);
+		at = fxt_put_uint(at, FXT_STR_size, size);
+		finish_realloc(thread, at, end_ns, FXT_NAMES(malloc, reallocarray), 3, result,
+			       !result && nmemb && size);
+	}
+	after_realloc(thread, &old, ptr, result, !result && nmemb && size, __builtin_return_address(0));
+	return result;
+}
+
+FXT_REAL(int, posix_memalign, (void **memptr, size_t alignment, size_t size), (memptr, alignment, size))
+
+FXT_EXPORT int posix_memalign(void **memptr, size_t alignment, size_t size)
+{
+	struct fxt_thread *thread = fxt_enter(FXT_CAT_malloc);
+	uint64_t start_ns, end_ns, *at;
+	int result;
+
+	if (!thread)
+		return real_posix_memalign(memptr, alignment, size);
+	start_ns = fxt_now(thread);
+	result = real_posix_memalign(memptr, alignment, size);
+	end_ns = fxt_now(thread);
+	at = fxt_room(thread, start_ns, end_ns, 6);
+	if (at) {
+		at = fxt_put_uint(at, FXT_STR_alignment, alignment);
+		at = fxt_put_uint(at, FXT_STR_size, size);
+		at = result ? fxt_put_errno(thread, at, result) : fxt_put_pointer(at, FXT_STR_ret, *memptr);
+		fxt_complete(thread, at, end_ns, FXT_NAMES(malloc, posix_memalign), 3);
+	}
+	if (!result)
+		CAME(thread, posix_memalign, *memptr, __builtin_return_address(0));
+	return result;
+}
+
+FXT_EXPORT size_t malloc_usable_size(void *ptr)
+{
+	struct fxt_thread *thread;
+	uint64_t start_ns, end_ns, *at;
+	size_t result;
+
+	thread = fxt_enter(FXT_CAT_malloc);
+	if (!thread)
+		return real_malloc_usable_size(ptr);
+	start_ns = fxt_now(thread);
+	result = real_malloc_usable_size(ptr);
+	end_ns = fxt_now(thread);
+	at = fxt_room(thread, start_ns, end_ns, 4);
+	if (at) {
+		at = fxt_put_pointer(at, FXT_STR_ptr, ptr);
+		at = fxt_put_uint(at, FXT_STR_ret, result);
+		fxt_complete(thread, at, end_ns, FXT_NAMES(malloc, malloc_usable_size), 2);
+	}
+	return result;
+}
+
+#define FXT_REALS fxt_reals_malloc
+#include "interpose/engine/reals.inc"

@@ -1,0 +1,180 @@
+/* Memory by pages: memory.def, and by hand what maps and unmaps. What the C library and the agent map for
+ * themselves does not come this way. */
+#include <malloc.h>
+#include <stdarg.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "agent/objects/label.h"
+#include "agent/objects/mappings.h"
+#include "interpose/engine/mapped.h"
+
+/* Pages that the call unmaps are taken out before it, and what it maps is known after it: mappings.h. */
+
+/* `call`, with what is done around it, as `result`. */
+#define MAP(call)									\
+	uint32_t leaving = flags & MAP_FIXED ? fxt_mappings_leave(addr, length) : 0;	\
+	void *result = call;								\
+											\
+	fxt_mappings_left(thread, leaving, result != MAP_FAILED);			\
+	if (result != MAP_FAILED && flags & MAP_FIXED)					\
+		fxt_labels_freed(addr, length);						\
+	if (result != MAP_FAILED)							\
+		fxt_mapping_came(thread, result, length, place);
+
+#define MMAP(symbol, offset_type)									\
+	FXT_REAL_FIRST(malloc, pointer, symbol, (pointer addr, size_t length, int prot, int flags, int fd, offset_type offset), \
+		       (addr, length, prot, flags, fd, offset))						\
+	FXT_TRACED(malloc, pointer, symbol, mmap, real_##symbol, BLOCKS(fd), MAPPED, (pointer, addr, PTR), (size_t, length, UINT), \
+		   (int, prot, INT), (int, flags, INT), (int, fd, INT), (offset_type, offset, LONG))	\
+	FXT_EXPORT void *symbol(void *addr, size_t length, int prot, int flags, int fd, offset_type offset) \
+	{												\
+		struct fxt_thread *thread = fxt_enter(FXT_CAT_malloc);					\
+		uintptr_t place = (uintptr_t)__builtin_return_address(0);				\
+													\
+		if (!thread)										\
+			return real_##symbol(addr, length, prot, flags, fxt_descriptor_given(fd), offset); \
+		MAP(traced_##symbol(addr, length, prot, flags, fd, offset))				\
+		return result;										\
+	}
+
+MMAP(mmap, off_t)
+MMAP(mmap64, off64_t)
+
+#define UNMAP(call)                                                     \
+	uint32_t leaving = fxt_mappings_leave(addr, length);            \
+	int result = call;                                              \
+									\
+	fxt_mappings_left(thread, leaving, !result);                    \
+	if (!result)                                                    \
+		fxt_labels_freed(addr, length);
+
+FXT_REAL(int, munmap, (pointer addr, size_t length), (addr, length))
+
+/* By the function, or as `call` was made. */
+static int unmap_part(struct fxt_by_number *call, uintptr_t from, size_t length)
+{
+	if (!call)
+		return real_munmap((void *)from, length);
+	call->args[0] = (long)from;
+	call->args[1] = (long)length;
+	return (int)fxt_by_number_make(call);
+}
+
+/* Goes around what is the agent's and no program knows of: see writer/place.h. What the kernel refuses for
+ * its end is refused at once. */
+static int unmap_around(struct fxt_by_number *call, void *addr, size_t length)
+{
+	uintptr_t from = (uintptr_t)addr, end = from + length;
+	struct fxt_range ours = fxt_places();
+
+	if (FXT_LIKELY(from >= ours.end || end <= ours.from) || from % FXT_PAGE_BYTES)
+		return unmap_part(call, from, length);
+	if (end > ours.end && unmap_part(call, ours.end, end - ours.end))
+		return -1;
+	return from < ours.from ? unmap_part(call, from, ours.from - from) : 0;
+}
+
+static int unmap(void *addr, size_t length)
+{
+	return unmap_around(NULL, addr, length);
+}
+
+FXT_TRACED(malloc, int, munmap, munmap, unmap, QUICK, INT, (pointer, addr, PTR), (size_t, length, UINT))
+
+FXT_EXPORT int munmap(void *addr, size_t length)
+{
+	struct fxt_thread *thread = fxt_enter(FXT_CAT_malloc);
+
+	if (!thread)
+		return unmap(addr, length);
+	UNMAP(traced_munmap(addr, length))
+	return result;
+}
+
+/* A new address is only there with MREMAP_FIXED, or what newer flags ask for; it is handed on regardless, as
+ * the C library takes it. */
+FXT_REAL(pointer, mremap, (pointer old_address, size_t old_size, size_t new_size, int flags, pointer new_address),
+	 (old_address, old_size, new_size, flags, new_address))
+FXT_TRACED(malloc, pointer, mremap, mremap, real_mremap, QUICK, MAPPED, (pointer, old_address, PTR), (size_t, old_size, UINT),
+	   (size_t, new_size, UINT), (int, flags, INT), (pointer, new_address, SKIP))
+
+#define RESIZE(call)											\
+	uint32_t leaving = flags & MREMAP_DONTUNMAP ? 0 : fxt_mappings_leave(old_address, old_size);	\
+	uint32_t replaced = flags & MREMAP_FIXED ? fxt_mappings_leave(new_address, new_size) : 0;	\
+	void *result = call;										\
+													\
+	fxt_mappings_left(thread, leaving, result != MAP_FAILED);					\
+	fxt_mappings_left(thread, replaced, result != MAP_FAILED);					\
+	if (result != MAP_FAILED)									\
+		fxt_mapping_came(thread, result, new_size, place);
+
+/* The pages may move, and others may be in their way; those that stay where they are begin anew as well. */
+static void *resize(struct fxt_thread *thread, void *old_address, size_t old_size, size_t new_size, int flags, void *new_address,
+		    uintptr_t place)
+{
+	RESIZE(traced_mremap(old_address, old_size, new_size, flags, new_address))
+	return result;
+}
+
+FXT_EXPORT void *mremap(void *old_address, size_t old_size, size_t new_size, int flags, ...)
+{
+	struct fxt_thread *thread = fxt_enter(FXT_CAT_malloc);
+	void *new_address;
+	va_list list;
+
+	va_start(list, flags);
+	new_address = va_arg(list, void *);
+	va_end(list);
+	if (!thread)
+		return real_mremap(old_address, old_size, new_size, flags, new_address);
+	return resize(thread, old_address, old_size, new_size, flags, new_address, (uintptr_t)__builtin_return_address(0));
+}
+
+/* -- The table, and what is done by number ------------------------------------------------------- */
+
+static pointer map_by_number(struct fxt_by_number *call, void *addr, size_t length, int flags)
+{
+	struct fxt_thread *thread = fxt_enter(FXT_CAT_malloc);
+	uintptr_t place = call->place;
+
+	if (!thread)
+		return (pointer)fxt_by_number_make(call);
+	MAP((pointer)fxt_by_number_make(call))
+	return result;
+}
+
+static int unmap_by_number(struct fxt_by_number *call, void *addr, size_t length)
+{
+	struct fxt_thread *thread = fxt_enter(FXT_CAT_malloc);
+
+	if (!thread)
+		return unmap_around(call, addr, length);
+	UNMAP(unmap_around(call, addr, length))
+	return result;
+}
+
+static pointer resize_by_number(struct fxt_by_number *call, void *old_address, size_t old_size, size_t new_size, int flags,
+				void *new_address)
+{
+	struct fxt_thread *thread = fxt_enter(FXT_CAT_malloc);
+	uintptr_t place = call->place;
+
+	if (!thread)
+		return (pointer)fxt_by_number_make(call);
+	RESIZE((pointer)fxt_by_number_make(call))
+	return result;
+}
+
+#define FXT_NUMBER_mmap , MMAP_BY_NUMBER
+#define FXT_NUMBER_munmap , MUNMAP_BY_NUMBER
+#define FXT_NUMBER_mremap , MREMAP_BY_NUMBER
+#define MMAP_BY_NUMBER(...) FXT_APPLY(MAP_BY_NUMBER, __VA_ARGS__)
+#define MAP_BY_NUMBER(addr, length, prot, flags, fd, offset) map_by_number(call_, addr, length, flags)
+#define MUNMAP_BY_NUMBER(...) unmap_by_number(call_, __VA_ARGS__)
+#define MREMAP_BY_NUMBER(...) resize_by_number(call_, __VA_ARGS__)
+
+#define FXT_TABLE "interpose/tables/memory.def"
+#include "interpose/engine/wrappers.inc"
+#define FXT_REALS fxt_reals_memory
+#include "interpose/engine/reals.inc"

@@ -1,0 +1,62 @@
+/* Messages, semaphores and memory between processes: ipc.def, and the variadic ones. */
+#include <mqueue.h>
+#include <stdarg.h>
+#include <sys/msg.h>
+#include <sys/sem.h>
+#include <sys/shm.h>
+#include <sys/uio.h>
+
+#include "interpose/engine/mapped.h"
+
+#define CLOSES(type, symbol, ...) FXT_CLOSING(mqdes, type, symbol, __VA_ARGS__)
+
+/* Whether a queue may block, which is all that can be changed of one. A call that succeeded has read it, so it can be read. */
+#define COUNT_QUEUE_FLAGS 0
+#define WORDS_QUEUE_FLAGS(name) 2
+#define MEASURE_QUEUE_FLAGS(name)
+#define PUT_QUEUE_FLAGS(name)                                                           \
+	if (!result_ && (name)) {                                                       \
+		at_ = fxt_put_long(at_, FXT_STR_##name, (name)->mq_flags);          \
+		arguments_++;                                                           \
+	}
+
+#define FXT_TABLE "interpose/tables/ipc.def"
+#include "interpose/engine/wrappers.inc"
+
+FXT_REAL(mqd_t, mq_open, (const char *name, int oflag, mode_t mode, struct mq_attr *attr), (name, oflag, mode, attr))
+FXT_TRACED(io, mqd_t, mq_open, mq_open, real_mq_open, BLOCKS(name), FD(queue, PATH(name)), (const char *, name, TEXT),
+	   (int, oflag, INT), (mode_t, mode, SKIP), (struct mq_attr *, attr, SKIP))
+
+FXT_EXPORT mqd_t mq_open(const char *name, int oflag, ...)
+{
+	struct mq_attr *attr = NULL;
+	mode_t mode = 0;
+	va_list list;
+
+	if (oflag & O_CREAT) {
+		va_start(list, oflag);
+		mode = va_arg(list, mode_t);
+		attr = va_arg(list, struct mq_attr *);
+		va_end(list);
+	}
+	return traced_mq_open(name, oflag, mode, attr);
+}
+
+/* The last is a union of a number and pointers, which is passed like any of them; where there is none nobody looks. */
+FXT_REAL(int, semctl, (int semid, int semnum, int op, void *argument), (semid, semnum, op, argument))
+FXT_TRACED(pthread, int, semctl, semctl, real_semctl, QUICK, INT, (int, semid, INT), (int, semnum, INT), (int, op, INT),
+	   (void *, argument, SKIP))
+
+FXT_EXPORT int semctl(int semid, int semnum, int op, ...)
+{
+	void *argument;
+	va_list list;
+
+	va_start(list, op);
+	argument = va_arg(list, void *);
+	va_end(list);
+	return traced_semctl(semid, semnum, op, argument);
+}
+
+#define FXT_REALS fxt_reals_ipc
+#include "interpose/engine/reals.inc"

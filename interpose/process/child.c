@@ -1,0 +1,227 @@
+/* Children that are waited for, and commands run by a shell: child.def. Arrows lead from their ends to here, and to
+ * their first moments from here: agent/arrows/parent_links.h.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+#include "agent/arrows/parent_links.h"
+#include "agent/arrows/task_life.h"
+#include "interpose/engine/descriptor_of.h"
+#include "interpose/engine/forms.h"
+#include "interpose/engine/stdio_results.h"
+
+typedef FILE *stream_pointer;
+
+FXT_EXPORT pid_t __wait(int *wstatus);
+FXT_EXPORT pid_t __waitpid(pid_t pid, int *wstatus, int options);
+FXT_EXPORT FILE *_IO_popen(const char *command, const char *type);
+
+#define COUNT_STATUS 0
+#define WORDS_STATUS(name) 1
+#define MEASURE_STATUS(name)
+#define PUT_STATUS(name)                                                \
+	if (result_ > 0 && (name)) {                                    \
+		at_ = fxt_put_int(at_, FXT_STR_##name, *(name));        \
+		arguments_++;                                           \
+	}
+#define COUNT_CHILD 0
+#define WORDS_CHILD(name) 2
+#define MEASURE_CHILD(name)
+#define PUT_CHILD(name)                                                         \
+	if (!result_ && (name) && (name)->si_pid) {                             \
+		at_ = fxt_put_int(at_, FXT_STR_child_pid, (name)->si_pid);         \
+		at_ = fxt_put_int(at_, FXT_STR_child_status, (name)->si_status);   \
+		arguments_ += 2;                                                \
+	}
+
+/* -- Commands whose stream is open -------------------------------------------------------------- */
+
+enum { STREAMS = 64 };                  /* of those beyond it is not shown when they end */
+
+static struct opened {
+	_Atomic(FILE *) stream;         /* NULL: free */
+	struct fxt_birth birth;
+	uint64_t life;
+	uint32_t pid;                   /* whose: a forked child's are its parent's */
+} opened[STREAMS];
+
+/* Stands for a stream while an entry is being filled or read. */
+static FILE *const changing = (FILE *)opened;
+
+static bool take_opened(FILE *stream, struct opened *copy)
+{
+	struct opened *entry;
+	FILE *expected;
+
+	for (entry = opened; entry < opened + STREAMS; entry++) {
+		expected = stream;
+		if (atomic_load(&entry->stream) != stream || !atomic_compare_exchange_strong(&entry->stream, &expected, changing))
+			continue;
+		copy->birth = entry->birth;
+		copy->life = entry->life;
+		copy->pid = entry->pid;
+		atomic_store(&entry->stream, NULL);
+		return copy->pid == fxt_agent.pid;
+	}
+	return false;
+}
+
+static void keep_opened(FILE *stream, const struct fxt_birth *birth, uint64_t life)
+{
+	struct opened *entry, closed_unseen;
+	FILE *expected;
+
+	take_opened(stream, &closed_unseen);
+	for (entry = opened; entry < opened + STREAMS; entry++) {
+		expected = NULL;
+		if (!atomic_compare_exchange_strong(&entry->stream, &expected, changing))
+			continue;
+		entry->birth = *birth;
+		entry->life = life;
+		entry->pid = fxt_agent.pid;
+		atomic_store(&entry->stream, stream);
+		return;
+	}
+}
+
+/* -- Wrappers ---------------------------------------------------------------------------------- */
+
+/* What ends the body of a call that reaps: its event, and then what is known of who was reaped, if anybody was. */
+#define REAPED(kind, is_reaped, child, status, ...)                                                     \
+	end_ns_ = fxt_end_after(thread_, open_, &after_ns_);                                     \
+	FXT_FORM_RECORD(kind, __VA_ARGS__);                                                             \
+	if (is_reaped)                                                                                  \
+		fxt_child_reaped(thread_, child, status, start_ns_, after_ns_, end_ns_);
+
+/* The status is asked for where the program does not: without it a child that stopped looks like one that ended. */
+#define BODY_REAPS(shown, kind, symbol, ...)                                                            \
+	struct fxt_open *open_ = BLOCKS(shown);                                                         \
+	int status_ = 0, *given_ = wstatus;                                                                 \
+													\
+	wstatus = given_ ? given_ : &status_;                                                           \
+	FXT_GIVE(symbol, 1, wstatus)                                                                    \
+	result_ = FXT_BY_REAL(symbol, __VA_ARGS__);                                                       \
+	status_ = result_ > 0 ? *wstatus : 0;                                                           \
+	wstatus = given_;                                                                               \
+	REAPED(kind, result_ > 0 && (WIFEXITED(status_) || WIFSIGNALED(status_)), result_, status_, __VA_ARGS__)
+
+static bool has_ended(const siginfo_t *info)
+{
+	return info->si_pid && (info->si_code == CLD_EXITED || info->si_code == CLD_KILLED || info->si_code == CLD_DUMPED);
+}
+
+static int status_of(const siginfo_t *info)
+{
+	return info->si_code == CLD_EXITED ? info->si_status << 8 : info->si_status;
+}
+
+#define BODY_REAPS_BY_ID(shown, kind, symbol, ...)                                                      \
+	struct fxt_open *open_ = BLOCKS(shown);                                                         \
+	siginfo_t info_, *given_ = infop;                                                               \
+													\
+	infop = given_ ? given_ : &info_;                                                               \
+	FXT_GIVE(symbol, 2, infop)                                                                      \
+	result_ = FXT_BY_REAL(symbol, __VA_ARGS__);                                                       \
+	if (result_)                                                                                    \
+		info_.si_pid = 0;                                                                       \
+	else if (given_)                                                                                \
+		info_ = *given_;                                                                        \
+	infop = given_;                                                                                 \
+	REAPED(kind, !(options & WNOWAIT) && has_ended(&info_), info_.si_pid, status_of(&info_), __VA_ARGS__)
+
+/* A child without an end that is known, or of one that could not be made: -1. */
+static int status_of_command(const char *command, int result)
+{
+	/* Asked whether there is a shell, it has run it. */
+	return command ? result : result ? 0 : 127 << 8;
+}
+
+#define BODY_RUNS(shown, kind, symbol, ...)                                                             \
+	struct fxt_open *open_ = BLOCKS(shown);                                                         \
+	struct fxt_birth birth_;                                                                        \
+	uint64_t life_;                                                                                 \
+													\
+	fxt_birth_begin(thread_, &birth_, FXT_BIRTH_HIDDEN);                                            \
+	life_ = fxt_life_hidden_begins(thread_, birth_.cause.at_ns);                                    \
+	result_ = FXT_BY_REAL(symbol, __VA_ARGS__);                                                       \
+	end_ns_ = fxt_end_after(thread_, open_, &after_ns_);                                     \
+	FXT_FORM_RECORD(kind, __VA_ARGS__);                                                             \
+	fxt_child_ended(thread_, &birth_, life_, status_of_command(shown, result_), start_ns_, after_ns_, end_ns_);
+
+/* The category of processes may be off while that of streams is on. */
+#define BODY_OPENS(shown, kind, symbol, ...)                                                            \
+	struct fxt_open *open_ = BLOCKS(shown);                                                         \
+	bool seen_ = fxt_is_on(FXT_CAT_process);                                                        \
+	struct fxt_birth birth_;                                                                        \
+													\
+	if (seen_)                                                                                      \
+		fxt_birth_begin(thread_, &birth_, FXT_BIRTH_HIDDEN);                                    \
+	result_ = FXT_BY_REAL(symbol, __VA_ARGS__);                                                       \
+	end_ns_ = fxt_end(thread_, open_);                                                              \
+	FXT_FORM_RECORD(kind, __VA_ARGS__);                                                             \
+	if (seen_) {                                                                                    \
+		uint64_t life_ = fxt_birth_hidden(thread_, &birth_, result_ != NULL);                   \
+													\
+		if (result_)                                                                            \
+			keep_opened(result_, &birth_, life_);                                           \
+	}                                                                                               \
+	/* For the descriptor's lifetime, where there is one. */                                        \
+	size_t shown##_bytes = result_ ? fxt_text_bytes(shown) : 0;
+
+#define REAPS(shown) REAPS, shown
+#define REAPS_BY_ID(shown) REAPS_BY_ID, shown
+#define RUNS(shown) RUNS, shown
+#define OPENS(shown) OPENS, shown
+
+#define CALL FXT_BY_CALL
+#define ALIAS FXT_BY_ALIAS
+#define SYSTEM_CALL FXT_BY_SYSTEM_CALL
+#define BY_NUMBER FXT_BY_NUMBERED
+#include "interpose/engine/rows.inc"
+#include "interpose/tables/child.def"
+#include "interpose/engine/unrows.inc"
+
+/* By hand: what it closes is a descriptor too. */
+FXT_REAL(int, pclose, (FILE *stream), (stream))
+
+static int closing_pclose(FILE *stream)
+{
+	int result;
+
+	FXT_FD_CLOSE(descriptor_of(stream), result = real_pclose(stream));
+	return result;
+}
+
+static __attribute__((noinline)) int traced_pclose(FILE *stream)
+{
+	const uint64_t names_ = FXT_NAMES(io, pclose);
+	struct fxt_thread *thread_ = fxt_enter_on();
+	uint64_t start_ns_, end_ns_, after_ns;
+	struct fxt_open *open;
+	struct opened closed;
+	bool is_known;
+	int result_;
+
+	if (!thread_)
+		return closing_pclose(stream);
+	start_ns_ = fxt_now(thread_);
+	open = EMPTIES(stream);
+	is_known = take_opened(stream, &closed);
+	result_ = closing_pclose(stream);
+	end_ns_ = fxt_end_after(thread_, open, &after_ns);
+	FXT_FORM_RECORD(INT, (FILE *, stream, PTR));
+	if (is_known)
+		fxt_child_ended(thread_, &closed.birth, closed.life, result_, start_ns_, after_ns, end_ns_);
+	return result_;
+}
+
+FXT_EXPORT int pclose(FILE *stream)
+{
+	return fxt_is_on(FXT_CAT_io) ? traced_pclose(stream) : closing_pclose(stream);
+}
+
+#define FXT_TABLE "interpose/tables/child.def"
+#define FXT_REALS fxt_reals_child
+#include "interpose/engine/reals.inc"

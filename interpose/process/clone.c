@@ -1,0 +1,208 @@
+/* clone(), and the system calls that make processes by way of syscall(). None of them runs the C library's fork handlers.
+ *
+ *	without CLONE_VM                a process: it gets a file of its own like the child of a fork
+ *	CLONE_VM and CLONE_SETTLS       its own thread-local storage, and so its own state with us, or none
+ *	CLONE_VM and CLONE_VFORK        its creator waits, as with vfork
+ *	CLONE_VM alone                  both run at once on one state: neither may record
+ */
+#include <sched.h>
+#include <stdarg.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "agent/arrows/parent_links.h"
+#include "agent/emit/clock.h"
+#include "agent/process/fork.h"
+#include "interpose/engine/interpose.h"
+
+typedef int (*clone_fn)(void *);
+
+FXT_EXPORT int __clone(clone_fn fn, void *stack, int flags, void *arg, ...);
+
+/* One that would begin with foreign thread-local storage, and no C library of its own, is left alone. */
+static inline bool is_fork(uint64_t flags)
+{
+	return !(flags & (CLONE_VM | CLONE_SETTLS));
+}
+
+static inline bool shares_state(uint64_t flags)
+{
+	return (flags & (CLONE_VM | CLONE_SETTLS | CLONE_VFORK)) == CLONE_VM;
+}
+
+/* What a bar has come to. */
+static void told_or_taken_back(struct fxt_thread *barred, bool made)
+{
+	if (made)
+		fxt_agent_lost(FXT_LOSS_SHARED, fxt_clock_kernel_ns());
+	else
+		fxt_thread_unbar(barred);
+}
+
+/* -- clone ------------------------------------------------------------------------------------- */
+
+struct child {
+	clone_fn fn;
+	void *arg;
+	bool is_seen;
+	struct fxt_birth birth;
+};
+
+/* In the child's copy of its parent's memory, at the same address. */
+static int begin_child(void *argument)
+{
+	const struct child *child = argument;
+
+	fxt_fork_in_child(false);
+	if (child->is_seen)
+		fxt_birth_forked(&child->birth);
+	return child->fn(child->arg);
+}
+
+FXT_REAL(int, clone, (clone_fn fn, void *stack, int flags, void *arg, void *parent_tid, void *tls, void *child_tid),
+	 (fn, stack, flags, arg, parent_tid, tls, child_tid))
+/* The same function by another name; that is looked for, and never called. */
+static void *real___clone;
+
+/* One with CLONE_PARENT is its parent's parent's to wait for. */
+static int forked(clone_fn fn, void *stack, int flags, void *arg, void *parent_tid, void *tls, void *child_tid)
+{
+	struct fxt_thread *thread = fxt_enter(FXT_CAT_process);
+	struct child child = {.fn = fn, .arg = arg, .is_seen = thread && !(flags & CLONE_PARENT)};
+	int result;
+
+	if (child.is_seen)
+		fxt_birth_begin(thread, &child.birth, FXT_BIRTH_FORKS);
+	result = real_clone(begin_child, stack, flags, &child, parent_tid, tls, child_tid);
+	if (child.is_seen)
+		fxt_birth_end(thread, &child.birth, result);
+	return result;
+}
+
+static int begun(clone_fn fn, void *stack, int flags, void *arg, void *parent_tid, void *tls, void *child_tid)
+{
+	struct fxt_thread *barred;
+	int result;
+
+	/* Without a function it is refused. */
+	if (fn && is_fork((uint64_t)flags))
+		return forked(fn, stack, flags, arg, parent_tid, tls, child_tid);
+	if (flags & CLONE_VFORK)
+		fxt_open_before_vfork();
+	if (!shares_state((uint64_t)flags))
+		return real_clone(fn, stack, flags, arg, parent_tid, tls, child_tid);
+	barred = fxt_thread_bar();
+	result = real_clone(fn, stack, flags, arg, parent_tid, tls, child_tid);
+	told_or_taken_back(barred, result >= 0);
+	return result;
+}
+
+/* Shown in progress where the child may be long, and may leave calls in progress behind that the end of this one closes. */
+#define WAITS(flags) ((flags) & CLONE_VFORK ? BLOCKS(flags) : QUICK)
+
+FXT_TRACED(process, int, clone, clone, begun, WAITS(flags), INT, (clone_fn, fn, SKIP), (void *, stack, SKIP),
+	   (int, flags, UINT), (void *, arg, SKIP), (void *, parent_tid, SKIP), (void *, tls, SKIP),
+	   (void *, child_tid, SKIP))
+
+#define CLONE(symbol)                                                                   \
+	FXT_EXPORT int symbol(clone_fn fn, void *stack, int flags, void *arg, ...)      \
+	{                                                                               \
+		void *parent_tid, *tls, *child_tid;                                     \
+		va_list list;                                                           \
+											\
+		va_start(list, arg);                                                    \
+		parent_tid = va_arg(list, void *);                                      \
+		tls = va_arg(list, void *);                                             \
+		child_tid = va_arg(list, void *);                                       \
+		va_end(list);                                                           \
+		return traced_clone(fn, stack, flags, arg, parent_tid, tls, child_tid); \
+	}
+
+CLONE(clone)
+CLONE(__clone)
+
+/* -- By number: see syscall.h ------------------------------------------------------------------- */
+
+/* The event, in the parent. */
+static void record(struct fxt_thread *thread, uint64_t start_ns, uint64_t names, const uint64_t *flags, long child)
+{
+	uint64_t end_ns = fxt_end(thread, NULL), *at = fxt_room(thread, start_ns, end_ns, 5);
+	unsigned arguments = 1;
+
+	if (!at)
+		return;
+	if (flags) {
+		at = fxt_put_uint(at, FXT_STR_flags, *flags);
+		arguments++;
+	}
+	at = fxt_put_int(at, FXT_STR_ret, (int)child);
+	if (child == -1) {
+		at = fxt_put_errno(thread, at, errno);
+		arguments++;
+	}
+	fxt_complete(thread, at, end_ns, names, arguments);
+}
+
+static void clone_by_number(struct fxt_by_number *call, uint64_t names, const uint64_t *given_flags)
+{
+	uint64_t flags = given_flags ? *given_flags : 0, start_ns = 0;
+	struct fxt_thread *thread = shares_state(flags) ? NULL : fxt_enter_first(FXT_CAT_process), *barred = NULL;
+	struct fxt_thread *parent = is_fork(flags) && !(flags & CLONE_PARENT) ? thread : NULL;
+	struct fxt_birth birth;
+	long result;
+
+	if (flags & CLONE_VFORK)
+		fxt_open_before_vfork();
+	if (shares_state(flags))
+		barred = fxt_thread_bar();
+	if (thread)
+		start_ns = fxt_now(thread);
+	if (parent)
+		fxt_birth_begin(parent, &birth, FXT_BIRTH_FORKS);
+	result = fxt_by_number_make(call);
+	/* With a stack of its own the child does not come by here. */
+	if (!result) {
+		if (is_fork(flags))
+			fxt_fork_in_child(true);
+		if (parent)
+			fxt_birth_forked(&birth);
+		return;
+	}
+	if (thread)
+		record(thread, start_ns, names, given_flags, result);
+	if (parent)
+		fxt_birth_end(parent, &birth, (int)result);
+	if (shares_state(flags))
+		told_or_taken_back(barred, result >= 0);
+}
+
+FXT_BY_HAND_NUMBER(fork)
+{
+	clone_by_number(call, FXT_NAMES(process, fork), NULL);
+}
+
+FXT_BY_HAND_NUMBER(clone)
+{
+	uint64_t flags = (uint64_t)call->args[0];
+
+	clone_by_number(call, FXT_NAMES(process, clone), &flags);
+}
+
+FXT_BY_HAND_NUMBER(clone3)
+{
+	uint64_t flags;
+
+	/* They are the first of what it points to. */
+	if (!fxt_sys_can_read((uintptr_t)call->args[0])) {
+		fxt_by_number_make(call);
+		return;
+	}
+	flags = *(const uint64_t *)call->args[0];
+	clone_by_number(call, FXT_NAMES(process, clone3), &flags);
+}
+
+const struct fxt_real fxt_reals_clone[] = {
+	{"clone", NULL, (void **)&real_clone},
+	{"__clone", NULL, (void **)&real___clone},
+	{NULL, NULL, NULL},
+};

@@ -1,0 +1,29 @@
+/* The loader: dl.def. */
+#include <dlfcn.h>
+
+#include "agent/objects/label.h"
+#include "interpose/engine/interpose.h"
+#include "interpose/engine/trampoline.h"
+
+#define FXT_TABLE "interpose/tables/dl.def"
+#include "interpose/engine/wrappers.inc"
+
+FXT_REAL(int, dlclose, (void *handle), (handle))
+
+static __attribute__((noinline)) int traced_dlclose(void *handle)
+FXT_BODY(fxt_enter_on(), dl, int, dlclose, real_dlclose, BLOCKS(handle), PLAIN_INT, (void *, handle, PTR))
+
+/* By hand: locks of a library that is gone are forgotten, and that is no part of the call. */
+FXT_EXPORT int dlclose(void *handle)
+{
+	int result = fxt_is_on(FXT_CAT_dl) ? traced_dlclose(handle) : real_dlclose(handle);
+
+	if (fxt_is_on(FXT_CAT_pthread))
+		fxt_labels_unloaded();
+	return result;
+}
+
+#define real_dlopen fxt_real_dlopen
+#define real_dlmopen fxt_real_dlmopen
+#define FXT_REALS fxt_reals_dl
+#include "interpose/engine/reals.inc"

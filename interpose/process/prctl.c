@@ -1,0 +1,118 @@
+/* prctl(), and syscall() as far as it is the same, by which a program forbids itself system calls, or reading the processor's
+ * counter. Neither is recorded: they are looked at, so that the agent stays within what remains (agent/process/seccomp.h). Any context.
+ */
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stdarg.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "agent/process/lifecycle.h"
+#include "agent/process/seccomp.h"
+#include "interpose/engine/interpose.h"
+
+typedef unsigned long word;
+
+/* A filter that cannot be read is refused by the kernel too. */
+static const struct sock_fprog *filter_at(word address)
+{
+	static const struct fxt_thread nobody;
+	const struct sock_fprog *filter = (const struct sock_fprog *)address;
+
+	if (!fxt_readable(&nobody, filter, sizeof(*filter)) ||
+	    !fxt_readable(&nobody, filter->filter, filter->len * sizeof(*filter->filter)))
+		return NULL;
+	return filter;
+}
+
+/* -- prctl --------------------------------------------------------------------------------------------- */
+
+FXT_REAL(int, prctl, (int option, word a, word b, word c, word d), (option, a, b, c, d))
+
+static FXT_COLD int prctl_seccomp(word mode, word filter_address, word c, word d)
+{
+	bool strict = mode == SECCOMP_MODE_STRICT;
+	const struct sock_fprog *filter = strict ? NULL : filter_at(filter_address);
+	unsigned before = 0;
+	int result;
+
+	if (strict || filter)
+		before = fxt_seccomp_expect(filter);
+	result = real_prctl(PR_SET_SECCOMP, mode, filter_address, c, d);
+	if (result && (strict || filter))
+		fxt_seccomp_restore(before);
+	return result;
+}
+
+#if defined(__x86_64__)
+#define TSC(mode, call)                                                                                         \
+	int result;                                                                                             \
+														\
+	if ((mode) == PR_TSC_SIGSEGV)                                                                           \
+		fxt_agent_suspend("the program has made reading the TSC an error: nothing is recorded");        \
+	result = call;                                                                                          \
+	if (((mode) == PR_TSC_ENABLE) == !result)                                                               \
+		fxt_agent_resume();
+
+static FXT_COLD int prctl_tsc(word mode, word b, word c, word d)
+{
+	TSC(mode, real_prctl(PR_SET_TSC, mode, b, c, d))
+	return result;
+}
+#endif
+
+FXT_EXPORT int prctl(int option, ...)
+{
+	word a, b, c, d;
+	va_list list;
+
+	va_start(list, option);
+	a = va_arg(list, word);
+	b = va_arg(list, word);
+	c = va_arg(list, word);
+	d = va_arg(list, word);
+	va_end(list);
+	if (FXT_UNLIKELY(option == PR_SET_SECCOMP))
+		return prctl_seccomp(a, b, c, d);
+#if defined(__x86_64__)
+	if (FXT_UNLIKELY(option == PR_SET_TSC))
+		return prctl_tsc(a, b, c, d);
+#endif
+	return real_prctl(option, a, b, c, d);
+}
+
+/* -- By number: see syscall.h ------------------------------------------------------------------- */
+
+static void made_within(struct fxt_by_number *call, bool strict, const struct sock_fprog *filter)
+{
+	unsigned before = 0;
+
+	if (strict || filter)
+		before = fxt_seccomp_expect(filter);
+	if (fxt_by_number_make(call) < 0 && (strict || filter))
+		fxt_seccomp_restore(before);
+}
+
+FXT_BY_HAND_NUMBER(seccomp)
+{
+	made_within(call, call->args[0] == SECCOMP_SET_MODE_STRICT,
+		    call->args[0] == SECCOMP_SET_MODE_FILTER ? filter_at((word)call->args[2]) : NULL);
+}
+
+FXT_BY_HAND_NUMBER(prctl)
+{
+	bool is_seccomp = call->args[0] == PR_SET_SECCOMP, strict = is_seccomp && call->args[1] == SECCOMP_MODE_STRICT;
+
+#if defined(__x86_64__)
+	if (FXT_UNLIKELY((int)call->args[0] == PR_SET_TSC)) {
+		TSC(call->args[1], (int)fxt_by_number_make(call))
+		return;
+	}
+#endif
+	made_within(call, strict, is_seccomp && !strict ? filter_at((word)call->args[2]) : NULL);
+}
+
+const struct fxt_real fxt_reals_prctl[] = {
+	{"prctl", NULL, (void **)&real_prctl},
+	{NULL, NULL, NULL},
+};

@@ -1,0 +1,87 @@
+/* Processes that are forked, and what they may do: process.def. The child of a fork gets a file of its own by way of the C
+ * library's fork handlers, and of the wrapper of what runs none. */
+#include <sched.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/mman.h>
+#include <sys/pidfd.h>
+#include <unistd.h>
+
+#include "agent/arrows/parent_links.h"
+#include "agent/process/fork.h"
+#include "interpose/engine/interpose.h"
+#include "interpose/engine/trampoline.h"
+
+FXT_EXPORT pid_t __fork(void);
+
+/* KEPT: ERROR, of what keeps the number of a descriptor for later. Ours leaves it. */
+#define FAILURE_KEPT FAILURE_ERROR
+#define RESULT_KEPT RESULT_ERROR
+#define CALLEE_KEPT , keeping_
+#define AROUND_KEPT , KEEPING
+#define KEEPING(type, symbol, ...)                                              \
+	static type keeping_##symbol(FXT_LIST(P_DECLARE, __VA_ARGS__))          \
+	{                                                                       \
+		fxt_descriptor_leave(fildes);                                   \
+		return real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));            \
+	}
+
+#define FXT_TABLE "interpose/tables/process.def"
+#include "interpose/engine/wrappers.inc"
+
+/* -- fork -------------------------------------------------------------------------------------- */
+
+/* One event, in the parent. The child would give it a second time, and did not begin it. */
+static inline pid_t forked(pid_t (*fork_as)(void), uint64_t names)
+{
+	struct fxt_thread *thread = fxt_enter(FXT_CAT_process);
+	uint64_t start_ns, end_ns, *at;
+	struct fxt_birth birth;
+	pid_t child;
+
+	if (!thread)
+		return fork_as();
+	start_ns = fxt_now(thread);
+	fxt_birth_begin(thread, &birth, FXT_BIRTH_FORKS);
+	child = fork_as();
+	if (!child) {
+		fxt_birth_forked(&birth);
+		return 0;
+	}
+	end_ns = fxt_end(thread, NULL);
+	at = fxt_room(thread, start_ns, end_ns, 2);
+	if (at) {
+		at = fxt_put_int(at, FXT_STR_ret, child);
+		if (child == -1)
+			at = fxt_put_int(at, FXT_STR_errno_, errno);
+		fxt_complete(thread, at, end_ns, names, child == -1 ? 2 : 1);
+	}
+	fxt_birth_end(thread, &birth, child);
+	return child;
+}
+
+/* The C library's handlers have been called already, if there are any: _Fork() runs none, and a constructor may fork before ours has
+ * registered one. */
+#define FORKS(symbol, event)                                            \
+	FXT_REAL(pid_t, symbol, (void), ())                             \
+	static pid_t fork_by_##symbol(void)                             \
+	{                                                               \
+		pid_t child = real_##symbol();                          \
+									\
+		if (!child)                                             \
+			fxt_fork_in_child(true);                        \
+		return child;                                           \
+	}                                                               \
+	FXT_EXPORT pid_t symbol(void)                                   \
+	{                                                               \
+		return forked(fork_by_##symbol, FXT_NAMES(process, event)); \
+	}
+
+FORKS(fork, fork)
+FORKS(__fork, fork)
+FORKS(_Fork, _Fork)
+
+#define real_vfork fxt_real_vfork
+#define real___vfork fxt_real___vfork
+#define FXT_REALS fxt_reals_process
+#include "interpose/engine/reals.inc"

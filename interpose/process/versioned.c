@@ -1,0 +1,164 @@
+/* Functions that a program linked long ago calls in another version: versioned.def. Each version has a
+ * wrapper that calls the same version of the C library; one for both would give an old program the new
+ * meaning. The conditions are in pthread_cond.c, posix_spawn in spawn.c.
+ */
+#include <aio.h>
+#include <ftw.h>
+#include <glob.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "agent/arrows/signal_senders.h"
+#include "exit.h"
+#include "interpose/engine/object.h"
+#include "interpose/files/submit.h"
+
+typedef char *char_pointer;
+typedef FILE *stream_pointer;
+typedef int (*glob_error_fn)(const char *, int);
+typedef struct aiocb *const *aiocb_list;
+typedef struct aiocb64 *const *aiocb64_list;
+
+#if defined(__x86_64__)
+#define BASE "GLIBC_2.2.5"
+#define NEW_quick_exit "GLIBC_2.24"
+#define OLD_quick_exit "GLIBC_2.10"
+#define NEW_nftw "GLIBC_2.3.3"
+#define NEW_realpath "GLIBC_2.3"
+/* One more name of the newer one: between the two it had its own. */
+#define ALSO(name, version) __asm__(".symver new_" #name "," #name "@" version);
+#else
+/* What has one version only, here, is found under its default; `old` is what programs ask for. */
+#define BASE "GLIBC_2.17"
+#define NEW_quick_exit "GLIBC_2.24"
+#define OLD_quick_exit BASE
+#define NEW_nftw "GLIBC_2.34"
+#define NEW_realpath "GLIBC_2.34"
+#define ALSO(name, version)
+#endif
+#define OLD_nftw BASE
+#define OLD_realpath BASE
+#define NEW_nftw64 NEW_nftw
+#define OLD_nftw64 BASE
+#define NEW_glob "GLIBC_2.27"
+#define OLD_glob BASE
+#define NEW_glob64 "GLIBC_2.27"
+#define OLD_glob64 BASE
+#define NEW_fmemopen "GLIBC_2.22"
+#define OLD_fmemopen BASE
+#define NEW_lio_listio "GLIBC_2.34"
+#define OLD_lio_listio BASE
+#define NEW_lio_listio64 "GLIBC_2.34"
+#define OLD_lio_listio64 BASE
+#define NEW_pthread_kill "GLIBC_2.34"
+#define OLD_pthread_kill BASE
+#define NEW_timer_create "GLIBC_2.34"
+#define OLD_timer_create BASE
+#define NEW_timer_delete "GLIBC_2.34"
+#define OLD_timer_delete BASE
+#define NEW_timer_settime "GLIBC_2.34"
+#define OLD_timer_settime BASE
+
+/* SUBMITS: the requests of `list` begin before the call, which refuses another mode before it looks at them.
+ */
+#define ENTER_SUBMITS                                                      \
+	, if (mode == LIO_WAIT || mode == LIO_NOWAIT)                      \
+		fxt_submit_list(thread_, list, nitems, start_ns_);
+#define CALLEE_SUBMITS , submitting_
+#define AROUND_SUBMITS , SUBMITTING
+#define SUBMITTING(type, symbol, ...)                                           \
+	static int submitting_##symbol(FXT_LIST(P_DECLARE, __VA_ARGS__))        \
+	{                                                                       \
+		if (mode == LIO_WAIT || mode == LIO_NOWAIT)                     \
+			fxt_submit_without_ours(list, nitems);                  \
+		return real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));            \
+	}
+#define FAILURE_SUBMITS FAILURE_INT
+#define RESULT_SUBMITS RESULT_INT
+
+#define VERSIONED(name, new_version, old_version)                                 \
+	__asm__(".symver new_" #name "," #name "@@" new_version);                 \
+	__asm__(".symver old_" #name "," #name "@" old_version);
+#define BOTH(category, type, name, event, blocks, result, ...)                    \
+	FXT_WRAP(category, type, new_##name, event, blocks, result, __VA_ARGS__)  \
+	FXT_WRAP(category, type, old_##name, event, blocks, result, __VA_ARGS__)  \
+	VERSIONED(name, NEW_##name, OLD_##name)
+
+#define SENDS(symbol)											\
+	FXT_REAL(int, symbol, (pthread_t thread, int sig), (thread, sig))				\
+	static int send_##symbol(pthread_t thread, int sig)						\
+	{												\
+		uint64_t sent = fxt_signal_sent((int)fxt_agent.pid, (uint64_t)thread, sig);		\
+		int error = real_##symbol(thread, sig);							\
+													\
+		if (error)										\
+			fxt_signal_unsent(sent);							\
+		return error;										\
+	}												\
+	FXT_WRAP_AROUND(pthread, int, symbol, pthread_kill, send_##symbol, QUICK, ERROR, (pthread_t, thread, UINT), \
+			(int, sig, INT))
+SENDS(new_pthread_kill)
+SENDS(old_pthread_kill)
+VERSIONED(pthread_kill, NEW_pthread_kill, OLD_pthread_kill)
+BOTH(io, char_pointer, realpath, realpath, BLOCKS(path), PTR, (const char *, path, TEXT), (char *, resolved_path, SKIP))
+BOTH(io, int, nftw, nftw, BLOCKS(dirpath), INT, (const char *, dirpath, TEXT), (__nftw_func_t, fn, SKIP),
+     (int, nopenfd, INT), (int, flags, INT))
+BOTH(io, int, nftw64, nftw, BLOCKS(dirpath), INT, (const char *, dirpath, TEXT), (__nftw64_func_t, fn, SKIP),
+     (int, nopenfd, INT), (int, flags, INT))
+BOTH(io, int, glob, glob, BLOCKS(pattern), PLAIN_INT, (const char *, pattern, TEXT), (int, flags, INT),
+     (glob_error_fn, errfunc, SKIP), (glob_t *, pglob, SKIP))
+BOTH(io, int, glob64, glob, BLOCKS(pattern), PLAIN_INT, (const char *, pattern, TEXT), (int, flags, INT),
+     (glob_error_fn, errfunc, SKIP), (glob64_t *, pglob, SKIP))
+BOTH(io, stream_pointer, fmemopen, fmemopen, QUICK, PTR, (void *, buf, OPENS_IT), (size_t, size, UINT),
+     (const char *, mode, TEXT))
+BOTH(io, int, lio_listio, lio_listio, BLOCKS(mode), SUBMITS, (int, mode, INT), (aiocb_list, list, SKIP),
+     (int, nitems, INT), (struct sigevent *, sevp, SKIP))
+BOTH(io, int, lio_listio64, lio_listio, BLOCKS(mode), SUBMITS, (int, mode, INT), (aiocb64_list, list, SKIP),
+     (int, nitems, INT), (struct sigevent *, sevp, SKIP))
+ALSO(lio_listio, "GLIBC_2.4")
+ALSO(lio_listio64, "GLIBC_2.4")
+/* A timer's number is an int in the older version, and something like a pointer in the newer. */
+BOTH(time, int, timer_create, timer_create, QUICK, INT, (clockid_t, clockid, INT), (struct sigevent *, sevp, SKIP),
+     (timer_t *, timerid, SKIP))
+BOTH(time, int, timer_delete, timer_delete, QUICK, INT, (timer_t, timerid, PTR))
+BOTH(time, int, timer_settime, timer_settime, QUICK, INT, (timer_t, timerid, PTR), (int, flags, INT),
+     (const struct itimerspec *, new_value, SKIP), (struct itimerspec *, old_value, SKIP))
+ALSO(timer_create, "GLIBC_2.3.3")
+ALSO(timer_delete, "GLIBC_2.3.3")
+ALSO(timer_settime, "GLIBC_2.3.3")
+
+/* It runs what at_quick_exit() was given, and is in progress until the end. */
+#define QUICK_EXIT(age)                                                         \
+	FXT_REAL(void, age##_quick_exit, (int status), (status))                \
+	FXT_EXPORT void age##_quick_exit(int status);                           \
+	FXT_EXPORT void age##_quick_exit(int status)                            \
+	{                                                                       \
+		struct fxt_thread *thread_ = fxt_enter(FXT_CAT_process);        \
+										\
+		if (thread_) {                                                  \
+			const uint64_t names_ = FXT_NAMES(process, quick_exit); \
+			uint64_t start_ns_ = fxt_now(thread_);                  \
+										\
+			BLOCKS(status);                                         \
+		}                                                               \
+		fxt_exit_quick(status);                                         \
+		real_##age##_quick_exit(status);                                \
+		__builtin_unreachable();                                        \
+	}
+
+QUICK_EXIT(new)
+QUICK_EXIT(old)
+VERSIONED(quick_exit, NEW_quick_exit, OLD_quick_exit)
+
+#define BY_HAND(category, name, role)                               \
+	{#name, NEW_##name, (void **)&real_new_##name},             \
+	{#name, OLD_##name, (void **)&real_old_##name},
+#define BY_HAND_ALIAS(category, symbol, event) BY_HAND(category, symbol, )
+const struct fxt_real fxt_reals_versioned[] = {
+#include "interpose/engine/rows.inc"
+#include "interpose/tables/versioned.def"
+	{NULL, NULL, NULL},
+};
+#include "interpose/engine/unrows.inc"

@@ -1,0 +1,178 @@
+/* What signals do: signal.def. One of them may be the agent's, and the program must not see that. SIGBUS is: bus.h.
+ *
+ * While it is ours the program is told that it has the default action. Whatever action the program sets, the default one included, is the
+ * kernel's from then on: who sets the default action says what the signal shall do, from whomever it comes. What is ours is in the kernel
+ * alone, so a child of vfork() and a program that sets its actions unseen change nothing here that has to be kept in step.
+ *
+ * A signal that another process sends is a request. For everything else the handler does what the default action would do: for what the
+ * process sends itself, by raise() or by a timer, for what the kernel sends it, and in a child that does not record.
+ */
+#include <signal.h>
+
+#include "agent/process/control.h"
+#include "bus.h"
+#include "interpose/engine/interpose.h"
+#include "signal.h"
+
+typedef void (*action)(int);
+
+FXT_REAL(int, sigaction, (int signum, const struct sigaction *act, struct sigaction *oldact), (signum, act, oldact))
+FXT_REAL(int, __sigaction, (int signum, const struct sigaction *act, struct sigaction *oldact), (signum, act, oldact))
+FXT_REAL(action, signal, (int signum, action handler), (signum, handler))
+FXT_REAL(action, ssignal, (int signum, action handler), (signum, handler))
+FXT_REAL(action, bsd_signal, (int signum, action handler), (signum, handler))
+FXT_REAL(action, sysv_signal, (int signum, action handler), (signum, handler))
+FXT_REAL(action, __sysv_signal, (int signum, action handler), (signum, handler))
+FXT_REAL(action, sigset, (int signum, action handler), (signum, handler))
+
+/* Whether another process sent the signal: by kill(), tgkill() or sigqueue(). */
+static bool is_request(const siginfo_t *info)
+{
+	return (info->si_code == SI_USER || info->si_code == SI_TKILL || info->si_code == SI_QUEUE) && info->si_pid != fxt_sys_getpid();
+}
+
+/* Unless the default is to ignore it, the signal comes again, with its default action, when the handler returns: until then it is blocked. */
+static void act_by_default(int signum)
+{
+	const struct sigaction by_default = {.sa_handler = SIG_DFL};
+
+	if (signum == SIGCHLD || signum == SIGCONT || signum == SIGURG || signum == SIGWINCH)
+		return;
+	real_sigaction(signum, &by_default, NULL);
+	FXT_SYSCALL3(SYS_tgkill, fxt_sys_getpid(), fxt_sys_gettid(), signum);
+}
+
+static void on_signal(int signum, siginfo_t *info, void *context)
+{
+	int error = errno;
+
+	(void)context;
+	if (!is_request(info) || !fxt_control_signal())
+		act_by_default(signum);
+	else
+		fxt_bus_start();
+	errno = error;
+}
+
+static bool is_ours(action handler)
+{
+	return handler == (action)(void *)on_signal;
+}
+
+void fxt_signal_start(void)
+{
+	struct sigaction old, ours = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
+	int signum = fxt_agent.config.signal;
+
+	if (!signum || real_sigaction(signum, NULL, &old) || old.sa_handler != SIG_DFL)
+		return;
+	/* The handler saves with every signal blocked anyway. */
+	sigfillset(&ours.sa_mask);
+	real_sigaction(signum, &ours, NULL);
+}
+
+int fxt_signal_action(int signum, const struct sigaction *act, struct sigaction *oldact)
+{
+	return real_sigaction(signum, act, oldact);
+}
+
+/* What the program has set, where the kernel has a handler of ours. */
+static void show(struct sigaction *act)
+{
+	unsigned long flags = (unsigned)act->sa_flags;
+
+	if (fxt_bus_is_ours(act->sa_handler)) {
+		fxt_bus_show(&act->sa_handler, &flags, &act->sa_restorer);
+		act->sa_flags = (int)flags;
+	}
+	if (is_ours(act->sa_handler))
+		*act = (struct sigaction){.sa_handler = SIG_DFL};
+}
+
+static action shown(action handler)
+{
+	struct sigaction act = {.sa_handler = handler};
+
+	show(&act);
+	return act.sa_handler;
+}
+
+#define GUARDED_SIGACTION(symbol)                                                                                       \
+	static int guarded_##symbol(int signum, const struct sigaction *act, struct sigaction *oldact)                  \
+	{                                                                                                               \
+		int result = real_##symbol(signum, act, oldact);                                                        \
+															\
+		if (!result && oldact)                                                                                  \
+			show(oldact);                                                                                   \
+		if (!result && act && signum == SIGBUS)                                                                 \
+			fxt_bus_set();                                                                                  \
+		return result;                                                                                          \
+	}
+
+GUARDED_SIGACTION(sigaction)
+GUARDED_SIGACTION(__sigaction)
+
+#define GUARDED(symbol)                                                         \
+	static action guarded_##symbol(int signum, action handler)              \
+	{                                                                       \
+		handler = shown(real_##symbol(signum, handler));                \
+		if (signum == SIGBUS)                                           \
+			fxt_bus_set();                                          \
+		return handler;                                                 \
+	}
+
+GUARDED(signal)
+GUARDED(ssignal)
+GUARDED(bsd_signal)
+GUARDED(sysv_signal)
+GUARDED(__sysv_signal)
+GUARDED(sigset)
+
+#define HANDLER(symbol)                                                                                        \
+	FXT_WRAP_AROUND(process, action, symbol, signal, guarded_##symbol, QUICK, PLAIN_PTR, (int, signum, INT), \
+			(action, handler, PTR))
+
+FXT_WRAP_AROUND(process, int, sigaction, sigaction, guarded_sigaction, QUICK, INT, (int, signum, INT),
+		(const struct sigaction *, act, SKIP), (struct sigaction *, oldact, SKIP))
+FXT_WRAP_AROUND(process, int, __sigaction, sigaction, guarded___sigaction, QUICK, INT, (int, signum, INT),
+		(const struct sigaction *, act, SKIP), (struct sigaction *, oldact, SKIP))
+HANDLER(signal)
+HANDLER(ssignal)
+HANDLER(bsd_signal)
+HANDLER(sysv_signal)
+HANDLER(__sysv_signal)
+FXT_WRAP_AROUND(process, action, sigset, sigset, guarded_sigset, QUICK, PLAIN_PTR, (int, signum, INT), (action, disp, PTR))
+
+/* -- By number ----------------------------------------------------------------------------------- */
+
+/* The kernel's struct, which begins with the handler too. */
+struct kernel_action {
+	action handler;
+	unsigned long flags;
+	void (*restorer)(void);
+	uint64_t mask;
+};
+
+static int action_by_number(struct fxt_by_number *call, int signum, const void *act, struct kernel_action *oldact)
+{
+	int result = (int)fxt_by_number_make(call);
+
+	if (!result && oldact) {
+		if (fxt_bus_is_ours(oldact->handler))
+			fxt_bus_show(&oldact->handler, &oldact->flags, &oldact->restorer);
+		if (is_ours(oldact->handler))
+			oldact->handler = SIG_DFL;
+	}
+	if (!result && act && signum == SIGBUS)
+		fxt_bus_set();
+	return result;
+}
+
+#define FXT_NUMBER_rt_sigaction , ACTION_BY_NUMBER
+#define ACTION_BY_NUMBER(...) FXT_APPLY(ACTION_OF, __VA_ARGS__)
+#define ACTION_OF(signum, act, oldact) action_by_number(call_, signum, act, oldact)
+
+#define FXT_TABLE "interpose/tables/signal.def"
+#include "interpose/engine/wrappers.inc"
+#define FXT_REALS fxt_reals_signal
+#include "interpose/engine/reals.inc"

@@ -1,0 +1,12 @@
+/* The agent's own signal, FXT_SIGNAL: see agent/process/control.h. */
+#ifndef FXT_SIGNAL_H
+#define FXT_SIGNAL_H
+
+/* Once, at start: takes the signal if the configuration wants one and its action is the default. */
+void fxt_signal_start(void);
+
+/* The C library's sigaction(). */
+struct sigaction;
+int fxt_signal_action(int signum, const struct sigaction *act, struct sigaction *oldact);
+
+#endif

@@ -1,0 +1,37 @@
+/* What is done once, keys, and what ends a thread: pthread_control.def, and the one that does not return. */
+/* The header gives this the assembler name of what replaced it. Here each is itself. */
+#define pthread_yield pthread_yield_of_the_header
+#include <pthread.h>
+#undef pthread_yield
+#include <sched.h>
+
+#include "interpose/engine/interpose.h"
+#include "interpose/engine/object.h"
+#include "thread_start.h"
+
+typedef void (*routine)(void);
+typedef void (*destructor)(void *);
+
+#define FXT_TABLE "interpose/tables/pthread_control.def"
+#include "interpose/engine/wrappers.inc"
+
+FXT_REAL(void, pthread_exit, (void *retval), (retval))
+
+/* It stays in progress until the thread is left. */
+FXT_EXPORT void pthread_exit(void *retval)
+{
+	struct fxt_thread *thread_ = fxt_enter(FXT_CAT_pthread);
+
+	if (thread_) {
+		const uint64_t names_ = FXT_NAMES(pthread, pthread_exit);
+		uint64_t start_ns_ = fxt_now(thread_);
+
+		BLOCKS(retval);
+	}
+	fxt_start_exits();
+	real_pthread_exit(retval);
+	__builtin_unreachable();
+}
+
+#define FXT_REALS fxt_reals_pthread_control
+#include "interpose/engine/reals.inc"
