@@ -1,24 +1,32 @@
-/* A lane: where one thread, at one depth of signal nesting, appends its records. This is the one place in which a record gets into a
- * chunk: whatever writes one reserves with fxt_lane_has() and fxt_lane_place() and ends with fxt_lane_commit().
+/* A lane is where one thread appends its records at one depth of signal nesting. This file is the only
+ * place in which a record gets into a chunk: whatever writes a record calls fxt_lane_has() and
+ * fxt_lane_place() to reserve its words, and ends with fxt_lane_commit().
  *
- * The invariant. The word at lane->at is always a filler that spans the chunk up to its last word, which is a filler for good. So a
- * chunk is well formed whatever stands behind lane->at, and a record that was begun and never committed needs no repair.
+ * The invariant: the word at lane->at is always a filler that spans the chunk up to its last word, and the
+ * last word is a filler for good. So a chunk is well formed whatever stands behind lane->at, and a record
+ * that was begun and never committed needs no repair.
  *
- * To append a record of n words at p:
- *	reserve         p + FXT_LANE_SLACK_WORDS + n lies before the chunk's last word, or the lane turns to another chunk
- *	store           words 1 to n-1; the old filler at p spans them
- *	commit          the filler for the rest of the chunk at p[n]; then the header at p[0], with release order; then lane->at
+ * A record of n words is appended at p in three steps:
+ *   reserve   p + FXT_LANE_SLACK_WORDS + n lies before the chunk's last word; otherwise the lane turns to
+ *             another chunk
+ *   store     words 1 to n-1 are stored; the old filler at p still spans them
+ *   commit    the filler for the rest of the chunk is stored at p[n], then the header at p[0] with release
+ *             order, then lane->at
  * A SIGKILL between any two of these stores leaves a well-formed chunk.
  *
- * The precondition of all stores, stated here alone and asserted in checking builds (checking.h): fxt_lane_has(lane, n) was true, and until
- * fxt_lane_commit() nobody stores behind the n words that fxt_lane_place() gave. The slack is what moving to the head of a cache line may
- * skip before the record. Behind the record is the filler, before the chunk's last word. The slack is the same for all.
+ * The precondition of all stores is stated here alone, and asserted in checking builds (checking.h):
+ * fxt_lane_has(lane, n) was true, and until fxt_lane_commit() nobody stores behind the n words that
+ * fxt_lane_place() gave. The slack is the same for all records: it is the number of words that may be
+ * skipped before a record that has to begin at the next cache line. The filler behind the record still lies
+ * before the chunk's last word.
  *
- * Cache lines. A copy made meanwhile reads cache lines, and not always in their order: processors copy long stretches by unordered
- * 64-byte loads, so the line with a new header may come with an older version of the line behind it. (Seen in one of some
- * fifty copies of a program that does nothing but traced calls.) Hence, where files are copied like that (lane->line_mask), no record
- * of up to a line crosses into the next one: it begins at that one's head. Heads hold a filler for the rest since the file grew by
- * them, so whatever versions of two lines meet, each is well formed.
+ * Cache lines: whoever copies the file meanwhile reads cache lines, and not always in their order.
+ * Processors copy long stretches by unordered 64-byte loads, so a line with a new header may come with an
+ * older version of the line behind it. (This was seen in one of some fifty copies of a program that does
+ * nothing but traced calls.) Hence, where files are copied like that (lane->line_mask), no record of up to
+ * a line crosses into the next line: it begins at the head of that line instead. Each head has held a
+ * filler for the rest of the chunk since the file grew by it. So whatever versions of two lines meet in a
+ * copy, each of them is well formed.
  */
 #ifndef FXT_LANE_H
 #define FXT_LANE_H
@@ -28,8 +36,9 @@
 #include "checking.h"
 #include "storage.h"
 
-/* Where calls are short and many, a file defines this as inline with always_inline, before it includes anything: the compiler gives up on
- * functions that are used often, and a call each costs a tenth of the event. */
+/* A file in which calls are short and many defines this as inline with always_inline, before it includes
+ * anything. Otherwise the compiler does not inline functions that are used often, and each call to one
+ * costs a tenth of the event. */
 #ifndef FXT_EMISSION
 #define FXT_EMISSION inline
 #endif
@@ -41,22 +50,32 @@ enum {
 };
 
 struct fxt_lane {
-	uint64_t *at;           /* where the next record goes; NULL without a chunk */
+	uint64_t *at;           /* where the next record goes; NULL if the lane has never had a chunk */
 	uint64_t *end;          /* the chunk's last word, which stays a filler */
-	_Atomic uintptr_t limit;        /* the same, or 0: the ring wants the chunk back (agent/lane.c) */
-	_Atomic uint64_t hold;  /* which chunk is held, never the same twice: fxt_lane_enter(); 0: none */
-	uint32_t chunk;         /* its number, for fxt_storage_finish() */
-	uint32_t serial;        /* of chunks taken by the thread: tells which strings this one has */
-	uint32_t events;        /* in the chunk so far, for the day it is overwritten */
+	/* the same address, or 0 if the ring wants the chunk back (agent/lane.c) */
+	_Atomic uintptr_t limit;
+	/* the number of this holding of a chunk, which never comes twice (see fxt_lane_enter()); 0 if no
+	 * chunk is held */
+	_Atomic uint64_t hold;
+	uint32_t chunk;         /* the chunk's number, for fxt_storage_finish() */
+	/* the number of this chunk among those that the thread has taken: tells which strings this chunk
+	 * defines */
+	uint32_t serial;
+	/* how many events are in the chunk so far; they are counted as lost when a ring overwrites it */
+	uint32_t events;
 	uint32_t line_mask;     /* FXT_LINE_BYTES - 1 where records do not cross cache lines, otherwise 0 */
-	uintptr_t raised_at;    /* the stack pointer of the emission that has raised the level from here: fxt_lane_raise() */
-	struct fxt_lane *next;  /* the level above; of the last, the last: none who is deeper writes */
+	/* the stack pointer of the emission that has raised the level from this lane: fxt_lane_raise() */
+	uintptr_t raised_at;
+	/* the lane of the level above; in the last lane, the last lane itself, because no deeper handler
+	 * may write */
+	struct fxt_lane *next;
 #ifdef FXT_CHECKING
-	uint64_t *reserved_end; /* nothing is stored behind this before the commit */
+	uint64_t *reserved_end; /* until the commit nothing may be stored behind this address */
 #endif
 };
 
-/* The lane has no chunk any more. What an emission that was interrupted may still store goes where it went before: `at` and `end` stay. */
+/* Marks that the lane has no chunk any more. `at` and `end` stay as they are, so that an interrupted
+ * emission stores to the same chunk as before. */
 static inline void fxt_lane_leave(struct fxt_lane *lane)
 {
 	atomic_store_explicit(&lane->limit, 0, memory_order_relaxed);
@@ -64,32 +83,37 @@ static inline void fxt_lane_leave(struct fxt_lane *lane)
 	lane->events = 0;
 }
 
-/* Whether a record of up to `words` words has room. */
+/* Returns whether the chunk has room for a record of up to `words` words. */
 static FXT_EMISSION bool fxt_lane_has(const struct fxt_lane *lane, size_t words)
 {
-	intptr_t room = (intptr_t)(atomic_load_explicit(&lane->limit, memory_order_relaxed) - (uintptr_t)lane->at);
+	intptr_t room =
+		(intptr_t)(atomic_load_explicit(&lane->limit, memory_order_relaxed) - (uintptr_t)lane->at);
 
 	return room > (intptr_t)((words + FXT_LANE_SLACK_WORDS) * FXT_WORD_BYTES);
 }
 
-/* The processor fetches what is written next by itself, but not across the end of a page, of which there is one for each hundred records:
- * an event costs a tenth less where it is asked to. How far ahead makes no difference from four lines to a page; nor does what lies
- * behind the chunk's end. */
+/* How far ahead of a record fxt_lane_place() prefetches. The processor fetches ahead by itself, but not
+ * across the end of a page, and there is such an end for each hundred records. Prefetching makes an event a
+ * tenth cheaper. Any distance from four lines to a page does equally well, and it does no harm to prefetch
+ * beyond the chunk's end. */
 enum { FXT_LOOK_AHEAD_WORDS = 64 };
 
-/* Ends the cache line in which `at` is, the lane's place, with `left` bytes of it left: returns the next line's head, which is a filler for the
- * rest before the line is closed. (A record that was abandoned may have overwritten it.) */
+/* Closes the cache line that contains `at`, which is the lane's place; `left` bytes of the line are left.
+ * Returns the head of the next line. A filler for the rest of the chunk is stored there before the line is
+ * closed, because a record that was abandoned may have overwritten the filler that was there. */
 static FXT_EMISSION uint64_t *fxt_lane_close_line(const struct fxt_lane *lane, uint64_t *at, size_t left)
 {
 	uint64_t *head = (uint64_t *)((char *)at + left);
 
 	FXT_CHECK(head, <, lane->end);
-	atomic_store_explicit((_Atomic uint64_t *)head, fxt_filler_of_bytes((uintptr_t)lane->end - (uintptr_t)head), memory_order_relaxed);
+	atomic_store_explicit((_Atomic uint64_t *)head,
+			      fxt_filler_of_bytes((uintptr_t)lane->end - (uintptr_t)head),
+			      memory_order_relaxed);
 	atomic_store_explicit((_Atomic uint64_t *)at, fxt_filler_of_bytes(left), memory_order_release);
 	return head;
 }
 
-/* The lane goes on in this chunk, which is empty, the `serial`-th (from 1) of its thread. */
+/* Makes the lane go on in this chunk, which is empty and is the `serial`-th (from 1) of its thread. */
 static inline void fxt_lane_enter(struct fxt_lane *lane, const struct fxt_chunk *chunk, uint32_t serial)
 {
 	lane->at = chunk->base;
@@ -102,7 +126,8 @@ static inline void fxt_lane_enter(struct fxt_lane *lane, const struct fxt_chunk 
 	atomic_store_explicit(&lane->hold, (uint64_t)serial << 32 | chunk->number, memory_order_release);
 }
 
-/* Where a record of up to `words` words begins, for which fxt_lane_has() was true. The emission has raised the level (agent/lane.c). */
+/* Returns where a record of up to `words` words begins, for which fxt_lane_has() was true. The emission has
+ * raised the level before (agent/lane.c). */
 static FXT_EMISSION uint64_t *fxt_lane_place(struct fxt_lane *lane, size_t words)
 {
 	uint64_t *at = lane->at;
@@ -121,7 +146,8 @@ static FXT_EMISSION uint64_t *fxt_lane_place(struct fxt_lane *lane, size_t words
 	return at;
 }
 
-/* Commits the record of `words` words whose words but the first are stored at `at`, where fxt_lane_place() said; `header` lacks its size. */
+/* Commits a record of `words` words at `at`, which is the address that fxt_lane_place() returned. All words
+ * but the first have been stored; `header` is the first word without its size. */
 static FXT_EMISSION void fxt_lane_commit(struct fxt_lane *lane, uint64_t *at, size_t words, uint64_t header)
 {
 	uint64_t *next = at + words;
@@ -129,16 +155,20 @@ static FXT_EMISSION void fxt_lane_commit(struct fxt_lane *lane, uint64_t *at, si
 	FXT_CHECK(at, ==, lane->at);
 	FXT_CHECK(next, <=, lane->reserved_end);
 	FXT_CHECK(next, <, lane->end);
-	/* A snapshot may still read what the ring had here before: atomic stores, which cost no more. It throws away what it read then, so
-	 * the words of the record need be no such. */
-	atomic_store_explicit((_Atomic uint64_t *)next, fxt_filler_of_bytes((uintptr_t)lane->end - (uintptr_t)next), memory_order_relaxed);
-	/* Only the compiler could reorder for our own thread; other readers need the release. */
+	/* The stores are atomic because a snapshot may still read what the ring had here before; that costs
+	 * nothing. The other words of the record need not be atomic, because a snapshot throws away what it
+	 * has read of an emptied chunk. */
+	atomic_store_explicit((_Atomic uint64_t *)next,
+			      fxt_filler_of_bytes((uintptr_t)lane->end - (uintptr_t)next),
+			      memory_order_relaxed);
+	/* The release order is for other readers: within our own thread only the compiler could reorder the
+	 * stores. */
 	atomic_store_explicit((_Atomic uint64_t *)at, header | fxt_record_words(words), memory_order_release);
 	lane->at = next;
 }
 
-/* The emission in this lane was left for good, perhaps between the last two stores of its commit: then its record is there. True: it
- * was so. */
+/* Repairs a lane whose emission was left for good. If the emission was between the last two stores of its
+ * commit, its record is there: then `at` moves behind the record and this returns true. */
 static inline bool fxt_lane_recover(struct fxt_lane *lane)
 {
 	uint64_t there;

@@ -1,9 +1,9 @@
 /* System calls made directly, for code that runs inside the traced program.
  *
- * The C library's functions of these names are ones we stand in for, and they set errno, which belongs to the
- * program. These do neither: each returns the kernel's result, a negative errno on failure. They may be
- * called from any context. What a seccomp filter of the program forbids (forbidden.h) fails with EPERM and is
- * not made.
+ * The C library's functions of these names are ones that we stand in for, and they set errno, which belongs
+ * to the program. These functions avoid both: each returns the kernel's result, which is a negative errno
+ * on failure. Any context may call them. A call that a seccomp filter of the program forbids (forbidden.h)
+ * is not made and fails with EPERM.
  */
 #ifndef FXT_SYS_H
 #define FXT_SYS_H
@@ -25,11 +25,12 @@
 #include "place.h"
 
 #if defined(__clang_analyzer__) || defined(__cppcheck__) || defined(FXT_SYSCALL_ELSEWHERE)
-/* Who analyses the code does not see what an instruction stores through a pointer, but expects it of a
- * function. A test may have one of its own (tests/race_buffer.c). */
+/* Analysers do not see what an instruction stores through a pointer, but they expect it of a function. A
+ * test may define a function of its own (tests/race_buffer.c). */
 long fxt_syscall(long number, long a, long b, long c, long d, long e, long f);
 #else
-static inline __attribute__((always_inline)) long fxt_syscall(long number, long a, long b, long c, long d, long e, long f)
+static inline __attribute__((always_inline)) long fxt_syscall(long number, long a, long b, long c, long d,
+							      long e, long f)
 {
 	if (fxt_is_forbidden(fxt_call_kind(number)))
 		return -1 /* EPERM */;
@@ -99,7 +100,7 @@ static inline int fxt_sys_getrlimit(int resource, struct rlimit *limit)
 	return (int)FXT_SYSCALL4(SYS_prlimit64, 0, resource, NULL, limit);
 }
 
-/* Takes back the signal that a call of this thread has just brought upon it, with all signals blocked. */
+/* Takes back a signal that a system call of this thread has just caused. All signals are blocked. */
 static inline void fxt_sys_take_back(int signum)
 {
 	const uint64_t set = UINT64_C(1) << (signum - 1);
@@ -108,9 +109,10 @@ static inline void fxt_sys_take_back(int signum)
 	FXT_SYSCALL4(SYS_rt_sigtimedwait, &set, NULL, &at_once, sizeof(set));
 }
 
-/* Past the limit of a file's size the kernel does not only refuse: it sends SIGXFSZ. So nothing is written
- * there. Where the program lowers the limit in between, the signal is taken back: whoever makes a file larger
- * has all signals blocked. */
+/* Returns whether a file of this size would exceed the limit of the process. The kernel does not only
+ * refuse to write there: it sends SIGXFSZ. So we do not write there. If the program lowers the limit
+ * between this test and the call, fxt_sys_grown() takes the signal back, because whoever makes a file
+ * larger has all signals blocked. */
 static inline bool fxt_sys_is_past_limit(uint64_t bytes)
 {
 	struct rlimit limit;
@@ -132,15 +134,18 @@ static inline ssize_t fxt_sys_pwritev(int fd, const struct iovec *vector, int co
 
 	for (i = 0; i < count; i++)
 		end += vector[i].iov_len;
-	return fxt_sys_is_past_limit(end) ? -27 /* EFBIG */ : fxt_sys_grown(FXT_SYSCALL5(SYS_pwritev, fd, vector, count, offset, 0));
+	return fxt_sys_is_past_limit(end)
+		       ? -27 /* EFBIG */
+		       : fxt_sys_grown(FXT_SYSCALL5(SYS_pwritev, fd, vector, count, offset, 0));
 }
 
-/* NULL on failure, with the negative errno in *error. Where `at` is NULL the mapping has a place of the
- * agent's own. */
+/* Maps memory. Returns NULL on failure, with the negative errno in `*error`. If `at` is NULL, the mapping
+ * goes to a place of the agent's own (place.h). */
 static inline void *fxt_sys_mmap(void *at, size_t bytes, int protection, int flags, int fd, off_t offset,
 				 int *error)
 {
-	long result = FXT_SYSCALL6(SYS_mmap, at ? (uintptr_t)at : fxt_place(bytes), bytes, protection, flags, fd, offset);
+	long result = FXT_SYSCALL6(SYS_mmap, at ? (uintptr_t)at : fxt_place(bytes), bytes, protection, flags,
+				   fd, offset);
 
 	if (result < 0 && result > -4096) {
 		*error = (int)result;
@@ -159,13 +164,13 @@ static inline int fxt_sys_madvise(void *at, size_t bytes, int advice)
 	return (int)FXT_SYSCALL3(SYS_madvise, at, bytes, advice);
 }
 
-/* Private zeroed memory that costs nothing until it is touched, and is in no core dump; NULL when there is
- * none. */
+/* Returns private zeroed memory that costs nothing until it is touched and is in no core dump, or NULL if
+ * there is none. */
 static inline void *fxt_sys_memory(size_t bytes)
 {
 	int error;
-	void *memory = fxt_sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-				    -1, 0, &error);
+	void *memory = fxt_sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+				    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0, &error);
 
 #ifndef FXT_CHECKING
 	if (memory)
@@ -221,7 +226,7 @@ static inline int fxt_sys_readlink(const char *path, char *out, size_t bytes)
 	return (int)FXT_SYSCALL4(SYS_readlinkat, AT_FDCWD, path, out, bytes);
 }
 
-/* The lowest free descriptor at or above `least`, closed on exec. */
+/* Duplicates `fd` to the lowest free descriptor at or above `least`, closed on exec. */
 static inline int fxt_sys_dup_above(int fd, int least)
 {
 	return (int)FXT_SYSCALL3(SYS_fcntl, fd, F_DUPFD_CLOEXEC, least);
@@ -242,16 +247,17 @@ static inline int fxt_sys_gettid(void)
 	return (int)FXT_SYSCALL0(SYS_gettid);
 }
 
-/* Whether the eight bytes around `at` are mapped. rt_sigprocmask() reads the set before it refuses to do
- * anything with it, and the agent calls it anyhow: a program whose system calls are filtered lives with
- * it. */
+/* Returns whether the eight bytes around `at` are mapped. rt_sigprocmask() reads the set before it refuses
+ * the operation. The agent makes this call anyway, so a program whose system calls are filtered allows it. */
 static inline bool fxt_sys_can_read(uintptr_t at)
 {
 	const int no_such_how = -1;     /* neither SIG_BLOCK, SIG_UNBLOCK nor SIG_SETMASK */
 
-	at -= at % sizeof(uint64_t);    /* the kernel's set, and so what it reads */
-	/* NULL would be no set at all. */
-	return at && FXT_SYSCALL4(SYS_rt_sigprocmask, no_such_how, at, NULL, sizeof(uint64_t)) == -22 /* EINVAL */;
+	/* aligns to a signal set of the kernel, which is what the kernel reads */
+	at -= at % sizeof(uint64_t);
+	/* NULL would mean that there is no set. */
+	return at &&
+	       FXT_SYSCALL4(SYS_rt_sigprocmask, no_such_how, at, NULL, sizeof(uint64_t)) == -22 /* EINVAL */;
 }
 
 static inline bool fxt_sys_thread_exists(int pid, int tid)
@@ -259,12 +265,13 @@ static inline bool fxt_sys_thread_exists(int pid, int tid)
 	return FXT_SYSCALL3(SYS_tgkill, pid, tid, 0) != -3 /* ESRCH */;
 }
 
-/* What is blocked where no handler may run: every signal; but not SIGBUS once the agent has a handler for it,
- * which puts off what does not concern a store of ours (interpose/signals/bus.c). The kernel kills for a store behind
- * a file's end where that is blocked. */
+/* The signals that are blocked where no handler may run: all of them, but not SIGBUS once the agent has a
+ * handler for it. The kernel kills the process for a store behind a file's end where SIGBUS is blocked.
+ * That handler puts off every SIGBUS that is not about a store of ours (interpose/bus.c). */
 extern uint64_t fxt_blocked_signals __attribute__((visibility("hidden")));
 
-/* The kernel's signal set is 64 bits; glibc's functions would leave its two internal signals deliverable. */
+/* Blocks these signals and returns the mask before. The kernel's signal set has 64 bits; glibc's functions
+ * would leave its two internal signals unblocked. */
 static inline uint64_t fxt_sys_block_signals(void)
 {
 	uint64_t all = fxt_blocked_signals, before = 0;
