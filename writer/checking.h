@@ -1,6 +1,7 @@
 /* Assertions of the emission path. They are compiled in by -DFXT_CHECKING (configure --enable-checking, and
- * always in tests/model_emission); in a user's build they cost nothing. One that fails prints both values and
- * ends the process at once, because what would follow is a store into somebody else's memory. Any context.
+ * always in tests/model_emission); in a user's build they cost nothing. An assertion that fails prints both
+ * values and ends the process at once, because the next step would be a store into somebody else's memory.
+ * Any context may use them.
  */
 #ifndef FXT_CHECKING_H
 #define FXT_CHECKING_H
@@ -10,7 +11,7 @@
 
 #include "sys.h"
 
-/* The numbers are written in hexadecimal: most are addresses. */
+/* Writes a number in hexadecimal, because most are addresses. Returns how many bytes it wrote. */
 static inline size_t fxt_check_hex(char *out, uint64_t value)
 {
 	int shift;
@@ -23,7 +24,8 @@ static inline size_t fxt_check_hex(char *out, uint64_t value)
 	return n;
 }
 
-static inline _Noreturn void fxt_check_failed(const char *place, const char *text, uint64_t left, uint64_t right)
+static inline _Noreturn void fxt_check_failed(const char *place, const char *text, uint64_t left,
+					      uint64_t right)
 {
 	char line[512];
 	size_t n = 0, bytes;
@@ -45,10 +47,11 @@ static inline _Noreturn void fxt_check_failed(const char *place, const char *tex
 
 #define FXT_CHECK_LINE_(line) #line
 #define FXT_CHECK_LINE(line) FXT_CHECK_LINE_(line)
-#define FXT_CHECK(left, relation, right)                                                                                    \
-	((left)relation(right) ? (void)0                                                                                    \
-			       : fxt_check_failed(__FILE__ ":" FXT_CHECK_LINE(__LINE__), #left " " #relation " " #right,    \
-						  (uint64_t)(left), (uint64_t)(right)))
+#define FXT_CHECK(left, relation, right)                                                                   \
+	((left)relation(right)                                                                             \
+		 ? (void)0                                                                                 \
+		 : fxt_check_failed(__FILE__ ":" FXT_CHECK_LINE(__LINE__), #left " " #relation " " #right, \
+				    (uint64_t)(left), (uint64_t)(right)))
 #else
 #define FXT_CHECK(left, relation, right) ((void)0)
 #endif

@@ -1,13 +1,13 @@
-/* Numbers in names and messages of code that calls no printf(). Any context. */
+/* Decimal numbers in names and messages, for code that must not call printf(). Any context may call this. */
 #ifndef FXT_DECIMAL_H
 #define FXT_DECIMAL_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-enum { FXT_DECIMAL_BYTES = 20 };        /* of UINT64_MAX */
+enum { FXT_DECIMAL_BYTES = 20 };        /* the digits of UINT64_MAX */
 
-/* Writes the digits of `value`, without a NUL; returns how many. */
+/* Writes the digits of `value` without a NUL. Returns how many bytes it wrote, at most FXT_DECIMAL_BYTES. */
 static inline size_t fxt_decimal(char *out, uint64_t value)
 {
 	char digits[FXT_DECIMAL_BYTES];

@@ -1,7 +1,9 @@
-/* What the program has forbidden itself by seccomp, and so us. A filter may kill who makes a call, so a call
- * that would not simply be allowed is not made: it fails with EPERM before it begins (sys.h), and what needs
- * it is dropped and counted. Slow paths that take a lock look first: without signal masks and futexes none is
- * taken. Set by agent/process/seccomp.c before the filter is in force.
+/* The system calls that the program has forbidden itself by seccomp, and the agent with it.
+ *
+ * A filter may kill the process that makes a call. So a call that the filter would not simply allow is not
+ * made: it fails with EPERM before it begins (sys.h), and records that would need it are dropped and
+ * counted. Slow paths that take a lock ask first, because no lock is taken without signal masks and
+ * futexes. agent/seccomp.c sets the word before the filter is in force. Any context may read it.
  */
 #ifndef FXT_FORBIDDEN_H
 #define FXT_FORBIDDEN_H
@@ -11,16 +13,18 @@
 #include <sys/syscall.h>
 
 enum fxt_forbidden {
-	FXT_NO_LOCKS = 1,               /* signal masks, futexes, identity: what every slow path begins with, so the others too */
-	FXT_NO_GROWTH = 2,              /* mapping memory and files, writing to the trace's end */
-	FXT_NO_WORD = 4,                /* on standard error */
-	FXT_NO_OTHERS = 8,              /* opening and naming files above all */
+	/* signal masks, futexes, process and thread ids: every slow path begins with these, so without them
+	 * the others are forbidden too */
+	FXT_NO_LOCKS = 1,
+	FXT_NO_GROWTH = 2,              /* mapping memory and files, and writing at the trace's end */
+	FXT_NO_WORD = 4,                /* writing to standard error */
+	FXT_NO_OTHERS = 8,              /* all other calls, above all opening and naming files */
 	FXT_NO_CALLS = 15,
-	FXT_NO_SIGNAL = 32,             /* sending a signal again as it came: interpose/signals/bus.c */
-	FXT_NO_APART = 16,              /* making a task that opens files where nobody sees it: apart.h */
+	FXT_NO_SIGNAL = 32,             /* sending a signal again as it came (interpose/bus.c) */
+	FXT_NO_APART = 16,              /* making a task that opens files where nobody sees it (apart.h) */
 };
 
-/* 0 but for programs with a filter of their own. */
+/* A set of enum fxt_forbidden. It is 0 unless the program has a filter of its own. */
 extern _Atomic unsigned fxt_forbidden __attribute__((visibility("hidden")));
 
 static inline bool fxt_is_forbidden(unsigned what)
@@ -28,7 +32,7 @@ static inline bool fxt_is_forbidden(unsigned what)
 	return __builtin_expect(atomic_load_explicit(&fxt_forbidden, memory_order_relaxed) & what, 0);
 }
 
-/* What has to be allowed for a call to be made: a constant for a number that is one. */
+/* Returns which of these a system call needs. This is a constant if the number is one. */
 static inline unsigned fxt_call_kind(long number)
 {
 	switch (number) {
@@ -54,7 +58,7 @@ static inline unsigned fxt_call_kind(long number)
 	case SYS_exit:
 	case SYS_unshare:
 		return FXT_NO_APART;
-	case SYS_close_range:           /* the program's own, in two parts; and apart.c's */
+	case SYS_close_range:           /* called for the program, in two parts, and by apart.c */
 		return 0;
 	default:
 		return FXT_NO_OTHERS;

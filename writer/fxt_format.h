@@ -1,8 +1,8 @@
 /* The Fuchsia trace format (FXT), bit by bit.
  *
  * This header is the only place that knows where a field of the format lies. Everything that writes or
- * reads a trace goes through the functions FXT_FIELD makes: fxt_NAME(v) places a value, fxt_get_NAME(w)
- * takes it out again. All of them are pure and may be called from any context.
+ * reads a trace uses the functions that FXT_FIELD makes: fxt_NAME(v) places a value, and fxt_get_NAME(w)
+ * takes it out again. All of them are pure, and any context may call them.
  *
  * Section titles in comments are those of the specification, "Fuchsia trace format".
  */
@@ -16,8 +16,8 @@
 
 #define FXT_FIELD_MASK(lo, hi) (UINT64_MAX >> (63 - ((hi) - (lo))))
 
-/* A field of bits lo..hi, both inclusive, of a 64-bit word. A value too wide for it is cut to its low
- * bits. */
+/* Defines the functions for a field of bits lo..hi, both inclusive, of a 64-bit word. A value that is too
+ * wide for it is cut to its low bits. */
 #define FXT_FIELD(name, lo, hi)                                                                 \
 	static_assert((lo) <= (hi) && (hi) <= 63, "field " #name);                              \
 	static inline uint64_t fxt_##name(uint64_t value)                                       \
@@ -33,7 +33,7 @@
 
 enum {
 	FXT_WORD_BYTES = 8,
-	FXT_RECORD_MAX_WORDS = 4095,      /* 12 bits of size; readers take no more even of large records */
+	FXT_RECORD_MAX_WORDS = 4095,      /* 12 bits of size; readers accept no more even for large records */
 	FXT_STRING_MAX_BYTES = 32000,     /* "String references" */
 	FXT_STRING_MAX_INDEX = 0x7fff,
 	FXT_THREAD_MAX_INDEX = 0xff,
@@ -74,7 +74,7 @@ enum fxt_metadata_type {
 	FXT_METADATA_PROVIDER_SECTION = 2,
 	FXT_METADATA_PROVIDER_EVENT = 3,
 	FXT_METADATA_TRACE_INFO = 4,
-	/* Undefined by the specification, so every reader skips it by its size: our filler. */
+	/* our filler; the specification does not define this type, so every reader skips it by its size */
 	FXT_METADATA_FILLER = 15,
 };
 
@@ -90,15 +90,16 @@ FXT_FIELD(magic, 24, 55)
 /* "Magic number record": one word, always the first of a file. */
 static const uint64_t FXT_MAGIC_RECORD = UINT64_C(0x0016547846040010);
 
-/* A record of this many words (1..4095) that readers step over. Only its first word needs to be stored. */
+/* Returns the header of a filler of so many words (1..4095), which readers step over. Only this word needs
+ * to be stored. */
 static inline uint64_t fxt_filler(uint64_t words)
 {
 	return fxt_record_type(FXT_RECORD_METADATA) | fxt_record_words(words) |
 	       fxt_metadata_type(FXT_METADATA_FILLER);
 }
 
-/* The same of so many bytes, a multiple of 8 that is known to be in bounds: with nothing to mask, one
- * instruction. */
+/* Returns the header of a filler of so many bytes. They must be a multiple of 8 and in bounds, which the
+ * caller knows: without a mask this is one instruction. */
 static inline uint64_t fxt_filler_of_bytes(uint64_t bytes)
 {
 	return fxt_filler(0) + bytes * (fxt_record_words(1) / FXT_WORD_BYTES);
@@ -116,7 +117,8 @@ FXT_FIELD(string_index, 16, 30)
 FXT_FIELD(string_bytes, 32, 46)
 FXT_FIELD(thread_index, 16, 23)
 
-/* "String references": 0 is the empty string, the top bit marks an inline string of the given length. */
+/* "String references": 0 is the empty string, and the top bit marks an inline string of the length in the
+ * other bits. */
 FXT_FIELD(string_ref_inline, 15, 15)
 FXT_FIELD(string_ref_value, 0, 14)
 
@@ -147,7 +149,7 @@ FXT_FIELD(event_thread, 24, 31)
 FXT_FIELD(event_category, 32, 47)
 FXT_FIELD(event_name, 48, 63)
 
-/* Whether an event of this type ends in a word of its own: counter id, end time or correlation id. */
+/* Returns whether an event of this type ends in a word of its own: counter id, end time or correlation id. */
 static inline int fxt_event_has_extra(enum fxt_event_type type)
 {
 	return type == FXT_EVENT_COUNTER || type >= FXT_EVENT_DURATION_COMPLETE;
@@ -165,7 +167,7 @@ FXT_FIELD(blob_type, 48, 55)
 
 enum fxt_kernel_object_type { FXT_OBJECT_PROCESS = 1, FXT_OBJECT_THREAD = 2 };
 
-FXT_FIELD(object_process, 16, 23)         /* userspace: thread ref */
+FXT_FIELD(object_process, 16, 23)         /* userspace: a thread reference */
 FXT_FIELD(object_type, 16, 23)            /* kernel: enum fxt_kernel_object_type */
 FXT_FIELD(object_name, 24, 39)
 FXT_FIELD(object_args, 40, 43)
@@ -181,7 +183,8 @@ enum fxt_thread_state {
 	FXT_THREAD_DEAD = 5,
 };
 
-/* Bits 60..63 are reserved in the specification's own record and are 0 there; newer writers put a subtype. */
+/* Bits 60..63 are reserved in the specification's own record, where they are 0. Newer writers have a
+ * subtype there. */
 enum fxt_scheduling_type {
 	FXT_SCHEDULING_LEGACY_SWITCH = 0,
 	FXT_SCHEDULING_SWITCH = 1,
@@ -211,7 +214,7 @@ enum fxt_large_blob_format { FXT_LARGE_BLOB_EVENT = 0, FXT_LARGE_BLOB_BARE = 1 }
 FXT_FIELD(large_words, 4, 35)
 FXT_FIELD(large_type, 36, 39)
 FXT_FIELD(large_blob_format, 40, 43)
-/* The format header word of a large blob. */
+/* These are fields of the format header word of a large blob. */
 FXT_FIELD(large_blob_category, 0, 15)
 FXT_FIELD(large_blob_name, 16, 31)
 FXT_FIELD(large_blob_args, 32, 35)
@@ -236,7 +239,7 @@ FXT_FIELD(arg_type, 0, 3)
 FXT_FIELD(arg_words, 4, 15)
 FXT_FIELD(arg_name, 16, 31)
 FXT_FIELD(arg_value32, 32, 63)            /* int32, uint32 */
-FXT_FIELD(arg_string, 32, 47)             /* string ref */
+FXT_FIELD(arg_string, 32, 47)             /* string reference */
 FXT_FIELD(arg_bool, 32, 32)
 
 #endif

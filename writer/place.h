@@ -1,7 +1,8 @@
-/* Where the agent's own mappings lie: at addresses that the kernel gives to nobody who does not ask for them.
- * Next to the program's mappings they would come to lie in the holes that these leave, and a program may
- * believe a hole of its own making to be free: it maps something there again (MAP_FIXED), or unmaps it a
- * second time.
+/* Places for the agent's own mappings: addresses that the kernel gives to nobody who does not ask for them.
+ *
+ * If the kernel chose, these mappings would lie in holes between the program's own. A program may believe
+ * that a hole of its own making is free: it maps something there again (MAP_FIXED), or unmaps it a second
+ * time. Both would destroy a mapping of the agent.
  */
 #ifndef FXT_PLACE_H
 #define FXT_PLACE_H
@@ -10,11 +11,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A place for so many bytes that has not been given before, for mmap() to take as a hint: the kernel chooses
- * another one where that is taken, or lies beyond what addresses there are. Any context. */
+/* Returns a place for so many bytes that was not given before, for mmap() to take as a hint. The kernel
+ * chooses another address if that one is taken or does not exist. Any context may call this. */
 uintptr_t fxt_place(size_t bytes);
 
-/* What has been given so far, as one range; empty at first. */
+/* The range in which all places lie that were given so far; it is empty at first. */
 struct fxt_range {
 	uintptr_t from, end;
 };
