@@ -1,4 +1,4 @@
-/* See apart.h. */
+/* How the tasks of apart.h are made. See apart.h for the contexts that may call this. */
 #include "apart.h"
 
 #include <errno.h>
@@ -8,9 +8,9 @@
 
 enum {
 	CLOSE_AND_UNSHARE = 2,          /* CLOSE_RANGE_UNSHARE: <linux/close_range.h> may be absent */
-	/* A thread, so that nobody can wait for it and it has no parent to tell. Its maker sleeps until it
-	 * has ended (CLONE_VFORK), and it works on the stack below its maker's frame, with its maker's
-	 * thread-local storage. */
+	/* CLONE_THREAD: nobody can wait for the task, and it has no parent to tell. CLONE_VFORK: its maker
+	 * sleeps until it has ended, and the task works on the stack below its maker's frame, with its
+	 * maker's thread-local storage. */
 	TASK_FLAGS = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_VFORK,
 };
 
@@ -39,11 +39,13 @@ struct task {
 	long result;
 };
 
-/* Closing all of a table that is shared takes nothing but the table: no file of the program is held for the
- * time. Before Linux 5.9 the whole table is copied. */
+/* Gives the task an empty table of descriptors. When all of a shared table is to be closed, the kernel
+ * copies nothing, so no file of the program is held open meanwhile. Before Linux 5.9 there is only
+ * unshare(), which copies the whole table. */
 static bool has_own_table(void)
 {
-	return !FXT_SYSCALL3(SYS_close_range, 0, UINT32_MAX, CLOSE_AND_UNSHARE) || !FXT_SYSCALL1(SYS_unshare, CLONE_FILES);
+	return !FXT_SYSCALL3(SYS_close_range, 0, UINT32_MAX, CLOSE_AND_UNSHARE) ||
+	       !FXT_SYSCALL1(SYS_unshare, CLONE_FILES);
 }
 
 static __attribute__((used)) void run_task(struct task *task)
@@ -52,8 +54,8 @@ static __attribute__((used)) void run_task(struct task *task)
 		task->result = task->work(task->argument);
 }
 
-/* In one piece: between the two returns of clone() nothing may be stored to the frame, which both tasks have.
- * Returns in the maker. */
+/* Makes the task and returns in the maker. This is one piece of assembler: between the two returns of
+ * clone() nothing may be stored to the frame, because both tasks have it. */
 static __attribute__((noinline)) long make_task(struct task *task)
 {
 #if defined(__x86_64__)
@@ -64,7 +66,7 @@ static __attribute__((noinline)) long make_task(struct task *task)
 	__asm__ volatile("syscall\n\t"
 			 "test %%rax, %%rax\n\t"
 			 "jnz 1f\n\t"
-			 "sub $256, %%rsp\n\t"          /* behind the red zone */
+			 "sub $256, %%rsp\n\t" /* steps over the red zone */
 			 "and $-16, %%rsp\n\t"
 			 "mov %[task], %%rdi\n\t"
 			 "call *%[run]\n\t"
@@ -73,8 +75,8 @@ static __attribute__((noinline)) long make_task(struct task *task)
 			 "syscall\n"
 			 "1:"
 			 : "=a"(result)
-			 : "0"(SYS_clone), "D"((long)TASK_FLAGS), "S"(0L), "d"(0L), "r"(r10), "r"(r8), [task] "b"(task),
-			   [run] "r"(run_task), [exit] "i"(SYS_exit)
+			 : "0"(SYS_clone), "D"((long)TASK_FLAGS), "S"(0L), "d"(0L), "r"(r10),
+			   "r"(r8), [task] "b"(task), [run] "r"(run_task), [exit] "i"(SYS_exit)
 			 : "rcx", "r11", "memory", "cc");
 	return result;
 #else
@@ -97,7 +99,8 @@ static __attribute__((noinline)) long make_task(struct task *task)
 			 "svc 0\n"
 			 "1:"
 			 : "+r"(x0)
-			 : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x19), "r"(x20), [exit] "i"(SYS_exit)
+			 : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x19),
+			   "r"(x20), [exit] "i"(SYS_exit)
 			 : "memory", "cc", "x30");
 	return x0;
 #endif

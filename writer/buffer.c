@@ -1,16 +1,16 @@
-/* The buffer's memory: handing out chunks and pages, growing the file, the durable area. See buffer.h. */
+/* The functions of storage.h for the buffer, and the file's growth. buffer.h says who may call them. */
 #include "buffer.h"
 
 #include <errno.h>
 #include <string.h>
 
 enum {
-	/* Written at once: 128 KiB is one large folio where the kernel has them, and some 25 microseconds. A
-	 * small program does with 64: a chunk for its thread and one for open calls. */
+	/* The file grows by this much at once. 128 KiB is one large folio where there are such, and takes
+	 * some 25 microseconds. A small program needs 64: a chunk for its thread, one for calls in
+	 * progress. */
 	GROW_CHUNKS = 4,
 	GROW_FIRST_CHUNKS = 2,
-	/* Kept ahead of the cursor, so that a thread that needs a chunk does not wait for one that grows the
-	 * file. */
+	/* So many chunks lie ahead of the cursor at most, so that threads rarely wait for growth. */
 	AHEAD_MAX_CHUNKS = 12,
 	RETRY_NS = 100 * 1000 * 1000,
 	MAX_FREE_PAGES = 1 << 16,
@@ -32,8 +32,7 @@ static void empty_chunk(uint64_t *base, size_t words)
 	store(&base[0], fxt_filler(words - 1));
 }
 
-/* Gives each cache line behind the first of these words, the last of which is a filler for good, a filler for
- * the rest at its head: lane.h. */
+/* Stores a filler for the rest at the head of each cache line behind the first: see lane.h. */
 static void lay_heads(uint64_t *base, size_t words)
 {
 	uint64_t *end = base + words - 1, *head;
@@ -44,7 +43,8 @@ static void lay_heads(uint64_t *base, size_t words)
 
 uint64_t *fxt_buffer_chunk(struct fxt_buffer *buffer, uint32_t number)
 {
-	uint64_t *base = atomic_load_explicit(&buffer->windows[number / FXT_WINDOW_CHUNKS].base, memory_order_acquire);
+	uint64_t *base =
+		atomic_load_explicit(&buffer->windows[number / FXT_WINDOW_CHUNKS].base, memory_order_acquire);
 
 	return base + (size_t)(number % FXT_WINDOW_CHUNKS) * FXT_CHUNK_WORDS;
 }
@@ -55,15 +55,15 @@ static void *map_window(struct fxt_buffer *buffer, off_t offset, int *error)
 	char *at = NULL;
 
 #ifdef FXT_CHECKING
-	/* Between two pages that nobody may touch. */
-	at = fxt_sys_mmap(NULL, FXT_WINDOW_BYTES + 2 * FXT_PAGE_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0, error);
+	at = fxt_sys_mmap(NULL, FXT_WINDOW_BYTES + 2 * FXT_PAGE_BYTES, PROT_NONE,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0, error);
 	if (!at)
 		return NULL;
 	at += FXT_PAGE_BYTES;
 	flags |= MAP_FIXED;
 #endif
-	return fxt_sys_mmap(at, FXT_WINDOW_BYTES, PROT_READ | PROT_WRITE, flags, buffer->in_memory ? -1 : buffer->fd,
-			    buffer->in_memory ? 0 : offset, error);
+	return fxt_sys_mmap(at, FXT_WINDOW_BYTES, PROT_READ | PROT_WRITE, flags,
+			    buffer->in_memory ? -1 : buffer->fd, buffer->in_memory ? 0 : offset, error);
 }
 
 static int map_windows(struct fxt_buffer *buffer, uint32_t from, uint32_t to)
@@ -77,17 +77,18 @@ static int map_windows(struct fxt_buffer *buffer, uint32_t from, uint32_t to)
 
 		if (atomic_load_explicit(&window->base, memory_order_relaxed))
 			continue;
-		base = map_window(buffer, (off_t)fxt_buffer_chunk_offset(buffer, i * FXT_WINDOW_CHUNKS), &error);
+		base = map_window(buffer, (off_t)fxt_buffer_chunk_offset(buffer, i * FXT_WINDOW_CHUNKS),
+				  &error);
 		if (!base)
 			return error;
-		/* Core dumps are of the program, not of its trace, which is a file already. */
+		/* Core dumps are about the program, and the trace is a file already. */
 		fxt_sys_madvise(base, FXT_WINDOW_BYTES, MADV_DONTDUMP);
 		atomic_store_explicit(&window->base, base, memory_order_release);
 	}
 	return 0;
 }
 
-/* In memory, the chunk as it is in the file, where its pages are joined as well. */
+/* Fills a new chunk of a buffer in memory as it is in the file, and joins its pages in the file. */
 static int lay_in_memory(struct fxt_buffer *buffer, uint32_t number)
 {
 	const uint64_t filler = fxt_filler(FXT_CHUNK_WORDS - 1);
@@ -105,10 +106,11 @@ int fxt_buffer_grow(struct fxt_buffer *buffer, uint32_t to)
 		return -EBADF;
 	error = map_windows(buffer, from, to);
 	if (!error)
-		error = fxt_file_append_pages(buffer->fd, fxt_buffer_chunk_offset(buffer, from), (to - from) * FXT_CHUNK_PAGES);
+		error = fxt_file_append_pages(buffer->fd, fxt_buffer_chunk_offset(buffer, from),
+					      (to - from) * FXT_CHUNK_PAGES);
 	for (i = from; !error && buffer->in_memory && i < to; i++)
 		error = lay_in_memory(buffer, i);
-	/* What was appended is given back, and with it what was kept behind the end. */
+	/* The pages that were appended were given back, and with them the spare behind the end. */
 	if (error && buffer->has_spare)
 		fxt_buffer_keep_spare(buffer);
 	if (error)
@@ -119,7 +121,7 @@ int fxt_buffer_grow(struct fxt_buffer *buffer, uint32_t to)
 	return 0;
 }
 
-/* One step; under extend_lock. */
+/* Grows the file by one step. Called under extend_lock. */
 static int grow_step(struct fxt_buffer *buffer, uint64_t now_ns)
 {
 	uint32_t from = atomic_load_explicit(&buffer->extended, memory_order_relaxed);
@@ -159,7 +161,7 @@ static bool grow_for(struct fxt_buffer *buffer, uint32_t number, uint64_t now_ns
 	return !error;
 }
 
-/* Every thread that took a chunk adds to the stock, unless another is at it. */
+/* Adds to the stock if it is low and no other thread does so. Called after a chunk was taken. */
 static void grow_ahead(struct fxt_buffer *buffer, uint32_t number, uint64_t now_ns)
 {
 	uint32_t ahead = number / 2 < AHEAD_MAX_CHUNKS ? number / 2 : AHEAD_MAX_CHUNKS;
@@ -175,8 +177,7 @@ static void grow_ahead(struct fxt_buffer *buffer, uint32_t number, uint64_t now_
 	fxt_unlock(&buffer->extend_lock, mask);
 }
 
-/* After a rewrite: chunks of doubling size at the end of the small file, mapped one by one. The first is
- * preceded by the strings that were left out. */
+/* Hands out a chunk at a rewritten file's end. Sizes double; the strings left out precede the first. */
 static bool take_tail(struct fxt_buffer *buffer, struct fxt_chunk *chunk)
 {
 	unsigned number = (unsigned)atomic_fetch_add_explicit(&buffer->cursor, 1, memory_order_relaxed);
@@ -193,16 +194,16 @@ static bool take_tail(struct fxt_buffer *buffer, struct fxt_chunk *chunk)
 	offset = buffer->tail_offset;
 	error = fxt_file_ready(buffer) ? fxt_file_append_pages(buffer->fd, offset, pages) : -EBADF;
 	if (!error) {
-		/* The file ends where its records do, on no page boundary: map from the page before. */
+		/* The file ends where its records end, within a page, which is mapped as well. */
 		uint64_t start = offset & ~(uint64_t)(FXT_PAGE_BYTES - 1);
 
-		base = fxt_sys_mmap(NULL, offset - start + (size_t)pages * FXT_PAGE_BYTES, PROT_READ | PROT_WRITE,
-				    MAP_SHARED, buffer->fd, (off_t)start, &error);
+		base = fxt_sys_mmap(NULL, offset - start + (size_t)pages * FXT_PAGE_BYTES,
+				    PROT_READ | PROT_WRITE, MAP_SHARED, buffer->fd, (off_t)start, &error);
 		buffer->tail_offset = offset + (uint64_t)pages * FXT_PAGE_BYTES;
-		/* At the end of the process nobody saves any more: what is there now stays for the moment
-		 * that is left. */
+		/* Nobody will save the buffer, so even here the file is mapped, and gets its room now. */
 		if (base && buffer->in_memory &&
-		    fxt_sys_madvise(base, offset - start + (size_t)pages * FXT_PAGE_BYTES, MADV_POPULATE_WRITE)) {
+		    fxt_sys_madvise(base, offset - start + (size_t)pages * FXT_PAGE_BYTES,
+				    MADV_POPULATE_WRITE)) {
 			fxt_sys_munmap(base, offset - start + (size_t)pages * FXT_PAGE_BYTES);
 			base = NULL;
 		}
@@ -214,9 +215,10 @@ static bool take_tail(struct fxt_buffer *buffer, struct fxt_chunk *chunk)
 	fxt_unlock(&buffer->extend_lock, mask);
 	if (!base)
 		return false;
-	*chunk = (struct fxt_chunk){.base = base, .words = pages * FXT_PAGE_WORDS, .number = number, .is_copied = true};
+	*chunk = (struct fxt_chunk){.base = base, .words = pages * FXT_PAGE_WORDS, .number = number,
+				    .is_copied = true};
 	empty_chunk(chunk->base, chunk->words);
-	/* The file's own are not behind a rewritten part that ended within a line. */
+	/* The heads in the file are misplaced if the rewritten part has ended within a cache line. */
 	lay_heads(chunk->base, chunk->words);
 	if (strings) {
 		chunk->base[strings] = fxt_filler(chunk->words - 1 - strings);
@@ -249,17 +251,18 @@ static bool take_oldest(struct fxt_buffer *buffer, struct fxt_chunk *chunk)
 	if (!fxt_ring_take(&buffer->ring, &number, &waited))
 		return false;
 	past = &buffer->past[number];
-	*chunk = (struct fxt_chunk){.base = fxt_buffer_chunk(buffer, number), .words = FXT_CHUNK_WORDS, .number = number,
-				    .overwritten = past->events, .overwritten_ns = past->last_ns, .has_waited = waited};
+	*chunk = (struct fxt_chunk){.base = fxt_buffer_chunk(buffer, number), .words = FXT_CHUNK_WORDS,
+				    .number = number, .overwritten = past->events,
+				    .overwritten_ns = past->last_ns, .has_waited = waited};
 	past->events = 0;
-	/* Before the first store that a snapshot might read in place of what it was copying. */
+	/* This comes before a store that a snapshot might read in place of what it was copying. */
 	atomic_fetch_add_explicit(&past->turns, 1, memory_order_acq_rel);
 	atomic_thread_fence(memory_order_release);
 	empty_chunk(chunk->base, FXT_CHUNK_WORDS);
 	return true;
 }
 
-/* A chunk that nobody had before; the file grows by it where it has no more. */
+/* Hands out a chunk that nobody had before. The file grows if it has none. */
 static bool take_new(struct fxt_buffer *buffer, uint64_t now_ns, struct fxt_chunk *chunk)
 {
 	uint64_t number = atomic_load_explicit(&buffer->cursor, memory_order_relaxed);
@@ -270,10 +273,11 @@ static bool take_new(struct fxt_buffer *buffer, uint64_t now_ns, struct fxt_chun
 		if (number >= atomic_load_explicit(&buffer->extended, memory_order_acquire) &&
 		    !grow_for(buffer, (uint32_t)number, now_ns))
 			return false;
-	} while (!atomic_compare_exchange_weak_explicit(&buffer->cursor, &number, number + 1, memory_order_relaxed,
-							memory_order_relaxed));
-	*chunk = (struct fxt_chunk){.base = fxt_buffer_chunk(buffer, (uint32_t)number), .words = FXT_CHUNK_WORDS,
-				    .number = (uint32_t)number, .is_copied = buffer->mode != FXT_CIRCULAR};
+	} while (!atomic_compare_exchange_weak_explicit(&buffer->cursor, &number, number + 1,
+							memory_order_relaxed, memory_order_relaxed));
+	*chunk = (struct fxt_chunk){.base = fxt_buffer_chunk(buffer, (uint32_t)number),
+				    .words = FXT_CHUNK_WORDS, .number = (uint32_t)number,
+				    .is_copied = buffer->mode != FXT_CIRCULAR};
 	grow_ahead(buffer, (uint32_t)number, now_ns);
 	return true;
 }
@@ -286,8 +290,9 @@ static bool take(struct fxt_storage *storage, uint64_t now_ns, struct fxt_chunk 
 		return take_tail(buffer, chunk);
 	if (fxt_buffer_is_cut(buffer))
 		return false;
-	/* A ring that cannot grow any more goes round where it is. */
-	return take_new(buffer, now_ns, chunk) || (buffer->mode == FXT_CIRCULAR && take_oldest(buffer, chunk));
+	/* A ring that cannot grow any more reuses the chunks that it has. */
+	return take_new(buffer, now_ns, chunk) ||
+	       (buffer->mode == FXT_CIRCULAR && take_oldest(buffer, chunk));
 }
 
 void fxt_buffer_reserve(struct fxt_buffer *buffer)
@@ -303,9 +308,11 @@ void fxt_buffer_reserve(struct fxt_buffer *buffer)
 
 void fxt_buffer_trim(struct fxt_buffer *buffer)
 {
-	uint64_t mask = fxt_lock(&buffer->extend_lock), used = atomic_load_explicit(&buffer->cursor, memory_order_relaxed);
+	uint64_t mask = fxt_lock(&buffer->extend_lock),
+		 used = atomic_load_explicit(&buffer->cursor, memory_order_relaxed);
 
-	if (!buffer->tail_offset && fxt_file_ready(buffer) && used < atomic_load_explicit(&buffer->extended, memory_order_relaxed)) {
+	if (!buffer->tail_offset && fxt_file_ready(buffer) &&
+	    used < atomic_load_explicit(&buffer->extended, memory_order_relaxed)) {
 		atomic_store_explicit(&buffer->extended, (uint32_t)used, memory_order_release);
 		fxt_sys_ftruncate(buffer->fd, (off_t)fxt_buffer_chunk_offset(buffer, (uint32_t)used));
 	}
@@ -316,10 +323,11 @@ void fxt_buffer_trim(struct fxt_buffer *buffer)
 void fxt_window_finish(struct fxt_window *window)
 {
 	if (atomic_fetch_add_explicit(&window->finished, 1, memory_order_acq_rel) + 1 == FXT_WINDOW_CHUNKS)
-		fxt_sys_munmap(atomic_exchange_explicit(&window->base, NULL, memory_order_relaxed), FXT_WINDOW_BYTES);
+		fxt_sys_munmap(atomic_exchange_explicit(&window->base, NULL, memory_order_relaxed),
+			       FXT_WINDOW_BYTES);
 }
 
-/* The count is below 0 if none of the chunks is finished yet. */
+/* `finished` goes below 0 if none of the window's chunks is finished yet. */
 bool fxt_window_keep(struct fxt_window *window)
 {
 	unsigned finished = atomic_load_explicit(&window->finished, memory_order_relaxed);
@@ -327,18 +335,19 @@ bool fxt_window_keep(struct fxt_window *window)
 	do {
 		if (finished == FXT_WINDOW_CHUNKS)
 			return false;
-	} while (!atomic_compare_exchange_weak_explicit(&window->finished, &finished, finished - 1, memory_order_acq_rel,
-							memory_order_relaxed));
+	} while (!atomic_compare_exchange_weak_explicit(&window->finished, &finished, finished - 1,
+							memory_order_acq_rel, memory_order_relaxed));
 	return true;
 }
 
-/* On a full file system each chunk of a ring that is written again can take a commit of all that is freed:
- * some ten milliseconds. */
+/* Returns whether a finished chunk is saved at once. A chunk of a ring is not while the file system is
+ * full: writing it again can take a commit of all that was freed, some ten milliseconds. */
 static bool saves_now(const struct fxt_buffer *buffer)
 {
 	int error = atomic_load_explicit(&buffer->failure, memory_order_relaxed);
 
-	return buffer->in_memory && !fxt_may_not_lock() && !(buffer->mode == FXT_CIRCULAR && (error == -ENOSPC || error == -EDQUOT));
+	return buffer->in_memory && !fxt_may_not_lock() &&
+	       !(buffer->mode == FXT_CIRCULAR && (error == -ENOSPC || error == -EDQUOT));
 }
 
 static uint32_t finish(struct fxt_storage *storage, uint32_t number, uint32_t events, uint64_t last_ns)
@@ -348,7 +357,7 @@ static uint32_t finish(struct fxt_storage *storage, uint32_t number, uint32_t ev
 
 	if (buffer->tail_offset)
 		return 0;
-	/* It is saved with the rest, at the end. */
+	/* The chunk is saved with the others, at the end. */
 	if (buffer->in_memory && buffer->mode != FXT_CIRCULAR && fxt_may_not_lock())
 		return 0;
 	if (fxt_buffer_has_lost(buffer, number))
@@ -358,13 +367,13 @@ static uint32_t finish(struct fxt_storage *storage, uint32_t number, uint32_t ev
 	if (error)
 		atomic_store_explicit(&buffer->failure, error, memory_order_relaxed);
 	if (buffer->mode == FXT_CIRCULAR) {
-		/* It is saved again at the end, if it is still there. */
+		/* The chunk is saved again at the end, unless it was overwritten by then. */
 		buffer->past[number].events = events;
 		buffer->past[number].last_ns = last_ns;
 		fxt_ring_give_back(&buffer->ring, number);
 		return 0;
 	}
-	/* What is counted as lost does not come back. */
+	/* The events are counted as lost, so they must not be saved later. */
 	if (error)
 		empty_chunk(fxt_buffer_chunk(buffer, number), FXT_CHUNK_WORDS);
 	if (buffer->mode == FXT_STREAMING)
@@ -376,7 +385,8 @@ static int failure(const struct fxt_storage *storage)
 {
 	const struct fxt_buffer *buffer = (const struct fxt_buffer *)storage;
 
-	return fxt_buffer_is_cut(buffer) ? -ESTALE : atomic_load_explicit(&buffer->failure, memory_order_relaxed);
+	return fxt_buffer_is_cut(buffer) ? -ESTALE
+					 : atomic_load_explicit(&buffer->failure, memory_order_relaxed);
 }
 
 static uint64_t none_before(const struct fxt_storage *storage)
@@ -385,10 +395,11 @@ static uint64_t none_before(const struct fxt_storage *storage)
 
 	if (fxt_buffer_is_cut(buffer))
 		return FXT_NEVER;
-	/* A chunk of the ring is given back some time, and a file that was rewritten at exit has no limit. */
+	/* A chunk of the ring comes back some time, and a file that was rewritten has no limit. */
 	if (buffer->mode == FXT_CIRCULAR || buffer->tail_offset)
 		return 0;
-	if (atomic_load_explicit(&buffer->cursor, memory_order_relaxed) >= buffer->limit || fxt_is_forbidden(FXT_NO_GROWTH))
+	if (atomic_load_explicit(&buffer->cursor, memory_order_relaxed) >= buffer->limit ||
+	    fxt_is_forbidden(FXT_NO_GROWTH))
 		return FXT_NEVER;
 	return atomic_load_explicit(&buffer->retry_ns, memory_order_relaxed);
 }
@@ -405,7 +416,7 @@ static bool durable(struct fxt_storage *storage, const uint64_t *record, size_t 
 	mask = fxt_lock(&buffer->durable_lock);
 	at = buffer->durable_at;
 	end = buffer->durable_region_end;
-	/* The rewritten file has no such area. */
+	/* The rewritten file has no durable area. */
 	if (buffer->tail_offset) {
 		fxt_unlock(&buffer->durable_lock, mask);
 		return false;
@@ -434,7 +445,7 @@ static void return_page(struct fxt_storage *storage, uint64_t *page)
 	struct fxt_buffer *buffer = buffer_of(storage);
 	uint64_t mask;
 
-	/* Whatever it was divided into: the next one lays it out anew behind this filler. */
+	/* Whatever slots the page was divided into, its next holder divides it anew behind this filler. */
 	empty_chunk(page, FXT_PAGE_WORDS);
 	if (fxt_may_not_lock())
 		return;
@@ -461,13 +472,14 @@ static uint64_t *take_page(struct fxt_storage *storage, uint64_t now_ns, struct 
 	fxt_unlock(&buffer->page_lock, mask);
 	if (page)
 		return page;
-	/* A ring keeps room for events: pages are not given back before their thread is gone. */
-	if (buffer->mode == FXT_CIRCULAR && atomic_load_explicit(&buffer->page_chunks, memory_order_relaxed) >= buffer->limit / 2)
+	/* A ring keeps room for events, because pages are not given back before their thread has ended. */
+	if (buffer->mode == FXT_CIRCULAR &&
+	    atomic_load_explicit(&buffer->page_chunks, memory_order_relaxed) >= buffer->limit / 2)
 		return NULL;
 	if (!take(storage, now_ns, taken))
 		return NULL;
 	atomic_fetch_add_explicit(&buffer->page_chunks, 1, memory_order_relaxed);
-	/* Before anybody has a page of it. */
+	/* This is stored before any thread has a page of the chunk. */
 	atomic_store_explicit(&buffer->past[taken->number].is_pages, true, memory_order_release);
 	for (i = FXT_CHUNK_PAGES; i-- > 0;)
 		empty_chunk(taken->base + (size_t)i * FXT_PAGE_WORDS, FXT_PAGE_WORDS);

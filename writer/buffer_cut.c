@@ -1,11 +1,11 @@
-/* A file that is cut short by somebody while it is mapped: see buffer.h. Called by whoever finds it shorter
- * than it was made, and by the handler of the signal that the kernel sends for a store behind its end; any
- * context.
+/* A file that somebody makes shorter while it is mapped (docs/truncation.md). The callers are whoever finds
+ * the file shorter than it was made, and the handler of the signal that the kernel sends for a store behind
+ * the file's end. Any context may call this.
  *
- * What was mapped from there on becomes private memory at the same addresses, full of zeros. Emissions go on
- * storing there and nobody reads it: no chunk is handed out any more, and whoever reads a chunk stops at a
- * record of no words. Another thread may lose what it has stored in private memory already; that was lost
- * anyway.
+ * Everything that was mapped from there on becomes private memory at the same addresses, full of zeros.
+ * Emissions go on storing there, and nobody reads it: no chunk is handed out any more, and whoever reads a
+ * chunk stops at a record of size 0. A thread may lose what it has already stored in private memory,
+ * because another thread replaces it once more; that was lost anyway.
  */
 #include "buffer.h"
 
@@ -23,8 +23,8 @@ bool fxt_buffer_has_lost(const struct fxt_buffer *buffer, uint32_t number)
 	return cut && fxt_buffer_chunk_offset(buffer, number) + FXT_CHUNK_BYTES > cut - 1;
 }
 
-/* Cuts the file to its last record that is whole. The rest of a chunk is one filler, and so a chunk that is
- * cut ends with a record too long. */
+/* Cuts the file behind its last record that is whole. The rest of a chunk is one filler, so a chunk that
+ * was cut ends with a record that is too long. */
 static void mend(struct fxt_buffer *buffer)
 {
 	uint64_t durable_bytes = buffer->durable_words * FXT_WORD_BYTES, start, *words;
@@ -32,14 +32,16 @@ static void mend(struct fxt_buffer *buffer)
 	struct stat status;
 	int error;
 
-	if (buffer->tail_offset || !fxt_file_is_ours(buffer, buffer->fd) || fxt_sys_fstat(buffer->fd, &status) || !status.st_size)
+	if (buffer->tail_offset || !fxt_file_is_ours(buffer, buffer->fd) ||
+	    fxt_sys_fstat(buffer->fd, &status) || !status.st_size)
 		return;
 	start = (uint64_t)status.st_size;
 	start = start < durable_bytes ? 0 : start - (start - durable_bytes) % FXT_CHUNK_BYTES;
 	bytes = (size_t)((uint64_t)status.st_size - start);
 	count = bytes / FXT_WORD_BYTES;
-	words = bytes ? fxt_sys_mmap(NULL, bytes, PROT_READ, MAP_SHARED, buffer->fd, (off_t)start, &error) : NULL;
-	/* Somebody may have written something else to it. */
+	words = bytes ? fxt_sys_mmap(NULL, bytes, PROT_READ, MAP_SHARED, buffer->fd, (off_t)start, &error)
+		      : NULL;
+	/* Somebody may have written other contents to the file; then it is left alone. */
 	if (words && (start || words[0] == FXT_MAGIC_RECORD)) {
 		for (; at < count; at += n) {
 			n = fxt_get_record_words(words[at]);
@@ -66,15 +68,17 @@ bool fxt_buffer_find_cut(struct fxt_buffer *buffer, uint64_t *bytes)
 	return cut;
 }
 
-/* The bytes of a mapping, at `start` in the file, that are in [from, to) there. */
+/* Makes private memory of those bytes of a mapping that are in [from, to) of the file. The mapping has
+ * `bytes` bytes, and begins at `start` in the file. Returns false if the kernel refuses. */
 static bool make_private(void *base, uint64_t start, size_t bytes, uint64_t from, uint64_t to)
 {
 	int error;
 
 	from = from > start ? from - start : 0;
 	to = to < start ? 0 : to - start < bytes ? to - start : bytes;
-	return from >= to || fxt_sys_mmap((char *)base + from, to - from, PROT_READ | PROT_WRITE,
-					     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0, &error);
+	return from >= to ||
+	       fxt_sys_mmap((char *)base + from, to - from, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0, &error);
 }
 
 static uint64_t whole_pages(uint64_t bytes)
@@ -82,7 +86,8 @@ static uint64_t whole_pages(uint64_t bytes)
 	return (bytes + FXT_PAGE_BYTES - 1) / FXT_PAGE_BYTES * FXT_PAGE_BYTES;
 }
 
-/* What is mapped of [from, to) in the file, whole pages. False: the kernel has refused. */
+/* Makes private memory of everything that is mapped of [from, to) in the file. Both are whole pages.
+ * Returns false if the kernel refuses. */
 static bool leave_file(struct fxt_buffer *buffer, uint64_t from, uint64_t to)
 {
 	uint32_t windows = (buffer->limit + FXT_WINDOW_CHUNKS - 1) / FXT_WINDOW_CHUNKS, i;
@@ -111,9 +116,11 @@ bool fxt_buffer_cut(struct fxt_buffer *buffer, uint64_t bytes)
 	do {
 		if (before && before <= bytes + 1)
 			return true;
-	} while (!atomic_compare_exchange_weak_explicit(&buffer->cut, &before, bytes + 1, memory_order_acq_rel, memory_order_relaxed));
-	/* In memory, or nothing of it is mapped. */
-	return buffer->in_memory || !buffer->windows || leave_file(buffer, whole_pages(bytes), before ? whole_pages(before - 1) : UINT64_MAX);
+	} while (!atomic_compare_exchange_weak_explicit(&buffer->cut, &before, bytes + 1,
+							memory_order_acq_rel, memory_order_relaxed));
+	/* Nothing is to be done if the buffer is in memory, or nothing of it is mapped. */
+	return buffer->in_memory || !buffer->windows ||
+	       leave_file(buffer, whole_pages(bytes), before ? whole_pages(before - 1) : UINT64_MAX);
 }
 
 uint64_t fxt_buffer_file_bytes(const struct fxt_buffer *buffer)
@@ -123,7 +130,8 @@ uint64_t fxt_buffer_file_bytes(const struct fxt_buffer *buffer)
 	return fxt_buffer_chunk_offset(buffer, atomic_load_explicit(&buffer->extended, memory_order_acquire));
 }
 
-/* Where in the file a mapping of the buffer has this address; UINT64_MAX: nowhere. */
+/* Returns the offset in the file of an address in a mapping of the buffer; UINT64_MAX if the address is in
+ * none. */
 static uint64_t offset_of(const struct fxt_buffer *buffer, uintptr_t at)
 {
 	uint32_t windows = (buffer->limit + FXT_WINDOW_CHUNKS - 1) / FXT_WINDOW_CHUNKS, i;
@@ -131,7 +139,8 @@ static uint64_t offset_of(const struct fxt_buffer *buffer, uintptr_t at)
 	if (buffer->durable && at - (uintptr_t)buffer->durable < buffer->durable_words * FXT_WORD_BYTES)
 		return at - (uintptr_t)buffer->durable;
 	for (i = 0; i < windows; i++) {
-		uintptr_t base = (uintptr_t)atomic_load_explicit(&buffer->windows[i].base, memory_order_relaxed);
+		uintptr_t base =
+			(uintptr_t)atomic_load_explicit(&buffer->windows[i].base, memory_order_relaxed);
 
 		if (base && at - base < FXT_WINDOW_BYTES)
 			return fxt_buffer_chunk_offset(buffer, i * FXT_WINDOW_CHUNKS) + (at - base);
@@ -147,7 +156,8 @@ bool fxt_buffer_fault(struct fxt_buffer *buffer, uintptr_t at)
 
 	if (offset == UINT64_MAX && (at < places.from || at >= places.end))
 		return false;
-	/* By itself first: what is behind it was left before, if the file has been found cut already. */
+	/* The page itself comes first: if the file was found cut before, everything behind it is private
+	 * memory already. */
 	if (!make_private((void *)page, 0, FXT_PAGE_BYTES, 0, FXT_PAGE_BYTES))
 		return false;
 	return offset == UINT64_MAX || fxt_buffer_cut(buffer, offset);

@@ -1,4 +1,5 @@
-/* The trace file as a file: its descriptor, its name, its growth. Called by the buffer, any context. */
+/* The trace file as a file: its descriptor, its names, and appending to it. The other files of the buffer
+ * call this, in any context. */
 #include "buffer.h"
 
 #include <errno.h>
@@ -7,31 +8,35 @@
 #include "apart.h"
 #include "decimal.h"
 
-/* For paths in the making. Not on the stack: a file may have to be made in a signal handler, whose stack may
- * have 3632 bytes. Files are made and renamed by one thread at a time: see fxt_buffer_create(). */
+/* A path that is being put together. It is not on the stack, because a signal handler may have to make a
+ * file, and its stack may have 3632 bytes. Only one thread at a time makes and renames files: see
+ * fxt_buffer_create(). */
 static char scratch[FXT_PATH_BYTES];
 
 enum {
-	/* Programs close descriptors 3 to 255 or to 1023 in loops, and select() takes those below 1024. */
+	/* Programs close descriptors 3 to 255, or to 1023, in loops, and select() takes those below 1024. */
 	HIGH_DESCRIPTOR = 1000,
-	USUAL_LIMIT = 1024,             /* to which a program may raise a lower one */
-	/* The kernel's table reaches to the highest descriptor, and a fork copies it. */
+	USUAL_LIMIT = 1024,             /* the program may raise a lower limit to this */
+	/* A limit above this is not exceeded, because the kernel's table reaches to the highest descriptor,
+	 * and a fork copies the table. */
 	HIGHEST_DESCRIPTOR = 4096,
-	HIGH_STEP = 1024,               /* from one that the program wants: it may want the next ones too */
+	/* the distance from a number that the program wants, because it may want the next ones too */
+	HIGH_STEP = 1024,
 	LARGEST_RETRY = 999,
 	WRITE_BYTES = 128 << 10,
 };
 
-/* A copy of `fd` where the program cannot have any: above its limit, which is raised for that moment. A
- * program that opens all it may then gets as many as ever. Another thread could see the raised limit, and a
- * child of its have it for good. Negative: not possible. */
+/* Duplicates `fd` to a number that the program cannot have: above its limit, which is raised for that
+ * moment. So a program that opens as many files as it may gets as many as without us. Returns a negative
+ * errno if that is not possible. The thread must be alone: another thread could see the raised limit, and a
+ * child that it forks would have it for good. */
 static int dup_above_limit(int fd, const struct rlimit *limit)
 {
 	rlim_t least = limit->rlim_cur < USUAL_LIMIT ? USUAL_LIMIT : limit->rlim_cur;
 	struct rlimit raised = {least + HIGH_STEP, limit->rlim_max};
 	int copy;
 
-	/* Only root may raise the second one. */
+	/* Only root may raise the hard limit. */
 	if (raised.rlim_max < raised.rlim_cur)
 		raised.rlim_max = raised.rlim_cur;
 	if (fxt_sys_setrlimit(RLIMIT_NOFILE, &raised))
@@ -78,12 +83,15 @@ bool fxt_file_is_ours(struct fxt_buffer *buffer, int fd)
 	uint64_t least = fxt_buffer_file_bytes(buffer);
 	struct stat status;
 
-	/* Not to be asked: then only the program itself can have closed it, and it has not through us. */
+	/* We may not ask the kernel. Then only the program itself can have closed the descriptor, and it
+	 * has not done so by way of a wrapper. */
 	if (fxt_is_forbidden(FXT_NO_GROWTH))
 		return fd >= 0 && fd == buffer->fd;
-	if (fd < 0 || fxt_sys_fstat(fd, &status) || status.st_dev != buffer->device || status.st_ino != buffer->inode)
+	if (fd < 0 || fxt_sys_fstat(fd, &status) || status.st_dev != buffer->device ||
+	    status.st_ino != buffer->inode)
 		return false;
-	/* Asked again: room that is not needed may have been given up meanwhile. */
+	/* The size is compared once more, because room that is not needed may have been given up meanwhile.
+	 */
 	if ((uint64_t)status.st_size < least && (uint64_t)status.st_size < fxt_buffer_file_bytes(buffer))
 		fxt_buffer_cut(buffer, (uint64_t)status.st_size);
 	return true;
@@ -95,7 +103,7 @@ bool fxt_file_ready(struct fxt_buffer *buffer)
 
 	if (fxt_file_is_ours(buffer, buffer->fd))
 		return !fxt_buffer_is_cut(buffer);
-	/* Another thread would see it opened. */
+	/* Another thread would see the file opened. */
 	if (!buffer->is_apart && !fxt_opens_here())
 		return false;
 	fd = fxt_sys_open(buffer->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0);
@@ -130,12 +138,13 @@ int fxt_file_grow(struct fxt_buffer *buffer, uint32_t to)
 	buffer->is_apart = true;
 	error = (int)fxt_apart_always(grow, &growth);
 	buffer->is_apart = false;
-	/* It was closed with the task's table. */
+	/* The descriptor was closed with the task's table. */
 	buffer->fd = -1;
 	return error;
 }
 
-/* `path` itself, then name.1.fxt, name.2.fxt, ... The caller has checked the length. */
+/* Writes the name for an attempt: `path` itself, then name.1.fxt, name.2.fxt and so on. The caller has
+ * checked the length. */
 static void numbered_name(char *name, const char *path, unsigned attempt)
 {
 	size_t length = strlen(path), stem = length, at;
@@ -151,7 +160,7 @@ static void numbered_name(char *name, const char *path, unsigned attempt)
 	memcpy(name + at, path + stem, length - stem + 1);
 }
 
-/* A nameless file in the directory of `path`. */
+/* Opens a file without a name in the directory of `path`. */
 static int open_nameless(const char *path)
 {
 	size_t length = strlen(path);
@@ -173,7 +182,7 @@ int fxt_file_open(char *path, bool *nameless)
 	if (strlen(path) + 6 > sizeof(scratch))
 		return -ENAMETOOLONG;
 	*nameless = true;
-	/* A file without a name gets one by way of /proc, which a chroot may lack. */
+	/* A file without a name gets one by way of /proc, which a chroot may not have. */
 	if (!fxt_sys_lstat("/proc/thread-self/fd", &status))
 		fd = open_nameless(path);
 	if (fd != -EOPNOTSUPP && fd != -EISDIR && fd != -EINVAL)
@@ -259,22 +268,24 @@ void fxt_file_discard(const char *path, bool nameless)
 		fxt_sys_unlink(hidden_name(path));
 }
 
-/* What the file grows by. Every page begins with a filler that spans it, so that the file is valid when it
- * ends behind any of them; every other cache line begins with a filler for the rest of its chunk, for whom
- * lane.h says. */
+/* The contents that the file grows by. Every page begins with a filler that spans it, so the file is valid
+ * if it ends behind any page. Every other cache line begins with a filler for the rest of its chunk (lane.h
+ * says why). */
 #define HEAD(at) [(at)] = FXT_RECORD_METADATA | (FXT_CHUNK_WORDS - 1 - (at)) << 4 | FXT_METADATA_FILLER << 16
 #define HEADS_8(at) HEAD((at) + 8), HEAD((at) + 16), HEAD((at) + 24), HEAD((at) + 32), HEAD((at) + 40), \
 	HEAD((at) + 48), HEAD((at) + 56)
-#define HEADS_64(at) HEADS_8(at), HEAD((at) + 64), HEADS_8((at) + 64), HEAD((at) + 128), HEADS_8((at) + 128), \
-	HEAD((at) + 192), HEADS_8((at) + 192), HEAD((at) + 256), HEADS_8((at) + 256), HEAD((at) + 320), \
-	HEADS_8((at) + 320), HEAD((at) + 384), HEADS_8((at) + 384), HEAD((at) + 448), HEADS_8((at) + 448)
+#define HEADS_64(at)                                                                             \
+	HEADS_8(at), HEAD((at) + 64), HEADS_8((at) + 64), HEAD((at) + 128), HEADS_8((at) + 128), \
+		HEAD((at) + 192), HEADS_8((at) + 192), HEAD((at) + 256), HEADS_8((at) + 256),    \
+		HEAD((at) + 320), HEADS_8((at) + 320), HEAD((at) + 384), HEADS_8((at) + 384),    \
+		HEAD((at) + 448), HEADS_8((at) + 448)
 #define PAGE(number) \
 	[(number) * FXT_PAGE_WORDS] = FXT_RECORD_METADATA | FXT_PAGE_WORDS << 4 | FXT_METADATA_FILLER << 16, \
 	HEADS_64((number) * FXT_PAGE_WORDS)
 
 const uint64_t fxt_file_fresh_chunk[FXT_CHUNK_WORDS] = {
 	PAGE(0), PAGE(1), PAGE(2), PAGE(3), PAGE(4), PAGE(5), PAGE(6), PAGE(7),
-	/* A filler of one word, for when the first is one for the rest. */
+	/* This filler of one word is the last one when the first filler spans the rest. */
 	[FXT_CHUNK_WORDS - 1] = FXT_RECORD_METADATA | 1 << 4 | FXT_METADATA_FILLER << 16,
 };
 
@@ -291,9 +302,11 @@ int fxt_file_append_pages(int fd, uint64_t offset, unsigned pages)
 		ssize_t written;
 
 		for (; n < pages - done && pieces < sizeof(vector) / sizeof(*vector); pieces++) {
-			unsigned piece = pages - done - n < FXT_CHUNK_PAGES ? pages - done - n : FXT_CHUNK_PAGES;
+			unsigned piece =
+				pages - done - n < FXT_CHUNK_PAGES ? pages - done - n : FXT_CHUNK_PAGES;
 
-			vector[pieces] = (struct iovec){(void *)(uintptr_t)fxt_file_fresh_chunk, (size_t)piece * FXT_PAGE_BYTES};
+			vector[pieces] = (struct iovec){(void *)(uintptr_t)fxt_file_fresh_chunk,
+							(size_t)piece * FXT_PAGE_BYTES};
 			n += piece;
 		}
 		written = fxt_sys_pwritev(fd, vector, (int)pieces, (off_t)place);
@@ -301,7 +314,7 @@ int fxt_file_append_pages(int fd, uint64_t offset, unsigned pages)
 		if (written == -EINTR)
 			continue;
 		if (written != (ssize_t)n * FXT_PAGE_BYTES) {
-			/* Whole pages of fillers may stay; part of one may not. */
+			/* Whole pages of fillers may stay in the file, but part of a page may not. */
 			fxt_sys_ftruncate(fd, (off_t)offset);
 			return written < 0 ? (int)written : -ENOSPC;
 		}

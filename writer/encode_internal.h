@@ -21,8 +21,8 @@ struct fxt_cursor {
 struct fxt_cursor fxt_begin(uint64_t *out, size_t capacity);
 struct fxt_cursor fxt_begin_large(uint64_t *out, size_t capacity);
 
-/* Stores the header, with the size added, after everything else. Returns the record's size in words, or 0 if the
- * cursor is bad. */
+/* Stores the header, with the size added, after everything else. Returns the record's size in words, or
+ * 0 if the cursor is bad. */
 size_t fxt_finish(const struct fxt_cursor *c, uint64_t header);
 size_t fxt_finish_large(const struct fxt_cursor *c, uint64_t header);
 

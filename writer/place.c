@@ -1,22 +1,24 @@
-/* See place.h. Called by fxt_sys_mmap(), and by the wrapper of munmap(). */
+/* Where places of place.h lie and how they are given out. fxt_sys_mmap() and the wrapper of munmap() call
+ * this, in any context. */
 #include "place.h"
 
 #include <stdatomic.h>
 
-/* Between what sanitizers and non-PIE programs have below and programs, heaps and the kernel's choice above,
- * with 48 bits of addresses. */
+/* The range lies above what sanitizers and non-PIE programs use, and below programs, heaps and the kernel's
+ * own choice, with addresses of 48 bits. */
 #define LOWEST UINT64_C(0x200000000000)
 #define RANDOM_BITS 44
 #define PLACE_BYTES ((uintptr_t)1 << 40)
 
 enum {
 	LEAST_BYTES = 64 << 10,         /* the largest page there is */
-	LARGE_BYTES = 2 << 20,          /* what the kernel may have one entry of its tables for */
+	LARGE_BYTES = 2 << 20,          /* the kernel may map this much by one entry of its tables */
 };
 
 static _Atomic uintptr_t used;
 
-/* As random as where the loader has put this library, and the same in forked children. */
+/* Returns the range's lowest address. It is as random as the address of this library, and the same in
+ * forked children. */
 static uintptr_t lowest(void)
 {
 	uintptr_t page = (uintptr_t)&used >> 12;
@@ -31,9 +33,11 @@ uintptr_t fxt_place(size_t bytes)
 
 	do
 		at = (from + unit - 1) / unit * unit;
-	while (!atomic_compare_exchange_weak_explicit(&used, &from, at + (bytes + LEAST_BYTES - 1) / LEAST_BYTES * LEAST_BYTES,
-						      memory_order_relaxed, memory_order_relaxed));
-	/* What was given so long ago is free again, or the kernel chooses. */
+	while (!atomic_compare_exchange_weak_explicit(
+		&used, &from, at + (bytes + LEAST_BYTES - 1) / LEAST_BYTES * LEAST_BYTES,
+		memory_order_relaxed, memory_order_relaxed));
+	/* After 2^40 bytes places are given again. What lay there is unmapped by then, or the kernel
+	 * chooses another address. */
 	return lowest() + at % PLACE_BYTES;
 }
 

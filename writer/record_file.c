@@ -1,4 +1,4 @@
-/* See record_file.h. */
+/* Writing records by way of a small memory. See record_file.h for the callers. */
 #include "record_file.h"
 
 #include <errno.h>

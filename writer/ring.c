@@ -1,5 +1,8 @@
-/* See ring.h. A place is filled by whoever drew its position from the tail, unless whoever is next to take
- * from it finds it empty: then that thread fills it with NONE and goes on, and the other draws again. */
+/* The queue without locks of ring.h. Any context may call this.
+ *
+ * A thread that gives a chunk back draws a position from the tail, and fills the place of that position. If
+ * the thread that takes from this position next finds the place still empty, it fills it with NONE and goes
+ * on; the other thread then draws another position. */
 #include "ring.h"
 
 #include "lock.h"
@@ -57,7 +60,7 @@ bool fxt_ring_take(struct fxt_ring *ring, uint32_t *chunk, bool *waited)
 		at = &ring->places[position % ring->size];
 		filled = atomic_load(at);
 		if (round_of(filled) < position + 1) {
-			/* Whether this succeeds or not, it is filled now. */
+			/* The place is filled now, whether this has succeeded or not. */
 			atomic_compare_exchange_strong(at, &filled, place(position, NONE));
 			continue;
 		}
@@ -83,12 +86,14 @@ void fxt_ring_give_back(struct fxt_ring *ring, uint32_t chunk)
 		position = atomic_fetch_add(&ring->tail, 1);
 		at = &ring->places[position % ring->size];
 		filled = atomic_load(at);
-	} while (round_of(filled) >= position + 1 || !atomic_compare_exchange_strong(at, &filled, place(position, chunk)));
+	} while (round_of(filled) >= position + 1 ||
+		 !atomic_compare_exchange_strong(at, &filled, place(position, chunk)));
 }
 
 uint64_t fxt_ring_close(struct fxt_ring *ring, uint64_t *first)
 {
-	/* Closed for all before the head is looked at: nobody who takes a later position is past the gate. */
+	/* The gate is closed for all positions before the head is read, so no thread can take a later
+	 * position and pass. */
 	atomic_store(&ring->gate, 0);
 	*first = atomic_load(&ring->head);
 	fxt_ring_open(ring, *first);

@@ -1,22 +1,25 @@
-/* Copying a buffer while it is written: see fxt_buffer_snapshot() in buffer.h.
+/* Copying a buffer while it is written. fxt_buffer_snapshot() says who calls this and in which context;
+ * docs/snapshots.md describes the whole.
  *
- * A chunk is read as its writer committed it: a header with acquire order first, then the words behind it, so
- * that what is copied is whole without any word from the writer. Three things move under the reader:
- *   - a chunk of the ring may be emptied for somebody else: its turns tell, and it is read again;
- *   - the slots of calls in progress are rewritten in place: a slot's first two words, of which the second is a time that is
- *     never used twice, are compared after it was copied, and it is read again;
- *   - a page of such slots may be given back and divided anew: page_lock is held while a chunk is read, and a page that nobody
- *     holds is one filler.
+ * A chunk is read as its writer committed it: first a header with acquire order, then the words behind it.
+ * So what is copied is whole, without any help from the writer. Three things may change while they are
+ * read:
+ *   - A chunk of the ring may be emptied for another thread. Its turns tell, and it is read again.
+ *   - The slots of calls in progress are rewritten in place. The second word of a slot is a time that is
+ *     never used twice. The first two words are compared after the slot was copied, and if they differ it is
+ *     read again.
+ *   - A page of such slots may be given back and divided anew. So page_lock is held while a chunk is read,
+ *     and a page that nobody holds is one filler.
  *
- * A call in progress is in its slot until its record is committed. Were a slot read before the chunk, a call
- * that ends in between would be there twice; behind it, calls would be there that began after others that are
- * missing. So slots are read twice: what was there before any chunk was read, and is there still afterwards,
- * was in progress all the time.
+ * A call in progress is in its slot until its record is committed. If slots were read only before the
+ * chunks, a call that ends in between would be copied twice. If they were read only afterwards, calls would
+ * be copied that began after others which are missing. So slots are read twice: a call that was there
+ * before any chunk was read, and is there afterwards, was in progress all the time.
  *
- * A thread that needs a chunk that was not read yet waits until it is: were it given to newer events, these
- * would be there and others before them not.
+ * A thread that needs a chunk which was not read yet waits until it is. If the chunk were given to newer
+ * events, the snapshot would have these and lack others before them.
  *
- * The durable area is read last and stands first: whatever was referred to meanwhile is in it.
+ * The durable area is read last and stands first, so it has everything that was referred to meanwhile.
  */
 #include "buffer.h"
 
@@ -28,11 +31,11 @@
 
 enum { TRIES = 8, LEAST_SLOT_WORDS = 4, SLOTS_IN_CHUNK = FXT_CHUNK_WORDS / LEAST_SLOT_WORDS };
 
-/* When the calls began that were in progress at first, by the place of their slots; 0: none was. NULL: there
- * is no memory. */
+/* The calls that were in progress at first. `start_ns` has a time for the place of each slot, at which its
+ * call began; 0 means that there was none. It is NULL if there is no memory. */
 struct first_look {
 	uint64_t *start_ns;
-	uint32_t chunks;                /* made pages by then */
+	uint32_t chunks;                /* how many chunks had been divided into pages by then */
 	size_t bytes;
 };
 
@@ -41,7 +44,7 @@ static uint64_t load(const uint64_t *at, memory_order order)
 	return atomic_load_explicit((const _Atomic uint64_t *)at, order);
 }
 
-/* One record to the file, unless it is changing: then its slot is left out for this time. */
+/* Copies one record to the file. A record that keeps changing is left out. */
 static void copy_record(struct fxt_record_file *file, const uint64_t *record, uint64_t header, size_t words)
 {
 	uint64_t *room = fxt_record_file_room(file, words);
@@ -53,7 +56,7 @@ static void copy_record(struct fxt_record_file *file, const uint64_t *record, ui
 		for (i = 1; i < words; i++)
 			room[i] = load(record + i, memory_order_relaxed);
 		atomic_thread_fence(memory_order_acquire);
-		/* The same header may be the next call's, whose time is then there too. */
+		/* The same header may be that of the slot's next call; then the time is another one. */
 		if (load(record, memory_order_acquire) == header &&
 		    (words == 1 || load(record + 1, memory_order_relaxed) == room[1])) {
 			fxt_record_file_filled(file, words);
@@ -67,12 +70,15 @@ static void copy_record(struct fxt_record_file *file, const uint64_t *record, ui
 
 static bool is_open_call(uint64_t header)
 {
-	return fxt_get_record_type(header) == FXT_RECORD_EVENT && fxt_get_event_type(header) == FXT_EVENT_DURATION_BEGIN;
+	return fxt_get_record_type(header) == FXT_RECORD_EVENT &&
+	       fxt_get_event_type(header) == FXT_EVENT_DURATION_BEGIN;
 }
 
-/* False when the words make no sense: they are not the ones that were there when the reading began.
- * `start_ns`: of a chunk of pages, which calls in progress to copy, by place; NULL: of any other. */
-static bool copy_words(struct fxt_record_file *file, const uint64_t *from, size_t count, const uint64_t *start_ns)
+/* Copies the records of `count` words. Returns false if the words make no sense, because they were changed
+ * while they were read. `start_ns` is NULL except for a chunk of pages: there it says, by place, which
+ * calls in progress to copy. */
+static bool copy_words(struct fxt_record_file *file, const uint64_t *from, size_t count,
+		       const uint64_t *start_ns)
 {
 	size_t at, words;
 	uint64_t header;
@@ -84,7 +90,8 @@ static bool copy_words(struct fxt_record_file *file, const uint64_t *from, size_
 			return false;
 		if (fxt_is_filler(header))
 			continue;
-		if (start_ns && is_open_call(header) && load(from + at + 1, memory_order_relaxed) != start_ns[at / LEAST_SLOT_WORDS])
+		if (start_ns && is_open_call(header) &&
+		    load(from + at + 1, memory_order_relaxed) != start_ns[at / LEAST_SLOT_WORDS])
 			continue;
 		copy_record(file, from + at, header, words);
 	}
@@ -96,9 +103,11 @@ static bool is_pages(struct fxt_buffer *buffer, uint32_t number)
 	return atomic_load_explicit(&buffer->past[number].is_pages, memory_order_acquire);
 }
 
-/* As many records as a chunk may have fit into the file's memory, so that taking them back is possible. A
- * chunk that becomes pages meanwhile is left out: its calls began after the snapshot did. */
-static void copy_chunk(struct fxt_buffer *buffer, struct fxt_record_file *file, uint32_t number, const uint64_t *start_ns)
+/* Copies a chunk. All records of a chunk fit into the file's memory, so they can be removed from it again
+ * if the chunk has changed meanwhile. A chunk that becomes pages meanwhile is left out, because its calls
+ * began after the snapshot did. */
+static void copy_chunk(struct fxt_buffer *buffer, struct fxt_record_file *file, uint32_t number,
+		       const uint64_t *start_ns)
 {
 	const uint64_t *base = fxt_buffer_chunk(buffer, number);
 	struct fxt_chunk_past *past = &buffer->past[number];
@@ -114,7 +123,8 @@ static void copy_chunk(struct fxt_buffer *buffer, struct fxt_record_file *file, 
 		before = atomic_load_explicit(&past->turns, memory_order_acquire);
 		if (copy_words(file, base, FXT_CHUNK_WORDS, start_ns)) {
 			atomic_thread_fence(memory_order_acquire);
-			if (atomic_load_explicit(&past->turns, memory_order_relaxed) == before && (start_ns || !is_pages(buffer, number))) {
+			if (atomic_load_explicit(&past->turns, memory_order_relaxed) == before &&
+			    (start_ns || !is_pages(buffer, number))) {
 				fxt_unlock(&buffer->page_lock, mask);
 				return;
 			}
@@ -161,7 +171,7 @@ static void copy_open_calls(struct fxt_buffer *buffer, struct fxt_record_file *f
 {
 	uint32_t number, found = 0;
 
-	/* In the same order as before; those that became pages since then are new. */
+	/* The order is the same as at first. Chunks that became pages since then have new calls only. */
 	for (number = 0; !file->error && number < buffer->limit && found < look->chunks; number++) {
 		if (!is_pages(buffer, number) || buffer->past[number].pages_number != found + 1)
 			continue;
@@ -171,7 +181,7 @@ static void copy_open_calls(struct fxt_buffer *buffer, struct fxt_record_file *f
 		fxt_sys_munmap(look->start_ns, look->bytes);
 }
 
-/* Fillers over words [from, to) of the file; what they span may be a hole. */
+/* Stores fillers over words [from, to) of the file. The words that they span may be a hole. */
 static int fill(int fd, uint64_t from, uint64_t to)
 {
 	while (from < to) {
@@ -189,12 +199,13 @@ static int fill(int fd, uint64_t from, uint64_t to)
 	return 0;
 }
 
-/* First what may be overwritten soonest. Then what is held, or was when it was to be read: who gives such a
- * chunk back does not find it opened before the end. */
+/* Copies a ring: first the chunks that would be overwritten soonest, then those that threads hold, or held
+ * when it was their turn to be read. A thread that gives such a chunk back finds the gate closed for it
+ * until the end. */
 static void copy_ring(struct fxt_buffer *buffer, struct fxt_record_file *file)
 {
-	/* What is handed out for the first time from now on has newer events than some that will be
-	 * missing. */
+	/* A chunk that is handed out for the first time from now on is not copied: it has newer events than
+	 * some that will be missing. */
 	uint64_t count = atomic_load_explicit(&buffer->cursor, memory_order_acquire);
 	uint64_t position, end = fxt_ring_close(&buffer->ring, &position);
 	unsigned snapshot = ++buffer->snapshots;
@@ -227,10 +238,11 @@ static int write_snapshot(struct fxt_buffer *buffer, int fd)
 	struct first_look look;
 	int error = fxt_record_file_open(&file, fd, buffer->durable_words * FXT_WORD_BYTES);
 
-	/* The durable area's last filler covers words that are not written, and there may be nothing behind
-	 * it. */
+	/* The file gets the durable area's size first: its last filler covers words that are not written,
+	 * and nothing may follow them. */
 	if (!error)
-		error = fxt_sys_is_past_limit(file.offset) ? -EFBIG : fxt_sys_ftruncate(fd, (off_t)file.offset);
+		error = fxt_sys_is_past_limit(file.offset) ? -EFBIG
+							   : fxt_sys_ftruncate(fd, (off_t)file.offset);
 	if (!error) {
 		look_first(buffer, &look);
 		(buffer->mode == FXT_CIRCULAR ? copy_ring : copy_chunks)(buffer, &file);
@@ -269,7 +281,7 @@ static long save(void *argument)
 	if (fxt_opens_here())
 		fd = fxt_file_move_high(fd);
 	error = write_snapshot(buffer, fd);
-	/* What became private memory was not in it. */
+	/* Chunks that became private memory were not copied whole. */
 	if (!error && fxt_buffer_is_cut(buffer))
 		error = -ESTALE;
 	if (!error)
@@ -284,7 +296,8 @@ int fxt_buffer_snapshot(struct fxt_buffer *buffer, char *path)
 {
 	struct saving saving = {buffer, path};
 
-	/* Streaming files are whole at any time, and their windows are not all mapped. */
+	/* A streaming file is whole at any time, so nobody needs a snapshot of it; and its windows are not
+	 * all mapped. */
 	if (buffer->mode == FXT_STREAMING || buffer->tail_offset)
 		return -EINVAL;
 	return (int)fxt_apart(save, &saving);
