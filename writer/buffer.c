@@ -4,12 +4,10 @@
 #include <errno.h>
 #include <string.h>
 
+/* How many chunks the file grows by at once, and how many at first. */
 enum {
-	/* The file grows by this much at once. 128 KiB is one large folio where there are such, and takes
-	 * some 25 microseconds. A small program needs 64: a chunk for its thread, one for calls in
-	 * progress. */
-	GROW_CHUNKS = 4,
-	GROW_FIRST_CHUNKS = 2,
+	GROW_CHUNKS = 4,                /* one large folio where there are such; takes some 25 microseconds */
+	GROW_FIRST_CHUNKS = 2,          /* a small program's thread and its calls in progress take two */
 	/* So many chunks lie ahead of the cursor at most, so that threads rarely wait for growth. */
 	AHEAD_MAX_CHUNKS = 12,
 	RETRY_NS = 100 * 1000 * 1000,

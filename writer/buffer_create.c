@@ -1,4 +1,5 @@
-/* Creating the trace file. Called once a process, by whoever records first; with signals blocked. */
+/* Creating the trace file: fxt_buffer_create(). The thread that records first in a process calls it, with
+ * signals blocked. */
 #include "buffer.h"
 
 #include <errno.h>
@@ -16,8 +17,8 @@ static uint64_t durable_bytes(const struct fxt_buffer_config *config)
 	       : bytes > FXT_DURABLE_MAX_BYTES ? FXT_DURABLE_MAX_BYTES : bytes;
 }
 
-/* The tables that are not in the file: windows, free pages, the ring's order. Touched only as far as they are
- * used. */
+/* Makes the tables that are not in the file: windows, free pages, the past of chunks, the ring's order.
+ * Only the parts that are used cost memory. */
 static int make_tables(struct fxt_buffer *buffer)
 {
 	size_t windows = ((size_t)buffer->limit + FXT_WINDOW_CHUNKS - 1) / FXT_WINDOW_CHUNKS;
@@ -37,7 +38,7 @@ static int make_tables(struct fxt_buffer *buffer)
 	return 0;
 }
 
-/* Reserves the durable area, maps it and stores its records and fillers. The file has no name yet. */
+/* Reserves the durable area, maps it, and stores its records and fillers. The file has no name yet. */
 static int make_durable(struct fxt_buffer *buffer, const struct fxt_buffer_config *config)
 {
 	size_t bytes = buffer->durable_words * FXT_WORD_BYTES, at, words;
@@ -50,13 +51,15 @@ static int make_durable(struct fxt_buffer *buffer, const struct fxt_buffer_confi
 		error = fxt_file_append_pages(buffer->fd, 0, (unsigned)(bytes / FXT_PAGE_BYTES));
 	if (error)
 		return error;
-	buffer->durable = buffer->in_memory ? fxt_sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0, &error)
-					    : fxt_sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, buffer->fd, 0, &error);
+	buffer->durable = buffer->in_memory ? fxt_sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+							   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0, &error)
+					    : fxt_sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
+							   buffer->fd, 0, &error);
 	if (!buffer->durable)
 		return error;
 	fxt_sys_madvise(buffer->durable, bytes, MADV_DONTDUMP);
-	/* Or each first touch of a filler below reads ahead: ten times the price, at every program's
-	 * start. */
+	/* Without this advice each first touch of a filler below would read ahead. That takes ten times as
+	 * long, at every program's start. */
 	fxt_sys_madvise(buffer->durable, bytes, MADV_RANDOM);
 	for (at = FXT_RECORD_MAX_WORDS; at < buffer->durable_words; at += words) {
 		words = buffer->durable_words - at;
@@ -80,7 +83,8 @@ static int make_durable(struct fxt_buffer *buffer, const struct fxt_buffer_confi
 	return error;
 }
 
-/* Faults later would be taken inside the program's critical sections. Old kernels lack the advice. */
+/* Touches all pages now, because later faults would be taken inside the program's critical sections. Old
+ * kernels do not know the advice. */
 static void touch_all(struct fxt_buffer *buffer)
 {
 	uint32_t i, extended = atomic_load_explicit(&buffer->extended, memory_order_relaxed);
@@ -88,7 +92,9 @@ static void touch_all(struct fxt_buffer *buffer)
 	for (i = 0; i * FXT_WINDOW_CHUNKS < extended; i++) {
 		uint32_t chunks = extended - i * FXT_WINDOW_CHUNKS;
 
-		fxt_sys_madvise(buffer->windows[i].base, (size_t)(chunks < FXT_WINDOW_CHUNKS ? chunks : FXT_WINDOW_CHUNKS) * FXT_CHUNK_BYTES,
+		fxt_sys_madvise(buffer->windows[i].base,
+				(size_t)(chunks < FXT_WINDOW_CHUNKS ? chunks : FXT_WINDOW_CHUNKS) *
+					FXT_CHUNK_BYTES,
 				MADV_POPULATE_WRITE);
 	}
 }
@@ -122,8 +128,9 @@ static int create(struct fxt_buffer *buffer, const struct fxt_buffer_config *con
 		error = make_tables(buffer);
 	if (!error)
 		error = make_durable(buffer, config);
-	/* Without room for all of it, it grows as far as it can. */
-	if (!error && config->is_reserved && buffer->mode != FXT_STREAMING && !fxt_buffer_grow(buffer, buffer->limit))
+	/* If there is no room for the full size, the file grows with its use as far as it can. */
+	if (!error && config->is_reserved && buffer->mode != FXT_STREAMING &&
+	    !fxt_buffer_grow(buffer, buffer->limit))
 		touch_all(buffer);
 	if (!error && nameless)
 		error = fxt_file_publish(buffer->fd, buffer->path);

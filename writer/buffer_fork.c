@@ -1,20 +1,22 @@
-/* The buffer in the child of a fork, where it is still the parent's. Called by the child's only thread, in
+/* The buffer in the child of a fork, where it is still the parent's. The child's only thread calls this, in
  * any context. */
 #include "buffer.h"
 
 #include <string.h>
 
-/* Makes private memory of a mapping of the file. Nothing can be done where the kernel refuses. */
+/* Replaces a mapping of the file by private memory. If the kernel refuses, nothing can be done. */
 static void make_private(void *base, size_t bytes)
 {
 	int error;
 
 	if (base)
-		fxt_sys_mmap(base, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0, &error);
+		fxt_sys_mmap(base, bytes, PROT_READ | PROT_WRITE,
+			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0, &error);
 }
 
-/* An interrupted emission stores to its chunk and to its slot, which are in windows, and to counters in the
- * durable area. None is in the middle of take() or of anything else here: signals are blocked then. */
+/* Makes the buffer one that an interrupted emission can still store to. The emission stores to its chunk
+ * and to its slot, which are in windows, and to counters in the durable area. No emission is inside take()
+ * or another function of the buffer, because signals are blocked there. */
 static void abandon(struct fxt_buffer *buffer)
 {
 	uint32_t windows = (buffer->limit + FXT_WINDOW_CHUNKS - 1) / FXT_WINDOW_CHUNKS, i;
@@ -23,7 +25,8 @@ static void abandon(struct fxt_buffer *buffer)
 		return;
 	atomic_store_explicit(&buffer->extended, 0, memory_order_relaxed);
 	for (i = 0; i < windows; i++)
-		make_private(atomic_exchange_explicit(&buffer->windows[i].base, NULL, memory_order_relaxed), FXT_WINDOW_BYTES);
+		make_private(atomic_exchange_explicit(&buffer->windows[i].base, NULL, memory_order_relaxed),
+			     FXT_WINDOW_BYTES);
 	make_private(buffer->durable, buffer->durable_words * FXT_WORD_BYTES);
 	buffer->durable = NULL;
 }
@@ -32,7 +35,7 @@ void fxt_buffer_after_fork(struct fxt_storage *storage, bool is_interrupted)
 {
 	struct fxt_buffer *buffer = (struct fxt_buffer *)storage;
 
-	/* Another thread may have held them. */
+	/* Another thread of the parent may have held these. */
 	fxt_lock_reset(&buffer->durable_lock);
 	fxt_lock_reset(&buffer->extend_lock);
 	fxt_lock_reset(&buffer->page_lock);
@@ -55,10 +58,10 @@ void fxt_buffer_forget(struct fxt_buffer *buffer)
 	if (buffer->durable)
 		fxt_sys_munmap(buffer->durable, buffer->durable_words * FXT_WORD_BYTES);
 	fxt_sys_munmap(buffer->windows, buffer->memory_bytes);
-	/* Nothing of the file is mapped, if it is found cut now. */
+	/* If the file is found to be cut now, nothing of it is mapped. */
 	buffer->windows = NULL;
 	buffer->durable = NULL;
-	/* The descriptor is the child's own copy. A program may have put another file there. */
+	/* The descriptor is the child's own copy. The program may have put another file there. */
 	if (fxt_file_is_ours(buffer, buffer->fd))
 		fxt_sys_close(buffer->fd);
 	memset(buffer, 0, sizeof(*buffer));

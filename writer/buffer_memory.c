@@ -1,9 +1,10 @@
-/* A buffer in memory, saved into its file: see fxt_buffer_config.in_memory. The file looks as if it were
- * mapped, but is behind: every store to it is a write, which fails where a store to a mapping would kill.
+/* A buffer in memory, which is saved into its file (docs/memory-buffer.md). The other files of the buffer
+ * call this, in any context that buffer.h allows.
  *
- * The file is valid between any two writes. A chunk that is not saved yet is one filler in the file; behind
- * that its pages are written, and the first page last, by which the filler goes. The durable area is written
- * page by page from its end backwards for the same reason.
+ * The file looks as if it were mapped, but lags behind: every store to it is a write, which fails where a
+ * store to a mapping would kill. It is valid between any two writes. A chunk that is not saved yet is one
+ * filler in the file. The pages behind that filler are written first, and the page with the filler last.
+ * The durable area is written page by page from its end backwards for the same reason.
  */
 #include "buffer.h"
 
@@ -11,14 +12,18 @@
 #include <linux/falloc.h>
 #include <string.h>
 
-enum { COUNTERS_WORDS = 256 };  /* at the prologue's end, rewritten in place: more than there are (agent/agent.c) */
+/* The words at the prologue's end that are rewritten in place: more than there are counters
+ * (agent/agent.c). */
+enum { COUNTERS_WORDS = 256 };
 
-/* By fstatfs(). What copies on write needs new space for each block that is written again, and what is on
- * another machine may not have any: a store to a mapping of theirs may be a SIGBUS. */
+/* The types, by fstatfs(), of file systems on which a store to a mapping may be a SIGBUS. Those that copy
+ * on write need new space for each block that is written again, and those on another machine may not have
+ * any. */
 static const uint32_t without_promise[] = {
-	0x9123683e /* btrfs */, 0x2fc12fc1 /* ZFS */, 0xca451a4e /* bcachefs */, 0xf2f52010 /* F2FS */, 0x3434 /* NILFS */,
-	0x6969 /* NFS */, 0xff534d42 /* CIFS */, 0xfe534d42 /* SMB2 */, 0x517b /* SMB */, 0x01021997 /* 9P */, 0x65735546 /* FUSE */,
-	0x00c36400 /* Ceph */, 0x5346414f /* AFS */, 0x0bd00bd0 /* Lustre */, 0x786f4256 /* VirtualBox */,
+	0x9123683e /* btrfs */, 0x2fc12fc1 /* ZFS */, 0xca451a4e /* bcachefs */, 0xf2f52010 /* F2FS */,
+	0x3434 /* NILFS */, 0x6969 /* NFS */, 0xff534d42 /* CIFS */, 0xfe534d42 /* SMB2 */, 0x517b /* SMB */,
+	0x01021997 /* 9P */, 0x65735546 /* FUSE */, 0x00c36400 /* Ceph */, 0x5346414f /* AFS */,
+	0x0bd00bd0 /* Lustre */, 0x786f4256 /* VirtualBox */,
 };
 
 bool fxt_file_promises(int fd)
@@ -51,8 +56,8 @@ int fxt_file_write(int fd, uint64_t offset, const void *data, size_t bytes)
 	return 0;
 }
 
-/* A chunk nobody writes to meanwhile, or a copy of one. The file may have an older state of it, which is
- * hidden first. */
+/* Writes a chunk to the file, from memory that nobody changes meanwhile. The file may have an older state
+ * of the chunk, so one filler hides that first. */
 static int write_chunk(struct fxt_buffer *buffer, uint32_t number, const uint64_t *words)
 {
 	uint64_t offset = fxt_buffer_chunk_offset(buffer, number);
@@ -60,32 +65,37 @@ static int write_chunk(struct fxt_buffer *buffer, uint32_t number, const uint64_
 	int error = fxt_file_write(buffer->fd, offset, &filler, sizeof(filler));
 
 	if (!error)
-		error = fxt_file_write(buffer->fd, offset + FXT_PAGE_BYTES, words + FXT_PAGE_WORDS, FXT_CHUNK_BYTES - FXT_PAGE_BYTES);
+		error = fxt_file_write(buffer->fd, offset + FXT_PAGE_BYTES, words + FXT_PAGE_WORDS,
+				       FXT_CHUNK_BYTES - FXT_PAGE_BYTES);
 	return error ? error : fxt_file_write(buffer->fd, offset, words, FXT_PAGE_BYTES);
 }
 
-/* The pages in which words [from, to) of the durable area are, the last one first. */
+/* Writes the pages that contain words [from, to) of the durable area, the last page first. */
 static int write_durable(struct fxt_buffer *buffer, size_t from, size_t to)
 {
 	size_t page = (to - 1) / FXT_PAGE_WORDS + 1;
 	int error = 0;
 
 	while (!error && page-- > from / FXT_PAGE_WORDS)
-		error = fxt_file_write(buffer->fd, page * FXT_PAGE_BYTES, buffer->durable + page * FXT_PAGE_WORDS, FXT_PAGE_BYTES);
+		error = fxt_file_write(buffer->fd, page * FXT_PAGE_BYTES,
+				       buffer->durable + page * FXT_PAGE_WORDS, FXT_PAGE_BYTES);
 	return error;
 }
 
-/* What was appended since the last time, and the counters. Under extend_lock. */
+/* Writes what was appended to the durable area since the last time, and the counters. Called under
+ * extend_lock. */
 static int save_durable(struct fxt_buffer *buffer)
 {
-	size_t counters = buffer->prologue_words > COUNTERS_WORDS ? buffer->prologue_words - COUNTERS_WORDS : 0;
+	size_t counters =
+		buffer->prologue_words > COUNTERS_WORDS ? buffer->prologue_words - COUNTERS_WORDS : 0;
 	uint64_t mask = fxt_lock(&buffer->durable_lock);
 	size_t at = buffer->durable_at;
 	int error = 0;
 
 	/* The word behind the last record is a filler, or begins the next region. */
 	if (at != buffer->durable_saved)
-		error = write_durable(buffer, buffer->durable_saved, at < buffer->durable_words ? at + 1 : at);
+		error = write_durable(buffer, buffer->durable_saved,
+				      at < buffer->durable_words ? at + 1 : at);
 	if (!error)
 		buffer->durable_saved = at;
 	if (!error)
@@ -100,7 +110,7 @@ int fxt_buffer_save_new(struct fxt_buffer *buffer)
 	return fxt_file_write(buffer->fd, 0, buffer->durable, buffer->durable_words * FXT_WORD_BYTES);
 }
 
-/* Never 0. */
+/* Returns the chunk's turns with the top bit set, so that this is never 0. */
 static unsigned turn_of(const struct fxt_buffer *buffer, uint32_t number)
 {
 	return atomic_load_explicit(&buffer->past[number].turns, memory_order_acquire) | 1u << 31;
@@ -111,7 +121,8 @@ int fxt_buffer_save_chunk(struct fxt_buffer *buffer, uint32_t number)
 	uint64_t mask = fxt_lock(&buffer->extend_lock);
 	int error = fxt_file_ready(buffer) ? save_durable(buffer) : -EBADF;
 
-	/* An old durable area is better than no chunk. */
+	/* Even if the durable area could not be written, the chunk is: an old durable area is better than
+	 * no chunk. */
 	if (error != -EBADF)
 		error = write_chunk(buffer, number, fxt_buffer_chunk(buffer, number));
 	buffer->past[number].saved_at = error ? 0 : turn_of(buffer, number);
@@ -122,8 +133,8 @@ int fxt_buffer_save_chunk(struct fxt_buffer *buffer, uint32_t number)
 
 enum { LAST = FXT_CHUNK_WORDS - 1, TRIES = 8 };
 
-/* Copies what is committed of a chunk: records stay as they are once their headers are stored, and the filler
- * to the end stands where the next one will. */
+/* Copies what is committed of a chunk. Records do not change once their headers are stored, and the filler
+ * to the chunk's end stands where the next record will be. */
 static void copy_committed(uint64_t *to, const uint64_t *from)
 {
 	uint64_t header;
@@ -142,8 +153,9 @@ static void copy_committed(uint64_t *to, const uint64_t *from)
 	to[LAST] = fxt_filler(1);
 }
 
-/* The state of a chunk that may be written to: a page of calls in progress is well formed at any time. A ring
- * may empty it meanwhile. */
+/* Returns the present state of a chunk that somebody may be writing to. A page of slots is well formed at
+ * any time, so it is not copied. A ring may empty the chunk meanwhile; then it is copied again, and after
+ * some attempts it counts as empty. */
 static const uint64_t *chunk_now(struct fxt_buffer *buffer, uint32_t number)
 {
 	static uint64_t copy[FXT_CHUNK_WORDS];          /* under extend_lock */
@@ -163,13 +175,13 @@ static const uint64_t *chunk_now(struct fxt_buffer *buffer, uint32_t number)
 	return copy;
 }
 
-/* Whether the file has all of it: it was finished and has not been emptied since. */
+/* Returns whether the file has the whole chunk: it was finished and saved, and was not emptied since then. */
 static bool is_saved(const struct fxt_buffer *buffer, uint32_t number)
 {
 	return buffer->past[number].saved_at == turn_of(buffer, number);
 }
 
-/* All that is in memory and not in the file. Under extend_lock. */
+/* Saves everything that is in memory and not in the file. Called under extend_lock. */
 static int save_all(struct fxt_buffer *buffer)
 {
 	uint32_t extended = atomic_load_explicit(&buffer->extended, memory_order_acquire), i;
@@ -187,8 +199,8 @@ static int save_all(struct fxt_buffer *buffer)
 	return failed;
 }
 
-/* Behind the end that the file may have, where nothing is ever written. It is as if the file were shorter:
- * what copies files does not see it. */
+/* The spare lies behind the end that the file may have, where nothing is ever written. The file does not
+ * become longer by it, so whatever copies files does not see it. */
 enum { SPARE_BYTES = 1 << 20 };
 
 void fxt_buffer_keep_spare(struct fxt_buffer *buffer)
@@ -204,12 +216,13 @@ static bool give_up_spare(struct fxt_buffer *buffer)
 	bool had = buffer->has_spare;
 
 	buffer->has_spare = false;
-	return had && !fxt_sys_fallocate(buffer->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, end, SPARE_BYTES);
+	return had &&
+	       !fxt_sys_fallocate(buffer->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, end, SPARE_BYTES);
 }
 
-/* Gives the room of chunks that were never handed out back to a file system that is full, so that the counts
- * of what is lost may find some: one that copies on write needs new room for them. Nothing is handed out
- * afterwards. */
+/* Gives the room of chunks that were never handed out back to a file system that is full. Then the counts
+ * of losses may find room: a file system that copies on write needs new room for them. Nothing is handed
+ * out afterwards. */
 static bool give_up_unused(struct fxt_buffer *buffer)
 {
 	uint64_t from;
@@ -237,26 +250,31 @@ int fxt_buffer_save(struct fxt_buffer *buffer)
 	return error;
 }
 
-/* Whether that is what the file has there. */
+/* Returns whether the file has this header at `offset`. */
 static bool has_saved(const struct fxt_buffer *buffer, uint64_t offset, uint64_t header)
 {
 	uint64_t there;
 
-	return FXT_SYSCALL4(SYS_pread64, buffer->fd, &there, sizeof(there), offset) == sizeof(there) && there == header;
+	return FXT_SYSCALL4(SYS_pread64, buffer->fd, &there, sizeof(there), offset) == sizeof(there) &&
+	       there == header;
 }
 
-static bool read_saved(const struct fxt_buffer *buffer, uint64_t offset, uint64_t *record, size_t words, uint64_t last)
+static bool read_saved(const struct fxt_buffer *buffer, uint64_t offset, uint64_t *record, size_t words,
+		       uint64_t last)
 {
-	return FXT_SYSCALL4(SYS_pread64, buffer->fd, record, words * FXT_WORD_BYTES, offset) == (long)(words * FXT_WORD_BYTES) &&
+	return FXT_SYSCALL4(SYS_pread64, buffer->fd, record, words * FXT_WORD_BYTES, offset) ==
+		       (long)(words * FXT_WORD_BYTES) &&
 	       fxt_is_event_of(record, words, last);
 }
 
-bool fxt_buffer_take_back_saved(struct fxt_buffer *buffer, uint64_t offset, uint64_t *record, size_t words, uint64_t last, bool is_read)
+bool fxt_buffer_take_back_saved(struct fxt_buffer *buffer, uint64_t offset, uint64_t *record, size_t words,
+				uint64_t last, bool is_read)
 {
 	const uint64_t filler = fxt_filler(words);
 	uint64_t mask = fxt_lock(&buffer->extend_lock);
 	bool done = fxt_file_ready(buffer) &&
-		    (is_read ? has_saved(buffer, offset, record[0]) : read_saved(buffer, offset, record, words, last)) &&
+		    (is_read ? has_saved(buffer, offset, record[0])
+			     : read_saved(buffer, offset, record, words, last)) &&
 		    !fxt_file_write(buffer->fd, offset, &filler, sizeof(filler));
 
 	fxt_file_settle(buffer);

@@ -1,5 +1,5 @@
-/* Taking a record back, for the sake of who copies the file: see storage.h, retract(). The chunk may be
- * finished, and its window gone. */
+/* Retracting a record that was committed, for the sake of whoever copies the file: retract() of storage.h.
+ * The chunk may be finished, and its window unmapped. */
 #include "buffer.h"
 
 #include <string.h>
@@ -10,7 +10,7 @@ bool fxt_is_event_of(const uint64_t *record, size_t words, uint64_t last)
 	       fxt_get_record_type(record[0]) == FXT_RECORD_EVENT;
 }
 
-/* False: it is not the record that was meant. */
+/* Reads the record and puts a filler in its place. Returns false if it is not the record that was meant. */
 static bool take_back(uint64_t *there, uint64_t *record, size_t words, uint64_t last)
 {
 	memcpy(record, there, words * FXT_WORD_BYTES);
@@ -20,9 +20,10 @@ static bool take_back(uint64_t *there, uint64_t *record, size_t words, uint64_t 
 	return true;
 }
 
-/* take_back() where the window is gone. To write by the descriptor may be more than the process's limit
- * allows, and kill. */
-static bool take_back_unmapped(struct fxt_buffer *buffer, uint64_t offset, uint64_t *record, size_t words, uint64_t last)
+/* Does the same where the window is unmapped: the pages are mapped for the moment. Writing by the
+ * descriptor might exceed the process's limit for file sizes, which kills. */
+static bool take_back_unmapped(struct fxt_buffer *buffer, uint64_t offset, uint64_t *record, size_t words,
+			       uint64_t last)
 {
 	size_t within = offset % FXT_PAGE_BYTES, bytes = within + words * FXT_WORD_BYTES;
 	uint64_t mask = fxt_lock(&buffer->extend_lock);
@@ -31,7 +32,8 @@ static bool take_back_unmapped(struct fxt_buffer *buffer, uint64_t offset, uint6
 	int error;
 
 	if (fxt_file_ready(buffer))
-		pages = fxt_sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, buffer->fd, (off_t)(offset - within), &error);
+		pages = fxt_sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, buffer->fd,
+				     (off_t)(offset - within), &error);
 	fxt_file_settle(buffer);
 	if (pages) {
 		done = take_back((uint64_t *)(pages + within), record, words, last);
@@ -41,7 +43,8 @@ static bool take_back_unmapped(struct fxt_buffer *buffer, uint64_t offset, uint6
 	return done;
 }
 
-bool fxt_buffer_retract(struct fxt_storage *storage, uint32_t number, size_t at, uint64_t *record, size_t words, uint64_t last)
+bool fxt_buffer_retract(struct fxt_storage *storage, uint32_t number, size_t at, uint64_t *record,
+			size_t words, uint64_t last)
 {
 	struct fxt_buffer *buffer = (struct fxt_buffer *)storage;
 	uint64_t mask, offset = fxt_buffer_chunk_offset(buffer, number) + at * FXT_WORD_BYTES;
@@ -50,17 +53,17 @@ bool fxt_buffer_retract(struct fxt_storage *storage, uint32_t number, size_t at,
 
 	if (buffer->mode == FXT_CIRCULAR || fxt_is_forbidden(FXT_NO_CALLS) || fxt_may_not_lock())
 		return false;
-	/* Signals are blocked to the end: the child of a handler that forks would take the record back as
-	 * well. */
+	/* Signals are blocked until the end, because the child of a handler that forks would retract the
+	 * record as well. */
 	mask = fxt_sys_block_signals();
 	window = &buffer->windows[number / FXT_WINDOW_CHUNKS];
-	/* In the child of a fork it may be a chunk of the parent. */
+	/* In the child of a fork the chunk may be one of the parent. */
 	if (buffer->tail_offset || number >= atomic_load_explicit(&buffer->extended, memory_order_acquire)) {
 		done = false;
 	} else if (fxt_window_keep(window)) {
 		done = take_back(fxt_buffer_chunk(buffer, number) + at, record, words, last);
 		fxt_window_finish(window);
-		/* A chunk that was saved has it in the file as well. */
+		/* A chunk that was saved has the record in the file as well. */
 		if (done && buffer->in_memory)
 			fxt_buffer_take_back_saved(buffer, offset, record, words, last, true);
 	} else if (buffer->in_memory) {

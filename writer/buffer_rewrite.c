@@ -1,7 +1,8 @@
-/* Making a small file small: at a normal exit fillers and unused strings are left out. See buffer.h.
+/* Making a small file smaller: at a normal exit fillers and unused strings are left out
+ * (fxt_buffer_rewrite() in buffer.h).
  *
- * The new file is written beside the old one and renamed over it, so that the name never stands for anything
- * but a whole trace. Called with signals blocked, by the only thread of the process.
+ * The new file is written beside the old one and renamed over it, so the name never stands for anything but
+ * a whole trace. The only thread of the process calls this, with signals blocked.
  */
 #include "buffer.h"
 
@@ -10,14 +11,16 @@
 #include "record_file.h"
 
 enum {
-	/* The strings of the prologue, which is shorter. Functions' names are defined again in each chunk
-	 * that has them. With the page behind them they have to fit under one filler. */
+	/* This is enough for the strings of the prologue. The names of functions are not kept, because each
+	 * chunk that has them defines them again. The strings and the page behind them have to fit under
+	 * one filler. */
 	LEFT_OUT_BYTES = FXT_CHUNK_BYTES - FXT_PAGE_BYTES,
 };
 
 /* -- Which strings are referred to ------------------------------------------------------------- */
 
-/* Static like the path below: _exit() may be called by a signal handler on a stack of 3632 bytes. */
+/* This is static, and so is the path below, because a signal handler may call _exit() on a stack of 3632
+ * bytes. */
 static unsigned char used[(FXT_STRING_MAX_INDEX + 1) / 8];
 
 static size_t mark(uint64_t ref)
@@ -61,10 +64,11 @@ static void mark_record(const uint64_t *record)
 		mark_args(record + at, end, fxt_get_object_args(header));
 		break;
 	case FXT_RECORD_SCHEDULING:
-		/* A switch has two threads, a wakeup one. The older record of a switch has no arguments. */
+		/* A switch has two threads, and a wakeup has one. The older record of a switch has no
+		 * arguments. */
 		if (fxt_get_scheduling_type(header) != FXT_SCHEDULING_LEGACY_SWITCH)
-			mark_args(record + (fxt_get_scheduling_type(header) == FXT_SCHEDULING_SWITCH ? 4 : 3), end,
-				  fxt_get_scheduling_args(header));
+			mark_args(record + (fxt_get_scheduling_type(header) == FXT_SCHEDULING_SWITCH ? 4 : 3),
+				  end, fxt_get_scheduling_args(header));
 		break;
 	case FXT_RECORD_BLOB:
 		mark(fxt_get_blob_name(header));
@@ -83,7 +87,8 @@ static bool is_unused_string(uint64_t header)
 	return fxt_get_record_type(header) == FXT_RECORD_STRING && !(used[index / 8] & 1u << index % 8);
 }
 
-/* False when there is too much, or the file is not what we wrote: somebody else has, and it is left alone. */
+/* Copies the records that are kept. Returns false if there are too many, or if the file is not what we
+ * wrote: then somebody else has written to it, and it is left alone. */
 static bool copy_records(struct fxt_buffer *buffer, const uint64_t *file, size_t words, size_t max_words,
 			 struct fxt_record_file *output)
 {
@@ -107,7 +112,8 @@ static bool copy_records(struct fxt_buffer *buffer, const uint64_t *file, size_t
 			} else if (!is_unused_string(file[at])) {
 				fxt_record_file_put(output, file + at, n);
 			} else if (buffer->left_out_words + n <= LEFT_OUT_BYTES / FXT_WORD_BYTES) {
-				memcpy(buffer->left_out + buffer->left_out_words, file + at, n * FXT_WORD_BYTES);
+				memcpy(buffer->left_out + buffer->left_out_words, file + at,
+				       n * FXT_WORD_BYTES);
 				buffer->left_out_words += n;
 			}
 		}
@@ -147,8 +153,8 @@ bool fxt_buffer_rewrite(struct fxt_buffer *buffer, uint64_t max_bytes)
 	if (fd >= 0) {
 		fd = fxt_file_move_high(fd);
 		done = !fxt_record_file_open(&output, fd, 0) &&
-		       copy_records(buffer, file, (size_t)status.st_size / FXT_WORD_BYTES, max_bytes / FXT_WORD_BYTES,
-				    &output) &&
+		       copy_records(buffer, file, (size_t)status.st_size / FXT_WORD_BYTES,
+				    max_bytes / FXT_WORD_BYTES, &output) &&
 		       !fxt_sys_fstat(fd, &written) && !fxt_sys_rename(path, buffer->path);
 		fxt_record_file_close(&output);
 		if (!done) {

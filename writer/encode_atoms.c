@@ -51,12 +51,12 @@ void fxt_require(struct fxt_cursor *c, bool good)
 		c->bad = true;
 }
 
-/* Room for that many words more, counted as put; NULL if there is none. */
+/* Returns room for `words` more words and counts them as stored; returns NULL if there is no room. */
 static uint64_t *take(struct fxt_cursor *c, size_t words)
 {
 	uint64_t *at;
 
-	/* n + words could wrap around: a length that a caller got wrong is near SIZE_MAX. */
+	/* n + words could wrap around: a length that the caller got wrong may be near SIZE_MAX. */
 	if (c->bad || words > c->limit - c->n) {
 		c->bad = true;
 		return NULL;
@@ -83,7 +83,7 @@ void fxt_put_stream(struct fxt_cursor *c, const void *data, size_t bytes)
 	at = take(c, words);
 	if (!at || !data || words == 0)
 		return;
-	at[words - 1] = 0; /* the padding */
+	at[words - 1] = 0; /* pads the last word with zeros */
 	memcpy(at, data, bytes);
 }
 
@@ -112,7 +112,7 @@ void fxt_put_thread(struct fxt_cursor *c, struct fxt_thread_ref thread)
 	fxt_put_word(c, thread.thread);
 }
 
-/* Puts what follows an argument's name; returns its header but for type, size and name. */
+/* Appends the value of an argument. Returns the argument's header without type, size and name. */
 static uint64_t put_value(struct fxt_cursor *c, const struct fxt_arg *arg)
 {
 	switch (arg->type) {
@@ -148,7 +148,8 @@ static void put_arg(struct fxt_cursor *c, const struct fxt_arg *arg)
 	fxt_put_string(c, arg->name);
 	value = put_value(c, arg);
 	words = c->n - first;
-	/* A large record has room for a name and a value of 32000 bytes; an argument's size field has not. */
+	/* A large record has room for a name and a value of 32000 bytes each, but the argument's size field
+	 * has not. */
 	fxt_require(c, words <= FXT_RECORD_MAX_WORDS);
 	if (header && !c->bad)
 		*header = fxt_arg_type(arg->type) | fxt_arg_words(words) |

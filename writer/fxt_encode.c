@@ -1,7 +1,7 @@
-/* The encoders of fxt_encode.h, one a record type, in the order of the specification.
+/* The encoders of fxt_encode.h, one for each kind of record, in the order of the specification.
  *
- * Each says which fields its header has and what follows it; encode_atoms.c stores it. Called by the agent
- * for all but its few hottest records, by the tools and by the tests, from any context.
+ * Each states which fields its header has and what follows it, and encode_atoms.c stores these. The agent
+ * calls them for all but its few hottest records, and so do the tools and the tests, in any context.
  */
 #include "encode_internal.h"
 
@@ -110,8 +110,8 @@ size_t fxt_encode_event(uint64_t *out, size_t capacity, enum fxt_event_type type
 
 /* -- Blob record ------------------------------------------------------------------------------- */
 
-/* So the payloads of blob and log records need no test of their own: what the field cannot count fits no
- * record. */
+/* These make sure that the payloads of blob and log records need no test of their own: a length that the
+ * field cannot count does not fit in a record. */
 static_assert((FXT_RECORD_MAX_WORDS - 1) * FXT_WORD_BYTES <= FXT_BLOB_MAX_BYTES,
 	      "a blob's bytes fit their field");
 static_assert((FXT_RECORD_MAX_WORDS - 2) * FXT_WORD_BYTES <= FXT_LOG_MAX_BYTES,
@@ -156,7 +156,8 @@ size_t fxt_encode_kernel_object(uint64_t *out, size_t capacity, enum fxt_kernel_
 {
 	struct fxt_cursor c = fxt_begin(out, capacity);
 
-	/* Any type of 8 bits: the list is Zircon's, and longer than what is named here. */
+	/* Any type of 8 bits is accepted, because the list is Zircon's and longer than the one in
+	 * fxt_format.h. */
 	fxt_require(&c, fxt_get_object_type(fxt_object_type(type)) == type);
 	fxt_put_word(&c, koid);
 	fxt_put_string(&c, name);
@@ -166,7 +167,7 @@ size_t fxt_encode_kernel_object(uint64_t *out, size_t capacity, enum fxt_kernel_
 
 /* -- Context switch record and the newer scheduling records ------------------------------------ */
 
-/* The specification's "any of the values below except running". */
+/* Implements the specification's "any of the values below except running". */
 static bool may_switch_out(enum fxt_thread_state state)
 {
 	return (unsigned)state <= FXT_THREAD_DEAD && state != FXT_THREAD_RUNNING;
@@ -256,7 +257,7 @@ size_t fxt_encode_large_blob_event(uint64_t *out, size_t capacity, uint64_t tick
 				 fxt_large_blob_thread(thread.index));
 	fxt_put_string(&c, category);
 	fxt_put_string(&c, name);
-	fxt_put_word(&c, ticks); /* behind the names here, before them in an event */
+	fxt_put_word(&c, ticks); /* comes after the names here, and before them in an event */
 	fxt_put_thread(&c, thread);
 	fxt_put_args(&c, args);
 	fxt_put_word(&c, bytes);

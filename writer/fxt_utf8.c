@@ -1,12 +1,11 @@
-/* fxt_utf8_clean() of fxt_encode.h: any bytes made text that the format allows.
- *
- * Called wherever text comes from the traced program (paths, thread names, log lines), from any context.
+/* fxt_utf8_clean() of fxt_encode.h, which turns any bytes into text that the format allows. It is called
+ * wherever text comes from the traced program (paths, thread names, log lines), from any context.
  */
 #include "fxt_encode.h"
 
-/* The bytes of the well-formed character at `text`, of which `bytes` are there; 0 if there is none.
- * The bounds of the second byte are those of the Unicode Standard's table "Well-Formed UTF-8 Byte
- * Sequences": they exclude overlong forms, surrogates and what lies above U+10FFFF. */
+/* Returns the length of the well-formed character at `text`, of which `bytes` are there; 0 if there is
+ * none. The bounds of the second byte are those of the Unicode Standard's table "Well-Formed UTF-8 Byte
+ * Sequences": they exclude overlong forms, surrogates and everything above U+10FFFF. */
 static size_t character(const unsigned char *text, size_t bytes)
 {
 	unsigned char lead = text[0], low = 0x80, high = 0xbf;
@@ -40,7 +39,7 @@ size_t fxt_utf8_clean(char *out, const char *text, size_t bytes, size_t max_byte
 	const unsigned char *in = (const unsigned char *)text;
 	size_t n = 0;
 
-	/* One byte out for each byte in, so `out` never runs ahead of `text` where they are the same. */
+	/* Each byte gives one byte, so `out` never runs ahead of `text` where the two are the same. */
 	while (n < bytes) {
 		size_t length = character(in + n, bytes - n);
 

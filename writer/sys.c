@@ -1,4 +1,4 @@
-/* See sys.h and lock.h. */
+/* The variables of sys.h and lock.h, which say what these are. */
 #include "lock.h"
 
 uint64_t fxt_blocked_signals = UINT64_MAX;
