@@ -1,6 +1,9 @@
-/* Compares what is in the storage with what the model knows: every record whole, every record that was committed there once, none that
- * was refused, and attempted = written + dropped + filtered + overwritten, to the record. Called when nobody writes any more, and for
- * snapshots while everybody does. Allocates by mmap() alone: the child of a fork in a handler checks itself.
+/* Compares what is in the storage with what the model knows. Every record has to be whole; every record
+ * that was committed has to be there once, and none that was refused; and attempted = written + dropped +
+ * filtered + overwritten holds exactly.
+ *
+ * This is called when nobody writes any more, and for snapshots while everybody does. It allocates by
+ * mmap() alone, because the child of a fork in a handler checks itself.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,21 +22,24 @@
 
 enum { MOST_TOLD = 10, IN_PROGRESS = 0x80, LIFE_ENDS = 0x40 };
 
-/* What a walk has found. */
+/* The findings of a walk over the records. */
 static __thread struct found {
 	const char *where;
 	bool is_snapshot;
-	unsigned told;                  /* faults */
+	unsigned told;                  /* how many faults were found */
 	uint64_t calls, functions, stale, inherited, lost;
 	uint8_t *seen[MODEL_THREADS];
-	unsigned chunk;                 /* being walked, from 1; of a file it is always the same */
-	uint32_t *begun_in[MODEL_THREADS];      /* the chunk of a lifetime's begin, where its end has to be too */
+	/* the chunk that is being walked, from 1; a whole file counts as one */
+	unsigned chunk;
+	/* the chunk of each lifetime's begin, in which its end has to be too */
+	uint32_t *begun_in[MODEL_THREADS];
 } *found;
 
 static void say(const char *format, va_list list)
 {
 	char line[400];
-	int n = snprintf(line, sizeof(line), "model_emission: seed %lu, process %u: ", (unsigned long)model.seed, model.process);
+	int n = snprintf(line, sizeof(line),
+			 "model_emission: seed %lu, process %u: ", (unsigned long)model.seed, model.process);
 
 	n += vsnprintf(line + n, sizeof(line) - (size_t)n - 1, format, list);
 	if (n > (int)sizeof(line) - 2)
@@ -69,7 +75,8 @@ static void fault(const char *format, ...)
 
 static void *memory(size_t bytes)
 {
-	void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	void *at =
+		mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	if (at == MAP_FAILED)
 		model_fail("no memory");
@@ -78,7 +85,7 @@ static void *memory(size_t bytes)
 
 /* -- One record --------------------------------------------------------------------------------- */
 
-/* Whose record this is, and whether it may be here. */
+/* Returns whether this is a record of the model. Reports a fault if it may not be here. */
 static bool is_known(uint64_t id, enum model_kind kind)
 {
 	struct model_worker *worker = &model.worker[model_thread_of(id)];
@@ -92,11 +99,12 @@ static bool is_known(uint64_t id, enum model_kind kind)
 	if (model_process_of(id) != model.process) {
 		unsigned i;
 
-		/* What a handler interrupted that forked. */
+		/* A handler that forked may have interrupted a record of an ancestor. */
 		for (i = 0; i < model.ancestors && model.ancestor[i] != model_process_of(id); i++)
 			;
 		if (i == model.ancestors)
-			fault("%s: a record of process %u, %#lx", found->where, model_process_of(id), (unsigned long)id);
+			fault("%s: a record of process %u, %#lx", found->where, model_process_of(id),
+			      (unsigned long)id);
 		found->inherited++;
 		return true;
 	}
@@ -106,22 +114,25 @@ static bool is_known(uint64_t id, enum model_kind kind)
 	if (found->seen[model_thread_of(id)][sequence]++ & ~(unsigned)IN_PROGRESS)
 		fault("%s: record %#lx is there twice", found->where, (unsigned long)id);
 	if (found->seen[model_thread_of(id)][sequence] & IN_PROGRESS)
-		fault("%s: call %#lx is there as complete and as still in progress", found->where, (unsigned long)id);
+		fault("%s: call %#lx is there as complete and as still in progress", found->where,
+		      (unsigned long)id);
 	return true;
 }
 
-/* A slot: its call is not there as complete too. */
+/* Checks a slot: its call must not be there as complete, too. */
 static void check_in_progress(const uint64_t *at)
 {
 	uint64_t id = at[1];
 	uint8_t *seen;
 
-	if (at[0] != fxt_arg_header(FXT_ARG_POINTER, 2, FXT_STR_ptr) || model_process_of(id) != model.process ||
-	    model_thread_of(id) >= MODEL_THREADS || model_sequence_of(id) >= MODEL_SEQUENCE)
+	if (at[0] != fxt_arg_header(FXT_ARG_POINTER, 2, FXT_STR_ptr) ||
+	    model_process_of(id) != model.process || model_thread_of(id) >= MODEL_THREADS ||
+	    model_sequence_of(id) >= MODEL_SEQUENCE)
 		return;
 	seen = &found->seen[model_thread_of(id)][model_sequence_of(id)];
 	if (*seen)
-		fault("%s: call %#lx is there as still in progress, and again", found->where, (unsigned long)id);
+		fault("%s: call %#lx is there as still in progress, and again", found->where,
+		      (unsigned long)id);
 	*seen |= IN_PROGRESS;
 }
 
@@ -134,18 +145,19 @@ static void check_raw(const uint64_t *record, size_t words)
 		return;
 	told = model.worker[model_thread_of(id)].life->raw_words[model_sequence_of(id)];
 	if (model_process_of(id) == model.process && words != told) {
-		fault("%s: raw record %#lx has %zu words instead of %zu", found->where, (unsigned long)id, words, told);
+		fault("%s: raw record %#lx has %zu words instead of %zu", found->where, (unsigned long)id,
+		      words, told);
 		return;
 	}
 	for (i = 1; i < words; i++)
 		if (record[i] != model_raw_word(id, i)) {
-			fault("%s: word %zu of %zu of raw record %#lx is %#lx", found->where, i, words, (unsigned long)id,
-			      (unsigned long)record[i]);
+			fault("%s: word %zu of %zu of raw record %#lx is %#lx", found->where, i, words,
+			      (unsigned long)id, (unsigned long)record[i]);
 			return;
 		}
 }
 
-/* One argument: returns where the next is, or NULL. */
+/* Checks one argument. Returns where the next one is, or NULL if this one is wrong. */
 static const uint64_t *check_number(const uint64_t *at, const uint64_t *end, uint64_t name, uint64_t value)
 {
 	bool is_short = value <= UINT32_MAX && name != FXT_STR_ptr;
@@ -158,14 +170,16 @@ static const uint64_t *check_number(const uint64_t *at, const uint64_t *end, uin
 	return at + (is_short ? 1 : 2);
 }
 
-static const uint64_t *check_text(const uint64_t *at, const uint64_t *end, uint64_t id, unsigned which, size_t bytes)
+static const uint64_t *check_text(const uint64_t *at, const uint64_t *end, uint64_t id, unsigned which,
+				  size_t bytes)
 {
 	char text[MODEL_TEXT_BYTES + 1];
 	size_t words = 1 + fxt_words_of(bytes);
 
 	model_text(id, which, text, bytes);
 	if (at + words > end ||
-	    at[0] != (fxt_arg_header(FXT_ARG_STRING, (unsigned)words, FXT_STR_path) | fxt_arg_string(bytes ? fxt_inline_ref(bytes) : 0)) ||
+	    at[0] != (fxt_arg_header(FXT_ARG_STRING, (unsigned)words, FXT_STR_path) |
+		      fxt_arg_string(bytes ? fxt_inline_ref(bytes) : 0)) ||
 	    memcmp(at + 1, text, bytes))
 		return NULL;
 	return at + words;
@@ -178,7 +192,8 @@ static bool is_explanation(uint64_t name)
 
 static void check_call(uint64_t header, const uint64_t *at, const uint64_t *end, uint64_t start_ns)
 {
-	unsigned call = (unsigned)(fxt_get_event_name(header) - FXT_STR_CALLS), arguments = fxt_get_event_args(header), i;
+	unsigned call = (unsigned)(fxt_get_event_name(header) - FXT_STR_CALLS),
+		 arguments = fxt_get_event_args(header), i;
 	uint64_t id;
 	struct model_event event;
 
@@ -188,7 +203,8 @@ static void check_call(uint64_t header, const uint64_t *at, const uint64_t *end,
 	}
 	if (end[0] < start_ns)
 		fault("%s: an event ends before it starts", found->where);
-	/* A call that was left by longjmp, and closed when that was noticed; if that was slow it is explained. */
+	/* A call that was left by longjmp, and was closed when that was noticed, has no arguments but an
+	 * explanation if it was slow. */
 	if (call == MODEL_BLOCKING && (!arguments || is_explanation(fxt_get_arg_name(at[0])))) {
 		found->stale++;
 		return;
@@ -210,13 +226,16 @@ static void check_call(uint64_t header, const uint64_t *at, const uint64_t *end,
 	for (i = 0; at && i < event.texts; i++)
 		at = check_text(at, end, id, i, event.text_bytes[i]);
 	if (!at)
-		fault("%s: event %#lx (%s) has other arguments", found->where, (unsigned long)id, model_calls[call]);
-	else if (arguments < 1 + event.numbers + event.texts || (arguments == 1 + event.numbers + event.texts && at != end))
-		fault("%s: event %#lx (%s) has %u arguments, which end %ld words before its end", found->where, (unsigned long)id,
-		      model_calls[call], arguments, (long)(end - at));
+		fault("%s: event %#lx (%s) has other arguments", found->where, (unsigned long)id,
+		      model_calls[call]);
+	else if (arguments < 1 + event.numbers + event.texts ||
+		 (arguments == 1 + event.numbers + event.texts && at != end))
+		fault("%s: event %#lx (%s) has %u arguments, which end %ld words before its end",
+		      found->where, (unsigned long)id, model_calls[call], arguments, (long)(end - at));
 }
 
-/* The end of a lifetime stands behind its begin, and in the same chunk, but where the begin was too long to be moved. A ring has what it has. */
+/* Checks the begin or end of a lifetime. The end stands behind the begin and in the same chunk, unless the
+ * begin was too long to be moved. A ring may have lost either. */
 static void check_lifetime(enum fxt_event_type type, uint64_t header, const uint64_t *at, const uint64_t *end)
 {
 	uint64_t id = at[1];
@@ -226,8 +245,8 @@ static void check_lifetime(enum fxt_event_type type, uint64_t header, const uint
 	struct model_life *life;
 	uint8_t *seen;
 
-	if (at[0] != fxt_arg_header(FXT_ARG_POINTER, 2, FXT_STR_ptr) || thread >= MODEL_THREADS || sequence >= MODEL_SEQUENCE ||
-	    model_kind_of(id) != MODEL_LIFETIME) {
+	if (at[0] != fxt_arg_header(FXT_ARG_POINTER, 2, FXT_STR_ptr) || thread >= MODEL_THREADS ||
+	    sequence >= MODEL_SEQUENCE || model_kind_of(id) != MODEL_LIFETIME) {
 		fault("%s: a lifetime of nobody, %#lx", found->where, (unsigned long)id);
 		return;
 	}
@@ -235,16 +254,20 @@ static void check_lifetime(enum fxt_event_type type, uint64_t header, const uint
 	if (model_process_of(id) != model.process)
 		return;
 	seen = &found->seen[thread][sequence];
-	/* What makes a snapshot may have read a begin before and after that was moved. */
+	/* A snapshot may have read a begin both before and after it was moved. */
 	if (*seen & (is_begin ? 1 : LIFE_ENDS) && !found->is_snapshot)
-		fault("%s: lifetime %#lx %s twice", found->where, (unsigned long)id, is_begin ? "begins" : "ends");
+		fault("%s: lifetime %#lx %s twice", found->where, (unsigned long)id,
+		      is_begin ? "begins" : "ends");
 	*seen |= is_begin ? 1 : LIFE_ENDS;
 	if (end[0] != life->flow[sequence])
 		fault("%s: lifetime %#lx has another's id", found->where, (unsigned long)id);
 	if (!is_begin && life->fate[sequence] != MODEL_ENDED && life->fate[sequence] != MODEL_ABANDONED)
-		fault("%s: lifetime %#lx ends, and its fate was %d", found->where, (unsigned long)id, life->fate[sequence]);
-	if (is_begin && (life->fate[sequence] == MODEL_REFUSED || (life->fate[sequence] == MODEL_STARTED && !found->is_snapshot)))
-		fault("%s: lifetime %#lx begins, and its fate was %d", found->where, (unsigned long)id, life->fate[sequence]);
+		fault("%s: lifetime %#lx ends, and its fate was %d", found->where, (unsigned long)id,
+		      life->fate[sequence]);
+	if (is_begin && (life->fate[sequence] == MODEL_REFUSED ||
+			 (life->fate[sequence] == MODEL_STARTED && !found->is_snapshot)))
+		fault("%s: lifetime %#lx begins, and its fate was %d", found->where, (unsigned long)id,
+		      life->fate[sequence]);
 	model_event_of(id, &event);
 	event.texts = is_begin ? model_lifetime_texts(&event) : 0;
 	event.numbers = is_begin ? event.numbers : 0;
@@ -254,7 +277,8 @@ static void check_lifetime(enum fxt_event_type type, uint64_t header, const uint
 	if (at && event.texts)
 		at = check_text(at, end, id, 0, event.text_bytes[0]);
 	if (at != end || fxt_get_event_args(header) != 1 + event.numbers + event.texts)
-		fault("%s: the %s of lifetime %#lx has other arguments", found->where, is_begin ? "begin" : "end", (unsigned long)id);
+		fault("%s: the %s of lifetime %#lx has other arguments", found->where,
+		      is_begin ? "begin" : "end", (unsigned long)id);
 	if (is_ring)
 		return;
 	if (is_begin) {
@@ -264,8 +288,8 @@ static void check_lifetime(enum fxt_event_type type, uint64_t header, const uint
 			fault("%s: lifetime %#lx ends before it begins", found->where, (unsigned long)id);
 		found->begun_in[thread][sequence] = is_moved ? found->chunk : 0;
 	} else if (found->begun_in[thread][sequence] && found->begun_in[thread][sequence] != found->chunk) {
-		fault("%s: lifetime %#lx ends in chunk %u and began in chunk %u", found->where, (unsigned long)id, found->chunk,
-		      found->begun_in[thread][sequence]);
+		fault("%s: lifetime %#lx ends in chunk %u and began in chunk %u", found->where,
+		      (unsigned long)id, found->chunk, found->begun_in[thread][sequence]);
 	}
 }
 
@@ -287,7 +311,8 @@ static void check_event(const uint64_t *record, size_t words)
 	else if (category == FXT_STR_CATEGORIES + FXT_BIT_io && type == FXT_EVENT_DURATION_BEGIN)
 		check_in_progress(at);
 	else if (type != FXT_EVENT_DURATION_BEGIN && category != FXT_STR_CATEGORIES + FXT_BIT_agent)
-		fault("%s: an event of type %d and category %lu", found->where, type, (unsigned long)category);
+		fault("%s: an event of type %d and category %lu", found->where, type,
+		      (unsigned long)category);
 }
 
 static void walk(const uint64_t *word, size_t count)
@@ -298,12 +323,14 @@ static void walk(const uint64_t *word, size_t count)
 	for (at = 0; at < count; at += words) {
 		words = fxt_get_record_words(word[at]);
 		if (!words || words > count - at) {
-			fault("%s: word %zu of %zu, %#lx, is no header", found->where, at, count, (unsigned long)word[at]);
+			fault("%s: word %zu of %zu, %#lx, is no header", found->where, at, count,
+			      (unsigned long)word[at]);
 			return;
 		}
 		if (fxt_get_record_type(word[at]) == FXT_RECORD_EVENT)
 			check_event(word + at, words);
-		else if (fxt_get_record_type(word[at]) == FXT_RECORD_METADATA && fxt_get_metadata_type(word[at]) == MODEL_METADATA)
+		else if (fxt_get_record_type(word[at]) == FXT_RECORD_METADATA &&
+			 fxt_get_metadata_type(word[at]) == MODEL_METADATA)
 			check_raw(word + at, words);
 	}
 }
@@ -352,7 +379,7 @@ static bool end(void)
 	return !found->told;
 }
 
-/* What the workers did. */
+/* Sums of what the workers did. */
 struct done {
 	uint64_t written, refused, functions, missing;
 };
@@ -370,10 +397,13 @@ static struct done add_up(bool is_ring)
 			enum model_fate fate = atomic_load(&worker->life->fate[sequence]);
 			bool is_seen = found->seen[i][sequence] & ~(unsigned)IN_PROGRESS;
 
-			if (fate == MODEL_ENDED && !is_ring && (found->seen[i][sequence] & (1 | LIFE_ENDS)) != (1 | LIFE_ENDS))
-				fault("lifetime %u of thread %u has begun and ended, and the trace has only %#x", sequence, i,
-				      found->seen[i][sequence]);
-			done.refused += fate == MODEL_REFUSED && worker->life->raw_words[sequence] != MODEL_LIFETIME_WORDS;
+			if (fate == MODEL_ENDED && !is_ring &&
+			    (found->seen[i][sequence] & (1 | LIFE_ENDS)) != (1 | LIFE_ENDS))
+				fault("lifetime %u of thread %u has begun and ended, "
+				      "and the trace has only %#x",
+				      sequence, i, found->seen[i][sequence]);
+			done.refused += fate == MODEL_REFUSED &&
+					worker->life->raw_words[sequence] != MODEL_LIFETIME_WORDS;
 			if (fate != MODEL_WRITTEN)
 				continue;
 			done.written++;
@@ -389,13 +419,15 @@ static struct done add_up(bool is_ring)
 
 static uint64_t raw_records(bool is_seen)
 {
-	/* A ring does not count those it overwrites: they are no calls. */
+	/* A ring does not count the raw records that it overwrites, because they are no calls. */
 	uint64_t count = 0;
 	unsigned i, sequence;
 
 	for (i = 0; i < MODEL_THREADS; i++)
-		for (sequence = 0; sequence < MODEL_SEQUENCE && sequence < model.worker[i].life->next; sequence++)
-			if (atomic_load(&model.worker[i].life->fate[sequence]) == MODEL_WRITTEN && model.worker[i].life->raw_words[sequence] &&
+		for (sequence = 0; sequence < MODEL_SEQUENCE && sequence < model.worker[i].life->next;
+		     sequence++)
+			if (atomic_load(&model.worker[i].life->fate[sequence]) == MODEL_WRITTEN &&
+			    model.worker[i].life->raw_words[sequence] &&
 			    (!is_seen || found->seen[i][sequence]))
 				count++;
 	return count;
@@ -406,8 +438,9 @@ bool model_check(void)
 	struct found it;
 	struct done done;
 	uint64_t attempted, accounted;
-	/* A call that a longjmp left may be written, counted as lost, or, in its last instructions, both. One that was in progress when its
-	 * process forked may have ended before or after that. */
+	/* A call that a longjmp left may be written or counted as lost; if it was left in its last
+	 * instructions, it may be both. A call that was in progress when its process forked may have ended
+	 * before or after that. */
 	uint64_t most = 2 * (uint64_t)(model.abandoned_calls + model.inherited), least = model.inherited;
 	unsigned i;
 	bool is_ring = fxt_agent.config.mode == FXT_CIRCULAR;
@@ -422,18 +455,20 @@ bool model_check(void)
 	} else if (atomic_load(&fxt_agent.file_made)) {
 		walk_file(fxt_agent.buffer.path);
 	}
-	/* A child that has nothing to tell but calls that were too short for the threshold leaves no file. */
+	/* A child that has only calls which were too short for the threshold leaves no file. */
 	if (fxt_self && !fxt_self->page_count)
 		it.lost += fxt_self->no_page[0] + fxt_self->no_page[1];
 	done = add_up(is_ring);
 	attempted = done.written - raw_records(false) + done.refused + done.functions;
 	accounted = it.calls + it.functions + it.stale + it.lost;
 	if (accounted + least < attempted || accounted > attempted + most)
-		fault("%lu calls attempted (%lu written, %lu refused, %lu functions); %lu there, %lu functions, %lu stale, %lu counted as lost: "
+		fault("%lu calls attempted (%lu written, %lu refused, %lu functions); "
+		      "%lu there, %lu functions, %lu stale, %lu counted as lost: "
 		      "%ld are missing; between %ld and %ld may be left over",
-		      (unsigned long)attempted, (unsigned long)(done.written - raw_records(false)), (unsigned long)done.refused,
-		      (unsigned long)done.functions, (unsigned long)it.calls, (unsigned long)it.functions, (unsigned long)it.stale,
-		      (unsigned long)it.lost, (long)(attempted - accounted), -(long)least, (long)most);
+		      (unsigned long)attempted, (unsigned long)(done.written - raw_records(false)),
+		      (unsigned long)done.refused, (unsigned long)done.functions, (unsigned long)it.calls,
+		      (unsigned long)it.functions, (unsigned long)it.stale, (unsigned long)it.lost,
+		      (long)(attempted - accounted), -(long)least, (long)most);
 	return end();
 }
 

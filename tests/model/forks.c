@@ -1,5 +1,5 @@
-/* Processes of the model: children that are forked in handlers and go on where their parent was, and those that nobody sees. Called by
- * workers and by handlers that interrupt them anywhere.
+/* Processes of the model: children that are forked in handlers and go on where their parent was, and
+ * children that no fork handler sees. Workers call this, and so do handlers that interrupt them anywhere.
  */
 #include <errno.h>
 #include <signal.h>
@@ -29,15 +29,16 @@ struct model_life *model_new_life(void)
 	return life;
 }
 
-/* The child of a fork is a process of the model: what its parent had begun is not its own. */
+/* Makes a process of the model of the child of a fork. Records that its parent had begun are not its own. */
 static void become_child(struct model_worker *worker, unsigned process)
 {
 	unsigned i;
 
 	model.ancestor[model.ancestors++] = model.process;
 	model.process = process;
-	/* And at each depth one that has just begun or ended. */
-	model.inherited = (unsigned)(worker->active_count + worker->depth) + worker->functions_entered - worker->functions_left;
+	/* At each depth there may also be a call that has just begun or ended. */
+	model.inherited = (unsigned)(worker->active_count + worker->depth) + worker->functions_entered -
+			  worker->functions_left;
 	model.abandoned_calls = 0;
 	for (i = 0; i < MODEL_THREADS; i++) {
 		struct model_worker *it = &model.worker[i];
@@ -57,10 +58,11 @@ void model_fork(struct model_worker *worker)
 	unsigned functions;
 	pid_t child;
 
-	/* The C library's fork() holds a lock, also against a handler of its own thread. */
+	/* The C library's fork() holds a lock, and a handler that interrupts it in the same thread would
+	 * wait for it for ever. */
 	if (worker->is_forking || process >= CHILDREN_MAX || model.ancestors == MODEL_ANCESTORS)
 		return;
-	/* Those that are in progress end in the child, too. */
+	/* Functions that are in progress end in the child, too. */
 	functions = worker->functions_entered - worker->functions_left;
 	worker->is_forking = true;
 	child = fork();
@@ -75,7 +77,7 @@ void model_fork(struct model_worker *worker)
 	atomic_fetch_add(&model_shared->forks, 1);
 	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
 		;
-	/* A handler may have forked while we waited, and this is the child of that. */
+	/* A handler may have forked while we waited, and this may be the child of that fork. */
 	if (model.process != self)
 		return;
 	if (WIFSIGNALED(status))
@@ -84,14 +86,13 @@ void model_fork(struct model_worker *worker)
 		model_fail("child %u found something wrong", process);
 }
 
-/* A child that no handler of the C library sees: it may not record anything into its parent's trace. */
 void model_fork_unseen(struct model_worker *worker)
 {
 	long child = syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
 	int status;
 
 	if (!child) {
-		/* Whatever comes of this is a record of a process that the parent does not know. */
+		/* If this is recorded, it is a record of a process that the parent does not know. */
 		model.process = CHILDREN_MAX + 1;
 		worker->life = model_new_life();
 		model_write(worker, NULL);

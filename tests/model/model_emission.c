@@ -1,13 +1,20 @@
-/* Drives the real emission path at random and compares what it wrote with a model, record by record.
+/* Drives the real emission path at random and compares what it wrote with a model, record by record. `make
+ * check` runs it for a minute.
  *
- *	model_emission [--seconds N] [--seed SEED]      rounds for so long (60), the first of this seed (of the time)
- *	model_emission --round SEED                     that round alone
+ *   model_emission [--seconds N] [--seed SEED]
+ *         runs rounds for so many seconds (60); the first round has this seed (default: by the time)
+ *   model_emission --round SEED
+ *         runs that round alone
  *
- * A round is a process of its own: some threads that write records of random kinds and lengths, into a storage between guard pages or into
- * the trace file, in one of the three modes. Handlers interrupt them, at random times by timers and at random instructions by the
- * processor's trap flag; they write as well, are interrupted themselves, leave by longjmp or fork. A child goes on where its parent was,
- * writes, and compares its own trace. Each seed is printed where something is wrong; threads run as they run, so a seed repeats a
- * round's choices and not its every step. With MODEL_CORE in the environment whoever finds something wrong leaves a core file.
+ * A round is a process of its own. Some threads write records of random kinds and lengths, into a storage
+ * between guard pages or into the trace file, in one of the three modes. Handlers interrupt them, at random
+ * times by timers and at random instructions by the processor's trap flag. Handlers write as well, are
+ * interrupted themselves, leave by longjmp or fork. A child goes on where its parent was, writes, and
+ * compares its own trace.
+ *
+ * Where something is wrong the seed is printed. Threads are scheduled as ever, so a seed repeats a round's
+ * choices but not its every step. With MODEL_CORE in the environment the process that finds something wrong
+ * leaves a core file.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -32,20 +39,20 @@
 #include "agent/process/fork.h"
 #include "agent/process/lifecycle.h"
 
-/* A round takes seconds, and more on a machine that does other things. */
+/* A round takes seconds, and more on a machine that is busy with other things. */
 enum { ROUND_MS = 120 * 1000, WORK_MS = 500 };
 
 enum { TRAP_FLAG = 0x100, SYSCALL_INSTRUCTION = 0x050f };
 
 struct model model;
 __thread struct model_worker *volatile model_self;
-/* What interpose/ has and the agent asks for. */
+/* The agent uses this, and interpose/ has it in the library. */
 struct fxt_heap fxt_heap;
 
 struct model_shared *model_shared;
 
 static unsigned operations;
-static uint64_t until_ms;               /* the end of a round, however few operations were done */
+static uint64_t until_ms;               /* when a round ends, even if fewer operations were done */
 static atomic_bool over;
 
 static uint64_t now_ms(void)
@@ -79,13 +86,14 @@ static void interrupt(struct model_worker *worker)
 	worker->depth++;
 	while (model_below(worker, 3))
 		operate(worker);
-	if (choice < 12 && model.has_jumps && worker->may_jump && !worker->is_forking && model.process == process) {
+	if (choice < 12 && model.has_jumps && worker->may_jump && !worker->is_forking &&
+	    model.process == process) {
 		atomic_fetch_add(&model_shared->jumps, 1);
 		model_abandon(worker);
 		worker->depth = 0;
 		siglongjmp(worker->loop, 1);
 	}
-	/* Children of children, but not of theirs. */
+	/* Children have children, but grandchildren have none. */
 	if (choice >= 12 && choice < 16 && model.has_forks && (process == 1 || choice == 12))
 		model_fork(worker);
 	if (before)
@@ -104,13 +112,15 @@ static void by_timer(int number)
 	errno = error;
 }
 
-/* What a SIGKILL at this instruction would leave: at each lane's place a filler for the rest of its chunk, or of its line and then of its
- * chunk; or there is a record, committed just now, and a filler behind it. Inlined nowhere, and in no need of the agent. */
+/* Checks what a SIGKILL at this instruction would leave. At each lane's place there is a filler for the
+ * rest of its chunk, or fillers for the rest of its line and then of its chunk; or there is a record that
+ * was committed just now, and a filler behind it. This function is not inlined anywhere and does not need
+ * the agent. */
 static void check_instant(const struct fxt_thread *thread)
 {
 	const struct fxt_lane *lane;
 
-	/* Nobody takes a chunk away from a lane that is raised. */
+	/* Only raised lanes are checked, because nobody takes a chunk away from one. */
 	for (lane = thread->lanes; lane < thread->lane && lane < thread->lanes + FXT_LANES; lane++) {
 		const uint64_t *at = lane->at, *end = lane->end;
 		unsigned records = 0;
@@ -120,14 +130,14 @@ static void check_instant(const struct fxt_thread *thread)
 		for (; at < end; at += fxt_get_record_words(*at)) {
 			records += !fxt_is_filler(*at);
 			if (!fxt_get_record_words(*at) || records > 1 || at + fxt_get_record_words(*at) > end)
-				model_fail("at an instruction, word %ld before the end of a chunk is %#lx", (long)(end - at),
-					   (unsigned long)*at);
+				model_fail("at an instruction, word %ld before the end of a chunk is %#lx",
+					   (long)(end - at), (unsigned long)*at);
 		}
 	}
 }
 
-/* After each instruction. The agent blocks signals for its slow paths, and a trap would then end the process: so the last instruction
- * before that is the one to act at. */
+/* Runs after each instruction. The agent blocks signals for its slow paths, where a trap would end the
+ * process. So at a system call, the last instruction before that, it acts at once. */
 static void by_step(int number, siginfo_t *info, void *context)
 {
 #if defined(__x86_64__)
@@ -169,7 +179,8 @@ static void start_timer(struct model_worker *worker)
 
 	event._sigev_un._tid = (pid_t)syscall(SYS_gettid);
 	times.it_value = times.it_interval;
-	if (timer_create(CLOCK_MONOTONIC, &event, &worker->timer) || timer_settime(worker->timer, 0, &times, NULL))
+	if (timer_create(CLOCK_MONOTONIC, &event, &worker->timer) ||
+	    timer_settime(worker->timer, 0, &times, NULL))
 		model_fail("no timer: %s", strerror(errno));
 }
 
@@ -181,10 +192,11 @@ static void inside(struct model_worker *worker)
 		operate(worker);
 }
 
-/* One or more records, perhaps with a handler in between any two instructions. */
+/* Writes one or more records, perhaps with a handler between any two instructions. */
 static void operate(struct model_worker *worker)
 {
-	bool steps = model.has_steps && !worker->steps_left && model_below(worker, worker->depth ? 4 : 8) == 0;
+	bool steps =
+		model.has_steps && !worker->steps_left && model_below(worker, worker->depth ? 4 : 8) == 0;
 	void (*within)(struct model_worker *) = worker->depth < 3 ? inside : NULL;
 
 	if (!steps) {
@@ -194,7 +206,7 @@ static void operate(struct model_worker *worker)
 	worker->steps_left = 1 + model_below(worker, model_below(worker, 4) ? 250 : 2000);
 	step_from_here();
 	model_write(worker, NULL);
-	/* The next trap, which is at once, sees that it was for nothing. */
+	/* The next trap comes at once, and then has nothing to do. */
 	worker->steps_left = 0;
 }
 
@@ -218,11 +230,12 @@ static void *work(void *argument)
 	if (sigsetjmp(worker->loop, 1))
 		worker->steps_left = 0;
 	worker->may_jump = true;
-	while (i < operations && worker->life->next < MODEL_SEQUENCE && (model.process != 1 || now_ms() < until_ms)) {
+	while (i < operations && worker->life->next < MODEL_SEQUENCE &&
+	       (model.process != 1 || now_ms() < until_ms)) {
 		i++;
 		operate(worker);
 		if (model.process != 1) {
-			/* Some more of its own. */
+			/* A child writes only a few records of its own. */
 			if (i < operations - 20)
 				i = operations - (unsigned)model_below(worker, 20);
 			if (i >= operations - 1)
@@ -236,17 +249,17 @@ static void *work(void *argument)
 	worker->may_jump = false;
 	if (model.has_handlers)
 		timer_delete(worker->timer);
-	/* One that was sent before is handled now. */
+	/* A timer's signal that was sent before is handled now, and does nothing. */
 	model_self = NULL;
 	atomic_fetch_add(&model_shared->records, worker->life->next);
-	/* As the wrapper of a thread's routine does. */
+	/* The wrapper of a thread's routine does the same. */
 	fxt_thread_ends();
 	return NULL;
 }
 
 static char directory[] = "/tmp/model_emission.XXXXXX";
 
-/* As long as the workers run. */
+/* Takes snapshots as long as the workers run. */
 static void *take_snapshots(void *argument)
 {
 	char path[FXT_PATH_BYTES] = "";
@@ -318,8 +331,9 @@ static int round_of(uint64_t seed)
 		model_fail("the agent does not start");
 	fxt_fork_start();
 	if (model.is_guarded)
-		model_storage_start(fxt_agent.storage, 3 + (uint32_t)model_below(&dice, model.is_starved ? 8 : 300), fxt_agent.config.mode == FXT_CIRCULAR,
-				    model_below(&dice, 4) != 0);
+		model_storage_start(fxt_agent.storage,
+				    3 + (uint32_t)model_below(&dice, model.is_starved ? 8 : 300),
+				    fxt_agent.config.mode == FXT_CIRCULAR, model_below(&dice, 4) != 0);
 	snaps = !model.is_guarded && fxt_agent.config.mode != FXT_STREAMING;
 	catch();
 	for (i = 0; i < MODEL_THREADS; i++) {
@@ -338,7 +352,7 @@ static int round_of(uint64_t seed)
 	if (snaps)
 		pthread_join(thread[MODEL_THREADS], NULL);
 	done = model_check();
-	/* What is written anew at a normal exit holds the same. */
+	/* The file that is rewritten at a normal exit holds the same records. */
 	if (done && !model.is_guarded && model_below(&dice, 2)) {
 		fxt_agent_exit();
 		done = model_check();
@@ -346,7 +360,7 @@ static int round_of(uint64_t seed)
 	return !done;
 }
 
-/* What a round has left: hours of them would fill the disk. */
+/* Removes what a round has left, because hours of rounds would fill the disk. */
 static void remove_files(void)
 {
 	DIR *open = opendir(directory);
@@ -359,7 +373,7 @@ static void remove_files(void)
 		closedir(open);
 }
 
-/* True: it went well. */
+/* Runs one round. Returns true if nothing was wrong. */
 static bool run_round(uint64_t seed)
 {
 	static const struct timespec pause = {0, 10 * 1000 * 1000};
@@ -374,7 +388,7 @@ static bool run_round(uint64_t seed)
 	for (left_ms = ROUND_MS; !waitpid(child, &status, WNOHANG) && left_ms; left_ms -= 10)
 		nanosleep(&pause, NULL);
 	if (left_ms && WIFEXITED(status) && !WEXITSTATUS(status)) {
-		/* A child whose maker was left by a jump may still look at its file. */
+		/* A child whose parent was left by a longjmp may still be looking at its file. */
 		for (; !kill(-child, 0) && left_ms; left_ms -= 10)
 			nanosleep(&pause, NULL);
 		return true;
@@ -384,11 +398,13 @@ static bool run_round(uint64_t seed)
 		kill(child, SIGABRT);
 		waitpid(child, &status, 0);
 	}
-	/* Children may be left that wait for it. */
+	/* There may be children left that wait for the round's process. */
 	kill(-child, SIGKILL);
 	if (WIFSIGNALED(status))
-		fprintf(stderr, "model_emission: round %lu died of signal %d\n", (unsigned long)seed, WTERMSIG(status));
-	fprintf(stderr, "model_emission: again: %s --round %lu\n", "tests/model_emission", (unsigned long)seed);
+		fprintf(stderr, "model_emission: round %lu died of signal %d\n", (unsigned long)seed,
+			WTERMSIG(status));
+	fprintf(stderr, "model_emission: again: %s --round %lu\n", "tests/model_emission",
+		(unsigned long)seed);
 	return false;
 }
 
@@ -427,8 +443,10 @@ int main(int count, char **argument)
 		remove_files();
 	} while (well && !one && time(NULL) < until);
 	rmdir(directory);
-	printf("model_emission: %u rounds, %lu records, %lu interruptions, %lu of them left by longjmp, %lu forks, %lu snapshots: %s\n", rounds,
-	       (unsigned long)model_shared->records, (unsigned long)model_shared->interruptions, (unsigned long)model_shared->jumps,
-	       (unsigned long)model_shared->forks, (unsigned long)model_shared->snapshots, well ? "all as the model has it" : "WRONG");
+	printf("model_emission: %u rounds, %lu records, %lu interruptions, %lu of them left by longjmp, "
+	       "%lu forks, %lu snapshots: %s\n",
+	       rounds, (unsigned long)model_shared->records, (unsigned long)model_shared->interruptions,
+	       (unsigned long)model_shared->jumps, (unsigned long)model_shared->forks,
+	       (unsigned long)model_shared->snapshots, well ? "all as the model has it" : "WRONG");
 	return !well;
 }

@@ -1,4 +1,5 @@
-/* Random records, written by the very code that wrappers are made of. Called by workers, and by handlers that interrupt them anywhere. */
+/* Random records, written by the very code that wrappers are made of. Workers call this, and so do handlers
+ * that interrupt them anywhere. */
 #define FXT_EMISSION inline __attribute__((always_inline))
 
 #include <string.h>
@@ -26,7 +27,7 @@ uint64_t model_random(uint64_t *state)
 
 /* -- What a record holds ------------------------------------------------------------------------ */
 
-/* Mostly short; now and then as long as it may be. */
+/* Returns the length of a text: mostly short, now and then as long as it may be. */
 static size_t random_bytes(uint64_t *state)
 {
 	switch (model_random(state) % 16) {
@@ -48,7 +49,8 @@ void model_event_of(uint64_t id, struct model_event *event)
 	unsigned i;
 
 	event->numbers = (unsigned)(model_random(&state) % 4);
-	event->texts = model_random(&state) % 3 ? (unsigned)(model_random(&state) % 2) : (unsigned)(model_random(&state) % (MODEL_TEXTS + 1));
+	event->texts = model_random(&state) % 3 ? (unsigned)(model_random(&state) % 2)
+						: (unsigned)(model_random(&state) % (MODEL_TEXTS + 1));
 	for (i = 0; i < 3; i++)
 		event->number[i] = model_random(&state) >> model_random(&state) % 64;
 	for (i = 0; i < MODEL_TEXTS; i++)
@@ -82,7 +84,8 @@ void model_balanced(const struct fxt_thread *thread, const struct fxt_open *befo
 
 /* -- Writing ------------------------------------------------------------------------------------ */
 
-/* A record begins; 0 when there are enough. A handler may come anywhere: the counter first, so that one uses the next place. */
+/* Begins a record. Returns its identity, or 0 if there are enough records. A handler may interrupt this
+ * anywhere: the counter comes first, so that the handler uses the next place. */
 static uint64_t begin(struct model_worker *worker, enum model_kind kind, size_t raw_words)
 {
 	struct model_life *life = worker->life;
@@ -99,7 +102,7 @@ static uint64_t begin(struct model_worker *worker, enum model_kind kind, size_t 
 	return id;
 }
 
-/* In the child of a fork what had begun in its parent is not its own. */
+/* Ends a record. In the child of a fork, a record that had begun in its parent is not its own. */
 static void end(struct model_worker *worker, uint64_t id, bool is_written)
 {
 	struct model_life *life = worker->life;
@@ -117,11 +120,13 @@ void model_abandon(struct model_worker *worker)
 	for (i = 0; i < worker->active_count; i++) {
 		uint64_t id = worker->active[i];
 
-		if (model_process_of(id) == life->process && atomic_load(&life->fate[model_sequence_of(id)]) == MODEL_STARTED)
+		if (model_process_of(id) == life->process &&
+		    atomic_load(&life->fate[model_sequence_of(id)]) == MODEL_STARTED)
 			atomic_store(&life->fate[model_sequence_of(id)], MODEL_ABANDONED);
 		__atomic_fetch_add(&model.abandoned_calls, 1, __ATOMIC_RELAXED);
 	}
-	__atomic_fetch_add(&model.abandoned_calls, worker->functions_entered - worker->functions_left, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&model.abandoned_calls, worker->functions_entered - worker->functions_left,
+			   __ATOMIC_RELAXED);
 	atomic_store(&worker->functions_entered, worker->functions_left);
 	worker->active_count = 0;
 }
@@ -131,7 +136,8 @@ unsigned model_lifetime_texts(const struct model_event *event)
 	return event->texts > 1 && event->text_bytes[0] < 400;
 }
 
-static uint64_t *put_arguments(uint64_t *at, uint64_t id, const struct model_event *event, char (*text)[MODEL_TEXT_BYTES + 1])
+static uint64_t *put_arguments(uint64_t *at, uint64_t id, const struct model_event *event,
+			       char (*text)[MODEL_TEXT_BYTES + 1])
 {
 	unsigned i;
 
@@ -153,10 +159,11 @@ static size_t argument_words(const struct model_event *event)
 	return words;
 }
 
-/* A call with its entry among those in progress, or one without. */
-static void write_event(struct fxt_thread *thread, struct model_worker *worker, enum model_kind kind, void (*inside)(struct model_worker *))
+/* Writes a call, with or without an entry among the calls in progress. */
+static void write_event(struct fxt_thread *thread, struct model_worker *worker, enum model_kind kind,
+			void (*inside)(struct model_worker *))
 {
-	/* A handler's record has texts of its own. */
+	/* A handler that interrupts this has texts of its own, so they are on the stack. */
 	char text[MODEL_TEXTS][MODEL_TEXT_BYTES + 1];
 	struct fxt_open *open = NULL, *before = thread->open;
 	struct model_event event;
@@ -172,8 +179,8 @@ static void write_event(struct fxt_thread *thread, struct model_worker *worker, 
 	}
 	start_ns = fxt_now(thread);
 	if (kind == MODEL_BLOCKING)
-		open = fxt_open_push(thread, (uintptr_t)__builtin_frame_address(0), 0, 0, start_ns, NAMES(kind),
-				     fxt_arg_header(FXT_ARG_POINTER, 2, FXT_STR_ptr), id);
+		open = fxt_open_push(thread, (uintptr_t)__builtin_frame_address(0), 0, 0, start_ns,
+				     NAMES(kind), fxt_arg_header(FXT_ARG_POINTER, 2, FXT_STR_ptr), id);
 	if (inside)
 		inside(worker);
 	end_ns = fxt_end(thread, open);
@@ -186,7 +193,7 @@ static void write_event(struct fxt_thread *thread, struct model_worker *worker, 
 	model_balanced(thread, before);
 }
 
-/* The form of malloc() and of locks: interpose/engine/engine.h. */
+/* Writes a call in the form of malloc() and of locks: interpose/engine.h. */
 static void write_quick(struct fxt_thread *thread, struct model_worker *worker)
 {
 	uint64_t id = begin(worker, MODEL_QUICK, 0), start_ns, end_ns, *at;
@@ -214,10 +221,13 @@ static void write_quick(struct fxt_thread *thread, struct model_worker *worker)
 	end(worker, id, at != NULL);
 }
 
-/* Of one word to more than a chunk has; often as much as is just possible, or a little more or less. */
+/* Chooses the size of a raw record: from one word to more than a chunk holds, and often just what fits, or
+ * a little more or less. */
 static size_t raw_words(struct model_worker *worker, const struct fxt_lane *lane)
 {
-	intptr_t room = (intptr_t)(atomic_load_explicit(&lane->limit, memory_order_relaxed) - (uintptr_t)lane->at) / FXT_WORD_BYTES;
+	intptr_t room =
+		(intptr_t)(atomic_load_explicit(&lane->limit, memory_order_relaxed) - (uintptr_t)lane->at) /
+		FXT_WORD_BYTES;
 
 	if (room > FXT_LANE_SLACK_WORDS + 8 && room < 1500 && model_below(worker, 2))
 		return (size_t)room - FXT_LANE_SLACK_WORDS - 3 + model_below(worker, 6);
@@ -231,7 +241,7 @@ static size_t raw_words(struct model_worker *worker, const struct fxt_lane *lane
 	}
 }
 
-/* A kind of record that readers step over. */
+/* Writes a raw record, which readers step over. */
 static void write_raw(struct fxt_thread *thread, struct model_worker *worker)
 {
 	size_t words = raw_words(worker, thread->lane), i;
@@ -239,7 +249,8 @@ static void write_raw(struct fxt_thread *thread, struct model_worker *worker)
 
 	if (!id)
 		return;
-	record[0] = fxt_record_type(FXT_RECORD_METADATA) | fxt_record_words(words) | fxt_metadata_type(MODEL_METADATA) | id << 20;
+	record[0] = fxt_record_type(FXT_RECORD_METADATA) | fxt_record_words(words) |
+		    fxt_metadata_type(MODEL_METADATA) | id << 20;
 	for (i = 1; i < words; i++)
 		record[i] = model_raw_word(id, i);
 	end(worker, id, fxt_thread_put(thread, record, words));
@@ -263,18 +274,19 @@ static void begin_lifetime(struct fxt_thread *thread, struct model_worker *worke
 	at = fxt_reserve_extra(thread, fxt_now(thread), argument_words(&event) + 1);
 	if (at) {
 		flow = fxt_flow_id();
-		/* In the child of a fork it is not its own. */
+		/* In the child of a fork the record is not its own. */
 		if (model_process_of(id) == life->process)
 			life->flow[model_sequence_of(id)] = flow;
 		at = put_arguments(at, id, &event, text);
-		fxt_async_commit_begin(thread, at, flow, NAMES(MODEL_LIFETIME), 1 + event.numbers + event.texts);
+		fxt_async_commit_begin(thread, at, flow, NAMES(MODEL_LIFETIME),
+				       1 + event.numbers + event.texts);
 	}
 	end(worker, id, at != NULL);
 	if (at)
 		atomic_compare_exchange_strong(place, &none, id);
 }
 
-/* One that another thread has begun, as a rule. */
+/* Ends a lifetime, which mostly another thread has begun. */
 static void end_lifetime(struct fxt_thread *thread, struct model_worker *worker, uint64_t id)
 {
 	struct model_life *life = model.worker[model_thread_of(id)].life;
@@ -282,9 +294,10 @@ static void end_lifetime(struct fxt_thread *thread, struct model_worker *worker,
 
 	if (model_process_of(id) != life->process || worker->active_count >= MODEL_ACTIVE)
 		return;
-	/* Nobody's record: what a longjmp leaves may be counted as a call. */
+	/* The entry has no identity, because a longjmp may count what it leaves as a call. */
 	worker->active[worker->active_count++] = 0;
-	/* The begin may be lost from here on: what moves it may be left by longjmp, or find that a handler has taken its room. */
+	/* The begin may be lost from here on: while it is moved, a longjmp may come, or a handler may take
+	 * the room. */
 	atomic_store(&life->fate[model_sequence_of(id)], MODEL_ABANDONED);
 	flow = life->flow[model_sequence_of(id)];
 	at = fxt_async_reserve_end(thread, fxt_now(thread), 2, flow);
@@ -315,12 +328,14 @@ static void nothing_1(void) {}
 static void nothing_2(void) {}
 static void nothing_3(void) {}
 
-/* The hooks are called with a function's address; what they return to is in here. */
+/* Enters and leaves a function. The hooks are called with a function's address, and return into this one. */
 static __attribute__((noinline)) void call_function(struct fxt_thread *thread, struct model_worker *worker,
 						    void (*inside)(struct model_worker *))
 {
-	static void (*const functions[])(void) = {nothing_1, nothing_2, nothing_3, (void (*)(void))call_function};
-	uintptr_t function = ADDRESS(functions[model_below(worker, 4)]), frame = (uintptr_t)__builtin_frame_address(0);
+	static void (*const functions[])(void) = {nothing_1, nothing_2, nothing_3,
+						  (void (*)(void))call_function};
+	uintptr_t function = ADDRESS(functions[model_below(worker, 4)]),
+		  frame = (uintptr_t)__builtin_frame_address(0);
 	uintptr_t site = (uintptr_t)__builtin_return_address(0);
 
 	struct fxt_open *before = thread->open;

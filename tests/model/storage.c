@@ -1,8 +1,10 @@
-/* A storage (writer/storage.h) for the model. Every chunk and page of calls in progress lies between two pages that nobody may touch, and a
- * chunk that was finished may not be written to until it is handed out again. So a store that goes one word too far, or comes too
- * late, is a SIGSEGV in the place that made it. Half of the chunks begin or end up to a cache line inside that, as none promises to begin
- * or end where a line does. In the child of a fork the parent's chunks are gone, or private memory: as the
- * interface has it, and no kinder.
+/* A storage (writer/storage.h) for the model. The agent calls it from any context.
+ *
+ * Every chunk and page of slots lies between two pages that nobody may touch, and nobody may write to a
+ * finished chunk until it is handed out again. So a store that goes one word too far, or comes too late, is
+ * a SIGSEGV in the place that made it. Half of the chunks begin or end up to a cache line inside that,
+ * because the interface does not promise that a chunk begins or ends where a line does. In the child of a
+ * fork the parent's chunks are gone or are private memory, as the interface allows.
  */
 #include <sys/mman.h>
 #include <stdlib.h>
@@ -21,14 +23,15 @@ struct guarded_chunk {
 	enum { UNUSED, HELD, FINISHED } state;
 	uint32_t events;
 	uint64_t last_ns;
-	uint64_t finished_as;           /* order in which it was finished */
-	uint32_t skipped, cut;          /* words of it that were not handed out, in front and at the end */
+	uint64_t finished_as;           /* the order in which it was finished */
+	uint32_t skipped, cut;          /* words in front and at the end that were not handed out */
 };
 
 static struct guarded {
-	struct fxt_storage storage;     /* first */
-	struct fxt_storage *file;       /* whose durable area is used: this one has none */
-	char *memory;                   /* chunks, then pages */
+	struct fxt_storage storage;     /* what the agent knows of it */
+	/* the storage whose durable area is used, because this one has none */
+	struct fxt_storage *file;
+	char *memory;                   /* the chunks, then the pages */
 	size_t bytes;
 	struct guarded_chunk *chunk;
 	uint32_t chunks, used;
@@ -44,7 +47,7 @@ static uint64_t *chunk_at(uint32_t number)
 	return (uint64_t *)(guarded.memory + GUARD + (size_t)number * CHUNK_STRIDE);
 }
 
-/* As it was handed out. */
+/* Returns where the chunk began when it was handed out. */
 static uint64_t *base_of(uint32_t number)
 {
 	return chunk_at(number) + guarded.chunk[number].skipped;
@@ -57,7 +60,8 @@ static size_t words_of(uint32_t number)
 
 static uint64_t *page_at(unsigned number)
 {
-	return (uint64_t *)(guarded.memory + GUARD + (size_t)guarded.chunks * CHUNK_STRIDE + (size_t)number * PAGE_STRIDE);
+	return (uint64_t *)(guarded.memory + GUARD + (size_t)guarded.chunks * CHUNK_STRIDE +
+			    (size_t)number * PAGE_STRIDE);
 }
 
 static void protect(void *at, size_t bytes, int protection)
@@ -69,8 +73,10 @@ static void protect(void *at, size_t bytes, int protection)
 static void make_memory(void)
 {
 	guarded.bytes = GUARD + (size_t)guarded.chunks * CHUNK_STRIDE + (size_t)PAGES_MAX * PAGE_STRIDE;
-	guarded.memory = mmap(NULL, guarded.bytes, PROT_NONE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	guarded.chunk = mmap(NULL, guarded.chunks * sizeof(*guarded.chunk), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	guarded.memory =
+		mmap(NULL, guarded.bytes, PROT_NONE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	guarded.chunk = mmap(NULL, guarded.chunks * sizeof(*guarded.chunk), PROT_READ | PROT_WRITE,
+			     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (guarded.memory == MAP_FAILED || guarded.chunk == MAP_FAILED)
 		model_fail("storage: no memory");
 	guarded.used = 0;
@@ -79,7 +85,7 @@ static void make_memory(void)
 	fxt_lock_reset(&guarded.lock);
 }
 
-/* What a file lays out before it grows by a chunk. */
+/* Stores what a file has in a new chunk. */
 static void lay_out(uint64_t *base, size_t words)
 {
 	size_t i, first = -(uintptr_t)base / FXT_WORD_BYTES % FXT_LINE_WORDS;
@@ -91,7 +97,8 @@ static void lay_out(uint64_t *base, size_t words)
 	atomic_store_explicit((_Atomic uint64_t *)base, fxt_filler(words - 1), memory_order_release);
 }
 
-/* The ring's oldest that nobody holds, or the next that was never used. Under the lock. */
+/* Chooses a chunk that was never used, or else the ring's oldest one that nobody holds. Called under the
+ * lock. Returns false if there is none. */
 static bool choose(uint32_t *number)
 {
 	uint32_t i, oldest = guarded.chunks;
@@ -102,7 +109,8 @@ static bool choose(uint32_t *number)
 	}
 	for (i = 0; guarded.is_ring && i < guarded.chunks; i++)
 		if (guarded.chunk[i].state == FINISHED &&
-		    (oldest == guarded.chunks || guarded.chunk[i].finished_as < guarded.chunk[oldest].finished_as))
+		    (oldest == guarded.chunks ||
+		     guarded.chunk[i].finished_as < guarded.chunk[oldest].finished_as))
 			oldest = i;
 	*number = oldest;
 	return oldest < guarded.chunks;
@@ -118,7 +126,9 @@ static bool take(struct fxt_storage *storage, uint64_t now_ns, struct fxt_chunk 
 	if (done) {
 		struct guarded_chunk *it = &guarded.chunk[number];
 
-		*chunk = (struct fxt_chunk){.number = number, .overwritten = it->events, .overwritten_ns = it->last_ns,
+		*chunk = (struct fxt_chunk){.number = number,
+					    .overwritten = it->events,
+					    .overwritten_ns = it->last_ns,
 					    .is_copied = guarded.is_copied};
 		*it = (struct guarded_chunk){.state = HELD};
 		if (model_random(&guarded.random) % 2) {
@@ -185,8 +195,10 @@ static bool durable(struct fxt_storage *storage, const uint64_t *record, size_t 
 	return fxt_storage_durable(guarded.file, record, words, reserve_words);
 }
 
-/* Of a chunk that was cut at its end the last word counts as FXT_CHUNK_WORDS - 1 as well. */
-static bool retract(struct fxt_storage *storage, uint32_t number, size_t at, uint64_t *record, size_t words, uint64_t last)
+/* `at` counts so that the last word of every chunk is FXT_CHUNK_WORDS - 1, also of one that was cut at its
+ * end. */
+static bool retract(struct fxt_storage *storage, uint32_t number, size_t at, uint64_t *record, size_t words,
+		    uint64_t last)
 {
 	uint64_t mask = fxt_lock(&guarded.lock), *there = chunk_at(number) + at - guarded.chunk[number].cut;
 	bool done = false, is_finished = guarded.chunk[number].state == FINISHED;
@@ -224,17 +236,17 @@ static void after_fork(struct fxt_storage *storage, bool is_interrupted)
 	(void)storage;
 	fxt_storage_after_fork(guarded.file, is_interrupted);
 	if (is_interrupted) {
-		/* Whatever is mapped for writing stays so. */
+		/* Everything that is mapped for writing stays so. */
 		uint32_t i;
 
 		for (i = 0; i < guarded.used; i++)
 			if (guarded.chunk[i].state == HELD &&
-			    mmap(chunk_at(i), FXT_CHUNK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) ==
-				    MAP_FAILED)
+			    mmap(chunk_at(i), FXT_CHUNK_BYTES, PROT_READ | PROT_WRITE,
+				 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
 				model_fail("storage: no private memory");
 		for (i = 0; i < guarded.pages; i++)
-			if (mmap(page_at(i), FXT_PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) ==
-			    MAP_FAILED)
+			if (mmap(page_at(i), FXT_PAGE_BYTES, PROT_READ | PROT_WRITE,
+				 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
 				model_fail("storage: no private memory");
 	} else {
 		protect(guarded.memory, guarded.bytes, PROT_NONE);
