@@ -1,7 +1,8 @@
-/* A buffer in a directory of its own, and the walk over its file: for check_buffer.c, check_buffer_file.c and check_rewrite.c.
+/* A buffer in a directory of its own, and the walk over its file, for check_buffer.c, check_buffer_file.c
+ * and check_rewrite.c.
  *
- * The file is read back by its name and walked by the sizes of its records alone, without the project's reader or its
- * header of bit fields.
+ * The file is read back by its name and walked by the sizes of its records alone, without the project's
+ * reader or its header of bit fields.
  */
 #ifndef BUFFER_FIXTURE_H
 #define BUFFER_FIXTURE_H
@@ -19,10 +20,10 @@
 #include "lane.h"
 
 #define MAGIC UINT64_C(0x0016547846040010)
-/* A string record of one word of text, "text", and the number of its index. */
+/* The header of a string record with this index and one word of text, which is TEXT: "text". */
 #define STRING(index) (UINT64_C(2) | 2 << 4 | (uint64_t)(index) << 16 | UINT64_C(4) << 32)
 #define TEXT UINT64_C(0x0000000074786574)
-/* An instant without arguments, of thread 1, with the given category and name. */
+/* The header of an instant of thread 1 without arguments. Its category and its name are string `name`. */
 #define INSTANT(name) (UINT64_C(4) | UINT64_C(1) << 24 | (uint64_t)(name) << 32 | (uint64_t)(name) << 48)
 
 enum { MIB = 1 << 20, DURABLE = FXT_DURABLE_MIN_BYTES, STRINGS = 3 };
@@ -67,12 +68,13 @@ static void teardown(void)
 	ck_assert_msg(rmdir(directory) == 0, "%s is not empty: a file of another name was made", directory);
 }
 
-/* Of oneshot and circular ones: see struct fxt_buffer_config. */
+/* If this is set, try_create() makes a oneshot or circular file with its full size: see fxt_buffer_config. */
 static bool is_reserved;
 
 static int try_create(enum fxt_mode mode, uint64_t bytes)
 {
-	struct fxt_buffer_config config = {mode, bytes, path, prologue, sizeof(prologue) / sizeof(*prologue), false, is_reserved};
+	struct fxt_buffer_config config = {
+		mode, bytes, path, prologue, sizeof(prologue) / sizeof(*prologue), false, is_reserved};
 
 	return fxt_buffer_create(&buffer, &config);
 }
@@ -84,7 +86,8 @@ static void create(enum fxt_mode mode, uint64_t bytes)
 	ck_assert_msg(error == 0, "cannot create: %s", strerror(-error));
 }
 
-/* Reads the file by its name, and follows the sizes of its records to its end. */
+/* Reads the file by its name, and follows the sizes of its records to its end. Fails if they do not lead
+ * there. Returns how many records of each kind there are. */
 static struct walk walk_file(const char *name)
 {
 	struct walk walk = {0};
@@ -130,7 +133,8 @@ static bool take(struct fxt_chunk *chunk)
 	return fxt_storage_take(&buffer.storage, 0, chunk);
 }
 
-/* Of two words each. The last may begin at LAST_PLACE, with the room behind it that every lane keeps free. */
+/* How many instants of two words fit into a chunk. The last one may begin at LAST_PLACE; behind it is the
+ * room that every lane keeps free. */
 enum {
 	LAST_PLACE = FXT_CHUNK_WORDS - 1 - FXT_LANE_SLACK_WORDS - 2 - 1,
 	INSTANTS_PER_CHUNK = LAST_PLACE / 2 + 1,

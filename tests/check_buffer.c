@@ -1,5 +1,6 @@
-/* Tests of writer/buffer.h and lane.h: the file is valid after each operation, and chunks are handed out once. The file is read back with
- * pread and walked by the sizes of its records alone. How it is made and grows is in check_buffer_file.c.
+/* Tests of writer/buffer.h and lane.h: the file is valid after each operation, and each chunk is handed out
+ * once. The file is read back with pread() and walked by the sizes of its records alone.
+ * check_buffer_file.c tests how the file is made and grows.
  */
 #include <check.h>
 #include <errno.h>
@@ -27,7 +28,8 @@ START_TEST(lane_valid_after_each_record)
 	walk();
 	for (lane = lane_of(&chunk); fxt_lane_has(&lane, 2); n++) {
 		instant(&lane, 1);
-		/* Each of the first and the last, where the filler behind gets small. */
+		/* The first and the last records are checked one by one; at the last ones the filler behind
+		 * gets small. */
 		if (n < 10 || n > INSTANTS_PER_CHUNK - 10)
 			ck_assert_uint_eq(walk().instants, n + 1);
 	}
@@ -38,7 +40,7 @@ START_TEST(lane_valid_after_each_record)
 }
 END_TEST
 
-/* What is taken back is read, and replaced by a filler; anything else stays as it is. */
+/* A record that is retracted is read, and a filler replaces it. Everything else stays as it is. */
 START_TEST(retracted)
 {
 	uint64_t record[4] = {0};
@@ -60,12 +62,13 @@ START_TEST(retracted)
 	ck_assert_uint_eq(record[1], 12345);
 	ck_assert_uint_eq(record[0] & ~UINT64_C(0xfff0), INSTANT(2));
 	ck_assert_uint_eq(walk().instants, 2);
-	/* Gone already. */
+	/* The record is gone already. */
 	ck_assert(!fxt_storage_retract(&buffer.storage, taken.number, second, record, 2, 12345));
 }
 END_TEST
 
-/* The same of a chunk whose window is not mapped any more; and of a file that is not there any more. */
+/* A record is also retracted from a chunk whose window is not mapped any more, but not from a file that is
+ * gone. */
 START_TEST(retracted_unmapped)
 {
 	uint64_t record[4] = {0};
@@ -133,7 +136,7 @@ START_TEST(circular_reuses_the_oldest_that_is_free)
 	}
 	ck_assert_uint_eq(walk().instants, CHUNKS);
 	ck_assert_msg(!take(&chunk), "chunk %u was taken from its thread", chunk.number);
-	/* Chunk 2 is held on to. */
+	/* All chunks are given back but chunk 2. */
 	for (i = 0; i < CHUNKS; i++)
 		if (i != 2)
 			fxt_storage_finish(&buffer.storage, i, 100 + i, 0);
@@ -142,7 +145,7 @@ START_TEST(circular_reuses_the_oldest_that_is_free)
 
 		ck_assert(take(&chunk));
 		ck_assert_uint_eq(chunk.number, expected < 2 ? expected : expected + 1);
-		/* A chunk is emptied when it is handed out again, and nothing else is; what was in it is told. */
+		/* A chunk is emptied only when it is handed out again, and its events are counted then. */
 		ck_assert_uint_eq(walk().instants, i < CHUNKS - 1 ? CHUNKS - 1 - i : 1);
 		ck_assert_uint_eq(chunk.overwritten, i < CHUNKS - 1 ? 100 + chunk.number : 7);
 		fxt_storage_finish(&buffer.storage, chunk.number, 7, 0);
@@ -154,7 +157,8 @@ END_TEST
 START_TEST(snapshot_of_nothing_yet)
 {
 	/* With one word of prologue the last filler of the durable area is longer than a word. */
-	struct fxt_buffer_config config = {_i ? FXT_CIRCULAR : FXT_ONESHOT, MIB, path, prologue, 1, false, false};
+	struct fxt_buffer_config config = {
+		_i ? FXT_CIRCULAR : FXT_ONESHOT, MIB, path, prologue, 1, false, false};
 	char copy[FXT_PATH_BYTES];
 
 	ck_assert_int_eq(fxt_buffer_create(&buffer, &config), 0);
@@ -176,7 +180,7 @@ START_TEST(durable_records)
 		if (n % 500 == 0)
 			ck_assert_uint_eq(walk().strings, STRINGS + n + 1);
 	ck_assert_uint_eq(walk().strings, STRINGS + n);
-	/* All but the reserve, and at most a record's size at the end of each region. */
+	/* The records fill all but the reserve, and at most a record's size at the end of each region. */
 	ck_assert_uint_ge(n, (DURABLE / 8 - 1000 - 8 * 5 - 7 - 5) / 5);
 	while (fxt_storage_durable(&buffer.storage, record, 5, 0))
 		n++;
@@ -256,7 +260,7 @@ START_TEST(each_chunk_once)
 	for (i = 0; i < chunks; i++)
 		ck_assert_msg(times[i] == 1, "chunk %u was handed out %u times", i, times[i]);
 	ck_assert_uint_eq(walk().instants, (size_t)chunks * INSTANTS_PER_CHUNK);
-	/* Windows whose chunks are all finished are not mapped any more. */
+	/* A window whose chunks are all finished is not mapped any more. */
 	if (!_i)
 		for (i = 0; i < chunks / FXT_WINDOW_CHUNKS; i++)
 			ck_assert_ptr_null(atomic_load(&buffer.windows[i].base));

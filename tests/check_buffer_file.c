@@ -1,5 +1,5 @@
-/* Tests of the trace as a file: how it is made, grows, gives room back and is found again, and that what the system refuses leaves no
- * damage.
+/* Tests of the trace as a file: how it is made, grows, gives room back and is found again; and no damage is
+ * left where the system refuses something.
  */
 #include <check.h>
 #include <errno.h>
@@ -59,7 +59,7 @@ START_TEST(links_not_followed)
 	char target[sizeof(path)];
 	struct stat status;
 
-	/* Once to nothing, where a file would be made, and once to a file. */
+	/* The link leads once to nothing, where a file would be made, and once to a file. */
 	snprintf(target, sizeof(target), "%s/target", directory);
 	if (_i)
 		ck_assert(close(open(target, O_CREAT | O_WRONLY, 0600)) == 0);
@@ -91,7 +91,8 @@ END_TEST
 
 /* -- Growth ------------------------------------------------------------------------------------- */
 
-/* The file is as large as what was written to it, but for a few chunks, until it is to have its full size. */
+/* The file is no more than a few chunks larger than what was written to it, until fxt_buffer_reserve()
+ * gives it its full size. */
 START_TEST(grows_with_its_use)
 {
 	enum { MANY = 64, AHEAD = 16, CHUNKS = (16 * MIB - FXT_DURABLE_MAX_BYTES) / FXT_CHUNK_BYTES };
@@ -105,12 +106,14 @@ START_TEST(grows_with_its_use)
 		ck_assert_uint_eq(chunk.number, i);
 		fxt_storage_finish(&buffer.storage, chunk.number, 0, 0);
 		ck_assert(stat(buffer.path, &status) == 0);
-		ck_assert_int_le(status.st_size, FXT_DURABLE_MAX_BYTES + (long)(i + 1 + (i < AHEAD ? i + 1 : AHEAD)) * FXT_CHUNK_BYTES);
+		ck_assert_int_le(status.st_size,
+				 FXT_DURABLE_MAX_BYTES +
+					 (long)(i + 1 + (i < AHEAD ? i + 1 : AHEAD)) * FXT_CHUNK_BYTES);
 		ck_assert_int_le(status.st_blocks * 512, status.st_size + FXT_CHUNK_BYTES);
 	}
 	fxt_buffer_reserve(&buffer);
 	ck_assert_uint_eq(walk().bytes > 15 * MIB, modes[_i] != FXT_STREAMING);
-	/* Nothing is asked of the file system any more. */
+	/* From here on nothing is asked of the file system, so the descriptor is not needed. */
 	if (modes[_i] != FXT_STREAMING)
 		close(buffer.fd);
 	for (; i < CHUNKS; i++) {
@@ -123,7 +126,7 @@ START_TEST(grows_with_its_use)
 }
 END_TEST
 
-/* One that has its full size gives back what nobody has used, and grows again. */
+/* A file with its full size gives back the room that nobody has used, and grows again. */
 START_TEST(trimmed)
 {
 	enum { CHUNKS = (16 * MIB - FXT_DURABLE_MAX_BYTES) / FXT_CHUNK_BYTES };
@@ -136,8 +139,8 @@ START_TEST(trimmed)
 	for (i = 0; i < CHUNKS; i++) {
 		if (i == used) {
 			fxt_buffer_trim(&buffer);
-			ck_assert_msg(walk().bytes == FXT_DURABLE_MAX_BYTES + (size_t)used * FXT_CHUNK_BYTES, "%u chunks are used, and %zu bytes left",
-				      used, walk().bytes);
+			ck_assert_msg(walk().bytes == FXT_DURABLE_MAX_BYTES + (size_t)used * FXT_CHUNK_BYTES,
+				      "%u chunks are used, and %zu bytes left", used, walk().bytes);
 			fxt_buffer_trim(&buffer);
 		}
 		ck_assert(take(&chunk));
@@ -149,7 +152,7 @@ START_TEST(trimmed)
 }
 END_TEST
 
-/* Where a ring cannot grow any more it goes round in what it has, and goes on growing when it can. */
+/* A ring that cannot grow any more reuses the chunks that it has, and goes on growing when it can. */
 START_TEST(smaller_ring)
 {
 	enum { CHUNKS = 6 };
@@ -170,10 +173,13 @@ START_TEST(smaller_ring)
 	ck_assert_uint_eq(buffer.extended, i);
 	fxt_storage_finish(&buffer.storage, 3, 77, 0);
 	fxt_storage_finish(&buffer.storage, 1, 7, 0);
-	ck_assert(fxt_storage_take(&buffer.storage, 1, &chunk) && chunk.number == 3 && chunk.overwritten == 77);
+	ck_assert(fxt_storage_take(&buffer.storage, 1, &chunk) && chunk.number == 3 &&
+		  chunk.overwritten == 77);
 	ck_assert(setrlimit(RLIMIT_FSIZE, &before) == 0);
-	ck_assert(fxt_storage_take(&buffer.storage, 1, &chunk) && chunk.number == 1 && chunk.overwritten == 7);
-	ck_assert(fxt_storage_take(&buffer.storage, UINT64_C(1000000000), &chunk) && chunk.number == i && !chunk.overwritten);
+	ck_assert(fxt_storage_take(&buffer.storage, 1, &chunk) && chunk.number == 1 &&
+		  chunk.overwritten == 7);
+	ck_assert(fxt_storage_take(&buffer.storage, UINT64_C(1000000000), &chunk) && chunk.number == i &&
+		  !chunk.overwritten);
 	walk();
 }
 END_TEST
@@ -195,7 +201,7 @@ START_TEST(growth_refused)
 		;
 	ck_assert_int_eq(fxt_storage_failure(&buffer.storage), -EFBIG);
 	ck_assert_uint_eq(walk().bytes, found.bytes);
-	/* Not tried again at once, but some time later. */
+	/* Growth is not tried again at once, but some time later. */
 	ck_assert(setrlimit(RLIMIT_FSIZE, &before) == 0);
 	ck_assert(!fxt_storage_take(&buffer.storage, 1, &chunk));
 	ck_assert(fxt_storage_take(&buffer.storage, UINT64_C(1000000000), &chunk));
@@ -204,7 +210,7 @@ START_TEST(growth_refused)
 }
 END_TEST
 
-/* The program has closed our descriptor, and the file is found again by its name; and then that is gone too. */
+/* The program has closed our descriptor: the file is found again by its name. Then the name is gone too. */
 START_TEST(descriptor_lost)
 {
 	struct fxt_chunk chunk;

@@ -1,9 +1,10 @@
-/* Tests of writer/fxt_encode.h: every record, event and argument type against words worked out by hand.
+/* Tests of writer/fxt_encode.h: every kind of record, event and argument is compared with words worked out
+ * by hand.
  *
- * The expected words are put together from the bit positions of the specification and from nothing in
- * fxt_format.h: a field misplaced there must fail here. Values are chosen so that no two fields of a record
- * hold the same digits. Each record is also tried at every capacity below its size, and in memory full
- * of other bytes, so padding that was not zeroed and stores past the capacity show.
+ * The expected words are put together from the bit positions of the specification, and from nothing in
+ * fxt_format.h: a field that is misplaced there must fail here. Values are chosen so that no two fields of
+ * a record hold the same digits. Each record is also tried at every capacity below its size, and in memory
+ * full of other bytes. So padding that was not zeroed, and stores past the capacity, are found.
  */
 #include <check.h>
 #include <stdlib.h>
@@ -14,7 +15,7 @@
 
 enum {
 	GUARD_WORDS = 8,
-	BIG_BYTES = 600001,             /* 75001 words: more than 16 bits of size */
+	BIG_BYTES = 600001,             /* 75001 words, which is more than 16 bits of size can count */
 	MEMORY_WORDS = 75100 + GUARD_WORDS,
 };
 
@@ -46,7 +47,7 @@ static void expect_untouched(const char *what, size_t from)
 		ck_assert_msg(out[i] == UNTOUCHED, "%s: word %zu was stored to", what, i);
 }
 
-/* What a call with this capacity returned and stored, where the record has `words` words. */
+/* Checks what a call with this capacity returned and stored. The record has `words` words. */
 static void expect_words(const char *what, size_t capacity, size_t got, const uint64_t *want, size_t words)
 {
 	if (capacity < words) {
@@ -61,7 +62,8 @@ static void expect_words(const char *what, size_t capacity, size_t got, const ui
 	expect_untouched(what, words);
 }
 
-/* `call` encodes at `out` with `capacity`; the rest are the words it should store. */
+/* Runs `call`, which encodes at `out` with `capacity`, at every capacity. The other arguments are the words
+ * that it should store. */
 #define EXPECT(call, ...)                                                                       \
 	do {                                                                                    \
 		const uint64_t want_[] = {__VA_ARGS__};                                         \
@@ -196,7 +198,7 @@ START_TEST(event_references)
 }
 END_TEST
 
-/* Arguments of an instant whose header is 0x00030002'01100004 with the size in bits 4..15. */
+/* Arguments of an instant. Its header is 0x00030002'01100004, with the size in bits 4..15. */
 static const struct { struct fxt_arg arg; size_t words; uint64_t want[3]; } arguments[] = {
 	{{FXT_ARG_NULL, FXT_INDEXED(0x7abc), {0}}, 1, {0x000000007abc0010}},
 	{{FXT_ARG_NULL, TEXT("x"), {0}}, 2, {0x0000000080010020, 0x78}},
@@ -319,7 +321,7 @@ START_TEST(scheduling)
 }
 END_TEST
 
-/* The state of the outgoing thread is "any of the values below except running". */
+/* States of the outgoing thread, which the specification says is "any of the values below except running". */
 static const struct { enum fxt_thread_state state; uint64_t legacy, newer; } states[] = {
 	{FXT_THREAD_NEW, 0x0000000000000068, 0x1000000000000048},
 	{FXT_THREAD_SUSPENDED, 0x0000000002000068, 0x1000002000000048},
@@ -378,7 +380,8 @@ START_TEST(large_blobs)
 }
 END_TEST
 
-/* Past 4095 words, and past 16 bits of words: 75001 of payload, the last of them one byte and padding. */
+/* A large record may have more than 4095 words, and more than 16 bits of words. This one has 75001 words of
+ * payload, the last of which is one byte and padding. */
 START_TEST(large_blobs_longer_than_records)
 {
 	dirty(75004);

@@ -1,5 +1,5 @@
 /* Tests of writer/fxt_encode.h at its limits: strings of 32000 bytes, 15 arguments, records of 4095 words,
- * and one more of each, in every place that takes one. check_encode.c has the records themselves.
+ * and one more of each, in every place that takes one. check_encode.c tests the records themselves.
  *
  * Expected words and shifts are the specification's, not those of fxt_format.h.
  */
@@ -22,7 +22,7 @@ static const struct fxt_thread_ref indexed = {.index = 0x2b};
 static const struct fxt_thread_ref inline_thread = {.process = 0x1234, .thread = 0x5678};
 static const struct fxt_string name = {.index = 0x42};
 
-/* What a case puts into its record; every encoder below takes its part. */
+/* The parts that a case puts into its record. Every encoder below takes those that it needs. */
 struct parts {
 	struct fxt_thread_ref thread;
 	struct fxt_string string;
@@ -95,7 +95,7 @@ static size_t large_name(size_t capacity, const struct parts *p)
 	return fxt_encode_large_blob(out, capacity, name, p->string, text, p->bytes);
 }
 
-/* The string as name and as value of an argument. */
+/* These put the string into an argument, as its name and as its value. */
 static size_t argument_name(size_t capacity, const struct parts *p)
 {
 	struct fxt_arg arg = {.type = FXT_ARG_NULL, .name = p->string};
@@ -192,7 +192,8 @@ START_TEST(argument_types)
 }
 END_TEST
 
-/* Records of 4095 words: an inline string of 32000 bytes, where there is one, an argument of `bytes` text. */
+/* Records of 4095 words. Each has an inline string of 32000 bytes and an argument with `bytes` bytes of
+ * text. */
 static const struct {
 	encoder *encode;
 	const struct fxt_thread_ref *thread;
@@ -231,7 +232,8 @@ START_TEST(longest_records)
 }
 END_TEST
 
-/* The same for records that have no string of their own: the argument before the last has the long name. */
+/* Records of 4095 words of kinds that have no string of their own: the first argument has a long name
+ * instead. */
 static const struct { encoder *encode; size_t bytes; uint64_t header; } longest_scheduling[] = {
 	{context_switch, 712, 0x1000003beef2fff8},
 	{wakeup, 720, 0x2000000beef2fff8},
@@ -255,7 +257,7 @@ START_TEST(longest_scheduling_records)
 }
 END_TEST
 
-/* The same for records that carry bytes. */
+/* Records of 4095 words of kinds that carry bytes. */
 static const struct {
 	encoder *encode;
 	const struct fxt_thread_ref *thread;
@@ -290,7 +292,7 @@ START_TEST(longest_payloads)
 }
 END_TEST
 
-/* A large record has room for an argument that the argument's own 12 bits of size have not. */
+/* The argument fits into a large record, but its size does not fit into the argument's own 12 bits. */
 START_TEST(longest_argument)
 {
 	struct fxt_arg arg = {
@@ -309,7 +311,8 @@ START_TEST(longest_argument)
 }
 END_TEST
 
-/* More words than 32 bits count, and lengths that wrap around: refused before a byte of them is read. */
+/* These blobs have more words than 32 bits count, or lengths that wrap around. They are refused before a
+ * byte of them is read. */
 START_TEST(largest_blobs)
 {
 	static const size_t bytes[] = {(size_t)UINT32_MAX * 8, SIZE_MAX, SIZE_MAX - 7, SIZE_MAX / 2 + 1};

@@ -6,7 +6,7 @@
 #include "buffer_fixture.h"
 #include "suite.h"
 
-/* One of `words` words, up to eight, in a lane whose records do not cross cache lines. */
+/* Appends an event of `words` words, up to eight, to a lane whose records do not cross cache lines. */
 static void event(struct fxt_lane *lane, size_t words)
 {
 	uint64_t *at = fxt_lane_place(lane, words);
@@ -25,7 +25,7 @@ START_TEST(rewritten_small)
 	create(modes[_i], MIB);
 	ck_assert(take(&chunk));
 	lane = lane_of(&chunk);
-	/* The string with index 2 is the only one referred to. */
+	/* The string with index 2 is the only one that is referred to. */
 	instant(&lane, 2);
 	instant(&lane, 2);
 	ck_assert(!fxt_buffer_rewrite(&buffer, 16));
@@ -36,7 +36,7 @@ START_TEST(rewritten_small)
 	ck_assert_uint_eq(found.strings, 1);
 	ck_assert_uint_eq(found.fillers, 0);
 	ck_assert_uint_eq(found.bytes, 8 * (1 + 2 + 2 * 2));
-	/* What comes afterwards is appended, a page first. The strings left out are there again. */
+	/* Later records are appended, in a page first. The strings that were left out are there again. */
 	ck_assert(take(&chunk));
 	lane = lane_of(&chunk);
 	for (; fxt_lane_has(&lane, 2); found.instants++) {
@@ -54,7 +54,7 @@ START_TEST(rewritten_small)
 }
 END_TEST
 
-/* Wherever in a line the small file ended, records that are kept within lines go on behind it. */
+/* Wherever in a cache line the small file has ended, records that are kept within lines follow it. */
 START_TEST(aligned_after_rewrite)
 {
 	struct fxt_chunk chunk;
@@ -75,7 +75,7 @@ START_TEST(aligned_after_rewrite)
 }
 END_TEST
 
-/* A page of calls in progress is wanted first of all when counts go on after the rewrite. Its user knows of 512 words. */
+/* Counts that go on after the rewrite need a page of slots first of all. Its user relies on 512 words. */
 START_TEST(page_after_rewrite)
 {
 	struct fxt_chunk chunk;

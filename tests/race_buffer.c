@@ -1,9 +1,11 @@
-/* The buffer under a sanitizer: eight threads do all that a traced thread does with it, at once and in all three modes, while
- * a ninth copies it. Every record carries a sum of its other words: in what was copied each is whole, and `fxt check` finds
- * nothing in it. Built with -fsanitize=thread, and in a tree with --enable-sanitizers with those too.
+/* The buffer under a sanitizer. Eight threads do everything with it that a traced thread does, at once and
+ * in all three modes, while a ninth takes snapshots. The last word of every event is a sum of its other
+ * words: each event of a snapshot has to be whole, and `fxt check` must find nothing wrong. This is built
+ * with -fsanitize=thread, and in a tree with --enable-sanitizers also with those sanitizers.
  *
- * The order that locks make is seen by the atomics they are made of, not by the futex. What the threads tell each other for the
- * test's own sake is relaxed, so that it orders nothing that the buffer should.
+ * The sanitizer sees the order that locks make by the atomics they consist of, not by the futex. What the
+ * threads tell each other for the test's own sake is relaxed, so it creates no order that the buffer should
+ * create itself.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -22,18 +24,21 @@
 enum {
 	MIB = 1 << 20,
 	WRITERS = 8,
-	ROUNDS = 64,                    /* chunks a writer takes; together more than the file has */
-	STEP = 4,                       /* a snapshot is begun once in so many rounds, and waited for */
-	LOCKED_ROUNDS = 16,             /* one in so many takes locks, which would order what they are not there to order */
-	PAGES = 5,                      /* held at once by a writer, less than a chunk of them */
-	OPEN_CALLS = 64,                /* in a page, one after another and several at once */
+	ROUNDS = 64,                    /* how many chunks a writer takes; together more than the file has */
+	/* a snapshot is begun once in so many rounds, and the writers wait for that */
+	STEP = 4,
+	/* one round in so many takes locks, because locks create an order that other accesses must not rely
+	 * on */
+	LOCKED_ROUNDS = 16,
+	PAGES = 5,                      /* pages that a writer holds at once; less than a chunk of them */
+	OPEN_CALLS = 64,                /* calls in a page, one after another and several at once */
 	DEEP = 3,
 	SLOT_WORDS = 4,
 	PID = 1000,
 	PROLOGUE_WORDS = 64,
 };
 
-/* The strings of the prologue; a writer's own follow. */
+/* The strings of the prologue; each writer's own string has a higher index. */
 enum { CATEGORY = 1, NAME, SUM, FIRST_FILL, FIRST_OWN = FIRST_FILL + 4 };
 
 #define NEED(condition) ((condition) ? (void)0 : failed(#condition, __LINE__))
@@ -43,15 +48,15 @@ extern char **environ;
 static struct fxt_buffer buffer;
 static pthread_barrier_t start;
 static _Atomic unsigned strings;
-/* How far the first writer is, and how many snapshots were begun. */
+/* The round of the writer that is furthest, and the number of snapshots that were begun. */
 static _Atomic unsigned lead, begun;
-/* What happened at all: a test in which nobody got a chunk would prove nothing. */
+/* Counts of what has happened: a test in which nobody got a chunk would prove nothing. */
 static _Atomic unsigned chunks, refused, pages, durables, events;
 
 struct writer {
 	struct fxt_thread_ref thread;
 	enum fxt_mode mode;
-	uint16_t name;                  /* the last string of its own, which its events have for a name */
+	uint16_t name;                  /* the last string of its own, which is the name of its events */
 };
 
 static _Noreturn void failed(const char *condition, int line)
@@ -60,8 +65,9 @@ static _Noreturn void failed(const char *condition, int line)
 	exit(1);
 }
 
-/* By way of the C library: the sanitizer has to see memory go and come, or what one thread did to a window that was unmapped
- * races with what another does to the next one at its address. */
+/* Goes by way of the C library, because the sanitizer has to see memory come and go. Otherwise what one
+ * thread did to a window that was unmapped would race with what another does to the next window at its
+ * address. */
 long fxt_syscall(long number, long a, long b, long c, long d, long e, long f)
 {
 	long result;
@@ -94,7 +100,7 @@ static unsigned look(_Atomic unsigned *count)
 
 /* -- Records ----------------------------------------------------------------------------------- */
 
-/* Of all words but the last, which holds it. */
+/* Returns the sum of all words but the last, which holds it. */
 static uint64_t sum(const uint64_t *record, size_t words)
 {
 	uint64_t value = UINT64_C(0x9e3779b97f4a7c15);
@@ -105,18 +111,21 @@ static uint64_t sum(const uint64_t *record, size_t words)
 	return value;
 }
 
-/* An event with `fill` arguments of a word and the sum, which is 4 + fill words. */
-static size_t make_event(uint64_t *record, enum fxt_event_type type, const struct writer *writer, unsigned fill)
+/* Encodes an event with `fill` arguments of a word each and the sum: 4 + fill words. Returns its size. */
+static size_t make_event(uint64_t *record, enum fxt_event_type type, const struct writer *writer,
+			 unsigned fill)
 {
 	struct fxt_arg list[5] = {0};
 	unsigned i;
 	size_t words;
 
 	for (i = 0; i < fill; i++)
-		list[i] = (struct fxt_arg){.type = FXT_ARG_UINT32, .name = FXT_INDEXED(FIRST_FILL + i), .u32 = i};
+		list[i] = (struct fxt_arg){
+			.type = FXT_ARG_UINT32, .name = FXT_INDEXED(FIRST_FILL + i), .u32 = i};
 	list[fill] = (struct fxt_arg){.type = FXT_ARG_UINT64, .name = FXT_INDEXED(SUM)};
-	words = fxt_encode_event(record, 4 + sizeof(list) / sizeof(*list), type, now_ns(), writer->thread, FXT_INDEXED(CATEGORY),
-				 FXT_INDEXED(writer->name), (struct fxt_args){fill + 1, list}, 0);
+	words = fxt_encode_event(record, 4 + sizeof(list) / sizeof(*list), type, now_ns(), writer->thread,
+				 FXT_INDEXED(CATEGORY), FXT_INDEXED(writer->name),
+				 (struct fxt_args){fill + 1, list}, 0);
 	NEED(words == 4 + fill);
 	record[words - 1] = sum(record, words);
 	return words;
@@ -127,8 +136,9 @@ static void put(uint64_t *to, uint64_t value)
 	atomic_store_explicit((_Atomic uint64_t *)to, value, memory_order_relaxed);
 }
 
-/* The words behind a header, as an emitter stores them. There they are plain stores, which in a ring may meet a snapshot that
- * still reads what the chunk held before and will find that its turn has changed; here the sanitizer is told. */
+/* Stores the words behind a header, as an emission does. There the stores are plain. In a ring they may
+ * meet a snapshot that still reads what the chunk held before, and that will find that the chunk's turns
+ * have changed. The sanitizer cannot know this, so here the stores are atomic. */
 static void put_words(uint64_t *to, const uint64_t *record, size_t words)
 {
 	size_t i;
@@ -166,7 +176,7 @@ static void fill(const struct writer *writer, const struct fxt_chunk *chunk)
 	add(&events, lane.events);
 }
 
-/* A string of its own, before the first event that has it for a name. */
+/* Puts a string of the writer's own into the durable area, before the first event that it names. */
 static void durable_string(struct writer *writer)
 {
 	unsigned index = FIRST_OWN + atomic_fetch_add_explicit(&strings, 1, memory_order_relaxed);
@@ -182,7 +192,7 @@ static void durable_string(struct writer *writer)
 	}
 }
 
-/* Slots that are written in place, the way of agent/open.h. */
+/* Rewrites slots in place, as agent/open.h does. */
 static void open_calls(const struct writer *writer, uint64_t *page)
 {
 	uint64_t record[16];
@@ -200,7 +210,8 @@ static void open_calls(const struct writer *writer, uint64_t *page)
 		}
 		while (level-- > 0) {
 			slot = page + SLOT_WORDS * (1 + level);
-			atomic_store_explicit((_Atomic uint64_t *)slot, fxt_filler(SLOT_WORDS), memory_order_release);
+			atomic_store_explicit((_Atomic uint64_t *)slot, fxt_filler(SLOT_WORDS),
+					      memory_order_release);
 		}
 	}
 }
@@ -230,13 +241,14 @@ static void use_pages(const struct writer *writer)
 		fxt_storage_return_page(&buffer.storage, held[count]);
 }
 
-/* All writers and the snapshots go on at about the same pace: each snapshot meets some chunks of everybody. */
+/* Makes all writers and the snapshots go on at about the same pace, so each snapshot meets some chunks of
+ * every writer. */
 static void keep_pace(unsigned round)
 {
 	unsigned first = look(&lead);
 
-	while (first < round && !atomic_compare_exchange_weak_explicit(&lead, &first, round, memory_order_relaxed,
-								       memory_order_relaxed))
+	while (first < round && !atomic_compare_exchange_weak_explicit(
+					&lead, &first, round, memory_order_relaxed, memory_order_relaxed))
 		;
 	while (look(&begun) < round / STEP)
 		sched_yield();
@@ -269,7 +281,7 @@ static void *write_all(void *argument)
 
 /* -- What was written -------------------------------------------------------------------------- */
 
-/* Every event is whole; how many there are, calls in progress left out. */
+/* Checks that every event is whole. Returns how many there are, without calls in progress. */
 static unsigned count_whole(const char *path)
 {
 	FILE *file = fopen(path, "re");
@@ -298,7 +310,7 @@ static unsigned count_whole(const char *path)
 	return found;
 }
 
-/* What the strict reader says. */
+/* Checks the file with `fxt check`. */
 static void check(const char *path)
 {
 	const char *fxt = getenv("FXT");
@@ -310,7 +322,8 @@ static void check(const char *path)
 	NEED(waitpid(pid, &status, 0) == pid && status == 0);
 }
 
-/* Oneshot: what was there before the snapshot before this one began is in it for sure. */
+/* Takes snapshots. In oneshot mode, events that were there before the previous snapshot began have to be in
+ * this one. */
 static void *snapshot_all(void *argument)
 {
 	const struct writer *with = argument;
@@ -337,11 +350,12 @@ static void *snapshot_all(void *argument)
 
 /* -- All at once ------------------------------------------------------------------------------- */
 
-/* Who runs at once. */
+/* The kinds of threads that run at once. */
 static const struct kind {
 	void *(*run)(void *writer);
 	unsigned threads;
-	bool streaming;                 /* whether in that mode too: a streaming file is a snapshot of itself */
+	/* whether they run in streaming mode too: nobody takes a snapshot of a streaming file */
+	bool streaming;
 } kinds[] = {
 	{write_all, WRITERS, true},
 	{snapshot_all, 1, false},
@@ -358,8 +372,8 @@ static size_t make_prologue(uint64_t *out)
 	used += fxt_encode_provider_section(out + used, PROLOGUE_WORDS - used, 1);
 	used += fxt_encode_initialization(out + used, PROLOGUE_WORDS - used, 1000000000);
 	for (i = 0; i < sizeof(texts) / sizeof(*texts); i++)
-		used += fxt_encode_string(out + used, PROLOGUE_WORDS - used, (uint16_t)(CATEGORY + i), texts[i],
-					  strlen(texts[i]));
+		used += fxt_encode_string(out + used, PROLOGUE_WORDS - used, (uint16_t)(CATEGORY + i),
+					  texts[i], strlen(texts[i]));
 	return used;
 }
 
@@ -368,7 +382,8 @@ static void race(enum fxt_mode mode, const char *path)
 	uint64_t prologue[PROLOGUE_WORDS];
 	/* A ring goes round some ten times; the others grow by many steps and are full before the end. */
 	uint64_t bytes = (uint64_t)(mode == FXT_CIRCULAR ? 2 : 8) * MIB;
-	struct fxt_buffer_config config = {mode, bytes, path, prologue, make_prologue(prologue), false, false};
+	struct fxt_buffer_config config = {mode, bytes, path, prologue, make_prologue(prologue),
+					   false, false};
 	struct writer writers[MAX_THREADS];
 	pthread_t threads[MAX_THREADS];
 	unsigned count = 0, found, i, k;
@@ -377,8 +392,10 @@ static void race(enum fxt_mode mode, const char *path)
 	begun = mode == FXT_STREAMING ? ROUNDS : 0;
 	NEED(fxt_buffer_create(&buffer, &config) == 0);
 	for (k = 0; k < KINDS; k++)
-		for (i = 0; i < kinds[k].threads && (kinds[k].streaming || mode != FXT_STREAMING); i++, count++)
-			writers[count] = (struct writer){{(uint8_t)(count + 1), PID, PID + count}, mode, NAME};
+		for (i = 0; i < kinds[k].threads && (kinds[k].streaming || mode != FXT_STREAMING);
+		     i++, count++)
+			writers[count] =
+				(struct writer){{(uint8_t)(count + 1), PID, PID + count}, mode, NAME};
 	NEED(count <= MAX_THREADS && pthread_barrier_init(&start, NULL, count) == 0);
 	for (k = 0, i = 0, found = 0; i < count; i++, found++) {
 		if (found == kinds[k].threads) {
@@ -390,14 +407,14 @@ static void race(enum fxt_mode mode, const char *path)
 	while (i-- > 0)
 		NEED(pthread_join(threads[i], NULL) == 0);
 	pthread_barrier_destroy(&start);
-	printf("mode %d: %u events in %u chunks, %u refused, %u pages, %u durable records\n", (int)mode, events, chunks,
-	       refused, pages, durables);
+	printf("mode %d: %u events in %u chunks, %u refused, %u pages, %u durable records\n", (int)mode,
+	       events, chunks, refused, pages, durables);
 	fflush(stdout);
 	found = count_whole(buffer.path);
 	NEED(mode == FXT_CIRCULAR ? found > 0 && found < events : found == events);
 	check(buffer.path);
 	NEED(chunks > 100 && pages && durables);
-	/* Full was reached where there is such a thing: the race for the last chunk was run. */
+	/* In the other modes the file has become full, so the race for its last chunk was run. */
 	NEED((mode == FXT_CIRCULAR) == (refused == 0));
 	NEED(unlink(buffer.path) == 0);
 	fxt_buffer_forget(&buffer);
