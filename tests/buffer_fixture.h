@@ -1,5 +1,5 @@
-/* A buffer in a directory of its own, and the walk over its file, for check_buffer.c, check_buffer_file.c
- * and check_rewrite.c.
+/* This gives a test a buffer in a directory of its own, and walks over its file. check_buffer.c,
+ * check_buffer_file.c and check_rewrite.c include it.
  *
  * The file is read back by its name and walked by the sizes of its records alone, without the project's
  * reader or its header of bit fields.

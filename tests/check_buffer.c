@@ -1,5 +1,5 @@
-/* Tests of writer/buffer.h and lane.h: the file is valid after each operation, and each chunk is handed out
- * once. The file is read back with pread() and walked by the sizes of its records alone.
+/* This tests writer/buffer.h and lane.h: the file is valid after each operation, and each chunk is handed
+ * out once. The file is read back with pread() and walked by the sizes of its records alone.
  * check_buffer_file.c tests how the file is made and grows.
  */
 #include <check.h>

@@ -1,5 +1,5 @@
-/* Tests of the trace as a file: how it is made, grows, gives room back and is found again; and no damage is
- * left where the system refuses something.
+/* This tests the trace as a file: how it is made, grows, gives room back and is found again. Where the
+ * system refuses something, no damage may be left.
  */
 #include <check.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
-/* Tests of writer/fxt_encode.h: every kind of record, event and argument is compared with words worked out
- * by hand.
+/* This tests writer/fxt_encode.h: every kind of record, event and argument is compared with words worked
+ * out by hand.
  *
  * The expected words are put together from the bit positions of the specification, and from nothing in
  * fxt_format.h: a field that is misplaced there must fail here. Values are chosen so that no two fields of

@@ -1,5 +1,5 @@
-/* Tests of writer/fxt_encode.h at its limits: strings of 32000 bytes, 15 arguments, records of 4095 words,
- * and one more of each, in every place that takes one. check_encode.c tests the records themselves.
+/* This tests writer/fxt_encode.h at its limits: strings of 32000 bytes, 15 arguments, records of 4095
+ * words, and one more of each, in every place that takes one. check_encode.c tests the records themselves.
  *
  * Expected words and shifts are the specification's, not those of fxt_format.h.
  */

@@ -1,4 +1,4 @@
-/* Tests of fxt_buffer_rewrite(): what is left of a small trace, and that more can be written behind it. */
+/* This tests fxt_buffer_rewrite(): what is left of a small trace, and that more can be written behind it. */
 #include <check.h>
 #include <fcntl.h>
 #include <unistd.h>

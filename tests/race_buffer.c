@@ -1,7 +1,8 @@
-/* The buffer under a sanitizer. Eight threads do everything with it that a traced thread does, at once and
- * in all three modes, while a ninth takes snapshots. The last word of every event is a sum of its other
- * words: each event of a snapshot has to be whole, and `fxt check` must find nothing wrong. This is built
- * with -fsanitize=thread, and in a tree with --enable-sanitizers also with those sanitizers.
+/* This races threads on the buffer under a sanitizer. Eight threads do everything with it that a traced
+ * thread does, at once and in all three modes, while a ninth takes snapshots. The last word of every event
+ * is a sum of its other words: each event of a snapshot has to be whole, and `fxt check` must find nothing
+ * wrong. The program is built with -fsanitize=thread, and in a tree with --enable-sanitizers also with
+ * those sanitizers.
  *
  * The sanitizer sees the order that locks make by the atomics they consist of, not by the futex. What the
  * threads tell each other for the test's own sake is relaxed, so it creates no order that the buffer should
@@ -192,7 +193,7 @@ static void durable_string(struct writer *writer)
 	}
 }
 
-/* Rewrites slots in place, as agent/open.h does. */
+/* Rewrites slots in place, as agent/emit/in_progress.h does. */
 static void open_calls(const struct writer *writer, uint64_t *page)
 {
 	uint64_t record[16];

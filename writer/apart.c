@@ -1,4 +1,4 @@
-/* How the tasks of apart.h are made. See apart.h for the contexts that may call this. */
+/* Makes the tasks of apart.h, which says who may call this. */
 #include "apart.h"
 
 #include <errno.h>

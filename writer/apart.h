@@ -1,4 +1,4 @@
-/* Work that opens files, done where the program's other threads do not see it.
+/* This does work that opens files where the program's other threads do not see it.
  *
  * The kernel gives a file that is opened the lowest free number. For that moment another thread that closes
  * 0 and opens something would not get 0, and a child that is forked would inherit the file. So where a

@@ -1,4 +1,4 @@
-/* The functions of storage.h for the buffer, and the file's growth. buffer.h says who may call them. */
+/* Implements storage.h for the buffer, and grows the file. buffer.h says who may call these functions. */
 #include "buffer.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* The buffer of one process: a trace file that is mapped into the process and valid at every instant. It is
+/* This is the buffer of one process: a trace file that is mapped into the process and valid at every instant. It is
  * a storage: the functions that the emission path calls are in storage.h, and this header has those that
  * make, save, copy, rewrite and give up the file.
  *

@@ -1,4 +1,4 @@
-/* Creating the trace file: fxt_buffer_create(). The thread that records first in a process calls it, with
+/* Creates the trace file: fxt_buffer_create(). The thread that records first in a process calls this, with
  * signals blocked. */
 #include "buffer.h"
 

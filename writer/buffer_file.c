@@ -1,5 +1,5 @@
-/* The trace file as a file: its descriptor, its names, and appending to it. The other files of the buffer
- * call this, in any context. */
+/* Owns the descriptor and the names of the trace file, and appends pages to it. The other files of the
+ * buffer call this, in any context. */
 #include "buffer.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
-/* The buffer in the child of a fork, where it is still the parent's. The child's only thread calls this, in
- * any context. */
+/* Treats the buffer in the child of a fork, where it is still the parent's. The child's only thread calls
+ * this, in any context. */
 #include "buffer.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
-/* A buffer in memory, which is saved into its file (docs/memory-buffer.md). The other files of the buffer
- * call this, in any context that buffer.h allows.
+/* Saves a buffer in memory into its file (docs/memory-buffer.md). The other files of the buffer call this,
+ * in any context that buffer.h allows.
  *
  * The file looks as if it were mapped, but lags behind: every store to it is a write, which fails where a
  * store to a mapping would kill. It is valid between any two writes. A chunk that is not saved yet is one
@@ -12,8 +12,8 @@
 #include <linux/falloc.h>
 #include <string.h>
 
-/* The words at the prologue's end that are rewritten in place: more than there are counters
- * (agent/agent.c). */
+/* How many words at the prologue's end are rewritten in place: more than there are counters
+ * (agent/emit/trace_file.c). */
 enum { COUNTERS_WORDS = 256 };
 
 /* The types, by fstatfs(), of file systems on which a store to a mapping may be a SIGBUS. Those that copy

@@ -1,5 +1,5 @@
-/* Retracting a record that was committed, for the sake of whoever copies the file: retract() of storage.h.
- * The chunk may be finished, and its window unmapped. */
+/* Retracts a record that was committed, for the sake of whoever copies the file: retract() of storage.h.
+ * The chunk may be finished, and its window unmapped. Any context may call this. */
 #include "buffer.h"
 
 #include <string.h>

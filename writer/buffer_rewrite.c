@@ -1,4 +1,4 @@
-/* Making a small file smaller: at a normal exit fillers and unused strings are left out
+/* Makes a small file smaller: at a normal exit fillers and unused strings are left out
  * (fxt_buffer_rewrite() in buffer.h).
  *
  * The new file is written beside the old one and renamed over it, so the name never stands for anything but

@@ -1,4 +1,4 @@
-/* Assertions of the emission path. They are compiled in by -DFXT_CHECKING (configure --enable-checking, and
+/* This defines the assertions of the emission path. They are compiled in by -DFXT_CHECKING (configure --enable-checking, and
  * always in tests/model_emission); in a user's build they cost nothing. An assertion that fails prints both
  * values and ends the process at once, because the next step would be a store into somebody else's memory.
  * Any context may use them.

@@ -1,4 +1,4 @@
-/* Decimal numbers in names and messages, for code that must not call printf(). Any context may call this. */
+/* Writes numbers in names and messages, for code that must not call printf(). Any context may call this. */
 #ifndef FXT_DECIMAL_H
 #define FXT_DECIMAL_H
 

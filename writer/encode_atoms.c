@@ -1,7 +1,7 @@
-/* The parts of a record: words, streams, strings, threads and arguments.
+/* Stores the parts of a record: words, streams, strings, threads and arguments.
  *
- * Called by the record encoders in fxt_encode.c, from any context. Every store into the record is made
- * here or in fxt_encode_filler(), so the bounds of the caller's memory are kept in this file.
+ * The record encoders in fxt_encode.c call this, from any context. Every store into a record is made here
+ * or in fxt_encode_filler(), so this file keeps the bounds of the caller's memory.
  */
 #include <string.h>
 

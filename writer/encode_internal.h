@@ -1,10 +1,10 @@
-/* The parts that the record encoders are made of: a cursor over the words of one record, and functions that
- * append to it.
+/* This header has the parts that the record encoders are made of: a cursor over the words of one record,
+ * and functions that append to it.
  *
- * This header is private to writer/: fxt_encode.c calls the functions, and encode_atoms.c has them. The
- * cursor is a local variable of each encoder, so all of this may run in any context. Once a cursor is bad
- * it stays bad, and nothing more is stored by it. So an encoder appends everything and looks at the result
- * once, in fxt_finish().
+ * It is private to writer/: fxt_encode.c calls the functions, and encode_atoms.c has them. The cursor is a
+ * local variable of each encoder, so all of this may run in any context. Once a cursor is bad it stays bad,
+ * and nothing more is stored by it. So an encoder appends everything and looks at the result once, in
+ * fxt_finish().
  */
 #ifndef FXT_ENCODE_INTERNAL_H
 #define FXT_ENCODE_INTERNAL_H

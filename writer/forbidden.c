@@ -1,4 +1,4 @@
-/* The variable of forbidden.h, which says what it is. */
+/* Defines the variable of forbidden.h, which says what it is. */
 #include "forbidden.h"
 
 _Atomic unsigned fxt_forbidden;

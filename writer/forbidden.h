@@ -1,9 +1,9 @@
-/* The system calls that the program has forbidden itself by seccomp, and the agent with it.
+/* This says which system calls the program has forbidden by seccomp, to itself and so to the agent.
  *
  * A filter may kill the process that makes a call. So a call that the filter would not simply allow is not
  * made: it fails with EPERM before it begins (sys.h), and records that would need it are dropped and
  * counted. Slow paths that take a lock ask first, because no lock is taken without signal masks and
- * futexes. agent/seccomp.c sets the word before the filter is in force. Any context may read it.
+ * futexes. agent/process/seccomp.c sets the word before the filter is in force. Any context may read it.
  */
 #ifndef FXT_FORBIDDEN_H
 #define FXT_FORBIDDEN_H

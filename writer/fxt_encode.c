@@ -1,7 +1,8 @@
-/* The encoders of fxt_encode.h, one for each kind of record, in the order of the specification.
+/* Encodes the records of fxt_encode.h, one function for each kind, in the order of the specification.
  *
- * Each states which fields its header has and what follows it, and encode_atoms.c stores these. The agent
- * calls them for all but its few hottest records, and so do the tools and the tests, in any context.
+ * Each function states which fields its header has and what follows it, and encode_atoms.c stores these.
+ * The agent calls them for all but its few hottest records, and so do the tools and the tests, in any
+ * context.
  */
 #include "encode_internal.h"
 

@@ -1,4 +1,4 @@
-/* Encoders of every record of the Fuchsia trace format.
+/* This declares encoders of every record of the Fuchsia trace format.
  *
  * Each fxt_encode_* writes one whole record at `out` and returns its size in words. It returns 0 if the
  * record cannot be written: it would be longer than `capacity` words or than the format allows, a string is
@@ -6,7 +6,7 @@
  * range. The words at `out` are undefined then, but nothing past out[capacity - 1] has been changed.
  *
  * No encoder allocates, locks, calls the system or keeps state, so any context may call them. The agent's
- * hot path does not use them: it stores its few fixed forms of records itself (agent/emit.h). Section
+ * hot path does not use them: it stores its few fixed forms of records itself (agent/emit/emit.h). Section
  * titles in quotation marks are those of the format's specification.
  */
 #ifndef FXT_ENCODE_H

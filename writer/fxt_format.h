@@ -1,8 +1,8 @@
-/* The Fuchsia trace format (FXT), bit by bit.
+/* This header defines the Fuchsia trace format (FXT), bit by bit.
  *
- * This header is the only place that knows where a field of the format lies. Everything that writes or
- * reads a trace uses the functions that FXT_FIELD makes: fxt_NAME(v) places a value, and fxt_get_NAME(w)
- * takes it out again. All of them are pure, and any context may call them.
+ * It is the only place that knows where a field of the format lies. Everything that writes or reads a trace
+ * uses the functions that FXT_FIELD makes: fxt_NAME(v) places a value, and fxt_get_NAME(w) takes it out
+ * again. All of them are pure, and any context may call them.
  *
  * Section titles in comments are those of the specification, "Fuchsia trace format".
  */

@@ -1,5 +1,5 @@
-/* fxt_utf8_clean() of fxt_encode.h, which turns any bytes into text that the format allows. It is called
- * wherever text comes from the traced program (paths, thread names, log lines), from any context.
+/* Turns any bytes into text that the format allows: fxt_utf8_clean() of fxt_encode.h. It is called wherever
+ * text comes from the traced program (paths, thread names, log lines), from any context.
  */
 #include "fxt_encode.h"
 

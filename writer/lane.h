@@ -52,7 +52,7 @@ enum {
 struct fxt_lane {
 	uint64_t *at;           /* where the next record goes; NULL if the lane has never had a chunk */
 	uint64_t *end;          /* the chunk's last word, which stays a filler */
-	/* the same address, or 0 if the ring wants the chunk back (agent/lane.c) */
+	/* the same address, or 0 if the ring wants the chunk back (agent/emit/lane.c) */
 	_Atomic uintptr_t limit;
 	/* the number of this holding of a chunk, which never comes twice (see fxt_lane_enter()); 0 if no
 	 * chunk is held */
@@ -127,7 +127,7 @@ static inline void fxt_lane_enter(struct fxt_lane *lane, const struct fxt_chunk 
 }
 
 /* Returns where a record of up to `words` words begins, for which fxt_lane_has() was true. The emission has
- * raised the level before (agent/lane.c). */
+ * raised the level before (agent/emit/lane.c). */
 static FXT_EMISSION uint64_t *fxt_lane_place(struct fxt_lane *lane, size_t words)
 {
 	uint64_t *at = lane->at;

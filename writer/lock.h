@@ -1,5 +1,5 @@
-/* The one kind of lock of the writer and the agent. It protects work that is done once a chunk or once a
- * string, never once an event.
+/* This is the one kind of lock that the writer and the agent have. It protects work that is done once a
+ * chunk or once a string, never once an event.
  *
  * A lock is held with all signals blocked that fxt_blocked_signals has (all but SIGBUS, once the agent
  * handles that). So no handler finds a lock held by its own thread, and the holder cannot be cancelled. The

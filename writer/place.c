@@ -1,5 +1,4 @@
-/* Where places of place.h lie and how they are given out. fxt_sys_mmap() and the wrapper of munmap() call
- * this, in any context. */
+/* Chooses the places of place.h. fxt_sys_mmap() and the wrapper of munmap() call this, in any context. */
 #include "place.h"
 
 #include <stdatomic.h>

@@ -1,4 +1,5 @@
-/* Places for the agent's own mappings: addresses that the kernel gives to nobody who does not ask for them.
+/* This gives out places for the agent's own mappings: addresses that the kernel gives to nobody who does
+ * not ask for them.
  *
  * If the kernel chose, these mappings would lie in holes between the program's own. A program may believe
  * that a hole of its own making is free: it maps something there again (MAP_FIXED), or unmaps it a second
@@ -15,7 +16,8 @@
  * chooses another address if that one is taken or does not exist. Any context may call this. */
 uintptr_t fxt_place(size_t bytes);
 
-/* The range in which all places lie that were given so far; it is empty at first. */
+/* The range in which all places lie that fxt_place() has given so far; it is empty at first. Any context
+ * may call fxt_places(), which returns it. */
 struct fxt_range {
 	uintptr_t from, end;
 };

@@ -1,4 +1,4 @@
-/* Writing records by way of a small memory. See record_file.h for the callers. */
+/* Writes records by way of a small memory. record_file.h says who may call this. */
 #include "record_file.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
-/* A file to which records are appended by way of a small memory. It serves to write a trace anew, at exit
- * or as a snapshot. It allocates nothing but one mapping and does not change errno. Any context may call
- * these functions, for a file that no other thread uses. */
+/* This appends records to a file by way of a small memory. It serves to write a trace anew, at exit or as a
+ * snapshot. It allocates nothing but one mapping and does not change errno. Any context may call these
+ * functions, for a file that no other thread uses. */
 #ifndef FXT_RECORD_FILE_H
 #define FXT_RECORD_FILE_H
 

@@ -1,4 +1,4 @@
-/* The queue without locks of ring.h. Any context may call this.
+/* Implements the queue of ring.h without locks. Any context may call this.
  *
  * A thread that gives a chunk back draws a position from the tail, and fills the place of that position. If
  * the thread that takes from this position next finds the place still empty, it fills it with NONE and goes

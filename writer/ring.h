@@ -1,6 +1,6 @@
-/* The order in which the chunks of a ring are overwritten. It is a queue of the chunks that nobody holds,
- * in the order in which they were given back. So a chunk that was held for long comes last, because what
- * was written to it may be among the newest.
+/* This keeps the order in which the chunks of a ring are overwritten. It is a queue of the chunks that
+ * nobody holds, in the order in which they were given back. So a chunk that was held for long comes last,
+ * because what was written to it may be among the newest.
  *
  * The queue has no lock: a thread that is preempted in it, or interrupted by a handler that uses it too,
  * holds up nobody. Threads wait for one thing only, which is a snapshot: see fxt_ring_take(). Any context

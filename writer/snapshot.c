@@ -1,4 +1,4 @@
-/* Copying a buffer while it is written. fxt_buffer_snapshot() says who calls this and in which context;
+/* Copies a buffer while it is written. fxt_buffer_snapshot() says who calls this and in which context;
  * docs/snapshots.md describes the whole.
  *
  * A chunk is read as its writer committed it: first a header with acquire order, then the words behind it.

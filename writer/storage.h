@@ -1,5 +1,5 @@
-/* The seam between emission and storage: which functions the emission path calls to get memory for its
- * records.
+/* This is the seam between emission and storage: the functions by which the emission path gets memory for
+ * its records.
  *
  * The emission path (lane.h, and agent/ behind it) asks for four things: a chunk to append to, a page for
  * words that are rewritten in place, room for a record that must never be lost, and the reason why there is
@@ -54,11 +54,11 @@ struct fxt_storage_ops {
 	 * the text inline. */
 	bool (*durable)(struct fxt_storage *storage, const uint64_t *record, size_t words,
 			size_t reserve_words);
-	/* Retracts a record of `words` words that was committed at word `at` of chunk `number`: reads it to
-	 * `record` and puts a filler in its place. Returns false, and changes nothing, if there is no
-	 * record of that size whose last word is `last`, or if the place cannot be reached. The pointer is
-	 * NULL in a storage that is never copied while it is written: nobody needs to retract anything
-	 * there. */
+	/* Retracts a record of `words` words that was committed at word `at` of chunk `number` (the chunk's
+	 * last word is FXT_CHUNK_WORDS - 1): reads it to `record` and puts a filler in its place. Returns
+	 * false, and changes nothing, if there is no record of that size whose last word is `last`, or if
+	 * the place cannot be reached. The pointer is NULL in a storage that is never copied while it is
+	 * written: nobody needs to retract anything there. */
 	bool (*retract)(struct fxt_storage *storage, uint32_t number, size_t at, uint64_t *record,
 			size_t words, uint64_t last);
 	/* Says why there is no room: 0 if the allowed size is used up, otherwise the error of the system, a
@@ -69,8 +69,8 @@ struct fxt_storage_ops {
 	uint64_t (*none_before)(const struct fxt_storage *storage);
 	/* Is called in the child of a fork, whose storage is still its parent's. If `is_interrupted` is
 	 * set, an emission of the calling thread was interrupted and goes on in the child. Then everything
-	 * that it may store to (lane.h, agent/open.h) becomes private memory at the same addresses, for
-	 * good. */
+	 * that it may store to (lane.h, agent/emit/in_progress.h) becomes private memory at the same
+	 * addresses, for good. */
 	void (*after_fork)(struct fxt_storage *storage, bool is_interrupted);
 };
 

@@ -1,4 +1,4 @@
-/* The variables of sys.h and lock.h, which say what these are. */
+/* Defines the variables of sys.h and lock.h, which say what these are. */
 #include "lock.h"
 
 uint64_t fxt_blocked_signals = UINT64_MAX;

@@ -1,4 +1,4 @@
-/* System calls made directly, for code that runs inside the traced program.
+/* This makes system calls directly, for code that runs inside the traced program.
  *
  * The C library's functions of these names are ones that we stand in for, and they set errno, which belongs
  * to the program. These functions avoid both: each returns the kernel's result, which is a negative errno

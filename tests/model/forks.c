@@ -1,5 +1,6 @@
-/* Processes of the model: children that are forked in handlers and go on where their parent was, and
- * children that no fork handler sees. Workers call this, and so do handlers that interrupt them anywhere.
+/* Makes the processes of the model: children that are forked in handlers and go on where their parent was,
+ * and children that no fork handler sees. Workers call this, and so do handlers that interrupt them
+ * anywhere.
  */
 #include <errno.h>
 #include <signal.h>

@@ -1,9 +1,9 @@
-/* The model of the emission path (tests/model_emission): what its files share.
+/* This header is shared by the files of the model of the emission path (tests/model_emission).
  *
  *   model_emission.c    chooses what happens: rounds, threads, interrupting handlers, longjmp, forks
  *   records.c           writes random records by the real reserve and commit, and knows what each has to hold
  *   forks.c             makes children, and knows what they inherit
- *   storage.c           a storage of chunks between guard pages, for the agent to write to
+ *   storage.c           gives the agent a storage of chunks between guard pages
  *   check.c             compares what is there in the end with what the model knows
  *
  * Each record has an identity, which alone determines its whole content (model_event_of()). What became of
@@ -33,7 +33,7 @@ enum {
 	MODEL_LIFETIME_WORDS = UINT16_MAX,
 };
 
-/* What has become of a record. MODEL_NONE: it was not begun. MODEL_STARTED: it is being written. */
+/* The fate of a record. MODEL_NONE: it was not begun. MODEL_STARTED: it is being written. */
 enum model_fate {
 	MODEL_NONE,
 	MODEL_STARTED,
@@ -83,8 +83,8 @@ struct model_event {
 	size_t text_bytes[MODEL_TEXTS];
 };
 
-/* What one thread of one process has written. A worker reaches it by one pointer: a record that was begun
- * before a fork goes on with its parent's identity. */
+/* The records that one thread of one process has written. A worker reaches it by one pointer: a record that
+ * was begun before a fork goes on with its parent's identity. */
 struct model_life {
 	unsigned process;
 	_Atomic unsigned next;          /* the sequence number of the next record */

@@ -1,4 +1,4 @@
-/* Random records, written by the very code that wrappers are made of. Workers call this, and so do handlers
+/* Writes random records by the very code that wrappers are made of. Workers call this, and so do handlers
  * that interrupt them anywhere. */
 #define FXT_EMISSION inline __attribute__((always_inline))
 

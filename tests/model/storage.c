@@ -1,4 +1,4 @@
-/* A storage (writer/storage.h) for the model. The agent calls it from any context.
+/* This is a storage (writer/storage.h) for the model. The agent calls it from any context.
  *
  * Every chunk and page of slots lies between two pages that nobody may touch, and nobody may write to a
  * finished chunk until it is handed out again. So a store that goes one word too far, or comes too late, is
