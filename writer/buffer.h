@@ -1,6 +1,6 @@
-/* This is the buffer of one process: a trace file that is mapped into the process and valid at every instant. It is
- * a storage: the functions that the emission path calls are in storage.h, and this header has those that
- * make, save, copy, rewrite and give up the file.
+/* This is the buffer of one process: a trace file that is mapped into the process and valid at every
+ * instant. It is a storage: the functions that the emission path calls are in storage.h, and this header
+ * has those that make, save, copy, rewrite and give up the file.
  *
  *   [ durable area | chunk 0 | chunk 1 | ... ]
  *
@@ -229,7 +229,12 @@ int fxt_buffer_save_new(struct fxt_buffer *buffer);
  * system that copies on write needs new room even to write the counts of losses again, and may be full by
  * then. fxt_buffer_save() gives the spare up. */
 void fxt_buffer_keep_spare(struct fxt_buffer *buffer);
+/* Saves a finished chunk of a buffer in memory, and before it what was added to the durable area. Returns
+ * 0 or a negative errno. Takes extend_lock. */
 int fxt_buffer_save_chunk(struct fxt_buffer *buffer, uint32_t number);
+/* Retracts a record from the file of a buffer in memory, where it stands at `offset`. If `is_read` is set,
+ * `record` has the record already; otherwise it is read from the file. Returns false if the file does not
+ * have the record that was meant. Takes extend_lock. */
 bool fxt_buffer_take_back_saved(struct fxt_buffer *buffer, uint64_t offset, uint64_t *record, size_t words,
 				uint64_t last, bool is_read);
 /* Returns whether the file system of `fd` keeps room for pages that are mapped and were written once. */

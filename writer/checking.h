@@ -1,7 +1,7 @@
-/* This defines the assertions of the emission path. They are compiled in by -DFXT_CHECKING (configure --enable-checking, and
- * always in tests/model_emission); in a user's build they cost nothing. An assertion that fails prints both
- * values and ends the process at once, because the next step would be a store into somebody else's memory.
- * Any context may use them.
+/* This defines the assertions of the emission path. They are compiled in by -DFXT_CHECKING (configure
+ * --enable-checking, and always in tests/model_emission); in a user's build they cost nothing. An assertion
+ * that fails prints both values and ends the process at once, because the next step would be a store into
+ * somebody else's memory. Any context may use them.
  */
 #ifndef FXT_CHECKING_H
 #define FXT_CHECKING_H
@@ -24,6 +24,7 @@ static inline size_t fxt_check_hex(char *out, uint64_t value)
 	return n;
 }
 
+/* Prints the place, the text and both values of an assertion that does not hold, and ends the process. */
 static inline _Noreturn void fxt_check_failed(const char *place, const char *text, uint64_t left,
 					      uint64_t right)
 {

@@ -18,6 +18,7 @@ struct fxt_cursor {
 	bool bad;               /* the record cannot be written; n <= limit holds only while this is false */
 };
 
+/* These begin a record at `out`, of at most `capacity` words: an ordinary record, and a large one. */
 struct fxt_cursor fxt_begin(uint64_t *out, size_t capacity);
 struct fxt_cursor fxt_begin_large(uint64_t *out, size_t capacity);
 
@@ -29,6 +30,8 @@ size_t fxt_finish_large(const struct fxt_cursor *c, uint64_t header);
 /* Marks the cursor as bad unless `good` is true. */
 void fxt_require(struct fxt_cursor *c, bool good);
 
+/* These append a word, and bytes padded with zeros to whole words. If there is no room, they mark the
+ * cursor as bad. */
 void fxt_put_word(struct fxt_cursor *c, uint64_t word);
 void fxt_put_stream(struct fxt_cursor *c, const void *data, size_t bytes);
 
@@ -41,6 +44,7 @@ void fxt_put_string(struct fxt_cursor *c, struct fxt_string s);
 /* Appends the two koids of an inline thread, and nothing for an indexed one. */
 void fxt_put_thread(struct fxt_cursor *c, struct fxt_thread_ref thread);
 
+/* Appends the arguments, and marks the cursor as bad if there are too many or one is out of range. */
 void fxt_put_args(struct fxt_cursor *c, struct fxt_args args);
 
 #endif

@@ -27,6 +27,7 @@ enum fxt_forbidden {
 /* A set of enum fxt_forbidden. It is 0 unless the program has a filter of its own. */
 extern _Atomic unsigned fxt_forbidden __attribute__((visibility("hidden")));
 
+/* Returns whether any of these (a set of enum fxt_forbidden) is forbidden. */
 static inline bool fxt_is_forbidden(unsigned what)
 {
 	return __builtin_expect(atomic_load_explicit(&fxt_forbidden, memory_order_relaxed) & what, 0);

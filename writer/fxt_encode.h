@@ -100,7 +100,8 @@ size_t fxt_encode_userspace_object(uint64_t *out, size_t capacity, uint64_t poin
 size_t fxt_encode_kernel_object(uint64_t *out, size_t capacity, enum fxt_kernel_object_type type,
 				uint64_t koid, struct fxt_string name, struct fxt_args args);
 
-/* A "Context switch record" as the specification has it. */
+/* The fields of a "Context switch record", as the specification has it. The outgoing thread may be in
+ * any state but running. */
 struct fxt_legacy_switch {
 	uint8_t cpu;
 	enum fxt_thread_state outgoing_state;

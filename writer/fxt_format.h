@@ -43,6 +43,7 @@ enum {
 	FXT_BLOB_MAX_BYTES = 0x7fff,
 };
 
+/* Returns how many words that many bytes take. */
 static inline size_t fxt_words_of(size_t bytes)
 {
 	return bytes / FXT_WORD_BYTES + (bytes % FXT_WORD_BYTES != 0);
@@ -105,6 +106,7 @@ static inline uint64_t fxt_filler_of_bytes(uint64_t bytes)
 	return fxt_filler(0) + bytes * (fxt_record_words(1) / FXT_WORD_BYTES);
 }
 
+/* Returns whether this is the header of a filler. */
 static inline bool fxt_is_filler(uint64_t header)
 {
 	return fxt_get_record_type(header) == FXT_RECORD_METADATA &&
@@ -122,6 +124,7 @@ FXT_FIELD(thread_index, 16, 23)
 FXT_FIELD(string_ref_inline, 15, 15)
 FXT_FIELD(string_ref_value, 0, 14)
 
+/* Returns the reference of an inline string of this length. */
 static inline uint16_t fxt_inline_ref(size_t bytes)
 {
 	return (uint16_t)(fxt_string_ref_inline(1) | fxt_string_ref_value(bytes));

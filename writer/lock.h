@@ -69,6 +69,7 @@ static inline bool fxt_trylock(struct fxt_lock *lock, uint64_t *mask)
 	return false;
 }
 
+/* Gives the lock back, wakes a waiter if there is one, and restores the signal mask. */
 static inline void fxt_unlock(struct fxt_lock *lock, uint64_t mask)
 {
 	if (atomic_exchange_explicit(&lock->taken, 0, memory_order_release) == 2)
@@ -76,6 +77,7 @@ static inline void fxt_unlock(struct fxt_lock *lock, uint64_t mask)
 	fxt_sys_restore_signals(mask);
 }
 
+/* Frees a lock in the child of a fork, whoever held it in the parent. */
 static inline void fxt_lock_reset(struct fxt_lock *lock)
 {
 	atomic_store_explicit(&lock->taken, 0, memory_order_relaxed);

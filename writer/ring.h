@@ -50,6 +50,7 @@ uint64_t fxt_ring_close(struct fxt_ring *ring, uint64_t *first);
 bool fxt_ring_at(const struct fxt_ring *ring, uint64_t position, uint32_t *chunk);
 void fxt_ring_open(struct fxt_ring *ring, uint64_t before);
 
+/* Returns whether a snapshot is being taken, so that the gate holds threads up. */
 static inline bool fxt_ring_is_closed(const struct fxt_ring *ring)
 {
 	return atomic_load_explicit(&ring->gate, memory_order_relaxed) != UINT64_MAX;

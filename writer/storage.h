@@ -90,6 +90,7 @@ enum {
 	FXT_CHUNK_PAGES = FXT_CHUNK_BYTES / FXT_PAGE_BYTES,
 };
 
+/* The functions below call those of the storage, which struct fxt_storage_ops describes. */
 static inline bool fxt_storage_take(struct fxt_storage *storage, uint64_t now_ns, struct fxt_chunk *chunk)
 {
 	return storage->ops->take(storage, now_ns, chunk);

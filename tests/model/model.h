@@ -56,6 +56,7 @@ static inline uint64_t model_id(unsigned process, unsigned thread, enum model_ki
 	return (uint64_t)process << 32 | (uint64_t)thread << 28 | (uint64_t)kind << 24 | sequence;
 }
 
+/* The four functions below take an identity apart. */
 static inline unsigned model_process_of(uint64_t id)
 {
 	return (unsigned)(id >> 32);
@@ -127,6 +128,7 @@ struct model {
 extern struct model model;
 extern __thread struct model_worker *volatile model_self;
 
+/* model_random() returns the next random number of a generator; model_below() returns one below `bound`. */
 uint64_t model_random(uint64_t *state);
 static inline uint64_t model_below(struct model_worker *worker, uint64_t bound)
 {
@@ -135,6 +137,7 @@ static inline uint64_t model_below(struct model_worker *worker, uint64_t bound)
 
 /* -- records.c ----------------------------------------------------------------------------------- */
 
+/* Computes the content of a record from its identity. */
 void model_event_of(uint64_t id, struct model_event *event);
 /* Returns how many texts a lifetime's begin has, which is 0 or 1. */
 unsigned model_lifetime_texts(const struct model_event *event);
@@ -188,6 +191,8 @@ void model_storage_walk(void (*visit)(const uint64_t *words, size_t count));
 bool model_check(void);
 /* Checks that every record of a snapshot is whole. Returns true if so. */
 bool model_check_snapshot(const char *path);
+/* Prints the message with the seed and the process, and ends the process: with status 1, or with a
+ * core file if MODEL_CORE is in the environment. */
 _Noreturn void model_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #endif
