@@ -1,6 +1,7 @@
 /* A lane is where one thread appends its records at one depth of signal nesting. This file is the only
  * place in which a record gets into a chunk: whatever writes a record calls fxt_lane_has() and
- * fxt_lane_place() to reserve its words, and ends with fxt_lane_commit().
+ * fxt_lane_place() to reserve its words, and ends with fxt_lane_commit(). The emissions of the thread that
+ * has the lane call these functions, in any context; docs/emission.md describes the whole.
  *
  * The invariant: the word at lane->at is always a filler that spans the chunk up to its last word, and the
  * last word is a filler for good. So a chunk is well formed whatever stands behind lane->at, and a record

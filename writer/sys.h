@@ -65,6 +65,7 @@ static inline __attribute__((always_inline)) long fxt_syscall(long number, long 
 }
 #endif
 
+/* These make a system call with so many arguments. */
 #define FXT_SYSCALL0(n) fxt_syscall(n, 0, 0, 0, 0, 0, 0)
 #define FXT_SYSCALL1(n, a) fxt_syscall(n, (long)(a), 0, 0, 0, 0, 0)
 #define FXT_SYSCALL2(n, a, b) fxt_syscall(n, (long)(a), (long)(b), 0, 0, 0, 0)
@@ -120,6 +121,7 @@ static inline bool fxt_sys_is_past_limit(uint64_t bytes)
 	return !fxt_sys_getrlimit(RLIMIT_FSIZE, &limit) && bytes > limit.rlim_cur;
 }
 
+/* Returns the result of a call that makes a file larger, after taking back the signal if it met the limit. */
 static inline long fxt_sys_grown(long result)
 {
 	if (__builtin_expect(result == -27 /* EFBIG */, 0))
