@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
-/* How many chunks the file grows by at once, and how many at first. */
 enum {
+	/* The file grows by so many chunks at once, and by fewer at first. */
 	GROW_CHUNKS = 4,                /* one large folio where there are such; takes some 25 microseconds */
 	GROW_FIRST_CHUNKS = 2,          /* a small program's thread and its calls in progress take two */
 	/* So many chunks lie ahead of the cursor at most, so that threads rarely wait for growth. */
