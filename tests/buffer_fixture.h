@@ -20,10 +20,11 @@
 #include "lane.h"
 
 #define MAGIC UINT64_C(0x0016547846040010)
-/* The header of a string record with this index and one word of text, which is TEXT: "text". */
+/* This is the header of a string record with this index and one word of text, which is TEXT: "text". */
 #define STRING(index) (UINT64_C(2) | 2 << 4 | (uint64_t)(index) << 16 | UINT64_C(4) << 32)
 #define TEXT UINT64_C(0x0000000074786574)
-/* The header of an instant of thread 1 without arguments. Its category and its name are string `name`. */
+/* This is the header of an instant of thread 1 without arguments. Its category and its name are string
+ * `name`. */
 #define INSTANT(name) (UINT64_C(4) | UINT64_C(1) << 24 | (uint64_t)(name) << 32 | (uint64_t)(name) << 48)
 
 enum { MIB = 1 << 20, DURABLE = FXT_DURABLE_MIN_BYTES, STRINGS = 3 };
@@ -133,8 +134,8 @@ static bool take(struct fxt_chunk *chunk)
 	return fxt_storage_take(&buffer.storage, 0, chunk);
 }
 
-/* How many instants of two words fit into a chunk. The last one may begin at LAST_PLACE; behind it is the
- * room that every lane keeps free. */
+/* INSTANTS_PER_CHUNK instants of two words fit into a chunk. The last one may begin at LAST_PLACE; behind
+ * it is the room that every lane keeps free. */
 enum {
 	LAST_PLACE = FXT_CHUNK_WORDS - 1 - FXT_LANE_SLACK_WORDS - 2 - 1,
 	INSTANTS_PER_CHUNK = LAST_PLACE / 2 + 1,

@@ -198,7 +198,7 @@ START_TEST(event_references)
 }
 END_TEST
 
-/* Arguments of an instant. Its header is 0x00030002'01100004, with the size in bits 4..15. */
+/* These are arguments of an instant. Its header is 0x00030002'01100004, with the size in bits 4..15. */
 static const struct { struct fxt_arg arg; size_t words; uint64_t want[3]; } arguments[] = {
 	{{FXT_ARG_NULL, FXT_INDEXED(0x7abc), {0}}, 1, {0x000000007abc0010}},
 	{{FXT_ARG_NULL, TEXT("x"), {0}}, 2, {0x0000000080010020, 0x78}},
@@ -321,7 +321,8 @@ START_TEST(scheduling)
 }
 END_TEST
 
-/* States of the outgoing thread, which the specification says is "any of the values below except running". */
+/* These are states of the outgoing thread, which the specification says is "any of the values below except
+ * running". */
 static const struct { enum fxt_thread_state state; uint64_t legacy, newer; } states[] = {
 	{FXT_THREAD_NEW, 0x0000000000000068, 0x1000000000000048},
 	{FXT_THREAD_SUSPENDED, 0x0000000002000068, 0x1000002000000048},

@@ -22,7 +22,7 @@ static const struct fxt_thread_ref indexed = {.index = 0x2b};
 static const struct fxt_thread_ref inline_thread = {.process = 0x1234, .thread = 0x5678};
 static const struct fxt_string name = {.index = 0x42};
 
-/* The parts that a case puts into its record. Every encoder below takes those that it needs. */
+/* These are the parts that a case puts into its record. Every encoder below takes those that it needs. */
 struct parts {
 	struct fxt_thread_ref thread;
 	struct fxt_string string;
@@ -192,8 +192,8 @@ START_TEST(argument_types)
 }
 END_TEST
 
-/* Records of 4095 words. Each has an inline string of 32000 bytes and an argument with `bytes` bytes of
- * text. */
+/* These records have 4095 words. Each has an inline string of 32000 bytes and an argument with `bytes`
+ * bytes of text. */
 static const struct {
 	encoder *encode;
 	const struct fxt_thread_ref *thread;
@@ -232,7 +232,7 @@ START_TEST(longest_records)
 }
 END_TEST
 
-/* Records of 4095 words of kinds that have no string of their own: the first argument has a long name
+/* These records of 4095 words have no string of their own: the first argument has a long name
  * instead. */
 static const struct { encoder *encode; size_t bytes; uint64_t header; } longest_scheduling[] = {
 	{context_switch, 712, 0x1000003beef2fff8},
@@ -257,7 +257,7 @@ START_TEST(longest_scheduling_records)
 }
 END_TEST
 
-/* Records of 4095 words of kinds that carry bytes. */
+/* These records of 4095 words carry bytes. */
 static const struct {
 	encoder *encode;
 	const struct fxt_thread_ref *thread;

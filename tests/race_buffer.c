@@ -39,7 +39,7 @@ enum {
 	PROLOGUE_WORDS = 64,
 };
 
-/* The strings of the prologue; each writer's own string has a higher index. */
+/* These are the strings of the prologue; each writer's own string has a higher index. */
 enum { CATEGORY = 1, NAME, SUM, FIRST_FILL, FIRST_OWN = FIRST_FILL + 4 };
 
 #define NEED(condition) ((condition) ? (void)0 : failed(#condition, __LINE__))
@@ -49,9 +49,9 @@ extern char **environ;
 static struct fxt_buffer buffer;
 static pthread_barrier_t start;
 static _Atomic unsigned strings;
-/* The round of the writer that is furthest, and the number of snapshots that were begun. */
+/* `lead` is the round of the writer that is furthest, `begun` the number of snapshots that were begun. */
 static _Atomic unsigned lead, begun;
-/* Counts of what has happened: a test in which nobody got a chunk would prove nothing. */
+/* These count what has happened: a test in which nobody got a chunk would prove nothing. */
 static _Atomic unsigned chunks, refused, pages, durables, events;
 
 struct writer {
@@ -351,7 +351,7 @@ static void *snapshot_all(void *argument)
 
 /* -- All at once ------------------------------------------------------------------------------- */
 
-/* The kinds of threads that run at once. */
+/* These kinds of threads run at once. */
 static const struct kind {
 	void *(*run)(void *writer);
 	unsigned threads;

@@ -23,7 +23,7 @@ bool fxt_is_alone(void);
 bool fxt_opens_here(void);
 
 /* Says that no tasks can be made, because valgrind stops a program that makes one. All work is then done in
- * the calling thread. Called once, at start. */
+ * the calling thread. This is called once, at start. */
 void fxt_apart_never(void);
 
 /* Does the work, with all signals blocked, and returns its result. If the work could not be done, returns

@@ -119,7 +119,7 @@ int fxt_buffer_grow(struct fxt_buffer *buffer, uint32_t to)
 	return 0;
 }
 
-/* Grows the file by one step. Called under extend_lock. */
+/* Grows the file by one step. The caller holds extend_lock. */
 static int grow_step(struct fxt_buffer *buffer, uint64_t now_ns)
 {
 	uint32_t from = atomic_load_explicit(&buffer->extended, memory_order_relaxed);
@@ -159,7 +159,7 @@ static bool grow_for(struct fxt_buffer *buffer, uint32_t number, uint64_t now_ns
 	return !error;
 }
 
-/* Adds to the stock if it is low and no other thread does so. Called after a chunk was taken. */
+/* Adds to the stock if it is low and no other thread does so, after a chunk was taken. */
 static void grow_ahead(struct fxt_buffer *buffer, uint32_t number, uint64_t now_ns)
 {
 	uint32_t ahead = number / 2 < AHEAD_MAX_CHUNKS ? number / 2 : AHEAD_MAX_CHUNKS;

@@ -71,7 +71,7 @@ struct fxt_buffer_config {
 	bool is_reserved;
 };
 
-/* The past of a chunk: data about its earlier contents, for a thread that overwrites it or takes a
+/* This is the past of a chunk: data about its earlier contents, for a thread that overwrites it or takes a
  * snapshot. */
 struct fxt_chunk_past {
 	uint64_t last_ns;               /* the time of the last event in the chunk when it was finished */
@@ -148,14 +148,14 @@ struct fxt_buffer {
 int fxt_buffer_create(struct fxt_buffer *buffer, const struct fxt_buffer_config *config);
 
 /* Replaces the file by one without fillers and without strings that nobody refers to, if at most
- * `max_bytes` are left then. Called at exit, by the only thread of the process. Chunks that were handed out
+ * `max_bytes` are left then. The only thread of the process calls this, at exit. Chunks that were handed out
  * before belong to the old file, and nobody may write to them any more. Chunks that are taken later are
  * small and are appended to the new file. Returns false if nothing has changed. */
 bool fxt_buffer_rewrite(struct fxt_buffer *buffer, uint64_t max_bytes);
 
-/* Brings the file of a buffer in memory up to date, while other threads go on. Called before anything that
- * ends the process or replaces its memory. Returns 0, or the first negative errno: then something is not in
- * the file. */
+/* Brings the file of a buffer in memory up to date, while other threads go on. This is called before
+ * anything that ends the process or replaces its memory. Returns 0, or the first negative errno: then
+ * something is not in the file. */
 int fxt_buffer_save(struct fxt_buffer *buffer);
 
 /* Takes a snapshot: copies what a oneshot or circular buffer holds into a file of its own, without fillers
@@ -166,16 +166,16 @@ int fxt_buffer_save(struct fxt_buffer *buffer);
  * so no thread may be in fxt_buffer_create() meanwhile. */
 int fxt_buffer_snapshot(struct fxt_buffer *buffer, char *path);
 
-/* Gives a oneshot or circular buffer its full size, as far as there is room. Called before the process
- * forbids itself the system calls that growth needs. */
+/* Gives a oneshot or circular buffer its full size, as far as there is room. This is called before the
+ * process forbids itself the system calls that growth needs. */
 void fxt_buffer_reserve(struct fxt_buffer *buffer);
 
 /* Cuts the room that nobody has used so far off the file. The file grows again when somebody needs it.
- * Called by the only thread of the process. */
+ * The only thread of the process calls this. */
 void fxt_buffer_trim(struct fxt_buffer *buffer);
 
-/* Unmaps what is left of the parent's buffer. Called in the child of a fork, before it makes a buffer of
- * its own. */
+/* Unmaps what is left of the parent's buffer. This is called in the child of a fork, before it makes a
+ * buffer of its own. */
 void fxt_buffer_forget(struct fxt_buffer *buffer);
 
 /* Turns the page at address `at` and everything behind it into private memory, because a thread has met a
@@ -191,7 +191,8 @@ bool fxt_buffer_has_lost(const struct fxt_buffer *buffer, uint32_t number);
  * extend_lock. */
 bool fxt_buffer_find_cut(struct fxt_buffer *buffer, uint64_t *bytes);
 
-/* The functions of this storage. They are also set in a struct fxt_buffer for which no file was made yet. */
+/* These are the functions of this storage. They are also set in a struct fxt_buffer for which no file was
+ * made yet. */
 extern const struct fxt_storage_ops fxt_buffer_ops;
 
 /* -- Shared by the files of the buffer --------------------------------------------------------- */
@@ -241,8 +242,8 @@ bool fxt_buffer_take_back_saved(struct fxt_buffer *buffer, uint64_t offset, uint
 bool fxt_file_promises(int fd);
 /* Writes all the bytes at `offset`. Returns 0 or a negative errno. */
 int fxt_file_write(int fd, uint64_t offset, const void *data, size_t bytes);
-/* Makes chunks [extended, to) exist in the file and in memory. Returns 0 or a negative errno. Called under
- * extend_lock, or while nobody else has the buffer. */
+/* Makes chunks [extended, to) exist in the file and in memory. Returns 0 or a negative errno. The caller
+ * holds extend_lock, or nobody else has the buffer. */
 int fxt_buffer_grow(struct fxt_buffer *buffer, uint32_t to);
 /* Returns whether `fd` is our file, by device and inode. Notices when the file was cut. */
 bool fxt_file_is_ours(struct fxt_buffer *buffer, int fd);
@@ -276,7 +277,7 @@ int fxt_file_dup_high(int fd, int least);
 /* Ends the use of buffer->fd. If the limit leaves no high number for it, the descriptor is closed, and the
  * file is opened again by its path when it is next needed. */
 void fxt_file_settle(struct fxt_buffer *buffer);
-/* The contents of a new chunk in the file, before anything is written to it. */
+/* These are the contents of a new chunk in the file, before anything is written to it. */
 extern const uint64_t fxt_file_fresh_chunk[FXT_CHUNK_WORDS] __attribute__((visibility("hidden")));
 /* Appends `pages` self-contained pages at `offset`, which must be the file's end. Returns 0 or a negative
  * errno. */

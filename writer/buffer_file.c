@@ -8,8 +8,8 @@
 #include "apart.h"
 #include "decimal.h"
 
-/* A path that is being put together. It is not on the stack, because a signal handler may have to make a
- * file, and its stack may have 3632 bytes. Only one thread at a time makes and renames files: see
+/* This holds a path that is being put together. It is not on the stack, because a signal handler may have
+ * to make a file, and its stack may have 3632 bytes. Only one thread at a time makes and renames files: see
  * fxt_buffer_create(). */
 static char scratch[FXT_PATH_BYTES];
 
@@ -268,9 +268,9 @@ void fxt_file_discard(const char *path, bool nameless)
 		fxt_sys_unlink(hidden_name(path));
 }
 
-/* The contents that the file grows by. Every page begins with a filler that spans it, so the file is valid
- * if it ends behind any page. Every other cache line begins with a filler for the rest of its chunk (lane.h
- * says why). */
+/* These are the contents that the file grows by. Every page begins with a filler that spans it, so the file
+ * is valid if it ends behind any page. Every other cache line begins with a filler for the rest of its
+ * chunk (lane.h says why). */
 #define HEAD(at) [(at)] = FXT_RECORD_METADATA | (FXT_CHUNK_WORDS - 1 - (at)) << 4 | FXT_METADATA_FILLER << 16
 #define HEADS_8(at) HEAD((at) + 8), HEAD((at) + 16), HEAD((at) + 24), HEAD((at) + 32), HEAD((at) + 40), \
 	HEAD((at) + 48), HEAD((at) + 56)

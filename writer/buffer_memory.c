@@ -12,13 +12,13 @@
 #include <linux/falloc.h>
 #include <string.h>
 
-/* How many words at the prologue's end are rewritten in place: more than there are counters
+/* So many words at the prologue's end are rewritten in place: more than there are counters
  * (agent/emit/trace_file.c). */
 enum { COUNTERS_WORDS = 256 };
 
-/* The types, by fstatfs(), of file systems on which a store to a mapping may be a SIGBUS. Those that copy
- * on write need new space for each block that is written again, and those on another machine may not have
- * any. */
+/* These are the types, by fstatfs(), of file systems on which a store to a mapping may be a SIGBUS. Those
+ * that copy on write need new space for each block that is written again, and those on another machine may
+ * not have any. */
 static const uint32_t without_promise[] = {
 	0x9123683e /* btrfs */, 0x2fc12fc1 /* ZFS */, 0xca451a4e /* bcachefs */, 0xf2f52010 /* F2FS */,
 	0x3434 /* NILFS */, 0x6969 /* NFS */, 0xff534d42 /* CIFS */, 0xfe534d42 /* SMB2 */, 0x517b /* SMB */,
@@ -82,7 +82,7 @@ static int write_durable(struct fxt_buffer *buffer, size_t from, size_t to)
 	return error;
 }
 
-/* Writes what was appended to the durable area since the last time, and the counters. Called under
+/* Writes what was appended to the durable area since the last time, and the counters. The caller holds
  * extend_lock. */
 static int save_durable(struct fxt_buffer *buffer)
 {
@@ -181,7 +181,7 @@ static bool is_saved(const struct fxt_buffer *buffer, uint32_t number)
 	return buffer->past[number].saved_at == turn_of(buffer, number);
 }
 
-/* Saves everything that is in memory and not in the file. Called under extend_lock. */
+/* Saves everything that is in memory and not in the file. The caller holds extend_lock. */
 static int save_all(struct fxt_buffer *buffer)
 {
 	uint32_t extended = atomic_load_explicit(&buffer->extended, memory_order_acquire), i;

@@ -24,7 +24,7 @@ enum fxt_forbidden {
 	FXT_NO_APART = 16,              /* making a task that opens files where nobody sees it (apart.h) */
 };
 
-/* A set of enum fxt_forbidden. It is 0 unless the program has a filter of its own. */
+/* This is a set of enum fxt_forbidden. It is 0 unless the program has a filter of its own. */
 extern _Atomic unsigned fxt_forbidden __attribute__((visibility("hidden")));
 
 /* Returns whether any of these (a set of enum fxt_forbidden) is forbidden. */

@@ -18,8 +18,8 @@
 
 #include "fxt_format.h"
 
-/* A string in a record ("String references"). The text need not be terminated. Text that is not UTF-8 is
- * the caller's error: see fxt_utf8_clean(). */
+/* This is a string in a record ("String references"). The text need not be terminated. Text that is not
+ * UTF-8 is the caller's error: see fxt_utf8_clean(). */
 struct fxt_string {
 	/* 1..FXT_STRING_MAX_INDEX if the string is registered under this index; 0 if it is inline */
 	uint16_t index;
@@ -30,7 +30,7 @@ struct fxt_string {
 #define FXT_INDEXED(i) ((struct fxt_string){.index = (uint16_t)(i)})
 #define FXT_INLINE(s, n) ((struct fxt_string){.text = (s), .bytes = (n)})
 
-/* A thread in a record ("Thread references"). */
+/* This is a thread in a record ("Thread references"). */
 struct fxt_thread_ref {
 	/* 1..FXT_THREAD_MAX_INDEX if the thread is registered; 0 if the two koids are written inline */
 	uint8_t index;
@@ -39,8 +39,8 @@ struct fxt_thread_ref {
 	uint64_t thread;
 };
 
-/* An argument ("Argument types"). Its value is the member of the union that `type` names; FXT_ARG_NULL has
- * none. */
+/* This is an argument ("Argument types"). Its value is the member of the union that `type` names;
+ * FXT_ARG_NULL has none. */
 struct fxt_arg {
 	enum fxt_arg_type type;
 	struct fxt_string name;
@@ -100,8 +100,8 @@ size_t fxt_encode_userspace_object(uint64_t *out, size_t capacity, uint64_t poin
 size_t fxt_encode_kernel_object(uint64_t *out, size_t capacity, enum fxt_kernel_object_type type,
 				uint64_t koid, struct fxt_string name, struct fxt_args args);
 
-/* The fields of a "Context switch record", as the specification has it. The outgoing thread may be in
- * any state but running. */
+/* These are the fields of a "Context switch record", as the specification has it. The outgoing thread may
+ * be in any state but running. */
 struct fxt_legacy_switch {
 	uint8_t cpu;
 	enum fxt_thread_state outgoing_state;

@@ -88,7 +88,7 @@ FXT_FIELD(provider_event, 52, 55)
 FXT_FIELD(trace_info_type, 20, 23)
 FXT_FIELD(magic, 24, 55)
 
-/* "Magic number record": one word, always the first of a file. */
+/* This is the "Magic number record": one word, always the first of a file. */
 static const uint64_t FXT_MAGIC_RECORD = UINT64_C(0x0016547846040010);
 
 /* Returns the header of a filler of so many words (1..4095), which readers step over. Only this word needs

@@ -93,7 +93,7 @@ static FXT_EMISSION bool fxt_lane_has(const struct fxt_lane *lane, size_t words)
 	return room > (intptr_t)((words + FXT_LANE_SLACK_WORDS) * FXT_WORD_BYTES);
 }
 
-/* How far ahead of a record fxt_lane_place() prefetches. The processor fetches ahead by itself, but not
+/* fxt_lane_place() prefetches so far ahead of a record. The processor fetches ahead by itself, but not
  * across the end of a page, and there is such an end for each hundred records. Prefetching makes an event a
  * tenth cheaper. Any distance from four lines to a page does equally well, and it does no harm to prefetch
  * beyond the chunk's end. */

@@ -18,8 +18,9 @@
 #include "checking.h"
 #include "sys.h"
 
-/* The process that the calling thread belongs to, once the thread has called vfork; otherwise 0. The child
- * of a vfork has the same thread-local storage and another process id, which tells the two apart. */
+/* This is the process that the calling thread belongs to, once the thread has called vfork; otherwise 0.
+ * The child of a vfork has the same thread-local storage and another process id, which tells the two apart.
+ */
 extern __thread uint32_t fxt_lender __attribute__((visibility("hidden"), tls_model("initial-exec")));
 
 /* Returns whether no lock may be taken here. That is so in the child of a vfork, because nobody would give

@@ -16,8 +16,8 @@
  * chooses another address if that one is taken or does not exist. Any context may call this. */
 uintptr_t fxt_place(size_t bytes);
 
-/* The range in which all places lie that fxt_place() has given so far; it is empty at first. Any context
- * may call fxt_places(), which returns it. */
+/* This is the range in which all places lie that fxt_place() has given so far; it is empty at first. Any
+ * context may call fxt_places(), which returns it. */
 struct fxt_range {
 	uintptr_t from, end;
 };

@@ -31,8 +31,8 @@
 
 enum { TRIES = 8, LEAST_SLOT_WORDS = 4, SLOTS_IN_CHUNK = FXT_CHUNK_WORDS / LEAST_SLOT_WORDS };
 
-/* The calls that were in progress at first. `start_ns` has a time for the place of each slot, at which its
- * call began; 0 means that there was none. It is NULL if there is no memory. */
+/* This holds the calls that were in progress at first. `start_ns` has a time for the place of each slot, at
+ * which its call began; 0 means that there was none. It is NULL if there is no memory. */
 struct first_look {
 	uint64_t *start_ns;
 	uint32_t chunks;                /* how many chunks had been divided into pages by then */

@@ -19,8 +19,9 @@
 
 #include "fxt_format.h"
 
-/* A chunk as take() hands it out. It is empty: [filler of words - 1][filler of 1]. Its last word stays a
- * filler for good. If is_copied is set, every cache line behind the first begins with a filler as well. */
+/* This is a chunk as take() hands it out. It is empty: [filler of words - 1][filler of 1]. Its last word
+ * stays a filler for good. If is_copied is set, every cache line behind the first begins with a filler as
+ * well. */
 struct fxt_chunk {
 	uint64_t *base;
 	uint32_t words;                 /* at most FXT_CHUNK_WORDS */

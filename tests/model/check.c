@@ -22,7 +22,7 @@
 
 enum { MOST_TOLD = 10, IN_PROGRESS = 0x80, LIFE_ENDS = 0x40 };
 
-/* The findings of a walk over the records. */
+/* This holds the findings of a walk over the records. */
 static __thread struct found {
 	const char *where;
 	bool is_snapshot;
@@ -379,7 +379,7 @@ static bool end(void)
 	return !found->told;
 }
 
-/* Sums of what the workers did. */
+/* This holds the sums of what the workers did. */
 struct done {
 	uint64_t written, refused, functions, missing;
 };

@@ -33,7 +33,7 @@ enum {
 	MODEL_LIFETIME_WORDS = UINT16_MAX,
 };
 
-/* The fate of a record. MODEL_NONE: it was not begun. MODEL_STARTED: it is being written. */
+/* This is the fate of a record. MODEL_NONE: it was not begun. MODEL_STARTED: it is being written. */
 enum model_fate {
 	MODEL_NONE,
 	MODEL_STARTED,
@@ -46,7 +46,7 @@ enum model_fate {
 
 enum model_kind { MODEL_EVENT, MODEL_QUICK, MODEL_BLOCKING, MODEL_RAW, MODEL_LIFETIME, MODEL_KINDS };
 
-/* The metadata type of raw records. Readers step over it, and it is not that of a filler. */
+/* This is the metadata type of raw records. Readers step over it, and it is not that of a filler. */
 enum { MODEL_METADATA = 14 };
 
 /* Returns the identity of a record. It has 44 bits, because the header of a raw record has no more left,
@@ -77,15 +77,15 @@ static inline unsigned model_sequence_of(uint64_t id)
 	return id & 0xffffff;
 }
 
-/* The content of a record, computed from its identity. */
+/* This is the content of a record, computed from its identity. */
 struct model_event {
 	unsigned numbers, texts;        /* how many arguments there are behind the identity */
 	uint64_t number[3];
 	size_t text_bytes[MODEL_TEXTS];
 };
 
-/* The records that one thread of one process has written. A worker reaches it by one pointer: a record that
- * was begun before a fork goes on with its parent's identity. */
+/* This describes the records that one thread of one process has written. A worker reaches it by one
+ * pointer: a record that was begun before a fork goes on with its parent's identity. */
 struct model_life {
 	unsigned process;
 	_Atomic unsigned next;          /* the sequence number of the next record */
@@ -157,7 +157,7 @@ extern const unsigned model_call_count;
 
 /* -- forks.c ------------------------------------------------------------------------------------- */
 
-/* Counts that all processes of a run have in common. */
+/* These counts are common to all processes of a run. */
 struct model_shared {
 	_Atomic unsigned processes;
 	_Atomic uint64_t records, interruptions, jumps, forks, snapshots;

@@ -97,8 +97,8 @@ static void lay_out(uint64_t *base, size_t words)
 	atomic_store_explicit((_Atomic uint64_t *)base, fxt_filler(words - 1), memory_order_release);
 }
 
-/* Chooses a chunk that was never used, or else the ring's oldest one that nobody holds. Called under the
- * lock. Returns false if there is none. */
+/* Chooses a chunk that was never used, or else the ring's oldest one that nobody holds. The caller holds
+ * the lock. Returns false if there is none. */
 static bool choose(uint32_t *number)
 {
 	uint32_t i, oldest = guarded.chunks;
