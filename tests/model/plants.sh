@@ -18,7 +18,7 @@ for name in $names; do
 	name=$(basename "$name" .patch)
 	rm -rf "$work/tree"
 	mkdir -p "$work/tree/tests"
-	cp -r agent writer include "$work/tree/" 2>/dev/null
+	cp -r agent writer "$work/tree/"
 	cp -r tests/model "$work/tree/tests/"
 	if ! patch -s -p1 -d "$work/tree" <"tests/model/plants/$name.patch"; then
 		echo "plants: $name does not apply any more"
@@ -26,8 +26,8 @@ for name in $names; do
 		continue
 	fi
 	# shellcheck disable=SC2086	# flags are a list; -I has the headers of this build
-	if ! (cd "$work/tree" && ls agent/*.c writer/*.c tests/model/*.c | xargs -P 2 -n 12 ${CC-cc} -c $flags -DFXT_CHECKING \
-		-D_GNU_SOURCE= -iquote agent -iquote interpose -Iinclude -I"$abs_top_builddir" -iquote . -iquote writer) ||
+	if ! (cd "$work/tree" && ls agent/*/*.c writer/*.c tests/model/*.c | xargs -P 2 -n 12 ${CC-cc} -c $flags -DFXT_CHECKING \
+		-D_GNU_SOURCE= -I"$abs_top_builddir" -iquote . -iquote writer) ||
 		! ${CC-cc} -o "$work/model" "$work"/tree/*.o -pthread; then
 		echo "plants: $name does not build"
 		failed=1
