@@ -1,8 +1,8 @@
-/* Signals: who sent the one that ended a wait for it, or was read. Whoever sends leaves word in the memory
- * that the run's processes share, in the part that belongs to the process or to the group it is for; whoever
- * waited looks there for one that was sent meanwhile. One that was pending before ended no wait. Of two that
- * it may have been neither is taken. Any context.
- */
+/* Senders of signals: which thread sent the signal that ended a wait, or that a read of a signalfd got. The
+ * sender leaves a note in the memory that the run's processes share, among the entries of the process or of
+ * the group that the signal is for. The thread that waited looks there for a note that was left during its
+ * wait; a signal that was pending before ended no wait. If two notes may be the right one, neither is
+ * taken. Wrappers call this, in any context. */
 #ifndef FXT_SENT_H
 #define FXT_SENT_H
 
@@ -10,27 +10,33 @@
 
 #include "flow.h"
 
-enum { FXT_SENT_TO_ALL = -1 };          /* or to nobody knows whom */
+enum { FXT_SENT_TO_ALL = -1 };          /* every process, or it is not known which */
 
-/* The calling thread is about to send a signal to `to`, which is as kill() has it: a process, 0 for its own
- * group, or a group's number made negative; to the process's thread `thread` (a tid, a handle) or, that being
- * 0, to any. Returns what to take it back with, should that fail; it may be 0. */
+/* Notes that the calling thread is about to send a signal. `to` is as in kill(): a process, 0 for the
+ * caller's own group, or a group's number made negative. `thread` is a thread of that process (a tid or a
+ * handle), or 0 for any. Returns what fxt_signal_unsent() takes the note back with if the call fails; it
+ * may be 0. */
 uint64_t fxt_signal_sent(int to, uint64_t thread, int signum);
 void fxt_signal_unsent(uint64_t sent);
 
-/* The process that a descriptor stands for, as the kernel tells it; FXT_SENT_TO_ALL where it does not. */
+/* Returns the process that a descriptor stands for, as the kernel tells it, or FXT_SENT_TO_ALL if the
+ * kernel does not. */
 int fxt_signal_pidfd(int pidfd);
 
-/* A wait of the calling thread that began at `start_ns` was ended by this signal. False: it is not known
- * which thread sent it. */
-bool fxt_signal_received(const struct fxt_thread *thread, uint64_t start_ns, const siginfo_t *info, struct fxt_cause *cause);
+/* Finds the sender of the signal that ended a wait of the calling thread, which began at `start_ns`.
+ * Returns false if it is not known which thread sent the signal. */
+bool fxt_signal_received(const struct fxt_thread *thread, uint64_t start_ns, const siginfo_t *info,
+			 struct fxt_cause *cause);
 
-/* A read of a signalfd that began at `start_ns` has taken this signal, which may have been pending for
- * long. */
-bool fxt_signal_taken(const struct fxt_thread *thread, uint64_t start_ns, const siginfo_t *info, struct fxt_cause *cause);
+/* Finds the sender of a signal that a read of a signalfd got. The read began at `start_ns`; the signal may
+ * have been pending for long. Returns false if the sender is not known. */
+bool fxt_signal_taken(const struct fxt_thread *thread, uint64_t start_ns, const siginfo_t *info,
+		      struct fxt_cause *cause);
 
-/* The same as fxt_signal_received() where a handler of the program ended it, which only knows by what. Known
- * is who of this process sent one; `mask` are the signals that were held back. */
-bool fxt_signal_handled(const struct fxt_thread *thread, uint64_t start_ns, const sigset_t *mask, struct fxt_cause *cause);
+/* Finds the sender where a handler of the program got the signal, so that only the kind of the wait's end
+ * is known. Only senders within this process are found; `mask` are the signals that were blocked during the
+ * wait. Returns false if the sender is not known. */
+bool fxt_signal_handled(const struct fxt_thread *thread, uint64_t start_ns, const sigset_t *mask,
+			struct fxt_cause *cause);
 
 #endif

@@ -1,9 +1,11 @@
-/* Calls in progress. A call that can block, and an instrumented function, has an entry from its start to its
- * end, and with it a slot in the file: a trace that ends in a SIGKILL or a hang ends with exactly those
- * calls.
+/* Calls in progress. A call that can block, and an instrumented function, has an entry from its start to
+ * its end, and with the entry a slot in the trace file. So a trace that ends by a SIGKILL or a hang ends
+ * with exactly the calls that had not returned. Wrappers and the hooks of -finstrument-functions call this
+ * for their own thread, in any context.
  *
- * An entry whose frame lies below the current one, on the same stack, was left without our seeing it
- * (longjmp, an exception, cancellation): it is closed when that is noticed, at the next push or pop.
+ * Each entry has the address of its frame. An entry whose frame lies below the current frame on the same
+ * stack was left without our seeing it (by longjmp, an exception or cancellation). It is closed when that
+ * is noticed: when the next call begins or ends.
  */
 #ifndef FXT_OPEN_H
 #define FXT_OPEN_H
@@ -11,53 +13,58 @@
 #include "emit.h"
 
 enum {
-	/* Where the argument of a slot is, behind header and start; FXT_INLINE_WORDS further on where koids
-	 * are inline. */
+	/* The position of a slot's argument: behind header and start, and FXT_INLINE_WORDS further where
+	 * koids are inline. */
 	FXT_SLOT_ARG = 2,
 	FXT_SLOT_WORDS = FXT_SLOT_ARG + 2,
 };
 
-/* Entries above `entry` and stale ones below it: see in_progress.c. */
+/* fxt_open_close_above() closes the entries above `entry`: their calls ended now. fxt_open_drop_stale()
+ * closes the entries at the end of the stack whose frames cannot be alive any more, because a call with
+ * this frame, function and call site (0 and 0 for an interposed call) begins. Their calls ended at end_ns. */
 void fxt_open_close_above(struct fxt_thread *thread, struct fxt_open *entry);
 void fxt_open_drop_stale(struct fxt_thread *thread, uintptr_t frame, uintptr_t function, uintptr_t site,
 			 uint64_t end_ns);
-/* The next entry, once stale ones are closed, with a slot. NULL: the calls nest too deep. */
-FXT_COLD struct fxt_open *fxt_open_next(struct fxt_thread *thread, uintptr_t frame, uintptr_t function, uintptr_t site,
-					uint64_t start_ns);
+/* Closes stale entries, and returns the next entry, which has a slot. Returns NULL if the calls nest too
+ * deep. */
+FXT_COLD struct fxt_open *fxt_open_next(struct fxt_thread *thread, uintptr_t frame, uintptr_t function,
+					uintptr_t site, uint64_t start_ns);
 
 FXT_COLD void fxt_open_make_ready(struct fxt_thread *thread);
 
-/* Takes a page of slots; with signals blocked. False: there is none. */
+/* Takes a page of slots. The caller has blocked signals. Returns false if there is no page. */
 bool fxt_open_add_page(struct fxt_thread *thread, uint64_t now_ns);
-/* A call is about to be shown in progress, or explained: in a forked child that has recorded nothing yet
- * there is nowhere to show it, which the quick way does not notice. Called where the first of such calls
- * comes by. */
+/* Makes the thread ready before a call is shown in progress or explained. In a forked child that has
+ * recorded nothing yet there is no slot to show the call in, and the quick way does not notice that. So
+ * this is called where the first of such calls passes. */
 static inline void fxt_open_ready(struct fxt_thread *thread)
 {
 	if (FXT_UNLIKELY(!thread->ready))
 		fxt_open_make_ready(thread);
 }
 
-/* The form of this thread's slots, once its thread ref is known. */
+/* Sets the form of this thread's slots. It is called as soon as the thread ref is known. */
 void fxt_open_shape(struct fxt_thread *thread);
-/* The calls in progress go on in the child of a fork; its file says so as soon as it has one. */
+/* Keeps the calls in progress in the child of a fork, where they go on. The child's file shows them as soon
+ * as there is one. */
 void fxt_open_after_fork(struct fxt_thread *thread);
-/* When a call began, for the child's trace, that its parent was in at the fork and that has ended now.
- * Without an entry that is not known: at its end. */
+/* Returns the start, for the child's trace, of a call that ended just now and that its parent was in at the
+ * fork. Returns end_ns if the call had no entry, because its start is not known then. */
 uint64_t fxt_open_start_in_child(const struct fxt_thread *thread, uint64_t end_ns);
-/* The child of a clone() begins anew: what its parent was in is not its own. */
+/* Removes all entries in the child of a clone(): the calls that its parent was in are not its own. */
 void fxt_open_forget(struct fxt_thread *thread);
-/* The thread is gone, and with it whatever it had not returned from. */
+/* Closes all entries, because the thread is gone and never returns from these calls. */
 void fxt_open_close_all(struct fxt_thread *thread);
 
-/* The process is about to execute another program, by the call of this name (a string index). Nobody is left
- * afterwards who could end what the calling thread is in, so the slots say that it ended at end_ns. */
+/* Makes the slots say that the calling thread's calls ended at end_ns. The process is about to execute
+ * another program, by the call of this name (a string index), and afterwards nobody is left who could end
+ * them. */
 void fxt_open_end(struct fxt_thread *thread, uint64_t end_ns, uint64_t name);
-/* It goes on: the call has failed. */
+/* Makes the slots show calls in progress again, because the call failed and the program goes on. */
 void fxt_open_go_on(struct fxt_thread *thread);
 
-/* The calling thread is about to make a child that runs in its memory and in its place: what that enters is
- * above vfork_open. */
+/* Prepares for a child that runs in the calling thread's memory and in its place (vfork). The calls that
+ * the child enters have entries from vfork_open on. */
 static inline void fxt_open_before_vfork(void)
 {
 	if (!fxt_self)
@@ -68,42 +75,45 @@ static inline void fxt_open_before_vfork(void)
 	fxt_self->vfork_left_ns = 0;
 }
 
-/* So many functions are deeper than there are entries for functions. To be told again when the pages of slots
- * have changed. */
+/* Notes that so many functions were entered too deep to have an entry. It has to be called again when the
+ * pages of slots have changed. */
 void fxt_open_set_deep_count(struct fxt_thread *thread, uint32_t count);
 
-/* The function that an entry is of; 0: an interposed call, or the entry is changing. */
+/* Returns the function that an entry is of, or 0 if the entry is an interposed call's or is changing. */
 static inline uintptr_t fxt_open_function(const struct fxt_open *entry)
 {
-	return fxt_get_event_category(entry->names) == FXT_STR_CATEGORIES + FXT_BIT_function ? entry->function : 0;
+	return fxt_get_event_category(entry->names) == FXT_STR_CATEGORIES + FXT_BIT_function ? entry->function
+		: 0;
 }
 
-/* The frame of an entry that nobody has. An entry gets its frame before it is taken, and loses it after it is
- * given back: so a handler that comes before it is taken, and uses the same one, leaves this, and the entry
- * passes for alive as long as it lasts. */
+/* This is the frame of an entry that nobody has. An entry gets its frame before it is taken, and loses it
+ * after it is given back. A handler that comes before the entry is taken uses the same entry and leaves
+ * this value there, so the entry passes for alive as long as it lasts. */
 #define FXT_OPEN_NOBODY UINTPTR_MAX
 
-/* An entry has its names last, and loses them first: what a signal handler does meanwhile is further down the
- * stack, and whoever is not finds that the work was left. */
+/* Tells whether an entry is being filled or emptied. An entry gets its names last and loses them first. A
+ * signal handler that comes in between runs further down the stack; a frame that is not further down shows
+ * that the work on the entry was left. */
 static inline bool fxt_open_is_changing(const struct fxt_open *entry)
 {
 	return !entry->names;
 }
 
-/* The entry of a call that starts, in two parts: one for before the clock is read, and one for after. False:
- * neither now, something is out of the ordinary. In between fxt_open_put_back() undoes it; a function says
- * there which one it is. */
-static FXT_EMISSION bool fxt_open_take(struct fxt_thread *thread, struct fxt_open *entry, uintptr_t frame, uint64_t arg_header,
-				       uint64_t arg)
+/* A call that starts gets its entry in two parts, because as little as possible is done after the clock was
+ * read: fxt_open_take() comes before that, fxt_open_show() after it. Between the two, fxt_open_put_back()
+ * undoes the first, and an instrumented function stores which one it is. fxt_open_take() returns false,
+ * with nothing changed, if something is out of the ordinary. */
+static FXT_EMISSION bool fxt_open_take(struct fxt_thread *thread, struct fxt_open *entry, uintptr_t frame,
+				       uint64_t arg_header, uint64_t arg)
 {
 	if (FXT_UNLIKELY(entry >= thread->quick_limit || frame >= entry[-1].frame))
 		return false;
 	entry->frame = frame;
 	atomic_signal_fence(memory_order_seq_cst);
-	/* Taken before it is filled, so that a signal handler uses the next one. */
+	/* The entry is taken before it is filled, so that a signal handler uses the next one. */
 	thread->open = entry + 1;
-	/* Who sees any of the slot's words sees that its last call is gone: a snapshot looks back for that.
-	 * No instruction on x86. */
+	/* A reader that sees any of these words of the slot also sees that the slot's last call is gone: a
+	 * snapshot relies on that. This is no instruction on x86. */
 	atomic_thread_fence(memory_order_release);
 	entry->slot[FXT_SLOT_ARG] = arg_header;
 	entry->slot[FXT_SLOT_ARG + 1] = arg;
@@ -118,7 +128,8 @@ static FXT_EMISSION void fxt_open_put_back(struct fxt_thread *thread, struct fxt
 	entry->frame = FXT_OPEN_NOBODY;
 }
 
-static FXT_EMISSION void fxt_open_show(struct fxt_thread *thread, struct fxt_open *entry, uint64_t start_ns, uint64_t names)
+static FXT_EMISSION void fxt_open_show(struct fxt_thread *thread, struct fxt_open *entry, uint64_t start_ns,
+				       uint64_t names)
 {
 	uint64_t *slot = entry->slot;
 
@@ -129,9 +140,10 @@ static FXT_EMISSION void fxt_open_show(struct fxt_thread *thread, struct fxt_ope
 	entry->names = names;
 }
 
-/* Takes away the last entry, whose slot is to have this filler: thread->slot_filler, for whom that is not
- * known. */
-static FXT_EMISSION void fxt_open_empty_with(struct fxt_thread *thread, struct fxt_open *entry, uint64_t filler)
+/* Takes away the last entry and puts `filler` into its slot. Callers that do not know the filler pass
+ * thread->slot_filler. */
+static FXT_EMISSION void fxt_open_empty_with(struct fxt_thread *thread, struct fxt_open *entry,
+					     uint64_t filler)
 {
 	entry->names = 0;
 	atomic_signal_fence(memory_order_seq_cst);
@@ -144,10 +156,12 @@ static FXT_EMISSION void fxt_open_empty(struct fxt_thread *thread, struct fxt_op
 	fxt_open_empty_with(thread, entry, thread->slot_filler);
 }
 
-/* The entry of a call that starts; `names` as in an event's header, argument as two words of a 64-bit
- * argument. NULL when there is no room for it: then there is nothing to pop either. */
-static FXT_EMISSION struct fxt_open *fxt_open_push(struct fxt_thread *thread, uintptr_t frame, uintptr_t function,
-					     uintptr_t site, uint64_t start_ns, uint64_t names, uint64_t arg_header, uint64_t arg)
+/* Makes the entry of a call that starts. `names` is as in an event's header; arg_header and `arg` are the
+ * two words of a 64-bit argument. Returns NULL if there is no room for an entry; then there is none to take
+ * away either. */
+static FXT_EMISSION struct fxt_open *fxt_open_push(struct fxt_thread *thread, uintptr_t frame,
+						   uintptr_t function, uintptr_t site, uint64_t start_ns,
+						   uint64_t names, uint64_t arg_header, uint64_t arg)
 {
 	struct fxt_open *entry = thread->open;
 
@@ -159,7 +173,7 @@ static FXT_EMISSION struct fxt_open *fxt_open_push(struct fxt_thread *thread, ui
 	entry->frame = frame;
 	atomic_signal_fence(memory_order_seq_cst);
 	thread->open = entry + 1;
-	/* As in fxt_open_take(). */
+	/* The reason is the same as in fxt_open_take(). */
 	atomic_thread_fence(memory_order_release);
 	if (function) {
 		entry->function = function;
@@ -171,17 +185,17 @@ static FXT_EMISSION struct fxt_open *fxt_open_push(struct fxt_thread *thread, ui
 	return entry;
 }
 
-/* The end of a call, `open` being what fxt_open_push() returned or NULL: reads the clock, and takes the entry
- * away before the record is committed: a kill between the two must not leave the call there twice. What was
- * left within it ends before it. */
+/* Ends a call and returns the time of its end; `open` is the result of fxt_open_push(), or NULL. Calls that
+ * were left within this one end before it. The entry is taken away before the caller commits the record,
+ * because after a kill between the two the trace must not have the call twice. */
 static FXT_EMISSION uint64_t fxt_end(struct fxt_thread *thread, struct fxt_open *open)
 {
 	uint64_t end_ns;
 
 	if (FXT_UNLIKELY(!open))
 		return fxt_now(thread);
-	/* Of `open` alone, and not of the entry behind it, which would have to be kept during the call as
-	 * well. */
+	/* Makes the compiler compute the address from `open` alone. Otherwise it would also keep the
+	 * address of the entry behind it during the call. */
 	__asm__("" : "+r"(open));
 	if (FXT_UNLIKELY(thread->open != open + 1))
 		fxt_open_close_above(thread, open);
@@ -190,8 +204,8 @@ static FXT_EMISSION uint64_t fxt_end(struct fxt_thread *thread, struct fxt_open 
 	return end_ns;
 }
 
-/* The same of a call that may have waited; `*before_ns` is when the thread, or a handler in it, recorded
- * something last before that. */
+/* Ends a call that may have waited, as fxt_end() does. Sets `*before_ns` to the last time before that at
+ * which the thread, or a handler in it, recorded something. */
 static inline uint64_t fxt_end_after(struct fxt_thread *thread, struct fxt_open *open, uint64_t *before_ns)
 {
 	uint64_t end_ns, last_ns;

@@ -1,13 +1,13 @@
-/* What the program has to say: the lines it puts on standard error, and its messages to syslog. Each is a log
- * record, and an instant with the text as argument `message`, as most viewers show no log records.
+/* The text that the program has written: lines on standard error, and messages to syslog. Each becomes a
+ * log record, and an instant with the text as argument `message`, because most viewers show no log records.
  *
- *	text = fxt_said_begin(thread);                  NULL: what is said is dropped, and counted
- *	fxt_said_put(thread, text, bytes, count);       as often as there is something
+ *	text = fxt_said_begin(thread);                  NULL: the text is dropped, and counted
+ *	fxt_said_put(thread, text, bytes, count);       as often as there are bytes
  *	fxt_said_end(thread, text);
  *
- * A line is recorded when its end has come. What has none yet is kept by the thread: what two threads put on
- * one line of the terminal is two lines here, each of its own thread. Called by wrappers after the real call,
- * in any context; errno stays as it is.
+ * A line is recorded when its end has come. The thread keeps a line that has no end yet: if two threads
+ * write on one line of the terminal, that is two lines here, each of its own thread. Wrappers call this
+ * after the real call, in any context. It leaves errno as it is.
  */
 #ifndef FXT_SAID_H
 #define FXT_SAID_H
@@ -21,14 +21,14 @@
 struct fxt_thread;
 
 struct fxt_said_text *fxt_said_begin(struct fxt_thread *thread);
-/* The same for a message to syslog; `names` as in an event's header. */
+/* Begins a message to syslog; `names` is as in an event's header. Returns as fxt_said_begin() does. */
 struct fxt_said_text *fxt_said_begin_message(struct fxt_thread *thread, uint64_t names, int priority);
 void fxt_said_put(struct fxt_thread *thread, struct fxt_said_text *text, const char *bytes, size_t count);
 void fxt_said_end(struct fxt_thread *thread, struct fxt_said_text *text);
 
-/* The thread, or the process, ends: its unfinished line is recorded. */
+/* Records the thread's unfinished line, because the thread or the process ends. */
 void fxt_said_rest(struct fxt_thread *thread);
-/* The state has a new thread. */
+/* Drops the unfinished text, because the state now belongs to another thread. */
 void fxt_said_forget(struct fxt_thread *thread);
 
 #endif

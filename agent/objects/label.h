@@ -1,17 +1,17 @@
-/* What locks, streams and the like are called: `app_lock`, `pool+0x28`, `mutex of pool_create`, `FILE
- * /etc/passwd`.
+/* Names of objects (locks, streams, directories, semaphores, heap blocks): `app_lock`, `pool+0x28`, `mutex
+ * of pool_create`, `FILE /etc/passwd`. Wrappers call this, in any context.
  *
- * The trace is told once of each, by a userspace object record ("Userspace object record"): pointer, process,
- * name, `type`, and `since`, the time from which on the name holds (without it: from the beginning). The next
- * record of that type for the same address supersedes it. What is destroyed is forgotten, and told of again
- * unless the next object there has the same name.
+ * The trace is told of each object once, by a userspace object record: pointer, process, name, `type`, and
+ * `since`, the time from which the name holds (without `since` it holds from the beginning). The next
+ * record of that type for the same address supersedes it. An object that is destroyed is forgotten. The
+ * next object at its address is told unless it has the same name.
  *
- * fxt_label_use() is in the path of each lock: one load where the object is known. The others are slow paths.
- * Any context.
+ * fxt_label_use() is in the path of each lock call, and is one load if the object is known. The other
+ * functions are slow paths.
  *
- * While the thread holds a lock no name is looked for: it is owed (label_owed.h), and told as deferred work,
- * with the time before the object's first use as `since`. Until then the object has no name, and the calls on
- * it carry its pointer only.
+ * While the thread holds a lock no name is looked for. The name is owed (label_owed.h), and told as
+ * deferred work with the time before the object's first use as `since`. Until then the object has no name,
+ * and calls on it carry only its pointer.
  */
 #ifndef FXT_LABEL_H
 #define FXT_LABEL_H
@@ -19,7 +19,7 @@
 #include "agent/arrows/wait.h"
 #include "agent/emit/emit.h"
 
-/* The order is that of the strings from FXT_STR_kind_mutex on, but for 0. */
+/* From FXT_LABEL_MUTEX on, the order is that of the strings from FXT_STR_kind_mutex on. */
 enum fxt_label_kind {
 	FXT_LABEL_NONE,
 	FXT_LABEL_MUTEX,
@@ -35,91 +35,105 @@ enum fxt_label_kind {
 };
 
 enum fxt_label_how {
-	FXT_LABEL_SYMBOL,               /* `text`, or so far behind it */
-	FXT_LABEL_MADE,                 /* by the function `text` */
-	FXT_LABEL_USED,                 /* first, as far as was seen, by that */
-	FXT_LABEL_PATH,                 /* what was opened */
-	FXT_LABEL_FD,                   /* that descriptor */
+	FXT_LABEL_SYMBOL,               /* lies in the variable `text`, `offset` bytes behind its beginning */
+	FXT_LABEL_MADE,                 /* was made by the function `text` */
+	FXT_LABEL_USED,                 /* was first used, as far as was seen, by the function `text` */
+	FXT_LABEL_PATH,                 /* was opened by the path, command or name `text` */
+	FXT_LABEL_FD,                   /* is of the descriptor `offset` */
 };
 
 struct fxt_label {
 	const char *text;               /* UTF-8; NULL: there is no name */
 	uint32_t bytes;
-	uint32_t offset;                /* or the descriptor, or 1: a variable without a symbol, a path that is cut */
+	/* Bytes behind the variable's beginning, or the descriptor. 1: the object lies in a variable
+	 * without a symbol, or the path is cut. */
+	uint32_t offset;
 	uint8_t kind, how;
-	bool is_repeated;               /* a lock that was destroyed and made again: it has been told of */
+	/* a lock that was destroyed and made again, and that the trace has been told of */
+	bool is_repeated;
 };
 
-/* Objects that the trace has been told of, by their hash: the last of each. */
+/* By hash: the last object that the trace has been told of. */
 enum { FXT_LABEL_KNOWN_SLOTS = 4096 };
 extern _Atomic uintptr_t fxt_label_known[FXT_LABEL_KNOWN_SLOTS] __attribute__((visibility("hidden")));
 
-FXT_COLD void fxt_label_first_use(struct fxt_thread *thread, enum fxt_label_kind kind, uintptr_t object, uintptr_t place);
+FXT_COLD void fxt_label_first_use(struct fxt_thread *thread, enum fxt_label_kind kind, uintptr_t object,
+				  uintptr_t place);
 
-/* The code at `place`, a return address, is going to use `object`. Before the call's start is taken: it may
- * be slow. */
-static inline void fxt_label_use(struct fxt_thread *thread, enum fxt_label_kind kind, uintptr_t object, uintptr_t place)
+/* Tells the trace of `object` if it is not known. The code at `place`, a return address, is going to use
+ * the object. It is called before the call's start is read, because it may be slow. */
+static inline void fxt_label_use(struct fxt_thread *thread, enum fxt_label_kind kind, uintptr_t object,
+				 uintptr_t place)
 {
-	if (FXT_UNLIKELY(atomic_load_explicit(&fxt_label_known[fxt_wait_hash(object) >> 52], memory_order_relaxed) != object))
+	if (FXT_UNLIKELY(atomic_load_explicit(&fxt_label_known[fxt_wait_hash(object) >> 52],
+					      memory_order_relaxed) != object))
 		fxt_label_first_use(thread, kind, object, place);
 }
 
-/* The code at `place` is going to make it: it has a name from now on. */
-struct fxt_label fxt_label_made(struct fxt_thread *thread, enum fxt_label_kind kind, uintptr_t object, uintptr_t place);
+/* Forgets what was at the address, and names the object that the code at `place` is going to make there.
+ * Returns the name. */
+struct fxt_label fxt_label_made(struct fxt_thread *thread, enum fxt_label_kind kind, uintptr_t object,
+				uintptr_t place);
 
-/* A stream, a directory or a semaphore with a name was opened at end_ns: of that path, command or name (NULL:
- * none), with descriptor `fd` (-1: none). */
-struct fxt_label fxt_label_opened(struct fxt_thread *thread, enum fxt_label_kind kind, uintptr_t object, uintptr_t place,
-				  uint64_t end_ns, const char *path, int fd);
+/* Names a stream, a directory or a named semaphore that was opened at end_ns. `path` is the path, the
+ * command or the name (NULL: none), `fd` the descriptor (-1: none). Returns the name. */
+struct fxt_label fxt_label_opened(struct fxt_thread *thread, enum fxt_label_kind kind, uintptr_t object,
+				  uintptr_t place, uint64_t end_ns, const char *path, int fd);
 
-/* The function that a call was made in, by its return address: as fxt_function_find() has it; while the
- * thread holds a lock only if that is known without a search, and otherwise it is owed. NULL: no name now.
- * The text is not terminated. */
+/* Returns the function that a call was made in, by its return address, as fxt_function_find() does. While
+ * the thread holds a lock, the name is returned only if it is known without a search, and is owed
+ * otherwise. Returns NULL if there is no name now. The text is not terminated. */
 const char *fxt_label_place(struct fxt_thread *thread, uintptr_t place, size_t *bytes);
 
-/* Tells all names that the thread owes, and what any thread has owed since before before_ns; but for what
- * another thread is at, which comes with the next deferred work. */
+/* Tells all names that the thread owes, and those that any thread has owed since before before_ns. A name
+ * that another thread is telling, or that has to come after such a
+ * one, is left for the next deferred work. */
 void fxt_labels_tell_owed(struct fxt_thread *thread, uint64_t before_ns);
 
-/* What a heap block is called that the code at `place` has asked for; and tells that the one at `block` has
- * been that since then, and so large, or owes that where there is no name now. Which blocks there are, and
- * what has been told of them, is blocks.c's: the functions below know of none. */
+/* fxt_label_block() returns the name of a heap block that the code at `place` has asked for.
+ * fxt_label_tell_block() tells the trace that the block at `block` has had this name and size since
+ * since_ns, or owes that if there is no name now. Which blocks there are and which were told is known to
+ * blocks.c; the functions below know of no block. */
 struct fxt_label fxt_label_block(struct fxt_thread *thread, uintptr_t place);
-void fxt_label_tell_block(struct fxt_thread *thread, uintptr_t block, const struct fxt_label *label, uintptr_t place, uint64_t since_ns,
-			  uint64_t bytes);
+void fxt_label_tell_block(struct fxt_thread *thread, uintptr_t block, const struct fxt_label *label,
+			  uintptr_t place, uint64_t since_ns, uint64_t bytes);
 
-/* What it is called, if it is known. Not what it was opened by. */
+/* Returns the object's name if it is known. A path that it was opened by is not kept. */
 struct fxt_label fxt_label_of(enum fxt_label_kind kind, uintptr_t object);
 
-/* The same of one that is about to be destroyed: it is known no more. Of a stream or directory nothing. */
+/* Forgets an object that is about to be destroyed, and returns its name as fxt_label_of() does. For a
+ * stream or a directory it returns no name. */
 struct fxt_label fxt_label_forget(enum fxt_label_kind kind, uintptr_t object);
 
-/* The whole name's length, the name itself, and the argument `object` with it. */
+/* fxt_label_bytes() returns the length of the whole name. fxt_label_compose() writes the name.
+ * fxt_put_label() writes the argument `object` with the name, and returns the end. */
 enum { FXT_LABEL_MAX_BYTES = 160 };
 size_t fxt_label_bytes(const struct fxt_label *label);
 void fxt_label_compose(char *out, const struct fxt_label *label);
 uint64_t *fxt_put_label(uint64_t *at, const struct fxt_label *label);
 
-/* Whether an event of its making or end says it: once for locks that a function makes again and again. */
+/* Tells whether the event of an object's making or end carries the name. For a lock that a function makes
+ * again and again only the first event does. */
 static inline bool fxt_label_is_said(const struct fxt_label *label)
 {
 	return label->text && !label->is_repeated;
 }
 
-/* Of that argument; 0 where there is no name. */
+/* Returns the number of words of the argument `object`, or 0 if there is no name. */
 static inline size_t fxt_label_words(const struct fxt_label *label)
 {
 	return label->text ? 2 + fxt_words_of(fxt_label_bytes(label)) : 0;
 }
 
-/* This memory was freed, or is about to be: what was in it is known no more. A C++ std::mutex is neither made
- * nor destroyed by any call. */
+/* Forgets all objects in memory that was freed or is about to be. A C++ std::mutex is neither made nor
+ * destroyed by any call. */
 void fxt_labels_freed(const void *memory, size_t bytes);
 
-/* Libraries were unloaded, perhaps: what was in them is known no more. */
+/* Forgets the objects of libraries that are not loaded any more. It is called after libraries may have been
+ * unloaded. */
 void fxt_labels_unloaded(void);
 
-/* In the child of a fork: its trace has to be told again. */
+/* Forgets all objects in the child of a fork, whose trace has to be told of them again. */
 void fxt_labels_after_fork(void);
 
 #endif
