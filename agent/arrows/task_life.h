@@ -1,35 +1,38 @@
-/* Lifetimes, as async events: of threads from their making to their end (pthread:thread), of children from
- * their making to the call that reaped them (process:child). What begins and never ends was still running, or
- * never reaped, when the trace ended. Ids are as flows' are: no other process has them. They are no calls of
- * the program.
+/* Lifetimes of threads and of children, as async events. A thread's (pthread:thread) lasts from its making
+ * to its end; a child's (process:child) from its making to the call that reaped it. A lifetime that never
+ * ends was still running, or was never reaped, when the trace ended. Ids are made like those of flows: no
+ * other process has them. Lifetimes are no calls of the program.
  *
- * A beginning that found no room has no end either. Any context; where locks are forbidden too.
+ * A begin that finds no room has no end either. Wrappers call this, in any context, and also where locks
+ * are forbidden.
  */
 #ifndef FXT_LIFE_H
 #define FXT_LIFE_H
 
 #include "agent/emit/emit.h"
 
-/* The calling thread was made at `at_ns`; and it ends. */
+/* The first begins the lifetime of the calling thread, which was made at `at_ns`. The second ends it. */
 void fxt_life_thread_begins(struct fxt_thread *thread, uint64_t at_ns);
 void fxt_life_thread_ends(struct fxt_thread *thread);
 
-/* A child was made at `at_ns`. The end is told of by its pid; it may have been, by a handler or another
- * thread. */
+/* Begins the lifetime of a child that was made at `at_ns`. The end is found by `pid`. A handler or another
+ * thread may have reaped the child already; then its end is written here. */
 void fxt_life_child_begins(struct fxt_thread *thread, uint64_t at_ns, uint32_t pid);
-/* A child was reaped at `end_ns` with `status`, as wait() has it. */
+/* Ends the lifetime of a child that was reaped at `end_ns`. `status` is as wait() has it. */
 void fxt_life_child_ends(struct fxt_thread *thread, uint64_t end_ns, uint32_t pid, int status);
 
-/* A child whose pid the caller does not get to know. Returns what its end is told of by; 0: it did not
- * begin. */
+/* Begins the lifetime of a child whose pid the caller does not get to know. Returns what
+ * fxt_life_hidden_ends() takes; 0 if the lifetime did not begin. */
 uint64_t fxt_life_hidden_begins(struct fxt_thread *thread, uint64_t at_ns);
-/* `pid` is 0 if it is not known either now, `status` -1. */
-void fxt_life_hidden_ends(struct fxt_thread *thread, uint64_t life, uint64_t end_ns, uint32_t pid, int status);
+/* Ends that lifetime. If the child's pid is not known now either, `pid` is 0 and `status` is -1. */
+void fxt_life_hidden_ends(struct fxt_thread *thread, uint64_t life, uint64_t end_ns, uint32_t pid,
+			  int status);
 
-/* A child is being made from here on, or not any more: one that is reaped meanwhile may be that one. */
+/* Says that a child is being made from here on (`more` is 1), or is no longer being made (-1). A child that
+ * is reaped in between may be that one. */
 void fxt_life_expect(int more);
 
-/* In the child of a fork: it has no children. */
+/* Empties the table in the child of a fork, which has no children. */
 void fxt_life_after_fork(void);
 
 #endif

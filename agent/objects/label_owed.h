@@ -1,14 +1,14 @@
-/* Names that are owed: of objects that a thread has made or first used while it held a lock, and of the
- * places of its calls. To find a name may take 100 microseconds, so that waits for the thread's deferred work
- * (deferred.h), and after 100 ms for that of any thread. What is used again before that is in the list
+/* Names that are owed: of objects that a thread made or first used while it held a lock, and of the places
+ * of its calls. Finding a name may take 100 microseconds. So that waits for the thread's deferred work
+ * (deferred.h), and after 100 ms for any thread's. An object that is used again before that is in the list
  * already.
  *
- * There is one list for the process and not one for each thread: an object may be destroyed by another thread
- * than the one that met it, and then must not be taken for one that lives. An object that is gone before its
- * name was told stays in the list, marked so: its records are in the trace, and would otherwise have the name
- * of the object that was at that address before.
+ * There is one list for the process and not one for each thread, because another thread may destroy the
+ * object, which must not be taken for a living one then. An object that is gone before its name was told
+ * stays in the list and is marked. Its records are in the trace, and would otherwise have the name of the
+ * object that was at that address before.
  *
- * Nothing here takes a lock, makes a system call or allocates. Any context.
+ * Nothing here takes a lock, makes a system call or allocates. Called by label.c, in any context.
  */
 #ifndef FXT_LABEL_OWED_H
 #define FXT_LABEL_OWED_H
@@ -18,12 +18,14 @@
 #include <stdint.h>
 
 struct fxt_owed {
-	uintptr_t object;               /* or the place, if that is all */
+	uintptr_t object;               /* the object, or the place if only the place's name is owed */
 	uintptr_t place;                /* the return address of the call that made or used it */
-	uint64_t since_ns;              /* before that call, in which the object has its name; of a block the end of the call */
+	/* The time from which the object has its name: before that call. For a block, the end of the call. */
+	uint64_t since_ns;
 	uint64_t bytes;                 /* of a block */
 	uint32_t tid;                   /* the thread that owes it */
-	uint8_t kind, how;              /* enum fxt_label_kind, FXT_LABEL_NONE for a place alone; enum fxt_label_how */
+	/* enum fxt_label_kind, FXT_LABEL_NONE for a place alone; enum fxt_label_how */
+	uint8_t kind, how;
 	bool is_gone;
 };
 
@@ -34,26 +36,28 @@ static inline bool fxt_owed_any(void)
 	return __builtin_expect(atomic_load_explicit(&fxt_owed_count, memory_order_relaxed) != 0, 0);
 }
 
-/* Puts one into the list. False: that is full, and the object has to be met again. */
+/* Puts a name into the list. Returns false if the list is full; then the object has to come again. */
 bool fxt_owed_put(const struct fxt_owed *owed);
 
-/* Whether the name of a living object, or of one that may be gone, is owed, or being told. */
+/* Tells whether the object's name is owed or being told. Objects that are gone count only if may_be_gone is
+ * set. */
 bool fxt_owed_has(uintptr_t object, bool may_be_gone);
 
-/* The next one that thread `tid` owes, or any that has been owed since before before_ns: its thread may be
- * held up for good. That is the first after owed->since_ns; 0 to begin with. The caller tells it, and says so
- * by fxt_owed_done(). Until then it stays in the list, and nobody else has that, nor a later one of its
- * address. -1: there is none, or another thread is at it. */
+/* Takes the next name that thread `tid` owes, or that any thread has owed since before before_ns, because
+ * that thread may be held up for good. The next name is the first one after owed->since_ns, which is 0 to
+ * begin with. The caller tells the name and then calls fxt_owed_done(). Until then the name stays in the
+ * list, and no other thread gets it, nor a later one of the same address. Returns -1 if there is none, or
+ * if another thread has it. */
 int fxt_owed_take(struct fxt_owed *owed, uint32_t tid, uint64_t before_ns);
-/* Whether it has gone meanwhile. */
+/* Tells whether the object that was taken is gone by now. */
 bool fxt_owed_is_gone(int slot);
 void fxt_owed_done(int slot);
 
-/* The objects in [low, high) are gone. To be said before they are taken out of what is known: who tells of
- * one looks in the other order. */
+/* Marks the objects in [low, high) as gone. It has to be called before they are taken out of the table of
+ * objects, because a thread that tells a name looks at the two in the other order. */
 void fxt_owed_gone(uintptr_t low, uintptr_t high);
 
-/* Nobody owes anything any more. */
+/* Empties the list. */
 void fxt_owed_clear(void);
 
 #endif

@@ -1,5 +1,6 @@
-/* The objects that have names, of label.c, but heap blocks (blocks.c). Any context; where it says so, under a
- * lock with signals blocked. */
+/* The table of the objects that have names, for label.c. Heap blocks have a table of their own (blocks.c).
+ * A key is an object's address. The functions may be called in any context; those that say so take a lock,
+ * with signals blocked. */
 #ifndef FXT_LABEL_TABLE_H
 #define FXT_LABEL_TABLE_H
 
@@ -7,43 +8,51 @@
 
 struct fxt_label_detail {
 	struct fxt_label label;
-	uintptr_t place;                /* by which code; of a path, a hash of it and the descriptor; 0: not to be compared */
+	/* The place of the code that made or used the object. For a path, a hash of path and descriptor. 0:
+	 * the label is not to be compared. */
+	uintptr_t place;
 };
 
-/* In keys, which are addresses. */
+/* A bit of a key in the table: the object is dead. */
 enum { FXT_LABEL_IS_DEAD = 1 };
 
-/* What is known of a key, alive (`*found` is the key itself) or not. False: nothing, or it is changing. */
+/* Finds a key, alive or dead. `*found` is the key as it stands in the table, which is `key` itself if the
+ * object lives. Returns false if the key is not there or is changing. */
 bool fxt_label_look(uintptr_t key, struct fxt_label_detail *detail, uintptr_t *found);
 
-/* It lives again: what was told of it is true of it. False: it is not there. */
+/* Marks a dead object as alive again: what the trace was told of it is true again. Returns false if the key
+ * is not there. */
 bool fxt_label_revive(uintptr_t key);
 
-/* It lives no more. */
+/* Marks an object as dead. */
 void fxt_label_bury(uintptr_t key);
 
-/* So do all in this memory, which is another's; each that lived is handed on. */
+/* Marks every object in [low, high) dead, because that memory was freed. Calls `buried` for each that was
+ * alive. */
 void fxt_label_bury_within(uintptr_t low, uintptr_t high, void (*buried)(uintptr_t key));
 
-/* So do all variables of libraries that are not loaded any more; they are told again should they come back.
- * Takes the lock. */
+/* Marks all variables of libraries that are not loaded any more as dead. They are told again if the
+ * libraries come back. Takes the lock. */
 void fxt_label_bury_variables(void);
 
-/* Whether one that is not in it would find a place, as far as can be seen without the lock. */
+/* Tells whether an object that is not in the table would find a place, as far as can be seen without the
+ * lock. */
 bool fxt_label_has_place(uintptr_t key);
 bool fxt_label_table_is_empty(void);
 
 enum fxt_entered {
-	FXT_ENTERED_NOT,                /* there is no room */
-	FXT_ENTERED_KNOWN,              /* it was told, by another thread or as another object of the same name */
-	FXT_ENTERED_FIRST,              /* nothing was told of this address before */
+	FXT_ENTERED_NOT,                /* the table has no room */
+	/* the trace was told already, by another thread or of an earlier object with the same name */
+	FXT_ENTERED_KNOWN,
+	FXT_ENTERED_FIRST,              /* the trace was told nothing of this address before */
 	FXT_ENTERED_NEXT,
 };
 
-/* Puts an object into the table; not the text of a path, which is the program's. Takes the lock. */
+/* Puts an object into the table. The text of a path is not kept, because it is the program's memory. Takes
+ * the lock. */
 enum fxt_entered fxt_label_enter(uintptr_t key, const struct fxt_label_detail *new);
 
-/* In the child of a fork. */
+/* Empties the table in the child of a fork. */
 void fxt_label_table_after_fork(void);
 
 #endif

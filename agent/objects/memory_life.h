@@ -1,9 +1,11 @@
-/* Lifetimes of memory: an async from where a block or a mapping came to where it went, of category malloc.
- * The begin has its address (ptr), its size and the function that asked for it, and of a block what it is
- * called (object), as has its end. Ids are those of fxt_flow_id(), so that no two are alike in all processes.
+/* Lifetimes of memory. Each is an async of category malloc, from the call that made a block or a mapping to
+ * the call that ended it. The begin carries the address (`ptr`), the size and the function that asked for
+ * the memory. Begin and end of a block carry its name (`object`). Ids are those of fxt_flow_id(), so no two
+ * are alike in all processes.
  *
- * Ends are written only for what has a begin in this process's trace. Threads' clocks differ by some
- * microseconds, and any thread may free a block: an end is always later than its begin. Any context.
+ * An end is written only if its begin is in this process's trace. Threads' clocks differ by some
+ * microseconds, and any thread may free a block, so the end is made later than the begin if need be. Called
+ * by blocks.c and mappings.c, in any context.
  */
 #ifndef FXT_MEMORY_LIFE_H
 #define FXT_MEMORY_LIFE_H
@@ -15,20 +17,21 @@ struct fxt_life {
 	uint64_t begin_ns;
 };
 
-/* What begins. */
+/* The memory whose lifetime begins. */
 struct fxt_memory {
-	uint64_t name;                  /* an index of a string */
+	uint64_t name;                  /* a string index */
 	uintptr_t address;
 	uint64_t bytes;
 	uintptr_t place;                /* the return address of the call that asked for it */
-	struct fxt_label label;         /* or nothing */
+	struct fxt_label label;         /* all zero: there is none */
 };
 
-/* Writes the begin, at life->begin_ns. Not on a short stack (stack.h). False: there is no room, and so no
- * lifetime; nothing is counted, as it is no call. */
+/* Writes the begin, at life->begin_ns. Not to be called on a short stack (stack.h). Returns false if there
+ * is no room, and so no lifetime. Nothing is counted as lost then, because a lifetime is no call. */
 bool fxt_life_begin(struct fxt_thread *thread, struct fxt_life *life, const struct fxt_memory *memory);
 
-/* And the end. */
-void fxt_life_end(struct fxt_thread *thread, struct fxt_life life, uint64_t name, const struct fxt_label *label, uint64_t end_ns);
+/* Writes the end of that lifetime. */
+void fxt_life_end(struct fxt_thread *thread, struct fxt_life life, uint64_t name,
+		  const struct fxt_label *label, uint64_t end_ns);
 
 #endif
