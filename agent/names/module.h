@@ -1,5 +1,5 @@
-/* Files that are mapped into the process, and their symbols: shared by symbols.c, which finds them, and
- * module.c, which reads them. */
+/* Modules: files that are mapped into the process, with their symbols. symbols.c finds them, under the lock
+ * of the function table, and module.c reads them. */
 #ifndef FXT_MODULE_H
 #define FXT_MODULE_H
 
@@ -21,27 +21,28 @@ struct fxt_image {
 };
 
 struct fxt_module {
-	uintptr_t low, high;            /* all of its mappings, and the memory behind them for what is zero at first */
-	uintptr_t code_low, code_high;  /* those that are executable */
-	const char *path;               /* NULL: memory that is no file's */
-	uint64_t offset;                /* in the file, of `low` */
+	/* all of its mappings, and the memory behind them that is zero at first */
+	uintptr_t low, high;
+	uintptr_t code_low, code_high;  /* the executable mappings */
+	const char *path;               /* NULL: the memory is of no file */
+	uint64_t offset;                /* offset in the file of the byte at `low` */
 	dev_t device;                   /* the file whose symbols were read */
 	ino_t inode;
 	struct timespec changed;
 	struct fxt_image file;
 	const Elf64_Ehdr *header;
-	uintptr_t bias;                 /* to add to addresses in the file */
-	struct fxt_symbol *symbols;     /* by address */
+	uintptr_t bias;                 /* address in memory less address in the file */
+	struct fxt_symbol *symbols;     /* sorted by address */
 	size_t count;
 	const char *strings;
 	size_t strings_bytes;
-	bool is_read;                   /* as far as it can be, in this place */
-	bool is_there;                  /* found by the scan that is under way */
+	bool is_read;                   /* it was read, as far as possible, in this place */
+	bool is_there;                  /* the scan that is going on has found it */
 	char name[64];
 };
 
-/* Reads the symbols of the file at `path`, and how far its addresses are from those in memory. Of a file that
- * was read before only the latter. Nothing where that is impossible. */
+/* Reads the symbols of the module's file, and how far its addresses are from those in memory. If the file
+ * was read before, only the latter is read again. Does nothing if that is impossible. */
 void fxt_module_read(struct fxt_module *module);
 
 #endif
