@@ -1,5 +1,6 @@
-/* Memory that the program gave to a call that the kernel has not looked at yet: read as far as it can be.
- * Pages are asked for one by one, each once in succession. Any context. */
+/* Tells which memory can be read: the program gave it to a call, and the kernel has not looked at it yet.
+ * The kernel is asked page by page, and once for uses of the same page that follow each other. Any
+ * context. */
 #ifndef FXT_REACH_H
 #define FXT_REACH_H
 
@@ -9,13 +10,13 @@
 #include "writer/storage.h"
 #include "writer/sys.h"
 
-/* All zero: nothing has been asked for. */
+/* The page that was asked for last. All zero: none was. */
 struct fxt_reach {
 	uintptr_t page;
 	bool readable;
 };
 
-/* Whether the page of `at` can be read. */
+/* Tells whether the page of `at` can be read. */
 static inline bool fxt_reaches(struct fxt_reach *reach, const void *at)
 {
 	uintptr_t page = (uintptr_t)at - (uintptr_t)at % FXT_PAGE_BYTES;

@@ -1,13 +1,15 @@
-/* What saves the past when something rare happens: FXT_TRIGGER, a list of
+/* Triggers: the conditions on which a snapshot is saved, or recording ends. FXT_TRIGGER is a list of them,
+ * separated by commas:
  *
  *	CALL>10ms  CALL>=2s  CALL<300ns  CALL<=1us     how long a call took: ns, us, ms or s
  *	CALL=EAGAIN  CALL!=ENOENT                      how it failed
  *
- * where CALL is the name of a call or of an instrumented function, or a beginning of one and *; each may be
- * followed by :snapshot (which is meant without it) or :stop. Separated by commas.
+ * CALL is the name of a call or of an instrumented function, or a beginning of one and *. Each may be
+ * followed by :snapshot (the default) or :stop.
  *
- * A call costs nothing more for it: durations that may meet a trigger and those below the threshold leave the
- * straight path by the same comparison (fxt_room()), failed calls have a path of their own anyway.
+ * A call costs nothing more for it. Durations that may meet a trigger leave the straight path by the same
+ * comparison as those below the threshold (fxt_room()), and calls that failed have a path of their own
+ * anyway. The triggers are read at start; watched.c compares calls with them.
  */
 #ifndef FXT_TRIGGER_H
 #define FXT_TRIGGER_H
@@ -17,10 +19,11 @@
 
 enum { FXT_TRIGGERS_MAX = 16, FXT_TRIGGER_NAME_BYTES = 64 };
 
-enum fxt_trigger_test { FXT_LONGER, FXT_AT_LEAST, FXT_SHORTER, FXT_AT_MOST, FXT_FAILED_WITH, FXT_FAILED_OTHERWISE };
+enum fxt_trigger_test { FXT_LONGER, FXT_AT_LEAST, FXT_SHORTER, FXT_AT_MOST, FXT_FAILED_WITH,
+		       FXT_FAILED_OTHERWISE };
 
 struct fxt_trigger {
-	char name[FXT_TRIGGER_NAME_BYTES];      /* what has to be the same */
+	char name[FXT_TRIGGER_NAME_BYTES];      /* the name, or its beginning */
 	bool is_prefix;
 	bool stops;                             /* :stop, not :snapshot */
 	enum fxt_trigger_test test;
@@ -30,12 +33,14 @@ struct fxt_trigger {
 struct fxt_trigger_list {
 	struct fxt_trigger list[FXT_TRIGGERS_MAX];
 	unsigned count;
-	bool any_errno;                         /* whether any looks at failures */
-	uint64_t least_ns;                      /* calls that take less are looked at; 0: none */
-	uint64_t most_ns;                       /* and those that take this or more; INT64_MAX: none */
+	bool any_errno;                         /* whether any trigger looks at failures */
+	uint64_t least_ns;                      /* calls that take less are compared; 0: none */
+	/* calls that take this long or longer are compared; INT64_MAX: none */
+	uint64_t most_ns;
 };
 
-/* Reads FXT_TRIGGER's value, which may be NULL. False: a mistake, which has been told. */
+/* Reads the value of FXT_TRIGGER, which may be NULL. Returns false if it has a mistake, which the user has
+ * been told. */
 bool fxt_triggers_read(struct fxt_trigger_list *triggers, const char *text);
 
 #endif

@@ -1,8 +1,8 @@
-/* What wrappers do around a call that reads or writes a descriptor, for the arrow from the write to the read.
- * For descriptors that lead to no stream that is known (endpoint.h) it is a load and a test.
+/* Transfers: what wrappers do around a call that reads or writes a descriptor, for the arrow from the write
+ * to the read. For a descriptor that leads to no known stream (endpoint.h) it is a load and a test.
  *
- * The reader writes all there is of an arrow, in the writer's name too: see flow.h. What a read of a signalfd
- * took has been sent by somebody (signal_senders.h), and is treated alike. Any context.
+ * The reader writes the whole arrow, also in the writer's name: flow.h. A read of a signalfd is treated
+ * alike, because some thread has sent the signals that it gets (signal_senders.h). Any context.
  */
 #ifndef FXT_TRANSFER_H
 #define FXT_TRANSFER_H
@@ -21,11 +21,12 @@ struct fxt_writing {
 
 struct fxt_reading {
 	struct fxt_transfer transfer;
-	struct fxt_stream_writer writers[FXT_CAUSES_MAX];       /* of a stream one at most, of signals as many as fit */
+	/* one at most for a stream; for signals as many as fit */
+	struct fxt_stream_writer writers[FXT_CAUSES_MAX];
 	uint64_t start_ns;
-	uint64_t after_ns;              /* the thread's last time before the call's end */
+	uint64_t after_ns;              /* the thread's last time before the end of the call */
 	uint32_t pid;
-	uint32_t found;                 /* writers */
+	uint32_t found;                 /* the number of writers that were found */
 };
 
 void fxt_writing_begin(struct fxt_thread *thread, int fd, struct fxt_writing *writing);
@@ -36,7 +37,8 @@ void fxt_reading_end(struct fxt_thread *thread, struct fxt_reading *reading, int
 			      uint64_t wanted);
 void fxt_reading_arrow(struct fxt_thread *thread, const struct fxt_reading *reading, uint64_t end_ns);
 
-/* Before the real call, its start being the thread's last time; after it; and after its event. */
+/* fxt_writes() and fxt_reads() are called before the real call, whose start is the thread's last time.
+ * fxt_wrote() and fxt_has_read() are called after the real call, and fxt_arrow() after its event. */
 static inline void fxt_writes(struct fxt_thread *thread, int fd, struct fxt_writing *writing)
 {
 	writing->transfer.stream = 0;
@@ -44,7 +46,7 @@ static inline void fxt_writes(struct fxt_thread *thread, int fd, struct fxt_writ
 		fxt_writing_begin(thread, fd, writing);
 }
 
-/* The same, of a call that may write what it has in several pieces. */
+/* Does what fxt_writes() does, for a call that may write its bytes in several pieces. */
 static inline void fxt_writes_pieces(struct fxt_thread *thread, int fd, struct fxt_writing *writing)
 {
 	writing->transfer.stream = 0;
@@ -54,8 +56,9 @@ static inline void fxt_writes_pieces(struct fxt_thread *thread, int fd, struct f
 	}
 }
 
-/* `from`: what it wrote, if that is in one piece; an eventfd's count is in it. */
-static inline void fxt_wrote(struct fxt_thread *thread, const struct fxt_writing *writing, int64_t result, const void *from)
+/* `from` is what the call wrote, if that is in one piece; for an eventfd, the count. */
+static inline void fxt_wrote(struct fxt_thread *thread, const struct fxt_writing *writing, int64_t result,
+			     const void *from)
 {
 	if (writing->transfer.stream)
 		fxt_writing_end(thread, writing, result, from);
@@ -68,9 +71,10 @@ static inline void fxt_reads(struct fxt_thread *thread, int fd, struct fxt_readi
 		fxt_reading_begin(thread, fd, reading);
 }
 
-/* `wanted`: how much it would have taken; 0: not known. */
-static inline void fxt_has_read(struct fxt_thread *thread, struct fxt_reading *reading, int64_t result, const void *to,
-				uint64_t wanted)
+/* `to` is what the call read, if that is in one piece. `wanted` is how much it would have taken; 0: that is
+ * not known. */
+static inline void fxt_has_read(struct fxt_thread *thread, struct fxt_reading *reading, int64_t result,
+				const void *to, uint64_t wanted)
 {
 	if (reading->transfer.stream)
 		fxt_reading_end(thread, reading, result, to, wanted);
@@ -82,7 +86,8 @@ static inline void fxt_arrow(struct fxt_thread *thread, const struct fxt_reading
 		fxt_reading_arrow(thread, reading, end_ns);
 }
 
-/* A call is about to read or write `file`, a FILE of the C library; NULL is all there are. */
+/* Gives up the stream of `file`, a FILE of the C library, because a call is about to move bytes that are
+ * not seen. NULL stands for all FILEs. */
 FXT_COLD void fxt_file_unseen(const void *file);
 static inline void fxt_file_moves(const struct _IO_FILE *file)
 {
@@ -90,7 +95,8 @@ static inline void fxt_file_moves(const struct _IO_FILE *file)
 		fxt_file_unseen(file);
 }
 
-/* The process's end, or something like it: writes what is in the C library's buffers. */
+/* Gives up the stream of standard output if its buffer holds bytes: the process's end, or something like
+ * it, is about to write them. */
 void fxt_files_flushed(void);
 
 #endif
