@@ -1,5 +1,5 @@
-/* The states of all threads, for what goes over them: thread.c, which makes them, thread_name.c and
- * thread_chunks.c. Everyone else asks for a thread by the functions of agent.h. */
+/* The states of all threads, for those who go over them: thread.c, which makes the states, thread_name.c
+ * and thread_chunks.c. All others ask for a thread by the functions of thread.h. */
 #ifndef FXT_THREADS_H
 #define FXT_THREADS_H
 
@@ -13,11 +13,11 @@ struct fxt_threads {
 
 extern struct fxt_threads fxt_threads __attribute__((visibility("hidden")));
 
-/* Writes the name of a thread of this process, which may be another than the one that writes. It is the
- * kernel's, so that it is the one other tools show. */
+/* Writes the name of a thread of this process, which may be another than the calling thread. The name is
+ * the kernel's, so that it is the one that other tools show. */
 void fxt_thread_tell_name(struct fxt_thread *thread, const struct fxt_thread *of);
 
-/* Of a ring, before chunks can be taken away. */
+/* Prepares a ring, before chunks can be taken away from threads. */
 void fxt_chunks_start(void);
 
 #endif

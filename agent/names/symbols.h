@@ -1,6 +1,8 @@
-/* Names of code addresses, from the symbol tables of the files that are mapped there.
+/* Names of addresses in code and of global variables, from the symbol tables of the files that are mapped
+ * there. Called by function.c, with signals blocked and under the lock of the function table, unless a
+ * function says otherwise.
  *
- * Modules are found in /proc/self/maps and not with dl_iterate_phdr(), which takes the loader's lock: a
+ * Modules are found in /proc/self/maps and not by dl_iterate_phdr(), which takes the loader's lock: a
  * thread in a constructor run by dlopen() may wait for the very thread that asks.
  */
 #ifndef FXT_SYMBOLS_H
@@ -10,23 +12,26 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The name of the function at `address`, as its symbol table has it; "module+0x123" without a symbol, "0x123"
- * outside of any file. UTF-8 and valid for the life of the process. The caller holds the lock of the function
- * table. */
+/* Returns the name of the function at `address`, as its symbol table has it: "module+0x123" if there is no
+ * symbol, "0x123" outside of any file. The text is UTF-8, of `*bytes` bytes, and valid for the life of the
+ * process. The caller holds the lock of the function table. */
 const char *fxt_symbol_name(uintptr_t address, size_t *bytes);
 
-/* The name of the function at `address` if the symbols of its file have been read already, otherwise NULL: as
- * above, but without the lock, and without a system call. Some 300 nanoseconds. Any context. */
+/* Returns the name of the function at `address` if the symbols of its file have been read already,
+ * otherwise NULL. It needs neither the lock nor a system call, and takes some 300 nanoseconds. Any
+ * context. */
 const char *fxt_symbol_known_name(uintptr_t address, size_t *bytes);
 
-/* The name of the global variable that `address` lies in, and how far behind its beginning, if it is one of a
- * file that is loaded; NULL: then `*offset` is 1 if the address is in one all the same, otherwise 0. `place`
- * is the code that uses it: files are looked for when code of theirs is first met. As above. */
+/* Returns the name of the global variable that `address` lies in, and in `*offset` how far behind its
+ * beginning. Returns NULL if there is no such variable in a file that is loaded; then `*offset` is 1 if the
+ * address lies in a file all the same, otherwise 0. `place` is the code that uses the variable: files are
+ * looked for when code of theirs is first met. The caller holds the lock. */
 const char *fxt_symbol_object_name(uintptr_t address, uintptr_t place, size_t *bytes, uint32_t *offset);
 
-/* Forgets the files that are loaded no more. False: there is none. As above. */
+/* Forgets the files that are not loaded any more. Returns false if there is none. The caller holds the
+ * lock. */
 bool fxt_symbols_unloaded(void);
-/* Whether the address is in a file that is loaded. As above. */
+/* Tells whether the address lies in a file that is loaded. The caller holds the lock. */
 bool fxt_symbol_is_mapped(uintptr_t address);
 
 #endif

@@ -1,28 +1,31 @@
-/* Asynchronous input and output (aio) as async events: from the call that submits a request to the one that
- * takes its result. Called by the wrappers of aio.c and versioned.c; any context.
- */
+/* Requests of asynchronous input and output (aio) as async events, from the call that submits a request to
+ * the one that takes its result. The wrappers of aio.c and versioned.c call this, in any context. */
 #ifndef FXT_REQUESTS_H
 #define FXT_REQUESTS_H
 
 #include "agent/base/agent.h"
 
-/* What a request says of itself. */
+/* The arguments of a request's event. */
 struct fxt_request {
 	int fd;
-	bool has_range;                 /* not where it is about a file as a whole */
+	/* `bytes` and `offset` count; not set if the request is about a file as a whole */
+	bool has_range;
 	uint64_t bytes;
 	int64_t offset;
 };
 
-/* The request of a control block is about to be submitted by the call of `names`, which the event is named
- * after. Before the real call: another thread may take the result before that returns. As many as the table
- * has room for have events. */
-void fxt_request_begin(struct fxt_thread *thread, uintptr_t control, uint64_t now_ns, uint64_t names, const struct fxt_request *request);
+/* Begins the event of a request that is about to be submitted, with its control block, by the call of
+ * `names`; the event has that call's name. It is called before the real call, because another thread may
+ * take the result before that returns. Requests beyond the table's room have no event. */
+void fxt_request_begin(struct fxt_thread *thread, uintptr_t control, uint64_t now_ns, uint64_t names,
+		       const struct fxt_request *request);
 
-/* Its result was taken, or it was refused with errno `failure`. Does nothing when it is not known. */
-void fxt_request_end(struct fxt_thread *thread, uintptr_t control, uint64_t now_ns, int64_t result, int failure);
+/* Ends the event of a request, because its result was taken, or because it was refused with errno
+ * `failure`. Does nothing if the request is not known. */
+void fxt_request_end(struct fxt_thread *thread, uintptr_t control, uint64_t now_ns, int64_t result,
+		     int failure);
 
-/* In the child of a fork, which inherits none. */
+/* Empties the table in the child of a fork, which inherits no requests. */
 void fxt_requests_after_fork(void);
 
 #endif
