@@ -1,4 +1,4 @@
-/* See byte_stream.h: which streams there are, and what they are called. */
+/* See byte_stream.h. This makes streams, and finds them by their names. */
 #include "byte_stream_table.h"
 
 struct table *fxt_stream_table;
@@ -22,7 +22,8 @@ static void reset(struct direction *direction, fxt_stream side)
 	atomic_store(&direction->broken, word_of(side, 0));
 }
 
-/* In the order in which they were made, but for those used since the last round. */
+/* Streams are used again in the order in which they were made, except those that were used since the last
+ * round. */
 fxt_stream fxt_stream_make(enum fxt_stream_kind kind)
 {
 	struct stream *stream;
@@ -41,7 +42,8 @@ fxt_stream fxt_stream_make(enum fxt_stream_kind kind)
 		generation = (life >> GENERATION_SHIFT) % UINT16_MAX + 1;
 		if (!atomic_compare_exchange_strong(&stream->life, &life, generation << GENERATION_SHIFT))
 			continue;
-		side = (fxt_stream)(generation << SIDE_GENERATION_SHIFT | place << PLACE_SHIFT | (unsigned)kind);
+		side = (fxt_stream)(generation << SIDE_GENERATION_SHIFT | place << PLACE_SHIFT |
+				    (unsigned)kind);
 		reset(&stream->directions[0], side);
 		reset(&stream->directions[1], side);
 		return side;
@@ -49,15 +51,16 @@ fxt_stream fxt_stream_make(enum fxt_stream_kind kind)
 	return 0;
 }
 
-/* What a name comes to: its place and a part of it in the first, the rest in the second. Two names of one sum
- * will not be met. */
+/* The hash of a name. `place` says where it is in the table and stands there in part; `rest` stands in the
+ * stream. Two names of the same hash are not expected. */
 struct sums {
 	uint64_t place, rest;
 };
 
 static struct sums sums_of(struct fxt_stream_name name)
 {
-	return (struct sums){mix(mix(mix(name.what + 1) + name.a) + name.b), mix(mix(mix(name.b + 2) + name.a) + name.what)};
+	return (struct sums){mix(mix(mix(name.what + 1) + name.a) + name.b),
+			     mix(mix(mix(name.b + 2) + name.a) + name.what)};
 }
 
 static _Atomic uint64_t *set_of(struct sums sums)
@@ -65,13 +68,13 @@ static _Atomic uint64_t *set_of(struct sums sums)
 	return fxt_stream_table->names[sums.place & (NAME_SETS - 1)];
 }
 
-/* The upper half of a name's word; the lower is its side. */
+/* Returns the upper half of a name's word. The lower half is its side. */
 static uint64_t tag_of(struct sums sums)
 {
 	return sums.place & ~(uint64_t)UINT32_MAX;
 }
 
-/* The stream, if it is still there. */
+/* Returns the word's stream, or NULL if it is not there any more. */
 static struct stream *alive(uint64_t word)
 {
 	struct stream *stream = stream_of((fxt_stream)word);
@@ -90,7 +93,7 @@ static bool is_named(uint64_t word, struct sums sums)
 	return false;
 }
 
-/* Where the name is, or where it can be put, and what is there now. */
+/* Returns where the name is, or where it can be put; `*word` is what stands there now. */
 static _Atomic uint64_t *look_up(struct sums sums, uint64_t *word, bool *found)
 {
 	_Atomic uint64_t *set = set_of(sums), *place = NULL;
@@ -143,7 +146,7 @@ void fxt_stream_call(struct fxt_stream_name name, fxt_stream side)
 	}
 }
 
-/* Whether the stream is for this side, which has not come to it before. */
+/* Tells whether the stream is for this side, and enters the side. It is not if the side has come before. */
 static bool enter(uint64_t word, int side)
 {
 	struct stream *stream = stream_of((fxt_stream)word);
@@ -179,7 +182,7 @@ fxt_stream fxt_stream_join(struct fxt_stream_name name, enum fxt_stream_kind kin
 				atomic_store(&stream_of(made)->names[0], sums.rest);
 				enter(made, side);
 			}
-			/* Whoever was quicker made it for both. */
+			/* If another thread was quicker, its stream is for both. */
 			if (!atomic_compare_exchange_strong(place, &word, tag_of(sums) | made))
 				continue;
 			first = made;

@@ -1,13 +1,16 @@
-/* See in_progress.h. Called by push and pop when something is out of the ordinary; any context. */
+/* See in_progress.h. The quick functions there call this when something is out of the ordinary; any
+ * context. */
 #include "in_progress.h"
 
 #include "agent/base/stack.h"
 #include "function.h"
 
 enum {
-	INLINE_SLOT_WORDS = 8,          /* with the two koids; a power of two, for its place in a cache line */
-	PAGE_FIRST_SLOT = 24,           /* behind the thread record and the two counters: see thread.c */
-	PAGE_END = FXT_PAGE_WORDS - 1,  /* the last word of a page is a filler for good */
+	/* with the two koids; a power of two, so that a slot lies in one cache line */
+	INLINE_SLOT_WORDS = 8,
+	/* behind the thread record and the two counters of the page: thread.c */
+	PAGE_FIRST_SLOT = 24,
+	PAGE_END = FXT_PAGE_WORDS - 1,  /* the last word of a page is always a filler */
 };
 
 static unsigned slot_words(const struct fxt_thread *thread)
@@ -29,30 +32,32 @@ void fxt_open_set_deep_count(struct fxt_thread *thread, uint32_t count)
 		thread->quick_limit = NULL;
 		thread->defined_quick = fxt_functions_none_defined;
 	} else {
-		thread->quick_limit = fxt_opens(thread) + (slots < FXT_FUNCTION_DEPTH ? slots : FXT_FUNCTION_DEPTH);
+		thread->quick_limit =
+			fxt_opens(thread) + (slots < FXT_FUNCTION_DEPTH ? slots : FXT_FUNCTION_DEPTH);
 		thread->defined_quick = thread->defined;
 	}
 }
 
-/* An end is written for what was left unseen: when it was noticed. */
+/* Closes an entry that was left unseen: its event ends when that was noticed. */
 static void close_entry(struct fxt_thread *thread, struct fxt_open *entry, uint64_t end_ns)
 {
 	uint64_t start_ns = entry->start_ns, names = entry->names;
 	uintptr_t function = fxt_open_function(entry);
 	uint64_t *at;
 
-	/* Left before it began, or after its end. */
+	/* The call was left before it began, or after its end. */
 	if (fxt_open_is_changing(entry)) {
 		fxt_open_empty(thread, entry);
 		return;
 	}
 	fxt_open_empty(thread, entry);
-	/* In the child of a fork it began at the fork, which may be in a handler that came after `end_ns` was
-	 * taken. */
+	/* In the child of a fork the call began at the fork. That may be in a handler that came after
+	 * `end_ns` was taken. */
 	if (end_ns < start_ns)
 		end_ns = start_ns;
-	/* The child of a vfork was in it. */
-	if (entry >= thread->vfork_open && start_ns <= thread->vfork_left_ns && thread->vfork_left_ns < end_ns)
+	/* The child of a vfork was in the call. */
+	if (entry >= thread->vfork_open && start_ns <= thread->vfork_left_ns &&
+	    thread->vfork_left_ns < end_ns)
 		end_ns = thread->vfork_left_ns;
 	if (function) {
 		fxt_function_complete(thread, function, start_ns, end_ns);
@@ -71,26 +76,30 @@ void fxt_open_close_above(struct fxt_thread *thread, struct fxt_open *entry)
 		close_entry(thread, thread->open - 1, end_ns);
 }
 
-/* The entry of an earlier activation in the same place: functions inlined into one frame share its address,
- * but none of them is entered twice from one place without having been left. NULL: there is none. */
+/* Returns the entry of an earlier activation of the same function, or NULL. Functions that are inlined into
+ * one frame share its address, but none of them is entered twice from one place without having been
+ * left. */
 static struct fxt_open *same_place(struct fxt_thread *thread, uintptr_t frame, uintptr_t site)
 {
 	struct fxt_open *entry;
 
-	for (entry = thread->open; entry > fxt_opens(thread) && entry[-1].frame == frame && fxt_open_function(entry - 1); entry--)
+	for (entry = thread->open;
+	     entry > fxt_opens(thread) && entry[-1].frame == frame && fxt_open_function(entry - 1); entry--)
 		if (entry[-1].site == site)
 			return entry - 1;
 	return NULL;
 }
 
-/* Whether `entry` may be dead when `frame` is alive: a live caller's frame is above its callee's. A wrapper
- * and the entry hook of the function that calls it may have the same, and so may inlined functions. */
+/* Tells whether `entry` may be dead if `frame` is alive. A live caller's frame is above its callee's. A
+ * wrapper and the entry hook of the function that calls it may have the same frame, and so may inlined
+ * functions. */
 static bool is_suspect(const struct fxt_open *entry, uintptr_t frame, uintptr_t function)
 {
 	return frame > entry->frame || (frame == entry->frame && !(fxt_open_function(entry) && !function));
 }
 
-/* A frame on an alternate signal stack or a coroutine's says nothing about those on the thread's own. */
+/* A frame on an alternate signal stack or a coroutine's stack says nothing about those on the thread's own
+ * stack. */
 void fxt_open_drop_stale(struct fxt_thread *thread, uintptr_t frame, uintptr_t function, uintptr_t site,
 			 uint64_t end_ns)
 {
@@ -108,7 +117,8 @@ void fxt_open_drop_stale(struct fxt_thread *thread, uintptr_t frame, uintptr_t f
 			}
 			return;
 		}
-		if (entry->frame != frame && !(fxt_on_own_stack(thread, frame) && fxt_on_own_stack(thread, entry->frame)))
+		if (entry->frame != frame &&
+		    !(fxt_on_own_stack(thread, frame) && fxt_on_own_stack(thread, entry->frame)))
 			return;
 		if (fxt_open_is_changing(entry) && fxt_on_alternate_stack())
 			return;
@@ -116,9 +126,9 @@ void fxt_open_drop_stale(struct fxt_thread *thread, uintptr_t frame, uintptr_t f
 	}
 }
 
-/* What the slot of a function says that goes on in a forked child. A call that its parent was in when a
- * signal came is not shown: the child is in it if it returns from the handler, and most such children never
- * do. */
+/* Shows a function that goes on in a forked child in its new slot. A call that the parent was in when a
+ * signal came is not shown: the child is in it only if it returns from the handler, and most such children
+ * never do. */
 static void restate(struct fxt_thread *thread, struct fxt_open *entry)
 {
 	uintptr_t function = fxt_open_function(entry);
@@ -133,7 +143,7 @@ static void restate(struct fxt_thread *thread, struct fxt_open *entry)
 	slot[0] = thread->slot_header | entry->names;
 }
 
-/* The slots of one more page. */
+/* The entries behind those of the earlier pages get the slots of one more page. */
 bool fxt_open_add_page(struct fxt_thread *thread, uint64_t now_ns)
 {
 	unsigned words = slot_words(thread), at = PAGE_FIRST_SLOT, n;
@@ -166,7 +176,7 @@ bool fxt_open_add_page(struct fxt_thread *thread, uint64_t now_ns)
 	return true;
 }
 
-/* Gives the next entry a slot. False: the calls nest too deep. */
+/* Gives the next entry a slot. Returns false if the calls nest too deep. */
 static bool prepare(struct fxt_thread *thread, uint64_t start_ns)
 {
 	struct fxt_open *entry = thread->open;
@@ -178,7 +188,8 @@ static bool prepare(struct fxt_thread *thread, uint64_t start_ns)
 	if (!thread->ready)
 		fxt_thread_ready(thread);
 	if (!entry->slot && !(thread->ready && fxt_open_add_page(thread, start_ns))) {
-		/* Recorded when it returns, if there is room then, but not shown while it is in progress. */
+		/* The call is recorded when it returns, if there is room then, but is not shown in
+		 * progress. */
 		entry->slot = thread->no_slot;
 	}
 	fxt_sys_restore_signals(mask);
@@ -194,7 +205,7 @@ void fxt_open_make_ready(struct fxt_thread *thread)
 struct fxt_open *fxt_open_next(struct fxt_thread *thread, uintptr_t frame, uintptr_t function, uintptr_t site,
 			       uint64_t start_ns)
 {
-	/* They ended before this call began. */
+	/* The stale calls ended before this call began. */
 	fxt_open_drop_stale(thread, frame, function, site, start_ns - 1);
 	return thread->open->slot || prepare(thread, start_ns) ? thread->open : NULL;
 }
@@ -211,7 +222,8 @@ void fxt_open_shape(struct fxt_thread *thread)
 	thread->slot_arg = words == FXT_SLOT_WORDS ? FXT_SLOT_ARG : FXT_SLOT_ARG + FXT_INLINE_WORDS;
 	thread->slot_filler = fxt_filler(words);
 	thread->slot_header = fxt_record_type(FXT_RECORD_EVENT) | fxt_record_words(words) |
-			      fxt_event_type(FXT_EVENT_DURATION_BEGIN) | fxt_event_args(1) | thread->event_thread;
+			      fxt_event_type(FXT_EVENT_DURATION_BEGIN) | fxt_event_args(1) |
+				      thread->event_thread;
 }
 
 void fxt_open_after_fork(struct fxt_thread *thread)
@@ -219,17 +231,18 @@ void fxt_open_after_fork(struct fxt_thread *thread)
 	struct fxt_open *entry;
 
 	thread->page_count = 0;
-	/* Who was interrupted as it was about to take the next entry stores to its slot. */
+	/* A call that was interrupted when it was about to take the next entry stores to that entry's
+	 * slot. */
 	for (entry = fxt_opens(thread); entry < fxt_opens(thread) + FXT_OPEN_MAX && entry->slot; entry++)
 		entry->slot = entry <= thread->open ? thread->no_slot : NULL;
-	/* For the child's trace they begin here, and in its own string table names are found again when
-	 * needed. */
+	/* For the child's trace the calls begin here. Names are found again when they are needed, because
+	 * the child has a string table of its own. */
 	for (entry = fxt_opens(thread); entry < thread->open; entry++) {
 		entry->start_ns = fxt_now(thread);
 		if (fxt_open_function(entry))
 			entry->names = FXT_FUNCTION_UNNAMED;
-		/* Of a call: see fxt_open_start_in_child(). One that is changing may be about to be a
-		 * function's. */
+		/* `function` of an interposed call: fxt_open_start_in_child(). An entry that is changing
+		 * may be about to become a function's. */
 		else if (!fxt_open_is_changing(entry))
 			entry->function = entry->start_ns;
 	}
@@ -239,7 +252,8 @@ uint64_t fxt_open_start_in_child(const struct fxt_thread *thread, uint64_t end_n
 {
 	const struct fxt_open *entry = thread->open;
 
-	return entry->function == entry->start_ns && entry->start_ns >= thread->born_ns && entry->start_ns < end_ns ? entry->start_ns : end_ns;
+	return entry->function == entry->start_ns && entry->start_ns >= thread->born_ns &&
+		entry->start_ns < end_ns ? entry->start_ns : end_ns;
 }
 
 void fxt_open_forget(struct fxt_thread *thread)
@@ -280,8 +294,9 @@ static bool is_of_function(const uint64_t *slot)
 	return fxt_get_event_category(slot[0]) == FXT_STR_CATEGORIES + FXT_BIT_function;
 }
 
-/* A duration-complete event of the slot's size: an argument of one word, and the end. Whatever a copy has of
- * the two, it is a record. A call's argument is kept where functions have theirs. */
+/* The slot becomes a duration-complete event of the same size: one argument of one word, and the end.
+ * Whichever part of the change a copy has, it is a record. The argument of an interposed call is kept where
+ * functions have their address and site. */
 void fxt_open_end(struct fxt_thread *thread, uint64_t end_ns, uint64_t name)
 {
 	struct fxt_open *entry;
@@ -314,8 +329,10 @@ void fxt_open_go_on(struct fxt_thread *thread)
 			continue;
 		arg = slot + thread->slot_arg;
 		atomic_store_explicit((_Atomic uint64_t *)slot,
-				      with_type(slot[0], FXT_EVENT_DURATION_COMPLETE, FXT_EVENT_DURATION_BEGIN), memory_order_release);
+				      with_type(slot[0], FXT_EVENT_DURATION_COMPLETE,
+						FXT_EVENT_DURATION_BEGIN), memory_order_release);
 		arg[1] = entry->function;
-		arg[0] = is_of_function(slot) ? fxt_arg_header(FXT_ARG_POINTER, 2, FXT_STR_function) : entry->site;
+		arg[0] = is_of_function(slot)
+			? fxt_arg_header(FXT_ARG_POINTER, 2, FXT_STR_function) : entry->site;
 	}
 }
