@@ -82,8 +82,8 @@ void fxt_open_set_deep_count(struct fxt_thread *thread, uint32_t count);
 /* Returns the function that an entry is of, or 0 if the entry is an interposed call's or is changing. */
 static inline uintptr_t fxt_open_function(const struct fxt_open *entry)
 {
-	return fxt_get_event_category(entry->names) == FXT_STR_CATEGORIES + FXT_BIT_function ? entry->function
-		: 0;
+	return fxt_get_event_category(entry->names) == FXT_STR_CATEGORIES + FXT_BIT_function
+		? entry->function : 0;
 }
 
 /* This is the frame of an entry that nobody has. An entry gets its frame before it is taken, and loses it

@@ -1,7 +1,6 @@
-/* See program_text.h. The text is gathered in the thread's state, as a line may come in any number of calls. A signal
- * handler that interrupts the work on it has another one, and so does its own handler; deeper than that is
- * dropped and counted.
- */
+/* See program_text.h. The text is gathered in the thread's state, because a line may come in any number of
+ * calls. A signal handler that interrupts the work on a text gets another text, and so does a handler that
+ * interrupts this one. Text of handlers that are nested deeper is dropped and counted. */
 #include "program_text.h"
 
 #include "agent/base/stack.h"
@@ -10,10 +9,12 @@
 
 static const char mark[FXT_SAID_MARK_BYTES] = {'\xe2', '\x80', '\xa6'};
 
-/* Whoever held it was left by longjmp: a frame that is in use lies above. */
+/* Tells whether the function that held the text was left by longjmp: the frame of one that still works on
+ * it lies above `here`. */
 static bool was_left(const struct fxt_thread *thread, uintptr_t holder, uintptr_t here)
 {
-	return holder <= here && fxt_on_own_stack(thread, holder) && fxt_on_own_stack(thread, here) && !fxt_on_alternate_stack();
+	return holder <= here && fxt_on_own_stack(thread, holder) && fxt_on_own_stack(thread, here) &&
+		!fxt_on_alternate_stack();
 }
 
 static struct fxt_said_text *take(struct fxt_thread *thread, unsigned first, uintptr_t here)
@@ -67,7 +68,7 @@ struct fxt_said_text *fxt_said_begin_message(struct fxt_thread *thread, uint64_t
 
 /* -- Recording --------------------------------------------------------------------------------- */
 
-/* Without the character that the cut went through. */
+/* Returns how many of the bytes are whole characters: the cut may have gone through the last one. */
 static size_t whole_characters(const char *bytes, size_t count)
 {
 	size_t at = count, length;
@@ -82,7 +83,7 @@ static size_t whole_characters(const char *bytes, size_t count)
 	return count - (at - 1) < length ? at - 1 : count;
 }
 
-/* Makes it what the format allows, and viewers show. */
+/* Makes the text valid for the format and for viewers. Returns its length. */
 static size_t clean(struct fxt_said_text *text)
 {
 	size_t count = text->used, i;
@@ -102,7 +103,7 @@ static size_t clean(struct fxt_said_text *text)
 	return count;
 }
 
-/* The log record is no event: where it has no room only the instant is counted. */
+/* Writes the log record. It is no event, so if there is no room only the instant is counted as lost. */
 static void put_log(struct fxt_thread *thread, uint64_t now_ns, const char *bytes, size_t count)
 {
 	uint64_t *at = fxt_reserve_extra(thread, now_ns, fxt_words_of(count)), header;
@@ -120,13 +121,13 @@ static void put_log(struct fxt_thread *thread, uint64_t now_ns, const char *byte
 	fxt_close_lane(thread, lane, 0);
 }
 
-/* What has been gathered; an empty line is none. */
+/* Records the text that was gathered. An empty line is not recorded. */
 static void record(struct fxt_thread *thread, struct fxt_said_text *text)
 {
 	uint64_t now_ns, *at;
 	size_t count = clean(text);
 
-	/* A handler that leaves this by longjmp leaves no line that would be recorded again. */
+	/* If a handler leaves this by longjmp, the line is not recorded again. */
 	empty(text);
 	if (!count)
 		return;
@@ -143,7 +144,7 @@ static void record(struct fxt_thread *thread, struct fxt_said_text *text)
 
 /* -- Gathering --------------------------------------------------------------------------------- */
 
-/* The line that is shown begins again. */
+/* Begins the line again, behind an ellipsis, because later text takes its place. */
 static void return_carriage(struct fxt_said_text *text)
 {
 	empty(text);
@@ -164,8 +165,8 @@ static void keep(struct fxt_said_text *text, const char *bytes, size_t count)
 	text->used += (uint32_t)count;
 }
 
-/* Part of a line. Of one that is too long its beginning is kept, unless it is one that a carriage return
- * writes over again and again, as progress is shown: of that the last one counts. */
+/* Adds part of a line. If the line is too long its beginning is kept. If carriage returns write over it
+ * again and again, as progress is shown, the last text counts instead. */
 static void add(struct fxt_said_text *text, const char *bytes, size_t count)
 {
 	const char *last = NULL;
@@ -177,7 +178,7 @@ static void add(struct fxt_said_text *text, const char *bytes, size_t count)
 	if (text->is_progress || text->is_cut || count > FXT_SAID_BYTES - text->used)
 		last = memrchr(bytes, '\r', count);
 	if (last && last + 1 == bytes + count) {
-		/* Perhaps the line's end is next. */
+		/* The end of the line may come next. */
 		text->is_returned = true;
 		count--;
 	} else if (last) {
@@ -204,7 +205,8 @@ void fxt_said_put(struct fxt_thread *thread, struct fxt_said_text *text, const c
 void fxt_said_end(struct fxt_thread *thread, struct fxt_said_text *text)
 {
 	if (text != thread->said) {
-		while (text->priority >= 0 && !text->is_cut && text->used && text->bytes[text->used - 1] == '\n')
+		while (text->priority >= 0 && !text->is_cut && text->used &&
+		       text->bytes[text->used - 1] == '\n')
 			text->used--;
 		record(thread, text);
 	}

@@ -1,5 +1,5 @@
-/* See label.h. Names are found, and told; which objects have one is in label_table.c, and how names are
- * written in label_text.c. */
+/* See label.h. This finds names and tells the trace of them. label_table.c knows which objects have a name,
+ * and label_text.c writes names. */
 #include "label.h"
 
 #include <string.h>
@@ -16,11 +16,11 @@
 #include "writer/fxt_encode.h"
 
 enum {
-	NAME_BYTES = 100,               /* of a function or a variable */
-	PATH_BYTES = 96,                /* of a path, its end */
-	/* What labels may take of the durable area, for they may be any number; the others stand in the chunk
-	 * of the thread that met the object. Streams have a part of their own, and so have blocks: there may
-	 * be many, of which each lives shortly. */
+	NAME_BYTES = 100,               /* of the name of a function or a variable */
+	PATH_BYTES = 96,                /* of a path, of which the end is kept */
+	/* The words of the durable area that labels may take, because there may be any number of them;
+	 * further ones stand in the chunk of the thread that met the object. Streams and blocks have a
+	 * share of their own, because many may come and live for a short time. */
 	LOCK_WORDS = 8192,
 	STREAM_WORDS = 4096,
 	BLOCK_WORDS = 4096,
@@ -34,11 +34,12 @@ static struct share {
 	atomic_uint words;
 	const unsigned most;
 } shares[] = {{0, LOCK_WORDS}, {0, STREAM_WORDS}, {0, BLOCK_WORDS}};
-static _Atomic uint64_t counted[COUNTED_WORDS];         /* bits of objects without a name, by their hash */
+static _Atomic uint64_t counted[COUNTED_WORDS];         /* a bit for objects without a name, by their hash */
 
 /* -- Names ------------------------------------------------------------------------------------- */
 
-static_assert(NAME_BYTES + 3 + 8 <= FXT_LABEL_MAX_BYTES && PATH_BYTES + 32 <= FXT_LABEL_MAX_BYTES, "any name");
+static_assert(NAME_BYTES + 3 + 8 <= FXT_LABEL_MAX_BYTES && PATH_BYTES + 32 <= FXT_LABEL_MAX_BYTES,
+	      "any name");
 
 static uint32_t cut(const char *text, size_t bytes)
 {
@@ -49,8 +50,9 @@ static uint32_t cut(const char *text, size_t bytes)
 	return (uint32_t)bytes;
 }
 
-/* A global variable by its symbol, any other object by the function that makes or uses it. */
-static struct fxt_label name(enum fxt_label_kind kind, enum fxt_label_how how, uintptr_t object, uintptr_t place)
+/* Names a global variable by its symbol, any other object by the function that makes or uses it. */
+static struct fxt_label name(enum fxt_label_kind kind, enum fxt_label_how how, uintptr_t object,
+			     uintptr_t place)
 {
 	struct fxt_label label = {.kind = (uint8_t)kind, .how = (uint8_t)how};
 	const struct fxt_function *function;
@@ -70,7 +72,7 @@ static struct fxt_label name(enum fxt_label_kind kind, enum fxt_label_how how, u
 	return label;
 }
 
-/* Full is as good as owed: the place will be met again. */
+/* Notes that the thread owes a name. If the list is full, the place will be met again. */
 static void owe(struct fxt_thread *thread, struct fxt_owed owed)
 {
 	owed.tid = thread->tid;
@@ -91,7 +93,9 @@ const char *fxt_label_place(struct fxt_thread *thread, uintptr_t place, size_t *
 		if (fxt_holds_lock(thread)) {
 			text = fxt_symbol_known_name(place - 1, bytes);
 			if (!text && !fxt_owed_has(place, false))
-				owe(thread, (struct fxt_owed){.object = place, .place = place, .since_ns = thread->last_ns});
+				owe(thread,
+				    (struct fxt_owed){.object = place, .place = place,
+						      .since_ns = thread->last_ns});
 			return text;
 		}
 		function = fxt_function_find(place - 1);
@@ -105,32 +109,37 @@ const char *fxt_label_place(struct fxt_thread *thread, uintptr_t place, size_t *
 /* -- Telling ----------------------------------------------------------------------------------- */
 
 struct told {
-	uint64_t since_ns;              /* 0: from the beginning */
+	uint64_t since_ns;              /* 0: the name holds from the beginning */
 	int fd;                         /* -1 */
 	uint64_t bytes;                 /* of a block */
 };
 
-/* An object that is made counts; one that is used counts unless it may have been counted already. */
+/* Counts an object without a name: each that is made, and one that is used if it has not been counted, as
+ * far as its hash tells. */
 static void count_unnamed(struct fxt_thread *thread, uintptr_t key, bool is_made)
 {
 	uint64_t hash = fxt_wait_hash(key), bit = UINT64_C(1) << (hash >> 48 & 63);
 
-	if ((atomic_fetch_or_explicit(&counted[hash >> 54], bit, memory_order_relaxed) & bit && !is_made) || !fxt_agent_file())
+	if ((atomic_fetch_or_explicit(&counted[hash >> 54], bit, memory_order_relaxed) & bit && !is_made) ||
+	    !fxt_agent_file())
 		return;
 	fxt_agent_count(FXT_LOSS_UNNAMED, 1, thread->last_ns);
 }
 
 static struct share *share_of(unsigned kind)
 {
-	return kind == FXT_LABEL_BLOCK ? &shares[2] : kind == FXT_LABEL_FILE || kind == FXT_LABEL_DIR ? &shares[1] : &shares[0];
+	return kind == FXT_LABEL_BLOCK ? &shares[2]
+		: kind == FXT_LABEL_FILE || kind == FXT_LABEL_DIR ? &shares[1] : &shares[0];
 }
 
-/* The "Userspace object record". By hand, and apart: of a small stack not much may be left. */
-static __attribute__((noinline)) void tell(struct fxt_thread *thread, uintptr_t object, const struct fxt_label *label,
-					   const struct told *told)
+/* Writes the userspace object record. The record is made by hand, and in a function of its own, because not
+ * much may be left of a small stack. */
+static __attribute__((noinline)) void tell(struct fxt_thread *thread, uintptr_t object,
+					   const struct fxt_label *label, const struct told *told)
 {
 	struct share *share = share_of(label->kind);
-	uint64_t record[3 + FXT_LABEL_MAX_BYTES / FXT_WORD_BYTES + 6 + 1 + PATH_BYTES / FXT_WORD_BYTES], *at = record + 3;
+	uint64_t record[3 + FXT_LABEL_MAX_BYTES / FXT_WORD_BYTES + 6 + 1 + PATH_BYTES / FXT_WORD_BYTES],
+		*at = record + 3;
 	size_t bytes = fxt_label_bytes(label), words = fxt_words_of(bytes);
 	unsigned arguments = 1;
 
@@ -139,7 +148,8 @@ static __attribute__((noinline)) void tell(struct fxt_thread *thread, uintptr_t 
 	at[words - 1] = 0;
 	fxt_label_compose((char *)at, label);
 	at += words;
-	*at++ = fxt_arg_header(FXT_ARG_STRING, 1, FXT_STR_type) | fxt_arg_string(FXT_STR_kind_mutex + label->kind - 1);
+	*at++ = fxt_arg_header(FXT_ARG_STRING, 1, FXT_STR_type) |
+		fxt_arg_string(FXT_STR_kind_mutex + label->kind - 1);
 #define PUT(put)                \
 	at = put;               \
 	arguments++;
@@ -157,11 +167,12 @@ static __attribute__((noinline)) void tell(struct fxt_thread *thread, uintptr_t 
 	}
 #undef PUT
 	words = (size_t)(at - record);
-	record[0] = fxt_record_type(FXT_RECORD_USERSPACE_OBJECT) | fxt_record_words(words) | fxt_object_name(fxt_inline_ref(bytes)) |
+	record[0] = fxt_record_type(FXT_RECORD_USERSPACE_OBJECT) | fxt_record_words(words) |
+		fxt_object_name(fxt_inline_ref(bytes)) |
 		    fxt_object_args(arguments);
 	if (!fxt_agent_file())
 		return;
-	/* After the file was rewritten the durable area is not the trace's any more. */
+	/* After the file was rewritten, the durable area is no longer the trace's. */
 	if (!fxt_agent.buffer.tail_offset &&
 	    atomic_load_explicit(&share->words, memory_order_relaxed) + words <= share->most) {
 		atomic_fetch_add_explicit(&share->words, (unsigned)words, memory_order_relaxed);
@@ -188,7 +199,7 @@ static void know_no_more(uintptr_t object)
 	atomic_compare_exchange_strong(&fxt_label_known[fxt_wait_hash(object) >> 52], &known, 0);
 }
 
-/* What was at this address is no more. */
+/* Forgets the object that was at this address. */
 static void end_life(uintptr_t object)
 {
 	fxt_owed_gone(object, object + 1);
@@ -196,14 +207,14 @@ static void end_life(uintptr_t object)
 	know_no_more(object);
 }
 
-/* Whether there is no way to find a name now. */
+/* Tells whether a name cannot be found now. */
 static bool is_impossible(void)
 {
 	return fxt_is_forbidden(FXT_NO_CALLS) || fxt_may_not_lock() || fxt_stack_is_short();
 }
 
-/* Tells what is owed if this is a moment for it, as what is told of an address next comes later. Returns
- * whether it is not. */
+/* Tells the names that are owed if this is a moment for it, because what is told of an address next has to
+ * come after them. Returns true if it is not, because the thread holds a lock. */
 static bool has_to_owe(struct fxt_thread *thread)
 {
 	if (fxt_holds_lock(thread))
@@ -213,7 +224,8 @@ static bool has_to_owe(struct fxt_thread *thread)
 	return false;
 }
 
-void fxt_label_first_use(struct fxt_thread *thread, enum fxt_label_kind kind, uintptr_t object, uintptr_t place)
+void fxt_label_first_use(struct fxt_thread *thread, enum fxt_label_kind kind, uintptr_t object,
+			 uintptr_t place)
 {
 	uintptr_t found;
 	struct told told = {.fd = -1};
@@ -221,14 +233,16 @@ void fxt_label_first_use(struct fxt_thread *thread, enum fxt_label_kind kind, ui
 	enum fxt_entered entered;
 	bool owes = has_to_owe(thread) || fxt_owed_has(object, true);
 
-	/* Another one had its place among those that are known at once. */
+	/* The object is known; another one had taken its place in fxt_label_known. */
 	if (fxt_label_look(object, &detail, &found) && found == object && detail.label.kind == kind) {
 		remember(object);
 		return;
 	}
 	if (owes) {
 		if (!fxt_owed_has(object, false))
-			owe(thread, (struct fxt_owed){object, place, fxt_now(thread), 0, 0, (uint8_t)kind, FXT_LABEL_USED, false});
+			owe(thread,
+			    (struct fxt_owed){object, place, fxt_now(thread), 0, 0, (uint8_t)kind,
+					      FXT_LABEL_USED, false});
 		return;
 	}
 	if (fxt_stack_is_short())
@@ -248,17 +262,20 @@ void fxt_label_first_use(struct fxt_thread *thread, enum fxt_label_kind kind, ui
 	tell(thread, object, &detail.label, &told);
 }
 
-/* Enters and tells, unless it has been told. Since when is the caller's time, or now. */
-static struct fxt_label make(struct fxt_thread *thread, uintptr_t object, struct fxt_label_detail *new, struct told *told)
+/* Enters an object that was made or opened into the table and tells the trace of it, unless the trace was
+ * told. The name holds since the caller's time, or since now. */
+static struct fxt_label make(struct fxt_thread *thread, uintptr_t object, struct fxt_label_detail *new,
+			     struct told *told)
 {
 	uintptr_t found;
 	enum fxt_entered entered;
 	struct fxt_label_detail old;
 	bool owes = has_to_owe(thread) || fxt_owed_has(object, true);
 
-	/* What is owed of the address comes in between. */
-	if (!(owes && fxt_owed_has(object, true)) && fxt_label_look(object, &old, &found) && old.place == new->place &&
-	    old.label.kind == new->label.kind && old.label.how != FXT_LABEL_USED && fxt_label_revive(object)) {
+	/* A name that is owed for this address comes in between. */
+	if (!(owes && fxt_owed_has(object, true)) && fxt_label_look(object, &old, &found) &&
+	    old.place == new->place && old.label.kind == new->label.kind && old.label.how != FXT_LABEL_USED &&
+	    fxt_label_revive(object)) {
 		remember(object);
 		if (old.label.how < FXT_LABEL_PATH)
 			old.label.is_repeated = true;
@@ -266,8 +283,9 @@ static struct fxt_label make(struct fxt_thread *thread, uintptr_t object, struct
 	}
 	if (owes && new->label.how == FXT_LABEL_MADE) {
 		end_life(object);
-		owe(thread, (struct fxt_owed){object, new->place, told->since_ns ? told->since_ns : fxt_now(thread), 0, 0,
-					      new->label.kind, FXT_LABEL_MADE, false});
+		owe(thread,
+		    (struct fxt_owed){object, new->place, told->since_ns ? told->since_ns : fxt_now(thread),
+				      0, 0, new->label.kind, FXT_LABEL_MADE, false});
 		return nameless;
 	}
 	if (is_impossible())
@@ -295,8 +313,8 @@ static void tell_owed_block(struct fxt_thread *thread, const struct fxt_owed *ow
 	fxt_label_tell_block(thread, owed->object, &label, owed->place, owed->since_ns, owed->bytes);
 }
 
-/* What is gone by now does not become one of the living, and what another thread has told of meanwhile stays
- * as it is. */
+/* Tells a name that was owed. An object that is gone by now does not become a living one, and what another
+ * thread has told meanwhile stays as it is. */
 static void tell_owed(struct fxt_thread *thread, const struct fxt_owed *owed, int slot)
 {
 	struct told told = {.since_ns = owed->since_ns, .fd = -1};
@@ -307,7 +325,8 @@ static void tell_owed(struct fxt_thread *thread, const struct fxt_owed *owed, in
 
 	if (lives && !owed->is_gone && owed->how == FXT_LABEL_USED && old.label.kind == owed->kind)
 		return;
-	detail = (struct fxt_label_detail){name(owed->kind, owed->how, owed->object, owed->place), owed->place};
+	detail = (struct fxt_label_detail){name(owed->kind, owed->how, owed->object, owed->place),
+					   owed->place};
 	if (!detail.label.text)
 		entered = FXT_ENTERED_NOT;
 	else if (!lives || !owed->is_gone)
@@ -343,13 +362,14 @@ void fxt_labels_tell_owed(struct fxt_thread *thread, uint64_t before_ns)
 	}
 }
 
-struct fxt_label fxt_label_made(struct fxt_thread *thread, enum fxt_label_kind kind, uintptr_t object, uintptr_t place)
+struct fxt_label fxt_label_made(struct fxt_thread *thread, enum fxt_label_kind kind, uintptr_t object,
+				uintptr_t place)
 {
 	struct fxt_label_detail new = {{.kind = (uint8_t)kind, .how = FXT_LABEL_MADE}, place};
 	struct told told = {.fd = -1};
 
-	/* A lock that is made is held by nobody: an allocator makes all of its locks again in the child of a
-	 * fork, where it holds them. */
+	/* A lock that is made is held by no thread: an allocator makes all of its locks again in the child
+	 * of a fork, where it holds them. */
 	fxt_held_remove(thread, object);
 	return make(thread, object, &new, &told);
 }
@@ -366,15 +386,17 @@ struct fxt_label fxt_label_block(struct fxt_thread *thread, uintptr_t place)
 	return label;
 }
 
-void fxt_label_tell_block(struct fxt_thread *thread, uintptr_t block, const struct fxt_label *label, uintptr_t place, uint64_t since_ns,
-			  uint64_t bytes)
+void fxt_label_tell_block(struct fxt_thread *thread, uintptr_t block, const struct fxt_label *label,
+			  uintptr_t place, uint64_t since_ns, uint64_t bytes)
 {
 	const struct told told = {.since_ns = since_ns, .fd = -1, .bytes = bytes};
 
 	if (label->text)
 		tell(thread, block, label, &told);
 	else if (fxt_holds_lock(thread))
-		owe(thread, (struct fxt_owed){block, place, since_ns, bytes, 0, FXT_LABEL_BLOCK, FXT_LABEL_MADE, false});
+		owe(thread,
+		    (struct fxt_owed){block, place, since_ns, bytes, 0, FXT_LABEL_BLOCK, FXT_LABEL_MADE,
+				      false});
 }
 
 static uintptr_t hash_of_path(const char *path, size_t bytes, int fd)
@@ -387,8 +409,8 @@ static uintptr_t hash_of_path(const char *path, size_t bytes, int fd)
 	return (uintptr_t)(hash ^ hash >> 29);
 }
 
-struct fxt_label fxt_label_opened(struct fxt_thread *thread, enum fxt_label_kind kind, uintptr_t object, uintptr_t place,
-				  uint64_t end_ns, const char *path, int fd)
+struct fxt_label fxt_label_opened(struct fxt_thread *thread, enum fxt_label_kind kind, uintptr_t object,
+				  uintptr_t place, uint64_t end_ns, const char *path, int fd)
 {
 	struct fxt_label_detail new = {{.kind = (uint8_t)kind, .how = FXT_LABEL_MADE}, place};
 	struct told told = {.since_ns = end_ns, .fd = fd};
@@ -416,7 +438,8 @@ struct fxt_label fxt_label_of(enum fxt_label_kind kind, uintptr_t object)
 	struct fxt_label_detail detail;
 	uintptr_t found;
 
-	return fxt_label_look(object, &detail, &found) && found == object && detail.label.kind == kind ? detail.label : nameless;
+	return fxt_label_look(object, &detail, &found) && found == object && detail.label.kind == kind
+		? detail.label : nameless;
 }
 
 struct fxt_label fxt_label_forget(enum fxt_label_kind kind, uintptr_t object)
@@ -431,7 +454,7 @@ void fxt_labels_freed(const void *memory, size_t bytes)
 {
 	uintptr_t low = (uintptr_t)memory;
 
-	/* Of what is no block any size may be said. */
+	/* The caller may give any size, unless the memory is a block. */
 	if (bytes <= UINTPTR_MAX - low) {
 		fxt_owed_gone(low, low + bytes);
 		fxt_label_bury_within(low, low + bytes, know_no_more);
@@ -452,7 +475,7 @@ void fxt_labels_unloaded(void)
 	if (is_impossible() || fxt_label_table_is_empty() || !fxt_functions_unloaded())
 		return;
 	fxt_label_bury_variables();
-	/* The code that is to be named may be among what was unloaded. */
+	/* The code whose names are owed may have been unloaded. */
 	fxt_owed_clear();
 	know_none();
 }
