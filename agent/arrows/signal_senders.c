@@ -6,11 +6,14 @@
 #include "parent_entry.h"
 
 enum {
-	PLACES = 16,                            /* the last of a process's page, and of a group's, are for signals too */
+	/* the last so many entries of a process's page, and of a group's, are also for signals */
+	PLACES = 16,
 	FIRST = KIN_PAGE_ENTRIES - PLACES,
-	SIGNALS_BYTES = 8,                      /* of the kernel's sets */
-	QUEUED = 32,                            /* signals from here on are there as often as they were sent */
-	ARROWS = 64,                            /* from a signal to a group; those to others are left out */
+	SIGNALS_BYTES = 8,                      /* bytes of the kernel's signal sets */
+	/* signals from here on are pending as often as they were sent */
+	QUEUED = 32,
+	/* arrows from one signal to a group; further ones are left out */
+	ARROWS = 64,
 };
 
 /* -- Sending ----------------------------------------------------------------------------------- */
@@ -20,7 +23,8 @@ static bool is_sent(uint64_t word)
 	return state_of(word) == SENT || state_of(word) == SENT_TO_GROUP;
 }
 
-/* Free, or of the signal that was sent first: nobody waited for that. */
+/* Returns a free entry, or that of the signal that was sent first, because no thread waited for that
+ * one. */
 static struct fxt_kin_entry *find_room(uint32_t id, uint64_t *found)
 {
 	struct fxt_kin_entry *entry, *oldest = NULL;
@@ -51,7 +55,8 @@ static uint32_t own_group(void)
 
 uint64_t fxt_signal_sent(int to, uint64_t thread, int signum)
 {
-	bool goes_out = fxt_shared && !fxt_koid_differs() && to != FXT_SENT_TO_ALL && signum > 0 && signum < NSIG;
+	bool goes_out = fxt_shared && !fxt_koid_differs() && to != FXT_SENT_TO_ALL && signum > 0 &&
+		signum < NSIG;
 	struct fxt_thread *self = goes_out ? fxt_enter(FXT_CAT_process) : NULL;
 	uint32_t id = to > 0 || !self ? (uint32_t)to : to ? -(uint32_t)to : own_group();
 	struct fxt_kin_entry *entry;
@@ -59,7 +64,8 @@ uint64_t fxt_signal_sent(int to, uint64_t thread, int signum)
 	uint64_t word = 0;
 
 	entry = self && id ? find_room(id, &word) : NULL;
-	if (!entry || !atomic_compare_exchange_strong(&entry->word, &word, word_of(generation_of(word) + 1, 0, FILLED)))
+	if (!entry ||
+	    !atomic_compare_exchange_strong(&entry->word, &word, word_of(generation_of(word) + 1, 0, FILLED)))
 		return 0;
 	cause = fxt_flow_leave(self);
 	entry->born_ns = cause.at_ns;
@@ -70,7 +76,7 @@ uint64_t fxt_signal_sent(int to, uint64_t thread, int signum)
 	entry->thread = thread;
 	entry->check = check_of(entry, false);
 	atomic_store(&entry->arrows, 0);
-	/* Each leaves at a time of its own. */
+	/* Each arrow leaves at a time of its own. */
 	if (to <= 0)
 		self->last_ns += 2 * (ARROWS - 1);
 	word = word_of(generation_of(word) + 1, id, to > 0 ? SENT : SENT_TO_GROUP);
@@ -92,25 +98,29 @@ int fxt_signal_pidfd(int pidfd)
 	struct fxt_fdinfo info;
 	uint64_t pid;
 
-	/* -1 of another namespace, or one that is gone. */
-	if (!fxt_shared || !fxt_fdinfo_read(&info, pidfd) || !fxt_fdinfo_number(&info, "Pid", 10, &pid) || !pid || pid > INT32_MAX)
+	/* The number is -1 if the process is in another namespace, or gone. */
+	if (!fxt_shared || !fxt_fdinfo_read(&info, pidfd) || !fxt_fdinfo_number(&info, "Pid", 10, &pid) ||
+	    !pid || pid > INT32_MAX)
 		return FXT_SENT_TO_ALL;
 	return (int)pid;
 }
 
 /* -- Waiting ----------------------------------------------------------------------------------- */
 
-/* Those that were sent to a group and this process has taken: they are other processes' as well. */
+/* The notes of signals to a group that this process has taken. They stay, because they are for other
+ * processes as well. */
 static _Atomic uint64_t taken[PLACES];
 
-/* One that it may have been. */
+/* A note that may be that of the signal. */
 struct candidate {
 	struct fxt_kin_entry *entry;
 	uint64_t word;
 	unsigned place;
 };
 
-/* The places of signals to this process, and then of those to its group; `group` is known from there on. */
+/* Looks at note n. The first PLACES are those of signals to this process, the others those to its group,
+ * which is stored in `*group` when the first of them is looked at. Returns false if the note is not for
+ * this thread, or was taken. */
 static bool look_at(const struct fxt_thread *thread, unsigned n, uint32_t *group, struct candidate *found)
 {
 	if (n == PLACES)
@@ -122,12 +132,14 @@ static bool look_at(const struct fxt_thread *thread, unsigned n, uint32_t *group
 		return false;
 	if (n < PLACES)
 		return state_of(found->word) == SENT && pid_of(found->word) == thread->pid &&
-		       (!found->entry->thread || found->entry->thread == thread->tid || found->entry->thread == thread->handle);
+		       (!found->entry->thread || found->entry->thread == thread->tid ||
+			found->entry->thread == thread->handle);
 	return state_of(found->word) == SENT_TO_GROUP && pid_of(found->word) == *group &&
 	       atomic_load(&taken[found->place]) != reference_of(found->entry, found->word);
 }
 
-/* Nobody of this process gets it from here on. False: somebody has, or it is another by now. */
+/* Takes the note away, so that no other thread of this process gets it. Returns false if another thread has
+ * it, or if the entry is another note's by now. */
 static bool forget(const struct candidate *found)
 {
 	uint64_t reference = reference_of(found->entry, found->word), was;
@@ -155,10 +167,11 @@ static bool take(const struct candidate *found, struct fxt_cause *cause)
 	return before < ARROWS;
 }
 
-/* Whether a thread may have sent it. */
+/* Tells whether a thread may have sent the signal. */
 static bool has_sender(const siginfo_t *info)
 {
-	return fxt_shared && (info->si_code == SI_USER || info->si_code == SI_QUEUE || info->si_code == SI_TKILL);
+	return fxt_shared &&
+		(info->si_code == SI_USER || info->si_code == SI_QUEUE || info->si_code == SI_TKILL);
 }
 
 static bool is_like(const struct fxt_kin_entry *entry, const siginfo_t *info)
@@ -166,10 +179,11 @@ static bool is_like(const struct fxt_kin_entry *entry, const siginfo_t *info)
 	return entry->signum == (uint32_t)info->si_signo && entry->parent == (uint32_t)info->si_pid;
 }
 
-/* The first that was sent since then. Of a thread that has sent several it is the one; of two threads it is
- * not known which was first: false. `*others`: how many were sent before. */
-static bool first_since(const struct fxt_thread *thread, uint64_t start_ns, const siginfo_t *info, struct candidate *first,
-			unsigned *others)
+/* Finds the first note that was left since start_ns. Returns false if there is none, or if notes of two
+ * threads may be the first: it is not known which thread was first. `*others` is the number of notes that
+ * were left before. */
+static bool first_since(const struct fxt_thread *thread, uint64_t start_ns, const siginfo_t *info,
+			struct candidate *first, unsigned *others)
 {
 	struct candidate found;
 	uint32_t group = 0;
@@ -192,15 +206,18 @@ static bool first_since(const struct fxt_thread *thread, uint64_t start_ns, cons
 	return is_one && first->entry;
 }
 
-bool fxt_signal_received(const struct fxt_thread *thread, uint64_t start_ns, const siginfo_t *info, struct fxt_cause *cause)
+bool fxt_signal_received(const struct fxt_thread *thread, uint64_t start_ns, const siginfo_t *info,
+			 struct fxt_cause *cause)
 {
 	struct candidate first;
 	unsigned others;
 
-	return has_sender(info) && first_since(thread, start_ns, info, &first, &others) && take(&first, cause);
+	return has_sender(info) && first_since(thread, start_ns, info, &first, &others) &&
+		take(&first, cause);
 }
 
-/* What is pending once was sent by all of them, whichever came first. */
+/* Forgets all notes of a signal that can be pending only once: it was sent by all of these threads,
+ * whichever came first. */
 static void forget_all(const struct fxt_thread *thread, const siginfo_t *info)
 {
 	struct candidate found;
@@ -212,7 +229,8 @@ static void forget_all(const struct fxt_thread *thread, const siginfo_t *info)
 			forget(&found);
 }
 
-bool fxt_signal_taken(const struct fxt_thread *thread, uint64_t start_ns, const siginfo_t *info, struct fxt_cause *cause)
+bool fxt_signal_taken(const struct fxt_thread *thread, uint64_t start_ns, const siginfo_t *info,
+		      struct fxt_cause *cause)
 {
 	struct candidate first;
 	unsigned others;
@@ -221,8 +239,8 @@ bool fxt_signal_taken(const struct fxt_thread *thread, uint64_t start_ns, const 
 		return false;
 	if (first_since(thread, start_ns, info, &first, &others) && !others)
 		return take(&first, cause);
-	/* The only one there is, whenever it was sent. What a handler got is still there: then there are
-	 * more. */
+	/* The only note is taken whenever it was left. A signal that a handler got still has its note; then
+	 * there are more. */
 	if (!first.entry && others == 1)
 		return first_since(thread, 0, info, &first, &others) && take(&first, cause);
 	if (info->si_signo < QUEUED)
@@ -230,7 +248,7 @@ bool fxt_signal_taken(const struct fxt_thread *thread, uint64_t start_ns, const 
 	return false;
 }
 
-/* Whether the program has a handler for it. */
+/* Tells whether the program has a handler for the signal. */
 static bool is_handled(uint32_t signum)
 {
 	struct {
@@ -238,10 +256,12 @@ static bool is_handled(uint32_t signum)
 		uint64_t rest[3];
 	} action = {0};
 
-	return !FXT_SYSCALL4(SYS_rt_sigaction, signum, NULL, &action, SIGNALS_BYTES) && action.handler > (uintptr_t)SIG_IGN;
+	return !FXT_SYSCALL4(SYS_rt_sigaction, signum, NULL, &action, SIGNALS_BYTES) &&
+		action.handler > (uintptr_t)SIG_IGN;
 }
 
-bool fxt_signal_handled(const struct fxt_thread *thread, uint64_t start_ns, const sigset_t *mask, struct fxt_cause *cause)
+bool fxt_signal_handled(const struct fxt_thread *thread, uint64_t start_ns, const sigset_t *mask,
+			struct fxt_cause *cause)
 {
 	struct candidate found, only = {0};
 	uint32_t group = 0;
@@ -250,11 +270,12 @@ bool fxt_signal_handled(const struct fxt_thread *thread, uint64_t start_ns, cons
 
 	if (!fxt_shared)
 		return false;
-	/* Of the C library's set the kernel's is the first word. */
+	/* The first word of the C library's set is the kernel's. */
 	memcpy(&blocked, mask, sizeof(blocked));
 	for (n = 0; n < 2 * PLACES; n++) {
-		if (!look_at(thread, n, &group, &found) || found.entry->born_ns < start_ns || found.entry->signum - 1 >= 64 ||
-		    blocked >> (found.entry->signum - 1) & 1 || !is_handled(found.entry->signum))
+		if (!look_at(thread, n, &group, &found) || found.entry->born_ns < start_ns ||
+		    found.entry->signum - 1 >= 64 || blocked >> (found.entry->signum - 1) & 1 ||
+		    !is_handled(found.entry->signum))
 			continue;
 		if (only.entry || found.entry->parent != thread->pid)
 			return false;

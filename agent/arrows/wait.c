@@ -8,8 +8,8 @@
 
 enum {
 	BUCKETS = 256,
-	ENTRIES = 8,                    /* in a bucket */
-	PENDING = 32,                   /* causes that nobody has taken yet; the oldest gives way */
+	ENTRIES = 8,                    /* of a bucket */
+	PENDING = 32,                   /* causes that no thread has taken yet; the oldest gives way */
 };
 
 struct pending {
@@ -21,7 +21,7 @@ struct entry {
 	uintptr_t object;
 	uintptr_t lock;
 	uint32_t waiters;
-	uint32_t parties, arrived;      /* of a barrier */
+	uint32_t parties, arrived;      /* of a barrier: see fxt_wait_set_parties() */
 	uint32_t pending_count;
 	struct pending pending[PENDING];        /* the oldest first */
 };
@@ -31,8 +31,8 @@ struct bucket {
 	struct entry entries[ENTRIES];
 };
 
-/* Of a lock: who gave it up last, while somebody waited. `turn` is odd while somebody writes or reads
- * that. */
+/* The place for a lock's cause: which thread gave the lock up last, while another one waited. `turn` is odd
+ * while a thread writes or reads the place. */
 struct word {
 	_Alignas(64) atomic_uint turn;
 	uintptr_t lock;
@@ -51,7 +51,7 @@ static void add_waiters(uintptr_t object, int count)
 	atomic_fetch_add(&fxt_waiting[fxt_wait_hash(object) >> 52], (unsigned short)count);
 }
 
-/* NULL: there is no memory. */
+/* Returns the bucket of an object, or NULL if there is no memory. */
 static struct bucket *bucket_of(uintptr_t object)
 {
 	struct bucket *all = atomic_load_explicit(&buckets, memory_order_acquire), *made;
@@ -78,7 +78,8 @@ static struct entry *find(struct bucket *bucket, uintptr_t object)
 	return NULL;
 }
 
-/* One that nobody waits for is free, but a barrier's while there is another. */
+/* Returns the object's entry, or one that is free: nobody waits for its object. A barrier's entry is taken
+ * only if there is no other. Returns NULL if none is free. */
 static struct entry *find_or_make(struct bucket *bucket, uintptr_t object)
 {
 	struct entry *entry = find(bucket, object), *free_entry = NULL;
@@ -95,8 +96,8 @@ static struct entry *find_or_make(struct bucket *bucket, uintptr_t object)
 	return free_entry;
 }
 
-/* The object's bucket, locked; `*entry` is its entry, `make` one if there is none. NULL: there is none, and
- * no lock to give back. */
+/* Locks and returns the object's bucket. `*entry` is the object's entry, which is made if there is none and
+ * `make` says so. Returns NULL if there is no entry; then nothing is locked. */
 static struct bucket *open_bucket(uintptr_t object, bool make, struct entry **entry, uint64_t *mask)
 {
 	struct bucket *bucket = bucket_of(object);
@@ -137,10 +138,11 @@ static bool is_within(const struct pending *pending, uint64_t start_ns, uint64_t
 	return pending->cause.at_ns >= start_ns && pending->cause.at_ns < end_ns;
 }
 
-/* What was handed on before a thread began to wait was not for it, and of what was handed on later the last
- * that came before its end is what it went on for: threads do not always come here in the order in which they
- * were woken. If clocks differ by more than the wait was long there may be none, and one has to go all the
- * same. */
+/* Chooses the cause for which a thread went on: the last one that was handed on between the beginning and
+ * the end of its wait. What was handed on before was not for this thread, and threads do not always come
+ * here in the order in which they were woken. If threads' clocks differ by more than the wait was long,
+ * there may be no such cause; then the first one after the beginning is taken, because one has to go all
+ * the same. */
 static struct pending *choose(struct entry *entry, uint64_t start_ns, uint64_t end_ns)
 {
 	struct pending *pending;
@@ -164,7 +166,8 @@ static bool take(struct entry *entry, uint64_t start_ns, uint64_t end_ns, struct
 	pending->cause.at_ns += 2;
 	if (!--pending->left) {
 		entry->pending_count--;
-		memmove(pending, pending + 1, (size_t)(entry->pending + entry->pending_count - pending) * sizeof(*pending));
+		memmove(pending, pending + 1,
+			(size_t)(entry->pending + entry->pending_count - pending) * sizeof(*pending));
 	}
 	return true;
 }
@@ -178,7 +181,8 @@ bool fxt_wait_end(uintptr_t object, uint64_t start_ns, uint64_t end_ns, struct f
 
 	if (!bucket)
 		return false;
-	/* None: forgotten while it was waited for. The program destroys what it uses. */
+	/* There are no waiters if the object was forgotten while it was waited for: the program destroyed
+	 * what it uses. */
 	if (entry->waiters) {
 		found = take(entry, start_ns, end_ns, cause);
 		entry->waiters--;
@@ -190,7 +194,7 @@ bool fxt_wait_end(uintptr_t object, uint64_t start_ns, uint64_t end_ns, struct f
 	return found;
 }
 
-/* How many wait and have no cause yet. */
+/* Returns how many threads wait and have no cause yet. */
 static uint32_t unanswered(const struct entry *entry)
 {
 	uint32_t answered = 0, i;
@@ -247,14 +251,15 @@ void fxt_wait_for_lock(uintptr_t lock)
 	add_waiters(lock, 1);
 }
 
-/* False: somebody has it, perhaps for another lock, and perhaps this thread, where a handler has come in
- * between. */
+/* Returns false if another user has the place, perhaps for another lock. That may be this thread itself, if
+ * a handler has come in between. */
 static bool seize(struct word *word)
 {
 	unsigned turn = atomic_load_explicit(&word->turn, memory_order_relaxed);
 
 	return !(turn & 1) &&
-	       atomic_compare_exchange_strong_explicit(&word->turn, &turn, turn + 1, memory_order_acquire, memory_order_relaxed);
+	       atomic_compare_exchange_strong_explicit(&word->turn, &turn, turn + 1, memory_order_acquire,
+						       memory_order_relaxed);
 }
 
 static void let_go(struct word *word)
@@ -286,7 +291,7 @@ bool fxt_wait_got_lock(uintptr_t lock, uint64_t start_ns, uint64_t end_ns, struc
 		return false;
 	*cause = word->cause;
 	is_cause = word->lock == lock && cause->at_ns >= start_ns && cause->at_ns < end_ns;
-	/* It is of one wait: the lock may be given up the next time by who leaves no word. */
+	/* A cause is for one wait: the next thread that gives the lock up may leave none. */
 	if (is_cause)
 		word->lock = 0;
 	let_go(word);
@@ -345,8 +350,8 @@ void fxt_wait_forget(uintptr_t object)
 
 /* -- Flow ids ---------------------------------------------------------------------------------- */
 
-/* Above, something that no other process has: made of its id and of when it began to have flows, so that it
- * differs after an exec too. */
+/* Makes the upper half of flow ids, which no other process has. It comes from the process's number and from
+ * the time when it began to have flows, so that it differs after an exec too. */
 static uint64_t make_base(void)
 {
 	uint64_t x = fxt_clock_kernel_ns() * UINT64_C(0x9e3779b97f4a7c15) + fxt_agent.koid, base = 0;
@@ -354,7 +359,7 @@ static uint64_t make_base(void)
 	x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
 	x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
 	x = (x ^ x >> 31) | UINT64_C(1) << 32;
-	/* Readers that take ids for signed numbers are right too. */
+	/* The highest bit stays clear for readers that take ids for signed numbers. */
 	atomic_compare_exchange_strong(&flow_base, &base, x & UINT64_C(0x7fffffff00000000));
 	return atomic_load(&flow_base);
 }
@@ -370,10 +375,11 @@ void fxt_wait_after_fork(void)
 {
 	unsigned i;
 
-	/* Emptied and not unmapped: see fork.c. */
-	if (atomic_load(&buckets) && fxt_sys_madvise(atomic_load(&buckets), BUCKETS * sizeof(struct bucket), MADV_DONTNEED))
+	/* The memory is emptied and not unmapped: see fork.c. */
+	if (atomic_load(&buckets) &&
+	    fxt_sys_madvise(atomic_load(&buckets), BUCKETS * sizeof(struct bucket), MADV_DONTNEED))
 		atomic_store(&buckets, NULL);
-	/* Touched as far as somebody waited. */
+	/* Only pages in which somebody waited are touched. */
 	for (i = 0; i < FXT_WAITING_SLOTS; i++)
 		if (atomic_load(&fxt_waiting[i]))
 			atomic_store(&fxt_waiting[i], 0);
