@@ -252,7 +252,8 @@ uint64_t fxt_open_start_in_child(const struct fxt_thread *thread, uint64_t end_n
 {
 	const struct fxt_open *entry = thread->open;
 
-	return entry->function == entry->start_ns && entry->start_ns >= thread->born_ns && entry->start_ns < end_ns
+	return entry->function == entry->start_ns && entry->start_ns >= thread->born_ns &&
+			       entry->start_ns < end_ns
 		? entry->start_ns : end_ns;
 }
 

@@ -168,8 +168,7 @@ static __attribute__((noinline)) void tell(struct fxt_thread *thread, uintptr_t 
 #undef PUT
 	words = (size_t)(at - record);
 	record[0] = fxt_record_type(FXT_RECORD_USERSPACE_OBJECT) | fxt_record_words(words) |
-		fxt_object_name(fxt_inline_ref(bytes)) |
-		    fxt_object_args(arguments);
+		    fxt_object_name(fxt_inline_ref(bytes)) | fxt_object_args(arguments);
 	if (!fxt_agent_file())
 		return;
 	/* After the file was rewritten, the durable area is no longer the trace's. */
