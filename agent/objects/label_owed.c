@@ -1,18 +1,18 @@
-/* See label_owed.h. Slots are taken and given back by compare-and-exchange. A signal handler that leaves by
- * longjmp while a name is told takes a slot away for good, and its object has no name; that costs other names
- * when it has happened in all of them. */
+/* See label_owed.h. Slots are taken and given back by compare-and-exchange. If a signal handler leaves by
+ * longjmp while a name is told, the slot is lost for good, and its object has no name. Other names are lost
+ * only when that has happened to all slots. */
 #include "label_owed.h"
 
 #include <stddef.h>
 
-/* An allocator makes a hundred locks in one critical section. To look for an object is to look at 16 cache
- * lines. */
+/* The list has room for an allocator that makes a hundred locks in one critical section. A search for an
+ * object looks at 16 cache lines. */
 enum { SLOTS = 128 };
 
-enum { FREE = 0, CHANGING = 1 };        /* no object is there */
+enum { FREE = 0, CHANGING = 1 };        /* in place of an object: the slot is free, or is changing */
 enum { GONE = 1, TAKEN = 2 };
 
-static _Atomic uintptr_t objects[SLOTS];        /* stored last */
+static _Atomic uintptr_t objects[SLOTS];        /* stored after the other members of the slot */
 static atomic_uchar marks[SLOTS];
 static struct fxt_owed list[SLOTS];
 
@@ -46,7 +46,8 @@ bool fxt_owed_has(uintptr_t object, bool may_be_gone)
 	int i;
 
 	for (i = 0; fxt_owed_any() && i < SLOTS; i++)
-		if (is_there(i, object) && (may_be_gone || !(atomic_load_explicit(&marks[i], memory_order_relaxed) & GONE)))
+		if (is_there(i, object) &&
+		    (may_be_gone || !(atomic_load_explicit(&marks[i], memory_order_relaxed) & GONE)))
 			return true;
 	return false;
 }
@@ -56,27 +57,29 @@ static bool is_for(int slot, uint32_t tid, uint64_t before_ns)
 	return list[slot].tid == tid || list[slot].since_ns < before_ns;
 }
 
-/* The first one after `after_ns` of those that nobody tells. -1: there is none. */
+/* Returns the first slot after `after_ns` that the thread may tell and that nobody tells, or -1. */
 static int next_for(uint32_t tid, uint64_t before_ns, uint64_t after_ns)
 {
 	int i, found = -1;
 
 	for (i = 0; i < SLOTS; i++)
 		if (atomic_load_explicit(&objects[i], memory_order_acquire) > CHANGING &&
-		    !(atomic_load_explicit(&marks[i], memory_order_relaxed) & TAKEN) && is_for(i, tid, before_ns) &&
-		    list[i].since_ns > after_ns && (found < 0 || list[i].since_ns < list[found].since_ns))
+		    !(atomic_load_explicit(&marks[i], memory_order_relaxed) & TAKEN) &&
+		    is_for(i, tid, before_ns) && list[i].since_ns > after_ns &&
+		    (found < 0 || list[i].since_ns < list[found].since_ns))
 			found = i;
 	return found;
 }
 
-/* Whether somebody tells another object of this address, or one that comes first is still to be told. */
+/* Tells whether this name has to wait: another name of its address is being told, or comes first. */
 static bool has_to_wait(int slot)
 {
 	uintptr_t object = list[slot].object;
 	int i;
 
 	for (i = 0; i < SLOTS; i++)
-		if (i != slot && is_there(i, object) && (atomic_load(&marks[i]) & TAKEN || list[i].since_ns < list[slot].since_ns))
+		if (i != slot && is_there(i, object) &&
+		    (atomic_load(&marks[i]) & TAKEN || list[i].since_ns < list[slot].since_ns))
 			return true;
 	return false;
 }
@@ -90,7 +93,8 @@ int fxt_owed_take(struct fxt_owed *owed, uint32_t tid, uint64_t before_ns)
 		after_ns = list[slot].since_ns;
 		if (atomic_fetch_or(&marks[slot], TAKEN) & TAKEN)
 			continue;
-		/* Whoever marks his own first and looks then sees the other, or is seen by him. */
+		/* Each thread marks its own name first and looks then. So of two threads with names of one
+		 * address, at least one sees the other. */
 		if (atomic_load(&objects[slot]) > CHANGING && !has_to_wait(slot)) {
 			*owed = list[slot];
 			owed->is_gone = fxt_owed_is_gone(slot);

@@ -1,26 +1,25 @@
-/* See label_table.h. A table that is made when there is the first object. What is in it stays until it is
- * destroyed, and its place until somebody else needs that: a lock that is made at the same address by the
- * same code is then the same again, and nothing has to be told. Where a bucket is full of living objects the
- * next one has no name: to forget one would be to look it up again at its next use.
- */
+/* See label_table.h. The table is made when there is the first object. An object stays in it until it is
+ * destroyed, and keeps its place until another one needs that. A lock that is made at the same address by
+ * the same code is then the same again, and nothing has to be told. If a bucket is full of living objects,
+ * the next one has no name: an object that was forgotten would be looked up again at its next use. */
 #include "label_table.h"
 
 #include "agent/emit/function.h"
 
 enum { BUCKETS = 1024, WAYS = 8 };
 
-/* How many objects live where: a count of 16 bits for each KiB of memory, shared with every KiB that is a
- * multiple of 128 MiB away. Whoever frees 100 KiB without an object sees that in 25 words. The counts fit:
- * the table holds 8192 objects. A unit of 32 bytes has its objects, whose alignment is 4 at least, in one
- * bucket, so a KiB with objects is 32 buckets to look at. To look at all buckets costs no more than 32 such
- * KiB, or than the counts of 32 MiB: of more memory than that, or with more objects in it, all are looked
- * at. */
+/* How many objects live where: a count of 16 bits for each KiB of memory, which all KiB that are a multiple
+ * of 128 MiB apart share. A call that frees 100 KiB without an object sees that in 25 words. The counts
+ * fit, because the table holds 8192 objects. All objects of a unit of 32 bytes (their alignment is 4 at
+ * least) are in one bucket, so a KiB with objects is 32 buckets to look at. All buckets together cost no
+ * more than 32 such KiB, or than the counts of 32 MiB. So all are looked at for more memory than that, or
+ * for memory with more such KiB. */
 enum {
 	UNIT_BYTES = 32,
 	AREA_BYTES = 1024,
 	AREAS = 1 << 17,
 	COUNT_BITS = 16,
-	COUNTS = 64 / COUNT_BITS,       /* in a word */
+	COUNTS = 64 / COUNT_BITS,       /* counts in a word */
 	AREAS_MANY = 1 << 15,
 	AREAS_WITH_OBJECTS_MANY = BUCKETS * UNIT_BYTES / AREA_BYTES,
 };
@@ -28,14 +27,16 @@ enum {
 static_assert(BUCKETS * WAYS < 1 << (COUNT_BITS - 1), "no count runs into the next");
 
 struct table {
-	_Atomic uintptr_t keys[BUCKETS][WAYS];  /* 0: free, or changing */
+	_Atomic uintptr_t keys[BUCKETS][WAYS];  /* 0: the place is free, or is changing */
 	struct fxt_label_detail details[BUCKETS][WAYS];
 	_Atomic uint64_t counts[AREAS / COUNTS];
 };
 
 static _Atomic(struct table *) table;
-static struct fxt_lock table_lock;      /* for changing what is not a key alone; functions.lock nests in it */
-static atomic_bool any_replaced;        /* somebody who was told of is not in the table any more */
+/* needed for changes of more than a key; functions.lock nests in it */
+static struct fxt_lock table_lock;
+/* an object that the trace was told of is not in the table any more */
+static atomic_bool any_replaced;
 
 static uint64_t bucket_of(uintptr_t key)
 {
@@ -50,7 +51,8 @@ static int find(struct table *all, uintptr_t key)
 	if (!all)
 		return -1;
 	for (keys = all->keys[bucket_of(key)], i = 0; i < WAYS; i++)
-		if ((atomic_load_explicit(&keys[i], memory_order_acquire) & ~(uintptr_t)FXT_LABEL_IS_DEAD) == key)
+		if ((atomic_load_explicit(&keys[i], memory_order_acquire) &
+		     ~(uintptr_t)FXT_LABEL_IS_DEAD) == key)
 			return i;
 	return -1;
 }
@@ -75,24 +77,27 @@ static void count_birth(struct table *all, uintptr_t key)
 {
 	uintptr_t area = key / AREA_BYTES;
 
-	atomic_fetch_add_explicit(count_word(all, area), UINT64_C(1) << count_shift(area), memory_order_relaxed);
+	atomic_fetch_add_explicit(count_word(all, area), UINT64_C(1) << count_shift(area),
+				  memory_order_relaxed);
 }
 
-/* Takes an object out of the count after its key has said that it is dead. A handler may have forked in
- * between: then the count is 0 already. */
+/* Takes an object out of the count after its key has said that it is dead. If a handler has forked in
+ * between, the count is 0 already. */
 static void count_death(struct table *all, uintptr_t key)
 {
 	uintptr_t area = key / AREA_BYTES;
 	_Atomic uint64_t *word = count_word(all, area);
-	uint64_t counts = atomic_load_explicit(word, memory_order_relaxed), one = UINT64_C(1) << count_shift(area);
+	uint64_t counts = atomic_load_explicit(word, memory_order_relaxed),
+		one = UINT64_C(1) << count_shift(area);
 
 	while (counts & one * UINT16_MAX &&
-	       !atomic_compare_exchange_weak_explicit(word, &counts, counts - one, memory_order_relaxed, memory_order_relaxed))
+	       !atomic_compare_exchange_weak_explicit(word, &counts, counts - one, memory_order_relaxed,
+						      memory_order_relaxed))
 		;
 }
 
-/* Changes what a place of the table holds; under table_lock, beside which places only change from living to
- * dead and back. */
+/* Changes the key of a place, under table_lock. Without the lock a key only changes from living to dead and
+ * back. */
 static void set_key(struct table *all, uint64_t bucket, int way, uintptr_t key)
 {
 	uintptr_t was;
@@ -164,7 +169,8 @@ bool fxt_label_has_place(uintptr_t key)
 	return !all;
 }
 
-/* Where one that is not in it goes: a place nobody has, or somebody who is dead. -1: there is none. */
+/* Returns a place for an object that is not in the table: a free one, or that of a dead object. Returns -1
+ * if there is none. */
 static int find_place(struct table *all, uint64_t bucket)
 {
 	uintptr_t key;
@@ -202,7 +208,9 @@ enum fxt_entered fxt_label_enter(uintptr_t key, const struct fxt_label_detail *n
 	way = find(all, key);
 	if (way < 0) {
 		way = find_place(all, bucket);
-		how = way < 0 ? FXT_ENTERED_NOT : atomic_load_explicit(&any_replaced, memory_order_relaxed) ? FXT_ENTERED_NEXT : FXT_ENTERED_FIRST;
+		how = way < 0 ? FXT_ENTERED_NOT
+			: atomic_load_explicit(&any_replaced, memory_order_relaxed) ? FXT_ENTERED_NEXT
+			: FXT_ENTERED_FIRST;
 	} else {
 		was = atomic_load_explicit(&all->keys[bucket][way], memory_order_relaxed);
 	}
@@ -228,13 +236,15 @@ enum fxt_entered fxt_label_enter(uintptr_t key, const struct fxt_label_detail *n
 	return how;
 }
 
-/* False: it did not live. */
+/* Returns false if the object did not live. */
 static bool bury(struct table *all, uintptr_t key)
 {
 	uintptr_t living = key;
 	int way = find(all, key);
 
-	if (way < 0 || !atomic_compare_exchange_strong(&all->keys[bucket_of(key)][way], &living, key | FXT_LABEL_IS_DEAD))
+	if (way < 0 ||
+	    !atomic_compare_exchange_strong(&all->keys[bucket_of(key)][way], &living,
+					    key | FXT_LABEL_IS_DEAD))
 		return false;
 	count_death(all, key);
 	return true;
@@ -245,8 +255,9 @@ void fxt_label_bury(uintptr_t key)
 	bury(atomic_load_explicit(&table, memory_order_acquire), key);
 }
 
-/* Of the objects in one bucket those in [low, high). */
-static void bury_in_bucket(struct table *all, uint64_t bucket, uintptr_t low, uintptr_t high, void (*buried)(uintptr_t key))
+/* Buries the objects of one bucket that lie in [low, high). */
+static void bury_in_bucket(struct table *all, uint64_t bucket, uintptr_t low, uintptr_t high,
+			   void (*buried)(uintptr_t key))
 {
 	uintptr_t key;
 	int way;
@@ -258,7 +269,7 @@ static void bury_in_bucket(struct table *all, uint64_t bucket, uintptr_t low, ui
 	}
 }
 
-/* The objects in [low, high), which are of one KiB. */
+/* Buries the objects in [low, high), which lies within one KiB. */
 static void bury_in_area(struct table *all, uintptr_t low, uintptr_t high, void (*buried)(uintptr_t key))
 {
 	uintptr_t unit;
@@ -275,14 +286,15 @@ static void bury_in_all(struct table *all, uintptr_t low, uintptr_t high, void (
 		bury_in_bucket(all, bucket, low, high, buried);
 }
 
-/* The first area of [area, end) with objects in it, or in those that share its count; `end`: there is
- * none. */
+/* Returns the first area of [area, end) whose count says that it has objects; areas that share the count
+ * may have them instead. Returns `end` if there is none. */
 static uintptr_t next_area(struct table *all, uintptr_t area, uintptr_t end)
 {
 	uint64_t counts;
 
 	while (area < end) {
-		counts = atomic_load_explicit(count_word(all, area), memory_order_relaxed) >> count_shift(area);
+		counts = atomic_load_explicit(count_word(all, area), memory_order_relaxed) >>
+			 count_shift(area);
 		if (counts) {
 			area += (unsigned)__builtin_ctzll(counts) / COUNT_BITS;
 			break;
@@ -329,9 +341,11 @@ static void bury_variables(struct table *all)
 
 	for (bucket = 0; bucket < BUCKETS; bucket++) {
 		for (way = 0; way < WAYS; way++) {
-			key = atomic_load_explicit(&all->keys[bucket][way], memory_order_relaxed) & ~(uintptr_t)FXT_LABEL_IS_DEAD;
+			key = atomic_load_explicit(&all->keys[bucket][way], memory_order_relaxed) &
+			      ~(uintptr_t)FXT_LABEL_IS_DEAD;
 			detail = &all->details[bucket][way];
-			if (!key || (detail->label.how != FXT_LABEL_SYMBOL && !detail->label.offset) || fxt_function_is_mapped(key))
+			if (!key || (detail->label.how != FXT_LABEL_SYMBOL && !detail->label.offset) ||
+			    fxt_function_is_mapped(key))
 				continue;
 			detail->place = 0;
 			set_key(all, bucket, (int)way, key | FXT_LABEL_IS_DEAD);
@@ -353,7 +367,7 @@ void fxt_label_table_after_fork(void)
 	struct table *all = atomic_load_explicit(&table, memory_order_relaxed);
 
 	fxt_lock_reset(&table_lock);
-	/* Emptied and not unmapped: see fork.c. */
+	/* The memory is emptied and not unmapped: see fork.c. */
 	if (all && fxt_sys_madvise(all, sizeof(*all), MADV_DONTNEED))
 		atomic_store(&table, NULL);
 	atomic_store(&any_replaced, false);

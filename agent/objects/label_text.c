@@ -1,4 +1,4 @@
-/* How labels are written: see label.h. Any context. */
+/* See label.h. This writes names as text. Any context. */
 #include "label.h"
 
 #include <string.h>
@@ -6,7 +6,7 @@
 #include "writer/decimal.h"
 #include "writer/fxt_encode.h"
 
-/* With their lengths: a block's label is written for each malloc() that has a lifetime. */
+/* A text with its length, because a block's label is written for each malloc() that has a lifetime. */
 struct piece {
 	const char *text;
 	size_t bytes;
@@ -15,7 +15,8 @@ struct piece {
 #define PIECE(text) {text, sizeof(text) - 1}
 
 static const struct piece kind_names[FXT_LABEL_KINDS] = {
-	PIECE(""), PIECE("mutex"), PIECE("cond"), PIECE("rwlock"), PIECE("spinlock"), PIECE("sem"), PIECE("barrier"), PIECE("FILE"),
+	PIECE(""), PIECE("mutex"), PIECE("cond"), PIECE("rwlock"), PIECE("spinlock"), PIECE("sem"),
+	PIECE("barrier"), PIECE("FILE"),
 	PIECE("DIR"), PIECE("block"),
 };
 
@@ -31,7 +32,8 @@ static unsigned digits_of(uint32_t offset)
 static const struct piece *joint_of(const struct fxt_label *label)
 {
 	static const struct piece joints[] = {
-		[FXT_LABEL_SYMBOL] = PIECE(""), [FXT_LABEL_MADE] = PIECE(" of "), [FXT_LABEL_USED] = PIECE(" first used by "),
+		[FXT_LABEL_SYMBOL] = PIECE(""), [FXT_LABEL_MADE] = PIECE(" of "),
+		[FXT_LABEL_USED] = PIECE(" first used by "),
 		[FXT_LABEL_PATH] = PIECE(" "), [FXT_LABEL_FD] = PIECE(" of descriptor "),
 	};
 	static const struct piece of_cut_path = PIECE(" ..");
@@ -79,6 +81,7 @@ uint64_t *fxt_put_label(uint64_t *at, const struct fxt_label *label)
 
 	at[words] = 0;
 	fxt_label_compose((char *)(at + 1), label);
-	*at = fxt_arg_header(FXT_ARG_STRING, (unsigned)(1 + words), FXT_STR_object) | fxt_arg_string(fxt_inline_ref(bytes));
+	*at = fxt_arg_header(FXT_ARG_STRING, (unsigned)(1 + words), FXT_STR_object) |
+	      fxt_arg_string(fxt_inline_ref(bytes));
 	return at + 1 + words;
 }

@@ -1,6 +1,5 @@
-/* See mappings.h. A mapping's pages are pieces, as parts of it may be unmapped; pieces are in no order, since
- * programs have few that are so large.
- */
+/* See mappings.h. A mapping's pages are kept as pieces, because parts of it may be unmapped. Pieces are in
+ * no order, because programs have few mappings that are so large. */
 #include "mappings.h"
 
 #include <sys/auxv.h>
@@ -11,19 +10,19 @@ enum { MAPPINGS = 1024, PIECES = 2 * MAPPINGS };
 
 struct mapping {
 	struct fxt_life life;
-	size_t bytes;                   /* left; 0: the place is free */
+	size_t bytes;                   /* bytes that are still mapped; 0: the place is free */
 };
 
 struct piece {
-	uintptr_t low, high;            /* the same: the place is free */
+	uintptr_t low, high;            /* equal: the place is free */
 	uint32_t mapping;
-	uint32_t leaving;               /* who is about to unmap it, or 0 */
+	uint32_t leaving;               /* the number of the call that is about to unmap it, or 0 */
 };
 
 static struct {
 	struct fxt_lock lock;           /* nests in nothing */
 	atomic_uint live;               /* mappings with a lifetime */
-	uint32_t mapping_count, piece_count;    /* places used so far */
+	uint32_t mapping_count, piece_count;    /* places that were ever used */
 	uint32_t last_leaving;
 	struct mapping mappings[MAPPINGS];
 	struct piece pieces[PIECES];
@@ -45,7 +44,7 @@ static bool add_piece(uintptr_t low, uintptr_t high, uint32_t mapping)
 	return true;
 }
 
-/* True: it was the mapping's last. */
+/* Takes bytes off a mapping. Returns true if they were its last. */
 static bool lose_bytes(uint32_t mapping, size_t bytes)
 {
 	mapped.mappings[mapping].bytes -= bytes;
@@ -55,8 +54,8 @@ static bool lose_bytes(uint32_t mapping, size_t bytes)
 	return true;
 }
 
-/* Pages of `piece` that stay; where there is no place for them they are not known any more. There are others
- * of its mapping. */
+/* Keeps the pages of `piece` that stay. If there is no place for them, they are not known any more. The
+ * mapping has other pieces. */
 static void keep(const struct piece *piece, uintptr_t low, uintptr_t high)
 {
 	if (low < high && !add_piece(low, high, piece->mapping))
@@ -81,7 +80,7 @@ static bool begin(uintptr_t low, uintptr_t high, uint32_t *mapping)
 
 /* -- What happens to pages --------------------------------------------------------------------- */
 
-/* A handler's stack may have no room for this. */
+/* Tells whether the table may be used: a handler's stack may have no room for it. */
 static bool is_on(void)
 {
 	return !fxt_may_not_lock() && !fxt_stack_is_short();
@@ -103,7 +102,7 @@ uint32_t fxt_mappings_leave(const void *address, size_t bytes)
 	if (!atomic_load_explicit(&mapped.live, memory_order_relaxed) || low >= high || !is_on())
 		return 0;
 	mask = fxt_lock(&mapped.lock);
-	/* Those that are added meanwhile are what is left of these. */
+	/* Pieces that this loop adds are what is left of the earlier ones. */
 	count = mapped.piece_count;
 	for (i = 0; i < count; i++) {
 		struct piece *piece = &mapped.pieces[i], was = *piece;
@@ -125,8 +124,8 @@ uint32_t fxt_mappings_leave(const void *address, size_t bytes)
 	return leaving;
 }
 
-/* One of the pieces that have gone; false: there is no other. `ended` is the life of its mapping, if that is
- * over. */
+/* Removes one of the pieces that are unmapped. Returns false if there is no other. `ended` is the lifetime
+ * of its mapping, if that is over. */
 static bool remove_one(uint32_t leaving, struct fxt_life *ended)
 {
 	uint64_t mask = fxt_lock(&mapped.lock);
@@ -176,7 +175,7 @@ void fxt_mappings_left(struct fxt_thread *thread, uint32_t leaving, bool are_gon
 			fxt_life_end(thread, ended, FXT_STR_mapping, &nameless, fxt_now(thread));
 }
 
-/* It has no lifetime after all. */
+/* Removes a mapping that has no lifetime after all. */
 static void forget(uint32_t mapping)
 {
 	uint32_t i;
@@ -196,7 +195,7 @@ void fxt_mapping_came(struct fxt_thread *thread, const void *address, size_t byt
 	uint32_t mapping;
 	uint64_t mask;
 
-	/* They went by a way that is not seen. */
+	/* Earlier mappings that had these pages went unseen. */
 	fxt_mappings_left(thread, fxt_mappings_leave(address, bytes), true);
 	if (!fxt_agent.config.heap_track_bytes || bytes < fxt_agent.config.heap_track_bytes || !is_on())
 		return;
@@ -205,7 +204,7 @@ void fxt_mapping_came(struct fxt_thread *thread, const void *address, size_t byt
 	fxt_unlock(&mapped.lock, mask);
 	if (!fits)
 		return;
-	/* Nobody unmaps it meanwhile: the program does not know of it yet. */
+	/* No thread unmaps it meanwhile, because the program does not know of it yet. */
 	life.begin_ns = fxt_now(thread);
 	is_told = !fxt_stack_is_short() && fxt_life_begin(thread, &life, &memory);
 	mask = fxt_lock(&mapped.lock);

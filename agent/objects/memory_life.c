@@ -6,7 +6,7 @@
 #include "agent/emit/emit.h"
 #include "agent/emit/function.h"
 
-/* With the label a begin has no more words than async.c moves. */
+/* Together with the label, a begin has no more words than async.c can move. */
 enum { FUNCTION_MAX_BYTES = 184 };
 
 static uint64_t names_of(uint64_t name)
@@ -26,7 +26,8 @@ bool fxt_life_begin(struct fxt_thread *thread, struct fxt_life *life, const stru
 		text = FUNCTION_MAX_BYTES;
 	life->id = fxt_flow_id();
 	at = fxt_reserve_extra(thread, life->begin_ns,
-			       2 + 2 + 2 + fxt_words_of(text) + fxt_label_words(&memory->label) + FXT_ASYNC_OWNER_WORDS + 1);
+			       2 + 2 + 2 + fxt_words_of(text) + fxt_label_words(&memory->label) +
+			       FXT_ASYNC_OWNER_WORDS + 1);
 	if (!at)
 		return false;
 	at = fxt_put_pointer(at, FXT_STR_ptr, (const void *)memory->address);
@@ -44,7 +45,8 @@ bool fxt_life_begin(struct fxt_thread *thread, struct fxt_life *life, const stru
 	return true;
 }
 
-void fxt_life_end(struct fxt_thread *thread, struct fxt_life life, uint64_t name, const struct fxt_label *label, uint64_t end_ns)
+void fxt_life_end(struct fxt_thread *thread, struct fxt_life life, uint64_t name,
+		  const struct fxt_label *label, uint64_t end_ns)
 {
 	uint64_t *at;
 

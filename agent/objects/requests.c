@@ -7,12 +7,12 @@
 
 enum {
 	REQUESTS = 512,
-	LOOKS = 16,                     /* at places from a control block's own on */
+	LOOKS = 16,                     /* the places that are looked at, from a control block's own on */
 };
 
 struct place {
 	_Atomic uintptr_t control;      /* 0: free */
-	_Atomic uint64_t id;            /* 0: not begun yet, or over */
+	_Atomic uint64_t id;            /* 0: the event has not begun yet, or is over */
 	uint64_t begin_ns, names;
 };
 
@@ -48,7 +48,8 @@ static struct place *claim(uintptr_t control)
 	return NULL;
 }
 
-static uint64_t put_begin(struct fxt_thread *thread, uint64_t now_ns, uint64_t names, const struct fxt_request *request)
+static uint64_t put_begin(struct fxt_thread *thread, uint64_t now_ns, uint64_t names,
+			  const struct fxt_request *request)
 {
 	uint64_t *at = fxt_reserve_extra(thread, now_ns, 6 + FXT_ASYNC_OWNER_WORDS), id;
 
@@ -65,7 +66,8 @@ static uint64_t put_begin(struct fxt_thread *thread, uint64_t now_ns, uint64_t n
 	return id;
 }
 
-static void end(struct fxt_thread *thread, uintptr_t control, uint64_t now_ns, const int64_t *result, int failure)
+static void end(struct fxt_thread *thread, uintptr_t control, uint64_t now_ns, const int64_t *result,
+		int failure)
 {
 	struct place *place = find(control);
 	uint64_t id = place ? atomic_exchange(&place->id, 0) : 0, names, *at;
@@ -93,16 +95,19 @@ static void end(struct fxt_thread *thread, uintptr_t control, uint64_t now_ns, c
 	fxt_async_commit_end(thread, at, id, names, arguments);
 }
 
-void fxt_request_end(struct fxt_thread *thread, uintptr_t control, uint64_t now_ns, int64_t result, int failure)
+void fxt_request_end(struct fxt_thread *thread, uintptr_t control, uint64_t now_ns, int64_t result,
+		     int failure)
 {
 	end(thread, control, now_ns, &result, failure);
 }
 
-void fxt_request_begin(struct fxt_thread *thread, uintptr_t control, uint64_t now_ns, uint64_t names, const struct fxt_request *request)
+void fxt_request_begin(struct fxt_thread *thread, uintptr_t control, uint64_t now_ns, uint64_t names,
+		       const struct fxt_request *request)
 {
 	struct place *place;
 
-	/* The result of an earlier one was never taken, and now cannot be any more. */
+	/* The result of an earlier request with this control block was never taken, and cannot be taken any
+	 * more. */
 	end(thread, control, now_ns, NULL, 0);
 	place = claim(control);
 	if (!place)
