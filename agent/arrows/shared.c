@@ -1,4 +1,4 @@
-/* See shared.h. Some 10 microseconds of a process's start, and no page is touched but the first. */
+/* See shared.h. This takes some 10 microseconds of a process's start, and touches only the first page. */
 #include "shared.h"
 
 #include <fcntl.h>
@@ -9,13 +9,13 @@
 
 #define VARIABLE "FXT_SHARED="
 
-/* "fxtshare", and what a process has to agree on with those it shares with. A new version where anything in
- * it is laid out anew. */
+/* MAGIC is "fxtshare"; version and size are what a process has to agree on with those that it shares the
+ * memory with. The version grows when the layout of anything in the memory changes. */
 #define MAGIC UINT64_C(0x6572616873747866)
 enum { VERSION = 2 };
 
 struct fxt_shared *fxt_shared;
-/* As it was when this process started: nobody writes to this one. */
+/* A copy of the memory's begun_ns, made when this process started: no other process can change it. */
 static uint64_t begun_ns;
 static bool is_run;
 
@@ -29,8 +29,9 @@ bool fxt_shared_may_be(uint64_t at_ns, uint64_t now_ns)
 	return at_ns >= begun_ns && at_ns <= now_ns;
 }
 
-/* What the variable names is opened for writing, and may not be what it was when that was set: `fxt record`
- * may be gone and its number another process's. A link of a memory file reads like this. */
+/* Tells whether the path is a memory file of `fxt record`. It is opened for writing, and may lead to
+ * another file than when FXT_SHARED was set: `fxt record` may be gone and its number another process's. The
+ * link of a memory file has this text. */
 static bool is_memory_file(const char *path)
 {
 	static const char expected[] = "/memfd:fxt (deleted)";
@@ -40,19 +41,22 @@ static bool is_memory_file(const char *path)
 	       !memcmp(target, expected, sizeof(expected) - 1);
 }
 
-/* Sealed, so that nobody can take away what others have mapped: touching it would be SIGBUS. */
+/* Tells whether the file has its full size and is sealed. If another process could shrink it, touching the
+ * mapping would be a SIGBUS. */
 static bool is_whole(int fd)
 {
 	long seals = FXT_SYSCALL3(SYS_fcntl, fd, F_GET_SEALS, 0);
 	struct stat status;
 
-	return seals > 0 && seals & F_SEAL_SHRINK && !fxt_sys_fstat(fd, &status) && status.st_size >= FXT_SHARED_BYTES;
+	return seals > 0 && seals & F_SEAL_SHRINK && !fxt_sys_fstat(fd, &status) &&
+		status.st_size >= FXT_SHARED_BYTES;
 }
 
 static struct fxt_shared *map(int fd, int flags)
 {
 	int error;
-	void *memory = fxt_sys_mmap(NULL, FXT_SHARED_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | flags, fd, 0, &error);
+	void *memory = fxt_sys_mmap(NULL, FXT_SHARED_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | flags, fd, 0,
+				    &error);
 
 	if (memory)
 		fxt_sys_madvise(memory, FXT_SHARED_BYTES, MADV_DONTDUMP);
@@ -62,7 +66,8 @@ static struct fxt_shared *map(int fd, int flags)
 static struct fxt_shared *map_inherited(const char *path)
 {
 	struct fxt_shared *memory = NULL;
-	int fd = is_memory_file(path) ? fxt_sys_open(path, O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0) : -1;
+	int fd = is_memory_file(path) ? fxt_sys_open(path, O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0)
+				      : -1;
 
 	if (fd < 0)
 		return NULL;
@@ -80,11 +85,12 @@ void fxt_shared_start(char **environment)
 
 	for (; *environment && strncmp(*environment, VARIABLE, strlen(VARIABLE)); environment++)
 		;
-	/* Where there is one that cannot be had, behind a chroot or of another user, one of its own would
-	 * know the half of it: its streams to those that share the other would be unknown there, and known
-	 * here. */
+	/* If FXT_SHARED names memory that this process cannot have (behind a chroot, or of another user),
+	 * it makes none of its own. It would know only half of its streams: those that it shares with
+	 * processes in the other memory would be known here and unknown there. */
 	is_run = *environment && (*environment)[strlen(VARIABLE)];
-	memory = is_run ? map_inherited(*environment + strlen(VARIABLE)) : map(-1, MAP_ANONYMOUS | MAP_NORESERVE);
+	memory = is_run ? map_inherited(*environment + strlen(VARIABLE))
+			: map(-1, MAP_ANONYMOUS | MAP_NORESERVE);
 	if (!memory)
 		return;
 	if (!atomic_compare_exchange_strong(&memory->magic, &found, magic) && found != magic) {

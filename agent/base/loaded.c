@@ -22,7 +22,7 @@ const struct link_map *fxt_loaded_own(void)
 	const struct link_map *own = own_of(_r_debug.r_map);
 
 #if __GLIBC_PREREQ(2, 35)
-	/* Loaded by dlmopen(), the library is in another list. */
+	/* If dlmopen() loaded the library, it is in another list. */
 	const struct r_debug_extended *space = (const struct r_debug_extended *)&_r_debug;
 
 	if (!own && _r_debug.r_version > 1)
@@ -41,7 +41,8 @@ const struct link_map *fxt_loaded_first(void)
 	return object;
 }
 
-/* Some objects have addresses here, others what has to be added to where they were loaded. */
+/* Returns a table's address. Some objects have it in the entry, others have there what is to be added to
+ * the object's own address. */
 static const void *table_at(const struct link_map *object, const ElfW(Dyn) *entry)
 {
 	uintptr_t value = entry->d_un.d_ptr;
@@ -86,7 +87,7 @@ struct fxt_export_name fxt_export_name(const char *text)
 	return name;
 }
 
-/* strcmp() may be the program's. */
+/* Compares two texts. strcmp() may be the program's. */
 static bool is_same(const char *a, const char *b)
 {
 	while (*a && *a == *b) {
@@ -96,7 +97,7 @@ static bool is_same(const char *a, const char *b)
 	return *a == *b;
 }
 
-/* Whether the index of a version stands for the one of that name. */
+/* Tells whether the version at this index has that name. */
 static bool is_version(const struct fxt_loaded *t, unsigned index, const char *version)
 {
 	const char *at = t->definitions;
@@ -105,7 +106,8 @@ static bool is_version(const struct fxt_loaded *t, unsigned index, const char *v
 	while (at) {
 		definition = (const ElfW(Verdef) *)at;
 		if (definition->vd_ndx == index)
-			return is_same(t->strings + ((const ElfW(Verdaux) *)(at + definition->vd_aux))->vda_name, version);
+			return is_same(t->strings +
+				       ((const ElfW(Verdaux) *)(at + definition->vd_aux))->vda_name, version);
 		at = definition->vd_next ? at + definition->vd_next : NULL;
 	}
 	return false;
@@ -116,7 +118,8 @@ static bool is_meant(const struct fxt_loaded *t, uint32_t i, const char *name, c
 	const ElfW(Sym) *symbol = (const ElfW(Sym) *)t->symbols + i;
 	unsigned type = ELF64_ST_TYPE(symbol->st_info);
 
-	if (symbol->st_shndx == SHN_UNDEF || !symbol->st_value || (type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE) ||
+	if (symbol->st_shndx == SHN_UNDEF || !symbol->st_value ||
+	    (type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE) ||
 	    ELF64_ST_BIND(symbol->st_info) == STB_LOCAL || !is_same(t->strings + symbol->st_name, name))
 		return false;
 	if (!t->versions)
@@ -126,10 +129,12 @@ static bool is_meant(const struct fxt_loaded *t, uint32_t i, const char *name, c
 	return is_version(t, t->versions[i] & ~HIDDEN_VERSION, version);
 }
 
-/* The index of the symbol; 0: it is not here. */
-static uint32_t find_by_gnu_hash(const struct fxt_loaded *t, const struct fxt_export_name *name, const char *version)
+/* Returns the index of the symbol, or 0 if the object does not export it. */
+static uint32_t find_by_gnu_hash(const struct fxt_loaded *t, const struct fxt_export_name *name,
+				 const char *version)
 {
-	uint32_t buckets = t->gnu_hash[0], first = t->gnu_hash[1], words = t->gnu_hash[2], hash = name->gnu_hash, i, other;
+	uint32_t buckets = t->gnu_hash[0], first = t->gnu_hash[1], words = t->gnu_hash[2],
+		hash = name->gnu_hash, i, other;
 	const uint32_t *bucket = t->gnu_hash + 4 + 2 * words, *chain = bucket + buckets;
 
 	if (!buckets || !fxt_loaded_may_have(t, name))
@@ -146,8 +151,9 @@ static uint32_t find_by_gnu_hash(const struct fxt_loaded *t, const struct fxt_ex
 	return 0;
 }
 
-/* The table of objects that were not linked with --hash-style=gnu. */
-static uint32_t find_by_hash(const struct fxt_loaded *t, const struct fxt_export_name *name, const char *version)
+/* Does the same with the table of objects that were not linked with --hash-style=gnu. */
+static uint32_t find_by_hash(const struct fxt_loaded *t, const struct fxt_export_name *name,
+			     const char *version)
 {
 	uint32_t buckets = t->hash[0], hash = 0, high, i;
 	const uint32_t *bucket = t->hash + 2, *chain = bucket + buckets;
@@ -166,13 +172,14 @@ static uint32_t find_by_hash(const struct fxt_loaded *t, const struct fxt_export
 	return 0;
 }
 
-/* What an indirect function chooses for this processor. */
+/* Returns the function that an indirect function's resolver chooses for this processor. */
 static void *chosen_by(uintptr_t resolver)
 {
 #ifdef __aarch64__
 	__ifunc_arg_t argument = {sizeof(argument), getauxval(AT_HWCAP), getauxval(AT_HWCAP2)};
 
-	return ((void *(*)(uint64_t, const __ifunc_arg_t *))resolver)(argument._hwcap | _IFUNC_ARG_HWCAP, &argument);
+	return ((void *(*)(uint64_t, const __ifunc_arg_t *))resolver)(argument._hwcap | _IFUNC_ARG_HWCAP,
+								      &argument);
 #else
 	return ((void *(*)(void))resolver)();
 #endif

@@ -10,7 +10,7 @@
 
 static bool quiet;
 
-/* What the process was started with as its standard error; all 0: nothing. */
+/* The standard error that the process was started with; all 0: there was none. */
 static struct {
 	dev_t device;
 	ino_t inode;
@@ -28,18 +28,19 @@ void fxt_log_start(void)
 	standard_error.type = status.st_mode & S_IFMT;
 }
 
-/* Whether descriptor 2 is still that: a program that closes its standard error may get the number for a file
- * of its own. */
+/* Tells whether descriptor 2 is still the standard error: a program that closes it may get the number for a
+ * file of its own. */
 static bool is_standard_error(void)
 {
 	struct stat status;
 
-	return !fxt_sys_fstat(2, &status) && status.st_dev == standard_error.device && status.st_ino == standard_error.inode &&
+	return !fxt_sys_fstat(2, &status) && status.st_dev == standard_error.device &&
+		status.st_ino == standard_error.inode &&
 	       (status.st_mode & S_IFMT) == standard_error.type;
 }
 
-/* Whoever read it may be gone, and a file may have reached the limit of its size: neither may kill the
- * program. */
+/* Writes the line. Its reader may be gone, or a file may have reached the limit of its size. The signals of
+ * either must not kill the program. */
 static void put(const char *text, size_t bytes)
 {
 	uint64_t mask = fxt_sys_block_signals();

@@ -9,10 +9,11 @@
 #include "writer/decimal.h"
 
 enum {
-	MAX_PADDING = 4096,             /* of what is asked for beside a string: more than that is nothing to read */
+	/* of what is asked for beside a string; nobody reads more than that */
+	MAX_PADDING = 4096,
 	MAX_FRACTION = 60,
-	INTEGER_BYTES = 64,             /* %b of 64 bits */
-	FLOAT_BYTES = 400,              /* %f of any double, or of a long double below FLOAT_MAX */
+	INTEGER_BYTES = 64,             /* room for 64 binary digits */
+	FLOAT_BYTES = 400,              /* room for %f of any double, or of a long double below FLOAT_MAX */
 	FLOAT_STACK_BYTES = 8192,
 };
 #define FLOAT_MAX 1e300L
@@ -27,7 +28,8 @@ struct spec {
 	uint32_t conversion;
 };
 
-/* The state of one pass: a va_list cannot be handed down by its address everywhere. */
+/* The state of one pass. It holds the va_list, because the address of a va_list cannot be passed on
+ * everywhere. */
 struct pass {
 	struct fxt_format_out *out;
 	const struct fxt_format *format;
@@ -36,7 +38,7 @@ struct pass {
 
 /* -- Output ------------------------------------------------------------------------------------ */
 
-/* Bytes that are so many units. */
+/* Puts bytes that count as so many units. */
 static void put_counted(struct fxt_format_out *out, const char *bytes, size_t count, uint64_t units)
 {
 	out->count += units;
@@ -94,9 +96,9 @@ static size_t encode(char *out, wchar_t wide)
 	return 4;
 }
 
-/* A number or the like: prefix, zeros and body, filled up to the width. */
-static void put_field(const struct pass *pass, const struct spec *spec, const char *prefix, size_t zeros, const char *body,
-		      size_t count)
+/* Puts a number or something like it: prefix, zeros and body, filled up to the width. */
+static void put_field(const struct pass *pass, const struct spec *spec, const char *prefix, size_t zeros,
+		      const char *body, size_t count)
 {
 	size_t used = strlen(prefix) + zeros + count, padding = spec->width > used ? spec->width - used : 0;
 
@@ -131,7 +133,8 @@ static int64_t take_signed(struct pass *pass, enum length length)
 	}
 }
 
-static void put_integer(const struct pass *pass, const struct spec *spec, uint64_t value, unsigned base, const char *prefix)
+static void put_integer(const struct pass *pass, const struct spec *spec, uint64_t value, unsigned base,
+			const char *prefix)
 {
 	const char *digits = spec->conversion == 'X' ? "0123456789ABCDEF" : "0123456789abcdef";
 	char text[INTEGER_BYTES];
@@ -204,13 +207,13 @@ static int convert(struct pass *pass, const struct spec *spec, char *text)
 	if (spec->length != LONG_DOUBLE)
 		return strfromd(text, FLOAT_BYTES, how, va_arg(pass->list, double));
 	value = va_arg(pass->list, long double);
-	/* Large ones are made in memory that is allocated. */
+	/* The C library allocates memory for large ones. */
 	if (value > FLOAT_MAX || value < -FLOAT_MAX)
 		return -1;
 	return strfroml(text, FLOAT_BYTES, how, value);
 }
 
-/* A function of its own: its frame is large. */
+/* This is a function of its own because its frame is large. */
 static __attribute__((noinline)) bool put_float(struct pass *pass, const struct spec *spec)
 {
 	char text[FLOAT_BYTES], prefix[4] = "";
@@ -240,7 +243,7 @@ static __attribute__((noinline)) bool put_float(struct pass *pass, const struct 
 
 /* -- Text -------------------------------------------------------------------------------------- */
 
-/* The bytes of a string that are within the precision. */
+/* Returns how many bytes of a string are within the precision. */
 static size_t narrow_bytes(const struct pass *pass, const char *text, int precision)
 {
 	size_t bytes = 0, n = 0;
@@ -275,7 +278,7 @@ static void put_wide(const struct pass *pass, const struct spec *spec, const wch
 	size_t units = 0, count = 0, padding, n;
 	char bytes[4];
 
-	/* Not one more is looked at than may be there. */
+	/* No character is looked at that may not be there. */
 	for (; spec->precision < 0 || units < (size_t)spec->precision; count++, units += n) {
 		if (!text[count])
 			break;
@@ -330,7 +333,7 @@ static uint32_t character_at(const struct fxt_format *format, size_t at)
 	return format->wide ? (uint32_t)format->wide[at] : (unsigned char)format->narrow[at];
 }
 
-/* False: it is larger than anybody reads. */
+/* Reads a number or takes it from the arguments. Returns false if it is larger than anybody reads. */
 static bool read_number(struct pass *pass, size_t *at, int *number)
 {
 	uint32_t c = character_at(pass->format, *at);
@@ -353,7 +356,7 @@ static bool read_flag(struct spec *spec, uint32_t c)
 	case ' ': spec->space = true; return true;
 	case '#': spec->alternate = true; return true;
 	case '0': spec->zero = true; return true;
-	case '\'': return true;         /* groups nothing in the C locale */
+	case '\'': return true;         /* this groups no digits in the C locale */
 	default: return false;
 	}
 }
@@ -376,7 +379,7 @@ static enum length read_length(const struct fxt_format *format, size_t *at)
 	}
 }
 
-/* What follows a percent sign, up to its conversion. */
+/* Reads what follows a percent sign, with the conversion. */
 static bool read_spec(struct pass *pass, size_t *at, struct spec *spec)
 {
 	int number;
@@ -444,7 +447,7 @@ void fxt_format_wide(struct fxt_format_out *out, const wchar_t *text, size_t cou
 		put_counted(out, bytes, encode(bytes, text[i]), 1);
 }
 
-/* What lies before the next percent sign, or the end; returns where that is. */
+/* Puts the text in front of the next percent sign, or of the end. Returns the position of that. */
 static size_t put_literal(const struct pass *pass, size_t at)
 {
 	size_t end = at;

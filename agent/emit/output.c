@@ -6,7 +6,8 @@
 
 #include "writer/decimal.h"
 
-/* A name that is part of a file's: no directory may come of it. */
+/* Copies a name that becomes part of a file's name. Its slashes become underscores, so that it names no
+ * directory. */
 static size_t part(char *out, const char *text, size_t bytes)
 {
 	size_t n = strnlen(text, bytes), i;

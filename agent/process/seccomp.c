@@ -19,11 +19,11 @@
 #define ARCH_VALUE AUDIT_ARCH_AARCH64
 #endif
 
-/* An address that looks like one of ours, and a descriptor. */
+/* An address that looks like one of ours, and a number that looks like our descriptor. */
 #define SOMEWHERE ((uint64_t)(uintptr_t)&fxt_forbidden)
 enum { OUR_FD = 1024 };
 
-/* The calls we make, with arguments of the sort we give them: a filter may look at those. */
+/* The calls that we make, with arguments of the sort that we pass, because a filter may look at those. */
 static const struct call {
 	int number;
 	uint64_t args[6];
@@ -37,7 +37,8 @@ static const struct call {
 	{SYS_rt_tgsigqueueinfo, {1000, 1000, SIGBUS, 1 << 16}},
 	{SYS_write, {2, 1 << 16, 100}},
 	{SYS_mmap, {0, 1 << 20, PROT_READ | PROT_WRITE, MAP_SHARED, OUR_FD, 1 << 20}},
-	{SYS_mmap, {0, 1 << 16, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, UINT64_MAX, 0}},
+	{SYS_mmap,
+	 {0, 1 << 16, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, UINT64_MAX, 0}},
 	{SYS_munmap, {1 << 20, 1 << 20}},
 	{SYS_madvise, {1 << 20, 1 << 20, MADV_DONTDUMP}},
 	{SYS_pwritev, {OUR_FD, 1 << 16, 4, 1 << 20}},
@@ -98,7 +99,7 @@ static bool holds(unsigned operation, uint32_t a, uint32_t b)
 	}
 }
 
-/* What the filter returns for a call. What the kernel would refuse as a filter is left to it. */
+/* Returns the filter's action for a call. A filter that the kernel would refuse need not be right here. */
 static uint32_t run(const struct sock_fprog *filter, const struct seccomp_data *data)
 {
 	uint32_t a = 0, x = 0, memory[BPF_MEMWORDS] = {0}, word;
@@ -174,8 +175,8 @@ unsigned fxt_seccomp_expect(const struct sock_fprog *filter)
 		fxt_agent_suspend("the program is in strict seccomp mode: nothing is recorded from here on");
 	if (!filter || forbidden & FXT_NO_LOCKS)
 		forbidden = FXT_NO_CALLS | FXT_NO_APART | FXT_NO_SIGNAL;
-	/* The last moment for a fixed buffer to get what it may need later. Where no descriptor is kept, that
-	 * takes other calls as well. */
+	/* This is the last moment at which a fixed buffer can get what it may need later. If no descriptor
+	 * is kept, that takes further calls as well. */
 	if (filter && (forbidden & FXT_NO_GROWTH || (forbidden && fxt_agent.buffer.fd < 0)))
 		fxt_agent_reserve();
 	return atomic_fetch_or_explicit(&fxt_forbidden, forbidden, memory_order_relaxed);
