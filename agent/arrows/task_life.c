@@ -1,6 +1,6 @@
-/* See task_life.h. Children are in a table without a lock: whoever reaps them may be a handler that interrupts
- * whoever made them, and the child of a vfork that is killed would leave a lock behind in its parent.
- */
+/* See task_life.h. Children are in a table without a lock. A child may be reaped by a handler that
+ * interrupts the thread which made the child, and the child of a vfork that is killed would leave a lock
+ * locked in its parent. */
 #include "task_life.h"
 
 #include <string.h>
@@ -16,16 +16,17 @@
 enum {
 	BUCKETS = 256,
 	THREAD_NAME_BYTES = 16,         /* as the kernel has it */
-	CHILDREN = 8,                   /* in a bucket; those beyond have no lifetime */
+	CHILDREN = 8,                   /* of a bucket; further children have no lifetime */
 };
 
-/* What an entry holds: the child's pid and one of these. An entry that is being filled belongs to whoever
- * fills it. */
+/* The states of an entry, whose word has the child's pid and one of these. An entry that is being filled
+ * belongs to the thread that fills it. */
 enum state {
 	FREE,
 	FILLED,
-	BORN,                           /* began, as `life` */
-	REAPED,                         /* before it was known to have begun: at end_ns, with `status` */
+	BORN,                           /* the lifetime `life` began */
+	/* the child was reaped before it was known to have begun: at at_ns, with `status` */
+	REAPED,
 };
 
 struct child {
@@ -35,7 +36,7 @@ struct child {
 	int status;
 };
 
-static _Atomic(struct child *) children;        /* CHILDREN for each of BUCKETS; made when there is one for the first time */
+static _Atomic(struct child *) children;        /* CHILDREN for each of BUCKETS; made for the first child */
 static atomic_int expected;
 
 /* -- Events ------------------------------------------------------------------------------------ */
@@ -57,7 +58,7 @@ void fxt_life_thread_begins(struct fxt_thread *thread, uint64_t at_ns)
 	thread->life = 0;
 	if (!at)
 		return;
-	/* By this others name it when they wait for its end. */
+	/* Other threads name this thread by its handle when they wait for its end. */
 	if (thread->handle) {
 		at = fxt_put_uint(at, FXT_STR_thread, thread->handle);
 		arguments++;
@@ -73,7 +74,7 @@ static size_t read_name(char name[THREAD_NAME_BYTES])
 	size_t bytes;
 
 	memset(name, 0, THREAD_NAME_BYTES);
-	/* A filter may kill for the call. */
+	/* A filter may kill the process for the call. */
 	if (fxt_is_filtered() || FXT_SYSCALL2(SYS_prctl, PR_GET_NAME, name))
 		return 0;
 	bytes = strnlen(name, THREAD_NAME_BYTES - 1);
@@ -87,7 +88,7 @@ void fxt_life_thread_ends(struct fxt_thread *thread)
 	size_t bytes;
 
 	thread->life = 0;
-	/* One that ends when nothing is recorded any more was there for as long as something was. */
+	/* A thread that ends when nothing is recorded any more was there for as long as anything was. */
 	if (!life || !fxt_is_on(FXT_CAT_pthread))
 		return;
 	bytes = thread == fxt_self ? read_name(name) : 0;
@@ -99,7 +100,7 @@ void fxt_life_thread_ends(struct fxt_thread *thread)
 	fxt_async_commit_end(thread, at, life, NAMES(pthread, thread), bytes != 0);
 }
 
-/* `pid` may be 0: it is not known yet. */
+/* Writes a child's begin. `pid` is 0 if it is not known yet. */
 static uint64_t begin_child(struct fxt_thread *thread, uint64_t at_ns, uint32_t pid)
 {
 	uint64_t *at = fxt_reserve_extra(thread, at_ns, 2 + 2 + 1);
@@ -138,7 +139,7 @@ static uint64_t word_of(uint32_t pid, enum state state)
 	return (uint64_t)pid << 8 | state;
 }
 
-/* NULL: there is no memory. */
+/* Returns the bucket of a pid, or NULL if there is no memory. */
 static struct child *bucket_of(uint32_t pid)
 {
 	struct child *all = atomic_load_explicit(&children, memory_order_acquire), *made;
@@ -155,8 +156,9 @@ static struct child *bucket_of(uint32_t pid)
 	return all + (size_t)(pid % BUCKETS) * CHILDREN;
 }
 
-/* The caller has the entry to itself, its state being FILLED. One of another child that was reaped, and that
- * nobody has asked for since, may be had. */
+/* Takes an entry for the child. The caller has it alone, because its state is FILLED. An entry of another
+ * child that was reaped, and for which nobody has asked since, is taken as well. Returns NULL if there is
+ * none. */
 static struct child *take_free(uint32_t pid)
 {
 	struct child *child, *bucket = bucket_of(pid);
@@ -171,7 +173,7 @@ static struct child *take_free(uint32_t pid)
 	return NULL;
 }
 
-/* The child's entry in that state; a copy is made and the entry is free. */
+/* Copies the child's entry that has this state, and frees the entry. Returns false if there is none. */
 static bool take(uint32_t pid, enum state state, struct child *copy)
 {
 	struct child *child, *bucket = bucket_of(pid);
@@ -204,8 +206,9 @@ void fxt_life_child_begins(struct fxt_thread *thread, uint64_t at_ns, uint32_t p
 	child->at_ns = at_ns;
 	child->life = begin_child(thread, at_ns, pid);
 	atomic_store(&child->word, child->life ? word_of(pid, BORN) : FREE);
-	/* Whoever reaps it now looks for this entry after making its own; so one of the two finds the
-	 * other's. There may be one of an earlier child, which nobody has asked for. */
+	/* A thread that reaps the child now makes its own entry first and then looks for this one, so one
+	 * of the two finds the other's. There may also be an entry of an earlier child, for which nobody
+	 * has asked. */
 	while (take(pid, REAPED, &reaped))
 		if (reaped.at_ns > at_ns && take(pid, BORN, &born))
 			end_child(thread, born.life, reaped.at_ns, pid, reaped.status);
@@ -245,7 +248,7 @@ void fxt_life_hidden_ends(struct fxt_thread *thread, uint64_t life, uint64_t end
 void fxt_life_after_fork(void)
 {
 	atomic_store(&expected, 0);
-	/* Emptied and not unmapped: see fork.c. */
+	/* The memory is emptied and not unmapped: see fork.c. */
 	if (atomic_load(&children) &&
 	    fxt_sys_madvise(atomic_load(&children), BUCKETS * CHILDREN * sizeof(struct child), MADV_DONTNEED))
 		atomic_store(&children, NULL);

@@ -1,4 +1,4 @@
-/* Turning a lane to its next chunk. Called in the middle of an emission; any context. */
+/* Lanes turn to their next chunk here. Called in the middle of an emission; any context. */
 #include <errno.h>
 #include <string.h>
 #include <time.h>
@@ -11,10 +11,10 @@
 #include "trace_file.h"
 #include "writer/fxt_encode.h"
 
-/* What a chunk has room for at most: its thread's record, in front, has a slack too. */
+/* The longest record that fits into a chunk. The thread's record in front has a slack too. */
 enum { MOST_WORDS = FXT_CHUNK_WORDS - 8 * FXT_LANE_SLACK_WORDS };
 
-/* The chunk is done with; what the storage cannot keep of it is lost after all. */
+/* Finishes a chunk. Events of it that the storage cannot keep are lost after all. */
 static void finish(uint32_t number, uint32_t events, uint64_t last_ns)
 {
 	uint32_t lost = fxt_storage_finish(fxt_agent.storage, number, events, last_ns);
@@ -27,10 +27,12 @@ static void finish(uint32_t number, uint32_t events, uint64_t last_ns)
 
 void fxt_lane_give_back(struct fxt_thread *thread, struct fxt_lane *lane, uint64_t hold)
 {
-	/* Before the exchange: afterwards its thread may have begun to count in another chunk. */
+	/* They are read before the exchange, because afterwards the thread may count in another chunk. */
 	uint32_t number = (uint32_t)hold, events = lane->events;
 
-	if (hold && atomic_compare_exchange_strong_explicit(&lane->hold, &hold, 0, memory_order_acq_rel, memory_order_relaxed))
+	if (hold &&
+	    atomic_compare_exchange_strong_explicit(&lane->hold, &hold, 0, memory_order_acq_rel,
+						    memory_order_relaxed))
 		finish(number, events, thread->last_ns);
 }
 
@@ -39,20 +41,24 @@ bool fxt_lane_give_back_full(struct fxt_full_chunk *full)
 	uint64_t hold = atomic_load_explicit(&full->hold, memory_order_acquire), last_ns = full->last_ns;
 	uint32_t events = full->events;
 
-	if (!hold || !atomic_compare_exchange_strong_explicit(&full->hold, &hold, 0, memory_order_acq_rel, memory_order_relaxed))
+	if (!hold ||
+	    !atomic_compare_exchange_strong_explicit(&full->hold, &hold, 0, memory_order_acq_rel,
+						     memory_order_relaxed))
 		return false;
 	finish((uint32_t)hold, events, last_ns);
 	return true;
 }
 
-/* In a ring: the chunk that is full takes the place of the one before. */
+/* Keeps the full chunk of a ring in the place of the one before. */
 static void keep_full(struct fxt_thread *thread, struct fxt_lane *lane)
 {
 	struct fxt_full_chunk *full = &thread->full[lane - thread->lanes];
 	uint64_t hold = atomic_load_explicit(&lane->hold, memory_order_acquire);
 
-	/* It had to be given back, or somebody took it away. */
-	if (!hold || !atomic_compare_exchange_strong_explicit(&lane->hold, &hold, 0, memory_order_acq_rel, memory_order_relaxed))
+	/* The chunk had to be given back, or somebody took it away. */
+	if (!hold ||
+	    !atomic_compare_exchange_strong_explicit(&lane->hold, &hold, 0, memory_order_acq_rel,
+						     memory_order_relaxed))
 		return;
 	fxt_lane_give_back_full(full);
 	full->events = lane->events;
@@ -60,7 +66,8 @@ static void keep_full(struct fxt_thread *thread, struct fxt_lane *lane)
 	atomic_store_explicit(&full->hold, hold, memory_order_release);
 }
 
-/* What may pass: a file system or a quota that is full. The size the user allowed stays used up. */
+/* Tells whether a failure may pass: a file system or a quota that is full. The size that the user allowed
+ * stays used up. */
 static bool may_pass(int failure)
 {
 	return failure == -ENOSPC || failure == -EDQUOT;
@@ -79,12 +86,13 @@ static bool give_back_own(struct fxt_thread *thread, struct fxt_lane *lane)
 /* What comes of looking for a chunk. */
 enum outcome { TURNED, DROPPED, MAY_PASS };
 
-/* *waited_ns: since when the thread has waited for room, or the ring for a snapshot of the chunk; 0: not at
- * all. */
-static enum outcome take_chunk(struct fxt_thread *thread, struct fxt_lane *lane, struct fxt_chunk *chunk, uint64_t *waited_ns)
+/* Takes a chunk. `*waited_ns` is since when the thread has waited for room, or the ring for a snapshot of
+ * the chunk; 0: nobody waited. */
+static enum outcome take_chunk(struct fxt_thread *thread, struct fxt_lane *lane, struct fxt_chunk *chunk,
+			       uint64_t *waited_ns)
 {
-	/* No clock is read at first: the end of the call that is being recorded stays the thread's last time,
-	 * unless it has to wait. */
+	/* No clock is read at first. The end of the call that is being recorded stays the thread's last
+	 * time, unless the thread has to wait. */
 	uint64_t before_ns = *waited_ns ? fxt_now(thread) : thread->last_ns + 1;
 
 	if (fxt_storage_take(fxt_agent.storage, before_ns, chunk)) {
@@ -92,12 +100,14 @@ static enum outcome take_chunk(struct fxt_thread *thread, struct fxt_lane *lane,
 			*waited_ns = before_ns;
 		return TURNED;
 	}
-	/* Too many threads for the ring, each with a chunk that it began some time ago. */
-	while (fxt_agent.config.mode == FXT_CIRCULAR && (give_back_own(thread, lane) || fxt_threads_give_back_idlest(thread)))
+	/* There are too many threads for the ring, each with a chunk that it began some time ago. */
+	while (fxt_agent.config.mode == FXT_CIRCULAR &&
+	       (give_back_own(thread, lane) || fxt_threads_give_back_idlest(thread)))
 		if (fxt_storage_take(fxt_agent.storage, before_ns, chunk))
 			return TURNED;
-	/* The child of a vfork would wait for its parent, who waits for it. */
-	if (!fxt_agent.config.wait_on_full || !may_pass(fxt_storage_failure(fxt_agent.storage)) || fxt_may_not_lock())
+	/* The child of a vfork would wait for its parent, which waits for it. */
+	if (!fxt_agent.config.wait_on_full || !may_pass(fxt_storage_failure(fxt_agent.storage)) ||
+	    fxt_may_not_lock())
 		return DROPPED;
 	if (!*waited_ns) {
 		*waited_ns = before_ns;
@@ -122,13 +132,15 @@ static void put_head(struct fxt_thread *thread, struct fxt_lane *lane, uint64_t 
 	uint64_t record[8];
 
 	if (thread->index)
-		put_first(lane, record, fxt_encode_thread(record, 3, thread->index, thread->pid, thread->tid));
+		put_first(lane, record,
+			  fxt_encode_thread(record, 3, thread->index, thread->pid, thread->tid));
 	if (waited_ns)
 		put_first(lane, record,
 			  fxt_encode_event(record, 8, FXT_EVENT_DURATION_COMPLETE, waited_ns,
 					   (struct fxt_thread_ref){thread->index, thread->pid, thread->tid},
-					   FXT_INDEXED(FXT_STR_CATEGORIES + FXT_BIT_agent), FXT_INDEXED(FXT_STR_waiting),
-					   (struct fxt_args){0}, fxt_now(thread)));
+					   FXT_INDEXED(FXT_STR_CATEGORIES + FXT_BIT_agent),
+					   FXT_INDEXED(FXT_STR_waiting), (struct fxt_args){0},
+					   fxt_now(thread)));
 }
 
 unsigned fxt_lanes_left(struct fxt_lane *lowest, const struct fxt_lane *end)
@@ -141,16 +153,17 @@ unsigned fxt_lanes_left(struct fxt_lane *lowest, const struct fxt_lane *end)
 	return without;
 }
 
-/* A handler that leaves an emission by longjmp leaves its level raised too. An emission that was interrupted
- * by the handler we are in lies above us on the stack; what lies below was left. */
+/* Lowers the level past emissions that were left by longjmp, and returns the lane that is to be used. An
+ * emission that was interrupted by the present handler has its frame above ours on the stack; one whose
+ * frame lies below was left. */
 static struct fxt_lane *lower_what_was_left(struct fxt_thread *thread, struct fxt_lane *lane)
 {
 	struct fxt_lane *lowest = lane;
 	uintptr_t here = lane->raised_at;
 	unsigned lost;
 
-	while (lowest > thread->lanes && fxt_on_own_stack(thread, here) && fxt_on_own_stack(thread, lowest[-1].raised_at) &&
-	       lowest[-1].raised_at <= here)
+	while (lowest > thread->lanes && fxt_on_own_stack(thread, here) &&
+	       fxt_on_own_stack(thread, lowest[-1].raised_at) && lowest[-1].raised_at <= here)
 		lowest--;
 	if (lowest == lane || fxt_on_alternate_stack())
 		return lane;
@@ -163,16 +176,17 @@ static struct fxt_lane *lower_what_was_left(struct fxt_thread *thread, struct fx
 	return lowest;
 }
 
-/* On its own: its frame is more than a short stack may have. With signals blocked: what a turn has half done
- * can neither be left by longjmp, nor go on in the child of a fork. *why: if it is dropped. *waited_ns: as
- * take_chunk() has it, of earlier tries too. */
-static __attribute__((noinline)) enum outcome turn(struct fxt_thread *thread, struct fxt_lane *lane, size_t words, enum fxt_loss *why,
-						   uint64_t *waited_ns)
+/* Turns a lane to its next chunk. This is a function of its own, because its frame is larger than what a
+ * short stack may have left. The caller has blocked signals, so that a turn that is half done is neither
+ * left by longjmp nor goes on in the child of a fork. `*why` is why the record is dropped, if it is.
+ * `*waited_ns` is as in take_chunk(), and includes earlier tries. */
+static __attribute__((noinline)) enum outcome turn(struct fxt_thread *thread, struct fxt_lane *lane,
+						   size_t words, enum fxt_loss *why, uint64_t *waited_ns)
 {
 	struct fxt_chunk chunk;
 	enum outcome outcome;
 
-	/* The last lanes are a fence: handlers nest this deep. */
+	/* The last lanes are a fence: handlers are nested that deep. */
 	*why = FXT_LOSS_SIGNALS;
 	if (lane >= thread->lanes + FXT_LANES)
 		return DROPPED;
@@ -182,7 +196,7 @@ static __attribute__((noinline)) enum outcome turn(struct fxt_thread *thread, st
 	*why = FXT_LOSS_ROOM;
 	if (!thread->ready && !fxt_thread_ready(thread))
 		return DROPPED;
-	/* Becoming ready writes records of its own, in the same lane; or this is a lower one. */
+	/* Becoming ready writes records to the same lane. Or this is a lower lane, which has room. */
 	if (fxt_lane_has(lane, words))
 		return TURNED;
 	atomic_store_explicit(&lane->limit, 0, memory_order_relaxed);
@@ -197,14 +211,16 @@ static __attribute__((noinline)) enum outcome turn(struct fxt_thread *thread, st
 	put_head(thread, lane, *waited_ns);
 	fxt_agent_overwritten(&chunk, thread->last_ns);
 	fxt_sample_renewed(thread, thread->last_ns);
-	/* Not fxt_lane_has(): somebody may want this chunk already. He gets it after this record. A small
-	 * chunk at the end of a file that was rewritten may be too short. */
+	/* This is not fxt_lane_has(), because another thread may want this chunk already; it gets the chunk
+	 * after this record. A small chunk at the end of a file that was rewritten may be too short. */
 	*why = FXT_LOSS_SIZE;
 	return lane->at + words + FXT_LANE_SLACK_WORDS < lane->end ? TURNED : DROPPED;
 }
 
-/* FXT_ON_FULL=wait: for room that may come, and with the program's signals. */
-static enum outcome turn_or_wait(struct fxt_thread *thread, struct fxt_lane *lane, size_t words, enum fxt_loss *why)
+/* Turns the lane. With FXT_ON_FULL=wait it waits for room that may come, and signals are delivered
+ * meanwhile. */
+static enum outcome turn_or_wait(struct fxt_thread *thread, struct fxt_lane *lane, size_t words,
+				 enum fxt_loss *why)
 {
 	static const struct timespec pause = {0, 10 * 1000 * 1000};
 	uint64_t mask, waited_ns = 0;
@@ -220,8 +236,8 @@ static enum outcome turn_or_wait(struct fxt_thread *thread, struct fxt_lane *lan
 	}
 }
 
-/* The emission is over, without its record. Deferred work would never be done where nothing is written any
- * more. */
+/* Ends the emission without its record. Deferred work is done here too, because otherwise it would never be
+ * done after nothing can be written any more. */
 static void give_up(struct fxt_thread *thread, struct fxt_lane *lane, bool is_call)
 {
 	fxt_lane_lower(thread, lane);
@@ -245,7 +261,8 @@ struct fxt_lane *fxt_lane_turn(struct fxt_thread *thread, struct fxt_lane *lane,
 		if (is_call)
 			fxt_agent_count_short(thread->last_ns);
 	} else if (turn_or_wait(thread, lane, words, &why) == TURNED) {
-		/* What was written on the way, in the same lane, was raised further down. */
+		/* Records that were written on the way, to the same lane, raised it further down on the
+		 * stack. */
 		lane->raised_at = here;
 		return lane;
 	} else if (is_call) {

@@ -1,7 +1,7 @@
-/* See sample.h. Some 6 microseconds of system calls in 10 ms: files are opened for each sample and closed
- * again, as a descriptor that stays would be one more that the program can meet. In a process with several
- * threads that takes a task of its own (writer/apart.h), some 20 microseconds, so it is done for one sample
- * in ten. */
+/* See sample.h. A sample takes some 6 microseconds of system calls in 10 ms. Files are opened for each
+ * sample and closed again, because a descriptor that stays open would be one more that the program can
+ * meet. In a process with several threads that needs a task of its own (writer/apart.h), which takes some
+ * 20 microseconds, so it is done for one sample in ten. */
 #include "sample.h"
 
 #include <sys/auxv.h>
@@ -13,13 +13,14 @@
 
 enum {
 	SAMPLE_NS = 10 * 1000 * 1000,
-	RSS_AMONG_THREADS = 10,         /* samples to one reading of the resident memory */
+	RSS_AMONG_THREADS = 10,         /* samples for one reading of the resident memory */
 };
 
 static struct {
 	_Atomic uint64_t next_ns;
 	atomic_uint rss_skipped;
-	atomic_bool rss_failed, threads_failed, descriptors_failed;     /* whom it fails once is not asked again */
+	/* a reading that has failed once is not tried again */
+	atomic_bool rss_failed, threads_failed, descriptors_failed;
 } sample_state;
 
 void fxt_sample_after_fork(void)
@@ -29,7 +30,8 @@ void fxt_sample_after_fork(void)
 
 static bool is_due(uint64_t now_ns)
 {
-	return fxt_is_on(FXT_CAT_counter) && now_ns >= atomic_load_explicit(&sample_state.next_ns, memory_order_relaxed);
+	return fxt_is_on(FXT_CAT_counter) &&
+		now_ns >= atomic_load_explicit(&sample_state.next_ns, memory_order_relaxed);
 }
 
 void fxt_sample_renewed(struct fxt_thread *thread, uint64_t now_ns)
@@ -38,7 +40,7 @@ void fxt_sample_renewed(struct fxt_thread *thread, uint64_t now_ns)
 		fxt_deferred_ask(thread);
 }
 
-/* At least 0, but of the heap. False: there is no room. */
+/* Writes a counter's value, of which only the heap's may be negative. Returns false if there is no room. */
 static bool put(struct fxt_thread *thread, uint64_t now_ns, uint64_t name, uint64_t argument, int64_t value)
 {
 	const uint64_t names = fxt_names_of(FXT_STR_CATEGORIES + FXT_BIT_counter, name);
@@ -48,11 +50,13 @@ static bool put(struct fxt_thread *thread, uint64_t now_ns, uint64_t name, uint6
 		return false;
 	at = value < 0 ? fxt_put_long(at, argument, value) : fxt_put_uint(at, argument, (uint64_t)value);
 	*at++ = 0;      /* the counter's id: there is one of this name in the process */
-	fxt_commit(thread, at, fxt_record_type(FXT_RECORD_EVENT) | fxt_event_type(FXT_EVENT_COUNTER) | fxt_event_args(1) | names);
+	fxt_commit(thread, at,
+		   fxt_record_type(FXT_RECORD_EVENT) | fxt_event_type(FXT_EVENT_COUNTER) | fxt_event_args(1) |
+		   names);
 	return true;
 }
 
-/* The second number of statm, in pages. */
+/* Reads the resident memory: the second number of statm, in pages. */
 static bool read_rss(uint64_t *pages)
 {
 	char text[128];
@@ -70,12 +74,13 @@ static bool read_rss(uint64_t *pages)
 
 static bool rss_is_due(void)
 {
-	if (!fxt_is_alone() && atomic_fetch_add_explicit(&sample_state.rss_skipped, 1, memory_order_relaxed) % RSS_AMONG_THREADS)
+	if (!fxt_is_alone() &&
+	    atomic_fetch_add_explicit(&sample_state.rss_skipped, 1, memory_order_relaxed) % RSS_AMONG_THREADS)
 		return false;
 	return true;
 }
 
-/* A directory for each thread, and two that every directory has. */
+/* Reads the number of threads. The directory has a link for each, and the two that every directory has. */
 static bool read_threads(uint64_t *count)
 {
 	struct stat status;
@@ -86,8 +91,8 @@ static bool read_threads(uint64_t *count)
 	return true;
 }
 
-/* Since Linux 6.2 the directory's size is how many there are; before that it is 0, and they would have to be
- * listed. Ours is none of the program's. */
+/* Reads the number of descriptors, which is the directory's size since Linux 6.2. Before that the size is
+ * 0, and they would have to be listed. The agent's own descriptor does not count. */
 static bool read_descriptors(uint64_t *count)
 {
 	struct stat status;
@@ -98,8 +103,8 @@ static bool read_descriptors(uint64_t *count)
 	return true;
 }
 
-static void put_read(struct fxt_thread *thread, uint64_t now_ns, atomic_bool *failed, bool (*read)(uint64_t *), uint64_t name,
-		     uint64_t argument, uint64_t unit)
+static void put_read(struct fxt_thread *thread, uint64_t now_ns, atomic_bool *failed,
+		     bool (*read)(uint64_t *), uint64_t name, uint64_t argument, uint64_t unit)
 {
 	uint64_t value;
 
@@ -120,11 +125,11 @@ void fxt_sample(struct fxt_thread *thread, uint64_t now_ns)
 		return;
 	now_ns = fxt_now(thread);
 	if (now_ns < next_ns ||
-	    !atomic_compare_exchange_strong_explicit(&sample_state.next_ns, &next_ns, now_ns + SAMPLE_NS, memory_order_relaxed,
-						     memory_order_relaxed))
+	    !atomic_compare_exchange_strong_explicit(&sample_state.next_ns, &next_ns, now_ns + SAMPLE_NS,
+						     memory_order_relaxed, memory_order_relaxed))
 		return;
 	moved = fxt_threads_moved();
-	/* What cannot be written is not asked for. */
+	/* If this cannot be written, the other counters are not read. */
 	if (!put(thread, now_ns, FXT_STR_read, FXT_STR_bytes, (int64_t)moved.read))
 		return;
 	put(thread, now_ns, FXT_STR_written, FXT_STR_bytes, (int64_t)moved.written);
@@ -133,6 +138,8 @@ void fxt_sample(struct fxt_thread *thread, uint64_t now_ns)
 	if (rss_is_due())
 		put_read(thread, now_ns, &sample_state.rss_failed, read_rss, FXT_STR_rss, FXT_STR_bytes,
 			 getauxval(AT_PAGESZ));
-	put_read(thread, now_ns, &sample_state.threads_failed, read_threads, FXT_STR_threads, FXT_STR_count, 1);
-	put_read(thread, now_ns, &sample_state.descriptors_failed, read_descriptors, FXT_STR_descriptors, FXT_STR_count, 1);
+	put_read(thread, now_ns, &sample_state.threads_failed, read_threads, FXT_STR_threads, FXT_STR_count,
+		 1);
+	put_read(thread, now_ns, &sample_state.descriptors_failed, read_descriptors, FXT_STR_descriptors,
+		 FXT_STR_count, 1);
 }

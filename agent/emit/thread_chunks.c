@@ -1,7 +1,6 @@
-/* Taking chunks away from threads that hold more of a ring than there is for all. Called by a thread that
- * finds no chunk, in a turn of its lane (lane.c), any context. And what of all threads found none. See
- * threads.h.
- */
+/* This takes chunks away from threads that hold more of a ring than there is for all. Called by a thread
+ * that finds no chunk, in a turn of its lane (lane.c), in any context. It also adds up the records for
+ * which the threads found no room. See threads.h. */
 #include <linux/membarrier.h>
 
 #include "counter.h"
@@ -14,16 +13,17 @@ void fxt_chunks_start(void)
 	has_membarrier = !FXT_SYSCALL3(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);
 }
 
-/* Every thread of the process that runs executes a barrier before this returns. */
+/* Makes every running thread of the process execute a barrier. Returns false if that is not possible. */
 static bool barrier_everywhere(void)
 {
 	return has_membarrier && !FXT_SYSCALL3(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
 }
 
-/* A thread raises `lane`, then looks at the lane's limit, then writes. Whoever takes its chunk away lowers
- * the limit, then has every thread execute a barrier, then looks at `lane`: if it is not raised the thread
- * will see the limit before it writes again, and turn to another chunk. If it is, it may be writing; it finds
- * the limit at its next record and gives the chunk back itself. */
+/* Takes a thread's chunks away. A thread raises `lane`, then looks at the lane's limit, then writes. The
+ * one that takes the chunk away lowers the limit, then has every thread execute a barrier, then looks at
+ * `lane`. If it is not raised, the thread will see the limit before it writes again, and turn to another
+ * chunk. If it is raised, the thread may be writing; it finds the limit at its next record and gives the
+ * chunk back itself. */
 static bool take_away(struct fxt_thread *thread)
 {
 	struct fxt_lane *lane = thread->lanes;
@@ -39,7 +39,7 @@ static bool take_away(struct fxt_thread *thread)
 	if (!barrier_everywhere())
 		return false;
 	for (i = 0; i < FXT_LANES; i++) {
-		/* Not if it has turned meanwhile. */
+		/* The lane keeps its chunk if it has turned meanwhile. */
 		if (!holds[i] || *(struct fxt_lane *volatile *)&thread->lane > &lane[i] ||
 		    atomic_load_explicit(&lane[i].limit, memory_order_relaxed))
 			continue;
@@ -60,7 +60,7 @@ static bool holds_chunk(const struct fxt_thread *thread)
 	return false;
 }
 
-/* Under the lock. */
+/* Gives back the full chunk that was used longest ago. The caller holds the lock. */
 static bool give_back_full(void)
 {
 	struct fxt_full_chunk *oldest = NULL, *full;
@@ -68,7 +68,8 @@ static bool give_back_full(void)
 
 	for (i = 0; i < fxt_threads.count; i++)
 		for (full = fxt_threads.list[i]->full; full < fxt_threads.list[i]->full + FXT_LANES; full++)
-			if (atomic_load_explicit(&full->hold, memory_order_relaxed) && (!oldest || full->last_ns < oldest->last_ns))
+			if (atomic_load_explicit(&full->hold, memory_order_relaxed) &&
+			    (!oldest || full->last_ns < oldest->last_ns))
 				oldest = full;
 	return oldest && fxt_lane_give_back_full(oldest);
 }
@@ -107,7 +108,7 @@ uint64_t fxt_threads_dropped(void)
 	uint64_t mask = fxt_lock(&fxt_threads.lock), dropped = slot ? fxt_counter_value(slot) : 0;
 	uint32_t i;
 
-	/* Their threads write on. */
+	/* The threads go on counting meanwhile. */
 	for (i = 0; i < fxt_threads.count; i++)
 		dropped += *(volatile uint64_t *)fxt_threads.list[i]->dropped;
 	fxt_unlock(&fxt_threads.lock, mask);

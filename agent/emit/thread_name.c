@@ -1,5 +1,5 @@
-/* Threads' names, as kernel object records. Called as threads become known and when the program names one,
- * any context. See threads.h. */
+/* Threads' names, as kernel object records. Called when threads become known and when the program names a
+ * thread, in any context. See threads.h. */
 #include <string.h>
 #include <sys/prctl.h>
 
@@ -35,7 +35,8 @@ void fxt_thread_tell_name(struct fxt_thread *thread, const struct fxt_thread *of
 		FXT_SYSCALL2(SYS_prctl, PR_GET_NAME, name);
 		bytes = strnlen(name, NAME_BYTES - 1);
 	} else {
-		/* As this /proc has it: where it shows other numbers, those of the trace are they. */
+		/* The path has the number that this /proc shows. If that differs from the thread's own, it
+		 * is the number that the trace has. */
 		comm_path(path, fxt_agent.koid_kind == FXT_KOID_SHOWN ? of->tid : of->own_tid);
 		n = fxt_read_file(path, name, NAME_BYTES);
 		if (n < 0)
@@ -59,7 +60,8 @@ void fxt_thread_renamed(struct fxt_thread *thread, uintptr_t handle)
 		return;
 	mask = fxt_lock(&fxt_threads.lock);
 	for (i = 0; i < fxt_threads.count && !of; i++)
-		if (fxt_threads.list[i]->in_use && fxt_threads.list[i]->ready && fxt_threads.list[i]->handle == handle)
+		if (fxt_threads.list[i]->in_use && fxt_threads.list[i]->ready &&
+		    fxt_threads.list[i]->handle == handle)
 			of = fxt_threads.list[i];
 	fxt_unlock(&fxt_threads.lock, mask);
 	if (of)
