@@ -1,4 +1,4 @@
-/* See trigger.h. Read once at start; met in watched.c. */
+/* See trigger.h. This reads FXT_TRIGGER, once at start. */
 #include "trigger.h"
 
 #include <errno.h>
@@ -6,8 +6,8 @@
 
 #include "log.h"
 
-#define ACCEPTED "give CALL>DURATION (or >=, <, <=; ns, us, ms, s) or CALL=ERRNO (or !=), each with :snapshot or :stop, separated " \
-	"by commas; the program runs untraced"
+#define ACCEPTED "give CALL>DURATION (or >=, <, <=; ns, us, ms, s) or CALL=ERRNO (or !=), " \
+	"each with :snapshot or :stop, separated by commas; the program runs untraced"
 
 static bool refuse(const char *item, size_t bytes)
 {
@@ -21,7 +21,7 @@ static bool refuse(const char *item, size_t bytes)
 	return false;
 }
 
-/* What begins at `text`, or NULL. */
+/* Reads the comparison that begins at `text`, and returns its end; NULL if there is none. */
 static const char *read_test(const char *text, enum fxt_trigger_test *test)
 {
 	static const struct {
@@ -120,9 +120,11 @@ bool fxt_triggers_read(struct fxt_trigger_list *triggers, const char *text)
 			return refuse(text, bytes);
 		triggers->count++;
 		triggers->any_errno |= trigger->test >= FXT_FAILED_WITH;
-		if ((trigger->test == FXT_LONGER || trigger->test == FXT_AT_LEAST) && trigger->value < triggers->most_ns)
+		if ((trigger->test == FXT_LONGER || trigger->test == FXT_AT_LEAST) &&
+		    trigger->value < triggers->most_ns)
 			triggers->most_ns = trigger->value;
-		if ((trigger->test == FXT_SHORTER || trigger->test == FXT_AT_MOST) && trigger->value >= triggers->least_ns)
+		if ((trigger->test == FXT_SHORTER || trigger->test == FXT_AT_MOST) &&
+		    trigger->value >= triggers->least_ns)
 			triggers->least_ns = trigger->value + 1;
 	}
 	return true;

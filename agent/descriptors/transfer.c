@@ -7,7 +7,7 @@
 
 #include "agent/arrows/signal_senders.h"
 
-/* An eventfd's count; -1: it is not known, or too much to be told. */
+/* Returns an eventfd's count; -1: it is not known, or larger than the trace can tell. */
 static int64_t count_at(const void *at)
 {
 	uint64_t count;
@@ -23,7 +23,8 @@ static bool is_event(fxt_stream side)
 	return fxt_stream_kind_of(side) == FXT_STREAM_COUNT || fxt_stream_kind_of(side) == FXT_STREAM_TOKENS;
 }
 
-/* Of messages. One of no bytes, its end, and nothing that was wanted look alike. */
+/* Returns how many messages were moved. A result of 0 breaks the direction, because an empty message, the
+ * end and a read that wanted nothing look alike. */
 static int64_t one(fxt_stream side, int64_t result, bool reads)
 {
 	if (!result)
@@ -31,7 +32,7 @@ static int64_t one(fxt_stream side, int64_t result, bool reads)
 	return result > 0;
 }
 
-/* What was moved, in the stream's own measure. */
+/* Returns how much was moved, in the stream's own unit. */
 static int64_t amount(fxt_stream side, int64_t result, const void *at, bool reads)
 {
 	int64_t count;
@@ -51,24 +52,26 @@ void fxt_writing_begin(struct fxt_thread *thread, int fd, struct fxt_writing *wr
 {
 	struct fxt_stream_writer who = {.pid = thread->pid, .tid = thread->tid, .cpu_and_1 = fxt_flow_cpu()};
 
-	/* The child of a vfork: whatever the number is there, here it is something else. */
+	/* In the child of a vfork the number may stand for another descriptor than in the table. */
 	if (!fxt_fds_are_ours(thread)) {
 		fxt_stream_break(fxt_endpoint(fd), false, true);
 		return;
 	}
-	/* The arrow leaves the call 1 ns behind its begin, which is the last time this thread took. Nothing else of this thread begins
-	 * there. */
+	/* The arrow leaves the call 1 ns behind its begin, which is the last time that this thread took.
+	 * Nothing else of this thread begins there. */
 	who.at_ns = thread->last_ns + 1;
 	thread->last_ns += 3;
 	fxt_stream_write_begin(fxt_endpoint(fd), who, &writing->transfer);
 	writing->pid = thread->pid;
 }
 
-void fxt_writing_end(struct fxt_thread *thread, const struct fxt_writing *writing, int64_t result, const void *from)
+void fxt_writing_end(struct fxt_thread *thread, const struct fxt_writing *writing, int64_t result,
+		     const void *from)
 {
-	/* A handler has forked within the call: it is over in the parent. */
+	/* If a handler has forked within the call, the call is over in the parent and not here. */
 	if (writing->pid == thread->pid)
-		fxt_stream_write_end(&writing->transfer, amount(writing->transfer.stream, result, from, false));
+		fxt_stream_write_end(&writing->transfer,
+				     amount(writing->transfer.stream, result, from, false));
 }
 
 void fxt_reading_begin(struct fxt_thread *thread, int fd, struct fxt_reading *reading)
@@ -86,8 +89,9 @@ void fxt_reading_begin(struct fxt_thread *thread, int fd, struct fxt_reading *re
 		fxt_stream_read_begin(fxt_endpoint(fd), &reading->transfer);
 }
 
-/* What a read of a signalfd has put to `to`. */
-static void find_senders(struct fxt_thread *thread, struct fxt_reading *reading, int64_t bytes, const void *to)
+/* Finds the senders of the signals that a read of a signalfd has stored at `to`. */
+static void find_senders(struct fxt_thread *thread, struct fxt_reading *reading, int64_t bytes,
+			 const void *to)
 {
 	struct signalfd_siginfo signal;
 	struct fxt_cause cause;
@@ -99,14 +103,17 @@ static void find_senders(struct fxt_thread *thread, struct fxt_reading *reading,
 		info.si_signo = (int)signal.ssi_signo;
 		info.si_code = signal.ssi_code;
 		info.si_pid = (pid_t)signal.ssi_pid;
-		if (reading->found == FXT_CAUSES_MAX || !fxt_signal_taken(thread, reading->start_ns, &info, &cause))
+		if (reading->found == FXT_CAUSES_MAX ||
+		    !fxt_signal_taken(thread, reading->start_ns, &info, &cause))
 			continue;
 		reading->writers[reading->found++] = (struct fxt_stream_writer){
-			.pid = cause.pid, .tid = cause.tid, .cpu_and_1 = cause.cpu_and_1, .at_ns = cause.at_ns};
+			.pid = cause.pid, .tid = cause.tid, .cpu_and_1 = cause.cpu_and_1,
+			.at_ns = cause.at_ns};
 	}
 }
 
-void fxt_reading_end(struct fxt_thread *thread, struct fxt_reading *reading, int64_t result, const void *to, uint64_t wanted)
+void fxt_reading_end(struct fxt_thread *thread, struct fxt_reading *reading, int64_t result, const void *to,
+		     uint64_t wanted)
 {
 	fxt_stream side = reading->transfer.stream;
 	bool emptied = result < 0 ? errno == EAGAIN : (uint64_t)result < wanted || is_event(side);
@@ -116,7 +123,8 @@ void fxt_reading_end(struct fxt_thread *thread, struct fxt_reading *reading, int
 	if (side == FXT_ENDPOINT_SIGNALS)
 		find_senders(thread, reading, result, to);
 	else
-		reading->found = fxt_stream_read_end(&reading->transfer, amount(side, result, to, true), emptied, &reading->writers[0]);
+		reading->found = fxt_stream_read_end(&reading->transfer, amount(side, result, to, true),
+						     emptied, &reading->writers[0]);
 }
 
 void fxt_reading_arrow(struct fxt_thread *thread, const struct fxt_reading *reading, uint64_t end_ns)
@@ -126,9 +134,10 @@ void fxt_reading_arrow(struct fxt_thread *thread, const struct fxt_reading *read
 	unsigned i;
 
 	for (i = 0; i < reading->found && i < FXT_CAUSES_MAX; i++, writer++)
-		/* Nobody slept for what was there already. */
+		/* The reader did not sleep for bytes that were there already. */
 		causes[i] = (struct fxt_cause){.at_ns = writer->at_ns, .pid = writer->pid, .tid = writer->tid,
-					       .cpu_and_1 = writer->at_ns < reading->start_ns ? 0 : writer->cpu_and_1};
+					       .cpu_and_1 = writer->at_ns < reading->start_ns ? 0
+							    : writer->cpu_and_1};
 	fxt_flow_resume(thread, reading->after_ns, end_ns, causes, i);
 }
 

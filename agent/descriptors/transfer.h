@@ -95,8 +95,8 @@ static inline void fxt_file_moves(const struct _IO_FILE *file)
 		fxt_file_unseen(file);
 }
 
-/* Gives up the stream of standard output if its buffer holds bytes: the process's end, or something like
- * it, is about to write them. */
+/* Gives up the stream of standard output if its buffer holds bytes. Called where the process ends, or does
+ * something like it, and the C library is about to write them. */
 void fxt_files_flushed(void);
 
 #endif

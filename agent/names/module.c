@@ -46,7 +46,8 @@ static const void *inside(const struct fxt_image *file, uint64_t offset, uint64_
 
 static const Elf64_Shdr *find_table(const struct fxt_image *file, const Elf64_Ehdr *header, uint32_t type)
 {
-	const Elf64_Shdr *sections = inside(file, header->e_shoff, (uint64_t)header->e_shnum * sizeof(Elf64_Shdr));
+	const Elf64_Shdr *sections = inside(file, header->e_shoff,
+					    (uint64_t)header->e_shnum * sizeof(Elf64_Shdr));
 	unsigned i;
 
 	for (i = 0; sections && i < header->e_shnum; i++)
@@ -72,10 +73,11 @@ static void take_symbols(struct fxt_module *module, const struct fxt_image *file
 	for (i = 0; i < count; i++) {
 		unsigned type = ELF64_ST_TYPE(list[i].st_info);
 
-		/* Functions, and variables of which it is known where they end. */
-		if ((type == STT_FUNC || (type == STT_OBJECT && list[i].st_size)) && list[i].st_shndx != SHN_UNDEF &&
-		    list[i].st_name < strings->sh_size)
-			module->symbols[n++] = (struct fxt_symbol){list[i].st_value, (uint32_t)list[i].st_size,
+		/* Functions are taken, and variables whose end is known. */
+		if ((type == STT_FUNC || (type == STT_OBJECT && list[i].st_size)) &&
+		    list[i].st_shndx != SHN_UNDEF && list[i].st_name < strings->sh_size)
+			module->symbols[n++] = (struct fxt_symbol){list[i].st_value,
+								   (uint32_t)list[i].st_size,
 							       list[i].st_name};
 	}
 	module->count = n;
@@ -85,33 +87,38 @@ static void take_symbols(struct fxt_module *module, const struct fxt_image *file
 static bool was_read_before(const struct fxt_module *module, const struct stat *status)
 {
 	return module->symbols && module->device == status->st_dev && module->inode == status->st_ino &&
-	       module->changed.tv_sec == status->st_mtim.tv_sec && module->changed.tv_nsec == status->st_mtim.tv_nsec;
+	       module->changed.tv_sec == status->st_mtim.tv_sec &&
+		       module->changed.tv_nsec == status->st_mtim.tv_nsec;
 }
 
-/* How far the file's addresses are from those in memory. */
+/* Finds how far the file's addresses are from those in memory. */
 static void find_bias(struct fxt_module *module)
 {
 	const Elf64_Phdr *segments;
 	unsigned i;
 
-	segments = inside(&module->file, module->header->e_phoff, (uint64_t)module->header->e_phnum * sizeof(*segments));
+	segments = inside(&module->file, module->header->e_phoff,
+			  (uint64_t)module->header->e_phnum * sizeof(*segments));
 	for (i = 0; segments && i < module->header->e_phnum; i++) {
 		uint64_t start = segments[i].p_offset & ~UINT64_C(4095);
 
 		if (segments[i].p_type == PT_LOAD && module->offset >= start &&
 		    module->offset < segments[i].p_offset + segments[i].p_filesz) {
-			module->bias = module->low - module->offset + segments[i].p_offset - segments[i].p_vaddr;
+			module->bias =
+				module->low - module->offset + segments[i].p_offset - segments[i].p_vaddr;
 			break;
 		}
 	}
 }
 
-/* Next to nothing: beside the file's own mappings it would pass for one of them. */
+/* Maps the file with a free page on either side. Directly beside the file's own mappings it would pass for
+ * one of them. */
 static const char *map_apart(int fd, size_t bytes)
 {
 	size_t page = getauxval(AT_PAGESZ), room = ((bytes + page - 1) & ~(page - 1)) + 2 * page;
 	int error;
-	char *reserved = fxt_sys_mmap(NULL, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0, &error);
+	char *reserved = fxt_sys_mmap(NULL, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
+				      0, &error);
 	void *file;
 
 	if (!reserved)
@@ -125,7 +132,8 @@ static const char *map_apart(int fd, size_t bytes)
 	return file;
 }
 
-/* The file stays mapped: names point into it, and survive dlclose and an upgrade of the file. */
+/* Reads the symbols of a module's file. The file stays mapped, because names point into it, and have to
+ * survive dlclose and an upgrade of the file. */
 static long read_module(void *argument)
 {
 	struct fxt_module *module = argument;
@@ -137,7 +145,8 @@ static long read_module(void *argument)
 
 	if (fd < 0)
 		return 0;
-	if (!fxt_sys_fstat(fd, &status) && S_ISREG(status.st_mode) && status.st_size > (off_t)sizeof(*header)) {
+	if (!fxt_sys_fstat(fd, &status) && S_ISREG(status.st_mode) &&
+	    status.st_size > (off_t)sizeof(*header)) {
 		if (was_read_before(module, &status)) {
 			fxt_sys_close(fd);
 			find_bias(module);

@@ -1,4 +1,5 @@
-/* See symbols.h. Called by function.c, under its lock and with signals blocked. */
+/* See symbols.h. Called by function.c, under its lock and with signals blocked, but for the one function
+ * that says otherwise. */
 #include "symbols.h"
 
 #include <stdatomic.h>
@@ -11,15 +12,17 @@
 
 enum {
 	MAX_MODULES = 512,
-	MAPS_BYTES = 8192,              /* a line of /proc/self/maps is at most some 4200 */
+	MAPS_BYTES = 8192,              /* a line of /proc/self/maps has some 4200 at most */
 	PATH_BYTES = 4096,
-	PATHS_BYTES = 16 << 10,         /* room for those of most processes, without the address space of the next */
-	TEXT_BYTES = 16 << 20,          /* room for names that stand in no file; touched as far as used */
+	/* room for the paths of most processes; TEXT_BYTES of address space are mapped for more */
+	PATHS_BYTES = 16 << 10,
+	/* room for names that stand in no file; only pages that are used are touched */
+	TEXT_BYTES = 16 << 20,
 };
 
 static struct fxt_module modules[MAX_MODULES];
 static unsigned module_count, removed_count;
-/* Odd while modules change: for who looks without the lock. */
+/* Odd while modules change, for readers without the lock. */
 static atomic_uint module_version;
 static struct {
 	char *text;
@@ -49,7 +52,7 @@ struct group {
 	uintptr_t low, high, code_low, code_high;
 	uint64_t offset;
 	bool is_ended;
-	char path[PATH_BYTES];          /* "": of no file */
+	char path[PATH_BYTES];          /* "": the memory is of no file */
 };
 
 static struct fxt_module *module_at(uintptr_t address)
@@ -81,21 +84,24 @@ static const char *keep_text(const char *text)
 	return arena.text + arena.used - bytes;
 }
 
-/* What was read of the file stays, for names point into it, and it may come back. */
+/* Takes a module's addresses away. The symbols that were read stay, because names point into them, and the
+ * file may come back. */
 static void remove_module(struct fxt_module *module)
 {
 	module->low = module->high = module->code_low = module->code_high = 0;
 	removed_count++;
 }
 
-/* A module for the group: one whose file was there before, or a new one. NULL: there is no room. */
+/* Returns a module for the group: one of the same file that is unmapped, or a new one. Returns NULL if
+ * there is no room. */
 static struct fxt_module *find_or_make_module(const struct group *group)
 {
 	struct fxt_module *module;
 	const char *name, *p;
 
 	for (module = modules; group->path[0] && module < modules + module_count; module++) {
-		if (!module->high && module->path && module->offset == group->offset && !strcmp(module->path, group->path)) {
+		if (!module->high && module->path && module->offset == group->offset &&
+		    !strcmp(module->path, group->path)) {
 			module->is_read = false;
 			return module;
 		}
@@ -109,18 +115,20 @@ static struct fxt_module *find_or_make_module(const struct group *group)
 		for (name = p = group->path; *p; p++)
 			if (*p == '/')
 				name = p + 1;
-		module->name[fxt_utf8_clean(module->name, name, strlen(name), sizeof(module->name) - 1)] = '\0';
+		module->name[fxt_utf8_clean(module->name, name, strlen(name),
+					    sizeof(module->name) - 1)] = '\0';
 	}
 	return module;
 }
 
-/* A group is complete. Memory that is no file's is kept only if it is asked for: it may be another's any
- * time. */
+/* Takes over a complete group. Memory that is of no file is kept only if it was asked for, because it may
+ * be used for something else at any time. */
 static void take_group(const struct group *group, uintptr_t address)
 {
 	struct fxt_module *module;
 
-	if (group->code_low == group->code_high || (!group->path[0] && (address < group->low || address >= group->high)))
+	if (group->code_low == group->code_high ||
+	    (!group->path[0] && (address < group->low || address >= group->high)))
 		return;
 	for (module = modules; module < modules + module_count; module++) {
 		if (module->low == group->low && module->path && !strcmp(module->path, group->path)) {
@@ -129,7 +137,7 @@ static void take_group(const struct group *group, uintptr_t address)
 			return;
 		}
 	}
-	/* What was there before is not there any more. */
+	/* Modules that were there before are not there any more. */
 	for (module = modules; module < modules + module_count; module++)
 		if (module->low < group->high && group->low < module->high)
 			remove_module(module);
@@ -143,7 +151,7 @@ static void take_group(const struct group *group, uintptr_t address)
 	module->is_there = true;
 }
 
-/* One line: "low-high perms offset device inode   path". */
+/* Takes one line: "low-high perms offset device inode   path". */
 static void take_line(struct group *group, const char *line, uintptr_t address)
 {
 	uintptr_t low, high;
@@ -159,8 +167,8 @@ static void take_line(struct group *group, const char *line, uintptr_t address)
 	offset = hex(&line);
 	path = strchr(line, '/');
 	rest = strchr(line, '[');
-	/* What follows a file's mappings directly, and has no name, holds its variables that are zero at
-	 * first. */
+	/* A mapping without a name that directly follows a file's mappings holds those variables of the
+	 * file that are zero at first. */
 	if (low == group->high && group->path[0] && !group->is_ended &&
 	    (path ? !strcmp(path, group->path) : !rest && !is_code)) {
 		group->high = high;
@@ -180,19 +188,25 @@ static void take_line(struct group *group, const char *line, uintptr_t address)
 	}
 }
 
-/* Under the lock. In the child of a fork it may be odd already: that fork came in the middle of a change. */
+/* Begins a change; the caller holds the lock. In the child of a fork that came in the middle of a change,
+ * the version is odd already. */
 static void begin_change(void)
 {
-	atomic_store_explicit(&module_version, atomic_load_explicit(&module_version, memory_order_relaxed) | 1, memory_order_relaxed);
+	atomic_store_explicit(&module_version,
+			      atomic_load_explicit(&module_version, memory_order_relaxed) | 1,
+			      memory_order_relaxed);
 	atomic_thread_fence(memory_order_release);
 }
 
 static void end_change(void)
 {
-	atomic_store_explicit(&module_version, atomic_load_explicit(&module_version, memory_order_relaxed) + 1, memory_order_release);
+	atomic_store_explicit(&module_version,
+			      atomic_load_explicit(&module_version, memory_order_relaxed) + 1,
+			      memory_order_release);
 }
 
-/* Every file that has code mapped, and the memory around `address`. False: it cannot be read. */
+/* Finds all files that have code mapped, and the memory around `address`. Returns false if the list cannot
+ * be read. */
 static long scan_opened(void *argument)
 {
 	uintptr_t address = *(const uintptr_t *)argument;
@@ -241,7 +255,7 @@ static struct fxt_module *find_module(uintptr_t address)
 	return module;
 }
 
-/* Its symbols, when they are first needed. */
+/* Reads the module's symbols if they are needed for the first time. Returns the module. */
 static const struct fxt_module *with_symbols(struct fxt_module *module)
 {
 	if (module && module->path && !module->is_read) {
@@ -287,7 +301,8 @@ static const struct fxt_symbol *find_symbol(const struct fxt_module *module, uin
 		else
 			high = middle;
 	}
-	/* The last that begins at or before the address; of several at one address the first will do. */
+	/* The symbol is the last that begins at or before the address; of several at one address any will
+	 * do. */
 	for (; low > 0; low--) {
 		const struct fxt_symbol *s = &module->symbols[low - 1];
 
@@ -326,7 +341,7 @@ static const char *made_name(const char *module, uintptr_t offset, size_t *bytes
 	return out;
 }
 
-/* Symbol names are any bytes in principle; the trace takes UTF-8. */
+/* Returns the name as UTF-8, which the trace requires. Symbol names may be any bytes. */
 static const char *clean(const char *text, size_t *bytes)
 {
 	size_t i;
@@ -378,15 +393,16 @@ const char *fxt_symbol_known_name(uintptr_t address, size_t *bytes)
 	copy.bias = module->bias;
 	copy.is_read = module->is_read;
 	atomic_thread_fence(memory_order_acquire);
-	/* What was read of a file stays where it is. */
-	if (version % 2 || atomic_load_explicit(&module_version, memory_order_relaxed) != version || !copy.is_read || !copy.symbols)
+	/* The symbols that were read stay where they are, so the copy can be used. */
+	if (version % 2 || atomic_load_explicit(&module_version, memory_order_relaxed) != version ||
+	    !copy.is_read || !copy.symbols)
 		return NULL;
 	symbol = find_symbol(&copy, address - copy.bias);
 	if (!symbol)
 		return NULL;
 	text = copy.strings + symbol->name;
 	*bytes = strnlen(text, copy.strings_bytes - symbol->name);
-	/* Those that have to be cleaned have another text. */
+	/* Names that have to be cleaned have another text. */
 	for (i = 0; i < *bytes; i++)
 		if (text[i] & 0x80)
 			return NULL;

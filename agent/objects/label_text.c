@@ -16,8 +16,7 @@ struct piece {
 
 static const struct piece kind_names[FXT_LABEL_KINDS] = {
 	PIECE(""), PIECE("mutex"), PIECE("cond"), PIECE("rwlock"), PIECE("spinlock"), PIECE("sem"),
-	PIECE("barrier"), PIECE("FILE"),
-	PIECE("DIR"), PIECE("block"),
+	PIECE("barrier"), PIECE("FILE"), PIECE("DIR"), PIECE("block"),
 };
 
 static unsigned digits_of(uint32_t offset)
