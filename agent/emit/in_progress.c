@@ -76,9 +76,9 @@ void fxt_open_close_above(struct fxt_thread *thread, struct fxt_open *entry)
 		close_entry(thread, thread->open - 1, end_ns);
 }
 
-/* Returns the entry of an earlier activation of the same function, or NULL. Functions that are inlined into
- * one frame share its address, but none of them is entered twice from one place without having been
- * left. */
+/* Returns the entry of an earlier activation that was entered from the same place, or NULL. Functions that
+ * are inlined into one frame share its address, but none of them is entered twice from one place without
+ * having been left. */
 static struct fxt_open *same_place(struct fxt_thread *thread, uintptr_t frame, uintptr_t site)
 {
 	struct fxt_open *entry;
@@ -231,8 +231,8 @@ void fxt_open_after_fork(struct fxt_thread *thread)
 	struct fxt_open *entry;
 
 	thread->page_count = 0;
-	/* A call that was interrupted when it was about to take the next entry stores to that entry's
-	 * slot. */
+	/* The entry behind the last one has a slot too: a call that was interrupted when it was about to
+	 * take that entry stores to its slot. */
 	for (entry = fxt_opens(thread); entry < fxt_opens(thread) + FXT_OPEN_MAX && entry->slot; entry++)
 		entry->slot = entry <= thread->open ? thread->no_slot : NULL;
 	/* For the child's trace the calls begin here. Names are found again when they are needed, because

@@ -30,6 +30,7 @@ void fxt_open_drop_stale(struct fxt_thread *thread, uintptr_t frame, uintptr_t f
 FXT_COLD struct fxt_open *fxt_open_next(struct fxt_thread *thread, uintptr_t frame, uintptr_t function,
 					uintptr_t site, uint64_t start_ns);
 
+/* Makes the thread ready: the slow part of fxt_open_ready(). */
 FXT_COLD void fxt_open_make_ready(struct fxt_thread *thread);
 
 /* Takes a page of slots. The caller has blocked signals. Returns false if there is no page. */
@@ -120,6 +121,7 @@ static FXT_EMISSION bool fxt_open_take(struct fxt_thread *thread, struct fxt_ope
 	return true;
 }
 
+/* Gives back an entry that was taken and not shown. */
 static FXT_EMISSION void fxt_open_put_back(struct fxt_thread *thread, struct fxt_open *entry)
 {
 	atomic_signal_fence(memory_order_seq_cst);
@@ -128,6 +130,7 @@ static FXT_EMISSION void fxt_open_put_back(struct fxt_thread *thread, struct fxt
 	entry->frame = FXT_OPEN_NOBODY;
 }
 
+/* Shows the call of a taken entry in progress since start_ns; `names` is as in an event's header. */
 static FXT_EMISSION void fxt_open_show(struct fxt_thread *thread, struct fxt_open *entry, uint64_t start_ns,
 				       uint64_t names)
 {
@@ -151,6 +154,7 @@ static FXT_EMISSION void fxt_open_empty_with(struct fxt_thread *thread, struct f
 	fxt_open_put_back(thread, entry);
 }
 
+/* Takes away the last entry, whose slot gets the usual filler. */
 static FXT_EMISSION void fxt_open_empty(struct fxt_thread *thread, struct fxt_open *entry)
 {
 	fxt_open_empty_with(thread, entry, thread->slot_filler);

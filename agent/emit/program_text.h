@@ -20,10 +20,13 @@
 
 struct fxt_thread;
 
+/* Takes the thread's unfinished line, or in a handler that interrupts the work on it an empty text. */
 struct fxt_said_text *fxt_said_begin(struct fxt_thread *thread);
 /* Begins a message to syslog; `names` is as in an event's header. Returns as fxt_said_begin() does. */
 struct fxt_said_text *fxt_said_begin_message(struct fxt_thread *thread, uint64_t names, int priority);
+/* Adds bytes to the text. Lines that end among them are recorded. */
 void fxt_said_put(struct fxt_thread *thread, struct fxt_said_text *text, const char *bytes, size_t count);
+/* Gives the text back. A message, and the text of a handler, is recorded. */
 void fxt_said_end(struct fxt_thread *thread, struct fxt_said_text *text);
 
 /* Records the thread's unfinished line, because the thread or the process ends. */

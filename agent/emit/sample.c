@@ -13,7 +13,7 @@
 
 enum {
 	SAMPLE_NS = 10 * 1000 * 1000,
-	RSS_AMONG_THREADS = 10,         /* samples for one reading of the resident memory */
+	RSS_AMONG_THREADS = 10,         /* one reading of the resident memory in so many samples */
 };
 
 static struct {

@@ -28,6 +28,7 @@ struct fxt_moved {
 	int64_t heap;
 };
 
+/* Returns the sums over all threads. */
 struct fxt_moved fxt_threads_moved(void);
 
 #endif

@@ -57,6 +57,7 @@ struct fxt_label {
 enum { FXT_LABEL_KNOWN_SLOTS = 4096 };
 extern _Atomic uintptr_t fxt_label_known[FXT_LABEL_KNOWN_SLOTS] __attribute__((visibility("hidden")));
 
+/* Does what fxt_label_use() does for an object that is not the last known one of its hash. */
 FXT_COLD void fxt_label_first_use(struct fxt_thread *thread, enum fxt_label_kind kind, uintptr_t object,
 				  uintptr_t place);
 

@@ -31,6 +31,7 @@ struct fxt_owed {
 
 extern atomic_uint fxt_owed_count __attribute__((visibility("hidden")));
 
+/* Tells whether any name is owed. */
 static inline bool fxt_owed_any(void)
 {
 	return __builtin_expect(atomic_load_explicit(&fxt_owed_count, memory_order_relaxed) != 0, 0);
@@ -39,8 +40,8 @@ static inline bool fxt_owed_any(void)
 /* Puts a name into the list. Returns false if the list is full; then the object has to come again. */
 bool fxt_owed_put(const struct fxt_owed *owed);
 
-/* Tells whether the object's name is owed or being told. Objects that are gone count only if may_be_gone is
- * set. */
+/* Tells whether the object's name is owed or being told. An object that is gone counts only if may_be_gone
+ * is set. */
 bool fxt_owed_has(uintptr_t object, bool may_be_gone);
 
 /* Takes the next name that thread `tid` owes, or that any thread has owed since before before_ns, because
@@ -51,6 +52,7 @@ bool fxt_owed_has(uintptr_t object, bool may_be_gone);
 int fxt_owed_take(struct fxt_owed *owed, uint32_t tid, uint64_t before_ns);
 /* Tells whether the object that was taken is gone by now. */
 bool fxt_owed_is_gone(int slot);
+/* Takes a name that was told out of the list. */
 void fxt_owed_done(int slot);
 
 /* Marks the objects in [low, high) as gone. It has to be called before they are taken out of the table of

@@ -38,6 +38,7 @@ void fxt_label_bury_variables(void);
 /* Tells whether an object that is not in the table would find a place, as far as can be seen without the
  * lock. */
 bool fxt_label_has_place(uintptr_t key);
+/* Tells whether no object was ever entered. */
 bool fxt_label_table_is_empty(void);
 
 enum fxt_entered {

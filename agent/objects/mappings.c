@@ -195,7 +195,7 @@ void fxt_mapping_came(struct fxt_thread *thread, const void *address, size_t byt
 	uint32_t mapping;
 	uint64_t mask;
 
-	/* Earlier mappings that had these pages went unseen. */
+	/* Earlier mappings of these pages have gone in a way that was not seen. */
 	fxt_mappings_left(thread, fxt_mappings_leave(address, bytes), true);
 	if (!fxt_agent.config.heap_track_bytes || bytes < fxt_agent.config.heap_track_bytes || !is_on())
 		return;
