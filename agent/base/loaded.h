@@ -43,6 +43,7 @@ const struct link_map *fxt_loaded_first(void);
 /* Reads the object's tables. Returns false if the object exports nothing. */
 bool fxt_loaded_read(const struct link_map *object, struct fxt_loaded *tables);
 
+/* Returns the name with its hash. */
 struct fxt_export_name fxt_export_name(const char *text);
 
 /* Tells whether the object may export the name. For most objects that do not, one load shows it. */

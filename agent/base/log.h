@@ -12,6 +12,7 @@
 
 /* Writes a message. `format` may have %s, %d (int), %lu and %%. The line is cut at 500 characters. */
 void fxt_log(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Switches messages off, or on again. */
 void fxt_log_quiet(bool quiet);
 
 /* Remembers what standard error is. Called once, at start, before the first message. */

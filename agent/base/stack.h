@@ -7,6 +7,7 @@
 
 #include "agent.h"
 
+/* Tells whether an address lies on the thread's own stack, as far as that is known. */
 static inline bool fxt_on_own_stack(const struct fxt_thread *thread, uintptr_t at)
 {
 	return at >= thread->stack_low && at < thread->stack_high;

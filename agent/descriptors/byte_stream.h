@@ -57,6 +57,7 @@ bool fxt_stream_any(void);
 /* Makes a stream and returns its first side; the other one is fxt_stream_other(). Returns 0 if there is no
  * room. */
 fxt_stream fxt_stream_make(enum fxt_stream_kind kind);
+/* Returns the other side of the same stream. */
 static inline fxt_stream fxt_stream_other(fxt_stream side)
 {
 	return side ^ 4u;
@@ -115,11 +116,13 @@ void fxt_stream_reopened(fxt_stream side, struct fxt_stream_moment moment, uint6
  * less. */
 bool fxt_stream_holds(fxt_stream side, uint64_t bytes);
 
+/* Returns the kind of the stream, without FXT_STREAM_BY_MESSAGE. */
 static inline enum fxt_stream_kind fxt_stream_kind_of(fxt_stream side)
 {
 	return (enum fxt_stream_kind)(side & (FXT_STREAM_KINDS - 1u));
 }
 
+/* Tells whether messages are counted and not bytes. */
 static inline bool fxt_stream_has_messages(fxt_stream side)
 {
 	return side & FXT_STREAM_BY_MESSAGE;

@@ -146,7 +146,8 @@ void fxt_stream_call(struct fxt_stream_name name, fxt_stream side)
 	}
 }
 
-/* Tells whether the stream is for this side, and enters the side. It is not if the side has come before. */
+/* Enters this side into the stream. Returns false if the stream is not for it: the side has come before, or
+ * the stream is gone. */
 static bool enter(uint64_t word, int side)
 {
 	struct stream *stream = stream_of((fxt_stream)word);

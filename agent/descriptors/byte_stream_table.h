@@ -87,6 +87,7 @@ extern struct table *fxt_stream_table __attribute__((visibility("hidden")));
 
 /* -- Words ------------------------------------------------------------------------------------- */
 
+/* Returns a hash of all bits of x. */
 static inline uint64_t mix(uint64_t x)
 {
 	x = (x ^ x >> 32) * UINT64_C(0xd6e8feb86659fd93);
@@ -94,16 +95,19 @@ static inline uint64_t mix(uint64_t x)
 	return x ^ x >> 32;
 }
 
+/* Returns the generation of the stream that this is a side of. */
 static inline uint64_t generation_of(fxt_stream side)
 {
 	return side >> SIDE_GENERATION_SHIFT;
 }
 
+/* Tells whether a word of shared memory is about the present use of this stream. */
 static inline bool is_of(uint64_t word, fxt_stream side)
 {
 	return word >> GENERATION_SHIFT == generation_of(side);
 }
 
+/* Returns the word with this stream's generation and these lower bits. */
 static inline uint64_t word_of(fxt_stream side, uint64_t low)
 {
 	return generation_of(side) << GENERATION_SHIFT | low;
@@ -118,6 +122,7 @@ static inline struct stream *stream_of(fxt_stream side)
 		? &fxt_stream_table->streams[place] : NULL;
 }
 
+/* Returns which of the two sides this is: 0 or 1. */
 static inline unsigned which(fxt_stream side)
 {
 	return side >> KIND_BITS & 1;

@@ -29,6 +29,7 @@ struct fxt_reading {
 	uint32_t found;                 /* the number of writers that were found */
 };
 
+/* These do the work of the inline functions below for a descriptor that leads to a known stream. */
 void fxt_writing_begin(struct fxt_thread *thread, int fd, struct fxt_writing *writing);
 void fxt_writing_end(struct fxt_thread *thread, const struct fxt_writing *writing, int64_t result,
 			      const void *from);
