@@ -6,7 +6,7 @@
 #include "parent_entry.h"
 
 enum {
-	/* the last so many entries of a process's page, and of a group's, are also for signals */
+	/* the last entries of a process's page, and of a group's, which are also for signals */
 	PLACES = 16,
 	FIRST = KIN_PAGE_ENTRIES - PLACES,
 	SIGNALS_BYTES = 8,                      /* bytes of the kernel's signal sets */

@@ -9,7 +9,8 @@
 #include "writer/decimal.h"
 
 enum {
-	/* of what is asked for beside a string; nobody reads more than that */
+	/* the largest width, and precision of what is no string; more is refused, because nobody reads that
+	 * much */
 	MAX_PADDING = 4096,
 	MAX_FRACTION = 60,
 	INTEGER_BYTES = 64,             /* room for 64 binary digits */

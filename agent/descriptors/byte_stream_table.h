@@ -11,14 +11,14 @@
 /* -- Layout ------------------------------------------------------------------------------------ */
 
 enum {
-	/* of a direction; a read that lags behind by more writes finds none */
+	/* boundaries of a direction; a read that lags behind by more writes finds none */
 	BOUNDARIES = 12,
 	STREAMS = 768,
 	STREAM_NAMES = 3,               /* one of the connection, and one of each side */
 	NAME_WAYS = 4,                  /* the places that a name may have */
 	NAME_SETS = 1024,
 	CANDIDATES = 8,                 /* the streams that are looked at for one that was not used of late */
-	/* of a compare-and-exchange; each that fails was the success of another thread */
+	/* tries of a compare-and-exchange; each that fails was the success of another thread */
 	TRIES = 1000,
 	GENERATION_SHIFT = 48,          /* the place of the generation in every word */
 };

@@ -1,6 +1,6 @@
-/* This takes chunks away from threads that hold more of a ring than there is for all. Called by a thread
- * that finds no chunk, in a turn of its lane (lane.c), in any context. It also adds up the records for
- * which the threads found no room. See threads.h. */
+/* Chunks are taken away here from threads that hold more of a ring than there is for all. Called by a
+ * thread that finds no chunk, in a turn of its lane (lane.c), in any context. fxt_threads_dropped() adds up
+ * the records for which the threads found no room. See threads.h. */
 #include <linux/membarrier.h>
 
 #include "counter.h"

@@ -18,9 +18,9 @@
 enum {
 	NAME_BYTES = 100,               /* of the name of a function or a variable */
 	PATH_BYTES = 96,                /* of a path, of which the end is kept */
-	/* The words of the durable area that labels may take, because there may be any number of them;
-	 * further ones stand in the chunk of the thread that met the object. Streams and blocks have a
-	 * share of their own, because many may come and live for a short time. */
+	/* The words of the durable area that labels may take, because there may be any number of labels;
+	 * further records stand in the chunk of the thread that met the object. Streams and blocks have a
+	 * share of their own, because many may come and each live for a short time. */
 	LOCK_WORDS = 8192,
 	STREAM_WORDS = 4096,
 	BLOCK_WORDS = 4096,
