@@ -39,7 +39,7 @@ enum { FXT_SLOW_PATH_BYTES = 1024 };
 
 /* Tells whether the calling thread is on an alternate signal stack with less than so many bytes left. A
  * thread on its own stack knows without a system call that it is not, unless its alternate stack lies
- * there (interpose/signal_mask.c keeps track of that). */
+ * there (interpose/signals/signal_mask.c keeps track of that). */
 static inline bool fxt_stack_has_less(size_t bytes)
 {
 	const struct fxt_thread *thread = fxt_self;
