@@ -1,4 +1,5 @@
-/* See loaded.h. Called by bind.c, follow.c and the search for the real functions (interpose/engine/next.c). */
+/* See loaded.h. Called by bind.c, follow.c and the search for the real functions
+ * (interpose/engine/next.c). */
 #include "loaded.h"
 
 #include <features.h>
