@@ -1,4 +1,5 @@
-/* See clock.h. */
+/* See clock.h. This file owns what the lines of all threads are made from: the scale, and whether the counter
+ * may be used at all. Threads come here in any context when their line has expired. */
 #include "clock.h"
 
 #include <string.h>
@@ -9,30 +10,31 @@
 #include "writer/apart.h"
 
 enum {
-	PAIR_TRIES = 8,
-	PAIR_GOOD_TICKS = 400,          /* some 130 ns between two counter readings around the kernel's */
+	PAIR_TRIES = 8,                 /* a pair is the closest of so many */
+	PAIR_GOOD_TICKS = 400,          /* some 130 ns: a pair so narrow is good enough */
 	SCALE_MIN_NS = 1000 * 1000,     /* two pairs this far apart tell the scale to 30 ppm */
-	BASELINE_NS = 1000 * 1000 * 1000,
-	RENEW_EARLY_NS = 2 * 1000 * 1000,
-	RENEW_NS = 10 * 1000 * 1000,
-	STRAY_NS = 20 * 1000,           /* further than this from a line that has just expired the kernel's time is not by itself */
-	STRAYS_MOST = 4,                /* the machine may sleep, or be moved to another host, now and then */
+	BASELINE_NS = 1000 * 1000 * 1000,       /* the older pair is replaced when the newer one is so old */
+	RENEW_EARLY_NS = 2 * 1000 * 1000,       /* a line lasts so long while the scale is still rough, */
+	RENEW_NS = 10 * 1000 * 1000,            /* and so long afterwards */
+	STRAY_NS = 20 * 1000,           /* a line that is further from the kernel's clock is wrong */
+	STRAYS_MOST = 4,                /* not fewer: the machine may sleep, or move to another host */
 };
 
+/* The counter and kernel time of one moment. */
 struct pair {
 	uint64_t tick, ns;
-	uint64_t width;                 /* ticks between the two readings around the kernel's */
+	uint64_t width;                 /* ticks between the counter's two readings around the kernel's */
 };
 
-/* The scale comes from the distance between now and a pair at least SCALE_MIN_NS and usually one to two
- * seconds old. */
+/* The scale is computed from a new pair and an old one. The old one is at least SCALE_MIN_NS and usually one
+ * to two seconds older. */
 static struct {
 	atomic_bool usable;
 	_Atomic unsigned strays;        /* renewals in a row that found a line to be wrong */
 	struct fxt_lock lock;
 	struct pair old, recent;
-	_Atomic uint64_t scale;         /* nanoseconds per tick, shifted by FXT_CLOCK_SHIFT; 0: not known yet */
-	_Atomic uint64_t limit;         /* ticks */
+	_Atomic uint64_t scale;         /* ns per tick, shifted by FXT_CLOCK_SHIFT; 0: not known yet */
+	_Atomic uint64_t limit;         /* for how many ticks a line lasts */
 } clock_state;
 
 uint64_t fxt_clock_kernel_ns(void)
@@ -43,8 +45,7 @@ uint64_t fxt_clock_kernel_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* Counter and kernel time of one moment: the closest of some tries, as the thread may be preempted
- * between. */
+/* Reads a pair: the closest of some tries, because the thread may be preempted between two readings. */
 static struct pair read_pair(void)
 {
 	struct pair best = {0};
@@ -89,16 +90,17 @@ void fxt_clock_after_fork(void)
 	fxt_lock_reset(&clock_state.lock);
 }
 
-/* Compares a line that has just expired with the kernel's time; of one that expired long ago nothing is
- * expected. The counter is of no use where lines are wrong again and again: it differs between processors, or
- * its rate does, and the kernel, which will have noticed, has gone over to another clock. */
+/* Compares a line that has just expired with the kernel's time; a line that expired long ago says nothing. If
+ * lines are wrong again and again, gives the counter up: it differs between processors, or its rate changes,
+ * and the kernel, which will have noticed, uses another clock by now. */
 static void judge(const struct fxt_clock_line *line, struct pair now)
 {
 	uint64_t limit = atomic_load_explicit(&clock_state.limit, memory_order_relaxed);
 	uint32_t low = (uint32_t)now.tick;
 	int64_t error;
 
-	if (!line->scale || line->high != (uint32_t)(now.tick >> 32) || low < line->until || low - line->until > limit)
+	if (!line->scale || line->high != (uint32_t)(now.tick >> 32) || low < line->until ||
+	    low - line->until > limit)
 		return;
 	error = (int64_t)(line->origin_ns + (low * line->scale >> FXT_CLOCK_SHIFT) - now.ns);
 	if ((uint64_t)(error < 0 ? -error : error) <= STRAY_NS + (now.width * line->scale >> FXT_CLOCK_SHIFT))
@@ -107,7 +109,7 @@ static void judge(const struct fxt_clock_line *line, struct pair now)
 		atomic_store_explicit(&clock_state.usable, false, memory_order_relaxed);
 }
 
-/* Learns the scale from a new pair. */
+/* Learns the scale and how long a line lasts from a new pair. */
 static void learn(struct pair now)
 {
 	struct pair old;
@@ -127,22 +129,24 @@ static void learn(struct pair now)
 		scale = 0;
 	known = atomic_load_explicit(&clock_state.scale, memory_order_relaxed);
 	if (known && (scale < known - known / 1024 || scale > known + known / 1024)) {
-		/* The machine slept: the counter may have stopped, kernel time has not. Start over. */
+		/* The machine slept: the counter may have stopped meanwhile, and kernel time has not. So the
+		 * scale is learnt anew. */
 		clock_state.old = clock_state.recent = now;
 		atomic_store_explicit(&clock_state.scale, 0, memory_order_relaxed);
 	} else if (now.ns - old.ns >= SCALE_MIN_NS && scale) {
 		atomic_store_explicit(&clock_state.scale, scale, memory_order_relaxed);
 		ns = now.ns - old.ns > UINT64_C(10) * RENEW_EARLY_NS ? RENEW_NS : RENEW_EARLY_NS;
-		atomic_store_explicit(&clock_state.limit,
-				      (uint64_t)(ns * ticks / (double)(now.ns - old.ns)), memory_order_relaxed);
+		atomic_store_explicit(&clock_state.limit, (uint64_t)(ns * ticks / (double)(now.ns - old.ns)),
+				      memory_order_relaxed);
 	}
 	fxt_unlock(&clock_state.lock, mask);
 }
 
-/* Whether there is a scale, or can be one: two pairs have to lie apart. */
+/* Returns whether there is a scale, or can be one now because two pairs lie far enough apart. */
 static bool may_know_scale(uint64_t now_ns)
 {
-	return atomic_load_explicit(&clock_state.scale, memory_order_relaxed) || now_ns - clock_state.old.ns >= SCALE_MIN_NS;
+	return atomic_load_explicit(&clock_state.scale, memory_order_relaxed) ||
+	       now_ns - clock_state.old.ns >= SCALE_MIN_NS;
 }
 
 uint64_t fxt_clock_from_kernel(struct fxt_thread *thread)
@@ -158,6 +162,8 @@ uint64_t fxt_clock_from_kernel(struct fxt_thread *thread)
 	return ns;
 }
 
+/* Makes a line that begins at the pair `now`, and lasts until the counter's lower half wraps around at
+ * most. */
 static void set_line(struct fxt_clock_line *line, struct pair now, uint64_t scale)
 {
 	uint64_t limit = atomic_load_explicit(&clock_state.limit, memory_order_relaxed);

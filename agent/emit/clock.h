@@ -1,39 +1,44 @@
-/* Time: CLOCK_BOOTTIME in nanoseconds, read from the processor's counter where the kernel does so itself.
+/* The clock: CLOCK_BOOTTIME in nanoseconds, read from the processor's counter where the kernel itself uses
+ * that counter. Every emission reads it, in any context.
  *
- * Each thread keeps a straight line (struct fxt_clock_line) from the counter to kernel time, which expires
- * after 10 ms at the latest, so that it never strays from the kernel's clock by more than that time's worth
- * of the kernel's own corrections (500 ppm of 10 ms: 5 microseconds). To renew it takes some system calls, so
- * that is deferred work (deferred.h), and every reading in between is the kernel's, as is each until the
- * process is some milliseconds old and there is a scale, and each of a process in which lines were wrong when
- * they were renewed, time after time: then the counter is no clock any more. Within a thread time increases
- * strictly: a viewer drops one of two slices that begin in the same nanosecond.
+ * Each thread keeps a straight line (struct fxt_clock_line) that leads from the counter to kernel time. A
+ * line expires after 10 ms at the latest, so it strays from the kernel's clock by no more than the kernel's
+ * own corrections in that time (500 ppm of 10 ms: 5 microseconds). Renewing a line takes some system calls,
+ * so it is deferred work (deferred.h). The kernel is asked for the time in these cases:
+ *
+ *	a line has expired and is not renewed yet;
+ *	the process is only some milliseconds old, and there is no scale yet;
+ *	the process's lines were wrong several times in a row: then the counter is given up.
+ *
+ * Within a thread time increases strictly, because viewers drop one of two slices that begin in the same
+ * nanosecond.
  */
 #ifndef FXT_CLOCK_H
 #define FXT_CLOCK_H
 
 #include "agent/base/agent.h"
 
-/* Of nanoseconds per tick: a product with 32 bits of the counter has to fit 64, and a counter below 4 MHz is
- * not used. */
+/* By how many bits a scale (nanoseconds per tick) is shifted. The product of a scale and 32 bits of the
+ * counter has to fit into 64 bits. Counters below 4 MHz are not used. */
 enum { FXT_CLOCK_SHIFT = 24 };
 
-/* Once, at start: whether the counter may be used. */
+/* Finds out whether the counter may be used. Called once, at start. */
 void fxt_clock_start(void);
 
-/* In the child of a fork. */
+/* Called in the child of a fork: frees the lock, which another thread may have held. */
 void fxt_clock_after_fork(void);
 
-/* Kernel time, by any thread without state. */
+/* Returns kernel time. It needs no thread state, and may be called in any context. */
 uint64_t fxt_clock_kernel_ns(void);
 
-/* Reads the time where the thread has no line that is good now: returns kernel time, and makes the line's
- * renewal deferred work. It makes no system call where the kernel's clock needs none. Any context. */
+/* Returns kernel time to a thread whose line is not good now, and asks for the line's renewal as deferred
+ * work. It makes no system call where the kernel's clock needs none. It may be called in any context. */
 uint64_t fxt_clock_from_kernel(struct fxt_thread *thread);
 
-/* Renews the thread's line if it has expired: deferred work. */
+/* Renews the thread's line if it has expired. Called as deferred work. */
 void fxt_clock_renew_line(struct fxt_thread *thread);
 
-/* The counter, in two halves of 32 bits: on x86 that is how it comes. */
+/* Reads the counter as two halves of 32 bits, because x86 delivers it so. */
 static FXT_EMISSION void fxt_clock_halves(uint32_t *high, uint64_t *low)
 {
 #if defined(__x86_64__)
@@ -47,6 +52,7 @@ static FXT_EMISSION void fxt_clock_halves(uint32_t *high, uint64_t *low)
 #endif
 }
 
+/* Reads the counter. */
 static inline uint64_t fxt_clock_tick(void)
 {
 	uint32_t high;
@@ -56,25 +62,28 @@ static inline uint64_t fxt_clock_tick(void)
 	return (uint64_t)high << 32 | low;
 }
 
-/* The time of a reading by the thread's line, not yet fxt_clock_step()ped. False: the kernel has to be
- * asked. */
-static FXT_EMISSION bool fxt_clock_at(const struct fxt_thread *thread, uint32_t high, uint64_t low, uint64_t *ns)
+/* Computes the time of a reading of the counter by the thread's line; fxt_clock_step() has not been applied
+ * yet. Returns false if the line is not good for the reading: the kernel has to be asked. */
+static FXT_EMISSION bool fxt_clock_at(const struct fxt_thread *thread, uint32_t high, uint64_t low,
+				      uint64_t *ns)
 {
 	uint32_t until = thread->clock.until;
 	uint64_t at_ns;
 
-	/* A signal handler may renew the line meanwhile: before, between or after these. */
+	/* A signal handler may renew the line at any point of what follows, so `until` is read at the
+	 * beginning and again at the end. */
 	atomic_signal_fence(memory_order_seq_cst);
 	if (FXT_UNLIKELY(high != thread->clock.high) || FXT_UNLIKELY((uint32_t)low > until))
 		return false;
 	at_ns = thread->clock.origin_ns + (low * thread->clock.scale >> FXT_CLOCK_SHIFT);
-	/* The compiler computes it at once, while the line's parts need no registers. */
+	/* Makes the compiler compute the time at once, so that the line's parts take no registers further
+	 * on. */
 	__asm__ volatile("" : "+r"(at_ns) : : "memory");
 	*ns = at_ns;
 	return FXT_LIKELY(until == thread->clock.until);
 }
 
-/* The same of now. */
+/* Computes the present time by the thread's line. Returns false if the kernel has to be asked. */
 static FXT_EMISSION bool fxt_clock_quick(const struct fxt_thread *thread, uint64_t *ns)
 {
 	uint32_t high;
@@ -84,12 +93,13 @@ static FXT_EMISSION bool fxt_clock_quick(const struct fxt_thread *thread, uint64
 	return fxt_clock_at(thread, high, low, ns);
 }
 
-/* A time of the thread's, made later than the one before. */
+/* Returns `ns`, or a later time if the thread has given out one that is not earlier; and notes it as the
+ * thread's last time. */
 static FXT_EMISSION uint64_t fxt_clock_step(struct fxt_thread *thread, uint64_t ns)
 {
 	if (FXT_UNLIKELY(ns <= thread->last_ns)) {
-		/* Remains a branch for this: it is hardly ever taken, and a conditional move would wait for
-		 * the last time's store. */
+		/* This keeps the compiler from making a conditional move of the branch, which is hardly ever
+		 * taken: a conditional move would wait for the store of the last time. */
 		__asm__("" : "+m"(thread->last_ns));
 		ns = thread->last_ns + 1;
 	}
@@ -97,9 +107,10 @@ static FXT_EMISSION uint64_t fxt_clock_step(struct fxt_thread *thread, uint64_t 
 	return ns;
 }
 
-/* Does the same. It sets *before_ns to the time that came last before the one returned where that is not `last_ns`: a
- * handler has interrupted this and read the clock. */
-static inline uint64_t fxt_clock_step_after(struct fxt_thread *thread, uint64_t ns, uint64_t last_ns, uint64_t *before_ns)
+/* Does what fxt_clock_step() does; `last_ns` is the thread's last time. If a signal handler has interrupted
+ * this and read the clock, sets *before_ns to the time that the handler read last. */
+static inline uint64_t fxt_clock_step_after(struct fxt_thread *thread, uint64_t ns, uint64_t last_ns,
+					    uint64_t *before_ns)
 {
 	uint64_t stepped = fxt_clock_step(thread, ns);
 
@@ -108,6 +119,7 @@ static inline uint64_t fxt_clock_step_after(struct fxt_thread *thread, uint64_t 
 	return stepped;
 }
 
+/* Returns the present time. It is later than any time that the thread got before. */
 static FXT_EMISSION uint64_t fxt_now(struct fxt_thread *thread)
 {
 	uint64_t ns;

@@ -1,4 +1,5 @@
-/* The parts of the emission path that are not worth inlining. Any context, between reserve and commit. */
+/* See emit.h. This file has the parts of the emission path that are not worth inlining. Wrappers call them in
+ * any context. */
 #include "emit.h"
 
 #include "deferred.h"
@@ -22,7 +23,8 @@ uint64_t *fxt_put_text(uint64_t *at, uint64_t name, const char *text, size_t byt
 {
 	size_t words;
 
-	/* The program may have changed the text since it was measured: what is written is what is counted. */
+	/* The program may have changed the text since it was measured, so the size that the record says is
+	 * that of the bytes that were copied. */
 	at[1 + (bytes ? fxt_words_of(bytes) - 1 : 0)] = 0;
 	if (bytes)
 		bytes = fxt_utf8_clean((char *)(at + 1), text, bytes, bytes);

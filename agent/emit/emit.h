@@ -1,5 +1,6 @@
-/* The emission path: what a wrapper does with a call that it saw. Inline, and straight: no lock, no atomic
- * read-modify-write, no system call and no allocation until a chunk is full.
+/* The emission path: how a wrapper records a call that it saw. The code is inline and straight: until a chunk
+ * is full it takes no lock, does no atomic read-modify-write, makes no system call and allocates nothing. All
+ * functions here may be called in any context, also in a signal handler. See docs/emission.md.
  *
  *	thread = fxt_enter(FXT_CAT_io);         NULL: not recorded
  *	start = fxt_now(thread);
@@ -26,10 +27,11 @@
 
 enum {
 	FXT_FRAME_WORDS = 5,            /* header, start, inline process and thread, end */
-	FXT_INLINE_WORDS = 2,           /* of these, what most threads' events do without */
-	FXT_TEXT_MAX_BYTES = 4095,      /* of an inline string argument: a path at its longest */
+	FXT_INLINE_WORDS = 2,           /* process and thread: an indexed thread's events lack them */
+	FXT_TEXT_MAX_BYTES = 4095,      /* the largest inline string argument: a path at its longest */
 };
 
+/* Returns the bits of an event's header for a category and a name, both given as string references. */
 static inline uint64_t fxt_names_of(uint64_t category, uint64_t name)
 {
 	return fxt_event_category(category) | fxt_event_name(name);
@@ -40,7 +42,8 @@ static inline bool fxt_is_on(enum fxt_category category)
 	return atomic_load_explicit(&fxt_gate.mask, memory_order_relaxed) & category;
 }
 
-/* The calling thread's state; NULL when it cannot have one now. For who knows that a category is on. */
+/* Returns the calling thread's state, or NULL if it cannot have one now. The caller knows that a category is
+ * on. */
 static inline struct fxt_thread *fxt_enter_on(void)
 {
 	if (FXT_LIKELY(fxt_self != NULL))
@@ -48,19 +51,21 @@ static inline struct fxt_thread *fxt_enter_on(void)
 	return fxt_thread_attach();
 }
 
-/* The calling thread's state if a category is on, otherwise NULL. */
+/* Returns the calling thread's state, or NULL if the category is off or the thread cannot have a state
+ * now. */
 static inline struct fxt_thread *fxt_enter(enum fxt_category category)
 {
 	return fxt_is_on(category) ? fxt_enter_on() : NULL;
 }
 
-/* The words of a record beside its names and arguments, in this thread's form. */
+/* Returns how many words an event of this thread has beside its names and arguments. */
 static inline size_t fxt_frame_words(const struct fxt_thread *thread)
 {
 	return FXT_LIKELY(thread->event_thread) ? FXT_FRAME_WORDS - FXT_INLINE_WORDS : FXT_FRAME_WORDS;
 }
 
-/* The words of an event that begins at `at`, up to where its names or arguments go. */
+/* Stores the start and, if the thread has no index, the koids of the event that begins at `at`. Returns where
+ * its inline names or its arguments go. */
 static inline uint64_t *fxt_begin_record(struct fxt_thread *thread, uint64_t *at, uint64_t start_ns)
 {
 	at[1] = start_ns;
@@ -73,9 +78,10 @@ static inline uint64_t *fxt_begin_record(struct fxt_thread *thread, uint64_t *at
 
 /* -- Reserve and commit ------------------------------------------------------------------------- */
 
-/* An emission begins: the level is raised, and the lane it was raised from has room for so many words. Of
- * several records each but the first takes FXT_LANE_SLACK_WORDS more. NULL: dropped, and counted if it is a
- * call of the program; the level is as it was. */
+/* Begins an emission: raises the level, and returns a lane that has room for `words` words. If the emission
+ * writes several records, each after the first needs FXT_LANE_SLACK_WORDS more in `words`. Returns NULL if
+ * there is no room: then the level is as it was, and the record is counted as lost if `is_call`, that is, if
+ * it is a call of the program. */
 static FXT_EMISSION struct fxt_lane *fxt_open_lane(struct fxt_thread *thread, size_t words, bool is_call)
 {
 	struct fxt_lane *lane = thread->lane;
@@ -86,17 +92,19 @@ static FXT_EMISSION struct fxt_lane *fxt_open_lane(struct fxt_thread *thread, si
 	return fxt_lane_turn(thread, lane, words, is_call);
 }
 
-/* It ends. Its record was that of `events` calls of the program, 1 or 0: a ring that overwrites it has lost
- * as many. */
+/* Ends the emission in `lane`. `events` is 1 if its record was a call of the program and 0 otherwise: when
+ * the ring overwrites the chunk, that many calls are counted as lost. */
 static FXT_EMISSION void fxt_close_lane(struct fxt_thread *thread, struct fxt_lane *lane, unsigned events)
 {
 	lane->events += events;
 	fxt_lane_lower(thread, lane);
 }
 
-/* Room in the current lane for a record of at most `words` beside FXT_FRAME_WORDS. NULL: dropped, and counted
- * if it is a call. */
-static FXT_EMISSION uint64_t *fxt_reserve_as(struct fxt_thread *thread, uint64_t start_ns, size_t words, bool is_call)
+/* Begins the emission of one event, with room for at most `words` words beside FXT_FRAME_WORDS, and stores
+ * its start. Returns where its inline names or its arguments go. Returns NULL if there is no room: the event
+ * is dropped, and counted if `is_call`. */
+static FXT_EMISSION uint64_t *fxt_reserve_as(struct fxt_thread *thread, uint64_t start_ns, size_t words,
+					     bool is_call)
 {
 	struct fxt_lane *lane = fxt_open_lane(thread, words + FXT_FRAME_WORDS, is_call);
 
@@ -105,20 +113,23 @@ static FXT_EMISSION uint64_t *fxt_reserve_as(struct fxt_thread *thread, uint64_t
 	return fxt_begin_record(thread, fxt_lane_place(lane, words + fxt_frame_words(thread)), start_ns);
 }
 
+/* Reserves for a call of the program: see fxt_reserve_as(). */
 static FXT_EMISSION uint64_t *fxt_reserve(struct fxt_thread *thread, uint64_t start_ns, size_t words)
 {
 	return fxt_reserve_as(thread, start_ns, words, true);
 }
 
-/* Reserves for a record that is no call of the program: where there is no room it is missing, and nobody
- * counts it. */
+/* Reserves for an event that is no call of the program: if there is no room, the event is missing and is not
+ * counted. */
 static inline uint64_t *fxt_reserve_extra(struct fxt_thread *thread, uint64_t start_ns, size_t words)
 {
 	return fxt_reserve_as(thread, start_ns, words, false);
 }
 
-/* Commits the record whose words end at `at`; `header` lacks its size and thread. */
-static FXT_EMISSION void fxt_commit_as(struct fxt_thread *thread, uint64_t *at, uint64_t header, unsigned events)
+/* Commits the event whose words end at `at`, and ends its emission. `header` is the event's header without
+ * size and thread; `events` is as for fxt_close_lane(). */
+static FXT_EMISSION void fxt_commit_as(struct fxt_thread *thread, uint64_t *at, uint64_t header,
+				       unsigned events)
 {
 	struct fxt_lane *lane = thread->lane - 1;
 
@@ -126,11 +137,11 @@ static FXT_EMISSION void fxt_commit_as(struct fxt_thread *thread, uint64_t *at, 
 	fxt_close_lane(thread, lane, events);
 }
 
-/* fxt_commit() of a duration-complete event that was slow or may meet a trigger, or that deferred work is due
- * after. */
+/* Does what fxt_commit() does, for a thread whose next record is watched: it was slow, may meet a trigger, or
+ * is followed by deferred work. Only duration-complete events are looked at. */
 FXT_COLD void fxt_commit_watched(struct fxt_thread *thread, uint64_t *at, uint64_t header);
 
-/* Commits a call's record, and does what is due after it. */
+/* Commits the event of a call of the program, and does what is due after the call. */
 static FXT_EMISSION void fxt_commit(struct fxt_thread *thread, uint64_t *at, uint64_t header)
 {
 	if (FXT_UNLIKELY(thread->commit))
@@ -139,67 +150,75 @@ static FXT_EMISSION void fxt_commit(struct fxt_thread *thread, uint64_t *at, uin
 		fxt_commit_as(thread, at, header, 1);
 }
 
-/* Commits what is no call of the program: a ring that overwrites it has lost none. */
+/* Commits an event that is no call of the program: when the ring overwrites it, no call counts as lost. */
 static inline void fxt_commit_extra(struct fxt_thread *thread, uint64_t *at, uint64_t header)
 {
 	fxt_commit_as(thread, at, header, 0);
 }
 
-/* Whether a call that took so long needs no look. Where short ones do none is usual, nor for threads whose
- * koids are inline. */
+/* Returns whether the call is usual, that is, too short to be explained or to meet a trigger. Where there is
+ * a threshold, or a trigger for short calls, no call is usual; nor is any of a thread whose koids are
+ * inline. */
 static FXT_EMISSION bool fxt_is_usual(const struct fxt_thread *thread, uint64_t start_ns, uint64_t end_ns)
 {
 	return FXT_LIKELY(end_ns - start_ns < thread->usual_ns);
 }
 
-/* fxt_room() for a call that is not usual. */
-FXT_COLD uint64_t *fxt_room_unusual(struct fxt_thread *thread, uint64_t start_ns, uint64_t end_ns, size_t words);
+/* Does what fxt_room() does, for a call that is not usual. */
+FXT_COLD uint64_t *fxt_room_unusual(struct fxt_thread *thread, uint64_t start_ns, uint64_t end_ns,
+				    size_t words);
 
-/* A call that is over is dropped at once, and counted, where there is no room for its record. False, and
- * nothing has changed: there may be some, or the call needs a look. */
+/* Drops and counts a call that is over, if it is usual and known to find no room. Returns false, with nothing
+ * changed, if there may be room or the call is not usual. */
 FXT_COLD bool fxt_drop(struct fxt_thread *thread, uint64_t start_ns, uint64_t end_ns);
 
-/* Room for a call's record, unless it was shorter than the threshold. NULL: nothing to write. */
-static FXT_EMISSION uint64_t *fxt_room(struct fxt_thread *thread, uint64_t start_ns, uint64_t end_ns, size_t words)
+/* Begins the emission of a call that is over, as fxt_reserve() does. Returns NULL if nothing is to be
+ * written: the call was shorter than the threshold, or there is no room. It is counted then. */
+static FXT_EMISSION uint64_t *fxt_room(struct fxt_thread *thread, uint64_t start_ns, uint64_t end_ns,
+				       size_t words)
 {
 	if (!fxt_is_usual(thread, start_ns, end_ns))
 		return fxt_room_unusual(thread, start_ns, end_ns, words);
 	return fxt_reserve(thread, start_ns, words);
 }
 
-/* The header of a duration-complete event ("Duration complete event"). */
+/* Returns the header of a duration-complete event, without size and thread ("Duration complete event" in the
+ * specification). */
 static FXT_EMISSION uint64_t fxt_complete_header(uint64_t names, unsigned arguments)
 {
-	return fxt_record_type(FXT_RECORD_EVENT) | fxt_event_type(FXT_EVENT_DURATION_COMPLETE) | fxt_event_args(arguments) | names;
+	return fxt_record_type(FXT_RECORD_EVENT) | fxt_event_type(FXT_EVENT_DURATION_COMPLETE) |
+	       fxt_event_args(arguments) | names;
 }
 
-/* Commits one whose arguments end at `at`. */
-static FXT_EMISSION void fxt_complete(struct fxt_thread *thread, uint64_t *at, uint64_t end_ns, uint64_t names,
-				unsigned arguments)
+/* Commits a duration-complete event whose arguments end at `at`; fxt_room() has given it room. */
+static FXT_EMISSION void fxt_complete(struct fxt_thread *thread, uint64_t *at, uint64_t end_ns,
+				      uint64_t names, unsigned arguments)
 {
 	*at++ = end_ns;
 	fxt_commit(thread, at, fxt_complete_header(names, arguments));
 }
 
-/* -- The same in the common case ---------------------------------------------------------------- */
+/* -- Quick ways: reserve and commit in the common case ------------------------------------------ */
 
-/* Instances of reserve and commit for calls that are short and many: inlined, with the record's length known
- * where they are compiled. They give up, and nothing has changed, where it is not the common case: a lane
- * without room, or a record that is watched. A thread whose koids are inline has no usual calls, so its
- * records do not come here. */
+/* These are instances of reserve and commit for calls that are short and many. They are inlined where the
+ * length of the record is known at compile time. They give up, with nothing changed, where the case is not
+ * the common one: the lane has no room, or the record is watched. A thread whose koids are inline has no
+ * usual calls, so its records do not come here. */
 struct fxt_spot {
 	struct fxt_lane *lane;
 	uint64_t *at, *arguments;
 };
 
-/* Without the event: as it was. */
+/* Ends a quick emission without writing its event. */
 static FXT_EMISSION void fxt_quick_leave(struct fxt_thread *thread, const struct fxt_spot *spot)
 {
 	fxt_lane_lower(thread, spot->lane);
 }
 
-/* Room for a call's event with at most `words` beside FXT_FRAME_WORDS. False: for fxt_room() then. */
-static FXT_EMISSION bool fxt_quick_reserve(struct fxt_thread *thread, uint64_t start_ns, size_t words, struct fxt_spot *spot)
+/* Begins the emission of a call's event with at most `words` words beside FXT_FRAME_WORDS, and says in *spot
+ * where it goes. Returns false if this is not the common case: then fxt_room() has to be called. */
+static FXT_EMISSION bool fxt_quick_reserve(struct fxt_thread *thread, uint64_t start_ns, size_t words,
+					   struct fxt_spot *spot)
 {
 	struct fxt_lane *lane = thread->lane;
 
@@ -217,16 +236,17 @@ static FXT_EMISSION bool fxt_quick_reserve(struct fxt_thread *thread, uint64_t s
 	return true;
 }
 
-/* The same of a call that is over. */
-static FXT_EMISSION bool fxt_quick_room(struct fxt_thread *thread, uint64_t start_ns, uint64_t end_ns, size_t words,
-					struct fxt_spot *spot)
+/* Does what fxt_quick_reserve() does, for a call that is over; returns false also if the call is not
+ * usual. */
+static FXT_EMISSION bool fxt_quick_room(struct fxt_thread *thread, uint64_t start_ns, uint64_t end_ns,
+					size_t words, struct fxt_spot *spot)
 {
 	return fxt_is_usual(thread, start_ns, end_ns) && fxt_quick_reserve(thread, start_ns, words, spot);
 }
 
-/* fxt_complete() of that. */
-static FXT_EMISSION void fxt_quick_complete(struct fxt_thread *thread, const struct fxt_spot *spot, uint64_t *at,
-					    uint64_t end_ns, uint64_t names, unsigned arguments)
+/* Commits a duration-complete event whose place is `spot` and whose arguments end at `at`. */
+static FXT_EMISSION void fxt_quick_complete(struct fxt_thread *thread, const struct fxt_spot *spot,
+					    uint64_t *at, uint64_t end_ns, uint64_t names, unsigned arguments)
 {
 	*at = end_ns;
 	fxt_lane_commit(spot->lane, spot->at, (size_t)(at + 1 - spot->at),
@@ -234,41 +254,46 @@ static FXT_EMISSION void fxt_quick_complete(struct fxt_thread *thread, const str
 	fxt_close_lane(thread, spot->lane, 1);
 }
 
-/* -- Others ------------------------------------------------------------------------------------- */
+/* -- Instants, and the starts of calls that can block -------------------------------------------- */
 
-/* Commits an instant event ("Instant event") that has been given room by fxt_reserve(). */
+/* Commits an instant event ("Instant event" in the specification) for which fxt_reserve() has given room. */
 static inline void fxt_instant(struct fxt_thread *thread, uint64_t *at, uint64_t names, unsigned arguments)
 {
 	fxt_commit(thread, at, fxt_record_type(FXT_RECORD_EVENT) | fxt_event_type(FXT_EVENT_INSTANT) |
 				       fxt_event_args(arguments) | names);
 }
 
-/* The names of calls that a thread remembers as slow: a bit says that the last one of those it stands for
- * was. */
+/* Returns the bit of thread->explain_slow that stands for a call's name. Several names share a bit. It is set
+ * if the last call of one of these names was slow. */
 static inline uint64_t fxt_explain_bit(uint64_t names)
 {
 	return UINT64_C(1) << fxt_get_event_name(names) % FXT_EXPLAIN_BITS;
 }
 
-/* When a call that can block starts: start_ns, or a little later. See explain.h. */
+/* Returns the start of a call that can block: start_ns, or a later time if a reading was taken first. See
+ * explain.h. */
 static inline uint64_t fxt_explain_start(struct fxt_thread *thread, uint64_t start_ns, uint64_t names)
 {
-	if (FXT_UNLIKELY((start_ns >= thread->explain_due_ns) | ((thread->explain_slow & fxt_explain_bit(names)) != 0)))
+	if (FXT_UNLIKELY((start_ns >= thread->explain_due_ns) |
+			 ((thread->explain_slow & fxt_explain_bit(names)) != 0)))
 		return fxt_explain_begin(thread, names);
 	return start_ns;
 }
 
-/* The start of one, in the common case: false when the clock has to be asked, or the call is to be preceded
- * by a reading. */
+/* Reads the start of a call that can block, in the common case. Returns false if the kernel has to be asked
+ * for the time, or if a reading has to precede the call. */
 static FXT_EMISSION bool fxt_quick_start(struct fxt_thread *thread, uint64_t names, uint64_t *start_ns)
 {
 	if (FXT_UNLIKELY(!fxt_clock_quick(thread, start_ns)))
 		return false;
 	*start_ns = fxt_clock_step(thread, *start_ns);
-	return FXT_LIKELY((*start_ns < thread->explain_due_ns) & ((thread->explain_slow & fxt_explain_bit(names)) == 0));
+	return FXT_LIKELY((*start_ns < thread->explain_due_ns) &
+			  ((thread->explain_slow & fxt_explain_bit(names)) == 0));
 }
 
-/* -- Arguments: each returns where the next one goes ------------------------------------------- */
+/* -- Arguments ---------------------------------------------------------------------------------- */
+
+/* Each fxt_put_...() stores an argument at `at` and returns where the next one goes. */
 
 static inline uint64_t fxt_arg_header(enum fxt_arg_type type, unsigned words, uint64_t name)
 {
@@ -281,10 +306,10 @@ static inline uint64_t *fxt_put_int(uint64_t *at, uint64_t name, int value)
 	return at + 1;
 }
 
-/* A trigger may be waiting for failures. */
+/* Notes that the call that is being recorded failed with `error`, for the triggers that wait for failures. */
 FXT_COLD void fxt_watch_failure(struct fxt_thread *thread, int error);
 
-/* How a call failed. */
+/* Stores with what error a call failed. */
 static inline uint64_t *fxt_put_errno(struct fxt_thread *thread, uint64_t *at, int error)
 {
 	if (FXT_UNLIKELY(fxt_agent.config.triggers.any_errno))
@@ -319,13 +344,14 @@ static inline uint64_t *fxt_put_pointer(uint64_t *at, uint64_t name, const void 
 	return at + 2;
 }
 
-/* The bytes of a string that go into a record, and the words it may take. NULL is a string too. */
+/* Returns how many bytes of a string go into a record. NULL counts as an empty string. */
 static inline size_t fxt_text_bytes(const char *text)
 {
 	return text ? strnlen(text, FXT_TEXT_MAX_BYTES) : 0;
 }
 
-/* An inline string of `bytes` from fxt_text_bytes(); what is not UTF-8 in it becomes '?'. */
+/* Stores an inline string of `bytes` bytes, as counted by fxt_text_bytes(). Bytes that are not UTF-8 become
+ * '?'. */
 uint64_t *fxt_put_text(uint64_t *at, uint64_t name, const char *text, size_t bytes);
 
 #endif
