@@ -1,4 +1,5 @@
-/* See held_locks.h. */
+/* See held_locks.h. This file has what is too rare to be inlined: locks that are not given up in the reverse
+ * order, and looking at another thread's locks. */
 #include "held_locks.h"
 
 #include "thread.h"
@@ -25,6 +26,7 @@ void fxt_held_remove(struct fxt_thread *thread, uintptr_t lock)
 	thread->held_top--;
 }
 
+/* The owner may change the entry meanwhile, so its lock is compared again after the rest was read. */
 bool fxt_held_by(uint32_t tid, uintptr_t lock, struct fxt_held *found)
 {
 	struct fxt_thread *thread = fxt_threads_find(tid);

@@ -1,18 +1,19 @@
-/* The locks a thread holds, the newest last: since when, and where it took them. Written by the thread, read
- * by others that wait for one of them, who may find it changing and then say nothing.
+/* The held locks of each thread, the newest last: since when the thread holds the lock, and where it took it.
+ * The thread writes them itself, from the wrappers of locks. A thread that waits for one of these locks reads
+ * them; if it finds an entry changing, its arrow does not say since when the lock was held.
  */
 #ifndef FXT_HELD_H
 #define FXT_HELD_H
 
 #include "agent/base/agent.h"
 
-/* A lock that has been held for so long is taken for one that is held for life, and holds up no deferred work
- * any more. Whoever waits for it has waited ten times as long as the clock's line is good for, and the 100
- * microseconds that deferred work takes at most are a thousandth of that. */
+/* A lock that has been held for so long passes for one that is held for life, and deferred work no longer
+ * waits for its release. Whoever waits for that lock has waited ten times as long as a line of the clock
+ * lasts. The 100 microseconds that deferred work takes at most are a thousandth of that wait. */
 enum { FXT_HELD_LONG_NS = 100 * 1000 * 1000 };
 
-/* Whether the thread was in a critical section when it last read the clock, as far as is known. The newest
- * lock decides: those below it have been held for longer. */
+/* Returns whether the thread was in a critical section when it last read the clock, as far as its locks are
+ * known. The newest lock decides, because the others have been held for longer. */
 static inline bool fxt_holds_lock(const struct fxt_thread *thread)
 {
 	const struct fxt_held *held = thread->held_top;
@@ -20,8 +21,10 @@ static inline bool fxt_holds_lock(const struct fxt_thread *thread)
 	return held > thread->held && thread->last_ns - held[-1].since_ns < FXT_HELD_LONG_NS;
 }
 
-/* The thread has got `lock`. With more than FXT_HELD_MAX at once, the newest are not known. */
-static inline void fxt_held_push(struct fxt_thread *thread, uintptr_t lock, uint64_t since_ns, uintptr_t place)
+/* Notes that the thread has got `lock`, by a call that returns to `place`. A thread that holds FXT_HELD_MAX
+ * locks takes further ones without a note. */
+static inline void fxt_held_push(struct fxt_thread *thread, uintptr_t lock, uint64_t since_ns,
+				 uintptr_t place)
 {
 	struct fxt_held *held = thread->held_top;
 
@@ -34,10 +37,10 @@ static inline void fxt_held_push(struct fxt_thread *thread, uintptr_t lock, uint
 	thread->held_top = held + 1;
 }
 
-/* Not the newest one. */
+/* Removes a lock that is not the newest one, if it is known. */
 void fxt_held_remove(struct fxt_thread *thread, uintptr_t lock);
 
-/* The thread has given `lock` up. */
+/* Notes that the thread has given up `lock`. */
 static inline void fxt_held_pop(struct fxt_thread *thread, uintptr_t lock)
 {
 	struct fxt_held *held = thread->held_top;
@@ -48,10 +51,11 @@ static inline void fxt_held_pop(struct fxt_thread *thread, uintptr_t lock)
 		fxt_held_remove(thread, lock);
 }
 
-/* The entry of a lock the thread holds, or NULL. */
+/* Returns the entry of a lock that the thread holds, or NULL if it is not known. */
 struct fxt_held *fxt_held_find(struct fxt_thread *thread, uintptr_t lock);
 
-/* What thread `tid` knows of a lock it holds. False: nothing. Any thread. */
+/* Copies to *found what thread `tid` has noted about `lock`. Returns false if it has noted nothing. Any
+ * thread may call this. */
 bool fxt_held_by(uint32_t tid, uintptr_t lock, struct fxt_held *found);
 
 #endif

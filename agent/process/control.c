@@ -1,4 +1,5 @@
-/* See control.h. */
+/* See control.h. This file owns the list of snapshots that triggers have saved. Handlers of FXT_SIGNAL and
+ * watched calls come here. */
 #include "control.h"
 
 #include <errno.h>
@@ -13,22 +14,24 @@
 
 enum { REASON_BYTES = 120 };
 
-/* Snapshots by triggers that are kept, and how long the call took that each is of. Under file_lock. */
+/* The snapshots by triggers that are kept, and how long the call took that each was saved for. file_lock
+ * guards them. */
 static struct {
 	char path[FXT_PATH_BYTES];
 	uint64_t ns;
 } kept[FXT_TRIGGER_KEEP_MAX];
 static unsigned kept_count;
-static atomic_bool asked;               /* for a snapshot, by a signal */
+static atomic_bool asked;               /* a signal has asked for a snapshot that is not begun yet */
 
-/* -- What the trace says of it ----------------------------------------------------------------- */
+/* -- Instants and reasons ---------------------------------------------------------------------- */
 
-/* An instant in the thread's own lane, where a snapshot finds it too. */
+/* Writes an instant with a reason, to the thread's own lane: there the snapshot contains it, too. */
 static void put_instant(uint64_t name, const char *reason)
 {
 	struct fxt_thread *thread = fxt_self ? fxt_self : fxt_thread_attach();
 	uint64_t record[32];
-	struct fxt_arg arg = {FXT_ARG_STRING, FXT_INDEXED(FXT_STR_reason), .string = FXT_INLINE(reason, strlen(reason))};
+	struct fxt_arg arg = {FXT_ARG_STRING, FXT_INDEXED(FXT_STR_reason),
+			      .string = FXT_INLINE(reason, strlen(reason))};
 	size_t words;
 
 	if (!thread || !fxt_thread_ready(thread))
@@ -58,6 +61,7 @@ static size_t add_number(char *out, size_t used, uint64_t value)
 	return add_text(out, used, digits, bytes);
 }
 
+/* Writes to `out` why a snapshot is saved: "CALL took N us and failed: ERROR". */
 static void describe(char *out, const char *name, size_t bytes, uint64_t ns, int error)
 {
 	const char *text;
@@ -75,7 +79,8 @@ static void describe(char *out, const char *name, size_t bytes, uint64_t ns, int
 
 /* -- Snapshots --------------------------------------------------------------------------------- */
 
-/* Beside the trace: its name without .fxt, and .snapshot.fxt. */
+/* Makes a snapshot's path from that of the trace: .snapshot.fxt takes the place of .fxt. Returns false if it
+ * is too long. */
 static bool snapshot_path(char *path)
 {
 	static const char suffix[] = ".snapshot.fxt";
@@ -90,7 +95,7 @@ static bool snapshot_path(char *path)
 	return true;
 }
 
-/* Under file_lock. */
+/* Saves a snapshot and says so on standard error; `path` gets its path. The caller holds file_lock. */
 static bool save(char *path, const char *reason)
 {
 	int error;
@@ -104,14 +109,16 @@ static bool save(char *path, const char *reason)
 	return !error;
 }
 
-/* The lock, with signals blocked; false: another thread is saving, or there is no file to save. */
+/* Takes file_lock, with signals blocked. Returns false if another thread is saving, or if there is no
+ * file. */
 static bool begin_saving(uint64_t *mask)
 {
-	return atomic_load_explicit(&fxt_agent.file_made, memory_order_acquire) && fxt_trylock(&fxt_agent.file_lock, mask);
+	return atomic_load_explicit(&fxt_agent.file_made, memory_order_acquire) &&
+	       fxt_trylock(&fxt_agent.file_lock, mask);
 }
 
-/* Whoever finds another saving leaves it to that thread: each signal is followed by a snapshot that begins
- * after it. */
+/* Saves a snapshot if a signal has asked for one. If another thread is saving, this is left to that thread,
+ * which looks here when it is done: so each signal is followed by a snapshot that begins after the signal. */
 static void save_as_asked(void)
 {
 	static const char reason[] = "asked for by a signal";
@@ -135,6 +142,8 @@ static void snapshot_for_signal(void)
 	save_as_asked();
 }
 
+/* Saves a snapshot if there is room for one more, or if the call took longer than the shortest that has one:
+ * then that one's snapshot is removed. */
 static void snapshot_for_trigger(uint64_t ns, const char *reason)
 {
 	unsigned slot = 0, i;
@@ -168,16 +177,20 @@ static void snapshot_for_trigger(uint64_t ns, const char *reason)
 
 /* -- Beginning and ending ---------------------------------------------------------------------- */
 
+/* Begins recording in a dormant process. */
 static void wake(void)
 {
 	int dormant = FXT_DORMANT;
 
-	if (!atomic_compare_exchange_strong(&fxt_agent.recording, &dormant, FXT_RECORDING) || !fxt_agent_file())
+	if (!atomic_compare_exchange_strong(&fxt_agent.recording, &dormant, FXT_RECORDING) ||
+	    !fxt_agent_file())
 		return;
 	atomic_store_explicit(&fxt_gate.mask, fxt_agent.config.categories, memory_order_release);
 	put_instant(FXT_STR_started, "asked for by a signal");
 }
 
+/* Ends recording. Streams have no arrows from here on, because this process's calls are not counted any
+ * more. */
 static void stop(const char *reason)
 {
 	int recording = FXT_RECORDING;
@@ -202,8 +215,8 @@ bool fxt_control_signal(void)
 	return true;
 }
 
-void fxt_control_trigger(struct fxt_thread *thread, const struct fxt_trigger *trigger, const char *name, size_t bytes,
-			 uint64_t ns, int error)
+void fxt_control_trigger(struct fxt_thread *thread, const struct fxt_trigger *trigger, const char *name,
+			 size_t bytes, uint64_t ns, int error)
 {
 	char reason[REASON_BYTES];
 

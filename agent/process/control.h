@@ -1,27 +1,32 @@
-/* Recording that begins, is saved or ends while the program runs: by a signal (FXT_SIGNAL), or because
- * something rare happened (FXT_TRIGGER). All of it in the thread it happens to, which waits for the file to
- * be written; any context.
+/* Control of recording while the program runs: a signal (FXT_SIGNAL) begins recording or saves a snapshot,
+ * and a trigger (FXT_TRIGGER) saves a snapshot or ends recording. The thread that got the signal, or whose
+ * call met the trigger, does this and waits until the file is written. All functions may be called in any
+ * context.
  *
  *	FXT_START=0     nothing is recorded until the signal comes for the first time
- *	signal          circular, oneshot: what the buffer holds is saved to PROGRAM.PID.snapshot.fxt and so on, beside the trace
- *	trigger         the same, or the end of recording; of all the snapshots by triggers FXT_TRIGGER_KEEP stay, those of
- *	                the calls that took longest
+ *	signal          circular, oneshot: the buffer is saved beside the trace, to PROGRAM.PID.snapshot.fxt
+ *	                and so on
+ *	trigger         the same, or recording ends; of the snapshots by triggers FXT_TRIGGER_KEEP are kept,
+ *	                those of the calls that took longest
  */
 #ifndef FXT_CONTROL_H
 #define FXT_CONTROL_H
 
 #include "agent/base/agent.h"
 
+/* The values of fxt_agent.recording. */
 enum fxt_recording { FXT_RECORDING, FXT_DORMANT, FXT_STOPPED };
 
-/* Another process has sent the signal. False: this process does not record. */
+/* Does what FXT_SIGNAL asks for: begins recording if the process is dormant, otherwise saves a snapshot.
+ * Returns false if the agent is not on in this process. */
 bool fxt_control_signal(void);
 
-/* A call has met a trigger. */
-void fxt_control_trigger(struct fxt_thread *thread, const struct fxt_trigger *trigger, const char *name, size_t bytes,
-			 uint64_t ns, int error);
+/* Does what a trigger asks for that a call has met: ends recording, or saves a snapshot. `name` is the call's
+ * name, of `bytes` bytes; `ns` is how long the call took, and `error` how it failed, or 0. */
+void fxt_control_trigger(struct fxt_thread *thread, const struct fxt_trigger *trigger, const char *name,
+			 size_t bytes, uint64_t ns, int error);
 
-/* In the child of a fork: its snapshots are its own. */
+/* Called in the child of a fork: forgets the parent's snapshots, which are not the child's to remove. */
 void fxt_control_after_fork(void);
 
 #endif
