@@ -1,4 +1,4 @@
-/* See function.h. Called by the instrumentation hooks; any context. */
+/* See function.h. This file owns the table of functions and the string indices of their names. */
 #include "agent/base/stack.h"
 #include "deferred.h"
 #include "explain.h"
@@ -9,11 +9,11 @@
 #include "writer/fxt_encode.h"
 
 enum {
-	/* The table is mapped as large as may be: 8 MiB for 131072 functions, touched as far as it is used,
-	 * or less where that is too much. */
+	/* The table is mapped with as many entries as address space allows: at most 8 MiB for 131072
+	 * functions, of which only the pages that are used take memory. */
 	MOST_ENTRIES = 1 << 18,
 	LEAST_ENTRIES = 1 << 10,
-	/* Kept free of names in the durable area, for threads, objects and what the agent has to say. */
+	/* Names leave so much of the durable area free: for threads, objects and the agent's own records. */
 	DURABLE_RESERVE_WORDS = 2048,
 	NAME_MAX_BYTES = 4000,
 };
@@ -23,19 +23,19 @@ struct fxt_functions fxt_functions = {.entries = &no_function};
 uint32_t fxt_functions_none_defined[FXT_STRING_MAX_INDEX + 1] __attribute__((aligned(FXT_PAGE_BYTES)));
 static_assert(sizeof(fxt_functions_none_defined) % FXT_PAGE_BYTES == 0, "of pages");
 
-/* Which function an index was given to; touched as far as it is used. In the child of a fork the functions
- * have forgotten their indices. */
+/* The function that has each index. Only the pages that are used take memory. After a fork this is not
+ * emptied: an entry counts only if the function still has the index. */
 static const struct fxt_function *_Atomic by_index[FXT_STRING_MAX_INDEX + 1];
 
 static struct {
 	struct fxt_lock lock;           /* held while a name is looked up; durable_lock nests in it */
-	atomic_uint count;              /* in the table; changed under the lock */
+	atomic_uint count;              /* of functions in the table; changed under the lock */
 	uint32_t next_index;
 	bool indices_used_up;
 } functions;
 
-/* A thread sanitizer in the program sees the copies that are made under the lock, and has to be told of
- * that. */
+/* A thread sanitizer in the program sees the memory accesses under the lock, but not the lock. So it has to
+ * be told of it. */
 extern void __tsan_acquire(void *address) __attribute__((weak));
 extern void __tsan_release(void *address) __attribute__((weak));
 
@@ -55,10 +55,11 @@ static void unlock_functions(uint64_t mask)
 	fxt_unlock(&functions.lock, mask);
 }
 
-/* Registers a name in the durable area. 0: there is no room for it. */
+/* Registers a name in the durable area and returns its index, or 0 if there is no room. The caller holds
+ * functions.lock. */
 static uint32_t give_index(const char *name, size_t bytes)
 {
-	/* Not on the stack, which may be a signal handler's: some have 3632 bytes. Under functions.lock. */
+	/* This is static because the stack may be a signal handler's: some of these have 3632 bytes. */
 	static uint64_t record[1 + NAME_MAX_BYTES / FXT_WORD_BYTES];
 	uint32_t index = functions.next_index ? functions.next_index : FXT_STR_CALLS + fxt_agent.calls.count;
 	size_t words;
@@ -74,7 +75,8 @@ static uint32_t give_index(const char *name, size_t bytes)
 	return index;
 }
 
-/* Without the lock: entries never move, and an address appears last. NULL: not there yet. */
+/* Returns the function at `address`, or NULL if it is not in the table yet. This needs no lock: entries never
+ * move, and their address is stored last. */
 static const struct fxt_function *look(uintptr_t address)
 {
 	size_t slot = fxt_function_slot(address);
@@ -96,13 +98,16 @@ static size_t entry_count(void)
 	return atomic_load_explicit(&fxt_functions.mask, memory_order_relaxed) + 1;
 }
 
-/* Half of the entries, and none in the table that is not mapped yet. */
+/* Returns whether the table takes no more functions: half of its entries are used. The table of one entry is
+ * never full, because a larger one takes its place. */
 static bool is_full(void)
 {
-	return atomic_load_explicit(&functions.count, memory_order_relaxed) == entry_count() / 2 && entry_count() > 1;
+	return atomic_load_explicit(&functions.count, memory_order_relaxed) == entry_count() / 2 &&
+	       entry_count() > 1;
 }
 
-/* Maps the table for the first function of all; with the lock. False: there is no memory. */
+/* Maps the table for the first function of all. The caller holds the lock. Returns false if there is no
+ * memory. */
 static bool make_table(void)
 {
 	struct fxt_function *entries = NULL;
@@ -130,7 +135,7 @@ const struct fxt_function *fxt_function_find(uintptr_t address)
 
 	if (known)
 		return known;
-	/* Stays without a name. */
+	/* The function stays without a name. */
 	if (is_full() || fxt_is_forbidden(FXT_NO_CALLS) || fxt_may_not_lock() || fxt_stack_is_short())
 		return NULL;
 	mask = lock_functions();
@@ -155,8 +160,9 @@ const struct fxt_function *fxt_function_find(uintptr_t address)
 		function->name = name;
 		function->bytes = (uint32_t)(bytes < NAME_MAX_BYTES ? bytes : NAME_MAX_BYTES);
 		function->index = give_index(name, function->bytes);
-		function->names = function->index ? fxt_names_of(FXT_STR_CATEGORIES + FXT_BIT_function, function->index)
-						  : FXT_FUNCTION_UNNAMED;
+		function->names =
+			function->index ? fxt_names_of(FXT_STR_CATEGORIES + FXT_BIT_function, function->index)
+					: FXT_FUNCTION_UNNAMED;
 		atomic_store_explicit(&by_index[function->index], function, memory_order_release);
 		atomic_store_explicit(&function->address, address, memory_order_release);
 		break;
@@ -194,16 +200,17 @@ bool fxt_function_is_mapped(uintptr_t address)
 
 void fxt_functions_start(void)
 {
-	/* Not in the program's core dumps. */
+	/* Keeps it out of the program's core dumps. */
 	fxt_sys_madvise(fxt_functions_none_defined, sizeof(fxt_functions_none_defined), MADV_DONTDUMP);
 }
 
+/* Empties the table in the child of a fork. */
 static void forget_all(void)
 {
 	struct fxt_function *entries = atomic_load_explicit(&fxt_functions.entries, memory_order_relaxed);
 	size_t i;
 
-	/* Not written to, page by page: that would copy what is the parent's. */
+	/* The pages are given back: writing to each would copy what is shared with the parent. */
 	if (!fxt_sys_madvise(entries, entry_count() * sizeof(*entries), MADV_DONTNEED))
 		return;
 	for (i = 0; i < entry_count(); i++)
@@ -219,7 +226,8 @@ void fxt_functions_after_fork(void)
 	atomic_store(&functions.count, 0);
 	functions.next_index = 0;
 	functions.indices_used_up = false;
-	/* Emptied and not unmapped: who was interrupted as it looked there looks on. */
+	/* The memory is emptied and not unmapped: the fork may be a signal handler's, and the code that the
+	 * handler interrupted may go on reading there. */
 	if (fxt_self && fxt_self->defined != fxt_functions_none_defined &&
 	    fxt_sys_madvise(fxt_self->defined, FXT_DEFINED_BYTES, MADV_DONTNEED)) {
 		fxt_self->defined = fxt_functions_none_defined;
@@ -227,10 +235,11 @@ void fxt_functions_after_fork(void)
 	}
 }
 
-/* Whether the function stays without an entry, dropped and counted. */
+/* Returns whether a function that is entered is too deep for an entry. It is dropped and counted then. */
 static bool too_deep(struct fxt_thread *thread, uintptr_t frame, uintptr_t site, uintptr_t address)
 {
-	/* Some of what is in the way may have been left by longjmp; then so have those that were too deep. */
+	/* Some entries may have been left by longjmp. Then all functions that were too deep have been left,
+	 * too. */
 	fxt_open_drop_stale(thread, frame, address, site, fxt_now(thread));
 	if (thread->open < fxt_opens(thread) + FXT_FUNCTION_DEPTH) {
 		fxt_open_set_deep_count(thread, 0);
@@ -241,11 +250,11 @@ static bool too_deep(struct fxt_thread *thread, uintptr_t frame, uintptr_t site,
 	return true;
 }
 
-/* Whether the function that is left has none. */
+/* Returns whether the function that ends was too deep for an entry. */
 static bool was_too_deep(struct fxt_thread *thread, uintptr_t frame)
 {
-	/* An exit hook may be a tail call, and its frame then where its caller's entry hook had its own:
-	 * equal is deeper. */
+	/* A function may call its exit hook by a tail call. The hook's frame lies then where the entry hook
+	 * of its caller had its own. So a frame that is equal counts as deeper. */
 	if (frame > thread->open[-1].frame) {
 		fxt_open_set_deep_count(thread, 0);
 		return false;
@@ -254,14 +263,15 @@ static bool was_too_deep(struct fxt_thread *thread, uintptr_t frame)
 	return true;
 }
 
-/* Pops back to the entry of this function; false when there is none: it was entered before tracing, or too
- * deep. */
+/* Closes all entries above that of this function. Returns false if the function has none: it was entered
+ * before recording began, or was too deep. */
 static bool unwind_to(struct fxt_thread *thread, uintptr_t frame, uintptr_t address)
 {
 	struct fxt_open *entry, *found = NULL;
 
-	/* Frames between were left by longjmp or an exception. One further in than ours was as well, unless
-	 * the hook is a tail call and ours is the one further in. */
+	/* The frames in between were left by longjmp or an exception. So was an entry of this function whose
+	 * frame lies further in than the hook's, unless the hook is a tail call: then that entry is the
+	 * one. */
 	for (entry = thread->open; entry > fxt_opens(thread); entry--) {
 		if (fxt_open_function(entry - 1) != address)
 			continue;
@@ -300,13 +310,15 @@ void fxt_function_enter(struct fxt_thread *thread, uintptr_t frame, uintptr_t si
 	fxt_open_ready(thread);
 	names = fxt_function_names(address);
 	fxt_deferred_before(thread);
-	if ((thread->deep_count || thread->open >= fxt_opens(thread) + FXT_FUNCTION_DEPTH) && too_deep(thread, frame, site, address))
+	if ((thread->deep_count || thread->open >= fxt_opens(thread) + FXT_FUNCTION_DEPTH) &&
+	    too_deep(thread, frame, site, address))
 		return;
 	fxt_open_push(thread, frame, address, site, fxt_now(thread), names,
 		      fxt_arg_header(FXT_ARG_POINTER, 2, FXT_STR_call_site), call_site);
 }
 
-/* Without its record; the entry goes first, as with one. */
+/* Ends a function without writing its event, and counts it. The entry goes first, as it does when the event
+ * is written. */
 static void drop(struct fxt_thread *thread, struct fxt_open *entry)
 {
 	struct fxt_lane *lane = thread->lane;
@@ -339,15 +351,15 @@ void fxt_function_exit(struct fxt_thread *thread, uintptr_t frame, uintptr_t add
 	fxt_function_complete(thread, address, start_ns, fxt_end(thread, entry));
 }
 
-/* Everything that an event says of a function. */
+/* A copy of what an event says about a function. */
 struct known {
 	const char *name;               /* NULL: nothing is known */
 	uint32_t bytes, index;
 	uint64_t names;
 };
 
-/* Each part is read once, and the name first: a handler may fork at any instruction, and then nothing is
- * known any more in the child. */
+/* Copies what is known of the function at `address`. Each part is read once, and the name first: a signal
+ * handler may fork at any instruction, and in the child nothing is known any more. */
 static struct known know(uintptr_t address)
 {
 	const volatile struct fxt_function *function = fxt_function_at(address);
@@ -361,7 +373,8 @@ static struct known know(uintptr_t address)
 	return known;
 }
 
-/* The string record for the chunk that will hold the event, in front of it. There is room. */
+/* Writes the string record of a name to the chunk that the event will stand in, in front of the event. The
+ * caller has reserved room for both. */
 static void define(struct fxt_lane *lane, const struct known *function)
 {
 	size_t words = fxt_words_of(function->bytes);
@@ -369,10 +382,13 @@ static void define(struct fxt_lane *lane, const struct known *function)
 
 	at[words] = 0;
 	memcpy(at + 1, function->name, function->bytes);
-	fxt_lane_commit(lane, at, 1 + words, fxt_record_type(FXT_RECORD_STRING) | fxt_string_index(function->index) |
-						     fxt_string_bytes(function->bytes));
+	fxt_lane_commit(lane, at, 1 + words,
+			fxt_record_type(FXT_RECORD_STRING) | fxt_string_index(function->index) |
+				fxt_string_bytes(function->bytes));
 }
 
+/* Returns whether the thread can note which names its chunks define. Maps the memory for that at the first
+ * call. */
 static bool can_define(struct fxt_thread *thread)
 {
 	if (thread->defined == fxt_functions_none_defined) {
@@ -391,10 +407,10 @@ void fxt_function_complete(struct fxt_thread *thread, uintptr_t address, uint64_
 	struct known function = know(address);
 	size_t text = fxt_words_of(function.bytes);
 	uint64_t names = FXT_FUNCTION_UNNAMED;
-	/* A call that needs a look may be explained. */
+	/* A call that is not usual may be explained. */
 	size_t explanation = fxt_is_usual(thread, start_ns, end_ns) ? 0 : FXT_EXPLAIN_WORDS;
-	/* For a string record and for the event behind it, each with its slack: one reservation, so that both
-	 * are in one chunk. */
+	/* One reservation is for the string record and the event behind it, each with its slack, so that both
+	 * stand in one chunk. */
 	uint64_t *at = fxt_room(thread, start_ns, end_ns, 1 + text + FXT_LANE_SLACK_WORDS + explanation);
 	struct fxt_lane *lane = thread->lane - 1;
 
@@ -406,7 +422,8 @@ void fxt_function_complete(struct fxt_thread *thread, uintptr_t address, uint64_
 			define(lane, &function);
 			thread->defined[function.index] = lane->serial;
 		}
-		at = fxt_begin_record(thread, fxt_lane_place(lane, fxt_frame_words(thread) + explanation), start_ns);
+		at = fxt_begin_record(thread, fxt_lane_place(lane, fxt_frame_words(thread) + explanation),
+				      start_ns);
 	} else if (function.name) {
 		names = fxt_names_of(FXT_STR_CATEGORIES + FXT_BIT_function, fxt_inline_ref(function.bytes));
 		at[text ? text - 1 : 0] = 0;

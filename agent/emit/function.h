@@ -1,11 +1,12 @@
-/* Instrumented functions: their names, and their events.
+/* Instrumented functions (-finstrument-functions): their names and their events. The hooks in
+ * interpose/function.c call this in any context. See docs/functions.md.
  *
- * A function's name is looked up once, when it is first entered, and gets a string index. The string record
- * is in the durable area, for the slots of calls in progress; and again in each chunk before the first event
- * there that refers to it, so that a copy of the file that was begun before the function was first called
- * holds what it needs. When the durable area is full or the indices are used up, names stand inline. Of
- * functions past the 131072nd the trace says that they are functions, and not which; of fewer, where address
- * space is limited.
+ * A function's name is looked up once, when the function is first entered, and gets a string index. The
+ * string record stands in the durable area, for the slots of calls in progress. It stands again in each chunk
+ * before the first event there that refers to it; so a copy of the file that was begun before the function
+ * was first called holds what it needs. When the durable area is full or the indices are used up, names stand
+ * inline. Functions past the 131072nd (or fewer, where address space is limited) are recorded as "function",
+ * without their names.
  */
 #ifndef FXT_FUNCTION_H
 #define FXT_FUNCTION_H
@@ -15,48 +16,57 @@
 struct fxt_function {
 	_Atomic uintptr_t address;      /* 0: free; stored last */
 	const char *name;               /* UTF-8, not terminated */
-	uint64_t names;                 /* as in an event's header; "function" for one that has no index */
-	uint32_t bytes;
-	uint32_t index;                 /* 0: inline */
+	uint64_t names;                 /* as in an event's header; "function" if there is no index */
+	uint32_t bytes;                 /* of the name */
+	uint32_t index;                 /* of the string; 0: the name stands inline */
 };
 
-/* A table by address, of a power of two of entries. Until a function is entered it has one, which is free:
- * most programs have none, and limits of address space count what is never touched. It becomes larger once,
- * `entries` first: so whoever reads `mask` first finds an entry. */
+/* The table of functions by address. Its number of entries is a power of two. Until a function is entered it
+ * has a single entry, which is free: most programs have no instrumented functions, and limits of address
+ * space also count memory that is never touched. The table becomes larger once. `entries` is stored before
+ * `mask` then, so a reader that loads `mask` first never looks behind the end of the table. */
 struct fxt_functions {
-	_Atomic uintptr_t mask;         /* the number of entries less one */
+	_Atomic uintptr_t mask;         /* the number of entries minus one */
 	struct fxt_function *_Atomic entries;
 };
 
 extern struct fxt_functions fxt_functions __attribute__((visibility("hidden")));
-/* For threads that have met no function yet: nothing is defined in any chunk of theirs. */
+/* All zero: the `defined` of threads that have entered no function yet, in whose chunks no name is
+ * defined. */
 extern uint32_t fxt_functions_none_defined[FXT_STRING_MAX_INDEX + 1] __attribute__((visibility("hidden")));
 
-/* Finds or makes the function at `address`; NULL when the table is full. May open files, any context. */
+/* Finds the function at `address` in the table, or enters it there. Returns NULL if the table is full, or if
+ * the name cannot be looked up now: no lock may be taken, no call made, or the stack is short. It may open
+ * files. May be called in any context. */
 const struct fxt_function *fxt_function_find(uintptr_t address);
 
-/* Finishes a function whose entry has been popped, when it is not the common case. */
+/* Writes the event of a function whose entry has been removed, in the general case. */
 void fxt_function_complete(struct fxt_thread *thread, uintptr_t address, uint64_t start_ns, uint64_t end_ns);
 
-/* The name behind a string index; NULL: no function has it. */
+/* Returns the name that a string index stands for, with its length in *bytes. Returns NULL if no function has
+ * the index. */
 const char *fxt_function_name_of(uint32_t index, size_t *bytes);
 
-/* Category and name for an event's header. */
+/* Returns category and name of the function at `address`, as in an event's header. Looks the name up if it is
+ * not known yet. */
 uint64_t fxt_function_names(uintptr_t address);
 
-/* Once, at start. */
+/* Called once, at start. */
 void fxt_functions_start(void);
 
-/* In the child of a fork: no string of ours is in its file yet. */
+/* Called in the child of a fork: forgets all functions, because none of their strings is in the child's
+ * file. */
 void fxt_functions_after_fork(void);
 
-/* Functions begin 16 bytes apart at least: those of one file of 4 MiB have a slot each. */
+/* Returns the slot in which the search for an address begins. Compilers let functions begin at least 16 bytes
+ * apart, so the functions of one file of 4 MiB have different slots. */
 static inline size_t fxt_function_slot(uintptr_t address)
 {
 	return address / 16;
 }
 
-/* The entry of a slot, of which there are more than entries. */
+/* Returns the entry that belongs to a slot. Slots that differ by a multiple of the table's size share an
+ * entry. */
 static inline struct fxt_function *fxt_function_entry(size_t slot)
 {
 	size_t at = slot & atomic_load_explicit(&fxt_functions.mask, memory_order_acquire);
@@ -64,14 +74,14 @@ static inline struct fxt_function *fxt_function_entry(size_t slot)
 	return atomic_load_explicit(&fxt_functions.entries, memory_order_relaxed) + at;
 }
 
-/* Where it is looked for first. */
+/* Returns the entry at which the search for an address begins. */
 static inline const struct fxt_function *fxt_function_first(uintptr_t address)
 {
 	return fxt_function_entry(fxt_function_slot(address));
 }
 
-/* Whether it is the one at `address`. Compilers do not compare with an atomic where it is: they load it
- * first. */
+/* Returns whether `function` is the one at `address`. This is assembler because compilers load an atomic into
+ * a register first, instead of comparing with it in memory. */
 static inline bool fxt_function_is(const struct fxt_function *function, uintptr_t address)
 {
 #if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
@@ -84,6 +94,8 @@ static inline bool fxt_function_is(const struct fxt_function *function, uintptr_
 #endif
 }
 
+/* Returns the function at `address` as fxt_function_find() does, but quickly if it is the first that is
+ * looked at. */
 static inline const struct fxt_function *fxt_function_at(uintptr_t address)
 {
 	const struct fxt_function *function = fxt_function_first(address);
@@ -93,36 +105,40 @@ static inline const struct fxt_function *fxt_function_at(uintptr_t address)
 	return fxt_function_find(address);
 }
 
-/* Category and name for an event's header. A handler may fork at any instruction: then its name is gone in
- * the child, whose trace has none yet, and it is a function all the same. */
+/* Returns category and name of a function for an event's header. A signal handler may fork at any
+ * instruction. The name is gone in the child then, whose trace has no string of it yet; so the category is
+ * added here. */
 static inline uint64_t fxt_function_names_in(const struct fxt_function *function)
 {
 	return function->names | fxt_event_category(FXT_STR_CATEGORIES + FXT_BIT_function);
 }
 
-/* What an event of a function says that the table has no room for, or no index. */
+/* Category and name for the event of a function that has no entry in the table or no index. */
 #define FXT_FUNCTION_UNNAMED fxt_names_of(FXT_STR_CATEGORIES + FXT_BIT_function, FXT_STR_function)
 
-/* A function is entered: called by its instrumentation, `frame` being the hook's and `site` where it returns
- * to. */
+/* Makes the function at `address` a call in progress. Its instrumentation calls this at the entry. `frame` is
+ * the frame of the hook, `site` the address that the hook returns to, and `call_site` the address that the
+ * function itself returns to. */
 void fxt_function_enter(struct fxt_thread *thread, uintptr_t frame, uintptr_t site, uintptr_t address,
 			uintptr_t call_site);
 
-/* And left. */
+/* Ends the function at `address`, and writes its event. */
 void fxt_function_exit(struct fxt_thread *thread, uintptr_t frame, uintptr_t address);
 
-/* The function entered last has ended, and its event needs a look: fxt_is_usual(). */
+/* Ends the function that was entered last, at end_ns, if it is not usual: see fxt_is_usual(). */
 void fxt_function_end(struct fxt_thread *thread, uint64_t end_ns);
 
-/* The function entered last has ended by this reading of the clock, and is dropped at once where there is no
- * room. False, and nothing has changed: there may be some, or this is another case. */
+/* Ends the function that was entered last, at the reading end_ns of the clock, and drops its event if there
+ * is known to be no room. Returns false, with nothing changed, if there may be room or some function was too
+ * deep. */
 FXT_COLD bool fxt_function_drop(struct fxt_thread *thread, uint64_t end_ns);
 
-/* The same in the common case: false, and nothing has changed, when it is another. A function's entry and
- * exit cost as much as one call of anything else, so these are written out for what is known here: one sort
- * of event, no arguments, and calls that nest as they should. */
-static inline bool fxt_function_enter_quick(struct fxt_thread *thread, uintptr_t frame, const uintptr_t *site, uintptr_t address,
-					    uintptr_t call_site)
+/* The quick ways in and out of a function. They return false, with nothing changed, if the case is not the
+ * common one. A function's entry and exit together cost as much as one call of anything else. So these two
+ * are written out for what is known here: there is one kind of event, it has no arguments, and the calls nest
+ * as they should. */
+static inline bool fxt_function_enter_quick(struct fxt_thread *thread, uintptr_t frame, const uintptr_t *site,
+					    uintptr_t address, uintptr_t call_site)
 {
 	const struct fxt_function *function = fxt_function_first(address);
 	struct fxt_open *entry;
@@ -133,7 +149,8 @@ static inline bool fxt_function_enter_quick(struct fxt_thread *thread, uintptr_t
 	entry = thread->open;
 	if (FXT_UNLIKELY(!fxt_clock_quick(thread, &start_ns)))
 		return false;
-	if (FXT_UNLIKELY(!fxt_open_take(thread, entry, frame, fxt_arg_header(FXT_ARG_POINTER, 2, FXT_STR_call_site), call_site)))
+	if (FXT_UNLIKELY(!fxt_open_take(thread, entry, frame,
+					fxt_arg_header(FXT_ARG_POINTER, 2, FXT_STR_call_site), call_site)))
 		return false;
 	entry->function = address;
 	entry->site = *site;
@@ -174,17 +191,22 @@ static inline bool fxt_function_exit_quick(struct fxt_thread *thread, uintptr_t 
 	at[1] = start_ns;
 	at[2] = end_ns;
 	fxt_open_empty_with(thread, entry, fxt_filler(FXT_SLOT_WORDS));
-	fxt_lane_commit(lane, at, FXT_FRAME_WORDS - FXT_INLINE_WORDS, fxt_complete_header(names, 0) | thread->event_thread);
+	fxt_lane_commit(lane, at, FXT_FRAME_WORDS - FXT_INLINE_WORDS,
+			fxt_complete_header(names, 0) | thread->event_thread);
 	fxt_close_lane(thread, lane, 1);
 	return true;
 }
 
-/* Of the global variable at `address`, used by the code at `place`: fxt_symbol_object_name(). */
+/* These three call the function of symbols.h of that purpose, with the lock of the function names held.
+ *
+ * Returns the name of the global variable at `address`, which the code at `place` uses: see
+ * fxt_symbol_object_name(). */
 const char *fxt_function_object_name(uintptr_t address, uintptr_t place, size_t *bytes, uint32_t *offset);
 
-/* Libraries were unloaded, perhaps: fxt_symbols_unloaded(). False: none was. */
+/* Forgets the files that have been unloaded; returns false if there are none. See fxt_symbols_unloaded(). */
 bool fxt_functions_unloaded(void);
-/* Whether the address is in a file that is loaded, as far as that is known. */
+
+/* Returns whether the address lies in a file that is loaded, as far as that is known. */
 bool fxt_function_is_mapped(uintptr_t address);
 
 #endif
