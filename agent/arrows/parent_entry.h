@@ -1,5 +1,6 @@
-/* The entries of the section `kin`, for parent_links.c and signal_senders.c: what their words say, and how they are found and
- * changed. */
+/* The entries of the section `kin` of the shared memory: what they contain, and how they are found and
+ * changed. parent_links.c uses them for children and signal_senders.c for signals; both do so in any
+ * context. */
 #ifndef FXT_KIN_ENTRY_H
 #define FXT_KIN_ENTRY_H
 
@@ -12,35 +13,36 @@
 
 enum { KIN_PAGE_ENTRIES = FXT_SHARED_PAGE_BYTES / FXT_KIN_ENTRY_BYTES };
 
-/* What a word says of its entry. */
+/* The states of an entry. */
 enum state {
 	FREE,
-	FILLED,                         /* by its parent, right now */
-	FORKED,                         /* for a child that knows it: it may be there */
-	EXPECTED,                       /* for a child that is going to look for it; its pid is not known */
-	MADE,                           /* the same, its pid is */
+	FILLED,                         /* the parent is filling it */
+	FORKED,                         /* for a forked child, which knows the entry; it may exist already */
+	EXPECTED,                       /* for a child that will look for it; its pid is not known yet */
+	MADE,                           /* for a child that will look for it; its pid is known */
 	ALIVE,                          /* the child has taken it */
-	LEAVING,                        /* it is writing down its end */
-	LEFT,                           /* and has */
-	SENT,                           /* no child at all: a signal to the process of that pid (signal_senders.c) */
-	SENT_TO_GROUP,                  /* the same, to each process of that group; whoever gets it leaves it there */
+	LEAVING,                        /* the child is writing down its end */
+	LEFT,                           /* the child has written down its end */
+	SENT,                           /* no child, but a signal to the process of that pid (signal_senders.c) */
+	SENT_TO_GROUP,                  /* a signal to each process of that group; whoever gets it leaves it here */
 };
 
 struct fxt_kin_entry {
-	_Atomic uint64_t word;          /* state, pid of the child or 0, generation */
-	uint64_t born_ns, left_ns;
-	uint32_t parent, parent_tid, parent_cpu_and_1;
-	uint32_t left_tid, left_cpu_and_1;      /* and LEFT_NAMELESS */
+	_Atomic uint64_t word;          /* state, pid of the child or 0, generation: word_of() */
+	uint64_t born_ns, left_ns;      /* when the child was made, and when it ended */
+	uint32_t parent, parent_tid, parent_cpu_and_1;  /* who made the child or sent the signal */
+	uint32_t left_tid, left_cpu_and_1;      /* who ended the child; with LEFT_NAMELESS */
 	uint32_t signum;
-	uint64_t thread;                /* the signal is for: its tid or handle, or 0 for any */
-	_Atomic uint32_t arrows;        /* that have left from a signal to a group */
-	uint32_t check;                 /* of what its state says is there: check_of() */
+	uint64_t thread;                /* the tid or handle of the thread that the signal is for; 0: any */
+	_Atomic uint32_t arrows;        /* how many have left from a signal to a group */
+	uint32_t check;                 /* a checksum of the rest, by the entry's state: check_of() */
 };
 
-/* The child has no file, in which its name would stand. */
+/* A bit of left_cpu_and_1: the child had no file, so its name stands nowhere in the trace. */
 #define LEFT_NAMELESS (UINT32_C(1) << 31)
 
-static_assert(sizeof(struct fxt_kin_entry) == FXT_KIN_ENTRY_BYTES && FXT_KIN_ENTRIES % KIN_PAGE_ENTRIES == 0, "as the section is laid out");
+static_assert(sizeof(struct fxt_kin_entry) == FXT_KIN_ENTRY_BYTES && FXT_KIN_ENTRIES % KIN_PAGE_ENTRIES == 0,
+	      "as the section is laid out");
 
 static inline uint64_t word_of(uint64_t generation, uint32_t pid, enum state state)
 {
@@ -62,21 +64,24 @@ static inline uint64_t generation_of(uint64_t word)
 	return word >> 40;
 }
 
-/* Entry n of those that a parent's are among. */
+/* Returns entry n, counted from the beginning of the page in which the entries of `parent` begin. */
 static inline struct fxt_kin_entry *entry_of(uint32_t parent, unsigned n)
 {
 	unsigned page = (unsigned)(fxt_wait_hash(parent) >> 52) % (FXT_KIN_ENTRIES / KIN_PAGE_ENTRIES);
 
-	return (struct fxt_kin_entry *)(void *)fxt_shared->kin + (page * KIN_PAGE_ENTRIES + n) % FXT_KIN_ENTRIES;
+	return (struct fxt_kin_entry *)(void *)fxt_shared->kin +
+	       (page * KIN_PAGE_ENTRIES + n) % FXT_KIN_ENTRIES;
 }
 
-/* What stands for an entry in this generation of it. */
+/* Returns a reference to an entry in the generation that `word` has. It is never 0. */
 static inline uint64_t reference_of(const struct fxt_kin_entry *entry, uint64_t word)
 {
-	return (uint64_t)(entry - (struct fxt_kin_entry *)(void *)fxt_shared->kin + 1) << 32 | generation_of(word);
+	return (uint64_t)(entry - (struct fxt_kin_entry *)(void *)fxt_shared->kin + 1) << 32 |
+	       generation_of(word);
 }
 
-/* NULL: it has been given to others. */
+/* Returns the entry that a reference stands for, with its present word in *word; NULL if the reference is 0
+ * or the entry is used for something else by now. */
 static inline struct fxt_kin_entry *dereference(uint64_t reference, uint64_t *word)
 {
 	struct fxt_kin_entry *entry;
@@ -88,26 +93,31 @@ static inline struct fxt_kin_entry *dereference(uint64_t reference, uint64_t *wo
 	return generation_of(*word) == (uint32_t)reference ? entry : NULL;
 }
 
+/* Changes pid and state of an entry, if its word is still `word`. Returns whether it was. */
 static inline bool change(struct fxt_kin_entry *entry, uint64_t word, uint32_t pid, enum state state)
 {
 	return atomic_compare_exchange_strong(&entry->word, &word, word_of(generation_of(word), pid, state));
 }
 
-/* Of what a parent, a sender or a child that leaves has written down. Whoever reads it compares: it is
- * another process's memory too, and what does not fit is not believed. */
+/* Returns the checksum of what a parent or a sender and, if `has_left`, a child that ended has written down.
+ * Each reader compares it: other processes write to this memory, too, and what does not fit is not
+ * believed. */
 static inline uint32_t check_of(const struct fxt_kin_entry *entry, bool has_left)
 {
 	uint64_t check = entry->born_ns ^ (uint64_t)entry->parent << 32 ^ entry->parent_tid;
 
-	check = (check ^ check >> 29) * UINT64_C(0xbf58476d1ce4e5b9) + entry->parent_cpu_and_1 + ((uint64_t)entry->signum << 32) + entry->thread;
+	check = (check ^ check >> 29) * UINT64_C(0xbf58476d1ce4e5b9) + entry->parent_cpu_and_1 +
+		((uint64_t)entry->signum << 32) + entry->thread;
 	if (has_left) {
 		check = (check ^ check >> 31) * UINT64_C(0x94d049bb133111eb) + entry->left_ns;
-		check = (check ^ check >> 29) * UINT64_C(0xbf58476d1ce4e5b9) + ((uint64_t)entry->left_tid << 32) + entry->left_cpu_and_1;
+		check = (check ^ check >> 29) * UINT64_C(0xbf58476d1ce4e5b9) +
+			((uint64_t)entry->left_tid << 32) + entry->left_cpu_and_1;
 	}
 	check = (check ^ check >> 31) * UINT64_C(0x94d049bb133111eb);
 	return (uint32_t)(check >> 32);
 }
 
+/* Frees the entry that a reference stands for, if it is still the same. */
 static inline void release(uint64_t reference)
 {
 	uint64_t word;

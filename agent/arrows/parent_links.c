@@ -1,4 +1,5 @@
-/* See parent_links.h. */
+/* See parent_links.h. This file owns the process's own entry in the section `kin`, and the arrow to a forked
+ * child that is not written yet. */
 #include "parent_links.h"
 
 #include <string.h>
@@ -13,31 +14,32 @@
 #include "writer/fxt_encode.h"
 
 enum {
-	LOOKED_AT = 4 * KIN_PAGE_ENTRIES,       /* a parent's entries are among so many: its children that it has not reaped */
-	ASKS = 8,                               /* when none is free, as many parents may be asked for whether they are there */
-	CHILDREN_BYTES = 256,                   /* of a file of children, read at a time */
-	/* Between the time in an entry and the one at which the kernel makes the process, as good as it tells
-	 * that. */
+	LOOKED_AT = 4 * KIN_PAGE_ENTRIES,       /* a parent's entries are among so many, one a child */
+	ASKS = 8,                               /* so many system calls may look for a parent that is gone */
+	CHILDREN_BYTES = 256,                   /* so much of a file of children is read at a time */
+	/* The kernel makes a process at most so long after the time in its entry. */
 	BEGINS_WITHIN_NS = 1000000000,
 	NS_PER_SECOND = 1000000000,
 };
 
-/* This process's entry, as reference_of() has it; 0. */
+/* A reference to this process's entry; 0: there is none. */
 static _Atomic uint64_t own;
-/* Threads of other processes that this process's file has names of, by a hash: pid and tid. */
+/* Threads of other processes that this process's file names, by a hash of pid and tid. */
 static _Atomic uint64_t named[64];
 
-/* The arrow to a forked child's first moment, until it has recorded something: by this thread; 0. */
+/* The arrow to this process's first moment, as long as the process is a forked child that has recorded
+ * nothing. */
 static struct {
-	uint32_t tid;
+	uint32_t tid;                   /* the thread that writes it; 0: none is due */
 	struct fxt_cause cause;
 	uint64_t after_ns, end_ns;
 } first_moment;
 
 /* -- Entries ----------------------------------------------------------------------------------- */
 
-/* Whether it is of no use any more: of a child that ended and was not reaped in a way that we see, or whose
- * parent is gone; a signal. */
+/* Returns whether an entry is of no use any more: its child has ended and was not reaped by a call that is
+ * seen, or its parent is gone, or it is a signal's. *asks is how many system calls may still be made for
+ * this. */
 static bool is_left_over(const struct fxt_kin_entry *entry, uint64_t word, unsigned *asks)
 {
 	if (state_of(word) >= LEFT)
@@ -48,7 +50,8 @@ static bool is_left_over(const struct fxt_kin_entry *entry, uint64_t word, unsig
 	return !fxt_sys_thread_exists((int)entry->parent, (int)entry->parent);
 }
 
-/* 0: there is none to be had. */
+/* Fills a free entry of the parent's, or else one that is of no use any more. Returns a reference to it, or 0
+ * if there is none. */
 static uint64_t make_entry(const struct fxt_cause *cause, uint32_t pid, enum state state)
 {
 	unsigned n, pass, asks = ASKS;
@@ -63,7 +66,8 @@ static uint64_t make_entry(const struct fxt_cause *cause, uint32_t pid, enum sta
 			word = atomic_load_explicit(&entry->word, memory_order_relaxed);
 			if (state_of(word) != FREE && (pass == 0 || !is_left_over(entry, word, &asks)))
 				continue;
-			if (!atomic_compare_exchange_strong(&entry->word, &word, word_of(generation_of(word) + 1, 0, FILLED)))
+			if (!atomic_compare_exchange_strong(&entry->word, &word,
+							    word_of(generation_of(word) + 1, 0, FILLED)))
 				continue;
 			word = word_of(generation_of(word) + 1, pid, state);
 			entry->born_ns = cause->at_ns;
@@ -94,7 +98,9 @@ void fxt_birth_begin(struct fxt_thread *thread, struct fxt_birth *birth, enum fx
 	if (how != FXT_BIRTH_HIDDEN)
 		fxt_life_expect(1);
 	birth->cause = fxt_flow_leave(thread);
-	birth->kin = fxt_stack_is_short() ? 0 : make_entry(&birth->cause, 0, how == FXT_BIRTH_FORKS ? FORKED : EXPECTED);
+	birth->kin = fxt_stack_is_short()
+			     ? 0
+			     : make_entry(&birth->cause, 0, how == FXT_BIRTH_FORKS ? FORKED : EXPECTED);
 	thread->expects = birth->kin;
 }
 
@@ -106,7 +112,7 @@ void fxt_birth_end(struct fxt_thread *thread, const struct fxt_birth *birth, int
 	thread->expects = 0;
 	if (entry && child < 0)
 		change(entry, word, 0, FREE);
-	/* It may have found it meanwhile, or be gone. */
+	/* The child may have taken the entry meanwhile, or be gone: then the entry stays as it is. */
 	else if (entry && !pid_of(word) && (state_of(word) == FORKED || state_of(word) == EXPECTED))
 		change(entry, word, (uint32_t)child, state_of(word) == FORKED ? FORKED : MADE);
 	if (child > 0 && !fxt_stack_is_short())
@@ -128,7 +134,7 @@ void fxt_birth_vforked(struct fxt_thread *thread, uint32_t pid)
 	struct fxt_cause cause = fxt_flow_leave(thread);
 	bool again = thread->vforked == pid;
 
-	/* It may try one file after the other. */
+	/* An exec that searches PATH may try one file after the other: this is the same child once more. */
 	if (again)
 		release(thread->vforked_kin);
 	thread->vforked = pid;
@@ -150,7 +156,7 @@ void fxt_birth_forked(const struct fxt_birth *birth)
 	fxt_flow_first_moment(thread, &birth->cause, &first_moment.after_ns, &first_moment.end_ns);
 	first_moment.tid = thread->tid;
 	fxt_deferred_ask(thread);
-	/* Its parent may be about to write down the pid. */
+	/* The parent may be writing down the pid at this moment, so a change that fails is tried again. */
 	while ((entry = dereference(birth->kin, &word)) != NULL && state_of(word) == FORKED) {
 		if (!change(entry, word, thread->pid, ALIVE))
 			continue;
@@ -169,12 +175,15 @@ void fxt_birth_tell(struct fxt_thread *thread)
 
 /* -- The start of a program -------------------------------------------------------------------- */
 
-/* Whether an entry is of this process and not of an earlier one of the same pid, or, `expected`, may be. */
+/* Returns whether an entry can be this process's, by the time at which the kernel made the process: an
+ * earlier process may have had the same pid. An `expected` entry has no pid, so the process must not be older
+ * either. */
 static bool may_be_own(const struct fxt_kin_entry *entry, bool expected, uint64_t start_ns)
 {
 	const uint64_t tick_ns = NS_PER_SECOND / 100;
 
-	return start_ns && start_ns < entry->born_ns + BEGINS_WITHIN_NS && (!expected || start_ns + tick_ns >= entry->born_ns);
+	return start_ns && start_ns < entry->born_ns + BEGINS_WITHIN_NS &&
+	       (!expected || start_ns + tick_ns >= entry->born_ns);
 }
 
 static size_t put_text(char *at, const char *text)
@@ -189,6 +198,8 @@ struct look {
 	uint32_t parent, tid, pid;
 };
 
+/* Returns whether a process is in the kernel's list of a thread's children. Runs apart, because it opens a
+ * file. */
 static long look_for_child(void *argument)
 {
 	const struct look *look = argument;
@@ -207,7 +218,7 @@ static long look_for_child(void *argument)
 	fd = fxt_sys_open(text, O_RDONLY | O_CLOEXEC, 0);
 	if (fd < 0)
 		return false;
-	/* Numbers, each with a blank behind it. */
+	/* The file has numbers, each with a blank behind it. */
 	while (!found && (bytes = fxt_sys_read(fd, text, sizeof(text))) > 0) {
 		for (i = 0; i < bytes && !found; i++) {
 			found = text[i] == ' ' && number == look->pid;
@@ -218,7 +229,7 @@ static long look_for_child(void *argument)
 	return found;
 }
 
-/* Whether the kernel has process `pid` among the children of a thread: it tells the thread that made them. */
+/* Returns whether the kernel says that this thread of `parent` has made process `pid`. */
 static bool is_child_of(uint32_t parent, uint32_t tid, uint32_t pid)
 {
 	struct look look = {parent, tid, pid};
@@ -226,9 +237,12 @@ static bool is_child_of(uint32_t parent, uint32_t tid, uint32_t pid)
 	return fxt_apart(look_for_child, &look) > 0;
 }
 
-/* The entry of this process, which another has made: the one with its pid, or the only one without of its
- * parent, or of the thread that made it. It has begun there before if it is alive. */
-static struct fxt_kin_entry *look(uint32_t parent, uint32_t pid, bool by_thread, uint64_t *found, unsigned *count)
+/* Looks for this process's entry among those of its parent, and counts in *count how many it can be. An entry
+ * with the process's pid is the one. Otherwise it can be any entry without a pid; if `by_thread`, only those
+ * of the thread that made the process. *found gets the entry's word. If its state is ALIVE, the process has
+ * executed another program since it took the entry. */
+static struct fxt_kin_entry *look(uint32_t parent, uint32_t pid, bool by_thread, uint64_t *found,
+				  unsigned *count)
 {
 	struct fxt_kin_entry *entry, *expected = NULL;
 	uint64_t word, start_ns = 0;
@@ -240,8 +254,8 @@ static struct fxt_kin_entry *look(uint32_t parent, uint32_t pid, bool by_thread,
 		entry = entry_of(parent, n);
 		word = atomic_load(&entry->word);
 		state = state_of(word);
-		if (entry->parent != parent || (state != EXPECTED && pid_of(word) != pid) || state < FORKED || state > ALIVE ||
-		    entry->check != check_of(entry, false))
+		if (entry->parent != parent || (state != EXPECTED && pid_of(word) != pid) || state < FORKED ||
+		    state > ALIVE || entry->check != check_of(entry, false))
 			continue;
 		if (!start_ns)
 			start_ns = fxt_process_start_ns();
@@ -251,7 +265,7 @@ static struct fxt_kin_entry *look(uint32_t parent, uint32_t pid, bool by_thread,
 		expected = entry;
 		*found = word;
 		*count += 1;
-		/* Whatever others there are. */
+		/* The entry has the process's pid, so the others do not matter. */
 		if (state != EXPECTED) {
 			*count = 1;
 			break;
@@ -260,12 +274,13 @@ static struct fxt_kin_entry *look(uint32_t parent, uint32_t pid, bool by_thread,
 	return expected;
 }
 
+/* Returns this process's entry, with its word in *word; NULL if none is certain to be its own. */
 static struct fxt_kin_entry *find_own(uint32_t parent, uint32_t pid, uint64_t *word)
 {
 	unsigned count;
 	struct fxt_kin_entry *entry = look(parent, pid, false, word, &count);
 
-	/* The kernel is asked only where there is a choice. */
+	/* The kernel is asked only if there is a choice, because that costs several system calls. */
 	if (count > 1)
 		entry = look(parent, pid, true, word, &count);
 	return count == 1 ? entry : NULL;
@@ -284,13 +299,19 @@ void fxt_kin_start(void)
 	entry = find_own(parent, thread->pid, &word);
 	if (!entry)
 		return;
-	cause = (struct fxt_cause){.at_ns = entry->born_ns, .pid = parent, .tid = entry->parent_tid, .cpu_and_1 = entry->parent_cpu_and_1};
-	/* One that is alive has executed another program: its arrow is drawn. */
+	cause = (struct fxt_cause){.at_ns = entry->born_ns,
+				   .pid = parent,
+				   .tid = entry->parent_tid,
+				   .cpu_and_1 = entry->parent_cpu_and_1};
+	/* If the state is ALIVE, the process has executed another program, and its arrow was written
+	 * before. */
 	if (state_of(word) != ALIVE) {
 		if (!change(entry, word, thread->pid, ALIVE)) {
-			/* Its parent has written down the pid, perhaps, or another child was faster. */
+			/* Either the parent has written down the pid meanwhile, or another child was
+			 * faster. */
 			word = atomic_load(&entry->word);
-			if (pid_of(word) != thread->pid || state_of(word) != MADE || !change(entry, word, thread->pid, ALIVE))
+			if (pid_of(word) != thread->pid || state_of(word) != MADE ||
+			    !change(entry, word, thread->pid, ALIVE))
 				return;
 		}
 		if (fxt_shared_may_be(cause.at_ns, fxt_now(thread)))
@@ -309,7 +330,7 @@ void fxt_kin_leave(struct fxt_thread *thread)
 
 	fxt_birth_tell(thread);
 	entry = dereference(atomic_load(&own), &word);
-	/* The child of a vfork has its parent's. */
+	/* The child of a vfork finds its parent's entry here, which is not its own. */
 	if (!entry || state_of(word) != ALIVE || pid_of(word) != (uint32_t)fxt_sys_getpid() ||
 	    !change(entry, word, pid_of(word), LEAVING))
 		return;
@@ -332,7 +353,8 @@ void fxt_kin_stay(void)
 	change(entry, word, pid_of(word), ALIVE);
 }
 
-/* Takes away what is known of a child that is gone. False: it has left no end. */
+/* Frees the entry of a child that was reaped, and says in *cause who ended the child and when. Returns false
+ * if the child has left no end. */
 static bool take_end(struct fxt_kin_entry *entry, uint64_t word, struct fxt_cause *cause, bool *is_nameless)
 {
 	bool is_whole = entry->check == check_of(entry, true);
@@ -343,13 +365,16 @@ static bool take_end(struct fxt_kin_entry *entry, uint64_t word, struct fxt_caus
 	return change(entry, word, 0, FREE) && state_of(word) == LEFT && is_whole;
 }
 
-static void put_name(struct fxt_thread *thread, enum fxt_kernel_object_type type, uint32_t koid, struct fxt_args args)
+/* Names a kernel object, `koid`, by this program's name. */
+static void put_name(struct fxt_thread *thread, enum fxt_kernel_object_type type, uint32_t koid,
+		     struct fxt_args args)
 {
 	uint64_t record[16];
 
-	fxt_thread_put_extra(thread, record,
-			     fxt_encode_kernel_object(record, 16, type, koid,
-						      FXT_INLINE(fxt_agent.program, strlen(fxt_agent.program)), args));
+	fxt_thread_put_extra(
+		thread, record,
+		fxt_encode_kernel_object(record, 16, type, koid,
+					 FXT_INLINE(fxt_agent.program, strlen(fxt_agent.program)), args));
 }
 
 static void put_names(struct fxt_thread *thread, uint32_t pid, uint32_t tid)
@@ -365,25 +390,27 @@ void fxt_kin_name(struct fxt_thread *thread, uint32_t pid, uint32_t tid)
 	uint64_t key = (uint64_t)pid << 32 | tid;
 	_Atomic uint64_t *place = &named[fxt_wait_hash(key << 1) >> 58];
 
-	/* Those that share a place are named again, in turn. */
+	/* Threads that share a place are named again whenever they take it from one another. */
 	if (fxt_shared_is_run() || atomic_exchange_explicit(place, key, memory_order_relaxed) == key)
 		return;
 	put_names(thread, pid, tid);
 }
 
-static void resume(struct fxt_thread *thread, struct fxt_cause *cause, bool is_nameless, uint64_t start_ns, uint64_t after_ns,
-		   uint64_t end_ns)
+/* Writes the arrow from a child's end to the call that reaped the child. */
+static void resume(struct fxt_thread *thread, struct fxt_cause *cause, bool is_nameless, uint64_t start_ns,
+		   uint64_t after_ns, uint64_t end_ns)
 {
-	/* A fork of this program, and nothing else. */
+	/* A child without a file has recorded nothing: it is a fork of this program, and has its name. */
 	if (is_nameless && fxt_shared_is_run())
 		put_names(thread, cause->pid, cause->tid);
-	/* Nobody slept for what was over already. */
+	/* If the child had ended before the call began, the call did not sleep, and no processor woke it. */
 	if (cause->at_ns < start_ns)
 		cause->cpu_and_1 = 0;
 	fxt_flow_resume(thread, after_ns, end_ns, cause, 1);
 }
 
-/* Of several of that pid all but the newest are of children that were reaped unseen. */
+/* Frees the entries of a child that was reaped. If several have its pid, the newest is the child's; the
+ * others are of children that were reaped unseen. Otherwise as take_end(). */
 static bool take_end_of(uint32_t parent, uint32_t pid, struct fxt_cause *cause, bool *is_nameless)
 {
 	struct fxt_cause found;
@@ -395,7 +422,8 @@ static bool take_end_of(uint32_t parent, uint32_t pid, struct fxt_cause *cause, 
 	for (n = 0; fxt_shared && n < LOOKED_AT; n++) {
 		entry = entry_of(parent, n);
 		word = atomic_load(&entry->word);
-		if (pid_of(word) != pid || entry->parent != parent || state_of(word) == FREE || state_of(word) >= SENT)
+		if (pid_of(word) != pid || entry->parent != parent || state_of(word) == FREE ||
+		    state_of(word) >= SENT)
 			continue;
 		born_ns = entry->born_ns;
 		left = take_end(entry, word, &found, &nameless);
@@ -409,7 +437,8 @@ static bool take_end_of(uint32_t parent, uint32_t pid, struct fxt_cause *cause, 
 	return has_left;
 }
 
-void fxt_child_reaped(struct fxt_thread *thread, int pid, int status, uint64_t start_ns, uint64_t after_ns, uint64_t end_ns)
+void fxt_child_reaped(struct fxt_thread *thread, int pid, int status, uint64_t start_ns, uint64_t after_ns,
+		      uint64_t end_ns)
 {
 	struct fxt_cause cause;
 	bool is_nameless;
@@ -421,8 +450,8 @@ void fxt_child_reaped(struct fxt_thread *thread, int pid, int status, uint64_t s
 		resume(thread, &cause, is_nameless, start_ns, after_ns, end_ns);
 }
 
-void fxt_child_ended(struct fxt_thread *thread, const struct fxt_birth *birth, uint64_t life, int status, uint64_t start_ns,
-		     uint64_t after_ns, uint64_t end_ns)
+void fxt_child_ended(struct fxt_thread *thread, const struct fxt_birth *birth, uint64_t life, int status,
+		     uint64_t start_ns, uint64_t after_ns, uint64_t end_ns)
 {
 	struct fxt_cause cause = {0};
 	uint64_t word;
