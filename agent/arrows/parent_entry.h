@@ -23,8 +23,8 @@ enum state {
 	ALIVE,                          /* the child has taken it */
 	LEAVING,                        /* the child is writing down its end */
 	LEFT,                           /* the child has written down its end */
-	SENT,                           /* no child, but a signal to the process of that pid (signal_senders.c) */
-	SENT_TO_GROUP,                  /* a signal to each process of that group; whoever gets it leaves it here */
+	SENT,                           /* no child, but a signal to the process of that pid: signal_senders.c */
+	SENT_TO_GROUP,                  /* a signal to a group; each process that gets it leaves the entry */
 };
 
 struct fxt_kin_entry {

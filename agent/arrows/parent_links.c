@@ -177,7 +177,7 @@ void fxt_birth_tell(struct fxt_thread *thread)
 
 /* Returns whether an entry can be this process's, by the time at which the kernel made the process: an
  * earlier process may have had the same pid. An `expected` entry has no pid, so the process must not be older
- * either. */
+ * than the entry either. */
 static bool may_be_own(const struct fxt_kin_entry *entry, bool expected, uint64_t start_ns)
 {
 	const uint64_t tick_ns = NS_PER_SECOND / 100;

@@ -1,4 +1,5 @@
-/* See endpoint.h. */
+/* See endpoint.h. This file owns how a stream is found again: each kind of descriptor has something about it
+ * that the kernel tells all processes alike, and that is the stream's name (struct fxt_stream_name). */
 #include "endpoint.h"
 
 #include <errno.h>
@@ -25,12 +26,15 @@ static struct {
 	_Atomic int netlink;            /* 0: not tried, 1: may be used, -1: may not */
 } endpoints;
 
-/* Whether anything is to be known. A process with a filter of its own makes no call that it can do without. */
+/* Returns whether streams are to be known. In a process that has asked for a filter of its system calls they
+ * are not, because the agent makes no call there that it can do without. */
 static bool are_known(struct fxt_thread *thread)
 {
-	return endpoints.on && fxt_is_on(FXT_CAT_io) && fxt_is_on(FXT_CAT_net) && !fxt_is_filtered() && fxt_fds_are_ours(thread);
+	return endpoints.on && fxt_is_on(FXT_CAT_io) && fxt_is_on(FXT_CAT_net) && !fxt_is_filtered() &&
+	       fxt_fds_are_ours(thread);
 }
 
+/* Notes that a descriptor leads to this side of a stream. */
 static void set(int fd, fxt_stream side)
 {
 	struct fxt_fd *entry = side ? fxt_fd_make(fd) : NULL;
@@ -38,7 +42,7 @@ static void set(int fd, fxt_stream side)
 	if (!entry)
 		return;
 	atomic_store_explicit(&entry->stream, side, memory_order_relaxed);
-	/* All the C library has to say goes there, from many places. */
+	/* The C library writes its own messages there, from many places that are not seen. */
 	if (fd == 2)
 		fxt_endpoint_unseen(fd);
 }
@@ -50,13 +54,14 @@ static struct fxt_stream_name inode_name(const struct stat *status)
 	return (struct fxt_stream_name){status->st_mode & S_IFMT, status->st_dev, status->st_ino};
 }
 
-/* All eventfds have one inode. The kernel gives each a number, while it is there. */
+/* All eventfds have one inode. So an eventfd is named by the number that the kernel gives it while it
+ * exists. */
 static struct fxt_stream_name event_name(uint64_t id)
 {
 	return (struct fxt_stream_name){2, 0, id};
 }
 
-/* The name of a descriptor's inode, if it is of this type. */
+/* Makes a name of a descriptor's inode. Returns false if the inode is not of this type. */
 static bool name_of(int fd, mode_t type, struct fxt_stream_name *name)
 {
 	struct stat status;
@@ -74,7 +79,7 @@ void fxt_endpoint_pipe(struct fxt_thread *thread, const int fds[2], int flags)
 	struct fxt_stream_name name;
 	fxt_stream side;
 
-	/* With O_DIRECT it is one of packets: a read may get less than it wanted, and leave more. */
+	/* A pipe with O_DIRECT has packets: a read may get less than it wanted, and leave more behind. */
 	if (!are_known(thread) || flags & O_DIRECT || !name_of(fds[0], S_IFIFO, &name))
 		return;
 	side = fxt_stream_make(FXT_STREAM_PIPE);
@@ -83,7 +88,8 @@ void fxt_endpoint_pipe(struct fxt_thread *thread, const int fds[2], int flags)
 	set(fds[1], side);
 }
 
-/* The FIFO of this name, with what is in it. */
+/* Returns the stream of a FIFO. Tells it how many bytes are in the FIFO now, because others may have moved
+ * bytes unseen while nobody here had it open. */
 static fxt_stream fifo(int fd, struct fxt_stream_name name)
 {
 	fxt_stream side = fxt_stream_join(name, FXT_STREAM_PIPE, -1);
@@ -131,10 +137,10 @@ void fxt_endpoint_event(struct fxt_thread *thread, int fd, unsigned count, bool 
 	if (!are_known(thread))
 		return;
 	side = fxt_stream_make(by_one ? FXT_STREAM_TOKENS : FXT_STREAM_COUNT);
-	/* Of nobody's writing. */
+	/* The first value counts as a write that nobody made, so no arrow leaves from it. */
 	fxt_stream_write_begin(side, (struct fxt_stream_writer){0}, &first);
 	fxt_stream_write_end(&first, count);
-	/* For who inherits it. */
+	/* A program that inherits the descriptor by an exec finds the stream by this name. */
 	if (fxt_fdinfo_read(&info, fd) && fxt_fdinfo_number(&info, "eventfd-id", 10, &id))
 		fxt_stream_call(event_name(id), side);
 	set(fd, side);
@@ -148,13 +154,14 @@ void fxt_endpoint_signals(struct fxt_thread *thread, int fd)
 
 /* -- Sockets ----------------------------------------------------------------------------------- */
 
-/* Whether what such a socket sends arrives, and in order; `kind` is how. */
+/* Returns whether everything that is sent by such a socket arrives, and in order. *kind says what is
+ * counted. */
 static bool is_reliable(int domain, int type, bool is_pair, enum fxt_stream_kind *kind)
 {
 	*kind = type == SOCK_STREAM ? FXT_STREAM_SOCKET : FXT_STREAM_MESSAGES;
 	if (type == SOCK_STREAM)
 		return true;
-	/* A datagram socket has one sender, and is known to nobody else, if it is one of a pair. */
+	/* A datagram socket of a pair has one sender, because nobody else can address it. */
 	return domain == AF_UNIX && (type == SOCK_SEQPACKET || (type == SOCK_DGRAM && is_pair));
 }
 
@@ -180,12 +187,14 @@ union address {
 	struct sockaddr_in6 in6;
 };
 
-/* Both ends have to see the same: an IPv4 address is what it is mapped to. */
+/* One end of a TCP connection. An IPv4 address is written as the IPv6 address that it is mapped to, because
+ * both ends of the connection have to see the same. */
 struct tcp_end {
 	uint64_t high, low;
 	uint32_t port;
 };
 
+/* Makes an end of an address of `bytes` bytes. Returns false if it is neither IPv4 nor IPv6. */
 static bool end_of(const union address *address, size_t bytes, struct tcp_end *end)
 {
 	memset(end, 0, sizeof(*end));
@@ -208,6 +217,7 @@ static bool end_of(const union address *address, size_t bytes, struct tcp_end *e
 	return false;
 }
 
+/* Returns a hash of an end. */
 static uint64_t sum_of(const struct tcp_end *end)
 {
 	uint64_t x = (end->high ^ (uint64_t)end->port << 40) * UINT64_C(0x9e3779b97f4a7c15) + end->low;
@@ -216,6 +226,7 @@ static uint64_t sum_of(const struct tcp_end *end)
 	return x ^ x >> 32;
 }
 
+/* Asks the kernel for an end of a socket; `call` is SYS_getsockname or SYS_getpeername. */
 static bool address_of(long call, int fd, struct tcp_end *end)
 {
 	union address address;
@@ -225,7 +236,8 @@ static bool address_of(long call, int fd, struct tcp_end *end)
 	return !FXT_SYSCALL3(call, fd, &address, &bytes) && end_of(&address, bytes, end);
 }
 
-/* The side of a TCP connection that has this end. */
+/* Returns the side of a TCP connection that a socket is. `given` is the peer's address, for a socket that is
+ * not connected yet, or NULL. Both ends compute the same name, of the hashes of both ends in their order. */
 static fxt_stream join_tcp(int fd, const struct sockaddr *given, size_t bytes)
 {
 	struct tcp_end local, peer;
@@ -238,21 +250,22 @@ static fxt_stream join_tcp(int fd, const struct sockaddr *given, size_t bytes)
 	if (given)
 		memcpy(&address, given, bytes < sizeof(address) ? bytes : sizeof(address));
 	if (!address_of(SYS_getsockname, fd, &local) ||
-	    (!address_of(SYS_getpeername, fd, &peer) && !end_of(&address, bytes, &peer)) || !local.port || !peer.port)
+	    (!address_of(SYS_getpeername, fd, &peer) && !end_of(&address, bytes, &peer)) || !local.port ||
+	    !peer.port)
 		return 0;
 	sums[0] = sum_of(&local);
 	sums[1] = sum_of(&peer);
 	if (sums[0] == sums[1])
 		return 0;
-	/* The same addresses may be there in every container. */
+	/* The same two addresses may be in use in each network namespace, as in containers. */
 	FXT_SYSCALL5(SYS_getsockopt, fd, SOL_SOCKET, SOCKET_NETNS_COOKIE, &cookie, &cookie_bytes);
 	side = sums[0] > sums[1];
-	return fxt_stream_join((struct fxt_stream_name){cookie << 1 | 1, sums[side], sums[!side]}, FXT_STREAM_SOCKET,
-			       (int)side);
+	return fxt_stream_join((struct fxt_stream_name){cookie << 1 | 1, sums[side], sums[!side]},
+			       FXT_STREAM_SOCKET, (int)side);
 }
 
-/* Whether netlink may be asked: a filter that the process was started with may kill for a kind of socket it does
- * not know. */
+/* Returns whether netlink may be asked. It may not if the process was started with a filter of system calls,
+ * which may kill for a kind of socket that it does not know. */
 static bool may_use_netlink(void)
 {
 	int state = atomic_load_explicit(&endpoints.netlink, memory_order_relaxed);
@@ -264,7 +277,8 @@ static bool may_use_netlink(void)
 	return state > 0 && !fxt_stack_is_short();
 }
 
-/* The inode at the other end of a Unix socket; 0. The kernel answers before it returns. */
+/* Returns the inode at the other end of a Unix socket, or 0 if the kernel does not tell. The kernel answers
+ * before the call that asks returns, so nothing waits here. */
 static uint64_t peer_inode(int netlink, uint32_t inode)
 {
 	struct {
@@ -272,7 +286,10 @@ static uint64_t peer_inode(int netlink, uint32_t inode)
 		struct unix_diag_req question;
 	} request = {
 		{sizeof(request), SOCK_DIAG_BY_FAMILY, NLM_F_REQUEST, 0, 0},
-		{.sdiag_family = AF_UNIX, .udiag_states = UINT32_MAX, .udiag_ino = inode, .udiag_show = UDIAG_SHOW_PEER,
+		{.sdiag_family = AF_UNIX,
+		 .udiag_states = UINT32_MAX,
+		 .udiag_ino = inode,
+		 .udiag_show = UDIAG_SHOW_PEER,
 		 .udiag_cookie = {UINT32_MAX, UINT32_MAX}},
 	};
 	struct {
@@ -285,16 +302,19 @@ static uint64_t peer_inode(int netlink, uint32_t inode)
 	ssize_t bytes;
 
 	memset(&reply, 0, sizeof(reply));
-	if (FXT_SYSCALL6(SYS_sendto, netlink, &request, sizeof(request), MSG_DONTWAIT, NULL, 0) != (long)sizeof(request))
+	if (FXT_SYSCALL6(SYS_sendto, netlink, &request, sizeof(request), MSG_DONTWAIT, NULL, 0) !=
+	    (long)sizeof(request))
 		return 0;
 	bytes = FXT_SYSCALL6(SYS_recvfrom, netlink, &reply, sizeof(reply), MSG_DONTWAIT, NULL, NULL);
-	if (bytes < (ssize_t)offsetof(typeof(reply), rest) || reply.header.nlmsg_type != SOCK_DIAG_BY_FAMILY ||
-	    reply.answer.udiag_ino != inode || reply.attribute.nla_type != UNIX_DIAG_PEER)
+	if (bytes < (ssize_t)offsetof(typeof(reply), rest) ||
+	    reply.header.nlmsg_type != SOCK_DIAG_BY_FAMILY || reply.answer.udiag_ino != inode ||
+	    reply.attribute.nla_type != UNIX_DIAG_PEER)
 		return 0;
 	return reply.value;
 }
 
-/* Its own inode becomes its peer's, or 0. */
+/* Replaces the inode of a Unix socket, to which `argument` points, by that of its peer, or by 0. Runs apart,
+ * because it opens a socket. */
 static long ask_for_peer(void *argument)
 {
 	typeof(((struct fxt_stream_name *)NULL)->b) *inode = argument;
@@ -312,7 +332,8 @@ static long ask_for_peer(void *argument)
 	return 0;
 }
 
-/* A Unix connection has the name of the inode that connected: that one has no other end before it is accepted. */
+/* Returns the stream of a Unix connection that was accepted. Its name is the inode of the end that connected,
+ * because that end has no peer before it is accepted. */
 static fxt_stream join_unix(struct fxt_stream_name own, enum fxt_stream_kind kind)
 {
 	struct fxt_stream_name peer = own;
@@ -324,7 +345,9 @@ static fxt_stream join_unix(struct fxt_stream_name own, enum fxt_stream_kind kin
 	return peer.b ? fxt_stream_join(peer, kind, 1) : 0;
 }
 
-static void connected(struct fxt_thread *thread, int fd, const struct sockaddr *peer, size_t bytes, bool accepted)
+/* Finds the stream of a connected socket, and notes it. */
+static void connected(struct fxt_thread *thread, int fd, const struct sockaddr *peer, size_t bytes,
+		      bool accepted)
 {
 	int type = 0, domain = 0;
 	socklen_t type_bytes = sizeof(type), domain_bytes = sizeof(domain);
@@ -340,7 +363,7 @@ static void connected(struct fxt_thread *thread, int fd, const struct sockaddr *
 		side = join_tcp(fd, peer, bytes);
 	else if (domain == AF_UNIX)
 		side = accepted ? join_unix(own, kind) : fxt_stream_join(own, kind, 0);
-	/* For who inherits it. */
+	/* A program that inherits the descriptor by an exec finds the stream by this name. */
 	if (side && (domain != AF_UNIX || accepted))
 		fxt_stream_call(own, side);
 	set(fd, side);
@@ -348,7 +371,8 @@ static void connected(struct fxt_thread *thread, int fd, const struct sockaddr *
 
 void fxt_endpoint_connected(struct fxt_thread *thread, int fd, const struct sockaddr *peer, size_t bytes)
 {
-	/* A datagram socket goes from one peer to another; others are connected a second time to see how the first went. */
+	/* If the socket has a stream, a datagram socket changes its peer, which ends the stream. Other
+	 * sockets are connected a second time to learn how the first call went. */
 	if (fxt_endpoint(fd))
 		fxt_endpoint_astray(fd);
 	else
@@ -372,7 +396,8 @@ void fxt_endpoint_accepted(struct fxt_thread *thread, int fd)
 
 /* -- Inherited, received, unseen --------------------------------------------------------------- */
 
-/* The number may have been another's before, and what that had is not what is in it now. */
+/* Returns the stream of an eventfd or the endpoint of a signalfd, or 0. The kernel uses the numbers of
+ * eventfds again. So the stream counts only if it holds as much as the eventfd does now. */
 static fxt_stream find_event(int fd)
 {
 	struct fxt_fdinfo info;
@@ -383,12 +408,14 @@ static fxt_stream find_event(int fd)
 		return 0;
 	if (fxt_fdinfo_number(&info, "sigmask", 16, &id))
 		return FXT_ENDPOINT_SIGNALS;
-	if (!fxt_fdinfo_number(&info, "eventfd-id", 10, &id) || !fxt_fdinfo_number(&info, "eventfd-count", 16, &count))
+	if (!fxt_fdinfo_number(&info, "eventfd-id", 10, &id) ||
+	    !fxt_fdinfo_number(&info, "eventfd-count", 16, &count))
 		return 0;
 	side = fxt_stream_find(event_name(id));
 	return fxt_stream_holds(side, count) ? side : 0;
 }
 
+/* Returns the stream that a descriptor leads to by its name; 0: not known. */
 static fxt_stream find(int fd)
 {
 	struct stat status;
@@ -397,7 +424,7 @@ static fxt_stream find(int fd)
 		return 0;
 	if (S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode))
 		return fxt_stream_find(inode_name(&status));
-	/* What has no place in a file system. */
+	/* Descriptors that belong to no file system, as eventfd and signalfd, have no type of file. */
 	return status.st_mode & S_IFMT ? 0 : find_event(fd);
 }
 
@@ -405,7 +432,7 @@ void fxt_endpoint_received(struct fxt_thread *thread, int fd)
 {
 	struct fxt_fd *entry = are_known(thread) ? fxt_fd_make(fd) : NULL;
 
-	/* Whatever had the number before. */
+	/* The number may have been another descriptor's before. */
 	if (entry)
 		atomic_store_explicit(&entry->stream, 0, memory_order_relaxed);
 	if (entry)
@@ -442,7 +469,7 @@ void fxt_endpoints_unseen(void)
 	}
 }
 
-/* A number that is all digits; -1. */
+/* Returns the number that a text is, or -1 if it is not all digits. */
 static int number_of(const char *text)
 {
 	int number = 0;
@@ -452,7 +479,7 @@ static int number_of(const char *text)
 	return *text ? -1 : number;
 }
 
-/* struct linux_dirent64, of which the C library has no declaration. */
+/* The kernel's struct linux_dirent64, which the C library does not declare. */
 struct entry {
 	uint64_t inode;
 	int64_t next;
@@ -461,6 +488,7 @@ struct entry {
 	char name[];
 };
 
+/* Finds the stream of each descriptor that is listed in `directory`, /proc/self/fd. */
 static void look_at_inherited(int directory)
 {
 	char buffer[1024] __attribute__((aligned(8)));
@@ -494,7 +522,7 @@ void fxt_endpoints_start(void)
 		return;
 	look_at_inherited(directory);
 	fxt_sys_close(directory);
-	/* What it does before it records is not seen. */
+	/* What a dormant process does before it records is not seen. */
 	if (fxt_agent.config.dormant)
 		fxt_endpoints_unseen();
 }

@@ -1,4 +1,5 @@
-/* See fds.h. Called by wrappers around the real calls, beside which all of this is rare; any context. */
+/* See fds.h. This file owns the table of descriptors, and writes the begins and ends of their lifetimes.
+ * Opening and closing are rare beside other calls, so nothing here is inlined. */
 #include "fds.h"
 
 #include "agent/arrows/wait.h"
@@ -10,8 +11,8 @@
 struct fxt_fd fxt_fd_first[FXT_FDS_PAGE];
 _Atomic(struct fxt_fd *) fxt_fd_pages[FXT_FDS_PAGES];
 static_assert(sizeof(fxt_fd_first[0]) == 64, "a cache line");
-static atomic_int highest = -1;         /* of the numbers that have been opened */
-static _Atomic uint32_t generation = 1;
+static atomic_int highest = -1;         /* the highest number that was opened so far */
+static _Atomic uint32_t generation = 1; /* counts forks: see struct fxt_fd */
 
 /* -- The table --------------------------------------------------------------------------------- */
 
@@ -32,7 +33,8 @@ struct fxt_fd *fxt_fd_make(int fd)
 
 bool fxt_fds_ask(struct fxt_thread *thread)
 {
-	/* Who may not ask is not a child: a filter came before it, and would have killed its vfork. */
+	/* If a filter of system calls forbids the question, this is no child: the filter came before the
+	 * vfork, and would have killed that. */
 	if (!fxt_is_forbidden(FXT_NO_LOCKS) && (uint32_t)fxt_sys_getpid() != fxt_agent.pid)
 		return false;
 	thread->may_be_child = false;
@@ -55,21 +57,25 @@ void fxt_fds_after_fork(void)
 
 /* -- Events ------------------------------------------------------------------------------------ */
 
+/* Returns category and name as an event's header has them, from the header's upper half. */
 static uint64_t names_of(uint32_t upper_half)
 {
 	return (uint64_t)upper_half << 32;
 }
 
-/* Stores the arguments of a begin. In a slot a text may have so many words; 0: it is in a chunk, and has all
- * it needs. */
-static uint64_t *put_arguments(struct fxt_thread *thread, uint64_t *at, int fd, uint64_t call_names, const struct fxt_fd_detail *detail,
-			       size_t text_words, unsigned *arguments)
+/* Stores the arguments of a begin at `at`, and returns where they end. *arguments gets their number.
+ * `text_words` is how many words a text may take if the begin is in a slot; 0: the begin is in a chunk, and
+ * the text is whole. */
+static uint64_t *put_arguments(struct fxt_thread *thread, uint64_t *at, int fd, uint64_t call_names,
+			       const struct fxt_fd_detail *detail, size_t text_words, unsigned *arguments)
 {
 	at = fxt_put_int(at, FXT_STR_fd, fd);
-	*at++ = fxt_arg_header(FXT_ARG_STRING, 1, FXT_STR_call) | fxt_arg_string(fxt_get_event_name(call_names));
+	*at++ = fxt_arg_header(FXT_ARG_STRING, 1, FXT_STR_call) |
+		fxt_arg_string(fxt_get_event_name(call_names));
 	*arguments = 2;
 	if (detail->name) {
-		/* `pid` is whose the lifetime is, also where it is that of a pidfd. */
+		/* In a lifetime, `pid` says whose lifetime it is. So the pid that a pidfd stands for is
+		 * called `process`. */
 		uint64_t name = detail->name == FXT_STR_pid ? FXT_STR_process : detail->name;
 
 		if (!detail->text)
@@ -88,11 +94,12 @@ static uint64_t *put_arguments(struct fxt_thread *thread, uint64_t *at, int fd, 
 	return fxt_async_put_owner(thread, at);
 }
 
-/* The begin of a lifetime in a slot. False: there is none. */
-static bool put_in_slot(struct fxt_thread *thread, int fd, uint64_t now_ns, uint64_t call_names, uint64_t names,
-			const struct fxt_fd_detail *detail, uint64_t id)
+/* Writes the begin of a lifetime to a slot. Returns false if there is no slot for it. */
+static bool put_in_slot(struct fxt_thread *thread, int fd, uint64_t now_ns, uint64_t call_names,
+			uint64_t names, const struct fxt_fd_detail *detail, uint64_t id)
 {
-	enum { OTHER_WORDS = 2 + FXT_ASYNC_OWNER_WORDS };       /* number and call; a duplicate has no text of its own */
+	/* A duplicate needs no room for `of` beside a text, because it has no text of its own. */
+	enum { OTHER_WORDS = 2 + FXT_ASYNC_OWNER_WORDS };       /* number and call */
 	unsigned arguments;
 	uint64_t *slot = fxt_fd_slot_claim(thread, fd, now_ns, id), *at, *end;
 	const uint64_t *original;
@@ -100,8 +107,10 @@ static bool put_in_slot(struct fxt_thread *thread, int fd, uint64_t now_ns, uint
 	if (!slot)
 		return false;
 	at = fxt_fd_slot_arguments(slot);
-	at = put_arguments(thread, at, fd, call_names, detail, fxt_fd_slot_left(slot, at, OTHER_WORDS), &arguments);
-	/* The lifetime it is a duplicate of may be over, and overwritten. */
+	at = put_arguments(thread, at, fd, call_names, detail, fxt_fd_slot_left(slot, at, OTHER_WORDS),
+			   &arguments);
+	/* The text of the original is copied, because the original's lifetime may be over and overwritten
+	 * when the trace is read. */
 	original = fxt_fd_slot(detail->number, detail->original);
 	if (original) {
 		end = fxt_fd_slot_copy_text(at, fxt_fd_slot_left(slot, at, 0), original);
@@ -112,9 +121,10 @@ static bool put_in_slot(struct fxt_thread *thread, int fd, uint64_t now_ns, uint
 	return true;
 }
 
-/* Writes the begin of a lifetime, to a slot or to a chunk. 0: there is no room, and so no end. */
-static uint64_t put_begin(struct fxt_thread *thread, int fd, uint64_t now_ns, uint64_t call_names, uint64_t names,
-			  const struct fxt_fd_detail *detail)
+/* Writes the begin of a lifetime to a slot or to a chunk. Returns the lifetime's id, or 0 if there is no
+ * room: then the lifetime has no end either. */
+static uint64_t put_begin(struct fxt_thread *thread, int fd, uint64_t now_ns, uint64_t call_names,
+			  uint64_t names, const struct fxt_fd_detail *detail)
 {
 	size_t words = 6 + FXT_ASYNC_OWNER_WORDS + (detail->text ? fxt_words_of(detail->bytes) + 2 : 1);
 	uint64_t id = fxt_fd_slots_on ? fxt_flow_id() : 0, *at;
@@ -131,27 +141,29 @@ static uint64_t put_begin(struct fxt_thread *thread, int fd, uint64_t now_ns, ui
 	return id;
 }
 
-/* Whether all that was moved has been counted: sockets are read and written by calls of two categories, and
- * message queues by calls that count messages. */
+/* Returns whether the bytes of a descriptor were all counted. Sockets are read and written by calls of two
+ * categories, which both have to be on. The calls that use message queues count messages. */
 static bool has_counted(const struct fxt_fd_taken *was, uint64_t names)
 {
-	return !was->is_buffered && fxt_get_event_name(names) != FXT_STR_life_queue && fxt_is_on(FXT_CAT_io) &&
+	return !was->is_buffered && fxt_get_event_name(names) != FXT_STR_life_queue &&
+	       fxt_is_on(FXT_CAT_io) &&
 	       (fxt_is_on(FXT_CAT_net) || fxt_get_event_category(names) == FXT_STR_CATEGORIES + FXT_BIT_io);
 }
 
+/* Returns the generation of this process. */
 static uint32_t this_process(void)
 {
 	return atomic_load_explicit(&generation, memory_order_relaxed);
 }
 
-/* The slot with a lifetime's begin, for whoever ends it and has raised the level. NULL: it is not there any
- * more, as in the child of a fork. */
+/* Takes the slot with a lifetime's begin, to end the lifetime. The caller has raised the thread's level.
+ * Returns NULL if the slot is not there any more, as in the child of a fork. */
 static uint64_t *take_slot(const struct fxt_fd_taken *was, uint64_t id)
 {
 	return was->generation == this_process() ? fxt_fd_slot_take(was->fd, id) : NULL;
 }
 
-/* The begin's record goes to the lane. Returns its names. */
+/* Moves a begin from its slot to the lane, which has room. Returns its category and name. */
 static uint64_t move_begin(struct fxt_lane *lane, uint64_t *slot)
 {
 	uint64_t header = slot[0] & ~fxt_record_words(FXT_RECORD_MAX_WORDS), *at;
@@ -165,7 +177,7 @@ static uint64_t move_begin(struct fxt_lane *lane, uint64_t *slot)
 	return fxt_names_of(fxt_get_event_category(header), fxt_get_event_name(header));
 }
 
-/* It has no end, nor a begin any more. */
+/* Removes the begin of a lifetime that will have no end. */
 static void drop_begin(struct fxt_thread *thread, const struct fxt_fd_taken *was, uint64_t id)
 {
 	struct fxt_lane *lane = thread->lane;
@@ -180,12 +192,14 @@ static void drop_begin(struct fxt_thread *thread, const struct fxt_fd_taken *was
 	fxt_lane_lower(thread, lane);
 }
 
-/* Room for an end of so many words. Where its begin is in a slot, that stands in front of the end from now
- * on, and says the names. */
-static uint64_t *reserve_with_begin(struct fxt_thread *thread, uint64_t now_ns, size_t words, uint64_t id, const struct fxt_fd_taken *was,
-				    uint64_t *names)
+/* Begins the emission of an end with `words` words of arguments. If the begin is in a slot, it is moved in
+ * front of the end, and *names gets its category and name. Returns where the arguments go, or NULL if there
+ * is no room. */
+static uint64_t *reserve_with_begin(struct fxt_thread *thread, uint64_t now_ns, size_t words, uint64_t id,
+				    const struct fxt_fd_taken *was, uint64_t *names)
 {
-	struct fxt_lane *lane = fxt_open_lane(thread, FXT_FD_SLOT_WORDS + FXT_LANE_SLACK_WORDS + FXT_FRAME_WORDS + words + 1, false);
+	struct fxt_lane *lane = fxt_open_lane(
+		thread, FXT_FD_SLOT_WORDS + FXT_LANE_SLACK_WORDS + FXT_FRAME_WORDS + words + 1, false);
 	uint64_t *slot;
 
 	if (!lane) {
@@ -200,13 +214,14 @@ static uint64_t *reserve_with_begin(struct fxt_thread *thread, uint64_t now_ns, 
 	return fxt_begin_record(thread, fxt_lane_place(lane, words + 1 + fxt_frame_words(thread)), now_ns);
 }
 
-static void put_end(struct fxt_thread *thread, uint64_t now_ns, uint64_t names, uint64_t id, const struct fxt_fd_taken *was,
-		    bool is_all)
+/* Writes the end of lifetime `id`. `is_all` says whether the bytes in *was are those of this lifetime. */
+static void put_end(struct fxt_thread *thread, uint64_t now_ns, uint64_t names, uint64_t id,
+		    const struct fxt_fd_taken *was, bool is_all)
 {
 	bool has_bytes = is_all && has_counted(was, names);
 	uint64_t *at;
 
-	/* Clocks of processors differ by a little, and no lifetime ends before it began. */
+	/* The clocks of two threads differ by a little, and no lifetime may end before it began. */
 	if (now_ns <= was->begin_ns)
 		now_ns = was->begin_ns + 1;
 	if (fxt_fd_slots_on)
@@ -222,10 +237,11 @@ static void put_end(struct fxt_thread *thread, uint64_t now_ns, uint64_t names, 
 	fxt_async_commit_end(thread, at, id, names, has_bytes ? 2 : 0);
 }
 
-/* What connect() begins. */
+/* Category and name of the lifetime that connect() begins. */
 #define CONNECTION_NAMES fxt_names_of(FXT_STR_CATEGORIES + FXT_BIT_net, FXT_STR_life_connection)
 
-/* An id never has two names: a lifetime whose own are not known has no end. */
+/* Writes the ends of the lifetimes in *was. A lifetime whose category and name are not known has no end,
+ * because begin and end must have the same. */
 static void put_ends(struct fxt_thread *thread, uint64_t now_ns, const struct fxt_fd_taken *was)
 {
 	if (was->connection)
@@ -238,13 +254,13 @@ static void put_ends(struct fxt_thread *thread, uint64_t now_ns, const struct fx
 
 /* -- Entries ----------------------------------------------------------------------------------- */
 
-/* What was inherited began in the parent's trace. */
+/* Returns whether the lifetimes of an entry began in the trace of a parent. */
 static bool is_inherited(const struct fxt_fd *entry)
 {
 	return atomic_load_explicit(&entry->generation, memory_order_relaxed) != this_process();
 }
 
-/* `was->life` and `was->connection` are what was taken. */
+/* Copies an entry to *was, except the two ids, which the caller has taken from the entry before. */
 static void read_entry(const struct fxt_fd *entry, int fd, struct fxt_fd_taken *was)
 {
 	uint64_t named = atomic_load_explicit(&entry->life_named, memory_order_relaxed);
@@ -259,7 +275,8 @@ static void read_entry(const struct fxt_fd *entry, int fd, struct fxt_fd_taken *
 	was->is_reconnected = entry->is_reconnected;
 }
 
-/* Empties it. Two threads that close the same number do not both get an id. */
+/* Empties an entry, and copies to *was what it knew. If two threads close the same number, only one of them
+ * gets an id. */
 static void take(struct fxt_fd *entry, int fd, struct fxt_fd_taken *was)
 {
 	was->life = atomic_exchange(&entry->life, 0);
@@ -274,8 +291,8 @@ static void take(struct fxt_fd *entry, int fd, struct fxt_fd_taken *was)
 	entry->is_buffered = entry->is_reconnected = false;
 }
 
-/* The entry of a number that has just been given out, empty; NULL. If what it was before was closed unseen,
- * that is over by now. */
+/* Returns the empty entry of a number that the kernel has just given out, or NULL. If the entry had a
+ * lifetime, its descriptor was closed unseen, and the lifetime ends at now_ns. */
 static struct fxt_fd *renew(struct fxt_thread *thread, int fd, uint64_t now_ns)
 {
 	struct fxt_fd *entry = fxt_fd_make(fd);
@@ -284,7 +301,8 @@ static struct fxt_fd *renew(struct fxt_thread *thread, int fd, uint64_t now_ns)
 
 	if (!entry)
 		return NULL;
-	while (fd > top && !atomic_compare_exchange_weak_explicit(&highest, &top, fd, memory_order_relaxed, memory_order_relaxed))
+	while (fd > top && !atomic_compare_exchange_weak_explicit(&highest, &top, fd, memory_order_relaxed,
+								  memory_order_relaxed))
 		;
 	take(entry, fd, &was);
 	put_ends(thread, now_ns, &was);
@@ -292,15 +310,15 @@ static struct fxt_fd *renew(struct fxt_thread *thread, int fd, uint64_t now_ns)
 	return entry;
 }
 
-/* The calling thread, if anything at all is recorded: what closes and duplicates may be of a category that is
- * off. */
+/* Returns the calling thread's state, if any category is on: the category of the call that closes or
+ * duplicates may be off. */
 static struct fxt_thread *enter(void)
 {
 	return atomic_load_explicit(&fxt_gate.mask, memory_order_relaxed) ? fxt_enter_on() : NULL;
 }
 
-/* `*life` is the one that has just begun. If another thread has begun one of the same number meanwhile, which
- * nobody would end, that has never been. */
+/* Stores the id of a lifetime that has just begun. If another thread has begun one of the same number
+ * meanwhile, nobody would end that one, so its begin is removed if it stands in a slot. */
 static void set_life(struct fxt_thread *thread, _Atomic uint64_t *life, int fd, uint64_t id)
 {
 	uint64_t other;
@@ -314,8 +332,9 @@ static void set_life(struct fxt_thread *thread, _Atomic uint64_t *life, int fd, 
 		drop_begin(thread, &(struct fxt_fd_taken){.fd = fd, .generation = this_process()}, other);
 }
 
-static void begin_life(struct fxt_thread *thread, struct fxt_fd *entry, int fd, uint64_t now_ns, uint64_t call_names,
-		       uint64_t names, const struct fxt_fd_detail *detail)
+/* Writes the begin of a descriptor's lifetime, and stores its id in the entry. */
+static void begin_life(struct fxt_thread *thread, struct fxt_fd *entry, int fd, uint64_t now_ns,
+		       uint64_t call_names, uint64_t names, const struct fxt_fd_detail *detail)
 {
 	uint64_t id;
 
@@ -331,10 +350,11 @@ void fxt_fd_opened(struct fxt_thread *thread, int fd, uint64_t now_ns, uint64_t 
 	struct fxt_fd *entry = fxt_fds_are_ours(thread) ? renew(thread, fd, now_ns) : NULL;
 
 	if (entry)
-		begin_life(thread, entry, fd, now_ns, names, fxt_names_of(fxt_get_event_category(names), what), &detail);
+		begin_life(thread, entry, fd, now_ns, names,
+			   fxt_names_of(fxt_get_event_category(names), what), &detail);
 }
 
-/* The lifetime that says best what the descriptor is. */
+/* Returns the lifetime whose begin says most about a descriptor: that of its connection, if it has one. */
 static uint64_t original_of(const struct fxt_fd *entry)
 {
 	uint64_t connection = atomic_load_explicit(&entry->connection, memory_order_relaxed);
@@ -357,7 +377,9 @@ void fxt_fd_duplicated(int oldfd, int newfd, uint64_t names)
 		return;
 	old = fxt_fd(oldfd);
 	if (old) {
-		atomic_store_explicit(&entry->stream, atomic_load_explicit(&old->stream, memory_order_relaxed), memory_order_relaxed);
+		atomic_store_explicit(&entry->stream,
+				      atomic_load_explicit(&old->stream, memory_order_relaxed),
+				      memory_order_relaxed);
 		if (!is_inherited(old)) {
 			detail.of = atomic_load_explicit(&old->life, memory_order_relaxed);
 			detail.original = original_of(old);
@@ -369,13 +391,16 @@ void fxt_fd_duplicated(int oldfd, int newfd, uint64_t names)
 			what = fxt_get_event_name(names_of((uint32_t)(named >> 32)));
 	}
 	if (fxt_is_on(FXT_CAT_io))
-		begin_life(thread, entry, newfd, now_ns, names, fxt_names_of(fxt_get_event_category(names), what), &detail);
+		begin_life(thread, entry, newfd, now_ns, names,
+			   fxt_names_of(fxt_get_event_category(names), what), &detail);
 }
 
 void fxt_fd_bound(struct fxt_thread *thread, int fd, struct fxt_fd_detail detail)
 {
 	struct fxt_fd *entry = fxt_fd(fd);
-	uint64_t id = entry && fxt_fds_are_ours(thread) && !is_inherited(entry) ? atomic_load_explicit(&entry->life, memory_order_relaxed) : 0;
+	uint64_t id = entry && fxt_fds_are_ours(thread) && !is_inherited(entry)
+			      ? atomic_load_explicit(&entry->life, memory_order_relaxed)
+			      : 0;
 
 	if (id && detail.bytes)
 		fxt_fd_slot_add(thread, fd, detail.name, detail.text, detail.bytes, &entry->life, id);
@@ -404,7 +429,8 @@ void fxt_fd_disconnected(struct fxt_thread *thread, int fd, uint64_t now_ns)
 		put_ends(thread, now_ns, &was);
 }
 
-void fxt_fd_connected(struct fxt_thread *thread, int fd, uint64_t now_ns, uint64_t names, struct fxt_fd_detail detail)
+void fxt_fd_connected(struct fxt_thread *thread, int fd, uint64_t now_ns, uint64_t names,
+		      struct fxt_fd_detail detail)
 {
 	struct fxt_fd *entry = fxt_fds_are_ours(thread) ? fxt_fd_make(fd) : NULL;
 
@@ -414,13 +440,15 @@ void fxt_fd_connected(struct fxt_thread *thread, int fd, uint64_t now_ns, uint64
 		fxt_fd_disconnected(thread, fd, now_ns);
 		entry->is_reconnected = true;
 	}
-	/* An inherited socket that the child connects: what it had before is not the child's. */
+	/* This is an inherited socket that the child connects: its own lifetime began in the parent's
+	 * trace. */
 	if (is_inherited(entry)) {
 		atomic_store_explicit(&entry->life, 0, memory_order_relaxed);
 		atomic_store_explicit(&entry->generation, this_process(), memory_order_relaxed);
 	}
 	entry->begin_ns = now_ns;
-	set_life(thread, &entry->connection, fd, put_begin(thread, fd, now_ns, names, CONNECTION_NAMES, &detail));
+	set_life(thread, &entry->connection, fd,
+		 put_begin(thread, fd, now_ns, names, CONNECTION_NAMES, &detail));
 }
 
 /* -- Closed ------------------------------------------------------------------------------------ */
@@ -440,7 +468,7 @@ void fxt_fd_end(const struct fxt_fd_taken *taken)
 {
 	struct fxt_thread *thread = fxt_self;
 
-	/* A handler that came in between may have forked, and this be the child. */
+	/* A signal handler may have forked during the call, and this may be the child. */
 	if (taken->life | taken->connection && thread && taken->generation == this_process())
 		put_ends(thread, fxt_now(thread), taken);
 }
@@ -465,7 +493,7 @@ void fxt_fds_closed(unsigned first, unsigned last, uint64_t mark)
 		entry = fxt_fd((int)fd);
 		if (!entry || !fxt_fd_is_known(entry))
 			continue;
-		/* Younger than the call: another thread's, to whom the number was given out anew. */
+		/* The lifetime is younger than the call: another thread was given the number anew. */
 		id = atomic_load_explicit(&entry->life, memory_order_relaxed);
 		if (id && (int32_t)(uint32_t)(id - mark) > 0)
 			continue;
