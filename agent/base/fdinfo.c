@@ -1,4 +1,4 @@
-/* See fdinfo.h. */
+/* See fdinfo.h. The file is read apart from the program's descriptors. */
 #include "fdinfo.h"
 
 #include <fcntl.h>
@@ -26,7 +26,7 @@ bool fxt_fdinfo_read(struct fxt_fdinfo *info, int fd)
 	return bytes > 0;
 }
 
-/* What is behind the field's name and its colon; NULL. */
+/* Returns what stands behind the field's name and its colon, or NULL if there is no such line. */
 static const char *behind(const char *line, const char *field)
 {
 	size_t length = strlen(field);
@@ -41,7 +41,9 @@ static const char *behind(const char *line, const char *field)
 
 static unsigned digit_of(char c)
 {
-	return c >= '0' && c <= '9' ? (unsigned)(c - '0') : c >= 'a' && c <= 'f' ? (unsigned)(c - 'a') + 10 : 16;
+	return c >= '0' && c <= '9'   ? (unsigned)(c - '0')
+	       : c >= 'a' && c <= 'f' ? (unsigned)(c - 'a') + 10
+				      : 16;
 }
 
 bool fxt_fdinfo_number(const struct fxt_fdinfo *info, const char *field, unsigned base, uint64_t *number)

@@ -1,5 +1,6 @@
-/* What the kernel tells of a descriptor in its file below /proc, which costs some microseconds. Any context;
- * nothing is told to a process with a filter of its system calls, or on a short stack.
+/* Reads what the kernel tells of a descriptor in /proc/self/fdinfo, which costs some microseconds. May be
+ * called in any context; but nothing is read in a process with a filter of its system calls, or on a short
+ * stack.
  */
 #ifndef FXT_FDINFO_H
 #define FXT_FDINFO_H
@@ -8,13 +9,14 @@
 #include <stdint.h>
 
 struct fxt_fdinfo {
-	char text[512];                 /* lines of a field's name, a colon, and what it is */
+	char text[512];                 /* lines with a field's name, a colon and its value */
 };
 
-/* False: it does not tell. */
+/* Reads what the kernel tells of `fd`. Returns false if it could not be read. */
 bool fxt_fdinfo_read(struct fxt_fdinfo *info, int fd);
 
-/* The number in the line of `field`, in so many digits' notation; false: there is none. */
+/* Reads the value of `field`, a number to the given base (10 or 16), into *number. Returns false if there is
+ * none. */
 bool fxt_fdinfo_number(const struct fxt_fdinfo *info, const char *field, unsigned base, uint64_t *number);
 
 #endif

@@ -1,27 +1,33 @@
-/* See fd_slots.h. */
+/* See fd_slots.h. This file owns the pages of slots and the words that say whose a slot is. */
 #include "fd_slots.h"
 
 #include "agent/base/stack.h"
 #include "writer/fxt_encode.h"
 
 enum {
-	SLOTS_IN_PAGE = (FXT_PAGE_WORDS - 1) / (FXT_FD_SLOT_WORDS + 1), /* the last word of a page is a filler for good */
+	SLOTS_IN_PAGE = (FXT_PAGE_WORDS - 1) / (FXT_FD_SLOT_WORDS + 1), /* the last word is a filler */
 	PAGES = (FXT_FD_SLOT_NUMBERS + SLOTS_IN_PAGE - 1) / SLOTS_IN_PAGE,
-	SLOTS_OF_ONE = 2,
-	OWNER = FXT_FD_SLOT_WORDS,      /* the word behind a slot's record: a filler that says also whose the slot is */
-	OWNER_STATE = 20, OWNER_LIFE = 32,      /* bits of it from which on that is of no meaning to readers */
-	STRIDE = FXT_FD_SLOT_WORDS + 1,
+	SLOTS_OF_ONE = 2,               /* slots of one number, in two rows of pages */
+	/* The word behind a slot's record is a filler that also says whose the slot is. Readers skip a filler
+	 * by its size, so its bits from OWNER_STATE on are free for an enum owner, and those from OWNER_LIFE
+	 * on for an id. */
+	OWNER = FXT_FD_SLOT_WORDS,
+	OWNER_STATE = 20, OWNER_LIFE = 32,
+	STRIDE = FXT_FD_SLOT_WORDS + 1, /* words from one slot to the next */
 };
 
+/* The states of a slot. A busy one is being changed by a thread. */
 enum owner { FREE, OWNED, BUSY };
 
+/* What stands in front of the end of a long text. */
 static const char cut[] = {'.', '.'};
 
 bool fxt_fd_slots_on;
 static _Atomic(uint64_t *) pages[SLOTS_OF_ONE][PAGES];
-static atomic_bool is_full;             /* there are no more pages */
+static atomic_bool is_full;             /* the storage gives no more pages */
 
-/* By the lower half of a lifetime's id, which counts. */
+/* Returns the word behind a slot that lifetime `id` has. It has the lower half of the id, which is a
+ * count. */
 static uint64_t owned_as(enum owner owner, uint64_t id)
 {
 	return fxt_filler(1) | (uint64_t)owner << OWNER_STATE | id << OWNER_LIFE;
@@ -32,6 +38,7 @@ static _Atomic uint64_t *owner_of(uint64_t *slot)
 	return (_Atomic uint64_t *)slot + OWNER;
 }
 
+/* Changes the word behind a slot, if it is still `from`. Returns whether it was. */
 static bool becomes(uint64_t *slot, uint64_t from, uint64_t to)
 {
 	return atomic_compare_exchange_strong(owner_of(slot), &from, to);
@@ -70,7 +77,7 @@ void fxt_fd_slots_stop(void)
 	forget_pages();
 }
 
-/* All slots of it are free. */
+/* Fills a page with free slots. */
 static void lay_out(uint64_t *page)
 {
 	enum { END = SLOTS_IN_PAGE * STRIDE };
@@ -80,14 +87,15 @@ static void lay_out(uint64_t *page)
 	page[END] = fxt_filler(FXT_PAGE_WORDS - 1 - END);
 	for (at = 0; at < END; at += STRIDE) {
 		page[at + OWNER] = owned_as(FREE, 0);
-		/* The first one is behind what covers the page, and goes last. */
+		/* The header of the first slot is stored last, because a filler stands there that covers the
+		 * whole page. */
 		if (at)
 			page[at] = fxt_filler(FXT_FD_SLOT_WORDS);
 	}
 	set_header(page, fxt_filler(FXT_FD_SLOT_WORDS));
 }
 
-/* With signals blocked: whatever takes a chunk does that. */
+/* Takes a page from the storage, if *place has none. Signals are blocked, as always when a chunk is taken. */
 static void take_page(struct fxt_thread *thread, _Atomic(uint64_t *) *place, uint64_t now_ns)
 {
 	struct fxt_chunk chunk;
@@ -106,7 +114,7 @@ static void take_page(struct fxt_thread *thread, _Atomic(uint64_t *) *place, uin
 		fxt_storage_return_page(fxt_agent.storage, page);
 }
 
-/* The slot of a number in the first or the second row of pages; NULL. */
+/* Returns the slot of a number in the first or the second row of pages, or NULL if it has no page. */
 static uint64_t *slot_in(int fd, unsigned row)
 {
 	uint64_t *page = atomic_load_explicit(&pages[row][fd / SLOTS_IN_PAGE], memory_order_acquire);
@@ -114,11 +122,13 @@ static uint64_t *slot_in(int fd, unsigned row)
 	return page ? page + fd % SLOTS_IN_PAGE * STRIDE : NULL;
 }
 
+/* Makes the page that a number's slot lies in. Returns false if that cannot be done now. */
 static FXT_COLD bool make_slot(struct fxt_thread *thread, int fd, unsigned row, uint64_t now_ns)
 {
 	uint64_t mask;
 
-	if (atomic_load_explicit(&is_full, memory_order_relaxed) || fxt_may_not_lock() || fxt_stack_is_short())
+	if (atomic_load_explicit(&is_full, memory_order_relaxed) || fxt_may_not_lock() ||
+	    fxt_stack_is_short())
 		return false;
 	mask = fxt_sys_block_signals();
 	take_page(thread, &pages[row][fd / SLOTS_IN_PAGE], now_ns);
@@ -166,7 +176,7 @@ uint64_t *fxt_fd_slot_claim(struct fxt_thread *thread, int fd, uint64_t begin_ns
 		if (FXT_UNLIKELY(!slot_in(fd, row)) && !make_slot(thread, fd, row, begin_ns))
 			return NULL;
 		fxt_lane_raise(thread, lane);
-		/* It is not there any more in the child of a handler that has forked. */
+		/* If a signal handler has forked, and this is the child, the slot is not there any more. */
 		slot = slot_in(fd, row);
 		if (FXT_LIKELY(slot && becomes(slot, owned_as(FREE, 0), owned_as(OWNED, id)))) {
 			slot[1] = begin_ns;
@@ -179,7 +189,8 @@ uint64_t *fxt_fd_slot_claim(struct fxt_thread *thread, int fd, uint64_t begin_ns
 	return NULL;
 }
 
-/* An argument whose text is cut: its last bytes, from the beginning of a character, behind `cut`. */
+/* Stores a text argument of which there is only the end, behind `cut`. The end begins with a whole
+ * character. */
 static uint64_t *put_end_of_text(uint64_t *at, size_t words, uint64_t name, const char *text, size_t bytes)
 {
 	size_t skipped = bytes - ((words - 1) * FXT_WORD_BYTES - sizeof(cut)), n;
@@ -192,33 +203,36 @@ static uint64_t *put_end_of_text(uint64_t *at, size_t words, uint64_t name, cons
 	n = sizeof(cut) + fxt_utf8_clean(out + sizeof(cut), text + skipped, bytes - skipped, bytes - skipped);
 	if (n % FXT_WORD_BYTES)
 		memset(out + n, 0, FXT_WORD_BYTES - n % FXT_WORD_BYTES);
-	*at = fxt_arg_header(FXT_ARG_STRING, (unsigned)(1 + fxt_words_of(n)), name) | fxt_arg_string(fxt_inline_ref(n));
+	*at = fxt_arg_header(FXT_ARG_STRING, (unsigned)(1 + fxt_words_of(n)), name) |
+	      fxt_arg_string(fxt_inline_ref(n));
 	return at + 1 + fxt_words_of(n);
 }
 
 uint64_t *fxt_fd_slot_put_text(uint64_t *at, size_t words, uint64_t name, const char *text, size_t bytes)
 {
-	return 1 + fxt_words_of(bytes) <= words ? fxt_put_text(at, name, text, bytes) : put_end_of_text(at, words, name, text, bytes);
+	return 1 + fxt_words_of(bytes) <= words ? fxt_put_text(at, name, text, bytes)
+						: put_end_of_text(at, words, name, text, bytes);
 }
 
-/* The last word of a begin, and zeros behind it. */
+/* Stores the id, which is the last word of a begin, and the zeros behind it. */
 static void put_id(uint64_t *slot, uint64_t *at, uint64_t id)
 {
 	*at++ = id;
 	memset(at, 0, (size_t)(slot + FXT_FD_SLOT_WORDS - at) * FXT_WORD_BYTES);
 }
 
-void fxt_fd_slot_show(struct fxt_thread *thread, uint64_t *slot, uint64_t *at, uint64_t id, uint64_t names, unsigned arguments)
+void fxt_fd_slot_show(struct fxt_thread *thread, uint64_t *slot, uint64_t *at, uint64_t id, uint64_t names,
+		      unsigned arguments)
 {
 	put_id(slot, at, id);
-	set_header(slot, fxt_record_type(FXT_RECORD_EVENT) | fxt_record_words(FXT_FD_SLOT_WORDS) | fxt_event_type(FXT_EVENT_ASYNC_BEGIN) |
-				 fxt_event_args(arguments) | names);
+	set_header(slot, fxt_record_type(FXT_RECORD_EVENT) | fxt_record_words(FXT_FD_SLOT_WORDS) |
+				 fxt_event_type(FXT_EVENT_ASYNC_BEGIN) | fxt_event_args(arguments) | names);
 	fxt_lane_lower(thread, thread->lane - 1);
 }
 
-/* -- What is in one ---------------------------------------------------------------------------- */
+/* -- The text of a slot ------------------------------------------------------------------------ */
 
-/* Where the record's arguments end; within the slot, whatever is there. */
+/* Returns where the record's arguments end. This is within the slot whatever its words are. */
 static uint64_t *end_of_arguments(const uint64_t *slot, uint64_t header)
 {
 	const uint64_t *at = slot + 2 + FXT_INLINE_WORDS, *end = slot + FXT_FD_SLOT_WORDS - 1;
@@ -229,13 +243,14 @@ static uint64_t *end_of_arguments(const uint64_t *slot, uint64_t header)
 	return (uint64_t *)(at < end ? at : end);
 }
 
-/* Whether the argument is a text of its own: the call's name is in the string table. */
+/* Returns whether an argument is an inline string. The call's name is none: it is in the string table. */
 static bool is_text(uint64_t argument)
 {
-	return fxt_get_arg_type(argument) == FXT_ARG_STRING && fxt_get_string_ref_inline(fxt_get_arg_string(argument));
+	return fxt_get_arg_type(argument) == FXT_ARG_STRING &&
+	       fxt_get_string_ref_inline(fxt_get_arg_string(argument));
 }
 
-/* The last text among the record's arguments; NULL: there is none. */
+/* Returns the last inline string among the record's arguments, or NULL. */
 static const uint64_t *text_in(const uint64_t *slot, uint64_t header)
 {
 	const uint64_t *at = slot + 2 + FXT_INLINE_WORDS, *end = end_of_arguments(slot, header), *text = NULL;
@@ -255,10 +270,12 @@ __attribute__((noinline)) uint64_t *fxt_fd_slot_copy_text(uint64_t *at, size_t w
 	if (fxt_stack_is_short())
 		return at;
 	for (i = 0; i < FXT_FD_SLOT_WORDS; i++)
-		copy[i] = atomic_load_explicit((const _Atomic uint64_t *)slot + i, i ? memory_order_relaxed : memory_order_acquire);
+		copy[i] = atomic_load_explicit((const _Atomic uint64_t *)slot + i,
+					       i ? memory_order_relaxed : memory_order_acquire);
 	atomic_thread_fence(memory_order_acquire);
-	/* No lifetime is there, or another than before. */
-	if (fxt_is_filler(copy[0]) || atomic_load_explicit((const _Atomic uint64_t *)slot, memory_order_relaxed) != copy[0] ||
+	/* The slot is empty, or has got another lifetime while it was copied. */
+	if (fxt_is_filler(copy[0]) ||
+	    atomic_load_explicit((const _Atomic uint64_t *)slot, memory_order_relaxed) != copy[0] ||
 	    atomic_load_explicit((const _Atomic uint64_t *)slot + 1, memory_order_relaxed) != copy[1])
 		return at;
 	text = text_in(copy, copy[0]);
@@ -268,7 +285,7 @@ __attribute__((noinline)) uint64_t *fxt_fd_slot_copy_text(uint64_t *at, size_t w
 				    fxt_get_string_ref_value(fxt_get_arg_string(*text)));
 }
 
-/* Whoever has claimed it adds a text to the begin of lifetime `id`. */
+/* Adds a text to the begin of lifetime `id`. The caller has taken the slot. */
 static void add(uint64_t *slot, uint64_t id, uint64_t name, const char *text, size_t bytes)
 {
 	uint64_t header = slot[0], *at = end_of_arguments(slot, header);
@@ -293,7 +310,8 @@ void fxt_fd_slot_add(struct fxt_thread *thread, int fd, uint64_t name, const cha
 	if (slot) {
 		add(slot, id, name, text, bytes);
 		becomes(slot, owned_as(BUSY, id), owned_as(OWNED, id));
-		/* Whoever has ended the lifetime meanwhile found the slot busy, and has left it. */
+		/* If another thread has ended the lifetime meanwhile, it found the slot busy, so this thread
+		 * frees the slot. */
 		if (atomic_load(life) != id)
 			slot = fxt_fd_slot_take(fd, id);
 		else

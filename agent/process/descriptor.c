@@ -1,10 +1,11 @@
-/* See descriptor.h. */
+/* See descriptor.h. The number itself is fxt_agent.buffer.fd, which extend_lock guards while it changes. */
 #include "descriptor.h"
 
 #include <dirent.h>
 #include <string.h>
 
-/* No process can have so many: the kernel's limit is lower. Not -1, by which some calls mean something. */
+/* No process can have this number open, because the kernel's limit is lower. It is not -1, because some calls
+ * give that a meaning of its own. */
 enum { NEVER_OPEN = INT32_MAX };
 
 int fxt_descriptor_hidden(int fd)
@@ -12,23 +13,24 @@ int fxt_descriptor_hidden(int fd)
 	return fxt_descriptor_is_ours(fd) ? NEVER_OPEN : fd;
 }
 
+/* Moves the trace's descriptor from `fd` to another number; `fd` stays open. */
 static void move(int fd)
 {
 	uint64_t mask;
 	int moved;
 
-	/* It is not used again. */
+	/* Where no lock may be taken the file does not grow, and the number is not used again. */
 	if (fxt_is_forbidden(FXT_NO_LOCKS)) {
 		fxt_agent.buffer.fd = -1;
 		return;
 	}
-	/* Growing the file uses the number. */
+	/* The lock is that of growing the file, which uses the number. */
 	mask = fxt_lock(&fxt_agent.buffer.extend_lock);
-	/* Not to the next one: that is often wanted next. */
+	/* A number far away is taken, because the program often wants the next ones soon. */
 	moved = fxt_file_dup_high(fd, fd + 1024);
 	if (moved < 0)
 		moved = fxt_file_dup_high(fd, fd + 1);
-	/* Without any: the file is found again by its path when it has to grow. */
+	/* If no number is free, the file is opened again by its path when it has to grow. */
 	fxt_agent.buffer.fd = moved < 0 ? -1 : moved;
 	fxt_unlock(&fxt_agent.buffer.extend_lock, mask);
 }
@@ -49,7 +51,7 @@ void fxt_descriptor_clear(int fd)
 
 void fxt_descriptor_vacate(int fd)
 {
-	/* Who may not close keeps the number. */
+	/* A process that is not allowed to close keeps the number. */
 	if (!fxt_is_forbidden(FXT_NO_LOCKS) && fxt_descriptor_yield(fd))
 		fxt_descriptor_clear(fd);
 }
@@ -59,8 +61,9 @@ static bool is_trace(const struct stat *status)
 	return status->st_dev == fxt_agent.buffer.device && status->st_ino == fxt_agent.buffer.inode;
 }
 
-/* Whether `name`, a number, leads to the trace, or is a file of fdinfo, which lies beside fd and has the same
- * numbers. On its own: its frame is more than a short stack may have. */
+/* Returns whether `name`, a number, is a link to the trace file, or a file of fdinfo whose number leads to it
+ * in fd, the directory beside. This is a function of its own because its frame is larger than a short stack
+ * has room for. */
 static __attribute__((noinline)) bool leads_to_ours(int directory, const char *name)
 {
 	char beside[] = "../fd/2147483647";

@@ -1,41 +1,50 @@
-/* The trace file's descriptor, kept out of the program's way. Used by the wrappers of close, dup2 and their
- * kind, whether or not their category is on; any context. */
+/* Keeps the trace file's descriptor out of the program's way: the program neither sees it nor closes it, and
+ * may use its number. The wrappers of close, dup2 and their kind call this, whether or not their category is
+ * on, in any context. See docs/own-files.md. */
 #ifndef FXT_DESCRIPTOR_H
 #define FXT_DESCRIPTOR_H
 
 #include "agent/base/agent.h"
 
-/* Whether the number is in use by us and not by the program. Costs a comparison for every other number. */
+/* Returns whether a number is that of the trace file, and not the program's. For every other number this
+ * costs one comparison. */
 static inline bool fxt_descriptor_is_ours(int fd)
 {
 	return FXT_UNLIKELY(fd == fxt_agent.buffer.fd) && fd >= 0 && fxt_file_is_ours(&fxt_agent.buffer, fd);
 }
 
-/* What a call gets that is given the number `fd`: the program has nothing open at ours. Costs a comparison
- * for every other number. */
+/* Returns a number that is never open, if `fd` is the trace's number; otherwise `fd`. */
 FXT_COLD int fxt_descriptor_hidden(int fd);
+
+/* Returns the number that the real function is given for `fd`: the program has nothing open at the trace's
+ * number. For every other number this costs one comparison. */
 static inline int fxt_descriptor_given(int fd)
 {
 	return FXT_UNLIKELY(fd == fxt_agent.buffer.fd) ? fxt_descriptor_hidden(fd) : fd;
 }
 
-/* Whether an entry of the directory open as `directory` is our descriptor: the program reads /proc/self/fd,
- * its fdinfo, or another name for these. Costs a comparison of numbers for every other entry. */
+/* Returns whether an entry of the directory that is open as `directory` is the trace's descriptor: the
+ * program reads /proc/self/fd, /proc/self/fdinfo, or another name of these. For every other entry this costs
+ * a comparison of numbers. */
 bool fxt_descriptor_is_listed(int directory, const char *name);
 
-/* Takes it out of `bytes` of struct dirent64; how many are left. */
+/* Takes the trace's descriptor out of a list of struct dirent64 with `bytes` bytes. Returns how many bytes
+ * are left. */
 ssize_t fxt_descriptor_unlist(int directory, void *entries, ssize_t bytes);
 
-/* The program is about to put something else at our number: ours moves elsewhere, and the number leads to the
- * file until then. False in the child of a vfork: there it is the parent's bookkeeping that would change, and
- * the child's own copy ends with exec. */
+/* Moves the trace's descriptor to another number, if it is `fd`: the program is about to put something else
+ * there. Until then `fd` still leads to the file. Returns false if nothing was moved. In the child of a vfork
+ * nothing is: it would change what the parent knows, and the child's own descriptor ends with the exec. */
 FXT_COLD bool fxt_descriptor_yield(int fd);
-/* Nothing came in its place after all. */
+
+/* Closes `fd` if it still leads to the trace file: after fxt_descriptor_yield() nothing else came there. */
 FXT_COLD void fxt_descriptor_clear(int fd);
 
-/* A call finds the number `fd` in memory, now or later, where nothing else can be put for it: ours leaves it,
- * and so it is closed. */
+/* Moves the trace's descriptor away from `fd` and closes `fd`. */
 FXT_COLD void fxt_descriptor_vacate(int fd);
+
+/* Does that if `fd` is the trace's number. It is for a number that a call finds in memory, now or later, so
+ * that no other number can be given in its place. */
 static inline void fxt_descriptor_leave(int fd)
 {
 	if (FXT_UNLIKELY(fd == fxt_agent.buffer.fd) && fd >= 0)
