@@ -1,9 +1,9 @@
-/* See bind.h. Called by the search for the real functions (interpose/start.c).
+/* See bind.h. The search for the real functions (interpose/start.c) calls this.
  *
- * Each function that the agent imports is a word of its own, which the loader has filled (-z now). One that
- * leads elsewhere than into the C library, which is rare, is filled again. Variables stay as they are: a
- * program may have the C library's in its own memory, where the C library itself uses them.
- * tests/check_exports.sh knows what is imported.
+ * Each function that the agent imports has a word in its memory with the function's address, which the loader
+ * has filled (-z now). If the address lies outside the C library, which is rare, the word is filled again.
+ * Imported variables stay as they are: a program may have a copy of a C library's variable in its own memory,
+ * and then the C library itself uses that copy. tests/check_exports.sh knows what is imported.
  */
 #include "bind.h"
 
@@ -19,11 +19,14 @@ enum { FUNCTION_BY_CALL = R_X86_64_JUMP_SLOT, FUNCTION_BY_WORD = R_X86_64_GLOB_D
 enum { FUNCTION_BY_CALL = R_AARCH64_JUMP_SLOT, FUNCTION_BY_WORD = R_AARCH64_GLOB_DAT };
 #endif
 
+/* The C library, as the loader has mapped it. */
 struct c_library {
 	struct fxt_loaded tables;
 	uintptr_t low, high;
 };
 
+/* Returns whether a loaded object is the C library, by its name. This compares byte by byte, because no
+ * function of the C library may be called yet. */
 static bool is_c_library(const struct fxt_loaded *tables)
 {
 	static const char name[] = "libc.so.6";
@@ -37,6 +40,7 @@ static bool is_c_library(const struct fxt_loaded *tables)
 	return true;
 }
 
+/* Finds out which addresses the C library takes, by its program headers. */
 static void measure(struct c_library *c)
 {
 	const ElfW(Ehdr) *header = (const ElfW(Ehdr) *)c->tables.base;
@@ -45,7 +49,8 @@ static void measure(struct c_library *c)
 
 	c->low = c->tables.base;
 	for (i = 0; i < header->e_phnum; i++)
-		if (segment[i].p_type == PT_LOAD && c->low + segment[i].p_vaddr + segment[i].p_memsz > c->high)
+		if (segment[i].p_type == PT_LOAD &&
+		    c->low + segment[i].p_vaddr + segment[i].p_memsz > c->high)
 			c->high = c->low + segment[i].p_vaddr + segment[i].p_memsz;
 }
 
@@ -62,7 +67,8 @@ static bool find_c_library(struct c_library *c)
 	return false;
 }
 
-/* The word is read-only once the loader has filled it, and stays writable after this. */
+/* Stores an address in an import's word. The loader has made the word read-only; it stays writable after
+ * this. */
 static void fill(void **word, void *address)
 {
 	enum { LEAST_PAGE = 4096, LARGEST_PAGE = 65536 };
@@ -76,7 +82,9 @@ static void fill(void **word, void *address)
 	}
 }
 
-static void bind_all(const struct c_library *c, const struct fxt_loaded *own, const ElfW(Rela) *relocation, size_t bytes, size_t from)
+/* Binds the functions of one table of relocations, from entry `from` on. */
+static void bind_all(const struct c_library *c, const struct fxt_loaded *own, const ElfW(Rela) * relocation,
+		     size_t bytes, size_t from)
 {
 	const ElfW(Rela) *end = relocation + bytes / sizeof(*relocation);
 	struct fxt_export_name name;
@@ -86,8 +94,10 @@ static void bind_all(const struct c_library *c, const struct fxt_loaded *own, co
 	for (relocation += from; relocation < end; relocation++) {
 		symbol = (const ElfW(Sym) *)own->symbols + ELF64_R_SYM(relocation->r_info);
 		word = (void **)(own->base + relocation->r_offset);
-		if ((ELF64_R_TYPE(relocation->r_info) != FUNCTION_BY_CALL && ELF64_R_TYPE(relocation->r_info) != FUNCTION_BY_WORD) ||
-		    symbol->st_shndx != SHN_UNDEF || ((uintptr_t)*word >= c->low && (uintptr_t)*word < c->high))
+		if ((ELF64_R_TYPE(relocation->r_info) != FUNCTION_BY_CALL &&
+		     ELF64_R_TYPE(relocation->r_info) != FUNCTION_BY_WORD) ||
+		    symbol->st_shndx != SHN_UNDEF ||
+		    ((uintptr_t)*word >= c->low && (uintptr_t)*word < c->high))
 			continue;
 		name = fxt_export_name(own->strings + symbol->st_name);
 		address = fxt_loaded_find(&c->tables, &name, NULL);

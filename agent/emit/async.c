@@ -1,4 +1,5 @@
-/* See async.h. Where begins are is noted by id, and found wrong, if it is, by what is read there. */
+/* See async.h. This file owns a table that says by id where the newest begins stand. Its entries are stored
+ * without a lock; whether one is right shows when the record is read at that place. */
 #include "async.h"
 
 #include <string.h>
@@ -13,26 +14,29 @@ enum {
 
 static struct place {
 	_Atomic uint64_t id;
-	_Atomic uint64_t where;         /* chunk, word in it, and how many there are */
+	_Atomic uint64_t where;         /* chunk (32 bits), first word in it (16), number of words (16) */
 	_Atomic uint32_t tid;
 } places[PLACES];
 
-/* Where the begin of `id` is going to be when it is committed, its words ending at `end`. */
+/* Notes where the begin of `id` will stand when it is committed. Its words end at `end`. */
 static void note(struct fxt_thread *thread, const uint64_t *end, uint64_t id)
 {
 	const struct fxt_lane *lane = thread->lane - 1;
 	struct place *place = &places[id % PLACES];
-	uint64_t at = FXT_CHUNK_WORDS - 1 - (uint64_t)(lane->end - lane->at), words = (uint64_t)(end - lane->at);
+	uint64_t at = FXT_CHUNK_WORDS - 1 - (uint64_t)(lane->end - lane->at),
+		 words = (uint64_t)(end - lane->at);
 
 	if (fxt_agent.config.mode == FXT_CIRCULAR || words > FXT_ASYNC_MOVED_WORDS)
 		return;
-	atomic_store_explicit(&place->where, (uint64_t)lane->chunk << 32 | at << 16 | words, memory_order_relaxed);
+	atomic_store_explicit(&place->where, (uint64_t)lane->chunk << 32 | at << 16 | words,
+			      memory_order_relaxed);
 	atomic_store_explicit(&place->tid, thread->tid, memory_order_relaxed);
 	atomic_store_explicit(&place->id, id, memory_order_release);
 }
 
-/* The header without what depends on where it stands. Of another thread, whose index this chunk does not
- * know, the event is said inline; returns the words it has then. */
+/* Makes a record fit for another chunk: its header gets no size, and no index of another thread than
+ * `thread`, because this chunk does not know that index. In its place the ids are put inline. Returns how
+ * many words the record has then. */
 static size_t restate(const struct fxt_thread *thread, uint64_t *record, size_t words, uint32_t tid)
 {
 	uint64_t index = fxt_get_event_thread(record[0]);
@@ -47,13 +51,16 @@ static size_t restate(const struct fxt_thread *thread, uint64_t *record, size_t 
 	return words + INLINE_REF_WORDS;
 }
 
-/* Writes the begin again into `lane`, which has room and whose emission has raised the level. */
-static __attribute__((noinline)) void move(struct fxt_thread *thread, struct fxt_lane *lane, uint64_t where, uint32_t tid, uint64_t id)
+/* Moves the begin of `id`, which stands at `where` and was written by thread `tid`, to `lane`. The lane has
+ * room, and the level is raised. Does nothing if another record stands there. */
+static __attribute__((noinline)) void move(struct fxt_thread *thread, struct fxt_lane *lane, uint64_t where,
+					   uint32_t tid, uint64_t id)
 {
 	uint64_t record[FXT_ASYNC_MOVED_WORDS + INLINE_REF_WORDS], *at;
 	size_t words = where & UINT16_MAX;
 
-	if (!fxt_storage_retract(fxt_agent.storage, (uint32_t)(where >> 32), where >> 16 & UINT16_MAX, record, words, id))
+	if (!fxt_storage_retract(fxt_agent.storage, (uint32_t)(where >> 32), where >> 16 & UINT16_MAX, record,
+				 words, id))
 		return;
 	words = restate(thread, record, words, tid);
 	at = fxt_lane_place(lane, words);
@@ -61,12 +68,16 @@ static __attribute__((noinline)) void move(struct fxt_thread *thread, struct fxt
 	fxt_lane_commit(lane, at, words, record[0]);
 }
 
-static void commit(struct fxt_thread *thread, uint64_t *at, enum fxt_event_type type, uint64_t names, unsigned arguments)
+static void commit(struct fxt_thread *thread, uint64_t *at, enum fxt_event_type type, uint64_t names,
+		   unsigned arguments)
 {
-	fxt_commit_extra(thread, at, fxt_record_type(FXT_RECORD_EVENT) | fxt_event_type(type) | fxt_event_args(arguments) | names);
+	fxt_commit_extra(thread, at,
+			 fxt_record_type(FXT_RECORD_EVENT) | fxt_event_type(type) |
+				 fxt_event_args(arguments) | names);
 }
 
-void fxt_async_commit_begin(struct fxt_thread *thread, uint64_t *at, uint64_t id, uint64_t names, unsigned arguments)
+void fxt_async_commit_begin(struct fxt_thread *thread, uint64_t *at, uint64_t id, uint64_t names,
+			    unsigned arguments)
 {
 	*at++ = id;
 	note(thread, at, id);
@@ -80,7 +91,7 @@ uint64_t *fxt_async_reserve_end(struct fxt_thread *thread, uint64_t now_ns, size
 	uint32_t tid = atomic_load_explicit(&place->tid, memory_order_relaxed);
 	bool is_noted = atomic_load_explicit(&place->id, memory_order_acquire) == id;
 	size_t moved = is_noted ? (where & UINT16_MAX) + INLINE_REF_WORDS + FXT_LANE_SLACK_WORDS : 0;
-	/* One reservation for both, or a handler in between would take the room. */
+	/* One reservation is for both records, because a signal handler could take the room between two. */
 	struct fxt_lane *lane = fxt_open_lane(thread, moved + FXT_FRAME_WORDS + words + 1, false);
 
 	if (!lane)
@@ -90,7 +101,8 @@ uint64_t *fxt_async_reserve_end(struct fxt_thread *thread, uint64_t now_ns, size
 	return fxt_begin_record(thread, fxt_lane_place(lane, words + 1 + fxt_frame_words(thread)), now_ns);
 }
 
-void fxt_async_commit_end(struct fxt_thread *thread, uint64_t *at, uint64_t id, uint64_t names, unsigned arguments)
+void fxt_async_commit_end(struct fxt_thread *thread, uint64_t *at, uint64_t id, uint64_t names,
+			  unsigned arguments)
 {
 	*at++ = id;
 	commit(thread, at, FXT_EVENT_ASYNC_END, names, arguments);

@@ -1,9 +1,9 @@
-/* See blocks.h. The table is made of buckets that an address can be in. An entry belongs to whoever owns the
- * block: nobody else looks for that address, unless the program frees it twice. So an entry is claimed,
- * filled, and then shown by its address.
+/* See blocks.h. The table is made of buckets. The address of a block says which bucket it can be in. An entry
+ * belongs to the thread that owns the block: no other looks for that address, unless the program frees it
+ * twice. So a thread claims an entry, fills it, and then shows it by storing the address.
  *
- * That of a block that is gone stays until another one needs its place: who takes a block again and again
- * mostly gets the same, and the trace is told of it once.
+ * The entry of a block that is gone stays until another block needs its place. A program that takes and frees
+ * a block again and again mostly gets the same one, and then the trace is told of that block once.
  */
 #include "blocks.h"
 
@@ -11,15 +11,15 @@
 
 enum { BUCKET_BITS = 13, BUCKETS = 1 << BUCKET_BITS, WAYS = 8 };
 
-/* In the place of an address; and in one, which is even. */
+/* Values in the place of a block's address. IS_GONE is a bit that is added to the address, which is even. */
 #define FREE ((uintptr_t)0)
 #define CLAIMED ((uintptr_t)1)
 #define IS_GONE ((uintptr_t)2)
 
 struct detail {
 	struct fxt_life life;
-	struct fxt_label label;         /* what the trace was told last of this address, and */
-	uint64_t bytes;                 /* how large it was */
+	struct fxt_label label;         /* what the trace was told last of this address, */
+	uint64_t bytes;                 /* and the block's size at that time */
 };
 
 struct bucket {
@@ -27,9 +27,11 @@ struct bucket {
 	struct detail details[WAYS];
 };
 
-/* 3.5 MiB, touched as far as they are used; made with the first block that is large enough. */
+/* The table takes 3.5 MiB of addresses, and memory for the pages that are used. It is made with the first
+ * block that is large enough. */
 static _Atomic(struct bucket *) table;
 
+/* Returns the bucket that a block can be in. Makes the table if `make`. Returns NULL if there is no table. */
 static struct bucket *bucket_of(uintptr_t block, bool make)
 {
 	struct bucket *buckets = atomic_load_explicit(&table, memory_order_acquire), *made;
@@ -43,25 +45,30 @@ static struct bucket *bucket_of(uintptr_t block, bool make)
 		else
 			fxt_sys_munmap(made, BUCKETS * sizeof(*made));
 	}
-	return buckets ? buckets + ((uint64_t)block * UINT64_C(0x9e3779b97f4a7c15) >> (64 - BUCKET_BITS)) : NULL;
+	return buckets ? buckets + ((uint64_t)block * UINT64_C(0x9e3779b97f4a7c15) >> (64 - BUCKET_BITS))
+		       : NULL;
 }
 
 static bool claim(_Atomic uintptr_t *entry, uintptr_t from)
 {
-	return atomic_compare_exchange_strong_explicit(entry, &from, CLAIMED, memory_order_acq_rel, memory_order_relaxed);
+	return atomic_compare_exchange_strong_explicit(entry, &from, CLAIMED, memory_order_acq_rel,
+						       memory_order_relaxed);
 }
 
-/* The way that holds this; -1: none does. */
+/* Claims the entry of a bucket that contains `from`. Returns its number in the bucket, or -1 if there is
+ * none. */
 static int claim_in(struct bucket *bucket, uintptr_t from)
 {
 	int way;
 
 	for (way = 0; bucket && way < WAYS; way++)
-		if (atomic_load_explicit(&bucket->blocks[way], memory_order_relaxed) == from && claim(&bucket->blocks[way], from))
+		if (atomic_load_explicit(&bucket->blocks[way], memory_order_relaxed) == from &&
+		    claim(&bucket->blocks[way], from))
 			return way;
 	return -1;
 }
 
+/* Claims the entry of any block that is gone, as claim_in() does. */
 static int claim_gone(struct bucket *bucket)
 {
 	uintptr_t block;
@@ -75,8 +82,8 @@ static int claim_gone(struct bucket *bucket)
 	return -1;
 }
 
-/* An entry for a block that is not in the table: the one it had before, with what was told then, or another,
- * of which nothing is known. */
+/* Claims an entry for a block that is not in the table: the one that it had before, which still has what the
+ * trace was told; or else another one, which is emptied. Returns -1 if there is none. */
 static int claim_for(struct bucket *bucket, uintptr_t block)
 {
 	int way = claim_in(bucket, block | IS_GONE);
@@ -91,22 +98,25 @@ static int claim_for(struct bucket *bucket, uintptr_t block)
 	return way;
 }
 
+/* Shows an entry that was claimed. */
 static void release(struct bucket *bucket, int way, uintptr_t block)
 {
 	atomic_store_explicit(&bucket->blocks[way], block, memory_order_release);
 }
 
-/* Tells the trace what it is, unless that is what it was before. */
+/* Tells the trace the name and size of a block, unless it was told the same of this address before. */
 static void tell(struct fxt_thread *thread, struct detail *detail, const struct fxt_memory *memory)
 {
 	if (detail->label.text && detail->label.text == memory->label.text && detail->bytes == memory->bytes)
 		return;
 	detail->label = memory->label;
 	detail->bytes = memory->bytes;
-	fxt_label_tell_block(thread, memory->address, &memory->label, memory->place, detail->life.begin_ns, memory->bytes);
+	fxt_label_tell_block(thread, memory->address, &memory->label, memory->place, detail->life.begin_ns,
+			     memory->bytes);
 }
 
-void fxt_block_came_at(struct fxt_thread *thread, const void *block, size_t bytes, uintptr_t place, uint64_t since_ns)
+void fxt_block_came_at(struct fxt_thread *thread, const void *block, size_t bytes, uintptr_t place,
+		       uint64_t since_ns)
 {
 	struct fxt_memory memory = {FXT_STR_heap_block, (uintptr_t)block, bytes, place, {NULL}};
 	struct bucket *bucket = bucket_of((uintptr_t)block, true);
@@ -114,7 +124,7 @@ void fxt_block_came_at(struct fxt_thread *thread, const void *block, size_t byte
 	struct detail *detail;
 	int way;
 
-	/* It was freed while nothing was recorded. */
+	/* If the table still has the block, it was freed while nothing was recorded. */
 	if (before.life.id)
 		fxt_block_gone(thread, &before, since_ns);
 	if (fxt_stack_is_short())
@@ -126,7 +136,8 @@ void fxt_block_came_at(struct fxt_thread *thread, const void *block, size_t byte
 	detail->life.begin_ns = since_ns;
 	memory.label = fxt_label_block(thread, place);
 	tell(thread, detail, &memory);
-	release(bucket, way, (uintptr_t)block | (fxt_life_begin(thread, &detail->life, &memory) ? 0 : IS_GONE));
+	release(bucket, way,
+		(uintptr_t)block | (fxt_life_begin(thread, &detail->life, &memory) ? 0 : IS_GONE));
 }
 
 void fxt_block_came(struct fxt_thread *thread, const void *block, size_t bytes, uintptr_t place)
@@ -168,7 +179,8 @@ void fxt_blocks_after_fork(void)
 {
 	struct bucket *buckets = atomic_load(&table);
 
-	/* Emptied and not unmapped: the fork may be a handler's that interrupted who writes to it. */
+	/* The table is emptied and not unmapped: the fork may be a signal handler's, and the code that it has
+	 * interrupted may go on writing there. */
 	if (buckets && fxt_sys_madvise(buckets, BUCKETS * sizeof(*buckets), MADV_DONTNEED))
 		atomic_store(&table, NULL);
 }
