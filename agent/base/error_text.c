@@ -1,4 +1,4 @@
-/* See error_text.h. */
+/* See error_text.h. The wrappers of perror(), psignal() and their kind, and printf's %m, use these texts. */
 #include "error_text.h"
 
 #include <signal.h>
@@ -7,6 +7,7 @@
 
 #include "writer/decimal.h"
 
+/* Makes a text of `what` and a number in `room`. */
 static const char *numbered(char *room, const char *what, int number)
 {
 	char *at = stpcpy(stpcpy(room, what), number < 0 ? "-" : "");

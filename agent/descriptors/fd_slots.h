@@ -10,14 +10,14 @@
  * number that is given out again before the end of its earlier lifetime is written. A lifetime that gets no
  * slot begins in the thread's chunk, as in the other modes.
  *
- *	slot = fxt_fd_slot_claim(thread, fd, begin_ns, id)              NULL: none
+ *	slot = fxt_fd_slot_claim(thread, fd, begin_ns, id)      NULL: none
  *	...                                                     arguments, from fxt_fd_slot_arguments(slot)
  *	fxt_fd_slot_show(thread, slot, at, id, names, arguments)
  *	...
  *	slot = fxt_fd_slot_take(fd, id)                         by who ends the lifetime
  *	...                                                     copies its record: fxt_fd_slot_words()
  *	fxt_fd_slot_hide(slot)                                  before the copy is committed: the begin
- *	                                                                must never be there twice
+ *	                                                        must never be there twice
  *	fxt_fd_slot_free(slot)
  *
  * The word behind each slot is a filler that also says which lifetime has the slot, so threads that race for

@@ -1,7 +1,9 @@
-/* See counter.h. Called when a page is made, when something is dropped for the first time, and when a thread
- * is gone. */
+/* See counter.h. These functions are called when a page of slots is made, when a record is dropped, and when
+ * a thread is gone; in any context. */
 #include "counter.h"
 
+/* Returns the number of the word in which a counter's value lies: inline koids take two words in front of
+ * it. */
 static unsigned value_word(uint64_t header)
 {
 	return fxt_get_event_thread(header) ? 3 : 5;
@@ -29,7 +31,8 @@ uint64_t *fxt_counter_show(uint64_t *slot, uint64_t name, uint64_t thread_ref, u
 	return slot + value_word(header);
 }
 
-/* The value first: behind a filler nobody sees it yet. The other words are the same whoever writes them. */
+/* The value is stored first, because nobody sees it as long as the slot's header is a filler. The other words
+ * are the same whichever thread stores them. */
 void fxt_counter_add(uint64_t *slot, uint64_t name, uint32_t pid, uint64_t records, uint64_t now_ns)
 {
 	atomic_fetch_add_explicit((_Atomic uint64_t *)&slot[5], records, memory_order_relaxed);

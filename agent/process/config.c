@@ -1,4 +1,4 @@
-/* See config.h. */
+/* See config.h. This file owns the defaults and the messages about variables that are not accepted. */
 #include "config.h"
 
 #include <errno.h>
@@ -20,11 +20,11 @@ static const uint32_t default_categories =
 #undef CATEGORY
 	0;
 
-/* The same list as in the messages below. */
+/* The categories as messages list them. */
 #define CATEGORY_LIST \
 	"malloc, pthread, io, net, time, process, dl, log, function, counter, sched, agent, PREFIX*, #default, and -NAME to leave one out"
 
-/* Each mistake is one line, and none of them is survived. */
+/* The end of each message: a mistake in any variable ends tracing. */
 #define UNTRACED "; the program runs untraced"
 
 static const char *value_of(char **environment, const char *name)
@@ -39,6 +39,7 @@ static const char *value_of(char **environment, const char *name)
 
 /* -- FXT_CATEGORIES ---------------------------------------------------------------------------- */
 
+/* Returns the categories that a name of FXT_CATEGORIES stands for; 0: none. */
 static uint32_t matching(const char *name, size_t length)
 {
 	uint32_t found = 0;
@@ -88,11 +89,13 @@ static bool read_categories(struct fxt_config *config, const char *text)
 		bits = matching(name, bytes);
 		if (!bits) {
 			copy_name(unknown, sizeof(unknown), name, bytes);
-			fxt_log("FXT_CATEGORIES: no category matches '%s'; there are: " CATEGORY_LIST UNTRACED, unknown);
+			fxt_log("FXT_CATEGORIES: no category matches '%s'; there are: " CATEGORY_LIST
+					UNTRACED,
+				unknown);
 			valid = false;
 			continue;
 		}
-		/* A list that begins by leaving out leaves out of the default. */
+		/* If the first name in the list is one to leave out, it is left out of the default. */
 		if (minus && !any)
 			config->categories = default_categories;
 		any = true;
@@ -105,6 +108,8 @@ static bool read_categories(struct fxt_config *config, const char *text)
 
 /* -- Numbers and words ------------------------------------------------------------------------- */
 
+/* Reads a whole number from `least` to `most`. *out stays as it is if the variable is not set. Returns false
+ * if the value is not accepted. */
 static bool read_number(const char *name, const char *text, const char *unit, uint64_t least, uint64_t most,
 			uint64_t *out)
 {
@@ -116,17 +121,18 @@ static bool read_number(const char *name, const char *text, const char *unit, ui
 	for (; *p >= '0' && *p <= '9' && value <= most; p++)
 		value = value * 10 + (uint64_t)(*p - '0');
 	if (*p || value < least || value > most) {
-		fxt_log("%s: '%s' is not accepted; give a whole number of %s from %lu to %lu" UNTRACED, name, text, unit,
-			(unsigned long)least, (unsigned long)most);
+		fxt_log("%s: '%s' is not accepted; give a whole number of %s from %lu to %lu" UNTRACED, name,
+			text, unit, (unsigned long)least, (unsigned long)most);
 		return false;
 	}
 	*out = value;
 	return true;
 }
 
-/* The place of `text` among `words`, `preset` where there is none. */
-static bool read_word(const char *name, const char *text, const char *const *words, int count, const char *accepted, int preset,
-		      int *out)
+/* Finds the place of `text` among `words`; *out is `preset` if the variable is not set. Returns false if it
+ * is none of the words. */
+static bool read_word(const char *name, const char *text, const char *const *words, int count,
+		      const char *accepted, int preset, int *out)
 {
 	int i;
 
@@ -145,8 +151,7 @@ static bool read_word(const char *name, const char *text, const char *const *wor
 
 /* -- FXT_SIGNAL -------------------------------------------------------------------------------- */
 
-/* A name with or without SIG, a number, or none. */
-/* Up to two digits, and nothing behind them; -1. */
+/* Returns a number of one or two digits with nothing behind them, or -1. */
 static int short_number(const char *text)
 {
 	int number = 0, i;
@@ -156,7 +161,8 @@ static int short_number(const char *text)
 	return i && !text[i] ? number : -1;
 }
 
-/* As kill(1) takes them: 12, USR2, SIGUSR2, RTMIN, RTMIN+3, RTMAX-1. 0: there is none such. */
+/* Returns the number of a signal, which is given as for kill(1): 12, USR2, SIGUSR2, RTMIN, RTMIN+3, RTMAX-1.
+ * Returns 0 if there is no such signal. */
 static int signal_number(const char *name)
 {
 	int i;
@@ -179,6 +185,7 @@ static int signal_number(const char *name)
 	return 0;
 }
 
+/* Reads FXT_SIGNAL. `needed` says whether there is a signal if the variable is not set. */
 static bool read_signal(struct fxt_config *config, const char *text, bool needed)
 {
 	int number;
@@ -190,9 +197,10 @@ static bool read_signal(struct fxt_config *config, const char *text, bool needed
 	if (!strcmp(text, "none"))
 		return true;
 	number = signal_number(text);
-	if (number < 1 || number > SIGRTMAX || (number >= 32 && number < SIGRTMIN) || number == SIGKILL || number == SIGSTOP) {
-		fxt_log("FXT_SIGNAL: '%s' is not accepted; give a signal that can be caught, such as SIGUSR2 or 12, or none"
-			UNTRACED, text);
+	if (number < 1 || number > SIGRTMAX || (number >= 32 && number < SIGRTMIN) || number == SIGKILL ||
+	    number == SIGSTOP) {
+		fxt_log("FXT_SIGNAL: '%s' is not accepted; give a signal that can be caught, such as SIGUSR2 or 12, or none" UNTRACED,
+			text);
 		return false;
 	}
 	config->signal = number;
@@ -201,6 +209,7 @@ static bool read_signal(struct fxt_config *config, const char *text, bool needed
 
 /* -- FXT_OUTPUT -------------------------------------------------------------------------------- */
 
+/* Reads FXT_OUTPUT, and makes an absolute path of it. */
 static bool read_output(struct fxt_config *config, const char *text)
 {
 	char *out = config->output;
@@ -213,7 +222,8 @@ static bool read_output(struct fxt_config *config, const char *text)
 	for (p = text; *p; p++) {
 		if (*p == '%' && !strchr("epht%", p[1] ? p[1] : '?')) {
 			fxt_log("FXT_OUTPUT: '%s' is not accepted; behind %% there may be e (program), p (pid), h (host), "
-				"t (start time) or %%" UNTRACED, text);
+				"t (start time) or %%" UNTRACED,
+				text);
 			return false;
 		}
 		if (*p == '%')
@@ -222,7 +232,8 @@ static bool read_output(struct fxt_config *config, const char *text)
 	if (*text != '/') {
 		error = fxt_sys_getcwd(out, FXT_PATH_BYTES);
 		if (error < 0 || *out != '/') {
-			fxt_log("FXT_OUTPUT: the current directory has no path: %s" UNTRACED, fxt_error_name(error));
+			fxt_log("FXT_OUTPUT: the current directory has no path: %s" UNTRACED,
+				fxt_error_name(error));
 			return false;
 		}
 		used = strlen(out);
@@ -235,12 +246,12 @@ static bool read_output(struct fxt_config *config, const char *text)
 		return false;
 	}
 	memcpy(out + used, text, length + 1);
-	/* What stands before the pattern is a directory's name and is not expanded. */
+	/* The name of the current directory, in front of the pattern, is not expanded. */
 	config->output_fixed = used;
 	return true;
 }
 
-/* What is right by itself may not be in company. */
+/* Checks variables that are right by themselves but do not go together. */
 static bool check_together(const struct fxt_config *config)
 {
 	unsigned i;
@@ -277,12 +288,14 @@ bool fxt_config_read(struct fxt_config *config, char **environment)
 	valid &= read_word("FXT_BUFFERING_MODE", value_of(environment, "FXT_BUFFERING_MODE"), modes, 3,
 			   "oneshot, circular or streaming", FXT_STREAMING, &mode);
 	config->mode = (enum fxt_mode)mode;
-	valid &= read_word("FXT_ON_FULL", value_of(environment, "FXT_ON_FULL"), ways, 2, "drop or wait", 0, &way);
+	valid &= read_word("FXT_ON_FULL", value_of(environment, "FXT_ON_FULL"), ways, 2, "drop or wait", 0,
+			   &way);
 	config->wait_on_full = way == 1;
-	valid &= read_word("FXT_STORAGE", value_of(environment, "FXT_STORAGE"), storages, 2, "file or memory", 0, &storage);
+	valid &= read_word("FXT_STORAGE", value_of(environment, "FXT_STORAGE"), storages, 2, "file or memory",
+			   0, &storage);
 	config->in_memory = storage == 1;
-	valid &= read_number("FXT_BUFFER_SIZE_MB", value_of(environment, "FXT_BUFFER_SIZE_MB"), "MiB", 1, 16384,
-			     &buffer_mb);
+	valid &= read_number("FXT_BUFFER_SIZE_MB", value_of(environment, "FXT_BUFFER_SIZE_MB"), "MiB", 1,
+			     16384, &buffer_mb);
 	valid &= read_number("FXT_MAX_SIZE_MB", value_of(environment, "FXT_MAX_SIZE_MB"), "MiB", 1, 1048576,
 			     &max_mb);
 	valid &= read_number("FXT_THRESHOLD_NS", value_of(environment, "FXT_THRESHOLD_NS"), "nanoseconds", 0,
@@ -291,19 +304,21 @@ bool fxt_config_read(struct fxt_config *config, char **environment)
 	valid &= read_number("FXT_EXPLAIN_NS", value_of(environment, "FXT_EXPLAIN_NS"), "nanoseconds", 0,
 			     UINT64_C(3600000000000), &config->explain_ns);
 	config->heap_track_bytes = 65536;
-	valid &= read_number("FXT_HEAP_TRACK_BYTES", value_of(environment, "FXT_HEAP_TRACK_BYTES"), "bytes", 0, UINT64_C(1) << 47,
-			     &config->heap_track_bytes);
-	valid &= read_word("FXT_START", value_of(environment, "FXT_START"), starts, 2, "0 (the signal starts) or 1", 1, &start);
+	valid &= read_number("FXT_HEAP_TRACK_BYTES", value_of(environment, "FXT_HEAP_TRACK_BYTES"), "bytes",
+			     0, UINT64_C(1) << 47, &config->heap_track_bytes);
+	valid &= read_word("FXT_START", value_of(environment, "FXT_START"), starts, 2,
+			   "0 (the signal starts) or 1", 1, &start);
 	config->dormant = !start;
 	valid &= fxt_triggers_read(&config->triggers, value_of(environment, "FXT_TRIGGER"));
 	valid &= read_number("FXT_TRIGGER_KEEP", value_of(environment, "FXT_TRIGGER_KEEP"), "snapshots", 1,
 			     FXT_TRIGGER_KEEP_MAX, &config->trigger_keep);
-	valid &= read_signal(config, value_of(environment, "FXT_SIGNAL"), config->mode != FXT_STREAMING || config->dormant);
+	valid &= read_signal(config, value_of(environment, "FXT_SIGNAL"),
+			     config->mode != FXT_STREAMING || config->dormant);
 	valid &= fxt_follow_read(environment);
 	config->buffer_bytes = buffer_mb << 20;
 	config->max_bytes = max_mb << 20;
 	valid &= check_together(config);
-	/* Told even where something else is wrong: one run shows every mistake. */
+	/* This one is read even if another is wrong, because one run shows all mistakes. */
 	valid &= read_output(config, value_of(environment, "FXT_OUTPUT"));
 	return valid;
 }

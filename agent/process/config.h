@@ -1,11 +1,11 @@
-/* The configuration, from the environment: libfxtagent(7) is its reference. Called once at start. */
+/* The configuration, which is read from the environment once, at start. libfxtagent(7) is its reference. */
 #ifndef FXT_CONFIG_H
 #define FXT_CONFIG_H
 
 #include "agent/base/agent.h"
 
-/* Reads FXT_* from `environment` into *config. False when one of them is wrong: the user has been told which,
- * what was wrong with it and what is accepted. */
+/* Reads the variables FXT_* from `environment` into *config. Returns false if one of them is wrong: then the
+ * user has been told which one, what is wrong with it, and what is accepted. */
 bool fxt_config_read(struct fxt_config *config, char **environment);
 
 #endif
