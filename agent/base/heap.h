@@ -1,12 +1,12 @@
-/* What the process has of the heap (the counter "heap bytes"), and which of its blocks have a lifetime.
+/* How much of the heap the process uses (the counter "heap bytes"), and which heap blocks have a lifetime.
  *
- * Each thread's wrappers add up the usable sizes of the blocks it got, and take off those of the blocks it
- * gave back (thread->heap_bytes): as the allocator itself says them, since who frees a block says no size.
- * The sum of all threads is what the process has got and not given back since recording began; a block from
- * before takes its size off when it is freed, so it may be less than 0. The child of a fork goes on with its
- * parent's.
+ * The wrappers of the allocator add the usable size of each block that a thread gets to thread->heap_bytes,
+ * and subtract that of each block that it frees. The allocator itself tells the sizes, because a call that
+ * frees a block does not. The sum of all threads is what the process has got and not freed since recording
+ * began. A block from before that time is subtracted when it is freed, so the sum may be less than 0. The
+ * child of a fork goes on with its parent's sum.
  *
- * Set once by interpose/memory/heap_sizes.c, read by every wrapper of the allocator.
+ * interpose/memory/heap_sizes.c sets this once, and every wrapper of the allocator reads it.
  */
 #ifndef FXT_HEAP_H
 #define FXT_HEAP_H
@@ -15,12 +15,12 @@
 #include <stdint.h>
 
 struct fxt_heap {
-	/* A bit for each function of interpose/tables/malloc.def whose blocks have a size that can be asked for; 0:
-	 * nobody wants to know, or the allocator does not say. */
+	/* A bit for each function of interpose/tables/malloc.def whose blocks have a size that can be asked
+	 * for. It is 0 if sizes are not wanted, or if the allocator does not tell them. */
 	uint32_t sized;
-	size_t track_bytes;             /* blocks of as many have a lifetime; SIZE_MAX: none has */
-	/* The size of one, or of what the program takes for one: reads no more than the allocator's own
-	 * free() does first of all. Not for NULL. */
+	size_t track_bytes;             /* blocks of this size or more have a lifetime; SIZE_MAX: none has */
+	/* Returns the size of a block, or of a pointer that the program takes for one. It reads no more
+	 * memory than the allocator's own free() reads first. It may not be called with NULL. */
 	size_t (*size_of)(void *block);
 };
 

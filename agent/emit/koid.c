@@ -1,4 +1,5 @@
-/* See koid.h. Called at start, after a fork, and by threads that attach themselves: any context. */
+/* See koid.h. This file owns what is known of the two namespaces: that of `fxt record` and that of this
+ * process. */
 #include "koid.h"
 
 #include <string.h>
@@ -13,18 +14,19 @@
 
 enum {
 	LINK_BYTES = 64,
-	FIRST_MADE = 1 << 22,           /* Linux's largest process id is below that */
-	STAT_BYTES = 512,               /* of /proc/self/stat, the time a process began included */
-	STAT_START = 20,                /* that is so many fields behind the program's name */
+	FIRST_MADE = 1 << 22,           /* Linux's largest process id is below this */
+	STAT_BYTES = 512,               /* enough of /proc/self/stat to contain the time the process began */
+	STAT_START = 20,                /* this time is so many fields behind the program's name */
 	NS_PER_SECOND = 1000000000,
 };
 
-/* Of `fxt record`: its namespace and the device of its /proc. 0: nothing is known of it. */
+/* The namespace of `fxt record` and the device of its /proc. 0: not known. */
 static struct {
 	uint64_t namespace, proc_device;
 } first;
-static uint64_t namespace, start_ns;
+static uint64_t namespace, start_ns;    /* of this process */
 
+/* Reads the number at *at, and moves *at behind it. */
 static uint64_t number_at(const char **at)
 {
 	uint64_t number = 0;
@@ -34,7 +36,7 @@ static uint64_t number_at(const char **at)
 	return number;
 }
 
-/* The number in what a link leads to, behind `before`; 0: it is not there. */
+/* Returns the number that stands behind `before` in the target of a symbolic link, or 0. */
 static uint64_t number_in_link(const char *path, const char *before)
 {
 	char target[LINK_BYTES];
@@ -51,7 +53,7 @@ static uint64_t number_in_link(const char *path, const char *before)
 	return number_at(&at);
 }
 
-/* Each mount of /proc is of one namespace. */
+/* Returns whether this process sees the /proc of `fxt record`. Each mount of /proc shows one namespace. */
 static bool is_first_proc(void)
 {
 	struct stat status;
@@ -66,14 +68,14 @@ uint64_t fxt_process_start_ns(void)
 	const char *at;
 	long bytes;
 
-	/* A handler may fork on a stack of its own. */
+	/* This may run in a signal handler that forks, and that has a small stack of its own. */
 	if (!per_second || fxt_stack_has_less(STAT_BYTES + FXT_SLOW_PATH_BYTES))
 		return 0;
 	bytes = fxt_read_file("/proc/self/stat", text, sizeof(text) - 1);
 	if (bytes <= 0)
 		return 0;
 	text[bytes] = '\0';
-	/* The program's name may have anything in it. */
+	/* The program's name may contain blanks and parentheses, so the last ) is where it ends. */
 	at = memrchr(text, ')', (size_t)bytes);
 	for (unsigned field = 0; at && field < STAT_START; field++)
 		at = strchr(at + 1, ' ');
@@ -84,8 +86,8 @@ uint64_t fxt_process_start_ns(void)
 	return ticks / per_second * NS_PER_SECOND + ticks % per_second * NS_PER_SECOND / per_second;
 }
 
-/* One of 2^32 - 2^22 numbers, by a hash: among a thousand processes and threads two have the same in one run
- * of some ten thousand. */
+/* Makes one of 2^32 - 2^22 numbers by a hash. Two of a thousand processes and threads get the same number in
+ * one of some ten thousand runs. */
 static uint32_t make(uint32_t id)
 {
 	uint64_t x = (namespace << 32 | id) + start_ns * UINT64_C(0x9e3779b97f4a7c15);
@@ -95,6 +97,7 @@ static uint32_t make(uint32_t id)
 	return FIRST_MADE + (uint32_t)((x ^ x >> 32) % (UINT32_MAX - FIRST_MADE));
 }
 
+/* Finds this process's number. */
 static void look(void)
 {
 	uint64_t shown;
@@ -102,7 +105,7 @@ static void look(void)
 	fxt_agent.koid = fxt_agent.pid;
 	fxt_agent.koid_kind = FXT_KOID_OWN;
 	namespace = first.namespace ? number_in_link("/proc/self/ns/pid", "[") : 0;
-	/* Without a /proc nothing is known. */
+	/* The process is in the namespace of `fxt record`, or there is no /proc, and so nothing is known. */
 	if (!namespace || namespace == first.namespace)
 		return;
 	shown = is_first_proc() ? number_in_link("/proc/self", "") : 0;
@@ -127,7 +130,7 @@ void fxt_koid_start(char **environment)
 	look();
 }
 
-/* A parent in another namespace is not seen: its number is 0. */
+/* The kernel gives 0 for a parent that is in another namespace: then the child may be in a new one. */
 void fxt_koid_after_fork(void)
 {
 	if (fxt_agent.koid_kind == FXT_KOID_OWN && (!first.namespace || FXT_SYSCALL0(SYS_getppid) != 0))

@@ -1,10 +1,12 @@
-/* The numbers that processes and threads have in the trace. They are the kernel's process and thread ids,
- * which say what a user knows, and which are unique in one namespace of process ids only: `unshare -p -f`
- * makes a second process 1. So `fxt record` says in FXT_NAMESPACE which namespace is its own, and what its
- * /proc is. Processes of another have the numbers that this /proc shows of them; where they see another one,
- * numbers that no process has, made of their own ones, the namespace and the time at which the process began:
- * the kernel gives the number of a namespace that is gone to the next one. fxt_agent.pid stays what getpid()
- * says.
+/* The numbers (koids) that processes and threads have in the trace. They are the kernel's process and thread
+ * ids, which users know. But these are unique only within a namespace of process ids: `unshare -p -f` makes a
+ * second process 1. So `fxt record` says in FXT_NAMESPACE which namespace is its own, and what its /proc is.
+ * A process of another namespace has the number that this /proc shows of it. If the process sees another
+ * /proc, it has a number that no process can have, made of its own id, the namespace, and the time at which
+ * the process began. The time is in it because the kernel gives the number of a namespace that is gone to the
+ * next one. fxt_agent.pid stays what getpid() returns.
+ *
+ * These functions are called at start, after a fork, and by threads that are attached, in any context.
  */
 #ifndef FXT_KOID_H
 #define FXT_KOID_H
@@ -14,24 +16,25 @@
 
 #include "agent/base/thread_parts.h"
 
-/* Once, at start: finds this process's number, fxt_agent.koid. */
+/* Finds this process's number and stores it in fxt_agent.koid. Called once, at start. */
 void fxt_koid_start(char **environment);
 
-/* The kernel's time of this process's making, to a hundredth of a second; 0: not known. */
+/* Returns when the kernel made this process, in nanoseconds since boot, to a hundredth of a second; 0: not
+ * known. */
 uint64_t fxt_process_start_ns(void);
 
-/* In the child of a fork: costs a system call, and some more where it or its parent is in another namespace
- * than `fxt record`. */
+/* Finds the number of a forked child. This costs one system call, and some more if the child or its parent is
+ * in another namespace than `fxt record`. */
 void fxt_koid_after_fork(void);
 
-/* The number of the calling thread, whose id is `tid`. */
+/* Returns the number of the calling thread, whose id is `tid`. */
 uint32_t fxt_koid_of_thread(uint32_t tid);
 
-/* That of another thread of this process, if that is known; otherwise its id. */
+/* Returns the number of another thread of this process, if that is known; otherwise its id, `tid`. */
 uint32_t fxt_koid_of_other(uint32_t tid);
 
-/* Whether others know this process by another number than it does: then it takes no part in what processes
- * know of each other by their ids (parent_links.h, signal_senders.h). */
+/* Returns whether other processes know this one by another number than its own id. Then it takes no part in
+ * what processes know of each other by their ids (parent_links.h, signal_senders.h). */
 bool fxt_koid_differs(void);
 
 #endif

@@ -1,16 +1,16 @@
-/* The child of a fork: see fork.c. */
+/* What becomes of the agent in the child of a fork: see fork.c. */
 #ifndef FXT_FORK_H
 #define FXT_FORK_H
 
 #include "agent/base/agent.h"
 
-/* Asks the C library to be called in children, once. It has a lock for that, and allocates for more than some
- * 48 handlers. */
+/* Registers a handler by which the C library calls fxt_fork_in_child(). Called once, at start. The C library
+ * takes a lock for this, and allocates if there are more than some 48 handlers. */
 void fxt_fork_start(void);
 
-/* In the child: by the C library's handlers, and by wrappers of calls that run none; the second time it does
- * nothing. `returns`: the child goes on where its parent was, and so in the calls that were in progress
- * there. Any context. */
+/* Makes the agent's state that of a child. The C library's handler calls it in the child, and so do the
+ * wrappers of calls that run no handlers; a second call does nothing. `returns` says whether the child goes
+ * on where its parent was, and so in the calls that were in progress there. May be called in any context. */
 void fxt_fork_in_child(bool returns);
 
 /* In the child, while its parts are put in order: whether it goes on where its parent was. It has one thread. */
