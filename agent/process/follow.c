@@ -1,5 +1,5 @@
-/* See follow.h. What is remembered is written once, at start, and only read afterwards: by wrappers in any
- * context. */
+/* See follow.h. This file owns the copy of LD_PRELOAD and FXT_* that children need. The copy is made once, at
+ * start; afterwards wrappers only read it, in any context. */
 #include "follow.h"
 
 #include <link.h>
@@ -14,42 +14,44 @@
 
 #define PRELOAD "LD_PRELOAD="
 #define FOLLOW "FXT_FOLLOW="
-#define SANITIZER "FXT_SANITIZER="      /* of fxt record: what it put in front of us, for this process alone */
-#define CHILD "child:"          /* in front of the names in a descendant's FXT_FOLLOW */
+#define SANITIZER "FXT_SANITIZER="      /* fxt record preloads this before us, for this process alone */
+#define CHILD "child:"          /* stands before the names in a descendant's FXT_FOLLOW */
 
 enum {
-	MAX_VARIABLES = 32,             /* FXT_*; there are a dozen */
+	MAX_VARIABLES = 32,             /* of FXT_*; there are a dozen */
 };
 
 static struct {
 	bool on;                        /* environments are completed */
 	bool forks;                     /* forked children are recorded, whatever their name */
-	char library[FXT_PATH_BYTES];   /* as children find it: an absolute path */
-	const char *file_name;          /* its last part: how an entry of LD_PRELOAD is known to be ours */
-	const char *names;              /* of FXT_FOLLOW; NULL: all */
+	char library[FXT_PATH_BYTES];   /* the absolute path by which children find the library */
+	const char *file_name;          /* its last part, by which an entry of LD_PRELOAD is known as ours */
+	const char *names;              /* the list in FXT_FOLLOW; NULL: all programs */
 	unsigned count;
 	const char *variables[MAX_VARIABLES];
 } follow = {.forks = true};
 
 /* -- Variables --------------------------------------------------------------------------------- */
 
+/* Returns whether `text` begins with `with`. */
 static bool begins(const char *text, const char *with)
 {
 	return !strncmp(text, with, strlen(with));
 }
 
+/* Returns the length of a variable's name with the = behind it. */
 static size_t name_bytes(const char *variable)
 {
 	return strcspn(variable, "=") + 1;
 }
 
-/* LD_PRELOAD is a list with colons or blanks between. */
+/* Returns the length of the first entry of LD_PRELOAD, which is a list separated by colons or blanks. */
 static size_t entry_bytes(const char *list)
 {
 	return strcspn(list, ": ");
 }
 
-/* Whether an entry is the file of this name, in whatever directory. */
+/* Returns whether an entry is a file of this name, in any directory. */
 static bool is_file(const char *entry, size_t bytes, const char *name)
 {
 	size_t length = strlen(name);
@@ -58,6 +60,7 @@ static bool is_file(const char *entry, size_t bytes, const char *name)
 	       (bytes == length || entry[bytes - length - 1] == '/');
 }
 
+/* Returns whether a list like LD_PRELOAD has a file of this name. */
 static bool names_file(const char *list, const char *name)
 {
 	size_t bytes;
@@ -75,8 +78,8 @@ static bool names_us(const char *list)
 	return names_file(list, follow.file_name);
 }
 
-/* The variable with the other entries of a list, and what stood between them; its length, 0 when there is
- * none. */
+/* Copies LD_PRELOAD to `out` without the entries that are files of this name. Returns the copy's length, or 0
+ * if no entry is left. */
 static size_t without(char *out, const char *variable, const char *name)
 {
 	size_t used = strlen(PRELOAD), first = used, bytes;
@@ -118,10 +121,12 @@ bool fxt_follow_read(char **environment)
 	if (fxt_globs_valid(value))
 		return true;
 	fxt_log("FXT_FOLLOW: '%s' is not accepted; give all, none, or names of programs, without directories, in which *, ? "
-		"and [...] may stand for others, separated by commas; the program runs untraced", value);
+		"and [...] may stand for others, separated by commas; the program runs untraced",
+		value);
 	return false;
 }
 
+/* Returns whether FXT_FOLLOW names a program. */
 static bool matches(const char *program)
 {
 	const char *names = follow.names;
@@ -138,8 +143,9 @@ bool fxt_follow_fork(const char *program)
 
 /* -- At start ---------------------------------------------------------------------------------- */
 
-/* Where the loader found us; it may have been told in another way, or by a path relative to where the program
- * began. */
+/* Finds the absolute path of the library, by what the loader says: LD_PRELOAD may not name it, or by a path
+ * relative to the directory that the program began in. Returns false if children cannot be given such a
+ * path. */
 static bool find_library(void)
 {
 	const struct link_map *own = fxt_loaded_own();
@@ -160,10 +166,11 @@ static bool find_library(void)
 		return false;
 	memcpy(follow.library + used, path, bytes + 1);
 	follow.file_name = strrchr(follow.library, '/') + 1;
-	/* What LD_PRELOAD cannot hold we have not come by. */
+	/* LD_PRELOAD cannot have a path with a colon or a blank. */
 	return !follow.library[entry_bytes(follow.library)];
 }
 
+/* Takes the files of this name out of LD_PRELOAD in an environment, in place. */
 static void remove_from(char **environment, const char *name)
 {
 	char **to = environment, *rest = NULL;
@@ -186,9 +193,10 @@ static void remove_from(char **environment, const char *name)
 	*to = NULL;
 }
 
-/* Copies FXT_*: the program may write over its own environment, as those do that show their state in ps. A
- * list of names is marked on the way, so that who inherits it knows that it is a descendant; here as well,
- * for those who inherit this environment as it is. */
+/* Copies FXT_*, because the program may write over its own environment, as programs do that show their state
+ * in ps. The list of names in FXT_FOLLOW is marked with CHILD in the copy, so that a program that gets it
+ * knows that it is a descendant. The environment gets the marked list, too, for children that inherit it as
+ * it is. */
 static void remember(char **environment)
 {
 	size_t bytes = 0;
@@ -236,26 +244,27 @@ bool fxt_follow_begin(char **environment, const char *program)
 	for (variable = environment; *variable; variable++)
 		named |= begins(*variable, PRELOAD) && names_us(*variable + strlen(PRELOAD));
 	remember(environment);
-	/* Preloaded by other means (/etc/ld.so.preload, ld.so --preload) the environment is none of our
-	 * business. */
+	/* If the library was preloaded by other means (/etc/ld.so.preload, ld.so --preload), children get it
+	 * in the same way, and their environments stay as they are. */
 	follow.on = named;
 	return !descendant || matches(program);
 }
 
 /* -- Completing an environment ----------------------------------------------------------------- */
 
+/* What an environment has and lacks. */
 struct lack {
-	size_t count;                   /* variables there are */
-	size_t preload_index;           /* of the LD_PRELOAD that counts, the last; `count`: there is none */
-	size_t preload_bytes;           /* of its value */
-	bool library;                   /* it does not name us */
-	uint32_t present;               /* by variables[]: those it has */
-	bool readable;
+	size_t count;                   /* of its variables */
+	size_t preload_index;           /* of the last LD_PRELOAD, which counts; `count`: there is none */
+	size_t preload_bytes;           /* of the value of LD_PRELOAD */
+	bool library;                   /* LD_PRELOAD does not name the library */
+	uint32_t present;               /* a bit for each of variables[] that it has */
+	bool readable;                  /* all of it could be read */
 };
 
 static_assert(MAX_VARIABLES <= 32, "bits of `present`");
 
-/* Whether `text` begins with so many bytes of `name`. */
+/* Returns whether `text` begins with `bytes` bytes of `name`. */
 static bool has_name(struct fxt_reach *reach, const char *text, const char *name, size_t bytes)
 {
 	size_t i;
@@ -266,6 +275,7 @@ static bool has_name(struct fxt_reach *reach, const char *text, const char *name
 	return true;
 }
 
+/* Notes in *lack which variable of ours `text` is, if any. */
 static void look_at_variable(struct lack *lack, struct fxt_reach *reach, size_t index, const char *text)
 {
 	size_t bytes = strlen(PRELOAD);
@@ -285,6 +295,7 @@ static void look_at_variable(struct lack *lack, struct fxt_reach *reach, size_t 
 			lack->present |= 1u << i;
 }
 
+/* Finds out what an environment lacks. Each address is tested before it is read (reach.h). */
 static struct lack look_at(char *const *environment)
 {
 	struct fxt_reach array = {0}, texts = {0};
@@ -303,7 +314,8 @@ static struct lack look_at(char *const *environment)
 	return lack;
 }
 
-/* Pointers: what is there, what is added, LD_PRELOAD, and the end. */
+/* Returns the size of a completed environment: the pointers to its variables, to the added ones and to
+ * LD_PRELOAD, the NULL at the end, and the text of LD_PRELOAD. */
 static size_t room_bytes(const struct lack *lack)
 {
 	size_t bytes = (lack->count + follow.count + 2) * sizeof(char *);
@@ -320,9 +332,10 @@ size_t fxt_follow_room(char *const *environment)
 	if (!follow.on)
 		return 0;
 	lack = look_at(environment);
-	/* Where the library cannot be read, behind a chroot for one, the loader would complain to the
-	 * user. */
-	if (!lack.readable || (!lack.library && lack.present == (uint32_t)((UINT64_C(1) << follow.count) - 1)) ||
+	/* If the library cannot be read, as after a chroot, the loader would complain to the user. So nothing
+	 * is completed then. */
+	if (!lack.readable ||
+	    (!lack.library && lack.present == (uint32_t)((UINT64_C(1) << follow.count) - 1)) ||
 	    (lack.library && FXT_SYSCALL3(SYS_faccessat, AT_FDCWD, follow.library, 4 /* R_OK */)))
 		return 0;
 	return room_bytes(&lack);
@@ -343,7 +356,7 @@ char *const *fxt_follow_complete(char *const *environment, void *memory, size_t 
 			fxt_log("a program is run without what its environment lacks, for want of memory; it may run untraced");
 		return environment;
 	}
-	/* Looked at again, should another thread have changed it meanwhile. */
+	/* The environment is looked at again, because another thread may have changed it meanwhile. */
 	lack = look_at(environment);
 	if (!lack.readable || room_bytes(&lack) > bytes)
 		return environment;

@@ -1,8 +1,9 @@
-/* Into which children tracing goes on: FXT_FOLLOW, and the environment that takes it there.
+/* Which children are traced: FXT_FOLLOW, and the environment that takes tracing to them. See
+ * docs/following.md.
  *
- * A child is traced because LD_PRELOAD names the library and FXT_* say how. Programs hand other environments
- * to what they execute, and clear their own; so both are remembered at start, and put into an environment
- * that lacks them.
+ * A child is traced because LD_PRELOAD names the library and FXT_* say how. Some programs give another
+ * environment to the programs that they execute, or clear their own. So LD_PRELOAD and FXT_* are remembered
+ * at start, and put into an environment that lacks them.
  */
 #ifndef FXT_FOLLOW_H
 #define FXT_FOLLOW_H
@@ -10,23 +11,26 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Whether FXT_FOLLOW is accepted. Where it is not the user has been told. Once, at start. */
+/* Reads FXT_FOLLOW. Returns false if it is not accepted; then the user has been told. Called once, at
+ * start. */
 bool fxt_follow_read(char **environment);
 
-/* Remembers what children need, and takes out of the environment, in place, what they are not to have. False:
- * this process is a descendant that is not to be recorded; its children still are looked at. Once, at
- * start. */
+/* Remembers what children need, and takes out of the environment, in place, what they are not to have.
+ * `program` is this program's name. Returns false if this process is a descendant that is not to be recorded;
+ * whether its children are is decided for each of them. Called once, at start. */
 bool fxt_follow_begin(char **environment, const char *program);
 
-/* Whether what this process forks is recorded; it has the same name. */
+/* Returns whether forked children of this process are recorded. They have the name of this program. */
 bool fxt_follow_fork(const char *program);
 
-/* Bytes that fxt_follow_complete() needs for this environment; 0: it is handed on as it is. Any context, also
- * in the child of a vfork, and whatever `environment` points to: the kernel may be about to refuse it. */
+/* Returns how many bytes fxt_follow_complete() needs for an environment; 0: the environment is complete. May
+ * be called in any context, also in the child of a vfork, and wherever `environment` points to: the pointer
+ * may be one that the kernel is going to refuse. */
 size_t fxt_follow_room(char *const *environment);
 
-/* The environment with what it lacks, built in `memory`: the caller knows where the child of a vfork may have
- * some. NULL: there is none, and the environment stays as it is. */
+/* Returns the completed environment, which it builds in `memory`, of `bytes` bytes. The caller provides the
+ * memory, because it knows where the child of a vfork may have some. If `memory` is NULL, the environment
+ * stays as it is. */
 char *const *fxt_follow_complete(char *const *environment, void *memory, size_t bytes);
 
 #endif

@@ -1,10 +1,11 @@
-/* See follow_glob.h. Called at start and in the child of a fork; reads nothing but its arguments. */
+/* See follow_glob.h. These functions are called at start and in the child of a fork. They read nothing but
+ * their arguments. */
 #include "follow_glob.h"
 
 #include <string.h>
 
-/* The end of the set that begins at `at`, behind its ]; NULL: it has none. A ] that comes first is one of its
- * characters. */
+/* Returns the address behind the ] of the set that begins at `at`, or NULL if there is no ]. A ] that comes
+ * first is a character of the set. */
 static const char *set_end(const char *at, const char *end)
 {
 	at++;
@@ -17,6 +18,7 @@ static const char *set_end(const char *at, const char *end)
 	return at < end ? at + 1 : NULL;
 }
 
+/* Returns whether `c` is in the set [...] between `at` and `end`. */
 static bool in_set(const char *at, const char *end, unsigned char c)
 {
 	bool negated = at[1] == '!' || at[1] == '^', found = false;
@@ -33,7 +35,8 @@ static bool in_set(const char *at, const char *end, unsigned char c)
 	return found != negated;
 }
 
-/* What follows in the pattern if its next element, which is no *, is `c`; NULL: it is not. */
+/* Returns the rest of the pattern behind its next element, which is no *, if that matches `c`; otherwise
+ * NULL. */
 static const char *step(const char *at, const char *end, char c)
 {
 	const char *next;
@@ -47,7 +50,8 @@ static const char *step(const char *at, const char *end, char c)
 	return *at == '?' || *at == c ? at + 1 : NULL;
 }
 
-/* The last * takes one character more whenever what follows it does not match. */
+/* Returns whether the pattern between `at` and `end` matches a name. Whenever the rest of the pattern does
+ * not match, the last * takes one character more. */
 static bool match(const char *at, const char *end, const char *name)
 {
 	const char *after_star = NULL, *from = NULL, *next;
@@ -74,6 +78,7 @@ static bool match(const char *at, const char *end, const char *name)
 	return at == end;
 }
 
+/* Returns whether one name of a list can match a program: see fxt_globs_valid(). */
 static bool is_valid(const char *at, const char *end)
 {
 	size_t bytes = (size_t)(end - at);

@@ -1,15 +1,16 @@
-/* Names of programs with *, ? and [...], several separated by commas. The C library's fnmatch() may allocate,
- * and takes what a name is from the program's locale. */
+/* Lists of names of programs, in which *, ? and [...] may stand for other characters. Names are separated by
+ * commas. The C library's fnmatch() is not used, because it may allocate and depends on the program's locale.
+ * Both functions may be called in any context. */
 #ifndef FXT_FOLLOW_GLOB_H
 #define FXT_FOLLOW_GLOB_H
 
 #include <stdbool.h>
 
-/* Whether every name in the list can match a program: there is one, no directory in it, and every [ has its
- * ]. The words that mean something alone, all and none, are no names. */
+/* Returns whether every name in a list can match a program: it is not empty, has no directory, and has a ]
+ * for every [. The words `all` and `none` are no names, because they have a meaning of their own. */
 bool fxt_globs_valid(const char *list);
 
-/* Whether one of them matches all of `name`. */
+/* Returns whether a name in a valid list matches the whole of `name`. */
 bool fxt_globs_match(const char *list, const char *name);
 
 #endif
