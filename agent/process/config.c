@@ -22,7 +22,8 @@ static const uint32_t default_categories =
 
 /* The categories as messages list them. */
 #define CATEGORY_LIST \
-	"malloc, pthread, io, net, time, process, dl, log, function, counter, sched, agent, PREFIX*, #default, and -NAME to leave one out"
+	"malloc, pthread, io, net, time, process, dl, log, function, counter, sched, agent, " \
+	"PREFIX*, #default, and -NAME to leave one out"
 
 /* The end of each message: a mistake in any variable ends tracing. */
 #define UNTRACED "; the program runs untraced"
@@ -199,7 +200,8 @@ static bool read_signal(struct fxt_config *config, const char *text, bool needed
 	number = signal_number(text);
 	if (number < 1 || number > SIGRTMAX || (number >= 32 && number < SIGRTMIN) || number == SIGKILL ||
 	    number == SIGSTOP) {
-		fxt_log("FXT_SIGNAL: '%s' is not accepted; give a signal that can be caught, such as SIGUSR2 or 12, or none" UNTRACED,
+		fxt_log("FXT_SIGNAL: '%s' is not accepted; give a signal that can be caught, "
+			"such as SIGUSR2 or 12, or none" UNTRACED,
 			text);
 		return false;
 	}
@@ -221,8 +223,8 @@ static bool read_output(struct fxt_config *config, const char *text)
 		text = "%e.%p.fxt";
 	for (p = text; *p; p++) {
 		if (*p == '%' && !strchr("epht%", p[1] ? p[1] : '?')) {
-			fxt_log("FXT_OUTPUT: '%s' is not accepted; behind %% there may be e (program), p (pid), h (host), "
-				"t (start time) or %%" UNTRACED,
+			fxt_log("FXT_OUTPUT: '%s' is not accepted; behind %% there may be "
+				"e (program), p (pid), h (host), t (start time) or %%" UNTRACED,
 				text);
 			return false;
 		}
@@ -258,8 +260,8 @@ static bool check_together(const struct fxt_config *config)
 
 	for (i = 0; config->mode == FXT_STREAMING && i < config->triggers.count; i++) {
 		if (!config->triggers.list[i].stops) {
-			fxt_log("FXT_TRIGGER: a snapshot needs FXT_BUFFERING_MODE=circular or oneshot; a streaming trace is whole at any "
-				"time" UNTRACED);
+			fxt_log("FXT_TRIGGER: a snapshot needs FXT_BUFFERING_MODE=circular or oneshot; "
+				"a streaming trace is whole at any time" UNTRACED);
 			return false;
 		}
 	}

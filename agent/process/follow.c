@@ -120,8 +120,9 @@ bool fxt_follow_read(char **environment)
 		value += strlen(CHILD);
 	if (fxt_globs_valid(value))
 		return true;
-	fxt_log("FXT_FOLLOW: '%s' is not accepted; give all, none, or names of programs, without directories, in which *, ? "
-		"and [...] may stand for others, separated by commas; the program runs untraced",
+	fxt_log("FXT_FOLLOW: '%s' is not accepted; give all, none, or names of programs, "
+		"without directories, in which *, ? and [...] may stand for others, separated by commas; "
+		"the program runs untraced",
 		value);
 	return false;
 }
@@ -353,7 +354,8 @@ char *const *fxt_follow_complete(char *const *environment, void *memory, size_t 
 
 	if (!memory) {
 		if (!atomic_exchange_explicit(&told, true, memory_order_relaxed))
-			fxt_log("a program is run without what its environment lacks, for want of memory; it may run untraced");
+			fxt_log("a program is run without what its environment lacks, for want of memory; "
+				"it may run untraced");
 		return environment;
 	}
 	/* The environment is looked at again, because another thread may have changed it meanwhile. */
