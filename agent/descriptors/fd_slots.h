@@ -35,7 +35,7 @@ enum {
 	FXT_FD_SLOT_NUMBERS = 1024,     /* the numbers below this have slots */
 };
 
-/* Whether this process has slots. */
+/* True if this process has slots: it is in circular mode, and its file was not rewritten. */
 extern bool fxt_fd_slots_on __attribute__((visibility("hidden")));
 
 /* Called once, at start. */
@@ -71,7 +71,7 @@ static inline size_t fxt_fd_slot_left(const uint64_t *slot, const uint64_t *at, 
 uint64_t *fxt_fd_slot_put_text(uint64_t *at, size_t words, uint64_t name, const char *text, size_t bytes);
 
 /* Copies the text that the slot of another number has, shortened to `words`, to `at`. Returns where the next
- * argument goes, which is `at` where there is no text. */
+ * argument goes, which is `at` if there is no text. */
 uint64_t *fxt_fd_slot_copy_text(uint64_t *at, size_t words, const uint64_t *slot);
 
 /* Shows the begin in a slot that was claimed: its arguments are stored up to `at`. Lowers the thread's

@@ -84,7 +84,6 @@ FXT_COLD bool fxt_fds_ask(struct fxt_thread *thread);
 
 /* Returns whether the caller's descriptors are those of the table. They are not in the child of a vfork. Only
  * threads that have called vfork pay a system call for this. */
-
 static inline bool fxt_fds_are_ours(struct fxt_thread *thread)
 {
 	return FXT_LIKELY(!thread->may_be_child) || fxt_fds_ask(thread);
@@ -139,7 +138,7 @@ struct fxt_fd_detail {
 	const char *text;               /* its value; NULL: the value is `number` */
 	size_t bytes;                   /* of the text */
 	int number;
-	uint64_t of;                    /* the lifetime that this one is of a duplicate of; 0: none */
+	uint64_t of;                    /* the lifetime of what this is a duplicate of; 0: none */
 	uint64_t original;              /* the lifetime whose slot has the text (fd_slots.h); 0: none */
 };
 

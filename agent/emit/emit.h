@@ -37,6 +37,7 @@ static inline uint64_t fxt_names_of(uint64_t category, uint64_t name)
 	return fxt_event_category(category) | fxt_event_name(name);
 }
 
+/* Returns whether a category is on. */
 static inline bool fxt_is_on(enum fxt_category category)
 {
 	return atomic_load_explicit(&fxt_gate.mask, memory_order_relaxed) & category;
