@@ -125,7 +125,8 @@ void fxt_function_enter(struct fxt_thread *thread, uintptr_t frame, uintptr_t si
 /* Ends the function at `address`, and writes its event. */
 void fxt_function_exit(struct fxt_thread *thread, uintptr_t frame, uintptr_t address);
 
-/* Ends the function that was entered last, at end_ns, if it is not usual: see fxt_is_usual(). */
+/* Ends the function that was entered last, at end_ns, and writes its event. This is for functions that are
+ * not usual: see fxt_is_usual(). */
 void fxt_function_end(struct fxt_thread *thread, uint64_t end_ns);
 
 /* Ends the function that was entered last, at the reading end_ns of the clock, and drops its event if there

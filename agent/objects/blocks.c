@@ -16,6 +16,7 @@ enum { BUCKET_BITS = 13, BUCKETS = 1 << BUCKET_BITS, WAYS = 8 };
 #define CLAIMED ((uintptr_t)1)
 #define IS_GONE ((uintptr_t)2)
 
+/* What is known of a block. */
 struct detail {
 	struct fxt_life life;
 	struct fxt_label label;         /* what the trace was told last of this address, */
@@ -49,6 +50,7 @@ static struct bucket *bucket_of(uintptr_t block, bool make)
 		       : NULL;
 }
 
+/* Claims an entry if it still contains `from`. Returns whether it did. */
 static bool claim(_Atomic uintptr_t *entry, uintptr_t from)
 {
 	return atomic_compare_exchange_strong_explicit(entry, &from, CLAIMED, memory_order_acq_rel,
