@@ -23,7 +23,7 @@ enum state {
 	ALIVE,                          /* the child has taken it */
 	LEAVING,                        /* the child is writing down its end */
 	LEFT,                           /* the child has written down its end */
-	SENT,                           /* no child, but a signal to the process of that pid: signal_senders.c */
+	SENT,                           /* no child: a signal to the process of that pid (signal_senders.c) */
 	SENT_TO_GROUP,                  /* a signal to a group; each process that gets it leaves the entry */
 };
 

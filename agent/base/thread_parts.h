@@ -1,49 +1,45 @@
-/* The parts of a thread's state, and of the process's, that belong to files which lie above this folder:
- * types without functions. koid.h, explain.h and program_text.h say what they are for. */
+/* What parts of the agent that lie above it keep in a thread's state and in the process's: types without
+ * functions. koid.h, explain.h and program_text.h say what they are for. */
 #ifndef FXT_THREAD_PARTS_H
 #define FXT_THREAD_PARTS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The origin of fxt_agent.koid: koid.h. */
+/* Where fxt_agent.koid comes from: it is the process's own id, or shown by /proc, or made. */
 enum fxt_koid_kind { FXT_KOID_OWN, FXT_KOID_SHOWN, FXT_KOID_MADE };
 
-/* A reading of a thread's totals, made at at_ns or within some hundred nanoseconds after it. A reading that
- * is all zero is true of every thread. */
+/* A reading: a thread's totals, read at at_ns or within some hundred nanoseconds after it. A reading with
+ * only zeros is true of every thread. */
 struct fxt_usage {
 	uint64_t at_ns, cpu_ns, voluntary, involuntary;
-	uint64_t asked_ns;              /* when the kernel was asked for the last of them */
-	/* the start of the call that it was made for; 0: it was made for none */
-	uint64_t holds_until_ns;
+	uint64_t asked_ns;              /* when the kernel was asked for cpu_ns, the last of the totals */
+	uint64_t holds_until_ns;        /* the start of the call that the reading was taken for; 0: of none */
 };
 
-/* Two readings in succession. */
+/* Two successive readings. */
 struct fxt_usage_window {
 	struct fxt_usage before, after;
 };
 
 enum {
-	FXT_SAID_BYTES = 2048,          /* of a line; a longer line is cut, and ends in an ellipsis */
-	FXT_SAID_MARK_BYTES = 3,        /* of that ellipsis, in UTF-8 */
-	/* One text is for the thread's unfinished line. The others are for text that is no line, and for
-	 * handlers that interrupt the work on a text. */
+	FXT_SAID_BYTES = 2048,          /* of a line; a longer one is cut, and ends in an ellipsis */
+	FXT_SAID_MARK_BYTES = 3,        /* that ellipsis, in UTF-8 */
+	/* The thread's unfinished line; and for what is no line, and for handlers that interrupt the work on
+	 * one. */
 	FXT_SAID_TEXTS = 3,
 };
 
-/* A text that the program writes; program_text.h. A text that is all zero is empty. */
+/* All zero is the beginning. */
 struct fxt_said_text {
-	uintptr_t holder;               /* the frame of the function that works on the text; 0: none does */
-	uint64_t names;                 /* category and name of its instants, as in an event's header */
-	/* of a message to syslog, which stays one text whatever lines it has; -1: the text is lines */
-	int priority;
+	uintptr_t holder;               /* the frame of who works on it; 0: nobody does */
+	uint64_t names;                 /* of its instants, as in an event's header */
+	int priority;                   /* of a message to syslog, which is one text whatever lines it has; -1: lines */
 	uint32_t used;
-	bool is_cut;                    /* the text was longer */
-	/* the last character was a carriage return, so the text that follows takes the line's place */
-	bool is_returned;
-	bool is_progress;               /* later text has taken the place of the line's beginning */
-	/* in the thread's said_bytes: FXT_SAID_BYTES, and room for the mark */
-	char *bytes;
+	bool is_cut;                    /* there was more */
+	bool is_returned;               /* the last character was a carriage return, and what follows takes the line's place */
+	bool is_progress;               /* something has taken the place of its beginning */
+	char *bytes;                    /* in the thread's said_bytes: FXT_SAID_BYTES, and room for the mark */
 };
 
 #endif

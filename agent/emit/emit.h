@@ -5,7 +5,7 @@
  *	thread = fxt_enter(FXT_CAT_io);         NULL: not recorded
  *	start = fxt_now(thread);
  *	... the call ...
- *	end = fxt_now(thread);                  fxt_end() of in_progress.h for a call that was shown as in progress
+ *	end = fxt_now(thread);                  for a call shown in progress: fxt_end() of in_progress.h
  *	if ((at = fxt_room(thread, start, end, max_words))) {
  *		at = fxt_put_int(at, FXT_STR_fd, fd);
  *		fxt_complete(thread, at, end, names, arguments);

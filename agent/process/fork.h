@@ -13,7 +13,8 @@ void fxt_fork_start(void);
  * on where its parent was, and so in the calls that were in progress there. May be called in any context. */
 void fxt_fork_in_child(bool returns);
 
-/* In the child, while its parts are put in order: whether it goes on where its parent was. It has one thread. */
+/* Returns whether the child goes on where its parent was. Called in the child, which has one thread, while
+ * its parts are put in order. */
 bool fxt_fork_returns(void);
 
 #endif
