@@ -1,5 +1,5 @@
 /* Instrumented functions (-finstrument-functions): their names and their events. The hooks in
- * interpose/function.c call this in any context. See docs/functions.md.
+ * interpose/threads/cyg_profile.c call this in any context. See docs/functions.md.
  *
  * A function's name is looked up once, when the function is first entered, and gets a string index. The
  * string record stands in the durable area, for the slots of calls in progress. It stands again in each chunk
