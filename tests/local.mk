@@ -247,7 +247,7 @@ $(APPS_C): tests/apps/%: tests/apps/%.c
 
 $(APPS_CXX): tests/apps/%: tests/apps/%.cc
 	$(AM_V_GEN)$(MKDIR_P) tests/apps && \
-	$(CXX) -I$(top_srcdir)/include $(CPPFLAGS) $(WARN_CXXFLAGS) $(CXXFLAGS) $(APP_FLAGS) -pthread \
+	$(CXX) $(CPPFLAGS) $(WARN_CXXFLAGS) $(CXXFLAGS) $(APP_FLAGS) -pthread \
 		-o $@ $< $(LDFLAGS) $(APP_LIBS)
 
 CLEANFILES += $(APPS_C) $(APPS_CXX)
