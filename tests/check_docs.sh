@@ -1,8 +1,8 @@
 #!/bin/bash
 # Pages of documentation refer to each other and to files of the tree. This test fails on a link whose page or
 # heading does not exist, on the name of a file that the tree does not have, on `make TARGET` without such a target,
-# on a page that no other page links to, on a page that is not distributed, and on a page about a mechanism that lacks
-# one of its sections.
+# on a page that no other page links to, and on a page about a mechanism that lacks one of its sections. It also fails on a
+# file of the repository that the distribution would lack.
 set -u
 
 cd "${abs_top_srcdir:-.}" || exit 1
@@ -12,7 +12,8 @@ elsewhere="tests/misc/csplit-heap.sh tests/misc/env-S.pl"
 
 # A tree that was unpacked from a distribution has no git, and no files but those of the distribution and what was
 # built in it.
-files=$(git ls-files 2>/dev/null) && [ -n "$files" ] || files=$(find . -type f | sed 's|^\./||')
+tracked=$(git ls-files 2>/dev/null)
+files=${tracked:-$(find . -type f | sed 's|^\./||')}
 pages=$(grep -E '^[^/]*\.md$|^docs/.*\.md$' <<<"$files")
 manuals=$(grep -E '^docs/.*\.[17]$' <<<"$files")
 fragments=$(grep -E '(^|/)local\.mk$|^Makefile\.am$' <<<"$files")
@@ -86,12 +87,23 @@ for page in $(grep ^docs/ <<<"$pages"); do
 	[ "$found" = "$sections" ] || fail "$page: its sections begin with $found, and not with $sections"
 done
 
-for page in $pages $manuals; do
-	grep -hqE "(^|[[:space:]])$page([[:space:]]|\$)" $fragments || fail "$page: no makefile distributes it"
+# What automake distributes, as the makefile that it made says; without git there is no list to compare it with.
+distributed=$(MAKEFLAGS='' ${MAKE:-make} -s -f - -C "${abs_top_builddir:-build}" print-distributed <<'END'
+include Makefile
+print-distributed:
+	@printf '%s\n' $(patsubst $(srcdir)/%,%,$(DISTFILES))
+END
+) || fail "the makefile does not say what it distributes"
+[ "$(wc -w <<<"$distributed")" -gt 200 ] || fail "the makefile distributes hardly anything: $(head -c 300 <<<"$distributed")"
+for file in $tracked; do
+	case $file in
+	.gitignore | */.gitignore) continue ;;
+	esac
+	grep -qxF -e "$file" -e "./$file" <<<"$distributed" || fail "$file: no makefile distributes it"
 done
 for page in $(grep ^docs/ <<<"$pages"); do
 	grep -qxF "$page" <<<"$linked" || fail "$page: no page links to it"
 done
 
-[ "$failures" = 0 ] && echo "$(wc -w <<<"$pages") pages have $(grep -c . <<<"$linked") links, and none leads nowhere"
+[ "$failures" = 0 ] && echo "$(wc -w <<<"$pages") pages have $(grep -c . <<<"$linked") links, and none leads nowhere; $(grep -c . <<<"$tracked") files are distributed"
 exit $((failures != 0))

@@ -82,6 +82,7 @@ plants:
 
 PLANT_FILES = \
 	tests/model/plants.sh \
+	tests/model/plants/begin-noted-elsewhere.patch \
 	tests/model/plants/frame-clobbered.patch \
 	tests/model/plants/header-before-filler.patch \
 	tests/model/plants/hold-given-back-early.patch \
