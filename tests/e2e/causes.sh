@@ -22,7 +22,7 @@ others='pthread_create -> thread 1|thread -> pthread_join [1-3]'
 for kind in mutex rwlock mtx spin sem; do
 	arrows $kind 1000
 	grep -vxE "$others" found >locks
-	same "$kind: arrows" told locks
+	same_some "$kind: arrows" told locks
 done
 
 # What else ends a wait for a condition: the mutex that has to be free again.
@@ -31,29 +31,29 @@ for kind in cond broadcast barrier; do
 	arrows $kind 1000
 	sort -o told told
 	grep -vxE "$mutex|$others" found >rest
-	same "$kind: arrows" told rest
+	same_some "$kind: arrows" told rest
 done
 
 # Each thread has a lifetime, which is over.
 for kind in threads thrds; do
 	arrows $kind 500
 	grep -vE 'thread -> (pthread|thrd)_join' found >rest
-	same "$kind: arrows" told rest
+	same_some "$kind: arrows" told rest
 	is "$kind: lifetimes" "pthread:thread 500 500 0" "$(trace lives "$file" | cut -d ' ' -f 1-4)"
 done
 
 # Who woke whom is there for schedulers' views as well, when it is asked for.
 FXT_CATEGORIES=pthread,sched arrows mutex 500
 trace wakeups "$file" | sort >wakeups
-is "wakeups" "$(awk '{sum += $NF} END {print sum}' found)" "$(awk '{sum += $NF} END {print sum}' wakeups)"
+is "wakeups" "$(awk '{sum += $NF} END {print sum + 0}' found)" "$(awk '{sum += $NF} END {print sum + 0}' wakeups)"
 trace wakers "$file" | sort >wakers
-same "who woke whom" wakers wakeups
+same_some "who woke whom" wakers wakeups
 
 # Threads that take tasks from a queue: every one of these is known, joining included.
 for kind in cond sem; do
 	arrows $kind 500 pools
 	sort -o told told
-	same "pools $kind: arrows" told found
+	same_some "pools $kind: arrows" told found
 done
 
 # -- Killed in the middle of it: no arrow has only one end ---------------------------------------------------
@@ -65,7 +65,7 @@ for ((i = 0; i < ${FXT_KILLS:-20}; i++)); do
 	kill_background
 	file=$(only trace/*.fxt) || continue
 	valid "$file"
-	test $failures -lt 5 || exit 1
+	give_up_if_hopeless
 done
 
 # -- Who waits for whom in the end -----------------------------------------------------------------------------
@@ -73,13 +73,13 @@ done
 rm -rf trace
 start_traced trace "$apps/deadlock"
 kill_background
-file=$(only trace/*.fxt) && valid "$file" && "$FXT" report "$file" >report
+file=$(only trace/*.fxt) && valid "$file" && fxt report "$file" >report
 sed -n '/^DEADLOCK/,/^$/{/waited/{N
 s/  \(payer\|rotator\) [0-9]* has waited [^ ]* [mun]\?s in \([a-z_]*\) for \([a-z_]*\),\n *which \(payer\|rotator\) [0-9]* took in \([a-z_]*\) .* before the end$/\1 \2 \3 \4 \5/p
 }}' report | sort >found
 printf 'payer transfer log_lock rotator rotate_log\nrotator rotate_log accounts_lock payer transfer\n' >expected
 same "deadlock" expected found
-"$FXT" report --json "$file" >report.json
+fxt report --json "$file" >report.json
 is "deadlock, JSON" "accounts_lock log_lock" "$(python3 -c '
 import json
 print(*sorted(b["lock"] for b in json.load(open("report.json"))["blocked"] if b["deadlock"]))')"
@@ -88,7 +88,7 @@ print(*sorted(b["lock"] for b in json.load(open("report.json"))["blocked"] if b[
 rm -rf trace
 start_traced trace "$apps/deadlock" join
 kill_background
-file=$(only trace/*.fxt) && valid "$file" && "$FXT" report "$file" >report
+file=$(only trace/*.fxt) && valid "$file" && fxt report "$file" >report
 sed -n '/^DEADLOCK/,/^$/p' report | sed -E 's/[0-9.]+ [mun]?s/TIME/g; s/ [0-9]+ has/ has/; s/(worker|owner) [0-9]+/\1/' >found
 cat >expected <<'END'
 DEADLOCK
@@ -105,8 +105,8 @@ rm -rf trace
 traced trace "$apps/causes" readers 20 >told 2>err || fail "readers: exit status $?"
 file=$(only trace/*.fxt) && valid "$file"
 trace arrows "$file" | grep rwlock | sort >found
-same "readers: arrows" told found
-"$FXT" report --json "$file" >report.json
+same_some "readers: arrows" told found
+fxt report --json "$file" >report.json
 is "readers: who let them go on" "writer" "$(python3 -c '
 import json
 waits = [w for c in json.load(open("report.json"))["chains"] for w in c["longest"] if w["call"] == "pthread_rwlock_rdlock"]

@@ -11,7 +11,7 @@ for mode in streaming circular; do
 		read -r number got given who <<<"$process"
 		file=$mode/holds.$number.fxt
 		valid "$file"
-		"$FXT" dump --json "$file" >records || fail "$mode, $who: fxt dump"
+		fxt dump --json "$file" >records || fail "$mode, $who: fxt dump"
 		python3 - "$got" "$given" "$who" "$(uname -r)" <<-'EOT' || fail "$mode, $who: see above"
 			import collections, json, sys
 			got, given, who, kernel = sys.argv[1:]
@@ -54,4 +54,4 @@ for mode in streaming circular; do
 	done
 done
 "$FXT" record -q -a "$FXT_AGENT" -c '#default,-counter' -o without.fxt -- "$apps/holds" >made || fail "without: exit status $?"
-is "without: counters" 0 "$("$FXT" dump --json without.fxt | grep -c '"category": *"counter"')"
+is "without: counters" 0 "$(fxt dump --json without.fxt | grep -c '"category": *"counter"')"

@@ -31,7 +31,7 @@ counted()
 		join "$name.made" "$name.found" -o 0,2.2 >"$name.both"
 		mv "$name.both" "$name.found"
 	fi
-	same "$name" "$name.made" "$name.found"
+	same_some "$name" "$name.made" "$name.found"
 	is "$name: lost" "dropped 0 filtered 0 overwritten 0" "$(trace lost "$file" | tr '\n' ' ' | sed 's/ $//')"
 	rm -rf "${scratch:?}/$name"
 	sed 's/ .*//' "$name.made" >>made
@@ -102,7 +102,7 @@ accounted()
 		made=$(awk '{ sum += $2 } END { print sum }' "$name.made")
 		written=$(trace counts "$file" | awk '{ sum += $2 } END { print sum + 0 }')
 		trace lost "$file" >lost
-		lost=$(awk '{ sum += $2 } END { print sum }' lost)
+		lost=$(awk '{ sum += $2 } END { print sum + 0 }' lost)
 		is "$name: calls ($written written, $(tr '\n' ' ' <lost))" "$made" $((written + lost))
 		is "$name: what is lost" "$(expected_losses "$mode")" "$(awk '$2 { print $1 }' lost)"
 	fi

@@ -17,7 +17,7 @@ numbers()
 	local file
 
 	for file; do
-		"$FXT" report --json "$file" || echo '{}'
+		fxt report --json "$file" || echo '{}'
 		echo
 	done | python3 -c '
 import json, sys

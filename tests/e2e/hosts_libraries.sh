@@ -30,7 +30,7 @@ heap()
 
 	for mode in $MODES; do
 		is "$1, $mode: it is said that the heap is not recorded" "$2" \
-			"$("$FXT" dump "$1.$mode"/*.fxt | grep -c 'agent:unseen.*malloc is defined')"
+			"$(fxt dump "$1.$mode"/*.fxt | grep -c 'agent:unseen.*malloc is defined')"
 		is "$1, $mode: blocks of 20001 bytes" "$3" \
 			"$(trace calls "$1.$mode"/*.fxt | grep -c '^malloc:malloc .* size=20001 ')"
 	done
@@ -114,7 +114,7 @@ if test -n "$faketime"; then
 		is "faketime: year" 2001 "$(env LD_PRELOAD="$preload" FAKETIME='@2001-02-03 04:05:06' FXT_OUTPUT="$scratch/faked/%e.%p.fxt" date -u +%Y)"
 		after_ns=$(boot_ns)
 		valid faked/date.*.fxt
-		"$FXT" dump --json faked/date.*.fxt | python3 -c '
+		fxt dump --json faked/date.*.fxt | python3 -c '
 import json, sys
 low, high = map(int, sys.argv[1:])
 times = [r["time"] for r in map(json.loads, sys.stdin) if r["type"] == "complete"]

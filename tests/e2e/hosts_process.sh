@@ -91,7 +91,7 @@ for limit in 1024 8192; do
 done
 # They are recorded as what they were for the program.
 for file in fds.number.8192.streaming/*.fxt fds.number.1024.oneshot/*.fxt; do
-	"$FXT" dump "$file" | grep -E ' io:(read|fsync|fdopen|dup|fchdir)  .* (old)?fd=[1-9][0-9]{3} ' >>refused
+	fxt dump "$file" | grep -E ' io:(read|fsync|fdopen|dup|fchdir)  .* (old)?fd=[1-9][0-9]{3} ' >>refused
 done
 test "$(grep -c ' errno=9$' refused)" -ge 60 || fail "fds.number: recorded: $(wc -l <refused)"
 is "fds.number: recorded as others" 0 "$(grep -vc ' errno=9$' refused)"

@@ -37,7 +37,7 @@ for mode in $MODES; do
 	valid strict.$mode/*.fxt
 	read -r written _ <<<"$(numbers strict.$mode/*.fxt)"
 	is "strict, $mode: marks before it" 10 "$written"
-	is "strict, $mode: reasons" 1 "$("$FXT" dump strict.$mode/*.fxt | grep -c 'agent:dropped.*strict seccomp mode')"
+	is "strict, $mode: reasons" 1 "$(fxt dump strict.$mode/*.fxt | grep -c 'agent:dropped.*strict seccomp mode')"
 done
 host tsc "$apps/host_seccomp" tsc 1000
 complete tsc

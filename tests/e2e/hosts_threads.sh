@@ -11,7 +11,7 @@ complete raw
 host keys "$apps/host_threads" keys
 complete keys
 # The lifetime of each of its threads, and of a library's, has an end, by which it has left all calls.
-file=$(only keys.streaming/*.fxt) && "$FXT" dump "$file" >keys.dump
+file=$(only keys.streaming/*.fxt) && fxt dump "$file" >keys.dump
 is "keys: lifetimes of threads" 7 "$(grep -c 'async-begin .* pthread:thread ' keys.dump)"
 is "keys: ends of threads" 7 "$(grep -c 'async-end .* pthread:thread ' keys.dump)"
 is "keys: calls in progress" "" "$(trace open "$file")"
@@ -37,13 +37,14 @@ done
 unset FXT_QUIET FXT_MAX_SIZE_MB
 # The call by which tracing begins, from a library's constructor, is recorded as well: tests/apps/host.h maps a number there, and later
 # another in the program.
-"$FXT" dump _exits.streaming/host_threads.*.fxt >dump
+fxt dump _exits.streaming/host_threads.*.fxt >dump
 is "the first call" 2 "$(grep -c 'malloc:mmap .* length=8 prot=3 flags=33 ' dump)"
 
 # -- Control flow --------------------------------------------------------------------------------------
 host cancel "$apps/host_cancel" "$scratch/fifo"
 complete cancel
 for mode in $MODES; do
+	grep -q ': cancelled 1, cleaned up 1' cancel.$mode.out || fail "cancel, $mode: nothing was cancelled"
 	is "cancel, $mode: not cancelled or not cleaned up" "" "$(grep ': cancelled' cancel.$mode.out | grep -v 'cancelled 1, cleaned up 1')"
 done
 # Every time limit, clock, kind and protocol of locks, semaphores, conditions and joins, and a cancellation pending in each.

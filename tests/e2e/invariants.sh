@@ -21,14 +21,12 @@ compare plain
 (
 	ulimit -n 64
 	compare few_descriptors
-	exit $failures
-) || fail "with 64 descriptors"
+)
 (
 	trap '' USR1 PIPE
 	umask 027
 	compare ignored_signals
-	exit $failures
-) || fail "with ignored signals"
+)
 for mode in oneshot circular; do
 	export FXT_BUFFERING_MODE=$mode FXT_BUFFER_SIZE_MB=1
 	compare $mode
@@ -39,7 +37,7 @@ rm -rf clocks
 FXT_SEED=$seed traced clocks "$apps/clocks" 1 || fail "clocks: exit status $?"
 for file in clocks/*.fxt; do
 	valid "$file"
-	"$FXT" dump --json "$file"
+	fxt dump --json "$file"
 done >clocks.json
 python3 - clocks.json <<-'END' >told || fail "clocks, FXT_SEED=$seed: $(cat told)"
 	import json, re, sys

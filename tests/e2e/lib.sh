@@ -1,15 +1,17 @@
-# What the end-to-end scripts share; sourced first. A script prints what failed and why, goes on, and fails in the
-# end. It works in $scratch, which is gone afterwards.
+# The end-to-end scripts source this file first; it has what they share. A script prints what failed and why, goes on, and
+# fails in the end. It works in $scratch, which is gone afterwards. The last line that a script prints says how much it did.
 #
-# FXT_FULL=1 makes the long versions, FXT_ORACLE names a second checker that every trace has to pass. FXT_SEED is what the random
-# arguments of the traced programs follow from (tests/apps/random.h); a script that fails prints it, and with it makes the same calls.
+# FXT_FULL=1 makes the long versions. FXT_ORACLE names a second checker, which every trace has to pass. The random arguments
+# of the traced programs follow from FXT_SEED (tests/apps/random.h); with the seed that a script printed, it makes the same
+# calls again.
 
 set -u
 export LC_ALL=C
+# Python would write what it compiles beside the sources.
+export PYTHONDONTWRITEBYTECODE=1
 : "${FXT:?is set by make check}" "${FXT_AGENT:?is set by make check}" "${abs_top_builddir:?}" "${abs_top_srcdir:?}"
 
 apps=$abs_top_builddir/tests/apps
-failures=0
 background=
 
 seed=${FXT_SEED:-$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')}
@@ -18,15 +20,40 @@ export FXT_SEED=$seed
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/fxt-e2e.XXXXXX") || exit 99
 cd "$scratch" || exit 99
 
+# This file has a line for each comparison, trace and failure. A variable would not do: much of what is counted happens
+# in a pipeline or in $(...), where the shell is another process.
+tally=$scratch.tally
+: >"$tally"
+
+count()
+{
+	echo "$1" >>"$tally"
+}
+
+# counted WHAT: prints how many of these there were so far.
+counted()
+{
+	grep -cx "$1" "$tally"
+}
+
 finish()
 {
-	local status=$?
+	local status=$? failures comparisons traces
 
 	trap - EXIT
 	test -z "$background" || kill -9 $background 2>/dev/null
-	cd / && rm -rf "$scratch"
-	test $failures = 0 || status=1
-	test $status = 0 || test $status = 77 || echo "to make the same calls again: FXT_SEED=$seed" >&2
+	failures=$(counted failure) comparisons=$(counted comparison) traces=$(counted trace)
+	cd / && rm -rf "$scratch" "$tally"
+	if test $status = 0 && test $((failures + comparisons + traces)) = 0; then
+		printf 'FAIL: nothing was compared, and no trace was checked\n'
+		failures=1
+	fi
+	test "$failures" = 0 || status=1
+	case $status in
+	0) echo "$traces traces checked, $comparisons comparisons, FXT_SEED=$seed" ;;
+	77) ;;
+	*) echo "$failures findings; to make the same calls again: FXT_SEED=$seed" ;;
+	esac
 	exit $status
 }
 trap finish EXIT
@@ -35,7 +62,13 @@ trap 'exit 1' HUP INT TERM
 fail()
 {
 	printf 'FAIL: %s\n' "$*" >&2
-	failures=$((failures + 1))
+	count failure
+}
+
+# give_up_if_hopeless: ends a script that has found so much that more of it tells nothing new.
+give_up_if_hopeless()
+{
+	test "$(counted failure)" -lt 5 || exit 1
 }
 
 skip()
@@ -106,9 +139,21 @@ only()
 	printf '%s\n' "$1"
 }
 
-# valid [--copy|--ring] FILE...: every rule of the format is kept.
+# valid [--copy|--ring] FILE...: every rule of the format is kept, and there is a file.
 valid()
 {
+	local file files=0
+
+	for file; do
+		case $file in
+		--*) ;;
+		*) count trace && files=$((files + 1)) ;;
+		esac
+	done
+	if test $files = 0; then
+		fail "there is no trace to check"
+		return
+	fi
 	if ! "$FXT" check "$@" >check.log 2>&1; then
 		fail "not valid: $*"
 		head -n 20 check.log >&2
@@ -119,22 +164,44 @@ valid()
 	fi
 }
 
+# fxt dump|report ARGUMENT...: prints what the tool prints, and fails when that fails. So its output is not to be piped to a
+# reader that stops early, such as grep -q.
+fxt()
+{
+	local status
+
+	"$FXT" "$@"
+	status=$?
+	test $status = 0 || fail "fxt $*: exit status $status"
+	return $status
+}
+
 trace()
 {
 	python3 "$abs_top_srcdir/tests/e2e/trace.py" "$@" || fail "trace.py $*"
 }
 
-# same WHAT EXPECTED FOUND: two files.
+# same WHAT EXPECTED FOUND: these two files are the same.
 same()
 {
+	count comparison
 	if ! cmp -s "$2" "$3"; then
 		fail "$1: what was expected (-) and what was found (+):"
 		diff -a -u "$2" "$3" | head -n 40 >&2
 	fi
 }
 
-# is WHAT EXPECTED FOUND: two words.
+# same_some WHAT EXPECTED FOUND: these two files are the same, and there is something in them. It is for files of which
+# neither is known beforehand, such as what a program says and what its trace has: two empty ones would prove nothing.
+same_some()
+{
+	test -s "$2" || fail "$1: nothing is expected, so nothing is compared"
+	same "$@"
+}
+
+# is WHAT EXPECTED FOUND: these two words are the same.
 is()
 {
+	count comparison
 	test "$2" = "$3" || fail "$1: expected $2, found $3"
 }

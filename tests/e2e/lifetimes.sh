@@ -22,7 +22,7 @@ ring=
 for what in main fork vfork exec; do
 	lives $what
 	test -s told || fail "$what says nothing"
-	same "$what" told found
+	same_some "$what" told found
 done
 
 # -- What the report says is left ----------------------------------------------------------------------------
@@ -30,7 +30,7 @@ done
 # left FILE: "count call what" of each line, the port of the program's own choice replaced.
 left()
 {
-	"$FXT" report --json "$1" | python3 -c 'import json, re, sys
+	fxt report --json "$1" | python3 -c 'import json, re, sys
 for d in json.load(sys.stdin)["descriptors_open"]:
     print(d["count"], d["call"], re.sub(":[0-9]+$", ":PORT", d["of"]))' | sort
 }
@@ -48,7 +48,8 @@ cat >expected <<END
 3 open left often
 END
 same "left" expected found
-"$FXT" report "$file" | grep -qE '^  left often +3 .* open$' || fail "left: not in the report"
+fxt report "$file" >report
+grep -qE '^  left often +3 .* open$' report || fail "left: not in the report"
 
 # What syscall() closes is closed, whoever opened it.
 FXT_FOLLOW=none traced numbers "$apps/count_numbers" 2 >/dev/null 2>err || fail "count_numbers: exit status $?: $(cat err)"
@@ -71,20 +72,20 @@ for mode in oneshot circular streaming; do
 	ring=
 	test $mode = circular && ring=--ring
 	FXT_BUFFERING_MODE=$mode FXT_BUFFER_SIZE_MB=4 lives main
-	same "$mode" told found
+	same_some "$mode" told found
 done
 ring=
 FXT_THRESHOLD_NS=1000000000 lives main
-same "above a threshold" told found
+same_some "above a threshold" told found
 
 # The begin of one in a category that is on has its end where the call that closes it is in one that is off.
 FXT_CATEGORIES=net lives main
 # Not all that went through them was seen then.
 grep ' net:' told | sed 's,[0-9]*/[0-9]*$,-,' >net
-same "net alone" net found
+same_some "net alone" net found
 FXT_CATEGORIES=io lives main
 grep ' io:' told >io
-same "io alone" io found
+same_some "io alone" io found
 
 # Numbers that one thread closes and another gets at once: each lifetime has its end, and nothing is left.
 lives threads 500
@@ -95,7 +96,7 @@ is "threads: file open" "$((4 * 500))" "$(grep -c ' io:file open one 0/0$' found
 # A ring that is turned over many times has begins where their ends are, and keeps those of what is open alone.
 ring=--ring
 FXT_BUFFERING_MODE=circular FXT_BUFFER_SIZE_MB=1 lives threads 1500
-"$FXT" dump "$(only trace/*.fxt)" >dump
+fxt dump "$(only trace/*.fxt)" >dump
 ends=$(grep -c 'async-end .* io:' dump)
 test "$ends" -gt 100 || fail "ring: hardly anything in it"
 is "ring: begins" "$ends" "$(grep -c 'async-begin .* io:' dump)"
@@ -104,7 +105,7 @@ is "ring: left" 0 "$(grep -c left found)"
 # What a ring's processes inherit, duplicate and execute.
 for what in fork vfork exec; do
 	FXT_BUFFERING_MODE=circular FXT_BUFFER_SIZE_MB=1 lives $what
-	same "ring, $what" told found
+	same_some "ring, $what" told found
 done
 ring=
 
@@ -127,5 +128,5 @@ for ((i = 0; i < ${FXT_KILLS:-10}; i++)); do
 	# Four threads have four descriptors each at most, and a fifth between a call and its record.
 	left=$(trace lifetimes "$file" | grep -c left)
 	test "$left" -le 20 || fail "killed: $left descriptors are left"
-	test $failures -lt 5 || exit 1
+	give_up_if_hopeless
 done

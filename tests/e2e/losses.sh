@@ -12,7 +12,7 @@ judge()
 	local name=$1 file=$4
 
 	valid --ring "$file"
-	"$FXT" report --json "$file" >report.json && "$FXT" report "$file" >report.txt || fail "$name: fxt report"
+	fxt report --json "$file" >report.json && fxt report "$file" >report.txt || fail "$name: fxt report"
 	python3 - "$2" "$3" <<-'EOT' || fail "$name: $2 calls; $(cat found)"
 		import json, re, sys
 		made, cause = sys.argv[1:]
@@ -58,7 +58,7 @@ done
 least=$((100000 + $(random_below 50000)))
 FXT_MAX_SIZE_MB=1 "$FXT" record -o two.fxt -- sh -c "'$apps/losses' many $least; '$apps/losses' many $((2 * least)); true" >out 2>err ||
 	fail "two: exit status $?: $(cat err)"
-valid two.fxt && "$FXT" report two.fxt >report.txt && "$FXT" report --json two.fxt >report.json
+valid two.fxt && fxt report two.fxt >report.txt && fxt report --json two.fxt >report.json
 python3 - <<'END' || fail "two: $(grep -A3 LOST report.txt), $(grep LOST err)"
 import json, re
 trace = json.load(open("report.json"))["trace"]
@@ -74,7 +74,8 @@ for one, line in zip((worst, least), lines[at + 1:]):
 assert "LOST in 2 processes, most in losses %d (" % worst["pid"] in open("err").read()
 END
 FXT_MAX_SIZE_MB=1 "$FXT" record -o one.fxt "$apps/losses" many "$least" >out 2>err || fail "one: exit status $?"
-"$FXT" report one.fxt | grep -qE '^LOST: [0-9 ]+ records in losses [0-9]+ \(no room; buffer full: .*\), from .* to ' || fail "one: $("$FXT" report one.fxt | grep LOST)"
+fxt report one.fxt >report.txt
+grep -qE '^LOST: [0-9 ]+ records in losses [0-9]+ \(no room; buffer full: .*\), from .* to ' report.txt || fail "one: $(grep LOST report.txt)"
 
 # stepped NAME CAUSE DEPTH: handlers interrupt the agent at every instruction it has, so many of them at once. Step by step each call is a
 # slow one; to explain it would take ten times the instructions, and a hundred times the time.
@@ -159,7 +160,9 @@ if test "$(id -u)" = 0 && mkdir full && mkfs.btrfs -q image >mkfs.log 2>&1 && mo
 			fail "full $mode: exit status $?"
 		is "full $mode: lines" 1 "$(grep -c ' cannot grow: ' err)"
 		if test $mode = circular; then
-			valid --ring full/t.fxt && "$FXT" report full/t.fxt | grep -q 'overwritten by the ring' || fail "full $mode: nothing is overwritten"
+			valid --ring full/t.fxt
+			fxt report full/t.fxt >report.txt
+			grep -q 'overwritten by the ring' report.txt || fail "full $mode: nothing is overwritten"
 		else
 			judge "full $mode" $((2 * made)) "no room" full/t.fxt >attempted
 		fi
@@ -173,7 +176,7 @@ fi
 # Killed, it has all but what each thread had in its last chunk.
 FXT_OUTPUT=$scratch/killed.fxt LD_PRELOAD=$FXT_AGENT "$apps/sequence" $calls kill 2>/dev/null
 valid killed.fxt
-kept=$("$FXT" dump --json killed.fxt | grep -c '"complete".*"malloc"')
+kept=$(fxt dump --json killed.fxt | grep -c '"complete".*"malloc"')
 test "$kept" -gt $((2 * calls - 2000)) || fail "killed: $kept of $((2 * calls))"
 
 # Somebody else empties the file meanwhile: nothing of that reaches the program.
@@ -210,7 +213,7 @@ if test "$(id -u)" = 0 && mkdir small && mount -t tmpfs -o size=8m none small 2>
 	*) fail "waiting: $line" ;;
 	esac
 	judge waiting 80000 "" small/wait.fxt >attempted
-	"$FXT" dump small/wait.fxt | grep -c 'agent.*waiting for room' >waits
+	fxt dump small/wait.fxt | grep -c 'agent.*waiting for room' >waits
 	test "$(cat waits)" -gt 0 || fail "waiting: no slice says so"
 	umount small
 else

@@ -81,10 +81,10 @@ for ending in "" kill; do
 	file=$(only "circular$ending"/*.fxt) || continue
 	valid --ring "$file"
 	read -r first last count <<<"$(trace sequence "$file")"
-	written=$(trace counts "$file" | awk '{ sum += $2 } END { print sum }')
+	written=$(trace counts "$file" | awk '{ sum += $2 } END { print sum + 0 }')
 	trace lost "$file" >lost
 	is "circular $ending: written, dropped and overwritten" 200000 \
-		$((written + $(awk '{ sum += $2 } END { print sum }' lost)))
+		$((written + $(awk '{ sum += $2 } END { print sum + 0 }' lost)))
 	is "circular $ending: the last call" 100000 "$last"
 	is "circular $ending: calls from $first on" $((last - first + 1)) "$count"
 	test "$count" -gt 5000 || fail "circular $ending: only $count calls are left in 1 MiB"

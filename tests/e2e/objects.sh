@@ -18,7 +18,7 @@ names()
 	file=$(only trace/*.fxt) || return
 	valid "$file"
 	trace objects "$file" >found
-	same "$what" told found
+	same_some "$what" told found
 }
 
 names "executable" "$apps/objects" names
@@ -51,7 +51,7 @@ FXT_HEAP_TRACK_BYTES=1 FXT_CATEGORIES=malloc,pthread traced trace "$apps/objects
 file=$(only trace/*.fxt) && valid "$file"
 grep mutex said >told
 trace objects "$file" | grep mutex >found
-same "small blocks" told found
+same_some "small blocks" told found
 
 # The child's trace is told again, of what the child knows.
 rm -rf trace
@@ -63,7 +63,7 @@ for file in trace/*.fxt; do
 	trace objects "$file" | sed "s/^/$pid /"
 done | sort >found
 sort -o told told
-same "fork" told found
+same_some "fork" told found
 is "processes" 2 "$(cut -d' ' -f1 told | sort -u | wc -l)"
 
 # More at once than have a name: the others are counted, and nothing else suffers.
@@ -71,7 +71,7 @@ rm -rf trace
 traced trace "$apps/objects" many 20000
 file=$(only trace/*.fxt) && valid "$file"
 named=$(trace told "$file" | grep -c '^mutex mutex of make_many$')
-unnamed=$("$FXT" dump --json "$file" | python3 -c '
+unnamed=$(fxt dump --json "$file" | python3 -c '
 import json, sys
 print(max([r["args"]["records"] for r in map(json.loads, sys.stdin) if r.get("name") == "unnamed" and r["type"] == "counter"], default=0))')
 test "$named" -gt 4000 || fail "many: only $named have a name"
@@ -80,7 +80,7 @@ is "many: named, and counted as without" 20000 $((named + unnamed))
 # The report calls them so.
 rm -rf trace
 traced trace "$apps/causes" cond 100 >/dev/null
-file=$(only trace/*.fxt) && "$FXT" report --json "$file" >report.json
+file=$(only trace/*.fxt) && fxt report --json "$file" >report.json
 is "report" "cond cond, mutex mutex" "$(python3 -c '
 import json
 print(*sorted({w["kind"] + " " + w["label"] for w in json.load(open("report.json"))["waiting"] if w["kind"] in ("cond", "mutex")}), sep=", ")')"

@@ -10,7 +10,7 @@ for mode in streaming circular; do
 	env FXT_BUFFERING_MODE=$mode FXT_BUFFER_SIZE_MB=4 FXT_OUTPUT="$scratch/$mode.fxt" \
 		strace -f -qq -o calls -E LD_PRELOAD="$FXT_AGENT" "$apps/quiet" >sections || fail "$mode: exit status $?"
 	valid "$mode.fxt"
-	"$FXT" dump --json "$mode.fxt" >records || fail "$mode: fxt dump"
+	fxt dump --json "$mode.fxt" >records || fail "$mode: fxt dump"
 	python3 - <<-'EOT' || fail "$mode: see above"
 		import collections, json, re, sys
 		ok = True

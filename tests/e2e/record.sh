@@ -113,7 +113,7 @@ same "not to be followed" /dev/null found
 # ends FILE: what its process:exit events say, a line each.
 ends()
 {
-	"$FXT" dump "$1" | sed -n 's/.* process:exit .*\(\(status\|signal\)=.*\)/\1/p'
+	fxt dump "$1" | sed -n 's/.* process:exit .*\(\(status\|signal\)=.*\)/\1/p'
 }
 
 status=$(random_below 256)
@@ -131,9 +131,9 @@ wait $copier
 background=
 valid killed.fxt
 is "the end of a killed program" "signal=9" "$(ends killed.fxt)"
-"$FXT" report killed.fxt >report
+fxt report killed.fxt >report
 grep -q '^signalled [0-9]* was killed by signal 9 (Killed)$' report || fail "a killed program: $(head -n 5 report)"
-"$FXT" dump --json killed.fxt | python3 -c '
+fxt dump --json killed.fxt | python3 -c '
 import json, sys
 ends = [e for e in map(json.loads, sys.stdin) if e["type"] == "instant" and e["name"] == "exit"]
 sys.exit(len(ends) != 1 or ends[0]["time"] < float(sys.argv[1]) * 1e9)' "$uptime" || fail "its end is not before $uptime s"
@@ -153,7 +153,7 @@ time.sleep(0.3)
 END
 "$FXT" record -q -o reaped.fxt -- python3 -S reaped.py
 valid reaped.fxt
-"$FXT" report --json reaped.fxt | python3 -c '
+fxt report --json reaped.fxt | python3 -c '
 import json, sys
 report = json.load(sys.stdin)
 killed = [t for t in report["threads"] if t.get("open")]
@@ -165,18 +165,19 @@ tell='echo "word$0" >&2; cat "/no/path$0"; exec "$1" "argument$0"'
 "$FXT" record -q -o open.fxt -- sh -c "$tell" "$secret" "$(type -P true)" 2>/dev/null
 grep -q "$secret" open.fxt || fail "a trace does not tell of standard error and paths"
 "$FXT" record -q -c '#default,-log,-io,-net,-process' -o secret.fxt -- sh -c "$tell" "$secret" "$(type -P true)" 2>/dev/null
+valid open.fxt secret.fxt
 grep -q "$secret" secret.fxt && fail "categories that were left out tell secrets"
 
 # -- One file of several -------------------------------------------------------------------------------
 # The largest part need not be the first, and may be the last of a program that became another: that one names the process.
 "$FXT" record -q -c '#default' -o several.fxt -- sh -c '"$0" 20; "$0" 20000 & wait; exec "$0" 300' "$apps/sequence"
 valid several.fxt
-is "processes, the largest part last" 3 "$("$FXT" dump --json several.fxt | grep -o '"type":"process","id":[0-9]*' | sort -u | wc -l)"
+is "processes, the largest part last" 3 "$(fxt dump --json several.fxt | grep -o '"type":"process","id":[0-9]*' | sort -u | wc -l)"
 "$FXT" record -q -c '#default' -o became.fxt -- sh -c '"$0" 20; exec "$0" 20000' "$apps/sequence"
 valid became.fxt
-pid=$("$FXT" dump became.fxt | awk '$2 == "provider" { print $3; exit }')
-is "what came first" '"sequence"' "$("$FXT" dump became.fxt | awk '$2 == "provider" { print $4; exit }')"
-is "the name of what became another" "$pid sequence" "$("$FXT" report --json became.fxt | python3 -c 'import json, sys
+read -r pid first <<<"$(fxt dump became.fxt | awk '$2 == "provider" && !found++ { print $3, $4 }')"
+is "what came first" '"sequence"' "$first"
+is "the name of what became another" "$pid sequence" "$(fxt report --json became.fxt | python3 -c 'import json, sys
 print(*(str(t["pid"]) + " " + t["name"] for t in json.load(sys.stdin)["threads"] if t["pid"] == '"$pid"'))')"
 
 # What cannot be written is said, however much of it there is.
@@ -204,6 +205,6 @@ traced alone sh -c '"$0"; "$0"; :' "$(type -P true)"
 "$FXT" merge -q -o together.fxt alone/*.fxt || fail "merge of files"
 valid together.fxt
 is "processes of the files" 3 "$(ls alone/*.fxt | wc -l)"
-is "processes of what is merged" 3 "$("$FXT" dump --json together.fxt | grep -c '"type":"process"')"
-"$FXT" merge -q alone/*.fxt 2>/dev/null && fail "merge without -o"
-exit 0
+is "processes of what is merged" 3 "$(fxt dump --json together.fxt | grep -c '"type":"process"')"
+"$FXT" merge -q alone/*.fxt 2>/dev/null
+is "merge without -o: exit status" 1 $?

@@ -52,7 +52,7 @@ says_all()
 	said one
 	lines one.err >one.lines
 	test -s one.lines || fail "$*: nothing is said"
-	same "$*" one.lines one.said
+	same_some "$*" one.lines one.said
 }
 
 FXT_CATEGORIES=log says_all ways
@@ -74,7 +74,7 @@ says_all_but_last()
 	says one "$@"
 	said one
 	sed '/^lost$/d' one.err | lines /dev/stdin >one.lines
-	same "$*" one.lines one.said
+	same_some "$*" one.lines one.said
 }
 says_all_but_last and kill
 
@@ -158,10 +158,10 @@ is "the last line in a ring" "[format] %2\$s %1\$s" "$(tail -n 1 one.said)"
 
 says one threads 2
 file=$(only one/*.fxt)
-"$FXT" report -n 3 "$file" >report
+fxt report -n 3 "$file" >report
 grep -q '^SAID LAST (3 of 402 lines)' report || fail "fxt report: $(grep SAID report)"
 is "lines in the report" 3 "$(sed -n '/^SAID LAST/,/^$/p' report | grep -c 'thread . ')"
-"$FXT" report --json "$file" >report.json
+fxt report --json "$file" >report.json
 python3 - <<'END' || fail "fxt report --json"
 import json
 log = json.load(open("report.json"))["log"]

@@ -39,7 +39,7 @@ for mode in circular oneshot; do
 	is "signal, $mode: mode of the file" 600 "$(stat -c %a "$file")"
 	trace_file=$(only "signal-$mode"/controlled.*[0-9].fxt)
 	has "signal, $mode: the trace" "$trace_file" 1 200
-	is "signal, $mode: instants in the trace" 1 "$("$FXT" dump "$trace_file" | grep -c 'instant.*agent.*snapshot')"
+	is "signal, $mode: instants in the trace" 1 "$(fxt dump "$trace_file" | grep -c 'instant.*agent.*snapshot')"
 done
 
 # Several, each a file of its own; the calls in progress are in them.
