@@ -2,8 +2,8 @@
  *
  *	ends exec PROGRAM ...	tries a program that is not there, then becomes this one, from within functions
  *	ends vfork		a child of vfork executes, from within a function; its parent then makes calls that do not block
- *	ends handler		a handler that interrupts select() forks, and the child ends in the handler
- *	ends returns		the same, but the child returns from the handler, and goes on behind select()
+ *	ends handler		a handler that interrupts pselect() forks, and the child ends in the handler
+ *	ends returns		the same, but the child returns from the handler, and goes on behind pselect()
  *	ends computes STATUS	returns from main() with this status, after having computed for 50 ms since its last call
  *	ends silent		a child ends with status 7 and without a call before, and its parent then returns 4
  *	ends killed		a child is killed and reaped, and then the parent makes one call more
@@ -86,15 +86,18 @@ static void on_signal(int signum)
 
 static int forks_in_handler(void)
 {
-	/* Long enough to be in select() by then. */
-	struct timespec soon = {0, 200000000};
-	struct itimerspec at = {.it_value = soon};
+	/* Blocked but for the time of pselect(), so it interrupts that however late this thread is. */
+	struct itimerspec at = {.it_value = {0, 50000000}};
+	sigset_t blocked, none;
 	timer_t timer;
 	int status;
 
-	need(signal(SIGALRM, on_signal) != SIG_ERR);
+	sigemptyset(&none);
+	sigemptyset(&blocked);
+	sigaddset(&blocked, SIGALRM);
+	need(signal(SIGALRM, on_signal) != SIG_ERR && !sigprocmask(SIG_BLOCK, &blocked, NULL));
 	need(!timer_create(CLOCK_MONOTONIC, NULL, &timer) && !timer_settime(timer, 0, &at, NULL));
-	need(select(0, NULL, NULL, NULL, NULL) == -1 && errno == EINTR);
+	need(pselect(0, NULL, NULL, NULL, NULL, &none) == -1 && errno == EINTR);
 	if (!child) {
 		allocate(SIZE + 2, CALLS);
 		exit(5);
