@@ -1,6 +1,6 @@
 #!/bin/bash
-# What libfxtagent.so takes the place of and what it needs, against the tables: list_calls prints those.
-# Missing from either side is a failure, as is anything that a wrapper must not call.
+# Compares what libfxtagent.so exports and needs with the tables, which list_calls prints. This test fails on a symbol that
+# is missing on either side, and on a call of what a wrapper must not call.
 set -u
 export LC_ALL=C
 agent=${FXT_AGENT:?} build=${abs_top_builddir:?} source=${abs_top_srcdir:?}
@@ -52,6 +52,7 @@ ldd "$agent" | grep -oE '/[^ ]*/(libc\.so\.6|ld-linux[^ ]*)' | sort -u > "$tmp/l
 while read -r library; do
 	symbols -D --defined-only "$library" | unversioned
 done < "$tmp/libraries" | sort -u > "$tmp/libc"
+[ -s "$tmp/undefined" ] || { echo "FAIL: $agent: it needs no function of others, says nm"; exit 1; }
 [ -s "$tmp/libc" ] || { echo "FAIL: $agent: no libc found by ldd"; exit 1; }
 comm -23 "$tmp/undefined" "$tmp/libc" > "$tmp/foreign"
 expect_none "undefined, and not libc's" "$tmp/foreign"
@@ -92,7 +93,8 @@ expect_none "called by the library, and must not be" "$tmp/forbidden"
 find "$build/agent" "$build/writer" -path '*/.libs/*' -name 'libfxtagent_la-*.o' > "$tmp/objects"
 [ -s "$tmp/objects" ] || { echo "FAIL: no objects of the agent under $build"; exit 1; }
 while read -r object; do
-	nm -P --undefined-only "$object" | awk '$2 == "U" { print $1 }' | sort -u > "$tmp/references"
+	nm -P --undefined-only "$object" > "$tmp/nm" || { echo "FAIL: nm cannot read $object"; failed=1; }
+	awk '$2 == "U" { print $1 }' "$tmp/nm" | sort -u > "$tmp/references"
 	comm -12 "$tmp/references" "$tmp/declared" > "$tmp/own"
 	expect_none "${object#"$build"/} calls what is traced" "$tmp/own"
 	grep -xE "($forbidden)" "$tmp/references" > "$tmp/forbidden"
@@ -134,4 +136,6 @@ if ! diff -u "$source/docs/interposed-calls.md" "$tmp/document"; then
 	failed=1
 fi
 
+[ "$failed" != 0 ] ||
+	echo "$(wc -l < "$tmp/declared") symbols are exported as the tables say, and $(wc -l < "$tmp/objects") objects call nothing forbidden"
 exit "$failed"

@@ -313,12 +313,17 @@ EXTRA_DIST += docs/interposed-calls.md
 
 TEST_EXTENSIONS = .sh
 SH_LOG_COMPILER = bash
+# It prints why a test failed, and what one that passed did.
+LOG_DRIVER = $(SHELL) $(top_srcdir)/tests/driver
+SH_LOG_DRIVER = $(LOG_DRIVER)
+EXTRA_DIST += tests/driver
 
 # What a script finds in its environment. A developer's own settings of the agent must not reach it.
 TEST_EXPORTS = \
 	abs_top_builddir='$(abs_top_builddir)'; export abs_top_builddir; \
 	abs_top_srcdir='$(abs_top_srcdir)'; export abs_top_srcdir; \
 	FXT='$(abs_top_builddir)/fxt'; export FXT; \
+	PYTHONDONTWRITEBYTECODE=1; export PYTHONDONTWRITEBYTECODE; \
 	FXT_AGENT='$(abs_top_builddir)/.libs/libfxtagent.so'; export FXT_AGENT; \
 	CC='$(CC)'; export CC; CXX='$(CXX)'; export CXX; \
 	unset FXT_CATEGORIES FXT_OUTPUT FXT_BUFFERING_MODE FXT_BUFFER_SIZE_MB FXT_MAX_SIZE_MB FXT_THRESHOLD_NS; \
