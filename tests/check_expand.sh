@@ -1,5 +1,6 @@
 #!/bin/bash
-# `make expand CALL=NAME` prints the wrapper that a row becomes, with a formatter or without; and says in one line what is wrong.
+# `make expand CALL=NAME` prints the wrapper that a row becomes, with a formatter or without; and says in one
+# line what is wrong.
 set -u
 export LC_ALL=C
 build=${abs_top_builddir:?}
@@ -33,4 +34,5 @@ grep -q "^expand: no row of interpose/.* is named 'no_such_call'" <<< "$out" || 
 out=$(expand CALL=sem_open)
 grep -q '^expand: sem_open is written by hand, in interpose/threads/pthread.c$' <<< "$out" || { echo "FAIL: a call without a row: $out"; failed=1; }
 expand | grep -qx read || { echo "FAIL: read is not in the list of names"; failed=1; }
+[ "$failed" != 0 ] || echo "the expansions of $(grep -c '^expect ' "${abs_top_srcdir:?}/tests/check_expand.sh") calls have what they should"
 exit "$failed"
