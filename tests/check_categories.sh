@@ -1,11 +1,13 @@
 #!/bin/bash
-# The agent and the tool each have a list of the categories, as neither includes anything of the other. This test fails
-# where the lists differ: in names, in their order, in whether #default has them, and in what they show.
+# The agent and the tool each have a list of the categories, as neither includes anything of the other. This
+# test fails where the lists differ: in names, in their order, in whether #default has them, and in what they
+# show.
 set -u
 
 source=${abs_top_srcdir:-.}
 
-# categories FILE: prints the rows of this list, one on a line however the file breaks its lines, and without comments.
+# categories FILE: prints the rows of this list, one on a line however the file breaks its lines, and without
+# comments.
 categories()
 {
 	${CC:-cc} -E -P -x c "$source/$1" | tr -s '[:space:]' ' ' | sed 's/ *CATEGORY(/\nCATEGORY(/g' | grep .

@@ -1,6 +1,7 @@
 #!/bin/bash
-# Every function that the C library has and that its headers declare is stood in for (interpose/tables/*.def) or listed as
-# deliberately not (interpose/tables/excluded.def). So is every other name of one that is stood in for, and every version of it.
+# Every function that the C library has and that its headers declare is stood in for (interpose/tables/*.def)
+# or listed as deliberately not (interpose/tables/excluded.def). So is every other name of one that is stood in
+# for, and every version of it.
 set -u
 export LC_ALL=C
 agent=${FXT_AGENT:?} build=${abs_top_builddir:?}

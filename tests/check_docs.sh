@@ -1,8 +1,8 @@
 #!/bin/bash
 # Pages of documentation refer to each other and to files of the tree. This test fails on a link whose page or
-# heading does not exist, on the name of a file that the tree does not have, on `make TARGET` without such a target,
-# on a page that no other page links to, and on a page about a mechanism that lacks one of its sections. It also fails on a
-# file of the repository that the distribution would lack.
+# heading does not exist, on the name of a file that the tree does not have, on `make TARGET` without such a
+# target, on a page that no other page links to, and on a page about a mechanism that lacks one of its
+# sections. It also fails on a file of the repository that the distribution would lack.
 set -u
 
 cd "${abs_top_srcdir:-.}" || exit 1
@@ -10,8 +10,8 @@ cd "${abs_top_srcdir:-.}" || exit 1
 # Names that are in backticks and are those of other projects' files.
 elsewhere="tests/misc/csplit-heap.sh tests/misc/env-S.pl"
 
-# A tree that was unpacked from a distribution has no git, and no files but those of the distribution and what was
-# built in it.
+# A tree that was unpacked from a distribution has no git, and no files but those of the distribution and what
+# was built in it.
 tracked=$(git ls-files 2>/dev/null)
 files=${tracked:-$(find . -type f | sed 's|^\./||')}
 pages=$(grep -E '^[^/]*\.md$|^docs/.*\.md$' <<<"$files")
@@ -38,7 +38,8 @@ anchors()
 	prose "$1" | sed -n 's/^##* *//p' | tr '[:upper:]' '[:lower:]' | sed 's/[^a-z0-9 _-]//g; s/ /-/g'
 }
 
-# Whether there is a file of this name, which may be the end of a path; `*` and NAME stand for any characters but /.
+# Whether there is a file of this name, which may be the end of a path; `*` and NAME stand for any characters
+# but /.
 has_file()
 {
 	local pattern
@@ -87,7 +88,8 @@ for page in $(grep ^docs/ <<<"$pages"); do
 	[ "$found" = "$sections" ] || fail "$page: its sections begin with $found, and not with $sections"
 done
 
-# What automake distributes, as the makefile that it made says; without git there is no list to compare it with.
+# What automake distributes, as the makefile that it made says; without git there is no list to compare it
+# with.
 distributed=$(MAKEFLAGS='' ${MAKE:-make} -s -f - -C "${abs_top_builddir:-build}" print-distributed <<'END'
 include Makefile
 print-distributed:

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Compares what libfxtagent.so exports and needs with the tables, which list_calls prints. This test fails on a symbol that
-# is missing on either side, and on a call of what a wrapper must not call.
+# Compares what libfxtagent.so exports and needs with the tables, which list_calls prints. This test fails on
+# a symbol that is missing on either side, and on a call of what a wrapper must not call.
 set -u
 export LC_ALL=C
 agent=${FXT_AGENT:?} build=${abs_top_builddir:?} source=${abs_top_srcdir:?}
@@ -59,9 +59,9 @@ expect_none "undefined, and not libc's" "$tmp/foreign"
 
 # -- What of the C library the agent relies on -----------------------------------------------------------
 
-# Whatever is not here is a decision: may it be called in any context, and while the agent starts within an allocator? Functions are bound to
-# the C library itself, whoever else has them (agent/base/bind.c); variables are whose the loader says.
-# Pure functions.
+# Whatever is not here is a decision: may it be called in any context, and while the agent starts within an
+# allocator? Functions are bound to the C library itself, whoever else has them (agent/base/bind.c); variables
+# are whose the loader says. Pure functions.
 allowed='mem(chr|cmp|cpy|move|rchr|set)|stpcpy|str(chr|cmp|cspn|len|ncat|ncmp|nlen|rchr|spn)|strtoul|strstr|strfrom[dl]|sig(empty|fill)set'
 # Functions that look up what does not change.
 allowed+='|getauxval|gnu_get_libc_version|str(errordesc|errorname)_np|sig(abbrev|descr)_np|__libc_current_sigrt(min|max)'
@@ -69,7 +69,8 @@ allowed+='|getauxval|gnu_get_libc_version|str(errordesc|errorname)_np|sig(abbrev
 allowed+='|clock_gettime|sched_getcpu|pthread_(self|setspecific|testcancel)|__(h_)?errno_location'
 # Functions that look at an object of the C library's that is the argument.
 allowed+='|pthread_attr_(init|getstack(size)?)|dirfd|(feof|ferror|fileno)_unlocked'
-# Registrations, made by our constructor, or where the program has no allocator of its own: they lock, and may allocate.
+# Registrations, made by our constructor, or where the program has no allocator of its own: they lock, and may
+# allocate.
 allowed+='|__register_atfork|__cxa_at_quick_exit|on_exit'
 # What pthread_cleanup_push() is made of.
 allowed+='|__pthread_(un)?register_cancel|__sigsetjmp'
@@ -103,8 +104,8 @@ done < "$tmp/objects"
 
 # -- Other readers of the tables -----------------------------------------------------------------------
 
-# The counting library of `make compare` has an entry for each function that is stood in for, but for hooks and for what has no row of
-# its own; it is in assembler.
+# The counting library of `make compare` has an entry for each function that is stood in for, but for hooks
+# and for what has no row of its own; it is in assembler.
 if [ "$(uname -m)" = x86_64 ]; then
 	if ${MAKE:-make} -s -C "$build" tests/compare/libcount.so > "$tmp/made" 2>&1; then
 		symbols -D --defined-only "$build/tests/compare/libcount.so" | unversioned > "$tmp/counted"
@@ -118,7 +119,8 @@ fi
 
 # -- Address space -----------------------------------------------------------------------------------
 
-# Limits count what is mapped, whether it is touched or not: what few programs need is mapped when it is needed.
+# Limits count what is mapped, whether it is touched or not: what few programs need is mapped when it is
+# needed.
 mapped=0
 while read -r address bytes; do
 	mapped=$(((address + bytes) / 1024))

@@ -1,11 +1,13 @@
 #!/bin/bash
-# What depends on who calls, and on when: the loader's search paths, a vfork's child, errors that end the program, and an allocator of
-# the program's own that runs within the agent's search for functions.
+# Some functions behave by who calls them and when: the loader goes by the caller's search paths, and an
+# allocator of the program may run while the agent looks for functions. A program that uses these does traced
+# what it does bare.
 # shellcheck source=lib.sh
 . "${abs_top_srcdir:?}/tests/e2e/lib.sh"
 need python3 "${CC%% *}"
 
-# same_run NAME COMMAND...: output, diagnostics and exit status are those of the bare run; the trace is valid.
+# same_run NAME COMMAND...: compares output, standard error and exit status of a traced run with those of a
+# bare one.
 same_run()
 {
 	local name=$1 status bare_status
@@ -20,7 +22,7 @@ same_run()
 	same "$name: stderr" "$name.bare_err" "$name.err"
 }
 
-# events NAME PROGRAM: the calls in the order of time, with their arguments.
+# events NAME PROGRAM: prints the calls in the order of time, with their arguments.
 events()
 {
 	trace calls "$1/$2".*.fxt

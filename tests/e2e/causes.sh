@@ -1,12 +1,14 @@
 #!/bin/bash
-# Arrows from what let a waiting thread go on: programs that know how often they did find exactly those in their trace.
+# An arrow leads from the call that let a waiting thread go on to the call that waited. Programs that know how
+# many of each kind they cause find exactly those in their traces.
 # shellcheck source=lib.sh
 . "${abs_top_srcdir:?}/tests/e2e/lib.sh"
 need python3
 
 export FXT_CATEGORIES=pthread
 
-# arrows KIND COUNT [PROGRAM]: what the program says it should have to told, what there is to found. Each is there whole.
+# arrows KIND COUNT [PROGRAM]: runs the program. The arrows that it says it caused are then in the file
+# `told`, and those of its trace in `found`.
 arrows()
 {
 	rm -rf trace
@@ -17,7 +19,7 @@ arrows()
 	is "$1: lost" "dropped 0 filtered 0 overwritten 0" "$(trace lost "$file" | tr '\n' ' ' | sed 's/ $//')"
 }
 
-# The one that made the thread, and the one that waits for its end, if it has to, are not what this is about.
+# This is not about the arrows for making threads, and for waiting for their ends.
 others='pthread_create -> thread 1|thread -> pthread_join [1-3]'
 for kind in mutex rwlock mtx spin sem; do
 	arrows $kind 1000
@@ -25,7 +27,7 @@ for kind in mutex rwlock mtx spin sem; do
 	same_some "$kind: arrows" told locks
 done
 
-# What else ends a wait for a condition: the mutex that has to be free again.
+# A wait for a condition has a second cause: whoever released the mutex, which the wait takes again.
 mutex='(pthread_mutex_unlock|pthread_cond_wait) -> (pthread_mutex_lock|pthread_cond_wait) [0-9]*'
 for kind in cond broadcast barrier; do
 	arrows $kind 1000
@@ -34,7 +36,7 @@ for kind in cond broadcast barrier; do
 	same_some "$kind: arrows" told rest
 done
 
-# Each thread has a lifetime, which is over.
+# Each thread has a lifetime that begins and ends.
 for kind in threads thrds; do
 	arrows $kind 500
 	grep -vE 'thread -> (pthread|thrd)_join' found >rest
@@ -42,14 +44,14 @@ for kind in threads thrds; do
 	is "$kind: lifetimes" "pthread:thread 500 500 0" "$(trace lives "$file" | cut -d ' ' -f 1-4)"
 done
 
-# Who woke whom is there for schedulers' views as well, when it is asked for.
+# With the category `sched` the trace also says who woke whom in the records that schedulers' views read.
 FXT_CATEGORIES=pthread,sched arrows mutex 500
 trace wakeups "$file" | sort >wakeups
 is "wakeups" "$(awk '{sum += $NF} END {print sum + 0}' found)" "$(awk '{sum += $NF} END {print sum + 0}' wakeups)"
 trace wakers "$file" | sort >wakers
 same_some "who woke whom" wakers wakeups
 
-# Threads that take tasks from a queue: every one of these is known, joining included.
+# Threads take tasks from a queue, and the program knows every arrow, also those of joining.
 for kind in cond sem; do
 	arrows $kind 500 pools
 	sort -o told told
@@ -84,7 +86,7 @@ is "deadlock, JSON" "accounts_lock log_lock" "$(python3 -c '
 import json
 print(*sorted(b["lock"] for b in json.load(open("report.json"))["blocked"] if b["deadlock"]))')"
 
-# One waits for the end of another, which waits for a lock that the first has.
+# One thread waits for the end of another, which waits for a lock that the first has.
 rm -rf trace
 start_traced trace "$apps/deadlock" join
 kill_background

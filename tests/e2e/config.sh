@@ -1,12 +1,13 @@
 #!/bin/bash
-# Bad input to the agent: one clear line on stderr, none with FXT_QUIET=1, and the program runs on, with the same
-# output and exit status. 
+# The agent answers bad input with one clear line on standard error, or with none where FXT_QUIET=1. The
+# program runs on, with the same output and exit status.
 # shellcheck source=lib.sh
 . "${abs_top_srcdir:?}/tests/e2e/lib.sh"
 
 program=(sh -c 'echo out; echo err >&2; exit 3')
 
-# mistake TEXT VARIABLE=VALUE...: what the line has to name, and the environment that is wrong.
+# mistake TEXT VARIABLE=VALUE...: runs a program in this environment, which is wrong; the agent's line has
+# TEXT in it.
 mistake()
 {
 	local text=$1 status quiet
@@ -52,13 +53,13 @@ mistake "$scratch/nowhere.*No such file" "FXT_OUTPUT=$scratch/nowhere/%e.fxt"
 long=$(printf 'x%.0s' {1..5000})
 mistake "FXT_OUTPUT" "FXT_OUTPUT=$scratch/$long"
 
-# Several mistakes are all told at once.
+# The agent reports all of several mistakes at once.
 env LD_PRELOAD="$FXT_AGENT" FXT_CATEGORIES=nonsense FXT_BUFFERING_MODE=ring FXT_THRESHOLD_NS=x true 2>err
 is "three mistakes: lines that name one" 3 "$(grep -c '^fxtagent.*FXT_' err)"
 
 # -- The environment's mistakes ------------------------------------------------------------------------
 
-# An unwritable directory. Root writes everywhere, so it becomes nobody; so does what it executes.
+# A directory cannot be written. Root can write everywhere, so the program runs as nobody.
 mkdir closed && chmod 555 closed
 if test "$(id -u)" != 0; then
 	mistake "closed.*Permission denied" "FXT_OUTPUT=$scratch/closed/%e.fxt"
@@ -87,14 +88,15 @@ test -L link.fxt || fail "symbolic link: it was replaced"
 is "symbolic link: bytes written behind it" 0 "$(stat -c %s elsewhere)"
 valid link.1.fxt
 
-# Nor is a file that is there already.
+# A file that exists is not replaced either.
 echo precious >there.fxt
 env LD_PRELOAD="$FXT_AGENT" FXT_OUTPUT="$scratch/there.fxt" "$apps/sequence" 10 2>err
 is "existing file" precious "$(cat there.fxt)"
 valid there.1.fxt
 is "mode of the trace" 600 "$(stat -c %a there.1.fxt)"
 
-# A limit on the size of files: too small for any trace, and met while it grows. It is in units of 1024 bytes.
+# One limit on the size of files is too small for any trace; the trace meets the other while it grows. The
+# unit is 1024 bytes.
 for limit in 100 2000; do
 	(
 		ulimit -f $limit
@@ -112,7 +114,7 @@ if command -v python3 >/dev/null; then
 	is "file size limit: written and dropped" 400000 $((written + frees + lost))
 fi
 
-# A full file system, where one can be mounted.
+# The file system is full, where one can be mounted.
 mkdir -p small
 if test "$(id -u)" = 0 && mount -t tmpfs -o size=2m none small 2>/dev/null; then
 	env LD_PRELOAD="$FXT_AGENT" FXT_OUTPUT="$scratch/small/trace.fxt" "$apps/sequence" 200000 2>err

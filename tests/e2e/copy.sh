@@ -1,13 +1,14 @@
 #!/bin/bash
-# cp of the file of a running program at random moments, in streaming and in oneshot mode: each copy is valid.
-# FXT_COPIES is how many. A program is copied four times, then there is a new one: files stay small.
+# This script copies the trace of a running program with cp at random moments, in streaming and in oneshot
+# mode. Each copy is valid. FXT_COPIES says how many there are. After four copies a new program is started, so
+# that the files stay small.
 # shellcheck source=lib.sh
 . "${abs_top_srcdir:?}/tests/e2e/lib.sh"
 
 copies=${FXT_COPIES:-40}
 export FXT_QUIET=1 FXT_MAX_SIZE_MB=64 FXT_BUFFER_SIZE_MB=16
 
-# copies_of MODE COUNT CMD...
+# copies_of MODE COUNT CMD...: checks COUNT copies of CMD's trace.
 copies_of()
 {
 	local mode=$1 count=$2 done=0 n
@@ -31,6 +32,6 @@ copies_of()
 
 copies_of streaming $(((copies + 1) / 2)) "$apps/busy"
 copies_of oneshot $(((copies + 1) / 2)) "$apps/busy"
-# Objects that come and go, with what the trace is told of them.
+# These programs also write records about objects that come and go.
 copies_of streaming $(((copies + 3) / 4)) "$apps/owns" forever
 copies_of oneshot $(((copies + 3) / 4)) "$apps/owns" forever

@@ -1,5 +1,6 @@
 #!/bin/bash
-# Counters of what a process holds and has moved.
+# The counters of a trace say what a process holds (memory, threads, descriptors) and how many bytes it has
+# moved.
 # shellcheck source=lib.sh
 . "${abs_top_srcdir:?}/tests/e2e/lib.sh"
 need python3
@@ -21,7 +22,8 @@ for mode in streaming circular; do
 			    if r["type"] == "counter" and r["category"] == "counter":
 			        (argument, value), = r["args"].items()
 			        values[r["name"]].append((r["time"], value, argument))
-			# A sample is in the chunk of whichever thread took it: the file has them in no order of time.
+			# Any thread may take a sample, into its own chunk, so the file does not have them in
+			# the order of time.
 			for samples in values.values():
 			    samples.sort()
 			problems = []
@@ -40,12 +42,13 @@ for mode in streaming circular; do
 			if who == "parent":
 			    if max(v["rss"]) - v["rss"][0] < 64 << 20:
 			        problems.append(f"rss {v['rss']}")
-			    # Freed before the child is made, which has none of it.
+			    # The parent frees this before it makes the child, so the child has none of it.
 			    if not 64 << 20 <= max(v["heap bytes"]) - v["heap bytes"][0] < 65 << 20:
 			        problems.append(f"heap {v['heap bytes']}")
 			    if v["threads"][0] != 1 or max(v["threads"]) != 4:
 			        problems.append(f"threads {v['threads']}")
-			    # And two files and a socket pair, which bytes are moved through.
+			    # The other four of the 14 are two files and a socket pair, through which bytes
+			    # are moved.
 			    if "descriptors" in v and max(v["descriptors"]) - v["descriptors"][0] != 14:
 			        problems.append(f"descriptors {v['descriptors']}")
 			print(*problems, sep="\n", end="")

@@ -1,13 +1,14 @@
 #!/bin/bash
-# Programs that count their own calls find exactly their counts in the trace: see tests/apps/counts.h. Together they make every call
-# that the tables have.
+# Programs that count their own calls (tests/apps/counts.h) find exactly their counts in the trace. Together
+# they make every call that the tables have.
 # shellcheck source=lib.sh
 . "${abs_top_srcdir:?}/tests/e2e/lib.sh"
 need python3
 
-# counted KIND NAME PROGRAM ARGUMENT...: the program's list against the trace's. What it has to say on stderr is its own affair,
-# and the same as without us. $others: calls of other libraries, which are not in its list.
-# $only_made: whatever else is in the trace is not looked at.
+# counted KIND NAME PROGRAM ARGUMENT...: compares the list that the program prints with the calls of its
+# trace, and its standard error with that of a bare run. $others is a pattern of the calls that other
+# libraries make, which its list does not have. If $only_made is set, only calls that its list has are
+# compared.
 others=
 only_made=
 counted()
@@ -37,7 +38,7 @@ counted()
 	sed 's/ .*//' "$name.made" >>made
 }
 
-# The C library allocates too, and what it allocates is no business of the program.
+# The C library allocates too; only what the program itself allocates is compared.
 for threads in 1 4; do
 	counted own "calls.$threads" "$apps/count_calls" all $threads 25
 done
@@ -51,29 +52,30 @@ done
 export FXT_CATEGORIES=pthread
 counted counts locks.4 "$apps/count_calls" locks 4 100000
 
-# What they run is not traced: its calls would be in the way.
+# These run other programs, which are not traced, as their calls would be counted too.
 export FXT_FOLLOW=none
 FXT_CATEGORIES=io counted counts files "$apps/count_files" 10
 FXT_CATEGORIES=io counted counts streams "$apps/count_streams" 10
 FXT_CATEGORIES=net counted counts net "$apps/count_net" 10
-# What a name service does besides is no business of the program.
+# A name service makes further calls, which the program does not count.
 only_made=1
 FXT_CATEGORIES=io,net counted counts databases "$apps/count_databases" 3
 only_made=
 FXT_CATEGORIES=io,log,dl counted counts others "$apps/count_others" 10
 FXT_CATEGORIES=process,time counted counts signals "$apps/count_signals" 3
 FXT_CATEGORIES=malloc counted own pages "$apps/count_pages" 10
-# libgcc's, for each thread that is left by pthread_exit() or cancellation.
+# libgcc makes this call for each thread that is left by pthread_exit() or cancellation.
 others=pthread:pthread_once
 FXT_CATEGORIES=pthread,time counted counts threads "$apps/count_threads" 3
 FXT_CATEGORIES=io,net,time,process,pthread,malloc counted own numbers "$apps/count_numbers" 3
 
-# Paths of random length, in every mode: what the program did is written, dropped, filtered or overwritten, to the event. A buffer
-# of 4 MiB holds a part of it, so oneshot mode drops and circular mode overwrites.
+# The program uses paths of random length. In every mode each of its events is written, dropped, filtered or
+# overwritten. A buffer of 4 MiB holds only a part of them, so oneshot mode drops some and circular mode
+# overwrites some.
 unset FXT_FOLLOW
 export FXT_CATEGORIES=io FXT_BUFFER_SIZE_MB=4
 
-# expected_losses MODE: the only way to lose an event that it has.
+# expected_losses MODE: prints the only way in which this mode loses events.
 expected_losses()
 {
 	case $1 in
@@ -82,7 +84,8 @@ expected_losses()
 	esac
 }
 
-# accounted NAME MODE PROGRAM ARGUMENT...
+# accounted NAME MODE PROGRAM ARGUMENT...: the events that the trace has and those that it counts as lost are
+# all there were.
 accounted()
 {
 	local name=$1 mode=$2 file made written lost status
@@ -116,7 +119,8 @@ for mode in streaming oneshot circular; do
 done
 unset FXT_CATEGORIES FXT_BUFFER_SIZE_MB
 
-# Not counted: what ends a process, or makes another of it (lives.sh, follow.sh, says.sh), and what asks for a password.
+# These are not counted: calls that end a process, execute another program (lives.sh, follow.sh, says.sh) or
+# ask for a password.
 "$abs_top_builddir/tests/list_calls" --events | sort -u >events
 sort -u made | comm -23 events - | grep -vxE 'io:(getpass|getpw|u?lckpwdf|login|logout|logwtmp|klogctl)|log:v?errx?|log:__assert.*|process:(exec.*|fexecve|exit|_exit|quick_exit|abort|daemon)' >uncounted
 is "calls that no program here makes" "" "$(tr '\n' ' ' <uncounted | sed 's/ $//')"

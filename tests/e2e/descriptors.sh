@@ -1,15 +1,18 @@
 #!/bin/bash
-# In a ring that was turned over many times the report names every descriptor that is in use, however long ago it was opened: files, pipes,
-# sockets and the rest, opened, duplicated and closed at random, in a program that ends by itself, is killed, or asks for a snapshot.
+# In a ring that was turned over many times the report names every descriptor that is in use, however long ago
+# it was opened. The program opens, duplicates and closes files, pipes, sockets and the rest at random; then
+# it ends by itself, is killed, or asks for a snapshot.
 # shellcheck source=lib.sh
 . "${abs_top_srcdir:?}/tests/e2e/lib.sh"
 need python3
 
-# named REPORT: the uses of each kind and name of descriptor that the report has, for what is listed in said.
+# This program compares the uses of each descriptor in the report on its standard input with those listed in
+# the file `said`.
 cat >named.py <<'END'
 import json, sys
 
-# What a duplicate of one that is closed is called, where only its kind is known.
+# If only the kind of a descriptor is known, as for the duplicate of a closed one, the report has one of these
+# names.
 KINDS = {"pipe": ["pipe", "(pipe)"], "socketpair": ["socketpair", "(socket)"], "eventfd": ["(eventfd)"],
          "epoll": ["(epoll_create1)", "(epoll)"], "timerfd": ["(timerfd_create)", "(timerfd)"],
          "socket": ["socket (IPv4)", "(socket)"]}
@@ -20,7 +23,7 @@ def is_of(label, kind, name):
         return label in KINDS[kind]
     if kind.endswith("-accepted"):
         return label == "accepted from " + name
-    # Of a long path the end is kept.
+    # The report cuts the beginning of a long path.
     return label == name or (kind == "file" and len(label) > 60 and label.startswith("..") and name.endswith(label[2:]))
 
 
@@ -45,7 +48,7 @@ for ((i = 0; i < ${FXT_ROUNDS:-3}; i++)); do
 	for end in exit kill snapshot; do
 		export FXT_SEED=$((seed + i))
 		rm -rf work trace && mkdir work
-		# It may be killed while the shell waits for it, which is told on standard error.
+		# If the program is killed, the shell says so on standard error.
 		(cd work && traced trace "$apps/descriptors" $((50 + FXT_SEED % 400)) 60000 $end >"$scratch/said") 2>err
 		status=$?
 		is "$end: exit status: $(cat err)" "$(test $end = kill && echo 137 || echo 0)" "$status"
@@ -64,7 +67,8 @@ is "threshold: exit status: $(cat err)" 0 $?
 fxt report "$(only threshold/*.fxt)" >report
 grep -qE '^  \(timerfd_create\) +read ' report || fail "threshold: the timer has no name"
 
-# Threads race for the same numbers: what becomes of which lifetime is not known, but each has one name and at most one begin and end.
+# Threads race for the same numbers. It is not known which lifetime is whose, but each has one name and at
+# most one begin and end.
 export FXT_SEED=$seed
 for mode in streaming oneshot circular; do
 	FXT_BUFFERING_MODE=$mode FXT_BUFFER_SIZE_MB=8 traced "races-$mode" "$apps/descriptor_races" 4 $((2000 + FXT_SEED % 2000)) || fail "races, $mode: exit status $?"

@@ -1,12 +1,14 @@
 #!/bin/bash
-# What a process was in when it became another program, forked in a handler, or ended: tests/apps/ends.c and cut.c.
+# The trace says in which calls a process was when it became another program, forked in a handler, or ended
+# (tests/apps/ends.c, cut.c), and how it ended.
 # shellcheck source=lib.sh
 . "${abs_top_srcdir:?}/tests/e2e/lib.sh"
 need python3
 
 app=$apps/ends
 
-# ended STATUS NAME CMD...: traces go to NAME.
+# ended STATUS NAME CMD...: runs CMD, which ends with STATUS and says nothing; its traces are in the folder
+# NAME.
 ended()
 {
 	local expected=$1 name=$2
@@ -18,8 +20,8 @@ ended()
 	valid "$name"/*.fxt
 }
 
-# with TEXT DIRECTORY: finds the one file of `ends` there whose calls have this text. Its name is in $file, and its calls are
-# in the file `calls`.
+# with TEXT DIRECTORY: finds the one file of `ends` there whose calls have this text. Its name is in $file,
+# and its calls are in the file `calls`.
 with()
 {
 	local each
@@ -37,7 +39,8 @@ with()
 
 # -- Another program -----------------------------------------------------------------------------------
 
-# Nothing goes on: the functions end with the call, which has its arguments, and the one before, which failed, is there once.
+# The functions end with the call that executes, so nothing is open. That call has its arguments, and the one
+# before, which failed, is there once.
 for categories in '#default' '#default,-process'; do
 	FXT_CATEGORIES=$categories ended 4 exec "$app" exec /bin/sh -c 'exit 4'
 	trace calls exec/ends.*.fxt >calls
@@ -55,14 +58,15 @@ ended 0 long "$app" exec /bin/true "$(printf 'a\377b')" "$(head -c 5000 /dev/zer
 is "exec: bytes of long arguments" 1024 "$(trace calls long/ends.*.fxt | sed -n 's/.* argv=//p' | tr -d '\n' | wc -c)"
 is "exec: what is no text" "/bin/true a?b x" "$(trace calls long/ends.*.fxt | sed -n 's/.* argv=\(.*b x\).*/\1/p')"
 
-# In one trace of all nothing of the next program lies within the one before.
+# In a joined trace nothing of the next program lies within the calls of the one before.
 "$FXT" record -q -o all.fxt -- "$app" exec /bin/sh -c 'exit 4' >/dev/null 2>&1
 is "fxt record: exit status" 4 $?
 valid all.fxt
 trace calls all.fxt | awk '$1 == "function:main" { end = $4 } end && $3 > end { after++ } END { print (end && after > 0) }' >found
 is "fxt record: the next program comes behind" 1 "$(cat found)"
 
-# The child of a vfork ends what it was in, and not what its parent does next.
+# When the child of a vfork executes, its own calls end, and those that its parent makes next are not within
+# them.
 ended 0 vfork "$app" vfork
 with 'size=20000 ' vfork
 is "vfork: calls of the child" 1 "$(grep -c '^process:execl .* argv=sh -c exit 3$' calls)"
@@ -88,7 +92,7 @@ done
 
 # -- Ends ----------------------------------------------------------------------------------------------
 
-# ends_of FILE: how its process ended, and how many nanoseconds after the last record of anything else.
+# ends_of FILE: prints how its process ended, and how many nanoseconds after the last other record that was.
 ends_of()
 {
 	fxt dump --json "$1" | python3 -c '
@@ -99,7 +103,8 @@ last = max((r["time"] for r in records if r["type"] in ("complete", "instant") a
 print(*(r["args"]["status"] for r in ends), *(r["time"] - last for r in ends))'
 }
 
-# The end is the last thing there is: after the handlers, after what a process computes without a call.
+# The end is the last record: it comes after the exit handlers, and after what the process computes without a
+# call.
 FXT_CATEGORIES='#default,-function' ended 3 computes "$app" computes 3
 read -r status after <<<"$(ends_of computes/ends.*.fxt)"
 is "returning from main: status" 3 "$status"
@@ -141,7 +146,7 @@ left()
 	rm -f left.fxt
 	exec 3<>hold
 	"$FXT" record -q -o left.fxt "$@" -- "$app" left $count hold >left.out 2>left.err || fail "left $*: exit status $?: $(cat left.err)"
-	# The one that still runs has not got its byte yet, and ends with it.
+	# The child that still runs waits for this byte, and ends when it has it.
 	trace left left.fxt >found
 	echo >&3
 	exec 3>&-
@@ -150,10 +155,10 @@ left()
 		for of in io:file:$count malloc:'heap block':$count pthread:thread:$count io:pipe:1; do
 			echo "${role%:*} ${of%:*} $how ${of##*:}"
 		done
-		# A child stays that of the process, whatever that executes.
+		# A child remains the child of a process that executes another program.
 		echo "${role%:*} process:child ${how/exec/exit} 1"
 	done >expected
-	# One of its pipes is the FIFO.
+	# The FIFO is a pipe too.
 	for of in io:file:$count malloc:'heap block':$count pthread:thread:$count io:pipe:2 process:child:1; do
 		echo "runs ${of%:*} open ${of##*:}"
 	done >>expected
@@ -161,7 +166,7 @@ left()
 	grep -v ' itself ' found | sort >found.sorted
 	same "left, $count of each, $*" told found.sorted
 	valid $ring left.fxt
-	# All else is as it would be without these ends.
+	# A report and a check of the trace say the same as without the ends that fxt record has added.
 	trace unended left.fxt >unended.fxt
 	for file in left unended; do
 		fxt report $file.fxt | sed '1,/ of trace/d' >$file.report
@@ -181,7 +186,8 @@ left ring -m circular -b 4
 
 # -- What is in progress -------------------------------------------------------------------------------
 
-# cut STATUS whole|ring COUNT TIMES exec|exit|signal OPTION...: records `cut` with these options. Each call ends where its program did.
+# cut STATUS whole|ring COUNT TIMES exec|exit|signal OPTION...: records `cut` with these options. Each call
+# ends where its program did.
 cut()
 {
 	local expected=$1 kind=$2 count=$3 times=$4 how=$5 ring=
@@ -201,11 +207,13 @@ cut()
 	"$FXT" merge -q -o again.fxt cut.fxt || fail "$what: the trace cannot be joined again"
 	valid $ring again.fxt
 	is "$what: ends after another join" "$(trace cut cut.fxt | sort)" "$(trace cut again.fxt | sort)"
-	# What was executed is over, and nothing else: a report tells what hung when the process ended.
+	# Only the calls of a program that executed another are over. The report shows the others as in
+	# progress at the end.
 	trace open cut.fxt | sed 's/^[0-9]* //; /^function:/d' | sort >open
 	sed -n 's/^\(exit\|signal\) //p' told >expected
 	same "$what: the report's calls in progress" expected open
-	# What a program left in progress counts as that, although it has an end now.
+	# A call that a program left in progress still counts as that, although fxt record has given it an
+	# end.
 	trace uncut cut.fxt >uncut.fxt
 	"$FXT" check $ring uncut.fxt | grep -o '[0-9]* *calls still open.*' >uncut.check
 	"$FXT" check $ring cut.fxt | grep -o '[0-9]* *calls still open.*' >cut.check
@@ -225,10 +233,11 @@ for times in 0 2; do
 done
 cut 0 ring $count 1 exec -m circular -b 4
 cut 137 ring $count 1 signal -m circular -b 4
-# The calls that execute are not in the trace: what is known is when the next program began.
+# Here the calls that execute are not in the trace, so it is only known when the next program began.
 cut 0 whole $count 2 exit -c '#default,-process'
 
-# What children of a vfork execute, which search for it, their parent does not. What ran untraced is none of theirs either.
+# Children of a vfork that search for their program and execute it end no call of their parent, and none
+# counts as untraced.
 cat >vforks.py <<-'EOF'
 	import os, subprocess, threading
 	ends = os.pipe()
@@ -246,7 +255,8 @@ fxt dump --json vforks.fxt >dump
 is "vforks: what ended the calls of the parent" "io:read signal process:kill signal" "$(grep '"type":"end"' dump | grep -v '"exec"\|"exit"' |
 	sed 's/.*"category":"\([a-z]*\)","name":"\([a-z]*\)".*"ended_by":"\([a-z]*\)".*/\1:\2 \3/' | sort | paste -sd' ')"
 
-# A program that was executed has its report, also where its part is the largest of the run and so comes first.
+# A program that was executed has its report, also if its part is the largest of the run and so comes first in
+# the file.
 mkfifo ready
 cat >execute.sh <<-'EOF'
 	echo $$ >pid
@@ -265,8 +275,9 @@ grep -q ^DEADLOCK report || fail "a deadlock after an exec: the report does not 
 
 # -- Namespaces of process ids -------------------------------------------------------------------------
 
-# Several processes are process 1, each in a namespace of its own, and each has a number of its own in the trace: the one that /proc outside
-# has, or one that no process has. Of so many namespaces in a row the kernel gives some the number of an earlier one.
+# Several processes are process 1, each in a namespace of its own. In the trace each has its own number: the
+# one that it has outside, or one that no process has. There are so many namespaces that the kernel reuses the
+# number of some.
 if unshare -r -p -f --mount-proc true 2>/dev/null; then
 	spaces=12
 	for proc in '' --mount-proc; do
@@ -277,19 +288,20 @@ if unshare -r -p -f --mount-proc true 2>/dev/null; then
 		is "namespaces, '$proc': stderr" "" "$(cat spaces.err)"
 		valid spaces.fxt
 		fxt dump --json spaces.fxt >dump
-		# Of each a parent and a child; the parents know themselves as process 1.
+		# Each namespace has a parent and a child; the parent is its process 1.
 		is "namespaces, '$proc': processes" $((2 * spaces)) "$(grep '"type":"process"' dump | grep '"name":"ends"' |
 			sed 's/.*"id":\([0-9]*\).*/\1/' | sort -u | wc -l)"
 		is "namespaces, '$proc': processes 1" $spaces "$(grep '"type":"process"' dump | grep '"name":"ends"' | grep -c '"pid":1[,}]')"
 		is "namespaces, '$proc': threads in which they called" $((2 * spaces)) \
 			"$(trace calls spaces.fxt | awk '$1 == "function:allocate" || / size=20001 / { print $2 }' | sort -u | wc -l)"
 	done
-	# What is executed there is traced, under another number than its parent knows.
+	# A program that is executed there is traced, under another number than its parent knows.
 	"$FXT" record -o spaces.fxt -- unshare -r -p -f --mount-proc "$app" vfork >/dev/null 2>spaces.err
 	is "namespaces: what ran untraced" 0 "$(grep -c untraced spaces.err)"
 	is "namespaces: programs" "ends sh unshare" "$(fxt dump --json spaces.fxt | sed -n 's/.*"type":"process",.*"name":"\([a-z]*\)".*/\1/p' |
 		sort -u | paste -sd' ')"
-	# A lock that a thread has itself is its own there too: glibc knows threads by their ids in the namespace.
+	# glibc stores thread ids of the namespace in its locks; the agent still sees whether a lock is the
+	# thread's own.
 	for proc in '' 'unshare -r -p -f'; do
 		"$FXT" record -q -o locks.fxt -- $proc "$abs_top_builddir/tests/apps/host_locks" >/dev/null || fail "host_locks, '$proc': exit status $?"
 		fxt dump locks.fxt | grep -c ' agent:contended' >>contended

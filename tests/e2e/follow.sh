@@ -1,6 +1,6 @@
 #!/bin/bash
-# Tracing follows a process into its children, whichever way they are made and whatever environment they are handed; and the
-# program notices nothing of that: output and exit status are those of the bare run.
+# Tracing follows a process into its children, in whichever way they are made and whatever environment they
+# are given. The program notices nothing of that: its output and exit status are those of the bare run.
 # shellcheck source=lib.sh
 . "${abs_top_srcdir:?}/tests/e2e/lib.sh"
 need python3
@@ -8,7 +8,7 @@ need python3
 exec_app=$apps/follow_exec
 fork_app=$apps/follow_fork
 
-# followed NAME CMD...: bare and traced; traces go to NAME.
+# followed NAME CMD...: compares a bare run with a traced one, of which the traces are in the folder NAME.
 followed()
 {
 	local name=$1 status
@@ -24,7 +24,7 @@ followed()
 	valid "$name"/*.fxt
 }
 
-# calls FILE...: as trace.py has them, each file read once.
+# calls FILE...: prints what `trace.py calls` does. Each file is read only once.
 calls()
 {
 	local file known
@@ -37,13 +37,13 @@ calls()
 	done
 }
 
-# open_in FILE...: what is in progress in the end.
+# open_in FILE...: prints the calls that are in progress at the end.
 open_in()
 {
 	calls "$@" | awk '$4 == "open" { print $1 }'
 }
 
-# sized SIZE FILE...: how many blocks of this size were allocated.
+# sized SIZE FILE...: prints how many blocks of this size were allocated.
 sized()
 {
 	local size=$1
@@ -51,7 +51,7 @@ sized()
 	calls "$@" | grep -c "^malloc:malloc .* size=$size "
 }
 
-# blocks SIZE DIRECTORY: for each file that has any, how many blocks of this size.
+# blocks SIZE DIRECTORY: prints how many blocks of this size each file has that has any.
 blocks()
 {
 	local file count
@@ -89,7 +89,7 @@ calls posix_spawn/*.fxt | grep -q '^process:posix_spawn .* pid=[0-9]* path=/' ||
 	fail "posix_spawn: no pid and path"
 calls posix_spawn/*.fxt | grep -q '^process:waitpid .* wstatus=1024 ' || fail "waitpid: no status"
 
-# Large environments, and a stack that has no room for one.
+# The environment is large, or the stack has no room for one.
 followed large "$exec_app" large
 silent large
 is "large: blocks of what was run" "7 " "$(blocks 20001 large)"
@@ -123,24 +123,24 @@ if command -v "${CC%% *}" >/dev/null; then
 	$CC -shared -fPIC -o other.so other.c || fail "other.so cannot be built"
 	other=$scratch/other.so
 
-	# Ours is put in front of what the program gives its child.
+	# The agent is put in front of the LD_PRELOAD that the program gives its child.
 	mkdir -p others none
 	env LD_PRELOAD="$FXT_AGENT" FXT_OUTPUT="$scratch/others/%e.%p.fxt" "$exec_app" execve "LD_PRELOAD=$other" >out
 	is "LD_PRELOAD of a child" "other: $FXT_AGENT:$other" "$(grep '^other' out)"
 	is "LD_PRELOAD of a child: blocks" "7 " "$(blocks 20001 others)"
 
-	# One that has ours is left alone.
+	# A list that has the agent is left alone.
 	env LD_PRELOAD="$FXT_AGENT" FXT_OUTPUT="$scratch/others/%e.%p.fxt" "$exec_app" execve \
 		"LD_PRELOAD=$other $FXT_AGENT" >out
 	is "LD_PRELOAD that has ours" "other: $other $FXT_AGENT" "$(grep '^other' out)"
 
-	# Taken out, it disturbs no other: neither their order nor what stands between them.
+	# When the agent is taken out of the list, the order of the others and their separators remain.
 	for list in "$FXT_AGENT:$other" "$other $FXT_AGENT" "$other:$FXT_AGENT:$other" "$FXT_AGENT $other $other"; do
 		rest=${list/#$FXT_AGENT?}
 		rest=${rest/?$FXT_AGENT}
 		env LD_PRELOAD="$list" FXT_FOLLOW=none FXT_OUTPUT="$scratch/none/%e.%p.fxt" \
 			sh -c '"$@"; exit 0' sh "$exec_app" leaf >out
-		# The first line is of the shell itself, and of before or after us.
+		# The first line is of the shell itself, before or after the agent has changed the list.
 		is "FXT_FOLLOW=none with '$list'" "other: $rest" "$(grep '^other' out | tail -n 1)"
 		is "FXT_FOLLOW=none with '$list': traces" 1 "$(ls none | wc -l)"
 		rm -f none/*
@@ -149,7 +149,7 @@ fi
 
 # -- FXT_FOLLOW ----------------------------------------------------------------------------------------
 
-# programs DIRECTORY: of which there are traces.
+# programs DIRECTORY: prints the programs of which there are traces, each with the number of its files.
 programs()
 {
 	find "$1" -name '*.fxt' -printf '%f\n' | sed 's/\(\.[0-9]*\)*\.fxt$//' | sort | uniq -c | awk '{ print $2 ":" $1 }' | tr '\n' ' '
@@ -157,7 +157,8 @@ programs()
 
 run_both="'$exec_app' execve; '$fork_app' leaf; true"
 
-# A shell may fork for each of its commands or become the last: files appear only for those that allocate as themselves.
+# A shell may fork for each of its commands or become the last: files appear only for those that allocate as
+# themselves.
 FXT_FOLLOW=none followed follow.none sh -c "$run_both"
 is "FXT_FOLLOW=none: programs" "sh:1 " "$(programs follow.none)"
 traced follow.env env FXT_FOLLOW=none "$exec_app" leaf >/dev/null
@@ -205,7 +206,7 @@ for how in fork _Fork SYS_fork SYS_clone SYS_clone3 clone; do
 	is "$how: blocks of the parent" "30 " "$(blocks 20000 $how)"
 	is "$how: blocks of the children" "10 10 " "$(blocks 20001 $how)"
 	case $how in SYS_*) continue ;; esac
-	# Told once, by the parent, with the child's process id.
+	# The call is recorded once, by the parent, with the child's process id.
 	calls $how/*.fxt | grep "^process:$how " >found
 	is "$how: times it is there" 2 "$(grep -c . found)"
 	sed -n 's/.* ret=\([0-9]*\).*/\1/p' found | sort >made
@@ -214,7 +215,7 @@ for how in fork _Fork SYS_fork SYS_clone SYS_clone3 clone; do
 	done | sort >children
 	same_some "$how: process ids" made children
 done
-# What its parent was in is not a clone's.
+# The calls in which a parent was are not those of its clone.
 is "clone: in progress in the end" "" "$(open_in clone/*.fxt)"
 
 for how in double daemon; do
@@ -228,7 +229,7 @@ done
 
 # -- In the same memory --------------------------------------------------------------------------------
 
-# parent NAME: checks what is in its file.
+# parent NAME: checks the parent's file.
 parent()
 {
 	local file
@@ -239,7 +240,7 @@ parent()
 	is "$1: waits" 5 "$(calls "$file" | grep -c '^process:waitpid ')"
 	is "$1: execs" 5 "$(calls "$file" | grep -c '^process:execve ')"
 	is "$1: threads in the parent's file" 1 "$(calls "$file" | awk '{ print $2 }' | sort -u | wc -l)"
-	# Calls in progress nest as they did: none is within the exec that was over.
+	# No call of the parent is within an execve that the child has made.
 	calls "$file" | awk '$1 == "process:execve" { end = $4 }
 		$1 == "process:waitpid" && $3 <= end { print "a wait within an exec" }' >wrong
 	is "$1: nesting" "" "$(cat wrong)"
@@ -252,7 +253,7 @@ for how in vfork clone-vfork; do
 	is "$how: blocks of the children" "10 10 10 10 10 " "$(blocks 20001 $how)"
 	parent $how
 done
-# The first call of a thread may be a vfork's child's: it makes no state of its own for it.
+# The first call of a thread may be made by a vfork's child, which makes no thread state of its own for it.
 FXT_CATEGORIES=process followed vfork.process "$fork_app" vfork
 is "vfork, processes alone: open in the end" "" "$(open_in vfork.process/*.fxt)"
 followed vfork-fails "$fork_app" vfork-fails
@@ -261,7 +262,7 @@ is "vfork-fails: files" 1 "$(ls vfork-fails | wc -l)"
 parent vfork-fails
 is "vfork-fails: errors" 5 "$(calls vfork-fails/*.fxt | grep -c '^process:execve .*pathname=/nonexistent ret=-1 errno=2')"
 
-# Two that share a thread's storage: neither records, and that is said.
+# Two tasks that share a thread's storage do not record, and the agent says so.
 followed shares "$fork_app" shares
 is "shares: lines of the agent" 1 "$(grep -c '^fxtagent.*CLONE_SETTLS' shares.err)"
 is "shares: blocks before" "20 " "$(blocks 20000 shares)"
@@ -272,6 +273,6 @@ followed shares-refused "$fork_app" shares-refused
 silent shares-refused
 is "shares-refused: blocks" "20 " "$(blocks 20000 shares-refused)"
 
-# What a program was in when it ran another in its place is over; what that is in when it is killed is not.
+# The calls of a program that executed another are over; those of the other, which is killed, are not.
 "$FXT" record -q -o exec.fxt -- sh -c 'exec sh -c "kill -9 \$\$"' >/dev/null 2>&1
 is "after an exec: in progress" kill "$(trace open exec.fxt | sed 's/.*://' | sort -u | tr '\n' ' ' | sed 's/ $//')"

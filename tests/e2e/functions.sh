@@ -1,13 +1,14 @@
 #!/bin/bash
-# More instrumented functions than there are string indices, and than the agent's table has places: all calls are there, and those of all
-# functions in the table have their names.
+# A program has more instrumented functions than there are string indices, and more than the agent's table has
+# places. All calls are in the trace, and those of the functions in the table have their names.
 # shellcheck source=lib.sh
 . "${abs_top_srcdir:?}/tests/e2e/lib.sh"
 need python3
 
 places=131072
 
-# called NAME FILE: what the trace and the report say of each function.
+# called NAME FILE: writes how often each function was called, to NAME.found as the trace says and to
+# NAME.reported as the report does.
 called()
 {
 	valid "$2"
@@ -19,7 +20,7 @@ for call in json.load(sys.stdin)["calls"]:
         print("function:%s %d" % (call["name"], call["count"]))' | LC_ALL=C sort >"$1.reported"
 }
 
-# run NAME FUNCTIONS CALLS
+# run NAME FUNCTIONS CALLS: traces a program with so many functions and calls; NAME.said has what it did.
 run()
 {
 	FXT_CATEGORIES=function traced "$1" "$apps/many_functions" "$2" "$3" >"$1.said" 2>err || fail "$1: exit status $?"
@@ -34,12 +35,12 @@ FXT_BUFFERING_MODE=streaming run indices $functions $calls
 same_some "more than indices: counts of each" indices.said indices.found
 same_some "more than indices: the report's" indices.said indices.reported
 
-# In a ring each chunk says by itself what its indices are.
+# In a ring each chunk has the names for its own indices.
 FXT_BUFFERING_MODE=circular FXT_BUFFER_SIZE_MB=1 run ring $functions $calls
 is "ring: names that no function has" "" "$(cut -d' ' -f1 ring.found | grep -vxF -f <(cut -d' ' -f1 ring.said))"
 test "$(wc -l <ring.found)" -gt 1000 || fail "ring: only $(wc -l <ring.found) functions are left in 1 MiB"
 
-# Those without a place are functions, and none has another's name.
+# A function without a place is called `function`, and none has another's name.
 functions=$((places + 1 + $(random_below 8000)))
 FXT_BUFFERING_MODE=streaming run places $functions 1000
 sort -V places.said | head -n $places | LC_ALL=C sort >places.named
@@ -47,8 +48,8 @@ rest=$(sort -V places.said | tail -n +$((places + 1)) | awk '{ sum += $2 } END {
 grep -v '^function:function ' places.found | cmp -s places.named - || fail "more than places: counts of those that have one"
 is "more than places: calls of the others" "function:function $rest" "$(grep '^function:function ' places.found)"
 
-# Where address space is limited the table is smaller, or there is none, and the symbols cannot be read: the program does the same, no call is
-# missing, and none has another's name.
+# Where address space is limited, the table is smaller or missing, and the symbols cannot be read. The program
+# still does the same, no call is missing, and none has another's name.
 functions=$((5000 + $(random_below 30000)))
 for ((limit = 12000 + $(random_below 300); limit < 30000; limit += (limit < 17000 ? 300 : 2000) + $(random_below 300))); do
 	(

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Traces that are made to cost more than they are long: what fxt takes for them is bounded, in memory and in work (processor time, some
-# twenty times what it takes).
+# Traces that are made to cost more than they are long: what fxt takes for them is bounded, in memory and in
+# work (processor time, some twenty times what it takes).
 # shellcheck source=lib.sh
 . "${abs_top_srcdir:?}/tests/e2e/lib.sh"
 need python3
@@ -37,7 +37,8 @@ for kind in $($make list); do
 	done <<<"$commands"
 done
 
-# An ordinary trace of any length takes what its threads and open calls take, and the room for the file. The file is mapped.
+# An ordinary trace of any length takes what its threads and open calls take, and the room for the file. The
+# file is mapped.
 bytes=$((90000000 + seed % 1000 * 10000))
 $make long $bytes "$seed" >long.fxt
 for command in check "check --json" "merge -q -o merged.fxt"; do

@@ -1,7 +1,9 @@
-# What the hosts_*.sh scripts share: a program in a hostile condition behaves traced as it does bare, and its trace is valid and
-# holds all of its marks (tests/apps/host.h). Sourced first. docs/hosts.md says which condition is proved where.
+# What the hosts_*.sh scripts share: a program in a hostile condition behaves traced as it does bare, and its
+# trace is valid and holds all of its marks (tests/apps/host.h). Sourced first. docs/hosts.md says which
+# condition is proved where.
 #
-# MODES is in which modes, EXPECT the lines the agent may say (an extended regular expression; none by default).
+# MODES is in which modes, EXPECT the lines the agent may say (an extended regular expression; none by
+# default).
 . "${abs_top_srcdir:?}/tests/e2e/lib.sh"
 need python3
 
@@ -11,7 +13,8 @@ LIMIT_S=60
 unset FXT_BUFFERING_MODE
 export FXT_BUFFER_SIZE_MB=16
 
-# numbers FILE...: "WRITTEN DROPPED OVERWRITTEN EVENTS": marks in the traces, and what they say is missing of any call.
+# numbers FILE...: "WRITTEN DROPPED OVERWRITTEN EVENTS": marks in the traces, and what they say is missing of
+# any call.
 numbers()
 {
 	local file
@@ -42,8 +45,8 @@ quietly()
 	test ! -s "$1.unexpected" || fail "$1: the agent said: $(head -n 3 "$1.unexpected")"
 }
 
-# host NAME CMD...: CMD bare and in each of MODES: same output, status and stderr; valid traces; all marks in them.
-# Leaves the traces in NAME.MODE and what they hold in the variables written, dropped and overwritten.
+# host NAME CMD...: CMD bare and in each of MODES: same output, status and stderr; valid traces; all marks in
+# them. Leaves the traces in NAME.MODE and what they hold in the variables written, dropped and overwritten.
 host()
 {
 	local name=$1 status mode made log traced_status

@@ -49,7 +49,8 @@ for library in jemalloc tcmalloc; do
 	heap $library 0 3002
 done
 
-# The agent starts within an allocator's lock, and more libraries are loaded than anybody counts on. compiled OUTPUT FLAGS...
+# The agent starts within an allocator's lock, and more libraries are loaded than anybody counts on. compiled
+# OUTPUT FLAGS...
 RANDOM=$seed
 compiled()
 {
@@ -79,7 +80,8 @@ $CC -D_GNU_SOURCE -I "$abs_top_srcdir" -pthread -shared -fPIC -DLIBRARY "$handle
 host handlers ./handlers
 complete handlers
 
-# Valgrind puts its own functions into the place of the C library's, and takes a look at the word in front of a block for a fault.
+# Valgrind puts its own functions into the place of the C library's, and takes a look at the word in front of
+# a block for a fault.
 if command -v valgrind >/dev/null; then
 	MODES=streaming host valgrind valgrind -q --error-exitcode=9 "$apps/host_malloc"
 	grep -q "^marks" valgrind.bare || fail "valgrind: the program does not run"
@@ -101,7 +103,8 @@ $CC -w -fno-builtin -fno-tree-loop-distribute-patterns -D_GNU_SOURCE -rdynamic -
 FXT_CATEGORIES='#default,sched' host names_program ./names_program
 complete names_program
 
-# A library that fakes the time, before the agent and behind it: the program sees the faked time, and the trace has the real one.
+# A library that fakes the time, before the agent and behind it: the program sees the faked time, and the
+# trace has the real one.
 faketime=$(ls /usr/lib/*/faketime/libfaketime.so.1 2>/dev/null | head -n 1)
 boot_ns()
 {
@@ -126,7 +129,8 @@ else
 fi
 
 # -- Sanitizers ----------------------------------------------------------------------------------------
-# sanitized NAME [ARGUMENT]: bare and under fxt record: the same output, status and findings; all marks in the trace.
+# sanitized NAME [ARGUMENT]: bare and under fxt record: the same output, status and findings; all marks in the
+# trace.
 sanitized()
 {
 	local name=$1 status traced_status

@@ -1,5 +1,6 @@
 #!/bin/bash
-# Hostile conditions: limits, full and read-only file systems, memory that is not to be dumped. See hosts_lib.sh.
+# Hostile conditions: limits, full and read-only file systems, memory that is not to be dumped. See
+# hosts_lib.sh.
 # shellcheck source=hosts_lib.sh
 . "${abs_top_srcdir:?}/tests/e2e/hosts_lib.sh"
 
@@ -22,7 +23,8 @@ limited()
 EXPECT=$cannot_grow host fsize.exit "$apps/host_limits" 10 fsize 1
 EXPECT=$cannot_grow MODES=streaming host fsize "$apps/host_limits" 100000 fsize 600
 lossy fsize
-# Those that have their full size from the start; and those that cannot have it: a ring goes round in what it has, and says so.
+# Those that have their full size from the start; and those that cannot have it: a ring goes round in what it
+# has, and says so.
 MODES="oneshot circular" host fsize.fixed "$apps/host_limits" 50000 fsize 600
 EXPECT=$cannot_grow MODES=oneshot limited fsize.oneshot "ulimit -f 600" "$apps/host_limits" 50000
 lossy fsize.oneshot

@@ -1,5 +1,6 @@
 #!/bin/bash
-# Hostile conditions: how a process starts, forks, is moved, loses descriptors, is forbidden calls. See hosts_lib.sh.
+# Hostile conditions: how a process starts, forks, is moved, loses descriptors, is forbidden calls. See
+# hosts_lib.sh.
 # shellcheck source=hosts_lib.sh
 . "${abs_top_srcdir:?}/tests/e2e/hosts_lib.sh"
 
@@ -54,7 +55,8 @@ else
 fi
 
 # -- Messages -----------------------------------------------------------------------------------------
-# The trace is full, which the agent would say. Where standard error is a pipe it does, and is not killed for it.
+# The trace is full, which the agent would say. Where standard error is a pipe it does, and is not killed for
+# it.
 export FXT_BUFFER_SIZE_MB=1 FXT_MAX_SIZE_MB=1
 MODES="streaming oneshot" host stderr.data "$apps/host_stderr" data 30000
 lossy stderr.data
@@ -83,7 +85,8 @@ for way in range from loop dup2 raw; do
 done
 host fds.list "$apps/host_fds" list 10
 complete fds.list
-# The trace's number against a closed one, above the program's limit and below it; with the category of most of these calls, and without.
+# The trace's number against a closed one, above the program's limit and below it; with the category of most
+# of these calls, and without.
 for limit in 1024 8192; do
 	host "fds.number.$limit" "$apps/host_number" 3 $limit
 	complete "fds.number.$limit"
@@ -96,7 +99,8 @@ done
 test "$(grep -c ' errno=9$' refused)" -ge 60 || fail "fds.number: recorded: $(wc -l <refused)"
 is "fds.number: recorded as others" 0 "$(grep -vc ' errno=9$' refused)"
 MODES=circular host fds.threads "$apps/host_fds" threads 10
-# Which files are opened beside other threads is chance; by whom is not: a task that has closed all of a table of its own.
+# Which files are opened beside other threads is chance; by whom is not: a task that has closed all of a table
+# of its own.
 if strace -o /dev/null true 2>/dev/null; then
 	FXT_FOLLOW=none FXT_OUTPUT="$scratch/beside.fxt" strace -f -qq -o calls -e trace=clone3,clone,close_range,openat,exit \
 		-E LD_PRELOAD="$FXT_AGENT" "$apps/host_fds" threads 10 >/dev/null || fail "fds.threads: exit status $? beside strace"

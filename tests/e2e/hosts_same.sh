@@ -1,15 +1,16 @@
 #!/bin/bash
-# Every program in tests/apps that ends by itself, bare and traced: same output, standard error and exit status, and each of its
-# processes has the same descriptors, signal mask, pending signals, handlers, alternate stack, limits, umask, directory and
-# errno when it begins and when it ends. libhost_witness.so, preloaded in both runs, writes that down.
+# Every program in tests/apps that ends by itself, bare and traced: same output, standard error and exit
+# status, and each of its processes has the same descriptors, signal mask, pending signals, handlers,
+# alternate stack, limits, umask, directory and errno when it begins and when it ends. libhost_witness.so,
+# preloaded in both runs, writes that down.
 # shellcheck source=hosts_lib.sh
 . "${abs_top_srcdir:?}/tests/e2e/hosts_lib.sh"
 
 witness=$apps/libhost_witness.so
 plugin=$apps/libhost_plugin.so
 
-# What each is called with: a line for a run. (How often `count_calls all` waits is up to the scheduler: counts.sh has it.)
-# Those that end by a signal, or are killed, have no line when they end.
+# What each is called with: a line for a run. (How often `count_calls all` waits is up to the scheduler:
+# counts.sh has it.) Those that end by a signal, or are killed, have no line when they end.
 runs='
 allocator
 awaits 5
@@ -146,8 +147,9 @@ threads cancel
 threads running
 throws
 '
-# What cannot be compared: what never ends, its own process id, ports that the kernel chooses, what the agent has mapped, how long calls took, how
-# often threads waited, how far they came, who needs others that run, how many instructions a call has.
+# What cannot be compared: what never ends, its own process id, ports that the kernel chooses, what the agent
+# has mapped, how long calls took, how often threads waited, how far they came, who needs others that run, how
+# many instructions a call has.
 exempt='alone count_threads deadlock descriptor_races descriptors holds host_maps listens owns progress scribble signalled slow stepped'
 
 ulimit -c 0

@@ -35,8 +35,8 @@ for way in exits-alone exits quick_exits _exits aborts other-exits outlived; do
 	host $way "$apps/host_threads" $way
 done
 unset FXT_QUIET FXT_MAX_SIZE_MB
-# The call by which tracing begins, from a library's constructor, is recorded as well: tests/apps/host.h maps a number there, and later
-# another in the program.
+# The call by which tracing begins, from a library's constructor, is recorded as well: tests/apps/host.h maps
+# a number there, and later another in the program.
 fxt dump _exits.streaming/host_threads.*.fxt >dump
 is "the first call" 2 "$(grep -c 'malloc:mmap .* length=8 prot=3 flags=33 ' dump)"
 
@@ -47,19 +47,21 @@ for mode in $MODES; do
 	grep -q ': cancelled 1, cleaned up 1' cancel.$mode.out || fail "cancel, $mode: nothing was cancelled"
 	is "cancel, $mode: not cancelled or not cleaned up" "" "$(grep ': cancelled' cancel.$mode.out | grep -v 'cancelled 1, cleaned up 1')"
 done
-# Every time limit, clock, kind and protocol of locks, semaphores, conditions and joins, and a cancellation pending in each.
+# Every time limit, clock, kind and protocol of locks, semaphores, conditions and joins, and a cancellation
+# pending in each.
 for program in host_locks host_cancel_locks; do
 	MODES=streaming host $program "$apps/$program"
 	complete $program
 done
-# How many calls fit between two jumps is up to the machine. The record that a jump leaves behind is counted as dropped.
+# How many calls fit between two jumps is up to the machine. The record that a jump leaves behind is counted
+# as dropped.
 EXPECT=' is full at ' FXT_BUFFER_SIZE_MB=32 host jumps "$apps/host_control" jumps 300
 lossy jumps
 export FXT_BUFFER_SIZE_MB=16
 host coroutines "$apps/host_control" coroutines
 complete coroutines
-# One of a thread with a small stack is none of its frames: what it is in is over when it returns from it, after all that is called
-# between its turns.
+# One of a thread with a small stack is none of its frames: what it is in is over when it returns from it,
+# after all that is called between its turns.
 traced small "$apps/coroutines" $((64 + 16 * $(random_below 20))) || fail "coroutines: exit status $?"
 file=$(only small/*.fxt) && valid "$file" && trace calls "$file" >calls
 is "coroutine: what ends when" "$(for i in 1 2; do echo between between between between between within; done | tr '\n' ' ')" \

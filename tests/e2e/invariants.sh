@@ -1,5 +1,6 @@
 #!/bin/bash
-# What a program can notice of its surroundings is the same bare and traced: tests/apps/invariants.c prints it.
+# What a program can notice of its surroundings is the same bare and traced: tests/apps/invariants.c prints
+# it.
 # shellcheck source=lib.sh
 . "${abs_top_srcdir:?}/tests/e2e/lib.sh"
 
@@ -32,7 +33,8 @@ for mode in oneshot circular; do
 	compare $mode
 done
 
-# Times are the kernel's: each call of two processes lies between what they read from the clock before and after it, to a microsecond.
+# Times are the kernel's: each call of two processes lies between what they read from the clock before and
+# after it, to a microsecond.
 rm -rf clocks
 FXT_SEED=$seed traced clocks "$apps/clocks" 1 || fail "clocks: exit status $?"
 for file in clocks/*.fxt; do

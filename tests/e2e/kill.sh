@@ -1,6 +1,6 @@
 #!/bin/bash
-# kill -9 at random moments of a busy program of four threads: each file is valid, and ends with the calls that were
-# open. FXT_KILLS is how many.
+# kill -9 at random moments of a busy program of four threads: each file is valid, and ends with the calls
+# that were open. FXT_KILLS is how many.
 # shellcheck source=lib.sh
 . "${abs_top_srcdir:?}/tests/e2e/lib.sh"
 need python3

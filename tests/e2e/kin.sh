@@ -1,6 +1,7 @@
 #!/bin/bash
-# Arrows between processes and lifetimes of children: a program that makes and awaits them in every way finds exactly those in the trace
-# that `fxt record` joins of all of them; without it, what forked processes know of each other.
+# Arrows between processes and lifetimes of children: a program that makes and awaits them in every way finds
+# exactly those in the trace that `fxt record` joins of all of them; without it, what forked processes know of
+# each other.
 # shellcheck source=lib.sh
 . "${abs_top_srcdir:?}/tests/e2e/lib.sh"
 need python3

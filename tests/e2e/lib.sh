@@ -1,9 +1,10 @@
-# The end-to-end scripts source this file first; it has what they share. A script prints what failed and why, goes on, and
-# fails in the end. It works in $scratch, which is gone afterwards. The last line that a script prints says how much it did.
+# The end-to-end scripts source this file first; it has what they share. A script prints what failed and why,
+# goes on, and fails in the end. It works in $scratch, which is gone afterwards. The last line that a script
+# prints says how much it did.
 #
-# FXT_FULL=1 makes the long versions. FXT_ORACLE names a second checker, which every trace has to pass. The random arguments
-# of the traced programs follow from FXT_SEED (tests/apps/random.h); with the seed that a script printed, it makes the same
-# calls again.
+# FXT_FULL=1 makes the long versions. FXT_ORACLE names a second checker, which every trace has to pass. The
+# random arguments of the traced programs follow from FXT_SEED (tests/apps/random.h); with the seed that a
+# script printed, it makes the same calls again.
 
 set -u
 export LC_ALL=C
@@ -20,8 +21,8 @@ export FXT_SEED=$seed
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/fxt-e2e.XXXXXX") || exit 99
 cd "$scratch" || exit 99
 
-# This file has a line for each comparison, trace and failure. A variable would not do: much of what is counted happens
-# in a pipeline or in $(...), where the shell is another process.
+# This file has a line for each comparison, trace and failure. A variable would not do: much of what is
+# counted happens in a pipeline or in $(...), where the shell is another process.
 tally=$scratch.tally
 : >"$tally"
 
@@ -108,7 +109,8 @@ bare()
 	env LD_PRELOAD= FXT_OUTPUT= "$@"
 }
 
-# start_traced DIRECTORY CMD...: in the background, as process $background; returns when CMD has said its first line.
+# start_traced DIRECTORY CMD...: in the background, as process $background; returns when CMD has said its
+# first line.
 start_traced()
 {
 	local directory=$scratch/$1
@@ -164,8 +166,8 @@ valid()
 	fi
 }
 
-# fxt dump|report ARGUMENT...: prints what the tool prints, and fails when that fails. So its output is not to be piped to a
-# reader that stops early, such as grep -q.
+# fxt dump|report ARGUMENT...: prints what the tool prints, and fails when that fails. So its output is not to
+# be piped to a reader that stops early, such as grep -q.
 fxt()
 {
 	local status
@@ -191,8 +193,9 @@ same()
 	fi
 }
 
-# same_some WHAT EXPECTED FOUND: these two files are the same, and there is something in them. It is for files of which
-# neither is known beforehand, such as what a program says and what its trace has: two empty ones would prove nothing.
+# same_some WHAT EXPECTED FOUND: these two files are the same, and there is something in them. It is for files
+# of which neither is known beforehand, such as what a program says and what its trace has: two empty ones
+# would prove nothing.
 same_some()
 {
 	test -s "$2" || fail "$1: nothing is expected, so nothing is compared"

@@ -1,5 +1,6 @@
 #!/bin/bash
-# Lifetimes of descriptors and connections: programs that know what they opened, closed and left find exactly that in their traces.
+# Lifetimes of descriptors and connections: programs that know what they opened, closed and left find exactly
+# that in their traces.
 # shellcheck source=lib.sh
 . "${abs_top_srcdir:?}/tests/e2e/lib.sh"
 need python3
@@ -93,7 +94,8 @@ is "threads" "$((4 * 500 * 5))" "$(wc -l <found)"
 is "threads: left" 0 "$(grep -c left found)"
 is "threads: file open" "$((4 * 500))" "$(grep -c ' io:file open one 0/0$' found)"
 
-# A ring that is turned over many times has begins where their ends are, and keeps those of what is open alone.
+# A ring that is turned over many times has begins where their ends are, and keeps those of what is open
+# alone.
 ring=--ring
 FXT_BUFFERING_MODE=circular FXT_BUFFER_SIZE_MB=1 lives threads 1500
 fxt dump "$(only trace/*.fxt)" >dump

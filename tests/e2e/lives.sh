@@ -1,6 +1,6 @@
 #!/bin/bash
-# The ways in which processes and threads begin and end: the trace stays valid, small where it should be, and says what
-# happened.
+# The ways in which processes and threads begin and end: the trace stays valid, small where it should be, and
+# says what happened.
 # shellcheck source=lib.sh
 . "${abs_top_srcdir:?}/tests/e2e/lib.sh"
 need python3
@@ -69,7 +69,8 @@ rm -rf forks
 
 # -- Jumps ---------------------------------------------------------------------------------------------
 
-# What was left is closed when it is noticed, and what comes after stands where it belongs: nothing is open in the end.
+# What was left is closed when it is noticed, and what comes after stands where it belongs: nothing is open in
+# the end.
 for kind in read functions; do
 	lived 0 jumps.$kind "$apps/jumps" $kind
 	file=$(only jumps.$kind/*.fxt) || continue
@@ -83,15 +84,16 @@ file=$(only jumps.functions/*.fxt) && is "longjmp out of functions: calls of dig
 file=$(only jumps.read/*.fxt) && is "longjmp out of read: reads that returned" 5 \
 	"$(trace calls "$file" | grep -c '^io:read .*ret=1$')"
 
-# Viewers nest 512 slices at most. What is deeper is counted, and those above it end when they did: each of them
-# holds what its own level allocated at its end.
+# Viewers nest 512 slices at most. What is deeper is counted, and those above it end when they did: each of
+# them holds what its own level allocated at its end.
 lived 0 deep "$apps/jumps" deep 700
 file=$(only deep/*.fxt) && {
 	trace calls "$file" >calls
 	shown=$(grep -c '^function:recurse ' calls)
 	is "deep: calls of recurse, shown and dropped" 700 $((shown + $(trace lost "$file" | sed -n 's/^dropped //p')))
 	test "$shown" -ge 400 || fail "deep: only $shown are shown"
-	# In the order of their starts the n-th has level 700 - n: its block is allocated within it, and ends it.
+	# In the order of their starts the n-th has level 700 - n: its block is allocated within it, and ends
+	# it.
 	awk '$1 == "function:recurse" { end[n++] = $4 }
 		$1 == "malloc:malloc" && / size=20[0-9][0-9][0-9] / {
 			match($0, / size=20[0-9]+/)

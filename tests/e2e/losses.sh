@@ -1,12 +1,12 @@
 #!/bin/bash
-# What is not in a trace is counted in it, by cause: with each cause there is, attempted = written + overwritten + dropped + filtered,
-# and attempted is what the program did.
+# What is not in a trace is counted in it, by cause: with each cause there is, attempted = written +
+# overwritten + dropped + filtered, and attempted is what the program did.
 # shellcheck source=lib.sh
 . "${abs_top_srcdir:?}/tests/e2e/lib.sh"
 need python3
 
-# judge NAME MADE CAUSE FILE: so many calls, of which some are missing, all for this cause ("": none is). An empty MADE is not
-# compared, and "perhaps CAUSE" may have had no effect. Says how many there were.
+# judge NAME MADE CAUSE FILE: so many calls, of which some are missing, all for this cause ("": none is). An
+# empty MADE is not compared, and "perhaps CAUSE" may have had no effect. Says how many there were.
 judge()
 {
 	local name=$1 file=$4
@@ -24,7 +24,8 @@ judge()
 		ok &= not made or trace["attempted"] == int(made)
 		found = [k for k, v in lost.items() if v]
 		ok &= found == ([cause] if cause else []) or cause.startswith("perhaps ") and set(found) <= {cause[8:]}
-		# The line for people says the same: attempted N = written N + overwritten N + dropped N (cause N, ...) + filtered N.
+		# The line for people says the same: attempted N = written N + overwritten N + dropped N
+		# (cause N, ...) + filtered N.
 		if found:
 		    line = next(l for l in open("report.txt") if l.startswith("attempted"))
 		    line = re.sub(r"\(.*?\)", "", re.sub(r"(?<=\d)\s(?=\d)", "", line))
@@ -77,8 +78,9 @@ FXT_MAX_SIZE_MB=1 "$FXT" record -o one.fxt "$apps/losses" many "$least" >out 2>e
 fxt report one.fxt >report.txt
 grep -qE '^LOST: [0-9 ]+ records in losses [0-9]+ \(no room; buffer full: .*\), from .* to ' report.txt || fail "one: $(grep LOST report.txt)"
 
-# stepped NAME CAUSE DEPTH: handlers interrupt the agent at every instruction it has, so many of them at once. Step by step each call is a
-# slow one; to explain it would take ten times the instructions, and a hundred times the time.
+# stepped NAME CAUSE DEPTH: handlers interrupt the agent at every instruction it has, so many of them at once.
+# Step by step each call is a slow one; to explain it would take ten times the instructions, and a hundred
+# times the time.
 stepped()
 {
 	local pid calls
@@ -98,7 +100,8 @@ FXT_MAX_SIZE_MB=1 adds_up bound 200000 "no room" "$apps/sequence" 100000
 FXT_THRESHOLD_NS=3600000000000 adds_up threshold 200000 filtered "$apps/sequence" 100000
 FXT_BUFFERING_MODE=circular FXT_BUFFER_SIZE_MB=1 adds_up ring 200000 overwritten "$apps/sequence" 100000
 
-# To drop a record takes no system call, nor does it wait for anything: there are hundreds in all, for tens of thousands that are dropped.
+# To drop a record takes no system call, nor does it wait for anything: there are hundreds in all, for tens of
+# thousands that are dropped.
 if command -v strace >/dev/null && strace -o /dev/null true 2>/dev/null; then
 	FXT_MAX_SIZE_MB=1 FXT_OUTPUT=$scratch/cheap.fxt strace -f -qq -o calls -E LD_PRELOAD="$FXT_AGENT" "$apps/sequence" 50000 2>err
 	judge cheap 100000 "no room" cheap.fxt >attempted
@@ -148,8 +151,8 @@ FXT_MAX_SIZE_MB=1 adds_up memory-bound $((2 * calls)) "no room" "$apps/sequence"
 FXT_BUFFERING_MODE=oneshot FXT_BUFFER_SIZE_MB=1 adds_up memory-oneshot $((2 * calls)) "no room" "$apps/sequence" $calls
 FXT_BUFFERING_MODE=circular FXT_BUFFER_SIZE_MB=1 adds_up memory-ring $((2 * calls)) overwritten "$apps/sequence" $calls
 
-# A full file system that copies on write has no room for what is written again, such as the counts: some is kept for that. A ring is written again
-# as a whole, for which that may be too little; it says so.
+# A full file system that copies on write has no room for what is written again, such as the counts: some is
+# kept for that. A ring is written again as a whole, for which that may be too little; it says so.
 truncate -s 120M image
 if test "$(id -u)" = 0 && mkdir full && mkfs.btrfs -q image >mkfs.log 2>&1 && mount -o loop image full 2>/dev/null; then
 	trap 'umount -l "$scratch/full"; finish' EXIT

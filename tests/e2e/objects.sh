@@ -1,6 +1,6 @@
 #!/bin/bash
-# Names of objects: a program that knows what each of its locks and streams is called finds exactly that in its trace, wherever they are and
-# whatever was at their addresses before.
+# Names of objects: a program that knows what each of its locks and streams is called finds exactly that in
+# its trace, wherever they are and whatever was at their addresses before.
 # shellcheck source=lib.sh
 . "${abs_top_srcdir:?}/tests/e2e/lib.sh"
 need python3 strip
@@ -45,7 +45,8 @@ for mode in streaming oneshot circular; do
 done
 unset FXT_EXPLAIN_NS
 
-# With a lifetime for all of them, those of the C library too, no lock is taken for one that was at its address before.
+# With a lifetime for all of them, those of the C library too, no lock is taken for one that was at its
+# address before.
 rm -rf trace
 FXT_HEAP_TRACK_BYTES=1 FXT_CATEGORIES=malloc,pthread traced trace "$apps/objects_blocks" small >said
 file=$(only trace/*.fxt) && valid "$file"

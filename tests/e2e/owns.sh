@@ -1,11 +1,13 @@
 #!/bin/bash
-# Lifetimes of large blocks and mappings, and the counter of the heap: a program that knows what it has, and what the trace says.
+# Lifetimes of large blocks and mappings, and the counter of the heap: a program that knows what it has, and
+# what the trace says.
 # shellcheck source=lib.sh
 . "${abs_top_srcdir:?}/tests/e2e/lib.sh"
 need python3
 export FXT_QUIET=1
 
-# lives FILE...: "PID block|mapping kept|gone SIZE FUNCTION" for each of the program's, and the heap at its marks beside the first.
+# lives FILE...: "PID block|mapping kept|gone SIZE FUNCTION" for each of the program's, and the heap at its
+# marks beside the first.
 cat >lives.py <<'EOT'
 import json, os, subprocess, sys
 sys.path.insert(0, os.environ["abs_top_srcdir"] + "/tests/e2e")

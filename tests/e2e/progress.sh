@@ -1,6 +1,6 @@
 #!/bin/bash
-# Programs that say how far they have come are cut off, and saved, at random moments: what they told of is in the trace. FXT_KILLS is
-# how many are killed, FXT_SECONDS how long the ring is filled at full speed.
+# Programs that say how far they have come are cut off, and saved, at random moments: what they told of is in
+# the trace. FXT_KILLS is how many are killed, FXT_SECONDS how long the ring is filled at full speed.
 # shellcheck source=lib.sh
 . "${abs_top_srcdir:?}/tests/e2e/lib.sh"
 need python3

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Critical sections stay the program's: in none of them the agent renews its clock, samples, explains or looks for names. That is seen by
-# system calls and not by time: all that is slow makes some.
+# Critical sections stay the program's: in none of them the agent renews its clock, samples, explains or looks
+# for names. That is seen by system calls and not by time: all that is slow makes some.
 # shellcheck source=lib.sh
 . "${abs_top_srcdir:?}/tests/e2e/lib.sh"
 need python3 strace

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Real programs do the same bare and traced, output and exit status, and their traces are valid. Those that are not
-# installed are left out, and named. FXT_FULL=1 for the sizes that users have.
+# Real programs do the same bare and traced, output and exit status, and their traces are valid. Those that
+# are not installed are left out, and named. FXT_FULL=1 for the sizes that users have.
 # shellcheck source=lib.sh
 . "${abs_top_srcdir:?}/tests/e2e/lib.sh"
 
@@ -18,7 +18,8 @@ has()
 	done
 }
 
-# The traces of one program and its children; a second checker in Python is given what it can read in a minute.
+# The traces of one program and its children; a second checker in Python is given what it can read in a
+# minute.
 valid_all()
 {
 	local file
@@ -40,7 +41,8 @@ valid_all()
 	rm -rf "${scratch:?}/$1"
 }
 
-# alike NAME CMD...: what it prints and how it ends. A name with - has a trace of its own that is not looked at.
+# alike NAME CMD...: what it prints and how it ends. A name with - has a trace of its own that is not looked
+# at.
 alike()
 {
 	local name=$1 expected status

@@ -1,5 +1,6 @@
 #!/bin/bash
-# fxt record as a wrapper: what it hands on, what it leaves when it is killed, and what fxt merge makes of that.
+# fxt record as a wrapper: what it hands on, what it leaves when it is killed, and what fxt merge makes of
+# that.
 # shellcheck source=lib.sh
 . "${abs_top_srcdir:?}/tests/e2e/lib.sh"
 need python3 ps
@@ -7,7 +8,8 @@ need python3 ps
 # With job control: otherwise the shell has what it begins in the background ignore SIGINT and SIGQUIT.
 set -m
 
-# start NAME CMD...: in the background, as process $background, its output in NAME.out; returns when CMD has said its first line.
+# start NAME CMD...: in the background, as process $background, its output in NAME.out; returns when CMD has
+# said its first line.
 start()
 {
 	local name=$1
@@ -138,7 +140,8 @@ import json, sys
 ends = [e for e in map(json.loads, sys.stdin) if e["type"] == "instant" and e["name"] == "exit"]
 sys.exit(len(ends) != 1 or ends[0]["time"] < float(sys.argv[1]) * 1e9)' "$uptime" || fail "its end is not before $uptime s"
 
-# Reaped by another traced process, which lives on: the call lasts until then and not until the end of the trace.
+# Reaped by another traced process, which lives on: the call lasts until then and not until the end of the
+# trace.
 cat >reaped.py <<'END'
 import os, signal, time
 ready, say = os.pipe()
@@ -169,7 +172,8 @@ valid open.fxt secret.fxt
 grep -q "$secret" secret.fxt && fail "categories that were left out tell secrets"
 
 # -- One file of several -------------------------------------------------------------------------------
-# The largest part need not be the first, and may be the last of a program that became another: that one names the process.
+# The largest part need not be the first, and may be the last of a program that became another: that one names
+# the process.
 "$FXT" record -q -c '#default' -o several.fxt -- sh -c '"$0" 20; "$0" 20000 & wait; exec "$0" 300' "$apps/sequence"
 valid several.fxt
 is "processes, the largest part last" 3 "$(fxt dump --json several.fxt | grep -o '"type":"process","id":[0-9]*' | sort -u | wc -l)"
@@ -184,7 +188,8 @@ print(*(str(t["pid"]) + " " + t["name"] for t in json.load(sys.stdin)["threads"]
 "$FXT" merge -q -o /dev/full became.fxt several.fxt 2>full && fail "merge to a full device"
 is "what is said of a full device" "fxt: /dev/full: No space left on device" "$(cat full)"
 
-# Killed while it joined them: of the part that the others are appended to, only its own is one. Events are not there twice.
+# Killed while it joined them: of the part that the others are appended to, only its own is one. Events are
+# not there twice.
 mkdir halfway halfway/.fxt-parts.abcdef
 traced halfway/.fxt-parts.abcdef sh -c '"$0" 20; "$0" 20000; :' "$apps/sequence"
 cp -r halfway/.fxt-parts.abcdef halfway/before

@@ -85,7 +85,8 @@ grep -qE '^  source +read +[0-9.]+ [mu]?s +101 97\.7 KiB +990 B ' report || fail
 
 # -- Files that a child has from its parent ---------------------------------------------------------------------
 
-# reads FILE: "NAME READS" of the files that were read, but for what the library and the shell have read, and those without a name.
+# reads FILE: "NAME READS" of the files that were read, but for what the library and the shell have read, and
+# those without a name.
 reads()
 {
 	fxt report --json "$1" | python3 -c 'import json, sys
@@ -101,7 +102,8 @@ same_some "inherited" told found
 
 # -- Calls that cannot wait, by the mode of their descriptors ------------------------------------------------------
 
-# Without what the kernel says of slow calls. A thread that waits says for how long at least: 10 of its 20 ms, as time limits are rounded.
+# Without what the kernel says of slow calls. A thread that waits says for how long at least: 10 of its 20 ms,
+# as time limits are rounded.
 "$FXT" record -q --explain=0 -o modes.fxt "$apps/modes" 60 >told 2>err || fail "modes: exit status $?: $(cat err)"
 test -s told && valid modes.fxt && fxt report --json modes.fxt | python3 -c 'import json, sys
 threads = {t["name"]: t for t in json.load(sys.stdin)["threads"]}

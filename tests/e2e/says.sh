@@ -1,6 +1,6 @@
 #!/bin/bash
-# What a program says is in its trace: each line of standard error and each message to syslog as a log record and as an instant,
-# whatever calls it comes by; and standard error gets what it gets without us.
+# What a program says is in its trace: each line of standard error and each message to syslog as a log record
+# and as an instant, whatever calls it comes by; and standard error gets what it gets without us.
 # shellcheck source=lib.sh
 . "${abs_top_srcdir:?}/tests/e2e/lib.sh"
 need python3
@@ -18,7 +18,8 @@ said()
 	trace said "$file" >"$1.said"
 }
 
-# says NAME ARGUMENT...: runs it bare and traced; standard error is the same, appended to a file. Traces are in NAME.
+# says NAME ARGUMENT...: runs it bare and traced; standard error is the same, appended to a file. Traces are
+# in NAME.
 says()
 {
 	local name=$1 status

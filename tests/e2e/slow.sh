@@ -4,8 +4,8 @@
 . "${abs_top_srcdir:?}/tests/e2e/lib.sh"
 need python3
 
-# slow NAME WHAT ARGUMENT...: traces `slow WHAT` to NAME, and holds what the trace says against what the program measured around each
-# call. At least half of them say each of these.
+# slow NAME WHAT ARGUMENT...: traces `slow WHAT` to NAME, and holds what the trace says against what the
+# program measured around each call. At least half of them say each of these.
 slow()
 {
 	local file
@@ -59,7 +59,8 @@ for mode in streaming circular; do
 	done
 	is "preempted, $mode" yes "$(grep -q ' involuntary=[1-9]' calls && echo yes)"
 	slow "functions-$mode" functions cpu_ns voluntary
-	# Without any call that can block there are the readings of slow functions and of the clock's renewals.
+	# Without any call that can block there are the readings of slow functions and of the clock's
+	# renewals.
 	FXT_CATEGORIES=function slow "only-functions-$mode" functions cpu_ns
 
 	# A filter of system calls that kills.

@@ -66,7 +66,8 @@ FXT_BUFFERING_MODE=streaming traced streaming "$apps/controlled" get USR2 >out 2
 status=$?
 is "streaming: exit status" $((128 + $(kill -l USR2))) $status
 
-# A program that uses the signal itself has it for itself, whenever it says so, and is told what it would be without us.
+# A program that uses the signal itself has it for itself, whenever it says so, and is told what it would be
+# without us.
 for how in handle ignore; do
 	bare "$apps/controlled" $how USR2 calls 5 raise USR2 calls 5 >expected 2>&1
 	traced "$how" "$apps/controlled" $how USR2 calls 5 raise USR2 calls 5 >found 2>err
@@ -75,7 +76,8 @@ for how in handle ignore; do
 	is "$how: snapshots" "" "$(snapshots $how)"
 done
 
-# What the process sends itself, and what comes after it has asked for the default action, does what it does without us.
+# What the process sends itself, and what comes after it has asked for the default action, does what it does
+# without us.
 for mode in circular oneshot; do
 	for how in 'raise USR2' 'timer USR2' 'default USR2 raise USR2' 'default USR2 get USR2'; do
 		name=${how// /-}-$mode
@@ -113,8 +115,8 @@ same "dormant, forked" expected found
 
 # -- Triggers --------------------------------------------------------------------------------------------
 
-# Which of the waits (usleep, in ms) leave a snapshot, by their durations. Where others use the machine too a short one may take
-# a hundred times as long as it should.
+# Which of the waits (usleep, in ms) leave a snapshot, by their durations. Where others use the machine too a
+# short one may take a hundred times as long as it should.
 FXT_TRIGGER='usleep>=500ms' controlled slow calls 10 wait 1 calls 10 wait 500 calls 10 wait 2
 file=$(only $(snapshots slow)) && valid --ring "$file" && has "slow" "$file" 1 20
 is "slow: lines that say why" 1 "$(grep -c '^fxtagent.*usleep took [5-9][0-9]* us' err)"

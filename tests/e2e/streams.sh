@@ -1,6 +1,7 @@
 #!/bin/bash
-# Arrows from a write to the read that got its bytes: programs that know which there are find exactly those in their trace, between
-# threads and between processes, forked and executed. Of what is not known there are none.
+# Arrows from a write to the read that got its bytes: programs that know which there are find exactly those in
+# their trace, between threads and between processes, forked and executed. Of what is not known there are
+# none.
 # shellcheck source=lib.sh
 . "${abs_top_srcdir:?}/tests/e2e/lib.sh"
 need python3
