@@ -1,6 +1,6 @@
 #!/bin/bash
-# Traces that are made to cost more than they are long: what fxt takes for them is bounded, in memory and in
-# work (processor time, some twenty times what it takes).
+# Some traces are made to cost much more than their length. The memory and the processor time that fxt takes
+# for them are bounded; the bound is about twenty times the usual time.
 # shellcheck source=lib.sh
 . "${abs_top_srcdir:?}/tests/e2e/lib.sh"
 need python3
@@ -28,7 +28,7 @@ merge -q -o merged.fxt"
 for kind in $($make list); do
 	$make "$kind" $bytes "$seed" >hostile.fxt
 	while read -r command; do
-		# What dump prints is as long as the texts that events refer to.
+		# The output of dump is as long as all texts that events refer to.
 		case $command:$kind in dump*:objects | dump*:repeated) continue ;; esac
 		# shellcheck disable=SC2086
 		$bounded $memory_kb 10 "$FXT" $command hostile.fxt >/dev/null 2>error
@@ -37,8 +37,8 @@ for kind in $($make list); do
 	done <<<"$commands"
 done
 
-# An ordinary trace of any length takes what its threads and open calls take, and the room for the file. The
-# file is mapped.
+# For an ordinary trace of any length fxt takes memory for its threads and open calls, and address space for
+# the file, which it maps.
 bytes=$((90000000 + seed % 1000 * 10000))
 $make long $bytes "$seed" >long.fxt
 for command in check "check --json" "merge -q -o merged.fxt"; do

@@ -1,9 +1,9 @@
-# What the hosts_*.sh scripts share: a program in a hostile condition behaves traced as it does bare, and its
-# trace is valid and holds all of its marks (tests/apps/host.h). Sourced first. docs/hosts.md says which
-# condition is proved where.
+# The hosts_*.sh scripts source this file first. They show that a program in a hostile condition behaves
+# traced as it does bare, and that its trace is valid and holds all of its marks (tests/apps/host.h).
+# docs/hosts.md says which condition is proved where.
 #
-# MODES is in which modes, EXPECT the lines the agent may say (an extended regular expression; none by
-# default).
+# MODES lists the buffering modes to try. EXPECT is an extended regular expression for the lines that the
+# agent may say; by default it may say none.
 . "${abs_top_srcdir:?}/tests/e2e/lib.sh"
 need python3
 
@@ -13,8 +13,8 @@ LIMIT_S=60
 unset FXT_BUFFERING_MODE
 export FXT_BUFFER_SIZE_MB=16
 
-# numbers FILE...: "WRITTEN DROPPED OVERWRITTEN EVENTS": marks in the traces, and what they say is missing of
-# any call.
+# numbers FILE...: prints "WRITTEN DROPPED OVERWRITTEN EVENTS": the number of marks in the traces, the number
+# of records of any call that they lack for either reason, and the number of events.
 numbers()
 {
 	local file
@@ -37,7 +37,8 @@ while text[at:].strip():
 print(marks, lost, over, events)'
 }
 
-# quietly FILE: what the program said there, without the agent's own lines; those have to be expected.
+# quietly FILE: leaves in FILE.program what the program said on standard error. The lines of the agent have to
+# be expected.
 quietly()
 {
 	grep -v '^fxtagent\[' "$1" | grep -v 'lib\.sh: line' >"$1.program"
@@ -45,8 +46,9 @@ quietly()
 	test ! -s "$1.unexpected" || fail "$1: the agent said: $(head -n 3 "$1.unexpected")"
 }
 
-# host NAME CMD...: CMD bare and in each of MODES: same output, status and stderr; valid traces; all marks in
-# them. Leaves the traces in NAME.MODE and what they hold in the variables written, dropped and overwritten.
+# host NAME CMD...: compares output, standard error and exit status of CMD bare and in each of MODES. The
+# traces are valid and have all marks. It leaves them in NAME.MODE, and the numbers of the last mode in the
+# variables written, dropped and overwritten.
 host()
 {
 	local name=$1 status mode made log traced_status

@@ -1,5 +1,6 @@
 #!/bin/bash
-# Hostile conditions: other allocators, sanitizers, libraries loaded in every way. See hosts_lib.sh.
+# The hostile conditions here are other allocators, sanitizers, and libraries that are loaded in every way
+# (hosts_lib.sh).
 # shellcheck source=hosts_lib.sh
 . "${abs_top_srcdir:?}/tests/e2e/hosts_lib.sh"
 
@@ -23,7 +24,7 @@ for way in deepbind dlmopen; do
 done
 
 # -- Allocators ----------------------------------------------------------------------------------------
-# What the trace says of the heap is true: it is there, or it is said that it is not.
+# The trace has the calls of the heap, or says that they are not recorded.
 heap()
 {
 	local mode
@@ -49,8 +50,8 @@ for library in jemalloc tcmalloc; do
 	heap $library 0 3002
 done
 
-# The agent starts within an allocator's lock, and more libraries are loaded than anybody counts on. compiled
-# OUTPUT FLAGS...
+# The agent starts within an allocator's lock, and more libraries are loaded than it can list. compiled OUTPUT
+# FLAGS... makes the library or the program for that.
 RANDOM=$seed
 compiled()
 {
@@ -73,15 +74,16 @@ for least in 25 100; do
 	done
 done
 
-# Fork handlers that were registered before the agent's constructor: what they call is in the trace.
+# Fork handlers may be registered before the agent's constructor runs; the calls that they make are in the
+# trace.
 handlers=$abs_top_srcdir/tests/apps/host_handlers.c
 $CC -D_GNU_SOURCE -I "$abs_top_srcdir" -pthread -shared -fPIC -DLIBRARY "$handlers" -o libhandlers.so &&
 	$CC "$handlers" -o handlers -L. -lhandlers -Wl,-rpath,'$ORIGIN' || fail "cannot compile host_handlers.c"
 host handlers ./handlers
 complete handlers
 
-# Valgrind puts its own functions into the place of the C library's, and takes a look at the word in front of
-# a block for a fault.
+# Valgrind replaces functions of the C library with its own, and reports a read of the word in front of a
+# block as a fault.
 if command -v valgrind >/dev/null; then
 	MODES=streaming host valgrind valgrind -q --error-exitcode=9 "$apps/host_malloc"
 	grep -q "^marks" valgrind.bare || fail "valgrind: the program does not run"
@@ -90,7 +92,7 @@ else
 fi
 
 # -- Names ---------------------------------------------------------------------------------------------
-# The program defines what the agent imports; nobody may call that.
+# The program defines functions that the agent imports from the C library; the agent calls none of them.
 nm -D --defined-only "$(ldd "$FXT_AGENT" | sed -n 's/.*=> \(.*libc\.so\.6\) .*/\1/p')" | sed -n 's/.* [TWi] \([^@]*\).*/\1/p' | sort -u >functions
 nm -D --undefined-only "$FXT_AGENT" | sed -n 's/.* U \([^@]*\).*/\1/p' | sort -u >imports
 comm -12 functions imports >names
@@ -103,8 +105,8 @@ $CC -w -fno-builtin -fno-tree-loop-distribute-patterns -D_GNU_SOURCE -rdynamic -
 FXT_CATEGORIES='#default,sched' host names_program ./names_program
 complete names_program
 
-# A library that fakes the time, before the agent and behind it: the program sees the faked time, and the
-# trace has the real one.
+# A library that fakes the time is preloaded before the agent or behind it. The program sees the faked time,
+# and the trace has the real one.
 faketime=$(ls /usr/lib/*/faketime/libfaketime.so.1 2>/dev/null | head -n 1)
 boot_ns()
 {
@@ -129,8 +131,8 @@ else
 fi
 
 # -- Sanitizers ----------------------------------------------------------------------------------------
-# sanitized NAME [ARGUMENT]: bare and under fxt record: the same output, status and findings; all marks in the
-# trace.
+# sanitized NAME [ARGUMENT]: compares output, exit status and findings of a bare run with those under fxt
+# record. The trace has all marks.
 sanitized()
 {
 	local name=$1 status traced_status
@@ -164,7 +166,7 @@ for kind in address thread leak undefined; do
 	test $kind = undefined || test -s bare.found || fail "sanitized_$kind found nothing: $(head -n 3 bare.err)"
 	is "fxt record, sanitized_$kind: what children are preloaded with" "$FXT_AGENT" \
 		"$("$FXT" record -q -o child.fxt -- ./sanitized_$kind child)"
-	# Preloaded by hand, asan has to be told.
+	# If the agent is preloaded by hand, the address sanitizer has to be told to accept that.
 	ASAN_OPTIONS=verify_asan_link_order=0 host preloaded_$kind ./sanitized_$kind
 	complete preloaded_$kind
 done

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Hostile conditions: limits, full and read-only file systems, memory that is not to be dumped. See
-# hosts_lib.sh.
+# The hostile conditions here are limits, full and read-only file systems, and memory that is not to be dumped
+# (hosts_lib.sh).
 # shellcheck source=hosts_lib.sh
 . "${abs_top_srcdir:?}/tests/e2e/hosts_lib.sh"
 
@@ -8,7 +8,7 @@ export FXT_CATEGORIES=pthread,io FXT_BUFFER_SIZE_MB=16
 ulimit -S -n 300
 cannot_grow='^fxtagent\[[0-9]*\]: .* cannot grow: '
 
-# limited NAME BASH-COMMAND CMD...: under what the command sets.
+# limited NAME BASH-COMMAND CMD...: runs CMD after the command, which sets limits.
 limited()
 {
 	local name=$1 before=$2
@@ -19,12 +19,12 @@ limited()
 }
 
 # -- Limits --------------------------------------------------------------------------------------------
-# The trace cannot be made small at exit either.
+# At exit the trace cannot be made small either.
 EXPECT=$cannot_grow host fsize.exit "$apps/host_limits" 10 fsize 1
 EXPECT=$cannot_grow MODES=streaming host fsize "$apps/host_limits" 100000 fsize 600
 lossy fsize
-# Those that have their full size from the start; and those that cannot have it: a ring goes round in what it
-# has, and says so.
+# Some traces have their full size from the start. Others cannot get it: a ring goes round in the room that it
+# has, and the agent says so.
 MODES="oneshot circular" host fsize.fixed "$apps/host_limits" 50000 fsize 600
 EXPECT=$cannot_grow MODES=oneshot limited fsize.oneshot "ulimit -f 600" "$apps/host_limits" 50000
 lossy fsize.oneshot
@@ -44,7 +44,7 @@ host stack.later "$apps/host_limits" 10000 stack 64
 complete stack.later
 limited stack "ulimit -s 128" "$apps/host_limits" 50000
 complete stack
-# The agent takes some MiB of address space itself.
+# The agent itself takes some MiB of address space.
 EXPECT="$cannot_grow|cannot write .* memory" host as "$apps/host_limits" 50000 as 40
 limited as.from_the_start "ulimit -v 65536" "$apps/host_limits" 50000
 
@@ -61,13 +61,13 @@ for mode in $MODES; do
 	is "core dump, $mode: mappings in it" 0 "$dumped"
 done
 
-# The core itself, where the kernel leaves it in the directory of the program.
+# The size of a core dump is compared where the kernel leaves the dump in the program's directory.
 case $(cat /proc/sys/kernel/core_pattern) in
 *[/\|]*)
 	echo "the size of a core dump is left out: /proc/sys/kernel/core_pattern sends it elsewhere"
 	;;
 *)
-	# dumped DIRECTORY CMD...: the size of its core, in KiB.
+	# dumped DIRECTORY CMD...: prints the size of CMD's core dump, in KiB.
 	dumped()
 	{
 		mkdir -p "$1"
@@ -80,7 +80,7 @@ case $(cat /proc/sys/kernel/core_pattern) in
 	for mode in $MODES; do
 		traced_kib=$(FXT_BUFFERING_MODE=$mode dumped cores env LD_PRELOAD="$FXT_AGENT" \
 			FXT_OUTPUT="$scratch/cores/%e.%p.fxt" "$apps/host_maps" abort)
-		# The library's own variables are in it.
+		# The dump includes the library's own variables.
 		test "$traced_kib" -gt 0 && test "$traced_kib" -lt $((bare_kib + 2048)) ||
 			fail "core dump, $mode: $traced_kib KiB, bare $bare_kib KiB"
 	done
@@ -89,7 +89,7 @@ case $(cat /proc/sys/kernel/core_pattern) in
 esac
 
 # -- A trace that is cut while it is written -------------------------------------------------------------------
-# Nothing is compared but what the program can see: what is left of the trace has to be valid.
+# Only what the program can see is compared. What is left of the trace has to be valid.
 for run in "self 20" "other 20" handler "sent 2000"; do
 	# shellcheck disable=SC2086
 	set -- timeout -s KILL "$LIMIT_S" "$apps/host_cut" $run
@@ -119,7 +119,7 @@ if test "$(id -u)" != 0 || ! mount -t tmpfs -o size=8m none small 2>/dev/null; t
 	exit 0
 fi
 trap 'umount -l "$scratch/small"; finish' EXIT
-# small_traced MODE CMD...: with its trace on the small file system.
+# small_traced MODE CMD...: runs CMD with its trace on the small file system.
 small_traced()
 {
 	FXT_BUFFERING_MODE=$1 env LD_PRELOAD="$FXT_AGENT" FXT_OUTPUT="$scratch/small/%e.%p.fxt" \
@@ -135,7 +135,7 @@ valid small/*.fxt
 read -r written dropped overwritten _ <<<"$(numbers small/*.fxt)"
 lossy "full file system"
 test "$written" -gt 10000 || fail "full file system: only $written marks are written"
-# Full while the program is at it, by somebody else.
+# Another process fills the file system while the program runs.
 for mode in streaming oneshot circular; do
 	rm -f small/*
 	FXT_BUFFER_SIZE_MB=4 small_traced $mode bash -c 'head -c 16M /dev/zero >"$1"; exec "${@:2}"' \

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Hostile conditions: how a process starts, forks, is moved, loses descriptors, is forbidden calls. See
-# hosts_lib.sh.
+# The hostile conditions here are how a process starts and forks, that it is moved, that it loses descriptors,
+# and calls that are forbidden to it (hosts_lib.sh).
 # shellcheck source=hosts_lib.sh
 . "${abs_top_srcdir:?}/tests/e2e/hosts_lib.sh"
 
@@ -10,7 +10,7 @@ complete start
 
 # -- Processes -----------------------------------------------------------------------------------------
 FXT_QUIET=1 host locks "$apps/host_process" locks
-# They are killed in the middle of any call.
+# The children are killed in the middle of any call.
 EXPECT=' is full at ' host vforks "$apps/host_vforks" 200
 EXPECT=' is full at ' FXT_STORAGE=memory host vforks.memory "$apps/host_vforks" 100
 host shell "$apps/host_process" shell
@@ -24,7 +24,7 @@ complete daemon
 is "daemon" "directory /, descriptor 0, session leader 1" "$(sed 's/descriptor [0-9]*/descriptor 0/' daemon.result)"
 
 # -- Place ---------------------------------------------------------------------------------------------
-# Marks are 24 bytes: more than the file has room for at the start.
+# A mark takes 24 bytes, and the marks take more than the room that the file has at the start.
 place()
 {
 	mkdir -p "elsewhere/$1/below"
@@ -37,7 +37,7 @@ complete chdir
 place unlinked "$apps/host_process" unlinked "$scratch/elsewhere/unlinked/gone"
 complete unlinked
 if test "$(id -u)" = 0; then
-	# The child of the fork has no place for its file, and says so, once.
+	# The child of the fork cannot make its file, and says so once.
 	EXPECT='cannot write .*; the program runs untraced$'
 	place chroot "$apps/host_process" chroot "$scratch/elsewhere/chroot"
 	complete chroot
@@ -55,8 +55,8 @@ else
 fi
 
 # -- Messages -----------------------------------------------------------------------------------------
-# The trace is full, which the agent would say. Where standard error is a pipe it does, and is not killed for
-# it.
+# The trace gets full, and the agent would say so. Where standard error is a pipe, the agent does say so, and
+# is not killed by SIGPIPE.
 export FXT_BUFFER_SIZE_MB=1 FXT_MAX_SIZE_MB=1
 MODES="streaming oneshot" host stderr.data "$apps/host_stderr" data 30000
 lossy stderr.data
@@ -70,7 +70,8 @@ host pointers "$apps/host_pointers"
 complete pointers
 
 # -- What is no block --------------------------------------------------------------------------------
-# As it is, and with a lifetime for each block; where nothing is asked of the allocator.
+# The program runs with the default for lifetimes of blocks, with one for each block, and with none, where the
+# agent asks the allocator nothing.
 export FXT_BUFFER_SIZE_MB=1
 host frees "$apps/host_frees"
 complete frees
@@ -85,22 +86,22 @@ for way in range from loop dup2 raw; do
 done
 host fds.list "$apps/host_fds" list 10
 complete fds.list
-# The trace's number against a closed one, above the program's limit and below it; with the category of most
-# of these calls, and without.
+# The program uses the number of the trace's descriptor, and that of a closed one, above its limit and below
+# it. This is tried with the category of most of these calls, and without.
 for limit in 1024 8192; do
 	host "fds.number.$limit" "$apps/host_number" 3 $limit
 	complete "fds.number.$limit"
 	FXT_CATEGORIES=pthread MODES=streaming host "fds.number.$limit.off" "$apps/host_number" 1 $limit
 done
-# They are recorded as what they were for the program.
+# These calls are recorded with the result that the program saw.
 for file in fds.number.8192.streaming/*.fxt fds.number.1024.oneshot/*.fxt; do
 	fxt dump "$file" | grep -E ' io:(read|fsync|fdopen|dup|fchdir)  .* (old)?fd=[1-9][0-9]{3} ' >>refused
 done
 test "$(grep -c ' errno=9$' refused)" -ge 60 || fail "fds.number: recorded: $(wc -l <refused)"
 is "fds.number: recorded as others" 0 "$(grep -vc ' errno=9$' refused)"
 MODES=circular host fds.threads "$apps/host_fds" threads 10
-# Which files are opened beside other threads is chance; by whom is not: a task that has closed all of a table
-# of its own.
+# It is up to chance which files are opened beside other threads, and it does not matter. Only a task that has
+# closed all of a descriptor table of its own may open them.
 if strace -o /dev/null true 2>/dev/null; then
 	FXT_FOLLOW=none FXT_OUTPUT="$scratch/beside.fxt" strace -f -qq -o calls -e trace=clone3,clone,close_range,openat,exit \
 		-E LD_PRELOAD="$FXT_AGENT" "$apps/host_fds" threads 10 >/dev/null || fail "fds.threads: exit status $? beside strace"

@@ -1,16 +1,16 @@
 #!/bin/bash
-# Every program in tests/apps that ends by itself, bare and traced: same output, standard error and exit
-# status, and each of its processes has the same descriptors, signal mask, pending signals, handlers,
-# alternate stack, limits, umask, directory and errno when it begins and when it ends. libhost_witness.so,
-# preloaded in both runs, writes that down.
+# This script runs every program in tests/apps that ends by itself, bare and traced. Output, standard error
+# and exit status are the same. Each of its processes has the same descriptors, signal mask, pending signals,
+# handlers, alternate stack, limits, umask, directory and errno when it begins and when it ends.
+# libhost_witness.so, which is preloaded in both runs, writes that down.
 # shellcheck source=hosts_lib.sh
 . "${abs_top_srcdir:?}/tests/e2e/hosts_lib.sh"
 
 witness=$apps/libhost_witness.so
 plugin=$apps/libhost_plugin.so
 
-# What each is called with: a line for a run. (How often `count_calls all` waits is up to the scheduler:
-# counts.sh has it.) Those that end by a signal, or are killed, have no line when they end.
+# Each line is a run: a program and its arguments. (How often `count_calls all` waits is up to the scheduler,
+# so only counts.sh has it.) Programs that end by a signal, or are killed, have no witness of their end.
 runs='
 allocator
 awaits 5
@@ -147,17 +147,17 @@ threads cancel
 threads running
 throws
 '
-# What cannot be compared: what never ends, its own process id, ports that the kernel chooses, what the agent
-# has mapped, how long calls took, how often threads waited, how far they came, who needs others that run, how
-# many instructions a call has.
+# These cannot be compared. They never end, print their process id or ports that the kernel has chosen, print
+# what the agent has mapped, how long calls took, how often threads waited or how far they came, need others
+# that run, or count the instructions of a call.
 exempt='alone count_threads deadlock descriptor_races descriptors holds host_maps listens owns progress scribble signalled slow stepped'
 
 ulimit -c 0
-# As many descriptors as is usual: what is behind the limit is the agent's.
+# This limit is the usual one; the agent's descriptors are behind it.
 ulimit -S -n 1024
 export FXT_QUIET=1 WITNESS="$scratch/witness"
 
-# once NAME PRELOAD CMD...: what there is to compare, in files NAME.*
+# once NAME PRELOAD CMD...: runs CMD once, and leaves what is to be compared in files NAME.*.
 once()
 {
 	local name=$1 preload=$2
@@ -166,10 +166,10 @@ once()
 	rm -rf here
 	mkdir here
 	: >"$WITNESS"
-	# The shell says so when somebody is killed; the program does not.
+	# If somebody is killed, the shell says so; the program does not.
 	{ (cd here && LD_PRELOAD=$preload exec timeout -s KILL 60 "$@") </dev/null >"$name.out" 2>"$name.err"; } 2>/dev/null
 	echo $? >"$name.status"
-	# Of several processes any may be the first; they have ended, but for those that nobody waits for.
+	# Any of several processes may print first. All have ended, except those for which nobody waits.
 	sort -o "$name.out" "$name.out"
 	sort "$WITNESS" | grep -v '^timeout ' >"$name.processes"
 	find here -type f -printf '%f %s\n' | sort >"$name.files"
@@ -195,7 +195,7 @@ while read -r program arguments; do
 	rm -rf traces
 done <<<"$runs"
 
-# None is forgotten.
+# Every program has a run, or is exempt.
 for program in "$apps"/*; do
 	if ! test -x "$program" || test -d "$program"; then
 		continue

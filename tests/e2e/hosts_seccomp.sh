@@ -1,5 +1,5 @@
 #!/bin/bash
-# Hostile conditions: system calls that are forbidden after the start. See hosts_lib.sh.
+# The hostile condition here is that system calls are forbidden after the start (hosts_lib.sh).
 # shellcheck source=hosts_lib.sh
 . "${abs_top_srcdir:?}/tests/e2e/hosts_lib.sh"
 
@@ -7,7 +7,7 @@ export FXT_BUFFER_SIZE_MB=16 FXT_QUIET=1
 bare "$apps/host_seccomp" allow 1 >/dev/null 2>&1
 test $? = 17 || skip "this kernel filters no system calls"
 for way in kill kill-threads raw-kill least; do
-	# Everything has a place from the start.
+	# In these modes the whole buffer exists from the start.
 	MODES="oneshot circular" host "$way" "$apps/host_seccomp" $way 10000
 	complete "$way"
 	test $way != raw-kill || continue
@@ -17,7 +17,7 @@ for way in kill kill-threads raw-kill least; do
 	# Streaming goes on as far as there is room, and counts the rest.
 	MODES=streaming host "$way.streaming" "$apps/host_seccomp" $way 200000
 	lossy "$way.streaming"
-	# Nor is anything called when a fixed buffer is full.
+	# A fixed buffer makes no system call either when it is full.
 	FXT_BUFFER_SIZE_MB=1 MODES=oneshot host "$way.full" "$apps/host_seccomp" $way 200000
 	lossy "$way.full"
 done
@@ -28,7 +28,7 @@ host allow "$apps/host_seccomp" allow 20000
 MODES=streaming host allow.streaming "$apps/host_seccomp" allow 100000
 complete allow.streaming
 
-# Strict mode takes the clock away too. The trace ends there, and says so.
+# Strict mode forbids reading the clock too. The trace ends there, and says so.
 for mode in $MODES; do
 	FXT_BUFFERING_MODE=$mode traced strict.$mode "$apps/host_seccomp" strict 20000 >strict.out 2>strict.err
 	is "strict, $mode: exit status" 21 $?

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Hostile conditions: threads, their ends, signals, jumps, cancellation. See hosts_lib.sh.
+# The hostile conditions here are about threads: their ends, signals, jumps and cancellation (hosts_lib.sh).
 # shellcheck source=hosts_lib.sh
 . "${abs_top_srcdir:?}/tests/e2e/hosts_lib.sh"
 
@@ -10,7 +10,8 @@ host raw "$apps/host_threads" raw
 complete raw
 host keys "$apps/host_threads" keys
 complete keys
-# The lifetime of each of its threads, and of a library's, has an end, by which it has left all calls.
+# The program and a library of it make threads. The lifetime of each has an end, by which the thread has left
+# all calls.
 file=$(only keys.streaming/*.fxt) && fxt dump "$file" >keys.dump
 is "keys: lifetimes of threads" 7 "$(grep -c 'async-begin .* pthread:thread ' keys.dump)"
 is "keys: ends of threads" 7 "$(grep -c 'async-end .* pthread:thread ' keys.dump)"
@@ -35,8 +36,8 @@ for way in exits-alone exits quick_exits _exits aborts other-exits outlived; do
 	host $way "$apps/host_threads" $way
 done
 unset FXT_QUIET FXT_MAX_SIZE_MB
-# The call by which tracing begins, from a library's constructor, is recorded as well: tests/apps/host.h maps
-# a number there, and later another in the program.
+# Tracing begins with a call of a library's constructor, which is recorded as well: tests/apps/host.h maps a
+# number there, and the program maps another later.
 fxt dump _exits.streaming/host_threads.*.fxt >dump
 is "the first call" 2 "$(grep -c 'malloc:mmap .* length=8 prot=3 flags=33 ' dump)"
 
@@ -47,29 +48,29 @@ for mode in $MODES; do
 	grep -q ': cancelled 1, cleaned up 1' cancel.$mode.out || fail "cancel, $mode: nothing was cancelled"
 	is "cancel, $mode: not cancelled or not cleaned up" "" "$(grep ': cancelled' cancel.$mode.out | grep -v 'cancelled 1, cleaned up 1')"
 done
-# Every time limit, clock, kind and protocol of locks, semaphores, conditions and joins, and a cancellation
-# pending in each.
+# These programs try every time limit, clock, kind and protocol of locks, semaphores, conditions and joins,
+# and a cancellation that is pending in each.
 for program in host_locks host_cancel_locks; do
 	MODES=streaming host $program "$apps/$program"
 	complete $program
 done
-# How many calls fit between two jumps is up to the machine. The record that a jump leaves behind is counted
-# as dropped.
+# The machine decides how many calls fit between two jumps. The record that a jump leaves unfinished is
+# counted as dropped.
 EXPECT=' is full at ' FXT_BUFFER_SIZE_MB=32 host jumps "$apps/host_control" jumps 300
 lossy jumps
 export FXT_BUFFER_SIZE_MB=16
 host coroutines "$apps/host_control" coroutines
 complete coroutines
-# One of a thread with a small stack is none of its frames: what it is in is over when it returns from it,
-# after all that is called between its turns.
+# A coroutine on a small stack has no frame on its thread's stack. So the calls that it is in end when it
+# returns from them, after all that is called between its turns.
 traced small "$apps/coroutines" $((64 + 16 * $(random_below 20))) || fail "coroutines: exit status $?"
 file=$(only small/*.fxt) && valid "$file" && trace calls "$file" >calls
 is "coroutine: what ends when" "$(for i in 1 2; do echo between between between between between within; done | tr '\n' ' ')" \
 	"$(grep -E '^function:(within|between) ' calls | sort -k2,2n -k4,4n | sed 's/^function://; s/ .*//' | tr '\n' ' ')"
 host callbacks "$apps/host_control" callbacks
 complete callbacks
-# The least that a handler can do with here, which the processor's registers make most of, and 256 bytes for
-# the wrappers: what needs more there is dropped.
+# The alternate stack is the smallest on which a handler runs here, which the processor's registers decide,
+# and 256 bytes for the wrappers. What needs more is dropped.
 least=2048
 while test $least -lt 65536 && ! bare "$apps/host_control" alternate $least >/dev/null 2>&1; do
 	least=$((least + 64))
@@ -81,7 +82,7 @@ complete alternate.roomy
 
 # -- Signals: as many as there were, which differs from run to run ------------------------------------------
 for mode in $MODES; do
-	# How much is done until the last signal has come depends on what else the machine does.
+	# It depends on the machine's other work how much the program does until the last signal has come.
 	FXT_BUFFER_SIZE_MB=512 FXT_BUFFERING_MODE=$mode traced storm.$mode timeout -s KILL 60 "$apps/host_control" storm 30000 \
 		>storm.out 2>storm.err
 	is "storm, $mode: exit status" 0 $?

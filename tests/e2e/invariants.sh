@@ -1,10 +1,10 @@
 #!/bin/bash
-# What a program can notice of its surroundings is the same bare and traced: tests/apps/invariants.c prints
-# it.
+# tests/apps/invariants.c prints what a program can notice of its surroundings. It is the same bare and
+# traced.
 # shellcheck source=lib.sh
 . "${abs_top_srcdir:?}/tests/e2e/lib.sh"
 
-# compare NAME: with whatever the caller has arranged.
+# compare NAME: compares a bare and a traced run in the surroundings that the caller has arranged.
 compare()
 {
 	mkdir -p here
@@ -33,8 +33,8 @@ for mode in oneshot circular; do
 	compare $mode
 done
 
-# Times are the kernel's: each call of two processes lies between what they read from the clock before and
-# after it, to a microsecond.
+# Times are those of the kernel's clock: each call of two processes lies, to a microsecond, between what they
+# read from the clock before and after it.
 rm -rf clocks
 FXT_SEED=$seed traced clocks "$apps/clocks" 1 || fail "clocks: exit status $?"
 for file in clocks/*.fxt; do

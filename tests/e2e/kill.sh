@@ -1,6 +1,6 @@
 #!/bin/bash
-# kill -9 at random moments of a busy program of four threads: each file is valid, and ends with the calls
-# that were open. FXT_KILLS is how many.
+# This script kills a busy program of four threads at random moments with SIGKILL. Each file is valid, and
+# ends with the calls that were open. FXT_KILLS says how many are killed.
 # shellcheck source=lib.sh
 . "${abs_top_srcdir:?}/tests/e2e/lib.sh"
 need python3
@@ -11,12 +11,12 @@ for ((i = 0; i < kills; i++)); do
 	rm -rf trace
 	export FXT_SEED=$((seed + i))
 	start_traced trace "$apps/busy"
-	# A random moment is the point; it falls before the file has the size it may have.
+	# The moment is random on purpose; it comes before the file reaches its limit.
 	sleep "0.0$(printf %02d "$(random_below 40)")"
 	kill_background
 	file=$(only trace/*.fxt) || continue
 	valid "$file"
-	# Each of the four threads is in work() at least, and the first in main().
+	# Each of the four threads is in work() at least, and the first is in main().
 	trace open "$file" >open
 	is "round $i, FXT_SEED=$FXT_SEED: threads in work()" 4 "$(grep -c ' function:work$' open)"
 	is "round $i, FXT_SEED=$FXT_SEED: threads in main()" 1 "$(grep -c ' function:main$' open)"

@@ -1,12 +1,13 @@
 #!/bin/bash
-# Arrows between processes and lifetimes of children: a program that makes and awaits them in every way finds
-# exactly those in the trace that `fxt record` joins of all of them; without it, what forked processes know of
-# each other.
+# A program makes and awaits processes in every way. It finds exactly its arrows and the lifetimes of its
+# children in the trace that `fxt record` joins of all of them. Without fxt record forked processes still know
+# of each other.
 # shellcheck source=lib.sh
 . "${abs_top_srcdir:?}/tests/e2e/lib.sh"
 need python3
 
-# recorded ARGUMENTS [OPTION...]: of a run of the program, told and found.
+# recorded ARGUMENTS [OPTION...]: records a run of the program, and leaves what it said in told.arrows and
+# told.lives.
 recorded()
 {
 	rm -f kin.fxt
@@ -16,7 +17,8 @@ recorded()
 	grep '^process:child' told >told.lives
 }
 
-# compare WHAT: how a shell ends is its own, and how threads are made is not what this is about.
+# compare WHAT: compares that with the trace. How a shell ends is left out, and so are the arrows for making
+# threads.
 compare()
 {
 	trace arrows kin.fxt | grep -vE '^pthread_create|pthread_join' |
@@ -31,29 +33,29 @@ recorded 20
 valid kin.fxt
 compare "all ways"
 
-# A ring that loses nothing has all of it too.
+# A ring that loses nothing has all of it as well.
 recorded 20 -m circular -b 2
 valid --ring kin.fxt
 compare "ring"
 
-# Reaped by whoever comes first, perhaps before fork() has returned.
+# A signal handler may reap a child before fork() has returned.
 recorded "handler 20" -c process,pthread
 valid kin.fxt
 compare "handler"
 
-# Made by the C library for daemons, whose parents end within it, and for terminals.
+# The C library makes the processes for daemons, whose parents end within it, and for terminals.
 recorded "sessions 20"
 valid kin.fxt
 compare "sessions"
 
-# Which child is whose is what the kernel says.
+# The kernel says which child is whose.
 if test -r /proc/self/task/$$/children; then
 	recorded "systems 10" -c process,pthread
 	valid kin.fxt
 	compare "systems"
 fi
 
-# By themselves: the children that were executed do not know who made them.
+# Without fxt record, children that were executed do not know who made them.
 rm -rf alone
 traced alone "$apps/kin" 5 >/dev/null 2>err || fail "alone: exit status $?"
 for file in alone/*.fxt; do
@@ -70,7 +72,7 @@ is "alone: events of threads without a name" "" "$(grep -v '"thread":' events | 
 is "alone: forked" 45 "$(awk '$1 == "thread" && $3 == "thread" {sum += $4} END {print sum + 0}' found)"
 is "alone: reaped" 35 "$(awk '$1 == "thread" && $3 ~ /^wait/ {sum += $4} END {print sum + 0}' found)"
 
-# Killed: children that nobody reaped are still there.
+# The program is killed; its children, which nobody reaped, still live at the end.
 rm -rf left
 start_traced left "$apps/kin" left 5
 kill_background

@@ -1,13 +1,14 @@
 #!/bin/bash
-# Lifetimes of descriptors and connections: programs that know what they opened, closed and left find exactly
-# that in their traces.
+# Programs know which descriptors and connections they opened, closed and left. They find exactly these
+# lifetimes in their traces.
 # shellcheck source=lib.sh
 . "${abs_top_srcdir:?}/tests/e2e/lib.sh"
 need python3
 
 mkdir work
 
-# lives WHAT: the program says what its traces should have to told; what they have is in found.
+# lives WHAT: runs the program. The lifetimes that it says it made are then in the file `told`, and those of
+# its traces in `found`.
 lives()
 {
 	rm -rf trace work/*
@@ -28,7 +29,8 @@ done
 
 # -- What the report says is left ----------------------------------------------------------------------------
 
-# left FILE: "count call what" of each line, the port of the program's own choice replaced.
+# left FILE: prints "count call what" for each descriptor that the report says is open, with PORT for a port
+# that the program has chosen.
 left()
 {
 	fxt report --json "$1" | python3 -c 'import json, re, sys
@@ -52,13 +54,14 @@ same "left" expected found
 fxt report "$file" >report
 grep -qE '^  left often +3 .* open$' report || fail "left: not in the report"
 
-# What syscall() closes is closed, whoever opened it.
+# A descriptor that syscall() closes is closed, whoever opened it.
 FXT_FOLLOW=none traced numbers "$apps/count_numbers" 2 >/dev/null 2>err || fail "count_numbers: exit status $?: $(cat err)"
 file=$(only numbers/*.fxt) && valid "$file" && left "$file" >found
 : >expected
 same "left by syscall()" expected found
 
-# Of all processes together, but for what a program had that became another, and for what a child inherited.
+# The report of several processes leaves out the descriptors of a program that executed another, and those
+# that a child inherited.
 for what in exec:'1 open three' fork:'1 open four,1 open two,2 pipe (pipe)'; do
 	rm -f ./*.fxt
 	"$FXT" record -o merged.fxt -- "$apps/lifetimes" "${what%%:*}" >/dev/null 2>err || fail "record ${what%%:*}: $(cat err)"
@@ -79,23 +82,24 @@ ring=
 FXT_THRESHOLD_NS=1000000000 lives main
 same_some "above a threshold" told found
 
-# The begin of one in a category that is on has its end where the call that closes it is in one that is off.
+# A lifetime that begins in a category that is recorded has its end, also if the call that closes it is in one
+# that is not.
 FXT_CATEGORIES=net lives main
-# Not all that went through them was seen then.
+# Not all bytes that went through them are seen then.
 grep ' net:' told | sed 's,[0-9]*/[0-9]*$,-,' >net
 same_some "net alone" net found
 FXT_CATEGORIES=io lives main
 grep ' io:' told >io
 same_some "io alone" io found
 
-# Numbers that one thread closes and another gets at once: each lifetime has its end, and nothing is left.
+# One thread closes a number and another gets it at once. Each lifetime has its end, and nothing is left.
 lives threads 500
 is "threads" "$((4 * 500 * 5))" "$(wc -l <found)"
 is "threads: left" 0 "$(grep -c left found)"
 is "threads: file open" "$((4 * 500))" "$(grep -c ' io:file open one 0/0$' found)"
 
-# A ring that is turned over many times has begins where their ends are, and keeps those of what is open
-# alone.
+# A ring that is turned over many times has the begin of a lifetime beside its end, and keeps a begin alone
+# only for what is open.
 ring=--ring
 FXT_BUFFERING_MODE=circular FXT_BUFFER_SIZE_MB=1 lives threads 1500
 fxt dump "$(only trace/*.fxt)" >dump
@@ -104,14 +108,14 @@ test "$ends" -gt 100 || fail "ring: hardly anything in it"
 is "ring: begins" "$ends" "$(grep -c 'async-begin .* io:' dump)"
 is "ring: left" 0 "$(grep -c left found)"
 
-# What a ring's processes inherit, duplicate and execute.
+# In a ring, processes inherit, duplicate and execute as well.
 for what in fork vfork exec; do
 	FXT_BUFFERING_MODE=circular FXT_BUFFER_SIZE_MB=1 lives $what
 	same_some "ring, $what" told found
 done
 ring=
 
-# What cannot be written is not begun, and so not ended.
+# A lifetime whose begin cannot be written has no end either.
 FXT_MAX_SIZE_MB=1 lives threads 1500
 test "$(trace lost "$(only trace/*.fxt)" | sed -n 's/dropped //p')" -gt 1000 || fail "full: nothing was dropped"
 
@@ -127,7 +131,7 @@ for ((i = 0; i < ${FXT_KILLS:-10}; i++)); do
 	kill_background
 	file=$(only trace/*.fxt) || continue
 	valid $ring "$file"
-	# Four threads have four descriptors each at most, and a fifth between a call and its record.
+	# Each of four threads has at most four descriptors, and a fifth between a call and its record.
 	left=$(trace lifetimes "$file" | grep -c left)
 	test "$left" -le 20 || fail "killed: $left descriptors are left"
 	give_up_if_hopeless

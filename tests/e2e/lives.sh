@@ -1,11 +1,11 @@
 #!/bin/bash
-# The ways in which processes and threads begin and end: the trace stays valid, small where it should be, and
+# Processes and threads begin and end in many ways. The trace stays valid, is small where it should be, and
 # says what happened.
 # shellcheck source=lib.sh
 . "${abs_top_srcdir:?}/tests/e2e/lib.sh"
 need python3
 
-# lived STATUS NAME CMD...: traces go to NAME.
+# lived STATUS NAME CMD...: runs CMD, which ends with STATUS; its traces are in the folder NAME.
 lived()
 {
 	local expected=$1 name=$2
@@ -13,12 +13,12 @@ lived()
 
 	traced "$name" "$@" >"$name.out" 2>"$name.err"
 	is "$name: exit status" "$expected" $?
-	# bash tells of an abort there too.
+	# bash also reports an abort there.
 	is "$name: stderr" "" "$(grep -v 'lib\.sh: line' "$name.err")"
 	valid "$name"/*.fxt
 }
 
-# sized SIZE FILE: how many blocks of this size it has allocated.
+# sized SIZE FILE: prints how many blocks of this size the program has allocated.
 sized()
 {
 	trace calls "$2" | grep -c "^malloc:malloc .* size=$1 "
@@ -35,7 +35,7 @@ for ending in _exit:6 quick_exit:6 abort:134; do
 	file=$(only ${ending%:*}/process.*.fxt) && is "$ending: blocks" 10 "$(sized 20000 "$file")"
 done
 
-# exec: the file of the program before, and of the one after, under the same process id.
+# exec leaves two files under the same process id: one of the program before, and one of the program after.
 lived 4 exec "$apps/process" exec
 is "exec: blocks before" 10 "$(for f in exec/*.fxt; do sized 20000 "$f"; done | awk '{ n += $1 } END { print n }')"
 is "exec: blocks after" 10 "$(for f in exec/*.fxt; do sized 20001 "$f"; done | awk '{ n += $1 } END { print n }')"
@@ -69,8 +69,8 @@ rm -rf forks
 
 # -- Jumps ---------------------------------------------------------------------------------------------
 
-# What was left is closed when it is noticed, and what comes after stands where it belongs: nothing is open in
-# the end.
+# Calls that were left are closed when the agent notices it, and what comes after stands where it belongs. So
+# nothing is open at the end.
 for kind in read functions; do
 	lived 0 jumps.$kind "$apps/jumps" $kind
 	file=$(only jumps.$kind/*.fxt) || continue
@@ -84,16 +84,16 @@ file=$(only jumps.functions/*.fxt) && is "longjmp out of functions: calls of dig
 file=$(only jumps.read/*.fxt) && is "longjmp out of read: reads that returned" 5 \
 	"$(trace calls "$file" | grep -c '^io:read .*ret=1$')"
 
-# Viewers nest 512 slices at most. What is deeper is counted, and those above it end when they did: each of
-# them holds what its own level allocated at its end.
+# Viewers nest 512 slices at most. Deeper calls are counted. Those above them end when they did: each
+# allocates a block at its end, which lies within it.
 lived 0 deep "$apps/jumps" deep 700
 file=$(only deep/*.fxt) && {
 	trace calls "$file" >calls
 	shown=$(grep -c '^function:recurse ' calls)
 	is "deep: calls of recurse, shown and dropped" 700 $((shown + $(trace lost "$file" | sed -n 's/^dropped //p')))
 	test "$shown" -ge 400 || fail "deep: only $shown are shown"
-	# In the order of their starts the n-th has level 700 - n: its block is allocated within it, and ends
-	# it.
+	# In the order of their starts the n-th call has level 700 - n. It allocates its block at its end, so
+	# the block is within it.
 	awk '$1 == "function:recurse" { end[n++] = $4 }
 		$1 == "malloc:malloc" && / size=20[0-9][0-9][0-9] / {
 			match($0, / size=20[0-9]+/)
@@ -127,7 +127,7 @@ file=$(only names/*.fxt) && {
 	done
 }
 
-# More threads than the format has indices for.
+# There are more threads than the format has indices for.
 lived 0 alive "$apps/threads" alive 300
 file=$(only alive/*.fxt) && {
 	trace calls "$file" >calls
@@ -137,7 +137,7 @@ file=$(only alive/*.fxt) && {
 		"$(grep '^malloc:malloc .* size=20002 ' calls | awk '{ print $2 }' | sort -u | wc -l)"
 }
 
-# A thread takes over the chunks of one that is gone: 2000 of them take less than 2 KiB each, not 32.
+# A thread takes over the chunks of one that is gone, so 2000 of them take less than 2 KiB each, and not 32.
 traced turn "$apps/threads" turn 2000 2>/dev/null
 is "2000 threads in turn: exit status" 137 $?
 valid turn/*.fxt

@@ -1,12 +1,13 @@
 #!/bin/bash
-# What is not in a trace is counted in it, by cause: with each cause there is, attempted = written +
-# overwritten + dropped + filtered, and attempted is what the program did.
+# The trace counts by cause what it lacks. With each cause that there is, attempted = written + overwritten +
+# dropped + filtered, and attempted is the number of calls that the program made.
 # shellcheck source=lib.sh
 . "${abs_top_srcdir:?}/tests/e2e/lib.sh"
 need python3
 
-# judge NAME MADE CAUSE FILE: so many calls, of which some are missing, all for this cause ("": none is). An
-# empty MADE is not compared, and "perhaps CAUSE" may have had no effect. Says how many there were.
+# judge NAME MADE CAUSE FILE: MADE calls were made, and those that the trace lacks are all missing for this
+# cause; with an empty CAUSE none is missing. An empty MADE is not compared, and "perhaps CAUSE" may have had
+# no effect. It prints how many calls were attempted.
 judge()
 {
 	local name=$1 file=$4
@@ -24,8 +25,8 @@ judge()
 		ok &= not made or trace["attempted"] == int(made)
 		found = [k for k, v in lost.items() if v]
 		ok &= found == ([cause] if cause else []) or cause.startswith("perhaps ") and set(found) <= {cause[8:]}
-		# The line for people says the same: attempted N = written N + overwritten N + dropped N
-		# (cause N, ...) + filtered N.
+		# The report's text says the same: attempted N = written N + overwritten N + dropped N (cause
+		# N, ...) + filtered N.
 		if found:
 		    line = next(l for l in open("report.txt") if l.startswith("attempted"))
 		    line = re.sub(r"\(.*?\)", "", re.sub(r"(?<=\d)\s(?=\d)", "", line))
@@ -36,7 +37,8 @@ judge()
 	EOT
 }
 
-# adds_up NAME MADE CAUSE CMD...
+# adds_up NAME MADE CAUSE CMD...: runs CMD, and judges its trace. MADE may be `told`: then CMD prints the
+# number.
 adds_up()
 {
 	local name=$1 made=$2 cause=$3
@@ -55,7 +57,8 @@ for mode in streaming oneshot; do
 		adds_up "many-$mode" told "no room" "$apps/losses" many $((100000 + $(random_below 100000)))
 done
 
-# Who lost them, the worst first, and why: two processes, of which the second makes more calls than the first.
+# The report says which processes lost records and why, the worst first. The second of two processes makes
+# more calls than the first.
 least=$((100000 + $(random_below 50000)))
 FXT_MAX_SIZE_MB=1 "$FXT" record -o two.fxt -- sh -c "'$apps/losses' many $least; '$apps/losses' many $((2 * least)); true" >out 2>err ||
 	fail "two: exit status $?: $(cat err)"
@@ -78,9 +81,9 @@ FXT_MAX_SIZE_MB=1 "$FXT" record -o one.fxt "$apps/losses" many "$least" >out 2>e
 fxt report one.fxt >report.txt
 grep -qE '^LOST: [0-9 ]+ records in losses [0-9]+ \(no room; buffer full: .*\), from .* to ' report.txt || fail "one: $(grep LOST report.txt)"
 
-# stepped NAME CAUSE DEPTH: handlers interrupt the agent at every instruction it has, so many of them at once.
-# Step by step each call is a slow one; to explain it would take ten times the instructions, and a hundred
-# times the time.
+# stepped NAME CAUSE DEPTH: signal handlers interrupt the agent at every instruction, many of them at once.
+# Single steps make each call slow, and explaining slow calls would take a hundred times as long, so that is
+# off.
 stepped()
 {
 	local pid calls
@@ -92,7 +95,8 @@ stepped()
 
 export FXT_CATEGORIES=io
 stepped few-signals "" 3
-# Whether all of them stand within a record at once is up to the clock, which is asked anew now and then.
+# It is up to the clock, which the agent renews now and then, whether all handlers are within a record at
+# once.
 stepped signals "perhaps signal handlers too deep, cut off or short of stack" 9
 export FXT_CATEGORIES=malloc
 FXT_BUFFERING_MODE=oneshot FXT_BUFFER_SIZE_MB=1 adds_up room 200000 "no room" "$apps/sequence" 100000
@@ -100,8 +104,8 @@ FXT_MAX_SIZE_MB=1 adds_up bound 200000 "no room" "$apps/sequence" 100000
 FXT_THRESHOLD_NS=3600000000000 adds_up threshold 200000 filtered "$apps/sequence" 100000
 FXT_BUFFERING_MODE=circular FXT_BUFFER_SIZE_MB=1 adds_up ring 200000 overwritten "$apps/sequence" 100000
 
-# To drop a record takes no system call, nor does it wait for anything: there are hundreds in all, for tens of
-# thousands that are dropped.
+# Dropping a record takes no system call and waits for nothing: there are hundreds of system calls in all, for
+# tens of thousands of records that are dropped.
 if command -v strace >/dev/null && strace -o /dev/null true 2>/dev/null; then
 	FXT_MAX_SIZE_MB=1 FXT_OUTPUT=$scratch/cheap.fxt strace -f -qq -o calls -E LD_PRELOAD="$FXT_AGENT" "$apps/sequence" 50000 2>err
 	judge cheap 100000 "no room" cheap.fxt >attempted
@@ -112,14 +116,15 @@ if command -v strace >/dev/null && strace -o /dev/null true 2>/dev/null; then
 	test "$(wc -l <calls)" -lt 1000 || fail "cheap functions: $(wc -l <calls) system calls"
 fi
 
-# More threads than the ring has chunks: what they did last is given up one by one, and nothing is dropped.
+# There are more threads than the ring has chunks. Their last events are given up one by one, and nothing is
+# dropped.
 adds_up threads "" "" "$apps/losses" threads 100
 all=$(cat attempted)
 FXT_BUFFERING_MODE=circular FXT_BUFFER_SIZE_MB=2 adds_up many-threads "$all" overwritten "$apps/losses" threads 100
 
 # -- Names -----------------------------------------------------------------------------------------------
 
-# More names of functions than there is room for: the others are written where they are used.
+# There are more names of functions than there is room for; the others are written where they are used.
 functions=4000
 name=a_function_whose_name_is_long_enough_to_be_about_as_long_as_those_of_templates
 {
@@ -151,8 +156,9 @@ FXT_MAX_SIZE_MB=1 adds_up memory-bound $((2 * calls)) "no room" "$apps/sequence"
 FXT_BUFFERING_MODE=oneshot FXT_BUFFER_SIZE_MB=1 adds_up memory-oneshot $((2 * calls)) "no room" "$apps/sequence" $calls
 FXT_BUFFERING_MODE=circular FXT_BUFFER_SIZE_MB=1 adds_up memory-ring $((2 * calls)) overwritten "$apps/sequence" $calls
 
-# A full file system that copies on write has no room for what is written again, such as the counts: some is
-# kept for that. A ring is written again as a whole, for which that may be too little; it says so.
+# On a full file system that copies on write there is no room for writing again, as is done with the counts,
+# so the agent keeps some room. A ring is written again as a whole, for which that may be too little; the
+# agent says so.
 truncate -s 120M image
 if test "$(id -u)" = 0 && mkdir full && mkfs.btrfs -q image >mkfs.log 2>&1 && mount -o loop image full 2>/dev/null; then
 	trap 'umount -l "$scratch/full"; finish' EXIT
@@ -176,13 +182,13 @@ else
 	echo "full btrfs is left out: it takes root, mkfs.btrfs and mount"
 fi
 
-# Killed, it has all but what each thread had in its last chunk.
+# The trace of a killed program lacks only what each thread had in its last chunk.
 FXT_OUTPUT=$scratch/killed.fxt LD_PRELOAD=$FXT_AGENT "$apps/sequence" $calls kill 2>/dev/null
 valid killed.fxt
 kept=$(fxt dump --json killed.fxt | grep -c '"complete".*"malloc"')
 test "$kept" -gt $((2 * calls - 2000)) || fail "killed: $kept of $((2 * calls))"
 
-# Somebody else empties the file meanwhile: nothing of that reaches the program.
+# Somebody empties the file meanwhile, and the program notices nothing of that.
 FXT_OUTPUT=$scratch/emptied.fxt LD_PRELOAD=$FXT_AGENT "$apps/sequence" 2000000 2>err &
 background=$!
 until test -e emptied.fxt; do kill -0 $background 2>/dev/null || break; done
@@ -201,7 +207,7 @@ if test "$(id -u)" = 0 && mkdir small && mount -t tmpfs -o size=8m none small 2>
 	judge full 200000 "no room" small/drop.fxt >attempted
 	rm small/drop.fxt
 
-	# It waits for room, and there is some as soon as it has said so.
+	# The agent waits for room, which there is as soon as it has said so.
 	fallocate -l 5m small/filler
 	mkfifo said
 	env LD_PRELOAD="$FXT_AGENT" FXT_OUTPUT="$scratch/small/wait.fxt" FXT_ON_FULL=wait "$apps/sequence" 40000 2>said &

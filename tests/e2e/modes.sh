@@ -1,10 +1,10 @@
 #!/bin/bash
-# Buffering modes, the threshold and the choice of categories: what is missing from a trace is counted in it.
+# The trace counts what it lacks, in each buffering mode, with a threshold, and with a choice of categories.
 # shellcheck source=lib.sh
 . "${abs_top_srcdir:?}/tests/e2e/lib.sh"
 need python3
 
-# accounts NAME CMD...: the calls CMD says it made are those written, dropped and filtered.
+# accounts NAME CMD...: the calls that CMD says it made are those written, dropped and filtered.
 accounts()
 {
 	local name=$1 file made written dropped filtered
@@ -22,7 +22,7 @@ accounts()
 	counts="$made $written $dropped $filtered"
 }
 
-# some NAME WHICH: the test is worth something only if there were any.
+# some NAME WHICH: fails if there were none of this kind, as the test would then prove nothing.
 some()
 {
 	local made written dropped filtered
@@ -49,12 +49,12 @@ some hour filtered
 is "an hour's threshold: written" 0 "$(trace counts hour/*.fxt | awk '{ sum += $2 } END { print sum + 0 }')"
 FXT_THRESHOLD_NS=1000 FXT_MAX_SIZE_MB=1 accounts both "$apps/count_calls" locks 4 100000
 
-# Threads that are gone have taken nothing of their counts with them.
+# The counts of threads that are gone are not lost.
 FXT_CATEGORIES=pthread,time FXT_THRESHOLD_NS=3600000000000 accounts gone "$apps/count_calls" locks 50 100
 
 # -- Short processes leave small files ------------------------------------------------------------------
 
-# Kilobytes of the largest file, by its size and by its blocks.
+# largest FILE...: prints the kilobytes of the largest file, by its size or by its blocks.
 largest()
 {
 	stat -c '%s %b %B' "$@" | awk '{ n = $1 / 1024; b = $2 * $3 / 1024; if (n > most) most = n; if (b > most) most = b } END { print int(most) }'

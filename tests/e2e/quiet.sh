@@ -1,6 +1,7 @@
 #!/bin/bash
-# Critical sections stay the program's: in none of them the agent renews its clock, samples, explains or looks
-# for names. That is seen by system calls and not by time: all that is slow makes some.
+# Critical sections belong to the program: in none of them the agent renews its clock, takes a sample,
+# explains a call or looks for names. The test looks at system calls and not at the time, as all that is slow
+# makes some.
 # shellcheck source=lib.sh
 . "${abs_top_srcdir:?}/tests/e2e/lib.sh"
 need python3 strace

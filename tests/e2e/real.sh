@@ -1,6 +1,6 @@
 #!/bin/bash
-# Real programs do the same bare and traced, output and exit status, and their traces are valid. Those that
-# are not installed are left out, and named. FXT_FULL=1 for the sizes that users have.
+# Real programs do the same bare and traced: their output and exit status are equal, and their traces are
+# valid. Programs that are not installed are left out, and named. FXT_FULL=1 tries the sizes that users have.
 # shellcheck source=lib.sh
 . "${abs_top_srcdir:?}/tests/e2e/lib.sh"
 
@@ -18,8 +18,8 @@ has()
 	done
 }
 
-# The traces of one program and its children; a second checker in Python is given what it can read in a
-# minute.
+# valid_all NAME: checks the traces of one program and its children. A second checker in Python gets only what
+# it can read in a minute.
 valid_all()
 {
 	local file
@@ -41,8 +41,7 @@ valid_all()
 	rm -rf "${scratch:?}/$1"
 }
 
-# alike NAME CMD...: what it prints and how it ends. A name with - has a trace of its own that is not looked
-# at.
+# alike NAME CMD...: compares output and exit status of a bare run with those of a traced one.
 alike()
 {
 	local name=$1 expected status
@@ -73,7 +72,7 @@ has xz && {
 	rm -f numbers
 }
 
-# Not the shim of a version manager, which is a shell script.
+# This is the interpreter itself, and not the shim of a version manager, which is a shell script.
 has python3 && alike python3 "$(python3 -c 'import sys; print(sys.executable)')" -c '
 import json, queue, subprocess, sys, threading
 work, results = queue.Queue(), []
@@ -116,7 +115,7 @@ has git && {
 	alike git git --no-pager -C repository log -p --stat
 }
 
-# Without a C++ compiler it is not there.
+# Without a C++ compiler there is no such program.
 test ! -x "$apps/throws" || alike throws "$apps/throws"
 
 alike shell sh -c '
@@ -134,7 +133,7 @@ has redis-server redis-benchmark && {
 		--unixsocket "$scratch/redis.sock" --save '' --appendonly no --daemonize no --dir "$scratch" \
 		>redis.out 2>&1 &
 	background=$!
-	# A client that is early is refused.
+	# The server refuses a client that is early.
 	until redis-cli -s "$scratch/redis.sock" ping 2>/dev/null | grep -q PONG; do
 		kill -0 $background 2>/dev/null || break
 	done

@@ -1,15 +1,16 @@
 #!/bin/bash
-# fxt record as a wrapper: what it hands on, what it leaves when it is killed, and what fxt merge makes of
-# that.
+# fxt record is a wrapper of a program: this script checks what it hands on, what it leaves when it is killed,
+# and what fxt merge makes of that.
 # shellcheck source=lib.sh
 . "${abs_top_srcdir:?}/tests/e2e/lib.sh"
 need python3 ps
 
-# With job control: otherwise the shell has what it begins in the background ignore SIGINT and SIGQUIT.
+# This turns on job control. Without it, programs that the shell starts in the background ignore SIGINT and
+# SIGQUIT.
 set -m
 
-# start NAME CMD...: in the background, as process $background, its output in NAME.out; returns when CMD has
-# said its first line.
+# start NAME CMD...: starts CMD in the background, as process $background, with its output in NAME.out. It
+# returns when CMD has printed its first line.
 start()
 {
 	local name=$1
@@ -17,7 +18,7 @@ start()
 	shift
 	rm -f said
 	mkfifo said
-	# Whoever runs this may ignore some: nohup does.
+	# The caller of this script may ignore some signals, as nohup does.
 	env --default-signal "$@" >said &
 	background=$!
 	exec 3<said
@@ -41,7 +42,7 @@ is "every signal is handed on" "$(sort bare.out)" "$(sort traced.out)"
 test "$(wc -l <bare.out)" -gt 40 || fail "only $(wc -l <bare.out) signals came"
 valid signals.fxt
 
-# Those that were ignored stay so, and what was blocked is the program's to be told of.
+# Signals that were ignored stay ignored, and a blocked one is delivered to the program.
 (trap '' TERM; exec "$FXT" record -q -o ignored.fxt -- sh -c 'kill -TERM $$; echo lives') >ignored.out
 is "an ignored signal" lives "$(cat ignored.out)"
 (trap '' CHLD; exec "$FXT" record -q -o chld.fxt -- sh -c 'exit 7')
@@ -82,7 +83,8 @@ is "lines once it is merged" 1 "$(wc -l <next.err)"
 
 # -- Descendants that ran untraced -----------------------------------------------------------------------
 
-# untraced CMD...: what fxt record says of them.
+# untraced CMD...: records CMD, and leaves what fxt record says of descendants that ran untraced in the file
+# `found`.
 untraced()
 {
 	"$FXT" record -o untraced.fxt -- "$@" >out 2>err || fail "$*: exit status $?"
@@ -112,7 +114,7 @@ FXT_FOLLOW=sh untraced sh -c "'$apps/alone'; true"
 same "not to be followed" /dev/null found
 
 # -- Ends ----------------------------------------------------------------------------------------------
-# ends FILE: what its process:exit events say, a line each.
+# ends FILE: prints what the process:exit events of the trace say, a line each.
 ends()
 {
 	fxt dump "$1" | sed -n 's/.* process:exit .*\(\(status\|signal\)=.*\)/\1/p'
@@ -123,7 +125,7 @@ status=$(random_below 256)
 is "the end of a program" "status=$status" "$(ends status.fxt)"
 valid status.fxt
 
-# Killed in a call, at a time that is known to a hundredth of a second.
+# The program is killed in a call, at a time that is known to a hundredth of a second.
 start killed "$FXT" record -q -o killed.fxt -- "$apps/signalled" wait
 read -r uptime _ </proc/uptime
 kill -9 "$(ps -o pid= --ppid $background)"
@@ -140,8 +142,8 @@ import json, sys
 ends = [e for e in map(json.loads, sys.stdin) if e["type"] == "instant" and e["name"] == "exit"]
 sys.exit(len(ends) != 1 or ends[0]["time"] < float(sys.argv[1]) * 1e9)' "$uptime" || fail "its end is not before $uptime s"
 
-# Reaped by another traced process, which lives on: the call lasts until then and not until the end of the
-# trace.
+# Another traced process reaps the killed one and lives on. The call in progress lasts until then, and not
+# until the end of the trace.
 cat >reaped.py <<'END'
 import os, signal, time
 ready, say = os.pipe()
@@ -172,8 +174,8 @@ valid open.fxt secret.fxt
 grep -q "$secret" secret.fxt && fail "categories that were left out tell secrets"
 
 # -- One file of several -------------------------------------------------------------------------------
-# The largest part need not be the first, and may be the last of a program that became another: that one names
-# the process.
+# The largest part need not be the first. It may be the last of a program that became another, and that part
+# names the process.
 "$FXT" record -q -c '#default' -o several.fxt -- sh -c '"$0" 20; "$0" 20000 & wait; exec "$0" 300' "$apps/sequence"
 valid several.fxt
 is "processes, the largest part last" 3 "$(fxt dump --json several.fxt | grep -o '"type":"process","id":[0-9]*' | sort -u | wc -l)"
@@ -184,12 +186,12 @@ is "what came first" '"sequence"' "$first"
 is "the name of what became another" "$pid sequence" "$(fxt report --json became.fxt | python3 -c 'import json, sys
 print(*(str(t["pid"]) + " " + t["name"] for t in json.load(sys.stdin)["threads"] if t["pid"] == '"$pid"'))')"
 
-# What cannot be written is said, however much of it there is.
+# Whatever the size, fxt merge says what it cannot write.
 "$FXT" merge -q -o /dev/full became.fxt several.fxt 2>full && fail "merge to a full device"
 is "what is said of a full device" "fxt: /dev/full: No space left on device" "$(cat full)"
 
-# Killed while it joined them: of the part that the others are appended to, only its own is one. Events are
-# not there twice.
+# fxt record was killed while it joined the parts. Only the own bytes of the part to which the others are
+# appended count, so no event is there twice.
 mkdir halfway halfway/.fxt-parts.abcdef
 traced halfway/.fxt-parts.abcdef sh -c '"$0" 20; "$0" 20000; :' "$apps/sequence"
 cp -r halfway/.fxt-parts.abcdef halfway/before
@@ -205,7 +207,7 @@ valid halfway/*.fxt
 is "what is in it, of a join that was killed" "$(grep -o '.*events' expected)" "$(grep -o '.*events' joined)"
 is "what it leaves" 0 "$(find halfway -name '.fxt-parts.*' | wc -l)"
 
-# Traces that were made without fxt record: they stay.
+# Traces that were made without fxt record are merged, and stay.
 traced alone sh -c '"$0"; "$0"; :' "$(type -P true)"
 "$FXT" merge -q -o together.fxt alone/*.fxt || fail "merge of files"
 valid together.fxt

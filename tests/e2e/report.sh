@@ -1,5 +1,5 @@
 #!/bin/bash
-# What fxt report says of programs of which it is known why they waited, and where it says it.
+# Programs of which it is known why they waited are traced, and fxt report says so, in the right section.
 # shellcheck source=lib.sh
 . "${abs_top_srcdir:?}/tests/e2e/lib.sh"
 need python3
@@ -9,7 +9,8 @@ need python3
 traced trace "$apps/chain" || fail "chain: exit status $?"
 file=$(only trace/*.fxt) && valid "$file" && fxt report "$file" >report && fxt report --json "$file" >report.json
 
-# Each line of it in this order, in one piece; the thread that waits for all of them may come before.
+# The report has these lines in this order and in one piece. The thread that waits for all of them may come
+# before.
 sed -n '/^LONGEST CAUSAL CHAINS/,/^$/p' report | sed -nE \
 	's/^ *(customer|cook) [0-9]+ (had )?waited .* in ([a-z_]+)\(([^)]*)\)(, in ([a-z_]+))?$/\1 \3 \4 \6/p
 	s/^ *until (cook|farmer) [0-9]+ called ([a-z_]+)(, having held it since ([a-z_]+) .*)?$/until \1 \2 \4/p
@@ -38,7 +39,7 @@ for chain in r["chains"]:
 threads = {t["name"]: t for t in r["threads"]}
 for t in r["threads"]:
     assert t["running_ns"] + t["blocked_ns"] + t["waiting_ns"] == t["last_ns"] - t["first_ns"], t
-# Asleep until it was over, all but for their first steps.
+# They slept nearly all the time, except in their first steps.
 for name, call in ("customer", "pthread_mutex_lock"), ("cook", "sem_wait"):
     assert threads[name]["blocked_ns"] > 0 and call in [c["call"] for c in threads[name]["not_running_in"]], threads[name]
 assert not any(c["category"] == "agent" for c in r["calls"])
@@ -85,8 +86,8 @@ grep -qE '^  source +read +[0-9.]+ [mu]?s +101 97\.7 KiB +990 B ' report || fail
 
 # -- Files that a child has from its parent ---------------------------------------------------------------------
 
-# reads FILE: "NAME READS" of the files that were read, but for what the library and the shell have read, and
-# those without a name.
+# reads FILE: prints "NAME READS" for each file that was read, without those that the library and the shell
+# have read and those without a name.
 reads()
 {
 	fxt report --json "$1" | python3 -c 'import json, sys
@@ -102,8 +103,8 @@ same_some "inherited" told found
 
 # -- Calls that cannot wait, by the mode of their descriptors ------------------------------------------------------
 
-# Without what the kernel says of slow calls. A thread that waits says for how long at least: 10 of its 20 ms,
-# as time limits are rounded.
+# Slow calls are not explained here. A thread that waits says for how long at least: 10 of its 20 ms, as time
+# limits are rounded.
 "$FXT" record -q --explain=0 -o modes.fxt "$apps/modes" 60 >told 2>err || fail "modes: exit status $?: $(cat err)"
 test -s told && valid modes.fxt && fxt report --json modes.fxt | python3 -c 'import json, sys
 threads = {t["name"]: t for t in json.load(sys.stdin)["threads"]}

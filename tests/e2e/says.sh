@@ -1,6 +1,6 @@
 #!/bin/bash
-# What a program says is in its trace: each line of standard error and each message to syslog as a log record
-# and as an instant, whatever calls it comes by; and standard error gets what it gets without us.
+# Each line that a program writes to standard error, and each message to syslog, is in its trace as a log
+# record and as an instant, whatever calls it is made by. Standard error gets the same as without the agent.
 # shellcheck source=lib.sh
 . "${abs_top_srcdir:?}/tests/e2e/lib.sh"
 need python3
@@ -8,7 +8,7 @@ need python3
 ulimit -c 0
 export FXT_QUIET=1
 
-# said NAME: what the only trace in NAME has, in NAME.said; both kinds of records have the same.
+# said NAME: writes what the only trace in NAME has to NAME.said. Both kinds of records have the same.
 said()
 {
 	local file
@@ -18,8 +18,8 @@ said()
 	trace said "$file" >"$1.said"
 }
 
-# says NAME ARGUMENT...: runs it bare and traced; standard error is the same, appended to a file. Traces are
-# in NAME.
+# says NAME ARGUMENT...: runs the program bare and traced, with standard error appended to a file. Its traces
+# are in NAME.
 says()
 {
 	local name=$1 status
@@ -27,7 +27,7 @@ says()
 
 	rm -rf "$name" "$name".*
 	mkdir "$name"
-	# The shell has something to say of those that are killed.
+	# The shell says so when a program is killed.
 	{
 		(exec "$apps/says" "$@" 2>>"$name.bare" >"$name.out.bare")
 		status=$?
@@ -37,15 +37,15 @@ says()
 	same "$name: output" "$name.out.bare" "$name.out"
 }
 
-# lines FILE: as they are to be in the trace.
+# lines FILE: prints its lines as they have to be in the trace.
 lines()
 {
 	sed '/^$/d' "$1"
-	# An end for the last one.
+	# The last line may lack its end.
 	test -z "$(tail -c 1 "$1")" || echo
 }
 
-# says_all ARGUMENT...: and the trace has what is in standard error, line by line.
+# says_all ARGUMENT...: the trace has each line of standard error.
 says_all()
 {
 	says one "$@"
@@ -58,7 +58,7 @@ says_all()
 
 FXT_CATEGORIES=log says_all ways
 says_all ways
-# A position in the format is not known, so the format itself is said.
+# Positions in a format (%2$s) are not supported, so the trace has the format itself.
 says one formats
 same "formats: standard error" one.bare one.err
 said one
@@ -69,7 +69,7 @@ says_all duplicated
 for how in err errx assert assert_perror error abort _exit; do
 	says_all and $how
 done
-# A line that has no end yet is lost with the process, and those before it are not.
+# A line without an end is lost with the process, and those before it are not.
 says_all_but_last()
 {
 	says one "$@"
@@ -102,7 +102,7 @@ for thread in 0 1 2 3; do
 done | sort >threads.lines
 same "lines of threads that come in parts" threads.lines threads.found
 
-# How often the handler comes by is different each time.
+# The number of times that the handler runs differs each time.
 traced handler "$apps/says" handler 20000 2>handler.err >handler.out
 said handler
 is "lines beside a handler's" 20000 "$(grep -cx line handler.said)"
@@ -130,7 +130,7 @@ says one reopened file
 mv file file.traced
 said one
 lines file.traced >one.lines
-# What fails, or comes by the descriptor, goes where that leads.
+# A line that fails, or is written to the descriptor, goes where that leads.
 cat one.err >>one.lines
 sort -o one.lines one.lines
 sort -o one.said one.said

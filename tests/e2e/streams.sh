@@ -1,7 +1,7 @@
 #!/bin/bash
-# Arrows from a write to the read that got its bytes: programs that know which there are find exactly those in
-# their trace, between threads and between processes, forked and executed. Of what is not known there are
-# none.
+# An arrow leads from a write to the read that got its bytes. Programs that know their arrows find exactly
+# these in their traces, between threads and between processes that are forked or executed. There is no arrow
+# where it is not known who wrote.
 # shellcheck source=lib.sh
 . "${abs_top_srcdir:?}/tests/e2e/lib.sh"
 need python3
@@ -9,7 +9,8 @@ need python3
 app=$apps/streams
 export FXT_CATEGORIES=io,net
 
-# recorded WHAT ARGUMENTS...: by fxt record, which joins what the processes leave.
+# recorded WHAT ARGUMENTS...: records a run by fxt record, which joins the traces of its processes, and
+# compares its arrows with those that the program told.
 recorded()
 {
 	rm -f all.fxt streams.*
@@ -27,7 +28,7 @@ for kind in pipe fifo pair tcp event datagram seqpacket; do
 	recorded "$kind, executed" $kind 50 exec
 done
 
-# The kernel may have no way to tell whom a Unix socket is connected to: then there are none at all.
+# Where the kernel cannot tell to whom a Unix socket is connected, there are no arrows at all.
 for with in threads fork exec; do
 	for kind in unix connection; do
 		rm -f streams.*
@@ -38,7 +39,8 @@ for with in threads fork exec; do
 	done
 done
 
-# Each arrow leads to the read of the bytes that the write wrote: here they are as many, of 100 lengths.
+# Each arrow leads to the read of the bytes that the write wrote. Here both move the same number of bytes,
+# which is one of 100 lengths.
 recorded "pipe, lengths" pipe 50 fork
 python3 - all.fxt >wrong <<'END' || fail "lengths: exit status $?"
 import collections, json, os, subprocess, sys
@@ -58,7 +60,7 @@ for ends in flows.values():
 END
 same "lengths" /dev/null wrong
 
-# What is known of reads amid writes, of calls that overlap, and of what the C library moves by itself.
+# These have reads amid writes, calls that overlap, and bytes that the C library moves by itself.
 for kind in amid order writers readers received; do
 	recorded $kind $kind 10
 done
@@ -68,7 +70,8 @@ for kind in library messages unseen; do
 done
 app=$apps/streams
 
-# Who woke whom is there for schedulers' views as well, when it is asked for, and only where somebody slept.
+# With the category `sched` the trace also says who woke whom in the records that schedulers' views read, and
+# only where somebody slept.
 FXT_CATEGORIES=io,net,sched recorded slept slept 50
 trace wakers all.fxt >wakers
 trace wakeups all.fxt >wakeups
@@ -77,12 +80,12 @@ FXT_CATEGORIES=io,net,sched recorded "order, sched" order 10
 trace wakeups all.fxt >wakeups
 same "nobody slept" /dev/null wakeups
 
-# However a program is executed, it finds what the run shares.
+# In whatever environment a program is executed, it finds the memory that the run shares.
 "$FXT" record -q -c "$FXT_CATEGORIES" -o all.fxt -- env -i "$app" tcp 20 exec >told || fail "env -i: exit status $?"
 trace arrows all.fxt >found
 same_some "env -i" told found
 
-# Without fxt record: those that are forked share what is known.
+# Without fxt record, forked processes share what is known.
 for with in threads fork; do
 	rm -rf trace
 	traced trace "$app" pipe 50 $with >told || fail "$with alone: exit status $?"
@@ -91,13 +94,14 @@ for with in threads fork; do
 	done
 done
 
-# With the memory of another run, or of none, nothing is known of others, and nothing else is different.
+# If the program is given the memory of another run, or none, it knows nothing of others, and nothing else is
+# different.
 for shared in /proc/1/fd/0 /proc/self/fd/0 /dev/null "$PWD/nothing" ''; do
 	FXT_SHARED=$shared traced trace.other "$app" pair 5 fork >out || fail "FXT_SHARED=$shared: exit status $?"
 	is "FXT_SHARED=$shared" "writev -> readv 10" "$(cat out)"
 done
 
-# One category is not enough: bytes are moved by calls of both.
+# One category is not enough, because calls of both move bytes.
 "$FXT" record -q -c io -o all.fxt -- "$app" pipe 5 fork >told || fail "io alone: exit status $?"
 trace arrows all.fxt >found
 same "io alone" /dev/null found
