@@ -33,6 +33,7 @@ static struct {
 	bool has_semaphore;
 	sem_t ready;                    /* counts tasks, where it does; otherwise the mutex and the condition are used */
 	atomic_long made, taken;        /* tasks */
+	atomic_long begun;              /* tasks whose worker has given up what it took to get it */
 	atomic_long before;             /* tasks made before the burst */
 	atomic_long back;               /* how often a worker began to wait */
 	atomic_bool closed;
@@ -76,7 +77,8 @@ static void *work(void *number)
 	long task;
 
 	while ((task = take_task(me)) != 0) {
-		while (atomic_load(&pool.taken) < atomic_load(&pool.made))
+		atomic_fetch_add(&pool.begun, 1);
+		while (atomic_load(&pool.begun) < atomic_load(&pool.made))
 			let_others_run();
 		/* The first to come back finds nobody on the way: all others sleep, or have a task too. */
 		if (task > atomic_load(&pool.before) + 1)
