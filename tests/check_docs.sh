@@ -88,7 +88,7 @@ for page in $(grep ^docs/ <<<"$pages"); do
 	[ "$found" = "$sections" ] || fail "$page: its sections begin with $found, and not with $sections"
 done
 
-# What automake distributes, as the makefile that it made says; without git there is no list to compare it
+# The makefile says what automake distributes; without git there is no list to compare it
 # with.
 distributed=$(MAKEFLAGS='' ${MAKE:-make} -s -f - -C "${abs_top_builddir:-build}" print-distributed <<'END'
 include Makefile

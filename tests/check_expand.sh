@@ -23,7 +23,7 @@ expect() {
 }
 
 expect read 'real_read(fxt_descriptor_given(fd), buf, count)' 'fxt_has_read(' 'special_read(' 'numbered_read('
-# What the example in engine.h says.
+# The example in engine.h says this.
 expect fsync 'first_fsync' 'real_fsync(fxt_descriptor_given(fd))' 'fxt_put_int(at_, FXT_STR_fd,' 'fxt_end(thread_, open_)'
 expect pthread_mutex_lock 'result_ = real_pthread_mutex_trylock(mutex);'
 expect __read_chk 'real___read_chk('

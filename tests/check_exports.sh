@@ -72,7 +72,7 @@ allowed+='|pthread_attr_(init|getstack(size)?)|dirfd|(feof|ferror|fileno)_unlock
 # Registrations, made by our constructor, or where the program has no allocator of its own: they lock, and may
 # allocate.
 allowed+='|__register_atfork|__cxa_at_quick_exit|on_exit'
-# What pthread_cleanup_push() is made of.
+# pthread_cleanup_push() is made of these.
 allowed+='|__pthread_(un)?register_cancel|__sigsetjmp'
 # Variables.
 allowed+='|__environ|_r_debug|std(in|out|err)|error_print_progname|__progname(_full)?|program_invocation_(short_)?name'

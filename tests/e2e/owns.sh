@@ -48,7 +48,7 @@ for name, (pid, value) in marks.items():
     print(pid, "heap", name, value - marks["first"][1])
 EOT
 
-# What fxt report says is left, "PID block|mapping FUNCTION", a line for each.
+# This program prints what fxt report says is left, "PID block|mapping FUNCTION", a line for each.
 cat >left.py <<'EOT'
 import json, os, subprocess, sys
 for path in sys.argv[1:]:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What has to be in a trace, whenever its program is cut off: tests/apps/progress.c says how far each thread has come.
+"""Checks what has to be in a trace, whenever its program is cut off: tests/apps/progress.c says how far each thread has come.
 
     progress.py kill ROUNDS     SIGKILL at random moments, over modes, 1 to 64 threads, with and without forks
     progress.py ring SECONDS    eight threads at full speed in a small ring: its size, the program's memory, and snapshots
@@ -50,7 +50,7 @@ class Program:
         return bool(got)
 
     def read_reports(self, calls):
-        """Until the threads have made so many calls in all."""
+        """Waits until the threads have made so many calls in all."""
         while sum(self.last.values()) < calls and self.read():
             pass
 
@@ -92,7 +92,7 @@ def steps(path):
                 dropped[record["name"], record.get("id")] = record["args"]["records"]
     if dump.returncode:
         fail(f"{path}: fxt dump failed")
-    # Chunks lie in the file in no order of time.
+    # Chunks do not lie in the file in the order of time.
     return {thread: sorted(calls) for thread, calls in found.items()}, sum(dropped.values())
 
 

@@ -38,7 +38,7 @@ for mode in streaming circular; do
 		    if calls.count("mark") != 2 or others:
 		        wrong("section", number, "has", *others or calls)
 
-		# It is done later all the same: names, from the first use on, and samples.
+		# The agent does this work later: names are there from the first use on, and so are samples.
 		records = [json.loads(line) for line in open("records")]
 		calls = [r for r in records if r.get("category") == "pthread" and "mutex" in r.get("args", {}) and r["type"] == "complete"]
 		names = collections.Counter(r.get("objects", {}).get("mutex") for r in calls)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What the end-to-end tests ask of a trace, through `fxt dump --json` and `fxt report --json`.
+"""Answers what the end-to-end tests ask of a trace, through `fxt dump --json` and `fxt report --json`.
 
     trace.py counts FILE        category:name count, a line a call
     trace.py own FILE           the same, of the heap only what the program itself allocated and freed
@@ -42,7 +42,7 @@ def report(path):
 
 
 def calls(path):
-    """The program's: not what the agent says itself, nor the lines that the program says, nor that it ended."""
+    """Only the calls of the program count, and not the agent's own events, the lines that the program says, or its end."""
     return (r for r in records(path) if r["type"] in ("complete", "begin", "instant") and r["category"] != "agent"
             and not (r["category"] == "log" and "message" in r.get("args", {})) and not is_end(r))
 
@@ -87,7 +87,7 @@ def own_heap(heap):
         if kind == 2:
             if called != "free":
                 found["malloc:" + called] += 1
-            # One that failed made no block, and free(NULL) frees none.
+            # A call that failed made no block, and free(NULL) frees none.
             if number(pointer or 0):
                 live.add(pointer)
         elif pointer in live:
@@ -256,7 +256,7 @@ def lives(path):
         if r["type"] == "async-begin":
             if r["id"] in lives_of:
                 sys.exit(f"{name(r)} {r['id']} begins twice")
-            # Viewers draw them without their process.
+            # Viewers draw lifetimes without their process.
             if r["args"].get("parent" if r["name"] == "child" else "pid") != r["pid"]:
                 sys.exit(f"{name(r)} {r['id']} does not say whose it is")
             if r["name"] == "thread" and r["args"].get("tid") != r["tid"]:
@@ -390,7 +390,7 @@ def told(path):
 
 
 def blocks(path):
-    """What begin and end say of a block is what its record says, of that time; which is there once."""
+    """The begin and the end of a block say what its record of that time says, and there is one such record."""
     begun, ended, records_of = [], {}, collections.defaultdict(list)
     for r in records(path):
         if r["type"] == "object" and r["args"]["type"] == "block":
