@@ -31,8 +31,8 @@ count()
 	echo "$1" >>"$tally"
 }
 
-# counted WHAT: prints how many of these there were so far.
-counted()
+# tallied WHAT: prints how many of these there were so far.
+tallied()
 {
 	grep -cx "$1" "$tally"
 }
@@ -43,7 +43,7 @@ finish()
 
 	trap - EXIT
 	test -z "$background" || kill -9 $background 2>/dev/null
-	failures=$(counted failure) comparisons=$(counted comparison) traces=$(counted trace)
+	failures=$(tallied failure) comparisons=$(tallied comparison) traces=$(tallied trace)
 	cd / && rm -rf "$scratch" "$tally"
 	if test $status = 0 && test $((failures + comparisons + traces)) = 0; then
 		printf 'FAIL: nothing was compared, and no trace was checked\n'
@@ -69,7 +69,7 @@ fail()
 # give_up_if_hopeless: ends a script that has found so much that more of it tells nothing new.
 give_up_if_hopeless()
 {
-	test "$(counted failure)" -lt 5 || exit 1
+	test "$(tallied failure)" -lt 5 || exit 1
 }
 
 skip()
