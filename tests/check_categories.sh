@@ -14,10 +14,10 @@ categories()
 }
 
 agents=$(categories agent/base/categories.def)
-tools=$(categories tools/categories.def)
+tools=$(categories tools/analysis/known_categories.def)
 [ -n "$agents" ] || { echo "FAIL: agent/base/categories.def has no categories"; exit 1; }
 if [ "$agents" != "$tools" ]; then
-	echo "FAIL: agent/base/categories.def (-) and tools/categories.def (+) differ:"
+	echo "FAIL: agent/base/categories.def (-) and tools/analysis/known_categories.def (+) differ:"
 	diff <(echo "$agents") <(echo "$tools")
 	exit 1
 fi

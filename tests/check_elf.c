@@ -7,8 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "elf_facts.h"
 #include "suite.h"
+#include "tools/programs/elf_facts.h"
 
 static char *self;
 static size_t self_bytes;

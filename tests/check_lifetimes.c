@@ -11,9 +11,9 @@
 
 #include "apps/random.h"
 #include "fxt_encode.h"
-#include "merge.h"
-#include "reader.h"
 #include "suite.h"
+#include "tools/join/merge.h"
+#include "tools/reading/reader.h"
 
 enum { MOST_WORDS = 60000, PARTS = 3, STRINGS = 6, LIVES = 2000, ROUNDS = 50 };
 enum { IO = 1, FILE_NAME, PROCESS, CHILD, EXIT, EXECVE };

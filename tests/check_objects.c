@@ -5,8 +5,8 @@
 
 #include <check.h>
 
-#include "objects.h"
 #include "suite.h"
+#include "tools/analysis/objects.h"
 #include "trace_words.h"
 
 /* Strings 4 "mutex", 5 "type", 6 "since", 7 "ptr", 8 "first", 9 "second", 10 "malloc", 11 "any". Thread 1's process is that of objects. */

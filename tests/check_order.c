@@ -6,11 +6,11 @@
 #include <check.h>
 #include <stdlib.h>
 
-#include "histogram.h"
-#include "map.h"
-#include "order.h"
-#include "reader.h"
 #include "suite.h"
+#include "tools/common/histogram.h"
+#include "tools/common/map.h"
+#include "tools/reading/order.h"
+#include "tools/reading/reader.h"
 #include "trace_words.h"
 
 static bool by_end(void *context, const struct fxt_record *rec, uint64_t *key_ns)

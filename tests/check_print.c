@@ -7,12 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "demangle.h"
-#include "json.h"
-#include "message.h"
-#include "print.h"
-#include "record.h"
 #include "suite.h"
+#include "tools/analysis/demangle.h"
+#include "tools/common/message.h"
+#include "tools/printing/json.h"
+#include "tools/printing/print.h"
+#include "tools/record/record.h"
 
 /* -- Numbers and strings ------------------------------------------------------------------------------ */
 

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "reader.h"
 #include "suite.h"
-#include "trace_file.h"
+#include "tools/reading/mapped_trace.h"
+#include "tools/reading/reader.h"
 #include "trace_words.h"
 
 #define WORDS(...) ((const uint64_t[]){__VA_ARGS__})

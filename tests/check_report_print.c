@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "print.h"
 #include "suite.h"
+#include "tools/printing/print.h"
 #include "trace_maker.h"
 
 enum { TOP = 10, MS = 1000000 };

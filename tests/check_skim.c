@@ -9,9 +9,9 @@
 #include <string.h>
 
 #include "apps/random.h"
-#include "merge.h"
-#include "reader.h"
 #include "suite.h"
+#include "tools/join/merge.h"
+#include "tools/reading/reader.h"
 #include "trace_words.h"
 
 enum { MOST_WORDS = 40000, MARGIN = 64, ROUNDS = 200, KEYS = 256 };

@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check.h"
-#include "merge.h"
-#include "reader.h"
-#include "report.h"
 #include "suite.h"
+#include "tools/check/check.h"
+#include "tools/join/merge.h"
+#include "tools/reading/reader.h"
+#include "tools/report/report.h"
 #include "trace_words.h"
 
 static void expect_text(const struct fxt_text *t, const char *text)

@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "apps/random.h"
-#include "check.h"
 #include "suite.h"
+#include "tools/check/check.h"
 #include "trace_words.h"
 
 enum { MOST_WORDS = 60000, MARGIN = 64, ROUNDS = 150, THREADS = 4, IDS = 40 };

@@ -391,7 +391,7 @@ EXTRA_DIST += $(COMPARE_FILES) docs/agreement.md
 # -- Fuzzing the reader: CONTRIBUTING.md says how to run what this builds ----------------------------
 
 FUZZ_FILES = tests/fuzz/fuzz_reader.c $(TOOLS_SOURCES) $(WRITER_SOURCES)
-FUZZ_CPPFLAGS = $(AM_CPPFLAGS) -iquote $(top_srcdir)/tools -DFXT_LIBDIR='"$(libdir)"' \
+FUZZ_CPPFLAGS = $(AM_CPPFLAGS) -DFXT_LIBDIR='"$(libdir)"' \
 	$(JANSSON_CFLAGS) $(LIBELF_CFLAGS)
 FUZZ_LIBS = $(JANSSON_LIBS) $(LIBELF_LIBS) $(LIBIBERTY_LIBS) -lm
 

@@ -2,8 +2,8 @@
 #ifndef FXT_TESTS_TRACE_MAKER_H
 #define FXT_TESTS_TRACE_MAKER_H
 
-#include "reader.h"
-#include "report.h"
+#include "tools/reading/reader.h"
+#include "tools/report/report.h"
 
 /* Kinds of events, and types of arguments. */
 enum { INSTANT = 0, BEGIN = 2, END = 3, COMPLETE = 4, ASYNC_BEGIN = 5, ASYNC_END = 7, FLOW_BEGIN = 8, FLOW_END = 10 };

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "command.h"
-#include "message.h"
+#include "tools/common/command.h"
+#include "tools/common/message.h"
 
 static const struct command {
 	const char *name;

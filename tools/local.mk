@@ -1,128 +1,152 @@
-# The tool, `fxt`: a file for every subcommand, and the reader they share.
+# The tool, `fxt`: the subcommands, and the reader they share. The folders stand in their order: each uses those before it only.
+# The header that opens each folder says what it is for.
 
-TOOLS_SOURCES = \
-	tools/agent_path.c \
-	tools/agent_path.h \
-	tools/call_roles.c \
-	tools/call_roles.h \
-	tools/categories.c \
-	tools/categories.def \
-	tools/categories.h \
-	tools/check.c \
-	tools/check.h \
-	tools/check_json.c \
-	tools/check_links.c \
-	tools/check_slices.c \
-	tools/check_windows.c \
-	tools/command.h \
-	tools/cut_calls.c \
-	tools/cut_calls.h \
-	tools/demangle.c \
-	tools/demangle.h \
-	tools/dump.c \
-	tools/dump.h \
-	tools/dump_json.c \
-	tools/elf_facts.c \
-	tools/elf_facts.h \
-	tools/ends.c \
-	tools/ends.h \
-	tools/faults.h \
-	tools/fd_images.c \
-	tools/fd_images.h \
-	tools/fd_lives.c \
-	tools/fd_lives.h \
-	tools/fd_modes.c \
-	tools/fd_modes.h \
-	tools/fd_pages.c \
-	tools/fd_pages.h \
-	tools/fd_table.c \
-	tools/hash.c \
-	tools/hash.h \
-	tools/histogram.c \
-	tools/histogram.h \
-	tools/join.c \
-	tools/join.h \
-	tools/json.c \
-	tools/json.h \
-	tools/map.c \
-	tools/map.h \
-	tools/merge.c \
-	tools/merge.h \
-	tools/merge_command.c \
-	tools/merge_sums.c \
-	tools/message.c \
-	tools/message.h \
-	tools/nesting.c \
-	tools/nesting.h \
-	tools/lives.c \
-	tools/lives.h \
-	tools/no_wait.c \
-	tools/no_wait.h \
-	tools/objects.c \
-	tools/objects.h \
-	tools/open_lifetimes.c \
-	tools/open_lifetimes.h \
-	tools/options.c \
-	tools/order.c \
-	tools/order.h \
-	tools/overview.c \
-	tools/overview.h \
-	tools/parts.c \
-	tools/parts.h \
-	tools/print.c \
-	tools/print.h \
-	tools/program.c \
-	tools/program.h \
-	tools/reader.c \
-	tools/reader.h \
-	tools/reader_atoms.c \
-	tools/reader_internal.h \
-	tools/reader_records.c \
-	tools/reader_skim.c \
-	tools/reader_tables.c \
-	tools/record.c \
-	tools/record.h \
-	tools/record_env.c \
-	tools/record_say.c \
-	tools/report.c \
-	tools/report.h \
-	tools/report_calls.c \
-	tools/report_chains.c \
-	tools/report_chains.h \
-	tools/report_chains_print.c \
-	tools/report_contention.c \
-	tools/report_descriptors.c \
-	tools/report_descriptors.h \
-	tools/report_files.c \
-	tools/report_heap.c \
-	tools/report_json.c \
-	tools/report_json_why.c \
-	tools/report_leaks.c \
-	tools/report_leaks.h \
-	tools/report_log.c \
-	tools/report_log.h \
-	tools/report_meanwhile.c \
-	tools/report_open.c \
-	tools/report_print.c \
-	tools/report_threads.c \
-	tools/report_threads.h \
-	tools/report_transfers.c \
-	tools/report_transfers.h \
-	tools/report_waits.c \
-	tools/run.c \
-	tools/run.h \
-	tools/shared.c \
-	tools/shared.h \
-	tools/symbols.c \
-	tools/trace_file.c \
-	tools/trace_file.h \
-	tools/untraced.c \
-	tools/untraced.h \
-	tools/utf8.c \
-	tools/write_behind.c \
-	tools/write_behind.h
+COMMON_FILES = \
+	tools/common/command.h \
+	tools/common/hash.c \
+	tools/common/hash.h \
+	tools/common/histogram.c \
+	tools/common/histogram.h \
+	tools/common/map.c \
+	tools/common/map.h \
+	tools/common/message.c \
+	tools/common/message.h \
+	tools/common/options.c
 
-TOOLS_CPPFLAGS = $(AM_CPPFLAGS) -iquote $(top_srcdir)/tools
+READING_FILES = \
+	tools/reading/faults.h \
+	tools/reading/mapped_trace.c \
+	tools/reading/mapped_trace.h \
+	tools/reading/order.c \
+	tools/reading/order.h \
+	tools/reading/reader.c \
+	tools/reading/reader.h \
+	tools/reading/reader_atoms.c \
+	tools/reading/reader_internal.h \
+	tools/reading/reader_records.c \
+	tools/reading/reader_skim.c \
+	tools/reading/reader_symbols.c \
+	tools/reading/reader_tables.c \
+	tools/reading/text_utf8.c
+
+PRINTING_FILES = \
+	tools/printing/json.c \
+	tools/printing/json.h \
+	tools/printing/print.c \
+	tools/printing/print.h
+
+ANALYSIS_FILES = \
+	tools/analysis/block_lifetimes.c \
+	tools/analysis/block_lifetimes.h \
+	tools/analysis/categories.c \
+	tools/analysis/categories.h \
+	tools/analysis/demangle.c \
+	tools/analysis/demangle.h \
+	tools/analysis/known_categories.def \
+	tools/analysis/nesting.c \
+	tools/analysis/nesting.h \
+	tools/analysis/objects.c \
+	tools/analysis/objects.h \
+	tools/analysis/overview.c \
+	tools/analysis/overview.h \
+	tools/analysis/process_ends.c \
+	tools/analysis/process_ends.h
+
+DESCRIPTORS_FILES = \
+	tools/descriptors/fd_images.c \
+	tools/descriptors/fd_images.h \
+	tools/descriptors/fd_lifetimes.c \
+	tools/descriptors/fd_lifetimes.h \
+	tools/descriptors/fd_modes.c \
+	tools/descriptors/fd_modes.h \
+	tools/descriptors/fd_pages.c \
+	tools/descriptors/fd_pages.h
+
+PROGRAMS_FILES = \
+	tools/programs/agent_path.c \
+	tools/programs/agent_path.h \
+	tools/programs/elf_facts.c \
+	tools/programs/elf_facts.h \
+	tools/programs/program.c \
+	tools/programs/program.h
+
+JOIN_FILES = \
+	tools/join/cut_calls.c \
+	tools/join/cut_calls.h \
+	tools/join/join.c \
+	tools/join/join.h \
+	tools/join/merge.c \
+	tools/join/merge.h \
+	tools/join/merge_sums.c \
+	tools/join/open_lifetimes.c \
+	tools/join/open_lifetimes.h \
+	tools/join/run_directory.c \
+	tools/join/run_directory.h \
+	tools/join/untraced.c \
+	tools/join/untraced.h \
+	tools/join/write_behind.c \
+	tools/join/write_behind.h
+
+RECORD_FILES = \
+	tools/record/merge_command.c \
+	tools/record/record.c \
+	tools/record/record.h \
+	tools/record/record_env.c \
+	tools/record/record_say.c \
+	tools/record/run.c \
+	tools/record/run.h \
+	tools/record/shared_memory.c \
+	tools/record/shared_memory.h
+
+CHECK_FILES = \
+	tools/check/check.c \
+	tools/check/check.h \
+	tools/check/check_json.c \
+	tools/check/check_links.c \
+	tools/check/check_slices.c \
+	tools/check/check_windows.c
+
+DUMP_FILES = \
+	tools/dump/dump.c \
+	tools/dump/dump.h \
+	tools/dump/dump_json.c
+
+REPORT_FILES = \
+	tools/report/call_roles.c \
+	tools/report/call_roles.h \
+	tools/report/fd_table.c \
+	tools/report/no_wait.c \
+	tools/report/no_wait.h \
+	tools/report/report.c \
+	tools/report/report.h \
+	tools/report/report_calls.c \
+	tools/report/report_chains.c \
+	tools/report/report_chains.h \
+	tools/report/report_chains_print.c \
+	tools/report/report_contention.c \
+	tools/report/report_descriptors.c \
+	tools/report/report_descriptors.h \
+	tools/report/report_files.c \
+	tools/report/report_heap.c \
+	tools/report/report_json.c \
+	tools/report/report_json_why.c \
+	tools/report/report_leaks.c \
+	tools/report/report_leaks.h \
+	tools/report/report_log.c \
+	tools/report/report_log.h \
+	tools/report/report_meanwhile.c \
+	tools/report/report_open.c \
+	tools/report/report_print.c \
+	tools/report/report_threads.c \
+	tools/report/report_threads.h \
+	tools/report/report_transfers.c \
+	tools/report/report_transfers.h \
+	tools/report/report_waits.c
+
+TOOLS_SOURCES = $(COMMON_FILES) $(READING_FILES) $(PRINTING_FILES) $(ANALYSIS_FILES) $(DESCRIPTORS_FILES) $(PROGRAMS_FILES) \
+	$(JOIN_FILES) $(RECORD_FILES) $(CHECK_FILES) $(DUMP_FILES) $(REPORT_FILES)
+
+TOOLS_CPPFLAGS = $(AM_CPPFLAGS)
 TOOLS_LIBS = libfxttools.la libfxtwriter.la $(JANSSON_LIBS) $(LIBELF_LIBS) $(LIBIBERTY_LIBS) -lm
 
 # All but main(), so that the unit tests link the same.

@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "categories.h"
-#include "check.h"
-#include "dump.h"
-#include "merge.h"
-#include "report.h"
+#include "tools/analysis/categories.h"
+#include "tools/check/check.h"
+#include "tools/dump/dump.h"
+#include "tools/join/merge.h"
+#include "tools/report/report.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

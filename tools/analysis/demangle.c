@@ -1,0 +1,154 @@
+/* Names of functions as their source has them. See demangle.h. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "demangle.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/common/message.h"
+
+#ifdef HAVE_LIBIBERTY
+#include <libiberty/demangle.h>
+#include <setjmp.h>
+
+/* Longer ones are cut. A mangled name can refer back to its own parts, so that a hundred bytes of a damaged
+ * trace stand for more than would ever be printed. */
+enum { MAX_BYTES = 4096 };
+
+struct output {
+	char text[MAX_BYTES + 1];
+	size_t bytes;
+	jmp_buf full;
+};
+
+/* The callback forms of the demanglers hold no memory while they call, so they can be left from here. */
+static void take(const char *text, size_t bytes, void *context)
+{
+	struct output *out = context;
+	size_t room = MAX_BYTES - out->bytes;
+
+	memcpy(out->text + out->bytes, text, bytes < room ? bytes : room);
+	out->bytes += bytes < room ? bytes : room;
+	if (bytes >= room)
+		longjmp(out->full, 1);
+}
+
+/* Rust's older names are well-formed C++ ones too, so it comes first. */
+static bool demangle_into(struct output *out, const char *mangled, int options)
+{
+	if (setjmp(out->full))
+		return true;
+	return rust_demangle_callback(mangled, options, take, out) ||
+	       (out->bytes = 0, cplus_demangle_v3_callback(mangled, options, take, out));
+}
+
+static char *demangle(const struct fxt_text *name, int options)
+{
+	static struct output out;
+	bool mangled =
+		name->bytes > 2 && name->text[0] == '_' && (name->text[1] == 'Z' || name->text[1] == 'R');
+	char *copy;
+	bool ok;
+
+	if (!mangled || memchr(name->text, '\0', name->bytes))
+		return NULL;
+	copy = fxt_format("%.*s", (int)name->bytes, name->text);
+	out.bytes = 0;
+	ok = demangle_into(&out, copy, options);
+	free(copy);
+	if (!ok)
+		return NULL;
+	out.text[out.bytes] = '\0';
+	return fxt_strdup(out.text);
+}
+#else
+enum { DMGL_NO_OPTS, DMGL_PARAMS, DMGL_ANSI };
+
+static char *demangle(const struct fxt_text *name, int options)
+{
+	(void)name;
+	(void)options;
+	return NULL;
+}
+#endif
+
+char *fxt_demangle(const struct fxt_text *name)
+{
+	return demangle(name, DMGL_PARAMS | DMGL_ANSI);
+}
+
+/* In place. "operator<<" has no arguments in it; in "<T as Trait>::name", as Rust writes, the outermost
+ * brackets are what the name is about. */
+static void leave_out_arguments(char *name)
+{
+	static const char keyword[] = "operator";
+	size_t kept = *name == '<' ? 1 : 0, depth = 0;
+	const char *from = name;
+	char *to = name;
+
+	while (*from) {
+		size_t punctuation = 0;
+
+		if (strncmp(from, keyword, strlen(keyword)) == 0)
+			punctuation = strspn(from + strlen(keyword), "<=>-");
+		if (punctuation) {
+			punctuation += strlen(keyword);
+			if (depth <= kept) {
+				memmove(to, from, punctuation);
+				to += punctuation;
+			}
+			from += punctuation;
+			continue;
+		}
+		/* The arrow of a function type closes nothing. */
+		if (*from == '>' && depth && from[-1] != '-' && --depth == 0)
+			kept = 0;
+		if (depth <= kept)
+			*to++ = *from;
+		if (*from == '<')
+			depth++;
+		from++;
+	}
+	*to = '\0';
+}
+
+char *fxt_demangle_short(const struct fxt_text *name, size_t columns)
+{
+	char *text = demangle(name, DMGL_NO_OPTS);
+
+	if (text && strlen(text) > columns)
+		leave_out_arguments(text);
+	return text;
+}
+
+/* Of every symbol that was asked for: NULL is unknown yet, an empty name is none. */
+const char *fxt_demangled_name(struct fxt_demangled *d, struct fxt_reader *r, const struct fxt_text *category,
+			       const struct fxt_text *name)
+{
+	uint32_t symbol;
+
+	if (!fxt_text_is(category, "function"))
+		return NULL;
+	symbol = fxt_symbol(r, name);
+	while (d->count <= symbol) {
+		d->by_symbol = fxt_grow(d->by_symbol, &d->capacity, d->count + 1, sizeof(char *));
+		d->by_symbol[d->count++] = NULL;
+	}
+	if (!d->by_symbol[symbol]) {
+		char *found = fxt_demangle(name);
+
+		d->by_symbol[symbol] = found ? found : fxt_strdup("");
+	}
+	return *d->by_symbol[symbol] ? d->by_symbol[symbol] : NULL;
+}
+
+void fxt_demangled_free(struct fxt_demangled *d)
+{
+	for (size_t i = 0; i < d->count; i++)
+		free(d->by_symbol[i]);
+	free(d->by_symbol);
+	*d = (struct fxt_demangled){0};
+}

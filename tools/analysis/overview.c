@@ -1,0 +1,323 @@
+/* What every command says of a trace as a whole. See overview.h. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "overview.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/common/message.h"
+#include "tools/printing/print.h"
+
+static void count_category(struct fxt_overview *o, uint32_t symbol, uint64_t bytes, uint64_t events)
+{
+	while (o->category_count <= symbol) {
+		o->categories = fxt_grow(o->categories, &o->category_capacity, o->category_count + 1,
+					 sizeof(*o->categories));
+		o->categories[o->category_count] =
+			(struct fxt_usage){.category = (uint32_t)o->category_count};
+		o->category_count++;
+	}
+	o->categories[symbol].events += events;
+	o->categories[symbol].bytes += bytes;
+}
+
+static void count_thread(struct fxt_overview *o, uint32_t thread, uint64_t events)
+{
+	while (o->thread_count <= thread) {
+		o->thread_events = fxt_grow(o->thread_events, &o->thread_capacity, o->thread_count + 1,
+					    sizeof(*o->thread_events));
+		o->thread_events[o->thread_count++] = 0;
+	}
+	o->thread_events[thread] += events;
+}
+
+static struct fxt_loser *loser_of(struct fxt_overview *o, const struct fxt_reader *r, const struct fxt_record *rec)
+{
+	while (o->loser_count <= rec->provider->index) {
+		o->losers = fxt_grow(o->losers, &o->loser_capacity, o->loser_count + 1, sizeof(*o->losers));
+		o->losers[o->loser_count++] = (struct fxt_loser){0};
+	}
+	o->losers[rec->provider->index].pid = r->threads[rec->thread].pid;
+	return &o->losers[rec->provider->index];
+}
+
+/* Running totals: the largest value a counter had is the whole. */
+static void take_counter(struct fxt_overview *o, const struct fxt_reader *r, const struct fxt_record *rec)
+{
+	static const char *const names[FXT_LOSS_COUNT] = {
+		[FXT_LOSS_NO_ROOM] = "dropped", [FXT_LOSS_DEPTH] = "dropped_depth",
+		[FXT_LOSS_SIGNALS] = "dropped_signals", [FXT_LOSS_SIZE] = "dropped_size",
+		[FXT_LOSS_FILTERED] = "filtered", [FXT_LOSS_OVERWRITTEN] = "overwritten",
+	};
+	struct fxt_slot *s;
+	uint64_t value;
+	unsigned loss;
+	bool fresh;
+
+	for (loss = 0; loss < FXT_LOSS_COUNT; loss++)
+		if (fxt_text_is(&rec->name, names[loss]))
+			break;
+	if (loss == FXT_LOSS_COUNT || !fxt_argument_u64(fxt_argument(rec, "records"), &value))
+		return;
+	loser_of(o, r, rec);
+	s = fxt_map_put(&o->counters, (uint64_t)rec->provider->index * FXT_LOSS_COUNT + loss, rec->extra,
+			&fresh);
+	if (value > s->value[0])
+		s->value[0] = value;
+	if (fxt_ns(rec->provider, rec->ticks) > s->value[1])
+		s->value[1] = fxt_ns(rec->provider, rec->ticks);
+}
+
+/* Of other instants of the agent, as a contended lock's, none says why something was lost. */
+static void take_reason(struct fxt_overview *o, const struct fxt_reader *r, const struct fxt_record *rec)
+{
+	const struct fxt_argument *why = fxt_argument(rec, "reason");
+	struct fxt_loser *loser;
+	char *what, *reason;
+
+	if (!fxt_text_is(&rec->name, "buffer full") && !fxt_text_is(&rec->name, "dropped"))
+		return;
+	loser = loser_of(o, r, rec);
+	if (loser->reason)
+		return;
+	loser->first_ns = fxt_ns(rec->provider, rec->ticks);
+	what = fxt_printable(&rec->name, 60, false);
+	if (why && why->type == FXT_ARG_STRING) {
+		reason = fxt_printable(&why->string, 80, false);
+		loser->reason = fxt_format("%s: %s", what, reason);
+		free(reason);
+		free(what);
+	} else {
+		loser->reason = what;
+	}
+	if (!o->reason)
+		o->reason = fxt_strdup(loser->reason);
+}
+
+static bool is_async(const struct fxt_record *rec)
+{
+	return rec->subtype >= FXT_EVENT_ASYNC_BEGIN && rec->subtype <= FXT_EVENT_ASYNC_END;
+}
+
+static void take_event(struct fxt_overview *o, struct fxt_reader *r, const struct fxt_record *rec)
+{
+	uint64_t bytes = rec->words * FXT_WORD_BYTES;
+	uint64_t from = fxt_ns(rec->provider, rec->ticks);
+	uint64_t to = fxt_ns(rec->provider, fxt_commit_ticks(rec));
+
+	if (o->events == 0) {
+		o->first_ns = from;
+		o->last_ns = to;
+	}
+	o->first_ns = from < o->first_ns ? from : o->first_ns;
+	o->last_ns = to > o->last_ns ? to : o->last_ns;
+	o->events++;
+	o->event_bytes += bytes;
+	count_category(o, fxt_symbol(r, &rec->category), bytes, 1);
+	count_thread(o, rec->thread, 1);
+	if (!fxt_text_is(&rec->category, "agent")) {
+		/* Neither calls in progress nor lifetimes, which are told beside the calls that begin and end them. */
+		o->written += !fxt_event_bounds_call(rec->subtype) && !is_async(rec);
+		return;
+	}
+	if (rec->subtype == FXT_EVENT_COUNTER)
+		take_counter(o, r, rec);
+	else if (rec->subtype == FXT_EVENT_INSTANT)
+		take_reason(o, r, rec);
+}
+
+void fxt_overview_take(struct fxt_overview *o, struct fxt_reader *r, const struct fxt_record *rec)
+{
+	o->records++;
+	if (!rec->known || rec->damaged)
+		return;
+	if (rec->type == FXT_RECORD_EVENT)
+		take_event(o, r, rec);
+	else if (rec->type == FXT_RECORD_METADATA && rec->subtype == FXT_METADATA_PROVIDER_EVENT &&
+		 rec->extra == FXT_PROVIDER_EVENT_BUFFER_FULL)
+		o->buffer_full++;
+}
+
+void fxt_overview_count(struct fxt_overview *o, uint32_t category, uint32_t thread, uint64_t bytes, uint64_t events)
+{
+	o->records += events;
+	o->events += events;
+	o->event_bytes += bytes * events;
+	count_category(o, category, bytes * events, events);
+	count_thread(o, thread, events);
+}
+
+void fxt_overview_free(struct fxt_overview *o)
+{
+	free(o->categories);
+	free(o->thread_events);
+	free(o->reason);
+	for (size_t i = 0; i < o->loser_count; i++)
+		free(o->losers[i].reason);
+	free(o->losers);
+	fxt_map_free(&o->counters);
+	*o = (struct fxt_overview){0};
+}
+
+uint64_t fxt_overview_lost(const struct fxt_overview *o, enum fxt_loss loss)
+{
+	uint64_t sum = 0;
+
+	for (struct fxt_slot *s = fxt_map_next(&o->counters, NULL); s; s = fxt_map_next(&o->counters, s)) {
+		if (s->a % FXT_LOSS_COUNT == loss)
+			sum += s->value[0];
+	}
+	return sum;
+}
+
+bool fxt_overview_any_lost(const struct fxt_overview *o)
+{
+	for (unsigned i = 0; i < FXT_LOSS_COUNT; i++) {
+		if (fxt_overview_lost(o, (enum fxt_loss)i))
+			return true;
+	}
+	return false;
+}
+
+uint64_t fxt_overview_lost_last_ns(const struct fxt_overview *o, enum fxt_loss loss)
+{
+	uint64_t last = 0;
+
+	for (struct fxt_slot *s = fxt_map_next(&o->counters, NULL); s; s = fxt_map_next(&o->counters, s)) {
+		if (s->a % FXT_LOSS_COUNT == loss && s->value[1] > last)
+			last = s->value[1];
+	}
+	return last;
+}
+
+static int by_pid(const void *a, const void *b)
+{
+	const struct fxt_loser *x = a, *y = b;
+
+	return x->pid != y->pid ? (x->pid < y->pid ? -1 : 1) : 0;
+}
+
+static int by_dropped(const void *a, const void *b)
+{
+	const struct fxt_loser *x = a, *y = b;
+
+	if (x->dropped != y->dropped)
+		return x->dropped > y->dropped ? -1 : 1;
+	return by_pid(a, b);
+}
+
+/* What the programs that a process was have lost is the process's. */
+static void join_loser(struct fxt_loser *to, struct fxt_loser *from)
+{
+	to->dropped += from->dropped;
+	for (unsigned i = 0; i < FXT_DROP_COUNT; i++)
+		to->lost[i] += from->lost[i];
+	if (!to->first_ns || (from->first_ns && from->first_ns < to->first_ns))
+		to->first_ns = from->first_ns;
+	if (from->last_ns > to->last_ns)
+		to->last_ns = from->last_ns;
+	if (to->reason)
+		free(from->reason);
+	else
+		to->reason = from->reason;
+	from->reason = NULL;
+}
+
+size_t fxt_overview_losers(struct fxt_overview *o)
+{
+	size_t kept = 0, i;
+
+	for (struct fxt_slot *s = fxt_map_next(&o->counters, NULL); s; s = fxt_map_next(&o->counters, s)) {
+		struct fxt_loser *loser = &o->losers[s->a / FXT_LOSS_COUNT];
+		uint64_t loss = s->a % FXT_LOSS_COUNT;
+
+		if (loss >= FXT_DROP_COUNT)
+			continue;
+		loser->lost[loss] += s->value[0];
+		loser->dropped += s->value[0];
+		if (s->value[0] && s->value[1] > loser->last_ns)
+			loser->last_ns = s->value[1];
+	}
+	if (o->loser_count)
+		qsort(o->losers, o->loser_count, sizeof(*o->losers), by_pid);
+	for (i = 0; i < o->loser_count; i++) {
+		if (kept && o->losers[kept - 1].pid == o->losers[i].pid)
+			join_loser(&o->losers[kept - 1], &o->losers[i]);
+		else if (kept++ != i)
+			o->losers[kept - 1] = o->losers[i];
+	}
+	o->loser_count = kept;
+	if (kept)
+		qsort(o->losers, kept, sizeof(*o->losers), by_dropped);
+	while (o->loser_count && !o->losers[o->loser_count - 1].dropped)
+		free(o->losers[--o->loser_count].reason);
+	return o->loser_count;
+}
+
+const char *const fxt_drop_causes[FXT_DROP_COUNT] = {
+	[FXT_LOSS_NO_ROOM] = "no room", [FXT_LOSS_DEPTH] = "functions nest too deep",
+	[FXT_LOSS_SIGNALS] = "signal handlers too deep, cut off or short of stack", [FXT_LOSS_SIZE] = "too large",
+};
+
+uint64_t fxt_lost_dropped(const uint64_t lost[FXT_LOSS_COUNT])
+{
+	uint64_t sum = 0;
+
+	for (unsigned i = 0; i < FXT_DROP_COUNT; i++)
+		sum += lost[i];
+	return sum;
+}
+
+static int by_bytes(const void *a, const void *b)
+{
+	const struct fxt_usage *x = a, *y = b;
+
+	if (x->bytes != y->bytes)
+		return x->bytes > y->bytes ? -1 : 1;
+	return x->category < y->category ? -1 : 1;
+}
+
+void fxt_overview_rank(struct fxt_overview *o)
+{
+	if (o->category_count == 0)
+		return;
+	qsort(o->categories, o->category_count, sizeof(*o->categories), by_bytes);
+	while (o->category_count && o->categories[o->category_count - 1].events == 0)
+		o->category_count--;
+}
+
+size_t fxt_overview_threads(const struct fxt_overview *o)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < o->thread_count; i++)
+		n += o->thread_events[i] != 0;
+	return n;
+}
+
+size_t fxt_overview_processes(const struct fxt_overview *o, const struct fxt_reader *r)
+{
+	struct fxt_map pids = {0};
+	size_t n = 0;
+
+	for (size_t i = 0; i < o->thread_count; i++) {
+		bool fresh = false;
+
+		if (o->thread_events[i])
+			fxt_map_put(&pids, r->threads[i].pid, 0, &fresh);
+		n += fresh;
+	}
+	/* Those that were named and did nothing. */
+	for (const struct fxt_slot *s = fxt_map_next(&r->process_names, NULL); s;
+	     s = fxt_map_next(&r->process_names, s)) {
+		bool fresh;
+
+		fxt_map_put(&pids, s->a, 0, &fresh);
+		n += fresh;
+	}
+	fxt_map_free(&pids);
+	return n;
+}

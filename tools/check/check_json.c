@@ -1,0 +1,44 @@
+/* fxt check --json: an object a line for every file. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "check.h"
+#include "tools/printing/json.h"
+
+static void put_violations(struct fxt_json *j, const struct fxt_check *c)
+{
+	fxt_json_object(j, "violations");
+	for (int i = 0; i < FXT_FAULT_COUNT; i++) {
+		const struct fxt_violation *v = &c->violations[i];
+
+		if (v->count == 0)
+			continue;
+		fxt_json_object(j, fxt_fault_text[i]);
+		fxt_json_u64(j, "count", v->count);
+		fxt_json_u64(j, "first_offset", v->offset);
+		fxt_json_string(j, "detail", v->detail);
+		fxt_json_end(j);
+	}
+	fxt_json_end(j);
+}
+
+void fxt_check_json(const struct fxt_check *c, const char *path, FILE *out)
+{
+	struct fxt_json j = {.out = out, .one_line = true};
+
+	fxt_json_object(&j, NULL);
+	fxt_json_string(&j, "file", path);
+	fxt_json_u64(&j, "bytes", c->r->size);
+	fxt_json_u64(&j, "records", c->records);
+	fxt_json_u64(&j, "events", c->events);
+	fxt_json_bool(&j, "ok", c->violation_count == 0);
+	put_violations(&j, c);
+	fxt_json_object(&j, "noted");
+	for (int i = 0; i < FXT_NOTED_COUNT; i++) {
+		if (c->noted[i])
+			fxt_json_u64(&j, fxt_noted_text[i], c->noted[i]);
+	}
+	fxt_json_end(&j);
+	fxt_json_end(&j);
+}

@@ -1,0 +1,243 @@
+/* See fd_images.h. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "fd_images.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/common/message.h"
+
+/* What a child begins with that posix_spawn() or system() makes. */
+enum start {
+	START_EXECUTED,                 /* what its parent has, but for what closes then */
+	START_UNKNOWN,                  /* whatever posix_spawn() was told to do with descriptors */
+};
+
+/* A map's values are tables; 0 is none. */
+static struct fxt_fd_pages *table_in(const struct fxt_slot *s)
+{
+	return s ? (struct fxt_fd_pages *)(uintptr_t)s->value[0] : NULL;
+}
+
+/* Keeps the table, to which the map has the reference from now on. */
+static void keep(struct fxt_map *m, uint64_t a, uint64_t b, struct fxt_fd_pages *pages)
+{
+	bool fresh;
+	struct fxt_slot *s = fxt_map_put(m, a, b, &fresh);
+
+	fxt_fd_pages_release(table_in(s));
+	s->value[0] = (uintptr_t)pages;
+}
+
+/* Takes it out again, with the reference; NULL: there is none. */
+static struct fxt_fd_pages *take_out(struct fxt_map *m, uint64_t a, uint64_t b)
+{
+	struct fxt_slot *s = fxt_map_find(m, a, b);
+	struct fxt_fd_pages *pages = table_in(s);
+
+	if (s)
+		fxt_map_remove(m, s);
+	return pages;
+}
+
+/* -- Programs -------------------------------------------------------------------------------------- */
+
+static struct fxt_fd_image *image_of(struct fxt_fd_images *images, const struct fxt_provider *p)
+{
+	while (images->count <= p->index) {
+		images->list = fxt_grow(images->list, &images->capacity, images->count + 1, sizeof(*images->list));
+		images->list[images->count++] = (struct fxt_fd_image){0};
+	}
+	return &images->list[p->index];
+}
+
+/* A table of which nothing is known but that standard input, output and error are something, which children will share. */
+static struct fxt_fd_pages *new_table(struct fxt_fd_images *images)
+{
+	struct fxt_fd_pages *pages = fxt_fd_pages_make();
+
+	for (uint64_t number = 0; number < FXT_FD_STANDARD; number++) {
+		uint32_t description = fxt_fd_modes_open(&images->modes, FXT_FD_MODE_UNKNOWN, false);
+
+		fxt_fd_pages_set(&pages, number, (struct fxt_fd_meaning){.description = description});
+	}
+	return pages;
+}
+
+/* What a program begins with of which the first event is seen: it was forked, or executed in the process that it is in. */
+static struct fxt_fd_pages *inherited(struct fxt_fd_images *images, uint64_t pid)
+{
+	struct fxt_fd_pages *pages = take_out(&images->born, pid, 0);
+	const struct fxt_slot *before = pages ? NULL : fxt_map_find(&images->last, pid, 0);
+
+	if (pages)
+		return pages;
+	if (!before)
+		return new_table(images);
+	pages = fxt_fd_pages_share(images->list[before->value[0]].pages);
+	fxt_fd_pages_execute(&pages);
+	return pages;
+}
+
+struct fxt_fd_pages **fxt_fd_images_of(struct fxt_fd_images *images, const struct fxt_reader *r, const struct fxt_record *rec)
+{
+	struct fxt_fd_image *image = image_of(images, rec->provider);
+	uint64_t pid = r->threads[rec->thread].pid;
+	struct fxt_slot *vforked = fxt_map_find(&images->vforked, rec->thread, 0);
+	bool fresh;
+
+	/* The child of a vfork is in the trace of its parent. */
+	if (vforked && vforked->value[1] == rec->provider->index)
+		return (struct fxt_fd_pages **)(void *)&vforked->value[0];
+	if (!image->pages)
+		image->pages = inherited(images, pid);
+	fxt_map_put(&images->last, pid, 0, &fresh)->value[0] = rec->provider->index;
+	return &image->pages;
+}
+
+/* -- Children -------------------------------------------------------------------------------------- */
+
+static bool is_execution(const struct fxt_text *name)
+{
+	return (name->bytes >= 4 && memcmp(name->text, "exec", 4) == 0) || fxt_text_is(name, "fexecve");
+}
+
+/* Calls that make a child and say so when they are over; the lifetime of the child begins within. */
+static bool is_maker(const struct fxt_text *name)
+{
+	return fxt_text_is(name, "posix_spawn") || fxt_text_is(name, "posix_spawnp") || fxt_text_is(name, "system");
+}
+
+static bool is_child(const struct fxt_record *rec)
+{
+	return rec->subtype == FXT_EVENT_ASYNC_BEGIN && fxt_text_is(&rec->name, "child");
+}
+
+/* A slice in the name of the thread that made a child, which the child has written: it begins when the child's lifetime does. */
+static bool is_arrow(const struct fxt_record *rec)
+{
+	return rec->subtype == FXT_EVENT_DURATION_COMPLETE && fxt_text_is(&rec->category, "agent") && fxt_text_is(&rec->name, "released");
+}
+
+/* A program that was executed writes the arrow to its first moment first of all. Others are of no interest, and many. */
+static bool want_arrow(struct fxt_fd_images *images, const struct fxt_record *rec)
+{
+	struct fxt_fd_image *image = image_of(images, rec->provider);
+
+	if (!image->arrow)
+		image->arrow = rec->offset + 1;
+	return image->arrow == rec->offset + 1;
+}
+
+bool fxt_fd_images_want(struct fxt_fd_images *images, const struct fxt_record *rec, uint64_t *key_ns)
+{
+	*key_ns = fxt_ns(rec->provider, rec->ticks);
+	if (is_arrow(rec)) {
+		/* At its end, as the child's lifetime begins with it. */
+		*key_ns = fxt_ns(rec->provider, rec->extra);
+		return want_arrow(images, rec);
+	}
+	if (!fxt_text_is(&rec->category, "process"))
+		return false;
+	if (rec->subtype != FXT_EVENT_DURATION_COMPLETE)
+		return is_child(rec) ||
+		       (rec->subtype == FXT_EVENT_INSTANT && (fxt_text_is(&rec->name, "vfork") || fxt_text_is(&rec->name, "_exit")));
+	if (!is_execution(&rec->name))
+		return is_maker(&rec->name);
+	/* One that went well is written before it happens, and in the child of a vfork after the child's lifetime began. */
+	*key_ns = fxt_ns(rec->provider, rec->extra);
+	return !fxt_argument(rec, "errno");
+}
+
+static void begin_vfork(struct fxt_fd_images *images, const struct fxt_reader *r, const struct fxt_record *rec)
+{
+	struct fxt_fd_pages *pages = fxt_fd_pages_share(*fxt_fd_images_of(images, r, rec));
+	bool fresh;
+
+	keep(&images->vforked, rec->thread, 0, pages);
+	fxt_map_put(&images->vforked, rec->thread, 0, &fresh)->value[1] = rec->provider->index;
+}
+
+static void begin_child(struct fxt_fd_images *images, const struct fxt_reader *r, const struct fxt_record *rec)
+{
+	enum { PIPE_OF_POPEN = 2 };     /* the numbers below are its: one of them */
+	struct fxt_fd_pages *pages = fxt_fd_pages_share(*fxt_fd_images_of(images, r, rec));
+	const struct fxt_slot *maker = fxt_map_find(&images->makers, rec->thread, 0);
+	uint64_t at_ns = fxt_ns(rec->provider, rec->ticks), pid = 0;
+	bool is_made = maker && at_ns <= maker->value[0];
+	bool is_hidden = !fxt_argument_u64(fxt_argument(rec, "pid"), &pid);
+
+	if (is_made && maker->value[1] == START_UNKNOWN) {
+		fxt_fd_pages_release(pages);
+		pages = new_table(images);
+	} else if (is_made || is_hidden || fxt_map_find(&images->vforked, rec->thread, 0)) {
+		fxt_fd_pages_execute(&pages);
+	}
+	for (uint64_t number = 0; is_hidden && !is_made && number < PIPE_OF_POPEN; number++)
+		fxt_fd_pages_set(&pages, number, (struct fxt_fd_meaning){0});
+	/* A child whose pid is not told is known by the thread that made it and the time: its arrow has both. */
+	if (is_hidden)
+		keep(&images->born, (uint64_t)rec->thread << 32 | 1, at_ns, pages);
+	else
+		keep(&images->born, pid, 0, pages);
+}
+
+/* It is told before its child begins: see the keys. */
+static void begin_making(struct fxt_fd_images *images, const struct fxt_record *rec)
+{
+	uint64_t actions = 0;
+	bool fresh;
+	struct fxt_slot *maker = fxt_map_put(&images->makers, rec->thread, 0, &fresh);
+
+	fxt_argument_u64(fxt_argument(rec, "file_actions"), &actions);
+	maker->value[0] = fxt_ns(rec->provider, rec->extra);
+	maker->value[1] = actions ? START_UNKNOWN : START_EXECUTED;
+}
+
+static void end_arrow(struct fxt_fd_images *images, const struct fxt_record *rec)
+{
+	struct fxt_fd_image *image = image_of(images, rec->provider);
+
+	if (!image->pages)
+		image->pages = take_out(&images->born, (uint64_t)rec->thread << 32 | 1, fxt_ns(rec->provider, rec->ticks));
+}
+
+void fxt_fd_images_take(struct fxt_fd_images *images, const struct fxt_reader *r, const struct fxt_record *rec)
+{
+	if (is_arrow(rec)) {
+		end_arrow(images, rec);
+	} else if (is_child(rec)) {
+		begin_child(images, r, rec);
+	} else if (is_maker(&rec->name)) {
+		begin_making(images, rec);
+	} else if (fxt_text_is(&rec->name, "vfork")) {
+		begin_vfork(images, r, rec);
+	} else {
+		/* Executed, or over: what the child of a vfork has is no more. */
+		fxt_fd_images_of(images, r, rec);
+		fxt_fd_pages_release(take_out(&images->vforked, rec->thread, 0));
+	}
+}
+
+static void free_tables(struct fxt_map *m)
+{
+	for (struct fxt_slot *s = fxt_map_next(m, NULL); s; s = fxt_map_next(m, s))
+		fxt_fd_pages_release(table_in(s));
+	fxt_map_free(m);
+}
+
+void fxt_fd_images_free(struct fxt_fd_images *images)
+{
+	for (size_t i = 0; i < images->count; i++)
+		fxt_fd_pages_release(images->list[i].pages);
+	free(images->list);
+	free_tables(&images->born);
+	free_tables(&images->vforked);
+	fxt_map_free(&images->last);
+	fxt_map_free(&images->makers);
+	fxt_fd_modes_free(&images->modes);
+	*images = (struct fxt_fd_images){0};
+}

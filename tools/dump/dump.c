@@ -1,0 +1,317 @@
+/* fxt dump: a line for every record, in the order of the file. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "dump.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/common/command.h"
+#include "tools/common/message.h"
+#include "tools/printing/print.h"
+#include "tools/reading/mapped_trace.h"
+
+const char *fxt_record_word(const struct fxt_record *rec)
+{
+	static const char *const metadata[] = {"metadata", "provider", "section", "provider-event", "magic"};
+	static const char *const events[] = {"instant",	   "counter",	  "begin",   "end",
+					     "complete",   "async-begin", "async",   "async-end",
+					     "flow-begin", "flow-step",	  "flow-end"};
+
+	switch (rec->type) {
+	case FXT_RECORD_METADATA:
+		if (rec->subtype == FXT_METADATA_FILLER)
+			return "filler";
+		return rec->subtype <= FXT_METADATA_TRACE_INFO ? metadata[rec->subtype] : "metadata";
+	case FXT_RECORD_INITIALIZATION: return "init";
+	case FXT_RECORD_STRING: return "string";
+	case FXT_RECORD_THREAD: return "thread";
+	case FXT_RECORD_EVENT: return rec->subtype <= FXT_EVENT_FLOW_END ? events[rec->subtype] : "event";
+	case FXT_RECORD_BLOB: return "blob";
+	case FXT_RECORD_USERSPACE_OBJECT: return "object";
+	case FXT_RECORD_KERNEL_OBJECT:
+		return rec->subtype == FXT_OBJECT_PROCESS  ? "process"
+		       : rec->subtype == FXT_OBJECT_THREAD ? "thread-name"
+							   : "kernel-object";
+	case FXT_RECORD_SCHEDULING: return rec->subtype == FXT_SCHEDULING_WAKEUP ? "wakeup" : "switch";
+	case FXT_RECORD_LOG: return "log";
+	case FXT_RECORD_LARGE: return "large-blob";
+	}
+	return "unknown";
+}
+
+static void put_quoted(FILE *out, const struct fxt_text *t)
+{
+	char *text = fxt_printable(t, SIZE_MAX, false);
+
+	fprintf(out, "\"%s\"", text);
+	free(text);
+}
+
+static void put_plain(FILE *out, const struct fxt_text *t)
+{
+	char *text = fxt_printable(t, SIZE_MAX, false);
+
+	fputs(text, out);
+	free(text);
+}
+
+static void put_arguments(FILE *out, const struct fxt_record *rec)
+{
+	for (unsigned i = 0; i < rec->arg_count; i++) {
+		fputs(i ? " " : "  ", out);
+		fxt_put_argument(out, &rec->args[i]);
+	}
+}
+
+static void put_time(FILE *out, const struct fxt_record *rec, const struct fxt_dump_options *options,
+		     uint64_t first_ns)
+{
+	uint64_t ns = fxt_ns(rec->provider, rec->ticks);
+
+	if (options->absolute)
+		fprintf(out, "%17" PRIu64, ns);
+	else
+		fprintf(out, "%14s", fxt_seconds(ns, first_ns).text);
+}
+
+static void put_thread(const struct fxt_reader *r, uint32_t thread, FILE *out)
+{
+	char *label = fxt_thread_label(r, thread, true);
+
+	fputs("  ", out);
+	fxt_put_padded(out, label, 24);
+	free(label);
+}
+
+static void put_event(const struct fxt_reader *r, const struct fxt_record *rec, const struct fxt_objects *objects,
+		      const char *demangled, FILE *out)
+{
+	put_thread(r, rec->thread, out);
+	fputs("  ", out);
+	put_plain(out, &rec->category);
+	fputc(':', out);
+	if (demangled) {
+		struct fxt_text name = {.text = demangled, .bytes = (uint32_t)strlen(demangled)};
+
+		put_plain(out, &name);
+	} else {
+		put_plain(out, &rec->name);
+	}
+	if (rec->subtype == FXT_EVENT_DURATION_COMPLETE && rec->extra >= rec->ticks)
+		fprintf(out, "  %s", fxt_duration(fxt_ns(rec->provider, rec->extra) -
+						  fxt_ns(rec->provider, rec->ticks)).text);
+	else if (rec->has_extra)
+		fprintf(out, "  id %" PRIu64, rec->extra);
+	if (rec->arg_count)
+		fputc(' ', out);
+	fxt_objects_put_arguments(objects, r, rec, out);
+}
+
+static void put_scheduling(const struct fxt_reader *r, const struct fxt_record *rec, FILE *out)
+{
+	static const char *const states[] = {"new", "running", "suspended", "blocked", "dying", "dead"};
+	const char *state = rec->state < sizeof(states) / sizeof(states[0]) ? states[rec->state] : "?";
+
+	fprintf(out, "  cpu %u", rec->cpu);
+	if (rec->subtype == FXT_SCHEDULING_LEGACY_SWITCH) {
+		put_thread(r, rec->thread, out);
+		fprintf(out, " %s ->", state);
+		put_thread(r, rec->incoming, out);
+	} else if (rec->subtype == FXT_SCHEDULING_SWITCH) {
+		fprintf(out, "  %" PRIu64 " %s -> %" PRIu64, rec->id, state, rec->extra);
+	} else {
+		fprintf(out, "  %" PRIu64, rec->id);
+	}
+	put_arguments(out, rec);
+}
+
+static void put_metadata(const struct fxt_record *rec, FILE *out)
+{
+	if (rec->subtype == FXT_METADATA_TRACE_INFO)
+		return;
+	if (!rec->known) {
+		fprintf(out, "type %u, %" PRIu64 " bytes", rec->subtype, rec->words * FXT_WORD_BYTES);
+		return;
+	}
+	fprintf(out, "%" PRIu64, rec->id);
+	if (rec->subtype == FXT_METADATA_PROVIDER_INFO) {
+		fputc(' ', out);
+		put_quoted(out, &rec->name);
+	} else if (rec->subtype == FXT_METADATA_PROVIDER_EVENT) {
+		fprintf(out, " %s",
+			rec->extra == FXT_PROVIDER_EVENT_BUFFER_FULL ? "buffer full" : "unknown event");
+	}
+}
+
+static void put_object(const struct fxt_reader *r, const struct fxt_record *rec, FILE *out)
+{
+	if (rec->type == FXT_RECORD_KERNEL_OBJECT)
+		fprintf(out, "%" PRIu64 " ", rec->id);
+	else
+		fprintf(out, "0x%" PRIx64 " of %" PRIu64 " ", rec->id, r->threads[rec->thread].pid);
+	put_quoted(out, &rec->name);
+	put_arguments(out, rec);
+}
+
+/* What of the line is the record's own. */
+static void put_content(const struct fxt_reader *r, const struct fxt_record *rec, const struct fxt_objects *objects,
+			const char *demangled, FILE *out)
+{
+	switch (rec->type) {
+	case FXT_RECORD_METADATA: put_metadata(rec, out); break;
+	case FXT_RECORD_INITIALIZATION: fprintf(out, "%" PRIu64 " ticks/s", rec->id); break;
+	case FXT_RECORD_STRING:
+		fprintf(out, "%" PRIu64 " ", rec->id);
+		put_quoted(out, &rec->name);
+		break;
+	case FXT_RECORD_THREAD:
+		fprintf(out, "%" PRIu64 " %" PRIu64 "/%" PRIu64, rec->id, r->threads[rec->thread].pid,
+			r->threads[rec->thread].tid);
+		break;
+	case FXT_RECORD_EVENT: put_event(r, rec, objects, demangled, out); break;
+	case FXT_RECORD_BLOB:
+	case FXT_RECORD_LARGE:
+		fputs(rec->timed ? "  " : "", out);
+		put_quoted(out, &rec->name);
+		fprintf(out, " %" PRIu64 " bytes", rec->blob_bytes);
+		put_arguments(out, rec);
+		break;
+	case FXT_RECORD_USERSPACE_OBJECT:
+	case FXT_RECORD_KERNEL_OBJECT: put_object(r, rec, out); break;
+	case FXT_RECORD_SCHEDULING: put_scheduling(r, rec, out); break;
+	case FXT_RECORD_LOG:
+		put_thread(r, rec->thread, out);
+		fputs("  ", out);
+		put_quoted(out, &rec->name);
+		break;
+	}
+}
+
+static void put_line(const struct fxt_reader *r, const struct fxt_record *rec, const struct fxt_objects *objects,
+		     const char *demangled, const char *fault, const struct fxt_dump_options *options, uint64_t first_ns, FILE *out)
+{
+	fprintf(out, "%10" PRIu64 " %-11s ", rec->offset, fxt_record_word(rec));
+	if (rec->timed && rec->known)
+		put_time(out, rec, options, first_ns);
+	if (rec->known || rec->type == FXT_RECORD_METADATA)
+		put_content(r, rec, objects, demangled, out);
+	else
+		fprintf(out, "unknown type, %" PRIu64 " bytes", rec->words * FXT_WORD_BYTES);
+	if (rec->damaged)
+		fprintf(out, "  DAMAGED: %s", fault);
+	fputc('\n', out);
+}
+
+/* Of a record's faults the first: the others follow from it. */
+static void remember_fault(void *context, enum fxt_fault fault, uint64_t offset, const char *detail)
+{
+	const char **first = context;
+
+	(void)offset;
+	(void)detail;
+	if (!*first)
+		*first = fxt_fault_text[fault];
+}
+
+/* The file is not in the order of time, so where time begins has to be looked for first. */
+static uint64_t first_time_ns(const struct fxt_reader *of)
+{
+	struct fxt_reader r;
+	struct fxt_record rec;
+	uint64_t first = UINT64_MAX;
+
+	fxt_reader_init(&r, of->data, of->size);
+	while (fxt_reader_next(&r, &rec)) {
+		if (rec.timed && !rec.damaged && fxt_ns(rec.provider, rec.ticks) < first)
+			first = fxt_ns(rec.provider, rec.ticks);
+	}
+	fxt_reader_free(&r);
+	return first == UINT64_MAX ? 0 : first;
+}
+
+void fxt_dump(struct fxt_reader *r, const struct fxt_dump_options *options, FILE *out)
+{
+	uint64_t first_ns = options->absolute || options->json ? 0 : first_time_ns(r);
+	const char *fault = NULL;
+	struct fxt_demangled names = {0};
+	struct fxt_objects objects = {0};
+	struct fxt_record rec;
+
+	fxt_objects_read(&objects, r->data, r->size);
+	r->on_fault = remember_fault;
+	r->fault_context = &fault;
+	while (fxt_reader_next(r, &rec) && !ferror(out)) {
+		if (rec.known || rec.damaged || options->all) {
+			const char *demangled =
+				rec.type == FXT_RECORD_EVENT && rec.known
+					? fxt_demangled_name(&names, r, &rec.category, &rec.name)
+					: NULL;
+
+			if (options->json)
+				fxt_dump_json(r, &rec, &objects, demangled, fault, out);
+			else
+				put_line(r, &rec, &objects, demangled, fault, options, first_ns, out);
+		}
+		fault = NULL;
+	}
+	r->on_fault = NULL;
+	r->fault_context = NULL;
+	fxt_objects_free(&objects);
+	fxt_demangled_free(&names);
+}
+
+/* -- The command ----------------------------------------------------------------------------------- */
+
+struct input {
+	struct fxt_dump_options options;
+	const char *path;
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct input *in = state->input;
+
+	switch (key) {
+	case 'a': in->options.all = true; return 0;
+	case 'n': in->options.absolute = true; return 0;
+	case 'j': in->options.json = true; return 0;
+	default: return fxt_parse_file(key, arg, state, &in->path);
+	}
+}
+
+int fxt_command_dump(int argc, char **argv)
+{
+	static const struct argp_option options[] = {
+		{"all", 'a', 0, 0, "Also the fillers and records of unknown types", 0},
+		{"ns", 'n', 0, 0,
+		 "Times in nanoseconds as they are in the file, not in seconds since the first", 0},
+		FXT_JSON_OPTION,
+		{0},
+	};
+	static const struct argp argp = {
+		.options = options,
+		.parser = parse,
+		.args_doc = "FILE",
+		.doc = "A line for every record of a trace, in the order of the file: the byte it is at, "
+		       "what it is, when, which thread (process/thread id and name), and its content.",
+	};
+	struct input in = {0};
+	struct fxt_trace_file file;
+	struct fxt_reader r;
+	int status;
+
+	fxt_parse(&argp, argc, argv, 0, &in);
+	if (!fxt_trace_open(&file, in.path))
+		return 1;
+	fxt_reader_init(&r, file.data, file.size);
+	fxt_dump(&r, &in.options, stdout);
+	fxt_flush_stdout();
+	status = ferror(stdout) ? 1 : fxt_trace_verdict(&file, &r);
+	fxt_reader_free(&r);
+	fxt_trace_close(&file);
+	return status;
+}

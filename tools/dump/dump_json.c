@@ -1,0 +1,128 @@
+/* fxt dump --json: an object a line for every record. Times are nanoseconds. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <stdlib.h>
+
+#include "dump.h"
+#include "tools/printing/json.h"
+#include "tools/printing/print.h"
+
+static void put_thread(struct fxt_json *j, const struct fxt_reader *r, uint32_t thread)
+{
+	const struct fxt_thread *t = &r->threads[thread];
+
+	fxt_json_u64(j, "pid", t->pid);
+	fxt_json_u64(j, "tid", t->tid);
+	if (t->name.bytes)
+		fxt_json_text(j, "thread", &t->name);
+}
+
+static void put_arguments(struct fxt_json *j, const struct fxt_record *rec)
+{
+	if (rec->arg_count)
+		fxt_json_arguments(j, "args", rec);
+}
+
+/* What the pointers among the arguments stand for. */
+static void put_objects(struct fxt_json *j, const struct fxt_reader *r, const struct fxt_record *rec, const struct fxt_objects *objects)
+{
+	bool any = false;
+	unsigned last;
+
+	for (unsigned i = 0; i < rec->arg_count; i++) {
+		const struct fxt_object *of = fxt_json_is_first(rec, i, &last) ? fxt_object_of(objects, r, rec, &rec->args[last]) : NULL;
+		char *argument;
+
+		if (!of)
+			continue;
+		if (!any)
+			fxt_json_object(j, "objects");
+		any = true;
+		argument = fxt_printable(&rec->args[i].name, SIZE_MAX, false);
+		fxt_json_text(j, argument, &of->name);
+		free(argument);
+	}
+	if (any)
+		fxt_json_end(j);
+}
+
+static void put_event(struct fxt_json *j, const struct fxt_reader *r, const struct fxt_record *rec,
+		      const struct fxt_objects *objects, const char *demangled)
+{
+	put_thread(j, r, rec->thread);
+	fxt_json_text(j, "category", &rec->category);
+	fxt_json_text(j, "name", &rec->name);
+	if (demangled)
+		fxt_json_string(j, "demangled", demangled);
+	put_arguments(j, rec);
+	put_objects(j, r, rec, objects);
+	if (rec->subtype == FXT_EVENT_DURATION_COMPLETE && rec->extra >= rec->ticks)
+		fxt_json_u64(j, "duration", fxt_ns(rec->provider, rec->extra) - fxt_ns(rec->provider, rec->ticks));
+	else if (rec->has_extra)
+		fxt_json_u64(j, "id", rec->extra);
+}
+
+static void put_scheduling(struct fxt_json *j, const struct fxt_reader *r, const struct fxt_record *rec)
+{
+	bool indexed = rec->subtype == FXT_SCHEDULING_LEGACY_SWITCH;
+
+	fxt_json_u64(j, "cpu", rec->cpu);
+	if (rec->subtype == FXT_SCHEDULING_WAKEUP) {
+		fxt_json_u64(j, "woken", rec->id);
+	} else {
+		fxt_json_u64(j, "state", rec->state);
+		fxt_json_u64(j, "outgoing", indexed ? r->threads[rec->thread].tid : rec->id);
+		fxt_json_u64(j, "incoming", indexed ? r->threads[rec->incoming].tid : rec->extra);
+	}
+	put_arguments(j, rec);
+}
+
+static void put_content(struct fxt_json *j, const struct fxt_reader *r, const struct fxt_record *rec,
+			const struct fxt_objects *objects, const char *demangled)
+{
+	switch (rec->type) {
+	case FXT_RECORD_EVENT: put_event(j, r, rec, objects, demangled); return;
+	case FXT_RECORD_SCHEDULING: put_scheduling(j, r, rec); return;
+	case FXT_RECORD_LOG:
+		put_thread(j, r, rec->thread);
+		fxt_json_text(j, "message", &rec->name);
+		return;
+	case FXT_RECORD_THREAD: put_thread(j, r, rec->thread); break;
+	case FXT_RECORD_USERSPACE_OBJECT: fxt_json_u64(j, "pid", r->threads[rec->thread].pid); break;
+	case FXT_RECORD_BLOB:
+	case FXT_RECORD_LARGE: fxt_json_u64(j, "bytes", rec->blob_bytes); break;
+	case FXT_RECORD_METADATA:
+		if (rec->subtype == FXT_METADATA_TRACE_INFO)
+			return;
+		break;
+	case FXT_RECORD_INITIALIZATION:
+	case FXT_RECORD_STRING:
+	case FXT_RECORD_KERNEL_OBJECT: break;
+	}
+	if (rec->type != FXT_RECORD_BLOB && rec->type != FXT_RECORD_LARGE)
+		fxt_json_u64(j, "id", rec->id);
+	if (rec->name.bytes)
+		fxt_json_text(j, "name", &rec->name);
+	put_arguments(j, rec);
+}
+
+void fxt_dump_json(const struct fxt_reader *r, const struct fxt_record *rec, const struct fxt_objects *objects,
+		   const char *demangled, const char *fault, FILE *out)
+{
+	struct fxt_json j = {.out = out, .one_line = true};
+
+	fxt_json_object(&j, NULL);
+	fxt_json_u64(&j, "offset", rec->offset);
+	fxt_json_string(&j, "type", fxt_record_word(rec));
+	if (rec->timed && rec->known)
+		fxt_json_u64(&j, "time", fxt_ns(rec->provider, rec->ticks));
+	if (rec->known)
+		put_content(&j, r, rec, objects, demangled);
+	else
+		fxt_json_u64(&j, "bytes", rec->words * FXT_WORD_BYTES);
+	if (rec->damaged)
+		fxt_json_string(&j, "damaged", fault ? fault : "");
+	fxt_json_end(&j);
+}

@@ -1,0 +1,173 @@
+/* Joins parts into a file that takes its place when it is whole. See join.h. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "join.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tools/common/message.h"
+#include "tools/reading/mapped_trace.h"
+
+/* Writes to a new file beside `path`, which is then renamed: what was there stays until all is written.
+ * Devices and pipes are written to as they are. */
+static FILE *open_output(const char *path, char **temporary)
+{
+	struct stat st;
+	FILE *out;
+	int fd;
+
+	*temporary = NULL;
+	if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
+		return S_ISDIR(st.st_mode) ? (errno = EISDIR, NULL) : fopen(path, "we");
+	*temporary = fxt_format("%s.XXXXXX", path);
+	fd = mkostemp(*temporary, O_CLOEXEC);
+	out = fd < 0 ? NULL : fdopen(fd, "w");
+	if (!out && fd >= 0)
+		close(fd);
+	return out;
+}
+
+static bool join(struct fxt_merge *m, const struct fxt_parts *parts, const struct fxt_part *first, const struct fxt_ended *ended)
+{
+	bool ok = true;
+
+	for (size_t i = 0; ok && i < parts->count; i++)
+		ok = &parts->list[i] == first || fxt_merge_part(m, parts->list[i].path, parts->list[i].alive);
+	if (ok && ended)
+		ok = fxt_merge_exit(m, (uint64_t)ended->pid, ended->at_ns, ended->status, ended->signal);
+	return fxt_merge_end(m) && ok;
+}
+
+/* The largest of the parts that may come first: the first one of all, or the last one of a process, with *is_last. */
+static const struct fxt_part *largest(const struct fxt_parts *parts, bool *is_last)
+{
+	struct fxt_map lasts = {0};
+	const struct fxt_part *found = NULL;
+	off_t bytes = -1;
+	bool fresh;
+
+	for (size_t i = 0; i < parts->count; i++)
+		fxt_map_put(&lasts, (uint64_t)parts->list[i].pid, 0, &fresh)->value[0] = i;
+	for (size_t i = 0; i < parts->count; i++) {
+		const struct fxt_part *part = &parts->list[i];
+		bool last = fxt_map_find(&lasts, (uint64_t)part->pid, 0)->value[0] == i;
+		struct stat st;
+
+		if (part->alive || (i && !last))
+			continue;
+		if (stat(part->path, &st) == 0 && st.st_size > bytes) {
+			bytes = st.st_size;
+			found = part;
+			*is_last = last;
+		}
+	}
+	fxt_map_free(&lasts);
+	return found;
+}
+
+/* Begins with the part, open for more; *grows is its path from here on. NULL: it has to be copied as the others are. */
+static FILE *begin_with(struct fxt_merge *m, const struct fxt_part *part, char **grows)
+{
+	FILE *out = fopen(part->path, "ae");
+	struct fxt_trace_file file;
+	struct fxt_reader r;
+	bool ok;
+
+	if (!out || !fxt_trace_open(&file, part->path)) {
+		if (out)
+			fclose(out);
+		return NULL;
+	}
+	fxt_reader_init(&r, file.data, file.size);
+	ok = fxt_merge_begin_with(m, out, &r) && (*grows = fxt_parts_grow(part, file.size));
+	fxt_reader_free(&r);
+	fxt_trace_close(&file);
+	if (ok)
+		return out;
+	fxt_merge_free(m);
+	fclose(out);
+	return NULL;
+}
+
+/* Where there is a file already the two change places: to rename over it would be to wait, on ext4, until the new one is on the disk.
+ * The old one is then at `from`. */
+static bool take_place(const char *from, const char *path)
+{
+	if (renameat2(AT_FDCWD, from, AT_FDCWD, path, RENAME_EXCHANGE) == 0)
+		return true;
+	return rename(from, path) == 0;
+}
+
+/* Makes the trace of the part, which is no part any more then. *joined says whether that went well; false: it cannot be made so, and
+ * nothing has been done. */
+static bool join_to(struct fxt_merge *m, const struct fxt_parts *parts, const char *path, const struct fxt_ended *ended, bool *joined)
+{
+	bool is_last = false;
+	const struct fxt_part *first = largest(parts, &is_last);
+	struct stat st;
+	char *grows;
+	FILE *out;
+	int error;
+
+	if ((stat(path, &st) == 0 && !S_ISREG(st.st_mode)) || !first)
+		return false;
+	out = begin_with(m, first, &grows);
+	if (!out)
+		return false;
+	if (is_last)
+		fxt_merge_came_last(m, (uint64_t)first->pid);
+	*joined = join(m, parts, first, ended);
+	error = errno;
+	if (fclose(out) != 0 && *joined) {
+		*joined = false;
+		error = errno;
+	}
+	if (*joined && !take_place(grows, path)) {
+		*joined = false;
+		error = errno;
+	}
+	if (*joined) {
+		unlink(grows);
+	} else {
+		fxt_error(path, "%s", strerror(error));
+		fxt_parts_as_it_was(grows);
+	}
+	free(grows);
+	return true;
+}
+
+bool fxt_join(struct fxt_merge *m, const struct fxt_parts *parts, const char *path, const struct fxt_ended *ended, bool keep)
+{
+	char *temporary;
+	FILE *out;
+	bool ok, joined;
+	int error;
+
+	if (!keep && join_to(m, parts, path, ended, &joined))
+		return joined;
+	out = open_output(path, &temporary);
+	ok = out && fxt_merge_begin(m, out) && join(m, parts, NULL, ended);
+	error = errno;
+	if (out && fclose(out) != 0 && ok) {
+		ok = false;
+		error = errno;
+	}
+	if (ok && temporary && !take_place(temporary, path)) {
+		ok = false;
+		error = errno;
+	}
+	if (!ok)
+		fxt_error(path, "%s", strerror(error));
+	if (temporary)
+		unlink(temporary);
+	free(temporary);
+	return ok;
+}

@@ -1,0 +1,463 @@
+/* Joins the files of several processes into one archive. See merge.h. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "merge.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/analysis/demangle.h"
+#include "tools/common/message.h"
+#include "tools/reading/mapped_trace.h"
+#include "tools/reading/reader_internal.h"
+#include "writer/fxt_encode.h"
+
+/* Linux's largest pid is 2^22: no process has an id from here on. */
+enum { FIRST_FREE_ID = (1 << 22) + 1 };
+
+/* What is written at once, as long as the processor's caches keep it: in writes of a megabyte the same took the kernel up to six times
+ * as long. Behind it there is room for any record that is not a large one. */
+enum { WRITE_BYTES = 128 << 10, BUFFER_BYTES = WRITE_BYTES + FXT_RECORD_MAX_WORDS * FXT_WORD_BYTES };
+
+static bool next_buffer(struct fxt_merge *m)
+{
+	unsigned char *next = fxt_write_behind_next(&m->output, m->buffered);
+
+	m->buffered = 0;
+	if (!next)
+		return false;
+	m->buffer = next;
+	return true;
+}
+
+/* Makes room for a record. */
+static bool make_room(struct fxt_merge *m)
+{
+	return m->buffered < WRITE_BYTES || next_buffer(m);
+}
+
+static bool put(struct fxt_merge *m, const void *bytes, uint64_t count)
+{
+	const unsigned char *from = bytes;
+	uint64_t part;
+
+	if (m->only_counts)
+		return true;
+	m->bytes += count;
+	/* In pieces: a large record, or one of a damaged file. */
+	for (; count; count -= part, from += part) {
+		if (!make_room(m))
+			return false;
+		part = count < BUFFER_BYTES - m->buffered ? count : BUFFER_BYTES - m->buffered;
+		memcpy(m->buffer + m->buffered, from, part);
+		m->buffered += part;
+	}
+	return true;
+}
+
+static void begin(struct fxt_merge *m, FILE *out)
+{
+	*m = (struct fxt_merge){.next_id = FIRST_FREE_ID};
+	m->buffer = fxt_write_behind_begin(&m->output, out, BUFFER_BYTES);
+}
+
+bool fxt_merge_begin(struct fxt_merge *m, FILE *out)
+{
+	uint64_t magic = htole64(FXT_MAGIC_RECORD);
+
+	begin(m, out);
+	return put(m, &magic, sizeof(magic));
+}
+
+/* The encoder's words are of this machine, and the file is that of a little-endian one. */
+static bool put_words(struct fxt_merge *m, uint64_t *words, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		words[i] = htole64(words[i]);
+	return put(m, words, count * FXT_WORD_BYTES);
+}
+
+static bool put_lifetimes(void *context, uint64_t *words, size_t count)
+{
+	struct fxt_merge *m = context;
+
+	m->events += fxt_get_record_type(words[0]) == FXT_RECORD_EVENT;
+	return put_words(m, words, count);
+}
+
+static bool finish(struct fxt_merge *m)
+{
+	m->buffer = NULL;
+	return fxt_write_behind_end(&m->output, m->buffered);
+}
+
+bool fxt_merge_end(struct fxt_merge *m)
+{
+	bool ok = fxt_open_lifetimes_close(&m->lifetimes, put_lifetimes, m);
+
+	return finish(m) && ok;
+}
+
+/* -- Provider ids ---------------------------------------------------------------------------------- */
+
+/* `ids` are those of this part, from what they are in it to what they become. */
+static uint32_t unique_id(struct fxt_merge *m, struct fxt_map *ids, uint32_t id)
+{
+	bool fresh;
+	struct fxt_slot *s = fxt_map_put(ids, id, 0, &fresh);
+
+	if (fresh) {
+		uint32_t becomes = id;
+
+		fxt_map_put(&m->provider_ids, becomes, 0, &fresh);
+		while (!fresh) {
+			becomes = m->next_id++;
+			fxt_map_put(&m->provider_ids, becomes, 0, &fresh);
+		}
+		s->value[0] = becomes;
+		if (id != m->named)
+			fxt_map_put(&m->last_ids, id, 0, &fresh)->value[0] = becomes;
+	}
+	return (uint32_t)s->value[0];
+}
+
+static bool is_provider_record(const struct fxt_record *rec)
+{
+	return rec->type == FXT_RECORD_METADATA && rec->known && rec->subtype != FXT_METADATA_TRACE_INFO;
+}
+
+static uint64_t with_provider(uint64_t header, uint32_t id)
+{
+	return (header & ~fxt_provider_id(UINT32_MAX)) | fxt_provider_id(id);
+}
+
+/* The name of a process, or of its first thread, that is not its last one. */
+static bool is_older_name(const struct fxt_merge *m, const struct fxt_record *rec)
+{
+	return m->named && rec->type == FXT_RECORD_KERNEL_OBJECT && rec->id == m->named &&
+	       (rec->subtype == FXT_OBJECT_PROCESS || rec->subtype == FXT_OBJECT_THREAD);
+}
+
+/* The text a string record gets, where it is not its own; NULL otherwise. */
+static char *other_text(const struct fxt_record *rec)
+{
+	char *text = rec->type == FXT_RECORD_STRING ? fxt_demangle(&rec->name) : NULL;
+
+	if (text && strlen(text) > FXT_STRING_MAX_BYTES) {
+		free(text);
+		return NULL;
+	}
+	return text;
+}
+
+static bool put_string(struct fxt_merge *m, uint64_t index, const char *text)
+{
+	uint64_t *words = fxt_alloc(FXT_RECORD_MAX_WORDS, FXT_WORD_BYTES);
+	size_t count = fxt_encode_string(words, FXT_RECORD_MAX_WORDS, (uint16_t)index, text, strlen(text));
+	bool ok = put_words(m, words, count);
+
+	free(words);
+	return ok;
+}
+
+/* -- Copying --------------------------------------------------------------------------------------- */
+
+/* What the record becomes in the archive, which may be nothing. False when it cannot be written. */
+static bool put_record(struct fxt_merge *m, struct fxt_map *ids, const struct fxt_reader *r, const struct fxt_record *rec)
+{
+	const unsigned char *bytes = r->data + rec->offset;
+	char *text;
+	bool ok;
+
+	m->as_it_is = m->as_it_is && !rec->damaged;
+	/* The part of a process that still runs may change under our eyes. */
+	if (rec->damaged || is_older_name(m, rec) || (rec->type == FXT_RECORD_METADATA && !is_provider_record(rec)))
+		return true;
+	if (is_provider_record(rec)) {
+		uint32_t becomes = unique_id(m, ids, (uint32_t)rec->id);
+		uint64_t header = htole64(with_provider(rec->header, becomes));
+
+		m->as_it_is = m->as_it_is && becomes == rec->id;
+		return put(m, &header, sizeof(header)) && put(m, bytes + FXT_WORD_BYTES, (rec->words - 1) * FXT_WORD_BYTES);
+	}
+	text = other_text(rec);
+	if (!text)
+		return put(m, bytes, rec->words * FXT_WORD_BYTES);
+	ok = put_string(m, rec->id, text);
+	m->as_it_is = false;
+	free(text);
+	return ok;
+}
+
+/* -- Parts ----------------------------------------------------------------------------------------- */
+
+/* What is known while a part is read. */
+struct part {
+	struct fxt_merge *merge;
+	const struct fxt_reader *r;
+	struct fxt_overview overview;
+	struct fxt_map ids;             /* of providers */
+	struct fxt_skims skims;
+	struct fxt_record rec;
+	uint64_t pid;                   /* whose it is; 0: not known yet */
+	bool numbers_differ;            /* its process ids are those of another namespace than the archive's */
+};
+
+/* Events of a thread. */
+static void take_times(const struct part *part, uint32_t thread, const struct fxt_times *times)
+{
+	if (part->pid && part->r->threads[thread].pid == part->pid)
+		fxt_open_lifetimes_seen(&part->merge->lifetimes, thread, times);
+}
+
+/* A slice of another process's thread: who was woken by it tells of that. */
+static void take_other(const struct part *part, const struct fxt_record *rec)
+{
+	const struct fxt_thread *one = &part->r->threads[rec->thread];
+
+	if (part->pid && one->pid != part->pid && rec->subtype == FXT_EVENT_DURATION_COMPLETE)
+		fxt_open_lifetimes_other(&part->merge->lifetimes, one->pid, one->tid, fxt_commit_ticks(rec));
+}
+
+static void count(void *context, const struct fxt_form *form)
+{
+	struct part *part = context;
+
+	fxt_overview_count(&part->overview, form->category, form->thread, fxt_get_record_words(form->header) * FXT_WORD_BYTES, form->count);
+	take_times(part, form->thread, &form->times);
+}
+
+static void link_lifetime(void *context, enum fxt_event_type type, uint64_t id, uint64_t offset)
+{
+	const struct part *part = context;
+
+	if (part->merge->lifetimes.own == part->r->provider)
+		fxt_open_lifetimes_link(&part->merge->lifetimes, type, id, offset);
+}
+
+/* An instant `exit` of category process, with how it was: the agent's last word on its process. */
+static void take_exit(struct fxt_merge *m, const struct part *part, const struct fxt_record *rec)
+{
+	uint64_t pid = part->r->threads[rec->thread].pid;
+	bool by_signal = fxt_argument(rec, "signal"), fresh;
+
+	if (rec->subtype != FXT_EVENT_INSTANT || !fxt_text_is(&rec->name, "exit") || (!by_signal && !fxt_argument(rec, "status")))
+		return;
+	fxt_map_put(&m->exits, pid, 0, &fresh);
+	fxt_open_lifetimes_ended(&m->lifetimes, pid, rec->ticks, by_signal);
+	if (pid == part->pid)
+		m->lifetimes.part.has_exited = true;
+}
+
+/* The end of a child's lifetime, with how it was: it was reaped. */
+static void take_reaped(struct fxt_merge *m, const struct part *part, const struct fxt_record *rec)
+{
+	bool by_signal = fxt_argument(rec, "signal");
+	uint64_t pid;
+
+	if (rec->subtype == FXT_EVENT_ASYNC_END && !part->numbers_differ && fxt_text_is(&rec->name, "child") &&
+	    (by_signal || fxt_argument(rec, "status")) && fxt_argument_u64(fxt_argument(rec, "pid"), &pid))
+		fxt_open_lifetimes_ended(&m->lifetimes, pid, rec->ticks, by_signal);
+}
+
+/* An event of category process: how processes begin and end. */
+static void take_process(struct fxt_merge *m, struct part *part, const struct fxt_record *rec)
+{
+	take_exit(m, part, rec);
+	take_reaped(m, part, rec);
+	if (!part->pid)
+		return;
+	if (fxt_untraced_executes(&m->untraced, part->r, rec, part->pid))
+		fxt_open_lifetimes_executes(&m->lifetimes, rec->thread, fxt_commit_ticks(rec), fxt_argument(rec, "errno"));
+	fxt_untraced_take(&m->untraced, part->r, rec, part->pid, part->numbers_differ);
+}
+
+/* Whose the part is: the process that its provider is named for has a name. */
+static void take_name(struct fxt_merge *m, struct part *part, const struct fxt_record *rec)
+{
+	if (part->pid || rec->type != FXT_RECORD_KERNEL_OBJECT || rec->subtype != FXT_OBJECT_PROCESS || (uint32_t)rec->id != rec->provider->id)
+		return;
+	part->pid = rec->id;
+	part->numbers_differ = fxt_argument(rec, "pid");
+	fxt_untraced_part(&m->untraced, rec->id);
+	fxt_open_lifetimes_name(&m->lifetimes, rec->provider, unique_id(m, &part->ids, rec->provider->id));
+}
+
+/* A record that was decoded. */
+static void take(struct fxt_merge *m, struct fxt_reader *r, struct part *part, const struct fxt_record *rec)
+{
+	fxt_overview_take(&part->overview, r, rec);
+	take_name(m, part, rec);
+	if (rec->type != FXT_RECORD_EVENT)
+		return;
+	take_times(part, rec->thread, &(struct fxt_times){rec->ticks, rec->ticks, fxt_commit_ticks(rec)});
+	take_other(part, rec);
+	if (fxt_event_bounds_async(rec->subtype) && rec->has_extra)
+		link_lifetime(part, (enum fxt_event_type)rec->subtype, rec->extra, rec->offset);
+	else if (fxt_event_bounds_call(rec->subtype) && m->lifetimes.own == rec->provider)
+		fxt_open_lifetimes_call(&m->lifetimes, rec);
+	if (fxt_text_is(&rec->category, "process"))
+		take_process(m, part, rec);
+}
+
+/* Whether events of the category are only counted: what the agent and what processes say of themselves is read. */
+static bool is_plain(const struct fxt_reader *r, uint32_t category)
+{
+	struct fxt_text name = fxt_symbol_text(r, category);
+
+	return !fxt_text_is(&name, "agent") && !fxt_text_is(&name, "process");
+}
+
+/* An event that has come by in no other form yet, or that has none. False: it has to be decoded. */
+static bool take_examined(struct fxt_merge *m, struct fxt_reader *r, struct part *part, bool *ok)
+{
+	struct fxt_form form;
+	uint64_t words, type, from = r->at;
+
+	if (!fxt_reader_examine(r, &form) || !is_plain(r, form.category))
+		return false;
+	type = fxt_get_event_type(form.header);
+	/* There are few of those. */
+	if (fxt_event_bounds_call(type))
+		return false;
+	if (fxt_reader_remember(r, &part->skims, &form))
+		return true;
+	words = fxt_get_record_words(form.header);
+	form.count = 1;
+	form.times.first = form.times.latest = form.times.last = fxt_word(r, from + FXT_WORD_BYTES);
+	if (type == FXT_EVENT_DURATION_COMPLETE)
+		form.times.last = fxt_word(r, from + (words - 1) * FXT_WORD_BYTES);
+	count(part, &form);
+	if (fxt_event_bounds_async(type))
+		link_lifetime(part, (enum fxt_event_type)type, fxt_word(r, from + (words - 1) * FXT_WORD_BYTES), from);
+	r->at += words * FXT_WORD_BYTES;
+	*ok = put(m, r->data + from, words * FXT_WORD_BYTES);
+	return true;
+}
+
+/* As many records as need no look at each, and the one that follows; false at the end, or when nothing can be written. */
+static bool take_next(struct fxt_merge *m, struct fxt_reader *r, struct part *part, bool *ok)
+{
+	struct fxt_record *rec = &part->rec;
+
+	if (m->only_counts) {
+		fxt_reader_skim(r, &part->skims, NULL, 0);
+	} else {
+		size_t bytes = fxt_reader_skim(r, &part->skims, m->buffer + m->buffered, BUFFER_BYTES - m->buffered);
+
+		m->buffered += bytes;
+		m->bytes += bytes;
+		*ok = make_room(m);
+		if (!*ok)
+			return false;
+	}
+	if (take_examined(m, r, part, ok))
+		return *ok;
+	if (!fxt_reader_next(r, rec))
+		return false;
+	if (!rec->damaged)
+		take(m, r, part, rec);
+	*ok = put_record(m, &part->ids, r, rec);
+	/* What is only counted is there as it is, or it has to be read once more. */
+	return *ok && (m->as_it_is || !m->only_counts);
+}
+
+bool fxt_merge_trace(struct fxt_merge *m, struct fxt_reader *r)
+{
+	struct part *part = fxt_alloc(1, sizeof(*part));
+	bool ok = true;
+
+	part->merge = m;
+	part->r = r;
+	part->skims.counted = count;
+	part->skims.linked = link_lifetime;
+	part->skims.context = part;
+	m->as_it_is = true;
+	while (take_next(m, r, part, &ok))
+		;
+	fxt_skims_tell(&part->skims);
+	if (!fxt_open_lifetimes_keep(&m->lifetimes, r, m->still_runs) && part->pid)
+		fxt_untraced_stayed(&m->untraced, part->pid);
+	m->parts++;
+	fxt_merge_add(m, &part->overview, r);
+	fxt_map_free(&part->ids);
+	fxt_overview_free(&part->overview);
+	free(part);
+	return ok;
+}
+
+bool fxt_merge_begin_with(struct fxt_merge *m, FILE *out, struct fxt_reader *r)
+{
+	begin(m, out);
+	m->only_counts = true;
+	fxt_merge_trace(m, r);
+	m->only_counts = false;
+	m->bytes = r->size;
+	if (m->as_it_is && r->stop == FXT_STOP_END)
+		return true;
+	fxt_merge_free(m);
+	return false;
+}
+
+void fxt_merge_came_last(struct fxt_merge *m, uint64_t pid)
+{
+	m->named = pid;
+	fxt_untraced_came_last(&m->untraced, pid);
+}
+
+bool fxt_merge_exit(struct fxt_merge *m, uint64_t pid, uint64_t at_ns, int status, int signal)
+{
+	const char *name = signal ? "signal" : "status";
+	struct fxt_arg how = {.type = FXT_ARG_INT32, .name = FXT_INLINE(name, strlen(name)), .i32 = signal ? signal : status};
+	const struct fxt_slot *id = fxt_map_find(&m->last_ids, pid, 0);
+	uint64_t words[32];
+	size_t count;
+
+	fxt_open_lifetimes_ended(&m->lifetimes, pid, at_ns, signal);
+	if (!id || fxt_map_find(&m->exits, pid, 0) || !fxt_map_find(&m->tids, pid, pid))
+		return true;
+	count = fxt_encode_provider_section(words, 32, (uint32_t)id->value[0]);
+	count += fxt_encode_event(words + count, 32 - count, FXT_EVENT_INSTANT, at_ns,
+				  (struct fxt_thread_ref){.process = pid, .thread = pid}, FXT_INLINE("process", 7), FXT_INLINE("exit", 4),
+				  (struct fxt_args){1, &how}, 0);
+	m->events++;
+	return put_words(m, words, count);
+}
+
+bool fxt_merge_part(struct fxt_merge *m, const char *path, bool still_runs)
+{
+	struct fxt_trace_file file;
+	struct fxt_reader r;
+	bool ok;
+
+	if (!fxt_trace_open(&file, path))
+		return true;
+	fxt_reader_init(&r, file.data, file.size);
+	m->still_runs = still_runs;
+	ok = fxt_merge_trace(m, &r);
+	fxt_reader_free(&r);
+	fxt_trace_close(&file);
+	return ok;
+}
+
+void fxt_merge_free(struct fxt_merge *m)
+{
+	fxt_merge_free_sums(m);
+	free(m->reason);
+	free(m->worst_name);
+	fxt_untraced_free(&m->untraced);
+	fxt_open_lifetimes_free(&m->lifetimes);
+	m->buffered = 0;
+	if (m->buffer)
+		finish(m);
+	fxt_map_free(&m->provider_ids);
+	fxt_map_free(&m->last_ids);
+	fxt_map_free(&m->exits);
+	fxt_map_free(&m->pids);
+	fxt_map_free(&m->tids);
+	*m = (struct fxt_merge){0};
+}

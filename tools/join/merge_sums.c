@@ -1,0 +1,119 @@
+/* What went into the archive, in numbers. See merge.h. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <stdlib.h>
+#include <string.h>
+#include <uthash.h>
+
+#include "merge.h"
+#include "tools/common/hash.h"
+#include "tools/common/message.h"
+#include "tools/printing/print.h"
+
+/* Where the category of a name is; a trace may have one for each event. */
+struct fxt_merged_name {
+	size_t category;
+	UT_hash_handle hh;              /* the key is the category's name */
+};
+
+static struct fxt_merged_category *category_of(struct fxt_merge *m, char *name)
+{
+	struct fxt_merged_name *found;
+
+	HASH_FIND_STR(m->category_names, name, found);
+	if (found) {
+		free(name);
+		return &m->categories[found->category];
+	}
+	found = fxt_alloc(1, sizeof(*found));
+	found->category = m->category_count++;
+	HASH_ADD_KEYPTR(hh, m->category_names, name, strlen(name), found);
+	m->categories = fxt_grow(m->categories, &m->category_capacity, m->category_count, sizeof(*m->categories));
+	m->categories[found->category] = (struct fxt_merged_category){.name = name};
+	return &m->categories[found->category];
+}
+
+static void add_category(struct fxt_merge *m, const struct fxt_text *name, const struct fxt_usage *u)
+{
+	struct fxt_merged_category *c = category_of(m, fxt_format("%.*s", (int)name->bytes, name->text));
+
+	c->events += u->events;
+	c->bytes += u->bytes;
+}
+
+/* Who lost the most records. */
+static void add_losers(struct fxt_merge *m, struct fxt_overview *o, const struct fxt_reader *r)
+{
+	struct fxt_text name;
+
+	m->losers += fxt_overview_losers(o);
+	if (!o->loser_count || o->losers[0].dropped <= m->worst.dropped)
+		return;
+	m->worst = o->losers[0];
+	m->worst.reason = NULL;
+	name = fxt_process_name(r, m->worst.pid);
+	free(m->worst_name);
+	m->worst_name = fxt_printable(&name, 60, false);
+}
+
+void fxt_merge_add(struct fxt_merge *m, struct fxt_overview *o, const struct fxt_reader *r)
+{
+	bool fresh;
+
+	for (size_t i = 0; i < o->thread_count; i++) {
+		if (!o->thread_events[i])
+			continue;
+		fxt_map_put(&m->tids, r->threads[i].pid, r->threads[i].tid, &fresh);
+		m->threads += fresh;
+		fxt_map_put(&m->pids, r->threads[i].pid, 0, &fresh);
+		m->processes += fresh;
+	}
+	for (const struct fxt_slot *s = fxt_map_next(&r->process_names, NULL); s;
+	     s = fxt_map_next(&r->process_names, s)) {
+		fxt_map_put(&m->pids, s->a, 0, &fresh);
+		m->processes += fresh;
+	}
+	m->events += o->events;
+	for (int loss = 0; loss < FXT_LOSS_COUNT; loss++)
+		m->lost[loss] += fxt_overview_lost(o, (enum fxt_loss)loss);
+	m->buffer_full += o->buffer_full;
+	add_losers(m, o, r);
+	m->damaged += r->damaged_records;
+	if (!m->reason && o->reason)
+		m->reason = fxt_strdup(o->reason);
+	for (size_t i = 0; i < o->category_count; i++) {
+		struct fxt_text name;
+
+		if (o->categories[i].events == 0)
+			continue;
+		name = fxt_symbol_text(r, o->categories[i].category);
+		add_category(m, &name, &o->categories[i]);
+	}
+}
+
+const struct fxt_merged_category *fxt_merge_largest(const struct fxt_merge *m)
+{
+	const struct fxt_merged_category *largest = NULL;
+
+	for (size_t i = 0; i < m->category_count; i++) {
+		if (!largest || m->categories[i].bytes > largest->bytes)
+			largest = &m->categories[i];
+	}
+	return largest;
+}
+
+void fxt_merge_free_sums(struct fxt_merge *m)
+{
+	struct fxt_merged_name *name = m->category_names, *next;
+
+	HASH_CLEAR(hh, m->category_names);
+	for (; name; name = next) {
+		next = name->hh.next;
+		free(name);
+	}
+	for (size_t i = 0; i < m->category_count; i++)
+		free(m->categories[i].name);
+	free(m->categories);
+}

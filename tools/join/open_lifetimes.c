@@ -1,0 +1,261 @@
+/* See open_lifetimes.h. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "open_lifetimes.h"
+
+#include <stdlib.h>
+
+#include "tools/common/message.h"
+#include "tools/reading/reader_internal.h"
+#include "writer/fxt_encode.h"
+
+/* -- The part at hand ------------------------------------------------------------------------------ */
+
+void fxt_open_lifetimes_name(struct fxt_open_lifetimes *l, struct fxt_provider *own, uint32_t id)
+{
+	l->own = own;
+	l->part = (struct fxt_ended_program){.pid = own->id, .provider = id, .begin_ns = UINT64_MAX};
+}
+
+/* An end without a begin stays in the map: another thread's begin may stand behind it, and in a copy of a file that was being written
+ * it may stand there twice. */
+void fxt_open_lifetimes_link(struct fxt_open_lifetimes *l, enum fxt_event_type type, uint64_t id, uint64_t offset)
+{
+	bool fresh;
+	struct fxt_slot *s = fxt_map_put(&l->open, id, 0, &fresh);
+
+	if (type == FXT_EVENT_ASYNC_BEGIN && fresh)
+		s->value[0] = offset + 1;
+	else if (type == FXT_EVENT_ASYNC_END && s->value[0])
+		fxt_map_remove(&l->open, s);
+}
+
+void fxt_open_lifetimes_call(struct fxt_open_lifetimes *l, const struct fxt_record *rec)
+{
+	fxt_cut_calls_take(&l->in_progress, rec);
+}
+
+void fxt_open_lifetimes_seen(struct fxt_open_lifetimes *l, uint32_t thread, const struct fxt_times *times)
+{
+	if (times->first < l->part.begin_ns)
+		l->part.begin_ns = times->first;
+	fxt_cut_calls_seen(&l->in_progress, thread, times);
+}
+
+void fxt_open_lifetimes_other(struct fxt_open_lifetimes *l, uint64_t pid, uint64_t tid, uint64_t at_ns)
+{
+	fxt_thread_moments_add(&l->others, pid, tid, at_ns);
+}
+
+void fxt_open_lifetimes_executes(struct fxt_open_lifetimes *l, uint32_t thread, uint64_t at_ns, bool has_failed)
+{
+	fxt_cut_calls_executes(&l->in_progress, thread, at_ns, has_failed);
+}
+
+void fxt_open_lifetimes_ended(struct fxt_open_lifetimes *l, uint64_t pid, uint64_t at_ns, bool by_signal)
+{
+	l->ends = fxt_grow(l->ends, &l->end_capacity, l->end_count + 1, sizeof(*l->ends));
+	l->ends[l->end_count++] = (struct fxt_process_end){pid, at_ns, by_signal};
+}
+
+/* Decodes the begin at `offset`; false: nothing can end it. */
+static bool describe(struct fxt_open_lifetime *one, struct fxt_reader *r, struct fxt_provider *p, uint64_t offset)
+{
+	struct fxt_record rec;
+
+	if (!fxt_reader_event_at(r, offset, p, &rec) || rec.damaged)
+		return false;
+	*one = (struct fxt_open_lifetime){
+		.id = rec.extra,
+		.begin_ns = rec.ticks,
+		.pid = r->threads[rec.thread].pid,
+		.tid = r->threads[rec.thread].tid,
+		.category = fxt_lasting_index(p, fxt_get_event_category(rec.header), &rec.category),
+		.name = fxt_lasting_index(p, fxt_get_event_name(rec.header), &rec.name),
+		.is_of_process = fxt_text_is(&rec.name, "child") && fxt_text_is(&rec.category, "process"),
+	};
+	return one->category && one->name;
+}
+
+uint64_t fxt_open_lifetimes_keep(struct fxt_open_lifetimes *l, struct fxt_reader *r, bool still_runs)
+{
+	struct fxt_ended_program *part = &l->part;
+	uint64_t executed_ns = fxt_cut_calls_executed_ns(&l->in_progress);
+
+	/* Times are written as they are: in the agent's traces a tick is a nanosecond. */
+	if (l->own && l->own->ticks_per_second == 1000000000) {
+		part->still_runs = still_runs;
+		part->executed_ns = executed_ns;
+		part->list = fxt_alloc(l->open.used + 1, sizeof(*part->list));
+		for (const struct fxt_slot *s = fxt_map_next(&l->open, NULL); s; s = fxt_map_next(&l->open, s)) {
+			if (s->value[0])
+				part->count += describe(&part->list[part->count], r, l->own, s->value[0] - 1);
+		}
+		/* Who says how it ended has written all of its file. */
+		part->calls = fxt_cut_calls_keep(&l->in_progress, r, l->own, !part->has_exited && !part->executed_ns, &part->call_count);
+		l->programs = fxt_grow(l->programs, &l->program_capacity, l->program_count + 1, sizeof(*l->programs));
+		l->programs[l->program_count++] = *part;
+	}
+	l->own = NULL;
+	fxt_map_free(&l->open);
+	fxt_cut_calls_free(&l->in_progress);
+	return executed_ns;
+}
+
+/* -- All parts ------------------------------------------------------------------------------------- */
+
+static int compare(uint64_t pid, uint64_t at_ns, uint64_t other_pid, uint64_t other_ns)
+{
+	if (pid != other_pid)
+		return pid < other_pid ? -1 : 1;
+	return at_ns != other_ns ? (at_ns < other_ns ? -1 : 1) : 0;
+}
+
+static int by_begin(const void *a, const void *b)
+{
+	const struct fxt_ended_program *x = a, *y = b;
+
+	return compare(x->pid, x->begin_ns, y->pid, y->begin_ns);
+}
+
+static int by_end(const void *a, const void *b)
+{
+	const struct fxt_process_end *x = a, *y = b;
+
+	return compare(x->pid, x->at_ns, y->pid, y->at_ns);
+}
+
+/* The end of the program's process; NULL: it is not known. */
+static const struct fxt_process_end *end_of(const struct fxt_open_lifetimes *l, const struct fxt_ended_program *program)
+{
+	size_t low = 0, high = l->end_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (compare(l->ends[middle].pid, l->ends[middle].at_ns, program->pid, program->begin_ns) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return !program->still_runs && low < l->end_count && l->ends[low].pid == program->pid ? &l->ends[low] : NULL;
+}
+
+/* When the process executed another program; 0: it has not, as far as is known. Of such a program there may be no part, as it need not be
+ * traced. `next` is the next program of the process, or NULL. */
+static uint64_t left_ns(const struct fxt_ended_program *program, const struct fxt_ended_program *next)
+{
+	if (next)
+		return program->executed_ns && program->executed_ns <= next->begin_ns ? program->executed_ns : next->begin_ns;
+	return program->has_exited || program->still_runs ? 0 : program->executed_ns;
+}
+
+static bool put_end(const struct fxt_open_lifetime *one, uint64_t at_ns, const char *by, fxt_open_lifetimes_put *put, void *context)
+{
+	struct fxt_arg how = {.type = FXT_ARG_STRING, .name = FXT_INLINE("ended_by", 8), .string = FXT_INLINE(by, strlen(by))};
+	uint64_t words[32];
+	size_t count = fxt_encode_event(words, 32, FXT_EVENT_ASYNC_END, at_ns > one->begin_ns ? at_ns : one->begin_ns,
+					(struct fxt_thread_ref){.process = one->pid, .thread = one->tid}, FXT_INDEXED(one->category),
+					FXT_INDEXED(one->name), (struct fxt_args){1, &how}, one->id);
+
+	return put(context, words, count);
+}
+
+/* When and how a program was over. */
+struct over {
+	uint64_t executed_ns;           /* 0: not by that */
+	const struct fxt_process_end *end;              /* of its process, or NULL */
+	const char *by;                 /* what ended the process */
+	uint64_t before_ns;             /* the next program was there */
+};
+
+static bool close_lifetimes(const struct fxt_ended_program *program, const struct over *over, fxt_open_lifetimes_put *put, void *context)
+{
+	for (size_t i = 0; i < program->count; i++) {
+		const struct fxt_open_lifetime *one = &program->list[i];
+		bool by_exec = over->executed_ns && !one->is_of_process;
+
+		if ((by_exec || over->end) &&
+		    !put_end(one, by_exec ? over->executed_ns : over->end->at_ns, by_exec ? "exec" : over->by, put, context))
+			return false;
+	}
+	return true;
+}
+
+static bool close_calls(const struct fxt_open_lifetimes *l, const struct fxt_ended_program *program, const struct over *over,
+			fxt_open_lifetimes_put *put, void *context)
+{
+	uint64_t at_ns = over->executed_ns ? over->executed_ns : over->end->at_ns;
+	const char *by = over->executed_ns ? "exec" : over->by;
+	const struct fxt_arg how = {.type = FXT_ARG_STRING, .name = FXT_INLINE("ended_by", 8), .string = FXT_INLINE(by, strlen(by))};
+	uint64_t words[32], end_ns = 0;
+
+	/* Within a tick a viewer takes the ends in the order of the file, and they may be behind the next program's first event. */
+	if (at_ns == over->before_ns)
+		at_ns--;
+	for (size_t i = 0, of_thread = 0; i < program->call_count; i++, of_thread--) {
+		const struct fxt_cut_call *one = &program->calls[i];
+		size_t count;
+
+		if (!of_thread)
+			end_ns = fxt_cut_calls_end_ns(one, program->call_count - i, &l->others, at_ns, over->before_ns, &of_thread);
+		count = fxt_encode_event(words, 32, FXT_EVENT_DURATION_END, end_ns,
+					 (struct fxt_thread_ref){.process = one->pid, .thread = one->tid}, FXT_INDEXED(one->category),
+					 FXT_INDEXED(one->name), (struct fxt_args){1, &how}, 0);
+		if (!put(context, words, count))
+			return false;
+	}
+	return true;
+}
+
+static bool close_program(const struct fxt_open_lifetimes *l, const struct fxt_ended_program *program, const struct fxt_ended_program *next,
+			  fxt_open_lifetimes_put *put, void *context)
+{
+	struct over over = {.end = end_of(l, program), .before_ns = UINT64_MAX};
+	uint64_t words[4];
+
+	/* A process that ended before the next program began had only the same number. */
+	if (next && over.end && over.end->at_ns <= next->begin_ns)
+		next = NULL;
+	if (next)
+		over.before_ns = next->begin_ns;
+	over.executed_ns = left_ns(program, next);
+	over.by = over.end && over.end->by_signal ? "signal" : "exit";
+	if ((!over.end && !over.executed_ns) || !(program->count + program->call_count))
+		return true;
+	return put(context, words, fxt_encode_provider_section(words, 4, program->provider)) &&
+	       close_lifetimes(program, &over, put, context) && close_calls(l, program, &over, put, context);
+}
+
+bool fxt_open_lifetimes_close(struct fxt_open_lifetimes *l, fxt_open_lifetimes_put *put, void *context)
+{
+	if (l->program_count)
+		qsort(l->programs, l->program_count, sizeof(*l->programs), by_begin);
+	fxt_thread_moments_sort(&l->others);
+	if (l->end_count)
+		qsort(l->ends, l->end_count, sizeof(*l->ends), by_end);
+	for (size_t i = 0; i < l->program_count; i++) {
+		const struct fxt_ended_program *program = &l->programs[i], *next = i + 1 < l->program_count ? program + 1 : NULL;
+
+		if (!close_program(l, program, next && next->pid == program->pid && next->begin_ns > program->begin_ns ? next : NULL, put,
+				   context))
+			return false;
+	}
+	return true;
+}
+
+void fxt_open_lifetimes_free(struct fxt_open_lifetimes *l)
+{
+	for (size_t i = 0; i < l->program_count; i++) {
+		free(l->programs[i].list);
+		free(l->programs[i].calls);
+	}
+	free(l->programs);
+	free(l->others.list);
+	fxt_cut_calls_free(&l->in_progress);
+	free(l->ends);
+	fxt_map_free(&l->open);
+	*l = (struct fxt_open_lifetimes){0};
+}

@@ -1,0 +1,191 @@
+/* See untraced.h. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "untraced.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/common/message.h"
+#include "tools/printing/print.h"
+#include "tools/programs/program.h"
+
+static struct fxt_slot *process(struct fxt_untraced *u, uint64_t pid)
+{
+	bool fresh;
+
+	return fxt_map_put(&u->processes, pid, 0, &fresh);
+}
+
+void fxt_untraced_part(struct fxt_untraced *u, uint64_t pid)
+{
+	struct fxt_slot *s = process(u, pid);
+
+	s->value[0] = true;
+	s->value[1] = 0;
+}
+
+void fxt_untraced_stayed(struct fxt_untraced *u, uint64_t pid)
+{
+	process(u, pid)->value[1] = 0;
+}
+
+void fxt_untraced_came_last(struct fxt_untraced *u, uint64_t pid)
+{
+	u->last_pid = pid;
+	u->last_place = process(u, pid)->value[1];
+}
+
+/* The program that a call was asked to execute; NULL: it is no such call, or it failed. */
+static char *program_of(const struct fxt_record *rec)
+{
+	static const char *const arguments[] = {"pathname", "path", "file"};
+	static const char *const calls[] = {"execve", "execv", "execvp", "execvpe", "execl", "execlp", "execle", "posix_spawn", "posix_spawnp"};
+	bool executes = false;
+
+	if (rec->subtype != FXT_EVENT_DURATION_COMPLETE || fxt_argument(rec, "errno"))
+		return NULL;
+	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]) && !executes; i++)
+		executes = fxt_text_is(&rec->name, calls[i]);
+	for (size_t i = 0; i < sizeof(arguments) / sizeof(arguments[0]) && executes; i++) {
+		const struct fxt_argument *a = fxt_argument(rec, arguments[i]);
+
+		if (a && a->type == FXT_ARG_STRING && a->string.bytes)
+			return fxt_format("%.*s", (int)a->string.bytes, a->string.text);
+	}
+	return NULL;
+}
+
+/* Whether the call returned, as only that of the process's own program does not. */
+static bool is_spawn(const struct fxt_record *rec)
+{
+	return rec->name.bytes > 5 && memcmp(rec->name.text, "posix", 5) == 0;
+}
+
+/* Takes the program over. */
+static void add(struct fxt_untraced *u, uint64_t pid, char *program)
+{
+	u->list = fxt_grow(u->list, &u->capacity, u->count + 1, sizeof(*u->list));
+	u->list[u->count++] = (struct fxt_execution){.program = program, .pid = pid, .count = 1};
+	process(u, pid)->value[1] = u->count;
+}
+
+static void take_child(struct fxt_untraced *u, const struct fxt_reader *r, const struct fxt_record *rec, uint64_t own, uint64_t pid)
+{
+	bool fresh;
+	struct fxt_slot *child = fxt_map_put(&u->children, own, r->threads[rec->thread].tid, &fresh);
+
+	child->value[0] = pid;
+	child->value[1] = rec->ticks;
+}
+
+/* In place of the time at which a child began. */
+#define STILL_TRIES UINT64_MAX
+
+/* The child that began within the call: that of posix_spawn(), or of a vfork, which executes it in its parent's thread. 0: none did. */
+static uint64_t child_within(const struct fxt_untraced *u, const struct fxt_reader *r, const struct fxt_record *rec, uint64_t own)
+{
+	const struct fxt_slot *child = fxt_map_find(&u->children, own, r->threads[rec->thread].tid);
+
+	return child && (child->value[1] == STILL_TRIES || (child->value[1] >= rec->ticks && child->value[1] <= rec->extra)) ? child->value[0] : 0;
+}
+
+static bool is_exec(const struct fxt_record *rec)
+{
+	return rec->subtype == FXT_EVENT_DURATION_COMPLETE &&
+	       ((rec->name.bytes > 4 && memcmp(rec->name.text, "exec", 4) == 0) || fxt_text_is(&rec->name, "fexecve"));
+}
+
+/* A child of a vfork that searches PATH begins within its first attempt, and the others are its own as well, until one succeeds. */
+static void follow_attempts(struct fxt_untraced *u, const struct fxt_reader *r, const struct fxt_record *rec, uint64_t own)
+{
+	if (is_exec(rec) && child_within(u, r, rec, own))
+		fxt_map_find(&u->children, own, r->threads[rec->thread].tid)->value[1] = fxt_argument(rec, "errno") ? STILL_TRIES : 0;
+}
+
+bool fxt_untraced_executes(const struct fxt_untraced *u, const struct fxt_reader *r, const struct fxt_record *rec, uint64_t own)
+{
+	return is_exec(rec) && r->threads[rec->thread].pid == own && !child_within(u, r, rec, own);
+}
+
+void fxt_untraced_take(struct fxt_untraced *u, const struct fxt_reader *r, const struct fxt_record *rec, uint64_t own, bool numbers_differ)
+{
+	uint64_t pid, target;
+	char *program;
+
+	if (r->threads[rec->thread].pid != own)
+		return;
+	if (rec->subtype == FXT_EVENT_ASYNC_BEGIN && fxt_text_is(&rec->name, "child") && fxt_argument_u64(fxt_argument(rec, "pid"), &pid))
+		take_child(u, r, rec, own, pid);
+	program = numbers_differ ? NULL : program_of(rec);
+	target = child_within(u, r, rec, own);
+	follow_attempts(u, r, rec, own);
+	if (!program)
+		return;
+	if (!target)
+		target = own;
+	if (target == own ? is_spawn(rec) : process(u, target)->value[0])
+		free(program);
+	else
+		add(u, target, program);
+}
+
+static int by_program(const void *a, const void *b)
+{
+	const struct fxt_execution *x = a, *y = b;
+	int order = strcmp(x->program, y->program);
+
+	return order ? order : x->pid != y->pid ? (x->pid < y->pid ? -1 : 1) : 0;
+}
+
+static int by_count(const void *a, const void *b)
+{
+	const struct fxt_execution *x = a, *y = b;
+
+	return x->count != y->count ? (x->count > y->count ? -1 : 1) : by_program(a, b);
+}
+
+void fxt_untraced_finish(struct fxt_untraced *u)
+{
+	size_t kept = 0;
+
+	if (u->last_pid)
+		process(u, u->last_pid)->value[1] = u->last_place;
+	for (size_t i = 0; i < u->count; i++) {
+		if (process(u, u->list[i].pid)->value[1] == i + 1)
+			u->list[kept++] = u->list[i];
+		else
+			free(u->list[i].program);
+	}
+	u->count = kept;
+	if (!kept)
+		return;
+	qsort(u->list, u->count, sizeof(*u->list), by_program);
+	kept = 0;
+	for (size_t i = 0; i < u->count; i++) {
+		if (kept && strcmp(u->list[kept - 1].program, u->list[i].program) == 0) {
+			u->list[kept - 1].count++;
+			free(u->list[i].program);
+		} else {
+			u->list[kept++] = u->list[i];
+		}
+	}
+	u->count = kept;
+	qsort(u->list, u->count, sizeof(*u->list), by_count);
+	for (size_t i = 0; i < u->count; i++)
+		u->list[i].why = fxt_program_refusal(u->list[i].program);
+}
+
+void fxt_untraced_free(struct fxt_untraced *u)
+{
+	for (size_t i = 0; i < u->count; i++) {
+		free(u->list[i].program);
+		free(u->list[i].why);
+	}
+	free(u->list);
+	fxt_map_free(&u->processes);
+	fxt_map_free(&u->children);
+	*u = (struct fxt_untraced){0};
+}

@@ -1,0 +1,61 @@
+/* Writes JSON to a stream value by value, and keeps nothing of what is written: a trace has as many threads, names and calls in
+ * progress as whoever made it liked. The values are written by jansson, which would keep a whole document in memory; where they stand
+ * is decided here. Used by every --json.
+ *
+ *	struct fxt_json j = {.out = out};
+ *
+ *	fxt_json_object(&j, NULL);
+ *	fxt_json_u64(&j, "events", 7);
+ *	fxt_json_array(&j, "threads");
+ *	fxt_json_u64(&j, NULL, 1234);
+ *	fxt_json_end(&j);
+ *	fxt_json_end(&j);
+ *
+ * writes {"events": 7, "threads": [1234]}. Members of objects have a key, elements of arrays and the outermost value have NULL.
+ * Text that is not UTF-8 gets '?' for each byte that is wrong, as JSON has no other text.
+ */
+#ifndef FXT_TOOLS_JSON_H
+#define FXT_TOOLS_JSON_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "tools/reading/reader.h"
+
+/* The deepest that any command writes is eight. */
+enum { FXT_JSON_DEPTH = 16 };
+
+/* All zero but for `out` and `one_line` is the beginning. */
+struct fxt_json {
+	FILE *out;
+	bool one_line;                  /* otherwise each value has a line, indented by two columns a level */
+	bool has_value;                 /* the object or array at hand is not empty */
+	unsigned depth;
+	char closers[FXT_JSON_DEPTH];   /* of the objects and arrays at hand, the outermost first */
+};
+
+/* Begins an object or an array. */
+void fxt_json_object(struct fxt_json *j, const char *key);
+void fxt_json_array(struct fxt_json *j, const char *key);
+/* Ends the innermost object or array. The end of the outermost one also ends the line. */
+void fxt_json_end(struct fxt_json *j);
+
+void fxt_json_null(struct fxt_json *j, const char *key);
+void fxt_json_bool(struct fxt_json *j, const char *key, bool value);
+void fxt_json_i64(struct fxt_json *j, const char *key, int64_t value);
+/* Many readers' integers are signed, so what is larger is written as a real. */
+void fxt_json_u64(struct fxt_json *j, const char *key, uint64_t value);
+void fxt_json_text(struct fxt_json *j, const char *key, const struct fxt_text *t);
+/* Writes null where the text is NULL. */
+void fxt_json_string(struct fxt_json *j, const char *key, const char *text);
+/* Writes a name of the trace, and null where there is none (0). */
+void fxt_json_symbol(struct fxt_json *j, const char *key, const struct fxt_reader *r, uint32_t symbol);
+
+/* Whether argument `i` of a record is the first of its name, and which is the last: an object has a key once, and the last value holds. */
+bool fxt_json_is_first(const struct fxt_record *rec, unsigned i, unsigned *last);
+
+/* Writes {"name": value, ...}; pointers as "0x..." strings, as they are no numbers to count with. */
+void fxt_json_arguments(struct fxt_json *j, const char *key, const struct fxt_record *rec);
+
+#endif

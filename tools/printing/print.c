@@ -1,0 +1,289 @@
+/* What fxt prints numbers, times and strings with. See print.h. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "print.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/common/message.h"
+#include "writer/fxt_encode.h"
+
+/* Three figures, whatever the unit. */
+static struct fxt_short three_figures(double value, const char *unit)
+{
+	struct fxt_short s;
+
+	snprintf(s.text, sizeof(s.text), "%.*f %s", value < 9.995 ? 2 : value < 99.95 ? 1 : 0, value, unit);
+	return s;
+}
+
+struct fxt_short fxt_duration(uint64_t ns)
+{
+	struct fxt_short s;
+
+	if (ns < 1000) {
+		snprintf(s.text, sizeof(s.text), "%" PRIu64 " ns", ns);
+		return s;
+	}
+	if (ns < 999500)
+		return three_figures((double)ns / 1e3, "us");
+	if (ns < 999500000)
+		return three_figures((double)ns / 1e6, "ms");
+	return three_figures((double)ns / 1e9, "s");
+}
+
+struct fxt_short fxt_bytes(uint64_t bytes)
+{
+	static const char *const units[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+	double value = (double)bytes / 1024;
+	size_t i = 0;
+	struct fxt_short s;
+
+	if (bytes < 1024) {
+		snprintf(s.text, sizeof(s.text), "%" PRIu64 " B", bytes);
+		return s;
+	}
+	while (value >= 1023.5 && i < sizeof(units) / sizeof(units[0]) - 1) {
+		value /= 1024;
+		i++;
+	}
+	return three_figures(value, units[i]);
+}
+
+struct fxt_short fxt_count(uint64_t n)
+{
+	char digits[24];
+	struct fxt_short s;
+	size_t bytes = (size_t)snprintf(digits, sizeof(digits), "%" PRIu64, n);
+	size_t at = 0;
+
+	for (size_t i = 0; i < bytes; i++) {
+		if (i && (bytes - i) % 3 == 0)
+			s.text[at++] = ' ';
+		s.text[at++] = digits[i];
+	}
+	s.text[at] = '\0';
+	return s;
+}
+
+struct fxt_short fxt_seconds(uint64_t ns, uint64_t since_ns)
+{
+	uint64_t gap = ns >= since_ns ? ns - since_ns : since_ns - ns;
+	struct fxt_short s;
+
+	snprintf(s.text, sizeof(s.text), "%s%" PRIu64 ".%09" PRIu64, ns >= since_ns ? "" : "-",
+		 gap / 1000000000, gap % 1000000000);
+	return s;
+}
+
+static bool is_continuation(char c)
+{
+	return ((unsigned char)c & 0xc0) == 0x80;
+}
+
+size_t fxt_columns(const char *utf8)
+{
+	size_t n = 0;
+
+	for (; *utf8; utf8++)
+		n += !is_continuation(*utf8);
+	return n;
+}
+
+void fxt_put_padded(FILE *out, const char *utf8, size_t columns)
+{
+	size_t width = fxt_columns(utf8);
+
+	fprintf(out, "%s%*s", utf8, width < columns ? (int)(columns - width) : 0, "");
+}
+
+/* Escapes control characters, C1 ones (0xc2 0x80..0x9f) included: terminals act on both. */
+static char *escape(const char *clean, size_t bytes)
+{
+	char *out = fxt_alloc(bytes * 4 + 1, 1);
+	size_t at = 0;
+
+	for (size_t i = 0; i < bytes; i++) {
+		unsigned char c = (unsigned char)clean[i];
+
+		if (c == '\n' || c == '\t') {
+			out[at++] = '\\';
+			out[at++] = c == '\n' ? 'n' : 't';
+		} else if (c < 0x20 || c == 0x7f) {
+			at += (size_t)sprintf(out + at, "\\x%02x", c);
+		} else if (c == 0xc2 && i + 1 < bytes && (unsigned char)clean[i + 1] < 0xa0) {
+			at += (size_t)sprintf(out + at, "\\x%02x", (unsigned char)clean[++i]);
+		} else {
+			out[at++] = (char)c;
+		}
+	}
+	out[at] = '\0';
+	return out;
+}
+
+static char *skip(char *text, size_t columns)
+{
+	for (; columns && *text; columns--) {
+		do {
+			text++;
+		} while (is_continuation(*text));
+	}
+	return text;
+}
+
+/* How much of the beginning stays of what is cut in the middle: of a path, no more than leaves its last part whole, and of a very
+ * long one nothing. */
+static size_t kept_of_beginning(const char *text, size_t columns)
+{
+	enum { SHORT = 20, WORTH_IT = 5 };
+	const char *last = strrchr(text, '/');
+	size_t most = columns < SHORT ? 0 : columns / 3, end = last ? fxt_columns(last) + 2 : 0;
+
+	if (end + most > columns)
+		most = end < columns ? columns - end : 0;
+	return most < WORTH_IT ? 0 : most;
+}
+
+static void cut(char *text, size_t columns, bool keep_end)
+{
+	size_t width, kept;
+	char *from, *to;
+
+	/* No character is wider than it has bytes. */
+	if (columns < 3 || strlen(text) <= columns)
+		return;
+	width = fxt_columns(text);
+	if (width <= columns)
+		return;
+	kept = keep_end ? kept_of_beginning(text, columns) : columns - 2;
+	from = skip(text, kept);
+	to = skip(from, width - columns + 2);
+	memcpy(from, "..", 2);
+	memmove(from + 2, to, strlen(to) + 1);
+}
+
+/* A copy of the text; where it is far longer than the columns, of what they may show of its beginning and of its end. Thousands of records
+ * may refer to one text of 32000 bytes. */
+static char *copy_ends(const struct fxt_text *t, size_t columns, size_t *bytes)
+{
+	size_t head = t->bytes, tail = 0;
+	char *copy;
+
+	if (t->bytes > 8 && columns < t->bytes / 8 - 1) {
+		head = tail = (columns + 1) * 4;        /* no character has more bytes */
+		for (int i = 0; i < 3 && is_continuation(t->text[head]); i++)
+			head--;
+		for (int i = 0; i < 3 && is_continuation(t->text[t->bytes - tail]); i++)
+			tail--;
+	}
+	*bytes = head + tail;
+	copy = fxt_alloc(*bytes + 1, 1);
+	memcpy(copy, t->text, head);
+	memcpy(copy + head, t->text + t->bytes - tail, tail);
+	return copy;
+}
+
+/* Nearly all text is: it stays what it is. */
+static bool is_plain(const char *text, size_t bytes)
+{
+	for (size_t i = 0; i < bytes; i++)
+		if (text[i] < ' ' || text[i] > '~')
+			return false;
+	return true;
+}
+
+char *fxt_printable(const struct fxt_text *t, size_t columns, bool keep_end)
+{
+	size_t bytes;
+	char *text = copy_ends(t, columns, &bytes), *out = text, *fitting;
+
+	if (!is_plain(text, bytes)) {
+		bytes = fxt_utf8_clean(text, text, bytes, bytes);
+		out = escape(text, bytes);
+		free(text);
+	}
+	cut(out, columns, keep_end);
+	fitting = realloc(out, strlen(out) + 1);
+	return fitting ? fitting : out;
+}
+
+void fxt_put_line(FILE *out, char *line)
+{
+	struct fxt_text text = {.text = line, .bytes = (uint32_t)strlen(line)};
+	char *cut = fxt_printable(&text, FXT_COLUMNS, false);
+
+	fprintf(out, "%s\n", cut);
+	free(cut);
+	free(line);
+}
+
+void fxt_put_wrapped(FILE *out, const struct fxt_text *t, size_t indent, size_t lines)
+{
+	size_t columns = FXT_COLUMNS - indent;
+	char *text = fxt_printable(t, lines * columns, false), *at = text;
+
+	while (fxt_columns(at) > columns) {
+		char *next = skip(at, columns), *space = memrchr(at, ' ', (size_t)(next - at));
+
+		if (space && space > at + (next - at) / 2)
+			next = space + 1;
+		fprintf(out, "%.*s\n%*s", (int)(next - at), at, (int)indent, "");
+		at = next;
+	}
+	fprintf(out, "%s\n", at);
+	free(text);
+}
+
+static void put_text(FILE *out, const struct fxt_text *t)
+{
+	char *text = fxt_printable(t, SIZE_MAX, false);
+
+	fputs(text, out);
+	free(text);
+}
+
+void fxt_put_argument(FILE *out, const struct fxt_argument *a)
+{
+	put_text(out, &a->name);
+	fputc('=', out);
+	switch (a->type) {
+	case FXT_ARG_NULL: fputs("null", out); break;
+	case FXT_ARG_INT32:
+	case FXT_ARG_INT64: fprintf(out, "%" PRId64, a->i); break;
+	case FXT_ARG_UINT32:
+	case FXT_ARG_UINT64:
+	case FXT_ARG_KOID: fprintf(out, "%" PRIu64, a->u); break;
+	case FXT_ARG_DOUBLE: fprintf(out, "%.10g", a->f); break;
+	case FXT_ARG_POINTER: fprintf(out, "0x%" PRIx64, a->u); break;
+	case FXT_ARG_BOOL: fputs(a->u ? "true" : "false", out); break;
+	case FXT_ARG_STRING:
+		fputc('"', out);
+		put_text(out, &a->string);
+		fputc('"', out);
+		break;
+	}
+}
+
+char *fxt_thread_label(const struct fxt_reader *r, uint32_t thread, bool with_process)
+{
+	const struct fxt_thread *t = &r->threads[thread];
+	struct fxt_text process = fxt_process_name(r, t->pid);
+	char *name = fxt_printable(&t->name, 32, false);
+	char *label;
+
+	if (!with_process) {
+		label = fxt_format("%s%s%" PRIu64, name, *name ? " " : "", t->tid);
+	} else {
+		char *program = fxt_printable(&process, 32, false);
+
+		label = fxt_format("%" PRIu64 "/%" PRIu64 "%s%s", t->pid, t->tid,
+				   *name || *program ? " " : "", *name ? name : program);
+		free(program);
+	}
+	free(name);
+	return label;
+}

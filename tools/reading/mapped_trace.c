@@ -1,0 +1,176 @@
+/* A trace file, mapped read-only. See mapped_trace.h. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "mapped_trace.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "reader.h"
+#include "tools/common/message.h"
+
+enum { MAX_OPEN = 2 };  /* record maps a part while nothing else is open; check goes file by file */
+
+/* For the handler: what is mapped, and what to say when it goes away. */
+static struct {
+	const unsigned char *from;
+	uint64_t size;
+	char *message;
+} mapped[MAX_OPEN];
+
+static void on_sigbus(int number, siginfo_t *info, void *context)
+{
+	const unsigned char *at = info->si_addr;
+
+	(void)context;
+	for (int i = 0; i < MAX_OPEN; i++) {
+		if (mapped[i].from && at >= mapped[i].from && at < mapped[i].from + mapped[i].size) {
+			ssize_t n = write(STDERR_FILENO, mapped[i].message, strlen(mapped[i].message));
+
+			(void)n;
+			_exit(1);
+		}
+	}
+	signal(number, SIG_DFL);
+	raise(number);
+}
+
+static void watch(const struct fxt_trace_file *f)
+{
+	struct sigaction action = {.sa_sigaction = on_sigbus, .sa_flags = SA_SIGINFO};
+
+	for (int i = 0; i < MAX_OPEN; i++) {
+		if (mapped[i].from)
+			continue;
+		mapped[i].message =
+			fxt_format("fxt: %s: cut short or unreadable while it was read\n", f->path);
+		mapped[i].size = f->size;
+		mapped[i].from = f->data;
+		break;
+	}
+	sigaction(SIGBUS, &action, NULL);
+}
+
+static void unwatch(const struct fxt_trace_file *f)
+{
+	for (int i = 0; i < MAX_OPEN; i++) {
+		if (mapped[i].from != f->data)
+			continue;
+		mapped[i].from = NULL;
+		free(mapped[i].message);
+	}
+}
+
+const char *fxt_trace_refusal(const unsigned char *data, uint64_t size)
+{
+	static const unsigned char little[] = {0x10, 0x00, 0x04, 0x46, 0x78, 0x54, 0x16, 0x00};
+	static const unsigned char big[] = {0x00, 0x16, 0x54, 0x78, 0x46, 0x04, 0x00, 0x10};
+
+	if (size == 0)
+		return "empty, not an FXT trace";
+	if (size < sizeof(little))
+		return "too short for an FXT trace";
+	if (memcmp(data, big, sizeof(big)) == 0)
+		return "an FXT trace of a big-endian machine, which is not supported";
+	if (memcmp(data, little, sizeof(little)) != 0)
+		return "not an FXT trace (no magic number)";
+	return NULL;
+}
+
+void fxt_trace_drop(const unsigned char *from, const unsigned char *to)
+{
+	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+	uintptr_t low = (uintptr_t)from & ~(page - 1), high = (uintptr_t)to & ~(page - 1);
+
+	for (int i = 0; i < MAX_OPEN; i++) {
+		if (mapped[i].from && from >= mapped[i].from && to <= mapped[i].from + mapped[i].size && low < high)
+			madvise((void *)low, high - low, MADV_DONTNEED);
+	}
+}
+
+static bool map_descriptor(struct fxt_trace_file *f, int fd)
+{
+	struct stat st;
+	void *at;
+
+	if (fstat(fd, &st) != 0) {
+		fxt_error(f->path, "%s", strerror(errno));
+		return false;
+	}
+	if (!S_ISREG(st.st_mode)) {
+		fxt_error(f->path, "%s", S_ISDIR(st.st_mode) ? "is a directory" : "not a regular file");
+		return false;
+	}
+	if (st.st_size == 0) {
+		fxt_error(f->path, "%s", fxt_trace_refusal(NULL, 0));
+		return false;
+	}
+	f->size = (uint64_t)st.st_size;
+	at = mmap(NULL, f->size, PROT_READ, MAP_SHARED, fd, 0);
+	if (at == MAP_FAILED) {
+		fxt_error(f->path, "cannot be mapped: %s", strerror(errno));
+		return false;
+	}
+	madvise(at, f->size, MADV_SEQUENTIAL);
+	f->data = at;
+	return true;
+}
+
+bool fxt_trace_open(struct fxt_trace_file *f, const char *path)
+{
+	/* O_NONBLOCK: a FIFO without a writer would hang the open. */
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	const char *refusal;
+	bool ok;
+
+	*f = (struct fxt_trace_file){.path = path};
+	if (fd < 0) {
+		fxt_error(path, "%s", strerror(errno));
+		return false;
+	}
+	ok = map_descriptor(f, fd);
+	close(fd);
+	if (!ok)
+		return false;
+	watch(f);
+	refusal = fxt_trace_refusal(f->data, f->size);
+	if (!refusal)
+		return true;
+	fxt_error(path, "%s", refusal);
+	fxt_trace_close(f);
+	return false;
+}
+
+void fxt_trace_close(struct fxt_trace_file *f)
+{
+	unwatch(f);
+	munmap((void *)(uintptr_t)f->data, f->size);
+	f->data = NULL;
+}
+
+int fxt_trace_verdict(const struct fxt_trace_file *f, const struct fxt_reader *r)
+{
+	if (r->damaged_records)
+		fxt_error(f->path, "%" PRIu64 " damaged record%s, the first at byte %" PRIu64 ": %s",
+			  r->damaged_records, r->damaged_records == 1 ? "" : "s", r->first_fault_offset,
+			  fxt_fault_text[r->first_fault]);
+	if (r->stop == FXT_STOP_SIZE_ZERO)
+		fxt_error(f->path,
+			  "record of size 0 at byte %" PRIu64 ": nothing after it can be read (%" PRIu64
+			  " bytes)",
+			  r->at, r->tail_bytes);
+	else if (r->tail_bytes)
+		fxt_error(f->path, "cut short: the record at byte %" PRIu64 " goes past the end of the file",
+			  r->at);
+	return r->damaged_records || r->tail_bytes;
+}

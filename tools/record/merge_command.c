@@ -1,0 +1,143 @@
+/* fxt merge: joins traces that fxt record could not join, or that were made without it. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "record.h"
+#include "tools/common/command.h"
+#include "tools/common/message.h"
+#include "tools/join/join.h"
+
+struct merge_options {
+	char *out;
+	bool quiet;
+	char **from;
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct merge_options *o = state->input;
+
+	switch (key) {
+	case 'o': o->out = arg; break;
+	case 'q': o->quiet = true; break;
+	case ARGP_KEY_ARGS:
+		o->from = state->argv + state->next;
+		state->next = state->argc;
+		return 0;
+	case ARGP_KEY_NO_ARGS: argp_error(state, "which DIRECTORY or FILEs?"); return EINVAL;
+	default: return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
+/* The files, and of directories all traces in them. `made_here` is the first that fxt record has made. */
+static bool find(struct merge_options *o, struct fxt_parts *parts, const char **made_here)
+{
+	for (char **from = o->from; *from; from++) {
+		struct stat st;
+
+		if (stat(*from, &st) != 0) {
+			fxt_error(*from, "%s", strerror(errno));
+			return false;
+		}
+		if (!S_ISDIR(st.st_mode)) {
+			if (!fxt_parts_add(parts, *from))
+				return false;
+			continue;
+		}
+		if (parts->count || from[1]) {
+			fxt_error(*from, "one directory at a time, and no files with it");
+			return false;
+		}
+		if (fxt_parts_made_by_record(*from)) {
+			if (!fxt_parts_lock(*from)) {
+				fxt_error(*from, "its fxt record still runs, and will join it");
+				return false;
+			}
+			*made_here = *from;
+		}
+		fxt_parts_find(parts, *from);
+	}
+	fxt_parts_sort(parts);
+	if (parts->count == 0)
+		fxt_error(*o->from, "no trace is in it");
+	return parts->count != 0;
+}
+
+/* As fxt record would call it: after the first process, beside the directory. Never over a file that is there. */
+static char *default_output(const struct fxt_parts *parts, const char *made_here)
+{
+	const char *name = strrchr(parts->list[0].path, '/');
+	size_t bytes = made_here ? strlen(made_here) : 0;
+	char *path;
+
+	name = name ? name + 1 : parts->list[0].path;
+	if (!made_here) {
+		fxt_error(NULL, "where to? -o FILE");
+		return NULL;
+	}
+	while (bytes && made_here[bytes - 1] != '/')
+		bytes--;
+	path = fxt_format("%.*s%s", (int)bytes, made_here, name);
+	if (access(path, F_OK) != 0)
+		return path;
+	fxt_error(path, "is there already: -o FILE");
+	free(path);
+	return NULL;
+}
+
+static bool merge(struct merge_options *o, struct fxt_parts *parts, const char *made_here)
+{
+	char *path = o->out ? fxt_strdup(o->out) : default_output(parts, made_here);
+	struct fxt_merge m = {0};
+	bool ok = path && fxt_join(&m, parts, path, NULL, !made_here || o->out);
+
+	if (ok && !o->quiet)
+		fxt_merge_summary(&m, path);
+	/* Whose parts they are not leaves them where they are. */
+	if (ok && made_here) {
+		fxt_parts_move_snapshots(parts, path);
+		fxt_parts_remove(parts, made_here);
+	}
+	fxt_merge_free(&m);
+	free(path);
+	return ok;
+}
+
+int fxt_command_merge(int argc, char **argv)
+{
+	static const struct argp_option options[] = {
+		{"output", 'o', "FILE", 0, "Where the trace goes (default of a directory that fxt record left: PROGRAM.PID.fxt beside it)", 0},
+		{"quiet", 'q', 0, 0, "No summary", 0},
+		{0},
+	};
+	static const struct argp argp = {
+		.options = options,
+		.parser = parse,
+		.args_doc = "DIRECTORY|FILE...",
+		.doc = "Join the parts that an fxt record left that was killed, or traces that were made without it, to one. The directory "
+		       "of fxt record is removed when that is done; other files stay.",
+	};
+	struct merge_options o = {0};
+	struct fxt_parts parts = {0};
+	const char *made_here = NULL;
+	bool ok;
+
+	fxt_parse(&argp, argc, argv, 0, &o);
+	for (char **from = o.from; *from; from++) {
+		size_t bytes = strlen(*from);
+
+		while (bytes > 1 && (*from)[bytes - 1] == '/')
+			(*from)[--bytes] = '\0';
+	}
+	ok = find(&o, &parts, &made_here) && merge(&o, &parts, made_here);
+	fxt_parts_free(&parts);
+	return !ok;
+}

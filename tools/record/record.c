@@ -1,0 +1,186 @@
+/* fxt record: runs a command traced, its children too, and joins what they left into one file. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "record.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "shared_memory.h"
+#include "tools/common/command.h"
+#include "tools/common/message.h"
+#include "tools/join/join.h"
+#include "tools/programs/agent_path.h"
+#include "tools/programs/program.h"
+
+enum { KEY_MAX_SIZE = 0x100, KEY_FOLLOW, KEY_ON_FULL, KEY_SIGNAL, KEY_DORMANT, KEY_TRIGGER, KEY_TRIGGER_KEEP, KEY_EXPLAIN };
+
+/* What is wrong with it, or NULL. */
+static char *set_duration(char **ns, const char *text)
+{
+	free(*ns);
+	*ns = fxt_record_duration_ns(text);
+	return *ns ? NULL : fxt_format("'%s' is no duration of at most an hour: say 500ns, 10us or 1ms", text);
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct fxt_record_options *o = state->input;
+	char *bad = NULL;
+
+	switch (key) {
+	case 'o': o->out = arg; break;
+	case 'a': o->agent = arg; break;
+	case 'c': o->categories = arg; bad = fxt_record_bad_categories(arg); break;
+	case 'm': o->mode = arg; bad = fxt_record_bad_mode(arg); break;
+	case 'b': o->buffer_mb = arg; bad = fxt_record_bad_megabytes(arg); break;
+	case KEY_MAX_SIZE: o->max_mb = arg; bad = fxt_record_bad_megabytes(arg); break;
+	case 't': bad = set_duration(&o->threshold_ns, arg); break;
+	case KEY_EXPLAIN: bad = set_duration(&o->explain_ns, arg); break;
+	case KEY_FOLLOW: o->follow = arg; break;
+	case KEY_ON_FULL: o->on_full = arg; break;
+	case KEY_SIGNAL: o->signal = arg; break;
+	case KEY_DORMANT: o->start = "0"; break;
+	case KEY_TRIGGER: o->trigger = arg; break;
+	case KEY_TRIGGER_KEEP: o->trigger_keep = arg; break;
+	case 'q': o->quiet = true; break;
+	case 'j': o->json = true; break;
+	case ARGP_KEY_ARGS:
+		o->command = state->argv + state->next;
+		state->next = state->argc;
+		return 0;
+	case ARGP_KEY_NO_ARGS:
+		bad = fxt_strdup("which command? fxt record [OPTION...] -- COMMAND [ARG...]");
+		break;
+	default: return ARGP_ERR_UNKNOWN;
+	}
+	if (!bad)
+		return 0;
+	fxt_error(NULL, "%s", bad);
+	free(bad);
+	exit(FXT_STATUS_FAILED);
+}
+
+/* The program's name and process id, as the agent's own default. */
+static char *default_output(const struct fxt_record_options *o, pid_t pid)
+{
+	const char *slash = strrchr(o->command[0], '/');
+
+	return fxt_format("%s.%d.fxt", slash ? slash + 1 : o->command[0], (int)pid);
+}
+
+/* The status of fxt itself once the command has run: the command's own counts first. */
+static int failed(const struct fxt_run *run)
+{
+	return run->status ? run->status : FXT_STATUS_FAILED;
+}
+
+static int collect(struct fxt_record_options *o, const struct fxt_run *run, const char *directory)
+{
+	struct fxt_parts parts;
+	struct fxt_merge m = {0};
+	const struct fxt_ended ended = {run->pid, run->end_ns, run->status, run->signal};
+	char *path = o->out ? fxt_strdup(o->out) : default_output(o, run->pid);
+	int status = run->status;
+
+	fxt_parts_find(&parts, directory);
+	if (parts.count == 0) {
+		fxt_record_nothing(o, run, directory);
+		rmdir(directory);
+		status = failed(run);
+	} else if (!fxt_join(&m, &parts, path, &ended, false)) {
+		fxt_error(NULL, "the parts of the trace are left in %s", directory);
+		status = failed(run);
+	} else {
+		fxt_untraced_finish(&m.untraced);
+		fxt_record_summary(o, &m, run, path);
+		fxt_parts_move_snapshots(&parts, path);
+		fxt_parts_remove(&parts, directory);
+	}
+	fxt_merge_free(&m);
+	fxt_parts_free(&parts);
+	free(path);
+	return status;
+}
+
+static int record(struct fxt_record_options *o)
+{
+	char *agent = NULL, *directory = NULL, *sanitizer;
+	struct fxt_run run;
+	int status = fxt_program_check(o->command[0], &sanitizer);
+
+	if (status)
+		return status;
+	agent = fxt_agent_path(o->agent);
+	if (agent)
+		directory = fxt_parts_directory(o->out ? o->out : "./x", o->quiet);
+	if (!directory) {
+		free(agent);
+		free(sanitizer);
+		return FXT_STATUS_FAILED;
+	}
+	fxt_shared_make(&o->shared);
+	fxt_record_environment(o, agent, directory, sanitizer);
+	status = fxt_run(o->command, &run);
+	if (status)
+		rmdir(directory);
+	else
+		status = collect(o, &run, directory);
+	free(directory);
+	free(agent);
+	free(sanitizer);
+	return status;
+}
+
+int fxt_command_record(int argc, char **argv)
+{
+	static const struct argp_option options[] = {
+		{"output", 'o', "FILE", 0, "Where the trace goes (default: PROGRAM.PID.fxt)", 0},
+		{"categories", 'c', "LIST", 0,
+		 "What is recorded: names, PREFIX*, #default, -NAME; see fxt categories", 0},
+		{"mode", 'm', "MODE", 0,
+		 "oneshot (until full), circular (the newest is kept) or streaming (all; default)", 0},
+		{"buffer-size", 'b', "MB", 0,
+		 "Size of each process's buffer in oneshot and circular mode (default 64)", 0},
+		{"max-size", KEY_MAX_SIZE, "MB", 0,
+		 "Largest file of a process in streaming mode (default 1024)", 0},
+		{"threshold", 't', "TIME", 0, "Leave out calls shorter than this: 500ns, 10us, 1ms", 0},
+		{"explain", KEY_EXPLAIN, "TIME", 0,
+		 "Calls that take this long say what they did with it (default 100us); 0: none does", 0},
+		{"follow", KEY_FOLLOW, "WHICH", 0,
+		 "Which children are recorded: all (default), none, or names of programs with * ? [...]", 0},
+		{"on-full", KEY_ON_FULL, "WHAT", 0, "When the file system is full: drop (default), or wait for room", 0},
+		{"signal", KEY_SIGNAL, "NAME", 0,
+		 "The signal that saves a ring or oneshot buffer (default SIGUSR2), or none", 0},
+		{"dormant", KEY_DORMANT, 0, 0, "Nothing is recorded before the signal comes", 0},
+		{"trigger", KEY_TRIGGER, "LIST", 0,
+		 "Saves the buffer when a call is slow or fails: 'read>10ms,open=ENOENT', CALL:stop to end recording", 0},
+		{"trigger-keep", KEY_TRIGGER_KEEP, "N", 0, "How many snapshots by triggers are kept, the worst (default 4)", 0},
+		{"agent", 'a', "FILE", 0, "The agent's library, when it is not beside fxt", 0},
+		{"quiet", 'q', 0, 0, "No summary, no messages of the agent", 0},
+		{"json", 'j', 0, 0, "The summary as JSON, on standard error", 0},
+		{0},
+	};
+	static const struct argp argp = {
+		.options = options,
+		.parser = parse,
+		.args_doc = "[--] COMMAND [ARG...]",
+		.doc = "Run COMMAND with the agent preloaded, its children too, and leave one trace. The "
+		       "exit status is COMMAND's; 125 when fxt itself failed, 126 when it cannot be run, "
+		       "127 when there is none.",
+	};
+	struct fxt_record_options o = {0};
+	int status;
+
+	/* In order: what follows COMMAND is COMMAND's. */
+	argp_err_exit_status = FXT_STATUS_FAILED;
+	fxt_parse(&argp, argc, argv, ARGP_IN_ORDER, &o);
+	status = record(&o);
+	free(o.threshold_ns);
+	free(o.explain_ns);
+	free(o.shared);
+	return status;
+}

@@ -1,0 +1,144 @@
+/* The options of fxt record as the agent's environment variables. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "record.h"
+#include "tools/analysis/categories.h"
+#include "tools/common/message.h"
+
+char *fxt_record_bad_categories(const char *list)
+{
+	char *unknown, *known, *message;
+
+	if (fxt_categories_valid(list, &unknown))
+		return NULL;
+	known = fxt_categories_known();
+	message = fxt_format("no category '%s': there are %s, and #default", unknown, known);
+	free(unknown);
+	free(known);
+	return message;
+}
+
+char *fxt_record_bad_mode(const char *mode)
+{
+	if (strcmp(mode, "oneshot") == 0 || strcmp(mode, "circular") == 0 || strcmp(mode, "streaming") == 0)
+		return NULL;
+	return fxt_format("no mode '%s': there are oneshot, circular and streaming", mode);
+}
+
+/* The agent's own limits are on the variables; this is what no variable could mean. */
+char *fxt_record_bad_megabytes(const char *text)
+{
+	size_t digits = strspn(text, "0123456789");
+
+	if (digits && digits < 8 && text[digits] == '\0' && strtoul(text, NULL, 10) > 0)
+		return NULL;
+	return fxt_format("'%s' is no number of megabytes", text);
+}
+
+char *fxt_record_duration_ns(const char *text)
+{
+	static const struct {
+		const char *unit;
+		double ns;
+	} units[] = {{"", 1}, {"ns", 1}, {"us", 1e3}, {"\xc2\xb5s", 1e3}, {"ms", 1e6}, {"s", 1e9}};
+	char *unit;
+	double value = strtod(text, &unit);
+
+	if (unit == text || !isfinite(value) || value < 0)
+		return NULL;
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+		if (strcmp(unit, units[i].unit) == 0 && value * units[i].ns <= 3600e9)
+			return fxt_format("%" PRIu64, (uint64_t)(value * units[i].ns));
+	}
+	return NULL;
+}
+
+static void set(const char *name, const char *value)
+{
+	if (value && setenv(name, value, 1) != 0)
+		fxt_error(NULL, "%s could not be set", name);
+}
+
+/* A percent sign begins a field of FXT_OUTPUT. */
+static char *without_fields(const char *path)
+{
+	char *out = fxt_alloc(strlen(path) * 2 + 1, 1);
+	char *at = out;
+
+	for (; *path; path++) {
+		*at++ = *path;
+		if (*path == '%')
+			*at++ = '%';
+	}
+	return out;
+}
+
+/* The runtime of a sanitizer wants to be first: asan refuses to run otherwise, and what finds leaks takes what our frames left on
+ * the stack for uses. It is so for the command, which takes it out of the list again for its children (FXT_SANITIZER); an
+ * instrumented one among those is asked to do without. */
+static void set_preload(const char *agent, const char *sanitizer)
+{
+	static const char any_order[] = "verify_asan_link_order=0";
+	const char *before = getenv("LD_PRELOAD"), *options = getenv("ASAN_OPTIONS");
+	char *preload = fxt_format("%s%s%s%s%s", sanitizer ? sanitizer : "", sanitizer ? ":" : "", agent,
+				   before && *before ? ":" : "", before ? before : "");
+	char *asan = fxt_format("%s%s%s", any_order, options && *options ? ":" : "", options ? options : "");
+
+	set("LD_PRELOAD", preload);
+	set("FXT_SANITIZER", sanitizer);
+	set("ASAN_OPTIONS", asan);
+	free(preload);
+	free(asan);
+}
+
+/* By which processes of another namespace of process ids know that their numbers are not unique: agent/koid.h. */
+static void set_namespace(void)
+{
+	struct stat namespace, proc;
+	char *value;
+
+	unsetenv("FXT_NAMESPACE");
+	if (stat("/proc/self/ns/pid", &namespace) != 0 || stat("/proc", &proc) != 0)
+		return;
+	value = fxt_format("%" PRIu64 ":%" PRIu64, (uint64_t)namespace.st_ino, (uint64_t)proc.st_dev);
+	set("FXT_NAMESPACE", value);
+	free(value);
+}
+
+void fxt_record_environment(const struct fxt_record_options *o, const char *agent,
+			    const char *parts_directory, const char *sanitizer)
+{
+	char *directory = without_fields(parts_directory);
+	char *output = fxt_format("%s/%%e.%%p.fxt", directory);
+
+	set_preload(agent, sanitizer);
+	set("FXT_OUTPUT", output);
+	set("FXT_CATEGORIES", o->categories);
+	set("FXT_BUFFERING_MODE", o->mode);
+	set("FXT_BUFFER_SIZE_MB", o->buffer_mb);
+	set("FXT_MAX_SIZE_MB", o->max_mb);
+	set("FXT_THRESHOLD_NS", o->threshold_ns);
+	set("FXT_EXPLAIN_NS", o->explain_ns);
+	set("FXT_FOLLOW", o->follow);
+	set("FXT_ON_FULL", o->on_full);
+	set("FXT_SIGNAL", o->signal);
+	set("FXT_START", o->start);
+	set("FXT_TRIGGER", o->trigger);
+	/* Without any: processes find one another as they do without fxt record, and in no memory of another run. */
+	unsetenv("FXT_SHARED");
+	set("FXT_SHARED", o->shared);
+	set_namespace();
+	set("FXT_TRIGGER_KEEP", o->trigger_keep);
+	if (o->quiet)
+		set("FXT_QUIET", "1");
+	free(directory);
+	free(output);
+}

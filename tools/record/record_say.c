@@ -1,0 +1,205 @@
+/* The words in which fxt record says how it went. All of them go to stderr: stdout is the command's. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <dirent.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/statvfs.h>
+
+#include "record.h"
+#include "tools/common/message.h"
+#include "tools/printing/json.h"
+#include "tools/printing/print.h"
+
+/* From here on a trace is slow to open, and one category of it usually not what was looked for. */
+static const uint64_t LARGE_BYTES = 100 << 20;
+
+static char *with(char *text, char *more)
+{
+	char *both = fxt_format("%s%s%s", text, *text ? ", " : "", more);
+
+	free(text);
+	free(more);
+	return both;
+}
+
+/* " in app 1234", or of several processes which lost the most; free it. */
+static char *who_lost(const struct fxt_merge *m)
+{
+	if (!m->losers)
+		return fxt_strdup("");
+	if (m->losers == 1)
+		return fxt_format(" in %s %" PRIu64, m->worst_name, m->worst.pid);
+	return fxt_format(" in %zu processes, most in %s %" PRIu64, m->losers, m->worst_name, m->worst.pid);
+}
+
+/* "nothing lost", or what was. What a ring overwrote is no loss, but must be said. */
+static char *losses(const struct fxt_merge *m)
+{
+	uint64_t dropped = fxt_lost_dropped(m->lost), filtered = m->lost[FXT_LOSS_FILTERED];
+	uint64_t overwritten = m->lost[FXT_LOSS_OVERWRITTEN];
+	char *text = fxt_strdup("");
+
+	if (dropped) {
+		char *who = who_lost(m);
+
+		text = with(text, fxt_format("%s records LOST%s%s%s%s", fxt_count(dropped).text, who, m->reason ? " (" : "",
+					     m->reason ? m->reason : "", m->reason ? ")" : ""));
+		free(who);
+	} else if (m->buffer_full) {
+		text = with(text, fxt_strdup("records LOST (a buffer was full)"));
+	}
+	if (overwritten)
+		text = with(text, fxt_format("%s overwritten by the ring", fxt_count(overwritten).text));
+	if (!*text)
+		text = with(text, fxt_strdup("nothing lost"));
+	if (filtered)
+		text = with(text,
+			   fxt_format("%s calls under the threshold left out", fxt_count(filtered).text));
+	return text;
+}
+
+/* The categories that were asked for, less the one that fills the trace. */
+static char *thinner(const struct fxt_record_options *o, const char *category)
+{
+	const char *asked = o->categories ? o->categories : getenv("FXT_CATEGORIES");
+
+	return fxt_format("%s,-%s", asked && *asked ? asked : "#default", category);
+}
+
+static void advise(const struct fxt_record_options *o, const struct fxt_merge *m)
+{
+	const struct fxt_merged_category *c = fxt_merge_largest(m);
+	char *thin;
+
+	if (m->bytes < LARGE_BYTES || !c)
+		return;
+	thin = thinner(o, c->name);
+	fxt_error(NULL, "%.0f%% of it is category %s: FXT_CATEGORIES='%s' leaves it out, --threshold 10us "
+		  "its short calls", 100.0 * (double)c->bytes / (double)m->bytes, c->name, thin);
+	free(thin);
+}
+
+static void summary_json(const struct fxt_merge *m, const struct fxt_run *run, const char *path)
+{
+	struct fxt_json j = {.out = stderr, .one_line = true};
+
+	fxt_json_object(&j, NULL);
+	fxt_json_string(&j, "file", path);
+	fxt_json_i64(&j, "status", run->status);
+	fxt_json_u64(&j, "wall_ns", run->wall_ns);
+	fxt_json_u64(&j, "processes", m->processes);
+	fxt_json_u64(&j, "threads", m->threads);
+	fxt_json_u64(&j, "events", m->events);
+	fxt_json_u64(&j, "bytes", m->bytes);
+	fxt_json_u64(&j, "dropped", fxt_lost_dropped(m->lost));
+	fxt_json_u64(&j, "filtered", m->lost[FXT_LOSS_FILTERED]);
+	fxt_json_u64(&j, "overwritten", m->lost[FXT_LOSS_OVERWRITTEN]);
+	fxt_json_object(&j, "categories");
+	for (size_t i = 0; i < m->category_count; i++) {
+		fxt_json_object(&j, m->categories[i].name);
+		fxt_json_u64(&j, "events", m->categories[i].events);
+		fxt_json_u64(&j, "bytes", m->categories[i].bytes);
+		fxt_json_end(&j);
+	}
+	fxt_json_end(&j);
+	fxt_json_end(&j);
+}
+
+static void say_damaged(const struct fxt_merge *m)
+{
+	if (m->damaged)
+		fxt_error(NULL, "%" PRIu64 " damaged records were left out", m->damaged);
+}
+
+static void say(const struct fxt_merge *m, const char *duration, const char *path)
+{
+	char *lost = losses(m);
+
+	fxt_error(NULL, "%s process%s, %s thread%s, %s events%s%s, %s, %s -> %s", fxt_count(m->processes).text,
+		  m->processes == 1 ? "" : "es", fxt_count(m->threads).text, m->threads == 1 ? "" : "s", fxt_count(m->events).text,
+		  duration ? " in " : "", duration ? duration : "", fxt_bytes(m->bytes).text, lost, path);
+	free(lost);
+}
+
+/* Whether all descendants were to be traced: some may be left out on purpose, and those of a dormant program have no file. */
+static bool wants_all(const struct fxt_record_options *o)
+{
+	const char *follow = o->follow ? o->follow : getenv("FXT_FOLLOW"), *start = o->start ? o->start : getenv("FXT_START");
+
+	return (!follow || !*follow || strcmp(follow, "all") == 0) && (!start || strcmp(start, "0") != 0);
+}
+
+/* A line for each program that ran untraced, and why if it can be told. */
+static void say_untraced(const struct fxt_untraced *u)
+{
+	enum { SHOWN = 5 };
+
+	for (size_t i = 0; i < u->count && i < SHOWN; i++) {
+		const struct fxt_execution *e = &u->list[i];
+		struct fxt_text text = {.text = e->program, .bytes = (uint32_t)strlen(e->program)};
+		char *program = fxt_printable(&text, 200, true), *who;
+
+		who = e->count == 1 ? fxt_format("process %" PRIu64, e->pid) : fxt_format("%" PRIu64 " processes", e->count);
+		fxt_error(program, "%s ran it untraced: %s", who,
+			  e->why ? e->why : "it left no trace, as if its environment had no LD_PRELOAD or it was killed as it began");
+		free(who);
+		free(program);
+	}
+	if (u->count > SHOWN)
+		fxt_error(NULL, "%zu more programs ran untraced", u->count - SHOWN);
+}
+
+void fxt_record_summary(const struct fxt_record_options *o, const struct fxt_merge *m,
+			const struct fxt_run *run, const char *path)
+{
+	if (o->json) {
+		summary_json(m, run, path);
+		return;
+	}
+	say_damaged(m);
+	if (o->quiet)
+		return;
+	if (wants_all(o))
+		say_untraced(&m->untraced);
+	say(m, fxt_duration(run->wall_ns).text, path);
+	advise(o, m);
+}
+
+void fxt_merge_summary(const struct fxt_merge *m, const char *path)
+{
+	say_damaged(m);
+	say(m, NULL, path);
+}
+
+static bool is_empty(const char *directory)
+{
+	DIR *d = opendir(directory);
+	struct dirent *e;
+	bool empty = true;
+
+	while (d && (e = readdir(d)))
+		empty = empty && (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0);
+	if (d)
+		closedir(d);
+	return empty;
+}
+
+void fxt_record_nothing(const struct fxt_record_options *o, const struct fxt_run *run,
+			const char *parts_directory)
+{
+	const char *why =
+		"it made no traced call, took LD_PRELOAD out of its environment, or the agent said why above";
+	struct statvfs fs;
+
+	if (statvfs(parts_directory, &fs) == 0 && fs.f_bavail < (1 << 20) / fs.f_frsize)
+		why = "the file system is full";
+	else if (!is_empty(parts_directory))
+		why = "it left files that are no traces";
+	else if (run->signal)
+		why = "it was killed before it made a traced call";
+	fxt_error(o->command[0], "left no trace: %s", why);
+}

@@ -1,0 +1,179 @@
+/* Runs the traced command. See run.h. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "run.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tools/common/message.h"
+#include "tools/programs/program.h"
+
+static volatile sig_atomic_t child;
+
+/* What the whole set of them was before, for the child. */
+struct saved {
+	struct sigaction *actions;      /* by number */
+	sigset_t mask;
+};
+
+/* Signals that this process keeps for itself: those that cannot be caught, those by which the processor speaks to whoever made
+ * the fault, that of its own child, and those that stop a job, which reach the program by the terminal as they do this process. */
+static bool is_own(int number)
+{
+	static const int own[] = {SIGKILL, SIGSTOP, SIGCHLD, SIGTSTP, SIGTTIN, SIGTTOU, SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS};
+
+	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
+		if (own[i] == number)
+			return true;
+	}
+	/* From 32 up to the first real-time signal they are the C library's. */
+	return number >= 32 && number < SIGRTMIN;
+}
+
+/* Whether the program is stopped. What continues a job continues all of it, so only then has the program not got the signal too. */
+static bool is_stopped(pid_t pid)
+{
+	siginfo_t info = {0};
+
+	return waitid(P_PID, (id_t)pid, &info, WSTOPPED | WNOHANG | WNOWAIT) == 0 && info.si_pid == pid;
+}
+
+/* Hands on what another process sent to this one. What the kernel sends comes from the terminal, which tells the program as well.
+ * What the program sent to its whole group it has already got. */
+static void pass_on(int number, siginfo_t *info, void *context)
+{
+	pid_t pid = (pid_t)child;
+	int error = errno;
+
+	(void)context;
+	if (pid > 0 && info->si_code <= 0 && info->si_pid != getpid() && info->si_pid != pid &&
+	    (number != SIGCONT || is_stopped(pid))) {
+		if (info->si_code == SI_QUEUE)
+			sigqueue(pid, number, info->si_value);
+		else
+			kill(pid, number);
+	}
+	errno = error;
+}
+
+/* All signals stay blocked until the child is known: one that came earlier would be handed on to nobody. */
+static void take_signals(struct saved *saved)
+{
+	struct sigaction forward = {.sa_sigaction = pass_on, .sa_flags = SA_RESTART | SA_SIGINFO},
+			 plain = {.sa_handler = SIG_DFL};
+	sigset_t all;
+
+	sigfillset(&all);
+	sigfillset(&forward.sa_mask);
+	sigprocmask(SIG_BLOCK, &all, &saved->mask);
+	saved->actions = fxt_alloc((size_t)SIGRTMAX + 1, sizeof(*saved->actions));
+	for (int i = 1; i <= SIGRTMAX; i++) {
+		sigaction(i, NULL, &saved->actions[i]);
+		/* nohup's SIG_IGN is the user's wish. */
+		if (!is_own(i) && saved->actions[i].sa_handler != SIG_IGN)
+			sigaction(i, &forward, NULL);
+	}
+	/* Where children are ignored nobody is told how they ended. */
+	sigaction(SIGCHLD, &plain, NULL);
+}
+
+/* In the child: what it would have without fxt. What came meanwhile arrives when the mask is given back. */
+static void give_signals_back(const struct saved *saved)
+{
+	for (int i = 1; i <= SIGRTMAX; i++) {
+		if (!is_own(i) || i == SIGCHLD)
+			sigaction(i, &saved->actions[i], NULL);
+	}
+	sigprocmask(SIG_SETMASK, &saved->mask, NULL);
+}
+
+/* In the parent: what the user has blocked would otherwise not come to be handed on. */
+static void let_signals_in(void)
+{
+	sigset_t none;
+
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+static uint64_t now_ns(clockid_t clock)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+static void become(char **argv, const struct saved *saved, int report)
+{
+	ssize_t n;
+	int error;
+
+	give_signals_back(saved);
+	execvp(argv[0], argv);
+	error = errno;
+	n = write(report, &error, sizeof(error));
+	(void)n;
+	_exit(FXT_STATUS_CANNOT_RUN);
+}
+
+static void wait_for(struct fxt_run *run)
+{
+	int status = 0;
+
+	while (waitpid(run->pid, &status, 0) < 0 && errno == EINTR)
+		;
+	run->end_ns = now_ns(CLOCK_BOOTTIME);
+	run->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+	run->status = run->signal ? 128 + run->signal : WEXITSTATUS(status);
+}
+
+int fxt_run(char **argv, struct fxt_run *run)
+{
+	struct saved saved;
+	int report[2];
+	int error = 0;
+	ssize_t n;
+	uint64_t start_ns = now_ns(CLOCK_MONOTONIC);
+
+	if (pipe2(report, O_CLOEXEC) != 0) {
+		fxt_error(NULL, "pipe: %s", strerror(errno));
+		return FXT_STATUS_FAILED;
+	}
+	take_signals(&saved);
+	run->pid = fork();
+	if (run->pid == 0)
+		become(argv, &saved, report[1]);
+	close(report[1]);
+	if (run->pid < 0) {
+		fxt_error(NULL, "fork: %s", strerror(errno));
+		free(saved.actions);
+		let_signals_in();
+		close(report[0]);
+		return FXT_STATUS_FAILED;
+	}
+	child = run->pid;
+	free(saved.actions);
+	let_signals_in();
+	do
+		n = read(report[0], &error, sizeof(error));
+	while (n < 0 && errno == EINTR);
+	close(report[0]);
+	wait_for(run);
+	child = 0;
+	run->wall_ns = now_ns(CLOCK_MONOTONIC) - start_ns;
+	if (n != sizeof(error))
+		return 0;
+	fxt_error(argv[0], "%s", strerror(error));
+	return error == ENOENT ? FXT_STATUS_NOT_FOUND : FXT_STATUS_CANNOT_RUN;
+}

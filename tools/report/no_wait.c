@@ -1,0 +1,155 @@
+/* See no_wait.h. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "no_wait.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <sys/ioctl.h>
+#include <sys/ipc.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "report.h"
+#include "tools/common/message.h"
+
+enum test { HAS, IS };
+
+/* Arguments by which a call promises not to wait: one that has this bit, or is this number. */
+static const struct promise {
+	const char *call, *argument;
+	enum test test;
+	uint64_t value;
+} promises[] = {
+	{"wait3", "options", HAS, WNOHANG},
+	{"wait4", "options", HAS, WNOHANG},
+	{"waitpid", "options", HAS, WNOHANG},
+	{"waitid", "options", HAS, WNOHANG},
+	{"recv", "flags", HAS, MSG_DONTWAIT},
+	{"recvfrom", "flags", HAS, MSG_DONTWAIT},
+	{"recvmsg", "flags", HAS, MSG_DONTWAIT},
+	{"recvmmsg", "flags", HAS, MSG_DONTWAIT},
+	{"send", "flags", HAS, MSG_DONTWAIT},
+	{"sendto", "flags", HAS, MSG_DONTWAIT},
+	{"sendmsg", "flags", HAS, MSG_DONTWAIT},
+	{"sendmmsg", "flags", HAS, MSG_DONTWAIT},
+	{"preadv2", "flags", HAS, RWF_NOWAIT},
+	{"pwritev2", "flags", HAS, RWF_NOWAIT},
+	{"tee", "flags", HAS, SPLICE_F_NONBLOCK},
+	{"vmsplice", "flags", HAS, SPLICE_F_NONBLOCK},
+	{"msgsnd", "msgflg", HAS, IPC_NOWAIT},
+	{"msgrcv", "msgflg", HAS, IPC_NOWAIT},
+	{"getrandom", "flags", HAS, GRND_NONBLOCK},
+	{"flock", "operation", HAS, LOCK_NB},
+	{"flock", "operation", IS, LOCK_UN},
+	{"lockf", "op", IS, F_TLOCK},
+	{"lockf", "op", IS, F_TEST},
+	{"lockf", "op", IS, F_ULOCK},
+	{"fcntl", "cmd", IS, F_DUPFD},
+	{"fcntl", "cmd", IS, F_DUPFD_CLOEXEC},
+	{"fcntl", "cmd", IS, F_GETFD},
+	{"fcntl", "cmd", IS, F_SETFD},
+	{"fcntl", "cmd", IS, F_GETFL},
+	{"fcntl", "cmd", IS, F_SETFL},
+	{"ioctl", "request", IS, FIONBIO},
+	{"ioctl", "request", IS, FIONREAD},
+	{"ioctl", "request", IS, FIOCLEX},
+	{"ioctl", "request", IS, FIONCLEX},
+	{"poll", "timeout", IS, 0},
+	{"ppoll", "tmo_p", IS, 0},
+	{"select", "timeout", IS, 0},
+	{"pselect", "timeout", IS, 0},
+	{"epoll_wait", "timeout", IS, 0},
+	{"epoll_pwait", "timeout", IS, 0},
+	{"epoll_pwait2", "timeout", IS, 0},
+	{"sigtimedwait", "timeout", IS, 0},
+	{"aio_suspend", "timeout", IS, 0},
+	{"semtimedop", "timeout", IS, 0},
+	{"futex_wait", "timeout", IS, 0},
+};
+
+static bool promises_not_to(const struct fxt_record *rec)
+{
+	uint64_t value;
+
+	for (size_t i = 0; i < sizeof(promises) / sizeof(promises[0]); i++) {
+		const struct promise *p = &promises[i];
+
+		if (!fxt_text_is(&rec->name, p->call) || !fxt_argument_u64(fxt_argument(rec, p->argument), &value))
+			continue;
+		if (p->test == IS ? value == p->value : value & p->value)
+			return true;
+	}
+	return false;
+}
+
+/* Whether the call failed because it would have had to wait. Of some calls the same error says that the time is over. */
+static bool refused_to(const struct fxt_record *rec)
+{
+	static const char *const timed[] = {"sigtimedwait", "semtimedop", "aio_suspend"};
+	uint64_t error;
+
+	if (!fxt_argument_u64(fxt_argument(rec, "errno"), &error) || (error != EAGAIN && error != EINPROGRESS))
+		return false;
+	for (size_t i = 0; i < sizeof(timed) / sizeof(timed[0]); i++)
+		if (fxt_text_is(&rec->name, timed[i]))
+			return false;
+	return true;
+}
+
+/* -- Marks: the words at which records of calls begin ------------------------------------------------------- */
+
+enum { WORD = 8 };
+
+static void mark(struct fxt_no_wait *n, uint64_t file_bytes, uint64_t offset)
+{
+	uint64_t word = offset / WORD;
+
+	/* Pages of it that nobody touches take no memory. */
+	if (!n->marks)
+		n->marks = fxt_alloc(file_bytes / WORD / CHAR_BIT + 1, 1);
+	n->marks[word / CHAR_BIT] |= (uint8_t)(1u << word % CHAR_BIT);
+}
+
+static bool is_marked(const struct fxt_no_wait *n, uint64_t offset)
+{
+	uint64_t word = offset / WORD;
+
+	return n->marks && n->marks[word / CHAR_BIT] >> word % CHAR_BIT & 1;
+}
+
+void fxt_no_wait_take(struct fxt_no_wait *n, const struct fxt_reader *r, const struct fxt_record *rec,
+		      const struct fxt_role *role, struct fxt_files *files)
+{
+	enum fxt_fd_mode mode;
+
+	/* Nobody asks for shorter ones, nor for those that never count. */
+	if (fxt_ns(rec->provider, rec->extra) - fxt_ns(rec->provider, rec->ticks) < FXT_STANDING_LEAST_NS ||
+	    fxt_role_standing(role) == FXT_STANDING_NONE)
+		return;
+	mode = fxt_file_mode(files, r, rec, role);
+	/* A call that fails with EAGAIN on a descriptor that blocks had a time limit: SO_RCVTIMEO. */
+	if (mode == FXT_FD_NONBLOCKING || (refused_to(rec) && mode != FXT_FD_BLOCKING) || promises_not_to(rec))
+		mark(n, r->size, rec->offset);
+}
+
+bool fxt_did_not_wait(const struct fxt_no_wait *n, const struct fxt_record *rec, const struct fxt_role *role)
+{
+	if (!role)
+		return false;
+	return role->family == FXT_FAMILY_FD ? is_marked(n, rec->offset) : refused_to(rec) || promises_not_to(rec);
+}
+
+void fxt_no_wait_free(struct fxt_no_wait *n)
+{
+	free(n->marks);
+	*n = (struct fxt_no_wait){0};
+}

@@ -1,0 +1,418 @@
+/* fxt report: the passes over the file, and the command. See report.h; what is printed in which order is in report_print.c. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "report.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/common/command.h"
+#include "tools/common/message.h"
+#include "tools/reading/mapped_trace.h"
+
+/* -- The passes ------------------------------------------------------------------------------------ */
+
+static bool in_list(const char *list, const struct fxt_text *name)
+{
+	while (*list) {
+		size_t bytes = strcspn(list, ", ");
+
+		if (bytes == name->bytes && memcmp(list, name->text, bytes) == 0)
+			return true;
+		list += bytes + (list[bytes] != '\0');
+	}
+	return false;
+}
+
+static bool is_chosen(struct fxt_report *report, const struct fxt_record *rec)
+{
+	uint32_t symbol;
+
+	if (!report->options.categories)
+		return true;
+	symbol = fxt_symbol(report->r, &rec->category);
+	while (report->chosen_count <= symbol) {
+		report->chosen =
+			fxt_grow(report->chosen, &report->chosen_capacity, report->chosen_count + 1, 1);
+		report->chosen[report->chosen_count++] = 0;
+	}
+	if (!report->chosen[symbol])
+		report->chosen[symbol] = 1 + in_list(report->options.categories, &rec->category);
+	return report->chosen[symbol] == 2;
+}
+
+/* Slices that mark where arrows begin and end are no work. */
+static bool is_arrow(const struct fxt_record *rec)
+{
+	return fxt_text_is(&rec->name, "released") || fxt_text_is(&rec->name, "resumed");
+}
+
+/* What is taken in the order of ends: flows, and the calls that they may end in. A flow's begin has to come
+ * before its end, and need not come at its time: most are written by who waited, right before the end, with a
+ * time that lies before the wait's: as events of their own each would begin a run. Instrumented functions hold
+ * waits but wait for nothing themselves. */
+static bool end_of(void *context, const struct fxt_record *rec, uint64_t *key_ns)
+{
+	struct fxt_report *report = context;
+
+	if (!rec->known || rec->damaged)
+		return false;
+	if (fxt_text_is(&rec->category, "agent")) {
+		*key_ns = fxt_ns(rec->provider, rec->ticks);
+		if (rec->subtype == FXT_EVENT_FLOW_BEGIN)
+			*key_ns = FXT_ORDER_WITH_LAST;
+		return rec->subtype == FXT_EVENT_FLOW_BEGIN || rec->subtype == FXT_EVENT_FLOW_END;
+	}
+	if (fxt_is_cut_by_exec(rec)) {
+		*key_ns = fxt_ns(rec->provider, rec->ticks);
+		return fxt_map_find(&report->cut, rec->offset, 0);
+	}
+	if (rec->subtype != FXT_EVENT_DURATION_COMPLETE || rec->extra < rec->ticks ||
+	    fxt_ns(rec->provider, rec->extra) - fxt_ns(rec->provider, rec->ticks) < FXT_STANDING_LEAST_NS ||
+	    fxt_text_is(&rec->category, "function") || fxt_text_is(&rec->category, "malloc") || !is_chosen(report, rec))
+		return false;
+	*key_ns = fxt_ns(rec->provider, rec->extra);
+	return true;
+}
+
+/* Most calls are short. (The last word is not the end where there are zeros after it.) */
+static bool may_end(const struct fxt_reader *r, uint64_t offset, const struct fxt_provider *p)
+{
+	uint64_t start_ns, end_ns;
+
+	return !fxt_reader_slice_at(r, offset, p, &start_ns, &end_ns) ||
+	       end_ns < start_ns || end_ns - start_ns >= FXT_STANDING_LEAST_NS;
+}
+
+/* Calls that say what a descriptor stands for, or in which mode. */
+static bool changes_descriptors(const struct fxt_role *role)
+{
+	return role->family == FXT_FAMILY_FD && role->effect < FXT_EFFECT_READ;
+}
+
+/* Only finished calls of the heap and of files count in the second pass: see fxt_heaps_take(), fxt_files_take(). Besides,
+ * whatever category was asked for, what says which descriptors a process began with and what became of them. */
+static bool key_of(void *context, const struct fxt_record *rec, uint64_t *key_ns)
+{
+	struct fxt_report *report = context;
+	const struct fxt_role *role;
+	bool at_start;
+
+	if (!rec->known || rec->damaged)
+		return false;
+	if (fxt_fd_images_want(&report->files.images, rec, key_ns))
+		return true;
+	if (rec->subtype != FXT_EVENT_DURATION_COMPLETE || rec->extra < rec->ticks)
+		return false;
+	role = fxt_role_of(&report->roles, report->r, rec);
+	if (!role || role->family == FXT_FAMILY_WAIT || !(changes_descriptors(role) || is_chosen(report, rec)))
+		return false;
+	at_start = role->effect == FXT_EFFECT_FREE || role->effect >= FXT_EFFECT_CLOSE;
+	*key_ns = fxt_ns(rec->provider, at_start ? rec->ticks : rec->extra);
+	return true;
+}
+
+static void take_call(struct fxt_report *report, const struct fxt_record *rec)
+{
+	uint64_t duration_ns = fxt_ns(rec->provider, rec->extra) - fxt_ns(rec->provider, rec->ticks);
+	const struct fxt_role *role;
+
+	if (rec->extra < rec->ticks)
+		return;
+	if (fxt_text_is(&rec->category, "agent")) {
+		if (!is_arrow(rec))
+			fxt_calls_take(&report->agent, fxt_symbol(report->r, &rec->category),
+				       fxt_symbol(report->r, &rec->name), duration_ns);
+		return;
+	}
+	fxt_calls_take(&report->calls, fxt_symbol(report->r, &rec->category),
+		       fxt_symbol(report->r, &rec->name), duration_ns);
+	role = fxt_role_of(&report->roles, report->r, rec);
+	if (fxt_text_is(&rec->category, "function"))
+		report->has_functions = true;
+	else if (!role || (role->family != FXT_FAMILY_WAIT && role->effect < FXT_EFFECT_READ))
+		report->elsewhere_ns += duration_ns;
+	if (role && role->family == FXT_FAMILY_WAIT && !fxt_did_not_wait(&report->no_wait, rec, role)) {
+		fxt_waits_take(&report->waits, report->r, rec, role, duration_ns);
+		fxt_contention_take(&report->contention, report->r, rec, role->kind, duration_ns);
+	}
+}
+
+static void take_event(struct fxt_report *report, const struct fxt_record *rec)
+{
+	struct fxt_open_call begun;
+	uint64_t key_ns;
+
+	if (end_of(report, rec, &key_ns))
+		fxt_order_add(&report->ends, rec, key_ns);
+	if (key_of(report, rec, &key_ns))
+		fxt_order_add(&report->order, rec, key_ns);
+	fxt_fd_lives_take(&report->files.lives, rec);
+	if (!is_chosen(report, rec))
+		return;
+	switch (rec->subtype) {
+	case FXT_EVENT_DURATION_BEGIN: fxt_open_begin(&report->open, report->r, rec); break;
+	case FXT_EVENT_DURATION_END:
+		if (fxt_open_end(&report->open, rec, &begun))
+			fxt_calls_take(&report->calls, begun.category, begun.name,
+				       fxt_ns(rec->provider, rec->ticks) - begun.start_ns);
+		break;
+	case FXT_EVENT_DURATION_COMPLETE:
+		fxt_open_complete(&report->open, report->r, rec);
+		take_call(report, rec);
+		break;
+	case FXT_EVENT_INSTANT:
+		/* Calls of which only the beginning is seen, as dlopen and vfork. What the agent says itself is none, nor what the
+		 * program does. */
+		if (fxt_log_has_event(rec))
+			break;
+		if (!fxt_text_is(&rec->category, "agent"))
+			fxt_calls_take(&report->calls, fxt_symbol(report->r, &rec->category),
+				       fxt_symbol(report->r, &rec->name), 0);
+		else if (fxt_text_is(&rec->name, "contended"))
+			fxt_contention_blocked(&report->contention, report->r, rec);
+		break;
+	case FXT_EVENT_ASYNC_BEGIN:
+		fxt_contention_thread(&report->contention, report->r, rec);
+		fxt_files_begin(&report->files, rec);
+		/* fallthrough */
+	case FXT_EVENT_ASYNC_END:
+		fxt_descriptors_take(&report->descriptors, rec);
+		fxt_leaks_take(&report->leaks, report->r, rec);
+		break;
+	default: break;
+	}
+}
+
+/* A call that ended as another thread executed a program is one that is over: what it waited until then, it waited. */
+static void take_cut(struct fxt_report *report, const struct fxt_record *end)
+{
+	struct fxt_open_call begun;
+	struct fxt_record call;
+	struct fxt_slot *s;
+	uint64_t key_ns;
+	bool fresh;
+
+	if (!is_chosen(report, end) || !fxt_open_end(&report->open, end, &begun))
+		return;
+	fxt_open_as_complete(&begun, report->r, end->ticks, &call);
+	fxt_threads_seen(&report->threads, &call);
+	take_call(report, &call);
+	if (!end_of(report, &call, &key_ns))
+		return;
+	s = fxt_map_put(&report->cut, end->offset, 0, &fresh);
+	s->value[0] = begun.offset;
+	s->value[1] = begun.provider->index;
+	fxt_order_add(&report->ends, end, key_ns);
+}
+
+/* What take_cut() has found. */
+static void put_begin_back(const struct fxt_report *report, struct fxt_record *end)
+{
+	const struct fxt_slot *s = fxt_map_find(&report->cut, end->offset, 0);
+	const struct fxt_open_call begun = {.offset = s->value[0], .provider = report->r->providers[s->value[1]]};
+	struct fxt_record call;
+
+	fxt_open_as_complete(&begun, report->r, end->ticks, &call);
+	*end = call;
+}
+
+static void take_log(struct fxt_report *report, struct fxt_record *rec)
+{
+	/* The format gives it none. */
+	rec->category = (struct fxt_text){.text = "log", .bytes = 3};
+	if (is_chosen(report, rec))
+		fxt_log_take(&report->log, rec, report->options.json ? SIZE_MAX : report->options.top);
+}
+
+/* The mode of what a call has opened is known afterwards. */
+static void take_descriptors(struct fxt_report *report, const struct fxt_record *rec, const struct fxt_role *role)
+{
+	if (!is_chosen(report, rec)) {
+		fxt_file_table_take(&report->files, report->r, rec, role);
+		return;
+	}
+	fxt_files_take(&report->files, report->r, rec, role);
+	if (role->family == FXT_FAMILY_FD)
+		fxt_no_wait_take(&report->no_wait, report->r, rec, role, &report->files);
+}
+
+static void replay(struct fxt_report *report)
+{
+	struct fxt_record rec, begin;
+
+	fxt_fd_lives_sort(&report->files.lives);
+	fxt_order_begin(&report->order, report->r, key_of, report);
+	while (fxt_order_next(&report->order, &rec)) {
+		const struct fxt_role *role = fxt_role_of(&report->roles, report->r, &rec);
+		uint64_t key_ns;
+
+		key_of(report, &rec, &key_ns);
+		while (fxt_fd_lives_next(&report->files.lives, report->r, key_ns, &begin))
+			fxt_file_table_begin(&report->files, report->r, &begin);
+		if (fxt_fd_images_want(&report->files.images, &rec, &key_ns))
+			fxt_fd_images_take(&report->files.images, report->r, &rec);
+		else if (role->family == FXT_FAMILY_HEAP)
+			fxt_heaps_take(&report->heaps, report->r, &rec, role);
+		else
+			take_descriptors(report, &rec, role);
+	}
+	fxt_order_free(&report->order);
+}
+
+static void replay_ends(struct fxt_report *report)
+{
+	struct fxt_record rec;
+
+	fxt_order_begin(&report->ends, report->r, end_of, report);
+	while (fxt_order_next(&report->ends, &rec)) {
+		const struct fxt_role *role;
+		bool did_not_wait;
+
+		if (rec.subtype == FXT_EVENT_DURATION_END)
+			put_begin_back(report, &rec);
+		if (rec.subtype != FXT_EVENT_DURATION_COMPLETE) {
+			fxt_chains_flow(&report->chains, report->r, &rec);
+			continue;
+		}
+		role = fxt_role_of(&report->roles, report->r, &rec);
+		did_not_wait = fxt_did_not_wait(&report->no_wait, &rec, role);
+		fxt_threads_take(&report->threads, report->r, &rec, role, did_not_wait);
+		fxt_chains_call(&report->chains, report->r, &rec, role, did_not_wait);
+	}
+	fxt_order_free(&report->ends);
+}
+
+void fxt_report_make(struct fxt_report *report, struct fxt_reader *r,
+		     const struct fxt_report_options *options)
+{
+	struct fxt_record rec;
+
+	*report = (struct fxt_report){.options = *options, .r = r, .ends.glance = may_end};
+	fxt_objects_read(&report->objects, r->data, r->size);
+	report->files.objects = report->waits.objects = report->contention.objects = &report->objects;
+	while (fxt_reader_next(r, &rec)) {
+		fxt_overview_take(&report->overview, r, &rec);
+		if (!rec.known || rec.damaged)
+			continue;
+		/* What a program left open is told by its begin, which has no other end. So are calls in progress when a process ended. */
+		if (rec.type == FXT_RECORD_EVENT && !fxt_is_made_end(&rec)) {
+			fxt_open_seen(&report->open, r, &rec);
+			fxt_threads_seen(&report->threads, &rec);
+			if (!fxt_ends_take(&report->process_ends, r, &rec))
+				take_event(report, &rec);
+		}
+		else if (rec.type == FXT_RECORD_EVENT && fxt_is_cut_by_exec(&rec))
+			take_cut(report, &rec);
+		else if (rec.type == FXT_RECORD_LOG)
+			take_log(report, &rec);
+	}
+	report->process_ends.trace_ns = report->overview.last_ns;
+	report->has_processes = fxt_overview_processes(&report->overview, r) > 1;
+	replay(report);
+	replay_ends(report);
+	fxt_overview_rank(&report->overview);
+	fxt_overview_losers(&report->overview);
+	fxt_calls_sort(&report->calls);
+	fxt_calls_sort(&report->agent);
+	fxt_waits_sort(&report->waits);
+	fxt_open_finish(&report->open, r);
+	fxt_contention_finish(&report->contention, r, &report->open);
+	fxt_chains_finish(&report->chains, r, &report->threads);
+	fxt_threads_finish(&report->threads, r, &report->roles, &report->files, &report->open,
+			   &report->process_ends);
+	fxt_leaks_finish(&report->leaks, &report->heaps);
+	fxt_heaps_sort(&report->heaps);
+	fxt_files_sort(&report->files);
+	fxt_descriptors_finish(&report->descriptors, r, &report->open);
+	fxt_log_sort(&report->log);
+}
+
+void fxt_report_free(struct fxt_report *report)
+{
+	fxt_roles_free(&report->roles);
+	fxt_overview_free(&report->overview);
+	fxt_calls_free(&report->calls);
+	fxt_calls_free(&report->agent);
+	fxt_waits_free(&report->waits);
+	fxt_contention_free(&report->contention);
+	fxt_heaps_free(&report->heaps);
+	fxt_leaks_free(&report->leaks);
+	fxt_files_free(&report->files);
+	fxt_log_free(&report->log);
+	fxt_open_free(&report->open);
+	fxt_descriptors_free(&report->descriptors);
+	fxt_threads_free(&report->threads);
+	fxt_chains_free(&report->chains);
+	fxt_order_free(&report->order);
+	fxt_order_free(&report->ends);
+	fxt_no_wait_free(&report->no_wait);
+	fxt_map_free(&report->cut);
+	fxt_ends_free(&report->process_ends);
+	fxt_objects_free(&report->objects);
+	free(report->chosen);
+}
+
+/* -- The command ----------------------------------------------------------------------------------- */
+
+struct input {
+	struct fxt_report_options options;
+	const char *path;
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct input *in = state->input;
+	char *end;
+
+	switch (key) {
+	case 'a': in->options.top = FXT_TOP_ALL; return 0;
+	case 'n':
+		in->options.top = strtoul(arg, &end, 10);
+		if (*end || end == arg || *arg == '-' || in->options.top == 0 || in->options.top > UINT32_MAX)
+			argp_error(state, "'%s' is no number of lines", arg);
+		return 0;
+	case 'c': in->options.categories = arg; return 0;
+	case 'j': in->options.json = true; return 0;
+	default: return fxt_parse_file(key, arg, state, &in->path);
+	}
+}
+
+int fxt_command_report(int argc, char **argv)
+{
+	static const struct argp_option options[] = {
+		{"top", 'n', "N", 0, "Lines of each section (default 10)", 0},
+		{"all", 'a', NULL, 0, "All lines of each section", 0},
+		{"category", 'c', "LIST", 0, "Only events of these categories", 0},
+		FXT_JSON_OPTION,
+		{0},
+	};
+	static const struct argp argp = {
+		.options = options, .parser = parse, .args_doc = "FILE",
+		.doc = "Where the time, the waiting, the memory and the bytes went, most costly first.",
+	};
+	struct input in = {.options.top = 10};
+	struct fxt_trace_file file;
+	struct fxt_report report;
+	struct fxt_reader r;
+	int status;
+
+	fxt_parse(&argp, argc, argv, 0, &in);
+	if (!fxt_trace_open(&file, in.path))
+		return 1;
+	fxt_reader_init(&r, file.data, file.size);
+	fxt_report_make(&report, &r, &in.options);
+	if (in.options.json)
+		fxt_report_json(&report, stdout);
+	else
+		fxt_report_print(&report, stdout);
+	fxt_flush_stdout();
+	status = fxt_trace_verdict(&file, &r);
+	fxt_report_free(&report);
+	fxt_reader_free(&r);
+	fxt_trace_close(&file);
+	return status;
+}

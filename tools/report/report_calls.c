@@ -1,0 +1,198 @@
+/* fxt report: calls, by category and name. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report.h"
+#include "tools/analysis/demangle.h"
+#include "tools/common/message.h"
+#include "tools/printing/print.h"
+
+void fxt_calls_take(struct fxt_calls *c, uint32_t category, uint32_t name, uint64_t duration_ns)
+{
+	bool fresh;
+	struct fxt_slot *s = fxt_map_put(&c->by_name, category, name, &fresh);
+	struct fxt_call *call;
+
+	if (fresh) {
+		s->value[0] = c->count;
+		c->list = fxt_grow(c->list, &c->capacity, c->count + 1, sizeof(*c->list));
+		c->list[c->count++] = (struct fxt_call){.category = category, .name = name};
+	}
+	call = &c->list[s->value[0]];
+	call->count++;
+	call->total_ns += duration_ns;
+	call->max_ns = duration_ns > call->max_ns ? duration_ns : call->max_ns;
+	fxt_histogram_add(&call->durations, duration_ns);
+}
+
+static int by_total(const void *a, const void *b)
+{
+	const struct fxt_call *x = a, *y = b;
+
+	if (x->total_ns != y->total_ns)
+		return x->total_ns > y->total_ns ? -1 : 1;
+	return x->name < y->name ? -1 : 1;
+}
+
+static int by_category(const void *a, const void *b)
+{
+	const struct fxt_call *x = a, *y = b;
+
+	if (x->category_ns != y->category_ns)
+		return x->category_ns > y->category_ns ? -1 : 1;
+	if (x->category != y->category)
+		return x->category < y->category ? -1 : 1;
+	return by_total(a, b);
+}
+
+static void sum_categories(struct fxt_calls *c)
+{
+	struct fxt_map totals = {0};
+	bool fresh;
+
+	for (size_t i = 0; i < c->count; i++)
+		fxt_map_put(&totals, c->list[i].category, 0, &fresh)->value[0] += c->list[i].total_ns;
+	for (size_t i = 0; i < c->count; i++)
+		c->list[i].category_ns = fxt_map_find(&totals, c->list[i].category, 0)->value[0];
+	fxt_map_free(&totals);
+}
+
+void fxt_calls_sort(struct fxt_calls *c)
+{
+	if (c->count == 0)
+		return;
+	sum_categories(c);
+	qsort(c->list, c->count, sizeof(*c->list), by_category);
+	fxt_map_free(&c->by_name);
+}
+
+uint64_t fxt_call_percentile(const struct fxt_call *call, double percent)
+{
+	uint64_t ns = fxt_histogram_percentile(&call->durations, percent);
+
+	/* The middle of the last bucket may lie above what is in it. */
+	return ns < call->max_ns ? ns : call->max_ns;
+}
+
+char *fxt_function_label(const struct fxt_text *symbol, size_t columns)
+{
+	char *demangled = fxt_demangle_short(symbol, columns), *label;
+	struct fxt_text text = *symbol;
+
+	if (demangled)
+		text = (struct fxt_text){.text = demangled, .bytes = (uint32_t)strlen(demangled)};
+	label = fxt_printable(&text, columns, true);
+	free(demangled);
+	return label;
+}
+
+char *fxt_call_label(const struct fxt_reader *r, uint32_t category, uint32_t name, size_t columns)
+{
+	struct fxt_text of = fxt_symbol_text(r, category), text = fxt_symbol_text(r, name);
+
+	return fxt_text_is(&of, "function") ? fxt_function_label(&text, columns)
+					    : fxt_printable(&text, columns, true);
+}
+
+static void print_call(const struct fxt_call *call, const struct fxt_reader *r, FILE *out)
+{
+	char *name = fxt_call_label(r, call->category, call->name, 32);
+
+	fputs("  ", out);
+	fxt_put_padded(out, name, 32);
+	/* Instants: how long they took is not known. */
+	if (call->max_ns == 0)
+		fprintf(out, " %10s %12s\n", "-", fxt_count(call->count).text);
+	else
+		fprintf(out, " %10s %12s %9s %9s %9s %9s\n", fxt_duration(call->total_ns).text,
+			fxt_count(call->count).text, fxt_duration(call->total_ns / call->count).text,
+			fxt_duration(fxt_call_percentile(call, 50)).text,
+			fxt_duration(fxt_call_percentile(call, 99)).text, fxt_duration(call->max_ns).text);
+	free(name);
+}
+
+static void print_category(const struct fxt_call *calls, size_t count, size_t shown, const struct fxt_reader *r, FILE *out)
+{
+	struct fxt_text text = fxt_symbol_text(r, calls[0].category);
+	char *name = fxt_printable(&text, 32, true);
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < count; i++)
+		n += calls[i].count;
+	fxt_put_padded(out, *name ? name : "(no category)", 34);
+	/* Instants alone, as of a call below. */
+	fprintf(out, " %10s %12s", calls[0].category_ns ? fxt_duration(calls[0].category_ns).text : "-", fxt_count(n).text);
+	if (shown < count && shown == 1)
+		fprintf(out, "  the longest of %zu:", count);
+	else if (shown < count)
+		fprintf(out, "  the longest %zu of %zu:", shown, count);
+	fputc('\n', out);
+	free(name);
+}
+
+static bool is_function(const struct fxt_call *call, const struct fxt_reader *r)
+{
+	struct fxt_text category = fxt_symbol_text(r, call->category);
+
+	return fxt_text_is(&category, "function");
+}
+
+static int longest_first(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x != y ? (x > y ? -1 : 1) : 0;
+}
+
+/* How long one has to have taken to be among the longest `top`. Functions are apart: they hold the time of all they call. */
+static uint64_t least_of_top(const struct fxt_calls *c, const struct fxt_reader *r, bool functions, size_t top)
+{
+	uint64_t *totals = fxt_alloc(c->count, sizeof(*totals)), least;
+	size_t count = 0;
+
+	for (size_t i = 0; i < c->count; i++)
+		if (is_function(&c->list[i], r) == functions)
+			totals[count++] = c->list[i].total_ns;
+	qsort(totals, count, sizeof(*totals), longest_first);
+	least = count > top ? totals[top - 1] : 0;
+	free(totals);
+	return least;
+}
+
+/* The longest of all, and of each category one. */
+void fxt_calls_print(const struct fxt_calls *c, const struct fxt_reader *r, size_t top, FILE *out)
+{
+	uint64_t least_ns, least_function_ns;
+
+	if (c->count == 0)
+		return;
+	least_ns = least_of_top(c, r, false, top);
+	least_function_ns = least_of_top(c, r, true, top);
+	fprintf(out, "\n%-34s %10s %12s %9s %9s %9s %9s\n", "CALLS", "total", "count", "mean", "p50", "p99",
+		"max");
+	for (size_t i = 0, n, shown; i < c->count; i += n) {
+		uint64_t least;
+
+		for (n = 1; i + n < c->count && c->list[i + n].category == c->list[i].category; n++)
+			;
+		least = is_function(&c->list[i], r) ? least_function_ns : least_ns;
+		for (shown = 1; shown < n && shown < top && c->list[i + shown].total_ns >= least; shown++)
+			;
+		print_category(&c->list[i], n, shown, r, out);
+		for (size_t k = 0; k < shown; k++)
+			print_call(&c->list[i + k], r, out);
+	}
+}
+
+void fxt_calls_free(struct fxt_calls *c)
+{
+	for (size_t i = 0; i < c->count; i++)
+		fxt_histogram_free(&c->list[i].durations);
+	free(c->list);
+	fxt_map_free(&c->by_name);
+}

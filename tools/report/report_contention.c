@@ -1,0 +1,318 @@
+/* fxt report: locks that were not free: where they were wanted, where those had taken them who had them; and who waits for whom when
+ * the trace ends. From what the agent says of a call that finds its lock taken: `at`, `holder`, `held_ns`, `held_at`. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report.h"
+#include "tools/common/message.h"
+#include "tools/printing/print.h"
+
+#define UNKNOWN "?"     /* a place */
+
+static uint32_t place_of(struct fxt_reader *r, const struct fxt_record *rec, const char *name)
+{
+	static const struct fxt_text unknown = {.text = UNKNOWN, .bytes = sizeof(UNKNOWN) - 1};
+	const struct fxt_argument *place = fxt_argument(rec, name);
+
+	return fxt_symbol(r, place && place->type == FXT_ARG_STRING && place->string.bytes ? &place->string : &unknown);
+}
+
+/* The lock is what the first argument says, whatever the manual page calls it. */
+static bool lock_of(const struct fxt_record *rec, uint64_t *lock)
+{
+	return rec->arg_count && rec->args[0].type == FXT_ARG_POINTER && fxt_argument_u64(&rec->args[0], lock);
+}
+
+void fxt_contention_take(struct fxt_contention *c, struct fxt_reader *r, const struct fxt_record *rec, const char *kind,
+			 uint64_t duration_ns)
+{
+	uint32_t at, held_at;
+	uint64_t lock, held_ns, pid = r->threads[rec->thread].pid;
+	const struct fxt_object *known;
+	struct fxt_contended *one;
+	struct fxt_slot *s;
+	bool fresh;
+
+	if (!fxt_argument(rec, "at") || !lock_of(rec, &lock))
+		return;
+	at = place_of(r, rec, "at");
+	held_at = place_of(r, rec, "held_at");
+	known = fxt_object_of(c->objects, r, rec, &rec->args[0]);
+	s = fxt_map_put(&c->by_places, known ? UINT64_MAX - (uint64_t)(known - c->objects->list) : pid << 48 ^ lock, (uint64_t)at << 32 | held_at, &fresh);
+	if (fresh) {
+		s->value[0] = c->count;
+		c->list = fxt_grow(c->list, &c->capacity, c->count + 1, sizeof(*c->list));
+		c->list[c->count++] = (struct fxt_contended){.kind = kind, .pid = pid, .lock = lock, .known = known, .at = at,
+						       .held_at = held_at};
+	}
+	one = &c->list[s->value[0]];
+	one->count++;
+	one->total_ns += duration_ns;
+	one->max_ns = duration_ns > one->max_ns ? duration_ns : one->max_ns;
+	if (fxt_argument_u64(fxt_argument(rec, "held_ns"), &held_ns)) {
+		one->held_ns += held_ns;
+		one->held_count++;
+	}
+}
+
+static struct fxt_blocked *blocked_of(struct fxt_contention *c, uint32_t thread)
+{
+	while (c->blocked_count <= thread) {
+		c->blocked = fxt_grow(c->blocked, &c->blocked_capacity, c->blocked_count + 1, sizeof(*c->blocked));
+		c->blocked[c->blocked_count++] = (struct fxt_blocked){0};
+	}
+	return &c->blocked[thread];
+}
+
+void fxt_contention_thread(struct fxt_contention *c, struct fxt_reader *r, const struct fxt_record *rec)
+{
+	uint64_t handle;
+	bool fresh;
+
+	/* Of threads that have had one handle the last has it at the end. */
+	if (fxt_text_is(&rec->category, "pthread") && fxt_text_is(&rec->name, "thread") &&
+	    fxt_argument_u64(fxt_argument(rec, "thread"), &handle))
+		fxt_map_put(&c->by_handle, r->threads[rec->thread].pid, handle, &fresh)->value[0] = rec->thread;
+}
+
+/* A thread that waits for another's end has said for whose by its handle. */
+static void find_joining(struct fxt_contention *c, struct fxt_reader *r, const struct fxt_open_call *call)
+{
+	const struct fxt_slot *s;
+	struct fxt_record rec;
+	struct fxt_text name = fxt_symbol_text(r, call->name);
+	uint64_t handle;
+
+	if (!fxt_text_is(&name, "pthread_join") && !fxt_text_is(&name, "pthread_timedjoin_np") &&
+	    !fxt_text_is(&name, "pthread_clockjoin_np") && !fxt_text_is(&name, "thrd_join"))
+		return;
+	fxt_reader_event_at(r, call->offset, call->provider, &rec);
+	if (!rec.arg_count || !fxt_argument_u64(&rec.args[0], &handle))
+		return;
+	s = fxt_map_find(&c->by_handle, r->threads[call->thread].pid, handle);
+	if (s)
+		*blocked_of(c, call->thread) = (struct fxt_blocked){
+			.since_ns = call->start_ns,
+			.holder = r->threads[s->value[0]].tid,
+			.is_known = true,
+			.is_join = true,
+		};
+}
+
+void fxt_contention_blocked(struct fxt_contention *c, struct fxt_reader *r, const struct fxt_record *rec)
+{
+	struct fxt_blocked *b;
+	uint64_t lock, holder = 0, held_ns = 0;
+
+	if (!lock_of(rec, &lock))
+		return;
+	b = blocked_of(c, rec->thread);
+	fxt_argument_u64(fxt_argument(rec, "holder"), &holder);
+	*b = (struct fxt_blocked){
+		.since_ns = fxt_ns(rec->provider, rec->ticks),
+		.lock = lock,
+		.known = fxt_object_of(c->objects, r, rec, &rec->args[0]),
+		.holder = holder,
+		.at = place_of(r, rec, "at"),
+		.held_at = place_of(r, rec, "held_at"),
+		.is_known = true,
+	};
+	if (fxt_argument_u64(fxt_argument(rec, "held_ns"), &held_ns))
+		b->held_since_ns = b->since_ns - held_ns;
+}
+
+static int by_total(const void *a, const void *b)
+{
+	const struct fxt_contended *x = a, *y = b;
+
+	if (x->total_ns != y->total_ns)
+		return x->total_ns > y->total_ns ? -1 : 1;
+	return x->lock != y->lock ? (x->lock < y->lock ? -1 : 1) : x->at < y->at ? -1 : 1;
+}
+
+/* The thread that holds what a thread is blocked on, as an index; -1. */
+static int64_t holder_of(const struct fxt_contention *c, const struct fxt_reader *r, size_t thread)
+{
+	const struct fxt_slot *s;
+
+	if (thread >= c->blocked_count || !c->blocked[thread].is_blocked || !c->blocked[thread].holder)
+		return -1;
+	s = fxt_map_find(&r->thread_by_koids, r->threads[thread].pid, c->blocked[thread].holder);
+	return s ? (int64_t)s->value[0] : -1;
+}
+
+/* Whoever comes back to itself by going from holder to holder is in a circle. A walk ends where it or an older one has been, so that
+ * all of them together take no more steps than there are threads. */
+static void find_circles(struct fxt_contention *c, const struct fxt_reader *r)
+{
+	size_t *walks = fxt_alloc(c->blocked_count, sizeof(*walks));     /* by thread: the walk that came by first, from 1 up */
+
+	for (size_t i = 0; i < c->blocked_count; i++) {
+		int64_t at = (int64_t)i;
+
+		while (at >= 0 && (size_t)at < c->blocked_count && !walks[at]) {
+			walks[at] = i + 1;
+			at = holder_of(c, r, (size_t)at);
+		}
+		while (at >= 0 && (size_t)at < c->blocked_count && walks[at] == i + 1 && !c->blocked[at].is_in_circle) {
+			c->blocked[at].is_in_circle = true;
+			at = holder_of(c, r, (size_t)at);
+		}
+	}
+	free(walks);
+}
+
+void fxt_contention_finish(struct fxt_contention *c, struct fxt_reader *r, const struct fxt_open_calls *open)
+{
+	if (c->count)
+		qsort(c->list, c->count, sizeof(*c->list), by_total);
+	for (size_t i = 0; i < open->count; i++)
+		if (open->threads[i].count)
+			find_joining(c, r, &open->threads[i].list[open->threads[i].count - 1]);
+	for (size_t i = 0; i < c->blocked_count && i < open->count; i++) {
+		const struct fxt_open_stack *s = &open->threads[i];
+		struct fxt_blocked *b = &c->blocked[i];
+
+		/* It said so within the call it is in. */
+		b->is_blocked = b->is_known && s->count && s->list[s->count - 1].start_ns <= b->since_ns;
+	}
+	find_circles(c, r);
+}
+
+/* -- Printing ---------------------------------------------------------------------------------- */
+
+char *fxt_contention_lock(const struct fxt_object *known, uint64_t lock)
+{
+	return known ? fxt_strdup(known->label) : fxt_format("0x%" PRIx64, lock);
+}
+
+static char *place(const struct fxt_reader *r, uint32_t symbol)
+{
+	struct fxt_text text = fxt_symbol_text(r, symbol);
+
+	return fxt_function_label(&text, 40);
+}
+
+static void print_contended(const struct fxt_contended *one, const struct fxt_reader *r, FILE *out)
+{
+	char *lock = fxt_contention_lock(one->known, one->lock), *what = fxt_wait_name(one->kind, lock);
+	char *at = place(r, one->at), *held_at = place(r, one->held_at), *held, *held_for;
+
+	fputs("  ", out);
+	fxt_put_padded(out, what, 32);
+	fprintf(out, " %10s %12s %9s\n", fxt_duration(one->total_ns).text, fxt_count(one->count).text,
+		fxt_duration(one->max_ns).text);
+	held = strcmp(held_at, UNKNOWN) != 0 ? fxt_format(", held in %s", held_at) : fxt_strdup("");
+	held_for = *held && one->held_count ? fxt_format(" for %s", fxt_duration(one->held_ns / one->held_count).text)
+					    : fxt_strdup("");
+	fxt_put_line(out, fxt_format("      wanted in %s%s%s", at, held, held_for));
+	free(held_for);
+	free(held);
+	free(held_at);
+	free(at);
+	free(what);
+	free(lock);
+}
+
+static void print_joining(const struct fxt_contention *c, size_t thread, const struct fxt_reader *r, uint64_t end_ns,
+			  bool with_process, FILE *out)
+{
+	const struct fxt_blocked *b = &c->blocked[thread];
+	char *who = fxt_thread_label(r, (uint32_t)thread, with_process);
+	int64_t holder = holder_of(c, r, thread);
+	char *whom = holder >= 0 ? fxt_thread_label(r, (uint32_t)holder, with_process) : fxt_strdup("a thread");
+
+	fxt_put_line(out, fxt_format("  %s has waited %s for %s to end", who,
+				     fxt_duration(end_ns > b->since_ns ? end_ns - b->since_ns : 0).text, whom));
+	free(whom);
+	free(who);
+}
+
+static void print_blocked(const struct fxt_contention *c, size_t thread, const struct fxt_reader *r, uint64_t end_ns,
+			  bool with_process, FILE *out)
+{
+	const struct fxt_blocked *b = &c->blocked[thread];
+	char *who = fxt_thread_label(r, (uint32_t)thread, with_process), *at = place(r, b->at), *held_at = place(r, b->held_at);
+	char *lock = fxt_contention_lock(b->known, b->lock);
+	int64_t holder = holder_of(c, r, thread);
+
+	fxt_put_line(out, fxt_format("  %s has waited %s in %s for %s%s", who,
+				     fxt_duration(end_ns > b->since_ns ? end_ns - b->since_ns : 0).text, at, lock,
+				     holder >= 0 ? "," : ""));
+	if (holder >= 0) {
+		char *by = fxt_thread_label(r, (uint32_t)holder, with_process);
+		char *since = b->held_since_ns && end_ns > b->held_since_ns
+				      ? fxt_format(" %s before the end", fxt_duration(end_ns - b->held_since_ns).text)
+				      : fxt_strdup("");
+
+		fxt_put_line(out, fxt_format("      which %s took in %s%s", by, held_at, since));
+		free(since);
+		free(by);
+	}
+	free(lock);
+	free(held_at);
+	free(at);
+	free(who);
+}
+
+static void print_blocked_ones(const struct fxt_contention *c, bool circle, const char *title, const struct fxt_reader *r,
+			       const struct fxt_ends *ends, bool with_process, size_t top, FILE *out)
+{
+	size_t shown = 0;
+
+	for (size_t i = 0; i < c->blocked_count; i++) {
+		if (!c->blocked[i].is_blocked || c->blocked[i].is_in_circle != circle || shown++ >= top)
+			continue;
+		if (shown == 1)
+			fprintf(out, "\n%s\n", title);
+		(c->blocked[i].is_join ? print_joining : print_blocked)(c, i, r, fxt_ends_ns(ends, r->threads[i].pid), with_process, out);
+	}
+	if (shown > top)
+		fprintf(out, "  and %zu more\n", shown - top);
+}
+
+bool fxt_contention_is_deadlock(const struct fxt_contention *c)
+{
+	for (size_t i = 0; i < c->blocked_count; i++) {
+		if (c->blocked[i].is_in_circle)
+			return true;
+	}
+	return false;
+}
+
+void fxt_contention_print_blocked(const struct fxt_contention *c, const struct fxt_reader *r,
+				  const struct fxt_ends *ends, bool with_process, size_t top, FILE *out)
+{
+	print_blocked_ones(c, true, "DEADLOCK", r, ends, with_process, top, out);
+	print_blocked_ones(c, false, "BLOCKED AT THE END", r, ends, with_process, top, out);
+}
+
+void fxt_contention_print(const struct fxt_contention *c, const struct fxt_reader *r, size_t top,
+			  FILE *out)
+{
+	enum { WORTH_A_LINE = 20 };
+	size_t shown = 0, most = (top + 1) / 2;
+
+	if (c->count == 0)
+		return;
+	fprintf(out, "\n%-34s %10s %12s %9s\n", "CONTENDED LOCKS", "waited", "count", "longest");
+	/* Each has two lines; what took next to nothing beside the first is worth none. */
+	for (; shown < c->count && shown < most &&
+	     (top == FXT_TOP_ALL || c->list[shown].total_ns >= c->list[0].total_ns / WORTH_A_LINE); shown++)
+		print_contended(&c->list[shown], r, out);
+	if (c->count > shown)
+		fprintf(out, "  and %zu more\n", c->count - shown);
+}
+
+void fxt_contention_free(struct fxt_contention *c)
+{
+	free(c->list);
+	free(c->blocked);
+	fxt_map_free(&c->by_places);
+	fxt_map_free(&c->by_handle);
+}

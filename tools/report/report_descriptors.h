@@ -1,0 +1,41 @@
+/* fxt report: descriptors that were still open when their process ended, or the trace, by what made them. Standard input, output and
+ * error are left out; what a process inherited did not begin in it, and what a program had when another replaced it is that
+ * one's, or closed. */
+#ifndef FXT_TOOLS_REPORT_DESCRIPTORS_H
+#define FXT_TOOLS_REPORT_DESCRIPTORS_H
+
+#include <stdio.h>
+
+#include "tools/analysis/overview.h"
+#include "tools/reading/reader.h"
+
+struct fxt_open_calls;
+
+struct fxt_left {
+	char *label;                    /* path or peer, or in parentheses what it is */
+	uint32_t call;                  /* symbol: what made it, or connected it */
+	uint64_t pid, count;
+	uint64_t since_ns;              /* the oldest */
+};
+
+struct fxt_descriptors {
+	struct fxt_left *list;          /* sorted: the most first */
+	size_t count, capacity;
+	struct fxt_map lives;           /* async id -> where it began, provider and whether it has ended */
+	struct fxt_map peers;           /* provider and descriptor -> where its connection began */
+};
+
+/* Async events, in the order of the file. */
+void fxt_descriptors_take(struct fxt_descriptors *d, const struct fxt_record *rec);
+/* `open` is finished: it knows which program each process was last. */
+void fxt_descriptors_finish(struct fxt_descriptors *d, struct fxt_reader *r, const struct fxt_open_calls *open);
+/* Whether something piles up: many of one kind. */
+bool fxt_descriptors_is_leaking(const struct fxt_descriptors *d);
+void fxt_descriptors_print(const struct fxt_descriptors *d, const struct fxt_reader *r, const struct fxt_overview *o,
+			   size_t top, FILE *out);
+void fxt_descriptors_free(struct fxt_descriptors *d);
+
+struct fxt_json;
+void fxt_descriptors_json(const struct fxt_descriptors *d, struct fxt_json *j, const struct fxt_reader *r);
+
+#endif

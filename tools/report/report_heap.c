@@ -1,0 +1,255 @@
+/* fxt report: the heap of each process, replayed in the order of time. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "report.h"
+#include "tools/common/message.h"
+#include "tools/printing/print.h"
+
+static struct fxt_heap *heap_of(struct fxt_heaps *h, const struct fxt_reader *r, const struct fxt_record *rec)
+{
+	bool fresh;
+	struct fxt_slot *s =
+		fxt_map_put(&h->by_provider, rec->provider->index, r->threads[rec->thread].pid, &fresh);
+
+	if (fresh) {
+		s->value[0] = h->count;
+		h->list = fxt_grow(h->list, &h->capacity, h->count + 1, sizeof(*h->list));
+		h->list[h->count++] =
+			(struct fxt_heap){.provider = rec->provider, .pid = r->threads[rec->thread].pid};
+	}
+	return &h->list[s->value[0]];
+}
+
+static uint64_t argument(const struct fxt_record *rec, const char *name, uint64_t otherwise)
+{
+	uint64_t value;
+
+	return fxt_argument_u64(fxt_argument(rec, name), &value) ? value : otherwise;
+}
+
+static uint64_t requested_bytes(const struct fxt_record *rec)
+{
+	uint64_t size = argument(rec, "size", 0), bytes;
+
+	return __builtin_mul_overflow(size, argument(rec, "nmemb", 1), &bytes) ? UINT64_MAX : bytes;
+}
+
+/* posix_memalign returns a number; its block is a pointer all the same. */
+static uint64_t result(const struct fxt_record *rec)
+{
+	const struct fxt_argument *ret = fxt_argument(rec, "ret");
+
+	if (ret && (ret->type == FXT_ARG_POINTER || ret->u))
+		return ret->type == FXT_ARG_POINTER ? ret->u : 0;
+	return fxt_text_is(&rec->name, "posix_memalign") ? argument(rec, "ptr", 0) : 0;
+}
+
+static void add(struct fxt_heaps *h, struct fxt_heap *heap, uint64_t block, uint64_t bytes, uint64_t end_ns)
+{
+	bool fresh;
+	struct fxt_slot *s = fxt_map_put(&h->live, (uint64_t)(heap - h->list), block, &fresh);
+
+	/* Handed out again: its free was not recorded, or is the realloc that is still to come. */
+	if (!fresh) {
+		heap->in_use_bytes -= s->value[0];
+		heap->live_blocks--;
+	}
+	s->value[0] = bytes;
+	s->value[1] = end_ns;
+	heap->calls++;
+	heap->allocated_bytes += bytes;
+	heap->live_blocks++;
+	heap->in_use_bytes += bytes;
+	if (heap->in_use_bytes > heap->peak_bytes) {
+		heap->peak_bytes = heap->in_use_bytes;
+		heap->peak_ns = end_ns;
+	}
+}
+
+static void take_away(struct fxt_heaps *h, struct fxt_heap *heap, uint64_t block, uint64_t start_ns)
+{
+	struct fxt_slot *s = fxt_map_find(&h->live, (uint64_t)(heap - h->list), block);
+
+	heap->frees++;
+	if (!s) {
+		heap->unknown_frees++;
+		return;
+	}
+	if (s->value[1] > start_ns)
+		return;         /* already somebody else's */
+	heap->in_use_bytes -= s->value[0];
+	heap->live_blocks--;
+	fxt_map_remove(&h->live, s);
+}
+
+void fxt_heaps_take(struct fxt_heaps *h, const struct fxt_reader *r, const struct fxt_record *rec,
+		    const struct fxt_role *role)
+{
+	struct fxt_heap *heap = heap_of(h, r, rec);
+	uint64_t start_ns = fxt_ns(rec->provider, rec->ticks);
+	uint64_t end_ns = fxt_ns(rec->provider, fxt_commit_ticks(rec));
+	uint64_t from = argument(rec, "ptr", 0), to = result(rec);
+
+	switch (role->effect) {
+	case FXT_EFFECT_FREE:
+		if (from)
+			take_away(h, heap, from, start_ns);
+		break;
+	case FXT_EFFECT_REALLOC:
+		/* One that failed leaves the block as it was; of size 0 it is a free. */
+		if (!to && requested_bytes(rec)) {
+			heap->failed++;
+			break;
+		}
+		if (from)
+			take_away(h, heap, from, start_ns);
+		if (to)
+			add(h, heap, to, requested_bytes(rec), end_ns);
+		break;
+	default:
+		if (to)
+			add(h, heap, to, requested_bytes(rec), end_ns);
+		else
+			heap->failed++;
+	}
+}
+
+static int by_peak(const void *a, const void *b)
+{
+	const struct fxt_heap *x = a, *y = b;
+
+	if (x->peak_bytes != y->peak_bytes)
+		return x->peak_bytes > y->peak_bytes ? -1 : 1;
+	return x->provider->index < y->provider->index ? -1 : 1;
+}
+
+static int leaks_by_bytes(const void *a, const void *b)
+{
+	const struct fxt_leak *x = a, *y = b;
+	unsigned __int128 p = (unsigned __int128)x->size * x->count,
+			  q = (unsigned __int128)y->size * y->count;
+
+	if (p != q)
+		return p > q ? -1 : 1;
+	return x->size > y->size ? -1 : 1;
+}
+
+static void gather_leaks(struct fxt_heaps *h)
+{
+	struct fxt_map by_size = {0};
+
+	for (struct fxt_slot *s = fxt_map_next(&h->live, NULL); s; s = fxt_map_next(&h->live, s)) {
+		struct fxt_heap *heap = &h->list[s->a];
+		bool fresh;
+		struct fxt_slot *size = fxt_map_put(&by_size, s->a, s->value[0], &fresh);
+
+		if (fresh) {
+			size->value[0] = heap->leak_count;
+			heap->leaks = fxt_grow(heap->leaks, &heap->leak_capacity, heap->leak_count + 1,
+					       sizeof(*heap->leaks));
+			heap->leaks[heap->leak_count++] = (struct fxt_leak){.size = s->value[0]};
+		}
+		heap->leaks[size->value[0]].count++;
+	}
+	fxt_map_free(&by_size);
+}
+
+void fxt_heaps_sort(struct fxt_heaps *h)
+{
+	gather_leaks(h);
+	fxt_map_free(&h->live);
+	fxt_map_free(&h->by_provider);
+	for (size_t i = 0; i < h->count; i++) {
+		if (h->list[i].leak_count)
+			qsort(h->list[i].leaks, h->list[i].leak_count, sizeof(struct fxt_leak),
+			      leaks_by_bytes);
+	}
+	if (h->count)
+		qsort(h->list, h->count, sizeof(*h->list), by_peak);
+}
+
+bool fxt_heaps_is_leaking(const struct fxt_heaps *h)
+{
+	enum { MANY = 16, MUCH_BYTES = 1 << 20 };
+
+	for (size_t i = 0; i < h->count; i++) {
+		const struct fxt_heap *heap = &h->list[i];
+		uint64_t bytes = 0;
+
+		for (size_t k = 0; k < heap->leak_count; k++)
+			bytes += heap->leaks[k].count >= MANY ? heap->leaks[k].count * heap->leaks[k].size : 0;
+		if (bytes >= MUCH_BYTES && bytes >= heap->peak_bytes / 2)
+			return true;
+	}
+	return false;
+}
+
+static void print_leaks(const struct fxt_heap *heap, FILE *out)
+{
+	enum { SHOWN = 3 };
+
+	fprintf(out, "      never freed: %s in %s block%s", fxt_bytes(heap->in_use_bytes).text,
+		fxt_count(heap->live_blocks).text, heap->live_blocks == 1 ? "" : "s");
+	for (size_t i = 0; i < heap->leak_count && i < SHOWN; i++)
+		fprintf(out, "%s%s x %s", i ? ", " : ": ", fxt_count(heap->leaks[i].count).text,
+			fxt_bytes(heap->leaks[i].size).text);
+	fprintf(out, "%s\n", heap->leak_count > SHOWN ? ", ..." : "");
+}
+
+static void print_oddities(const struct fxt_heap *heap, FILE *out)
+{
+	if (heap->unknown_frees)
+		fprintf(out,
+			"      frees of blocks not seen allocated: %s\n",
+			fxt_count(heap->unknown_frees).text);
+	if (heap->failed)
+		fprintf(out, "      failed allocations: %s\n", fxt_count(heap->failed).text);
+}
+
+void fxt_heaps_print(const struct fxt_heaps *h, const struct fxt_overview *o, size_t top, FILE *out)
+{
+	enum { LEAKING = 3 };
+	size_t shown = (top + 1) / 2;   /* most have two lines */
+
+	if (h->count == 0)
+		return;
+	fprintf(out, "\n%-34s %10s %12s %9s %9s  %s\n", "HEAP", "peak", "allocations", "allocated", "at end",
+		"peak after");
+	for (size_t i = 0; i < h->count && i < shown; i++) {
+		const struct fxt_heap *heap = &h->list[i];
+		char *program = fxt_printable(&heap->provider->name, 22, true);
+		char *label = fxt_format("%s %" PRIu64, program, heap->pid);
+
+		fputs("  ", out);
+		fxt_put_padded(out, label, 32);
+		fprintf(out, " %10s %12s %9s %9s  %s\n", fxt_bytes(heap->peak_bytes).text,
+			fxt_count(heap->calls).text, fxt_bytes(heap->allocated_bytes).text,
+			fxt_bytes(heap->in_use_bytes).text,
+			fxt_duration(heap->peak_ns > o->first_ns ? heap->peak_ns - o->first_ns : 0).text);
+		/* Every child of a shell has much of what it never frees; a line of each would be a page. */
+		if (heap->live_blocks && i < LEAKING)
+			print_leaks(heap, out);
+		print_oddities(heap, out);
+		free(label);
+		free(program);
+	}
+	if (h->count > shown)
+		fprintf(out, "  and %zu more\n", h->count - shown);
+	if (fxt_overview_any_lost(o))
+		fputs("  calls are missing from this trace (see above), so these figures are not the whole\n",
+		      out);
+}
+
+void fxt_heaps_free(struct fxt_heaps *h)
+{
+	for (size_t i = 0; i < h->count; i++)
+		free(h->list[i].leaks);
+	free(h->list);
+	fxt_map_free(&h->live);
+	fxt_map_free(&h->by_provider);
+}

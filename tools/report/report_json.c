@@ -1,0 +1,390 @@
+/* fxt report --json: the same sections, all of each list, times in nanoseconds and sizes in bytes. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report.h"
+#include "tools/analysis/categories.h"
+#include "tools/analysis/demangle.h"
+#include "tools/printing/json.h"
+
+/* A function's symbol is beside its name in the source; `name` stays what is in the file. */
+static void put_demangled(struct fxt_json *j, const struct fxt_reader *r, uint32_t category, uint32_t name)
+{
+	struct fxt_text of = fxt_symbol_text(r, category), text = fxt_symbol_text(r, name);
+	char *demangled = fxt_text_is(&of, "function") ? fxt_demangle(&text) : NULL;
+
+	if (demangled)
+		fxt_json_string(j, "demangled", demangled);
+	free(demangled);
+}
+
+/* -- The trace as a whole -------------------------------------------------------------------------- */
+
+static void put_programs(struct fxt_json *j, const struct fxt_reader *r)
+{
+	fxt_json_array(j, "programs");
+	for (size_t i = 0; i < r->provider_count; i++) {
+		if (!r->providers[i]->announced)
+			continue;
+		fxt_json_object(j, NULL);
+		fxt_json_u64(j, "id", r->providers[i]->id);
+		fxt_json_text(j, "name", &r->providers[i]->name);
+		fxt_json_end(j);
+	}
+	fxt_json_end(j);
+}
+
+static void put_causes(struct fxt_json *j, const struct fxt_overview *o)
+{
+	fxt_json_array(j, "dropped_by_cause");
+	for (unsigned i = 0; i < FXT_DROP_COUNT; i++) {
+		uint64_t records = fxt_overview_lost(o, (enum fxt_loss)i);
+
+		if (!records)
+			continue;
+		fxt_json_object(j, NULL);
+		fxt_json_string(j, "cause", fxt_drop_causes[i]);
+		fxt_json_u64(j, "records", records);
+		fxt_json_u64(j, "last_ns", fxt_overview_lost_last_ns(o, (enum fxt_loss)i));
+		fxt_json_end(j);
+	}
+	fxt_json_end(j);
+}
+
+static void put_losers(struct fxt_json *j, const struct fxt_overview *o, const struct fxt_reader *r)
+{
+	fxt_json_array(j, "dropped_by_process");
+	for (size_t i = 0; i < o->loser_count; i++) {
+		const struct fxt_loser *loser = &o->losers[i];
+		struct fxt_text name = fxt_process_name(r, loser->pid);
+
+		fxt_json_object(j, NULL);
+		fxt_json_u64(j, "pid", loser->pid);
+		fxt_json_text(j, "program", &name);
+		fxt_json_u64(j, "records", loser->dropped);
+		if (loser->first_ns)
+			fxt_json_u64(j, "first_ns", loser->first_ns);
+		else
+			fxt_json_null(j, "first_ns");
+		fxt_json_u64(j, "last_ns", loser->last_ns);
+		fxt_json_string(j, "reason", loser->reason);
+		fxt_json_end(j);
+	}
+	fxt_json_end(j);
+}
+
+static void put_account(struct fxt_json *j, const struct fxt_report *report)
+{
+	const struct fxt_overview *o = &report->overview;
+	uint64_t lost[FXT_LOSS_COUNT], dropped;
+
+	for (unsigned i = 0; i < FXT_LOSS_COUNT; i++)
+		lost[i] = fxt_overview_lost(o, (enum fxt_loss)i);
+	dropped = fxt_lost_dropped(lost);
+	fxt_json_u64(j, "attempted", o->written + dropped + lost[FXT_LOSS_FILTERED] + lost[FXT_LOSS_OVERWRITTEN]);
+	fxt_json_u64(j, "written", o->written);
+	fxt_json_u64(j, "dropped", dropped);
+	put_causes(j, o);
+	put_losers(j, o, report->r);
+	fxt_json_u64(j, "filtered", lost[FXT_LOSS_FILTERED]);
+	fxt_json_u64(j, "overwritten", lost[FXT_LOSS_OVERWRITTEN]);
+	fxt_json_u64(j, "buffer_full", o->buffer_full);
+	fxt_json_string(j, "reason", o->reason);
+}
+
+static void put_trace(struct fxt_json *j, const struct fxt_report *report)
+{
+	const struct fxt_overview *o = &report->overview;
+
+	fxt_json_object(j, "trace");
+	put_programs(j, report->r);
+	fxt_json_u64(j, "processes", fxt_overview_processes(o, report->r));
+	fxt_json_u64(j, "threads", fxt_overview_threads(o));
+	fxt_json_u64(j, "bytes", report->r->size);
+	fxt_json_u64(j, "events", o->events);
+	fxt_json_u64(j, "first_ns", o->first_ns);
+	fxt_json_u64(j, "last_ns", o->last_ns);
+	put_account(j, report);
+	fxt_json_array(j, "categories");
+	for (size_t i = 0; i < o->category_count; i++)
+		fxt_category_json(j, report->r, &o->categories[i]);
+	fxt_json_end(j);
+	fxt_json_end(j);
+}
+
+/* -- Calls and waits ------------------------------------------------------------------------------- */
+
+static void put_calls(struct fxt_json *j, const char *key, const struct fxt_reader *r, const struct fxt_calls *calls)
+{
+	fxt_json_array(j, key);
+	for (size_t i = 0; i < calls->count; i++) {
+		const struct fxt_call *c = &calls->list[i];
+
+		fxt_json_object(j, NULL);
+		fxt_json_symbol(j, "category", r, c->category);
+		fxt_json_symbol(j, "name", r, c->name);
+		put_demangled(j, r, c->category, c->name);
+		fxt_json_u64(j, "count", c->count);
+		fxt_json_u64(j, "total_ns", c->total_ns);
+		fxt_json_u64(j, "mean_ns", c->total_ns / c->count);
+		fxt_json_u64(j, "p50_ns", fxt_call_percentile(c, 50));
+		fxt_json_u64(j, "p99_ns", fxt_call_percentile(c, 99));
+		fxt_json_u64(j, "max_ns", c->max_ns);
+		fxt_json_end(j);
+	}
+	fxt_json_end(j);
+}
+
+static void put_waiters(struct fxt_json *j, const struct fxt_reader *r, const struct fxt_wait *w)
+{
+	fxt_json_array(j, "by");
+	for (size_t i = 0; i < w->waiter_count; i++) {
+		fxt_report_json_thread(j, NULL, r, w->waiters[i].thread);
+		fxt_json_u64(j, "total_ns", w->waiters[i].total_ns);
+		fxt_json_end(j);
+	}
+	fxt_json_end(j);
+}
+
+static void put_waits(struct fxt_json *j, const struct fxt_report *report)
+{
+	fxt_json_array(j, "waiting");
+	for (size_t i = 0; i < report->waits.count; i++) {
+		const struct fxt_wait *w = &report->waits.list[i];
+		char object[24];
+
+		snprintf(object, sizeof(object), "0x%" PRIx64, w->object);
+		fxt_json_object(j, NULL);
+		fxt_json_string(j, "kind", w->kind);
+		fxt_json_u64(j, "pid", w->pid);
+		fxt_json_string(j, "object", object);
+		fxt_json_string(j, "label", w->label);
+		fxt_json_u64(j, "count", w->count);
+		fxt_json_u64(j, "total_ns", w->total_ns);
+		fxt_json_u64(j, "longest_ns", w->max_ns);
+		put_waiters(j, report->r, w);
+		fxt_json_end(j);
+	}
+	fxt_json_end(j);
+}
+
+static void put_contended(struct fxt_json *j, const struct fxt_report *report)
+{
+	fxt_json_array(j, "contended");
+	for (size_t i = 0; i < report->contention.count; i++) {
+		const struct fxt_contended *c = &report->contention.list[i];
+		char *lock = fxt_contention_lock(c->known, c->lock);
+
+		fxt_json_object(j, NULL);
+		fxt_json_string(j, "kind", c->kind);
+		fxt_json_u64(j, "pid", c->pid);
+		fxt_json_string(j, "lock", lock);
+		fxt_json_symbol(j, "wanted_in", report->r, c->at);
+		fxt_json_symbol(j, "held_in", report->r, c->held_at);
+		fxt_json_u64(j, "count", c->count);
+		fxt_json_u64(j, "total_ns", c->total_ns);
+		fxt_json_u64(j, "longest_ns", c->max_ns);
+		if (c->held_count)
+			fxt_json_u64(j, "held_mean_ns", c->held_ns / c->held_count);
+		fxt_json_end(j);
+		free(lock);
+	}
+	fxt_json_end(j);
+}
+
+static void put_blocked_thread(struct fxt_json *j, const struct fxt_reader *r, uint32_t thread, const struct fxt_blocked *b)
+{
+	char *lock = fxt_contention_lock(b->known, b->lock);
+
+	fxt_report_json_thread(j, NULL, r, thread);
+	if (!b->is_join) {
+		fxt_json_string(j, "lock", lock);
+		fxt_json_symbol(j, "wanted_in", r, b->at);
+	}
+	fxt_json_u64(j, "since_ns", b->since_ns);
+	if (b->is_join) {
+		fxt_json_u64(j, "thread", b->holder);
+	} else if (b->holder) {
+		fxt_json_u64(j, "holder", b->holder);
+		fxt_json_symbol(j, "held_in", r, b->held_at);
+	}
+	if (b->held_since_ns)
+		fxt_json_u64(j, "held_since_ns", b->held_since_ns);
+	fxt_json_bool(j, "deadlock", b->is_in_circle);
+	fxt_json_end(j);
+	free(lock);
+}
+
+static void put_blocked(struct fxt_json *j, const struct fxt_report *report)
+{
+	fxt_json_array(j, "blocked");
+	for (size_t i = 0; i < report->contention.blocked_count; i++) {
+		if (report->contention.blocked[i].is_blocked)
+			put_blocked_thread(j, report->r, (uint32_t)i, &report->contention.blocked[i]);
+	}
+	fxt_json_end(j);
+}
+
+static void put_open_calls(struct fxt_json *j, const struct fxt_report *report)
+{
+	fxt_json_array(j, "open");
+	for (size_t i = 0; i < report->open.count; i++) {
+		for (size_t k = 0; k < report->open.threads[i].count; k++) {
+			const struct fxt_open_call *c = &report->open.threads[i].list[k];
+			struct fxt_record rec;
+
+			fxt_reader_event_at(report->r, c->offset, c->provider, &rec);
+			fxt_report_json_thread(j, NULL, report->r, c->thread);
+			fxt_json_symbol(j, "category", report->r, c->category);
+			fxt_json_symbol(j, "call", report->r, c->name);
+			put_demangled(j, report->r, c->category, c->name);
+			fxt_json_u64(j, "since_ns", c->start_ns);
+			fxt_json_arguments(j, "args", &rec);
+			fxt_json_end(j);
+		}
+	}
+	fxt_json_end(j);
+}
+
+/* -- The heap -------------------------------------------------------------------------------------- */
+
+static void put_never_freed(struct fxt_json *j, const struct fxt_heap *h)
+{
+	fxt_json_array(j, "never_freed");
+	for (size_t i = 0; i < h->leak_count; i++) {
+		fxt_json_object(j, NULL);
+		fxt_json_u64(j, "size", h->leaks[i].size);
+		fxt_json_u64(j, "count", h->leaks[i].count);
+		fxt_json_end(j);
+	}
+	fxt_json_end(j);
+}
+
+static void put_heaps(struct fxt_json *j, const struct fxt_report *report)
+{
+	fxt_json_array(j, "heap");
+	for (size_t i = 0; i < report->heaps.count; i++) {
+		const struct fxt_heap *h = &report->heaps.list[i];
+
+		fxt_json_object(j, NULL);
+		fxt_json_u64(j, "pid", h->pid);
+		fxt_json_text(j, "program", &h->provider->name);
+		fxt_json_u64(j, "allocations", h->calls);
+		fxt_json_u64(j, "failed", h->failed);
+		fxt_json_u64(j, "allocated_bytes", h->allocated_bytes);
+		fxt_json_u64(j, "frees", h->frees);
+		fxt_json_u64(j, "unknown_frees", h->unknown_frees);
+		fxt_json_u64(j, "peak_bytes", h->peak_bytes);
+		fxt_json_u64(j, "peak_ns", h->peak_ns);
+		fxt_json_u64(j, "in_use_bytes", h->in_use_bytes);
+		fxt_json_u64(j, "in_use_blocks", h->live_blocks);
+		put_never_freed(j, h);
+		fxt_json_end(j);
+	}
+	fxt_json_end(j);
+}
+
+static void put_leaks(struct fxt_json *j, const struct fxt_report *report)
+{
+	fxt_json_array(j, "leaks");
+	for (size_t i = 0; i < report->leaks.count; i++) {
+		const struct fxt_unfreed *left = &report->leaks.list[i];
+		char *function = fxt_unfreed_function(left, report->r), *object = fxt_unfreed_object(left, report->r);
+
+		fxt_json_object(j, NULL);
+		fxt_json_u64(j, "pid", left->pid);
+		fxt_json_text(j, "program", &left->provider->name);
+		fxt_json_string(j, "kind", left->is_mapping ? "mapping" : "block");
+		fxt_json_string(j, "function", function);
+		fxt_json_string(j, "object", object);
+		fxt_json_u64(j, "size", left->size);
+		fxt_json_u64(j, "count", left->count);
+		fxt_json_u64(j, "bytes", left->size * left->count);
+		fxt_json_end(j);
+		free(object);
+		free(function);
+	}
+	fxt_json_end(j);
+}
+
+/* -- Files and what was said ----------------------------------------------------------------------- */
+
+static void put_transfers(struct fxt_json *j, const char *key, struct fxt_transfers *t)
+{
+	fxt_json_object(j, key);
+	fxt_json_u64(j, "calls", t->calls);
+	fxt_json_u64(j, "bytes", t->bytes);
+	fxt_json_u64(j, "mean_bytes", fxt_transfers_mean_bytes(t));
+	fxt_json_u64(j, "unsaid_calls", t->unsaid);
+	fxt_json_u64(j, "total_ns", t->total_ns);
+	fxt_json_u64(j, "p50_ns", fxt_transfers_percentile(t, 50));
+	fxt_json_u64(j, "p99_ns", fxt_transfers_percentile(t, 99));
+	fxt_json_u64(j, "max_ns", t->max_ns);
+	fxt_json_end(j);
+}
+
+static void put_files(struct fxt_json *j, const struct fxt_report *report)
+{
+	fxt_json_array(j, "files");
+	for (size_t i = 0; i < report->files.count; i++) {
+		const struct fxt_file *f = &report->files.list[i];
+
+		fxt_json_object(j, NULL);
+		fxt_json_string(j, "file", f->label);
+		fxt_json_u64(j, "calls", f->calls);
+		fxt_json_u64(j, "read_bytes", f->in_bytes);
+		fxt_json_u64(j, "written_bytes", f->out_bytes);
+		fxt_json_u64(j, "unsaid_calls", f->unsaid);
+		fxt_json_u64(j, "total_ns", f->total_ns);
+		for (int how = 0; how < FXT_FILE_USES; how++) {
+			if (f->uses[how])
+				put_transfers(j, fxt_file_use_names[how], f->uses[how]);
+		}
+		fxt_json_end(j);
+	}
+	fxt_json_end(j);
+}
+
+static void put_log(struct fxt_json *j, const struct fxt_report *report)
+{
+	fxt_json_object(j, "log");
+	fxt_json_u64(j, "lines", report->log.total);
+	fxt_json_array(j, "last");
+	for (size_t i = 0; i < report->log.count; i++) {
+		const struct fxt_log_line *line = &report->log.list[i];
+
+		fxt_report_json_thread(j, NULL, report->r, line->thread);
+		fxt_json_u64(j, "time_ns", line->at_ns);
+		fxt_json_text(j, "message", &line->message);
+		fxt_json_end(j);
+	}
+	fxt_json_end(j);
+	fxt_json_end(j);
+}
+
+void fxt_report_json(const struct fxt_report *report, FILE *out)
+{
+	struct fxt_json j = {.out = out};
+
+	fxt_json_object(&j, NULL);
+	put_trace(&j, report);
+	put_calls(&j, "agent", report->r, &report->agent);
+	fxt_report_json_threads(&j, report);
+	fxt_report_json_chains(&j, report);
+	put_calls(&j, "calls", report->r, &report->calls);
+	put_waits(&j, report);
+	put_contended(&j, report);
+	put_blocked(&j, report);
+	put_heaps(&j, report);
+	put_leaks(&j, report);
+	put_files(&j, report);
+	fxt_descriptors_json(&report->descriptors, &j, report->r);
+	put_log(&j, report);
+	put_open_calls(&j, report);
+	fxt_json_end(&j);
+}

@@ -1,0 +1,270 @@
+/* See report_leaks.h. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "report_leaks.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report.h"
+#include "tools/analysis/demangle.h"
+#include "tools/common/message.h"
+#include "tools/printing/print.h"
+
+static uint64_t number(const struct fxt_record *rec, const char *name)
+{
+	uint64_t value;
+
+	return fxt_argument_u64(fxt_argument(rec, name), &value) ? value : 0;
+}
+
+static uint32_t symbol(struct fxt_reader *r, const struct fxt_record *rec, const char *name)
+{
+	const struct fxt_argument *a = fxt_argument(rec, name);
+
+	return a && a->type == FXT_ARG_STRING ? fxt_symbol(r, &a->string) : FXT_NO_FUNCTION;
+}
+
+static struct fxt_life *begin(struct fxt_leaks *l, struct fxt_reader *r, const struct fxt_record *rec)
+{
+	const struct fxt_argument *ptr = fxt_argument(rec, "ptr");
+	struct fxt_life *life;
+
+	l->lives = fxt_grow(l->lives, &l->life_capacity, l->life_count + 1, sizeof(*l->lives));
+	life = &l->lives[l->life_count++];
+	*life = (struct fxt_life){
+		.provider = rec->provider,
+		.pid = r->threads[rec->thread].pid,
+		.address = ptr && ptr->type == FXT_ARG_POINTER ? ptr->u : 0,
+		.size = number(rec, "size"),
+		.function = symbol(r, rec, "function"),
+		.object = symbol(r, rec, "object"),
+		.is_mapping = fxt_text_is(&rec->name, "mapping"),
+	};
+	return life;
+}
+
+void fxt_leaks_take(struct fxt_leaks *l, struct fxt_reader *r, const struct fxt_record *rec)
+{
+	struct fxt_slot *s;
+	bool fresh;
+
+	if (!fxt_text_is(&rec->category, "malloc") ||
+	    (!fxt_text_is(&rec->name, "heap block") && !fxt_text_is(&rec->name, "mapping")))
+		return;
+	s = fxt_map_put(&l->by_id, rec->extra, 0, &fresh);
+	if (rec->subtype == FXT_EVENT_ASYNC_BEGIN && !s->value[0]) {
+		begin(l, r, rec)->is_over = s->value[1];
+		s->value[0] = l->life_count;
+	} else if (rec->subtype == FXT_EVENT_ASYNC_END) {
+		s->value[1] = true;
+		if (s->value[0])
+			l->lives[s->value[0] - 1].is_over = true;
+	}
+}
+
+/* -- What is left ---------------------------------------------------------------------------------- */
+
+static void add(struct fxt_leaks *l, struct fxt_map *groups, struct fxt_unfreed left)
+{
+	uint64_t who = (uint64_t)left.provider->index << 33 | (uint64_t)left.is_mapping << 32 | left.function;
+	bool fresh;
+	struct fxt_slot *s = fxt_map_put(groups, who, left.size, &fresh);
+
+	/* Several processes may be of one provider, in a trace that was not made by the agent. */
+	if (fresh || l->list[s->value[0]].pid != left.pid) {
+		s->value[0] = l->count;
+		l->list = fxt_grow(l->list, &l->capacity, l->count + 1, sizeof(*l->list));
+		l->list[l->count++] = left;
+	}
+	l->list[s->value[0]].count++;
+}
+
+static void add_life(struct fxt_leaks *l, struct fxt_map *groups, const struct fxt_life *life, uint64_t size)
+{
+	add(l, groups, (struct fxt_unfreed){.provider = life->provider, .pid = life->pid, .size = size,
+					 .function = life->function, .object = life->object, .is_mapping = life->is_mapping});
+}
+
+static int by_bytes(const void *a, const void *b)
+{
+	const struct fxt_unfreed *x = a, *y = b;
+	unsigned __int128 p = (unsigned __int128)x->size * x->count, q = (unsigned __int128)y->size * y->count;
+
+	if (p != q)
+		return p > q ? -1 : 1;
+	if (x->size != y->size)
+		return x->size > y->size ? -1 : 1;
+	return x->function < y->function ? -1 : x->function > y->function;
+}
+
+void fxt_leaks_finish(struct fxt_leaks *l, const struct fxt_heaps *heaps)
+{
+	struct fxt_map groups = {0}, known = {0};       /* known: provider and address -> place in lives */
+	struct fxt_slot *s;
+	bool fresh;
+
+	for (size_t i = 0; i < l->life_count; i++) {
+		const struct fxt_life *life = &l->lives[i];
+
+		if (life->is_over)
+			continue;
+		if (life->is_mapping)
+			add_life(l, &groups, life, life->size);
+		else
+			fxt_map_put(&known, life->provider->index, life->address, &fresh)->value[0] = i;
+	}
+	for (s = fxt_map_next(&heaps->live, NULL); s; s = fxt_map_next(&heaps->live, s)) {
+		const struct fxt_heap *heap = &heaps->list[s->a];
+		struct fxt_slot *found = fxt_map_find(&known, heap->provider->index, s->b);
+
+		if (found) {
+			add_life(l, &groups, &l->lives[found->value[0]], s->value[0]);
+			fxt_map_remove(&known, found);
+		} else {
+			add(l, &groups, (struct fxt_unfreed){.provider = heap->provider, .pid = heap->pid,
+							  .size = s->value[0], .function = FXT_NO_FUNCTION,
+							  .object = FXT_NO_FUNCTION});
+		}
+	}
+	/* The calls that made these are not in the trace: they were shorter than the threshold. */
+	for (s = fxt_map_next(&known, NULL); s; s = fxt_map_next(&known, s))
+		add_life(l, &groups, &l->lives[s->value[0]], l->lives[s->value[0]].size);
+	fxt_map_free(&groups);
+	fxt_map_free(&known);
+	if (l->count)
+		qsort(l->list, l->count, sizeof(*l->list), by_bytes);
+}
+
+char *fxt_unfreed_function(const struct fxt_unfreed *left, const struct fxt_reader *r)
+{
+	struct fxt_text text;
+	char *demangled;
+
+	if (left->function == FXT_NO_FUNCTION)
+		return NULL;
+	text = fxt_symbol_text(r, left->function);
+	demangled = fxt_demangle(&text);
+	return demangled ? demangled : fxt_printable(&text, text.bytes, false);
+}
+
+char *fxt_unfreed_object(const struct fxt_unfreed *left, const struct fxt_reader *r)
+{
+	struct fxt_text text;
+
+	if (left->object == FXT_NO_FUNCTION)
+		return NULL;
+	text = fxt_symbol_text(r, left->object);
+	return fxt_printable(&text, text.bytes, false);
+}
+
+/* What one function left, of whatever size, or what of all processes was left by nobody knows whom: a line. */
+struct group {
+	struct fxt_unfreed one;         /* its count is that of all */
+	uint64_t bytes;
+	bool is_of_several;             /* processes */
+};
+
+static int by_caller(const void *a, const void *b)
+{
+	const struct fxt_unfreed *x = &((const struct group *)a)->one, *y = &((const struct group *)b)->one;
+
+	if (x->function != y->function)
+		return x->function < y->function ? -1 : 1;
+	if (x->is_mapping != y->is_mapping)
+		return x->is_mapping ? 1 : -1;
+	if (x->function == FXT_NO_FUNCTION)
+		return 0;
+	if (x->provider != y->provider)
+		return x->provider->index < y->provider->index ? -1 : 1;
+	return x->pid < y->pid ? -1 : x->pid > y->pid;
+}
+
+static int groups_by_bytes(const void *a, const void *b)
+{
+	const struct group *x = a, *y = b;
+
+	return x->bytes != y->bytes ? (x->bytes > y->bytes ? -1 : 1) : by_caller(a, b);
+}
+
+static struct group *put_together(const struct fxt_leaks *l, size_t *count)
+{
+	struct group *list = fxt_alloc(l->count, sizeof(*list));
+
+	*count = 0;
+	for (size_t i = 0; i < l->count; i++)
+		list[i] = (struct group){.one = l->list[i], .bytes = l->list[i].size * l->list[i].count};
+	qsort(list, l->count, sizeof(*list), by_caller);
+	for (size_t i = 0; i < l->count; i++) {
+		struct group *last = *count ? &list[*count - 1] : NULL;
+
+		if (!last || by_caller(last, &list[i]) != 0) {
+			list[(*count)++] = list[i];
+			continue;
+		}
+		last->one.count += list[i].one.count;
+		last->bytes += list[i].bytes;
+		last->is_of_several = last->is_of_several || last->one.provider != list[i].one.provider || last->one.pid != list[i].one.pid;
+	}
+	qsort(list, *count, sizeof(*list), groups_by_bytes);
+	return list;
+}
+
+static void print_group(const struct group *group, const struct fxt_reader *r, FILE *out)
+{
+	const struct fxt_unfreed *one = &group->one;
+	char *function = fxt_unfreed_function(one, r), *program = fxt_printable(&one->provider->name, 22, true);
+	struct fxt_text text = {.text = function, .bytes = function ? (uint32_t)strlen(function) : 0};
+	char *label = function ? fxt_printable(&text, 32, false) : fxt_strdup("(caller not recorded)");
+
+	fputs("  ", out);
+	fxt_put_padded(out, label, 32);
+	fprintf(out, " %10s %12s %9s  ", fxt_bytes(group->bytes).text, fxt_count(one->count).text,
+		fxt_bytes(group->bytes / one->count).text);
+	if (group->is_of_several)
+		fputs("several processes", out);
+	else
+		fprintf(out, "%s %" PRIu64, program, one->pid);
+	fputs(one->is_mapping ? ", mapped\n" : "\n", out);
+	free(label);
+	free(program);
+	free(function);
+}
+
+void fxt_leaks_print(const struct fxt_leaks *l, const struct fxt_reader *r, size_t top, FILE *out)
+{
+	enum { WORTH_A_SECTION = 1 << 16, WORTH_A_HINT = 10 /* of all: a tenth */ };
+	uint64_t bytes = 0, unknown_bytes = 0;
+	size_t count;
+	struct group *list;
+
+	if (l->count == 0)
+		return;
+	list = put_together(l, &count);
+	for (size_t i = 0; i < count; i++) {
+		bytes += list[i].bytes;
+		if (list[i].one.function == FXT_NO_FUNCTION && !list[i].one.is_mapping)
+			unknown_bytes = list[i].bytes;
+	}
+	/* Of a little that nobody knows anything of, the lines before these say how much (report_heap.c). */
+	if (unknown_bytes < bytes || bytes >= WORTH_A_SECTION) {
+		fprintf(out, "\n%-34s %10s %12s %9s  %s\n", "NEVER FREED, BY WHO ASKED FOR IT", "bytes", "blocks", "mean", "of");
+		for (size_t i = 0; i < count && i < top; i++)
+			print_group(&list[i], r, out);
+		if (count > top)
+			fprintf(out, "  and %zu more\n", count - top);
+		if (unknown_bytes > bytes / WORTH_A_HINT)
+			fputs("  with FXT_HEAP_TRACK_BYTES=1 the trace has the callers for smaller blocks as well\n", out);
+	}
+	free(list);
+}
+
+void fxt_leaks_free(struct fxt_leaks *l)
+{
+	free(l->list);
+	free(l->lives);
+	fxt_map_free(&l->by_id);
+}

@@ -1,0 +1,193 @@
+/* fxt report: calls that were still open when the trace ended, as a hung or killed program leaves them. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "report.h"
+#include "tools/common/message.h"
+#include "tools/printing/print.h"
+
+static struct fxt_open_stack *stack_of(struct fxt_open_calls *o, uint32_t thread)
+{
+	while (o->count <= thread) {
+		o->threads = fxt_grow(o->threads, &o->capacity, o->count + 1, sizeof(*o->threads));
+		o->threads[o->count++] = (struct fxt_open_stack){0};
+	}
+	return &o->threads[thread];
+}
+
+void fxt_open_begin(struct fxt_open_calls *o, struct fxt_reader *r, const struct fxt_record *rec)
+{
+	struct fxt_open_stack *s = stack_of(o, rec->thread);
+
+	s->list = fxt_grow(s->list, &s->capacity, s->count + 1, sizeof(*s->list));
+	s->list[s->count++] = (struct fxt_open_call){
+		.category = fxt_symbol(r, &rec->category),
+		.name = fxt_symbol(r, &rec->name),
+		.thread = rec->thread,
+		.start_ns = fxt_ns(rec->provider, rec->ticks),
+		.ticks = rec->ticks,
+		.offset = rec->offset,
+		.provider = rec->provider,
+	};
+}
+
+/* A process's first thread goes on in the program that was executed, which is another provider. */
+bool fxt_open_end(struct fxt_open_calls *o, const struct fxt_record *rec, struct fxt_open_call *begun)
+{
+	enum { EXAMINED = 1024 };       /* twice as deep as viewers nest */
+	struct fxt_open_stack *s = stack_of(o, rec->thread);
+	size_t place = s->count;
+
+	while (place && s->count - place < EXAMINED && s->list[place - 1].provider != rec->provider)
+		place--;
+	if (place == 0 || s->list[place - 1].provider != rec->provider || s->list[place - 1].ticks > rec->ticks)
+		return false;
+	*begun = s->list[place - 1];
+	memmove(&s->list[place - 1], &s->list[place], (s->count - place) * sizeof(*s->list));
+	s->count--;
+	return true;
+}
+
+void fxt_open_as_complete(const struct fxt_open_call *begun, struct fxt_reader *r, uint64_t end_ticks, struct fxt_record *rec)
+{
+	fxt_reader_event_at(r, begun->offset, begun->provider, rec);
+	rec->subtype = FXT_EVENT_DURATION_COMPLETE;
+	rec->has_extra = true;
+	rec->extra = end_ticks;
+}
+
+void fxt_open_complete(struct fxt_open_calls *o, struct fxt_reader *r, const struct fxt_record *rec)
+{
+	struct fxt_open_stack *s = stack_of(o, rec->thread);
+
+	if (s->count && s->list[s->count - 1].ticks == rec->ticks &&
+	    s->list[s->count - 1].name == fxt_symbol(r, &rec->name))
+		s->count--;
+}
+
+/* An arrow's beginning stands in the file of the process that it leads to. */
+static bool is_of_another(const struct fxt_record *rec)
+{
+	return rec->subtype == FXT_EVENT_FLOW_BEGIN ||
+	       (rec->subtype == FXT_EVENT_DURATION_COMPLETE && fxt_text_is(&rec->name, "released") &&
+		fxt_text_is(&rec->category, "agent"));
+}
+
+void fxt_open_seen(struct fxt_open_calls *o, const struct fxt_reader *r, const struct fxt_record *rec)
+{
+	uint64_t at_ns = fxt_ns(rec->provider, rec->ticks);
+	struct fxt_slot *s;
+	bool fresh;
+
+	if (is_of_another(rec))
+		return;
+	s = fxt_map_put(&o->begins, r->threads[rec->thread].pid, rec->provider->index, &fresh);
+	if (fresh || at_ns < s->value[0])
+		s->value[0] = at_ns;
+}
+
+/* The order of the file is another one. */
+static void find_last_programs(struct fxt_open_calls *o)
+{
+	for (const struct fxt_slot *s = fxt_map_next(&o->begins, NULL); s; s = fxt_map_next(&o->begins, s)) {
+		bool fresh;
+		struct fxt_slot *last = fxt_map_put(&o->programs, s->a, 0, &fresh);
+
+		if (fresh || s->value[0] >= last->value[1]) {
+			last->value[0] = s->b;
+			last->value[1] = s->value[0];
+		}
+	}
+	fxt_map_free(&o->begins);
+}
+
+void fxt_open_finish(struct fxt_open_calls *o, const struct fxt_reader *r)
+{
+	find_last_programs(o);
+	for (size_t i = 0; i < o->count; i++) {
+		struct fxt_open_stack *s = &o->threads[i];
+		size_t kept = 0;
+
+		for (size_t k = 0; k < s->count; k++)
+			if (fxt_open_is_of_last(o, r, (uint32_t)i, s->list[k].provider))
+				s->list[kept++] = s->list[k];
+		s->count = kept;
+	}
+}
+
+bool fxt_open_is_of_last(const struct fxt_open_calls *o, const struct fxt_reader *r, uint32_t thread, const struct fxt_provider *p)
+{
+	const struct fxt_slot *last = fxt_map_find(&o->programs, r->threads[thread].pid, 0);
+
+	return !last || p->index == last->value[0];
+}
+
+size_t fxt_open_count(const struct fxt_open_calls *o)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < o->count; i++)
+		n += o->threads[i].count;
+	return n;
+}
+
+bool fxt_open_is_stuck(const struct fxt_open_calls *o, const struct fxt_reader *r)
+{
+	for (size_t i = 0; i < o->count; i++) {
+		if (o->threads[i].count && r->threads[i].tid == r->threads[i].pid)
+			return true;
+	}
+	return false;
+}
+
+static void print_call(const struct fxt_open_call *call, struct fxt_reader *r, const struct fxt_objects *objects, uint64_t end_ns,
+		       bool with_process, FILE *out)
+{
+	char *thread = fxt_thread_label(r, call->thread, with_process);
+	char *name = fxt_call_label(r, call->category, call->name, 32), *text;
+	size_t bytes;
+	FILE *line = fxt_text_stream(&text, &bytes);
+	struct fxt_record rec;
+
+	fputs("  ", line);
+	fxt_put_padded(line, thread, 26);
+	fprintf(line, " %10s  %s", fxt_duration(end_ns > call->start_ns ? end_ns - call->start_ns : 0).text, name);
+	fxt_reader_event_at(r, call->offset, call->provider, &rec);
+	fxt_objects_put_arguments(objects, r, &rec, line);
+	fclose(line);
+	fxt_put_line(out, text);
+	free(thread);
+	free(name);
+}
+
+/* Innermost first: that is what a thread was doing. */
+void fxt_open_print(const struct fxt_open_calls *o, struct fxt_reader *r, const struct fxt_objects *objects, const struct fxt_ends *ends,
+		    bool with_process, size_t top, FILE *out)
+{
+	size_t shown = 0, all = fxt_open_count(o);
+
+	if (all == 0)
+		return;
+	fprintf(out, "\n%-28s %10s  %s\n", "STILL OPEN AT THE END", "for", "call");
+	for (size_t i = 0; i < o->count; i++) {
+		const struct fxt_open_stack *s = &o->threads[i];
+
+		for (size_t k = s->count; k > 0 && shown < top; k--, shown++)
+			print_call(&s->list[k - 1], r, objects, fxt_ends_ns(ends, r->threads[i].pid), with_process, out);
+	}
+	if (all > shown)
+		fprintf(out, "  and %zu more\n", all - shown);
+}
+
+void fxt_open_free(struct fxt_open_calls *o)
+{
+	for (size_t i = 0; i < o->count; i++)
+		free(o->threads[i].list);
+	free(o->threads);
+	fxt_map_free(&o->begins);
+	fxt_map_free(&o->programs);
+}

@@ -1,0 +1,349 @@
+/* fxt report: its first lines, and the order of its sections. See report.h. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report.h"
+#include "tools/common/message.h"
+#include "tools/printing/print.h"
+
+/* -- The first lines ------------------------------------------------------------------------------- */
+
+/* A process is a provider for each program it was, so names repeat. True if it is the first of its name. */
+static bool is_new_program(const struct fxt_reader *r, size_t index)
+{
+	for (size_t i = 0; i < index; i++) {
+		if (r->providers[i]->announced &&
+		    fxt_text_equal(&r->providers[i]->name, &r->providers[index]->name))
+			return false;
+	}
+	return r->providers[index]->announced;
+}
+
+/* With the process id where there is but one. */
+static void print_programs(const struct fxt_reader *r, size_t processes, FILE *out)
+{
+	enum { SHOWN = 5, EXAMINED = 1000 };
+	size_t different = 0;
+	uint32_t id = 0;
+
+	for (size_t i = 0; i < r->provider_count && i < EXAMINED; i++) {
+		char *name;
+
+		if (!is_new_program(r, i) || different++ >= SHOWN)
+			continue;
+		name = fxt_printable(&r->providers[i]->name, 16, false);
+		fprintf(out, "%s%s", different > 1 ? ", " : "", name);
+		free(name);
+		id = r->providers[i]->id;
+	}
+	if (different > SHOWN)
+		fprintf(out, " and %zu more", different - SHOWN);
+	if (processes == 1 && different == 1)
+		fprintf(out, " %" PRIu32, id);
+	fputs(different == 0 ? "" : different == 1 ? ": " : "\n", out);
+}
+
+static void print_shares(const struct fxt_overview *o, const struct fxt_reader *r, FILE *out)
+{
+	enum { SHOWN = 5 };
+
+	fprintf(out, "%s of trace: ", fxt_bytes(r->size).text);
+	for (size_t i = 0; i < o->category_count && i < SHOWN; i++) {
+		struct fxt_text text = fxt_symbol_text(r, o->categories[i].category);
+		double percent = 100.0 * (double)o->categories[i].bytes / (double)r->size;
+		char *name;
+
+		if (i && percent < 0.5)
+			break;
+		name = fxt_printable(&text, 24, false);
+		fprintf(out, "%s%s %.0f%%", i ? ", " : "", *name ? name : "(no category)", percent);
+		free(name);
+	}
+	fputs(o->category_count ? "\n" : "no events\n", out);
+}
+
+/* Since the first event of the trace. */
+static uint64_t since_start(const struct fxt_overview *o, enum fxt_loss loss)
+{
+	uint64_t last_ns = fxt_overview_lost_last_ns(o, loss);
+
+	return last_ns > o->first_ns ? last_ns - o->first_ns : 0;
+}
+
+/* The account: every call the program made is one of these. */
+static void print_account(const struct fxt_overview *o, const uint64_t lost[FXT_LOSS_COUNT], FILE *out)
+{
+	uint64_t dropped = fxt_lost_dropped(lost);
+	const char *separator = " (";
+
+	fprintf(out, "attempted %s = written %s",
+		fxt_count(o->written + dropped + lost[FXT_LOSS_FILTERED] + lost[FXT_LOSS_OVERWRITTEN]).text,
+		fxt_count(o->written).text);
+	if (lost[FXT_LOSS_OVERWRITTEN])
+		fprintf(out, " + overwritten %s (before %s)", fxt_count(lost[FXT_LOSS_OVERWRITTEN]).text,
+			fxt_duration(since_start(o, FXT_LOSS_OVERWRITTEN)).text);
+	if (dropped)
+		fprintf(out, " + dropped %s", fxt_count(dropped).text);
+	for (unsigned i = 0; i < FXT_DROP_COUNT; i++) {
+		if (!lost[i])
+			continue;
+		fprintf(out, "%s%s %s until %s", separator, fxt_drop_causes[i], fxt_count(lost[i]).text,
+			fxt_duration(since_start(o, (enum fxt_loss)i)).text);
+		separator = ", ";
+	}
+	fprintf(out, "%s", dropped ? ")" : "");
+	if (lost[FXT_LOSS_FILTERED])
+		fprintf(out, " + filtered %s", fxt_count(lost[FXT_LOSS_FILTERED]).text);
+	fputc('\n', out);
+}
+
+static enum fxt_loss worst_cause(const struct fxt_loser *loser)
+{
+	unsigned worst = 0;
+
+	for (unsigned i = 1; i < FXT_DROP_COUNT; i++)
+		if (loser->lost[i] > loser->lost[worst])
+			worst = i;
+	return (enum fxt_loss)worst;
+}
+
+static uint64_t since(const struct fxt_overview *o, uint64_t ns)
+{
+	return ns > o->first_ns ? ns - o->first_ns : 0;
+}
+
+/* "in app 1234 (no room; buffer full: FXT_MAX_SIZE_MB), from 1.20 s to 3.40 s" */
+static void print_loser(const struct fxt_overview *o, const struct fxt_reader *r, const struct fxt_loser *loser, FILE *out)
+{
+	struct fxt_text name = fxt_process_name(r, loser->pid);
+	char *program = fxt_printable(&name, 32, false), *from;
+
+	from = loser->first_ns ? fxt_format("from %s to", fxt_duration(since(o, loser->first_ns)).text) : fxt_strdup("until");
+	fprintf(out, "in %s%s%" PRIu64 " (%s%s%s), %s %s\n", program, *program ? " " : "", loser->pid, fxt_drop_causes[worst_cause(loser)],
+		loser->reason ? "; " : "", loser->reason ? loser->reason : "", from, fxt_duration(since(o, loser->last_ns)).text);
+	free(from);
+	free(program);
+}
+
+static void print_losers(const struct fxt_report *report, uint64_t dropped, FILE *out)
+{
+	const struct fxt_overview *o = &report->overview;
+	size_t top = report->options.top;
+
+	fprintf(out, "LOST: %s records ", fxt_count(dropped).text);
+	if (o->loser_count == 1) {
+		print_loser(o, report->r, o->losers, out);
+		return;
+	}
+	fprintf(out, "in %zu processes:\n", o->loser_count);
+	for (size_t i = 0; i < o->loser_count && i < top; i++) {
+		fprintf(out, "  %s ", fxt_count(o->losers[i].dropped).text);
+		print_loser(o, report->r, &o->losers[i], out);
+	}
+	if (o->loser_count > top)
+		fprintf(out, "  and in %zu more\n", o->loser_count - top);
+}
+
+static void print_losses(const struct fxt_report *report, FILE *out)
+{
+	const struct fxt_overview *o = &report->overview;
+	uint64_t lost[FXT_LOSS_COUNT], dropped;
+
+	for (unsigned i = 0; i < FXT_LOSS_COUNT; i++)
+		lost[i] = fxt_overview_lost(o, (enum fxt_loss)i);
+	dropped = fxt_lost_dropped(lost);
+	if (dropped)
+		print_losers(report, dropped, out);
+	else if (o->buffer_full)
+		fputs("LOST: records, at least once, as a buffer was full\n", out);
+	else if (!lost[FXT_LOSS_OVERWRITTEN])
+		fputs("nothing lost\n", out);
+	if (lost[FXT_LOSS_OVERWRITTEN])
+		fprintf(out, "%s earlier events overwritten by the ring\n", fxt_count(lost[FXT_LOSS_OVERWRITTEN]).text);
+	if (lost[FXT_LOSS_FILTERED])
+		fprintf(out,
+			"left out: %s calls shorter than the threshold; figures below are lower bounds\n",
+			fxt_count(lost[FXT_LOSS_FILTERED]).text);
+	if (dropped || lost[FXT_LOSS_OVERWRITTEN] || lost[FXT_LOSS_FILTERED])
+		print_account(o, lost, out);
+}
+
+/* What tracing cost the program, besides the recording itself. */
+static void print_agent(const struct fxt_report *report, FILE *out)
+{
+	for (size_t i = 0; i < report->agent.count; i++) {
+		const struct fxt_call *work = &report->agent.list[i];
+		char *name = fxt_call_label(report->r, work->category, work->name, 32);
+
+		fprintf(out, "%s%s %s in %s", i ? ", " : "the agent itself: ", name, fxt_duration(work->total_ns).text,
+			fxt_count(work->count).text);
+		free(name);
+	}
+	if (report->agent.count)
+		fputc('\n', out);
+}
+
+/* A signal that ended a process is what people look for first. */
+static void print_killed(const struct fxt_report *report, FILE *out)
+{
+	size_t shown = 0;
+
+	for (const struct fxt_slot *s = fxt_map_next(&report->process_ends.by_pid, NULL); s && shown < report->options.top;
+	     s = fxt_map_next(&report->process_ends.by_pid, s)) {
+		struct fxt_text name = fxt_process_name(report->r, s->a);
+		char *program;
+
+		if (s->value[1] == 0)
+			continue;
+		shown++;
+		program = fxt_printable(&name, 60, false);
+		fxt_put_line(out, fxt_format("%s %" PRIu64 " was killed by signal %d (%s)", *program ? program : "process", s->a,
+					     (int)s->value[1], strsignal((int)s->value[1])));
+		free(program);
+	}
+}
+
+static void print_head(const struct fxt_report *report, FILE *out)
+{
+	const struct fxt_overview *o = &report->overview;
+	size_t threads = fxt_overview_threads(o), processes = fxt_overview_processes(o, report->r);
+
+	print_programs(report->r, processes, out);
+	fprintf(out, "%zu process%s, %zu thread%s, %s events in %s\n", processes, processes == 1 ? "" : "es",
+		threads, threads == 1 ? "" : "s", fxt_count(o->events).text,
+		fxt_duration(o->events ? o->last_ns - o->first_ns : 0).text);
+	print_shares(o, report->r, out);
+	print_losses(report, out);
+	print_agent(report, out);
+	print_killed(report, out);
+	fxt_threads_print_only(&report->threads, report->r, out);
+}
+
+/* -- The sections ---------------------------------------------------------------------------------- */
+
+struct section {
+	uint64_t cost_ns;               /* what it tells of, roughly: only to be compared */
+	void (*print)(const struct fxt_report *report, FILE *out);
+};
+
+static void print_why(const struct fxt_report *report, FILE *out)
+{
+	size_t top = report->options.top;
+
+	fxt_chains_print(&report->chains, &report->objects, report->r, top, out);
+	fxt_contention_print(&report->contention, report->r, top, out);
+	fxt_waits_print(&report->waits, report->r, top, out);
+}
+
+static void print_files(const struct fxt_report *report, FILE *out)
+{
+	fxt_files_print(&report->files, report->options.top, out);
+}
+
+static void print_calls(const struct fxt_report *report, FILE *out)
+{
+	fxt_calls_print(&report->calls, report->r, report->options.top, out);
+}
+
+static void print_heap(const struct fxt_report *report, FILE *out)
+{
+	fxt_heaps_print(&report->heaps, &report->overview, report->options.top, out);
+	fxt_leaks_print(&report->leaks, report->r, report->options.top, out);
+}
+
+static void print_descriptors(const struct fxt_report *report, FILE *out)
+{
+	fxt_descriptors_print(&report->descriptors, report->r, &report->overview, report->options.top, out);
+}
+
+static void print_log(const struct fxt_report *report, FILE *out)
+{
+	fxt_log_print(&report->log, report->r, report->overview.last_ns, report->has_processes, out);
+}
+
+static void print_open(const struct fxt_report *report, FILE *out)
+{
+	fxt_open_print(&report->open, report->r, &report->objects, &report->process_ends, report->has_processes,
+		       report->options.top, out);
+}
+
+/* Waits that somebody else ended. */
+static uint64_t blocked_ns(const struct fxt_report *report)
+{
+	uint64_t chains_ns = 0, locks_ns = 0;
+
+	for (size_t i = 0; i < report->chains.count; i++)
+		chains_ns += report->chains.list[i].total_ns;
+	for (size_t i = 0; i < report->contention.count; i++)
+		locks_ns += report->contention.list[i].total_ns;
+	return chains_ns > locks_ns ? chains_ns : locks_ns;
+}
+
+static uint64_t files_ns(const struct fxt_report *report)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < report->files.count; i++)
+		sum += report->files.list[i].total_ns;
+	return sum;
+}
+
+/* Calls that no other section tells of; and what threads did while they ran, if it is known in which functions that was. */
+static uint64_t calls_ns(const struct fxt_report *report)
+{
+	uint64_t sum = report->elsewhere_ns;
+
+	for (size_t i = 0; report->has_functions && i < report->threads.count; i++)
+		sum += report->threads.list[i].running_ns;
+	return sum;
+}
+
+static int by_cost(const void *a, const void *b)
+{
+	const struct section *x = a, *y = b;
+
+	return x->cost_ns != y->cost_ns ? (x->cost_ns > y->cost_ns ? -1 : 1) : 0;
+}
+
+/* A program that does not go on needs no figures: who is stuck comes first, then what it was in when the trace
+ * ended and what it had said, unless that is what any end leaves of the threads that are not waited for. Then what is plainly
+ * wrong: what piles up. Of one that is slow: whether its threads ran or waited, which is what sends the reader on; then, of waiting for
+ * each other, of files and of other calls, what took longest. */
+void fxt_report_print(const struct fxt_report *report, FILE *out)
+{
+	bool is_stuck = fxt_contention_is_deadlock(&report->contention) || fxt_open_is_stuck(&report->open, report->r);
+	bool leaks_memory = fxt_heaps_is_leaking(&report->heaps);
+	bool leaks_descriptors = fxt_descriptors_is_leaking(&report->descriptors);
+	struct section sections[] = {
+		{blocked_ns(report), print_why}, {files_ns(report), print_files}, {calls_ns(report), print_calls},
+	};
+
+	print_head(report, out);
+	fxt_contention_print_blocked(&report->contention, report->r, &report->process_ends, report->has_processes,
+				     report->options.top, out);
+	if (is_stuck) {
+		print_open(report, out);
+		print_log(report, out);
+	}
+	if (leaks_memory)
+		print_heap(report, out);
+	if (leaks_descriptors)
+		print_descriptors(report, out);
+	fxt_threads_print(&report->threads, report->r, report->has_processes, report->options.top, out);
+	qsort(sections, sizeof(sections) / sizeof(sections[0]), sizeof(sections[0]), by_cost);
+	for (size_t i = 0; i < sizeof(sections) / sizeof(sections[0]); i++)
+		sections[i].print(report, out);
+	if (!leaks_memory)
+		print_heap(report, out);
+	if (!leaks_descriptors)
+		print_descriptors(report, out);
+	if (!is_stuck) {
+		print_log(report, out);
+		print_open(report, out);
+	}
+}

@@ -1,0 +1,324 @@
+/* fxt report: running, blocked and waiting, for each thread. See report_threads.h. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "report_threads.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "report.h"
+#include "tools/common/message.h"
+#include "tools/printing/print.h"
+
+static struct fxt_thread_time *time_of(struct fxt_thread_times *t, uint32_t thread)
+{
+	while (t->count <= thread) {
+		t->list = fxt_grow(t->list, &t->capacity, t->count + 1, sizeof(*t->list));
+		t->list[t->count] = (struct fxt_thread_time){.thread = (uint32_t)t->count};
+		t->count++;
+	}
+	return &t->list[thread];
+}
+
+void fxt_threads_seen(struct fxt_thread_times *t, const struct fxt_record *rec)
+{
+	struct fxt_thread_time *one = time_of(t, rec->thread);
+	uint64_t from = fxt_ns(rec->provider, rec->ticks), to = fxt_ns(rec->provider, fxt_commit_ticks(rec));
+
+	if (!one->lived || from < one->first_ns)
+		one->first_ns = from;
+	if (!one->lived || to > one->last_ns)
+		one->last_ns = to;
+	one->lived = true;
+}
+
+static void add(struct fxt_thread_times *t, struct fxt_thread_time *one, const struct fxt_nested *slice)
+{
+	bool fresh;
+
+	one->blocked_ns += slice->value[0];
+	one->waiting_ns += slice->value[1];
+	fxt_map_put(&t->by_call, one->thread, slice->name, &fresh)->value[0] +=
+		slice->value[0] + slice->value[1];
+}
+
+static void take_back(struct fxt_thread_times *t, struct fxt_thread_time *one, const struct fxt_nested *slice)
+{
+	struct fxt_slot *s = fxt_map_find(&t->by_call, one->thread, slice->name);
+	uint64_t ns = slice->value[0] + slice->value[1];
+
+	one->blocked_ns -= slice->value[0];
+	one->waiting_ns -= slice->value[1];
+	/* Of several put together only the first is named: there may be less. */
+	if (s)
+		s->value[0] -= ns < s->value[0] ? ns : s->value[0];
+}
+
+static void stand(struct fxt_thread_times *t, struct fxt_thread_time *one, const struct fxt_nested *slice)
+{
+	struct fxt_nested inner;
+
+	while (fxt_nesting_pop(&one->nesting, slice->start_ns, &inner))
+		take_back(t, one, &inner);
+	add(t, one, slice);
+	fxt_nesting_push(&one->nesting, slice);
+}
+
+void fxt_threads_take(struct fxt_thread_times *t, struct fxt_reader *r, const struct fxt_record *rec,
+		      const struct fxt_role *role, bool did_not_wait)
+{
+	enum fxt_standing standing = fxt_role_standing(role);
+	struct fxt_nested slice = {.start_ns = fxt_ns(rec->provider, rec->ticks),
+				   .end_ns = fxt_ns(rec->provider, rec->extra)};
+	uint64_t ns = slice.end_ns - slice.start_ns, cpu_ns, voluntary;
+
+	if (standing == FXT_STANDING_NONE)
+		return;
+	/* Who never gave the processor up ran, or wanted to. */
+	if ((fxt_argument_u64(fxt_argument(rec, "voluntary"), &voluntary) && voluntary == 0) || did_not_wait)
+		ns = 0;
+	else if (fxt_argument_u64(fxt_argument(rec, "cpu_ns"), &cpu_ns))
+		ns -= cpu_ns < ns ? cpu_ns : ns;
+	slice.name = fxt_symbol(r, &rec->name);
+	slice.value[standing == FXT_STANDING_WAITING] = ns;
+	stand(t, time_of(t, rec->thread), &slice);
+}
+
+/* -- What it was in at the end ----------------------------------------------------------------------- */
+
+/* A thread that is in a call lives as long as its process, and has been in the outermost that stands still since
+ * that began. */
+static void take_open(struct fxt_thread_times *t, struct fxt_reader *r, struct fxt_roles *roles, struct fxt_files *files,
+		      const struct fxt_open_stack *s, uint64_t end_ns)
+{
+	bool stands = false;
+
+	for (size_t i = 0; i < s->count; i++) {
+		const struct fxt_open_call *call = &s->list[i];
+		struct fxt_thread_time *one = time_of(t, call->thread);
+		struct fxt_nested slice = {.start_ns = call->start_ns, .end_ns = end_ns, .name = call->name};
+		const struct fxt_role *role;
+		enum fxt_standing standing;
+		struct fxt_record rec;
+
+		one->open = call->name;
+		if (end_ns <= call->start_ns)
+			continue;
+		one->last_ns = end_ns;
+		fxt_reader_event_at(r, call->offset, call->provider, &rec);
+		role = fxt_role_of(roles, r, &rec);
+		standing = fxt_role_standing(role);
+		if (stands || standing == FXT_STANDING_NONE || end_ns - call->start_ns < FXT_STANDING_LEAST_NS ||
+		    fxt_file_mode(files, r, &rec, role) == FXT_FD_NONBLOCKING)
+			continue;
+		stands = true;
+		slice.value[standing == FXT_STANDING_WAITING] = end_ns - call->start_ns;
+		stand(t, one, &slice);
+	}
+}
+
+/* What the first thread did after its last call is not seen, but when it ended is. */
+static void live_to_the_end(struct fxt_thread_time *one, const struct fxt_thread *thread, const struct fxt_ends *ends)
+{
+	uint64_t end_ns = fxt_ends_ns(ends, thread->pid);
+	int signal;
+
+	if (one->lived && thread->pid == thread->tid && end_ns > one->last_ns && fxt_ends_known(ends, thread->pid, &signal))
+		one->last_ns = end_ns;
+}
+
+/* -- Sorting ------------------------------------------------------------------------------------------- */
+
+static int calls_by_time(const void *a, const void *b)
+{
+	const struct fxt_thread_call *x = a, *y = b;
+
+	if (x->thread != y->thread)
+		return x->thread < y->thread ? -1 : 1;
+	if (x->ns != y->ns)
+		return x->ns > y->ns ? -1 : 1;
+	return x->name < y->name ? -1 : 1;
+}
+
+/* One of a pool, as a rule, that had nothing to do. */
+static bool is_idle(const struct fxt_thread_time *one)
+{
+	return one->running_ns < (one->last_ns - one->first_ns) / 100;
+}
+
+/* Threads that wait for the world outside are idle, as a rule, however long: what the others did comes first. */
+static int by_time(const void *a, const void *b)
+{
+	const struct fxt_thread_time *x = a, *y = b;
+	uint64_t p = x->running_ns + x->blocked_ns, q = y->running_ns + y->blocked_ns;
+
+	if (is_idle(x) != is_idle(y))
+		return is_idle(x) ? 1 : -1;
+	if (p != q)
+		return p > q ? -1 : 1;
+	if (x->waiting_ns != y->waiting_ns)
+		return x->waiting_ns > y->waiting_ns ? -1 : 1;
+	return x->thread < y->thread ? -1 : 1;
+}
+
+static void sort_calls(struct fxt_thread_times *t)
+{
+	for (const struct fxt_slot *s = fxt_map_next(&t->by_call, NULL); s;
+	     s = fxt_map_next(&t->by_call, s)) {
+		t->calls = fxt_grow(t->calls, &t->call_capacity, t->call_count + 1, sizeof(*t->calls));
+		t->calls[t->call_count++] = (struct fxt_thread_call){
+			.thread = (uint32_t)s->a, .name = (uint32_t)s->b, .ns = s->value[0]};
+	}
+	if (t->call_count)
+		qsort(t->calls, t->call_count, sizeof(*t->calls), calls_by_time);
+	for (size_t i = 0; i < t->call_count; i++) {
+		struct fxt_thread_time *one = &t->list[t->calls[i].thread];
+
+		if (one->call_count++ == 0)
+			one->calls = i;
+	}
+}
+
+void fxt_threads_finish(struct fxt_thread_times *t, struct fxt_reader *r, struct fxt_roles *roles, struct fxt_files *files,
+			const struct fxt_open_calls *open, const struct fxt_ends *ends)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < open->count; i++)
+		take_open(t, r, roles, files, &open->threads[i], fxt_ends_ns(ends, r->threads[i].pid));
+	for (size_t i = 0; i < t->count; i++)
+		live_to_the_end(&t->list[i], &r->threads[i], ends);
+	sort_calls(t);
+	for (size_t i = 0; i < t->count; i++) {
+		struct fxt_thread_time *one = &t->list[i];
+		uint64_t life_ns = one->last_ns - one->first_ns;
+
+		fxt_nesting_free(&one->nesting);
+		if (!one->lived)
+			continue;
+		/* Of slices that overlap, as in no sound trace, the sum may be more than there was. */
+		one->blocked_ns = one->blocked_ns < life_ns ? one->blocked_ns : life_ns;
+		life_ns -= one->blocked_ns;
+		one->waiting_ns = one->waiting_ns < life_ns ? one->waiting_ns : life_ns;
+		one->running_ns = life_ns - one->waiting_ns;
+		t->list[kept++] = *one;
+	}
+	t->count = kept;
+	if (t->count)
+		qsort(t->list, t->count, sizeof(*t->list), by_time);
+	fxt_map_free(&t->by_call);
+}
+
+/* -- Printing ------------------------------------------------------------------------------------------ */
+
+enum { LABEL = 26 };
+
+static struct fxt_short time_or_none(uint64_t ns)
+{
+	static const struct fxt_short none = {"-"};
+
+	return ns ? fxt_duration(ns) : none;
+}
+
+static void print_times(uint64_t running_ns, uint64_t blocked_ns, uint64_t waiting_ns, FILE *out)
+{
+	fprintf(out, " %8s %8s %8s", time_or_none(running_ns).text, time_or_none(blocked_ns).text,
+		time_or_none(waiting_ns).text);
+}
+
+static double percent(uint64_t ns, uint64_t of_ns)
+{
+	return of_ns ? 100.0 * (double)ns / (double)of_ns : 0;
+}
+
+static void print_thread(const struct fxt_thread_times *t, const struct fxt_thread_time *one,
+			 const struct fxt_reader *r, bool with_process, FILE *out)
+{
+	uint64_t life_ns = one->last_ns - one->first_ns;
+	char *label = fxt_thread_label(r, one->thread, with_process);
+	struct fxt_text text = {.text = label, .bytes = (uint32_t)strlen(label)};
+	char *cut = fxt_printable(&text, LABEL, false);
+
+	fputs("  ", out);
+	fxt_put_padded(out, cut, LABEL);
+	fprintf(out, " %8s", fxt_duration(life_ns).text);
+	print_times(one->running_ns, one->blocked_ns, one->waiting_ns, out);
+	if (one->call_count && t->calls[one->calls].ns > life_ns / 100) {
+		text = fxt_symbol_text(r, t->calls[one->calls].name);
+		free(cut);
+		cut = fxt_printable(&text, 27, false);
+		fprintf(out, "  %s %.0f%%", cut, percent(t->calls[one->calls].ns, life_ns));
+	}
+	fputc('\n', out);
+	free(cut);
+	free(label);
+}
+
+void fxt_threads_print(const struct fxt_thread_times *t, const struct fxt_reader *r, bool with_process, size_t top,
+		       FILE *out)
+{
+	uint64_t running_ns = 0, blocked_ns = 0, waiting_ns = 0;
+	size_t shown = t->count <= top ? t->count : top;
+
+	if (t->count <= 1)
+		return;
+	fprintf(out, "\n%-28s %8s %8s %8s %8s  %s\n", "THREADS", "life", "running", "blocked", "waiting",
+		"not running: mostly in");
+	for (size_t i = 0; i < shown; i++)
+		print_thread(t, &t->list[i], r, with_process, out);
+	for (size_t i = shown; i < t->count; i++) {
+		running_ns += t->list[i].running_ns;
+		blocked_ns += t->list[i].blocked_ns;
+		waiting_ns += t->list[i].waiting_ns;
+	}
+	if (t->count > shown) {
+		char *more = fxt_format("  and %zu more", t->count - shown);
+
+		fprintf(out, "%-28s %8s", more, "");
+		print_times(running_ns, blocked_ns, waiting_ns, out);
+		fputc('\n', out);
+		free(more);
+	}
+}
+
+void fxt_threads_print_only(const struct fxt_thread_times *t, const struct fxt_reader *r, FILE *out)
+{
+	const struct fxt_thread_time *one = t->list;
+	uint64_t life_ns;
+	const char *separator = "";
+	enum { WORTH_TELLING = 200 /* of its life */ };
+
+	if (t->count != 1)
+		return;
+	life_ns = one->last_ns - one->first_ns;
+	const struct {
+		const char *what;
+		uint64_t ns;
+	} times[] = {{"ran", one->running_ns}, {"was blocked by others", one->blocked_ns}, {"waited", one->waiting_ns}};
+
+	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
+		if (times[i].ns == 0 || times[i].ns < life_ns / WORTH_TELLING)
+			continue;
+		fprintf(out, "%s%s %s (%.0f%%)", separator, times[i].what, fxt_duration(times[i].ns).text, percent(times[i].ns, life_ns));
+		separator = ", ";
+	}
+	if (one->call_count && one->blocked_ns + one->waiting_ns >= life_ns / WORTH_TELLING) {
+		struct fxt_text text = fxt_symbol_text(r, t->calls[one->calls].name);
+		char *name = fxt_printable(&text, 32, false);
+
+		fprintf(out, ", of which %s in %s", fxt_duration(t->calls[one->calls].ns).text, name);
+		free(name);
+	}
+	fputs(*separator ? "\n" : "", out);
+}
+
+void fxt_threads_free(struct fxt_thread_times *t)
+{
+	for (size_t i = 0; i < t->count; i++)
+		fxt_nesting_free(&t->list[i].nesting);
+	free(t->list);
+	free(t->calls);
+	fxt_map_free(&t->by_call);
+}
