@@ -262,6 +262,7 @@ E2E_TESTS = \
 	tests/check_docs.sh \
 	tests/check_expand.sh \
 	tests/check_exports.sh \
+	tests/check_rooms.sh \
 	tests/e2e/callers.sh \
 	tests/e2e/causes.sh \
 	tests/e2e/config.sh \
@@ -310,6 +311,13 @@ tests_list_calls_LDADD =
 interposed-calls: tests/list_calls$(EXEEXT)
 	tests/list_calls --document > $(srcdir)/docs/interposed-calls.md
 EXTRA_DIST += docs/interposed-calls.md
+
+# The page about the folders and what they include of each other, from the includes.
+.PHONY: rooms
+rooms:
+	abs_top_srcdir=$(abs_top_srcdir) bash $(srcdir)/tests/check_rooms.sh --page > rooms.md.new
+	mv rooms.md.new $(srcdir)/docs/rooms.md
+EXTRA_DIST += docs/rooms.txt
 
 TEST_EXTENSIONS = .sh
 SH_LOG_COMPILER = bash

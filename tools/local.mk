@@ -1,5 +1,5 @@
-# The tool, `fxt`: the subcommands, and the reader they share. The folders stand in their order: each uses those before it only.
-# The header that opens each folder says what it is for.
+# The tool, `fxt`: the subcommands, and the reader they share. The folders stand in the order of docs/rooms.txt: each
+# uses those before it only.
 
 COMMON_FILES = \
 	tools/common/command.h \

@@ -1,7 +1,8 @@
 /* Messages to the user, and allocation that cannot fail.
  *
  * tools/common/ has what knows nothing of traces: messages, tables, hashes, histograms, options. It uses the C library
- * alone. tools/local.mk lists the folders of tools/ in their order: each may use those before it, and none uses one after it.
+ * alone. docs/rooms.txt lists the folders of tools/ in their order: each may use those before it, and none uses one
+ * after it.
  *
  * Every message of fxt is one line on standard error, `fxt: FILE: what is wrong` or `fxt: what is wrong`.
  * Everything under tools/ uses these; one thread, not from signal handlers.
