@@ -1,13 +1,15 @@
-/* Memory that all traced processes of a run share: what one of them has to know of another. Streams of bytes
- * between them are in it (byte_stream.h), and who is whose child (parent_links.h).
+/* Memory that all traced processes of a run share, for what one of them has to know of another: streams of
+ * bytes between them (byte_stream.h), whose child each process is (parent_links.h), and signals that were
+ * sent (signal_senders.h).
  *
- * `fxt record` makes it, without a name in any directory, and keeps it open for as long as it lives;
- * FXT_SHARED says where it is, and each process maps it as it starts. Without that the first process makes
- * its own, which those that it forks inherit and those that it executes do not.
+ * `fxt record` makes the memory, without a name in any directory, and keeps it open for as long as it
+ * lives. FXT_SHARED says where it is, and each process maps it at its start. Without FXT_SHARED the first
+ * process makes memory of its own, which the processes that it forks inherit and those that it executes do
+ * not.
  *
- * Nobody waits in it: whoever has it may be killed between any two instructions. Nor is what stands in it
- * believed: another process wrote it, so every index and every time is looked at before it is used. All of it
- * is 0 at first, and pages that are not used are not there.
+ * Nobody waits in this memory, because a process may be killed between any two instructions. Nothing that
+ * stands there is believed, because another process wrote it: every index and every time is checked before
+ * it is used. All of it is 0 at first, and pages that are not used take no memory.
  */
 #ifndef FXT_SHARED_H
 #define FXT_SHARED_H
@@ -18,7 +20,7 @@
 #include <stdint.h>
 
 enum {
-	FXT_SHARED_BYTES = 1 << 20,     /* tools/record/shared_memory.c makes so many */
+	FXT_SHARED_BYTES = 1 << 20,     /* the size that tools/record/shared_memory.c makes */
 	FXT_SHARED_PAGE_BYTES = 4096,
 	FXT_KIN_ENTRIES = 4096,
 	FXT_KIN_ENTRY_BYTES = 64,
@@ -27,28 +29,30 @@ enum {
 };
 
 struct fxt_shared {
-	_Atomic uint64_t magic;         /* and version and size; whoever comes first puts it there */
-	_Atomic uint64_t begun_ns;      /* when that was */
+	_Atomic uint64_t magic;         /* magic number, version and size; the first process stores them */
+	_Atomic uint64_t begun_ns;      /* the time of that */
 	char rest[FXT_SHARED_PAGE_BYTES - 2 * sizeof(uint64_t)];
-	/* Each on pages of its own, for who knows what is in it to cast. */
+	/* Both sections begin at a page. The files that know their contents cast them. */
 	unsigned char kin[FXT_KIN_BYTES];
 	unsigned char streams[FXT_STREAMS_BYTES];
 };
 
 static_assert(sizeof(struct fxt_shared) == FXT_SHARED_BYTES, "no more than there is");
 
-/* NULL: there is none, and nothing is known of others. Set before anything is recorded, and never changed. */
+/* NULL: there is no shared memory, and nothing is known of other processes. It is set before anything is
+ * recorded, and never changed. */
 extern struct fxt_shared *fxt_shared __attribute__((visibility("hidden")));
 
-/* Whether a time that another process has written there may be when something happened that is over by
- * `now_ns`: not before the run began. */
+/* Tells whether a time that another process stored there can be that of something which was over by
+ * `now_ns`: it must not be before the run began. */
 bool fxt_shared_may_be(uint64_t at_ns, uint64_t now_ns);
 
-/* Whether it is `fxt record`'s, so that those who use it run any programs, and have their files in one trace;
- * otherwise they are forks of this program. */
+/* Tells whether the memory is that of `fxt record`. Then the processes that share it run any programs, and
+ * their files are joined into one trace. Otherwise they are forks of this program. */
 bool fxt_shared_is_run(void);
 
-/* Once, at start; the descriptor it takes is closed again before the program gets to open any. */
+/* Maps or makes the memory. Called once, at start. The descriptor that this takes is closed again before
+ * the program can open any. */
 void fxt_shared_start(char **environment);
 
 #endif
