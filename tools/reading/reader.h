@@ -1,12 +1,8 @@
 /* The reader of FXT traces that every subcommand of fxt is built on.
  *
- * tools/reading/ turns a file into records: it maps the file, decodes records, keeps strings, threads and symbols, and
- * gives events in the order of time. It uses tools/common/ and the format's header in writer/. It does not know what a
- * record means.
- *
- * A forward pass over a mapped file: fxt_reader_next() decodes one record at a time into a struct whose
- * strings are views into the mapping. What is kept is what records refer to: strings and threads of each
- * provider, names of threads and processes. Nothing is kept of an event.
+ * The reader passes forward over a mapped file. fxt_reader_next() decodes one record at a time into a struct
+ * whose strings are views into the mapping. The reader keeps what later records refer to: strings and threads
+ * of each provider, and names of threads and processes. It keeps no events. A reader is for one thread.
  *
  *     struct fxt_reader r;
  *     struct fxt_record rec;
@@ -17,8 +13,9 @@
  *     if (r.tail_bytes) ... the last record was cut short ...
  *     fxt_reader_free(&r);
  *
- * reader.c walks, reader_records.c decodes each type of record, reader_atoms.c what records are made of,
- * reader_tables.c keeps providers, strings and threads.
+ * reader.c walks from record to record. reader_records.c decodes each type of record, reader_atoms.c the
+ * strings, threads and arguments within one. reader_tables.c keeps providers, strings and threads, and
+ * reader_skim.c goes quickly past events of a known form.
  */
 #ifndef FXT_TOOLS_READER_H
 #define FXT_TOOLS_READER_H
@@ -28,14 +25,15 @@
 #include <stdint.h>
 
 #include "faults.h"
-#include "tools/common/map.h"
-#include "writer/fxt_format.h"
+#include "fxt_format.h"
+#include "map.h"
 
 /* A string of the trace: not terminated, and not necessarily UTF-8. */
 struct fxt_text {
 	const char *text;
 	uint32_t bytes;
-	uint32_t *symbol;               /* where a registered string's symbol is cached; NULL when inline */
+	/* where a registered string's symbol is cached; NULL: an inline string */
+	uint32_t *symbol;
 };
 
 struct fxt_argument {
@@ -49,12 +47,13 @@ struct fxt_argument {
 	};
 };
 
-/* Strings and threads are kept with the offset they were registered at, and with what the index meant before, oldest first: a
- * record read again out of order (order.h) finds the meaning it was written with. */
+/* An earlier meaning of an index. A record that is read again out of order (order.h) has to find the meaning
+ * that it was written with. So each string and thread is kept with the offset at which it was registered,
+ * and with the earlier meanings of its index, the oldest first. */
 struct fxt_older {
-	uint64_t offset;
-	const char *text;               /* of a string */
-	uint32_t value;                 /* a string's bytes, or the thread */
+	uint64_t offset;                /* where it was registered */
+	const char *text;               /* of a string; unused for a thread */
+	uint32_t value;                 /* bytes of the string, or place in fxt_reader.threads */
 };
 
 struct fxt_meanings {
@@ -62,208 +61,231 @@ struct fxt_meanings {
 	size_t count, capacity;
 };
 
-/* Not moved while the reader lives: texts point to its symbol. */
+/* A registered string. It is not moved while the reader lives, because every fxt_text of it points to its
+ * symbol. */
 struct fxt_string_entry {
 	uint64_t offset;
 	const char *text;
 	uint32_t bytes;
 	uint32_t symbol;
 	uint32_t index;
-	struct fxt_meanings *older;     /* NULL: it never meant anything else */
+	struct fxt_meanings *older;     /* NULL: the index never meant anything else */
 };
 
 struct fxt_thread_entry {
 	uint64_t offset;
 	struct fxt_meanings *older;
-	uint32_t thread;                /* into fxt_reader.threads */
-	uint32_t index;                 /* 0: the place is free */
+	uint32_t thread;                /* place in fxt_reader.threads */
+	uint32_t index;                 /* 0: the entry is free */
 };
 
 struct fxt_provider {
 	uint32_t id;
 	uint32_t index;                 /* place among the file's providers */
-	bool announced;                 /* by a provider info record */
+	bool announced;                 /* it has a provider info record */
 	struct fxt_text name;
-	uint64_t ticks_per_second; /* 1e9 until told: "the reader may assume that 1 tick is 1 nanosecond" */
-	struct fxt_string_entry **strings;      /* by index, open addressing: a provider may have one string or 32767 */
-	size_t string_count, string_capacity;   /* the latter a power of two, or 0 */
-	struct fxt_thread_entry *threads;       /* the same */
+	/* 1e9 until an initialization record comes, as the specification says: "the reader may assume
+	 * that 1 tick is 1 nanosecond". */
+	uint64_t ticks_per_second;
+	/* Both tables are found by index with open addressing, because a provider may have one string or
+	 * 32767. A capacity is a power of two, or 0. */
+	struct fxt_string_entry **strings;
+	size_t string_count, string_capacity;
+	struct fxt_thread_entry *threads;
 	size_t thread_count, thread_capacity;
-	uint32_t generation;            /* how often an index got another meaning */
+	uint32_t generation;            /* counts how often an index got another meaning */
 };
 
-/* A thread that was mentioned anywhere. A process of one trace may be two providers, before and after
- * exec. */
+/* A thread that any record mentioned. It belongs to no provider, because one process may be several of them:
+ * each program that it executes is a new one. */
 struct fxt_thread {
 	uint64_t pid, tid;              /* koids */
 	struct fxt_text name;           /* empty when no kernel object named it */
 };
 
-/* One record. Which members are set depends on its type, as said beside them; the others are undefined,
- * except arg_count, has_extra, timed and the texts, which are 0 or empty where a type has none. */
+/* One decoded record. Notes beside the members say for which types of record they are set. For other types
+ * they are undefined, except that arg_count, has_extra and timed are then 0 and the texts empty. */
 struct fxt_record {
 	uint64_t offset;
 	uint64_t header;
 	uint64_t words;
 	enum fxt_record_type type;
 	unsigned subtype;               /* metadata, event, blob, kernel object, scheduling, large type */
-	bool known;                     /* false: a type this reader does not know, or filler; only skipped */
-	bool damaged;                   /* a structural fault: what is below is a guess */
+	/* false: a filler, or a type that this reader does not know and skips */
+	bool known;
+	bool damaged;                   /* it has a structural fault: the members below are guesses */
 	struct fxt_provider *provider;
-	bool timed;
+	bool timed;                     /* `ticks` is set */
 	uint64_t ticks;                 /* event, scheduling, log, large blob with metadata */
-	uint32_t thread;                /* the same, into fxt_reader.threads; outgoing or woken thread */
+	/* place in fxt_reader.threads, for these types; outgoing or woken thread */
+	uint32_t thread;
 	uint32_t incoming;              /* scheduling: the thread that runs now */
 	unsigned cpu, state;            /* scheduling */
-	uint64_t id; /* string or thread index, koid, pointer, ticks per second, provider id */
+	/* string or thread index, koid, pointer, ticks per second, provider id */
+	uint64_t id;
 	struct fxt_text category;       /* event, large blob */
-	struct fxt_text name; /* event, objects, blob, provider; a string record's text; a log message */
+	/* event, object, blob, provider; text of a string record or log message */
+	struct fxt_text name;
 	uint64_t blob_bytes;            /* blob, large blob */
 	unsigned arg_count;
 	struct fxt_argument args[FXT_MAX_ARGS];
 	bool has_extra;
 	uint64_t extra;                 /* event: counter id, end time, correlation id */
-	bool appended_zeros;            /* event: zero words after its last member, which the format allows */
+	/* event: zero words follow its last member, which the format allows */
+	bool appended_zeros;
 };
 
 enum fxt_stop { FXT_STOP_NONE, FXT_STOP_END, FXT_STOP_TORN, FXT_STOP_SIZE_ZERO };
 
-/* Called for every fault, with a few words that say what exactly; they do not outlive the call. */
+/* The reader calls this for every fault that it finds. `detail` is a few words on what exactly is wrong, and
+ * lives only during the call. */
 typedef void fxt_fault_function(void *context, enum fxt_fault fault, uint64_t offset, const char *detail);
 
 struct fxt_reader {
 	const unsigned char *data;
 	uint64_t size;
 	uint64_t at;
-	bool strict;                    /* look for cosmetic faults too; only check wants to pay for it */
-	bool muted;                     /* faults were reported when this was read first */
+	/* it looks for cosmetic faults too; only fxt check wants to pay for that */
+	bool strict;
+	/* it reports no faults, as they were reported when this was first read */
+	bool muted;
 	fxt_fault_function *on_fault;   /* may be NULL */
 	void *fault_context;
 
 	enum fxt_stop stop;
-	uint64_t tail_bytes;            /* left behind the last whole record */
+	uint64_t tail_bytes;            /* bytes after the last whole record */
 	uint64_t damaged_records;
-	enum fxt_fault first_fault;     /* of structural faults, when damaged_records is not 0 */
+	enum fxt_fault first_fault;     /* the first structural fault; valid when damaged_records is not 0 */
 	uint64_t first_fault_offset;
 
 	struct fxt_provider **providers;
 	size_t provider_count, provider_capacity;
 	struct fxt_map provider_by_id;
-	struct fxt_provider *provider;  /* current */
+	struct fxt_provider *provider;  /* of the records that come next */
 	struct fxt_thread *threads;
 	size_t thread_count, thread_capacity;
 	struct fxt_map thread_by_koids;
-	struct fxt_map process_names;   /* pid -> view */
+	struct fxt_map process_names;   /* pid -> text in the mapping and its bytes */
 	struct fxt_symbols *symbols;
 };
 
+/* Begins to read `size` bytes at `data`, which have to stay until fxt_reader_free(). They need not be
+ * aligned, and may be damaged in any way. `strict` and `on_fault` may be set after this call. */
 void fxt_reader_init(struct fxt_reader *r, const void *data, uint64_t size);
 void fxt_reader_free(struct fxt_reader *r);
 
-/* The next record in file order; false at the end, with r->stop saying which. */
+/* Decodes the next record in the order of the file. Returns false at the end; r->stop then says why reading
+ * ended. */
 bool fxt_reader_next(struct fxt_reader *r, struct fxt_record *rec);
 
-/* Goes past records of whose header `wanted` says false. Strings and threads among them are unknown from then on. */
+/* Skips records until `wanted` returns true for a header, or the file ends. The reader does not learn the
+ * strings and threads that skipped records register. */
 typedef bool fxt_reader_wanted(uint64_t header);
 void fxt_reader_skip_to(struct fxt_reader *r, fxt_reader_wanted *wanted);
 
-/* Forms of events that were found sound: their headers but for what differs from event to event. Events of a known form are only
- * compared with it, copied and counted, which costs a twentieth of fxt_reader_next(); in a large trace that is nearly everything. */
+/* The form of an event is its headers without what differs from event to event. A form is remembered when an
+ * event of it was found sound. Later events of that form are only compared with it, copied and counted, which
+ * costs a twentieth of fxt_reader_next(). In a large trace nearly all records are such events. */
 enum { FXT_SKIM_FORMS = 256, FXT_SKIM_ARGS = 6 };
 
-/* Of some events, in ticks. */
+/* The times of a group of events, in ticks. */
 struct fxt_times {
-	uint64_t first, latest;         /* when the earliest and the latest began */
-	uint64_t last;                  /* when the last ended */
+	uint64_t first, latest;         /* when the earliest and the latest of them began */
+	uint64_t last;                  /* when the last of them ended */
 };
 
 struct fxt_form {
 	uint64_t header;
-	uint64_t count;                         /* of events that have gone by and were not told of yet */
-	struct fxt_times times;                 /* of those */
+	/* events that went by and were not reported to `counted` yet */
+	uint64_t count;
+	struct fxt_times times;                 /* of those events */
 	uint32_t args[FXT_SKIM_ARGS];           /* lower halves of the arguments' headers */
 	uint32_t category;                      /* symbol */
-	uint32_t thread;                        /* into fxt_reader.threads */
+	uint32_t thread;                        /* place in fxt_reader.threads */
 };
 
-/* Told of form->count events, which is 1 or more. */
+/* Is called for form->count events of the form, which is 1 or more. */
 typedef void fxt_skim_count(void *context, const struct fxt_form *form);
 
-/* Told of each begin and end of an async, with its id and the offset of its record. */
+/* Is called for each begin and end of an async, with its id and the offset of its record. */
 typedef void fxt_skim_link(void *context, enum fxt_event_type type, uint64_t id, uint64_t offset);
 
-/* All zero, but for the functions and `context`, is the beginning. */
+/* The known forms. The caller sets the functions and `context`, and zeroes all else. */
 struct fxt_skims {
 	fxt_skim_count *counted;
 	fxt_skim_link *linked;
 	void *context;
-	const struct fxt_provider *provider;
-	uint32_t generation;
+	const struct fxt_provider *provider;    /* whose events the forms are */
+	uint32_t generation;                    /* that provider's, when the forms were remembered */
 	struct fxt_form forms[FXT_SKIM_FORMS];
 };
 
-/* Goes past fillers and events of known forms, and stays in front of the first record that is neither. The events are copied to `to`
- * (NULL: nowhere) while they fit in `room` bytes. Returns the bytes copied. */
+/* Goes past fillers and events of known forms, and stops in front of the first record that is neither. Copies
+ * the events to `to` (NULL: nowhere) while they fit in `room` bytes. Returns the bytes copied. */
 size_t fxt_reader_skim(struct fxt_reader *r, struct fxt_skims *s, unsigned char *to, size_t room);
 
-/* Examines the next record and stays in front of it. True for whole and sound events that have their category, their name and their
- * thread by index and a category that has a symbol; `form` is then set but for `args`. False for all else: decode it. */
+/* Examines the next record without going past it. Returns true for a whole and sound event that refers to its
+ * category, name and thread by index and whose category has a symbol; sets all of `form` but `args` then.
+ * Returns false for every other record, which the caller has to decode. */
 bool fxt_reader_examine(const struct fxt_reader *r, struct fxt_form *form);
 
-/* Remembers the form of the record at hand, which was examined. False: it has none, as a name stands in it or a
- * string that is a value does not. */
+/* Remembers the form of the next record, after fxt_reader_examine() returned true for it. Returns false
+ * if the record has no form, because a name stands in it as text or a string value does not. */
 bool fxt_reader_remember(const struct fxt_reader *r, struct fxt_skims *s, const struct fxt_form *form);
 
-/* Tells of all that was not counted yet. */
+/* Reports to `counted` all events that it was not told of yet. */
 void fxt_skims_tell(struct fxt_skims *s);
 
-/* Decodes the event record at `offset` again, which a pass to the end has come by before, in the context of
- * its provider. Reports no faults and changes no table. Returns false for anything but an event. */
+/* Decodes the event record at `offset` of provider `p` once more, after a pass that came to the end of the
+ * file. Reports no faults and changes no table. Returns false if the record is no event. */
 bool fxt_reader_event_at(struct fxt_reader *r, uint64_t offset, struct fxt_provider *p,
 			 struct fxt_record *rec);
 
-/* Whether the record at `offset` is a complete event, and from when to when, without decoding the rest of it. */
-bool fxt_reader_slice_at(const struct fxt_reader *r, uint64_t offset, const struct fxt_provider *p, uint64_t *start_ns,
-			 uint64_t *end_ns);
+/* Returns whether the record at `offset` is a complete event, and sets when it began and ended. It decodes
+ * nothing else of the record. */
+bool fxt_reader_slice_at(const struct fxt_reader *r, uint64_t offset, const struct fxt_provider *p,
+			 uint64_t *start_ns, uint64_t *end_ns);
 
-/* The provider of what follows the record at `offset`, when that of what comes before it is `p`. */
+/* Returns the provider of the records after the one at `offset`; `p` is the provider of those before it. */
 struct fxt_provider *fxt_reader_provider_at(struct fxt_reader *r, uint64_t offset, struct fxt_provider *p);
 
-/* Whether an event of the type begins or ends an async. */
+/* Returns whether an event of this type begins or ends an async. */
 static inline bool fxt_event_bounds_async(uint64_t type)
 {
 	return type == FXT_EVENT_ASYNC_BEGIN || type == FXT_EVENT_ASYNC_END;
 }
 
-/* The same of a call in progress. */
+/* Returns whether an event of this type begins or ends a call that is in progress. */
 static inline bool fxt_event_bounds_call(uint64_t type)
 {
 	return type == FXT_EVENT_DURATION_BEGIN || type == FXT_EVENT_DURATION_END;
 }
 
-/* The words of a record from its header alone; 0 is what it cannot be. */
+/* Returns how many words the record with this header has; 0 means that the header is invalid. */
 uint64_t fxt_record_size_words(uint64_t header);
 
-/* A trace's time in nanoseconds. */
+/* Converts a time of the provider from ticks to nanoseconds. */
 uint64_t fxt_ns(const struct fxt_provider *p, uint64_t ticks);
 
-/* The name a kernel object record gave the process; empty without one. */
+/* Returns the name that a kernel object record gave the process; empty if there is no such record. */
 struct fxt_text fxt_process_name(const struct fxt_reader *r, uint64_t pid);
 
-/* When an event took effect: the end of a complete event, otherwise its time. In ticks. */
+/* Returns when an event took effect, in ticks: the end of a complete event, the time of any other. */
 uint64_t fxt_commit_ticks(const struct fxt_record *rec);
 
-/* The argument of that name, or NULL. */
+/* Returns the record's argument with this name, or NULL. */
 const struct fxt_argument *fxt_argument(const struct fxt_record *rec, const char *name);
 
-/* An integer argument of any width or a pointer, koid or bool; false if it is none of these. */
+/* Sets *value to an argument that is an integer of any width, a pointer, a koid or a bool. Returns false if
+ * it is none of these, or if `a` is NULL. */
 bool fxt_argument_u64(const struct fxt_argument *a, uint64_t *value);
 
-/* Whether it is the end of a lifetime that the program left open, or of a call that it left in progress, which fxt record or merge has made
- * (open_lifetimes.h). */
+/* Returns whether fxt record or fxt merge has made this end, for a lifetime that the program left open or a
+ * call that it was in when it was over (open_lifetimes.h). */
 bool fxt_is_made_end(const struct fxt_record *rec);
 
-/* Whether such an end is a call's that was in progress when its process executed another program: it is over, as one that returned. */
+/* Returns whether such an end is that of a call in progress when its process executed another program. Such a
+ * call is over, like one that returned. */
 bool fxt_is_cut_by_exec(const struct fxt_record *rec);
 
 bool fxt_text_is(const struct fxt_text *t, const char *text);
@@ -271,9 +293,10 @@ bool fxt_text_equal(const struct fxt_text *a, const struct fxt_text *b);
 
 /* -- Symbols: small numbers for strings, so that analyses compare and index by number ------------ */
 
-/* The same number for the same bytes, from 1 up. */
+/* Returns the symbol of the text: from 1 up, and the same for the same bytes. */
 uint32_t fxt_symbol(struct fxt_reader *r, const struct fxt_text *t);
 struct fxt_text fxt_symbol_text(const struct fxt_reader *r, uint32_t symbol);
-uint32_t fxt_symbol_count(const struct fxt_reader *r);       /* the largest number given */
+/* Returns the largest symbol so far. */
+uint32_t fxt_symbol_count(const struct fxt_reader *r);
 
 #endif

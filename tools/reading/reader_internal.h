@@ -1,4 +1,6 @@
-/* What the reader's files share. Private to reader*.c. */
+/* The functions and types that the reader's own files share. Besides these files (reader*.c,
+ * symbols.c, utf8.c), those that decode parts of a record by themselves include it: merge.c, cut_calls.c,
+ * open_lifetimes.c, order.c, lives.c, check_windows.c and report_meanwhile.c. */
 #ifndef FXT_TOOLS_READER_INTERNAL_H
 #define FXT_TOOLS_READER_INTERNAL_H
 
@@ -14,7 +16,7 @@ struct fxt_decoder {
 	uint64_t at, end;
 };
 
-/* A word of the file, wherever it lies; 0 past its end. Files need not be aligned in memory. */
+/* Returns the word at `offset`, which need not be aligned in memory; 0 past the end of the file. */
 static inline uint64_t fxt_word(const struct fxt_reader *r, uint64_t offset)
 {
 	uint64_t word;
@@ -25,6 +27,7 @@ static inline uint64_t fxt_word(const struct fxt_reader *r, uint64_t offset)
 	return le64toh(word);
 }
 
+/* Returns the word at d->at and moves behind it. */
 static inline uint64_t fxt_next_word(struct fxt_decoder *d)
 {
 	uint64_t word = fxt_word(d->r, d->at);
@@ -33,41 +36,43 @@ static inline uint64_t fxt_next_word(struct fxt_decoder *d)
 	return word;
 }
 
-/* reader.c */
+/* reader.c: reports a fault to on_fault, and marks the record as damaged if the fault is structural. */
 void fxt_fault(struct fxt_decoder *d, enum fxt_fault fault, uint64_t offset, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 
-/* reader_atoms.c: each moves d->at past what it read. */
+/* reader_atoms.c: each function decodes one part of a record and moves d->at behind it. */
 struct fxt_text fxt_read_stream(struct fxt_decoder *d, uint64_t bytes, bool is_text);
 struct fxt_text fxt_read_string(struct fxt_decoder *d, uint64_t ref);
 uint32_t fxt_read_thread(struct fxt_decoder *d, uint64_t ref);
 void fxt_read_arguments(struct fxt_decoder *d, unsigned count);
 
-/* reader_records.c */
+/* reader_records.c: the first decodes a record of any type, the second an event. */
 void fxt_read_record(struct fxt_decoder *d);
 void fxt_read_event(struct fxt_decoder *d);
 
-/* reader_tables.c */
+/* reader_tables.c: the first two find a provider by its id, made if it is new, or always make one. */
 struct fxt_provider *fxt_provider_of(struct fxt_reader *r, uint32_t id);
 struct fxt_provider *fxt_provider_new(struct fxt_reader *r, uint32_t id);
 uint32_t fxt_thread_of(struct fxt_reader *r, uint64_t pid, uint64_t tid);
 void fxt_name_process(struct fxt_reader *r, uint64_t pid, struct fxt_text name);
 void fxt_register_string(struct fxt_provider *p, unsigned index, struct fxt_text text, uint64_t offset);
-/* What the index meant at `offset`; the text is NULL where that is nothing. */
+/* Returns the string that the index stood for at `offset`; its text is NULL if it stood for none. */
 struct fxt_text fxt_registered_string(const struct fxt_provider *p, unsigned index, uint64_t offset);
-/* The index of an event's string by which an event at the end of the file can name the same; 0: it stands in the event, or another string has
- * the index by then. The agent's strings are always by index. */
+/* Returns the index by which an event at the end of the file can name the string that an event has as
+ * `ref`. It returns 0 if the string stands in the event itself, or if the index stands for another
+ * string by then. The agent always refers to strings by index. */
 uint16_t fxt_lasting_index(const struct fxt_provider *p, uint64_t ref, const struct fxt_text *text);
 void fxt_register_thread(struct fxt_provider *p, unsigned index, uint32_t thread, uint64_t offset);
-/* The same of a thread; false: nothing. */
+/* Sets *thread to the thread that the index stood for at `offset`. Returns false if it stood for none. */
 bool fxt_registered_thread(const struct fxt_provider *p, unsigned index, uint64_t offset, uint32_t *thread);
 void fxt_tables_free(struct fxt_reader *r);
 
-/* reader_symbols.c */
+/* symbols.c */
 struct fxt_symbols *fxt_symbols_new(void);
 void fxt_symbols_free(struct fxt_symbols *s);
 
-/* text_utf8.c: as the format requires it: no overlong forms, surrogates or code points past U+10FFFF. */
+/* utf8.c: returns whether the text is UTF-8 as the format requires it, without overlong forms, surrogates or
+ * code points past U+10FFFF. */
 bool fxt_utf8_valid(const char *text, size_t bytes);
 
 #endif
