@@ -1,13 +1,15 @@
 /* fxt report: where the time, the waiting, the memory and the bytes went.
  *
- * tools/report/ is this one command, each section with what prints it. It uses tools/descriptors/, tools/analysis/ and
- * what those use.
+ * The first pass over the file counts what needs no order: calls, waiting, calls still open. The second
+ * goes in the order of time (order.h), and replays the heap and which file a descriptor stood for. The
+ * third goes in the order in which calls end, for threads' times and chains of waits. One more walk looks
+ * up what the wakers of the chains that are shown did meanwhile.
  *
- * One pass over the file counts what needs no order (calls, waiting, calls still open); a second, in the
- * order of time (order.h), replays what does: the heap, and which file a descriptor stood for. Threads' times and
- * chains of waits are of a third, in the order in which calls end, and what is told of the chains is looked up in
- * one more walk. Each section is a file with a function that takes an event, one that sorts, and one that prints;
- * report_print.c puts them in order, report_json.c and report_json_why.c print them all as JSON.
+ * Each section is a file with functions that take an event (_take), complete the sums (_sort, _finish),
+ * print the section (_print) and free it (_free), called in that order and by one thread. report.c calls
+ * them in the passes, report_print.c puts the sections in order, and report_json.c and report_json_why.c
+ * print them all as JSON. A section that is all zero is empty. `top` is how many lines of a section are
+ * printed.
  */
 #ifndef FXT_TOOLS_REPORT_H
 #define FXT_TOOLS_REPORT_H
@@ -15,28 +17,28 @@
 #include <stdio.h>
 
 #include "call_roles.h"
+#include "ends.h"
+#include "fd_images.h"
+#include "fd_lives.h"
+#include "histogram.h"
 #include "no_wait.h"
+#include "objects.h"
+#include "order.h"
+#include "overview.h"
+#include "reader.h"
 #include "report_chains.h"
 #include "report_descriptors.h"
 #include "report_leaks.h"
 #include "report_log.h"
 #include "report_threads.h"
 #include "report_transfers.h"
-#include "tools/analysis/objects.h"
-#include "tools/analysis/overview.h"
-#include "tools/analysis/process_ends.h"
-#include "tools/common/histogram.h"
-#include "tools/descriptors/fd_images.h"
-#include "tools/descriptors/fd_lifetimes.h"
-#include "tools/reading/order.h"
-#include "tools/reading/reader.h"
 
-/* As many lines as there are. */
+/* The value of `top` that means all lines. */
 #define FXT_TOP_ALL UINT32_MAX
 
 struct fxt_report_options {
 	size_t top;                     /* lines of each section */
-	const char *categories;         /* NULL: all */
+	const char *categories;         /* a list as FXT_CATEGORIES takes it; NULL: all */
 	bool json;
 };
 
@@ -55,12 +57,16 @@ struct fxt_calls {
 	struct fxt_map by_name;
 };
 
-/* The name of a function by its symbol: as in the source, without parameters. Free it. */
+/* Returns the name of the function with this symbol (of its file), as its source has it, without
+ * parameters and in at most `columns` characters. The caller frees it. */
 char *fxt_function_label(const struct fxt_text *symbol, size_t columns);
-/* The name of a call for a table, functions demangled and without their parameters. Free it. */
+/* Returns the name of a call for a table, in at most `columns` characters; names of functions are
+ * demangled and without parameters. The caller frees it. */
 char *fxt_call_label(const struct fxt_reader *r, uint32_t category, uint32_t name, size_t columns);
 
+/* Adds a finished call. */
 void fxt_calls_take(struct fxt_calls *c, uint32_t category, uint32_t name, uint64_t duration_ns);
+/* Returns the duration in nanoseconds that `percent` of the calls do not exceed. */
 uint64_t fxt_call_percentile(const struct fxt_call *call, double percent);
 void fxt_calls_sort(struct fxt_calls *c);
 void fxt_calls_print(const struct fxt_calls *c, const struct fxt_reader *r, size_t top, FILE *out);
@@ -75,9 +81,9 @@ struct fxt_waiter {
 
 struct fxt_wait {
 	const char *kind;
-	uint64_t pid, object;           /* what is waited for, in which process */
-	const struct fxt_object *known; /* what it is, or NULL */
-	char *label;                    /* its name, or NULL; that of `known`, where that is known */
+	uint64_t pid, object;           /* the process, and the object that is waited for */
+	const struct fxt_object *known; /* the trace's record about that object, or NULL */
+	char *label;                    /* the object's name (from `known` if that is set), or NULL */
 	uint64_t count, total_ns, max_ns;
 	struct fxt_waiter *waiters;     /* sorted: the longest first */
 	size_t waiter_count, waiter_capacity;
@@ -90,10 +96,11 @@ struct fxt_waits {
 	const struct fxt_objects *objects;
 };
 
+/* Adds a finished call that waited. */
 void fxt_waits_take(struct fxt_waits *w, const struct fxt_reader *r, const struct fxt_record *rec,
 		    const struct fxt_role *role, uint64_t duration_ns);
 void fxt_waits_sort(struct fxt_waits *w);
-/* What is waited for, in a table. Free it. */
+/* Returns the words for what is waited for, in a table. The caller frees them. */
 char *fxt_wait_name(const char *kind, const char *label);
 void fxt_waits_print(const struct fxt_waits *w, const struct fxt_reader *r, size_t top, FILE *out);
 void fxt_waits_free(struct fxt_waits *w);
@@ -101,7 +108,8 @@ void fxt_waits_free(struct fxt_waits *w);
 /* -- Heap (report_heap.c) ------------------------------------------------------------------------- */
 
 struct fxt_leak {
-	uint64_t size, count;           /* blocks of that size that were never freed */
+	/* size in bytes, and the number of such blocks that were never freed */
+	uint64_t size, count;
 };
 
 struct fxt_heap {
@@ -122,11 +130,12 @@ struct fxt_heaps {
 	struct fxt_map live;            /* provider and pointer -> size, time of allocation */
 };
 
-/* Events in the order of time: frees at their start, allocations at their end. */
+/* Takes a call of a heap function, in the order of time: a free at its start, an allocation at its end. */
 void fxt_heaps_take(struct fxt_heaps *h, const struct fxt_reader *r, const struct fxt_record *rec,
 		    const struct fxt_role *role);
 void fxt_heaps_sort(struct fxt_heaps *h);
-/* Whether something piles up: blocks of sizes of which many are left, and much, and half of what there ever was. Once they are sorted. */
+/* Returns whether blocks pile up: those of sizes of which many blocks are left add up to much memory, and to
+ * half of the peak. Only valid after fxt_heaps_sort(). */
 bool fxt_heaps_is_leaking(const struct fxt_heaps *h);
 void fxt_heaps_print(const struct fxt_heaps *h, const struct fxt_overview *o, size_t top, FILE *out);
 void fxt_heaps_free(struct fxt_heaps *h);
@@ -139,43 +148,52 @@ struct fxt_file {
 	char *label;
 	uint64_t calls, in_bytes, out_bytes, total_ns;
 	uint64_t unsaid;                /* calls that moved bytes and do not say how many: fputs, fgets */
-	struct fxt_transfers *uses[FXT_FILE_USES];      /* NULL: none */
+	struct fxt_transfers *uses[FXT_FILE_USES];      /* NULL: no such call */
 };
 
 struct fxt_files {
 	struct fxt_file *list;          /* sorted: the most time first */
 	size_t count, capacity;
 	struct fxt_fd_images images;    /* descriptors of each program */
-	struct fxt_map fifos;           /* provider and descriptor, time it was opened -> nothing: what is no file on disk */
-	struct fxt_fd_lives lives;      /* what else says what they are */
-	struct fxt_map open;            /* provider and stream, or provider and descriptor that is too large for those -> file */
+	/* The descriptors that are no files on disk: a set of pairs of provider and descriptor, and the
+	 * time at which the descriptor was opened. */
+	struct fxt_map fifos;
+	/* lifetimes, which say what a descriptor is where the call is missing */
+	struct fxt_fd_lives lives;
+	/* Provider and stream, or provider and a descriptor too large for `images` -> file. */
+	struct fxt_map open;
 	struct fxt_file_name *names;    /* by label */
-	const struct fxt_objects *objects;      /* streams that nobody was seen to open may have names too */
+	const struct fxt_objects *objects;      /* names of streams that nobody was seen to open */
 };
 
-/* The begin of a lifetime, in the order of the file, before anything is taken: of a FIFO, perhaps. */
+/* Takes the begin of a lifetime, in the order of the file and before all other events: it may tell that a
+ * descriptor is a FIFO's. */
 void fxt_files_begin(struct fxt_files *f, const struct fxt_record *rec);
-/* Events in the order of time: what opens at its end, what uses or closes at its start. */
+/* Takes a call about descriptors, in the order of time: a call that opens at its end, one that uses or
+ * closes at its start. */
 void fxt_files_take(struct fxt_files *f, const struct fxt_reader *r, const struct fxt_record *rec,
 		    const struct fxt_role *role);
-/* The begin of a descriptor's lifetime, in the same order; in front of the call that made it, if that is there: it says more. */
+/* Takes the begin of a descriptor's lifetime, in the same order. It comes before the call that made the
+ * descriptor, because the call says more and has to have the last word. */
 void fxt_file_table_begin(struct fxt_files *f, const struct fxt_reader *r, const struct fxt_record *rec);
 void fxt_files_sort(struct fxt_files *f);
 extern const char *const fxt_file_use_names[FXT_FILE_USES];
 void fxt_files_print(const struct fxt_files *f, size_t top, FILE *out);
 void fxt_files_free(struct fxt_files *f);
 
-/* The file that is open under the event's descriptor or stream, or one that stands for not knowing. */
+/* Returns the place of the file that is open under the descriptor or stream in the event's `argument`;
+ * if none is known, the place of an entry that stands for unknown files. */
 size_t fxt_file_of(struct fxt_files *f, const struct fxt_reader *r, const struct fxt_record *rec,
 		   const char *argument);
-/* The mode of the descriptors or streams that the call works on or has opened, as far as it goes by that: FXT_FD_MODE_UNKNOWN otherwise, and where
- * it works on two of which each is in another mode. */
+/* Returns the mode of the descriptors or streams that the call works on or has opened. Returns
+ * FXT_FD_MODE_UNKNOWN if the mode does not matter to the call, or if it works on two of different modes. */
 enum fxt_fd_mode fxt_file_mode(struct fxt_files *f, const struct fxt_reader *r, const struct fxt_record *rec,
 			       const struct fxt_role *role);
-/* What the event opens, names, sets the mode of or closes. */
+/* Takes a call that opens, names, sets the mode of, or closes a descriptor. */
 void fxt_file_table_take(struct fxt_files *f, const struct fxt_reader *r, const struct fxt_record *rec,
 			 const struct fxt_role *role);
-/* The file of that label, made if it is new. Takes the label over. */
+/* Returns the place of the file with this label, which is made if it is new. The label belongs to `f`
+ * then. */
 size_t fxt_file_named(struct fxt_files *f, char *label);
 
 /* -- Calls still open (report_open.c) ------------------------------------------------------------- */
@@ -194,28 +212,34 @@ struct fxt_open_stack {
 struct fxt_open_calls {
 	struct fxt_open_stack *threads; /* by thread */
 	size_t count, capacity;
-	struct fxt_map begins;          /* pid and place of a provider -> its earliest event of that process */
-	struct fxt_map programs;        /* pid -> place of its last provider, and when that began */
+	struct fxt_map begins;          /* pid and provider's index -> its earliest event of that process */
+	struct fxt_map programs;        /* pid -> index of its last provider, and when that began */
 };
 
+/* Takes the begin of a call in progress. */
 void fxt_open_begin(struct fxt_open_calls *o, struct fxt_reader *r, const struct fxt_record *rec);
-/* True, and *begun is the call this end belongs to, when there is one. */
+/* Takes the end of a call that was in progress. Returns true and sets *begun if its begin was seen. */
 bool fxt_open_end(struct fxt_open_calls *o, const struct fxt_record *rec, struct fxt_open_call *begun);
-/* Decodes the begin, and makes it the complete event of a call that ended then. */
-void fxt_open_as_complete(const struct fxt_open_call *begun, struct fxt_reader *r, uint64_t end_ticks, struct fxt_record *rec);
-/* A call that is both open and complete, in a copy of a live file, is complete. */
+/* Decodes the begin into `rec`, and makes it the complete event of a call that ended at end_ticks. */
+void fxt_open_as_complete(const struct fxt_open_call *begun, struct fxt_reader *r, uint64_t end_ticks,
+			  struct fxt_record *rec);
+/* Takes a complete event. In the copy of a live file a call may be there as in progress as well; it counts as
+ * complete then. */
 void fxt_open_complete(struct fxt_open_calls *o, struct fxt_reader *r, const struct fxt_record *rec);
-/* An event of a process: the last program it was is still to end. */
+/* Takes any event of a process, to know which of its programs began last. */
 void fxt_open_seen(struct fxt_open_calls *o, const struct fxt_reader *r, const struct fxt_record *rec);
-/* What a program was in when it was replaced by another, by exec, is over. */
+/* Removes the calls of programs that were replaced by exec: those are over. All events have been taken. */
 void fxt_open_finish(struct fxt_open_calls *o, const struct fxt_reader *r);
-/* Once it is finished: whether the provider is the last program that the thread's process was, or may be. */
-bool fxt_open_is_of_last(const struct fxt_open_calls *o, const struct fxt_reader *r, uint32_t thread, const struct fxt_provider *p);
-/* Whether a process's first thread is in a call: it hangs, or was killed. Its others are cut short by any end. */
+/* Returns whether the provider is the last program that the thread's process was, or may be. Only valid after
+ * fxt_open_finish(). */
+bool fxt_open_is_of_last(const struct fxt_open_calls *o, const struct fxt_reader *r, uint32_t thread,
+			 const struct fxt_provider *p);
+/* Returns whether a process's first thread is in a call, which means that it hangs or was killed. Other
+ * threads do not count, because every end of a process cuts their calls short. */
 bool fxt_open_is_stuck(const struct fxt_open_calls *o, const struct fxt_reader *r);
 size_t fxt_open_count(const struct fxt_open_calls *o);
-void fxt_open_print(const struct fxt_open_calls *o, struct fxt_reader *r, const struct fxt_objects *objects, const struct fxt_ends *ends,
-		    bool with_process, size_t top, FILE *out);
+void fxt_open_print(const struct fxt_open_calls *o, struct fxt_reader *r, const struct fxt_objects *objects,
+		    const struct fxt_ends *ends, bool with_process, size_t top, FILE *out);
 void fxt_open_free(struct fxt_open_calls *o);
 
 /* -- Locks that were taken (report_contention.c) --------------------------------------------------- */
@@ -223,22 +247,23 @@ void fxt_open_free(struct fxt_open_calls *o);
 struct fxt_contended {
 	const char *kind;
 	uint64_t pid, lock;
-	const struct fxt_object *known; /* what it is, or NULL */
-	uint32_t at, held_at;           /* symbols: functions in which it was wanted, and had been taken */
+	const struct fxt_object *known; /* the trace's record about the lock, or NULL */
+	uint32_t at, held_at;           /* symbols: the functions that wanted it, and that had taken it */
 	uint64_t count, total_ns, max_ns;
-	uint64_t held_ns, held_count;   /* how long the others had held it, of those waits where that is known */
+	/* How long the holders had held it already, and the number of waits of which that is known. */
+	uint64_t held_ns, held_count;
 };
 
-/* What a thread last waited for: is_blocked if it still does. */
+/* The last lock that a thread waited for, or the thread whose end it waited for. */
 struct fxt_blocked {
-	bool is_known, is_blocked;
-	bool is_in_circle;              /* who holds it waits, in the end, for this thread */
+	bool is_known, is_blocked;      /* the thread has waited at all; it still waits */
+	bool is_in_circle;              /* the holder waits, through any number of others, for this thread */
 	bool is_join;                   /* it waits for the holder's end, and there is no lock */
 	uint64_t since_ns, lock;
-	const struct fxt_object *known;
+	const struct fxt_object *known; /* the trace's record about the lock, or NULL */
 	uint64_t holder;                /* a thread's koid; 0: not known */
 	uint64_t held_since_ns;         /* 0: not known */
-	uint32_t at, held_at;
+	uint32_t at, held_at;           /* symbols, as in struct fxt_contended */
 };
 
 struct fxt_contention {
@@ -251,27 +276,27 @@ struct fxt_contention {
 	size_t blocked_count, blocked_capacity;
 };
 
-/* A call that found its lock taken says so in its arguments; others are passed over. */
-void fxt_contention_take(struct fxt_contention *c, struct fxt_reader *r, const struct fxt_record *rec, const char *kind,
-			 uint64_t duration_ns);
-/* What it said when it began to wait. */
+/* Takes a finished call. Only those whose arguments say that the lock was taken are counted. */
+void fxt_contention_take(struct fxt_contention *c, struct fxt_reader *r, const struct fxt_record *rec,
+			 const char *kind, uint64_t duration_ns);
+/* Takes the instant that tells what a thread begins to wait for. */
 void fxt_contention_blocked(struct fxt_contention *c, struct fxt_reader *r, const struct fxt_record *rec);
-/* The begin of a lifetime, which may be a thread's. */
+/* Takes the begin of a lifetime; that of a thread tells its pthread_t. */
 void fxt_contention_thread(struct fxt_contention *c, struct fxt_reader *r, const struct fxt_record *rec);
-/* `open` is complete. */
+/* Finds which threads are still blocked. All events have been taken, and `open` is finished. */
 void fxt_contention_finish(struct fxt_contention *c, struct fxt_reader *r, const struct fxt_open_calls *open);
-/* A lock's name, or its address. Free it. */
+/* Returns the lock's name, or its address if it has none. The caller frees it. */
 char *fxt_contention_lock(const struct fxt_object *known, uint64_t lock);
 void fxt_contention_print(const struct fxt_contention *c, const struct fxt_reader *r, size_t top,
 			  FILE *out);
-/* Once it is finished: whether there is a circle of threads. */
+/* Returns whether some threads wait for each other in a circle. Only valid after fxt_contention_finish(). */
 bool fxt_contention_is_deadlock(const struct fxt_contention *c);
-/* Threads that are still blocked: those in a circle first. */
+/* Prints the threads that are still blocked, those in a circle first. */
 void fxt_contention_print_blocked(const struct fxt_contention *c, const struct fxt_reader *r,
 				  const struct fxt_ends *ends, bool with_process, size_t top, FILE *out);
 void fxt_contention_free(struct fxt_contention *c);
 
-/* -- All of it ------------------------------------------------------------------------------------ */
+/* -- The whole report ----------------------------------------------------------------------------- */
 
 struct fxt_report {
 	struct fxt_report_options options;
@@ -281,7 +306,7 @@ struct fxt_report {
 	struct fxt_overview overview;
 	struct fxt_objects objects;
 	struct fxt_calls calls;
-	struct fxt_calls agent;         /* what the agent did itself */
+	struct fxt_calls agent;         /* the agent's own work, which is an event of category agent */
 	struct fxt_waits waits;
 	struct fxt_contention contention;
 	struct fxt_heaps heaps;
@@ -293,15 +318,21 @@ struct fxt_report {
 	struct fxt_thread_times threads;
 	struct fxt_chains chains;
 	struct fxt_no_wait no_wait;
-	struct fxt_order order, ends;   /* by what takes effect when; and of calls by their ends */
-	struct fxt_map cut;             /* offset of an end that an exec made of a call in `ends` -> where that begins, and its provider */
-	uint64_t elsewhere_ns;          /* in calls that neither wait for threads nor move bytes through descriptors */
-	bool has_functions;             /* instrumented ones */
-	bool has_processes;             /* several: threads are told with theirs */
-	uint8_t *chosen;                /* by symbol of a category: 0 unknown, 1 no, 2 yes */
+	/* `order` has events by the time at which they take effect, `ends` calls and flows by that of
+	 * their ends. */
+	struct fxt_order order, ends;
+	/* The calls in `ends` that an exec cut: offset of the end that the join made -> offset of the
+	 * begin, and the index of its provider. */
+	struct fxt_map cut;
+	uint64_t elsewhere_ns;          /* time in calls that neither wait for threads nor move bytes */
+	bool has_functions;             /* the trace has events of instrumented functions */
+	bool has_processes;             /* there are several, so threads are shown with their process */
+	uint8_t *chosen;                /* by symbol of a category: 0 not asked yet, 1 no, 2 yes */
 	size_t chosen_count, chosen_capacity;
 };
 
+/* Reads all that `r` reads and makes every section. `r` and what it reads have to stay until
+ * fxt_report_free(). */
 void fxt_report_make(struct fxt_report *report, struct fxt_reader *r,
 		     const struct fxt_report_options *options);
 void fxt_report_print(const struct fxt_report *report, FILE *out);
@@ -309,7 +340,8 @@ void fxt_report_free(struct fxt_report *report);
 
 void fxt_report_json(const struct fxt_report *report, FILE *out);
 
-/* report_json_why.c. The first begins an object of the thread's ids and its name, to be ended by the caller. */
+/* report_json_why.c: the sections on threads and chains. The first function begins an object with the
+ * thread's ids and its name, which the caller ends. */
 struct fxt_json;
 void fxt_report_json_thread(struct fxt_json *j, const char *key, const struct fxt_reader *r, uint32_t index);
 void fxt_report_json_threads(struct fxt_json *j, const struct fxt_report *report);
