@@ -1,5 +1,5 @@
-/* The categories the agent knows, and lists of them as FXT_CATEGORIES takes them. Used by categories and
- * record. */
+/* The categories that the agent knows, and lists of them as FXT_CATEGORIES takes them. fxt categories and fxt
+ * record use them; fxt report uses the lists. */
 #ifndef FXT_TOOLS_CATEGORIES_H
 #define FXT_TOOLS_CATEGORIES_H
 
@@ -11,26 +11,27 @@
 
 struct fxt_category {
 	const char *name;
-	bool by_default;
-	const char *what;
+	bool by_default;                /* #default has it */
+	const char *what;               /* a description in a few words */
 };
 
 extern const struct fxt_category fxt_categories[];
 extern const size_t fxt_category_count;
 
-/* Whether every item of a list (names, prefix*, #default, -name; commas or spaces between) matches something.
- * If not, *unknown is a copy of the first that does not. */
+/* Returns whether every item of a list matches a category. Items are names, `prefix*`, #default and
+ * -name, with commas or spaces between them. If one does not, *unknown becomes a copy of the first,
+ * which the caller frees. */
 bool fxt_categories_valid(const char *list, char **unknown);
 
-/* "malloc, pthread, ..." Free it. */
+/* Returns the names of all categories, as "malloc, pthread, ...". The caller frees it. */
 char *fxt_categories_known(void);
 
-/* Writes one category of a trace as an object: its name, events and bytes. */
+/* Writes one category of a trace as a JSON object: its name, events and bytes. */
 struct fxt_json;
 struct fxt_usage;
 void fxt_category_json(struct fxt_json *j, const struct fxt_reader *r, const struct fxt_usage *u);
 
-/* Prints what is in a trace, by category. */
+/* Prints events and bytes of each category in the trace that `r` reads. */
 void fxt_categories_of(struct fxt_reader *r, bool json, FILE *out);
 
 #endif

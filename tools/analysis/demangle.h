@@ -1,29 +1,31 @@
-/* Names of functions as their source has them. C++ and Rust put the whole type of a function into its symbol,
- * and events carry the symbol. Used by report and dump, of category function only: the names of all others
- * are what somebody wrote.
+/* Turns symbols of C++ and Rust into the names that the source has. Compilers put the whole type of a
+ * function into its symbol, and events carry the symbol. Report and dump use this for events of category
+ * function only, because the names of all other events are what somebody wrote. Merge uses it for the
+ * names in its archive.
  */
 #ifndef FXT_TOOLS_DEMANGLE_H
 #define FXT_TOOLS_DEMANGLE_H
 
 #include "tools/reading/reader.h"
 
-/* What was found of every symbol (fxt_symbol()), as dump asks for each event. All zero is the beginning. */
+/* The names found so far, by symbol (fxt_symbol()), because dump asks for each event. All zero is empty. */
 struct fxt_demangled {
 	char **by_symbol;
 	size_t count, capacity;
 };
 
-/* The function in full, "ns::Stack::push(int)"; NULL if the name is not mangled, or fxt was built without
- * libiberty. Belongs to `d`. */
+/* Returns the function in full, as "ns::Stack::push(int)". Returns NULL if the name is not mangled or
+ * the category is not function, or if fxt was built without libiberty. The text belongs to `d`. */
 const char *fxt_demangled_name(struct fxt_demangled *d, struct fxt_reader *r, const struct fxt_text *category,
 			       const struct fxt_text *name);
 void fxt_demangled_free(struct fxt_demangled *d);
 
-/* The same of one name, whatever its category. Free it. */
+/* Returns the full name of one function, or NULL as above. The caller frees it. */
 char *fxt_demangle(const struct fxt_text *name);
 
-/* For tables: "ns::Stack::push", without the parameters; and without template arguments, "Map<>::find", if it
- * is longer than `columns` with them. It may be longer still. */
+/* Returns a name for tables, without parameters: "ns::Stack::push". If that is longer than `columns`,
+ * template arguments are left out too: "Map<>::find". The result may still be longer. The caller frees
+ * it. */
 char *fxt_demangle_short(const struct fxt_text *name, size_t columns);
 
 #endif

@@ -1,33 +1,36 @@
-/* fxt check: whether a trace is what the format and the viewers of it require.
+/* fxt check: tells whether a trace is what the format and its viewers require.
  *
- * tools/check/ is this one command. It uses tools/printing/ and what that uses.
+ * The reader finds what is wrong with a single record. What is wrong between records can only be seen in
+ * the order of time, and a file is not in that order. So check.c walks the file once and notes the first
+ * and last time of the events in every 64 KiB. Then check_windows.c goes from one stretch of time to the
+ * next, and reads those parts of the file that may have events of the stretch. It keeps only these events
+ * in memory, sorts and examines them: check_slices.c replays each thread as a viewer does, check_links.c
+ * follows asyncs and flows.
  *
- * The reader finds what is wrong with a record by itself. What is wrong between records can only be seen in
- * the order of time, and a file is not in that order. So check.c walks the file and notes of every 64 KiB from when to
- * when its events are; then check_windows.c goes from one stretch of time to the next and reads of the file what may have
- * events in it. Only the events of that stretch are kept, sorted, and examined: check_slices.c replays each
- * thread as a viewer does, check_links.c follows asyncs and flows. What goes on from one stretch to the next
- * are open slices, and the ids of asyncs and flows: up to a limit, beyond which it is noted that they were not followed.
+ * Open slices and the ids of asyncs and flows are kept from one stretch to the next. Of ids only a
+ * limited number is kept; fxt check says how many more there were, which it did not follow.
  */
 #ifndef FXT_TOOLS_CHECK_H
 #define FXT_TOOLS_CHECK_H
 
 #include <stdio.h>
 
-#include "tools/reading/reader.h"
+#include "reader.h"
 
 struct fxt_check_options {
-	bool allow_tail;        /* a torn last record (a killed writer) is noted, not a violation */
-	bool ring;              /* async and flow ends whose begin a ring overwrote are noted */
-	bool copy; /* a copy of a live file: a call may be in it both as still open and as complete */
+	/* a torn last record, as a killed writer leaves it, is noted and no violation */
+	bool allow_tail;
+	/* an async or flow end whose begin a ring overwrote is noted and no violation */
+	bool ring;
+	bool copy;              /* this copies a live file, so a call may be there both open and complete */
 	bool json;
-	uint64_t most_events;   /* of one stretch of time; 0: a quarter of a million. For tests */
+	uint64_t most_events;   /* of one stretch of time; 0: a quarter of a million. Only tests set it. */
 };
 
 /* An event in the life of a thread's slices. */
 struct fxt_moment {
 	uint64_t ticks;
-	uint64_t end;                           /* complete events */
+	uint64_t end;                           /* of complete events, in ticks */
 	uint64_t offset_words : 36;             /* half a tebibyte; a record starts at a whole word */
 	uint64_t kind : 4;                      /* enum fxt_event_type */
 	uint64_t name : 24;                     /* symbol */
@@ -38,46 +41,49 @@ static_assert(sizeof(struct fxt_moment) == 24, "there is one for every call in a
 enum { FXT_MOMENT_NAMES = 1 << 24 };
 static const uint64_t FXT_MOMENT_BYTES = UINT64_C(1) << 39;
 
-/* A slice that is open at some moment, or the last that ended. */
+/* A slice that is open at some moment, or the last slice that ended. */
 struct fxt_open {
-	uint64_t start, end;
-	uint32_t name;
-	bool ends;                              /* false: a begin without an end so far */
+	uint64_t start, end;                    /* in ticks */
+	uint32_t name;                          /* symbol */
+	bool ends;                              /* `end` is known; false: a begin without an end so far */
 };
 
+/* A thread's slices. */
 struct fxt_track {
-	struct fxt_moment *list;                /* of the stretch at hand, in the order of the file */
+	struct fxt_moment *list;                /* events of the current stretch, in the order of the file */
 	size_t count, capacity;
-	struct fxt_open *open;                  /* between two stretches; innermost last */
+	struct fxt_open *open;                  /* kept from stretch to stretch; the innermost is last */
 	size_t depth;
 	uint64_t last_start;
 	bool started;
-	bool any;                               /* it has slices at some time */
+	bool any;                               /* the thread has slices at some time */
 };
 
 /* An async or flow event. */
 struct fxt_link {
 	uint64_t ticks, id, offset;
-	uint64_t bound;                         /* flows: when the slice began that it is bound to */
-	uint32_t thread, category, name;        /* the latter two symbols */
-	uint32_t kind;
+	uint64_t bound;                         /* flows: when the slice began that the event is bound to */
+	uint32_t thread, category, name;        /* category and name are symbols */
+	uint32_t kind;                          /* enum fxt_event_type */
 };
 
+/* All asyncs, or all flows. */
 struct fxt_links {
-	struct fxt_link *list;                  /* of the stretch at hand */
+	struct fxt_link *list;                  /* events of the current stretch */
 	size_t count, capacity;
-	struct fxt_map live;                    /* id -> what is known of it: check_links.c */
-	struct fxt_map past;                    /* id -> whose it was, of those that ended */
-	bool lost;                              /* some were not entered there, as there were too many */
+	struct fxt_map live;                    /* open ids; check_links.c says what is known of each */
+	struct fxt_map past;                    /* ended id -> its category and name, or process */
+	bool lost;                              /* `live` had no room for some ids */
 };
 
-/* A part of the file, of records that begin in the same 64 KiB. */
+/* A part of the file: the records that begin in the same 64 KiB. */
 struct fxt_block {
-	uint64_t at;
+	uint64_t at;                            /* offset of the first of them */
 	uint64_t first_ticks, last_ticks;       /* of its slices, asyncs and flows */
-	struct fxt_provider *provider;          /* before its first record */
+	struct fxt_provider *provider;          /* of the records before it */
 };
 
+/* Findings that are no violations. fxt_noted_text has the words for each. */
 enum fxt_noted {
 	FXT_NOTED_OPEN_SLICES,
 	FXT_NOTED_OPEN_ASYNCS,
@@ -96,8 +102,8 @@ enum fxt_noted {
 
 struct fxt_violation {
 	uint64_t count;
-	uint64_t offset;                        /* of the first in the file */
-	char detail[96];
+	uint64_t offset;                        /* of the first one in the file */
+	char detail[96];                        /* about the first one */
 };
 
 struct fxt_check {
@@ -115,27 +121,31 @@ struct fxt_check {
 	uint64_t ordered;                       /* events that are examined in the order of time */
 };
 
-/* Checks all that `r` reads. */
+/* Checks all that `r` reads, from where it stands to its end, and keeps what was found in `c`. */
 void fxt_check(struct fxt_check *c, struct fxt_reader *r, const struct fxt_check_options *options);
 void fxt_check_free(struct fxt_check *c);
 
-/* Prints what was found. */
+/* Prints what was found, as text. `path` is the file's name. */
 void fxt_check_print(const struct fxt_check *c, const char *path, FILE *out);
 
 /* -- Between the files of check ------------------------------------------------------------------- */
 
+/* check.c: counts a violation, which the record at `offset` shows. */
 void fxt_check_bad(struct fxt_check *c, enum fxt_fault fault, uint64_t offset, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
+/* Returns the track of the thread. */
 struct fxt_track *fxt_check_track(struct fxt_check *c, uint32_t thread);
 
-/* check_windows.c. In the first walk: a new block begins where the reader is; an event of it. Then all that is examined in the order of
+/* check_windows.c. In the first walk, the first function begins a block where the reader stands, and the
+ * second takes an event of the last block. Afterwards the third examines all events in the order of
  * time. */
 enum { FXT_BLOCK_BYTES = 1 << 16 };
 void fxt_check_begin_block(struct fxt_check *c);
 void fxt_check_note(struct fxt_check *c, const struct fxt_record *rec);
 void fxt_check_in_order(struct fxt_check *c);
 
-/* What was kept of one stretch of time, after those before it; then the ends. */
+/* check_slices.c and check_links.c. The first three examine the events that were kept of one stretch, and are
+ * called for each stretch in the order of time. The last two note what is open when the trace ends. */
 void fxt_check_slices(struct fxt_check *c);
 void fxt_check_asyncs(struct fxt_check *c);
 void fxt_check_flows(struct fxt_check *c);

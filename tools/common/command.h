@@ -1,7 +1,7 @@
-/* The subcommands of fxt, each in a file of its name. Called by fxt.c with argv[0] the subcommand.
- * Each returns the exit status. Usage errors end the program with status 2 (argp).
+/* The subcommands of fxt. fxt.c calls them, with the subcommand's name as argv[0]. Each returns the exit
+ * status of fxt; a usage error ends the program (argp).
  *
- * The analyses behind them take bytes and not files, so that the fuzz target can walk them.
+ * The analyses behind them take bytes and not files, so that the fuzz target can call them.
  */
 #ifndef FXT_TOOLS_COMMAND_H
 #define FXT_TOOLS_COMMAND_H
@@ -20,7 +20,8 @@ int fxt_command_report(int argc, char **argv);
  * the program with argp_err_exit_status. */
 void fxt_parse(const struct argp *argp, int argc, char **argv, unsigned flags, void *input);
 
-/* What the only argument of a subcommand that takes one FILE is parsed with: for the keys that are none of its options. */
+/* Parses the only argument of a subcommand that takes one FILE, and sets *path. The subcommand's parser
+ * calls it for each key that is none of its options. */
 error_t fxt_parse_file(int key, char *arg, struct argp_state *state, const char **path);
 
 #define FXT_JSON_OPTION {"json", 'j', 0, 0, "Print JSON", 0}

@@ -1,12 +1,12 @@
-/* Calls that were in progress when the program was over that was in them: what other threads waited in
- * while one executed another program or ended the process, and all calls of a process that was killed. Used
- * by open_lifetimes.c, which knows when programs are over and has an end written there for each of these
- * calls: viewers draw one without an end to the end of the whole trace, around all that the next program
- * does in the process's first thread.
+/* Cut calls: calls that were in progress when their program was over. These are the calls that other
+ * threads waited in while one thread executed another program or ended the process, and all calls of a
+ * process that was killed. open_lifetimes.c uses this, one part of a run after the other: it knows when
+ * programs are over, and writes an end for each of these calls. Without that end, viewers draw a call to
+ * the end of the whole trace, around all that the next program does in the process's first thread.
  *
  * The agent shows a call in progress as a begin, which has no end of its own. Threads go on for a moment
- * after one of them has said that it executes a program or exits, so a call ends when the program did or,
- * if that is later, with the last that is known of its thread.
+ * after one of them has said that it executes a program or exits. So a call ends when the program did
+ * or, if that is later, at the last time that is known of its thread.
  */
 #ifndef FXT_TOOLS_CUT_CALLS_H
 #define FXT_TOOLS_CUT_CALLS_H
@@ -16,24 +16,25 @@
 struct fxt_cut_call {
 	uint64_t pid, tid, begin_ns;
 	uint64_t last_ns;               /* when the last event of its thread ended */
-	uint16_t category, name;        /* string indices; 0: an end that names nothing ends it as well */
+	uint16_t category, name;        /* string indices; 0: the end is written without a name */
 };
 
-/* What a thread was in, as places in the list of begins, from 1. */
+/* What is known of a thread. */
 struct fxt_thread_in_progress {
 	uint64_t latest_ns;             /* when the latest of its events began */
-	uint64_t last_ns;               /* when the last of them ended */
-	uint64_t executed_ns;           /* the end of its last call that executed a program; 0: none */
-	uint64_t failed_ns;             /* the same of the last that failed to */
-	size_t innermost;
+	uint64_t last_ns;               /* when the last of its events ended */
+	uint64_t executed_ns;           /* when it last was to execute a program; 0: never */
+	uint64_t failed_ns;             /* when such a call last failed; 0: never */
+	size_t innermost;               /* its innermost call: place in fxt_cut_calls.list plus 1; 0: none */
 };
 
 struct fxt_begun_call {
 	uint64_t offset, begin_ns;
-	size_t around;                  /* the one that it began within, as a place from 1; 0: none */
+	/* the call within which it began: place in the list plus 1; 0: none */
+	size_t around;
 };
 
-/* The part at hand. All zero is the beginning. */
+/* The calls of the current part. All zero is empty. */
 struct fxt_cut_calls {
 	struct fxt_thread_in_progress *threads; /* by thread */
 	size_t thread_count, thread_capacity;
@@ -41,33 +42,35 @@ struct fxt_cut_calls {
 	size_t count, capacity;
 };
 
-/* A begin or an end, decoded. */
+/* Takes the decoded begin or end of a call. */
 void fxt_cut_calls_take(struct fxt_cut_calls *c, const struct fxt_record *rec);
 
-/* Events of the thread. */
+/* Takes the times of any events of the thread. */
 void fxt_cut_calls_seen(struct fxt_cut_calls *c, uint32_t thread, const struct fxt_times *times);
 
-/* The thread was about to become another program, which is told of before that call is made, or failed to,
- * which is told of afterwards. */
+/* Notes that the thread was about to execute another program, which the trace says before the call is
+ * made; or, with `has_failed`, that it failed to, which the trace says afterwards. */
 void fxt_cut_calls_executes(struct fxt_cut_calls *c, uint32_t thread, uint64_t at_ns, bool has_failed);
 
-/* The part was read: when its process became another program; 0: it has not. A thread that went on has not
- * executed anything: the call failed, or was that of a vfork's child, in its place. */
+/* Returns when the part's process executed another program, or 0 if it did not. All of the part has been
+ * read. A thread that went on has not executed anything: the call failed, or the child of a vfork made
+ * it in the thread's place. */
 uint64_t fxt_cut_calls_executed_ns(const struct fxt_cut_calls *c);
 
-/* The part was read by `r`: returns the calls of its process that had no end, thread by thread, innermost
- * first. Free them. A part that may have been copied while it was written (`is_copy`) may have a call in
- * progress and complete as well, and that one is left out. Begins anew. */
+/* Returns the calls of the part's process that had no end, thread by thread, the innermost first; the
+ * caller frees them. `r` has read all of the part, and `own` is its provider. `is_copy` says that the
+ * part may have been copied while it was written: it may then have a call both in progress and complete,
+ * and such a call is left out. Empties `c` for the next part. */
 struct fxt_cut_call *fxt_cut_calls_keep(struct fxt_cut_calls *c, struct fxt_reader *r,
 					struct fxt_provider *own, bool is_copy, size_t *count);
 
-/* The moments of threads that other processes' parts tell of: an arrow's beginning is in the part it leads
- * to. */
+/* A moment at which a thread lived, as another process's part tells: an arrow's begin stands in the part that
+ * the arrow leads to. */
 struct fxt_thread_moment {
 	uint64_t pid, tid, at_ns;
 };
 
-/* All zero is the beginning. */
+/* All such moments. All zero is empty. */
 struct fxt_thread_moments {
 	struct fxt_thread_moment *list;
 	size_t count, capacity;
@@ -76,8 +79,9 @@ struct fxt_thread_moments {
 void fxt_thread_moments_add(struct fxt_thread_moments *m, uint64_t pid, uint64_t tid, uint64_t at_ns);
 void fxt_thread_moments_sort(struct fxt_thread_moments *m);
 
-/* When the calls of the list's first thread end, of which `*same` are that thread's: at_ns, unless
- * something later is known of it that is earlier than before_ns. */
+/* Returns when the calls of the list's first thread end, and sets *same to how many calls at the front of the
+ * list are that thread's. The time is at_ns, or a later time that is known of the thread if that is before
+ * before_ns. */
 uint64_t fxt_cut_calls_end_ns(const struct fxt_cut_call *list, size_t count,
 			      const struct fxt_thread_moments *others, uint64_t at_ns, uint64_t before_ns,
 			      size_t *same);

@@ -1,7 +1,7 @@
 /* Everything that can be wrong with a trace, and the words for it.
  *
- * The reader finds the faults of format, `fxt check` (check_*.c) those of meaning. STRUCTURAL faults leave
- * a record that cannot be trusted: dump marks it and report leaves it out. COSMETIC ones are for check only.
+ * The reader finds the faults of format, `fxt check` (check_*.c) those of meaning. A record with a STRUCTURAL
+ * fault cannot be trusted: dump marks it and report leaves it out. Only check looks for COSMETIC ones.
  */
 #ifndef FXT_TOOLS_FAULTS_H
 #define FXT_TOOLS_FAULTS_H
