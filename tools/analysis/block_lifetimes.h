@@ -1,5 +1,6 @@
-/* When the heap blocks were there that have a lifetime: asyncs `heap block` of category malloc. Used by objects.c: such a block's name is
- * not that of a smaller one at its address later, of which the trace was told nothing.
+/* Knows from when to when heap blocks lived that have a lifetime, which is an async `heap block` of
+ * category malloc. objects.c asks it, because the name of such a block must not be shown for a smaller
+ * block that was at the same address later and that the trace has no lifetime of.
  */
 #ifndef FXT_TOOLS_BLOCK_LIFETIMES_H
 #define FXT_TOOLS_BLOCK_LIFETIMES_H
@@ -7,13 +8,13 @@
 #include "tools/common/map.h"
 #include "tools/reading/reader.h"
 
-/* A pointer of a process. */
+/* A pointer in a program. */
 struct fxt_where {
 	uint32_t provider;              /* index */
 	uint64_t pid, pointer;
 };
 
-/* Negative, 0 or positive, as for qsort(). */
+/* Compares them for qsort(): returns a negative value, 0 or a positive value. */
 int fxt_where_compare(const struct fxt_where *a, const struct fxt_where *b);
 
 struct fxt_block_life {
@@ -21,20 +22,23 @@ struct fxt_block_life {
 	uint64_t begin_ns, end_ns;
 };
 
-/* All zero is the beginning. */
+/* All zero is empty. */
 struct fxt_block_lives {
-	struct fxt_block_life *list;    /* sorted, when all are taken */
+	struct fxt_block_life *list;    /* sorted after fxt_block_lives_finish() */
 	size_t count, capacity;
-	struct fxt_map by_id;           /* id and provider -> place in the list, from 1; the end, where that came first */
+	/* Id and provider -> place in the list plus 1, and the time of the end if that came before the
+	 * begin. */
+	struct fxt_map by_id;
 };
 
-/* Whether a record with this header may be the begin or the end of one. */
+/* Returns whether a record with this header may be the begin or the end of such a lifetime. */
 bool fxt_block_lives_want(uint64_t header);
-/* An event, in any order; and the last has been taken. */
+/* Takes an event, in any order. */
 void fxt_block_lives_take(struct fxt_block_lives *l, const struct fxt_reader *r, const struct fxt_record *rec);
+/* Sorts the list after the last event. */
 void fxt_block_lives_finish(struct fxt_block_lives *l);
 
-/* Whether there was one at the address then. */
+/* Returns whether a block with a lifetime was at the address at that time. */
 bool fxt_block_lived(const struct fxt_block_lives *l, const struct fxt_where *at, uint64_t ns);
 void fxt_block_lives_free(struct fxt_block_lives *l);
 

@@ -1,5 +1,5 @@
-/* Hashes under a key that is drawn anew in each process, so that nobody can make a trace whose keys collide. Used by the map and
- * by uthash's tables, in files that include this header. */
+/* Hashes with a key that is drawn anew in each process, so that nobody can make a trace whose keys
+ * collide. The map uses them, and so do uthash's tables in files that include this header. */
 #ifndef FXT_TOOLS_HASH_H
 #define FXT_TOOLS_HASH_H
 

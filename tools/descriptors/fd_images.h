@@ -1,41 +1,48 @@
-/* Which descriptors each program of a run began with: those that its parent had when it forked, and those that the process had when it
- * executed the program. Called by report with events in the order of time.
+/* Knows which descriptors each program of a run began with: a forked child has those that its parent had
+ * then, and an executed program those that its process had then. Report calls it with events in the order
+ * of time.
  *
- * What the child of a vfork does with its descriptors is in the trace of its parent, as calls of the parent's thread; it is kept apart from
- * the parent's own until the child has executed a program or ended.
- *
- * tools/descriptors/ follows descriptors in the order of time: what programs began with, when a number's lifetimes began,
- * in which mode the open files are. It uses tools/printing/ and what that uses; only tools/report/ uses it.
+ * What the child of a vfork does with its descriptors is in the trace of its parent, as calls of the
+ * parent's thread. It is kept apart from the parent's own until the child has executed a program or
+ * ended.
  */
 #ifndef FXT_TOOLS_FD_IMAGES_H
 #define FXT_TOOLS_FD_IMAGES_H
 
 #include "fd_modes.h"
 #include "fd_pages.h"
-#include "tools/reading/reader.h"
+#include "reader.h"
 
 struct fxt_fd_image {
-	struct fxt_fd_pages *pages;     /* NULL: nothing was seen of it yet */
-	uint64_t arrow;                 /* offset of the first arrow that ends in it, plus 1; 0: there is none */
+	struct fxt_fd_pages *pages;     /* NULL: nothing was seen of the program yet */
+	/* offset of the first arrow that leads to it, plus 1; 0: there is none */
+	uint64_t arrow;
 };
 
-/* All zero is the beginning. */
+/* All zero is empty. */
 struct fxt_fd_images {
 	struct fxt_fd_image *list;      /* by provider */
 	size_t count, capacity;
 	struct fxt_map last;            /* pid -> its newest provider */
-	struct fxt_map born;            /* pid of a child, or thread and time of its making -> the table it begins with */
+	/* The table that a child begins with, by its pid, or by the thread that made it and the time of
+	 * that. */
+	struct fxt_map born;
 	struct fxt_map vforked;         /* thread -> the table of the child that runs in its place */
-	struct fxt_map makers;          /* thread -> when its posix_spawn() or system() is over, and what its child begins with */
-	struct fxt_fd_modes modes;      /* of what all of their descriptors refer to */
+	/* Thread -> when its posix_spawn() or system() is over, and the table that the child begins with. */
+	struct fxt_map makers;
+	struct fxt_fd_modes modes;      /* of the open file descriptions of all programs */
 };
 
-/* Whether the event says anything of how a process came to be, and when. The first time in the order of the file. */
+/* Returns whether the event says how a process came to be, and sets *key_ns to the time at which it
+ * counts. It is asked for every event in the order of the file first. */
 bool fxt_fd_images_want(struct fxt_fd_images *images, const struct fxt_record *rec, uint64_t *key_ns);
+/* Takes such an event, in the order of time. */
 void fxt_fd_images_take(struct fxt_fd_images *images, const struct fxt_reader *r, const struct fxt_record *rec);
 
-/* The table of whoever did what the event tells. Holds until the next call of any of these. */
-struct fxt_fd_pages **fxt_fd_images_of(struct fxt_fd_images *images, const struct fxt_reader *r, const struct fxt_record *rec);
+/* Returns the table of the program that did what the event tells. The pointer holds until the next call
+ * of any of these functions. */
+struct fxt_fd_pages **fxt_fd_images_of(struct fxt_fd_images *images, const struct fxt_reader *r,
+				       const struct fxt_record *rec);
 
 void fxt_fd_images_free(struct fxt_fd_images *images);
 

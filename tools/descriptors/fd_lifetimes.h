@@ -1,5 +1,6 @@
-/* The begins of descriptors' lifetimes in the order of time. The call that made a descriptor may be missing, overwritten in a ring or shorter
- * than the threshold; the lifetime is there, and says what the number stands for from its begin on. Called by report.
+/* The begins of descriptors' lifetimes in the order of time, for report. The call that made a descriptor
+ * may be missing, because a ring overwrote it or it was shorter than the threshold. The lifetime is
+ * there all the same, and says what the descriptor stands for from its begin on.
  */
 #ifndef FXT_TOOLS_FD_LIFETIMES_H
 #define FXT_TOOLS_FD_LIFETIMES_H
@@ -11,36 +12,40 @@ struct fxt_fd_begin {
 	struct fxt_provider *provider;
 };
 
-/* All zero is the beginning. */
+/* All zero is empty. */
 struct fxt_fd_lives {
-	struct fxt_fd_begin *list;      /* sorted when the first is asked for */
+	struct fxt_fd_begin *list;      /* sorted by time after fxt_fd_lives_sort() */
 	size_t count, capacity, next;
 };
 
-/* Any event, in the order of the file. */
+/* Takes any event, in the order of the file. */
 void fxt_fd_lives_take(struct fxt_fd_lives *l, const struct fxt_record *rec);
-/* All were taken. */
+/* Sorts the begins. All events have been taken. */
 void fxt_fd_lives_sort(struct fxt_fd_lives *l);
-/* The next begin, if it is no later than that. */
+/* Decodes the next begin into `rec`, if it is not after until_ns; returns false otherwise. */
 bool fxt_fd_lives_next(struct fxt_fd_lives *l, struct fxt_reader *r, uint64_t until_ns, struct fxt_record *rec);
-/* What the lifetime calls the descriptor: its path or address, or as a label of the call that made it. Free it. */
+/* Returns the label that the lifetime gives the descriptor: its path or address, or a label that names
+ * the kind of descriptor that the call makes. The caller frees it. */
 char *fxt_fd_life_label(const struct fxt_record *rec);
 
+/* Returns whether the lifetime says that this call made the descriptor. */
 bool fxt_fd_life_is_made_by(const struct fxt_record *rec, const char *call);
-/* Whether it is one that accept() has made, or a duplicate of such. */
+/* Returns whether accept() made the descriptor, or it duplicates one that accept() made. */
 bool fxt_fd_life_is_accepted(const struct fxt_record *rec);
 
-/* What a socket is called that has no address yet; type 0: not known. Free it. */
+/* Returns the label of a socket that has no address yet; type 0 means that its type is not known. The
+ * caller frees it. */
 char *fxt_socket_label(uint64_t domain, uint64_t type);
 
-/* The longest label. */
+/* The characters of the longest label. */
 enum { FXT_LABEL_COLUMNS = 512 };
 
-/* Cuts a longer one in the middle, and frees it then: one that is made of another, as of what was accepted on a connection, would grow
+/* Returns the label, or a copy that is cut in the middle if it is too long; the label is freed then. A
+ * label that is made of another one, as that of a connection which was accepted, would otherwise grow
  * each time. */
 char *fxt_short_label(char *label);
 
-/* Cuts the port off an address: clients take any, so all of one address are one peer. */
+/* Cuts the port off an address. Clients use any port, so all ports of one address are one peer. */
 char *fxt_address_without_port(char *address);
 
 void fxt_fd_lives_free(struct fxt_fd_lives *l);

@@ -1,25 +1,22 @@
-/* Joins parts into a file that takes its place when it is whole. Used by record and merge.
- *
- * tools/join/ makes one trace of the files that the processes of a run left: it finds them, copies their records, ends
- * what was still open, and sums up what is in them. It uses tools/analysis/, tools/programs/ and what those use.
- */
+/* Joins parts into a file, which gets its name when it is complete. Record and merge call it. */
 #ifndef FXT_TOOLS_JOIN_H
 #define FXT_TOOLS_JOIN_H
 
 #include <stdbool.h>
 
 #include "merge.h"
-#include "run_directory.h"
+#include "parts.h"
 
-/* How a process ended, as its parent saw it. */
+/* How a process ended, as fxt record saw it as its parent. */
 struct fxt_ended {
 	pid_t pid;
 	uint64_t at_ns;                 /* on the clock of traces */
-	int status, signal;             /* signal: 0 where it was by exit */
+	int status, signal;             /* exit status; the signal that killed it, or 0 */
 };
 
-/* Makes `path` of all parts. `ended` may be NULL. Unless `keep`, one of the parts may become the trace: they are in a directory beside
- * it, and about to be removed. False after a message; then what was at `path` is still there, and so are the parts. */
+/* Makes the trace `path` of all parts. `ended` may be NULL. Unless `keep` is set, one of the parts may
+ * become the trace, because they are in a directory beside it that is about to be removed. Returns false
+ * after a message; what was at `path` and the parts are then still there. */
 bool fxt_join(struct fxt_merge *m, const struct fxt_parts *parts, const char *path, const struct fxt_ended *ended, bool keep);
 
 #endif
