@@ -34,7 +34,8 @@ struct fxt_block_lives {
 /* Returns whether a record with this header may be the begin or the end of such a lifetime. */
 bool fxt_block_lives_want(uint64_t header);
 /* Takes an event, in any order. */
-void fxt_block_lives_take(struct fxt_block_lives *l, const struct fxt_reader *r, const struct fxt_record *rec);
+void fxt_block_lives_take(struct fxt_block_lives *l, const struct fxt_reader *r,
+			  const struct fxt_record *rec);
 /* Sorts the list after the last event. */
 void fxt_block_lives_finish(struct fxt_block_lives *l);
 

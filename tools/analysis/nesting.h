@@ -1,5 +1,6 @@
-/* Slices within slices, as they come by in the order of their ends: what lies within one is known when it
- * comes, and can be taken back from sums that count nothing twice. Used by report, for each thread by itself. */
+/* Finds slices within slices when they come in the order of their ends. All slices within a slice have
+ * come before it, so their values can be taken off its own in sums that must count nothing twice. Report
+ * uses one of these for each thread. */
 #ifndef FXT_TOOLS_NESTING_H
 #define FXT_TOOLS_NESTING_H
 
@@ -11,19 +12,19 @@ struct fxt_nested {
 	uint64_t start_ns, end_ns;
 	uint64_t value[2];
 	uint32_t name;
-	bool is_several;                /* older ones, put together when there were too many */
+	bool is_several;                /* it stands for several older slices, put together */
 };
 
-/* The slices that no other has come around yet. All zero is none. However many there are, no more than 64 are
- * kept: of older ones some are put together, and a slice that begins within those gets its part of their values
- * by time. */
+/* The slices that lie in no other slice so far. All zero is empty. No more than 64 are kept; if there
+ * are more, some of the oldest are put together, and a slice that begins within those gets a share of
+ * their values by time. */
 struct fxt_nesting {
 	struct fxt_nested *list;
 	size_t count, capacity;
 };
 
-/* Takes out the latest that lies within what begins at `start_ns` and ends last of all. False: there is none
- * (any more). */
+/* Takes out the latest slice that lies within a slice which begins at `start_ns` and ends after all
+ * others. Returns false if there is none (any more). */
 bool fxt_nesting_pop(struct fxt_nesting *n, uint64_t start_ns, struct fxt_nested *inner);
 void fxt_nesting_push(struct fxt_nesting *n, const struct fxt_nested *slice);
 void fxt_nesting_free(struct fxt_nesting *n);

@@ -1,45 +1,53 @@
-/* What the pointers of a trace stand for: objects that userspace object records name. Used by report and dump.
+/* Knows which objects the pointers of a trace stand for, as userspace object records tell. Report and dump
+ * use it.
  *
- * An address is used for one object after another, and records are not in the order of time: those of the agent have an argument
- * `since`, and hold until the next of the same `type` for the same address. An argument of an event stands for an object only if it
- * is of a type that it may point to: a lock at the beginning of a heap block has the block's address, and free() is not about the lock.
- * Records without `type`, of other writers, are about any pointer. The name of a block is for as long as the block's lifetime (block_lifetimes.h).
+ * An address is used for one object after another, and records are not in the order of time. So the
+ * agent's records have an argument `since`, and hold from then until the next record of the same `type`
+ * for the same address. An argument of an event stands for an object only if the argument may point to
+ * an object of that type. A lock at the beginning of a heap block has the block's address, but free() is
+ * not about the lock. Records of other writers have no `type` and are about any pointer. The name of a
+ * block holds as long as the block's lifetime (lives.h).
  */
 #ifndef FXT_TOOLS_OBJECTS_H
 #define FXT_TOOLS_OBJECTS_H
 
 #include <stdio.h>
 
-#include "block_lifetimes.h"
-#include "tools/reading/reader.h"
+#include "lives.h"
+#include "reader.h"
 
 struct fxt_object {
 	struct fxt_where at;
 	uint64_t since_ns, offset;
 	struct fxt_text type, name;     /* in the mapping */
-	struct fxt_text path;           /* what a stream or directory was opened by; or empty */
-	char *label;                    /* the name for people: functions and variables as in their source; one for all of a name */
+	struct fxt_text path;           /* the path that a stream or directory was opened by; or empty */
+	/* The name to show: functions and variables are as in their source. All objects of a name share
+	 * it. */
+	char *label;
 };
 
-/* All zero is the beginning. */
+/* All zero is empty. */
 struct fxt_objects {
 	struct fxt_object *list;        /* sorted */
 	size_t count, capacity;
-	char **labels;                  /* by symbol of the name, or NULL */
+	char **labels;                  /* by symbol of the name; NULL: not made yet */
 	size_t label_count, label_capacity;
-	struct fxt_map by_pointer;      /* the first of each */
+	struct fxt_map by_pointer;      /* the first place in the list for each pointer */
 	struct fxt_block_lives lives;
 };
 
-/* Finds all of a trace, in a pass of its own that looks at no event but asyncs. */
+/* Finds all objects of a trace, in a pass of its own that looks at no events but asyncs. */
 void fxt_objects_read(struct fxt_objects *o, const void *data, uint64_t size);
 void fxt_objects_free(struct fxt_objects *o);
 
-/* What the argument of an event stands for, when the event was; NULL. */
-const struct fxt_object *fxt_object_of(const struct fxt_objects *o, const struct fxt_reader *r, const struct fxt_record *rec,
+/* Returns the object that the argument of an event stood for at the time of the event, or NULL. */
+const struct fxt_object *fxt_object_of(const struct fxt_objects *o, const struct fxt_reader *r,
+				       const struct fxt_record *rec,
 				       const struct fxt_argument *a);
 
-/* An event's arguments, a space before each, and behind those that stand for something its name. */
-void fxt_objects_put_arguments(const struct fxt_objects *o, const struct fxt_reader *r, const struct fxt_record *rec, FILE *out);
+/* Prints an event's arguments with a space before each; after one that stands for an object comes its
+ * name. */
+void fxt_objects_put_arguments(const struct fxt_objects *o, const struct fxt_reader *r,
+			       const struct fxt_record *rec, FILE *out);
 
 #endif

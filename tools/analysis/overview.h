@@ -1,28 +1,25 @@
-/* What every command says of a trace as a whole: how much, from when to when, by category, and what is not in
- * it. Used by record's summary, report's first lines and categories.
- *
- * tools/analysis/ finds out of a trace what more than one subcommand tells: what it has and lacks, its categories, the
- * names behind pointers and symbols, how processes ended. It uses tools/printing/ and what that uses.
+/* Sums about a trace as a whole: how much is in it, from when to when, in which categories, and what was
+ * lost. The summary of record and merge, the first lines of report, and categories use them.
  */
 #ifndef FXT_TOOLS_OVERVIEW_H
 #define FXT_TOOLS_OVERVIEW_H
 
-#include "tools/reading/reader.h"
+#include "reader.h"
 
 struct fxt_usage {
 	uint32_t category;              /* symbol */
 	uint64_t events, bytes;
 };
 
-/* What the agent counts of what is not in the trace. */
+/* The losses that the agent counts. */
 enum fxt_loss {
-	FXT_LOSS_NO_ROOM,               /* records there was no room for */
+	FXT_LOSS_NO_ROOM,               /* records that there was no room for */
 	FXT_LOSS_DEPTH,                 /* functions that nested too deep */
 	FXT_LOSS_SIGNALS,               /* calls in signal handlers that nested too deep */
 	FXT_LOSS_SIZE,                  /* records that were too large */
-	FXT_DROP_COUNT,                 /* those above are dropped records, by cause */
+	FXT_DROP_COUNT,                 /* the losses above are dropped records, by cause */
 	FXT_LOSS_FILTERED = FXT_DROP_COUNT,              /* calls shorter than the threshold */
-	FXT_LOSS_OVERWRITTEN,           /* events in a ring that newer ones took the place of */
+	FXT_LOSS_OVERWRITTEN,           /* events in a ring that newer ones have overwritten */
 	FXT_LOSS_COUNT
 };
 
@@ -30,52 +27,59 @@ enum fxt_loss {
 struct fxt_loser {
 	uint64_t pid;
 	uint64_t dropped, lost[FXT_DROP_COUNT];
-	uint64_t first_ns, last_ns;     /* of the first loss, if that was told, and of the last; 0: not known */
-	char *reason;                   /* as the first instant of it that tells of a loss says; or NULL */
+	/* times of its first and last loss; 0: not known */
+	uint64_t first_ns, last_ns;
+	char *reason;                   /* the reason, as its first instant about a loss says it; or NULL */
 };
 
-/* All zero is the beginning. */
+/* All zero is empty. */
 struct fxt_overview {
 	uint64_t records, events, event_bytes;
-	uint64_t written;               /* of the events, what the program did and is over: neither the agent's own nor open calls */
+	/* Events about what the program did and finished: all but the agent's own and open calls. */
+	uint64_t written;
 	uint64_t first_ns, last_ns;     /* valid when events is not 0 */
-	struct fxt_usage *categories;   /* by symbol; entries of other symbols have no events */
+	struct fxt_usage *categories;   /* by symbol; symbols that are no category have no events */
 	size_t category_count, category_capacity;
 	uint64_t *thread_events;        /* by thread */
 	size_t thread_count, thread_capacity;
-	struct fxt_map counters;        /* the agent's running totals, by provider and loss, and counter id */
-	struct fxt_loser *losers;       /* by provider, without counts, until fxt_overview_losers() */
+	/* The agent's running totals of losses, by provider and loss, and counter id. */
+	struct fxt_map counters;
+	struct fxt_loser *losers;       /* by provider and without counts, until fxt_overview_losers() */
 	size_t loser_count, loser_capacity;
-	uint64_t buffer_full;           /* provider events that say so */
-	char *reason;                   /* why something was lost, as the first instant that tells of it says; or NULL */
+	uint64_t buffer_full;           /* provider events that say that a buffer was full */
+	/* why records were lost, as the first instant says it; or NULL */
+	char *reason;
 };
 
+/* Takes any record. */
 void fxt_overview_take(struct fxt_overview *o, struct fxt_reader *r, const struct fxt_record *rec);
-/* Counts events of so many bytes each, of which no more is known; none of category agent. */
-void fxt_overview_count(struct fxt_overview *o, uint32_t category, uint32_t thread, uint64_t bytes, uint64_t events);
+/* Counts `events` events of `bytes` bytes each, which nobody decoded. They are none of category agent. */
+void fxt_overview_count(struct fxt_overview *o, uint32_t category, uint32_t thread, uint64_t bytes,
+			uint64_t events);
 void fxt_overview_free(struct fxt_overview *o);
 
-/* The sum over all providers and threads. */
+/* Returns how many were lost in this way, in all providers and threads. */
 uint64_t fxt_overview_lost(const struct fxt_overview *o, enum fxt_loss loss);
-/* Whether anything is missing, for whatever cause. */
+/* Returns whether anything was lost, for whatever cause. */
 bool fxt_overview_any_lost(const struct fxt_overview *o);
-/* When the last of them was, in the trace's nanoseconds; 0: there is none. */
+/* Returns when the last such loss was, in the trace's nanoseconds; 0: there was none. */
 uint64_t fxt_overview_lost_last_ns(const struct fxt_overview *o, enum fxt_loss loss);
 
-/* The processes that lost records, the worst first. Nothing can be taken after. Returns how many there are; they are o->losers. */
+/* Sorts o->losers, the process that lost most first, and returns how many there are. Nothing can be taken
+ * afterwards. */
 size_t fxt_overview_losers(struct fxt_overview *o);
 
-/* What the causes of dropped records are called, below FXT_DROP_COUNT. */
+/* The words for the causes of dropped records. */
 extern const char *const fxt_drop_causes[FXT_DROP_COUNT];
 
-/* Over the sums by cause: of a report, or of all the parts of a recording. */
+/* Returns the number of dropped records, from the sums of a trace or of all parts of a run. */
 uint64_t fxt_lost_dropped(const uint64_t lost[FXT_LOSS_COUNT]);
 
-/* Sorts categories by bytes, the largest first, and leaves out those without events. Nothing can be taken
- * after. */
+/* Sorts categories by bytes, the largest first, and removes those without events. Nothing can be taken
+ * afterwards. */
 void fxt_overview_rank(struct fxt_overview *o);
 
-/* Threads with events, and the different processes they are of or that are named. */
+/* Return the number of threads with events, and that of processes which have such threads or a name. */
 size_t fxt_overview_threads(const struct fxt_overview *o);
 size_t fxt_overview_processes(const struct fxt_overview *o, const struct fxt_reader *r);
 

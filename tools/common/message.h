@@ -13,27 +13,29 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* `file` may be NULL. */
+/* Prints such a message. `file` may be NULL. */
 void fxt_error(const char *file, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Zeroed memory for count elements; ends the program with a message when there is none. */
+/* Returns zeroed memory for `count` elements. Ends the program with a message if there is no memory. */
 void *fxt_alloc(size_t count, size_t element_bytes);
 
-/* Makes room for `needed` elements in an array that grows by doubling, and returns where it now is.
- * What is added is not zeroed. */
+/* Makes room for `needed` elements in an array that grows by doubling, and returns its new address. The added
+ * elements are not zeroed. Ends the program with a message if there is no memory. */
 void *fxt_grow(void *array, size_t *capacity, size_t needed, size_t element_bytes);
 
+/* Both return text that the caller frees, and end the program with a message if there is no memory. */
 char *fxt_strdup(const char *text);
 char *fxt_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* A stream whose text is to be freed once it is closed. */
+/* Opens a stream that writes to memory. *text and *bytes are set when it is closed; the caller frees
+ * *text. */
 FILE *fxt_text_stream(char **text, size_t *bytes);
 
-/* Flushes standard output, remembering what went wrong: so that messages on stderr come after what they
- * are about. */
+/* Flushes standard output and remembers a failure. It is called before messages, so that they come after
+ * the output that they are about. */
 void fxt_flush_stdout(void);
 
-/* To be registered with atexit(): ends the program with status 1, after a message, when something could
- * not be written. Without this a full disk would look like a short report. */
+/* Is registered with atexit(). If something could not be written, it ends the program with status 1
+ * after a message. Without it a full disk would look like a short report. */
 void fxt_stdout_at_exit(void);
 
 #endif

@@ -37,7 +37,8 @@ struct fxt_fd_images {
  * counts. It is asked for every event in the order of the file first. */
 bool fxt_fd_images_want(struct fxt_fd_images *images, const struct fxt_record *rec, uint64_t *key_ns);
 /* Takes such an event, in the order of time. */
-void fxt_fd_images_take(struct fxt_fd_images *images, const struct fxt_reader *r, const struct fxt_record *rec);
+void fxt_fd_images_take(struct fxt_fd_images *images, const struct fxt_reader *r,
+			const struct fxt_record *rec);
 
 /* Returns the table of the program that did what the event tells. The pointer holds until the next call
  * of any of these functions. */

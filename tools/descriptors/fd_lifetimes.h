@@ -23,7 +23,8 @@ void fxt_fd_lives_take(struct fxt_fd_lives *l, const struct fxt_record *rec);
 /* Sorts the begins. All events have been taken. */
 void fxt_fd_lives_sort(struct fxt_fd_lives *l);
 /* Decodes the next begin into `rec`, if it is not after until_ns; returns false otherwise. */
-bool fxt_fd_lives_next(struct fxt_fd_lives *l, struct fxt_reader *r, uint64_t until_ns, struct fxt_record *rec);
+bool fxt_fd_lives_next(struct fxt_fd_lives *l, struct fxt_reader *r, uint64_t until_ns,
+		       struct fxt_record *rec);
 /* Returns the label that the lifetime gives the descriptor: its path or address, or a label that names
  * the kind of descriptor that the call makes. The caller frees it. */
 char *fxt_fd_life_label(const struct fxt_record *rec);

@@ -23,7 +23,8 @@ const char *fxt_record_word(const struct fxt_record *rec);
 
 /* Prints one record as a line of JSON. `demangled` is the event's name as its source has it, or NULL; `fault`
  * says what is wrong with the record, or is NULL. */
-void fxt_dump_json(const struct fxt_reader *r, const struct fxt_record *rec, const struct fxt_objects *objects,
+void fxt_dump_json(const struct fxt_reader *r, const struct fxt_record *rec,
+		   const struct fxt_objects *objects,
 		   const char *demangled, const char *fault, FILE *out);
 
 #endif

@@ -17,6 +17,7 @@ struct fxt_ended {
 /* Makes the trace `path` of all parts. `ended` may be NULL. Unless `keep` is set, one of the parts may
  * become the trace, because they are in a directory beside it that is about to be removed. Returns false
  * after a message; what was at `path` and the parts are then still there. */
-bool fxt_join(struct fxt_merge *m, const struct fxt_parts *parts, const char *path, const struct fxt_ended *ended, bool keep);
+bool fxt_join(struct fxt_merge *m, const struct fxt_parts *parts, const char *path,
+	      const struct fxt_ended *ended, bool keep);
 
 #endif

@@ -1,12 +1,15 @@
-/* Joins the files of several processes into one archive. Used by join.
+/* Joins the parts of a run into one archive. join.c calls it, from one thread.
  *
- * One magic number, then every part without its own and without fillers, in the order the parts began. One part may be there
- * already, as it is, for the others to be appended to: so the only one, or the largest, need not be copied. Functions of C++ and
- * Rust get the names of their source, as viewers show names as they are in the file. A
- * process that called exec has left several parts of one provider id; later ones get an id of their own,
- * since string and thread tables are a provider's. The last of them may be the one that is there already: it has named the process, and
- * the others leave their names for it out, as the last name that a reader meets is the one that holds. What a process left open when it ended
- * is ended last of all (open_lifetimes.h).
+ * An archive begins with one magic number. Then come the parts in the order in which they began, each
+ * without its own magic number and without fillers. One part may be there already, as it is, and the others
+ * are appended to it; so the only part, or the largest, need not be copied. Functions of C++ and Rust get
+ * the names of their source, because viewers show names as they are in the file. Last of all come the ends
+ * of what a process left open (open_lifetimes.h).
+ *
+ * A process that called exec has left several parts with one provider id. Later ones get an id of their
+ * own, because each provider has its own tables of strings and threads. The last of them may be the part
+ * that is there already. It has named the process then, and the others leave out their names for the
+ * process, because the last name that a reader meets is the one that it shows.
  */
 #ifndef FXT_TOOLS_MERGE_H
 #define FXT_TOOLS_MERGE_H
@@ -27,66 +30,70 @@ struct fxt_merged_category {
 	uint64_t events, bytes;
 };
 
-struct fxt_merged_name;                 /* of a category, in merge_sums.c */
+struct fxt_merged_name;                 /* the name of a category, in merge_sums.c */
 
-/* What went into the archive. All zero is the beginning. */
+/* An archive that is being written, and sums of what went into it. All zero is the state before
+ * fxt_merge_begin(). */
 struct fxt_merge {
 	struct fxt_write_behind output;
 	uint64_t parts, processes, threads, events, bytes;
-	size_t losers;                  /* parts that lost records; and of the worst of them: */
-	struct fxt_loser worst;
+	size_t losers;                  /* processes that lost records */
+	struct fxt_loser worst;         /* the one that lost most, and its name */
 	char *worst_name;
 	uint64_t lost[FXT_LOSS_COUNT], buffer_full;
-	bool only_counts;               /* what is in the part at hand, without writing it */
-	bool as_it_is;                  /* the part at hand is what it becomes, but for fillers */
-	unsigned char *buffer;          /* a block of the output; NULL: nothing has begun, or it is over */
+	bool only_counts;               /* the current part is counted and not written */
+	bool as_it_is;                  /* a copy of the current part would only lack its fillers */
+	unsigned char *buffer;          /* a block of the output; NULL: not begun yet, or ended */
 	size_t buffered;
-	bool still_runs;                /* the process of the part at hand, which may write on */
-	struct fxt_untraced untraced;   /* what was executed, of which no part came */
+	bool still_runs;                /* the process of the current part still runs, and may write on */
+	struct fxt_untraced untraced;   /* programs that were executed and left no part */
 	struct fxt_open_lifetimes lifetimes;
 	struct fxt_map exits;           /* pids whose own trace says how they ended */
 	uint64_t damaged;               /* records that could not be read and were left out */
-	char *reason;                   /* why something was dropped, of the first part that says; or NULL */
+	char *reason;                   /* why something was dropped, as the first part says it; or NULL */
 	struct fxt_merged_category *categories;
 	size_t category_count, category_capacity;
 	struct fxt_merged_name *category_names;
-	struct fxt_map provider_ids, last_ids, pids, tids;    /* last_ids: of each id, what the last part of it became */
+	/* `last_ids` has the id in the archive of the last part of each provider id. */
+	struct fxt_map provider_ids, last_ids, pids, tids;
 	uint32_t next_id;
-	uint64_t named;                 /* the process whose last part came first; 0: there is none */
+	uint64_t named;                 /* the process whose last part was there first; 0: there is none */
 };
 
-/* Writes the magic number. False when that fails; errno says why. */
+/* Begins an archive by writing the magic number. Returns false if that fails; errno says why. */
 bool fxt_merge_begin(struct fxt_merge *m, FILE *out);
 
-/* Begins with a part that is what `out` holds, and which the rest is appended to. False, and nothing has begun, if it has to be copied:
- * it is not whole, or something in it has to be written in another way. */
+/* Begins an archive with the part that `out` already holds and `r` reads; the rest is appended to it.
+ * Returns false, with nothing begun, if that part has to be copied because it is not whole or something
+ * in it has to be written in another way. */
 bool fxt_merge_begin_with(struct fxt_merge *m, FILE *out, struct fxt_reader *r);
 
-/* Says that it was the last part of process `pid`, whose others are still to be appended. */
+/* Says that this part was the last of process `pid`, whose other parts are still to be appended. */
 void fxt_merge_came_last(struct fxt_merge *m, uint64_t pid);
 
-/* Appends the part; one that cannot be read is left out, with a message. `still_runs` says that its process may write on. False when
- * nothing can be written; errno says why. */
+/* Appends the part at `path`. A part that cannot be read is left out, with a message. `still_runs` says
+ * that its process may write on. Returns false if the archive cannot be written; errno says why. */
 bool fxt_merge_part(struct fxt_merge *m, const char *path, bool still_runs);
 
-/* The same of what a reader reads. */
+/* Appends the part that `r` reads. Returns false as fxt_merge_part() does. */
 bool fxt_merge_trace(struct fxt_merge *m, struct fxt_reader *r);
 
-/* Writes how and when the process ended, where its own trace does not say so and there is one. `signal` is 0 where it was by exit. Comes
- * after all parts. False when nothing can be written. */
+/* Writes how and when the process ended, if it has left a trace and that does not say so. `signal` is 0
+ * if it exited. Is called after all parts. Returns false if the archive cannot be written. */
 bool fxt_merge_exit(struct fxt_merge *m, uint64_t pid, uint64_t at_ns, int status, int signal);
 
-/* Ends the lifetimes of what has ended, and writes what is left; also after a failure, before the stream is closed. False when something
- * could not be written; errno says why. */
+/* Writes ends for what programs that are over left open, and all that is still buffered. It has to be
+ * called after a failure too, before the stream is closed. Returns false if something could not be
+ * written; errno says why. */
 bool fxt_merge_end(struct fxt_merge *m);
 
-/* Adds to the sums what was found in a part that has been read: merge.c's own. */
+/* Adds what was found in a part to the sums, after that has been read. Only merge.c calls it. */
 void fxt_merge_add(struct fxt_merge *m, struct fxt_overview *o, const struct fxt_reader *r);
 
-/* Frees what they were added to. */
+/* Frees the memory of the sums. */
 void fxt_merge_free_sums(struct fxt_merge *m);
 
-/* The category with the most bytes, or NULL. */
+/* Returns the category with the most bytes, or NULL if there is none. */
 const struct fxt_merged_category *fxt_merge_largest(const struct fxt_merge *m);
 
 void fxt_merge_free(struct fxt_merge *m);

@@ -1,6 +1,7 @@
-/* The directory in which the traced processes leave their files until they are joined. Used by record. */
-#ifndef FXT_TOOLS_RUN_DIRECTORY_H
-#define FXT_TOOLS_RUN_DIRECTORY_H
+/* The directory in which the traced processes leave their files until they are joined. Record makes it;
+ * record and merge find the parts in it. */
+#ifndef FXT_TOOLS_PARTS_H
+#define FXT_TOOLS_PARTS_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,42 +18,46 @@ struct fxt_part {
 struct fxt_parts {
 	struct fxt_part *list;
 	size_t count, capacity;
-	char **snapshots;       /* paths; they are of what the parts have too, and not joined */
+	char **snapshots;       /* paths; the parts have their events too, so they are not joined */
 	size_t snapshot_count, snapshot_capacity;
 };
 
-/* Makes a private directory beside `out`, or in TMPDIR when `out` is a device or pipe, and locks it for as long as this process
- * lives. Says, unless `quiet`, when one that nobody holds is there. NULL after a message. */
+/* Makes a private directory beside `out`, or in TMPDIR if `out` is a device or pipe, and locks it for as long
+ * as this process lives. If a killed fxt record has left a directory there, a message says so unless `quiet`
+ * is set. Returns the path, which the caller frees, or NULL after a message. */
 char *fxt_parts_directory(const char *out, bool quiet);
 
-/* Whether fxt_parts_directory() has made it, by its name. */
+/* Returns whether the directory's name is one that fxt_parts_directory() gives. */
 bool fxt_parts_made_by_record(const char *directory);
 
-/* False when another process holds it. */
+/* Locks the directory. Returns false if another process holds the lock. */
 bool fxt_parts_lock(const char *directory);
 
-/* Finds the parts, in the order in which they began. Processes that are about to end are waited for,
- * briefly. */
+/* Finds the parts, in the order in which they began. It waits briefly for processes that are about to end. */
 void fxt_parts_find(struct fxt_parts *parts, const char *directory);
 
-/* Renames a part of so many bytes that others are about to be appended to, so that whoever finds it after this process was killed knows what is
- * its own; returns the name, to be freed, or NULL. fxt_parts_as_it_was() makes a part of it again, as fxt_parts_find() does; it is
- * false after a message. */
+/* Renames a part, of `bytes` bytes, to which others are about to be appended. The new name has its length, so
+ * that whoever finds the file after this process was killed knows which bytes are the part's own. Returns the
+ * new name, which the caller frees, or NULL. */
 char *fxt_parts_grow(const struct fxt_part *part, uint64_t bytes);
+/* Makes a part of such a file again, as fxt_parts_find() does. Returns false after a message. */
 bool fxt_parts_as_it_was(const char *path);
 
-/* Adds the file; false after a message: it is no trace. The order is made by fxt_parts_sort(). */
+/* Adds the file, in no order; fxt_parts_sort() sorts. Returns false after a message if the file is no
+ * trace. */
 bool fxt_parts_add(struct fxt_parts *parts, const char *path);
 void fxt_parts_sort(struct fxt_parts *parts);
 
-/* Removes the parts and the directory. Parts of processes that still run stay, as these write on; a message says so. */
+/* Removes the parts and the directory. Parts of processes that still run stay, because these write on; a
+ * message says so. */
 void fxt_parts_remove(const struct fxt_parts *parts, const char *directory);
 
-/* Moves the snapshots beside `out` (to the current directory where that is a device or pipe), under their own names or, where there
- * is such a file, numbered ones, and says so. False after a message: some stay where they are. */
+/* Moves the snapshots beside `out` (to the current directory if that is a device or pipe) and says so.
+ * They keep their names, with a number added where such a file exists. Returns false after a message if
+ * some could not be moved. */
 bool fxt_parts_move_snapshots(const struct fxt_parts *parts, const char *out);
 
-/* How many processes of them still run; *pid is one of them. */
+/* Returns how many of the parts' processes still run, and sets *pid to one of them. */
 size_t fxt_parts_alive(const struct fxt_parts *parts, pid_t *pid);
 
 void fxt_parts_free(struct fxt_parts *parts);

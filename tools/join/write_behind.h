@@ -32,10 +32,12 @@ struct fxt_write_behind {
 /* Returns the first block, of so many bytes. `out` is used by nobody else until the end. */
 unsigned char *fxt_write_behind_begin(struct fxt_write_behind *w, FILE *out, size_t bytes);
 
-/* The first `used` bytes of the last block are to be written. Returns the next one; NULL: a write has failed, and errno says why. */
+/* The first `used` bytes of the last block are to be written. Returns the next one; NULL: a write has
+ * failed, and errno says why. */
 unsigned char *fxt_write_behind_next(struct fxt_write_behind *w, size_t used);
 
-/* The same, and nothing follows: returns when all is written and frees the blocks. False: a write has failed; errno says why. */
+/* The same, and nothing follows: returns when all is written and frees the blocks. False: a write has
+ * failed; errno says why. */
 bool fxt_write_behind_end(struct fxt_write_behind *w, size_t used);
 
 #endif

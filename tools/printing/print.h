@@ -1,8 +1,4 @@
-/* What fxt prints numbers, times and strings with, for people. Used by dump, report, check and categories.
- *
- * tools/printing/ writes text and JSON. It uses tools/reading/, as it prints texts and arguments of records, and
- * tools/common/.
- */
+/* Prints numbers, times and strings for people. Dump, report, check and categories use it. */
 #ifndef FXT_TOOLS_PRINT_H
 #define FXT_TOOLS_PRINT_H
 
@@ -10,9 +6,9 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "tools/reading/reader.h"
+#include "reader.h"
 
-/* Short texts by value, so that several can stand in one printf. */
+/* A short text by value, so that several can stand in one printf. */
 struct fxt_short {
 	char text[48];
 };
@@ -22,31 +18,33 @@ struct fxt_short fxt_bytes(uint64_t bytes);             /* "1.5 MiB" */
 struct fxt_short fxt_count(uint64_t n);                 /* "1 204 118" */
 struct fxt_short fxt_seconds(uint64_t ns, uint64_t since_ns);   /* "0.000012345", or negative */
 
-/* A terminal, as wide as lines may be. */
+/* The characters that a line of output may have. */
 enum { FXT_COLUMNS = 100 };
 
-/* A NUL-terminated copy of text that is safe on a terminal and is UTF-8: control characters become \x1b
- * escapes, invalid bytes '?'. It is cut to at most `columns` characters, keeping its end if `keep_end`, and where that leaves room
- * its beginning: what differs between paths is their end. Free it. */
+/* Returns a copy of the text that is UTF-8 and safe on a terminal: control characters become escapes
+ * like \x1b, invalid bytes '?'. It is cut to at most `columns` characters. With `keep_end` its end is
+ * kept, and its beginning as far as there is room, because paths differ at their ends. The caller frees
+ * it. */
 char *fxt_printable(const struct fxt_text *t, size_t columns, bool keep_end);
 
-/* Characters, as columns of a terminal count. */
+/* Returns how many columns of a terminal the text takes. */
 size_t fxt_columns(const char *utf8);
 
-/* Prints a line, cut so that it fits, and its end. Frees it. */
+/* Prints `line`, cut to FXT_COLUMNS, and a newline. Frees it. */
 void fxt_put_line(FILE *out, char *line);
 
-/* Prints text of at most `lines` lines of as many columns as there are behind `indent`; what is longer ends in dots. The first line
- * begins where the output is. */
+/* Prints text in at most `lines` lines, each indented by `indent` columns but for the first, which
+ * begins where the output stands. Text that is too long ends in dots. */
 void fxt_put_wrapped(FILE *out, const struct fxt_text *t, size_t indent, size_t lines);
 
 /* Prints text and pads it to `columns`. */
 void fxt_put_padded(FILE *out, const char *utf8, size_t columns);
 
-/* One argument as name=value. */
+/* Prints an argument as name=value. */
 void fxt_put_argument(FILE *out, const struct fxt_argument *a);
 
-/* "worker 1234" or "1234" when the thread has no name; "program 1230/1234" in full. Free it. */
+/* Returns "worker 1234", or "1234" if the thread has no name; `with_process` puts the process's name and
+ * number in front, as "program 1230/1234". The caller frees it. */
 char *fxt_thread_label(const struct fxt_reader *r, uint32_t thread, bool with_process);
 
 #endif

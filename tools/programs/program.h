@@ -1,24 +1,23 @@
-/* Which file a command name stands for, and whether the agent can be preloaded into it. Used by record.
- *
- * tools/programs/ looks at executables and at the agent's library before anything is run. It uses tools/common/.
- */
+/* Finds the file that a command name stands for, and whether the agent can be preloaded into it. Record
+ * calls it, and merge for the reasons why programs left no trace. */
 #ifndef FXT_TOOLS_PROGRAM_H
 #define FXT_TOOLS_PROGRAM_H
 
 #include <stdbool.h>
 
-/* Statuses of fxt record itself, as of env(1) and timeout(1). */
+/* Exit statuses of fxt record itself, which are those of env(1) and timeout(1). */
 enum { FXT_STATUS_FAILED = 125, FXT_STATUS_CANNOT_RUN = 126, FXT_STATUS_NOT_FOUND = 127 };
 
-/* 0 if `name`, looked for as execvp(3) does, can be run and traced. Otherwise one of the above, after a
- * message that says why. Scripts are judged by their interpreter. *sanitizer: to be freed, the library of a sanitizer that
- * has to be loaded first, or NULL. */
+/* Returns 0 if `name`, looked for as execvp(3) does, can be run and traced; otherwise one of the
+ * statuses above, after a message that says why. Scripts are judged by their interpreter. *sanitizer
+ * becomes the library of a sanitizer that has to be loaded first, or NULL; the caller frees it. */
 int fxt_program_check(const char *name, char **sanitizer);
 
-/* Why the program, found as above, cannot be traced, as "it is set-user-ID: ..."; NULL: nothing is known against it. Free it. */
+/* Returns why the program, found in the same way, cannot be traced, as "it is set-user-ID: ...". Returns
+ * NULL if nothing is known against it. The caller frees the text. */
 char *fxt_program_refusal(const char *name);
 
-/* Whether the file is a shared object for this machine. */
+/* Returns whether the file is a shared object for this machine. */
 bool fxt_is_our_library(const char *path);
 
 #endif

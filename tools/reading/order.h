@@ -1,9 +1,9 @@
-/* Events in the order of time, of a file that is not.
+/* Goes through the events of a file in the order of time, which is not the order of the file.
  *
- * A trace is chunks of threads, interleaved; within one thread events come in the order in which they
- * ended. So while the file is read forward, the stretches in which times do not fall are noted
- * (runs: begin, end, first time), and afterwards merged by a heap of those that overlap at the moment.
- * Memory is that of the runs, about one for every 32 KiB of trace, not that of the events.
+ * A trace consists of chunks of threads, interleaved. Within one thread events come in the order in which they
+ * ended. So a first pass notes the stretches in which times do not fall (struct fxt_run_of_events). Afterwards
+ * they are merged, by a heap of those that overlap at the moment. This costs memory for each stretch, of which
+ * there is about one for every 32 KiB of trace, and none for events.
  *
  *     while (fxt_reader_next(r, &rec))
  *             if (... wanted ...)
@@ -18,14 +18,15 @@
 
 #include "reader.h"
 
-/* As a time: that of the event before it or of the one after it in the file, whichever is earlier. */
+/* A key that stands for the time of the event before it or of the one after it in the file, whichever is
+ * earlier. */
 enum { FXT_ORDER_WITH_LAST = 0 };
 
-/* Whether an event is wanted, and the time in nanoseconds it counts at. Asked again for each event on the
- * way back, and must answer as it did when the event was added. */
+/* Returns whether an event is wanted, and sets the time in nanoseconds at which it counts. It is asked
+ * again for each event while merging, and must answer as it did when the event was added. */
 typedef bool fxt_order_key(void *context, const struct fxt_record *rec, uint64_t *key_ns);
 
-/* False for what the key would refuse, seen without decoding the record. */
+/* Returns false for an event that the key would refuse, if that can be seen without decoding the record. */
 typedef bool fxt_order_glance(const struct fxt_reader *r, uint64_t offset, const struct fxt_provider *p);
 
 struct fxt_run_of_events {
@@ -34,24 +35,28 @@ struct fxt_run_of_events {
 	struct fxt_provider *provider;
 };
 
-/* All zero is the beginning. */
+/* All zero is empty. */
 struct fxt_order {
 	struct fxt_run_of_events *runs;
 	size_t count, capacity;
 	uint64_t last_key_ns;           /* of the run that grows */
-	uint64_t tail;                  /* offset of the first of the events at its end that have no time of their own; 0: none */
+	/* The last events of that run may have no time of their own: offset of the first of these; 0:
+	 * none. */
+	uint64_t tail;
 	size_t *heap;                   /* indices of runs, the earliest first */
 	size_t heap_count, heap_capacity;
 	size_t next;                    /* first run that is not in the heap yet */
 	struct fxt_reader *reader;
 	fxt_order_key *key;
-	fxt_order_glance *glance;       /* may be NULL; set by who makes it */
+	fxt_order_glance *glance;       /* the caller sets it; may be NULL */
 	void *context;
 };
 
-/* Events have to be added in the order of the file. */
+/* Adds an event. All have to be added in the order of the file. */
 void fxt_order_add(struct fxt_order *o, const struct fxt_record *rec, uint64_t key_ns);
+/* Begins to merge, after all events were added and `r` has read to the end. */
 void fxt_order_begin(struct fxt_order *o, struct fxt_reader *r, fxt_order_key *key, void *context);
+/* Decodes the next event in the order of keys. Returns false after the last. */
 bool fxt_order_next(struct fxt_order *o, struct fxt_record *rec);
 void fxt_order_free(struct fxt_order *o);
 

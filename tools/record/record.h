@@ -1,16 +1,13 @@
-/* fxt record: runs a command traced and joins what its processes left. record.c is the command, record_env.c
- * turns its options into the agent's variables, record_say.c has the words for how it went.
- *
- * tools/record/ has the two commands that make traces, record and merge. It uses tools/join/ and what that uses.
- */
+/* fxt record runs a command traced and joins what its processes left. record.c is the command itself,
+ * record_env.c turns its options into the agent's variables, and record_say.c prints how it went. */
 #ifndef FXT_TOOLS_RECORD_H
 #define FXT_TOOLS_RECORD_H
 
 #include <stdbool.h>
 
+#include "merge.h"
+#include "parts.h"
 #include "run.h"
-#include "tools/join/merge.h"
-#include "tools/join/run_directory.h"
 
 struct fxt_record_options {
 	char *out;                      /* NULL: PROGRAM.PID.fxt */
@@ -21,32 +18,35 @@ struct fxt_record_options {
 	const char *max_mb;
 	char *threshold_ns;
 	char *explain_ns;
-	char *shared;                   /* what the processes share: shared_memory.h */
+	char *shared;                   /* path of the memory that the processes share: shared.h */
 	const char *follow, *on_full, *signal, *start, *trigger, *trigger_keep;
 	bool quiet, json;
 	char **command;
 };
 
-/* What an option's value is checked by before anything runs; NULL, or what is wrong. */
+/* Check an option's value before anything runs. Return NULL, or a text that says what is wrong with it
+ * and what is accepted. */
 char *fxt_record_bad_categories(const char *list);
 char *fxt_record_bad_mode(const char *mode);
 char *fxt_record_bad_megabytes(const char *text);
 
-/* "500", "10us", "1.5ms", "2s" as nanoseconds; NULL if it is none. Free it. */
+/* Returns a duration such as "500", "10us", "1.5ms" or "2s" as the digits of its nanoseconds, which the
+ * caller frees. Returns NULL if the text is no duration. */
 char *fxt_record_duration_ns(const char *text);
 
-/* Sets LD_PRELOAD and the agent's variables, for this process and so for the command; `sanitizer`: see program.h. */
+/* Sets LD_PRELOAD and the agent's variables in this process's environment, which the command inherits.
+ * `sanitizer` is what fxt_program_check() has set. */
 void fxt_record_environment(const struct fxt_record_options *o, const char *agent,
 			    const char *parts_directory, const char *sanitizer);
 
-/* The line of summary on stderr, and what to do about a large trace. */
+/* Prints one line of summary on standard error, and advice if the trace is large. */
 void fxt_record_summary(const struct fxt_record_options *o, const struct fxt_merge *m,
 			const struct fxt_run *run, const char *path);
 
-/* The same line of what fxt merge has joined. */
+/* Prints that line for what fxt merge has joined. */
 void fxt_merge_summary(const struct fxt_merge *m, const char *path);
 
-/* Why there is nothing to join, as far as it can be known. */
+/* Prints why there is nothing to join, as far as it can be known. */
 void fxt_record_nothing(const struct fxt_record_options *o, const struct fxt_run *run,
 			const char *parts_directory);
 

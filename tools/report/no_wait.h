@@ -1,6 +1,7 @@
-/* Which calls did not wait, however long they took. A call says so itself: by a flag such as MSG_DONTWAIT, a timeout of 0, or the error
- * EAGAIN. Or its descriptor says so, by its non-blocking mode. Which mode a descriptor is in is known in the order of time alone, so the
- * pass of report that follows descriptors marks such calls, and everything that tells of waits asks afterwards.
+/* Knows which calls did not wait, however long they took. A call says so itself, by a flag such as
+ * MSG_DONTWAIT, a timeout of 0 or the error EAGAIN; or its descriptor is in non-blocking mode. The mode
+ * of a descriptor is known only in the order of time. So the pass of report that follows descriptors
+ * marks such calls, and the sections about waits ask for the marks afterwards.
  */
 #ifndef FXT_TOOLS_NO_WAIT_H
 #define FXT_TOOLS_NO_WAIT_H
@@ -9,16 +10,17 @@
 
 struct fxt_files;
 
-/* All zero is the beginning. */
+/* All zero is empty. */
 struct fxt_no_wait {
 	uint8_t *marks;                 /* a bit for each word of the file; NULL: nothing is marked */
 };
 
-/* A finished call of the family FD, in the order of time: `files` has followed descriptors up to it. */
+/* Takes a finished call whose role is of the family FD, in the order of time, and marks it if its
+ * descriptor says that it cannot have waited. `files` has followed descriptors up to this call. */
 void fxt_no_wait_take(struct fxt_no_wait *n, const struct fxt_reader *r, const struct fxt_record *rec,
 		      const struct fxt_role *role, struct fxt_files *files);
 
-/* Returns whether the finished call cannot have waited. `role` may be NULL: nothing is known of the call. */
+/* Returns whether the finished call cannot have waited. `role` is NULL if nothing is known of the call. */
 bool fxt_did_not_wait(const struct fxt_no_wait *n, const struct fxt_record *rec, const struct fxt_role *role);
 
 void fxt_no_wait_free(struct fxt_no_wait *n);

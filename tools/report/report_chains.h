@@ -1,10 +1,11 @@
-/* fxt report: why threads waited for so long: a wait, who let the thread go on, what that one had waited for
- * itself meanwhile, and so on. From the flows of category agent: one begins in a slice `released` of the thread
- * that let another go on, and ends within the call in which that one waited, whatever call that is.
+/* fxt report: why threads waited for so long: a wait, who let the thread go on, what that one had waited
+ * for itself meanwhile, and so on. From the flows of category agent: one begins in a slice `released` of
+ * the thread that let another go on, and ends within the call in which that one waited, whatever call that
+ * is.
  *
- * Chains that are alike (the same calls, for the same objects, by threads of the same names) are one line of
- * the report, as the longest of them is. Memory: of each thread its last few waits, of each kind of chain the
- * longest, and of flows those in flight. /
+ * Chains that are alike (the same calls, for the same objects, by threads of the same names) are one
+ * line of the report, as the longest of them is. Memory: of each thread its last few waits, of each kind
+ * of chain the longest, and of flows those in flight. /
  */
 #ifndef FXT_TOOLS_REPORT_CHAINS_H
 #define FXT_TOOLS_REPORT_CHAINS_H
@@ -18,10 +19,11 @@
 #include "tools/common/map.h"
 #include "tools/reading/reader.h"
 
-/* What a thread did in a stretch of time, and at its end (report_meanwhile.c). */
+/* The calls and functions that a thread was in during a stretch of time, and at its end
+ * (report_meanwhile.c). */
 struct fxt_doing {
 	uint32_t category, name;        /* symbols */
-	uint64_t ns;                    /* in it, and in no slice within it */
+	uint64_t ns;                    /* time in the slice, without that in slices within it */
 };
 
 struct fxt_meanwhile {
@@ -29,8 +31,8 @@ struct fxt_meanwhile {
 	uint64_t from_ns, to_ns;
 	struct fxt_doing *list;         /* sorted: the longest first */
 	size_t count, capacity;
-	uint64_t untold_ns;             /* in no slice at all */
-	uint32_t call, function;        /* symbols: the innermost at to_ns; 0: none */
+	uint64_t untold_ns;             /* time in no slice at all */
+	uint32_t call, function;        /* symbols: the innermost call and function at to_ns; 0: none */
 	uint64_t call_start_ns, function_start_ns;
 	struct fxt_nesting nesting;
 	struct fxt_map by_name;
@@ -38,20 +40,22 @@ struct fxt_meanwhile {
 
 /* A wait that another thread ended. */
 struct fxt_chain_link {
-	struct fxt_chain_link *cause;         /* what that one had waited for itself; NULL: nothing worth telling */
+	/* what that one had waited for itself; NULL: nothing worth telling */
+	struct fxt_chain_link *cause;
 	size_t holders;                 /* other links, threads and chains that refer to it */
 	unsigned length;                /* of the chain from here on */
-	size_t followers;               /* links that tell of it, so that it begins no chain itself */
+	size_t followers;               /* links whose cause it is; with any, it begins no chain itself */
 	uint32_t thread, waker;
 	uint32_t name;                  /* symbol of the call */
-	bool is_join;                   /* it waited for the other's end */
+	bool is_join;                   /* the thread waited for the waker's end */
 	uint64_t start_ns, end_ns;
 	uint64_t woken_ns;              /* when the waker let it go on */
-	uint64_t likeness;              /* the same for chains that are alike */
-	uint64_t object;                /* what the call's first argument points to, or 0 */
-	uint64_t offset;                /* the call's record */
+	uint64_t likeness;              /* a hash that is the same for chains that are alike */
+	uint64_t object;                /* the address that the call's first argument is, or 0 */
+	uint64_t offset;                /* of the call's record */
 	struct fxt_provider *provider;
-	struct fxt_meanwhile meanwhile; /* of the waker, since its own wait, or this one, or it itself began */
+	/* of the waker, since its own wait, or this one, or it itself began */
+	struct fxt_meanwhile meanwhile;
 };
 
 /* A stretch of time. */
@@ -61,9 +65,9 @@ struct fxt_stretch {
 
 enum { FXT_STRETCHES = 16 };
 
-/* Of chains that are alike some go on at the same time, as where many threads wait for one: total_ns is the time in which any of them
- * did, and never longer than the trace. `stretches` are those that a chain told later may still join; what lies before `told_ns` is
- * in total_ns for good. */
+/* All chains that are alike. Some of them go on at the same time, as where many threads wait for one. So
+ * total_ns is the time in which any of them went on, which is never longer than the trace. `stretches`
+ * are those that a later chain may still overlap; the time before `told_ns` is in total_ns for good. */
 struct fxt_chain {
 	struct fxt_chain_link *longest;
 	uint64_t count, total_ns, told_ns;
@@ -80,21 +84,25 @@ struct fxt_chains {
 	struct fxt_flight *flights;     /* flows that have begun */
 };
 
-/* In the order of ends: a call that may have waited, or cannot have. */
+/* Takes a finished call, in the order of ends. `did_not_wait` says that it cannot have waited. */
 void fxt_chains_call(struct fxt_chains *c, struct fxt_reader *r, const struct fxt_record *rec,
 		     const struct fxt_role *role, bool did_not_wait);
-/* A flow of category agent: its begin not after its end. */
+/* Takes the begin or end of a flow of category agent. A flow's begin does not come after its end. */
 void fxt_chains_flow(struct fxt_chains *c, struct fxt_reader *r, const struct fxt_record *rec);
-/* Nothing is taken after. `times` is not finished yet. */
+/* Makes and sorts the list. Nothing can be taken afterwards. `times` is not finished yet. */
 void fxt_chains_finish(struct fxt_chains *c, struct fxt_reader *r, const struct fxt_thread_times *times);
-void fxt_chains_print(const struct fxt_chains *c, const struct fxt_objects *objects, struct fxt_reader *r, size_t top,
+void fxt_chains_print(const struct fxt_chains *c, const struct fxt_objects *objects, struct fxt_reader *r,
+		      size_t top,
 		      FILE *out);
 void fxt_chains_free(struct fxt_chains *c);
 
-/* What a call waited for: the name of an object, its address, or the call's first argument; or NULL. Free it. */
-char *fxt_chains_object(const struct fxt_chain_link *link, const struct fxt_objects *objects, struct fxt_reader *r);
+/* Returns what a call waited for: the name of an object, its address, or the call's first argument; or
+ * NULL. The caller frees it. */
+char *fxt_chains_object(const struct fxt_chain_link *link, const struct fxt_objects *objects,
+			struct fxt_reader *r);
 
-/* Reads the trace once more for what these threads did meanwhile: thread, from_ns and to_ns are given. */
+/* Reads the trace once more, and sets what these threads did. The caller has set thread, from_ns and
+ * to_ns. */
 void fxt_meanwhile_find(struct fxt_reader *r, struct fxt_meanwhile *const *list, size_t count);
 void fxt_meanwhile_free(struct fxt_meanwhile *m);
 

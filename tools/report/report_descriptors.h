@@ -1,6 +1,7 @@
-/* fxt report: descriptors that were still open when their process ended, or the trace, by what made them. Standard input, output and
- * error are left out; what a process inherited did not begin in it, and what a program had when another replaced it is that
- * one's, or closed. */
+/* fxt report: tells of descriptors that were still open when their process or the trace ended, by the
+ * call that made them. It leaves out standard input, output and error. It also leaves out what a process
+ * inherited, which did not begin in it, and what a program had when another replaced it, which is the
+ * other one's or closed. */
 #ifndef FXT_TOOLS_REPORT_DESCRIPTORS_H
 #define FXT_TOOLS_REPORT_DESCRIPTORS_H
 
@@ -12,10 +13,10 @@
 struct fxt_open_calls;
 
 struct fxt_left {
-	char *label;                    /* path or peer, or in parentheses what it is */
-	uint32_t call;                  /* symbol: what made it, or connected it */
+	char *label;                    /* its path or peer, or its kind in parentheses */
+	uint32_t call;                  /* symbol of the call that made or connected it */
 	uint64_t pid, count;
-	uint64_t since_ns;              /* the oldest */
+	uint64_t since_ns;              /* when the oldest was made */
 };
 
 struct fxt_descriptors {
@@ -25,13 +26,16 @@ struct fxt_descriptors {
 	struct fxt_map peers;           /* provider and descriptor -> where its connection began */
 };
 
-/* Async events, in the order of the file. */
+/* Takes an async event, in the order of the file. */
 void fxt_descriptors_take(struct fxt_descriptors *d, const struct fxt_record *rec);
-/* `open` is finished: it knows which program each process was last. */
-void fxt_descriptors_finish(struct fxt_descriptors *d, struct fxt_reader *r, const struct fxt_open_calls *open);
-/* Whether something piles up: many of one kind. */
+/* Makes and sorts the list. `open` is finished, because it has to know which program each process was
+ * last. */
+void fxt_descriptors_finish(struct fxt_descriptors *d, struct fxt_reader *r,
+			    const struct fxt_open_calls *open);
+/* Returns whether descriptors pile up: many of one kind are left. */
 bool fxt_descriptors_is_leaking(const struct fxt_descriptors *d);
-void fxt_descriptors_print(const struct fxt_descriptors *d, const struct fxt_reader *r, const struct fxt_overview *o,
+void fxt_descriptors_print(const struct fxt_descriptors *d, const struct fxt_reader *r,
+			   const struct fxt_overview *o,
 			   size_t top, FILE *out);
 void fxt_descriptors_free(struct fxt_descriptors *d);
 

@@ -1,7 +1,9 @@
-/* fxt report: blocks that were never freed and mappings that were still there, by their size and by the function that asked for them.
+/* fxt report: blocks that were never freed and mappings that were still there, by their size and by the
+ * function that asked for them.
  *
- * The heap's replay (report_heap.c) knows every block that is left, by its address and the size it was asked for. Which function that
- * was stands in the begin of its lifetime, which large ones have: an async of category malloc. Mappings have nothing else.
+ * The heap's replay (report_heap.c) knows every block that is left, by its address and the size it was
+ * asked for. Which function that was stands in the begin of its lifetime, which large ones have: an
+ * async of category malloc. Mappings have nothing else.
  */
 #ifndef FXT_TOOLS_REPORT_LEAKS_H
 #define FXT_TOOLS_REPORT_LEAKS_H
@@ -13,11 +15,11 @@
 
 struct fxt_heaps;
 
-/* A begin. */
+/* The begin of a lifetime. */
 struct fxt_life {
 	const struct fxt_provider *provider;
 	uint64_t pid, address, size;
-	uint32_t function, object;      /* symbols, or FXT_NO_FUNCTION: who asked for it, what it is called */
+	uint32_t function, object;      /* symbols of who asked for it and of its name, or FXT_NO_FUNCTION */
 	bool is_mapping, is_over;
 };
 
@@ -36,14 +38,15 @@ struct fxt_leaks {
 	size_t count, capacity;
 	struct fxt_life *lives;
 	size_t life_count, life_capacity;
-	struct fxt_map by_id;           /* id -> place in lives, from 1; whether its end was seen */
+	struct fxt_map by_id;           /* id -> place in `lives` plus 1, and whether its end was seen */
 };
 
-/* An async event, in any order. */
+/* Takes an async event, in any order. */
 void fxt_leaks_take(struct fxt_leaks *l, struct fxt_reader *r, const struct fxt_record *rec);
-/* All was taken, and the heaps are replayed and not sorted yet. */
+/* Makes and sorts the list. All events have been taken, and the heaps are replayed and not sorted yet. */
 void fxt_leaks_finish(struct fxt_leaks *l, const struct fxt_heaps *heaps);
-/* The function that asked for them; and what they are called, as the trace has it. Free it; NULL. */
+/* Return the function that asked for them, and their name in the trace, or NULL if that is not known.
+ * The caller frees the text. */
 char *fxt_unfreed_function(const struct fxt_unfreed *left, const struct fxt_reader *r);
 char *fxt_unfreed_object(const struct fxt_unfreed *left, const struct fxt_reader *r);
 void fxt_leaks_print(const struct fxt_leaks *l, const struct fxt_reader *r, size_t top, FILE *out);

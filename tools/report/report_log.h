@@ -25,7 +25,8 @@ bool fxt_log_has_event(const struct fxt_record *rec);
 /* A log record. The `keep` latest stay. */
 void fxt_log_take(struct fxt_log_lines *l, const struct fxt_record *rec, size_t keep);
 void fxt_log_sort(struct fxt_log_lines *l);
-void fxt_log_print(const struct fxt_log_lines *l, const struct fxt_reader *r, uint64_t end_ns, bool with_process,
+void fxt_log_print(const struct fxt_log_lines *l, const struct fxt_reader *r, uint64_t end_ns,
+		   bool with_process,
 		   FILE *out);
 void fxt_log_free(struct fxt_log_lines *l);
 

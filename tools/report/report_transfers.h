@@ -4,14 +4,15 @@
 
 #include "tools/common/histogram.h"
 
-/* Most files of a trace are read a few times and closed: their latencies are kept as they are, in a tenth of a
- * histogram's memory. */
+/* Most files of a trace are read a few times and closed: their latencies are kept as they are, in a
+ * tenth of a histogram's memory. */
 enum { FXT_FEW_TRANSFERS = 8 };
 
 /* All zero is none. */
 struct fxt_transfers {
 	uint64_t calls, bytes, total_ns, max_ns;
-	uint64_t unsaid;                        /* of the calls, those that moved bytes and do not say how many */
+	/* of the calls, those that moved bytes and do not say how many */
+	uint64_t unsaid;
 	uint64_t few_ns[FXT_FEW_TRANSFERS];     /* while there is no histogram */
 	struct fxt_histogram *many;
 };
