@@ -1,13 +1,14 @@
-/* Finds lifetimes (asyncs) that were still open, and calls that were still in progress, when the program that
- * began them was over. Merge writes ends for them, because viewers draw what has no end to the end of the trace.
+/* Finds lifetimes (asyncs) that were still open, and calls that were still in progress, when the program
+ * that began them was over. Merge writes ends for them, because viewers draw what has no end to the end of
+ * the trace.
  *
  * A program is over when its process has ended or has executed another program. For each part, the begins
- * without an end are kept: those of lifetimes by their id, those of calls by their thread (cut_calls.h). What is
- * left when a part has been read waits for what other parts say of the process, because its parent's part may be
- * read later. The ends that are made here carry the argument `ended_by`, so that a leak can still be told from
- * what was closed, and a call that hung from one that returned. Descriptors that a program hands on to the one
- * it executes belong to the next one, and their lifetimes end here like all others; children stay those of the
- * process.
+ * without an end are kept: those of lifetimes by their id, those of calls by their thread (cut_calls.h).
+ * What is left when a part has been read waits for what other parts say of the process, because its
+ * parent's part may be read later. The ends that are made here carry the argument `ended_by`, so that a
+ * leak can still be told from what was closed, and a call that hung from one that returned. Descriptors
+ * that a program hands on to the one it executes belong to the next one, and their lifetimes end here like
+ * all others; children stay those of the process.
  *
  * For each part:
  *	fxt_open_lifetimes_name()           says whose part it is

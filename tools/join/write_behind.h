@@ -1,5 +1,5 @@
-/* Writes to a stream from a thread of its own, in order, while the caller fills the next block. Used by merge: finding out what to write
- * and having the kernel take it cost about the same. By one thread at a time.
+/* Writes to a stream from a thread of its own, in order, while the caller fills the next block. Merge uses it,
+ * from one thread, because finding out what to write and having the kernel take it cost about the same.
  *
  *	block = fxt_write_behind_begin(&w, out, bytes)
  *	... fill it ...
@@ -18,10 +18,10 @@ enum { FXT_WRITE_BEHIND_BLOCKS = 3 };
 
 struct fxt_write_behind {
 	FILE *out;
-	size_t bytes;                   /* of a block */
+	size_t bytes;                   /* size of a block */
 	unsigned char *blocks[FXT_WRITE_BEHIND_BLOCKS];
 	size_t used[FXT_WRITE_BEHIND_BLOCKS];
-	unsigned filled, written;       /* blocks so far; under `lock`, as all that follows */
+	unsigned filled, written;       /* blocks so far; `lock` guards this and the members below */
 	bool has_thread, is_over;
 	int error;                      /* errno of the first write that failed */
 	pthread_t thread;
@@ -29,15 +29,16 @@ struct fxt_write_behind {
 	pthread_cond_t changed;
 };
 
-/* Returns the first block, of so many bytes. `out` is used by nobody else until the end. */
+/* Begins to write to `out`, which nobody else may use until the end. Returns the first block, of `bytes`
+ * bytes. */
 unsigned char *fxt_write_behind_begin(struct fxt_write_behind *w, FILE *out, size_t bytes);
 
-/* The first `used` bytes of the last block are to be written. Returns the next one; NULL: a write has
- * failed, and errno says why. */
+/* Has the first `used` bytes of the last block written. Returns the next block, or NULL if a write has
+ * failed; errno says why. */
 unsigned char *fxt_write_behind_next(struct fxt_write_behind *w, size_t used);
 
-/* The same, and nothing follows: returns when all is written and frees the blocks. False: a write has
- * failed; errno says why. */
+/* Has the first `used` bytes of the last block written, waits until all is written, and frees the
+ * blocks. Returns false if a write has failed; errno says why. */
 bool fxt_write_behind_end(struct fxt_write_behind *w, size_t used);
 
 #endif

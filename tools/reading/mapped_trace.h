@@ -1,4 +1,4 @@
-/* A trace file, mapped read-only. Used by every subcommand that takes a FILE.
+/* A trace file, mapped read-only. Every subcommand that takes a FILE uses this.
  *
  * The size is taken once. A file that is cut shorter while it is read would raise SIGBUS in the middle of a
  * decoder; opening the first file installs a handler that says so in one line and exits with status 1.
@@ -16,18 +16,20 @@ struct fxt_trace_file {
 	uint64_t size;
 };
 
-/* False after a message: unreadable, no regular file, empty, not FXT, big-endian. */
+/* Opens and maps the file. Returns false after a message if it cannot be read, is no regular file, is
+ * empty, or is no trace or one of a big-endian machine. */
 bool fxt_trace_open(struct fxt_trace_file *f, const char *path);
 void fxt_trace_close(struct fxt_trace_file *f);
 
-/* What was read between the two is read no more soon: where a file is mapped there, its pages are let go. */
+/* Says that nobody reads the bytes from `from` to `to` again soon. If they are of a mapped file, its
+ * pages are given back to the kernel. */
 void fxt_trace_drop(const unsigned char *from, const unsigned char *to);
 
-/* What keeps these bytes from being a trace, as the message says it; NULL when they begin as one. */
+/* Returns why these bytes are no trace, as the message says it; NULL if they begin as one. */
 const char *fxt_trace_refusal(const unsigned char *data, uint64_t size);
 
-/* Says that `bytes` at the end are no whole record, or how many records are damaged, when that is so. Returns
- * the exit status this makes, 0 or 1. */
+/* Prints how many bytes at the end are no whole record, and how many records are damaged, if there are
+ * any. Returns the exit status: 0, or 1 if it printed anything. */
 struct fxt_reader;
 int fxt_trace_verdict(const struct fxt_trace_file *f, const struct fxt_reader *r);
 

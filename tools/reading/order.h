@@ -1,9 +1,9 @@
 /* Goes through the events of a file in the order of time, which is not the order of the file.
  *
- * A trace consists of chunks of threads, interleaved. Within one thread events come in the order in which they
- * ended. So a first pass notes the stretches in which times do not fall (struct fxt_run_of_events). Afterwards
- * they are merged, by a heap of those that overlap at the moment. This costs memory for each stretch, of which
- * there is about one for every 32 KiB of trace, and none for events.
+ * A trace consists of chunks of threads, interleaved. Within one thread events come in the order in which
+ * they ended. So a first pass notes the stretches in which times do not fall (struct fxt_run_of_events).
+ * Afterwards they are merged, by a heap of those that overlap at the moment. This costs memory for each
+ * stretch, of which there is about one for every 32 KiB of trace, and none for events.
  *
  *     while (fxt_reader_next(r, &rec))
  *             if (... wanted ...)

@@ -1,11 +1,11 @@
-/* fxt report: why threads waited for so long: a wait, who let the thread go on, what that one had waited
- * for itself meanwhile, and so on. From the flows of category agent: one begins in a slice `released` of
- * the thread that let another go on, and ends within the call in which that one waited, whatever call that
- * is.
+/* fxt report: tells why threads waited for so long. A chain is a wait, the thread that ended it (the
+ * waker), what the waker had waited for itself meanwhile, and so on. Chains come from the flows of category
+ * agent: a flow begins in a slice `released` of the thread that let another go on, and ends within the call
+ * in which that one waited.
  *
- * Chains that are alike (the same calls, for the same objects, by threads of the same names) are one
- * line of the report, as the longest of them is. Memory: of each thread its last few waits, of each kind
- * of chain the longest, and of flows those in flight. /
+ * * Chains that are alike (the same calls, for the same objects, by threads of the same names) are one
+ * line of the report, which shows the longest of them. Memory is needed for the last few waits of each
+ * thread, for the longest chain of each kind, and for flows that have begun and not ended.
  */
 #ifndef FXT_TOOLS_REPORT_CHAINS_H
 #define FXT_TOOLS_REPORT_CHAINS_H
@@ -40,7 +40,7 @@ struct fxt_meanwhile {
 
 /* A wait that another thread ended. */
 struct fxt_chain_link {
-	/* what that one had waited for itself; NULL: nothing worth telling */
+	/* the wait of the waker that explains this one; NULL: none does */
 	struct fxt_chain_link *cause;
 	size_t holders;                 /* other links, threads and chains that refer to it */
 	unsigned length;                /* of the chain from here on */

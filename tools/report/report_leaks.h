@@ -1,9 +1,9 @@
-/* fxt report: blocks that were never freed and mappings that were still there, by their size and by the
- * function that asked for them.
+/* fxt report: tells of blocks that were never freed and mappings that were still there, by their size and
+ * by the function that asked for them.
  *
- * The heap's replay (report_heap.c) knows every block that is left, by its address and the size it was
- * asked for. Which function that was stands in the begin of its lifetime, which large ones have: an
- * async of category malloc. Mappings have nothing else.
+ * * The heap's replay (report_heap.c) knows every block that is left, by its address and size. The
+ * function that asked for it stands in the begin of its lifetime, an async of category malloc, which
+ * only large blocks have. Mappings are known by their lifetimes alone.
  */
 #ifndef FXT_TOOLS_REPORT_LEAKS_H
 #define FXT_TOOLS_REPORT_LEAKS_H

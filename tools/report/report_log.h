@@ -1,4 +1,5 @@
-/* fxt report: what the program said last, on standard error and to syslog, from the log records. */
+/* fxt report: shows the last lines that the program wrote to standard error and syslog, from the log
+ * records. */
 #ifndef FXT_TOOLS_REPORT_LOG_H
 #define FXT_TOOLS_REPORT_LOG_H
 
@@ -7,22 +8,23 @@
 #include "tools/reading/reader.h"
 
 struct fxt_log_line {
-	uint64_t at_ns, number;         /* in the order of the file */
+	uint64_t at_ns, number;         /* its time, and its place among all in the order of the file */
 	uint32_t thread;
 	struct fxt_text message;
 };
 
-/* All zero is the beginning. */
+/* All zero is empty. */
 struct fxt_log_lines {
-	struct fxt_log_line *list;      /* a heap, the earliest first; sorted: in the order of time */
+	/* a heap with the earliest first; in the order of time after fxt_log_sort() */
+	struct fxt_log_line *list;
 	size_t count, capacity;
 	uint64_t total;
 };
 
-/* Whether an event is a line that the log records have as well. */
+/* Returns whether an event is such a line, which a log record has as well. */
 bool fxt_log_has_event(const struct fxt_record *rec);
 
-/* A log record. The `keep` latest stay. */
+/* Takes a log record. Only the `keep` latest are kept. */
 void fxt_log_take(struct fxt_log_lines *l, const struct fxt_record *rec, size_t keep);
 void fxt_log_sort(struct fxt_log_lines *l);
 void fxt_log_print(const struct fxt_log_lines *l, const struct fxt_reader *r, uint64_t end_ns,

@@ -1,8 +1,9 @@
-/* fxt report: what each thread did with its life, from its first event to its last: running, blocked by
- * other threads, or waiting for the world outside (call_roles.h). A call of those roles that takes less
- * than two microseconds counts as running, and so does one that cannot have waited (no_wait.h), and what
- * a slow one says of itself: its processor time, or all of it if it was never switched away from for
- * want of anything. Of such calls within each other the outermost counts. */
+/* fxt report: divides the life of each thread, from its first event to its last, into running, blocked
+ * by other threads, and waiting for the world outside (call_roles.h). Calls of these roles count as
+ * blocked or waiting, but three things count as running: a call that takes less than two microseconds,
+ * one that cannot have waited (no_wait.h), and the processor time that a slow call says that it used. A
+ * slow call that never gave up the processor by itself counts as running as a whole. Of such calls
+ * within each other only the outermost counts. */
 #ifndef FXT_TOOLS_REPORT_THREADS_H
 #define FXT_TOOLS_REPORT_THREADS_H
 
@@ -15,7 +16,7 @@
 struct fxt_files;
 struct fxt_open_calls;
 
-/* Where a thread was not running. */
+/* A call in which a thread was not running, with the sum of that time. */
 struct fxt_thread_call {
 	uint32_t thread, name;          /* symbol */
 	uint64_t ns;
@@ -23,17 +24,19 @@ struct fxt_thread_call {
 
 struct fxt_thread_time {
 	uint32_t thread;
-	bool lived;                     /* has any event */
+	bool lived;                     /* the thread has any event */
 	uint64_t first_ns, last_ns;
-	/* they add up to its life; running_ns once all is taken */
+	/* they add up to its life; running_ns is set by fxt_threads_finish() */
 	uint64_t running_ns, blocked_ns, waiting_ns;
-	uint32_t open;                  /* symbol of the call that it was in when the trace ended; 0: none */
+	/* symbol of the call that the thread was in when the trace ended; 0: none */
+	uint32_t open;
 	struct fxt_nesting nesting;
-	size_t calls, call_count;       /* a stretch of fxt_thread_times.calls, the longest first */
+	/* its calls lie together in fxt_thread_times.calls, the longest first */
+	size_t calls, call_count;
 };
 
 struct fxt_thread_times {
-	/* by thread; sorted: those that ran or were blocked longest first, idle ones last */
+	/* by thread; once finished, those that ran or were blocked longest come first, idle ones last */
 	struct fxt_thread_time *list;
 	size_t count, capacity;
 	struct fxt_thread_call *calls;
@@ -41,21 +44,23 @@ struct fxt_thread_times {
 	struct fxt_map by_call;         /* thread and name -> time */
 };
 
-/* Any event of a thread. */
+/* Takes any event of a thread. */
 void fxt_threads_seen(struct fxt_thread_times *t, const struct fxt_record *rec);
-/* A finished call with that role, in the order of ends. */
+/* Takes a finished call with that role, in the order of ends. `did_not_wait` says that it cannot have
+ * waited. */
 void fxt_threads_take(struct fxt_thread_times *t, struct fxt_reader *r, const struct fxt_record *rec,
 		      const struct fxt_role *role, bool did_not_wait);
-/* `open` is complete, so is what is known of ends, as first threads live until then, and `files` has
- * followed descriptors to the end of the trace. Nothing can be taken after. */
+/* Completes and sorts the list. `open` is finished; `ends` is complete, because a first thread lives
+ * until its process ends; and `files` has followed descriptors to the end of the trace. Nothing can be
+ * taken afterwards. */
 void fxt_threads_finish(struct fxt_thread_times *t, struct fxt_reader *r, struct fxt_roles *roles,
 			struct fxt_files *files,
 			const struct fxt_open_calls *open, const struct fxt_ends *ends);
-/* A table, if there are several. */
+/* Prints a table, if there are several threads. */
 void fxt_threads_print(const struct fxt_thread_times *t, const struct fxt_reader *r, bool with_process,
 		       size_t top,
 		       FILE *out);
-/* A line, if there is one. */
+/* Prints a line, if there is a single thread. */
 void fxt_threads_print_only(const struct fxt_thread_times *t, const struct fxt_reader *r, FILE *out);
 void fxt_threads_free(struct fxt_thread_times *t);
 

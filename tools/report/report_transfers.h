@@ -1,26 +1,28 @@
-/* fxt report: calls of one kind on one file: how many, how much they moved, how long they took. */
+/* fxt report: sums of the calls of one kind on one file: their number, the bytes they moved, and their times.
+ * report_files.c and report_print.c use them. */
 #ifndef FXT_TOOLS_REPORT_TRANSFERS_H
 #define FXT_TOOLS_REPORT_TRANSFERS_H
 
 #include "tools/common/histogram.h"
 
-/* Most files of a trace are read a few times and closed: their latencies are kept as they are, in a
- * tenth of a histogram's memory. */
+/* Most files of a trace are read a few times and closed. Their latencies are kept one by one, which
+ * takes a tenth of a histogram's memory. */
 enum { FXT_FEW_TRANSFERS = 8 };
 
-/* All zero is none. */
+/* All zero is empty. */
 struct fxt_transfers {
 	uint64_t calls, bytes, total_ns, max_ns;
-	/* of the calls, those that moved bytes and do not say how many */
+	/* calls that moved bytes and do not say how many */
 	uint64_t unsaid;
 	uint64_t few_ns[FXT_FEW_TRANSFERS];     /* while there is no histogram */
 	struct fxt_histogram *many;
 };
 
 void fxt_transfers_add(struct fxt_transfers *t, uint64_t ns, uint64_t bytes);
-/* No more are added after the first of these. */
+/* Returns the time in nanoseconds that `percent` of the calls do not exceed. Nothing may be added after
+ * the first call of this. */
 uint64_t fxt_transfers_percentile(struct fxt_transfers *t, double percent);
-/* Bytes a call, of those that say; 0: none does. */
+/* Returns the mean number of bytes of the calls that say how many; 0 if none does. */
 uint64_t fxt_transfers_mean_bytes(const struct fxt_transfers *t);
 void fxt_transfers_free(struct fxt_transfers *t);
 
