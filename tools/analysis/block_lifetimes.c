@@ -12,7 +12,8 @@
 
 bool fxt_block_lives_want(uint64_t header)
 {
-	return fxt_get_record_type(header) == FXT_RECORD_EVENT && fxt_event_bounds_async(fxt_get_event_type(header));
+	return fxt_get_record_type(header) == FXT_RECORD_EVENT &&
+	       fxt_event_bounds_async(fxt_get_event_type(header));
 }
 
 void fxt_block_lives_take(struct fxt_block_lives *l, const struct fxt_reader *r, const struct fxt_record *rec)

@@ -31,7 +31,8 @@ static char *label_of(const struct fxt_text *name)
 	demangled = fxt_demangle_short(&symbol, 40);
 	if (!demangled)
 		return fxt_printable(name, SIZE_MAX, false);
-	rest = (struct fxt_text){.text = symbol.text + symbol.bytes, .bytes = name->bytes - before.bytes - symbol.bytes};
+	rest = (struct fxt_text){.text = symbol.text + symbol.bytes,
+				 .bytes = name->bytes - before.bytes - symbol.bytes};
 	head = fxt_printable(&before, SIZE_MAX, false);
 	tail = fxt_printable(&rest, SIZE_MAX, false);
 	label = fxt_format("%s%s%s", head, demangled, tail);
@@ -99,7 +100,8 @@ static struct fxt_slot *slot_of(struct fxt_map *m, const struct fxt_object *obje
 {
 	bool fresh;
 
-	return fxt_map_put(m, (uint64_t)object->at.provider << 32 ^ object->at.pid, object->at.pointer, &fresh);
+	return fxt_map_put(m, (uint64_t)object->at.provider << 32 ^ object->at.pid, object->at.pointer,
+			   &fresh);
 }
 
 /* All but most events, of which a large trace has nothing else. */
@@ -132,7 +134,8 @@ void fxt_objects_read(struct fxt_objects *o, const void *data, uint64_t size)
 	for (size_t i = 0, n; i < o->count; i += n) {
 		struct fxt_slot *s = slot_of(&o->by_pointer, &o->list[i]);
 
-		for (n = 1; i + n < o->count && fxt_where_compare(&o->list[i].at, &o->list[i + n].at) == 0; n++)
+		for (n = 1; i + n < o->count && fxt_where_compare(&o->list[i].at, &o->list[i + n].at) == 0;
+		     n++)
 			;
 		s->value[0] = i;
 		s->value[1] = n;
@@ -158,9 +161,9 @@ static bool may_be(const struct fxt_record *rec, const struct fxt_argument *a, c
 	static const struct {
 		const char *argument, *type;
 	} pairs[] = {
-		{"mutex", "mutex"},   {"cond", "cond"},	       {"rwlock", "rwlock"},   {"lock", "spinlock"}, {"sem", "sem"},
-		{"barrier", "barrier"}, {"stream", "FILE"},    {"filehandle", "FILE"}, {"dirp", "DIR"},
-		{"ret", "FILE"},      {"ret", "DIR"},	       {"ret", "sem"},
+		{"mutex", "mutex"}, {"cond", "cond"},	    {"rwlock", "rwlock"}, {"lock", "spinlock"},
+		{"sem", "sem"},	    {"barrier", "barrier"}, {"stream", "FILE"},	  {"filehandle", "FILE"},
+		{"dirp", "DIR"},    {"ret", "FILE"},	    {"ret", "DIR"},	  {"ret", "sem"},
 	};
 
 	if (type->bytes == 0)
@@ -174,8 +177,8 @@ static bool may_be(const struct fxt_record *rec, const struct fxt_argument *a, c
 	return false;
 }
 
-const struct fxt_object *fxt_object_of(const struct fxt_objects *o, const struct fxt_reader *r, const struct fxt_record *rec,
-				       const struct fxt_argument *a)
+const struct fxt_object *fxt_object_of(const struct fxt_objects *o, const struct fxt_reader *r,
+				       const struct fxt_record *rec, const struct fxt_argument *a)
 {
 	const struct fxt_slot *s;
 	size_t low, high;
@@ -183,7 +186,8 @@ const struct fxt_object *fxt_object_of(const struct fxt_objects *o, const struct
 
 	if (!o->count || !a || a->type != FXT_ARG_POINTER || rec->type != FXT_RECORD_EVENT)
 		return NULL;
-	s = fxt_map_find(&o->by_pointer, (uint64_t)rec->provider->index << 32 ^ r->threads[rec->thread].pid, a->u);
+	s = fxt_map_find(&o->by_pointer, (uint64_t)rec->provider->index << 32 ^ r->threads[rec->thread].pid,
+			 a->u);
 	if (!s)
 		return NULL;
 	/* What a call returns is there at its end. */
@@ -210,7 +214,8 @@ const struct fxt_object *fxt_object_of(const struct fxt_objects *o, const struct
 	return NULL;
 }
 
-void fxt_objects_put_arguments(const struct fxt_objects *o, const struct fxt_reader *r, const struct fxt_record *rec, FILE *out)
+void fxt_objects_put_arguments(const struct fxt_objects *o, const struct fxt_reader *r,
+			       const struct fxt_record *rec, FILE *out)
 {
 	for (unsigned i = 0; i < rec->arg_count; i++) {
 		const struct fxt_object *object = fxt_object_of(o, r, rec, &rec->args[i]);

@@ -34,7 +34,8 @@ static void count_thread(struct fxt_overview *o, uint32_t thread, uint64_t event
 	o->thread_events[thread] += events;
 }
 
-static struct fxt_loser *loser_of(struct fxt_overview *o, const struct fxt_reader *r, const struct fxt_record *rec)
+static struct fxt_loser *loser_of(struct fxt_overview *o, const struct fxt_reader *r,
+				  const struct fxt_record *rec)
 {
 	while (o->loser_count <= rec->provider->index) {
 		o->losers = fxt_grow(o->losers, &o->loser_capacity, o->loser_count + 1, sizeof(*o->losers));
@@ -119,7 +120,8 @@ static void take_event(struct fxt_overview *o, struct fxt_reader *r, const struc
 	count_category(o, fxt_symbol(r, &rec->category), bytes, 1);
 	count_thread(o, rec->thread, 1);
 	if (!fxt_text_is(&rec->category, "agent")) {
-		/* Neither calls in progress nor lifetimes, which are told beside the calls that begin and end them. */
+		/* Neither calls in progress nor lifetimes, which are told beside the calls that begin
+		 * and end them. */
 		o->written += !fxt_event_bounds_call(rec->subtype) && !is_async(rec);
 		return;
 	}
@@ -141,7 +143,8 @@ void fxt_overview_take(struct fxt_overview *o, struct fxt_reader *r, const struc
 		o->buffer_full++;
 }
 
-void fxt_overview_count(struct fxt_overview *o, uint32_t category, uint32_t thread, uint64_t bytes, uint64_t events)
+void fxt_overview_count(struct fxt_overview *o, uint32_t category, uint32_t thread, uint64_t bytes,
+			uint64_t events)
 {
 	o->records += events;
 	o->events += events;
@@ -258,8 +261,10 @@ size_t fxt_overview_losers(struct fxt_overview *o)
 }
 
 const char *const fxt_drop_causes[FXT_DROP_COUNT] = {
-	[FXT_LOSS_NO_ROOM] = "no room", [FXT_LOSS_DEPTH] = "functions nest too deep",
-	[FXT_LOSS_SIGNALS] = "signal handlers too deep, cut off or short of stack", [FXT_LOSS_SIZE] = "too large",
+	[FXT_LOSS_NO_ROOM] = "no room",
+	[FXT_LOSS_DEPTH] = "functions nest too deep",
+	[FXT_LOSS_SIGNALS] = "signal handlers too deep, cut off or short of stack",
+	[FXT_LOSS_SIZE] = "too large",
 };
 
 uint64_t fxt_lost_dropped(const uint64_t lost[FXT_LOSS_COUNT])

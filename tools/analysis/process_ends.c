@@ -5,7 +5,8 @@
 
 #include "process_ends.h"
 
-/* The process's own word comes before its parent reaps it, and may be followed by that; the earlier one is nearer. */
+/* The process's own word comes before its parent reaps it, and may be followed by that; the earlier one
+ * is nearer. */
 static bool take(struct fxt_ends *e, const struct fxt_record *rec, uint64_t pid)
 {
 	const struct fxt_argument *signal = fxt_argument(rec, "signal");
@@ -31,8 +32,8 @@ bool fxt_ends_take(struct fxt_ends *e, const struct fxt_reader *r, const struct 
 	if (rec->subtype == FXT_EVENT_INSTANT)
 		return fxt_text_is(&rec->name, "exit") && fxt_text_is(&rec->category, "process") &&
 		       take(e, rec, r->threads[rec->thread].pid);
-	if (rec->subtype == FXT_EVENT_ASYNC_END && fxt_text_is(&rec->name, "child") && fxt_text_is(&rec->category, "process") &&
-	    fxt_argument_u64(fxt_argument(rec, "pid"), &pid))
+	if (rec->subtype == FXT_EVENT_ASYNC_END && fxt_text_is(&rec->name, "child") &&
+	    fxt_text_is(&rec->category, "process") && fxt_argument_u64(fxt_argument(rec, "pid"), &pid))
 		take(e, rec, pid);
 	return false;
 }

@@ -1,4 +1,5 @@
-/* fxt check: walks the file, has its events examined in the order of time, and says what was found. See check.h. */
+/* fxt check: walks the file, has its events examined in the order of time, and says what was found. See
+ * check.h. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -76,7 +77,8 @@ static void take_event(struct fxt_check *c, const struct fxt_record *rec)
 	c->noted[FXT_NOTED_APPENDED_ZEROS] += rec->appended_zeros;
 	/* The program left it open. */
 	if (fxt_is_made_end(rec))
-		c->noted[rec->subtype == FXT_EVENT_DURATION_END ? FXT_NOTED_OPEN_SLICES : FXT_NOTED_OPEN_ASYNCS]++;
+		c->noted[rec->subtype == FXT_EVENT_DURATION_END ? FXT_NOTED_OPEN_SLICES
+								: FXT_NOTED_OPEN_ASYNCS]++;
 	fxt_check_track(c, rec->thread);
 	fxt_check_note(c, rec);
 }

@@ -36,8 +36,8 @@ static void orphan(struct fxt_check *c, enum fxt_fault fault, const struct fxt_l
 		fxt_check_bad(c, fault, l->offset, "id %" PRIu64, l->id);
 }
 
-/* How many ids of asyncs, and as many of flows, are followed at once, and how many of ended ones are remembered: 25 MB and 6 at most.
- * Traces of ours have some thousands open. */
+/* How many ids of asyncs, and as many of flows, are followed at once, and how many of ended ones are
+ * remembered: 25 MB and 6 at most. Traces of ours have some thousands open. */
 enum { LIVE_MOST = 1 << 18, PAST_MOST = 1 << 16 };
 
 /* Whether an event whose id is not live is one of those that could not be followed. */
@@ -106,7 +106,10 @@ static void take_async(struct fxt_check *c, const struct fxt_link *l)
 	} else if (!s) {
 		remember(c, &c->asyncs, l->id, name);
 		if (!follows_nothing(c, &c->asyncs))
-			orphan(c, l->kind == FXT_EVENT_ASYNC_END ? FXT_FAULT_ASYNC_END_ORPHAN : FXT_FAULT_ASYNC_INSTANT_ORPHAN, l);
+			orphan(c,
+			       l->kind == FXT_EVENT_ASYNC_END ? FXT_FAULT_ASYNC_END_ORPHAN
+							      : FXT_FAULT_ASYNC_INSTANT_ORPHAN,
+			       l);
 	} else if (l->kind == FXT_EVENT_ASYNC_END && --s->value[0] == 0) {
 		name = s->value[1];
 		fxt_map_remove(&c->asyncs.live, s);
@@ -156,7 +159,10 @@ static void take_flow(struct fxt_check *c, const struct fxt_link *l)
 	s = fxt_map_find(&c->flows.live, l->id, 0);
 	if (!s) {
 		if (!follows_nothing(c, &c->flows))
-			orphan(c, l->kind == FXT_EVENT_FLOW_END ? FXT_FAULT_FLOW_END_ORPHAN : FXT_FAULT_FLOW_STEP_ORPHAN, l);
+			orphan(c,
+			       l->kind == FXT_EVENT_FLOW_END ? FXT_FAULT_FLOW_END_ORPHAN
+							     : FXT_FAULT_FLOW_STEP_ORPHAN,
+			       l);
 		return;
 	}
 	if (l->bound < s->value[0])
@@ -180,7 +186,8 @@ void fxt_check_flows(struct fxt_check *c)
 
 void fxt_check_open_links(struct fxt_check *c)
 {
-	for (struct fxt_slot *s = fxt_map_next(&c->asyncs.live, NULL); s; s = fxt_map_next(&c->asyncs.live, s))
+	for (struct fxt_slot *s = fxt_map_next(&c->asyncs.live, NULL); s;
+	     s = fxt_map_next(&c->asyncs.live, s))
 		c->noted[FXT_NOTED_OPEN_ASYNCS] += s->value[0];
 	c->noted[FXT_NOTED_OPEN_FLOWS] = c->flows.live.used;
 }

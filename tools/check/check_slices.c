@@ -1,5 +1,5 @@
-/* Replays each thread as a viewer does: in the order of time, then of the file. Called for one stretch of time after the other
- * (check_windows.c). */
+/* Replays each thread as a viewer does: in the order of time, then of the file. Called for one stretch
+ * of time after the other (check_windows.c). */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif

@@ -27,14 +27,17 @@ struct window {
 	uint64_t kept, most;                    /* events */
 };
 
-/* What is examined in the order of time; `is_link` is said of asyncs and flows, `is_moment` of what is of a thread's slices. */
+/* What is examined in the order of time; `is_link` is said of asyncs and flows, `is_moment` of what is
+ * of a thread's slices. */
 static bool is_ordered(uint64_t header, bool *is_link, bool *is_moment)
 {
 	uint64_t type = fxt_get_event_type(header);
 
 	*is_link = type >= FXT_EVENT_ASYNC_BEGIN && type <= FXT_EVENT_FLOW_END;
-	*is_moment = type != FXT_EVENT_COUNTER && !(type >= FXT_EVENT_ASYNC_BEGIN && type <= FXT_EVENT_ASYNC_END);
-	return fxt_get_record_type(header) == FXT_RECORD_EVENT && type <= FXT_EVENT_FLOW_END && (*is_link || *is_moment);
+	*is_moment =
+		type != FXT_EVENT_COUNTER && !(type >= FXT_EVENT_ASYNC_BEGIN && type <= FXT_EVENT_ASYNC_END);
+	return fxt_get_record_type(header) == FXT_RECORD_EVENT && type <= FXT_EVENT_FLOW_END &&
+	       (*is_link || *is_moment);
 }
 
 /* -- The first walk -------------------------------------------------------------------------------- */
@@ -71,7 +74,8 @@ static void keep_moment(struct fxt_check *c, const struct fxt_record *rec)
 	uint32_t name = fxt_symbol(c->r, &rec->name);
 
 	if (name >= FXT_MOMENT_NAMES) {
-		fxt_error(NULL, "more than %d different names of events: too many to check", FXT_MOMENT_NAMES);
+		fxt_error(NULL, "more than %d different names of events: too many to check",
+			  FXT_MOMENT_NAMES);
 		exit(1);
 	}
 	t->list = fxt_grow(t->list, &t->capacity, t->count + 1, sizeof(*t->list));
@@ -166,7 +170,8 @@ static void read_block(struct fxt_check *c, struct window *w, size_t block)
 	struct fxt_record rec;
 	bool is_link, is_moment;
 
-	for (uint64_t at = c->blocks[block].at, header; at < end; at += fxt_record_size_words(header) * FXT_WORD_BYTES) {
+	for (uint64_t at = c->blocks[block].at, header; at < end;
+	     at += fxt_record_size_words(header) * FXT_WORD_BYTES) {
 		uint64_t ticks = fxt_word(r, at + FXT_WORD_BYTES);
 
 		header = fxt_word(r, at);
@@ -193,7 +198,8 @@ static void read_window(struct fxt_check *c, struct window *w)
 		if (b->first_ticks > w->to || b->last_ticks < w->from)
 			continue;
 		read_block(c, w, i);
-		fxt_trace_drop(c->r->data + b->at, c->r->data + (i + 1 < c->block_count ? b[1].at : c->r->at));
+		fxt_trace_drop(c->r->data + b->at,
+			       c->r->data + (i + 1 < c->block_count ? b[1].at : c->r->at));
 	}
 }
 

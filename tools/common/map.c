@@ -88,7 +88,8 @@ struct fxt_slot *fxt_map_put(struct fxt_map *m, uint64_t a, uint64_t b, bool *fr
 	return s;
 }
 
-/* Entries of the index that were pushed past the removed one move back, so that no tombstones gather there. */
+/* Entries of the index that were pushed past the removed one move back, so that no tombstones gather
+ * there. */
 void fxt_map_remove(struct fxt_map *m, struct fxt_slot *slot)
 {
 	size_t mask = m->index_capacity - 1;

@@ -48,13 +48,15 @@ static struct fxt_fd_pages *take_out(struct fxt_map *m, uint64_t a, uint64_t b)
 static struct fxt_fd_image *image_of(struct fxt_fd_images *images, const struct fxt_provider *p)
 {
 	while (images->count <= p->index) {
-		images->list = fxt_grow(images->list, &images->capacity, images->count + 1, sizeof(*images->list));
+		images->list =
+			fxt_grow(images->list, &images->capacity, images->count + 1, sizeof(*images->list));
 		images->list[images->count++] = (struct fxt_fd_image){0};
 	}
 	return &images->list[p->index];
 }
 
-/* A table of which nothing is known but that standard input, output and error are something, which children will share. */
+/* A table of which nothing is known but that standard input, output and error are something, which
+ * children will share. */
 static struct fxt_fd_pages *new_table(struct fxt_fd_images *images)
 {
 	struct fxt_fd_pages *pages = fxt_fd_pages_make();
@@ -67,7 +69,8 @@ static struct fxt_fd_pages *new_table(struct fxt_fd_images *images)
 	return pages;
 }
 
-/* What a program begins with of which the first event is seen: it was forked, or executed in the process that it is in. */
+/* What a program begins with of which the first event is seen: it was forked, or executed in the process
+ * that it is in. */
 static struct fxt_fd_pages *inherited(struct fxt_fd_images *images, uint64_t pid)
 {
 	struct fxt_fd_pages *pages = take_out(&images->born, pid, 0);
@@ -82,7 +85,8 @@ static struct fxt_fd_pages *inherited(struct fxt_fd_images *images, uint64_t pid
 	return pages;
 }
 
-struct fxt_fd_pages **fxt_fd_images_of(struct fxt_fd_images *images, const struct fxt_reader *r, const struct fxt_record *rec)
+struct fxt_fd_pages **fxt_fd_images_of(struct fxt_fd_images *images, const struct fxt_reader *r,
+				       const struct fxt_record *rec)
 {
 	struct fxt_fd_image *image = image_of(images, rec->provider);
 	uint64_t pid = r->threads[rec->thread].pid;
@@ -108,7 +112,8 @@ static bool is_execution(const struct fxt_text *name)
 /* Calls that make a child and say so when they are over; the lifetime of the child begins within. */
 static bool is_maker(const struct fxt_text *name)
 {
-	return fxt_text_is(name, "posix_spawn") || fxt_text_is(name, "posix_spawnp") || fxt_text_is(name, "system");
+	return fxt_text_is(name, "posix_spawn") || fxt_text_is(name, "posix_spawnp") ||
+	       fxt_text_is(name, "system");
 }
 
 static bool is_child(const struct fxt_record *rec)
@@ -116,13 +121,16 @@ static bool is_child(const struct fxt_record *rec)
 	return rec->subtype == FXT_EVENT_ASYNC_BEGIN && fxt_text_is(&rec->name, "child");
 }
 
-/* A slice in the name of the thread that made a child, which the child has written: it begins when the child's lifetime does. */
+/* A slice in the name of the thread that made a child, which the child has written: it begins when the
+ * child's lifetime does. */
 static bool is_arrow(const struct fxt_record *rec)
 {
-	return rec->subtype == FXT_EVENT_DURATION_COMPLETE && fxt_text_is(&rec->category, "agent") && fxt_text_is(&rec->name, "released");
+	return rec->subtype == FXT_EVENT_DURATION_COMPLETE && fxt_text_is(&rec->category, "agent") &&
+	       fxt_text_is(&rec->name, "released");
 }
 
-/* A program that was executed writes the arrow to its first moment first of all. Others are of no interest, and many. */
+/* A program that was executed writes the arrow to its first moment first of all. Others are of no
+ * interest, and many. */
 static bool want_arrow(struct fxt_fd_images *images, const struct fxt_record *rec)
 {
 	struct fxt_fd_image *image = image_of(images, rec->provider);
@@ -144,15 +152,18 @@ bool fxt_fd_images_want(struct fxt_fd_images *images, const struct fxt_record *r
 		return false;
 	if (rec->subtype != FXT_EVENT_DURATION_COMPLETE)
 		return is_child(rec) ||
-		       (rec->subtype == FXT_EVENT_INSTANT && (fxt_text_is(&rec->name, "vfork") || fxt_text_is(&rec->name, "_exit")));
+		       (rec->subtype == FXT_EVENT_INSTANT &&
+			(fxt_text_is(&rec->name, "vfork") || fxt_text_is(&rec->name, "_exit")));
 	if (!is_execution(&rec->name))
 		return is_maker(&rec->name);
-	/* One that went well is written before it happens, and in the child of a vfork after the child's lifetime began. */
+	/* One that went well is written before it happens, and in the child of a vfork after the child's
+	 * lifetime began. */
 	*key_ns = fxt_ns(rec->provider, rec->extra);
 	return !fxt_argument(rec, "errno");
 }
 
-static void begin_vfork(struct fxt_fd_images *images, const struct fxt_reader *r, const struct fxt_record *rec)
+static void begin_vfork(struct fxt_fd_images *images, const struct fxt_reader *r,
+			const struct fxt_record *rec)
 {
 	struct fxt_fd_pages *pages = fxt_fd_pages_share(*fxt_fd_images_of(images, r, rec));
 	bool fresh;
@@ -161,7 +172,8 @@ static void begin_vfork(struct fxt_fd_images *images, const struct fxt_reader *r
 	fxt_map_put(&images->vforked, rec->thread, 0, &fresh)->value[1] = rec->provider->index;
 }
 
-static void begin_child(struct fxt_fd_images *images, const struct fxt_reader *r, const struct fxt_record *rec)
+static void begin_child(struct fxt_fd_images *images, const struct fxt_reader *r,
+			const struct fxt_record *rec)
 {
 	enum { PIPE_OF_POPEN = 2 };     /* the numbers below are its: one of them */
 	struct fxt_fd_pages *pages = fxt_fd_pages_share(*fxt_fd_images_of(images, r, rec));
@@ -178,7 +190,8 @@ static void begin_child(struct fxt_fd_images *images, const struct fxt_reader *r
 	}
 	for (uint64_t number = 0; is_hidden && !is_made && number < PIPE_OF_POPEN; number++)
 		fxt_fd_pages_set(&pages, number, (struct fxt_fd_meaning){0});
-	/* A child whose pid is not told is known by the thread that made it and the time: its arrow has both. */
+	/* A child whose pid is not told is known by the thread that made it and the time: its arrow has
+	 * both. */
 	if (is_hidden)
 		keep(&images->born, (uint64_t)rec->thread << 32 | 1, at_ns, pages);
 	else
@@ -202,10 +215,12 @@ static void end_arrow(struct fxt_fd_images *images, const struct fxt_record *rec
 	struct fxt_fd_image *image = image_of(images, rec->provider);
 
 	if (!image->pages)
-		image->pages = take_out(&images->born, (uint64_t)rec->thread << 32 | 1, fxt_ns(rec->provider, rec->ticks));
+		image->pages = take_out(&images->born, (uint64_t)rec->thread << 32 | 1,
+					fxt_ns(rec->provider, rec->ticks));
 }
 
-void fxt_fd_images_take(struct fxt_fd_images *images, const struct fxt_reader *r, const struct fxt_record *rec)
+void fxt_fd_images_take(struct fxt_fd_images *images, const struct fxt_reader *r,
+			const struct fxt_record *rec)
 {
 	if (is_arrow(rec)) {
 		end_arrow(images, rec);

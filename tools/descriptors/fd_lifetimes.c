@@ -14,11 +14,12 @@
 
 void fxt_fd_lives_take(struct fxt_fd_lives *l, const struct fxt_record *rec)
 {
-	if (rec->subtype != FXT_EVENT_ASYNC_BEGIN || !rec->known || rec->damaged || !fxt_argument(rec, "fd") ||
-	    !fxt_argument(rec, "call"))
+	if (rec->subtype != FXT_EVENT_ASYNC_BEGIN || !rec->known || rec->damaged ||
+	    !fxt_argument(rec, "fd") || !fxt_argument(rec, "call"))
 		return;
 	l->list = fxt_grow(l->list, &l->capacity, l->count + 1, sizeof(*l->list));
-	l->list[l->count++] = (struct fxt_fd_begin){fxt_ns(rec->provider, rec->ticks), rec->offset, rec->provider};
+	l->list[l->count++] =
+		(struct fxt_fd_begin){fxt_ns(rec->provider, rec->ticks), rec->offset, rec->provider};
 }
 
 static int by_time(const void *a, const void *b)
@@ -36,7 +37,8 @@ void fxt_fd_lives_sort(struct fxt_fd_lives *l)
 		qsort(l->list, l->count, sizeof(*l->list), by_time);
 }
 
-bool fxt_fd_lives_next(struct fxt_fd_lives *l, struct fxt_reader *r, uint64_t until_ns, struct fxt_record *rec)
+bool fxt_fd_lives_next(struct fxt_fd_lives *l, struct fxt_reader *r, uint64_t until_ns,
+		       struct fxt_record *rec)
 {
 	while (l->next < l->count && l->list[l->next].ns <= until_ns) {
 		const struct fxt_fd_begin *begin = &l->list[l->next++];
@@ -100,7 +102,8 @@ char *fxt_socket_label(uint64_t domain, uint64_t type)
 			  type == SOCK_STREAM ? " stream" : type == SOCK_DGRAM ? " datagram" : "");
 }
 
-/* What the lifetime says by a text of its own; NULL. The last one counts: a socket's address is behind what the socket was made with. */
+/* What the lifetime says by a text of its own; NULL. The last one counts: a socket's address is behind
+ * what the socket was made with. */
 static char *told_label(const struct fxt_record *rec)
 {
 	char *text = NULL, *label;

@@ -29,7 +29,8 @@ enum fxt_fd_mode fxt_fd_modes_get(const struct fxt_fd_modes *modes, uint32_t des
 	if (!description)
 		return FXT_FD_MODE_UNKNOWN;
 	one = &modes->list[description - 1];
-	return one->ignores_mode && one->mode == FXT_FD_NONBLOCKING ? FXT_FD_MODE_UNKNOWN : (enum fxt_fd_mode)one->mode;
+	return one->ignores_mode && one->mode == FXT_FD_NONBLOCKING ? FXT_FD_MODE_UNKNOWN
+								    : (enum fxt_fd_mode)one->mode;
 }
 
 void fxt_fd_modes_free(struct fxt_fd_modes *modes)

@@ -91,8 +91,9 @@ void fxt_fd_pages_set(struct fxt_fd_pages **pages, uint64_t number, struct fxt_f
 {
 	struct fxt_fd_meaning is = fxt_fd_pages_get(*pages, number);
 
-	if (number >= FXT_FD_PAGES_MAX || (is.file_and_1 == meaning.file_and_1 && is.description == meaning.description &&
-					   is.closes_on_exec == meaning.closes_on_exec))
+	if (number >= FXT_FD_PAGES_MAX ||
+	    (is.file_and_1 == meaning.file_and_1 && is.description == meaning.description &&
+	     is.closes_on_exec == meaning.closes_on_exec))
 		return;
 	own_table(pages);
 	own_page(&(*pages)->pages[number / FXT_FD_PAGE])->numbers[number % FXT_FD_PAGE] = meaning;

@@ -87,8 +87,8 @@ static void put_thread(const struct fxt_reader *r, uint32_t thread, FILE *out)
 	free(label);
 }
 
-static void put_event(const struct fxt_reader *r, const struct fxt_record *rec, const struct fxt_objects *objects,
-		      const char *demangled, FILE *out)
+static void put_event(const struct fxt_reader *r, const struct fxt_record *rec,
+		      const struct fxt_objects *objects, const char *demangled, FILE *out)
 {
 	put_thread(r, rec->thread, out);
 	fputs("  ", out);
@@ -158,8 +158,8 @@ static void put_object(const struct fxt_reader *r, const struct fxt_record *rec,
 }
 
 /* What of the line is the record's own. */
-static void put_content(const struct fxt_reader *r, const struct fxt_record *rec, const struct fxt_objects *objects,
-			const char *demangled, FILE *out)
+static void put_content(const struct fxt_reader *r, const struct fxt_record *rec,
+			const struct fxt_objects *objects, const char *demangled, FILE *out)
 {
 	switch (rec->type) {
 	case FXT_RECORD_METADATA: put_metadata(rec, out); break;
@@ -191,8 +191,9 @@ static void put_content(const struct fxt_reader *r, const struct fxt_record *rec
 	}
 }
 
-static void put_line(const struct fxt_reader *r, const struct fxt_record *rec, const struct fxt_objects *objects,
-		     const char *demangled, const char *fault, const struct fxt_dump_options *options, uint64_t first_ns, FILE *out)
+static void put_line(const struct fxt_reader *r, const struct fxt_record *rec,
+		     const struct fxt_objects *objects, const char *demangled, const char *fault,
+		     const struct fxt_dump_options *options, uint64_t first_ns, FILE *out)
 {
 	fprintf(out, "%10" PRIu64 " %-11s ", rec->offset, fxt_record_word(rec));
 	if (rec->timed && rec->known)

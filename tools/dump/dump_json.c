@@ -26,13 +26,16 @@ static void put_arguments(struct fxt_json *j, const struct fxt_record *rec)
 }
 
 /* What the pointers among the arguments stand for. */
-static void put_objects(struct fxt_json *j, const struct fxt_reader *r, const struct fxt_record *rec, const struct fxt_objects *objects)
+static void put_objects(struct fxt_json *j, const struct fxt_reader *r, const struct fxt_record *rec,
+			const struct fxt_objects *objects)
 {
 	bool any = false;
 	unsigned last;
 
 	for (unsigned i = 0; i < rec->arg_count; i++) {
-		const struct fxt_object *of = fxt_json_is_first(rec, i, &last) ? fxt_object_of(objects, r, rec, &rec->args[last]) : NULL;
+		const struct fxt_object *of = fxt_json_is_first(rec, i, &last)
+						      ? fxt_object_of(objects, r, rec, &rec->args[last])
+						      : NULL;
 		char *argument;
 
 		if (!of)
@@ -59,7 +62,8 @@ static void put_event(struct fxt_json *j, const struct fxt_reader *r, const stru
 	put_arguments(j, rec);
 	put_objects(j, r, rec, objects);
 	if (rec->subtype == FXT_EVENT_DURATION_COMPLETE && rec->extra >= rec->ticks)
-		fxt_json_u64(j, "duration", fxt_ns(rec->provider, rec->extra) - fxt_ns(rec->provider, rec->ticks));
+		fxt_json_u64(j, "duration",
+			     fxt_ns(rec->provider, rec->extra) - fxt_ns(rec->provider, rec->ticks));
 	else if (rec->has_extra)
 		fxt_json_u64(j, "id", rec->extra);
 }
@@ -108,8 +112,8 @@ static void put_content(struct fxt_json *j, const struct fxt_reader *r, const st
 	put_arguments(j, rec);
 }
 
-void fxt_dump_json(const struct fxt_reader *r, const struct fxt_record *rec, const struct fxt_objects *objects,
-		   const char *demangled, const char *fault, FILE *out)
+void fxt_dump_json(const struct fxt_reader *r, const struct fxt_record *rec,
+		   const struct fxt_objects *objects, const char *demangled, const char *fault, FILE *out)
 {
 	struct fxt_json j = {.out = out, .one_line = true};
 

@@ -35,7 +35,8 @@ static FILE *open_output(const char *path, char **temporary)
 	return out;
 }
 
-static bool join(struct fxt_merge *m, const struct fxt_parts *parts, const struct fxt_part *first, const struct fxt_ended *ended)
+static bool join(struct fxt_merge *m, const struct fxt_parts *parts, const struct fxt_part *first,
+		 const struct fxt_ended *ended)
 {
 	bool ok = true;
 
@@ -46,7 +47,8 @@ static bool join(struct fxt_merge *m, const struct fxt_parts *parts, const struc
 	return fxt_merge_end(m) && ok;
 }
 
-/* The largest of the parts that may come first: the first one of all, or the last one of a process, with *is_last. */
+/* The largest of the parts that may come first: the first one of all, or the last one of a process, with
+ * *is_last. */
 static const struct fxt_part *largest(const struct fxt_parts *parts, bool *is_last)
 {
 	struct fxt_map lasts = {0};
@@ -73,7 +75,8 @@ static const struct fxt_part *largest(const struct fxt_parts *parts, bool *is_la
 	return found;
 }
 
-/* Begins with the part, open for more; *grows is its path from here on. NULL: it has to be copied as the others are. */
+/* Begins with the part, open for more; *grows is its path from here on. NULL: it has to be copied as the
+ * others are. */
 static FILE *begin_with(struct fxt_merge *m, const struct fxt_part *part, char **grows)
 {
 	FILE *out = fopen(part->path, "ae");
@@ -97,8 +100,8 @@ static FILE *begin_with(struct fxt_merge *m, const struct fxt_part *part, char *
 	return NULL;
 }
 
-/* Where there is a file already the two change places: to rename over it would be to wait, on ext4, until the new one is on the disk.
- * The old one is then at `from`. */
+/* Where there is a file already the two change places: to rename over it would be to wait, on ext4,
+ * until the new one is on the disk. The old one is then at `from`. */
 static bool take_place(const char *from, const char *path)
 {
 	if (renameat2(AT_FDCWD, from, AT_FDCWD, path, RENAME_EXCHANGE) == 0)
@@ -106,9 +109,10 @@ static bool take_place(const char *from, const char *path)
 	return rename(from, path) == 0;
 }
 
-/* Makes the trace of the part, which is no part any more then. *joined says whether that went well; false: it cannot be made so, and
- * nothing has been done. */
-static bool join_to(struct fxt_merge *m, const struct fxt_parts *parts, const char *path, const struct fxt_ended *ended, bool *joined)
+/* Makes the trace of the part, which is no part any more then. *joined says whether that went well;
+ * false: it cannot be made so, and nothing has been done. */
+static bool join_to(struct fxt_merge *m, const struct fxt_parts *parts, const char *path,
+		    const struct fxt_ended *ended, bool *joined)
 {
 	bool is_last = false;
 	const struct fxt_part *first = largest(parts, &is_last);
@@ -144,7 +148,8 @@ static bool join_to(struct fxt_merge *m, const struct fxt_parts *parts, const ch
 	return true;
 }
 
-bool fxt_join(struct fxt_merge *m, const struct fxt_parts *parts, const char *path, const struct fxt_ended *ended, bool keep)
+bool fxt_join(struct fxt_merge *m, const struct fxt_parts *parts, const char *path,
+	      const struct fxt_ended *ended, bool keep)
 {
 	char *temporary;
 	FILE *out;

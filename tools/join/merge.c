@@ -19,8 +19,9 @@
 /* Linux's largest pid is 2^22: no process has an id from here on. */
 enum { FIRST_FREE_ID = (1 << 22) + 1 };
 
-/* What is written at once, as long as the processor's caches keep it: in writes of a megabyte the same took the kernel up to six times
- * as long. Behind it there is room for any record that is not a large one. */
+/* What is written at once, as long as the processor's caches keep it: in writes of a megabyte the same
+ * took the kernel up to six times as long. Behind it there is room for any record that is not a large
+ * one. */
 enum { WRITE_BYTES = 128 << 10, BUFFER_BYTES = WRITE_BYTES + FXT_RECORD_MAX_WORDS * FXT_WORD_BYTES };
 
 static bool next_buffer(struct fxt_merge *m)
@@ -167,7 +168,8 @@ static bool put_string(struct fxt_merge *m, uint64_t index, const char *text)
 /* -- Copying --------------------------------------------------------------------------------------- */
 
 /* What the record becomes in the archive, which may be nothing. False when it cannot be written. */
-static bool put_record(struct fxt_merge *m, struct fxt_map *ids, const struct fxt_reader *r, const struct fxt_record *rec)
+static bool put_record(struct fxt_merge *m, struct fxt_map *ids, const struct fxt_reader *r,
+		       const struct fxt_record *rec)
 {
 	const unsigned char *bytes = r->data + rec->offset;
 	char *text;
@@ -175,14 +177,16 @@ static bool put_record(struct fxt_merge *m, struct fxt_map *ids, const struct fx
 
 	m->as_it_is = m->as_it_is && !rec->damaged;
 	/* The part of a process that still runs may change under our eyes. */
-	if (rec->damaged || is_older_name(m, rec) || (rec->type == FXT_RECORD_METADATA && !is_provider_record(rec)))
+	if (rec->damaged || is_older_name(m, rec) ||
+	    (rec->type == FXT_RECORD_METADATA && !is_provider_record(rec)))
 		return true;
 	if (is_provider_record(rec)) {
 		uint32_t becomes = unique_id(m, ids, (uint32_t)rec->id);
 		uint64_t header = htole64(with_provider(rec->header, becomes));
 
 		m->as_it_is = m->as_it_is && becomes == rec->id;
-		return put(m, &header, sizeof(header)) && put(m, bytes + FXT_WORD_BYTES, (rec->words - 1) * FXT_WORD_BYTES);
+		return put(m, &header, sizeof(header)) &&
+		       put(m, bytes + FXT_WORD_BYTES, (rec->words - 1) * FXT_WORD_BYTES);
 	}
 	text = other_text(rec);
 	if (!text)
@@ -204,7 +208,8 @@ struct part {
 	struct fxt_skims skims;
 	struct fxt_record rec;
 	uint64_t pid;                   /* whose it is; 0: not known yet */
-	bool numbers_differ;            /* its process ids are those of another namespace than the archive's */
+	/* its process ids are those of another namespace than the archive's */
+	bool numbers_differ;
 };
 
 /* Events of a thread. */
@@ -227,7 +232,8 @@ static void count(void *context, const struct fxt_form *form)
 {
 	struct part *part = context;
 
-	fxt_overview_count(&part->overview, form->category, form->thread, fxt_get_record_words(form->header) * FXT_WORD_BYTES, form->count);
+	fxt_overview_count(&part->overview, form->category, form->thread,
+			   fxt_get_record_words(form->header) * FXT_WORD_BYTES, form->count);
 	take_times(part, form->thread, &form->times);
 }
 
@@ -245,7 +251,8 @@ static void take_exit(struct fxt_merge *m, const struct part *part, const struct
 	uint64_t pid = part->r->threads[rec->thread].pid;
 	bool by_signal = fxt_argument(rec, "signal"), fresh;
 
-	if (rec->subtype != FXT_EVENT_INSTANT || !fxt_text_is(&rec->name, "exit") || (!by_signal && !fxt_argument(rec, "status")))
+	if (rec->subtype != FXT_EVENT_INSTANT || !fxt_text_is(&rec->name, "exit") ||
+	    (!by_signal && !fxt_argument(rec, "status")))
 		return;
 	fxt_map_put(&m->exits, pid, 0, &fresh);
 	fxt_open_lifetimes_ended(&m->lifetimes, pid, rec->ticks, by_signal);
@@ -259,8 +266,9 @@ static void take_reaped(struct fxt_merge *m, const struct part *part, const stru
 	bool by_signal = fxt_argument(rec, "signal");
 	uint64_t pid;
 
-	if (rec->subtype == FXT_EVENT_ASYNC_END && !part->numbers_differ && fxt_text_is(&rec->name, "child") &&
-	    (by_signal || fxt_argument(rec, "status")) && fxt_argument_u64(fxt_argument(rec, "pid"), &pid))
+	if (rec->subtype == FXT_EVENT_ASYNC_END && !part->numbers_differ &&
+	    fxt_text_is(&rec->name, "child") && (by_signal || fxt_argument(rec, "status")) &&
+	    fxt_argument_u64(fxt_argument(rec, "pid"), &pid))
 		fxt_open_lifetimes_ended(&m->lifetimes, pid, rec->ticks, by_signal);
 }
 
@@ -272,14 +280,16 @@ static void take_process(struct fxt_merge *m, struct part *part, const struct fx
 	if (!part->pid)
 		return;
 	if (fxt_untraced_executes(&m->untraced, part->r, rec, part->pid))
-		fxt_open_lifetimes_executes(&m->lifetimes, rec->thread, fxt_commit_ticks(rec), fxt_argument(rec, "errno"));
+		fxt_open_lifetimes_executes(&m->lifetimes, rec->thread, fxt_commit_ticks(rec),
+					    fxt_argument(rec, "errno"));
 	fxt_untraced_take(&m->untraced, part->r, rec, part->pid, part->numbers_differ);
 }
 
 /* Whose the part is: the process that its provider is named for has a name. */
 static void take_name(struct fxt_merge *m, struct part *part, const struct fxt_record *rec)
 {
-	if (part->pid || rec->type != FXT_RECORD_KERNEL_OBJECT || rec->subtype != FXT_OBJECT_PROCESS || (uint32_t)rec->id != rec->provider->id)
+	if (part->pid || rec->type != FXT_RECORD_KERNEL_OBJECT || rec->subtype != FXT_OBJECT_PROCESS ||
+	    (uint32_t)rec->id != rec->provider->id)
 		return;
 	part->pid = rec->id;
 	part->numbers_differ = fxt_argument(rec, "pid");
@@ -304,7 +314,8 @@ static void take(struct fxt_merge *m, struct fxt_reader *r, struct part *part, c
 		take_process(m, part, rec);
 }
 
-/* Whether events of the category are only counted: what the agent and what processes say of themselves is read. */
+/* Whether events of the category are only counted: what the agent and what processes say of themselves
+ * is read. */
 static bool is_plain(const struct fxt_reader *r, uint32_t category)
 {
 	struct fxt_text name = fxt_symbol_text(r, category);
@@ -333,13 +344,15 @@ static bool take_examined(struct fxt_merge *m, struct fxt_reader *r, struct part
 		form.times.last = fxt_word(r, from + (words - 1) * FXT_WORD_BYTES);
 	count(part, &form);
 	if (fxt_event_bounds_async(type))
-		link_lifetime(part, (enum fxt_event_type)type, fxt_word(r, from + (words - 1) * FXT_WORD_BYTES), from);
+		link_lifetime(part, (enum fxt_event_type)type,
+			      fxt_word(r, from + (words - 1) * FXT_WORD_BYTES), from);
 	r->at += words * FXT_WORD_BYTES;
 	*ok = put(m, r->data + from, words * FXT_WORD_BYTES);
 	return true;
 }
 
-/* As many records as need no look at each, and the one that follows; false at the end, or when nothing can be written. */
+/* As many records as need no look at each, and the one that follows; false at the end, or when nothing
+ * can be written. */
 static bool take_next(struct fxt_merge *m, struct fxt_reader *r, struct part *part, bool *ok)
 {
 	struct fxt_record *rec = &part->rec;
@@ -347,7 +360,8 @@ static bool take_next(struct fxt_merge *m, struct fxt_reader *r, struct part *pa
 	if (m->only_counts) {
 		fxt_reader_skim(r, &part->skims, NULL, 0);
 	} else {
-		size_t bytes = fxt_reader_skim(r, &part->skims, m->buffer + m->buffered, BUFFER_BYTES - m->buffered);
+		size_t bytes =
+			fxt_reader_skim(r, &part->skims, m->buffer + m->buffered, BUFFER_BYTES - m->buffered);
 
 		m->buffered += bytes;
 		m->bytes += bytes;
@@ -412,7 +426,9 @@ void fxt_merge_came_last(struct fxt_merge *m, uint64_t pid)
 bool fxt_merge_exit(struct fxt_merge *m, uint64_t pid, uint64_t at_ns, int status, int signal)
 {
 	const char *name = signal ? "signal" : "status";
-	struct fxt_arg how = {.type = FXT_ARG_INT32, .name = FXT_INLINE(name, strlen(name)), .i32 = signal ? signal : status};
+	struct fxt_arg how = {.type = FXT_ARG_INT32,
+			      .name = FXT_INLINE(name, strlen(name)),
+			      .i32 = signal ? signal : status};
 	const struct fxt_slot *id = fxt_map_find(&m->last_ids, pid, 0);
 	uint64_t words[32];
 	size_t count;
@@ -422,8 +438,9 @@ bool fxt_merge_exit(struct fxt_merge *m, uint64_t pid, uint64_t at_ns, int statu
 		return true;
 	count = fxt_encode_provider_section(words, 32, (uint32_t)id->value[0]);
 	count += fxt_encode_event(words + count, 32 - count, FXT_EVENT_INSTANT, at_ns,
-				  (struct fxt_thread_ref){.process = pid, .thread = pid}, FXT_INLINE("process", 7), FXT_INLINE("exit", 4),
-				  (struct fxt_args){1, &how}, 0);
+				  (struct fxt_thread_ref){.process = pid, .thread = pid},
+				  FXT_INLINE("process", 7), FXT_INLINE("exit", 4), (struct fxt_args){1, &how},
+				  0);
 	m->events++;
 	return put_words(m, words, count);
 }

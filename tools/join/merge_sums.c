@@ -30,7 +30,8 @@ static struct fxt_merged_category *category_of(struct fxt_merge *m, char *name)
 	found = fxt_alloc(1, sizeof(*found));
 	found->category = m->category_count++;
 	HASH_ADD_KEYPTR(hh, m->category_names, name, strlen(name), found);
-	m->categories = fxt_grow(m->categories, &m->category_capacity, m->category_count, sizeof(*m->categories));
+	m->categories =
+		fxt_grow(m->categories, &m->category_capacity, m->category_count, sizeof(*m->categories));
 	m->categories[found->category] = (struct fxt_merged_category){.name = name};
 	return &m->categories[found->category];
 }

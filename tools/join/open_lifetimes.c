@@ -19,9 +19,10 @@ void fxt_open_lifetimes_name(struct fxt_open_lifetimes *l, struct fxt_provider *
 	l->part = (struct fxt_ended_program){.pid = own->id, .provider = id, .begin_ns = UINT64_MAX};
 }
 
-/* An end without a begin stays in the map: another thread's begin may stand behind it, and in a copy of a file that was being written
- * it may stand there twice. */
-void fxt_open_lifetimes_link(struct fxt_open_lifetimes *l, enum fxt_event_type type, uint64_t id, uint64_t offset)
+/* An end without a begin stays in the map: another thread's begin may stand behind it, and in a copy of
+ * a file that was being written it may stand there twice. */
+void fxt_open_lifetimes_link(struct fxt_open_lifetimes *l, enum fxt_event_type type, uint64_t id,
+			     uint64_t offset)
 {
 	bool fresh;
 	struct fxt_slot *s = fxt_map_put(&l->open, id, 0, &fresh);
@@ -49,7 +50,8 @@ void fxt_open_lifetimes_other(struct fxt_open_lifetimes *l, uint64_t pid, uint64
 	fxt_thread_moments_add(&l->others, pid, tid, at_ns);
 }
 
-void fxt_open_lifetimes_executes(struct fxt_open_lifetimes *l, uint32_t thread, uint64_t at_ns, bool has_failed)
+void fxt_open_lifetimes_executes(struct fxt_open_lifetimes *l, uint32_t thread, uint64_t at_ns,
+				 bool has_failed)
 {
 	fxt_cut_calls_executes(&l->in_progress, thread, at_ns, has_failed);
 }
@@ -61,7 +63,8 @@ void fxt_open_lifetimes_ended(struct fxt_open_lifetimes *l, uint64_t pid, uint64
 }
 
 /* Decodes the begin at `offset`; false: nothing can end it. */
-static bool describe(struct fxt_open_lifetime *one, struct fxt_reader *r, struct fxt_provider *p, uint64_t offset)
+static bool describe(struct fxt_open_lifetime *one, struct fxt_reader *r, struct fxt_provider *p,
+		     uint64_t offset)
 {
 	struct fxt_record rec;
 
@@ -89,13 +92,16 @@ uint64_t fxt_open_lifetimes_keep(struct fxt_open_lifetimes *l, struct fxt_reader
 		part->still_runs = still_runs;
 		part->executed_ns = executed_ns;
 		part->list = fxt_alloc(l->open.used + 1, sizeof(*part->list));
-		for (const struct fxt_slot *s = fxt_map_next(&l->open, NULL); s; s = fxt_map_next(&l->open, s)) {
+		for (const struct fxt_slot *s = fxt_map_next(&l->open, NULL); s;
+		     s = fxt_map_next(&l->open, s)) {
 			if (s->value[0])
 				part->count += describe(&part->list[part->count], r, l->own, s->value[0] - 1);
 		}
 		/* Who says how it ended has written all of its file. */
-		part->calls = fxt_cut_calls_keep(&l->in_progress, r, l->own, !part->has_exited && !part->executed_ns, &part->call_count);
-		l->programs = fxt_grow(l->programs, &l->program_capacity, l->program_count + 1, sizeof(*l->programs));
+		part->calls = fxt_cut_calls_keep(&l->in_progress, r, l->own,
+						 !part->has_exited && !part->executed_ns, &part->call_count);
+		l->programs = fxt_grow(l->programs, &l->program_capacity, l->program_count + 1,
+				       sizeof(*l->programs));
 		l->programs[l->program_count++] = *part;
 	}
 	l->own = NULL;
@@ -128,7 +134,8 @@ static int by_end(const void *a, const void *b)
 }
 
 /* The end of the program's process; NULL: it is not known. */
-static const struct fxt_process_end *end_of(const struct fxt_open_lifetimes *l, const struct fxt_ended_program *program)
+static const struct fxt_process_end *end_of(const struct fxt_open_lifetimes *l,
+					    const struct fxt_ended_program *program)
 {
 	size_t low = 0, high = l->end_count;
 
@@ -140,25 +147,31 @@ static const struct fxt_process_end *end_of(const struct fxt_open_lifetimes *l, 
 		else
 			high = middle;
 	}
-	return !program->still_runs && low < l->end_count && l->ends[low].pid == program->pid ? &l->ends[low] : NULL;
+	return !program->still_runs && low < l->end_count && l->ends[low].pid == program->pid ? &l->ends[low]
+											      : NULL;
 }
 
-/* When the process executed another program; 0: it has not, as far as is known. Of such a program there may be no part, as it need not be
- * traced. `next` is the next program of the process, or NULL. */
+/* When the process executed another program; 0: it has not, as far as is known. Of such a program there
+ * may be no part, as it need not be traced. `next` is the next program of the process, or NULL. */
 static uint64_t left_ns(const struct fxt_ended_program *program, const struct fxt_ended_program *next)
 {
 	if (next)
-		return program->executed_ns && program->executed_ns <= next->begin_ns ? program->executed_ns : next->begin_ns;
+		return program->executed_ns && program->executed_ns <= next->begin_ns ? program->executed_ns
+										      : next->begin_ns;
 	return program->has_exited || program->still_runs ? 0 : program->executed_ns;
 }
 
-static bool put_end(const struct fxt_open_lifetime *one, uint64_t at_ns, const char *by, fxt_open_lifetimes_put *put, void *context)
+static bool put_end(const struct fxt_open_lifetime *one, uint64_t at_ns, const char *by,
+		    fxt_open_lifetimes_put *put, void *context)
 {
-	struct fxt_arg how = {.type = FXT_ARG_STRING, .name = FXT_INLINE("ended_by", 8), .string = FXT_INLINE(by, strlen(by))};
+	struct fxt_arg how = {.type = FXT_ARG_STRING,
+			      .name = FXT_INLINE("ended_by", 8),
+			      .string = FXT_INLINE(by, strlen(by))};
 	uint64_t words[32];
-	size_t count = fxt_encode_event(words, 32, FXT_EVENT_ASYNC_END, at_ns > one->begin_ns ? at_ns : one->begin_ns,
-					(struct fxt_thread_ref){.process = one->pid, .thread = one->tid}, FXT_INDEXED(one->category),
-					FXT_INDEXED(one->name), (struct fxt_args){1, &how}, one->id);
+	size_t count = fxt_encode_event(
+		words, 32, FXT_EVENT_ASYNC_END, at_ns > one->begin_ns ? at_ns : one->begin_ns,
+		(struct fxt_thread_ref){.process = one->pid, .thread = one->tid}, FXT_INDEXED(one->category),
+		FXT_INDEXED(one->name), (struct fxt_args){1, &how}, one->id);
 
 	return put(context, words, count);
 }
@@ -171,28 +184,32 @@ struct over {
 	uint64_t before_ns;             /* the next program was there */
 };
 
-static bool close_lifetimes(const struct fxt_ended_program *program, const struct over *over, fxt_open_lifetimes_put *put, void *context)
+static bool close_lifetimes(const struct fxt_ended_program *program, const struct over *over,
+			    fxt_open_lifetimes_put *put, void *context)
 {
 	for (size_t i = 0; i < program->count; i++) {
 		const struct fxt_open_lifetime *one = &program->list[i];
 		bool by_exec = over->executed_ns && !one->is_of_process;
 
-		if ((by_exec || over->end) &&
-		    !put_end(one, by_exec ? over->executed_ns : over->end->at_ns, by_exec ? "exec" : over->by, put, context))
+		if ((by_exec || over->end) && !put_end(one, by_exec ? over->executed_ns : over->end->at_ns,
+						       by_exec ? "exec" : over->by, put, context))
 			return false;
 	}
 	return true;
 }
 
-static bool close_calls(const struct fxt_open_lifetimes *l, const struct fxt_ended_program *program, const struct over *over,
-			fxt_open_lifetimes_put *put, void *context)
+static bool close_calls(const struct fxt_open_lifetimes *l, const struct fxt_ended_program *program,
+			const struct over *over, fxt_open_lifetimes_put *put, void *context)
 {
 	uint64_t at_ns = over->executed_ns ? over->executed_ns : over->end->at_ns;
 	const char *by = over->executed_ns ? "exec" : over->by;
-	const struct fxt_arg how = {.type = FXT_ARG_STRING, .name = FXT_INLINE("ended_by", 8), .string = FXT_INLINE(by, strlen(by))};
+	const struct fxt_arg how = {.type = FXT_ARG_STRING,
+				    .name = FXT_INLINE("ended_by", 8),
+				    .string = FXT_INLINE(by, strlen(by))};
 	uint64_t words[32], end_ns = 0;
 
-	/* Within a tick a viewer takes the ends in the order of the file, and they may be behind the next program's first event. */
+	/* Within a tick a viewer takes the ends in the order of the file, and they may be behind the
+	 * next program's first event. */
 	if (at_ns == over->before_ns)
 		at_ns--;
 	for (size_t i = 0, of_thread = 0; i < program->call_count; i++, of_thread--) {
@@ -200,18 +217,20 @@ static bool close_calls(const struct fxt_open_lifetimes *l, const struct fxt_end
 		size_t count;
 
 		if (!of_thread)
-			end_ns = fxt_cut_calls_end_ns(one, program->call_count - i, &l->others, at_ns, over->before_ns, &of_thread);
+			end_ns = fxt_cut_calls_end_ns(one, program->call_count - i, &l->others, at_ns,
+						      over->before_ns, &of_thread);
 		count = fxt_encode_event(words, 32, FXT_EVENT_DURATION_END, end_ns,
-					 (struct fxt_thread_ref){.process = one->pid, .thread = one->tid}, FXT_INDEXED(one->category),
-					 FXT_INDEXED(one->name), (struct fxt_args){1, &how}, 0);
+					 (struct fxt_thread_ref){.process = one->pid, .thread = one->tid},
+					 FXT_INDEXED(one->category), FXT_INDEXED(one->name),
+					 (struct fxt_args){1, &how}, 0);
 		if (!put(context, words, count))
 			return false;
 	}
 	return true;
 }
 
-static bool close_program(const struct fxt_open_lifetimes *l, const struct fxt_ended_program *program, const struct fxt_ended_program *next,
-			  fxt_open_lifetimes_put *put, void *context)
+static bool close_program(const struct fxt_open_lifetimes *l, const struct fxt_ended_program *program,
+			  const struct fxt_ended_program *next, fxt_open_lifetimes_put *put, void *context)
 {
 	struct over over = {.end = end_of(l, program), .before_ns = UINT64_MAX};
 	uint64_t words[4];
@@ -237,10 +256,14 @@ bool fxt_open_lifetimes_close(struct fxt_open_lifetimes *l, fxt_open_lifetimes_p
 	if (l->end_count)
 		qsort(l->ends, l->end_count, sizeof(*l->ends), by_end);
 	for (size_t i = 0; i < l->program_count; i++) {
-		const struct fxt_ended_program *program = &l->programs[i], *next = i + 1 < l->program_count ? program + 1 : NULL;
+		const struct fxt_ended_program *program = &l->programs[i],
+					       *next = i + 1 < l->program_count ? program + 1 : NULL;
 
-		if (!close_program(l, program, next && next->pid == program->pid && next->begin_ns > program->begin_ns ? next : NULL, put,
-				   context))
+		if (!close_program(l, program,
+				   next && next->pid == program->pid && next->begin_ns > program->begin_ns
+					   ? next
+					   : NULL,
+				   put, context))
 			return false;
 	}
 	return true;

@@ -40,7 +40,8 @@ bool fxt_parts_made_by_record(const char *directory)
 	return strncmp(last_name(directory), PARTS_NAME, strlen(PARTS_NAME)) == 0;
 }
 
-/* The lock is on the directory itself, and goes with the process however that ends. The descriptor stays open for it. */
+/* The lock is on the directory itself, and goes with the process however that ends. The descriptor stays
+ * open for it. */
 bool fxt_parts_lock(const char *directory)
 {
 	int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -82,8 +83,10 @@ static void tell_of_others(const char *parent, bool quiet)
 	if (d)
 		closedir(d);
 	if (left)
-		fxt_error(NULL, "%zu recording%s before this one never came to an end here: 'fxt merge %s' puts %s together", left,
-			  left == 1 ? "" : "s", one, left == 1 ? "its parts" : "the parts of that one");
+		fxt_error(
+			NULL,
+			"%zu recording%s before this one never came to an end here: 'fxt merge %s' puts %s together",
+			left, left == 1 ? "" : "s", one, left == 1 ? "its parts" : "the parts of that one");
 	free(one);
 }
 
@@ -161,8 +164,8 @@ static bool still_runs(const struct fxt_part *part)
 	       (part->first_ns == UINT64_MAX || start_ns <= part->first_ns + tick_ns);
 }
 
-/* What tells of a part: its provider's records, its clock's, and the first event. Of strings and the rest, of which a process has a thousand
- * before its first event, only the length is read. */
+/* What tells of a part: its provider's records, its clock's, and the first event. Of strings and the
+ * rest, of which a process has a thousand before its first event, only the length is read. */
 static bool tells_of_part(uint64_t header)
 {
 	switch (fxt_get_record_type(header)) {
@@ -182,7 +185,8 @@ static void look_at(struct fxt_part *part, struct fxt_reader *r)
 		fxt_reader_skip_to(r, tells_of_part);
 		if (!fxt_reader_next(r, &rec))
 			return;
-		if (rec.type == FXT_RECORD_METADATA && rec.known && rec.subtype == FXT_METADATA_PROVIDER_INFO && rec.id <= INT_MAX)
+		if (rec.type == FXT_RECORD_METADATA && rec.known &&
+		    rec.subtype == FXT_METADATA_PROVIDER_INFO && rec.id <= INT_MAX)
 			part->pid = (pid_t)rec.id;
 		if (rec.type == FXT_RECORD_EVENT && rec.timed)
 			part->first_ns = fxt_ns(rec.provider, rec.ticks);
@@ -310,8 +314,8 @@ static void scan(struct fxt_parts *parts, const char *directory)
 			free(path);
 			continue;
 		}
-		parts->snapshots = fxt_grow(parts->snapshots, &parts->snapshot_capacity, parts->snapshot_count + 1,
-					    sizeof(*parts->snapshots));
+		parts->snapshots = fxt_grow(parts->snapshots, &parts->snapshot_capacity,
+					    parts->snapshot_count + 1, sizeof(*parts->snapshots));
 		parts->snapshots[parts->snapshot_count++] = path;
 	}
 	if (d)
@@ -424,7 +428,8 @@ bool fxt_parts_move_snapshots(const struct fxt_parts *parts, const char *out)
 			char *number = n ? fxt_format(".%u", n) : fxt_strdup("");
 
 			free(to);
-			to = fxt_format("%.*s%.*s%s.fxt", beside ? (int)(slash - out) + 1 : 0, out, stem, name, number);
+			to = fxt_format("%.*s%.*s%s.fxt", beside ? (int)(slash - out) + 1 : 0, out, stem,
+					name, number);
 			free(number);
 			moved = move_to(from, to);
 			if (!moved && errno != EEXIST)

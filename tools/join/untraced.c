@@ -42,7 +42,8 @@ void fxt_untraced_came_last(struct fxt_untraced *u, uint64_t pid)
 static char *program_of(const struct fxt_record *rec)
 {
 	static const char *const arguments[] = {"pathname", "path", "file"};
-	static const char *const calls[] = {"execve", "execv", "execvp", "execvpe", "execl", "execlp", "execle", "posix_spawn", "posix_spawnp"};
+	static const char *const calls[] = {"execve", "execv",	"execvp",      "execvpe",     "execl",
+					    "execlp", "execle", "posix_spawn", "posix_spawnp"};
 	bool executes = false;
 
 	if (rec->subtype != FXT_EVENT_DURATION_COMPLETE || fxt_argument(rec, "errno"))
@@ -72,7 +73,8 @@ static void add(struct fxt_untraced *u, uint64_t pid, char *program)
 	process(u, pid)->value[1] = u->count;
 }
 
-static void take_child(struct fxt_untraced *u, const struct fxt_reader *r, const struct fxt_record *rec, uint64_t own, uint64_t pid)
+static void take_child(struct fxt_untraced *u, const struct fxt_reader *r, const struct fxt_record *rec,
+		       uint64_t own, uint64_t pid)
 {
 	bool fresh;
 	struct fxt_slot *child = fxt_map_put(&u->children, own, r->threads[rec->thread].tid, &fresh);
@@ -84,40 +86,52 @@ static void take_child(struct fxt_untraced *u, const struct fxt_reader *r, const
 /* In place of the time at which a child began. */
 #define STILL_TRIES UINT64_MAX
 
-/* The child that began within the call: that of posix_spawn(), or of a vfork, which executes it in its parent's thread. 0: none did. */
-static uint64_t child_within(const struct fxt_untraced *u, const struct fxt_reader *r, const struct fxt_record *rec, uint64_t own)
+/* The child that began within the call: that of posix_spawn(), or of a vfork, which executes it in its
+ * parent's thread. 0: none did. */
+static uint64_t child_within(const struct fxt_untraced *u, const struct fxt_reader *r,
+			     const struct fxt_record *rec, uint64_t own)
 {
 	const struct fxt_slot *child = fxt_map_find(&u->children, own, r->threads[rec->thread].tid);
 
-	return child && (child->value[1] == STILL_TRIES || (child->value[1] >= rec->ticks && child->value[1] <= rec->extra)) ? child->value[0] : 0;
+	return child && (child->value[1] == STILL_TRIES ||
+			 (child->value[1] >= rec->ticks && child->value[1] <= rec->extra))
+		       ? child->value[0]
+		       : 0;
 }
 
 static bool is_exec(const struct fxt_record *rec)
 {
 	return rec->subtype == FXT_EVENT_DURATION_COMPLETE &&
-	       ((rec->name.bytes > 4 && memcmp(rec->name.text, "exec", 4) == 0) || fxt_text_is(&rec->name, "fexecve"));
+	       ((rec->name.bytes > 4 && memcmp(rec->name.text, "exec", 4) == 0) ||
+		fxt_text_is(&rec->name, "fexecve"));
 }
 
-/* A child of a vfork that searches PATH begins within its first attempt, and the others are its own as well, until one succeeds. */
-static void follow_attempts(struct fxt_untraced *u, const struct fxt_reader *r, const struct fxt_record *rec, uint64_t own)
+/* A child of a vfork that searches PATH begins within its first attempt, and the others are its own as
+ * well, until one succeeds. */
+static void follow_attempts(struct fxt_untraced *u, const struct fxt_reader *r, const struct fxt_record *rec,
+			    uint64_t own)
 {
 	if (is_exec(rec) && child_within(u, r, rec, own))
-		fxt_map_find(&u->children, own, r->threads[rec->thread].tid)->value[1] = fxt_argument(rec, "errno") ? STILL_TRIES : 0;
+		fxt_map_find(&u->children, own, r->threads[rec->thread].tid)->value[1] =
+			fxt_argument(rec, "errno") ? STILL_TRIES : 0;
 }
 
-bool fxt_untraced_executes(const struct fxt_untraced *u, const struct fxt_reader *r, const struct fxt_record *rec, uint64_t own)
+bool fxt_untraced_executes(const struct fxt_untraced *u, const struct fxt_reader *r,
+			   const struct fxt_record *rec, uint64_t own)
 {
 	return is_exec(rec) && r->threads[rec->thread].pid == own && !child_within(u, r, rec, own);
 }
 
-void fxt_untraced_take(struct fxt_untraced *u, const struct fxt_reader *r, const struct fxt_record *rec, uint64_t own, bool numbers_differ)
+void fxt_untraced_take(struct fxt_untraced *u, const struct fxt_reader *r, const struct fxt_record *rec,
+		       uint64_t own, bool numbers_differ)
 {
 	uint64_t pid, target;
 	char *program;
 
 	if (r->threads[rec->thread].pid != own)
 		return;
-	if (rec->subtype == FXT_EVENT_ASYNC_BEGIN && fxt_text_is(&rec->name, "child") && fxt_argument_u64(fxt_argument(rec, "pid"), &pid))
+	if (rec->subtype == FXT_EVENT_ASYNC_BEGIN && fxt_text_is(&rec->name, "child") &&
+	    fxt_argument_u64(fxt_argument(rec, "pid"), &pid))
 		take_child(u, r, rec, own, pid);
 	program = numbers_differ ? NULL : program_of(rec);
 	target = child_within(u, r, rec, own);

@@ -20,7 +20,8 @@ unsigned char *fxt_write_behind_begin(struct fxt_write_behind *w, FILE *out, siz
 	return w->blocks[0];
 }
 
-/* Writes the oldest block that is filled. With the lock, which is given up meanwhile. After an error nothing is written any more. */
+/* Writes the oldest block that is filled. With the lock, which is given up meanwhile. After an error
+ * nothing is written any more. */
 static void write_one(struct fxt_write_behind *w)
 {
 	unsigned at = w->written % FXT_WRITE_BEHIND_BLOCKS;
@@ -64,7 +65,8 @@ static bool start(struct fxt_write_behind *w)
 	return ok;
 }
 
-/* Hands the last block on and waits until at most `behind` are not written. Without a thread it writes them itself. With the lock. */
+/* Hands the last block on and waits until at most `behind` are not written. Without a thread it writes
+ * them itself. With the lock. */
 static void hand_on(struct fxt_write_behind *w, size_t used, unsigned behind)
 {
 	w->used[w->filled % FXT_WRITE_BEHIND_BLOCKS] = used;

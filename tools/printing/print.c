@@ -135,8 +135,8 @@ static char *skip(char *text, size_t columns)
 	return text;
 }
 
-/* How much of the beginning stays of what is cut in the middle: of a path, no more than leaves its last part whole, and of a very
- * long one nothing. */
+/* How much of the beginning stays of what is cut in the middle: of a path, no more than leaves its last
+ * part whole, and of a very long one nothing. */
 static size_t kept_of_beginning(const char *text, size_t columns)
 {
 	enum { SHORT = 20, WORTH_IT = 5 };
@@ -166,8 +166,8 @@ static void cut(char *text, size_t columns, bool keep_end)
 	memmove(from + 2, to, strlen(to) + 1);
 }
 
-/* A copy of the text; where it is far longer than the columns, of what they may show of its beginning and of its end. Thousands of records
- * may refer to one text of 32000 bytes. */
+/* A copy of the text; where it is far longer than the columns, of what they may show of its beginning
+ * and of its end. Thousands of records may refer to one text of 32000 bytes. */
 static char *copy_ends(const struct fxt_text *t, size_t columns, size_t *bytes)
 {
 	size_t head = t->bytes, tail = 0;

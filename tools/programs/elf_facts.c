@@ -81,8 +81,9 @@ static bool has_go_section(Elf *elf)
 /* gcc's runtimes, and clang's where they are shared. */
 static bool is_sanitizer(const char *name)
 {
-	static const char *const begin[] = {"libasan.so", "libtsan.so", "liblsan.so", "libhwasan.so", "libclang_rt.asan",
-					    "libclang_rt.tsan", "libclang_rt.lsan", "libclang_rt.hwasan"};
+	static const char *const begin[] = {"libasan.so",	"libtsan.so",	     "liblsan.so",
+					    "libhwasan.so",	"libclang_rt.asan",  "libclang_rt.tsan",
+					    "libclang_rt.lsan", "libclang_rt.hwasan"};
 
 	for (size_t i = 0; i < sizeof(begin) / sizeof(begin[0]); i++)
 		if (strncmp(name, begin[i], strlen(begin[i])) == 0)
@@ -99,10 +100,12 @@ static void find_sanitizer(Elf *elf, struct fxt_elf_facts *facts)
 		GElf_Dyn dyn;
 		Elf_Data *data;
 
-		if (!gelf_getshdr(section, &sh) || sh.sh_type != SHT_DYNAMIC || !(data = elf_getdata(section, NULL)))
+		if (!gelf_getshdr(section, &sh) || sh.sh_type != SHT_DYNAMIC ||
+		    !(data = elf_getdata(section, NULL)))
 			continue;
 		for (int i = 0; gelf_getdyn(data, i, &dyn) && dyn.d_tag != DT_NULL; i++) {
-			const char *name = dyn.d_tag == DT_NEEDED ? elf_strptr(elf, sh.sh_link, dyn.d_un.d_val) : NULL;
+			const char *name =
+				dyn.d_tag == DT_NEEDED ? elf_strptr(elf, sh.sh_link, dyn.d_un.d_val) : NULL;
 
 			if (name && strlen(name) < sizeof(facts->sanitizer) && is_sanitizer(name))
 				memcpy(facts->sanitizer, name, strlen(name) + 1);

@@ -114,7 +114,8 @@ static char *script_interpreter(int fd)
 	return *from ? fxt_strdup(from) : NULL;
 }
 
-/* What is against tracing the file, as a clause without a subject, or NULL. *interpreter: of a script, to be freed, or NULL. */
+/* What is against tracing the file, as a clause without a subject, or NULL. *interpreter: of a script,
+ * to be freed, or NULL. */
 static const char *refusal_of(const char *path, struct fxt_elf_facts *facts, char **interpreter)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -169,7 +170,8 @@ char *fxt_program_refusal(const char *name)
 		const char *refusal = refusal_of(path, &facts, &interpreter);
 
 		if (refusal)
-			why = fxt_format("%s%s %s", depth ? "its interpreter " : "it", depth ? path : "", refusal);
+			why = fxt_format("%s%s %s", depth ? "its interpreter " : "it", depth ? path : "",
+					 refusal);
 		free(path);
 		path = interpreter;
 	}

@@ -93,7 +93,8 @@ void fxt_trace_drop(const unsigned char *from, const unsigned char *to)
 	uintptr_t low = (uintptr_t)from & ~(page - 1), high = (uintptr_t)to & ~(page - 1);
 
 	for (int i = 0; i < MAX_OPEN; i++) {
-		if (mapped[i].from && from >= mapped[i].from && to <= mapped[i].from + mapped[i].size && low < high)
+		if (mapped[i].from && from >= mapped[i].from && to <= mapped[i].from + mapped[i].size &&
+		    low < high)
 			madvise((void *)low, high - low, MADV_DONTNEED);
 	}
 }

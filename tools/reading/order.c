@@ -94,7 +94,8 @@ static void advance(struct fxt_order *o, struct fxt_run_of_events *run, uint64_t
 		run->provider = fxt_reader_provider_at(o->reader, at, run->provider);
 		if (o->glance && !o->glance(o->reader, at, run->provider))
 			continue;
-		if (!fxt_reader_event_at(o->reader, at, run->provider, &rec) || !o->key(o->context, &rec, &key_ns))
+		if (!fxt_reader_event_at(o->reader, at, run->provider, &rec) ||
+		    !o->key(o->context, &rec, &key_ns))
 			continue;
 		if (key_ns != FXT_ORDER_WITH_LAST)
 			run->key_ns = key_ns;

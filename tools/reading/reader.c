@@ -150,12 +150,13 @@ bool fxt_reader_event_at(struct fxt_reader *r, uint64_t offset, struct fxt_provi
 	return true;
 }
 
-bool fxt_reader_slice_at(const struct fxt_reader *r, uint64_t offset, const struct fxt_provider *p, uint64_t *start_ns,
-			 uint64_t *end_ns)
+bool fxt_reader_slice_at(const struct fxt_reader *r, uint64_t offset, const struct fxt_provider *p,
+			 uint64_t *start_ns, uint64_t *end_ns)
 {
 	uint64_t header = fxt_word(r, offset);
 
-	if (fxt_get_record_type(header) != FXT_RECORD_EVENT || fxt_get_event_type(header) != FXT_EVENT_DURATION_COMPLETE)
+	if (fxt_get_record_type(header) != FXT_RECORD_EVENT ||
+	    fxt_get_event_type(header) != FXT_EVENT_DURATION_COMPLETE)
 		return false;
 	*start_ns = fxt_ns(p, fxt_word(r, offset + FXT_WORD_BYTES));
 	*end_ns = fxt_ns(p, fxt_word(r, offset + (fxt_record_size_words(header) - 1) * FXT_WORD_BYTES));
@@ -198,12 +199,14 @@ const struct fxt_argument *fxt_argument(const struct fxt_record *rec, const char
 
 bool fxt_is_made_end(const struct fxt_record *rec)
 {
-	return (rec->subtype == FXT_EVENT_ASYNC_END || rec->subtype == FXT_EVENT_DURATION_END) && fxt_argument(rec, "ended_by");
+	return (rec->subtype == FXT_EVENT_ASYNC_END || rec->subtype == FXT_EVENT_DURATION_END) &&
+	       fxt_argument(rec, "ended_by");
 }
 
 bool fxt_is_cut_by_exec(const struct fxt_record *rec)
 {
-	const struct fxt_argument *by = rec->subtype == FXT_EVENT_DURATION_END ? fxt_argument(rec, "ended_by") : NULL;
+	const struct fxt_argument *by =
+		rec->subtype == FXT_EVENT_DURATION_END ? fxt_argument(rec, "ended_by") : NULL;
 
 	return by && by->type == FXT_ARG_STRING && fxt_text_is(&by->string, "exec");
 }

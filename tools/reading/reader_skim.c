@@ -1,11 +1,13 @@
-/* Common records by their form alone, for who counts and copies them (merge.c) and need not know what they say. */
+/* Common records by their form alone, for who counts and copies them (merge.c) and need not know what
+ * they say. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
 
 #include "reader_internal.h"
 
-/* The bytes of a string that stands in the record, or 0 for one that was registered; more than any record where it was not. */
+/* The bytes of a string that stands in the record, or 0 for one that was registered; more than any
+ * record where it was not. */
 static uint64_t inline_bytes(const struct fxt_reader *r, uint64_t ref)
 {
 	uint64_t value = fxt_get_string_ref_value(ref);
@@ -15,7 +17,8 @@ static uint64_t inline_bytes(const struct fxt_reader *r, uint64_t ref)
 	return value == 0 || fxt_registered_string(r->provider, (unsigned)value, r->at).text ? 0 : UINT32_MAX;
 }
 
-/* As fxt_read_arguments() would find them, but for values that are merely odd. False: let that say what is wrong. */
+/* As fxt_read_arguments() would find them, but for values that are merely odd. False: let that say what
+ * is wrong. */
 static bool arguments_add_up(const struct fxt_reader *r, uint64_t *at, uint64_t end, unsigned count)
 {
 	for (; count; count--) {
@@ -31,7 +34,8 @@ static bool arguments_add_up(const struct fxt_reader *r, uint64_t *at, uint64_t 
 		needed = FXT_WORD_BYTES + inline_bytes(r, fxt_get_arg_name(header));
 		if (type == FXT_ARG_STRING)
 			needed += inline_bytes(r, fxt_get_arg_string(header));
-		else if (type != FXT_ARG_NULL && type != FXT_ARG_INT32 && type != FXT_ARG_UINT32 && type != FXT_ARG_BOOL)
+		else if (type != FXT_ARG_NULL && type != FXT_ARG_INT32 && type != FXT_ARG_UINT32 &&
+			 type != FXT_ARG_BOOL)
 			needed += FXT_WORD_BYTES;
 		if (needed != bytes)
 			return false;
@@ -42,21 +46,24 @@ static bool arguments_add_up(const struct fxt_reader *r, uint64_t *at, uint64_t 
 
 static bool event_adds_up(const struct fxt_reader *r, struct fxt_form *form)
 {
-	uint64_t header = form->header, type = fxt_get_event_type(header), category = fxt_get_event_category(header),
-		 thread = fxt_get_event_thread(header);
-	uint64_t end = r->at + fxt_get_record_words(header) * FXT_WORD_BYTES, at = r->at + (uint64_t)2 * FXT_WORD_BYTES;
+	uint64_t header = form->header, type = fxt_get_event_type(header),
+		 category = fxt_get_event_category(header), thread = fxt_get_event_thread(header);
+	uint64_t end = r->at + fxt_get_record_words(header) * FXT_WORD_BYTES,
+		 at = r->at + (uint64_t)2 * FXT_WORD_BYTES;
 	struct fxt_text text;
 
 	if (type > FXT_EVENT_FLOW_END || category == 0 || fxt_get_string_ref_inline(category) || thread == 0)
 		return false;
 	text = fxt_registered_string(r->provider, (unsigned)fxt_get_string_ref_value(category), r->at);
-	if (!text.symbol || !*text.symbol || !fxt_registered_thread(r->provider, (unsigned)thread, r->at, &form->thread))
+	if (!text.symbol || !*text.symbol ||
+	    !fxt_registered_thread(r->provider, (unsigned)thread, r->at, &form->thread))
 		return false;
 	form->category = *text.symbol;
 	at += inline_bytes(r, fxt_get_event_name(header));
 	if (at > end || !arguments_add_up(r, &at, end, (unsigned)fxt_get_event_args(header)))
 		return false;
-	if (type == FXT_EVENT_DURATION_COMPLETE && at < end && fxt_word(r, at) < fxt_word(r, r->at + FXT_WORD_BYTES))
+	if (type == FXT_EVENT_DURATION_COMPLETE && at < end &&
+	    fxt_word(r, at) < fxt_word(r, r->at + FXT_WORD_BYTES))
 		return false;
 	return at + (fxt_event_has_extra((enum fxt_event_type)type) ? FXT_WORD_BYTES : 0) == end;
 }
@@ -71,13 +78,14 @@ bool fxt_reader_examine(const struct fxt_reader *r, struct fxt_form *form)
 	form->count = 0;
 	form->times = (struct fxt_times){.first = UINT64_MAX};
 	words = fxt_get_record_words(form->header);
-	return fxt_get_record_type(form->header) == FXT_RECORD_EVENT && words != 0 && words <= (r->size - r->at) / FXT_WORD_BYTES &&
-	       event_adds_up(r, form);
+	return fxt_get_record_type(form->header) == FXT_RECORD_EVENT && words != 0 &&
+	       words <= (r->size - r->at) / FXT_WORD_BYTES && event_adds_up(r, form);
 }
 
 /* -- Forms ----------------------------------------------------------------------------------------- */
 
-/* Strings and threads of another provider, or that were registered anew, make other forms of the same headers. */
+/* Strings and threads of another provider, or that were registered anew, make other forms of the same
+ * headers. */
 static void forget_others(const struct fxt_reader *r, struct fxt_skims *s)
 {
 	if (s->provider == r->provider && s->generation == r->provider->generation)
@@ -113,7 +121,8 @@ static inline bool has_inline_string(uint64_t arg)
 {
 	uint64_t ref = fxt_get_arg_string(arg), bytes = fxt_get_string_ref_value(ref);
 
-	return fxt_get_string_ref_inline(ref) && bytes <= FXT_STRING_MAX_BYTES && fxt_words_of(bytes) + 1 == fxt_get_arg_words(arg);
+	return fxt_get_string_ref_inline(ref) && bytes <= FXT_STRING_MAX_BYTES &&
+	       fxt_words_of(bytes) + 1 == fxt_get_arg_words(arg);
 }
 
 bool fxt_reader_remember(const struct fxt_reader *r, struct fxt_skims *s, const struct fxt_form *form)
@@ -150,8 +159,9 @@ static inline uint64_t word_of(const unsigned char *at)
 	return le64toh(word);
 }
 
-/* Whether the event, which has the form's header and so its length, is of the form. Names are by index in all forms, and strings that are
- * arguments' values stand in them, so the arguments' headers say all; that they add up was found when it was remembered. */
+/* Whether the event, which has the form's header and so its length, is of the form. Names are by index
+ * in all forms, and strings that are arguments' values stand in them, so the arguments' headers say all;
+ * that they add up was found when it was remembered. */
 static inline bool is_of_form(const struct fxt_form *form, const unsigned char *event)
 {
 	const unsigned char *at = event + (size_t)2 * FXT_WORD_BYTES;
@@ -160,7 +170,8 @@ static inline bool is_of_form(const struct fxt_form *form, const unsigned char *
 	for (unsigned i = 0; i < count; i++) {
 		uint64_t arg = word_of(at);
 
-		if ((uint32_t)arg != form->args[i] || (fxt_get_arg_type(arg) == FXT_ARG_STRING && !has_inline_string(arg)))
+		if ((uint32_t)arg != form->args[i] ||
+		    (fxt_get_arg_type(arg) == FXT_ARG_STRING && !has_inline_string(arg)))
 			return false;
 		at += fxt_get_arg_words(form->args[i]) * FXT_WORD_BYTES;
 	}
@@ -182,16 +193,19 @@ size_t fxt_reader_skim(struct fxt_reader *r, struct fxt_skims *s, unsigned char 
 	forget_others(r, s);
 	while (size - at >= FXT_WORD_BYTES) {
 		const unsigned char *record = r->data + at;
-		uint64_t header = word_of(record), words = fxt_get_record_words(header), bytes = words * FXT_WORD_BYTES;
+		uint64_t header = word_of(record), words = fxt_get_record_words(header),
+			 bytes = words * FXT_WORD_BYTES;
 
 		if (words == 0 || bytes > size - at)
 			break;
 		if (!fxt_is_filler(header)) {
 			struct fxt_form *form = place_of(s, header);
-			uint64_t type = fxt_get_event_type(header), last = word_of(record + bytes - FXT_WORD_BYTES);
+			uint64_t type = fxt_get_event_type(header),
+				 last = word_of(record + bytes - FXT_WORD_BYTES);
 			uint64_t from = word_of(record + FXT_WORD_BYTES), to_ticks = from;
 
-			if (form->header != header || !is_of_form(form, record) || (to && bytes > room - copied))
+			if (form->header != header || !is_of_form(form, record) ||
+			    (to && bytes > room - copied))
 				break;
 			if (type == FXT_EVENT_DURATION_COMPLETE) {
 				if (last < from)

@@ -47,7 +47,8 @@ static struct fxt_meanings *with_older(struct fxt_meanings *older, struct fxt_ol
 	return older;
 }
 
-/* The last that was registered at or before `offset`, or NULL. A trace may give one index a million meanings. */
+/* The last that was registered at or before `offset`, or NULL. A trace may give one index a million
+ * meanings. */
 static const struct fxt_older *meaning_at(const struct fxt_meanings *older, uint64_t offset)
 {
 	size_t low = 0, high = older ? older->count : 0;
@@ -73,7 +74,8 @@ static void free_older(struct fxt_meanings *older)
 /* -- Strings --------------------------------------------------------------------------------------- */
 
 /* Indices are below 2^15, so that few can share a place: no hash is needed. */
-static struct fxt_string_entry **string_place(struct fxt_string_entry **strings, size_t capacity, unsigned index)
+static struct fxt_string_entry **string_place(struct fxt_string_entry **strings, size_t capacity,
+					      unsigned index)
 {
 	size_t i = index & (capacity - 1);
 
@@ -122,7 +124,8 @@ void fxt_register_string(struct fxt_provider *p, unsigned index, struct fxt_text
 
 struct fxt_text fxt_registered_string(const struct fxt_provider *p, unsigned index, uint64_t offset)
 {
-	struct fxt_string_entry *e = p->string_count ? *string_place(p->strings, p->string_capacity, index) : NULL;
+	struct fxt_string_entry *e =
+		p->string_count ? *string_place(p->strings, p->string_capacity, index) : NULL;
 	const struct fxt_older *older;
 
 	if (!e)
@@ -137,7 +140,8 @@ uint16_t fxt_lasting_index(const struct fxt_provider *p, uint64_t ref, const str
 {
 	uint64_t index = fxt_get_string_ref_value(ref);
 
-	if (fxt_get_string_ref_inline(ref) || fxt_registered_string(p, (unsigned)index, UINT64_MAX).text != text->text)
+	if (fxt_get_string_ref_inline(ref) ||
+	    fxt_registered_string(p, (unsigned)index, UINT64_MAX).text != text->text)
 		return 0;
 	return (uint16_t)index;
 }
@@ -145,7 +149,8 @@ uint16_t fxt_lasting_index(const struct fxt_provider *p, uint64_t ref, const str
 /* -- Threads --------------------------------------------------------------------------------------- */
 
 /* Indices are below 2^8. */
-static struct fxt_thread_entry *thread_place(struct fxt_thread_entry *threads, size_t capacity, unsigned index)
+static struct fxt_thread_entry *thread_place(struct fxt_thread_entry *threads, size_t capacity,
+					     unsigned index)
 {
 	size_t i = index & (capacity - 1);
 
@@ -190,7 +195,8 @@ void fxt_register_thread(struct fxt_provider *p, unsigned index, uint32_t thread
 
 bool fxt_registered_thread(const struct fxt_provider *p, unsigned index, uint64_t offset, uint32_t *thread)
 {
-	const struct fxt_thread_entry *e = p->thread_count ? thread_place(p->threads, p->thread_capacity, index) : NULL;
+	const struct fxt_thread_entry *e =
+		p->thread_count ? thread_place(p->threads, p->thread_capacity, index) : NULL;
 	const struct fxt_older *older;
 
 	if (!e || !e->index)

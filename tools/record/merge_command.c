@@ -71,7 +71,8 @@ static bool find(struct merge_options *o, struct fxt_parts *parts, const char **
 	return parts->count != 0;
 }
 
-/* As fxt record would call it: after the first process, beside the directory. Never over a file that is there. */
+/* As fxt record would call it: after the first process, beside the directory. Never over a file that is
+ * there. */
 static char *default_output(const struct fxt_parts *parts, const char *made_here)
 {
 	const char *name = strrchr(parts->list[0].path, '/');
@@ -114,7 +115,9 @@ static bool merge(struct merge_options *o, struct fxt_parts *parts, const char *
 int fxt_command_merge(int argc, char **argv)
 {
 	static const struct argp_option options[] = {
-		{"output", 'o', "FILE", 0, "Where the trace goes (default of a directory that fxt record left: PROGRAM.PID.fxt beside it)", 0},
+		{"output", 'o', "FILE", 0,
+		 "Where the trace goes (default of a directory that fxt record left: PROGRAM.PID.fxt beside it)",
+		 0},
 		{"quiet", 'q', 0, 0, "No summary", 0},
 		{0},
 	};

@@ -16,14 +16,24 @@
 #include "tools/programs/agent_path.h"
 #include "tools/programs/program.h"
 
-enum { KEY_MAX_SIZE = 0x100, KEY_FOLLOW, KEY_ON_FULL, KEY_SIGNAL, KEY_DORMANT, KEY_TRIGGER, KEY_TRIGGER_KEEP, KEY_EXPLAIN };
+enum {
+	KEY_MAX_SIZE = 0x100,
+	KEY_FOLLOW,
+	KEY_ON_FULL,
+	KEY_SIGNAL,
+	KEY_DORMANT,
+	KEY_TRIGGER,
+	KEY_TRIGGER_KEEP,
+	KEY_EXPLAIN
+};
 
 /* What is wrong with it, or NULL. */
 static char *set_duration(char **ns, const char *text)
 {
 	free(*ns);
 	*ns = fxt_record_duration_ns(text);
-	return *ns ? NULL : fxt_format("'%s' is no duration of at most an hour: say 500ns, 10us or 1ms", text);
+	return *ns ? NULL
+		   : fxt_format("'%s' is no duration of at most an hour: say 500ns, 10us or 1ms", text);
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -152,13 +162,16 @@ int fxt_command_record(int argc, char **argv)
 		 "Calls that take this long say what they did with it (default 100us); 0: none does", 0},
 		{"follow", KEY_FOLLOW, "WHICH", 0,
 		 "Which children are recorded: all (default), none, or names of programs with * ? [...]", 0},
-		{"on-full", KEY_ON_FULL, "WHAT", 0, "When the file system is full: drop (default), or wait for room", 0},
+		{"on-full", KEY_ON_FULL, "WHAT", 0,
+		 "When the file system is full: drop (default), or wait for room", 0},
 		{"signal", KEY_SIGNAL, "NAME", 0,
 		 "The signal that saves a ring or oneshot buffer (default SIGUSR2), or none", 0},
 		{"dormant", KEY_DORMANT, 0, 0, "Nothing is recorded before the signal comes", 0},
 		{"trigger", KEY_TRIGGER, "LIST", 0,
-		 "Saves the buffer when a call is slow or fails: 'read>10ms,open=ENOENT', CALL:stop to end recording", 0},
-		{"trigger-keep", KEY_TRIGGER_KEEP, "N", 0, "How many snapshots by triggers are kept, the worst (default 4)", 0},
+		 "Saves the buffer when a call is slow or fails: 'read>10ms,open=ENOENT', CALL:stop to end recording",
+		 0},
+		{"trigger-keep", KEY_TRIGGER_KEEP, "N", 0,
+		 "How many snapshots by triggers are kept, the worst (default 4)", 0},
 		{"agent", 'a', "FILE", 0, "The agent's library, when it is not beside fxt", 0},
 		{"quiet", 'q', 0, 0, "No summary, no messages of the agent", 0},
 		{"json", 'j', 0, 0, "The summary as JSON, on standard error", 0},

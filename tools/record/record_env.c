@@ -81,9 +81,9 @@ static char *without_fields(const char *path)
 	return out;
 }
 
-/* The runtime of a sanitizer wants to be first: asan refuses to run otherwise, and what finds leaks takes what our frames left on
- * the stack for uses. It is so for the command, which takes it out of the list again for its children (FXT_SANITIZER); an
- * instrumented one among those is asked to do without. */
+/* The runtime of a sanitizer wants to be first: asan refuses to run otherwise, and what finds leaks
+ * takes what our frames left on the stack for uses. It is so for the command, which takes it out of the
+ * list again for its children (FXT_SANITIZER); an instrumented one among those is asked to do without. */
 static void set_preload(const char *agent, const char *sanitizer)
 {
 	static const char any_order[] = "verify_asan_link_order=0";
@@ -99,7 +99,8 @@ static void set_preload(const char *agent, const char *sanitizer)
 	free(asan);
 }
 
-/* By which processes of another namespace of process ids know that their numbers are not unique: agent/koid.h. */
+/* By which processes of another namespace of process ids know that their numbers are not unique:
+ * agent/koid.h. */
 static void set_namespace(void)
 {
 	struct stat namespace, proc;
@@ -132,7 +133,8 @@ void fxt_record_environment(const struct fxt_record_options *o, const char *agen
 	set("FXT_SIGNAL", o->signal);
 	set("FXT_START", o->start);
 	set("FXT_TRIGGER", o->trigger);
-	/* Without any: processes find one another as they do without fxt record, and in no memory of another run. */
+	/* Without any: processes find one another as they do without fxt record, and in no memory of
+	 * another run. */
 	unsetenv("FXT_SHARED");
 	set("FXT_SHARED", o->shared);
 	set_namespace();

@@ -46,8 +46,9 @@ static char *losses(const struct fxt_merge *m)
 	if (dropped) {
 		char *who = who_lost(m);
 
-		text = with(text, fxt_format("%s records LOST%s%s%s%s", fxt_count(dropped).text, who, m->reason ? " (" : "",
-					     m->reason ? m->reason : "", m->reason ? ")" : ""));
+		text = with(text, fxt_format("%s records LOST%s%s%s%s", fxt_count(dropped).text, who,
+					     m->reason ? " (" : "", m->reason ? m->reason : "",
+					     m->reason ? ")" : ""));
 		free(who);
 	} else if (m->buffer_full) {
 		text = with(text, fxt_strdup("records LOST (a buffer was full)"));
@@ -119,16 +120,19 @@ static void say(const struct fxt_merge *m, const char *duration, const char *pat
 {
 	char *lost = losses(m);
 
-	fxt_error(NULL, "%s process%s, %s thread%s, %s events%s%s, %s, %s -> %s", fxt_count(m->processes).text,
-		  m->processes == 1 ? "" : "es", fxt_count(m->threads).text, m->threads == 1 ? "" : "s", fxt_count(m->events).text,
-		  duration ? " in " : "", duration ? duration : "", fxt_bytes(m->bytes).text, lost, path);
+	fxt_error(NULL, "%s process%s, %s thread%s, %s events%s%s, %s, %s -> %s",
+		  fxt_count(m->processes).text, m->processes == 1 ? "" : "es", fxt_count(m->threads).text,
+		  m->threads == 1 ? "" : "s", fxt_count(m->events).text, duration ? " in " : "",
+		  duration ? duration : "", fxt_bytes(m->bytes).text, lost, path);
 	free(lost);
 }
 
-/* Whether all descendants were to be traced: some may be left out on purpose, and those of a dormant program have no file. */
+/* Whether all descendants were to be traced: some may be left out on purpose, and those of a dormant
+ * program have no file. */
 static bool wants_all(const struct fxt_record_options *o)
 {
-	const char *follow = o->follow ? o->follow : getenv("FXT_FOLLOW"), *start = o->start ? o->start : getenv("FXT_START");
+	const char *follow = o->follow ? o->follow : getenv("FXT_FOLLOW"),
+		   *start = o->start ? o->start : getenv("FXT_START");
 
 	return (!follow || !*follow || strcmp(follow, "all") == 0) && (!start || strcmp(start, "0") != 0);
 }
@@ -143,9 +147,12 @@ static void say_untraced(const struct fxt_untraced *u)
 		struct fxt_text text = {.text = e->program, .bytes = (uint32_t)strlen(e->program)};
 		char *program = fxt_printable(&text, 200, true), *who;
 
-		who = e->count == 1 ? fxt_format("process %" PRIu64, e->pid) : fxt_format("%" PRIu64 " processes", e->count);
-		fxt_error(program, "%s ran it untraced: %s", who,
-			  e->why ? e->why : "it left no trace, as if its environment had no LD_PRELOAD or it was killed as it began");
+		who = e->count == 1 ? fxt_format("process %" PRIu64, e->pid)
+				    : fxt_format("%" PRIu64 " processes", e->count);
+		fxt_error(
+			program, "%s ran it untraced: %s", who,
+			e->why ? e->why
+			       : "it left no trace, as if its environment had no LD_PRELOAD or it was killed as it began");
 		free(who);
 		free(program);
 	}

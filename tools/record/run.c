@@ -26,11 +26,13 @@ struct saved {
 	sigset_t mask;
 };
 
-/* Signals that this process keeps for itself: those that cannot be caught, those by which the processor speaks to whoever made
- * the fault, that of its own child, and those that stop a job, which reach the program by the terminal as they do this process. */
+/* Signals that this process keeps for itself: those that cannot be caught, those by which the processor
+ * speaks to whoever made the fault, that of its own child, and those that stop a job, which reach the
+ * program by the terminal as they do this process. */
 static bool is_own(int number)
 {
-	static const int own[] = {SIGKILL, SIGSTOP, SIGCHLD, SIGTSTP, SIGTTIN, SIGTTOU, SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS};
+	static const int own[] = {SIGKILL, SIGSTOP, SIGCHLD, SIGTSTP, SIGTTIN, SIGTTOU,
+				  SIGSEGV, SIGBUS,  SIGILL,  SIGFPE,  SIGTRAP, SIGSYS};
 
 	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
 		if (own[i] == number)
@@ -40,7 +42,8 @@ static bool is_own(int number)
 	return number >= 32 && number < SIGRTMIN;
 }
 
-/* Whether the program is stopped. What continues a job continues all of it, so only then has the program not got the signal too. */
+/* Whether the program is stopped. What continues a job continues all of it, so only then has the program
+ * not got the signal too. */
 static bool is_stopped(pid_t pid)
 {
 	siginfo_t info = {0};
@@ -48,8 +51,8 @@ static bool is_stopped(pid_t pid)
 	return waitid(P_PID, (id_t)pid, &info, WSTOPPED | WNOHANG | WNOWAIT) == 0 && info.si_pid == pid;
 }
 
-/* Hands on what another process sent to this one. What the kernel sends comes from the terminal, which tells the program as well.
- * What the program sent to its whole group it has already got. */
+/* Hands on what another process sent to this one. What the kernel sends comes from the terminal, which
+ * tells the program as well. What the program sent to its whole group it has already got. */
 static void pass_on(int number, siginfo_t *info, void *context)
 {
 	pid_t pid = (pid_t)child;

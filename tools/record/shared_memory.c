@@ -20,7 +20,8 @@ int fxt_shared_make(char **path)
 	if (fd < 0)
 		return -1;
 	/* A process that made it shorter would kill those that use it. */
-	if (ftruncate(fd, SHARED_BYTES) != 0 || fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
+	if (ftruncate(fd, SHARED_BYTES) != 0 ||
+	    fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
 		close(fd);
 		return -1;
 	}

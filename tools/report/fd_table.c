@@ -36,15 +36,18 @@ static char *text_argument(const struct fxt_record *rec, const char *name)
 {
 	const struct fxt_argument *a = fxt_argument(rec, name);
 
-	return a && a->type == FXT_ARG_STRING && a->string.bytes ? fxt_printable(&a->string, FXT_LABEL_COLUMNS, true)
-								 : NULL;
+	return a && a->type == FXT_ARG_STRING && a->string.bytes
+		       ? fxt_printable(&a->string, FXT_LABEL_COLUMNS, true)
+		       : NULL;
 }
 
 /* Whether the descriptor that the call makes closes when a program is executed. */
 static bool closes_on_exec(const struct fxt_record *rec)
 {
 	static const char *const always[] = {"mq_open", "shm_open", "pidfd_open", "pidfd_getfd"};
-	const char *flags = strncmp(rec->name.text, "socket", rec->name.bytes < 6 ? rec->name.bytes : 6) == 0 ? "type" : "flags";
+	const char *flags = strncmp(rec->name.text, "socket", rec->name.bytes < 6 ? rec->name.bytes : 6) == 0
+				    ? "type"
+				    : "flags";
 	uint64_t closes = fxt_text_is(&rec->name, "memfd_create") ? MFD_CLOEXEC : O_CLOEXEC;
 
 	if (fxt_text_is(&rec->name, "fcntl"))
@@ -61,8 +64,8 @@ static bool is_inheritable(enum space space, uint64_t number)
 	return space == DESCRIPTORS && number < FXT_FD_PAGES_MAX;
 }
 
-static void set(struct fxt_files *f, const struct fxt_reader *r, const struct fxt_record *rec, enum space space,
-		uint64_t number, struct fxt_fd_meaning meaning)
+static void set(struct fxt_files *f, const struct fxt_reader *r, const struct fxt_record *rec,
+		enum space space, uint64_t number, struct fxt_fd_meaning meaning)
 {
 	struct fxt_slot *s;
 	bool fresh;
@@ -76,8 +79,8 @@ static void set(struct fxt_files *f, const struct fxt_reader *r, const struct fx
 	s->value[1] = meaning.description;
 }
 
-static void forget(struct fxt_files *f, const struct fxt_reader *r, const struct fxt_record *rec, enum space space,
-		   uint64_t number)
+static void forget(struct fxt_files *f, const struct fxt_reader *r, const struct fxt_record *rec,
+		   enum space space, uint64_t number)
 {
 	struct fxt_slot *s;
 
@@ -91,8 +94,8 @@ static void forget(struct fxt_files *f, const struct fxt_reader *r, const struct
 }
 
 /* What is known of a number. */
-static struct fxt_fd_meaning meaning_of(struct fxt_files *f, const struct fxt_reader *r, const struct fxt_record *rec,
-					enum space space, uint64_t number)
+static struct fxt_fd_meaning meaning_of(struct fxt_files *f, const struct fxt_reader *r,
+					const struct fxt_record *rec, enum space space, uint64_t number)
 {
 	struct fxt_fd_meaning meaning = {0};
 	const struct fxt_slot *s;
@@ -107,9 +110,10 @@ static struct fxt_fd_meaning meaning_of(struct fxt_files *f, const struct fxt_re
 	return meaning;
 }
 
-/* What is known of a descriptor or stream that is about to share its description, or whose mode becomes known. */
-static struct fxt_fd_meaning described(struct fxt_files *f, const struct fxt_reader *r, const struct fxt_record *rec,
-				       enum space space, uint64_t number)
+/* What is known of a descriptor or stream that is about to share its description, or whose mode becomes
+ * known. */
+static struct fxt_fd_meaning described(struct fxt_files *f, const struct fxt_reader *r,
+				       const struct fxt_record *rec, enum space space, uint64_t number)
 {
 	struct fxt_fd_meaning meaning = meaning_of(f, r, rec, space, number);
 
@@ -130,7 +134,8 @@ static char *unknown_label(const struct fxt_files *f, const struct fxt_reader *r
 	if (space == STREAMS) {
 		object = f->objects ? fxt_object_of(f->objects, r, rec, fxt_argument(rec, "stream")) : NULL;
 		if (object)
-			return object->path.bytes ? fxt_printable(&object->path, FXT_LABEL_COLUMNS, true) : fxt_strdup(object->label);
+			return object->path.bytes ? fxt_printable(&object->path, FXT_LABEL_COLUMNS, true)
+						  : fxt_strdup(object->label);
 		return fxt_format("stream 0x%" PRIx64, number);
 	}
 	if (number < FXT_FD_STANDARD)
@@ -215,9 +220,10 @@ static bool succeeded(const struct fxt_record *rec, uint64_t *ret)
 /* The mode in which the call opens what it opens. */
 static enum fxt_fd_mode opened_mode(const struct fxt_record *rec)
 {
-	const char *flags = fxt_text_is(&rec->name, "socket") || fxt_text_is(&rec->name, "socketpair") ? "type"
-			    : fxt_text_is(&rec->name, "mq_open")					? "oflag"
-													: "flags";
+	const char *flags = fxt_text_is(&rec->name, "socket") || fxt_text_is(&rec->name, "socketpair")
+				    ? "type"
+			    : fxt_text_is(&rec->name, "mq_open") ? "oflag"
+								 : "flags";
 	uint64_t nonblocking = fxt_text_is(&rec->name, "fanotify_init") ? FAN_NONBLOCK : O_NONBLOCK;
 
 	/* It is another process's, in the mode that it has there. */
@@ -244,8 +250,10 @@ void fxt_files_begin(struct fxt_files *f, const struct fxt_record *rec)
 	const struct fxt_argument *call = fxt_argument(rec, "call");
 	bool fresh;
 
-	if (fxt_text_is(&rec->name, "pipe") && call && call->type == FXT_ARG_STRING && begins_with(&call->string, "open"))
-		fxt_map_put(&f->fifos, opened_key(rec, argument(rec, "fd", 0)), fxt_ns(rec->provider, rec->ticks), &fresh);
+	if (fxt_text_is(&rec->name, "pipe") && call && call->type == FXT_ARG_STRING &&
+	    begins_with(&call->string, "open"))
+		fxt_map_put(&f->fifos, opened_key(rec, argument(rec, "fd", 0)),
+			    fxt_ns(rec->provider, rec->ticks), &fresh);
 }
 
 /* Whether what was opened by a path is a file, which ignores the mode it is in. What is in /dev is none. */
@@ -260,14 +268,16 @@ static bool is_on_disk(struct fxt_files *f, const struct fxt_record *rec, uint64
 	       begins_with(&path->string, "/dev/shm/");
 }
 
-static void set_mode(struct fxt_files *f, const struct fxt_reader *r, const struct fxt_record *rec, uint64_t number,
-		     uint64_t flags)
+static void set_mode(struct fxt_files *f, const struct fxt_reader *r, const struct fxt_record *rec,
+		     uint64_t number, uint64_t flags)
 {
-	fxt_fd_modes_set(&f->images.modes, described(f, r, rec, DESCRIPTORS, number).description, flags & O_NONBLOCK);
+	fxt_fd_modes_set(&f->images.modes, described(f, r, rec, DESCRIPTORS, number).description,
+			 flags & O_NONBLOCK);
 }
 
 /* What fcntl() says of a descriptor and of what it refers to. */
-static void take_fcntl(struct fxt_files *f, const struct fxt_reader *r, const struct fxt_record *rec, uint64_t number)
+static void take_fcntl(struct fxt_files *f, const struct fxt_reader *r, const struct fxt_record *rec,
+		       uint64_t number)
 {
 	struct fxt_fd_meaning meaning = meaning_of(f, r, rec, DESCRIPTORS, number);
 	uint64_t arg = argument(rec, "arg", 0);
@@ -285,7 +295,8 @@ static void take_fcntl(struct fxt_files *f, const struct fxt_reader *r, const st
 }
 
 /* The description of what an argument names; 0: nothing is known. */
-static uint32_t description_of(struct fxt_files *f, const struct fxt_reader *r, const struct fxt_record *rec, const char *name)
+static uint32_t description_of(struct fxt_files *f, const struct fxt_reader *r, const struct fxt_record *rec,
+			       const char *name)
 {
 	static const char *const standard[] = {"stdin", "stdout", "stderr"};
 	bool is_stream = strcmp(name, "stream") == 0;
@@ -293,20 +304,23 @@ static uint32_t description_of(struct fxt_files *f, const struct fxt_reader *r, 
 	uint64_t number;
 
 	if (fxt_argument_u64(fxt_argument(rec, name), &number)) {
-		uint32_t description = meaning_of(f, r, rec, is_stream ? STREAMS : DESCRIPTORS, number).description;
+		uint32_t description =
+			meaning_of(f, r, rec, is_stream ? STREAMS : DESCRIPTORS, number).description;
 
 		if (description || !is_stream)
 			return description;
 		object = f->objects ? fxt_object_of(f->objects, r, rec, fxt_argument(rec, name)) : NULL;
 	}
-	/* What printf() and its like work on is not among their arguments; other streams have the names of variables. */
+	/* What printf() and its like work on is not among their arguments; other streams have the names
+	 * of variables. */
 	for (number = 0; number < FXT_FD_STANDARD; number++)
 		if (strcmp(standard[number], object ? object->label : name) == 0)
 			return meaning_of(f, r, rec, DESCRIPTORS, number).description;
 	return 0;
 }
 
-/* Calls that move something, and those that would wait for a peer. Of an open that is whoever opens the other end of a FIFO. */
+/* Calls that move something, and those that would wait for a peer. Of an open that is whoever opens the
+ * other end of a FIFO. */
 static bool goes_by_mode(const struct fxt_role *role)
 {
 	enum fxt_effect effect = role->effect;
@@ -335,8 +349,8 @@ enum fxt_fd_mode fxt_file_mode(struct fxt_files *f, const struct fxt_reader *r, 
 
 /* -- What is opened, duplicated and closed -------------------------------------------------------------- */
 
-static void open_one(struct fxt_files *f, const struct fxt_reader *r, const struct fxt_record *rec, enum space space, uint64_t number,
-		     char *label, bool ignores_mode)
+static void open_one(struct fxt_files *f, const struct fxt_reader *r, const struct fxt_record *rec,
+		     enum space space, uint64_t number, char *label, bool ignores_mode)
 {
 	struct fxt_fd_meaning meaning = {.closes_on_exec = closes_on_exec(rec)};
 
@@ -348,7 +362,8 @@ static void open_one(struct fxt_files *f, const struct fxt_reader *r, const stru
 }
 
 /* A socket is named for its address, and stays what it is otherwise. */
-static void rename_one(struct fxt_files *f, const struct fxt_reader *r, const struct fxt_record *rec, uint64_t number)
+static void rename_one(struct fxt_files *f, const struct fxt_reader *r, const struct fxt_record *rec,
+		       uint64_t number)
 {
 	struct fxt_fd_meaning meaning = meaning_of(f, r, rec, DESCRIPTORS, number);
 	/* What the kernel has chosen, or what was asked for. */
@@ -363,8 +378,8 @@ static void rename_one(struct fxt_files *f, const struct fxt_reader *r, const st
 }
 
 /* Another number or stream for what the argument names. */
-static void share(struct fxt_files *f, const struct fxt_reader *r, const struct fxt_record *rec, enum space space, uint64_t number,
-		  const char *name)
+static void share(struct fxt_files *f, const struct fxt_reader *r, const struct fxt_record *rec,
+		  enum space space, uint64_t number, const char *name)
 {
 	struct fxt_fd_meaning meaning = {.closes_on_exec = closes_on_exec(rec)};
 	uint64_t old = UINT64_MAX;
@@ -378,7 +393,8 @@ static void share(struct fxt_files *f, const struct fxt_reader *r, const struct 
 		fxt_map_find(&f->open, space_of(rec, STREAMS), number)->value[1] |= (old + 1) << 32;
 }
 
-static void close_stream(struct fxt_files *f, const struct fxt_reader *r, const struct fxt_record *rec, uint64_t number)
+static void close_stream(struct fxt_files *f, const struct fxt_reader *r, const struct fxt_record *rec,
+			 uint64_t number)
 {
 	const struct fxt_slot *s = fxt_map_find(&f->open, space_of(rec, STREAMS), number);
 
@@ -404,7 +420,8 @@ static void open_pair(struct fxt_files *f, const struct fxt_reader *r, const str
 void fxt_file_table_take(struct fxt_files *f, const struct fxt_reader *r, const struct fxt_record *rec,
 			 const struct fxt_role *role)
 {
-	uint64_t ret, cmd = argument(rec, "cmd", UINT64_MAX), number = argument(rec, role->argument, UINT64_MAX);
+	uint64_t ret, cmd = argument(rec, "cmd", UINT64_MAX),
+		      number = argument(rec, role->argument, UINT64_MAX);
 	bool ok = succeeded(rec, &ret);
 
 	switch (role->effect) {
@@ -422,16 +439,21 @@ void fxt_file_table_take(struct fxt_files *f, const struct fxt_reader *r, const 
 		break;
 	case FXT_EFFECT_SOCKET:
 		if (ok)
-			open_one(f, r, rec, DESCRIPTORS, ret, fxt_socket_label(argument(rec, "domain", AF_UNSPEC), argument(rec, "type", 0) & 0xf), false);
+			open_one(f, r, rec, DESCRIPTORS, ret,
+				 fxt_socket_label(argument(rec, "domain", AF_UNSPEC),
+						  argument(rec, "type", 0) & 0xf),
+				 false);
 		break;
 	case FXT_EFFECT_SPECIAL:
 		/* signalfd() may be asked to change one, which stays what it is. */
 		if (ok && !(fxt_text_is(&rec->name, "signalfd") && (int)argument(rec, "fd", 0) >= 0))
-			open_one(f, r, rec, DESCRIPTORS, ret, NULL, fxt_text_is(&rec->name, "open_by_handle_at"));
+			open_one(f, r, rec, DESCRIPTORS, ret, NULL,
+				 fxt_text_is(&rec->name, "open_by_handle_at"));
 		break;
 	case FXT_EFFECT_ACCEPT:
 		if (ok)
-			open_one(f, r, rec, DESCRIPTORS, ret, accepted_label(f, r, rec, role->argument), false);
+			open_one(f, r, rec, DESCRIPTORS, ret, accepted_label(f, r, rec, role->argument),
+				 false);
 		break;
 	case FXT_EFFECT_CONNECT:
 	case FXT_EFFECT_ADDRESS: rename_one(f, r, rec, number); break;
@@ -457,7 +479,8 @@ void fxt_file_table_take(struct fxt_files *f, const struct fxt_reader *r, const 
 	case FXT_EFFECT_CLOSE: forget(f, r, rec, DESCRIPTORS, number); break;
 	case FXT_EFFECT_CLOSE_RANGE:
 		if (!fxt_argument(rec, "errno"))
-			fxt_fd_pages_close(fxt_fd_images_of(&f->images, r, rec), number, argument(rec, "last", UINT64_MAX),
+			fxt_fd_pages_close(fxt_fd_images_of(&f->images, r, rec), number,
+					   argument(rec, "last", UINT64_MAX),
 					   argument(rec, "flags", 0) & CLOSE_RANGE_CLOEXEC);
 		break;
 	case FXT_EFFECT_CLOSE_STREAM: close_stream(f, r, rec, number); break;
@@ -473,7 +496,8 @@ void fxt_file_table_begin(struct fxt_files *f, const struct fxt_reader *r, const
 
 	if (number > INT32_MAX)
 		return;
-	/* A socket that is connected stays what it is otherwise, and a duplicate is what the other number stands for at this moment. */
+	/* A socket that is connected stays what it is otherwise, and a duplicate is what the other
+	 * number stands for at this moment. */
 	if (fxt_fd_life_is_made_by(rec, "connect"))
 		meaning = meaning_of(f, r, rec, DESCRIPTORS, number);
 	else if (is_duplicate)

@@ -83,7 +83,8 @@ static bool promises_not_to(const struct fxt_record *rec)
 	for (size_t i = 0; i < sizeof(promises) / sizeof(promises[0]); i++) {
 		const struct promise *p = &promises[i];
 
-		if (!fxt_text_is(&rec->name, p->call) || !fxt_argument_u64(fxt_argument(rec, p->argument), &value))
+		if (!fxt_text_is(&rec->name, p->call) ||
+		    !fxt_argument_u64(fxt_argument(rec, p->argument), &value))
 			continue;
 		if (p->test == IS ? value == p->value : value & p->value)
 			return true;
@@ -91,13 +92,15 @@ static bool promises_not_to(const struct fxt_record *rec)
 	return false;
 }
 
-/* Whether the call failed because it would have had to wait. Of some calls the same error says that the time is over. */
+/* Whether the call failed because it would have had to wait. Of some calls the same error says that the
+ * time is over. */
 static bool refused_to(const struct fxt_record *rec)
 {
 	static const char *const timed[] = {"sigtimedwait", "semtimedop", "aio_suspend"};
 	uint64_t error;
 
-	if (!fxt_argument_u64(fxt_argument(rec, "errno"), &error) || (error != EAGAIN && error != EINPROGRESS))
+	if (!fxt_argument_u64(fxt_argument(rec, "errno"), &error) ||
+	    (error != EAGAIN && error != EINPROGRESS))
 		return false;
 	for (size_t i = 0; i < sizeof(timed) / sizeof(timed[0]); i++)
 		if (fxt_text_is(&rec->name, timed[i]))
@@ -105,7 +108,8 @@ static bool refused_to(const struct fxt_record *rec)
 	return true;
 }
 
-/* -- Marks: the words at which records of calls begin ------------------------------------------------------- */
+/* -- Marks: the words at which records of calls begin
+ * ------------------------------------------------------- */
 
 enum { WORD = 8 };
 
@@ -137,7 +141,8 @@ void fxt_no_wait_take(struct fxt_no_wait *n, const struct fxt_reader *r, const s
 		return;
 	mode = fxt_file_mode(files, r, rec, role);
 	/* A call that fails with EAGAIN on a descriptor that blocks had a time limit: SO_RCVTIMEO. */
-	if (mode == FXT_FD_NONBLOCKING || (refused_to(rec) && mode != FXT_FD_BLOCKING) || promises_not_to(rec))
+	if (mode == FXT_FD_NONBLOCKING || (refused_to(rec) && mode != FXT_FD_BLOCKING) ||
+	    promises_not_to(rec))
 		mark(n, r->size, rec->offset);
 }
 
@@ -145,7 +150,8 @@ bool fxt_did_not_wait(const struct fxt_no_wait *n, const struct fxt_record *rec,
 {
 	if (!role)
 		return false;
-	return role->family == FXT_FAMILY_FD ? is_marked(n, rec->offset) : refused_to(rec) || promises_not_to(rec);
+	return role->family == FXT_FAMILY_FD ? is_marked(n, rec->offset)
+					     : refused_to(rec) || promises_not_to(rec);
 }
 
 void fxt_no_wait_free(struct fxt_no_wait *n)

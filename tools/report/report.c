@@ -1,4 +1,5 @@
-/* fxt report: the passes over the file, and the command. See report.h; what is printed in which order is in report_print.c. */
+/* fxt report: the passes over the file, and the command. See report.h; what is printed in which order is
+ * in report_print.c. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -50,10 +51,10 @@ static bool is_arrow(const struct fxt_record *rec)
 	return fxt_text_is(&rec->name, "released") || fxt_text_is(&rec->name, "resumed");
 }
 
-/* What is taken in the order of ends: flows, and the calls that they may end in. A flow's begin has to come
- * before its end, and need not come at its time: most are written by who waited, right before the end, with a
- * time that lies before the wait's: as events of their own each would begin a run. Instrumented functions hold
- * waits but wait for nothing themselves. */
+/* What is taken in the order of ends: flows, and the calls that they may end in. A flow's begin has to
+ * come before its end, and need not come at its time: most are written by who waited, right before the
+ * end, with a time that lies before the wait's: as events of their own each would begin a run.
+ * Instrumented functions hold waits but wait for nothing themselves. */
 static bool end_of(void *context, const struct fxt_record *rec, uint64_t *key_ns)
 {
 	struct fxt_report *report = context;
@@ -72,7 +73,8 @@ static bool end_of(void *context, const struct fxt_record *rec, uint64_t *key_ns
 	}
 	if (rec->subtype != FXT_EVENT_DURATION_COMPLETE || rec->extra < rec->ticks ||
 	    fxt_ns(rec->provider, rec->extra) - fxt_ns(rec->provider, rec->ticks) < FXT_STANDING_LEAST_NS ||
-	    fxt_text_is(&rec->category, "function") || fxt_text_is(&rec->category, "malloc") || !is_chosen(report, rec))
+	    fxt_text_is(&rec->category, "function") || fxt_text_is(&rec->category, "malloc") ||
+	    !is_chosen(report, rec))
 		return false;
 	*key_ns = fxt_ns(rec->provider, rec->extra);
 	return true;
@@ -93,8 +95,9 @@ static bool changes_descriptors(const struct fxt_role *role)
 	return role->family == FXT_FAMILY_FD && role->effect < FXT_EFFECT_READ;
 }
 
-/* Only finished calls of the heap and of files count in the second pass: see fxt_heaps_take(), fxt_files_take(). Besides,
- * whatever category was asked for, what says which descriptors a process began with and what became of them. */
+/* Only finished calls of the heap and of files count in the second pass: see fxt_heaps_take(),
+ * fxt_files_take(). Besides, whatever category was asked for, what says which descriptors a process
+ * began with and what became of them. */
 static bool key_of(void *context, const struct fxt_record *rec, uint64_t *key_ns)
 {
 	struct fxt_report *report = context;
@@ -108,7 +111,8 @@ static bool key_of(void *context, const struct fxt_record *rec, uint64_t *key_ns
 	if (rec->subtype != FXT_EVENT_DURATION_COMPLETE || rec->extra < rec->ticks)
 		return false;
 	role = fxt_role_of(&report->roles, report->r, rec);
-	if (!role || role->family == FXT_FAMILY_WAIT || !(changes_descriptors(role) || is_chosen(report, rec)))
+	if (!role || role->family == FXT_FAMILY_WAIT ||
+	    !(changes_descriptors(role) || is_chosen(report, rec)))
 		return false;
 	at_start = role->effect == FXT_EFFECT_FREE || role->effect >= FXT_EFFECT_CLOSE;
 	*key_ns = fxt_ns(rec->provider, at_start ? rec->ticks : rec->extra);
@@ -165,8 +169,8 @@ static void take_event(struct fxt_report *report, const struct fxt_record *rec)
 		take_call(report, rec);
 		break;
 	case FXT_EVENT_INSTANT:
-		/* Calls of which only the beginning is seen, as dlopen and vfork. What the agent says itself is none, nor what the
-		 * program does. */
+		/* Calls of which only the beginning is seen, as dlopen and vfork. What the agent says
+		 * itself is none, nor what the program does. */
 		if (fxt_log_has_event(rec))
 			break;
 		if (!fxt_text_is(&rec->category, "agent"))
@@ -187,7 +191,8 @@ static void take_event(struct fxt_report *report, const struct fxt_record *rec)
 	}
 }
 
-/* A call that ended as another thread executed a program is one that is over: what it waited until then, it waited. */
+/* A call that ended as another thread executed a program is one that is over: what it waited until then,
+ * it waited. */
 static void take_cut(struct fxt_report *report, const struct fxt_record *end)
 {
 	struct fxt_open_call begun;
@@ -213,7 +218,8 @@ static void take_cut(struct fxt_report *report, const struct fxt_record *end)
 static void put_begin_back(const struct fxt_report *report, struct fxt_record *end)
 {
 	const struct fxt_slot *s = fxt_map_find(&report->cut, end->offset, 0);
-	const struct fxt_open_call begun = {.offset = s->value[0], .provider = report->r->providers[s->value[1]]};
+	const struct fxt_open_call begun = {.offset = s->value[0],
+					    .provider = report->r->providers[s->value[1]]};
 	struct fxt_record call;
 
 	fxt_open_as_complete(&begun, report->r, end->ticks, &call);
@@ -229,7 +235,8 @@ static void take_log(struct fxt_report *report, struct fxt_record *rec)
 }
 
 /* The mode of what a call has opened is known afterwards. */
-static void take_descriptors(struct fxt_report *report, const struct fxt_record *rec, const struct fxt_role *role)
+static void take_descriptors(struct fxt_report *report, const struct fxt_record *rec,
+			     const struct fxt_role *role)
 {
 	if (!is_chosen(report, rec)) {
 		fxt_file_table_take(&report->files, report->r, rec, role);
@@ -298,7 +305,8 @@ void fxt_report_make(struct fxt_report *report, struct fxt_reader *r,
 		fxt_overview_take(&report->overview, r, &rec);
 		if (!rec.known || rec.damaged)
 			continue;
-		/* What a program left open is told by its begin, which has no other end. So are calls in progress when a process ended. */
+		/* What a program left open is told by its begin, which has no other end. So are calls in
+		 * progress when a process ended. */
 		if (rec.type == FXT_RECORD_EVENT && !fxt_is_made_end(&rec)) {
 			fxt_open_seen(&report->open, r, &rec);
 			fxt_threads_seen(&report->threads, &rec);

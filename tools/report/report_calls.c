@@ -116,7 +116,8 @@ static void print_call(const struct fxt_call *call, const struct fxt_reader *r, 
 	free(name);
 }
 
-static void print_category(const struct fxt_call *calls, size_t count, size_t shown, const struct fxt_reader *r, FILE *out)
+static void print_category(const struct fxt_call *calls, size_t count, size_t shown,
+			   const struct fxt_reader *r, FILE *out)
 {
 	struct fxt_text text = fxt_symbol_text(r, calls[0].category);
 	char *name = fxt_printable(&text, 32, true);
@@ -126,7 +127,8 @@ static void print_category(const struct fxt_call *calls, size_t count, size_t sh
 		n += calls[i].count;
 	fxt_put_padded(out, *name ? name : "(no category)", 34);
 	/* Instants alone, as of a call below. */
-	fprintf(out, " %10s %12s", calls[0].category_ns ? fxt_duration(calls[0].category_ns).text : "-", fxt_count(n).text);
+	fprintf(out, " %10s %12s", calls[0].category_ns ? fxt_duration(calls[0].category_ns).text : "-",
+		fxt_count(n).text);
 	if (shown < count && shown == 1)
 		fprintf(out, "  the longest of %zu:", count);
 	else if (shown < count)
@@ -149,8 +151,10 @@ static int longest_first(const void *a, const void *b)
 	return x != y ? (x > y ? -1 : 1) : 0;
 }
 
-/* How long one has to have taken to be among the longest `top`. Functions are apart: they hold the time of all they call. */
-static uint64_t least_of_top(const struct fxt_calls *c, const struct fxt_reader *r, bool functions, size_t top)
+/* How long one has to have taken to be among the longest `top`. Functions are apart: they hold the time
+ * of all they call. */
+static uint64_t least_of_top(const struct fxt_calls *c, const struct fxt_reader *r, bool functions,
+			     size_t top)
 {
 	uint64_t *totals = fxt_alloc(c->count, sizeof(*totals)), least;
 	size_t count = 0;

@@ -118,10 +118,12 @@ static uint64_t waited_ns(const struct fxt_chain_link *link)
 static void remove_stretch(struct fxt_chain *chain, unsigned i)
 {
 	chain->stretch_count--;
-	memmove(&chain->stretches[i], &chain->stretches[i + 1], (chain->stretch_count - i) * sizeof(chain->stretches[0]));
+	memmove(&chain->stretches[i], &chain->stretches[i + 1],
+		(chain->stretch_count - i) * sizeof(chain->stretches[0]));
 }
 
-/* Adds what is not in it yet. Chains are told nearly in the order of their ends, so what is earliest is joined by no more. */
+/* Adds what is not in it yet. Chains are told nearly in the order of their ends, so what is earliest is
+ * joined by no more. */
 static void add_stretch(struct fxt_chain *chain, struct fxt_stretch new)
 {
 	unsigned i = 0;
@@ -149,7 +151,8 @@ static void add_stretch(struct fxt_chain *chain, struct fxt_stretch new)
 		remove_stretch(chain, 0);
 		/* It may be earlier still. */
 		if (new.from_ns < chain->told_ns) {
-			chain->total_ns -= (new.to_ns < chain->told_ns ? new.to_ns : chain->told_ns) - new.from_ns;
+			chain->total_ns -=
+				(new.to_ns < chain->told_ns ? new.to_ns : chain->told_ns) - new.from_ns;
 			new.from_ns = chain->told_ns;
 		}
 		if (new.from_ns >= new.to_ns)
@@ -230,7 +233,8 @@ static void set_cause(struct fxt_chains *c, struct fxt_reader *r, struct fxt_cha
 	link->likeness = mix(link->likeness, link->cause->likeness);
 }
 
-/* Of two causes, as the signal of a condition and then its lock, the first is why, unless the other came much later. */
+/* Of two causes, as the signal of a condition and then its lock, the first is why, unless the other came
+ * much later. */
 static bool is_better(const struct fxt_chain_link *link, const struct cause *cause)
 {
 	return cause->waker != link->waker && cause->woken_ns > link->woken_ns &&
@@ -245,8 +249,8 @@ static void add_cause(struct fxt_chains *c, struct fxt_reader *r, uint32_t threa
 	/* First of all: that may move the others. */
 	thread_of(c, cause->waker);
 	t = thread_of(c, thread);
-	/* What had come before the call began is not what that waited for: a call that need not wait, as of a socket that does not block or
-	 * of waitpid() with WNOHANG, may come much later. */
+	/* What had come before the call began is not what that waited for: a call that need not wait, as
+	 * of a socket that does not block or of waitpid() with WNOHANG, may come much later. */
 	if (cause->woken_ns <= t->call.start_ns)
 		return;
 	if (t->is_linked) {

@@ -31,7 +31,8 @@ static char *place_of(const struct fxt_record *rec, const char *argument, const 
 	return text;
 }
 
-char *fxt_chains_object(const struct fxt_chain_link *link, const struct fxt_objects *objects, struct fxt_reader *r)
+char *fxt_chains_object(const struct fxt_chain_link *link, const struct fxt_objects *objects,
+			struct fxt_reader *r)
 {
 	const struct fxt_object *known;
 	const struct fxt_text *said;
@@ -56,8 +57,8 @@ char *fxt_chains_object(const struct fxt_chain_link *link, const struct fxt_obje
 	return object;
 }
 
-static void print_wait(const struct fxt_chain_link *link, const struct fxt_objects *objects, struct fxt_reader *r,
-		       bool with_process, bool is_first, FILE *out)
+static void print_wait(const struct fxt_chain_link *link, const struct fxt_objects *objects,
+		       struct fxt_reader *r, bool with_process, bool is_first, FILE *out)
 {
 	char *who = fxt_thread_label(r, link->thread, with_process);
 	char *object = link->is_join ? fxt_thread_label(r, link->waker, with_process)
@@ -69,8 +70,8 @@ static void print_wait(const struct fxt_chain_link *link, const struct fxt_objec
 	fxt_reader_event_at(r, link->offset, link->provider, &rec);
 	at = place_of(&rec, "at", "in");
 	fxt_put_line(out, fxt_format("    %s %swaited %s in %s(%s)%s%s", who, is_first ? "" : "had ",
-				     fxt_duration(link->end_ns - link->start_ns).text, call, object ? object : "",
-				     *at ? "," : "", at));
+				     fxt_duration(link->end_ns - link->start_ns).text, call,
+				     object ? object : "", *at ? "," : "", at));
 	free(at);
 	free(call);
 	free(object);
@@ -78,7 +79,8 @@ static void print_wait(const struct fxt_chain_link *link, const struct fxt_objec
 }
 
 /* Where a lock had been taken says more than the innermost function that gave it up. */
-static char *cause_text(const struct fxt_chain_link *link, struct fxt_reader *r, bool with_process, bool with_function)
+static char *cause_text(const struct fxt_chain_link *link, struct fxt_reader *r, bool with_process,
+			bool with_function)
 {
 	const struct fxt_meanwhile *m = &link->meanwhile;
 	char *who = fxt_thread_label(r, link->waker, with_process), *text;
@@ -91,8 +93,8 @@ static char *cause_text(const struct fxt_chain_link *link, struct fxt_reader *r,
 		with_function = with_function && m->function;
 		symbol = with_function ? fxt_symbol_text(r, m->function) : symbol;
 		function = with_function ? fxt_function_label(&symbol, 32) : NULL;
-		text = fxt_format("until %s %s%s%s%s", who, call ? "called " : "let it go on", call ? call : "",
-				  function ? " in " : "", function ? function : "");
+		text = fxt_format("until %s %s%s%s%s", who, call ? "called " : "let it go on",
+				  call ? call : "", function ? " in " : "", function ? function : "");
 		free(function);
 	}
 	free(call);
@@ -142,7 +144,8 @@ static void print_meanwhile(const struct fxt_chain_link *link, struct fxt_reader
 
 	/* What took no time is not why, but not to be there is. */
 	if (m->from_ns - begun_ns >= wait_ns / WORTH_A_LINE && m->from_ns > begun_ns) {
-		fxt_put_line(out, fxt_format("      which began %s later", fxt_duration(m->from_ns - begun_ns).text));
+		fxt_put_line(out, fxt_format("      which began %s later",
+					     fxt_duration(m->from_ns - begun_ns).text));
 		start = "and since then";
 	}
 	if (whole_ns < wait_ns / WORTH_A_LINE || whole_ns == 0)
@@ -172,8 +175,8 @@ static void print_delay(const struct fxt_chain_link *link, FILE *out)
 		fprintf(out, "      and ran again %s later\n", fxt_duration(delay_ns).text);
 }
 
-static void print_chain(const struct fxt_chain *chain, const struct fxt_objects *objects, struct fxt_reader *r,
-			FILE *out)
+static void print_chain(const struct fxt_chain *chain, const struct fxt_objects *objects,
+			struct fxt_reader *r, FILE *out)
 {
 	const struct fxt_chain_link *first = chain->longest, *link = first;
 	bool with_process = false;
@@ -209,7 +212,8 @@ void fxt_chains_print(const struct fxt_chains *c, const struct fxt_objects *obje
 	fputs("\nLONGEST CAUSAL CHAINS: who waited, and what for in the end\n", out);
 	/* Others explain nothing beside the first. */
 	for (; shown < c->count &&
-	       (top == FXT_TOP_ALL || c->list[shown].total_ns >= c->list[0].total_ns / WORTH_A_LINE); shown++) {
+	       (top == FXT_TOP_ALL || c->list[shown].total_ns >= c->list[0].total_ns / WORTH_A_LINE);
+	     shown++) {
 		char *text;
 		size_t bytes;
 		FILE *chain = fxt_text_stream(&text, &bytes);

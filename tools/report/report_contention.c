@@ -1,5 +1,6 @@
-/* fxt report: locks that were not free: where they were wanted, where those had taken them who had them; and who waits for whom when
- * the trace ends. From what the agent says of a call that finds its lock taken: `at`, `holder`, `held_ns`, `held_at`. */
+/* fxt report: locks that were not free: where they were wanted, where those had taken them who had them;
+ * and who waits for whom when the trace ends. From what the agent says of a call that finds its lock
+ * taken: `at`, `holder`, `held_ns`, `held_at`. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -19,17 +20,19 @@ static uint32_t place_of(struct fxt_reader *r, const struct fxt_record *rec, con
 	static const struct fxt_text unknown = {.text = UNKNOWN, .bytes = sizeof(UNKNOWN) - 1};
 	const struct fxt_argument *place = fxt_argument(rec, name);
 
-	return fxt_symbol(r, place && place->type == FXT_ARG_STRING && place->string.bytes ? &place->string : &unknown);
+	return fxt_symbol(r, place && place->type == FXT_ARG_STRING && place->string.bytes ? &place->string
+											   : &unknown);
 }
 
 /* The lock is what the first argument says, whatever the manual page calls it. */
 static bool lock_of(const struct fxt_record *rec, uint64_t *lock)
 {
-	return rec->arg_count && rec->args[0].type == FXT_ARG_POINTER && fxt_argument_u64(&rec->args[0], lock);
+	return rec->arg_count && rec->args[0].type == FXT_ARG_POINTER &&
+	       fxt_argument_u64(&rec->args[0], lock);
 }
 
-void fxt_contention_take(struct fxt_contention *c, struct fxt_reader *r, const struct fxt_record *rec, const char *kind,
-			 uint64_t duration_ns)
+void fxt_contention_take(struct fxt_contention *c, struct fxt_reader *r, const struct fxt_record *rec,
+			 const char *kind, uint64_t duration_ns)
 {
 	uint32_t at, held_at;
 	uint64_t lock, held_ns, pid = r->threads[rec->thread].pid;
@@ -43,12 +46,14 @@ void fxt_contention_take(struct fxt_contention *c, struct fxt_reader *r, const s
 	at = place_of(r, rec, "at");
 	held_at = place_of(r, rec, "held_at");
 	known = fxt_object_of(c->objects, r, rec, &rec->args[0]);
-	s = fxt_map_put(&c->by_places, known ? UINT64_MAX - (uint64_t)(known - c->objects->list) : pid << 48 ^ lock, (uint64_t)at << 32 | held_at, &fresh);
+	s = fxt_map_put(&c->by_places,
+			known ? UINT64_MAX - (uint64_t)(known - c->objects->list) : pid << 48 ^ lock,
+			(uint64_t)at << 32 | held_at, &fresh);
 	if (fresh) {
 		s->value[0] = c->count;
 		c->list = fxt_grow(c->list, &c->capacity, c->count + 1, sizeof(*c->list));
-		c->list[c->count++] = (struct fxt_contended){.kind = kind, .pid = pid, .lock = lock, .known = known, .at = at,
-						       .held_at = held_at};
+		c->list[c->count++] = (struct fxt_contended){
+			.kind = kind, .pid = pid, .lock = lock, .known = known, .at = at, .held_at = held_at};
 	}
 	one = &c->list[s->value[0]];
 	one->count++;
@@ -63,7 +68,8 @@ void fxt_contention_take(struct fxt_contention *c, struct fxt_reader *r, const s
 static struct fxt_blocked *blocked_of(struct fxt_contention *c, uint32_t thread)
 {
 	while (c->blocked_count <= thread) {
-		c->blocked = fxt_grow(c->blocked, &c->blocked_capacity, c->blocked_count + 1, sizeof(*c->blocked));
+		c->blocked =
+			fxt_grow(c->blocked, &c->blocked_capacity, c->blocked_count + 1, sizeof(*c->blocked));
 		c->blocked[c->blocked_count++] = (struct fxt_blocked){0};
 	}
 	return &c->blocked[thread];
@@ -77,7 +83,8 @@ void fxt_contention_thread(struct fxt_contention *c, struct fxt_reader *r, const
 	/* Of threads that have had one handle the last has it at the end. */
 	if (fxt_text_is(&rec->category, "pthread") && fxt_text_is(&rec->name, "thread") &&
 	    fxt_argument_u64(fxt_argument(rec, "thread"), &handle))
-		fxt_map_put(&c->by_handle, r->threads[rec->thread].pid, handle, &fresh)->value[0] = rec->thread;
+		fxt_map_put(&c->by_handle, r->threads[rec->thread].pid, handle, &fresh)->value[0] =
+			rec->thread;
 }
 
 /* A thread that waits for another's end has said for whose by its handle. */
@@ -146,11 +153,12 @@ static int64_t holder_of(const struct fxt_contention *c, const struct fxt_reader
 	return s ? (int64_t)s->value[0] : -1;
 }
 
-/* Whoever comes back to itself by going from holder to holder is in a circle. A walk ends where it or an older one has been, so that
- * all of them together take no more steps than there are threads. */
+/* Whoever comes back to itself by going from holder to holder is in a circle. A walk ends where it or an
+ * older one has been, so that all of them together take no more steps than there are threads. */
 static void find_circles(struct fxt_contention *c, const struct fxt_reader *r)
 {
-	size_t *walks = fxt_alloc(c->blocked_count, sizeof(*walks));     /* by thread: the walk that came by first, from 1 up */
+	/* by thread: the walk that came by first, from 1 up */
+	size_t *walks = fxt_alloc(c->blocked_count, sizeof(*walks));
 
 	for (size_t i = 0; i < c->blocked_count; i++) {
 		int64_t at = (int64_t)i;
@@ -159,7 +167,8 @@ static void find_circles(struct fxt_contention *c, const struct fxt_reader *r)
 			walks[at] = i + 1;
 			at = holder_of(c, r, (size_t)at);
 		}
-		while (at >= 0 && (size_t)at < c->blocked_count && walks[at] == i + 1 && !c->blocked[at].is_in_circle) {
+		while (at >= 0 && (size_t)at < c->blocked_count && walks[at] == i + 1 &&
+		       !c->blocked[at].is_in_circle) {
 			c->blocked[at].is_in_circle = true;
 			at = holder_of(c, r, (size_t)at);
 		}
@@ -208,8 +217,9 @@ static void print_contended(const struct fxt_contended *one, const struct fxt_re
 	fprintf(out, " %10s %12s %9s\n", fxt_duration(one->total_ns).text, fxt_count(one->count).text,
 		fxt_duration(one->max_ns).text);
 	held = strcmp(held_at, UNKNOWN) != 0 ? fxt_format(", held in %s", held_at) : fxt_strdup("");
-	held_for = *held && one->held_count ? fxt_format(" for %s", fxt_duration(one->held_ns / one->held_count).text)
-					    : fxt_strdup("");
+	held_for = *held && one->held_count
+			   ? fxt_format(" for %s", fxt_duration(one->held_ns / one->held_count).text)
+			   : fxt_strdup("");
 	fxt_put_line(out, fxt_format("      wanted in %s%s%s", at, held, held_for));
 	free(held_for);
 	free(held);
@@ -219,35 +229,39 @@ static void print_contended(const struct fxt_contended *one, const struct fxt_re
 	free(lock);
 }
 
-static void print_joining(const struct fxt_contention *c, size_t thread, const struct fxt_reader *r, uint64_t end_ns,
-			  bool with_process, FILE *out)
+static void print_joining(const struct fxt_contention *c, size_t thread, const struct fxt_reader *r,
+			  uint64_t end_ns, bool with_process, FILE *out)
 {
 	const struct fxt_blocked *b = &c->blocked[thread];
 	char *who = fxt_thread_label(r, (uint32_t)thread, with_process);
 	int64_t holder = holder_of(c, r, thread);
-	char *whom = holder >= 0 ? fxt_thread_label(r, (uint32_t)holder, with_process) : fxt_strdup("a thread");
+	char *whom =
+		holder >= 0 ? fxt_thread_label(r, (uint32_t)holder, with_process) : fxt_strdup("a thread");
 
-	fxt_put_line(out, fxt_format("  %s has waited %s for %s to end", who,
-				     fxt_duration(end_ns > b->since_ns ? end_ns - b->since_ns : 0).text, whom));
+	fxt_put_line(out,
+		     fxt_format("  %s has waited %s for %s to end", who,
+				fxt_duration(end_ns > b->since_ns ? end_ns - b->since_ns : 0).text, whom));
 	free(whom);
 	free(who);
 }
 
-static void print_blocked(const struct fxt_contention *c, size_t thread, const struct fxt_reader *r, uint64_t end_ns,
-			  bool with_process, FILE *out)
+static void print_blocked(const struct fxt_contention *c, size_t thread, const struct fxt_reader *r,
+			  uint64_t end_ns, bool with_process, FILE *out)
 {
 	const struct fxt_blocked *b = &c->blocked[thread];
-	char *who = fxt_thread_label(r, (uint32_t)thread, with_process), *at = place(r, b->at), *held_at = place(r, b->held_at);
+	char *who = fxt_thread_label(r, (uint32_t)thread, with_process), *at = place(r, b->at),
+	     *held_at = place(r, b->held_at);
 	char *lock = fxt_contention_lock(b->known, b->lock);
 	int64_t holder = holder_of(c, r, thread);
 
 	fxt_put_line(out, fxt_format("  %s has waited %s in %s for %s%s", who,
-				     fxt_duration(end_ns > b->since_ns ? end_ns - b->since_ns : 0).text, at, lock,
-				     holder >= 0 ? "," : ""));
+				     fxt_duration(end_ns > b->since_ns ? end_ns - b->since_ns : 0).text, at,
+				     lock, holder >= 0 ? "," : ""));
 	if (holder >= 0) {
 		char *by = fxt_thread_label(r, (uint32_t)holder, with_process);
 		char *since = b->held_since_ns && end_ns > b->held_since_ns
-				      ? fxt_format(" %s before the end", fxt_duration(end_ns - b->held_since_ns).text)
+				      ? fxt_format(" %s before the end",
+						   fxt_duration(end_ns - b->held_since_ns).text)
 				      : fxt_strdup("");
 
 		fxt_put_line(out, fxt_format("      which %s took in %s%s", by, held_at, since));
@@ -260,8 +274,9 @@ static void print_blocked(const struct fxt_contention *c, size_t thread, const s
 	free(who);
 }
 
-static void print_blocked_ones(const struct fxt_contention *c, bool circle, const char *title, const struct fxt_reader *r,
-			       const struct fxt_ends *ends, bool with_process, size_t top, FILE *out)
+static void print_blocked_ones(const struct fxt_contention *c, bool circle, const char *title,
+			       const struct fxt_reader *r, const struct fxt_ends *ends, bool with_process,
+			       size_t top, FILE *out)
 {
 	size_t shown = 0;
 
@@ -270,7 +285,8 @@ static void print_blocked_ones(const struct fxt_contention *c, bool circle, cons
 			continue;
 		if (shown == 1)
 			fprintf(out, "\n%s\n", title);
-		(c->blocked[i].is_join ? print_joining : print_blocked)(c, i, r, fxt_ends_ns(ends, r->threads[i].pid), with_process, out);
+		(c->blocked[i].is_join ? print_joining : print_blocked)(
+			c, i, r, fxt_ends_ns(ends, r->threads[i].pid), with_process, out);
 	}
 	if (shown > top)
 		fprintf(out, "  and %zu more\n", shown - top);

@@ -48,7 +48,8 @@ static uint64_t descriptor_of(const struct fxt_record *rec)
 /* The begin of a lifetime, read again. False: there is none, or it is another's. */
 static bool begin_of(struct fxt_reader *r, const struct fxt_slot *s, struct fxt_record *rec)
 {
-	return s && s->value[0] && fxt_reader_event_at(r, s->value[0], r->providers[(uint32_t)s->value[1]], rec);
+	return s && s->value[0] &&
+	       fxt_reader_event_at(r, s->value[0], r->providers[(uint32_t)s->value[1]], rec);
 }
 
 /* Where a duplicate comes from, as far as that is in the trace. */
@@ -152,7 +153,8 @@ static void merge(struct fxt_descriptors *d)
 		qsort(d->list, kept, sizeof(*d->list), by_count);
 }
 
-void fxt_descriptors_finish(struct fxt_descriptors *d, struct fxt_reader *r, const struct fxt_open_calls *open)
+void fxt_descriptors_finish(struct fxt_descriptors *d, struct fxt_reader *r,
+			    const struct fxt_open_calls *open)
 {
 	enum { FIRST_OF_ITS_OWN = 3 };  /* after standard input, output and error */
 	struct fxt_record rec;
@@ -192,18 +194,20 @@ static bool is_of_one_process(const struct fxt_descriptors *d)
 	return true;
 }
 
-void fxt_descriptors_print(const struct fxt_descriptors *d, const struct fxt_reader *r, const struct fxt_overview *o,
-			   size_t top, FILE *out)
+void fxt_descriptors_print(const struct fxt_descriptors *d, const struct fxt_reader *r,
+			   const struct fxt_overview *o, size_t top, FILE *out)
 {
 	uint64_t lost = 0;
 
 	if (d->count == 0)
 		return;
-	fprintf(out, "\n%-34s %10s  %9s  %s\n", "DESCRIPTORS STILL OPEN AT THE END", "count", "for", "made by");
+	fprintf(out, "\n%-34s %10s  %9s  %s\n", "DESCRIPTORS STILL OPEN AT THE END", "count", "for",
+		"made by");
 	for (size_t i = 0; i < d->count && i < top; i++) {
 		const struct fxt_left *left = &d->list[i];
 		struct fxt_text text = {.text = left->label, .bytes = (uint32_t)strlen(left->label)};
-		struct fxt_text call = fxt_symbol_text(r, left->call), process = fxt_process_name(r, left->pid);
+		struct fxt_text call = fxt_symbol_text(r, left->call),
+				process = fxt_process_name(r, left->pid);
 		char *label = fxt_printable(&text, 32, true), *by = fxt_printable(&call, 24, false);
 
 		fputs("  ", out);

@@ -60,7 +60,8 @@ static bool moved_some(const struct fxt_record *rec)
 	       (ret->type == FXT_ARG_POINTER ? value != 0 : (int64_t)value >= 0);
 }
 
-static void use(struct fxt_files *f, size_t index, const struct fxt_record *rec, enum fxt_file_use how, uint64_t bytes)
+static void use(struct fxt_files *f, size_t index, const struct fxt_record *rec, enum fxt_file_use how,
+		uint64_t bytes)
 {
 	struct fxt_file *file = &f->list[index];
 	uint64_t ns = fxt_ns(rec->provider, fxt_commit_ticks(rec)) - fxt_ns(rec->provider, rec->ticks);
@@ -169,10 +170,10 @@ static void print_use(const char *label, enum fxt_file_use how, struct fxt_trans
 
 	fputs("  ", out);
 	fxt_put_padded(out, label, LABEL);
-	fprintf(out, " %-5s %8s %9s %8s%c %8s %7s %7s %7s\n", fxt_file_use_names[how], fxt_duration(t->total_ns).text,
-		fxt_count(t->calls).text, bytes.text, t->unsaid ? '+' : ' ', mean ? fxt_bytes(mean).text : "-",
-		fxt_duration(fxt_transfers_percentile(t, 50)).text, fxt_duration(fxt_transfers_percentile(t, 99)).text,
-		fxt_duration(t->max_ns).text);
+	fprintf(out, " %-5s %8s %9s %8s%c %8s %7s %7s %7s\n", fxt_file_use_names[how],
+		fxt_duration(t->total_ns).text, fxt_count(t->calls).text, bytes.text, t->unsaid ? '+' : ' ',
+		mean ? fxt_bytes(mean).text : "-", fxt_duration(fxt_transfers_percentile(t, 50)).text,
+		fxt_duration(fxt_transfers_percentile(t, 99)).text, fxt_duration(t->max_ns).text);
 }
 
 /* Returns how many lines that were. */
@@ -185,7 +186,8 @@ static size_t print_file(const struct fxt_file *file, FILE *out)
 
 	for (int how = 0; how < FXT_FILE_USES; how++) {
 		/* What neither reads nor writes, fstat say, is worth a line if it took its time. */
-		if (!file->uses[how] || (how == FXT_FILE_OTHER && file->uses[how]->total_ns < file->total_ns / 20))
+		if (!file->uses[how] ||
+		    (how == FXT_FILE_OTHER && file->uses[how]->total_ns < file->total_ns / 20))
 			continue;
 		print_use(name, (enum fxt_file_use)how, file->uses[how], out);
 		name = "";
@@ -203,8 +205,8 @@ void fxt_files_print(const struct fxt_files *f, size_t top, FILE *out)
 
 	if (f->count == 0)
 		return;
-	fprintf(out, "\n%-36s %8s %9s %8s  %8s %7s %7s %7s\n", "FILES AND SOCKETS", "time", "calls", "bytes", "mean", "p50", "p99",
-		"max");
+	fprintf(out, "\n%-36s %8s %9s %8s  %8s %7s %7s %7s\n", "FILES AND SOCKETS", "time", "calls", "bytes",
+		"mean", "p50", "p99", "max");
 	for (; shown < f->count && lines < top; shown++) {
 		lines += print_file(&f->list[shown], out);
 		unsaid = unsaid || f->list[shown].unsaid;
@@ -214,9 +216,11 @@ void fxt_files_print(const struct fxt_files *f, size_t top, FILE *out)
 		more_bytes += f->list[i].in_bytes + f->list[i].out_bytes;
 	}
 	if (f->count > shown)
-		fprintf(out, "  and %zu more: %s, %s\n", f->count - shown, fxt_duration(more_ns).text, fxt_bytes(more_bytes).text);
+		fprintf(out, "  and %zu more: %s, %s\n", f->count - shown, fxt_duration(more_ns).text,
+			fxt_bytes(more_bytes).text);
 	if (unsaid)
-		fputs("  + and more: of some calls (fputs, fgets, ...) it is not known how much they moved\n", out);
+		fputs("  + and more: of some calls (fputs, fgets, ...) it is not known how much they moved\n",
+		      out);
 }
 
 void fxt_files_free(struct fxt_files *f)

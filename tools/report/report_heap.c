@@ -182,7 +182,8 @@ bool fxt_heaps_is_leaking(const struct fxt_heaps *h)
 		uint64_t bytes = 0;
 
 		for (size_t k = 0; k < heap->leak_count; k++)
-			bytes += heap->leaks[k].count >= MANY ? heap->leaks[k].count * heap->leaks[k].size : 0;
+			bytes +=
+				heap->leaks[k].count >= MANY ? heap->leaks[k].count * heap->leaks[k].size : 0;
 		if (bytes >= MUCH_BYTES && bytes >= heap->peak_bytes / 2)
 			return true;
 	}

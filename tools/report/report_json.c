@@ -86,7 +86,8 @@ static void put_account(struct fxt_json *j, const struct fxt_report *report)
 	for (unsigned i = 0; i < FXT_LOSS_COUNT; i++)
 		lost[i] = fxt_overview_lost(o, (enum fxt_loss)i);
 	dropped = fxt_lost_dropped(lost);
-	fxt_json_u64(j, "attempted", o->written + dropped + lost[FXT_LOSS_FILTERED] + lost[FXT_LOSS_OVERWRITTEN]);
+	fxt_json_u64(j, "attempted",
+		     o->written + dropped + lost[FXT_LOSS_FILTERED] + lost[FXT_LOSS_OVERWRITTEN]);
 	fxt_json_u64(j, "written", o->written);
 	fxt_json_u64(j, "dropped", dropped);
 	put_causes(j, o);
@@ -119,7 +120,8 @@ static void put_trace(struct fxt_json *j, const struct fxt_report *report)
 
 /* -- Calls and waits ------------------------------------------------------------------------------- */
 
-static void put_calls(struct fxt_json *j, const char *key, const struct fxt_reader *r, const struct fxt_calls *calls)
+static void put_calls(struct fxt_json *j, const char *key, const struct fxt_reader *r,
+		      const struct fxt_calls *calls)
 {
 	fxt_json_array(j, key);
 	for (size_t i = 0; i < calls->count; i++) {
@@ -197,7 +199,8 @@ static void put_contended(struct fxt_json *j, const struct fxt_report *report)
 	fxt_json_end(j);
 }
 
-static void put_blocked_thread(struct fxt_json *j, const struct fxt_reader *r, uint32_t thread, const struct fxt_blocked *b)
+static void put_blocked_thread(struct fxt_json *j, const struct fxt_reader *r, uint32_t thread,
+			       const struct fxt_blocked *b)
 {
 	char *lock = fxt_contention_lock(b->known, b->lock);
 
@@ -294,7 +297,8 @@ static void put_leaks(struct fxt_json *j, const struct fxt_report *report)
 	fxt_json_array(j, "leaks");
 	for (size_t i = 0; i < report->leaks.count; i++) {
 		const struct fxt_unfreed *left = &report->leaks.list[i];
-		char *function = fxt_unfreed_function(left, report->r), *object = fxt_unfreed_object(left, report->r);
+		char *function = fxt_unfreed_function(left, report->r),
+		     *object = fxt_unfreed_object(left, report->r);
 
 		fxt_json_object(j, NULL);
 		fxt_json_u64(j, "pid", left->pid);

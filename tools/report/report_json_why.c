@@ -16,7 +16,8 @@ void fxt_report_json_thread(struct fxt_json *j, const char *key, const struct fx
 	fxt_json_text(j, "name", &r->threads[index].name);
 }
 
-static void put_not_running(struct fxt_json *j, const struct fxt_report *report, const struct fxt_thread_time *thread)
+static void put_not_running(struct fxt_json *j, const struct fxt_report *report,
+			    const struct fxt_thread_time *thread)
 {
 	fxt_json_array(j, "not_running_in");
 	for (size_t i = 0; i < thread->call_count; i++) {

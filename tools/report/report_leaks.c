@@ -85,14 +85,20 @@ static void add(struct fxt_leaks *l, struct fxt_map *groups, struct fxt_unfreed 
 
 static void add_life(struct fxt_leaks *l, struct fxt_map *groups, const struct fxt_life *life, uint64_t size)
 {
-	add(l, groups, (struct fxt_unfreed){.provider = life->provider, .pid = life->pid, .size = size,
-					 .function = life->function, .object = life->object, .is_mapping = life->is_mapping});
+	add(l, groups,
+	    (struct fxt_unfreed){.provider = life->provider,
+				 .pid = life->pid,
+				 .size = size,
+				 .function = life->function,
+				 .object = life->object,
+				 .is_mapping = life->is_mapping});
 }
 
 static int by_bytes(const void *a, const void *b)
 {
 	const struct fxt_unfreed *x = a, *y = b;
-	unsigned __int128 p = (unsigned __int128)x->size * x->count, q = (unsigned __int128)y->size * y->count;
+	unsigned __int128 p = (unsigned __int128)x->size * x->count,
+			  q = (unsigned __int128)y->size * y->count;
 
 	if (p != q)
 		return p > q ? -1 : 1;
@@ -161,7 +167,8 @@ char *fxt_unfreed_object(const struct fxt_unfreed *left, const struct fxt_reader
 	return fxt_printable(&text, text.bytes, false);
 }
 
-/* What one function left, of whatever size, or what of all processes was left by nobody knows whom: a line. */
+/* What one function left, of whatever size, or what of all processes was left by nobody knows whom: a
+ * line. */
 struct group {
 	struct fxt_unfreed one;         /* its count is that of all */
 	uint64_t bytes;
@@ -207,7 +214,8 @@ static struct group *put_together(const struct fxt_leaks *l, size_t *count)
 		}
 		last->one.count += list[i].one.count;
 		last->bytes += list[i].bytes;
-		last->is_of_several = last->is_of_several || last->one.provider != list[i].one.provider || last->one.pid != list[i].one.pid;
+		last->is_of_several = last->is_of_several || last->one.provider != list[i].one.provider ||
+				      last->one.pid != list[i].one.pid;
 	}
 	qsort(list, *count, sizeof(*list), groups_by_bytes);
 	return list;
@@ -216,7 +224,8 @@ static struct group *put_together(const struct fxt_leaks *l, size_t *count)
 static void print_group(const struct group *group, const struct fxt_reader *r, FILE *out)
 {
 	const struct fxt_unfreed *one = &group->one;
-	char *function = fxt_unfreed_function(one, r), *program = fxt_printable(&one->provider->name, 22, true);
+	char *function = fxt_unfreed_function(one, r),
+	     *program = fxt_printable(&one->provider->name, 22, true);
 	struct fxt_text text = {.text = function, .bytes = function ? (uint32_t)strlen(function) : 0};
 	char *label = function ? fxt_printable(&text, 32, false) : fxt_strdup("(caller not recorded)");
 
@@ -251,13 +260,15 @@ void fxt_leaks_print(const struct fxt_leaks *l, const struct fxt_reader *r, size
 	}
 	/* Of a little that nobody knows anything of, the lines before these say how much (report_heap.c). */
 	if (unknown_bytes < bytes || bytes >= WORTH_A_SECTION) {
-		fprintf(out, "\n%-34s %10s %12s %9s  %s\n", "NEVER FREED, BY WHO ASKED FOR IT", "bytes", "blocks", "mean", "of");
+		fprintf(out, "\n%-34s %10s %12s %9s  %s\n", "NEVER FREED, BY WHO ASKED FOR IT", "bytes",
+			"blocks", "mean", "of");
 		for (size_t i = 0; i < count && i < top; i++)
 			print_group(&list[i], r, out);
 		if (count > top)
 			fprintf(out, "  and %zu more\n", count - top);
 		if (unknown_bytes > bytes / WORTH_A_HINT)
-			fputs("  with FXT_HEAP_TRACK_BYTES=1 the trace has the callers for smaller blocks as well\n", out);
+			fputs("  with FXT_HEAP_TRACK_BYTES=1 the trace has the callers for smaller blocks as well\n",
+			      out);
 	}
 	free(list);
 }

@@ -13,7 +13,8 @@
 
 bool fxt_log_has_event(const struct fxt_record *rec)
 {
-	return rec->subtype == FXT_EVENT_INSTANT && fxt_text_is(&rec->category, "log") && fxt_argument(rec, "message");
+	return rec->subtype == FXT_EVENT_INSTANT && fxt_text_is(&rec->category, "log") &&
+	       fxt_argument(rec, "message");
 }
 
 static bool is_earlier(const struct fxt_log_line *a, const struct fxt_log_line *b)
@@ -81,7 +82,8 @@ void fxt_log_sort(struct fxt_log_lines *l)
 		qsort(l->list, l->count, sizeof(*l->list), by_time);
 }
 
-void fxt_log_print(const struct fxt_log_lines *l, const struct fxt_reader *r, uint64_t end_ns, bool with_process, FILE *out)
+void fxt_log_print(const struct fxt_log_lines *l, const struct fxt_reader *r, uint64_t end_ns,
+		   bool with_process, FILE *out)
 {
 	enum { FIGURES = 12, MOST_LINES = 3 };
 	size_t width = 0, columns;
@@ -96,8 +98,9 @@ void fxt_log_print(const struct fxt_log_lines *l, const struct fxt_reader *r, ui
 		width = columns > width ? columns : width;
 		free(thread);
 	}
-	head = l->total > l->count ? fxt_format("SAID LAST (%zu of %s lines)", l->count, fxt_count(l->total).text)
-				   : fxt_strdup("SAID");
+	head = l->total > l->count
+		       ? fxt_format("SAID LAST (%zu of %s lines)", l->count, fxt_count(l->total).text)
+		       : fxt_strdup("SAID");
 	columns = strlen(head);
 	width = columns > width + 2 ? columns : width + 2;
 	fprintf(out, "\n%-*s %10s  %s\n", (int)width, head, "before end", "line");

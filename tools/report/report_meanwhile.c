@@ -112,7 +112,8 @@ static void walk(const struct search *search)
 
 /* -- Before and after ----------------------------------------------------------------------------------- */
 
-/* Of one thread the one that ends last comes first: what begins after that is of no interest to the others. */
+/* Of one thread the one that ends last comes first: what begins after that is of no interest to the
+ * others. */
 static int by_thread(const void *a, const void *b)
 {
 	const struct fxt_meanwhile *x = *(struct fxt_meanwhile *const *)a,

@@ -44,7 +44,8 @@ bool fxt_open_end(struct fxt_open_calls *o, const struct fxt_record *rec, struct
 
 	while (place && s->count - place < EXAMINED && s->list[place - 1].provider != rec->provider)
 		place--;
-	if (place == 0 || s->list[place - 1].provider != rec->provider || s->list[place - 1].ticks > rec->ticks)
+	if (place == 0 || s->list[place - 1].provider != rec->provider ||
+	    s->list[place - 1].ticks > rec->ticks)
 		return false;
 	*begun = s->list[place - 1];
 	memmove(&s->list[place - 1], &s->list[place], (s->count - place) * sizeof(*s->list));
@@ -52,7 +53,8 @@ bool fxt_open_end(struct fxt_open_calls *o, const struct fxt_record *rec, struct
 	return true;
 }
 
-void fxt_open_as_complete(const struct fxt_open_call *begun, struct fxt_reader *r, uint64_t end_ticks, struct fxt_record *rec)
+void fxt_open_as_complete(const struct fxt_open_call *begun, struct fxt_reader *r, uint64_t end_ticks,
+			  struct fxt_record *rec)
 {
 	fxt_reader_event_at(r, begun->offset, begun->provider, rec);
 	rec->subtype = FXT_EVENT_DURATION_COMPLETE;
@@ -119,7 +121,8 @@ void fxt_open_finish(struct fxt_open_calls *o, const struct fxt_reader *r)
 	}
 }
 
-bool fxt_open_is_of_last(const struct fxt_open_calls *o, const struct fxt_reader *r, uint32_t thread, const struct fxt_provider *p)
+bool fxt_open_is_of_last(const struct fxt_open_calls *o, const struct fxt_reader *r, uint32_t thread,
+			 const struct fxt_provider *p)
 {
 	const struct fxt_slot *last = fxt_map_find(&o->programs, r->threads[thread].pid, 0);
 
@@ -144,8 +147,8 @@ bool fxt_open_is_stuck(const struct fxt_open_calls *o, const struct fxt_reader *
 	return false;
 }
 
-static void print_call(const struct fxt_open_call *call, struct fxt_reader *r, const struct fxt_objects *objects, uint64_t end_ns,
-		       bool with_process, FILE *out)
+static void print_call(const struct fxt_open_call *call, struct fxt_reader *r,
+		       const struct fxt_objects *objects, uint64_t end_ns, bool with_process, FILE *out)
 {
 	char *thread = fxt_thread_label(r, call->thread, with_process);
 	char *name = fxt_call_label(r, call->category, call->name, 32), *text;
@@ -155,7 +158,8 @@ static void print_call(const struct fxt_open_call *call, struct fxt_reader *r, c
 
 	fputs("  ", line);
 	fxt_put_padded(line, thread, 26);
-	fprintf(line, " %10s  %s", fxt_duration(end_ns > call->start_ns ? end_ns - call->start_ns : 0).text, name);
+	fprintf(line, " %10s  %s", fxt_duration(end_ns > call->start_ns ? end_ns - call->start_ns : 0).text,
+		name);
 	fxt_reader_event_at(r, call->offset, call->provider, &rec);
 	fxt_objects_put_arguments(objects, r, &rec, line);
 	fclose(line);
@@ -165,8 +169,8 @@ static void print_call(const struct fxt_open_call *call, struct fxt_reader *r, c
 }
 
 /* Innermost first: that is what a thread was doing. */
-void fxt_open_print(const struct fxt_open_calls *o, struct fxt_reader *r, const struct fxt_objects *objects, const struct fxt_ends *ends,
-		    bool with_process, size_t top, FILE *out)
+void fxt_open_print(const struct fxt_open_calls *o, struct fxt_reader *r, const struct fxt_objects *objects,
+		    const struct fxt_ends *ends, bool with_process, size_t top, FILE *out)
 {
 	size_t shown = 0, all = fxt_open_count(o);
 
@@ -177,7 +181,8 @@ void fxt_open_print(const struct fxt_open_calls *o, struct fxt_reader *r, const 
 		const struct fxt_open_stack *s = &o->threads[i];
 
 		for (size_t k = s->count; k > 0 && shown < top; k--, shown++)
-			print_call(&s->list[k - 1], r, objects, fxt_ends_ns(ends, r->threads[i].pid), with_process, out);
+			print_call(&s->list[k - 1], r, objects, fxt_ends_ns(ends, r->threads[i].pid),
+				   with_process, out);
 	}
 	if (all > shown)
 		fprintf(out, "  and %zu more\n", all - shown);

@@ -118,14 +118,17 @@ static uint64_t since(const struct fxt_overview *o, uint64_t ns)
 }
 
 /* "in app 1234 (no room; buffer full: FXT_MAX_SIZE_MB), from 1.20 s to 3.40 s" */
-static void print_loser(const struct fxt_overview *o, const struct fxt_reader *r, const struct fxt_loser *loser, FILE *out)
+static void print_loser(const struct fxt_overview *o, const struct fxt_reader *r,
+			const struct fxt_loser *loser, FILE *out)
 {
 	struct fxt_text name = fxt_process_name(r, loser->pid);
 	char *program = fxt_printable(&name, 32, false), *from;
 
-	from = loser->first_ns ? fxt_format("from %s to", fxt_duration(since(o, loser->first_ns)).text) : fxt_strdup("until");
-	fprintf(out, "in %s%s%" PRIu64 " (%s%s%s), %s %s\n", program, *program ? " " : "", loser->pid, fxt_drop_causes[worst_cause(loser)],
-		loser->reason ? "; " : "", loser->reason ? loser->reason : "", from, fxt_duration(since(o, loser->last_ns)).text);
+	from = loser->first_ns ? fxt_format("from %s to", fxt_duration(since(o, loser->first_ns)).text)
+			       : fxt_strdup("until");
+	fprintf(out, "in %s%s%" PRIu64 " (%s%s%s), %s %s\n", program, *program ? " " : "", loser->pid,
+		fxt_drop_causes[worst_cause(loser)], loser->reason ? "; " : "",
+		loser->reason ? loser->reason : "", from, fxt_duration(since(o, loser->last_ns)).text);
 	free(from);
 	free(program);
 }
@@ -164,7 +167,8 @@ static void print_losses(const struct fxt_report *report, FILE *out)
 	else if (!lost[FXT_LOSS_OVERWRITTEN])
 		fputs("nothing lost\n", out);
 	if (lost[FXT_LOSS_OVERWRITTEN])
-		fprintf(out, "%s earlier events overwritten by the ring\n", fxt_count(lost[FXT_LOSS_OVERWRITTEN]).text);
+		fprintf(out, "%s earlier events overwritten by the ring\n",
+			fxt_count(lost[FXT_LOSS_OVERWRITTEN]).text);
 	if (lost[FXT_LOSS_FILTERED])
 		fprintf(out,
 			"left out: %s calls shorter than the threshold; figures below are lower bounds\n",
@@ -180,8 +184,8 @@ static void print_agent(const struct fxt_report *report, FILE *out)
 		const struct fxt_call *work = &report->agent.list[i];
 		char *name = fxt_call_label(report->r, work->category, work->name, 32);
 
-		fprintf(out, "%s%s %s in %s", i ? ", " : "the agent itself: ", name, fxt_duration(work->total_ns).text,
-			fxt_count(work->count).text);
+		fprintf(out, "%s%s %s in %s", i ? ", " : "the agent itself: ", name,
+			fxt_duration(work->total_ns).text, fxt_count(work->count).text);
 		free(name);
 	}
 	if (report->agent.count)
@@ -193,8 +197,8 @@ static void print_killed(const struct fxt_report *report, FILE *out)
 {
 	size_t shown = 0;
 
-	for (const struct fxt_slot *s = fxt_map_next(&report->process_ends.by_pid, NULL); s && shown < report->options.top;
-	     s = fxt_map_next(&report->process_ends.by_pid, s)) {
+	for (const struct fxt_slot *s = fxt_map_next(&report->process_ends.by_pid, NULL);
+	     s && shown < report->options.top; s = fxt_map_next(&report->process_ends.by_pid, s)) {
 		struct fxt_text name = fxt_process_name(report->r, s->a);
 		char *program;
 
@@ -202,8 +206,9 @@ static void print_killed(const struct fxt_report *report, FILE *out)
 			continue;
 		shown++;
 		program = fxt_printable(&name, 60, false);
-		fxt_put_line(out, fxt_format("%s %" PRIu64 " was killed by signal %d (%s)", *program ? program : "process", s->a,
-					     (int)s->value[1], strsignal((int)s->value[1])));
+		fxt_put_line(out, fxt_format("%s %" PRIu64 " was killed by signal %d (%s)",
+					     *program ? program : "process", s->a, (int)s->value[1],
+					     strsignal((int)s->value[1])));
 		free(program);
 	}
 }
@@ -268,8 +273,8 @@ static void print_log(const struct fxt_report *report, FILE *out)
 
 static void print_open(const struct fxt_report *report, FILE *out)
 {
-	fxt_open_print(&report->open, report->r, &report->objects, &report->process_ends, report->has_processes,
-		       report->options.top, out);
+	fxt_open_print(&report->open, report->r, &report->objects, &report->process_ends,
+		       report->has_processes, report->options.top, out);
 }
 
 /* Waits that somebody else ended. */
@@ -293,7 +298,8 @@ static uint64_t files_ns(const struct fxt_report *report)
 	return sum;
 }
 
-/* Calls that no other section tells of; and what threads did while they ran, if it is known in which functions that was. */
+/* Calls that no other section tells of; and what threads did while they ran, if it is known in which
+ * functions that was. */
 static uint64_t calls_ns(const struct fxt_report *report)
 {
 	uint64_t sum = report->elsewhere_ns;
@@ -310,22 +316,26 @@ static int by_cost(const void *a, const void *b)
 	return x->cost_ns != y->cost_ns ? (x->cost_ns > y->cost_ns ? -1 : 1) : 0;
 }
 
-/* A program that does not go on needs no figures: who is stuck comes first, then what it was in when the trace
- * ended and what it had said, unless that is what any end leaves of the threads that are not waited for. Then what is plainly
- * wrong: what piles up. Of one that is slow: whether its threads ran or waited, which is what sends the reader on; then, of waiting for
- * each other, of files and of other calls, what took longest. */
+/* A program that does not go on needs no figures: who is stuck comes first, then what it was in when the
+ * trace ended and what it had said, unless that is what any end leaves of the threads that are not
+ * waited for. Then what is plainly wrong: what piles up. Of one that is slow: whether its threads ran or
+ * waited, which is what sends the reader on; then, of waiting for each other, of files and of other
+ * calls, what took longest. */
 void fxt_report_print(const struct fxt_report *report, FILE *out)
 {
-	bool is_stuck = fxt_contention_is_deadlock(&report->contention) || fxt_open_is_stuck(&report->open, report->r);
+	bool is_stuck = fxt_contention_is_deadlock(&report->contention) ||
+			fxt_open_is_stuck(&report->open, report->r);
 	bool leaks_memory = fxt_heaps_is_leaking(&report->heaps);
 	bool leaks_descriptors = fxt_descriptors_is_leaking(&report->descriptors);
 	struct section sections[] = {
-		{blocked_ns(report), print_why}, {files_ns(report), print_files}, {calls_ns(report), print_calls},
+		{blocked_ns(report), print_why},
+		{files_ns(report), print_files},
+		{calls_ns(report), print_calls},
 	};
 
 	print_head(report, out);
-	fxt_contention_print_blocked(&report->contention, report->r, &report->process_ends, report->has_processes,
-				     report->options.top, out);
+	fxt_contention_print_blocked(&report->contention, report->r, &report->process_ends,
+				     report->has_processes, report->options.top, out);
 	if (is_stuck) {
 		print_open(report, out);
 		print_log(report, out);

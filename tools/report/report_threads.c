@@ -88,10 +88,10 @@ void fxt_threads_take(struct fxt_thread_times *t, struct fxt_reader *r, const st
 
 /* -- What it was in at the end ----------------------------------------------------------------------- */
 
-/* A thread that is in a call lives as long as its process, and has been in the outermost that stands still since
- * that began. */
-static void take_open(struct fxt_thread_times *t, struct fxt_reader *r, struct fxt_roles *roles, struct fxt_files *files,
-		      const struct fxt_open_stack *s, uint64_t end_ns)
+/* A thread that is in a call lives as long as its process, and has been in the outermost that stands
+ * still since that began. */
+static void take_open(struct fxt_thread_times *t, struct fxt_reader *r, struct fxt_roles *roles,
+		      struct fxt_files *files, const struct fxt_open_stack *s, uint64_t end_ns)
 {
 	bool stands = false;
 
@@ -110,7 +110,8 @@ static void take_open(struct fxt_thread_times *t, struct fxt_reader *r, struct f
 		fxt_reader_event_at(r, call->offset, call->provider, &rec);
 		role = fxt_role_of(roles, r, &rec);
 		standing = fxt_role_standing(role);
-		if (stands || standing == FXT_STANDING_NONE || end_ns - call->start_ns < FXT_STANDING_LEAST_NS ||
+		if (stands || standing == FXT_STANDING_NONE ||
+		    end_ns - call->start_ns < FXT_STANDING_LEAST_NS ||
 		    fxt_file_mode(files, r, &rec, role) == FXT_FD_NONBLOCKING)
 			continue;
 		stands = true;
@@ -120,12 +121,14 @@ static void take_open(struct fxt_thread_times *t, struct fxt_reader *r, struct f
 }
 
 /* What the first thread did after its last call is not seen, but when it ended is. */
-static void live_to_the_end(struct fxt_thread_time *one, const struct fxt_thread *thread, const struct fxt_ends *ends)
+static void live_to_the_end(struct fxt_thread_time *one, const struct fxt_thread *thread,
+			    const struct fxt_ends *ends)
 {
 	uint64_t end_ns = fxt_ends_ns(ends, thread->pid);
 	int signal;
 
-	if (one->lived && thread->pid == thread->tid && end_ns > one->last_ns && fxt_ends_known(ends, thread->pid, &signal))
+	if (one->lived && thread->pid == thread->tid && end_ns > one->last_ns &&
+	    fxt_ends_known(ends, thread->pid, &signal))
 		one->last_ns = end_ns;
 }
 
@@ -148,7 +151,8 @@ static bool is_idle(const struct fxt_thread_time *one)
 	return one->running_ns < (one->last_ns - one->first_ns) / 100;
 }
 
-/* Threads that wait for the world outside are idle, as a rule, however long: what the others did comes first. */
+/* Threads that wait for the world outside are idle, as a rule, however long: what the others did comes
+ * first. */
 static int by_time(const void *a, const void *b)
 {
 	const struct fxt_thread_time *x = a, *y = b;
@@ -181,8 +185,9 @@ static void sort_calls(struct fxt_thread_times *t)
 	}
 }
 
-void fxt_threads_finish(struct fxt_thread_times *t, struct fxt_reader *r, struct fxt_roles *roles, struct fxt_files *files,
-			const struct fxt_open_calls *open, const struct fxt_ends *ends)
+void fxt_threads_finish(struct fxt_thread_times *t, struct fxt_reader *r, struct fxt_roles *roles,
+			struct fxt_files *files, const struct fxt_open_calls *open,
+			const struct fxt_ends *ends)
 {
 	size_t kept = 0;
 
@@ -256,8 +261,8 @@ static void print_thread(const struct fxt_thread_times *t, const struct fxt_thre
 	free(label);
 }
 
-void fxt_threads_print(const struct fxt_thread_times *t, const struct fxt_reader *r, bool with_process, size_t top,
-		       FILE *out)
+void fxt_threads_print(const struct fxt_thread_times *t, const struct fxt_reader *r, bool with_process,
+		       size_t top, FILE *out)
 {
 	uint64_t running_ns = 0, blocked_ns = 0, waiting_ns = 0;
 	size_t shown = t->count <= top ? t->count : top;
@@ -296,12 +301,15 @@ void fxt_threads_print_only(const struct fxt_thread_times *t, const struct fxt_r
 	const struct {
 		const char *what;
 		uint64_t ns;
-	} times[] = {{"ran", one->running_ns}, {"was blocked by others", one->blocked_ns}, {"waited", one->waiting_ns}};
+	} times[] = {{"ran", one->running_ns},
+		     {"was blocked by others", one->blocked_ns},
+		     {"waited", one->waiting_ns}};
 
 	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
 		if (times[i].ns == 0 || times[i].ns < life_ns / WORTH_TELLING)
 			continue;
-		fprintf(out, "%s%s %s (%.0f%%)", separator, times[i].what, fxt_duration(times[i].ns).text, percent(times[i].ns, life_ns));
+		fprintf(out, "%s%s %s (%.0f%%)", separator, times[i].what, fxt_duration(times[i].ns).text,
+			percent(times[i].ns, life_ns));
 		separator = ", ";
 	}
 	if (one->call_count && one->blocked_ns + one->waiting_ns >= life_ns / WORTH_TELLING) {

@@ -12,15 +12,19 @@
 #include "tools/printing/print.h"
 
 /* What is known of it tells apart objects that had one address after another. */
-static struct fxt_wait *wait_of(struct fxt_waits *w, uint64_t pid, uint64_t object, const struct fxt_object *known, const char *kind)
+static struct fxt_wait *wait_of(struct fxt_waits *w, uint64_t pid, uint64_t object,
+				const struct fxt_object *known, const char *kind)
 {
 	bool fresh;
-	struct fxt_slot *s = fxt_map_put(&w->by_object, known ? UINT64_MAX - (uint64_t)(known - w->objects->list) : pid, object, &fresh);
+	struct fxt_slot *s =
+		fxt_map_put(&w->by_object, known ? UINT64_MAX - (uint64_t)(known - w->objects->list) : pid,
+			    object, &fresh);
 
 	if (fresh) {
 		s->value[0] = w->count;
 		w->list = fxt_grow(w->list, &w->capacity, w->count + 1, sizeof(*w->list));
-		w->list[w->count++] = (struct fxt_wait){.kind = kind, .pid = pid, .object = object, .known = known};
+		w->list[w->count++] =
+			(struct fxt_wait){.kind = kind, .pid = pid, .object = object, .known = known};
 	}
 	return &w->list[s->value[0]];
 }
@@ -46,13 +50,15 @@ static void add_waiter(struct fxt_wait *wait, uint32_t thread, uint64_t duration
 void fxt_waits_take(struct fxt_waits *w, const struct fxt_reader *r, const struct fxt_record *rec,
 		    const struct fxt_role *role, uint64_t duration_ns)
 {
-	const struct fxt_argument *label = fxt_argument(rec, "object"), *what = fxt_argument(rec, role->argument);
+	const struct fxt_argument *label = fxt_argument(rec, "object"),
+				  *what = fxt_argument(rec, role->argument);
 	struct fxt_wait *wait;
 	uint64_t object;
 
 	if (!fxt_argument_u64(what, &object))
 		return;
-	wait = wait_of(w, r->threads[rec->thread].pid, object, fxt_object_of(w->objects, r, rec, what), role->kind);
+	wait = wait_of(w, r->threads[rec->thread].pid, object, fxt_object_of(w->objects, r, rec, what),
+		       role->kind);
 	wait->count++;
 	wait->total_ns += duration_ns;
 	wait->max_ns = duration_ns > wait->max_ns ? duration_ns : wait->max_ns;
@@ -125,7 +131,8 @@ char *fxt_wait_name(const char *kind, const char *label)
 	size_t bytes = strlen(kind);
 
 	/* "mutex of pool_create" says so itself. */
-	return strncmp(label, kind, bytes) == 0 && label[bytes] == ' ' ? fxt_strdup(label) : fxt_format("%s %s", kind, label);
+	return strncmp(label, kind, bytes) == 0 && label[bytes] == ' ' ? fxt_strdup(label)
+								       : fxt_format("%s %s", kind, label);
 }
 
 /* Objects of one process, kind and name, as the locks that one function makes: a line. */
@@ -177,14 +184,17 @@ static struct alike *join_alike(const struct fxt_waits *w, size_t *count)
 		const struct fxt_wait *one = sorted[i];
 
 		if (i == 0 || !one->label || by_name(&sorted[i - 1], &sorted[i]) != 0)
-			list[(*count)++].wait = (struct fxt_wait){
-				.kind = one->kind, .pid = one->pid, .object = one->object, .label = one->label};
+			list[(*count)++].wait = (struct fxt_wait){.kind = one->kind,
+								  .pid = one->pid,
+								  .object = one->object,
+								  .label = one->label};
 		join(&list[*count - 1], one);
 	}
 	free(sorted);
 	for (size_t i = 0; i < *count; i++)
 		if (list[i].wait.waiters)
-			qsort(list[i].wait.waiters, list[i].wait.waiter_count, sizeof(struct fxt_waiter), waiters_by_total);
+			qsort(list[i].wait.waiters, list[i].wait.waiter_count, sizeof(struct fxt_waiter),
+			      waiters_by_total);
 	qsort(list, *count, sizeof(*list), alike_by_total);
 	return list;
 }
@@ -224,7 +234,8 @@ void fxt_waits_print(const struct fxt_waits *w, const struct fxt_reader *r, size
 			continue;
 		}
 		if (shown++ == 0)
-			fprintf(out, "\n%-34s %10s %12s %9s  %s\n", "WAITING FOR", "total", "count", "longest", "by");
+			fprintf(out, "\n%-34s %10s %12s %9s  %s\n", "WAITING FOR", "total", "count",
+				"longest", "by");
 		if (shown <= top)
 			print_wait(&list[i], r, out);
 	}
