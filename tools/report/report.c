@@ -1,5 +1,5 @@
-/* fxt report: the passes over the file, and the command. See report.h; what is printed in which order is
- * in report_print.c. */
+/* fxt report: the passes over the file that hand events to the sections, and the command. See report.h;
+ * report_print.c decides what is printed in which order. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -45,16 +45,17 @@ static bool is_chosen(struct fxt_report *report, const struct fxt_record *rec)
 	return report->chosen[symbol] == 2;
 }
 
-/* Slices that mark where arrows begin and end are no work. */
+/* Returns whether the slice only marks where an arrow begins or ends, and is no work. */
 static bool is_arrow(const struct fxt_record *rec)
 {
 	return fxt_text_is(&rec->name, "released") || fxt_text_is(&rec->name, "resumed");
 }
 
-/* What is taken in the order of ends: flows, and the calls that they may end in. A flow's begin has to
- * come before its end, and need not come at its time: most are written by who waited, right before the
- * end, with a time that lies before the wait's: as events of their own each would begin a run.
- * Instrumented functions hold waits but wait for nothing themselves. */
+/* The key of the third pass (fxt_order_key), which takes flows and the calls that they may end in, in the
+ * order of ends. A flow's begin has to come before its end, but need not come at its time. The thread that
+ * waited writes most begins, right before the end and with a time before the wait; by its own time each
+ * would begin a run of its own. Instrumented functions are left out, because they hold waits but wait for
+ * nothing themselves. */
 static bool end_of(void *context, const struct fxt_record *rec, uint64_t *key_ns)
 {
 	struct fxt_report *report = context;
@@ -80,7 +81,8 @@ static bool end_of(void *context, const struct fxt_record *rec, uint64_t *key_ns
 	return true;
 }
 
-/* Most calls are short. (The last word is not the end where there are zeros after it.) */
+/* Refuses short calls without decoding them, because most calls are short. It takes the last word for the
+ * call's end, which it is not if zeros follow it. */
 static bool may_end(const struct fxt_reader *r, uint64_t offset, const struct fxt_provider *p)
 {
 	uint64_t start_ns, end_ns;
@@ -89,14 +91,14 @@ static bool may_end(const struct fxt_reader *r, uint64_t offset, const struct fx
 	       end_ns < start_ns || end_ns - start_ns >= FXT_STANDING_LEAST_NS;
 }
 
-/* Calls that say what a descriptor stands for, or in which mode. */
+/* Returns whether the call says what a descriptor stands for, or changes its mode. */
 static bool changes_descriptors(const struct fxt_role *role)
 {
 	return role->family == FXT_FAMILY_FD && role->effect < FXT_EFFECT_READ;
 }
 
-/* Only finished calls of the heap and of files count in the second pass: see fxt_heaps_take(),
- * fxt_files_take(). Besides, whatever category was asked for, what says which descriptors a process
+/* The key of the second pass, which takes finished calls of the heap and of files: see fxt_heaps_take() and
+ * fxt_files_take(). Whatever categories were asked for, it also takes what says which descriptors a process
  * began with and what became of them. */
 static bool key_of(void *context, const struct fxt_record *rec, uint64_t *key_ns)
 {
@@ -169,8 +171,8 @@ static void take_event(struct fxt_report *report, const struct fxt_record *rec)
 		take_call(report, rec);
 		break;
 	case FXT_EVENT_INSTANT:
-		/* Calls of which only the beginning is seen, as dlopen and vfork. What the agent says
-		 * itself is none, nor what the program does. */
+		/* Instants stand for calls of which only the begin is seen, as dlopen and vfork. Those of the
+		 * agent and lines of the program's log are no calls. */
 		if (fxt_log_has_event(rec))
 			break;
 		if (!fxt_text_is(&rec->category, "agent"))
@@ -191,8 +193,8 @@ static void take_event(struct fxt_report *report, const struct fxt_record *rec)
 	}
 }
 
-/* A call that ended as another thread executed a program is one that is over: what it waited until then,
- * it waited. */
+/* Takes the end of a call that was cut when another thread executed a program. Such a call is over, and
+ * counts with the time that it waited until then. */
 static void take_cut(struct fxt_report *report, const struct fxt_record *end)
 {
 	struct fxt_open_call begun;
@@ -214,7 +216,7 @@ static void take_cut(struct fxt_report *report, const struct fxt_record *end)
 	fxt_order_add(&report->ends, end, key_ns);
 }
 
-/* What take_cut() has found. */
+/* Makes a complete event of an end whose begin take_cut() has found. */
 static void put_begin_back(const struct fxt_report *report, struct fxt_record *end)
 {
 	const struct fxt_slot *s = fxt_map_find(&report->cut, end->offset, 0);
@@ -228,13 +230,13 @@ static void put_begin_back(const struct fxt_report *report, struct fxt_record *e
 
 static void take_log(struct fxt_report *report, struct fxt_record *rec)
 {
-	/* The format gives it none. */
+	/* The format gives log records no category. */
 	rec->category = (struct fxt_text){.text = "log", .bytes = 3};
 	if (is_chosen(report, rec))
 		fxt_log_take(&report->log, rec, report->options.json ? SIZE_MAX : report->options.top);
 }
 
-/* The mode of what a call has opened is known afterwards. */
+/* Takes a call about descriptors. The mode of what the call has opened is known only after it was taken. */
 static void take_descriptors(struct fxt_report *report, const struct fxt_record *rec,
 			     const struct fxt_role *role)
 {
@@ -305,8 +307,8 @@ void fxt_report_make(struct fxt_report *report, struct fxt_reader *r,
 		fxt_overview_take(&report->overview, r, &rec);
 		if (!rec.known || rec.damaged)
 			continue;
-		/* What a program left open is told by its begin, which has no other end. So are calls in
-		 * progress when a process ended. */
+		/* Ends that the join made are passed over, so that the begins of what a program left
+		 * open, and of calls in progress when their process ended, stay without an end. */
 		if (rec.type == FXT_RECORD_EVENT && !fxt_is_made_end(&rec)) {
 			fxt_open_seen(&report->open, r, &rec);
 			fxt_threads_seen(&report->threads, &rec);

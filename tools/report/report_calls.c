@@ -1,4 +1,4 @@
-/* fxt report: calls, by category and name. */
+/* fxt report: the section on calls, by category and name. See report.h. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -75,7 +75,7 @@ uint64_t fxt_call_percentile(const struct fxt_call *call, double percent)
 {
 	uint64_t ns = fxt_histogram_percentile(&call->durations, percent);
 
-	/* The middle of the last bucket may lie above what is in it. */
+	/* The middle of the last bucket may lie above all values in it. */
 	return ns < call->max_ns ? ns : call->max_ns;
 }
 
@@ -105,7 +105,7 @@ static void print_call(const struct fxt_call *call, const struct fxt_reader *r, 
 
 	fputs("  ", out);
 	fxt_put_padded(out, name, 32);
-	/* Instants: how long they took is not known. */
+	/* These are instants, and it is not known how long they took. */
 	if (call->max_ns == 0)
 		fprintf(out, " %10s %12s\n", "-", fxt_count(call->count).text);
 	else
@@ -126,7 +126,7 @@ static void print_category(const struct fxt_call *calls, size_t count, size_t sh
 	for (size_t i = 0; i < count; i++)
 		n += calls[i].count;
 	fxt_put_padded(out, *name ? name : "(no category)", 34);
-	/* Instants alone, as of a call below. */
+	/* A category with nothing but instants has no time. */
 	fprintf(out, " %10s %12s", calls[0].category_ns ? fxt_duration(calls[0].category_ns).text : "-",
 		fxt_count(n).text);
 	if (shown < count && shown == 1)
@@ -151,8 +151,8 @@ static int longest_first(const void *a, const void *b)
 	return x != y ? (x > y ? -1 : 1) : 0;
 }
 
-/* How long one has to have taken to be among the longest `top`. Functions are apart: they hold the time
- * of all they call. */
+/* Returns the time that a call must have taken to be among the longest `top`. Functions are ranked by
+ * themselves, because their time includes that of all they call. */
 static uint64_t least_of_top(const struct fxt_calls *c, const struct fxt_reader *r, bool functions,
 			     size_t top)
 {
@@ -168,7 +168,7 @@ static uint64_t least_of_top(const struct fxt_calls *c, const struct fxt_reader 
 	return least;
 }
 
-/* The longest of all, and of each category one. */
+/* Prints the longest calls of all, and at least one of each category. */
 void fxt_calls_print(const struct fxt_calls *c, const struct fxt_reader *r, size_t top, FILE *out)
 {
 	uint64_t least_ns, least_function_ns;

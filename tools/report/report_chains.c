@@ -1,4 +1,4 @@
-/* fxt report: chains of waits, from flows and the calls they end in. See report_chains.h. */
+/* fxt report: makes chains of waits from flows and the calls they end in. See report_chains.h. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -11,12 +11,13 @@
 #include "tools/common/message.h"
 
 enum {
-	RECENT = 8, /* waits a thread is remembered by */
-	LONGEST = 8, /* links of a chain: nobody reads on */
-	KINDS = 4096, /* of chains: past that those waited along shortest are given up */
-	FLIGHTS = 1 << 16, /* flows between begin and end: some never end, as where nobody traced waited */
-	TOLD = 100, /* chains that are told in full */
-	/* A wait explains nothing of another that was this many times longer. */
+	RECENT = 8, /* waits that are remembered of a thread */
+	LONGEST = 8, /* links of a chain; nobody reads on after so many */
+	KINDS = 4096, /* kinds of chains; if there are more, those with the shortest waits are given up */
+	/* flows that have begun and not ended; some never end, as when nobody traced waited */
+	FLIGHTS = 1 << 16,
+	TOLD = 100, /* chains that are shown in full */
+	/* A wait explains nothing of another one that was this many times longer. */
 	WORTH = 20,
 };
 
@@ -34,9 +35,9 @@ struct cause {
 struct fxt_chain_thread {
 	struct fxt_chain_link *recent[RECENT];
 	unsigned next;
-	bool has_call, is_linked; /* linked: the newest of `recent` is of `call` */
-	struct fxt_chain_link call; /* the last call that came by */
-	struct cause causes[2]; /* that came before the call they are of */
+	bool has_call, is_linked; /* is_linked: the newest of `recent` is the link of `call` */
+	struct fxt_chain_link call; /* the last call that was taken */
+	struct cause causes[2]; /* causes that came before the call that they belong to */
 	unsigned cause_count;
 };
 
@@ -66,8 +67,8 @@ static uint64_t mix(uint64_t a, uint64_t b)
 	return a ^ a >> 29;
 }
 
-/* Threads of one name are of one kind, but the first, which has the program's name as those have that were
- * given none. */
+/* Returns a number that is the same for threads of one name in one program. A process's first thread is
+ * a kind of its own, because it has the program's name, like threads that were given no name. */
 static uint64_t kind_of(struct fxt_reader *r, uint32_t thread)
 {
 	const struct fxt_thread *t = &r->threads[thread];
@@ -96,7 +97,7 @@ static int by_total(const void *a, const void *b)
 	return x->longest->offset < y->longest->offset ? -1 : x->longest->offset > y->longest->offset;
 }
 
-/* The longer half stays. */
+/* Gives up the half of the chains with the shorter times. */
 static void thin_out(struct fxt_chains *c)
 {
 	bool fresh;
@@ -122,8 +123,8 @@ static void remove_stretch(struct fxt_chain *chain, unsigned i)
 		(chain->stretch_count - i) * sizeof(chain->stretches[0]));
 }
 
-/* Adds what is not in it yet. Chains are told nearly in the order of their ends, so what is earliest is
- * joined by no more. */
+/* Adds the part of a stretch of time that the chain does not have yet. Chains are found nearly in the
+ * order of their ends, so later ones hardly ever overlap the earliest stretch. */
 static void add_stretch(struct fxt_chain *chain, struct fxt_stretch new)
 {
 	unsigned i = 0;
@@ -139,7 +140,7 @@ static void add_stretch(struct fxt_chain *chain, struct fxt_stretch new)
 			i++;
 			continue;
 		}
-		/* Both are one from here on; what they share was counted twice. */
+		/* The two become one stretch, so the time that they share is taken off once. */
 		chain->total_ns -= (old->to_ns < new.to_ns ? old->to_ns : new.to_ns) -
 				   (old->from_ns > new.from_ns ? old->from_ns : new.from_ns);
 		new.from_ns = old->from_ns < new.from_ns ? old->from_ns : new.from_ns;
@@ -149,7 +150,7 @@ static void add_stretch(struct fxt_chain *chain, struct fxt_stretch new)
 	if (chain->stretch_count == FXT_STRETCHES) {
 		chain->told_ns = chain->stretches[0].to_ns;
 		remove_stretch(chain, 0);
-		/* It may be earlier still. */
+		/* The stretch may begin before the time that is counted for good. */
 		if (new.from_ns < chain->told_ns) {
 			chain->total_ns -=
 				(new.to_ns < chain->told_ns ? new.to_ns : chain->told_ns) - new.from_ns;
@@ -188,7 +189,8 @@ static void tell(struct fxt_chains *c, struct fxt_chain_link *link)
 
 /* -- From waits to chains ------------------------------------------------------------------------------- */
 
-/* The waker's last wait that ended while this one went on, and that is long enough to explain some of it. */
+/* Returns the waker's last wait that ended during this one and is long enough to explain some of it; or
+ * NULL. */
 static struct fxt_chain_link *cause_of(struct fxt_chains *c, const struct fxt_chain_link *link)
 {
 	const struct fxt_chain_thread *waker = thread_of(c, link->waker);
@@ -207,7 +209,8 @@ static struct fxt_chain_link *cause_of(struct fxt_chains *c, const struct fxt_ch
 	return NULL;
 }
 
-/* A wait that went on for longer before the other began has more to say than the other tells. */
+/* Returns whether the chain of `link` says all that its cause could say. It does not if the cause had gone on
+ * for long before the link's wait began. */
 static bool tells_of(const struct fxt_chain_link *link, const struct fxt_chain_link *cause)
 {
 	return cause->start_ns >= link->start_ns ||
@@ -233,8 +236,8 @@ static void set_cause(struct fxt_chains *c, struct fxt_reader *r, struct fxt_cha
 	link->likeness = mix(link->likeness, link->cause->likeness);
 }
 
-/* Of two causes, as the signal of a condition and then its lock, the first is why, unless the other came
- * much later. */
+/* Returns whether the cause is better than the one that the link has. Of two causes, such as the signal of a
+ * condition and then its lock, the first is the reason of the wait, unless the other came much later. */
 static bool is_better(const struct fxt_chain_link *link, const struct cause *cause)
 {
 	return cause->waker != link->waker && cause->woken_ns > link->woken_ns &&
@@ -246,11 +249,11 @@ static void add_cause(struct fxt_chains *c, struct fxt_reader *r, uint32_t threa
 	struct fxt_chain_thread *t;
 	struct fxt_chain_link *link;
 
-	/* First of all: that may move the others. */
+	/* This comes first, because it may move the other threads in memory. */
 	thread_of(c, cause->waker);
 	t = thread_of(c, thread);
-	/* What had come before the call began is not what that waited for: a call that need not wait, as
-	 * of a socket that does not block or of waitpid() with WNOHANG, may come much later. */
+	/* A call did not wait for what had come before it began. A call that need not wait, as on a
+	 * socket that does not block or of waitpid() with WNOHANG, may come much later. */
 	if (cause->woken_ns <= t->call.start_ns)
 		return;
 	if (t->is_linked) {
@@ -327,7 +330,7 @@ void fxt_chains_flow(struct fxt_chains *c, struct fxt_reader *r, const struct fx
 	if (!flight->used || flight->id != rec->extra)
 		return;
 	flight->used = false;
-	/* Who reads what it has written waits for nobody. */
+	/* A thread that reads what it has written itself waits for nobody. */
 	if (flight->thread == rec->thread)
 		return;
 	cause = (struct cause){flight->at_ns, fxt_ns(rec->provider, rec->ticks), flight->thread};
@@ -350,7 +353,7 @@ static void find_meanwhiles(const struct fxt_chains *c, struct fxt_reader *r,
 		for (struct fxt_chain_link *link = c->list[i].longest; link; link = link->cause) {
 			struct fxt_meanwhile *m = &link->meanwhile;
 
-			/* Of several chains. */
+			/* The link is in several chains and was set before. */
 			if (m->to_ns)
 				continue;
 			m->thread = link->waker;

@@ -1,4 +1,4 @@
-/* fxt report: chains of waits, for people: two or three lines a link. See report_chains.h. */
+/* fxt report: prints chains of waits, in two or three lines a link. See report_chains.h. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -11,7 +11,7 @@
 #include "tools/common/message.h"
 #include "tools/printing/print.h"
 
-enum { WORTH_A_LINE = 20 /* of a wait: a twentieth */ };
+enum { WORTH_A_LINE = 20 /* what took a twentieth of a wait is worth a line */ };
 
 static const struct fxt_text *text_of(const struct fxt_record *rec, const char *argument)
 {
@@ -20,7 +20,7 @@ static const struct fxt_text *text_of(const struct fxt_record *rec, const char *
 	return a && a->type == FXT_ARG_STRING && a->string.bytes ? &a->string : NULL;
 }
 
-/* " WORD FUNCTION", if the record says in which. Free it. */
+/* Returns " WORD FUNCTION" if the record's argument names a function, else "". The caller frees it. */
 static char *place_of(const struct fxt_record *rec, const char *argument, const char *word)
 {
 	const struct fxt_text *symbol = text_of(rec, argument);
@@ -78,7 +78,8 @@ static void print_wait(const struct fxt_chain_link *link, const struct fxt_objec
 	free(who);
 }
 
-/* Where a lock had been taken says more than the innermost function that gave it up. */
+/* Returns the words for what the waker did at last. For a lock the function that had taken it is named
+ * instead of the innermost function that gave it up, because it says more. */
 static char *cause_text(const struct fxt_chain_link *link, struct fxt_reader *r, bool with_process,
 			bool with_function)
 {
@@ -102,7 +103,7 @@ static char *cause_text(const struct fxt_chain_link *link, struct fxt_reader *r,
 	return text;
 }
 
-/* Where the lock had been taken, if it was one. */
+/* Returns the words for where the lock had been taken, if the wait was for one. */
 static char *held_text(const struct fxt_chain_link *link, struct fxt_reader *r)
 {
 	struct fxt_record rec;
@@ -118,7 +119,7 @@ static char *held_text(const struct fxt_chain_link *link, struct fxt_reader *r)
 	return text;
 }
 
-/* Appends one thing the thread did, if it took a tenth of its time. */
+/* Appends a call or function that the thread was in, if that took a tenth of its time. */
 static char *with_doing(char *line, bool *any, uint64_t ns, uint64_t whole_ns, const char *name)
 {
 	char *longer;
@@ -142,7 +143,8 @@ static void print_meanwhile(const struct fxt_chain_link *link, struct fxt_reader
 	bool any = false;
 	char *line;
 
-	/* What took no time is not why, but not to be there is. */
+	/* A waker that began late is a reason of the wait by itself, even if it did nothing that took
+	 * time. */
 	if (m->from_ns - begun_ns >= wait_ns / WORTH_A_LINE && m->from_ns > begun_ns) {
 		fxt_put_line(out, fxt_format("      which began %s later",
 					     fxt_duration(m->from_ns - begun_ns).text));
@@ -166,7 +168,8 @@ static void print_meanwhile(const struct fxt_chain_link *link, struct fxt_reader
 		free(line);
 }
 
-/* Who is let go on may have to wait for a processor, or for the lock of a condition. */
+/* Prints how much later the thread went on than it was let go on. It may have had to wait for a processor, or
+ * for the lock of a condition. */
 static void print_delay(const struct fxt_chain_link *link, FILE *out)
 {
 	uint64_t delay_ns = link->end_ns > link->woken_ns ? link->end_ns - link->woken_ns : 0;
@@ -210,7 +213,7 @@ void fxt_chains_print(const struct fxt_chains *c, const struct fxt_objects *obje
 	if (c->count == 0)
 		return;
 	fputs("\nLONGEST CAUSAL CHAINS: who waited, and what for in the end\n", out);
-	/* Others explain nothing beside the first. */
+	/* Chains that are much shorter than the first explain nothing beside it. */
 	for (; shown < c->count &&
 	       (top == FXT_TOP_ALL || c->list[shown].total_ns >= c->list[0].total_ns / WORTH_A_LINE);
 	     shown++) {
@@ -222,7 +225,7 @@ void fxt_chains_print(const struct fxt_chains *c, const struct fxt_objects *obje
 		fclose(chain);
 		for (size_t i = 0; i < bytes; i++)
 			lines += text[i] == '\n';
-		/* The first is told whole, however long. */
+		/* The first one is shown whole, however long it is. */
 		if (shown == 0 || lines <= top)
 			fputs(text, out);
 		free(text);

@@ -1,6 +1,6 @@
-/* fxt report: locks that were not free: where they were wanted, where those had taken them who had them;
- * and who waits for whom when the trace ends. From what the agent says of a call that finds its lock
- * taken: `at`, `holder`, `held_ns`, `held_at`. */
+/* fxt report: the section on contended locks. It says which functions wanted a lock and which had taken
+ * it, and which thread waits for which when the trace ends. The agent's arguments of a call that found
+ * its lock taken tell this: `at`, `holder`, `held_ns`, `held_at`. See report.h. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -24,7 +24,7 @@ static uint32_t place_of(struct fxt_reader *r, const struct fxt_record *rec, con
 											   : &unknown);
 }
 
-/* The lock is what the first argument says, whatever the manual page calls it. */
+/* Sets *lock to the call's first argument, which is the lock whatever the manual page calls it. */
 static bool lock_of(const struct fxt_record *rec, uint64_t *lock)
 {
 	return rec->arg_count && rec->args[0].type == FXT_ARG_POINTER &&
@@ -80,14 +80,14 @@ void fxt_contention_thread(struct fxt_contention *c, struct fxt_reader *r, const
 	uint64_t handle;
 	bool fresh;
 
-	/* Of threads that have had one handle the last has it at the end. */
+	/* Several threads may have had one handle; the last of them has it when the trace ends. */
 	if (fxt_text_is(&rec->category, "pthread") && fxt_text_is(&rec->name, "thread") &&
 	    fxt_argument_u64(fxt_argument(rec, "thread"), &handle))
 		fxt_map_put(&c->by_handle, r->threads[rec->thread].pid, handle, &fresh)->value[0] =
 			rec->thread;
 }
 
-/* A thread that waits for another's end has said for whose by its handle. */
+/* Notes that a thread waits for another thread's end, which the call names by its handle. */
 static void find_joining(struct fxt_contention *c, struct fxt_reader *r, const struct fxt_open_call *call)
 {
 	const struct fxt_slot *s;
@@ -142,7 +142,7 @@ static int by_total(const void *a, const void *b)
 	return x->lock != y->lock ? (x->lock < y->lock ? -1 : 1) : x->at < y->at ? -1 : 1;
 }
 
-/* The thread that holds what a thread is blocked on, as an index; -1. */
+/* Returns the index of the thread that holds what a thread is blocked on; -1: not known. */
 static int64_t holder_of(const struct fxt_contention *c, const struct fxt_reader *r, size_t thread)
 {
 	const struct fxt_slot *s;
@@ -153,11 +153,11 @@ static int64_t holder_of(const struct fxt_contention *c, const struct fxt_reader
 	return s ? (int64_t)s->value[0] : -1;
 }
 
-/* Whoever comes back to itself by going from holder to holder is in a circle. A walk ends where it or an
- * older one has been, so that all of them together take no more steps than there are threads. */
+/* Finds the threads in circles: those that a walk from holder to holder leads back to. A walk ends where
+ * it or an older one has been, so all of them together take no more steps than there are threads. */
 static void find_circles(struct fxt_contention *c, const struct fxt_reader *r)
 {
-	/* by thread: the walk that came by first, from 1 up */
+	/* by thread: the number of the walk that was there first, from 1 up */
 	size_t *walks = fxt_alloc(c->blocked_count, sizeof(*walks));
 
 	for (size_t i = 0; i < c->blocked_count; i++) {
@@ -187,7 +187,7 @@ void fxt_contention_finish(struct fxt_contention *c, struct fxt_reader *r, const
 		const struct fxt_open_stack *s = &open->threads[i];
 		struct fxt_blocked *b = &c->blocked[i];
 
-		/* It said so within the call it is in. */
+		/* It is blocked if it said so within the call that it is still in. */
 		b->is_blocked = b->is_known && s->count && s->list[s->count - 1].start_ns <= b->since_ns;
 	}
 	find_circles(c, r);
@@ -317,7 +317,7 @@ void fxt_contention_print(const struct fxt_contention *c, const struct fxt_reade
 	if (c->count == 0)
 		return;
 	fprintf(out, "\n%-34s %10s %12s %9s\n", "CONTENDED LOCKS", "waited", "count", "longest");
-	/* Each has two lines; what took next to nothing beside the first is worth none. */
+	/* Each lock takes two lines. One that took next to nothing beside the first is left out. */
 	for (; shown < c->count && shown < most &&
 	     (top == FXT_TOP_ALL || c->list[shown].total_ns >= c->list[0].total_ns / WORTH_A_LINE); shown++)
 		print_contended(&c->list[shown], r, out);

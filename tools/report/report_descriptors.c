@@ -1,4 +1,4 @@
-/* See report_descriptors.h. */
+/* fxt report: the section on descriptors that were left open. See report_descriptors.h. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -29,7 +29,7 @@ void fxt_descriptors_take(struct fxt_descriptors *d, const struct fxt_record *re
 		s->value[0] = rec->offset;
 		s->value[1] = (s->value[1] & ended) | rec->provider->index;
 	} else if (rec->subtype == FXT_EVENT_ASYNC_END) {
-		/* It may stand before the begin, where another thread has written it. */
+		/* The end may stand before the begin in the file, if another thread has written it. */
 		s = fxt_map_put(&d->lives, rec->extra, 0, &fresh);
 		s->value[1] |= ended;
 	}
@@ -45,14 +45,14 @@ static uint64_t descriptor_of(const struct fxt_record *rec)
 	return fd;
 }
 
-/* The begin of a lifetime, read again. False: there is none, or it is another's. */
+/* Decodes the begin of a lifetime again. Returns false if there is none, or if it is another lifetime's. */
 static bool begin_of(struct fxt_reader *r, const struct fxt_slot *s, struct fxt_record *rec)
 {
 	return s && s->value[0] &&
 	       fxt_reader_event_at(r, s->value[0], r->providers[(uint32_t)s->value[1]], rec);
 }
 
-/* Where a duplicate comes from, as far as that is in the trace. */
+/* Goes from a duplicate to the descriptor it was made of, as far as the trace has those. */
 static void find_origin(const struct fxt_descriptors *d, struct fxt_reader *r, struct fxt_record *rec)
 {
 	enum { DUPLICATES_OF_DUPLICATES = 100 };

@@ -1,4 +1,4 @@
-/* fxt report: time, bytes and latencies by file and peer. */
+/* fxt report: the section on files and peers, with their time, bytes and latencies. See report.h. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -50,7 +50,8 @@ static uint64_t moved_bytes(const struct fxt_record *rec, const struct fxt_role 
 	return ret;
 }
 
-/* Whether a call of the kind that does not say how much did anything: it returned no error, end or NULL. */
+/* Returns whether a call that does not say how much it moved did anything: it returned no error, end or
+ * NULL. */
 static bool moved_some(const struct fxt_record *rec)
 {
 	const struct fxt_argument *ret = fxt_argument(rec, "ret");
@@ -111,14 +112,14 @@ void fxt_files_take(struct fxt_files *f, const struct fxt_reader *r, const struc
 		break;
 	case FXT_EFFECT_CONNECT:
 		fxt_file_table_take(f, r, rec, role);
-		/* How far away a peer is shows first when it is connected to. */
+		/* The time to connect is the first thing that shows how far away a peer is. */
 		use(f, fxt_file_of(f, r, rec, role->argument), rec, FXT_FILE_OTHER, 0);
 		break;
 	default: fxt_file_table_take(f, r, rec, role);
 	}
 }
 
-/* Files that were opened and no more are not worth a line. */
+/* Sorts by time. Files that were only opened have none and are not worth a line. */
 static int by_time(const void *a, const void *b)
 {
 	const struct fxt_file *x = a, *y = b;
@@ -176,7 +177,7 @@ static void print_use(const char *label, enum fxt_file_use how, struct fxt_trans
 		fxt_duration(fxt_transfers_percentile(t, 99)).text, fxt_duration(t->max_ns).text);
 }
 
-/* Returns how many lines that were. */
+/* Prints one file and returns the number of lines. */
 static size_t print_file(const struct fxt_file *file, FILE *out)
 {
 	size_t lines = 0;
@@ -185,7 +186,8 @@ static size_t print_file(const struct fxt_file *file, FILE *out)
 	const char *name = label;
 
 	for (int how = 0; how < FXT_FILE_USES; how++) {
-		/* What neither reads nor writes, fstat say, is worth a line if it took its time. */
+		/* Calls that neither read nor write, such as fstat, get a line only if they took a
+		 * twentieth of the file's time. */
 		if (!file->uses[how] ||
 		    (how == FXT_FILE_OTHER && file->uses[how]->total_ns < file->total_ns / 20))
 			continue;

@@ -1,4 +1,5 @@
-/* fxt report: the heap of each process, replayed in the order of time. */
+/* fxt report: the section on the heap of each process, whose calls are replayed in the order of time. See
+ * report.h. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -39,7 +40,8 @@ static uint64_t requested_bytes(const struct fxt_record *rec)
 	return __builtin_mul_overflow(size, argument(rec, "nmemb", 1), &bytes) ? UINT64_MAX : bytes;
 }
 
-/* posix_memalign returns a number; its block is a pointer all the same. */
+/* Returns the block that the call returned. posix_memalign returns an error number, but has its block as a
+ * pointer among its arguments. */
 static uint64_t result(const struct fxt_record *rec)
 {
 	const struct fxt_argument *ret = fxt_argument(rec, "ret");
@@ -54,7 +56,8 @@ static void add(struct fxt_heaps *h, struct fxt_heap *heap, uint64_t block, uint
 	bool fresh;
 	struct fxt_slot *s = fxt_map_put(&h->live, (uint64_t)(heap - h->list), block, &fresh);
 
-	/* Handed out again: its free was not recorded, or is the realloc that is still to come. */
+	/* The address was handed out again: its free was not recorded, or is a realloc that is still to
+	 * come. */
 	if (!fresh) {
 		heap->in_use_bytes -= s->value[0];
 		heap->live_blocks--;
@@ -81,7 +84,7 @@ static void take_away(struct fxt_heaps *h, struct fxt_heap *heap, uint64_t block
 		return;
 	}
 	if (s->value[1] > start_ns)
-		return;         /* already somebody else's */
+		return;         /* the address is already another block's */
 	heap->in_use_bytes -= s->value[0];
 	heap->live_blocks--;
 	fxt_map_remove(&h->live, s);
@@ -101,7 +104,7 @@ void fxt_heaps_take(struct fxt_heaps *h, const struct fxt_reader *r, const struc
 			take_away(h, heap, from, start_ns);
 		break;
 	case FXT_EFFECT_REALLOC:
-		/* One that failed leaves the block as it was; of size 0 it is a free. */
+		/* A realloc that failed leaves the block as it was, but one of size 0 frees it. */
 		if (!to && requested_bytes(rec)) {
 			heap->failed++;
 			break;
@@ -215,7 +218,7 @@ static void print_oddities(const struct fxt_heap *heap, FILE *out)
 void fxt_heaps_print(const struct fxt_heaps *h, const struct fxt_overview *o, size_t top, FILE *out)
 {
 	enum { LEAKING = 3 };
-	size_t shown = (top + 1) / 2;   /* most have two lines */
+	size_t shown = (top + 1) / 2;   /* most heaps take two lines */
 
 	if (h->count == 0)
 		return;
@@ -232,7 +235,7 @@ void fxt_heaps_print(const struct fxt_heaps *h, const struct fxt_overview *o, si
 			fxt_count(heap->calls).text, fxt_bytes(heap->allocated_bytes).text,
 			fxt_bytes(heap->in_use_bytes).text,
 			fxt_duration(heap->peak_ns > o->first_ns ? heap->peak_ns - o->first_ns : 0).text);
-		/* Every child of a shell has much of what it never frees; a line of each would be a page. */
+		/* Every child of a shell leaves much unfreed, and a line for each would fill a page. */
 		if (heap->live_blocks && i < LEAKING)
 			print_leaks(heap, out);
 		print_oddities(heap, out);
