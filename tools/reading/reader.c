@@ -1,4 +1,5 @@
-/* The forward pass: where each record begins and ends, and what is done about one that is wrong. */
+/* The forward pass of the reader: it finds where each record begins and ends, and reports faults. See
+ * reader.h. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -24,7 +25,7 @@ void fxt_reader_init(struct fxt_reader *r, const void *data, uint64_t size)
 {
 	*r = (struct fxt_reader){.data = data, .size = size};
 	r->symbols = fxt_symbols_new();
-	/* Records before any provider info belong to a provider without one. */
+	/* Records before any provider info belong to a provider of their own. */
 	r->provider = fxt_provider_new(r, 0);
 }
 
@@ -62,7 +63,8 @@ uint64_t fxt_record_size_words(uint64_t header)
 							       : fxt_get_record_words(header);
 }
 
-/* Everything a decoder may leave out. The arguments stay as they were: 15 of them are most of the record. */
+/* Clears all that a decoder may leave unset. The arguments stay as they were, because they are most of
+ * the struct. */
 static void clear(struct fxt_reader *r, struct fxt_record *rec, uint64_t offset, uint64_t header)
 {
 	static const struct fxt_text empty = {.text = ""};
@@ -124,7 +126,7 @@ void fxt_reader_skip_to(struct fxt_reader *r, fxt_reader_wanted *wanted)
 	while (r->size - r->at >= FXT_WORD_BYTES) {
 		uint64_t header = fxt_word(r, r->at), words = fxt_record_size_words(header);
 
-		/* What is wrong is for fxt_reader_next() to find. */
+		/* A record with a wrong size is left to fxt_reader_next(), which reports it. */
 		if (wanted(header) || words == 0 || words > (r->size - r->at) / FXT_WORD_BYTES)
 			return;
 		r->at += words * FXT_WORD_BYTES;

@@ -1,7 +1,7 @@
-/* What records are made of: streams, string and thread references, arguments.
+/* Decodes what records are made of: streams, string and thread references, arguments.
  *
- * Everything is read as far as it goes and reported once, so that one fault does not hide the next: `at`
- * may end up past `end`, which the caller's check of the record's size then finds.
+ * Each part is read as far as it goes and its fault is reported once, so that one fault does not hide
+ * the next. `at` may end up past `end`, which the caller's check of the record's size then finds.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -33,7 +33,7 @@ struct fxt_text fxt_read_stream(struct fxt_decoder *d, uint64_t bytes, bool is_t
 		return out;
 	}
 	d->at += fxt_words_of(bytes) * FXT_WORD_BYTES;
-	/* A large blob's size is no string's. */
+	/* A large blob may be longer than any string. */
 	out.text = (const char *)d->r->data + from;
 	out.bytes = bytes <= UINT32_MAX ? (uint32_t)bytes : 0;
 	if (!d->r->strict || d->r->muted)
@@ -87,7 +87,7 @@ uint32_t fxt_read_thread(struct fxt_decoder *d, uint64_t ref)
 	return fxt_thread_of(d->r, UINT64_MAX, ref);
 }
 
-/* The value of an argument whose name has been read, in a decoder that ends where the argument does. */
+/* Reads the value of an argument whose name has been read. The decoder ends where the argument does. */
 static void read_value(struct fxt_decoder *d, struct fxt_argument *a, uint64_t header, uint64_t offset)
 {
 	uint64_t high = fxt_get_arg_value32(header);

@@ -1,4 +1,4 @@
-/* Decoding of each type of record, field by field as the specification lists them. */
+/* Decodes each type of record, field by field in the order of the specification. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -42,7 +42,7 @@ static void read_metadata(struct fxt_decoder *d)
 		if (!p->announced)
 			fxt_fault(d, FXT_FAULT_SECTION_WITHOUT_INFO, rec->offset, "provider %" PRIu64,
 				  rec->id);
-		p->announced = true;    /* said once */
+		p->announced = true;    /* so that the fault is reported once */
 		r->provider = rec->provider = p;
 		break;
 	case FXT_METADATA_PROVIDER_EVENT:
@@ -112,7 +112,8 @@ static void check_counter(struct fxt_decoder *d)
 	}
 }
 
-/* "Appending new information to existing record types": zeros may follow an event's last member. */
+/* Returns whether only zeros are left. The specification allows "appending new information to existing record
+ * types", so zeros may follow an event's last member. */
 static bool only_zeros_left(const struct fxt_decoder *d)
 {
 	for (uint64_t at = d->at; at < d->end; at += FXT_WORD_BYTES) {
@@ -174,7 +175,7 @@ static void read_userspace_object(struct fxt_decoder *d)
 
 	reserved(d, rec->header >> 44);
 	rec->id = fxt_next_word(d);
-	/* Unlike elsewhere an inline thread is the process alone here. */
+	/* Unlike in other records, an inline reference has only the process's id here. */
 	rec->thread = process ? fxt_read_thread(d, process) : fxt_thread_of(d->r, fxt_next_word(d), 0);
 	rec->name = fxt_read_string(d, fxt_get_object_name(rec->header));
 	fxt_read_arguments(d, (unsigned)fxt_get_object_args(rec->header));

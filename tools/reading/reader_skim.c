@@ -1,13 +1,13 @@
-/* Common records by their form alone, for who counts and copies them (merge.c) and need not know what
- * they say. */
+/* Goes past events of known forms without decoding them, for merge.c, which counts and copies them and
+ * need not know what they say. See reader.h. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
 
 #include "reader_internal.h"
 
-/* The bytes of a string that stands in the record, or 0 for one that was registered; more than any
- * record where it was not. */
+/* Returns the bytes of a string that stands in the record, or 0 for one that was registered. For a
+ * reference to a string that was not registered, returns more than any record has. */
 static uint64_t inline_bytes(const struct fxt_reader *r, uint64_t ref)
 {
 	uint64_t value = fxt_get_string_ref_value(ref);
@@ -17,8 +17,8 @@ static uint64_t inline_bytes(const struct fxt_reader *r, uint64_t ref)
 	return value == 0 || fxt_registered_string(r->provider, (unsigned)value, r->at).text ? 0 : UINT32_MAX;
 }
 
-/* As fxt_read_arguments() would find them, but for values that are merely odd. False: let that say what
- * is wrong. */
+/* Returns whether fxt_read_arguments() would find no structural fault in the arguments. If this returns
+ * false, that function has to say what is wrong. */
 static bool arguments_add_up(const struct fxt_reader *r, uint64_t *at, uint64_t end, unsigned count)
 {
 	for (; count; count--) {
@@ -84,8 +84,8 @@ bool fxt_reader_examine(const struct fxt_reader *r, struct fxt_form *form)
 
 /* -- Forms ----------------------------------------------------------------------------------------- */
 
-/* Strings and threads of another provider, or that were registered anew, make other forms of the same
- * headers. */
+/* Forgets all forms if they are another provider's, or if an index of the provider got another meaning.
+ * The same headers stand for other strings and threads then. */
 static void forget_others(const struct fxt_reader *r, struct fxt_skims *s)
 {
 	if (s->provider == r->provider && s->generation == r->provider->generation)
@@ -116,7 +116,7 @@ void fxt_skims_tell(struct fxt_skims *s)
 		tell(s, &s->forms[i]);
 }
 
-/* Whether an argument of this header, which is as long as it says, holds a string that stands in it. */
+/* Returns whether an argument with this header is as long as its string says and has that string in it. */
 static inline bool has_inline_string(uint64_t arg)
 {
 	uint64_t ref = fxt_get_arg_string(arg), bytes = fxt_get_string_ref_value(ref);
@@ -159,9 +159,9 @@ static inline uint64_t word_of(const unsigned char *at)
 	return le64toh(word);
 }
 
-/* Whether the event, which has the form's header and so its length, is of the form. Names are by index
- * in all forms, and strings that are arguments' values stand in them, so the arguments' headers say all;
- * that they add up was found when it was remembered. */
+/* Returns whether the event, which has the form's header and so its length, is of the form. In all forms
+ * names are by index and string values stand in their arguments, so the arguments' headers say all. That
+ * the arguments add up was found when the form was remembered. */
 static inline bool is_of_form(const struct fxt_form *form, const unsigned char *event)
 {
 	const unsigned char *at = event + (size_t)2 * FXT_WORD_BYTES;
@@ -178,7 +178,7 @@ static inline bool is_of_form(const struct fxt_form *form, const unsigned char *
 	return true;
 }
 
-/* Most are of 4 to 8 words: too few to call a function for. */
+/* Copies a record. Most have 4 to 8 words, which is too few to call memcpy() for. */
 static inline void copy_words(unsigned char *to, const unsigned char *from, uint64_t words)
 {
 	for (; words; words--, to += FXT_WORD_BYTES, from += FXT_WORD_BYTES)

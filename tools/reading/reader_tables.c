@@ -1,4 +1,4 @@
-/* What records refer to: providers, each with its strings and threads, and the names of processes. */
+/* Keeps what records refer to: providers, each with its strings and threads, and the names of processes. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -47,8 +47,8 @@ static struct fxt_meanings *with_older(struct fxt_meanings *older, struct fxt_ol
 	return older;
 }
 
-/* The last that was registered at or before `offset`, or NULL. A trace may give one index a million
- * meanings. */
+/* Returns the last meaning that was registered at or before `offset`, or NULL. It searches by halves,
+ * because a trace may give one index a million meanings. */
 static const struct fxt_older *meaning_at(const struct fxt_meanings *older, uint64_t offset)
 {
 	size_t low = 0, high = older ? older->count : 0;
@@ -73,7 +73,8 @@ static void free_older(struct fxt_meanings *older)
 
 /* -- Strings --------------------------------------------------------------------------------------- */
 
-/* Indices are below 2^15, so that few can share a place: no hash is needed. */
+/* Returns the place of the index. No hash is needed, because indices are below 2^15 and few can share a
+ * place. */
 static struct fxt_string_entry **string_place(struct fxt_string_entry **strings, size_t capacity,
 					      unsigned index)
 {
@@ -148,7 +149,7 @@ uint16_t fxt_lasting_index(const struct fxt_provider *p, uint64_t ref, const str
 
 /* -- Threads --------------------------------------------------------------------------------------- */
 
-/* Indices are below 2^8. */
+/* Returns the place of the index. No hash is needed, because indices are below 2^8. */
 static struct fxt_thread_entry *thread_place(struct fxt_thread_entry *threads, size_t capacity,
 					     unsigned index)
 {

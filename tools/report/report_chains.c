@@ -67,7 +67,7 @@ static uint64_t mix(uint64_t a, uint64_t b)
 	return a ^ a >> 29;
 }
 
-/* Returns a number that is the same for threads of one name in one program. A process's first thread is
+/* Returns a number that is the same for threads of one name. A process's first thread is
  * a kind of its own, because it has the program's name, like threads that were given no name. */
 static uint64_t kind_of(struct fxt_reader *r, uint32_t thread)
 {

@@ -1,4 +1,5 @@
-/* fxt report --json: the same sections, all of each list, times in nanoseconds and sizes in bytes. */
+/* fxt report --json: prints the same sections with all of each list, times in nanoseconds and sizes in
+ * bytes. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -12,7 +13,7 @@
 #include "tools/analysis/demangle.h"
 #include "tools/printing/json.h"
 
-/* A function's symbol is beside its name in the source; `name` stays what is in the file. */
+/* Adds the name that a function has in its source. `name` stays the symbol that is in the file. */
 static void put_demangled(struct fxt_json *j, const struct fxt_reader *r, uint32_t category, uint32_t name)
 {
 	struct fxt_text of = fxt_symbol_text(r, category), text = fxt_symbol_text(r, name);

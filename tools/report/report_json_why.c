@@ -1,4 +1,4 @@
-/* fxt report --json: what threads did with their lives, and chains of waits. */
+/* fxt report --json: prints the sections on threads and on chains of waits. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif

@@ -1,4 +1,4 @@
-/* See report_leaks.h. */
+/* fxt report: the section on blocks and mappings that were left. See report_leaks.h. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -74,7 +74,7 @@ static void add(struct fxt_leaks *l, struct fxt_map *groups, struct fxt_unfreed 
 	bool fresh;
 	struct fxt_slot *s = fxt_map_put(groups, who, left.size, &fresh);
 
-	/* Several processes may be of one provider, in a trace that was not made by the agent. */
+	/* In a trace of another writer, several processes may belong to one provider. */
 	if (fresh || l->list[s->value[0]].pid != left.pid) {
 		s->value[0] = l->count;
 		l->list = fxt_grow(l->list, &l->capacity, l->count + 1, sizeof(*l->list));
@@ -109,7 +109,7 @@ static int by_bytes(const void *a, const void *b)
 
 void fxt_leaks_finish(struct fxt_leaks *l, const struct fxt_heaps *heaps)
 {
-	struct fxt_map groups = {0}, known = {0};       /* known: provider and address -> place in lives */
+	struct fxt_map groups = {0}, known = {0};       /* known: provider and address -> place in `lives` */
 	struct fxt_slot *s;
 	bool fresh;
 
@@ -167,12 +167,12 @@ char *fxt_unfreed_object(const struct fxt_unfreed *left, const struct fxt_reader
 	return fxt_printable(&text, text.bytes, false);
 }
 
-/* What one function left, of whatever size, or what of all processes was left by nobody knows whom: a
- * line. */
+/* A line of the section: all that one function left, of whatever size; or all whose function is not
+ * known, of all processes. */
 struct group {
-	struct fxt_unfreed one;         /* its count is that of all */
+	struct fxt_unfreed one;         /* one of them, with the count of all */
 	uint64_t bytes;
-	bool is_of_several;             /* processes */
+	bool is_of_several;             /* they are of several processes */
 };
 
 static int by_caller(const void *a, const void *b)
@@ -245,7 +245,7 @@ static void print_group(const struct group *group, const struct fxt_reader *r, F
 
 void fxt_leaks_print(const struct fxt_leaks *l, const struct fxt_reader *r, size_t top, FILE *out)
 {
-	enum { WORTH_A_SECTION = 1 << 16, WORTH_A_HINT = 10 /* of all: a tenth */ };
+	enum { WORTH_A_SECTION = 1 << 16, WORTH_A_HINT = 10 /* a tenth of all bytes */ };
 	uint64_t bytes = 0, unknown_bytes = 0;
 	size_t count;
 	struct group *list;
@@ -258,7 +258,8 @@ void fxt_leaks_print(const struct fxt_leaks *l, const struct fxt_reader *r, size
 		if (list[i].one.function == FXT_NO_FUNCTION && !list[i].one.is_mapping)
 			unknown_bytes = list[i].bytes;
 	}
-	/* Of a little that nobody knows anything of, the lines before these say how much (report_heap.c). */
+	/* If all is little and nothing of it is known, the lines about the heap have said enough
+	 * (report_heap.c). */
 	if (unknown_bytes < bytes || bytes >= WORTH_A_SECTION) {
 		fprintf(out, "\n%-34s %10s %12s %9s  %s\n", "NEVER FREED, BY WHO ASKED FOR IT", "bytes",
 			"blocks", "mean", "of");

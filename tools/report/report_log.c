@@ -1,4 +1,4 @@
-/* fxt report: what the program said last. See report_log.h. */
+/* fxt report: the section with the last lines that the program wrote. See report_log.h. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif

@@ -1,4 +1,4 @@
-/* fxt report: what threads did in certain stretches of time, found by one more walk through the file. See
+/* fxt report: finds what threads did in certain stretches of time, by one more walk through the file. See
  * report_chains.h. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -10,14 +10,14 @@
 #include "tools/common/message.h"
 #include "tools/reading/reader_internal.h"
 
-/* Those that are looked for, by thread. */
+/* The stretches that are looked for, sorted by thread. */
 struct search {
 	struct fxt_reader *r;
 	struct fxt_meanwhile **list;
 	size_t count;
-	size_t *first; /* by thread: in `list`; count: none */
+	size_t *first; /* by thread: its first place in `list`; `count`: none */
 	size_t threads;
-	uint64_t from_ns, to_ns; /* of all together */
+	uint64_t from_ns, to_ns; /* from the first begin to the last end of them */
 };
 
 static void add(struct fxt_meanwhile *m, uint32_t category, uint32_t name, uint64_t ns)
@@ -35,7 +35,7 @@ static void take_back(struct fxt_meanwhile *m, uint32_t category, uint32_t name,
 		s->value[0] -= ns < s->value[0] ? ns : s->value[0];
 }
 
-/* What lies within the slice comes before it, and is not the slice's own. */
+/* Takes a slice. Slices within it have come before, and their time is not counted as its own. */
 static void take_slice(struct fxt_meanwhile *m, uint32_t category, uint32_t name, uint64_t start_ns,
 		       uint64_t end_ns)
 {
@@ -74,7 +74,7 @@ static void take(const struct search *search, const struct fxt_record *rec)
 	}
 }
 
-/* Before all of it is decoded. */
+/* Returns whether the event may matter, before all of it is decoded. */
 static bool may_matter(const struct search *search, uint64_t at, uint64_t header,
 		       const struct fxt_provider *p)
 {
@@ -112,8 +112,8 @@ static void walk(const struct search *search)
 
 /* -- Before and after ----------------------------------------------------------------------------------- */
 
-/* Of one thread the one that ends last comes first: what begins after that is of no interest to the
- * others. */
+/* Sorts by thread. Of one thread the stretch that ends last comes first: an event that begins after its
+ * end is in none of the others either. */
 static int by_thread(const void *a, const void *b)
 {
 	const struct fxt_meanwhile *x = *(struct fxt_meanwhile *const *)a,

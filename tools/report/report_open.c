@@ -1,4 +1,5 @@
-/* fxt report: calls that were still open when the trace ended, as a hung or killed program leaves them. */
+/* fxt report: the section on calls that were still open when the trace ended, as a hung or killed
+ * program leaves them. See report.h. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -35,7 +36,8 @@ void fxt_open_begin(struct fxt_open_calls *o, struct fxt_reader *r, const struct
 	};
 }
 
-/* A process's first thread goes on in the program that was executed, which is another provider. */
+/* An end belongs to a begin of the same provider, because a process's first thread goes on in the
+ * program that was executed, which is another provider. */
 bool fxt_open_end(struct fxt_open_calls *o, const struct fxt_record *rec, struct fxt_open_call *begun)
 {
 	enum { EXAMINED = 1024 };       /* twice as deep as viewers nest */
@@ -71,7 +73,8 @@ void fxt_open_complete(struct fxt_open_calls *o, struct fxt_reader *r, const str
 		s->count--;
 }
 
-/* An arrow's beginning stands in the file of the process that it leads to. */
+/* Returns whether the event is the begin of an arrow, which stands in the part of the process that the
+ * arrow leads to and not in that of its own thread. */
 static bool is_of_another(const struct fxt_record *rec)
 {
 	return rec->subtype == FXT_EVENT_FLOW_BEGIN ||
@@ -92,7 +95,8 @@ void fxt_open_seen(struct fxt_open_calls *o, const struct fxt_reader *r, const s
 		s->value[0] = at_ns;
 }
 
-/* The order of the file is another one. */
+/* Finds the program that each process was last, by their first events. The order of the file does not
+ * tell, because parts stand in any order. */
 static void find_last_programs(struct fxt_open_calls *o)
 {
 	for (const struct fxt_slot *s = fxt_map_next(&o->begins, NULL); s; s = fxt_map_next(&o->begins, s)) {
@@ -168,7 +172,7 @@ static void print_call(const struct fxt_open_call *call, struct fxt_reader *r,
 	free(name);
 }
 
-/* Innermost first: that is what a thread was doing. */
+/* Prints the innermost call of a thread first, because that is what the thread was doing. */
 void fxt_open_print(const struct fxt_open_calls *o, struct fxt_reader *r, const struct fxt_objects *objects,
 		    const struct fxt_ends *ends, bool with_process, size_t top, FILE *out)
 {

@@ -1,4 +1,4 @@
-/* fxt report: its first lines, and the order of its sections. See report.h. */
+/* fxt report: prints the first lines, and puts the sections in order. See report.h. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -13,7 +13,8 @@
 
 /* -- The first lines ------------------------------------------------------------------------------- */
 
-/* A process is a provider for each program it was, so names repeat. True if it is the first of its name. */
+/* Returns whether the provider is the first of its name. Names repeat, because a process is a provider
+ * for each program that it was. */
 static bool is_new_program(const struct fxt_reader *r, size_t index)
 {
 	for (size_t i = 0; i < index; i++) {
@@ -24,7 +25,7 @@ static bool is_new_program(const struct fxt_reader *r, size_t index)
 	return r->providers[index]->announced;
 }
 
-/* With the process id where there is but one. */
+/* Prints the names of the programs; a single process is shown with its id. */
 static void print_programs(const struct fxt_reader *r, size_t processes, FILE *out)
 {
 	enum { SHOWN = 5, EXAMINED = 1000 };
@@ -67,7 +68,7 @@ static void print_shares(const struct fxt_overview *o, const struct fxt_reader *
 	fputs(o->category_count ? "\n" : "no events\n", out);
 }
 
-/* Since the first event of the trace. */
+/* Returns the time of the last such loss, counted from the first event of the trace. */
 static uint64_t since_start(const struct fxt_overview *o, enum fxt_loss loss)
 {
 	uint64_t last_ns = fxt_overview_lost_last_ns(o, loss);
@@ -75,7 +76,7 @@ static uint64_t since_start(const struct fxt_overview *o, enum fxt_loss loss)
 	return last_ns > o->first_ns ? last_ns - o->first_ns : 0;
 }
 
-/* The account: every call the program made is one of these. */
+/* Prints the account: every call that the program made is counted in one of its figures. */
 static void print_account(const struct fxt_overview *o, const uint64_t lost[FXT_LOSS_COUNT], FILE *out)
 {
 	uint64_t dropped = fxt_lost_dropped(lost);
@@ -117,7 +118,8 @@ static uint64_t since(const struct fxt_overview *o, uint64_t ns)
 	return ns > o->first_ns ? ns - o->first_ns : 0;
 }
 
-/* "in app 1234 (no room; buffer full: FXT_MAX_SIZE_MB), from 1.20 s to 3.40 s" */
+/* Prints a process that lost records, as "in app 1234 (no room; buffer full: FXT_MAX_SIZE_MB), from 1.20 s to
+ * 3.40 s". */
 static void print_loser(const struct fxt_overview *o, const struct fxt_reader *r,
 			const struct fxt_loser *loser, FILE *out)
 {
@@ -177,7 +179,7 @@ static void print_losses(const struct fxt_report *report, FILE *out)
 		print_account(o, lost, out);
 }
 
-/* What tracing cost the program, besides the recording itself. */
+/* Prints what tracing cost the program besides the recording itself. */
 static void print_agent(const struct fxt_report *report, FILE *out)
 {
 	for (size_t i = 0; i < report->agent.count; i++) {
@@ -192,7 +194,7 @@ static void print_agent(const struct fxt_report *report, FILE *out)
 		fputc('\n', out);
 }
 
-/* A signal that ended a process is what people look for first. */
+/* Prints which processes were killed by a signal, because people look for that first. */
 static void print_killed(const struct fxt_report *report, FILE *out)
 {
 	size_t shown = 0;
@@ -232,7 +234,7 @@ static void print_head(const struct fxt_report *report, FILE *out)
 /* -- The sections ---------------------------------------------------------------------------------- */
 
 struct section {
-	uint64_t cost_ns;               /* what it tells of, roughly: only to be compared */
+	uint64_t cost_ns;               /* roughly the time that it tells of; only compared with others */
 	void (*print)(const struct fxt_report *report, FILE *out);
 };
 
@@ -277,7 +279,7 @@ static void print_open(const struct fxt_report *report, FILE *out)
 		       report->has_processes, report->options.top, out);
 }
 
-/* Waits that somebody else ended. */
+/* Returns the time in waits that another thread ended. */
 static uint64_t blocked_ns(const struct fxt_report *report)
 {
 	uint64_t chains_ns = 0, locks_ns = 0;
@@ -298,8 +300,8 @@ static uint64_t files_ns(const struct fxt_report *report)
 	return sum;
 }
 
-/* Calls that no other section tells of; and what threads did while they ran, if it is known in which
- * functions that was. */
+/* Returns the time in calls that no other section tells of. Where functions are instrumented, the time
+ * that threads ran is added, because the functions tell of it. */
 static uint64_t calls_ns(const struct fxt_report *report)
 {
 	uint64_t sum = report->elsewhere_ns;
@@ -316,11 +318,12 @@ static int by_cost(const void *a, const void *b)
 	return x->cost_ns != y->cost_ns ? (x->cost_ns > y->cost_ns ? -1 : 1) : 0;
 }
 
-/* A program that does not go on needs no figures: who is stuck comes first, then what it was in when the
- * trace ended and what it had said, unless that is what any end leaves of the threads that are not
- * waited for. Then what is plainly wrong: what piles up. Of one that is slow: whether its threads ran or
- * waited, which is what sends the reader on; then, of waiting for each other, of files and of other
- * calls, what took longest. */
+/* Puts the sections in order. For a program that does not go on, figures are of no use. So the threads
+ * that are stuck come first, then the calls that were open when the trace ended and the last lines that
+ * the program wrote; but not if these calls are merely those of threads that nobody waited for when the
+ * process ended. Then comes what is plainly wrong, because it piles up. For a slow program it matters
+ * first whether its threads ran or waited. Then come the sections on waiting, on files and on other
+ * calls, the one with the longest time first. */
 void fxt_report_print(const struct fxt_report *report, FILE *out)
 {
 	bool is_stuck = fxt_contention_is_deadlock(&report->contention) ||

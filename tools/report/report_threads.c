@@ -1,4 +1,4 @@
-/* fxt report: running, blocked and waiting, for each thread. See report_threads.h. */
+/* fxt report: the section on threads, which ran, were blocked or waited. See report_threads.h. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -51,7 +51,8 @@ static void take_back(struct fxt_thread_times *t, struct fxt_thread_time *one, c
 
 	one->blocked_ns -= slice->value[0];
 	one->waiting_ns -= slice->value[1];
-	/* Of several put together only the first is named: there may be less. */
+	/* If several calls were put together, only the first is named, so this sum may have less than is
+	 * taken off. */
 	if (s)
 		s->value[0] -= ns < s->value[0] ? ns : s->value[0];
 }
@@ -76,7 +77,7 @@ void fxt_threads_take(struct fxt_thread_times *t, struct fxt_reader *r, const st
 
 	if (standing == FXT_STANDING_NONE)
 		return;
-	/* Who never gave the processor up ran, or wanted to. */
+	/* A thread that never gave up the processor by itself ran, or was ready to run. */
 	if ((fxt_argument_u64(fxt_argument(rec, "voluntary"), &voluntary) && voluntary == 0) || did_not_wait)
 		ns = 0;
 	else if (fxt_argument_u64(fxt_argument(rec, "cpu_ns"), &cpu_ns))
@@ -88,8 +89,8 @@ void fxt_threads_take(struct fxt_thread_times *t, struct fxt_reader *r, const st
 
 /* -- What it was in at the end ----------------------------------------------------------------------- */
 
-/* A thread that is in a call lives as long as its process, and has been in the outermost that stands
- * still since that began. */
+/* Takes the calls that a thread was in when the trace ended. Such a thread lives as long as its process.
+ * It has been blocked or waiting since the outermost of its calls that takes its time began. */
 static void take_open(struct fxt_thread_times *t, struct fxt_reader *r, struct fxt_roles *roles,
 		      struct fxt_files *files, const struct fxt_open_stack *s, uint64_t end_ns)
 {
@@ -120,7 +121,8 @@ static void take_open(struct fxt_thread_times *t, struct fxt_reader *r, struct f
 	}
 }
 
-/* What the first thread did after its last call is not seen, but when it ended is. */
+/* Extends the life of a first thread to the end of its process. What it did after its last call is not
+ * seen, but when it ended is. */
 static void live_to_the_end(struct fxt_thread_time *one, const struct fxt_thread *thread,
 			    const struct fxt_ends *ends)
 {
@@ -145,14 +147,14 @@ static int calls_by_time(const void *a, const void *b)
 	return x->name < y->name ? -1 : 1;
 }
 
-/* One of a pool, as a rule, that had nothing to do. */
+/* Returns whether the thread was idle. Such a thread is usually one of a pool that had nothing to do. */
 static bool is_idle(const struct fxt_thread_time *one)
 {
 	return one->running_ns < (one->last_ns - one->first_ns) / 100;
 }
 
-/* Threads that wait for the world outside are idle, as a rule, however long: what the others did comes
- * first. */
+/* Sorts by the time that threads ran or were blocked. Threads that wait for the world outside are
+ * usually idle, however long they live, so they come last. */
 static int by_time(const void *a, const void *b)
 {
 	const struct fxt_thread_time *x = a, *y = b;
@@ -203,7 +205,8 @@ void fxt_threads_finish(struct fxt_thread_times *t, struct fxt_reader *r, struct
 		fxt_nesting_free(&one->nesting);
 		if (!one->lived)
 			continue;
-		/* Of slices that overlap, as in no sound trace, the sum may be more than there was. */
+		/* If slices overlap, which they do in no sound trace, the sum may exceed the thread's
+		 * life. */
 		one->blocked_ns = one->blocked_ns < life_ns ? one->blocked_ns : life_ns;
 		life_ns -= one->blocked_ns;
 		one->waiting_ns = one->waiting_ns < life_ns ? one->waiting_ns : life_ns;
@@ -293,7 +296,7 @@ void fxt_threads_print_only(const struct fxt_thread_times *t, const struct fxt_r
 	const struct fxt_thread_time *one = t->list;
 	uint64_t life_ns;
 	const char *separator = "";
-	enum { WORTH_TELLING = 200 /* of its life */ };
+	enum { WORTH_TELLING = 200 /* what took a 200th of the thread's life */ };
 
 	if (t->count != 1)
 		return;

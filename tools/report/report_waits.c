@@ -1,4 +1,4 @@
-/* fxt report: what was waited for, and by whom. */
+/* fxt report: the section on objects that threads waited for, with these threads. See report.h. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -11,7 +11,8 @@
 #include "tools/common/message.h"
 #include "tools/printing/print.h"
 
-/* What is known of it tells apart objects that had one address after another. */
+/* Returns the entry of the object. Objects that had one address after another are told apart by the
+ * trace's records about them. */
 static struct fxt_wait *wait_of(struct fxt_waits *w, uint64_t pid, uint64_t object,
 				const struct fxt_object *known, const char *kind)
 {
@@ -29,7 +30,7 @@ static struct fxt_wait *wait_of(struct fxt_waits *w, uint64_t pid, uint64_t obje
 	return &w->list[s->value[0]];
 }
 
-/* Few threads wait for one object as a rule; where it is thousands, the rest is not told apart. */
+/* Usually few threads wait for one object. If there are thousands, the rest of them is not told apart. */
 enum { MAX_WAITERS = 256 };
 
 static void add_waiter(struct fxt_wait *wait, uint32_t thread, uint64_t duration_ns)
@@ -98,7 +99,7 @@ void fxt_waits_sort(struct fxt_waits *w)
 		qsort(w->list, w->count, sizeof(*w->list), by_total);
 }
 
-/* As many as fit into what is left of 100 columns, one at least. */
+/* Prints at least one waiter, and as many as fit into 100 columns. */
 static void print_waiters(const struct fxt_wait *wait, const struct fxt_reader *r, FILE *out)
 {
 	enum { ROOM = 30, MORE = 9 };
@@ -130,14 +131,14 @@ char *fxt_wait_name(const char *kind, const char *label)
 {
 	size_t bytes = strlen(kind);
 
-	/* "mutex of pool_create" says so itself. */
+	/* A label such as "mutex of pool_create" names the kind itself. */
 	return strncmp(label, kind, bytes) == 0 && label[bytes] == ' ' ? fxt_strdup(label)
 								       : fxt_format("%s %s", kind, label);
 }
 
-/* Objects of one process, kind and name, as the locks that one function makes: a line. */
+/* A line of the section: objects of one process, kind and name, such as the locks that one function makes. */
 struct alike {
-	struct fxt_wait wait;           /* of all of them; list of waiters of its own */
+	struct fxt_wait wait;           /* the sums of all of them, with its own list of waiters */
 	size_t objects;
 };
 
@@ -170,7 +171,7 @@ static void join(struct alike *all, const struct fxt_wait *wait)
 		add_waiter(&all->wait, wait->waiters[i].thread, wait->waiters[i].total_ns);
 }
 
-/* Of w->count at most; sorted as the objects are. */
+/* Returns the lines, at most w->count, sorted as objects are. */
 static struct alike *join_alike(const struct fxt_waits *w, size_t *count)
 {
 	struct alike *list = fxt_alloc(w->count, sizeof(*list));
@@ -228,7 +229,7 @@ void fxt_waits_print(const struct fxt_waits *w, const struct fxt_reader *r, size
 		return;
 	list = join_alike(w, &count);
 	for (size_t i = 0; i < count; i++) {
-		/* Nobody held what was asked for. */
+		/* Waits as short as this mean that nobody held the object. */
 		if (list[i].wait.max_ns < FXT_STANDING_LEAST_NS) {
 			free_ones += list[i].objects;
 			continue;
