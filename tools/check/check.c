@@ -1,5 +1,5 @@
-/* fxt check: walks the file, has its events examined in the order of time, and says what was found. See
- * check.h. */
+/* fxt check: the command. It walks the file, has its events examined in the order of time, and prints
+ * what was found. See check.h. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -75,7 +75,7 @@ static void take_event(struct fxt_check *c, const struct fxt_record *rec)
 {
 	c->events++;
 	c->noted[FXT_NOTED_APPENDED_ZEROS] += rec->appended_zeros;
-	/* The program left it open. */
+	/* The program left this open; the join made the end. */
 	if (fxt_is_made_end(rec))
 		c->noted[rec->subtype == FXT_EVENT_DURATION_END ? FXT_NOTED_OPEN_SLICES
 								: FXT_NOTED_OPEN_ASYNCS]++;
@@ -102,7 +102,8 @@ static void take(struct fxt_check *c, const struct fxt_record *rec)
 	}
 }
 
-/* A window that was reserved and never filled is zeros: with --allow-tail that is a torn tail too. */
+/* Returns whether only zeros follow. A part of the file that was reserved and never filled is all zeros,
+ * which counts as a torn tail with --allow-tail. */
 static bool zeros_follow(const struct fxt_reader *r)
 {
 	for (uint64_t i = 0; i < 4096 && i < r->size - r->at; i++) {

@@ -1,4 +1,4 @@
-/* fxt check --json: an object a line for every file. */
+/* fxt check --json: prints an object on one line for every file. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif

@@ -1,4 +1,5 @@
-/* Follows asyncs and flows, whose ids are one space for the whole trace. Called by fxt_check(). */
+/* Follows asyncs and flows, whose ids are shared by the whole trace. check_windows.c calls it for one
+ * stretch of time after the other. See check.h. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -17,7 +18,7 @@ static int async_order(const void *a, const void *b)
 	return x->offset < y->offset ? -1 : x->offset > y->offset;
 }
 
-/* An end of the same time as its begin comes after it, wherever it is in the file. */
+/* Sorts flows by time. An end at the same time as its begin comes after it, wherever it is in the file. */
 static int flow_order(const void *a, const void *b)
 {
 	const struct fxt_link *x = a, *y = b;
@@ -36,11 +37,12 @@ static void orphan(struct fxt_check *c, enum fxt_fault fault, const struct fxt_l
 		fxt_check_bad(c, fault, l->offset, "id %" PRIu64, l->id);
 }
 
-/* How many ids of asyncs, and as many of flows, are followed at once, and how many of ended ones are
- * remembered: 25 MB and 6 at most. Traces of ours have some thousands open. */
+/* So many ids of asyncs, and as many of flows, are followed at once, and so many ended ones are
+ * remembered. That takes at most 25 MB and 6 MB. Traces of the agent have some thousands open at once. */
 enum { LIVE_MOST = 1 << 18, PAST_MOST = 1 << 16 };
 
-/* Whether an event whose id is not live is one of those that could not be followed. */
+/* Returns whether the id of an event may be missing because it could not be followed, and counts the
+ * event then. */
 static bool follows_nothing(struct fxt_check *c, const struct fxt_links *links)
 {
 	if (!links->lost)
@@ -49,7 +51,7 @@ static bool follows_nothing(struct fxt_check *c, const struct fxt_links *links)
 	return true;
 }
 
-/* The entry of an id that begins; NULL when there are too many. */
+/* Returns the entry of an id that begins, or NULL if there are too many. */
 static struct fxt_slot *begin(struct fxt_check *c, struct fxt_links *links, uint64_t id, bool *fresh)
 {
 	struct fxt_slot *s = fxt_map_find(&links->live, id, 0);
@@ -64,7 +66,7 @@ static struct fxt_slot *begin(struct fxt_check *c, struct fxt_links *links, uint
 	return NULL;
 }
 
-/* Remembers whose an id was that is not live any more, unless that is known. */
+/* Remembers to whom an id belonged that is not live any more, unless that is known. */
 static void remember(struct fxt_check *c, struct fxt_links *links, uint64_t id, uint64_t whose)
 {
 	struct fxt_slot *s;

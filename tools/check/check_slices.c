@@ -1,5 +1,5 @@
-/* Replays each thread as a viewer does: in the order of time, then of the file. Called for one stretch
- * of time after the other (check_windows.c). */
+/* Replays each thread as a viewer does, in the order of time and, at the same time, of the file.
+ * check_windows.c calls it for one stretch of time after the other. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -10,10 +10,10 @@
 #include "check.h"
 #include "tools/common/message.h"
 
-/* Perfetto's limit. */
+/* Perfetto nests no deeper. */
 enum { MAX_DEPTH = 512 };
 
-/* The slices of a thread that are open at some moment, innermost last. */
+/* The slices of a thread that are open at some moment, with the innermost last. */
 struct stack {
 	struct fxt_open *list;
 	size_t depth, capacity;
@@ -58,7 +58,8 @@ static void bad(struct fxt_check *c, enum fxt_fault fault, const struct fxt_mome
 	fxt_check_bad(c, fault, m->offset_words * FXT_WORD_BYTES, "%.*s", (int)name.bytes, name.text);
 }
 
-/* With --copy: a call that was still open when its page was copied and complete when the next was. */
+/* Returns whether, with --copy, the call was still open when one page was copied and complete when the
+ * next one was. */
 static bool is_again(const struct fxt_check *c, const struct stack *s, const struct fxt_moment *m)
 {
 	const struct fxt_open *t = top(s);
@@ -99,7 +100,7 @@ static void start_slice(struct fxt_check *c, struct stack *s, const struct fxt_m
 		c->noted[FXT_NOTED_OPEN_AND_COMPLETE]++;
 		if (m->kind != FXT_EVENT_DURATION_COMPLETE || top(s)->ends)
 			return;
-		s->depth--;     /* the complete one counts */
+		s->depth--;     /* the complete event counts */
 	} else {
 		if (s->started && s->last_start == m->ticks)
 			bad(c, FXT_FAULT_SAME_TICK, m);
@@ -136,7 +137,7 @@ static void flow(struct fxt_check *c, struct stack *s, const struct fxt_moment *
 static void replay(struct fxt_check *c, struct stack *s, const struct fxt_moment *m)
 {
 	if (m->kind >= FXT_EVENT_FLOW_BEGIN) {
-		/* A viewer binds a flow to the newest slice, ended or not: nothing is popped here. */
+		/* Nothing is popped here, because a viewer binds a flow to the newest slice, ended or not. */
 		flow(c, s, m);
 		return;
 	}
@@ -154,7 +155,7 @@ static void replay(struct fxt_check *c, struct stack *s, const struct fxt_moment
 	}
 }
 
-/* Where the thread's last stretch of time ended. */
+/* Sets the stack to the slices that were open at the end of the previous stretch. */
 static void resume(struct stack *s, const struct fxt_track *t)
 {
 	s->list = fxt_grow(s->list, &s->capacity, t->depth + 1, sizeof(*s->list));
@@ -165,7 +166,8 @@ static void resume(struct stack *s, const struct fxt_track *t)
 	s->started = t->started;
 }
 
-/* In no more memory than it takes: there may be a million threads. */
+/* Keeps the open slices for the next stretch, in no more memory than they take, because there may be a
+ * million threads. */
 static void suspend(const struct stack *s, struct fxt_track *t)
 {
 	if (s->depth != t->depth) {

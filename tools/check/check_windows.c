@@ -1,11 +1,13 @@
-/* Goes through a trace in the order of time, a stretch after the other, with only that stretch's events in memory. Called by fxt_check().
+/* Goes through a trace in the order of time, one stretch after the other, with only that stretch's events in
+ * memory. check.c calls it.
  *
  *     file     | block | block | block | block | ...        each knows its first and last time
  *     time     |---------- stretch ----------|              read: the blocks that it touches
  *
- * A stretch has a quarter of a million events at most: while it is read it is made shorter, and what was kept of
- * its end given up, as often as it takes. So nothing has to be known of how events are spread. Most blocks are touched by one
- * or two stretches, as a block has some milliseconds of one thread.
+ * A stretch has at most a quarter of a million events. If it turns out to have more while it is read, it is made
+ * shorter, and the events of its end are given up, as often as needed. So nothing has to be known of how events
+ * are spread. Most blocks are touched by one or two stretches, because a block has some milliseconds of one
+ * thread.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -18,17 +20,17 @@
 #include "tools/reading/mapped_trace.h"
 #include "tools/reading/reader_internal.h"
 
-/* 24 bytes for each, and 56 for asyncs and flows. */
+/* Each event takes 24 bytes, and an async or flow event 56. */
 enum { MOST_EVENTS = 1 << 18 };
 
-/* From `from` on, and before or at `to`. */
+/* A stretch of time, from `from` to `to`, both inclusive, in ticks. */
 struct window {
 	uint64_t from, to;
-	uint64_t kept, most;                    /* events */
+	uint64_t kept, most;                    /* events that are kept, and that may be */
 };
 
-/* What is examined in the order of time; `is_link` is said of asyncs and flows, `is_moment` of what is
- * of a thread's slices. */
+/* Returns whether an event with this header is examined in the order of time. Asyncs and flows are
+ * `is_link`, events about a thread's slices `is_moment`. */
 static bool is_ordered(uint64_t header, bool *is_link, bool *is_moment)
 {
 	uint64_t type = fxt_get_event_type(header);
@@ -116,7 +118,7 @@ static void give_up_links(struct fxt_links *links, uint64_t after)
 	links->count = kept;
 }
 
-/* What is later than that; returns how many are left. */
+/* Gives up the events after that time. Returns how many are left. */
 static uint64_t give_up(struct fxt_check *c, uint64_t after)
 {
 	uint64_t sum;
@@ -138,7 +140,7 @@ static uint64_t give_up(struct fxt_check *c, uint64_t after)
 	return sum;
 }
 
-/* Makes room for more. False: all that is kept has one time. */
+/* Makes room by making the stretch shorter. Returns false if all kept events have the same time. */
 static bool make_shorter(struct fxt_check *c, struct window *w)
 {
 	while (w->kept > w->most / 2 && w->to > w->from) {
@@ -222,7 +224,8 @@ void fxt_check_in_order(struct fxt_check *c)
 		forget(c);
 		if (w.to == UINT64_MAX)
 			break;
-		/* Twice as long when there were few, so that where nothing happened is passed by quickly. */
+		/* The next stretch is twice as long if there were few events, so that times in which
+		 * nothing happened are passed quickly. */
 		width = w.to - w.from;
 		if (w.kept < w.most / 2)
 			width = width > UINT64_MAX / 2 ? UINT64_MAX : width * 2 + 1;

@@ -1,4 +1,4 @@
-/* Joins parts into a file that takes its place when it is whole. See join.h. */
+/* Joins parts into a file, which gets its name when it is complete. See join.h. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -16,8 +16,8 @@
 #include "tools/common/message.h"
 #include "tools/reading/mapped_trace.h"
 
-/* Writes to a new file beside `path`, which is then renamed: what was there stays until all is written.
- * Devices and pipes are written to as they are. */
+/* Opens a new file beside `path`, which is renamed later, so that what is at `path` stays until all is
+ * written. Devices and pipes are opened themselves. */
 static FILE *open_output(const char *path, char **temporary)
 {
 	struct stat st;
@@ -47,8 +47,8 @@ static bool join(struct fxt_merge *m, const struct fxt_parts *parts, const struc
 	return fxt_merge_end(m) && ok;
 }
 
-/* The largest of the parts that may come first: the first one of all, or the last one of a process, with
- * *is_last. */
+/* Returns the largest of the parts that may come first in the archive: the first of all parts, or the
+ * last one of a process. *is_last says that it is the latter. */
 static const struct fxt_part *largest(const struct fxt_parts *parts, bool *is_last)
 {
 	struct fxt_map lasts = {0};
@@ -75,8 +75,8 @@ static const struct fxt_part *largest(const struct fxt_parts *parts, bool *is_la
 	return found;
 }
 
-/* Begins with the part, open for more; *grows is its path from here on. NULL: it has to be copied as the
- * others are. */
+/* Begins an archive with the part as it is, and returns its file, opened for appending. *grows is its
+ * path from then on. Returns NULL if the part has to be copied like the others. */
 static FILE *begin_with(struct fxt_merge *m, const struct fxt_part *part, char **grows)
 {
 	FILE *out = fopen(part->path, "ae");
@@ -100,8 +100,9 @@ static FILE *begin_with(struct fxt_merge *m, const struct fxt_part *part, char *
 	return NULL;
 }
 
-/* Where there is a file already the two change places: to rename over it would be to wait, on ext4,
- * until the new one is on the disk. The old one is then at `from`. */
+/* Gives the new file at `from` its name. If there is a file already, the two change places, and the old
+ * one is at `from` afterwards. Renaming over a file would, on ext4, wait until the new one is on the
+ * disk. */
 static bool take_place(const char *from, const char *path)
 {
 	if (renameat2(AT_FDCWD, from, AT_FDCWD, path, RENAME_EXCHANGE) == 0)
@@ -109,8 +110,8 @@ static bool take_place(const char *from, const char *path)
 	return rename(from, path) == 0;
 }
 
-/* Makes the trace of the part, which is no part any more then. *joined says whether that went well;
- * false: it cannot be made so, and nothing has been done. */
+/* Makes the trace by appending to the largest part, which is no part any more afterwards; *joined says
+ * whether that went well. Returns false if the trace cannot be made in this way, with nothing done. */
 static bool join_to(struct fxt_merge *m, const struct fxt_parts *parts, const char *path,
 		    const struct fxt_ended *ended, bool *joined)
 {

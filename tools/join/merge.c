@@ -1,4 +1,4 @@
-/* Joins the files of several processes into one archive. See merge.h. */
+/* Joins the parts of a run into one archive. See merge.h. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -16,11 +16,11 @@
 #include "tools/reading/reader_internal.h"
 #include "writer/fxt_encode.h"
 
-/* Linux's largest pid is 2^22: no process has an id from here on. */
+/* Linux's largest pid is 2^22, so no process has an id from here on. */
 enum { FIRST_FREE_ID = (1 << 22) + 1 };
 
-/* What is written at once, as long as the processor's caches keep it: in writes of a megabyte the same
- * took the kernel up to six times as long. Behind it there is room for any record that is not a large
+/* So much is written at once, while the processor's caches still have it: with writes of a megabyte the
+ * kernel took up to six times as long. The buffer has room behind it for any record that is not a large
  * one. */
 enum { WRITE_BYTES = 128 << 10, BUFFER_BYTES = WRITE_BYTES + FXT_RECORD_MAX_WORDS * FXT_WORD_BYTES };
 
@@ -49,7 +49,7 @@ static bool put(struct fxt_merge *m, const void *bytes, uint64_t count)
 	if (m->only_counts)
 		return true;
 	m->bytes += count;
-	/* In pieces: a large record, or one of a damaged file. */
+	/* A large record, or one of a damaged file, is copied in pieces. */
 	for (; count; count -= part, from += part) {
 		if (!make_room(m))
 			return false;
@@ -74,7 +74,8 @@ bool fxt_merge_begin(struct fxt_merge *m, FILE *out)
 	return put(m, &magic, sizeof(magic));
 }
 
-/* The encoder's words are of this machine, and the file is that of a little-endian one. */
+/* Puts words of the encoder. They are turned from this machine's byte order into the file's, which is
+ * little-endian. */
 static bool put_words(struct fxt_merge *m, uint64_t *words, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
@@ -105,7 +106,7 @@ bool fxt_merge_end(struct fxt_merge *m)
 
 /* -- Provider ids ---------------------------------------------------------------------------------- */
 
-/* `ids` are those of this part, from what they are in it to what they become. */
+/* Returns the id in the archive of the provider with this id in the part. `ids` maps the ids of this part. */
 static uint32_t unique_id(struct fxt_merge *m, struct fxt_map *ids, uint32_t id)
 {
 	bool fresh;
@@ -136,14 +137,15 @@ static uint64_t with_provider(uint64_t header, uint32_t id)
 	return (header & ~fxt_provider_id(UINT32_MAX)) | fxt_provider_id(id);
 }
 
-/* The name of a process, or of its first thread, that is not its last one. */
+/* Returns whether the record names a process, or its first thread, of which a later name is in the
+ * archive already. */
 static bool is_older_name(const struct fxt_merge *m, const struct fxt_record *rec)
 {
 	return m->named && rec->type == FXT_RECORD_KERNEL_OBJECT && rec->id == m->named &&
 	       (rec->subtype == FXT_OBJECT_PROCESS || rec->subtype == FXT_OBJECT_THREAD);
 }
 
-/* The text a string record gets, where it is not its own; NULL otherwise. */
+/* Returns the text that a string record gets in the archive, or NULL if it keeps its own. */
 static char *other_text(const struct fxt_record *rec)
 {
 	char *text = rec->type == FXT_RECORD_STRING ? fxt_demangle(&rec->name) : NULL;
@@ -167,7 +169,8 @@ static bool put_string(struct fxt_merge *m, uint64_t index, const char *text)
 
 /* -- Copying --------------------------------------------------------------------------------------- */
 
-/* What the record becomes in the archive, which may be nothing. False when it cannot be written. */
+/* Writes what the record becomes in the archive, which may be nothing. Returns false if it cannot be
+ * written. */
 static bool put_record(struct fxt_merge *m, struct fxt_map *ids, const struct fxt_reader *r,
 		       const struct fxt_record *rec)
 {
@@ -176,7 +179,7 @@ static bool put_record(struct fxt_merge *m, struct fxt_map *ids, const struct fx
 	bool ok;
 
 	m->as_it_is = m->as_it_is && !rec->damaged;
-	/* The part of a process that still runs may change under our eyes. */
+	/* The part of a process that still runs may change while it is read. */
 	if (rec->damaged || is_older_name(m, rec) ||
 	    (rec->type == FXT_RECORD_METADATA && !is_provider_record(rec)))
 		return true;
@@ -199,7 +202,7 @@ static bool put_record(struct fxt_merge *m, struct fxt_map *ids, const struct fx
 
 /* -- Parts ----------------------------------------------------------------------------------------- */
 
-/* What is known while a part is read. */
+/* The part that is being read. */
 struct part {
 	struct fxt_merge *merge;
 	const struct fxt_reader *r;
@@ -207,19 +210,20 @@ struct part {
 	struct fxt_map ids;             /* of providers */
 	struct fxt_skims skims;
 	struct fxt_record rec;
-	uint64_t pid;                   /* whose it is; 0: not known yet */
+	uint64_t pid;                   /* its process; 0: not known yet */
 	/* its process ids are those of another namespace than the archive's */
 	bool numbers_differ;
 };
 
-/* Events of a thread. */
+/* Takes the times of events of a thread. */
 static void take_times(const struct part *part, uint32_t thread, const struct fxt_times *times)
 {
 	if (part->pid && part->r->threads[thread].pid == part->pid)
 		fxt_open_lifetimes_seen(&part->merge->lifetimes, thread, times);
 }
 
-/* A slice of another process's thread: who was woken by it tells of that. */
+/* Takes a slice of another process's thread. It is in this part because that thread woke one of this
+ * process. */
 static void take_other(const struct part *part, const struct fxt_record *rec)
 {
 	const struct fxt_thread *one = &part->r->threads[rec->thread];
@@ -245,7 +249,7 @@ static void link_lifetime(void *context, enum fxt_event_type type, uint64_t id, 
 		fxt_open_lifetimes_link(&part->merge->lifetimes, type, id, offset);
 }
 
-/* An instant `exit` of category process, with how it was: the agent's last word on its process. */
+/* Takes an instant `exit` of category process, by which the agent says how its process ended. */
 static void take_exit(struct fxt_merge *m, const struct part *part, const struct fxt_record *rec)
 {
 	uint64_t pid = part->r->threads[rec->thread].pid;
@@ -260,7 +264,7 @@ static void take_exit(struct fxt_merge *m, const struct part *part, const struct
 		m->lifetimes.part.has_exited = true;
 }
 
-/* The end of a child's lifetime, with how it was: it was reaped. */
+/* Takes the end of a child's lifetime, which says how the child ended if it was reaped. */
 static void take_reaped(struct fxt_merge *m, const struct part *part, const struct fxt_record *rec)
 {
 	bool by_signal = fxt_argument(rec, "signal");
@@ -272,7 +276,7 @@ static void take_reaped(struct fxt_merge *m, const struct part *part, const stru
 		fxt_open_lifetimes_ended(&m->lifetimes, pid, rec->ticks, by_signal);
 }
 
-/* An event of category process: how processes begin and end. */
+/* Takes an event of category process, which tells how processes begin and end. */
 static void take_process(struct fxt_merge *m, struct part *part, const struct fxt_record *rec)
 {
 	take_exit(m, part, rec);
@@ -285,7 +289,7 @@ static void take_process(struct fxt_merge *m, struct part *part, const struct fx
 	fxt_untraced_take(&m->untraced, part->r, rec, part->pid, part->numbers_differ);
 }
 
-/* Whose the part is: the process that its provider is named for has a name. */
+/* Takes a name of a process: the part belongs to the process whose id its provider has. */
 static void take_name(struct fxt_merge *m, struct part *part, const struct fxt_record *rec)
 {
 	if (part->pid || rec->type != FXT_RECORD_KERNEL_OBJECT || rec->subtype != FXT_OBJECT_PROCESS ||
@@ -297,7 +301,7 @@ static void take_name(struct fxt_merge *m, struct part *part, const struct fxt_r
 	fxt_open_lifetimes_name(&m->lifetimes, rec->provider, unique_id(m, &part->ids, rec->provider->id));
 }
 
-/* A record that was decoded. */
+/* Takes a decoded record. */
 static void take(struct fxt_merge *m, struct fxt_reader *r, struct part *part, const struct fxt_record *rec)
 {
 	fxt_overview_take(&part->overview, r, rec);
@@ -314,8 +318,8 @@ static void take(struct fxt_merge *m, struct fxt_reader *r, struct part *part, c
 		take_process(m, part, rec);
 }
 
-/* Whether events of the category are only counted: what the agent and what processes say of themselves
- * is read. */
+/* Returns whether events of the category are only counted. Those of the categories agent and process are
+ * decoded. */
 static bool is_plain(const struct fxt_reader *r, uint32_t category)
 {
 	struct fxt_text name = fxt_symbol_text(r, category);
@@ -323,7 +327,8 @@ static bool is_plain(const struct fxt_reader *r, uint32_t category)
 	return !fxt_text_is(&name, "agent") && !fxt_text_is(&name, "process");
 }
 
-/* An event that has come by in no other form yet, or that has none. False: it has to be decoded. */
+/* Takes an event whose form is not known yet, and remembers the form if it has one. Returns false if the
+ * record has to be decoded. */
 static bool take_examined(struct fxt_merge *m, struct fxt_reader *r, struct part *part, bool *ok)
 {
 	struct fxt_form form;
@@ -332,7 +337,7 @@ static bool take_examined(struct fxt_merge *m, struct fxt_reader *r, struct part
 	if (!fxt_reader_examine(r, &form) || !is_plain(r, form.category))
 		return false;
 	type = fxt_get_event_type(form.header);
-	/* There are few of those. */
+	/* Begins and ends of calls in progress have no form, because there are few of them. */
 	if (fxt_event_bounds_call(type))
 		return false;
 	if (fxt_reader_remember(r, &part->skims, &form))
@@ -351,8 +356,8 @@ static bool take_examined(struct fxt_merge *m, struct fxt_reader *r, struct part
 	return true;
 }
 
-/* As many records as need no look at each, and the one that follows; false at the end, or when nothing
- * can be written. */
+/* Takes as many records of known forms as there are, and the one that follows. Returns false at the end,
+ * or if the archive cannot be written. */
 static bool take_next(struct fxt_merge *m, struct fxt_reader *r, struct part *part, bool *ok)
 {
 	struct fxt_record *rec = &part->rec;
@@ -376,7 +381,8 @@ static bool take_next(struct fxt_merge *m, struct fxt_reader *r, struct part *pa
 	if (!rec->damaged)
 		take(m, r, part, rec);
 	*ok = put_record(m, &part->ids, r, rec);
-	/* What is only counted is there as it is, or it has to be read once more. */
+	/* A part that is only counted is in the archive already. If it cannot stay as it is, it has to
+	 * be read again. */
 	return *ok && (m->as_it_is || !m->only_counts);
 }
 

@@ -1,4 +1,4 @@
-/* What went into the archive, in numbers. See merge.h. */
+/* Sums up what went into the archive. See merge.h. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -12,7 +12,7 @@
 #include "tools/common/message.h"
 #include "tools/printing/print.h"
 
-/* Where the category of a name is; a trace may have one for each event. */
+/* Finds the category of a name. It is a hash table, because a trace may have a category for each event. */
 struct fxt_merged_name {
 	size_t category;
 	UT_hash_handle hh;              /* the key is the category's name */
@@ -44,7 +44,7 @@ static void add_category(struct fxt_merge *m, const struct fxt_text *name, const
 	c->bytes += u->bytes;
 }
 
-/* Who lost the most records. */
+/* Counts the processes that lost records, and remembers the one that lost most. */
 static void add_losers(struct fxt_merge *m, struct fxt_overview *o, const struct fxt_reader *r)
 {
 	struct fxt_text name;

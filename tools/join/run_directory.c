@@ -23,7 +23,7 @@
 #include "tools/reading/mapped_trace.h"
 #include "tools/reading/reader.h"
 
-/* Background processes often end right after the command does: half a second in all. */
+/* Background processes often end right after the command does, so they are given half a second in all. */
 enum { LAST_WAITS = 25, LAST_WAIT_NS = 20000000 };
 
 #define PARTS_NAME ".fxt-parts."
@@ -40,22 +40,22 @@ bool fxt_parts_made_by_record(const char *directory)
 	return strncmp(last_name(directory), PARTS_NAME, strlen(PARTS_NAME)) == 0;
 }
 
-/* The lock is on the directory itself, and goes with the process however that ends. The descriptor stays
- * open for it. */
+/* The lock is on the directory itself, so it goes with the process however that ends. The descriptor
+ * stays open for it. */
 bool fxt_parts_lock(const char *directory)
 {
 	int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
 		return true;
-	/* File systems without locks have nobody who could hold one. */
+	/* On a file system without locks nobody can hold one. */
 	if (fd < 0 || errno != EWOULDBLOCK)
 		return true;
 	close(fd);
 	return false;
 }
 
-/* A recording whose fxt record was killed has left its parts, which nobody would look for. */
+/* Says that a killed fxt record has left its parts in `parent`, because nobody would look for them. */
 static void tell_of_others(const char *parent, bool quiet)
 {
 	DIR *d = quiet ? NULL : opendir(parent);
@@ -124,7 +124,8 @@ char *fxt_parts_directory(const char *out, bool quiet)
 	return directory;
 }
 
-/* When the process began, on the clock of traces; 0 when there is no such process, or only its zombie. */
+/* Returns when the process began, on the clock of traces; 0 if there is no such process, or it is a
+ * zombie. */
 static uint64_t process_start_ns(pid_t pid)
 {
 	char path[64], text[1024];
@@ -141,7 +142,8 @@ static uint64_t process_start_ns(pid_t pid)
 	n = fread(text, 1, sizeof(text) - 1, f);
 	fclose(f);
 	text[n] = '\0';
-	/* The name may hold anything, so count from the last parenthesis: state is field 3, start time 22. */
+	/* The name may contain anything, so fields are counted from the last parenthesis: the state is
+	 * field 3, the start time field 22. */
 	p = strrchr(text, ')');
 	for (field = 2; p && field < 22; field++) {
 		p = strchr(p + 1, ' ');
@@ -154,7 +156,8 @@ static uint64_t process_start_ns(pid_t pid)
 	return ticks * (1000000000 / (uint64_t)sysconf(_SC_CLK_TCK)) + 1;
 }
 
-/* A process of that id that began later than the trace did is another one. */
+/* Returns whether the part's process still runs. One with its id that began after the trace did is
+ * another one. */
 static bool still_runs(const struct fxt_part *part)
 {
 	const uint64_t tick_ns = 20000000;
@@ -164,8 +167,9 @@ static bool still_runs(const struct fxt_part *part)
 	       (part->first_ns == UINT64_MAX || start_ns <= part->first_ns + tick_ns);
 }
 
-/* What tells of a part: its provider's records, its clock's, and the first event. Of strings and the
- * rest, of which a process has a thousand before its first event, only the length is read. */
+/* Returns whether look_at() needs the record: it needs those of the provider and of the clock, and the
+ * first event. Others are skipped by their length, because a process has a thousand strings before its
+ * first event. */
 static bool tells_of_part(uint64_t header)
 {
 	switch (fxt_get_record_type(header)) {
@@ -176,7 +180,8 @@ static bool tells_of_part(uint64_t header)
 	}
 }
 
-/* The provider id is the process id; nothing is read beyond the first event. */
+/* Finds the part's process, whose id is that of the provider, and the time of its first event. It reads
+ * nothing after that event. */
 static void look_at(struct fxt_part *part, struct fxt_reader *r)
 {
 	struct fxt_record rec;
@@ -217,7 +222,7 @@ static int by_start(const void *a, const void *b)
 	return strcmp(x->path, y->path);
 }
 
-/* PROGRAM.PID.snapshot.fxt, or with a number before the end. */
+/* Returns whether it is the name of a snapshot: PROGRAM.PID.snapshot.fxt, or with a number before the end. */
 static bool is_snapshot(const char *name)
 {
 	const char *at = NULL, *next = name;
@@ -279,7 +284,8 @@ static bool ends_with(const char *name, const char *end)
 	return strlen(name) >= strlen(end) && strcmp(name + strlen(name) - strlen(end), end) == 0;
 }
 
-/* A join that was killed has left the part it had begun with, and the parts that it had appended to that. */
+/* Undoes a join that was killed: it has left the part that it began with, longer by what it had
+ * appended, and all other parts. */
 static void undo_join(const char *directory)
 {
 	DIR *d = fxt_parts_made_by_record(directory) ? opendir(directory) : NULL;
@@ -305,7 +311,7 @@ static void scan(struct fxt_parts *parts, const char *directory)
 	while (d && (e = readdir(d))) {
 		char *path;
 
-		/* What the agent is still writing has another ending. */
+		/* A file that the agent is still preparing has another ending. */
 		if (!ends_with(e->d_name, ".fxt"))
 			continue;
 		path = fxt_format("%s/%s", directory, e->d_name);
@@ -322,7 +328,7 @@ static void scan(struct fxt_parts *parts, const char *directory)
 		closedir(d);
 }
 
-/* A process has a part for each program it was. */
+/* Counts each process once, because it has a part for each program that it was. */
 size_t fxt_parts_alive(const struct fxt_parts *parts, pid_t *pid)
 {
 	struct fxt_map pids = {0};
@@ -353,8 +359,8 @@ void fxt_parts_find(struct fxt_parts *parts, const char *directory)
 		nanosleep(&wait, NULL);
 		for (size_t k = 0; k < parts->count; k++)
 			parts->list[k].alive = parts->list[k].alive && still_runs(&parts->list[k]);
-		/* Those that ended may have put a smaller file in place, and their children have begun
-		 * others. */
+		/* Processes that ended meanwhile may have put a smaller file in place, and children may
+		 * have begun new parts. */
 		if (fxt_parts_alive(parts, &pid) == 0 || i == LAST_WAITS - 1) {
 			struct fxt_parts again = {0};
 
@@ -400,12 +406,12 @@ void fxt_parts_free(struct fxt_parts *parts)
 	*parts = (struct fxt_parts){0};
 }
 
-/* Never over a file that is there. */
+/* Renames the file. Returns false if there is a file already, which is never overwritten, or it failed. */
 static bool move_to(const char *from, const char *to)
 {
 	if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0)
 		return true;
-	/* Some file systems do not know the flag. */
+	/* Some file systems do not support the flag. */
 	if ((errno != EINVAL && errno != ENOSYS) || link(from, to) != 0)
 		return false;
 	unlink(from);

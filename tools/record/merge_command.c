@@ -1,4 +1,4 @@
-/* fxt merge: joins traces that fxt record could not join, or that were made without it. */
+/* fxt merge: the command. It joins traces that fxt record could not join, or that were made without it. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -37,7 +37,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	return 0;
 }
 
-/* The files, and of directories all traces in them. `made_here` is the first that fxt record has made. */
+/* Finds the parts: the files that were given, and all traces in directories that were given. *made_here
+ * becomes the first directory that fxt record has made. */
 static bool find(struct merge_options *o, struct fxt_parts *parts, const char **made_here)
 {
 	for (char **from = o->from; *from; from++) {
@@ -71,8 +72,8 @@ static bool find(struct merge_options *o, struct fxt_parts *parts, const char **
 	return parts->count != 0;
 }
 
-/* As fxt record would call it: after the first process, beside the directory. Never over a file that is
- * there. */
+/* Returns the name that fxt record would use: that of the first process, beside the directory. Returns
+ * NULL after a message if there is such a file, because it must not be overwritten. */
 static char *default_output(const struct fxt_parts *parts, const char *made_here)
 {
 	const char *name = strrchr(parts->list[0].path, '/');
@@ -102,7 +103,7 @@ static bool merge(struct merge_options *o, struct fxt_parts *parts, const char *
 
 	if (ok && !o->quiet)
 		fxt_merge_summary(&m, path);
-	/* Whose parts they are not leaves them where they are. */
+	/* Only a directory that fxt record has made is removed, with its parts. */
 	if (ok && made_here) {
 		fxt_parts_move_snapshots(parts, path);
 		fxt_parts_remove(parts, made_here);

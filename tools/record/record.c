@@ -1,4 +1,5 @@
-/* fxt record: runs a command traced, its children too, and joins what they left into one file. */
+/* fxt record: the command. It runs a command and its children traced, and joins what they left into one
+ * file. See record.h. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -27,7 +28,7 @@ enum {
 	KEY_EXPLAIN
 };
 
-/* What is wrong with it, or NULL. */
+/* Sets *ns to the duration in nanoseconds. Returns NULL, or what is wrong with the text. */
 static char *set_duration(char **ns, const char *text)
 {
 	free(*ns);
@@ -74,7 +75,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	exit(FXT_STATUS_FAILED);
 }
 
-/* The program's name and process id, as the agent's own default. */
+/* Returns PROGRAM.PID.fxt, which is the agent's own default too. */
 static char *default_output(const struct fxt_record_options *o, pid_t pid)
 {
 	const char *slash = strrchr(o->command[0], '/');
@@ -82,7 +83,8 @@ static char *default_output(const struct fxt_record_options *o, pid_t pid)
 	return fxt_format("%s.%d.fxt", slash ? slash + 1 : o->command[0], (int)pid);
 }
 
-/* The status of fxt itself once the command has run: the command's own counts first. */
+/* Returns the exit status after a failure of fxt record itself, once the command has run. If the command
+ * failed, its own status counts. */
 static int failed(const struct fxt_run *run)
 {
 	return run->status ? run->status : FXT_STATUS_FAILED;
@@ -188,7 +190,7 @@ int fxt_command_record(int argc, char **argv)
 	struct fxt_record_options o = {0};
 	int status;
 
-	/* In order: what follows COMMAND is COMMAND's. */
+	/* Options are parsed in order, because all that follows COMMAND belongs to COMMAND. */
 	argp_err_exit_status = FXT_STATUS_FAILED;
 	fxt_parse(&argp, argc, argv, ARGP_IN_ORDER, &o);
 	status = record(&o);

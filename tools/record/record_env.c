@@ -1,4 +1,4 @@
-/* The options of fxt record as the agent's environment variables. */
+/* Turns the options of fxt record into the agent's environment variables. See record.h. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -33,7 +33,7 @@ char *fxt_record_bad_mode(const char *mode)
 	return fxt_format("no mode '%s': there are oneshot, circular and streaming", mode);
 }
 
-/* The agent's own limits are on the variables; this is what no variable could mean. */
+/* Refuses only what makes no sense in any variable; the agent has limits of its own for each. */
 char *fxt_record_bad_megabytes(const char *text)
 {
 	size_t digits = strspn(text, "0123456789");
@@ -67,7 +67,7 @@ static void set(const char *name, const char *value)
 		fxt_error(NULL, "%s could not be set", name);
 }
 
-/* A percent sign begins a field of FXT_OUTPUT. */
+/* Returns the path with its percent signs doubled, because a percent sign begins a field of FXT_OUTPUT. */
 static char *without_fields(const char *path)
 {
 	char *out = fxt_alloc(strlen(path) * 2 + 1, 1);
@@ -81,9 +81,10 @@ static char *without_fields(const char *path)
 	return out;
 }
 
-/* The runtime of a sanitizer wants to be first: asan refuses to run otherwise, and what finds leaks
- * takes what our frames left on the stack for uses. It is so for the command, which takes it out of the
- * list again for its children (FXT_SANITIZER); an instrumented one among those is asked to do without. */
+/* Sets LD_PRELOAD. The library of a sanitizer has to come first: asan refuses to run otherwise, and the
+ * leak finder takes what our frames left on the stack for uses of memory. This holds for the command;
+ * the agent takes the library out of the list again for its children (FXT_SANITIZER), and asks an
+ * instrumented child to do without. */
 static void set_preload(const char *agent, const char *sanitizer)
 {
 	static const char any_order[] = "verify_asan_link_order=0";
@@ -99,8 +100,8 @@ static void set_preload(const char *agent, const char *sanitizer)
 	free(asan);
 }
 
-/* By which processes of another namespace of process ids know that their numbers are not unique:
- * agent/koid.h. */
+/* Sets the variable by which processes of another namespace of process ids know that their numbers are
+ * not unique (koid.h of the agent). */
 static void set_namespace(void)
 {
 	struct stat namespace, proc;
@@ -133,8 +134,8 @@ void fxt_record_environment(const struct fxt_record_options *o, const char *agen
 	set("FXT_SIGNAL", o->signal);
 	set("FXT_START", o->start);
 	set("FXT_TRIGGER", o->trigger);
-	/* Without any: processes find one another as they do without fxt record, and in no memory of
-	 * another run. */
+	/* Without shared memory, processes find one another as they do without fxt record, and must not
+	 * use the memory of another run. */
 	unsetenv("FXT_SHARED");
 	set("FXT_SHARED", o->shared);
 	set_namespace();

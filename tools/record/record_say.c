@@ -1,4 +1,5 @@
-/* The words in which fxt record says how it went. All of them go to stderr: stdout is the command's. */
+/* Prints how fxt record or fxt merge went. It prints to standard error, because standard output is the
+ * command's. See record.h. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -14,7 +15,7 @@
 #include "tools/printing/json.h"
 #include "tools/printing/print.h"
 
-/* From here on a trace is slow to open, and one category of it usually not what was looked for. */
+/* A trace of this size is slow to open, and usually most of it is one category that nobody looked for. */
 static const uint64_t LARGE_BYTES = 100 << 20;
 
 static char *with(char *text, char *more)
@@ -26,7 +27,8 @@ static char *with(char *text, char *more)
 	return both;
 }
 
-/* " in app 1234", or of several processes which lost the most; free it. */
+/* Returns " in app 1234", or words for the process that lost most if there are several. The caller frees
+ * it. */
 static char *who_lost(const struct fxt_merge *m)
 {
 	if (!m->losers)
@@ -36,7 +38,8 @@ static char *who_lost(const struct fxt_merge *m)
 	return fxt_format(" in %zu processes, most in %s %" PRIu64, m->losers, m->worst_name, m->worst.pid);
 }
 
-/* "nothing lost", or what was. What a ring overwrote is no loss, but must be said. */
+/* Returns "nothing lost", or what was lost. What a ring overwrote is no loss, but is said too. The
+ * caller frees it. */
 static char *losses(const struct fxt_merge *m)
 {
 	uint64_t dropped = fxt_lost_dropped(m->lost), filtered = m->lost[FXT_LOSS_FILTERED];
@@ -63,7 +66,7 @@ static char *losses(const struct fxt_merge *m)
 	return text;
 }
 
-/* The categories that were asked for, less the one that fills the trace. */
+/* Returns the list of categories that were asked for, without the one that fills the trace. */
 static char *thinner(const struct fxt_record_options *o, const char *category)
 {
 	const char *asked = o->categories ? o->categories : getenv("FXT_CATEGORIES");
@@ -127,8 +130,8 @@ static void say(const struct fxt_merge *m, const char *duration, const char *pat
 	free(lost);
 }
 
-/* Whether all descendants were to be traced: some may be left out on purpose, and those of a dormant
- * program have no file. */
+/* Returns whether all descendants were to be traced. Some may have been left out on purpose, and those
+ * of a dormant program have no file. */
 static bool wants_all(const struct fxt_record_options *o)
 {
 	const char *follow = o->follow ? o->follow : getenv("FXT_FOLLOW"),
@@ -137,7 +140,7 @@ static bool wants_all(const struct fxt_record_options *o)
 	return (!follow || !*follow || strcmp(follow, "all") == 0) && (!start || strcmp(start, "0") != 0);
 }
 
-/* A line for each program that ran untraced, and why if it can be told. */
+/* Prints a line for each program that ran untraced, with the reason if it is known. */
 static void say_untraced(const struct fxt_untraced *u)
 {
 	enum { SHOWN = 5 };
