@@ -1,5 +1,5 @@
-/* fxt categories: those that can be recorded, or those of a trace. Also what -c of record is checked
- * against. */
+/* fxt categories: the command. It prints the categories that can be recorded, or those of a trace. fxt
+ * record checks its option -c by the lists here. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif

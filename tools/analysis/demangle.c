@@ -1,4 +1,4 @@
-/* Names of functions as their source has them. See demangle.h. */
+/* Turns symbols into names as their source has them. See demangle.h. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -14,8 +14,8 @@
 #include <libiberty/demangle.h>
 #include <setjmp.h>
 
-/* Longer ones are cut. A mangled name can refer back to its own parts, so that a hundred bytes of a damaged
- * trace stand for more than would ever be printed. */
+/* Longer names are cut. A mangled name can refer back to its own parts, so a hundred bytes of a damaged
+ * trace may stand for more than would ever be printed. */
 enum { MAX_BYTES = 4096 };
 
 struct output {
@@ -24,7 +24,8 @@ struct output {
 	jmp_buf full;
 };
 
-/* The callback forms of the demanglers hold no memory while they call, so they can be left from here. */
+/* Takes a piece of a name. It may leave the demangler by a jump, because the demanglers that call back
+ * hold no memory while they call. */
 static void take(const char *text, size_t bytes, void *context)
 {
 	struct output *out = context;
@@ -36,7 +37,7 @@ static void take(const char *text, size_t bytes, void *context)
 		longjmp(out->full, 1);
 }
 
-/* Rust's older names are well-formed C++ ones too, so it comes first. */
+/* Demangles the name. Rust is tried first, because its older names are well-formed C++ names too. */
 static bool demangle_into(struct output *out, const char *mangled, int options)
 {
 	if (setjmp(out->full))
@@ -80,8 +81,8 @@ char *fxt_demangle(const struct fxt_text *name)
 	return demangle(name, DMGL_PARAMS | DMGL_ANSI);
 }
 
-/* In place. "operator<<" has no arguments in it; in "<T as Trait>::name", as Rust writes, the outermost
- * brackets are what the name is about. */
+/* Removes template arguments, in place. "operator<<" has none, and in Rust's "<T as Trait>::name" the
+ * outermost brackets stay, because they hold what the name is about. */
 static void leave_out_arguments(char *name)
 {
 	static const char keyword[] = "operator";
@@ -103,7 +104,7 @@ static void leave_out_arguments(char *name)
 			from += punctuation;
 			continue;
 		}
-		/* The arrow of a function type closes nothing. */
+		/* The '>' of an arrow in a function type closes no bracket. */
 		if (*from == '>' && depth && from[-1] != '-' && --depth == 0)
 			kept = 0;
 		if (depth <= kept)
@@ -124,7 +125,7 @@ char *fxt_demangle_short(const struct fxt_text *name, size_t columns)
 	return text;
 }
 
-/* Of every symbol that was asked for: NULL is unknown yet, an empty name is none. */
+/* In by_symbol, NULL means that nobody asked yet, and an empty name that the symbol is not mangled. */
 const char *fxt_demangled_name(struct fxt_demangled *d, struct fxt_reader *r, const struct fxt_text *category,
 			       const struct fxt_text *name)
 {

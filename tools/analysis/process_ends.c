@@ -1,12 +1,12 @@
-/* When processes ended, and how. See process_ends.h. */
+/* Knows when and how processes ended. See ends.h. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
 
-#include "process_ends.h"
+#include "ends.h"
 
-/* The process's own word comes before its parent reaps it, and may be followed by that; the earlier one
- * is nearer. */
+/* Takes an end of the process. Both the process and the parent that reaped it may tell of it; the
+ * process does so first, and the earlier time is nearer to the end. */
 static bool take(struct fxt_ends *e, const struct fxt_record *rec, uint64_t pid)
 {
 	const struct fxt_argument *signal = fxt_argument(rec, "signal");

@@ -1,4 +1,4 @@
-/* Hashes under a key that is drawn anew in each process. See hash.h. */
+/* Hashes with a key that is drawn anew in each process. See hash.h. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -11,7 +11,8 @@
 
 static uint64_t key[3];
 
-/* Before main(): every table may be asked first. Without randomness the address of the stack has some. */
+/* Draws the key before main(), because any table may be used first. If the kernel gives no random bytes,
+ * the address of the stack has to do. */
 static __attribute__((constructor)) void draw_key(void)
 {
 	if (getrandom(key, sizeof(key), GRND_NONBLOCK) != (ssize_t)sizeof(key)) {
@@ -21,7 +22,8 @@ static __attribute__((constructor)) void draw_key(void)
 	}
 }
 
-/* Both halves of the product: each bit depends on all bits of both factors, of which the key hides one. */
+/* Returns both halves of the product, folded. Each bit depends on all bits of both factors, of which the
+ * key hides one. */
 static uint64_t fold(uint64_t a, uint64_t b)
 {
 	unsigned __int128 product = (unsigned __int128)a * b;

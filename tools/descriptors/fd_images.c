@@ -1,4 +1,4 @@
-/* See fd_images.h. */
+/* Knows which descriptors each program of a run began with. See fd_images.h. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -10,19 +10,19 @@
 
 #include "tools/common/message.h"
 
-/* What a child begins with that posix_spawn() or system() makes. */
+/* The descriptors with which a child of posix_spawn() or system() begins. */
 enum start {
-	START_EXECUTED,                 /* what its parent has, but for what closes then */
-	START_UNKNOWN,                  /* whatever posix_spawn() was told to do with descriptors */
+	START_EXECUTED,                 /* its parent's, without those that close on exec */
+	START_UNKNOWN,                  /* not known: posix_spawn() was told what to do with them */
 };
 
-/* A map's values are tables; 0 is none. */
+/* Returns the table that is a map's value; 0 means none. */
 static struct fxt_fd_pages *table_in(const struct fxt_slot *s)
 {
 	return s ? (struct fxt_fd_pages *)(uintptr_t)s->value[0] : NULL;
 }
 
-/* Keeps the table, to which the map has the reference from now on. */
+/* Puts the table into the map, which owns the reference from now on. */
 static void keep(struct fxt_map *m, uint64_t a, uint64_t b, struct fxt_fd_pages *pages)
 {
 	bool fresh;
@@ -32,7 +32,7 @@ static void keep(struct fxt_map *m, uint64_t a, uint64_t b, struct fxt_fd_pages 
 	s->value[0] = (uintptr_t)pages;
 }
 
-/* Takes it out again, with the reference; NULL: there is none. */
+/* Takes a table and its reference out of the map; NULL: there is none. */
 static struct fxt_fd_pages *take_out(struct fxt_map *m, uint64_t a, uint64_t b)
 {
 	struct fxt_slot *s = fxt_map_find(m, a, b);
@@ -55,8 +55,8 @@ static struct fxt_fd_image *image_of(struct fxt_fd_images *images, const struct 
 	return &images->list[p->index];
 }
 
-/* A table of which nothing is known but that standard input, output and error are something, which
- * children will share. */
+/* Returns a new table, in which it is only known that standard input, output and error refer to
+ * something, which children will share. */
 static struct fxt_fd_pages *new_table(struct fxt_fd_images *images)
 {
 	struct fxt_fd_pages *pages = fxt_fd_pages_make();
@@ -69,8 +69,7 @@ static struct fxt_fd_pages *new_table(struct fxt_fd_images *images)
 	return pages;
 }
 
-/* What a program begins with of which the first event is seen: it was forked, or executed in the process
- * that it is in. */
+/* Returns the table of a program whose first event was seen: it was forked, or its process executed it. */
 static struct fxt_fd_pages *inherited(struct fxt_fd_images *images, uint64_t pid)
 {
 	struct fxt_fd_pages *pages = take_out(&images->born, pid, 0);
@@ -109,7 +108,8 @@ static bool is_execution(const struct fxt_text *name)
 	return (name->bytes >= 4 && memcmp(name->text, "exec", 4) == 0) || fxt_text_is(name, "fexecve");
 }
 
-/* Calls that make a child and say so when they are over; the lifetime of the child begins within. */
+/* Returns whether the call makes a child and is told of when it is over. The child's lifetime begins
+ * within the call. */
 static bool is_maker(const struct fxt_text *name)
 {
 	return fxt_text_is(name, "posix_spawn") || fxt_text_is(name, "posix_spawnp") ||
@@ -121,16 +121,16 @@ static bool is_child(const struct fxt_record *rec)
 	return rec->subtype == FXT_EVENT_ASYNC_BEGIN && fxt_text_is(&rec->name, "child");
 }
 
-/* A slice in the name of the thread that made a child, which the child has written: it begins when the
- * child's lifetime does. */
+/* Returns whether it is the slice in the thread that made a child, which the child has written. It
+ * begins when the child's lifetime does. */
 static bool is_arrow(const struct fxt_record *rec)
 {
 	return rec->subtype == FXT_EVENT_DURATION_COMPLETE && fxt_text_is(&rec->category, "agent") &&
 	       fxt_text_is(&rec->name, "released");
 }
 
-/* A program that was executed writes the arrow to its first moment first of all. Others are of no
- * interest, and many. */
+/* Returns whether it is the arrow to a program's first moment. A program that was executed writes that
+ * arrow before all others, which are many and tell nothing here. */
 static bool want_arrow(struct fxt_fd_images *images, const struct fxt_record *rec)
 {
 	struct fxt_fd_image *image = image_of(images, rec->provider);
@@ -144,7 +144,7 @@ bool fxt_fd_images_want(struct fxt_fd_images *images, const struct fxt_record *r
 {
 	*key_ns = fxt_ns(rec->provider, rec->ticks);
 	if (is_arrow(rec)) {
-		/* At its end, as the child's lifetime begins with it. */
+		/* The arrow counts at its end, because the child's lifetime begins with it. */
 		*key_ns = fxt_ns(rec->provider, rec->extra);
 		return want_arrow(images, rec);
 	}
@@ -156,8 +156,8 @@ bool fxt_fd_images_want(struct fxt_fd_images *images, const struct fxt_record *r
 			(fxt_text_is(&rec->name, "vfork") || fxt_text_is(&rec->name, "_exit")));
 	if (!is_execution(&rec->name))
 		return is_maker(&rec->name);
-	/* One that went well is written before it happens, and in the child of a vfork after the child's
-	 * lifetime began. */
+	/* An exec that succeeds is written before it happens. In the child of a vfork that is after the
+	 * child's lifetime began. */
 	*key_ns = fxt_ns(rec->provider, rec->extra);
 	return !fxt_argument(rec, "errno");
 }
@@ -175,7 +175,7 @@ static void begin_vfork(struct fxt_fd_images *images, const struct fxt_reader *r
 static void begin_child(struct fxt_fd_images *images, const struct fxt_reader *r,
 			const struct fxt_record *rec)
 {
-	enum { PIPE_OF_POPEN = 2 };     /* the numbers below are its: one of them */
+	enum { PIPE_OF_POPEN = 2 };     /* the pipe of popen() is one of the numbers below this */
 	struct fxt_fd_pages *pages = fxt_fd_pages_share(*fxt_fd_images_of(images, r, rec));
 	const struct fxt_slot *maker = fxt_map_find(&images->makers, rec->thread, 0);
 	uint64_t at_ns = fxt_ns(rec->provider, rec->ticks), pid = 0;
@@ -190,15 +190,15 @@ static void begin_child(struct fxt_fd_images *images, const struct fxt_reader *r
 	}
 	for (uint64_t number = 0; is_hidden && !is_made && number < PIPE_OF_POPEN; number++)
 		fxt_fd_pages_set(&pages, number, (struct fxt_fd_meaning){0});
-	/* A child whose pid is not told is known by the thread that made it and the time: its arrow has
-	 * both. */
+	/* A child whose pid is not known is identified by the thread that made it and the time, which
+	 * its arrow has. */
 	if (is_hidden)
 		keep(&images->born, (uint64_t)rec->thread << 32 | 1, at_ns, pages);
 	else
 		keep(&images->born, pid, 0, pages);
 }
 
-/* It is told before its child begins: see the keys. */
+/* Takes a call that makes a child. The keys see to it that it comes before its child begins. */
 static void begin_making(struct fxt_fd_images *images, const struct fxt_record *rec)
 {
 	uint64_t actions = 0;
@@ -231,7 +231,7 @@ void fxt_fd_images_take(struct fxt_fd_images *images, const struct fxt_reader *r
 	} else if (fxt_text_is(&rec->name, "vfork")) {
 		begin_vfork(images, r, rec);
 	} else {
-		/* Executed, or over: what the child of a vfork has is no more. */
+		/* The child of the vfork has executed a program or is over, so its table goes. */
 		fxt_fd_images_of(images, r, rec);
 		fxt_fd_pages_release(take_out(&images->vforked, rec->thread, 0));
 	}

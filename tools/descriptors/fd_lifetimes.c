@@ -1,16 +1,16 @@
-/* See fd_lifetimes.h. */
+/* Keeps the begins of descriptors' lifetimes. See fd_lives.h. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
 
-#include "fd_lifetimes.h"
+#include "fd_lives.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
-#include "tools/common/message.h"
-#include "tools/printing/print.h"
+#include "message.h"
+#include "print.h"
 
 void fxt_fd_lives_take(struct fxt_fd_lives *l, const struct fxt_record *rec)
 {
@@ -102,8 +102,8 @@ char *fxt_socket_label(uint64_t domain, uint64_t type)
 			  type == SOCK_STREAM ? " stream" : type == SOCK_DGRAM ? " datagram" : "");
 }
 
-/* What the lifetime says by a text of its own; NULL. The last one counts: a socket's address is behind
- * what the socket was made with. */
+/* Returns the label that the lifetime has as a text of its own, or NULL. The last text counts, because a
+ * socket's address comes after what the socket was made with. */
 static char *told_label(const struct fxt_record *rec)
 {
 	char *text = NULL, *label;

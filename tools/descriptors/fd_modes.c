@@ -1,4 +1,4 @@
-/* See fd_modes.h. */
+/* Knows which open file descriptions are in non-blocking mode. See fd_modes.h. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif

@@ -1,4 +1,4 @@
-/* See fd_pages.h. */
+/* A table of descriptors that is shared until somebody changes it. See fd_pages.h. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -57,7 +57,7 @@ struct fxt_fd_meaning fxt_fd_pages_get(const struct fxt_fd_pages *pages, uint64_
 	return page ? page->numbers[number % FXT_FD_PAGE] : nothing;
 }
 
-/* Makes the table behind the reference one that nobody else has. */
+/* Copies the table behind the reference if others refer to it too. */
 static void own_table(struct fxt_fd_pages **pages)
 {
 	struct fxt_fd_pages *shared = *pages;
@@ -72,7 +72,7 @@ static void own_table(struct fxt_fd_pages **pages)
 	shared->references--;
 }
 
-/* The same for one of its pages, which is made if there is none. */
+/* Copies a page if other tables refer to it too, and makes it if there is none. Returns the page. */
 static struct page *own_page(struct page **place)
 {
 	struct page *shared = *place;
@@ -104,7 +104,7 @@ void fxt_fd_pages_close(struct fxt_fd_pages **pages, uint64_t first, uint64_t la
 	for (uint64_t number = first; number <= last && number < FXT_FD_PAGES_MAX; number++) {
 		struct fxt_fd_meaning meaning = {0};
 
-		/* A page of which nothing is known is passed over. */
+		/* A page in which nothing is known is skipped. */
 		if (!(*pages)->pages[number / FXT_FD_PAGE]) {
 			number |= FXT_FD_PAGE - 1;
 			continue;

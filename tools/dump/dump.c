@@ -1,4 +1,4 @@
-/* fxt dump: a line for every record, in the order of the file. */
+/* fxt dump: the command. It prints a line for every record, in the order of the file. See dump.h. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -157,7 +157,7 @@ static void put_object(const struct fxt_reader *r, const struct fxt_record *rec,
 	put_arguments(out, rec);
 }
 
-/* What of the line is the record's own. */
+/* Prints the part of the line that depends on the type of the record. */
 static void put_content(const struct fxt_reader *r, const struct fxt_record *rec,
 			const struct fxt_objects *objects, const char *demangled, FILE *out)
 {
@@ -207,7 +207,7 @@ static void put_line(const struct fxt_reader *r, const struct fxt_record *rec,
 	fputc('\n', out);
 }
 
-/* Of a record's faults the first: the others follow from it. */
+/* Remembers the first fault of a record, because the others follow from it. */
 static void remember_fault(void *context, enum fxt_fault fault, uint64_t offset, const char *detail)
 {
 	const char **first = context;
@@ -218,7 +218,7 @@ static void remember_fault(void *context, enum fxt_fault fault, uint64_t offset,
 		*first = fxt_fault_text[fault];
 }
 
-/* The file is not in the order of time, so where time begins has to be looked for first. */
+/* Returns the earliest time. It takes a pass of its own, because the file is not in the order of time. */
 static uint64_t first_time_ns(const struct fxt_reader *of)
 {
 	struct fxt_reader r;

@@ -1,4 +1,4 @@
-/* fxt dump --json: an object a line for every record. Times are nanoseconds. */
+/* fxt dump --json: prints an object on a line for every record. Times are in nanoseconds. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -25,7 +25,7 @@ static void put_arguments(struct fxt_json *j, const struct fxt_record *rec)
 		fxt_json_arguments(j, "args", rec);
 }
 
-/* What the pointers among the arguments stand for. */
+/* Puts the objects that the pointers among the arguments stand for. */
 static void put_objects(struct fxt_json *j, const struct fxt_reader *r, const struct fxt_record *rec,
 			const struct fxt_objects *objects)
 {

@@ -1,4 +1,4 @@
-/* See cut_calls.h. */
+/* Finds calls that were in progress when their program was over. See cut_calls.h. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -95,7 +95,7 @@ static int innermost_first(const void *a, const void *b)
 	return x->begin_ns != y->begin_ns ? (x->begin_ns > y->begin_ns ? -1 : 1) : 0;
 }
 
-/* Takes the calls out of `begun`, by time and thread, that are complete as well. */
+/* Removes from `begun`, which is by time and thread, the calls that are complete as well. */
 static void find_complete(struct fxt_map *begun, struct fxt_reader *r, struct fxt_provider *own)
 {
 	struct fxt_provider *p = NULL;
@@ -184,7 +184,7 @@ void fxt_thread_moments_sort(struct fxt_thread_moments *m)
 		qsort(m->list, m->count, sizeof(*m->list), by_thread_and_time);
 }
 
-/* The last moment of the thread before that time; 0: there is none. */
+/* Returns the last moment of the thread before that time; 0: there is none. */
 static uint64_t last_before(const struct fxt_thread_moments *m, const struct fxt_thread_moment *then)
 {
 	size_t low = 0, high = m->count;

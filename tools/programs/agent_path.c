@@ -1,4 +1,4 @@
-/* Where the agent's library is. See agent_path.h. */
+/* Finds the agent's library. See agent_path.h. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -25,7 +25,8 @@
 #define MULTIARCH "aarch64-linux-gnu"
 #endif
 
-/* From the directory of the program: the build tree, then a tree that was moved after `make install`. */
+/* Paths from the directory of the program: in the build tree, then in a tree that was moved after `make
+ * install`. */
 static const char *const beside[] = {
 	"libfxtagent.so", ".libs/libfxtagent.so", ("../lib/" MULTIARCH "/libfxtagent.so"),
 	"../lib64/libfxtagent.so", "../lib/libfxtagent.so",
@@ -82,7 +83,7 @@ char *fxt_agent_path(const char *given)
 			return NULL;
 		}
 	}
-	/* LD_PRELOAD has no way to quote these. */
+	/* LD_PRELOAD has no way to quote these characters. */
 	if (path && strpbrk(path, " :\t\n")) {
 		fxt_error(path, "LD_PRELOAD cannot name a path with a space or colon in it");
 		free(path);

@@ -1,4 +1,4 @@
-/* What has to be known of an executable before anything is preloaded into it. See elf_facts.h. */
+/* Finds out what has to be known of an executable before anything is preloaded into it. See elf_facts.h. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -58,8 +58,8 @@ static bool read_segments(Elf *elf, const GElf_Ehdr *eh, struct fxt_elf_facts *f
 	return true;
 }
 
-/* Go's linker leaves one of these in all it makes. A stripped or damaged section table is no fault: nothing
- * needs it to run. */
+/* Returns whether there is a section that Go's linker leaves in all it makes. A stripped or damaged
+ * section table is no fault, because nothing needs it to run. */
 static bool has_go_section(Elf *elf)
 {
 	size_t names;
@@ -78,7 +78,7 @@ static bool has_go_section(Elf *elf)
 	return false;
 }
 
-/* gcc's runtimes, and clang's where they are shared. */
+/* Returns whether it is the name of a sanitizer's library: one of gcc's, or a shared one of clang's. */
 static bool is_sanitizer(const char *name)
 {
 	static const char *const begin[] = {"libasan.so",	"libtsan.so",	     "liblsan.so",
@@ -140,7 +140,7 @@ bool fxt_elf_read(int fd, struct fxt_elf_facts *facts)
 	if (!has_magic(fd))
 		return false;
 	elf_version(EV_CURRENT);
-	/* Not ELF_C_READ_MMAP: a file that is cut short meanwhile would be a SIGBUS. */
+	/* This does not map the file, because a file that is cut short meanwhile would then raise SIGBUS. */
 	elf = elf_begin(fd, ELF_C_READ, NULL);
 	if (elf && elf_kind(elf) == ELF_K_ELF)
 		read_headers(elf, facts);

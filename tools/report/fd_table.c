@@ -1,5 +1,4 @@
-/* Which file or socket a descriptor or stream stood for, at each moment. Called by report_files.c with
- * events in the order of time. Descriptors are handed on to children: fd_images.h. */
+/* Knows what descriptors and streams stand for; report_files.c calls it in the order of time (report.h). */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -17,7 +16,7 @@
 #include "tools/common/message.h"
 #include "tools/printing/print.h"
 
-/* Descriptors and streams are two spaces of numbers, of each process image. */
+/* Each program has two spaces of numbers: descriptors and streams. */
 enum space { DESCRIPTORS, STREAMS };
 
 static uint64_t space_of(const struct fxt_record *rec, enum space space)
@@ -37,17 +36,15 @@ static char *text_argument(const struct fxt_record *rec, const char *name)
 	const struct fxt_argument *a = fxt_argument(rec, name);
 
 	return a && a->type == FXT_ARG_STRING && a->string.bytes
-		       ? fxt_printable(&a->string, FXT_LABEL_COLUMNS, true)
-		       : NULL;
+		       ? fxt_printable(&a->string, FXT_LABEL_COLUMNS, true) : NULL;
 }
 
-/* Whether the descriptor that the call makes closes when a program is executed. */
+/* Returns whether the descriptor that the call makes closes on exec. */
 static bool closes_on_exec(const struct fxt_record *rec)
 {
 	static const char *const always[] = {"mq_open", "shm_open", "pidfd_open", "pidfd_getfd"};
 	const char *flags = strncmp(rec->name.text, "socket", rec->name.bytes < 6 ? rec->name.bytes : 6) == 0
-				    ? "type"
-				    : "flags";
+				    ? "type" : "flags";
 	uint64_t closes = fxt_text_is(&rec->name, "memfd_create") ? MFD_CLOEXEC : O_CLOEXEC;
 
 	if (fxt_text_is(&rec->name, "fcntl"))
@@ -58,7 +55,7 @@ static bool closes_on_exec(const struct fxt_record *rec)
 	return argument(rec, flags, 0) & closes;
 }
 
-/* Whether the number is in the table that children begin with; others are known to the program alone. */
+/* Returns whether the number is in the table that children begin with. Others are not handed on. */
 static bool is_inheritable(enum space space, uint64_t number)
 {
 	return space == DESCRIPTORS && number < FXT_FD_PAGES_MAX;
@@ -93,7 +90,7 @@ static void forget(struct fxt_files *f, const struct fxt_reader *r, const struct
 		fxt_map_remove(&f->open, s);
 }
 
-/* What is known of a number. */
+/* Returns what is known of a number. */
 static struct fxt_fd_meaning meaning_of(struct fxt_files *f, const struct fxt_reader *r,
 					const struct fxt_record *rec, enum space space, uint64_t number)
 {
@@ -110,8 +107,7 @@ static struct fxt_fd_meaning meaning_of(struct fxt_files *f, const struct fxt_re
 	return meaning;
 }
 
-/* What is known of a descriptor or stream that is about to share its description, or whose mode becomes
- * known. */
+/* Returns what is known of a number, and gives it an open file description if it has none. */
 static struct fxt_fd_meaning described(struct fxt_files *f, const struct fxt_reader *r,
 				       const struct fxt_record *rec, enum space space, uint64_t number)
 {
@@ -124,7 +120,7 @@ static struct fxt_fd_meaning described(struct fxt_files *f, const struct fxt_rea
 	return meaning;
 }
 
-/* A descriptor nobody was seen to open: inherited, or opened before the trace began. */
+/* Returns the label of a descriptor that was inherited or opened before the trace began. */
 static char *unknown_label(const struct fxt_files *f, const struct fxt_reader *r,
 			   const struct fxt_record *rec, enum space space, uint64_t number)
 {
@@ -164,7 +160,7 @@ size_t fxt_file_of(struct fxt_files *f, const struct fxt_reader *r, const struct
 	const struct fxt_argument *stream = fxt_argument(rec, "stream");
 	uint64_t number;
 
-	/* printf and its like name no stream. */
+	/* printf and its like have no argument for the stream. */
 	if (strncmp(argument_name, "std", 3) == 0)
 		return fxt_file_named(f, fxt_strdup(argument_name));
 	if (fxt_argument_u64(fxt_argument(rec, argument_name), &number))
@@ -199,7 +195,7 @@ static char *accepted_label(struct fxt_files *f, const struct fxt_reader *r, con
 			    const char *listener)
 {
 	char *peer = text_argument(rec, "addr"), *label;
-	/* On its own: it may move the list. */
+	/* This is a statement of its own, because it may move the list. */
 	size_t file = fxt_file_of(f, r, rec, listener);
 
 	if (!peer)
@@ -217,16 +213,14 @@ static bool succeeded(const struct fxt_record *rec, uint64_t *ret)
 
 /* -- Modes ---------------------------------------------------------------------------------------------- */
 
-/* The mode in which the call opens what it opens. */
+/* Returns the mode in which the call opens a descriptor. */
 static enum fxt_fd_mode opened_mode(const struct fxt_record *rec)
 {
 	const char *flags = fxt_text_is(&rec->name, "socket") || fxt_text_is(&rec->name, "socketpair")
-				    ? "type"
-			    : fxt_text_is(&rec->name, "mq_open") ? "oflag"
-								 : "flags";
+				    ? "type" : fxt_text_is(&rec->name, "mq_open") ? "oflag" : "flags";
 	uint64_t nonblocking = fxt_text_is(&rec->name, "fanotify_init") ? FAN_NONBLOCK : O_NONBLOCK;
 
-	/* It is another process's, in the mode that it has there. */
+	/* It duplicates another process's descriptor, and has the mode of that. */
 	if (fxt_text_is(&rec->name, "pidfd_getfd"))
 		return FXT_FD_MODE_UNKNOWN;
 	return argument(rec, flags, 0) & nonblocking ? FXT_FD_NONBLOCKING : FXT_FD_BLOCKING;
@@ -239,7 +233,7 @@ static bool begins_with(const struct fxt_text *text, const char *start)
 	return text->bytes >= bytes && memcmp(text->text, start, bytes) == 0;
 }
 
-/* A FIFO that a path led to is known by its lifetime, which begins when the call ends that opened it. */
+/* Returns the key in `fifos`: a FIFO is known by its lifetime, which begins when the call that opened it ends. */
 static uint64_t opened_key(const struct fxt_record *rec, uint64_t number)
 {
 	return (uint64_t)rec->provider->index << 32 | (uint32_t)number;
@@ -256,7 +250,7 @@ void fxt_files_begin(struct fxt_files *f, const struct fxt_record *rec)
 			    fxt_ns(rec->provider, rec->ticks), &fresh);
 }
 
-/* Whether what was opened by a path is a file, which ignores the mode it is in. What is in /dev is none. */
+/* Returns whether a path led to a regular file, which ignores its mode. Nothing in /dev is taken for one. */
 static bool is_on_disk(struct fxt_files *f, const struct fxt_record *rec, uint64_t number)
 {
 	const struct fxt_argument *path = fxt_argument(rec, "pathname");
@@ -275,7 +269,7 @@ static void set_mode(struct fxt_files *f, const struct fxt_reader *r, const stru
 			 flags & O_NONBLOCK);
 }
 
-/* What fcntl() says of a descriptor and of what it refers to. */
+/* Takes what fcntl() says of a descriptor and of its description. */
 static void take_fcntl(struct fxt_files *f, const struct fxt_reader *r, const struct fxt_record *rec,
 		       uint64_t number)
 {
@@ -294,7 +288,7 @@ static void take_fcntl(struct fxt_files *f, const struct fxt_reader *r, const st
 	}
 }
 
-/* The description of what an argument names; 0: nothing is known. */
+/* Returns the description of what an argument names; 0: nothing is known. */
 static uint32_t description_of(struct fxt_files *f, const struct fxt_reader *r, const struct fxt_record *rec,
 			       const char *name)
 {
@@ -311,21 +305,19 @@ static uint32_t description_of(struct fxt_files *f, const struct fxt_reader *r, 
 			return description;
 		object = f->objects ? fxt_object_of(f->objects, r, rec, fxt_argument(rec, name)) : NULL;
 	}
-	/* What printf() and its like work on is not among their arguments; other streams have the names
-	 * of variables. */
+	/* The roles of printf() and its like name the stream; for others, the label is the stream's variable. */
 	for (number = 0; number < FXT_FD_STANDARD; number++)
 		if (strcmp(standard[number], object ? object->label : name) == 0)
 			return meaning_of(f, r, rec, DESCRIPTORS, number).description;
 	return 0;
 }
 
-/* Calls that move something, and those that would wait for a peer. Of an open that is whoever opens the
- * other end of a FIFO. */
+/* Returns whether the call moves bytes or may wait for a peer, as an open does for a FIFO's other end. */
 static bool goes_by_mode(const struct fxt_role *role)
 {
 	enum fxt_effect effect = role->effect;
 
-	/* It has a flag of its own for that, and waits without it. */
+	/* vmsplice has a flag of its own for that, and waits without it. */
 	if (strcmp(role->name, "vmsplice") == 0)
 		return false;
 	return effect == FXT_EFFECT_OPEN || effect == FXT_EFFECT_ACCEPT || effect == FXT_EFFECT_CONNECT ||
@@ -361,12 +353,12 @@ static void open_one(struct fxt_files *f, const struct fxt_reader *r, const stru
 	set(f, r, rec, space, number, meaning);
 }
 
-/* A socket is named for its address, and stays what it is otherwise. */
+/* Names a socket for its address, and keeps all else about it. */
 static void rename_one(struct fxt_files *f, const struct fxt_reader *r, const struct fxt_record *rec,
 		       uint64_t number)
 {
 	struct fxt_fd_meaning meaning = meaning_of(f, r, rec, DESCRIPTORS, number);
-	/* What the kernel has chosen, or what was asked for. */
+	/* This is the address that the kernel has chosen, or that was asked for. */
 	char *address = text_argument(rec, "bound");
 
 	if (!address)
@@ -377,7 +369,7 @@ static void rename_one(struct fxt_files *f, const struct fxt_reader *r, const st
 	set(f, r, rec, DESCRIPTORS, number, meaning);
 }
 
-/* Another number or stream for what the argument names. */
+/* Makes another number or stream for what the argument names. */
 static void share(struct fxt_files *f, const struct fxt_reader *r, const struct fxt_record *rec,
 		  enum space space, uint64_t number, const char *name)
 {
@@ -388,7 +380,7 @@ static void share(struct fxt_files *f, const struct fxt_reader *r, const struct 
 	if (fxt_argument_u64(fxt_argument(rec, name), &old))
 		meaning.description = described(f, r, rec, DESCRIPTORS, old).description;
 	set(f, r, rec, space, number, meaning);
-	/* A stream takes its descriptor along when it is closed. */
+	/* Closing a stream closes its descriptor too. */
 	if (space == STREAMS && is_inheritable(DESCRIPTORS, old))
 		fxt_map_find(&f->open, space_of(rec, STREAMS), number)->value[1] |= (old + 1) << 32;
 }
@@ -403,7 +395,7 @@ static void close_stream(struct fxt_files *f, const struct fxt_reader *r, const 
 	forget(f, r, rec, STREAMS, number);
 }
 
-/* Both ends are one file: what is written to one is read from the other. */
+/* Makes both ends one file, because what is written to one is read from the other. */
 static void open_pair(struct fxt_files *f, const struct fxt_reader *r, const struct fxt_record *rec)
 {
 	static const char *const ends[] = {"fd1", "fd2"};
@@ -441,11 +433,10 @@ void fxt_file_table_take(struct fxt_files *f, const struct fxt_reader *r, const 
 		if (ok)
 			open_one(f, r, rec, DESCRIPTORS, ret,
 				 fxt_socket_label(argument(rec, "domain", AF_UNSPEC),
-						  argument(rec, "type", 0) & 0xf),
-				 false);
+						  argument(rec, "type", 0) & 0xf), false);
 		break;
 	case FXT_EFFECT_SPECIAL:
-		/* signalfd() may be asked to change one, which stays what it is. */
+		/* A signalfd() that changes an existing descriptor opens none. */
 		if (ok && !(fxt_text_is(&rec->name, "signalfd") && (int)argument(rec, "fd", 0) >= 0))
 			open_one(f, r, rec, DESCRIPTORS, ret, NULL,
 				 fxt_text_is(&rec->name, "open_by_handle_at"));
@@ -496,8 +487,7 @@ void fxt_file_table_begin(struct fxt_files *f, const struct fxt_reader *r, const
 
 	if (number > INT32_MAX)
 		return;
-	/* A socket that is connected stays what it is otherwise, and a duplicate is what the other
-	 * number stands for at this moment. */
+	/* A connected socket only gets a name. A duplicate is what the other number stands for now. */
 	if (fxt_fd_life_is_made_by(rec, "connect"))
 		meaning = meaning_of(f, r, rec, DESCRIPTORS, number);
 	else if (is_duplicate)
