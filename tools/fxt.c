@@ -1,4 +1,4 @@
-/* fxt: what a person does with traces. This file finds the subcommand; each is in a file of its own. */
+/* fxt: the tool that makes and reads traces. This file finds the subcommand; each is in files of its own. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #else
@@ -40,7 +40,8 @@ int main(int argc, char **argv)
 {
 	const char *name = argc > 1 ? argv[1] : NULL;
 
-	/* As with grep and diff, so that 1 is left to say "something is wrong with the file". */
+	/* Usage errors exit with 2, as those of grep and diff do, so that 1 means that something is
+	 * wrong with a file. */
 	argp_err_exit_status = 2;
 	atexit(fxt_stdout_at_exit);
 	if (!name) {

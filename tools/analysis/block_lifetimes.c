@@ -1,14 +1,14 @@
-/* See block_lifetimes.h. */
+/* Knows from when to when heap blocks lived. See lives.h. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
 
-#include "block_lifetimes.h"
+#include "lives.h"
 
 #include <stdlib.h>
 
-#include "tools/common/message.h"
-#include "tools/reading/reader_internal.h"
+#include "message.h"
+#include "reader_internal.h"
 
 bool fxt_block_lives_want(uint64_t header)
 {
@@ -32,7 +32,7 @@ void fxt_block_lives_take(struct fxt_block_lives *l, const struct fxt_reader *r,
 		return;
 	}
 	ptr = fxt_argument(rec, "ptr");
-	/* A begin may be in a copy twice. */
+	/* The copy of a live file may have a begin twice. */
 	if (s->value[0] || !ptr || ptr->type != FXT_ARG_POINTER)
 		return;
 	l->list = fxt_grow(l->list, &l->capacity, l->count + 1, sizeof(*l->list));

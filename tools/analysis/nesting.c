@@ -1,4 +1,4 @@
-/* Slices within slices. See nesting.h. */
+/* Finds slices within slices. See nesting.h. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -36,7 +36,8 @@ bool fxt_nesting_pop(struct fxt_nesting *n, uint64_t start_ns, struct fxt_nested
 	return true;
 }
 
-/* The older half by twos: so what is recent is kept singly, and the older the coarser. */
+/* Puts the older half of the slices together in pairs. So recent slices stay single, and older ones get
+ * coarser. */
 static void thin_out(struct fxt_nesting *n)
 {
 	size_t kept = 0;

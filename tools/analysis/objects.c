@@ -1,4 +1,4 @@
-/* What the pointers of a trace stand for. See objects.h. */
+/* Knows which objects the pointers of a trace stand for. See objects.h. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -14,7 +14,8 @@
 
 /* -- Names ----------------------------------------------------------------------------------------- */
 
-/* "mutex of _ZN4pool6createEv", "_ZL4lock+0x28": the last word may be a symbol. */
+/* Returns the label for a name. Its last word may be a symbol, as in "mutex of _ZN4pool6createEv" or
+ * "_ZL4lock+0x28". */
 static char *label_of(const struct fxt_text *name)
 {
 	struct fxt_text symbol = *name, before = *name, rest;
@@ -42,7 +43,8 @@ static char *label_of(const struct fxt_text *name)
 	return label;
 }
 
-/* Of each name there is one label, as names may be long and objects many. */
+/* Returns the label for a name. Objects share one label for each name, because names may be long and
+ * objects many. */
 static char *shared_label(struct fxt_objects *o, struct fxt_reader *r, const struct fxt_text *name)
 {
 	uint32_t symbol = fxt_symbol(r, name);
@@ -104,7 +106,7 @@ static struct fxt_slot *slot_of(struct fxt_map *m, const struct fxt_object *obje
 			   &fresh);
 }
 
-/* All but most events, of which a large trace has nothing else. */
+/* Returns whether the record is needed. Most events are not, and a large trace has hardly anything else. */
 static bool is_wanted(uint64_t header)
 {
 	return fxt_get_record_type(header) != FXT_RECORD_EVENT || fxt_block_lives_want(header);
@@ -155,7 +157,7 @@ void fxt_objects_free(struct fxt_objects *o)
 
 /* -- Looking up ------------------------------------------------------------------------------------ */
 
-/* Whether what the argument points to may be of that type. */
+/* Returns whether the argument may point to an object of that type. */
 static bool may_be(const struct fxt_record *rec, const struct fxt_argument *a, const struct fxt_text *type)
 {
 	static const struct {
@@ -190,7 +192,7 @@ const struct fxt_object *fxt_object_of(const struct fxt_objects *o, const struct
 			 a->u);
 	if (!s)
 		return NULL;
-	/* What a call returns is there at its end. */
+	/* An object that a call returns is there when the call ends. */
 	ns = fxt_ns(rec->provider, fxt_text_is(&a->name, "ret") ? fxt_commit_ticks(rec) : rec->ticks);
 	low = s->value[0];
 	high = s->value[0] + s->value[1];

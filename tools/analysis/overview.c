@@ -1,4 +1,4 @@
-/* What every command says of a trace as a whole. See overview.h. */
+/* Sums about a trace as a whole. See overview.h. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -45,7 +45,7 @@ static struct fxt_loser *loser_of(struct fxt_overview *o, const struct fxt_reade
 	return &o->losers[rec->provider->index];
 }
 
-/* Running totals: the largest value a counter had is the whole. */
+/* Takes a counter of losses. It is a running total, so its largest value counts. */
 static void take_counter(struct fxt_overview *o, const struct fxt_reader *r, const struct fxt_record *rec)
 {
 	static const char *const names[FXT_LOSS_COUNT] = {
@@ -72,7 +72,8 @@ static void take_counter(struct fxt_overview *o, const struct fxt_reader *r, con
 		s->value[1] = fxt_ns(rec->provider, rec->ticks);
 }
 
-/* Of other instants of the agent, as a contended lock's, none says why something was lost. */
+/* Takes the reason of a loss from the instants of the agent that tell of one. Its other instants, such
+ * as that of a contended lock, have no reason. */
 static void take_reason(struct fxt_overview *o, const struct fxt_reader *r, const struct fxt_record *rec)
 {
 	const struct fxt_argument *why = fxt_argument(rec, "reason");
@@ -120,8 +121,8 @@ static void take_event(struct fxt_overview *o, struct fxt_reader *r, const struc
 	count_category(o, fxt_symbol(r, &rec->category), bytes, 1);
 	count_thread(o, rec->thread, 1);
 	if (!fxt_text_is(&rec->category, "agent")) {
-		/* Neither calls in progress nor lifetimes, which are told beside the calls that begin
-		 * and end them. */
+		/* Calls in progress do not count, nor do lifetimes, which stand beside the calls that
+		 * begin and end them. */
 		o->written += !fxt_event_bounds_call(rec->subtype) && !is_async(rec);
 		return;
 	}
@@ -212,7 +213,7 @@ static int by_dropped(const void *a, const void *b)
 	return by_pid(a, b);
 }
 
-/* What the programs that a process was have lost is the process's. */
+/* Adds the losses of one program of a process to those of the process. */
 static void join_loser(struct fxt_loser *to, struct fxt_loser *from)
 {
 	to->dropped += from->dropped;
@@ -315,7 +316,7 @@ size_t fxt_overview_processes(const struct fxt_overview *o, const struct fxt_rea
 			fxt_map_put(&pids, r->threads[i].pid, 0, &fresh);
 		n += fresh;
 	}
-	/* Those that were named and did nothing. */
+	/* Processes that were named and have no events count too. */
 	for (const struct fxt_slot *s = fxt_map_next(&r->process_names, NULL); s;
 	     s = fxt_map_next(&r->process_names, s)) {
 		bool fresh;

@@ -1,4 +1,4 @@
-/* Durations, counted in buckets whose width grows with them. See histogram.h. */
+/* Counts durations in buckets whose width grows with the duration. See histogram.h. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -13,7 +13,8 @@
 
 enum { STEP_BITS = 5 };
 
-/* Octave 0 holds 0..31 exactly; octave n > 0 holds 32 << (n - 1) up to twice that. */
+/* Returns the octave of the value. Octave 0 holds 0 to 31 exactly; octave n > 0 holds 32 << (n - 1) up
+ * to twice that. */
 static unsigned octave_of(uint64_t value)
 {
 	unsigned top = value < FXT_HISTOGRAM_STEPS ? 0 : 63 - (unsigned)__builtin_clzll(value);
@@ -60,7 +61,7 @@ static uint64_t middle(unsigned octave, unsigned step)
 	return low + ((UINT64_C(1) << (octave - 1)) >> 1);
 }
 
-/* As it is of more: the middle of the value's bucket. */
+/* Returns the middle of the value's bucket, as percentiles of many values do. */
 static uint64_t percentile_of_few(const struct fxt_histogram *h, uint64_t wanted)
 {
 	bool swapped = h->count == 2 && h->few[1] < h->few[0];

@@ -16,7 +16,7 @@ static size_t home_of(const struct fxt_map *m, const struct fxt_slot *s)
 	return fxt_hash_pair(s->a, s->b) & (m->index_capacity - 1);
 }
 
-/* The place in the index where the key is, or where it would be put. */
+/* Returns the place in the index where the key is, or where it would be put. */
 static size_t probe(const struct fxt_map *m, uint64_t a, uint64_t b)
 {
 	size_t i = fxt_hash_pair(a, b) & (m->index_capacity - 1);
@@ -36,7 +36,8 @@ struct fxt_slot *fxt_map_find(const struct fxt_map *m, uint64_t a, uint64_t b)
 	return m->index[i] ? &m->slots[m->index[i] - 1] : NULL;
 }
 
-/* Linear probing degrades past three quarters, and the slots that were removed are in the way. */
+/* Makes room for another slot, and drops removed ones. The index grows at three quarters, because linear
+ * probing gets slow beyond that. */
 static void make_room(struct fxt_map *m)
 {
 	size_t kept = 0;
@@ -88,8 +89,8 @@ struct fxt_slot *fxt_map_put(struct fxt_map *m, uint64_t a, uint64_t b, bool *fr
 	return s;
 }
 
-/* Entries of the index that were pushed past the removed one move back, so that no tombstones gather
- * there. */
+/* Entries of the index that were pushed past the removed one move back, so that the index needs no marks
+ * for removed entries. */
 void fxt_map_remove(struct fxt_map *m, struct fxt_slot *slot)
 {
 	size_t mask = m->index_capacity - 1;
@@ -106,7 +107,7 @@ void fxt_map_remove(struct fxt_map *m, struct fxt_slot *slot)
 	m->index[hole] = 0;
 	slot->used = false;
 	m->used--;
-	/* The newest is often the first to go. */
+	/* The newest slot is often the first to be removed, and its place is free again at once. */
 	while (m->count && !m->slots[m->count - 1].used)
 		m->count--;
 }

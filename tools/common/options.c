@@ -1,4 +1,4 @@
-/* What the subcommands' option parsing shares. See command.h. */
+/* The parts of option parsing that the subcommands share. See command.h. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -16,7 +16,7 @@ void fxt_parse(const struct argp *argp, int argc, char **argv, unsigned flags, v
 	static char name[32];
 	char *command = argv[0];
 
-	/* argp takes the name it prints from here, and keeps it. */
+	/* argp takes the name that it prints from argv[0], and keeps the pointer. */
 	snprintf(name, sizeof(name), "fxt %s", command);
 	argv[0] = name;
 	if (argp_parse(argp, argc, argv, flags, NULL, input) != 0)

@@ -1,4 +1,4 @@
-/* See open_lifetimes.h. */
+/* Finds what programs left open, and writes its ends. See open_lifetimes.h. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -19,8 +19,8 @@ void fxt_open_lifetimes_name(struct fxt_open_lifetimes *l, struct fxt_provider *
 	l->part = (struct fxt_ended_program){.pid = own->id, .provider = id, .begin_ns = UINT64_MAX};
 }
 
-/* An end without a begin stays in the map: another thread's begin may stand behind it, and in a copy of
- * a file that was being written it may stand there twice. */
+/* An end without a begin stays in the map, because the begin may follow in the file if another thread
+ * wrote it. In a copy of a file that was being written the begin may even be there twice. */
 void fxt_open_lifetimes_link(struct fxt_open_lifetimes *l, enum fxt_event_type type, uint64_t id,
 			     uint64_t offset)
 {
@@ -62,7 +62,7 @@ void fxt_open_lifetimes_ended(struct fxt_open_lifetimes *l, uint64_t pid, uint64
 	l->ends[l->end_count++] = (struct fxt_process_end){pid, at_ns, by_signal};
 }
 
-/* Decodes the begin at `offset`; false: nothing can end it. */
+/* Decodes the begin at `offset`. Returns false if no end can be written for it. */
 static bool describe(struct fxt_open_lifetime *one, struct fxt_reader *r, struct fxt_provider *p,
 		     uint64_t offset)
 {
@@ -87,7 +87,8 @@ uint64_t fxt_open_lifetimes_keep(struct fxt_open_lifetimes *l, struct fxt_reader
 	struct fxt_ended_program *part = &l->part;
 	uint64_t executed_ns = fxt_cut_calls_executed_ns(&l->in_progress);
 
-	/* Times are written as they are: in the agent's traces a tick is a nanosecond. */
+	/* Ends are written with times in nanoseconds, so a tick has to be a nanosecond, as it is in the
+	 * agent's traces. */
 	if (l->own && l->own->ticks_per_second == 1000000000) {
 		part->still_runs = still_runs;
 		part->executed_ns = executed_ns;
@@ -97,7 +98,8 @@ uint64_t fxt_open_lifetimes_keep(struct fxt_open_lifetimes *l, struct fxt_reader
 			if (s->value[0])
 				part->count += describe(&part->list[part->count], r, l->own, s->value[0] - 1);
 		}
-		/* Who says how it ended has written all of its file. */
+		/* A process that says how it ended has written all of its part, so the part is no copy
+		 * of a live file. */
 		part->calls = fxt_cut_calls_keep(&l->in_progress, r, l->own,
 						 !part->has_exited && !part->executed_ns, &part->call_count);
 		l->programs = fxt_grow(l->programs, &l->program_capacity, l->program_count + 1,
@@ -133,7 +135,7 @@ static int by_end(const void *a, const void *b)
 	return compare(x->pid, x->at_ns, y->pid, y->at_ns);
 }
 
-/* The end of the program's process; NULL: it is not known. */
+/* Returns the end of the program's process, or NULL if it is not known. */
 static const struct fxt_process_end *end_of(const struct fxt_open_lifetimes *l,
 					    const struct fxt_ended_program *program)
 {
@@ -151,8 +153,9 @@ static const struct fxt_process_end *end_of(const struct fxt_open_lifetimes *l,
 											      : NULL;
 }
 
-/* When the process executed another program; 0: it has not, as far as is known. Of such a program there
- * may be no part, as it need not be traced. `next` is the next program of the process, or NULL. */
+/* Returns when the process executed another program; 0: it has not, as far as is known. The other
+ * program need not be traced, so there may be no part of it. `next` is the process's next program that
+ * has a part, or NULL. */
 static uint64_t left_ns(const struct fxt_ended_program *program, const struct fxt_ended_program *next)
 {
 	if (next)
@@ -178,10 +181,10 @@ static bool put_end(const struct fxt_open_lifetime *one, uint64_t at_ns, const c
 
 /* When and how a program was over. */
 struct over {
-	uint64_t executed_ns;           /* 0: not by that */
-	const struct fxt_process_end *end;              /* of its process, or NULL */
+	uint64_t executed_ns;           /* when it executed another program; 0: it did not */
+	const struct fxt_process_end *end;              /* the end of its process, or NULL */
 	const char *by;                 /* what ended the process */
-	uint64_t before_ns;             /* the next program was there */
+	uint64_t before_ns;             /* the next program had begun by then */
 };
 
 static bool close_lifetimes(const struct fxt_ended_program *program, const struct over *over,
@@ -208,8 +211,8 @@ static bool close_calls(const struct fxt_open_lifetimes *l, const struct fxt_end
 				    .string = FXT_INLINE(by, strlen(by))};
 	uint64_t words[32], end_ns = 0;
 
-	/* Within a tick a viewer takes the ends in the order of the file, and they may be behind the
-	 * next program's first event. */
+	/* Viewers take events of one tick in the order of the file, where these ends may stand behind
+	 * the next program's first event. So they have to lie before that tick. */
 	if (at_ns == over->before_ns)
 		at_ns--;
 	for (size_t i = 0, of_thread = 0; i < program->call_count; i++, of_thread--) {
@@ -235,7 +238,7 @@ static bool close_program(const struct fxt_open_lifetimes *l, const struct fxt_e
 	struct over over = {.end = end_of(l, program), .before_ns = UINT64_MAX};
 	uint64_t words[4];
 
-	/* A process that ended before the next program began had only the same number. */
+	/* A process that ended before the next program began is another one that had the same number. */
 	if (next && over.end && over.end->at_ns <= next->begin_ns)
 		next = NULL;
 	if (next)

@@ -1,4 +1,4 @@
-/* See untraced.h. */
+/* Finds programs of a run that left no trace. See untraced.h. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -38,7 +38,7 @@ void fxt_untraced_came_last(struct fxt_untraced *u, uint64_t pid)
 	u->last_place = process(u, pid)->value[1];
 }
 
-/* The program that a call was asked to execute; NULL: it is no such call, or it failed. */
+/* Returns the program that a call was asked to execute; NULL if it is no such call, or if it failed. */
 static char *program_of(const struct fxt_record *rec)
 {
 	static const char *const arguments[] = {"pathname", "path", "file"};
@@ -59,13 +59,14 @@ static char *program_of(const struct fxt_record *rec)
 	return NULL;
 }
 
-/* Whether the call returned, as only that of the process's own program does not. */
+/* Returns whether the call made a child. Such calls return, and those that replace the process's program
+ * do not. */
 static bool is_spawn(const struct fxt_record *rec)
 {
 	return rec->name.bytes > 5 && memcmp(rec->name.text, "posix", 5) == 0;
 }
 
-/* Takes the program over. */
+/* Adds an execution. `program` belongs to the list then. */
 static void add(struct fxt_untraced *u, uint64_t pid, char *program)
 {
 	u->list = fxt_grow(u->list, &u->capacity, u->count + 1, sizeof(*u->list));
@@ -83,11 +84,11 @@ static void take_child(struct fxt_untraced *u, const struct fxt_reader *r, const
 	child->value[1] = rec->ticks;
 }
 
-/* In place of the time at which a child began. */
+/* Stands in place of the time at which a child began, while that tries to execute a program. */
 #define STILL_TRIES UINT64_MAX
 
-/* The child that began within the call: that of posix_spawn(), or of a vfork, which executes it in its
- * parent's thread. 0: none did. */
+/* Returns the child that began within the call: that of posix_spawn(), or that of a vfork, which makes
+ * the call in its parent's thread. Returns 0 if there is none. */
 static uint64_t child_within(const struct fxt_untraced *u, const struct fxt_reader *r,
 			     const struct fxt_record *rec, uint64_t own)
 {
@@ -106,8 +107,8 @@ static bool is_exec(const struct fxt_record *rec)
 		fxt_text_is(&rec->name, "fexecve"));
 }
 
-/* A child of a vfork that searches PATH begins within its first attempt, and the others are its own as
- * well, until one succeeds. */
+/* Follows the attempts of a vfork's child that searches PATH. The child begins within its first attempt,
+ * and the next ones are its own as well, until one succeeds. */
 static void follow_attempts(struct fxt_untraced *u, const struct fxt_reader *r, const struct fxt_record *rec,
 			    uint64_t own)
 {

@@ -1,4 +1,4 @@
-/* See write_behind.h. */
+/* Writes to a stream from a thread of its own. See write_behind.h. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -20,8 +20,8 @@ unsigned char *fxt_write_behind_begin(struct fxt_write_behind *w, FILE *out, siz
 	return w->blocks[0];
 }
 
-/* Writes the oldest block that is filled. With the lock, which is given up meanwhile. After an error
- * nothing is written any more. */
+/* Writes the oldest block that is filled. The caller holds the lock, which is given up meanwhile. After
+ * an error nothing is written any more. */
 static void write_one(struct fxt_write_behind *w)
 {
 	unsigned at = w->written % FXT_WRITE_BEHIND_BLOCKS;
@@ -52,7 +52,8 @@ static void *run(void *context)
 	return NULL;
 }
 
-/* Signals are for the thread that writes no blocks. False: there is none but that. */
+/* Starts the thread that writes, with all signals blocked, so that the other thread gets them. Returns
+ * false if there is no such thread. */
 static bool start(struct fxt_write_behind *w)
 {
 	sigset_t all, before;
@@ -65,8 +66,8 @@ static bool start(struct fxt_write_behind *w)
 	return ok;
 }
 
-/* Hands the last block on and waits until at most `behind` are not written. Without a thread it writes
- * them itself. With the lock. */
+/* Hands the last block on and waits until at most `behind` blocks are not written. Without a thread it
+ * writes them itself. The caller holds the lock. */
 static void hand_on(struct fxt_write_behind *w, size_t used, unsigned behind)
 {
 	w->used[w->filled % FXT_WRITE_BEHIND_BLOCKS] = used;

@@ -1,4 +1,4 @@
-/* What fxt prints numbers, times and strings with. See print.h. */
+/* Prints numbers, times and strings for people. See print.h. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -12,7 +12,7 @@
 #include "tools/common/message.h"
 #include "writer/fxt_encode.h"
 
-/* Three figures, whatever the unit. */
+/* Returns the value with three digits and the unit. */
 static struct fxt_short three_figures(double value, const char *unit)
 {
 	struct fxt_short s;
@@ -135,8 +135,8 @@ static char *skip(char *text, size_t columns)
 	return text;
 }
 
-/* How much of the beginning stays of what is cut in the middle: of a path, no more than leaves its last
- * part whole, and of a very long one nothing. */
+/* Returns how much of the beginning stays of a text that is cut in the middle. The last part of a path
+ * is kept whole, so less or nothing stays of its beginning if that part is long. */
 static size_t kept_of_beginning(const char *text, size_t columns)
 {
 	enum { SHORT = 20, WORTH_IT = 5 };
@@ -153,7 +153,7 @@ static void cut(char *text, size_t columns, bool keep_end)
 	size_t width, kept;
 	char *from, *to;
 
-	/* No character is wider than it has bytes. */
+	/* No character takes more columns than it has bytes. */
 	if (columns < 3 || strlen(text) <= columns)
 		return;
 	width = fxt_columns(text);
@@ -166,8 +166,9 @@ static void cut(char *text, size_t columns, bool keep_end)
 	memmove(from + 2, to, strlen(to) + 1);
 }
 
-/* A copy of the text; where it is far longer than the columns, of what they may show of its beginning
- * and of its end. Thousands of records may refer to one text of 32000 bytes. */
+/* Returns a copy of the text. If the text is far longer than the columns, only as much of its beginning
+ * and its end is copied as may be shown, because thousands of records may refer to one text of 32000
+ * bytes. */
 static char *copy_ends(const struct fxt_text *t, size_t columns, size_t *bytes)
 {
 	size_t head = t->bytes, tail = 0;
@@ -187,7 +188,7 @@ static char *copy_ends(const struct fxt_text *t, size_t columns, size_t *bytes)
 	return copy;
 }
 
-/* Nearly all text is: it stays what it is. */
+/* Returns whether the text needs no escapes, as is true of nearly all. */
 static bool is_plain(const char *text, size_t bytes)
 {
 	for (size_t i = 0; i < bytes; i++)

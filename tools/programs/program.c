@@ -1,7 +1,5 @@
-/* Which file a command name stands for, and whether the agent can be preloaded into it. See program.h.
- *
- * Without this the loader would run such a program untraced and say nothing.
- */
+/* Finds the file that a command name stands for, and whether the agent can be preloaded into it. Without
+ * this check the loader would run such a program untraced without a message. See program.h. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -38,7 +36,8 @@ static bool is_executable(const char *path, int *error)
 	return false;
 }
 
-/* As execvp: along PATH unless there is a slash; a name that was found but may not be run is EACCES. */
+/* Finds the file as execvp does: along PATH unless the name has a slash. If a file was found but may not
+ * be run, *error is EACCES. */
 static char *find(const char *name, int *error)
 {
 	const char *path = getenv("PATH");
@@ -73,7 +72,7 @@ static const char *privileges(const char *path)
 
 	if (stat(path, &st) == 0 && st.st_mode & S_ISUID)
 		return "is set-user-ID: the loader ignores LD_PRELOAD for such programs";
-	/* Without group execution the bit means mandatory locking. */
+	/* In a file that the group may not execute, this bit means mandatory locking. */
 	if (stat(path, &st) == 0 && st.st_mode & S_ISGID && st.st_mode & S_IXGRP)
 		return "is set-group-ID: the loader ignores LD_PRELOAD for such programs";
 	if (getxattr(path, "security.capability", NULL, 0) > 0)
@@ -98,7 +97,7 @@ static const char *elf_refusal(const struct fxt_elf_facts *f)
 	return NULL;
 }
 
-/* The interpreter of a #! line; NULL if the file has none. */
+/* Returns the interpreter of the file's #! line, or NULL if there is none. */
 static char *script_interpreter(int fd)
 {
 	char line[SCRIPT_LINE_BYTES + 1];
@@ -114,8 +113,8 @@ static char *script_interpreter(int fd)
 	return *from ? fxt_strdup(from) : NULL;
 }
 
-/* What is against tracing the file, as a clause without a subject, or NULL. *interpreter: of a script,
- * to be freed, or NULL. */
+/* Returns why the file cannot be traced, as a clause without a subject, or NULL. *interpreter becomes a
+ * script's interpreter, which the caller frees, or NULL. */
 static const char *refusal_of(const char *path, struct fxt_elf_facts *facts, char **interpreter)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -123,7 +122,7 @@ static const char *refusal_of(const char *path, struct fxt_elf_facts *facts, cha
 
 	*facts = (struct fxt_elf_facts){0};
 	*interpreter = NULL;
-	/* Executable but not readable is allowed, and nothing more can be known then. */
+	/* A file may be executable and not readable. Nothing more can be known of it then. */
 	if (fd < 0)
 		return refusal;
 	if (!refusal && fxt_elf_read(fd, facts))
@@ -134,7 +133,7 @@ static const char *refusal_of(const char *path, struct fxt_elf_facts *facts, cha
 	return refusal;
 }
 
-/* NOLINTNEXTLINE(misc-no-recursion): as deep as a script names a script, which depth bounds. */
+/* NOLINTNEXTLINE(misc-no-recursion): it recurses for a script's interpreter, and `depth` bounds that. */
 static int judge(const char *path, int depth, char **sanitizer)
 {
 	struct fxt_elf_facts facts;

@@ -19,9 +19,9 @@
 #include "reader.h"
 #include "tools/common/message.h"
 
-enum { MAX_OPEN = 2 };  /* record maps a part while nothing else is open; check goes file by file */
+enum { MAX_OPEN = 2 };  /* record maps one part at a time, and check one file; one is to spare */
 
-/* For the handler: what is mapped, and what to say when it goes away. */
+/* The files that are mapped, for the handler of SIGBUS, and the message that it prints. */
 static struct {
 	const unsigned char *from;
 	uint64_t size;
@@ -129,7 +129,7 @@ static bool map_descriptor(struct fxt_trace_file *f, int fd)
 
 bool fxt_trace_open(struct fxt_trace_file *f, const char *path)
 {
-	/* O_NONBLOCK: a FIFO without a writer would hang the open. */
+	/* O_NONBLOCK is for a FIFO without a writer, which would otherwise block this call for ever. */
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	const char *refusal;
 	bool ok;

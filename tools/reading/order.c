@@ -1,4 +1,4 @@
-/* Events in the order of time, of a file that is not. See order.h. */
+/* Goes through the events of a file in the order of time. See order.h. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -18,7 +18,8 @@ void fxt_order_add(struct fxt_order *o, const struct fxt_record *rec, uint64_t k
 	if (run && run->provider == rec->provider && key_ns == FXT_ORDER_WITH_LAST) {
 		o->tail = o->tail ? o->tail : at;
 	} else if (!run || run->provider != rec->provider || key_ns < o->last_key_ns) {
-		/* What goes with neither more than with the other goes with the earlier. */
+		/* Events without a time of their own go with the event before or after them, whichever
+		 * is earlier. */
 		if (run && run->provider == rec->provider && o->tail)
 			run->end = at = o->tail;
 		o->runs = fxt_grow(o->runs, &o->capacity, o->count + 1, sizeof(*o->runs));
@@ -33,7 +34,8 @@ void fxt_order_add(struct fxt_order *o, const struct fxt_record *rec, uint64_t k
 	run->end = rec->offset + rec->words * FXT_WORD_BYTES;
 }
 
-/* Equal times go by place in the file, so that the order is the same every time. */
+/* Compares two runs by their next events. Equal times go by the place in the file, so that the order is
+ * the same every time. */
 static bool earlier(const struct fxt_run_of_events *a, const struct fxt_run_of_events *b)
 {
 	return a->key_ns != b->key_ns ? a->key_ns < b->key_ns : a->at < b->at;
@@ -83,14 +85,14 @@ static void sift_down(struct fxt_order *o)
 	}
 }
 
-/* Brings the first run of the heap to its next event, or takes it out when it has none. */
+/* Moves the first run of the heap to its next event, or takes the run out if it has no more. */
 static void advance(struct fxt_order *o, struct fxt_run_of_events *run, uint64_t at)
 {
 	struct fxt_record rec;
 	uint64_t key_ns;
 
 	for (; at < run->end; at += fxt_record_size_words(fxt_word(o->reader, at)) * FXT_WORD_BYTES) {
-		/* Others' sections may lie between two events of a run. */
+		/* Records of other providers may lie between two events of a run. */
 		run->provider = fxt_reader_provider_at(o->reader, at, run->provider);
 		if (o->glance && !o->glance(o->reader, at, run->provider))
 			continue;

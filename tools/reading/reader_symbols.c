@@ -1,5 +1,5 @@
-/* Small numbers for strings: categories and event names as analyses index by them. Used by the reader's
- * callers through fxt_symbol() (reader.h); a trace has as many as it has different names. */
+/* Symbols: small numbers for strings such as categories and names, by which analyses index. The reader's
+ * callers use them through fxt_symbol() (reader.h). A trace has as many as it has different names. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif

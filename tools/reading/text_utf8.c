@@ -1,11 +1,12 @@
-/* Whether text is UTF-8, as fxt check asks of every string. */
+/* Finds out whether text is UTF-8, for fxt check, which asks it of every string. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
 
 #include "reader_internal.h"
 
-/* Bytes of the character at `s`, of which `left` follow; 0 if it is none. */
+/* Returns the bytes of the character at `s`, of which at most `left` are there; 0 if they are no
+ * character. */
 static size_t character(const unsigned char *s, size_t left)
 {
 	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};

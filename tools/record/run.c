@@ -20,15 +20,15 @@
 
 static volatile sig_atomic_t child;
 
-/* What the whole set of them was before, for the child. */
+/* The signal actions and the mask that this process had before, for the child. */
 struct saved {
-	struct sigaction *actions;      /* by number */
+	struct sigaction *actions;      /* by signal number */
 	sigset_t mask;
 };
 
-/* Signals that this process keeps for itself: those that cannot be caught, those by which the processor
- * speaks to whoever made the fault, that of its own child, and those that stop a job, which reach the
- * program by the terminal as they do this process. */
+/* Returns whether this process keeps the signal for itself: those that cannot be caught, those for
+ * faults of this process, that of its own child, and those that stop a job, which the program gets from
+ * the terminal as this process does. */
 static bool is_own(int number)
 {
 	static const int own[] = {SIGKILL, SIGSTOP, SIGCHLD, SIGTSTP, SIGTTIN, SIGTTOU,
@@ -38,12 +38,12 @@ static bool is_own(int number)
 		if (own[i] == number)
 			return true;
 	}
-	/* From 32 up to the first real-time signal they are the C library's. */
+	/* The signals from 32 up to the first real-time one belong to the C library. */
 	return number >= 32 && number < SIGRTMIN;
 }
 
-/* Whether the program is stopped. What continues a job continues all of it, so only then has the program
- * not got the signal too. */
+/* Returns whether the program is stopped. Whoever continues a job continues all of it, so a program that
+ * is still stopped has not got SIGCONT itself. */
 static bool is_stopped(pid_t pid)
 {
 	siginfo_t info = {0};
@@ -51,8 +51,9 @@ static bool is_stopped(pid_t pid)
 	return waitid(P_PID, (id_t)pid, &info, WSTOPPED | WNOHANG | WNOWAIT) == 0 && info.si_pid == pid;
 }
 
-/* Hands on what another process sent to this one. What the kernel sends comes from the terminal, which
- * tells the program as well. What the program sent to its whole group it has already got. */
+/* The handler of signals: it hands on those that another process sent to this one. A signal of the
+ * kernel comes from the terminal, which tells the program as well; and one that the program sent to its
+ * whole group it has got already. */
 static void pass_on(int number, siginfo_t *info, void *context)
 {
 	pid_t pid = (pid_t)child;
@@ -69,7 +70,8 @@ static void pass_on(int number, siginfo_t *info, void *context)
 	errno = error;
 }
 
-/* All signals stay blocked until the child is known: one that came earlier would be handed on to nobody. */
+/* Takes all signals, which stay blocked until the child is known, because one that came earlier would be
+ * lost. */
 static void take_signals(struct saved *saved)
 {
 	struct sigaction forward = {.sa_sigaction = pass_on, .sa_flags = SA_RESTART | SA_SIGINFO},
@@ -82,15 +84,16 @@ static void take_signals(struct saved *saved)
 	saved->actions = fxt_alloc((size_t)SIGRTMAX + 1, sizeof(*saved->actions));
 	for (int i = 1; i <= SIGRTMAX; i++) {
 		sigaction(i, NULL, &saved->actions[i]);
-		/* nohup's SIG_IGN is the user's wish. */
+		/* Signals that are ignored stay so, because nohup sets that at the user's wish. */
 		if (!is_own(i) && saved->actions[i].sa_handler != SIG_IGN)
 			sigaction(i, &forward, NULL);
 	}
-	/* Where children are ignored nobody is told how they ended. */
+	/* A process that ignores SIGCHLD is not told how its children ended. */
 	sigaction(SIGCHLD, &plain, NULL);
 }
 
-/* In the child: what it would have without fxt. What came meanwhile arrives when the mask is given back. */
+/* Gives the child the signal actions and the mask that it would have without fxt. Signals that came
+ * meanwhile arrive when the mask is restored. */
 static void give_signals_back(const struct saved *saved)
 {
 	for (int i = 1; i <= SIGRTMAX; i++) {
@@ -100,7 +103,8 @@ static void give_signals_back(const struct saved *saved)
 	sigprocmask(SIG_SETMASK, &saved->mask, NULL);
 }
 
-/* In the parent: what the user has blocked would otherwise not come to be handed on. */
+/* Unblocks signals in the parent, also those that the user has blocked, which could not be handed on
+ * otherwise. */
 static void let_signals_in(void)
 {
 	sigset_t none;

@@ -1,17 +1,18 @@
-/* See shared_memory.h. A memory file: it has no name that could be left behind, however this process ends. */
+/* Makes the memory that the processes of a run share. It is a memory file, which has no name that could
+ * be left behind, however this process ends. See shared.h. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
 
-#include "shared_memory.h"
+#include "shared.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "tools/common/message.h"
+#include "message.h"
 
-enum { SHARED_BYTES = 1 << 20 };        /* as in agent/arrows/shared.h; pages that nobody uses take none */
+enum { SHARED_BYTES = 1 << 20 };        /* as in the agent's shared.h; unused pages take no memory */
 
 int fxt_shared_make(char **path)
 {
@@ -19,7 +20,7 @@ int fxt_shared_make(char **path)
 
 	if (fd < 0)
 		return -1;
-	/* A process that made it shorter would kill those that use it. */
+	/* The size is sealed, because a process that made the memory shorter would kill those that use it. */
 	if (ftruncate(fd, SHARED_BYTES) != 0 ||
 	    fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
 		close(fd);

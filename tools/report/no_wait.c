@@ -1,4 +1,4 @@
-/* See no_wait.h. */
+/* Knows which calls did not wait. See no_wait.h. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -23,7 +23,7 @@
 
 enum test { HAS, IS };
 
-/* Arguments by which a call promises not to wait: one that has this bit, or is this number. */
+/* Arguments by which a call promises not to wait: the argument has a certain bit, or is a certain number. */
 static const struct promise {
 	const char *call, *argument;
 	enum test test;
@@ -92,8 +92,8 @@ static bool promises_not_to(const struct fxt_record *rec)
 	return false;
 }
 
-/* Whether the call failed because it would have had to wait. Of some calls the same error says that the
- * time is over. */
+/* Returns whether the call failed because it would have had to wait. For some calls the same error means
+ * that a time limit is over, and these do not count. */
 static bool refused_to(const struct fxt_record *rec)
 {
 	static const char *const timed[] = {"sigtimedwait", "semtimedop", "aio_suspend"};
@@ -117,7 +117,7 @@ static void mark(struct fxt_no_wait *n, uint64_t file_bytes, uint64_t offset)
 {
 	uint64_t word = offset / WORD;
 
-	/* Pages of it that nobody touches take no memory. */
+	/* Its pages take no memory until they are touched. */
 	if (!n->marks)
 		n->marks = fxt_alloc(file_bytes / WORD / CHAR_BIT + 1, 1);
 	n->marks[word / CHAR_BIT] |= (uint8_t)(1u << word % CHAR_BIT);
@@ -135,12 +135,13 @@ void fxt_no_wait_take(struct fxt_no_wait *n, const struct fxt_reader *r, const s
 {
 	enum fxt_fd_mode mode;
 
-	/* Nobody asks for shorter ones, nor for those that never count. */
+	/* Shorter calls, and those that never count as waiting, are not asked for. */
 	if (fxt_ns(rec->provider, rec->extra) - fxt_ns(rec->provider, rec->ticks) < FXT_STANDING_LEAST_NS ||
 	    fxt_role_standing(role) == FXT_STANDING_NONE)
 		return;
 	mode = fxt_file_mode(files, r, rec, role);
-	/* A call that fails with EAGAIN on a descriptor that blocks had a time limit: SO_RCVTIMEO. */
+	/* A call that fails with EAGAIN on a descriptor that blocks had a time limit (SO_RCVTIMEO), and
+	 * waited. */
 	if (mode == FXT_FD_NONBLOCKING || (refused_to(rec) && mode != FXT_FD_BLOCKING) ||
 	    promises_not_to(rec))
 		mark(n, r->size, rec->offset);
