@@ -19,7 +19,7 @@
 #include "reader.h"
 #include "tools/common/message.h"
 
-enum { MAX_OPEN = 2 };  /* record maps one part at a time, and check one file; one is to spare */
+enum { MAX_OPEN = 2 };  /* record maps one part at a time, and check one file at a time */
 
 /* The files that are mapped, for the handler of SIGBUS, and the message that it prints. */
 static struct {

@@ -233,8 +233,7 @@ static bool begins_with(const struct fxt_text *text, const char *start)
 	return text->bytes >= bytes && memcmp(text->text, start, bytes) == 0;
 }
 
-/* Returns the key in `fifos`: a FIFO is known by its lifetime, which begins when the call that opened it
- * ends. */
+/* Returns the key in `fifos`: a FIFO's lifetime begins when the call that opened it ends. */
 static uint64_t opened_key(const struct fxt_record *rec, uint64_t number)
 {
 	return (uint64_t)rec->provider->index << 32 | (uint32_t)number;
@@ -306,8 +305,7 @@ static uint32_t description_of(struct fxt_files *f, const struct fxt_reader *r, 
 			return description;
 		object = f->objects ? fxt_object_of(f->objects, r, rec, fxt_argument(rec, name)) : NULL;
 	}
-	/* The roles of printf() and its like name the stream; for others, the label is the stream's
-	 * variable. */
+	/* Roles of printf() and its like name the stream. Labels of others name its variable. */
 	for (number = 0; number < FXT_FD_STANDARD; number++)
 		if (strcmp(standard[number], object ? object->label : name) == 0)
 			return meaning_of(f, r, rec, DESCRIPTORS, number).description;
