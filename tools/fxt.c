@@ -60,6 +60,6 @@ int main(int argc, char **argv)
 		if (strcmp(name, commands[i].name) == 0)
 			return commands[i].run(argc - 1, argv + 1);
 	}
-	fxt_error(NULL, "no command '%s': see fxt --help", name);
+	fxt_error(NULL, "there is no command '%s': fxt --help lists all", name);
 	return 2;
 }

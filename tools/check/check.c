@@ -231,7 +231,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		in->paths = fxt_grow(in->paths, &in->capacity, in->count + 1, sizeof(char *));
 		in->paths[in->count++] = arg;
 		return 0;
-	case ARGP_KEY_NO_ARGS: argp_error(state, "which FILE?"); return EINVAL;
+	case ARGP_KEY_NO_ARGS: argp_error(state, "no FILE was given: name one trace or more"); return EINVAL;
 	default: return ARGP_ERR_UNKNOWN;
 	}
 }

@@ -48,7 +48,8 @@ static void make_room(struct fxt_map *m)
 	}
 	m->count = kept;
 	if (kept >= UINT32_MAX / 2) {
-		fxt_error(NULL, "more than %u things to keep track of", UINT32_MAX / 2);
+		fxt_error(NULL, "the trace has more than %u things of one kind: too many to read",
+			  UINT32_MAX / 2);
 		exit(1);
 	}
 	if (kept > m->capacity / 2)

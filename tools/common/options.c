@@ -29,10 +29,10 @@ error_t fxt_parse_file(int key, char *arg, struct argp_state *state, const char 
 	switch (key) {
 	case ARGP_KEY_ARG:
 		if (*path)
-			argp_error(state, "one FILE at a time");
+			argp_error(state, "more than one FILE was given, and this command takes one");
 		*path = arg;
 		return 0;
-	case ARGP_KEY_NO_ARGS: argp_error(state, "which FILE?"); return EINVAL;
+	case ARGP_KEY_NO_ARGS: argp_error(state, "no FILE was given: name a trace"); return EINVAL;
 	default: return ARGP_ERR_UNKNOWN;
 	}
 }

@@ -31,14 +31,16 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		o->from = state->argv + state->next;
 		state->next = state->argc;
 		return 0;
-	case ARGP_KEY_NO_ARGS: argp_error(state, "which DIRECTORY or FILEs?"); return EINVAL;
+	case ARGP_KEY_NO_ARGS:
+		argp_error(state, "nothing to join was given: name a DIRECTORY of traces, or FILEs");
+		return EINVAL;
 	default: return ARGP_ERR_UNKNOWN;
 	}
 	return 0;
 }
 
 /* Finds the parts: the files that were given, and all traces in directories that were given. *made_here
- * becomes the first directory that fxt record has made. */
+ * becomes the directory if fxt record has made it. */
 static bool find(struct merge_options *o, struct fxt_parts *parts, const char **made_here)
 {
 	for (char **from = o->from; *from; from++) {
@@ -54,7 +56,7 @@ static bool find(struct merge_options *o, struct fxt_parts *parts, const char **
 			continue;
 		}
 		if (parts->count || from[1]) {
-			fxt_error(*from, "one directory at a time, and no files with it");
+			fxt_error(*from, "is a directory: give one directory alone, or only files");
 			return false;
 		}
 		if (fxt_parts_made_by_record(*from)) {
@@ -68,7 +70,7 @@ static bool find(struct merge_options *o, struct fxt_parts *parts, const char **
 	}
 	fxt_parts_sort(parts);
 	if (parts->count == 0)
-		fxt_error(*o->from, "no trace is in it");
+		fxt_error(*o->from, "there is no trace in this directory");
 	return parts->count != 0;
 }
 
@@ -82,7 +84,7 @@ static char *default_output(const struct fxt_parts *parts, const char *made_here
 
 	name = name ? name + 1 : parts->list[0].path;
 	if (!made_here) {
-		fxt_error(NULL, "where to? -o FILE");
+		fxt_error(NULL, "the joined trace needs a name: give one with -o FILE");
 		return NULL;
 	}
 	while (bytes && made_here[bytes - 1] != '/')
@@ -90,7 +92,7 @@ static char *default_output(const struct fxt_parts *parts, const char *made_here
 	path = fxt_format("%.*s%s", (int)bytes, made_here, name);
 	if (access(path, F_OK) != 0)
 		return path;
-	fxt_error(path, "is there already: -o FILE");
+	fxt_error(path, "exists already and is not overwritten: give another name with -o FILE");
 	free(path);
 	return NULL;
 }
@@ -117,7 +119,7 @@ int fxt_command_merge(int argc, char **argv)
 {
 	static const struct argp_option options[] = {
 		{"output", 'o', "FILE", 0,
-		 "Where the trace goes (default of a directory that fxt record left: PROGRAM.PID.fxt beside it)",
+		 "Where the trace goes (default for a directory of fxt record: PROGRAM.PID.fxt beside it)",
 		 0},
 		{"quiet", 'q', 0, 0, "No summary", 0},
 		{0},
@@ -126,8 +128,8 @@ int fxt_command_merge(int argc, char **argv)
 		.options = options,
 		.parser = parse,
 		.args_doc = "DIRECTORY|FILE...",
-		.doc = "Join the parts that an fxt record left that was killed, or traces that were made without it, to one. The directory "
-		       "of fxt record is removed when that is done; other files stay.",
+		.doc = "Join the parts that a killed fxt record has left, or traces that were made without it, to "
+		       "one trace. The directory of fxt record is removed afterwards; other files stay.",
 	};
 	struct merge_options o = {0};
 	struct fxt_parts parts = {0};

@@ -34,7 +34,7 @@ static char *set_duration(char **ns, const char *text)
 	free(*ns);
 	*ns = fxt_record_duration_ns(text);
 	return *ns ? NULL
-		   : fxt_format("'%s' is no duration of at most an hour: say 500ns, 10us or 1ms", text);
+		   : fxt_format("'%s' is no duration of at most an hour: give 500ns, 10us or 1ms, say", text);
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -170,7 +170,7 @@ int fxt_command_record(int argc, char **argv)
 		 "The signal that saves a ring or oneshot buffer (default SIGUSR2), or none", 0},
 		{"dormant", KEY_DORMANT, 0, 0, "Nothing is recorded before the signal comes", 0},
 		{"trigger", KEY_TRIGGER, "LIST", 0,
-		 "Saves the buffer when a call is slow or fails: 'read>10ms,open=ENOENT', CALL:stop to end recording",
+		 "Saves the buffer when a call is slow or fails: 'read>10ms,open=ENOENT'; CALL:stop ends recording",
 		 0},
 		{"trigger-keep", KEY_TRIGGER_KEEP, "N", 0,
 		 "How many snapshots by triggers are kept, the worst (default 4)", 0},

@@ -30,7 +30,7 @@ char *fxt_record_bad_mode(const char *mode)
 {
 	if (strcmp(mode, "oneshot") == 0 || strcmp(mode, "circular") == 0 || strcmp(mode, "streaming") == 0)
 		return NULL;
-	return fxt_format("no mode '%s': there are oneshot, circular and streaming", mode);
+	return fxt_format("there is no mode '%s': give oneshot, circular or streaming", mode);
 }
 
 /* Refuses only what makes no sense in any variable; the agent has limits of its own for each. */
@@ -40,7 +40,7 @@ char *fxt_record_bad_megabytes(const char *text)
 
 	if (digits && digits < 8 && text[digits] == '\0' && strtoul(text, NULL, 10) > 0)
 		return NULL;
-	return fxt_format("'%s' is no number of megabytes", text);
+	return fxt_format("'%s' is no number of megabytes: give a whole number from 1 to 9999999", text);
 }
 
 char *fxt_record_duration_ns(const char *text)
@@ -64,7 +64,7 @@ char *fxt_record_duration_ns(const char *text)
 static void set(const char *name, const char *value)
 {
 	if (value && setenv(name, value, 1) != 0)
-		fxt_error(NULL, "%s could not be set", name);
+		fxt_error(NULL, "the variable %s could not be set", name);
 }
 
 /* Returns the path with its percent signs doubled, because a percent sign begins a field of FXT_OUTPUT. */

@@ -383,7 +383,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'n':
 		in->options.top = strtoul(arg, &end, 10);
 		if (*end || end == arg || *arg == '-' || in->options.top == 0 || in->options.top > UINT32_MAX)
-			argp_error(state, "'%s' is no number of lines", arg);
+			argp_error(state, "'%s' is no number of lines: give a whole number from 1 on", arg);
 		return 0;
 	case 'c': in->options.categories = arg; return 0;
 	case 'j': in->options.json = true; return 0;
