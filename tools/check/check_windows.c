@@ -4,10 +4,10 @@
  *     file     | block | block | block | block | ...        each knows its first and last time
  *     time     |---------- stretch ----------|              read: the blocks that it touches
  *
- * A stretch has at most a quarter of a million events. If it turns out to have more while it is read, it is made
- * shorter, and the events of its end are given up, as often as needed. So nothing has to be known of how events
- * are spread. Most blocks are touched by one or two stretches, because a block has some milliseconds of one
- * thread.
+ * A stretch has at most a quarter of a million events. If it turns out to have more while it is read, it is
+ * made shorter, and the events of its end are given up, as often as needed. So nothing has to be known of how
+ * events are spread. Most blocks are touched by one or two stretches, because a block has some
+ * milliseconds of one thread.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"

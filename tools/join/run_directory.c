@@ -83,8 +83,9 @@ static void tell_of_others(const char *parent, bool quiet)
 	if (d)
 		closedir(d);
 	if (left)
-		fxt_error(NULL, "%zu recording%s begun here earlier did not end: 'fxt merge %s' joins %s", left,
-			  left == 1 ? "" : "s", one, left == 1 ? "its parts" : "the parts of one of them");
+		fxt_error(NULL, "%zu recording%s begun here earlier did not end: 'fxt merge %s' joins %s",
+			  left, left == 1 ? "" : "s", one,
+			  left == 1 ? "its parts" : "the parts of one of them");
 	free(one);
 }
 

@@ -1,5 +1,5 @@
-/* Writes to a stream from a thread of its own, in order, while the caller fills the next block. Merge uses it,
- * from one thread, because finding out what to write and having the kernel take it cost about the same.
+/* Writes to a stream from a thread of its own, in order, while the caller fills the next block. Merge uses
+ * it, from one thread, because finding out what to write and having the kernel take it cost about the same.
  *
  *	block = fxt_write_behind_begin(&w, out, bytes)
  *	... fill it ...

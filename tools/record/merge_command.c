@@ -128,8 +128,8 @@ int fxt_command_merge(int argc, char **argv)
 		.options = options,
 		.parser = parse,
 		.args_doc = "DIRECTORY|FILE...",
-		.doc = "Join the parts that a killed fxt record has left, or traces that were made without it, to "
-		       "one trace. The directory of fxt record is removed afterwards; other files stay.",
+		.doc = "Join the parts that a killed fxt record has left, or traces that were made without "
+		       "it, to one trace. The directory of fxt record is removed then; other files stay.",
 	};
 	struct merge_options o = {0};
 	struct fxt_parts parts = {0};

@@ -170,7 +170,8 @@ int fxt_command_record(int argc, char **argv)
 		 "The signal that saves a ring or oneshot buffer (default SIGUSR2), or none", 0},
 		{"dormant", KEY_DORMANT, 0, 0, "Nothing is recorded before the signal comes", 0},
 		{"trigger", KEY_TRIGGER, "LIST", 0,
-		 "Saves the buffer when a call is slow or fails: 'read>10ms,open=ENOENT'; CALL:stop ends recording",
+		 "Saves the buffer when a call is slow or fails: 'read>10ms,open=ENOENT', "
+		 "CALL:stop to end recording",
 		 0},
 		{"trigger-keep", KEY_TRIGGER_KEEP, "N", 0,
 		 "How many snapshots by triggers are kept, the worst (default 4)", 0},
