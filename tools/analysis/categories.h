@@ -1,5 +1,5 @@
 /* The categories that the agent knows, and lists of them as FXT_CATEGORIES takes them. fxt categories and fxt
- * record use them; fxt report uses the lists. */
+ * record use them. */
 #ifndef FXT_TOOLS_CATEGORIES_H
 #define FXT_TOOLS_CATEGORIES_H
 
