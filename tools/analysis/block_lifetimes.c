@@ -3,12 +3,12 @@
 #include "config.h"
 #endif
 
-#include "lives.h"
+#include "tools/analysis/block_lifetimes.h"
 
 #include <stdlib.h>
 
-#include "message.h"
-#include "reader_internal.h"
+#include "tools/common/message.h"
+#include "tools/reading/reader_internal.h"
 
 bool fxt_block_lives_want(uint64_t header)
 {

@@ -13,8 +13,8 @@
 
 #include <stdio.h>
 
-#include "lives.h"
-#include "reader.h"
+#include "tools/analysis/block_lifetimes.h"
+#include "tools/reading/reader.h"
 
 struct fxt_object {
 	struct fxt_where at;

@@ -4,7 +4,7 @@
 #ifndef FXT_TOOLS_OVERVIEW_H
 #define FXT_TOOLS_OVERVIEW_H
 
-#include "reader.h"
+#include "tools/reading/reader.h"
 
 struct fxt_usage {
 	uint32_t category;              /* symbol */

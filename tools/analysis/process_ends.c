@@ -3,7 +3,7 @@
 #include "config.h"
 #endif
 
-#include "ends.h"
+#include "tools/analysis/process_ends.h"
 
 /* Takes an end of the process. Both the process and the parent that reaped it may tell of it; the
  * process does so first, and the earlier time is nearer to the end. */

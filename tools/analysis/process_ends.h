@@ -4,7 +4,7 @@
 #ifndef FXT_TOOLS_ENDS_H
 #define FXT_TOOLS_ENDS_H
 
-#include "reader.h"
+#include "tools/reading/reader.h"
 
 /* All zero is empty. */
 struct fxt_ends {

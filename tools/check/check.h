@@ -15,7 +15,7 @@
 
 #include <stdio.h>
 
-#include "reader.h"
+#include "tools/reading/reader.h"
 
 struct fxt_check_options {
 	/* a torn last record, as a killed writer leaves it, is noted and no violation */

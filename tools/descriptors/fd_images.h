@@ -11,7 +11,7 @@
 
 #include "fd_modes.h"
 #include "fd_pages.h"
-#include "reader.h"
+#include "tools/reading/reader.h"
 
 struct fxt_fd_image {
 	struct fxt_fd_pages *pages;     /* NULL: nothing was seen of the program yet */

@@ -3,14 +3,14 @@
 #include "config.h"
 #endif
 
-#include "fd_lives.h"
+#include "tools/descriptors/fd_lifetimes.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
-#include "message.h"
-#include "print.h"
+#include "tools/common/message.h"
+#include "tools/printing/print.h"
 
 void fxt_fd_lives_take(struct fxt_fd_lives *l, const struct fxt_record *rec)
 {

@@ -5,9 +5,9 @@
 
 #include <stdio.h>
 
-#include "demangle.h"
-#include "objects.h"
-#include "reader.h"
+#include "tools/analysis/demangle.h"
+#include "tools/analysis/objects.h"
+#include "tools/reading/reader.h"
 
 struct fxt_dump_options {
 	bool all;               /* print fillers and unknown records too */

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 
 #include "merge.h"
-#include "parts.h"
+#include "tools/join/run_directory.h"
 
 /* How a process ended, as fxt record saw it as its parent. */
 struct fxt_ended {

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "reader.h"
+#include "tools/reading/reader.h"
 
 /* A short text by value, so that several can stand in one printf. */
 struct fxt_short {

@@ -26,7 +26,7 @@
 
 #include "faults.h"
 #include "fxt_format.h"
-#include "map.h"
+#include "tools/common/map.h"
 
 /* A string of the trace: not terminated, and not necessarily UTF-8. */
 struct fxt_text {

@@ -5,8 +5,8 @@
 
 #include <stdbool.h>
 
-#include "merge.h"
-#include "parts.h"
+#include "tools/join/merge.h"
+#include "tools/join/run_directory.h"
 #include "run.h"
 
 struct fxt_record_options {

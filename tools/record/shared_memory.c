@@ -4,13 +4,13 @@
 #include "config.h"
 #endif
 
-#include "shared.h"
+#include "tools/record/shared_memory.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "message.h"
+#include "tools/common/message.h"
 
 enum { SHARED_BYTES = 1 << 20 };        /* as in the agent's shared.h; unused pages take no memory */
 
