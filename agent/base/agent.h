@@ -1,9 +1,8 @@
-/* What the agent is made of: one process's configuration, buffer and strings, and each thread's state.
+/* The state that all parts of the agent share: the gate, the state of each thread, and what there is once in a process.
  *
- * Who may read what here:
- *   fxt_gate        every wrapper, in every context, first of all: whether a category is on.
- *   fxt_self        every wrapper, after that: the calling thread's state.
- *   fxt_agent       the slow paths only.
+ *   fxt_gate        Every wrapper reads it first, in every context: it says which categories are on.
+ *   fxt_self        Every wrapper reads it after that: it leads to the calling thread's state.
+ *   fxt_agent       Only slow paths read it: the configuration, the strings and the buffer of the process.
  */
 #ifndef FXT_AGENT_H
 #define FXT_AGENT_H
@@ -36,8 +35,8 @@ enum fxt_category {
 #undef CATEGORY
 };
 
-/* String table indices. Categories come first, then strings.def, then the calls in the order of the
- * interposition tables (FXT_STR_CALLS + call number), then what is interned while the program runs. */
+/* Indices of strings in the trace. The categories come first, then strings.def, then the calls in the order of the tables
+ * (FXT_STR_CALLS + call number), and then strings that are registered while the program runs. */
 enum fxt_string_index {
 	FXT_STR_CATEGORIES = 1,
 	FXT_STR_BEFORE_STRINGS = FXT_STR_CATEGORIES + FXT_CATEGORY_COUNT - 1,
@@ -47,7 +46,7 @@ enum fxt_string_index {
 	FXT_STR_CALLS
 };
 
-/* The names of the interposed calls, in the order of their numbers; told by interpose at start. */
+/* The names of the interposed calls in the order of their numbers. interpose/start.c hands them over at start. */
 struct fxt_call_names {
 	const char *const *list;
 	unsigned count;
@@ -55,8 +54,8 @@ struct fxt_call_names {
 
 /* -- Gate -------------------------------------------------------------------------------------- */
 
-/* A page of its own, wiped in the child of any kind of fork: a child that has not been through our handler
- * records nothing, and so nothing into its parent's buffer. */
+/* The gate has a page of its own, which the kernel wipes in the child of any kind of fork: so a child that has not been
+ * through our handler records nothing, and cannot write to its parent's buffer. */
 struct fxt_gate {
 	_Atomic uint32_t mask;          /* enum fxt_category */
 	_Atomic uint32_t owner;         /* the process it was opened for */
@@ -78,8 +77,8 @@ enum {
 	FXT_OPEN_PAGES = 10,            /* 512 slots, 61 to a page where threads are inline */
 };
 
-/* A call in progress. The slot is a record in the file that is rewritten in place: always of one size, a
- * filler or a duration begin with one argument, so that a reader never loses step. */
+/* A call in progress. Its slot is a record in the file that is rewritten in place. The record always has the same size,
+ * and is a filler or a duration begin with one argument, so that a reader never loses step. */
 struct fxt_open {
 	uintptr_t frame;                /* of who made the entry: see in_progress.h */
 	uintptr_t function;             /* of no interposed call: fxt_open_function() */
@@ -183,8 +182,8 @@ struct fxt_thread {
 	char said_bytes[FXT_SAID_TEXTS][FXT_SAID_BYTES + FXT_SAID_MARK_BYTES];
 };
 
-/* The entries of calls in progress: FXT_OPEN_MAX and a fence at either end, that in front with a frame above
- * all others. */
+/* Returns the entries of calls in progress. There are FXT_OPEN_MAX, and a fence at either end; the one in front has a
+ * frame above all others. */
 static inline struct fxt_open *fxt_opens(struct fxt_thread *thread)
 {
 	return thread->fenced_opens + 1;

@@ -1,4 +1,4 @@
-/* See deferred.h. */
+/* See deferred.h. The parts that have deferred work are in the table of agent/base/parts.h. */
 #include "deferred.h"
 
 #include "agent/base/parts.h"
@@ -8,25 +8,26 @@
 
 enum { FLAGS = FXT_COMMIT_WATCHED | FXT_COMMIT_DEFERRED };
 
-/* The conditions that take a system call come last, so none is made in a critical section. */
+/* Returns whether the thread may do its deferred work now. The condition that takes a system call comes after the one
+ * about locks, so that none is made in a critical section. */
 static bool is_moment(const struct fxt_thread *thread)
 {
 	return thread->lane == thread->lanes && !fxt_holds_lock(thread) && (uint32_t)fxt_sys_gettid() == thread->own_tid &&
 	       !fxt_stack_is_short();
 }
 
-/* now_ns is close enough to tell what is due. No clock is read for that: what the program has next goes by
- * the end of its last call. */
+/* Does the work that is due at now_ns. The clock is not read for that: the end of the last call, or the start of the
+ * next one, is close enough. */
 static void run(struct fxt_thread *thread, uint64_t now_ns)
 {
-	/* Nothing of it could be done ever again. */
+	/* The process may take no locks any more, so none of the work can be done ever again. */
 	if (fxt_is_forbidden(FXT_NO_LOCKS)) {
 		thread->commit &= ~(unsigned)FLAGS;
 		return;
 	}
 	if (!is_moment(thread))
 		return;
-	/* Before the work: what is asked for meanwhile comes after the next record. */
+	/* The flags are cleared before the work is done: work that is asked for meanwhile is done after the next record. */
 	thread->commit &= ~(unsigned)FLAGS;
 	fxt_parts_deferred(thread, now_ns);
 }

@@ -1,4 +1,5 @@
-/* A thread's lanes (writer/lane.h): a signal handler that interrupts an emission writes to the next one. lane.c gives them chunks.
+/* The lanes of a thread (writer/lane.h). A signal handler that interrupts an emission writes to the next lane. lane.c
+ * gives lanes their chunks.
  */
 #ifndef FXT_LANES_H
 #define FXT_LANES_H
@@ -23,7 +24,7 @@ static FXT_EMISSION void fxt_lane_raise(struct fxt_thread *thread, struct fxt_la
 	atomic_signal_fence(memory_order_seq_cst);
 }
 
-/* It ends: all its stores come before this. */
+/* Ends the emission in `lane`. All its stores come before this. */
 static FXT_EMISSION void fxt_lane_lower(struct fxt_thread *thread, struct fxt_lane *lane)
 {
 	atomic_signal_fence(memory_order_seq_cst);
@@ -32,38 +33,39 @@ static FXT_EMISSION void fxt_lane_lower(struct fxt_thread *thread, struct fxt_la
 	lane->raised_at = FXT_RAISED_BY_NOBODY;
 }
 
-/* The lane with room for `words` in which the emission that raised `lane` goes on: that one with a new chunk,
- * or a lower one where the emissions in between were left by longjmp. NULL: it is dropped, counted if it is a
- * call of the program, and over. */
+/* Finds room for `words` for the emission that raised `lane`. Returns that lane, with a new chunk, or a lower lane if
+ * the emissions between were left by longjmp. Returns NULL if the record is dropped, which is counted if `is_call`;
+ * the emission is over then. */
 struct fxt_lane *fxt_lane_turn(struct fxt_thread *thread, struct fxt_lane *lane, size_t words, bool is_call);
 
-/* The emissions in these lanes, up to `end`, were left by longjmp or with the thread. Returns how many of
- * them left no record. */
+/* Ends the emissions in the lanes from `lowest` up to `end`, which were left by longjmp or with their thread. Returns
+ * how many of them left no record. */
 unsigned fxt_lanes_left(struct fxt_lane *lowest, const struct fxt_lane *end);
 
-/* Whether the thread was interrupted in the middle of an emission, or of making or taking away an entry of a
- * call in progress. The rule for signals and fork: whatever stores to the storage outside its locks does so
+/* Returns whether the thread was interrupted in the middle of an emission, or while an entry of a call in progress
+ * was made or taken away. The rule for signals and fork: whatever stores to the storage outside its locks does so
  * while this is true of its thread. */
 bool fxt_is_interrupted(const struct fxt_thread *thread);
 
-/* In the child of a fork: no lane has a chunk. `returns`: emissions that were interrupted go on, each in its
- * lane, and their levels stay raised; otherwise there are none. */
+/* Called in the child of a fork: takes the chunks away from all lanes. If `returns`, emissions that were interrupted go
+ * on, each in its lane, and stay raised. Otherwise there are none any more. */
 void fxt_lanes_after_fork(struct fxt_thread *thread, bool returns);
+/* Makes all lanes of the thread as they are at first: without chunks, and with no emission. */
 void fxt_lanes_reset(struct fxt_thread *thread);
 
-/* The chunk the lane has a hold on will not be written again: by its thread in a turn, or for it by
- * fxt_threads_give_back_idlest(). Does nothing when the hold is not the lane's any more. */
+/* Gives back the chunk that the lane holds: nothing is written to it any more. The thread calls this when it turns to
+ * another chunk, and fxt_threads_give_back_idlest() calls it for a thread that is idle. It does nothing if `hold` is
+ * not the lane's any more. */
 void fxt_lane_give_back(struct fxt_thread *thread, struct fxt_lane *lane, uint64_t hold);
-/* The same of the full chunk before it. False: there is none. */
+/* Gives back the full chunk that the lane had before. Returns false if there is none. */
 bool fxt_lane_give_back_full(struct fxt_full_chunk *full);
 
-/* Of a ring whose chunks are all held: gives back a chunk of the thread that has recorded nothing for
- * longest, a full one if any thread has one. False: no thread's could be had. */
+/* Gives back a chunk of a ring whose chunks are all held: a full one if any thread has one, otherwise one of the thread
+ * that has recorded nothing for longest. Returns false if no thread's chunk could be had. */
 bool fxt_threads_give_back_idlest(struct fxt_thread *self);
 
-/* Whether a record would be dropped for want of room, as one was before it: by a thread that no handler
- * interrupts, and whose lane has given its chunk back when it last asked for another. Then nothing is to be
- * done but to count it. */
+/* Returns whether a record of this lane would find no room, as the one before it found none. This is known only while no
+ * handler interrupts the thread and its lane has no chunk. The record need only be counted then. */
 static inline bool fxt_has_no_room(const struct fxt_thread *thread, const struct fxt_lane *lane)
 {
 	return thread->last_ns < thread->no_room_before_ns && lane == thread->lanes &&

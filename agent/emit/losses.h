@@ -9,10 +9,11 @@
 /* Counts a record that could not be written; `why` is below FXT_DROP_COUNT. */
 void fxt_thread_dropped(struct fxt_thread *thread, enum fxt_loss why);
 
-/* Adds to a count that is kept for the process as a whole, in its slot in the durable area. */
+/* Adds `records` to the count of this cause for the process as a whole, which is in the durable area. `last_ns` is the
+ * time of the last of them. */
 void fxt_agent_count(enum fxt_loss why, uint64_t records, uint64_t last_ns);
 
-/* fxt_thread_dropped() of one, in an emission: of the last time the thread has read. */
+/* Counts one record that found no room, in an emission that has begun. Its time is the last one that the thread read. */
 static inline void fxt_thread_dropped_again(struct fxt_thread *thread)
 {
 	if (FXT_UNLIKELY(thread->dropped == &thread->no_page[1])) {
@@ -23,13 +24,13 @@ static inline void fxt_thread_dropped_again(struct fxt_thread *thread)
 	*thread->dropped_ns = thread->last_ns;
 }
 
-/* Counts a record of a signal handler whose stack is too short to write it; takes next to none. */
+/* Counts a record of a signal handler whose stack is too short to write it. The function itself needs hardly any stack. */
 void fxt_agent_count_short(uint64_t now_ns);
 
-/* Counts what a chunk of the ring, just taken, had in it. */
+/* Counts the events that were overwritten when this chunk of the ring was taken. */
 void fxt_agent_overwritten(const struct fxt_chunk *chunk, uint64_t now_ns);
 
-/* Records are lost: says why in the trace and, where it is for want of room, on stderr; once each. */
+/* Says why records are lost, once for each cause: in the trace and, if there was no room, on standard error. */
 void fxt_agent_lost(enum fxt_loss why, uint64_t now_ns);
 
 /* Writes an instant into the durable area, with a reason and, unless it is 0, the limit that was met. There is a file. */

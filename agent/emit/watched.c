@@ -1,5 +1,6 @@
-/* Calls that leave the straight way: below the threshold, slow, such as a trigger waits for, or followed by
- * deferred work. Called in the middle of an emission; any context. */
+/* Records of calls that need a look: calls that are shorter than the threshold, calls that are slow, calls that a
+ * trigger may wait for, and calls that deferred work is due after. emit.h calls these functions in the middle of an
+ * emission, in any context. */
 #include <string.h>
 
 #include "agent/base/parts.h"
@@ -23,7 +24,7 @@ uint64_t *fxt_room_unusual(struct fxt_thread *thread, uint64_t start_ns, uint64_
 	if (end_ns - start_ns < thread->threshold_ns) {
 		struct fxt_lane *lane = thread->lane;
 
-		/* The counter is in the storage: see fxt_is_interrupted(). */
+		/* The counter is in the storage, so the lane is raised: see fxt_is_interrupted(). */
 		fxt_lane_raise(thread, lane);
 		fxt_count_one(thread->filtered);
 		fxt_lane_lower(thread, lane);
@@ -71,7 +72,8 @@ static bool is_met(const struct fxt_trigger *trigger, uint64_t ns, int error)
 	return false;
 }
 
-/* The name in an event's header: a call's, or an instrumented function's that has an index. */
+/* Returns the name that an event's header refers to, if it is that of a call or of an instrumented function that has an
+ * index. Otherwise returns NULL. */
 static const char *event_name(uint64_t header, size_t *bytes)
 {
 	uint64_t index = fxt_get_event_name(header);
@@ -97,7 +99,7 @@ void fxt_commit_watched(struct fxt_thread *thread, uint64_t *at, uint64_t header
 	size_t bytes;
 	unsigned i;
 
-	/* What is watched for is a call's. */
+	/* Only calls are explained and meet triggers. */
 	if (fxt_get_event_type(header) != FXT_EVENT_DURATION_COMPLETE) {
 		fxt_commit_as(thread, at, header, 1);
 		return;
@@ -105,10 +107,10 @@ void fxt_commit_watched(struct fxt_thread *thread, uint64_t *at, uint64_t header
 	if (!(thread->commit & FXT_COMMIT_DEFERRED))
 		thread->commit &= ~(unsigned)FXT_COMMIT_WATCHED;
 	thread->watched_errno = 0;
-	/* In the child of a fork that came in the middle of this record, its start is in the parent's chunk
-	 * alone: it is 0, and nobody reads on. */
+	/* If a fork came in the middle of this record, its start is in the parent's chunk alone: the child finds 0 here, and
+	 * nobody reads what it writes. */
 	if (start_ns && is_slow(ns) && !fxt_holds_lock(thread) && !fxt_stack_is_short()) {
-		/* In front of the end, which is the last word. */
+		/* The explanation goes in front of the end, which is the last word. */
 		at = fxt_explain_call(thread, at - 1, start_ns, end_ns, header, &explained);
 		*at++ = end_ns;
 	}
@@ -116,7 +118,7 @@ void fxt_commit_watched(struct fxt_thread *thread, uint64_t *at, uint64_t header
 	/* The explanation may have read the clock since. */
 	if (is_latest)
 		fxt_deferred_after(thread, thread->last_ns);
-	/* It may be watched for something else. */
+	/* No trigger waits for a call like this one. */
 	if (!error && ns < fxt_agent.config.triggers.most_ns && ns >= fxt_agent.config.triggers.least_ns)
 		return;
 	name = event_name(header, &bytes);

@@ -1,4 +1,4 @@
-/* See lifecycle.h. Called from the constructor, from the first call that is seen and when the process ends. */
+/* See lifecycle.h. */
 #include "lifecycle.h"
 
 #include <string.h>
@@ -27,7 +27,8 @@ enum {
 
 static void find_program(void)
 {
-	/* What was executed, and not what a symbolic link leads to: redis-server is redis-check-rdb then. */
+	/* The name that was executed counts, and not what a symbolic link leads to: redis-server would be
+	 * redis-check-rdb. */
 	const char *path = (const char *)getauxval(AT_EXECFN), *name;
 	char target[256];
 	int length;
@@ -45,18 +46,18 @@ static void find_program(void)
 
 bool fxt_agent_start(const struct fxt_call_names *calls)
 {
-	/* The C library's own: a program may have a variable `environ`. */
+	/* This is the C library's variable: a program may define another one that is called environ. */
 	char **environment = __environ;
 	int unborn = FXT_UNBORN;
 	struct timespec now;
 	bool accepted;
 
-	/* Before the C library has its environment there is none to read: an early caller tries again later. */
+	/* The C library may not have the environment yet. Then nothing is started, and a later call tries again. */
 	if (!environment ||
 	    !atomic_compare_exchange_strong(&fxt_agent.state, &unborn, FXT_STARTING))
 		return false;
 	fxt_log_start();
-	/* A privileged program is not traced even where the loader lets us in. */
+	/* A privileged program is not traced, even if the loader has loaded this library into it. */
 	accepted = !getauxval(AT_SECURE) && fxt_config_read(&fxt_agent.config, environment);
 	find_program();
 	if (!accepted || !fxt_follow_begin(environment, fxt_agent.program)) {
@@ -67,7 +68,7 @@ bool fxt_agent_start(const struct fxt_call_names *calls)
 	fxt_agent.pid = (uint32_t)fxt_sys_getpid();
 	clock_gettime(CLOCK_REALTIME, &now);
 	fxt_agent.start_seconds = (uint64_t)now.tv_sec;
-	/* Where the kernel has no such advice our fork handler alone keeps children out of this buffer. */
+	/* A kernel that lacks this advice leaves it to the fork handler to keep children out of this buffer. */
 	fxt_sys_madvise(&fxt_gate, sizeof(fxt_gate), MADVISE_WIPE_ON_FORK);
 	atomic_store_explicit(&fxt_gate.owner, fxt_agent.pid, memory_order_relaxed);
 	fxt_part_table_use();

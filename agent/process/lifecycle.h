@@ -1,32 +1,38 @@
-/* The process's trace from start to end. */
+/* The process's trace from start to end. The constructor, the wrapper of the first call that is seen, and the
+ * wrappers of calls that end a process or change what it may do call these functions.
+ */
 #ifndef FXT_LIFECYCLE_H
 #define FXT_LIFECYCLE_H
 
 #include "agent/base/agent.h"
 
-/* Reads the configuration, creates the file and opens the gate. True once, where it did; nothing is done when
- * called again. */
+/* Starts the trace of this process: reads the configuration, makes the file and opens the gate. `calls` are the
+ * names of the interposed calls. Returns true if this call started it, and false if the program is not to be
+ * traced, or if it was called before. Any context. */
 bool fxt_agent_start(const struct fxt_call_names *calls);
 
-/* Nothing is recorded from here on, and the trace says why; until it is resumed. For what takes the clock
- * away. */
+/* Stops recording until fxt_agent_resume() is called; `reason` is written to the trace. The program may be about to
+ * forbid the instruction or the system calls that the clock is read with. Any context. */
 void fxt_agent_suspend(const char *reason);
+/* Ends what fxt_agent_suspend() began. It does nothing if this process does not record. Any context. */
 void fxt_agent_resume(void);
 
-/* The process is about to end normally. */
+/* Ends the trace, because the process is about to end normally: writes what is still owed to it, saves a buffer that
+ * is in memory, and rewrites a file of up to 4 MiB without its gaps. Any context. */
 void fxt_agent_exit(void);
 
-/* The process is about to execute another program, perhaps: its file is as large as what it has written, if
- * it has one thread. Any context. */
+/* Cuts the file to what was written, if the process has one thread. Called before it executes another program, which
+ * may fail. Any context. */
 void fxt_agent_trim(void);
 
-/* The process is about to forbid itself what a buffer of a fixed size grows by: it gets that size now. Any
- * context. */
+/* Gives a buffer of a fixed size its whole size. Called before the process forbids itself the system calls by which
+ * the file would grow. Any context. */
 void fxt_agent_reserve(void);
 
-/* Its memory is about to be gone, perhaps, without any other word: a buffer that is there is saved. Any
- * context. */
+/* Saves a buffer that is in memory. Called before the process's memory may vanish, as when it executes another
+ * program. Any context. */
 FXT_COLD void fxt_agent_save_memory(void);
+/* Calls fxt_agent_save_memory() if the buffer is in memory. */
 static inline void fxt_agent_save(void)
 {
 	if (FXT_UNLIKELY(fxt_agent.buffer.in_memory))
