@@ -1,8 +1,8 @@
 /* The entries of the section `kin` of the shared memory: what they contain, and how they are found and
  * changed. parent_links.c uses them for children and signal_senders.c for signals; both do so in any
  * context. */
-#ifndef FXT_KIN_ENTRY_H
-#define FXT_KIN_ENTRY_H
+#ifndef FXT_PARENT_ENTRY_H
+#define FXT_PARENT_ENTRY_H
 
 #include <stdatomic.h>
 #include <stdbool.h>

@@ -11,8 +11,8 @@
  *
  * All functions may be called in any context.
  */
-#ifndef FXT_KIN_H
-#define FXT_KIN_H
+#ifndef FXT_PARENT_LINKS_H
+#define FXT_PARENT_LINKS_H
 
 #include "flow.h"
 

@@ -3,8 +3,8 @@
  * the group that the signal is for. The thread that waited looks there for a note that was left during its
  * wait; a signal that was pending before ended no wait. If two notes may be the right one, neither is
  * taken. Wrappers call this, in any context. */
-#ifndef FXT_SENT_H
-#define FXT_SENT_H
+#ifndef FXT_SIGNAL_SENDERS_H
+#define FXT_SIGNAL_SENDERS_H
 
 #include <signal.h>
 

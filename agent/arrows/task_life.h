@@ -6,8 +6,8 @@
  * A begin that finds no room has no end either. Wrappers call this, in any context, and also where locks
  * are forbidden.
  */
-#ifndef FXT_LIFE_H
-#define FXT_LIFE_H
+#ifndef FXT_TASK_LIFE_H
+#define FXT_TASK_LIFE_H
 
 #include "agent/emit/emit.h"
 

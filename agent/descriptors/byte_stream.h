@@ -19,8 +19,8 @@
  * of the stream that has the place now. A process that is killed in a call leaves the call under way for
  * ever, and its direction has no arrows any more. Called by endpoint.c and transfer.c, in any context.
  */
-#ifndef FXT_AGENT_STREAM_H
-#define FXT_AGENT_STREAM_H
+#ifndef FXT_BYTE_STREAM_H
+#define FXT_BYTE_STREAM_H
 
 #include <stdbool.h>
 #include <stddef.h>

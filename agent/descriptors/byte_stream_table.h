@@ -1,7 +1,7 @@
 /* The layout of streams in the memory that processes share, for byte_stream.c, which counts what is moved,
  * and byte_stream_names.c, which makes and finds streams. */
-#ifndef FXT_STREAM_TABLE_H
-#define FXT_STREAM_TABLE_H
+#ifndef FXT_BYTE_STREAM_TABLE_H
+#define FXT_BYTE_STREAM_TABLE_H
 
 #include <assert.h>
 #include <stdatomic.h>

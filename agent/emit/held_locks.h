@@ -2,8 +2,8 @@
  * The thread writes them itself, from the wrappers of locks. A thread that waits for one of these locks reads
  * them; if it finds an entry changing, its arrow does not say since when the lock was held.
  */
-#ifndef FXT_HELD_H
-#define FXT_HELD_H
+#ifndef FXT_HELD_LOCKS_H
+#define FXT_HELD_LOCKS_H
 
 #include "agent/base/agent.h"
 

@@ -7,8 +7,8 @@
  * stack was left without our seeing it (by longjmp, an exception or cancellation). It is closed when that
  * is noticed: when the next call begins or ends.
  */
-#ifndef FXT_OPEN_H
-#define FXT_OPEN_H
+#ifndef FXT_IN_PROGRESS_H
+#define FXT_IN_PROGRESS_H
 
 #include "emit.h"
 

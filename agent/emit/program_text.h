@@ -9,8 +9,8 @@
  * write on one line of the terminal, that is two lines here, each of its own thread. Wrappers call this
  * after the real call, in any context. It leaves errno as it is.
  */
-#ifndef FXT_SAID_H
-#define FXT_SAID_H
+#ifndef FXT_PROGRAM_TEXT_H
+#define FXT_PROGRAM_TEXT_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,8 +1,8 @@
 /* Knows when and how processes ended, for fxt report. An instant `exit` of category process tells it,
  * with `status` or `signal`, which the process itself or fxt record has written; or the end of the
  * process's lifetime as a `child`, which the parent that reaped it has written. */
-#ifndef FXT_TOOLS_ENDS_H
-#define FXT_TOOLS_ENDS_H
+#ifndef FXT_TOOLS_PROCESS_ENDS_H
+#define FXT_TOOLS_PROCESS_ENDS_H
 
 #include "tools/reading/reader.h"
 

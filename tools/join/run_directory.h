@@ -1,7 +1,7 @@
 /* The directory in which the traced processes leave their files until they are joined. Record makes it;
  * record and merge find the parts in it. */
-#ifndef FXT_TOOLS_PARTS_H
-#define FXT_TOOLS_PARTS_H
+#ifndef FXT_TOOLS_RUN_DIRECTORY_H
+#define FXT_TOOLS_RUN_DIRECTORY_H
 
 #include <stdbool.h>
 #include <stddef.h>

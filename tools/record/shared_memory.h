@@ -1,7 +1,7 @@
 /* Makes the memory that the traced processes of a run share. fxt record only makes it and keeps it; its
  * contents are the agent's. */
-#ifndef FXT_TOOLS_SHARED_H
-#define FXT_TOOLS_SHARED_H
+#ifndef FXT_TOOLS_SHARED_MEMORY_H
+#define FXT_TOOLS_SHARED_MEMORY_H
 
 /* Returns a descriptor of the memory, which closes on exec. *path becomes the path by which other
  * processes find it for as long as this one keeps the descriptor open; the caller frees it. Returns -1
