@@ -163,6 +163,13 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
+static void show(struct fxt_reader *r, void *context)
+{
+	const struct input *in = context;
+
+	fxt_categories_of(r, in->json, stdout);
+}
+
 int fxt_command_categories(int argc, char **argv)
 {
 	static const struct argp_option options[] = {FXT_JSON_OPTION, {0}};
@@ -171,9 +178,6 @@ int fxt_command_categories(int argc, char **argv)
 		.doc = "The categories of events that can be recorded, or what of each is in a trace.",
 	};
 	struct input in = {0};
-	struct fxt_trace_file file;
-	struct fxt_reader r;
-	int status;
 
 	fxt_parse(&argp, argc, argv, 0, &in);
 	if (!in.path) {
@@ -183,13 +187,5 @@ int fxt_command_categories(int argc, char **argv)
 			list_known(stdout);
 		return 0;
 	}
-	if (!fxt_trace_open(&file, in.path))
-		return 1;
-	fxt_reader_init(&r, file.data, file.size);
-	fxt_categories_of(&r, in.json, stdout);
-	fxt_flush_stdout();
-	status = fxt_trace_verdict(&file, &r);
-	fxt_reader_free(&r);
-	fxt_trace_close(&file);
-	return status;
+	return fxt_trace_show(in.path, show, &in);
 }

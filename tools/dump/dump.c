@@ -284,6 +284,13 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
+static void show(struct fxt_reader *r, void *context)
+{
+	const struct input *in = context;
+
+	fxt_dump(r, &in->options, stdout);
+}
+
 int fxt_command_dump(int argc, char **argv)
 {
 	static const struct argp_option options[] = {
@@ -301,18 +308,7 @@ int fxt_command_dump(int argc, char **argv)
 		       "what it is, when, which thread (process/thread id and name), and its content.",
 	};
 	struct input in = {0};
-	struct fxt_trace_file file;
-	struct fxt_reader r;
-	int status;
 
 	fxt_parse(&argp, argc, argv, 0, &in);
-	if (!fxt_trace_open(&file, in.path))
-		return 1;
-	fxt_reader_init(&r, file.data, file.size);
-	fxt_dump(&r, &in.options, stdout);
-	fxt_flush_stdout();
-	status = ferror(stdout) ? 1 : fxt_trace_verdict(&file, &r);
-	fxt_reader_free(&r);
-	fxt_trace_close(&file);
-	return status;
+	return fxt_trace_show(in.path, show, &in);
 }

@@ -175,3 +175,20 @@ int fxt_trace_verdict(const struct fxt_trace_file *f, const struct fxt_reader *r
 			  r->at);
 	return r->damaged_records || r->tail_bytes;
 }
+
+int fxt_trace_show(const char *path, fxt_trace_print *print, void *context)
+{
+	struct fxt_trace_file file;
+	struct fxt_reader r;
+	int status;
+
+	if (!fxt_trace_open(&file, path))
+		return 1;
+	fxt_reader_init(&r, file.data, file.size);
+	print(&r, context);
+	fxt_flush_stdout();
+	status = ferror(stdout) ? 1 : fxt_trace_verdict(&file, &r);
+	fxt_reader_free(&r);
+	fxt_trace_close(&file);
+	return status;
+}

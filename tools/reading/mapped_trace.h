@@ -33,4 +33,10 @@ const char *fxt_trace_refusal(const unsigned char *data, uint64_t size);
 struct fxt_reader;
 int fxt_trace_verdict(const struct fxt_trace_file *f, const struct fxt_reader *r);
 
+/* Opens the trace, has `print` read it to its end and write to standard output, flushes that, and gives the
+ * verdict. Returns the exit status: 1 as well if the trace cannot be opened or standard output cannot be
+ * written. */
+typedef void fxt_trace_print(struct fxt_reader *r, void *context);
+int fxt_trace_show(const char *path, fxt_trace_print *print, void *context);
+
 #endif

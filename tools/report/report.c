@@ -391,6 +391,19 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
+static void show(struct fxt_reader *r, void *context)
+{
+	const struct input *in = context;
+	struct fxt_report report;
+
+	fxt_report_make(&report, r, &in->options);
+	if (in->options.json)
+		fxt_report_json(&report, stdout);
+	else
+		fxt_report_print(&report, stdout);
+	fxt_report_free(&report);
+}
+
 int fxt_command_report(int argc, char **argv)
 {
 	static const struct argp_option options[] = {
@@ -405,24 +418,7 @@ int fxt_command_report(int argc, char **argv)
 		.doc = "Where the time, the waiting, the memory and the bytes went, most costly first.",
 	};
 	struct input in = {.options.top = 10};
-	struct fxt_trace_file file;
-	struct fxt_report report;
-	struct fxt_reader r;
-	int status;
 
 	fxt_parse(&argp, argc, argv, 0, &in);
-	if (!fxt_trace_open(&file, in.path))
-		return 1;
-	fxt_reader_init(&r, file.data, file.size);
-	fxt_report_make(&report, &r, &in.options);
-	if (in.options.json)
-		fxt_report_json(&report, stdout);
-	else
-		fxt_report_print(&report, stdout);
-	fxt_flush_stdout();
-	status = fxt_trace_verdict(&file, &r);
-	fxt_report_free(&report);
-	fxt_reader_free(&r);
-	fxt_trace_close(&file);
-	return status;
+	return fxt_trace_show(in.path, show, &in);
 }
