@@ -5,9 +5,10 @@
 . "${abs_top_srcdir:?}/tests/e2e/lib.sh"
 need python3
 
-# run COMMAND NUMBER: of progress.py, which works in the current directory.
+# run COMMAND NUMBER: runs it by progress.py, which works in the current directory, compares by itself, and fails where it compared nothing.
 run()
 {
+	count comparison
 	python3 "$abs_top_srcdir/tests/e2e/progress.py" "$@" || fail "progress.py $*"
 }
 
