@@ -50,6 +50,8 @@ AGENT_SOURCES = \
 	agent/descriptors/fds.h \
 	agent/descriptors/transfer.c \
 	agent/descriptors/transfer.h \
+	agent/descriptors/unix_peer.c \
+	agent/descriptors/unix_peer.h \
 	agent/emit/async.c \
 	agent/emit/async.h \
 	agent/emit/clock.c \

@@ -14,9 +14,10 @@
  * is broken for good: a read got more than was ever written, or left nothing where something should be
  * left, or it is known beforehand that bytes go unseen.
  *
- * All of this is in the memory that processes share, without locks. Each word is changed by
- * compare-and-exchange and names the generation of its stream, so that a call that is late changes nothing
- * of the stream that has the place now. A process that is killed in a call leaves the call under way for
+ * All of this is in the memory that processes share, without locks. The words that count are changed by
+ * compare-and-exchange and name the generation of their stream, so that a call that is late changes nothing
+ * of the stream that has the place now. Where writes begin is stored by a write that is alone, and has a
+ * checksum: a late one can lose such a place, and cannot make a wrong one. A process that is killed in a call leaves the call under way for
  * ever, and its direction has no arrows any more. Called by endpoint.c and transfer.c, in any context.
  */
 #ifndef FXT_BYTE_STREAM_H

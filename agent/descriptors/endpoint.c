@@ -2,10 +2,6 @@
  * that the kernel tells all processes alike, and that is the stream's name (struct fxt_stream_name). */
 #include "endpoint.h"
 
-#include <errno.h>
-#include <linux/netlink.h>
-#include <linux/sock_diag.h>
-#include <linux/unix_diag.h>
 #include <netinet/in.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -15,22 +11,18 @@
 
 #include "agent/arrows/shared.h"
 #include "agent/base/fdinfo.h"
-#include "agent/base/stack.h"
 #include "agent/emit/emit.h"
-#include "writer/apart.h"
+#include "unix_peer.h"
 
 enum { SOCKET_NETNS_COOKIE = 71 };      /* SO_NETNS_COOKIE, since Linux 5.14 */
 
-static struct {
-	bool on;
-	_Atomic int netlink;            /* 0: not tried, 1: may be used, -1: may not */
-} endpoints;
+static bool is_on;                      /* streams are to be known */
 
 /* Returns whether streams are to be known. In a process that has asked for a filter of its system calls they
  * are not, because the agent makes no call there that it can do without. */
 static bool are_known(struct fxt_thread *thread)
 {
-	return endpoints.on && fxt_is_on(FXT_CAT_io) && fxt_is_on(FXT_CAT_net) && !fxt_is_filtered() &&
+	return is_on && fxt_is_on(FXT_CAT_io) && fxt_is_on(FXT_CAT_net) && !fxt_is_filtered() &&
 	       fxt_fds_are_ours(thread);
 }
 
@@ -264,84 +256,13 @@ static fxt_stream join_tcp(int fd, const struct sockaddr *given, size_t bytes)
 			       FXT_STREAM_SOCKET, (int)side);
 }
 
-/* Returns whether netlink may be asked. It may not if the process was started with a filter of system calls,
- * which may kill for a kind of socket that it does not know. */
-static bool may_use_netlink(void)
-{
-	int state = atomic_load_explicit(&endpoints.netlink, memory_order_relaxed);
-
-	if (!state) {
-		state = FXT_SYSCALL1(SYS_prctl, 21 /* PR_GET_SECCOMP */) ? -1 : 1;
-		atomic_store_explicit(&endpoints.netlink, state, memory_order_relaxed);
-	}
-	return state > 0 && !fxt_stack_is_short();
-}
-
-/* Returns the inode at the other end of a Unix socket, or 0 if the kernel does not tell. The kernel answers
- * before the call that asks returns, so nothing waits here. */
-static uint64_t peer_inode(int netlink, uint32_t inode)
-{
-	struct {
-		struct nlmsghdr header;
-		struct unix_diag_req question;
-	} request = {
-		{sizeof(request), SOCK_DIAG_BY_FAMILY, NLM_F_REQUEST, 0, 0},
-		{.sdiag_family = AF_UNIX,
-		 .udiag_states = UINT32_MAX,
-		 .udiag_ino = inode,
-		 .udiag_show = UDIAG_SHOW_PEER,
-		 .udiag_cookie = {UINT32_MAX, UINT32_MAX}},
-	};
-	struct {
-		struct nlmsghdr header;
-		struct unix_diag_msg answer;
-		struct nlattr attribute;
-		uint32_t value;
-		char rest[64];
-	} reply;
-	ssize_t bytes;
-
-	memset(&reply, 0, sizeof(reply));
-	if (FXT_SYSCALL6(SYS_sendto, netlink, &request, sizeof(request), MSG_DONTWAIT, NULL, 0) !=
-	    (long)sizeof(request))
-		return 0;
-	bytes = FXT_SYSCALL6(SYS_recvfrom, netlink, &reply, sizeof(reply), MSG_DONTWAIT, NULL, NULL);
-	if (bytes < (ssize_t)offsetof(typeof(reply), rest) ||
-	    reply.header.nlmsg_type != SOCK_DIAG_BY_FAMILY || reply.answer.udiag_ino != inode ||
-	    reply.attribute.nla_type != UNIX_DIAG_PEER)
-		return 0;
-	return reply.value;
-}
-
-/* Replaces the inode of a Unix socket, to which `argument` points, by that of its peer, or by 0. Runs apart,
- * because it opens a socket. */
-static long ask_for_peer(void *argument)
-{
-	typeof(((struct fxt_stream_name *)NULL)->b) *inode = argument;
-	uint32_t own = (uint32_t)*inode;
-	int netlink = (int)FXT_SYSCALL3(SYS_socket, AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
-
-	*inode = 0;
-	if (netlink < 0) {
-		if (netlink != -EMFILE && netlink != -ENFILE)
-			atomic_store_explicit(&endpoints.netlink, -1, memory_order_relaxed);
-		return netlink;
-	}
-	*inode = peer_inode(netlink, own);
-	fxt_sys_close(netlink);
-	return 0;
-}
-
 /* Returns the stream of a Unix connection that was accepted. Its name is the inode of the end that connected,
  * because that end has no peer before it is accepted. */
 static fxt_stream join_unix(struct fxt_stream_name own, enum fxt_stream_kind kind)
 {
 	struct fxt_stream_name peer = own;
 
-	if (!may_use_netlink())
-		return 0;
-	if (fxt_apart(ask_for_peer, &peer.b))
-		return 0;
+	peer.b = fxt_unix_peer((uint32_t)own.b);
 	return peer.b ? fxt_stream_join(peer, kind, 1) : 0;
 }
 
@@ -514,7 +435,7 @@ void fxt_endpoints_start(void)
 	if (!fxt_shared || (fxt_agent.config.categories & both) != both)
 		return;
 	fxt_stream_use(fxt_shared->streams, sizeof(fxt_shared->streams));
-	endpoints.on = true;
+	is_on = true;
 	if (!fxt_stream_any())
 		return;
 	directory = fxt_sys_open("/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);

@@ -36,7 +36,7 @@ void fxt_agent_lost(enum fxt_loss why, uint64_t now_ns);
 /* Writes an instant into the durable area, with a reason and, unless it is 0, the limit that was met. There is a file. */
 void fxt_losses_tell(uint64_t name, const char *reason, uint64_t limit_bytes, uint64_t now_ns);
 
-/* Says on standard error, and in the trace where there is one, that something of this program is not recorded: what, and why. */
+/* Says in the trace, if there is one, what of this program is not recorded, and why. */
 void fxt_agent_unseen(const char *what);
 
 #endif
