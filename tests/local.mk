@@ -14,6 +14,7 @@ UNIT_TESTS = \
 	tests/check_labels \
 	tests/check_rewrite \
 	tests/check_stream \
+	tests/check_stream_races \
 	tests/check_utf8 \
 	tests/check_wait
 tests_check_buffer_SOURCES = tests/check_buffer.c tests/buffer_fixture.h
@@ -28,8 +29,12 @@ tests_check_clock_SOURCES = tests/check_clock.c
 tests_check_clock_CPPFLAGS = $(FXT_CPPFLAGS)
 tests_check_labels_SOURCES = tests/check_labels.c agent/objects/label_table.c
 tests_check_labels_CPPFLAGS = $(FXT_CPPFLAGS)
-tests_check_stream_SOURCES = tests/check_stream.c agent/descriptors/byte_stream.c agent/descriptors/byte_stream_names.c
+tests_check_stream_SOURCES = tests/check_stream.c tests/stream_fixture.h agent/descriptors/byte_stream.c \
+	agent/descriptors/byte_stream_names.c
 tests_check_stream_CPPFLAGS = $(FXT_CPPFLAGS)
+tests_check_stream_races_SOURCES = tests/check_stream_races.c tests/stream_fixture.h agent/descriptors/byte_stream.c \
+	agent/descriptors/byte_stream_names.c
+tests_check_stream_races_CPPFLAGS = $(FXT_CPPFLAGS)
 tests_check_wait_SOURCES = tests/check_wait.c agent/arrows/wait.c
 tests_check_wait_CPPFLAGS = $(FXT_CPPFLAGS)
 endif

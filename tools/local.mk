@@ -170,6 +170,7 @@ TOOLS_TESTS = \
 	tests/check_print \
 	tests/check_reader \
 	tests/check_report \
+	tests/check_report_chains \
 	tests/check_report_print \
 	tests/check_skim \
 	tests/check_tools \
@@ -209,6 +210,10 @@ tests_check_report_SOURCES = tests/check_report.c $(TRACE_MAKER)
 tests_check_report_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
 tests_check_report_CFLAGS = $(TOOLS_TESTS_CFLAGS)
 tests_check_report_LDADD = $(TOOLS_TESTS_LIBS)
+tests_check_report_chains_SOURCES = tests/check_report_chains.c $(TRACE_MAKER)
+tests_check_report_chains_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
+tests_check_report_chains_CFLAGS = $(TOOLS_TESTS_CFLAGS)
+tests_check_report_chains_LDADD = $(TOOLS_TESTS_LIBS)
 tests_check_report_print_SOURCES = tests/check_report_print.c $(TRACE_MAKER)
 tests_check_report_print_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
 tests_check_report_print_CFLAGS = $(TOOLS_TESTS_CFLAGS)
