@@ -2,7 +2,8 @@
 # Pages of documentation refer to each other and to files of the tree. This test fails on a link whose page or
 # heading does not exist, on the name of a file that the tree does not have, on `make TARGET` without such a
 # target, on a page that no other page links to, and on a page about a mechanism that lacks one of its
-# sections. It also fails on a file of the repository that the distribution would lack.
+# sections. It also fails on the path of a file in a comment of the sources that the tree does not have, and on a
+# file of the repository that the distribution would lack.
 set -u
 
 cd "${abs_top_srcdir:-.}" || exit 1
@@ -76,6 +77,13 @@ for page in $pages; do
 		grep -hqE "^([A-Za-z_/-]+ )*$target( [A-Za-z_/-]+)*:" $fragments || fail "$page: there is no target for \`make $target\`"
 	done < <(grep -oE '`make [a-z][a-z-]*' "$page" | sed 's/.* //' | sort -u)
 done
+
+# Comments of the sources name files of the tree by their paths. NAME stands for a name here too; what is made is in the build directory.
+made="interpose/argument_names.def"
+while IFS=: read -r file name; do
+	[[ " $made " == *" $name "* ]] || grep -qxF "$name" <<<"$files" || has_file "$name" || fail "$file: there is no file $name"
+done < <(grep -oE '\b(agent|interpose|tools|writer|tests)/[A-Za-z0-9_/]+\.(c|h|def|inc|sh|py)\b' \
+	$(grep -E '^(agent|interpose|tools|writer|tests)/.*\.(c|h|def|inc)$' <<<"$files") | sort -u)
 
 # A page about a mechanism says these four things in this order. The others are lists, and the overview.
 sections="What it guarantees,Drawing,How it works,What it misses"

@@ -1,4 +1,4 @@
-/* Objects with names, agent/label_table.c alone: memory that is freed takes its objects with it, all of them and no others, and how long that
+/* Objects with names, agent/objects/label_table.c alone: memory that is freed takes its objects with it, all of them and no others, and how long that
  * takes does not depend on how many objects there ever were. The addresses are random; CHECK_LABELS_SEED=N makes the same ones again.
  */
 #define _GNU_SOURCE

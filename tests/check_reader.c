@@ -1,4 +1,4 @@
-/* Tests of tools/reader.h: every type of record and argument, every fault, and files cut anywhere. */
+/* Tests of tools/reading/reader.h: every type of record and argument, every fault, and files cut anywhere. */
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* Waits: which cause a wait gets, of those that were handed on to an object. agent/wait.c alone; times are the test's. */
+/* Waits: which cause a wait gets, of those that were handed on to an object. agent/arrows/wait.c alone; times are the test's. */
 #include <check.h>
 
 #include "agent/base/agent.h"

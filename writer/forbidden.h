@@ -20,7 +20,7 @@ enum fxt_forbidden {
 	FXT_NO_WORD = 4,                /* writing to standard error */
 	FXT_NO_OTHERS = 8,              /* all other calls, above all opening and naming files */
 	FXT_NO_CALLS = 15,
-	FXT_NO_SIGNAL = 32,             /* sending a signal again as it came (interpose/bus.c) */
+	FXT_NO_SIGNAL = 32,             /* sending a signal again as it came (interpose/signals/bus.c) */
 	FXT_NO_APART = 16,              /* making a task that opens files where nobody sees it (apart.h) */
 };
 

@@ -34,7 +34,7 @@
 #define RESULT_WRITTEN_FROM(fd, buf) RESULT_LONG
 #define AFTER_WRITTEN_FROM(fd, buf) AFTER_WRITTEN(fd)
 
-/* The hooks that draw the arrow from a write to the read that gets its bytes: agent/transfer.h. */
+/* The hooks that draw the arrow from a write to the read that gets its bytes: agent/descriptors/transfer.h. */
 #define ENTER_READ(fd) , struct fxt_reading reading_; fxt_reads(thread_, fd, &reading_);
 #define LEAVE_READ(fd) , fxt_has_read(thread_, &reading_, result_, NULL, 0);
 #define END_READ(fd) , fxt_end_after(thread_, open_, &reading_.after_ns)
@@ -152,7 +152,7 @@
 		fxt_endpoint_buffered(thread_, fileno_unlocked(result_));	\
 	}
 
-/* A path may lead to a FIFO, which is one end of a stream: agent/endpoint.h. */
+/* A path may lead to a FIFO, which is one end of a stream: agent/descriptors/endpoint.h. */
 #define OPENS_file , FXT_OPENED_BY_PATH
 #define FXT_OPENED_BY_PATH(fd, what, of)                                \
 	if (FXT_UNLIKELY(fxt_endpoint_is_fifo(thread_, fd))) {          \

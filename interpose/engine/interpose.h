@@ -1,4 +1,4 @@
-/* The language of the tables, interpose/NAME.def. A row reads like the prototype:
+/* The language of the tables, interpose/tables/NAME.def. A row reads like the prototype:
  *
  *	CALL(io, ssize_t, read, BLOCKS(fd), LONG, (int, fd, INT), (void *, buf, SKIP), (size_t, count, UINT))
  *	ALIAS(io, ssize_t, __read_chk, read, BLOCKS(fd), LONG, ...)
@@ -24,7 +24,7 @@
  *
  * Every table is included several times: for the call numbers (calls.h), their names (start.c), the wrappers
  * and real pointers (NAME.c, by wrappers.inc and reals.inc), the strings of the arguments
- * (argument_names.sh), the roles (tools/call_roles.c), and the list of exported symbols
+ * (argument_names.sh), the roles (tools/report/call_roles.c), and the list of exported symbols
  * (tests/list_calls.c). engine.h tells how a row becomes a wrapper.
  *
  * How a parameter is recorded:

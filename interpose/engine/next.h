@@ -1,4 +1,4 @@
-/* What dlsym(RTLD_NEXT) and dlvsym(RTLD_NEXT) find, by the tables of agent/loaded.h. Those functions take the loader's lock, and allocate
+/* What dlsym(RTLD_NEXT) and dlvsym(RTLD_NEXT) find, by the tables of agent/base/loaded.h. Those functions take the loader's lock, and allocate
  * where they find nothing: the program may be within its allocator, or about to start a sanitizer that can do neither yet. */
 #ifndef FXT_NEXT_H
 #define FXT_NEXT_H

@@ -1,4 +1,4 @@
-/* Objects that have names (agent/label.h), in the tables. How a parameter is recorded that points to one:
+/* Objects that have names (agent/objects/label.h), in the tables. How a parameter is recorded that points to one:
  *
  *	USED    its value; the trace is told of the object when it is first used
  *	NEW     the call makes it: value and name, as the argument `object`; of one that is made again and again, once

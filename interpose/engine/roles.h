@@ -1,4 +1,4 @@
-/* What a call does for the reports of fxt: it follows from the words of its row. tools/call_roles.c makes
+/* What a call does for the reports of fxt: it follows from the words of its row. tools/report/call_roles.c makes
  * its table of this, from every table.
  *
  * A role is one of
@@ -8,7 +8,7 @@
  *	WAIT(argument)          waits until another thread lets it go on; the argument names what for
  *	HEAP(effect)            takes or gives memory
  *	FD(effect, argument)    does something to the descriptor or stream that the argument names: enum fxt_effect
- *	                        of tools/call_roles.h
+ *	                        of tools/report/call_roles.h
  *
  * A row that is written by hand says its role: BY_HAND(io, open, FD(OPEN, ret)). Of others the first of
  * these is it:

@@ -105,7 +105,7 @@ static inline bool has_value(const sem_t *sem)
 
 /* -- Threads ----------------------------------------------------------------------------------- */
 
-/* A thread says that it ends where its states are given up: agent/thread.c. */
+/* A thread says that it ends where its states are given up: agent/emit/thread.c. */
 #define FORM_JOINS(kind, symbol, handle, ...)								\
 	struct fxt_open *open_ = BLOCKS(handle);							\
 	struct fxt_cause cause_;									\

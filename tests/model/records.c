@@ -193,7 +193,7 @@ static void write_event(struct fxt_thread *thread, struct model_worker *worker, 
 	model_balanced(thread, before);
 }
 
-/* Writes a call in the form of malloc() and of locks: interpose/engine.h. */
+/* Writes a call in the form of malloc() and of locks: interpose/engine/engine.h. */
 static void write_quick(struct fxt_thread *thread, struct model_worker *worker)
 {
 	uint64_t id = begin(worker, MODEL_QUICK, 0), start_ns, end_ns, *at;
