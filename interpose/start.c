@@ -94,7 +94,7 @@ void fxt_interpose_start(void)
 			fxt_fork_start();
 			fxt_heap_start(atomic_load_explicit(&sizable, memory_order_relaxed));
 		}
-		fxt_kin_start();
+		fxt_parent_start();
 	}
 	if (fxt_is_on(FXT_CAT_malloc) && atomic_exchange_explicit(&heap_unseen, false, memory_order_relaxed))
 		fxt_agent_unseen("malloc is defined by the program, or by a library in front of the agent: its heap is not "

@@ -93,7 +93,7 @@ START_TEST(knows_the_last_program)
 	thread(1, 7, 7);
 	leaves_open(_i ? "read" : "poll", _i ? 1000 : 5000);
 	make_report(&report, 10);
-	ck_assert_uint_eq(fxt_open_count(&report.open), 1);
+	ck_assert_uint_eq(fxt_calls_in_progress_count(&report.open), 1);
 	expect_symbol(report.open.threads[0].list[0].name, "poll");
 	ck_assert_uint_eq(report.descriptors.count, 1);
 	ck_assert_uint_eq(report.descriptors.list[0].count, 1);
@@ -124,7 +124,7 @@ START_TEST(ends_calls_with_their_program)
 	event(END, 1, "function", "main", 100000, 0, ARGS({"ended_by", TEXT, TEXT_OF("exec")}));
 	event(END, 2, "io", "read", 100000, 0, ARGS({"ended_by", TEXT, TEXT_OF("exec")}));
 	make_report(&report, 10);
-	ck_assert_uint_eq(fxt_open_count(&report.open), 1);
+	ck_assert_uint_eq(fxt_calls_in_progress_count(&report.open), 1);
 	expect_symbol(report.open.threads[0].list[0].name, "pause");
 	t = times_of(&report, 7);
 	ck_assert_uint_eq(t->last_ns, 400000);

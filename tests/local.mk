@@ -158,7 +158,7 @@ APPS_C = \
 	tests/apps/host_vforks \
 	tests/apps/invariants \
 	tests/apps/jumps \
-	tests/apps/kin \
+	tests/apps/parents \
 	tests/apps/many_functions \
 	tests/apps/modes \
 	tests/apps/inherits \
@@ -287,7 +287,7 @@ E2E_TESTS = \
 	tests/e2e/hosts_threads.sh \
 	tests/e2e/invariants.sh \
 	tests/e2e/kill.sh \
-	tests/e2e/kin.sh \
+	tests/e2e/parents.sh \
 	tests/e2e/lifetimes.sh \
 	tests/e2e/lives.sh \
 	tests/e2e/losses.sh \

@@ -135,7 +135,7 @@ REPORT_FILES = \
 	tools/report/report_log.c \
 	tools/report/report_log.h \
 	tools/report/report_meanwhile.c \
-	tools/report/report_open.c \
+	tools/report/report_in_progress.c \
 	tools/report/report_print.c \
 	tools/report/report_threads.c \
 	tools/report/report_threads.h \

@@ -179,7 +179,7 @@ void fxt_flow_resume(struct fxt_thread *thread, uint64_t after_ns, uint64_t end_
 		return;
 	for (i = 0; i < count; i++)
 		if (causes[i].pid != thread->pid)
-			fxt_kin_name(thread, causes[i].pid, causes[i].tid);
+			fxt_parent_name(thread, causes[i].pid, causes[i].tid);
 	/* One emission: a ring overwrites all of it or nothing, and no handler takes the room of a part. */
 	lane = fxt_open_lane(thread, FXT_FRAME_WORDS + ARROW_WORDS * count, false);
 	if (!lane)

@@ -1,4 +1,4 @@
-/* The entries of the section `kin` of the shared memory: what they contain, and how they are found and
+/* The entries of the section `parents` of the shared memory: what they contain, and how they are found and
  * changed. parent_links.c uses them for children and signal_senders.c for signals; both do so in any
  * context. */
 #ifndef FXT_PARENT_ENTRY_H
@@ -11,7 +11,7 @@
 #include "shared.h"
 #include "wait.h"
 
-enum { KIN_PAGE_ENTRIES = FXT_SHARED_PAGE_BYTES / FXT_KIN_ENTRY_BYTES };
+enum { PARENT_PAGE_ENTRIES = FXT_SHARED_PAGE_BYTES / FXT_PARENT_ENTRY_BYTES };
 
 /* The states of an entry. */
 enum state {
@@ -27,7 +27,7 @@ enum state {
 	SENT_TO_GROUP,                  /* a signal to a group; each process that gets it leaves the entry */
 };
 
-struct fxt_kin_entry {
+struct fxt_parent_entry {
 	_Atomic uint64_t word;          /* state, pid of the child or 0, generation: word_of() */
 	uint64_t born_ns, left_ns;      /* when the child was made, and when it ended */
 	uint32_t parent, parent_tid, parent_cpu_and_1;  /* who made the child or sent the signal */
@@ -41,7 +41,7 @@ struct fxt_kin_entry {
 /* A bit of left_cpu_and_1: the child had no file, so its name stands nowhere in the trace. */
 #define LEFT_NAMELESS (UINT32_C(1) << 31)
 
-static_assert(sizeof(struct fxt_kin_entry) == FXT_KIN_ENTRY_BYTES && FXT_KIN_ENTRIES % KIN_PAGE_ENTRIES == 0,
+static_assert(sizeof(struct fxt_parent_entry) == FXT_PARENT_ENTRY_BYTES && FXT_PARENT_ENTRIES % PARENT_PAGE_ENTRIES == 0,
 	      "as the section is laid out");
 
 static inline uint64_t word_of(uint64_t generation, uint32_t pid, enum state state)
@@ -65,36 +65,36 @@ static inline uint64_t generation_of(uint64_t word)
 }
 
 /* Returns entry n, counted from the beginning of the page in which the entries of `parent` begin. */
-static inline struct fxt_kin_entry *entry_of(uint32_t parent, unsigned n)
+static inline struct fxt_parent_entry *entry_of(uint32_t parent, unsigned n)
 {
-	unsigned page = (unsigned)(fxt_wait_hash(parent) >> 52) % (FXT_KIN_ENTRIES / KIN_PAGE_ENTRIES);
+	unsigned page = (unsigned)(fxt_wait_hash(parent) >> 52) % (FXT_PARENT_ENTRIES / PARENT_PAGE_ENTRIES);
 
-	return (struct fxt_kin_entry *)(void *)fxt_shared->kin +
-	       (page * KIN_PAGE_ENTRIES + n) % FXT_KIN_ENTRIES;
+	return (struct fxt_parent_entry *)(void *)fxt_shared->parents +
+	       (page * PARENT_PAGE_ENTRIES + n) % FXT_PARENT_ENTRIES;
 }
 
 /* Returns a reference to an entry in the generation that `word` has. It is never 0. */
-static inline uint64_t reference_of(const struct fxt_kin_entry *entry, uint64_t word)
+static inline uint64_t reference_of(const struct fxt_parent_entry *entry, uint64_t word)
 {
-	return (uint64_t)(entry - (struct fxt_kin_entry *)(void *)fxt_shared->kin + 1) << 32 |
+	return (uint64_t)(entry - (struct fxt_parent_entry *)(void *)fxt_shared->parents + 1) << 32 |
 	       generation_of(word);
 }
 
 /* Returns the entry that a reference stands for, with its present word in *word; NULL if the reference is 0
  * or the entry is used for something else by now. */
-static inline struct fxt_kin_entry *dereference(uint64_t reference, uint64_t *word)
+static inline struct fxt_parent_entry *dereference(uint64_t reference, uint64_t *word)
 {
-	struct fxt_kin_entry *entry;
+	struct fxt_parent_entry *entry;
 
 	if (!reference || !fxt_shared)
 		return NULL;
-	entry = (struct fxt_kin_entry *)(void *)fxt_shared->kin + ((reference >> 32) - 1) % FXT_KIN_ENTRIES;
+	entry = (struct fxt_parent_entry *)(void *)fxt_shared->parents + ((reference >> 32) - 1) % FXT_PARENT_ENTRIES;
 	*word = atomic_load(&entry->word);
 	return generation_of(*word) == (uint32_t)reference ? entry : NULL;
 }
 
 /* Changes pid and state of an entry, if its word is still `word`. Returns whether it was. */
-static inline bool change(struct fxt_kin_entry *entry, uint64_t word, uint32_t pid, enum state state)
+static inline bool change(struct fxt_parent_entry *entry, uint64_t word, uint32_t pid, enum state state)
 {
 	return atomic_compare_exchange_strong(&entry->word, &word, word_of(generation_of(word), pid, state));
 }
@@ -102,7 +102,7 @@ static inline bool change(struct fxt_kin_entry *entry, uint64_t word, uint32_t p
 /* Returns the checksum of what a parent or a sender and, if `has_left`, a child that ended has written down.
  * Each reader compares it: other processes write to this memory, too, and what does not fit is not
  * believed. */
-static inline uint32_t check_of(const struct fxt_kin_entry *entry, bool has_left)
+static inline uint32_t check_of(const struct fxt_parent_entry *entry, bool has_left)
 {
 	uint64_t check = entry->born_ns ^ (uint64_t)entry->parent << 32 ^ entry->parent_tid;
 
@@ -121,7 +121,7 @@ static inline uint32_t check_of(const struct fxt_kin_entry *entry, bool has_left
 static inline void release(uint64_t reference)
 {
 	uint64_t word;
-	struct fxt_kin_entry *entry = dereference(reference, &word);
+	struct fxt_parent_entry *entry = dereference(reference, &word);
 
 	if (entry)
 		change(entry, word, 0, FREE);

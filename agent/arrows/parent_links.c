@@ -1,4 +1,4 @@
-/* See parent_links.h. This file owns the process's own entry in the section `kin`, and the arrow to a forked
+/* See parent_links.h. This file owns the process's own entry in the section `parents`, and the arrow to a forked
  * child that is not written yet. */
 #include "parent_links.h"
 
@@ -14,7 +14,7 @@
 #include "writer/fxt_encode.h"
 
 enum {
-	LOOKED_AT = 4 * KIN_PAGE_ENTRIES,       /* a parent's entries are among so many, one a child */
+	LOOKED_AT = 4 * PARENT_PAGE_ENTRIES,       /* a parent's entries are among so many, one a child */
 	ASKS = 8,                               /* so many system calls may look for a parent that is gone */
 	CHILDREN_BYTES = 256,                   /* so much of a file of children is read at a time */
 	/* The kernel makes a process at most so long after the time in its entry. */
@@ -40,7 +40,7 @@ static struct {
 /* Returns whether an entry is of no use any more: its child has ended and was not reaped by a call that is
  * seen, or its parent is gone, or it is a signal's. *asks is how many system calls may still be made for
  * this. */
-static bool is_left_over(const struct fxt_kin_entry *entry, uint64_t word, unsigned *asks)
+static bool is_left_over(const struct fxt_parent_entry *entry, uint64_t word, unsigned *asks)
 {
 	if (state_of(word) >= LEFT)
 		return true;
@@ -55,7 +55,7 @@ static bool is_left_over(const struct fxt_kin_entry *entry, uint64_t word, unsig
 static uint64_t make_entry(const struct fxt_cause *cause, uint32_t pid, enum state state)
 {
 	unsigned n, pass, asks = ASKS;
-	struct fxt_kin_entry *entry;
+	struct fxt_parent_entry *entry;
 	uint64_t word;
 
 	if (!fxt_shared)
@@ -86,7 +86,7 @@ static uint64_t make_entry(const struct fxt_cause *cause, uint32_t pid, enum sta
 
 /* -- Children that are made -------------------------------------------------------------------- */
 
-void fxt_kin_forget(struct fxt_thread *thread)
+void fxt_parent_forget(struct fxt_thread *thread)
 {
 	release(thread->expects);
 	thread->expects = 0;
@@ -94,20 +94,20 @@ void fxt_kin_forget(struct fxt_thread *thread)
 
 void fxt_birth_begin(struct fxt_thread *thread, struct fxt_birth *birth, enum fxt_birth_how how)
 {
-	fxt_kin_forget(thread);
+	fxt_parent_forget(thread);
 	if (how != FXT_BIRTH_HIDDEN)
-		fxt_life_expect(1);
+		fxt_task_expect(1);
 	birth->cause = fxt_flow_leave(thread);
-	birth->kin = fxt_stack_is_short()
+	birth->entry = fxt_stack_is_short()
 			     ? 0
 			     : make_entry(&birth->cause, 0, how == FXT_BIRTH_FORKS ? FORKED : EXPECTED);
-	thread->expects = birth->kin;
+	thread->expects = birth->entry;
 }
 
 void fxt_birth_end(struct fxt_thread *thread, const struct fxt_birth *birth, int child)
 {
 	uint64_t word;
-	struct fxt_kin_entry *entry = dereference(birth->kin, &word);
+	struct fxt_parent_entry *entry = dereference(birth->entry, &word);
 
 	thread->expects = 0;
 	if (entry && child < 0)
@@ -116,16 +116,16 @@ void fxt_birth_end(struct fxt_thread *thread, const struct fxt_birth *birth, int
 	else if (entry && !pid_of(word) && (state_of(word) == FORKED || state_of(word) == EXPECTED))
 		change(entry, word, (uint32_t)child, state_of(word) == FORKED ? FORKED : MADE);
 	if (child > 0 && !fxt_stack_is_short())
-		fxt_life_child_begins(thread, birth->cause.at_ns, (uint32_t)child);
-	fxt_life_expect(-1);
+		fxt_task_child_begins(thread, birth->cause.at_ns, (uint32_t)child);
+	fxt_task_expect(-1);
 }
 
 uint64_t fxt_birth_hidden(struct fxt_thread *thread, const struct fxt_birth *birth, bool made)
 {
 	thread->expects = 0;
 	if (made)
-		return fxt_life_hidden_begins(thread, birth->cause.at_ns);
-	release(birth->kin);
+		return fxt_task_hidden_begins(thread, birth->cause.at_ns);
+	release(birth->entry);
 	return 0;
 }
 
@@ -136,17 +136,17 @@ void fxt_birth_vforked(struct fxt_thread *thread, uint32_t pid)
 
 	/* An exec that searches PATH may try one file after the other: this is the same child once more. */
 	if (again)
-		release(thread->vforked_kin);
+		release(thread->vforked_entry);
 	thread->vforked = pid;
-	thread->vforked_kin = make_entry(&cause, pid, MADE);
+	thread->vforked_entry = make_entry(&cause, pid, MADE);
 	if (!again)
-		fxt_life_child_begins(thread, cause.at_ns, pid);
+		fxt_task_child_begins(thread, cause.at_ns, pid);
 }
 
 void fxt_birth_forked(const struct fxt_birth *birth)
 {
 	struct fxt_thread *thread = fxt_enter(FXT_CAT_process);
-	struct fxt_kin_entry *entry;
+	struct fxt_parent_entry *entry;
 	uint64_t word;
 
 	if (!thread)
@@ -157,10 +157,10 @@ void fxt_birth_forked(const struct fxt_birth *birth)
 	first_moment.tid = thread->tid;
 	fxt_deferred_ask(thread);
 	/* The parent may be writing down the pid at this moment, so a change that fails is tried again. */
-	while ((entry = dereference(birth->kin, &word)) != NULL && state_of(word) == FORKED) {
+	while ((entry = dereference(birth->entry, &word)) != NULL && state_of(word) == FORKED) {
 		if (!change(entry, word, thread->pid, ALIVE))
 			continue;
-		atomic_store(&own, birth->kin);
+		atomic_store(&own, birth->entry);
 		return;
 	}
 }
@@ -178,7 +178,7 @@ void fxt_birth_tell(struct fxt_thread *thread)
 /* Returns whether an entry can be this process's, by the time at which the kernel made the process: an
  * earlier process may have had the same pid. An `expected` entry has no pid, so the process must not be older
  * than the entry either. */
-static bool may_be_own(const struct fxt_kin_entry *entry, bool expected, uint64_t start_ns)
+static bool may_be_own(const struct fxt_parent_entry *entry, bool expected, uint64_t start_ns)
 {
 	const uint64_t tick_ns = NS_PER_SECOND / 100;
 
@@ -241,10 +241,10 @@ static bool is_child_of(uint32_t parent, uint32_t tid, uint32_t pid)
  * with the process's pid is the one. Otherwise it can be any entry without a pid; if `by_thread`, only those
  * of the thread that made the process. *found gets the entry's word. If its state is ALIVE, the process has
  * executed another program since it took the entry. */
-static struct fxt_kin_entry *look(uint32_t parent, uint32_t pid, bool by_thread, uint64_t *found,
+static struct fxt_parent_entry *look(uint32_t parent, uint32_t pid, bool by_thread, uint64_t *found,
 				  unsigned *count)
 {
-	struct fxt_kin_entry *entry, *expected = NULL;
+	struct fxt_parent_entry *entry, *expected = NULL;
 	uint64_t word, start_ns = 0;
 	enum state state;
 	unsigned n;
@@ -275,10 +275,10 @@ static struct fxt_kin_entry *look(uint32_t parent, uint32_t pid, bool by_thread,
 }
 
 /* Returns this process's entry, with its word in *word; NULL if none is certain to be its own. */
-static struct fxt_kin_entry *find_own(uint32_t parent, uint32_t pid, uint64_t *word)
+static struct fxt_parent_entry *find_own(uint32_t parent, uint32_t pid, uint64_t *word)
 {
 	unsigned count;
-	struct fxt_kin_entry *entry = look(parent, pid, false, word, &count);
+	struct fxt_parent_entry *entry = look(parent, pid, false, word, &count);
 
 	/* The kernel is asked only if there is a choice, because that costs several system calls. */
 	if (count > 1)
@@ -286,12 +286,12 @@ static struct fxt_kin_entry *find_own(uint32_t parent, uint32_t pid, uint64_t *w
 	return count == 1 ? entry : NULL;
 }
 
-void fxt_kin_start(void)
+void fxt_parent_start(void)
 {
 	struct fxt_thread *thread = fxt_shared && !fxt_koid_differs() ? fxt_enter(FXT_CAT_process) : NULL;
 	uint32_t parent = thread ? (uint32_t)FXT_SYSCALL0(SYS_getppid) : 0;
 	struct fxt_cause cause;
-	struct fxt_kin_entry *entry;
+	struct fxt_parent_entry *entry;
 	uint64_t word = 0;
 
 	if (!thread || (int)parent <= 0)
@@ -322,10 +322,10 @@ void fxt_kin_start(void)
 
 /* -- Ends -------------------------------------------------------------------------------------- */
 
-void fxt_kin_leave(struct fxt_thread *thread)
+void fxt_parent_leave(struct fxt_thread *thread)
 {
 	struct fxt_cause cause;
-	struct fxt_kin_entry *entry;
+	struct fxt_parent_entry *entry;
 	uint64_t word;
 
 	fxt_birth_tell(thread);
@@ -342,10 +342,10 @@ void fxt_kin_leave(struct fxt_thread *thread)
 	atomic_store(&entry->word, word_of(generation_of(word), pid_of(word), LEFT));
 }
 
-void fxt_kin_stay(void)
+void fxt_parent_stay(void)
 {
 	uint64_t word;
-	struct fxt_kin_entry *entry = dereference(atomic_load(&own), &word);
+	struct fxt_parent_entry *entry = dereference(atomic_load(&own), &word);
 
 	if (!entry || state_of(word) != LEFT || pid_of(word) != (uint32_t)fxt_sys_getpid())
 		return;
@@ -355,7 +355,7 @@ void fxt_kin_stay(void)
 
 /* Frees the entry of a child that was reaped, and says in *cause who ended the child and when. Returns false
  * if the child has left no end. */
-static bool take_end(struct fxt_kin_entry *entry, uint64_t word, struct fxt_cause *cause, bool *is_nameless)
+static bool take_end(struct fxt_parent_entry *entry, uint64_t word, struct fxt_cause *cause, bool *is_nameless)
 {
 	bool is_whole = entry->check == check_of(entry, true);
 
@@ -385,7 +385,7 @@ static void put_names(struct fxt_thread *thread, uint32_t pid, uint32_t tid)
 	put_name(thread, FXT_OBJECT_THREAD, tid, (struct fxt_args){1, &process});
 }
 
-void fxt_kin_name(struct fxt_thread *thread, uint32_t pid, uint32_t tid)
+void fxt_parent_name(struct fxt_thread *thread, uint32_t pid, uint32_t tid)
 {
 	uint64_t key = (uint64_t)pid << 32 | tid;
 	_Atomic uint64_t *place = &named[fxt_wait_hash(key << 1) >> 58];
@@ -414,7 +414,7 @@ static void resume(struct fxt_thread *thread, struct fxt_cause *cause, bool is_n
 static bool take_end_of(uint32_t parent, uint32_t pid, struct fxt_cause *cause, bool *is_nameless)
 {
 	struct fxt_cause found;
-	struct fxt_kin_entry *entry;
+	struct fxt_parent_entry *entry;
 	uint64_t word, newest_ns = 0, born_ns;
 	bool has_left = false, left, nameless;
 	unsigned n;
@@ -445,7 +445,7 @@ void fxt_child_reaped(struct fxt_thread *thread, int pid, int status, uint64_t s
 
 	if (fxt_stack_is_short())
 		return;
-	fxt_life_child_ends(thread, end_ns, (uint32_t)pid, status);
+	fxt_task_child_ends(thread, end_ns, (uint32_t)pid, status);
 	if (take_end_of(thread->pid, (uint32_t)pid, &cause, &is_nameless))
 		resume(thread, &cause, is_nameless, start_ns, after_ns, end_ns);
 }
@@ -455,17 +455,17 @@ void fxt_child_ended(struct fxt_thread *thread, const struct fxt_birth *birth, u
 {
 	struct fxt_cause cause = {0};
 	uint64_t word;
-	struct fxt_kin_entry *entry = dereference(birth->kin, &word);
+	struct fxt_parent_entry *entry = dereference(birth->entry, &word);
 	bool is_nameless = false, left = entry && take_end(entry, word, &cause, &is_nameless);
 
-	if (thread->expects == birth->kin)
+	if (thread->expects == birth->entry)
 		thread->expects = 0;
-	fxt_life_hidden_ends(thread, life, end_ns, cause.pid, status);
+	fxt_task_hidden_ends(thread, life, end_ns, cause.pid, status);
 	if (left)
 		resume(thread, &cause, is_nameless, start_ns, after_ns, end_ns);
 }
 
-void fxt_kin_after_fork(void)
+void fxt_parent_after_fork(void)
 {
 	first_moment.tid = 0;
 	atomic_store(&own, 0);

@@ -2,7 +2,7 @@
  * end to the call that reaped it. See docs/parents.md.
  *
  * A forked child has in its copy of memory who made it. A child that was executed, and the process that reaps
- * a child, find what they need in the section `kin` of the memory that the processes of a run share
+ * a child, find what they need in the section `parents` of the memory that the processes of a run share
  * (shared.h). It has an entry for each child. The parent makes the entry before the call that makes the
  * child; the child takes it at its start, and writes down its end there; the process that reaps the child
  * frees it. A child that was killed has left no end, and so has no arrow. No process owns an entry: each
@@ -26,7 +26,7 @@ enum fxt_birth_how {
 /* A child that is being made by the calling thread. */
 struct fxt_birth {
 	struct fxt_cause cause;
-	uint64_t kin;                   /* a reference to the child's entry; 0: there is none */
+	uint64_t entry;                 /* a reference to the child's entry; 0: there is none */
 };
 
 /* Makes the entry of a child that the calling thread is about to make. Called before the real call, within
@@ -64,22 +64,22 @@ void fxt_child_reaped(struct fxt_thread *thread, int pid, int status, uint64_t s
 
 /* Called when the process has begun to run this program: looks for the process's entry, and writes the arrow
  * from the call that made the process. */
-void fxt_kin_start(void);
+void fxt_parent_start(void);
 
 /* Writes down the process's end in its entry: the calling thread is about to end the process. */
-void fxt_kin_leave(struct fxt_thread *thread);
+void fxt_parent_leave(struct fxt_thread *thread);
 
 /* Takes the end back: the call that would have ended the process has failed. */
-void fxt_kin_stay(void);
+void fxt_parent_stay(void);
 
 /* Frees the entry of the child that the thread was making: it is in no call any more that makes one. */
-void fxt_kin_forget(struct fxt_thread *thread);
+void fxt_parent_forget(struct fxt_thread *thread);
 
 /* Called in the child of a fork: forgets what the parent had. */
-void fxt_kin_after_fork(void);
+void fxt_parent_after_fork(void);
 
 /* Names a thread of another process, from which an arrow leaves, if that process has no file in the trace
  * that could name it. It gets this program's name, because it is a fork of this program. */
-void fxt_kin_name(struct fxt_thread *thread, uint32_t pid, uint32_t tid);
+void fxt_parent_name(struct fxt_thread *thread, uint32_t pid, uint32_t tid);
 
 #endif

@@ -22,10 +22,10 @@
 enum {
 	FXT_SHARED_BYTES = 1 << 20,     /* the size that tools/record/shared_memory.c makes */
 	FXT_SHARED_PAGE_BYTES = 4096,
-	FXT_KIN_ENTRIES = 4096,
-	FXT_KIN_ENTRY_BYTES = 64,
-	FXT_KIN_BYTES = FXT_KIN_ENTRIES * FXT_KIN_ENTRY_BYTES,
-	FXT_STREAMS_BYTES = FXT_SHARED_BYTES - FXT_SHARED_PAGE_BYTES - FXT_KIN_BYTES,
+	FXT_PARENT_ENTRIES = 4096,
+	FXT_PARENT_ENTRY_BYTES = 64,
+	FXT_PARENT_BYTES = FXT_PARENT_ENTRIES * FXT_PARENT_ENTRY_BYTES,
+	FXT_STREAMS_BYTES = FXT_SHARED_BYTES - FXT_SHARED_PAGE_BYTES - FXT_PARENT_BYTES,
 };
 
 struct fxt_shared {
@@ -33,7 +33,7 @@ struct fxt_shared {
 	_Atomic uint64_t begun_ns;      /* the time of that */
 	char rest[FXT_SHARED_PAGE_BYTES - 2 * sizeof(uint64_t)];
 	/* Both sections begin at a page. The files that know their contents cast them. */
-	unsigned char kin[FXT_KIN_BYTES];
+	unsigned char parents[FXT_PARENT_BYTES];
 	unsigned char streams[FXT_STREAMS_BYTES];
 };
 

@@ -8,7 +8,7 @@
 enum {
 	/* the last entries of a process's page, and of a group's, which are also for signals */
 	PLACES = 16,
-	FIRST = KIN_PAGE_ENTRIES - PLACES,
+	FIRST = PARENT_PAGE_ENTRIES - PLACES,
 	SIGNALS_BYTES = 8,                      /* bytes of the kernel's signal sets */
 	/* signals from here on are pending as often as they were sent */
 	QUEUED = 32,
@@ -25,13 +25,13 @@ static bool is_sent(uint64_t word)
 
 /* Returns a free entry, or that of the signal that was sent first, because no thread waited for that
  * one. */
-static struct fxt_kin_entry *find_room(uint32_t id, uint64_t *found)
+static struct fxt_parent_entry *find_room(uint32_t id, uint64_t *found)
 {
-	struct fxt_kin_entry *entry, *oldest = NULL;
+	struct fxt_parent_entry *entry, *oldest = NULL;
 	unsigned n;
 	uint64_t word;
 
-	for (n = FIRST; n < KIN_PAGE_ENTRIES; n++) {
+	for (n = FIRST; n < PARENT_PAGE_ENTRIES; n++) {
 		entry = entry_of(id, n);
 		word = atomic_load_explicit(&entry->word, memory_order_relaxed);
 		if (state_of(word) == FREE) {
@@ -59,7 +59,7 @@ uint64_t fxt_signal_sent(int to, uint64_t thread, int signum)
 		signum < NSIG;
 	struct fxt_thread *self = goes_out ? fxt_enter(FXT_CAT_process) : NULL;
 	uint32_t id = to > 0 || !self ? (uint32_t)to : to ? -(uint32_t)to : own_group();
-	struct fxt_kin_entry *entry;
+	struct fxt_parent_entry *entry;
 	struct fxt_cause cause;
 	uint64_t word = 0;
 
@@ -87,7 +87,7 @@ uint64_t fxt_signal_sent(int to, uint64_t thread, int signum)
 void fxt_signal_unsent(uint64_t sent)
 {
 	uint64_t word;
-	struct fxt_kin_entry *entry = dereference(sent, &word);
+	struct fxt_parent_entry *entry = dereference(sent, &word);
 
 	if (entry && is_sent(word))
 		change(entry, word, 0, FREE);
@@ -113,7 +113,7 @@ static _Atomic uint64_t taken[PLACES];
 
 /* A note that may be that of the signal. */
 struct candidate {
-	struct fxt_kin_entry *entry;
+	struct fxt_parent_entry *entry;
 	uint64_t word;
 	unsigned place;
 };
@@ -153,7 +153,7 @@ static bool forget(const struct candidate *found)
 
 static bool take(const struct candidate *found, struct fxt_cause *cause)
 {
-	struct fxt_kin_entry *entry = found->entry;
+	struct fxt_parent_entry *entry = found->entry;
 	uint32_t before;
 
 	if (!entry)
@@ -174,7 +174,7 @@ static bool has_sender(const siginfo_t *info)
 		(info->si_code == SI_USER || info->si_code == SI_QUEUE || info->si_code == SI_TKILL);
 }
 
-static bool is_like(const struct fxt_kin_entry *entry, const siginfo_t *info)
+static bool is_like(const struct fxt_parent_entry *entry, const siginfo_t *info)
 {
 	return entry->signum == (uint32_t)info->si_signo && entry->parent == (uint32_t)info->si_pid;
 }

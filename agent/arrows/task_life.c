@@ -50,7 +50,7 @@ static uint64_t commit(struct fxt_thread *thread, uint64_t *at, uint64_t names, 
 	return life;
 }
 
-void fxt_life_thread_begins(struct fxt_thread *thread, uint64_t at_ns)
+void fxt_task_thread_begins(struct fxt_thread *thread, uint64_t at_ns)
 {
 	uint64_t *at = fxt_reserve_extra(thread, at_ns, 2 + FXT_ASYNC_OWNER_WORDS + 2 + 1);
 	unsigned arguments = 2;
@@ -81,7 +81,7 @@ static size_t read_name(char name[THREAD_NAME_BYTES])
 	return fxt_utf8_clean(name, name, bytes, THREAD_NAME_BYTES - 1);
 }
 
-void fxt_life_thread_ends(struct fxt_thread *thread)
+void fxt_task_thread_ends(struct fxt_thread *thread)
 {
 	char name[THREAD_NAME_BYTES];
 	uint64_t life = thread->life, *at;
@@ -192,12 +192,12 @@ static bool take(uint32_t pid, enum state state, struct child *copy)
 	return false;
 }
 
-void fxt_life_expect(int more)
+void fxt_task_expect(int more)
 {
 	atomic_fetch_add(&expected, more);
 }
 
-void fxt_life_child_begins(struct fxt_thread *thread, uint64_t at_ns, uint32_t pid)
+void fxt_task_child_begins(struct fxt_thread *thread, uint64_t at_ns, uint32_t pid)
 {
 	struct child *child = take_free(pid), born, reaped;
 
@@ -214,7 +214,7 @@ void fxt_life_child_begins(struct fxt_thread *thread, uint64_t at_ns, uint32_t p
 			end_child(thread, born.life, reaped.at_ns, pid, reaped.status);
 }
 
-void fxt_life_child_ends(struct fxt_thread *thread, uint64_t end_ns, uint32_t pid, int status)
+void fxt_task_child_ends(struct fxt_thread *thread, uint64_t end_ns, uint32_t pid, int status)
 {
 	struct child *child, born;
 
@@ -234,18 +234,18 @@ void fxt_life_child_ends(struct fxt_thread *thread, uint64_t end_ns, uint32_t pi
 	}
 }
 
-uint64_t fxt_life_hidden_begins(struct fxt_thread *thread, uint64_t at_ns)
+uint64_t fxt_task_hidden_begins(struct fxt_thread *thread, uint64_t at_ns)
 {
 	return begin_child(thread, at_ns, 0);
 }
 
-void fxt_life_hidden_ends(struct fxt_thread *thread, uint64_t life, uint64_t end_ns, uint32_t pid, int status)
+void fxt_task_hidden_ends(struct fxt_thread *thread, uint64_t life, uint64_t end_ns, uint32_t pid, int status)
 {
 	if (life)
 		end_child(thread, life, end_ns, pid, status);
 }
 
-void fxt_life_after_fork(void)
+void fxt_task_after_fork(void)
 {
 	atomic_store(&expected, 0);
 	/* The memory is emptied and not unmapped: see fork.c. */

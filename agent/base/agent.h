@@ -67,21 +67,21 @@ extern struct fxt_gate fxt_gate __attribute__((visibility("hidden")));
 /* -- Threads ----------------------------------------------------------------------------------- */
 
 enum {
-	FXT_HELD_MAX = 32,
+	FXT_HELD_LOCKS_MAX = 32,
 	FXT_LANES = 6,                  /* signal handlers nested deeper than this are counted as dropped */
 	FXT_EXPLAIN_BITS = 64,
 	FXT_LANE_FENCES = 4,            /* raised before that is noticed, by handlers that interrupt one another */
-	FXT_OPEN_MAX = 512,             /* Perfetto nests slices no deeper */
+	FXT_IN_PROGRESS_MAX = 512,             /* Perfetto nests slices no deeper */
 	FXT_FUNCTION_DEPTH = 500,       /* of these, for functions: the calls they make at that depth nest in them */
 	FXT_DEFINED_BYTES = (FXT_STRING_MAX_INDEX + 1) * sizeof(uint32_t),
-	FXT_OPEN_PAGES = 10,            /* 512 slots, 61 to a page where threads are inline */
+	FXT_IN_PROGRESS_PAGES = 10,            /* 512 slots, 61 to a page where threads are inline */
 };
 
 /* A call in progress. Its slot is a record in the file that is rewritten in place. The record always has the same size,
  * and is a filler or a duration begin with one argument, so that a reader never loses step. */
-struct fxt_open {
+struct fxt_in_progress {
 	uintptr_t frame;                /* of who made the entry: see in_progress.h */
-	uintptr_t function;             /* of no interposed call: fxt_open_function() */
+	uintptr_t function;             /* of no interposed call: fxt_in_progress_function() */
 	uintptr_t site;                 /* of a function: where its entry hook was called from */
 	uint64_t *slot;                 /* NULL: no page yet; never NULL after a push */
 	uint64_t start_ns;
@@ -103,7 +103,7 @@ struct fxt_full_chunk {
 };
 
 /* A lock the thread holds: held_locks.h. */
-struct fxt_held {
+struct fxt_held_lock {
 	uintptr_t lock;
 	uint64_t since_ns;
 	uintptr_t place;                /* the return address of the call that took it */
@@ -125,8 +125,8 @@ struct fxt_thread {
 	uint64_t last_ns;
 	struct fxt_clock_line clock;
 	uint64_t usual_ns;              /* calls that take as long need a look: fxt_is_usual() */
-	struct fxt_open *open;          /* the next entry to use */
-	struct fxt_held *held_top;      /* the next to use */
+	struct fxt_in_progress *open;          /* the next entry to use */
+	struct fxt_held_lock *held_top;      /* the next to use */
 	uint64_t slot_header;           /* of an open call: thread ref, type, size and count of arguments */
 	uint64_t slot_filler;
 	uint64_t explain_due_ns;        /* a call that starts later is preceded by a reading: explain.h */
@@ -142,16 +142,16 @@ struct fxt_thread {
 	uintptr_t stack_low, stack_high;
 	bool alternate_is_within;       /* fxt_alternate_is_within(), as it was when the thread last set one */
 	uint32_t deep_count;            /* functions entered too deep to have an entry, and not left yet; no quick way then */
-	struct fxt_open *quick_limit;        /* the quick way has entries below this: fxt_open_set_deep_count() */
+	struct fxt_in_progress *quick_limit;        /* the quick way has entries below this: fxt_in_progress_set_deep_count() */
 	struct fxt_lane lanes[FXT_LANES + FXT_LANE_FENCES];     /* the last have never room */
 	struct fxt_full_chunk full[FXT_LANES];
 	uint64_t no_page[3];            /* filtered, dropped and dropped_ns before there is a page */
 	uint64_t no_slot[8];
-	uint64_t *pages[FXT_OPEN_PAGES];
+	uint64_t *pages[FXT_IN_PROGRESS_PAGES];
 	uint32_t page_count;
 	uint32_t pid, tid;              /* as the trace has them: koid.h */
 	uint32_t own_tid;               /* as gettid() has it */
-	uint32_t vforked;               /* see vforked_kin */
+	uint32_t vforked;               /* see vforked_entry */
 	uintptr_t handle;               /* pthread_self() */
 	unsigned commit;                /* enum fxt_commit_way; 0: nothing */
 	int watched_errno;              /* how the call failed that is being recorded, if a trigger may look at that */
@@ -167,26 +167,26 @@ struct fxt_thread {
 	uint64_t heap_bytes;            /* allocated less freed: heap.h; the same */
 	struct fxt_usage_window usage;  /* the last two readings */
 	uint16_t explain_names[FXT_EXPLAIN_BITS];       /* of calls that were slow the last time, where the bit is set */
-	struct fxt_held held[FXT_HELD_MAX];
+	struct fxt_held_lock held[FXT_HELD_LOCKS_MAX];
 	uintptr_t waits_for;            /* as fxt_wait_begin() has it; 0 */
-	struct fxt_open *vfork_open;    /* the next entry to use when it last called vfork */
+	struct fxt_in_progress *vfork_entry;    /* the next entry to use when it last called vfork */
 	uint64_t vfork_left_ns;         /* when that child executed a program or ended; 0: it has not */
-	struct fxt_said_text said[FXT_SAID_TEXTS];
+	struct fxt_program_text texts[FXT_PROGRAM_TEXTS];
 	uint64_t life;                  /* the id of its lifetime; 0 */
 	uint64_t expects;               /* the child it is making, as parent_links.h has it; 0 */
-	uint64_t vforked_kin;           /* and the last that it has made by vfork and that executed a program, which is `vforked` */
+	uint64_t vforked_entry;           /* and the last that it has made by vfork and that executed a program, which is `vforked` */
 	void *environment;              /* of the program that its last child of vfork executed: interpose/process/complete.h */
 	size_t environment_bytes;
-	struct fxt_open fenced_opens[1 + FXT_OPEN_MAX + 1];     /* see fxt_opens() */
-	struct fxt_usage_window usage_windows[FXT_OPEN_MAX];    /* of each entry: the readings around its start, once there are any */
-	char said_bytes[FXT_SAID_TEXTS][FXT_SAID_BYTES + FXT_SAID_MARK_BYTES];
+	struct fxt_in_progress fenced_entries[1 + FXT_IN_PROGRESS_MAX + 1];     /* see fxt_in_progress_entries() */
+	struct fxt_usage_window usage_windows[FXT_IN_PROGRESS_MAX];    /* of each entry: the readings around its start, once there are any */
+	char text_bytes[FXT_PROGRAM_TEXTS][FXT_PROGRAM_TEXT_BYTES + FXT_PROGRAM_TEXT_MARK_BYTES];
 };
 
-/* Returns the entries of calls in progress. There are FXT_OPEN_MAX, and a fence at either end; the one in front has a
+/* Returns the entries of calls in progress. There are FXT_IN_PROGRESS_MAX, and a fence at either end; the one in front has a
  * frame above all others. */
-static inline struct fxt_open *fxt_opens(struct fxt_thread *thread)
+static inline struct fxt_in_progress *fxt_in_progress_entries(struct fxt_thread *thread)
 {
-	return thread->fenced_opens + 1;
+	return thread->fenced_entries + 1;
 }
 
 extern __thread struct fxt_thread *fxt_self __attribute__((visibility("hidden"), tls_model("initial-exec")));

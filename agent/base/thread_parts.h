@@ -23,15 +23,15 @@ struct fxt_usage_window {
 };
 
 enum {
-	FXT_SAID_BYTES = 2048,          /* of a line; a longer one is cut, and ends in an ellipsis */
-	FXT_SAID_MARK_BYTES = 3,        /* that ellipsis, in UTF-8 */
+	FXT_PROGRAM_TEXT_BYTES = 2048,          /* of a line; a longer one is cut, and ends in an ellipsis */
+	FXT_PROGRAM_TEXT_MARK_BYTES = 3,        /* that ellipsis, in UTF-8 */
 	/* The thread's unfinished line; and for what is no line, and for handlers that interrupt the work on
 	 * one. */
-	FXT_SAID_TEXTS = 3,
+	FXT_PROGRAM_TEXTS = 3,
 };
 
 /* All zero is the beginning. */
-struct fxt_said_text {
+struct fxt_program_text {
 	uintptr_t holder;               /* the frame of who works on it; 0: nobody does */
 	uint64_t names;                 /* of its instants, as in an event's header */
 	int priority;                   /* of a message to syslog, which is one text whatever lines it has; -1: lines */
@@ -39,7 +39,7 @@ struct fxt_said_text {
 	bool is_cut;                    /* there was more */
 	bool is_returned;               /* the last character was a carriage return, and what follows takes the line's place */
 	bool is_progress;               /* something has taken the place of its beginning */
-	char *bytes;                    /* in the thread's said_bytes: FXT_SAID_BYTES, and room for the mark */
+	char *bytes;                    /* in the thread's text_bytes: FXT_PROGRAM_TEXT_BYTES, and room for the mark */
 };
 
 #endif

@@ -73,17 +73,17 @@ static bool ask(struct fxt_thread *thread, struct fxt_usage *usage)
  * both readings. */
 static void file(struct fxt_thread *thread, const struct fxt_usage *usage)
 {
-	struct fxt_open *entry;
+	struct fxt_in_progress *entry;
 
 	if (thread->usage_changing)
 		return;
 	thread->usage_changing = true;
 	atomic_signal_fence(memory_order_seq_cst);
 	for (entry = thread->open;
-	     entry > fxt_opens(thread) &&
-	     (fxt_open_is_changing(entry - 1) || entry[-1].start_ns > thread->usage.after.at_ns);
+	     entry > fxt_in_progress_entries(thread) &&
+	     (fxt_in_progress_is_changing(entry - 1) || entry[-1].start_ns > thread->usage.after.at_ns);
 	     entry--)
-		thread->usage_windows[entry - 1 - fxt_opens(thread)] =
+		thread->usage_windows[entry - 1 - fxt_in_progress_entries(thread)] =
 			(struct fxt_usage_window){thread->usage.after, *usage};
 	thread->usage.before = thread->usage.after;
 	thread->usage.after = *usage;
@@ -110,7 +110,7 @@ uint64_t fxt_explain_begin(struct fxt_thread *thread, uint64_t names)
 	int tries = READING_TRIES;
 
 	if (!thread->ready) {
-		fxt_open_ready(thread);
+		fxt_in_progress_ready(thread);
 		if (is_off())
 			thread->explain_due_ns = UINT64_MAX;
 		start_ns = fxt_now(thread);
@@ -148,10 +148,10 @@ static struct fxt_usage_window around_start(const struct fxt_thread *thread, uin
 					    const struct fxt_usage *last, uint64_t late_ns)
 {
 	struct fxt_usage_window around = {{0}, *last};
-	size_t entry = (size_t)(thread->open - (thread->fenced_opens + 1));
+	size_t entry = (size_t)(thread->open - (thread->fenced_entries + 1));
 
 	/* If the call had an entry, it is the one that was removed last. */
-	if (entry < FXT_OPEN_MAX && thread->open->start_ns == start_ns) {
+	if (entry < FXT_IN_PROGRESS_MAX && thread->open->start_ns == start_ns) {
 		narrow(&around, &thread->usage_windows[entry].before, start_ns);
 		narrow(&around, &thread->usage_windows[entry].after, start_ns);
 	}

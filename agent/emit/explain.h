@@ -41,7 +41,7 @@ void fxt_explain_read(struct fxt_thread *thread, uint64_t now_ns);
 
 /* Takes a reading at the start of a call, if one is due and the thread holds no lock. `names` has the call's
  * name as an event's header has it. Returns the start of the call, which is after the reading. The first call
- * of a forked child that can block comes here in any case, so this also calls fxt_open_ready(). */
+ * of a forked child that can block comes here in any case, so this also calls fxt_in_progress_ready(). */
 uint64_t fxt_explain_begin(struct fxt_thread *thread, uint64_t names);
 
 /* Takes a reading at the end of a slow call, and adds the arguments that are known to the call's record,

@@ -240,12 +240,12 @@ static bool too_deep(struct fxt_thread *thread, uintptr_t frame, uintptr_t site,
 {
 	/* Some entries may have been left by longjmp. Then all functions that were too deep have been left,
 	 * too. */
-	fxt_open_drop_stale(thread, frame, address, site, fxt_now(thread));
-	if (thread->open < fxt_opens(thread) + FXT_FUNCTION_DEPTH) {
-		fxt_open_set_deep_count(thread, 0);
+	fxt_in_progress_drop_stale(thread, frame, address, site, fxt_now(thread));
+	if (thread->open < fxt_in_progress_entries(thread) + FXT_FUNCTION_DEPTH) {
+		fxt_in_progress_set_deep_count(thread, 0);
 		return false;
 	}
-	fxt_open_set_deep_count(thread, thread->deep_count + 1);
+	fxt_in_progress_set_deep_count(thread, thread->deep_count + 1);
 	fxt_thread_dropped(thread, FXT_LOSS_DEPTH);
 	return true;
 }
@@ -256,10 +256,10 @@ static bool was_too_deep(struct fxt_thread *thread, uintptr_t frame)
 	/* A function may call its exit hook by a tail call. The hook's frame lies then where the entry hook
 	 * of its caller had its own. So a frame that is equal counts as deeper. */
 	if (frame > thread->open[-1].frame) {
-		fxt_open_set_deep_count(thread, 0);
+		fxt_in_progress_set_deep_count(thread, 0);
 		return false;
 	}
-	fxt_open_set_deep_count(thread, thread->deep_count - 1);
+	fxt_in_progress_set_deep_count(thread, thread->deep_count - 1);
 	return true;
 }
 
@@ -267,13 +267,13 @@ static bool was_too_deep(struct fxt_thread *thread, uintptr_t frame)
  * before recording began, or was too deep. */
 static bool unwind_to(struct fxt_thread *thread, uintptr_t frame, uintptr_t address)
 {
-	struct fxt_open *entry, *found = NULL;
+	struct fxt_in_progress *entry, *found = NULL;
 
 	/* The frames in between were left by longjmp or an exception. So was an entry of this function whose
 	 * frame lies further in than the hook's, unless the hook is a tail call: then that entry is the
 	 * one. */
-	for (entry = thread->open; entry > fxt_opens(thread); entry--) {
-		if (fxt_open_function(entry - 1) != address)
+	for (entry = thread->open; entry > fxt_in_progress_entries(thread); entry--) {
+		if (fxt_in_progress_function(entry - 1) != address)
 			continue;
 		if (!found || entry[-1].frame >= frame)
 			found = entry - 1;
@@ -281,7 +281,7 @@ static bool unwind_to(struct fxt_thread *thread, uintptr_t frame, uintptr_t addr
 			break;
 	}
 	if (found)
-		fxt_open_close_above(thread, found);
+		fxt_in_progress_close_above(thread, found);
 	return found;
 }
 
@@ -307,23 +307,23 @@ void fxt_function_enter(struct fxt_thread *thread, uintptr_t frame, uintptr_t si
 {
 	uint64_t names;
 
-	fxt_open_ready(thread);
+	fxt_in_progress_ready(thread);
 	names = fxt_function_names(address);
 	fxt_deferred_before(thread);
-	if ((thread->deep_count || thread->open >= fxt_opens(thread) + FXT_FUNCTION_DEPTH) &&
+	if ((thread->deep_count || thread->open >= fxt_in_progress_entries(thread) + FXT_FUNCTION_DEPTH) &&
 	    too_deep(thread, frame, site, address))
 		return;
-	fxt_open_push(thread, frame, address, site, fxt_now(thread), names,
+	fxt_in_progress_push(thread, frame, address, site, fxt_now(thread), names,
 		      fxt_arg_header(FXT_ARG_POINTER, 2, FXT_STR_call_site), call_site);
 }
 
 /* Ends a function without writing its event, and counts it. The entry goes first, as it does when the event
  * is written. */
-static void drop(struct fxt_thread *thread, struct fxt_open *entry)
+static void drop(struct fxt_thread *thread, struct fxt_in_progress *entry)
 {
 	struct fxt_lane *lane = thread->lane;
 
-	fxt_open_empty(thread, entry);
+	fxt_in_progress_empty(thread, entry);
 	fxt_lane_raise(thread, lane);
 	fxt_thread_dropped_again(thread);
 	fxt_lane_lower(thread, lane);
@@ -333,12 +333,12 @@ static void drop(struct fxt_thread *thread, struct fxt_open *entry)
 
 void fxt_function_exit(struct fxt_thread *thread, uintptr_t frame, uintptr_t address)
 {
-	struct fxt_open *entry = thread->open - 1;
+	struct fxt_in_progress *entry = thread->open - 1;
 	uint64_t start_ns;
 
 	if (thread->deep_count && was_too_deep(thread, frame))
 		return;
-	if (entry < fxt_opens(thread) || fxt_open_function(entry) != address) {
+	if (entry < fxt_in_progress_entries(thread) || fxt_in_progress_function(entry) != address) {
 		if (!unwind_to(thread, frame, address))
 			return;
 		entry = thread->open - 1;
@@ -396,7 +396,7 @@ static bool can_define(struct fxt_thread *thread)
 
 		if (defined) {
 			thread->defined = defined;
-			fxt_open_set_deep_count(thread, thread->deep_count);
+			fxt_in_progress_set_deep_count(thread, thread->deep_count);
 		}
 	}
 	return thread->defined != fxt_functions_none_defined;
@@ -435,17 +435,17 @@ void fxt_function_complete(struct fxt_thread *thread, uintptr_t address, uint64_
 
 void fxt_function_end(struct fxt_thread *thread, uint64_t end_ns)
 {
-	struct fxt_open *entry = thread->open - 1;
+	struct fxt_in_progress *entry = thread->open - 1;
 	uintptr_t address = entry->function;
 	uint64_t start_ns = entry->start_ns;
 
-	fxt_open_empty(thread, entry);
+	fxt_in_progress_empty(thread, entry);
 	fxt_function_complete(thread, address, start_ns, end_ns);
 }
 
 bool fxt_function_drop(struct fxt_thread *thread, uint64_t end_ns)
 {
-	struct fxt_open *entry = thread->open - 1;
+	struct fxt_in_progress *entry = thread->open - 1;
 
 	if (thread->deep_count || !fxt_has_no_room(thread, thread->lane))
 		return false;

@@ -142,7 +142,7 @@ static inline bool fxt_function_enter_quick(struct fxt_thread *thread, uintptr_t
 					    uintptr_t address, uintptr_t call_site)
 {
 	const struct fxt_function *function = fxt_function_first(address);
-	struct fxt_open *entry;
+	struct fxt_in_progress *entry;
 	uint64_t start_ns;
 
 	if (FXT_UNLIKELY(!thread) || FXT_UNLIKELY(!fxt_function_is(function, address)))
@@ -150,12 +150,12 @@ static inline bool fxt_function_enter_quick(struct fxt_thread *thread, uintptr_t
 	entry = thread->open;
 	if (FXT_UNLIKELY(!fxt_clock_quick(thread, &start_ns)))
 		return false;
-	if (FXT_UNLIKELY(!fxt_open_take(thread, entry, frame,
+	if (FXT_UNLIKELY(!fxt_in_progress_take(thread, entry, frame,
 					fxt_arg_header(FXT_ARG_POINTER, 2, FXT_STR_call_site), call_site)))
 		return false;
 	entry->function = address;
 	entry->site = *site;
-	fxt_open_show(thread, entry, fxt_clock_step(thread, start_ns), fxt_function_names_in(function));
+	fxt_in_progress_show(thread, entry, fxt_clock_step(thread, start_ns), fxt_function_names_in(function));
 	return true;
 }
 
@@ -163,7 +163,7 @@ static inline bool fxt_function_exit_quick(struct fxt_thread *thread, uintptr_t 
 {
 	uint64_t end_ns, start_ns, names, *at;
 	struct fxt_lane *lane;
-	struct fxt_open *entry;
+	struct fxt_in_progress *entry;
 
 	if (FXT_UNLIKELY(!thread))
 		return false;
@@ -191,7 +191,7 @@ static inline bool fxt_function_exit_quick(struct fxt_thread *thread, uintptr_t 
 	at = fxt_lane_place(lane, FXT_FRAME_WORDS - FXT_INLINE_WORDS);
 	at[1] = start_ns;
 	at[2] = end_ns;
-	fxt_open_empty_with(thread, entry, fxt_filler(FXT_SLOT_WORDS));
+	fxt_in_progress_empty_with(thread, entry, fxt_filler(FXT_SLOT_WORDS));
 	fxt_lane_commit(lane, at, FXT_FRAME_WORDS - FXT_INLINE_WORDS,
 			fxt_complete_header(names, 0) | thread->event_thread);
 	fxt_close_lane(thread, lane, 1);

@@ -6,9 +6,9 @@
 
 #include <string.h>
 
-struct fxt_held *fxt_held_find(struct fxt_thread *thread, uintptr_t lock)
+struct fxt_held_lock *fxt_held_lock_find(struct fxt_thread *thread, uintptr_t lock)
 {
-	struct fxt_held *held;
+	struct fxt_held_lock *held;
 
 	for (held = thread->held_top; held-- > thread->held;)
 		if (held->lock == lock)
@@ -16,9 +16,9 @@ struct fxt_held *fxt_held_find(struct fxt_thread *thread, uintptr_t lock)
 	return NULL;
 }
 
-void fxt_held_remove(struct fxt_thread *thread, uintptr_t lock)
+void fxt_held_lock_remove(struct fxt_thread *thread, uintptr_t lock)
 {
-	struct fxt_held *held = fxt_held_find(thread, lock);
+	struct fxt_held_lock *held = fxt_held_lock_find(thread, lock);
 
 	if (!held)
 		return;
@@ -27,15 +27,15 @@ void fxt_held_remove(struct fxt_thread *thread, uintptr_t lock)
 }
 
 /* The owner may change the entry meanwhile, so its lock is compared again after the rest was read. */
-bool fxt_held_by(uint32_t tid, uintptr_t lock, struct fxt_held *found)
+bool fxt_held_lock_by(uint32_t tid, uintptr_t lock, struct fxt_held_lock *found)
 {
 	struct fxt_thread *thread = fxt_threads_find(tid);
-	volatile struct fxt_held *held;
+	volatile struct fxt_held_lock *held;
 
 	if (!thread)
 		return false;
-	for (held = thread->held; held < thread->held + FXT_HELD_MAX; held++) {
-		if (held->lock != lock || held >= *(struct fxt_held *volatile *)&thread->held_top)
+	for (held = thread->held; held < thread->held + FXT_HELD_LOCKS_MAX; held++) {
+		if (held->lock != lock || held >= *(struct fxt_held_lock *volatile *)&thread->held_top)
 			continue;
 		found->lock = lock;
 		found->since_ns = held->since_ns;

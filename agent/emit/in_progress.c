@@ -23,7 +23,7 @@ static size_t slots_in_page(const struct fxt_thread *thread)
 	return (PAGE_END - PAGE_FIRST_SLOT) / slot_words(thread);
 }
 
-void fxt_open_set_deep_count(struct fxt_thread *thread, uint32_t count)
+void fxt_in_progress_set_deep_count(struct fxt_thread *thread, uint32_t count)
 {
 	size_t slots = thread->page_count * slots_in_page(thread);
 
@@ -33,30 +33,30 @@ void fxt_open_set_deep_count(struct fxt_thread *thread, uint32_t count)
 		thread->defined_quick = fxt_functions_none_defined;
 	} else {
 		thread->quick_limit =
-			fxt_opens(thread) + (slots < FXT_FUNCTION_DEPTH ? slots : FXT_FUNCTION_DEPTH);
+			fxt_in_progress_entries(thread) + (slots < FXT_FUNCTION_DEPTH ? slots : FXT_FUNCTION_DEPTH);
 		thread->defined_quick = thread->defined;
 	}
 }
 
 /* Closes an entry that was left unseen: its event ends when that was noticed. */
-static void close_entry(struct fxt_thread *thread, struct fxt_open *entry, uint64_t end_ns)
+static void close_entry(struct fxt_thread *thread, struct fxt_in_progress *entry, uint64_t end_ns)
 {
 	uint64_t start_ns = entry->start_ns, names = entry->names;
-	uintptr_t function = fxt_open_function(entry);
+	uintptr_t function = fxt_in_progress_function(entry);
 	uint64_t *at;
 
 	/* The call was left before it began, or after its end. */
-	if (fxt_open_is_changing(entry)) {
-		fxt_open_empty(thread, entry);
+	if (fxt_in_progress_is_changing(entry)) {
+		fxt_in_progress_empty(thread, entry);
 		return;
 	}
-	fxt_open_empty(thread, entry);
+	fxt_in_progress_empty(thread, entry);
 	/* In the child of a fork the call began at the fork. That may be in a handler that came after
 	 * `end_ns` was taken. */
 	if (end_ns < start_ns)
 		end_ns = start_ns;
 	/* The child of a vfork was in the call. */
-	if (entry >= thread->vfork_open && start_ns <= thread->vfork_left_ns &&
+	if (entry >= thread->vfork_entry && start_ns <= thread->vfork_left_ns &&
 	    thread->vfork_left_ns < end_ns)
 		end_ns = thread->vfork_left_ns;
 	if (function) {
@@ -68,7 +68,7 @@ static void close_entry(struct fxt_thread *thread, struct fxt_open *entry, uint6
 		fxt_complete(thread, at, end_ns, names, 0);
 }
 
-void fxt_open_close_above(struct fxt_thread *thread, struct fxt_open *entry)
+void fxt_in_progress_close_above(struct fxt_thread *thread, struct fxt_in_progress *entry)
 {
 	uint64_t end_ns = fxt_now(thread);
 
@@ -79,12 +79,12 @@ void fxt_open_close_above(struct fxt_thread *thread, struct fxt_open *entry)
 /* Returns the entry of an earlier activation that was entered from the same place, or NULL. Functions that
  * are inlined into one frame share its address, but none of them is entered twice from one place without
  * having been left. */
-static struct fxt_open *same_place(struct fxt_thread *thread, uintptr_t frame, uintptr_t site)
+static struct fxt_in_progress *same_place(struct fxt_thread *thread, uintptr_t frame, uintptr_t site)
 {
-	struct fxt_open *entry;
+	struct fxt_in_progress *entry;
 
 	for (entry = thread->open;
-	     entry > fxt_opens(thread) && entry[-1].frame == frame && fxt_open_function(entry - 1); entry--)
+	     entry > fxt_in_progress_entries(thread) && entry[-1].frame == frame && fxt_in_progress_function(entry - 1); entry--)
 		if (entry[-1].site == site)
 			return entry - 1;
 	return NULL;
@@ -93,23 +93,23 @@ static struct fxt_open *same_place(struct fxt_thread *thread, uintptr_t frame, u
 /* Tells whether `entry` may be dead if `frame` is alive. A live caller's frame is above its callee's. A
  * wrapper and the entry hook of the function that calls it may have the same frame, and so may inlined
  * functions. */
-static bool is_suspect(const struct fxt_open *entry, uintptr_t frame, uintptr_t function)
+static bool is_suspect(const struct fxt_in_progress *entry, uintptr_t frame, uintptr_t function)
 {
-	return frame > entry->frame || (frame == entry->frame && !(fxt_open_function(entry) && !function));
+	return frame > entry->frame || (frame == entry->frame && !(fxt_in_progress_function(entry) && !function));
 }
 
 /* A frame on an alternate signal stack or a coroutine's stack says nothing about those on the thread's own
  * stack. */
-void fxt_open_drop_stale(struct fxt_thread *thread, uintptr_t frame, uintptr_t function, uintptr_t site,
+void fxt_in_progress_drop_stale(struct fxt_thread *thread, uintptr_t frame, uintptr_t function, uintptr_t site,
 			 uint64_t end_ns)
 {
-	struct fxt_open *entry, *earlier;
+	struct fxt_in_progress *entry, *earlier;
 
-	while (thread->open > fxt_opens(thread)) {
+	while (thread->open > fxt_in_progress_entries(thread)) {
 		entry = thread->open - 1;
 		if (!is_suspect(entry, frame, function))
 			return;
-		if (entry->frame == frame && fxt_open_function(entry)) {
+		if (entry->frame == frame && fxt_in_progress_function(entry)) {
 			earlier = same_place(thread, frame, site);
 			if (earlier) {
 				while (thread->open > earlier)
@@ -120,7 +120,7 @@ void fxt_open_drop_stale(struct fxt_thread *thread, uintptr_t frame, uintptr_t f
 		if (entry->frame != frame &&
 		    !(fxt_on_own_stack(thread, frame) && fxt_on_own_stack(thread, entry->frame)))
 			return;
-		if (fxt_open_is_changing(entry) && fxt_on_alternate_stack())
+		if (fxt_in_progress_is_changing(entry) && fxt_on_alternate_stack())
 			return;
 		close_entry(thread, entry, end_ns);
 	}
@@ -129,9 +129,9 @@ void fxt_open_drop_stale(struct fxt_thread *thread, uintptr_t frame, uintptr_t f
 /* Shows a function that goes on in a forked child in its new slot. A call that the parent was in when a
  * signal came is not shown: the child is in it only if it returns from the handler, and most such children
  * never do. */
-static void restate(struct fxt_thread *thread, struct fxt_open *entry)
+static void restate(struct fxt_thread *thread, struct fxt_in_progress *entry)
 {
-	uintptr_t function = fxt_open_function(entry);
+	uintptr_t function = fxt_in_progress_function(entry);
 	uint64_t *slot = entry->slot;
 
 	if (!function)
@@ -144,21 +144,21 @@ static void restate(struct fxt_thread *thread, struct fxt_open *entry)
 }
 
 /* The entries behind those of the earlier pages get the slots of one more page. */
-bool fxt_open_add_page(struct fxt_thread *thread, uint64_t now_ns)
+bool fxt_in_progress_add_page(struct fxt_thread *thread, uint64_t now_ns)
 {
 	unsigned words = slot_words(thread), at = PAGE_FIRST_SLOT, n;
 	size_t slots = slots_in_page(thread);
-	struct fxt_open *entry = fxt_opens(thread) + thread->page_count * slots;
+	struct fxt_in_progress *entry = fxt_in_progress_entries(thread) + thread->page_count * slots;
 	struct fxt_chunk chunk;
 	uint64_t *page;
 
-	if (thread->page_count == FXT_OPEN_PAGES)
+	if (thread->page_count == FXT_IN_PROGRESS_PAGES)
 		return false;
 	page = fxt_storage_take_page(fxt_agent.storage, now_ns, &chunk);
 	fxt_agent_overwritten(&chunk, now_ns);
 	if (!page)
 		return false;
-	for (n = 0; n < slots && entry < fxt_opens(thread) + FXT_OPEN_MAX; n++, at += words, entry++) {
+	for (n = 0; n < slots && entry < fxt_in_progress_entries(thread) + FXT_IN_PROGRESS_MAX; n++, at += words, entry++) {
 		page[at] = fxt_filler(words);
 		if (words == INLINE_SLOT_WORDS) {
 			page[at + 2] = thread->pid;
@@ -166,12 +166,12 @@ bool fxt_open_add_page(struct fxt_thread *thread, uint64_t now_ns)
 			page[at + 6] = page[at + 7] = 0;
 		}
 		entry->slot = page + at;
-		if (entry < thread->open && !fxt_open_is_changing(entry))
+		if (entry < thread->open && !fxt_in_progress_is_changing(entry))
 			restate(thread, entry);
 	}
 	page[at] = fxt_filler(PAGE_END - at);
 	thread->pages[thread->page_count++] = page;
-	fxt_open_set_deep_count(thread, thread->deep_count);
+	fxt_in_progress_set_deep_count(thread, thread->deep_count);
 	fxt_thread_show_page(thread, page);
 	return true;
 }
@@ -179,15 +179,15 @@ bool fxt_open_add_page(struct fxt_thread *thread, uint64_t now_ns)
 /* Gives the next entry a slot. Returns false if the calls nest too deep. */
 static bool prepare(struct fxt_thread *thread, uint64_t start_ns)
 {
-	struct fxt_open *entry = thread->open;
+	struct fxt_in_progress *entry = thread->open;
 	uint64_t mask;
 
-	if (entry == fxt_opens(thread) + FXT_OPEN_MAX || fxt_stack_is_short())
+	if (entry == fxt_in_progress_entries(thread) + FXT_IN_PROGRESS_MAX || fxt_stack_is_short())
 		return false;
 	mask = fxt_sys_block_signals();
 	if (!thread->ready)
 		fxt_thread_ready(thread);
-	if (!entry->slot && !(thread->ready && fxt_open_add_page(thread, start_ns))) {
+	if (!entry->slot && !(thread->ready && fxt_in_progress_add_page(thread, start_ns))) {
 		/* The call is recorded when it returns, if there is room then, but is not shown in
 		 * progress. */
 		entry->slot = thread->no_slot;
@@ -196,28 +196,28 @@ static bool prepare(struct fxt_thread *thread, uint64_t start_ns)
 	return true;
 }
 
-void fxt_open_make_ready(struct fxt_thread *thread)
+void fxt_in_progress_make_ready(struct fxt_thread *thread)
 {
 	if (!fxt_stack_is_short())
 		fxt_thread_ready(thread);
 }
 
-struct fxt_open *fxt_open_next(struct fxt_thread *thread, uintptr_t frame, uintptr_t function, uintptr_t site,
+struct fxt_in_progress *fxt_in_progress_next(struct fxt_thread *thread, uintptr_t frame, uintptr_t function, uintptr_t site,
 			       uint64_t start_ns)
 {
 	/* The stale calls ended before this call began. */
-	fxt_open_drop_stale(thread, frame, function, site, start_ns - 1);
+	fxt_in_progress_drop_stale(thread, frame, function, site, start_ns - 1);
 	return thread->open->slot || prepare(thread, start_ns) ? thread->open : NULL;
 }
 
-void fxt_open_shape(struct fxt_thread *thread)
+void fxt_in_progress_shape(struct fxt_thread *thread)
 {
 	unsigned words = slot_words(thread);
 
 	static_assert((PAGE_END - PAGE_FIRST_SLOT) % FXT_SLOT_WORDS != 0 &&
 			      (PAGE_END - PAGE_FIRST_SLOT) % INLINE_SLOT_WORDS != 0,
 		      "a page ends in a filler behind its slots");
-	static_assert((PAGE_END - PAGE_FIRST_SLOT) / INLINE_SLOT_WORDS * FXT_OPEN_PAGES >= FXT_OPEN_MAX,
+	static_assert((PAGE_END - PAGE_FIRST_SLOT) / INLINE_SLOT_WORDS * FXT_IN_PROGRESS_PAGES >= FXT_IN_PROGRESS_MAX,
 		      "pages for every entry");
 	thread->slot_arg = words == FXT_SLOT_WORDS ? FXT_SLOT_ARG : FXT_SLOT_ARG + FXT_INLINE_WORDS;
 	thread->slot_filler = fxt_filler(words);
@@ -226,55 +226,55 @@ void fxt_open_shape(struct fxt_thread *thread)
 				      thread->event_thread;
 }
 
-void fxt_open_after_fork(struct fxt_thread *thread)
+void fxt_in_progress_after_fork(struct fxt_thread *thread)
 {
-	struct fxt_open *entry;
+	struct fxt_in_progress *entry;
 
 	thread->page_count = 0;
 	/* The entry behind the last one has a slot too: a call that was interrupted when it was about to
 	 * take that entry stores to its slot. */
-	for (entry = fxt_opens(thread); entry < fxt_opens(thread) + FXT_OPEN_MAX && entry->slot; entry++)
+	for (entry = fxt_in_progress_entries(thread); entry < fxt_in_progress_entries(thread) + FXT_IN_PROGRESS_MAX && entry->slot; entry++)
 		entry->slot = entry <= thread->open ? thread->no_slot : NULL;
 	/* For the child's trace the calls begin here. Names are found again when they are needed, because
 	 * the child has a string table of its own. */
-	for (entry = fxt_opens(thread); entry < thread->open; entry++) {
+	for (entry = fxt_in_progress_entries(thread); entry < thread->open; entry++) {
 		entry->start_ns = fxt_now(thread);
-		if (fxt_open_function(entry))
+		if (fxt_in_progress_function(entry))
 			entry->names = FXT_FUNCTION_UNNAMED;
-		/* `function` of an interposed call: fxt_open_start_in_child(). An entry that is changing
+		/* `function` of an interposed call: fxt_in_progress_start_in_child(). An entry that is changing
 		 * may be about to become a function's. */
-		else if (!fxt_open_is_changing(entry))
+		else if (!fxt_in_progress_is_changing(entry))
 			entry->function = entry->start_ns;
 	}
 }
 
-uint64_t fxt_open_start_in_child(const struct fxt_thread *thread, uint64_t end_ns)
+uint64_t fxt_in_progress_start_in_child(const struct fxt_thread *thread, uint64_t end_ns)
 {
-	const struct fxt_open *entry = thread->open;
+	const struct fxt_in_progress *entry = thread->open;
 
 	return entry->function == entry->start_ns && entry->start_ns >= thread->born_ns &&
 			       entry->start_ns < end_ns
 		? entry->start_ns : end_ns;
 }
 
-void fxt_open_forget(struct fxt_thread *thread)
+void fxt_in_progress_forget(struct fxt_thread *thread)
 {
-	struct fxt_open *entry;
+	struct fxt_in_progress *entry;
 
-	fxt_open_set_deep_count(thread, 0);
-	for (entry = fxt_opens(thread); entry < thread->open; entry++) {
+	fxt_in_progress_set_deep_count(thread, 0);
+	for (entry = fxt_in_progress_entries(thread); entry < thread->open; entry++) {
 		entry->slot = NULL;
 		entry->names = 0;
 	}
-	thread->open = fxt_opens(thread);
+	thread->open = fxt_in_progress_entries(thread);
 }
 
-void fxt_open_close_all(struct fxt_thread *thread)
+void fxt_in_progress_close_all(struct fxt_thread *thread)
 {
 	uint64_t end_ns = fxt_now(thread);
 
-	fxt_open_set_deep_count(thread, 0);
-	while (thread->open > fxt_opens(thread))
+	fxt_in_progress_set_deep_count(thread, 0);
+	while (thread->open > fxt_in_progress_entries(thread))
 		close_entry(thread, thread->open - 1, end_ns);
 }
 
@@ -298,12 +298,12 @@ static bool is_of_function(const uint64_t *slot)
 /* The slot becomes a duration-complete event of the same size: one argument of one word, and the end.
  * Whichever part of the change a copy has, it is a record. The argument of an interposed call is kept where
  * functions have their address and site. */
-void fxt_open_end(struct fxt_thread *thread, uint64_t end_ns, uint64_t name)
+void fxt_in_progress_end(struct fxt_thread *thread, uint64_t end_ns, uint64_t name)
 {
-	struct fxt_open *entry;
+	struct fxt_in_progress *entry;
 	uint64_t header, *slot, *arg;
 
-	for (entry = fxt_opens(thread); entry < thread->open; entry++) {
+	for (entry = fxt_in_progress_entries(thread); entry < thread->open; entry++) {
 		slot = entry->slot;
 		if (!slot || !shows(slot, FXT_EVENT_DURATION_BEGIN))
 			continue;
@@ -319,12 +319,12 @@ void fxt_open_end(struct fxt_thread *thread, uint64_t end_ns, uint64_t name)
 	}
 }
 
-void fxt_open_go_on(struct fxt_thread *thread)
+void fxt_in_progress_go_on(struct fxt_thread *thread)
 {
-	struct fxt_open *entry;
+	struct fxt_in_progress *entry;
 	uint64_t *slot, *arg;
 
-	for (entry = fxt_opens(thread); entry < thread->open; entry++) {
+	for (entry = fxt_in_progress_entries(thread); entry < thread->open; entry++) {
 		slot = entry->slot;
 		if (!slot || !shows(slot, FXT_EVENT_DURATION_COMPLETE))
 			continue;

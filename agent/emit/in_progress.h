@@ -19,69 +19,69 @@ enum {
 	FXT_SLOT_WORDS = FXT_SLOT_ARG + 2,
 };
 
-/* fxt_open_close_above() closes the entries above `entry`: their calls ended now. fxt_open_drop_stale()
+/* fxt_in_progress_close_above() closes the entries above `entry`: their calls ended now. fxt_in_progress_drop_stale()
  * closes the entries at the end of the stack whose frames cannot be alive any more, because a call with
  * this frame, function and call site (0 and 0 for an interposed call) begins. Their calls ended at end_ns. */
-void fxt_open_close_above(struct fxt_thread *thread, struct fxt_open *entry);
-void fxt_open_drop_stale(struct fxt_thread *thread, uintptr_t frame, uintptr_t function, uintptr_t site,
+void fxt_in_progress_close_above(struct fxt_thread *thread, struct fxt_in_progress *entry);
+void fxt_in_progress_drop_stale(struct fxt_thread *thread, uintptr_t frame, uintptr_t function, uintptr_t site,
 			 uint64_t end_ns);
 /* Closes stale entries, and returns the next entry, which has a slot. Returns NULL if the calls nest too
  * deep. */
-FXT_COLD struct fxt_open *fxt_open_next(struct fxt_thread *thread, uintptr_t frame, uintptr_t function,
+FXT_COLD struct fxt_in_progress *fxt_in_progress_next(struct fxt_thread *thread, uintptr_t frame, uintptr_t function,
 					uintptr_t site, uint64_t start_ns);
 
-/* Makes the thread ready: the slow part of fxt_open_ready(). */
-FXT_COLD void fxt_open_make_ready(struct fxt_thread *thread);
+/* Makes the thread ready: the slow part of fxt_in_progress_ready(). */
+FXT_COLD void fxt_in_progress_make_ready(struct fxt_thread *thread);
 
 /* Takes a page of slots. The caller has blocked signals. Returns false if there is no page. */
-bool fxt_open_add_page(struct fxt_thread *thread, uint64_t now_ns);
+bool fxt_in_progress_add_page(struct fxt_thread *thread, uint64_t now_ns);
 /* Makes the thread ready before a call is shown in progress or explained. In a forked child that has
  * recorded nothing yet there is no slot to show the call in, and the quick way does not notice that. So
  * this is called where the first of such calls passes. */
-static inline void fxt_open_ready(struct fxt_thread *thread)
+static inline void fxt_in_progress_ready(struct fxt_thread *thread)
 {
 	if (FXT_UNLIKELY(!thread->ready))
-		fxt_open_make_ready(thread);
+		fxt_in_progress_make_ready(thread);
 }
 
 /* Sets the form of this thread's slots. It is called as soon as the thread ref is known. */
-void fxt_open_shape(struct fxt_thread *thread);
+void fxt_in_progress_shape(struct fxt_thread *thread);
 /* Keeps the calls in progress in the child of a fork, where they go on. The child's file shows them as soon
  * as there is one. */
-void fxt_open_after_fork(struct fxt_thread *thread);
+void fxt_in_progress_after_fork(struct fxt_thread *thread);
 /* Returns the start, for the child's trace, of a call that ended just now and that its parent was in at the
  * fork. Returns end_ns if the call had no entry, because its start is not known then. */
-uint64_t fxt_open_start_in_child(const struct fxt_thread *thread, uint64_t end_ns);
+uint64_t fxt_in_progress_start_in_child(const struct fxt_thread *thread, uint64_t end_ns);
 /* Removes all entries in the child of a clone(): the calls that its parent was in are not its own. */
-void fxt_open_forget(struct fxt_thread *thread);
+void fxt_in_progress_forget(struct fxt_thread *thread);
 /* Closes all entries, because the thread is gone and never returns from these calls. */
-void fxt_open_close_all(struct fxt_thread *thread);
+void fxt_in_progress_close_all(struct fxt_thread *thread);
 
 /* Makes the slots say that the calling thread's calls ended at end_ns. The process is about to execute
  * another program, by the call of this name (a string index), and afterwards nobody is left who could end
  * them. */
-void fxt_open_end(struct fxt_thread *thread, uint64_t end_ns, uint64_t name);
+void fxt_in_progress_end(struct fxt_thread *thread, uint64_t end_ns, uint64_t name);
 /* Makes the slots show calls in progress again, because the call failed and the program goes on. */
-void fxt_open_go_on(struct fxt_thread *thread);
+void fxt_in_progress_go_on(struct fxt_thread *thread);
 
 /* Prepares for a child that runs in the calling thread's memory and in its place (vfork). The calls that
- * the child enters have entries from vfork_open on. */
-static inline void fxt_open_before_vfork(void)
+ * the child enters have entries from vfork_entry on. */
+static inline void fxt_in_progress_before_vfork(void)
 {
 	if (!fxt_self)
 		return;
 	fxt_self->may_be_child = true;
 	fxt_lender = fxt_agent.pid;
-	fxt_self->vfork_open = fxt_self->open;
+	fxt_self->vfork_entry = fxt_self->open;
 	fxt_self->vfork_left_ns = 0;
 }
 
 /* Notes that so many functions were entered too deep to have an entry. It has to be called again when the
  * pages of slots have changed. */
-void fxt_open_set_deep_count(struct fxt_thread *thread, uint32_t count);
+void fxt_in_progress_set_deep_count(struct fxt_thread *thread, uint32_t count);
 
 /* Returns the function that an entry is of, or 0 if the entry is an interposed call's or is changing. */
-static inline uintptr_t fxt_open_function(const struct fxt_open *entry)
+static inline uintptr_t fxt_in_progress_function(const struct fxt_in_progress *entry)
 {
 	return fxt_get_event_category(entry->names) == FXT_STR_CATEGORIES + FXT_BIT_function
 		? entry->function : 0;
@@ -90,21 +90,21 @@ static inline uintptr_t fxt_open_function(const struct fxt_open *entry)
 /* This is the frame of an entry that nobody has. An entry gets its frame before it is taken, and loses it
  * after it is given back. A handler that comes before the entry is taken uses the same entry and leaves
  * this value there, so the entry passes for alive as long as it lasts. */
-#define FXT_OPEN_NOBODY UINTPTR_MAX
+#define FXT_IN_PROGRESS_NOBODY UINTPTR_MAX
 
 /* Tells whether an entry is being filled or emptied. An entry gets its names last and loses them first. A
  * signal handler that comes in between runs further down the stack; a frame that is not further down shows
  * that the work on the entry was left. */
-static inline bool fxt_open_is_changing(const struct fxt_open *entry)
+static inline bool fxt_in_progress_is_changing(const struct fxt_in_progress *entry)
 {
 	return !entry->names;
 }
 
 /* A call that starts gets its entry in two parts, because as little as possible is done after the clock was
- * read: fxt_open_take() comes before that, fxt_open_show() after it. Between the two, fxt_open_put_back()
- * undoes the first, and an instrumented function stores which one it is. fxt_open_take() returns false,
+ * read: fxt_in_progress_take() comes before that, fxt_in_progress_show() after it. Between the two, fxt_in_progress_put_back()
+ * undoes the first, and an instrumented function stores which one it is. fxt_in_progress_take() returns false,
  * with nothing changed, if something is out of the ordinary. */
-static FXT_EMISSION bool fxt_open_take(struct fxt_thread *thread, struct fxt_open *entry, uintptr_t frame,
+static FXT_EMISSION bool fxt_in_progress_take(struct fxt_thread *thread, struct fxt_in_progress *entry, uintptr_t frame,
 				       uint64_t arg_header, uint64_t arg)
 {
 	if (FXT_UNLIKELY(entry >= thread->quick_limit || frame >= entry[-1].frame))
@@ -122,16 +122,16 @@ static FXT_EMISSION bool fxt_open_take(struct fxt_thread *thread, struct fxt_ope
 }
 
 /* Gives back an entry that was taken and not shown. */
-static FXT_EMISSION void fxt_open_put_back(struct fxt_thread *thread, struct fxt_open *entry)
+static FXT_EMISSION void fxt_in_progress_put_back(struct fxt_thread *thread, struct fxt_in_progress *entry)
 {
 	atomic_signal_fence(memory_order_seq_cst);
 	thread->open = entry;
 	atomic_signal_fence(memory_order_seq_cst);
-	entry->frame = FXT_OPEN_NOBODY;
+	entry->frame = FXT_IN_PROGRESS_NOBODY;
 }
 
 /* Shows the call of a taken entry in progress since start_ns; `names` is as in an event's header. */
-static FXT_EMISSION void fxt_open_show(struct fxt_thread *thread, struct fxt_open *entry, uint64_t start_ns,
+static FXT_EMISSION void fxt_in_progress_show(struct fxt_thread *thread, struct fxt_in_progress *entry, uint64_t start_ns,
 				       uint64_t names)
 {
 	uint64_t *slot = entry->slot;
@@ -145,39 +145,39 @@ static FXT_EMISSION void fxt_open_show(struct fxt_thread *thread, struct fxt_ope
 
 /* Takes away the last entry and puts `filler` into its slot. Callers that do not know the filler pass
  * thread->slot_filler. */
-static FXT_EMISSION void fxt_open_empty_with(struct fxt_thread *thread, struct fxt_open *entry,
+static FXT_EMISSION void fxt_in_progress_empty_with(struct fxt_thread *thread, struct fxt_in_progress *entry,
 					     uint64_t filler)
 {
 	entry->names = 0;
 	atomic_signal_fence(memory_order_seq_cst);
 	atomic_store_explicit((_Atomic uint64_t *)entry->slot, filler, memory_order_release);
-	fxt_open_put_back(thread, entry);
+	fxt_in_progress_put_back(thread, entry);
 }
 
 /* Takes away the last entry, whose slot gets the usual filler. */
-static FXT_EMISSION void fxt_open_empty(struct fxt_thread *thread, struct fxt_open *entry)
+static FXT_EMISSION void fxt_in_progress_empty(struct fxt_thread *thread, struct fxt_in_progress *entry)
 {
-	fxt_open_empty_with(thread, entry, thread->slot_filler);
+	fxt_in_progress_empty_with(thread, entry, thread->slot_filler);
 }
 
 /* Makes the entry of a call that starts. `names` is as in an event's header; arg_header and `arg` are the
  * two words of a 64-bit argument. Returns NULL if there is no room for an entry; then there is none to take
  * away either. */
-static FXT_EMISSION struct fxt_open *fxt_open_push(struct fxt_thread *thread, uintptr_t frame,
+static FXT_EMISSION struct fxt_in_progress *fxt_in_progress_push(struct fxt_thread *thread, uintptr_t frame,
 						   uintptr_t function, uintptr_t site, uint64_t start_ns,
 						   uint64_t names, uint64_t arg_header, uint64_t arg)
 {
-	struct fxt_open *entry = thread->open;
+	struct fxt_in_progress *entry = thread->open;
 
 	if (FXT_UNLIKELY(frame >= entry[-1].frame || !entry->slot)) {
-		entry = fxt_open_next(thread, frame, function, site, start_ns);
+		entry = fxt_in_progress_next(thread, frame, function, site, start_ns);
 		if (!entry)
 			return NULL;
 	}
 	entry->frame = frame;
 	atomic_signal_fence(memory_order_seq_cst);
 	thread->open = entry + 1;
-	/* The reason is the same as in fxt_open_take(). */
+	/* The reason is the same as in fxt_in_progress_take(). */
 	atomic_thread_fence(memory_order_release);
 	if (function) {
 		entry->function = function;
@@ -185,14 +185,14 @@ static FXT_EMISSION struct fxt_open *fxt_open_push(struct fxt_thread *thread, ui
 	}
 	entry->slot[thread->slot_arg] = arg_header;
 	entry->slot[thread->slot_arg + 1] = arg;
-	fxt_open_show(thread, entry, start_ns, names);
+	fxt_in_progress_show(thread, entry, start_ns, names);
 	return entry;
 }
 
-/* Ends a call and returns the time of its end; `open` is the result of fxt_open_push(), or NULL. Calls that
+/* Ends a call and returns the time of its end; `open` is the result of fxt_in_progress_push(), or NULL. Calls that
  * were left within this one end before it. The entry is taken away before the caller commits the record,
  * because after a kill between the two the trace must not have the call twice. */
-static FXT_EMISSION uint64_t fxt_end(struct fxt_thread *thread, struct fxt_open *open)
+static FXT_EMISSION uint64_t fxt_end(struct fxt_thread *thread, struct fxt_in_progress *open)
 {
 	uint64_t end_ns;
 
@@ -202,26 +202,26 @@ static FXT_EMISSION uint64_t fxt_end(struct fxt_thread *thread, struct fxt_open 
 	 * address of the entry behind it during the call. */
 	__asm__("" : "+r"(open));
 	if (FXT_UNLIKELY(thread->open != open + 1))
-		fxt_open_close_above(thread, open);
+		fxt_in_progress_close_above(thread, open);
 	end_ns = fxt_now(thread);
-	fxt_open_empty(thread, open);
+	fxt_in_progress_empty(thread, open);
 	return end_ns;
 }
 
 /* Ends a call that may have waited, as fxt_end() does. Sets `*before_ns` to the last time before that at
  * which the thread, or a handler in it, recorded something. */
-static inline uint64_t fxt_end_after(struct fxt_thread *thread, struct fxt_open *open, uint64_t *before_ns)
+static inline uint64_t fxt_end_after(struct fxt_thread *thread, struct fxt_in_progress *open, uint64_t *before_ns)
 {
 	uint64_t end_ns, last_ns;
 
 	if (FXT_UNLIKELY(open && thread->open != open + 1))
-		fxt_open_close_above(thread, open);
+		fxt_in_progress_close_above(thread, open);
 	if (FXT_UNLIKELY(!fxt_clock_quick(thread, &end_ns)))
 		end_ns = fxt_clock_from_kernel(thread);
 	*before_ns = last_ns = thread->last_ns;
 	end_ns = fxt_clock_step_after(thread, end_ns, last_ns, before_ns);
 	if (open)
-		fxt_open_empty(thread, open);
+		fxt_in_progress_empty(thread, open);
 	return end_ns;
 }
 

@@ -276,12 +276,12 @@ struct fxt_lane *fxt_lane_turn(struct fxt_thread *thread, struct fxt_lane *lane,
 
 bool fxt_is_interrupted(const struct fxt_thread *thread)
 {
-	const struct fxt_open *entry;
+	const struct fxt_in_progress *entry;
 
 	if (thread->lane != thread->lanes)
 		return true;
-	for (entry = thread->open; entry-- > fxt_opens((struct fxt_thread *)thread);)
-		if (fxt_open_is_changing(entry))
+	for (entry = thread->open; entry-- > fxt_in_progress_entries((struct fxt_thread *)thread);)
+		if (fxt_in_progress_is_changing(entry))
 			return true;
 	return false;
 }

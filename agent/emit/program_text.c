@@ -7,7 +7,7 @@
 #include "emit.h"
 #include "writer/fxt_encode.h"
 
-static const char mark[FXT_SAID_MARK_BYTES] = {'\xe2', '\x80', '\xa6'};
+static const char mark[FXT_PROGRAM_TEXT_MARK_BYTES] = {'\xe2', '\x80', '\xa6'};
 
 /* Tells whether the function that held the text was left by longjmp: the frame of one that still works on
  * it lies above `here`. */
@@ -17,16 +17,16 @@ static bool was_left(const struct fxt_thread *thread, uintptr_t holder, uintptr_
 		!fxt_on_alternate_stack();
 }
 
-static struct fxt_said_text *take(struct fxt_thread *thread, unsigned first, uintptr_t here)
+static struct fxt_program_text *take(struct fxt_thread *thread, unsigned first, uintptr_t here)
 {
-	struct fxt_said_text *text;
+	struct fxt_program_text *text;
 	unsigned i;
 
-	for (i = first; i < FXT_SAID_TEXTS; i++) {
-		text = &thread->said[i];
+	for (i = first; i < FXT_PROGRAM_TEXTS; i++) {
+		text = &thread->texts[i];
 		if (!text->holder || was_left(thread, text->holder, here)) {
 			text->holder = here;
-			text->bytes = thread->said_bytes[i];
+			text->bytes = thread->text_bytes[i];
 			atomic_signal_fence(memory_order_seq_cst);
 			return text;
 		}
@@ -35,28 +35,28 @@ static struct fxt_said_text *take(struct fxt_thread *thread, unsigned first, uin
 	return NULL;
 }
 
-static void empty(struct fxt_said_text *text)
+static void empty(struct fxt_program_text *text)
 {
 	text->used = 0;
 	text->is_cut = text->is_returned = text->is_progress = false;
 }
 
-struct fxt_said_text *fxt_said_begin(struct fxt_thread *thread)
+struct fxt_program_text *fxt_program_text_begin(struct fxt_thread *thread)
 {
-	struct fxt_said_text *text = take(thread, 0, (uintptr_t)__builtin_frame_address(0));
+	struct fxt_program_text *text = take(thread, 0, (uintptr_t)__builtin_frame_address(0));
 
 	if (text) {
 		text->names = fxt_names_of(FXT_STR_CATEGORIES + FXT_BIT_log, FXT_STR_standard_error);
 		text->priority = -1;
-		if (text != thread->said)
+		if (text != thread->texts)
 			empty(text);
 	}
 	return text;
 }
 
-struct fxt_said_text *fxt_said_begin_message(struct fxt_thread *thread, uint64_t names, int priority)
+struct fxt_program_text *fxt_program_text_begin_message(struct fxt_thread *thread, uint64_t names, int priority)
 {
-	struct fxt_said_text *text = take(thread, 1, (uintptr_t)__builtin_frame_address(0));
+	struct fxt_program_text *text = take(thread, 1, (uintptr_t)__builtin_frame_address(0));
 
 	if (text) {
 		text->names = names;
@@ -84,7 +84,7 @@ static size_t whole_characters(const char *bytes, size_t count)
 }
 
 /* Makes the text valid for the format and for viewers. Returns its length. */
-static size_t clean(struct fxt_said_text *text)
+static size_t clean(struct fxt_program_text *text)
 {
 	size_t count = text->used, i;
 
@@ -122,7 +122,7 @@ static void put_log(struct fxt_thread *thread, uint64_t now_ns, const char *byte
 }
 
 /* Records the text that was gathered. An empty line is not recorded. */
-static void record(struct fxt_thread *thread, struct fxt_said_text *text)
+static void record(struct fxt_thread *thread, struct fxt_program_text *text)
 {
 	uint64_t now_ns, *at;
 	size_t count = clean(text);
@@ -145,7 +145,7 @@ static void record(struct fxt_thread *thread, struct fxt_said_text *text)
 /* -- Gathering --------------------------------------------------------------------------------- */
 
 /* Begins the line again, behind an ellipsis, because later text takes its place. */
-static void return_carriage(struct fxt_said_text *text)
+static void return_carriage(struct fxt_program_text *text)
 {
 	empty(text);
 	text->is_progress = true;
@@ -153,9 +153,9 @@ static void return_carriage(struct fxt_said_text *text)
 	text->used = sizeof(mark);
 }
 
-static void keep(struct fxt_said_text *text, const char *bytes, size_t count)
+static void keep(struct fxt_program_text *text, const char *bytes, size_t count)
 {
-	size_t room = FXT_SAID_BYTES - text->used;
+	size_t room = FXT_PROGRAM_TEXT_BYTES - text->used;
 
 	if (count > room) {
 		count = room;
@@ -167,7 +167,7 @@ static void keep(struct fxt_said_text *text, const char *bytes, size_t count)
 
 /* Adds part of a line. If the line is too long its beginning is kept. If carriage returns write over it
  * again and again, as progress is shown, the last text counts instead. */
-static void add(struct fxt_said_text *text, const char *bytes, size_t count)
+static void add(struct fxt_program_text *text, const char *bytes, size_t count)
 {
 	const char *last = NULL;
 
@@ -175,7 +175,7 @@ static void add(struct fxt_said_text *text, const char *bytes, size_t count)
 		return;
 	if (text->is_returned)
 		return_carriage(text);
-	if (text->is_progress || text->is_cut || count > FXT_SAID_BYTES - text->used)
+	if (text->is_progress || text->is_cut || count > FXT_PROGRAM_TEXT_BYTES - text->used)
 		last = memrchr(bytes, '\r', count);
 	if (last && last + 1 == bytes + count) {
 		/* The end of the line may come next. */
@@ -189,7 +189,7 @@ static void add(struct fxt_said_text *text, const char *bytes, size_t count)
 	keep(text, bytes, count);
 }
 
-void fxt_said_put(struct fxt_thread *thread, struct fxt_said_text *text, const char *bytes, size_t count)
+void fxt_program_text_put(struct fxt_thread *thread, struct fxt_program_text *text, const char *bytes, size_t count)
 {
 	const char *end;
 
@@ -202,9 +202,9 @@ void fxt_said_put(struct fxt_thread *thread, struct fxt_said_text *text, const c
 	add(text, bytes, count);
 }
 
-void fxt_said_end(struct fxt_thread *thread, struct fxt_said_text *text)
+void fxt_program_text_end(struct fxt_thread *thread, struct fxt_program_text *text)
 {
-	if (text != thread->said) {
+	if (text != thread->texts) {
 		while (text->priority >= 0 && !text->is_cut && text->used &&
 		       text->bytes[text->used - 1] == '\n')
 			text->used--;
@@ -214,15 +214,15 @@ void fxt_said_end(struct fxt_thread *thread, struct fxt_said_text *text)
 	text->holder = 0;
 }
 
-void fxt_said_rest(struct fxt_thread *thread)
+void fxt_program_text_rest(struct fxt_thread *thread)
 {
-	struct fxt_said_text *text = thread->said;
+	struct fxt_program_text *text = thread->texts;
 
 	if (fxt_is_on(FXT_CAT_log) && !text->holder && text->used)
 		record(thread, text);
 }
 
-void fxt_said_forget(struct fxt_thread *thread)
+void fxt_program_text_forget(struct fxt_thread *thread)
 {
-	memset(thread->said, 0, sizeof(thread->said));
+	memset(thread->texts, 0, sizeof(thread->texts));
 }

@@ -81,7 +81,7 @@ static void show_dropped(struct fxt_thread *thread)
 static void forget_page(struct fxt_thread *thread)
 {
 	thread->page_count = 0;
-	fxt_open_set_deep_count(thread, thread->deep_count);
+	fxt_in_progress_set_deep_count(thread, thread->deep_count);
 	thread->filtered = &thread->no_page[0];
 	thread->dropped = &thread->no_page[1];
 	thread->dropped_ns = &thread->no_page[2];
@@ -223,9 +223,9 @@ static void make_ready(struct fxt_thread *thread)
 	if (!index)
 		thread->usual_ns = 0;
 	thread->ready = true;
-	fxt_open_shape(thread);
+	fxt_in_progress_shape(thread);
 	put_thread_record(thread);
-	if (fxt_open_add_page(thread, fxt_now(thread)) && thread->threshold_ns)
+	if (fxt_in_progress_add_page(thread, fxt_now(thread)) && thread->threshold_ns)
 		thread->filtered = show_counter(thread, FILTERED_SLOT, FXT_STR_filtered, thread->no_page[0]);
 	fxt_thread_tell_name(thread, thread);
 }
@@ -252,7 +252,7 @@ void fxt_thread_ends(void)
 
 	if (!thread || !thread->ready)
 		return;
-	fxt_open_close_all(thread);
+	fxt_in_progress_close_all(thread);
 	fxt_parts_thread_ends(thread);
 }
 
@@ -278,11 +278,11 @@ static void begin_life(struct fxt_thread *thread, uint32_t own_tid)
 	if (thread->threshold_ns || fxt_agent.config.triggers.least_ns)
 		thread->usual_ns = 0;
 	fxt_explain_reset(thread);
-	fxt_said_forget(thread);
+	fxt_program_text_forget(thread);
 	thread->commit = 0;
 	thread->watched_errno = 0;
 	thread->born_ns = 0;
-	thread->life = thread->expects = thread->vforked_kin = 0;
+	thread->life = thread->expects = thread->vforked_entry = 0;
 	thread->vforked = 0;
 	find_stack(thread);
 }
@@ -294,7 +294,7 @@ static void end_life(struct fxt_thread *thread)
 
 	fxt_agent_count(FXT_LOSS_SIGNALS, fxt_lanes_left(thread->lanes, thread->lane), thread->last_ns);
 	thread->lane = thread->lanes;
-	fxt_open_close_all(thread);
+	fxt_in_progress_close_all(thread);
 	fxt_parts_thread_is_gone(thread);
 	thread->held_top = thread->held;
 	if (thread->page_count) {
@@ -305,8 +305,8 @@ static void end_life(struct fxt_thread *thread)
 	}
 	for (i = 0; i < thread->page_count; i++)
 		fxt_storage_return_page(fxt_agent.storage, thread->pages[i]);
-	for (i = 0; i < FXT_OPEN_MAX; i++)
-		fxt_opens(thread)[i].slot = NULL;
+	for (i = 0; i < FXT_IN_PROGRESS_MAX; i++)
+		fxt_in_progress_entries(thread)[i].slot = NULL;
 	thread->in_use = false;
 }
 
@@ -331,7 +331,7 @@ static struct fxt_thread *find_state(uint32_t pid)
 	thread = fxt_sys_memory(sizeof(*thread));
 	if (!thread)
 		return NULL;
-	thread->open = fxt_opens(thread);
+	thread->open = fxt_in_progress_entries(thread);
 	thread->open[-1].frame = UINTPTR_MAX;
 	thread->held_top = thread->held;
 	fxt_lanes_reset(thread);
@@ -434,15 +434,15 @@ struct fxt_moved fxt_threads_moved(void)
 void fxt_thread_after_rewrite(struct fxt_thread *thread)
 {
 	uint64_t filtered = *thread->filtered, dropped = *thread->dropped;
-	struct fxt_open *entry;
+	struct fxt_in_progress *entry;
 
 	fxt_lanes_reset(thread);
-	for (entry = fxt_opens(thread); entry < fxt_opens(thread) + FXT_OPEN_MAX; entry++)
+	for (entry = fxt_in_progress_entries(thread); entry < fxt_in_progress_entries(thread) + FXT_IN_PROGRESS_MAX; entry++)
 		entry->slot = thread->no_slot;
 	forget_page(thread);
 	thread->no_page[0] = filtered;
 	thread->no_page[1] = dropped;
-	if (thread->threshold_ns && fxt_open_add_page(thread, 0))
+	if (thread->threshold_ns && fxt_in_progress_add_page(thread, 0))
 		thread->filtered = show_counter(thread, FILTERED_SLOT, FXT_STR_filtered, filtered);
 }
 
@@ -470,10 +470,10 @@ void fxt_threads_after_fork(bool returns)
 	fxt_threads.list[fxt_threads.count++] = thread;
 	fxt_lanes_after_fork(thread, returns);
 	born_ns = fxt_now(thread);
-	fxt_open_after_fork(thread);
+	fxt_in_progress_after_fork(thread);
 	begin_life(thread, (uint32_t)fxt_sys_gettid());
 	thread->born_ns = born_ns;
-	/* See fxt_open_ready(). */
+	/* See fxt_in_progress_ready(). */
 	thread->explain_due_ns = 0;
 	/* What its parent was in when a handler forked goes on in it, and needs a look when it ends. */
 	if (thread->usual_ns > LEAST_FORK_NS)

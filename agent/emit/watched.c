@@ -20,7 +20,7 @@ static bool is_slow(uint64_t duration_ns)
 uint64_t *fxt_room_unusual(struct fxt_thread *thread, uint64_t start_ns, uint64_t end_ns, size_t words)
 {
 	if (start_ns < thread->born_ns)
-		start_ns = fxt_open_start_in_child(thread, end_ns);
+		start_ns = fxt_in_progress_start_in_child(thread, end_ns);
 	if (end_ns - start_ns < thread->threshold_ns) {
 		struct fxt_lane *lane = thread->lane;
 

@@ -18,7 +18,7 @@ enum { BUCKET_BITS = 13, BUCKETS = 1 << BUCKET_BITS, WAYS = 8 };
 
 /* What is known of a block. */
 struct detail {
-	struct fxt_life life;
+	struct fxt_memory_life life;
 	struct fxt_label label;         /* what the trace was told last of this address, */
 	uint64_t bytes;                 /* and the block's size at that time */
 };
@@ -139,7 +139,7 @@ void fxt_block_came_at(struct fxt_thread *thread, const void *block, size_t byte
 	memory.label = fxt_label_block(thread, place);
 	tell(thread, detail, &memory);
 	release(bucket, way,
-		(uintptr_t)block | (fxt_life_begin(thread, &detail->life, &memory) ? 0 : IS_GONE));
+		(uintptr_t)block | (fxt_memory_life_begin(thread, &detail->life, &memory) ? 0 : IS_GONE));
 }
 
 void fxt_block_came(struct fxt_thread *thread, const void *block, size_t bytes, uintptr_t place)
@@ -174,7 +174,7 @@ void fxt_block_put_back(const void *block, const struct fxt_block *taken)
 
 void fxt_block_gone(struct fxt_thread *thread, const struct fxt_block *taken, uint64_t end_ns)
 {
-	fxt_life_end(thread, taken->life, FXT_STR_heap_block, &taken->label, end_ns);
+	fxt_memory_life_end(thread, taken->life, FXT_STR_heap_block, &taken->label, end_ns);
 }
 
 void fxt_blocks_after_fork(void)

@@ -11,7 +11,7 @@
 #include "memory_life.h"
 
 struct fxt_block {
-	struct fxt_life life;           /* its id is 0 if the block has no lifetime */
+	struct fxt_memory_life life;           /* its id is 0 if the block has no lifetime */
 	struct fxt_label label;
 };
 

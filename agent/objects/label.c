@@ -369,7 +369,7 @@ struct fxt_label fxt_label_made(struct fxt_thread *thread, enum fxt_label_kind k
 
 	/* A lock that is made is held by no thread: an allocator makes all of its locks again in the child
 	 * of a fork, where it holds them. */
-	fxt_held_remove(thread, object);
+	fxt_held_lock_remove(thread, object);
 	return make(thread, object, &new, &told);
 }
 

@@ -9,7 +9,7 @@
 enum { MAPPINGS = 1024, PIECES = 2 * MAPPINGS };
 
 struct mapping {
-	struct fxt_life life;
+	struct fxt_memory_life life;
 	size_t bytes;                   /* bytes that are still mapped; 0: the place is free */
 };
 
@@ -126,13 +126,13 @@ uint32_t fxt_mappings_leave(const void *address, size_t bytes)
 
 /* Removes one of the pieces that are unmapped. Returns false if there is no other. `ended` is the lifetime
  * of its mapping, if that is over. */
-static bool remove_one(uint32_t leaving, struct fxt_life *ended)
+static bool remove_one(uint32_t leaving, struct fxt_memory_life *ended)
 {
 	uint64_t mask = fxt_lock(&mapped.lock);
 	bool found = false;
 	uint32_t i;
 
-	*ended = (struct fxt_life){0, 0};
+	*ended = (struct fxt_memory_life){0, 0};
 	for (i = 0; i < mapped.piece_count && !found; i++) {
 		struct piece *piece = &mapped.pieces[i];
 
@@ -162,7 +162,7 @@ static const struct fxt_label nameless;
 
 void fxt_mappings_left(struct fxt_thread *thread, uint32_t leaving, bool are_gone)
 {
-	struct fxt_life ended;
+	struct fxt_memory_life ended;
 
 	if (!leaving || fxt_may_not_lock())
 		return;
@@ -172,7 +172,7 @@ void fxt_mappings_left(struct fxt_thread *thread, uint32_t leaving, bool are_gon
 	}
 	while (remove_one(leaving, &ended))
 		if (ended.id)
-			fxt_life_end(thread, ended, FXT_STR_mapping, &nameless, fxt_now(thread));
+			fxt_memory_life_end(thread, ended, FXT_STR_mapping, &nameless, fxt_now(thread));
 }
 
 /* Removes a mapping that has no lifetime after all. */
@@ -190,7 +190,7 @@ void fxt_mapping_came(struct fxt_thread *thread, const void *address, size_t byt
 {
 	uintptr_t low = (uintptr_t)address, high = page_above(low + bytes);
 	struct fxt_memory memory = {FXT_STR_mapping, low, bytes, place, nameless};
-	struct fxt_life life;
+	struct fxt_memory_life life;
 	bool fits, is_told;
 	uint32_t mapping;
 	uint64_t mask;
@@ -206,7 +206,7 @@ void fxt_mapping_came(struct fxt_thread *thread, const void *address, size_t byt
 		return;
 	/* No thread unmaps it meanwhile, because the program does not know of it yet. */
 	life.begin_ns = fxt_now(thread);
-	is_told = !fxt_stack_is_short() && fxt_life_begin(thread, &life, &memory);
+	is_told = !fxt_stack_is_short() && fxt_memory_life_begin(thread, &life, &memory);
 	mask = fxt_lock(&mapped.lock);
 	if (is_told)
 		mapped.mappings[mapping].life = life;

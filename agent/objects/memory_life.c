@@ -14,7 +14,7 @@ static uint64_t names_of(uint64_t name)
 	return fxt_names_of(FXT_STR_CATEGORIES + FXT_BIT_malloc, name);
 }
 
-bool fxt_life_begin(struct fxt_thread *thread, struct fxt_life *life, const struct fxt_memory *memory)
+bool fxt_memory_life_begin(struct fxt_thread *thread, struct fxt_memory_life *life, const struct fxt_memory *memory)
 {
 	const char *function;
 	unsigned arguments = 3;
@@ -45,7 +45,7 @@ bool fxt_life_begin(struct fxt_thread *thread, struct fxt_life *life, const stru
 	return true;
 }
 
-void fxt_life_end(struct fxt_thread *thread, struct fxt_life life, uint64_t name,
+void fxt_memory_life_end(struct fxt_thread *thread, struct fxt_memory_life life, uint64_t name,
 		  const struct fxt_label *label, uint64_t end_ns)
 {
 	uint64_t *at;

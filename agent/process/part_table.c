@@ -56,7 +56,7 @@ static void child_threads(void)
 {
 	fxt_threads_after_fork(fxt_fork_returns());
 	if (!fxt_fork_returns() && fxt_self)
-		fxt_open_forget(fxt_self);
+		fxt_in_progress_forget(fxt_self);
 }
 
 static void renew_clock(struct fxt_thread *thread, uint64_t now_ns)
@@ -85,7 +85,7 @@ static void tell_labels(struct fxt_thread *thread, uint64_t now_ns)
 static void rest_of_text(struct fxt_thread *thread)
 {
 	if (thread)
-		fxt_said_rest(thread);
+		fxt_program_text_rest(thread);
 }
 
 static void rest_of_labels(struct fxt_thread *thread)
@@ -116,9 +116,9 @@ static const struct fxt_part table[] = {
 	 .start = fxt_threads_start, .child = child_threads},
 	{"snapshots: none is being taken", .child = fxt_control_after_fork, .triggered = fxt_control_trigger},
 	{"what the program says: the parent's thread has the unfinished line", .thread_ends = rest_of_text, .exits = rest_of_text},
-	{"lifetimes of children and threads: no children", .child = fxt_life_after_fork, .thread_ends = fxt_life_thread_ends},
+	{"lifetimes of children and threads: no children", .child = fxt_task_after_fork, .thread_ends = fxt_task_thread_ends},
 	{"links between parent and child: a process of its own, whose parent expects it",
-	 .child = fxt_kin_after_fork, .deferred = draw_birth, .thread_ends = fxt_kin_forget},
+	 .child = fxt_parent_after_fork, .deferred = draw_birth, .thread_ends = fxt_parent_forget},
 	{"waits: nobody waits",
 	 .child = fxt_wait_after_fork, .thread_ends = release_joiners, .thread_is_gone = fxt_wait_abandon},
 	{"explanations: the thread's readings are those of a new thread", .deferred = read_usage},

@@ -12,16 +12,16 @@
 
 #define QUICK NULL
 #define BLOCKS(name) (FXT_FILE_MOVES(name), SHOWS(name))
-#define SHOWS(name) FXT_SHOWS_ARG(FXT_OPEN_ARG_HEADER(name), FXT_OPEN_ARG(name))
+#define SHOWS(name) FXT_SHOWS_ARG(FXT_IN_PROGRESS_ARG_HEADER(name), FXT_IN_PROGRESS_ARG(name))
 #define BLOCKS_FOR(name) FXT_SHOWS_ARG(fxt_arg_header(FXT_ARG_INT64, 2, FXT_STR_##name), (uint64_t)name##_ns)
 #define STEPS FXT_SHOWS_ARG(fxt_arg_header(FXT_ARG_INT64, 2, FXT_STR_tid), (uint64_t)thread_->tid)
 
 #define FXT_SHOWS_ARG(header, value)					\
 	(start_ns_ = fxt_explain_start(thread_, start_ns_, names_),	\
-	 fxt_open_push(thread_, (uintptr_t)__builtin_frame_address(0), 0, 0, start_ns_, names_, header, value))
-#define FXT_OPEN_ARG_HEADER(name) \
+	 fxt_in_progress_push(thread_, (uintptr_t)__builtin_frame_address(0), 0, 0, start_ns_, names_, header, value))
+#define FXT_IN_PROGRESS_ARG_HEADER(name) \
 	fxt_arg_header(FXT_IS_INTEGER(name) ? FXT_ARG_INT64 : FXT_ARG_POINTER, 2, FXT_STR_##name)
-#define FXT_OPEN_ARG(name) ((uint64_t)(uintptr_t)(name))
+#define FXT_IN_PROGRESS_ARG(name) ((uint64_t)(uintptr_t)(name))
 #define FXT_IS_INTEGER(x) \
 	_Generic((x), int: 1, unsigned: 1, long: 1, unsigned long: 1, default: 0)
 

@@ -33,14 +33,14 @@
  *		const uint64_t names_ = ...;                            // FXT_NAMES()
  *		struct fxt_thread *thread_ = fxt_enter_on();            // NULL: it may record nothing now
  *		uint64_t start_ns_, end_ns_;
- *		struct fxt_open *open_;
+ *		struct fxt_in_progress *open_;
  *		int failure_;
  *
  *		if (!thread_)
  *			return real_fsync(fxt_descriptor_given(fd));
  *		                                                        // FIRST_INT: nothing
  *		start_ns_ = fxt_now(thread_);
- *		open_ = fxt_open_push(thread_, ..., FXT_STR_fd, fd);    // BLOCKS(fd)
+ *		open_ = fxt_in_progress_push(thread_, ..., FXT_STR_fd, fd);    // BLOCKS(fd)
  *		                                                        // ENTER_INT: nothing
  *		int result_ = real_fsync(fxt_descriptor_given(fd));
  *		                                                        // LEAVE_INT: nothing
@@ -150,7 +150,7 @@ static inline struct fxt_thread *fxt_enter_first(enum fxt_category category)
 		const uint64_t names_ = FXT_NAMES(category, event);					\
 		struct fxt_thread *thread_ = enter;							\
 		uint64_t start_ns_, end_ns_;								\
-		struct fxt_open *open_;									\
+		struct fxt_in_progress *open_;									\
 		int failure_;										\
 													\
 		if (!thread_)										\

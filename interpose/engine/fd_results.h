@@ -73,21 +73,21 @@
 		const uint64_t names_ = FXT_NAMES(category, event);					\
 		struct fxt_thread *thread_ = fxt_self;							\
 		uint64_t start_ns_, end_ns_;								\
-		struct fxt_open *open_;									\
+		struct fxt_in_progress *open_;									\
 		int failure_;										\
 		type result_;										\
 													\
 		if (fxt_fd_is_special(fd) || FXT_UNLIKELY(!thread_))					\
 			return special_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));				\
 		open_ = thread_->open;									\
-		if (FXT_UNLIKELY(!fxt_open_take(thread_, open_, (uintptr_t)__builtin_frame_address(0), FXT_OPEN_ARG_HEADER(fd), \
-						FXT_OPEN_ARG(fd))))					\
+		if (FXT_UNLIKELY(!fxt_in_progress_take(thread_, open_, (uintptr_t)__builtin_frame_address(0), FXT_IN_PROGRESS_ARG_HEADER(fd), \
+						FXT_IN_PROGRESS_ARG(fd))))					\
 			return special_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));				\
 		if (FXT_UNLIKELY(!fxt_quick_start(thread_, names_, &start_ns_))) {			\
-			fxt_open_put_back(thread_, open_);						\
+			fxt_in_progress_put_back(thread_, open_);						\
 			return special_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));				\
 		}											\
-		fxt_open_show(thread_, open_, start_ns_, names_);					\
+		fxt_in_progress_show(thread_, open_, start_ns_, names_);					\
 		result_ = real_##symbol(FXT_LIST(P_GIVE, __VA_ARGS__));					\
 		{											\
 			enum { MOST_WORDS_ = FXT_RESULT_WORDS FXT_EACH(P_MOST_WORDS, __VA_ARGS__) };	\
@@ -103,7 +103,7 @@
 				RESULT_LONG								\
 				COUNT_##result_kind							\
 				end_ns_ = fxt_now(thread_);						\
-				fxt_open_empty_with(thread_, open_, fxt_filler(FXT_SLOT_WORDS));	\
+				fxt_in_progress_empty_with(thread_, open_, fxt_filler(FXT_SLOT_WORDS));	\
 				if (FXT_LIKELY(fxt_is_usual(thread_, start_ns_, end_ns_))) {		\
 					fxt_quick_complete(thread_, &spot_, at_, end_ns_, names_, arguments_); \
 					return result_;							\

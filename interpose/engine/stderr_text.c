@@ -36,7 +36,7 @@ void fxt_stderr_moved(int from, int to)
 /* The work on a text. */
 struct speech {
 	struct fxt_thread *thread;
-	struct fxt_said_text *text;
+	struct fxt_program_text *text;
 };
 
 static bool has_stack(const struct fxt_thread *thread)
@@ -50,7 +50,7 @@ static bool has_stack(const struct fxt_thread *thread)
 static bool begin(struct speech *speech)
 {
 	speech->thread = fxt_enter(FXT_CAT_log);
-	speech->text = speech->thread && has_stack(speech->thread) ? fxt_said_begin(speech->thread) : NULL;
+	speech->text = speech->thread && has_stack(speech->thread) ? fxt_program_text_begin(speech->thread) : NULL;
 	return speech->text;
 }
 
@@ -58,7 +58,7 @@ static void say(void *context, const char *bytes, size_t count)
 {
 	const struct speech *speech = context;
 
-	fxt_said_put(speech->thread, speech->text, bytes, count);
+	fxt_program_text_put(speech->thread, speech->text, bytes, count);
 }
 
 static void say_string(struct speech *speech, const char *text)
@@ -68,7 +68,7 @@ static void say_string(struct speech *speech, const char *text)
 
 static void end(const struct speech *speech)
 {
-	fxt_said_end(speech->thread, speech->text);
+	fxt_program_text_end(speech->thread, speech->text);
 }
 
 /* The kernel does not look at what is written to /dev/null: a page at a time, as far as it is there. */
@@ -87,7 +87,7 @@ static void say_checked(struct speech *speech, const char *bytes, size_t count)
 	}
 }
 
-void fxt_said_bytes(const void *bytes, size_t count)
+void fxt_stderr_bytes(const void *bytes, size_t count)
 {
 	struct speech speech;
 
@@ -97,7 +97,7 @@ void fxt_said_bytes(const void *bytes, size_t count)
 	end(&speech);
 }
 
-void fxt_said_vector(const struct iovec *vector, int vectors, size_t count)
+void fxt_stderr_vector(const struct iovec *vector, int vectors, size_t count)
 {
 	struct speech speech;
 	size_t here;
@@ -112,7 +112,7 @@ void fxt_said_vector(const struct iovec *vector, int vectors, size_t count)
 	end(&speech);
 }
 
-void fxt_said_string(const char *text)
+void fxt_stderr_string(const char *text)
 {
 	struct speech speech;
 
@@ -122,7 +122,7 @@ void fxt_said_string(const char *text)
 	end(&speech);
 }
 
-void fxt_said_character(int c)
+void fxt_stderr_character(int c)
 {
 	struct speech speech;
 	char byte = (char)c;
@@ -133,7 +133,7 @@ void fxt_said_character(int c)
 	end(&speech);
 }
 
-void fxt_said_wide(const wchar_t *text, size_t count)
+void fxt_stderr_wide(const wchar_t *text, size_t count)
 {
 	struct speech speech;
 	struct fxt_format_out out = {say, &speech, 0};
@@ -159,7 +159,7 @@ static void say_format(struct speech *speech, const struct fxt_format *format, v
 	}
 }
 
-void fxt_said_format(const struct fxt_format *format, va_list list, int count)
+void fxt_stderr_format(const struct fxt_format *format, va_list list, int count)
 {
 	int error = errno;
 	struct speech speech;
@@ -171,12 +171,12 @@ void fxt_said_format(const struct fxt_format *format, va_list list, int count)
 	errno = error;
 }
 
-void fxt_said_syslog(uint64_t names, int priority, int error, const char *format, va_list list)
+void fxt_stderr_syslog(uint64_t names, int priority, int error, const char *format, va_list list)
 {
 	int error_now = errno;
 	struct speech speech = {.thread = fxt_enter(FXT_CAT_log)};
 
-	speech.text = speech.thread && has_stack(speech.thread) ? fxt_said_begin_message(speech.thread, names, priority) : NULL;
+	speech.text = speech.thread && has_stack(speech.thread) ? fxt_program_text_begin_message(speech.thread, names, priority) : NULL;
 	if (!speech.text)
 		return;
 	say_format(&speech, &(struct fxt_format){.narrow = format, .error = error}, list, -1);
@@ -184,7 +184,7 @@ void fxt_said_syslog(uint64_t names, int priority, int error, const char *format
 	errno = error_now;
 }
 
-void fxt_said_complaint(const struct fxt_said_line *line, int error, const char *format, va_list list)
+void fxt_stderr_complaint(const struct fxt_stderr_line *line, int error, const char *format, va_list list)
 {
 	int error_now = errno;
 	struct speech speech;
@@ -205,7 +205,7 @@ void fxt_said_complaint(const struct fxt_said_line *line, int error, const char 
 	errno = error_now;
 }
 
-void fxt_said_pieces(const char *first, ...)
+void fxt_stderr_pieces(const char *first, ...)
 {
 	struct speech speech;
 	const char *piece;

@@ -93,29 +93,29 @@ static inline void fxt_stderr_closed(unsigned first, unsigned last)
 /* Each of these records, if the category is on, what was written to standard error: `count` bytes that a
  * call says it has taken from the program's memory, the first `count` bytes of a vector, a string, a
  * character unless it is EOF, wide characters. */
-FXT_COLD void fxt_said_bytes(const void *bytes, size_t count);
-FXT_COLD void fxt_said_vector(const struct iovec *vector, int vectors, size_t count);
-FXT_COLD void fxt_said_string(const char *text);
-FXT_COLD void fxt_said_character(int c);
-FXT_COLD void fxt_said_wide(const wchar_t *text, size_t count);
+FXT_COLD void fxt_stderr_bytes(const void *bytes, size_t count);
+FXT_COLD void fxt_stderr_vector(const struct iovec *vector, int vectors, size_t count);
+FXT_COLD void fxt_stderr_string(const char *text);
+FXT_COLD void fxt_stderr_character(int c);
+FXT_COLD void fxt_stderr_wide(const wchar_t *text, size_t count);
 
 /* Records what printf() has written there: `count` is what it returned, and `format` has the errno that it
  * found. */
-FXT_COLD void fxt_said_format(const struct fxt_format *format, va_list list, int count);
+FXT_COLD void fxt_stderr_format(const struct fxt_format *format, va_list list, int count);
 
 /* Records a message to syslog; `names` is as in the header of an event. */
-FXT_COLD void fxt_said_syslog(uint64_t names, int priority, int error, const char *format, va_list list);
+FXT_COLD void fxt_stderr_syslog(uint64_t names, int priority, int error, const char *format, va_list list);
 
 /* Records a line as err.h and error.h make it: `before`, which ends with NULL; the format, unless it is
  * NULL; a colon and `why`, if there is one; and the line's end. */
-enum { FXT_SAID_PIECES = 7 };
-struct fxt_said_line {
-	const char *before[FXT_SAID_PIECES];
+enum { FXT_STDERR_PIECES = 7 };
+struct fxt_stderr_line {
+	const char *before[FXT_STDERR_PIECES];
 	const char *why;
 };
-FXT_COLD void fxt_said_complaint(const struct fxt_said_line *line, int error, const char *format, va_list list);
+FXT_COLD void fxt_stderr_complaint(const struct fxt_stderr_line *line, int error, const char *format, va_list list);
 
 /* Records pieces of text, up to NULL. */
-FXT_COLD void fxt_said_pieces(const char *first, ...) __attribute__((sentinel));
+FXT_COLD void fxt_stderr_pieces(const char *first, ...) __attribute__((sentinel));
 
 #endif

@@ -70,8 +70,8 @@ static __attribute__((noinline)) void say_error(char *saved, unsigned named, int
 {
 	char room[FXT_NUMBERED_BYTES], number[FXT_DECIMAL_BYTES + 1];
 	const char *program = error_print_progname ? "" : program_invocation_name, *colon = error_print_progname ? "" : ":";
-	struct fxt_said_line here = {{program, colon, filename, ":", number, ": ", NULL}, NULL};
-	struct fxt_said_line line = {{program, colon, " ", NULL}, NULL};
+	struct fxt_stderr_line here = {{program, colon, filename, ":", number, ": ", NULL}, NULL};
+	struct fxt_stderr_line line = {{program, colon, " ", NULL}, NULL};
 	va_list list;
 
 	number[fxt_decimal(number, linenum)] = '\0';
@@ -80,7 +80,7 @@ static __attribute__((noinline)) void say_error(char *saved, unsigned named, int
 	if (errnum)
 		line.why = fxt_error_text(errnum, room);
 	list_after(&list, saved, named);
-	fxt_said_complaint(&line, errno, format, list);
+	fxt_stderr_complaint(&line, errno, format, list);
 }
 
 #define SAY_ERROR(named, filename, linenum)     \
@@ -119,8 +119,8 @@ BEFORE(dl, dlopen, dlopen, (const char *filename, int flags), FILENAME_WORDS + 1
 BEFORE(dl, dlmopen, dlmopen, (Lmid_t lmid, const char *filename, int flags), FILENAME_WORDS + 3, 3,
        at = fxt_put_long(at, FXT_STR_lmid, lmid);
        PUT_FILENAME at = fxt_put_int(at, FXT_STR_flags, flags);, )
-BEFORE(process, vfork, vfork, (void), 0, 0, , fxt_open_before_vfork();)
-BEFORE(process, __vfork, vfork, (void), 0, 0, , fxt_open_before_vfork();)
+BEFORE(process, vfork, vfork, (void), 0, 0, , fxt_in_progress_before_vfork();)
+BEFORE(process, __vfork, vfork, (void), 0, 0, , fxt_in_progress_before_vfork();)
 BEFORE(log, error, error, (int status, int errnum, const char *format, long fourth, long fifth, char *saved), 2, 2,
        at = fxt_put_int(at, FXT_STR_status, status);
        at = fxt_put_int(at, FXT_STR_errnum, errnum);, (void)fourth; (void)fifth; SAY_ERROR(3, NULL, 0))

@@ -60,8 +60,8 @@ static int dup_to_by_number(struct fxt_by_number *call, uint64_t names, int oldf
 		return fxt_may_be_stderr(fd) ? writing_##symbol(FXT_LIST(P_NAME, __VA_ARGS__))           \
 					     : real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));            \
 	}
-#define STDERR_BYTES(type, symbol, ...) STDERR_BY(symbol, fxt_said_bytes(buf, (size_t)result), __VA_ARGS__)
-#define STDERR_VECTOR(type, symbol, ...) STDERR_BY(symbol, fxt_said_vector(iov, iovcnt, (size_t)result), __VA_ARGS__)
+#define STDERR_BYTES(type, symbol, ...) STDERR_BY(symbol, fxt_stderr_bytes(buf, (size_t)result), __VA_ARGS__)
+#define STDERR_VECTOR(type, symbol, ...) STDERR_BY(symbol, fxt_stderr_vector(iov, iovcnt, (size_t)result), __VA_ARGS__)
 
 #define FXT_TABLE "interpose/tables/unistd.def"
 #include "interpose/engine/wrappers.inc"
@@ -73,7 +73,7 @@ static ssize_t to_stderr_by_number(struct fxt_by_number *call, int fd, const voi
 	ssize_t result = fxt_by_number_make(call);
 
 	if (result > 0 && fxt_is_stderr(fd))
-		fxt_said_bytes(buf, (size_t)result);
+		fxt_stderr_bytes(buf, (size_t)result);
 	return result;
 }
 
@@ -82,7 +82,7 @@ static ssize_t to_stderr_vector_by_number(struct fxt_by_number *call, int fd, co
 	ssize_t result = fxt_by_number_make(call);
 
 	if (result > 0 && fxt_is_stderr(fd))
-		fxt_said_vector(iov, iovcnt, (size_t)result);
+		fxt_stderr_vector(iov, iovcnt, (size_t)result);
 	return result;
 }
 

@@ -97,7 +97,7 @@ static void keep_opened(FILE *stream, const struct fxt_birth *birth, uint64_t li
 
 /* The status is asked for where the program does not: without it a child that stopped looks like one that ended. */
 #define BODY_REAPS(shown, kind, symbol, ...)                                                            \
-	struct fxt_open *open_ = BLOCKS(shown);                                                         \
+	struct fxt_in_progress *open_ = BLOCKS(shown);                                                         \
 	int status_ = 0, *given_ = wstatus;                                                                 \
 													\
 	wstatus = given_ ? given_ : &status_;                                                           \
@@ -118,7 +118,7 @@ static int status_of(const siginfo_t *info)
 }
 
 #define BODY_REAPS_BY_ID(shown, kind, symbol, ...)                                                      \
-	struct fxt_open *open_ = BLOCKS(shown);                                                         \
+	struct fxt_in_progress *open_ = BLOCKS(shown);                                                         \
 	siginfo_t info_, *given_ = infop;                                                               \
 													\
 	infop = given_ ? given_ : &info_;                                                               \
@@ -139,12 +139,12 @@ static int status_of_command(const char *command, int result)
 }
 
 #define BODY_RUNS(shown, kind, symbol, ...)                                                             \
-	struct fxt_open *open_ = BLOCKS(shown);                                                         \
+	struct fxt_in_progress *open_ = BLOCKS(shown);                                                         \
 	struct fxt_birth birth_;                                                                        \
 	uint64_t life_;                                                                                 \
 													\
 	fxt_birth_begin(thread_, &birth_, FXT_BIRTH_HIDDEN);                                            \
-	life_ = fxt_life_hidden_begins(thread_, birth_.cause.at_ns);                                    \
+	life_ = fxt_task_hidden_begins(thread_, birth_.cause.at_ns);                                    \
 	result_ = FXT_BY_REAL(symbol, __VA_ARGS__);                                                       \
 	end_ns_ = fxt_end_after(thread_, open_, &after_ns_);                                     \
 	FXT_FORM_RECORD(kind, __VA_ARGS__);                                                             \
@@ -152,7 +152,7 @@ static int status_of_command(const char *command, int result)
 
 /* The category of processes may be off while that of streams is on. */
 #define BODY_OPENS(shown, kind, symbol, ...)                                                            \
-	struct fxt_open *open_ = BLOCKS(shown);                                                         \
+	struct fxt_in_progress *open_ = BLOCKS(shown);                                                         \
 	bool seen_ = fxt_is_on(FXT_CAT_process);                                                        \
 	struct fxt_birth birth_;                                                                        \
 													\
@@ -199,7 +199,7 @@ static __attribute__((noinline)) int traced_pclose(FILE *stream)
 	const uint64_t names_ = FXT_NAMES(io, pclose);
 	struct fxt_thread *thread_ = fxt_enter_on();
 	uint64_t start_ns_, end_ns_, after_ns;
-	struct fxt_open *open;
+	struct fxt_in_progress *open;
 	struct opened closed;
 	bool is_known;
 	int result_;

@@ -88,7 +88,7 @@ static int begun(clone_fn fn, void *stack, int flags, void *arg, void *parent_ti
 	if (fn && is_fork((uint64_t)flags))
 		return forked(fn, stack, flags, arg, parent_tid, tls, child_tid);
 	if (flags & CLONE_VFORK)
-		fxt_open_before_vfork();
+		fxt_in_progress_before_vfork();
 	if (!shares_state((uint64_t)flags))
 		return real_clone(fn, stack, flags, arg, parent_tid, tls, child_tid);
 	barred = fxt_thread_bar();
@@ -152,7 +152,7 @@ static void clone_by_number(struct fxt_by_number *call, uint64_t names, const ui
 	long result;
 
 	if (flags & CLONE_VFORK)
-		fxt_open_before_vfork();
+		fxt_in_progress_before_vfork();
 	if (shares_state(flags))
 		barred = fxt_thread_bar();
 	if (thread)

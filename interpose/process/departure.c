@@ -63,7 +63,7 @@ static void tell(struct fxt_departure *departure, uint64_t names, uint64_t path_
 		return;
 	}
 	fxt_birth_tell(thread);
-	fxt_open_end(thread, fxt_now(thread), fxt_get_event_name(names));
+	fxt_in_progress_end(thread, fxt_now(thread), fxt_get_event_name(names));
 }
 
 void fxt_departure_begin(struct fxt_departure *departure, uint64_t names, uint64_t path_name, const char *path, int fd,
@@ -83,7 +83,7 @@ void fxt_departure_failed(struct fxt_departure *departure)
 	if (departure->of_child)
 		thread->vfork_left_ns = 0;
 	else
-		fxt_open_go_on(thread);
+		fxt_in_progress_go_on(thread);
 	if (departure->lane)
 		take_event_back(departure);
 }

@@ -25,7 +25,7 @@ FXT_REAL(void, _Exit, (int status), (status))
 
 /* The exit() in progress, and whose it is. Another thread's exit() waits for it to be over. */
 static struct fxt_thread *exiting;
-static struct fxt_open *exit_in_progress;
+static struct fxt_in_progress *exit_in_progress;
 static uint64_t exit_start_ns;
 static int exit_status;
 
@@ -71,11 +71,11 @@ FXT_EXPORT void abort(void)
 		const uint64_t names_ = FXT_NAMES(process, abort);
 		uint64_t start_ns_ = fxt_now(thread_);
 
-		fxt_open_ready(thread_);
-		fxt_open_push(thread_, (uintptr_t)__builtin_frame_address(0), 0, 0, start_ns_, names_,
+		fxt_in_progress_ready(thread_);
+		fxt_in_progress_push(thread_, (uintptr_t)__builtin_frame_address(0), 0, 0, start_ns_, names_,
 			      fxt_arg_header(FXT_ARG_INT64, 2, FXT_STR_tid), (uint64_t)thread_->tid);
 		if ((uint32_t)fxt_sys_getpid() == fxt_agent.pid)
-			fxt_said_rest(thread_);
+			fxt_program_text_rest(thread_);
 	}
 	real_abort();
 	__builtin_unreachable();
@@ -89,7 +89,7 @@ static void process_ends(uint64_t name, int status)
 
 	if (!thread)
 		return;
-	fxt_kin_leave(thread);
+	fxt_parent_leave(thread);
 	if (!fxt_agent_has_file())
 		return;
 	now_ns = fxt_now(thread);
@@ -97,7 +97,7 @@ static void process_ends(uint64_t name, int status)
 		thread->vfork_left_ns = now_ns;
 		return;
 	}
-	fxt_open_end(thread, now_ns, name);
+	fxt_in_progress_end(thread, now_ns, name);
 	at = fxt_is_on(FXT_CAT_process) ? fxt_reserve_extra(thread, now_ns, 1) : NULL;
 	if (!at)
 		return;
@@ -114,7 +114,7 @@ static void exits(int status, void *unused)
 	(void)unused;
 	/* Within the call. */
 	if (thread)
-		fxt_kin_leave(thread);
+		fxt_parent_leave(thread);
 	exit_done();
 	process_ends(FXT_STR_CALLS + FXT_CALL_exit, status);
 	fxt_files_flushed();

@@ -54,7 +54,7 @@ static int traced_futex(struct fxt_by_number *call_, struct fxt_thread *thread_,
 	int operation_ = futex_op & FUTEX_CMD_MASK, result_;
 	const uint64_t names_ = names_of(operation_);
 	uint64_t start_ns_, end_ns_, after_ns_;
-	struct fxt_open *open_;
+	struct fxt_in_progress *open_;
 	struct fxt_cause cause_;
 	bool waits_ = sleeps(operation_);
 

@@ -61,7 +61,7 @@ FXT_EXPORT int daemon(int nochdir, int noclose)
 	const uint64_t names_ = FXT_NAMES(process, daemon);
 	struct fxt_thread *thread_ = fxt_enter(FXT_CAT_process);
 	uint64_t start_ns_, end_ns, *at;
-	struct fxt_open *open;
+	struct fxt_in_progress *open;
 	struct fxt_birth birth;
 	uint32_t pid;
 	int result;
@@ -72,10 +72,10 @@ FXT_EXPORT int daemon(int nochdir, int noclose)
 	start_ns_ = fxt_now(thread_);
 	open = BLOCKS(nochdir);
 	fxt_birth_begin(thread_, &birth, FXT_BIRTH_FORKS);
-	fxt_kin_leave(thread_);
-	fxt_open_end(thread_, fxt_now(thread_), fxt_get_event_name(names_));
+	fxt_parent_leave(thread_);
+	fxt_in_progress_end(thread_, fxt_now(thread_), fxt_get_event_name(names_));
 	result = real_daemon(nochdir, noclose);
-	fxt_open_go_on(thread_);
+	fxt_in_progress_go_on(thread_);
 	end_ns = fxt_end(thread_, open);
 	if ((uint32_t)fxt_sys_getpid() != pid) {
 		fxt_birth_forked(&birth);
@@ -83,7 +83,7 @@ FXT_EXPORT int daemon(int nochdir, int noclose)
 			standard_streams_move();
 		return result;
 	}
-	fxt_kin_stay();
+	fxt_parent_stay();
 	fxt_birth_end(thread_, &birth, -1);
 	at = fxt_room(thread_, start_ns_, end_ns, 4);
 	if (at) {

@@ -14,7 +14,7 @@ enum { NSIG_BYTES = 8 };                /* of the kernel's sets */
 /* -- Sending ----------------------------------------------------------------------------------- */
 
 #define BODY_SENDS(to, kind, symbol, ...)                                                               \
-	struct fxt_open *open_ = BLOCKS(SENDS_SHOWN to);                                                \
+	struct fxt_in_progress *open_ = BLOCKS(SENDS_SHOWN to);                                                \
 	uint64_t sent_ = fxt_signal_sent(SENDS_PROCESS to, (uint64_t)SENDS_THREAD to, sig);             \
 													\
 	result_ = FXT_BY_REAL(symbol, __VA_ARGS__);                                                     \
@@ -56,8 +56,8 @@ static int process_of(int pidfd, unsigned flags)
 /* The thread's own number, where there is no argument to show. */
 #define BODY_PAUSES(shown, kind, symbol, ...)                                                                   \
 	sigset_t mask_;                                                                                         \
-	struct fxt_open *open_ = (fxt_open_ready(thread_),                                                      \
-				  fxt_open_push(thread_, (uintptr_t)__builtin_frame_address(0), 0, 0, start_ns_, names_, \
+	struct fxt_in_progress *open_ = (fxt_in_progress_ready(thread_),                                                      \
+				  fxt_in_progress_push(thread_, (uintptr_t)__builtin_frame_address(0), 0, 0, start_ns_, names_, \
 						fxt_arg_header(FXT_ARG_INT64, 2, FXT_STR_##shown), (uint64_t)thread_->shown)); \
 														\
 	result_ = real_##symbol();                                                                              \
@@ -65,14 +65,14 @@ static int process_of(int pidfd, unsigned flags)
 		fxt_signal_handled(thread_, start_ns_, &mask_, &cause_), __VA_ARGS__);
 
 #define BODY_SUSPENDS(shown, kind, symbol, ...)                                                         \
-	struct fxt_open *open_ = BLOCKS(shown);                                                         \
+	struct fxt_in_progress *open_ = BLOCKS(shown);                                                         \
 													\
 	result_ = FXT_BY_REAL(symbol, __VA_ARGS__);                                                     \
 	AWAITED(kind, errno == EINTR && fxt_signal_handled(thread_, start_ns_, mask, &cause_), __VA_ARGS__);
 
 /* Who sent it is asked for where the program does not. */
 #define TAKE(open, kind, symbol, ...)                                                                   \
-	struct fxt_open *open_ = open;                                                                  \
+	struct fxt_in_progress *open_ = open;                                                                  \
 	siginfo_t info_, *given_ = info;                                                                \
 													\
 	info = given_ ? given_ : &info_;                                                                \
@@ -101,7 +101,7 @@ static int wait_for_number(int (*wait_for)(const sigset_t *, siginfo_t *), const
 }
 
 #define BODY_TAKES_NUMBER(shown, kind, symbol, ...)                                                     \
-	struct fxt_open *open_ = BLOCKS(shown);                                                         \
+	struct fxt_in_progress *open_ = BLOCKS(shown);                                                         \
 	siginfo_t info_;                                                                                \
 													\
 	result_ = wait_for_number(real_sigwaitinfo, set, sig, &info_);                                  \

@@ -44,11 +44,11 @@ FXT_EXPORT char *gets(char *s);
 #define AROUND_REOPENED(what, of) AROUND_CLOSED
 
 #define STDERR_THINGS(type, symbol, ...)	\
-	FXT_TO_STDERR(type, symbol, fxt_is_stderr_stream(stream), result, fxt_said_bytes(ptr, size * result), __VA_ARGS__)
+	FXT_TO_STDERR(type, symbol, fxt_is_stderr_stream(stream), result, fxt_stderr_bytes(ptr, size * result), __VA_ARGS__)
 #define STDERR_STRING(type, symbol, ...) \
-	FXT_TO_STDERR(type, symbol, fxt_is_stderr_stream(stream), result >= 0, fxt_said_string(s), __VA_ARGS__)
+	FXT_TO_STDERR(type, symbol, fxt_is_stderr_stream(stream), result >= 0, fxt_stderr_string(s), __VA_ARGS__)
 #define STDERR_LINE(type, symbol, ...)	\
-	FXT_TO_STDERR(type, symbol, fxt_is_stderr_stream(stdout), result >= 0, fxt_said_pieces(s, "\n", NULL), __VA_ARGS__)
+	FXT_TO_STDERR(type, symbol, fxt_is_stderr_stream(stdout), result >= 0, fxt_stderr_pieces(s, "\n", NULL), __VA_ARGS__)
 
 #define FXT_TABLE "interpose/tables/stdio.def"
 #include "interpose/engine/wrappers.inc"

@@ -14,16 +14,16 @@
 typedef wchar_t *wchar_pointer;
 
 #define STDERR_CHARACTER(type, symbol, ...) \
-	FXT_TO_STDERR(type, symbol, fxt_is_stderr_stream(stream), true, fxt_said_character(result), __VA_ARGS__)
+	FXT_TO_STDERR(type, symbol, fxt_is_stderr_stream(stream), true, fxt_stderr_character(result), __VA_ARGS__)
 #define STDERR_CHARACTER_OUT(type, symbol, ...) \
-	FXT_TO_STDERR(type, symbol, fxt_is_stderr_stream(stdout), true, fxt_said_character(result), __VA_ARGS__)
+	FXT_TO_STDERR(type, symbol, fxt_is_stderr_stream(stdout), true, fxt_stderr_character(result), __VA_ARGS__)
 /* Without a character __overflow() only makes room. */
 #define STDERR_OVERFLOW(type, symbol, ...)	\
-	FXT_TO_STDERR(type, symbol, fxt_is_stderr_stream(stream), c != EOF, fxt_said_character(result), __VA_ARGS__)
+	FXT_TO_STDERR(type, symbol, fxt_is_stderr_stream(stream), c != EOF, fxt_stderr_character(result), __VA_ARGS__)
 #define STDERR_WIDE(type, symbol, ...)	\
-	FXT_TO_STDERR(type, symbol, fxt_is_stderr_stream(stream), result != WEOF, fxt_said_wide(&wc, 1), __VA_ARGS__)
+	FXT_TO_STDERR(type, symbol, fxt_is_stderr_stream(stream), result != WEOF, fxt_stderr_wide(&wc, 1), __VA_ARGS__)
 #define STDERR_WIDE_STRING(type, symbol, ...)	\
-	FXT_TO_STDERR(type, symbol, fxt_is_stderr_stream(stream), result >= 0, fxt_said_wide(ws, SIZE_MAX), __VA_ARGS__)
+	FXT_TO_STDERR(type, symbol, fxt_is_stderr_stream(stream), result >= 0, fxt_stderr_wide(ws, SIZE_MAX), __VA_ARGS__)
 
 #define FXT_TABLE "interpose/tables/stdio_char.def"
 #include "interpose/engine/wrappers.inc"

@@ -31,7 +31,7 @@
 			return real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));                            \
 		va_copy(again, list);                                                                   \
 		result = real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));                                  \
-		fxt_said_format(&what, again, result);                                                  \
+		fxt_stderr_format(&what, again, result);                                                  \
 		va_end(again);                                                                          \
 		return result;                                                                          \
 	}

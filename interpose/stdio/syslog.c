@@ -20,9 +20,9 @@ FXT_EXPORT void __assert_perror_fail(int errnum, const char *file, unsigned line
 static void complain(int error, bool says_why, const char *format, va_list list)
 {
 	char room[FXT_NUMBERED_BYTES];
-	struct fxt_said_line line = {{program_invocation_short_name, ": ", NULL}, says_why ? fxt_error_text(error, room) : NULL};
+	struct fxt_stderr_line line = {{program_invocation_short_name, ": ", NULL}, says_why ? fxt_error_text(error, room) : NULL};
 
-	fxt_said_complaint(&line, error, format, list);
+	fxt_stderr_complaint(&line, error, format, list);
 }
 
 /* As these functions do not tell whether it was written, it is recorded in any case. */
@@ -38,7 +38,7 @@ static void complain(int error, bool says_why, const char *format, va_list list)
 		va_end(again);                                                  \
 	}
 #define STDERR_SYSLOG(type, symbol, ...)	\
-	STDERR_BY(symbol, fxt_said_syslog(FXT_NAMES(log, syslog), priority, error, format, again), __VA_ARGS__)
+	STDERR_BY(symbol, fxt_stderr_syslog(FXT_NAMES(log, syslog), priority, error, format, again), __VA_ARGS__)
 #define STDERR_WARNING(type, symbol, ...) STDERR_BY(symbol, complain(error, true, format, again), __VA_ARGS__)
 #define STDERR_WARNING_ALONE(type, symbol, ...) STDERR_BY(symbol, complain(error, false, format, again), __VA_ARGS__)
 /* Of those that are written out below. */
@@ -53,7 +53,7 @@ static void say_about(const char *s, const char *what, const char *end)
 {
 	bool is_empty = !s || !*s;
 
-	fxt_said_pieces(is_empty ? "" : s, is_empty ? "" : ": ", what, end, NULL);
+	fxt_stderr_pieces(is_empty ? "" : s, is_empty ? "" : ": ", what, end, NULL);
 }
 
 static void to_stderr_perror(const char *s)
@@ -205,7 +205,7 @@ static void say_where(const char *file, unsigned linenum, const char *function, 
 	char number[FXT_DECIMAL_BYTES + 1];
 
 	number[fxt_decimal(number, linenum)] = '\0';
-	fxt_said_pieces(program, *program ? ": " : "", file, ":", number, ": ", function ? function : "", function ? ": " : "", what,
+	fxt_stderr_pieces(program, *program ? ": " : "", file, ":", number, ": ", function ? function : "", function ? ": " : "", what,
 			which, end, NULL);
 }
 

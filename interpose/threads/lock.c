@@ -133,7 +133,7 @@ void fxt_lock_wait_begin(struct fxt_thread *thread, struct fxt_lock_wait *wait)
 	}
 	if (fxt_stack_is_short())
 		return;
-	if (!wait->holder || !fxt_held_by(wait->holder, wait->lock, &wait->held))
+	if (!wait->holder || !fxt_held_lock_by(wait->holder, wait->lock, &wait->held))
 		wait->held.lock = 0;
 	wait->at = function_at(thread, wait->place);
 	if (wait->held.lock)
@@ -165,10 +165,10 @@ void fxt_lock_wait_end(struct fxt_thread *thread, struct fxt_lock_wait *wait, in
 	/* Who gave it up in the end had it last. */
 	if (is_caused) {
 		d.holder = cause.tid;
-		wait->held = (struct fxt_held){cause.since_ns ? wait->lock : 0, cause.since_ns, cause.place};
+		wait->held = (struct fxt_held_lock){cause.since_ns ? wait->lock : 0, cause.since_ns, cause.place};
 	}
 	if (fxt_is_got(result))
-		fxt_held_push(thread, wait->lock, end_ns, wait->place);
+		fxt_held_lock_push(thread, wait->lock, end_ns, wait->place);
 	if (wait->held.lock && (!wait->held_at.name || wait->held.place != held_place))
 		wait->held_at = function_at(thread, wait->held.place);
 	else if (!wait->held.lock)
@@ -198,7 +198,7 @@ static void let_go_rwlock(struct fxt_thread *thread, uintptr_t lock, struct fxt_
 
 void fxt_lock_let_go(struct fxt_thread *thread, uintptr_t lock, enum fxt_label_kind kind)
 {
-	struct fxt_held *held = fxt_held_find(thread, lock);
+	struct fxt_held_lock *held = fxt_held_lock_find(thread, lock);
 	struct fxt_cause cause = {0};
 
 	if (held) {
@@ -223,7 +223,7 @@ void fxt_lock_let_go(struct fxt_thread *thread, uintptr_t lock, enum fxt_label_k
 
 #define RECORD_LOCK(kind, lock, ...)									\
 	if (fxt_is_got(result_))									\
-		fxt_held_push(thread_, (uintptr_t)(lock), end_ns_, (uintptr_t)__builtin_return_address(0)); \
+		fxt_held_lock_push(thread_, (uintptr_t)(lock), end_ns_, (uintptr_t)__builtin_return_address(0)); \
 	FXT_FORM_RECORD(kind, __VA_ARGS__);
 
 #define FORM_TRIES(kind, symbol, lock, ...)                     \
@@ -240,7 +240,7 @@ void fxt_lock_let_go(struct fxt_thread *thread, uintptr_t lock, enum fxt_label_k
 
 /* Makes the real call, where the lock is not free, and records it. */
 #define WAIT_FOR(symbol, lock, ...)									\
-	struct fxt_open *open_ = BLOCKS(lock);								\
+	struct fxt_in_progress *open_ = BLOCKS(lock);								\
 	struct fxt_lock_wait wait_ = FXT_LOCK_WAIT(open_, lock, OBJECT_OF(symbol)((uintptr_t)(lock)));	\
 													\
 	fxt_lock_wait_begin(thread_, &wait_);								\
@@ -269,7 +269,7 @@ void fxt_lock_let_go(struct fxt_thread *thread, uintptr_t lock, enum fxt_label_k
 	if (is_taken) {							\
 		WAIT_FOR(symbol, lock, __VA_ARGS__)			\
 	} else {							\
-		struct fxt_open *open_ = BLOCKS(lock);			\
+		struct fxt_in_progress *open_ = BLOCKS(lock);			\
 									\
 		result_ = real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));	\
 		end_ns_ = fxt_end(thread_, open_);			\
@@ -284,7 +284,7 @@ void fxt_lock_let_go(struct fxt_thread *thread, uintptr_t lock, enum fxt_label_k
 #define FORM_UNLOCKS(kind, symbol, lock, ...)                   \
 	if (fxt_is_waited_for((uintptr_t)(lock)))                                \
 		fxt_lock_let_go(thread_, (uintptr_t)(lock), FXT_KIND_OF(lock)); \
-	fxt_held_pop(thread_, (uintptr_t)(lock));               \
+	fxt_held_lock_pop(thread_, (uintptr_t)(lock));               \
 	result_ = real_##symbol(lock);                          \
 	end_ns_ = fxt_now(thread_);                             \
 	FXT_FORM_RECORD(kind, __VA_ARGS__);

@@ -17,7 +17,7 @@ struct fxt_lock_place {
 };
 
 struct fxt_lock_wait {
-	struct fxt_open *open;
+	struct fxt_in_progress *open;
 	uint64_t start_ns;
 	uint64_t names;
 	uint64_t parameter;             /* the name of the lock's, as an index of a string */
@@ -27,7 +27,7 @@ struct fxt_lock_wait {
 	uintptr_t place;                /* the return address of the call */
 	bool is_c11;                    /* the result is no error number */
 	uint32_t holder;                /* the thread that holds it, as it says itself; 0: not known */
-	struct fxt_held held;           /* what that thread knows of it; lock 0: nothing */
+	struct fxt_held_lock held;           /* what that thread knows of it; lock 0: nothing */
 	struct fxt_lock_place at;       /* the function of `place` */
 	struct fxt_lock_place held_at;  /* and of held.place */
 };

@@ -9,7 +9,7 @@
 
 void fxt_cond_wait_begin(struct fxt_thread *thread, struct fxt_cond_wait *wait)
 {
-	struct fxt_held *held = fxt_held_find(thread, wait->mutex);
+	struct fxt_held_lock *held = fxt_held_lock_find(thread, wait->mutex);
 
 	fxt_wait_enter(thread, wait->cond, wait->mutex);
 	/* Others wait for the mutex, perhaps. */
@@ -17,7 +17,7 @@ void fxt_cond_wait_begin(struct fxt_thread *thread, struct fxt_cond_wait *wait)
 		fxt_lock_let_go(thread, wait->mutex, FXT_LABEL_MUTEX);
 	if (held) {
 		wait->place = held->place;
-		fxt_held_pop(thread, wait->mutex);
+		fxt_held_lock_pop(thread, wait->mutex);
 	}
 }
 
@@ -28,7 +28,7 @@ uint64_t fxt_cond_wait_end(struct fxt_thread *thread, struct fxt_cond_wait *wait
 
 	end_ns = fxt_end_after(thread, wait->open, &wait->after_ns);
 	if (wait->place)
-		fxt_held_push(thread, wait->mutex, end_ns, wait->place);
+		fxt_held_lock_push(thread, wait->mutex, end_ns, wait->place);
 	if (fxt_wait_leave(thread, wait->cond, wait->start_ns, end_ns, cause)) {
 		wait->cause_count = 1;
 		/* And the mutex had to be free again. */
@@ -65,7 +65,7 @@ static inline bool get_at_once(int (*try)(sem_t *), sem_t *sem)
 
 /* The real call, of which the look says whether it will wait: waits_. */
 #define SEM_WAIT(symbol, sem, ...)									\
-	struct fxt_open *open_ = BLOCKS(sem);								\
+	struct fxt_in_progress *open_ = BLOCKS(sem);								\
 													\
 	if (waits_)											\
 		fxt_wait_enter(thread_, (uintptr_t)(sem), 0);						\
@@ -107,7 +107,7 @@ static inline bool has_value(const sem_t *sem)
 
 /* A thread says that it ends where its states are given up: agent/emit/thread.c. */
 #define FORM_JOINS(kind, symbol, handle, ...)								\
-	struct fxt_open *open_ = BLOCKS(handle);							\
+	struct fxt_in_progress *open_ = BLOCKS(handle);							\
 	struct fxt_cause cause_;									\
 	bool waits_;											\
 													\
@@ -122,7 +122,7 @@ static inline bool has_value(const sem_t *sem)
 /* The last to arrive lets the others go on. Of a barrier whose making was not seen it is not known which is
  * the last. */
 #define FORM_ARRIVES(kind, symbol, barrier, ...)							\
-	struct fxt_open *open_ = BLOCKS(barrier);							\
+	struct fxt_in_progress *open_ = BLOCKS(barrier);							\
 	struct fxt_cause cause_;									\
 	bool waits_;											\
 													\

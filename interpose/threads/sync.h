@@ -6,7 +6,7 @@
 #include "lock_wait.h"
 
 struct fxt_cond_wait {
-	struct fxt_open *open;
+	struct fxt_in_progress *open;
 	uint64_t start_ns;
 	uintptr_t cond, mutex;
 	uintptr_t place;                /* where the mutex was taken, and is taken again; 0: that is not known */
@@ -24,7 +24,7 @@ FXT_COLD uint64_t fxt_cond_wait_end(struct fxt_thread *thread, struct fxt_cond_w
 FXT_COLD void fxt_cond_wait_resume(struct fxt_thread *thread, const struct fxt_cond_wait *wait, uint64_t end_ns);
 
 #define FORM_COND_WAITS(kind, symbol, cond, ...)							\
-	struct fxt_open *open_ = BLOCKS(cond);								\
+	struct fxt_in_progress *open_ = BLOCKS(cond);								\
 	struct fxt_cond_wait wait_ = {open_, start_ns_, (uintptr_t)(cond), (uintptr_t)mutex, 0, 0, {{0}}, 0}; \
 													\
 	fxt_cond_wait_begin(thread_, &wait_);								\

@@ -65,7 +65,7 @@ static struct fxt_start begin(struct fxt_start *start)
 	if (self) {
 		fxt_thread_has_stack(self, own.stack_low, own.stack_bytes);
 		fxt_flow_arrive(self, &own.cause);
-		fxt_life_thread_begins(self, own.cause.at_ns);
+		fxt_task_thread_begins(self, own.cause.at_ns);
 	}
 	return own;
 }

@@ -92,8 +92,8 @@ host_threads raw
 inherits
 invariants one two
 jumps read
-kin 2
-kin sessions 2
+parents 2
+parents sessions 2
 jumps functions
 jumps deep 700
 lifetimes threads 20

@@ -78,7 +78,7 @@ static void interrupt(struct model_worker *worker)
 {
 	unsigned process = model.process;
 	uint64_t choice = model_below(worker, 256);
-	struct fxt_open *before = fxt_self ? fxt_self->open : NULL;
+	struct fxt_in_progress *before = fxt_self ? fxt_self->open : NULL;
 
 	if (worker->depth >= MODEL_DEPTH)
 		return;

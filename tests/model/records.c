@@ -76,7 +76,7 @@ uint64_t model_raw_word(uint64_t id, size_t at)
 	return model_random(&state);
 }
 
-void model_balanced(const struct fxt_thread *thread, const struct fxt_open *before)
+void model_balanced(const struct fxt_thread *thread, const struct fxt_in_progress *before)
 {
 	if (thread->open != before && !model.has_jumps)
 		model_fail("%ld calls are left in progress", (long)(thread->open - before));
@@ -165,7 +165,7 @@ static void write_event(struct fxt_thread *thread, struct model_worker *worker, 
 {
 	/* A handler that interrupts this has texts of its own, so they are on the stack. */
 	char text[MODEL_TEXTS][MODEL_TEXT_BYTES + 1];
-	struct fxt_open *open = NULL, *before = thread->open;
+	struct fxt_in_progress *open = NULL, *before = thread->open;
 	struct model_event event;
 	uint64_t id = begin(worker, kind, 0), start_ns, end_ns, *at;
 	unsigned i;
@@ -179,7 +179,7 @@ static void write_event(struct fxt_thread *thread, struct model_worker *worker, 
 	}
 	start_ns = fxt_now(thread);
 	if (kind == MODEL_BLOCKING)
-		open = fxt_open_push(thread, (uintptr_t)__builtin_frame_address(0), 0, 0, start_ns,
+		open = fxt_in_progress_push(thread, (uintptr_t)__builtin_frame_address(0), 0, 0, start_ns,
 				     NAMES(kind), fxt_arg_header(FXT_ARG_POINTER, 2, FXT_STR_ptr), id);
 	if (inside)
 		inside(worker);
@@ -338,7 +338,7 @@ static __attribute__((noinline)) void call_function(struct fxt_thread *thread, s
 		  frame = (uintptr_t)__builtin_frame_address(0);
 	uintptr_t site = (uintptr_t)__builtin_return_address(0);
 
-	struct fxt_open *before = thread->open;
+	struct fxt_in_progress *before = thread->open;
 
 	atomic_fetch_add(&worker->functions_entered, 1);
 	if (!fxt_function_enter_quick(thread, frame, &site, function, site))

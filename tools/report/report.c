@@ -149,7 +149,7 @@ static void take_call(struct fxt_report *report, const struct fxt_record *rec)
 
 static void take_event(struct fxt_report *report, const struct fxt_record *rec)
 {
-	struct fxt_open_call begun;
+	struct fxt_call_in_progress begun;
 	uint64_t key_ns;
 
 	if (end_of(report, rec, &key_ns))
@@ -160,14 +160,14 @@ static void take_event(struct fxt_report *report, const struct fxt_record *rec)
 	if (!is_chosen(report, rec))
 		return;
 	switch (rec->subtype) {
-	case FXT_EVENT_DURATION_BEGIN: fxt_open_begin(&report->open, report->r, rec); break;
+	case FXT_EVENT_DURATION_BEGIN: fxt_calls_in_progress_begin(&report->open, report->r, rec); break;
 	case FXT_EVENT_DURATION_END:
-		if (fxt_open_end(&report->open, rec, &begun))
+		if (fxt_calls_in_progress_end(&report->open, rec, &begun))
 			fxt_calls_take(&report->calls, begun.category, begun.name,
 				       fxt_ns(rec->provider, rec->ticks) - begun.start_ns);
 		break;
 	case FXT_EVENT_DURATION_COMPLETE:
-		fxt_open_complete(&report->open, report->r, rec);
+		fxt_calls_in_progress_complete(&report->open, report->r, rec);
 		take_call(report, rec);
 		break;
 	case FXT_EVENT_INSTANT:
@@ -197,15 +197,15 @@ static void take_event(struct fxt_report *report, const struct fxt_record *rec)
  * counts with the time that it waited until then. */
 static void take_cut(struct fxt_report *report, const struct fxt_record *end)
 {
-	struct fxt_open_call begun;
+	struct fxt_call_in_progress begun;
 	struct fxt_record call;
 	struct fxt_slot *s;
 	uint64_t key_ns;
 	bool fresh;
 
-	if (!is_chosen(report, end) || !fxt_open_end(&report->open, end, &begun))
+	if (!is_chosen(report, end) || !fxt_calls_in_progress_end(&report->open, end, &begun))
 		return;
-	fxt_open_as_complete(&begun, report->r, end->ticks, &call);
+	fxt_calls_in_progress_as_complete(&begun, report->r, end->ticks, &call);
 	fxt_threads_seen(&report->threads, &call);
 	take_call(report, &call);
 	if (!end_of(report, &call, &key_ns))
@@ -220,11 +220,11 @@ static void take_cut(struct fxt_report *report, const struct fxt_record *end)
 static void put_begin_back(const struct fxt_report *report, struct fxt_record *end)
 {
 	const struct fxt_slot *s = fxt_map_find(&report->cut, end->offset, 0);
-	const struct fxt_open_call begun = {.offset = s->value[0],
+	const struct fxt_call_in_progress begun = {.offset = s->value[0],
 					    .provider = report->r->providers[s->value[1]]};
 	struct fxt_record call;
 
-	fxt_open_as_complete(&begun, report->r, end->ticks, &call);
+	fxt_calls_in_progress_as_complete(&begun, report->r, end->ticks, &call);
 	*end = call;
 }
 
@@ -310,7 +310,7 @@ void fxt_report_make(struct fxt_report *report, struct fxt_reader *r,
 		/* Ends that the join made are passed over, so that the begins of what a program left
 		 * open, and of calls in progress when their process ended, stay without an end. */
 		if (rec.type == FXT_RECORD_EVENT && !fxt_is_made_end(&rec)) {
-			fxt_open_seen(&report->open, r, &rec);
+			fxt_calls_in_progress_seen(&report->open, r, &rec);
 			fxt_threads_seen(&report->threads, &rec);
 			if (!fxt_ends_take(&report->process_ends, r, &rec))
 				take_event(report, &rec);
@@ -329,7 +329,7 @@ void fxt_report_make(struct fxt_report *report, struct fxt_reader *r,
 	fxt_calls_sort(&report->calls);
 	fxt_calls_sort(&report->agent);
 	fxt_waits_sort(&report->waits);
-	fxt_open_finish(&report->open, r);
+	fxt_calls_in_progress_finish(&report->open, r);
 	fxt_contention_finish(&report->contention, r, &report->open);
 	fxt_chains_finish(&report->chains, r, &report->threads);
 	fxt_threads_finish(&report->threads, r, &report->roles, &report->files, &report->open,
@@ -353,7 +353,7 @@ void fxt_report_free(struct fxt_report *report)
 	fxt_leaks_free(&report->leaks);
 	fxt_files_free(&report->files);
 	fxt_log_free(&report->log);
-	fxt_open_free(&report->open);
+	fxt_calls_in_progress_free(&report->open);
 	fxt_descriptors_free(&report->descriptors);
 	fxt_threads_free(&report->threads);
 	fxt_chains_free(&report->chains);

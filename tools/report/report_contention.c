@@ -88,7 +88,7 @@ void fxt_contention_thread(struct fxt_contention *c, struct fxt_reader *r, const
 }
 
 /* Notes that a thread waits for another thread's end, which the call names by its handle. */
-static void find_joining(struct fxt_contention *c, struct fxt_reader *r, const struct fxt_open_call *call)
+static void find_joining(struct fxt_contention *c, struct fxt_reader *r, const struct fxt_call_in_progress *call)
 {
 	const struct fxt_slot *s;
 	struct fxt_record rec;
@@ -176,7 +176,7 @@ static void find_circles(struct fxt_contention *c, const struct fxt_reader *r)
 	free(walks);
 }
 
-void fxt_contention_finish(struct fxt_contention *c, struct fxt_reader *r, const struct fxt_open_calls *open)
+void fxt_contention_finish(struct fxt_contention *c, struct fxt_reader *r, const struct fxt_calls_in_progress *open)
 {
 	if (c->count)
 		qsort(c->list, c->count, sizeof(*c->list), by_total);
@@ -184,7 +184,7 @@ void fxt_contention_finish(struct fxt_contention *c, struct fxt_reader *r, const
 		if (open->threads[i].count)
 			find_joining(c, r, &open->threads[i].list[open->threads[i].count - 1]);
 	for (size_t i = 0; i < c->blocked_count && i < open->count; i++) {
-		const struct fxt_open_stack *s = &open->threads[i];
+		const struct fxt_call_stack *s = &open->threads[i];
 		struct fxt_blocked *b = &c->blocked[i];
 
 		/* It is blocked if it said so within the call that it is still in. */

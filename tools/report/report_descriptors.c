@@ -154,7 +154,7 @@ static void merge(struct fxt_descriptors *d)
 }
 
 void fxt_descriptors_finish(struct fxt_descriptors *d, struct fxt_reader *r,
-			    const struct fxt_open_calls *open)
+			    const struct fxt_calls_in_progress *open)
 {
 	enum { FIRST_OF_ITS_OWN = 3 };  /* after standard input, output and error */
 	struct fxt_record rec;
@@ -171,7 +171,7 @@ void fxt_descriptors_finish(struct fxt_descriptors *d, struct fxt_reader *r,
 		if (s->value[1] & ended || !begin_of(r, s, &rec) || fxt_fd_life_is_made_by(&rec, "connect") ||
 		    descriptor_of(&rec) < FIRST_OF_ITS_OWN)
 			continue;
-		if (fxt_open_is_of_last(open, r, rec.thread, rec.provider))
+		if (fxt_calls_in_progress_is_of_last(open, r, rec.thread, rec.provider))
 			add(d, r, &rec);
 	}
 	fxt_map_free(&d->lives);

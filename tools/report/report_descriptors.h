@@ -10,7 +10,7 @@
 #include "tools/analysis/overview.h"
 #include "tools/reading/reader.h"
 
-struct fxt_open_calls;
+struct fxt_calls_in_progress;
 
 struct fxt_left {
 	char *label;                    /* its path or peer, or its kind in parentheses */
@@ -31,7 +31,7 @@ void fxt_descriptors_take(struct fxt_descriptors *d, const struct fxt_record *re
 /* Makes and sorts the list. `open` is finished, because it has to know which program each process was
  * last. */
 void fxt_descriptors_finish(struct fxt_descriptors *d, struct fxt_reader *r,
-			    const struct fxt_open_calls *open);
+			    const struct fxt_calls_in_progress *open);
 /* Returns whether descriptors pile up: many of one kind are left. */
 bool fxt_descriptors_is_leaking(const struct fxt_descriptors *d);
 void fxt_descriptors_print(const struct fxt_descriptors *d, const struct fxt_reader *r,

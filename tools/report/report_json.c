@@ -239,7 +239,7 @@ static void put_open_calls(struct fxt_json *j, const struct fxt_report *report)
 	fxt_json_array(j, "open");
 	for (size_t i = 0; i < report->open.count; i++) {
 		for (size_t k = 0; k < report->open.threads[i].count; k++) {
-			const struct fxt_open_call *c = &report->open.threads[i].list[k];
+			const struct fxt_call_in_progress *c = &report->open.threads[i].list[k];
 			struct fxt_record rec;
 
 			fxt_reader_event_at(report->r, c->offset, c->provider, &rec);

@@ -275,7 +275,7 @@ static void print_log(const struct fxt_report *report, FILE *out)
 
 static void print_open(const struct fxt_report *report, FILE *out)
 {
-	fxt_open_print(&report->open, report->r, &report->objects, &report->process_ends,
+	fxt_calls_in_progress_print(&report->open, report->r, &report->objects, &report->process_ends,
 		       report->has_processes, report->options.top, out);
 }
 
@@ -327,7 +327,7 @@ static int by_cost(const void *a, const void *b)
 void fxt_report_print(const struct fxt_report *report, FILE *out)
 {
 	bool is_stuck = fxt_contention_is_deadlock(&report->contention) ||
-			fxt_open_is_stuck(&report->open, report->r);
+			fxt_calls_in_progress_is_stuck(&report->open, report->r);
 	bool leaks_memory = fxt_heaps_is_leaking(&report->heaps);
 	bool leaks_descriptors = fxt_descriptors_is_leaking(&report->descriptors);
 	struct section sections[] = {

@@ -92,12 +92,12 @@ void fxt_threads_take(struct fxt_thread_times *t, struct fxt_reader *r, const st
 /* Takes the calls that a thread was in when the trace ended. Such a thread lives as long as its process.
  * It has been blocked or waiting since the outermost of its calls that takes its time began. */
 static void take_open(struct fxt_thread_times *t, struct fxt_reader *r, struct fxt_roles *roles,
-		      struct fxt_files *files, const struct fxt_open_stack *s, uint64_t end_ns)
+		      struct fxt_files *files, const struct fxt_call_stack *s, uint64_t end_ns)
 {
 	bool stands = false;
 
 	for (size_t i = 0; i < s->count; i++) {
-		const struct fxt_open_call *call = &s->list[i];
+		const struct fxt_call_in_progress *call = &s->list[i];
 		struct fxt_thread_time *one = time_of(t, call->thread);
 		struct fxt_nested slice = {.start_ns = call->start_ns, .end_ns = end_ns, .name = call->name};
 		const struct fxt_role *role;
@@ -188,7 +188,7 @@ static void sort_calls(struct fxt_thread_times *t)
 }
 
 void fxt_threads_finish(struct fxt_thread_times *t, struct fxt_reader *r, struct fxt_roles *roles,
-			struct fxt_files *files, const struct fxt_open_calls *open,
+			struct fxt_files *files, const struct fxt_calls_in_progress *open,
 			const struct fxt_ends *ends)
 {
 	size_t kept = 0;

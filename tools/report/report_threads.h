@@ -14,7 +14,7 @@
 #include "tools/analysis/process_ends.h"
 
 struct fxt_files;
-struct fxt_open_calls;
+struct fxt_calls_in_progress;
 
 /* A call in which a thread was not running, with the sum of that time. */
 struct fxt_thread_call {
@@ -55,7 +55,7 @@ void fxt_threads_take(struct fxt_thread_times *t, struct fxt_reader *r, const st
  * taken afterwards. */
 void fxt_threads_finish(struct fxt_thread_times *t, struct fxt_reader *r, struct fxt_roles *roles,
 			struct fxt_files *files,
-			const struct fxt_open_calls *open, const struct fxt_ends *ends);
+			const struct fxt_calls_in_progress *open, const struct fxt_ends *ends);
 /* Prints a table, if there are several threads. */
 void fxt_threads_print(const struct fxt_thread_times *t, const struct fxt_reader *r, bool with_process,
 		       size_t top,

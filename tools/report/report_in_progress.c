@@ -11,21 +11,21 @@
 #include "tools/common/message.h"
 #include "tools/printing/print.h"
 
-static struct fxt_open_stack *stack_of(struct fxt_open_calls *o, uint32_t thread)
+static struct fxt_call_stack *stack_of(struct fxt_calls_in_progress *o, uint32_t thread)
 {
 	while (o->count <= thread) {
 		o->threads = fxt_grow(o->threads, &o->capacity, o->count + 1, sizeof(*o->threads));
-		o->threads[o->count++] = (struct fxt_open_stack){0};
+		o->threads[o->count++] = (struct fxt_call_stack){0};
 	}
 	return &o->threads[thread];
 }
 
-void fxt_open_begin(struct fxt_open_calls *o, struct fxt_reader *r, const struct fxt_record *rec)
+void fxt_calls_in_progress_begin(struct fxt_calls_in_progress *o, struct fxt_reader *r, const struct fxt_record *rec)
 {
-	struct fxt_open_stack *s = stack_of(o, rec->thread);
+	struct fxt_call_stack *s = stack_of(o, rec->thread);
 
 	s->list = fxt_grow(s->list, &s->capacity, s->count + 1, sizeof(*s->list));
-	s->list[s->count++] = (struct fxt_open_call){
+	s->list[s->count++] = (struct fxt_call_in_progress){
 		.category = fxt_symbol(r, &rec->category),
 		.name = fxt_symbol(r, &rec->name),
 		.thread = rec->thread,
@@ -38,10 +38,10 @@ void fxt_open_begin(struct fxt_open_calls *o, struct fxt_reader *r, const struct
 
 /* An end belongs to a begin of the same provider, because a process's first thread goes on in the
  * program that was executed, which is another provider. */
-bool fxt_open_end(struct fxt_open_calls *o, const struct fxt_record *rec, struct fxt_open_call *begun)
+bool fxt_calls_in_progress_end(struct fxt_calls_in_progress *o, const struct fxt_record *rec, struct fxt_call_in_progress *begun)
 {
 	enum { EXAMINED = 1024 };       /* twice as deep as viewers nest */
-	struct fxt_open_stack *s = stack_of(o, rec->thread);
+	struct fxt_call_stack *s = stack_of(o, rec->thread);
 	size_t place = s->count;
 
 	while (place && s->count - place < EXAMINED && s->list[place - 1].provider != rec->provider)
@@ -55,7 +55,7 @@ bool fxt_open_end(struct fxt_open_calls *o, const struct fxt_record *rec, struct
 	return true;
 }
 
-void fxt_open_as_complete(const struct fxt_open_call *begun, struct fxt_reader *r, uint64_t end_ticks,
+void fxt_calls_in_progress_as_complete(const struct fxt_call_in_progress *begun, struct fxt_reader *r, uint64_t end_ticks,
 			  struct fxt_record *rec)
 {
 	fxt_reader_event_at(r, begun->offset, begun->provider, rec);
@@ -64,9 +64,9 @@ void fxt_open_as_complete(const struct fxt_open_call *begun, struct fxt_reader *
 	rec->extra = end_ticks;
 }
 
-void fxt_open_complete(struct fxt_open_calls *o, struct fxt_reader *r, const struct fxt_record *rec)
+void fxt_calls_in_progress_complete(struct fxt_calls_in_progress *o, struct fxt_reader *r, const struct fxt_record *rec)
 {
-	struct fxt_open_stack *s = stack_of(o, rec->thread);
+	struct fxt_call_stack *s = stack_of(o, rec->thread);
 
 	if (s->count && s->list[s->count - 1].ticks == rec->ticks &&
 	    s->list[s->count - 1].name == fxt_symbol(r, &rec->name))
@@ -82,7 +82,7 @@ static bool is_of_another(const struct fxt_record *rec)
 		fxt_text_is(&rec->category, "agent"));
 }
 
-void fxt_open_seen(struct fxt_open_calls *o, const struct fxt_reader *r, const struct fxt_record *rec)
+void fxt_calls_in_progress_seen(struct fxt_calls_in_progress *o, const struct fxt_reader *r, const struct fxt_record *rec)
 {
 	uint64_t at_ns = fxt_ns(rec->provider, rec->ticks);
 	struct fxt_slot *s;
@@ -97,7 +97,7 @@ void fxt_open_seen(struct fxt_open_calls *o, const struct fxt_reader *r, const s
 
 /* Finds the program that each process was last, by their first events. The order of the file does not
  * tell, because parts stand in any order. */
-static void find_last_programs(struct fxt_open_calls *o)
+static void find_last_programs(struct fxt_calls_in_progress *o)
 {
 	for (const struct fxt_slot *s = fxt_map_next(&o->begins, NULL); s; s = fxt_map_next(&o->begins, s)) {
 		bool fresh;
@@ -111,21 +111,21 @@ static void find_last_programs(struct fxt_open_calls *o)
 	fxt_map_free(&o->begins);
 }
 
-void fxt_open_finish(struct fxt_open_calls *o, const struct fxt_reader *r)
+void fxt_calls_in_progress_finish(struct fxt_calls_in_progress *o, const struct fxt_reader *r)
 {
 	find_last_programs(o);
 	for (size_t i = 0; i < o->count; i++) {
-		struct fxt_open_stack *s = &o->threads[i];
+		struct fxt_call_stack *s = &o->threads[i];
 		size_t kept = 0;
 
 		for (size_t k = 0; k < s->count; k++)
-			if (fxt_open_is_of_last(o, r, (uint32_t)i, s->list[k].provider))
+			if (fxt_calls_in_progress_is_of_last(o, r, (uint32_t)i, s->list[k].provider))
 				s->list[kept++] = s->list[k];
 		s->count = kept;
 	}
 }
 
-bool fxt_open_is_of_last(const struct fxt_open_calls *o, const struct fxt_reader *r, uint32_t thread,
+bool fxt_calls_in_progress_is_of_last(const struct fxt_calls_in_progress *o, const struct fxt_reader *r, uint32_t thread,
 			 const struct fxt_provider *p)
 {
 	const struct fxt_slot *last = fxt_map_find(&o->programs, r->threads[thread].pid, 0);
@@ -133,7 +133,7 @@ bool fxt_open_is_of_last(const struct fxt_open_calls *o, const struct fxt_reader
 	return !last || p->index == last->value[0];
 }
 
-size_t fxt_open_count(const struct fxt_open_calls *o)
+size_t fxt_calls_in_progress_count(const struct fxt_calls_in_progress *o)
 {
 	size_t n = 0;
 
@@ -142,7 +142,7 @@ size_t fxt_open_count(const struct fxt_open_calls *o)
 	return n;
 }
 
-bool fxt_open_is_stuck(const struct fxt_open_calls *o, const struct fxt_reader *r)
+bool fxt_calls_in_progress_is_stuck(const struct fxt_calls_in_progress *o, const struct fxt_reader *r)
 {
 	for (size_t i = 0; i < o->count; i++) {
 		if (o->threads[i].count && r->threads[i].tid == r->threads[i].pid)
@@ -151,7 +151,7 @@ bool fxt_open_is_stuck(const struct fxt_open_calls *o, const struct fxt_reader *
 	return false;
 }
 
-static void print_call(const struct fxt_open_call *call, struct fxt_reader *r,
+static void print_call(const struct fxt_call_in_progress *call, struct fxt_reader *r,
 		       const struct fxt_objects *objects, uint64_t end_ns, bool with_process, FILE *out)
 {
 	char *thread = fxt_thread_label(r, call->thread, with_process);
@@ -173,16 +173,16 @@ static void print_call(const struct fxt_open_call *call, struct fxt_reader *r,
 }
 
 /* Prints the innermost call of a thread first, because that is what the thread was doing. */
-void fxt_open_print(const struct fxt_open_calls *o, struct fxt_reader *r, const struct fxt_objects *objects,
+void fxt_calls_in_progress_print(const struct fxt_calls_in_progress *o, struct fxt_reader *r, const struct fxt_objects *objects,
 		    const struct fxt_ends *ends, bool with_process, size_t top, FILE *out)
 {
-	size_t shown = 0, all = fxt_open_count(o);
+	size_t shown = 0, all = fxt_calls_in_progress_count(o);
 
 	if (all == 0)
 		return;
 	fprintf(out, "\n%-28s %10s  %s\n", "STILL OPEN AT THE END", "for", "call");
 	for (size_t i = 0; i < o->count; i++) {
-		const struct fxt_open_stack *s = &o->threads[i];
+		const struct fxt_call_stack *s = &o->threads[i];
 
 		for (size_t k = s->count; k > 0 && shown < top; k--, shown++)
 			print_call(&s->list[k - 1], r, objects, fxt_ends_ns(ends, r->threads[i].pid),
@@ -192,7 +192,7 @@ void fxt_open_print(const struct fxt_open_calls *o, struct fxt_reader *r, const 
 		fprintf(out, "  and %zu more\n", all - shown);
 }
 
-void fxt_open_free(struct fxt_open_calls *o)
+void fxt_calls_in_progress_free(struct fxt_calls_in_progress *o)
 {
 	for (size_t i = 0; i < o->count; i++)
 		free(o->threads[i].list);

@@ -2,12 +2,12 @@
  * effect count" (an end by _exit() is no slice: "thread"; how a shell ends is its own: "END"), and lifetimes,
  * "process:child begun ended open", followed by what their ends say.
  *
- *	kin COUNT               so many children of each kind
- *	kin handler COUNT       so many forked by each of some threads, and reaped by a handler in any of them
- *	kin sessions COUNT      so many daemons, and children with a terminal of their own where there are terminals
- *	kin systems COUNT       so many commands run by each of some threads, at once
- *	kin left COUNT          leaves so many behind, asleep, and waits to be killed with them
- *	kin end HOW             is a child, and ends: by exit, or returning
+ *	parents COUNT           so many children of each kind
+ *	parents handler COUNT   so many forked by each of some threads, and reaped by a handler in any of them
+ *	parents sessions COUNT  so many daemons, and children with a terminal of their own where there are terminals
+ *	parents systems COUNT   so many commands run by each of some threads, at once
+ *	parents left COUNT      leaves so many behind, asleep, and waits to be killed with them
+ *	parents end HOW         is a child, and ends: by exit, or returning
  */
 #define _GNU_SOURCE
 #include <pthread.h>

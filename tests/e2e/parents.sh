@@ -10,9 +10,9 @@ need python3
 # told.lives.
 recorded()
 {
-	rm -f kin.fxt
+	rm -f parents.fxt
 	# shellcheck disable=SC2086
-	"$FXT" record -q -o kin.fxt "${@:2}" -- "$apps/kin" $1 >told 2>err || fail "fxt record $*: exit status $?"
+	"$FXT" record -q -o parents.fxt "${@:2}" -- "$apps/parents" $1 >told 2>err || fail "fxt record $*: exit status $?"
 	grep -e '->' told | sort >told.arrows
 	grep '^process:child' told >told.lives
 }
@@ -21,43 +21,43 @@ recorded()
 # threads.
 compare()
 {
-	trace arrows kin.fxt | grep -vE '^pthread_create|pthread_join' |
+	trace arrows parents.fxt | grep -vE '^pthread_create|pthread_join' |
 		sed -E 's/^(exit|execve|thread) -> (system|pclose)/END -> \2/' |
 		awk '{sum[$1 " -> " $3] += $4} END {for (arrow in sum) print arrow, sum[arrow]}' | sort >found.arrows
-	trace lives kin.fxt | grep '^process:child' >found.lives
+	trace lives parents.fxt | grep '^process:child' >found.lives
 	same_some "$1: arrows" told.arrows found.arrows
 	same_some "$1: lifetimes" told.lives found.lives
 }
 
 recorded 20
-valid kin.fxt
+valid parents.fxt
 compare "all ways"
 
 # A ring that loses nothing has all of it as well.
 recorded 20 -m circular -b 2
-valid --ring kin.fxt
+valid --ring parents.fxt
 compare "ring"
 
 # A signal handler may reap a child before fork() has returned.
 recorded "handler 20" -c process,pthread
-valid kin.fxt
+valid parents.fxt
 compare "handler"
 
 # The C library makes the processes for daemons, whose parents end within it, and for terminals.
 recorded "sessions 20"
-valid kin.fxt
+valid parents.fxt
 compare "sessions"
 
 # The kernel says which child is whose.
 if test -r /proc/self/task/$$/children; then
 	recorded "systems 10" -c process,pthread
-	valid kin.fxt
+	valid parents.fxt
 	compare "systems"
 fi
 
 # Without fxt record, children that were executed do not know who made them.
 rm -rf alone
-traced alone "$apps/kin" 5 >/dev/null 2>err || fail "alone: exit status $?"
+traced alone "$apps/parents" 5 >/dev/null 2>err || fail "alone: exit status $?"
 for file in alone/*.fxt; do
 	valid "$file"
 done
@@ -74,7 +74,7 @@ is "alone: reaped" 35 "$(awk '$1 == "thread" && $3 ~ /^wait/ {sum += $4} END {pr
 
 # The program is killed; its children, which nobody reaped, still live at the end.
 rm -rf left
-start_traced left "$apps/kin" left 5
+start_traced left "$apps/parents" left 5
 kill_background
 for file in left/*.fxt; do
 	valid "$file"
@@ -83,23 +83,23 @@ is "never reaped" "process:child 5 5" "$(for file in left/*.fxt; do trace lives 
 
 # -- Signals: who sent the one that ended a wait, or was read -----------------------------------------------------------------
 
-rm -f kin.fxt
-"$FXT" record -q -c process,pthread,io,net -o kin.fxt -- "$apps/awaits" 100 >told 2>err || fail "awaits: exit status $?"
-valid kin.fxt
+rm -f parents.fxt
+"$FXT" record -q -c process,pthread,io,net -o parents.fxt -- "$apps/awaits" 100 >told 2>err || fail "awaits: exit status $?"
+valid parents.fxt
 sort -o told told
-trace arrows kin.fxt | grep -E '(kill|killpg|raise|signal|sigqueue) ->' | sort >found
+trace arrows parents.fxt | grep -E '(kill|killpg|raise|signal|sigqueue) ->' | sort >found
 same_some "signals" told found
 
 # -- Somebody writes what he likes to the memory that the processes of a run share: nothing that is in it is believed ---------
 
-rm -f kin.fxt stop
+rm -f parents.fxt stop
 begun=$(awk '{printf "%.0f", $1 * 1e9}' /proc/uptime)
 # shellcheck disable=SC2016
-FXT_SEED=$seed "$FXT" record -q -o kin.fxt -- bash -c '"$0/scribble" stop & "$0/kin" 20 && "$0/awaits" 100 && "$0/streams" pair 500 fork; status=$?
+FXT_SEED=$seed "$FXT" record -q -o parents.fxt -- bash -c '"$0/scribble" stop & "$0/parents" 20 && "$0/awaits" 100 && "$0/streams" pair 500 fork; status=$?
 	touch stop; wait $!; exit $status' "$apps" >told 2>err || fail "scribbled: exit status $?, FXT_SEED=$seed: $(head -n 3 err)"
-valid kin.fxt
+valid parents.fxt
 ended=$(awk '{printf "%.0f", ($1 + 1) * 1e9}' /proc/uptime)
-fxt report --json kin.fxt >report.json || fail "scribbled: no report"
+fxt report --json parents.fxt >report.json || fail "scribbled: no report"
 python3 - "$begun" "$ended" <<-'END' || fail "scribbled, FXT_SEED=$seed: the trace has times from before the run or after it"
 	import json, sys
 	trace = json.load(open("report.json"))["trace"]
