@@ -96,7 +96,8 @@ PLANT_FILES = \
 	tests/model/plants/lowered-too-early.patch \
 	tests/model/plants/room-one-word-short.patch \
 	tests/model/plants/slots-read-once.patch \
-	tests/model/plants/store-behind-chunk.patch
+	tests/model/plants/store-behind-chunk.patch \
+	tests/model/plants/turn-not-blocked.patch
 EXTRA_DIST += $(PLANT_FILES)
 
 # -- Programs to trace: tests/apps/NAME.c or NAME.cc, one file each ----------------------------------
@@ -177,6 +178,7 @@ APPS_C = \
 	tests/apps/sequence \
 	tests/apps/signalled \
 	tests/apps/slow \
+	tests/apps/handlers \
 	tests/apps/stepped \
 	tests/apps/streams \
 	tests/apps/streams_odd \

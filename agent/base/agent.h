@@ -249,6 +249,7 @@ struct fxt_agent {
 	atomic_int recording;           /* enum fxt_recording: control.h */
 	atomic_bool file_made;          /* the buffer exists */
 	atomic_bool filtered;           /* fxt_filter_begins() */
+	atomic_bool has_handlers;       /* fxt_handlers_begin() */
 	struct fxt_lock bus_lock;       /* setting the action of SIGBUS: interpose/signals/bus.c */
 	struct fxt_lock file_lock;      /* makes it; nests in nothing, and durable_lock in it */
 	bool file_failed;
@@ -288,6 +289,22 @@ static inline void fxt_filter_begins(void)
 static inline bool fxt_is_filtered(void)
 {
 	return atomic_load_explicit(&fxt_agent.filtered, memory_order_relaxed);
+}
+
+/* Notes, for good, that code of the program may run in the middle of what a thread does, as a signal handler
+ * or as a cancellation: it may leave that by longjmp, or fork. Called before the program sets its first
+ * handler, and before it cancels a thread; in any context. The agent's own handlers do neither. A turn
+ * (agent/emit/lane.c) that another thread has begun before is not protected any more. */
+static inline void fxt_handlers_begin(void)
+{
+	atomic_store_explicit(&fxt_agent.has_handlers, true, memory_order_seq_cst);
+}
+
+/* Returns whether a handler of the program may interrupt the calling thread. Where none can, work that a
+ * handler must not interrupt need not block signals. */
+static inline bool fxt_has_handlers(void)
+{
+	return atomic_load_explicit(&fxt_agent.has_handlers, memory_order_relaxed);
 }
 
 #endif

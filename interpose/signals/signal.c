@@ -97,11 +97,21 @@ static action shown(action handler)
 	return act.sa_handler;
 }
 
+/* Tells the agent of the program's first handler, before it can run. */
+static void announce(action handler)
+{
+	if (handler != SIG_DFL && handler != SIG_IGN)
+		fxt_handlers_begin();
+}
+
 #define GUARDED_SIGACTION(symbol)                                                                                       \
 	static int guarded_##symbol(int signum, const struct sigaction *act, struct sigaction *oldact)                  \
 	{                                                                                                               \
-		int result = real_##symbol(signum, act, oldact);                                                        \
+		int result;                                                                                             \
 															\
+		if (act)                                                                                                \
+			announce(act->sa_handler);                                                                      \
+		result = real_##symbol(signum, act, oldact);                                                            \
 		if (!result && oldact)                                                                                  \
 			show(oldact);                                                                                   \
 		if (!result && act && signum == SIGBUS)                                                                 \
@@ -115,6 +125,7 @@ GUARDED_SIGACTION(__sigaction)
 #define GUARDED(symbol)                                                         \
 	static action guarded_##symbol(int signum, action handler)              \
 	{                                                                       \
+		announce(handler);                                              \
 		handler = shown(real_##symbol(signum, handler));                \
 		if (signum == SIGBUS)                                           \
 			fxt_bus_set();                                          \
@@ -155,8 +166,12 @@ struct kernel_action {
 
 static int action_by_number(struct fxt_by_number *call, int signum, const void *act, struct kernel_action *oldact)
 {
-	int result = (int)fxt_by_number_make(call);
+	int result;
 
+	/* The kernel has not said yet that this can be read. */
+	if (act)
+		fxt_handlers_begin();
+	result = (int)fxt_by_number_make(call);
 	if (!result && oldact) {
 		if (fxt_bus_is_ours(oldact->handler))
 			fxt_bus_show(&oldact->handler, &oldact->flags, &oldact->restorer);

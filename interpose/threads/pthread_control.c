@@ -12,6 +12,19 @@
 typedef void (*routine)(void);
 typedef void (*destructor)(void *);
 
+/* A kind of result for the table. A thread that may be cancelled anywhere is left where it is: the agent is
+ * told before. */
+#define FAILURE_CANCELS FAILURE_ERROR
+#define RESULT_CANCELS RESULT_ERROR
+#define CALLEE_CANCELS , announced_
+#define AROUND_CANCELS , ANNOUNCED
+#define ANNOUNCED(type, symbol, ...)                                            \
+	static type announced_##symbol(FXT_LIST(P_DECLARE, __VA_ARGS__))        \
+	{                                                                       \
+		fxt_handlers_begin();                                           \
+		return real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));            \
+	}
+
 #define FXT_TABLE "interpose/tables/pthread_control.def"
 #include "interpose/engine/wrappers.inc"
 

@@ -2,6 +2,8 @@
 # Critical sections belong to the program: in none of them the agent renews its clock, takes a sample,
 # explains a call or looks for names. The test looks at system calls and not at the time, as all that is slow
 # makes some.
+#
+# A thread that turns to another chunk blocks signals if, and only if, the program may interrupt it there.
 # shellcheck source=lib.sh
 . "${abs_top_srcdir:?}/tests/e2e/lib.sh"
 need python3 strace
@@ -57,4 +59,31 @@ for mode in streaming circular; do
 		    wrong("samples", samples, "held", held)
 		sys.exit(not ok)
 	EOT
+done
+
+# How often signals are blocked or restored between the two marks, for each chunk of 4096 words that the calls
+# fill, in tenths. A ring grows, and the clock is renewed, with signals blocked as well, but not for each chunk.
+blocked() # WAY...
+{
+	FXT_BUFFERING_MODE=circular FXT_BUFFER_SIZE_MB=2 FXT_CATEGORIES=pthread FXT_OUTPUT="$scratch/turns.fxt" \
+		strace -f -qq -e trace=close,rt_sigprocmask -o calls -E LD_PRELOAD="$FXT_AGENT" "$apps/handlers" "$@" \
+		>told || fail "handlers $*: exit status $?"
+	valid --ring turns.fxt
+	awk -v events="$(cat told)" '
+		/close\(-1001/ { marked = 1 }
+		/close\(-2001/ { marked = 0 }
+		marked && /rt_sigprocmask/ { n++ }
+		END { print int(10 * n / (events * 5 / 4096)) }' calls
+}
+
+for way in none "sigaction ignore" "signal ignore" "sigset ignore"; do
+	# shellcheck disable=SC2086
+	tenths=$(blocked $way)
+	[ "$tenths" -lt 15 ] || fail "handlers $way: signals are blocked or restored $tenths times for ten chunks"
+	count comparison
+done
+for way in sigaction __sigaction signal ssignal bsd_signal sysv_signal __sysv_signal sigset number pthread_cancel; do
+	tenths=$(blocked $way)
+	[ "$tenths" -ge 19 ] || fail "handlers $way: signals are blocked or restored only $tenths times for ten chunks"
+	count comparison
 done
