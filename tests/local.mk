@@ -12,6 +12,7 @@ UNIT_TESTS = \
 	tests/check_encode \
 	tests/check_encode_limits \
 	tests/check_labels \
+	tests/check_process_stat \
 	tests/check_rewrite \
 	tests/check_stream \
 	tests/check_stream_races \

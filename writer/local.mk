@@ -27,6 +27,7 @@ WRITER_SOURCES = \
 	writer/lock.h \
 	writer/place.c \
 	writer/place.h \
+	writer/process_stat.h \
 	writer/record_file.c \
 	writer/record_file.h \
 	writer/ring.c \

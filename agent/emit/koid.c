@@ -9,6 +9,8 @@
 #include "agent/base/stack.h"
 #include "thread.h"
 #include "writer/apart.h"
+#include "writer/decimal.h"
+#include "writer/process_stat.h"
 
 #define VARIABLE "FXT_NAMESPACE="
 
@@ -16,7 +18,6 @@ enum {
 	LINK_BYTES = 64,
 	FIRST_MADE = 1 << 22,           /* Linux's largest process id is below this */
 	STAT_BYTES = 512,               /* enough of /proc/self/stat to contain the time the process began */
-	STAT_START = 20,                /* this time is so many fields behind the program's name */
 	NS_PER_SECOND = 1000000000,
 };
 
@@ -25,16 +26,6 @@ static struct {
 	uint64_t namespace, proc_device;
 } first;
 static uint64_t namespace, start_ns;    /* of this process */
-
-/* Reads the number at *at, and moves *at behind it. */
-static uint64_t number_at(const char **at)
-{
-	uint64_t number = 0;
-
-	for (; **at >= '0' && **at <= '9'; ++*at)
-		number = number * 10 + (uint64_t)(**at - '0');
-	return number;
-}
 
 /* Returns the number that stands behind `before` in the target of a symbolic link, or 0. */
 static uint64_t number_in_link(const char *path, const char *before)
@@ -50,7 +41,7 @@ static uint64_t number_in_link(const char *path, const char *before)
 	if (!at)
 		return 0;
 	at += strlen(before);
-	return number_at(&at);
+	return fxt_decimal_at(&at);
 }
 
 /* Returns whether this process sees the /proc of `fxt record`. Each mount of /proc shows one namespace. */
@@ -65,7 +56,6 @@ uint64_t fxt_process_start_ns(void)
 {
 	char text[STAT_BYTES];
 	uint64_t ticks, per_second = getauxval(AT_CLKTCK);
-	const char *at;
 	long bytes;
 
 	/* This may run in a signal handler that forks, and that has a small stack of its own. */
@@ -75,14 +65,7 @@ uint64_t fxt_process_start_ns(void)
 	if (bytes <= 0)
 		return 0;
 	text[bytes] = '\0';
-	/* The program's name may contain blanks and parentheses, so the last ) is where it ends. */
-	at = memrchr(text, ')', (size_t)bytes);
-	for (unsigned field = 0; at && field < STAT_START; field++)
-		at = strchr(at + 1, ' ');
-	if (!at)
-		return 0;
-	at++;
-	ticks = number_at(&at);
+	ticks = fxt_parse_process_stat(text).start_ticks;
 	return ticks / per_second * NS_PER_SECOND + ticks % per_second * NS_PER_SECOND / per_second;
 }
 
@@ -123,9 +106,9 @@ void fxt_koid_start(char **environment)
 		;
 	if (*environment) {
 		at = *environment + strlen(VARIABLE);
-		first.namespace = number_at(&at);
+		first.namespace = fxt_decimal_at(&at);
 		at += *at == ':';
-		first.proc_device = number_at(&at);
+		first.proc_device = fxt_decimal_at(&at);
 	}
 	look();
 }

@@ -22,6 +22,7 @@
 #include "tools/common/message.h"
 #include "tools/reading/mapped_trace.h"
 #include "tools/reading/reader.h"
+#include "writer/process_stat.h"
 
 /* Background processes often end right after the command does, so they are given half a second in all. */
 enum { LAST_WAITS = 25, LAST_WAIT_NS = 20000000 };
@@ -128,11 +129,9 @@ char *fxt_parts_directory(const char *out, bool quiet)
 static uint64_t process_start_ns(pid_t pid)
 {
 	char path[64], text[1024];
+	struct fxt_process_stat process;
 	FILE *f;
 	size_t n;
-	char *p;
-	uint64_t ticks;
-	unsigned field;
 
 	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
 	f = fopen(path, "re");
@@ -141,18 +140,10 @@ static uint64_t process_start_ns(pid_t pid)
 	n = fread(text, 1, sizeof(text) - 1, f);
 	fclose(f);
 	text[n] = '\0';
-	/* The name may contain anything, so fields are counted from the last parenthesis: the state is
-	 * field 3, the start time field 22. */
-	p = strrchr(text, ')');
-	for (field = 2; p && field < 22; field++) {
-		p = strchr(p + 1, ' ');
-		if (field == 2 && p && (p[1] == 'Z' || p[1] == 'X'))
-			return 0;
-	}
-	ticks = p ? strtoull(p, NULL, 10) : 0;
-	if (!ticks)
+	process = fxt_parse_process_stat(text);
+	if (process.state == 'Z' || process.state == 'X' || !process.start_ticks)
 		return 0;
-	return ticks * (1000000000 / (uint64_t)sysconf(_SC_CLK_TCK)) + 1;
+	return process.start_ticks * (1000000000 / (uint64_t)sysconf(_SC_CLK_TCK)) + 1;
 }
 
 /* Returns whether the part's process still runs. One with its id that began after the trace did is
