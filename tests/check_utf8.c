@@ -1,4 +1,5 @@
-/* Tests of fxt_utf8_clean(): the boundaries of each length of character, what is malformed, and cuts. */
+/* Tests of fxt_utf8_clean() and fxt_utf8_valid(): the boundaries of each length of character, what is
+ * malformed, and cuts. */
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,6 +84,48 @@ START_TEST(cleaned)
 }
 END_TEST
 
+/* Text is valid if cleaning leaves it as it is, and what cleaning leaves is always valid. */
+START_TEST(told_valid)
+{
+	size_t bytes = strlen(cases[_i].text);
+	char *text = exactly(cases[_i].text, bytes);
+	char out[64];
+	size_t cleaned_bytes = fxt_utf8_clean(out, text, bytes, WHOLE);
+	bool same = cleaned_bytes == bytes && memcmp(out, text, bytes) == 0;
+
+	ck_assert_int_eq(fxt_utf8_valid(text, bytes), same);
+	ck_assert(fxt_utf8_valid(out, cleaned_bytes));
+	if (cases[_i].max_bytes == WHOLE)
+		ck_assert_int_eq(fxt_utf8_valid(text, bytes), strcmp(cases[_i].text, cases[_i].want) == 0);
+	free(text);
+}
+END_TEST
+
+/* Writes the code as a character of so many bytes. It is valid if it is a code point that exists and no
+ * surrogate, in no more bytes than it needs. */
+static void try_code(uint32_t code, size_t length, size_t needed)
+{
+	bool want = length == needed && code <= 0x10ffff && (code < 0xd800 || code > 0xdfff);
+	char text[4];
+
+	for (size_t i = length; i-- > 1; )
+		text[i] = (char)(0x80 | (code >> 6 * (length - 1 - i) & 0x3f));
+	text[0] = (char)(length == 1 ? code : (0xf00u >> length & 0xff) | code >> 6 * (length - 1));
+	if (fxt_utf8_valid(text, length) != want)
+		ck_abort_msg("U+%X in %zu bytes is told %s", code, length, want ? "malformed" : "valid");
+}
+
+START_TEST(each_code_in_each_length)
+{
+	for (uint32_t code = 0; code < 0x200000; code++) {
+		size_t needed = code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+
+		for (size_t length = needed; length <= 4; length++)
+			try_code(code, length, needed);
+	}
+}
+END_TEST
+
 START_TEST(zero_bytes_are_kept)
 {
 	char out[4];
@@ -94,9 +137,11 @@ END_TEST
 
 int main(void)
 {
-	TCase *clean = tcase_create("clean");
+	TCase *clean = tcase_create("clean"), *valid = tcase_create("valid");
 
 	tcase_add_loop_test(clean, cleaned, 0, LENGTH(cases));
 	tcase_add_test(clean, zero_bytes_are_kept);
-	return RUN_SUITE("utf8", clean);
+	tcase_add_loop_test(valid, told_valid, 0, LENGTH(cases));
+	tcase_add_test(valid, each_code_in_each_length);
+	return RUN_SUITE("utf8", clean, valid);
 }

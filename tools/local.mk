@@ -26,8 +26,7 @@ READING_FILES = \
 	tools/reading/reader_records.c \
 	tools/reading/reader_skim.c \
 	tools/reading/reader_symbols.c \
-	tools/reading/reader_tables.c \
-	tools/reading/text_utf8.c
+	tools/reading/reader_tables.c
 
 PRINTING_FILES = \
 	tools/printing/json.c \

@@ -138,4 +138,8 @@ size_t fxt_encode_large_blob(uint64_t *out, size_t capacity, struct fxt_string c
  * Returns how many bytes were written. `out` may be `text`. */
 size_t fxt_utf8_clean(char *out, const char *text, size_t bytes, size_t max_bytes);
 
+/* Returns whether the text is UTF-8 as the format requires it, without overlong forms, surrogates or code
+ * points past U+10FFFF. */
+bool fxt_utf8_valid(const char *text, size_t bytes);
+
 #endif

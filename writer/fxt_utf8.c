@@ -1,5 +1,6 @@
-/* Turns any bytes into text that the format allows: fxt_utf8_clean() of fxt_encode.h. It is called wherever
- * text comes from the traced program (paths, thread names, log lines), from any context.
+/* Finds out which bytes are text that the format allows, for fxt_utf8_clean() and fxt_utf8_valid() of
+ * fxt_encode.h. The first is called wherever text comes from the traced program (paths, thread names, log
+ * lines), from any context. `fxt check` calls the second for every string of a trace.
  */
 #include "fxt_encode.h"
 
@@ -51,4 +52,16 @@ size_t fxt_utf8_clean(char *out, const char *text, size_t bytes, size_t max_byte
 			out[n] = text[n];
 	}
 	return n;
+}
+
+bool fxt_utf8_valid(const char *text, size_t bytes)
+{
+	const unsigned char *in = (const unsigned char *)text;
+
+	for (size_t i = 0, length; i < bytes; i += length) {
+		length = character(in + i, bytes - i);
+		if (length == 0)
+			return false;
+	}
+	return true;
 }

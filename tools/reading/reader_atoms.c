@@ -10,6 +10,7 @@
 #include <inttypes.h>
 
 #include "reader_internal.h"
+#include "writer/fxt_encode.h"
 
 static bool all_zero(const unsigned char *bytes, size_t count)
 {

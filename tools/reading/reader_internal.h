@@ -1,5 +1,5 @@
 /* The functions and types that the reader's own files share. Besides these files (reader*.c,
- * symbols.c, utf8.c), those that decode parts of a record by themselves include it: merge.c, cut_calls.c,
+ * symbols.c), those that decode parts of a record by themselves include it: merge.c, cut_calls.c,
  * open_lifetimes.c, order.c, lives.c, check_windows.c and report_meanwhile.c. */
 #ifndef FXT_TOOLS_READER_INTERNAL_H
 #define FXT_TOOLS_READER_INTERNAL_H
@@ -70,9 +70,5 @@ void fxt_tables_free(struct fxt_reader *r);
 /* symbols.c */
 struct fxt_symbols *fxt_symbols_new(void);
 void fxt_symbols_free(struct fxt_symbols *s);
-
-/* utf8.c: returns whether the text is UTF-8 as the format requires it, without overlong forms, surrogates or
- * code points past U+10FFFF. */
-bool fxt_utf8_valid(const char *text, size_t bytes);
 
 #endif
