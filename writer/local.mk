@@ -32,6 +32,7 @@ WRITER_SOURCES = \
 	writer/record_file.h \
 	writer/ring.c \
 	writer/ring.h \
+	writer/run_memory.h \
 	writer/snapshot.c \
 	writer/storage.h \
 	writer/sys.c \

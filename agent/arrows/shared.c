@@ -34,7 +34,7 @@ bool fxt_shared_may_be(uint64_t at_ns, uint64_t now_ns)
  * link of a memory file has this text. */
 static bool is_memory_file(const char *path)
 {
-	static const char expected[] = "/memfd:fxt (deleted)";
+	static const char expected[] = "/memfd:" FXT_SHARED_NAME " (deleted)";
 	char target[sizeof(expected)];
 
 	return fxt_sys_readlink(path, target, sizeof(target)) == (int)sizeof(expected) - 1 &&

@@ -19,8 +19,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "writer/run_memory.h"
+
 enum {
-	FXT_SHARED_BYTES = 1 << 20,     /* the size that tools/record/shared_memory.c makes */
 	FXT_SHARED_PAGE_BYTES = 4096,
 	FXT_PARENT_ENTRIES = 4096,
 	FXT_PARENT_ENTRY_BYTES = 64,

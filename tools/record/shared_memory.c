@@ -11,17 +11,16 @@
 #include <unistd.h>
 
 #include "tools/common/message.h"
-
-enum { SHARED_BYTES = 1 << 20 };        /* as in the agent's shared.h; unused pages take no memory */
+#include "writer/run_memory.h"
 
 int fxt_shared_make(char **path)
 {
-	int fd = memfd_create("fxt", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	int fd = memfd_create(FXT_SHARED_NAME, MFD_CLOEXEC | MFD_ALLOW_SEALING);
 
 	if (fd < 0)
 		return -1;
 	/* The size is sealed, because a process that made the memory shorter would kill those that use it. */
-	if (ftruncate(fd, SHARED_BYTES) != 0 ||
+	if (ftruncate(fd, FXT_SHARED_BYTES) != 0 ||
 	    fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
 		close(fd);
 		return -1;
