@@ -98,12 +98,17 @@ static int by_pointer_and_time(const void *a, const void *b)
 	return x->offset < y->offset ? -1 : 1;
 }
 
-static struct fxt_slot *slot_of(struct fxt_map *m, const struct fxt_object *object)
+/* Returns the first half of the key in `by_pointer`; the second half is the pointer. */
+static uint64_t process_key(uint32_t provider, uint64_t pid)
+{
+	return (uint64_t)provider << 32 ^ pid;
+}
+
+static struct fxt_slot *slot_of(struct fxt_map *m, const struct fxt_where *at)
 {
 	bool fresh;
 
-	return fxt_map_put(m, (uint64_t)object->at.provider << 32 ^ object->at.pid, object->at.pointer,
-			   &fresh);
+	return fxt_map_put(m, process_key(at->provider, at->pid), at->pointer, &fresh);
 }
 
 /* Returns whether the record is needed. Most events are not, and a large trace has hardly anything else. */
@@ -134,7 +139,7 @@ void fxt_objects_read(struct fxt_objects *o, const void *data, uint64_t size)
 	if (o->count)
 		qsort(o->list, o->count, sizeof(*o->list), by_pointer_and_time);
 	for (size_t i = 0, n; i < o->count; i += n) {
-		struct fxt_slot *s = slot_of(&o->by_pointer, &o->list[i]);
+		struct fxt_slot *s = slot_of(&o->by_pointer, &o->list[i].at);
 
 		for (n = 1; i + n < o->count && fxt_where_compare(&o->list[i].at, &o->list[i + n].at) == 0;
 		     n++)
@@ -188,7 +193,7 @@ const struct fxt_object *fxt_object_of(const struct fxt_objects *o, const struct
 
 	if (!o->count || !a || a->type != FXT_ARG_POINTER || rec->type != FXT_RECORD_EVENT)
 		return NULL;
-	s = fxt_map_find(&o->by_pointer, (uint64_t)rec->provider->index << 32 ^ r->threads[rec->thread].pid,
+	s = fxt_map_find(&o->by_pointer, process_key(rec->provider->index, r->threads[rec->thread].pid),
 			 a->u);
 	if (!s)
 		return NULL;
@@ -214,6 +219,11 @@ const struct fxt_object *fxt_object_of(const struct fxt_objects *o, const struct
 				       : NULL;
 	}
 	return NULL;
+}
+
+uint64_t fxt_object_key(const struct fxt_objects *o, const struct fxt_object *known, uint64_t otherwise)
+{
+	return known ? UINT64_MAX - (uint64_t)(known - o->list) : otherwise;
 }
 
 void fxt_objects_put_arguments(const struct fxt_objects *o, const struct fxt_reader *r,

@@ -45,6 +45,18 @@ const struct fxt_object *fxt_object_of(const struct fxt_objects *o, const struct
 				       const struct fxt_record *rec,
 				       const struct fxt_argument *a);
 
+/* Returns a key for tables of objects, which tells apart objects that had one address after another. It is a
+ * number of its own for an object that the trace has a record about, and `otherwise` for any other, whose
+ * `known` is NULL. */
+uint64_t fxt_object_key(const struct fxt_objects *o, const struct fxt_object *known, uint64_t otherwise);
+
+/* Returns a number for a pointer in a process, for tables that have only half of a key for both. Pointers have
+ * fewer than 48 bits. The number has the lowest 16 bits of the process id. */
+static inline uint64_t fxt_pointer_key(uint64_t pid, uint64_t pointer)
+{
+	return pid << 48 ^ pointer;
+}
+
 /* Prints an event's arguments with a space before each; after one that stands for an object comes its
  * name. */
 void fxt_objects_put_arguments(const struct fxt_objects *o, const struct fxt_reader *r,

@@ -172,6 +172,13 @@ static void begin_vfork(struct fxt_fd_images *images, const struct fxt_reader *r
 	fxt_map_put(&images->vforked, rec->thread, 0, &fresh)->value[1] = rec->provider->index;
 }
 
+/* Returns the first half of the key in `born` of a child whose pid is not known. The child is identified by the
+ * thread that made it and by the time, which its arrow has. */
+static uint64_t hidden_child_key(const struct fxt_record *rec)
+{
+	return (uint64_t)rec->thread << 32 | 1;
+}
+
 static void begin_child(struct fxt_fd_images *images, const struct fxt_reader *r,
 			const struct fxt_record *rec)
 {
@@ -190,10 +197,8 @@ static void begin_child(struct fxt_fd_images *images, const struct fxt_reader *r
 	}
 	for (uint64_t number = 0; is_hidden && !is_made && number < PIPE_OF_POPEN; number++)
 		fxt_fd_pages_set(&pages, number, (struct fxt_fd_meaning){0});
-	/* A child whose pid is not known is identified by the thread that made it and the time, which
-	 * its arrow has. */
 	if (is_hidden)
-		keep(&images->born, (uint64_t)rec->thread << 32 | 1, at_ns, pages);
+		keep(&images->born, hidden_child_key(rec), at_ns, pages);
 	else
 		keep(&images->born, pid, 0, pages);
 }
@@ -215,7 +220,7 @@ static void end_arrow(struct fxt_fd_images *images, const struct fxt_record *rec
 	struct fxt_fd_image *image = image_of(images, rec->provider);
 
 	if (!image->pages)
-		image->pages = take_out(&images->born, (uint64_t)rec->thread << 32 | 1,
+		image->pages = take_out(&images->born, hidden_child_key(rec),
 					fxt_ns(rec->provider, rec->ticks));
 }
 

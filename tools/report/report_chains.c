@@ -228,7 +228,7 @@ static void set_cause(struct fxt_chains *c, struct fxt_reader *r, struct fxt_cha
 	link->cause = hold(cause_of(c, link));
 	link->length = 1;
 	link->likeness = mix(mix(kind_of(r, link->thread), kind_of(r, link->waker)),
-			     mix(link->name, link->object ^ r->threads[link->thread].pid << 48));
+			     mix(link->name, fxt_pointer_key(r->threads[link->thread].pid, link->object)));
 	if (!link->cause)
 		return;
 	link->cause->followers += tells_of(link, link->cause);

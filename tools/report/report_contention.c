@@ -47,7 +47,7 @@ void fxt_contention_take(struct fxt_contention *c, struct fxt_reader *r, const s
 	held_at = place_of(r, rec, "held_at");
 	known = fxt_object_of(c->objects, r, rec, &rec->args[0]);
 	s = fxt_map_put(&c->by_places,
-			known ? UINT64_MAX - (uint64_t)(known - c->objects->list) : pid << 48 ^ lock,
+			fxt_object_key(c->objects, known, fxt_pointer_key(pid, lock)),
 			(uint64_t)at << 32 | held_at, &fresh);
 	if (fresh) {
 		s->value[0] = c->count;

@@ -11,15 +11,13 @@
 #include "tools/common/message.h"
 #include "tools/printing/print.h"
 
-/* Returns the entry of the object. Objects that had one address after another are told apart by the
- * trace's records about them. */
+/* Returns the entry of the object. */
 static struct fxt_wait *wait_of(struct fxt_waits *w, uint64_t pid, uint64_t object,
 				const struct fxt_object *known, const char *kind)
 {
 	bool fresh;
 	struct fxt_slot *s =
-		fxt_map_put(&w->by_object, known ? UINT64_MAX - (uint64_t)(known - w->objects->list) : pid,
-			    object, &fresh);
+		fxt_map_put(&w->by_object, fxt_object_key(w->objects, known, pid), object, &fresh);
 
 	if (fresh) {
 		s->value[0] = w->count;
