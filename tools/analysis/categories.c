@@ -82,16 +82,20 @@ static void list_known(FILE *out)
 	      out);
 }
 
+#define USAGE "%14s %10s %7s  %s\n"
+
 static void print_usage(const struct fxt_overview *o, const struct fxt_reader *r, FILE *out)
 {
-	fprintf(out, "%14s %10s %7s  %s\n", "events", "bytes", "share", "category");
+	fprintf(out, USAGE, "events", "bytes", "share", "category");
 	for (size_t i = 0; i < o->category_count; i++) {
 		const struct fxt_usage *u = &o->categories[i];
 		struct fxt_text text = fxt_symbol_text(r, u->category);
 		char *name = fxt_printable(&text, 60, false);
+		char *share = fxt_format("%.1f%%", 100.0 * (double)u->bytes / (double)r->size);
 
-		fprintf(out, "%14s %10s %6.1f%%  %s\n", fxt_count(u->events).text, fxt_bytes(u->bytes).text,
-			100.0 * (double)u->bytes / (double)r->size, *name ? name : "(empty)");
+		fprintf(out, USAGE, fxt_count(u->events).text, fxt_bytes(u->bytes).text, share,
+			*name ? name : "(empty)");
+		free(share);
 		free(name);
 	}
 }

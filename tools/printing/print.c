@@ -101,6 +101,26 @@ void fxt_put_padded(FILE *out, const char *utf8, size_t columns)
 	fprintf(out, "%s%*s", utf8, width < columns ? (int)(columns - width) : 0, "");
 }
 
+enum { INDENT = 2 };
+
+void fxt_put_title(FILE *out, const char *title, size_t columns)
+{
+	fputc('\n', out);
+	fxt_put_padded(out, title, INDENT + columns);
+}
+
+void fxt_put_label(FILE *out, const char *label, size_t columns)
+{
+	fprintf(out, "%*s", INDENT, "");
+	fxt_put_padded(out, label, columns);
+}
+
+void fxt_put_more(FILE *out, size_t all, size_t shown)
+{
+	if (all > shown)
+		fprintf(out, "  and %zu more\n", all - shown);
+}
+
 /* Escapes control characters, C1 ones (0xc2 0x80..0x9f) included: terminals act on both. */
 static char *escape(const char *clean, size_t bytes)
 {

@@ -99,17 +99,20 @@ char *fxt_call_label(const struct fxt_reader *r, uint32_t category, uint32_t nam
 					    : fxt_printable(&text, columns, true);
 }
 
+enum { LABEL = 32 };
+#define SUM " %10s %12s"
+#define LENGTHS " %9s %9s %9s %9s\n"
+
 static void print_call(const struct fxt_call *call, const struct fxt_reader *r, FILE *out)
 {
-	char *name = fxt_call_label(r, call->category, call->name, 32);
+	char *name = fxt_call_label(r, call->category, call->name, LABEL);
 
-	fputs("  ", out);
-	fxt_put_padded(out, name, 32);
+	fxt_put_label(out, name, LABEL);
 	/* These are instants, and it is not known how long they took. */
 	if (call->max_ns == 0)
-		fprintf(out, " %10s %12s\n", "-", fxt_count(call->count).text);
+		fprintf(out, SUM "\n", "-", fxt_count(call->count).text);
 	else
-		fprintf(out, " %10s %12s %9s %9s %9s %9s\n", fxt_duration(call->total_ns).text,
+		fprintf(out, SUM LENGTHS, fxt_duration(call->total_ns).text,
 			fxt_count(call->count).text, fxt_duration(call->total_ns / call->count).text,
 			fxt_duration(fxt_call_percentile(call, 50)).text,
 			fxt_duration(fxt_call_percentile(call, 99)).text, fxt_duration(call->max_ns).text);
@@ -120,14 +123,15 @@ static void print_category(const struct fxt_call *calls, size_t count, size_t sh
 			   const struct fxt_reader *r, FILE *out)
 {
 	struct fxt_text text = fxt_symbol_text(r, calls[0].category);
-	char *name = fxt_printable(&text, 32, true);
+	char *name = fxt_printable(&text, LABEL, true);
 	uint64_t n = 0;
 
 	for (size_t i = 0; i < count; i++)
 		n += calls[i].count;
-	fxt_put_padded(out, *name ? name : "(no category)", 34);
+	/* A category begins where the title does. */
+	fxt_put_padded(out, *name ? name : "(no category)", LABEL + 2);
 	/* A category with nothing but instants has no time. */
-	fprintf(out, " %10s %12s", calls[0].category_ns ? fxt_duration(calls[0].category_ns).text : "-",
+	fprintf(out, SUM, calls[0].category_ns ? fxt_duration(calls[0].category_ns).text : "-",
 		fxt_count(n).text);
 	if (shown < count && shown == 1)
 		fprintf(out, "  the longest of %zu:", count);
@@ -177,8 +181,8 @@ void fxt_calls_print(const struct fxt_calls *c, const struct fxt_reader *r, size
 		return;
 	least_ns = least_of_top(c, r, false, top);
 	least_function_ns = least_of_top(c, r, true, top);
-	fprintf(out, "\n%-34s %10s %12s %9s %9s %9s %9s\n", "CALLS", "total", "count", "mean", "p50", "p99",
-		"max");
+	fxt_put_title(out, "CALLS", LABEL);
+	fprintf(out, SUM LENGTHS, "total", "count", "mean", "p50", "p99", "max");
 	for (size_t i = 0, n, shown; i < c->count; i += n) {
 		uint64_t least;
 

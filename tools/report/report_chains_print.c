@@ -232,6 +232,5 @@ void fxt_chains_print(const struct fxt_chains *c, const struct fxt_objects *obje
 		if (lines > top && shown)
 			break;
 	}
-	if (shown < c->count)
-		fprintf(out, "  and %zu more\n", c->count - shown);
+	fxt_put_more(out, c->count, shown);
 }

@@ -207,14 +207,16 @@ static char *place(const struct fxt_reader *r, uint32_t symbol)
 	return fxt_function_label(&text, 40);
 }
 
+enum { LABEL = 32 };
+#define FIGURES " %10s %12s %9s\n"
+
 static void print_contended(const struct fxt_contended *one, const struct fxt_reader *r, FILE *out)
 {
 	char *lock = fxt_contention_lock(one->known, one->lock), *what = fxt_wait_name(one->kind, lock);
 	char *at = place(r, one->at), *held_at = place(r, one->held_at), *held, *held_for;
 
-	fputs("  ", out);
-	fxt_put_padded(out, what, 32);
-	fprintf(out, " %10s %12s %9s\n", fxt_duration(one->total_ns).text, fxt_count(one->count).text,
+	fxt_put_label(out, what, LABEL);
+	fprintf(out, FIGURES, fxt_duration(one->total_ns).text, fxt_count(one->count).text,
 		fxt_duration(one->max_ns).text);
 	held = strcmp(held_at, UNKNOWN) != 0 ? fxt_format(", held in %s", held_at) : fxt_strdup("");
 	held_for = *held && one->held_count
@@ -288,8 +290,7 @@ static void print_blocked_ones(const struct fxt_contention *c, bool circle, cons
 		(c->blocked[i].is_join ? print_joining : print_blocked)(
 			c, i, r, fxt_ends_ns(ends, r->threads[i].pid), with_process, out);
 	}
-	if (shown > top)
-		fprintf(out, "  and %zu more\n", shown - top);
+	fxt_put_more(out, shown, top);
 }
 
 bool fxt_contention_is_deadlock(const struct fxt_contention *c)
@@ -316,13 +317,13 @@ void fxt_contention_print(const struct fxt_contention *c, const struct fxt_reade
 
 	if (c->count == 0)
 		return;
-	fprintf(out, "\n%-34s %10s %12s %9s\n", "CONTENDED LOCKS", "waited", "count", "longest");
+	fxt_put_title(out, "CONTENDED LOCKS", LABEL);
+	fprintf(out, FIGURES, "waited", "count", "longest");
 	/* Each lock takes two lines. One that took next to nothing beside the first is left out. */
 	for (; shown < c->count && shown < most &&
 	     (top == FXT_TOP_ALL || c->list[shown].total_ns >= c->list[0].total_ns / WORTH_A_LINE); shown++)
 		print_contended(&c->list[shown], r, out);
-	if (c->count > shown)
-		fprintf(out, "  and %zu more\n", c->count - shown);
+	fxt_put_more(out, c->count, shown);
 }
 
 void fxt_contention_free(struct fxt_contention *c)

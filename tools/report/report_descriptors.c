@@ -194,6 +194,9 @@ static bool is_of_one_process(const struct fxt_descriptors *d)
 	return true;
 }
 
+enum { LABEL = 32 };
+#define FIGURES " %10s  %9s  %s"
+
 void fxt_descriptors_print(const struct fxt_descriptors *d, const struct fxt_reader *r,
 			   const struct fxt_overview *o, size_t top, FILE *out)
 {
@@ -201,18 +204,17 @@ void fxt_descriptors_print(const struct fxt_descriptors *d, const struct fxt_rea
 
 	if (d->count == 0)
 		return;
-	fprintf(out, "\n%-34s %10s  %9s  %s\n", "DESCRIPTORS STILL OPEN AT THE END", "count", "for",
-		"made by");
+	fxt_put_title(out, "DESCRIPTORS STILL OPEN AT THE END", LABEL);
+	fprintf(out, FIGURES "\n", "count", "for", "made by");
 	for (size_t i = 0; i < d->count && i < top; i++) {
 		const struct fxt_left *left = &d->list[i];
 		struct fxt_text text = {.text = left->label, .bytes = (uint32_t)strlen(left->label)};
 		struct fxt_text call = fxt_symbol_text(r, left->call),
 				process = fxt_process_name(r, left->pid);
-		char *label = fxt_printable(&text, 32, true), *by = fxt_printable(&call, 24, false);
+		char *label = fxt_printable(&text, LABEL, true), *by = fxt_printable(&call, 24, false);
 
-		fputs("  ", out);
-		fxt_put_padded(out, label, 32);
-		fprintf(out, " %10s  %9s  %s", fxt_count(left->count).text,
+		fxt_put_label(out, label, LABEL);
+		fprintf(out, FIGURES, fxt_count(left->count).text,
 			fxt_duration(o->last_ns > left->since_ns ? o->last_ns - left->since_ns : 0).text, by);
 		free(by);
 		by = fxt_printable(&process, 16, false);
@@ -222,8 +224,7 @@ void fxt_descriptors_print(const struct fxt_descriptors *d, const struct fxt_rea
 		free(by);
 		free(label);
 	}
-	if (d->count > top)
-		fprintf(out, "  and %zu more\n", d->count - top);
+	fxt_put_more(out, d->count, top);
 	for (unsigned i = 0; i < FXT_LOSS_COUNT; i++)
 		lost += i == FXT_LOSS_FILTERED ? 0 : fxt_overview_lost(o, (enum fxt_loss)i);
 	if (lost)

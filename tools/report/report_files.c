@@ -160,6 +160,8 @@ void fxt_files_sort(struct fxt_files *f)
 /* -- Printing ------------------------------------------------------------------------------------------ */
 
 enum { LABEL = 28 };
+#define USE " %-5s"
+#define FIGURES " %8s %9s %8s%c %8s %7s %7s %7s\n"
 
 const char *const fxt_file_use_names[FXT_FILE_USES] = {"read", "write", "other"};
 
@@ -169,9 +171,8 @@ static void print_use(const char *label, enum fxt_file_use how, struct fxt_trans
 	static const struct fxt_short none = {"-"};
 	struct fxt_short bytes = how == FXT_FILE_OTHER ? none : fxt_bytes(t->bytes);
 
-	fputs("  ", out);
-	fxt_put_padded(out, label, LABEL);
-	fprintf(out, " %-5s %8s %9s %8s%c %8s %7s %7s %7s\n", fxt_file_use_names[how],
+	fxt_put_label(out, label, LABEL);
+	fprintf(out, USE FIGURES, fxt_file_use_names[how],
 		fxt_duration(t->total_ns).text, fxt_count(t->calls).text, bytes.text, t->unsaid ? '+' : ' ',
 		mean ? fxt_bytes(mean).text : "-", fxt_duration(fxt_transfers_percentile(t, 50)).text,
 		fxt_duration(fxt_transfers_percentile(t, 99)).text, fxt_duration(t->max_ns).text);
@@ -207,8 +208,8 @@ void fxt_files_print(const struct fxt_files *f, size_t top, FILE *out)
 
 	if (f->count == 0)
 		return;
-	fprintf(out, "\n%-36s %8s %9s %8s  %8s %7s %7s %7s\n", "FILES AND SOCKETS", "time", "calls", "bytes",
-		"mean", "p50", "p99", "max");
+	fxt_put_title(out, "FILES AND SOCKETS", LABEL);
+	fprintf(out, USE FIGURES, "", "time", "calls", "bytes", ' ', "mean", "p50", "p99", "max");
 	for (; shown < f->count && lines < top; shown++) {
 		lines += print_file(&f->list[shown], out);
 		unsaid = unsaid || f->list[shown].unsaid;

@@ -215,6 +215,9 @@ static void print_oddities(const struct fxt_heap *heap, FILE *out)
 		fprintf(out, "      failed allocations: %s\n", fxt_count(heap->failed).text);
 }
 
+enum { LABEL = 32 };
+#define FIGURES " %10s %12s %9s %9s  %s\n"
+
 void fxt_heaps_print(const struct fxt_heaps *h, const struct fxt_overview *o, size_t top, FILE *out)
 {
 	enum { LEAKING = 3 };
@@ -222,16 +225,15 @@ void fxt_heaps_print(const struct fxt_heaps *h, const struct fxt_overview *o, si
 
 	if (h->count == 0)
 		return;
-	fprintf(out, "\n%-34s %10s %12s %9s %9s  %s\n", "HEAP", "peak", "allocations", "allocated", "at end",
-		"peak after");
+	fxt_put_title(out, "HEAP", LABEL);
+	fprintf(out, FIGURES, "peak", "allocations", "allocated", "at end", "peak after");
 	for (size_t i = 0; i < h->count && i < shown; i++) {
 		const struct fxt_heap *heap = &h->list[i];
 		char *program = fxt_printable(&heap->provider->name, 22, true);
 		char *label = fxt_format("%s %" PRIu64, program, heap->pid);
 
-		fputs("  ", out);
-		fxt_put_padded(out, label, 32);
-		fprintf(out, " %10s %12s %9s %9s  %s\n", fxt_bytes(heap->peak_bytes).text,
+		fxt_put_label(out, label, LABEL);
+		fprintf(out, FIGURES, fxt_bytes(heap->peak_bytes).text,
 			fxt_count(heap->calls).text, fxt_bytes(heap->allocated_bytes).text,
 			fxt_bytes(heap->in_use_bytes).text,
 			fxt_duration(heap->peak_ns > o->first_ns ? heap->peak_ns - o->first_ns : 0).text);
@@ -242,8 +244,7 @@ void fxt_heaps_print(const struct fxt_heaps *h, const struct fxt_overview *o, si
 		free(label);
 		free(program);
 	}
-	if (h->count > shown)
-		fprintf(out, "  and %zu more\n", h->count - shown);
+	fxt_put_more(out, h->count, shown);
 	if (fxt_overview_any_lost(o))
 		fputs("  calls are missing from this trace (see above), so these figures are not the whole\n",
 		      out);

@@ -151,6 +151,9 @@ bool fxt_calls_in_progress_is_stuck(const struct fxt_calls_in_progress *o, const
 	return false;
 }
 
+enum { LABEL = 26 };
+#define FIGURES " %10s  %s"
+
 static void print_call(const struct fxt_call_in_progress *call, struct fxt_reader *r,
 		       const struct fxt_objects *objects, uint64_t end_ns, bool with_process, FILE *out)
 {
@@ -160,9 +163,8 @@ static void print_call(const struct fxt_call_in_progress *call, struct fxt_reade
 	FILE *line = fxt_text_stream(&text, &bytes);
 	struct fxt_record rec;
 
-	fputs("  ", line);
-	fxt_put_padded(line, thread, 26);
-	fprintf(line, " %10s  %s", fxt_duration(end_ns > call->start_ns ? end_ns - call->start_ns : 0).text,
+	fxt_put_label(line, thread, LABEL);
+	fprintf(line, FIGURES, fxt_duration(end_ns > call->start_ns ? end_ns - call->start_ns : 0).text,
 		name);
 	fxt_reader_event_at(r, call->offset, call->provider, &rec);
 	fxt_objects_put_arguments(objects, r, &rec, line);
@@ -180,7 +182,8 @@ void fxt_calls_in_progress_print(const struct fxt_calls_in_progress *o, struct f
 
 	if (all == 0)
 		return;
-	fprintf(out, "\n%-28s %10s  %s\n", "STILL OPEN AT THE END", "for", "call");
+	fxt_put_title(out, "STILL OPEN AT THE END", LABEL);
+	fprintf(out, FIGURES "\n", "for", "call");
 	for (size_t i = 0; i < o->count; i++) {
 		const struct fxt_call_stack *s = &o->threads[i];
 
@@ -188,8 +191,7 @@ void fxt_calls_in_progress_print(const struct fxt_calls_in_progress *o, struct f
 			print_call(&s->list[k - 1], r, objects, fxt_ends_ns(ends, r->threads[i].pid),
 				   with_process, out);
 	}
-	if (all > shown)
-		fprintf(out, "  and %zu more\n", all - shown);
+	fxt_put_more(out, all, shown);
 }
 
 void fxt_calls_in_progress_free(struct fxt_calls_in_progress *o)

@@ -221,17 +221,19 @@ static struct group *put_together(const struct fxt_leaks *l, size_t *count)
 	return list;
 }
 
+enum { LABEL = 32 };
+#define FIGURES " %10s %12s %9s  "
+
 static void print_group(const struct group *group, const struct fxt_reader *r, FILE *out)
 {
 	const struct fxt_unfreed *one = &group->one;
 	char *function = fxt_unfreed_function(one, r),
 	     *program = fxt_printable(&one->provider->name, 22, true);
 	struct fxt_text text = {.text = function, .bytes = function ? (uint32_t)strlen(function) : 0};
-	char *label = function ? fxt_printable(&text, 32, false) : fxt_strdup("(caller not recorded)");
+	char *label = function ? fxt_printable(&text, LABEL, false) : fxt_strdup("(caller not recorded)");
 
-	fputs("  ", out);
-	fxt_put_padded(out, label, 32);
-	fprintf(out, " %10s %12s %9s  ", fxt_bytes(group->bytes).text, fxt_count(one->count).text,
+	fxt_put_label(out, label, LABEL);
+	fprintf(out, FIGURES, fxt_bytes(group->bytes).text, fxt_count(one->count).text,
 		fxt_bytes(group->bytes / one->count).text);
 	if (group->is_of_several)
 		fputs("several processes", out);
@@ -261,12 +263,11 @@ void fxt_leaks_print(const struct fxt_leaks *l, const struct fxt_reader *r, size
 	/* If all is little and nothing of it is known, the lines about the heap have said enough
 	 * (report_heap.c). */
 	if (unknown_bytes < bytes || bytes >= WORTH_A_SECTION) {
-		fprintf(out, "\n%-34s %10s %12s %9s  %s\n", "NEVER FREED, BY WHO ASKED FOR IT", "bytes",
-			"blocks", "mean", "of");
+		fxt_put_title(out, "NEVER FREED, BY WHO ASKED FOR IT", LABEL);
+		fprintf(out, FIGURES "of\n", "bytes", "blocks", "mean");
 		for (size_t i = 0; i < count && i < top; i++)
 			print_group(&list[i], r, out);
-		if (count > top)
-			fprintf(out, "  and %zu more\n", count - top);
+		fxt_put_more(out, count, top);
 		if (unknown_bytes > bytes / WORTH_A_HINT)
 			fputs("  with FXT_HEAP_TRACK_BYTES=1 the trace has the callers for smaller blocks as well\n",
 			      out);

@@ -82,10 +82,12 @@ void fxt_log_sort(struct fxt_log_lines *l)
 		qsort(l->list, l->count, sizeof(*l->list), by_time);
 }
 
+#define BEFORE_END " %10s  "
+
 void fxt_log_print(const struct fxt_log_lines *l, const struct fxt_reader *r, uint64_t end_ns,
 		   bool with_process, FILE *out)
 {
-	enum { FIGURES = 12, MOST_LINES = 3 };
+	enum { BEFORE_END_COLUMNS = 12, MOST_LINES = 3 };
 	size_t width = 0, columns;
 	char *head;
 
@@ -103,16 +105,16 @@ void fxt_log_print(const struct fxt_log_lines *l, const struct fxt_reader *r, ui
 		       : fxt_strdup("SAID");
 	columns = strlen(head);
 	width = columns > width + 2 ? columns : width + 2;
-	fprintf(out, "\n%-*s %10s  %s\n", (int)width, head, "before end", "line");
+	fxt_put_title(out, head, width - 2);
+	fprintf(out, BEFORE_END "line\n", "before end");
 	free(head);
 	for (size_t i = 0; i < l->count; i++) {
 		const struct fxt_log_line *line = &l->list[i];
 		char *thread = fxt_thread_label(r, line->thread, with_process);
 
-		fputs("  ", out);
-		fxt_put_padded(out, thread, width - 2);
-		fprintf(out, " %10s  ", fxt_duration(end_ns > line->at_ns ? end_ns - line->at_ns : 0).text);
-		fxt_put_wrapped(out, &line->message, width + 1 + FIGURES, MOST_LINES);
+		fxt_put_label(out, thread, width - 2);
+		fprintf(out, BEFORE_END, fxt_duration(end_ns > line->at_ns ? end_ns - line->at_ns : 0).text);
+		fxt_put_wrapped(out, &line->message, width + 1 + BEFORE_END_COLUMNS, MOST_LINES);
 		free(thread);
 	}
 }

@@ -222,6 +222,7 @@ void fxt_threads_finish(struct fxt_thread_times *t, struct fxt_reader *r, struct
 /* -- Printing ------------------------------------------------------------------------------------------ */
 
 enum { LABEL = 26 };
+#define TIMES " %8s %8s %8s %8s"
 
 static struct fxt_short time_or_none(uint64_t ns)
 {
@@ -230,9 +231,10 @@ static struct fxt_short time_or_none(uint64_t ns)
 	return ns ? fxt_duration(ns) : none;
 }
 
-static void print_times(uint64_t running_ns, uint64_t blocked_ns, uint64_t waiting_ns, FILE *out)
+static void print_times(const char *life, uint64_t running_ns, uint64_t blocked_ns, uint64_t waiting_ns,
+			FILE *out)
 {
-	fprintf(out, " %8s %8s %8s", time_or_none(running_ns).text, time_or_none(blocked_ns).text,
+	fprintf(out, TIMES, life, time_or_none(running_ns).text, time_or_none(blocked_ns).text,
 		time_or_none(waiting_ns).text);
 }
 
@@ -249,10 +251,8 @@ static void print_thread(const struct fxt_thread_times *t, const struct fxt_thre
 	struct fxt_text text = {.text = label, .bytes = (uint32_t)strlen(label)};
 	char *cut = fxt_printable(&text, LABEL, false);
 
-	fputs("  ", out);
-	fxt_put_padded(out, cut, LABEL);
-	fprintf(out, " %8s", fxt_duration(life_ns).text);
-	print_times(one->running_ns, one->blocked_ns, one->waiting_ns, out);
+	fxt_put_label(out, cut, LABEL);
+	print_times(fxt_duration(life_ns).text, one->running_ns, one->blocked_ns, one->waiting_ns, out);
 	if (one->call_count && t->calls[one->calls].ns > life_ns / 100) {
 		text = fxt_symbol_text(r, t->calls[one->calls].name);
 		free(cut);
@@ -272,8 +272,8 @@ void fxt_threads_print(const struct fxt_thread_times *t, const struct fxt_reader
 
 	if (t->count <= 1)
 		return;
-	fprintf(out, "\n%-28s %8s %8s %8s %8s  %s\n", "THREADS", "life", "running", "blocked", "waiting",
-		"not running: mostly in");
+	fxt_put_title(out, "THREADS", LABEL);
+	fprintf(out, TIMES "  not running: mostly in\n", "life", "running", "blocked", "waiting");
 	for (size_t i = 0; i < shown; i++)
 		print_thread(t, &t->list[i], r, with_process, out);
 	for (size_t i = shown; i < t->count; i++) {
@@ -282,10 +282,10 @@ void fxt_threads_print(const struct fxt_thread_times *t, const struct fxt_reader
 		waiting_ns += t->list[i].waiting_ns;
 	}
 	if (t->count > shown) {
-		char *more = fxt_format("  and %zu more", t->count - shown);
+		char *more = fxt_format("and %zu more", t->count - shown);
 
-		fprintf(out, "%-28s %8s", more, "");
-		print_times(running_ns, blocked_ns, waiting_ns, out);
+		fxt_put_label(out, more, LABEL);
+		print_times("", running_ns, blocked_ns, waiting_ns, out);
 		fputc('\n', out);
 		free(more);
 	}

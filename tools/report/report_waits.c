@@ -198,6 +198,9 @@ static struct alike *join_alike(const struct fxt_waits *w, size_t *count)
 	return list;
 }
 
+enum { LABEL = 32 };
+#define FIGURES " %10s %12s %9s  "
+
 static void print_wait(const struct alike *all, const struct fxt_reader *r, FILE *out)
 {
 	const struct fxt_wait *wait = &all->wait;
@@ -205,13 +208,13 @@ static void print_wait(const struct alike *all, const struct fxt_reader *r, FILE
 				 : fxt_format("%s 0x%" PRIx64, wait->kind, wait->object);
 	struct fxt_text text = {.text = what, .bytes = (uint32_t)strlen(what)};
 	char *number = all->objects > 1 ? fxt_format("%zu x ", all->objects) : fxt_strdup("");
-	char *cut = fxt_printable(&text, 32 - strlen(number), false), *name = fxt_format("%s%s", number, cut);
+	char *cut = fxt_printable(&text, LABEL - strlen(number), false);
+	char *name = fxt_format("%s%s", number, cut);
 
-	fputs("  ", out);
-	fxt_put_padded(out, name, 32);
+	fxt_put_label(out, name, LABEL);
 	free(name);
 	free(number);
-	fprintf(out, " %10s %12s %9s  ", fxt_duration(wait->total_ns).text, fxt_count(wait->count).text,
+	fprintf(out, FIGURES, fxt_duration(wait->total_ns).text, fxt_count(wait->count).text,
 		fxt_duration(wait->max_ns).text);
 	print_waiters(wait, r, out);
 	free(cut);
@@ -232,17 +235,17 @@ void fxt_waits_print(const struct fxt_waits *w, const struct fxt_reader *r, size
 			free_ones += list[i].objects;
 			continue;
 		}
-		if (shown++ == 0)
-			fprintf(out, "\n%-34s %10s %12s %9s  %s\n", "WAITING FOR", "total", "count",
-				"longest", "by");
+		if (shown++ == 0) {
+			fxt_put_title(out, "WAITING FOR", LABEL);
+			fprintf(out, FIGURES "by\n", "total", "count", "longest");
+		}
 		if (shown <= top)
 			print_wait(&list[i], r, out);
 	}
 	for (size_t i = 0; i < count; i++)
 		free(list[i].wait.waiters);
 	free(list);
-	if (shown > top)
-		fprintf(out, "  and %zu more\n", shown - top);
+	fxt_put_more(out, shown, top);
 	if (shown && free_ones)
 		fprintf(out, "  and %zu for which nobody waited as long as %s\n", free_ones, fxt_duration(FXT_STANDING_LEAST_NS).text);
 }
