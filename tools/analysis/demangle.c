@@ -134,10 +134,7 @@ const char *fxt_demangled_name(struct fxt_demangled *d, struct fxt_reader *r, co
 	if (!fxt_text_is(category, "function"))
 		return NULL;
 	symbol = fxt_symbol(r, name);
-	while (d->count <= symbol) {
-		d->by_symbol = fxt_grow(d->by_symbol, &d->capacity, d->count + 1, sizeof(char *));
-		d->by_symbol[d->count++] = NULL;
-	}
+	d->by_symbol = fxt_reach(d->by_symbol, &d->capacity, &d->count, symbol, sizeof(char *));
 	if (!d->by_symbol[symbol]) {
 		char *found = fxt_demangle(name);
 

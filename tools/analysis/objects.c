@@ -49,10 +49,7 @@ static char *shared_label(struct fxt_objects *o, struct fxt_reader *r, const str
 {
 	uint32_t symbol = fxt_symbol(r, name);
 
-	while (o->label_count <= symbol) {
-		o->labels = fxt_grow(o->labels, &o->label_capacity, o->label_count + 1, sizeof(char *));
-		o->labels[o->label_count++] = NULL;
-	}
+	o->labels = fxt_reach(o->labels, &o->label_capacity, &o->label_count, symbol, sizeof(char *));
 	if (!o->labels[symbol])
 		o->labels[symbol] = label_of(name);
 	return o->labels[symbol];

@@ -26,21 +26,16 @@ static void count_category(struct fxt_overview *o, uint32_t symbol, uint64_t byt
 
 static void count_thread(struct fxt_overview *o, uint32_t thread, uint64_t events)
 {
-	while (o->thread_count <= thread) {
-		o->thread_events = fxt_grow(o->thread_events, &o->thread_capacity, o->thread_count + 1,
-					    sizeof(*o->thread_events));
-		o->thread_events[o->thread_count++] = 0;
-	}
+	o->thread_events = fxt_reach(o->thread_events, &o->thread_capacity, &o->thread_count, thread,
+				     sizeof(*o->thread_events));
 	o->thread_events[thread] += events;
 }
 
 static struct fxt_loser *loser_of(struct fxt_overview *o, const struct fxt_reader *r,
 				  const struct fxt_record *rec)
 {
-	while (o->loser_count <= rec->provider->index) {
-		o->losers = fxt_grow(o->losers, &o->loser_capacity, o->loser_count + 1, sizeof(*o->losers));
-		o->losers[o->loser_count++] = (struct fxt_loser){0};
-	}
+	o->losers = fxt_reach(o->losers, &o->loser_capacity, &o->loser_count, rec->provider->index,
+			      sizeof(*o->losers));
 	o->losers[rec->provider->index].pid = r->threads[rec->thread].pid;
 	return &o->losers[rec->provider->index];
 }

@@ -63,11 +63,7 @@ static void on_fault(void *context, enum fxt_fault fault, uint64_t offset, const
 
 struct fxt_track *fxt_check_track(struct fxt_check *c, uint32_t thread)
 {
-	if (thread >= c->track_count) {
-		c->tracks = fxt_grow(c->tracks, &c->track_capacity, thread + 1, sizeof(*c->tracks));
-		while (c->track_count <= thread)
-			c->tracks[c->track_count++] = (struct fxt_track){0};
-	}
+	c->tracks = fxt_reach(c->tracks, &c->track_capacity, &c->track_count, thread, sizeof(*c->tracks));
 	return &c->tracks[thread];
 }
 

@@ -12,6 +12,7 @@
 
 #include <stddef.h>
 #include <stdio.h>
+#include <string.h>
 
 /* Prints such a message. `file` may be NULL. */
 void fxt_error(const char *file, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -22,6 +23,19 @@ void *fxt_alloc(size_t count, size_t element_bytes);
 /* Makes room for `needed` elements in an array that grows by doubling, and returns its new address. The added
  * elements are not zeroed. Ends the program with a message if there is no memory. */
 void *fxt_grow(void *array, size_t *capacity, size_t needed, size_t element_bytes);
+
+/* Makes an array that grows by doubling have an element at `index`, and returns the array's address. Elements
+ * that it adds are zeroed. */
+static inline void *fxt_reach(void *array, size_t *capacity, size_t *count, size_t index,
+			      size_t element_bytes)
+{
+	if (index < *count)
+		return array;
+	array = fxt_grow(array, capacity, index + 1, element_bytes);
+	memset((char *)array + *count * element_bytes, 0, (index + 1 - *count) * element_bytes);
+	*count = index + 1;
+	return array;
+}
 
 /* Both return text that the caller frees, and end the program with a message if there is no memory. */
 char *fxt_strdup(const char *text);

@@ -47,11 +47,8 @@ static struct fxt_fd_pages *take_out(struct fxt_map *m, uint64_t a, uint64_t b)
 
 static struct fxt_fd_image *image_of(struct fxt_fd_images *images, const struct fxt_provider *p)
 {
-	while (images->count <= p->index) {
-		images->list =
-			fxt_grow(images->list, &images->capacity, images->count + 1, sizeof(*images->list));
-		images->list[images->count++] = (struct fxt_fd_image){0};
-	}
+	images->list =
+		fxt_reach(images->list, &images->capacity, &images->count, p->index, sizeof(*images->list));
 	return &images->list[p->index];
 }
 

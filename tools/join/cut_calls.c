@@ -12,11 +12,8 @@
 
 static struct fxt_thread_in_progress *thread_of(struct fxt_cut_calls *c, uint32_t thread)
 {
-	while (c->thread_count <= thread) {
-		c->threads =
-			fxt_grow(c->threads, &c->thread_capacity, c->thread_count + 1, sizeof(*c->threads));
-		c->threads[c->thread_count++] = (struct fxt_thread_in_progress){0};
-	}
+	c->threads =
+		fxt_reach(c->threads, &c->thread_capacity, &c->thread_count, thread, sizeof(*c->threads));
 	return &c->threads[thread];
 }
 

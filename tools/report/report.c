@@ -35,11 +35,8 @@ static bool is_chosen(struct fxt_report *report, const struct fxt_record *rec)
 	if (!report->options.categories)
 		return true;
 	symbol = fxt_symbol(report->r, &rec->category);
-	while (report->chosen_count <= symbol) {
-		report->chosen =
-			fxt_grow(report->chosen, &report->chosen_capacity, report->chosen_count + 1, 1);
-		report->chosen[report->chosen_count++] = 0;
-	}
+	report->chosen =
+		fxt_reach(report->chosen, &report->chosen_capacity, &report->chosen_count, symbol, 1);
 	if (!report->chosen[symbol])
 		report->chosen[symbol] = 1 + in_list(report->options.categories, &rec->category);
 	return report->chosen[symbol] == 2;

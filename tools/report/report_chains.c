@@ -78,11 +78,8 @@ static uint64_t kind_of(struct fxt_reader *r, uint32_t thread)
 
 static struct fxt_chain_thread *thread_of(struct fxt_chains *c, uint32_t thread)
 {
-	while (c->thread_count <= thread) {
-		c->threads =
-			fxt_grow(c->threads, &c->thread_capacity, c->thread_count + 1, sizeof(*c->threads));
-		c->threads[c->thread_count++] = (struct fxt_chain_thread){0};
-	}
+	c->threads =
+		fxt_reach(c->threads, &c->thread_capacity, &c->thread_count, thread, sizeof(*c->threads));
 	return &c->threads[thread];
 }
 

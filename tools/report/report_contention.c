@@ -67,11 +67,8 @@ void fxt_contention_take(struct fxt_contention *c, struct fxt_reader *r, const s
 
 static struct fxt_blocked *blocked_of(struct fxt_contention *c, uint32_t thread)
 {
-	while (c->blocked_count <= thread) {
-		c->blocked =
-			fxt_grow(c->blocked, &c->blocked_capacity, c->blocked_count + 1, sizeof(*c->blocked));
-		c->blocked[c->blocked_count++] = (struct fxt_blocked){0};
-	}
+	c->blocked =
+		fxt_reach(c->blocked, &c->blocked_capacity, &c->blocked_count, thread, sizeof(*c->blocked));
 	return &c->blocked[thread];
 }
 

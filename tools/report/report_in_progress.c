@@ -13,10 +13,7 @@
 
 static struct fxt_call_stack *stack_of(struct fxt_calls_in_progress *o, uint32_t thread)
 {
-	while (o->count <= thread) {
-		o->threads = fxt_grow(o->threads, &o->capacity, o->count + 1, sizeof(*o->threads));
-		o->threads[o->count++] = (struct fxt_call_stack){0};
-	}
+	o->threads = fxt_reach(o->threads, &o->capacity, &o->count, thread, sizeof(*o->threads));
 	return &o->threads[thread];
 }
 
