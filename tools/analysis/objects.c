@@ -59,9 +59,9 @@ static char *shared_label(struct fxt_objects *o, struct fxt_reader *r, const str
 
 static struct fxt_text text_argument(const struct fxt_record *rec, const char *name)
 {
-	const struct fxt_argument *a = fxt_argument(rec, name);
+	const struct fxt_text *text = fxt_argument_text(rec, name);
 
-	return a && a->type == FXT_ARG_STRING ? a->string : (struct fxt_text){.text = ""};
+	return text ? *text : (struct fxt_text){.text = ""};
 }
 
 static void take(struct fxt_objects *o, struct fxt_reader *r, const struct fxt_record *rec)

@@ -71,7 +71,7 @@ static void take_counter(struct fxt_overview *o, const struct fxt_reader *r, con
  * as that of a contended lock, have no reason. */
 static void take_reason(struct fxt_overview *o, const struct fxt_reader *r, const struct fxt_record *rec)
 {
-	const struct fxt_argument *why = fxt_argument(rec, "reason");
+	const struct fxt_text *why = fxt_argument_text(rec, "reason");
 	struct fxt_loser *loser;
 	char *what, *reason;
 
@@ -82,8 +82,8 @@ static void take_reason(struct fxt_overview *o, const struct fxt_reader *r, cons
 		return;
 	loser->first_ns = fxt_ns(rec->provider, rec->ticks);
 	what = fxt_printable(&rec->name, 60, false);
-	if (why && why->type == FXT_ARG_STRING) {
-		reason = fxt_printable(&why->string, 80, false);
+	if (why) {
+		reason = fxt_printable(why, 80, false);
 		loser->reason = fxt_format("%s: %s", what, reason);
 		free(reason);
 		free(what);

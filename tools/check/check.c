@@ -171,7 +171,7 @@ static void print_violations(const struct fxt_check *c, FILE *out)
 {
 	for (int i = 0; i < FXT_FAULT_COUNT; i++) {
 		const struct fxt_violation *v = &c->violations[i];
-		struct fxt_text raw = {.text = v->detail, .bytes = (uint32_t)strlen(v->detail)};
+		struct fxt_text raw = fxt_text_of(v->detail);
 		char *detail;
 
 		if (v->count == 0)

@@ -59,9 +59,9 @@ void fxt_fd_lives_free(struct fxt_fd_lives *l)
 
 bool fxt_fd_life_is_made_by(const struct fxt_record *rec, const char *call)
 {
-	const struct fxt_argument *a = fxt_argument(rec, "call");
+	const struct fxt_text *made_by = fxt_argument_text(rec, "call");
 
-	return a && a->type == FXT_ARG_STRING && fxt_text_is(&a->string, call);
+	return made_by && fxt_text_is(made_by, call);
 }
 
 bool fxt_fd_life_is_accepted(const struct fxt_record *rec)
@@ -71,7 +71,7 @@ bool fxt_fd_life_is_accepted(const struct fxt_record *rec)
 
 char *fxt_short_label(char *label)
 {
-	struct fxt_text text = {.text = label, .bytes = (uint32_t)strlen(label)};
+	struct fxt_text text = fxt_text_of(label);
 	char *cut;
 
 	if (text.bytes <= FXT_LABEL_COLUMNS)
@@ -125,7 +125,7 @@ static char *told_label(const struct fxt_record *rec)
 
 char *fxt_fd_life_label(const struct fxt_record *rec)
 {
-	const struct fxt_argument *call = fxt_argument(rec, "call");
+	const struct fxt_text *call = fxt_argument_text(rec, "call");
 	char *told = told_label(rec);
 	uint64_t domain;
 
@@ -137,7 +137,7 @@ char *fxt_fd_life_label(const struct fxt_record *rec)
 		return fxt_strdup("socketpair");
 	if (fxt_text_is(&rec->name, "socket") && fxt_argument_u64(fxt_argument(rec, "domain"), &domain))
 		return fxt_socket_label(domain, 0);
-	if (fxt_argument(rec, "oldfd") || !call || call->type != FXT_ARG_STRING)
+	if (fxt_argument(rec, "oldfd") || !call)
 		return fxt_format("(%.*s)", (int)rec->name.bytes, rec->name.text);
-	return fxt_format("(%.*s)", (int)call->string.bytes, call->string.text);
+	return fxt_format("(%.*s)", (int)call->bytes, call->text);
 }

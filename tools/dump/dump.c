@@ -95,7 +95,7 @@ static void put_event(const struct fxt_reader *r, const struct fxt_record *rec,
 	put_plain(out, &rec->category);
 	fputc(':', out);
 	if (demangled) {
-		struct fxt_text name = {.text = demangled, .bytes = (uint32_t)strlen(demangled)};
+		struct fxt_text name = fxt_text_of(demangled);
 
 		put_plain(out, &name);
 	} else {

@@ -51,10 +51,10 @@ static char *program_of(const struct fxt_record *rec)
 	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]) && !executes; i++)
 		executes = fxt_text_is(&rec->name, calls[i]);
 	for (size_t i = 0; i < sizeof(arguments) / sizeof(arguments[0]) && executes; i++) {
-		const struct fxt_argument *a = fxt_argument(rec, arguments[i]);
+		const struct fxt_text *program = fxt_argument_text(rec, arguments[i]);
 
-		if (a && a->type == FXT_ARG_STRING && a->string.bytes)
-			return fxt_format("%.*s", (int)a->string.bytes, a->string.text);
+		if (program && program->bytes)
+			return fxt_format("%.*s", (int)program->bytes, program->text);
 	}
 	return NULL;
 }

@@ -60,7 +60,7 @@ static void begin_value(struct fxt_json *j, const struct fxt_text *key)
 
 static void begin(struct fxt_json *j, const char *key)
 {
-	struct fxt_text text = {.text = key, .bytes = key ? (uint32_t)strlen(key) : 0};
+	struct fxt_text text = fxt_text_of(key ? key : "");
 
 	begin_value(j, key ? &text : NULL);
 }
@@ -135,13 +135,13 @@ void fxt_json_text(struct fxt_json *j, const char *key, const struct fxt_text *t
 
 void fxt_json_string(struct fxt_json *j, const char *key, const char *text)
 {
-	struct fxt_text t = {.text = text};
+	struct fxt_text t;
 
 	if (!text) {
 		fxt_json_null(j, key);
 		return;
 	}
-	t.bytes = (uint32_t)strlen(text);
+	t = fxt_text_of(text);
 	fxt_json_text(j, key, &t);
 }
 

@@ -234,7 +234,7 @@ char *fxt_printable(const struct fxt_text *t, size_t columns, bool keep_end)
 
 void fxt_put_line(FILE *out, char *line)
 {
-	struct fxt_text text = {.text = line, .bytes = (uint32_t)strlen(line)};
+	struct fxt_text text = fxt_text_of(line);
 	char *cut = fxt_printable(&text, FXT_COLUMNS, false);
 
 	fprintf(out, "%s\n", cut);

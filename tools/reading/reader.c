@@ -207,10 +207,10 @@ bool fxt_is_made_end(const struct fxt_record *rec)
 
 bool fxt_is_cut_by_exec(const struct fxt_record *rec)
 {
-	const struct fxt_argument *by =
-		rec->subtype == FXT_EVENT_DURATION_END ? fxt_argument(rec, "ended_by") : NULL;
+	const struct fxt_text *by =
+		rec->subtype == FXT_EVENT_DURATION_END ? fxt_argument_text(rec, "ended_by") : NULL;
 
-	return by && by->type == FXT_ARG_STRING && fxt_text_is(&by->string, "exec");
+	return by && fxt_text_is(by, "exec");
 }
 
 bool fxt_argument_u64(const struct fxt_argument *a, uint64_t *value)
@@ -219,6 +219,25 @@ bool fxt_argument_u64(const struct fxt_argument *a, uint64_t *value)
 		return false;
 	*value = a->u;
 	return true;
+}
+
+uint64_t fxt_argument_or(const struct fxt_record *rec, const char *name, uint64_t otherwise)
+{
+	uint64_t value;
+
+	return fxt_argument_u64(fxt_argument(rec, name), &value) ? value : otherwise;
+}
+
+const struct fxt_text *fxt_argument_text(const struct fxt_record *rec, const char *name)
+{
+	const struct fxt_argument *a = fxt_argument(rec, name);
+
+	return a && a->type == FXT_ARG_STRING ? &a->string : NULL;
+}
+
+struct fxt_text fxt_text_of(const char *text)
+{
+	return (struct fxt_text){.text = text, .bytes = (uint32_t)strlen(text)};
 }
 
 bool fxt_text_is(const struct fxt_text *t, const char *text)

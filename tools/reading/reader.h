@@ -279,6 +279,10 @@ const struct fxt_argument *fxt_argument(const struct fxt_record *rec, const char
 /* Sets *value to an argument that is an integer of any width, a pointer, a koid or a bool. Returns false if
  * it is none of these, or if `a` is NULL. */
 bool fxt_argument_u64(const struct fxt_argument *a, uint64_t *value);
+/* Returns the record's argument with this name, if fxt_argument_u64() takes it, else `otherwise`. */
+uint64_t fxt_argument_or(const struct fxt_record *rec, const char *name, uint64_t otherwise);
+/* Returns the record's argument with this name, if it is a string, else NULL. */
+const struct fxt_text *fxt_argument_text(const struct fxt_record *rec, const char *name);
 
 /* Returns whether fxt record or fxt merge has made this end, for a lifetime that the program left open or a
  * call that it was in when it was over (open_lifetimes.h). */
@@ -288,6 +292,8 @@ bool fxt_is_made_end(const struct fxt_record *rec);
  * call is over, like one that returned. */
 bool fxt_is_cut_by_exec(const struct fxt_record *rec);
 
+/* Returns a text that ends with a NUL as one that does not, without copying it. */
+struct fxt_text fxt_text_of(const char *text);
 bool fxt_text_is(const struct fxt_text *t, const char *text);
 bool fxt_text_equal(const struct fxt_text *a, const struct fxt_text *b);
 

@@ -147,7 +147,7 @@ static void say_untraced(const struct fxt_untraced *u)
 
 	for (size_t i = 0; i < u->count && i < SHOWN; i++) {
 		const struct fxt_execution *e = &u->list[i];
-		struct fxt_text text = {.text = e->program, .bytes = (uint32_t)strlen(e->program)};
+		struct fxt_text text = fxt_text_of(e->program);
 		char *program = fxt_printable(&text, 200, true), *who;
 
 		who = e->count == 1 ? fxt_format("process %" PRIu64, e->pid)

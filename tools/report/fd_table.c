@@ -24,19 +24,11 @@ static uint64_t space_of(const struct fxt_record *rec, enum space space)
 	return (uint64_t)rec->provider->index << 1 | space;
 }
 
-static uint64_t argument(const struct fxt_record *rec, const char *name, uint64_t otherwise)
-{
-	uint64_t value;
-
-	return fxt_argument_u64(fxt_argument(rec, name), &value) ? value : otherwise;
-}
-
 static char *text_argument(const struct fxt_record *rec, const char *name)
 {
-	const struct fxt_argument *a = fxt_argument(rec, name);
+	const struct fxt_text *text = fxt_argument_text(rec, name);
 
-	return a && a->type == FXT_ARG_STRING && a->string.bytes
-		       ? fxt_printable(&a->string, FXT_LABEL_COLUMNS, true) : NULL;
+	return text && text->bytes ? fxt_printable(text, FXT_LABEL_COLUMNS, true) : NULL;
 }
 
 /* Returns whether the descriptor that the call makes closes on exec. */
@@ -48,11 +40,11 @@ static bool closes_on_exec(const struct fxt_record *rec)
 	uint64_t closes = fxt_text_is(&rec->name, "memfd_create") ? MFD_CLOEXEC : O_CLOEXEC;
 
 	if (fxt_text_is(&rec->name, "fcntl"))
-		return argument(rec, "cmd", 0) == F_DUPFD_CLOEXEC;
+		return fxt_argument_or(rec, "cmd", 0) == F_DUPFD_CLOEXEC;
 	for (size_t i = 0; i < sizeof(always) / sizeof(always[0]); i++)
 		if (fxt_text_is(&rec->name, always[i]))
 			return true;
-	return argument(rec, flags, 0) & closes;
+	return fxt_argument_or(rec, flags, 0) & closes;
 }
 
 /* Returns whether the number is in the table that children begin with. Others are not handed on. */
@@ -207,7 +199,7 @@ static char *accepted_label(struct fxt_files *f, const struct fxt_reader *r, con
 
 static bool succeeded(const struct fxt_record *rec, uint64_t *ret)
 {
-	*ret = argument(rec, "ret", UINT64_MAX);
+	*ret = fxt_argument_or(rec, "ret", UINT64_MAX);
 	return (int64_t)*ret >= 0;
 }
 
@@ -223,7 +215,7 @@ static enum fxt_fd_mode opened_mode(const struct fxt_record *rec)
 	/* It duplicates another process's descriptor, and has the mode of that. */
 	if (fxt_text_is(&rec->name, "pidfd_getfd"))
 		return FXT_FD_MODE_UNKNOWN;
-	return argument(rec, flags, 0) & nonblocking ? FXT_FD_NONBLOCKING : FXT_FD_BLOCKING;
+	return fxt_argument_or(rec, flags, 0) & nonblocking ? FXT_FD_NONBLOCKING : FXT_FD_BLOCKING;
 }
 
 static bool begins_with(const struct fxt_text *text, const char *start)
@@ -241,25 +233,23 @@ static uint64_t opened_key(const struct fxt_record *rec, uint64_t number)
 
 void fxt_files_begin(struct fxt_files *f, const struct fxt_record *rec)
 {
-	const struct fxt_argument *call = fxt_argument(rec, "call");
+	const struct fxt_text *call = fxt_argument_text(rec, "call");
 	bool fresh;
 
-	if (fxt_text_is(&rec->name, "pipe") && call && call->type == FXT_ARG_STRING &&
-	    begins_with(&call->string, "open"))
-		fxt_map_put(&f->fifos, opened_key(rec, argument(rec, "fd", 0)),
+	if (fxt_text_is(&rec->name, "pipe") && call && begins_with(call, "open"))
+		fxt_map_put(&f->fifos, opened_key(rec, fxt_argument_or(rec, "fd", 0)),
 			    fxt_ns(rec->provider, rec->ticks), &fresh);
 }
 
 /* Returns whether a path led to a regular file, which ignores its mode. Nothing in /dev is taken for one. */
 static bool is_on_disk(struct fxt_files *f, const struct fxt_record *rec, uint64_t number)
 {
-	const struct fxt_argument *path = fxt_argument(rec, "pathname");
+	const struct fxt_text *path = fxt_argument_text(rec, "pathname");
 
 	if (fxt_text_is(&rec->name, "mq_open") || fxt_text_is(&rec->name, "popen") ||
 	    fxt_map_find(&f->fifos, opened_key(rec, number), fxt_ns(rec->provider, rec->extra)))
 		return false;
-	return !path || path->type != FXT_ARG_STRING || !begins_with(&path->string, "/dev/") ||
-	       begins_with(&path->string, "/dev/shm/");
+	return !path || !begins_with(path, "/dev/") || begins_with(path, "/dev/shm/");
 }
 
 static void set_mode(struct fxt_files *f, const struct fxt_reader *r, const struct fxt_record *rec,
@@ -274,16 +264,16 @@ static void take_fcntl(struct fxt_files *f, const struct fxt_reader *r, const st
 		       uint64_t number)
 {
 	struct fxt_fd_meaning meaning = meaning_of(f, r, rec, DESCRIPTORS, number);
-	uint64_t arg = argument(rec, "arg", 0);
+	uint64_t arg = fxt_argument_or(rec, "arg", 0);
 
-	switch (argument(rec, "cmd", UINT64_MAX)) {
+	switch (fxt_argument_or(rec, "cmd", UINT64_MAX)) {
 	case F_SETFD:
 		meaning.closes_on_exec = arg & FD_CLOEXEC;
 		if (meaning.description || meaning.file_and_1)
 			set(f, r, rec, DESCRIPTORS, number, meaning);
 		break;
 	case F_SETFL: set_mode(f, r, rec, number, arg); break;
-	case F_GETFL: set_mode(f, r, rec, number, argument(rec, "ret", 0)); break;
+	case F_GETFL: set_mode(f, r, rec, number, fxt_argument_or(rec, "ret", 0)); break;
 	default: break;
 	}
 }
@@ -412,8 +402,8 @@ static void open_pair(struct fxt_files *f, const struct fxt_reader *r, const str
 void fxt_file_table_take(struct fxt_files *f, const struct fxt_reader *r, const struct fxt_record *rec,
 			 const struct fxt_role *role)
 {
-	uint64_t ret, cmd = argument(rec, "cmd", UINT64_MAX),
-		      number = argument(rec, role->argument, UINT64_MAX);
+	uint64_t ret, cmd = fxt_argument_or(rec, "cmd", UINT64_MAX),
+		      number = fxt_argument_or(rec, role->argument, UINT64_MAX);
 	bool ok = succeeded(rec, &ret);
 
 	switch (role->effect) {
@@ -432,12 +422,12 @@ void fxt_file_table_take(struct fxt_files *f, const struct fxt_reader *r, const 
 	case FXT_EFFECT_SOCKET:
 		if (ok)
 			open_one(f, r, rec, DESCRIPTORS, ret,
-				 fxt_socket_label(argument(rec, "domain", AF_UNSPEC),
-						  argument(rec, "type", 0) & 0xf), false);
+				 fxt_socket_label(fxt_argument_or(rec, "domain", AF_UNSPEC),
+						  fxt_argument_or(rec, "type", 0) & 0xf), false);
 		break;
 	case FXT_EFFECT_SPECIAL:
 		/* A signalfd() that changes an existing descriptor opens none. */
-		if (ok && !(fxt_text_is(&rec->name, "signalfd") && (int)argument(rec, "fd", 0) >= 0))
+		if (ok && !(fxt_text_is(&rec->name, "signalfd") && (int)fxt_argument_or(rec, "fd", 0) >= 0))
 			open_one(f, r, rec, DESCRIPTORS, ret, NULL,
 				 fxt_text_is(&rec->name, "open_by_handle_at"));
 		break;
@@ -461,18 +451,18 @@ void fxt_file_table_take(struct fxt_files *f, const struct fxt_reader *r, const 
 		break;
 	case FXT_EFFECT_IOCTL:
 		if (ok && fxt_argument(rec, "arg"))
-			set_mode(f, r, rec, number, argument(rec, "arg", 0) ? O_NONBLOCK : 0);
+			set_mode(f, r, rec, number, fxt_argument_or(rec, "arg", 0) ? O_NONBLOCK : 0);
 		break;
 	case FXT_EFFECT_MODE:
 		if (ok && fxt_argument(rec, "newattr"))
-			set_mode(f, r, rec, number, argument(rec, "newattr", 0));
+			set_mode(f, r, rec, number, fxt_argument_or(rec, "newattr", 0));
 		break;
 	case FXT_EFFECT_CLOSE: forget(f, r, rec, DESCRIPTORS, number); break;
 	case FXT_EFFECT_CLOSE_RANGE:
 		if (!fxt_argument(rec, "errno"))
 			fxt_fd_pages_close(fxt_fd_images_of(&f->images, r, rec), number,
-					   argument(rec, "last", UINT64_MAX),
-					   argument(rec, "flags", 0) & CLOSE_RANGE_CLOEXEC);
+					   fxt_argument_or(rec, "last", UINT64_MAX),
+					   fxt_argument_or(rec, "flags", 0) & CLOSE_RANGE_CLOEXEC);
 		break;
 	case FXT_EFFECT_CLOSE_STREAM: close_stream(f, r, rec, number); break;
 	default: break;
@@ -481,7 +471,7 @@ void fxt_file_table_take(struct fxt_files *f, const struct fxt_reader *r, const 
 
 void fxt_file_table_begin(struct fxt_files *f, const struct fxt_reader *r, const struct fxt_record *rec)
 {
-	uint64_t number = argument(rec, "fd", UINT64_MAX), old;
+	uint64_t number = fxt_argument_or(rec, "fd", UINT64_MAX), old;
 	bool is_duplicate = fxt_argument_u64(fxt_argument(rec, "oldfd"), &old);
 	struct fxt_fd_meaning meaning = {0};
 

@@ -85,7 +85,7 @@ char *fxt_function_label(const struct fxt_text *symbol, size_t columns)
 	struct fxt_text text = *symbol;
 
 	if (demangled)
-		text = (struct fxt_text){.text = demangled, .bytes = (uint32_t)strlen(demangled)};
+		text = fxt_text_of(demangled);
 	label = fxt_printable(&text, columns, true);
 	free(demangled);
 	return label;

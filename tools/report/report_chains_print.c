@@ -15,9 +15,9 @@ enum { WORTH_A_LINE = 20 /* what took a twentieth of a wait is worth a line */ }
 
 static const struct fxt_text *text_of(const struct fxt_record *rec, const char *argument)
 {
-	const struct fxt_argument *a = fxt_argument(rec, argument);
+	const struct fxt_text *text = fxt_argument_text(rec, argument);
 
-	return a && a->type == FXT_ARG_STRING && a->string.bytes ? &a->string : NULL;
+	return text && text->bytes ? text : NULL;
 }
 
 /* Returns " WORD FUNCTION" if the record's argument names a function, else "". The caller frees it. */

@@ -18,10 +18,9 @@
 static uint32_t place_of(struct fxt_reader *r, const struct fxt_record *rec, const char *name)
 {
 	static const struct fxt_text unknown = {.text = UNKNOWN, .bytes = sizeof(UNKNOWN) - 1};
-	const struct fxt_argument *place = fxt_argument(rec, name);
+	const struct fxt_text *place = fxt_argument_text(rec, name);
 
-	return fxt_symbol(r, place && place->type == FXT_ARG_STRING && place->string.bytes ? &place->string
-											   : &unknown);
+	return fxt_symbol(r, place && place->bytes ? place : &unknown);
 }
 
 /* Sets *lock to the call's first argument, which is the lock whatever the manual page calls it. */

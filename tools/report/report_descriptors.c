@@ -39,10 +39,7 @@ void fxt_descriptors_take(struct fxt_descriptors *d, const struct fxt_record *re
 
 static uint64_t descriptor_of(const struct fxt_record *rec)
 {
-	uint64_t fd = UINT64_MAX;
-
-	fxt_argument_u64(fxt_argument(rec, "fd"), &fd);
-	return fd;
+	return fxt_argument_or(rec, "fd", UINT64_MAX);
 }
 
 /* Decodes the begin of a lifetime again. Returns false if there is none, or if it is another lifetime's. */
@@ -84,10 +81,10 @@ static char *label_of(const struct fxt_record *rec)
 
 static uint32_t call_of(struct fxt_reader *r, const struct fxt_record *rec)
 {
-	const struct fxt_argument *a = fxt_argument(rec, "call");
+	const struct fxt_text *call = fxt_argument_text(rec, "call");
 	struct fxt_text none = {.text = ""};
 
-	return fxt_symbol(r, a && a->type == FXT_ARG_STRING ? &a->string : &none);
+	return fxt_symbol(r, call ? call : &none);
 }
 
 /* -- What is left --------------------------------------------------------------------------------- */
@@ -208,7 +205,7 @@ void fxt_descriptors_print(const struct fxt_descriptors *d, const struct fxt_rea
 	fprintf(out, FIGURES "\n", "count", "for", "made by");
 	for (size_t i = 0; i < d->count && i < top; i++) {
 		const struct fxt_left *left = &d->list[i];
-		struct fxt_text text = {.text = left->label, .bytes = (uint32_t)strlen(left->label)};
+		struct fxt_text text = fxt_text_of(left->label);
 		struct fxt_text call = fxt_symbol_text(r, left->call),
 				process = fxt_process_name(r, left->pid);
 		char *label = fxt_printable(&text, LABEL, true), *by = fxt_printable(&call, 24, false);

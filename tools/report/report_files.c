@@ -182,7 +182,7 @@ static void print_use(const char *label, enum fxt_file_use how, struct fxt_trans
 static size_t print_file(const struct fxt_file *file, FILE *out)
 {
 	size_t lines = 0;
-	struct fxt_text text = {.text = file->label, .bytes = (uint32_t)strlen(file->label)};
+	struct fxt_text text = fxt_text_of(file->label);
 	char *label = fxt_printable(&text, LABEL, true);
 	const char *name = label;
 

@@ -26,18 +26,11 @@ static struct fxt_heap *heap_of(struct fxt_heaps *h, const struct fxt_reader *r,
 	return &h->list[s->value[0]];
 }
 
-static uint64_t argument(const struct fxt_record *rec, const char *name, uint64_t otherwise)
-{
-	uint64_t value;
-
-	return fxt_argument_u64(fxt_argument(rec, name), &value) ? value : otherwise;
-}
-
 static uint64_t requested_bytes(const struct fxt_record *rec)
 {
-	uint64_t size = argument(rec, "size", 0), bytes;
+	uint64_t size = fxt_argument_or(rec, "size", 0), bytes;
 
-	return __builtin_mul_overflow(size, argument(rec, "nmemb", 1), &bytes) ? UINT64_MAX : bytes;
+	return __builtin_mul_overflow(size, fxt_argument_or(rec, "nmemb", 1), &bytes) ? UINT64_MAX : bytes;
 }
 
 /* Returns the block that the call returned. posix_memalign returns an error number, but has its block as a
@@ -48,7 +41,7 @@ static uint64_t result(const struct fxt_record *rec)
 
 	if (ret && (ret->type == FXT_ARG_POINTER || ret->u))
 		return ret->type == FXT_ARG_POINTER ? ret->u : 0;
-	return fxt_text_is(&rec->name, "posix_memalign") ? argument(rec, "ptr", 0) : 0;
+	return fxt_text_is(&rec->name, "posix_memalign") ? fxt_argument_or(rec, "ptr", 0) : 0;
 }
 
 static void add(struct fxt_heaps *h, struct fxt_heap *heap, uint64_t block, uint64_t bytes, uint64_t end_ns)
@@ -96,7 +89,7 @@ void fxt_heaps_take(struct fxt_heaps *h, const struct fxt_reader *r, const struc
 	struct fxt_heap *heap = heap_of(h, r, rec);
 	uint64_t start_ns = fxt_ns(rec->provider, rec->ticks);
 	uint64_t end_ns = fxt_ns(rec->provider, fxt_commit_ticks(rec));
-	uint64_t from = argument(rec, "ptr", 0), to = result(rec);
+	uint64_t from = fxt_argument_or(rec, "ptr", 0), to = result(rec);
 
 	switch (role->effect) {
 	case FXT_EFFECT_FREE:

@@ -14,18 +14,11 @@
 #include "tools/common/message.h"
 #include "tools/printing/print.h"
 
-static uint64_t number(const struct fxt_record *rec, const char *name)
-{
-	uint64_t value;
-
-	return fxt_argument_u64(fxt_argument(rec, name), &value) ? value : 0;
-}
-
 static uint32_t symbol(struct fxt_reader *r, const struct fxt_record *rec, const char *name)
 {
-	const struct fxt_argument *a = fxt_argument(rec, name);
+	const struct fxt_text *text = fxt_argument_text(rec, name);
 
-	return a && a->type == FXT_ARG_STRING ? fxt_symbol(r, &a->string) : FXT_NO_FUNCTION;
+	return text ? fxt_symbol(r, text) : FXT_NO_FUNCTION;
 }
 
 static struct fxt_life *begin(struct fxt_leaks *l, struct fxt_reader *r, const struct fxt_record *rec)
@@ -39,7 +32,7 @@ static struct fxt_life *begin(struct fxt_leaks *l, struct fxt_reader *r, const s
 		.provider = rec->provider,
 		.pid = r->threads[rec->thread].pid,
 		.address = ptr && ptr->type == FXT_ARG_POINTER ? ptr->u : 0,
-		.size = number(rec, "size"),
+		.size = fxt_argument_or(rec, "size", 0),
 		.function = symbol(r, rec, "function"),
 		.object = symbol(r, rec, "object"),
 		.is_mapping = fxt_text_is(&rec->name, "mapping"),
@@ -229,7 +222,7 @@ static void print_group(const struct group *group, const struct fxt_reader *r, F
 	const struct fxt_unfreed *one = &group->one;
 	char *function = fxt_unfreed_function(one, r),
 	     *program = fxt_printable(&one->provider->name, 22, true);
-	struct fxt_text text = {.text = function, .bytes = function ? (uint32_t)strlen(function) : 0};
+	struct fxt_text text = fxt_text_of(function ? function : "");
 	char *label = function ? fxt_printable(&text, LABEL, false) : fxt_strdup("(caller not recorded)");
 
 	fxt_put_label(out, label, LABEL);

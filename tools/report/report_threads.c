@@ -248,7 +248,7 @@ static void print_thread(const struct fxt_thread_times *t, const struct fxt_thre
 {
 	uint64_t life_ns = one->last_ns - one->first_ns;
 	char *label = fxt_thread_label(r, one->thread, with_process);
-	struct fxt_text text = {.text = label, .bytes = (uint32_t)strlen(label)};
+	struct fxt_text text = fxt_text_of(label);
 	char *cut = fxt_printable(&text, LABEL, false);
 
 	fxt_put_label(out, cut, LABEL);

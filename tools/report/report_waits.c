@@ -49,8 +49,8 @@ static void add_waiter(struct fxt_wait *wait, uint32_t thread, uint64_t duration
 void fxt_waits_take(struct fxt_waits *w, const struct fxt_reader *r, const struct fxt_record *rec,
 		    const struct fxt_role *role, uint64_t duration_ns)
 {
-	const struct fxt_argument *label = fxt_argument(rec, "object"),
-				  *what = fxt_argument(rec, role->argument);
+	const struct fxt_text *label = fxt_argument_text(rec, "object");
+	const struct fxt_argument *what = fxt_argument(rec, role->argument);
 	struct fxt_wait *wait;
 	uint64_t object;
 
@@ -62,8 +62,8 @@ void fxt_waits_take(struct fxt_waits *w, const struct fxt_reader *r, const struc
 	wait->total_ns += duration_ns;
 	wait->max_ns = duration_ns > wait->max_ns ? duration_ns : wait->max_ns;
 	add_waiter(wait, rec->thread, duration_ns);
-	if (!wait->known && !wait->label && label && label->type == FXT_ARG_STRING && label->string.bytes)
-		wait->label = fxt_printable(&label->string, 40, true);
+	if (!wait->known && !wait->label && label && label->bytes)
+		wait->label = fxt_printable(label, 40, true);
 }
 
 static int by_total(const void *a, const void *b)
@@ -206,7 +206,7 @@ static void print_wait(const struct alike *all, const struct fxt_reader *r, FILE
 	const struct fxt_wait *wait = &all->wait;
 	char *what = wait->label ? fxt_wait_name(wait->kind, wait->label)
 				 : fxt_format("%s 0x%" PRIx64, wait->kind, wait->object);
-	struct fxt_text text = {.text = what, .bytes = (uint32_t)strlen(what)};
+	struct fxt_text text = fxt_text_of(what);
 	char *number = all->objects > 1 ? fxt_format("%zu x ", all->objects) : fxt_strdup("");
 	char *cut = fxt_printable(&text, LABEL - strlen(number), false);
 	char *name = fxt_format("%s%s", number, cut);
