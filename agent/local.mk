@@ -24,6 +24,7 @@ AGENT_SOURCES = \
 	agent/base/fdinfo.c \
 	agent/base/fdinfo.h \
 	agent/base/heap.h \
+	agent/base/lazy_table.h \
 	agent/base/loaded.c \
 	agent/base/loaded.h \
 	agent/base/log.c \

@@ -7,6 +7,7 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
+#include "agent/base/lazy_table.h"
 #include "agent/emit/async.h"
 #include "wait.h"
 #include "writer/fxt_encode.h"
@@ -36,7 +37,7 @@ struct child {
 	int status;
 };
 
-static _Atomic(struct child *) children;        /* CHILDREN for each of BUCKETS; made for the first child */
+static _Atomic(void *) children;        /* struct child: CHILDREN for each of BUCKETS; made for the first */
 static atomic_int expected;
 
 /* -- Events ------------------------------------------------------------------------------------ */
@@ -142,18 +143,9 @@ static uint64_t word_of(uint32_t pid, enum state state)
 /* Returns the bucket of a pid, or NULL if there is no memory. */
 static struct child *bucket_of(uint32_t pid)
 {
-	struct child *all = atomic_load_explicit(&children, memory_order_acquire), *made;
+	struct child *all = fxt_lazy_table(&children, BUCKETS * CHILDREN * sizeof(*all));
 
-	if (!all) {
-		made = fxt_sys_memory(BUCKETS * CHILDREN * sizeof(*made));
-		if (!made)
-			return NULL;
-		if (atomic_compare_exchange_strong(&children, &all, made))
-			all = made;
-		else
-			fxt_sys_munmap(made, BUCKETS * CHILDREN * sizeof(*made));
-	}
-	return all + (size_t)(pid % BUCKETS) * CHILDREN;
+	return all ? all + (size_t)(pid % BUCKETS) * CHILDREN : NULL;
 }
 
 /* Takes an entry for the child. The caller has it alone, because its state is FILLED. An entry of another
@@ -248,8 +240,5 @@ void fxt_task_hidden_ends(struct fxt_thread *thread, uint64_t life, uint64_t end
 void fxt_task_after_fork(void)
 {
 	atomic_store(&expected, 0);
-	/* The memory is emptied and not unmapped: see fork.c. */
-	if (atomic_load(&children) &&
-	    fxt_sys_madvise(atomic_load(&children), BUCKETS * CHILDREN * sizeof(struct child), MADV_DONTNEED))
-		atomic_store(&children, NULL);
+	fxt_lazy_table_after_fork(&children, BUCKETS * CHILDREN * sizeof(struct child));
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "agent/base/agent.h"
+#include "agent/base/lazy_table.h"
 #include "agent/emit/clock.h"
 
 enum {
@@ -42,7 +43,7 @@ struct word {
 atomic_ushort fxt_waiting[FXT_WAITING_SLOTS];
 static struct word words[FXT_WAITING_SLOTS];
 static atomic_bool has_words;
-static _Atomic(struct bucket *) buckets;        /* made when somebody waits for the first time */
+static _Atomic(void *) buckets;         /* struct bucket; made when somebody waits for the first time */
 static atomic_uint next_flow;
 static _Atomic uint64_t flow_base;
 
@@ -54,18 +55,9 @@ static void add_waiters(uintptr_t object, int count)
 /* Returns the bucket of an object, or NULL if there is no memory. */
 static struct bucket *bucket_of(uintptr_t object)
 {
-	struct bucket *all = atomic_load_explicit(&buckets, memory_order_acquire), *made;
+	struct bucket *all = fxt_lazy_table(&buckets, BUCKETS * sizeof(*all));
 
-	if (!all) {
-		made = fxt_sys_memory(BUCKETS * sizeof(*made));
-		if (!made)
-			return NULL;
-		if (atomic_compare_exchange_strong(&buckets, &all, made))
-			all = made;
-		else
-			fxt_sys_munmap(made, BUCKETS * sizeof(*made));
-	}
-	return &all[fxt_wait_hash(object) >> 56];
+	return all ? &all[fxt_wait_hash(object) >> 56] : NULL;
 }
 
 static struct entry *find(struct bucket *bucket, uintptr_t object)
@@ -375,10 +367,7 @@ void fxt_wait_after_fork(void)
 {
 	unsigned i;
 
-	/* The memory is emptied and not unmapped: see fork.c. */
-	if (atomic_load(&buckets) &&
-	    fxt_sys_madvise(atomic_load(&buckets), BUCKETS * sizeof(struct bucket), MADV_DONTNEED))
-		atomic_store(&buckets, NULL);
+	fxt_lazy_table_after_fork(&buckets, BUCKETS * sizeof(struct bucket));
 	/* Only pages in which somebody waited are touched. */
 	for (i = 0; i < FXT_WAITING_SLOTS; i++)
 		if (atomic_load(&fxt_waiting[i]))

@@ -7,6 +7,7 @@
  */
 #include "blocks.h"
 
+#include "agent/base/lazy_table.h"
 #include "agent/base/stack.h"
 
 enum { BUCKET_BITS = 13, BUCKETS = 1 << BUCKET_BITS, WAYS = 8 };
@@ -30,22 +31,14 @@ struct bucket {
 
 /* The table takes 3.5 MiB of addresses, and memory for the pages that are used. It is made with the first
  * block that is large enough. */
-static _Atomic(struct bucket *) table;
+static _Atomic(void *) table;           /* struct bucket */
 
 /* Returns the bucket that a block can be in. Makes the table if `make`. Returns NULL if there is no table. */
 static struct bucket *bucket_of(uintptr_t block, bool make)
 {
-	struct bucket *buckets = atomic_load_explicit(&table, memory_order_acquire), *made;
+	struct bucket *buckets = make ? fxt_lazy_table(&table, BUCKETS * sizeof(*buckets))
+				      : atomic_load_explicit(&table, memory_order_acquire);
 
-	if (!buckets && make) {
-		made = fxt_sys_memory(BUCKETS * sizeof(*made));
-		if (!made)
-			return NULL;
-		if (atomic_compare_exchange_strong(&table, &buckets, made))
-			buckets = made;
-		else
-			fxt_sys_munmap(made, BUCKETS * sizeof(*made));
-	}
 	return buckets ? buckets + ((uint64_t)block * UINT64_C(0x9e3779b97f4a7c15) >> (64 - BUCKET_BITS))
 		       : NULL;
 }
@@ -179,10 +172,5 @@ void fxt_block_gone(struct fxt_thread *thread, const struct fxt_block *taken, ui
 
 void fxt_blocks_after_fork(void)
 {
-	struct bucket *buckets = atomic_load(&table);
-
-	/* The table is emptied and not unmapped: the fork may be a signal handler's, and the code that it has
-	 * interrupted may go on writing there. */
-	if (buckets && fxt_sys_madvise(buckets, BUCKETS * sizeof(*buckets), MADV_DONTNEED))
-		atomic_store(&table, NULL);
+	fxt_lazy_table_after_fork(&table, BUCKETS * sizeof(struct bucket));
 }

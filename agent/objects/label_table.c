@@ -4,6 +4,7 @@
  * the next one has no name: an object that was forgotten would be looked up again at its next use. */
 #include "label_table.h"
 
+#include "agent/base/lazy_table.h"
 #include "agent/emit/function.h"
 
 enum { BUCKETS = 1024, WAYS = 8 };
@@ -32,7 +33,7 @@ struct table {
 	_Atomic uint64_t counts[AREAS / COUNTS];
 };
 
-static _Atomic(struct table *) table;
+static _Atomic(void *) table;           /* struct table */
 /* needed for changes of more than a key; functions.lock nests in it */
 static struct fxt_lock table_lock;
 /* an object that the trace was told of is not in the table any more */
@@ -145,14 +146,7 @@ bool fxt_label_revive(uintptr_t key)
 
 static struct table *get_table(void)
 {
-	struct table *all = atomic_load_explicit(&table, memory_order_acquire), *made;
-
-	if (all)
-		return all;
-	made = fxt_sys_memory(sizeof(*made));
-	if (made && !atomic_compare_exchange_strong(&table, &all, made))
-		fxt_sys_munmap(made, sizeof(*made));
-	return atomic_load_explicit(&table, memory_order_acquire);
+	return fxt_lazy_table(&table, sizeof(struct table));
 }
 
 bool fxt_label_has_place(uintptr_t key)
@@ -364,11 +358,7 @@ void fxt_label_bury_variables(void)
 
 void fxt_label_table_after_fork(void)
 {
-	struct table *all = atomic_load_explicit(&table, memory_order_relaxed);
-
 	fxt_lock_reset(&table_lock);
-	/* The memory is emptied and not unmapped: see fork.c. */
-	if (all && fxt_sys_madvise(all, sizeof(*all), MADV_DONTNEED))
-		atomic_store(&table, NULL);
+	fxt_lazy_table_after_fork(&table, sizeof(struct table));
 	atomic_store(&any_replaced, false);
 }

@@ -1,0 +1,36 @@
+/* The memory of a table that is made when it is needed for the first time. Threads may need it at the same
+ * moment, and signal handlers may; none waits for another. The owner of such a table declares its address as
+ * an _Atomic(void *), NULL at first. Any context may call these functions.
+ */
+#ifndef FXT_LAZY_TABLE_H
+#define FXT_LAZY_TABLE_H
+
+#include <stdatomic.h>
+
+#include "writer/sys.h"
+
+/* Returns the table's memory, zeroed if it was not there yet. Returns NULL if there is none to be had. */
+static inline void *fxt_lazy_table(_Atomic(void *) *table, size_t bytes)
+{
+	void *all = atomic_load_explicit(table, memory_order_acquire), *made;
+
+	if (all)
+		return all;
+	made = fxt_sys_memory(bytes);
+	if (!made || atomic_compare_exchange_strong(table, &all, made))
+		return made;
+	fxt_sys_munmap(made, bytes);
+	return all;
+}
+
+/* Empties the table in the child of a fork. The memory is not unmapped, because the fork may be a signal
+ * handler's, and the code that it has interrupted may go on writing there: see fork.c. */
+static inline void fxt_lazy_table_after_fork(_Atomic(void *) *table, size_t bytes)
+{
+	void *all = atomic_load(table);
+
+	if (all && fxt_sys_madvise(all, bytes, MADV_DONTNEED))
+		atomic_store(table, NULL);
+}
+
+#endif
