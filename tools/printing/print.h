@@ -18,6 +18,12 @@ struct fxt_short fxt_bytes(uint64_t bytes);             /* "1.5 MiB" */
 struct fxt_short fxt_count(uint64_t n);                 /* "1 204 118" */
 struct fxt_short fxt_seconds(uint64_t ns, uint64_t since_ns);   /* "0.000012345", or negative */
 
+/* Returns the time from one moment to another, or 0 if the other is earlier. */
+static inline uint64_t fxt_ns_between(uint64_t from_ns, uint64_t to_ns)
+{
+	return to_ns > from_ns ? to_ns - from_ns : 0;
+}
+
 /* The characters that a line of output may have. */
 enum { FXT_COLUMNS = 100 };
 

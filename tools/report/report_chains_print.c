@@ -172,7 +172,7 @@ static void print_meanwhile(const struct fxt_chain_link *link, struct fxt_reader
  * for the lock of a condition. */
 static void print_delay(const struct fxt_chain_link *link, FILE *out)
 {
-	uint64_t delay_ns = link->end_ns > link->woken_ns ? link->end_ns - link->woken_ns : 0;
+	uint64_t delay_ns = fxt_ns_between(link->woken_ns, link->end_ns);
 
 	if (delay_ns >= (link->end_ns - link->start_ns) / 10 && delay_ns >= FXT_STANDING_LEAST_NS)
 		fprintf(out, "      and ran again %s later\n", fxt_duration(delay_ns).text);

@@ -238,7 +238,7 @@ static void print_joining(const struct fxt_contention *c, size_t thread, const s
 
 	fxt_put_line(out,
 		     fxt_format("  %s has waited %s for %s to end", who,
-				fxt_duration(end_ns > b->since_ns ? end_ns - b->since_ns : 0).text, whom));
+				fxt_duration(fxt_ns_between(b->since_ns, end_ns)).text, whom));
 	free(whom);
 	free(who);
 }
@@ -253,7 +253,7 @@ static void print_blocked(const struct fxt_contention *c, size_t thread, const s
 	int64_t holder = holder_of(c, r, thread);
 
 	fxt_put_line(out, fxt_format("  %s has waited %s in %s for %s%s", who,
-				     fxt_duration(end_ns > b->since_ns ? end_ns - b->since_ns : 0).text, at,
+				     fxt_duration(fxt_ns_between(b->since_ns, end_ns)).text, at,
 				     lock, holder >= 0 ? "," : ""));
 	if (holder >= 0) {
 		char *by = fxt_thread_label(r, (uint32_t)holder, with_process);

@@ -212,7 +212,7 @@ void fxt_descriptors_print(const struct fxt_descriptors *d, const struct fxt_rea
 
 		fxt_put_label(out, label, LABEL);
 		fprintf(out, FIGURES, fxt_count(left->count).text,
-			fxt_duration(o->last_ns > left->since_ns ? o->last_ns - left->since_ns : 0).text, by);
+			fxt_duration(fxt_ns_between(left->since_ns, o->last_ns)).text, by);
 		free(by);
 		by = fxt_printable(&process, 16, false);
 		if (!is_of_one_process(d))

@@ -229,7 +229,7 @@ void fxt_heaps_print(const struct fxt_heaps *h, const struct fxt_overview *o, si
 		fprintf(out, FIGURES, fxt_bytes(heap->peak_bytes).text,
 			fxt_count(heap->calls).text, fxt_bytes(heap->allocated_bytes).text,
 			fxt_bytes(heap->in_use_bytes).text,
-			fxt_duration(heap->peak_ns > o->first_ns ? heap->peak_ns - o->first_ns : 0).text);
+			fxt_duration(fxt_ns_between(o->first_ns, heap->peak_ns)).text);
 		/* Every child of a shell leaves much unfreed, and a line for each would fill a page. */
 		if (heap->live_blocks && i < LEAKING)
 			print_leaks(heap, out);

@@ -161,8 +161,7 @@ static void print_call(const struct fxt_call_in_progress *call, struct fxt_reade
 	struct fxt_record rec;
 
 	fxt_put_label(line, thread, LABEL);
-	fprintf(line, FIGURES, fxt_duration(end_ns > call->start_ns ? end_ns - call->start_ns : 0).text,
-		name);
+	fprintf(line, FIGURES, fxt_duration(fxt_ns_between(call->start_ns, end_ns)).text, name);
 	fxt_reader_event_at(r, call->offset, call->provider, &rec);
 	fxt_objects_put_arguments(objects, r, &rec, line);
 	fclose(line);

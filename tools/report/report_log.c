@@ -113,7 +113,7 @@ void fxt_log_print(const struct fxt_log_lines *l, const struct fxt_reader *r, ui
 		char *thread = fxt_thread_label(r, line->thread, with_process);
 
 		fxt_put_label(out, thread, width - 2);
-		fprintf(out, BEFORE_END, fxt_duration(end_ns > line->at_ns ? end_ns - line->at_ns : 0).text);
+		fprintf(out, BEFORE_END, fxt_duration(fxt_ns_between(line->at_ns, end_ns)).text);
 		fxt_put_wrapped(out, &line->message, width + 1 + BEFORE_END_COLUMNS, MOST_LINES);
 		free(thread);
 	}

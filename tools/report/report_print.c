@@ -68,12 +68,16 @@ static void print_shares(const struct fxt_overview *o, const struct fxt_reader *
 	fputs(o->category_count ? "\n" : "no events\n", out);
 }
 
+/* Returns a time as counted from the first event of the trace. */
+static uint64_t since(const struct fxt_overview *o, uint64_t ns)
+{
+	return fxt_ns_between(o->first_ns, ns);
+}
+
 /* Returns the time of the last such loss, counted from the first event of the trace. */
 static uint64_t since_start(const struct fxt_overview *o, enum fxt_loss loss)
 {
-	uint64_t last_ns = fxt_overview_lost_last_ns(o, loss);
-
-	return last_ns > o->first_ns ? last_ns - o->first_ns : 0;
+	return since(o, fxt_overview_lost_last_ns(o, loss));
 }
 
 /* Prints the account: every call that the program made is counted in one of its figures. */
@@ -111,11 +115,6 @@ static enum fxt_loss worst_cause(const struct fxt_loser *loser)
 		if (loser->lost[i] > loser->lost[worst])
 			worst = i;
 	return (enum fxt_loss)worst;
-}
-
-static uint64_t since(const struct fxt_overview *o, uint64_t ns)
-{
-	return ns > o->first_ns ? ns - o->first_ns : 0;
 }
 
 /* Prints a process that lost records, as "in app 1234 (no room; buffer full: FXT_MAX_SIZE_MB), from 1.20 s to
