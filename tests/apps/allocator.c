@@ -1,5 +1,6 @@
-/* A program with a heap of its own, which asks the C library for pages and a lock. All of it runs while the agent is looking for
- * the functions it stands in for, too: to fail a search is to allocate. Prints how many blocks it made. */
+/* This program has a heap of its own, which asks the C library for pages and a lock. The heap is used while
+ * the agent looks for the functions that it stands in for, too, because a search that fails allocates. The
+ * program prints "own blocks" if its blocks came from this heap. */
 #include <pthread.h>
 #include <stdalign.h>
 #include <stddef.h>
@@ -16,7 +17,7 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static char *at, *end;
 static unsigned long blocks;
 
-/* Its size stands before a block; nothing is used again. */
+/* Returns a block, in front of which its size stands. No memory is used again. */
 void *malloc(size_t size)
 {
 	size_t *block = NULL;

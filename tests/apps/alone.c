@@ -1,4 +1,4 @@
-/* A program without a C library, which nothing can be preloaded into: it ends. */
+/* This program has no C library, so nothing can be preloaded into it. It ends at once. */
 #include "unseen.h"
 
 __attribute__((noreturn)) void _start(void);

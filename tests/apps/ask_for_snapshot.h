@@ -1,4 +1,4 @@
-/* A request for a snapshot, for programs to trace that know when they want one. */
+/* By this function a program to trace asks for a snapshot of its trace at the moment when it wants one. */
 #ifndef ASK_FOR_SNAPSHOT_H
 #define ASK_FOR_SNAPSHOT_H
 
@@ -7,7 +7,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* A request is another process's: a child of vfork() sends it, so it has come when this returns. */
+/* Asks for a snapshot. Only another process can, so a child of vfork() sends the signal, which has come when
+ * this returns. */
 static inline void ask_for_snapshot(void)
 {
 	pid_t child = vfork();

@@ -1,4 +1,4 @@
-/* What a thread that waits is known by. */
+/* With these functions a program to trace finds out, from /proc, whether one of its threads waits. */
 #ifndef ASLEEP_H
 #define ASLEEP_H
 
@@ -10,7 +10,8 @@
 
 #include "unseen.h"
 
-/* Whether a thread of this process sleeps in this system call. 0 is a thread that has not said its number yet. */
+/* Returns whether a thread of this process sleeps in the system call. `tid` is 0 if the thread has not said
+ * its id yet. */
 static inline bool is_in_call(int tid, long call)
 {
 	char path[64], text[256] = "";
@@ -28,19 +29,19 @@ static inline bool is_in_call(int tid, long call)
 	return atoi(text) == call && strncmp(text, "running", 7) != 0;
 }
 
-/* Whether it sleeps in a lock, a semaphore or the like. */
+/* Returns whether the thread sleeps in a lock, a semaphore or the like. */
 static inline bool is_in_futex(int tid)
 {
 	return is_in_call(tid, SYS_futex);
 }
 
-/* There may be fewer processors than threads, and other work for them. Not by a call that is traced. */
+/* Gives the processor up, because there may be fewer processors than threads. The call is not traced. */
 __attribute__((unused)) static void let_others_run(void)
 {
 	unseen(SYS_sched_yield);
 }
 
-/* How often a thread has gone to sleep so far, if it sleeps now and would let a signal through; 0: not so. */
+/* Returns how often a thread has gone to sleep so far, or 0 if it does not sleep now or blocks a signal. */
 __attribute__((unused)) static unsigned long slept(int tid)
 {
 	char path[64], text[4096], *state, *blocked, *switches;
@@ -64,8 +65,9 @@ __attribute__((unused)) static unsigned long slept(int tid)
 	return strtoul(switches + 26, NULL, 10);
 }
 
-/* Until a thread sleeps in the kernel, which is where it waits for a lock of ours: for one of the tracer's it would with signals blocked.
- * What is read of it is not of one moment: all the while between two readings it must have slept. */
+/* Returns when a thread sleeps in the kernel with no signal blocked. Then it waits for a lock of the program:
+ * where it waits for one of the tracer, signals are blocked. The kernel does not tell state and counts of one
+ * moment, so the thread must have slept all the while between two readings. */
 __attribute__((unused)) static void wait_until_asleep(int tid)
 {
 	unsigned long before, now = 0;

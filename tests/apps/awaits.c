@@ -1,9 +1,10 @@
-/* Waits for signals in every way, each sent while it sleeps in that, and prints the arrows of a trace of it: "cause -> effect count".
+/* This program waits for signals in every way, and prints the arrows that its trace has, as lines
+ * "cause -> effect count". Each signal is sent while its receiver sleeps in the call that waits for it.
  *
  *	awaits COUNT
  *
- * A process waits for those of another, several for those to their group, and a thread for those of another thread of its
- * process. Then some that were sent before they are read.
+ * A process waits for signals of another process, several processes for signals to their group, and a thread
+ * for signals of another thread of its process. Last come signals that were sent before anybody reads them.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -22,16 +23,16 @@
 
 enum { HANDLED = SIGUSR1, TAKEN = SIGTERM, OTHER = SIGHUP, GROUP = 3 };
 
-/* Of who waits, which may be another process: how many waits it has begun, and its thread. */
+/* A thread that waits, maybe in another process: how many waits it has begun, and its ids. */
 struct waiter {
 	atomic_long begun;
 	atomic_int pid, tid;
 	pthread_t handle;
 };
 
-static struct waiter *shared;           /* of each child */
-static struct waiter own;
-static int descriptor;                  /* of TAKEN and OTHER */
+static struct waiter *shared;           /* one for each child */
+static struct waiter own;               /* of the thread that waits in this process */
+static int descriptor;                  /* signalfd of TAKEN and OTHER */
 static long count;
 
 static void need(int condition)
@@ -64,7 +65,9 @@ static void await(int way)
 	case 1: need(sigwaitinfo(&set, &info) == TAKEN && info.si_pid > 0); break;
 	case 2: need(sigtimedwait(&set, NULL, &long_enough) == TAKEN); break;
 	case 3: need(sigsuspend(&set) == -1); break;
-	case 4: need(read(descriptor, &taken, sizeof(taken)) == sizeof(taken) && taken.ssi_signo == TAKEN); break;
+	case 4:
+		need(read(descriptor, &taken, sizeof(taken)) == sizeof(taken) && taken.ssi_signo == TAKEN);
+		break;
 	default: need(pause() == -1);
 	}
 }
@@ -92,7 +95,8 @@ static size_t read_of(const struct waiter *waiter, const char *what, char *text,
 	FILE *file;
 	size_t n;
 
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/%s", atomic_load(&waiter->pid), atomic_load(&waiter->tid), what);
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/%s", atomic_load(&waiter->pid),
+		 atomic_load(&waiter->tid), what);
 	file = fopen(path, "re");
 	n = file ? fread(text, 1, bytes - 1, file) : 0;
 	if (file)
@@ -101,7 +105,8 @@ static size_t read_of(const struct waiter *waiter, const char *what, char *text,
 	return n;
 }
 
-/* Until it sleeps, and not for a lock: where the kernel tells in which system call. */
+/* Returns when the thread sleeps. Where the kernel tells in which system call, that is none that waits for a
+ * lock. */
 static void wait_until_asleep(const struct waiter *waiter)
 {
 	char text[512], *state;
@@ -132,7 +137,8 @@ static void send(const struct waiter *waiter, enum how how, int pidfd, int way)
 	else if (way == 4)
 		need(!pthread_sigqueue(waiter->handle, signum, value));
 	else
-		need(way == 2 ? !tgkill(getpid(), waiter->tid, signum) : !pthread_kill(waiter->handle, signum));
+		need(way == 2 ? !tgkill(getpid(), waiter->tid, signum)
+			      : !pthread_kill(waiter->handle, signum));
 }
 
 static void send_in_turn(const struct waiter *waiters, int waiting, enum how how)
@@ -152,7 +158,7 @@ static void send_in_turn(const struct waiter *waiters, int waiting, enum how how
 	}
 }
 
-/* The first is its group's leader, in which the others are. */
+/* Makes processes that wait, and sends them their signals. A group is led by the first of them. */
 static void to_children(int waiting, enum how how)
 {
 	pid_t children[GROUP];
@@ -173,7 +179,7 @@ static void to_children(int waiting, enum how how)
 		need(waitpid(children[i], NULL, 0) == children[i]);
 }
 
-/* -- Sent before ------------------------------------------------------------------------------- */
+/* -- Signals that were sent before ------------------------------------------------------------- */
 
 static long read_some(void)
 {
@@ -189,9 +195,10 @@ static void pending(void)
 	for (i = 0; i < count; i++) {
 		need(!kill(getpid(), TAKEN) && read_some() == 1);
 		need(!raise(OTHER) && read_some() == 1);
-		/* Two in one read. */
+		/* One read gets two signals. */
 		need(!kill(getpid(), TAKEN) && !kill(getpid(), OTHER) && read_some() == 2);
-		/* Which of the two it was that is pending is not known; what comes then is. */
+		/* Two equal signals are pending as one, of which it is not known who sent it. The next one's
+		 * sender is known again. */
 		need(!kill(getpid(), TAKEN));
 		need(!kill(getpid(), TAKEN) && read_some() == 1);
 		need(!kill(getpid(), TAKEN) && read_some() == 1);
@@ -210,7 +217,8 @@ int main(int argc, char **argv)
 	sigset_t set;
 
 	count = argc > 1 ? atol(argv[1]) : 1;
-	shared = mmap(NULL, GROUP * sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	shared = mmap(NULL, GROUP * sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+		      0);
 	need(shared != MAP_FAILED);
 	signal(HANDLED, handle);
 	sigemptyset(&set);
@@ -225,7 +233,7 @@ int main(int argc, char **argv)
 	send_in_turn(&own, 1, TO_THREAD);
 	pthread_join(thread, NULL);
 	pending();
-	/* Who sent what a handler got is known of the own process only. */
+	/* If a handler got the signal, the sender is known only if it is in the same process. */
 	tell("kill", "sigwait", count);
 	tell("kill", "sigwaitinfo", count);
 	tell("sigqueue", "sigtimedwait", count);

@@ -1,9 +1,10 @@
-/* Four threads that do a little of everything until they are killed: to be cut off, or copied, at any moment.
+/* In this program four threads do a little of everything until they are killed. The tests kill it, and copy
+ * its trace, at any moment.
  *
  *	busy [ROUNDS]		says "ready" when all threads run; for ever without ROUNDS
  *
- * Compiled with -finstrument-functions, so every thread has calls in progress at every moment. Paths have random lengths and offsets
- * random sizes (random.h), so it is cut off in records of every size.
+ * It is compiled with -finstrument-functions, so every thread has calls in progress at every moment. Paths
+ * have random lengths and offsets random sizes (random.h), so records of every size are cut off.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -97,7 +98,7 @@ static void *work(void *argument)
 	random_seed(1 + thread);
 	pthread_barrier_wait(&ready);
 	for (i = 0; !rounds || i < rounds; i++) {
-		/* Lifetimes that end many events later. */
+		/* These lifetimes end many events later. */
 		void *block = malloc(LARGE_BYTES);
 		int fd = dup(null);
 

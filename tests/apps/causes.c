@@ -1,10 +1,13 @@
-/* Threads that let each other go on, and know how often: prints arrows that a trace of it has, "cause -> effect count".
+/* In this program threads let each other go on, and know how often. It prints the arrows that its trace has,
+ * as lines "cause -> effect count".
  *
- *	causes KIND COUNT	mutex, rwlock, spin, mtx, cond, broadcast, sem, barrier, threads, thrds, readers
+ *	causes KIND COUNT	mutex, rwlock, spin, mtx, cond, broadcast, sem, barrier, threads, thrds,
+ *				readers
  *
- * Whoever lets another thread go on does so while that one is known to wait, so it is known which call ends which wait: it sleeps in the
- * kernel, or, where it spins, is in the C library's own function. Conditions in turn need no such care but for the mutex that has to
- * be free again: there each wait that a signal ends is counted, whoever comes first.
+ * A thread lets another one go on when that one is known to wait, so it is known which call ends which wait.
+ * The other one sleeps in the kernel then, or, where it spins, is in the C library's own function. Threads that
+ * take turns by a condition need no such care: each wait that a signal ends is counted, whoever comes first.
+ * Only how often they wait for the condition's mutex is not known.
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -83,11 +86,13 @@ static void say_where(int sig, siginfo_t *info, void *context)
 #endif
 }
 
-/* Until a thread is in the C library's pthread_spin_lock(): it is asked where it is. Whatever stands in for that has called it then. */
+/* Returns when a thread is in the C library's pthread_spin_lock(). A signal asks the thread where it is. A
+ * wrapper that stands in for the function has called it by then. */
 static void wait_until_spinning(pthread_t thread)
 {
 	struct sigaction action = {.sa_sigaction = say_where, .sa_flags = SA_SIGINFO | SA_RESTART};
-	void *libc = dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD), *spins = libc ? dlsym(libc, "pthread_spin_lock") : NULL;
+	void *libc = dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD),
+	     *spins = libc ? dlsym(libc, "pthread_spin_lock") : NULL;
 	uintptr_t at;
 	Dl_info found;
 
@@ -289,7 +294,8 @@ static void run(void *(*first)(void *), void *(*second)(void *))
 {
 	pthread_t threads[2];
 
-	need(!pthread_create(&threads[0], NULL, first, NULL) && !pthread_create(&threads[1], NULL, second, threads));
+	need(!pthread_create(&threads[0], NULL, first, NULL) &&
+	     !pthread_create(&threads[1], NULL, second, threads));
 	pthread_join(threads[0], NULL);
 	pthread_join(threads[1], NULL);
 }
@@ -303,22 +309,26 @@ int main(int argc, char **argv)
 	count = argc > 2 ? atol(argv[2]) : 1;
 	pthread_spin_init(&spin, 0);
 	mtx_init(&c11, mtx_plain);
-	if (!strcmp(kind, "mutex") || !strcmp(kind, "rwlock") || !strcmp(kind, "spin") || !strcmp(kind, "mtx")) {
+	if (!strcmp(kind, "mutex") || !strcmp(kind, "rwlock") || !strcmp(kind, "spin") ||
+	    !strcmp(kind, "mtx")) {
 		const char *prefix = !strcmp(kind, "mtx") ? "mtx" : kind;
 
 		hand_over(kind);
 		printf("%s%s_unlock -> %s%s_%s %ld\n", strcmp(prefix, "mtx") ? "pthread_" : "", prefix,
-		       strcmp(prefix, "mtx") ? "pthread_" : "", prefix, strcmp(kind, "rwlock") ? "lock" : "wrlock", count);
+		       strcmp(prefix, "mtx") ? "pthread_" : "", prefix,
+		       strcmp(kind, "rwlock") ? "lock" : "wrlock", count);
 	} else if (!strcmp(kind, "cond")) {
 		run(ping_pong, ping_pong);
-		printf("pthread_cond_signal -> pthread_cond_wait %ld\npthread_create -> thread 2\n", atomic_load(&waiting));
+		printf("pthread_cond_signal -> pthread_cond_wait %ld\npthread_create -> thread 2\n",
+		       atomic_load(&waiting));
 	} else if (!strcmp(kind, "broadcast")) {
 		for (i = 0; i < WAITERS; i++)
 			need(!pthread_create(&threads[i], NULL, await_broadcast, NULL));
 		broadcast();
 		for (i = 0; i < WAITERS; i++)
 			pthread_join(threads[i], NULL);
-		printf("pthread_cond_broadcast -> pthread_cond_wait %ld\npthread_create -> thread %d\n", count * WAITERS, WAITERS);
+		printf("pthread_cond_broadcast -> pthread_cond_wait %ld\npthread_create -> thread %d\n",
+		       count * WAITERS, WAITERS);
 	} else if (!strcmp(kind, "readers")) {
 		for (i = 0; i < WAITERS; i++)
 			need(!pthread_create(&threads[i], NULL, read_in_turn, &reader_tids[i]));
@@ -335,8 +345,8 @@ int main(int argc, char **argv)
 			need(!pthread_create(&threads[i], NULL, meet, NULL));
 		for (i = 0; i < WAITERS; i++)
 			pthread_join(threads[i], NULL);
-		printf("pthread_barrier_wait -> pthread_barrier_wait %ld\npthread_create -> thread %d\n", count * (WAITERS - 1),
-		       WAITERS);
+		printf("pthread_barrier_wait -> pthread_barrier_wait %ld\npthread_create -> thread %d\n",
+		       count * (WAITERS - 1), WAITERS);
 	} else if (!strcmp(kind, "thrds")) {
 		thrd_t thread;
 

@@ -1,8 +1,8 @@
-/* Three threads, of which one waits for a lock that the second holds while that waits for the third:
+/* This program has three threads: one waits for a lock, which the second holds while it waits for the third.
  *
  *	chain			customer -> pantry_lock, held by cook -> delivered, posted by farmer
  *
- * The farmer delivers once the others are asleep, in that.
+ * The farmer delivers once the two others sleep in these waits.
  */
 #include <pthread.h>
 #include <semaphore.h>
@@ -20,7 +20,7 @@ sem_t delivered;
 static sem_t pantry_is_taken;
 static atomic_int customer_tid, cook_tid;
 
-/* Noinline: these names are what a reader is told. */
+/* The functions are not inlined, because the report names them. */
 static __attribute__((noinline, noclone)) void take_supper(void)
 {
 	pthread_mutex_lock(&pantry_lock);
@@ -57,11 +57,12 @@ static void *farmer(void *unused)
 	static const struct timespec unseen_time = {0, 150000000};
 
 	pthread_setname_np(pthread_self(), "farmer");
-	/* In a lock or a semaphore, which is all that they wait for once their numbers are known. The customer last: the cook sleeps for
-	 * longer than that. */
+	/* Once their ids are known, these waits are all that the two sleep in. The cook, who is looked at
+	 * first, still sleeps when the customer does. */
 	while (!is_in_futex(atomic_load(&cook_tid)) || !is_in_futex(atomic_load(&customer_tid)))
 		;
-	/* What the others do besides, on however busy a machine, is short beside their wait; and so is all that is done in calls. */
+	/* Beside these two waits, one in a call and one that is not traced, all else that the threads do is
+	 * short, on however busy a machine. */
 	usleep(250000);
 	unseen(SYS_nanosleep, &unseen_time, NULL);
 	sem_post(&delivered);

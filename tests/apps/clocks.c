@@ -1,6 +1,9 @@
-/* clocks SECONDS: two processes of two threads call access() with what they read from the clock before the call, and after the last one, as
- * the path: /BEFORE/AFTER-THE-LAST. So whoever reads the trace knows between which two times each call was. Between calls they sleep or work,
- * at random, so that a tracer which has a clock of its own is found with it in every state.
+/* In this program two processes of two threads each call access() with the path /BEFORE/AFTER-THE-LAST: what
+ * they read from the clock before this call, and after the last one. So whoever reads the trace knows between
+ * which two times each call was. Between calls the threads sleep or work, at random, so that a tracer's own
+ * clock is tested in every state.
+ *
+ *	clocks SECONDS
  */
 #include <pthread.h>
 #include <stdint.h>
@@ -30,7 +33,8 @@ static void *work(void *number)
 
 	random_seed((uintptr_t)number);
 	while ((before_ns = now_ns()) < until_ns) {
-		snprintf(path, sizeof(path), "/%llu/%llu", (unsigned long long)before_ns, (unsigned long long)after_ns);
+		snprintf(path, sizeof(path), "/%llu/%llu", (unsigned long long)before_ns,
+			 (unsigned long long)after_ns);
 		if (!access(path, F_OK))
 			abort();
 		after_ns = now_ns();

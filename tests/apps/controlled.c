@@ -1,12 +1,14 @@
-/* Does what its arguments say, one after another, then says "done":
+/* This program does what its arguments say, one after another, and then prints "done":
  *
  *	calls N		calloc(K, 0) and free, K counting on from 1 all through the program
  *	raise NAME	raise(SIGNAME); RTMIN+K counts from SIGRTMIN
  *	get NAME	another process sends SIGNAME
  *	within NAME	the same within a function of this name
- *	default NAME	from now on the program leaves the signal its default action, and says what was set before
+ *	default NAME	from now on the program leaves the signal its default action, and says what was set
+ *			before
  *	timer NAME	a timer of the program sends SIGNAME, and the program waits for it
- *	handle NAME	from now on the program counts the signal itself, and says how often it came and what was set before
+ *	handle NAME	from now on the program counts the signal itself, and says how often it came and what
+ *			was set before
  *	ignore NAME	or ignores it
  *	wait MS		usleep()
  *	open PATH	open() and close()
@@ -49,7 +51,8 @@ static void make_calls(size_t count)
 	}
 }
 
-/* By a child of vfork(): the signal has come when that returns, and no other process begins to record. */
+/* Sends the signal from a child of vfork(): it has come when this returns, and no other process begins to
+ * record. */
 static void get(int number)
 {
 	pid_t child = vfork();
@@ -91,7 +94,10 @@ static void set_handler(int number, void (*handler)(int))
 
 	if (sigaction(number, &now, &was))
 		abort();
-	printf("before: %s, flags %x\n", was.sa_handler == SIG_DFL ? "default" : was.sa_handler == SIG_IGN ? "ignored" : "handled",
+	printf("before: %s, flags %x\n",
+	       was.sa_handler == SIG_DFL   ? "default"
+	       : was.sa_handler == SIG_IGN ? "ignored"
+					   : "handled",
 	       (unsigned)was.sa_flags);
 	if (sigaction(number, NULL, &was) || was.sa_handler != handler)
 		abort();

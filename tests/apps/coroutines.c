@@ -1,6 +1,7 @@
-/* A coroutine of a thread whose stack is small, of a size that the program has chosen: below it lies the coroutine's, where the stack of a
- * thread of the usual size would still be. The function within() of the coroutine is left and entered again some times, and while it is
- * left the thread calls others; it is over after all of these.
+/* This program runs a coroutine in a thread whose stack is small, of a size that the program has chosen.
+ * Below the thread's stack lies the coroutine's, where the stack of a thread of the usual size would still
+ * be. The coroutine's function within() is left and entered again some times. While it is left the thread
+ * calls between(), so within() is over after all of these calls.
  *
  *	coroutines KIBIBYTES    of the thread's stack
  */
@@ -44,7 +45,7 @@ __attribute__((no_instrument_function)) static void begin(void)
 	swapcontext(&coroutine, &scheduler);
 }
 
-/* The stack's lowest address, and below it the coroutine's: a part of the same pages. */
+/* The coroutine's stack, and behind it the thread's. */
 static char *pages;
 
 __attribute__((no_instrument_function)) static void *run(void *argument)
@@ -67,9 +68,11 @@ __attribute__((no_instrument_function)) int main(int argc, char **argv)
 	pthread_t thread;
 	int i;
 
-	pages = mmap(NULL, COROUTINE_BYTES + bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	pages = mmap(NULL, COROUTINE_BYTES + bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+		     0);
 	need(pages != MAP_FAILED && !pthread_attr_init(&attributes));
-	/* The program's own pages, and then the C library's, where the kernel puts them. */
+	/* The thread's stack is in the program's own pages first, then in the C library's, which lie where
+	 * the kernel puts them. */
 	for (i = 0; i < 2; i++) {
 		is_over = 0;
 		need(i ? !pthread_attr_init(&attributes) && !pthread_attr_setstacksize(&attributes, bytes)
