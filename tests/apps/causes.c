@@ -5,9 +5,9 @@
  *				readers
  *
  * A thread lets another one go on when that one is known to wait, so it is known which call ends which wait.
- * The other one sleeps in the kernel then, or, where it spins, is in the C library's own function. Threads that
- * take turns by a condition need no such care: each wait that a signal ends is counted, whoever comes first.
- * Only how often they wait for the condition's mutex is not known.
+ * The other one sleeps in the kernel then, or, where it spins, is in the C library's own function. Threads
+ * that take turns by a condition need no such care: each wait that a signal ends is counted, whoever comes
+ * first. Only how often they wait for the condition's mutex is not known.
  */
 #include <dlfcn.h>
 #include <pthread.h>

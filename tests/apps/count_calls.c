@@ -1,68 +1,32 @@
-/* Makes a known number of calls of the heap and of threads, and prints how many: see counts.h.
+/* This program makes a known number of calls of the heap and of threads, and prints how many (counts.h).
  *
  *	count_calls all THREADS ROUNDS		every call there is, ROUNDS times in each thread
  *	count_calls locks THREADS PAIRS		one mutex, that all of them want
  */
-#define CALLS(X)                                                                                                              \
-	X(malloc, malloc) X(pthread, pthread_once) X(pthread, sched_yield)                                                            \
-	X(malloc, calloc) X(malloc, realloc) X(malloc, reallocarray) X(malloc, free) X(malloc, aligned_alloc) X(              \
-		malloc,                                                                                                       \
-		memalign) X(malloc,                                                                                           \
-			    posix_memalign) X(malloc,                                                                         \
-					      valloc) X(malloc,                                                               \
-							pvalloc) X(malloc,                                                    \
-								   malloc_usable_size) X(pthread,                             \
-											 pthread_mutex_init)                  \
-		X(pthread, pthread_mutex_lock) X(pthread, pthread_mutex_trylock) X(pthread, pthread_mutex_timedlock) X(       \
-			pthread,                                                                                              \
-			pthread_mutex_clocklock) X(pthread,                                                                   \
-						   pthread_mutex_unlock) X(pthread,                                           \
-									   pthread_mutex_destroy) X(pthread,                  \
-												    pthread_rwlock_init)      \
-			X(pthread, pthread_rwlock_rdlock) X(pthread, pthread_rwlock_tryrdlock) X(                             \
-				pthread,                                                                                      \
-				pthread_rwlock_timedrdlock) X(pthread,                                                        \
-							      pthread_rwlock_clockrdlock) X(pthread,                          \
-											    pthread_rwlock_wrlock)            \
-				X(pthread, pthread_rwlock_trywrlock) X(pthread, pthread_rwlock_timedwrlock) X(                \
-					pthread,                                                                              \
-					pthread_rwlock_clockwrlock) X(pthread,                                                \
-								      pthread_rwlock_unlock) X(pthread,                       \
-											       pthread_rwlock_destroy)        \
-					X(pthread, pthread_cond_init) X(pthread, pthread_cond_wait) X(                        \
-						pthread,                                                                      \
-						pthread_cond_timedwait) X(pthread,                                            \
-									  pthread_cond_clockwait) X(pthread,                  \
-												    pthread_cond_signal)      \
-						X(pthread, pthread_cond_broadcast) X(pthread, pthread_cond_destroy) X(        \
-							pthread,                                                              \
-							pthread_barrier_init) X(pthread,                                      \
-										pthread_barrier_wait)                         \
-							X(pthread, pthread_barrier_destroy) X(pthread, sem_init) X(           \
-								pthread,                                                      \
-								sem_wait) X(pthread,                                          \
-									    sem_trywait) X(pthread,                           \
-											   sem_timedwait)                     \
-								X(pthread, sem_clockwait) X(pthread, sem_post) X(             \
-									pthread,                                              \
-									sem_destroy) X(pthread,                               \
-										       sem_open) X(pthread,                   \
-												   sem_close)                 \
-									X(pthread, sem_unlink) X(pthread, pthread_create) X(  \
-										pthread,                                      \
-										pthread_join) X(pthread, pthread_tryjoin_np)  \
-										X(pthread, pthread_timedjoin_np) X(           \
-											pthread,                              \
-											pthread_clockjoin_np)                 \
-											X(pthread, pthread_detach) X(         \
-												pthread,                      \
-												pthread_setname_np)           \
-												X(function,                   \
-												  instrumented_outer)         \
-													X(function,           \
-													  instrumented_inner) \
-														X(function,   \
-														  instrumented_leaf)
+#define CALLS(X)                                                                                        \
+	X(malloc, malloc) X(pthread, pthread_once) X(pthread, sched_yield) X(malloc, calloc)            \
+	X(malloc, realloc) X(malloc, reallocarray) X(malloc, free) X(malloc, aligned_alloc)             \
+	X(malloc, memalign) X(malloc, posix_memalign) X(malloc, valloc) X(malloc, pvalloc)              \
+	X(malloc, malloc_usable_size) X(pthread, pthread_mutex_init) X(pthread, pthread_mutex_lock)     \
+	X(pthread, pthread_mutex_trylock) X(pthread, pthread_mutex_timedlock)                           \
+	X(pthread, pthread_mutex_clocklock) X(pthread, pthread_mutex_unlock)                            \
+	X(pthread, pthread_mutex_destroy) X(pthread, pthread_rwlock_init)                               \
+	X(pthread, pthread_rwlock_rdlock) X(pthread, pthread_rwlock_tryrdlock)                          \
+	X(pthread, pthread_rwlock_timedrdlock) X(pthread, pthread_rwlock_clockrdlock)                   \
+	X(pthread, pthread_rwlock_wrlock) X(pthread, pthread_rwlock_trywrlock)                          \
+	X(pthread, pthread_rwlock_timedwrlock) X(pthread, pthread_rwlock_clockwrlock)                   \
+	X(pthread, pthread_rwlock_unlock) X(pthread, pthread_rwlock_destroy)                            \
+	X(pthread, pthread_cond_init) X(pthread, pthread_cond_wait) X(pthread, pthread_cond_timedwait)  \
+	X(pthread, pthread_cond_clockwait) X(pthread, pthread_cond_signal)                              \
+	X(pthread, pthread_cond_broadcast) X(pthread, pthread_cond_destroy)                             \
+	X(pthread, pthread_barrier_init) X(pthread, pthread_barrier_wait)                               \
+	X(pthread, pthread_barrier_destroy) X(pthread, sem_init) X(pthread, sem_wait)                   \
+	X(pthread, sem_trywait) X(pthread, sem_timedwait) X(pthread, sem_clockwait)                     \
+	X(pthread, sem_post) X(pthread, sem_destroy) X(pthread, sem_open) X(pthread, sem_close)         \
+	X(pthread, sem_unlink) X(pthread, pthread_create) X(pthread, pthread_join)                      \
+	X(pthread, pthread_tryjoin_np) X(pthread, pthread_timedjoin_np)                                 \
+	X(pthread, pthread_clockjoin_np) X(pthread, pthread_detach) X(pthread, pthread_setname_np)      \
+	X(function, instrumented_outer) X(function, instrumented_inner) X(function, instrumented_leaf)
 
 #include <malloc.h>
 #include <semaphore.h>
@@ -76,7 +40,7 @@ static long rounds;
 static pthread_barrier_t barrier;
 static pthread_mutex_t contended = PTHREAD_MUTEX_INITIALIZER;
 static unsigned long guarded;
-/* The compiler makes a malloc of a realloc of NULL. */
+/* The compiler must not know that this is NULL: it makes a malloc() of a realloc() of NULL. */
 static void *volatile hidden_null;
 
 /* -- The heap ----------------------------------------------------------------------------------- */
@@ -91,7 +55,7 @@ PLAIN static void *kept(void *pointer)
 
 PLAIN static void use_heap(void)
 {
-	/* A count that takes two words of a record; the compiler may not know that it is too much. */
+	/* The count takes two words of a record. The compiler must not know that it is too much. */
 	volatile size_t too_many = (UINT64_C(1) << 50) + random_number(50);
 	size_t size = random_size();
 	void *p = kept(CALL(malloc, size));
@@ -177,7 +141,8 @@ PLAIN static void use_semaphore(long thread)
 	NEED(CALL(sem_post, &sem) == 0);
 	NEED(CALL(sem_trywait, &sem) == 0);
 	NEED(CALL(sem_destroy, &sem) == 0);
-	snprintf(name, sizeof(name), "/count_calls.%ld.%ld.%s", (long)getpid(), thread, random_word(MIDDLE_MOST));
+	snprintf(name, sizeof(name), "/count_calls.%ld.%ld.%s", (long)getpid(), thread,
+		 random_word(MIDDLE_MOST));
 	named = CALL(sem_open, name, O_CREAT | O_EXCL, 0600, 1);
 	NEED(named != SEM_FAILED);
 	NEED(CALL(sem_wait, named) == 0);
@@ -185,7 +150,7 @@ PLAIN static void use_semaphore(long thread)
 	NEED(CALL(sem_close, named) == 0);
 }
 
-/* Nobody else comes here. */
+/* Each thread counts for itself, because its pthread_once_t is its own. */
 static __thread int times_done;
 
 PLAIN static void do_it(void)

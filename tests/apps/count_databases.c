@@ -1,5 +1,6 @@
-/* Looks up users, hosts and file systems in every way that database.def and netdb.def have, and counts its calls: counts.h. What there is
- * differs from machine to machine, and so nothing is said of it. Nothing is asked of a network.
+/* This program looks up users, hosts and file systems in every way that database.def and netdb.def have, and
+ * prints how many calls it made (counts.h). It says nothing of what it finds, because that differs from
+ * machine to machine. It asks nothing of a network.
  */
 #define _GNU_SOURCE
 #include <aliases.h>
@@ -55,10 +56,10 @@
 #include "counts.h"
 
 static char buffer[4096];
-/* Longer than a name may be: nobody is asked for it. */
+/* The name is longer than a name may be, so no server is asked for it. */
 static char too_long[400];
 
-/* What has been found lies in buffer, or nowhere. */
+/* Looks something up by a reentrant function. What it finds lies in `buffer`. */
 #define FIND_R(function, type, ...)                                                     \
 	do {                                                                            \
 		struct type entry, *found;                                              \
@@ -264,7 +265,7 @@ static void use_resolver(void)
 	CALL(res_nquery, &state, too_long, ns_c_in, ns_t_a, answer, sizeof(answer));
 	CALL(res_nsearch, &state, too_long, ns_c_in, ns_t_a, answer, sizeof(answer));
 	CALL(res_nquerydomain, &state, too_long, "none", ns_c_in, ns_t_a, answer, sizeof(answer));
-	/* An answer that has no room for its head is refused. */
+	/* These calls fail before they send anything, because the answer has no room for its header. */
 	CALL(res_send, answer, 0, answer, 0);
 	CALL(res_nsend, &state, answer, 0, answer, 0);
 	res_nclose(&state);

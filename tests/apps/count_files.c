@@ -1,8 +1,9 @@
-/* Makes a known number of calls on paths, directories and what is kept of files, and prints how many: see counts.h.
+/* This program makes a known number of calls on paths, on directories, and on the status and attributes of
+ * files, and prints how many (counts.h).
  *
  *	count_files ROUNDS		works in the current directory, which stays empty
  *
- * Where the file system or the program's rights decide whether a call succeeds it is only counted.
+ * A call of which the file system or the program's rights decide whether it succeeds is only counted.
  */
 #define CALLS(X)                                                                                        \
 	X(io, access) X(io, faccessat) X(io, eaccess) X(io, rename) X(io, renameat) X(io, renameat2)    \
@@ -42,11 +43,12 @@
 
 enum {
 	MEMORY_NAME_MOST = NAME_MOST - 6,       /* the kernel writes "memfd:" in front of it */
-	ROOT_MOST = PATH_MOST - 95,             /* of a directory, so that there is room for what is in it */
+	ROOT_MOST = PATH_MOST - 95,             /* leaves room for the paths of what is in the directory */
 };
 
 static const int here = AT_FDCWD;
-/* The headers promise the compiler that no path is NULL; the kernel takes it for a bad address. */
+/* The kernel takes NULL for a bad address. The compiler must not see it: the headers promise that no path is
+ * NULL. */
 static const char *volatile nowhere;
 
 static int make_file(const char *name)
@@ -80,8 +82,10 @@ static void use_names(void)
 	bytes = snprintf(target, sizeof(target), "%s", path_within("a", MIDDLE_MOST));
 	NEED(CALL(symlink, target, path_to("d")) == 0);
 	NEED(CALL(symlinkat, target, here, path_to("e")) == 0);
-	NEED(CALL(readlink, path_to("d"), text, sizeof(text)) == bytes && !memcmp(text, target, (size_t)bytes));
-	NEED(CALL(readlinkat, here, path_to("e"), text, sizeof(text)) == bytes && !memcmp(text, target, (size_t)bytes));
+	NEED(CALL(readlink, path_to("d"), text, sizeof(text)) == bytes &&
+	     !memcmp(text, target, (size_t)bytes));
+	NEED(CALL(readlinkat, here, path_to("e"), text, sizeof(text)) == bytes &&
+	     !memcmp(text, target, (size_t)bytes));
 	NEED(CALL(realpath, path_to("d"), text) == text);
 	path = CALL(canonicalize_file_name, path_to("e"));
 	NEED(path && !strcmp(path, text));
@@ -90,7 +94,8 @@ static void use_names(void)
 	NEED(CALL(unlink, path_to("a")) == 0);
 	NEED(CALL(unlink, path_to("a")) == -1 && errno == ENOENT);
 	NEED(CALL(unlinkat, here, path_to("b"), 0) == 0);
-	NEED(CALL(remove, path_to("c")) == 0 && CALL(remove, path_to("d")) == 0 && CALL(remove, path_to("e")) == 0);
+	NEED(CALL(remove, path_to("c")) == 0 && CALL(remove, path_to("d")) == 0 &&
+	     CALL(remove, path_to("e")) == 0);
 }
 
 static void use_special_names(void)
@@ -107,10 +112,11 @@ static void use_special_names(void)
 	NEED(CALL(mkfifoat, here, path_to("fifo2"), 0600) == 0);
 	NEED(CALL(mknod, path_to("fifo3"), S_IFIFO | 0600, 0) == 0);
 	NEED(CALL(mknodat, here, path_to("fifo4"), S_IFIFO | 0600, 0) == 0);
-	NEED(CALL(unlink, path_to("fifo")) == 0 && CALL(unlink, path_to("fifo2")) == 0 && CALL(unlink, path_to("fifo3")) == 0 &&
-	     CALL(unlink, path_to("fifo4")) == 0);
+	NEED(CALL(unlink, path_to("fifo")) == 0 && CALL(unlink, path_to("fifo2")) == 0 &&
+	     CALL(unlink, path_to("fifo3")) == 0 && CALL(unlink, path_to("fifo4")) == 0);
 	NEED(CALL(chroot, path_to("none/none")) == -1);
-	NEED(CALL(mount, path_to("none"), path_to("none/none"), random_word(NAME_MOST), random_below(2), NULL) == -1);
+	NEED(CALL(mount, path_to("none"), path_to("none/none"), random_word(NAME_MOST), random_below(2),
+		  NULL) == -1);
 	NEED(CALL(umount, path_to("none/none")) == -1);
 	NEED(CALL(umount2, path_to("none/none"), 0) == -1);
 	CALL(name_to_handle_at, here, path_to("."), &handle.handle, &id, 0);
@@ -126,8 +132,8 @@ static void use_special_names(void)
 static void use_temporary_names(void)
 {
 	/* These are all the rooms there are: no other path may be asked for before the files are gone. */
-	char *names[PATH_ROOMS] = {path_to("plain.XXXXXX"), path_to("flags.XXXXXX"), path_to("suffix.XXXXXX.c"),
-				   path_to("both.XXXXXX.c")};
+	char *names[PATH_ROOMS] = {path_to("plain.XXXXXX"), path_to("flags.XXXXXX"),
+				   path_to("suffix.XXXXXX.c"), path_to("both.XXXXXX.c")};
 	int fds[4], i;
 
 	fds[0] = CALL(mkstemp, names[0]);
@@ -173,7 +179,7 @@ static void use_status(void)
 	NEED(CALL(close, fd) == 0 && CALL(unlink, path_to("s")) == 0);
 }
 
-/* Not every file system has attributes. */
+/* Not every file system has attributes, so most results are not looked at. */
 static void use_attributes(void)
 {
 	char name[NAME_MOST + 1], text[1000] = "";
@@ -220,7 +226,7 @@ static void read_directory(DIR *directory)
 
 	NEED(directory);
 	first = CALL(telldir, directory);
-	/* An end leaves errno alone. */
+	/* The end of a directory leaves errno alone. */
 	errno = ECHILD;
 	do {
 		entry = CALL(readdir, directory);

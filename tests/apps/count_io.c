@@ -1,41 +1,24 @@
-/* Makes a known number of calls on descriptors, streams, sockets and clocks, and prints how many: see counts.h.
+/* This program makes a known number of calls on descriptors, streams, sockets and clocks, and prints how many
+ * (counts.h).
  *
  *	count_io THREADS ROUNDS		works in the current directory, which stays empty
  *
- * Sizes are volatile, so that a build with _FORTIFY_SOURCE calls the checking variants: count_io_fortified.c.
+ * Sizes are volatile, so a build with _FORTIFY_SOURCE (count_io_fortified.c) calls the checking variants.
  */
-#define CALLS(X)                                                                                                  \
-	X(io, open) X(io, unlink)                                                                                 \
-	X(io, openat) X(io, creat) X(io, close) X(io, read) X(io, write) X(io, pread) X(io, pwrite) X(            \
-		io, readv) X(io, writev) X(io, preadv) X(io, pwritev) X(io, lseek) X(io, ftruncate)               \
-		X(io, truncate) X(io, fsync) X(io, fdatasync) X(io, fstat) X(io, pipe) X(io, pipe2) X(io, dup) X( \
-			io, dup2) X(io, dup3) X(io, fcntl) X(io, ioctl) X(io, sendfile) X(io, splice)             \
-			X(io, tee) X(io, fopen) X(io, fdopen) X(io, freopen) X(io, fclose) X(io, fread) X(        \
-				io, fwrite) X(io, fgets) X(io, fputs) X(io, fgetc) X(io, fputc)                   \
-				X(io, ungetc) X(io, getdelim) X(io, fprintf) X(io, fscanf) X(                     \
-					io, fseek) X(io, ftell) X(io, rewind) X(io, fflush)                       \
-					X(io, setvbuf) X(io, dprintf) X(net, socket) X(net, socketpair) X(        \
-						net, bind) X(net, listen)                                         \
-						X(net, accept) X(net, accept4) X(net, connect) X(                 \
-							net,                                                      \
-							shutdown) X(net,                                          \
-								    getsockname) X(net,                           \
-										   setsockopt) X(net, getsockopt) \
-							X(net, send) X(net, recv) X(net, sendto) X(               \
-								net, recvfrom) X(net,                             \
-										 sendmsg) X(net, recvmsg)         \
-								X(net, poll) X(net, ppoll) X(net, select) X(      \
-									net, pselect) X(net, epoll_create1)       \
-									X(net, epoll_ctl) X(                      \
-										net,                              \
-										epoll_wait) X(net,                \
-											      epoll_pwait)        \
-										X(time, nanosleep) X(             \
-											time,                     \
-											clock_nanosleep)          \
-											X(time, usleep)           \
-												X(time,           \
-												  sleep)
+#define CALLS(X)                                                                                        \
+	X(io, open) X(io, unlink) X(io, openat) X(io, creat) X(io, close) X(io, read) X(io, write)      \
+	X(io, pread) X(io, pwrite) X(io, readv) X(io, writev) X(io, preadv) X(io, pwritev)              \
+	X(io, lseek) X(io, ftruncate) X(io, truncate) X(io, fsync) X(io, fdatasync) X(io, fstat)        \
+	X(io, pipe) X(io, pipe2) X(io, dup) X(io, dup2) X(io, dup3) X(io, fcntl) X(io, ioctl)           \
+	X(io, sendfile) X(io, splice) X(io, tee) X(io, fopen) X(io, fdopen) X(io, freopen)              \
+	X(io, fclose) X(io, fread) X(io, fwrite) X(io, fgets) X(io, fputs) X(io, fgetc) X(io, fputc)    \
+	X(io, ungetc) X(io, getdelim) X(io, fprintf) X(io, fscanf) X(io, fseek) X(io, ftell)            \
+	X(io, rewind) X(io, fflush) X(io, setvbuf) X(io, dprintf) X(net, socket) X(net, socketpair)     \
+	X(net, bind) X(net, listen) X(net, accept) X(net, accept4) X(net, connect) X(net, shutdown)     \
+	X(net, getsockname) X(net, setsockopt) X(net, getsockopt) X(net, send) X(net, recv)             \
+	X(net, sendto) X(net, recvfrom) X(net, sendmsg) X(net, recvmsg) X(net, poll) X(net, ppoll)      \
+	X(net, select) X(net, pselect) X(net, epoll_create1) X(net, epoll_ctl) X(net, epoll_wait)       \
+	X(net, epoll_pwait) X(time, nanosleep) X(time, clock_nanosleep) X(time, usleep) X(time, sleep)
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -56,7 +39,7 @@
 static long rounds;
 static volatile size_t five = 5;
 
-enum { OFFSET_BITS = 40 };      /* of an offset in a file: every file system has room for it */
+enum { OFFSET_BITS = 40 };      /* bits of an offset: every file system has room for such files */
 
 /* -- Descriptors -------------------------------------------------------------------------------- */
 
@@ -86,11 +69,12 @@ static void use_duplicates(int fd)
 	NEED(CALL(fcntl, fd, F_GETFD) == 0);
 }
 
-/* Calls with offsets that take one word of a record or two, and with negative ones. */
+/* Makes calls with offsets that take one word of a record or two, and with negative ones. */
 static void use_offsets(int fd)
 {
 	char bytes[MIDDLE_MOST];
-	off_t to = (off_t)random_number(OFFSET_BITS), behind = (off_t)sizeof(bytes) + (off_t)random_number(OFFSET_BITS);
+	off_t to = (off_t)random_number(OFFSET_BITS),
+	      behind = (off_t)sizeof(bytes) + (off_t)random_number(OFFSET_BITS);
 	size_t count = random_length(sizeof(bytes));
 
 	memset(bytes, 'b', sizeof(bytes));
@@ -234,12 +218,13 @@ static void use_connection(int a, int b)
 	NEED(CALL(close, a) == 0 && CALL(close, b) == 0);
 }
 
-/* Returns the address of a socket at a path, which is as long as an address has room for at most. */
+/* Returns the address of a socket at a path of random length, for which the address has room. */
 static struct sockaddr_un address_of(const char *path)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 
-	snprintf(address.sun_path, sizeof(address.sun_path), "%s", path_within(path, sizeof(address.sun_path) - 1));
+	snprintf(address.sun_path, sizeof(address.sun_path), "%s",
+		 path_within(path, sizeof(address.sun_path) - 1));
 	return address;
 }
 
@@ -267,7 +252,8 @@ static void use_socket_paths(long thread)
 	use_connection(client, server);
 	client = CALL(socket, AF_UNIX, SOCK_DGRAM, 0);
 	address = address_of("none");
-	NEED(CALL(sendto, client, name, random_length(sizeof(name)), 0, (struct sockaddr *)&address, sizeof(address)) == -1);
+	NEED(CALL(sendto, client, name, random_length(sizeof(name)), 0, (struct sockaddr *)&address,
+		  sizeof(address)) == -1);
 	NEED(CALL(close, client) == 0 && CALL(close, listener) == 0 && CALL(unlink, path_to(name)) == 0);
 }
 

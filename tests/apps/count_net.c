@@ -1,9 +1,10 @@
-/* Makes a known number of calls of sockets, names of hosts and what is waited for with poll, and prints how many: see counts.h. What
- * count_io.c has is not here.
+/* This program makes a known number of calls of sockets, names of hosts, and descriptors that are waited for
+ * with poll, and prints how many (counts.h). It leaves to count_io.c the calls that are made there.
  *
  *	count_net ROUNDS
  *
- * No name is asked of a server. What the files of /etc say is the system's affair: those calls are only counted.
+ * No server is asked for a name. What the files of /etc say differs from system to system, so calls that read
+ * them are only counted.
  */
 #define CALLS(X)                                                                                        \
 	X(net, socketpair) X(net, getpeername) X(net, sendmmsg) X(net, recvmmsg) X(net, sockatmark)     \
@@ -34,7 +35,7 @@
 
 #include "counts.h"
 
-/* Not counted, and in another category. */
+/* Closes descriptors. close() is of another category, so it is neither counted nor traced. */
 static void close_all(const int *fds, int count)
 {
 	while (count--)
@@ -60,7 +61,8 @@ static void use_sockets(void)
 	close_all(pair, 2);
 }
 
-/* Returns a name of 127.0.0.1 of random length: its first number is octal, so any number of zeros may be before it. */
+/* Returns a name of 127.0.0.1 of random length. Its first number is octal, so any number of zeros may stand
+ * before it. */
 static char *loopback_name(void)
 {
 	static const char loopback[] = "0177.0.0.1";
@@ -105,15 +107,18 @@ static void use_old_names(void)
 
 	NEED(CALL(gethostbyname, loopback_name()) && CALL(gethostbyname2, loopback_name(), AF_INET));
 	NEED(CALL(gethostbyname_r, loopback_name(), &host, room, sizeof(room), &found, &error) == 0);
-	NEED(CALL(gethostbyname2_r, loopback_name(), AF_INET, &host, room, sizeof(room), &found, &error) == 0);
+	NEED(CALL(gethostbyname2_r, loopback_name(), AF_INET, &host, room, sizeof(room), &found, &error) ==
+	     0);
 	CALL(gethostbyaddr, &loopback, 1, AF_INET);
 	CALL(gethostbyaddr_r, &loopback, 1, AF_INET, &host, room, sizeof(room), &found, &error);
 	CALL(getnetbyname, "loopback");
 	CALL(getnetbyaddr, 127, AF_INET);
 	CALL(getservbyname, random_word(MIDDLE_MOST), random_word(MIDDLE_MOST));
 	CALL(getservbyport, (int)random_number(31), random_word(MIDDLE_MOST));
-	CALL(getservbyname_r, random_word(MIDDLE_MOST), random_word(MIDDLE_MOST), &service, room, sizeof(room), &found_service);
-	CALL(getservbyport_r, htons(80), random_word(MIDDLE_MOST), &service, room, sizeof(room), &found_service);
+	CALL(getservbyname_r, random_word(MIDDLE_MOST), random_word(MIDDLE_MOST), &service, room,
+	     sizeof(room), &found_service);
+	CALL(getservbyport_r, htons(80), random_word(MIDDLE_MOST), &service, room, sizeof(room),
+	     &found_service);
 	CALL(getprotobyname, random_word(MIDDLE_MOST));
 	CALL(getprotobynumber, 6);
 }
@@ -130,7 +135,8 @@ static void use_descriptors(void)
 
 	sigemptyset(&set);
 	fds[0] = CALL(eventfd, 1, EFD_CLOEXEC);
-	NEED(CALL(eventfd_write, fds[0], written) == 0 && CALL(eventfd_read, fds[0], &value) == 0 && value == written + 1);
+	NEED(CALL(eventfd_write, fds[0], written) == 0 && CALL(eventfd_read, fds[0], &value) == 0 &&
+	     value == written + 1);
 	NEED(CALL(eventfd_read, -1, &value) == -1);
 	fds[1] = CALL(timerfd_create, CLOCK_MONOTONIC, TFD_CLOEXEC);
 	NEED(CALL(timerfd_settime, fds[1], 0, &at_once, NULL) == 0);

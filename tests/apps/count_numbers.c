@@ -1,7 +1,9 @@
-/* Makes system calls by way of syscall(), and says how often which call of the C library is to be in the trace for them: counts.h.
+/* This program makes system calls by way of syscall(), and prints how often which call of the C library has
+ * to be in the trace for them (counts.h).
  *
- * Every number that the tables have is asked for with arguments that no call likes, and what came of it is said on standard error, which
- * is the same bare and traced. Then common ones are made to do what they are for, and everything that they made is gone in the end.
+ * It makes the call of every number that the tables have, with arguments that no call likes, and writes each
+ * result on standard error, which has to be the same bare and traced. Then common calls do what they are for.
+ * Everything that they made is gone in the end.
  *
  *	count_numbers ROUNDS
  */
@@ -22,7 +24,7 @@
 
 #include "interpose/engine/syscall_numbers.h"
 
-/* The tables' numbers, each with the name of its event. */
+/* A number of the tables, with the names of its system call and of its event. */
 struct number {
 	long number;
 	const char *name, *event;
@@ -60,7 +62,7 @@ static int index_of(const char *name)
 
 /* -- With bad arguments --------------------------------------------------------------------------- */
 
-/* They do something whatever they are given: wait, write to all disks, set a timer, make a queue. */
+/* These calls do something whatever they are given: wait, write to all disks, set a timer, make a queue. */
 static const char *const effective[] = {"pause", "sync", "alarm", "msgget", "semget", "shmget"};
 
 static bool is_effective(const char *name)
@@ -73,7 +75,7 @@ static bool is_effective(const char *name)
 	return false;
 }
 
-/* What differs from run to run. */
+/* Returns whether the call's result differs from run to run. */
 static bool is_random(const char *name)
 {
 	return !strcmp(name, "brk");
@@ -94,19 +96,20 @@ static void misuse_all(void)
 		error = errno;
 		if (result > 2 && !is_random(numbers[i].name))
 			NEED(MAKE(close, result) == 0);
-		say(2, line, (size_t)snprintf(line, sizeof(line), "%s %ld %d\n", numbers[i].name, is_random(numbers[i].name) ? 0 : result,
-					      error));
+		say(2, line,
+		    (size_t)snprintf(line, sizeof(line), "%s %ld %d\n", numbers[i].name,
+				     is_random(numbers[i].name) ? 0 : result, error));
 	}
 	futexes++;
 	NEED(syscall(SYS_futex, -1L, -1L, -1L, -1L, -1L, -1L) == -1);
-	/* Not one of ours. */
+	/* The tables have none of these. */
 	NEED(syscall(SYS_prctl, -1L, -1L, -1L, -1L, -1L) == -1 && errno == EINVAL);
 	NEED(syscall(-1L) == -1 && errno == ENOSYS);
 	NEED(syscall((long)FXT_NUMBERS, -1L) == -1 && errno == ENOSYS);
 	NEED(syscall(SYS_gettid) == syscall(SYS_getpid));
 }
 
-/* -- As they are meant ------------------------------------------------------------------------------ */
+/* -- With good arguments ---------------------------------------------------------------------------- */
 
 static void use_descriptors(void)
 {
@@ -130,7 +133,8 @@ static void use_descriptors(void)
 	NEED(MAKE(write, ends[1], bytes, 5L) == 5 && MAKE(read, ends[0], bytes, 9L) == 5);
 	NEED(MAKE(close, ends[0]) == 0 && MAKE(close, ends[1]) == 0);
 	NEED(MAKE(socketpair, AF_UNIX, SOCK_STREAM, 0, ends) == 0);
-	NEED(MAKE(sendto, ends[0], bytes, 5L, 0, NULL, 0) == 5 && MAKE(recvfrom, ends[1], bytes, 9L, 0, NULL, NULL) == 5);
+	NEED(MAKE(sendto, ends[0], bytes, 5L, 0, NULL, 0) == 5 &&
+	     MAKE(recvfrom, ends[1], bytes, 9L, 0, NULL, NULL) == 5);
 	NEED(MAKE(shutdown, ends[0], SHUT_RDWR) == 0);
 	NEED(MAKE(close, ends[0]) == 0 && MAKE(close, ends[1]) == 0);
 	NEED(MAKE(openat, AT_FDCWD, "/none", O_RDONLY, 0) == -1 && errno == ENOENT);
@@ -157,7 +161,8 @@ static void use_events(void)
 static void use_memory(void)
 {
 	long page = sysconf(_SC_PAGESIZE);
-	char *at = (char *)MAKE(mmap, NULL, 4 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0L);
+	char *at = (char *)MAKE(mmap, NULL, 4 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+				0L);
 
 	NEED(at != MAP_FAILED);
 	at[page] = 1;
@@ -244,7 +249,8 @@ static void use_processes(void)
 	if (!child)
 		unseen(SYS_exit_group, 4);
 	forks++;
-	/* Neither wants to know how it ended, but the wrapper does. */
+	/* The program does not ask the first and the last of these calls how the child ended, but the wrapper
+	 * wants to know. */
 	NEED(child > 0 && MAKE(waitid, P_PID, child, NULL, WEXITED | WNOWAIT, NULL) == 0);
 	NEED(MAKE(waitid, P_PID, child, &info, WEXITED | WNOWAIT, NULL) == 0 && info.si_status == 4);
 	NEED(MAKE(wait4, child, NULL, 0, NULL) == child);
@@ -263,7 +269,7 @@ static void print_line(const char *event, unsigned long count)
 		say(1, line, (size_t)snprintf(line, sizeof(line), "%s %lu\n", event, count));
 }
 
-/* A line for each event, which several numbers may have. */
+/* Prints a line for each event. Several numbers may have the same event. */
 static void print_made(unsigned long rounds)
 {
 	unsigned long count;

@@ -1,9 +1,11 @@
-/* Makes a known number of calls of the less common input and output, of log messages and the loader, and prints how many: see
- * counts.h.
+/* This program makes a known number of calls of the less common input and output, of log messages and of the
+ * loader, and prints how many (counts.h).
  *
- *	count_others ROUNDS 2>/dev/null		works in the current directory, which stays empty; has things to say on stderr
+ *	count_others ROUNDS 2>/dev/null		works in the current directory, which stays empty; has things
+ *						to say on stderr
  *
- * Whether there are message queues, and what a file system can do, is the system's affair: those are only counted.
+ * Whether there are message queues, and what a file system can do, differs from system to system, so those
+ * calls are only counted.
  */
 #define CALLS(X)                                                                                        \
 	X(io, aio_read) X(io, aio_write) X(io, aio_fsync) X(io, aio_error) X(io, aio_return)            \
@@ -12,10 +14,11 @@
 	X(io, mq_close) X(io, mq_unlink) X(io, mq_send) X(io, mq_timedsend) X(io, mq_receive)           \
 	X(io, mq_timedreceive) X(io, mq_notify) X(io, mq_setattr) X(io, msgget) X(io, msgsnd)           \
 	X(io, msgrcv) X(io, msgctl) X(io, process_vm_readv) X(io, process_vm_writev)                    \
-	X(io, posix_openpt) X(io, getpt) X(io, openpty) X(io, login_tty) X(io, tcdrain) X(io, tcflush) X(io, tcflow)                    \
-	X(io, tcsendbreak) X(io, tcsetattr) X(io, flock) X(io, lockf) X(io, posix_fadvise)              \
-	X(io, posix_fallocate) X(io, fallocate) X(io, readahead) X(io, sync_file_range)                 \
-	X(io, vmsplice) X(io, preadv2) X(io, pwritev2) X(io, copy_file_range) X(io, sync)               \
+	X(io, posix_openpt) X(io, getpt) X(io, openpty) X(io, login_tty) X(io, tcdrain) X(io, tcflush)  \
+	X(io, tcflow) X(io, tcsendbreak) X(io, tcsetattr) X(io, flock) X(io, lockf)                     \
+	X(io, posix_fadvise) X(io, posix_fallocate) X(io, fallocate) X(io, readahead)                   \
+	X(io, sync_file_range) X(io, vmsplice) X(io, preadv2) X(io, pwritev2)                           \
+	X(io, copy_file_range) X(io, sync)                                                              \
 	X(io, syncfs) X(io, close_range) X(io, closefrom) X(io, open) X(io, close) X(io, unlink)        \
 	X(io, pipe) X(log, openlog) X(log, closelog) X(log, syslog) X(log, vsyslog) X(log, warn)        \
 	X(log, warnx) X(log, vwarn) X(log, vwarnx) X(log, perror) X(log, herror) X(log, psignal)        \
@@ -43,8 +46,8 @@
 #include "counts.h"
 
 enum {
-	OFFSET_BITS = 40,       /* of an offset in a file: every file system has room for it */
-	LINE_MOST = 3000,       /* of what it says: more than a record takes */
+	OFFSET_BITS = 40,       /* bits of an offset: every file system has room for such files */
+	LINE_MOST = 3000,       /* bytes of a message: more than a record takes */
 };
 
 /* -- Input and output ----------------------------------------------------------------------------- */
@@ -151,7 +154,8 @@ static void use_messages(void)
 	int id = CALL(msgget, IPC_PRIVATE, 0600);
 
 	NEED(id >= 0 && CALL(msgsnd, id, &message, bytes, 0) == 0);
-	NEED(CALL(msgrcv, id, &message, bytes, message.type, 0) == (ssize_t)bytes && CALL(msgctl, id, IPC_RMID, NULL) == 0);
+	NEED(CALL(msgrcv, id, &message, bytes, message.type, 0) == (ssize_t)bytes &&
+	     CALL(msgctl, id, IPC_RMID, NULL) == 0);
 	snprintf(name, sizeof(name), "/count_others.%ld.%s", (long)getpid(), random_word(MIDDLE_MOST));
 	queue = CALL(mq_open, name, O_RDWR | O_CREAT | O_EXCL | O_NONBLOCK, 0600, NULL);
 	CALL(mq_send, queue, room, random_length(MIDDLE_MOST), (unsigned)random_below(100));
@@ -185,7 +189,7 @@ static void say_things(void)
 	static char ident[MIDDLE_MOST + 1];
 	siginfo_t info = {.si_signo = SIGHUP};
 
-	/* The library keeps the pointer. */
+	/* The library keeps the pointer, so the text is static. */
 	random_text(ident, MIDDLE_MOST);
 	CALL(openlog, ident, LOG_NDELAY, LOG_USER);
 	CALL(syslog, LOG_DEBUG, "%s %g", random_word(LINE_MOST), 1.5);
@@ -200,8 +204,10 @@ static void say_things(void)
 	CALL(herror, random_word(LINE_MOST));
 	CALL(psignal, SIGHUP, random_word(LINE_MOST));
 	CALL(psiginfo, &info, random_word(LINE_MOST));
-	CALL(error, 0, ENOENT, "%s %g %d %d %d %d %Lg", random_word(LINE_MOST), 1.5, 1, 2, 3, 4, (long double)2.5);
-	CALL(error_at_line, 0, 0, random_word(NAME_MOST), (unsigned)random_number(32), "%s %g", random_word(LINE_MOST), 2.5);
+	CALL(error, 0, ENOENT, "%s %g %d %d %d %d %Lg", random_word(LINE_MOST), 1.5, 1, 2, 3, 4,
+	     (long double)2.5);
+	CALL(error_at_line, 0, 0, random_word(NAME_MOST), (unsigned)random_number(32), "%s %g",
+	     random_word(LINE_MOST), 2.5);
 }
 
 /* -- The loader ------------------------------------------------------------------------------------- */

@@ -1,4 +1,4 @@
-/* Makes a known number of calls on memory by pages, and prints how many: see counts.h.
+/* This program makes a known number of calls on memory by pages, and prints how many (counts.h).
  *
  *	count_pages ROUNDS
  */
@@ -20,7 +20,7 @@
 
 enum { PAGE = 4096 };
 
-/* Whether pages may be locked, and keys be used, is the system's affair. */
+/* Whether pages may be locked, and keys be used, differs from system to system: that is only counted. */
 static void use_pages(void)
 {
 	size_t left = (4 + random_below(100)) * PAGE, bytes = left + (4 + random_below(100)) * PAGE;
@@ -28,7 +28,8 @@ static void use_pages(void)
 	struct iovec vector = {NULL, 0};
 
 	NEED(pages != MAP_FAILED);
-	NEED(CALL(mmap, NULL, 0, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, (off_t)random_number(40) * PAGE) == MAP_FAILED && errno == EINVAL);
+	NEED(CALL(mmap, NULL, 0, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+		  (off_t)random_number(40) * PAGE) == MAP_FAILED && errno == EINVAL);
 	pages[0] = 1;
 	NEED(CALL(mprotect, pages, PAGE, PROT_READ) == 0);
 	CALL(pkey_mprotect, pages, PAGE, PROT_READ, -1);

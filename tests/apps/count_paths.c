@@ -1,9 +1,10 @@
-/* Calls access() with paths of random length, and prints how often: see counts.h.
+/* This program calls access() with paths of random length, and prints how often (counts.h).
  *
  *	count_paths THREADS CALLS [handlers]
  *
- * As many threads make CALLS calls each. With `handlers` a timer also interrupts each of them all the time, and the handler makes such
- * a call too, so records are begun within records of other lengths. No path leads anywhere.
+ * Each thread makes CALLS calls. With `handlers` a timer also interrupts each of them all the time, and the
+ * handler makes such a call too, so records are begun within records of other lengths. No path leads
+ * anywhere.
  */
 #define CALLS(X) X(io, access)
 
@@ -16,7 +17,7 @@ enum { INTERVAL_NS = 100000 };
 static long calls;
 static bool has_handlers;
 static char nowhere[PATH_MAX];
-/* A handler that took its numbers from the state it interrupts would change the thread's. */
+/* Handlers have random numbers of their own, because they would change those of the thread otherwise. */
 static __thread uint64_t handler_state;
 
 static void call(uint64_t *state)

@@ -1,4 +1,5 @@
-/* Makes a known number of calls of signals, timers and the ways of processes, and prints how many: see counts.h.
+/* This program makes a known number of calls of signals, timers and processes, and prints how many
+ * (counts.h).
  *
  *	count_signals ROUNDS
  */
@@ -15,8 +16,8 @@
 	X(process, posix_spawn_file_actions_adddup2) X(process, posix_spawn_file_actions_addfchdir_np)  \
 	X(process, posix_spawn_file_actions_addtcsetpgrp_np)                                            \
 	X(process, pidfd_open) X(process, pidfd_getfd) X(process, pidfd_send_signal)                    \
-	X(process, process_mrelease) X(process, forkpty) X(time, alarm) X(time, ualarm) X(time, setitimer)                  \
-	X(time, timer_create) X(time, timer_settime) X(time, timer_delete)
+	X(process, process_mrelease) X(process, forkpty) X(time, alarm) X(time, ualarm)                 \
+	X(time, setitimer) X(time, timer_create) X(time, timer_settime) X(time, timer_delete)
 
 #include <pty.h>
 #include <sched.h>
@@ -68,7 +69,7 @@ static void hold_back(void)
 	CALL(sigsetmask, CALL(sigblock, 0));
 }
 
-/* A signal that is held back is there before anybody waits for it. */
+/* Each signal is blocked when it is sent, so it is there before anybody waits for it. */
 static void wait_for_signals(void)
 {
 	const union sigval value = {.sival_int = (int)random_number(31)};
@@ -86,7 +87,8 @@ static void wait_for_signals(void)
 	NEED(CALL(kill, getpid(), SIGUSR1) == 0);
 	NEED(CALL(sigwaitinfo, &set, &info) == SIGUSR1);
 	NEED(CALL(sigqueue, getpid(), SIGUSR1, value) == 0);
-	NEED(CALL(sigtimedwait, &set, &info, &second) == SIGUSR1 && info.si_value.sival_int == value.sival_int);
+	NEED(CALL(sigtimedwait, &set, &info, &second) == SIGUSR1 &&
+	     info.si_value.sival_int == value.sival_int);
 	NEED(CALL(sigtimedwait, &set, &info, &none) == -1 && errno == EAGAIN);
 	NEED(CALL(tgkill, getpid(), gettid(), SIGUSR1) == 0);
 	NEED(CALL(sigsuspend, &empty) == -1 && errno == EINTR && handled == SIGUSR1);
@@ -110,7 +112,7 @@ static void use_timers(void)
 	NEED(CALL(timer_create, 999, &event, &timer) == -1 && errno == EINVAL);
 	NEED(CALL(alarm, 3600 + (unsigned)random_number(20)) == 0 && CALL(alarm, 0) > 0);
 	CALL(ualarm, 0, 0);
-	/* Again and again: the first may come before anybody waits. */
+	/* The timer goes off again and again, because its first signal may come before anybody waits. */
 	NEED(CALL(setitimer, ITIMER_REAL, &soon, NULL) == 0);
 	NEED(CALL(pause) == -1 && errno == EINTR && handled == SIGALRM);
 	NEED(CALL(setitimer, ITIMER_REAL, &never, NULL) == 0);
@@ -118,7 +120,7 @@ static void use_timers(void)
 
 /* -- Processes ------------------------------------------------------------------------------------ */
 
-/* What the children do is not counted: it is nothing that is traced. */
+/* Ends a child with a system call that is not traced, so that no call of a child has to be counted. */
 __attribute__((noreturn)) static void end_child(void)
 {
 	unseen(SYS_exit_group, 3);
@@ -162,7 +164,8 @@ static void wait_for(pid_t child)
 static void make_processes(void)
 {
 	static char stack[65536] __attribute__((aligned(16)));
-	char shell[] = "sh", option[] = "-c", command[MIDDLE_MOST + 20], *argv[] = {shell, option, command, NULL};
+	char shell[] = "sh", option[] = "-c", command[MIDDLE_MOST + 20],
+	     *argv[] = {shell, option, command, NULL};
 	posix_spawn_file_actions_t actions;
 	int terminal = -1;
 	pid_t child;

@@ -1,6 +1,7 @@
-/* Makes a known number of calls of stdio to its corners, and prints how many: see counts.h.
+/* This program makes a known number of calls of stdio, rare ones included, and prints how many (counts.h).
  *
- *	count_streams ROUNDS		works in the current directory, which stays empty; its stdin and stdout become files there
+ *	count_streams ROUNDS		works in the current directory, which stays empty; its stdin and
+ *					stdout become files there
  */
 #define CALLS(X)                                                                                        \
 	X(io, fopen) X(io, freopen) X(io, fclose) X(io, fcloseall) X(io, tmpfile) X(io, popen)          \
@@ -21,7 +22,7 @@
 	X(io, unlink) X(io, gets) X(io, register_printf_function) X(io, register_printf_specifier)      \
 	X(io, register_printf_modifier) X(io, register_printf_type)
 
-/* No bodies from headers: they would leave most of them out. */
+/* The headers must not define bodies of these functions, because most calls would be left out then. */
 #ifndef __NO_INLINE__
 #define __NO_INLINE__ 1
 #endif
@@ -45,8 +46,8 @@
 extern char *gets(char *s);
 
 enum {
-	OFFSET_BITS = 40,       /* of an offset in a file: every file system has room for it */
-	LINE_MOST = 3000,
+	OFFSET_BITS = 40,       /* bits of an offset: every file system has room for such files */
+	LINE_MOST = 3000,       /* bytes of a word that is printed */
 };
 
 static const char *const name = "stream";
@@ -60,7 +61,7 @@ static FILE *stream_with(const char *text)
 	return file;
 }
 
-/* -- What is variadic, and what takes a list ------------------------------------------------------ */
+/* -- Functions that take a list of arguments ------------------------------------------------------ */
 
 static int list_to(int which, FILE *file, const char *format, ...)
 {
@@ -120,7 +121,7 @@ static void use_characters(void)
 	NEED(CALL(putw, 77, file) == 0 && CALL(fseek, file, -(long)sizeof(int), SEEK_END) == 0);
 	NEED(CALL(getw, file) == 77);
 	NEED(CALL(fclose, file) == 0);
-	/* What the macros call when the buffer is used up. */
+	/* The macros call these functions when the buffer is used up. */
 	file = stream_with("u");
 	NEED(CALL(__uflow, file) == 'u');
 	NEED(CALL(__uflow, file) == EOF);
@@ -283,7 +284,7 @@ static void take_type(void *memory, va_list *list)
 	*(int *)memory = va_arg(*list, int);
 }
 
-/* The older one of them is still called, by old programs. */
+/* The older one of these functions is deprecated, but old programs call it. */
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 
 static void register_formats(void)

@@ -1,8 +1,10 @@
-/* Makes a known number of calls of threads that count_calls.c does not, C11's among them, and prints how many: see counts.h.
+/* This program makes a known number of calls of threads that count_calls.c does not make, C11's among them,
+ * and prints how many (counts.h).
  *
  *	count_threads ROUNDS
  *
- * Not pthread_once: libgcc calls it for the threads that are left by pthread_exit and cancellation. It is in count_calls.c.
+ * It does not count pthread_once(), which libgcc calls for threads that end by pthread_exit() or
+ * cancellation. That function is in count_calls.c.
  */
 #define CALLS(X)                                                                                        \
 	X(pthread, pthread_spin_init) X(pthread, pthread_spin_lock) X(pthread, pthread_spin_trylock)    \
@@ -10,7 +12,7 @@
 	X(pthread, pthread_join) X(pthread, pthread_mutex_init) X(pthread, pthread_mutex_lock)          \
 	X(pthread, pthread_mutex_consistent) X(pthread, pthread_mutex_unlock)                           \
 	X(pthread, pthread_mutex_destroy) X(pthread, sem_init) X(pthread, sem_getvalue)                 \
-	X(pthread, sem_destroy) X(pthread, pthread_key_create)                 \
+	X(pthread, sem_destroy) X(pthread, pthread_key_create)                                          \
 	X(pthread, pthread_key_delete) X(pthread, pthread_cancel) X(pthread, pthread_kill)              \
 	X(pthread, pthread_sigqueue) X(pthread, pthread_exit) X(pthread, sched_yield)                   \
 	X(pthread, mtx_init) X(pthread, mtx_lock) X(pthread, mtx_trylock) X(pthread, mtx_timedlock)     \
@@ -144,7 +146,7 @@ static int answer(void *argument)
 {
 	(void)argument;
 	NEED(CALL(mtx_lock, &shake.mutex) == thrd_success);
-	/* Nobody asks before: it waits at least once. */
+	/* Nobody asks before this, so the thread waits at least once. */
 	shake.waiting = true;
 	NEED(CALL(cnd_signal, &shake.cond) == thrd_success);
 	while (!shake.asked)
@@ -173,7 +175,7 @@ static void use_c11_threads(void)
 	shake.waiting = shake.asked = shake.answered = false;
 	NEED(CALL(mtx_init, &shake.mutex, mtx_timed) == thrd_success);
 	NEED(CALL(cnd_init, &shake.cond) == thrd_success);
-	/* While there is nobody to signal it. */
+	/* Nobody signals the condition yet, so the wait takes until its time is up. */
 	NEED(CALL(mtx_lock, &shake.mutex) == thrd_success);
 	NEED(CALL(cnd_timedwait, &shake.cond, &shake.mutex, &past) == thrd_timedout);
 	NEED(CALL(mtx_unlock, &shake.mutex) == thrd_success);
@@ -221,7 +223,7 @@ int main(int argc, char **argv)
 {
 	long i, rounds = argc > 1 ? atol(argv[1]) : 1;
 
-	/* Its default is to be ignored. */
+	/* The default action of the signal, which a thread is sent, is to do nothing. */
 	NEED(signal(SIGURG, SIG_DFL) == SIG_DFL);
 	random_seed(0);
 	for (i = 0; i < rounds; i++) {

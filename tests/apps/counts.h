@@ -1,9 +1,10 @@
-/* What the programs that count their own calls share: one counter a function, and the list in the end.
+/* The programs that count their own calls share this file: one counter a function, and the list that is
+ * printed in the end.
  *
- * A program defines CALLS(X), a list of X(category, function), before it includes this. CALL(function, arguments)
- * counts and calls. print_counts() writes a line `category:function count` for each by a raw system call, which
- * is not traced: the lists of the program and of its trace must be the same. Arguments have random lengths, from random.h: main()
- * calls random_seed(0) before anything else.
+ * A program defines CALLS(X), a list of X(category, function), before it includes this file. CALL(function,
+ * arguments) counts and calls. print_counts() writes a line `category:function count` for each function by a
+ * raw system call, which is not traced: the lists of the program and of its trace must be the same. Arguments
+ * have random lengths, from random.h, so main() calls random_seed(0) before anything else.
  */
 #ifndef COUNTS_H
 #define COUNTS_H
@@ -23,10 +24,10 @@
 
 #define PLAIN __attribute__((no_instrument_function))
 
-/* Allocations of the program have sizes in here, and none of the C library's has. */
+/* Only the program's allocations have sizes in this range, so they are told from the C library's. */
 enum { SIZE_FIRST = 20000, SIZE_LAST = 20999 };
 
-/* Returns such a size. */
+/* Returns a size in this range. */
 PLAIN static inline size_t random_size(void)
 {
 	return SIZE_FIRST + random_below(SIZE_LAST + 1 - SIZE_FIRST);
@@ -54,8 +55,8 @@ PLAIN static void needed(const char *what, int line)
 	char text[500];
 
 	say(2, text,
-	    (size_t)snprintf(text, sizeof(text), "line %d: not so: %s (errno %d), FXT_SEED=%llu\n", line, what, errno,
-			     (unsigned long long)random_seed_value));
+	    (size_t)snprintf(text, sizeof(text), "line %d: not so: %s (errno %d), FXT_SEED=%llu\n", line,
+			     what, errno, (unsigned long long)random_seed_value));
 	_exit(2);
 }
 
@@ -70,8 +71,9 @@ PLAIN static void print_counts(void)
 			    (size_t)snprintf(line, sizeof(line), "%s %lu\n", count_names[i], counts[i]));
 }
 
-/* For run_threads(), in a program that does not count these calls. */
-__attribute__((unused)) PLAIN static int create_thread(pthread_t *thread, void *(*body)(void *), void *argument)
+/* This function and the next are for run_threads(), in a program that does not count these calls. */
+__attribute__((unused)) PLAIN static int create_thread(pthread_t *thread, void *(*body)(void *),
+						       void *argument)
 {
 	return pthread_create(thread, NULL, body, argument);
 }
@@ -81,7 +83,7 @@ __attribute__((unused)) PLAIN static int join_thread(pthread_t thread)
 	return pthread_join(thread, NULL);
 }
 
-/* Runs `body` in as many threads; the program's own calls when it counts them. */
+/* Runs `body` in so many threads. `create` and `join` make the calls for it, which the program may count. */
 __attribute__((unused)) PLAIN static void run_threads(int threads, void *(*body)(void *),
 			      int (*create)(pthread_t *, void *(*)(void *), void *), int (*join)(pthread_t))
 {
