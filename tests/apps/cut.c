@@ -1,4 +1,4 @@
-/* A program of which one thread executes another program while the others are in calls. It is compiled with
+/* In this program one thread executes another program while the others are in calls. It is compiled with
  * -finstrument-functions.
  *
  *	cut COUNT TIMES LAST
@@ -7,7 +7,7 @@
  * that the first waits for, executes `cut COUNT TIMES-1 LAST`. With TIMES at 0 it does LAST instead: it
  * executes /bin/true (`exec`), exits (`exit`), or kills the process (`signal`).
  *
- * Prints a line for each call that is in progress then, in any order: what ends it, and the call.
+ * It prints a line for each call that is in progress then, in any order: what ends it, and the call.
  */
 #include <errno.h>
 #include <linux/futex.h>
@@ -34,7 +34,7 @@ static sem_t nothing;
 static int word, ends[2];
 static atomic_int tids[MOST], first_tid, is_busy;
 
-/* Where a thread says who it is; not by a call that is recorded. */
+/* Stores the id of the calling thread, without a call that is recorded. */
 static void here(atomic_int *tid)
 {
 	atomic_store(tid, (int)unseen(SYS_gettid));
@@ -80,7 +80,7 @@ static void sleeps_on_word(void)
 	syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, 0, NULL, NULL, 0);
 }
 
-/* Goes on until it is gone, and so after what the others do last. */
+/* Makes calls until the process ends, so also after the last calls of the other threads. */
 static void is_at_work(void)
 {
 	for (;;) {
@@ -133,7 +133,7 @@ static struct {
 	char **argv;
 	int count, times;
 	const char *how; /* what ends the calls */
-	int by_first; /* the first thread does it */
+	int by_first; /* the first thread ends them */
 } plan;
 
 static __attribute__((noreturn)) void leaves(void)

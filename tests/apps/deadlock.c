@@ -1,4 +1,4 @@
-/* Two threads that wait for each other for ever: each has taken one lock and wants the other's.
+/* In this program two threads wait for each other for ever: each has taken one lock and wants the other's.
  *
  *	deadlock		says "ready" when both are asleep
  *	deadlock join		one waits for the end of another, which wants a lock of it
@@ -17,7 +17,7 @@ pthread_mutex_t accounts_lock = PTHREAD_MUTEX_INITIALIZER, log_lock = PTHREAD_MU
 static pthread_barrier_t both_have_one;
 static atomic_int tids[2];
 
-/* Noinline: these names are what a reader is told. */
+/* The functions are not inlined, because the report names them. */
 static __attribute__((noinline, noclone)) void transfer(void)
 {
 	pthread_mutex_lock(&accounts_lock);
@@ -42,7 +42,7 @@ static void *run(void *number)
 	return NULL;
 }
 
-/* A third says when both are asleep. */
+/* Says when both threads are asleep. A third thread runs this. */
 static void *watch(void *unused)
 {
 	while (is_in_futex(atomic_load(&tids[0])) + is_in_futex(atomic_load(&tids[1])) < 2)
@@ -85,7 +85,7 @@ int main(int argc, char **argv)
 	    pthread_create(&threads[1], NULL, run, threads))
 		return 1;
 	pthread_barrier_wait(&both_have_one);
-	/* In the locks: they wait for nothing else any more. */
+	/* They sleep in the locks, because they wait for nothing else any more. */
 	do
 		asleep = is_in_futex(atomic_load(&tids[0])) + is_in_futex(atomic_load(&tids[1]));
 	while (asleep < 2);

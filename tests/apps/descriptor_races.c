@@ -1,4 +1,5 @@
-/* Threads that give out, duplicate and close the same few numbers without agreeing on it, as faulty programs do. Ends well.
+/* In this program threads give out, duplicate and close the same few numbers without agreeing on it, as
+ * faulty programs do. It ends well.
  *
  *	descriptor_races THREADS STEPS          FXT_SEED says what each does
  */

@@ -1,12 +1,13 @@
-/* Opens, duplicates, connects and closes descriptors of all kinds at random, makes so many other calls that a ring is turned over, uses each
- * descriptor that is open a random number of times, and says what they are, a line each:
+/* This program opens, duplicates, connects and closes descriptors of all kinds at random. Then it makes so
+ * many other calls that a ring is turned over, uses each descriptor that is open a random number of times,
+ * and prints a line for each:
  *
  *	NUMBER KIND NAME USES           NAME is a path or an address, or "-"
  *
  *	descriptors STEPS CALLS exit | kill | snapshot | timer
  *
- * With `timer` it reads a timerfd last, which takes 20 ms.
- * FXT_SEED says what is opened. In the current directory, where it makes files.
+ * With `timer` it reads a timerfd last, which takes 20 ms. FXT_SEED says what is opened. Files are made in
+ * the current directory.
  */
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -27,7 +28,7 @@
 enum { NUMBERS = 900, MOST_OPEN = 120, NAME_BYTES = 400, LEAST = 3 };
 
 static struct {
-	const char *kind;               /* NULL: it is not open */
+	const char *kind;               /* NULL if the number is not open */
 	char name[NAME_BYTES];
 } known[NUMBERS];
 static unsigned open_count, made;
@@ -37,7 +38,7 @@ static void is(int fd, const char *kind, const char *name)
 	need(fd >= LEAST && fd < NUMBERS);
 	open_count += !known[fd].kind;
 	known[fd].kind = kind;
-	/* A duplicate may become what it is already. */
+	/* A duplicate may become what it is already: then the two names are one. */
 	memmove(known[fd].name, name, strlen(name) + 1);
 }
 
@@ -48,7 +49,7 @@ static void end(int fd)
 	open_count--;
 }
 
-/* A random one that is open, of the kind if that is given; -1: there is none. */
+/* Returns a random descriptor that is open, of the kind if one is given, or -1 if there is none. */
 static int any(const char *kind)
 {
 	int fd, at = (int)random_below(NUMBERS), n;
@@ -114,7 +115,8 @@ static void listen_to_tcp(void)
 	char name[NAME_BYTES];
 
 	/* Without bind() the kernel chooses all of the address. */
-	need(fd >= 0 && (random_below(3) == 0 || bind(fd, (struct sockaddr *)&address, bytes) == 0) && listen(fd, 100) == 0);
+	need(fd >= 0 && (random_below(3) == 0 || bind(fd, (struct sockaddr *)&address, bytes) == 0) &&
+	     listen(fd, 100) == 0);
 	need(getsockname(fd, (struct sockaddr *)&address, &bytes) == 0);
 	name_of(&address, name);
 	is(fd, "tcp-listener", name);
@@ -155,7 +157,8 @@ static void connect_tcp(void)
 	fd = socket(AF_INET, SOCK_STREAM, 0);
 	need(fd >= 0 && connect(fd, (struct sockaddr *)&address, bytes) == 0);
 	is(fd, "tcp-client", name);
-	accepted = random_below(2) ? accept(listener, NULL, NULL) : accept4(listener, (struct sockaddr *)&address, &bytes, SOCK_CLOEXEC);
+	accepted = random_below(2) ? accept(listener, NULL, NULL)
+				   : accept4(listener, (struct sockaddr *)&address, &bytes, SOCK_CLOEXEC);
 	need(accepted >= 0);
 	is(accepted, "tcp-accepted", "127.0.0.1");
 }
@@ -194,8 +197,8 @@ static void duplicate(void)
 }
 
 static void (*const makers[])(void) = {
-	make_file, make_file, make_pipe, make_pair, make_other, make_other, listen_to_tcp, listen_to_unix, connect_tcp, connect_unix,
-	duplicate, duplicate, duplicate,
+	make_file, make_file, make_pipe, make_pair, make_other, make_other, listen_to_tcp, listen_to_unix,
+	connect_tcp, connect_unix, duplicate, duplicate, duplicate,
 };
 
 /* ------------------------------------------------------------------------------------------------------ */
@@ -216,7 +219,8 @@ static void wait_for_timer(void)
 	int fd = timerfd_create(CLOCK_MONOTONIC, 0);
 	uint64_t times;
 
-	need(fd >= 0 && timerfd_settime(fd, 0, &soon, NULL) == 0 && read(fd, &times, sizeof(times)) == sizeof(times));
+	need(fd >= 0 && timerfd_settime(fd, 0, &soon, NULL) == 0 &&
+	     read(fd, &times, sizeof(times)) == sizeof(times));
 }
 
 int main(int argc, char **argv)

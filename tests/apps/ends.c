@@ -1,14 +1,20 @@
-/* How processes end, and what they are in then: compiled with -finstrument-functions.
+/* In this program processes end in many ways, while they are in functions and calls. It is compiled with
+ * -finstrument-functions.
  *
- *	ends exec PROGRAM ...	tries a program that is not there, then becomes this one, from within functions
- *	ends vfork		a child of vfork executes, from within a function; its parent then makes calls that do not block
+ *	ends exec PROGRAM ...	tries a program that is not there, then becomes this one, from within
+ *				functions
+ *	ends vfork		a child of vfork executes, from within a function; its parent then makes calls
+ *				that do not block
  *	ends handler		a handler that interrupts pselect() forks, and the child ends in the handler
  *	ends returns		the same, but the child returns from the handler, and goes on behind pselect()
- *	ends computes STATUS	returns from main() with this status, after having computed for 50 ms since its last call
- *	ends silent		a child ends with status 7 and without a call before, and its parent then returns 4
+ *	ends computes STATUS	returns from main() with this status, after having computed for 50 ms since
+ *				its last call
+ *	ends silent		a child ends with status 7 and without a call before, and its parent then
+ *				returns 4
  *	ends killed		a child is killed and reaped, and then the parent makes one call more
- *	ends left COUNT [FIFO]	children that leave COUNT descriptors, blocks and threads, and a child: one exits, one is killed, one executes
- *				/bin/true; and with FIFO one still runs when all is over, until it can read a byte there. Each marks its trace by
+ *	ends left COUNT [FIFO]	children that leave COUNT descriptors, blocks and threads, and a child: one
+ *				exits, one is killed, one executes /bin/true; and with FIFO one still runs
+ *				when all is over, until it can read a byte there. Each marks its trace by
  *				access("exits"), access("killed"), ...
  */
 #include <errno.h>
@@ -73,7 +79,7 @@ static int vforks(void)
 	return 0;
 }
 
-/* NOLINTNEXTLINE(bugprone-signal-handler,cert-sig30-c): the child goes on in it, and allocates, as postgres does. */
+/* NOLINTNEXTLINE(bugprone-signal-handler,cert-sig30-c): the child allocates in it, as postgres does. */
 static void on_signal(int signum)
 {
 	(void)signum;
@@ -86,7 +92,8 @@ static void on_signal(int signum)
 
 static int forks_in_handler(void)
 {
-	/* Blocked but for the time of pselect(), so it interrupts that however late this thread is. */
+	/* The signal is blocked except during pselect(), so it interrupts that call however late this thread
+	 * is. */
 	struct itimerspec at = {.it_value = {0, 50000000}};
 	sigset_t blocked, none;
 	timer_t timer;
@@ -106,7 +113,7 @@ static int forks_in_handler(void)
 	return 0;
 }
 
-/* clock_gettime() is no call that is recorded. */
+/* Computes after its last recorded call: clock_gettime() is not recorded. */
 static int computes(int status)
 {
 	struct timespec from, now;
@@ -139,7 +146,7 @@ static int kills(void)
 	return 0;
 }
 
-/* Not compiled for instrumentation: entering a function is a record, too. */
+/* The function is not instrumented, because entering a function is a record, too. */
 static __attribute__((no_instrument_function)) pid_t make_silent(void)
 {
 	pid_t pid = fork();
@@ -158,7 +165,7 @@ static int is_silent(void)
 	return 4;
 }
 
-/* -- What is left ------------------------------------------------------------------------------- */
+/* -- Things that are left ----------------------------------------------------------------------- */
 
 static sem_t has_begun;
 
@@ -171,7 +178,7 @@ static void *pauses(void *unused)
 	return NULL;
 }
 
-/* The child ends when its parent has no descriptors any more. */
+/* Makes a child that ends when its parent has no descriptors any more. */
 static void leave_a_child(void)
 {
 	int ends[2];
@@ -235,7 +242,8 @@ static int leave_things(int count, const char *fifo)
 		int runs = i == 3;
 		pid_t pid;
 
-		/* All but this one and its child hold the end that is written to, until they end. */
+		/* Neither this process nor the child that still runs holds the end that is written to. All
+		 * others do until they end, so that this process sees their ends. */
 		if (runs)
 			close(gone[1]);
 		pid = fork();

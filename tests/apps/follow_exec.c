@@ -1,6 +1,7 @@
-/* Becomes, or starts, itself in one form of exec: `follow_exec FORM [VARIABLE=VALUE...]`, with an environment of those variables
- * alone. Forms that take the process's own environment clear it first. What is run, `follow_exec leaf`, prints its arguments
- * and the variables it was given that are not the agent's, makes LEAF_BLOCKS allocations of 20001 bytes, and exits with 4. */
+/* This program becomes itself, or starts itself, by one form of exec: `follow_exec FORM [VARIABLE=VALUE...]`,
+ * with an environment of those variables alone. Forms that take the process's own environment clear it first.
+ * The program that is run, `follow_exec leaf`, prints its arguments and those variables of its environment
+ * that are not the agent's. It makes LEAF_BLOCKS allocations of 20001 bytes, and exits with 4. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -35,7 +36,7 @@ static int leaf(char **argv)
 	return 4;
 }
 
-/* The child's status becomes ours. */
+/* Waits for the child, and returns its status, which becomes this program's. */
 static int finish(int error, pid_t child)
 {
 	int status;
@@ -90,7 +91,7 @@ static int run(const char *form, char *path, char **envp)
 		return spawn(path, envp);
 	if (!strcmp(form, "posix_spawnp"))
 		return spawn_in_path(path, envp);
-	/* The environment is the process's own. */
+	/* The forms below take the process's own environment. */
 	clearenv();
 	while (*envp)
 		putenv(*envp++);
@@ -112,10 +113,10 @@ static void say_refused(int result)
 	printf("%d %d\n", result, error);
 }
 
-/* What the kernel refuses is refused as before, and the program goes on. */
+/* Makes calls that the kernel refuses. They fail as without the agent, and the program goes on. */
 static int refused(char *path)
 {
-	/* Not for the compiler to see. */
+	/* The compiler must not see that this address is bad. */
 	char *volatile unmapped = (char *)16;
 	char *nowhere[] = {unmapped, NULL};
 
@@ -128,7 +129,7 @@ static int refused(char *path)
 	return 5;
 }
 
-/* Larger than a small thread's stack. */
+/* The array is larger than a small thread's stack. */
 static char *many[20000 + 1];
 
 static char **many_variables(int count)
@@ -170,8 +171,8 @@ static int small(char *path)
 	pthread_t thread;
 
 	pthread_attr_init(&attributes);
-	if (pthread_attr_setstacksize(&attributes, PTHREAD_STACK_MIN) || pthread_create(&thread, &attributes, on_small_stack, path) ||
-	    pthread_join(thread, NULL))
+	if (pthread_attr_setstacksize(&attributes, PTHREAD_STACK_MIN) ||
+	    pthread_create(&thread, &attributes, on_small_stack, path) || pthread_join(thread, NULL))
 		return 7;
 	return 0;
 }

@@ -1,5 +1,6 @@
-/* Makes children in every way but exec: see main(). Allocations of 20000 bytes are the parent's, those of 20001 a child's and of
- * 20002 a grandchild's; each process makes BLOCKS of them before and after each child. */
+/* This program makes children in every way but exec (see main()). Allocations of 20000 bytes are the
+ * parent's, those of 20001 bytes a child's, and those of 20002 bytes a grandchild's. Each process makes
+ * BLOCKS of them before and after each child. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -42,7 +43,7 @@ static int status_of(pid_t child)
 	return WEXITSTATUS(status);
 }
 
-/* -- Children of their own memory ---------------------------------------------------------------- */
+/* -- Children with memory of their own ----------------------------------------------------------- */
 
 static int cloned(void *argument)
 {
@@ -53,7 +54,8 @@ static int cloned(void *argument)
 static pid_t make(const char *how)
 {
 	static size_t size = 20001;
-	/* struct clone_args, the first of its forms: flags, pidfd, child_tid, parent_tid, exit_signal, stack, its size, tls. */
+	/* The first form of struct clone_args has these members: flags, pidfd, child_tid, parent_tid,
+	 * exit_signal, stack, stack_size, tls. */
 	unsigned long args[8] = {[4] = SIGCHLD};
 
 	if (!strcmp(how, "fork"))
@@ -93,7 +95,7 @@ static int with(const char *how)
 	return 5;
 }
 
-/* Who is left of them has the other end of the pipe open. */
+/* Returns when all children are gone: each has the other end of the pipe open. */
 static int wait_for_all(void)
 {
 	char byte;
@@ -144,7 +146,8 @@ static __attribute__((noinline)) int wait_deeper(pid_t child)
 	return status_of(child) + room[0];
 }
 
-/* The child's last call, a success, never returns; what the parent calls next is further in or further out. */
+/* Executes a program in children of vfork(). The child's last call succeeds, so it never returns. The
+ * parent's next call is further in or further out on the stack. */
 static int vforks(char *program)
 {
 	char *const arguments[] = {program, "leaf", NULL}, *const nothing[] = {NULL};
@@ -201,20 +204,21 @@ static int executes(void *program)
 	return 9;
 }
 
-/* As posix_spawn does it: the child has a stack of its own. */
+/* Makes children as posix_spawn() does: each has a stack of its own. */
 static int clone_vfork(char *program)
 {
 	int i;
 
 	allocate(20000);
 	for (i = 0; i < VFORKS; i++) {
-		need(status_of(clone(executes, stack + sizeof(stack), CLONE_VM | CLONE_VFORK | SIGCHLD, program)) == 4);
+		need(status_of(clone(executes, stack + sizeof(stack), CLONE_VM | CLONE_VFORK | SIGCHLD,
+				     program)) == 4);
 		allocate(20000);
 	}
 	return 5;
 }
 
-/* Nothing that would harm the C library's own use of what the two share. */
+/* Makes calls that do no harm to the C library's own data in the storage that the two share. */
 static int fails_often(void *argument)
 {
 	int i;
@@ -224,15 +228,17 @@ static int fails_often(void *argument)
 	return *(int *)argument;
 }
 
-/* Both on one thread-local storage, both at once; only_refused: with nothing that comes of it. */
+/* Makes a task that runs at once with this one, on the same thread-local storage. With `only_refused` it only
+ * makes calls that are refused, so there is no such task. */
 static int shares(int only_refused)
 {
 	static int status = 3;
 	pid_t child;
 
 	allocate(20000);
-	/* What is refused leaves everything as it was. */
-	need(clone(fails_often, stack + sizeof(stack), CLONE_VM | CLONE_THREAD, &status) == -1 && errno == EINVAL);
+	/* A call that is refused leaves everything as it was. */
+	need(clone(fails_often, stack + sizeof(stack), CLONE_VM | CLONE_THREAD, &status) == -1 &&
+	     errno == EINVAL);
 	need(syscall(SYS_clone, CLONE_VM | CLONE_THREAD, 0L, 0L, 0L, 0L) == -1 && errno == EINVAL);
 	allocate(20000);
 	if (only_refused)
@@ -240,7 +246,7 @@ static int shares(int only_refused)
 	child = clone(fails_often, stack + sizeof(stack), CLONE_VM | SIGCHLD, &status);
 	fails_often(&status);
 	need(status_of(child) == 3);
-	/* Whoever has memory of his own again records again. */
+	/* A child that has memory of its own records again. */
 	child = fork();
 	if (!child) {
 		allocate(20001);

@@ -1,5 +1,6 @@
-/* Takes memory, descriptors and threads, and moves bytes, with other calls for 50 ms before and after, while it still has them. Prints how many bytes it has
- * read and written by calls; a child that is forked last does the same with half as many. */
+/* This program takes memory, descriptors and threads, and moves bytes. It makes other calls for 50 ms before
+ * that, and for 50 ms after that while it still has them. It prints its process id, and how many bytes it has
+ * read and written by calls. A child that is forked last does the same with half as many bytes. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -45,7 +46,7 @@ static void move(int times)
 		if (read(null, bytes, 1) != -1 || write(-1, bytes, 1) != -1)
 			abort();
 	}
-	/* However long this took, all that was moved and is open is there to be sampled now. */
+	/* However long this took, all that was moved and is open is sampled now. */
 	linger();
 	close(pair[0]);
 	close(pair[1]);

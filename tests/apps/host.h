@@ -1,6 +1,7 @@
-/* What the host_*.c programs share. Each meets one hostile condition after another, prints what it saw, and calls mark() a known
- * number of times: the trace has to hold as many calls of pthread_barrier_init(), which nobody else makes. The count is in
- * memory that children share, so that main() can print the sum of all processes with print_marks(). */
+/* The host_*.c programs share this file. Each meets one hostile condition after another, prints what it saw,
+ * and calls mark() a known number of times: the trace has to hold as many calls of pthread_barrier_init(),
+ * which nobody else makes. The count is in memory that children share, so that main() can print the sum of
+ * all processes with print_marks(). */
 #ifndef HOST_H
 #define HOST_H
 
@@ -26,14 +27,14 @@ static atomic_ulong *marks;
 		}                                                                       \
 	} while (0)
 
-/* Before constructors that call mark(), and again without harm. */
+/* Runs before constructors that call mark(). It may run again without harm. */
 __attribute__((constructor(101), unused)) static void share_marks(void)
 {
 	if (!marks)
 		marks = mmap(NULL, sizeof(*marks), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 }
 
-/* Fit for signal handlers: glibc's function stores a few words and does nothing else. */
+/* Counts one mark. Signal handlers may call it: glibc's function stores a few words and does nothing else. */
 __attribute__((unused)) static void mark(void)
 {
 	pthread_barrier_t barrier;
@@ -42,7 +43,7 @@ __attribute__((unused)) static void mark(void)
 	atomic_fetch_add(marks, 1);
 }
 
-/* A barrier for two threads. To make it counts as a mark. */
+/* Makes a barrier for two threads, which counts as a mark. */
 __attribute__((unused)) static void mark_barrier(pthread_barrier_t *barrier)
 {
 	need(!pthread_barrier_init(barrier, NULL, 2));
@@ -55,7 +56,7 @@ __attribute__((unused)) static void mark_times(unsigned long times)
 		mark();
 }
 
-/* A block that gcc does not see through. */
+/* Takes and frees a block. gcc does not see through it, so it makes both calls. */
 __attribute__((unused)) static void allocate(size_t size)
 {
 	void *volatile block = malloc(size);
@@ -63,7 +64,7 @@ __attribute__((unused)) static void allocate(size_t size)
 	free(block);
 }
 
-/* By write(): also where stdio's buffer is not flushed any more, or is locked. */
+/* Prints the text by write(), which also works where stdio's buffer is not flushed any more, or is locked. */
 __attribute__((unused)) static void say(const char *text)
 {
 	need(write(1, text, strlen(text)) == (ssize_t)strlen(text));

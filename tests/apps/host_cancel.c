@@ -1,5 +1,6 @@
-/* Cancels a thread in each call that is a cancellation point and waits for ever, open() of the fifo it is given included.
- * In each the cleanup handler runs, allocates and marks; the next thread goes on. */
+/* This program cancels a thread in each call that is a cancellation point and waits for ever, such as open()
+ * of the FIFO whose path it is given. Each time the cleanup handler runs, allocates and marks, and the next
+ * thread goes on. It prints for each call whether the thread was cancelled and cleaned up. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -98,8 +99,9 @@ static void in_connect(void)
 	int i;
 
 	need(!getsockname(full_listener, (struct sockaddr *)&address, &length));
-	/* Nobody accepts: its queue fills, and one waits. Not the listener that is waited at: how far this comes before it is cancelled,
-	 * and so whether there is a connection to accept, is up to the scheduler. */
+	/* Nobody accepts here, so the listener's queue fills, and one connect() waits. in_accept() waits at
+	 * another listener: how far this loop comes before the thread is cancelled, and so whether there is a
+	 * connection to accept, is up to the scheduler. */
 	for (i = 0; i < 10; i++)
 		connect(socket(AF_INET, SOCK_STREAM, 0), (struct sockaddr *)&address, length);
 }
@@ -216,7 +218,7 @@ static void in_fgets(void)
 	FILE *stream = fdopen(dup(empty[0]), "r");
 	char line[10];
 
-	/* Left open, and locked. */
+	/* The stream is left open, and locked. */
 	need(!fgets(line, sizeof(line), stream));
 }
 
@@ -225,7 +227,7 @@ static void in_open(void)
 	open(fifo, O_RDONLY);
 }
 
-/* Asynchronous: in a computation, of which nothing is a call. */
+/* Is cancelled asynchronously, in a computation that makes no call. */
 static void in_computation(void)
 {
 	volatile unsigned long sum = 0;
@@ -240,10 +242,11 @@ static const struct {
 	void (*call)(void);
 } calls[] = {
 	{"read", in_read}, {"readv", in_readv}, {"write", in_write}, {"accept", in_accept}, {"recv", in_recv},
-	{"recvfrom", in_recvfrom}, {"recvmsg", in_recvmsg}, {"send", in_send}, {"connect", in_connect}, {"poll", in_poll},
-	{"ppoll", in_ppoll}, {"select", in_select}, {"epoll_wait", in_epoll_wait}, {"nanosleep", in_nanosleep},
-	{"clock_nanosleep", in_clock_nanosleep}, {"usleep", in_usleep}, {"sleep", in_sleep}, {"sem_wait", in_sem_wait},
-	{"sem_timedwait", in_sem_timedwait}, {"pthread_cond_wait", in_cond_wait},
+	{"recvfrom", in_recvfrom}, {"recvmsg", in_recvmsg}, {"send", in_send}, {"connect", in_connect},
+	{"poll", in_poll}, {"ppoll", in_ppoll}, {"select", in_select}, {"epoll_wait", in_epoll_wait},
+	{"nanosleep", in_nanosleep}, {"clock_nanosleep", in_clock_nanosleep}, {"usleep", in_usleep},
+	{"sleep", in_sleep}, {"sem_wait", in_sem_wait}, {"sem_timedwait", in_sem_timedwait},
+	{"pthread_cond_wait", in_cond_wait},
 	{"pthread_cond_timedwait", in_cond_timedwait}, {"pthread_join", in_join}, {"sigwait", in_sigwait},
 	{"waitpid", in_waitpid}, {"fgets", in_fgets}, {"open", in_open}, {"computation", in_computation},
 };
@@ -274,8 +277,8 @@ static void *sleep_on(void *argument)
 	return argument;
 }
 
-/* What waits in the kernel sleeps; a thread that has not got there yet is cancelled at its entry. Either is right, and both are
- * wanted: every other call is waited for. */
+/* Gives the thread time to fall asleep in its call. A thread that has not got there yet is cancelled where
+ * the call begins. Both are right, and both are wanted, so only the second round waits. */
 static void wait_until_asleep(void)
 {
 	const struct timespec little = {0, 2000000};
@@ -300,7 +303,7 @@ int main(int argc, char **argv)
 	full_listener = socket(AF_INET, SOCK_STREAM, 0);
 	need(!bind(listener, (struct sockaddr *)&address, sizeof(address)) && !listen(listener, 0));
 	need(!bind(full_listener, (struct sockaddr *)&address, sizeof(address)) && !listen(full_listener, 0));
-	/* A file nobody opens for writing. */
+	/* Nobody opens this file for writing. */
 	fifo = argc > 1 ? argv[1] : "";
 	unlink(fifo);
 	need(!mkfifo(fifo, 0600));
@@ -321,9 +324,10 @@ int main(int argc, char **argv)
 				wait_until_asleep();
 			need(!pthread_cancel(thread));
 			need(!pthread_join(thread, &result));
-			/* Where it had not begun there was no handler yet to run. */
+			/* A thread that had not begun had no handler yet to run. */
 			if (round)
-				printf("%s: cancelled %d, cleaned up %d\n", calls[i].name, result == PTHREAD_CANCELED, cleaned);
+				printf("%s: cancelled %d, cleaned up %d\n", calls[i].name,
+				       result == PTHREAD_CANCELED, cleaned);
 		}
 	}
 	need(!kill(child, SIGKILL) && waitpid(child, NULL, 0) == child);

@@ -1,5 +1,6 @@
-/* Every way to take a lock, a semaphore or a condition, or to join, is called by a thread that has a cancellation pending: prints whether
- * it was cancelled there, and what became of a semaphore, so that a bare run and a traced one can be compared line by line. */
+/* In this program threads that have a cancellation pending make each call that takes a lock, a semaphore or a
+ * condition, or joins. It prints whether the thread was cancelled there, and what became of a semaphore, so
+ * that a bare run and a traced one can be compared line by line. */
 #include <errno.h>
 #include <semaphore.h>
 #include <stdint.h>
@@ -20,11 +21,12 @@ static pthread_barrier_t end_of_running;
 static atomic_int ended_tid;
 
 static const char *const cancel_names[] = {
-	"sem_wait", "sem_timedwait", "sem_clockwait", "sem_trywait", "sem_timedwait, bad time", "sem_clockwait, bad time",
-	"sem_clockwait, bad clock", "sem_timedwait, none", "sem_clockwait, none", "pthread_mutex_lock",
-	"pthread_mutex_timedlock", "pthread_mutex_clocklock", "pthread_rwlock_rdlock", "pthread_rwlock_timedwrlock", "mtx_lock",
-	"mtx_timedlock", "pthread_cond_timedwait", "pthread_cond_clockwait, bad clock", "pthread_join",
-	"pthread_timedjoin_np", "pthread_clockjoin_np", "pthread_tryjoin_np", "pthread_join, running",
+	"sem_wait", "sem_timedwait", "sem_clockwait", "sem_trywait", "sem_timedwait, bad time",
+	"sem_clockwait, bad time", "sem_clockwait, bad clock", "sem_timedwait, none", "sem_clockwait, none",
+	"pthread_mutex_lock", "pthread_mutex_timedlock", "pthread_mutex_clocklock", "pthread_rwlock_rdlock",
+	"pthread_rwlock_timedwrlock", "mtx_lock", "mtx_timedlock", "pthread_cond_timedwait",
+	"pthread_cond_clockwait, bad clock", "pthread_join", "pthread_timedjoin_np",
+	"pthread_clockjoin_np", "pthread_tryjoin_np", "pthread_join, running",
 	"pthread_timedjoin_np, running", "pthread_clockjoin_np, running", "pthread_tryjoin_np, running",
 	"pthread_clockjoin_np, bad clock",
 };
@@ -42,7 +44,7 @@ static void *tell_tid(void *arg)
 	return arg;
 }
 
-/* A thread that has not only returned, but is gone: to wait for it is to find that. */
+/* Makes a thread and returns when it is gone, not only over, so that a join has nothing to wait for. */
 static void make_ended(void)
 {
 	ended_tid = 0;
@@ -72,8 +74,13 @@ static void call_number(unsigned number)
 	case 13: pthread_rwlock_timedwrlock(&cancel_rwlock, &far); break;
 	case 14: mtx_lock(&cancel_mtx); break;
 	case 15: mtx_timedlock(&cancel_mtx, &far); break;
-	case 16: pthread_mutex_lock(&cancel_mutex), pthread_cond_timedwait(&cancel_cond, &cancel_mutex, &past); break;
-	case 17: pthread_mutex_lock(&cancel_mutex), pthread_cond_clockwait(&cancel_cond, &cancel_mutex, 12345, &past); break;
+	case 16:
+		pthread_mutex_lock(&cancel_mutex), pthread_cond_timedwait(&cancel_cond, &cancel_mutex, &past);
+		break;
+	case 17:
+		pthread_mutex_lock(&cancel_mutex),
+			pthread_cond_clockwait(&cancel_cond, &cancel_mutex, 12345, &past);
+		break;
 	case 18: pthread_join(ended, NULL); break;
 	case 19: pthread_timedjoin_np(ended, NULL, &far); break;
 	case 20: pthread_clockjoin_np(ended, NULL, CLOCK_MONOTONIC, &far); break;
@@ -93,7 +100,7 @@ static void *be_cancelled(void *number)
 	return NULL;
 }
 
-/* A thread that has a cancellation pending calls each of them. */
+/* Makes each of the calls in a thread that has a cancellation pending. */
 static void cancellations(void)
 {
 	unsigned i;
@@ -111,8 +118,9 @@ static void cancellations(void)
 		need(!pthread_create(&thread, NULL, be_cancelled, (void *)(uintptr_t)i));
 		need(!pthread_join(thread, &result));
 		need(!sem_getvalue(&cancel_sem, &value));
-		printf(" %s: %s, value %d\n", cancel_names[i], result == PTHREAD_CANCELED ? "cancelled" : "not cancelled", value);
-		/* Some of the calls have joined it. */
+		printf(" %s: %s, value %d\n", cancel_names[i],
+		       result == PTHREAD_CANCELED ? "cancelled" : "not cancelled", value);
+		/* Some of the calls have joined the thread that ended. */
 		if (i < JOINS_ENDED || i >= JOINS_RUNNING)
 			need(!pthread_join(ended, NULL));
 	}

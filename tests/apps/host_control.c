@@ -1,4 +1,5 @@
-/* Control flow that wrappers do not see: see main(). Compiled with -finstrument-functions. */
+/* This program has kinds of control flow that wrappers do not see: jumps, coroutines, handlers and callbacks.
+ * Its arguments say which (see main()). It is compiled with -finstrument-functions. */
 #include <errno.h>
 #include <fcntl.h>
 #include <search.h>
@@ -15,7 +16,7 @@ static sem_t sem;
 static atomic_ulong handled;
 static int null;
 
-/* -- jump: out of a handler that interrupted whatever the thread was doing, emissions too -------------------- */
+/* -- jump: out of a handler that interrupted whatever the thread was doing, emissions too ---------------- */
 
 static volatile sig_atomic_t may_jump;
 
@@ -38,7 +39,8 @@ static void jumps(unsigned long times)
 		if (!sigsetjmp(back, 1)) {
 			may_jump = 1;
 			need(!setitimer(ITIMER_REAL, &soon, NULL));
-			/* No locks, no heap: a jump out of either is the program's own end. */
+			/* These calls use neither locks nor the heap: a jump out of either would be the
+			 * program's own end. */
 			for (;;) {
 				need(write(null, "", 1) == 1);
 				need(!sem_post(&sem) && !sem_trywait(&sem));
@@ -49,7 +51,7 @@ static void jumps(unsigned long times)
 	}
 }
 
-/* -- coroutines --------------------------------------------------------------------------------------------- */
+/* -- coroutines ----------------------------------------------------------------------------------------- */
 
 static ucontext_t main_context, contexts[2];
 static int turns;
@@ -92,7 +94,7 @@ static void coroutines(void)
 	mark();
 }
 
-/* -- handlers ------------------------------------------------------------------------------------------------ */
+/* -- handlers -------------------------------------------------------------------------------------------- */
 
 static void handler(int number)
 {
@@ -120,7 +122,7 @@ static void alternate(size_t bytes)
 	struct sigaction action = {.sa_handler = small_handler, .sa_flags = SA_ONSTACK};
 	int i;
 
-	/* Just above memory that nobody may touch. */
+	/* The stack lies just above memory that nobody may touch. */
 	need(memory != MAP_FAILED && !mprotect(memory, 4096, PROT_NONE));
 	stack = (stack_t){memory + 4096, 0, bytes};
 	need(!sigaltstack(&stack, NULL) && !sigaction(SIGUSR1, &action, NULL));
@@ -128,7 +130,7 @@ static void alternate(size_t bytes)
 		need(!raise(SIGUSR1));
 }
 
-/* A thread that starts tracing in a handler on such a stack. */
+/* Runs in a thread that starts tracing in a handler on such a stack. */
 static void *alternate_thread(void *argument)
 {
 	alternate((size_t)argument);
@@ -150,7 +152,7 @@ static void *send_signals(void *argument)
 	while (sent < SIGNALS) {
 		need(!pthread_kill(target, SIGUSR1));
 		sent++;
-		/* They do not queue: as many as arrive are handled. */
+		/* Signals do not queue, so the next one is sent when as many were handled. */
 		while (atomic_load(&handled) < sent)
 			sched_yield();
 	}
@@ -158,7 +160,7 @@ static void *send_signals(void *argument)
 	return NULL;
 }
 
-/* A storm of signals over busy traced work; the program counts every handler. */
+/* Does traced work in a storm of signals. The program counts every handler. */
 static void storm(unsigned long times)
 {
 	struct sigaction action = {.sa_handler = handler, .sa_flags = SA_RESTART};
@@ -184,7 +186,7 @@ static void storm(unsigned long times)
 	need(!setitimer(ITIMER_REAL, &often, NULL));
 }
 
-/* -- callbacks: the program's own functions below the C library's ---------------------------------------------- */
+/* -- callbacks: the program's own functions below the C library's ---------------------------------------- */
 
 static int compare(const void *a, const void *b)
 {
@@ -206,7 +208,7 @@ static void callbacks(void)
 	qsort(numbers, 5, sizeof(int), compare);
 	for (i = 0; i < 3; i++)
 		need(!pthread_once(&control, once));
-	/* Out of a comparison. */
+	/* This jumps back once the search is over. */
 	if (!sigsetjmp(back, 1)) {
 		may_jump = 1;
 		need(bsearch((int *)&key, numbers, 5, sizeof(int), compare));
@@ -230,7 +232,8 @@ int main(int argc, char **argv)
 		coroutines();
 	} else if (!strcmp(what, "alternate")) {
 		alternate(times);
-		need(!pthread_create(&thread, NULL, alternate_thread, (void *)times) && !pthread_join(thread, NULL));
+		need(!pthread_create(&thread, NULL, alternate_thread, (void *)times) &&
+		     !pthread_join(thread, NULL));
 	} else if (!strcmp(what, "storm")) {
 		storm(times);
 	} else if (!strcmp(what, "callbacks")) {

@@ -1,5 +1,5 @@
-/* Cuts its own trace at random moments and to random lengths: itself, or a child does. Bare there is no
- * trace, and nothing is cut.
+/* This program cuts its own trace at random moments and to random lengths: it does so itself, or a child
+ * does. In a bare run there is no trace, and nothing is cut.
  *
  *	host_cut self|other TIMES       two threads make marks meanwhile
  *	host_cut handler                has actions of its own for SIGBUS, and faults of its own
@@ -20,16 +20,17 @@
 
 static char trace[4096];
 
-/* What hosts_lib.sh has asked for: DIRECTORY/%e.%p.fxt. */
+/* Finds the path of the trace. hosts_lib.sh has asked for DIRECTORY/%e.%p.fxt. */
 static void find_trace(void)
 {
 	const char *output = getenv("FXT_OUTPUT"), *name = output ? strrchr(output, '/') : NULL;
 
 	if (name)
-		snprintf(trace, sizeof(trace), "%.*s/host_cut.%d.fxt", (int)(name - output), output, getpid());
+		snprintf(trace, sizeof(trace), "%.*s/host_cut.%d.fxt", (int)(name - output), output,
+			 getpid());
 }
 
-/* To a length below what it has: to nothing in one of three. */
+/* Cuts the trace to a length below its own, and in one of three times to nothing. */
 static void cut(void)
 {
 	struct stat status;
@@ -88,7 +89,7 @@ static void cuts(const char *who, unsigned times)
 static volatile char *mapped;
 static char stack[1 << 16];
 
-/* Makes two pages of a file that has one. */
+/* Maps two pages of a file that has one. */
 static void map_beyond(void)
 {
 	char name[] = "/tmp/host_cut.XXXXXX";
@@ -107,8 +108,10 @@ static void show_action(const char *what)
 	memset(&now, 0, sizeof(now));
 	need(!sigaction(SIGBUS, NULL, &now));
 	printf("%s: %s, flags %x, mask %lx, restorer %d\n", what,
-	       now.sa_handler == SIG_DFL ? "default" : now.sa_handler == SIG_IGN ? "ignored" : "a handler", (unsigned)now.sa_flags,
-	       *(unsigned long *)&now.sa_mask, now.sa_restorer != NULL);
+	       now.sa_handler == SIG_DFL   ? "default"
+	       : now.sa_handler == SIG_IGN ? "ignored"
+					   : "a handler",
+	       (unsigned)now.sa_flags, *(unsigned long *)&now.sa_mask, now.sa_restorer != NULL);
 }
 
 static volatile int code, is_at, is_on_stack;
@@ -127,14 +130,16 @@ static void note(int signum, siginfo_t *info, void *data)
 	is_at = signum == SIGBUS && info->si_addr == (void *)(mapped + 4096);
 	is_on_stack = &here >= stack && &here < stack + sizeof(stack);
 	if (code > 0)
-		mmap((void *)(mapped + 4096), 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+		mmap((void *)(mapped + 4096), 4096, PROT_READ | PROT_WRITE,
+		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 }
 
 static void note_signal(int signum)
 {
 	(void)signum;
 	code = -1;
-	mmap((void *)(mapped + 4096), 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+	mmap((void *)(mapped + 4096), 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
+	     -1, 0);
 }
 
 static void fault(const char *what)
@@ -143,11 +148,12 @@ static void fault(const char *what)
 	code = is_at = is_on_stack = 0;
 	mask = 0;
 	mapped[4096] = 1;
-	printf("%s: code %d, at the place %d, on the stack %d, mask %lx, stored %d\n", what, code, is_at, is_on_stack, mask, mapped[4096]);
+	printf("%s: code %d, at the place %d, on the stack %d, mask %lx, stored %d\n", what, code, is_at,
+	       is_on_stack, mask, mapped[4096]);
 	mark();
 }
 
-/* In a child, and how it ended. */
+/* Faults in a child, and prints how the child ended. */
 static void fault_in_child(const char *what)
 {
 	const struct rlimit none = {0, 0};
@@ -167,7 +173,7 @@ static void fault_in_child(const char *what)
 	wait_for(child);
 }
 
-/* What a program that is executed ignores. */
+/* Prints which signals a program ignores that is executed. */
 static void execute(void)
 {
 	pid_t child;
@@ -193,7 +199,8 @@ static void set(int flags, int blocked)
 
 static void handlers(void)
 {
-	static const int flags[] = {SA_SIGINFO, SA_SIGINFO | SA_ONSTACK, SA_SIGINFO | SA_NODEFER, SA_SIGINFO | SA_RESETHAND,
+	static const int flags[] = {SA_SIGINFO, SA_SIGINFO | SA_ONSTACK, SA_SIGINFO | SA_NODEFER,
+				    SA_SIGINFO | SA_RESETHAND,
 				    SA_SIGINFO | SA_RESTART | SA_RESETHAND | SA_ONSTACK};
 	const stack_t alternate = {.ss_sp = stack, .ss_size = sizeof(stack)};
 	struct {
@@ -223,7 +230,8 @@ static void handlers(void)
 	show_action("siginterrupt");
 	fault("siginterrupt");
 	need(!syscall(SYS_rt_sigaction, SIGBUS, NULL, &by_number, 8));
-	printf("by number: %d, flags %lx, mask %lx\n", by_number.handler == (void *)note_signal, by_number.flags, by_number.mask);
+	printf("by number: %d, flags %lx, mask %lx\n", by_number.handler == (void *)note_signal,
+	       by_number.flags, by_number.mask);
 	by_number.handler = (void *)note;
 	by_number.flags |= SA_SIGINFO;
 	need(!syscall(SYS_rt_sigaction, SIGBUS, &by_number, NULL, 8));
@@ -266,7 +274,7 @@ static void sent(unsigned times)
 	if (!child) {
 		for (i = 0; i < times; i++) {
 			need(!kill(parent, SIGBUS));
-			/* Nobody waits for one whose parent was killed. */
+			/* The child does not wait for ever if its parent was killed. */
 			while (atomic_load(seen) == i && getppid() == parent)
 				sched_yield();
 		}

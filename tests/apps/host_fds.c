@@ -1,4 +1,5 @@
-/* Closes every descriptor in one of several ways, or puts others in their place, prints what the calls returned, and goes on:
+/* This program closes every descriptor in one of several ways, or puts others in their place, prints what the
+ * calls returned, and goes on:
  *
  *	host_fds range | from | loop | dup2 | raw MARKS
  *
@@ -20,7 +21,7 @@ static void survey(void)
 {
 	int fd;
 
-	/* All that is open is below 3 now; what is not open cannot be told from what is ours. */
+	/* Only numbers below 3 are open now. The agent's descriptor must look like one that is not open. */
 	for (fd = 0; fd < 1300; fd++) {
 		int flags = fcntl(fd, F_GETFD), copy;
 
@@ -46,7 +47,8 @@ static void close_loop(void)
 	printf("closed %d, not open %d\n", closed, refused);
 }
 
-/* Over everything up to 1200, ours included, and then the other way around. */
+/* Duplicates one descriptor to every number up to 1200, the agent's included. Then it tries to duplicate
+ * higher numbers, none of which is the program's. */
 static void dup_over(void)
 {
 	int null = open("/dev/null", O_RDWR), fd, made = 0, refused = 0;
@@ -73,7 +75,7 @@ static void *make_calls(void *argument)
 	return argument;
 }
 
-/* Unrecorded: a child that records opens a file of its own. */
+/* Counts the descriptors that are open below those where the agent keeps traces. */
 static int count_open(void)
 {
 	int fd, count = 0;
@@ -83,8 +85,9 @@ static int count_open(void)
 	return count;
 }
 
-/* The lowest number is free each time, and no child has a file that its parent had not. The calls of the other thread have to go on for as long
- * as it takes the agent to look at its counters some times. */
+/* Opens and forks beside a thread that makes calls. The lowest number has to be free each time, and no child
+ * may have a file that its parent had not. The calls of the other thread go on for as long as it takes the
+ * agent to look at its counters some times. */
 static void threads(void)
 {
 	struct timespec begun, now;
@@ -118,7 +121,7 @@ static void threads(void)
 	fflush(stdout);
 }
 
-/* What is listed is there, and nothing else is. */
+/* Lists a directory of descriptors, and prints whether each that is listed is open. */
 static void list(const char *path)
 {
 	DIR *directory = opendir(path);
@@ -149,9 +152,11 @@ static void list_raw(void)
 
 	for (by = 0; by < 2; by++) {
 		need(!lseek(directory, 0, SEEK_SET));
-		while ((bytes = by ? syscall(SYS_getdents64, directory, &buffer, sizeof(buffer)) : getdents64(directory, &buffer, sizeof(buffer))) > 0)
+		while ((bytes = by ? syscall(SYS_getdents64, directory, &buffer, sizeof(buffer))
+				   : getdents64(directory, &buffer, sizeof(buffer))) > 0)
 			for (at = 0; at < bytes; at += ((struct dirent64 *)(buffer.bytes + at))->d_reclen)
-				printf("%s: %s\n", by ? "syscall" : "getdents64", ((struct dirent64 *)(buffer.bytes + at))->d_name);
+				printf("%s: %s\n", by ? "syscall" : "getdents64",
+				       ((struct dirent64 *)(buffer.bytes + at))->d_name);
 	}
 	close(directory);
 }
@@ -198,7 +203,7 @@ int main(int argc, char **argv)
 	else if (!strcmp(what, "dup2"))
 		dup_over();
 	else if (!strcmp(what, "raw"))
-		/* Behind the back of every wrapper: ours is gone then, and found again by its path. */
+		/* The agent steps around its descriptor, as with the function. */
 		printf("close_range: %ld\n", syscall(SYS_close_range, 3, ~0u, 0));
 	else
 		return 2;
@@ -207,7 +212,7 @@ int main(int argc, char **argv)
 	mark_times(times);
 	fd = open("/dev/null", O_RDONLY);
 	printf("open gives %d\n", fd);
-	/* Its number taken by something else. */
+	/* Something else takes the numbers from 900 on, one of which the agent's descriptor may have. */
 	for (fd = 900; fd < 1100 && fd != -1; fd++)
 		if (fcntl(fd, F_GETFD) == -1)
 			dup2(1, fd);

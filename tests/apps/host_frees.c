@@ -1,6 +1,7 @@
-/* Frees and resizes what is no block, each in a child of its own, by its first thread and by another one: says how each ended. The C
- * library finds most of these and aborts with a message, some crash, and some go well; which of these it is nobody in front of it
- * may change. */
+/* This program frees and resizes what is no block. Each case runs in a child of its own, once in its first
+ * thread and once in another one, and the program prints how the child ended. The C library finds most of
+ * these and aborts with a message, some crash, and some go well. Nobody in front of it may change which of
+ * these it is. */
 #include <errno.h>
 #include <malloc.h>
 #include <stdint.h>
@@ -10,7 +11,8 @@
 
 enum { PAGE = 4096, TCACHE_COUNT = 7, ARENA_BYTES = 64 << 20 };
 
-/* Not seen through by the compiler, which knows better than to free these, and that free() does not look at what is in a block. */
+/* Returns the pointer, so that the compiler does not know where it comes from. The compiler would warn of
+ * these calls, and drop what is stored in a block before free(), which does not look at it. */
 static void *hidden(void *pointer)
 {
 	__asm__ volatile("" : "+r"(pointer) : : "memory");
@@ -31,8 +33,9 @@ static char *block_of(size_t bytes)
 	return block;
 }
 
-/* What is in front of a block says how large it is, and more in its last three bits: 1 the one before is in use, 2 it is a mapping of
- * its own, 4 it belongs to another arena than the first. */
+/* Writes the word that stands in front of a block, and returns the block. The word says how large the block
+ * is. Of its last three bits 1 says that the block before is in use, 2 that the block is a mapping of its
+ * own, and 4 that it belongs to another arena than the first. */
 static void *with_size(void *memory, size_t word)
 {
 	memcpy((char *)memory + 8, &word, sizeof(word));
@@ -72,7 +75,7 @@ static void behind_no_page(void)
 	free_wrong(pages + PAGE);
 }
 
-/* -- Into a block ------------------------------------------------------------------------------ */
+/* -- Addresses within a block ------------------------------------------------------------------ */
 
 static void unaligned(void)
 {
@@ -177,10 +180,12 @@ static void stack_page(void)
 	free_on_stack(PAGE | 2);
 }
 
-/* It is looked for at the multiple of its size in front, where there is nothing. */
+/* The C library looks for the arena at the multiple of an arena's size in front of it, where nothing is. */
 static void other_arena(void)
 {
-	char *all = mmap(NULL, 3 * (size_t)ARENA_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0), *inside;
+	char *all = mmap(NULL, 3 * (size_t)ARENA_BYTES, PROT_NONE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0),
+	     *inside;
 
 	need(all != MAP_FAILED);
 	inside = (char *)((uintptr_t)all + ARENA_BYTES - (uintptr_t)all % ARENA_BYTES + 100 * PAGE);
@@ -198,7 +203,7 @@ static void stack_odd(void)
 	free_on_stack(0x48 | 1);
 }
 
-/* These go well: the C library keeps it for the next malloc. */
+/* This case and the next go well: the C library keeps the block for the next malloc(). */
 static void stack_small(void)
 {
 	free_on_stack(0x40 | 1);
@@ -217,7 +222,7 @@ static void at_the_end(void)
 	free_wrong(with_size(pages + PAGE - 32, 0x100 | 1));
 }
 
-/* -- Overwritten ------------------------------------------------------------------------------- */
+/* -- Blocks of which the size is overwritten --------------------------------------------------- */
 
 static void overwritten(void)
 {
@@ -251,7 +256,7 @@ static void overwritten_mapping(void)
 	free_wrong(block);
 }
 
-/* -- Twice ------------------------------------------------------------------------------------- */
+/* -- Blocks that are freed twice --------------------------------------------------------------- */
 
 static void twice(size_t bytes)
 {
@@ -304,7 +309,7 @@ static void twice_mapping(void)
 	twice(3000000);
 }
 
-/* -- Resized ----------------------------------------------------------------------------------- */
+/* -- Resizing ---------------------------------------------------------------------------------- */
 
 static void resize(void *pointer, size_t bytes)
 {
@@ -351,7 +356,7 @@ static void resize_freed(void)
 	resize(block, 10000);
 }
 
-/* Refused before the pointer is looked at. */
+/* The size is refused before the pointer is looked at. */
 static void resize_impossible(void)
 {
 	volatile size_t half = SIZE_MAX / 2;
@@ -366,19 +371,21 @@ static const struct {
 } cases[] = {
 #define CASE(name) {#name, name}
 	CASE(null_page), CASE(null_page_unaligned), CASE(no_address), CASE(behind_no_page), CASE(unaligned),
-	CASE(unaligned_by_half), CASE(unaligned_garbage), CASE(middle), CASE(middle_garbage), CASE(middle_of_large), CASE(middle_of_mapping), CASE(zeros),
-	CASE(stack_zero), CASE(stack_text), CASE(stack_small_text), CASE(stack_negative), CASE(stack_pointer), CASE(stack_large),
-	CASE(stack_mapped), CASE(stack_page), CASE(other_arena), CASE(stack_least), CASE(stack_odd), CASE(stack_small),
-	CASE(variable_small), CASE(at_the_end), CASE(overwritten), CASE(overwritten_large), CASE(overwritten_next),
-	CASE(overwritten_mapping), CASE(twice_small), CASE(twice_small_full), CASE(twice_middle), CASE(twice_before_another),
-	CASE(twice_large), CASE(twice_mapping), CASE(resize_unaligned), CASE(resize_text), CASE(resize_large), CASE(resize_null_page),
-	CASE(resize_to_nothing), CASE(resize_freed), CASE(resize_impossible),
+	CASE(unaligned_by_half), CASE(unaligned_garbage), CASE(middle), CASE(middle_garbage),
+	CASE(middle_of_large), CASE(middle_of_mapping), CASE(zeros), CASE(stack_zero), CASE(stack_text),
+	CASE(stack_small_text), CASE(stack_negative), CASE(stack_pointer), CASE(stack_large),
+	CASE(stack_mapped), CASE(stack_page), CASE(other_arena), CASE(stack_least), CASE(stack_odd),
+	CASE(stack_small), CASE(variable_small), CASE(at_the_end), CASE(overwritten),
+	CASE(overwritten_large), CASE(overwritten_next), CASE(overwritten_mapping), CASE(twice_small),
+	CASE(twice_small_full), CASE(twice_middle), CASE(twice_before_another), CASE(twice_large),
+	CASE(twice_mapping), CASE(resize_unaligned), CASE(resize_text), CASE(resize_large),
+	CASE(resize_null_page), CASE(resize_to_nothing), CASE(resize_freed), CASE(resize_impossible),
 #undef CASE
 };
 
 static void *run(void *argument)
 {
-	/* An arena of its own, where it is not the first thread. */
+	/* A thread that is not the first gets an arena of its own here. */
 	hidden(block_of(100));
 	mark();
 	cases[(size_t)argument].call();

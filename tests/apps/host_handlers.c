@@ -1,5 +1,6 @@
-/* Fork handlers of a library whose constructor comes before the agent's, and which calls nothing before that the agent stands in for. With
- * LIBRARY this file is that library. Each handler marks, in the parent and in the child. */
+/* This program forks with fork handlers of a library. The library's constructor registers them before the
+ * agent's constructor runs, and calls nothing before that which the agent stands in for. With LIBRARY this
+ * file is that library. Each handler marks, in the parent and in the child. */
 #ifdef LIBRARY
 #include <pthread.h>
 
@@ -7,7 +8,7 @@ enum { FORKS = 3, MARKS = 7 };
 
 static void handle(void);
 
-/* In front of the one in host.h, which has the same priority and calls mmap(). */
+/* This constructor stands in front of the one in host.h, which has the same priority and calls mmap(). */
 __attribute__((constructor(101))) static void begin(void)
 {
 	pthread_atfork(handle, handle, handle);

@@ -1,7 +1,8 @@
-/* A library that host programs are linked with or load. Compiled in two ways:
+/* Host programs are linked with this library, or load it. It is compiled in two ways:
  *
- *	libhost_early.so	-DHOST_EARLY: its constructor runs before the agent's, allocates, locks, has a dlsym() fail,
- *				and starts a thread; its destructor allocates, locks and writes after the agent's
+ *	libhost_early.so	-DHOST_EARLY: its constructor runs before the agent's, allocates, locks, has
+ *				a dlsym() fail, and starts a thread; its destructor allocates, locks and
+ *				writes after the agent's
  *	libhost_plugin.so	-finstrument-functions: plugin_work() is to be loaded, called and unloaded
  */
 #include <dlfcn.h>

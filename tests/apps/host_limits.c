@@ -1,4 +1,4 @@
-/* Sets itself limits, or meets those it is given, makes marks, and prints what it is refused.
+/* This program sets itself limits, or meets those it is given, makes marks, and prints what it is refused.
  *
  *	host_limits fsize KIB | nofile N [M] | as MIB | stack KIB | none		MARKS comes before
  */

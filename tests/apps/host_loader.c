@@ -1,4 +1,4 @@
-/* Loads and unloads libhost_plugin.so, whose path is the second argument: see main(). */
+/* This program loads and unloads libhost_plugin.so, whose path is the second argument (see main()). */
 #include <dlfcn.h>
 #include <link.h>
 
@@ -24,7 +24,7 @@ static void *keep_allocating(void *argument)
 {
 	while (!atomic_load(&stop)) {
 		allocate(100);
-		/* Their messages are allocated under the loader's lock. */
+		/* The messages of these two are allocated under the loader's lock. */
 		dlsym(RTLD_DEFAULT, "no_such_symbol");
 		dlerror();
 	}
@@ -60,7 +60,7 @@ int main(int argc, char **argv)
 	if (!strcmp(what, "churn")) {
 		churn(argc > 3 ? atoi(argv[3]) : 1);
 	} else if (!strcmp(what, "names")) {
-		/* Names are still asked for when nothing of it is there any more. */
+		/* The names of its functions are still asked for when the library is gone. */
 		library = dlopen(path, RTLD_NOW);
 		need(library);
 		use(library);
@@ -75,7 +75,7 @@ int main(int argc, char **argv)
 		use(library);
 		need(!dlclose(library));
 	} else if (!strcmp(what, "dlmopen")) {
-		/* A second C library, with a heap of its own. */
+		/* This loads a second C library, which has a heap of its own. */
 		library = dlmopen(LM_ID_NEWLM, path, RTLD_NOW);
 		need(library);
 		use(library);

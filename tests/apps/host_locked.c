@@ -1,12 +1,14 @@
-/* An allocator with a lock, in the executable, whose first work under that lock makes one call that the agent stands in for. A constructor
- * of a library that comes before the agent's allocates: so the agent starts within the allocator, and whoever allocates there waits
- * for ever. CALL says which call; with LIBRARY this file is that library. The call that allocates there first is pthread_atfork(), which
- * has a lock of its own. */
+/* This program has an allocator with a lock, whose first work under that lock makes one call that the agent
+ * stands in for. A constructor of a library, which comes before the agent's, allocates. So the agent starts
+ * within the allocator, and whoever allocates there waits for ever. CALL says which call is made. With
+ * LIBRARY this file is that library. The call that allocates there first is pthread_atfork(), which has a
+ * lock of its own. */
 #ifdef LIBRARY
 #include <libintl.h>
 #include <pthread.h>
 
-enum { HANDLERS = 60 };         /* the C library has room for some 48, and allocates for more in the lock that it has for them */
+/* The C library has room for some 48 handlers. For more it allocates, under the lock that it has for them. */
+enum { HANDLERS = 60 };
 
 static void nothing(void)
 {
@@ -61,7 +63,7 @@ void free(void *block)
 
 void *calloc(size_t count, size_t size)
 {
-	return malloc(count * size);    /* what is never given back is zero */
+	return malloc(count * size);    /* all zeros, because no memory is used again */
 }
 
 void *realloc(void *block, size_t size)

@@ -1,6 +1,8 @@
-/* Every way to take a lock, a semaphore or a condition with a time limit, or to join with one, beside those without: each kind and protocol,
- * free and taken, with good and bad times and clocks. Prints the result and what became of the object, so that a bare run and a traced one
- * can be compared line by line. Nothing here waits but for times that have passed. What a cancellation does to them is in host_cancel_locks.c. */
+/* This program takes locks, semaphores and conditions, and joins threads, in every way that has a time limit
+ * and in those without: each kind and protocol, free and taken, with good and bad times and clocks. It prints
+ * the result and what became of the object, so that a bare run and a traced one can be compared line by line.
+ * Nothing here waits, except until times that have passed. host_cancel_locks.c tests what a cancellation does
+ * to these calls. */
 #include <errno.h>
 #include <semaphore.h>
 #include <stdint.h>
@@ -21,12 +23,13 @@ static const struct {
 	{"far with bad nanoseconds", {1L << 40, 2000000000}},
 };
 
-static const clockid_t clocks[] = {CLOCK_REALTIME, CLOCK_MONOTONIC, CLOCK_PROCESS_CPUTIME_ID, CLOCK_THREAD_CPUTIME_ID,
-				   CLOCK_MONOTONIC_RAW, CLOCK_BOOTTIME, CLOCK_TAI, 12345, -1};
+static const clockid_t clocks[] = {CLOCK_REALTIME, CLOCK_MONOTONIC, CLOCK_PROCESS_CPUTIME_ID,
+				   CLOCK_THREAD_CPUTIME_ID, CLOCK_MONOTONIC_RAW, CLOCK_BOOTTIME, CLOCK_TAI,
+				   12345, -1};
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
-/* Whose the object is when the call is made. */
+/* An owner says whose the object is when the call is made. */
 enum owner { NOBODY, ITSELF, ANOTHER, OWNERS };
 static const char *const owners[] = {"free", "its own", "another's"};
 
@@ -54,7 +57,7 @@ static const struct mutex_kind kinds[] = {
 	{"protect errorcheck", PTHREAD_MUTEX_ERRORCHECK, PTHREAD_PRIO_PROTECT, PTHREAD_MUTEX_STALLED},
 };
 
-/* How it is taken; the two last only where that ends. */
+/* These are the ways to take a mutex. LOCK is left out where it would wait for ever. */
 enum form { TIMED, CLOCKED, LOCK, TRY, FORMS };
 static const char *const forms[] = {"timedlock", "clocklock", "lock", "trylock"};
 
@@ -70,7 +73,7 @@ static void make(pthread_mutex_t *mutex, const struct mutex_kind *kind)
 	need(!pthread_mutexattr_destroy(&attributes));
 }
 
-/* A thread that holds what another one asks for. */
+/* This thread holds the object that another one asks for. */
 static struct holder {
 	pthread_t thread;
 	pthread_barrier_t taken, let_go;
@@ -104,7 +107,7 @@ static void end_holding(void)
 	need(!pthread_join(holder.thread, NULL));
 }
 
-/* One with a priority ceiling is not everybody's to take. */
+/* Takes a mutex or gives it back, and prints failures: not everybody may take one with a priority ceiling. */
 static void take_mutex(void *mutex, bool take)
 {
 	int result = take ? pthread_mutex_lock(mutex) : pthread_mutex_unlock(mutex);
@@ -113,7 +116,7 @@ static void take_mutex(void *mutex, bool take)
 		printf(" %s: %d\n", take ? "taking it before" : "giving it back", result);
 }
 
-/* A thread that ends with the mutex, which is robust. */
+/* Runs in a thread that ends while it has the mutex, which is robust. */
 static void *die_with(void *mutex)
 {
 	need(!pthread_mutex_lock(mutex));
@@ -122,7 +125,8 @@ static void *die_with(void *mutex)
 
 static void say_mutex(const char *what, const pthread_mutex_t *mutex, int result)
 {
-	printf(" %s: %d, count %u, %s\n", what, result, mutex->__data.__count, mutex->__data.__owner ? "owned" : "not owned");
+	printf(" %s: %d, count %u, %s\n", what, result, mutex->__data.__count,
+	       mutex->__data.__owner ? "owned" : "not owned");
 }
 
 static int ask(pthread_mutex_t *mutex, enum form form, clockid_t clock, const struct timespec *time)
@@ -139,7 +143,7 @@ static int ask(pthread_mutex_t *mutex, enum form form, clockid_t clock, const st
 	}
 }
 
-/* Lets go what the call took, and what was held before. */
+/* Gives back what the call took, and what was held before. */
 static void release(pthread_mutex_t *mutex, int result, bool own)
 {
 	if (result == EOWNERDEAD)
@@ -152,11 +156,12 @@ static void release(pthread_mutex_t *mutex, int result, bool own)
 
 static bool would_hang(enum form form, enum owner owner, const struct mutex_kind *kind)
 {
-	return form == LOCK && (owner == ANOTHER || (owner == ITSELF && kind->type != PTHREAD_MUTEX_RECURSIVE &&
-						     kind->type != PTHREAD_MUTEX_ERRORCHECK));
+	return form == LOCK &&
+	       (owner == ANOTHER || (owner == ITSELF && kind->type != PTHREAD_MUTEX_RECURSIVE &&
+				     kind->type != PTHREAD_MUTEX_ERRORCHECK));
 }
 
-/* Whether a call of this kind with this time ends at once. A time far away only where it is refused, or nobody has the lock. */
+/* Returns whether a call with this time ends at once. If the time is far away it does only for a free lock. */
 static bool ends_soon(const struct timespec *time, enum owner owner)
 {
 	return owner == NOBODY || time->tv_sec < 1L << 30;
@@ -188,7 +193,8 @@ static void *mutex_case(void *arg)
 	else if (owner == ANOTHER)
 		begin_holding(take_mutex, &mutex);
 	result = ask(&mutex, form, clock, &times[t].time);
-	snprintf(what, sizeof(what), "%s, %s, %s, clock %d, %s", kind->name, owners[owner], forms[form], clock, times[t].name);
+	snprintf(what, sizeof(what), "%s, %s, %s, clock %d, %s", kind->name, owners[owner], forms[form],
+		 clock, times[t].name);
 	say_mutex(what, &mutex, result);
 	release(&mutex, result, owner == ITSELF);
 	if (owner == ANOTHER)
@@ -196,14 +202,15 @@ static void *mutex_case(void *arg)
 	return NULL;
 }
 
-static void mutex_once(const struct mutex_kind *kind, enum owner owner, enum form form, clockid_t clock, unsigned t)
+static void mutex_once(const struct mutex_kind *kind, enum owner owner, enum form form, clockid_t clock,
+		       unsigned t)
 {
 	struct mutex_case it = {kind, owner, form, clock, t};
 	pthread_t thread;
 
 	if (would_hang(form, owner, kind) || !ends_soon(&times[t].time, owner))
 		return;
-	/* A priority ceiling that was asked for in vain may stay with the thread. */
+	/* A priority ceiling that was asked for in vain may stay with the thread, so a new one asks. */
 	if (kind->protocol == PTHREAD_PRIO_PROTECT)
 		need(!pthread_create(&thread, NULL, mutex_case, &it) && !pthread_join(thread, NULL));
 	else
@@ -222,7 +229,7 @@ static void dead_once(const struct mutex_kind *kind, enum form form, unsigned t)
 	result = ask(&mutex, form, CLOCK_REALTIME, &times[t].time);
 	snprintf(what, sizeof(what), "%s, a dead one's, %s, %s", kind->name, forms[form], times[t].name);
 	say_mutex(what, &mutex, result);
-	/* Let go without being made consistent it is of no use to anybody. */
+	/* A mutex that is given back without being made consistent is of no use to anybody. */
 	if (result == EOWNERDEAD) {
 		need(!pthread_mutex_unlock(&mutex));
 		say_mutex("  and again", &mutex, ask(&mutex, form, CLOCK_REALTIME, &times[t].time));
@@ -253,10 +260,11 @@ static void mutexes(void)
 	}
 }
 
-/* C11's, of which some accept times that their types say they do not. */
+/* Does the same with mutexes of C11, some of which accept times although their types say that they do not. */
 static void c11_mutexes(void)
 {
-	static const int types[] = {mtx_plain, mtx_timed, mtx_plain | mtx_recursive, mtx_timed | mtx_recursive};
+	static const int types[] = {mtx_plain, mtx_timed, mtx_plain | mtx_recursive,
+				    mtx_timed | mtx_recursive};
 	unsigned i, t;
 	mtx_t mutex;
 	bool own;
@@ -277,7 +285,8 @@ static void c11_mutexes(void)
 				if (own)
 					need(mtx_unlock(&mutex) == thrd_success);
 				owned = mtx_trylock(&mutex);
-				printf(" mtx %d, %s, %s: %d, then %d\n", types[i], owners[own], times[t].name, result, owned);
+				printf(" mtx %d, %s, %s: %d, then %d\n", types[i], owners[own],
+				       times[t].name, result, owned);
 				mtx_destroy(&mutex);
 			}
 			if (own)
@@ -297,14 +306,17 @@ static void take_to_write(void *rwlock, bool take)
 	need(!(take ? pthread_rwlock_wrlock(rwlock) : pthread_rwlock_unlock(rwlock)));
 }
 
-static int ask_rwlock(pthread_rwlock_t *rwlock, bool to_write, bool clocked, clockid_t clock, const struct timespec *time)
+static int ask_rwlock(pthread_rwlock_t *rwlock, bool to_write, bool clocked, clockid_t clock,
+		      const struct timespec *time)
 {
 	if (clocked)
-		return to_write ? pthread_rwlock_clockwrlock(rwlock, clock, time) : pthread_rwlock_clockrdlock(rwlock, clock, time);
+		return to_write ? pthread_rwlock_clockwrlock(rwlock, clock, time)
+				: pthread_rwlock_clockrdlock(rwlock, clock, time);
 	return to_write ? pthread_rwlock_timedwrlock(rwlock, time) : pthread_rwlock_timedrdlock(rwlock, time);
 }
 
-static void rwlock_once(int kind, enum owner owner, bool held_to_write, bool to_write, bool clocked, clockid_t clock, unsigned t)
+static void rwlock_once(int kind, enum owner owner, bool held_to_write, bool to_write, bool clocked,
+			clockid_t clock, unsigned t)
 {
 	void (*take)(void *, bool) = held_to_write ? take_to_write : take_to_read;
 	pthread_rwlockattr_t attributes;
@@ -320,8 +332,9 @@ static void rwlock_once(int kind, enum owner owner, bool held_to_write, bool to_
 	else if (owner == ANOTHER)
 		begin_holding(take, &rwlock);
 	result = ask_rwlock(&rwlock, to_write, clocked, clock, &times[t].time);
-	printf(" rwlock %d, %s to %s, to %s, %s %d, %s: %d, readers %x\n", kind, owners[owner], held_to_write ? "write" : "read",
-	       to_write ? "write" : "read", clocked ? "clock" : "timed", clock, times[t].name, result, rwlock.__data.__readers);
+	printf(" rwlock %d, %s to %s, to %s, %s %d, %s: %d, readers %x\n", kind, owners[owner],
+	       held_to_write ? "write" : "read", to_write ? "write" : "read", clocked ? "clock" : "timed",
+	       clock, times[t].name, result, rwlock.__data.__readers);
 	if (!result)
 		need(!pthread_rwlock_unlock(&rwlock));
 	if (owner == ITSELF)
@@ -344,7 +357,8 @@ static void rwlocks(void)
 				for (t = 0; t < COUNT(times); t++) {
 					rwlock_once(rwlock_kinds[k], owner, way & 1, way & 2, false, 0, t);
 					for (c = 0; c < COUNT(clocks); c++)
-						rwlock_once(rwlock_kinds[k], owner, way & 1, way & 2, true, clocks[c], t);
+						rwlock_once(rwlock_kinds[k], owner, way & 1, way & 2, true,
+							    clocks[c], t);
 				}
 }
 
@@ -355,7 +369,8 @@ static void say_sem(const char *what, sem_t *sem, clockid_t clock, const char *t
 	int error = errno, value;
 
 	need(!sem_getvalue(sem, &value));
-	printf(" %s, clock %d, %s: %d, errno %d, value %d\n", what, clock, time, result, result ? error : 0, value);
+	printf(" %s, clock %d, %s: %d, errno %d, value %d\n", what, clock, time, result, result ? error : 0,
+	       value);
 }
 
 static void semaphores(void)
@@ -390,21 +405,25 @@ static void conditions(void)
 			pthread_mutex_t mutex;
 			int result;
 
-			if (times[t].time.tv_nsec < 0 || times[t].time.tv_nsec > 999999999 || times[t].time.tv_sec <= 1) {
+			if (times[t].time.tv_nsec < 0 || times[t].time.tv_nsec > 999999999 ||
+			    times[t].time.tv_sec <= 1) {
 				make(&mutex, &kinds[k]);
-				/* Not held at all: what looks after its holder says so. */
+				/* The mutex is not held. A kind that looks after its holder says so. */
 				if (kinds[k].type == PTHREAD_MUTEX_ERRORCHECK) {
 					result = pthread_cond_timedwait(&cond, &mutex, &times[t].time);
-					printf(" cond_timedwait, %s, not held, %s: %d\n", kinds[k].name, times[t].name, result);
+					printf(" cond_timedwait, %s, not held, %s: %d\n", kinds[k].name,
+					       times[t].name, result);
 				}
 				take_mutex(&mutex, true);
 				result = pthread_cond_timedwait(&cond, &mutex, &times[t].time);
-				printf(" cond_timedwait, %s, %s: %d, %s\n", kinds[k].name, times[t].name, result,
-				       mutex.__data.__owner ? "owned" : "not owned");
+				printf(" cond_timedwait, %s, %s: %d, %s\n", kinds[k].name, times[t].name,
+				       result, mutex.__data.__owner ? "owned" : "not owned");
 				for (c = 0; c < COUNT(clocks); c++) {
-					result = pthread_cond_clockwait(&cond, &mutex, clocks[c], &times[t].time);
-					printf(" cond_clockwait, %s, clock %d, %s: %d, %s\n", kinds[k].name, clocks[c],
-					       times[t].name, result, mutex.__data.__owner ? "owned" : "not owned");
+					result = pthread_cond_clockwait(&cond, &mutex, clocks[c],
+									&times[t].time);
+					printf(" cond_clockwait, %s, clock %d, %s: %d, %s\n", kinds[k].name,
+					       clocks[c], times[t].name, result,
+					       mutex.__data.__owner ? "owned" : "not owned");
 				}
 				take_mutex(&mutex, false);
 			}
@@ -412,7 +431,8 @@ static void conditions(void)
 	for (t = 0; t < COUNT(times); t++) {
 		need(mtx_init(&c11_mutex, mtx_timed) == thrd_success && cnd_init(&c11_cond) == thrd_success);
 		need(mtx_lock(&c11_mutex) == thrd_success);
-		printf(" cnd_timedwait, %s: %d\n", times[t].name, cnd_timedwait(&c11_cond, &c11_mutex, &times[t].time));
+		printf(" cnd_timedwait, %s: %d\n", times[t].name,
+		       cnd_timedwait(&c11_cond, &c11_mutex, &times[t].time));
 		need(mtx_unlock(&c11_mutex) == thrd_success);
 	}
 }
@@ -433,10 +453,11 @@ static void joins(void)
 	mark_barrier(&barrier);
 	need(!pthread_create(&thread, NULL, wait_to_end, &barrier));
 	for (t = 0; t < COUNT(times); t++) {
-		/* With bad nanoseconds this C library asks again and again. */
+		/* With bad nanoseconds this C library asks the kernel again and again. */
 		if (times[t].time.tv_nsec < 0 || times[t].time.tv_nsec > 999999999)
 			continue;
-		printf(" timedjoin, running, %s: %d\n", times[t].name, pthread_timedjoin_np(thread, NULL, &times[t].time));
+		printf(" timedjoin, running, %s: %d\n", times[t].name,
+		       pthread_timedjoin_np(thread, NULL, &times[t].time));
 		for (c = 0; c < COUNT(clocks); c++)
 			printf(" clockjoin, running, clock %d, %s: %d\n", clocks[c], times[t].name,
 			       pthread_clockjoin_np(thread, NULL, clocks[c], &times[t].time));
