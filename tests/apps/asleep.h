@@ -35,7 +35,8 @@ static inline bool is_in_futex(int tid)
 	return is_in_call(tid, SYS_futex);
 }
 
-/* Gives the processor up, because there may be fewer processors than threads. The call is not traced. */
+/* Gives the processor up, because there may be fewer processors than threads, or other work for them. The
+ * call is not traced. */
 __attribute__((unused)) static void let_others_run(void)
 {
 	unseen(SYS_sched_yield);

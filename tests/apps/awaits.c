@@ -197,8 +197,8 @@ static void pending(void)
 		need(!raise(OTHER) && read_some() == 1);
 		/* One read gets two signals. */
 		need(!kill(getpid(), TAKEN) && !kill(getpid(), OTHER) && read_some() == 2);
-		/* Two equal signals are pending as one, of which it is not known who sent it. The next one's
-		 * sender is known again. */
+		/* Two equal signals are pending as one, so it is not known which of the two the read gets.
+		 * The next one is known again. */
 		need(!kill(getpid(), TAKEN));
 		need(!kill(getpid(), TAKEN) && read_some() == 1);
 		need(!kill(getpid(), TAKEN) && read_some() == 1);

@@ -3,7 +3,7 @@
  *
  *	count_files ROUNDS		works in the current directory, which stays empty
  *
- * A call of which the file system or the program's rights decide whether it succeeds is only counted.
+ * Whether some calls succeed depends on the file system or the program's rights. They are only counted.
  */
 #define CALLS(X)                                                                                        \
 	X(io, access) X(io, faccessat) X(io, eaccess) X(io, rename) X(io, renameat) X(io, renameat2)    \

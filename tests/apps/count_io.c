@@ -39,7 +39,7 @@
 static long rounds;
 static volatile size_t five = 5;
 
-enum { OFFSET_BITS = 40 };      /* bits of an offset: every file system has room for such files */
+enum { OFFSET_BITS = 40 };      /* bits of an offset that every file system has room for */
 
 /* -- Descriptors -------------------------------------------------------------------------------- */
 

@@ -46,7 +46,7 @@
 #include "counts.h"
 
 enum {
-	OFFSET_BITS = 40,       /* bits of an offset: every file system has room for such files */
+	OFFSET_BITS = 40,       /* bits of an offset that every file system has room for */
 	LINE_MOST = 3000,       /* bytes of a message: more than a record takes */
 };
 

@@ -20,7 +20,8 @@
 
 enum { PAGE = 4096 };
 
-/* Whether pages may be locked, and keys be used, differs from system to system: that is only counted. */
+/* Makes the calls on ordinary pages. Whether pages may be locked, and keys be used, differs from system to
+ * system, so those calls are only counted. */
 static void use_pages(void)
 {
 	size_t left = (4 + random_below(100)) * PAGE, bytes = left + (4 + random_below(100)) * PAGE;

@@ -223,7 +223,7 @@ int main(int argc, char **argv)
 {
 	long i, rounds = argc > 1 ? atol(argv[1]) : 1;
 
-	/* The default action of the signal, which a thread is sent, is to do nothing. */
+	/* SIGURG, which a thread is sent, is ignored by default. */
 	NEED(signal(SIGURG, SIG_DFL) == SIG_DFL);
 	random_seed(0);
 	for (i = 0; i < rounds; i++) {

@@ -85,7 +85,7 @@ int main(int argc, char **argv)
 	    pthread_create(&threads[1], NULL, run, threads))
 		return 1;
 	pthread_barrier_wait(&both_have_one);
-	/* They sleep in the locks, because they wait for nothing else any more. */
+	/* Then both sleep in the locks: they wait for nothing else any more. */
 	do
 		asleep = is_in_futex(atomic_load(&tids[0])) + is_in_futex(atomic_load(&tids[1]));
 	while (asleep < 2);

@@ -161,7 +161,8 @@ static bool would_hang(enum form form, enum owner owner, const struct mutex_kind
 				     kind->type != PTHREAD_MUTEX_ERRORCHECK));
 }
 
-/* Returns whether a call with this time ends at once. If the time is far away it does only for a free lock. */
+/* Returns whether a call with this time ends at once. If the time is far away it does so only for a free
+ * lock. */
 static bool ends_soon(const struct timespec *time, enum owner owner)
 {
 	return owner == NOBODY || time->tv_sec < 1L << 30;
