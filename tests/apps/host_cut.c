@@ -6,7 +6,7 @@
  *	host_cut sent TIMES             gets the signal from a child, while it makes marks; nothing is cut
  */
 #define _GNU_SOURCE
-#pragma GCC diagnostic ignored "-Wdeprecated-declarations"        /* siginterrupt */
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"        /* siginterrupt() is deprecated */
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
