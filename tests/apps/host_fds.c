@@ -1,7 +1,7 @@
 /* This program closes every descriptor in one of several ways, or puts others in their place, prints what the
  * calls returned, and goes on:
  *
- *	host_fds range | from | loop | dup2 | raw MARKS
+ *	host_fds range | from | loop | dup2 | raw | unseen MARKS
  *
  * or, while another thread makes calls, looks for descriptors that are not its own:
  *
@@ -16,6 +16,7 @@
 #include <sys/syscall.h>
 
 #include "host.h"
+#include "unseen.h"
 
 static void survey(void)
 {
@@ -202,6 +203,9 @@ int main(int argc, char **argv)
 		close_loop();
 	else if (!strcmp(what, "dup2"))
 		dup_over();
+	else if (!strcmp(what, "unseen"))
+		/* The agent's descriptor is closed too: it finds its file again by the path. */
+		printf("close_range: %ld\n", unseen(SYS_close_range, 3, ~0u, 0));
 	else if (!strcmp(what, "raw"))
 		/* The agent steps around its descriptor, as with the function. */
 		printf("close_range: %ld\n", syscall(SYS_close_range, 3, ~0u, 0));

@@ -80,7 +80,7 @@ FXT_HEAP_TRACK_BYTES=0 FXT_CATEGORIES=malloc,pthread MODES=streaming host frees.
 export FXT_BUFFER_SIZE_MB=16
 
 # -- Descriptors ---------------------------------------------------------------------------------------
-for way in range from loop dup2 raw; do
+for way in range from loop dup2 raw unseen; do
 	host "fds.$way" "$apps/host_fds" $way 50000
 	complete "fds.$way"
 done
