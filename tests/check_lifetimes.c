@@ -34,7 +34,7 @@ static uint64_t joined[2 * MOST_WORDS], state;
 #define PUT(function, ...) (part->count += function(part->words + part->count, MOST_WORDS - part->count, __VA_ARGS__))
 
 /* Numbers of processes that differ from what they know themselves by are said in their name. */
-static void begin_part(uint64_t pid, bool numbers_differ)
+static void begin_without_threads(uint64_t pid, bool numbers_differ)
 {
 	struct fxt_arg number = {.type = FXT_ARG_UINT32, .name = FXT_INLINE("pid", 3), .u32 = 1};
 
@@ -47,9 +47,19 @@ static void begin_part(uint64_t pid, bool numbers_differ)
 	for (unsigned i = 1; i <= STRINGS; i++)
 		PUT(fxt_encode_string, (uint16_t)i, strings[i], strlen(strings[i]));
 	PUT(fxt_encode_kernel_object, FXT_OBJECT_PROCESS, pid, FXT_INLINE("app", 3), (struct fxt_args){numbers_differ, &number});
-	PUT(fxt_encode_thread, 1, pid, pid);
-	PUT(fxt_encode_thread, 2, pid, pid + 100);
 	whose = 1;
+}
+
+static void register_threads(void)
+{
+	PUT(fxt_encode_thread, 1, part->pid, part->pid);
+	PUT(fxt_encode_thread, 2, part->pid, part->pid + 100);
+}
+
+static void begin_part(uint64_t pid, bool numbers_differ)
+{
+	begin_without_threads(pid, numbers_differ);
+	register_threads();
 }
 
 static void event(enum fxt_event_type type, uint64_t at, unsigned category, unsigned name, const struct fxt_arg *args, size_t count, uint64_t extra)
@@ -227,6 +237,22 @@ START_TEST(ends_with_the_process)
 	opens(2, 100);
 	exits(600);
 	expect("2 at 600 by exit");
+}
+END_TEST
+
+/* Nothing is known of an event of a type that the specification does not have, not even its thread. */
+START_TEST(passes_unknown_events)
+{
+	begin_without_threads(7, false);
+	for (uint64_t type = FXT_EVENT_FLOW_END + 1; type < 16; type++) {
+		part->words[part->count++] = fxt_record_type(FXT_RECORD_EVENT) | fxt_record_words(2) |
+					     fxt_event_type(type);
+		part->words[part->count++] = 50;
+	}
+	register_threads();
+	opens(1, 100);
+	exits(500);
+	expect("1 at 500 by exit");
 }
 END_TEST
 
@@ -411,6 +437,7 @@ int main(void)
 	random_begin();
 	state = random_state_of(1);
 	tcase_add_test(c, ends_with_the_process);
+	tcase_add_test(c, passes_unknown_events);
 	tcase_add_test(c, ends_with_the_program);
 	tcase_add_test(c, believes_no_other);
 	tcase_add_test(c, ends_calls_in_progress);

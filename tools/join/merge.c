@@ -306,7 +306,8 @@ static void take(struct fxt_merge *m, struct fxt_reader *r, struct part *part, c
 {
 	fxt_overview_take(&part->overview, r, rec);
 	take_name(m, part, rec);
-	if (rec->type != FXT_RECORD_EVENT)
+	/* An event of an unknown type has no thread. */
+	if (rec->type != FXT_RECORD_EVENT || !rec->known)
 		return;
 	take_times(part, rec->thread, &(struct fxt_times){rec->ticks, rec->ticks, fxt_commit_ticks(rec)});
 	take_other(part, rec);
