@@ -1,27 +1,35 @@
 #!/usr/bin/env python3
 """Answers what the end-to-end tests ask of a trace, through `fxt dump --json` and `fxt report --json`.
 
-    trace.py counts FILE        category:name count, a line a call
-    trace.py own FILE           the same, of the heap only what the program itself allocated and freed
+    trace.py counts FILE        category:name count, a line for each function
+    trace.py own FILE           the same, but of the heap only the calls that concern the program's own blocks
     trace.py open FILE          tid category:name, a line for each call still in progress
     trace.py lost FILE          "dropped N", "filtered N", "overwritten N" from the counters of the trace
-    trace.py categories FILE    the categories of calls, on one line
+    trace.py categories FILE    the categories of calls, in one line
     trace.py threads FILE       the names of threads, a line each
     trace.py sequence FILE      first, last and number of the calloc calls that count (tests/apps/sequence.c)
     trace.py calls FILE         category:name tid start end arguments, in the order of time
     trace.py lifetimes FILE     descriptors' lifetimes, a line each, as tests/apps/lifetimes.c says them
-    trace.py said FILE          what the program said, a line each; messages to syslog begin with their priority
-    trace.py objects FILE       call and names of the objects its arguments point to, a line each, in the order of time
-    trace.py told FILE          type and name of each object the trace was told of, a line each, in the order of time
-    trace.py blocks FILE        name, size and end of each heap block that has a lifetime, a line each, in the order of time
+    trace.py said FILE          what the program said, line by line; messages to syslog begin with their priority
+    trace.py objects FILE       call and names of the objects that its arguments point to, a line each, in the
+                                order of time
+    trace.py told FILE          type and name of each object that the trace was told of, a line each, in the
+                                order of time
+    trace.py blocks FILE        name, size and end of each heap block that has a lifetime, a line each, in the
+                                order of time
     trace.py arrows FILE        "cause -> effect count": the calls that arrows lead from and to, a line each
     trace.py wakers FILE        "tid -> tid count": the threads that arrows lead from and to
-    trace.py wakeups FILE       the same by the scheduling records
-    trace.py lives FILE         category:name begun ended open, a line each kind of lifetime, and what their ends say
+    trace.py wakeups FILE       the same, from the scheduling records
+    trace.py lives FILE         category:name begun ended open, and the arguments of the ends, a line for each
+                                kind of lifetime
     trace.py unended FILE       the trace without the ends of lifetimes that fxt record made, as bytes
     trace.py uncut FILE         the trace without the ends of calls that fxt record made, as bytes
-    trace.py cut FILE           what ended the calls that were in progress, and which those were, functions left out, a line each
-    trace.py left FILE          what the processes of `ends left` left open: mark, lifetime, how it ended, and how many, a line each
+    trace.py cut FILE           how each call that was in progress ended, and its name, a line each, without
+                                functions
+    trace.py left FILE          what the processes of `ends left` left open: mark, lifetime, how it ended, and
+                                how many, a line each
+
+It fails when the trace contradicts itself, as one with a flow that has no end does.
 """
 import collections, json, os, re, subprocess, sys
 
@@ -42,8 +50,9 @@ def report(path):
 
 
 def calls(path):
-    """Only the calls of the program count, and not the agent's own events, the lines that the program says, or its end."""
-    return (r for r in records(path) if r["type"] in ("complete", "begin", "instant") and r["category"] != "agent"
+    """Yields the program's calls: no events of the agent, no lines that the program says, and not its end."""
+    return (r for r in records(path)
+            if r["type"] in ("complete", "begin", "instant") and r["category"] != "agent"
             and not (r["category"] == "log" and "message" in r.get("args", {})) and not is_end(r))
 
 
@@ -72,7 +81,10 @@ def counts(path):
 
 
 def own_heap(heap):
-    """Replays the heap: what counts has an own size, or frees a block that did."""
+    """Counts the program's own calls of the heap by replaying all of them in the order of time.
+
+    A call is the program's own when it asks for a size in OWN_SIZES or concerns a block that had one.
+    """
     steps = []
     for call in heap:
         args, start, end = call.get("args", {}), call["time"], call["time"] + call.get("duration", 0)
@@ -98,8 +110,8 @@ def own_heap(heap):
     return found
 
 
-HEAP = ("malloc", "calloc", "realloc", "reallocarray", "free", "aligned_alloc", "memalign", "posix_memalign", "valloc", "pvalloc",
-        "malloc_usable_size")
+HEAP = ("malloc", "calloc", "realloc", "reallocarray", "free", "aligned_alloc", "memalign", "posix_memalign",
+        "valloc", "pvalloc", "malloc_usable_size")
 
 
 def own(path):
@@ -118,13 +130,14 @@ def still_open(path):
 
 
 def lost(path):
-    """A counter holds the total of its thread, so the last value of each counts."""
+    """Prints sums over the counters' last values: a counter holds the total of its thread so far."""
     last = {}
     for record in records(path):
         if record["type"] == "counter" and record["category"] == "agent":
             last[record["name"], record["pid"], record.get("id")] = record["args"]["records"]
     for what in ("dropped", "filtered", "overwritten"):
-        print(what, sum(value for key, value in last.items() if key[0] == what or key[0].startswith(what + "_")))
+        print(what, sum(value for key, value in last.items()
+                        if key[0] == what or key[0].startswith(what + "_")))
 
 
 def categories(path):
@@ -151,7 +164,7 @@ def all_calls(path):
 
 
 def arrows(path):
-    """Each flow leaves from a slice `released` within the cause, and ends in a slice `resumed` at the end of the effect."""
+    """Checks that each flow leads from a slice `released` to one `resumed`, and counts the calls around these."""
     slices, flows = collections.defaultdict(list), collections.defaultdict(dict)
     for r in records(path):
         if r["type"] in ("complete", "begin"):
@@ -163,7 +176,7 @@ def arrows(path):
     for of_thread in slices.values():
         of_thread.sort(key=lambda s: (s[0], -s[1]))
 
-    # In one pass for each thread, in the order of time.
+    # Finds the slices around all events of a thread in one pass, in the order of time.
     events = collections.defaultdict(list)
     for ends in flows.values():
         for r in ends.values():
@@ -178,11 +191,12 @@ def arrows(path):
             within[id(r)] = [s for _, end, s in stack if end >= r["time"]]
 
     def around(r, inner):
-        """The slices around a flow's event, innermost first, of which the first must have this name."""
+        """Returns the calls around the slice `inner` of a flow's event, the innermost first, then "thread"."""
         stack = within[id(r)]
         if not stack or stack[-1]["name"] != inner:
             sys.exit(f"flow {r['id']}: {r['type']} at {r['time']} is in {[s['name'] for s in stack]}")
-        return [s["name"] for s in reversed(stack[:-1]) if s["category"] != "function"] + ["thread"]
+        return [s["name"] for s in reversed(stack[:-1])
+                if s["category"] != "function"] + ["thread"]
 
     found = collections.Counter()
     for ident, ends in flows.items():
@@ -190,7 +204,8 @@ def arrows(path):
             sys.exit(f"flow {ident} has only {set(ends)}")
         if ends["flow-begin"]["time"] >= ends["flow-end"]["time"]:
             sys.exit(f"flow {ident} ends before it begins")
-        found[around(ends["flow-begin"], "released")[0] + " -> " + around(ends["flow-end"], "resumed")[0]] += 1
+        found[around(ends["flow-begin"], "released")[0] + " -> " +
+              around(ends["flow-end"], "resumed")[0]] += 1
     print_counts(found)
 
 
@@ -204,10 +219,13 @@ def lifetimes(path):
     for ident, r in begun.items():
         if "call" not in r.get("args", {}):
             args, end = r["args"], ended.get(ident, {}).get("args", {})
-            print(r["pid"], name(r), "request", f"{args['offset']}+{args['nbytes']}" if "nbytes" in args else ".",
-                  end.get("ret", "-" if ident in ended else "left"), *(["errno", end["errno"]] if "errno" in end else []))
+            print(r["pid"], name(r), "request",
+                  f"{args['offset']}+{args['nbytes']}" if "nbytes" in args else ".",
+                  end.get("ret", "-" if ident in ended else "left"),
+                  *(["errno", end["errno"]] if "errno" in end else []))
             continue
-        detail = [value for key, value in r["args"].items() if key not in ("fd", "call", "of", "pid")] or ["."]
+        detail = [value for key, value in r["args"].items()
+                  if key not in ("fd", "call", "of", "pid")] or ["."]
         end = ended.get(ident)
         if not end:
             moved = "left"
@@ -219,7 +237,7 @@ def lifetimes(path):
 
 
 def said(path):
-    """Log records and instants have the same, and at the same times."""
+    """Checks that log records and instants say the same at the same times, and prints that."""
     lines, instants = [], []
     for r in records(path):
         if r["type"] == "log":
@@ -241,22 +259,25 @@ def wakers(path):
     for r in records(path):
         if r["type"].startswith("flow-"):
             flows[r["id"]][r["type"]] = r["tid"]
-    print_counts(collections.Counter(f"{ends['flow-begin']} -> {ends['flow-end']}" for ends in flows.values()))
+    print_counts(collections.Counter(f"{ends['flow-begin']} -> {ends['flow-end']}"
+                                     for ends in flows.values()))
 
 
 def wakeups(path):
-    print_counts(collections.Counter(f"{r['args']['waker']} -> {r['woken']}" for r in records(path) if r["type"] == "wakeup"))
+    print_counts(collections.Counter(f"{r['args']['waker']} -> {r['woken']}"
+                                     for r in records(path) if r["type"] == "wakeup"))
 
 
 def lives(path):
-    """Every id begins once and ends at most once, later, in the same process."""
-    begun, ended, says = collections.defaultdict(dict), collections.Counter(), collections.defaultdict(collections.Counter)
+    """Checks that every id begins once, and ends at most once, later and in the same process."""
+    begun, ended, says = (collections.defaultdict(dict), collections.Counter(),
+                          collections.defaultdict(collections.Counter))
     for r in sorted((r for r in records(path) if r["type"].startswith("async")), key=lambda r: r["time"]):
         lives_of = begun[name(r)]
         if r["type"] == "async-begin":
             if r["id"] in lives_of:
                 sys.exit(f"{name(r)} {r['id']} begins twice")
-            # Viewers draw lifetimes without their process.
+            # Viewers draw lifetimes without their process, so an argument has to name it.
             if r["args"].get("parent" if r["name"] == "child" else "pid") != r["pid"]:
                 sys.exit(f"{name(r)} {r['id']} does not say whose it is")
             if r["name"] == "thread" and r["args"].get("tid") != r["tid"]:
@@ -275,7 +296,10 @@ def lives(path):
 
 
 def without_made(path, kind):
-    """Ends that were made are the only events that say `ended_by` inline."""
+    """Writes the trace without the ends of this kind of event that fxt record made.
+
+    Only those ends have the name `ended_by` inline.
+    """
     data, at = open(path, "rb").read(), 0
     while at < len(data):
         header = int.from_bytes(data[at:at + 8], "little")
@@ -295,7 +319,10 @@ def uncut(path):
 
 
 def left(path):
-    """No lifetime ends before it began. One that the program did not end ends when its process did, or when that became another program."""
+    """Checks that no lifetime ends before it began, and that the ends made by fxt record have the right times.
+
+    A lifetime that the program did not end is over when its process ends or becomes another program.
+    """
     marks, begun, ended, over, became = {}, {}, {}, {}, {}
     for r in records(path):
         args = r.get("args", {})
@@ -330,7 +357,10 @@ def left(path):
 
 
 def cut(path):
-    """Each call in progress ends, as a viewer sees it, when its program did or with the last that its thread did after that."""
+    """Checks that each call in progress ends when its program did, as viewers show it.
+
+    If the thread's last record is later, the call ends with that.
+    """
     begun, ends, last = collections.defaultdict(list), collections.defaultdict(list), collections.Counter()
     executed, over = collections.defaultdict(list), {}
     for r in records(path):
@@ -348,13 +378,16 @@ def cut(path):
             ends[thread].append(r)
     for thread, of_thread in ends.items():
         for end in sorted(of_thread, key=lambda r: r["time"]):
-            begin = max((b for b in begun[thread] if b["time"] <= end["time"]), key=lambda b: b["time"], default=None)
+            begin = max((b for b in begun[thread] if b["time"] <= end["time"]),
+                        key=lambda b: b["time"], default=None)
             how = end["args"]["ended_by"]
             if begin is None or name(begin) != name(end):
                 sys.exit(f"{end} ends {begin}")
             begun[thread].remove(begin)
-            # The first thread is in the next program as well, and what was executed is in no trace without its category.
-            moment = max((e for e in executed[thread[0]] if e <= end["time"]), default=end["time"]) if how == "exec" else over[thread[0]]
+            # Without the category `process` the trace has no exec calls, so the time of an exec is not known.
+            moment = (max((e for e in executed[thread[0]] if e <= end["time"]), default=end["time"])
+                      if how == "exec" else over[thread[0]])
+            # The first thread goes on in the next program, so its last record says nothing about this one.
             if end["time"] != max(moment, last[thread] if thread[0] != thread[1] else 0):
                 sys.exit(f"{end} is not at {moment}")
             if begin["category"] != "function":
@@ -364,18 +397,24 @@ def cut(path):
             sys.exit(f"{thread}: in progress for ever: {[name(b) for b in of_thread]}")
 
 
-# Calls that say in an argument what the object is called.
-SAY_OBJECT = re.compile("_(init|destroy)$|^(fopen|fdopen|opendir|pthread_barrier_wait|pthread_cond_timedwait)$")
+# These calls have an argument with the name of their object.
+SAY_OBJECT = re.compile(
+                        "_(init|destroy)$|^(fopen|fdopen|opendir|pthread_barrier_wait|pthread_cond_timedwait)$")
 
 
 def objects(path):
-    """Whatever a call says itself has to be what the records of objects say. What is made again and again says it once."""
+    """Checks that the names in calls' arguments are those in the records of objects.
+
+    An object that is made again and again is named in the first of these calls only.
+    """
     said = set()
     for call in sorted(calls(path), key=lambda c: c["time"]):
         names, says = call.get("objects", {}), call.get("args", {}).get("object")
-        repeated = re.search("_(init|destroy)$", call["name"]) and (call["name"], *names.values()) in said
+        repeated = (re.search("_(init|destroy)$", call["name"])
+                    and (call["name"], *names.values()) in said)
         said.add((call["name"], says))
-        if (says is not None) != bool(names and SAY_OBJECT.search(call["name"])) and not (says is None and repeated):
+        if ((says is not None) != bool(names and SAY_OBJECT.search(call["name"]))
+                and not (says is None and repeated)):
             sys.exit(f"{name(call)} at {call['time']} says {says}, objects {names}")
         if says is not None and says not in names.values():
             sys.exit(f"{name(call)} says {says}, and its objects are {names}")
@@ -390,7 +429,7 @@ def told(path):
 
 
 def blocks(path):
-    """The begin and the end of a block say what its record of that time says, and there is one such record."""
+    """Checks that the begin and the end of a block say what its one record from that time says."""
     begun, ended, records_of = [], {}, collections.defaultdict(list)
     for r in records(path):
         if r["type"] == "object" and r["args"]["type"] == "block":
@@ -405,19 +444,21 @@ def blocks(path):
             sys.exit(f"{pointer:#x} is told twice to be the same: {told_of}")
     for r in sorted(begun, key=lambda r: r["time"]):
         args, end = r["args"], ended.get(r["id"])
-        told_of = max((t for t in records_of[number(args["ptr"])] if t[0] <= r["time"]), default=None)
-        if told_of is None or told_of[1:] != (args["object"], args["size"]) or r.get("objects") != {"ptr": args["object"]}:
+        told_of = max((t for t in records_of[number(args["ptr"])] if t[0] <= r["time"]),
+                      default=None)
+        if (told_of is None or told_of[1:] != (args["object"], args["size"])
+                or r.get("objects") != {"ptr": args["object"]}):
             sys.exit(f"{args} at {r['time']}: told was {told_of}, {r.get('objects')}")
-        if args["object"] != "block of " + args["function"] or (end and end["args"]["object"] != args["object"]):
+        if (args["object"] != "block of " + args["function"]
+                or (end and end["args"]["object"] != args["object"])):
             sys.exit(f"{args} ends as {end}")
         print(args["object"], args["size"], "gone" if end else "kept")
 
 
 COMMANDS = {"counts": counts, "own": own, "open": still_open, "lost": lost, "categories": categories,
-            "threads": threads, "said": said, "sequence": sequence, "calls": all_calls, "arrows": arrows, "lifetimes": lifetimes,
-            "wakers": wakers, "wakeups": wakeups, "lives": lives, "objects": objects, "told": told, "blocks": blocks,
-            "unended": unended, "uncut": uncut, "left": left,
-            "cut": cut}
+            "threads": threads, "said": said, "sequence": sequence, "calls": all_calls, "arrows": arrows,
+            "lifetimes": lifetimes, "wakers": wakers, "wakeups": wakeups, "lives": lives, "objects": objects,
+            "told": told, "blocks": blocks, "unended": unended, "uncut": uncut, "left": left, "cut": cut}
 
 if len(sys.argv) != 3 or sys.argv[1] not in COMMANDS:
     sys.exit(__doc__)
