@@ -1,5 +1,7 @@
-"""bounded.py KILOBYTES SECONDS COMMAND...: runs the command with so much processor time at most. Its exit status is the command's, or
-125 after a message when it was killed or had more memory at once."""
+"""bounded.py KILOBYTES SECONDS COMMAND...: runs the command with so much processor time at most.
+
+The exit status is the command's, or 125 after a message when it was killed or had more memory at once.
+"""
 import os
 import resource
 import sys
@@ -11,7 +13,8 @@ if pid == 0:
     os.execv(command[0], command)
 _, status, usage = os.wait4(pid, 0)
 if os.WIFSIGNALED(status):
-    print('killed by signal %d after %.1f s' % (os.WTERMSIG(status), usage.ru_utime + usage.ru_stime), file=sys.stderr)
+    print('killed by signal %d after %.1f s' % (os.WTERMSIG(status), usage.ru_utime + usage.ru_stime),
+          file=sys.stderr)
 elif usage.ru_maxrss > most_kb:
     print('took %d KB' % usage.ru_maxrss, file=sys.stderr)
 else:

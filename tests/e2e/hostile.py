@@ -1,5 +1,10 @@
-"""Makes traces whose reading could cost more than they are long. hostile.py KIND BYTES SEED >FILE; hostile.py list names the kinds
-that a few megabytes are enough of, and `long` is an ordinary trace."""
+"""Makes traces that may cost a reader far more than their length would.
+
+    hostile.py KIND BYTES SEED >FILE    makes a trace of this kind, of about so many bytes
+    hostile.py list                     names the kinds of which a few megabytes are enough
+
+The kind `long`, which is not listed, is an ordinary trace.
+"""
 import array
 import random
 import struct
@@ -29,16 +34,18 @@ def thread(index, process, number):
 def event(kind, time, category, name, index=0, koids=None, args=(), extra=None, inline=b''):
     body = words(time) + (words(*koids) if koids else b'') + inline + b''.join(args)
     body += words(extra) if extra is not None else b''
-    return words(4 | 1 + len(body) // 8 << 4 | kind << 16 | len(args) << 20 | index << 24 | category << 32 | name << 48) + body
+    return words(4 | 1 + len(body) // 8 << 4 | kind << 16 | len(args) << 20 | index << 24 | category << 32 |
+                 name << 48) + body
 
 
 HEAD = words(0x0016547846040010) + provider(1, b'p') + words(1 | 2 << 4, 10**9)
-INSTANT, COUNTER, BEGIN, END, COMPLETE, ASYNC, FLOW = 0, 1, 2, 3, 4, 5, 8       # ASYNC + 2 and FLOW + 2 are the ends
+# ASYNC + 2 and FLOW + 2 are the ends.
+INSTANT, COUNTER, BEGIN, END, COMPLETE, ASYNC, FLOW = 0, 1, 2, 3, 4, 5, 8
 INT, LONG, TEXT, POINTER = 1, 4, 6, 7
 
 
 def argument(kind, name, value):
-    """Arguments whose name, and value if it is text, are registered."""
+    """Returns an argument; its name, and its value if that is text, are indices of registered strings."""
     if kind in (INT, TEXT):
         return words(kind | 1 << 4 | name << 16 | value << 32)
     return words(kind | 2 << 4 | name << 16, value)
@@ -63,14 +70,15 @@ class Writer:
         return self.known[text]
 
     def put(self, kind, category, name, args=(), index=1, koids=None, lasts=3000, extra=None):
-        args = [argument(kind, self.name(what), self.name(value) if kind == TEXT else value) for kind, what, value in args]
+        args = [argument(kind, self.name(what), self.name(value) if kind == TEXT else value)
+                for kind, what, value in args]
         if kind == COMPLETE:
             extra = self.time + lasts
         self.out += event(kind, self.time, self.name(category), self.name(name), index, koids, args, extra)
 
 
 def half_events(size, rnd, args=()):
-    """Events that refer to what is then redefined, for as long as half of the file."""
+    """Returns half of a file: events that refer to strings and a thread, which the other half redefines."""
     out = bytearray(string(1, b'malloc') + string(2, b'malloc') + string(5, b'xa') + thread(1, 7, 7))
     time = 1000
     while len(out) < size // 2:
@@ -94,7 +102,7 @@ def redefined_thread(size, rnd):
 
 
 def colliding(size, rnd):
-    """Koids that an unkeyed hash of multiplication and exclusive or sends to one place."""
+    """All koids have the same value in a hash without a key that multiplies and takes the exclusive or."""
     out = bytearray(string(1, b'a') + string(2, b'b'))
     factor = 0x9e3779b97f4a7c15
     number = rnd.randrange(1 << 32)
@@ -118,7 +126,8 @@ def names(size, rnd):
     time = 1000
     while len(out) < size:
         time += 10
-        out += event(COMPLETE, time, 1, 0x8008, 1, inline=struct.pack('<Q', rnd.getrandbits(64)), extra=time + 5)
+        out += event(COMPLETE, time, 1, 0x8008, 1, inline=struct.pack('<Q', rnd.getrandbits(64)),
+                     extra=time + 5)
     return out
 
 
@@ -149,28 +158,30 @@ def open_calls(size, rnd):
 
 
 def links(size, rnd):
-    """Asyncs and flows that begin and never end, or end and never began."""
+    """Most asyncs and flows begin and never end, or end and never began."""
     out = bytearray(string(1, b'a') + string(2, b'b') + thread(1, 7, 7))
     time = 1000
     while len(out) < size:
         time += 10
-        out += event(rnd.choice((ASYNC, ASYNC + 2, FLOW, FLOW + 2)), time, 1, 2, 1, extra=rnd.getrandbits(rnd.choice((2, 64))))
+        out += event(rnd.choice((ASYNC, ASYNC + 2, FLOW, FLOW + 2)), time, 1, 2, 1,
+                     extra=rnd.getrandbits(rnd.choice((2, 64))))
     return out
 
 
 def categories(size, rnd):
-    """A category for each event."""
+    """Each event has a category of its own."""
     w = Writer(size, rnd)
     while w.more():
-        w.out += event(COMPLETE, w.time, 0x8008, w.name('b'), 1, inline=struct.pack('<Q', rnd.getrandbits(64)), extra=w.time + 5)
+        w.out += event(COMPLETE, w.time, 0x8008, w.name('b'), 1,
+                       inline=struct.pack('<Q', rnd.getrandbits(64)), extra=w.time + 5)
     return w.out
 
 
 def waiters(size, rnd):
-    """Each thread waits for a lock that the next one holds, and the last for one that nobody does, or the first."""
+    """Each thread waits for a lock that the next one holds, or in rare cases a thread that never waits."""
     w = Writer(size, rnd)
     while w.more():
-        number = len(w.out)     # as it grows by 112 bytes a thread
+        number = len(w.out)     # the next thread's is larger by 112, the bytes that a thread takes
         koids = (7, number)
         w.put(BEGIN, 'pthread', 'pthread_mutex_lock', [(POINTER, 'mutex', number)], 0, koids)
         after = 7 if w.rnd.randrange(100000) == 0 else number + 112
@@ -179,7 +190,7 @@ def waiters(size, rnd):
 
 
 def accepted(size, rnd):
-    """Connections that were accepted on connections."""
+    """Each connection was accepted on the connection before it."""
     w = Writer(size, rnd)
     peer = 'p' * rnd.randrange(1, 512)
     while w.more():
@@ -189,7 +200,7 @@ def accepted(size, rnd):
 
 
 def objects(size, rnd):
-    """One long name for all objects."""
+    """All objects have the same long name."""
     w = Writer(size, rnd)
     name = w.name('mutex of ' + 'n' * rnd.randrange(1, 31000))
     while w.more():
@@ -198,30 +209,33 @@ def objects(size, rnd):
 
 
 def repeated(size, rnd):
-    """Long texts as the arguments of all calls."""
+    """All calls have the same long text as an argument."""
     w = Writer(size, rnd)
     path = 'q' * rnd.randrange(1, 31000)
     while w.more():
-        w.put(COMPLETE, 'stdio', rnd.choice(('open', 'fopen', 'other')), [(TEXT, 'pathname', path), (INT, 'ret', rnd.randrange(999))])
+        w.put(COMPLETE, 'stdio', rnd.choice(('open', 'fopen', 'other')),
+              [(TEXT, 'pathname', path), (INT, 'ret', rnd.randrange(999))])
     return w.out
 
 
 def children(size, rnd):
     w = Writer(size, rnd)
     while w.more():
-        w.put(ASYNC, 'process', 'child', rnd.choice(([], [(INT, 'pid', rnd.randrange(1 << 20))])), extra=len(w.out))
+        w.put(ASYNC, 'process', 'child', rnd.choice(([], [(INT, 'pid', rnd.randrange(1 << 20))])),
+              extra=len(w.out))
     return w.out
 
 
 def programs(size, rnd):
-    """A program for each few events, with descriptors."""
+    """Every event has a program of its own, in which it is an exit, a vfork or an exec."""
     w = Writer(size, rnd)
     number = 1
     while w.more():
         number += 1
         w.known = {}
         w.out += provider(number)
-        w.put(rnd.choice((INSTANT, COMPLETE)), 'process', rnd.choice(('_exit', 'vfork', 'execve')), [], 0, (number, number))
+        w.put(rnd.choice((INSTANT, COMPLETE)), 'process', rnd.choice(('_exit', 'vfork', 'execve')), [], 0,
+              (number, number))
     return w.out
 
 
@@ -229,7 +243,9 @@ def descriptors(size, rnd):
     w = Writer(size, rnd)
     path = 'q' * rnd.randrange(1, 600)
     while w.more():
-        w.put(ASYNC, 'fd', 'file', [(INT, 'fd', rnd.randrange(9, 99)), (TEXT, 'call', 'open'), (TEXT, 'path', path)], extra=len(w.out))
+        w.put(ASYNC, 'fd', 'file', [(INT, 'fd', rnd.randrange(9, 99)), (TEXT, 'call', 'open'),
+                                    (TEXT, 'path', path)],
+              extra=len(w.out))
     return w.out
 
 
@@ -240,30 +256,35 @@ def logs(size, rnd):
     return w.out
 
 
-CALLS = (('malloc', 'malloc'), ('malloc', 'realloc'), ('malloc', 'free'), ('stdio', 'fopen'), ('stdio', 'fclose'), ('fd', 'open'),
-         ('fd', 'read'), ('fd', 'write'), ('fd', 'close'), ('fd', 'dup2'), ('fd', 'fcntl'), ('net', 'socket'), ('net', 'accept'),
-         ('net', 'connect'), ('net', 'bind'), ('process', 'fork'), ('process', 'vfork'), ('process', 'execve'), ('process', 'waitpid'),
-         ('process', 'posix_spawn'), ('pthread', 'pthread_mutex_lock'), ('pthread', 'pthread_cond_wait'), ('pthread', 'pthread_join'),
-         ('pthread', 'sem_wait'), ('function', '_ZN3foo3barEi'), ('agent', 'released'), ('agent', 'resumed'), ('agent', 'contended'),
-         ('agent', 'arrow'), ('agent', 'dropped'), ('malloc', 'heap block'), ('malloc', 'mapping'), ('process', 'child'),
+CALLS = (('malloc', 'malloc'), ('malloc', 'realloc'), ('malloc', 'free'), ('stdio', 'fopen'),
+         ('stdio', 'fclose'), ('fd', 'open'), ('fd', 'read'), ('fd', 'write'), ('fd', 'close'),
+         ('fd', 'dup2'), ('fd', 'fcntl'), ('net', 'socket'), ('net', 'accept'), ('net', 'connect'), ('net', 'bind'),
+         ('process', 'fork'), ('process', 'vfork'), ('process', 'execve'), ('process', 'waitpid'),
+         ('process', 'posix_spawn'), ('pthread', 'pthread_mutex_lock'), ('pthread', 'pthread_cond_wait'),
+         ('pthread', 'pthread_join'), ('pthread', 'sem_wait'), ('function', '_ZN3foo3barEi'),
+         ('agent', 'released'), ('agent', 'resumed'), ('agent', 'contended'), ('agent', 'arrow'),
+         ('agent', 'dropped'), ('malloc', 'heap block'), ('malloc', 'mapping'), ('process', 'child'),
          ('pthread', 'thread'), ('fd', 'file'), ('fd', 'pipe'), ('net', 'connection'), ('log', 'log'))
-NAMES = ('fd', 'oldfd', 'newfd', 'sockfd', 'ptr', 'size', 'call', 'path', 'pathname', 'addr', 'stream', 'mutex', 'cond', 'sem', 'thread',
-         'ret', 'errno', 'at', 'held_at', 'holder', 'held_ns', 'pid', 'status', 'signal', 'cpu_ns', 'voluntary', 'function', 'object',
-         'of', 'cmd', 'arg', 'flags', 'message', 'reason', 'records', 'ended_by', 'since', 'type')
+NAMES = ('fd', 'oldfd', 'newfd', 'sockfd', 'ptr', 'size', 'call', 'path', 'pathname', 'addr', 'stream',
+         'mutex', 'cond', 'sem', 'thread', 'ret', 'errno', 'at', 'held_at', 'holder', 'held_ns', 'pid',
+         'status', 'signal', 'cpu_ns', 'voluntary', 'function', 'object', 'of', 'cmd', 'arg', 'flags',
+         'message', 'reason', 'records', 'ended_by', 'since', 'type')
 
 
 def mixed(size, rnd):
-    """All that analyses look at, as often as chance would have it, with few or many different values of each kind."""
+    """Random events, of all that analyses look at, have few or many different values of each kind."""
     indexed, values = rnd.randrange(1, 200), [1 << rnd.randrange(1, 40) for _ in NAMES]
     w = Writer(size, rnd, indexed)
-    calls, kinds = rnd.sample(CALLS, rnd.randrange(1, len(CALLS))), rnd.sample(range(11), rnd.randrange(1, 11))
+    calls, kinds = (rnd.sample(CALLS, rnd.randrange(1, len(CALLS))),
+                    rnd.sample(range(11), rnd.randrange(1, 11)))
     texts = ['t' * rnd.randrange(1, 1 << rnd.randrange(1, 15)) for _ in range(rnd.randrange(1, 20))]
     new_threads, new_programs, most_args = rnd.random() ** 8, rnd.random() ** 12, rnd.randrange(0, 9)
     number, ids = 1, 1 << rnd.randrange(1, 40)
     while w.more():
         if rnd.random() < new_programs:
             number, w.known = number + 1, {}
-            w.out += provider(number) + b''.join(thread(index, number, 6 + index) for index in range(1, indexed + 1)[:8])
+            w.out += provider(number) + b''.join(thread(index, number, 6 + index)
+                                                 for index in range(1, indexed + 1)[:8])
             indexed = min(indexed, 8)
         args = []
         for what in rnd.sample(range(len(NAMES)), rnd.randrange(most_args + 1)):
@@ -283,7 +304,7 @@ def mixed(size, rnd):
 
 
 def long(size, rnd):
-    """Nothing is wrong with it: calls, and in each an arrow to itself and a lifetime."""
+    """Nothing is wrong with this trace: it has calls, and in each an arrow to itself and a lifetime."""
     out = bytearray(string(1, b'a') + string(2, b'b') + thread(1, 7, 7))
     kinds = (COMPLETE, 0, 8), (FLOW, 0, None), (ASYNC, 1, None), (ASYNC + 2, 2, None), (FLOW + 2, 5, None)
     count, first, step = size // (24 * len(kinds)), rnd.randrange(1 << 40), 20
@@ -291,14 +312,16 @@ def long(size, rnd):
     for i, (kind, after, until) in enumerate(kinds):
         header, = struct.unpack('<Q', event(kind, 0, 1, 2, 1, extra=0)[:8])
         events[3 * i::3 * len(kinds)] = array.array('Q', [header]) * count
-        events[3 * i + 1::3 * len(kinds)] = array.array('Q', range(first + after, first + after + step * count, step))
-        extra = range(1, count + 1) if until is None else range(first + until, first + until + step * count, step)
+        events[3 * i + 1::3 * len(kinds)] = array.array(
+            'Q', range(first + after, first + after + step * count, step))
+        extra = (range(1, count + 1) if until is None
+                 else range(first + until, first + until + step * count, step))
         events[3 * i + 2::3 * len(kinds)] = array.array('Q', extra)
     return out + events.tobytes()
 
 
-KINDS = (redefined_string, redefined_thread, colliding, threads, names, backwards, providers, open_calls, links,
-         categories, waiters, accepted, objects, repeated, children, programs, descriptors, logs, mixed)
+KINDS = (redefined_string, redefined_thread, colliding, threads, names, backwards, providers, open_calls,
+         links, categories, waiters, accepted, objects, repeated, children, programs, descriptors, logs, mixed)
 
 if sys.argv[1] == 'list':
     print(*(kind.__name__ for kind in KINDS))

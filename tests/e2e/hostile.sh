@@ -1,6 +1,6 @@
 #!/bin/bash
-# Some traces are made to cost much more than their length. The memory and the processor time that fxt takes
-# for them are bounded; the bound is about twenty times the usual time.
+# Some traces are made to cost a reader much more than their length would. The memory and the processor time
+# that fxt takes for them are bounded; the bound is about twenty times the usual time.
 # shellcheck source=lib.sh
 . "${abs_top_srcdir:?}/tests/e2e/lib.sh"
 need python3
@@ -28,12 +28,13 @@ merge -q -o merged.fxt"
 for kind in $($make list); do
 	$make "$kind" $bytes "$seed" >hostile.fxt
 	while read -r command; do
-		# The output of dump is as long as all texts that events refer to.
+		# The output of dump has all texts that events refer to, so it is too long for these kinds.
 		case $command:$kind in dump*:objects | dump*:repeated) continue ;; esac
 		# shellcheck disable=SC2086
 		$bounded $memory_kb 10 "$FXT" $command hostile.fxt >/dev/null 2>error
 		status=$?
-		test $status -le 1 || fail "$kind, fxt $command: status $status, FXT_SEED=$seed: $(tail -n 1 error)"
+		test $status -le 1 ||
+			fail "$kind, fxt $command: status $status, FXT_SEED=$seed: $(tail -n 1 error)"
 	done <<<"$commands"
 done
 

@@ -2,7 +2,7 @@
 # goes on, and fails in the end. It works in $scratch, which is gone afterwards. The last line that a script
 # prints says how much it did.
 #
-# FXT_FULL=1 makes the long versions. FXT_ORACLE names a second checker, which every trace has to pass. The
+# FXT_FULL=1 asks for the long versions. FXT_ORACLE names a second checker, which every trace has to pass. The
 # random arguments of the traced programs follow from FXT_SEED (tests/apps/random.h); with the seed that a
 # script printed, it makes the same calls again.
 
@@ -10,7 +10,8 @@ set -u
 export LC_ALL=C
 # Python would write what it compiles beside the sources.
 export PYTHONDONTWRITEBYTECODE=1
-: "${FXT:?is set by make check}" "${FXT_AGENT:?is set by make check}" "${abs_top_builddir:?}" "${abs_top_srcdir:?}"
+: "${FXT:?is set by make check}" "${FXT_AGENT:?is set by make check}" \
+	"${abs_top_builddir:?}" "${abs_top_srcdir:?}"
 
 apps=$abs_top_builddir/tests/apps
 background=
@@ -31,7 +32,7 @@ count()
 	echo "$1" >>"$tally"
 }
 
-# tallied WHAT: prints how many of these there were so far.
+# tallied comparison|trace|failure: prints how many of these there were so far.
 tallied()
 {
 	grep -cx "$1" "$tally"
@@ -87,7 +88,7 @@ need()
 	done
 }
 
-# random_below N: a number from 0 to N-1, of the kernel's making.
+# random_below N: prints a number from 0 to N-1, from the kernel's random numbers.
 random_below()
 {
 	echo $(($(od -An -N4 -tu4 /dev/urandom) % $1))
@@ -103,14 +104,14 @@ traced()
 	env LD_PRELOAD="$FXT_AGENT" FXT_OUTPUT="$directory/%e.%p.fxt" "$@"
 }
 
-# bare CMD...: the same environment, as far as the program can tell, without the agent.
+# bare CMD...: runs CMD without the agent, with the same names in its environment as traced.
 bare()
 {
 	env LD_PRELOAD= FXT_OUTPUT= "$@"
 }
 
-# start_traced DIRECTORY CMD...: in the background, as process $background; returns when CMD has said its
-# first line.
+# start_traced DIRECTORY CMD...: runs CMD like traced, but in the background, as process $background. It
+# returns when CMD has said its first line.
 start_traced()
 {
 	local directory=$scratch/$1
@@ -131,7 +132,7 @@ kill_background()
 	background=
 }
 
-# only FILE...: prints it; fails when the pattern matched none or several.
+# only FILE...: prints the name of the file; fails when the pattern matched none or several.
 only()
 {
 	if test $# != 1 || ! test -f "$1"; then
@@ -141,7 +142,7 @@ only()
 	printf '%s\n' "$1"
 }
 
-# valid [--copy|--ring] FILE...: every rule of the format is kept, and there is a file.
+# valid [--copy|--ring] FILE...: checks that there is a file, and that each keeps every rule of the format.
 valid()
 {
 	local file files=0
@@ -183,7 +184,7 @@ trace()
 	python3 "$abs_top_srcdir/tests/e2e/trace.py" "$@" || fail "trace.py $*"
 }
 
-# same WHAT EXPECTED FOUND: these two files are the same.
+# same WHAT EXPECTED FOUND: checks that these two files are the same.
 same()
 {
 	count comparison
@@ -193,16 +194,16 @@ same()
 	fi
 }
 
-# same_some WHAT EXPECTED FOUND: these two files are the same, and there is something in them. It is for files
-# of which neither is known beforehand, such as what a program says and what its trace has: two empty ones
-# would prove nothing.
+# same_some WHAT EXPECTED FOUND: checks that these two files are the same, and that there is something in
+# them. It is for files of which neither is known beforehand, such as what a program says and what its trace
+# has: two empty ones would prove nothing.
 same_some()
 {
 	test -s "$2" || fail "$1: nothing is expected, so nothing is compared"
 	same "$@"
 }
 
-# is WHAT EXPECTED FOUND: these two words are the same.
+# is WHAT EXPECTED FOUND: checks that these two words are the same.
 is()
 {
 	count comparison

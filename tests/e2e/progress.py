@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
-"""Checks what has to be in a trace, whenever its program is cut off: tests/apps/progress.c says how far each thread has come.
+"""Checks that a trace has all calls up to the moment at which its program is cut off or its trace saved.
+
+tests/apps/progress.c, the program, says how far each thread has come.
 
     progress.py kill ROUNDS     SIGKILL at random moments, over modes, 1 to 64 threads, with and without forks
-    progress.py ring SECONDS    eight threads at full speed in a small ring: its size, the program's memory, and snapshots
+    progress.py ring SECONDS    eight threads at full speed in a small ring: its size, the program's memory,
+                                and snapshots
 
-Prints what is wrong, a line each; exit status 1 if anything is. FXT_ORACLE names a second checker. FXT_SEED is what the plan, the
-moments and the arguments of the programs follow from.
+Prints what is wrong, a line each; then the exit status is 1. FXT_ORACLE names a second checker. The plan, the
+moments and the arguments of the programs follow from FXT_SEED.
 """
 import collections, json, os, random, shutil, signal, struct, subprocess, sys, time
 
@@ -33,12 +36,13 @@ class Program:
         self.process = subprocess.Popen(
             [APP, str(threads), str(every), str(children)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             bufsize=0, start_new_session=True,
-            env={**os.environ, "LD_PRELOAD": AGENT, "FXT_OUTPUT": "trace/%p.fxt", "FXT_CATEGORIES": "malloc,io",
-                 "FXT_QUIET": "1", "FXT_SEED": str(self.seed), **environment})
+            env={**os.environ, "LD_PRELOAD": AGENT, "FXT_OUTPUT": "trace/%p.fxt",
+                 "FXT_CATEGORIES": "malloc,io", "FXT_QUIET": "1",
+                 "FXT_SEED": str(self.seed), **environment})
         self.rest = b""
 
     def read(self):
-        """Takes what is in the pipe; False: everybody is gone."""
+        """Takes the reports that are in the pipe; returns False when no process has it open any more."""
         got = os.read(self.process.stdout.fileno(), 1 << 16)
         self.rest += got
         whole = len(self.rest) - len(self.rest) % REPORT.size
@@ -71,7 +75,8 @@ class Program:
 
 def check(path, *how):
     for checker in ([FXT, "check"], ["python3", ORACLE]) if ORACLE else ([FXT, "check"],):
-        result = subprocess.run([*checker, *how, path], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        result = subprocess.run([*checker, *how, path], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                text=True)
         if result.returncode:
             fail(f"{path} is not valid: {result.stdout[:500]}")
             return False
@@ -79,7 +84,7 @@ def check(path, *how):
 
 
 def steps(path):
-    """The numbered calls of each thread, and how many records were dropped for want of room."""
+    """Returns the numbered calls of each thread, and how many records were dropped."""
     found, dropped = collections.defaultdict(list), {}
     with subprocess.Popen([FXT, "dump", "--json", path], stdout=subprocess.PIPE) as dump:
         for line in dump.stdout:
@@ -97,7 +102,7 @@ def steps(path):
 
 
 def compare(what, path, last, mode, every):
-    """The calls in a file against those its threads have told of."""
+    """Compares the calls in a file with those that its threads have reported."""
     found, dropped = steps(path)
     if mode == "circular":
         dropped = 0
@@ -105,7 +110,8 @@ def compare(what, path, last, mode, every):
     for thread, told in last.items():
         calls = found.get(thread, [])
         if calls != list(range(calls[0], calls[0] + len(calls)) if calls else []):
-            fail(f"{what}: thread {thread}: calls are missing in between: {calls[0]} to {calls[-1]} in {len(calls)}")
+            fail(f"{what}: thread {thread}: calls are missing in between: "
+                 f"{calls[0]} to {calls[-1]} in {len(calls)}")
         if calls and calls[0] != 1 and mode != "circular":
             fail(f"{what}: thread {thread}: the first call is {calls[0]}")
         end = calls[-1] if calls else 0
@@ -123,9 +129,11 @@ def kill(rounds):
     random.shuffle(plan)
     for i in range(rounds):
         mode, threads, children = plan[i % len(plan)]
-        # Chunks of 32 KiB: a ring has to hold one for each thread that its last call is to be found.
-        program = Program(threads, 16, children, FXT_BUFFERING_MODE=mode, FXT_BUFFER_SIZE_MB="4", FXT_MAX_SIZE_MB="64")
-        what = f"round {i}, {mode}, {threads} threads, {children} children, the program's FXT_SEED={program.seed}"
+        # A ring has to hold a chunk of 32 KiB for each thread, so that each one's last call is there.
+        program = Program(threads, 16, children, FXT_BUFFERING_MODE=mode, FXT_BUFFER_SIZE_MB="4",
+                          FXT_MAX_SIZE_MB="64")
+        what = (f"round {i}, {mode}, {threads} threads, {children} children, "
+                f"the program's FXT_SEED={program.seed}")
         program.read_reports(random.randrange(20000))
         program.kill()
         told = collections.defaultdict(dict)
@@ -157,7 +165,7 @@ def ring(seconds):
     pid, path = program.process.pid, f"trace/{program.process.pid}.fxt"
     program.read_reports(2000000)       # the ring has been filled many times
     memory, started, snapshots = [resident(pid)], time.monotonic(), 0
-    # While it runs: each snapshot has what had been told of before the signal was sent.
+    # Each snapshot of the running program has the calls that were reported before the signal was sent.
     while snapshots < 3 or time.monotonic() - started < seconds:
         told = dict(program.last)
         os.kill(pid, signal.SIGUSR2)
@@ -171,9 +179,9 @@ def ring(seconds):
                 for thread, call in told.items():
                     calls = found.get(thread, [0])
                     if calls[-1] < call or calls != list(range(calls[0], calls[0] + len(calls))):
-                        fail(f"snapshot {snapshots}: thread {thread} had come to {call}, it has {calls[0]} to "
-                             f"{calls[-1]} in {len(calls)}")
-        # The next one half way through what remains, so that long runs have few.
+                        fail(f"snapshot {snapshots}: thread {thread} had come to {call}, "
+                             f"it has {calls[0]} to {calls[-1]} in {len(calls)}")
+        # The next snapshot comes half way through the time that remains, so that long runs have few.
         wait = time.monotonic() + max(0, (started + seconds - time.monotonic()) / 2)
         program.read_reports(sum(program.last.values()) + 100000)
         while seconds and time.monotonic() < wait - 0.5 and program.read():
@@ -191,8 +199,9 @@ def ring(seconds):
         for thread, call in program.final.items():
             if found.get(thread, [0])[-1] != call:
                 fail(f"{file}: the last call of {thread} is {found.get(thread, [0])[-1]}, not {call}")
-    print(f"{sum(program.final.values())} calls of {len(program.final)} threads in {time.monotonic() - started:.0f} s, "
-          f"{snapshots + 1} snapshots, memory {memory[0]} to {memory[-1]} KiB, the file always {size} MiB")
+    print(f"{sum(program.final.values())} calls of {len(program.final)} threads in "
+          f"{time.monotonic() - started:.0f} s, {snapshots + 1} snapshots, "
+          f"memory {memory[0]} to {memory[-1]} KiB, the file always {size} MiB")
 
 
 random.seed(SEED)

@@ -10,7 +10,7 @@
     trace.py sequence FILE      first, last and number of the calloc calls that count (tests/apps/sequence.c)
     trace.py calls FILE         category:name tid start end arguments, in the order of time
     trace.py lifetimes FILE     descriptors' lifetimes, a line each, as tests/apps/lifetimes.c says them
-    trace.py said FILE          what the program said, line by line; messages to syslog begin with their priority
+    trace.py said FILE          what the program said, line by line; syslog messages begin with their priority
     trace.py objects FILE       call and names of the objects that its arguments point to, a line each, in the
                                 order of time
     trace.py told FILE          type and name of each object that the trace was told of, a line each, in the
@@ -164,7 +164,7 @@ def all_calls(path):
 
 
 def arrows(path):
-    """Checks that each flow leads from a slice `released` to one `resumed`, and counts the calls around these."""
+    """Checks that flows lead from slices `released` to slices `resumed`, and counts the calls around them."""
     slices, flows = collections.defaultdict(list), collections.defaultdict(dict)
     for r in records(path):
         if r["type"] in ("complete", "begin"):
@@ -191,7 +191,7 @@ def arrows(path):
             within[id(r)] = [s for _, end, s in stack if end >= r["time"]]
 
     def around(r, inner):
-        """Returns the calls around the slice `inner` of a flow's event, the innermost first, then "thread"."""
+        """Returns the calls around a flow's event in the slice `inner`, the innermost first, and "thread"."""
         stack = within[id(r)]
         if not stack or stack[-1]["name"] != inner:
             sys.exit(f"flow {r['id']}: {r['type']} at {r['time']} is in {[s['name'] for s in stack]}")
@@ -319,7 +319,7 @@ def uncut(path):
 
 
 def left(path):
-    """Checks that no lifetime ends before it began, and that the ends made by fxt record have the right times.
+    """Checks that no lifetime ends before it began, and that ends made by fxt record have the right times.
 
     A lifetime that the program did not end is over when its process ends or becomes another program.
     """
@@ -399,7 +399,7 @@ def cut(path):
 
 # These calls have an argument with the name of their object.
 SAY_OBJECT = re.compile(
-                        "_(init|destroy)$|^(fopen|fdopen|opendir|pthread_barrier_wait|pthread_cond_timedwait)$")
+    "_(init|destroy)$|^(fopen|fdopen|opendir|pthread_barrier_wait|pthread_cond_timedwait)$")
 
 
 def objects(path):
