@@ -1,6 +1,6 @@
 #!/bin/bash
-# The trace says in which calls a process was when it became another program, forked in a handler, or ended
-# (tests/apps/ends.c, cut.c), and how it ended.
+# The trace says in which calls a process was when it executed another program, forked in a handler, or ended,
+# and how it ended. The programs are tests/apps/ends.c and tests/apps/cut.c.
 # shellcheck source=lib.sh
 . "${abs_top_srcdir:?}/tests/e2e/lib.sh"
 need python3
@@ -49,20 +49,25 @@ for categories in '#default' '#default,-process'; do
 		"$(sed -n 's/^function:\([a-z]*\) .* ended_by=execve$/\1/p' calls | sort | tr '\n' ' ')"
 	rm -rf exec.all && mv exec exec.all
 	test "$categories" = '#default' || continue
-	is "exec: calls" "pathname=/nonexistent/program ret=-1 errno=2,pathname=/bin/sh argv=/bin/sh -c exit 4" \
-		"$(sed -n 's/^process:execve [^ ]* [^ ]* [^ ]* //p' calls | sed 's/ \(cpu_ns\|voluntary\|involuntary\)=.*//' | paste -sd,)"
+	is "exec: calls" \
+		"pathname=/nonexistent/program ret=-1 errno=2,pathname=/bin/sh argv=/bin/sh -c exit 4" \
+		"$(sed -n 's/^process:execve [^ ]* [^ ]* [^ ]* //p' calls |
+			sed 's/ \(cpu_ns\|voluntary\|involuntary\)=.*//' | paste -sd,)"
 done
 
-# Arguments are cut at 1 KiB, and need not be text.
+# Arguments are cut at 1 KiB, and their bytes need not be text.
 ended 0 long "$app" exec /bin/true "$(printf 'a\377b')" "$(head -c 5000 /dev/zero | tr '\0' x)"
-is "exec: bytes of long arguments" 1024 "$(trace calls long/ends.*.fxt | sed -n 's/.* argv=//p' | tr -d '\n' | wc -c)"
-is "exec: what is no text" "/bin/true a?b x" "$(trace calls long/ends.*.fxt | sed -n 's/.* argv=\(.*b x\).*/\1/p')"
+is "exec: bytes of long arguments" 1024 \
+	"$(trace calls long/ends.*.fxt | sed -n 's/.* argv=//p' | tr -d '\n' | wc -c)"
+is "exec: what is no text" "/bin/true a?b x" \
+	"$(trace calls long/ends.*.fxt | sed -n 's/.* argv=\(.*b x\).*/\1/p')"
 
 # In a joined trace nothing of the next program lies within the calls of the one before.
 "$FXT" record -q -o all.fxt -- "$app" exec /bin/sh -c 'exit 4' >/dev/null 2>&1
 is "fxt record: exit status" 4 $?
 valid all.fxt
-trace calls all.fxt | awk '$1 == "function:main" { end = $4 } end && $3 > end { after++ } END { print (end && after > 0) }' >found
+trace calls all.fxt |
+	awk '$1 == "function:main" { end = $4 } end && $3 > end { after++ } END { print (end && after > 0) }' >found
 is "fxt record: the next program comes behind" 1 "$(cat found)"
 
 # When the child of a vfork executes, its own calls end, and those that its parent makes next are not within
@@ -121,7 +126,8 @@ is "_exit: what the thread is in" "forks_in_handler main on_signal " \
 # A child that records nothing has no file. Its parent knows when and how it ended, and who it was.
 ended 4 silent "$app" silent
 file=$(only silent/*.fxt) && {
-	is "silent: its life" "process:child 1 1 0 status=7*1" "$(trace lives "$file" | grep '^process:child')"
+	is "silent: its life" "process:child 1 1 0 status=7*1" \
+		"$(trace lives "$file" | grep '^process:child')"
 	is "silent: its end" "thread -> waitpid 1" "$(trace arrows "$file")"
 	is "silent: processes of this name" 2 "$(fxt dump --json "$file" |
 		grep -c '"type":"process","id":[0-9]*,"name":"ends"')"
@@ -134,7 +140,8 @@ is "killed: its life" "process:child 1 1 0 signal=9*1" "$(trace lives "$file" | 
 
 # -- What is left open ---------------------------------------------------------------------------------
 
-# left whole|ring OPTION...: records `ends left` with these options. Each lifetime ends where its program did.
+# left whole|ring OPTION...: records `ends left` with these options, and checks that each lifetime ends where
+# its program did.
 count=$((1 + FXT_SEED % 5))
 mkfifo hold
 left()
@@ -145,8 +152,9 @@ left()
 
 	rm -f left.fxt
 	exec 3<>hold
-	"$FXT" record -q -o left.fxt "$@" -- "$app" left $count hold >left.out 2>left.err || fail "left $*: exit status $?: $(cat left.err)"
-	# The child that still runs waits for this byte, and ends when it has it.
+	"$FXT" record -q -o left.fxt "$@" -- "$app" left $count hold >left.out 2>left.err ||
+		fail "left $*: exit status $?: $(cat left.err)"
+	# The child that still runs waits for this byte, and ends when it gets the byte.
 	trace left left.fxt >found
 	echo >&3
 	exec 3>&-
@@ -159,7 +167,8 @@ left()
 		echo "${role%:*} process:child ${how/exec/exit} 1"
 	done >expected
 	# The FIFO is a pipe too.
-	for of in io:file:$count malloc:'heap block':$count pthread:thread:$count io:pipe:2 process:child:1; do
+	for of in io:file:$count malloc:'heap block':$count pthread:thread:$count io:pipe:2 \
+		process:child:1; do
 		echo "runs ${of%:*} open ${of##*:}"
 	done >>expected
 	sort expected >told
@@ -186,8 +195,8 @@ left ring -m circular -b 4
 
 # -- What is in progress -------------------------------------------------------------------------------
 
-# cut STATUS whole|ring COUNT TIMES exec|exit|signal OPTION...: records `cut` with these options. Each call
-# ends where its program did.
+# cut STATUS whole|ring COUNT TIMES exec|exit|signal OPTION...: records `cut` with these options, and checks
+# that each call ends where its program did.
 cut()
 {
 	local expected=$1 kind=$2 count=$3 times=$4 how=$5 ring=
@@ -252,8 +261,10 @@ is "vforks: exit status" 137 $?
 is "vforks: what ran untraced" "" "$(grep untraced vforks.err)"
 valid vforks.fxt
 fxt dump --json vforks.fxt >dump
-is "vforks: what ended the calls of the parent" "io:read signal process:kill signal" "$(grep '"type":"end"' dump | grep -v '"exec"\|"exit"' |
-	sed 's/.*"category":"\([a-z]*\)","name":"\([a-z]*\)".*"ended_by":"\([a-z]*\)".*/\1:\2 \3/' | sort | paste -sd' ')"
+is "vforks: what ended the calls of the parent" "io:read signal process:kill signal" \
+	"$(grep '"type":"end"' dump | grep -v '"exec"\|"exit"' |
+		sed 's/.*"category":"\([a-z]*\)","name":"\([a-z]*\)".*"ended_by":"\([a-z]*\)".*/\1:\2 \3/' |
+		sort | paste -sd' ')"
 
 # A program that was executed has its report, also if its part is the largest of the run and so comes first in
 # the file.
@@ -268,42 +279,50 @@ kill -9 "$(cat pid)"
 wait $!
 is "a deadlock after an exec: exit status" 137 $?
 valid executed.fxt
-is "a deadlock after an exec: in progress" "process:pause pthread:pthread_mutex_lock pthread:pthread_mutex_lock" \
+is "a deadlock after an exec: in progress" \
+	"process:pause pthread:pthread_mutex_lock pthread:pthread_mutex_lock" \
 	"$(trace open executed.fxt | sed 's/^[0-9]* //' | sort | paste -sd' ')"
 fxt report executed.fxt >report
 grep -q ^DEADLOCK report || fail "a deadlock after an exec: the report does not say so"
 
 # -- Namespaces of process ids -------------------------------------------------------------------------
 
-# Several processes are process 1, each in a namespace of its own. In the trace each has its own number: the
-# one that it has outside, or one that no process has. There are so many namespaces that the kernel reuses the
-# number of some.
+# Several processes are process 1, each in a namespace of its own. In the trace each has a number of its own:
+# the one that it has outside, or one that no process has. There are so many namespaces that the kernel reuses
+# the number of some.
 if unshare -r -p -f --mount-proc true 2>/dev/null; then
 	spaces=12
 	for proc in '' --mount-proc; do
 		"$FXT" record -q -o spaces.fxt -- sh -c 'i=0
-			while [ $i != '$spaces' ]; do unshare -r -p -f '"$proc"' "$1" killed || exit 1; i=$((i + 1)); done' sh "$app" \
-			>spaces.out 2>spaces.err
+			while [ $i != '$spaces' ]; do unshare -r -p -f '"$proc"' "$1" killed || exit 1; i=$((i + 1)); done' \
+			sh "$app" >spaces.out 2>spaces.err
 		is "namespaces, '$proc': exit status" 0 $?
 		is "namespaces, '$proc': stderr" "" "$(cat spaces.err)"
 		valid spaces.fxt
 		fxt dump --json spaces.fxt >dump
 		# Each namespace has a parent and a child; the parent is its process 1.
-		is "namespaces, '$proc': processes" $((2 * spaces)) "$(grep '"type":"process"' dump | grep '"name":"ends"' |
+		is "namespaces, '$proc': processes" $((2 * spaces)) \
+			"$(grep '"type":"process"' dump | grep '"name":"ends"' |
 			sed 's/.*"id":\([0-9]*\).*/\1/' | sort -u | wc -l)"
-		is "namespaces, '$proc': processes 1" $spaces "$(grep '"type":"process"' dump | grep '"name":"ends"' | grep -c '"pid":1[,}]')"
+		is "namespaces, '$proc': processes 1" $spaces \
+			"$(grep '"type":"process"' dump | grep '"name":"ends"' | grep -c '"pid":1[,}]')"
 		is "namespaces, '$proc': threads in which they called" $((2 * spaces)) \
-			"$(trace calls spaces.fxt | awk '$1 == "function:allocate" || / size=20001 / { print $2 }' | sort -u | wc -l)"
+			"$(trace calls spaces.fxt |
+				awk '$1 == "function:allocate" || / size=20001 / { print $2 }' |
+				sort -u | wc -l)"
 	done
 	# A program that is executed there is traced, under another number than its parent knows.
 	"$FXT" record -o spaces.fxt -- unshare -r -p -f --mount-proc "$app" vfork >/dev/null 2>spaces.err
 	is "namespaces: what ran untraced" 0 "$(grep -c untraced spaces.err)"
-	is "namespaces: programs" "ends sh unshare" "$(fxt dump --json spaces.fxt | sed -n 's/.*"type":"process",.*"name":"\([a-z]*\)".*/\1/p' |
+	is "namespaces: programs" "ends sh unshare" "$(fxt dump --json spaces.fxt |
+		sed -n 's/.*"type":"process",.*"name":"\([a-z]*\)".*/\1/p' |
 		sort -u | paste -sd' ')"
 	# glibc stores thread ids of the namespace in its locks; the agent still sees whether a lock is the
 	# thread's own.
 	for proc in '' 'unshare -r -p -f'; do
-		"$FXT" record -q -o locks.fxt -- $proc "$abs_top_builddir/tests/apps/host_locks" >/dev/null || fail "host_locks, '$proc': exit status $?"
+		"$FXT" record -q -o locks.fxt -- $proc \
+			"$abs_top_builddir/tests/apps/host_locks" >/dev/null ||
+			fail "host_locks, '$proc': exit status $?"
 		fxt dump locks.fxt | grep -c ' agent:contended' >>contended
 	done
 	is "namespaces: how often a lock was contended" 1 "$(uniq contended | wc -l)"

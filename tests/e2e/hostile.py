@@ -258,8 +258,9 @@ def logs(size, rnd):
 
 CALLS = (('malloc', 'malloc'), ('malloc', 'realloc'), ('malloc', 'free'), ('stdio', 'fopen'),
          ('stdio', 'fclose'), ('fd', 'open'), ('fd', 'read'), ('fd', 'write'), ('fd', 'close'),
-         ('fd', 'dup2'), ('fd', 'fcntl'), ('net', 'socket'), ('net', 'accept'), ('net', 'connect'), ('net', 'bind'),
-         ('process', 'fork'), ('process', 'vfork'), ('process', 'execve'), ('process', 'waitpid'),
+         ('fd', 'dup2'), ('fd', 'fcntl'), ('net', 'socket'), ('net', 'accept'), ('net', 'connect'),
+         ('net', 'bind'), ('process', 'fork'), ('process', 'vfork'), ('process', 'execve'),
+         ('process', 'waitpid'),
          ('process', 'posix_spawn'), ('pthread', 'pthread_mutex_lock'), ('pthread', 'pthread_cond_wait'),
          ('pthread', 'pthread_join'), ('pthread', 'sem_wait'), ('function', '_ZN3foo3barEi'),
          ('agent', 'released'), ('agent', 'resumed'), ('agent', 'contended'), ('agent', 'arrow'),
@@ -321,7 +322,8 @@ def long(size, rnd):
 
 
 KINDS = (redefined_string, redefined_thread, colliding, threads, names, backwards, providers, open_calls,
-         links, categories, waiters, accepted, objects, repeated, children, programs, descriptors, logs, mixed)
+         links, categories, waiters, accepted, objects, repeated, children, programs, descriptors, logs,
+         mixed)
 
 if sys.argv[1] == 'list':
     print(*(kind.__name__ for kind in KINDS))

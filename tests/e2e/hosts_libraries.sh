@@ -55,7 +55,8 @@ done
 RANDOM=$seed
 compiled()
 {
-	$CC -D_GNU_SOURCE -I "$abs_top_srcdir" -fno-builtin -pthread "$abs_top_srcdir/tests/apps/host_locked.c" -o "$@" || fail "cannot compile $*"
+	$CC -D_GNU_SOURCE -I "$abs_top_srcdir" -fno-builtin -pthread \
+		"$abs_top_srcdir/tests/apps/host_locked.c" -o "$@" || fail "cannot compile $*"
 }
 compiled liblocked.so -shared -fPIC -DLIBRARY
 echo | $CC -shared -x c -o empty.so -
@@ -68,7 +69,8 @@ for least in 25 100; do
 	for call in 'syscall(SYS_gettid)' 'mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)' \
 		'pthread_mutex_lock(&mutex), pthread_mutex_unlock(&mutex)'; do
 		name=locked_${call%%(*}_$i
-		compiled "$name" -D"CALL=$call" -L. -Wl,--no-as-needed -llocked $libraries -Wl,-rpath,'$ORIGIN'
+		compiled "$name" -D"CALL=$call" -L. -Wl,--no-as-needed -llocked $libraries \
+			-Wl,-rpath,'$ORIGIN'
 		host "$name" "./$name"
 		complete "$name"
 	done
@@ -78,7 +80,8 @@ done
 # trace.
 handlers=$abs_top_srcdir/tests/apps/host_handlers.c
 $CC -D_GNU_SOURCE -I "$abs_top_srcdir" -pthread -shared -fPIC -DLIBRARY "$handlers" -o libhandlers.so &&
-	$CC "$handlers" -o handlers -L. -lhandlers -Wl,-rpath,'$ORIGIN' || fail "cannot compile host_handlers.c"
+	$CC "$handlers" -o handlers -L. -lhandlers -Wl,-rpath,'$ORIGIN' ||
+	fail "cannot compile host_handlers.c"
 host handlers ./handlers
 complete handlers
 
@@ -93,14 +96,17 @@ fi
 
 # -- Names ---------------------------------------------------------------------------------------------
 # The program defines functions that the agent imports from the C library; the agent calls none of them.
-nm -D --defined-only "$(ldd "$FXT_AGENT" | sed -n 's/.*=> \(.*libc\.so\.6\) .*/\1/p')" | sed -n 's/.* [TWi] \([^@]*\).*/\1/p' | sort -u >functions
+nm -D --defined-only "$(ldd "$FXT_AGENT" | sed -n 's/.*=> \(.*libc\.so\.6\) .*/\1/p')" |
+	sed -n 's/.* [TWi] \([^@]*\).*/\1/p' |
+	sort -u >functions
 nm -D --undefined-only "$FXT_AGENT" | sed -n 's/.* U \([^@]*\).*/\1/p' | sort -u >imports
 comm -12 functions imports >names
 test "$(wc -l <names)" -gt 20 || fail "the agent's imports are not known"
 while read -r name; do
 	printf 'void %s(void);\nvoid %s(void) { __builtin_trap(); }\n' "$name" "$name"
 done <names >names.c
-$CC -w -fno-builtin -fno-tree-loop-distribute-patterns -D_GNU_SOURCE -rdynamic -pthread -o names_program "$abs_top_srcdir/tests/apps/host_names.c" names.c ||
+$CC -w -fno-builtin -fno-tree-loop-distribute-patterns -D_GNU_SOURCE -rdynamic -pthread \
+	-o names_program "$abs_top_srcdir/tests/apps/host_names.c" names.c ||
 	fail "cannot compile the names"
 FXT_CATEGORIES='#default,sched' host names_program ./names_program
 complete names_program
@@ -116,7 +122,8 @@ if test -n "$faketime"; then
 	for preload in "$FXT_AGENT $faketime" "$faketime $FXT_AGENT"; do
 		rm -rf faked && mkdir faked
 		before_ns=$(boot_ns)
-		is "faketime: year" 2001 "$(env LD_PRELOAD="$preload" FAKETIME='@2001-02-03 04:05:06' FXT_OUTPUT="$scratch/faked/%e.%p.fxt" date -u +%Y)"
+		is "faketime: year" 2001 \
+			"$(env LD_PRELOAD="$preload" FAKETIME='@2001-02-03 04:05:06' FXT_OUTPUT="$scratch/faked/%e.%p.fxt" date -u +%Y)"
 		after_ns=$(boot_ns)
 		valid faked/date.*.fxt
 		fxt dump --json faked/date.*.fxt | python3 -c '
@@ -155,7 +162,8 @@ sanitized()
 }
 for kind in address thread leak undefined; do
 	# A sanitizer needs its runtime, and some kernels have no place for its memory.
-	if ! $CC -D_GNU_SOURCE -I "$abs_top_srcdir" -g -fno-builtin -fsanitize=$kind -pthread -o sanitized_$kind \
+	if ! $CC -D_GNU_SOURCE -I "$abs_top_srcdir" -g -fno-builtin -fsanitize=$kind -pthread \
+		-o sanitized_$kind \
 		"$abs_top_srcdir/tests/apps/host_sanitized.c" 2>/dev/null ||
 		! bare ./sanitized_$kind 2>/dev/null | grep -q '^marks'; then
 		echo "no program with the $kind sanitizer runs here: left out"
@@ -163,7 +171,8 @@ for kind in address thread leak undefined; do
 	fi
 	sanitized sanitized_$kind
 	sanitized sanitized_$kind and-fail
-	test $kind = undefined || test -s bare.found || fail "sanitized_$kind found nothing: $(head -n 3 bare.err)"
+	test $kind = undefined || test -s bare.found ||
+		fail "sanitized_$kind found nothing: $(head -n 3 bare.err)"
 	is "fxt record, sanitized_$kind: what children are preloaded with" "$FXT_AGENT" \
 		"$("$FXT" record -q -o child.fxt -- ./sanitized_$kind child)"
 	# If the agent is preloaded by hand, the address sanitizer has to be told to accept that.

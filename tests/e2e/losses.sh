@@ -1,13 +1,13 @@
 #!/bin/bash
-# The trace counts by cause what it lacks. With each cause that there is, attempted = written + overwritten +
-# dropped + filtered, and attempted is the number of calls that the program made.
+# The trace counts by cause the records that it lacks. With each cause that there is, attempted = written +
+# overwritten + dropped + filtered, and attempted is the number of calls that the program made.
 # shellcheck source=lib.sh
 . "${abs_top_srcdir:?}/tests/e2e/lib.sh"
 need python3
 
-# judge NAME MADE CAUSE FILE: MADE calls were made, and those that the trace lacks are all missing for this
-# cause; with an empty CAUSE none is missing. An empty MADE is not compared, and "perhaps CAUSE" may have had
-# no effect. It prints how many calls were attempted.
+# judge NAME MADE CAUSE FILE: checks that MADE calls were made, and that all which the trace lacks are missing
+# for this cause; with an empty CAUSE none is missing. An empty MADE is not compared, and "perhaps CAUSE" may
+# have had no effect. It prints how many calls were attempted.
 judge()
 {
 	local name=$1 file=$4
@@ -20,11 +20,13 @@ judge()
 		trace = json.load(open("report.json"))["trace"]
 		lost = {c["cause"]: c["records"] for c in trace["dropped_by_cause"]}
 		lost.update(filtered=trace["filtered"], overwritten=trace["overwritten"])
-		print(trace["attempted"], "attempted", trace["written"], "written", lost, file=open("found", "w"))
+		print(trace["attempted"], "attempted", trace["written"], "written", lost,
+		      file=open("found", "w"))
 		ok = trace["attempted"] == trace["written"] + sum(lost.values())
 		ok &= not made or trace["attempted"] == int(made)
 		found = [k for k, v in lost.items() if v]
-		ok &= found == ([cause] if cause else []) or cause.startswith("perhaps ") and set(found) <= {cause[8:]}
+		ok &= found == ([cause] if cause else []) or \
+		    cause.startswith("perhaps ") and set(found) <= {cause[8:]}
 		# The report's text says the same: attempted N = written N + overwritten N + dropped N (cause
 		# N, ...) + filtered N.
 		if found:
@@ -60,7 +62,8 @@ done
 # The report says which processes lost records and why, the worst first. The second of two processes makes
 # more calls than the first.
 least=$((100000 + $(random_below 50000)))
-FXT_MAX_SIZE_MB=1 "$FXT" record -o two.fxt -- sh -c "'$apps/losses' many $least; '$apps/losses' many $((2 * least)); true" >out 2>err ||
+FXT_MAX_SIZE_MB=1 "$FXT" record -o two.fxt -- \
+	sh -c "'$apps/losses' many $least; '$apps/losses' many $((2 * least)); true" >out 2>err ||
 	fail "two: exit status $?: $(cat err)"
 valid two.fxt && fxt report two.fxt >report.txt && fxt report --json two.fxt >report.json
 python3 - <<'END' || fail "two: $(grep -A3 LOST report.txt), $(grep LOST err)"
@@ -69,17 +72,21 @@ trace = json.load(open("report.json"))["trace"]
 worst, least = trace["dropped_by_process"]
 assert worst["records"] > least["records"] > 0 and worst["records"] + least["records"] == trace["dropped"]
 for one in worst, least:
-    assert one["program"] == "losses" and one["reason"] and trace["first_ns"] <= one["first_ns"] <= one["last_ns"], one
+    assert one["program"] == "losses" and one["reason"] and \
+        trace["first_ns"] <= one["first_ns"] <= one["last_ns"], one
 lines = open("report.txt").read().split("\n")
 at = next(i for i, line in enumerate(lines) if line.startswith("LOST: "))
 assert lines[at].endswith(" records in 2 processes:")
 for one, line in zip((worst, least), lines[at + 1:]):
-    assert re.fullmatch(r"  [0-9 ]+ in losses %d \(no room; buffer full: .*\), from .* to .*" % one["pid"], line), line
+    assert re.fullmatch(r"  [0-9 ]+ in losses %d \(no room; buffer full: .*\), from .* to .*" % one["pid"],
+                        line), line
 assert "LOST in 2 processes, most in losses %d (" % worst["pid"] in open("err").read()
 END
-FXT_MAX_SIZE_MB=1 "$FXT" record -o one.fxt "$apps/losses" many "$least" >out 2>err || fail "one: exit status $?"
+FXT_MAX_SIZE_MB=1 "$FXT" record -o one.fxt "$apps/losses" many "$least" >out 2>err ||
+	fail "one: exit status $?"
 fxt report one.fxt >report.txt
-grep -qE '^LOST: [0-9 ]+ records in losses [0-9]+ \(no room; buffer full: .*\), from .* to ' report.txt || fail "one: $(grep LOST report.txt)"
+grep -qE '^LOST: [0-9 ]+ records in losses [0-9]+ \(no room; buffer full: .*\), from .* to ' report.txt ||
+	fail "one: $(grep LOST report.txt)"
 
 # stepped NAME CAUSE DEPTH: signal handlers interrupt the agent at every instruction, many of them at once.
 # Single steps make each call slow, and explaining slow calls would take a hundred times as long, so that is
@@ -107,7 +114,8 @@ FXT_BUFFERING_MODE=circular FXT_BUFFER_SIZE_MB=1 adds_up ring 200000 overwritten
 # Dropping a record takes no system call and waits for nothing: there are hundreds of system calls in all, for
 # tens of thousands of records that are dropped.
 if command -v strace >/dev/null && strace -o /dev/null true 2>/dev/null; then
-	FXT_MAX_SIZE_MB=1 FXT_OUTPUT=$scratch/cheap.fxt strace -f -qq -o calls -E LD_PRELOAD="$FXT_AGENT" "$apps/sequence" 50000 2>err
+	FXT_MAX_SIZE_MB=1 FXT_OUTPUT=$scratch/cheap.fxt \
+		strace -f -qq -o calls -E LD_PRELOAD="$FXT_AGENT" "$apps/sequence" 50000 2>err
 	judge cheap 100000 "no room" cheap.fxt >attempted
 	test "$(wc -l <calls)" -lt 1000 || fail "cheap: $(wc -l <calls) system calls"
 	FXT_CATEGORIES=function FXT_MAX_SIZE_MB=1 FXT_OUTPUT=$scratch/cheap-functions.fxt \
@@ -120,11 +128,12 @@ fi
 # dropped.
 adds_up threads "" "" "$apps/losses" threads 100
 all=$(cat attempted)
-FXT_BUFFERING_MODE=circular FXT_BUFFER_SIZE_MB=2 adds_up many-threads "$all" overwritten "$apps/losses" threads 100
+FXT_BUFFERING_MODE=circular FXT_BUFFER_SIZE_MB=2 \
+	adds_up many-threads "$all" overwritten "$apps/losses" threads 100
 
 # -- Names -----------------------------------------------------------------------------------------------
 
-# There are more names of functions than there is room for; the others are written where they are used.
+# There are more names of functions than there is room for; those beyond it are written where they are used.
 functions=4000
 name=a_function_whose_name_is_long_enough_to_be_about_as_long_as_those_of_templates
 {
@@ -142,7 +151,8 @@ for ((i = 0; i < functions; i++)); do
 	echo "function:${name}_$i 1"
 done | sort >expected
 for mode in streaming oneshot circular; do
-	FXT_CATEGORIES=function FXT_BUFFERING_MODE=$mode FXT_BUFFER_SIZE_MB=4 adds_up "names-$mode" $functions "" ./named
+	FXT_CATEGORIES=function FXT_BUFFERING_MODE=$mode FXT_BUFFER_SIZE_MB=4 \
+		adds_up "names-$mode" $functions "" ./named
 	trace counts "names-$mode"/*.fxt | sort >found
 	same "names, $mode" expected found
 done
@@ -153,25 +163,30 @@ export FXT_STORAGE=memory FXT_CATEGORIES=malloc
 calls=$((50000 + $(random_below 50000)))
 adds_up memory $((2 * calls)) "" "$apps/sequence" $calls
 FXT_MAX_SIZE_MB=1 adds_up memory-bound $((2 * calls)) "no room" "$apps/sequence" $calls
-FXT_BUFFERING_MODE=oneshot FXT_BUFFER_SIZE_MB=1 adds_up memory-oneshot $((2 * calls)) "no room" "$apps/sequence" $calls
-FXT_BUFFERING_MODE=circular FXT_BUFFER_SIZE_MB=1 adds_up memory-ring $((2 * calls)) overwritten "$apps/sequence" $calls
+FXT_BUFFERING_MODE=oneshot FXT_BUFFER_SIZE_MB=1 \
+	adds_up memory-oneshot $((2 * calls)) "no room" "$apps/sequence" $calls
+FXT_BUFFERING_MODE=circular FXT_BUFFER_SIZE_MB=1 \
+	adds_up memory-ring $((2 * calls)) overwritten "$apps/sequence" $calls
 
 # On a full file system that copies on write there is no room for writing again, as is done with the counts,
 # so the agent keeps some room. A ring is written again as a whole, for which that may be too little; the
 # agent says so.
 truncate -s 120M image
-if test "$(id -u)" = 0 && mkdir full && mkfs.btrfs -q image >mkfs.log 2>&1 && mount -o loop image full 2>/dev/null; then
+if test "$(id -u)" = 0 && mkdir full && mkfs.btrfs -q image >mkfs.log 2>&1 &&
+	mount -o loop image full 2>/dev/null; then
 	trap 'umount -l "$scratch/full"; finish' EXIT
 	for mode in streaming oneshot circular; do
 		rm -f full/*
 		made=$((1000000 + $(random_below 200000)))
-		FXT_BUFFERING_MODE=$mode FXT_BUFFER_SIZE_MB=64 FXT_OUTPUT=$scratch/full/t.fxt LD_PRELOAD=$FXT_AGENT "$apps/sequence" $made 2>err ||
+		FXT_BUFFERING_MODE=$mode FXT_BUFFER_SIZE_MB=64 FXT_OUTPUT=$scratch/full/t.fxt \
+			LD_PRELOAD=$FXT_AGENT "$apps/sequence" $made 2>err ||
 			fail "full $mode: exit status $?"
 		is "full $mode: lines" 1 "$(grep -c ' cannot grow: ' err)"
 		if test $mode = circular; then
 			valid --ring full/t.fxt
 			fxt report full/t.fxt >report.txt
-			grep -q 'overwritten by the ring' report.txt || fail "full $mode: nothing is overwritten"
+			grep -q 'overwritten by the ring' report.txt ||
+				fail "full $mode: nothing is overwritten"
 		else
 			judge "full $mode" $((2 * made)) "no room" full/t.fxt >attempted
 		fi
@@ -210,7 +225,8 @@ if test "$(id -u)" = 0 && mkdir small && mount -t tmpfs -o size=8m none small 2>
 	# The agent waits for room, which there is as soon as it has said so.
 	fallocate -l 5m small/filler
 	mkfifo said
-	env LD_PRELOAD="$FXT_AGENT" FXT_OUTPUT="$scratch/small/wait.fxt" FXT_ON_FULL=wait "$apps/sequence" 40000 2>said &
+	env LD_PRELOAD="$FXT_AGENT" FXT_OUTPUT="$scratch/small/wait.fxt" FXT_ON_FULL=wait \
+		"$apps/sequence" 40000 2>said &
 	background=$!
 	read -r line <said
 	rm small/filler

@@ -1,22 +1,24 @@
 #!/bin/bash
-# Lifetimes of large blocks and mappings, and the counter of the heap: a program that knows what it has, and
-# what the trace says.
+# A program knows its large blocks and mappings, and how much of the heap it has. It finds the same in its
+# trace: in the lifetimes, and in the counter of the heap.
 # shellcheck source=lib.sh
 . "${abs_top_srcdir:?}/tests/e2e/lib.sh"
 need python3
 export FXT_QUIET=1
 
-# lives FILE...: "PID block|mapping kept|gone SIZE FUNCTION" for each of the program's, and the heap at its
-# marks beside the first.
+# lives.py FILE... prints "PID block|mapping kept|gone SIZE FUNCTION" for each block and mapping of the
+# program itself, and "PID heap MARK BYTES" for what the heap has at each mark more than at the first.
 cat >lives.py <<'EOT'
 import json, os, subprocess, sys
 sys.path.insert(0, os.environ["abs_top_srcdir"] + "/tests/e2e")
-own = {"take", "take_cleared", "take_aligned", "take_by_number", "resize", "resize_array", "map", "map_file", "move"}
+own = {"take", "take_cleared", "take_aligned", "take_by_number", "resize", "resize_array",
+       "map", "map_file", "move"}
 marks = {}
 for path in sys.argv[1:]:
     begun, ends, says, samples = {}, {}, {}, []
     seen = []
-    for line in subprocess.run([os.environ["FXT"], "dump", "--json", path], stdout=subprocess.PIPE, check=True, text=True).stdout.splitlines():
+    for line in subprocess.run([os.environ["FXT"], "dump", "--json", path], stdout=subprocess.PIPE,
+                               check=True, text=True).stdout.splitlines():
         r = json.loads(line)
         if r["type"].startswith("async-") and r["category"] != "malloc":
             continue
@@ -25,7 +27,8 @@ for path in sys.argv[1:]:
             assert r["name"] in ("heap block", "mapping") and a["ptr"], r
             assert r["id"] not in begun, r
             assert a.get("object") == ("block of " + a["function"] if r["name"] == "heap block" else None), r
-            begun[r["id"]] = [r["pid"], r["name"].replace("heap ", ""), "kept", a["size"], a.get("function", "-"), r["time"]]
+            begun[r["id"]] = [r["pid"], r["name"].replace("heap ", ""), "kept", a["size"],
+                              a.get("function", "-"), r["time"]]
         elif r["type"] == "async-end":
             assert r["id"] not in ends, r
             ends[r["id"]] = r["time"]
@@ -36,7 +39,7 @@ for path in sys.argv[1:]:
             seen.append((r["args"]["pathname"], r["time"], r["pid"]))
     for name, time, pid in seen:
         marks[name] = (pid, [v for t, v in sorted(samples) if t < time][-1])
-    # Of several threads' records any may come first in the file.
+    # The records of several threads are in any order in the file.
     for ident, time in ends.items():
         assert begun[ident][5] < time, ident
         assert says[ident] == ("block of " + begun[ident][4] if begun[ident][1] == "block" else None), ident
@@ -48,19 +51,22 @@ for name, (pid, value) in marks.items():
     print(pid, "heap", name, value - marks["first"][1])
 EOT
 
-# This program prints what fxt report says is left, "PID block|mapping FUNCTION", a line for each.
+# left.py FILE... prints "PID block|mapping FUNCTION" for each block and mapping that fxt report says is left.
 cat >left.py <<'EOT'
 import json, os, subprocess, sys
 for path in sys.argv[1:]:
-    report = json.loads(subprocess.run([os.environ["FXT"], "report", "--json", path], stdout=subprocess.PIPE, check=True).stdout)
-    assert [l["bytes"] for l in report["leaks"]] == sorted((l["bytes"] for l in report["leaks"]), reverse=True), path
-    assert sum(l["count"] for l in report["leaks"] if l["kind"] == "block") == sum(h["in_use_blocks"] for h in report["heap"]), path
+    report = json.loads(subprocess.run([os.environ["FXT"], "report", "--json", path],
+                                       stdout=subprocess.PIPE, check=True).stdout)
+    assert [l["bytes"] for l in report["leaks"]] == sorted((l["bytes"] for l in report["leaks"]),
+                                                           reverse=True), path
+    assert sum(l["count"] for l in report["leaks"] if l["kind"] == "block") == \
+        sum(h["in_use_blocks"] for h in report["heap"]), path
     for l in report["leaks"]:
         if l["function"] and l["function"] != "all_of_the_heap":
             print(f'{l["pid"]} {l["kind"]} {l["function"]}\n' * l["count"], end="")
 EOT
 
-# compare NAME FILE...: with what the program said, in the file `said`.
+# compare NAME FILE...: compares the traces with what the program said, which is in the file `said`.
 compare()
 {
 	local name=$1
@@ -76,9 +82,10 @@ compare()
 	same_some "$name: what is left" expected found
 }
 
-# A ring that is large enough keeps all.
+# A ring that is large enough keeps everything.
 for mode in streaming oneshot circular; do
-	FXT_BUFFERING_MODE=$mode FXT_BUFFER_SIZE_MB=16 traced $mode "$apps/owns" >said || fail "$mode: exit status $?"
+	FXT_BUFFERING_MODE=$mode FXT_BUFFER_SIZE_MB=16 traced $mode "$apps/owns" >said ||
+		fail "$mode: exit status $?"
 	compare $mode $mode/owns.*.fxt
 	valid $mode/owns.*.fxt
 done
@@ -91,16 +98,18 @@ for library in jemalloc tcmalloc; do
 		continue
 	fi
 	mkdir $library
-	env LD_PRELOAD="$FXT_AGENT $found" FXT_OUTPUT="$scratch/$library/%e.%p.fxt" "$apps/owns" >said || fail "$library: exit status $?"
+	env LD_PRELOAD="$FXT_AGENT $found" FXT_OUTPUT="$scratch/$library/%e.%p.fxt" "$apps/owns" >said ||
+		fail "$library: exit status $?"
 	compare $library $library/owns.*.fxt
 	valid $library/owns.*.fxt
 done
 
-# Killed at any moment, and in a ring that is overwritten.
+# The trace is valid when the program is killed at any moment, also in a ring that is overwritten.
 for mode in streaming oneshot circular; do
 	for wait in 0.02 0.08; do
 		rm -rf killed
-		FXT_BUFFERING_MODE=$mode FXT_BUFFER_SIZE_MB=2 FXT_MAX_SIZE_MB=16 start_traced killed "$apps/owns" forever
+		FXT_BUFFERING_MODE=$mode FXT_BUFFER_SIZE_MB=2 FXT_MAX_SIZE_MB=16 \
+			start_traced killed "$apps/owns" forever
 		sleep $wait
 		kill_background
 		if test $mode = circular; then
@@ -111,12 +120,14 @@ for mode in streaming oneshot circular; do
 	done
 done
 
-# What can be chosen. asked NAME BYTES CATEGORIES: what is in the traces, in the file `dumped`.
+# asked NAME BYTES CATEGORIES: runs the program with these choices, and leaves the records of its traces in
+# the file `dumped`.
 asked()
 {
 	local file
 
-	FXT_HEAP_TRACK_BYTES=$2 FXT_CATEGORIES=$3 traced "$1" "$apps/owns" >output || fail "$1: exit status $?"
+	FXT_HEAP_TRACK_BYTES=$2 FXT_CATEGORIES=$3 traced "$1" "$apps/owns" >output ||
+		fail "$1: exit status $?"
 	valid "$1"/owns.*.fxt
 	for file in "$1"/owns.*.fxt; do
 		fxt dump --json "$file" || fail "$1: fxt dump"
@@ -126,7 +137,8 @@ asked none 0 '#default'
 is "no lifetimes" 0 "$(grep -c '"async-.*"malloc"' dumped)"
 grep -q '"counter".*"heap bytes"' dumped || fail "no lifetimes: the counter is missing"
 asked every 1 malloc
-is "lifetimes of every block" 102 "$(grep -c '"async-begin".*"heap block".*"function":"all_of_the_heap"' dumped)"
+is "lifetimes of every block" 102 \
+	"$(grep -c '"async-begin".*"heap block".*"function":"all_of_the_heap"' dumped)"
 is "no counter" 0 "$(grep -c '"counter".*"heap bytes"' dumped)"
 asked without 65536 '#default,-malloc'
 is "without malloc" 0 "$(grep -c '"async-.*"malloc"\|"heap bytes"' dumped)"
@@ -137,9 +149,11 @@ grep -q '"async-begin".*"size":311280' dumped || fail "lifetimes of large blocks
 # A lifetime takes no system call of its own, whether it is over in the chunk in which it began or not.
 if command -v strace >/dev/null && strace -o /dev/null true 2>/dev/null; then
 	blocks=$((20000 + $(random_below 10000)))
-	FXT_HEAP_TRACK_BYTES=1 FXT_OUTPUT=$scratch/calls.fxt strace -f -qq -o calls -E LD_PRELOAD="$FXT_AGENT" "$apps/sequence" $blocks
+	FXT_HEAP_TRACK_BYTES=1 FXT_OUTPUT=$scratch/calls.fxt \
+		strace -f -qq -o calls -E LD_PRELOAD="$FXT_AGENT" "$apps/sequence" $blocks
 	valid calls.fxt
 	fxt dump --json calls.fxt >dumped || fail "system calls: fxt dump"
 	is "system calls: lifetimes" $((2 * blocks)) "$(grep -c '"async-.*"heap block"' dumped)"
-	test "$(wc -l <calls)" -lt $((blocks / 4)) || fail "$blocks lifetimes take $(wc -l <calls) system calls"
+	test "$(wc -l <calls)" -lt $((blocks / 4)) ||
+		fail "$blocks lifetimes take $(wc -l <calls) system calls"
 fi

@@ -12,13 +12,14 @@ recorded()
 {
 	rm -f parents.fxt
 	# shellcheck disable=SC2086
-	"$FXT" record -q -o parents.fxt "${@:2}" -- "$apps/parents" $1 >told 2>err || fail "fxt record $*: exit status $?"
+	"$FXT" record -q -o parents.fxt "${@:2}" -- "$apps/parents" $1 >told 2>err ||
+		fail "fxt record $*: exit status $?"
 	grep -e '->' told | sort >told.arrows
 	grep '^process:child' told >told.lives
 }
 
-# compare WHAT: compares that with the trace. How a shell ends is left out, and so are the arrows for making
-# threads.
+# compare WHAT: compares what the program said with the trace. How a shell ends is left out, and so are the
+# arrows for making threads.
 compare()
 {
 	trace arrows parents.fxt | grep -vE '^pthread_create|pthread_join' |
@@ -79,24 +80,28 @@ kill_background
 for file in left/*.fxt; do
 	valid "$file"
 done
-is "never reaped" "process:child 5 5" "$(for file in left/*.fxt; do trace lives "$file"; done | awk '{begun += $2; open += $4} END {print "process:child", begun, open}')"
+is "never reaped" "process:child 5 5" "$(for file in left/*.fxt; do trace lives "$file"; done |
+	awk '{begun += $2; open += $4} END {print "process:child", begun, open}')"
 
-# -- Signals: who sent the one that ended a wait, or was read -----------------------------------------------------------------
+# -- Signals: who sent the one that ended a wait, or was read ------------------------------------------------
 
 rm -f parents.fxt
-"$FXT" record -q -c process,pthread,io,net -o parents.fxt -- "$apps/awaits" 100 >told 2>err || fail "awaits: exit status $?"
+"$FXT" record -q -c process,pthread,io,net -o parents.fxt -- "$apps/awaits" 100 >told 2>err ||
+	fail "awaits: exit status $?"
 valid parents.fxt
 sort -o told told
 trace arrows parents.fxt | grep -E '(kill|killpg|raise|signal|sigqueue) ->' | sort >found
 same_some "signals" told found
 
-# -- Somebody writes what he likes to the memory that the processes of a run share: nothing that is in it is believed ---------
+# -- Another process writes at random to the memory that the processes of a run share ------------------------
 
+# The agent believes nothing that is in that memory, so the trace is valid, with times within the run.
 rm -f parents.fxt stop
 begun=$(awk '{printf "%.0f", $1 * 1e9}' /proc/uptime)
 # shellcheck disable=SC2016
 FXT_SEED=$seed "$FXT" record -q -o parents.fxt -- bash -c '"$0/scribble" stop & "$0/parents" 20 && "$0/awaits" 100 && "$0/streams" pair 500 fork; status=$?
-	touch stop; wait $!; exit $status' "$apps" >told 2>err || fail "scribbled: exit status $?, FXT_SEED=$seed: $(head -n 3 err)"
+	touch stop; wait $!; exit $status' "$apps" >told 2>err ||
+		fail "scribbled: exit status $?, FXT_SEED=$seed: $(head -n 3 err)"
 valid parents.fxt
 ended=$(awk '{printf "%.0f", ($1 + 1) * 1e9}' /proc/uptime)
 fxt report --json parents.fxt >report.json || fail "scribbled: no report"

@@ -73,7 +73,8 @@ background=$program
 wait $copier
 background=
 "$FXT" record -o killed/next.fxt -- true 2>next.err
-grep -q "^fxt: 1 recording .*'fxt merge .*/$parts'" next.err || fail "the next fxt record says: $(cat next.err)"
+grep -q "^fxt: 1 recording .*'fxt merge .*/$parts'" next.err ||
+	fail "the next fxt record says: $(cat next.err)"
 is "lines of the next fxt record" 2 "$(wc -l <next.err)"
 "$FXT" merge "$parts" 2>merge.err || fail "merge: $(cat merge.err)"
 valid killed/signalled.*.fxt
@@ -83,8 +84,8 @@ is "lines once it is merged" 1 "$(wc -l <next.err)"
 
 # -- Descendants that ran untraced -----------------------------------------------------------------------
 
-# untraced CMD...: records CMD, and leaves what fxt record says of descendants that ran untraced in the file
-# `found`.
+# untraced CMD...: records CMD. The lines of fxt record about descendants that ran untraced are then in the
+# file `found`.
 untraced()
 {
 	"$FXT" record -o untraced.fxt -- "$@" >out 2>err || fail "$*: exit status $?"
@@ -136,11 +137,13 @@ background=
 valid killed.fxt
 is "the end of a killed program" "signal=9" "$(ends killed.fxt)"
 fxt report killed.fxt >report
-grep -q '^signalled [0-9]* was killed by signal 9 (Killed)$' report || fail "a killed program: $(head -n 5 report)"
+grep -q '^signalled [0-9]* was killed by signal 9 (Killed)$' report ||
+	fail "a killed program: $(head -n 5 report)"
 fxt dump --json killed.fxt | python3 -c '
 import json, sys
 ends = [e for e in map(json.loads, sys.stdin) if e["type"] == "instant" and e["name"] == "exit"]
-sys.exit(len(ends) != 1 or ends[0]["time"] < float(sys.argv[1]) * 1e9)' "$uptime" || fail "its end is not before $uptime s"
+sys.exit(len(ends) != 1 or ends[0]["time"] < float(sys.argv[1]) * 1e9)' "$uptime" ||
+	fail "its end is not before $uptime s"
 
 # Another traced process reaps the killed one and lives on. The call in progress lasts until then, and not
 # until the end of the trace.
@@ -162,28 +165,33 @@ fxt report --json reaped.fxt | python3 -c '
 import json, sys
 report = json.load(sys.stdin)
 killed = [t for t in report["threads"] if t.get("open")]
-sys.exit(len(killed) != 1 or killed[0]["last_ns"] > report["trace"]["last_ns"] - 300000000)' || fail "a killed child lives on"
+sys.exit(len(killed) != 1 or killed[0]["last_ns"] > report["trace"]["last_ns"] - 300000000)' ||
+	fail "a killed child lives on"
 
 # -- Secrets -------------------------------------------------------------------------------------------
 secret=x$(random_below 1000000000)x
 tell='echo "word$0" >&2; cat "/no/path$0"; exec "$1" "argument$0"'
 "$FXT" record -q -o open.fxt -- sh -c "$tell" "$secret" "$(type -P true)" 2>/dev/null
 grep -q "$secret" open.fxt || fail "a trace does not tell of standard error and paths"
-"$FXT" record -q -c '#default,-log,-io,-net,-process' -o secret.fxt -- sh -c "$tell" "$secret" "$(type -P true)" 2>/dev/null
+"$FXT" record -q -c '#default,-log,-io,-net,-process' -o secret.fxt -- \
+	sh -c "$tell" "$secret" "$(type -P true)" 2>/dev/null
 valid open.fxt secret.fxt
 grep -q "$secret" secret.fxt && fail "categories that were left out tell secrets"
 
 # -- One file of several -------------------------------------------------------------------------------
-# The largest part need not be the first. It may be the last of a program that became another, and that part
-# names the process.
-"$FXT" record -q -c '#default' -o several.fxt -- sh -c '"$0" 20; "$0" 20000 & wait; exec "$0" 300' "$apps/sequence"
+# The largest part need not be the first. It may be the last of a process that executed other programs, and
+# names the process then.
+"$FXT" record -q -c '#default' -o several.fxt -- \
+	sh -c '"$0" 20; "$0" 20000 & wait; exec "$0" 300' "$apps/sequence"
 valid several.fxt
-is "processes, the largest part last" 3 "$(fxt dump --json several.fxt | grep -o '"type":"process","id":[0-9]*' | sort -u | wc -l)"
+is "processes, the largest part last" 3 \
+	"$(fxt dump --json several.fxt | grep -o '"type":"process","id":[0-9]*' | sort -u | wc -l)"
 "$FXT" record -q -c '#default' -o became.fxt -- sh -c '"$0" 20; exec "$0" 20000' "$apps/sequence"
 valid became.fxt
 read -r pid first <<<"$(fxt dump became.fxt | awk '$2 == "provider" && !found++ { print $3, $4 }')"
 is "what came first" '"sequence"' "$first"
-is "the name of what became another" "$pid sequence" "$(fxt report --json became.fxt | python3 -c 'import json, sys
+is "the name of what became another" "$pid sequence" "$(fxt report --json became.fxt |
+	python3 -c 'import json, sys
 print(*(str(t["pid"]) + " " + t["name"] for t in json.load(sys.stdin)["threads"] if t["pid"] == '"$pid"'))')"
 
 # Whatever the size, fxt merge says what it cannot write.

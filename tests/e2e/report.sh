@@ -1,5 +1,5 @@
 #!/bin/bash
-# Programs of which it is known why they waited are traced, and fxt report says so, in the right section.
+# Programs are traced of which it is known why they waited, and fxt report says so in the right section.
 # shellcheck source=lib.sh
 . "${abs_top_srcdir:?}/tests/e2e/lib.sh"
 need python3
@@ -7,10 +7,11 @@ need python3
 # -- A chain of three threads --------------------------------------------------------------------------------
 
 traced trace "$apps/chain" || fail "chain: exit status $?"
-file=$(only trace/*.fxt) && valid "$file" && fxt report "$file" >report && fxt report --json "$file" >report.json
+file=$(only trace/*.fxt) && valid "$file" && fxt report "$file" >report &&
+	fxt report --json "$file" >report.json
 
-# The report has these lines in this order and in one piece. The thread that waits for all of them may come
-# before.
+# The report has these lines in this order and without others in between. Those of the thread that waits for
+# all of them may come before.
 sed -n '/^LONGEST CAUSAL CHAINS/,/^$/p' report | sed -nE \
 	's/^ *(customer|cook) [0-9]+ (had )?waited .* in ([a-z_]+)\(([^)]*)\)(, in ([a-z_]+))?$/\1 \3 \4 \6/p
 	s/^ *until (cook|farmer) [0-9]+ called ([a-z_]+)(, having held it since ([a-z_]+) .*)?$/until \1 \2 \4/p
@@ -41,10 +42,12 @@ for t in r["threads"]:
     assert t["running_ns"] + t["blocked_ns"] + t["waiting_ns"] == t["last_ns"] - t["first_ns"], t
 # They slept nearly all the time, except in their first steps.
 for name, call in ("customer", "pthread_mutex_lock"), ("cook", "sem_wait"):
-    assert threads[name]["blocked_ns"] > 0 and call in [c["call"] for c in threads[name]["not_running_in"]], threads[name]
+    assert threads[name]["blocked_ns"] > 0 and \
+        call in [c["call"] for c in threads[name]["not_running_in"]], threads[name]
 assert not any(c["category"] == "agent" for c in r["calls"])
 END
-is "chain, JSON" "('customer', 'pthread_mutex_lock', 'cook', 'pthread_mutex_unlock') ('cook', 'sem_wait', 'farmer', 'sem_post')" \
+is "chain, JSON" \
+	"('customer', 'pthread_mutex_lock', 'cook', 'pthread_mutex_unlock') ('cook', 'sem_wait', 'farmer', 'sem_post')" \
 	"$(cat found)"
 
 # -- The order of sections, and how wide they are ------------------------------------------------------------
@@ -55,7 +58,8 @@ sections()
 		"$1" | tr '\n' ';'
 }
 is "chain: sections" \
-	"THREADS;LONGEST CAUSAL CHAINS;CONTENDED LOCKS;WAITING FOR;CALLS;FILES AND SOCKETS;HEAP;" "$(sections report)"
+	"THREADS;LONGEST CAUSAL CHAINS;CONTENDED LOCKS;WAITING FOR;CALLS;FILES AND SOCKETS;HEAP;" \
+	"$(sections report)"
 is "chain: lines over 100 columns" "" "$(awk 'length > 100' report)"
 
 rm -rf trace
@@ -84,9 +88,9 @@ for f in sorted(json.load(open("report.json"))["files"], key=lambda f: f["file"]
             print(f["file"], use, u["calls"], u["bytes"], end=" ")' | sed 's/ $//')"
 grep -qE '^  source +read +[0-9.]+ [mu]?s +101 97\.7 KiB +990 B ' report || fail "dd: $(grep source report)"
 
-# -- Files that a child has from its parent ---------------------------------------------------------------------
+# -- Files that a child has from its parent ------------------------------------------------------------------
 
-# reads FILE: prints "NAME READS" for each file that was read, without those that the library and the shell
+# reads FILE: prints "NAME READS" for each file that was read, except those that the C library and the shell
 # have read and those without a name.
 reads()
 {
@@ -96,16 +100,18 @@ for f in json.load(sys.stdin)["files"]:
         print(f["file"], f["read"]["calls"])' | sort
 }
 
-"$FXT" record -q -o inherited.fxt "$apps/inherits" >has_read 2>err || fail "inherits: exit status $?: $(cat err)"
+"$FXT" record -q -o inherited.fxt "$apps/inherits" >has_read 2>err ||
+	fail "inherits: exit status $?: $(cat err)"
 sort has_read >told
 test -s told && valid inherited.fxt && reads inherited.fxt >found
 same_some "inherited" told found
 
-# -- Calls that cannot wait, by the mode of their descriptors ------------------------------------------------------
+# -- Calls that cannot wait, by the mode of their descriptors ------------------------------------------------
 
-# Slow calls are not explained here. A thread that waits says for how long at least: 10 of its 20 ms, as time
-# limits are rounded.
-"$FXT" record -q --explain=0 -o modes.fxt "$apps/modes" 60 >told 2>err || fail "modes: exit status $?: $(cat err)"
+# Slow calls are not explained here. In the report a thread that waits has to wait for 10 of its 20 ms at
+# least, as time limits are rounded.
+"$FXT" record -q --explain=0 -o modes.fxt "$apps/modes" 60 >told 2>err ||
+	fail "modes: exit status $?: $(cat err)"
 test -s told && valid modes.fxt && fxt report --json modes.fxt | python3 -c 'import json, sys
 threads = {t["name"]: t for t in json.load(sys.stdin)["threads"]}
 wrong = 0
@@ -118,7 +124,7 @@ for line in open("told"):
         print(name, does, "waiting", t["waiting_ns"], "blocked", t["blocked_ns"])
 sys.exit(wrong)' >found || fail "modes: $(cat found)"
 
-# -- Addresses that the kernel has chosen ------------------------------------------------------------------------
+# -- Addresses that the kernel has chosen --------------------------------------------------------------------
 
 rm -rf trace
 traced trace "$apps/listens" >has_read 2>err || fail "listens: exit status $?: $(cat err)"
@@ -129,7 +135,7 @@ for f in json.load(sys.stdin)["files"]:
         print(f["file"], f["read"]["calls"])' | sort >found
 same_some "bound" told found
 
-# -- One thread, and what it left ------------------------------------------------------------------------------
+# -- One thread, and what it left ----------------------------------------------------------------------------
 
 rm -rf trace
 FXT_CATEGORIES=time,io traced trace "$apps/slow" sleeps >/dev/null || fail "slow: exit status $?"

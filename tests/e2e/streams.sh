@@ -14,12 +14,14 @@ export FXT_CATEGORIES=io,net
 recorded()
 {
 	rm -f all.fxt streams.*
-	"$FXT" record -q -c "$FXT_CATEGORIES" -o all.fxt -- "$app" "${@:2}" >told 2>err || fail "$1: exit status $?"
+	"$FXT" record -q -c "$FXT_CATEGORIES" -o all.fxt -- "$app" "${@:2}" >told 2>err ||
+		fail "$1: exit status $?"
 	valid all.fxt
 	trace arrows all.fxt | sort >found
 	sort -o told told
 	same_some "$1" told found
-	is "$1: lost" "dropped 0 filtered 0 overwritten 0" "$(trace lost all.fxt | tr '\n' ' ' | sed 's/ $//')"
+	is "$1: lost" "dropped 0 filtered 0 overwritten 0" \
+		"$(trace lost all.fxt | tr '\n' ' ' | sed 's/ $//')"
 }
 
 for kind in pipe fifo pair tcp event datagram seqpacket; do
@@ -32,7 +34,8 @@ done
 for with in threads fork exec; do
 	for kind in unix connection; do
 		rm -f streams.*
-		"$FXT" record -q -c "$FXT_CATEGORIES" -o all.fxt -- "$app" $kind 50 $with >told || fail "$kind, $with: exit status $?"
+		"$FXT" record -q -c "$FXT_CATEGORIES" -o all.fxt -- "$app" $kind 50 $with >told ||
+			fail "$kind, $with: exit status $?"
 		valid all.fxt
 		trace arrows all.fxt >found
 		test ! -s found || same_some "$kind, $with" told found
@@ -45,14 +48,16 @@ recorded "pipe, lengths" pipe 50 fork
 python3 - all.fxt >wrong <<'END' || fail "lengths: exit status $?"
 import collections, json, os, subprocess, sys
 calls, flows = collections.defaultdict(list), collections.defaultdict(dict)
-for line in subprocess.run([os.environ["FXT"], "dump", "--json", sys.argv[1]], stdout=subprocess.PIPE, check=True).stdout.splitlines():
+for line in subprocess.run([os.environ["FXT"], "dump", "--json", sys.argv[1]],
+                           stdout=subprocess.PIPE, check=True).stdout.splitlines():
     r = json.loads(line)
     if r["type"] == "complete" and r["name"] in ("read", "write"):
         calls[r["tid"]].append((r["time"], r["time"] + r["duration"], r["name"], r["args"]["ret"]))
     elif r["type"].startswith("flow-"):
         flows[r["id"]][r["type"]] = r
 def call(r, name):
-    return [ret for start, end, called, ret in calls[r["tid"]] if start <= r["time"] <= end and called == name]
+    return [ret for start, end, called, ret in calls[r["tid"]]
+            if start <= r["time"] <= end and called == name]
 for ends in flows.values():
     written, read = call(ends["flow-begin"], "write"), call(ends["flow-end"], "read")
     if len(written) != 1 or written != read:
@@ -81,7 +86,8 @@ trace wakeups all.fxt >wakeups
 same "nobody slept" /dev/null wakeups
 
 # In whatever environment a program is executed, it finds the memory that the run shares.
-"$FXT" record -q -c "$FXT_CATEGORIES" -o all.fxt -- env -i "$app" tcp 20 exec >told || fail "env -i: exit status $?"
+"$FXT" record -q -c "$FXT_CATEGORIES" -o all.fxt -- env -i "$app" tcp 20 exec >told ||
+	fail "env -i: exit status $?"
 trace arrows all.fxt >found
 same_some "env -i" told found
 
@@ -94,10 +100,11 @@ for with in threads fork; do
 	done
 done
 
-# If the program is given the memory of another run, or none, it knows nothing of others, and nothing else is
-# different.
+# If the program is given another file than the memory of its run, or none, it knows nothing of other
+# processes, and nothing else is different.
 for shared in /proc/1/fd/0 /proc/self/fd/0 /dev/null "$PWD/nothing" ''; do
-	FXT_SHARED=$shared traced trace.other "$app" pair 5 fork >out || fail "FXT_SHARED=$shared: exit status $?"
+	FXT_SHARED=$shared traced trace.other "$app" pair 5 fork >out ||
+		fail "FXT_SHARED=$shared: exit status $?"
 	is "FXT_SHARED=$shared" "writev -> readv 10" "$(cat out)"
 done
 
@@ -106,12 +113,13 @@ done
 trace arrows all.fxt >found
 same "io alone" /dev/null found
 
-# -- Killed in the middle of it: no arrow has only one end, and none is wrong ---------------------------------
+# -- Killed in the middle of it: no arrow has only one end, and none is wrong --------------------------------
 
 for ((i = 0; i < ${FXT_KILLS:-10}; i++)); do
 	rm -rf trace streams.*
 	mkdir trace
-	env LD_PRELOAD="$FXT_AGENT" FXT_OUTPUT="$scratch/trace/%e.%p.fxt" "$app" pair 100000000 threads >/dev/null 2>&1 &
+	env LD_PRELOAD="$FXT_AGENT" FXT_OUTPUT="$scratch/trace/%e.%p.fxt" \
+		"$app" pair 100000000 threads >/dev/null 2>&1 &
 	background=$!
 	sleep "0.0$(printf %02d "$(random_below 30)")"
 	kill_background
