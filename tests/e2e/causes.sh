@@ -16,7 +16,8 @@ arrows()
 	file=$(only trace/*.fxt) || return
 	valid "$file"
 	trace arrows "$file" | sort >found
-	is "$1: lost" "dropped 0 filtered 0 overwritten 0" "$(trace lost "$file" | tr '\n' ' ' | sed 's/ $//')"
+	is "$1: lost" "dropped 0 filtered 0 overwritten 0" \
+		"$(trace lost "$file" | tr '\n' ' ' | sed 's/ $//')"
 }
 
 # This is not about the arrows for making threads, and for waiting for their ends.
@@ -47,7 +48,8 @@ done
 # With the category `sched` the trace also says who woke whom in the records that schedulers' views read.
 FXT_CATEGORIES=pthread,sched arrows mutex 500
 trace wakeups "$file" | sort >wakeups
-is "wakeups" "$(awk '{sum += $NF} END {print sum + 0}' found)" "$(awk '{sum += $NF} END {print sum + 0}' wakeups)"
+is "wakeups" "$(awk '{sum += $NF} END {print sum + 0}' found)" \
+	"$(awk '{sum += $NF} END {print sum + 0}' wakeups)"
 trace wakers "$file" | sort >wakers
 same_some "who woke whom" wakers wakeups
 
@@ -70,7 +72,7 @@ for ((i = 0; i < ${FXT_KILLS:-20}; i++)); do
 	give_up_if_hopeless
 done
 
-# -- Who waits for whom in the end -----------------------------------------------------------------------------
+# -- Who waits for whom in the end ---------------------------------------------------------------------------
 
 rm -rf trace
 start_traced trace "$apps/deadlock"
@@ -79,7 +81,8 @@ file=$(only trace/*.fxt) && valid "$file" && fxt report "$file" >report
 sed -n '/^DEADLOCK/,/^$/{/waited/{N
 s/  \(payer\|rotator\) [0-9]* has waited [^ ]* [mun]\?s in \([a-z_]*\) for \([a-z_]*\),\n *which \(payer\|rotator\) [0-9]* took in \([a-z_]*\) .* before the end$/\1 \2 \3 \4 \5/p
 }}' report | sort >found
-printf 'payer transfer log_lock rotator rotate_log\nrotator rotate_log accounts_lock payer transfer\n' >expected
+printf 'payer transfer log_lock rotator rotate_log\nrotator rotate_log accounts_lock payer transfer\n' \
+	>expected
 same "deadlock" expected found
 fxt report --json "$file" >report.json
 is "deadlock, JSON" "accounts_lock log_lock" "$(python3 -c '
@@ -91,7 +94,8 @@ rm -rf trace
 start_traced trace "$apps/deadlock" join
 kill_background
 file=$(only trace/*.fxt) && valid "$file" && fxt report "$file" >report
-sed -n '/^DEADLOCK/,/^$/p' report | sed -E 's/[0-9.]+ [mun]?s/TIME/g; s/ [0-9]+ has/ has/; s/(worker|owner) [0-9]+/\1/' >found
+sed -n '/^DEADLOCK/,/^$/p' report |
+	sed -E 's/[0-9.]+ [mun]?s/TIME/g; s/ [0-9]+ has/ has/; s/(worker|owner) [0-9]+/\1/' >found
 cat >expected <<'END'
 DEADLOCK
   owner has waited TIME for worker to end
@@ -101,7 +105,7 @@ DEADLOCK
 END
 same "deadlock with a join" expected found
 
-# -- Readers do not keep out readers ---------------------------------------------------------------------------
+# -- Readers do not keep out readers -------------------------------------------------------------------------
 
 rm -rf trace
 traced trace "$apps/causes" readers 20 >told 2>err || fail "readers: exit status $?"

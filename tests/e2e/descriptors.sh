@@ -24,15 +24,17 @@ def is_of(label, kind, name):
     if kind.endswith("-accepted"):
         return label == "accepted from " + name
     # The report cuts the beginning of a long path.
-    return label == name or (kind == "file" and len(label) > 60 and label.startswith("..") and name.endswith(label[2:]))
+    return label == name or (kind == "file" and len(label) > 60 and label.startswith("..") and
+                             name.endswith(label[2:]))
 
 
 said = [line.split() for line in open("said")]
 left = {f["file"]: f["calls"] for f in json.load(sys.stdin)["files"]}
 uses, found = {}, {}
 for number, kind, name, count in said:
-    # Both are called (socket) where a duplicate of one that is closed is left.
-    key = "socketpair or socket" if kind in ("socketpair", "socket") else name if name != "-" and "accepted" not in kind else f"{kind} {name}"
+    # If a duplicate of a closed one is left, either kind is called (socket).
+    key = "socketpair or socket" if kind in ("socketpair", "socket") else \
+        name if name != "-" and "accepted" not in kind else f"{kind} {name}"
     uses[key] = uses.get(key, 0) + int(count)
     for label in [each for each in left if is_of(each, kind, name)]:
         found[key] = found.get(key, 0) + left.pop(label)
@@ -49,20 +51,24 @@ for ((i = 0; i < ${FXT_ROUNDS:-3}; i++)); do
 		export FXT_SEED=$((seed + i))
 		rm -rf work trace && mkdir work
 		# If the program is killed, the shell says so on standard error.
-		(cd work && traced trace "$apps/descriptors" $((50 + FXT_SEED % 400)) 60000 $end >"$scratch/said") 2>err
+		(cd work && traced trace "$apps/descriptors" $((50 + FXT_SEED % 400)) 60000 $end \
+			>"$scratch/said") 2>err
 		status=$?
 		is "$end: exit status: $(cat err)" "$(test $end = kill && echo 137 || echo 0)" "$status"
 		file=$(ls trace/*.fxt)
 		test $end = snapshot && file=$(ls trace/*.snapshot*.fxt)
 		valid --ring "$file"
-		fxt report --json "$file" | python3 named.py >wrong 2>&1 || fail "$end, FXT_SEED=$FXT_SEED: $(cat wrong)"
-		is "$end: calls of the opening that are left" 0 "$(fxt dump "$file" | grep -c 'complete.* io:openat\? ')"
+		fxt report --json "$file" | python3 named.py >wrong 2>&1 ||
+			fail "$end, FXT_SEED=$FXT_SEED: $(cat wrong)"
+		is "$end: calls of the opening that are left" 0 \
+			"$(fxt dump "$file" | grep -c 'complete.* io:openat\? ')"
 		give_up_if_hopeless
 	done
 done
 
-# The call that made a descriptor was shorter than the threshold; its lifetime is there.
-FXT_BUFFERING_MODE=streaming FXT_THRESHOLD_NS=10000000 traced threshold "$apps/descriptors" 0 0 timer >/dev/null 2>err
+# A descriptor has its lifetime even if the call that made it was shorter than the threshold.
+FXT_BUFFERING_MODE=streaming FXT_THRESHOLD_NS=10000000 \
+	traced threshold "$apps/descriptors" 0 0 timer >/dev/null 2>err
 is "threshold: exit status: $(cat err)" 0 $?
 fxt report "$(only threshold/*.fxt)" >report
 grep -qE '^  \(timerfd_create\) +read ' report || fail "threshold: the timer has no name"
@@ -71,6 +77,8 @@ grep -qE '^  \(timerfd_create\) +read ' report || fail "threshold: the timer has
 # most one begin and end.
 export FXT_SEED=$seed
 for mode in streaming oneshot circular; do
-	FXT_BUFFERING_MODE=$mode FXT_BUFFER_SIZE_MB=8 traced "races-$mode" "$apps/descriptor_races" 4 $((2000 + FXT_SEED % 2000)) || fail "races, $mode: exit status $?"
+	FXT_BUFFERING_MODE=$mode FXT_BUFFER_SIZE_MB=8 \
+		traced "races-$mode" "$apps/descriptor_races" 4 $((2000 + FXT_SEED % 2000)) ||
+		fail "races, $mode: exit status $?"
 	valid --ring "$(only "races-$mode"/*.fxt)"
 done

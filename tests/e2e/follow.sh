@@ -62,7 +62,7 @@ blocks()
 	done
 }
 
-# silent NAME: the agent had nothing to say.
+# silent NAME: checks that the agent said nothing.
 silent()
 {
 	is "$1: lines of the agent" "" "$(grep '^fxtagent' "$1.err")"
@@ -81,7 +81,8 @@ for form in execve execve-null execvpe execle fexecve execveat syscall syscall-a
 	*) event=${form%-null} ;;
 	esac
 	calls=$(calls $form/*.fxt | grep "^process:$event ")
-	is "$form: times it is there, with its arguments" 1 "$(grep -cE ' argv=follow_exec leaf and more( |$)' <<<"$calls")"
+	is "$form: times it is there, with its arguments" 1 \
+		"$(grep -cE ' argv=follow_exec leaf and more( |$)' <<<"$calls")"
 	# The file of the program before ends with the call, which has no result.
 	is "$form: in progress in the end" "" "$(open_in $form/*.fxt)"
 done
@@ -89,7 +90,7 @@ calls posix_spawn/*.fxt | grep -q '^process:posix_spawn .* pid=[0-9]* path=/' ||
 	fail "posix_spawn: no pid and path"
 calls posix_spawn/*.fxt | grep -q '^process:waitpid .* wstatus=1024 ' || fail "waitpid: no status"
 
-# The environment is large, or the stack has no room for one.
+# The environment is large, or the stack has no room for a copy of it.
 followed large "$exec_app" large
 silent large
 is "large: blocks of what was run" "7 " "$(blocks 20001 large)"
@@ -116,7 +117,8 @@ if command -v "${CC%% *}" >/dev/null; then
 
 			if (!list)
 				list = "none";
-			if (write(1, "other: ", 7) != 7 || write(1, list, strlen(list)) < 0 || write(1, "\n", 1) != 1)
+			if (write(1, "other: ", 7) != 7 || write(1, list, strlen(list)) < 0 ||
+			    write(1, "\n", 1) != 1)
 				abort();
 		}
 	END
@@ -125,7 +127,8 @@ if command -v "${CC%% *}" >/dev/null; then
 
 	# The agent is put in front of the LD_PRELOAD that the program gives its child.
 	mkdir -p others none
-	env LD_PRELOAD="$FXT_AGENT" FXT_OUTPUT="$scratch/others/%e.%p.fxt" "$exec_app" execve "LD_PRELOAD=$other" >out
+	env LD_PRELOAD="$FXT_AGENT" FXT_OUTPUT="$scratch/others/%e.%p.fxt" "$exec_app" execve \
+		"LD_PRELOAD=$other" >out
 	is "LD_PRELOAD of a child" "other: $FXT_AGENT:$other" "$(grep '^other' out)"
 	is "LD_PRELOAD of a child: blocks" "7 " "$(blocks 20001 others)"
 
@@ -135,7 +138,8 @@ if command -v "${CC%% *}" >/dev/null; then
 	is "LD_PRELOAD that has ours" "other: $other $FXT_AGENT" "$(grep '^other' out)"
 
 	# When the agent is taken out of the list, the order of the others and their separators remain.
-	for list in "$FXT_AGENT:$other" "$other $FXT_AGENT" "$other:$FXT_AGENT:$other" "$FXT_AGENT $other $other"; do
+	for list in "$FXT_AGENT:$other" "$other $FXT_AGENT" "$other:$FXT_AGENT:$other" \
+		"$FXT_AGENT $other $other"; do
 		rest=${list/#$FXT_AGENT?}
 		rest=${rest/?$FXT_AGENT}
 		env LD_PRELOAD="$list" FXT_FOLLOW=none FXT_OUTPUT="$scratch/none/%e.%p.fxt" \
@@ -152,7 +156,8 @@ fi
 # programs DIRECTORY: prints the programs of which there are traces, each with the number of its files.
 programs()
 {
-	find "$1" -name '*.fxt' -printf '%f\n' | sed 's/\(\.[0-9]*\)*\.fxt$//' | sort | uniq -c | awk '{ print $2 ":" $1 }' | tr '\n' ' '
+	find "$1" -name '*.fxt' -printf '%f\n' | sed 's/\(\.[0-9]*\)*\.fxt$//' | sort | uniq -c |
+		awk '{ print $2 ":" $1 }' | tr '\n' ' '
 }
 
 run_both="'$exec_app' execve; '$fork_app' leaf; true"
@@ -171,14 +176,15 @@ for how in fork _Fork clone; do
 	is "FXT_FOLLOW=none, $how: blocks of the parent" "30 " "$(blocks 20000 none.$how)"
 done
 
-# The shell is where it begins. follow_exec leads to follow_exec, with an empty environment.
+# Tracing begins with the shell. follow_exec executes follow_exec, with an empty environment.
 FXT_FOLLOW='follow_e*' followed follow.glob sh -c "$run_both"
 is "FXT_FOLLOW='follow_e*'" "follow_exec:2 sh:1 " "$(programs follow.glob)"
 FXT_FOLLOW='nothing,follow_[a-f]or?' followed follow.several sh -c "$run_both"
 is "FXT_FOLLOW='nothing,follow_[a-f]or?'" "follow_fork:1 sh:1 " "$(programs follow.several)"
 FXT_FOLLOW='follow_[!f]*,*_fork' followed follow.sets sh -c "$run_both"
 is "FXT_FOLLOW='follow_[!f]*,*_fork'" "follow_exec:2 follow_fork:1 sh:1 " "$(programs follow.sets)"
-# An unmatched process between passes tracing on, also to what it gives an environment of its own.
+# A process in between that matches nothing passes tracing on, also to programs that it gives an environment
+# of their own.
 FXT_FOLLOW='follow_fork' followed follow.between sh -c "env -i '$fork_app' leaf; exit 2"
 is "FXT_FOLLOW='follow_fork' behind env -i" "follow_fork:1 sh:1 " "$(programs follow.between)"
 FXT_FOLLOW=all followed follow.all sh -c "env -i '$fork_app' leaf; exit 2"
@@ -199,7 +205,7 @@ valid none.fxt glob.fxt
 
 for how in fork _Fork SYS_fork SYS_clone SYS_clone3 clone; do
 	followed $how "$fork_app" $how
-	# A kernel without clone3, an architecture without fork.
+	# The program does not end with 5 on a kernel without clone3, or on an architecture without fork.
 	test "$(bare "$fork_app" $how >/dev/null 2>&1; echo $?)" = 5 || continue
 	silent $how
 	is "$how: files" 3 "$(ls $how | wc -l)"
@@ -215,7 +221,7 @@ for how in fork _Fork SYS_fork SYS_clone SYS_clone3 clone; do
 	done | sort >children
 	same_some "$how: process ids" made children
 done
-# The calls in which a parent was are not those of its clone.
+# A clone is not in the calls that its parent was in.
 is "clone: in progress in the end" "" "$(open_in clone/*.fxt)"
 
 for how in double daemon; do
@@ -260,7 +266,8 @@ followed vfork-fails "$fork_app" vfork-fails
 silent vfork-fails
 is "vfork-fails: files" 1 "$(ls vfork-fails | wc -l)"
 parent vfork-fails
-is "vfork-fails: errors" 5 "$(calls vfork-fails/*.fxt | grep -c '^process:execve .*pathname=/nonexistent ret=-1 errno=2')"
+is "vfork-fails: errors" 5 \
+	"$(calls vfork-fails/*.fxt | grep -c '^process:execve .*pathname=/nonexistent ret=-1 errno=2')"
 
 # Two tasks that share a thread's storage do not record, and the agent says so.
 followed shares "$fork_app" shares
@@ -275,4 +282,5 @@ is "shares-refused: blocks" "20 " "$(blocks 20000 shares-refused)"
 
 # The calls of a program that executed another are over; those of the other, which is killed, are not.
 "$FXT" record -q -o exec.fxt -- sh -c 'exec sh -c "kill -9 \$\$"' >/dev/null 2>&1
-is "after an exec: in progress" kill "$(trace open exec.fxt | sed 's/.*://' | sort -u | tr '\n' ' ' | sed 's/ $//')"
+is "after an exec: in progress" kill \
+	"$(trace open exec.fxt | sed 's/.*://' | sort -u | tr '\n' ' ' | sed 's/ $//')"

@@ -1,5 +1,5 @@
 #!/bin/bash
-# A program has more instrumented functions than there are string indices, and more than the agent's table has
+# Programs have more instrumented functions than there are string indices, or than the agent's table has
 # places. All calls are in the trace, and those of the functions in the table have their names.
 # shellcheck source=lib.sh
 . "${abs_top_srcdir:?}/tests/e2e/lib.sh"
@@ -23,7 +23,8 @@ for call in json.load(sys.stdin)["calls"]:
 # run NAME FUNCTIONS CALLS: traces a program with so many functions and calls; NAME.said has what it did.
 run()
 {
-	FXT_CATEGORIES=function traced "$1" "$apps/many_functions" "$2" "$3" >"$1.said" 2>err || fail "$1: exit status $?"
+	FXT_CATEGORIES=function traced "$1" "$apps/many_functions" "$2" "$3" >"$1.said" 2>err ||
+		fail "$1: exit status $?"
 	file=$(only "$1"/*.fxt) && called "$1" "$file"
 	LC_ALL=C sort -o "$1.said" "$1.said"
 }
@@ -37,7 +38,8 @@ same_some "more than indices: the report's" indices.said indices.reported
 
 # In a ring each chunk has the names for its own indices.
 FXT_BUFFERING_MODE=circular FXT_BUFFER_SIZE_MB=1 run ring $functions $calls
-is "ring: names that no function has" "" "$(cut -d' ' -f1 ring.found | grep -vxF -f <(cut -d' ' -f1 ring.said))"
+is "ring: names that no function has" "" \
+	"$(cut -d' ' -f1 ring.found | grep -vxF -f <(cut -d' ' -f1 ring.said))"
 test "$(wc -l <ring.found)" -gt 1000 || fail "ring: only $(wc -l <ring.found) functions are left in 1 MiB"
 
 # A function without a place is called `function`, and none has another's name.
@@ -45,22 +47,28 @@ functions=$((places + 1 + $(random_below 8000)))
 FXT_BUFFERING_MODE=streaming run places $functions 1000
 sort -V places.said | head -n $places | LC_ALL=C sort >places.named
 rest=$(sort -V places.said | tail -n +$((places + 1)) | awk '{ sum += $2 } END { print sum }')
-grep -v '^function:function ' places.found | cmp -s places.named - || fail "more than places: counts of those that have one"
-is "more than places: calls of the others" "function:function $rest" "$(grep '^function:function ' places.found)"
+grep -v '^function:function ' places.found | cmp -s places.named - ||
+	fail "more than places: counts of those that have one"
+is "more than places: calls of the others" "function:function $rest" \
+	"$(grep '^function:function ' places.found)"
 
 # Where address space is limited, the table is smaller or missing, and the symbols cannot be read. The program
 # still does the same, no call is missing, and none has another's name.
 functions=$((5000 + $(random_below 30000)))
-for ((limit = 12000 + $(random_below 300); limit < 30000; limit += (limit < 17000 ? 300 : 2000) + $(random_below 300))); do
+for ((limit = 12000 + $(random_below 300); limit < 30000;
+	limit += (limit < 17000 ? 300 : 2000) + $(random_below 300))); do
 	(
 		ulimit -v $limit
-		FXT_CATEGORIES=function FXT_BUFFERING_MODE=oneshot FXT_BUFFER_SIZE_MB=1 FXT_OUTPUT=$scratch/limited.fxt LD_PRELOAD=$FXT_AGENT \
+		FXT_CATEGORIES=function FXT_BUFFERING_MODE=oneshot FXT_BUFFER_SIZE_MB=1 \
+			FXT_OUTPUT=$scratch/limited.fxt LD_PRELOAD=$FXT_AGENT \
 			exec "$apps/many_functions" $functions 2000
 	) >limited.said 2>err || fail "$limit KiB of address space: exit status $?: $(cat err)"
 	test -s limited.fxt || continue
 	called limited limited.fxt
 	is "$limit KiB: calls" "$(awk '{ sum += $2 } END { print sum }' limited.said)" \
-		"$(fxt report --json limited.fxt | python3 -c 'import json, sys; print(json.load(sys.stdin)["trace"]["attempted"])')"
-	is "$limit KiB: names that no function has" "" "$(cut -d' ' -f1 limited.found | grep -vxF -e function:function -e 'function:?' -f <(cut -d' ' -f1 limited.said))"
+		"$(fxt report --json limited.fxt |
+			python3 -c 'import json, sys; print(json.load(sys.stdin)["trace"]["attempted"])')"
+	is "$limit KiB: names that no function has" "" "$(cut -d' ' -f1 limited.found |
+		grep -vxF -e function:function -e 'function:?' -f <(cut -d' ' -f1 limited.said))"
 	rm -f limited.fxt
 done

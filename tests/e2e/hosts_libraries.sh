@@ -97,8 +97,7 @@ fi
 # -- Names ---------------------------------------------------------------------------------------------
 # The program defines functions that the agent imports from the C library; the agent calls none of them.
 nm -D --defined-only "$(ldd "$FXT_AGENT" | sed -n 's/.*=> \(.*libc\.so\.6\) .*/\1/p')" |
-	sed -n 's/.* [TWi] \([^@]*\).*/\1/p' |
-	sort -u >functions
+	sed -n 's/.* [TWi] \([^@]*\).*/\1/p' | sort -u >functions
 nm -D --undefined-only "$FXT_AGENT" | sed -n 's/.* U \([^@]*\).*/\1/p' | sort -u >imports
 comm -12 functions imports >names
 test "$(wc -l <names)" -gt 20 || fail "the agent's imports are not known"
@@ -123,7 +122,8 @@ if test -n "$faketime"; then
 		rm -rf faked && mkdir faked
 		before_ns=$(boot_ns)
 		is "faketime: year" 2001 \
-			"$(env LD_PRELOAD="$preload" FAKETIME='@2001-02-03 04:05:06' FXT_OUTPUT="$scratch/faked/%e.%p.fxt" date -u +%Y)"
+			"$(env LD_PRELOAD="$preload" FAKETIME='@2001-02-03 04:05:06' \
+				FXT_OUTPUT="$scratch/faked/%e.%p.fxt" date -u +%Y)"
 		after_ns=$(boot_ns)
 		valid faked/date.*.fxt
 		fxt dump --json faked/date.*.fxt | python3 -c '

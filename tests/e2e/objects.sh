@@ -1,13 +1,14 @@
 #!/bin/bash
-# Names of objects: a program that knows what each of its locks and streams is called finds exactly that in
-# its trace, wherever they are and whatever was at their addresses before.
+# Programs that know the names of their locks and streams find exactly these in their traces, wherever the
+# objects are and whatever was at their addresses before.
 # shellcheck source=lib.sh
 . "${abs_top_srcdir:?}/tests/e2e/lib.sh"
 need python3 strip
 
 export FXT_CATEGORIES=pthread,io
 
-# names WHAT CMD...: what CMD says to told, what its trace has to found.
+# names WHAT CMD...: compares the names that CMD says, left in the file `told`, with those of its trace, left
+# in `found`.
 names()
 {
 	local what=$1
@@ -23,29 +24,33 @@ names()
 
 names "executable" "$apps/objects" names
 trace told "$file" >records
-is "told once of the same, however often" 5 "$(grep -cE '^mutex mutex (of pool_create|of cache_create|first used by worker)$' records)"
+is "told once of the same, however often" 5 \
+	"$(grep -cE '^mutex mutex (of pool_create|of cache_create|first used by worker)$' records)"
 is "each variable once" 1 "$(grep -c ' app_lock$' records)"
 
-# In a ring, where records may stand in chunks; and where nothing may be lost to a threshold.
+# In a ring the records with names may stand in chunks.
 FXT_BUFFERING_MODE=circular FXT_BUFFER_SIZE_MB=1 names "ring" "$apps/objects" names
 
 strip -o objects "$apps/objects"
 names "stripped" ./objects names stripped
 
 names "libraries that come and go" "$apps/objects" library "$apps/libobjects_one.so" "$apps/libobjects_two.so"
-FXT_CATEGORIES=pthread,dl,io names "libraries, and dlclose recorded" "$apps/objects" library "$apps/libobjects_one.so" "$apps/libobjects_two.so"
+FXT_CATEGORIES=pthread,dl,io names "libraries, and dlclose recorded" \
+	"$apps/objects" library "$apps/libobjects_one.so" "$apps/libobjects_two.so"
 
-# Heap blocks: neither samples nor explanations between a call's end and the beginning of its block.
+# For heap blocks there are neither samples nor explanations: these could come between the end of a call and
+# the begin of its block.
 export FXT_EXPLAIN_NS=0
 for mode in streaming oneshot circular; do
-	FXT_BUFFERING_MODE=$mode FXT_BUFFER_SIZE_MB=2 FXT_CATEGORIES=malloc,pthread names "blocks, $mode" "$apps/objects_blocks" large
+	FXT_BUFFERING_MODE=$mode FXT_BUFFER_SIZE_MB=2 FXT_CATEGORIES=malloc,pthread \
+		names "blocks, $mode" "$apps/objects_blocks" large
 	trace blocks "$file" | sort | uniq -c | sort -k1,1nr -k2 | sed 's/^ *//' >lives
 	is "blocks, $mode: lifetimes of one kind" "506 block of make_table 100008 gone" "$(head -n 1 lives)"
 	is "blocks, $mode: kept" "1 block of make_index 100008 kept" "$(grep kept lives)"
 done
 unset FXT_EXPLAIN_NS
 
-# With a lifetime for all of them, those of the C library too, no lock is taken for one that was at its
+# Where every block has a lifetime, those of the C library too, no lock is taken for one that was at its
 # address before.
 rm -rf trace
 FXT_HEAP_TRACK_BYTES=1 FXT_CATEGORIES=malloc,pthread traced trace "$apps/objects_blocks" small >said
@@ -54,7 +59,7 @@ grep mutex said >told
 trace objects "$file" | grep mutex >found
 same_some "small blocks" told found
 
-# The child's trace is told again, of what the child knows.
+# The child of a fork has a trace of its own, which is told of the objects again.
 rm -rf trace
 traced trace "$apps/objects" fork >told 2>err || fail "fork: exit status $?"
 for file in trace/*.fxt; do
@@ -67,7 +72,7 @@ sort -o told told
 same_some "fork" told found
 is "processes" 2 "$(cut -d' ' -f1 told | sort -u | wc -l)"
 
-# More at once than have a name: the others are counted, and nothing else suffers.
+# There are more objects at once than can have a name. The others are counted, and nothing else suffers.
 rm -rf trace
 traced trace "$apps/objects" many 20000
 file=$(only trace/*.fxt) && valid "$file"
@@ -78,7 +83,7 @@ print(max([r["args"]["records"] for r in map(json.loads, sys.stdin) if r.get("na
 test "$named" -gt 4000 || fail "many: only $named have a name"
 is "many: named, and counted as without" 20000 $((named + unnamed))
 
-# The report calls them so.
+# The report has the same names.
 rm -rf trace
 traced trace "$apps/causes" cond 100 >/dev/null
 file=$(only trace/*.fxt) && fxt report --json "$file" >report.json

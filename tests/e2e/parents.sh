@@ -24,7 +24,8 @@ compare()
 {
 	trace arrows parents.fxt | grep -vE '^pthread_create|pthread_join' |
 		sed -E 's/^(exit|execve|thread) -> (system|pclose)/END -> \2/' |
-		awk '{sum[$1 " -> " $3] += $4} END {for (arrow in sum) print arrow, sum[arrow]}' | sort >found.arrows
+		awk '{sum[$1 " -> " $3] += $4} END {for (arrow in sum) print arrow, sum[arrow]}' |
+		sort >found.arrows
 	trace lives parents.fxt | grep '^process:child' >found.lives
 	same_some "$1: arrows" told.arrows found.arrows
 	same_some "$1: lifetimes" told.lives found.lives
@@ -105,7 +106,8 @@ FXT_SEED=$seed "$FXT" record -q -o parents.fxt -- bash -c '"$0/scribble" stop & 
 valid parents.fxt
 ended=$(awk '{printf "%.0f", ($1 + 1) * 1e9}' /proc/uptime)
 fxt report --json parents.fxt >report.json || fail "scribbled: no report"
-python3 - "$begun" "$ended" <<-'END' || fail "scribbled, FXT_SEED=$seed: the trace has times from before the run or after it"
+python3 - "$begun" "$ended" \
+	<<-'END' || fail "scribbled, FXT_SEED=$seed: the trace has times from before the run or after it"
 	import json, sys
 	trace = json.load(open("report.json"))["trace"]
 	sys.exit(not int(sys.argv[1]) - 10**7 <= trace["first_ns"] <= trace["last_ns"] <= int(sys.argv[2]))

@@ -1,7 +1,7 @@
 #!/bin/bash
-# Critical sections belong to the program: in none of them the agent renews its clock, takes a sample,
-# explains a call or looks for names. The test looks at system calls and not at the time, as all that is slow
-# makes some.
+# Critical sections belong to the program: in none of them does the agent renew its clock, take a sample,
+# explain a call or look for names. The test looks at system calls and not at the time, as all slow work makes
+# some.
 #
 # A thread that turns to another chunk blocks signals if, and only if, the program may interrupt it there.
 # shellcheck source=lib.sh
@@ -11,7 +11,8 @@ strace -o /dev/null true 2>/dev/null || skip "ptrace is forbidden here"
 
 for mode in streaming circular; do
 	env FXT_BUFFERING_MODE=$mode FXT_BUFFER_SIZE_MB=4 FXT_OUTPUT="$scratch/$mode.fxt" \
-		strace -f -qq -o calls -E LD_PRELOAD="$FXT_AGENT" "$apps/quiet" >sections || fail "$mode: exit status $?"
+		strace -f -qq -o calls -E LD_PRELOAD="$FXT_AGENT" "$apps/quiet" >sections ||
+		fail "$mode: exit status $?"
 	valid "$mode.fxt"
 	fxt dump --json "$mode.fxt" >records || fail "$mode: fxt dump"
 	python3 - <<-'EOT' || fail "$mode: see above"
@@ -22,7 +23,7 @@ for mode in streaming circular; do
 		    ok = False
 		    print(*what)
 
-		# What is called between two marks, by the thread that makes them.
+		# This collects the system calls between two marks, of the thread that makes them.
 		own = {int(line.split()[0]): set(line.split()[1:]) for line in open("sections")}
 		made, within = collections.defaultdict(list), {}
 		for line in open("calls"):
@@ -42,32 +43,37 @@ for mode in streaming circular; do
 
 		# The agent does this work later: names are there from the first use on, and so are samples.
 		records = [json.loads(line) for line in open("records")]
-		calls = [r for r in records if r.get("category") == "pthread" and "mutex" in r.get("args", {}) and r["type"] == "complete"]
+		calls = [r for r in records if r.get("category") == "pthread" and
+		         "mutex" in r.get("args", {}) and r["type"] == "complete"]
 		names = collections.Counter(r.get("objects", {}).get("mutex") for r in calls)
-		for name, count in (("outer_lock", 2), ("other_lock", 8), ("new_lock", 6), ("kept", 6), ("mutex of use_new", 4)):
+		for name, count in (("outer_lock", 2), ("other_lock", 8), ("new_lock", 6), ("kept", 6),
+		                    ("mutex of use_new", 4)):
 		    if names[name] < count:
 		        wrong(name, names)
 		if None in names:
 		    wrong("without a name", [r for r in calls if not r.get("objects")])
 		contended = [r["args"] for r in records if r.get("name") == "contended" and "args" in r]
-		places = {(a.get("at"), a.get("held_at")) for a in contended if a.get("object") == "other_lock"}
+		places = {(a.get("at"), a.get("held_at")) for a in contended
+		          if a.get("object") == "other_lock"}
 		if places != {("wait_for_other", "hold_other")}:
 		    wrong("contended", contended)
 		held = sorted(r["time"] for r in calls if r["objects"]["mutex"] == "life_lock")
-		samples = [r["time"] for r in records if r.get("category") == "counter" and r["name"] == "rss"]
+		samples = [r["time"] for r in records
+		           if r.get("category") == "counter" and r["name"] == "rss"]
 		if len(held) != 2 or sum(held[0] < s < held[1] for s in samples) < 2:
 		    wrong("samples", samples, "held", held)
 		sys.exit(not ok)
 	EOT
 done
 
-# How often signals are blocked or restored between the two marks, for each chunk of 4096 words that the calls
-# fill, in tenths. A ring grows, and the clock is renewed, with signals blocked as well, but not for each chunk.
-blocked() # WAY...
+# blocked WAY...: runs tests/apps/handlers, and prints how often signals are blocked or restored between its
+# two marks, for each chunk of 4096 words that the calls fill, in tenths. A ring grows, and the clock is
+# renewed, with signals blocked as well, but not for each chunk.
+blocked()
 {
-	FXT_BUFFERING_MODE=circular FXT_BUFFER_SIZE_MB=2 FXT_CATEGORIES=pthread FXT_OUTPUT="$scratch/turns.fxt" \
-		strace -f -qq -e trace=close,rt_sigprocmask -o calls -E LD_PRELOAD="$FXT_AGENT" "$apps/handlers" "$@" \
-		>told || fail "handlers $*: exit status $?"
+	FXT_BUFFERING_MODE=circular FXT_BUFFER_SIZE_MB=2 FXT_CATEGORIES=pthread \
+		FXT_OUTPUT="$scratch/turns.fxt" strace -f -qq -e trace=close,rt_sigprocmask -o calls -E LD_PRELOAD="$FXT_AGENT" \
+		"$apps/handlers" "$@" >told || fail "handlers $*: exit status $?"
 	valid --ring turns.fxt
 	awk -v events="$(cat told)" '
 		/close\(-1001/ { marked = 1 }
@@ -79,11 +85,14 @@ blocked() # WAY...
 for way in none "sigaction ignore" "signal ignore" "sigset ignore"; do
 	# shellcheck disable=SC2086
 	tenths=$(blocked $way)
-	[ "$tenths" -lt 15 ] || fail "handlers $way: signals are blocked or restored $tenths times for ten chunks"
+	[ "$tenths" -lt 15 ] ||
+		fail "handlers $way: signals are blocked or restored $tenths times for ten chunks"
 	count comparison
 done
-for way in sigaction __sigaction signal ssignal bsd_signal sysv_signal __sysv_signal sigset number pthread_cancel; do
+for way in sigaction __sigaction signal ssignal bsd_signal sysv_signal __sysv_signal sigset number \
+	pthread_cancel; do
 	tenths=$(blocked $way)
-	[ "$tenths" -ge 19 ] || fail "handlers $way: signals are blocked or restored only $tenths times for ten chunks"
+	[ "$tenths" -ge 19 ] ||
+		fail "handlers $way: signals are blocked or restored only $tenths times for ten chunks"
 	count comparison
 done

@@ -1,12 +1,13 @@
 #!/bin/bash
-# Recording that is saved, begun or ended while the program runs: FXT_SIGNAL, FXT_START, FXT_TRIGGER.
+# Recording is saved, begun or ended while the program runs: FXT_SIGNAL, FXT_START, FXT_TRIGGER.
 # shellcheck source=lib.sh
 . "${abs_top_srcdir:?}/tests/e2e/lib.sh"
 need python3
 
 export FXT_BUFFER_SIZE_MB=2
 
-# controlled NAME CMD...: runs tests/apps/controlled, or what is given; stderr to err.
+# controlled NAME ARGUMENT...: runs tests/apps/controlled with these arguments. Its traces are in the folder
+# NAME, and its standard error is in the file `err`.
 controlled()
 {
 	local name=$1
@@ -16,7 +17,7 @@ controlled()
 	is "$name: output" "done" "$(cat out)"
 }
 
-# has NAME FILE FROM TO: the numbered calls from FROM to TO are there, and no others.
+# has NAME FILE FROM TO: checks that FILE has the numbered calls from FROM to TO, and no others.
 has()
 {
 	is "$1: numbered calls" "$3 $4 $(($4 - $3 + 1))" "$(trace sequence "$2")"
@@ -39,10 +40,11 @@ for mode in circular oneshot; do
 	is "signal, $mode: mode of the file" 600 "$(stat -c %a "$file")"
 	trace_file=$(only "signal-$mode"/controlled.*[0-9].fxt)
 	has "signal, $mode: the trace" "$trace_file" 1 200
-	is "signal, $mode: instants in the trace" 1 "$(fxt dump "$trace_file" | grep -c 'instant.*agent.*snapshot')"
+	is "signal, $mode: instants in the trace" 1 \
+		"$(fxt dump "$trace_file" | grep -c 'instant.*agent.*snapshot')"
 done
 
-# Several, each a file of its own; the calls in progress are in them.
+# Several snapshots are saved, each in a file of its own. The calls in progress are in them.
 controlled several calls 10 get USR2 calls 10 get USR2 calls 10 get USR2
 valid --ring $(snapshots several)
 is "several: snapshots" 3 "$(snapshots several | wc -l)"
@@ -61,13 +63,14 @@ unset FXT_CATEGORIES
 
 FXT_SIGNAL=SIGRTMIN+3 controlled other calls 5 get RTMIN+3
 is "another signal: snapshots" 1 "$(snapshots other | wc -l)"
-# Streaming has its whole file as it is: the signal is the program's there, and does what it does.
+# In streaming mode the file is complete without snapshots, so the agent leaves the signal to the program.
+# Here it kills.
 FXT_BUFFERING_MODE=streaming traced streaming "$apps/controlled" get USR2 >out 2>err
 status=$?
 is "streaming: exit status" $((128 + $(kill -l USR2))) $status
 
-# A program that uses the signal itself has it for itself, whenever it says so, and is told what it would be
-# without us.
+# A program that handles or ignores the signal has it for itself, whenever it says so. It is told the same
+# dispositions as without the agent.
 for how in handle ignore; do
 	bare "$apps/controlled" $how USR2 calls 5 raise USR2 calls 5 >expected 2>&1
 	traced "$how" "$apps/controlled" $how USR2 calls 5 raise USR2 calls 5 >found 2>err
@@ -76,8 +79,8 @@ for how in handle ignore; do
 	is "$how: snapshots" "" "$(snapshots $how)"
 done
 
-# What the process sends itself, and what comes after it has asked for the default action, does what it does
-# without us.
+# A signal that the process sends itself, or that comes after it has asked for the default action, does the
+# same as without the agent.
 for mode in circular oneshot; do
 	for how in 'raise USR2' 'timer USR2' 'default USR2 raise USR2' 'default USR2 get USR2'; do
 		name=${how// /-}-$mode
@@ -93,7 +96,8 @@ for mode in circular oneshot; do
 		file=$(only "$name"/*.fxt) && has "$name" "$file" 1 5
 	done
 done
-# Signals that are ignored by default are left alone, and another process may still ask by them.
+# A signal that is ignored by default stays ignored when the process sends it to itself. Another process may
+# still ask for a snapshot by it.
 FXT_SIGNAL=SIGURG controlled ignored-by-default calls 5 raise URG calls 5 get URG
 file=$(only $(snapshots ignored-by-default)) && has "ignored by default" "$file" 1 10
 
@@ -105,7 +109,7 @@ for mode in circular oneshot streaming; do
 	FXT_BUFFERING_MODE=$mode FXT_START=0 controlled "asleep-$mode" calls 50
 	is "asleep, $mode: files" "" "$(find "asleep-$mode" -type f)"
 done
-# A child that is forked before goes on sleeping, and wakes by itself.
+# A child that is forked while the process is dormant stays dormant, until it gets the signal itself.
 FXT_START=0 controlled dormant-fork calls 50 fork 'get USR2 calls 7' get USR2 calls 1
 for file in dormant-fork/*.fxt; do
 	trace sequence "$file"
@@ -115,15 +119,15 @@ same "dormant, forked" expected found
 
 # -- Triggers --------------------------------------------------------------------------------------------
 
-# Which of the waits (usleep, in ms) leave a snapshot, by their durations. Where others use the machine too a
+# Only the waits (usleep, in ms) that last long enough leave a snapshot. Where others use the machine too, a
 # short one may take a hundred times as long as it should.
 FXT_TRIGGER='usleep>=500ms' controlled slow calls 10 wait 1 calls 10 wait 500 calls 10 wait 2
 file=$(only $(snapshots slow)) && valid --ring "$file" && has "slow" "$file" 1 20
 is "slow: lines that say why" 1 "$(grep -c '^fxtagent.*usleep took [5-9][0-9]* us' err)"
 
-# The worst are kept, in whatever order they come.
-FXT_TRIGGER='usleep>=5ms' FXT_TRIGGER_KEEP=2 controlled worst wait 10 calls 1 wait 700 calls 1 wait 15 calls 1 wait 1000 calls 1 \
-	wait 12 calls 1
+# The snapshots of the worst calls are kept, in whatever order the calls come.
+FXT_TRIGGER='usleep>=5ms' FXT_TRIGGER_KEEP=2 \
+	controlled worst wait 10 calls 1 wait 700 calls 1 wait 15 calls 1 wait 1000 calls 1 wait 12 calls 1
 valid --ring $(snapshots worst)
 for file in $(snapshots worst); do
 	trace sequence "$file"
@@ -131,7 +135,8 @@ done | sort >found
 printf '1 1 1\n1 3 3\n' >expected
 same "the two worst" expected found
 
-# A failure, of one kind or any; several triggers; a family.
+# A trigger may be met by a failure, of one kind or any. There may be several triggers, and one for all calls
+# with such names.
 FXT_TRIGGER='open=EACCES,open=ENOENT' controlled failed calls 3 open . calls 3 open ./nowhere calls 3
 file=$(only $(snapshots failed)) && has "failed" "$file" 1 6
 is "failed: lines that say why" 1 "$(grep -c '^fxtagent.*open took .*No such file' err)"
@@ -140,9 +145,10 @@ file=$(only $(snapshots family)) && has "family" "$file" 1 3
 FXT_TRIGGER='usleep>1h,open!=ENOENT' controlled never calls 3 open ./nowhere wait 1
 is "not met: snapshots" "" "$(snapshots never)"
 
-# The end of recording, in any mode.
+# A trigger may end recording, in any mode.
 for mode in circular streaming; do
-	FXT_BUFFERING_MODE=$mode FXT_TRIGGER='open=ENOENT:stop' controlled "stop-$mode" calls 30 open ./nowhere calls 30
+	FXT_BUFFERING_MODE=$mode FXT_TRIGGER='open=ENOENT:stop' \
+		controlled "stop-$mode" calls 30 open ./nowhere calls 30
 	file=$(only "stop-$mode"/*.fxt) && valid --ring "$file" && has "stop, $mode" "$file" 1 30
 	is "stop, $mode: the call itself" 1 "$(trace counts "$file" | sed -n 's/^io:open //p')"
 done
@@ -151,10 +157,12 @@ done
 
 # Snapshots are left beside the trace, and are no part of it.
 mkdir record
-"$FXT" record -m circular -b 2 -o record/all.fxt -- "$apps/controlled" calls 10 get USR2 calls 5 get USR2 >out 2>err
+"$FXT" record -m circular -b 2 -o record/all.fxt -- \
+	"$apps/controlled" calls 10 get USR2 calls 5 get USR2 >out 2>err
 is "fxt record: exit status" 0 $?
 is "fxt record: output" "done" "$(cat out)"
-is "fxt record: snapshots it tells of" 2 "$(grep -c '^fxt: a snapshot -> record/controlled.*snapshot.*fxt' err)"
+is "fxt record: snapshots it tells of" 2 \
+	"$(grep -c '^fxt: a snapshot -> record/controlled.*snapshot.*fxt' err)"
 has "fxt record" record/all.fxt 1 15
 for file in $(snapshots record); do
 	trace sequence "$file"
@@ -162,15 +170,16 @@ done | sort >found
 printf '1 10 10\n1 15 15\n' >expected
 same "fxt record: snapshots" expected found
 is "fxt record: what is left" 3 "$(find record -mindepth 1 | wc -l)"
-"$FXT" record -q -m oneshot -b 2 --dormant --signal=RTMIN+1 --trigger='open=ENOENT' --trigger-keep=1 -o record/options.fxt -- \
-	"$apps/controlled" calls 5 get RTMIN+1 calls 5 open ./nowhere >out 2>err
+"$FXT" record -q -m oneshot -b 2 --dormant --signal=RTMIN+1 --trigger='open=ENOENT' --trigger-keep=1 \
+	-o record/options.fxt -- "$apps/controlled" calls 5 get RTMIN+1 calls 5 open ./nowhere >out 2>err
 has "fxt record, options" record/options.fxt 6 10
 is "fxt record, options: snapshots" 3 "$(snapshots record | wc -l)"
 
 # -- What cannot be written --------------------------------------------------------------------------------
 
 if test "$(id -u)" = 0 && mkdir small && mount -t tmpfs -o size=3m none small 2>/dev/null; then
-	env LD_PRELOAD="$FXT_AGENT" FXT_OUTPUT="$scratch/small/t.fxt" "$apps/controlled" calls 30000 get USR2 calls 5 >out 2>err
+	env LD_PRELOAD="$FXT_AGENT" FXT_OUTPUT="$scratch/small/t.fxt" \
+		"$apps/controlled" calls 30000 get USR2 calls 5 >out 2>err
 	is "full file system: exit status" 0 $?
 	is "full file system: output" "done" "$(cat out)"
 	is "full file system: lines" 1 "$(grep -c '^fxtagent.*no snapshot.*No space left' err)"
