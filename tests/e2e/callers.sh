@@ -61,7 +61,8 @@ int main(int argc, char **argv)
 }
 SOURCE
 if $CC -shared -fPIC -o hidden/libinner.so inner.c &&
-   $CC -shared -fPIC -o libraries/libouter.so outer.c -Wl,--enable-new-dtags,-rpath,'$ORIGIN/../hidden' -ldl &&
+   $CC -shared -fPIC -o libraries/libouter.so outer.c \
+	-Wl,--enable-new-dtags,-rpath,'$ORIGIN/../hidden' -ldl &&
    $CC -o loads loads.c -ldl; then
 	same_run loading ./loads "$scratch/libraries/libouter.so"
 	is "loads: outer" 7 "$(cut -d, -f1 loading.out)"
@@ -70,13 +71,15 @@ if $CC -shared -fPIC -o hidden/libinner.so inner.c &&
 		"$(events loading loads | awk '$1 ~ /^dl:/ { print $1 }' | tr '\n' ' ' | sed 's/ $//')"
 	fxt report --all loading/loads.*.fxt >loading.report
 	grep -qE "^  dlopen +- +3$" loading.report || fail "loads: report does not count dlopen"
-	is "loads: arguments of dlopen" 2 "$(events loading loads | grep -c "^dl:dlopen .* filename=libinner.so flags=2$")"
+	is "loads: arguments of dlopen" 2 \
+		"$(events loading loads | grep -c "^dl:dlopen .* filename=libinner.so flags=2$")"
 else
 	fail "the compiler makes no library"
 fi
 
-# -- Another library that stands in for a function, behind ours: whatever its tables are like, it is called by ours -------------
+# -- Another library that stands in for a function, behind ours ----------------------------------------------
 
+# The agent's function calls the other library's, whatever kind of hash table that has.
 echo 'int rename(const char *from, const char *to) { return from && to ? 77 : 78; }' >other.c
 echo '#include <stdio.h>
 int main(void) { printf("%d\n", rename("a", "b")); return 0; }' >renames.c
@@ -85,7 +88,8 @@ for style in gnu sysv both; do
 	$CC -shared -fPIC -Wl,--hash-style=$style -o other.so other.c || fail "the compiler makes no library"
 	FXT_AGENT="$FXT_AGENT $scratch/other.so" traced "other.$style" ./renames >other.out
 	is "other library, $style: result" 77 "$(cat other.out)"
-	is "other library, $style: event" 1 "$(events "other.$style" renames | grep -c "^io:rename .* ret=77$")"
+	is "other library, $style: event" 1 \
+		"$(events "other.$style" renames | grep -c "^io:rename .* ret=77$")"
 done
 
 # -- The ends of a program ---------------------------------------------------------------------------------

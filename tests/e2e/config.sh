@@ -73,7 +73,8 @@ elif command -v setpriv >/dev/null; then
 		FXT_QUIET=$quiet "${program[@]}" >out 2>err
 		is "unwritable directory: exit status" 3 $?
 		is "unwritable directory: output" out "$(cat out)"
-		is "unwritable directory: lines" $((1 - quiet)) "$(grep -c '^fxtagent.*closed.*Permission denied' err)"
+		is "unwritable directory: lines" $((1 - quiet)) \
+			"$(grep -c '^fxtagent.*closed.*Permission denied' err)"
 		is "unwritable directory: lines in all" $((1 - quiet)) "$(grep -c '^fxtagent' err)"
 	done
 	is "unwritable directory: files" "" "$(ls -A closed)"
@@ -100,7 +101,8 @@ is "mode of the trace" 600 "$(stat -c %a there.1.fxt)"
 for limit in 100 2000; do
 	(
 		ulimit -f $limit
-		env LD_PRELOAD="$FXT_AGENT" FXT_OUTPUT="$scratch/limit.$limit.fxt" "$apps/sequence" 200000 2>err
+		env LD_PRELOAD="$FXT_AGENT" FXT_OUTPUT="$scratch/limit.$limit.fxt" \
+			"$apps/sequence" 200000 2>err
 	)
 	is "file size limit of $limit KiB: exit status" 0 $?
 	is "file size limit of $limit KiB: lines" 1 "$(grep -c '^fxtagent' err)"

@@ -6,7 +6,8 @@
 need python3
 
 for mode in streaming circular; do
-	FXT_BUFFERING_MODE=$mode FXT_BUFFER_SIZE_MB=4 traced "$mode" "$apps/holds" >made || fail "$mode: exit status $?"
+	FXT_BUFFERING_MODE=$mode FXT_BUFFER_SIZE_MB=4 traced "$mode" "$apps/holds" >made ||
+		fail "$mode: exit status $?"
 	{ read -r child got_child given_child; read -r pid got given; } < <(sort -k2n made)
 	for process in "$pid $got $given parent" "$child $got_child $given_child child"; do
 		read -r number got given who <<<"$process"
@@ -56,5 +57,6 @@ for mode in streaming circular; do
 		EOT
 	done
 done
-"$FXT" record -q -a "$FXT_AGENT" -c '#default,-counter' -o without.fxt -- "$apps/holds" >made || fail "without: exit status $?"
+"$FXT" record -q -a "$FXT_AGENT" -c '#default,-counter' -o without.fxt -- "$apps/holds" >made ||
+	fail "without: exit status $?"
 is "without: counters" 0 "$(fxt dump --json without.fxt | grep -c '"category": *"counter"')"

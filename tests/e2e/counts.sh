@@ -33,7 +33,8 @@ counted()
 		mv "$name.both" "$name.found"
 	fi
 	same_some "$name" "$name.made" "$name.found"
-	is "$name: lost" "dropped 0 filtered 0 overwritten 0" "$(trace lost "$file" | tr '\n' ' ' | sed 's/ $//')"
+	is "$name: lost" "dropped 0 filtered 0 overwritten 0" \
+		"$(trace lost "$file" | tr '\n' ' ' | sed 's/ $//')"
 	rm -rf "${scratch:?}/$name"
 	sed 's/ .*//' "$name.made" >>made
 }
@@ -84,8 +85,8 @@ expected_losses()
 	esac
 }
 
-# accounted NAME MODE PROGRAM ARGUMENT...: the events that the trace has and those that it counts as lost are
-# all there were.
+# accounted NAME MODE PROGRAM ARGUMENT...: checks that the events that the trace has and those that it counts
+# as lost are as many as the calls that the program made.
 accounted()
 {
 	local name=$1 mode=$2 file made written lost status
@@ -122,5 +123,6 @@ unset FXT_CATEGORIES FXT_BUFFER_SIZE_MB
 # These are not counted: calls that end a process, execute another program (lives.sh, follow.sh, says.sh) or
 # ask for a password.
 "$abs_top_builddir/tests/list_calls" --events | sort -u >events
-sort -u made | comm -23 events - | grep -vxE 'io:(getpass|getpw|u?lckpwdf|login|logout|logwtmp|klogctl)|log:v?errx?|log:__assert.*|process:(exec.*|fexecve|exit|_exit|quick_exit|abort|daemon)' >uncounted
+sort -u made | comm -23 events - |
+	grep -vxE 'io:(getpass|getpw|u?lckpwdf|login|logout|logwtmp|klogctl)|log:v?errx?|log:__assert.*|process:(exec.*|fexecve|exit|_exit|quick_exit|abort|daemon)' >uncounted
 is "calls that no program here makes" "" "$(tr '\n' ' ' <uncounted | sed 's/ $//')"

@@ -61,7 +61,8 @@ host()
 	quietly "$log.err"
 	for mode in $MODES; do
 		log=$name.$mode
-		FXT_BUFFERING_MODE=$mode traced "$log" timeout -s KILL "$LIMIT_S" "$@" </dev/null >"$log.out" 2>"$log.err"
+		FXT_BUFFERING_MODE=$mode traced "$log" timeout -s KILL "$LIMIT_S" "$@" \
+			</dev/null >"$log.out" 2>"$log.err"
 		traced_status=$?
 		rm -f "$log"/timeout.*.fxt
 		is "$log: exit status" $status $traced_status
@@ -82,19 +83,20 @@ host()
 		read -r written dropped overwritten events <<<"$(numbers "$log"/*.fxt)"
 		if test "$overwritten" = 0 && test "$dropped" = 0; then
 			is "$log: marks" "$made" "$written"
-		elif test "$written" -gt "$made" || test $((written + dropped + overwritten)) -lt "$made"; then
+		elif test "$written" -gt "$made" ||
+			test $((written + dropped + overwritten)) -lt "$made"; then
 			fail "$log: marks: made $made, written $written, dropped $dropped, overwritten $overwritten"
 		fi
 	done
 }
 
-# complete NAME: the last run has lost nothing.
+# complete NAME: checks that the last run has lost nothing.
 complete()
 {
 	is "$1: dropped and overwritten" "0 0" "$dropped $overwritten"
 }
 
-# lossy NAME: the last run has lost something, as it should.
+# lossy NAME: checks that the last run has lost something, as it should.
 lossy()
 {
 	test "$dropped" -gt 0 || fail "$1: nothing is said to be dropped"

@@ -8,7 +8,7 @@ export FXT_CATEGORIES=pthread,io FXT_BUFFER_SIZE_MB=16
 ulimit -S -n 300
 cannot_grow='^fxtagent\[[0-9]*\]: .* cannot grow: '
 
-# limited NAME BASH-COMMAND CMD...: runs CMD after the command, which sets limits.
+# limited NAME BASH-COMMAND CMD...: runs CMD by `host`, after the command, which sets limits.
 limited()
 {
 	local name=$1 before=$2
@@ -57,7 +57,8 @@ for mode in $MODES; do
 	FXT_BUFFERING_MODE=$mode traced "maps.$mode" "$apps/host_maps" >out 2>said.maps
 	is "core dump, $mode: exit status" 0 $?
 	read -r _ files _ private _ dumped _ <<<"$(tail -n 1 said.maps)"
-	test "$files" -gt 1 && test "$private" -gt 1 || fail "core dump, $mode: no mappings were found: $(cat said.maps)"
+	test "$files" -gt 1 && test "$private" -gt 1 ||
+		fail "core dump, $mode: no mappings were found: $(cat said.maps)"
 	is "core dump, $mode: mappings in it" 0 "$dumped"
 done
 
@@ -88,7 +89,7 @@ case $(cat /proc/sys/kernel/core_pattern) in
 	;;
 esac
 
-# -- A trace that is cut while it is written -------------------------------------------------------------------
+# -- A trace that is cut while it is written -----------------------------------------------------------------
 # Only what the program can see is compared. What is left of the trace has to be valid.
 for run in "self 20" "other 20" handler "sent 2000"; do
 	# shellcheck disable=SC2086
@@ -150,5 +151,6 @@ mount -o remount,ro small
 small_traced streaming "$apps/host_limits" 200000
 is "read-only file system: exit status" 0 $?
 same "read-only file system: output" full.bare small.out
-is "read-only file system: lines" 1 "$(grep -c '^fxtagent.*cannot write.*Read-only file system; the program runs untraced' small.err)"
+is "read-only file system: lines" 1 \
+	"$(grep -c '^fxtagent.*cannot write.*Read-only file system; the program runs untraced' small.err)"
 is "read-only file system: lines in all" 1 "$(wc -l <small.err)"

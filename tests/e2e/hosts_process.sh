@@ -1,6 +1,6 @@
 #!/bin/bash
-# The hostile conditions here are how a process starts and forks, that it is moved, that it loses descriptors,
-# and calls that are forbidden to it (hosts_lib.sh).
+# The hostile conditions here are about how a process starts and forks, its directory and user, its messages,
+# bad pointers, and descriptors that it closes or takes from the agent (hosts_lib.sh).
 # shellcheck source=hosts_lib.sh
 . "${abs_top_srcdir:?}/tests/e2e/hosts_lib.sh"
 
@@ -17,11 +17,13 @@ host shell "$apps/host_process" shell
 complete shell
 for mode in $MODES; do
 	is "shell, $mode: traces of shells" 5 "$(ls shell.$mode/sh.* | wc -l)"
-	is "shell, $mode: traces of grandchildren and their parent" 3 "$(ls shell.$mode/host_process.* | wc -l)"
+	is "shell, $mode: traces of grandchildren and their parent" 3 \
+		"$(ls shell.$mode/host_process.* | wc -l)"
 done
 host daemon "$apps/host_process" daemon "$scratch/daemon.result"
 complete daemon
-is "daemon" "directory /, descriptor 0, session leader 1" "$(sed 's/descriptor [0-9]*/descriptor 0/' daemon.result)"
+is "daemon" "directory /, descriptor 0, session leader 1" \
+	"$(sed 's/descriptor [0-9]*/descriptor 0/' daemon.result)"
 
 # -- Place ---------------------------------------------------------------------------------------------
 # A mark takes 24 bytes, and the marks take more than the room that the file has at the start.
@@ -103,8 +105,10 @@ MODES=circular host fds.threads "$apps/host_fds" threads 10
 # It is up to chance which files are opened beside other threads, and it does not matter. Only a task that has
 # closed all of a descriptor table of its own may open them.
 if strace -o /dev/null true 2>/dev/null; then
-	FXT_FOLLOW=none FXT_OUTPUT="$scratch/beside.fxt" strace -f -qq -o calls -e trace=clone3,clone,close_range,openat,exit \
-		-E LD_PRELOAD="$FXT_AGENT" "$apps/host_fds" threads 10 >/dev/null || fail "fds.threads: exit status $? beside strace"
+	FXT_FOLLOW=none FXT_OUTPUT="$scratch/beside.fxt" \
+		strace -f -qq -o calls -e trace=clone3,clone,close_range,openat,exit \
+		-E LD_PRELOAD="$FXT_AGENT" "$apps/host_fds" threads 10 >/dev/null ||
+		fail "fds.threads: exit status $? beside strace"
 	awk '/clone3?\(.*CLONE_SETTLS/ { threads = 1 }
 		/close_range\(0, 4294967295, CLOSE_RANGE_UNSHARE/ { own[$1] = 1 }
 		/ exit\(/ && !own[$1] { threads = 0 }

@@ -167,7 +167,8 @@ once()
 	mkdir here
 	: >"$WITNESS"
 	# If somebody is killed, the shell says so; the program does not.
-	{ (cd here && LD_PRELOAD=$preload exec timeout -s KILL 60 "$@") </dev/null >"$name.out" 2>"$name.err"; } 2>/dev/null
+	{ (cd here && LD_PRELOAD=$preload exec timeout -s KILL 60 "$@") </dev/null \
+		>"$name.out" 2>"$name.err"; } 2>/dev/null
 	echo $? >"$name.status"
 	# Any of several processes may print first. All have ended, except those for which nobody waits.
 	sort -o "$name.out" "$name.out"
@@ -184,7 +185,8 @@ while read -r program arguments; do
 	{
 		once bare "$witness" "$apps/$program" $arguments
 		mkdir -p traces
-		FXT_OUTPUT="$scratch/traces/%e.%p.fxt" once traced "$FXT_AGENT:$witness" "$apps/$program" $arguments
+		FXT_OUTPUT="$scratch/traces/%e.%p.fxt" \
+			once traced "$FXT_AGENT:$witness" "$apps/$program" $arguments
 	}
 	for what in status out err processes files; do
 		same "$run: $what" bare.$what traced.$what
@@ -203,6 +205,7 @@ for program in "$apps"/*; do
 	name=${program##*/}
 	case $name in
 	*.so | *.sh) ;;
-	*) grep -q "^$name\( \|$\)" <<<"$runs" || grep -qw "$name" <<<"$exempt" || fail "$name is compared nowhere" ;;
+	*) grep -q "^$name\( \|$\)" <<<"$runs" || grep -qw "$name" <<<"$exempt" ||
+		fail "$name is compared nowhere" ;;
 	esac
 done

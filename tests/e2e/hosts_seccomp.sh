@@ -30,14 +30,16 @@ complete allow.streaming
 
 # Strict mode forbids reading the clock too. The trace ends there, and says so.
 for mode in $MODES; do
-	FXT_BUFFERING_MODE=$mode traced strict.$mode "$apps/host_seccomp" strict 20000 >strict.out 2>strict.err
+	FXT_BUFFERING_MODE=$mode traced strict.$mode \
+		"$apps/host_seccomp" strict 20000 >strict.out 2>strict.err
 	is "strict, $mode: exit status" 21 $?
 	is "strict, $mode: output" "marks 20010" "$(cat strict.out)"
 	is "strict, $mode: stderr" "" "$(cat strict.err)"
 	valid strict.$mode/*.fxt
 	read -r written _ <<<"$(numbers strict.$mode/*.fxt)"
 	is "strict, $mode: marks before it" 10 "$written"
-	is "strict, $mode: reasons" 1 "$(fxt dump strict.$mode/*.fxt | grep -c 'agent:dropped.*strict seccomp mode')"
+	is "strict, $mode: reasons" 1 \
+		"$(fxt dump strict.$mode/*.fxt | grep -c 'agent:dropped.*strict seccomp mode')"
 done
 host tsc "$apps/host_seccomp" tsc 1000
 complete tsc

@@ -46,7 +46,8 @@ host cancel "$apps/host_cancel" "$scratch/fifo"
 complete cancel
 for mode in $MODES; do
 	grep -q ': cancelled 1, cleaned up 1' cancel.$mode.out || fail "cancel, $mode: nothing was cancelled"
-	is "cancel, $mode: not cancelled or not cleaned up" "" "$(grep ': cancelled' cancel.$mode.out | grep -v 'cancelled 1, cleaned up 1')"
+	is "cancel, $mode: not cancelled or not cleaned up" "" \
+		"$(grep ': cancelled' cancel.$mode.out | grep -v 'cancelled 1, cleaned up 1')"
 done
 # These programs try every time limit, clock, kind and protocol of locks, semaphores, conditions and joins,
 # and a cancellation that is pending in each.
@@ -65,8 +66,10 @@ complete coroutines
 # returns from them, after all that is called between its turns.
 traced small "$apps/coroutines" $((64 + 16 * $(random_below 20))) || fail "coroutines: exit status $?"
 file=$(only small/*.fxt) && valid "$file" && trace calls "$file" >calls
-is "coroutine: what ends when" "$(for i in 1 2; do echo between between between between between within; done | tr '\n' ' ')" \
-	"$(grep -E '^function:(within|between) ' calls | sort -k2,2n -k4,4n | sed 's/^function://; s/ .*//' | tr '\n' ' ')"
+is "coroutine: what ends when" \
+	"$(for i in 1 2; do echo between between between between between within; done | tr '\n' ' ')" \
+	"$(grep -E '^function:(within|between) ' calls | sort -k2,2n -k4,4n |
+		sed 's/^function://; s/ .*//' | tr '\n' ' ')"
 host callbacks "$apps/host_control" callbacks
 complete callbacks
 # The alternate stack is the smallest on which a handler runs here, which the processor's registers decide,
@@ -80,11 +83,11 @@ lossy alternate
 host alternate.roomy "$apps/host_control" alternate $((least + 2048))
 complete alternate.roomy
 
-# -- Signals: as many as there were, which differs from run to run ------------------------------------------
+# -- Signals: their number differs from run to run -----------------------------------------------------
 for mode in $MODES; do
 	# It depends on the machine's other work how much the program does until the last signal has come.
-	FXT_BUFFER_SIZE_MB=512 FXT_BUFFERING_MODE=$mode traced storm.$mode timeout -s KILL 60 "$apps/host_control" storm 30000 \
-		>storm.out 2>storm.err
+	FXT_BUFFER_SIZE_MB=512 FXT_BUFFERING_MODE=$mode \
+		traced storm.$mode timeout -s KILL 60 "$apps/host_control" storm 30000 >storm.out 2>storm.err
 	is "storm, $mode: exit status" 0 $?
 	is "storm, $mode: stderr" "" "$(cat storm.err)"
 	rm -f storm.$mode/timeout.*

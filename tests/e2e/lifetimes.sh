@@ -55,7 +55,8 @@ fxt report "$file" >report
 grep -qE '^  left often +3 .* open$' report || fail "left: not in the report"
 
 # A descriptor that syscall() closes is closed, whoever opened it.
-FXT_FOLLOW=none traced numbers "$apps/count_numbers" 2 >/dev/null 2>err || fail "count_numbers: exit status $?: $(cat err)"
+FXT_FOLLOW=none traced numbers "$apps/count_numbers" 2 >/dev/null 2>err ||
+	fail "count_numbers: exit status $?: $(cat err)"
 file=$(only numbers/*.fxt) && valid "$file" && left "$file" >found
 : >expected
 same "left by syscall()" expected found
@@ -64,13 +65,14 @@ same "left by syscall()" expected found
 # that a child inherited.
 for what in exec:'1 open three' fork:'1 open four,1 open two,2 pipe (pipe)'; do
 	rm -f ./*.fxt
-	"$FXT" record -o merged.fxt -- "$apps/lifetimes" "${what%%:*}" >/dev/null 2>err || fail "record ${what%%:*}: $(cat err)"
+	"$FXT" record -o merged.fxt -- "$apps/lifetimes" "${what%%:*}" >/dev/null 2>err ||
+		fail "record ${what%%:*}: $(cat err)"
 	left merged.fxt >found
 	echo "${what#*:}" | tr , '\n' >expected
 	same "left, $what" expected found
 done
 
-# -- In every mode, and whatever calls are short: none is left out for that --------------------------------------
+# -- No lifetime is left out in any mode, or because a call was short ----------------------------------------
 
 for mode in oneshot circular streaming; do
 	ring=
@@ -85,7 +87,7 @@ same_some "above a threshold" told found
 # A lifetime that begins in a category that is recorded has its end, also if the call that closes it is in one
 # that is not.
 FXT_CATEGORIES=net lives main
-# Not all bytes that went through them are seen then.
+# In that case not all bytes are seen that went through the connections.
 grep ' net:' told | sed 's,[0-9]*/[0-9]*$,-,' >net
 same_some "net alone" net found
 FXT_CATEGORIES=io lives main
@@ -117,9 +119,10 @@ ring=
 
 # A lifetime whose begin cannot be written has no end either.
 FXT_MAX_SIZE_MB=1 lives threads 1500
-test "$(trace lost "$(only trace/*.fxt)" | sed -n 's/dropped //p')" -gt 1000 || fail "full: nothing was dropped"
+test "$(trace lost "$(only trace/*.fxt)" | sed -n 's/dropped //p')" -gt 1000 ||
+	fail "full: nothing was dropped"
 
-# -- Killed in the middle of it -------------------------------------------------------------------------------
+# -- Killed in the middle of it ------------------------------------------------------------------------------
 
 for ((i = 0; i < ${FXT_KILLS:-10}; i++)); do
 	rm -rf trace

@@ -37,8 +37,10 @@ done
 
 # exec leaves two files under the same process id: one of the program before, and one of the program after.
 lived 4 exec "$apps/process" exec
-is "exec: blocks before" 10 "$(for f in exec/*.fxt; do sized 20000 "$f"; done | awk '{ n += $1 } END { print n }')"
-is "exec: blocks after" 10 "$(for f in exec/*.fxt; do sized 20001 "$f"; done | awk '{ n += $1 } END { print n }')"
+is "exec: blocks before" 10 \
+	"$(for f in exec/*.fxt; do sized 20000 "$f"; done | awk '{ n += $1 } END { print n }')"
+is "exec: blocks after" 10 \
+	"$(for f in exec/*.fxt; do sized 20001 "$f"; done | awk '{ n += $1 } END { print n }')"
 is "exec: files" 2 "$(ls exec | wc -l)"
 
 lived 9 running "$apps/threads" running
@@ -64,7 +66,8 @@ done
 lived 0 forks "$apps/process" fork-threaded
 is "fork of a threaded program: files" 21 "$(ls forks | wc -l)"
 is "fork of a threaded program: children with a block" 20 \
-	"$(for f in forks/*.fxt; do test "$(stat -c %s "$f")" -gt 65536 || sized 20200 "$f"; done | grep -c '^1$')"
+	"$(for f in forks/*.fxt; do test "$(stat -c %s "$f")" -gt 65536 || sized 20200 "$f"; done |
+		grep -c '^1$')"
 rm -rf forks
 
 # -- Jumps ---------------------------------------------------------------------------------------------
@@ -76,7 +79,8 @@ for kind in read functions; do
 	file=$(only jumps.$kind/*.fxt) || continue
 	is "longjmp out of $kind: open in the end" "" "$(trace open "$file")"
 	is "longjmp out of $kind: blocks" 5 "$(sized 20001 "$file")"
-	is "longjmp out of $kind: calls of work_between" 5 "$(trace calls "$file" | grep -c '^function:work_between ')"
+	is "longjmp out of $kind: calls of work_between" 5 \
+		"$(trace calls "$file" | grep -c '^function:work_between ')"
 	is "longjmp out of $kind: activations of main" 1 "$(trace calls "$file" | grep -c '^function:main ')"
 done
 file=$(only jumps.functions/*.fxt) && is "longjmp out of functions: calls of dig" 20 \
@@ -90,7 +94,8 @@ lived 0 deep "$apps/jumps" deep 700
 file=$(only deep/*.fxt) && {
 	trace calls "$file" >calls
 	shown=$(grep -c '^function:recurse ' calls)
-	is "deep: calls of recurse, shown and dropped" 700 $((shown + $(trace lost "$file" | sed -n 's/^dropped //p')))
+	is "deep: calls of recurse, shown and dropped" 700 \
+		$((shown + $(trace lost "$file" | sed -n 's/^dropped //p')))
 	test "$shown" -ge 400 || fail "deep: only $shown are shown"
 	# In the order of their starts the n-th call has level 700 - n. It allocates its block at its end, so
 	# the block is within it.

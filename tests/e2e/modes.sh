@@ -4,7 +4,7 @@
 . "${abs_top_srcdir:?}/tests/e2e/lib.sh"
 need python3
 
-# accounts NAME CMD...: the calls that CMD says it made are those written, dropped and filtered.
+# accounts NAME CMD...: checks that the calls that CMD says it made are those written, dropped and filtered.
 accounts()
 {
 	local name=$1 file made written dropped filtered
@@ -18,7 +18,8 @@ accounts()
 	trace lost "$file" >lost
 	dropped=$(sed -n 's/^dropped //p' lost)
 	filtered=$(sed -n 's/^filtered //p' lost)
-	is "$name: written $written + dropped $dropped + filtered $filtered" "$made" $((written + dropped + filtered))
+	is "$name: written $written + dropped $dropped + filtered $filtered" \
+		"$made" $((written + dropped + filtered))
 	counts="$made $written $dropped $filtered"
 }
 
@@ -62,7 +63,9 @@ largest()
 
 # The durable area is 512 KiB, and each thread of a child that executes another program has two chunks.
 for mode in circular oneshot streaming; do
-	FXT_CATEGORIES='#default' FXT_BUFFERING_MODE=$mode traced "small.$mode" bash -c 'for i in 1 2 3 4 5; do /bin/true; done; (kill -9 $BASHPID)' 2>err
+	FXT_CATEGORIES='#default' FXT_BUFFERING_MODE=$mode \
+		traced "small.$mode" \
+		bash -c 'for i in 1 2 3 4 5; do /bin/true; done; (kill -9 $BASHPID)' 2>err
 	test "$(ls "small.$mode" | wc -l)" -ge 11 || fail "small, $mode: files: $(ls "small.$mode")"
 	flag=
 	test $mode != circular || flag=--ring

@@ -72,7 +72,8 @@ done
 blocked()
 {
 	FXT_BUFFERING_MODE=circular FXT_BUFFER_SIZE_MB=2 FXT_CATEGORIES=pthread \
-		FXT_OUTPUT="$scratch/turns.fxt" strace -f -qq -e trace=close,rt_sigprocmask -o calls -E LD_PRELOAD="$FXT_AGENT" \
+		FXT_OUTPUT="$scratch/turns.fxt" \
+		strace -f -qq -e trace=close,rt_sigprocmask -o calls -E LD_PRELOAD="$FXT_AGENT" \
 		"$apps/handlers" "$@" >told || fail "handlers $*: exit status $?"
 	valid --ring turns.fxt
 	awk -v events="$(cat told)" '

@@ -105,7 +105,8 @@ has sqlite3 && {
 }
 
 has git && {
-	export GIT_CONFIG_NOSYSTEM=1 GIT_CONFIG_GLOBAL=/dev/null GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@example.org
+	export GIT_CONFIG_NOSYSTEM=1 GIT_CONFIG_GLOBAL=/dev/null \
+		GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@example.org
 	export GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@example.org
 	git init -q repository
 	for n in 1 2 3 4 5 6 7 8; do

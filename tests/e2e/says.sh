@@ -8,7 +8,7 @@ need python3
 ulimit -c 0
 export FXT_QUIET=1
 
-# said NAME: writes what the only trace in NAME has to NAME.said. Both kinds of records have the same.
+# said NAME: writes the lines that the only trace in NAME has to NAME.said. Both kinds of records have them.
 said()
 {
 	local file
@@ -31,7 +31,8 @@ says()
 	{
 		(exec "$apps/says" "$@" 2>>"$name.bare" >"$name.out.bare")
 		status=$?
-		(LD_PRELOAD="$FXT_AGENT" FXT_OUTPUT="$scratch/$name/%e.%p.fxt" exec "$apps/says" "$@" 2>>"$name.err" >"$name.out")
+		(LD_PRELOAD="$FXT_AGENT" FXT_OUTPUT="$scratch/$name/%e.%p.fxt" \
+			exec "$apps/says" "$@" 2>>"$name.err" >"$name.out")
 	} 2>/dev/null
 	is "$name: exit status" $status $?
 	same "$name: output" "$name.out.bare" "$name.out"
@@ -45,7 +46,7 @@ lines()
 	test -z "$(tail -c 1 "$1")" || echo
 }
 
-# says_all ARGUMENT...: the trace has each line of standard error.
+# says_all ARGUMENT...: checks that the trace has each line of standard error.
 says_all()
 {
 	says one "$@"
@@ -86,7 +87,8 @@ same "odd: standard error" one.bare one.err
 said one
 python3 - >one.lines <<'END'
 word, cut = "0123456789abcdef", "\u2026"
-print("not UTF-8: ? \u00e9 ?", "NUL ? and controls \x01\x1b[1m\t", "carriage return", "over\rwritten", word * 128, word * 128 + cut,
+print("not UTF-8: ? \u00e9 ?", "NUL ? and controls \x01\x1b[1m\t", "carriage return", "over\rwritten",
+      word * 128, word * 128 + cut,
       "\u20ac" * (2048 // 3) + cut, cut + "progress: done", word * 128 + cut, " " * 2048 + cut, sep="\n")
 END
 same odd one.lines one.said
