@@ -134,7 +134,7 @@ libfxtagent_la_SOURCES = $(AGENT_SOURCES) $(INTERPOSE_SOURCES) $(WRITER_SOURCES)
 libfxtagent_la_CPPFLAGS = $(FXT_CPPFLAGS)
 libfxtagent_la_LIBADD = libfxthooks.la
 
-# What instrumented functions call, twice each: without a frame of its own.
+# Instrumented functions call these hooks twice each, so the hooks make no stack frame of their own.
 noinst_LTLIBRARIES += libfxthooks.la
 libfxthooks_la_SOURCES = $(HOOK_SOURCES)
 libfxthooks_la_CPPFLAGS = $(FXT_CPPFLAGS)
@@ -142,10 +142,11 @@ libfxthooks_la_CFLAGS = $(libfxtagent_la_CFLAGS) -fomit-frame-pointer
 
 # Automake puts these after a user's CPPFLAGS, so the two -U win over what a distribution's build sets there.
 # Both macros rename the functions we define (read becomes __read_chk, open becomes open64).
-#   initial-exec     any other model calls an allocator at a thread's first use, which is us
-#   exceptions       or a cancelled thread's cleanup handlers do not run through our wrappers
+#   initial-exec     any other model calls an allocator at a thread's first use, and the allocator is us
+#   exceptions       without it a cancelled thread's cleanup handlers do not run through our wrappers
 #   frame pointers   stacks are walked by them, through our own frames first
-#   no-tree-slp-...  pairs of words of a record, put together in a vector register, reach memory a nanosecond later
+#   no-tree-slp-...  pairs of words of a record, put together in a vector register, would reach memory a
+#                    nanosecond later
 #   no-builtin-*     gcc would take our malloc for the one it knows, and delete or merge stores around it
 libfxtagent_la_CFLAGS = -std=gnu11 $(WARN_CFLAGS) -O2 \
 	-U_FORTIFY_SOURCE -U_FILE_OFFSET_BITS -fno-tree-slp-vectorize \

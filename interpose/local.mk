@@ -1,5 +1,6 @@
-# The functions that stand in for the C library's. The tables (*.def) list them once; call numbers, wrappers, real
-# pointers, and the tests of what is exported are made from them by the preprocessor.
+# The files of interpose/ have the functions that stand in for the C library's. The tables (*.def) list these
+# once; the preprocessor makes call numbers, wrappers, real pointers, and the tests of what is exported from
+# them.
 
 INTERPOSE_TABLES = \
 	interpose/tables/aio.def \
@@ -154,21 +155,26 @@ EXTRA_DIST += $(INTERPOSE_TABLES) interpose/engine/exports.map
 
 HOOK_SOURCES = interpose/threads/cyg_profile.c
 
-INTERPOSE_FLAGS = $(DEFS) $(DEFAULT_INCLUDES) $(libfxtagent_la_CPPFLAGS) $(CPPFLAGS) $(libfxtagent_la_CFLAGS) $(CFLAGS)
+INTERPOSE_FLAGS = $(DEFS) $(DEFAULT_INCLUDES) $(libfxtagent_la_CPPFLAGS) $(CPPFLAGS) \
+	$(libfxtagent_la_CFLAGS) $(CFLAGS)
 
-# The names of arguments, as strings of every trace. Made again when anything here has changed, and replaced only if it differs.
+# interpose/argument_names.def has the names of arguments, as strings of every trace. It is made again when
+# anything here has changed, and replaced only if it differs.
 BUILT_SOURCES += interpose/argument_names.def
 interpose/argument_names.def: interpose/argument_names.stamp
 	@:
-interpose/argument_names.stamp: $(INTERPOSE_SOURCES) $(INTERPOSE_TABLES) $(HOOK_SOURCES) agent/base/strings.def interpose/engine/argument_names.sh
-	$(AM_V_GEN)$(MKDIR_P) interpose && CC='$(CC)' FLAGS='$(INTERPOSE_FLAGS)' $(SHELL) $(srcdir)/interpose/engine/argument_names.sh $(srcdir) \
+interpose/argument_names.stamp: $(INTERPOSE_SOURCES) $(INTERPOSE_TABLES) $(HOOK_SOURCES) \
+		agent/base/strings.def interpose/engine/argument_names.sh
+	$(AM_V_GEN)$(MKDIR_P) interpose && CC='$(CC)' FLAGS='$(INTERPOSE_FLAGS)' \
+		$(SHELL) $(srcdir)/interpose/engine/argument_names.sh $(srcdir) \
 		$(patsubst %,$(srcdir)/%,$(filter %.c,$(INTERPOSE_SOURCES) $(HOOK_SOURCES))) > $@.new
-	@if cmp -s $@.new interpose/argument_names.def; then rm -f $@.new; else mv $@.new interpose/argument_names.def; fi; touch $@
+	@if cmp -s $@.new interpose/argument_names.def; then rm -f $@.new; \
+		else mv $@.new interpose/argument_names.def; fi; touch $@
 $(libfxtagent_la_OBJECTS) $(libfxthooks_la_OBJECTS): interpose/argument_names.def
 CLEANFILES += interpose/argument_names.def interpose/argument_names.stamp
 EXTRA_DIST += interpose/engine/argument_names.sh
 
-# What becomes of a row of the tables: `make expand CALL=fsync` prints its functions.
+# `make expand CALL=fsync` prints the functions that the row of a call expands to.
 .PHONY: expand
 expand: interpose/argument_names.def
 	@CC='$(CC)' FLAGS='$(INTERPOSE_FLAGS)' \

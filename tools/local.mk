@@ -1,5 +1,5 @@
-# The tool, `fxt`: the subcommands, and the reader they share. The folders stand in the order of docs/rooms.txt: each
-# uses those before it only.
+# The tool, `fxt`, is made of its subcommands and the reader that they share. The folders stand in the order
+# of docs/rooms.txt: each uses those before it only.
 
 COMMON_FILES = \
 	tools/common/command.h \
@@ -142,13 +142,13 @@ REPORT_FILES = \
 	tools/report/report_transfers.h \
 	tools/report/report_waits.c
 
-TOOLS_SOURCES = $(COMMON_FILES) $(READING_FILES) $(PRINTING_FILES) $(ANALYSIS_FILES) $(DESCRIPTORS_FILES) $(PROGRAMS_FILES) \
-	$(JOIN_FILES) $(RECORD_FILES) $(CHECK_FILES) $(DUMP_FILES) $(REPORT_FILES)
+TOOLS_SOURCES = $(COMMON_FILES) $(READING_FILES) $(PRINTING_FILES) $(ANALYSIS_FILES) $(DESCRIPTORS_FILES) \
+	$(PROGRAMS_FILES) $(JOIN_FILES) $(RECORD_FILES) $(CHECK_FILES) $(DUMP_FILES) $(REPORT_FILES)
 
 TOOLS_CPPFLAGS = $(AM_CPPFLAGS)
 TOOLS_LIBS = libfxttools.la libfxtwriter.la $(JANSSON_LIBS) $(LIBELF_LIBS) $(LIBIBERTY_LIBS) -lm
 
-# All but main(), so that the unit tests link the same.
+# This library has everything but main(), so that the unit tests link the same code.
 noinst_LTLIBRARIES += libfxttools.la
 libfxttools_la_SOURCES = $(TOOLS_SOURCES)
 libfxttools_la_CPPFLAGS = $(TOOLS_CPPFLAGS) -DFXT_LIBDIR='"$(libdir)"'
@@ -159,7 +159,7 @@ fxt_SOURCES = tools/fxt.c
 fxt_CPPFLAGS = $(TOOLS_CPPFLAGS)
 fxt_LDADD = $(TOOLS_LIBS)
 
-# Unit tests that link the tool's objects, unlike those of the writer (tests/local.mk).
+# These unit tests link the tool's objects, unlike those of the writer (tests/local.mk).
 if HAVE_CHECK
 TOOLS_TESTS = \
 	tests/check_elf \
@@ -225,7 +225,8 @@ tests_check_tools_SOURCES = tests/check_tools.c tests/trace_words.h
 tests_check_tools_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
 tests_check_tools_CFLAGS = $(TOOLS_TESTS_CFLAGS)
 tests_check_tools_LDADD = $(TOOLS_TESTS_LIBS)
-tests_check_windows_SOURCES = tests/check_windows.c tests/apps/random.h tests/apps/unseen.h tests/trace_words.h
+tests_check_windows_SOURCES = tests/check_windows.c tests/apps/random.h tests/apps/unseen.h \
+	tests/trace_words.h
 tests_check_windows_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
 tests_check_windows_CFLAGS = $(TOOLS_TESTS_CFLAGS)
 tests_check_windows_LDADD = $(TOOLS_TESTS_LIBS)

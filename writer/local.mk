@@ -1,5 +1,5 @@
-# The FXT format and the buffer, built twice: with the agent's flags into libfxtagent.so
-# (agent/local.mk), and here for the tool and the unit tests.
+# The FXT format and the buffer are built twice: with the agent's flags into libfxtagent.so (agent/local.mk),
+# and here for the tool and the unit tests.
 
 WRITER_SOURCES = \
 	writer/apart.c \

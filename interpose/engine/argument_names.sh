@@ -1,6 +1,7 @@
 #!/bin/sh
-# Prints the strings that the tables and files of interpose/ ask for by name, FXT_STR_fd, as lines of agent/base/strings.def, which includes them: so
-# a name in a row needs no second line. Called by make, with CC and FLAGS in the environment.
+# Prints a line for each string that the tables and files of interpose/ use by name, as in FXT_STR_fd.
+# agent/base/strings.def includes these lines, so nobody has to add a name of a row there as well. make calls
+# this with CC and FLAGS in the environment.
 # usage: argument_names.sh SOURCE_DIRECTORY FILE.c...
 set -u
 LC_ALL=C
@@ -8,7 +9,8 @@ export LC_ALL
 source=$1
 shift
 
-# Those that agent/base/strings.def has itself, and then all that are used; nothing may be printed if a file cannot be read.
+# The preprocessor runs first, because nothing may be printed if a file cannot be read. Then awk gets the
+# strings that agent/base/strings.def has itself, which need no line, and after them all that are used.
 # shellcheck disable=SC2086
 used=$(${CC:?} ${FLAGS-} -DFXT_WITHOUT_ARGUMENT_NAMES -E -P "$@") || exit 1
 {
@@ -17,6 +19,6 @@ used=$(${CC:?} ${FLAGS-} -DFXT_WITHOUT_ARGUMENT_NAMES -E -P "$@") || exit 1
 } | awk '
 	$1 == "known" { known[$2] = 1; next }
 	$2 in known { next }
-	# What the lifetime of a descriptor is named.
+	# The text of life_NAME is the name of a lifetime, without the prefix.
 	$2 ~ /^life_/ { print "STRING(" $2 ", \"" substr($2, 6) "\")"; next }
 	{ print "NAME(" $2 ")" }'

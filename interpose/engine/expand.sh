@@ -1,13 +1,14 @@
 #!/bin/sh
-# Prints what becomes of a row of the tables: `make expand CALL=fsync`. Called by make, with CC and FLAGS in the environment.
-# FORMAT is another formatter than clang-format, or none.
+# Prints the functions that a row of the tables expands to: `make expand CALL=fsync`. make calls this with CC
+# and FLAGS in the environment. FORMAT may name another formatter than clang-format; without a formatter the
+# script breaks and indents the lines itself.
 # usage: expand.sh SOURCE_DIRECTORY [CALL]; without a call it lists the names that have a row.
 set -u
 LC_ALL=C
 export LC_ALL
 source=$1 call=${2-}
 
-# name table how, for each row. A row that goes over several lines has its name in the first.
+# rows: prints "NAME TABLE HOW" for each row. A row of several lines has its name in the first.
 rows() {
 	for table in "$source"/interpose/tables/*.def; do
 		sed -n -e "s,^\(CALL\|ALIAS\|SYSTEM_CALL\|BY_NUMBER\|BY_NUMBER_ALONE\)([a-z_]*\, [^,]*\, \([a-zA-Z_0-9]*\)\,.*,\2 $table table,p" \
@@ -15,7 +16,8 @@ rows() {
 	done
 }
 
-# Where there is no clang-format: a line for each statement, indented by its braces.
+# indent: prints its input with a line for each statement, indented by its braces. It is used where there is
+# no formatter.
 indent() {
 	awk '
 	function put() {
