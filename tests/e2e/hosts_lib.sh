@@ -13,8 +13,8 @@ LIMIT_S=60
 unset FXT_BUFFERING_MODE
 export FXT_BUFFER_SIZE_MB=16
 
-# numbers FILE...: prints "WRITTEN DROPPED OVERWRITTEN EVENTS": the number of marks in the traces, the number
-# of records of any call that they lack for either reason, and the number of events.
+# numbers FILE...: prints "WRITTEN DROPPED OVERWRITTEN EVENTS": the number of marks in the traces, the numbers
+# of records of any call that were dropped and that were overwritten, and the number of events.
 numbers()
 {
 	local file

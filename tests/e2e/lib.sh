@@ -104,7 +104,7 @@ traced()
 	env LD_PRELOAD="$FXT_AGENT" FXT_OUTPUT="$directory/%e.%p.fxt" "$@"
 }
 
-# bare CMD...: runs CMD without the agent, with the same names in its environment as traced.
+# bare CMD...: runs CMD without the agent, in the same environment as far as CMD can tell.
 bare()
 {
 	env LD_PRELOAD= FXT_OUTPUT= "$@"

@@ -5,9 +5,9 @@
 . "${abs_top_srcdir:?}/tests/e2e/lib.sh"
 need python3
 
-# judge NAME MADE CAUSE FILE: checks that MADE calls were made, and that all which the trace lacks are missing
-# for this cause; with an empty CAUSE none is missing. An empty MADE is not compared, and "perhaps CAUSE" may
-# have had no effect. It prints how many calls were attempted.
+# judge NAME MADE CAUSE FILE: checks that MADE calls were made, and that the trace lacks some for this cause
+# and for no other; with an empty CAUSE it lacks none. An empty MADE is not compared, and "perhaps CAUSE" may
+# have had no effect. judge prints how many calls were attempted.
 judge()
 {
 	local name=$1 file=$4

@@ -50,7 +50,7 @@ recorded "sessions 20"
 valid parents.fxt
 compare "sessions"
 
-# The kernel says which child is whose.
+# Here the agent has to ask the kernel which child is whose; not every kernel can say.
 if test -r /proc/self/task/$$/children; then
 	recorded "systems 10" -c process,pthread
 	valid parents.fxt

@@ -47,7 +47,7 @@ slow()
 		    if not right:
 		        print("measured", name, *measured, "told", called, ns, args)
 		    ok &= right
-		# Preemption at the wrong moment may leave some calls without it, but not half of them.
+		# Preemption at the wrong moment may take an argument from some calls, but not from half.
 		if not all(2 * told[k] >= len(made) for k in sys.argv[1:]):
 		    print("of", len(made), "told", told)
 		    ok = False
