@@ -1,4 +1,5 @@
-/* The numbers of the interposed calls: FXT_CALL_read. Their names are strings FXT_STR_CALLS + number of every trace. */
+/* Gives each interposed call a number: that of read is FXT_CALL_read. Every trace has the name of a call as
+ * its string FXT_STR_CALLS + number. */
 #ifndef FXT_CALLS_H
 #define FXT_CALLS_H
 

@@ -1,11 +1,11 @@
-/* The descriptor of a stream, for what closes both. */
+/* The descriptor of a FILE, for wrappers that close both. */
 #ifndef FXT_DESCRIPTOR_OF_H
 #define FXT_DESCRIPTOR_OF_H
 
 #include <errno.h>
 #include <stdio.h>
 
-/* -1: it has none. errno stays. */
+/* Returns the descriptor, or -1 if the stream has none. errno stays as it is. */
 static inline int descriptor_of(FILE *stream)
 {
 	int error = errno, fd = fileno_unlocked(stream);

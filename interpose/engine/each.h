@@ -1,10 +1,10 @@
-/* Macros over lists of macro arguments, by which the engine (engine.h) is made: the preprocessor has no
- * loops.
+/* The engine (engine.h) is made of these macros, which go over lists of macro arguments: the preprocessor has
+ * no loops.
  *
  *	FXT_EACH(m, (a), (b))           m(a) m(b)
  *	FXT_LIST(m, (a), (b))           m(a), m(b)
- *	FXT_SECOND(NAME_x, fallback, )  what NAME_x is defined as, behind a comma, or the fallback where it is not defined:
- *	                                `#define NAME_x , something` is how a table's word says that it differs from the usual
+ *	FXT_SECOND(NAME_x, fallback, )  text, if there is a `#define NAME_x , text`; otherwise the fallback.
+ *	                                By such a definition a table's word differs from the usual.
  *
  * Each list has eight elements at most.
  */

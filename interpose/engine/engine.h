@@ -1,4 +1,4 @@
-/* The engine: how a row of a table becomes a wrapper. The macros here are all there is to it; the others say
+/* The engine makes a wrapper of a row of a table. Its macros are all in this file. Those of other files say
  * what the words of a row mean (parameters.h, results.h and fd_results.h, blocking.h) or are tools of the
  * preprocessor (each.h). `make expand CALL=fsync` prints what becomes of a row.
  *
@@ -75,8 +75,8 @@
  * FXT_QUICK_EVENTS its TRACED_ hook puts a shorter body in front of this one.
  *
  * An ALIAS is the same with the name of another row in its event. Rows of lock.def, sync.def, child.def and
- * signal_delivery.def say how the call waits for others; the middle of their bodies is written in those families'
- * files, and FXT_FORM_BODY() is what stands around it (forms.h).
+ * signal_delivery.def say how the call waits for others; the middle of their bodies is written in the files
+ * of those families, and FXT_FORM_BODY() stands around it (forms.h).
  *
  * No macro leaves a block or a function that another one has begun: `return` and `break` stand only where
  * the whole function or loop does.
@@ -94,20 +94,23 @@
 
 /* -- The functions that are made ---------------------------------------------------------------- */
 
-/* A row's functions. */
-#define FXT_WRAP(category, type, symbol, event, blocks, result_kind, ...)				\
-	FXT_REAL_FIRST(category, type, symbol, (FXT_LIST(P_DECLARE, __VA_ARGS__)), (FXT_LIST(P_NAME, __VA_ARGS__))) \
-	FXT_SECOND(AROUND_##result_kind, FXT_NOTHING, )(type, symbol, __VA_ARGS__)			\
-	FXT_WRAP_AROUND(category, type, symbol, event, FXT_CALLEE(symbol, result_kind), blocks, result_kind, __VA_ARGS__)
+/* Makes the functions of a row. */
+#define FXT_WRAP(category, type, symbol, event, blocks, result_kind, ...)			\
+	FXT_REAL_FIRST(category, type, symbol, (FXT_LIST(P_DECLARE, __VA_ARGS__)),		\
+		       (FXT_LIST(P_NAME, __VA_ARGS__)))						\
+	FXT_SECOND(AROUND_##result_kind, FXT_NOTHING, )(type, symbol, __VA_ARGS__)		\
+	FXT_WRAP_AROUND(category, type, symbol, event, FXT_CALLEE(symbol, result_kind), blocks,	\
+			result_kind, __VA_ARGS__)
 
 #define FXT_WRAP_CALL(category, type, symbol, blocks, result, ...) \
 	FXT_WRAP(category, type, symbol, symbol, blocks, result, __VA_ARGS__)
 
-/* The function that a wrapper calls: the real one, or what the kind of result has around it. */
+/* The function that a wrapper calls: the real one, or the one that the kind of result puts around it. */
 #define FXT_CALLEE(symbol, result_kind) FXT_PASTE(FXT_SECOND(CALLEE_##result_kind, real_, ), symbol)
 
-/* The functions around `callee`, which calls the real one as it sees fit. What is recorded is a function of
- * its own: with its frame and registers in one function a switched-off call would pay for them too. */
+/* Makes the functions around `callee`, which calls the real one as it sees fit. A call is recorded in a
+ * function of its own: if the exported function did it, a switched-off call would pay for the frame and the
+ * registers too. */
 #define FXT_WRAP_AROUND(category, type, symbol, event, callee, blocks, result_kind, ...)	\
 	FXT_SECOND(TRACED_##result_kind, FXT_TRACED_WHOLE, )					\
 	(category, type, symbol, event, callee, blocks, result_kind, __VA_ARGS__)		\
@@ -117,10 +120,12 @@
 	static __attribute__((noinline)) type traced_##symbol(FXT_LIST(P_DECLARE, __VA_ARGS__))	\
 	FXT_BODY(fxt_enter_on(), category, type, event, callee, blocks, result_kind, __VA_ARGS__)
 
-/* traced_SYMBOL, for a function written by hand to call: a variadic one with what it has collected. */
+/* Makes traced_SYMBOL() for a function that is written by hand, as variadic ones are: that function collects
+ * its arguments and calls traced_SYMBOL() with them. */
 #define FXT_TRACED(category, type, symbol, event, callee, blocks, result_kind, ...)			\
 	static inline __attribute__((always_inline)) type traced_##symbol(FXT_LIST(P_DECLARE, __VA_ARGS__)) \
-	FXT_BODY(fxt_enter_first(FXT_CAT_##category), category, type, event, callee, blocks, result_kind, __VA_ARGS__)
+	FXT_BODY(fxt_enter_first(FXT_CAT_##category), category, type, event, callee, blocks,		\
+		 result_kind, __VA_ARGS__)
 
 #define FXT_EXPORTED(category, type, symbol, callee, ...)		\
 	FXT_EXPORT type symbol(FXT_LIST(P_DECLARE, __VA_ARGS__));	\
@@ -131,8 +136,9 @@
 		return traced_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));	\
 	}
 
-/* fxt_enter() of a wrapper that calls another function than its own: that one would take the call by which
- * tracing begins for one of it. */
+/* Does what fxt_enter() does, for a wrapper that calls another real function than its own. If tracing begins
+ * by this call, it begins here: otherwise the other function's first_SYMBOL() would begin it, and record the
+ * call under the other name. */
 static inline struct fxt_thread *fxt_enter_first(enum fxt_category category)
 {
 	struct fxt_thread *thread = fxt_enter(category);
@@ -150,7 +156,7 @@ static inline struct fxt_thread *fxt_enter_first(enum fxt_category category)
 		const uint64_t names_ = FXT_NAMES(category, event);					\
 		struct fxt_thread *thread_ = enter;							\
 		uint64_t start_ns_, end_ns_;								\
-		struct fxt_in_progress *open_;									\
+		struct fxt_in_progress *open_;								\
 		int failure_;										\
 													\
 		if (!thread_)										\
@@ -169,7 +175,8 @@ static inline struct fxt_thread *fxt_enter_first(enum fxt_category category)
 		return FXT_SECOND(VALUE_##result_kind, result_, );					\
 	}
 
-/* Around `form`, which makes the call, sets result_ and end_ns_, and records; after_ns_ is for its use. */
+/* The body around `form`, which makes the call, sets result_ and end_ns_, and records the call. It may use
+ * after_ns_ as it likes. */
 #define FXT_FORM_BODY(enter, category, type, event, callee, form, result_kind, ...)	\
 	{										\
 		const uint64_t names_ = FXT_NAMES(category, event);			\
@@ -187,19 +194,19 @@ static inline struct fxt_thread *fxt_enter_first(enum fxt_category category)
 		return result_;								\
 	}
 
-/* Category and name of a call, as in its event's header. */
+/* The category and name of a call, as in its event's header. */
 #define FXT_NAMES(category, event) \
 	fxt_names_of(FXT_STR_CATEGORIES + FXT_BIT_##category, FXT_STR_CALLS + FXT_CALL_##event)
 
 /* -- The event ----------------------------------------------------------------------------------- */
 
-/* Records a call, its event followed by `after`. In whose scope are thread_, names_, start_ns_, end_ns_,
- * failure_ and result_.
+/* Records a call: writes its event, and does `after` behind it. It stands where thread_, names_, start_ns_,
+ * end_ns_, failure_ and result_ are in scope.
  *
- * Files whose calls are short and many define FXT_QUICK_EVENTS before they include anything. Most events of
- * theirs are of one form: the call has not failed, and each number takes one word. That form is written out
- * with its length known, by fxt_quick_room() and fxt_quick_complete(); whatever is not like that goes the
- * way of all others. quick.h says which values are.
+ * Files whose calls are short and many define FXT_QUICK_EVENTS before they include anything. Most of their
+ * events are of one form: the call has not failed, and each number takes one word. That form is written out
+ * with its length known, by fxt_quick_room() and fxt_quick_complete(); every other event is written as in
+ * other files. quick.h says which values take one word.
  */
 #ifdef FXT_QUICK_EVENTS
 #define FXT_RECORD(result_kind, after, ...)							\

@@ -34,7 +34,7 @@
 #define RESULT_WRITTEN_FROM(fd, buf) RESULT_LONG
 #define AFTER_WRITTEN_FROM(fd, buf) AFTER_WRITTEN(fd)
 
-/* The hooks that draw the arrow from a write to the read that gets its bytes: agent/descriptors/transfer.h. */
+/* These hooks draw the arrow from a write to the read that gets its bytes: agent/descriptors/transfer.h. */
 #define ENTER_READ(fd) , struct fxt_reading reading_; fxt_reads(thread_, fd, &reading_);
 #define LEAVE_READ(fd) , fxt_has_read(thread_, &reading_, result_, NULL, 0);
 #define END_READ(fd) , fxt_end_after(thread_, open_, &reading_.after_ns)
@@ -57,8 +57,8 @@
 
 /* In a file with FXT_QUICK_EVENTS (engine.h) a read or write is recorded by a shorter function, without
  * arrows and standard error, unless the descriptor is known to be the end of a stream or standard error. A
- * system call waits for the stores that come after the clock is read, and what is done as it returns costs
- * next to nothing; so this function does all it can before it reads the clock, both times. If it finds
+ * system call waits for the stores that come after the clock is read, and work that is done as it returns
+ * costs next to nothing; so this function does all it can before it reads the clock, both times. If it finds
  * something unusual, it takes back what it did and calls special_SYMBOL(). */
 #ifdef FXT_QUICK_EVENTS
 #define TRACED_READ(fd) , FXT_TRACED_APART
@@ -73,21 +73,23 @@
 		const uint64_t names_ = FXT_NAMES(category, event);					\
 		struct fxt_thread *thread_ = fxt_self;							\
 		uint64_t start_ns_, end_ns_;								\
-		struct fxt_in_progress *open_;									\
+		struct fxt_in_progress *open_;								\
 		int failure_;										\
 		type result_;										\
 													\
 		if (fxt_fd_is_special(fd) || FXT_UNLIKELY(!thread_))					\
 			return special_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));				\
 		open_ = thread_->open;									\
-		if (FXT_UNLIKELY(!fxt_in_progress_take(thread_, open_, (uintptr_t)__builtin_frame_address(0), FXT_IN_PROGRESS_ARG_HEADER(fd), \
-						FXT_IN_PROGRESS_ARG(fd))))					\
+		if (FXT_UNLIKELY(!fxt_in_progress_take(thread_, open_,					\
+						       (uintptr_t)__builtin_frame_address(0),		\
+						       FXT_IN_PROGRESS_ARG_HEADER(fd),			\
+						       FXT_IN_PROGRESS_ARG(fd))))			\
 			return special_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));				\
 		if (FXT_UNLIKELY(!fxt_quick_start(thread_, names_, &start_ns_))) {			\
-			fxt_in_progress_put_back(thread_, open_);						\
+			fxt_in_progress_put_back(thread_, open_);					\
 			return special_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));				\
 		}											\
-		fxt_in_progress_show(thread_, open_, start_ns_, names_);					\
+		fxt_in_progress_show(thread_, open_, start_ns_, names_);				\
 		result_ = real_##symbol(FXT_LIST(P_GIVE, __VA_ARGS__));					\
 		{											\
 			enum { MOST_WORDS_ = FXT_RESULT_WORDS FXT_EACH(P_MOST_WORDS, __VA_ARGS__) };	\
@@ -95,7 +97,8 @@
 			struct fxt_spot spot_;								\
 			uint64_t *at_;									\
 													\
-			if (FXT_LIKELY(result_ >= 0 && RESULT_FITS FXT_EACH(P_FITS, __VA_ARGS__) && thread_->open == open_ + 1) && \
+			if (FXT_LIKELY(result_ >= 0 && RESULT_FITS FXT_EACH(P_FITS, __VA_ARGS__) &&	\
+				       thread_->open == open_ + 1) &&					\
 			    fxt_quick_reserve(thread_, start_ns_, MOST_WORDS_, &spot_)) {		\
 				/* The usual call: its event is written before its end is read. */	\
 				at_ = spot_.arguments;							\
@@ -105,7 +108,8 @@
 				end_ns_ = fxt_now(thread_);						\
 				fxt_in_progress_empty_with(thread_, open_, fxt_filler(FXT_SLOT_WORDS));	\
 				if (FXT_LIKELY(fxt_is_usual(thread_, start_ns_, end_ns_))) {		\
-					fxt_quick_complete(thread_, &spot_, at_, end_ns_, names_, arguments_); \
+					fxt_quick_complete(thread_, &spot_, at_, end_ns_, names_,	\
+							   arguments_);					\
 					return result_;							\
 				}									\
 				fxt_quick_leave(thread_, &spot_);					\
@@ -164,8 +168,10 @@
 
 /* Begins the lifetime of a descriptor. */
 #define FXT_OPENED(fd, what, of) fxt_fd_opened(thread_, fd, end_ns_, names_, FXT_STR_life_##what, FXT_OF_##of)
-#define FXT_OF_PATH(text_)	\
-	((struct fxt_fd_detail){.name = FXT_STR_##text_, .text = (text_) ? (text_) : "", .bytes = text_##_bytes})
+#define FXT_OF_PATH(text_)							\
+	((struct fxt_fd_detail){.name = FXT_STR_##text_,			\
+				.text = (text_) ? (text_) : "",			\
+				.bytes = text_##_bytes})
 #define FXT_OF_NUMBER(number_) ((struct fxt_fd_detail){.name = FXT_STR_##number_, .number = (int)(number_)})
 #define FXT_OF_NOTHING ((struct fxt_fd_detail){0})
 

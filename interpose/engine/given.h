@@ -1,9 +1,9 @@
-/* What the real function is given in the place of the trace's descriptor: a number that is never open, so
- * that the C library and the kernel answer as for any closed descriptor, each check in its order. The event
- * shows the number that the program gave. Part of interpose.h; nobody else includes it.
+/* The real function is given another number in the place of the trace's descriptor. That number is never open,
+ * so the C library and the kernel answer as for any closed descriptor, each check in its order. The event
+ * shows the number that the program gave. This is a part of interpose.h; nobody else includes it.
  *
  * A parameter is a descriptor if its name is one of the list below, in every table. Two kinds of number are
- * not in it: one that the call gives a new meaning (newfd of dup2: unistd.c moves ours away), and one of
+ * not in it: one that the call gives a new meaning (for newfd of dup2, unistd.c moves ours away), and one of
  * another process (targetfd).
  */
 #ifndef FXT_GIVEN_H
@@ -34,7 +34,7 @@
 #define GIVEN_YES(name) fxt_descriptor_given(name)
 #define GIVEN_NO(name) name
 
-/* The same among the arguments of a system call: `argument` points to it. */
+/* Replaces the number among the arguments of a system call; `argument` points to it. */
 #define P_GIVE_NUMBER(name, argument) FXT_PASTE(GIVEN_NUMBER_, FXT_IS_DESCRIPTOR(name))(argument)
 #define GIVEN_NUMBER_YES(argument) fxt_descriptor_give(argument);
 #define GIVEN_NUMBER_NO(argument)
@@ -43,7 +43,7 @@ static inline void fxt_descriptor_give(long *argument)
 {
 	int given = fxt_descriptor_given((int)*argument);
 
-	/* What is as the program gave it stays so to the last bit. */
+	/* An argument that is not replaced stays as the program gave it, to the last bit. */
 	if (FXT_UNLIKELY(given != (int)*argument))
 		*argument = given;
 }

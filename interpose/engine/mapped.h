@@ -1,4 +1,4 @@
-/* A kind of result for what maps memory: MAPPED, a pointer; (void *)-1 is failure, with errno. */
+/* The kind of result of calls that map memory: MAPPED, a pointer; (void *)-1 is a failure, with errno. */
 #ifndef FXT_MAPPED_H
 #define FXT_MAPPED_H
 

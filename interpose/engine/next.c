@@ -1,6 +1,8 @@
-/* See next.h. Called by start.c and heap_sizes.c, by any thread.
+/* Finds functions in the objects that the loader has mapped: see next.h. start.c and heap_sizes.c call this, in
+ * any thread.
  *
- * Every object is read once for a batch of functions: it takes longer to read one than to find that it has no function of a name.
+ * Every object is read once for a batch of functions: it takes longer to read an object than to find that it has
+ * no function of a name.
  */
 #include "next.h"
 
@@ -11,9 +13,10 @@
 
 enum { BATCH = 64 };
 
-/* Finds those functions of the batch that are a bit in `wanted`; returns what is still wanted. */
-static uint64_t find_in(const struct fxt_loaded *tables, const struct fxt_real *reals, const struct fxt_export_name *names,
-			uint64_t wanted, bool is_any_version)
+/* Looks for those functions of the batch that have a bit in `wanted`; returns the bits of those that it did not
+ * find. */
+static uint64_t find_in(const struct fxt_loaded *tables, const struct fxt_real *reals,
+			const struct fxt_export_name *names, uint64_t wanted, bool is_any_version)
 {
 	uint64_t rest;
 	void *address;
@@ -32,8 +35,8 @@ static uint64_t find_in(const struct fxt_loaded *tables, const struct fxt_real *
 	return wanted;
 }
 
-static uint64_t find_behind(const struct link_map *object, const struct fxt_real *reals, const struct fxt_export_name *names,
-			    uint64_t wanted, bool is_any_version)
+static uint64_t find_behind(const struct link_map *object, const struct fxt_real *reals,
+			    const struct fxt_export_name *names, uint64_t wanted, bool is_any_version)
 {
 	struct fxt_loaded tables;
 
@@ -43,7 +46,7 @@ static uint64_t find_behind(const struct link_map *object, const struct fxt_real
 	return wanted;
 }
 
-/* What is not found of the batch. */
+/* Returns a bit for each function of the batch that was not found. */
 static uint64_t find_batch(const struct fxt_real *reals, unsigned count)
 {
 	const struct link_map *own = fxt_loaded_own(), *next = own ? own->l_next : NULL;
@@ -58,7 +61,7 @@ static uint64_t find_batch(const struct fxt_real *reals, unsigned count)
 			versioned |= UINT64_C(1) << i;
 	}
 	wanted = find_behind(next, reals, names, wanted, false);
-	/* A version that came later, or that this architecture does not have. */
+	/* The default version stands in for a version that came later, or that this architecture does not have. */
 	return (wanted & ~versioned) | find_behind(next, reals, names, wanted & versioned, true);
 }
 
