@@ -1,5 +1,5 @@
 /* These words stand in a row in the place of BLOCKS(), and say how a call that may wait is shown while it
- * waits. This is a part of interpose.h.
+ * waits. They are a part of interpose.h.
  *
  *	QUICK           the call does not block, and is not shown
  *	BLOCKS(x)       shows parameter x while the call waits

@@ -1,5 +1,5 @@
-/* Kinds of results that have to do with descriptors: what moves bytes through one, makes one, or closes one.
- * Part of interpose.h, which says what the kinds mean; nobody else includes it. */
+/* Makes the kinds of results of calls that move bytes through a descriptor, make one, or close one. This is a
+ * part of interpose.h, which says what the kinds mean; nobody else includes it. */
 #ifndef FXT_FD_RESULTS_H
 #define FXT_FD_RESULTS_H
 

@@ -1,6 +1,6 @@
-/* Makes wrappers of rows that say how the call waits for others, in the place of BLOCKS() and QUICK. The middle
- * of such a wrapper, a form, is written out in the family's file, and records the event itself; FXT_FORM_BODY()
- * of engine.h stands around it. There are two ways.
+/* Makes wrappers of rows that say how the call waits for others, in the place of BLOCKS() and QUICK. The
+ * middle of such a wrapper, a form, is written out in the family's file, and records the event itself;
+ * FXT_FORM_BODY() of engine.h stands around it. There are two ways.
  *
  * lock.c, sync.c and pthread_cond.c, whose calls are all of the category pthread and return an int:
  *

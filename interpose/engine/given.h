@@ -1,6 +1,6 @@
-/* The real function is given another number in the place of the trace's descriptor. That number is never open,
- * so the C library and the kernel answer as for any closed descriptor, each check in its order. The event
- * shows the number that the program gave. This is a part of interpose.h; nobody else includes it.
+/* The real function is given another number in the place of the trace's descriptor. That number is never
+ * open, so the C library and the kernel answer as for any closed descriptor, each check in its order. The
+ * event shows the number that the program gave. This is a part of interpose.h; nobody else includes it.
  *
  * A parameter is a descriptor if its name is one of the list below, in every table. Two kinds of number are
  * not in it: one that the call gives a new meaning (for newfd of dup2, unistd.c moves ours away), and one of

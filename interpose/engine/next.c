@@ -1,8 +1,8 @@
-/* Finds functions in the objects that the loader has mapped: see next.h. start.c and heap_sizes.c call this, in
- * any thread.
+/* Finds functions in the objects that the loader has mapped: see next.h. start.c and heap_sizes.c call this,
+ * in any thread.
  *
- * Every object is read once for a batch of functions: it takes longer to read an object than to find that it has
- * no function of a name.
+ * Every object is read once for a batch of functions: it takes longer to read an object than to find that it
+ * has no function of a name.
  */
 #include "next.h"
 
@@ -13,8 +13,8 @@
 
 enum { BATCH = 64 };
 
-/* Looks for those functions of the batch that have a bit in `wanted`; returns the bits of those that it did not
- * find. */
+/* Looks for those functions of the batch that have a bit in `wanted`; returns the bits of those that it did
+ * not find. */
 static uint64_t find_in(const struct fxt_loaded *tables, const struct fxt_real *reals,
 			const struct fxt_export_name *names, uint64_t wanted, bool is_any_version)
 {
@@ -61,7 +61,7 @@ static uint64_t find_batch(const struct fxt_real *reals, unsigned count)
 			versioned |= UINT64_C(1) << i;
 	}
 	wanted = find_behind(next, reals, names, wanted, false);
-	/* The default version stands in for a version that came later, or that this architecture does not have. */
+	/* A version may have come later, or this architecture may lack it: then the default one is taken. */
 	return (wanted & ~versioned) | find_behind(next, reals, names, wanted & versioned, true);
 }
 

@@ -1,6 +1,6 @@
-/* Finds what dlsym(RTLD_NEXT) and dlvsym(RTLD_NEXT) find, by the tables of agent/base/loaded.h. Those functions
- * take the loader's lock, and allocate memory if they find nothing: the program may be within its allocator, or
- * about to start a sanitizer that can do neither yet. */
+/* Finds what dlsym(RTLD_NEXT) and dlvsym(RTLD_NEXT) find, by the tables of agent/base/loaded.h. Those
+ * functions take the loader's lock, and allocate memory if they find nothing: the program may be within its
+ * allocator, or about to start a sanitizer that can do neither yet. */
 #ifndef FXT_NEXT_H
 #define FXT_NEXT_H
 
@@ -10,8 +10,8 @@
 struct fxt_real;
 
 /* Fills the pointers of those functions that an object behind this library has. For each it takes the first
- * object that has the function in the version asked for, or else the first that has it in its default version.
- * Other pointers stay as they are. A table ends with a name of NULL. */
+ * object that has the function in the version asked for, or else the first that has it in its default
+ * version. Other pointers stay as they are. A table ends with a name of NULL. */
 void fxt_next_find(const struct fxt_real *reals);
 
 /* Does the same for one function. Returns false if no object has it. */

@@ -1,15 +1,18 @@
-/* Objects that have names (agent/objects/label.h), in the tables. How a parameter is recorded that points to one:
+/* Says how the tables record objects that have names (agent/objects/label.h). The kind of object follows from
+ * its type. A parameter that points to an object is one of
  *
- *	USED    its value; the trace is told of the object when it is first used
- *	NEW     the call makes it: value and name, as the argument `object`; of one that is made again and again, once
- *	OLD     the call destroys it: the same, and it is known no more. Of streams the value only
- *	WAITED  as USED, and the name where the wrapper has found that the call waits: FXT_WAITED()
+ *	USED    its value is recorded, and the trace is told of the object when it is first used
+ *	NEW     the call makes the object: its value is recorded, and its name as the argument `object`; the
+ *	        name of an object that is made again and again is recorded once
+ *	OLD     the call destroys the object: value and name are recorded, and the object is forgotten. Of a
+ *	        stream only the value is recorded
+ *	WAITED  as USED, and the name is recorded if the wrapper finds that the call waits: FXT_WAITED()
  *
- *	OPENS   a path, command or name, as TEXT; what the call returns is called so, which `object` says
- *	OPENS_FD        a descriptor, as INT; the same
- *	OPENS_IT        anything that is not recorded; the same
+ * These parameters name the object that the call returns; the argument `object` says the name:
  *
- * What the object is follows from its type.
+ *	OPENS           a path, command or name, which is recorded as TEXT
+ *	OPENS_FD        a descriptor, which is recorded as INT
+ *	OPENS_IT        anything that is not recorded
  */
 #ifndef FXT_OBJECT_H
 #define FXT_OBJECT_H
@@ -23,10 +26,15 @@
 #include "agent/objects/label.h"
 #include "interpose.h"
 
-#define FXT_KIND_OF(object)										\
-	_Generic((object), pthread_mutex_t *: FXT_LABEL_MUTEX, mtx_t *: FXT_LABEL_MUTEX, pthread_cond_t *: FXT_LABEL_COND, \
-		 cnd_t *: FXT_LABEL_COND, pthread_rwlock_t *: FXT_LABEL_RWLOCK, pthread_spinlock_t *: FXT_LABEL_SPINLOCK, \
-		 sem_t *: FXT_LABEL_SEM, pthread_barrier_t *: FXT_LABEL_BARRIER, FILE *: FXT_LABEL_FILE, \
+#define FXT_KIND_OF(object)							\
+	_Generic((object),							\
+		 pthread_mutex_t *: FXT_LABEL_MUTEX, mtx_t *: FXT_LABEL_MUTEX,	\
+		 pthread_cond_t *: FXT_LABEL_COND, cnd_t *: FXT_LABEL_COND,	\
+		 pthread_rwlock_t *: FXT_LABEL_RWLOCK,				\
+		 pthread_spinlock_t *: FXT_LABEL_SPINLOCK,			\
+		 sem_t *: FXT_LABEL_SEM,					\
+		 pthread_barrier_t *: FXT_LABEL_BARRIER,			\
+		 FILE *: FXT_LABEL_FILE,					\
 		 DIR *: FXT_LABEL_DIR)
 
 #define FXT_PLACE ((uintptr_t)__builtin_return_address(0))
@@ -41,14 +49,18 @@
 #define WORDS_OLD(name) WORDS_NEW(name)
 #define WORDS_WAITED(name) (2 + fxt_label_words(&name##_label))
 
-/* Before the call's start is taken. */
+/* This is done before the time of the call's start is read. */
 #define FIRST_USED , BEFORE_USED
 #define FIRST_NEW , BEFORE_NEW
 #define FIRST_OLD , BEFORE_OLD
 #define FIRST_WAITED , BEFORE_WAITED
 #define BEFORE_USED(name) fxt_label_use(thread_, FXT_KIND_OF(name), (uintptr_t)(name), FXT_PLACE);
-#define BEFORE_NEW(name) struct fxt_label name##_label = fxt_label_made(thread_, FXT_KIND_OF(name), (uintptr_t)(name), FXT_PLACE);
-#define BEFORE_OLD(name) struct fxt_label name##_label = fxt_label_forget(FXT_KIND_OF(name), (uintptr_t)(name));
+#define BEFORE_NEW(name)                        \
+	struct fxt_label name##_label =         \
+		fxt_label_made(thread_, FXT_KIND_OF(name), (uintptr_t)(name), FXT_PLACE);
+#define BEFORE_OLD(name)                        \
+	struct fxt_label name##_label =         \
+		fxt_label_forget(FXT_KIND_OF(name), (uintptr_t)(name));
 #define BEFORE_WAITED(name)                     \
 	struct fxt_label name##_label = {NULL}; \
 	BEFORE_USED(name)
@@ -75,7 +87,7 @@
 		arguments_++;                                   \
 	}
 
-/* -- What is opened ---------------------------------------------------------------------------- */
+/* -- Objects that the call opens --------------------------------------------------------------- */
 
 #define COUNT_OPENS 1
 #define COUNT_OPENS_FD 1
@@ -100,8 +112,8 @@ static inline int fxt_directory_fd(void *directory)
 #define FXT_NAMED(path)											\
 	struct fxt_label opened_ = {NULL};								\
 	if (result_)											\
-		opened_ = fxt_label_opened(thread_, FXT_KIND_OF(result_), (uintptr_t)result_, FXT_PLACE, end_ns_, path, \
-					   FXT_FD_OF(result_));
+		opened_ = fxt_label_opened(thread_, FXT_KIND_OF(result_), (uintptr_t)result_,		\
+					   FXT_PLACE, end_ns_, path, FXT_FD_OF(result_));
 #define MEASURE_OPENS(name)     \
 	MEASURE_TEXT(name)      \
 	FXT_NAMED(name)

@@ -1,11 +1,11 @@
-/* How each kind of parameter is recorded. Part of interpose.h, which says what the kinds mean; object.h and
- * address.h have more of them, and so has a family's own file. A kind X is made of these macros, in whose
- * scope is what engine.h gives to a wrapper's body:
+/* Makes the kinds of parameters: how each is recorded. This is a part of interpose.h, which says what the
+ * kinds mean; object.h and address.h have more of them, and so have files of families. A kind X is made of
+ * these macros, which may use the variables that engine.h gives to a wrapper's body:
  *
  *	COUNT_X                 how many arguments of the event it is; 0 if PUT_X counts for itself
  *	WORDS_X(name)           how many words of the record it takes at most
- *	FIRST_X , MACRO         MACRO(name) stands before the call; a kind without has nothing to do there
- *	MEASURE_X(name)         after the call, before the event: what WORDS_X needs
+ *	FIRST_X , MACRO         MACRO(name) is done before the call; without a FIRST_X nothing is done there
+ *	MEASURE_X(name)         finds what WORDS_X needs, after the call and before the event
  *	PUT_X(name)             writes the argument at at_ and moves at_ on
  */
 #ifndef FXT_PARAMETERS_H
@@ -43,14 +43,15 @@
 #define WORDS_SKIP(name) 0
 #define WORDS_NONE(name) 0
 
-/* Keeps what the call may overwrite, as nanosleep(&time, &time) does. */
+/* These keep the time before the call, because the call may overwrite it, as nanosleep(&time, &time) does. */
 #define FIRST_TIME , BEFORE_TIME
 #define FIRST_TIMEVAL , BEFORE_TIMEVAL
 #define BEFORE_TIME(name) int64_t name##_ns = fxt_time_ns(thread_, name);
 #define BEFORE_TIMEVAL(name) int64_t name##_ns = fxt_timeval_ns(thread_, name);
 
-/* After the call. If it failed, perhaps nobody has looked at the memory before us, so it is checked. ENOENT
- * says that somebody has, where the call has one string; the others are LATER. */
+/* These find the length of a string after the call. If the call failed, perhaps nobody has looked at the
+ * memory before us, so the memory is checked. ENOENT says that somebody has looked at it if the call has one
+ * string; the further strings of a call are LATER. */
 #define MEASURE_INT(name)
 #define MEASURE_UINT(name)
 #define MEASURE_LONG(name)

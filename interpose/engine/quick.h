@@ -1,5 +1,5 @@
-/* Which events have the quick form of engine.h: those whose numbers take one word each. Part of interpose.h.
- */
+/* Says which events have the quick form of engine.h: those whose numbers take one word each. This is a part
+ * of interpose.h. */
 #ifndef FXT_QUICK_H
 #define FXT_QUICK_H
 
@@ -36,7 +36,7 @@ static inline bool fxt_fits_signed(int64_t value)
 #define MOST_LONG , 1
 #define MOST_PTR , 2
 
-/* RESULT_FITS says it of the result. */
+/* RESULT_FITS says whether the result takes no more than one word. */
 #define RESULT_FITS                                                                         \
 	_Generic(result_, long: FITS_SIGNED((intptr_t)result_),                                \
 		 unsigned long: FITS_UNSIGNED((uintptr_t)result_), default: true)

@@ -1,4 +1,5 @@
-/* See readable.h. Called by wrappers before or after the real call, in any context; errno stays as it is. */
+/* Tells whether memory can be read: see readable.h. Wrappers call this before or after the real call, in any
+ * context; errno stays as it is. */
 #include "readable.h"
 
 #include "agent/base/agent.h"

@@ -1,5 +1,5 @@
-/* The real functions: the pointers that wrappers call them by, and how they are found. Part of interpose.h.
- */
+/* Makes the pointers by which wrappers call the real functions, and finds those functions. This is a part of
+ * interpose.h. */
 #ifndef FXT_REAL_H
 #define FXT_REAL_H
 
@@ -19,8 +19,8 @@ struct fxt_real {
 	void **pointer;
 };
 
-/* Functions that the C library keeps for old programs alone have no default version: FXT_OLD_NAME is theirs.
- */
+/* Functions that the C library keeps for old programs alone have no default version. FXT_OLD_NAME is the
+ * version of such a function. */
 #if defined(__x86_64__)
 #define FXT_BASE_VERSION "GLIBC_2.2.5"
 #else

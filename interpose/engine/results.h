@@ -1,23 +1,23 @@
-/* What a call's result is: how a failure is known from it, and how it is recorded. Part of interpose.h,
- * which says what the kinds mean; fd_results.h has those that have to do with descriptors, and a family's
- * own file may define more. A kind X is made of two macros
+/* Makes the kinds of results: how a failure is known from a result, and how the result is recorded. This is a
+ * part of interpose.h, which says what the kinds mean; fd_results.h has those that have to do with
+ * descriptors, and a family's own file may define more. A kind X is made of two macros
  *
  *	FAILURE_X       the error number of a call that failed, otherwise 0
  *	RESULT_X        writes the argument `ret`, or nothing
  *
- * and, where it has to do something besides, of hooks. A hook is defined as a comma and what stands at its
- * place; a kind without it has nothing there, or what is in brackets. engine.h shows the places.
+ * and, if it has to do something besides, of hooks. A hook is defined as a comma and the text that is put in
+ * its place. A kind without the hook has nothing there, or the text in brackets. engine.h shows the places.
  *
- *	ENTER_X         before the real call
- *	KEEP_X          keeps its result [type result_ =]
- *	LEAVE_X         after the call, before the time of its end is read
- *	END_X           the time of its end [fxt_end()]
- *	ARROW_X         behind the event, if there is one
- *	AFTER_X         when all is recorded
- *	VALUE_X         what the wrapper returns [result_]
- *	CALLEE_X        the prefix of the function that is called [real_]
- *	AROUND_X        a macro that makes that function from the row
- *	TRACED_X        a macro that makes traced_NAME [FXT_TRACED_WHOLE]
+ *	ENTER_X         is done before the real call
+ *	KEEP_X          keeps the result of the real call [type result_ =]
+ *	LEAVE_X         is done after the call, before the time of its end is read
+ *	END_X           is the time of the call's end [fxt_end()]
+ *	ARROW_X         is done behind the event, if there is one
+ *	AFTER_X         is done when all is recorded
+ *	VALUE_X         is the value that the wrapper returns [result_]
+ *	CALLEE_X        is the prefix of the function that is called [real_]
+ *	AROUND_X        is a macro that makes that function from the row
+ *	TRACED_X        is a macro that makes traced_NAME [FXT_TRACED_WHOLE]
  */
 #ifndef FXT_RESULTS_H
 #define FXT_RESULTS_H

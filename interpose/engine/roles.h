@@ -1,22 +1,22 @@
-/* What a call does for the reports of fxt: it follows from the words of its row. tools/report/call_roles.c makes
- * its table of this, from every table.
+/* Gives each call its role, which is what the reports of fxt know about it. The role follows from the words
+ * of its row. tools/report/call_roles.c makes its table by these macros from every table.
  *
  * A role is one of
  *
  *	NONE                    the call runs as the program does
- *	IDLE                    waits for something outside, and is none of those below
- *	WAIT(argument)          waits until another thread lets it go on; the argument names what for
- *	HEAP(effect)            takes or gives memory
- *	FD(effect, argument)    does something to the descriptor or stream that the argument names: enum fxt_effect
- *	                        of tools/report/call_roles.h
+ *	IDLE                    the call waits for something outside, and is none of those below
+ *	WAIT(argument)          the call waits until another thread lets it go on; the argument names for what
+ *	HEAP(effect)            the call takes or gives memory
+ *	FD(effect, argument)    the call does something to the descriptor or stream that the argument names:
+ *	                        enum fxt_effect of tools/report/call_roles.h
  *
- * A row that is written by hand says its role: BY_HAND(io, open, FD(OPEN, ret)). Of others the first of
- * these is it:
+ * A row that is written by hand says its role: BY_HAND(io, open, FD(OPEN, ret)). The role of any other row is
+ * the first of these that there is:
  *
- *	ROLE(call, role)        a line beside the row, for what does not follow
- *	ROLE_FORM_x             the word in the place of BLOCKS(), if it says all
- *	ROLE_OF_x               the kind of result
- *	ROLE_AT_x               the word in the place of BLOCKS(); any that is not here: IDLE
+ *	ROLE(call, role)        a line beside the row, where the role does not follow from the row
+ *	ROLE_FORM_x             for the word x in the place of BLOCKS(), where that word says all
+ *	ROLE_OF_x               for the kind of result x
+ *	ROLE_AT_x               for the word x in the place of BLOCKS(); IDLE for a word that has none
  */
 #ifndef FXT_ROLES_H
 #define FXT_ROLES_H
@@ -55,16 +55,16 @@
 #define ROLE_OF_SHORT_UINT , FD(READ_THINGS, stream)
 #define ROLE_OF_WIDE_INT , FD(WRITE_SOME, stdout)
 
-/* What may write to standard error: by `how`, or else by the kind */
+/* Calls that may write to standard error: the role follows from `how`, or else from `kind`. */
 #define ROLE_OF_TO_STDERR(how, kind) , FXT_SECOND(ROLE_STDERR_##how, FXT_SECOND(ROLE_OF_##kind, IDLE, ), )
 #define ROLE_STDERR_THINGS , FD(WRITE_THINGS, stream)
 #define ROLE_STDERR_STRING , FD(WRITE_SOME, stream)
-/* Any number that is not negative, says POSIX of puts(); glibc returns that of the bytes. */
+/* POSIX lets puts() return any number that is not negative; glibc returns the number of bytes. */
 #define ROLE_STDERR_LINE , FD(WRITE, stdout)
 #define ROLE_STDERR_OVERFLOW , FD(WRITE_SOME, stream)
 #define ROLE_STDERR_FORMAT , FD(WRITE, stream)
 #define ROLE_STDERR_FORMAT_OUT , FD(WRITE, stdout)
-/* Wide characters are counted, and not their bytes. */
+/* These return the number of wide characters, and not that of bytes. */
 #define ROLE_STDERR_WIDE , FD(WRITE_SOME, stream)
 #define ROLE_STDERR_WIDE_STRING , FD(WRITE_SOME, stream)
 #define ROLE_STDERR_WIDE_OUT , FD(WRITE_SOME, stdout)
@@ -72,7 +72,7 @@
 #define ROLE_STDERR_WARNING_ALONE , FD(WRITE_SOME, stderr)
 #define ROLE_STDERR_OWN , FD(WRITE_SOME, stderr)
 
-/* Descriptors and streams that begin or end, or get another name */
+/* Descriptors and streams that are made or closed, or get another name */
 #define ROLE_OF_FD(what, of) , FXT_SECOND(ROLE_FD_##what, FXT_SECOND(ROLE_FD_OF_##of, FD(SPECIAL, ret), ), )
 #define ROLE_FD_socket , FD(SOCKET, ret)
 #define ROLE_FD_connection , FD(ACCEPT, sockfd)
@@ -104,7 +104,7 @@
 #define ROLE_AT_UNLOCKS , NONE
 #define ROLE_AT_WAKES_ALL , NONE
 
-/* What is waited for, by the name of the argument. */
+/* The kind of object that a call waits for, by the name of the argument. */
 #define WAITS_FOR_mutex mutex
 #define WAITS_FOR_rwlock rwlock
 #define WAITS_FOR_lock spinlock

@@ -1,4 +1,5 @@
-/* See stderr_text.h. Called by wrappers, in any context; errno stays as it is. */
+/* Records what the program writes to standard error: see stderr_text.h. Wrappers call this, in any context;
+ * errno stays as it is. */
 #include "stderr_text.h"
 
 #include <string.h>
@@ -8,12 +9,13 @@
 
 atomic_bool fxt_stderr_has_others;
 
-/* On its own: its frame is more than a short stack may have. */
+/* This is a function of its own, because a short stack may have no room for its frame. */
 static __attribute__((noinline)) bool leads_to_stderr(int fd)
 {
 	struct stat ours, theirs;
 
-	return !fxt_sys_fstat(fd, &ours) && !fxt_sys_fstat(2, &theirs) && ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino;
+	return !fxt_sys_fstat(fd, &ours) && !fxt_sys_fstat(2, &theirs) && ours.st_dev == theirs.st_dev &&
+	       ours.st_ino == theirs.st_ino;
 }
 
 bool fxt_is_stderr_now(int fd)
@@ -33,7 +35,7 @@ void fxt_stderr_moved(int from, int to)
 		atomic_store_explicit(&fxt_stderr_has_others, true, memory_order_relaxed);
 }
 
-/* The work on a text. */
+/* A text that is being recorded, and the thread that records it. */
 struct speech {
 	struct fxt_thread *thread;
 	struct fxt_program_text *text;
@@ -50,7 +52,8 @@ static bool has_stack(const struct fxt_thread *thread)
 static bool begin(struct speech *speech)
 {
 	speech->thread = fxt_enter(FXT_CAT_log);
-	speech->text = speech->thread && has_stack(speech->thread) ? fxt_program_text_begin(speech->thread) : NULL;
+	speech->text = speech->thread && has_stack(speech->thread) ? fxt_program_text_begin(speech->thread)
+								   : NULL;
 	return speech->text;
 }
 
@@ -71,7 +74,8 @@ static void end(const struct speech *speech)
 	fxt_program_text_end(speech->thread, speech->text);
 }
 
-/* The kernel does not look at what is written to /dev/null: a page at a time, as far as it is there. */
+/* Says the bytes page by page, as far as they can be read: the kernel does not look at what is written to
+ * /dev/null, so the program may have given a bad pointer. */
 static void say_checked(struct speech *speech, const char *bytes, size_t count)
 {
 	size_t here;
@@ -146,7 +150,8 @@ void fxt_stderr_wide(const wchar_t *text, size_t count)
 
 /* -- Formats ----------------------------------------------------------------------------------- */
 
-/* A format that is not understood, or made something else of what it was given, is said itself. `count`: -1 where nobody tells. */
+/* Says what the format makes of its arguments. If the format is not understood, or its text is not as long as
+ * the C library's, the format itself is said. `count` is the length that the C library told, or -1. */
 static void say_format(struct speech *speech, const struct fxt_format *format, va_list list, int count)
 {
 	struct fxt_format_out counted = {NULL, NULL, 0}, out = {say, speech, 0};
@@ -176,7 +181,9 @@ void fxt_stderr_syslog(uint64_t names, int priority, int error, const char *form
 	int error_now = errno;
 	struct speech speech = {.thread = fxt_enter(FXT_CAT_log)};
 
-	speech.text = speech.thread && has_stack(speech.thread) ? fxt_program_text_begin_message(speech.thread, names, priority) : NULL;
+	speech.text = speech.thread && has_stack(speech.thread)
+			      ? fxt_program_text_begin_message(speech.thread, names, priority)
+			      : NULL;
 	if (!speech.text)
 		return;
 	say_format(&speech, &(struct fxt_format){.narrow = format, .error = error}, list, -1);

@@ -1,7 +1,7 @@
-/* How wrappers have recorded what the program writes to standard error (agent/emit/program_text.h): they hand it on when
- * the real call is over and has accepted it, as far as it tells. That does not depend on whether the call's
- * own category is on, so it is done around the real function, and not in the body that records the call. A
- * row says so by its kind of result:
+/* By these functions wrappers record what the program writes to standard error (agent/emit/program_text.h).
+ * They hand the text on when the real call is over and has accepted it, as far as it tells. That does not
+ * depend on whether the call's own category is on, so it is done around the real function, and not in the
+ * body that records the call. A row says so by its kind of result:
  *
  *	TO_STDERR(how, kind)    a result of `kind`; the wrapper calls to_stderr_SYMBOL(), which STDERR_how()
  *	                        makes from the row
@@ -20,8 +20,8 @@
 #include "interpose.h"
 
 /* Standard error is descriptor 2, whatever file that is, and what dup() and its kind have made of it, as
- * `>&2` does in a shell. The first FXT_STDERR_FDS numbers are followed, in agent/descriptors/fds.h. A duplicate counts
- * only while it leads where 2 does, because not every end of a descriptor is seen. */
+ * `>&2` does in a shell. The first FXT_STDERR_FDS numbers are followed, in agent/descriptors/fds.h. A
+ * duplicate counts only while it leads where 2 does, because not every end of a descriptor is seen. */
 enum { FXT_STDERR_FDS = FXT_FDS_PAGE };
 extern atomic_bool fxt_stderr_has_others __attribute__((visibility("hidden")));
 FXT_COLD bool fxt_is_stderr_now(int fd);
@@ -33,7 +33,8 @@ static inline bool fxt_stderr_is_alone(void)
 
 static inline bool fxt_may_be_stderr(int fd)
 {
-	return (unsigned)fd < FXT_STDERR_FDS && FXT_UNLIKELY(atomic_load_explicit(&fxt_fd_first[fd].is_stderr, memory_order_relaxed));
+	return (unsigned)fd < FXT_STDERR_FDS &&
+	       FXT_UNLIKELY(atomic_load_explicit(&fxt_fd_first[fd].is_stderr, memory_order_relaxed));
 }
 
 static inline bool fxt_is_stderr(int fd)
@@ -113,7 +114,8 @@ struct fxt_stderr_line {
 	const char *before[FXT_STDERR_PIECES];
 	const char *why;
 };
-FXT_COLD void fxt_stderr_complaint(const struct fxt_stderr_line *line, int error, const char *format, va_list list);
+FXT_COLD void fxt_stderr_complaint(const struct fxt_stderr_line *line, int error, const char *format,
+				   va_list list);
 
 /* Records pieces of text, up to NULL. */
 FXT_COLD void fxt_stderr_pieces(const char *first, ...) __attribute__((sentinel));

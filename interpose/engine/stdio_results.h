@@ -1,5 +1,6 @@
-/* What the wrappers of <stdio.h> have in common. There -1 or NULL means the end of a file as well as a
- * failure, and errno says something only in the second case: the stream knows which of them it was.
+/* Makes what the wrappers of <stdio.h> have in common. Their calls return -1 or NULL at the end of a file as
+ * well as for a failure, and errno says something only in the second case: the stream knows which of them it
+ * was.
  */
 #ifndef FXT_STDIO_RESULTS_H
 #define FXT_STDIO_RESULTS_H
@@ -31,7 +32,7 @@
 #define RESULT_SHORT_UINT RESULT_PLAIN_UINT
 #define RESULT_WIDE_INT RESULT_INT
 
-/* BLOCKS(stdin): a stream like any other. */
+/* BLOCKS(stdin) and BLOCKS(stdout) show a stream like any other. */
 #define FXT_STR_stdin FXT_STR_stream
 #define FXT_STR_stdout FXT_STR_stream
 

@@ -1,11 +1,12 @@
-/* Numbers of system calls that this machine, or the headers it is built with, does not have. Nobody asks for these. */
+/* Gives numbers to the system calls that this machine, or the headers it is built with, does not have, so
+ * that the tables may name them. Nobody asks for these numbers. */
 #ifndef FXT_SYSCALL_NUMBERS_H
 #define FXT_SYSCALL_NUMBERS_H
 
 #include <sys/syscall.h>
 
 enum {
-	FXT_NUMBERS = 512,              /* from here on there are none */
+	FXT_NUMBERS = 512,              /* the kernel has no numbers from here on */
 	FXT_NUMBERS_ALL = FXT_NUMBERS + 64,
 };
 

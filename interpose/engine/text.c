@@ -1,7 +1,8 @@
-/* Strings that the program gave to a call which then failed. Called by the wrappers, any context. */
+/* Finds the length of strings that the program gave to a call which then failed. Wrappers call this, in any
+ * context. */
 #include "interpose.h"
 
-/* Whether the eight bytes around `address`, which lie in one page, can be read. */
+/* Returns whether the eight bytes around `address`, which lie in one page, can be read. */
 static bool is_mapped(const struct fxt_thread *thread, const char *address)
 {
 	return fxt_readable(thread, address - (uintptr_t)address % sizeof(uint64_t), sizeof(uint64_t));

@@ -1,6 +1,7 @@
-/* See trampoline.h. What is exported is in assembler: it saves every register that an argument can be in, calls before_SYMBOL(),
- * which records the call and returns the real function, and jumps there. before_SYMBOL() has the arguments, and as its sixth the
- * address of what was saved.
+/* Records calls as instants: see trampoline.h. The exported functions are in assembler: each saves every
+ * register that an argument can be in, calls before_SYMBOL(), which records the call and returns the real
+ * function, and jumps there. before_SYMBOL() gets the arguments, and as its sixth the address of the saved
+ * registers.
  */
 #include <dlfcn.h>
 #include <error.h>
@@ -12,10 +13,12 @@
 #include "writer/decimal.h"
 
 #if defined(__x86_64__)
-/* rax holds how many vector registers a variadic call uses. Integers and vectors lie as va_arg() wants them: list_after(). */
+/* rax holds how many vector registers a variadic call uses. Integers and vectors lie as va_arg() wants them
+ * (list_after()). */
 #define ENTRY(symbol)                                                                                   \
 	__asm__(".text\n.globl " #symbol "\n.type " #symbol ",@function\n.balign 16\n" #symbol ":\n"       \
-		".cfi_startproc\n\tendbr64\n\tpushq %rbp\n\t.cfi_def_cfa_offset 16\n\t.cfi_offset %rbp,-16\n\t" \
+		".cfi_startproc\n\tendbr64\n\tpushq %rbp\n\t"						\
+		".cfi_def_cfa_offset 16\n\t.cfi_offset %rbp,-16\n\t"					\
 		"movq %rsp,%rbp\n\t.cfi_def_cfa_register %rbp\n\tsubq $192,%rsp\n\t"                       \
 		"movq %rdi,(%rsp)\n\tmovq %rsi,8(%rsp)\n\tmovq %rdx,16(%rsp)\n\tmovq %rcx,24(%rsp)\n\t"    \
 		"movq %r8,32(%rsp)\n\tmovq %r9,40(%rsp)\n\tmovq %rax,176(%rsp)\n\t"                        \
@@ -31,7 +34,8 @@
 		"leave\n\t.cfi_def_cfa %rsp,8\n\tjmp *%r11\n\t.cfi_endproc\n"                              \
 		".size " #symbol ",.-" #symbol "\n");
 #else
-/* x16 is the register for jumps through a table; "hint #34" is a landing pad (bti c) for those that look for one. */
+/* x16 is the register for jumps through a table. "hint #34" is a landing pad (bti c) for processors that look
+ * for one. */
 #define ENTRY(symbol)                                                                                   \
 	__asm__(".text\n.globl " #symbol "\n.type " #symbol ",%function\n.balign 16\n" #symbol ":\n"       \
 		".cfi_startproc\n\thint #34\n\tstp x29,x30,[sp,#-224]!\n\t.cfi_def_cfa_offset 224\n\t"     \
@@ -46,7 +50,8 @@
 		".size " #symbol ",.-" #symbol "\n");
 #endif
 
-/* What follows the `named` arguments of a variadic call, all of which are in integer registers. */
+/* Makes the list of what follows the `named` arguments of a variadic call, all of which are in integer
+ * registers. */
 static void list_after(va_list *list, char *saved, unsigned named)
 {
 #if defined(__x86_64__)
@@ -63,13 +68,15 @@ static void list_after(va_list *list, char *saved, unsigned named)
 #endif
 }
 
-/* What error() says: here alone it is recorded before it is written, and so if it never is. The program may print its name in a way of
- * its own, which is seen for itself. */
-static __attribute__((noinline)) void say_error(char *saved, unsigned named, int errnum, const char *filename, unsigned linenum,
-						const char *format)
+/* Records what error() says. Here alone a text is recorded before it is written, and so even if it never is.
+ * The program may have a function of its own that prints its name: what that function writes is seen by the
+ * calls that it makes. */
+static __attribute__((noinline)) void say_error(char *saved, unsigned named, int errnum, const char *filename,
+						unsigned linenum, const char *format)
 {
 	char room[FXT_NUMBERED_BYTES], number[FXT_DECIMAL_BYTES + 1];
-	const char *program = error_print_progname ? "" : program_invocation_name, *colon = error_print_progname ? "" : ":";
+	const char *program = error_print_progname ? "" : program_invocation_name,
+		   *colon = error_print_progname ? "" : ":";
 	struct fxt_stderr_line here = {{program, colon, filename, ":", number, ": ", NULL}, NULL};
 	struct fxt_stderr_line line = {{program, colon, " ", NULL}, NULL};
 	va_list list;
@@ -87,7 +94,8 @@ static __attribute__((noinline)) void say_error(char *saved, unsigned named, int
 	if (fxt_is_on(FXT_CAT_log))             \
 		say_error(saved, named, errnum, filename, linenum, format);
 
-/* Called by the entry of `symbol`. `put` puts `count` arguments of up to `words` at `at`; `say` is what follows. */
+/* Makes before_SYMBOL(), which the entry of `symbol` calls. `put` puts `count` arguments of up to `words`
+ * words at `at`; `say` is done behind that. */
 #define BEFORE(category, symbol, event, params, words, count, put, say)                         \
 	void *fxt_real_##symbol;                                                                \
 	__attribute__((used, visibility("hidden"))) void *before_##symbol params;               \
@@ -121,11 +129,13 @@ BEFORE(dl, dlmopen, dlmopen, (Lmid_t lmid, const char *filename, int flags), FIL
        PUT_FILENAME at = fxt_put_int(at, FXT_STR_flags, flags);, )
 BEFORE(process, vfork, vfork, (void), 0, 0, , fxt_in_progress_before_vfork();)
 BEFORE(process, __vfork, vfork, (void), 0, 0, , fxt_in_progress_before_vfork();)
-BEFORE(log, error, error, (int status, int errnum, const char *format, long fourth, long fifth, char *saved), 2, 2,
+BEFORE(log, error, error,
+       (int status, int errnum, const char *format, long fourth, long fifth, char *saved), 2, 2,
        at = fxt_put_int(at, FXT_STR_status, status);
        at = fxt_put_int(at, FXT_STR_errnum, errnum);, (void)fourth; (void)fifth; SAY_ERROR(3, NULL, 0))
 BEFORE(log, error_at_line, error_at_line,
-       (int status, int errnum, const char *filename, unsigned linenum, const char *format, char *saved), FILENAME_WORDS + 4, 4,
+       (int status, int errnum, const char *filename, unsigned linenum, const char *format, char *saved),
+       FILENAME_WORDS + 4, 4,
        at = fxt_put_int(at, FXT_STR_status, status);
        at = fxt_put_int(at, FXT_STR_errnum, errnum);
        PUT_FILENAME at = fxt_put_uint(at, FXT_STR_linenum, linenum);, SAY_ERROR(5, filename, linenum))
