@@ -36,7 +36,7 @@ static inline bool fxt_fits_signed(int64_t value)
 #define MOST_LONG , 1
 #define MOST_PTR , 2
 
-/* RESULT_FITS says whether the result takes no more than one word. */
+/* RESULT_FITS says whether the result takes one word, if it is a number. */
 #define RESULT_FITS                                                                         \
 	_Generic(result_, long: FITS_SIGNED((intptr_t)result_),                                \
 		 unsigned long: FITS_UNSIGNED((uintptr_t)result_), default: true)
