@@ -4,15 +4,15 @@
  *
  * lock.c, sync.c and pthread_cond.c, whose calls are all of the category pthread and return an int:
  *
- *	LOCKS(try) LOCKS_UNTIL(taken) TRIES UNLOCKS ... locks: lock.c
- *	COND_WAITS SEM_WAITS JOINS ARRIVES ...  conditions, semaphores, threads, barriers: sync.h, sync.c
+ *	LOCKS(try) LOCKS_UNTIL(taken) TRIES UNLOCKS  locks: lock.c
+ *	COND_WAITS SEM_WAITS JOINS ARRIVES ...       conditions, semaphores, threads, barriers: sync.h, sync.c
  *
  * The file defines FORM_X(kind, symbol, object, parameters...) for each form X it has, FORM_X(y) as the name
  * of such a macro for X(y), and then CALL and ALIAS as FXT_FORM_CALL and FXT_FORM_ALIAS. The object is the
  * first parameter.
  *
- * child.c and signal_delivery.c: the row says FORM(shown), the file defines FORM(shown) as `FORM, shown`, and
- * BODY_FORM(shown, kind, symbol, parameters...).
+ * child.c and signal_delivery.c: the row says FORM(shown), and the file defines FORM(shown) as `FORM, shown`
+ * and the macro BODY_FORM(shown, kind, symbol, parameters...).
  *
  * A form has thread_, names_, start_ns_ and after_ns_, and sets result_ and end_ns_.
  */
@@ -22,7 +22,7 @@
 #include "interpose.h"
 #include "object.h"
 
-/* The end of a call: its event. */
+/* Ends a call: writes its event. */
 #define FXT_FORM_RECORD(kind, ...)                              \
 	do {                                                    \
 		int failure_ = FAILURE_##kind;                  \
@@ -30,7 +30,7 @@
 		FXT_RECORD(kind, , __VA_ARGS__);                \
 	} while (0)
 
-/* The end of a call that has waited for another thread, if waits_: its event, with the arrow that ends at
+/* Ends a call that may have waited for another thread: writes its event and, if waits_, the arrow that ends at
  * after_ns_. */
 #define FXT_FORM_RECORD_WAIT(kind, ...)                                         \
 	FXT_FORM_RECORD(kind, __VA_ARGS__);                                     \
