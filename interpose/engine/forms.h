@@ -30,8 +30,8 @@
 		FXT_RECORD(kind, , __VA_ARGS__);                \
 	} while (0)
 
-/* Ends a call that may have waited for another thread: writes its event and, if waits_, the arrow that ends at
- * after_ns_. */
+/* Ends a call that may have waited for another thread: writes its event and, if waits_, the arrow that ends
+ * at after_ns_. */
 #define FXT_FORM_RECORD_WAIT(kind, ...)                                         \
 	FXT_FORM_RECORD(kind, __VA_ARGS__);                                     \
 	if (waits_)                                                             \

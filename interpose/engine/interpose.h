@@ -7,8 +7,8 @@
  *	BY_HAND(io, open, FD(OPEN, ret))        BY_HAND_ALIAS(io, open64, open)
  *
  * Its words are the category, the type that is returned, the function, whether the call can block
- * (blocking.h), what its result is, and the parameters: each has a type, a name as in the manual page,
- * and how it is recorded.
+ * (blocking.h), the kind of its result, and the parameters: each has a type, a name as in the manual page,
+ * and the kind that says how it is recorded.
  *
  * A CALL is recorded under its own name; an ALIAS is recorded under the plain name that stands after its
  * own. BY_HAND says that the function is written out in NAME.c: variadic functions, those that do not
@@ -27,7 +27,7 @@
  * (argument_names.sh), the roles (tools/report/call_roles.c), and the list of exported symbols
  * (tests/list_calls.c). engine.h tells how a row becomes a wrapper.
  *
- * How a parameter is recorded:
+ * The kind of a parameter says how it is recorded:
  *	INT     int                             UINT    size_t, unsigned, mode_t, flags
  *	LONG    off_t, ssize_t                  PTR     the value of a pointer
  *	TEXT    a C string, such as a path      SKIP    not at all
@@ -37,7 +37,7 @@
  *	MADE    a pointer to a number that the call stores if it returns 0
  *	ABSENT  the system call does not have this parameter of the function: 0
  *	USED NEW OLD WAITED OPENS OPENS_FD OPENS_IT     an object that has a name: object.h
- * What the result is:
+ * The kind of a result says what the result is, and how a failure is known from it:
  *	INT     an int; -1 is failure, with errno       PLAIN_INT       an int; the call cannot fail
  *	LONG    ssize_t, off_t; -1 is failure           PLAIN_UINT      size_t; the call cannot fail
  *	PTR     a pointer; NULL is failure, with errno  PLAIN_PTR       a pointer; NULL says nothing of errno
@@ -52,8 +52,8 @@
  *	STREAM(what, of)        a PTR: a FILE with a new descriptor
  *	CLOSED                  an INT, of a call that closes a descriptor
  *	TO_STDERR(how, kind)    `kind`, of a call that may write to standard error: stderr_text.h
- * What a new descriptor is `of`: PATH(x), a parameter that is TEXT; NUMBER(x), one that is a number;
- * PEER(x), an address; NOTHING.
+ * A new descriptor is `of` PATH(x), a parameter that is TEXT; NUMBER(x), one that is a number; PEER(x), an
+ * address; or NOTHING.
  */
 #ifndef FXT_INTERPOSE_H
 #define FXT_INTERPOSE_H
