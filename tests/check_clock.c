@@ -1,11 +1,12 @@
-/* The clock's lines: what is read from the counter agrees with the kernel's time, and where that cannot be, the counter is given up. The real
- * counter, and a kernel's time that is the test's.
+/* This tests the lines of agent/emit/clock.c. Time that is computed from the counter agrees with the kernel's
+ * time; where it cannot, the counter is given up. The counter is the real one, and this test makes up the
+ * kernel's time. The seed is printed; FXT_SEED=N gives the same random numbers again.
  */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-/* What the kernel says is computed from the counter, `off_ns` away. */
+/* Stands in for clock_gettime(). It computes the kernel's time from the counter, and adds `off_ns`. */
 static int kernel_says(int clock, struct timespec *now);
 #define clock_gettime kernel_says
 #include "agent/emit/clock.c"
@@ -17,7 +18,7 @@ struct fxt_agent fxt_agent = {.pid = 7};
 static struct fxt_thread thread;
 static int64_t off_ns;
 static uint64_t random_state;
-static unsigned asked;                  /* for a renewal */
+static unsigned asked;                  /* how often expire() has renewed the line */
 
 static int below(unsigned end)
 {
@@ -25,7 +26,7 @@ static int below(unsigned end)
 	return (int)((random_state >> 33) % end);
 }
 
-/* As a counter of 1 GHz would be: nanoseconds are ticks. */
+/* A tick of the counter counts as a nanosecond, as if the counter ran at 1 GHz. */
 static int kernel_says(int clock, struct timespec *now)
 {
 	uint64_t ns = fxt_clock_tick() + (uint64_t)off_ns;
@@ -48,7 +49,7 @@ void fxt_sample_renewed(struct fxt_thread *it, uint64_t now_ns)
 	(void)it, (void)now_ns;
 }
 
-/* Until the thread's line has expired, and is renewed. */
+/* Waits until the thread's line has expired, and renews it. */
 static void expire(void)
 {
 	uint64_t ns;
@@ -74,7 +75,8 @@ static void begin(void)
 	ck_assert_uint_ne(thread.clock.scale, 0);
 }
 
-/* How far the line is from the kernel's time now; at most, as this may be interrupted. */
+/* Returns how far the line is from the kernel's time, at least: the kernel's time is read before and after
+ * the line, and this thread may be interrupted in between. */
 static uint64_t distance(void)
 {
 	uint64_t before = fxt_clock_kernel_ns(), ns, after;
@@ -85,7 +87,7 @@ static uint64_t distance(void)
 	return ns < before ? before - ns : ns > after ? ns - after : 0;
 }
 
-/* Small errors are the kernel's own corrections. */
+/* Lines follow the kernel's time while it changes by a little, as it does when the kernel corrects it. */
 START_TEST(agrees)
 {
 	unsigned i;
@@ -100,7 +102,8 @@ START_TEST(agrees)
 }
 END_TEST
 
-/* The machine slept, or was moved: kernel time goes on elsewhere, and so do lines. */
+/* Kernel time leaps, as if the machine had slept or had been moved to another host. The lines follow it.
+ * There are too few leaps for the counter to be given up. */
 START_TEST(follows_a_leap)
 {
 	uint64_t ns;
@@ -109,7 +112,8 @@ START_TEST(follows_a_leap)
 	begin();
 	for (i = 0; i < STRAYS_MOST - 1; i++) {
 		off_ns += (1 + below(1000)) * INT64_C(1000000);
-		/* There is a scale only when some time has gone by, and it is known to be right when a line by it has expired. */
+		/* After a leap there is no scale until some time has gone by. A scale is known to be right
+		 * when a line that was made with it has expired. */
 		do
 			expire();
 		while (!fxt_clock_quick(&thread, &ns));
@@ -120,7 +124,7 @@ START_TEST(follows_a_leap)
 }
 END_TEST
 
-/* As if the thread came to another processor, with another counter, again and again. */
+/* Kernel time leaps again and again, as if the thread came to other processors with other counters. */
 START_TEST(gives_up)
 {
 	uint64_t ns;
@@ -131,7 +135,7 @@ START_TEST(gives_up)
 		off_ns += (below(2) ? 1 : -1) * (STRAY_NS * INT64_C(2) + below(1000000));
 		expire();
 	}
-	/* What is left of the last line expires, and there is no other. */
+	/* The last line expires, and no other line follows it. */
 	expire();
 	ck_assert(!fxt_clock_quick(&thread, &ns));
 }

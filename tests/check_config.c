@@ -1,9 +1,9 @@
-/* Random tests of what the agent reads from its environment: it does not read past a value, a refused value is told and an
- * accepted one is not, and what is accepted means what it says. Under --enable-sanitizers every value lies in memory of just its
- * size.
+/* This tests what the agent reads from its environment, with random values. The agent does not read past a
+ * value. It prints a message about a value that it refuses, and none about one that it accepts. What it
+ * accepts means what it says. Under --enable-sanitizers every value lies in memory of just its size.
  *
- * The same values every time; CHECK_CONFIG_SEED gives others, CHECK_CONFIG_ROUNDS more of them. What they are made of are pieces
- * of the grammars, so that many are right and most are nearly right.
+ * The values are the same every time; CHECK_CONFIG_SEED gives others, CHECK_CONFIG_ROUNDS more of them. They
+ * are made of pieces of the grammars, so that many are right and most are nearly right.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -27,7 +27,7 @@
 
 enum { VALUE_BYTES = 6000, VARIABLES = 16 };
 
-/* Whom log.c speaks for. */
+/* log.c needs this. */
 struct fxt_agent fxt_agent;
 
 /* -- Chance ------------------------------------------------------------------------------------ */
@@ -56,7 +56,7 @@ static unsigned rounds(void)
 	return number_from("CHECK_CONFIG_ROUNDS", 5000);
 }
 
-/* Some of the pieces, one after the other; now and then any byte, and now and then very many. */
+/* Writes some of the pieces one after the other: now and then any byte, and now and then very many pieces. */
 static void make_value(char *out, const char *const *pieces, unsigned count)
 {
 	unsigned n = below(64) ? below(9) : below(2000);
@@ -110,7 +110,7 @@ static void clear_environment(void)
 	}
 }
 
-/* How many bytes were said; the answer is in *config. */
+/* Reads the environment into *config. Returns how many bytes the agent wrote to standard error meanwhile. */
 static size_t read_environment(struct fxt_config *config, bool *valid)
 {
 	char text[9];
@@ -125,20 +125,26 @@ static size_t read_environment(struct fxt_config *config, bool *valid)
 	dup2(own_stderr, 2);
 	ck_assert_int_eq(fstat(said, &status), 0);
 	if (status.st_size)
-		ck_assert(pread(said, text, sizeof(text), 0) == sizeof(text) && !memcmp(text, "fxtagent[", sizeof(text)));
+		ck_assert(pread(said, text, sizeof(text), 0) == sizeof(text) &&
+			  !memcmp(text, "fxtagent[", sizeof(text)));
 	return (size_t)status.st_size;
 }
 
 /* -- Any value --------------------------------------------------------------------------------- */
 
 static const char *const numbers[] = {"0", "1", "9", "64", "1024", "99999999999", "-", "+", " ", "x", "M"};
-static const char *const categories[] = {"malloc", "pthread", "io", "net", "agent", "#default", "*", "-", ",", ",", ",", " ", "p", "#"};
-static const char *const words[] = {"one", "shot", "oneshot", "circular", "streaming", "drop", "wait", "0", "1", "ring"};
+static const char *const categories[] = {"malloc", "pthread", "io", "net", "agent", "#default", "*",
+					 "-", ",", ",", ",", " ", "p", "#"};
+static const char *const words[] = {"one", "shot", "oneshot", "circular", "streaming", "drop", "wait",
+				    "0", "1", "ring"};
 static const char *const signals[] = {"SIG", "USR2", "USR1", "RT", "1", "2", "none", "KILL", "-", "64", "33"};
-static const char *const outputs[] = {"%e", "%p", "%h", "%t", "%%", "%", "/", "/tmp/", "a", "..", ".fxt", "%x"};
-static const char *const triggers[] = {"read", "write*", "*", ">", ">=", "<", "<=", "=", "!=", "!", "10", "99999999999", "ns", "us", "ms",
-				       "s", "EAGAIN", "ENOENT", "E", ":", ":stop", ":snapshot", ",", ","};
-static const char *const globs[] = {"a", "b", "sh", "*", "?", "[", "]", "!", "^", "-", ",", ",", "all", "none", "child:", "/"};
+static const char *const outputs[] = {"%e", "%p", "%h", "%t", "%%", "%", "/", "/tmp/", "a", "..", ".fxt",
+				      "%x"};
+static const char *const triggers[] = {"read", "write*", "*", ">", ">=", "<", "<=", "=", "!=", "!", "10",
+				       "99999999999", "ns", "us", "ms", "s", "EAGAIN", "ENOENT", "E", ":",
+				       ":stop", ":snapshot", ",", ","};
+static const char *const globs[] = {"a", "b", "sh", "*", "?", "[", "]", "!", "^", "-", ",", ",", "all",
+				    "none", "child:", "/"};
 
 #define PIECES(list) (list), sizeof(list) / sizeof(*(list))
 
@@ -147,10 +153,13 @@ static const struct {
 	const char *const *pieces;
 	unsigned count;
 } variables[] = {
-	{"FXT_CATEGORIES", PIECES(categories)}, {"FXT_BUFFERING_MODE", PIECES(words)}, {"FXT_ON_FULL", PIECES(words)}, {"FXT_STORAGE", PIECES(words)},
-	{"FXT_BUFFER_SIZE_MB", PIECES(numbers)}, {"FXT_MAX_SIZE_MB", PIECES(numbers)}, {"FXT_THRESHOLD_NS", PIECES(numbers)},
-	{"FXT_HEAP_TRACK_BYTES", PIECES(numbers)}, {"FXT_START", PIECES(words)}, {"FXT_TRIGGER", PIECES(triggers)}, {"FXT_TRIGGER_KEEP", PIECES(numbers)},
-	{"FXT_SIGNAL", PIECES(signals)}, {"FXT_FOLLOW", PIECES(globs)}, {"FXT_OUTPUT", PIECES(outputs)},
+	{"FXT_CATEGORIES", PIECES(categories)}, {"FXT_BUFFERING_MODE", PIECES(words)},
+	{"FXT_ON_FULL", PIECES(words)}, {"FXT_STORAGE", PIECES(words)},
+	{"FXT_BUFFER_SIZE_MB", PIECES(numbers)}, {"FXT_MAX_SIZE_MB", PIECES(numbers)},
+	{"FXT_THRESHOLD_NS", PIECES(numbers)}, {"FXT_HEAP_TRACK_BYTES", PIECES(numbers)},
+	{"FXT_START", PIECES(words)}, {"FXT_TRIGGER", PIECES(triggers)},
+	{"FXT_TRIGGER_KEEP", PIECES(numbers)}, {"FXT_SIGNAL", PIECES(signals)},
+	{"FXT_FOLLOW", PIECES(globs)}, {"FXT_OUTPUT", PIECES(outputs)},
 };
 
 enum { VARIABLE_COUNT = sizeof(variables) / sizeof(*variables) };
@@ -164,7 +173,8 @@ static void check_accepted(const struct fxt_config *config)
 	ck_assert(config->buffer_bytes >= 1 << 20 && config->max_bytes >= 1 << 20);
 	ck_assert_uint_le(config->triggers.count, FXT_TRIGGERS_MAX);
 	for (i = 0; i < config->triggers.count; i++)
-		ck_assert_uint_lt(strnlen(config->triggers.list[i].name, FXT_TRIGGER_NAME_BYTES), FXT_TRIGGER_NAME_BYTES);
+		ck_assert_uint_lt(strnlen(config->triggers.list[i].name, FXT_TRIGGER_NAME_BYTES),
+				  FXT_TRIGGER_NAME_BYTES);
 	ck_assert_int_ne(config->signal, 9);
 	ck_assert_uint_le(config->heap_track_bytes, UINT64_C(1) << 47);
 	ck_assert_int_eq(config->output[0], '/');
@@ -174,7 +184,7 @@ static void check_accepted(const struct fxt_config *config)
 	}
 }
 
-/* Several variables at once, as the mistakes of all are told in one run. */
+/* Sets several variables at once, because one run tells the mistakes of all of them. */
 START_TEST(any_value)
 {
 	static struct fxt_config config;
@@ -191,15 +201,17 @@ START_TEST(any_value)
 			set_variable(variables[which].name, value);
 		}
 		bytes = read_environment(&config, &valid);
-		ck_assert_msg(valid == (bytes == 0), "%zu bytes said, valid %d: %s", bytes, valid, environment[0]);
+		ck_assert_msg(valid == (bytes == 0), "%zu bytes said, valid %d: %s", bytes, valid,
+			      environment[0]);
 		if (valid)
 			check_accepted(&config);
 		accepted += valid;
 		refused += !valid;
 		clear_environment();
 	}
-	/* Both happen, or the pieces are badly chosen. */
-	ck_assert_msg(accepted > refused / 20 && refused > accepted / 20, "%u accepted, %u refused", accepted, refused);
+	/* If one of the two is rare, the pieces are badly chosen. */
+	ck_assert_msg(accepted > refused / 20 && refused > accepted / 20, "%u accepted, %u refused", accepted,
+		      refused);
 }
 END_TEST
 
@@ -212,7 +224,8 @@ static const struct { const char *text; enum fxt_trigger_test test; } comparison
 static const struct { const char *text; uint64_t value; } durations[] = {
 	{"0ns", 0}, {"300ns", 300}, {"7us", 7000}, {"10ms", 10000000}, {"2s", 2000000000},
 }, errors[] = {{"EAGAIN", EAGAIN}, {"ENOENT", ENOENT}, {"EINTR", EINTR}, {"ETIMEDOUT", ETIMEDOUT}};
-static const struct { const char *text; bool stops; } actions[] = {{"", false}, {":snapshot", false}, {":stop", true}};
+static const struct { const char *text; bool stops; } actions[] = {
+	{"", false}, {":snapshot", false}, {":stop", true}};
 
 #define ANY(list) below(sizeof(list) / sizeof(*(list)))
 
@@ -245,23 +258,25 @@ START_TEST(triggers_as_written)
 				operand = durations[what].text;
 				want[i].value = durations[what].value;
 			}
-			used += (size_t)snprintf(value + used, sizeof(value) - used, "%s%s%s%s%s%s", i ? "," : "", name,
-						 want[i].is_prefix ? "*" : "", comparisons[comparison].text, operand,
-						 actions[action].text);
+			used += (size_t)snprintf(value + used, sizeof(value) - used, "%s%s%s%s%s%s",
+						 i ? "," : "", name, want[i].is_prefix ? "*" : "",
+						 comparisons[comparison].text, operand, actions[action].text);
 		}
 		ck_assert_msg(fxt_triggers_read(&got, value), "%s", value);
 		ck_assert_uint_eq(got.count, count);
 		for (i = 0; i < count; i++) {
 			ck_assert_str_eq(got.list[i].name, want[i].name);
-			ck_assert_msg(got.list[i].test == want[i].test && got.list[i].value == want[i].value &&
-				      got.list[i].is_prefix == want[i].is_prefix && got.list[i].stops == want[i].stops,
+			ck_assert_msg(got.list[i].test == want[i].test &&
+				      got.list[i].value == want[i].value &&
+				      got.list[i].is_prefix == want[i].is_prefix &&
+				      got.list[i].stops == want[i].stops,
 				      "the %u. of %s", i + 1, value);
 		}
 	}
 }
 END_TEST
 
-/* A list of categories, done once more with a set of names. */
+/* A list of categories switches on those that this test computes from it. */
 START_TEST(categories_as_written)
 {
 	static const struct { const char *name; uint32_t bits; } known[] = {
@@ -291,8 +306,8 @@ START_TEST(categories_as_written)
 				want = (i ? want : preset) & ~known[which].bits;
 			else
 				want |= known[which].bits;
-			used += (size_t)snprintf(value + used, sizeof(value) - used, "%s%s%s", i ? "," : "", minus ? "-" : "",
-						 known[which].name);
+			used += (size_t)snprintf(value + used, sizeof(value) - used, "%s%s%s", i ? "," : "",
+						 minus ? "-" : "", known[which].name);
 		}
 		set_variable("FXT_CATEGORIES", value);
 		ck_assert_uint_eq(read_environment(&config, &valid), 0);

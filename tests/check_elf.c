@@ -1,4 +1,5 @@
-/* Tests of what is found out of an executable before it is traced: of this test itself, whole and damaged. */
+/* This tests what tools/programs/elf_facts.h finds out about an executable before it is traced. The
+ * executable is this test's own, whole and damaged. */
 #include <check.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -31,7 +32,7 @@ static void free_self(void)
 	free(self);
 }
 
-/* The facts of a file with the first `bytes` of this program. */
+/* Reads the facts of a file that has the first `bytes` of this program. Returns whether it is an ELF file. */
 static bool facts_of(size_t bytes, struct fxt_elf_facts *facts)
 {
 	int fd = memfd_create("elf", MFD_CLOEXEC);
@@ -55,7 +56,8 @@ START_TEST(knows_itself)
 }
 END_TEST
 
-/* As a loader needs them: without its sections a program runs, without its segments it does not. */
+/* A file is broken when a loader could not use it: a program runs without its sections, but not without its
+ * segments. */
 START_TEST(cut_short)
 {
 	enum { IDENT = 16, EHDR = 64, PHDR = 56 };
@@ -106,7 +108,7 @@ START_TEST(tells_other_machines)
 }
 END_TEST
 
-/* The name of a section that every dynamic program has becomes one that Go's linker leaves. */
+/* A section that every dynamic program has gets the name of one that Go's linker makes. */
 START_TEST(tells_go)
 {
 	static const char name[] = "\0.gnu.version_r", go[] = "\0.go.buildinfo";

@@ -1,5 +1,6 @@
-/* Objects with names, agent/objects/label_table.c alone: memory that is freed takes its objects with it, all of them and no others, and how long that
- * takes does not depend on how many objects there ever were. The addresses are random; CHECK_LABELS_SEED=N makes the same ones again.
+/* This tests the table of objects with names, agent/objects/label_table.c. Memory that is freed takes its
+ * objects with it, all of them and no others. How long that takes does not depend on how many objects there
+ * ever were. The addresses are random and the seed is printed; CHECK_LABELS_SEED=N makes the same ones again.
  */
 #define _GNU_SOURCE
 #include <check.h>
@@ -13,7 +14,7 @@
 #include "agent/objects/label_table.h"
 #include "suite.h"
 
-/* label_table.c asks for it where libraries are unloaded. */
+/* label_table.c calls this when libraries are unloaded. */
 bool fxt_function_is_mapped(uintptr_t address)
 {
 	return address;
@@ -21,7 +22,7 @@ bool fxt_function_is_mapped(uintptr_t address)
 
 enum { KEYS = 3000, STEPS = 40000, ALIAS_BYTES = 128 << 20, BLOCK_BYTES = 100000 };
 
-/* Far more than a look takes. */
+/* After so many instructions, which are far more than a look takes, none is counted any more. */
 enum { COUNTED_MOST = 100000 };
 
 #define HEAP ((uintptr_t)0x7f0000000000)
@@ -73,7 +74,8 @@ static void buried(uintptr_t key)
 		object->is_gone = true;
 }
 
-/* Spin locks side by side, mutexes in rows, and others anywhere; some in memory that shares its counts with that of others. */
+/* Returns an address: of a spin lock among others side by side, of a mutex in a row, or any other. Some lie
+ * in memory that shares its counts with other memory, ALIAS_BYTES away. */
 static uintptr_t random_key(void)
 {
 	uintptr_t key = HEAP + below(5) * ALIAS_BYTES;
@@ -95,15 +97,17 @@ static void make_keys(void)
 	for (i = 1; i < KEYS; i++)
 		if (objects[i].key != objects[kept].key)
 			objects[++kept] = objects[i];
-	/* Each address is there once; those behind them lie in memory that nobody frees. */
+	/* Each address is there once. The rest of the array gets addresses in memory that nobody frees. */
 	for (i = kept + 1; i < KEYS; i++)
 		objects[i] = (struct object){.key = HEAP + (UINT64_C(1) << 40) + 4 * i};
 }
 
 static void change(struct object *object)
 {
-	static const struct fxt_label_detail detail = {{.text = "f", .bytes = 1, .kind = FXT_LABEL_MUTEX, .how = FXT_LABEL_MADE}, 1};
-	static const struct fxt_label_detail other = {{.text = "g", .bytes = 1, .kind = FXT_LABEL_MUTEX, .how = FXT_LABEL_MADE}, 2};
+	static const struct fxt_label_detail detail = {
+		{.text = "f", .bytes = 1, .kind = FXT_LABEL_MUTEX, .how = FXT_LABEL_MADE}, 1};
+	static const struct fxt_label_detail other = {
+		{.text = "g", .bytes = 1, .kind = FXT_LABEL_MUTEX, .how = FXT_LABEL_MADE}, 2};
 
 	switch (below(4)) {
 	case 0:
@@ -115,7 +119,8 @@ static void change(struct object *object)
 			object->lives = true;
 		break;
 	default:
-		object->lives = fxt_label_enter(object->key, below(2) ? &detail : &other) != FXT_ENTERED_NOT || object->lives;
+		object->lives = fxt_label_enter(object->key, below(2) ? &detail : &other) !=
+				FXT_ENTERED_NOT || object->lives;
 	}
 }
 
@@ -148,14 +153,14 @@ START_TEST(all_within_and_no_others)
 			free_memory();
 		ck_assert_uint_eq(wrong, 0);
 	}
-	/* Everything at once. */
+	/* All memory is freed at once. */
 	fxt_label_bury_within(0, UINTPTR_MAX, buried);
 	for (i = 0; i < KEYS; i++)
 		ck_assert(objects[i].is_gone == objects[i].lives);
 }
 END_TEST
 
-/* -- What a look costs, in instructions ------------------------------------------------------------ */
+/* -- The cost of a look, in instructions ----------------------------------------------------------- */
 
 #ifdef __x86_64__
 enum { TRAP_FLAG = 0x100 };
@@ -176,7 +181,8 @@ static __attribute__((noinline)) void set_trap_flag(uint64_t flags)
 {
 	uint64_t rest;
 
-	__asm__ volatile("sub $128, %%rsp\n\tpushfq\n\tpop %0\n\tand %2, %0\n\tor %1, %0\n\tpush %0\n\tpopfq\n\tadd $128, %%rsp"
+	__asm__ volatile("sub $128, %%rsp\n\tpushfq\n\tpop %0\n\tand %2, %0\n\tor %1, %0\n\t"
+			 "push %0\n\tpopfq\n\tadd $128, %%rsp"
 			 : "=&r"(rest) : "r"(flags), "i"(~TRAP_FLAG) : "memory", "cc");
 }
 
@@ -202,7 +208,8 @@ static void forget(uintptr_t key)
 
 static void come_and_go(unsigned objects_made)
 {
-	const struct fxt_label_detail detail = {{.text = "f", .bytes = 1, .kind = FXT_LABEL_MUTEX, .how = FXT_LABEL_MADE}, 1};
+	const struct fxt_label_detail detail = {
+		{.text = "f", .bytes = 1, .kind = FXT_LABEL_MUTEX, .how = FXT_LABEL_MADE}, 1};
 	unsigned i;
 
 	for (i = 0; i < objects_made; i++) {
@@ -214,7 +221,8 @@ static void come_and_go(unsigned objects_made)
 	}
 }
 
-/* 8 to 128 MiB in which there was an object in each 64 bytes cost what memory without any costs. */
+/* A block is freed in 8 to 128 MiB where each 64 bytes have held an object. That costs less than twice what
+ * it did before these objects came and went. */
 START_TEST(what_died_is_forgotten)
 {
 	struct sigaction action = {.sa_sigaction = count, .sa_flags = SA_SIGINFO};
@@ -227,7 +235,8 @@ START_TEST(what_died_is_forgotten)
 	made = (1u << 17) + (unsigned)below((1u << 21) - (1u << 17));
 	come_and_go(made);
 	after = instructions_of_look(HEAP + below(made * UINT64_C(64) - BLOCK_BYTES));
-	ck_assert_msg(after < 2 * before, "%u instructions, %u before %u objects came and went", after, before, made);
+	ck_assert_msg(after < 2 * before, "%u instructions, %u before %u objects came and went", after,
+		      before, made);
 }
 END_TEST
 #endif

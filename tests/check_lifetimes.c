@@ -1,4 +1,5 @@
-/* Tests of the ends that lifetimes, and calls in progress, get at the join: what is open when a program is known to be over, and nothing else. */
+/* This tests the ends that the join makes for lifetimes and calls in progress. It ends what is open when a
+ * program is known to be over, and nothing else. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -20,7 +21,7 @@ enum { IO = 1, FILE_NAME, PROCESS, CHILD, EXIT, EXECVE };
 
 static const char *const strings[] = {[IO] = "io", "file", "process", "child", "exit", "execve"};
 
-/* Parts that are put together one after the other. */
+/* The parts of a trace. A test puts them together one after the other. */
 static struct {
 	uint64_t words[MOST_WORDS];
 	size_t count;
@@ -28,12 +29,14 @@ static struct {
 	bool still_runs;
 } parts[PARTS], *part;
 static size_t part_count;
-static unsigned whose;                  /* the thread of events, by its index */
+static unsigned whose;                  /* the index of the thread whose events are written */
 static uint64_t joined[2 * MOST_WORDS], state;
 
-#define PUT(function, ...) (part->count += function(part->words + part->count, MOST_WORDS - part->count, __VA_ARGS__))
+#define PUT(function, ...) \
+	(part->count += function(part->words + part->count, MOST_WORDS - part->count, __VA_ARGS__))
 
-/* Numbers of processes that differ from what they know themselves by are said in their name. */
+/* Begins the part of a program. If `numbers_differ`, the process knows itself by another number than the
+ * trace does, as in another namespace: that number is an argument of its name. */
 static void begin_without_threads(uint64_t pid, bool numbers_differ)
 {
 	struct fxt_arg number = {.type = FXT_ARG_UINT32, .name = FXT_INLINE("pid", 3), .u32 = 1};
@@ -46,7 +49,8 @@ static void begin_without_threads(uint64_t pid, bool numbers_differ)
 	PUT(fxt_encode_initialization, 1000000000);
 	for (unsigned i = 1; i <= STRINGS; i++)
 		PUT(fxt_encode_string, (uint16_t)i, strings[i], strlen(strings[i]));
-	PUT(fxt_encode_kernel_object, FXT_OBJECT_PROCESS, pid, FXT_INLINE("app", 3), (struct fxt_args){numbers_differ, &number});
+	PUT(fxt_encode_kernel_object, FXT_OBJECT_PROCESS, pid, FXT_INLINE("app", 3),
+	    (struct fxt_args){numbers_differ, &number});
 	whose = 1;
 }
 
@@ -62,9 +66,11 @@ static void begin_part(uint64_t pid, bool numbers_differ)
 	register_threads();
 }
 
-static void event(enum fxt_event_type type, uint64_t at, unsigned category, unsigned name, const struct fxt_arg *args, size_t count, uint64_t extra)
+static void event(enum fxt_event_type type, uint64_t at, unsigned category, unsigned name,
+		  const struct fxt_arg *args, size_t count, uint64_t extra)
 {
-	PUT(fxt_encode_event, type, at, (struct fxt_thread_ref){.index = (uint8_t)whose}, FXT_INDEXED(category), FXT_INDEXED(name), (struct fxt_args){count, args}, extra);
+	PUT(fxt_encode_event, type, at, (struct fxt_thread_ref){.index = (uint8_t)whose},
+	    FXT_INDEXED(category), FXT_INDEXED(name), (struct fxt_args){count, args}, extra);
 }
 
 static void opens(uint64_t id, uint64_t at)
@@ -89,7 +95,7 @@ static void exits(uint64_t at)
 	event(FXT_EVENT_INSTANT, at, PROCESS, EXIT, &status, 1, 0);
 }
 
-/* A child of that pid was killed by a signal. */
+/* Writes the lifetime of a child with this pid, which was killed by a signal. */
 static void reaps(uint64_t id, uint64_t pid, uint64_t from, uint64_t to)
 {
 	struct fxt_arg args[] = {
@@ -108,7 +114,7 @@ static void executes(uint64_t from, uint64_t to, bool has_failed)
 	event(FXT_EVENT_DURATION_COMPLETE, from, PROCESS, EXECVE, &failure, has_failed, to);
 }
 
-/* A call that has no end, and one that has, in the first or the second thread. */
+/* The next two functions write a call of the first or the second thread: one without an end, one with it. */
 static void is_in(unsigned thread, uint64_t at)
 {
 	whose = thread;
@@ -123,18 +129,19 @@ static void calls(unsigned thread, uint64_t from, uint64_t to)
 	whose = 1;
 }
 
-/* What that thread of another process let this one do. */
+/* Writes an event of another process's thread into this part: that thread let this process go on. */
 static void is_let_go(uint64_t pid, uint64_t tid, uint64_t at)
 {
 	struct fxt_thread_ref thread = {.process = pid, .thread = tid};
 
-	PUT(fxt_encode_event, FXT_EVENT_DURATION_COMPLETE, at, thread, FXT_INDEXED(IO), FXT_INDEXED(FILE_NAME), (struct fxt_args){0, NULL}, at + 1);
+	PUT(fxt_encode_event, FXT_EVENT_DURATION_COMPLETE, at, thread, FXT_INDEXED(IO),
+	    FXT_INDEXED(FILE_NAME), (struct fxt_args){0, NULL}, at + 1);
 }
 
-/* -- What comes of them ---------------------------------------------------------------------------- */
+/* -- The ends in the join --------------------------------------------------------------------------- */
 
 struct end {
-	uint64_t id, at;                /* the thread, of a call */
+	uint64_t id, at;                /* the id is the thread where a call ends */
 	char by[8];
 };
 
@@ -154,7 +161,7 @@ static int by_number(const void *a, const void *b)
 	return *x < *y ? -1 : *x > *y;
 }
 
-/* Joins the parts, in their order or the other way round, and finds the ends that were made. */
+/* Joins the parts in their order or backwards. Returns how many ends the join made, and stores them. */
 static size_t join(struct end *ends, bool backwards)
 {
 	static struct fxt_record rec;
@@ -195,7 +202,8 @@ static size_t join(struct end *ends, bool backwards)
 	return count;
 }
 
-/* Expects "ID at TIME by WHAT" of each end, and begins anew. */
+/* Fails unless the ends, in the order of their ids, are the expected list of "ID at TIME by WHAT". Then
+ * forgets the parts. */
 static void expect(const char *expected)
 {
 	for (int backwards = 0; backwards < 2; backwards++) {
@@ -204,7 +212,8 @@ static void expect(const char *expected)
 		char found[512] = "";
 
 		for (size_t i = 0; i < count; i++)
-			sprintf(found + strlen(found), "%s%" PRIu64 " at %" PRIu64 " by %s", i ? ", " : "", ends[i].id, ends[i].at, ends[i].by);
+			sprintf(found + strlen(found), "%s%" PRIu64 " at %" PRIu64 " by %s", i ? ", " : "",
+				ends[i].id, ends[i].at, ends[i].by);
 		ck_assert_str_eq(found, expected);
 	}
 	part_count = 0;
@@ -216,21 +225,21 @@ START_TEST(ends_with_the_process)
 	opens(1, 100);
 	opens(2, 110);
 	closes(2, 120);
-	/* Written by a thread that another one had overtaken. */
+	/* Another thread exited before this one had written its event. */
 	opens(3, 600);
 	exits(500);
 	expect("1 at 500 by exit, 3 at 600 by exit");
-	/* The parent says of one that was killed, whichever of the two is read first. */
+	/* The parent says that the process was killed, whichever of the two is read first. */
 	begin_part(7, false);
 	reaps(1, 8, 50, 700);
 	begin_part(8, false);
 	opens(2, 100);
 	expect("2 at 700 by signal");
-	/* Nobody says anything. */
+	/* Nothing says how the process ended. */
 	begin_part(7, false);
 	opens(1, 100);
 	expect("");
-	/* What the process says itself is nearer. */
+	/* The process says itself that it exits, which is nearer to the end than what its parent says. */
 	begin_part(7, false);
 	reaps(1, 8, 50, 700);
 	begin_part(8, false);
@@ -266,19 +275,19 @@ START_TEST(ends_with_the_program)
 	opens(3, 400);
 	exits(900);
 	expect("1 at 310 by exec, 2 at 900 by exit, 3 at 900 by exit");
-	/* The call is not in the trace. */
+	/* The call that executed the next program is not in the trace. */
 	begin_part(7, false);
 	opens(1, 100);
 	begin_part(7, false);
 	opens(3, 400);
 	expect("1 at 400 by exec");
-	/* The next program is not. */
+	/* The call is in the trace, and the next program is not. */
 	begin_part(7, false);
 	opens(1, 100);
 	makes_child(2, 110);
 	executes(300, 310, false);
 	expect("1 at 310 by exec");
-	/* A child of a vfork executed it: the thread went on. */
+	/* The child of a vfork executed a program, because the thread went on. */
 	begin_part(7, false);
 	reaps(1, 8, 50, 700);
 	begin_part(8, false);
@@ -286,7 +295,7 @@ START_TEST(ends_with_the_program)
 	executes(300, 310, false);
 	calls(1, 400, 410);
 	expect("2 at 700 by signal");
-	/* It failed after all. */
+	/* The call failed after all. */
 	begin_part(7, false);
 	opens(1, 100);
 	executes(300, 310, false);
@@ -297,7 +306,7 @@ END_TEST
 
 START_TEST(believes_no_other)
 {
-	/* A process that had the same number is none that was executed. */
+	/* A process that got the same number later is no program that process 8 executed. */
 	begin_part(9, false);
 	reaps(1, 8, 50, 500);
 	begin_part(8, false);
@@ -311,14 +320,14 @@ START_TEST(believes_no_other)
 	begin_part(8, false);
 	opens(2, 100);
 	expect("");
-	/* What was read of a process that ran is not all it did before it ended. */
+	/* A process that still runs may do more before its end than the join has read. */
 	begin_part(9, false);
 	reaps(1, 8, 50, 500);
 	begin_part(8, false);
 	part->still_runs = true;
 	opens(2, 100);
 	expect("");
-	/* But a program that it was before has ended. */
+	/* But a program that the process was before has ended. */
 	begin_part(8, false);
 	part->still_runs = true;
 	opens(1, 100);
@@ -331,7 +340,7 @@ END_TEST
 
 START_TEST(ends_calls_in_progress)
 {
-	/* Of each thread, and each level of it. */
+	/* The calls of each thread are ended, on every level. */
 	begin_part(7, false);
 	is_in(1, 100);
 	is_in(2, 150);
@@ -342,21 +351,23 @@ START_TEST(ends_calls_in_progress)
 	is_in(1, 400);
 	exits(900);
 	expect("7 at 310 by exec, 7 at 900 by exit, 107 at 310 by exec, 107 at 310 by exec");
-	/* Another thread went on for a moment, and came into a call. */
+	/* Another thread went on for a moment after the exec, and began a call. */
 	begin_part(7, false);
 	is_in(2, 150);
 	calls(2, 160, 320);
 	is_in(2, 330);
 	executes(300, 310, false);
 	expect("107 at 330 by exec, 107 at 330 by exec");
-	/* The call is not in the trace: before the next program, whose events follow each other in any order. */
+	/* The call that executed the next program is not in the trace. The ends come before the first event
+	 * of that program, whose events are in any order. */
 	begin_part(7, false);
 	is_in(1, 100);
 	begin_part(7, false);
 	calls(1, 410, 500);
 	calls(1, 400, 510);
 	expect("7 at 399 by exec");
-	/* Its last deed is known to whom it woke, and the next program has done things since. */
+	/* Process 9 knows what the program did last, because that let process 9 go on. The next program has
+	 * let it go on since then. */
 	begin_part(7, false);
 	is_in(1, 150);
 	executes(300, 310, false);
@@ -367,7 +378,7 @@ START_TEST(ends_calls_in_progress)
 	is_let_go(7, 7, 405);
 	is_let_go(7, 107, 330);
 	expect("7 at 321 by exec");
-	/* A copy that was made while it ran has a call twice. */
+	/* A copy that was made while the program ran has a call twice. */
 	begin_part(8, false);
 	is_in(1, 100);
 	is_in(1, 110);
@@ -376,7 +387,7 @@ START_TEST(ends_calls_in_progress)
 	begin_part(9, false);
 	reaps(1, 8, 50, 700);
 	expect("8 at 700 by signal, 108 at 700 by signal");
-	/* It runs. */
+	/* The program still runs. */
 	begin_part(7, false);
 	part->still_runs = true;
 	is_in(1, 100);
@@ -384,16 +395,17 @@ START_TEST(ends_calls_in_progress)
 }
 END_TEST
 
-/* Writes a lifetime in one of the orders that there are: `how`. Returns whether it stays open. */
+/* Writes a lifetime. Its begin and end stand in one of the orders that traces have, which `how` chooses.
+ * Returns whether the lifetime stays open. */
 static bool lives(uint64_t id, unsigned how)
 {
 	switch (how) {
 	case 0: closes(id, 20); opens(id, 10); return false;
-	/* In a copy it may begin twice. */
+	/* In a copy the begin may be there twice. */
 	case 1: opens(id, 10); opens(id, 10); closes(id, 20); return false;
 	case 2: closes(id, 20); opens(id, 10); opens(id, 10); return false;
 	case 3: opens(id, 10); closes(id, 20); return false;
-	/* Its begin was overwritten. */
+	/* The begin was overwritten. */
 	case 4: closes(id, 20); return false;
 	default: opens(id, 10); return true;
 	}
@@ -414,7 +426,7 @@ START_TEST(knows_what_is_open)
 
 			if (lives(id, (unsigned)(random_of(&state) % 8)))
 				open[count++] = id;
-			/* One that began long before. */
+			/* A lifetime that began long before ends now. */
 			if (old && random_of(&state) % 2) {
 				closes(open[old], 20);
 				open[old] = open[--count];
@@ -424,7 +436,8 @@ START_TEST(knows_what_is_open)
 		ck_assert_uint_eq(join(ends, false), count);
 		qsort(open, count, sizeof(*open), by_number);
 		for (size_t i = 0; i < count; i++)
-			ck_assert_msg(ends[i].id == open[i] && ends[i].at == 30, "state %#" PRIx64 ": lifetime %" PRIu64, seed, open[i]);
+			ck_assert_msg(ends[i].id == open[i] && ends[i].at == 30,
+				      "state %#" PRIx64 ": lifetime %" PRIu64, seed, open[i]);
 		part_count = 0;
 	}
 }

@@ -1,4 +1,5 @@
-/* Tests of what pointers stand for: records of objects, and the lifetimes that the names of blocks are for. */
+/* This tests which object a pointer in a trace stands for: tools/analysis/objects.h reads the records of
+ * objects and the lifetimes of the heap blocks that have names. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -9,13 +10,16 @@
 #include "tools/analysis/objects.h"
 #include "trace_words.h"
 
-/* Strings 4 "mutex", 5 "type", 6 "since", 7 "ptr", 8 "first", 9 "second", 10 "malloc", 11 "any". Thread 1's process is that of objects. */
+/* Strings are 4 "mutex", 5 "type", 6 "since", 7 "ptr", 8 "first", 9 "second", 10 "malloc" and 11 "any".
+ * Objects are those of the process of thread 1. */
 #define OBJECT(name, words, args, pointer) (HEAD(6, words, 1) | AT(24, name) | AT(40, args)), pointer
 #define OF_MUTEX ARG(6, 1, 5, 4)
 #define SINCE(ticks) ARG(4, 2, 6, 0), ticks
-#define POINTS(start, category, argument, pointer) EVENT(5, 4, 1, 1, category, 2), start, ARG(7, 2, argument, 0), pointer, start + 10
+#define POINTS(start, category, argument, pointer) \
+	EVENT(5, 4, 1, 1, category, 2), start, ARG(7, 2, argument, 0), pointer, start + 10
 
-/* Records of one address are not in the order of time, and of a type; another writer's have neither. */
+/* The records of one address stand in any order of time, and have a type. Records of another writer may have
+ * neither time nor type. */
 START_TEST(names_objects_as_of_the_time)
 {
 	const uint64_t words[] = {
@@ -29,7 +33,8 @@ START_TEST(names_objects_as_of_the_time)
 		STRING(10, 6), TEXT8('m', 'a', 'l', 'l', 'o', 'c', 0, 0),
 		STRING(11, 3), TEXT8('a', 'n', 'y', 0, 0, 0, 0, 0),
 		POINTS(20, 1, 4, 0x100), OBJECT(9, 5, 2, 0x100), OF_MUTEX, SINCE(50), POINTS(49, 1, 4, 0x100),
-		POINTS(50, 1, 4, 0x100), OBJECT(8, 3, 1, 0x100), OF_MUTEX, POINTS(60, 10, 7, 0x100), POINTS(70, 1, 7, 0x100),
+		POINTS(50, 1, 4, 0x100), OBJECT(8, 3, 1, 0x100), OF_MUTEX, POINTS(60, 10, 7, 0x100),
+		POINTS(70, 1, 7, 0x100),
 		POINTS(80, 1, 4, 0x200), OBJECT(11, 2, 0, 0x300), POINTS(90, 10, 7, 0x300),
 	};
 	static const char *const expected[] = {"first", "first", "second", NULL, NULL, NULL, "any"};
@@ -54,7 +59,7 @@ START_TEST(names_objects_as_of_the_time)
 }
 END_TEST
 
-/* What is at a block's address before it and behind it is another one, of which nothing is known. */
+/* A block has its name only while it lives. Before and after that its address is another block's. */
 START_TEST(names_blocks_while_they_live)
 {
 	const uint64_t words[] = {
@@ -65,15 +70,18 @@ START_TEST(names_blocks_while_they_live)
 		STRING(7, 3), TEXT8('p', 't', 'r', 0, 0, 0, 0, 0),
 		STRING(8, 5), TEXT8('t', 'a', 'b', 'l', 'e', 0, 0, 0),
 		STRING(10, 6), TEXT8('m', 'a', 'l', 'l', 'o', 'c', 0, 0),
-		HEAD(2, 3, AT(0, 12) | AT(16, 10)), TEXT8('h', 'e', 'a', 'p', ' ', 'b', 'l', 'o'), TEXT8('c', 'k', 0, 0, 0, 0, 0, 0),
+		HEAD(2, 3, AT(0, 12) | AT(16, 10)), TEXT8('h', 'e', 'a', 'p', ' ', 'b', 'l', 'o'),
+			TEXT8('c', 'k', 0, 0, 0, 0, 0, 0),
 		OBJECT(8, 5, 2, 0x400), ARG(6, 1, 5, 4), SINCE(50),
-		/* The second has a begin that is there twice and no end, and the end of the first is behind both. */
+		/* The second block's begin is there twice and has no end. The first one's end is behind
+		 * both. */
 		EVENT(5, 5, 1, 1, 10, 12), 50, ARG(7, 2, 7, 0), 0x400, 71,
 		EVENT(5, 5, 1, 1, 10, 12), 110, ARG(7, 2, 7, 0), 0x400, 72,
 		EVENT(5, 5, 1, 1, 10, 12), 110, ARG(7, 2, 7, 0), 0x400, 72,
 		EVENT(3, 7, 0, 1, 10, 12), 90, 71,
-		POINTS(49, 10, 7, 0x400), POINTS(50, 10, 7, 0x400), POINTS(89, 10, 7, 0x400), POINTS(90, 10, 7, 0x400),
-		POINTS(109, 10, 7, 0x400), POINTS(200, 10, 7, 0x400), POINTS(60, 1, 7, 0x400),
+		POINTS(49, 10, 7, 0x400), POINTS(50, 10, 7, 0x400), POINTS(89, 10, 7, 0x400),
+		POINTS(90, 10, 7, 0x400), POINTS(109, 10, 7, 0x400), POINTS(200, 10, 7, 0x400),
+		POINTS(60, 1, 7, 0x400),
 	};
 	static const uint64_t named[] = {50, 89, 200};
 	struct fxt_objects objects = {0};

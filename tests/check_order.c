@@ -1,4 +1,4 @@
-/* Tests of what the report is counted with: the order of time, the map and the histogram. */
+/* This tests what the report counts with: the walk in the order of time, the map and the histogram. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -25,8 +25,9 @@ struct expected {
 	const char *name;
 };
 
-/* The events come in that order, out of two stretches of the file. */
-static void expect_order(const uint64_t *words, size_t bytes, fxt_order_key key_of, const struct expected *want, size_t count)
+/* Fails unless the events come in the expected order, out of two stretches of the file. */
+static void expect_order(const uint64_t *words, size_t bytes, fxt_order_key key_of,
+			 const struct expected *want, size_t count)
 {
 	struct fxt_order order = {0};
 	struct fxt_reader r;
@@ -45,15 +46,15 @@ static void expect_order(const uint64_t *words, size_t bytes, fxt_order_key key_
 		ck_assert_uint_lt(n, count);
 		ck_assert_uint_eq(rec.ticks, want[n].ticks);
 		ck_assert_uint_eq(r.threads[rec.thread].tid, want[n].tid);
-		ck_assert_msg(fxt_text_is(&rec.name, want[n].name), "'%.*s', expected '%s'", (int)rec.name.bytes, rec.name.text,
-			      want[n].name);
+		ck_assert_msg(fxt_text_is(&rec.name, want[n].name), "'%.*s', expected '%s'",
+			      (int)rec.name.bytes, rec.name.text, want[n].name);
 	}
 	ck_assert_uint_eq(n, count);
 	fxt_order_free(&order);
 	fxt_reader_free(&r);
 }
 
-/* String 2 changes its meaning half way: an event read again has the name it was written with. */
+/* String 2 changes its meaning half way. An event that is read again has the name it was written with. */
 START_TEST(merges_runs_by_time)
 {
 	const uint64_t words[] = {
@@ -62,13 +63,15 @@ START_TEST(merges_runs_by_time)
 		STRING(2, 3), TEXT8('n', 'e', 'w', 0, 0, 0, 0, 0),
 		EVENT(2, 0, 0, 2, 1, 2), 10, EVENT(3, 4, 0, 2, 1, 2), 1, 2, EVENT(2, 0, 0, 2, 1, 2), 35,
 	};
-	static const struct expected want[] = {{5, 8, "read"}, {10, 9, "new"}, {30, 8, "read"}, {35, 9, "new"}, {40, 8, "read"}};
+	static const struct expected want[] = {{5, 8, "read"}, {10, 9, "new"}, {30, 8, "read"},
+					       {35, 9, "new"}, {40, 8, "read"}};
 
 	expect_order(words, sizeof(words), by_end, want, sizeof(want) / sizeof(want[0]));
 }
 END_TEST
 
-/* Instants count at their time, but those of category "read" with what is before or after them: they make no runs of their own. */
+/* An instant counts at its time. One of category "read" counts with the event before or after it, and so
+ * makes no stretch of its own. */
 static bool by_end_or_with_last(void *context, const struct fxt_record *rec, uint64_t *key_ns)
 {
 	bool wanted = by_end(context, rec, key_ns);
@@ -86,8 +89,9 @@ START_TEST(keeps_events_with_the_last)
 		EVENT(2, 0, 0, 1, 1, 2), 40, EVENT(2, 0, 0, 2, 2, 2), 1,
 		EVENT(2, 0, 0, 2, 1, 2), 20, EVENT(2, 0, 0, 2, 1, 2), 35,
 	};
-	static const struct expected want[] = {{1, 9, "read"}, {20, 9, "read"}, {30, 8, "read"}, {3, 9, "read"},
-					       {2, 9, "read"}, {35, 9, "read"}, {40, 8, "read"}};
+	static const struct expected want[] = {{1, 9, "read"}, {20, 9, "read"}, {30, 8, "read"},
+					       {3, 9, "read"}, {2, 9, "read"}, {35, 9, "read"},
+					       {40, 8, "read"}};
 
 	expect_order(words, sizeof(words), by_end_or_with_last, want, sizeof(want) / sizeof(want[0]));
 }

@@ -1,4 +1,4 @@
-/* Tests of how numbers, strings and functions' names are printed. */
+/* This tests how numbers, strings and the names of functions are printed. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -40,7 +40,7 @@ START_TEST(prints_for_people)
 }
 END_TEST
 
-/* The last part of a path stays whole, and of what is before it as much as there is room for. */
+/* A path that is cut keeps its last part whole, and as much of the rest as there is room for. */
 START_TEST(cuts_in_the_middle)
 {
 	static const struct {
@@ -53,7 +53,8 @@ START_TEST(cuts_in_the_middle)
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		const struct fxt_text path = {.text = cases[i].text, .bytes = (uint32_t)strlen(cases[i].text)};
+		const struct fxt_text path = {.text = cases[i].text,
+					      .bytes = (uint32_t)strlen(cases[i].text)};
 		char *cut = fxt_printable(&path, strlen(cases[i].cut), true);
 
 		ck_assert_str_eq(cut, cases[i].cut);
@@ -62,11 +63,12 @@ START_TEST(cuts_in_the_middle)
 }
 END_TEST
 
-/* Of a long text the ends alone are looked at, and what is made of them is as if all of it was: whatever characters are in it, broken
- * ones too. */
+/* Only the ends of a long text are looked at. What is printed is the same as if all of it was, whatever
+ * characters are in it, broken ones too. */
 START_TEST(cuts_long_text_alike)
 {
-	static const char *const pieces[] = {"a", "/", "\xc3\xa4", "\xe2\x82\xac", "\xf0\x9f\x98\x80", "\n", "\x1b", "\xff", "\xc2\x9b"};
+	static const char *const pieces[] = {"a", "/", "\xc3\xa4", "\xe2\x82\xac", "\xf0\x9f\x98\x80",
+					     "\n", "\x1b", "\xff", "\xc2\x9b"};
 	enum { BYTES = 3000 };
 	char text[BYTES + 4];
 	size_t bytes = 0;
@@ -79,7 +81,8 @@ START_TEST(cuts_long_text_alike)
 	}
 	for (size_t columns = 3; columns < 100; columns++) {
 		const struct fxt_text whole = {.text = text, .bytes = (uint32_t)bytes};
-		char *all = fxt_printable(&whole, SIZE_MAX, false), *cut = fxt_printable(&whole, columns, false);
+		char *all = fxt_printable(&whole, SIZE_MAX, false),
+		     *cut = fxt_printable(&whole, columns, false);
 		size_t kept = 0;
 
 		for (size_t i = 0; i < columns - 2; i++)
@@ -134,7 +137,8 @@ END_TEST
 
 START_TEST(writes_json)
 {
-	const struct fxt_text odd = {.text = "a\"\\\b\t\n\f\r\x01\0\x7f\xc3\xa4\xff\xed\xa0\x80z", .bytes = 18};
+	const struct fxt_text odd = {.text = "a\"\\\b\t\n\f\r\x01\0\x7f\xc3\xa4\xff\xed\xa0\x80z",
+				     .bytes = 18};
 	struct fxt_json j = {.one_line = true};
 	size_t bytes;
 	char *text;
@@ -154,8 +158,9 @@ START_TEST(writes_json)
 	fxt_json_end(&j);
 	fxt_json_end(&j);
 	fclose(j.out);
-	ck_assert_str_eq(text, "[\"a\\\"\\\\\\b\\t\\n\\f\\r\\u0001\\u0000\x7f\xc3\xa4????z\",null,true,-9223372036854775808,"
-			       "9223372036854775807,1.8446744073709552e19,{\"a\\n\":0,\"none\":[]}]\n");
+	ck_assert_str_eq(text, "[\"a\\\"\\\\\\b\\t\\n\\f\\r\\u0001\\u0000\x7f\xc3\xa4????z\",null,true,"
+			       "-9223372036854775808,9223372036854775807,1.8446744073709552e19,"
+			       "{\"a\\n\":0,\"none\":[]}]\n");
 	free(text);
 }
 END_TEST
@@ -181,7 +186,7 @@ START_TEST(indents_json)
 }
 END_TEST
 
-/* An object with two members of one key is read by everybody in another way. */
+/* A key is written once, because readers differ on an object with two members of one key. */
 START_TEST(a_key_once)
 {
 	struct fxt_record rec = {.arg_count = 4};
@@ -189,10 +194,14 @@ START_TEST(a_key_once)
 	size_t bytes;
 	char *text;
 
-	rec.args[0] = (struct fxt_argument){.type = FXT_ARG_INT32, .name = {.text = "x", .bytes = 1}, .i = -1};
-	rec.args[1] = (struct fxt_argument){.type = FXT_ARG_POINTER, .name = {.text = "y", .bytes = 1}, .u = 16};
-	rec.args[2] = (struct fxt_argument){.type = FXT_ARG_DOUBLE, .name = {.text = "x", .bytes = 1}, .f = 5};
-	rec.args[3] = (struct fxt_argument){.type = FXT_ARG_DOUBLE, .name = {.text = "z", .bytes = 1}, .f = 1e-7};
+	rec.args[0] = (struct fxt_argument){
+		.type = FXT_ARG_INT32, .name = {.text = "x", .bytes = 1}, .i = -1};
+	rec.args[1] = (struct fxt_argument){
+		.type = FXT_ARG_POINTER, .name = {.text = "y", .bytes = 1}, .u = 16};
+	rec.args[2] = (struct fxt_argument){
+		.type = FXT_ARG_DOUBLE, .name = {.text = "x", .bytes = 1}, .f = 5};
+	rec.args[3] = (struct fxt_argument){
+		.type = FXT_ARG_DOUBLE, .name = {.text = "z", .bytes = 1}, .f = 1e-7};
 	j.out = fxt_text_stream(&text, &bytes);
 	fxt_json_arguments(&j, NULL, &rec);
 	fclose(j.out);
@@ -205,7 +214,7 @@ END_TEST
 
 #ifdef HAVE_LIBIBERTY
 static const struct {
-	const char *mangled, *full, *brief;     /* brief in 20 columns */
+	const char *mangled, *full, *brief;     /* `brief` is for 20 columns */
 } names[] = {
 	{"_ZN3app5Stack4pushEi", "app::Stack::push(int)", "app::Stack::push"},
 	{"_ZNSt3mapIiSt6vectorIiSaIiEEE4findERKi",
@@ -234,7 +243,7 @@ START_TEST(demangles)
 }
 END_TEST
 
-/* Each parameter is a pair of the one before it: the last names int 2^36 times. */
+/* Each parameter is a pair of the one before it, so the last one names int 2^36 times. */
 START_TEST(demangling_has_an_end)
 {
 	static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";

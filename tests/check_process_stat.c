@@ -1,4 +1,5 @@
-/* Tests of fxt_parse_process_stat(): names of programs that look like fields, and text that is cut off. */
+/* This tests fxt_parse_process_stat() with names of programs that look like fields, and with text that is cut
+ * off. */
 #include <check.h>
 #include <stdio.h>
 #include <string.h>

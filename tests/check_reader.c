@@ -1,4 +1,5 @@
-/* Tests of tools/reading/reader.h: every type of record and argument, every fault, and files cut anywhere. */
+/* This tests tools/reading/reader.h with every type of record and argument, every fault, and files that are
+ * cut anywhere. */
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
@@ -92,7 +93,8 @@ START_TEST(decodes_every_argument_type)
 		 ARG(5, 3, 0x8001, 0), 'd', UINT64_C(0x3ff8000000000000), /* 1.5 */
 		 ARG(6, 3, 0x8001, 0x8002), 's', TEXT8('h', 'i', 0, 0, 0, 0, 0, 0),
 		 ARG(9, 1, 0x8000, 1));
-	/* The bool has the empty name of the uint64, and of eleven arguments promised there are nine. */
+	/* The bool has an empty name, as the uint64 has. The header promises eleven arguments, and there are
+	 * nine. */
 	ck_assert_uint_eq(h.first, FXT_FAULT_ARG_TWICE);
 	ck_assert_uint_eq(h.last.arg_count, 8);
 	ck_assert(h.last.args[0].type == FXT_ARG_NULL);
@@ -110,7 +112,7 @@ START_TEST(decodes_every_argument_type)
 	ck_assert(fxt_argument_u64(&h.last.args[2], &n) && n == 0x80000000);
 	expect_text(&h.last.name, "abc");
 	ck_assert_uint_eq(h.r.threads[h.last.thread].tid, 9);
-	ck_assert(h.last.damaged);      /* eleven arguments were promised */
+	ck_assert(h.last.damaged);      /* because two of the arguments are not there */
 	fxt_reader_free(&h.r);
 }
 END_TEST
@@ -190,7 +192,7 @@ END_TEST
 
 static const struct {
 	enum fxt_fault fault;
-	uint64_t offset;                /* behind the prologue */
+	uint64_t offset;                /* from the end of the prologue */
 	uint64_t words[6];
 	size_t count;
 } faulty[] = {
@@ -238,7 +240,7 @@ START_TEST(reports_a_fault)
 }
 END_TEST
 
-/* Cut anywhere, it ends at the last whole record and says how much is left. */
+/* In a file that is cut anywhere, the reader stops behind the last whole record and says how much is left. */
 START_TEST(stops_at_a_torn_record)
 {
 	const uint64_t words[] = {PROLOGUE, EVENT(3, 4, 0, 1, 1, 2), 5, 6};

@@ -1,5 +1,5 @@
-/* Tests of fxt_utf8_clean() and fxt_utf8_valid(): the boundaries of each length of character, what is
- * malformed, and cuts. */
+/* This tests fxt_utf8_clean() and fxt_utf8_valid() with the boundaries of each length of character, with
+ * malformed text, and with text that is cut. */
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,7 +57,7 @@ static const struct { const char *text; size_t max_bytes; const char *want; } ca
 	{"\xf0\x9f\x98\x80", 1, ""},
 };
 
-/* The text in memory of just its size: a sanitizer sees what is read past it. */
+/* Returns the text in memory of just its size, so that a sanitizer finds what reads past it. */
 static char *exactly(const char *text, size_t bytes)
 {
 	char *copy = calloc(bytes ? bytes : 1, 1);

@@ -1,4 +1,5 @@
-/* Waits: which cause a wait gets, of those that were handed on to an object. agent/arrows/wait.c alone; times are the test's. */
+/* This tests agent/arrows/wait.c: which cause a wait gets, of those that were handed on to its object. All
+ * times are made up. */
 #include <check.h>
 
 #include "agent/base/agent.h"
@@ -15,7 +16,7 @@ uint64_t fxt_clock_kernel_ns(void)
 
 enum { OBJECT = 0x1000, LOCK = 0x2000 };
 
-/* By thread `tid`; returns to how many. */
+/* Hands on a cause by thread `tid`. Returns to how many threads. */
 static unsigned release(enum fxt_release how, uint32_t tid, uint64_t at_ns)
 {
 	const struct fxt_cause cause = {.at_ns = at_ns, .pid = 7, .tid = tid};
@@ -23,7 +24,7 @@ static unsigned release(enum fxt_release how, uint32_t tid, uint64_t at_ns)
 	return fxt_wait_release(OBJECT, how, &cause);
 }
 
-/* Who let a wait from start_ns to end_ns go on; 0: that is not known. */
+/* Ends a wait. Returns the thread that let it go on, or 0 if that is not known. */
 static uint32_t end(uint64_t start_ns, uint64_t end_ns)
 {
 	struct fxt_cause cause;
@@ -48,7 +49,7 @@ START_TEST(one_each)
 	ck_assert(fxt_is_waited_for(OBJECT));
 	ck_assert_uint_eq(release(FXT_RELEASE_ONE, 1, 100), 1);
 	ck_assert_uint_eq(release(FXT_RELEASE_ONE, 2, 200), 1);
-	/* Nobody is left who has none. */
+	/* Both waiting threads have a cause. */
 	ck_assert_uint_eq(release(FXT_RELEASE_ONE, 3, 300), 0);
 	ck_assert_uint_eq(end(10, 150), 1);
 	ck_assert_uint_eq(end(10, 250), 2);
@@ -57,7 +58,7 @@ START_TEST(one_each)
 }
 END_TEST
 
-/* The one that was woken first was held up before it looked. */
+/* The thread that was let go on first looks for its cause last. */
 START_TEST(out_of_order)
 {
 	begin(3);
@@ -80,7 +81,8 @@ START_TEST(before_it_began)
 }
 END_TEST
 
-/* Clocks differ by more than the wait was long: a cause is used up all the same, or the next release would find that all have one. */
+/* The cause is later than the wait's end, because clocks differ. It is used up all the same: otherwise the
+ * next release would find that all threads have a cause. */
 START_TEST(later_than_the_end)
 {
 	begin(2);
@@ -98,7 +100,7 @@ START_TEST(all)
 
 	begin(3);
 	ck_assert_uint_eq(release(FXT_RELEASE_ALL, 1, 100), 3);
-	/* Arrows leave from different places. */
+	/* Each cause has a time of its own, because each arrow leaves from another place. */
 	for (i = 0; i < 3; i++) {
 		ck_assert(fxt_wait_end(OBJECT, 10, 200, &cause));
 		ck_assert_uint_eq(cause.at_ns, 100 + 2 * i);
@@ -106,7 +108,8 @@ START_TEST(all)
 }
 END_TEST
 
-/* A lock that one thread has at a time: the last word before its end, and after its beginning. */
+/* One thread has the lock at a time. The cause of a wait is the last one that was left between the begin and
+ * the end of the wait. */
 START_TEST(one_owner)
 {
 	const struct fxt_cause first = {.at_ns = 100, .tid = 1}, second = {.at_ns = 200, .tid = 2};
@@ -120,13 +123,14 @@ START_TEST(one_owner)
 	ck_assert(fxt_wait_got_lock(LOCK, 10, 300, &cause));
 	ck_assert_uint_eq(cause.tid, 2);
 	ck_assert(fxt_is_waited_for(LOCK));
-	/* It had begun after that. */
+	/* This wait began after the last cause. */
 	ck_assert(!fxt_wait_got_lock(LOCK, 201, 400, &cause));
 	ck_assert(!fxt_is_waited_for(LOCK));
 }
 END_TEST
 
-/* A lock that was given up twice while one waited: somebody else had it in between. */
+/* The lock was given up twice while a thread waited, so another thread had it in between. The last cause
+ * counts. */
 START_TEST(lock)
 {
 	begin(1);
@@ -144,7 +148,7 @@ START_TEST(condition)
 	ck_assert(fxt_wait_begin(OBJECT, LOCK));
 	ck_assert(!fxt_is_waited_for(LOCK));
 	ck_assert_uint_eq(release(FXT_RELEASE_ONE, 1, 100), 1);
-	/* From here on for the lock, too. */
+	/* From here on the thread waits for the lock, too. */
 	ck_assert(fxt_wait_lock_left(LOCK, &given_up));
 	ck_assert(fxt_wait_end(OBJECT, 10, 200, &cause));
 	ck_assert_uint_eq(cause.tid, 1);
@@ -182,7 +186,7 @@ START_TEST(forgotten)
 }
 END_TEST
 
-/* More are handed on than are kept: the oldest give way. */
+/* More causes are handed on than are kept: the oldest give way. */
 START_TEST(many)
 {
 	enum { WAITERS = 50, KEPT = 32 };

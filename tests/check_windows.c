@@ -1,4 +1,5 @@
-/* Tests of fxt check's walk in the order of time: what it finds is the same in whatever stretches it goes. */
+/* This tests the walk of fxt check in the order of time: it finds the same, whatever the length of the
+ * stretches of time that it takes into memory. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -24,7 +25,7 @@ static unsigned below(unsigned n)
 	return (unsigned)(random_of(&state) % n);
 }
 
-/* Something of each kind: mostly calls that nest, and of all else much that does not go together. */
+/* Writes an event of any kind. Most are calls that nest; many of the others lack what belongs to them. */
 static void some_event(uint64_t now)
 {
 	unsigned thread = 1 + below(THREADS), name = 1 + below(3), id = below(IDS);
@@ -50,7 +51,7 @@ static void some_event(uint64_t now)
 	}
 }
 
-/* Threads have stretches of the file by turns, and one of them can be far behind. */
+/* Makes a trace. Threads have stretches of the file by turns, and a stretch may lie far back in time. */
 static void some_trace(void)
 {
 	const uint64_t prologue[] = {PROLOGUE};
@@ -69,7 +70,7 @@ static void some_trace(void)
 			base = now > base ? now : base;
 			now = base - (base > 2000 ? below(1000) : 0);
 		}
-		/* Now and then nothing happens for long. */
+		/* Now and then nothing happens for a long time. */
 		now += below(500) ? below((unsigned)step) : 1000000000;
 		some_event(now);
 	}
@@ -102,21 +103,23 @@ START_TEST(finds_the_same_in_any_stretches)
 		for (int i = 0; i < FXT_FAULT_COUNT; i++) {
 			const struct fxt_violation *x = &at_once.violations[i], *y = &by_turns.violations[i];
 
-			ck_assert_msg(x->count == y->count && x->offset == y->offset && strcmp(x->detail, y->detail) == 0,
-				      "state %#" PRIx64 ": %s: %" PRIu64 " at once, %" PRIu64 " by %" PRIu64, seed, fxt_fault_text[i],
-				      x->count, y->count, most);
+			ck_assert_msg(x->count == y->count && x->offset == y->offset &&
+				      strcmp(x->detail, y->detail) == 0,
+				      "state %#" PRIx64 ": %s: %" PRIu64 " at once, %" PRIu64 " by %" PRIu64,
+				      seed, fxt_fault_text[i], x->count, y->count, most);
 			found += x->count;
 		}
 		for (int i = 0; i < FXT_NOTED_COUNT; i++)
-			ck_assert_msg(at_once.noted[i] == by_turns.noted[i], "state %#" PRIx64 ": %s: %" PRIu64 " at once, %" PRIu64,
-				      seed, fxt_noted_text[i], at_once.noted[i], by_turns.noted[i]);
+			ck_assert_msg(at_once.noted[i] == by_turns.noted[i],
+				      "state %#" PRIx64 ": %s: %" PRIu64 " at once, %" PRIu64, seed,
+				      fxt_noted_text[i], at_once.noted[i], by_turns.noted[i]);
 	}
-	/* The traces are such that it is worth while. */
+	/* The traces have faults, so there was something to compare. */
 	ck_assert_uint_ne(found, 0);
 }
 END_TEST
 
-/* More of one time than a stretch can have are not examined, which is said. */
+/* If more events have one time than a stretch can have, the rest is not examined, and the check says so. */
 START_TEST(says_what_it_does_not_examine)
 {
 	struct fxt_check c;

@@ -1,5 +1,6 @@
-/* A table of streams in memory of the test's own, and calls on it, for check_stream.c and check_stream_races.c. Writes and reads are those of
- * process 7, of threads by number, at times that are told apart.
+/* This gives a test a table of streams in memory of its own, and functions that write and read.
+ * check_stream.c and check_stream_races.c include it. Process 7 writes; the test chooses thread and time of
+ * each write.
  */
 #ifndef STREAM_FIXTURE_H
 #define STREAM_FIXTURE_H
@@ -48,7 +49,7 @@ static inline struct fxt_transfer begin_read(fxt_stream side)
 	return transfer;
 }
 
-/* Returns when what was read was written; 0: that is not known. */
+/* Ends a read. Returns the time at which the bytes were written, or 0 if that is not known. */
 static inline uint64_t end_read(const struct fxt_transfer *transfer, int64_t bytes, bool emptied)
 {
 	struct fxt_stream_writer who = {0};

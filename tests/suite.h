@@ -1,12 +1,12 @@
-/* What the main() of every unit test ends with. */
+/* This header runs the suite of a unit test: the main() of each ends with RUN_SUITE(). */
 #ifndef FXT_TESTS_SUITE_H
 #define FXT_TESTS_SUITE_H
 
 #include <check.h>
 #include <stdlib.h>
 
-/* Runs the suite of that name with these cases, the last NULL, and returns the status to exit with. CK_VERBOSITY says how much is
- * told. */
+/* Runs the suite of that name with these cases, the last of which is NULL. Returns the status to exit with.
+ * CK_VERBOSITY in the environment says how much is told. */
 static inline int run_suite(const char *name, TCase *const *cases)
 {
 	Suite *suite = suite_create(name);

@@ -28,7 +28,7 @@ static void put_text(const char *text)
 	}
 }
 
-/* Providers have tables of their own. */
+/* Forgets the strings, because a provider has a table of its own. */
 void provider(unsigned id)
 {
 	put(HEAD(0, 2, 1 | AT(4, id) | AT(36, 3)));
@@ -77,7 +77,8 @@ void event(unsigned kind, unsigned thread_index, const char *category, const cha
 		const struct argument *a = &args[arg_count];
 
 		if (a->type == TEXT) {
-			arguments[used++] = ARG(TEXT, 1, string(a->name), string((const char *)(uintptr_t)a->value));
+			arguments[used++] = ARG(TEXT, 1, string(a->name),
+						string((const char *)(uintptr_t)a->value));
 			continue;
 		}
 		arguments[used++] = ARG(a->type, 2, string(a->name), 0);

@@ -1,4 +1,5 @@
-/* Traces that are put together record by record, and the report of them: for the tests of which every figure is known. One at a time. */
+/* These functions put a trace together record by record and make the report of it, for tests that know every
+ * figure. There is one trace at a time. */
 #ifndef FXT_TESTS_TRACE_MAKER_H
 #define FXT_TESTS_TRACE_MAKER_H
 
@@ -6,13 +7,17 @@
 #include "tools/report/report.h"
 
 /* Kinds of events, and types of arguments. */
-enum { INSTANT = 0, BEGIN = 2, END = 3, COMPLETE = 4, ASYNC_BEGIN = 5, ASYNC_END = 7, FLOW_BEGIN = 8, FLOW_END = 10 };
+enum {
+	INSTANT = 0, BEGIN = 2, END = 3, COMPLETE = 4,
+	ASYNC_BEGIN = 5, ASYNC_END = 7, FLOW_BEGIN = 8, FLOW_END = 10
+};
 enum { INT = 3, UINT = 4, TEXT = 6, POINTER = 7 };
 
 struct argument {
-	const char *name; /* NULL: the last was the last */
+	const char *name; /* NULL: there are no more arguments */
 	unsigned type;
-	uint64_t value;                 /* of a TEXT what TEXT_OF() makes of it; it has to last as long as the test */
+	/* for a TEXT, the TEXT_OF() of a string that lasts as long as the test */
+	uint64_t value;
 };
 
 #define TEXT_OF(text) ((uint64_t)(uintptr_t)(text))
@@ -27,28 +32,34 @@ struct argument {
 	}
 #define NO_ARGS (&(const struct argument){.name = NULL})
 
-/* Provider 7, "app", with threads 1, 2 and 3, of process 7: 7, 8 and 9. */
+/* Begins a trace with provider 7, "app". Its threads 1, 2 and 3 are the threads 7, 8 and 9 of process 7. */
 void begin_trace(void);
-/* Another program, with tables of its own. */
+/* Begins the part of another program, with a string table of its own. */
 void provider(unsigned id);
+/* Defines a thread of the provider. */
 void thread(unsigned index, uint64_t pid, uint64_t tid);
 
-/* An event of a thread, by its index. `extra` is the end, or the id; BEGIN, END and INSTANT have none. */
-void event(unsigned kind, unsigned thread_index, const char *category, const char *name, uint64_t at, uint64_t extra,
-	   const struct argument *args);
+/* Writes an event of the thread with this index. `extra` is the time of the end, or an id; BEGIN, END and
+ * INSTANT have none. */
+void event(unsigned kind, unsigned thread_index, const char *category, const char *name, uint64_t at,
+	   uint64_t extra, const struct argument *args);
+/* Writes a call without arguments. */
 void call(unsigned thread_index, const char *category, const char *name, uint64_t from, uint64_t to);
-/* A call that waited for an object until another thread let it go on, as the agent writes it: in two orders. */
-void woken(bool call_first, unsigned thread_index, const char *name, uint64_t object, uint64_t from, uint64_t to,
-	   unsigned waker, uint64_t at, uint64_t id);
-/* A log record. */
+/* Writes a call that waited for an object until the thread `waker` let it go on; if `waker` is 0, that thread
+ * is not in the trace. The agent writes the call before its arrow or behind it: `call_first`. */
+void woken(bool call_first, unsigned thread_index, const char *name, uint64_t object, uint64_t from,
+	   uint64_t to, unsigned waker, uint64_t at, uint64_t id);
+/* Writes a log record. */
 void said(unsigned thread_index, uint64_t at, const char *message);
 
-/* The report of what was put together, with so many lines a section, and its end. */
+/* Makes the report of what was put together, with at most `top` lines in a section, and frees it. */
 extern struct fxt_reader reader;
 void make_report(struct fxt_report *report, size_t top);
 void end_report(struct fxt_report *report);
 
+/* Fails unless the symbol has this text. */
 void expect_symbol(uint32_t symbol, const char *text);
+/* Returns the number of the thread with this index in the report. */
 uint64_t tid_of(uint32_t index);
 
 #endif

@@ -1,5 +1,5 @@
-/* Traces as words, for the tests of the tool: put together from the bit positions of the specification, and
- * from nothing in fxt_format.h. */
+/* These macros put a trace together word by word, for the tests of the tool. They use the bit positions of
+ * the specification and nothing of fxt_format.h, so a field that is misplaced there makes a test fail. */
 #ifndef FXT_TESTS_TRACE_WORDS_H
 #define FXT_TESTS_TRACE_WORDS_H
 
@@ -15,7 +15,8 @@
 #define TEXT8(a, b, c, d, e, f, g, h) \
 	(AT(0, a) | AT(8, b) | AT(16, c) | AT(24, d) | AT(32, e) | AT(40, f) | AT(48, g) | AT(56, h))
 
-/* Provider 7, thread 1 = 7/8, strings 1 "io", 2 "read", 3 "fd". 12 words. */
+/* The first 12 words of a trace. They define provider 7, thread 1 (thread 8 of process 7), and the strings
+ * 1 "io", 2 "read" and 3 "fd". */
 #define PROLOGUE                                                     \
 	MAGIC,                                                       \
 	HEAD(0, 2, 1 | AT(4, 7) | AT(36, 3)), TEXT8('a', 'p', 'p', 0, 0, 0, 0, 0), \
