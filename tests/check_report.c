@@ -1,4 +1,5 @@
-/* Tests of what the report says of threads, of programs that one process was, and of files, on traces of which every figure is known. */
+/* This tests what the report says of threads, of the programs that one process was, and of files. Every
+ * figure of the traces is known. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -29,22 +30,25 @@ START_TEST(tells_running_from_waiting)
 	const struct fxt_thread_time *t;
 
 	begin_trace();
-	/* A handler's wait within another counts once, as the outer. */
+	/* The wait of a handler within another wait counts as part of the outer one. */
 	call(1, "pthread", "pthread_mutex_lock", 20000, 30000);
 	call(1, "net", "poll", 1000, 101000);
-	/* What it used of the processor it did not wait for. */
+	/* While the call used the processor it did not wait. */
 	event(COMPLETE, 1, "pthread", "pthread_cond_wait", 200000, 300000,
 	      ARGS({"cpu_ns", UINT, 4000}, {"voluntary", UINT, 1}));
-	/* Too short to have waited; never switched away from; none that blocks; a function with one in it. */
+	/* This call is too short to have waited. */
 	call(1, "io", "read", 310000, 311999);
-	/* Nor did these, which would not have: there was nothing to read, or they were to take no time. */
+	/* These two did not wait: there was nothing to read, or the call was to take no time. */
 	event(COMPLETE, 1, "net", "recv", 312000, 316000, ARGS({"fd", UINT, 5}, {"errno", UINT, 11}));
 	event(COMPLETE, 1, "net", "poll", 316500, 319500, ARGS({"timeout", UINT, 0}));
+	/* The thread never gave up the processor in this call. */
 	event(COMPLETE, 1, "io", "read", 320000, 340000, ARGS({"voluntary", UINT, 0}));
+	/* This call never blocks. */
 	call(1, "pthread", "pthread_mutex_unlock", 350000, 370000);
+	/* The function has a wait in it. */
 	call(1, "time", "nanosleep", 400000, 450000);
 	call(1, "function", "rest", 380000, 460000);
-	/* Still in it when the trace ends, at 600000. */
+	/* The call is in progress when the trace ends, at 600000. */
 	event(BEGIN, 2, "pthread", "sem_wait", 500000, 0, NO_ARGS);
 	call(2, "pthread", "pthread_mutex_lock", 520000, 540000);
 	call(3, "io", "open", 598000, 600000);
@@ -66,7 +70,7 @@ START_TEST(tells_running_from_waiting)
 	expect_symbol(t->open, "sem_wait");
 	t = times_of(&report, 9);
 	ck_assert_uint_eq(t->waiting_ns, 2000);
-	/* By what they did themselves. */
+	/* Threads are sorted by what they did themselves. */
 	ck_assert_uint_eq(tid_of(report.threads.list[0].thread), 7);
 	end_report(&report);
 }
@@ -74,15 +78,17 @@ END_TEST
 
 /* -- Programs that one process was ---------------------------------------------------------------------- */
 
-/* What a program leaves open when it executes another. Each has an event that is not the first of its part. */
+/* Writes what a program leaves open when it executes another: a descriptor and a call. The earliest event of
+ * the part is not the first one in the file. */
 static void leaves_open(const char *call_name, uint64_t from)
 {
-	event(ASYNC_BEGIN, 1, "io", "file", from + 10, from, ARGS({"fd", INT, 5}, {"call", TEXT, TEXT_OF("open")}, {"pathname", TEXT, TEXT_OF("/x")}));
+	event(ASYNC_BEGIN, 1, "io", "file", from + 10, from,
+	      ARGS({"fd", INT, 5}, {"call", TEXT, TEXT_OF("open")}, {"pathname", TEXT, TEXT_OF("/x")}));
 	event(BEGIN, 1, "io", call_name, from + 20, 0, NO_ARGS);
 	call(1, "io", "stat", from, from + 5);
 }
 
-/* The parts of a process stand in any order: the largest is there first. */
+/* The parts of a process stand in any order, because the largest one comes first. */
 START_TEST(knows_the_last_program)
 {
 	struct fxt_report report;
@@ -102,8 +108,8 @@ START_TEST(knows_the_last_program)
 }
 END_TEST
 
-/* What ended when another thread executed a program was waited for until then, also by the first thread, which goes on in that program. What
- * ended with the process is still in progress. */
+/* A call that ended when another thread executed a program counts as a wait until then, also in the first
+ * thread, which goes on in that program. A call that ended with the process is still in progress. */
 START_TEST(ends_calls_with_their_program)
 {
 	struct fxt_report report;
@@ -137,7 +143,8 @@ START_TEST(ends_calls_with_their_program)
 }
 END_TEST
 
-/* What a call is follows from its row in interpose/, or is said there: some of each way. */
+/* Whether a call waits follows from its row in interpose/, or a line there says it. The list has calls of
+ * both kinds. */
 START_TEST(tells_what_rows_say)
 {
 	enum { RUNS, WAITS, IS_BLOCKED };
@@ -145,13 +152,15 @@ START_TEST(tells_what_rows_say)
 		const char *category, *name;
 		int what;
 	} calls[] = {
-		{"io", "read", WAITS}, {"io", "closedir", WAITS}, {"io", "openat2", WAITS}, {"io", "scandirat", WAITS},
-		{"io", "fsetxattr", WAITS}, {"io", "sync", WAITS}, {"io", "readdir", WAITS}, {"io", "lseek", RUNS},
-		{"io", "mmap", RUNS}, {"io", "dup2", RUNS}, {"net", "getservbyname", WAITS}, {"net", "socket", RUNS},
+		{"io", "read", WAITS}, {"io", "closedir", WAITS}, {"io", "openat2", WAITS},
+		{"io", "scandirat", WAITS}, {"io", "fsetxattr", WAITS}, {"io", "sync", WAITS},
+		{"io", "readdir", WAITS}, {"io", "lseek", RUNS}, {"io", "mmap", RUNS}, {"io", "dup2", RUNS},
+		{"net", "getservbyname", WAITS}, {"net", "socket", RUNS},
 		{"log", "vsyslog", WAITS}, {"malloc", "malloc", RUNS}, {"malloc", "free", RUNS},
 		{"time", "nanosleep", WAITS}, {"process", "waitpid", WAITS}, {"process", "kill", RUNS},
-		{"pthread", "pthread_join", IS_BLOCKED}, {"pthread", "mtx_lock", IS_BLOCKED}, {"pthread", "semop", IS_BLOCKED},
-		{"pthread", "pthread_cond_wait", IS_BLOCKED}, {"pthread", "futex_wait", IS_BLOCKED},
+		{"pthread", "pthread_join", IS_BLOCKED}, {"pthread", "mtx_lock", IS_BLOCKED},
+		{"pthread", "semop", IS_BLOCKED}, {"pthread", "pthread_cond_wait", IS_BLOCKED},
+		{"pthread", "futex_wait", IS_BLOCKED},
 		{"pthread", "pthread_mutex_trylock", RUNS}, {"pthread", "pthread_once", RUNS},
 	};
 	enum { COUNT = sizeof(calls) / sizeof(calls[0]), CALL_NS = 10000 };
@@ -165,13 +174,15 @@ START_TEST(tells_what_rows_say)
 		t = times_of(&report, 7);
 		ck_assert_msg(t->waiting_ns == (calls[i].what == WAITS ? CALL_NS : 0) &&
 				      t->blocked_ns == (calls[i].what == IS_BLOCKED ? CALL_NS : 0),
-			      "%s: waits %d ns, is blocked for %d ns", calls[i].name, (int)t->waiting_ns, (int)t->blocked_ns);
+			      "%s: waits %d ns, is blocked for %d ns", calls[i].name, (int)t->waiting_ns,
+			      (int)t->blocked_ns);
 		end_report(&report);
 	}
 }
 END_TEST
 
-/* A call that makes a descriptor or sets its mode, one of 10 us that uses it, and whether that counts as a wait. */
+/* A case is a call that makes a descriptor or sets its mode, a call of 10 us that uses the descriptor, and
+ * whether that second call counts as a wait. */
 enum { MODE_CASES = 29 };
 
 START_TEST(knows_modes)
@@ -183,56 +194,83 @@ START_TEST(knows_modes)
 		struct argument args[3];
 		bool waits;
 	} cases[] = {
-		{"socket", {{"type", INT, 1 | O_NONBLOCK}, {"ret", INT, 5}}, "send", {{"sockfd", INT, 5}}, false},
+		{"socket", {{"type", INT, 1 | O_NONBLOCK}, {"ret", INT, 5}},
+		 "send", {{"sockfd", INT, 5}}, false},
 		{"socket", {{"type", INT, 1}, {"ret", INT, 5}}, "send", {{"sockfd", INT, 5}}, true},
-		/* A time limit is over. Where the mode is not known, the error tells. */
-		{"socket", {{"type", INT, 1}, {"ret", INT, 5}}, "recv", {{"sockfd", INT, 5}, {"errno", UINT, EAGAIN}}, true},
+		/* A socket that may wait fails like this when a time limit is over. Where the mode is not
+		 * known, the error says that the call did not wait. */
+		{"socket", {{"type", INT, 1}, {"ret", INT, 5}},
+		 "recv", {{"sockfd", INT, 5}, {"errno", UINT, EAGAIN}}, true},
 		{"close", {{"fd", INT, 5}}, "recv", {{"sockfd", INT, 5}, {"errno", UINT, EAGAIN}}, false},
 		{"close", {{"fd", INT, 5}}, "recv", {{"sockfd", INT, 5}}, true},
-		{"accept4", {{"sockfd", INT, 4}, {"flags", INT, O_NONBLOCK}, {"ret", INT, 5}}, "writev", {{"fd", INT, 5}}, false},
-		{"accept4", {{"sockfd", INT, 4}, {"flags", INT, O_NONBLOCK}, {"ret", INT, 5}}, "fsync", {{"fd", INT, 5}}, true},
-		{"socket", {{"type", INT, 1 | O_NONBLOCK}, {"ret", INT, 5}}, "connect", {{"sockfd", INT, 5}, {"errno", UINT, EINPROGRESS}}, false},
-		{"socket", {{"type", INT, 1 | O_NONBLOCK}, {"ret", INT, 5}}, "accept", {{"sockfd", INT, 5}, {"ret", INT, 6}}, false},
-		{"fcntl", {{"fd", INT, 5}, {"cmd", INT, F_SETFL}, {"arg", INT, O_NONBLOCK}, {"ret", INT, 0}}, "read", {{"fd", INT, 5}}, false},
-		{"fcntl", {{"fd", INT, 5}, {"cmd", INT, F_GETFL}, {"ret", INT, O_NONBLOCK | O_RDWR}}, "read", {{"fd", INT, 5}}, false},
-		{"fcntl", {{"fd", INT, 5}, {"cmd", INT, F_GETFL}, {"errno", INT, EBADF}}, "read", {{"fd", INT, 5}}, true},
-		{"ioctl", {{"fd", INT, 5}, {"arg", INT, 7}, {"ret", INT, 0}}, "read", {{"fd", INT, 5}}, false},
-		{"open", {{"pathname", TEXT, TEXT_OF("/x")}, {"flags", INT, O_NONBLOCK}, {"ret", INT, 5}}, "read", {{"fd", INT, 5}}, true},
-		{"open", {{"pathname", TEXT, TEXT_OF("/dev/tty")}, {"flags", INT, O_NONBLOCK}, {"ret", INT, 5}}, "read", {{"fd", INT, 5}}, false},
-		{"mq_open", {{"name", TEXT, TEXT_OF("/x")}, {"oflag", INT, O_NONBLOCK}, {"ret", INT, 5}}, "mq_send", {{"mqdes", INT, 5}}, false},
-		{"mq_setattr", {{"mqdes", INT, 5}, {"newattr", INT, O_NONBLOCK}, {"ret", INT, 0}}, "mq_receive", {{"mqdes", INT, 5}}, false},
-		{"eventfd", {{"flags", INT, O_NONBLOCK}, {"ret", INT, 5}}, "eventfd_write", {{"fd", INT, 5}}, false},
-		/* Whoever copies from one that may wait may wait. */
-		{"socket", {{"type", INT, 1 | O_NONBLOCK}, {"ret", INT, 5}}, "sendfile", {{"out_fd", INT, 5}, {"in_fd", INT, 6}}, true},
-		{"pipe2", {{"fd1", INT, 5}, {"fd2", INT, 6}, {"flags", INT, O_NONBLOCK}}, "splice", {{"fd_in", INT, 5}, {"fd_out", INT, 6}}, false},
-		/* It does not ask for the mode. */
-		{"pipe2", {{"fd1", INT, 5}, {"fd2", INT, 6}, {"flags", INT, O_NONBLOCK}}, "vmsplice", {{"fd", INT, 6}}, true},
-		/* What the C library calls by its name. */
-		{"fcntl", {{"fd", INT, 1}, {"cmd", INT, F_SETFL}, {"arg", INT, O_NONBLOCK}, {"ret", INT, 0}}, "printf", {{"ret", INT, 5}}, false},
-		{"fcntl", {{"fd", INT, 1}, {"cmd", INT, F_SETFL}, {"arg", INT, O_NONBLOCK}, {"ret", INT, 0}}, "perror", {{"ret", INT, 5}}, true},
-		/* What calls say of themselves. */
-		{"close", {{"fd", INT, 5}}, "flock", {{"fd", INT, 5}, {"operation", INT, LOCK_EX | LOCK_NB}}, false},
+		{"accept4", {{"sockfd", INT, 4}, {"flags", INT, O_NONBLOCK}, {"ret", INT, 5}},
+		 "writev", {{"fd", INT, 5}}, false},
+		{"accept4", {{"sockfd", INT, 4}, {"flags", INT, O_NONBLOCK}, {"ret", INT, 5}},
+		 "fsync", {{"fd", INT, 5}}, true},
+		{"socket", {{"type", INT, 1 | O_NONBLOCK}, {"ret", INT, 5}},
+		 "connect", {{"sockfd", INT, 5}, {"errno", UINT, EINPROGRESS}}, false},
+		{"socket", {{"type", INT, 1 | O_NONBLOCK}, {"ret", INT, 5}},
+		 "accept", {{"sockfd", INT, 5}, {"ret", INT, 6}}, false},
+		{"fcntl", {{"fd", INT, 5}, {"cmd", INT, F_SETFL}, {"arg", INT, O_NONBLOCK}, {"ret", INT, 0}},
+		 "read", {{"fd", INT, 5}}, false},
+		{"fcntl", {{"fd", INT, 5}, {"cmd", INT, F_GETFL}, {"ret", INT, O_NONBLOCK | O_RDWR}},
+		 "read", {{"fd", INT, 5}}, false},
+		{"fcntl", {{"fd", INT, 5}, {"cmd", INT, F_GETFL}, {"errno", INT, EBADF}},
+		 "read", {{"fd", INT, 5}}, true},
+		{"ioctl", {{"fd", INT, 5}, {"arg", INT, 7}, {"ret", INT, 0}},
+		 "read", {{"fd", INT, 5}}, false},
+		{"open", {{"pathname", TEXT, TEXT_OF("/x")}, {"flags", INT, O_NONBLOCK}, {"ret", INT, 5}},
+		 "read", {{"fd", INT, 5}}, true},
+		{"open",
+		 {{"pathname", TEXT, TEXT_OF("/dev/tty")}, {"flags", INT, O_NONBLOCK}, {"ret", INT, 5}},
+		 "read", {{"fd", INT, 5}}, false},
+		{"mq_open", {{"name", TEXT, TEXT_OF("/x")}, {"oflag", INT, O_NONBLOCK}, {"ret", INT, 5}},
+		 "mq_send", {{"mqdes", INT, 5}}, false},
+		{"mq_setattr", {{"mqdes", INT, 5}, {"newattr", INT, O_NONBLOCK}, {"ret", INT, 0}},
+		 "mq_receive", {{"mqdes", INT, 5}}, false},
+		{"eventfd", {{"flags", INT, O_NONBLOCK}, {"ret", INT, 5}},
+		 "eventfd_write", {{"fd", INT, 5}}, false},
+		/* A copy may wait if either of its descriptors may. */
+		{"socket", {{"type", INT, 1 | O_NONBLOCK}, {"ret", INT, 5}},
+		 "sendfile", {{"out_fd", INT, 5}, {"in_fd", INT, 6}}, true},
+		{"pipe2", {{"fd1", INT, 5}, {"fd2", INT, 6}, {"flags", INT, O_NONBLOCK}},
+		 "splice", {{"fd_in", INT, 5}, {"fd_out", INT, 6}}, false},
+		/* vmsplice() does not ask for the mode. */
+		{"pipe2", {{"fd1", INT, 5}, {"fd2", INT, 6}, {"flags", INT, O_NONBLOCK}},
+		 "vmsplice", {{"fd", INT, 6}}, true},
+		/* These use standard output or standard error, and have no argument that says so. */
+		{"fcntl", {{"fd", INT, 1}, {"cmd", INT, F_SETFL}, {"arg", INT, O_NONBLOCK}, {"ret", INT, 0}},
+		 "printf", {{"ret", INT, 5}}, false},
+		{"fcntl", {{"fd", INT, 1}, {"cmd", INT, F_SETFL}, {"arg", INT, O_NONBLOCK}, {"ret", INT, 0}},
+		 "perror", {{"ret", INT, 5}}, true},
+		/* These say themselves whether they wait. */
+		{"close", {{"fd", INT, 5}},
+		 "flock", {{"fd", INT, 5}, {"operation", INT, LOCK_EX | LOCK_NB}}, false},
 		{"close", {{"fd", INT, 5}}, "flock", {{"fd", INT, 5}, {"operation", INT, LOCK_EX}}, true},
 		{"close", {{"fd", INT, 5}}, "fcntl", {{"fd", INT, 5}, {"cmd", INT, F_GETFD}}, false},
 		{"close", {{"fd", INT, 5}}, "fcntl", {{"fd", INT, 5}, {"cmd", INT, F_SETLKW}}, true},
 		{"close", {{"fd", INT, 5}}, "bind", {{"sockfd", INT, 5}}, false},
-		{"close", {{"fd", INT, 5}}, "sigtimedwait", {{"timeout", INT, 10000}, {"errno", UINT, EAGAIN}}, true},
+		{"close", {{"fd", INT, 5}},
+		 "sigtimedwait", {{"timeout", INT, 10000}, {"errno", UINT, EAGAIN}}, true},
 	};
 	struct fxt_report report;
 	size_t i = (size_t)_i;
 
 	ck_assert_uint_eq(sizeof(cases) / sizeof(cases[0]), MODE_CASES);
 	begin_trace();
-	event(COMPLETE, 1, "io", cases[i].maker, 1000, 2000, ARGS(cases[i].made[0], cases[i].made[1], cases[i].made[2], cases[i].made[3]));
+	event(COMPLETE, 1, "io", cases[i].maker, 1000, 2000,
+	      ARGS(cases[i].made[0], cases[i].made[1], cases[i].made[2], cases[i].made[3]));
 	event(COMPLETE, 1, "io", cases[i].name, 500000, 510000, ARGS(cases[i].args[0], cases[i].args[1]));
 	make_report(&report, 10);
-	ck_assert_msg(times_of(&report, 7)->waiting_ns == (cases[i].waits ? 10000 : 0), "%s after %s: waiting %d ns", cases[i].name,
-		      cases[i].maker, (int)times_of(&report, 7)->waiting_ns);
+	ck_assert_msg(times_of(&report, 7)->waiting_ns == (cases[i].waits ? 10000 : 0),
+		      "%s after %s: waiting %d ns", cases[i].name, cases[i].maker,
+		      (int)times_of(&report, 7)->waiting_ns);
 	end_report(&report);
 }
 END_TEST
 
-/* Duplicates and children share a mode. Another provider is the program that the child executes, which is still in a call at the end. */
+/* A descriptor shares its mode with its duplicates and with a child's descriptors. The second provider is the
+ * program that the child executes; it is in a call at the end. */
 START_TEST(shares_modes)
 {
 	struct fxt_report report;
@@ -240,7 +278,7 @@ START_TEST(shares_modes)
 	begin_trace();
 	event(COMPLETE, 1, "io", "dup", 1000, 1100, ARGS({"oldfd", INT, 5}, {"ret", INT, 6}));
 	event(ASYNC_BEGIN, 1, "process", "child", 2000, 1, ARGS({"pid", UINT, 70}));
-	/* Before the mode is set, and after; and of what is another, opened by the same number. */
+	/* The reads come before the mode is set, after that, and from a pipe that gets the same number. */
 	event(COMPLETE, 1, "io", "read", 10000, 20000, ARGS({"fd", INT, 6}));
 	event(COMPLETE, 1, "io", "read", 40000, 50000, ARGS({"fd", INT, 6}));
 	event(COMPLETE, 1, "io", "read", 60000, 70000, ARGS({"fd", INT, 0}));
@@ -250,7 +288,8 @@ START_TEST(shares_modes)
 	thread(1, 70, 70);
 	for (uint64_t fd = 0; fd < 6; fd += 5)
 		event(COMPLETE, 1, "io", "fcntl", 30000 + fd, 30001 + fd,
-		      ARGS({"fd", INT, fd}, {"cmd", INT, F_SETFL}, {"arg", INT, O_NONBLOCK}, {"ret", INT, 0}));
+		      ARGS({"fd", INT, fd}, {"cmd", INT, F_SETFL}, {"arg", INT, O_NONBLOCK},
+			   {"ret", INT, 0}));
 	event(BEGIN, 1, "io", "read", 31000, 0, ARGS({"fd", INT, 0}));
 	make_report(&report, 10);
 	ck_assert_uint_eq(times_of(&report, 7)->waiting_ns, 20000);
@@ -259,7 +298,7 @@ START_TEST(shares_modes)
 }
 END_TEST
 
-/* What is closed by other calls than close() has no mode any more. */
+/* A descriptor that is closed by another call than close() has no mode any more. */
 START_TEST(forgets_modes)
 {
 	static const struct {
@@ -267,9 +306,12 @@ START_TEST(forgets_modes)
 		struct argument args[4];
 		bool forgets;
 	} cases[] = {
-		{"close_range", {{"first", UINT, 5}, {"last", UINT, UINT32_MAX}, {"flags", INT, 0}, {"ret", INT, 0}}, true},
-		{"close_range", {{"first", UINT, 4}, {"last", UINT, 5}, {"flags", INT, 4}, {"ret", INT, 0}}, false},
-		{"close_range", {{"first", UINT, 6}, {"last", UINT, 900}, {"flags", INT, 0}, {"ret", INT, 0}}, false},
+		{"close_range",
+		 {{"first", UINT, 5}, {"last", UINT, UINT32_MAX}, {"flags", INT, 0}, {"ret", INT, 0}}, true},
+		{"close_range",
+		 {{"first", UINT, 4}, {"last", UINT, 5}, {"flags", INT, 4}, {"ret", INT, 0}}, false},
+		{"close_range",
+		 {{"first", UINT, 6}, {"last", UINT, 900}, {"flags", INT, 0}, {"ret", INT, 0}}, false},
 		{"closefrom", {{"lowfd", INT, 4}}, true},
 		{"fclose", {{"stream", POINTER, 0x77}, {"ret", INT, 0}}, true},
 		{"fclose", {{"stream", POINTER, 0x78}, {"ret", INT, 0}}, false},
@@ -278,7 +320,8 @@ START_TEST(forgets_modes)
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		begin_trace();
-		event(COMPLETE, 1, "net", "socket", 1000, 1100, ARGS({"type", INT, 1 | O_NONBLOCK}, {"ret", INT, 5}));
+		event(COMPLETE, 1, "net", "socket", 1000, 1100,
+		      ARGS({"type", INT, 1 | O_NONBLOCK}, {"ret", INT, 5}));
 		event(COMPLETE, 1, "io", "fdopen", 2000, 2100, ARGS({"fd", INT, 5}, {"ret", POINTER, 0x77}));
 		event(COMPLETE, 1, "io", cases[i].call, 3000, 3100,
 		      ARGS(cases[i].args[0], cases[i].args[1], cases[i].args[2], cases[i].args[3]));
@@ -290,7 +333,7 @@ START_TEST(forgets_modes)
 }
 END_TEST
 
-/* However many calls a wait holds, they are not counted beside it, and those before it are. */
+/* However many calls lie within a wait, they are not counted besides it. The calls before it are counted. */
 START_TEST(counts_nothing_twice)
 {
 	struct fxt_report report;
@@ -303,7 +346,7 @@ START_TEST(counts_nothing_twice)
 	make_report(&report, 10);
 	t = times_of(&report, 7);
 	ck_assert_uint_eq(t->last_ns - t->first_ns, 10000000);
-	/* To one of the calls that have been put together. */
+	/* The sum may be wrong by one of the entries that stand for several calls. */
 	ck_assert_uint_ge(t->waiting_ns, 5003000 + 498 * 4000);
 	ck_assert_uint_le(t->waiting_ns, 5003000 + 502 * 4000);
 	end_report(&report);
@@ -349,10 +392,12 @@ START_TEST(tells_latencies_by_file)
 }
 END_TEST
 
-/* Both programs say that a descriptor's lifetime with this id began in them: the place of neither must become one of a third. */
+/* Two programs have the begin of a descriptor's lifetime with the same id. The last one counts. The indices
+ * of both programs, put together, would be the index of a third program or of none. */
 START_TEST(an_id_of_two_programs)
 {
-	const struct argument *args = ARGS({"fd", INT, 5}, {"call", TEXT, TEXT_OF("open")}, {"path", TEXT, TEXT_OF("/b")});
+	const struct argument *args =
+		ARGS({"fd", INT, 5}, {"call", TEXT, TEXT_OF("open")}, {"path", TEXT, TEXT_OF("/b")});
 	struct fxt_report report;
 
 	begin_trace();

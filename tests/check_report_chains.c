@@ -1,4 +1,4 @@
-/* Tests of what the report says of who waited for whom, on traces of which every figure is known. */
+/* This tests what the report says of who waited for whom. Every figure of the traces is known. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -9,6 +9,7 @@
 #include "suite.h"
 #include "trace_maker.h"
 
+/* Returns for how long a thread was in the call or function of this name. */
 static uint64_t doing(const struct fxt_meanwhile *m, const char *name)
 {
 	for (size_t i = 0; i < m->count; i++) {
@@ -20,7 +21,8 @@ static uint64_t doing(const struct fxt_meanwhile *m, const char *name)
 	return 0;
 }
 
-/* 8 waits for 7, which has waited for 9, which reads. In the file the last to wait is the first. */
+/* Writes a chain: thread 8 waits for thread 7, which has waited for thread 9, which reads. In the file the
+ * wait that ended last comes first. */
 static void three(bool call_first, uint64_t t, uint64_t id)
 {
 	woken(call_first, 2, "pthread_mutex_lock", 0x10, t + 100000, t + 200000, 1, t + 190000, id + 1);
@@ -76,7 +78,7 @@ START_TEST(joins_chains_that_are_alike)
 	begin_trace();
 	for (uint64_t i = 0; i < 50; i++)
 		three(true, i * 1000000, i * 10);
-	/* Longer by itself, and another story. */
+	/* This wait is longer than each of the others, and is another chain. */
 	woken(true, 3, "pthread_cond_wait", 0x30, 60000000, 60300000, 1, 60299000, 1000);
 	make_report(&report, 10);
 	ck_assert_uint_eq(report.chains.count, 2);
@@ -90,8 +92,8 @@ START_TEST(joins_chains_that_are_alike)
 }
 END_TEST
 
-/* Many wait at once, each for the one before: nobody waited longer than the trace is. And some later, with pauses, which count by
- * themselves however many there are; told in any order. */
+/* Many waits overlap, and their sum is no longer than the time that they cover. Waits that come later, with
+ * pauses between them and in any order in the file, each count in full. */
 START_TEST(counts_no_time_twice)
 {
 	struct fxt_report report;
@@ -99,7 +101,8 @@ START_TEST(counts_no_time_twice)
 
 	begin_trace();
 	for (i = 0; i < 40; i++)
-		woken(true, 2, "pthread_rwlock_rdlock", 0x10, 1000 * i, 100000 + 1000 * i, 1, 99000 + 1000 * i, i + 1);
+		woken(true, 2, "pthread_rwlock_rdlock", 0x10, 1000 * i, 100000 + 1000 * i, 1,
+		      99000 + 1000 * i, i + 1);
 	for (i = 0; i < 40; i++) {
 		t = 1000000 + 10000 * (i ^ 1);
 		woken(true, 2, "pthread_rwlock_rdlock", 0x10, t, t + 5000, 1, t + 4500, i + 101);
@@ -112,7 +115,8 @@ START_TEST(counts_no_time_twice)
 }
 END_TEST
 
-/* What was written before the read began, what a thread has written itself, and what came while a read copied that could not wait. */
+/* None of these reads waited for another thread. The first got what was written before it began, the second
+ * what its own thread had written, and the third could not wait. */
 START_TEST(chains_only_what_waited)
 {
 	struct fxt_report report;
@@ -135,7 +139,8 @@ START_TEST(chains_only_what_waited)
 }
 END_TEST
 
-/* A wait that was over before, one too short to matter, and one that is longer than what it explains. */
+/* A wait of the waker does not explain another wait if it was over before that began, or is too short to
+ * matter. It does if it is the longer one. */
 START_TEST(chains_only_what_explains)
 {
 	struct fxt_report report;
@@ -161,7 +166,7 @@ START_TEST(chains_only_what_explains)
 }
 END_TEST
 
-/* A reader in one process, let go on by the writer in another, whose part of the file comes later. */
+/* A writer in another process lets the reader go on. Its part of the file comes behind the reader's. */
 START_TEST(chains_reach_other_processes)
 {
 	struct fxt_report report;
@@ -186,14 +191,15 @@ START_TEST(chains_reach_other_processes)
 	expect_symbol(link->meanwhile.call, "write");
 	ck_assert_uint_eq(doing(&link->meanwhile, "nanosleep"), 40000);
 	ck_assert_uint_eq(doing(&link->meanwhile, "write"), 1000);
-	/* It began after the wait did. */
+	/* The writer itself began after the wait did. */
 	ck_assert_uint_eq(link->meanwhile.from_ns, 2000);
 	ck_assert_uint_eq(link->meanwhile.untold_ns, 7000);
 	end_report(&report);
 }
 END_TEST
 
-/* A signal, and a lock that was given up by somebody else much later. */
+/* A wait for a condition has two causes: its signal, and the release of the lock, which another thread may
+ * give up much later. The later one counts if that is so. */
 START_TEST(chains_take_the_cause_that_counts)
 {
 	struct fxt_report report;

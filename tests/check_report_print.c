@@ -1,5 +1,5 @@
-/* Tests of what the report prints, on traces of which it is known what matters: what comes first, how many lines there are of it, and
- * that they say what they are to say. */
+/* This tests what the report prints, on traces of which it is known what matters: what comes first, how many
+ * lines it takes, and what they say. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -17,7 +17,7 @@ enum { TOP = 10, MS = 1000000 };
 
 static char *text;
 
-/* The report of what was put together, which is `text` from then on. */
+/* Makes the report of what was put together, and keeps it in `text`. */
 static void print(size_t top)
 {
 	struct fxt_report report;
@@ -32,7 +32,7 @@ static void print(size_t top)
 	end_report(&report);
 }
 
-/* Where a line begins with that, from 1; 0: none does. */
+/* Returns the number of the first line that begins with `start`, from 1; 0: none does. */
 static size_t line_of(const char *start)
 {
 	size_t number = 1;
@@ -53,7 +53,7 @@ static void expect_none(const char *part)
 	ck_assert_msg(strstr(text, part) == NULL, "there is a '%s' in:\n%.3000s", part, text);
 }
 
-/* The sections stand in this order; the last is NULL. */
+/* Fails unless the sections stand in this order. The list ends with NULL. */
 static void expect_order(const char *const *sections)
 {
 	size_t before = 0;
@@ -61,7 +61,8 @@ static void expect_order(const char *const *sections)
 	for (; *sections; sections++) {
 		size_t line = line_of(*sections);
 
-		ck_assert_msg(line > before, "%s is in line %zu, after line %zu:\n%.3000s", *sections, line, before, text);
+		ck_assert_msg(line > before, "%s is in line %zu, after line %zu:\n%.3000s", *sections, line,
+			      before, text);
 		before = line;
 	}
 }
@@ -69,7 +70,8 @@ static void expect_order(const char *const *sections)
 
 static void allocation(uint64_t at, uint64_t address, uint64_t bytes)
 {
-	event(COMPLETE, 1, "malloc", "malloc", at, at + 100, ARGS({"size", UINT, bytes}, {"ret", POINTER, address}));
+	event(COMPLETE, 1, "malloc", "malloc", at, at + 100,
+	      ARGS({"size", UINT, bytes}, {"ret", POINTER, address}));
 }
 
 static void read_of(unsigned fd, uint64_t from, uint64_t to)
@@ -79,13 +81,14 @@ static void read_of(unsigned fd, uint64_t from, uint64_t to)
 
 /* -- The order of sections ------------------------------------------------------------------------------- */
 
-/* Waits for a thread, for a file, or for time: one of them takes most. */
+/* Threads wait for a thread, for a file and for time. The kind that takes most comes first. */
 START_TEST(most_costly_first)
 {
 	const uint64_t long_ns = 50 * MS, short_ns = 1 * MS;
 
 	begin_trace();
-	woken(true, 2, "pthread_mutex_lock", 0x10, MS, MS + (_i == 0 ? long_ns : short_ns), 3, MS + short_ns / 2, 1);
+	woken(true, 2, "pthread_mutex_lock", 0x10, MS, MS + (_i == 0 ? long_ns : short_ns), 3,
+	      MS + short_ns / 2, 1);
 	read_of(5, MS, MS + (_i == 1 ? long_ns : short_ns));
 	call(3, "time", "nanosleep", MS, MS + (_i == 2 ? long_ns : short_ns));
 	print(TOP);
@@ -97,7 +100,7 @@ START_TEST(most_costly_first)
 }
 END_TEST
 
-/* Where functions are known, those say what a thread did while it ran. */
+/* Where functions are known, the section about calls says what a thread did while it ran. */
 START_TEST(functions_explain_running)
 {
 	begin_trace();
@@ -122,10 +125,12 @@ START_TEST(leaks_first)
 	for (uint64_t i = 0; i < BLOCKS; i++)
 		allocation(1000 * i, 0x10000 + 0x10000 * i, 20000);
 	for (uint64_t i = 0; i < BLOCKS; i++)
-		event(ASYNC_BEGIN, 1, "io", "file", 1000 * i, i + 1, ARGS({"fd", INT, 3 + i}, {"call", TEXT, TEXT_OF("open")}));
-	/* As much, given back; and each descriptor closed. */
+		event(ASYNC_BEGIN, 1, "io", "file", 1000 * i, i + 1,
+		      ARGS({"fd", INT, 3 + i}, {"call", TEXT, TEXT_OF("open")}));
+	/* In the other case every block is freed and every descriptor closed. */
 	for (uint64_t i = 0; _i == 0 && i < BLOCKS; i++) {
-		event(COMPLETE, 1, "malloc", "free", MS + i * 1000, MS + i * 1000 + 1, ARGS({"ptr", POINTER, 0x10000 + 0x10000 * i}));
+		event(COMPLETE, 1, "malloc", "free", MS + i * 1000, MS + i * 1000 + 1,
+		      ARGS({"ptr", POINTER, 0x10000 + 0x10000 * i}));
 		event(ASYNC_END, 1, "io", "file", MS + 1000 * i, i + 1, NO_ARGS);
 	}
 	call(1, "time", "nanosleep", 10 * MS, 20 * MS);
@@ -138,7 +143,8 @@ START_TEST(leaks_first)
 }
 END_TEST
 
-/* A first thread that is in a call has hung or crashed; what it was in and what it said is all that is wanted. */
+/* If the first thread is in a call at the end, the program has hung or crashed. What it was in and what it
+ * said comes first then. */
 START_TEST(crash_first)
 {
 	begin_trace();
@@ -155,7 +161,7 @@ START_TEST(crash_first)
 }
 END_TEST
 
-/* -- Sections ------------------------------------------------------------------------------------------------ */
+/* -- Sections -------------------------------------------------------------------------------------------- */
 
 START_TEST(one_thread_is_a_line)
 {
@@ -187,7 +193,8 @@ static void make_much(void)
 
 		snprintf(names[i], sizeof(names[i]), "call_%u", i);
 		thread(4 + i, 7, 100 + i);
-		woken(true, 4 + i, "pthread_mutex_lock", 0x1000 + i, at, at + 50000 + i, 1, at + 40000, 1 + i);
+		woken(true, 4 + i, "pthread_mutex_lock", 0x1000 + i, at, at + 50000 + i, 1, at + 40000,
+		      1 + i);
 		event(COMPLETE, 4 + i, "pthread", "pthread_mutex_lock", at + 100000, at + 110000,
 		      ARGS({"mutex", POINTER, 0x1000 + i}, {"at", TEXT, TEXT_OF(names[i])}));
 		read_of(10 + i, at + 200000, at + 210000);
@@ -195,14 +202,16 @@ static void make_much(void)
 		call(1, "process", names[i], at + 230000, at + 235000 + i);
 		said(1, at + 240000, "a line");
 		event(ASYNC_BEGIN, 1, "malloc", "heap block", at + 250000, 1000 + i,
-		      ARGS({"ptr", POINTER, 0x100000 + i}, {"size", UINT, 70000}, {"function", TEXT, TEXT_OF(names[i])}));
+		      ARGS({"ptr", POINTER, 0x100000 + i}, {"size", UINT, 70000},
+			   {"function", TEXT, TEXT_OF(names[i])}));
 		event(ASYNC_BEGIN, 1, "io", "file", at + 260000, 2000 + i,
-		      ARGS({"fd", INT, 10 + i}, {"call", TEXT, TEXT_OF("open")}, {"path", TEXT, TEXT_OF(names[i])}));
+		      ARGS({"fd", INT, 10 + i}, {"call", TEXT, TEXT_OF("open")},
+			   {"path", TEXT, TEXT_OF(names[i])}));
 		event(BEGIN, 4 + i, "pthread", "sem_wait", at + 300000, 0, NO_ARGS);
 	}
 }
 
-/* The longest section, and how many there are; its name is kept. */
+/* Returns the lines of the longest section and keeps its name. Sets `*sections` to how many there are. */
 static size_t longest_section(char *name, size_t bytes, size_t *sections)
 {
 	size_t longest = 0, lines = 0;
@@ -222,7 +231,8 @@ static size_t longest_section(char *name, size_t bytes, size_t *sections)
 	return longest;
 }
 
-/* Title and a line for what is left out; calls have one of each category, and the lines of these. */
+/* Besides its lines a section has a title and a line for what is left out. The section about calls has two
+ * lines more for each category. */
 START_TEST(sections_are_short)
 {
 	enum { ALL_SECTIONS = 10, TITLE = 1, MORE = 1, CATEGORIES = 3 };
@@ -232,12 +242,14 @@ START_TEST(sections_are_short)
 	make_much();
 	print(TOP);
 	lines = longest_section(name, sizeof(name), &sections);
-	ck_assert_msg(lines <= TOP + TITLE + MORE + 2 * CATEGORIES, "%s: %zu lines:\n%.3000s", name, lines, text);
+	ck_assert_msg(lines <= TOP + TITLE + MORE + 2 * CATEGORIES, "%s: %zu lines:\n%.3000s", name, lines,
+		      text);
 	ck_assert_msg(sections >= ALL_SECTIONS, "%zu sections:\n%.3000s", sections, text);
 	expect("  and 31 more    ");
 	expect(" of 41:\n");
 	for (const char *line = text; *line; line = strchr(line, '\n') + 1)
-		ck_assert_msg(strcspn(line, "\n") <= FXT_COLUMNS, "%zu columns: %s", strcspn(line, "\n"), line);
+		ck_assert_msg(strcspn(line, "\n") <= FXT_COLUMNS, "%zu columns: %s", strcspn(line, "\n"),
+			      line);
 	print(FXT_TOP_ALL);
 	expect_none("and 31 more");
 	expect_none("the longest ");
@@ -246,7 +258,7 @@ START_TEST(sections_are_short)
 }
 END_TEST
 
-/* However many sizes there are of what has no caller, it is one line, and one function's blocks are one. */
+/* All blocks without a known caller are one line, whatever their sizes. So are all blocks of one function. */
 START_TEST(leaks_are_told_by_caller)
 {
 	enum { SMALL = 500 };
@@ -268,7 +280,7 @@ START_TEST(leaks_are_told_by_caller)
 }
 END_TEST
 
-/* So are locks that one function has made, whoever waited for which. */
+/* All locks that one function has made are one line, whichever thread waited for which. */
 START_TEST(waits_are_told_by_name)
 {
 	begin_trace();
@@ -282,7 +294,7 @@ START_TEST(waits_are_told_by_name)
 }
 END_TEST
 
-/* Idle threads of a pool have been blocked for longest, and are not what one wants to see. */
+/* The idle threads of a pool come last. They have been blocked for longest, but nobody wants to see them. */
 START_TEST(idle_threads_last)
 {
 	begin_trace();

@@ -1,4 +1,5 @@
-/* Tests of records that are copied and counted by their form alone: what comes of it is what decoding each of them would make. */
+/* This tests the loop of the join that copies and counts records by their form alone. What comes of it is the
+ * same as if each record was decoded. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -33,7 +34,7 @@ static void begin(void)
 	count = sizeof(prologue) / 8;
 }
 
-/* An argument named by string 3 that holds an inline string of so many bytes. */
+/* Writes an argument whose name is string 3 and whose value is an inline string of so many bytes. */
 static void text_argument(unsigned bytes)
 {
 	unsigned n = (bytes + 7) / 8;
@@ -45,7 +46,8 @@ static void text_argument(unsigned bytes)
 		words[count - 1] >>= 64 - bytes % 8 * 8;
 }
 
-/* One of each type, some of them wrong: too long, of a string that there is not, of a type that there is not. */
+/* Writes an argument of any type. Some are wrong: they are too long, or have a string or a type that does not
+ * exist. */
 static void some_argument(void)
 {
 	switch (below(40)) {
@@ -107,13 +109,14 @@ static void some_record(void)
 	}
 }
 
-/* Different for all the names that are given here. */
+/* Returns a key that differs between all the names that are given here. */
 static size_t key_of(const char *name, size_t bytes)
 {
 	return (unsigned char)name[0] + 32 * bytes;
 }
 
-/* What decoding each record finds: the words that go on, and how many events there are of each category. */
+/* Decodes each record. Stores the words that the join should copy, and returns how many. Counts the events
+ * of each category. */
 static size_t decoded(uint64_t *to, uint64_t events[KEYS])
 {
 	static struct fxt_record rec;
@@ -124,7 +127,8 @@ static size_t decoded(uint64_t *to, uint64_t events[KEYS])
 	memset(events, 0, KEYS * sizeof(*events));
 	fxt_reader_init(&r, words, count * 8);
 	while (fxt_reader_next(&r, &rec)) {
-		if (rec.damaged || (rec.type == FXT_RECORD_METADATA && (!rec.known || rec.subtype == FXT_METADATA_TRACE_INFO)))
+		if (rec.damaged || (rec.type == FXT_RECORD_METADATA &&
+				    (!rec.known || rec.subtype == FXT_METADATA_TRACE_INFO)))
 			continue;
 		memcpy(to + n, words + rec.offset / 8, rec.words * 8);
 		n += rec.words;
@@ -156,22 +160,25 @@ START_TEST(copies_what_decoding_would)
 		ck_assert(fxt_merge_trace(&m, &r) && fxt_merge_end(&m));
 		fxt_reader_free(&r);
 		fclose(f);
-		ck_assert_msg(m.bytes == n * 8 && memcmp(out, expected, n * 8) == 0, "state %#" PRIx64 ": what was copied differs", seed);
+		ck_assert_msg(m.bytes == n * 8 && memcmp(out, expected, n * 8) == 0,
+			      "state %#" PRIx64 ": what was copied differs", seed);
 		for (size_t i = 0; i < m.category_count; i++) {
 			const struct fxt_merged_category *c = &m.categories[i];
 			uint64_t right = events[key_of(c->name, strlen(c->name))];
 
-			ck_assert_msg(c->events == right, "state %#" PRIx64 ": %" PRIu64 " events of %s for %" PRIu64, seed, c->events,
-				      c->name, right);
+			ck_assert_msg(c->events == right,
+				      "state %#" PRIx64 ": %" PRIu64 " events of %s for %" PRIu64, seed,
+				      c->events, c->name, right);
 			sum += right;
 		}
-		ck_assert_msg(m.events == sum, "state %#" PRIx64 ": %" PRIu64 " events for %" PRIu64, seed, m.events, sum);
+		ck_assert_msg(m.events == sum, "state %#" PRIx64 ": %" PRIu64 " events for %" PRIu64, seed,
+			      m.events, sum);
 		fxt_merge_free(&m);
 	}
 }
 END_TEST
 
-/* What was told of forms. */
+/* The sums of what add_up() was told of all forms. */
 struct told {
 	uint64_t events;
 	struct fxt_times times;
@@ -183,11 +190,13 @@ static void add_up(void *context, const struct fxt_form *form)
 
 	told->events += form->count;
 	told->times.first = form->times.first < told->times.first ? form->times.first : told->times.first;
-	told->times.latest = form->times.latest > told->times.latest ? form->times.latest : told->times.latest;
+	told->times.latest =
+		form->times.latest > told->times.latest ? form->times.latest : told->times.latest;
 	told->times.last = form->times.last > told->times.last ? form->times.last : told->times.last;
 }
 
-/* Paths stand in most calls that have one: a record of each length is examined once, however many there are. */
+/* Each length of text makes another form, and calls have paths of any length. A form is examined once,
+ * however many records have it. */
 START_TEST(examines_a_form_once)
 {
 	enum { EVENTS = 3000, LONGEST = 40 };
@@ -205,7 +214,7 @@ START_TEST(examines_a_form_once)
 
 		count += 2;
 		text_argument(1 + below(LONGEST));
-		/* The first is decoded, as below. */
+		/* The first event is decoded below, and so is not counted by its form. */
 		words[at + 1] = i ? 100 + below(10000) : 1;
 		words[count] = words[at + 1] + below(1000);
 		expected.first = i && words[at + 1] < expected.first ? words[at + 1] : expected.first;
@@ -215,11 +224,12 @@ START_TEST(examines_a_form_once)
 		words[at] = EVENT(count - at, 4, 1, 1, 1, 2);
 	}
 	fxt_reader_init(&r, words, count * 8);
-	/* The category gets its symbol from who decodes. */
+	/* A category has no symbol until an event of it is decoded. */
 	while (fxt_reader_next(&r, &rec) && rec.type != FXT_RECORD_EVENT)
 		;
 	fxt_symbol(&r, &rec.category);
-	for (fxt_reader_skim(&r, &s, NULL, 0); fxt_reader_examine(&r, &form); fxt_reader_skim(&r, &s, NULL, 0)) {
+	for (fxt_reader_skim(&r, &s, NULL, 0); fxt_reader_examine(&r, &form);
+	     fxt_reader_skim(&r, &s, NULL, 0)) {
 		examined++;
 		ck_assert(fxt_reader_remember(&r, &s, &form));
 	}
@@ -229,7 +239,7 @@ START_TEST(examines_a_form_once)
 	ck_assert_uint_eq(told.times.first, expected.first);
 	ck_assert_uint_eq(told.times.latest, expected.latest);
 	ck_assert_uint_eq(told.times.last, expected.last);
-	/* Two forms may have to share a place. */
+	/* Two forms may share a place, and then both are examined more than once. */
 	ck_assert_msg(examined < EVENTS / 4, "%u of %d events were examined", examined, EVENTS);
 	fxt_reader_free(&r);
 }

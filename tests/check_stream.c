@@ -1,4 +1,5 @@
-/* Streams: what is known of whose bytes a read got, and what is left out. agent/descriptors/byte_stream.c alone, by one thread. */
+/* This tests agent/descriptors/byte_stream.c by one thread: when it knows whose bytes a read got, and when it
+ * says that it does not know. */
 #include <check.h>
 #include <stdint.h>
 
@@ -16,7 +17,7 @@ START_TEST(boundaries)
 	put(pipe, 1, 400, 5);
 	ck_assert_uint_eq(get(pipe, 10), 100);
 	ck_assert_uint_eq(get(pipe, 4), 200);
-	/* From within a write; then from where one failed and another began. */
+	/* This read begins within a write. The next two fail or get nothing. The last begins with a write. */
 	ck_assert_uint_eq(get(pipe, 6), 0);
 	ck_assert_uint_eq(get(pipe, -1), 0);
 	ck_assert_uint_eq(get(pipe, 0), 0);
@@ -48,7 +49,7 @@ START_TEST(read_before_written)
 	fxt_stream pipe = fxt_stream_make(FXT_STREAM_PIPE);
 	struct fxt_transfer write = begin_write(pipe, 1, 100);
 
-	/* Of a write that goes on. */
+	/* The write is still under way. */
 	ck_assert_uint_eq(get(pipe, 3), 100);
 	ck_assert_uint_eq(get(pipe, 3), 0);
 	fxt_stream_write_end(&write, 8);
@@ -73,7 +74,7 @@ START_TEST(overlapping_writes)
 	put(pipe, 1, 400, 6);
 	ck_assert_uint_eq(get(pipe, 6), 400);
 
-	/* Two overlapped writes after one another, and none of it was read so far. */
+	/* There are two pairs of overlapping writes, and nothing is read before the second pair. */
 	first = begin_write(pipe, 1, 500);
 	second = begin_write(pipe, 2, 600);
 	fxt_stream_write_end(&first, 1);
@@ -83,7 +84,7 @@ START_TEST(overlapping_writes)
 	ck_assert_uint_eq(get(pipe, 2), 0);
 	fxt_stream_write_end(&first, -1);
 	fxt_stream_write_end(&second, -1);
-	/* The next one begins where one began that was overlapped and moved nothing. */
+	/* This write begins where the last pair began, which moved nothing. */
 	put(pipe, 1, 900, 1);
 	ck_assert_uint_eq(get(pipe, 1), 900);
 }
@@ -103,7 +104,8 @@ START_TEST(overlapping_reads)
 }
 END_TEST
 
-/* More than was written, or less than there should be: somebody else is at it, and nothing is known any more. */
+/* A read gets more than was written, or less than there should be. So somebody unseen writes or reads too,
+ * and nothing is known of the direction any more. */
 START_TEST(unseen)
 {
 	fxt_stream pipe = fxt_stream_make(FXT_STREAM_PIPE), other = fxt_stream_make(FXT_STREAM_PIPE);
@@ -128,8 +130,8 @@ START_TEST(unseen)
 }
 END_TEST
 
-/* Who never comes back from a call is under way for ever: nobody waits for it, and what others do is not known any
- * more. */
+/* A thread that was killed in a call is under way for ever. Nobody waits for it, and nothing is known of that
+ * direction any more. */
 START_TEST(killed)
 {
 	fxt_stream socket = fxt_stream_make(FXT_STREAM_SOCKET), pipe = fxt_stream_make(FXT_STREAM_PIPE);
@@ -155,7 +157,7 @@ START_TEST(events)
 	fxt_stream_write_end(&none, 3);
 	put(count, 1, 100, 1);
 	read = begin_read(count);
-	/* All there are, the first of which nobody wrote. */
+	/* This read gets all events that there are, and nobody is known to have written the first. */
 	ck_assert_uint_eq(end_read(&read, 4, true), 0);
 	put(count, 1, 200, 1);
 	read = begin_read(count);
@@ -184,12 +186,13 @@ START_TEST(names)
 	ck_assert_uint_eq(server, fxt_stream_other(client));
 	put(client, 1, 100, 9);
 	ck_assert_uint_eq(get(server, 9), 100);
-	/* The same addresses again: another connection, of which nothing has been read. */
+	/* The same addresses make another connection, of which nothing has been read. */
 	server = fxt_stream_join(name(3, 4), FXT_STREAM_SOCKET, 1);
 	ck_assert_uint_ne(server, fxt_stream_other(client));
 	ck_assert_uint_eq(fxt_stream_join(name(3, 4), FXT_STREAM_SOCKET, 0), fxt_stream_other(server));
-	/* A FIFO is whoever opens it. */
-	ck_assert_uint_eq(fxt_stream_join(name(5, 5), FXT_STREAM_PIPE, -1), fxt_stream_join(name(5, 5), FXT_STREAM_PIPE, -1));
+	/* A FIFO is the same stream for whoever opens it. */
+	ck_assert_uint_eq(fxt_stream_join(name(5, 5), FXT_STREAM_PIPE, -1),
+			  fxt_stream_join(name(5, 5), FXT_STREAM_PIPE, -1));
 }
 END_TEST
 
@@ -201,23 +204,23 @@ START_TEST(reopened)
 	put(fifo, 1, 100, 4);
 	put(fifo, 1, 200, 4);
 	ck_assert_uint_eq(get(fifo, 4), 100);
-	/* What was left went when the last had closed it. */
+	/* The bytes that were left went when the last descriptor was closed. */
 	fxt_stream_reopened(fifo, fxt_stream_look(fifo), 0);
 	put(fifo, 1, 300, 4);
 	ck_assert_uint_eq(get(fifo, 4), 300);
-	/* Somebody wrote after it was looked at. */
+	/* Somebody writes after the stream was looked at. */
 	moment = fxt_stream_look(fifo);
 	put(fifo, 1, 350, 4);
 	fxt_stream_reopened(fifo, moment, 0);
 	ck_assert_uint_eq(get(fifo, 4), 350);
-	/* And here somebody unseen has left something. */
+	/* Here somebody unseen has left a byte. */
 	fxt_stream_reopened(fifo, fxt_stream_look(fifo), 1);
 	put(fifo, 1, 400, 4);
 	ck_assert_uint_eq(get(fifo, 4), 0);
 }
 END_TEST
 
-/* The table is full: the oldest makes room, and whoever still has it harms nobody. */
+/* When the table is full the oldest stream is replaced. Whoever still uses that one harms no other. */
 START_TEST(replaced)
 {
 	fxt_stream first = fxt_stream_make(FXT_STREAM_PIPE), last = 0;
@@ -240,7 +243,7 @@ START_TEST(replaced)
 }
 END_TEST
 
-/* What stands in the memory was written by others, who may have lost their mind. */
+/* Returns any number. */
 static uint32_t any(void)
 {
 	static uint64_t state = 4711;
@@ -249,6 +252,8 @@ static uint32_t any(void)
 	return (uint32_t)(state >> 32);
 }
 
+/* Other processes write to this memory too, and may write nonsense into it. No function crashes or hangs
+ * then. */
 START_TEST(nonsense)
 {
 	unsigned char *bytes = memory;

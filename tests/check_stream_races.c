@@ -1,5 +1,5 @@
-/* Streams whose calls overlap: however they do, no arrow is wrong. agent/descriptors/byte_stream.c alone: several threads at once, and another
- * call behind each instruction of one. */
+/* This tests agent/descriptors/byte_stream.c with calls that overlap. However they do, no arrow is wrong.
+ * Several threads write and read at once, and another call comes behind each instruction of a call. */
 #include <check.h>
 #include <pthread.h>
 #include <signal.h>
@@ -15,8 +15,8 @@
 
 enum { ROUNDS = 20000, THREADS = 3 };
 
-/* A channel of a few bytes, each of which knows the write it is of, and whether it is the first of it; full and
- * empty are seen, as a pipe that does not block has it. */
+/* A channel of a few bytes stands in for a pipe in non-blocking mode, and may be full or empty. Each byte
+ * says which write it is of, and whether it is the first byte of that. */
 enum { CHANNEL = 64, LONGEST = 5, IS_FIRST = 1u << 31 };
 static struct {
 	pthread_mutex_t lock;
@@ -26,7 +26,7 @@ static struct {
 static fxt_stream shared_stream;
 static _Atomic unsigned long arrows, wrong;
 
-/* Returns how many of the bytes found room. */
+/* Writes some bytes of one write. Returns how many of them found room. */
 static unsigned channel_put(uint32_t value, unsigned bytes)
 {
 	unsigned i;
@@ -38,7 +38,7 @@ static unsigned channel_put(uint32_t value, unsigned bytes)
 	return i;
 }
 
-/* Returns how many bytes there were, and the first of them. */
+/* Reads up to so many bytes. Returns how many there were, and stores the first of them. */
 static unsigned channel_get(uint32_t *value, unsigned bytes)
 {
 	pthread_mutex_lock(&channel.lock);
@@ -88,7 +88,7 @@ static void *reader(void *tid)
 	return NULL;
 }
 
-/* However they overlap, no arrow is wrong; and when all is over what comes next is known. */
+/* However the calls overlap, no arrow is wrong. When all of them are over, the next write is known. */
 START_TEST(at_once)
 {
 	static uint32_t tids[THREADS] = {1, 2, 3};
@@ -118,15 +118,17 @@ END_TEST
 
 #if defined(__x86_64__)
 
-/* A write and then a read of one thread, of which one step runs instruction by instruction. Behind the one whose
- * turn it is another write, or read, is made. */
+/* A thread writes and then reads. One step of that runs instruction by instruction, and behind one of its
+ * instructions the act comes: another write or read. The next turn takes the next instruction. */
 enum step { WRITE_BEGIN, WRITE_END, READ_BEGIN, READ_END, STEPS };
-enum act { WRITES, WRITES_AND_READS, BEGINS_TO_WRITE, BEGINS_AND_GOES_ON_LATER, WRITES_AND_GOES_ON, READS, ACTS };
+enum act {
+	WRITES, WRITES_AND_READS, BEGINS_TO_WRITE, BEGINS_AND_GOES_ON_LATER, WRITES_AND_GOES_ON, READS, ACTS
+};
 enum { TRAP_FLAG = 0x100, LATER = 30 };
 
 static struct {
 	enum act act;
-	unsigned long steps_left;       /* instructions until the act; 0: it is over, or the step is */
+	unsigned long steps_left;       /* instructions until the act; 0: the act or the step is over */
 	bool has_acted;
 	struct fxt_transfer late;       /* a write of the act that has not ended; stream 0: none */
 	int64_t late_moved;             /* what it has moved so far; 0: it has not tried */
@@ -139,7 +141,7 @@ static void begin_steps(unsigned long steps)
 		__asm__ volatile("pushfq\n\torq %0, (%%rsp)\n\tpopfq" : : "i"(TRAP_FLAG) : "memory", "cc");
 }
 
-/* The trap behind this store finds nothing left. */
+/* Ends a step. The trap behind this store finds that no instructions are left. */
 static void end_steps(void)
 {
 	turn.steps_left = 0;
@@ -170,8 +172,8 @@ static void read_one(unsigned long steps_of_begin, unsigned long steps_of_end)
 	if (!found)
 		return;
 	arrows++;
-	ck_assert_msg(got && value == (IS_FIRST | who.tid << 24 | (uint32_t)who.at_ns), "a read of %#x got an arrow from %#x", value,
-		      who.tid);
+	ck_assert_msg(got && value == (IS_FIRST | who.tid << 24 | (uint32_t)who.at_ns),
+		      "a read of %#x got an arrow from %#x", value, who.tid);
 }
 
 static void act(void)
@@ -193,7 +195,7 @@ static void act(void)
 		read_one(0, 0);
 }
 
-/* The second half of BEGINS_AND_GOES_ON_LATER. */
+/* Does the second half of BEGINS_AND_GOES_ON_LATER. */
 static void go_on(void)
 {
 	turn.late_moved = move_in(2);
@@ -222,7 +224,8 @@ static void by_trap(int number, siginfo_t *info, void *context)
 	turn.steps_left = 0;
 }
 
-/* Returns whether the act had its turn: false behind the step's last instruction. */
+/* Runs a write and a read, with the act behind so many instructions of the step. Returns false if the step
+ * has fewer instructions, so that there was no act. */
 static bool one_turn(enum step step, enum act which, unsigned long steps)
 {
 	struct fxt_transfer transfer;
@@ -233,7 +236,7 @@ static bool one_turn(enum step step, enum act which, unsigned long steps)
 	memset(&turn, 0, sizeof(turn));
 	turn.act = which;
 	shared_stream = fxt_stream_make(FXT_STREAM_PIPE);
-	/* Something is unread, sometimes. */
+	/* Sometimes there are unread bytes. */
 	if (random_below(2)) {
 		transfer = begin_write(shared_stream, 3, 3);
 		fxt_stream_write_end(&transfer, move_in(3));
@@ -253,7 +256,7 @@ static bool one_turn(enum step step, enum act which, unsigned long steps)
 	return turn.has_acted;
 }
 
-/* Wherever another call comes in between, no arrow is wrong; and where none does each is found. */
+/* Wherever another call comes in between, no arrow is wrong, and some arrows are found. */
 START_TEST(interrupted)
 {
 	struct sigaction action = {.sa_sigaction = by_trap, .sa_flags = SA_SIGINFO | SA_NODEFER};
@@ -271,7 +274,7 @@ END_TEST
 
 #endif
 
-/* Both ends of a connection come to know it at the same moment. */
+/* Both ends of a connection join the stream at the same moment. */
 static fxt_stream joined[2];
 static pthread_barrier_t together;
 static unsigned long connection;

@@ -1,4 +1,5 @@
-/* Tests of what stands on the reader: check's rules between records, the report's sums, and the joining of parts. */
+/* This tests what is built on the reader: the rules of fxt check between records, the sums of fxt report, and
+ * the joining of parts. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -58,7 +59,8 @@ START_TEST(checks_what_is_meant)
 }
 END_TEST
 
-/* Strings 4 "malloc", 5 "free", 6 "size", 7 "ret", 8 "ptr"; thread 2 = 7/9. */
+/* These define the strings 4 "malloc", 5 "free", 6 "size", 7 "ret" and 8 "ptr", and thread 2 (thread 9 of
+ * process 7). */
 #define HEAP_STRINGS                                               \
 	STRING(4, 6), TEXT8('m', 'a', 'l', 'l', 'o', 'c', 0, 0),   \
 	STRING(5, 4), TEXT8('f', 'r', 'e', 'e', 0, 0, 0, 0),       \
@@ -115,8 +117,9 @@ static const struct fxt_file *file_named(const struct fxt_report *report, const 
 	ck_abort_msg("no file '%s'", label);
 }
 
-/* Strings 4 "pipe2", 5 "fd1", 6 "fd2", 7 "write", 8 "ret", 9 "connect", 10 "sockfd", 11 "addr", 12 "send",
- * 13 "fputs", 14 "stream". What is written to one end of the pipe is read from the other. */
+/* What is written to one end of a pipe is read from the other, so both ends are one file. Strings are
+ * 4 "pipe2", 5 "fd1", 6 "fd2", 7 "write", 8 "ret", 9 "connect", 10 "sockfd", 11 "addr", 12 "send", 13 "fputs"
+ * and 14 "stream". */
 START_TEST(names_what_descriptors_stand_for)
 {
 	const uint64_t words[] = {
@@ -163,10 +166,11 @@ START_TEST(names_what_descriptors_stand_for)
 }
 END_TEST
 
-/* -- What is not in the trace ---------------------------------------------------------------------- */
+/* -- Losses and parts ------------------------------------------------------------------------------ */
 
-/* Strings 4 "agent", 5 "dropped", 6 "filtered", 7 "overwritten" (in two words), 8 "records", 9 "contended". Counters are
- * running totals: of one thread the largest counts, of several the sum. Why something is missing no other instant says. */
+/* Counters are running totals: the loss is the sum of each thread's largest one. The reason why records are
+ * missing is taken from the instant "dropped", and from no other instant of the agent. Strings are 4 "agent",
+ * 5 "dropped", 6 "filtered", 7 "overwritten" (in two words), 8 "records" and 9 "contended". */
 START_TEST(sums_what_is_missing)
 {
 	const uint64_t words[] = {
@@ -230,7 +234,7 @@ START_TEST(merges_parts_with_unique_ids)
 	while (fxt_reader_next(&r, &rec))
 		ck_assert(!rec.damaged);
 	ck_assert_uint_eq(r.stop, FXT_STOP_END);
-	ck_assert_uint_eq(r.provider_count, 3);                 /* with the one before any */
+	ck_assert_uint_eq(r.provider_count, 3);         /* the first is for what stands before any provider */
 	ck_assert_uint_eq(r.providers[1]->id, 7);
 	ck_assert_uint_ne(r.providers[2]->id, 7);
 	expect_text(&r.providers[2]->name, "app");

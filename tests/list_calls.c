@@ -1,8 +1,10 @@
 /* Prints what the interposition tables declare:
  *
- *	(no argument)           every symbol the agent exports, one a line, for check_exports.sh to compare with the library
+ *	(no argument)           every symbol that the agent exports, one a line, which check_exports.sh
+ *	                        compares with the library
  *	--events                the calls' names in the trace
- *	--symbols               the symbols of the tables, each with its event and how it is written, for tests/compare
+ *	--symbols               the symbols of the tables, each with its event and how it is written, for
+ *	                        tests/compare
  *	--roles                 the calls that have a line about their role, for check_coverage.sh
  *	--numbers               the system calls that are recorded where they are made by syscall()
  *	--by-number             the same, each with its number and its event
@@ -35,7 +37,8 @@ static const struct line lines[] = {
 	{CALL, #category, #name, #name, #__VA_ARGS__, -1},                     \
 	{NUMBER, #category, #name, #name, NULL, SYS_##name},
 #define BY_NUMBER(category, type, number, name, ...) {NUMBER, #category, #number, #name, NULL, SYS_##number},
-#define BY_NUMBER_ALONE(category, type, number, blocks, result, ...) {NUMBER_ALONE, #category, #number, #number, #__VA_ARGS__, SYS_##number},
+#define BY_NUMBER_ALONE(category, type, number, blocks, result, ...) \
+	{NUMBER_ALONE, #category, #number, #number, #__VA_ARGS__, SYS_##number},
 #define BY_HAND_NUMBER(number) {NUMBER_BY_HAND, "", #number, #number, NULL, -1},
 #define EVENT(category, name, role) {EVENT, #category, #name, #name, NULL, -1},
 #include "interpose/engine/rows.inc"
@@ -43,7 +46,7 @@ static const struct line lines[] = {
 #include "interpose/engine/unrows.inc"
 };
 
-/* Whose role a line of its own says: interpose/engine/roles.h. */
+/* The calls whose role a line of its own says: interpose/engine/roles.h. */
 static const char *const roles[] = {
 #define ROLE(name, role) #name,
 #include "interpose/engine/rows.inc"
@@ -51,10 +54,12 @@ static const char *const roles[] = {
 #include "interpose/engine/unrows.inc"
 };
 
-/* Exported without an event of their name: interpose/threads/cyg_profile.c, prctl.c, start.c and clone.c. */
-static const char *const others[] = {"__cyg_profile_func_enter", "__cyg_profile_func_exit", "prctl", "__register_atfork", "syscall"};
+/* Symbols that are exported and have no event of their name. They are in interpose/threads/cyg_profile.c,
+ * prctl.c, start.c and clone.c. */
+static const char *const others[] = {"__cyg_profile_func_enter", "__cyg_profile_func_exit", "prctl",
+				     "__register_atfork", "syscall"};
 
-/* excluded.def: a reason, or names for the last one. */
+/* A row of excluded.def: a reason, or names of calls that are excluded for the last reason. */
 struct exclusion {
 	const char *reason, *names;
 	bool are_numbers;               /* of system calls made by syscall() */
@@ -72,7 +77,8 @@ static const struct exclusion exclusions[] = {
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-/* Whether it is a function of the C library, or else a system call made by syscall(). */
+/* Returns whether the line is about a function of the C library. The others are about system calls that are
+ * made by syscall(). */
 static bool is_symbol(const struct line *line)
 {
 	return line->form <= BY_HAND_ALIAS;
@@ -83,10 +89,11 @@ static bool is_number(const struct line *line)
 	return line->form == NUMBER || line->form == NUMBER_ALONE || line->form == NUMBER_BY_HAND;
 }
 
-/* Whether the name in the trace is its own, and not that of another line. */
+/* Returns whether the name in the trace is the line's own, and not that of another line. */
 static bool is_event(const struct line *line)
 {
-	return line->form == CALL || line->form == BY_HAND || line->form == NUMBER_ALONE || line->form == EVENT;
+	return line->form == CALL || line->form == BY_HAND || line->form == NUMBER_ALONE ||
+	       line->form == EVENT;
 }
 
 static void list_numbers(void)
@@ -98,14 +105,16 @@ static void list_numbers(void)
 			puts(lines[i].symbol);
 }
 
-/* But for calls by hand, whose events do not follow from the table, and for numbers that the headers here do not have. */
+/* Leaves out calls by hand, whose events do not follow from the table, and numbers that the headers here do
+ * not have. */
 static void list_by_number(void)
 {
 	size_t i;
 
 	for (i = 0; i < COUNT(lines); i++)
 		if (is_number(&lines[i]) && lines[i].number >= 0 && lines[i].number < FXT_NUMBERS)
-			printf("%ld %s %s:%s\n", lines[i].number, lines[i].symbol, lines[i].category, lines[i].event);
+			printf("%ld %s %s:%s\n", lines[i].number, lines[i].symbol, lines[i].category,
+			       lines[i].event);
 }
 
 static void list_symbols(void)
@@ -119,7 +128,7 @@ static void list_symbols(void)
 		puts(others[i]);
 }
 
-/* What a parameter of a kind is called in the trace: by its name, with these exceptions. */
+/* Prints what a parameter of this kind is called in the trace: its name, with these exceptions. */
 static void put_argument(const char *name, size_t bytes, const char *kind)
 {
 	if (!strncmp(kind, "ADDR_BOUND", 10))
@@ -134,7 +143,7 @@ static void put_argument(const char *name, size_t bytes, const char *kind)
 		printf("%.*s", (int)bytes, name);
 }
 
-/* The arguments out of "(int, fd, INT), (void *, buf, SKIP)". */
+/* Prints the arguments out of a text such as "(int, fd, INT), (void *, buf, SKIP)". */
 static void put_arguments(const char *parameters)
 {
 	const char *name, *kind, *close, *separator = "";
@@ -159,7 +168,8 @@ static void put_aliases(const char *event)
 	size_t i;
 
 	for (i = 0; i < COUNT(lines); i++) {
-		if (is_symbol(&lines[i]) && strcmp(lines[i].symbol, lines[i].event) && !strcmp(lines[i].event, event)) {
+		if (is_symbol(&lines[i]) && strcmp(lines[i].symbol, lines[i].event) &&
+		    !strcmp(lines[i].event, event)) {
 			printf("%s`%s`", separator, lines[i].symbol);
 			separator = " ";
 		}
@@ -190,7 +200,7 @@ static void list_lines(void)
 	for (i = 0; i < COUNT(lines); i++)
 		if (is_symbol(&lines[i]))
 			printf("%s %s:%s %s\n", lines[i].symbol, lines[i].category, lines[i].event,
-		       lines[i].form == CALL || lines[i].form == ALIAS ? "table" : "hand");
+			       lines[i].form == CALL || lines[i].form == ALIAS ? "table" : "hand");
 }
 
 static void put_names(const char *names, const char *before, const char *after)
@@ -220,7 +230,8 @@ static void document_numbers(void)
 	     "They are recorded as the function of the C library that does the same, with its arguments:\n");
 	for (i = 0; i < COUNT(lines); i++)
 		if (is_number(&lines[i]))
-			printf(strcmp(lines[i].symbol, lines[i].event) ? " `%s` (as `%s`)" : " `%s`", lines[i].symbol, lines[i].event);
+			printf(strcmp(lines[i].symbol, lines[i].event) ? " `%s` (as `%s`)" : " `%s`",
+			       lines[i].symbol, lines[i].event);
 	puts("");
 }
 
@@ -230,7 +241,8 @@ static void document_excluded(void)
 	size_t i;
 
 	puts("\n# The calls that are deliberately not traced\n\n"
-	     "Made from interpose/tables/excluded.def. A test compares both lists with what the headers of the C library\n"
+	     "Made from interpose/tables/excluded.def. A test compares both lists with what the headers of "
+	     "the C library\n"
 	     "declare: nothing is in neither.");
 	for (i = 0; i < COUNT(exclusions); i++) {
 		if (exclusions[i].reason) {
@@ -242,16 +254,21 @@ static void document_excluded(void)
 		}
 	}
 	puts("\n\n# What cannot be seen\n\n"
-	     "* Calls that the C library makes within itself: `fprintf` is seen, the `write` inside it is not; `getaddrinfo`, and\n"
+	     "* Calls that the C library makes within itself: `fprintf` is seen, the `write` inside it is "
+	     "not; `getaddrinfo`, and\n"
 	     "  not its sockets; `system`, and not its fork.\n"
 	     "* System calls made by instruction, and what io_uring does.\n"
 	     "* What the vDSO answers without a call of anybody: the clocks.\n"
-	     "* What the compiler or a header puts into the program itself: `getc_unlocked` while its buffer lasts (`__uflow` is\n"
+	     "* What the compiler or a header puts into the program itself: `getc_unlocked` while its buffer "
+	     "lasts (`__uflow` is\n"
 	     "  seen), atomic operations, `__builtin` functions.\n"
 	     "* Static programs, programs for another C library, set-user-ID programs, Go.\n"
-	     "* Libraries that were opened with RTLD_DEEPBIND or into another namespace (`dlmopen`): they bind past the agent.\n"
-	     "* How `dlopen`, `dlmopen`, `vfork`, `error` and `error_at_line` ended: they are recorded as instants, when they are\n"
-	     "  called. The loader goes by who called it, the child of a vfork returns first, and the others are variadic without a\n"
+	     "* Libraries that were opened with RTLD_DEEPBIND or into another namespace (`dlmopen`): they "
+	     "bind past the agent.\n"
+	     "* How `dlopen`, `dlmopen`, `vfork`, `error` and `error_at_line` ended: they are recorded as "
+	     "instants, when they are\n"
+	     "  called. The loader goes by who called it, the child of a vfork returns first, and the others "
+	     "are variadic without a\n"
 	     "  form that takes a list; so they are handed on with registers and stack as they came.");
 }
 
@@ -280,7 +297,8 @@ static void document(void)
 	     "call appears under the name in the first column, whichever of its symbols the program uses.\n"
 	     "Where no arguments are given the wrapper is written by hand, and its file says what it\n"
 	     "records. Every failing call has `errno` besides, and one that returns something has `ret`.\n"
-	     "`bound` is the address that a socket has: after `listen`, and after a `bind` that leaves the port\n"
+	     "`bound` is the address that a socket has: after `listen`, and after a `bind` that leaves the "
+	     "port\n"
 	     "of it, or the name of a Unix socket, to the kernel. It is written as `addr` is.");
 	for (k = 0; k < COUNT(categories); k++) {
 		begun = false;
