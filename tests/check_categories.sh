@@ -22,7 +22,7 @@ if [ "$agents" != "$tools" ]; then
 	exit 1
 fi
 
-# `fxt categories` prints each of the list.
+# `fxt categories` prints each category of the list.
 printed=$("${FXT:-./fxt}" categories) || { echo "FAIL: fxt categories: exit status $?"; exit 1; }
 while IFS= read -r line; do
 	name=${line#CATEGORY(} && name=${name%%,*}

@@ -2,13 +2,13 @@
 # Pages of documentation refer to each other and to files of the tree. This test fails on a link whose page or
 # heading does not exist, on the name of a file that the tree does not have, on `make TARGET` without such a
 # target, on a page that no other page links to, and on a page about a mechanism that lacks one of its
-# sections. It also fails on the path of a file in a comment of the sources that the tree does not have, and on a
-# file of the repository that the distribution would lack.
+# sections. It also fails on the path of a file in a comment of the sources that the tree does not have, and
+# on a file of the repository that the distribution would lack.
 set -u
 
 cd "${abs_top_srcdir:-.}" || exit 1
 
-# Names that are in backticks and are those of other projects' files.
+# The pages name these files of other projects in backticks.
 elsewhere="tests/misc/csplit-heap.sh tests/misc/env-S.pl"
 
 # A tree that was unpacked from a distribution has no git, and no files but those of the distribution and what
@@ -18,7 +18,8 @@ files=${tracked:-$(find . -type f | sed 's|^\./||')}
 pages=$(grep -E '^[^/]*\.md$|^docs/.*\.md$' <<<"$files")
 manuals=$(grep -E '^docs/.*\.[17]$' <<<"$files")
 fragments=$(grep -E '(^|/)local\.mk$|^Makefile\.am$' <<<"$files")
-[ -n "$pages" ] && [ -n "$manuals" ] && [ -n "$fragments" ] || { echo "FAIL: there is no documentation here"; exit 1; }
+[ -n "$pages" ] && [ -n "$manuals" ] && [ -n "$fragments" ] ||
+	{ echo "FAIL: there is no documentation here"; exit 1; }
 
 failures=0
 fail()
@@ -27,20 +28,20 @@ fail()
 	failures=$((failures + 1))
 }
 
-# The page without what stands between lines of ```: commands and drawings.
+# Prints a page without its commands and drawings, which stand between lines of ```.
 prose()
 {
 	awk '/^ *```/ { quoted = !quoted; next } !quoted' "$1"
 }
 
-# As the sites that show these pages make an anchor of a heading.
+# Prints the anchors of the headings of a page, as the sites that show these pages make them.
 anchors()
 {
 	prose "$1" | sed -n 's/^##* *//p' | tr '[:upper:]' '[:lower:]' | sed 's/[^a-z0-9 _-]//g; s/ /-/g'
 }
 
-# Whether there is a file of this name, which may be the end of a path; `*` and NAME stand for any characters
-# but /.
+# Returns whether there is a file of this name, which may be the end of a path. `*` and NAME stand for any
+# characters but /.
 has_file()
 {
 	local pattern
@@ -67,44 +68,48 @@ for page in $pages; do
 	done < <(prose "$page" | grep -oE '\]\([^) ]+\)' | sed 's/^](//; s/)$//')
 
 	while IFS= read -r name; do
-		[[ " $elsewhere " == *" $name "* ]] || has_file "$name" || fail "$page: there is no file $name"
+		[[ " $elsewhere " == *" $name "* ]] || has_file "$name" ||
+			fail "$page: there is no file $name"
 	done < <(prose "$page" | grep -oE '`[^` ]+\.(c|cc|h|def|inc|sh|py|md)`' | tr -d '`' | sort -u)
 
 	while IFS= read -r target; do
 		case $target in
 		check | distcheck | install) continue ;;
 		esac
-		grep -hqE "^([A-Za-z_/-]+ )*$target( [A-Za-z_/-]+)*:" $fragments || fail "$page: there is no target for \`make $target\`"
+		grep -hqE "^([A-Za-z_/-]+ )*$target( [A-Za-z_/-]+)*:" $fragments ||
+			fail "$page: there is no target for \`make $target\`"
 	done < <(grep -oE '`make [a-z][a-z-]*' "$page" | sed 's/.* //' | sort -u)
 done
 
-# Comments of the sources name files of the tree by their paths. NAME stands for a name here too; what is made is in the build directory.
+# Comments of the sources name files of the tree by their paths. NAME stands for any name here too. Files that
+# are made are in the build directory.
 made="interpose/argument_names.def"
 while IFS=: read -r file name; do
-	[[ " $made " == *" $name "* ]] || grep -qxF "$name" <<<"$files" || has_file "$name" || fail "$file: there is no file $name"
+	[[ " $made " == *" $name "* ]] || grep -qxF "$name" <<<"$files" || has_file "$name" ||
+		fail "$file: there is no file $name"
 done < <(grep -oE '\b(agent|interpose|tools|writer|tests)/[A-Za-z0-9_/]+\.(c|h|def|inc|sh|py)\b' \
 	$(grep -E '^(agent|interpose|tools|writer|tests)/.*\.(c|h|def|inc)$' <<<"$files") | sort -u)
 
-# A page about a mechanism says these four things in this order. The others are lists, and the overview.
+# A page about a mechanism has these four sections in this order. The other pages are lists, and the overview.
 sections="What it guarantees,Drawing,How it works,What it misses"
 for page in $(grep ^docs/ <<<"$pages"); do
 	case $page in
-	docs/agreement.md | docs/architecture.md | docs/glossary.md | docs/hosts.md | docs/interposed-calls.md | \
-		docs/rooms.md | docs/suites.md) continue ;;
+	docs/agreement.md | docs/architecture.md | docs/glossary.md | docs/hosts.md | \
+		docs/interposed-calls.md | docs/rooms.md | docs/suites.md) continue ;;
 	esac
 	found=$(prose "$page" | sed -n 's/^## //p' | head -n 4 | paste -sd,)
 	[ "$found" = "$sections" ] || fail "$page: its sections begin with $found, and not with $sections"
 done
 
-# The makefile says what automake distributes; without git there is no list to compare it
-# with.
+# The makefile says what automake distributes. Without git there is no list to compare that with.
 distributed=$(MAKEFLAGS='' ${MAKE:-make} -s -f - -C "${abs_top_builddir:-build}" print-distributed <<'END'
 include Makefile
 print-distributed:
 	@printf '%s\n' $(patsubst $(srcdir)/%,%,$(DISTFILES))
 END
 ) || fail "the makefile does not say what it distributes"
-[ "$(wc -w <<<"$distributed")" -gt 200 ] || fail "the makefile distributes hardly anything: $(head -c 300 <<<"$distributed")"
+[ "$(wc -w <<<"$distributed")" -gt 200 ] ||
+	fail "the makefile distributes hardly anything: $(head -c 300 <<<"$distributed")"
 for file in $tracked; do
 	case $file in
 	.gitignore | */.gitignore) continue ;;
@@ -115,5 +120,8 @@ for page in $(grep ^docs/ <<<"$pages"); do
 	grep -qxF "$page" <<<"$linked" || fail "$page: no page links to it"
 done
 
-[ "$failures" = 0 ] && echo "$(wc -w <<<"$pages") pages have $(grep -c . <<<"$linked") links, and none leads nowhere; $(grep -c . <<<"$tracked") files are distributed"
+[ "$failures" = 0 ] &&
+	echo "$(wc -w <<<"$pages") pages have $(grep -c . \
+		<<<"$linked") links, and none leads nowhere; $(grep -c . \
+		<<<"$tracked") files are distributed"
 exit $((failures != 0))

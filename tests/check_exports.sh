@@ -8,7 +8,7 @@ tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
 failed=0
 
-# expect_none WHAT FILE: FILE is empty, or its lines are what is wrong.
+# expect_none WHAT FILE: fails unless FILE is empty; its lines are what is wrong.
 expect_none() {
 	if [ -s "$2" ]; then
 		echo "FAIL: $1:" $(cat "$2")
@@ -16,7 +16,8 @@ expect_none() {
 	fi
 }
 
-# symbols OPTION... FILE...: names with version, one a line, without the versions themselves.
+# symbols OPTION... FILE...: prints the names of symbols with their versions, one a line, without the symbols
+# of the versions themselves.
 symbols() {
 	nm -P "$@" | awk 'NF >= 2 && $2 != "A" { print $1 }'
 }
@@ -57,20 +58,21 @@ done < "$tmp/libraries" | sort -u > "$tmp/libc"
 comm -23 "$tmp/undefined" "$tmp/libc" > "$tmp/foreign"
 expect_none "undefined, and not libc's" "$tmp/foreign"
 
-# -- What of the C library the agent relies on -----------------------------------------------------------
+# -- The functions of the C library that the agent relies on ------------------------------------------
 
-# Whatever is not here is a decision: may it be called in any context, and while the agent starts within an
-# allocator? Functions are bound to the C library itself, whoever else has them (agent/base/bind.c); variables
-# are whose the loader says. Pure functions.
+# Whoever adds a function has to decide: may it be called in any context, and while the agent starts within an
+# allocator? Functions are bound to the C library itself, whoever else has them (agent/base/bind.c). Variables
+# are those that the loader finds.
+# Pure functions.
 allowed='mem(chr|cmp|cpy|move|rchr|set)|stpcpy|str(chr|cmp|cspn|len|ncat|ncmp|nlen|rchr|spn)|strtoul|strstr|strfrom[dl]|sig(empty|fill)set'
 # Functions that look up what does not change.
 allowed+='|getauxval|gnu_get_libc_version|str(errordesc|errorname)_np|sig(abbrev|descr)_np|__libc_current_sigrt(min|max)'
 # Functions that look at the thread or at the clock.
 allowed+='|clock_gettime|sched_getcpu|pthread_(self|setspecific|testcancel)|__(h_)?errno_location'
-# Functions that look at an object of the C library's that is the argument.
+# Functions that look at an object of the C library that is their argument.
 allowed+='|pthread_attr_(init|getstack(size)?)|dirfd|(feof|ferror|fileno)_unlocked'
-# Registrations, made by our constructor, or where the program has no allocator of its own: they lock, and may
-# allocate.
+# Registrations. They lock and may allocate, so they are made by our constructor, or where the program has no
+# allocator of its own.
 allowed+='|__register_atfork|__cxa_at_quick_exit|on_exit'
 # pthread_cleanup_push() is made of these.
 allowed+='|__pthread_(un)?register_cancel|__sigsetjmp'
@@ -81,7 +83,7 @@ expect_none "needed of the C library, and not in the list of this check" "$tmp/u
 
 # -- Never called from inside a wrapper --------------------------------------------------------------
 
-# They allocate, lock, or take what is the program's. The traced calls themselves are looked for below.
+# These allocate, lock, or use what belongs to the program. The traced calls themselves are looked for below.
 forbidden='v?f?printf|v?s?n?printf|v?as?printf|v?dprintf|__[a-z]*printf_chk|perror|syslog'
 forbidden+='|fopen|fdopen|fwrite|fputs|puts|(secure_)?getenv|setenv|putenv|unsetenv|clearenv'
 forbidden+='|strdup|strndup|strerror|strtok|setlocale|sigprocmask|sigaction|signal'
@@ -104,12 +106,13 @@ done < "$tmp/objects"
 
 # -- Other readers of the tables -----------------------------------------------------------------------
 
-# The counting library of `make compare` has an entry for each function that is stood in for, but for hooks
-# and for what has no row of its own; it is in assembler.
+# The counting library of `make compare` is in assembler. It has an entry for each function that is stood in
+# for, but for hooks and for functions without a row of their own.
 if [ "$(uname -m)" = x86_64 ]; then
 	if ${MAKE:-make} -s -C "$build" tests/compare/libcount.so > "$tmp/made" 2>&1; then
 		symbols -D --defined-only "$build/tests/compare/libcount.so" | unversioned > "$tmp/counted"
-		unversioned < "$tmp/declared" | comm -23 - "$tmp/counted" | grep -vxE '__cyg_profile_.*|prctl|__register_atfork' > "$tmp/uncounted"
+		unversioned < "$tmp/declared" | comm -23 - "$tmp/counted" |
+			grep -vxE '__cyg_profile_.*|prctl|__register_atfork' > "$tmp/uncounted"
 		expect_none "not counted by make compare" "$tmp/uncounted"
 	else
 		echo "FAIL: the counting library of make compare: $(head -n 3 "$tmp/made")"
@@ -119,8 +122,8 @@ fi
 
 # -- Address space -----------------------------------------------------------------------------------
 
-# Limits count what is mapped, whether it is touched or not: what few programs need is mapped when it is
-# needed.
+# Limits count what is mapped, whether it is touched or not. So the library may take no more than 5 MiB, and
+# what few programs need is mapped when it is needed.
 mapped=0
 while read -r address bytes; do
 	mapped=$(((address + bytes) / 1024))
@@ -139,5 +142,6 @@ if ! diff -u "$source/docs/interposed-calls.md" "$tmp/document"; then
 fi
 
 [ "$failed" != 0 ] ||
-	echo "$(wc -l < "$tmp/declared") symbols are exported as the tables say, and $(wc -l < "$tmp/objects") objects call nothing forbidden"
+	echo "$(wc -l < "$tmp/declared") symbols are exported as the tables say, and $(wc -l \
+		< "$tmp/objects") objects call nothing forbidden"
 exit "$failed"

@@ -1,8 +1,9 @@
 #!/bin/bash
-# The source lies in folders whose includes run one way. docs/rooms.txt lists the folders in their order, the lowest
-# first. This test fails on an include that goes up in that order, and so on every circle between folders; on a folder
-# that the list lacks; on an include that leads nowhere; on a name of a file that stands in two folders; on a folder
-# of more than 40 files; and if docs/rooms.md is not the page that `make rooms` would make now.
+# The source lies in folders whose includes run one way. docs/rooms.txt lists the folders in their order, the
+# lowest first. This test fails on an include that goes up in that order, and so on every circle between
+# folders; on a folder that the list lacks; on an include that leads nowhere; on a name of a file that stands
+# in two folders; on a folder of more than 40 files; and if docs/rooms.md is not the page that `make rooms`
+# would make now.
 #
 #   tests/check_rooms.sh            tests
 #   tests/check_rooms.sh --page     prints the page
@@ -10,8 +11,8 @@ set -u
 
 cd "${abs_top_srcdir:-.}" || exit 1
 
-# A tree that was unpacked from a distribution has no git, and no files but those of the distribution and what was
-# built in it.
+# A tree that was unpacked from a distribution has no git, and no files but those of the distribution and what
+# was built in it.
 folders="writer agent interpose tools"
 files=$(git ls-files $folders 2>/dev/null) && [ -n "$files" ] || files=$(find $folders -type f)
 files=$(grep -E '\.(c|h|def|inc)$' <<<"$files" | LC_ALL=C sort)
@@ -23,8 +24,8 @@ look()
 	LC_ALL=C awk -v list="$files" '
 	function wrong(text) { print text > "/dev/fd/3"; }
 	function folder_of(path) { return path ~ /\// ? substr(path, 1, match(path, /\/[^\/]*$/) - 1) : "."; }
-	# The file that an include in `folder` names: by its path from the top, or in the folder itself, or as the -iquote
-	# options of the makefiles say.
+	# Returns the file that an include in `folder` names: by its path from the top, or in the folder
+	# itself, or as the -iquote options of the makefiles say.
 	function resolve(name, folder) {
 		if ((folder "/" name) in known)
 			return folder "/" name
@@ -32,11 +33,12 @@ look()
 	}
 	function reaches(from, to,    mid) {
 		for (mid in place)
-			if ((from, mid) in arrow && place[mid] < place[from] && mid != from && (mid == to || reaches(mid, to)))
+			if ((from, mid) in arrow && place[mid] < place[from] && mid != from &&
+			    (mid == to || reaches(mid, to)))
 				return 1
 		return 0
 	}
-	# Whether the arrow follows from others that are drawn.
+	# Returns whether the arrow follows from others that are drawn.
 	function implied(from, to,    mid) {
 		for (mid in place)
 			if (mid != to && (from, mid) in arrow && place[mid] < place[from] && reaches(mid, to))
@@ -95,7 +97,8 @@ look()
 	END {
 		for (pair in up) {
 			split(pair, end, SUBSEP)
-			wrong(up[pair] ": " end[2] " lies above " end[1] (arrow[end[2], end[1]] ? ", which it includes: a circle" : ""))
+			wrong(up[pair] ": " end[2] " lies above " end[1] \
+			      (arrow[end[2], end[1]] ? ", which it includes: a circle" : ""))
 		}
 		for (base in times)
 			if (times[base] > 1) {
@@ -107,7 +110,8 @@ look()
 			if (count[folder] > 40) {
 				used["crowded", folder] = 1
 				if (!(("crowded", folder) in allowed))
-					wrong(folder " holds " count[folder] " files, and a folder should hold 40 at most")
+					wrong(folder " holds " count[folder] \
+					      " files, and a folder should hold 40 at most")
 			}
 		for (pair in allowed) {
 			split(pair, end, SUBSEP)

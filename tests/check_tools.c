@@ -168,8 +168,8 @@ END_TEST
 
 /* -- Losses and parts ------------------------------------------------------------------------------ */
 
-/* Counters are running totals: the loss is the sum of each thread's largest one. The reason why records are
- * missing is taken from the instant "dropped", and from no other instant of the agent. Strings are 4 "agent",
+/* Counters are running totals: the loss is the sum of each thread's largest one. The reason for it is taken
+ * from an instant that tells of a loss, and from no other instant of the agent. Strings are 4 "agent",
  * 5 "dropped", 6 "filtered", 7 "overwritten" (in two words), 8 "records" and 9 "contended". */
 START_TEST(sums_what_is_missing)
 {

@@ -1,11 +1,12 @@
-/* The floor: what no tracer of this kind can cost less than. A library to preload that stands in for the measured calls as the
- * agent does, and does nothing but read the counter twice and store a record of the same size.
+/* The floor is what a tracer of this kind costs at least. This library is preloaded and stands in for the
+ * measured calls as the agent does. It does nothing but read the counter twice and store a record of the same
+ * size. The environment says where:
  *
  *	FLOOR_FILE unset        into 62 MiB of memory that is used again and again
- *	FLOOR_FILE=DIRECTORY    into a file there that grows by freshly mapped windows of 1 MiB: reserved with fallocate,
- *	                        mapped, populated for writing in one call
- *	FLOOR_GROW=write        that file grows by large writes of zeros instead, and its pages fault in one by one: the
- *	                        cheapest way we know, and the agent's own
+ *	FLOOR_FILE=DIRECTORY    into a file in that directory, which grows by freshly mapped windows of 1 MiB:
+ *	                        each is reserved with fallocate, mapped, and populated for writing in one call
+ *	FLOOR_GROW=write        into that file, which grows by large writes of zeros instead, and whose pages
+ *	                        fault in one by one: the cheapest way we know, and the agent's own
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -56,8 +57,8 @@ static inline uint64_t tick(void)
 
 static void *map(int fd, off_t offset, size_t bytes)
 {
-	void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED,
-			    fd, offset);
+	void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+			    fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED, fd, offset);
 
 	if (memory == MAP_FAILED)
 		abort();
@@ -73,7 +74,8 @@ static void write_pages(void)
 	for (i = 0; i < WRITE_PAGES; i++)
 		vector[i] = (struct iovec){(void *)page, sizeof(page)};
 	for (i = 0; i < STEP_BYTES / sizeof(page) / WRITE_PAGES; i++)
-		if (pwritev(ring.fd, vector, WRITE_PAGES, ring.offset + (off_t)(i * WRITE_PAGES * sizeof(page))) < 0)
+		if (pwritev(ring.fd, vector, WRITE_PAGES,
+			    ring.offset + (off_t)(i * WRITE_PAGES * sizeof(page))) < 0)
 			abort();
 }
 
@@ -114,7 +116,7 @@ static __attribute__((noinline, cold)) void turn(void)
 	ring.end = ring.base + RING_WORDS;
 }
 
-/* A record of `words`: header, start, words - 3 of arguments, end. */
+/* Stores a record of so many words: a header, the start, `words` - 3 words of arguments, and the end. */
 static inline void record(int words, uint64_t start, uint64_t end, uint64_t first, uint64_t second)
 {
 	uint64_t *at;

@@ -1,4 +1,4 @@
-/* The instrumented call of workload.c; compiled with -finstrument-functions. */
+/* The instrumented call that workload.c measures. This file is compiled with -finstrument-functions. */
 void instrumented(void);
 
 void instrumented(void)

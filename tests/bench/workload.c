@@ -1,9 +1,10 @@
-/* The program that is measured: one call, or pair of calls, in a loop, on one or more threads.
+/* This program is measured: it makes a call, or a pair of calls, in a loop on one or more threads.
  *
  *	workload NAME THREADS ROUNDS    ->    nanoseconds a round, as each thread sees it
  *
- * Each thread has its own mutex, blocks and pipe: what is measured is the cost of a call. Where it is that of contention, `contended`,
- * all share a mutex and a number. */
+ * Each thread has its own mutex, blocks and pipe, so the cost of a call is measured. With `contended` all
+ * threads share a mutex and a number, so the cost of contention is measured.
+ */
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -14,7 +15,7 @@
 
 void instrumented(void);
 
-/* On lines of its own: what one thread writes, no other reads. */
+/* A job has cache lines of its own, so that no thread reads a line that another one writes. */
 struct job {
 	_Alignas(128) void (*round)(struct job *job);
 	long rounds;
@@ -86,7 +87,7 @@ static void *run(void *arg)
 	double start;
 	long i;
 
-	/* A first part is not counted: the clock's scale is learnt, the caches fill. */
+	/* The first part is not counted: the agent learns the clock's scale, and the caches fill. */
 	for (i = 0; i < job->rounds / 4; i++)
 		job->round(job);
 	pthread_barrier_wait(job->start);
@@ -102,8 +103,8 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		void (*round)(struct job *job);
-	} names[] = {{"malloc", round_malloc}, {"lock", round_lock}, {"write", round_write}, {"contended", round_contended}, {"pipe", round_pipe},
-		     {"function", round_function}};
+	} names[] = {{"malloc", round_malloc}, {"lock", round_lock}, {"write", round_write},
+		     {"contended", round_contended}, {"pipe", round_pipe}, {"function", round_function}};
 	struct job jobs[16] = {0};
 	pthread_t threads[16];
 	pthread_barrier_t start;
