@@ -276,7 +276,7 @@ START_TEST(triggers_as_written)
 }
 END_TEST
 
-/* A list of categories switches on those that this test computes from it. */
+/* A list of categories switches on the categories that this test computes from it. */
 START_TEST(categories_as_written)
 {
 	static const struct { const char *name; uint32_t bits; } known[] = {

@@ -141,7 +141,7 @@ static void is_let_go(uint64_t pid, uint64_t tid, uint64_t at)
 /* -- The ends in the join --------------------------------------------------------------------------- */
 
 struct end {
-	uint64_t id, at;                /* the id is the thread where a call ends */
+	uint64_t id, at;                /* `id` is that of a lifetime, or the thread of a call */
 	char by[8];
 };
 

@@ -88,7 +88,7 @@ static void leaves_open(const char *call_name, uint64_t from)
 	call(1, "io", "stat", from, from + 5);
 }
 
-/* The parts of a process stand in any order, because the largest one comes first. */
+/* The parts of a process stand in any order, because the join puts the largest one first. */
 START_TEST(knows_the_last_program)
 {
 	struct fxt_report report;
@@ -333,7 +333,7 @@ START_TEST(forgets_modes)
 }
 END_TEST
 
-/* However many calls lie within a wait, they are not counted besides it. The calls before it are counted. */
+/* However many calls lie within a wait, they are not counted besides it. The calls before it are. */
 START_TEST(counts_nothing_twice)
 {
 	struct fxt_report report;

@@ -130,8 +130,8 @@ START_TEST(unseen)
 }
 END_TEST
 
-/* A thread that was killed in a call is under way for ever. Nobody waits for it, and nothing is known of that
- * direction any more. */
+/* A call in which its thread was killed is under way for ever. Nobody waits for it, and nothing is known of
+ * that direction any more. */
 START_TEST(killed)
 {
 	fxt_stream socket = fxt_stream_make(FXT_STREAM_SOCKET), pipe = fxt_stream_make(FXT_STREAM_PIPE);

@@ -16,7 +16,7 @@ uint64_t fxt_clock_kernel_ns(void)
 
 enum { OBJECT = 0x1000, LOCK = 0x2000 };
 
-/* Hands on a cause by thread `tid`. Returns to how many threads. */
+/* Hands on a cause by thread `tid`. Returns how many threads get it. */
 static unsigned release(enum fxt_release how, uint32_t tid, uint64_t at_ns)
 {
 	const struct fxt_cause cause = {.at_ns = at_ns, .pid = 7, .tid = tid};

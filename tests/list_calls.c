@@ -24,8 +24,8 @@ struct line {
 	enum form form;
 	const char *category, *symbol;
 	const char *event;              /* the name in the trace */
-	const char *parameters;         /* as in the table; NULL where it does not say */
-	long number;                    /* of a system call that is not by hand; -1 */
+	const char *parameters;         /* as the table has them; NULL where it has none */
+	long number;                    /* the number of a system call that is not by hand; otherwise -1 */
 };
 
 static const struct line lines[] = {
@@ -62,7 +62,7 @@ static const char *const others[] = {"__cyg_profile_func_enter", "__cyg_profile_
 /* A row of excluded.def: a reason, or names of calls that are excluded for the last reason. */
 struct exclusion {
 	const char *reason, *names;
-	bool are_numbers;               /* of system calls made by syscall() */
+	bool are_numbers;               /* `names` are of system calls made by syscall() */
 };
 
 static const struct exclusion exclusions[] = {

@@ -52,7 +52,8 @@ void woken(bool call_first, unsigned thread_index, const char *name, uint64_t ob
 /* Writes a log record. */
 void said(unsigned thread_index, uint64_t at, const char *message);
 
-/* Makes the report of what was put together, with at most `top` lines in a section, and frees it. */
+/* make_report() makes the report of what was put together, with at most `top` lines in a section.
+ * end_report() frees it. */
 extern struct fxt_reader reader;
 void make_report(struct fxt_report *report, size_t top);
 void end_report(struct fxt_report *report);

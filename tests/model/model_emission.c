@@ -167,7 +167,7 @@ static void catch(void)
 {
 	struct sigaction action = {.sa_handler = by_timer, .sa_flags = SA_RESTART};
 
-	/* As the wrappers of sigaction() and its like do. Nothing interrupts the other rounds. */
+	/* The wrappers of sigaction() and its like do this too. Nothing interrupts the other rounds. */
 	if (model.has_handlers || model.has_steps)
 		fxt_handlers_begin();
 	sigaction(SIGUSR1, &action, NULL);
