@@ -1,6 +1,8 @@
-/* From the first call that is seen to tracing. Whoever calls first finds every real function, once and eagerly. The call may come from
- * within an allocator, from a signal handler or from a thread that another one waits for: so nothing that is done here allocates, takes a
- * lock that is not the agent's, or calls what may be the program's. Nobody waits for another thread's search: both find the same addresses.
+/* Starts tracing at the first call that is seen: whoever calls first finds every real function, once and
+ * eagerly. That call may come from within an allocator, from a signal handler or from a thread that another
+ * one waits for. So nothing that is done here allocates, takes a lock that is not the agent's, or calls a
+ * function that may be the program's. No thread waits for another's search: both find the same addresses. See
+ * docs/start.md.
  */
 #include "agent/arrows/parent_links.h"
 #include "agent/base/bind.h"
@@ -14,7 +16,8 @@
 #include "interpose/signals/signal.h"
 #include "writer/apart.h"
 
-/* A handler that interrupts the search does not begin another. Volatile, so that the store comes before it. */
+/* Keeps a handler that interrupts the search from beginning another one. It is volatile, so that the store
+ * comes before the search. */
 static __thread volatile bool starting __attribute__((tls_model("initial-exec")));
 
 static const char *const call_names[FXT_CALL_COUNT] = {
@@ -28,14 +31,15 @@ static const char *const call_names[FXT_CALL_COUNT] = {
 #include "interpose/engine/unrows.inc"
 };
 
-#define FXT_FAMILY(name) extern const struct fxt_real fxt_reals_##name[] __attribute__((visibility("hidden")));
+#define FXT_FAMILY(name) \
+	extern const struct fxt_real fxt_reals_##name[] __attribute__((visibility("hidden")));
 #include "interpose/tables/families.def"
 #undef FXT_FAMILY
 
 atomic_bool fxt_interpose_found;
 
-/* What a function does that this C library does not have. No program that runs with it was linked against one; it can only have
- * asked the loader for the name, and found ours. */
+/* Stands for a function that this C library does not have. No program that runs with this C library was
+ * linked against that function: it can only have asked the loader for the name, and found our wrapper. */
 static long absent(void)
 {
 	errno = ENOSYS;
@@ -77,7 +81,8 @@ void fxt_interpose_start(void)
 #define FXT_FAMILY(name) fxt_next_find(fxt_reals_##name);
 #include "interpose/tables/families.def"
 #undef FXT_FAMILY
-		/* What valgrind's core loads into its programs. */
+		/* Valgrind, whose core loads this function into its programs, ends a program that makes a
+		 * task for work that is done apart. */
 		if (fxt_is_anywhere("_vgnU_freeres"))
 			fxt_apart_never();
 		atomic_store_explicit(&sizable, fxt_heap_sizable(fxt_reals_malloc), memory_order_relaxed);
@@ -88,8 +93,9 @@ void fxt_interpose_start(void)
 	if (fxt_agent_start(&names)) {
 		fxt_signal_start();
 		fxt_bus_start();
-		/* Before those of libraries, which unlock and make anew what their other handlers have locked; but not within an allocator of
-		 * the program's, which may be waiting for us to come back. */
+		/* Our fork handler has to run before those of libraries, which unlock and make anew what
+		 * their other handlers have locked. But it is not registered here if the program has an
+		 * allocator of its own: we may be within that allocator, which waits for us to come back. */
 		if (!atomic_load_explicit(&heap_unseen, memory_order_relaxed)) {
 			fxt_fork_start();
 			fxt_heap_start(atomic_load_explicit(&sizable, memory_order_relaxed));
@@ -97,16 +103,20 @@ void fxt_interpose_start(void)
 		fxt_parent_start();
 	}
 	if (fxt_is_on(FXT_CAT_malloc) && atomic_exchange_explicit(&heap_unseen, false, memory_order_relaxed))
-		fxt_agent_unseen("malloc is defined by the program, or by a library in front of the agent: its heap is not "
-				 "recorded");
+		fxt_agent_unseen("malloc is defined by the program, or by a library in front of the agent: "
+				 "its heap is not recorded");
 }
 
-/* The C library calls fork handlers of the child in the order in which they were registered, and what a handler calls before ours has run
- * is in no trace. So ours are registered in front of the first, which may be those of an allocator or of a library whose constructor comes
- * before ours: whoever comes here would enter the C library's list the next moment. pthread_atfork() is part of each object, and calls this. */
-FXT_EXPORT int __register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void), void *object);
+/* The C library calls fork handlers of the child in the order in which they were registered, and what a
+ * handler calls before ours has run is in no trace. So this registers ours in front of the first other one,
+ * which may be that of an allocator or of a library whose constructor comes before ours. That is possible
+ * here, because the caller is about to enter the C library's list of handlers itself. pthread_atfork() is
+ * part of each object, and calls this function. */
+FXT_EXPORT int __register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void),
+				 void *object);
 
-FXT_EXPORT int __register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void), void *object)
+FXT_EXPORT int __register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void),
+				 void *object)
 {
 	static int (*real)(void (*)(void), void (*)(void), void (*)(void), void *);
 	static const struct fxt_real its_real = {"__register_atfork", NULL, (void **)&real};

@@ -1,15 +1,17 @@
-/* syscall(): see syscall.h. Any context. */
+/* The wrapper of syscall(), which records each call as the function that it stands for: see engine/syscall.h.
+ * Any context. */
 #include <stdarg.h>
 #include <unistd.h>
 
 #include "interpose/engine/interpose.h"
 
-/* What there is for each number, out of all tables. */
+/* The functions that all tables have for system calls, by number. */
 #define SYSTEM_CALL(category, type, number, ...) BY_HAND_NUMBER(number)
 #define BY_NUMBER SYSTEM_CALL
 #define BY_NUMBER_ALONE SYSTEM_CALL
 
-#define BY_HAND_NUMBER(number) __attribute__((visibility("hidden"))) void fxt_numbered_##number(struct fxt_by_number *call);
+#define BY_HAND_NUMBER(number) \
+	__attribute__((visibility("hidden"))) void fxt_numbered_##number(struct fxt_by_number *call);
 #include "interpose/engine/rows.inc"
 #include "interpose/tables/calls.def"
 #undef BY_HAND_NUMBER
@@ -25,7 +27,8 @@ FXT_EXPORT long syscall(long number, ...)
 	va_list list;
 	int i;
 
-	/* As many as there can be: what was not given is passed on as it was found, and the kernel does not look at it. */
+	/* No call has more than six arguments. One that was not given is passed on as it was found, and the
+	 * kernel does not look at it. */
 	va_start(list, number);
 	for (i = 0; i < 6; i++)
 		call.args[i] = va_arg(list, long);

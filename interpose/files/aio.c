@@ -1,4 +1,4 @@
-/* Input and output that goes on by itself: aio.def. */
+/* The wrappers of <aio.h>, whose input and output goes on by itself: aio.def. */
 #include <aio.h>
 
 #include "submit.h"
@@ -6,9 +6,13 @@
 typedef const struct aiocb *const *aiocb_list;
 typedef const struct aiocb64 *const *aiocb64_list;
 
-/* SUBMITS: a request begins before the call, and is over where it is refused; whether it is about a part of a file.
- * The descriptor is in the block: fxt_submit_without_ours().
- * RETURNED: the result of a request, whose end it is; how that failed errno does not say, but aio_error(). */
+/* Kinds of result that only aio.def has.
+ * SUBMITS(has_range): an INT, of a call that submits a request, perhaps for a part of a file (`has_range`).
+ * The request's lifetime begins before the call, and ends with it if the request is refused. The descriptor
+ * is in the control block, where no other number can be given: so ours leaves its number if that is in the
+ * block.
+ * RETURNED: a LONG, the result of a request, whose lifetime ends here. aio_error() says why a request failed,
+ * and errno does not. */
 #define ENTER_SUBMITS(has_range) , fxt_submit(thread_, aiocbp, start_ns_, names_, has_range);
 #define CALLEE_SUBMITS(has_range) , submitting_
 #define AROUND_SUBMITS(has_range) , SUBMITTING

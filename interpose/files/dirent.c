@@ -1,5 +1,5 @@
-/* Directories and trees of them: dirent.def, and the kind of result that only readdir has. By hand is what
- * lists /proc/self/fd: the trace's descriptor is none of the program's, so it is left out. */
+/* The wrappers of what reads directories and trees of them: dirent.def. Those that may list /proc/self/fd are
+ * written by hand, because they leave out the trace's descriptor, which is not the program's. */
 #include <dirent.h>
 #include <fts.h>
 #include <ftw.h>
@@ -23,13 +23,14 @@ typedef char *const *argument_list;
 typedef int (*fts_compare_fn)(const FTSENT **, const FTSENT **);
 typedef int (*fts64_compare_fn)(const FTSENT64 **, const FTSENT64 **);
 
-/* ENTRY: a pointer; NULL is the end, or a failure. What errno was before tells one from the other only if it
- * was 0: so it is, for the time of the call, and has its value again afterwards unless the call failed. */
+/* ENTRY: a pointer, of readdir() alone; NULL is the end, or a failure. errno tells one from the other only if
+ * it was 0 before the call. So it is 0 for the time of the call, and gets its value back unless the call
+ * failed. */
 #define ENTER_ENTRY , int errno_before_ = errno; errno = 0;
 #define FAILURE_ENTRY (!result_ && errno ? errno : (errno = errno_before_, 0))
 #define RESULT_ENTRY RESULT_PTR
 
-/* DIRECTORY: a DIR, with a descriptor of its own. */
+/* DIRECTORY: a pointer to a DIR, which has a descriptor of its own. */
 #define FAILURE_DIRECTORY(of) FAILURE_PTR
 #define RESULT_DIRECTORY(of) RESULT_PTR
 #define AFTER_DIRECTORY(of)					\
@@ -40,7 +41,8 @@ typedef int (*fts64_compare_fn)(const FTSENT64 **, const FTSENT64 **);
 
 #define CLOSES(type, symbol, ...) FXT_CLOSING(dirfd(dirp), type, symbol, __VA_ARGS__)
 
-/* By number, as Python closes what it finds in /proc/self/fd. */
+/* Does for getdents64 by number what listing_getdents64() does: Python lists /proc/self/fd that way, and
+ * closes what it finds there. */
 static ssize_t list_by_number(struct fxt_by_number *call, int fd, void *entries)
 {
 	ssize_t bytes;
@@ -86,15 +88,15 @@ READDIR(readdir64, found64)
 		} while (!error && *result && fxt_descriptor_is_listed(dirfd(dirp), (*result)->d_name)); \
 		return error;										\
 	}												\
-	FXT_WRAP_AROUND(io, int, symbol, readdir_r, listing_##symbol, BLOCKS(dirp), ERROR, (DIR *, dirp, PTR), \
-			(type *, entry, SKIP), (type **, result, SKIP))
+	FXT_WRAP_AROUND(io, int, symbol, readdir_r, listing_##symbol, BLOCKS(dirp), ERROR,		\
+			(DIR *, dirp, PTR), (type *, entry, SKIP), (type **, result, SKIP))
 
 READDIR_R(readdir_r, struct dirent)
 READDIR_R(readdir64_r, struct dirent64)
 
 FXT_REAL(ssize_t, getdents64, (int fd, void *dirp, size_t count), (fd, dirp, count))
 
-/* Where all that was read is left out there is more to be read: 0 would be the end. */
+/* Reads again if all that was read is left out, because 0 would say that the directory ends here. */
 static ssize_t listing_getdents64(int fd, void *dirp, size_t count)
 {
 	ssize_t bytes, left;
@@ -106,8 +108,8 @@ static ssize_t listing_getdents64(int fd, void *dirp, size_t count)
 	return left;
 }
 
-FXT_WRAP_AROUND(io, ssize_t, getdents64, getdents64, listing_getdents64, BLOCKS(fd), LONG, (int, fd, INT), (void *, dirp, SKIP),
-		(size_t, count, UINT))
+FXT_WRAP_AROUND(io, ssize_t, getdents64, getdents64, listing_getdents64, BLOCKS(fd), LONG, (int, fd, INT),
+		(void *, dirp, SKIP), (size_t, count, UINT))
 
 #define GETDIRENTRIES(symbol, type)									\
 	FXT_REAL(ssize_t, symbol, (int fd, char *buf, size_t nbytes, type *basep), (fd, buf, nbytes, basep)) \
@@ -121,8 +123,8 @@ FXT_WRAP_AROUND(io, ssize_t, getdents64, getdents64, listing_getdents64, BLOCKS(
 		} while (bytes > 0 && !left);								\
 		return left;										\
 	}												\
-	FXT_WRAP_AROUND(io, ssize_t, symbol, getdirentries, listing_##symbol, BLOCKS(fd), LONG, (int, fd, INT), (char *, buf, SKIP), \
-			(size_t, nbytes, UINT), (type *, basep, SKIP))
+	FXT_WRAP_AROUND(io, ssize_t, symbol, getdirentries, listing_##symbol, BLOCKS(fd), LONG,		\
+			(int, fd, INT), (char *, buf, SKIP), (size_t, nbytes, UINT), (type *, basep, SKIP))
 
 GETDIRENTRIES(getdirentries, off_t)
 GETDIRENTRIES(getdirentries64, off64_t)

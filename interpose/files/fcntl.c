@@ -1,4 +1,5 @@
-/* Descriptors made from paths, and what is asked of descriptors: fcntl.def, and the variadic ones. */
+/* The wrappers of what makes descriptors from paths, and of what asks about or changes them: fcntl.def. The
+ * variadic functions are written by hand. */
 #include <fcntl.h>
 #include <stdarg.h>
 #include <sys/file.h>
@@ -19,13 +20,13 @@ typedef char *char_pointer;
 
 /* -- open -------------------------------------------------------------------------------------- */
 
-/* Only with these flags is there a mode to be read. */
+/* Returns whether a mode was given: only these flags need one. */
 static inline bool takes_mode(int flags)
 {
 	return flags & O_CREAT || (flags & O_TMPFILE) == O_TMPFILE;
 }
 
-/* How a mode is recorded that may not be there. */
+/* MODE: a mode, which is recorded only if it was given. */
 #define COUNT_MODE takes_mode(flags)
 #define WORDS_MODE(name) 2
 #define BEFORE_MODE(name)
@@ -62,7 +63,8 @@ static inline bool takes_mode(int flags)
 	FXT_REAL(int, symbol, (int dirfd, const char *pathname, int flags, mode_t mode),		\
 		 (dirfd, pathname, flags, mode))							\
 	FXT_TRACED(io, int, symbol, openat, real_##symbol, BLOCKS(pathname), FD(file, PATH(pathname)),	\
-		   (int, dirfd, INT), (const char *, pathname, TEXT), (int, flags, INT), (mode_t, mode, MODE)) \
+		   (int, dirfd, INT), (const char *, pathname, TEXT), (int, flags, INT),		\
+		   (mode_t, mode, MODE))								\
 	FXT_EXPORT int symbol(int dirfd, const char *pathname, int flags, ...)				\
 	{												\
 		mode_t mode = 0;									\
@@ -80,7 +82,8 @@ OPENAT(openat64)
 
 /* -- fcntl and ioctl: whatever follows is passed on as one pointer, as the C library does ----------- */
 
-/* Where the last argument is a number. Of other commands it is a pointer, or whatever the register held. */
+/* Returns whether the command's argument is a number. For other commands it is a pointer, or whatever the
+ * register held. */
 static inline bool takes_number(int cmd)
 {
 	switch (cmd) {
@@ -108,14 +111,15 @@ static inline bool takes_number(int cmd)
 	if (takes_number(cmd))	\
 		at_ = fxt_put_long(at_, FXT_STR_##name, (int)(uintptr_t)(name));
 
-/* With O_DIRECT a pipe is one of packets, of which what does not fit a read is lost. */
+/* Gives up the stream of a pipe that gets O_DIRECT: it is a pipe of packets then, and bytes of a packet that
+ * do not fit a read are lost. */
 static inline void sets_flags(int fd, int flags)
 {
 	if (FXT_UNLIKELY(flags & O_DIRECT) && fxt_endpoint(fd))
 		fxt_endpoint_unseen(fd);
 }
 
-/* `call`, with what is done around it, as `result`. */
+/* Makes `call`, with what is done around it, and declares its result as `result`. */
 #define FOLLOWED_FCNTL(call)									\
 	int result;										\
 												\
@@ -132,7 +136,7 @@ static inline void sets_flags(int fd, int flags)
 	static int followed_##symbol(int fd, int cmd, void *arg)				\
 	{											\
 		FOLLOWED_FCNTL(real_##symbol(fd, cmd, arg))					\
-		return result;								\
+		return result;									\
 	}											\
 	FXT_TRACED(io, int, symbol, fcntl, followed_##symbol, BLOCKS(fd), INT, (int, fd, INT),	\
 		   (int, cmd, INT), (void *, arg, NUMBER))					\

@@ -1,4 +1,5 @@
-/* Names in the file system: path.def. realpath has two versions: versioned.c. */
+/* The wrappers of what makes, changes and looks up names in the file system: path.def. realpath, which has
+ * two versions, is in versioned.c. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* Waiting for descriptors, and the descriptors that are made for that: poll.def. */
+/* The wrappers of what waits for descriptors, and of what makes descriptors to be waited for: poll.def. */
 #include <poll.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -10,7 +10,8 @@
 
 #include "interpose/engine/interpose.h"
 
-/* FD_UNLESS: FD, but where the call has changed what descriptor `fd` stands for. */
+/* FD_UNLESS(fd, ...): an FD if `fd` is negative; otherwise the call made none, but changed what descriptor
+ * `fd` stands for. */
 #define FAILURE_FD_UNLESS(fd, what, of) FAILURE_INT
 #define RESULT_FD_UNLESS(fd, what, of) RESULT_INT
 #define AFTER_FD_UNLESS(fd, what, of)		\
@@ -22,7 +23,7 @@
 #define NEW_signalfd , fxt_endpoint_signals(thread_, result_);
 #define NEW_eventfd , fxt_endpoint_event(thread_, (int)result_, initval, flags & EFD_SEMAPHORE);
 
-/* EVENTS_READ, EVENTS_WRITTEN: an eventfd's count, by calls that return 0. */
+/* EVENTS_READ, EVENTS_WRITTEN: an INT, of a call that reads or writes an eventfd's count and returns 0. */
 enum { COUNT_BYTES = sizeof(eventfd_t) };
 #define FAILURE_EVENTS_READ(fd, value) FAILURE_INT
 #define RESULT_EVENTS_READ(fd, value) RESULT_INT
@@ -35,8 +36,9 @@ enum { COUNT_BYTES = sizeof(eventfd_t) };
 #define ENTER_EVENTS_WRITTEN(fd, value) ENTER_WRITTEN(fd)
 #define LEAVE_EVENTS_WRITTEN(fd, value) , fxt_wrote(thread_, &writing_, result_ ? -1 : COUNT_BYTES, &(value));
 
-/* POLLED: INT, of what answers in a list. Our descriptor answers there as a closed one does; an array of the
- * program's is not written to before the call, nor read: only the kernel knows whether it can be. */
+/* POLLED: an INT, of a call that answers in a list of descriptors. For ours, the answer is changed to that
+ * for a closed one. The program's array is neither written nor read before the call, because only the kernel
+ * knows whether that is possible. */
 #define FAILURE_POLLED(fds, nfds) FAILURE_INT
 #define RESULT_POLLED(fds, nfds) RESULT_INT
 #define CALLEE_POLLED(fds, nfds) , polling_
@@ -67,10 +69,11 @@ static int polled(struct pollfd *fds, nfds_t nfds, int result)
 #define FXT_NUMBER_poll , POLL_BY_NUMBER
 #define FXT_NUMBER_ppoll , POLL_BY_NUMBER
 #define POLL_BY_NUMBER(...) FXT_APPLY(POLLED_BY_NUMBER, __VA_ARGS__)
-#define POLLED_BY_NUMBER(fds, nfds, ...) ((int)(call_->result = polled(fds, nfds, (int)fxt_by_number_make(call_))))
+#define POLLED_BY_NUMBER(fds, nfds, ...) \
+	((int)(call_->result = polled(fds, nfds, (int)fxt_by_number_make(call_))))
 
-/* SELECTED: INT, of what answers in sets. Ours leaves its number if that is in one of them. Few programs
- * come so far: `nfds` is above it. */
+/* SELECTED: an INT, of a call that answers in sets of descriptors. Ours leaves its number if that is in one
+ * of the sets. Only few programs get that far, because `nfds` has to be above the number. */
 #define FAILURE_SELECTED FAILURE_INT
 #define RESULT_SELECTED RESULT_INT
 #define CALLEE_SELECTED , selecting_
@@ -83,11 +86,13 @@ static bool has(const fd_set *set, int fd)
 	return word && fxt_sys_can_read((uintptr_t)word) && *word & (fd_mask)1 << fd % NFDBITS;
 }
 
-static inline void select_without_ours(int nfds, const fd_set *readfds, const fd_set *writefds, const fd_set *exceptfds)
+static inline void select_without_ours(int nfds, const fd_set *readfds, const fd_set *writefds,
+				       const fd_set *exceptfds)
 {
 	int ours = fxt_agent.buffer.fd;
 
-	if (FXT_UNLIKELY(nfds > ours) && ours >= 0 && (has(readfds, ours) || has(writefds, ours) || has(exceptfds, ours)))
+	if (FXT_UNLIKELY(nfds > ours) && ours >= 0 &&
+	    (has(readfds, ours) || has(writefds, ours) || has(exceptfds, ours)))
 		fxt_descriptor_leave(ours);
 }
 

@@ -1,10 +1,10 @@
-/* Randomness: random.def. */
+/* The wrappers of what gives random numbers: random.def. */
 #include <stdlib.h>
 #include <sys/random.h>
 
 #include "interpose/engine/interpose.h"
 
-/* SECRET: a result that is nobody else's business. */
+/* SECRET: a result that is not recorded, because it is nobody else's business. */
 #define FAILURE_SECRET 0
 #define RESULT_SECRET
 

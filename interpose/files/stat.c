@@ -1,4 +1,4 @@
-/* What a descriptor leads to: stat.def. */
+/* The wrappers of what tells about the file that a descriptor leads to: stat.def. */
 #include <sys/stat.h>
 
 #include "interpose/engine/interpose.h"

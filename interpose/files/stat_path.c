@@ -1,4 +1,4 @@
-/* What is kept of a file beside what is in it: stat_path.def. */
+/* The wrappers of what reads and changes the attributes of files and file systems: stat_path.def. */
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/statvfs.h>

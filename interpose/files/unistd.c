@@ -1,6 +1,7 @@
-/* What is done with descriptors: unistd.def, and those that make or end descriptors by their number. The
- * trace file has one as well, which the program did not open: it can neither close it nor duplicate it, and
- * where it puts another in its place ours moves. Not only while io is on.
+/* The wrappers of what is done with descriptors: unistd.def. What makes or closes descriptors by their number
+ * is written by hand. The trace file has a descriptor that the program did not open: the program can neither
+ * close nor duplicate it, and if the program puts another one in its place, ours moves. That holds also while
+ * io is off.
  */
 /* See writer/lane.h and engine.h. */
 #define FXT_EMISSION inline __attribute__((always_inline))
@@ -13,7 +14,7 @@
 #include "interpose/engine/interpose.h"
 #include "interpose/engine/stderr_text.h"
 
-/* By number: the same around the system call. */
+/* The functions made for these system calls do what the wrappers do around the real function. */
 #define FXT_NUMBER_write , WRITE_BY_NUMBER
 #define FXT_NUMBER_pwrite64 , WRITE_BY_NUMBER
 #define FXT_NUMBER_writev , WRITE_VECTOR_BY_NUMBER
@@ -36,7 +37,8 @@
 #define DUP3_TO_BY_NUMBER(oldfd, newfd, flags) dup_to_by_number(call_, FXT_NAMES(io, dup3), oldfd, newfd)
 
 static ssize_t to_stderr_by_number(struct fxt_by_number *call, int fd, const void *buf);
-static ssize_t to_stderr_vector_by_number(struct fxt_by_number *call, int fd, const struct iovec *iov, int iovcnt);
+static ssize_t to_stderr_vector_by_number(struct fxt_by_number *call, int fd, const struct iovec *iov,
+					  int iovcnt);
 static int close_by_number(struct fxt_by_number *call, int fd);
 static int close_range_by_number(struct fxt_by_number *call, unsigned first, unsigned last, int flags);
 static int dup_by_number(struct fxt_by_number *call, int oldfd);
@@ -44,24 +46,26 @@ static int dup_to_by_number(struct fxt_by_number *call, uint64_t names, int oldf
 
 /* -- Standard error ------------------------------------------------------------------------------ */
 
-/* Asked before the call, so that all others leave the wrapper with it. */
-#define STDERR_BY(symbol, say, ...)                                                                        \
-	static FXT_COLD ssize_t writing_##symbol(FXT_LIST(P_DECLARE, __VA_ARGS__))                       \
-	{                                                                                               \
-		ssize_t result = real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));                          \
+/* The wrapper asks before the call whether the descriptor may be standard error: with any other one it ends
+ * with a jump to the real function. */
+#define STDERR_BY(symbol, say, ...)									\
+	static FXT_COLD ssize_t writing_##symbol(FXT_LIST(P_DECLARE, __VA_ARGS__))			\
+	{												\
+		ssize_t result = real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));				\
 													\
-		if (result > 0 && fxt_is_stderr(fd))                                                    \
-			say;                                                                            \
-		return result;                                                                          \
-	}                                                                                               \
+		if (result > 0 && fxt_is_stderr(fd))							\
+			say;										\
+		return result;										\
+	}												\
 													\
-	static inline ssize_t to_stderr_##symbol(FXT_LIST(P_DECLARE, __VA_ARGS__))                           \
-	{                                                                                               \
-		return fxt_may_be_stderr(fd) ? writing_##symbol(FXT_LIST(P_NAME, __VA_ARGS__))           \
-					     : real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));            \
+	static inline ssize_t to_stderr_##symbol(FXT_LIST(P_DECLARE, __VA_ARGS__))			\
+	{												\
+		return fxt_may_be_stderr(fd) ? writing_##symbol(FXT_LIST(P_NAME, __VA_ARGS__))		\
+					     : real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));		\
 	}
 #define STDERR_BYTES(type, symbol, ...) STDERR_BY(symbol, fxt_stderr_bytes(buf, (size_t)result), __VA_ARGS__)
-#define STDERR_VECTOR(type, symbol, ...) STDERR_BY(symbol, fxt_stderr_vector(iov, iovcnt, (size_t)result), __VA_ARGS__)
+#define STDERR_VECTOR(type, symbol, ...) \
+	STDERR_BY(symbol, fxt_stderr_vector(iov, iovcnt, (size_t)result), __VA_ARGS__)
 
 #define FXT_TABLE "interpose/tables/unistd.def"
 #include "interpose/engine/wrappers.inc"
@@ -77,7 +81,8 @@ static ssize_t to_stderr_by_number(struct fxt_by_number *call, int fd, const voi
 	return result;
 }
 
-static ssize_t to_stderr_vector_by_number(struct fxt_by_number *call, int fd, const struct iovec *iov, int iovcnt)
+static ssize_t to_stderr_vector_by_number(struct fxt_by_number *call, int fd, const struct iovec *iov,
+					  int iovcnt)
 {
 	ssize_t result = fxt_by_number_make(call);
 
@@ -199,7 +204,7 @@ FXT_BY_HAND_NUMBER(pipe2)
 	}											\
 	FXT_WRAP_AROUND(io, int, symbol, close, followed_##symbol, BLOCKS(fd), INT, (int, fd, INT))
 
-/* `call` closes fd. */
+/* The body of a function that closes `fd` by `call`. */
 #define FOLLOWED_CLOSE(call)					\
 	int result;						\
 								\
@@ -238,19 +243,20 @@ static int dup_by_number(struct fxt_by_number *call, int oldfd)
 
 FXT_WRAP_AROUND(io, int, dup, dup, followed_dup, QUICK, INT, (int, oldfd, INT))
 
-/* `call`, of these names, duplicates oldfd to newfd; ours makes way. */
-#define GUARDED_DUP_TO(call, names)					\
-	int result;							\
-	bool moved;							\
-									\
-	moved = FXT_UNLIKELY(newfd == fxt_agent.buffer.fd) && fxt_descriptor_yield(newfd); \
-	result = call;							\
-	if (FXT_UNLIKELY(moved) && result < 0)				\
-		fxt_descriptor_clear(newfd);				\
-	if (result >= 0) {						\
-		fxt_fd_duplicated(oldfd, newfd, names);			\
-		fxt_stderr_moves(oldfd, newfd);				\
-	}								\
+/* The body of a function that duplicates oldfd to newfd by `call`; `names` are those of its event. If newfd
+ * is the number of ours, ours moves out of the way first. */
+#define GUARDED_DUP_TO(call, names)								\
+	int result;										\
+	bool moved;										\
+												\
+	moved = FXT_UNLIKELY(newfd == fxt_agent.buffer.fd) && fxt_descriptor_yield(newfd);	\
+	result = call;										\
+	if (FXT_UNLIKELY(moved) && result < 0)							\
+		fxt_descriptor_clear(newfd);							\
+	if (result >= 0) {									\
+		fxt_fd_duplicated(oldfd, newfd, names);						\
+		fxt_stderr_moves(oldfd, newfd);							\
+	}											\
 	return result;
 
 #define DUP2(symbol)											\
@@ -280,9 +286,9 @@ static int dup_to_by_number(struct fxt_by_number *call, uint64_t names, int oldf
 FXT_WRAP_AROUND(io, int, dup3, dup3, guarded_dup3, BLOCKS(newfd), INT, (int, oldfd, INT),
 		(int, newfd, INT), (int, flags, INT))
 
-/* -- Ranges of them ------------------------------------------------------------------------------ */
+/* -- Ranges of descriptors ----------------------------------------------------------------------- */
 
-/* Ours, if it is from `first` to `last`; otherwise -1. */
+/* Returns the trace's descriptor if it is from `first` to `last`; otherwise -1. */
 static inline int ours_within(unsigned first, unsigned last)
 {
 	int fd = fxt_agent.buffer.fd;
@@ -305,7 +311,7 @@ static int by_number(void *how, unsigned first, unsigned last, int flags)
 {
 	struct fxt_by_number *call = how;
 
-	/* What is as the program gave it stays so to the last bit. */
+	/* An argument that has not changed keeps every bit that the program gave. */
 	if ((unsigned)call->args[0] != first)
 		call->args[0] = (long)first;
 	if ((unsigned)call->args[1] != last)
@@ -315,7 +321,7 @@ static int by_number(void *how, unsigned first, unsigned last, int flags)
 	return (int)fxt_by_number_make(call);
 }
 
-/* The range without ours: what lies below it, and above it. */
+/* Closes the range without ours: the part below it, and the part above it. */
 static int close_range_but_ours(close_range_fn *close_as, void *how, unsigned first, unsigned last, int flags)
 {
 	int ours = ours_within(first, last), result = 0;
@@ -366,8 +372,8 @@ static void guarded_closefrom(int lowfd)
 	uint64_t mark = fxt_fds_mark();
 
 	fxt_stderr_closed((unsigned)first, INT32_MAX);
-	/* Straight to the kernel: the C library may lack the function, and the kernel the call; and errno
-	 * stays. */
+	/* The system call is made directly, because the C library may lack the function, and because errno
+	 * stays as it is. The kernel may lack the call; then each descriptor is closed by itself. */
 	if (ours > first && FXT_SYSCALL3(SYS_close_range, first, ours - 1, 0) < 0)
 		for (fd = first; fd < ours; fd++)
 			real_close(fd);
