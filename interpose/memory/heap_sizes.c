@@ -1,14 +1,17 @@
 /* See heap_sizes.h. Called by start.c.
  *
- * The size of a block is what malloc_usable_size() would say, and is known only of a block that came from the same allocator: one that has no such
- * function is given the C library's, which would look for its own header in front of the block. So both have to be in one object,
- * for each function by itself: with jemalloc preloaded __libc_malloc() is still the C library's. A sanitizer is left alone: it
- * takes a size asked of a block that is not there for a fault, before it gets to see the wrong free().
+ * The size of a block is what malloc_usable_size() would say. It is known only of a block that came from the
+ * allocator of that function: if an allocator has no such function the C library's is found, which would look
+ * for its own header in front of the block. So both have to be in one object. Each function is looked at by
+ * itself: with jemalloc preloaded, __libc_malloc() is still the C library's. A sanitizer is left alone: if it
+ * is asked for the size of a block that is not there, it reports that, and never gets to see the wrong
+ * free().
  *
- * Nor does glibc get to see it where it is asked: malloc_usable_size() goes on to the next block, whatever the size in front of
- * this one says, and crashes where free() would have found that this is no block, and said so. So its blocks are looked at and
- * not asked for: size_of_glibc_block() reads the word that free() reads first. Within valgrind there is no such word, and reading it is
- * a fault of the program's; its malloc_usable_size() says 0 of what is no block.
+ * Asking glibc would have the same effect: its malloc_usable_size() goes on to the next block, whatever the
+ * size in front of this one says, and crashes where free() would have found that this is no block, and said
+ * so. So glibc is not asked: size_of_glibc_block() reads the word that free() reads first. Within valgrind
+ * there is no such word, and reading it would be a fault of the program's; but valgrind's
+ * malloc_usable_size() says 0 of what is no block.
  */
 #include "heap_sizes.h"
 
@@ -17,7 +20,8 @@
 #include <string.h>
 #include <sys/auxv.h>
 
-/* Until it is known how: a thread may see that there are sizes before it sees this. */
+/* Stands for the function until that is known: a thread may see that blocks have sizes before it sees which
+ * function to ask. */
 static size_t no_size(void *block)
 {
 	(void)block;
@@ -27,23 +31,25 @@ static size_t no_size(void *block)
 struct fxt_heap fxt_heap = {.track_bytes = SIZE_MAX, .size_of = no_size};
 
 typedef size_t size_of(void *block);
-static _Atomic(size_of *) found_size_of;        /* whoever searches finds the same */
+static _Atomic(size_of *) found_size_of;        /* every search finds the same */
 
-/* In front of a block is its size as a chunk, of which it can use all but that word; of one that is a mapping of its own all but two. */
+/* Returns the size of a block of glibc's. In front of the block is the size of the chunk, as glibc calls it:
+ * the block is all of that but the word itself, or all but two words if the chunk is a mapping of its own. */
 static size_t size_of_glibc_block(void *block)
 {
 	enum { IS_MMAPPED = 2, FLAGS = 7, ALIGNMENT = 16 };
 	size_t word;
 
-	/* free() aborts, having looked in front of it or not. */
+	/* free() aborts then, whether or not it has looked in front of the block. */
 	if ((uintptr_t)block % ALIGNMENT)
 		return 0;
 	memcpy(&word, (char *)block - sizeof(word), sizeof(word));
 	return (word & ~(size_t)FLAGS) - sizeof(word) - (word & IS_MMAPPED ? sizeof(word) : 0);
 }
 
-/* The versions of which that is known to be so: the first without hooks, which may be another allocator, to the last whose source
- * was read. With memory tagging, of aarch64, blocks are other. */
+/* Returns whether this glibc's blocks are known to be like that. They are from the first version without
+ * hooks, behind which another allocator may be, to the last version whose source was read. With aarch64's
+ * memory tagging they are different. */
 static bool is_known_glibc(void)
 {
 	const char *version = gnu_get_libc_version();
@@ -56,8 +62,9 @@ static bool is_known_glibc(void)
 	return minor >= 34 && minor <= 42;
 }
 
-/* Valgrind's tools that look after the heap put their own functions into the place of the C library's, which keep its addresses. The name
- * is that of malloc() in libc.so* in their spelling. */
+/* Returns whether a tool of valgrind's that checks the heap runs the program. Such a tool puts its own
+ * functions into the place of the C library's, at the same addresses. The name is valgrind's spelling of
+ * malloc() in libc.so*. */
 static bool is_replaced_in_place(void)
 {
 	return fxt_is_anywhere("_vgr10010ZU_libcZdsoZa_malloc");
@@ -65,7 +72,8 @@ static bool is_replaced_in_place(void)
 
 static size_of *how_to_size(const void *allocator, const struct fxt_real *heap)
 {
-	if (allocator == fxt_next_owner("gnu_get_libc_version", NULL) && is_known_glibc() && !is_replaced_in_place())
+	if (allocator == fxt_next_owner("gnu_get_libc_version", NULL) && is_known_glibc() &&
+	    !is_replaced_in_place())
 		return size_of_glibc_block;
 	for (; heap->name; heap++)
 		if (!strcmp(heap->name, "malloc_usable_size"))
@@ -95,7 +103,8 @@ void fxt_heap_start(uint32_t sizable)
 {
 	const struct fxt_config *config = &fxt_agent.config;
 
-	if (!(config->categories & FXT_CAT_malloc) || (!(config->categories & FXT_CAT_counter) && !config->heap_track_bytes))
+	if (!(config->categories & FXT_CAT_malloc) ||
+	    (!(config->categories & FXT_CAT_counter) && !config->heap_track_bytes))
 		return;
 	fxt_heap.size_of = atomic_load_explicit(&found_size_of, memory_order_relaxed);
 	if (config->heap_track_bytes)

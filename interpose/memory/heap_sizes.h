@@ -1,4 +1,5 @@
-/* Whether the sizes of blocks are added up, and which blocks have a lifetime: agent/base/heap.h. */
+/* Finds out whether the sizes of blocks can be added up, and which blocks have a lifetime:
+ * agent/base/heap.h. */
 #ifndef FXT_HEAP_SIZES_H
 #define FXT_HEAP_SIZES_H
 
@@ -6,11 +7,12 @@
 #include "interpose/engine/interpose.h"
 #include "interpose/engine/next.h"
 
-/* Of which functions of the allocator, as reals.inc lists them, the blocks have a size that can be asked for: a bit for each. Within
- * the search for the real functions. */
+/* Returns a bit for each function of the allocator, in the order of reals.inc: whether the size of that
+ * function's blocks can be asked for. Called within the search for the real functions. */
 uint32_t fxt_heap_sizable(const struct fxt_real *heap);
 
-/* Once, when tracing has begun. */
+/* Begins to look at sizes, if the configuration asks for it; `sizable` is what fxt_heap_sizable() returned.
+ * Called once, when tracing has begun. */
 void fxt_heap_start(uint32_t sizable);
 
 #endif

@@ -1,6 +1,6 @@
-/* The heap's functions: malloc.def, and those that look at a block before the call. An allocation's record
- * holds when it ended and a free's when it began: a block that two threads get and give is never new before
- * it is gone.
+/* The wrappers of the heap's functions: malloc.def. Those that look at a block before the call are written by
+ * hand. An allocation counts from the end of its event and a free from the begin of its event: so a block
+ * that one thread frees and another one gets is never new before it is gone.
  */
 /* See writer/lane.h and engine.h. */
 #define FXT_EMISSION inline __attribute__((always_inline))
@@ -17,7 +17,7 @@ FXT_REAL(size_t, malloc_usable_size, (pointer ptr), (ptr))
 
 /* -- What a thread has of the heap ------------------------------------------------------------- */
 
-/* A bit for each function: heap_sizes.h. */
+/* The numbers of the functions' bits: heap_sizes.h. */
 enum {
 #define CALL(category, type, symbol, ...) SIZED_##symbol,
 #define ALIAS(category, type, symbol, ...) SIZED_##symbol,
@@ -31,22 +31,23 @@ enum {
 
 static_assert(SIZED_COUNT <= 32, "as struct fxt_heap has it");
 
-/* Whether the allocator that this function is one of says how large a block is. */
+/* Says whether the size of a block can be asked for, if the block is one of this function's allocator. */
 #define IS_SIZED(symbol, block) ((block) && fxt_heap.sized >> SIZED_##symbol & 1)
 
-/* A block was got by the function, which returns to `place`. */
-#define CAME(thread, symbol, block, place)                                                              \
-	do {                                                                                            \
-		if (FXT_LIKELY(IS_SIZED(symbol, block))) {                                              \
-			size_t bytes_ = fxt_heap.size_of(block);                                        \
-												\
-			(thread)->heap_bytes += bytes_;                                                 \
-			if (FXT_UNLIKELY(bytes_ >= fxt_heap.track_bytes))                               \
-				fxt_block_came(thread, block, bytes_, (uintptr_t)(place));              \
-		}                                                                                       \
+/* Counts a block that the function has returned, and begins its lifetime if it is large. The function was
+ * called at `place`. */
+#define CAME(thread, symbol, block, place)								\
+	do {												\
+		if (FXT_LIKELY(IS_SIZED(symbol, block))) {						\
+			size_t bytes_ = fxt_heap.size_of(block);					\
+													\
+			(thread)->heap_bytes += bytes_;							\
+			if (FXT_UNLIKELY(bytes_ >= fxt_heap.track_bytes))				\
+				fxt_block_came(thread, block, bytes_, (uintptr_t)(place));		\
+		}											\
 	} while (0)
 
-/* A kind of result for the table. */
+/* BLOCK(symbol): a PTR, a block that `symbol` has returned. */
 #define FAILURE_BLOCK(symbol) FAILURE_PTR
 #define RESULT_BLOCK(symbol) RESULT_PTR
 #define AFTER_BLOCK(symbol) , CAME(thread_, symbol, result_, __builtin_return_address(0));
@@ -71,7 +72,7 @@ static inline void finish_free(struct fxt_thread *thread, uint64_t start_ns, con
 	}
 }
 
-/* The end of a block that has a lifetime, perhaps. */
+/* Frees a block that may have a lifetime, which ends then. */
 static FXT_COLD void free_large(struct fxt_thread *thread, void *ptr, size_t bytes, void (*real)(void *))
 {
 	struct fxt_block block = fxt_block_take(ptr);
@@ -131,7 +132,8 @@ static inline void finish_realloc(struct fxt_thread *thread, uint64_t *at, uint6
 	fxt_complete(thread, at, end_ns, names, arguments + 1 + failed);
 }
 
-/* What a block was before it is resized; the address may be another thread's before the call returns. */
+/* A block before it is resized. This is looked up before the call, because the address may be another
+ * thread's before the call returns. */
 struct resized {
 	bool is_sized;
 	size_t bytes;
@@ -150,8 +152,8 @@ static struct resized before_realloc(void *ptr, unsigned symbol)
 	return old;
 }
 
-static void after_realloc(struct fxt_thread *thread, const struct resized *old, void *ptr, void *result, bool failed,
-			  const void *place)
+static void after_realloc(struct fxt_thread *thread, const struct resized *old, void *ptr, void *result,
+			  bool failed, const void *place)
 {
 	uint64_t end_ns = thread->last_ns;
 	size_t bytes;
@@ -167,9 +169,12 @@ static void after_realloc(struct fxt_thread *thread, const struct resized *old, 
 	thread->heap_bytes += bytes - old->bytes;
 	if (old->block.life.id)
 		fxt_block_gone(thread, &old->block, end_ns);
-	/* What the block has left. Late, as it was not known that it would: another thread's lock there may be told of anew. */
+	/* The labels in the memory that the block has left are forgotten. Before the call it was not known
+	 * whether the block would leave any; so by now another thread may have a lock there, whose name is
+	 * told anew. */
 	if (old->bytes >= fxt_heap.track_bytes && (result != ptr || bytes < old->bytes))
-		fxt_labels_freed((char *)ptr + (result == ptr ? bytes : 0), old->bytes - (result == ptr ? bytes : 0));
+		fxt_labels_freed((char *)ptr + (result == ptr ? bytes : 0),
+				 old->bytes - (result == ptr ? bytes : 0));
 	if (bytes >= fxt_heap.track_bytes)
 		fxt_block_came_at(thread, result, bytes, (uintptr_t)place, end_ns);
 }
@@ -220,10 +225,10 @@ FXT_EXPORT void *reallocarray(void *ptr, size_t nmemb, size_t size)
 	thread = fxt_enter(FXT_CAT_malloc);
 	if (!thread)
 		return real_reallocarray(ptr, nmemb, size);
-	/* What overflows is refused before anybody has looked at the block. */
+	/* A size that overflows is refused before anybody looks at the block. */
 	old = before_realloc(overflows ? NULL : ptr, SIZED_realloc);
 	start_ns = fxt_now(thread);
-	/* glibc's calls realloc, by way of us: the block would be there twice. */
+	/* glibc's reallocarray calls realloc, which is our wrapper: the block would be recorded twice. */
 	result = overflows ? real_reallocarray(ptr, nmemb, size) : real_realloc(ptr, bytes);
 	end_ns = fxt_now(thread);
 	at = fxt_room(thread, start_ns, end_ns, 9);

@@ -1,5 +1,5 @@
-/* Memory by pages: memory.def, and by hand what maps and unmaps. What the C library and the agent map for
- * themselves does not come this way. */
+/* The wrappers of what handles memory by pages: memory.def. What maps and unmaps is written by hand. What the
+ * C library and the agent map for themselves does not come this way. */
 #include <malloc.h>
 #include <stdarg.h>
 #include <sys/mman.h>
@@ -9,9 +9,10 @@
 #include "agent/objects/mappings.h"
 #include "interpose/engine/mapped.h"
 
-/* Pages that the call unmaps are taken out before it, and what it maps is known after it: mappings.h. */
+/* Pages that the call unmaps are taken out of the table before it, and what it maps is known after it:
+ * mappings.h. */
 
-/* `call`, with what is done around it, as `result`. */
+/* Makes `call`, with what is done around it, and declares its result as `result`. */
 #define MAP(call)									\
 	uint32_t leaving = flags & MAP_FIXED ? fxt_mappings_leave(addr, length) : 0;	\
 	void *result = call;								\
@@ -23,10 +24,12 @@
 		fxt_mapping_came(thread, result, length, place);
 
 #define MMAP(symbol, offset_type)									\
-	FXT_REAL_FIRST(malloc, pointer, symbol, (pointer addr, size_t length, int prot, int flags, int fd, offset_type offset), \
+	FXT_REAL_FIRST(malloc, pointer, symbol,								\
+		       (pointer addr, size_t length, int prot, int flags, int fd, offset_type offset),	\
 		       (addr, length, prot, flags, fd, offset))						\
-	FXT_TRACED(malloc, pointer, symbol, mmap, real_##symbol, BLOCKS(fd), MAPPED, (pointer, addr, PTR), (size_t, length, UINT), \
-		   (int, prot, INT), (int, flags, INT), (int, fd, INT), (offset_type, offset, LONG))	\
+	FXT_TRACED(malloc, pointer, symbol, mmap, real_##symbol, BLOCKS(fd), MAPPED,			\
+		   (pointer, addr, PTR), (size_t, length, UINT), (int, prot, INT), (int, flags, INT),	\
+		   (int, fd, INT), (offset_type, offset, LONG))						\
 	FXT_EXPORT void *symbol(void *addr, size_t length, int prot, int flags, int fd, offset_type offset) \
 	{												\
 		struct fxt_thread *thread = fxt_enter(FXT_CAT_malloc);					\
@@ -51,7 +54,7 @@ MMAP(mmap64, off64_t)
 
 FXT_REAL(int, munmap, (pointer addr, size_t length), (addr, length))
 
-/* By the function, or as `call` was made. */
+/* Unmaps a part of the range: by the C library's function or, if there is a `call`, as that was made. */
 static int unmap_part(struct fxt_by_number *call, uintptr_t from, size_t length)
 {
 	if (!call)
@@ -61,8 +64,9 @@ static int unmap_part(struct fxt_by_number *call, uintptr_t from, size_t length)
 	return (int)fxt_by_number_make(call);
 }
 
-/* Goes around what is the agent's and no program knows of: see writer/place.h. What the kernel refuses for
- * its end is refused at once. */
+/* Unmaps the range without the agent's own mappings, which no program knows of: see writer/place.h. The part
+ * behind them goes first, so that a range whose end the kernel refuses is refused before anything is
+ * unmapped. */
 static int unmap_around(struct fxt_by_number *call, void *addr, size_t length)
 {
 	uintptr_t from = (uintptr_t)addr, end = from + length;
@@ -92,12 +96,14 @@ FXT_EXPORT int munmap(void *addr, size_t length)
 	return result;
 }
 
-/* A new address is only there with MREMAP_FIXED, or what newer flags ask for; it is handed on regardless, as
- * the C library takes it. */
-FXT_REAL(pointer, mremap, (pointer old_address, size_t old_size, size_t new_size, int flags, pointer new_address),
+/* The program gives a new address only with MREMAP_FIXED, or if newer flags ask for one. It is handed on in
+ * any case, as the C library takes it. */
+FXT_REAL(pointer, mremap,
+	 (pointer old_address, size_t old_size, size_t new_size, int flags, pointer new_address),
 	 (old_address, old_size, new_size, flags, new_address))
-FXT_TRACED(malloc, pointer, mremap, mremap, real_mremap, QUICK, MAPPED, (pointer, old_address, PTR), (size_t, old_size, UINT),
-	   (size_t, new_size, UINT), (int, flags, INT), (pointer, new_address, SKIP))
+FXT_TRACED(malloc, pointer, mremap, mremap, real_mremap, QUICK, MAPPED, (pointer, old_address, PTR),
+	   (size_t, old_size, UINT), (size_t, new_size, UINT), (int, flags, INT),
+	   (pointer, new_address, SKIP))
 
 #define RESIZE(call)											\
 	uint32_t leaving = flags & MREMAP_DONTUNMAP ? 0 : fxt_mappings_leave(old_address, old_size);	\
@@ -109,9 +115,10 @@ FXT_TRACED(malloc, pointer, mremap, mremap, real_mremap, QUICK, MAPPED, (pointer
 	if (result != MAP_FAILED)									\
 		fxt_mapping_came(thread, result, new_size, place);
 
-/* The pages may move, and others may be in their way; those that stay where they are begin anew as well. */
-static void *resize(struct fxt_thread *thread, void *old_address, size_t old_size, size_t new_size, int flags, void *new_address,
-		    uintptr_t place)
+/* Makes the call. The pages may move, and may replace others; pages that stay where they are begin a new
+ * lifetime as well. */
+static void *resize(struct fxt_thread *thread, void *old_address, size_t old_size, size_t new_size, int flags,
+		    void *new_address, uintptr_t place)
 {
 	RESIZE(traced_mremap(old_address, old_size, new_size, flags, new_address))
 	return result;
@@ -128,7 +135,8 @@ FXT_EXPORT void *mremap(void *old_address, size_t old_size, size_t new_size, int
 	va_end(list);
 	if (!thread)
 		return real_mremap(old_address, old_size, new_size, flags, new_address);
-	return resize(thread, old_address, old_size, new_size, flags, new_address, (uintptr_t)__builtin_return_address(0));
+	return resize(thread, old_address, old_size, new_size, flags, new_address,
+		      (uintptr_t)__builtin_return_address(0));
 }
 
 /* -- The table, and what is done by number ------------------------------------------------------- */
@@ -154,8 +162,8 @@ static int unmap_by_number(struct fxt_by_number *call, void *addr, size_t length
 	return result;
 }
 
-static pointer resize_by_number(struct fxt_by_number *call, void *old_address, size_t old_size, size_t new_size, int flags,
-				void *new_address)
+static pointer resize_by_number(struct fxt_by_number *call, void *old_address, size_t old_size,
+				size_t new_size, int flags, void *new_address)
 {
 	struct fxt_thread *thread = fxt_enter(FXT_CAT_malloc);
 	uintptr_t place = call->place;

@@ -13,7 +13,8 @@ enum {
 	INET6_BYTES = offsetof(struct sockaddr_in6, sin6_scope_id),
 };
 
-/* Copied before it is read: the program's is of any alignment, and may be changing. */
+/* A copy of an address, which is made before it is read: the program's has any alignment, and may be
+ * changing. */
 union address {
 	sa_family_t family;
 	struct sockaddr_in in;
@@ -27,7 +28,7 @@ size_t fxt_address_given(const struct fxt_thread *thread, const struct sockaddr 
 {
 	if (!address || length < sizeof(sa_family_t) || length > sizeof(union address) || failure == EFAULT)
 		return 0;
-	/* If the call succeeded the kernel has read it, else perhaps not: connect(-1, bad, 16) is EBADF. */
+	/* If the call failed, the kernel need not have read the address: connect(-1, bad, 16) is EBADF. */
 	if (failure && !fxt_readable(thread, address, length))
 		return 0;
 	return length;
@@ -47,7 +48,7 @@ size_t fxt_address_returned(size_t room, const socklen_t *length, int failure)
 	return *length < sizeof(sa_family_t) || *length > sizeof(union address) ? 0 : *length;
 }
 
-/* -- As text: each returns where the next character goes --------------------------------------- */
+/* -- As text: each function returns where the next character goes ------------------------------ */
 
 static char *put_string(char *at, const char *text)
 {
@@ -96,7 +97,8 @@ static unsigned zeros_at(const struct in6_addr *address, unsigned group)
 	return n;
 }
 
-/* As RFC 5952 has it: the first of the longest runs of two or more zero groups becomes "::". */
+/* Writes the address as RFC 5952 has it: the first of the longest runs of two or more zero groups becomes
+ * "::". */
 static char *put_inet6(char *at, const struct in6_addr *address)
 {
 	size_t run = 0, run_groups = 0, i;
@@ -163,7 +165,8 @@ static size_t describe_copy(char text[FXT_ADDRESS_TEXT_BYTES], const struct sock
 {
 	union address copy;
 
-	static_assert(sizeof("unix:") - 1 + sizeof(copy.un.sun_path) <= FXT_ADDRESS_TEXT_BYTES, "the longest text");
+	static_assert(sizeof("unix:") - 1 + sizeof(copy.un.sun_path) <= FXT_ADDRESS_TEXT_BYTES,
+		      "the longest text");
 	memset(&copy, 0, sizeof(copy));
 	memcpy(&copy, address, bytes);
 	return describe(text, &copy, bytes);
@@ -176,22 +179,24 @@ uint64_t *fxt_put_address(uint64_t *at, const struct sockaddr *address, size_t b
 	return fxt_put_text(at, FXT_STR_addr, text, describe_copy(text, address, bytes));
 }
 
-struct fxt_fd_detail fxt_address_peer(char text[FXT_ADDRESS_TEXT_BYTES], const struct sockaddr *address, size_t bytes, int fd)
+struct fxt_fd_detail fxt_address_peer(char text[FXT_ADDRESS_TEXT_BYTES], const struct sockaddr *address,
+				      size_t bytes, int fd)
 {
 	union address peer;
 	socklen_t length = sizeof(peer);
 
-	/* Not where a filter may kill for it. */
+	/* A filter of system calls may kill the process for this call, so it is not made under one. */
 	if (!bytes && fd >= 0 && !fxt_is_filtered() && !FXT_SYSCALL3(SYS_getpeername, fd, &peer, &length)) {
 		address = (const struct sockaddr *)&peer;
 		bytes = fxt_address_returned(sizeof(peer), &length, 0);
 	}
 	if (!bytes)
 		return (struct fxt_fd_detail){0};
-	return (struct fxt_fd_detail){.name = FXT_STR_addr, .text = text, .bytes = describe_copy(text, address, bytes)};
+	return (struct fxt_fd_detail){
+		.name = FXT_STR_addr, .text = text, .bytes = describe_copy(text, address, bytes)};
 }
 
-/* Whether the kernel chooses what the socket is bound to: the port, or a Unix socket's name. */
+/* Returns whether the kernel chooses what the socket is bound to: the port, or a Unix socket's name. */
 static bool is_open(const struct sockaddr *given, size_t bytes)
 {
 	union address address;
@@ -206,12 +211,13 @@ static bool is_open(const struct sockaddr *given, size_t bytes)
 	}
 }
 
-size_t fxt_address_bound(char text[FXT_ADDRESS_TEXT_BYTES], int fd, const struct sockaddr *given, size_t bytes, int failure)
+size_t fxt_address_bound(char text[FXT_ADDRESS_TEXT_BYTES], int fd, const struct sockaddr *given,
+			 size_t bytes, int failure)
 {
 	union address address;
 	socklen_t length = sizeof(address);
 
-	/* Not where a filter may kill for it. */
+	/* A filter of system calls may kill the process for this call, so it is not made under one. */
 	if (failure || (bytes && !is_open(given, bytes)) || fxt_is_filtered() ||
 	    FXT_SYSCALL3(SYS_getsockname, fd, &address, &length))
 		return 0;
@@ -219,7 +225,8 @@ size_t fxt_address_bound(char text[FXT_ADDRESS_TEXT_BYTES], int fd, const struct
 	return bytes ? describe_copy(text, (const struct sockaddr *)&address, bytes) : 0;
 }
 
-struct fxt_fd_detail fxt_address_own(char text[FXT_ADDRESS_TEXT_BYTES], size_t text_bytes, const struct sockaddr *given, size_t bytes)
+struct fxt_fd_detail fxt_address_own(char text[FXT_ADDRESS_TEXT_BYTES], size_t text_bytes,
+				     const struct sockaddr *given, size_t bytes)
 {
 	if (!text_bytes && bytes)
 		text_bytes = describe_copy(text, given, bytes);

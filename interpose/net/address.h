@@ -1,13 +1,16 @@
-/* Socket addresses as text, and the kinds of parameter they are in the tables, beside those of interpose.h.
+/* Socket addresses as text, and the kinds of parameter that the tables have for them, beside those of
+ * interpose.h:
  *
  *	ADDR            an address given to a call, `addrlen` bytes long
  *	ADDR_OUT        a buffer of *addrlen bytes that a call puts an address into
- *	ADDR_BOUND      ADDR, of a socket that the call binds to it; where the kernel chooses, as for port 0, with what it chose
- *	BOUND           a descriptor, INT, of a socket with an address of its own
+ *	ADDR_BOUND      ADDR, of a socket that the call binds to it; where the kernel chooses, as for port 0,
+ *	                with what it chose
+ *	BOUND           INT, the descriptor of a socket with an address of its own
  *
- * What a socket has is asked for by a system call after the program's own, and recorded as `bound`.
- * An address given or returned is recorded as the string `addr`, if there is an address: `127.0.0.1:80`, `[fe80::1%2]:80`,
- * `unix:/path`, `unix:@abstract`, `unix:` where the socket has no name, `family:16` for others. Any context.
+ * The socket's own address is asked for by a system call after the program's call, and recorded as `bound`.
+ * An address that was given or returned is recorded as the string `addr`, if there is an address:
+ * `127.0.0.1:80`, `[fe80::1%2]:80`, `unix:/path`, `unix:@abstract`, `unix:` where the socket has no name,
+ * `family:16` for others. Any context.
  */
 #ifndef FXT_ADDRESS_H
 #define FXT_ADDRESS_H
@@ -30,30 +33,36 @@ static inline const struct sockaddr *fxt_sockaddr(const void *argument)
 	return address;
 }
 
-/* The bytes of an address that may be looked at; 0: none. Given to a call: after it, which ended with
- * `failure`. Returned by one: the room before it, which is what the kernel fills at most, and then the length
- * it reports. */
+/* These return how many bytes of an address may be looked at; 0: none. fxt_address_given() is for an address
+ * that was given to a call, and is called after it; the call ended with `failure`. For an address that a call
+ * returns, fxt_address_room() is called before it, and returns how much the kernel fills at most;
+ * fxt_address_returned() takes that and the length that the kernel reports. */
 size_t fxt_address_given(const struct fxt_thread *thread, const struct sockaddr *address, socklen_t length,
 			 int failure);
 size_t fxt_address_room(const struct fxt_thread *thread, const struct sockaddr *address,
 			const socklen_t *length);
 size_t fxt_address_returned(size_t room, const socklen_t *length, int failure);
 
-/* The argument `addr` of what `bytes` of an address say; bytes is not 0. */
+/* Writes the argument `addr` of an event: the text of an address that has `bytes` bytes, which is not 0. */
 uint64_t *fxt_put_address(uint64_t *at, const struct sockaddr *address, size_t bytes);
 
-/* What a connection is with, in `text`: an address of so many bytes or, without any, whatever the kernel says of socket `fd`; -1: nothing. */
-struct fxt_fd_detail fxt_address_peer(char text[FXT_ADDRESS_TEXT_BYTES], const struct sockaddr *address, size_t bytes, int fd);
+/* Returns whom a connection is with, and writes it to `text`: an address of `bytes` bytes or, if that is 0,
+ * what the kernel says of socket `fd`; if that is -1, nothing. */
+struct fxt_fd_detail fxt_address_peer(char text[FXT_ADDRESS_TEXT_BYTES], const struct sockaddr *address,
+				      size_t bytes, int fd);
 #define FXT_PEER(name, fd) \
 	fxt_address_peer((char[FXT_ADDRESS_TEXT_BYTES]){0}, fxt_sockaddr(&name), name##_bytes, fd)
 #define FXT_OF_PEER(name) FXT_PEER(name, result_)
 
-/* What socket `fd` is bound to, in `text`; returns its length. 0: it is not known, the call failed, or `given`, an address of so many
- * bytes, says it already. */
-size_t fxt_address_bound(char text[FXT_ADDRESS_TEXT_BYTES], int fd, const struct sockaddr *given, size_t bytes, int failure);
+/* Writes to `text` what socket `fd` is bound to, and returns the text's length. Returns 0 if that is not
+ * known, if the call failed, or if `given`, an address of `bytes` bytes, says it already. */
+size_t fxt_address_bound(char text[FXT_ADDRESS_TEXT_BYTES], int fd, const struct sockaddr *given,
+			 size_t bytes, int failure);
 
-/* The same for the socket's lifetime: `text`, if it has bytes, otherwise what was given, which goes there. */
-struct fxt_fd_detail fxt_address_own(char text[FXT_ADDRESS_TEXT_BYTES], size_t text_bytes, const struct sockaddr *given, size_t bytes);
+/* Returns what a socket is bound to, for the socket's lifetime: `text` if it has bytes, otherwise the address
+ * that was given, which is written to `text`. */
+struct fxt_fd_detail fxt_address_own(char text[FXT_ADDRESS_TEXT_BYTES], size_t text_bytes,
+				     const struct sockaddr *given, size_t bytes);
 
 #define COUNT_ADDR_BOUND 0
 #define WORDS_ADDR_BOUND(name) (WORDS_ADDR(name) + FXT_ADDRESS_WORDS)
@@ -69,8 +78,8 @@ struct fxt_fd_detail fxt_address_own(char text[FXT_ADDRESS_TEXT_BYTES], size_t t
 #define PUT_BOUND(name) \
 	PUT_INT(name)   \
 	PUT_OWN(name)
-#define MEASURE_OWN(name, given, bytes)         \
-	char name##_text[FXT_ADDRESS_TEXT_BYTES]; \
+#define MEASURE_OWN(name, given, bytes)			\
+	char name##_text[FXT_ADDRESS_TEXT_BYTES];	\
 	size_t name##_text_bytes = fxt_address_bound(name##_text, name, given, bytes, failure_);
 #define PUT_OWN(name)                                                                           \
 	if (name##_text_bytes) {                                                                \

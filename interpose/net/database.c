@@ -1,4 +1,5 @@
-/* What is looked up in files of /etc, by the name service or by other programs: database.def. */
+/* The wrappers of what the C library looks up in files of /etc, by the name service or by other programs:
+ * database.def. */
 #include <aliases.h>
 #include <fstab.h>
 #include <grp.h>
@@ -21,7 +22,7 @@
 
 typedef char *char_pointer;
 
-/* CATALOG: as MAPPED, a pointer; (void *)-1 is failure, with errno. */
+/* CATALOG: a pointer; (void *)-1 is failure, with errno, as for MAPPED. */
 #define FAILURE_CATALOG ((intptr_t)result_ == -1 ? errno : 0)
 #define RESULT_CATALOG RESULT_PTR
 

@@ -1,4 +1,5 @@
-/* Messages, semaphores and memory between processes: ipc.def, and the variadic ones. */
+/* The wrappers of messages, semaphores and memory between processes: ipc.def. The variadic functions are
+ * written by hand. */
 #include <mqueue.h>
 #include <stdarg.h>
 #include <sys/msg.h>
@@ -10,22 +11,25 @@
 
 #define CLOSES(type, symbol, ...) FXT_CLOSING(mqdes, type, symbol, __VA_ARGS__)
 
-/* Whether a queue may block, which is all that can be changed of one. A call that succeeded has read it, so it can be read. */
+/* QUEUE_FLAGS: the attributes that a queue gets, of which the flags are recorded: whether the queue may block
+ * is all that can be changed. A call that succeeded has read the attributes, so they can be read. */
 #define COUNT_QUEUE_FLAGS 0
 #define WORDS_QUEUE_FLAGS(name) 2
 #define MEASURE_QUEUE_FLAGS(name)
-#define PUT_QUEUE_FLAGS(name)                                                           \
-	if (!result_ && (name)) {                                                       \
-		at_ = fxt_put_long(at_, FXT_STR_##name, (name)->mq_flags);          \
-		arguments_++;                                                           \
+#define PUT_QUEUE_FLAGS(name)								\
+	if (!result_ && (name)) {							\
+		at_ = fxt_put_long(at_, FXT_STR_##name, (name)->mq_flags);		\
+		arguments_++;								\
 	}
 
 #define FXT_TABLE "interpose/tables/ipc.def"
 #include "interpose/engine/wrappers.inc"
 
-FXT_REAL(mqd_t, mq_open, (const char *name, int oflag, mode_t mode, struct mq_attr *attr), (name, oflag, mode, attr))
-FXT_TRACED(io, mqd_t, mq_open, mq_open, real_mq_open, BLOCKS(name), FD(queue, PATH(name)), (const char *, name, TEXT),
-	   (int, oflag, INT), (mode_t, mode, SKIP), (struct mq_attr *, attr, SKIP))
+FXT_REAL(mqd_t, mq_open, (const char *name, int oflag, mode_t mode, struct mq_attr *attr),
+	 (name, oflag, mode, attr))
+FXT_TRACED(io, mqd_t, mq_open, mq_open, real_mq_open, BLOCKS(name), FD(queue, PATH(name)),
+	   (const char *, name, TEXT), (int, oflag, INT), (mode_t, mode, SKIP),
+	   (struct mq_attr *, attr, SKIP))
 
 FXT_EXPORT mqd_t mq_open(const char *name, int oflag, ...)
 {
@@ -42,10 +46,11 @@ FXT_EXPORT mqd_t mq_open(const char *name, int oflag, ...)
 	return traced_mq_open(name, oflag, mode, attr);
 }
 
-/* The last is a union of a number and pointers, which is passed like any of them; where there is none nobody looks. */
+/* The last argument is a union of a number and pointers, which is passed like each of them. If the program
+ * gives none, nobody looks at it. */
 FXT_REAL(int, semctl, (int semid, int semnum, int op, void *argument), (semid, semnum, op, argument))
-FXT_TRACED(pthread, int, semctl, semctl, real_semctl, QUICK, INT, (int, semid, INT), (int, semnum, INT), (int, op, INT),
-	   (void *, argument, SKIP))
+FXT_TRACED(pthread, int, semctl, semctl, real_semctl, QUICK, INT, (int, semid, INT), (int, semnum, INT),
+	   (int, op, INT), (void *, argument, SKIP))
 
 FXT_EXPORT int semctl(int semid, int semnum, int op, ...)
 {

@@ -1,4 +1,5 @@
-/* Names of hosts and networks: netdb.def, and the kinds of parameter and result that only it has. */
+/* The wrappers of what looks up names of hosts and networks: netdb.def, and the kinds of parameter and result
+ * that only it has. */
 #include <arpa/nameser.h>
 #include <ifaddrs.h>
 #include <net/if.h>
@@ -31,7 +32,7 @@ typedef const struct gaicb *const *const_request_list;
 		arguments_++;                                                \
 	}
 
-/* GAI: an EAI_ code; errno says more with one of them. */
+/* GAI: an EAI_ code; with EAI_SYSTEM, errno says more. */
 #define FAILURE_GAI (result_ == EAI_SYSTEM ? errno : 0)
 #define RESULT_GAI RESULT_PLAIN_INT
 

@@ -1,4 +1,4 @@
-/* Sockets: socket.def, and the kinds of parameter and result that only it has. */
+/* The wrappers of sockets: socket.def, and the kinds of parameter and result that only it has. */
 #include <netinet/in.h>
 #include <sys/socket.h>
 
@@ -8,7 +8,7 @@
 
 typedef int descriptor_pair[2];
 
-/* PAIR: two descriptors that the call returned, as fd1 and fd2. */
+/* PAIR: two descriptors that the call returned, which are recorded as fd1 and fd2. */
 #define COUNT_PAIR 0
 #define WORDS_PAIR(name) 2
 #define MEASURE_PAIR(name)
@@ -22,7 +22,7 @@ typedef int descriptor_pair[2];
 #define TAKE_PAIR , TAKE_ARRAY
 #define TAKE_ARRAY(type, name) int *name = (int *)*next_++;
 
-/* FD_PAIR: two new descriptors, in `pair`. */
+/* FD_PAIR: an INT, of a call that puts two new descriptors into `pair`. */
 #define FAILURE_FD_PAIR(pair, what, of) FAILURE_INT
 #define RESULT_FD_PAIR(pair, what, of) RESULT_INT
 #define AFTER_FD_PAIR(pair, what, of)				\
@@ -32,8 +32,9 @@ typedef int descriptor_pair[2];
 		fxt_endpoint_pair(thread_, pair, domain, type);	\
 	}
 
-/* CONNECTS: a socket has a peer from here on, or may soon; or, by AF_UNSPEC, none. SHUTS: neither direction
- * is left. */
+/* CONNECTS: an INT, of a call after which a socket has a peer, or may have one soon; after AF_UNSPEC it has
+ * none.
+ * SHUTS: an INT, of a call after which neither direction may be left. */
 #define FAILURE_CONNECTS(fd) FAILURE_INT
 #define RESULT_CONNECTS(fd) RESULT_INT
 #define AFTER_CONNECTS(fd)								\
@@ -47,13 +48,16 @@ typedef int descriptor_pair[2];
 		fxt_endpoint_disconnected(thread_, fd);					\
 	}
 
-/* BINDS: a socket has an address of its own from here on: the one given, or what the kernel has chosen.
- * LISTENS: the same, if it had none. */
+/* BINDS: an INT, of a call after which a socket has an address of its own: the one given, or one that the
+ * kernel chose.
+ * LISTENS: an INT, of a call that gives a socket such an address if it had none. */
 #define FAILURE_BINDS(fd, given) FAILURE_INT
 #define RESULT_BINDS(fd, given) RESULT_INT
-#define AFTER_BINDS(fd, given)					\
-	, if (FXT_UNLIKELY(fxt_fd_slots_on) && !result_)	\
-		fxt_fd_bound(thread_, fd, fxt_address_own(fd##_text, fd##_text_bytes, fxt_sockaddr(&given), given##_bytes));
+#define AFTER_BINDS(fd, given)									\
+	, if (FXT_UNLIKELY(fxt_fd_slots_on) && !result_)					\
+		fxt_fd_bound(thread_, fd,							\
+			     fxt_address_own(fd##_text, fd##_text_bytes, fxt_sockaddr(&given),	\
+					     given##_bytes));
 #define FAILURE_LISTENS(fd) FAILURE_INT
 #define RESULT_LISTENS(fd) RESULT_INT
 #define AFTER_LISTENS(fd)										\
@@ -65,8 +69,9 @@ typedef int descriptor_pair[2];
 	, if (!result_ && how == SHUT_RDWR)			\
 		fxt_fd_disconnected(thread_, fd, end_ns_);
 
-/* SENT, RECEIVED: as WRITTEN and READ, by calls with flags. What MSG_PEEK gets stays, and what is sent out
- * of band has no place among the other bytes. RECEIVED_MESSAGE may have brought descriptors. */
+/* SENT, RECEIVED: WRITTEN and READ, of calls with flags. Bytes that were read with MSG_PEEK stay there, and
+ * bytes that are sent out of band have no place among the others. RECEIVED_MESSAGE: a RECEIVED that may have
+ * brought descriptors. */
 #define FAILURE_SENT(fd) FAILURE_LONG
 #define RESULT_SENT(fd) RESULT_LONG
 #define AFTER_SENT(fd) AFTER_WRITTEN(fd)
@@ -75,13 +80,13 @@ typedef int descriptor_pair[2];
 	fxt_writes(thread_, fd, &writing_);
 #define LEAVE_SENT(fd) LEAVE_WRITTEN(fd)
 
-/* SENT_TO, SENT_MESSAGE: to an address, perhaps, which may be another socket's. */
+/* SENT_TO, SENT_MESSAGE: a SENT that may go to an address, and so to another socket than the peer. */
 #define FAILURE_SENT_TO(fd, address) FAILURE_LONG
 #define RESULT_SENT_TO(fd, address) RESULT_LONG
 #define AFTER_SENT_TO(fd, address) AFTER_WRITTEN(fd)
-#define ENTER_SENT_TO(fd, address)                                                      \
-	, struct fxt_writing writing_; leave_pair(fd, fxt_sockaddr(&(address)) != NULL); \
-	leave_band(fd, flags);                                                          \
+#define ENTER_SENT_TO(fd, address)								\
+	, struct fxt_writing writing_; leave_pair(fd, fxt_sockaddr(&(address)) != NULL);	\
+	leave_band(fd, flags);									\
 	fxt_writes(thread_, fd, &writing_);
 #define LEAVE_SENT_TO(fd, address) LEAVE_WRITTEN(fd)
 
@@ -96,7 +101,7 @@ typedef int descriptor_pair[2];
 #define CALLEE_SENT_MESSAGE(fd, msg) , sending_
 #define AROUND_SENT_MESSAGE(fd, msg) , SENDING
 
-/* Descriptors are sent by their numbers, which ours leaves if it is among them. */
+/* Descriptors are sent by their numbers. Ours leaves its number if that is among them. */
 #define SENDING(type, symbol, ...)                                              \
 	static type sending_##symbol(FXT_LIST(P_DECLARE, __VA_ARGS__))          \
 	{                                                                       \
@@ -107,8 +112,8 @@ typedef int descriptor_pair[2];
 #define SENDMSG_BY_NUMBER(...) FXT_APPLY(SENT_BY_NUMBER, __VA_ARGS__)
 #define SENT_BY_NUMBER(sockfd, msg, ...) (send_without_ours(msg), real_by_number())
 
-/* SETS: an option, which may be a filter: what it does not like is lost, and the sender told that it arrived.
- */
+/* SETS: an INT, of a call that sets an option, which may be a filter. What a filter refuses is lost, while
+ * the sender is told that it arrived. */
 #define FAILURE_SETS(fd, level, name) FAILURE_INT
 #define RESULT_SETS(fd, level, name) RESULT_INT
 #define ENTER_SETS(fd, level, name) \
@@ -147,14 +152,17 @@ static inline void leave_pair(int fd, bool leaves)
 		fxt_endpoint_astray(fd);
 }
 
-/* Looked at only where it matters, and not if it cannot be: the call fails then. */
+/* Returns whether a message goes to an address. It is looked at only if the stream is one of messages, and if
+ * it can be read; otherwise the call fails. */
 static inline bool has_address(struct fxt_thread *thread, int fd, const struct msghdr *msg)
 {
-	return FXT_UNLIKELY(fxt_stream_has_messages(fxt_endpoint(fd))) && fxt_readable(thread, msg, sizeof(*msg)) && msg->msg_name;
+	return FXT_UNLIKELY(fxt_stream_has_messages(fxt_endpoint(fd))) &&
+	       fxt_readable(thread, msg, sizeof(*msg)) && msg->msg_name;
 }
 
-/* For each descriptor in the message, as far as its parts lie within it. */
-static void each_descriptor(struct msghdr *msg, void (*then)(struct fxt_thread *thread, int fd), struct fxt_thread *thread)
+/* Calls `then` for each descriptor in the message, as far as the message's parts lie within it. */
+static void each_descriptor(struct msghdr *msg, void (*then)(struct fxt_thread *thread, int fd),
+			    struct fxt_thread *thread)
 {
 	const char *end = (const char *)msg->msg_control + msg->msg_controllen;
 	struct cmsghdr *part;
@@ -162,7 +170,8 @@ static void each_descriptor(struct msghdr *msg, void (*then)(struct fxt_thread *
 	int fd;
 
 	for (part = CMSG_FIRSTHDR(msg); part; part = CMSG_NXTHDR(msg, part)) {
-		if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS || part->cmsg_len > (size_t)(end - (char *)part))
+		if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS ||
+		    part->cmsg_len > (size_t)(end - (char *)part))
 			continue;
 		for (bytes = CMSG_LEN(0); bytes + sizeof(fd) <= part->cmsg_len; bytes += sizeof(fd)) {
 			memcpy(&fd, (const char *)part + bytes, sizeof(fd));
@@ -183,18 +192,21 @@ static void leave(struct fxt_thread *unused, int fd)
 	fxt_descriptor_leave(fd);
 }
 
-/* What is longer than a page is not looked at: a message may have a quarter of that of descriptors. */
+/* Moves the trace's descriptor if the message sends it. Control data longer than a page is not looked at: the
+ * descriptors that one message may have fill a quarter of that. */
 static FXT_COLD void leave_descriptors(const struct msghdr *msg)
 {
 	struct msghdr parts = {.msg_control = msg->msg_control, .msg_controllen = msg->msg_controllen};
 
-	if (parts.msg_controllen <= FXT_PAGE_BYTES && fxt_readable(fxt_self, parts.msg_control, parts.msg_controllen))
+	if (parts.msg_controllen <= FXT_PAGE_BYTES &&
+	    fxt_readable(fxt_self, parts.msg_control, parts.msg_controllen))
 		each_descriptor(&parts, leave, NULL);
 }
 
 static inline void send_without_ours(const struct msghdr *msg)
 {
-	if (fxt_agent.buffer.fd >= 0 && fxt_readable(fxt_self, msg, sizeof(*msg)) && FXT_UNLIKELY(msg->msg_controllen))
+	if (fxt_agent.buffer.fd >= 0 && fxt_readable(fxt_self, msg, sizeof(*msg)) &&
+	    FXT_UNLIKELY(msg->msg_controllen))
 		leave_descriptors(msg);
 }
 
