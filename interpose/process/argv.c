@@ -11,18 +11,19 @@
 struct walk {
 	struct fxt_reach array, texts;
 	char *const *argument;          /* NULL: there are no more */
-	const char *at;                 /* in it */
+	const char *at;                 /* the next byte of the argument */
 };
 
 static void to_argument(struct walk *walk, char *const *argument)
 {
-	bool readable = argument && (uintptr_t)argument % sizeof(*argument) == 0 && fxt_reaches(&walk->array, argument);
+	bool readable = argument && (uintptr_t)argument % sizeof(*argument) == 0 &&
+			fxt_reaches(&walk->array, argument);
 
 	walk->argument = readable && *argument ? argument : NULL;
 	walk->at = walk->argument ? *argument : NULL;
 }
 
-/* The next byte; 0 behind the last. */
+/* Returns the next byte; 0 behind the last one. */
 static char next(struct walk *walk)
 {
 	if (!walk->argument || !fxt_reaches(&walk->texts, walk->at))
@@ -44,7 +45,8 @@ size_t fxt_argv_bytes(char *const *argv)
 	return bytes;
 }
 
-/* Another thread may have changed it since it was measured: blanks take the place of what is missing. */
+/* Another thread may have changed the text since it was measured: blanks take the place of what is
+ * missing. */
 uint64_t *fxt_put_argv(uint64_t *at, char *const *argv, size_t bytes)
 {
 	char *text = (char *)(at + 1);

@@ -1,5 +1,6 @@
-/* The arguments of a program that is run, as one text with blanks between them: "ls -l /tmp". Called by the wrappers of what runs
- * one, before and after the real call, in any context. What cannot be read is left out. */
+/* Writes the arguments of a program that is run, as one text with blanks between them: "ls -l /tmp". The
+ * wrappers of what runs programs call this before and after the real call, in any context. What cannot be
+ * read is left out. */
 #ifndef FXT_ARGV_H
 #define FXT_ARGV_H
 
@@ -8,13 +9,14 @@
 
 enum { FXT_ARGV_MAX_BYTES = 1024 };
 
-/* The bytes of the text, FXT_ARGV_MAX_BYTES at most. */
+/* Returns how many bytes the text has, FXT_ARGV_MAX_BYTES at most. */
 size_t fxt_argv_bytes(char *const *argv);
 
-/* An argument `argv` of an event, of so many bytes: needs 1 + fxt_words_of(bytes) words, and returns where they end. */
+/* Writes the argument `argv` of an event, with a text of `bytes` bytes. It takes 1 + fxt_words_of(bytes)
+ * words. Returns where they end. */
 uint64_t *fxt_put_argv(uint64_t *at, char *const *argv, size_t bytes);
 
-/* As kind of a parameter in a table. */
+/* ARGV: a kind of parameter in the tables. */
 #define COUNT_ARGV 1
 #define WORDS_ARGV(name) (2 + fxt_words_of(name##_bytes))
 #define MEASURE_ARGV(name) size_t name##_bytes = fxt_argv_bytes(name);

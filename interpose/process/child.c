@@ -1,5 +1,6 @@
-/* Children that are waited for, and commands run by a shell: child.def. Arrows lead from their ends to here, and to
- * their first moments from here: agent/arrows/parent_links.h.
+/* The wrappers of what waits for children, and of what runs commands by a shell: child.def. Arrows lead from
+ * these calls to the first moments of children, and from the ends of children to these calls:
+ * agent/arrows/parent_links.h.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,22 +30,22 @@ FXT_EXPORT FILE *_IO_popen(const char *command, const char *type);
 #define COUNT_CHILD 0
 #define WORDS_CHILD(name) 2
 #define MEASURE_CHILD(name)
-#define PUT_CHILD(name)                                                         \
-	if (!result_ && (name) && (name)->si_pid) {                             \
-		at_ = fxt_put_int(at_, FXT_STR_child_pid, (name)->si_pid);         \
-		at_ = fxt_put_int(at_, FXT_STR_child_status, (name)->si_status);   \
-		arguments_ += 2;                                                \
+#define PUT_CHILD(name)									\
+	if (!result_ && (name) && (name)->si_pid) {					\
+		at_ = fxt_put_int(at_, FXT_STR_child_pid, (name)->si_pid);		\
+		at_ = fxt_put_int(at_, FXT_STR_child_status, (name)->si_status);	\
+		arguments_ += 2;							\
 	}
 
 /* -- Commands whose stream is open -------------------------------------------------------------- */
 
-enum { STREAMS = 64 };                  /* of those beyond it is not shown when they end */
+enum { STREAMS = 64 };                  /* the ends of further commands are not shown */
 
 static struct opened {
 	_Atomic(FILE *) stream;         /* NULL: free */
 	struct fxt_birth birth;
 	uint64_t life;
-	uint32_t pid;                   /* whose: a forked child's are its parent's */
+	uint32_t pid;                   /* the process that opened it: a forked child has its parent's too */
 } opened[STREAMS];
 
 /* Stands for a stream while an entry is being filled or read. */
@@ -57,7 +58,8 @@ static bool take_opened(FILE *stream, struct opened *copy)
 
 	for (entry = opened; entry < opened + STREAMS; entry++) {
 		expected = stream;
-		if (atomic_load(&entry->stream) != stream || !atomic_compare_exchange_strong(&entry->stream, &expected, changing))
+		if (atomic_load(&entry->stream) != stream ||
+		    !atomic_compare_exchange_strong(&entry->stream, &expected, changing))
 			continue;
 		copy->birth = entry->birth;
 		copy->life = entry->life;
@@ -88,28 +90,32 @@ static void keep_opened(FILE *stream, const struct fxt_birth *birth, uint64_t li
 
 /* -- Wrappers ---------------------------------------------------------------------------------- */
 
-/* What ends the body of a call that reaps: its event, and then what is known of who was reaped, if anybody was. */
-#define REAPED(kind, is_reaped, child, status, ...)                                                     \
-	end_ns_ = fxt_end_after(thread_, open_, &after_ns_);                                     \
-	FXT_FORM_RECORD(kind, __VA_ARGS__);                                                             \
-	if (is_reaped)                                                                                  \
+/* Ends the body of a call that reaps: records its event, and then what is known of the child that was reaped,
+ * if one was. */
+#define REAPED(kind, is_reaped, child, status, ...)							\
+	end_ns_ = fxt_end_after(thread_, open_, &after_ns_);						\
+	FXT_FORM_RECORD(kind, __VA_ARGS__);								\
+	if (is_reaped)											\
 		fxt_child_reaped(thread_, child, status, start_ns_, after_ns_, end_ns_);
 
-/* The status is asked for where the program does not: without it a child that stopped looks like one that ended. */
-#define BODY_REAPS(shown, kind, symbol, ...)                                                            \
-	struct fxt_in_progress *open_ = BLOCKS(shown);                                                         \
-	int status_ = 0, *given_ = wstatus;                                                                 \
+/* The body asks for the status if the program does not: without it a child that stopped looks like one that
+ * ended. */
+#define BODY_REAPS(shown, kind, symbol, ...)								\
+	struct fxt_in_progress *open_ = BLOCKS(shown);							\
+	int status_ = 0, *given_ = wstatus;								\
 													\
-	wstatus = given_ ? given_ : &status_;                                                           \
-	FXT_GIVE(symbol, 1, wstatus)                                                                    \
-	result_ = FXT_BY_REAL(symbol, __VA_ARGS__);                                                       \
-	status_ = result_ > 0 ? *wstatus : 0;                                                           \
-	wstatus = given_;                                                                               \
-	REAPED(kind, result_ > 0 && (WIFEXITED(status_) || WIFSIGNALED(status_)), result_, status_, __VA_ARGS__)
+	wstatus = given_ ? given_ : &status_;								\
+	FXT_GIVE(symbol, 1, wstatus)									\
+	result_ = FXT_BY_REAL(symbol, __VA_ARGS__);							\
+	status_ = result_ > 0 ? *wstatus : 0;								\
+	wstatus = given_;										\
+	REAPED(kind, result_ > 0 && (WIFEXITED(status_) || WIFSIGNALED(status_)), result_, status_,	\
+	       __VA_ARGS__)
 
 static bool has_ended(const siginfo_t *info)
 {
-	return info->si_pid && (info->si_code == CLD_EXITED || info->si_code == CLD_KILLED || info->si_code == CLD_DUMPED);
+	return info->si_pid &&
+	       (info->si_code == CLD_EXITED || info->si_code == CLD_KILLED || info->si_code == CLD_DUMPED);
 }
 
 static int status_of(const siginfo_t *info)
@@ -117,57 +123,58 @@ static int status_of(const siginfo_t *info)
 	return info->si_code == CLD_EXITED ? info->si_status << 8 : info->si_status;
 }
 
-#define BODY_REAPS_BY_ID(shown, kind, symbol, ...)                                                      \
-	struct fxt_in_progress *open_ = BLOCKS(shown);                                                         \
-	siginfo_t info_, *given_ = infop;                                                               \
+#define BODY_REAPS_BY_ID(shown, kind, symbol, ...)							\
+	struct fxt_in_progress *open_ = BLOCKS(shown);							\
+	siginfo_t info_, *given_ = infop;								\
 													\
-	infop = given_ ? given_ : &info_;                                                               \
-	FXT_GIVE(symbol, 2, infop)                                                                      \
-	result_ = FXT_BY_REAL(symbol, __VA_ARGS__);                                                       \
-	if (result_)                                                                                    \
-		info_.si_pid = 0;                                                                       \
-	else if (given_)                                                                                \
-		info_ = *given_;                                                                        \
-	infop = given_;                                                                                 \
+	infop = given_ ? given_ : &info_;								\
+	FXT_GIVE(symbol, 2, infop)									\
+	result_ = FXT_BY_REAL(symbol, __VA_ARGS__);							\
+	if (result_)											\
+		info_.si_pid = 0;									\
+	else if (given_)										\
+		info_ = *given_;									\
+	infop = given_;											\
 	REAPED(kind, !(options & WNOWAIT) && has_ended(&info_), info_.si_pid, status_of(&info_), __VA_ARGS__)
 
-/* A child without an end that is known, or of one that could not be made: -1. */
+/* Returns the status with which a command's child ended; -1: that is not known, or no child could be made. */
 static int status_of_command(const char *command, int result)
 {
-	/* Asked whether there is a shell, it has run it. */
+	/* Without a command, system() has run the shell to say whether there is one. */
 	return command ? result : result ? 0 : 127 << 8;
 }
 
-#define BODY_RUNS(shown, kind, symbol, ...)                                                             \
-	struct fxt_in_progress *open_ = BLOCKS(shown);                                                         \
-	struct fxt_birth birth_;                                                                        \
-	uint64_t life_;                                                                                 \
+#define BODY_RUNS(shown, kind, symbol, ...)								\
+	struct fxt_in_progress *open_ = BLOCKS(shown);							\
+	struct fxt_birth birth_;									\
+	uint64_t life_;											\
 													\
-	fxt_birth_begin(thread_, &birth_, FXT_BIRTH_HIDDEN);                                            \
-	life_ = fxt_task_hidden_begins(thread_, birth_.cause.at_ns);                                    \
-	result_ = FXT_BY_REAL(symbol, __VA_ARGS__);                                                       \
-	end_ns_ = fxt_end_after(thread_, open_, &after_ns_);                                     \
-	FXT_FORM_RECORD(kind, __VA_ARGS__);                                                             \
-	fxt_child_ended(thread_, &birth_, life_, status_of_command(shown, result_), start_ns_, after_ns_, end_ns_);
+	fxt_birth_begin(thread_, &birth_, FXT_BIRTH_HIDDEN);						\
+	life_ = fxt_task_hidden_begins(thread_, birth_.cause.at_ns);					\
+	result_ = FXT_BY_REAL(symbol, __VA_ARGS__);							\
+	end_ns_ = fxt_end_after(thread_, open_, &after_ns_);						\
+	FXT_FORM_RECORD(kind, __VA_ARGS__);								\
+	fxt_child_ended(thread_, &birth_, life_, status_of_command(shown, result_), start_ns_, after_ns_, \
+			end_ns_);
 
-/* The category of processes may be off while that of streams is on. */
-#define BODY_OPENS(shown, kind, symbol, ...)                                                            \
-	struct fxt_in_progress *open_ = BLOCKS(shown);                                                         \
-	bool seen_ = fxt_is_on(FXT_CAT_process);                                                        \
-	struct fxt_birth birth_;                                                                        \
+/* The category of popen() is io, so that of processes may be off here. */
+#define BODY_OPENS(shown, kind, symbol, ...)								\
+	struct fxt_in_progress *open_ = BLOCKS(shown);							\
+	bool seen_ = fxt_is_on(FXT_CAT_process);							\
+	struct fxt_birth birth_;									\
 													\
-	if (seen_)                                                                                      \
-		fxt_birth_begin(thread_, &birth_, FXT_BIRTH_HIDDEN);                                    \
-	result_ = FXT_BY_REAL(symbol, __VA_ARGS__);                                                       \
-	end_ns_ = fxt_end(thread_, open_);                                                              \
-	FXT_FORM_RECORD(kind, __VA_ARGS__);                                                             \
-	if (seen_) {                                                                                    \
-		uint64_t life_ = fxt_birth_hidden(thread_, &birth_, result_ != NULL);                   \
+	if (seen_)											\
+		fxt_birth_begin(thread_, &birth_, FXT_BIRTH_HIDDEN);					\
+	result_ = FXT_BY_REAL(symbol, __VA_ARGS__);							\
+	end_ns_ = fxt_end(thread_, open_);								\
+	FXT_FORM_RECORD(kind, __VA_ARGS__);								\
+	if (seen_) {											\
+		uint64_t life_ = fxt_birth_hidden(thread_, &birth_, result_ != NULL);			\
 													\
-		if (result_)                                                                            \
-			keep_opened(result_, &birth_, life_);                                           \
-	}                                                                                               \
-	/* For the descriptor's lifetime, where there is one. */                                        \
+		if (result_)										\
+			keep_opened(result_, &birth_, life_);						\
+	}												\
+	/* The lifetime of the stream's descriptor, which begins next, has the command as its text. */	\
 	size_t shown##_bytes = result_ ? fxt_text_bytes(shown) : 0;
 
 #define REAPS(shown) REAPS, shown
@@ -183,7 +190,7 @@ static int status_of_command(const char *command, int result)
 #include "interpose/tables/child.def"
 #include "interpose/engine/unrows.inc"
 
-/* By hand: what it closes is a descriptor too. */
+/* pclose() is written by hand, because it closes a descriptor as well. */
 FXT_REAL(int, pclose, (FILE *stream), (stream))
 
 static int closing_pclose(FILE *stream)

@@ -1,9 +1,10 @@
-/* clone(), and the system calls that make processes by way of syscall(). None of them runs the C library's fork handlers.
+/* The wrappers of clone(), and of the system calls that make processes by way of syscall(). None of them runs
+ * the C library's fork handlers. The flags decide what becomes of the child:
  *
- *	without CLONE_VM                a process: it gets a file of its own like the child of a fork
- *	CLONE_VM and CLONE_SETTLS       its own thread-local storage, and so its own state with us, or none
- *	CLONE_VM and CLONE_VFORK        its creator waits, as with vfork
- *	CLONE_VM alone                  both run at once on one state: neither may record
+ *	without CLONE_VM                it is a process, and gets a file of its own like the child of a fork
+ *	CLONE_VM and CLONE_SETTLS       it has thread-local storage, and so a state, of its own (or none)
+ *	CLONE_VM and CLONE_VFORK        its creator waits for it, as with vfork
+ *	CLONE_VM alone                  it and its creator run at once on one state, so neither may record
  */
 #include <sched.h>
 #include <stdarg.h>
@@ -19,7 +20,8 @@ typedef int (*clone_fn)(void *);
 
 FXT_EXPORT int __clone(clone_fn fn, void *stack, int flags, void *arg, ...);
 
-/* One that would begin with foreign thread-local storage, and no C library of its own, is left alone. */
+/* Returns whether the child is like that of a fork. A child that would begin with foreign thread-local
+ * storage, and no C library of its own, is left alone. */
 static inline bool is_fork(uint64_t flags)
 {
 	return !(flags & (CLONE_VM | CLONE_SETTLS));
@@ -30,7 +32,8 @@ static inline bool shares_state(uint64_t flags)
 	return (flags & (CLONE_VM | CLONE_SETTLS | CLONE_VFORK)) == CLONE_VM;
 }
 
-/* What a bar has come to. */
+/* Counts a loss if the call has made a task that shares this thread's state; otherwise the thread is barred
+ * no longer. */
 static void told_or_taken_back(struct fxt_thread *barred, bool made)
 {
 	if (made)
@@ -48,7 +51,7 @@ struct child {
 	struct fxt_birth birth;
 };
 
-/* In the child's copy of its parent's memory, at the same address. */
+/* Begins the child. `argument` is in the child's copy of its parent's memory, at the same address. */
 static int begin_child(void *argument)
 {
 	const struct child *child = argument;
@@ -59,13 +62,16 @@ static int begin_child(void *argument)
 	return child->fn(child->arg);
 }
 
-FXT_REAL(int, clone, (clone_fn fn, void *stack, int flags, void *arg, void *parent_tid, void *tls, void *child_tid),
+FXT_REAL(int, clone,
+	 (clone_fn fn, void *stack, int flags, void *arg, void *parent_tid, void *tls, void *child_tid),
 	 (fn, stack, flags, arg, parent_tid, tls, child_tid))
-/* The same function by another name; that is looked for, and never called. */
+/* __clone() is the same function by another name. Its pointer is looked for, and never called. */
 static void *real___clone;
 
-/* One with CLONE_PARENT is its parent's parent's to wait for. */
-static int forked(clone_fn fn, void *stack, int flags, void *arg, void *parent_tid, void *tls, void *child_tid)
+/* Makes a child that is like that of a fork. With CLONE_PARENT it is its parent's parent that waits for the
+ * child, so there is no parent link. */
+static int forked(clone_fn fn, void *stack, int flags, void *arg, void *parent_tid, void *tls,
+		  void *child_tid)
 {
 	struct fxt_thread *thread = fxt_enter(FXT_CAT_process);
 	struct child child = {.fn = fn, .arg = arg, .is_seen = thread && !(flags & CLONE_PARENT)};
@@ -84,7 +90,7 @@ static int begun(clone_fn fn, void *stack, int flags, void *arg, void *parent_ti
 	struct fxt_thread *barred;
 	int result;
 
-	/* Without a function it is refused. */
+	/* The C library refuses a call without a function. */
 	if (fn && is_fork((uint64_t)flags))
 		return forked(fn, stack, flags, arg, parent_tid, tls, child_tid);
 	if (flags & CLONE_VFORK)
@@ -97,7 +103,8 @@ static int begun(clone_fn fn, void *stack, int flags, void *arg, void *parent_ti
 	return result;
 }
 
-/* Shown in progress where the child may be long, and may leave calls in progress behind that the end of this one closes. */
+/* With CLONE_VFORK the call is shown in progress: the child may take long, and may leave calls in progress
+ * behind that the end of this one closes. */
 #define WAITS(flags) ((flags) & CLONE_VFORK ? BLOCKS(flags) : QUICK)
 
 FXT_TRACED(process, int, clone, clone, begun, WAITS(flags), INT, (clone_fn, fn, SKIP), (void *, stack, SKIP),
@@ -123,8 +130,9 @@ CLONE(__clone)
 
 /* -- By number: see syscall.h ------------------------------------------------------------------- */
 
-/* The event, in the parent. */
-static void record(struct fxt_thread *thread, uint64_t start_ns, uint64_t names, const uint64_t *flags, long child)
+/* Records the call, in the parent. */
+static void record(struct fxt_thread *thread, uint64_t start_ns, uint64_t names, const uint64_t *flags,
+		   long child)
 {
 	uint64_t end_ns = fxt_end(thread, NULL), *at = fxt_room(thread, start_ns, end_ns, 5);
 	unsigned arguments = 1;
@@ -146,7 +154,8 @@ static void record(struct fxt_thread *thread, uint64_t start_ns, uint64_t names,
 static void clone_by_number(struct fxt_by_number *call, uint64_t names, const uint64_t *given_flags)
 {
 	uint64_t flags = given_flags ? *given_flags : 0, start_ns = 0;
-	struct fxt_thread *thread = shares_state(flags) ? NULL : fxt_enter_first(FXT_CAT_process), *barred = NULL;
+	struct fxt_thread *thread = shares_state(flags) ? NULL : fxt_enter_first(FXT_CAT_process),
+			  *barred = NULL;
 	struct fxt_thread *parent = is_fork(flags) && !(flags & CLONE_PARENT) ? thread : NULL;
 	struct fxt_birth birth;
 	long result;
@@ -160,7 +169,7 @@ static void clone_by_number(struct fxt_by_number *call, uint64_t names, const ui
 	if (parent)
 		fxt_birth_begin(parent, &birth, FXT_BIRTH_FORKS);
 	result = fxt_by_number_make(call);
-	/* With a stack of its own the child does not come by here. */
+	/* A child with a stack of its own does not come here. */
 	if (!result) {
 		if (is_fork(flags))
 			fxt_fork_in_child(true);
@@ -192,7 +201,7 @@ FXT_BY_HAND_NUMBER(clone3)
 {
 	uint64_t flags;
 
-	/* They are the first of what it points to. */
+	/* The flags come first in the structure that the argument points to. */
 	if (!fxt_sys_can_read((uintptr_t)call->args[0])) {
 		fxt_by_number_make(call);
 		return;

@@ -1,5 +1,5 @@
-/* Where an environment lies that is completed for a program: see complete.h. Called by the wrappers of exec and posix_spawn, in any context,
- * also in the child of a vfork, whose memory is its parent's. */
+/* Provides the memory of an environment that is completed for a program: see complete.h. The wrappers of exec
+ * and posix_spawn call this in any context, also in the child of a vfork, whose memory is its parent's. */
 #include "complete.h"
 
 #include "agent/base/agent.h"
@@ -8,7 +8,7 @@ void *fxt_complete_take(struct fxt_complete *complete, size_t bytes)
 {
 	struct fxt_thread *thread = fxt_self;
 
-	/* The process's own is given back if the call fails, and goes with the process otherwise. */
+	/* What a process takes for itself is given back if the call fails, and otherwise goes with the process. */
 	if ((uint32_t)fxt_sys_getpid() == fxt_agent.pid || !thread) {
 		complete->bytes = bytes;
 		complete->memory = fxt_sys_memory(bytes);

@@ -1,4 +1,4 @@
-/* What a program is run with, for the wrappers of what runs one. */
+/* Completes the environment of a program that is run. The wrappers of what runs programs use this. */
 #ifndef FXT_COMPLETE_H
 #define FXT_COMPLETE_H
 
@@ -6,18 +6,19 @@
 
 typedef char *const *strings;           /* argv, envp */
 
-/* The memory of a completed environment. It is not on the stack: nobody knows how much of that a thread has left. */
+/* The memory of a completed environment. It is not on the stack, because nobody knows how much of that a
+ * thread has left. */
 struct fxt_complete {
 	void *memory;                   /* NULL: there is none to give back */
 	size_t bytes;
 };
 
-/* Zeroed memory, or NULL. In the child of a vfork it stays in the parent when the program has been executed; so each thread keeps one piece for
- * its children, of which there is one at a time. */
+/* Returns zeroed memory, or NULL. In the child of a vfork it stays in the parent when the program has been
+ * executed; so each thread keeps one piece for its children, of which there is one at a time. */
 void *fxt_complete_take(struct fxt_complete *complete, size_t bytes);
 void fxt_complete_give_back(const struct fxt_complete *complete);
 
-/* `envp` completed, from here to the COMPLETED() of the same function, which comes after the real call. */
+/* Completes `envp`, from here to the COMPLETED() of the same function, which comes after the real call. */
 #define COMPLETE(envp)                                                                                  \
 	struct fxt_complete complete_ = {0};                                                            \
 	size_t room_ = fxt_follow_room(envp);                                                           \

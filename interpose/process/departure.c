@@ -7,9 +7,10 @@
 #include "argv.h"
 #include "interpose/engine/interpose.h"
 
-/* The threshold does not apply: that a program is another one is worth to be known however fast that was. */
-static void put_event(struct fxt_departure *departure, uint64_t names, uint64_t start_ns, uint64_t path_name, const char *path, int fd,
-		      char *const *argv)
+/* Writes the call's event. The threshold does not apply: that the program becomes another one is worth
+ * knowing, however fast that was. */
+static void put_event(struct fxt_departure *departure, uint64_t names, uint64_t start_ns, uint64_t path_name,
+		      const char *path, int fd, char *const *argv)
 {
 	struct fxt_thread *thread = departure->thread;
 	size_t path_bytes = fxt_text_bytes_checked(thread, path), argv_bytes = fxt_argv_bytes(argv);
@@ -26,23 +27,26 @@ static void put_event(struct fxt_departure *departure, uint64_t names, uint64_t 
 	fxt_complete(thread, at, end_ns, names, 2);
 }
 
-/* Where the lane is in another chunk by now, because a handler has recorded so much, it stays, followed by the one with the error. */
+/* Takes the call's event back. If the lane is in another chunk by now, because a handler has recorded so
+ * much, the event stays, and the one with the error follows it. */
 static void take_event_back(const struct fxt_departure *departure)
 {
 	struct fxt_thread *thread = departure->thread;
 	struct fxt_lane *raised = thread->lane, *lane = departure->lane;
 
 	fxt_lane_raise(thread, raised);
-	/* Another thread may take the chunk away, but not of a lane that is raised and has room. */
+	/* Another thread may take the chunk away, but not from a lane that is raised and has room. */
 	if (lane == raised && lane->serial == departure->serial && fxt_lane_has(lane, 1)) {
 		atomic_store_explicit((_Atomic uint64_t *)departure->record,
-				      fxt_filler(fxt_get_record_words(departure->record[0])), memory_order_release);
+				      fxt_filler(fxt_get_record_words(departure->record[0])),
+				      memory_order_release);
 		lane->events--;
 	}
 	fxt_lane_lower(thread, raised);
 }
 
-static void tell(struct fxt_departure *departure, uint64_t names, uint64_t path_name, const char *path, int fd, char *const *argv)
+static void tell(struct fxt_departure *departure, uint64_t names, uint64_t path_name, const char *path,
+		 int fd, char *const *argv)
 {
 	struct fxt_thread *thread = fxt_self;
 	uint64_t start_ns;
@@ -66,8 +70,8 @@ static void tell(struct fxt_departure *departure, uint64_t names, uint64_t path_
 	fxt_in_progress_end(thread, fxt_now(thread), fxt_get_event_name(names));
 }
 
-void fxt_departure_begin(struct fxt_departure *departure, uint64_t names, uint64_t path_name, const char *path, int fd,
-			 char *const *argv)
+void fxt_departure_begin(struct fxt_departure *departure, uint64_t names, uint64_t path_name,
+			 const char *path, int fd, char *const *argv)
 {
 	tell(departure, names, path_name, path, fd, argv);
 	fxt_agent_save();

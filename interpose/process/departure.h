@@ -1,10 +1,12 @@
-/* Before a program becomes another one. Where that succeeds nobody is left who could say how the call ended; the next program need not be
- * traced, nor even be able to be. So the call's event, with what is executed, and the ends of what the calling thread is in are written
- * before the call, and taken back should it return.
+/* Writes what has to be in the trace before a program becomes another one. After an exec that succeeds nobody
+ * is left who could say how the call ended; the next program need not be traced, and perhaps cannot be. So
+ * the call's event, with what is executed, and the ends of what the calling thread is in are written before
+ * the call, and taken back if it returns.
  *
- * The child of a vfork goes from its parent's memory. Its parent's calls go on; those that it has begun itself end.
+ * The child of a vfork leaves its parent's memory. The calls that its parent is in go on; those that the
+ * child has begun itself end.
  *
- * Called by the wrappers of exec in all its forms, in any context.
+ * The wrappers of exec in all its forms call this, in any context.
  */
 #ifndef FXT_DEPARTURE_H
 #define FXT_DEPARTURE_H
@@ -13,19 +15,19 @@
 
 struct fxt_departure {
 	struct fxt_thread *thread;      /* NULL: nothing is recorded */
-	bool of_child;                  /* of a vfork */
+	bool of_child;                  /* this is the child of a vfork */
 	/* The event. */
 	struct fxt_lane *lane;          /* NULL: there is none */
 	uint64_t *record;
 	uint32_t serial;                /* of the lane's chunk */
 };
 
-/* The real call comes next. `names` are the event's; the program is `path`, an argument called `path_name` (a string index), or
- * descriptor `fd` where that is NULL or empty. */
-void fxt_departure_begin(struct fxt_departure *departure, uint64_t names, uint64_t path_name, const char *path, int fd,
-			 char *const *argv);
+/* Writes the departure; the real call comes next. `names` are the event's. The program is `path`, an argument
+ * called `path_name` (a string index), or descriptor `fd` if `path` is NULL or empty. */
+void fxt_departure_begin(struct fxt_departure *departure, uint64_t names, uint64_t path_name,
+			 const char *path, int fd, char *const *argv);
 
-/* It has returned. */
+/* Takes the departure back, because the real call has returned. */
 void fxt_departure_failed(struct fxt_departure *departure);
 
 #endif

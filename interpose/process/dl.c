@@ -1,4 +1,4 @@
-/* The loader: dl.def. */
+/* The wrappers of the loader's functions: dl.def. */
 #include <dlfcn.h>
 
 #include "agent/objects/label.h"
@@ -13,7 +13,8 @@ FXT_REAL(int, dlclose, (void *handle), (handle))
 static __attribute__((noinline)) int traced_dlclose(void *handle)
 FXT_BODY(fxt_enter_on(), dl, int, dlclose, real_dlclose, BLOCKS(handle), PLAIN_INT, (void *, handle, PTR))
 
-/* By hand: locks of a library that is gone are forgotten, and that is no part of the call. */
+/* dlclose() is written by hand: the locks of a library that is gone are forgotten, which is no part of the
+ * call. */
 FXT_EXPORT int dlclose(void *handle)
 {
 	int result = fxt_is_on(FXT_CAT_dl) ? traced_dlclose(handle) : real_dlclose(handle);

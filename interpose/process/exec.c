@@ -1,8 +1,9 @@
-/* Other programs: exec.def. Called in the children of vfork as well, whose memory is their parent's. Those that are given no
- * environment take the process's own, which may have been cleared: they go by way of those that are given one.
+/* The wrappers of what executes another program: exec.def. They are called in the children of vfork as well,
+ * whose memory is their parent's. Functions that are given no environment take the process's own, which may
+ * have been cleared: their wrappers call functions that are given one.
  *
- * Not so system() and popen(), which take it within the C library. To complete it for them would be to change `environ` while
- * the program's handlers and other threads may look at it.
+ * The environment is not completed for system() and popen(), which take it within the C library: `environ`
+ * would have to be changed while the program's handlers and other threads may look at it.
  */
 #include <alloca.h>
 #include <stdarg.h>
@@ -20,7 +21,8 @@ FXT_REAL(int, fexecve, (int fd, strings argv, strings envp), (fd, argv, envp))
 FXT_REAL(int, execveat, (int dirfd, const char *pathname, strings argv, strings envp, int flags),
 	 (dirfd, pathname, argv, envp, flags))
 
-/* Each is recorded by its own name, `event`. Where it fails its wrapper records it a second time, with the error. */
+/* Each function is recorded under its own name, `event`. If the call fails, its wrapper records it a second
+ * time, with the error. */
 static __attribute__((noinline)) int by_path(uint64_t event, const char *pathname, strings argv, strings envp)
 {
 	struct fxt_departure departure;
@@ -60,14 +62,15 @@ static __attribute__((noinline)) int complete_fexecve(int fd, strings argv, stri
 	return result;
 }
 
-static __attribute__((noinline)) int complete_execveat(int dirfd, const char *pathname, strings argv, strings envp,
-						       int flags)
+static __attribute__((noinline)) int complete_execveat(int dirfd, const char *pathname, strings argv,
+						       strings envp, int flags)
 {
 	struct fxt_departure departure;
 	int result;
 
 	COMPLETE(envp);
-	fxt_departure_begin(&departure, FXT_NAMES(process, execveat), FXT_STR_pathname, pathname, dirfd, argv);
+	fxt_departure_begin(&departure, FXT_NAMES(process, execveat), FXT_STR_pathname, pathname, dirfd,
+			    argv);
 	result = real_execveat(dirfd, pathname, argv, envp, flags);
 	fxt_departure_failed(&departure);
 	COMPLETED();
@@ -79,15 +82,15 @@ static __attribute__((noinline)) int complete_execveat(int dirfd, const char *pa
 	{                                                                                               \
 		return by_path(FXT_NAMES(process, symbol), pathname, argv, envp);                       \
 	}
-#define BY_PATH_AS_IT_IS(symbol)                                                                        \
-	static int complete_##symbol(const char *pathname, strings argv)                                \
-	{                                                                                               \
-		return by_path(FXT_NAMES(process, symbol), pathname, argv, __environ);                    \
+#define BY_PATH_AS_IT_IS(symbol)									\
+	static int complete_##symbol(const char *pathname, strings argv)				\
+	{												\
+		return by_path(FXT_NAMES(process, symbol), pathname, argv, __environ);			\
 	}
-#define BY_SEARCH_AS_IT_IS(symbol)                                                                      \
-	static int complete_##symbol(const char *file, strings argv)                                    \
-	{                                                                                               \
-		return by_search(FXT_NAMES(process, symbol), file, argv, __environ);                      \
+#define BY_SEARCH_AS_IT_IS(symbol)									\
+	static int complete_##symbol(const char *file, strings argv)					\
+	{												\
+		return by_search(FXT_NAMES(process, symbol), file, argv, __environ);			\
 	}
 
 BY_PATH(execve)
@@ -110,14 +113,15 @@ FXT_WRAP_AROUND(process, int, execvp, execvp, complete_execvp, QUICK, INT, (cons
 		(strings, argv, SKIP))
 FXT_WRAP_AROUND(process, int, execvpe, execvpe, complete_execvpe, QUICK, INT, (const char *, file, TEXT),
 		(strings, argv, SKIP), (strings, envp, SKIP))
-FXT_WRAP_AROUND(process, int, fexecve, fexecve, complete_fexecve, QUICK, INT, (int, fd, INT), (strings, argv, SKIP),
-		(strings, envp, SKIP))
+FXT_WRAP_AROUND(process, int, fexecve, fexecve, complete_fexecve, QUICK, INT, (int, fd, INT),
+		(strings, argv, SKIP), (strings, envp, SKIP))
 FXT_WRAP_AROUND(process, int, execveat, execveat, complete_execveat, QUICK, INT, (int, dirfd, INT),
-		(const char *, pathname, TEXT), (strings, argv, SKIP), (strings, envp, SKIP), (int, flags, INT))
+		(const char *, pathname, TEXT), (strings, argv, SKIP), (strings, envp, SKIP),
+		(int, flags, INT))
 
 /* -- exec with a list of arguments ---------------------------------------------------------------- */
 
-/* Looked for like the others, and never called: these are the ones above under their own names. */
+/* These pointers are looked for like the others, and never called: the wrappers call the functions above. */
 static void *real_execv, *real_execvp, *real_execl, *real_execlp, *real_execle;
 
 FXT_TRACED(process, int, execl, execl, complete_execl, QUICK, INT, (const char *, pathname, TEXT),
@@ -127,7 +131,7 @@ FXT_TRACED(process, int, execlp, execlp, complete_execlp, QUICK, INT, (const cha
 FXT_TRACED(process, int, execle, execle, complete_execle, QUICK, INT, (const char *, pathname, TEXT),
 	   (strings, argv, SKIP), (strings, envp, SKIP))
 
-/* The pointers of a list, the NULL that ends it included. */
+/* Returns how many pointers a list has, the NULL that ends it included. */
 static inline size_t count_list(va_list list)
 {
 	size_t count = 1;
@@ -137,7 +141,7 @@ static inline size_t count_list(va_list list)
 	return count;
 }
 
-/* As argv, from the first named one on; `list` is left behind the NULL. */
+/* Puts the arguments into argv, from `arg` on; `list` is left behind the NULL. */
 #define COLLECT_LIST(argv, arg, list)                                           \
 	do {                                                                    \
 		size_t i_ = 0;                                                  \
@@ -147,27 +151,28 @@ static inline size_t count_list(va_list list)
 			(argv)[++i_] = va_arg(list, char *);                    \
 	} while (0)
 
-/* On the stack, as the C library has it too. Exported by an assembler name: the header promises that `arg` is not NULL, and
- * the compiler would believe it. */
-#define LISTED(symbol, name, given, ...)                                                                \
-	FXT_EXPORT int listed_##symbol(const char *name, const char *arg, ...) __asm__(#symbol);        \
-	FXT_EXPORT int listed_##symbol(const char *name, const char *arg, ...)                          \
-	{                                                                       \
-		va_list list;                                                   \
-		size_t count = 1;                                               \
-		char **argv;                                                    \
-										\
-		if (arg) {                                                      \
-			va_start(list, arg);                                    \
-			count += count_list(list);                              \
-			va_end(list);                                           \
-		}                                                               \
-		argv = alloca(count * sizeof(*argv));                           \
-		va_start(list, arg);                                            \
-		COLLECT_LIST(argv, arg, list);                                  \
-		given;                                                          \
-		va_end(list);                                                   \
-		return traced_##symbol(name, argv __VA_ARGS__);                 \
+/* Makes the wrapper of a function with a list of arguments. argv is on the stack, as in the C library. The
+ * function is exported by an assembler name: the header promises that `arg` is not NULL, and the compiler
+ * would believe it. */
+#define LISTED(symbol, name, given, ...)								\
+	FXT_EXPORT int listed_##symbol(const char *name, const char *arg, ...) __asm__(#symbol);	\
+	FXT_EXPORT int listed_##symbol(const char *name, const char *arg, ...)				\
+	{												\
+		va_list list;										\
+		size_t count = 1;									\
+		char **argv;										\
+													\
+		if (arg) {										\
+			va_start(list, arg);								\
+			count += count_list(list);							\
+			va_end(list);									\
+		}											\
+		argv = alloca(count * sizeof(*argv));							\
+		va_start(list, arg);									\
+		COLLECT_LIST(argv, arg, list);								\
+		given;											\
+		va_end(list);										\
+		return traced_##symbol(name, argv __VA_ARGS__);						\
 	}
 
 LISTED(execl, pathname, (void)0)
@@ -176,9 +181,9 @@ LISTED(execle, pathname, strings envp = va_arg(list, strings), , envp)
 
 /* -- By number ----------------------------------------------------------------------------------- */
 
-/* The arguments are at `position`, and the environment behind them. */
-static __attribute__((noinline)) int complete_by_number(struct fxt_by_number *call, uint64_t event, int fd, const char *pathname,
-							unsigned position)
+/* Makes a system call whose argv is at `position`, with the environment behind it. */
+static __attribute__((noinline)) int complete_by_number(struct fxt_by_number *call, uint64_t event, int fd,
+							const char *pathname, unsigned position)
 {
 	strings envp = (strings)call->args[position + 1];
 	struct fxt_departure departure;
@@ -198,7 +203,8 @@ static __attribute__((noinline)) int complete_by_number(struct fxt_by_number *ca
 #define EXECVE_BY_NUMBER(...) FXT_APPLY(EXECVE_OF, __VA_ARGS__)
 #define EXECVEAT_BY_NUMBER(...) FXT_APPLY(EXECVEAT_OF, __VA_ARGS__)
 #define EXECVE_OF(pathname) complete_by_number(call_, FXT_NAMES(process, execve), 0, pathname, 1)
-#define EXECVEAT_OF(dirfd, pathname, ...) complete_by_number(call_, FXT_NAMES(process, execveat), dirfd, pathname, 2)
+#define EXECVEAT_OF(dirfd, pathname, ...) \
+	complete_by_number(call_, FXT_NAMES(process, execveat), dirfd, pathname, 2)
 
 #define FXT_TABLE "interpose/tables/exec.def"
 #include "interpose/engine/wrappers.inc"

@@ -1,10 +1,13 @@
-/* The ends of a process: exit.def. The trace is whole without anything done about them, and small with it.
+/* The wrappers of what ends a process: exit.def. The trace is whole also without them;
+ * fxt_agent_exit() makes it small.
  *
- * exit() is in progress while the program's handlers and destructors run, and ends with a handler of ours that comes after them; abort()
- * is in progress at the trace's end. The others end at once: instants. The last event of a process is an instant `exit` with its status, and
- * what the thread is in ends there.
+ * exit() is in progress while the program's handlers and destructors run, and ends with a handler of ours
+ * that comes after them; abort() is in progress at the trace's end. The other calls end the process at once,
+ * and are instants. The last event of a process is an instant `exit` with its status, and what the thread is
+ * in ends there.
  *
- * A forked child that has recorded nothing has no file, and gets none for an _exit(): its parent's trace has its end and status.
+ * A forked child that has recorded nothing has no file, and gets none for an _exit(): its parent's trace has
+ * its end and status.
  */
 #include <stdlib.h>
 #include <unistd.h>
@@ -23,7 +26,7 @@ FXT_REAL(void, abort, (void), ())
 FXT_REAL(void, _exit, (int status), (status))
 FXT_REAL(void, _Exit, (int status), (status))
 
-/* The exit() in progress, and whose it is. Another thread's exit() waits for it to be over. */
+/* The exit() in progress, and the thread that called it. Another thread's exit() waits for it to be over. */
 static struct fxt_thread *exiting;
 static struct fxt_in_progress *exit_in_progress;
 static uint64_t exit_start_ns;
@@ -51,8 +54,9 @@ static void exit_done(void)
 	struct fxt_thread *thread = exiting;
 	uint64_t end_ns, *at;
 
-	/* A handler may have left it, by longjmp or for an exit of another kind. */
-	if (!thread || thread != fxt_self || (exit_in_progress && exit_in_progress->start_ns != exit_start_ns))
+	/* A handler may have left exit(), by longjmp or for an exit of another kind. */
+	if (!thread || thread != fxt_self ||
+	    (exit_in_progress && exit_in_progress->start_ns != exit_start_ns))
 		return;
 	exiting = NULL;
 	end_ns = fxt_end(thread, exit_in_progress);
@@ -81,10 +85,12 @@ FXT_EXPORT void abort(void)
 	__builtin_unreachable();
 }
 
-/* `name` is that of the call that ends it, a string index. The child of a vfork ends alone: what it was in is over. */
+/* Records the end of the process: `name` is that of the call that ends it, a string index. The child of a
+ * vfork ends alone: only what it was in itself is over. */
 static void process_ends(uint64_t name, int status)
 {
-	struct fxt_thread *thread = atomic_load_explicit(&fxt_gate.mask, memory_order_relaxed) ? fxt_self : NULL;
+	struct fxt_thread *thread =
+		atomic_load_explicit(&fxt_gate.mask, memory_order_relaxed) ? fxt_self : NULL;
 	uint64_t now_ns, *at;
 
 	if (!thread)
@@ -102,17 +108,19 @@ static void process_ends(uint64_t name, int status)
 	if (!at)
 		return;
 	at = fxt_put_int(at, FXT_STR_status, status & 0xff);
-	fxt_commit_extra(thread, at, fxt_record_type(FXT_RECORD_EVENT) | fxt_event_type(FXT_EVENT_INSTANT) | fxt_event_args(1) |
-					     FXT_NAMES(process, exit));
+	fxt_commit_extra(thread, at,
+			 fxt_record_type(FXT_RECORD_EVENT) | fxt_event_type(FXT_EVENT_INSTANT) |
+				 fxt_event_args(1) | FXT_NAMES(process, exit));
 }
 
-/* The last of what exit() calls, as what was given first is called last: behind all handlers and destructors. */
+/* Ends the trace. exit() calls this last, behind all handlers and destructors, because it was registered
+ * first. */
 static void exits(int status, void *unused)
 {
 	struct fxt_thread *thread = fxt_enter(FXT_CAT_process);
 
 	(void)unused;
-	/* Within the call. */
+	/* The end that is written down lies within the call of exit(). */
 	if (thread)
 		fxt_parent_leave(thread);
 	exit_done();
@@ -135,7 +143,7 @@ static void exits_quickly(void)
 
 void fxt_exit_start(void)
 {
-	/* Where there is no room the trace is left as it is. */
+	/* If the C library has no room for these, the trace is left as it is. */
 	(void)at_quick_exit(exits_quickly);
 	(void)on_exit(exits, NULL);
 }

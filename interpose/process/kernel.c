@@ -1,5 +1,7 @@
-/* System calls that the C library has no function for: kernel.def, and futex(), which is named by what it does: threads that a program puts
- * to sleep and wakes without the C library's locks, as Rust's and Firefox's do. Arrows lead from who wakes to who slept, as for conditions.
+/* Records system calls that the C library has no function for: kernel.def. futex() is written by hand, and
+ * named by what it does: with it programs such as Rust's and Firefox put threads to sleep and wake them
+ * without the C library's locks. Arrows lead from the thread that wakes to the one that slept, as for
+ * conditions.
  */
 #include <linux/futex.h>
 #include <limits.h>
@@ -22,7 +24,7 @@ static inline bool wakes(int op)
 	return op == FUTEX_WAKE || op == FUTEX_WAKE_BITSET;
 }
 
-/* With a time to wait until or for, in the place of a second value. */
+/* Returns whether the call has a time to wait until or for, in the place of a second value. */
 static inline bool has_timeout(int op)
 {
 	return sleeps(op) || op == FUTEX_LOCK_PI || op == FUTEX_LOCK_PI2 || op == FUTEX_WAIT_REQUEUE_PI;
@@ -45,11 +47,12 @@ static uint64_t names_of(int operation)
 	return wakes(operation) ? FXT_NAMES(pthread, futex_wake) : FXT_NAMES(pthread, futex);
 }
 
-#define FUTEX_PARAMETERS                                                                                        \
-	(futex, uaddr, PTR), (int, futex_op, INT), (uint32_t, val, UINT), (const struct timespec *, timeout, TIMEOUT)
+#define FUTEX_PARAMETERS							\
+	(futex, uaddr, PTR), (int, futex_op, INT), (uint32_t, val, UINT),	\
+	(const struct timespec *, timeout, TIMEOUT)
 
-static int traced_futex(struct fxt_by_number *call_, struct fxt_thread *thread_, futex uaddr, int futex_op, uint32_t val,
-			const struct timespec *timeout)
+static int traced_futex(struct fxt_by_number *call_, struct fxt_thread *thread_, futex uaddr, int futex_op,
+			uint32_t val, const struct timespec *timeout)
 {
 	int operation_ = futex_op & FUTEX_CMD_MASK, result_;
 	const uint64_t names_ = names_of(operation_);
@@ -64,7 +67,8 @@ static int traced_futex(struct fxt_by_number *call_, struct fxt_thread *thread_,
 	if (waits_)
 		fxt_wait_enter(thread_, (uintptr_t)uaddr, 0);
 	else if (wakes(operation_) && fxt_is_waited_for((uintptr_t)uaddr))
-		fxt_flow_release(thread_, (uintptr_t)uaddr, val == 1 ? FXT_RELEASE_ONE : FXT_RELEASE_ALL, (struct fxt_cause){0});
+		fxt_flow_release(thread_, (uintptr_t)uaddr, val == 1 ? FXT_RELEASE_ONE : FXT_RELEASE_ALL,
+				 (struct fxt_cause){0});
 	result_ = (int)fxt_by_number_make(call_);
 	end_ns_ = fxt_end_after(thread_, open_, &after_ns_);
 	if (waits_)

@@ -1,5 +1,6 @@
-/* prctl(), and syscall() as far as it is the same, by which a program forbids itself system calls, or reading the processor's
- * counter. Neither is recorded: they are looked at, so that the agent stays within what remains (agent/process/seccomp.h). Any context.
+/* The wrapper of prctl(), and what syscall() does for the system calls prctl and seccomp. By these a program
+ * forbids itself system calls, or reading the processor's counter. They are not recorded: the agent looks at
+ * them, so that it stays within what remains allowed (agent/process/seccomp.h). Any context.
  */
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -13,7 +14,7 @@
 
 typedef unsigned long word;
 
-/* A filter that cannot be read is refused by the kernel too. */
+/* Returns the filter at an address, or NULL if it cannot be read: the kernel refuses it then too. */
 static const struct sock_fprog *filter_at(word address)
 {
 	static const struct fxt_thread nobody;
@@ -45,13 +46,13 @@ static FXT_COLD int prctl_seccomp(word mode, word filter_address, word c, word d
 }
 
 #if defined(__x86_64__)
-#define TSC(mode, call)                                                                                         \
-	int result;                                                                                             \
-														\
-	if ((mode) == PR_TSC_SIGSEGV)                                                                           \
-		fxt_agent_suspend("the program has made reading the TSC an error: nothing is recorded");        \
-	result = call;                                                                                          \
-	if (((mode) == PR_TSC_ENABLE) == !result)                                                               \
+#define TSC(mode, call)					\
+	int result;					\
+							\
+	if ((mode) == PR_TSC_SIGSEGV)			\
+		fxt_agent_suspend("the program has made reading the TSC an error: nothing is recorded"); \
+	result = call;					\
+	if (((mode) == PR_TSC_ENABLE) == !result)	\
 		fxt_agent_resume();
 
 static FXT_COLD int prctl_tsc(word mode, word b, word c, word d)
@@ -101,7 +102,8 @@ FXT_BY_HAND_NUMBER(seccomp)
 
 FXT_BY_HAND_NUMBER(prctl)
 {
-	bool is_seccomp = call->args[0] == PR_SET_SECCOMP, strict = is_seccomp && call->args[1] == SECCOMP_MODE_STRICT;
+	bool is_seccomp = call->args[0] == PR_SET_SECCOMP,
+	     strict = is_seccomp && call->args[1] == SECCOMP_MODE_STRICT;
 
 #if defined(__x86_64__)
 	if (FXT_UNLIKELY((int)call->args[0] == PR_SET_TSC)) {

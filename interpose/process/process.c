@@ -1,5 +1,6 @@
-/* Processes that are forked, and what they may do: process.def. The child of a fork gets a file of its own by way of the C
- * library's fork handlers, and of the wrapper of what runs none. */
+/* The wrappers of what forks processes, and of what asks or changes what they may do: process.def. The child
+ * of a fork gets a file of its own by way of the C library's fork handlers or, if the call runs none, of its
+ * wrapper. */
 #include <sched.h>
 #include <signal.h>
 #include <spawn.h>
@@ -14,7 +15,7 @@
 
 FXT_EXPORT pid_t __fork(void);
 
-/* KEPT: ERROR, of what keeps the number of a descriptor for later. Ours leaves it. */
+/* KEPT: an ERROR, of a call that keeps the number of a descriptor for later. Ours leaves that number. */
 #define FAILURE_KEPT FAILURE_ERROR
 #define RESULT_KEPT RESULT_ERROR
 #define CALLEE_KEPT , keeping_
@@ -31,7 +32,8 @@ FXT_EXPORT pid_t __fork(void);
 
 /* -- fork -------------------------------------------------------------------------------------- */
 
-/* One event, in the parent. The child would give it a second time, and did not begin it. */
+/* Forks, and records the call in the parent alone: the child would record it a second time, and did not begin
+ * it. */
 static inline pid_t forked(pid_t (*fork_as)(void), uint64_t names)
 {
 	struct fxt_thread *thread = fxt_enter(FXT_CAT_process);
@@ -60,21 +62,21 @@ static inline pid_t forked(pid_t (*fork_as)(void), uint64_t names)
 	return child;
 }
 
-/* The C library's handlers have been called already, if there are any: _Fork() runs none, and a constructor may fork before ours has
- * registered one. */
-#define FORKS(symbol, event)                                            \
-	FXT_REAL(pid_t, symbol, (void), ())                             \
-	static pid_t fork_by_##symbol(void)                             \
-	{                                                               \
-		pid_t child = real_##symbol();                          \
-									\
-		if (!child)                                             \
-			fxt_fork_in_child(true);                        \
-		return child;                                           \
-	}                                                               \
-	FXT_EXPORT pid_t symbol(void)                                   \
-	{                                                               \
-		return forked(fork_by_##symbol, FXT_NAMES(process, event)); \
+/* Makes the wrapper of a fork. Mostly the C library's handlers have been called already when it returns. But
+ * _Fork() runs none, and a constructor may fork before ours has registered one. */
+#define FORKS(symbol, event)							\
+	FXT_REAL(pid_t, symbol, (void), ())					\
+	static pid_t fork_by_##symbol(void)					\
+	{									\
+		pid_t child = real_##symbol();					\
+										\
+		if (!child)							\
+			fxt_fork_in_child(true);				\
+		return child;							\
+	}									\
+	FXT_EXPORT pid_t symbol(void)						\
+	{									\
+		return forked(fork_by_##symbol, FXT_NAMES(process, event));	\
 	}
 
 FORKS(fork, fork)

@@ -1,5 +1,5 @@
-/* Processes that get a terminal, or none: session.def. The C library forks, ends and duplicates for them by itself, so what
- * its functions do is known from what they are for.
+/* The wrappers of what gives processes a terminal, or takes it from them: session.def. The C library forks,
+ * ends and duplicates for them by itself, so what its functions do is known from what they are for.
  */
 #include <pty.h>
 #include <unistd.h>
@@ -9,7 +9,7 @@
 #include "interpose/engine/interpose.h"
 #include "interpose/engine/stderr_text.h"
 
-/* Descriptors 0 to 2 are something else from here on. */
+/* Notes that descriptors 0 to 2 are something else from here on. */
 static void standard_streams_move(void)
 {
 	struct fxt_fd_taken taken;
@@ -22,7 +22,8 @@ static void standard_streams_move(void)
 	}
 }
 
-/* TERMINALS: both ends of one. LOGS_IN: its descriptor becomes 0 to 2, and is closed if it is none of them. */
+/* TERMINALS: an INT, of a call that makes both ends of a terminal. LOGS_IN: an INT, of a call whose
+ * descriptor becomes 0 to 2, and is closed if it is none of them. */
 #define FAILURE_TERMINALS FAILURE_INT
 #define RESULT_TERMINALS RESULT_INT
 #define AFTER_TERMINALS						\
@@ -55,7 +56,8 @@ static void becomes_terminal(int fd)
 
 FXT_REAL(int, daemon, (int nochdir, int noclose), (nochdir, noclose))
 
-/* The caller ends within it, by no call that is seen: so what it is in ends before it, unless it fails. In the child it is over when that begins. */
+/* The calling process ends within daemon(), by no call that is seen. So what the thread is in ends before the
+ * real call, and goes on if that fails. In the child the call is over when the child begins. */
 FXT_EXPORT int daemon(int nochdir, int noclose)
 {
 	const uint64_t names_ = FXT_NAMES(process, daemon);
@@ -101,7 +103,7 @@ FXT_EXPORT int daemon(int nochdir, int noclose)
 FXT_REAL(int, forkpty, (int *amaster, char *name, const struct termios *termp, const struct winsize *winp),
 	 (amaster, name, termp, winp))
 
-/* One event, in the parent, as of fork(). */
+/* The call is recorded in the parent alone, as fork() is. */
 FXT_EXPORT int forkpty(int *amaster, char *name, const struct termios *termp, const struct winsize *winp)
 {
 	const uint64_t names_ = FXT_NAMES(process, forkpty);
@@ -123,7 +125,8 @@ FXT_EXPORT int forkpty(int *amaster, char *name, const struct termios *termp, co
 	end_ns_ = fxt_end(thread_, NULL);
 	at = fxt_room(thread_, start_ns, end_ns_, 2);
 	if (at) {
-		at = child < 0 ? fxt_put_errno(thread_, at, errno) : fxt_put_int(at, FXT_STR_amaster, *amaster);
+		at = child < 0 ? fxt_put_errno(thread_, at, errno)
+			       : fxt_put_int(at, FXT_STR_amaster, *amaster);
 		at = fxt_put_int(at, FXT_STR_ret, child);
 		fxt_complete(thread_, at, end_ns_, names_, 2);
 	}

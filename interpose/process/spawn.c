@@ -1,4 +1,5 @@
-/* Programs run in new processes: spawn.def. The C library makes the child without fork, and calls nothing of ours in it. */
+/* The wrappers of posix_spawn() and posix_spawnp(), which run programs in new processes: spawn.def. The C
+ * library makes the child without fork, and calls nothing of ours in it. */
 #include <spawn.h>
 
 #include "agent/arrows/parent_links.h"
@@ -9,7 +10,7 @@
 typedef const posix_spawn_file_actions_t *spawn_actions;
 typedef const posix_spawnattr_t *spawn_attributes;
 
-/* Known afterwards, and only when there is one. */
+/* PID: the new process's id, which is known after the call, and only if there is a process. */
 #define COUNT_PID 0
 #define WORDS_PID(name) 1
 #define MEASURE_PID(name)
@@ -23,36 +24,36 @@ typedef const posix_spawnattr_t *spawn_attributes;
 #define DEFAULT_VERSION "GLIBC_2.15"
 #include "interpose/engine/versions.h"
 
-#define SPAWN(age, name, what)                                                                                          \
-	FXT_REAL(int, age##_##name,                                                                                     \
-		 (pid_t * pid, const char *what, spawn_actions file_actions, spawn_attributes attributes, strings argv, \
-		  strings envp),                                                                                        \
-		 (pid, what, file_actions, attributes, argv, envp))                                                          \
-	static __attribute__((noinline)) int complete_##age##_##name(pid_t *pid, const char *what, spawn_actions file_actions, \
-								     spawn_attributes attributes, strings argv,         \
-								     strings envp)                                      \
-	{                                                                                                               \
-		struct fxt_thread *thread = fxt_enter(FXT_CAT_process);                                                 \
-		struct fxt_birth birth;                                                                                 \
-		pid_t child;                                                                                            \
-		int error;                                                                                              \
-															\
-		COMPLETE(envp);												\
-		if (!thread) {												\
-			error = real_##age##_##name(pid, what, file_actions, attributes, argv, envp);			\
-			COMPLETED();											\
-			return error;											\
-		}													\
-		fxt_birth_begin(thread, &birth, FXT_BIRTH_EXECUTES);                                                    \
-		error = real_##age##_##name(&child, what, file_actions, attributes, argv, envp);                             \
-		COMPLETED();												\
-		if (!error && pid)                                                                                      \
-			*pid = child;                                                                                   \
-		fxt_birth_end(thread, &birth, error ? -1 : child);                                                      \
-		return error;                                                                                           \
-	}                                                                                                               \
-	FXT_WRAP_AROUND(process, int, age##_##name, name, complete_##age##_##name, BLOCKS(what), ERROR,                 \
-			(pid_t *, pid, PID), (const char *, what, TEXT), (spawn_actions, file_actions, PTR),            \
+#define SPAWN(age, name, what)										\
+	FXT_REAL(int, age##_##name,									\
+		 (pid_t * pid, const char *what, spawn_actions file_actions, spawn_attributes attributes, \
+		  strings argv, strings envp),								\
+		 (pid, what, file_actions, attributes, argv, envp))					\
+	static __attribute__((noinline)) int complete_##age##_##name(					\
+		pid_t *pid, const char *what, spawn_actions file_actions, spawn_attributes attributes,	\
+		strings argv, strings envp)								\
+	{												\
+		struct fxt_thread *thread = fxt_enter(FXT_CAT_process);					\
+		struct fxt_birth birth;									\
+		pid_t child;										\
+		int error;										\
+													\
+		COMPLETE(envp);										\
+		if (!thread) {										\
+			error = real_##age##_##name(pid, what, file_actions, attributes, argv, envp);	\
+			COMPLETED();									\
+			return error;									\
+		}											\
+		fxt_birth_begin(thread, &birth, FXT_BIRTH_EXECUTES);					\
+		error = real_##age##_##name(&child, what, file_actions, attributes, argv, envp);	\
+		COMPLETED();										\
+		if (!error && pid)									\
+			*pid = child;									\
+		fxt_birth_end(thread, &birth, error ? -1 : child);					\
+		return error;										\
+	}												\
+	FXT_WRAP_AROUND(process, int, age##_##name, name, complete_##age##_##name, BLOCKS(what), ERROR,	\
+			(pid_t *, pid, PID), (const char *, what, TEXT), (spawn_actions, file_actions, PTR), \
 			(spawn_attributes, attributes, SKIP), (strings, argv, ARGV), (strings, envp, SKIP))
 #define BOTH(name, what)          \
 	SPAWN(new, name, what)    \

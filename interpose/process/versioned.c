@@ -1,6 +1,6 @@
-/* Functions that a program linked long ago calls in another version: versioned.def. Each version has a
- * wrapper that calls the same version of the C library; one for both would give an old program the new
- * meaning. The conditions are in pthread_cond.c, posix_spawn in spawn.c.
+/* The wrappers of functions that a program linked long ago calls in another version: versioned.def. Each
+ * version has a wrapper that calls the same version of the C library; one for both would give an old program
+ * the new meaning. The conditions are in pthread_cond.c, posix_spawn in spawn.c.
  */
 #include <aio.h>
 #include <ftw.h>
@@ -27,10 +27,10 @@ typedef struct aiocb64 *const *aiocb64_list;
 #define OLD_quick_exit "GLIBC_2.10"
 #define NEW_nftw "GLIBC_2.3.3"
 #define NEW_realpath "GLIBC_2.3"
-/* One more name of the newer one: between the two it had its own. */
+/* Exports the newer wrapper under one more version, which the function had between the two. */
 #define ALSO(name, version) __asm__(".symver new_" #name "," #name "@" version);
 #else
-/* What has one version only, here, is found under its default; `old` is what programs ask for. */
+/* A function that has only one version here is found under its default; programs ask for the older one. */
 #define BASE "GLIBC_2.17"
 #define NEW_quick_exit "GLIBC_2.24"
 #define OLD_quick_exit BASE
@@ -61,8 +61,8 @@ typedef struct aiocb64 *const *aiocb64_list;
 #define NEW_timer_settime "GLIBC_2.34"
 #define OLD_timer_settime BASE
 
-/* SUBMITS: the requests of `list` begin before the call, which refuses another mode before it looks at them.
- */
+/* SUBMITS: an INT, of a call that submits the requests of `list`. Their lifetimes begin before the call,
+ * unless the call refuses the mode before it looks at them. */
 #define ENTER_SUBMITS                                                      \
 	, if (mode == LIO_WAIT || mode == LIO_NOWAIT)                      \
 		fxt_submit_list(thread_, list, nitems, start_ns_);
@@ -97,12 +97,13 @@ typedef struct aiocb64 *const *aiocb64_list;
 			fxt_signal_unsent(sent);							\
 		return error;										\
 	}												\
-	FXT_WRAP_AROUND(pthread, int, symbol, pthread_kill, send_##symbol, QUICK, ERROR, (pthread_t, thread, UINT), \
-			(int, sig, INT))
+	FXT_WRAP_AROUND(pthread, int, symbol, pthread_kill, send_##symbol, QUICK, ERROR,		\
+			(pthread_t, thread, UINT), (int, sig, INT))
 SENDS(new_pthread_kill)
 SENDS(old_pthread_kill)
 VERSIONED(pthread_kill, NEW_pthread_kill, OLD_pthread_kill)
-BOTH(io, char_pointer, realpath, realpath, BLOCKS(path), PTR, (const char *, path, TEXT), (char *, resolved_path, SKIP))
+BOTH(io, char_pointer, realpath, realpath, BLOCKS(path), PTR, (const char *, path, TEXT),
+     (char *, resolved_path, SKIP))
 BOTH(io, int, nftw, nftw, BLOCKS(dirpath), INT, (const char *, dirpath, TEXT), (__nftw_func_t, fn, SKIP),
      (int, nopenfd, INT), (int, flags, INT))
 BOTH(io, int, nftw64, nftw, BLOCKS(dirpath), INT, (const char *, dirpath, TEXT), (__nftw64_func_t, fn, SKIP),
@@ -120,8 +121,8 @@ BOTH(io, int, lio_listio64, lio_listio, BLOCKS(mode), SUBMITS, (int, mode, INT),
 ALSO(lio_listio, "GLIBC_2.4")
 ALSO(lio_listio64, "GLIBC_2.4")
 /* A timer's number is an int in the older version, and something like a pointer in the newer. */
-BOTH(time, int, timer_create, timer_create, QUICK, INT, (clockid_t, clockid, INT), (struct sigevent *, sevp, SKIP),
-     (timer_t *, timerid, SKIP))
+BOTH(time, int, timer_create, timer_create, QUICK, INT, (clockid_t, clockid, INT),
+     (struct sigevent *, sevp, SKIP), (timer_t *, timerid, SKIP))
 BOTH(time, int, timer_delete, timer_delete, QUICK, INT, (timer_t, timerid, PTR))
 BOTH(time, int, timer_settime, timer_settime, QUICK, INT, (timer_t, timerid, PTR), (int, flags, INT),
      (const struct itimerspec *, new_value, SKIP), (struct itimerspec *, old_value, SKIP))
@@ -129,7 +130,7 @@ ALSO(timer_create, "GLIBC_2.3.3")
 ALSO(timer_delete, "GLIBC_2.3.3")
 ALSO(timer_settime, "GLIBC_2.3.3")
 
-/* It runs what at_quick_exit() was given, and is in progress until the end. */
+/* quick_exit() runs what at_quick_exit() was given, and is in progress until the end of the process. */
 #define QUICK_EXIT(age)                                                         \
 	FXT_REAL(void, age##_quick_exit, (int status), (status))                \
 	FXT_EXPORT void age##_quick_exit(int status);                           \
