@@ -1,6 +1,6 @@
-/* See bus.h. The kernel has the program's flags and mask with our handler, so a handler of the program runs on the stack and with the mask
- * that it asked for; it is called as if it were the kernel's. SA_RESETHAND is left out and done by hand: a fault of ours is none of the
- * program's.
+/* See bus.h. The kernel has the program's flags and mask with our handler, so a handler of the program runs
+ * on the stack and with the mask that it asked for; our handler calls it as the kernel would. SA_RESETHAND is
+ * left out and done by hand, because a fault of ours is not the program's.
  */
 #include "bus.h"
 
@@ -18,9 +18,9 @@ typedef void (*action)(int);
 enum { KEPT = 16 };
 static struct kept {
 	action handler;
-	unsigned long added, removed;   /* flags that the kernel has for our sake, and has not */
+	unsigned long added, removed;   /* flags that the kernel has for our sake, and that it lacks */
 } kept[KEPT];
-static atomic_uint newest;              /* how many there were */
+static atomic_uint newest;              /* how many were kept so far */
 static atomic_bool is_guarded;
 
 static struct kept last(void)
@@ -36,7 +36,7 @@ static struct kept last(void)
 	return copy;
 }
 
-/* Under bus_lock. */
+/* Keeps what the program has set. The caller holds bus_lock. */
 static void keep(struct kept next)
 {
 	unsigned number = atomic_load_explicit(&newest, memory_order_relaxed) + 1;
@@ -47,14 +47,16 @@ static void keep(struct kept next)
 
 /* -- The handler --------------------------------------------------------------------------------- */
 
-/* Sends the signal again, as it came, to the calling thread: it comes when it is not blocked any more. */
+/* Sends the signal again, as it came, to the calling thread, which gets it when it is not blocked any
+ * more. */
 static void send_again(siginfo_t *info)
 {
 	if (FXT_SYSCALL4(SYS_rt_tgsigqueueinfo, fxt_sys_getpid(), fxt_sys_gettid(), SIGBUS, info))
 		FXT_SYSCALL3(SYS_tgkill, fxt_sys_getpid(), fxt_sys_gettid(), SIGBUS);
 }
 
-/* The process ends when the handler returns: by the signal that is sent again, or by the same fault. */
+/* Does what the default action would: the process ends when the handler returns, by the signal that is sent
+ * again, or by the same fault. */
 static void act_by_default(siginfo_t *info)
 {
 	const struct sigaction by_default = {.sa_handler = SIG_DFL};
@@ -63,8 +65,8 @@ static void act_by_default(siginfo_t *info)
 	send_again(info);
 }
 
-/* SA_RESETHAND: the action is the default one from now on. False: another thread's signal was faster. In the child of a vfork that is the
- * child's own. */
+/* Does what SA_RESETHAND asks for: the action is the default one from now on. Returns false if another
+ * thread's signal was faster. In the child of a vfork the action is the child's own. */
 static bool reset(action handler)
 {
 	const struct sigaction by_default = {.sa_handler = SIG_DFL};
@@ -84,7 +86,8 @@ static bool reset(action handler)
 	return is_first;
 }
 
-/* Whether the thread had blocked whatever it can for work of the agent, in which no handler may run. */
+/* Returns whether the thread had blocked every signal that it can, for work of the agent in which no handler
+ * may run. */
 static bool is_within_agent(const ucontext_t *context)
 {
 	const uint64_t never = UINT64_C(1) << (SIGKILL - 1) | UINT64_C(1) << (SIGSTOP - 1);
@@ -100,7 +103,7 @@ static void on_bus(int signum, siginfo_t *info, void *data)
 
 	if (info->si_code > 0 && fxt_buffer_fault(&fxt_agent.buffer, (uintptr_t)info->si_addr))
 		return;
-	/* Not a fault: put off until the work is over. */
+	/* A signal that is not a fault is put off until that work is over. */
 	if (info->si_code <= 0 && is_within_agent(context)) {
 		*(uint64_t *)&context->uc_sigmask |= UINT64_C(1) << (SIGBUS - 1);
 		send_again(info);
@@ -138,13 +141,17 @@ void fxt_bus_set(void)
 	struct sigaction set, ours;
 	uint64_t mask;
 
-	if (!atomic_load(&is_guarded) || fxt_is_forbidden(FXT_NO_LOCKS) || fxt_agent.pid != (uint32_t)fxt_sys_getpid())
+	if (!atomic_load(&is_guarded) || fxt_is_forbidden(FXT_NO_LOCKS) ||
+	    fxt_agent.pid != (uint32_t)fxt_sys_getpid())
 		return;
 	mask = fxt_lock(&fxt_agent.bus_lock);
-	if (!fxt_signal_action(SIGBUS, NULL, &set) && set.sa_handler != SIG_IGN && !fxt_bus_is_ours(set.sa_handler)) {
-		unsigned long before = (unsigned)set.sa_flags, after = (before | SA_SIGINFO) & ~(unsigned long)SA_RESETHAND;
+	if (!fxt_signal_action(SIGBUS, NULL, &set) && set.sa_handler != SIG_IGN &&
+	    !fxt_bus_is_ours(set.sa_handler)) {
+		unsigned long before = (unsigned)set.sa_flags,
+			      after = (before | SA_SIGINFO) & ~(unsigned long)SA_RESETHAND;
 
-		/* Where there is none, the thread's own stack may be too short, or be what is broken. */
+		/* If the program has no handler, nobody said on which stack ours may run: the thread's own
+		 * may be too short, or be what is broken. */
 		if (set.sa_handler == SIG_DFL)
 			after |= SA_ONSTACK;
 		ours = set;

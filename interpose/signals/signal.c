@@ -1,11 +1,14 @@
-/* What signals do: signal.def. One of them may be the agent's, and the program must not see that. SIGBUS is: bus.h.
+/* The wrappers of what sets the actions of signals: signal.def. One signal may be the agent's own
+ * (FXT_SIGNAL), and the program must not see that. SIGBUS is the agent's as well: bus.h.
  *
- * While it is ours the program is told that it has the default action. Whatever action the program sets, the default one included, is the
- * kernel's from then on: who sets the default action says what the signal shall do, from whomever it comes. What is ours is in the kernel
- * alone, so a child of vfork() and a program that sets its actions unseen change nothing here that has to be kept in step.
+ * While a signal is ours the program is told that it has the default action. Whatever action the program
+ * sets, the default one included, is the kernel's from then on: a program that sets the default action says
+ * what the signal shall do, whoever sends it. Only the kernel knows that a signal is ours, so a child of
+ * vfork() and a program that sets its actions unseen change nothing here that has to be kept in step.
  *
- * A signal that another process sends is a request. For everything else the handler does what the default action would do: for what the
- * process sends itself, by raise() or by a timer, for what the kernel sends it, and in a child that does not record.
+ * A signal that another process sends is a request. For every other one the handler does what the default
+ * action would do: for a signal that the process sends itself, by raise() or by a timer, for one that the
+ * kernel sends, and in a child that does not record.
  */
 #include <signal.h>
 
@@ -16,8 +19,10 @@
 
 typedef void (*action)(int);
 
-FXT_REAL(int, sigaction, (int signum, const struct sigaction *act, struct sigaction *oldact), (signum, act, oldact))
-FXT_REAL(int, __sigaction, (int signum, const struct sigaction *act, struct sigaction *oldact), (signum, act, oldact))
+FXT_REAL(int, sigaction, (int signum, const struct sigaction *act, struct sigaction *oldact),
+	 (signum, act, oldact))
+FXT_REAL(int, __sigaction, (int signum, const struct sigaction *act, struct sigaction *oldact),
+	 (signum, act, oldact))
 FXT_REAL(action, signal, (int signum, action handler), (signum, handler))
 FXT_REAL(action, ssignal, (int signum, action handler), (signum, handler))
 FXT_REAL(action, bsd_signal, (int signum, action handler), (signum, handler))
@@ -25,13 +30,15 @@ FXT_REAL(action, sysv_signal, (int signum, action handler), (signum, handler))
 FXT_REAL(action, __sysv_signal, (int signum, action handler), (signum, handler))
 FXT_REAL(action, sigset, (int signum, action handler), (signum, handler))
 
-/* Whether another process sent the signal: by kill(), tgkill() or sigqueue(). */
+/* Returns whether another process sent the signal: by kill(), tgkill() or sigqueue(). */
 static bool is_request(const siginfo_t *info)
 {
-	return (info->si_code == SI_USER || info->si_code == SI_TKILL || info->si_code == SI_QUEUE) && info->si_pid != fxt_sys_getpid();
+	return (info->si_code == SI_USER || info->si_code == SI_TKILL || info->si_code == SI_QUEUE) &&
+	       info->si_pid != fxt_sys_getpid();
 }
 
-/* Unless the default is to ignore it, the signal comes again, with its default action, when the handler returns: until then it is blocked. */
+/* Does what the default action would. Unless that is to ignore the signal, the signal comes again, with its
+ * default action, when the handler returns: until then it is blocked. */
 static void act_by_default(int signum)
 {
 	const struct sigaction by_default = {.sa_handler = SIG_DFL};
@@ -61,7 +68,8 @@ static bool is_ours(action handler)
 
 void fxt_signal_start(void)
 {
-	struct sigaction old, ours = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
+	struct sigaction old,
+		ours = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
 	int signum = fxt_agent.config.signal;
 
 	if (!signum || real_sigaction(signum, NULL, &old) || old.sa_handler != SIG_DFL)
@@ -76,7 +84,7 @@ int fxt_signal_action(int signum, const struct sigaction *act, struct sigaction 
 	return real_sigaction(signum, act, oldact);
 }
 
-/* What the program has set, where the kernel has a handler of ours. */
+/* Puts what the program has set into `act`, if the kernel has a handler of ours. */
 static void show(struct sigaction *act)
 {
 	unsigned long flags = (unsigned)act->sa_flags;
@@ -104,19 +112,19 @@ static void announce(action handler)
 		fxt_handlers_begin();
 }
 
-#define GUARDED_SIGACTION(symbol)                                                                                       \
-	static int guarded_##symbol(int signum, const struct sigaction *act, struct sigaction *oldact)                  \
-	{                                                                                                               \
-		int result;                                                                                             \
-															\
-		if (act)                                                                                                \
-			announce(act->sa_handler);                                                                      \
-		result = real_##symbol(signum, act, oldact);                                                            \
-		if (!result && oldact)                                                                                  \
-			show(oldact);                                                                                   \
-		if (!result && act && signum == SIGBUS)                                                                 \
-			fxt_bus_set();                                                                                  \
-		return result;                                                                                          \
+#define GUARDED_SIGACTION(symbol)									\
+	static int guarded_##symbol(int signum, const struct sigaction *act, struct sigaction *oldact)	\
+	{												\
+		int result;										\
+													\
+		if (act)										\
+			announce(act->sa_handler);							\
+		result = real_##symbol(signum, act, oldact);						\
+		if (!result && oldact)									\
+			show(oldact);									\
+		if (!result && act && signum == SIGBUS)							\
+			fxt_bus_set();									\
+		return result;										\
 	}
 
 GUARDED_SIGACTION(sigaction)
@@ -139,9 +147,9 @@ GUARDED(sysv_signal)
 GUARDED(__sysv_signal)
 GUARDED(sigset)
 
-#define HANDLER(symbol)                                                                                        \
-	FXT_WRAP_AROUND(process, action, symbol, signal, guarded_##symbol, QUICK, PLAIN_PTR, (int, signum, INT), \
-			(action, handler, PTR))
+#define HANDLER(symbol)											\
+	FXT_WRAP_AROUND(process, action, symbol, signal, guarded_##symbol, QUICK, PLAIN_PTR,		\
+			(int, signum, INT), (action, handler, PTR))
 
 FXT_WRAP_AROUND(process, int, sigaction, sigaction, guarded_sigaction, QUICK, INT, (int, signum, INT),
 		(const struct sigaction *, act, SKIP), (struct sigaction *, oldact, SKIP))
@@ -152,11 +160,12 @@ HANDLER(ssignal)
 HANDLER(bsd_signal)
 HANDLER(sysv_signal)
 HANDLER(__sysv_signal)
-FXT_WRAP_AROUND(process, action, sigset, sigset, guarded_sigset, QUICK, PLAIN_PTR, (int, signum, INT), (action, disp, PTR))
+FXT_WRAP_AROUND(process, action, sigset, sigset, guarded_sigset, QUICK, PLAIN_PTR, (int, signum, INT),
+		(action, disp, PTR))
 
 /* -- By number ----------------------------------------------------------------------------------- */
 
-/* The kernel's struct, which begins with the handler too. */
+/* The kernel's structure of an action, which begins with the handler like the C library's. */
 struct kernel_action {
 	action handler;
 	unsigned long flags;
@@ -164,11 +173,12 @@ struct kernel_action {
 	uint64_t mask;
 };
 
-static int action_by_number(struct fxt_by_number *call, int signum, const void *act, struct kernel_action *oldact)
+static int action_by_number(struct fxt_by_number *call, int signum, const void *act,
+			    struct kernel_action *oldact)
 {
 	int result;
 
-	/* The kernel has not said yet that this can be read. */
+	/* `act` is not read: the kernel has not said yet that it can be. */
 	if (act)
 		fxt_handlers_begin();
 	result = (int)fxt_by_number_make(call);

@@ -2,10 +2,10 @@
 #ifndef FXT_SIGNAL_H
 #define FXT_SIGNAL_H
 
-/* Once, at start: takes the signal if the configuration wants one and its action is the default. */
+/* Takes the signal if the configuration wants one and its action is the default. Called once, at start. */
 void fxt_signal_start(void);
 
-/* The C library's sigaction(). */
+/* Calls the C library's sigaction(). */
 struct sigaction;
 int fxt_signal_action(int signum, const struct sigaction *act, struct sigaction *oldact);
 

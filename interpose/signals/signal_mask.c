@@ -1,5 +1,6 @@
-/* Signals held back: signal_mask.def, and the function whose name means two things. */
-/* The header gives sigpause the assembler name of __xpg_sigpause. Here each is itself. */
+/* The wrappers of what holds signals back, and of what says on which stack handlers run: signal_mask.def.
+ * sigpause(), whose name means two things, and sigaltstack() are written by hand. */
+/* The header gives sigpause the assembler name of __xpg_sigpause. Here each name stands for itself. */
 #define sigpause sigpause_of_the_header
 #include <signal.h>
 #undef sigpause
@@ -8,20 +9,24 @@
 #include "agent/base/stack.h"
 #include "interpose/engine/interpose.h"
 
-/* BSD's takes a mask of those that are held back, X/Open's the one that no longer is. */
+/* BSD's sigpause() takes a mask of the signals that are held back, X/Open's takes the one that no longer
+ * is. */
 FXT_WRAP(process, int, sigpause, sigpause, BLOCKS(mask), INT, (int, mask, INT))
 FXT_WRAP(process, int, __xpg_sigpause, sigpause, BLOCKS(sig), INT, (int, sig, INT))
-FXT_WRAP(process, int, __sigpause, sigpause, BLOCKS(sig_or_mask), INT, (int, sig_or_mask, INT), (int, is_sig, INT))
+FXT_WRAP(process, int, __sigpause, sigpause, BLOCKS(sig_or_mask), INT, (int, sig_or_mask, INT),
+	 (int, is_sig, INT))
 
 FXT_REAL(int, sigaltstack, (const stack_t *ss, stack_t *old_ss), (ss, old_ss))
 
-/* The agent keeps note of where it is: see stack.h. A handler may be on the new stack before the call returns to here. */
+/* Notes before the call that the alternate stack may lie within the thread's own (stack.h): a handler may be
+ * on the new one before the call returns to here. */
 static void expect_alternate(const stack_t *ss)
 {
 	if (fxt_self && ss)
 		fxt_self->alternate_is_within = true;
 }
 
+/* Notes after the call whether the alternate stack lies there. */
 static void note_alternate(const stack_t *ss)
 {
 	if (fxt_self && ss)
@@ -38,8 +43,8 @@ static int noted_sigaltstack(const stack_t *ss, stack_t *old_ss)
 	return result;
 }
 
-FXT_WRAP_AROUND(process, int, sigaltstack, sigaltstack, noted_sigaltstack, QUICK, INT, (const stack_t *, ss, SKIP),
-		(stack_t *, old_ss, SKIP))
+FXT_WRAP_AROUND(process, int, sigaltstack, sigaltstack, noted_sigaltstack, QUICK, INT,
+		(const stack_t *, ss, SKIP), (stack_t *, old_ss, SKIP))
 
 /* -- By number ----------------------------------------------------------------------------------- */
 

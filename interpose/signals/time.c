@@ -1,4 +1,4 @@
-/* Sleeping: time.def. */
+/* The wrappers of what sleeps: time.def. */
 #include <time.h>
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-/* A signal after a time: timer.def. */
+/* The wrappers of what sends a signal after a time: timer.def. */
 #include <sys/time.h>
 #include <unistd.h>
 
