@@ -1,6 +1,6 @@
-/* Streams: stdio.def. What the C library reads and writes for them does not come by way of read() and
- * write(). */
-/* No bodies from headers for what is defined here. */
+/* The wrappers of what opens, reads and writes streams: stdio.def. What the C library reads and writes for
+ * streams does not come by way of read() and write(). */
+/* Keeps headers from giving bodies to functions that are defined here. */
 #ifndef __NO_INLINE__
 #define __NO_INLINE__ 1
 #endif
@@ -18,14 +18,14 @@ typedef FILE *stream_pointer;
 typedef char *char_pointer;
 typedef wchar_t *wchar_pointer;
 
-/* Macros, where the compiler optimizes. */
+/* These are macros if the compiler optimizes. */
 #undef fread_unlocked
 #undef fwrite_unlocked
 
-/* No longer declared. */
+/* <stdio.h> does not declare this any more. */
 FXT_EXPORT char *gets(char *s);
 
-/* STREAM_ON: a FILE of a descriptor that was open before. */
+/* STREAM_ON(fd): a PTR, a FILE of a descriptor that was open before. */
 #define FAILURE_STREAM_ON(fd) FAILURE_PTR
 #define RESULT_STREAM_ON(fd) RESULT_PTR
 #define AFTER_STREAM_ON(fd)				\
@@ -34,8 +34,8 @@ FXT_EXPORT char *gets(char *s);
 		fxt_endpoint_buffered(thread_, fd);	\
 	}
 
-/* CLOSED and REOPENED: of what closes the stream it is given; REOPENED is a STREAM, and then makes it
- * another or not. */
+/* CLOSED, REOPENED: of a call that closes the stream it is given. REOPENED is a STREAM, of a call that then
+ * makes the stream another one, unless it fails. */
 #define CLOSES(type, symbol, ...) FXT_CLOSING(descriptor_of(stream), type, symbol, __VA_ARGS__)
 #define AFTER_REOPENED AFTER_STREAM
 #define FAILURE_REOPENED FAILURE_STREAM
@@ -43,12 +43,15 @@ FXT_EXPORT char *gets(char *s);
 #define CALLEE_REOPENED(what, of) CALLEE_CLOSED
 #define AROUND_REOPENED(what, of) AROUND_CLOSED
 
-#define STDERR_THINGS(type, symbol, ...)	\
-	FXT_TO_STDERR(type, symbol, fxt_is_stderr_stream(stream), result, fxt_stderr_bytes(ptr, size * result), __VA_ARGS__)
-#define STDERR_STRING(type, symbol, ...) \
-	FXT_TO_STDERR(type, symbol, fxt_is_stderr_stream(stream), result >= 0, fxt_stderr_string(s), __VA_ARGS__)
-#define STDERR_LINE(type, symbol, ...)	\
-	FXT_TO_STDERR(type, symbol, fxt_is_stderr_stream(stdout), result >= 0, fxt_stderr_pieces(s, "\n", NULL), __VA_ARGS__)
+#define STDERR_THINGS(type, symbol, ...)						\
+	FXT_TO_STDERR(type, symbol, fxt_is_stderr_stream(stream), result,		\
+		      fxt_stderr_bytes(ptr, size * result), __VA_ARGS__)
+#define STDERR_STRING(type, symbol, ...)						\
+	FXT_TO_STDERR(type, symbol, fxt_is_stderr_stream(stream), result >= 0,		\
+		      fxt_stderr_string(s), __VA_ARGS__)
+#define STDERR_LINE(type, symbol, ...)							\
+	FXT_TO_STDERR(type, symbol, fxt_is_stderr_stream(stdout), result >= 0,		\
+		      fxt_stderr_pieces(s, "\n", NULL), __VA_ARGS__)
 
 #define FXT_TABLE "interpose/tables/stdio.def"
 #include "interpose/engine/wrappers.inc"

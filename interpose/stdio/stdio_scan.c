@@ -1,5 +1,6 @@
-/* Formatted input: stdio_scan.def, and the variadic ones. Without <stdio.h> and <wchar.h>: those give scanf
- * the assembler name of __isoc99_scanf, and here each is itself. */
+/* The wrappers of formatted input: stdio_scan.def. The variadic functions are written by hand. <stdio.h> and
+ * <wchar.h> are not included: they give scanf the assembler name of __isoc99_scanf, and here each name stands
+ * for itself. */
 #include <stddef.h>
 
 #include <bits/types/FILE.h>

@@ -1,4 +1,5 @@
-/* What a program says of itself: syslog.def, and what is variadic or does not return. */
+/* The wrappers of what writes messages of the program, to syslog and to standard error: syslog.def. What is
+ * variadic or does not return is written by hand. */
 #include <err.h>
 #include <netdb.h>
 #include <signal.h>
@@ -12,36 +13,41 @@
 #include "writer/decimal.h"
 
 FXT_EXPORT void __syslog_chk(int priority, int flag, const char *format, ...);
-/* <assert.h> has them only where NDEBUG is not defined. */
-FXT_EXPORT void __assert_fail(const char *assertion, const char *file, unsigned linenum, const char *function) __attribute__((noreturn));
-FXT_EXPORT void __assert_perror_fail(int errnum, const char *file, unsigned linenum, const char *function) __attribute__((noreturn));
+/* <assert.h> declares these only if NDEBUG is not defined. */
+FXT_EXPORT void __assert_fail(const char *assertion, const char *file, unsigned linenum, const char *function)
+	__attribute__((noreturn));
+FXT_EXPORT void __assert_perror_fail(int errnum, const char *file, unsigned linenum, const char *function)
+	__attribute__((noreturn));
 
-/* As the functions of <err.h> put it: the program's name, what is said, and why. */
+/* Records a line as the functions of <err.h> write it: the program's name, what is said, and why. */
 static void complain(int error, bool says_why, const char *format, va_list list)
 {
 	char room[FXT_NUMBERED_BYTES];
-	struct fxt_stderr_line line = {{program_invocation_short_name, ": ", NULL}, says_why ? fxt_error_text(error, room) : NULL};
+	struct fxt_stderr_line line = {{program_invocation_short_name, ": ", NULL},
+				       says_why ? fxt_error_text(error, room) : NULL};
 
 	fxt_stderr_complaint(&line, error, format, list);
 }
 
-/* As these functions do not tell whether it was written, it is recorded in any case. */
-#define STDERR_BY(symbol, say, ...)                                                \
-	static void to_stderr_##symbol(FXT_LIST(P_DECLARE, __VA_ARGS__))             \
-	{                                                                       \
-		int error = errno;                                              \
-		va_list again;                                                  \
+/* These functions do not tell whether the text was written, so it is recorded in any case. */
+#define STDERR_BY(symbol, say, ...)						\
+	static void to_stderr_##symbol(FXT_LIST(P_DECLARE, __VA_ARGS__))	\
+	{									\
+		int error = errno;						\
+		va_list again;							\
 										\
-		va_copy(again, list);                                           \
-		real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));                   \
-		say;                                                            \
-		va_end(again);                                                  \
+		va_copy(again, list);						\
+		real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));			\
+		say;								\
+		va_end(again);							\
 	}
-#define STDERR_SYSLOG(type, symbol, ...)	\
-	STDERR_BY(symbol, fxt_stderr_syslog(FXT_NAMES(log, syslog), priority, error, format, again), __VA_ARGS__)
+#define STDERR_SYSLOG(type, symbol, ...)								\
+	STDERR_BY(symbol, fxt_stderr_syslog(FXT_NAMES(log, syslog), priority, error, format, again),	\
+		  __VA_ARGS__)
 #define STDERR_WARNING(type, symbol, ...) STDERR_BY(symbol, complain(error, true, format, again), __VA_ARGS__)
-#define STDERR_WARNING_ALONE(type, symbol, ...) STDERR_BY(symbol, complain(error, false, format, again), __VA_ARGS__)
-/* Of those that are written out below. */
+#define STDERR_WARNING_ALONE(type, symbol, ...) \
+	STDERR_BY(symbol, complain(error, false, format, again), __VA_ARGS__)
+/* Functions of this kind are written out below. */
 #define STDERR_OWN(type, symbol, ...) static type to_stderr_##symbol(FXT_LIST(P_DECLARE, __VA_ARGS__));
 
 #define FXT_TABLE "interpose/tables/syslog.def"
@@ -68,8 +74,8 @@ static void to_stderr_perror(const char *s)
 static void to_stderr_herror(const char *s)
 {
 	static const char *const texts[] = {
-		"Resolver Error 0 (no error)", "Unknown host", "Host name lookup failure", "Unknown server error",
-		"No address associated with name",
+		"Resolver Error 0 (no error)", "Unknown host", "Host name lookup failure",
+		"Unknown server error", "No address associated with name",
 	};
 	int error = h_errno;
 
@@ -89,7 +95,8 @@ static void to_stderr_psignal(int sig, const char *s)
 	say_about(s, fxt_signal_text(sig, room), "\n");
 }
 
-/* Which signal it was. What else there is to it is left out, which the ellipsis says. */
+/* The text says which signal it was. What else the function writes of it is left out, which the ellipsis
+ * says. */
 static void to_stderr_psiginfo(const siginfo_t *pinfo, const char *s)
 {
 	char room[FXT_NUMBERED_BYTES];
@@ -98,7 +105,7 @@ static void to_stderr_psiginfo(const siginfo_t *pinfo, const char *s)
 	say_about(s, fxt_signal_text(pinfo->si_signo, room), " (\xe2\x80\xa6)\n");
 }
 
-/* -- With a list of what follows the format ------------------------------------------------------ */
+/* -- Functions with a list of what follows the format -------------------------------------------- */
 
 #define COLLECT(call)                   \
 	do {                            \
@@ -109,15 +116,17 @@ static void to_stderr_psiginfo(const siginfo_t *pinfo, const char *s)
 		va_end(list);           \
 	} while (0)
 
-/* Looked for like any other, and never called. */
+/* These pointers are looked for like the others, and never called. */
 static void *real_syslog, *real___syslog_chk, *real_warn, *real_warnx, *real_err, *real_errx;
 
-FXT_TRACED(log, void, syslog, syslog, to_stderr_vsyslog, BLOCKS(priority), VOID, (int, priority, INT), (const char *, format, SKIP),
-	   (va_list, list, SKIP))
-FXT_TRACED(log, void, __syslog_chk, syslog, to_stderr___vsyslog_chk, BLOCKS(priority), VOID, (int, priority, INT), (int, flag, SKIP),
+FXT_TRACED(log, void, syslog, syslog, to_stderr_vsyslog, BLOCKS(priority), VOID, (int, priority, INT),
 	   (const char *, format, SKIP), (va_list, list, SKIP))
-FXT_TRACED(log, void, warn, warn, to_stderr_vwarn, BLOCKS(format), VOID, (const char *, format, SKIP), (va_list, list, SKIP))
-FXT_TRACED(log, void, warnx, warnx, to_stderr_vwarnx, BLOCKS(format), VOID, (const char *, format, SKIP), (va_list, list, SKIP))
+FXT_TRACED(log, void, __syslog_chk, syslog, to_stderr___vsyslog_chk, BLOCKS(priority), VOID,
+	   (int, priority, INT), (int, flag, SKIP), (const char *, format, SKIP), (va_list, list, SKIP))
+FXT_TRACED(log, void, warn, warn, to_stderr_vwarn, BLOCKS(format), VOID, (const char *, format, SKIP),
+	   (va_list, list, SKIP))
+FXT_TRACED(log, void, warnx, warnx, to_stderr_vwarnx, BLOCKS(format), VOID, (const char *, format, SKIP),
+	   (va_list, list, SKIP))
 
 FXT_EXPORT void syslog(int priority, const char *format, ...)
 {
@@ -139,26 +148,27 @@ FXT_EXPORT void warnx(const char *format, ...)
 	COLLECT(traced_warnx(format, list));
 }
 
-/* -- That end the program: in progress until its last moment ------------------------------------- */
+/* -- Functions that end the program: they are in progress until its last moment ------------------- */
 
-#define LEAVES(event, shown)                                                         \
-	struct fxt_thread *thread_ = fxt_enter(FXT_CAT_log);                    \
+#define LEAVES(event, shown)							\
+	struct fxt_thread *thread_ = fxt_enter(FXT_CAT_log);			\
 										\
-	if (thread_) {                                                          \
-		const uint64_t names_ = FXT_NAMES(log, event);                  \
-		uint64_t start_ns_ = fxt_now(thread_);                          \
+	if (thread_) {								\
+		const uint64_t names_ = FXT_NAMES(log, event);			\
+		uint64_t start_ns_ = fxt_now(thread_);				\
 										\
-		BLOCKS(shown);                                                  \
+		BLOCKS(shown);							\
 	}
 
 FXT_REAL(void, verr, (int eval, const char *format, va_list list), (eval, format, list))
 FXT_REAL(void, verrx, (int eval, const char *format, va_list list), (eval, format, list))
-FXT_REAL(void, __assert_fail, (const char *assertion, const char *file, unsigned linenum, const char *function),
+FXT_REAL(void, __assert_fail,
+	 (const char *assertion, const char *file, unsigned linenum, const char *function),
 	 (assertion, file, linenum, function))
 FXT_REAL(void, __assert_perror_fail, (int errnum, const char *file, unsigned linenum, const char *function),
 	 (errnum, file, linenum, function))
 
-/* Said before it is written, as there is no afterwards. */
+/* The text is recorded before it is written, because the real function does not return. */
 #define COMPLAIN(says_why, list)                                        \
 	do {                                                            \
 		va_list again;                                          \
@@ -198,15 +208,16 @@ FXT_EXPORT void errx(int eval, const char *format, ...)
 	__builtin_unreachable();
 }
 
-/* `what` is said where the program was when it gave up, as assert() puts it. */
-static void say_where(const char *file, unsigned linenum, const char *function, const char *what, const char *which, const char *end)
+/* Records a line as assert() writes it: where the program was when it gave up, and why. */
+static void say_where(const char *file, unsigned linenum, const char *function, const char *what,
+		      const char *which, const char *end)
 {
 	const char *program = program_invocation_short_name;
 	char number[FXT_DECIMAL_BYTES + 1];
 
 	number[fxt_decimal(number, linenum)] = '\0';
-	fxt_stderr_pieces(program, *program ? ": " : "", file, ":", number, ": ", function ? function : "", function ? ": " : "", what,
-			which, end, NULL);
+	fxt_stderr_pieces(program, *program ? ": " : "", file, ":", number, ": ", function ? function : "",
+			  function ? ": " : "", what, which, end, NULL);
 }
 
 FXT_EXPORT void __assert_fail(const char *assertion, const char *file, unsigned linenum, const char *function)
@@ -227,7 +238,7 @@ FXT_EXPORT void __assert_perror_fail(int errnum, const char *file, unsigned line
 	__builtin_unreachable();
 }
 
-/* By trampoline.c. */
+/* trampoline.c has these two. */
 #define real_error fxt_real_error
 #define real_error_at_line fxt_real_error_at_line
 #include "interpose/engine/trampoline.h"
