@@ -1,25 +1,28 @@
-/* The hooks of -finstrument-functions. glibc has empty ones; ours come first. They take the place of no real function: glibc's
- * do nothing. Called by instrumented code in any context, also before constructors. */
+/* The hooks of -finstrument-functions. The loader finds ours before glibc's, which do nothing, so ours call
+ * no real function. Instrumented code calls them in any context, also before constructors. */
 #include "agent/emit/function.h"
 #include "interpose/engine/interpose.h"
 
-/* Where a hook begins moves its cost by a twentieth: at the head of a line it is least. */
+/* The address at which a hook begins changes its cost by a twentieth: the cost is least at the head of a
+ * cache line. */
 #define HOOK FXT_EXPORT __attribute__((aligned(64)))
 
 HOOK void __cyg_profile_func_enter(void *function, void *call_site);
 HOOK void __cyg_profile_func_exit(void *function, void *call_site);
 
-/* Above the frames of the wrappers that the same function calls; this one has none of its own. */
+/* An address that stands for the instrumented function's frame: it lies above the frames of the wrappers that
+ * this function calls. The hook has no frame of its own. */
 #define HERE ((uintptr_t)__builtin_dwarf_cfa() - sizeof(void *))
-/* Where a hook returns to, and where that is. */
+/* Points to the address that a hook returns to. */
 #if defined(__x86_64__)
 #define SITE ((const uintptr_t *)__builtin_dwarf_cfa() - 1)
 #else
 #define SITE (&(uintptr_t){(uintptr_t)__builtin_return_address(0)})
 #endif
 
-/* Parameters as the hooks have theirs, which stay in their registers that way. */
-static __attribute__((noinline)) void enter(uintptr_t function, uintptr_t call_site, uintptr_t frame, uintptr_t site)
+/* The first parameters are those of the hooks, which stay in their registers that way. */
+static __attribute__((noinline)) void enter(uintptr_t function, uintptr_t call_site, uintptr_t frame,
+					    uintptr_t site)
 {
 	struct fxt_thread *thread = fxt_enter_on();
 
@@ -27,7 +30,8 @@ static __attribute__((noinline)) void enter(uintptr_t function, uintptr_t call_s
 		fxt_function_enter(thread, frame, site, function, call_site);
 }
 
-/* A thread that has no state is in no function that is known: it was dropped, and counted, when it was entered. */
+/* A thread without a state is in no function that is known: the function was dropped, and counted, when it
+ * was entered. */
 static __attribute__((noinline)) void leave(uintptr_t function, uintptr_t frame)
 {
 	if (fxt_self)
@@ -40,7 +44,8 @@ HOOK void __cyg_profile_func_enter(void *function, void *call_site)
 
 	if (FXT_UNLIKELY(!fxt_is_on(FXT_CAT_function)))
 		return;
-	if (FXT_UNLIKELY(!fxt_function_enter_quick(fxt_self, frame, SITE, (uintptr_t)function, (uintptr_t)call_site)))
+	if (FXT_UNLIKELY(!fxt_function_enter_quick(fxt_self, frame, SITE, (uintptr_t)function,
+						   (uintptr_t)call_site)))
 		enter((uintptr_t)function, (uintptr_t)call_site, frame, *SITE);
 }
 

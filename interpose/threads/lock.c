@@ -1,4 +1,4 @@
-/* Locks: lock.def. */
+/* The wrappers of locks: lock.def. See docs/waits.md. */
 /* See writer/lane.h and engine.h. */
 #define FXT_EMISSION inline __attribute__((always_inline))
 #define FXT_QUICK_EVENTS
@@ -45,7 +45,7 @@ bool fxt_rwlock_is_taken(const struct fxt_thread *thread, const pthread_rwlock_t
 	unsigned word = *(const volatile unsigned *)&rwlock->__data.__readers;
 	bool is_written = (word & WRITE_LOCKED) != 0, is_read = word >> READER_SHIFT && !(word & WRITE_PHASE);
 
-	/* Its own writer is refused at once. */
+	/* The lock's own writer is refused at once. */
 	if (fxt_rwlock_holder(rwlock) == thread->own_tid)
 		return false;
 	if (to_write)
@@ -59,7 +59,8 @@ bool fxt_rwlock_is_taken(const struct fxt_thread *thread, const pthread_rwlock_t
 
 enum { PLACE_MAX_BYTES = 200 };
 
-/* No search while the thread holds a lock: what is not known then will be at the next such call. */
+/* Returns the function that a place lies in. There is no search while the thread holds a lock: a function
+ * that is not known then will be at the next such call. */
 static struct fxt_lock_place function_at(struct fxt_thread *thread, uintptr_t place)
 {
 	struct fxt_lock_place at;
@@ -70,7 +71,8 @@ static struct fxt_lock_place function_at(struct fxt_thread *thread, uintptr_t pl
 	return at;
 }
 
-/* Lock, how long it has been held and by whom, and how many arguments there are with the places. */
+/* What the arguments say of a lock: its name, how long it has been held and by whom; and how many arguments
+ * there are, those of the places included. */
 struct description {
 	struct fxt_label object;
 	uint64_t held_ns;
@@ -82,7 +84,8 @@ static size_t measure(struct description *d, const struct fxt_lock_wait *wait, u
 {
 	d->held_ns = wait->held.lock && now_ns > wait->held.since_ns ? now_ns - wait->held.since_ns : 0;
 	d->object = fxt_label_of(wait->kind, wait->lock);
-	return 2 + fxt_label_words(&d->object) + (2 + fxt_words_of(wait->at.bytes)) + 2 + 2 + (2 + fxt_words_of(wait->held_at.bytes)) + 1;
+	return 2 + fxt_label_words(&d->object) + (2 + fxt_words_of(wait->at.bytes)) + 2 + 2 +
+	       (2 + fxt_words_of(wait->held_at.bytes)) + 1;
 }
 
 static uint64_t *describe(uint64_t *at, struct description *d, const struct fxt_lock_wait *wait)
@@ -112,13 +115,14 @@ static uint64_t *describe(uint64_t *at, struct description *d, const struct fxt_
 	return at;
 }
 
-/* Whether the thread has the lock itself and is told so: nobody waits then. Without that it waits for itself.
- */
+/* Returns whether the thread has the lock itself and the call tells it so: then nobody waits. If the call
+ * does not tell it, the thread waits for itself. */
 static bool is_refused(const struct fxt_thread *thread, const struct fxt_lock_wait *wait)
 {
 	if (wait->holder != thread->own_tid)
 		return false;
-	return wait->kind == FXT_LABEL_RWLOCK || fxt_mutex_answers_holder((const pthread_mutex_t *)wait->lock);
+	return wait->kind == FXT_LABEL_RWLOCK ||
+	       fxt_mutex_answers_holder((const pthread_mutex_t *)wait->lock);
 }
 
 void fxt_lock_wait_begin(struct fxt_thread *thread, struct fxt_lock_wait *wait)
@@ -138,13 +142,15 @@ void fxt_lock_wait_begin(struct fxt_thread *thread, struct fxt_lock_wait *wait)
 	wait->at = function_at(thread, wait->place);
 	if (wait->held.lock)
 		wait->held_at = function_at(thread, wait->held.place);
-	/* Told at once: the wait may never end. */
+	/* The instant is written at once, because the wait may never end. */
 	at = fxt_reserve_extra(thread, now_ns, measure(&d, wait, now_ns));
 	if (at) {
 		at = describe(at, &d, wait);
-		fxt_commit_extra(thread, at, fxt_record_type(FXT_RECORD_EVENT) | fxt_event_type(FXT_EVENT_INSTANT) |
-						     fxt_event_args(d.arguments) |
-						     fxt_names_of(FXT_STR_CATEGORIES + FXT_BIT_agent, FXT_STR_contended));
+		fxt_commit_extra(thread, at,
+				 fxt_record_type(FXT_RECORD_EVENT) | fxt_event_type(FXT_EVENT_INSTANT) |
+					 fxt_event_args(d.arguments) |
+					 fxt_names_of(FXT_STR_CATEGORIES + FXT_BIT_agent,
+						      FXT_STR_contended));
 	}
 	if (wait->kind == FXT_LABEL_RWLOCK)
 		fxt_wait_enter(thread, wait->object, 0);
@@ -162,10 +168,11 @@ void fxt_lock_wait_end(struct fxt_thread *thread, struct fxt_lock_wait *wait, in
 			 fxt_is_got(result);
 	uintptr_t held_place = wait->held.place;
 
-	/* Who gave it up in the end had it last. */
+	/* The thread that gave the lock up in the end had it last. */
 	if (is_caused) {
 		d.holder = cause.tid;
-		wait->held = (struct fxt_held_lock){cause.since_ns ? wait->lock : 0, cause.since_ns, cause.place};
+		wait->held = (struct fxt_held_lock){cause.since_ns ? wait->lock : 0, cause.since_ns,
+						    cause.place};
 	}
 	if (fxt_is_got(result))
 		fxt_held_lock_push(thread, wait->lock, end_ns, wait->place);
@@ -188,7 +195,8 @@ void fxt_lock_wait_end(struct fxt_thread *thread, struct fxt_lock_wait *wait, in
 	fxt_flow_resume(thread, after_ns, end_ns, &cause, is_caused);
 }
 
-/* A reader keeps out none but writers, and the last one to leave lets one in. A writer keeps out all. */
+/* Lets those go on that a reader or a writer keeps out. A reader keeps out none but writers, and the last
+ * reader to leave lets one in. A writer keeps out all. */
 static void let_go_rwlock(struct fxt_thread *thread, uintptr_t lock, struct fxt_cause cause)
 {
 	fxt_flow_release(thread, fxt_wait_to_write(lock), FXT_RELEASE_LOCK, cause);
@@ -213,7 +221,7 @@ void fxt_lock_let_go(struct fxt_thread *thread, uintptr_t lock, enum fxt_label_k
 
 /* -- Wrappers ---------------------------------------------------------------------------------- */
 
-/* What a try returns if another thread holds the lock, by the kind of result. */
+/* The result of a try if another thread holds the lock, by the kind of result. */
 #define BUSY_ERROR EBUSY
 #define BUSY_PLAIN_INT thrd_busy
 
@@ -223,14 +231,16 @@ void fxt_lock_let_go(struct fxt_thread *thread, uintptr_t lock, enum fxt_label_k
 
 #define RECORD_LOCK(kind, lock, ...)									\
 	if (fxt_is_got(result_))									\
-		fxt_held_lock_push(thread_, (uintptr_t)(lock), end_ns_, (uintptr_t)__builtin_return_address(0)); \
+		fxt_held_lock_push(thread_, (uintptr_t)(lock), end_ns_,					\
+				   (uintptr_t)__builtin_return_address(0));				\
 	FXT_FORM_RECORD(kind, __VA_ARGS__);
 
 #define FORM_TRIES(kind, symbol, lock, ...)                     \
 	result_ = real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__)); \
 	GOT(kind, lock, __VA_ARGS__)
 
-/* What is waited for. */
+/* OBJECT_OF(symbol)(lock) is what the call waits for: the lock, or what stands for it where the call wants to
+ * write. */
 #define OBJECT_OF(symbol) FXT_SECOND(WRITES_##symbol, ITSELF, )
 #define ITSELF(lock) (lock)
 #define WRITES_pthread_rwlock_wrlock , fxt_wait_to_write
@@ -238,16 +248,16 @@ void fxt_lock_let_go(struct fxt_thread *thread, uintptr_t lock, enum fxt_label_k
 #define WRITES_pthread_rwlock_timedwrlock , fxt_wait_to_write
 #define WRITES_pthread_rwlock_clockwrlock , fxt_wait_to_write
 
-/* Makes the real call, where the lock is not free, and records it. */
+/* Makes the real call and records it, for a lock that is not free. */
 #define WAIT_FOR(symbol, lock, ...)									\
-	struct fxt_in_progress *open_ = BLOCKS(lock);								\
+	struct fxt_in_progress *open_ = BLOCKS(lock);							\
 	struct fxt_lock_wait wait_ = FXT_LOCK_WAIT(open_, lock, OBJECT_OF(symbol)((uintptr_t)(lock)));	\
 													\
 	fxt_lock_wait_begin(thread_, &wait_);								\
 	result_ = real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));						\
 	fxt_lock_wait_end(thread_, &wait_, result_);
 
-/* Tries first: that takes a free lock as the call itself would. */
+/* Tries to take the lock first: that takes a free lock as the call itself would. */
 #define LOCK_BY(try, kind, symbol, lock, ...)		\
 	result_ = real_##try(lock);			\
 	if (FXT_UNLIKELY(result_ == BUSY_##kind)) {	\
@@ -269,7 +279,7 @@ void fxt_lock_let_go(struct fxt_thread *thread, uintptr_t lock, enum fxt_label_k
 	if (is_taken) {							\
 		WAIT_FOR(symbol, lock, __VA_ARGS__)			\
 	} else {							\
-		struct fxt_in_progress *open_ = BLOCKS(lock);			\
+		struct fxt_in_progress *open_ = BLOCKS(lock);		\
 									\
 		result_ = real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));	\
 		end_ns_ = fxt_end(thread_, open_);			\
@@ -279,14 +289,15 @@ void fxt_lock_let_go(struct fxt_thread *thread, uintptr_t lock, enum fxt_label_k
 #define FORM_UNTIL_mutex(...) LOCK_UNTIL(fxt_mutex_is_taken(thread_, mutex), __VA_ARGS__)
 #define FORM_UNTIL_rdlock(...) LOCK_UNTIL(fxt_rwlock_is_taken(thread_, rwlock, false), __VA_ARGS__)
 #define FORM_UNTIL_wrlock(...) LOCK_UNTIL(fxt_rwlock_is_taken(thread_, rwlock, true), __VA_ARGS__)
-#define FORM_UNTIL_mtx(...) LOCK_UNTIL(fxt_mutex_is_taken(thread_, (const pthread_mutex_t *)mutex), __VA_ARGS__)
+#define FORM_UNTIL_mtx(...) \
+	LOCK_UNTIL(fxt_mutex_is_taken(thread_, (const pthread_mutex_t *)mutex), __VA_ARGS__)
 
-#define FORM_UNLOCKS(kind, symbol, lock, ...)                   \
-	if (fxt_is_waited_for((uintptr_t)(lock)))                                \
-		fxt_lock_let_go(thread_, (uintptr_t)(lock), FXT_KIND_OF(lock)); \
-	fxt_held_lock_pop(thread_, (uintptr_t)(lock));               \
-	result_ = real_##symbol(lock);                          \
-	end_ns_ = fxt_now(thread_);                             \
+#define FORM_UNLOCKS(kind, symbol, lock, ...)					\
+	if (fxt_is_waited_for((uintptr_t)(lock)))				\
+		fxt_lock_let_go(thread_, (uintptr_t)(lock), FXT_KIND_OF(lock));	\
+	fxt_held_lock_pop(thread_, (uintptr_t)(lock));				\
+	result_ = real_##symbol(lock);						\
+	end_ns_ = fxt_now(thread_);						\
 	FXT_FORM_RECORD(kind, __VA_ARGS__);
 
 #define CALL FXT_FORM_CALL

@@ -1,6 +1,6 @@
-/* Locks, semaphores and threads that are made and done away with: pthread.def. By hand is what is variadic,
- * or knows only afterwards what to say. */
-/* The header gives this the assembler name of what replaced it. Here each is itself. */
+/* The wrappers of what makes and destroys locks, semaphores and threads: pthread.def. What is variadic, or
+ * can only be recorded when the call has returned, is written by hand. */
+/* The header gives this function the assembler name of its successor. Here each name stands for itself. */
 #define pthread_mutex_consistent_np pthread_mutex_consistent_of_the_header
 #include <pthread.h>
 #undef pthread_mutex_consistent_np
@@ -16,13 +16,16 @@
 
 typedef void *(*start_routine_fn)(void *);
 
-FXT_REAL(int, pthread_create, (pthread_t *thread, const pthread_attr_t *attr, start_routine_fn routine, void *arg),
+FXT_REAL(int, pthread_create,
+	 (pthread_t *thread, const pthread_attr_t *attr, start_routine_fn routine, void *arg),
 	 (thread, attr, routine, arg))
 
 /* -- Making threads ---------------------------------------------------------------------------- */
 
-/* Also where nothing is recorded now: something may be before the thread ends. */
-static int create(struct fxt_thread *self, pthread_t *thread, const pthread_attr_t *attr, start_routine_fn routine, void *arg)
+/* Makes a thread that begins in thread_start.c. That is done also while nothing is recorded: something may be
+ * before the thread ends. */
+static int create(struct fxt_thread *self, pthread_t *thread, const pthread_attr_t *attr,
+		  start_routine_fn routine, void *arg)
 {
 	struct fxt_start *start = fxt_start_take(self, attr, arg);
 	int result;
@@ -36,8 +39,9 @@ static int create(struct fxt_thread *self, pthread_t *thread, const pthread_attr
 	return result;
 }
 
-/* By hand: what identifies the new thread is known only afterwards. */
-FXT_EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attr, start_routine_fn routine, void *arg)
+/* pthread_create() is written by hand: what identifies the new thread is known only after the call. */
+FXT_EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attr, start_routine_fn routine,
+			      void *arg)
 {
 	struct fxt_thread *self = fxt_enter(FXT_CAT_pthread);
 	uint64_t start_ns, end_ns, *at;
@@ -86,7 +90,8 @@ FXT_EXPORT int pthread_setname_np(pthread_t thread, const char *name)
 
 typedef sem_t *sem_pointer;
 
-FXT_REAL(sem_pointer, sem_open, (const char *name, int flags, mode_t mode, unsigned value), (name, flags, mode, value))
+FXT_REAL(sem_pointer, sem_open, (const char *name, int flags, mode_t mode, unsigned value),
+	 (name, flags, mode, value))
 
 FXT_EXPORT sem_t *sem_open(const char *name, int flags, ...)
 {
@@ -121,7 +126,8 @@ FXT_EXPORT sem_t *sem_open(const char *name, int flags, ...)
 		at = fxt_put_pointer(at, FXT_STR_ret, result);
 		if (result == SEM_FAILED)
 			at = fxt_put_errno(self, at, errno);
-		fxt_complete(self, at, end_ns, FXT_NAMES(pthread, sem_open), 2 + (label.text != NULL) + (result == SEM_FAILED));
+		fxt_complete(self, at, end_ns, FXT_NAMES(pthread, sem_open),
+			     2 + (label.text != NULL) + (result == SEM_FAILED));
 	}
 	return result;
 }

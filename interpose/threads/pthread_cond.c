@@ -1,5 +1,6 @@
-/* Conditions, in both of their versions. A program linked long ago calls the older ones, whose structure is only a
- * pointer; one wrapper for both would hand it to functions that take it for the newer. aarch64 has one version.
+/* The wrappers of conditions, in both of their versions: pthread_cond.def. A program linked long ago calls
+ * the older ones, whose structure is only a pointer; one wrapper for both would hand it to functions that
+ * take it for the newer. aarch64 has one version.
  */
 #include <pthread.h>
 
@@ -23,8 +24,8 @@
 	FXT_FORM_ALIAS(pthread, int, age##_##name, name, form, ERROR, __VA_ARGS__)
 
 BOTH_FORMS(pthread_cond_wait, COND_WAITS, (pthread_cond_t *, cond, WAITED), (pthread_mutex_t *, mutex, PTR))
-BOTH_FORMS(pthread_cond_timedwait, COND_WAITS, (pthread_cond_t *, cond, WAITED), (pthread_mutex_t *, mutex, PTR),
-	   (const struct timespec *, abstime, SKIP))
+BOTH_FORMS(pthread_cond_timedwait, COND_WAITS, (pthread_cond_t *, cond, WAITED),
+	   (pthread_mutex_t *, mutex, PTR), (const struct timespec *, abstime, SKIP))
 BOTH_FORMS(pthread_cond_signal, POSTS, (pthread_cond_t *, cond, USED))
 BOTH_FORMS(pthread_cond_broadcast, WAKES_ALL, (pthread_cond_t *, cond, USED))
 BOTH(pthread_cond_init, QUICK, (pthread_cond_t *, cond, NEW), (const pthread_condattr_t *, attr, SKIP))

@@ -1,5 +1,6 @@
-/* What is done once, keys, and what ends a thread: pthread_control.def, and the one that does not return. */
-/* The header gives this the assembler name of what replaced it. Here each is itself. */
+/* The wrappers of what is done once, of keys, and of what ends a thread or lets others run:
+ * pthread_control.def. pthread_exit(), which does not return, is written by hand. */
+/* The header gives this function the assembler name of its successor. Here each name stands for itself. */
 #define pthread_yield pthread_yield_of_the_header
 #include <pthread.h>
 #undef pthread_yield
@@ -12,8 +13,8 @@
 typedef void (*routine)(void);
 typedef void (*destructor)(void *);
 
-/* A kind of result for the table. A thread that may be cancelled anywhere is left where it is: the agent is
- * told before. */
+/* CANCELS: an ERROR, of a call after which a thread may be cancelled anywhere, and so in the middle of an
+ * emission. The agent is told of that before the call. */
 #define FAILURE_CANCELS FAILURE_ERROR
 #define RESULT_CANCELS RESULT_ERROR
 #define CALLEE_CANCELS , announced_
@@ -30,7 +31,7 @@ typedef void (*destructor)(void *);
 
 FXT_REAL(void, pthread_exit, (void *retval), (retval))
 
-/* It stays in progress until the thread is left. */
+/* pthread_exit() stays in progress until the thread's end. */
 FXT_EXPORT void pthread_exit(void *retval)
 {
 	struct fxt_thread *thread_ = fxt_enter(FXT_CAT_pthread);

@@ -1,4 +1,5 @@
-/* Semaphores, conditions, barriers: sync.def. */
+/* The wrappers of what waits for semaphores, conditions, threads and barriers, and of what ends such waits:
+ * sync.def. See docs/waits.md. */
 #include <pthread.h>
 #include <semaphore.h>
 #include <threads.h>
@@ -12,7 +13,7 @@ void fxt_cond_wait_begin(struct fxt_thread *thread, struct fxt_cond_wait *wait)
 	struct fxt_held_lock *held = fxt_held_lock_find(thread, wait->mutex);
 
 	fxt_wait_enter(thread, wait->cond, wait->mutex);
-	/* Others wait for the mutex, perhaps. */
+	/* Others may wait for the mutex. */
 	if (fxt_is_waited_for(wait->mutex))
 		fxt_lock_let_go(thread, wait->mutex, FXT_LABEL_MUTEX);
 	if (held) {
@@ -31,7 +32,7 @@ uint64_t fxt_cond_wait_end(struct fxt_thread *thread, struct fxt_cond_wait *wait
 		fxt_held_lock_push(thread, wait->mutex, end_ns, wait->place);
 	if (fxt_wait_leave(thread, wait->cond, wait->start_ns, end_ns, cause)) {
 		wait->cause_count = 1;
-		/* And the mutex had to be free again. */
+		/* The second cause is the thread that released the mutex, which the call has taken again. */
 		if (cause->lock && fxt_wait_got_lock(cause->lock, cause->at_ns, end_ns, cause + 1))
 			wait->cause_count = 2;
 	}
@@ -50,8 +51,8 @@ void fxt_cond_wait_resume(struct fxt_thread *thread, const struct fxt_cond_wait 
 	end_ns_ = fxt_now(thread_);                             \
 	FXT_FORM_RECORD(kind, __VA_ARGS__);
 
-/* What can be had at once is, and nobody waits. The real call looks for a cancellation before that, so we do.
- */
+/* Takes what can be had at once, so that nobody waits. The real call looks for a cancellation before that, so
+ * this does too. */
 static inline bool get_at_once(int (*try)(sem_t *), sem_t *sem)
 {
 	int error = errno;
@@ -63,9 +64,9 @@ static inline bool get_at_once(int (*try)(sem_t *), sem_t *sem)
 	return got;
 }
 
-/* The real call, of which the look says whether it will wait: waits_. */
+/* Makes the real call; waits_ says whether it will wait, as far as could be seen. */
 #define SEM_WAIT(symbol, sem, ...)									\
-	struct fxt_in_progress *open_ = BLOCKS(sem);								\
+	struct fxt_in_progress *open_ = BLOCKS(sem);							\
 													\
 	if (waits_)											\
 		fxt_wait_enter(thread_, (uintptr_t)(sem), 0);						\
@@ -88,15 +89,16 @@ static inline bool get_at_once(int (*try)(sem_t *), sem_t *sem)
 	}							\
 	FXT_FORM_RECORD_WAIT(kind, __VA_ARGS__)
 
-/* What a semaphore's value is, in glibc's: the lower half of a word. It decides what is said of a call,
- * never what is done. */
+/* Returns whether a semaphore has a value, which in glibc is the lower half of a word. This decides what is
+ * said of a call, never what is done. */
 static inline bool has_value(const sem_t *sem)
 {
 	return *(const volatile unsigned *)(const void *)sem != 0;
 }
 
-/* With a time limit: the C library looks at the time and the clock before it takes what is there, and
- * whether it looks for a cancellation differs from one call to the other. So no try goes before it. */
+/* The form of a wait with a time limit. The C library looks at the time and the clock before it takes what is
+ * there, and whether it looks for a cancellation differs from one call to the other. So no try goes before
+ * the call. */
 #define FORM_SEM_WAITS_UNTIL(kind, symbol, sem, ...)	\
 	struct fxt_cause cause_;			\
 	bool waits_ = !has_value(sem);			\
@@ -105,7 +107,7 @@ static inline bool has_value(const sem_t *sem)
 
 /* -- Threads ----------------------------------------------------------------------------------- */
 
-/* A thread says that it ends where its states are given up: agent/emit/thread.c. */
+/* A thread says that it ends when it gives up its state: agent/emit/thread.c. */
 #define FORM_JOINS(kind, symbol, handle, ...)								\
 	struct fxt_in_progress *open_ = BLOCKS(handle);							\
 	struct fxt_cause cause_;									\
@@ -119,10 +121,10 @@ static inline bool has_value(const sem_t *sem)
 
 /* -- Barriers ---------------------------------------------------------------------------------- */
 
-/* The last to arrive lets the others go on. Of a barrier whose making was not seen it is not known which is
- * the last. */
+/* The last thread to arrive lets the others go on. If the making of the barrier was not seen, it is not known
+ * which is the last. */
 #define FORM_ARRIVES(kind, symbol, barrier, ...)							\
-	struct fxt_in_progress *open_ = BLOCKS(barrier);							\
+	struct fxt_in_progress *open_ = BLOCKS(barrier);						\
 	struct fxt_cause cause_;									\
 	bool waits_;											\
 													\

@@ -1,6 +1,7 @@
-/* See thread_start.h. Called by whoever makes a thread, and by the thread. */
-/* Wrappers have unwind tables, so the header would make a cleanup handler of an unwinder's function, which would be linked into the
- * library: another unwinder than that which unwinds the thread. The other way is the C library's alone. */
+/* See thread_start.h. Called by the thread that makes another one, and by the new thread. */
+/* Wrappers have unwind tables, so the header would make cleanup handlers by means of an unwinder, which would
+ * be linked into the library: another one than that which unwinds the thread. Without __EXCEPTIONS it makes
+ * them by means of the C library alone. */
 #undef __EXCEPTIONS
 #include <pthread.h>
 
@@ -9,12 +10,14 @@
 #include "agent/arrows/flow.h"
 #include "agent/arrows/task_life.h"
 
-/* So many threads that were made and did not run yet; of others it is not shown who made them and when they end. */
+/* The number of threads that were made and have not run yet. If there are more, it is not shown who made them
+ * and when they end. */
 enum { STARTS = 1024, TRIES = 8 };
 
 static __thread bool begun_here __attribute__((tls_model("initial-exec")));
 
-/* Where the stack will be, as far as the attributes say. Neither function allocates. */
+/* Notes where the stack will be, as far as the attributes say. The functions that this calls do not
+ * allocate. */
 static void look_at_stack(struct fxt_start *start, const pthread_attr_t *attr)
 {
 	pthread_attr_t usual;
@@ -26,7 +29,7 @@ static void look_at_stack(struct fxt_start *start, const pthread_attr_t *attr)
 		attr = &usual;
 	}
 	start->stack_low = start->stack_bytes = 0;
-	/* Without an address this is 0 less the size. */
+	/* If the attributes have no address, `low` is 0 less the size. */
 	if (!pthread_attr_getstack(attr, &low, &bytes) && (uintptr_t)low + bytes)
 		start->stack_low = (uintptr_t)low;
 	else if (!pthread_attr_getstacksize(attr, &bytes))
@@ -52,7 +55,8 @@ struct fxt_start *fxt_start_take(struct fxt_thread *thread, const pthread_attr_t
 	return NULL;
 }
 
-/* The thread's first moment. `start` is free for another one after it. */
+/* Does what is due at the thread's first moment. Returns a copy of `start`, which then is free for another
+ * thread. */
 static struct fxt_start begin(struct fxt_start *start)
 {
 	struct fxt_start own = {.routine = start->routine, .arg = start->arg, .cause = start->cause,

@@ -1,4 +1,5 @@
-/* C11's threads: threads.def, what makes one, and what does not return. */
+/* The wrappers of C11's threads: threads.def. What makes a thread, and what does not return, is written by
+ * hand. */
 #include <threads.h>
 
 #include "interpose/engine/interpose.h"
@@ -12,7 +13,7 @@ typedef void (*routine)(void);
 
 FXT_REAL(int, thrd_create, (thrd_t *thr, thrd_start_t func, void *arg), (thr, func, arg))
 
-/* As in pthread.c. */
+/* Makes a thread that begins in thread_start.c, as create() in pthread.c does. */
 static int create(struct fxt_thread *self, thrd_t *thr, thrd_start_t func, void *arg)
 {
 	struct fxt_start *start = fxt_start_take(self, NULL, arg);
@@ -27,7 +28,7 @@ static int create(struct fxt_thread *self, thrd_t *thr, thrd_start_t func, void 
 	return result;
 }
 
-/* By hand: what identifies the new thread is known only afterwards, and it begins with us. */
+/* thrd_create() is written by hand: what identifies the new thread is known only after the call. */
 FXT_EXPORT int thrd_create(thrd_t *thr, thrd_start_t func, void *arg)
 {
 	struct fxt_thread *self = fxt_enter(FXT_CAT_pthread);
@@ -45,14 +46,15 @@ FXT_EXPORT int thrd_create(thrd_t *thr, thrd_start_t func, void *arg)
 			at = fxt_put_uint(at, FXT_STR_thr, (uint64_t)*thr);
 		at = fxt_put_pointer(at, FXT_STR_func, (const void *)func);
 		at = fxt_put_int(at, FXT_STR_ret, result);
-		fxt_complete(self, at, end_ns, FXT_NAMES(pthread, thrd_create), result == thrd_success ? 3 : 2);
+		fxt_complete(self, at, end_ns, FXT_NAMES(pthread, thrd_create),
+			     result == thrd_success ? 3 : 2);
 	}
 	return result;
 }
 
 FXT_REAL(void, thrd_exit, (int res), (res))
 
-/* It stays in progress until the thread is left. */
+/* thrd_exit() stays in progress until the thread's end. */
 FXT_EXPORT void thrd_exit(int res)
 {
 	struct fxt_thread *thread_ = fxt_enter(FXT_CAT_pthread);
