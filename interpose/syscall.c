@@ -1,11 +1,11 @@
-/* The wrapper of syscall(), which records each call as the function that it stands for: see engine/syscall.h.
- * Any context. */
+/* Makes the wrapper of syscall(), which records each call as the function that it stands for: see
+ * engine/syscall.h. Any context. */
 #include <stdarg.h>
 #include <unistd.h>
 
 #include "interpose/engine/interpose.h"
 
-/* The functions that all tables have for system calls, by number. */
+/* These are the functions that all tables have for system calls, by number. */
 #define SYSTEM_CALL(category, type, number, ...) BY_HAND_NUMBER(number)
 #define BY_NUMBER SYSTEM_CALL
 #define BY_NUMBER_ALONE SYSTEM_CALL

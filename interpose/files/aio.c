@@ -1,4 +1,4 @@
-/* The wrappers of <aio.h>, whose input and output goes on by itself: aio.def. */
+/* Makes the wrappers of <aio.h>, whose calls read and write while the program goes on: aio.def. */
 #include <aio.h>
 
 #include "submit.h"

@@ -1,5 +1,6 @@
-/* The wrappers of what reads directories and trees of them: dirent.def. Those that may list /proc/self/fd are
- * written by hand, because they leave out the trace's descriptor, which is not the program's. */
+/* Makes the wrappers of calls that read directories and trees of them: dirent.def. readdir(), getdents64()
+ * and their kind are written by hand: if the program lists /proc/self/fd, they leave out the trace's
+ * descriptor, which is not the program's. */
 #include <dirent.h>
 #include <fts.h>
 #include <ftw.h>

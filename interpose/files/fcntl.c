@@ -1,4 +1,4 @@
-/* The wrappers of what makes descriptors from paths, and of what asks about or changes them: fcntl.def. The
+/* Makes the wrappers of calls that make descriptors from paths, ask about them or change them: fcntl.def. The
  * variadic functions are written by hand. */
 #include <fcntl.h>
 #include <stdarg.h>

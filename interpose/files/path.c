@@ -1,5 +1,5 @@
-/* The wrappers of what makes, changes and looks up names in the file system: path.def. realpath, which has
- * two versions, is in versioned.c. */
+/* Makes the wrappers of calls that make, change and look up names in the file system: path.def. realpath,
+ * which has two versions, is in versioned.c. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* The wrappers of what waits for descriptors, and of what makes descriptors to be waited for: poll.def. */
+/* Makes the wrappers of calls that wait for descriptors, or make descriptors to be waited for: poll.def. */
 #include <poll.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>

@@ -1,4 +1,4 @@
-/* The wrappers of what gives random numbers: random.def. */
+/* Makes the wrappers of calls that give random numbers: random.def. */
 #include <stdlib.h>
 #include <sys/random.h>
 

@@ -1,4 +1,4 @@
-/* The wrappers of what tells about the file that a descriptor leads to: stat.def. */
+/* Makes the wrappers of calls that tell about the file that a descriptor leads to: stat.def. */
 #include <sys/stat.h>
 
 #include "interpose/engine/interpose.h"

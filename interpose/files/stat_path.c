@@ -1,4 +1,5 @@
-/* The wrappers of what reads and changes the attributes of files and file systems: stat_path.def. */
+/* Makes the wrappers of calls that read and change the attributes of files and file systems:
+ * stat_path.def. */
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/statvfs.h>

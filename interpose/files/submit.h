@@ -1,4 +1,4 @@
-/* Control blocks of <aio.h>. The wrappers of what submits them use this: aio.c, and lio_listio in
+/* Handles the control blocks of <aio.h>. The wrappers of what submits them use this: aio.c, and lio_listio in
  * versioned.c. */
 #ifndef FXT_SUBMIT_H
 #define FXT_SUBMIT_H

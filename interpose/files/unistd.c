@@ -1,7 +1,7 @@
-/* The wrappers of what is done with descriptors: unistd.def. What makes or closes descriptors by their number
- * is written by hand. The trace file has a descriptor that the program did not open: the program can neither
- * close nor duplicate it, and if the program puts another one in its place, ours moves. That holds also while
- * io is off.
+/* Makes the wrappers of calls that read, write, make and close descriptors: unistd.def. What makes or closes
+ * descriptors by their number is written by hand. The trace file has a descriptor that the program did not
+ * open: the program can neither close nor duplicate it, and if the program puts another one in its place,
+ * ours moves. That holds also while io is off.
  */
 /* See writer/lane.h and engine.h. */
 #define FXT_EMISSION inline __attribute__((always_inline))
@@ -204,7 +204,7 @@ FXT_BY_HAND_NUMBER(pipe2)
 	}											\
 	FXT_WRAP_AROUND(io, int, symbol, close, followed_##symbol, BLOCKS(fd), INT, (int, fd, INT))
 
-/* The body of a function that closes `fd` by `call`. */
+/* Makes the body of a function that closes `fd` by `call`. */
 #define FOLLOWED_CLOSE(call)					\
 	int result;						\
 								\
@@ -243,8 +243,8 @@ static int dup_by_number(struct fxt_by_number *call, int oldfd)
 
 FXT_WRAP_AROUND(io, int, dup, dup, followed_dup, QUICK, INT, (int, oldfd, INT))
 
-/* The body of a function that duplicates oldfd to newfd by `call`; `names` are those of its event. If newfd
- * is the number of ours, ours moves out of the way first. */
+/* Makes the body of a function that duplicates oldfd to newfd by `call`; `names` are those of its event. If
+ * newfd is the number of ours, ours moves out of the way first. */
 #define GUARDED_DUP_TO(call, names)								\
 	int result;										\
 	bool moved;										\

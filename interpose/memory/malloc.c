@@ -1,6 +1,6 @@
-/* The wrappers of the heap's functions: malloc.def. Those that look at a block before the call are written by
- * hand. An allocation counts from the end of its event and a free from the begin of its event: so a block
- * that one thread frees and another one gets is never new before it is gone.
+/* Makes the wrappers of the heap's functions: malloc.def. Those that look at a block before the call are
+ * written by hand. An allocation counts from the end of its event and a free from the begin of its event: so
+ * a block that one thread frees and another one gets is never new before it is gone.
  */
 /* See writer/lane.h and engine.h. */
 #define FXT_EMISSION inline __attribute__((always_inline))
@@ -17,7 +17,7 @@ FXT_REAL(size_t, malloc_usable_size, (pointer ptr), (ptr))
 
 /* -- What a thread has of the heap ------------------------------------------------------------- */
 
-/* The numbers of the functions' bits: heap_sizes.h. */
+/* These are the numbers of the functions' bits: heap_sizes.h. */
 enum {
 #define CALL(category, type, symbol, ...) SIZED_##symbol,
 #define ALIAS(category, type, symbol, ...) SIZED_##symbol,
@@ -132,7 +132,7 @@ static inline void finish_realloc(struct fxt_thread *thread, uint64_t *at, uint6
 	fxt_complete(thread, at, end_ns, names, arguments + 1 + failed);
 }
 
-/* A block before it is resized. This is looked up before the call, because the address may be another
+/* Describes a block before it is resized. It is looked up before the call, because the address may be another
  * thread's before the call returns. */
 struct resized {
 	bool is_sized;

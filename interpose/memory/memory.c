@@ -1,5 +1,5 @@
-/* The wrappers of what handles memory by pages: memory.def. What maps and unmaps is written by hand. What the
- * C library and the agent map for themselves does not come this way. */
+/* Makes the wrappers of calls that handle memory by pages: memory.def. What maps and unmaps is written by
+ * hand. What the C library and the agent map for themselves does not come this way. */
 #include <malloc.h>
 #include <stdarg.h>
 #include <sys/mman.h>

@@ -13,8 +13,7 @@ enum {
 	INET6_BYTES = offsetof(struct sockaddr_in6, sin6_scope_id),
 };
 
-/* A copy of an address, which is made before it is read: the program's has any alignment, and may be
- * changing. */
+/* An address is copied to this before it is read: the program's has any alignment, and may be changing. */
 union address {
 	sa_family_t family;
 	struct sockaddr_in in;

@@ -1,5 +1,5 @@
-/* Socket addresses as text, and the kinds of parameter that the tables have for them, beside those of
- * interpose.h:
+/* Writes socket addresses as text, and makes the kinds of parameter that the tables have for them, beside
+ * those of interpose.h:
  *
  *	ADDR            an address given to a call, `addrlen` bytes long
  *	ADDR_OUT        a buffer of *addrlen bytes that a call puts an address into

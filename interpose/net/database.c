@@ -1,5 +1,5 @@
-/* The wrappers of what the C library looks up in files of /etc, by the name service or by other programs:
- * database.def. */
+/* Makes the wrappers of calls that look something up in files of /etc, by the name service or by other
+ * programs: database.def. */
 #include <aliases.h>
 #include <fstab.h>
 #include <grp.h>

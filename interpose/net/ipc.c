@@ -1,5 +1,5 @@
-/* The wrappers of messages, semaphores and memory between processes: ipc.def. The variadic functions are
- * written by hand. */
+/* Makes the wrappers of messages, semaphores and memory between processes: ipc.def. The variadic functions
+ * are written by hand. */
 #include <mqueue.h>
 #include <stdarg.h>
 #include <sys/msg.h>

@@ -1,5 +1,5 @@
-/* The wrappers of what looks up names of hosts and networks: netdb.def, and the kinds of parameter and result
- * that only it has. */
+/* Makes the wrappers of calls that look up names of hosts and networks: netdb.def, and the kinds of parameter
+ * and result that only it has. */
 #include <arpa/nameser.h>
 #include <ifaddrs.h>
 #include <net/if.h>

@@ -1,4 +1,4 @@
-/* The wrappers of sockets: socket.def, and the kinds of parameter and result that only it has. */
+/* Makes the wrappers of sockets: socket.def, and the kinds of parameter and result that only it has. */
 #include <netinet/in.h>
 #include <sys/socket.h>
 

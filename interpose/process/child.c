@@ -1,4 +1,4 @@
-/* The wrappers of what waits for children, and of what runs commands by a shell: child.def. Arrows lead from
+/* Makes the wrappers of calls that wait for children, or run commands by a shell: child.def. Arrows lead from
  * these calls to the first moments of children, and from the ends of children to these calls:
  * agent/arrows/parent_links.h.
  */

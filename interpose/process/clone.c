@@ -1,5 +1,5 @@
-/* The wrappers of clone(), and of the system calls that make processes by way of syscall(). None of them runs
- * the C library's fork handlers. The flags decide what becomes of the child:
+/* Makes the wrappers of clone(), and of the system calls that make processes by way of syscall(). None of
+ * them runs the C library's fork handlers. The flags decide what becomes of the child:
  *
  *	without CLONE_VM                it is a process, and gets a file of its own like the child of a fork
  *	CLONE_VM and CLONE_SETTLS       it has thread-local storage, and so a state, of its own (or none)

@@ -6,8 +6,8 @@
 
 typedef char *const *strings;           /* argv, envp */
 
-/* The memory of a completed environment. It is not on the stack, because nobody knows how much of that a
- * thread has left. */
+/* Keeps the memory of a completed environment. It is not on the stack, because nobody knows how much of that
+ * a thread has left. */
 struct fxt_complete {
 	void *memory;                   /* NULL: there is none to give back */
 	size_t bytes;

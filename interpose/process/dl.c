@@ -1,4 +1,4 @@
-/* The wrappers of the loader's functions: dl.def. */
+/* Makes the wrappers of the loader's functions: dl.def. */
 #include <dlfcn.h>
 
 #include "agent/objects/label.h"

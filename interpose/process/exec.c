@@ -1,6 +1,6 @@
-/* The wrappers of what executes another program: exec.def. They are called in the children of vfork as well,
- * whose memory is their parent's. Functions that are given no environment take the process's own, which may
- * have been cleared: their wrappers call functions that are given one.
+/* Makes the wrappers of calls that execute another program: exec.def. They are called in the children of
+ * vfork as well, whose memory is their parent's. Functions that are given no environment take the process's
+ * own, which may have been cleared: their wrappers call functions that are given one.
  *
  * The environment is not completed for system() and popen(), which take it within the C library: `environ`
  * would have to be changed while the program's handlers and other threads may look at it.

@@ -1,4 +1,4 @@
-/* The wrappers of what ends a process: exit.def. The trace is whole also without them;
+/* Makes the wrappers of calls that end a process: exit.def. The trace is whole also without them, and
  * fxt_agent_exit() makes it small.
  *
  * exit() is in progress while the program's handlers and destructors run, and ends with a handler of ours
@@ -26,7 +26,8 @@ FXT_REAL(void, abort, (void), ())
 FXT_REAL(void, _exit, (int status), (status))
 FXT_REAL(void, _Exit, (int status), (status))
 
-/* The exit() in progress, and the thread that called it. Another thread's exit() waits for it to be over. */
+/* These note the exit() in progress, and the thread that called it. Another thread's exit() waits for it to
+ * be over. */
 static struct fxt_thread *exiting;
 static struct fxt_in_progress *exit_in_progress;
 static uint64_t exit_start_ns;

@@ -1,4 +1,4 @@
-/* What is done at the end of the process: exit.c. */
+/* Says what is done at the end of the process: exit.c. */
 #ifndef FXT_EXIT_H
 #define FXT_EXIT_H
 

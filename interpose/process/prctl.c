@@ -1,6 +1,6 @@
-/* The wrapper of prctl(), and what syscall() does for the system calls prctl and seccomp. By these a program
- * forbids itself system calls, or reading the processor's counter. They are not recorded: the agent looks at
- * them, so that it stays within what remains allowed (agent/process/seccomp.h). Any context.
+/* Makes the wrapper of prctl(), and what syscall() does for the system calls prctl and seccomp. By these a
+ * program forbids itself system calls, or reading the processor's counter. They are not recorded: the agent
+ * looks at them, so that it stays within what remains allowed (agent/process/seccomp.h). Any context.
  */
 #include <linux/filter.h>
 #include <linux/seccomp.h>

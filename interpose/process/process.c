@@ -1,6 +1,6 @@
-/* The wrappers of what forks processes, and of what asks or changes what they may do: process.def. The child
- * of a fork gets a file of its own by way of the C library's fork handlers or, if the call runs none, of its
- * wrapper. */
+/* Makes the wrappers of calls that fork processes, and that ask or change what these may do: process.def. The
+ * child of a fork gets a file of its own by way of the C library's fork handlers or, if the call runs none,
+ * of its wrapper. */
 #include <sched.h>
 #include <signal.h>
 #include <spawn.h>

@@ -1,5 +1,6 @@
-/* The wrappers of what gives processes a terminal, or takes it from them: session.def. The C library forks,
- * ends and duplicates for them by itself, so what its functions do is known from what they are for.
+/* Makes the wrappers of calls that give processes a terminal, or take it from them: session.def. The C
+ * library forks, ends and duplicates for them by itself, so what its functions do is known from what they are
+ * for.
  */
 #include <pty.h>
 #include <unistd.h>

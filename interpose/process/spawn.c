@@ -1,5 +1,5 @@
-/* The wrappers of posix_spawn() and posix_spawnp(), which run programs in new processes: spawn.def. The C
- * library makes the child without fork, and calls nothing of ours in it. */
+/* Makes the wrappers of posix_spawn() and posix_spawnp(), which run programs in new processes: spawn.def. The
+ * C library makes the child without fork, and calls nothing of ours in it. */
 #include <spawn.h>
 
 #include "agent/arrows/parent_links.h"

@@ -1,6 +1,6 @@
-/* The wrappers of functions that a program linked long ago calls in another version: versioned.def. Each
- * version has a wrapper that calls the same version of the C library; one for both would give an old program
- * the new meaning. The conditions are in pthread_cond.c, posix_spawn in spawn.c.
+/* Makes the wrappers of functions that a program linked long ago calls in another version: versioned.def.
+ * Each version has a wrapper that calls the same version of the C library; one for both would give an old
+ * program the new meaning. The conditions are in pthread_cond.c, posix_spawn in spawn.c.
  */
 #include <aio.h>
 #include <ftw.h>
@@ -30,7 +30,7 @@ typedef struct aiocb64 *const *aiocb64_list;
 /* Exports the newer wrapper under one more version, which the function had between the two. */
 #define ALSO(name, version) __asm__(".symver new_" #name "," #name "@" version);
 #else
-/* A function that has only one version here is found under its default; programs ask for the older one. */
+/* A function that has only one version here is found under its default; `old` is what programs ask for. */
 #define BASE "GLIBC_2.17"
 #define NEW_quick_exit "GLIBC_2.24"
 #define OLD_quick_exit BASE

@@ -14,7 +14,8 @@ enum { RESTORER = 0x04000000 };         /* SA_RESTORER, which the C library adds
 
 typedef void (*action)(int);
 
-/* What the program has set last. A handler reads it while another thread sets the next one. */
+/* These are the actions that the program has set last. A handler reads the newest one while another thread
+ * sets the next one. */
 enum { KEPT = 16 };
 static struct kept {
 	action handler;

@@ -1,4 +1,4 @@
-/* The wrappers of what sets the actions of signals: signal.def. One signal may be the agent's own
+/* Makes the wrappers of calls that set the actions of signals: signal.def. One signal may be the agent's own
  * (FXT_SIGNAL), and the program must not see that. SIGBUS is the agent's as well: bus.h.
  *
  * While a signal is ours the program is told that it has the default action. Whatever action the program

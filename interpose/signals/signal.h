@@ -1,4 +1,4 @@
-/* The agent's own signal, FXT_SIGNAL: see agent/process/control.h. */
+/* Takes the agent's own signal, FXT_SIGNAL: see agent/process/control.h. */
 #ifndef FXT_SIGNAL_H
 #define FXT_SIGNAL_H
 

@@ -1,5 +1,5 @@
-/* The wrappers of what sends signals and of what waits for them: signal_delivery.def. Arrows lead from the
- * ones to the others: agent/arrows/signal_senders.h. */
+/* Makes the wrappers of calls that send signals, and of those that wait for them: signal_delivery.def. Arrows
+ * lead from the ones to the others: agent/arrows/signal_senders.h. */
 #include <pthread.h>
 #include <signal.h>
 #include <sys/pidfd.h>
@@ -56,7 +56,7 @@ static int process_of(int pidfd, unsigned flags)
 		FXT_FORM_RECORD_WAIT(kind, __VA_ARGS__)                                                 \
 	} while (0)
 
-/* The body of a call that has no argument to show while it is in progress. It shows the thread's own
+/* Makes the body of a call that has no argument to show while it is in progress. It shows the thread's own
  * number. */
 #define BODY_PAUSES(shown, kind, symbol, ...)								\
 	sigset_t mask_;											\
@@ -79,7 +79,7 @@ static int process_of(int pidfd, unsigned flags)
 	result_ = FXT_BY_REAL(symbol, __VA_ARGS__);							\
 	AWAITED(kind, errno == EINTR && fxt_signal_handled(thread_, start_ns_, mask, &cause_), __VA_ARGS__);
 
-/* The body of a call that takes a signal. It asks for the sender if the program does not. */
+/* Makes the body of a call that takes a signal. It asks for the sender if the program does not. */
 #define TAKE(open, kind, symbol, ...)									\
 	struct fxt_in_progress *open_ = open;								\
 	siginfo_t info_, *given_ = info;								\

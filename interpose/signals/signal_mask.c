@@ -1,4 +1,4 @@
-/* The wrappers of what holds signals back, and of what says on which stack handlers run: signal_mask.def.
+/* Makes the wrappers of calls that hold signals back, or say on which stack handlers run: signal_mask.def.
  * sigpause(), whose name means two things, and sigaltstack() are written by hand. */
 /* The header gives sigpause the assembler name of __xpg_sigpause. Here each name stands for itself. */
 #define sigpause sigpause_of_the_header

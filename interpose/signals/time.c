@@ -1,4 +1,4 @@
-/* The wrappers of what sleeps: time.def. */
+/* Makes the wrappers of calls that sleep: time.def. */
 #include <time.h>
 #include <unistd.h>
 

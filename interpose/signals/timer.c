@@ -1,4 +1,4 @@
-/* The wrappers of what sends a signal after a time: timer.def. */
+/* Makes the wrappers of calls that send a signal after a time: timer.def. */
 #include <sys/time.h>
 #include <unistd.h>
 

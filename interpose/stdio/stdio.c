@@ -1,5 +1,5 @@
-/* The wrappers of what opens, reads and writes streams: stdio.def. What the C library reads and writes for
- * streams does not come by way of read() and write(). */
+/* Makes the wrappers of calls that open, read and write streams: stdio.def. What the C library reads and
+ * writes for streams does not come by way of read() and write(). */
 /* Keeps headers from giving bodies to functions that are defined here. */
 #ifndef __NO_INLINE__
 #define __NO_INLINE__ 1

@@ -1,5 +1,5 @@
-/* The wrappers of what reads and writes single characters: stdio_char.def. Such calls are many and short: one
- * is shown in progress only if the buffer does not serve it. */
+/* Makes the wrappers of calls that read and write single characters: stdio_char.def. Such calls are many and
+ * short: one is shown in progress only if the buffer does not serve it. */
 /* Keeps headers from giving bodies to functions that are defined here. */
 #ifndef __NO_INLINE__
 #define __NO_INLINE__ 1

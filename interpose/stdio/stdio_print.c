@@ -1,4 +1,4 @@
-/* The wrappers of formatted output: stdio_print.def. The variadic functions are written by hand. */
+/* Makes the wrappers of formatted output: stdio_print.def. The variadic functions are written by hand. */
 /* Keeps headers from giving bodies to functions that are defined here. */
 #ifndef __NO_INLINE__
 #define __NO_INLINE__ 1

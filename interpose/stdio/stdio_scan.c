@@ -1,6 +1,6 @@
-/* The wrappers of formatted input: stdio_scan.def. The variadic functions are written by hand. <stdio.h> and
- * <wchar.h> are not included: they give scanf the assembler name of __isoc99_scanf, and here each name stands
- * for itself. */
+/* Makes the wrappers of formatted input: stdio_scan.def. The variadic functions are written by hand.
+ * <stdio.h> and <wchar.h> are not included: they give scanf the assembler name of __isoc99_scanf, and here
+ * each name stands for itself. */
 #include <stddef.h>
 
 #include <bits/types/FILE.h>

@@ -1,5 +1,5 @@
-/* The wrappers of what writes messages of the program, to syslog and to standard error: syslog.def. What is
- * variadic or does not return is written by hand. */
+/* Makes the wrappers of calls that write messages of the program, to syslog and to standard error:
+ * syslog.def. What is variadic or does not return is written by hand. */
 #include <err.h>
 #include <netdb.h>
 #include <signal.h>

@@ -1,5 +1,5 @@
-/* The hooks of -finstrument-functions. The loader finds ours before glibc's, which do nothing, so ours call
- * no real function. Instrumented code calls them in any context, also before constructors. */
+/* Defines the hooks of -finstrument-functions. The loader finds ours before glibc's, which do nothing, so
+ * ours call no real function. Instrumented code calls them in any context, also before constructors. */
 #include "agent/emit/function.h"
 #include "interpose/engine/interpose.h"
 
@@ -10,10 +10,10 @@
 HOOK void __cyg_profile_func_enter(void *function, void *call_site);
 HOOK void __cyg_profile_func_exit(void *function, void *call_site);
 
-/* An address that stands for the instrumented function's frame: it lies above the frames of the wrappers that
- * this function calls. The hook has no frame of its own. */
+/* HERE is an address that stands for the instrumented function's frame: it lies above the frames of the
+ * wrappers that this function calls. The hook has no frame of its own. */
 #define HERE ((uintptr_t)__builtin_dwarf_cfa() - sizeof(void *))
-/* Points to the address that a hook returns to. */
+/* SITE points to the address that a hook returns to. */
 #if defined(__x86_64__)
 #define SITE ((const uintptr_t *)__builtin_dwarf_cfa() - 1)
 #else

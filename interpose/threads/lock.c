@@ -1,4 +1,4 @@
-/* The wrappers of locks: lock.def. See docs/waits.md. */
+/* Makes the wrappers of calls that take locks and give them up: lock.def. See docs/waits.md. */
 /* See writer/lane.h and engine.h. */
 #define FXT_EMISSION inline __attribute__((always_inline))
 #define FXT_QUICK_EVENTS
@@ -71,8 +71,8 @@ static struct fxt_lock_place function_at(struct fxt_thread *thread, uintptr_t pl
 	return at;
 }
 
-/* What the arguments say of a lock: its name, how long it has been held and by whom; and how many arguments
- * there are, those of the places included. */
+/* Describes a lock, for the arguments: its name, how long it has been held and by whom; and how many
+ * arguments there are, those of the places included. */
 struct description {
 	struct fxt_label object;
 	uint64_t held_ns;
@@ -221,7 +221,7 @@ void fxt_lock_let_go(struct fxt_thread *thread, uintptr_t lock, enum fxt_label_k
 
 /* -- Wrappers ---------------------------------------------------------------------------------- */
 
-/* The result of a try if another thread holds the lock, by the kind of result. */
+/* A try has one of these results, by its kind, if another thread holds the lock. */
 #define BUSY_ERROR EBUSY
 #define BUSY_PLAIN_INT thrd_busy
 

@@ -1,5 +1,5 @@
-/* Waits for locks: what a wrapper writes down before and after the real call. The wrappers of conditions use
- * some of it. */
+/* Says what a wrapper writes down before and after it waits for a lock. The wrappers of conditions use some
+ * of it. */
 #ifndef FXT_LOCK_WAIT_H
 #define FXT_LOCK_WAIT_H
 

@@ -1,5 +1,5 @@
-/* The wrappers of what makes and destroys locks, semaphores and threads: pthread.def. What is variadic, or
- * can only be recorded when the call has returned, is written by hand. */
+/* Makes the wrappers of calls that make and destroy locks, semaphores and threads: pthread.def. What is
+ * variadic, or can only be recorded when the call has returned, is written by hand. */
 /* The header gives this function the assembler name of its successor. Here each name stands for itself. */
 #define pthread_mutex_consistent_np pthread_mutex_consistent_of_the_header
 #include <pthread.h>

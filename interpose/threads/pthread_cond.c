@@ -1,6 +1,6 @@
-/* The wrappers of conditions, in both of their versions: pthread_cond.def. A program linked long ago calls
- * the older ones, whose structure is only a pointer; one wrapper for both would hand it to functions that
- * take it for the newer. aarch64 has one version.
+/* Makes the wrappers of conditions, in both of their versions: pthread_cond.def. A program linked long ago
+ * calls the older ones, whose structure is only a pointer; one wrapper for both would hand it to functions
+ * that take it for the newer. aarch64 has one version.
  */
 #include <pthread.h>
 

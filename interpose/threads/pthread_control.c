@@ -1,4 +1,4 @@
-/* The wrappers of what is done once, of keys, and of what ends a thread or lets others run:
+/* Makes the wrappers of pthread_once(), of keys, and of calls that end a thread or let others run:
  * pthread_control.def. pthread_exit(), which does not return, is written by hand. */
 /* The header gives this function the assembler name of its successor. Here each name stands for itself. */
 #define pthread_yield pthread_yield_of_the_header

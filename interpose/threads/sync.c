@@ -1,4 +1,4 @@
-/* The wrappers of what waits for semaphores, conditions, threads and barriers, and of what ends such waits:
+/* Makes the wrappers of calls that wait for semaphores, conditions, threads and barriers, or end such waits:
  * sync.def. See docs/waits.md. */
 #include <pthread.h>
 #include <semaphore.h>
@@ -96,9 +96,9 @@ static inline bool has_value(const sem_t *sem)
 	return *(const volatile unsigned *)(const void *)sem != 0;
 }
 
-/* The form of a wait with a time limit. The C library looks at the time and the clock before it takes what is
- * there, and whether it looks for a cancellation differs from one call to the other. So no try goes before
- * the call. */
+/* This is the form of a wait with a time limit. The C library looks at the time and the clock before it takes
+ * what is there, and whether it looks for a cancellation differs from one call to the other. So no try goes
+ * before the call. */
 #define FORM_SEM_WAITS_UNTIL(kind, symbol, sem, ...)	\
 	struct fxt_cause cause_;			\
 	bool waits_ = !has_value(sem);			\

@@ -1,4 +1,4 @@
-/* Waits for conditions: what a wrapper writes down before and after the real call, and the forms that sync.c
+/* Says what a wrapper writes down before and after it waits for a condition, and makes the forms that sync.c
  * and pthread_cond.c share. */
 #ifndef FXT_SYNC_H
 #define FXT_SYNC_H
@@ -37,8 +37,8 @@ FXT_COLD void fxt_cond_wait_resume(struct fxt_thread *thread, const struct fxt_c
 	FXT_FORM_RECORD(kind, __VA_ARGS__);								\
 	fxt_cond_wait_resume(thread_, &wait_, end_ns_);
 
-/* The form of a call that lets those that wait go on. That is written down before the call, because they may
- * go on before it returns. */
+/* This is the form of a call that lets those that wait go on. That is written down before the call, because
+ * they may go on before it returns. */
 #define FXT_FORM_RELEASE(how, kind, symbol, object, ...)					\
 	if (fxt_is_waited_for((uintptr_t)(object)))						\
 		fxt_flow_release(thread_, (uintptr_t)(object), how, (struct fxt_cause){0});	\

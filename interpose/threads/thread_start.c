@@ -10,8 +10,8 @@
 #include "agent/arrows/flow.h"
 #include "agent/arrows/task_life.h"
 
-/* The number of threads that were made and have not run yet. If there are more, it is not shown who made them
- * and when they end. */
+/* There is room for so many threads that were made and have not run yet. Of others it is not shown who made
+ * them and when they end. */
 enum { STARTS = 1024, TRIES = 8 };
 
 static __thread bool begun_here __attribute__((tls_model("initial-exec")));

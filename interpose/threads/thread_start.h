@@ -11,7 +11,7 @@
 #include "agent/arrows/wait.h"
 #include "interpose/engine/interpose.h"
 
-/* What a new thread begins with. It is in use until the thread has begun. */
+/* Says what a new thread begins with. It is in use until the thread has begun. */
 struct fxt_start {
 	atomic_bool in_use;
 	union {

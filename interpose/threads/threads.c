@@ -1,5 +1,5 @@
-/* The wrappers of C11's threads: threads.def. What makes a thread, and what does not return, is written by
- * hand. */
+/* Makes the wrappers of C11's threads: threads.def. What makes a thread, and what does not return, is written
+ * by hand. */
 #include <threads.h>
 
 #include "interpose/engine/interpose.h"
