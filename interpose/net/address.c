@@ -7,7 +7,7 @@
 #include "interpose/engine/readable.h"
 
 enum {
-	GROUPS = 8,                     /* of an IPv6 address */
+	GROUPS = 8,                     /* groups of an IPv6 address */
 	INET_BYTES = offsetof(struct sockaddr_in, sin_zero),
 	/* The kernel takes an address without its scope. */
 	INET6_BYTES = offsetof(struct sockaddr_in6, sin6_scope_id),

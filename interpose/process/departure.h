@@ -19,7 +19,7 @@ struct fxt_departure {
 	/* The event. */
 	struct fxt_lane *lane;          /* NULL: there is none */
 	uint64_t *record;
-	uint32_t serial;                /* of the lane's chunk */
+	uint32_t serial;                /* the serial of the lane's chunk */
 };
 
 /* Writes the departure; the real call comes next. `names` are the event's. The program is `path`, an argument

@@ -1,7 +1,6 @@
 /* Records system calls that the C library has no function for: kernel.def. futex() is written by hand, and
- * named by what it does: with it programs such as Rust's and Firefox put threads to sleep and wake them
- * without the C library's locks. Arrows lead from the thread that wakes to the one that slept, as for
- * conditions.
+ * named by what it does: by it Firefox and programs in Rust put threads to sleep and wake them without the C
+ * library's locks. Arrows lead from the thread that wakes to the one that slept, as for conditions.
  */
 #include <linux/futex.h>
 #include <limits.h>

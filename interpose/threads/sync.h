@@ -11,7 +11,7 @@ struct fxt_cond_wait {
 	uint64_t start_ns;
 	uintptr_t cond, mutex;
 	uintptr_t place;                /* where the mutex was taken, and is taken again; 0: not known */
-	uint64_t after_ns;              /* the last time before the end */
+	uint64_t after_ns;              /* the thread's last time before the end of the call */
 	struct fxt_cause causes[FXT_CAUSES_MAX];
 	unsigned cause_count;
 };
