@@ -19,7 +19,7 @@ enum {
 	KIND_PROTECT = 0x40,
 	TID_MASK = 0x3fffffff,          /* a thread's id, or 0, 1 and 2, in a mutex' word */
 	CEILING_MASK = 0x7ff80000,      /* the priority ceiling, in the same word */
-	WRITE_PHASE = 1,                /* this and the next two are in a read-write lock's count of readers */
+	WRITE_PHASE = 1,                /* these three: a read-write lock's count of readers */
 	WRITE_LOCKED = 2,
 	READER_SHIFT = 3,
 };
