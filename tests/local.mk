@@ -88,6 +88,7 @@ plants:
 
 PLANT_FILES = \
 	tests/model/plants.sh \
+	tests/model/plants/attached-twice.patch \
 	tests/model/plants/begin-noted-elsewhere.patch \
 	tests/model/plants/frame-clobbered.patch \
 	tests/model/plants/header-before-filler.patch \

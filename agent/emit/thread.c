@@ -376,6 +376,11 @@ struct fxt_thread *fxt_thread_attach(void)
 		return NULL;
 	tid = (uint32_t)fxt_sys_gettid();
 	mask = fxt_sys_block_signals();
+	/* A handler may have come first. With a second state, what the first has counted might be lost. */
+	if (fxt_self) {
+		fxt_sys_restore_signals(mask);
+		return fxt_self;
+	}
 	all_blocked = fxt_lock(&fxt_threads.lock);
 	thread = find_state(pid);
 	if (thread)

@@ -411,6 +411,11 @@ static bool run_round(uint64_t seed)
 	return false;
 }
 
+/* These rounds have found a fault that random ones hardly find, so each run begins with them. The first has the
+ * first fork in a handler that came while the thread got its state (plants/attached-twice.patch). */
+static const uint64_t kept_rounds[] = {UINT64_C(14174599505986798260)};
+enum { KEPT_ROUNDS = sizeof(kept_rounds) / sizeof(*kept_rounds) };
+
 int main(int count, char **argument)
 {
 	uint64_t seed = (uint64_t)time(NULL) << 20 ^ (uint64_t)getpid();
@@ -441,7 +446,7 @@ int main(int count, char **argument)
 	fflush(stdout);
 	until = time(NULL) + (time_t)seconds;
 	do {
-		well = run_round(one ? seed : model_random(&seed));
+		well = run_round(one ? seed : rounds < KEPT_ROUNDS ? kept_rounds[rounds] : model_random(&seed));
 		rounds++;
 		remove_files();
 	} while (well && !one && time(NULL) < until);

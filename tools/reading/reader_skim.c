@@ -200,13 +200,14 @@ size_t fxt_reader_skim(struct fxt_reader *r, struct fxt_skims *s, unsigned char 
 			break;
 		if (!fxt_is_filler(header)) {
 			struct fxt_form *form = place_of(s, header);
-			uint64_t type = fxt_get_event_type(header),
-				 last = word_of(record + bytes - FXT_WORD_BYTES);
-			uint64_t from = word_of(record + FXT_WORD_BYTES), to_ticks = from;
+			uint64_t type = fxt_get_event_type(header), last, from, to_ticks;
 
 			if (form->header != header || !is_of_form(form, record) ||
 			    (to && bytes > room - copied))
 				break;
+			/* A record of a form has these words; others may be too short. */
+			last = word_of(record + bytes - FXT_WORD_BYTES);
+			to_ticks = from = word_of(record + FXT_WORD_BYTES);
 			if (type == FXT_EVENT_DURATION_COMPLETE) {
 				if (last < from)
 					break;
