@@ -1,8 +1,8 @@
-/* The state that all parts of the agent share: the gate, the state of each thread, and what there is once in a process.
+/* The state that all parts of the agent share: the gate, and the states of the threads and of the process.
  *
- *   fxt_gate        Every wrapper reads it first, in every context: it says which categories are on.
- *   fxt_self        Every wrapper reads it after that: it leads to the calling thread's state.
- *   fxt_agent       Only slow paths read it: the configuration, the strings and the buffer of the process.
+ *   fxt_gate        says which categories are on. Every wrapper reads it first, in every context.
+ *   fxt_self        points to the calling thread's state. Every wrapper reads it after the gate.
+ *   fxt_agent       has the configuration, strings and buffer of the process. Only slow paths read it.
  */
 #ifndef FXT_AGENT_H
 #define FXT_AGENT_H
@@ -35,8 +35,8 @@ enum fxt_category {
 #undef CATEGORY
 };
 
-/* Indices of strings in the trace. The categories come first, then strings.def, then the calls in the order of the tables
- * (FXT_STR_CALLS + call number), and then strings that are registered while the program runs. */
+/* Indices of strings in the trace. The categories come first, then strings.def, then the calls in the order
+ * of the tables (FXT_STR_CALLS + call number), then strings that are registered while the program runs. */
 enum fxt_string_index {
 	FXT_STR_CATEGORIES = 1,
 	FXT_STR_BEFORE_STRINGS = FXT_STR_CATEGORIES + FXT_CATEGORY_COUNT - 1,
@@ -46,7 +46,8 @@ enum fxt_string_index {
 	FXT_STR_CALLS
 };
 
-/* The names of the interposed calls in the order of their numbers. interpose/start.c hands them over at start. */
+/* The names of the interposed calls in the order of their numbers. interpose/start.c hands them over at
+ * start. */
 struct fxt_call_names {
 	const char *const *list;
 	unsigned count;
@@ -54,11 +55,11 @@ struct fxt_call_names {
 
 /* -- Gate -------------------------------------------------------------------------------------- */
 
-/* The gate has a page of its own, which the kernel wipes in the child of any kind of fork: so a child that has not been
- * through our handler records nothing, and cannot write to its parent's buffer. */
+/* The gate has a page of its own, which the kernel wipes in the child of any kind of fork. So a child that
+ * has not been through our handler records nothing, and cannot write to its parent's buffer. */
 struct fxt_gate {
 	_Atomic uint32_t mask;          /* enum fxt_category */
-	_Atomic uint32_t owner;         /* the process it was opened for */
+	_Atomic uint32_t owner;         /* the id of the process that the gate was opened for */
 	char rest[FXT_PAGE_BYTES - 2 * sizeof(uint32_t)];
 };
 
@@ -68,122 +69,176 @@ extern struct fxt_gate fxt_gate __attribute__((visibility("hidden")));
 
 enum {
 	FXT_HELD_LOCKS_MAX = 32,
-	FXT_LANES = 6,                  /* signal handlers nested deeper than this are counted as dropped */
-	FXT_EXPLAIN_BITS = 64,
-	FXT_LANE_FENCES = 4,            /* raised before that is noticed, by handlers that interrupt one another */
-	FXT_IN_PROGRESS_MAX = 512,             /* Perfetto nests slices no deeper */
-	FXT_FUNCTION_DEPTH = 500,       /* of these, for functions: the calls they make at that depth nest in them */
+	/* The records of signal handlers that are nested deeper than this are counted as dropped. */
+	FXT_LANES = 6,
+	FXT_EXPLAIN_BITS = 64,          /* bits of explain_slow */
+	/* Lanes without room behind the others. A handler's emission raises the level before it finds out
+	 * that there is no room, and further handlers may interrupt it there. */
+	FXT_LANE_FENCES = 4,
+	FXT_IN_PROGRESS_MAX = 512,      /* Perfetto nests slices no deeper */
+	/* Functions have entries up to this depth. The entries above it are for the calls that the functions
+	 * make at that depth. */
+	FXT_FUNCTION_DEPTH = 500,
 	FXT_DEFINED_BYTES = (FXT_STRING_MAX_INDEX + 1) * sizeof(uint32_t),
-	FXT_IN_PROGRESS_PAGES = 10,            /* 512 slots, 61 to a page where threads are inline */
+	/* Enough for FXT_IN_PROGRESS_MAX slots: where koids are inline, a page has 61. */
+	FXT_IN_PROGRESS_PAGES = 10,
 };
 
-/* A call in progress. Its slot is a record in the file that is rewritten in place. The record always has the same size,
- * and is a filler or a duration begin with one argument, so that a reader never loses step. */
+/* A call in progress. Its slot is a record in the file that is rewritten in place. The record always has the
+ * same size, and is a filler or a duration begin with one argument, so that a reader never loses step. */
 struct fxt_in_progress {
-	uintptr_t frame;                /* of who made the entry: see in_progress.h */
-	uintptr_t function;             /* of no interposed call: fxt_in_progress_function() */
-	uintptr_t site;                 /* of a function: where its entry hook was called from */
-	uint64_t *slot;                 /* NULL: no page yet; never NULL after a push */
+	uintptr_t frame;                /* the frame of the wrapper or hook that made the entry */
+	/* the address of an instrumented function: fxt_in_progress_function(); of an interposed call, other
+	 * data: in_progress.c */
+	uintptr_t function;
+	uintptr_t site;                 /* the address that the function's entry hook returns to */
+	uint64_t *slot;                 /* NULL: there is no page for it yet; never NULL after a push */
 	uint64_t start_ns;
-	uint64_t names;                 /* category and name, as in an event's header */
+	uint64_t names;                 /* category and name as in an event's header; 0: it is changing */
 };
 
 /* Flags that say what is due when the thread commits its next record. */
 enum fxt_commit_way {
-	FXT_COMMIT_WATCHED = 2,         /* the next may meet a trigger, or is slow, or: */
+	FXT_COMMIT_WATCHED = 2,         /* the call may meet a trigger or is slow, or work is deferred: */
 	FXT_COMMIT_DEFERRED = 4,        /* the thread has deferred work: deferred.h */
 };
 
-/* This is the last chunk of a ring that a lane has filled. It is given back when the next one is full, so that what a
- * thread did last stays, however rarely it does anything. */
+/* The full chunk of a lane: the chunk of a ring that the lane filled last. It is given back when the lane's
+ * next chunk is full, so that the last events of a thread stay, however rarely it does anything. */
 struct fxt_full_chunk {
-	_Atomic uint64_t hold;          /* as in struct fxt_lane; 0: none */
-	uint64_t last_ns;
-	uint32_t events;
+	_Atomic uint64_t hold;          /* as in struct fxt_lane; 0: the lane has no full chunk */
+	uint64_t last_ns;               /* the time of its last event */
+	uint32_t events;                /* the number of its events */
 };
 
-/* A lock the thread holds: held_locks.h. */
+/* A lock that the thread holds: held_locks.h. */
 struct fxt_held_lock {
-	uintptr_t lock;
+	uintptr_t lock;                 /* its address */
 	uint64_t since_ns;
 	uintptr_t place;                /* the return address of the call that took it */
 };
 
-/* Time by the processor's counter, valid while its upper half is `high` and its lower one is not above
- * `until`:
+/* The line of a thread's clock (clock.h) leads from the processor's counter to time:
  *	origin_ns + (lower half * scale >> FXT_CLOCK_SHIFT)     modulo 2^64: the origin may lie before boot
- * See clock.h. */
+ * It is good while the upper half of the counter is `high` and the lower half is not above `until`. */
 struct fxt_clock_line {
 	uint64_t origin_ns;
 	uint64_t scale;
-	uint32_t high, until;           /* until 0: none yet */
+	uint32_t high, until;           /* until is 0 while there is no line */
 };
 
+/* The state of a thread. The order of the members decides which cache lines an event touches, so a mechanism
+ * may have several groups. "0: none" means that the member is 0 if there is no such thing. */
 struct fxt_thread {
-	struct fxt_lane *lane;          /* where to write; raised by one during an emission */
-	uint64_t event_thread;          /* the thread ref, in its place in an event's header; 0: inline */
-	uint64_t last_ns;
-	struct fxt_clock_line clock;
-	uint64_t usual_ns;              /* calls that take as long need a look: fxt_is_usual() */
-	struct fxt_in_progress *open;          /* the next entry to use */
-	struct fxt_held_lock *held_top;      /* the next to use */
-	uint64_t slot_header;           /* of an open call: thread ref, type, size and count of arguments */
-	uint64_t slot_filler;
-	uint64_t explain_due_ns;        /* a call that starts later is preceded by a reading: explain.h */
-	uint64_t explain_slow;          /* and one that may have one of explain_names; bits as of fxt_explain_bit() */
-	size_t slot_arg;                /* where in a slot its argument is: in_progress.h */
-	uint32_t serial;                /* chunks taken so far */
-	uint64_t *filtered;             /* where the counts are kept: in the file once the thread has a page */
-	uint64_t *dropped;
-	uint64_t *dropped_ns;           /* and where the time of the last one that was dropped is */
-	uint64_t no_room_before_ns;     /* the storage has given nothing and will not until then: fxt_lane_turn() */
-	uint32_t *defined;              /* by string index: serial of the last chunk that has it; see function.h */
-	const uint32_t *defined_quick;  /* the same; none is while deep_count is not 0, or event_thread is */
-	uintptr_t stack_low, stack_high;
-	bool alternate_is_within;       /* fxt_alternate_is_within(), as it was when the thread last set one */
-	uint32_t deep_count;            /* functions entered too deep to have an entry, and not left yet; no quick way then */
-	struct fxt_in_progress *quick_limit;        /* the quick way has entries below this: fxt_in_progress_set_deep_count() */
-	struct fxt_lane lanes[FXT_LANES + FXT_LANE_FENCES];     /* the last have never room */
-	struct fxt_full_chunk full[FXT_LANES];
-	uint64_t no_page[3];            /* filtered, dropped and dropped_ns before there is a page */
-	uint64_t no_slot[8];
-	uint64_t *pages[FXT_IN_PROGRESS_PAGES];
-	uint32_t page_count;
-	uint32_t pid, tid;              /* as the trace has them: koid.h */
-	uint32_t own_tid;               /* as gettid() has it */
-	uint32_t vforked;               /* see vforked_entry */
-	uintptr_t handle;               /* pthread_self() */
-	unsigned commit;                /* enum fxt_commit_way; 0: nothing */
-	int watched_errno;              /* how the call failed that is being recorded, if a trigger may look at that */
-	uint64_t threshold_ns;
-	uint64_t born_ns;               /* of the child of a fork: when it began; 0 */
-	bool ready;                     /* known to this process's trace */
-	bool in_use;
-	bool claimed;                   /* changing hands */
-	bool may_be_child;              /* it has called vfork: fds.h, in_progress.h */
-	uint8_t index;                  /* 0: inline */
-	bool usage_changing;
-	uint64_t read_bytes, written_bytes;     /* by its calls; of threads before it as well */
-	uint64_t heap_bytes;            /* allocated less freed: heap.h; the same */
+	/* Most events read these: emit.h, clock.h, in_progress.h, held_locks.h. */
+	struct fxt_lane *lane;          /* the lane to write to; an emission raises it by one level */
+	uint64_t event_thread;          /* the thread ref as in an event's header; 0: the koids are inline */
+	uint64_t last_ns;               /* the last time that the thread got from its clock */
+	struct fxt_clock_line clock;    /* the line by which the thread computes the time */
+	uint64_t usual_ns;              /* a call is usual if it takes less: fxt_is_usual() */
+	struct fxt_in_progress *open;   /* the entry that the next call in progress gets */
+	struct fxt_held_lock *held_top; /* the element of `held` that the next lock gets */
+
+	/* Slots of calls in progress: in_progress.h. */
+	uint64_t slot_header;           /* the header of a slot that shows a call, without its names */
+	uint64_t slot_filler;           /* the header of a slot that shows no call */
+
+	/* When a reading is taken before a call that can block: explain.h. */
+	uint64_t explain_due_ns;        /* if the call starts at this time or later */
+	uint64_t explain_slow;          /* if its fxt_explain_bit() is set and it is in explain_names */
+
+	/* Slots again. */
+	size_t slot_arg;                /* the index of the argument's first word in a slot */
+
+	/* Chunks and losses: lane.c, losses.h. The counts are in the file once the thread has a page. */
+	uint32_t serial;                /* the number of chunks that the thread has taken */
+	uint64_t *filtered;             /* the count of filtered records: in the first page, or in no_page */
+	uint64_t *dropped;              /* likewise the count of records that found no room */
+	uint64_t *dropped_ns;           /* likewise the time of the last one that found none */
+	uint64_t no_room_before_ns;     /* until then the storage gives no chunk: fxt_has_no_room() */
+
+	/* Names of instrumented functions: function.h. */
+	uint32_t *defined;              /* by string index: the serial of the last chunk that defines it */
+	/* `defined` for the quick way; all zero while deep_count is not 0 or koids are inline */
+	const uint32_t *defined_quick;
+
+	/* The thread's own stack: stack.h. */
+	uintptr_t stack_low, stack_high;        /* its bounds, as far as they are known */
+	bool alternate_is_within;       /* fxt_alternate_is_within() when an alternate stack was last set */
+
+	/* The depth of instrumented functions: fxt_in_progress_set_deep_count(). */
+	uint32_t deep_count;            /* functions that are too deep for an entry and have not ended yet */
+	struct fxt_in_progress *quick_limit;    /* the quick way takes only entries below this; NULL: none */
+
+	/* Lanes: lanes.h. */
+	struct fxt_lane lanes[FXT_LANES + FXT_LANE_FENCES];     /* the fences come last and never have room */
+	struct fxt_full_chunk full[FXT_LANES];  /* the full chunk of each lane */
+
+	/* Pages of slots, with the counters in the first: thread.c, in_progress.c. */
+	uint64_t no_page[3];            /* filtered, dropped and dropped_ns while there is no page */
+	uint64_t no_slot[8];            /* the slot of entries that have none in a page; nobody reads it */
+	uint64_t *pages[FXT_IN_PROGRESS_PAGES]; /* the pages in the file */
+	uint32_t page_count;            /* the number of pages that the thread has */
+
+	/* Whose state this is: thread.c. */
+	uint32_t pid, tid;              /* the koids of process and thread: koid.h */
+	uint32_t own_tid;               /* the result of gettid() */
+	uint32_t vforked;               /* the child of which vforked_entry is the parent link; 0: none */
+	uintptr_t handle;               /* the result of pthread_self() */
+
+	/* Records that need a look: watched.c, deferred.h. */
+	unsigned commit;                /* what is due at the next commit: enum fxt_commit_way; 0: nothing */
+	int watched_errno;              /* the error of the call that is recorded, for triggers; 0: none */
+	uint64_t threshold_ns;          /* calls that are shorter are filtered; 0: none */
+	uint64_t born_ns;               /* the time when the child of a fork began; 0 in other processes */
+
+	/* Flags of several mechanisms, and the index: thread.c, explain.h. */
+	bool ready;                     /* the trace has the thread's record: fxt_thread_ready() */
+	bool in_use;                    /* a thread has the state; whether it still lives is not known */
+	bool claimed;                   /* the state is passing to a new thread: no other may take it */
+	bool may_be_child;              /* vfork was called, so the caller may be the child: fxt_fds_ask() */
+	uint8_t index;                  /* the thread's index in the trace; 0: its koids are inline */
+	bool usage_changing;            /* a reading is being filed, so a handler files none */
+
+	/* Counters of the process are the sums over all states, so a state's earlier threads count too:
+	 * sample.c. */
+	uint64_t read_bytes, written_bytes;     /* bytes that the thread's calls have moved */
+	uint64_t heap_bytes;            /* bytes allocated less bytes freed: heap.h */
+
+	/* Readings: explain.h. */
 	struct fxt_usage_window usage;  /* the last two readings */
-	uint16_t explain_names[FXT_EXPLAIN_BITS];       /* of calls that were slow the last time, where the bit is set */
-	struct fxt_held_lock held[FXT_HELD_LOCKS_MAX];
-	uintptr_t waits_for;            /* as fxt_wait_begin() has it; 0 */
-	struct fxt_in_progress *vfork_entry;    /* the next entry to use when it last called vfork */
-	uint64_t vfork_left_ns;         /* when that child executed a program or ended; 0: it has not */
+	uint16_t explain_names[FXT_EXPLAIN_BITS];       /* the name for each bit set in explain_slow */
+
+	/* Held locks and waits: held_locks.h, flow.h. */
+	struct fxt_held_lock held[FXT_HELD_LOCKS_MAX];  /* the newest last, right below held_top */
+	uintptr_t waits_for;            /* the object as for fxt_wait_begin(), or a lock: flow.c; 0: none */
+
+	/* The last vfork: fxt_in_progress_before_vfork(). */
+	struct fxt_in_progress *vfork_entry;    /* the first entry that the child's calls may have used */
+	uint64_t vfork_left_ns;         /* the time when that child executed a program or ended; 0: not yet */
+
+	/* What the program says: program_text.h. */
 	struct fxt_program_text texts[FXT_PROGRAM_TEXTS];
-	uint64_t life;                  /* the id of its lifetime; 0 */
-	uint64_t expects;               /* the child it is making, as parent_links.h has it; 0 */
-	uint64_t vforked_entry;           /* and the last that it has made by vfork and that executed a program, which is `vforked` */
-	void *environment;              /* of the program that its last child of vfork executed: interpose/process/complete.h */
+
+	/* The thread's lifetime (task_life.h), and its children (parent_links.h). */
+	uint64_t life;                  /* the id of the lifetime; 0: none */
+	uint64_t expects;               /* the parent link of the child that is being made; 0: none */
+	uint64_t vforked_entry;         /* that of the last child by vfork that executed a program; 0: none */
+	/* the environment that this child executed the program with: interpose/process/complete.h */
+	void *environment;
 	size_t environment_bytes;
-	struct fxt_in_progress fenced_entries[1 + FXT_IN_PROGRESS_MAX + 1];     /* see fxt_in_progress_entries() */
-	struct fxt_usage_window usage_windows[FXT_IN_PROGRESS_MAX];    /* of each entry: the readings around its start, once there are any */
+
+	/* Large arrays of these mechanisms. */
+	/* the entries of calls in progress, between two fences: fxt_in_progress_entries() */
+	struct fxt_in_progress fenced_entries[1 + FXT_IN_PROGRESS_MAX + 1];
+	/* for each entry, the last reading before its start and the first one after it, once there is one */
+	struct fxt_usage_window usage_windows[FXT_IN_PROGRESS_MAX];
+	/* the characters of `texts` */
 	char text_bytes[FXT_PROGRAM_TEXTS][FXT_PROGRAM_TEXT_BYTES + FXT_PROGRAM_TEXT_MARK_BYTES];
 };
 
-/* Returns the entries of calls in progress. There are FXT_IN_PROGRESS_MAX, and a fence at either end; the one in front has a
- * frame above all others. */
+/* Returns the entries of calls in progress. There are FXT_IN_PROGRESS_MAX, and a fence at either end. The
+ * fence in front has a frame above all others. */
 static inline struct fxt_in_progress *fxt_in_progress_entries(struct fxt_thread *thread)
 {
 	return thread->fenced_entries + 1;
@@ -191,29 +246,31 @@ static inline struct fxt_in_progress *fxt_in_progress_entries(struct fxt_thread 
 
 extern __thread struct fxt_thread *fxt_self __attribute__((visibility("hidden"), tls_model("initial-exec")));
 
-/* This is the same for an instrumented function that ends. It is NULL where the function's record would be dropped
- * whenever it ends: then the clock need not be read, which is what takes longest. */
-extern __thread struct fxt_thread *fxt_self_ending __attribute__((visibility("hidden"), tls_model("initial-exec")));
+/* Points to the calling thread's state too, for the end of an instrumented function. It is NULL where the
+ * function's record would be dropped whenever it ends. Then the clock need not be read, which takes
+ * longest. */
+extern __thread struct fxt_thread *fxt_self_ending
+	__attribute__((visibility("hidden"), tls_model("initial-exec")));
 
-/* These are the causes for which a record is not in the trace. Each has a counter in it, whose time is that of the last
- * record it counts; an instant tells of the first one. */
+/* The causes for which a record is not in the trace. The trace has a counter for each, whose time is that of
+ * the last record that it counts; an instant tells of the first one. */
 enum fxt_loss {
-	FXT_LOSS_ROOM,                  /* the buffer has none */
+	FXT_LOSS_ROOM,                  /* the buffer has no room */
 	FXT_LOSS_DEPTH,                 /* functions nest deeper than FXT_FUNCTION_DEPTH */
-	FXT_LOSS_SIGNALS,               /* handlers deeper than FXT_LANES, cut off, or short of stack */
+	FXT_LOSS_SIGNALS,               /* a handler is deeper than FXT_LANES, was left, or lacks stack */
 	FXT_LOSS_SIZE,                  /* the record is larger than a chunk */
 	FXT_DROP_COUNT,
-	FXT_LOSS_FILTERED = FXT_DROP_COUNT,     /* shorter than the threshold: nobody wanted it */
-	FXT_LOSS_OVERWRITTEN,                   /* the ring has given its chunk to newer events */
-	FXT_LOSS_UNNAMED,                       /* no record: an object without a name, see label.h */
+	FXT_LOSS_FILTERED = FXT_DROP_COUNT,     /* the call is shorter than the threshold */
+	FXT_LOSS_OVERWRITTEN,                   /* the ring has given the chunk to newer events */
+	FXT_LOSS_UNNAMED,                       /* an object has no name (label.h); no record is missing */
 	FXT_LOSS_COUNT,
-	/* Told, and not to be counted: */
-	FXT_LOSS_SHARED = FXT_LOSS_COUNT,       /* a thread's storage is used by two: fxt_thread_bar() */
+	/* The trace tells of this one, but does not count it: */
+	FXT_LOSS_SHARED = FXT_LOSS_COUNT,       /* two tasks use one thread's storage: fxt_thread_bar() */
 	FXT_LOSS_TOLD
 };
 
-/* Adds one to a count that only this thread and its signal handlers write: in one instruction, so that a
- * handler's is not lost. */
+/* Adds one to a count that only this thread and its signal handlers write. It does so in one instruction, so
+ * that no count of a handler is lost. */
 static inline void fxt_count_one(uint64_t *count)
 {
 #if defined(__x86_64__)
@@ -232,39 +289,42 @@ struct fxt_config {
 	enum fxt_mode mode;
 	uint64_t buffer_bytes, max_bytes, threshold_ns;
 	uint64_t explain_ns;            /* 0: no call is explained */
-	uint64_t heap_track_bytes;      /* blocks and mappings of as many have a lifetime; 0: none has */
-	bool quiet;
-	bool wait_on_full;
-	bool in_memory;                 /* FXT_STORAGE=memory: the buffer, whatever the file system is */
-	bool dormant;                   /* recording begins by the signal */
-	int signal;                     /* 0: none */
+	uint64_t heap_track_bytes;      /* blocks and mappings of this size or more have lifetimes; 0: none */
+	bool quiet;                     /* nothing is written to standard error */
+	bool wait_on_full;              /* FXT_ON_FULL=wait: a call waits for room on a full disk */
+	bool in_memory;                 /* FXT_STORAGE=memory: the buffer is in memory on any file system */
+	bool dormant;                   /* recording begins with the first signal of FXT_SIGNAL */
+	int signal;                     /* the number of that signal; 0: none */
 	struct fxt_trigger_list triggers;
-	uint64_t trigger_keep;
-	char output[FXT_PATH_BYTES];    /* absolute; what follows output_fixed has %e %p %h %t %% to expand */
+	uint64_t trigger_keep;          /* how many snapshots by triggers are kept */
+	char output[FXT_PATH_BYTES];    /* absolute; %e %p %h %t %% are expanded from output_fixed on */
 	size_t output_fixed;
 };
+
+/* The state of the process. */
 
 struct fxt_agent {
 	atomic_int state;               /* enum fxt_state */
 	atomic_int recording;           /* enum fxt_recording: control.h */
 	atomic_bool file_made;          /* the buffer exists */
-	atomic_bool filtered;           /* fxt_filter_begins() */
-	atomic_bool has_handlers;       /* fxt_handlers_begin() */
-	struct fxt_lock bus_lock;       /* setting the action of SIGBUS: interpose/signals/bus.c */
-	struct fxt_lock file_lock;      /* makes it; nests in nothing, and durable_lock in it */
-	bool file_failed;
-	bool is_forked;                 /* since the program was executed */
-	uint32_t pid;                   /* as getpid() has it */
-	uint32_t koid;                  /* as the trace has it: koid.h */
+	atomic_bool filtered;           /* fxt_filter_begins() was called */
+	atomic_bool has_handlers;       /* fxt_handlers_begin() was called */
+	struct fxt_lock bus_lock;       /* held to set the action of SIGBUS: interpose/signals/bus.c */
+	/* held to make the buffer or a snapshot; it nests in no lock, and durable_lock nests in it */
+	struct fxt_lock file_lock;
+	bool file_failed;               /* the buffer could not be made */
+	bool is_forked;                 /* the process has executed no program since it was forked */
+	uint32_t pid;                   /* the result of getpid() */
+	uint32_t koid;                  /* the process's id in the trace: koid.h */
 	enum fxt_koid_kind koid_kind;
-	uint64_t start_seconds;         /* since the epoch, for %t */
-	/* Slots in the durable area: counts of threads that have no page or are gone, and those that no
-	 * thread keeps. */
+	uint64_t start_seconds;         /* the time of the start since the epoch, for %t */
+	/* The counters of losses in the durable area. They count for threads that have no page or are gone,
+	 * and the losses that no thread counts itself. */
 	uint64_t *losses[FXT_LOSS_COUNT];
-	char program[64];
+	char program[64];               /* the program's name, for %e */
 	struct fxt_config config;
 	struct fxt_call_names calls;
-	struct fxt_storage *storage;    /* where records go: the buffer's */
+	struct fxt_storage *storage;    /* the storage that records go to: that of `buffer` */
 	struct fxt_buffer buffer;
 };
 
@@ -272,15 +332,15 @@ enum fxt_state { FXT_UNBORN, FXT_STARTING, FXT_ON, FXT_OFF };
 
 extern struct fxt_agent fxt_agent __attribute__((visibility("hidden")));
 
-/* Whether it is there: a forked child that has recorded nothing yet has none, and what does not matter by
- * itself makes none. */
+/* Returns whether the trace file exists. A forked child that has recorded nothing yet has none, and records
+ * that do not matter by themselves make none. */
 static inline bool fxt_agent_has_file(void)
 {
 	return atomic_load_explicit(&fxt_agent.file_made, memory_order_acquire);
 }
 
-/* The process asks for a filter of its system calls, which may kill for one that it does not know: the agent
- * makes none of those any more that it can do without. */
+/* Notes that the process asks for a filter of its system calls. The filter may kill the process for a call
+ * that it does not know, so the agent makes no more system calls that it can do without. */
 static inline void fxt_filter_begins(void)
 {
 	atomic_store_explicit(&fxt_agent.filtered, true, memory_order_relaxed);
