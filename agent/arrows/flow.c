@@ -1,4 +1,4 @@
-/* See flow.h. */
+/* See flow.h. The waits of threads begin and end here, and the records of arrows are written here. */
 #include "flow.h"
 
 #include <errno.h>
@@ -9,16 +9,19 @@
 #include "shared.h"
 #include "writer/fxt_encode.h"
 
-/* In waits_for: the object is a lock that one thread has at a time. No address of a program has this bit. */
+/* This bit in waits_for says that the object is a lock that one thread has at a time. No address of a program
+ * has the bit. */
 #define FOR_LOCK ((uintptr_t)1 << 63)
 
-/* The records of one wait's arrows: the slice they end in, and of each the slice it begins in, its two ends and a wakeup. */
+/* The size of an arrow's records: the slice that it begins in, its two ends and a wakeup. The arrows of one
+ * wait share the slice that they end in. */
 enum {
 	WAKEUP_WORDS = 5,
 	ARROW_WORDS = 3 * FXT_FRAME_WORDS + WAKEUP_WORDS + 4 * FXT_LANE_SLACK_WORDS,
 };
 
-/* Commits an event without arguments of any process's thread; `extra` is the end of a slice or the id of a flow. */
+/* Commits an event without arguments, of a thread of any process. `extra` is the end of a slice, or the id of
+ * a flow. */
 static inline void put(struct fxt_thread *thread, struct fxt_lane *lane, uint32_t pid, uint32_t tid,
 		       enum fxt_event_type type, uint64_t name, uint64_t at_ns, uint64_t extra)
 {
@@ -34,10 +37,11 @@ static inline void put(struct fxt_thread *thread, struct fxt_lane *lane, uint32_
 	at[words - 1] = extra;
 	fxt_lane_commit(lane, at, words,
 			fxt_record_type(FXT_RECORD_EVENT) | fxt_event_type(type) |
-				fxt_names_of(FXT_STR_CATEGORIES + FXT_BIT_agent, name) | (is_short ? thread->event_thread : 0));
+				fxt_names_of(FXT_STR_CATEGORIES + FXT_BIT_agent, name) |
+				(is_short ? thread->event_thread : 0));
 }
 
-/* Commits a scheduling record: on which processor who woke this thread. */
+/* Commits a scheduling record, which says who woke this thread, and on which processor. */
 static void put_wakeup(struct fxt_thread *thread, struct fxt_lane *lane, const struct fxt_cause *cause)
 {
 	struct fxt_arg waker = {FXT_ARG_KOID, FXT_INDEXED(FXT_STR_waker), .u64 = cause->tid};
@@ -46,8 +50,8 @@ static void put_wakeup(struct fxt_thread *thread, struct fxt_lane *lane, const s
 
 	if (!cause->cpu_and_1)
 		return;
-	words = fxt_encode_thread_wakeup(record, WAKEUP_WORDS, cause->at_ns, (uint16_t)(cause->cpu_and_1 - 1), thread->tid,
-					 (struct fxt_args){1, &waker});
+	words = fxt_encode_thread_wakeup(record, WAKEUP_WORDS, cause->at_ns, (uint16_t)(cause->cpu_and_1 - 1),
+					 thread->tid, (struct fxt_args){1, &waker});
 	if (!words)
 		return;
 	at = fxt_lane_place(lane, words);
@@ -55,7 +59,7 @@ static void put_wakeup(struct fxt_thread *thread, struct fxt_lane *lane, const s
 	fxt_lane_commit(lane, at, words, record[0]);
 }
 
-/* The C library has it from memory that it shares with the kernel. */
+/* The C library reads the number from memory that it shares with the kernel, so this costs no system call. */
 uint32_t fxt_flow_cpu(void)
 {
 	int error, cpu;
@@ -83,7 +87,8 @@ void fxt_flow_release_lock(struct fxt_thread *thread, uintptr_t lock, struct fxt
 		thread->last_ns += 2;
 }
 
-void fxt_flow_release(struct fxt_thread *thread, uintptr_t object, enum fxt_release how, struct fxt_cause cause)
+void fxt_flow_release(struct fxt_thread *thread, uintptr_t object, enum fxt_release how,
+		      struct fxt_cause cause)
 {
 	sign(thread, &cause);
 	/* Nothing else of this thread begins at the times that are handed out. */
@@ -92,15 +97,19 @@ void fxt_flow_release(struct fxt_thread *thread, uintptr_t object, enum fxt_rele
 
 struct fxt_cause fxt_flow_leave(struct fxt_thread *thread)
 {
-	struct fxt_cause cause = {.at_ns = fxt_now(thread), .pid = thread->pid, .tid = thread->tid, .cpu_and_1 = fxt_flow_cpu()};
+	struct fxt_cause cause = {
+		.at_ns = fxt_now(thread), .pid = thread->pid, .tid = thread->tid,
+		.cpu_and_1 = fxt_flow_cpu()};
 
 	thread->last_ns += 2;
 	return cause;
 }
 
-void fxt_flow_first_moment(struct fxt_thread *thread, const struct fxt_cause *cause, uint64_t *after_ns, uint64_t *end_ns)
+void fxt_flow_first_moment(struct fxt_thread *thread, const struct fxt_cause *cause, uint64_t *after_ns,
+			   uint64_t *end_ns)
 {
-	/* What is made begins later than what makes it, however little two clocks differ. */
+	/* A thread or process has to begin later than the call that makes it, even if their clocks differ a
+	 * little. */
 	if (thread->last_ns < cause->at_ns + 2)
 		thread->last_ns = cause->at_ns + 2;
 	*after_ns = fxt_now(thread);
@@ -120,7 +129,7 @@ void fxt_wait_abandon(struct fxt_thread *thread)
 {
 	struct fxt_cause cause;
 
-	/* What let it go on, if anything did, is of no use to others. */
+	/* Takes the cause out of the table, if there is one: it is of no use to other threads. */
 	if (thread->waits_for & FOR_LOCK)
 		fxt_wait_got_lock(thread->waits_for & ~FOR_LOCK, 0, 0, &cause);
 	else if (thread->waits_for && fxt_wait_end(thread->waits_for, 0, 0, &cause) && cause.lock)
@@ -135,9 +144,10 @@ void fxt_wait_enter_lock(struct fxt_thread *thread, uintptr_t lock)
 	thread->waits_for = lock | FOR_LOCK;
 }
 
-bool fxt_wait_leave_lock(struct fxt_thread *thread, uintptr_t lock, uint64_t start_ns, uint64_t end_ns, struct fxt_cause *cause)
+bool fxt_wait_leave_lock(struct fxt_thread *thread, uintptr_t lock, uint64_t start_ns, uint64_t end_ns,
+			 struct fxt_cause *cause)
 {
-	/* As below. */
+	/* A handler that waited for something meanwhile has ended this wait. */
 	if (thread->waits_for != (lock | FOR_LOCK))
 		return false;
 	thread->waits_for = 0;
@@ -151,17 +161,18 @@ void fxt_wait_enter(struct fxt_thread *thread, uintptr_t object, uintptr_t lock)
 		thread->waits_for = object;
 }
 
-bool fxt_wait_leave(struct fxt_thread *thread, uintptr_t object, uint64_t start_ns, uint64_t end_ns, struct fxt_cause *cause)
+bool fxt_wait_leave(struct fxt_thread *thread, uintptr_t object, uint64_t start_ns, uint64_t end_ns,
+		    struct fxt_cause *cause)
 {
-	/* A handler that waited for something meanwhile has ended this. */
+	/* A handler that waited for something meanwhile has ended this wait. */
 	if (thread->waits_for != object)
 		return false;
 	thread->waits_for = 0;
 	return fxt_wait_end(object, start_ns, end_ns, cause);
 }
 
-void fxt_flow_resume(struct fxt_thread *thread, uint64_t after_ns, uint64_t end_ns, const struct fxt_cause *causes,
-		     unsigned count)
+void fxt_flow_resume(struct fxt_thread *thread, uint64_t after_ns, uint64_t end_ns,
+		     const struct fxt_cause *causes, unsigned count)
 {
 	uint64_t from_ns = after_ns, flows[FXT_CAUSES_MAX];
 	struct fxt_lane *lane;
@@ -173,26 +184,30 @@ void fxt_flow_resume(struct fxt_thread *thread, uint64_t after_ns, uint64_t end_
 		if (causes[i].at_ns + 1 > from_ns)
 			from_ns = causes[i].at_ns + 1;
 	}
-	/* Later than the slices it is reached from, and than what is within the call; which it is not if
-	 * clocks differ by more than the wait was long. */
+	/* The slice `resumed` begins later than the slices that its arrows come from, and later than what is
+	 * within the call. That is impossible if two clocks differ by more than the wait's duration. */
 	if (!count || ++from_ns >= end_ns)
 		return;
 	for (i = 0; i < count; i++)
 		if (causes[i].pid != thread->pid)
 			fxt_parent_name(thread, causes[i].pid, causes[i].tid);
-	/* One emission: a ring overwrites all of it or nothing, and no handler takes the room of a part. */
+	/* All is one emission: so a ring overwrites all of it or nothing, and no handler takes the room of a
+	 * part. */
 	lane = fxt_open_lane(thread, FXT_FRAME_WORDS + ARROW_WORDS * count, false);
 	if (!lane)
 		return;
 	for (i = 0; i < count; i++) {
 		flows[i] = fxt_flow_id();
-		put(thread, lane, causes[i].pid, causes[i].tid, FXT_EVENT_DURATION_COMPLETE, FXT_STR_released, causes[i].at_ns,
-		    causes[i].at_ns + 1);
-		put(thread, lane, causes[i].pid, causes[i].tid, FXT_EVENT_FLOW_BEGIN, FXT_STR_wakes, causes[i].at_ns, flows[i]);
+		put(thread, lane, causes[i].pid, causes[i].tid, FXT_EVENT_DURATION_COMPLETE, FXT_STR_released,
+		    causes[i].at_ns, causes[i].at_ns + 1);
+		put(thread, lane, causes[i].pid, causes[i].tid, FXT_EVENT_FLOW_BEGIN, FXT_STR_wakes,
+		    causes[i].at_ns, flows[i]);
 	}
-	put(thread, lane, thread->pid, thread->tid, FXT_EVENT_DURATION_COMPLETE, FXT_STR_resumed, from_ns, end_ns);
+	put(thread, lane, thread->pid, thread->tid, FXT_EVENT_DURATION_COMPLETE, FXT_STR_resumed, from_ns,
+	    end_ns);
 	for (i = 0; i < count; i++) {
-		put(thread, lane, thread->pid, thread->tid, FXT_EVENT_FLOW_END, FXT_STR_wakes, end_ns, flows[i]);
+		put(thread, lane, thread->pid, thread->tid, FXT_EVENT_FLOW_END, FXT_STR_wakes, end_ns,
+		    flows[i]);
 		put_wakeup(thread, lane, &causes[i]);
 	}
 	fxt_close_lane(thread, lane, 0);

@@ -1,9 +1,10 @@
-/* See byte_stream.h: what is counted around each call. */
+/* See byte_stream.h. Counts what each call moves, and finds who wrote the bytes that a read got. */
 #include "byte_stream_table.h"
 
 /* -- Directions -------------------------------------------------------------------------------- */
 
-/* Sockets write to their own direction and read from the other's; all else has one. */
+/* Returns the direction that a call of this side writes to or reads from. A socket writes to its own
+ * direction and reads from the other side's; other streams have one direction. */
 static struct direction *direction_of(fxt_stream side, bool writes)
 {
 	struct stream *stream = stream_of(side);
@@ -25,7 +26,8 @@ static bool is_broken(struct direction *direction, fxt_stream side)
 	return atomic_load(&direction->broken) == word_of(side, 1);
 }
 
-/* One more call is under way, and `*was` is the word before. False: the stream has another generation by now, or there are too many. */
+/* Counts one more call as under way; `*was` gets the word before that. Returns false if the stream has
+ * another generation by now, or if too many calls are under way. */
 static bool begin(_Atomic uint64_t *calls, fxt_stream side, uint64_t *was)
 {
 	uint64_t next;
@@ -42,10 +44,11 @@ static bool begin(_Atomic uint64_t *calls, fxt_stream side, uint64_t *was)
 	return false;
 }
 
-/* A call is over that has moved so much, and `*was` is the word before. The boundary, if there is one, becomes void before that if
- * nothing was moved, or if another call overlapped: no reader finds it then. Where this fails the call stays under way for ever, and
- * no other is alone any more. */
-static bool end(_Atomic uint64_t *calls, fxt_stream side, uint32_t moved, struct boundary *boundary, uint64_t *was)
+/* Counts what a call that is over has moved; `*was` gets the word before that. The boundary, if there is one,
+ * becomes void first if nothing was moved or if another call overlapped, so that no reader finds it. If this
+ * fails, the call stays under way for ever, and no other call is alone any more. */
+static bool end(_Atomic uint64_t *calls, fxt_stream side, uint32_t moved, struct boundary *boundary,
+		uint64_t *was)
 {
 	uint64_t next;
 	unsigned i;
@@ -65,7 +68,8 @@ static bool end(_Atomic uint64_t *calls, fxt_stream side, uint32_t moved, struct
 	return false;
 }
 
-/* What a call has moved, as the word counts it. A call that moved more than 2 GiB breaks its direction. */
+/* Returns what the word counts for a call that has moved so much. A call that moved more than 2 GiB breaks
+ * its direction. */
 static uint32_t counted(struct direction *direction, fxt_stream side, int64_t moved)
 {
 	if (moved > INT32_MAX)
@@ -73,7 +77,7 @@ static uint32_t counted(struct direction *direction, fxt_stream side, int64_t mo
 	return moved > 0 && moved <= INT32_MAX ? (uint32_t)moved : 0;
 }
 
-/* How much more was written than read. */
+/* Returns how much more was written than read. */
 static int32_t ahead(uint64_t writers, uint64_t readers)
 {
 	return (int32_t)((uint32_t)writers - (uint32_t)readers);
@@ -104,7 +108,7 @@ static uint64_t check_of(uint64_t start, uint64_t at_ns, uint64_t who)
 	return mix(start + at_ns * UINT64_C(0x9e3779b97f4a7c15) + who * UINT64_C(0xc2b2ae3d27d4eb4f));
 }
 
-/* The number of the newest boundary, whatever stands there. */
+/* Returns the number of the newest boundary. The memory is shared, so any number may stand there. */
 static unsigned newest_of(struct direction *direction)
 {
 	uint64_t newest = atomic_load_explicit(&direction->newest, memory_order_relaxed);
@@ -112,9 +116,11 @@ static unsigned newest_of(struct direction *direction)
 	return newest < BOUNDARIES ? (unsigned)newest : 0;
 }
 
-/* Tells where a write begins that was alone when it began, and returns the boundary's number. Nobody else stores to boundaries until
- * this write has ended, since nobody else is alone. Another write may have come already: readers see that by the direction's word. */
-static int32_t tell(struct direction *direction, fxt_stream side, const struct fxt_stream_writer *who, uint64_t amount)
+/* Stores the boundary at which a write begins that was alone then, and returns the boundary's number. Nobody
+ * else stores to boundaries until this write has ended, since nobody else is alone. Another write may have
+ * begun already: readers see that by the direction's word. */
+static int32_t tell(struct direction *direction, fxt_stream side, const struct fxt_stream_writer *who,
+		    uint64_t amount)
 {
 	uint64_t start = word_of(side, IS_OPEN | amount), writer = pack(who);
 	unsigned number = newest_of(direction);
@@ -134,10 +140,11 @@ static int32_t tell(struct direction *direction, fxt_stream side, const struct f
 	return (int32_t)number;
 }
 
-/* Whether the write that this boundary, which begins with `start`, tells of was alone, and the boundary is still its own. While a write
- * is under way its boundary is the newest, and the direction's word says whether another one overlaps it. Before it ends it makes its
- * boundary void if one did, and before it has ended no other boundary becomes the newest: so who finds another one newest, or no overlap
- * because all have ended, finds a void boundary on the second look. */
+/* Returns whether the write of this boundary was alone, and the boundary, which began with `start`, is still
+ * that write's. While a write is under way, its boundary is the newest, and the direction's word says whether
+ * another write overlaps it. If one did, the write makes its boundary void before it ends, and no other
+ * boundary becomes the newest before it has ended. So a reader that finds another boundary newest, or no
+ * overlap because all have ended, finds a void boundary on the second look. */
 static bool is_alone(struct direction *direction, unsigned number, uint64_t start)
 {
 	if (newest_of(direction) == number && atomic_load(&direction->writers) & OVERLAPS)
@@ -146,7 +153,8 @@ static bool is_alone(struct direction *direction, unsigned number, uint64_t star
 	return atomic_load_explicit(&direction->boundaries[number].start, memory_order_relaxed) == start;
 }
 
-/* Finds who wrote what begins behind `amount`. The newest boundary comes first: a reader that keeps up finds it at once. */
+/* Finds who wrote the bytes that begin behind `amount`. The newest boundary is looked at first, because a
+ * reader that keeps up needs that one. */
 static bool find(struct direction *direction, fxt_stream side, uint64_t amount, struct fxt_stream_writer *who)
 {
 	const uint64_t start = word_of(side, IS_OPEN | amount);
@@ -161,7 +169,8 @@ static bool find(struct direction *direction, fxt_stream side, uint64_t amount, 
 		who->at_ns = atomic_load_explicit(&boundary->at_ns, memory_order_relaxed);
 		writer = atomic_load_explicit(&boundary->who, memory_order_relaxed);
 		check = atomic_load_explicit(&boundary->check, memory_order_relaxed);
-		if (!writer || check != check_of(start, who->at_ns, writer) || !is_alone(direction, number, start))
+		if (!writer || check != check_of(start, who->at_ns, writer) ||
+		    !is_alone(direction, number, start))
 			return false;
 		unpack(writer, who);
 		return true;
@@ -204,7 +213,8 @@ void fxt_stream_write_end(const struct fxt_transfer *transfer, int64_t moved)
 		return;
 	if (transfer->boundary >= 0 && transfer->boundary < BOUNDARIES)
 		boundary = &direction->boundaries[transfer->boundary];
-	end(&direction->writers, transfer->stream, counted(direction, transfer->stream, moved), boundary, &was);
+	end(&direction->writers, transfer->stream, counted(direction, transfer->stream, moved), boundary,
+	    &was);
 }
 
 void fxt_stream_read_begin(fxt_stream side, struct fxt_transfer *transfer)
@@ -220,27 +230,29 @@ void fxt_stream_read_begin(fxt_stream side, struct fxt_transfer *transfer)
 	transfer->writers = atomic_load(&direction->writers);
 }
 
-/* Looks for bytes that nobody saw: what was read is as far as `readers` says. */
-static void audit(struct direction *direction, const struct fxt_transfer *transfer, uint64_t readers, bool emptied)
+/* Breaks the direction if bytes were moved that nobody saw. `readers` says how much has been read. */
+static void audit(struct direction *direction, const struct fxt_transfer *transfer, uint64_t readers,
+		  bool emptied)
 {
 	uint64_t writers = atomic_load(&direction->writers);
 	int32_t left = ahead(writers, readers);
 
-	/* While somebody writes it is not known how much there is. */
+	/* While somebody writes, it is not known how much there is. */
 	if (writers & UNDER_WAY || !is_of(writers, transfer->stream))
 		return;
 	if (left < 0 || (left && emptied && writers == transfer->writers))
 		break_direction(direction, transfer->stream);
 }
 
-/* Whether what is not there when a read looks for it has been read, or not been written: on its way it is
- * nowhere. */
+/* Returns whether bytes that a read does not find have been read, or have not been written. Only in sockets
+ * bytes may be on their way. */
 static bool leaves_nothing(fxt_stream side)
 {
 	return fxt_stream_kind_of(side) == FXT_STREAM_PIPE || fxt_stream_kind_of(side) == FXT_STREAM_COUNT;
 }
 
-bool fxt_stream_read_end(const struct fxt_transfer *transfer, int64_t moved, bool emptied, struct fxt_stream_writer *who)
+bool fxt_stream_read_end(const struct fxt_transfer *transfer, int64_t moved, bool emptied,
+			 struct fxt_stream_writer *who)
 {
 	fxt_stream side = transfer->stream;
 	struct direction *direction = direction_of(side, false);
@@ -290,8 +302,9 @@ void fxt_stream_reopened(fxt_stream side, struct fxt_stream_moment moment, uint6
 {
 	struct direction *direction = direction_of(side, false);
 
-	/* Those that use it now know how it stands. */
-	if (!direction || (moment.writers | moment.readers) & UNDER_WAY || atomic_load(&direction->writers) != moment.writers ||
+	/* If the stream was in use meanwhile, its words are right. */
+	if (!direction || (moment.writers | moment.readers) & UNDER_WAY ||
+	    atomic_load(&direction->writers) != moment.writers ||
 	    atomic_load(&direction->readers) != moment.readers)
 		return;
 	if (!is_of(moment.writers, side) || !is_of(moment.readers, side) ||

@@ -1,4 +1,4 @@
-/* See trace_file.h. */
+/* See trace_file.h. Writes the prologue, too. */
 #include "trace_file.h"
 
 #include <errno.h>
@@ -21,13 +21,16 @@ static size_t add_string(uint64_t *out, size_t capacity, unsigned index, const c
 
 static size_t add_stream(uint64_t *out, size_t capacity, const FILE *stream, const char *label)
 {
-	struct fxt_arg type = {FXT_ARG_STRING, FXT_INDEXED(FXT_STR_type), .string = FXT_INDEXED(FXT_STR_kind_FILE)};
+	struct fxt_arg type = {
+		FXT_ARG_STRING, FXT_INDEXED(FXT_STR_type), .string = FXT_INDEXED(FXT_STR_kind_FILE)};
 
-	return fxt_encode_userspace_object(out, capacity, (uintptr_t)stream, (struct fxt_thread_ref){0, fxt_agent.koid, 0},
+	return fxt_encode_userspace_object(out, capacity, (uintptr_t)stream,
+					   (struct fxt_thread_ref){0, fxt_agent.koid, 0},
 					   FXT_INLINE(label, strlen(label)), (struct fxt_args){1, &type});
 }
 
-/* What a trace begins with: who and how, every string of the tables, this process's name, slots for counts. */
+/* Writes the records that a trace begins with: the provider, all strings of the tables, the names of this
+ * process and of the standard streams, and slots for the counts of losses. Returns their size in words. */
 static size_t write_prologue(uint64_t *out)
 {
 	static const char *const fixed[] = {
@@ -43,7 +46,8 @@ static size_t write_prologue(uint64_t *out)
 	size_t used = 0, bytes = strlen(program), room = PROLOGUE_WORDS - FXT_LOSS_COUNT * FXT_COUNTER_WORDS;
 	unsigned i;
 
-	static_assert(FXT_STR_CATEGORIES == 1 && sizeof(fixed) / sizeof(*fixed) == FXT_STR_CALLS - 1, "indices");
+	static_assert(FXT_STR_CATEGORIES == 1 && sizeof(fixed) / sizeof(*fixed) == FXT_STR_CALLS - 1,
+		      "indices");
 	used += fxt_encode_magic(out, room);
 	used += fxt_encode_provider_info(out + used, room - used, fxt_agent.koid, program, bytes);
 	used += fxt_encode_provider_section(out + used, room - used, fxt_agent.koid);
@@ -53,8 +57,9 @@ static size_t write_prologue(uint64_t *out)
 	for (i = 0; i < fxt_agent.calls.count; i++)
 		used += add_string(out + used, room - used, FXT_STR_CALLS + i, fxt_agent.calls.list[i]);
 	used += fxt_encode_kernel_object(out + used, room - used, FXT_OBJECT_PROCESS, fxt_agent.koid,
-					 FXT_INLINE(program, bytes), (struct fxt_args){fxt_koid_differs() ? 1 : 0, &pid});
-	/* Streams nobody opens: their names say more than their addresses. */
+					 FXT_INLINE(program, bytes),
+					 (struct fxt_args){fxt_koid_differs() ? 1 : 0, &pid});
+	/* No call opens these streams, so nothing else would tell their names. */
 	used += add_stream(out + used, room - used, stdin, "stdin");
 	used += add_stream(out + used, room - used, stdout, "stdout");
 	used += add_stream(out + used, room - used, stderr, "stderr");
@@ -85,13 +90,15 @@ static int make_file(void)
 		.path = path,
 		.prologue = prologue,
 		.in_memory = config->in_memory,
-		/* A child that does not execute a program is short, as a rule, or one of many. */
+		/* A child that executes no program is usually short, or one of many, so it gets no more space
+		 * than it uses. */
 		.is_reserved = !fxt_agent.is_forked,
 		.prologue_words = write_prologue(prologue),
 	};
 	error = fxt_buffer_create(&fxt_agent.buffer, &buffer);
 	if (error) {
-		fxt_log("FXT_OUTPUT: cannot write %s: %s; the program runs untraced", path, fxt_error_name(error));
+		fxt_log("FXT_OUTPUT: cannot write %s: %s; the program runs untraced", path,
+			fxt_error_name(error));
 	} else {
 		for (i = 0; i < FXT_LOSS_COUNT; i++)
 			fxt_agent.losses[i] = fxt_agent.buffer.storage.prologue + buffer.prologue_words -
@@ -111,7 +118,7 @@ bool fxt_agent_file(void)
 		return false;
 	mask = fxt_lock(&fxt_agent.file_lock);
 	if (!atomic_load_explicit(&fxt_agent.file_made, memory_order_relaxed) && !fxt_agent.file_failed) {
-		/* In the child of a fork what is left here is the parent's. */
+		/* In the child of a fork, this is still the parent's buffer. */
 		fxt_buffer_forget(&fxt_agent.buffer);
 		if (make_file()) {
 			fxt_agent.file_failed = true;

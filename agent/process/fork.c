@@ -1,14 +1,18 @@
-/* See fork.h. Called by the C library's fork handlers and by the wrappers of calls that run none; any context, as programs fork in signal
- * handlers too. What becomes of each part is in its row of part_table.c.
+/* See fork.h. The C library's fork handlers call this, and so do the wrappers of calls that run no such
+ * handlers; any context, because programs fork in signal handlers too. The rows of part_table.c say what
+ * becomes of each part.
  *
- * The rule for an emission that the handler interrupted, and which goes on in the child when that returns: it may store to what its thread
- * had reserved, and to nothing else. That is the rest of its lane's chunk, the slot of an entry that is changing, and counters
- * (fxt_is_interrupted()). The storage makes private memory of these places, and the lane has no chunk: so what goes on ends in memory that
- * nobody reads, the next record takes a chunk of the child's own, and the parent's trace alone has the interrupted call. Nothing that takes
- * longer is ever interrupted: a turn to another chunk, a thread's first record and whatever takes a lock block all signals.
+ * If a signal handler forks, the emission that it interrupted may go on in the child when the handler
+ * returns. The rule for such an emission is that it may store to what its thread had reserved, and to nothing
+ * else. That is the rest of its lane's chunk, the slot of an entry that is changing, and counters
+ * (fxt_is_interrupted()). The storage makes private memory of these places, and the lane has no chunk. So
+ * what the emission still stores ends in memory that nobody reads, the next record takes a chunk of the
+ * child's own, and the parent's trace alone has the interrupted call. Work that takes longer is never
+ * interrupted: a turn to another chunk, a thread's first record and all code that takes a lock block all
+ * signals.
  *
- * Tables in the agent's own memory may be looked at by what was interrupted: in the child they are emptied (MADV_DONTNEED, as they are
- * private) and not unmapped.
+ * The interrupted code may be looking at tables in the agent's own memory. So in the child these tables are
+ * emptied (by MADV_DONTNEED, as they are private) and not unmapped.
  */
 #include "fork.h"
 
@@ -29,7 +33,7 @@ bool fxt_fork_returns(void)
 	return child_returns;
 }
 
-/* The agent records nothing in this process. */
+/* Stops the agent for good in this process. */
 static void be_off(void)
 {
 	atomic_store_explicit(&fxt_gate.mask, 0, memory_order_relaxed);
@@ -40,10 +44,12 @@ void fxt_fork_in_child(bool returns)
 {
 	uint32_t pid;
 
-	/* It may not ask who it is, and could not make a file. */
+	/* A filter forbids calls that locks need, so the child may not ask for its process id, and could not
+	 * make a file. */
 	if (fxt_is_forbidden(FXT_NO_LOCKS)) {
 		child_returns = returns;
-		fxt_storage_after_fork(fxt_agent.storage, returns && fxt_self && fxt_is_interrupted(fxt_self));
+		fxt_storage_after_fork(fxt_agent.storage,
+				       returns && fxt_self && fxt_is_interrupted(fxt_self));
 		be_off();
 		return;
 	}
@@ -59,7 +65,7 @@ void fxt_fork_in_child(bool returns)
 	fxt_parts_child();
 	if (!fxt_follow_fork(fxt_agent.program)) {
 		fxt_endpoints_unseen();
-		/* A wrapper that is in the middle of a call finds that there is nothing to write to. */
+		/* A wrapper that is in the middle of a call finds that there is no file to write to. */
 		fxt_agent.file_failed = true;
 		be_off();
 	} else if (atomic_load_explicit(&fxt_agent.recording, memory_order_relaxed) == FXT_RECORDING) {

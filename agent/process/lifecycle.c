@@ -21,7 +21,7 @@
 #include "writer/fxt_encode.h"
 
 enum {
-	REWRITE_MAX_BYTES = 4 << 20,    /* rewriting takes some 1 ms for each MiB, at the very end of the process */
+	REWRITE_MAX_BYTES = 4 << 20,    /* rewriting takes 1 ms for each MiB, at the end of the process */
 	MADVISE_WIPE_ON_FORK = 18,
 };
 
@@ -52,7 +52,8 @@ bool fxt_agent_start(const struct fxt_call_names *calls)
 	struct timespec now;
 	bool accepted;
 
-	/* The C library may not have the environment yet. Then nothing is started, and a later call tries again. */
+	/* The C library may not have the environment yet. Then nothing is started, and a later call tries
+	 * again. */
 	if (!environment ||
 	    !atomic_compare_exchange_strong(&fxt_agent.state, &unborn, FXT_STARTING))
 		return false;
@@ -68,7 +69,7 @@ bool fxt_agent_start(const struct fxt_call_names *calls)
 	fxt_agent.pid = (uint32_t)fxt_sys_getpid();
 	clock_gettime(CLOCK_REALTIME, &now);
 	fxt_agent.start_seconds = (uint64_t)now.tv_sec;
-	/* A kernel that lacks this advice leaves it to the fork handler to keep children out of this buffer. */
+	/* If the kernel lacks this advice, only the fork handler keeps children out of this buffer. */
 	fxt_sys_madvise(&fxt_gate, sizeof(fxt_gate), MADVISE_WIPE_ON_FORK);
 	atomic_store_explicit(&fxt_gate.owner, fxt_agent.pid, memory_order_relaxed);
 	fxt_part_table_use();
@@ -101,12 +102,14 @@ void fxt_agent_save_memory(void)
 {
 	int error;
 
-	if (!atomic_load_explicit(&fxt_agent.file_made, memory_order_acquire) || fxt_is_forbidden(FXT_NO_LOCKS) ||
-	    fxt_agent.pid != (uint32_t)fxt_sys_getpid() || fxt_agent.buffer.tail_offset)
+	if (!atomic_load_explicit(&fxt_agent.file_made, memory_order_acquire) ||
+	    fxt_is_forbidden(FXT_NO_LOCKS) || fxt_agent.pid != (uint32_t)fxt_sys_getpid() ||
+	    fxt_agent.buffer.tail_offset)
 		return;
 	error = fxt_buffer_save(&fxt_agent.buffer);
 	if (error && !fxt_buffer_is_cut(&fxt_agent.buffer))
-		fxt_log("%s: what was recorded last cannot be saved: %s", fxt_agent.buffer.path, fxt_error_name(error));
+		fxt_log("%s: what was recorded last cannot be saved: %s", fxt_agent.buffer.path,
+			fxt_error_name(error));
 }
 
 static void tell_cut(void)
@@ -114,21 +117,22 @@ static void tell_cut(void)
 	uint64_t bytes;
 
 	if (fxt_buffer_find_cut(&fxt_agent.buffer, &bytes))
-		fxt_log("%s was cut to %lu bytes while it was written: what was behind them is lost, and at least %lu records after that",
+		fxt_log("%s was cut to %lu bytes while it was written: what was behind them is lost, "
+			"and at least %lu records after that",
 			fxt_agent.buffer.path, (unsigned long)bytes, (unsigned long)fxt_threads_dropped());
 }
 
 void fxt_agent_trim(void)
 {
-	if (atomic_load_explicit(&fxt_agent.file_made, memory_order_acquire) && !fxt_is_forbidden(FXT_NO_CALLS) &&
-	    fxt_agent.pid == (uint32_t)fxt_sys_getpid() && fxt_is_alone())
+	if (atomic_load_explicit(&fxt_agent.file_made, memory_order_acquire) &&
+	    !fxt_is_forbidden(FXT_NO_CALLS) && fxt_agent.pid == (uint32_t)fxt_sys_getpid() && fxt_is_alone())
 		fxt_buffer_trim(&fxt_agent.buffer);
 }
 
 void fxt_agent_reserve(void)
 {
-	if (atomic_load_explicit(&fxt_agent.file_made, memory_order_acquire) && !fxt_is_forbidden(FXT_NO_GROWTH | FXT_NO_LOCKS) &&
-	    fxt_agent.pid == (uint32_t)fxt_sys_getpid())
+	if (atomic_load_explicit(&fxt_agent.file_made, memory_order_acquire) &&
+	    !fxt_is_forbidden(FXT_NO_GROWTH | FXT_NO_LOCKS) && fxt_agent.pid == (uint32_t)fxt_sys_getpid())
 		fxt_buffer_reserve(&fxt_agent.buffer);
 }
 
@@ -137,8 +141,8 @@ void fxt_agent_exit(void)
 	struct fxt_thread *thread = fxt_self;
 	uint64_t mask;
 
-	if (!atomic_load_explicit(&fxt_agent.file_made, memory_order_acquire) || fxt_is_forbidden(FXT_NO_LOCKS) ||
-	    fxt_agent.pid != (uint32_t)fxt_sys_getpid())
+	if (!atomic_load_explicit(&fxt_agent.file_made, memory_order_acquire) ||
+	    fxt_is_forbidden(FXT_NO_LOCKS) || fxt_agent.pid != (uint32_t)fxt_sys_getpid())
 		return;
 	fxt_parts_exit(thread);
 	fxt_agent_save();

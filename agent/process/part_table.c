@@ -1,5 +1,5 @@
-/* What each part of the agent does at the start, in the child of a fork, with a thread that has time or ends, and at exit, in the order in
- * which it is done: agent/base/parts.h. */
+/* The table of the agent's parts (agent/base/parts.h): what each part does at the start, in the child of a
+ * fork, when a thread has time or ends, and at exit. The rows are in the order in which that is done. */
 #include "part_table.h"
 
 #include <string.h>
@@ -27,7 +27,7 @@
 #include "control.h"
 #include "fork.h"
 
-/* The C library's own environment: a program may have a variable `environ`. */
+/* This is the C library's variable, because a program may define another one that is called environ. */
 static void start_shared(void)
 {
 	fxt_shared_start(__environ);
@@ -40,7 +40,8 @@ static void start_koids(void)
 
 static void child_storage(void)
 {
-	fxt_storage_after_fork(fxt_agent.storage, fxt_fork_returns() && fxt_self && fxt_is_interrupted(fxt_self));
+	fxt_storage_after_fork(fxt_agent.storage,
+			       fxt_fork_returns() && fxt_self && fxt_is_interrupted(fxt_self));
 }
 
 static void child_file(void)
@@ -94,37 +95,44 @@ static void rest_of_labels(struct fxt_thread *thread)
 		fxt_labels_tell_owed(thread, UINT64_MAX);
 }
 
-/* Another thread joins this one, perhaps. */
+/* Another thread may have called pthread_join() for this one. */
 static void release_joiners(struct fxt_thread *thread)
 {
 	if (fxt_is_on(FXT_CAT_pthread) && fxt_is_waited_for(thread->handle))
 		fxt_flow_release(thread, thread->handle, FXT_RELEASE_ONE, (struct fxt_cause){0});
 }
 
-/* Parts whose rows have to stand in this order: the storage first, as everything else may write; functions before threads, whose tables they
- * empty; what a thread has said before its lifetime ends, and that before whoever joins it goes on. */
+/* The order of some rows matters. The storage comes first, because all other parts may write. Functions come
+ * before threads, whose tables they empty. A thread's text is recorded before the thread's lifetime ends, and
+ * the lifetime ends before a thread that joins this one goes on. */
 static const struct fxt_part table[] = {
-	{"the parent's chunks: private memory where an interrupted emission goes on, otherwise unmapped with the first record",
+	{"the parent's chunks: private memory where an interrupted emission goes on, "
+	 "otherwise unmapped with the first record",
 	 .child = child_storage},
 	{"the trace file: made anew, with the first record", .child = child_file},
 	{"the clock goes on: time is the same; the lock is free",
 	 .start = fxt_clock_start, .child = fxt_clock_after_fork, .deferred = renew_clock},
 	{"memory that processes share: the child's too", .start = start_shared},
 	{"numbers of processes and threads: fork.c finds the child's first of all", .start = start_koids},
-	{"functions: no name is in the child's file yet", .start = fxt_functions_start, .child = fxt_functions_after_fork},
+	{"functions: no name is in the child's file yet",
+	 .start = fxt_functions_start, .child = fxt_functions_after_fork},
 	{"threads: one is left, a new one, in the calls its parent's was in if it returns to them",
 	 .start = fxt_threads_start, .child = child_threads},
 	{"snapshots: none is being taken", .child = fxt_control_after_fork, .triggered = fxt_control_trigger},
-	{"what the program says: the parent's thread has the unfinished line", .thread_ends = rest_of_text, .exits = rest_of_text},
-	{"lifetimes of children and threads: no children", .child = fxt_task_after_fork, .thread_ends = fxt_task_thread_ends},
+	{"what the program says: the parent's thread has the unfinished line",
+	 .thread_ends = rest_of_text, .exits = rest_of_text},
+	{"lifetimes of children and threads: no children",
+	 .child = fxt_task_after_fork, .thread_ends = fxt_task_thread_ends},
 	{"links between parent and child: a process of its own, whose parent expects it",
 	 .child = fxt_parent_after_fork, .deferred = draw_birth, .thread_ends = fxt_parent_forget},
 	{"waits: nobody waits",
 	 .child = fxt_wait_after_fork, .thread_ends = release_joiners, .thread_is_gone = fxt_wait_abandon},
 	{"explanations: the thread's readings are those of a new thread", .deferred = read_usage},
 	{"counters: due at once", .child = fxt_sample_after_fork, .deferred = fxt_sample},
-	{"names of objects: no object has been told of", .child = fxt_labels_after_fork, .deferred = tell_labels, .exits = rest_of_labels},
-	{"descriptors: the parent's are open, and belong to it", .start = fxt_fds_start, .child = fxt_fds_after_fork},
+	{"names of objects: no object has been told of",
+	 .child = fxt_labels_after_fork, .deferred = tell_labels, .exits = rest_of_labels},
+	{"descriptors: the parent's are open, and belong to it",
+	 .start = fxt_fds_start, .child = fxt_fds_after_fork},
 	{"streams: the child's ends are its parent's", .start = fxt_endpoints_start},
 	{"asynchronous requests: none is under way", .child = fxt_requests_after_fork},
 	{"blocks: the parent's are there, without lifetimes", .child = fxt_blocks_after_fork},
