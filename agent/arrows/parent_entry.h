@@ -41,7 +41,8 @@ struct fxt_parent_entry {
 /* A bit of left_cpu_and_1: the child had no file, so its name stands nowhere in the trace. */
 #define LEFT_NAMELESS (UINT32_C(1) << 31)
 
-static_assert(sizeof(struct fxt_parent_entry) == FXT_PARENT_ENTRY_BYTES && FXT_PARENT_ENTRIES % PARENT_PAGE_ENTRIES == 0,
+static_assert(sizeof(struct fxt_parent_entry) == FXT_PARENT_ENTRY_BYTES &&
+		      FXT_PARENT_ENTRIES % PARENT_PAGE_ENTRIES == 0,
 	      "as the section is laid out");
 
 static inline uint64_t word_of(uint64_t generation, uint32_t pid, enum state state)
@@ -88,7 +89,8 @@ static inline struct fxt_parent_entry *dereference(uint64_t reference, uint64_t 
 
 	if (!reference || !fxt_shared)
 		return NULL;
-	entry = (struct fxt_parent_entry *)(void *)fxt_shared->parents + ((reference >> 32) - 1) % FXT_PARENT_ENTRIES;
+	entry = (struct fxt_parent_entry *)(void *)fxt_shared->parents +
+		((reference >> 32) - 1) % FXT_PARENT_ENTRIES;
 	*word = atomic_load(&entry->word);
 	return generation_of(*word) == (uint32_t)reference ? entry : NULL;
 }

@@ -1,5 +1,5 @@
-/* See parent_links.h. This file owns the process's own entry in the section `parents`, and the arrow to a forked
- * child that is not written yet. */
+/* See parent_links.h. This file owns the process's own entry in the section `parents`, and the arrow to a
+ * forked child that is not written yet. */
 #include "parent_links.h"
 
 #include <string.h>
@@ -355,7 +355,8 @@ void fxt_parent_stay(void)
 
 /* Frees the entry of a child that was reaped, and says in *cause who ended the child and when. Returns false
  * if the child has left no end. */
-static bool take_end(struct fxt_parent_entry *entry, uint64_t word, struct fxt_cause *cause, bool *is_nameless)
+static bool take_end(struct fxt_parent_entry *entry, uint64_t word, struct fxt_cause *cause,
+		     bool *is_nameless)
 {
 	bool is_whole = entry->check == check_of(entry, true);
 

@@ -16,9 +16,10 @@
  *
  * All of this is in the memory that processes share, without locks. The words that count are changed by
  * compare-and-exchange and name the generation of their stream, so that a call that is late changes nothing
- * of the stream that has the place now. Where writes begin is stored by a write that is alone, and has a
- * checksum: a late one can lose such a place, and cannot make a wrong one. A process that is killed in a call leaves the call under way for
- * ever, and its direction has no arrows any more. Called by endpoint.c and transfer.c, in any context.
+ * of the stream that has the place now. Only a write that is alone stores where it begins, with a checksum: a
+ * late write can destroy such a note, and cannot make a wrong one. A process that is killed in a call leaves
+ * the call under way for ever, and its direction has no arrows any more. Called by endpoint.c and transfer.c,
+ * in any context.
  */
 #ifndef FXT_BYTE_STREAM_H
 #define FXT_BYTE_STREAM_H

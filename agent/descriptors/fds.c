@@ -70,10 +70,12 @@ static uint64_t *put_arguments(struct fxt_thread *thread, uint64_t *at, int fd, 
 			       const struct fxt_fd_detail *detail, size_t text_words, unsigned *arguments)
 {
 	at = fxt_put_int(at, FXT_STR_fd, fd);
-	*at++ = fxt_arg_header(FXT_ARG_STRING, 1, FXT_STR_call) | fxt_arg_string(fxt_get_event_name(call_names));
+	*at++ = fxt_arg_header(FXT_ARG_STRING, 1, FXT_STR_call) |
+		fxt_arg_string(fxt_get_event_name(call_names));
 	*arguments = 2;
 	if (detail->name) {
-		/* In a lifetime `pid` says whose it is, so the pid that a pidfd stands for is called `process`. */
+		/* In a lifetime the argument `pid` is the process that has it, so the pid that a pidfd stands
+		 * for is called `process`. */
 		uint64_t name = detail->name == FXT_STR_pid ? FXT_STR_process : detail->name;
 
 		if (!detail->text)
@@ -93,8 +95,8 @@ static uint64_t *put_arguments(struct fxt_thread *thread, uint64_t *at, int fd, 
 }
 
 /* Writes the begin of a lifetime to a slot. Returns false if there is no slot for it. */
-static bool put_in_slot(struct fxt_thread *thread, int fd, uint64_t now_ns, uint64_t call_names, uint64_t names,
-			const struct fxt_fd_detail *detail, uint64_t id)
+static bool put_in_slot(struct fxt_thread *thread, int fd, uint64_t now_ns, uint64_t call_names,
+			uint64_t names, const struct fxt_fd_detail *detail, uint64_t id)
 {
 	/* A duplicate needs no room for `of` beside a text, because it has no text of its own. */
 	enum { OTHER_WORDS = 2 + FXT_ASYNC_OWNER_WORDS };       /* number and call */

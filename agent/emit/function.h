@@ -155,7 +155,8 @@ static inline bool fxt_function_enter_quick(struct fxt_thread *thread, uintptr_t
 		return false;
 	entry->function = address;
 	entry->site = *site;
-	fxt_in_progress_show(thread, entry, fxt_clock_step(thread, start_ns), fxt_function_names_in(function));
+	fxt_in_progress_show(thread, entry, fxt_clock_step(thread, start_ns),
+			     fxt_function_names_in(function));
 	return true;
 }
 

@@ -14,7 +14,8 @@ static uint64_t names_of(uint64_t name)
 	return fxt_names_of(FXT_STR_CATEGORIES + FXT_BIT_malloc, name);
 }
 
-bool fxt_memory_life_begin(struct fxt_thread *thread, struct fxt_memory_life *life, const struct fxt_memory *memory)
+bool fxt_memory_life_begin(struct fxt_thread *thread, struct fxt_memory_life *life,
+			   const struct fxt_memory *memory)
 {
 	const char *function;
 	unsigned arguments = 3;

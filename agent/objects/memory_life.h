@@ -28,7 +28,8 @@ struct fxt_memory {
 
 /* Writes the begin, at life->begin_ns. Not to be called on a short stack (stack.h). Returns false if there
  * is no room, and so no lifetime. Nothing is counted as lost then, because a lifetime is no call. */
-bool fxt_memory_life_begin(struct fxt_thread *thread, struct fxt_memory_life *life, const struct fxt_memory *memory);
+bool fxt_memory_life_begin(struct fxt_thread *thread, struct fxt_memory_life *life,
+			   const struct fxt_memory *memory);
 
 /* Writes the end of that lifetime. */
 void fxt_memory_life_end(struct fxt_thread *thread, struct fxt_memory_life life, uint64_t name,

@@ -50,8 +50,8 @@ const struct fxt_object *fxt_object_of(const struct fxt_objects *o, const struct
  * `known` is NULL. */
 uint64_t fxt_object_key(const struct fxt_objects *o, const struct fxt_object *known, uint64_t otherwise);
 
-/* Returns a number for a pointer in a process, for tables that have only half of a key for both. Pointers have
- * fewer than 48 bits. The number has the lowest 16 bits of the process id. */
+/* Returns a number for a pointer in a process, for tables that have only half of a key for both. Pointers
+ * have fewer than 48 bits. The number has the lowest 16 bits of the process id. */
 static inline uint64_t fxt_pointer_key(uint64_t pid, uint64_t pointer)
 {
 	return pid << 48 ^ pointer;

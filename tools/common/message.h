@@ -1,11 +1,11 @@
 /* Messages to the user, and allocation that cannot fail.
  *
- * tools/common/ has what knows nothing of traces: messages, tables, hashes, histograms, options. It uses the C library
- * alone. docs/rooms.txt lists the folders of tools/ in their order: each may use those before it, and none uses one
- * after it.
+ * The code in tools/common/ knows nothing of traces: messages, tables, hashes, histograms, options. It uses
+ * the C library alone. docs/rooms.txt lists the folders of tools/ in their order: each may use those before
+ * it, and none uses one after it.
  *
  * Every message of fxt is one line on standard error, `fxt: FILE: what is wrong` or `fxt: what is wrong`.
- * Everything under tools/ uses these; one thread, not from signal handlers.
+ * All files under tools/ use these functions, in one thread and not from signal handlers.
  */
 #ifndef FXT_TOOLS_MESSAGE_H
 #define FXT_TOOLS_MESSAGE_H
@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Prints such a message. `file` may be NULL. */
+/* Prints a message in this form. `file` may be NULL. */
 void fxt_error(const char *file, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Returns zeroed memory for `count` elements. Ends the program with a message if there is no memory. */
@@ -37,7 +37,7 @@ static inline void *fxt_reach(void *array, size_t *capacity, size_t *count, size
 	return array;
 }
 
-/* Both return text that the caller frees, and end the program with a message if there is no memory. */
+/* These two return text that the caller frees. They end the program with a message if there is no memory. */
 char *fxt_strdup(const char *text);
 char *fxt_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Opens a stream that writes to memory. *text and *bytes are set when it is closed; the caller frees

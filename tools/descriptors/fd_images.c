@@ -169,8 +169,8 @@ static void begin_vfork(struct fxt_fd_images *images, const struct fxt_reader *r
 	fxt_map_put(&images->vforked, rec->thread, 0, &fresh)->value[1] = rec->provider->index;
 }
 
-/* Returns the first half of the key in `born` of a child whose pid is not known. The child is identified by the
- * thread that made it and by the time, which its arrow has. */
+/* Returns the first half of the key in `born` of a child whose pid is not known. The child is identified by
+ * the thread that made it and by the time, which its arrow has. */
 static uint64_t hidden_child_key(const struct fxt_record *rec)
 {
 	return (uint64_t)rec->thread << 32 | 1;

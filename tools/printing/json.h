@@ -1,6 +1,6 @@
-/* Writes JSON to a stream value by value, and keeps nothing of what is written: a trace has as many threads, names and calls in
- * progress as whoever made it liked. The values are written by jansson, which would keep a whole document in memory; where they stand
- * is decided here. Used by every --json.
+/* Writes JSON to a stream value by value, and keeps nothing of what is written, because a trace may have any
+ * number of threads, names and calls in progress. Jansson, which would keep a whole document in memory, writes
+ * only the values; the structure is written here. Every --json uses this.
  *
  *	struct fxt_json j = {.out = out};
  *
@@ -11,8 +11,9 @@
  *	fxt_json_end(&j);
  *	fxt_json_end(&j);
  *
- * writes {"events": 7, "threads": [1234]}. Members of objects have a key, elements of arrays and the outermost value have NULL.
- * Text that is not UTF-8 gets '?' for each byte that is wrong, as JSON has no other text.
+ * writes {"events": 7, "threads": [1234]}. Members of objects have a key; for elements of arrays and for the
+ * outermost value the key is NULL. Text that is not UTF-8 gets '?' for each byte that is wrong, because JSON
+ * has no other text.
  */
 #ifndef FXT_TOOLS_JSON_H
 #define FXT_TOOLS_JSON_H
@@ -23,16 +24,16 @@
 
 #include "tools/reading/reader.h"
 
-/* The deepest that any command writes is eight. */
+/* No command nests its values deeper than eight. */
 enum { FXT_JSON_DEPTH = 16 };
 
-/* All zero but for `out` and `one_line` is the beginning. */
+/* At the beginning, all members but `out` and `one_line` are zero. */
 struct fxt_json {
 	FILE *out;
 	bool one_line;                  /* otherwise each value has a line, indented by two columns a level */
-	bool has_value;                 /* the object or array at hand is not empty */
+	bool has_value;                 /* the innermost object or array is not empty */
 	unsigned depth;
-	char closers[FXT_JSON_DEPTH];   /* of the objects and arrays at hand, the outermost first */
+	char closers[FXT_JSON_DEPTH];   /* the closing brackets of the open values, the outermost first */
 };
 
 /* Begins an object or an array. */
@@ -44,7 +45,7 @@ void fxt_json_end(struct fxt_json *j);
 void fxt_json_null(struct fxt_json *j, const char *key);
 void fxt_json_bool(struct fxt_json *j, const char *key, bool value);
 void fxt_json_i64(struct fxt_json *j, const char *key, int64_t value);
-/* Many readers' integers are signed, so what is larger is written as a real. */
+/* Many readers' integers are signed, so a value beyond INT64_MAX is written as a real. */
 void fxt_json_u64(struct fxt_json *j, const char *key, uint64_t value);
 void fxt_json_text(struct fxt_json *j, const char *key, const struct fxt_text *t);
 /* Writes null where the text is NULL. */
@@ -52,10 +53,12 @@ void fxt_json_string(struct fxt_json *j, const char *key, const char *text);
 /* Writes a name of the trace, and null where there is none (0). */
 void fxt_json_symbol(struct fxt_json *j, const char *key, const struct fxt_reader *r, uint32_t symbol);
 
-/* Whether argument `i` of a record is the first of its name, and which is the last: an object has a key once, and the last value holds. */
+/* Returns whether argument `i` of a record is the first of its name, and sets *last to the last of that name:
+ * an object has a key once, and the last value holds. */
 bool fxt_json_is_first(const struct fxt_record *rec, unsigned i, unsigned *last);
 
-/* Writes {"name": value, ...}; pointers as "0x..." strings, as they are no numbers to count with. */
+/* Writes a record's arguments as {"name": value, ...}. Pointers become strings ("0x..."), because nobody
+ * counts with them. */
 void fxt_json_arguments(struct fxt_json *j, const char *key, const struct fxt_record *rec);
 
 #endif

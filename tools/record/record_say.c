@@ -155,7 +155,8 @@ static void say_untraced(const struct fxt_untraced *u)
 		fxt_error(
 			program, "%s ran it untraced: %s", who,
 			e->why ? e->why
-			       : "it left no trace, as if its environment had no LD_PRELOAD or it was killed as it began");
+			       : "it left no trace, as if its environment had no LD_PRELOAD "
+				 "or it was killed as it began");
 		free(who);
 		free(program);
 	}

@@ -1,4 +1,4 @@
-/* What report knows of the calls of the C library. See call_roles.h. */
+/* See call_roles.h. The table of roles is made from the tables of interpose/. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -11,14 +11,17 @@
 #include "interpose/engine/roles.h"
 #include "tools/common/message.h"
 
-/* A role in the words of interpose/engine/roles.h becomes the rest of a struct fxt_role. What its word is pasted to stands before `(first)`, the name of
- * the call's first parameter: a word with arguments of its own ends with what takes that away. */
+/* ROLE_INIT() turns a role in the words of interpose/engine/roles.h into the members of a struct fxt_role
+ * behind the name. It pastes the role's word to ROLE_IS_ and puts `(first)` behind, the name of the call's
+ * first parameter. A word with arguments of its own has its `(...)` already, so its macro ends with
+ * FXT_NOTHING, which takes the `(first)` away. */
 #define ROLE_INIT(role, first) FXT_PASTE(ROLE_IS_, role)(first)
 #define ROLE_IS_NONE(first) FXT_FAMILY_NONE, FXT_EFFECT_NONE, "", ""
 #define ROLE_IS_IDLE(first) FXT_FAMILY_IDLE, FXT_EFFECT_NONE, "", ""
 #define ROLE_IS_WAIT_FOR_FIRST(first) FXT_FAMILY_WAIT, FXT_EFFECT_NONE, TEXT(WAITS_FOR_##first), #first
 #define ROLE_IS_CLOSES_FIRST(first) FXT_FAMILY_FD, FXT_EFFECT_CLOSE_STREAM, "", #first
-#define ROLE_IS_WAIT(argument) FXT_FAMILY_WAIT, FXT_EFFECT_NONE, TEXT(WAITS_FOR_##argument), #argument FXT_NOTHING
+#define ROLE_IS_WAIT(argument) \
+	FXT_FAMILY_WAIT, FXT_EFFECT_NONE, TEXT(WAITS_FOR_##argument), #argument FXT_NOTHING
 #define ROLE_IS_HEAP(effect) FXT_FAMILY_HEAP, FXT_EFFECT_##effect, "", "ptr" FXT_NOTHING
 #define ROLE_IS_FD(effect, argument) FXT_FAMILY_FD, FXT_EFFECT_##effect, "", #argument FXT_NOTHING
 #define TEXT(x) TEXT_(x)
@@ -26,7 +29,8 @@
 #define NAME_OF(type, name, kind) name
 #define FIRST_NAME(first, ...) NAME_OF first
 
-/* The first of a name counts: what a line says of itself comes before what follows from a row. */
+/* The first row with a name counts. So roles that a line of the tables states come before those that follow
+ * from the line's other columns. */
 static const struct fxt_role table[] = {
 #define ROLE(name, role) {#name, ROLE_INIT(role, )},
 #include "interpose/engine/rows.inc"
@@ -35,9 +39,11 @@ static const struct fxt_role table[] = {
 
 #define BY_HAND(category, name, role) {#name, ROLE_INIT(role, )},
 #define EVENT BY_HAND
-#define CALL(category, type, name, blocks, result, ...)                                                                                    \
-	{#name, ROLE_INIT(FXT_SECOND(ROLE_FORM_##blocks,                                                                                   \
-				     FXT_SECOND(ROLE_OF_##result, FXT_SECOND(ROLE_AT_##blocks, IDLE, ), ), ), FIRST_NAME(__VA_ARGS__, ))},
+#define CALL(category, type, name, blocks, result, ...)                                                 \
+	{#name, ROLE_INIT(FXT_SECOND(ROLE_FORM_##blocks,                                                \
+				     FXT_SECOND(ROLE_OF_##result,                                       \
+						FXT_SECOND(ROLE_AT_##blocks, IDLE, ), ), ),             \
+			  FIRST_NAME(__VA_ARGS__, ))},
 #define SYSTEM_CALL CALL
 #define BY_NUMBER_ALONE CALL
 #include "interpose/engine/rows.inc"
@@ -70,7 +76,7 @@ const struct fxt_role *fxt_role_of(struct fxt_roles *roles, struct fxt_reader *r
 	return role == &none || fxt_text_is(&rec->category, "function") ? NULL : role;
 }
 
-/* Of descriptors, what only makes one stands for nothing outside. */
+/* A call that only makes or names a descriptor does not wait for the world outside. */
 enum fxt_standing fxt_role_standing(const struct fxt_role *role)
 {
 	if (!role || role->family == FXT_FAMILY_HEAP)

@@ -173,8 +173,8 @@ void fxt_files_begin(struct fxt_files *f, const struct fxt_record *rec);
  * closes at its start. */
 void fxt_files_take(struct fxt_files *f, const struct fxt_reader *r, const struct fxt_record *rec,
 		    const struct fxt_role *role);
-/* Takes the begin of a descriptor's lifetime, in the same order. It comes before the call that made the
- * descriptor, because the call says more and has to have the last word. */
+/* Takes the begin of a descriptor's lifetime, in the order of time too. The begin comes before the call that
+ * made the descriptor, because the call says more and has to have the last word. */
 void fxt_file_table_begin(struct fxt_files *f, const struct fxt_reader *r, const struct fxt_record *rec);
 void fxt_files_sort(struct fxt_files *f);
 extern const char *const fxt_file_use_names[FXT_FILE_USES];
@@ -217,29 +217,34 @@ struct fxt_calls_in_progress {
 };
 
 /* Takes the begin of a call in progress. */
-void fxt_calls_in_progress_begin(struct fxt_calls_in_progress *o, struct fxt_reader *r, const struct fxt_record *rec);
+void fxt_calls_in_progress_begin(struct fxt_calls_in_progress *o, struct fxt_reader *r,
+				 const struct fxt_record *rec);
 /* Takes the end of a call that was in progress. Returns true and sets *begun if its begin was seen. */
-bool fxt_calls_in_progress_end(struct fxt_calls_in_progress *o, const struct fxt_record *rec, struct fxt_call_in_progress *begun);
+bool fxt_calls_in_progress_end(struct fxt_calls_in_progress *o, const struct fxt_record *rec,
+			       struct fxt_call_in_progress *begun);
 /* Decodes the begin into `rec`, and makes it the complete event of a call that ended at end_ticks. */
-void fxt_calls_in_progress_as_complete(const struct fxt_call_in_progress *begun, struct fxt_reader *r, uint64_t end_ticks,
-			  struct fxt_record *rec);
+void fxt_calls_in_progress_as_complete(const struct fxt_call_in_progress *begun, struct fxt_reader *r,
+				       uint64_t end_ticks, struct fxt_record *rec);
 /* Takes a complete event. In the copy of a live file a call may be there as in progress as well; it counts as
  * complete then. */
-void fxt_calls_in_progress_complete(struct fxt_calls_in_progress *o, struct fxt_reader *r, const struct fxt_record *rec);
+void fxt_calls_in_progress_complete(struct fxt_calls_in_progress *o, struct fxt_reader *r,
+				    const struct fxt_record *rec);
 /* Takes any event of a process, to know which of its programs began last. */
-void fxt_calls_in_progress_seen(struct fxt_calls_in_progress *o, const struct fxt_reader *r, const struct fxt_record *rec);
+void fxt_calls_in_progress_seen(struct fxt_calls_in_progress *o, const struct fxt_reader *r,
+				const struct fxt_record *rec);
 /* Removes the calls of programs that were replaced by exec: those are over. All events have been taken. */
 void fxt_calls_in_progress_finish(struct fxt_calls_in_progress *o, const struct fxt_reader *r);
 /* Returns whether the provider is the last program that the thread's process was, or may be. Only valid after
  * fxt_calls_in_progress_finish(). */
-bool fxt_calls_in_progress_is_of_last(const struct fxt_calls_in_progress *o, const struct fxt_reader *r, uint32_t thread,
-			 const struct fxt_provider *p);
+bool fxt_calls_in_progress_is_of_last(const struct fxt_calls_in_progress *o, const struct fxt_reader *r,
+				      uint32_t thread, const struct fxt_provider *p);
 /* Returns whether a process's first thread is in a call, which means that it hangs or was killed. Other
  * threads do not count, because every end of a process cuts their calls short. */
 bool fxt_calls_in_progress_is_stuck(const struct fxt_calls_in_progress *o, const struct fxt_reader *r);
 size_t fxt_calls_in_progress_count(const struct fxt_calls_in_progress *o);
-void fxt_calls_in_progress_print(const struct fxt_calls_in_progress *o, struct fxt_reader *r, const struct fxt_objects *objects,
-		    const struct fxt_ends *ends, bool with_process, size_t top, FILE *out);
+void fxt_calls_in_progress_print(const struct fxt_calls_in_progress *o, struct fxt_reader *r,
+				 const struct fxt_objects *objects, const struct fxt_ends *ends,
+				 bool with_process, size_t top, FILE *out);
 void fxt_calls_in_progress_free(struct fxt_calls_in_progress *o);
 
 /* -- Locks that were taken (report_contention.c) --------------------------------------------------- */
@@ -284,7 +289,8 @@ void fxt_contention_blocked(struct fxt_contention *c, struct fxt_reader *r, cons
 /* Takes the begin of a lifetime; that of a thread tells its pthread_t. */
 void fxt_contention_thread(struct fxt_contention *c, struct fxt_reader *r, const struct fxt_record *rec);
 /* Finds which threads are still blocked. All events have been taken, and `open` is finished. */
-void fxt_contention_finish(struct fxt_contention *c, struct fxt_reader *r, const struct fxt_calls_in_progress *open);
+void fxt_contention_finish(struct fxt_contention *c, struct fxt_reader *r,
+			   const struct fxt_calls_in_progress *open);
 /* Returns the lock's name, or its address if it has none. The caller frees it. */
 char *fxt_contention_lock(const struct fxt_object *known, uint64_t lock);
 void fxt_contention_print(const struct fxt_contention *c, const struct fxt_reader *r, size_t top,

@@ -84,7 +84,8 @@ void fxt_contention_thread(struct fxt_contention *c, struct fxt_reader *r, const
 }
 
 /* Notes that a thread waits for another thread's end, which the call names by its handle. */
-static void find_joining(struct fxt_contention *c, struct fxt_reader *r, const struct fxt_call_in_progress *call)
+static void find_joining(struct fxt_contention *c, struct fxt_reader *r,
+			 const struct fxt_call_in_progress *call)
 {
 	const struct fxt_slot *s;
 	struct fxt_record rec;
@@ -172,7 +173,8 @@ static void find_circles(struct fxt_contention *c, const struct fxt_reader *r)
 	free(walks);
 }
 
-void fxt_contention_finish(struct fxt_contention *c, struct fxt_reader *r, const struct fxt_calls_in_progress *open)
+void fxt_contention_finish(struct fxt_contention *c, struct fxt_reader *r,
+			   const struct fxt_calls_in_progress *open)
 {
 	if (c->count)
 		qsort(c->list, c->count, sizeof(*c->list), by_total);

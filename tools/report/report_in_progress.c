@@ -17,7 +17,8 @@ static struct fxt_call_stack *stack_of(struct fxt_calls_in_progress *o, uint32_t
 	return &o->threads[thread];
 }
 
-void fxt_calls_in_progress_begin(struct fxt_calls_in_progress *o, struct fxt_reader *r, const struct fxt_record *rec)
+void fxt_calls_in_progress_begin(struct fxt_calls_in_progress *o, struct fxt_reader *r,
+				 const struct fxt_record *rec)
 {
 	struct fxt_call_stack *s = stack_of(o, rec->thread);
 
@@ -35,7 +36,8 @@ void fxt_calls_in_progress_begin(struct fxt_calls_in_progress *o, struct fxt_rea
 
 /* An end belongs to a begin of the same provider, because a process's first thread goes on in the
  * program that was executed, which is another provider. */
-bool fxt_calls_in_progress_end(struct fxt_calls_in_progress *o, const struct fxt_record *rec, struct fxt_call_in_progress *begun)
+bool fxt_calls_in_progress_end(struct fxt_calls_in_progress *o, const struct fxt_record *rec,
+			       struct fxt_call_in_progress *begun)
 {
 	enum { EXAMINED = 1024 };       /* twice as deep as viewers nest */
 	struct fxt_call_stack *s = stack_of(o, rec->thread);
@@ -52,8 +54,8 @@ bool fxt_calls_in_progress_end(struct fxt_calls_in_progress *o, const struct fxt
 	return true;
 }
 
-void fxt_calls_in_progress_as_complete(const struct fxt_call_in_progress *begun, struct fxt_reader *r, uint64_t end_ticks,
-			  struct fxt_record *rec)
+void fxt_calls_in_progress_as_complete(const struct fxt_call_in_progress *begun, struct fxt_reader *r,
+				       uint64_t end_ticks, struct fxt_record *rec)
 {
 	fxt_reader_event_at(r, begun->offset, begun->provider, rec);
 	rec->subtype = FXT_EVENT_DURATION_COMPLETE;
@@ -61,7 +63,8 @@ void fxt_calls_in_progress_as_complete(const struct fxt_call_in_progress *begun,
 	rec->extra = end_ticks;
 }
 
-void fxt_calls_in_progress_complete(struct fxt_calls_in_progress *o, struct fxt_reader *r, const struct fxt_record *rec)
+void fxt_calls_in_progress_complete(struct fxt_calls_in_progress *o, struct fxt_reader *r,
+				    const struct fxt_record *rec)
 {
 	struct fxt_call_stack *s = stack_of(o, rec->thread);
 
@@ -79,7 +82,8 @@ static bool is_of_another(const struct fxt_record *rec)
 		fxt_text_is(&rec->category, "agent"));
 }
 
-void fxt_calls_in_progress_seen(struct fxt_calls_in_progress *o, const struct fxt_reader *r, const struct fxt_record *rec)
+void fxt_calls_in_progress_seen(struct fxt_calls_in_progress *o, const struct fxt_reader *r,
+				const struct fxt_record *rec)
 {
 	uint64_t at_ns = fxt_ns(rec->provider, rec->ticks);
 	struct fxt_slot *s;
@@ -122,8 +126,8 @@ void fxt_calls_in_progress_finish(struct fxt_calls_in_progress *o, const struct 
 	}
 }
 
-bool fxt_calls_in_progress_is_of_last(const struct fxt_calls_in_progress *o, const struct fxt_reader *r, uint32_t thread,
-			 const struct fxt_provider *p)
+bool fxt_calls_in_progress_is_of_last(const struct fxt_calls_in_progress *o, const struct fxt_reader *r,
+				      uint32_t thread, const struct fxt_provider *p)
 {
 	const struct fxt_slot *last = fxt_map_find(&o->programs, r->threads[thread].pid, 0);
 
@@ -171,8 +175,9 @@ static void print_call(const struct fxt_call_in_progress *call, struct fxt_reade
 }
 
 /* Prints the innermost call of a thread first, because that is what the thread was doing. */
-void fxt_calls_in_progress_print(const struct fxt_calls_in_progress *o, struct fxt_reader *r, const struct fxt_objects *objects,
-		    const struct fxt_ends *ends, bool with_process, size_t top, FILE *out)
+void fxt_calls_in_progress_print(const struct fxt_calls_in_progress *o, struct fxt_reader *r,
+				 const struct fxt_objects *objects, const struct fxt_ends *ends,
+				 bool with_process, size_t top, FILE *out)
 {
 	size_t shown = 0, all = fxt_calls_in_progress_count(o);
 

@@ -262,7 +262,8 @@ void fxt_leaks_print(const struct fxt_leaks *l, const struct fxt_reader *r, size
 			print_group(&list[i], r, out);
 		fxt_put_more(out, count, top);
 		if (unknown_bytes > bytes / WORTH_A_HINT)
-			fputs("  with FXT_HEAP_TRACK_BYTES=1 the trace has the callers for smaller blocks as well\n",
+			fputs("  with FXT_HEAP_TRACK_BYTES=1 the trace has the callers for smaller blocks "
+			      "as well\n",
 			      out);
 	}
 	free(list);

@@ -247,7 +247,8 @@ void fxt_waits_print(const struct fxt_waits *w, const struct fxt_reader *r, size
 	free(list);
 	fxt_put_more(out, shown, top);
 	if (shown && free_ones)
-		fprintf(out, "  and %zu for which nobody waited as long as %s\n", free_ones, fxt_duration(FXT_STANDING_LEAST_NS).text);
+		fprintf(out, "  and %zu for which nobody waited as long as %s\n", free_ones,
+			fxt_duration(FXT_STANDING_LEAST_NS).text);
 }
 
 void fxt_waits_free(struct fxt_waits *w)
