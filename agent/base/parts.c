@@ -10,7 +10,7 @@ void fxt_parts_use(const struct fxt_part *table, unsigned count)
 	part_count = count;
 }
 
-/* Calls what each part has for this, in the order of the table. */
+/* Calls the function `what` of each part that has one, in the order of the table. */
 #define EACH(what, ...)                                 \
 	for (unsigned i_ = 0; i_ < part_count; i_++)    \
 		if (parts[i_].what)                     \
@@ -41,8 +41,8 @@ void fxt_parts_thread_is_gone(struct fxt_thread *thread)
 	EACH(thread_is_gone, thread);
 }
 
-void fxt_parts_triggered(struct fxt_thread *thread, const struct fxt_trigger *trigger, const char *name, size_t bytes, uint64_t ns,
-			 int error)
+void fxt_parts_triggered(struct fxt_thread *thread, const struct fxt_trigger *trigger, const char *name,
+			 size_t bytes, uint64_t ns, int error)
 {
 	EACH(triggered, thread, trigger, name, bytes, ns, error);
 }

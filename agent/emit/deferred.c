@@ -8,16 +8,16 @@
 
 enum { FLAGS = FXT_COMMIT_WATCHED | FXT_COMMIT_DEFERRED };
 
-/* Returns whether the thread may do its deferred work now. The condition that takes a system call comes after the one
- * about locks, so that none is made in a critical section. */
+/* Returns whether the thread may do its deferred work now. The condition that takes a system call comes after
+ * the one about locks, so that none is made in a critical section. */
 static bool is_moment(const struct fxt_thread *thread)
 {
-	return thread->lane == thread->lanes && !fxt_holds_lock(thread) && (uint32_t)fxt_sys_gettid() == thread->own_tid &&
-	       !fxt_stack_is_short();
+	return thread->lane == thread->lanes && !fxt_holds_lock(thread) &&
+	       (uint32_t)fxt_sys_gettid() == thread->own_tid && !fxt_stack_is_short();
 }
 
-/* Does the work that is due at now_ns. The clock is not read for that: the end of the last call, or the start of the
- * next one, is close enough. */
+/* Does the work that is due at now_ns. The clock is not read for that: the end of the last call, or the start
+ * of the next one, is close enough. */
 static void run(struct fxt_thread *thread, uint64_t now_ns)
 {
 	/* The process may take no locks any more, so none of the work can be done ever again. */
@@ -27,7 +27,8 @@ static void run(struct fxt_thread *thread, uint64_t now_ns)
 	}
 	if (!is_moment(thread))
 		return;
-	/* The flags are cleared before the work is done: work that is asked for meanwhile is done after the next record. */
+	/* The flags are cleared before the work is done: work that is asked for meanwhile is done after the
+	 * next record. */
 	thread->commit &= ~(unsigned)FLAGS;
 	fxt_parts_deferred(thread, now_ns);
 }

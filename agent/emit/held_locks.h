@@ -8,8 +8,8 @@
 #include "agent/base/agent.h"
 
 /* A lock that has been held for so long passes for one that is held for life, and deferred work no longer
- * waits for its release. Whoever waits for that lock has waited ten times as long as a line of the clock
- * lasts. The 100 microseconds that deferred work takes at most are a thousandth of that wait. */
+ * waits for its release. A thread that waits for that lock has waited ten times as long as a line of the
+ * clock lasts. The 100 microseconds that deferred work takes at most are a thousandth of that wait. */
 enum { FXT_HELD_LONG_NS = 100 * 1000 * 1000 };
 
 /* Returns whether the thread was in a critical section when it last read the clock, as far as its locks are
@@ -21,8 +21,8 @@ static inline bool fxt_holds_lock(const struct fxt_thread *thread)
 	return held > thread->held && thread->last_ns - held[-1].since_ns < FXT_HELD_LONG_NS;
 }
 
-/* Notes that the thread has got `lock`, by a call that returns to `place`. A thread that holds FXT_HELD_LOCKS_MAX
- * locks takes further ones without a note. */
+/* Notes that the thread has got `lock`, by a call that returns to `place`. A thread that holds
+ * FXT_HELD_LOCKS_MAX locks takes further ones without a note. */
 static inline void fxt_held_lock_push(struct fxt_thread *thread, uintptr_t lock, uint64_t since_ns,
 				 uintptr_t place)
 {

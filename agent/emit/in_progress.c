@@ -1,4 +1,4 @@
-/* See in_progress.h. The quick functions there call this when something is out of the ordinary; any
+/* See in_progress.h. The quick functions there call these when something is out of the ordinary; any
  * context. */
 #include "in_progress.h"
 
@@ -6,9 +6,9 @@
 #include "function.h"
 
 enum {
-	/* with the two koids; a power of two, so that a slot lies in one cache line */
+	/* A slot with the two koids. This is a power of two, so that a slot lies in one cache line. */
 	INLINE_SLOT_WORDS = 8,
-	/* behind the thread record and the two counters of the page: thread.c */
+	/* The slots lie behind the thread record and the two counters of the page: thread.c. */
 	PAGE_FIRST_SLOT = 24,
 	PAGE_END = FXT_PAGE_WORDS - 1,  /* the last word of a page is always a filler */
 };
@@ -33,19 +33,21 @@ void fxt_in_progress_set_deep_count(struct fxt_thread *thread, uint32_t count)
 		thread->defined_quick = fxt_functions_none_defined;
 	} else {
 		thread->quick_limit =
-			fxt_in_progress_entries(thread) + (slots < FXT_FUNCTION_DEPTH ? slots : FXT_FUNCTION_DEPTH);
+			fxt_in_progress_entries(thread) +
+			(slots < FXT_FUNCTION_DEPTH ? slots : FXT_FUNCTION_DEPTH);
 		thread->defined_quick = thread->defined;
 	}
 }
 
-/* Closes an entry that was left unseen: its event ends when that was noticed. */
+/* Closes an entry whose call was left without our seeing it. Its event ends at end_ns, when that was
+ * noticed. */
 static void close_entry(struct fxt_thread *thread, struct fxt_in_progress *entry, uint64_t end_ns)
 {
 	uint64_t start_ns = entry->start_ns, names = entry->names;
 	uintptr_t function = fxt_in_progress_function(entry);
 	uint64_t *at;
 
-	/* The call was left before it began, or after its end. */
+	/* The call was left before its entry was complete, or while its entry was taken away. */
 	if (fxt_in_progress_is_changing(entry)) {
 		fxt_in_progress_empty(thread, entry);
 		return;
@@ -55,7 +57,7 @@ static void close_entry(struct fxt_thread *thread, struct fxt_in_progress *entry
 	 * `end_ns` was taken. */
 	if (end_ns < start_ns)
 		end_ns = start_ns;
-	/* The child of a vfork was in the call. */
+	/* The child of a vfork was in the call, and left it when it executed a program or ended. */
 	if (entry >= thread->vfork_entry && start_ns <= thread->vfork_left_ns &&
 	    thread->vfork_left_ns < end_ns)
 		end_ns = thread->vfork_left_ns;
@@ -84,7 +86,9 @@ static struct fxt_in_progress *same_place(struct fxt_thread *thread, uintptr_t f
 	struct fxt_in_progress *entry;
 
 	for (entry = thread->open;
-	     entry > fxt_in_progress_entries(thread) && entry[-1].frame == frame && fxt_in_progress_function(entry - 1); entry--)
+	     entry > fxt_in_progress_entries(thread) && entry[-1].frame == frame &&
+	     fxt_in_progress_function(entry - 1);
+	     entry--)
 		if (entry[-1].site == site)
 			return entry - 1;
 	return NULL;
@@ -95,13 +99,14 @@ static struct fxt_in_progress *same_place(struct fxt_thread *thread, uintptr_t f
  * functions. */
 static bool is_suspect(const struct fxt_in_progress *entry, uintptr_t frame, uintptr_t function)
 {
-	return frame > entry->frame || (frame == entry->frame && !(fxt_in_progress_function(entry) && !function));
+	return frame > entry->frame ||
+	       (frame == entry->frame && !(fxt_in_progress_function(entry) && !function));
 }
 
 /* A frame on an alternate signal stack or a coroutine's stack says nothing about those on the thread's own
  * stack. */
-void fxt_in_progress_drop_stale(struct fxt_thread *thread, uintptr_t frame, uintptr_t function, uintptr_t site,
-			 uint64_t end_ns)
+void fxt_in_progress_drop_stale(struct fxt_thread *thread, uintptr_t frame, uintptr_t function,
+				uintptr_t site, uint64_t end_ns)
 {
 	struct fxt_in_progress *entry, *earlier;
 
@@ -143,7 +148,7 @@ static void restate(struct fxt_thread *thread, struct fxt_in_progress *entry)
 	slot[0] = thread->slot_header | entry->names;
 }
 
-/* The entries behind those of the earlier pages get the slots of one more page. */
+/* The slots of the page go to the entries behind those that have slots in earlier pages. */
 bool fxt_in_progress_add_page(struct fxt_thread *thread, uint64_t now_ns)
 {
 	unsigned words = slot_words(thread), at = PAGE_FIRST_SLOT, n;
@@ -158,7 +163,8 @@ bool fxt_in_progress_add_page(struct fxt_thread *thread, uint64_t now_ns)
 	fxt_agent_overwritten(&chunk, now_ns);
 	if (!page)
 		return false;
-	for (n = 0; n < slots && entry < fxt_in_progress_entries(thread) + FXT_IN_PROGRESS_MAX; n++, at += words, entry++) {
+	for (n = 0; n < slots && entry < fxt_in_progress_entries(thread) + FXT_IN_PROGRESS_MAX;
+	     n++, at += words, entry++) {
 		page[at] = fxt_filler(words);
 		if (words == INLINE_SLOT_WORDS) {
 			page[at + 2] = thread->pid;
@@ -202,8 +208,8 @@ void fxt_in_progress_make_ready(struct fxt_thread *thread)
 		fxt_thread_ready(thread);
 }
 
-struct fxt_in_progress *fxt_in_progress_next(struct fxt_thread *thread, uintptr_t frame, uintptr_t function, uintptr_t site,
-			       uint64_t start_ns)
+struct fxt_in_progress *fxt_in_progress_next(struct fxt_thread *thread, uintptr_t frame, uintptr_t function,
+					     uintptr_t site, uint64_t start_ns)
 {
 	/* The stale calls ended before this call began. */
 	fxt_in_progress_drop_stale(thread, frame, function, site, start_ns - 1);
@@ -217,7 +223,8 @@ void fxt_in_progress_shape(struct fxt_thread *thread)
 	static_assert((PAGE_END - PAGE_FIRST_SLOT) % FXT_SLOT_WORDS != 0 &&
 			      (PAGE_END - PAGE_FIRST_SLOT) % INLINE_SLOT_WORDS != 0,
 		      "a page ends in a filler behind its slots");
-	static_assert((PAGE_END - PAGE_FIRST_SLOT) / INLINE_SLOT_WORDS * FXT_IN_PROGRESS_PAGES >= FXT_IN_PROGRESS_MAX,
+	static_assert((PAGE_END - PAGE_FIRST_SLOT) / INLINE_SLOT_WORDS * FXT_IN_PROGRESS_PAGES >=
+			      FXT_IN_PROGRESS_MAX,
 		      "pages for every entry");
 	thread->slot_arg = words == FXT_SLOT_WORDS ? FXT_SLOT_ARG : FXT_SLOT_ARG + FXT_INLINE_WORDS;
 	thread->slot_filler = fxt_filler(words);
@@ -233,16 +240,17 @@ void fxt_in_progress_after_fork(struct fxt_thread *thread)
 	thread->page_count = 0;
 	/* The entry behind the last one has a slot too: a call that was interrupted when it was about to
 	 * take that entry stores to its slot. */
-	for (entry = fxt_in_progress_entries(thread); entry < fxt_in_progress_entries(thread) + FXT_IN_PROGRESS_MAX && entry->slot; entry++)
+	for (entry = fxt_in_progress_entries(thread);
+	     entry < fxt_in_progress_entries(thread) + FXT_IN_PROGRESS_MAX && entry->slot; entry++)
 		entry->slot = entry <= thread->open ? thread->no_slot : NULL;
-	/* For the child's trace the calls begin here. Names are found again when they are needed, because
+	/* For the child's trace the calls begin here. Names are looked up again when they are needed, because
 	 * the child has a string table of its own. */
 	for (entry = fxt_in_progress_entries(thread); entry < thread->open; entry++) {
 		entry->start_ns = fxt_now(thread);
 		if (fxt_in_progress_function(entry))
 			entry->names = FXT_FUNCTION_UNNAMED;
-		/* `function` of an interposed call: fxt_in_progress_start_in_child(). An entry that is changing
-		 * may be about to become a function's. */
+		/* The entry of an interposed call is marked here for fxt_in_progress_start_in_child(). An
+		 * entry that is changing may be about to become a function's. */
 		else if (!fxt_in_progress_is_changing(entry))
 			entry->function = entry->start_ns;
 	}

@@ -19,16 +19,16 @@ enum {
 	FXT_SLOT_WORDS = FXT_SLOT_ARG + 2,
 };
 
-/* fxt_in_progress_close_above() closes the entries above `entry`: their calls ended now. fxt_in_progress_drop_stale()
- * closes the entries at the end of the stack whose frames cannot be alive any more, because a call with
- * this frame, function and call site (0 and 0 for an interposed call) begins. Their calls ended at end_ns. */
+/* Closes the entries above `entry`: their calls ended now. */
 void fxt_in_progress_close_above(struct fxt_thread *thread, struct fxt_in_progress *entry);
-void fxt_in_progress_drop_stale(struct fxt_thread *thread, uintptr_t frame, uintptr_t function, uintptr_t site,
-			 uint64_t end_ns);
+/* Closes the last entries whose frames cannot be alive any more, because a call with this frame, function and
+ * call site (0 and 0 for an interposed call) begins. Their calls ended at end_ns. */
+void fxt_in_progress_drop_stale(struct fxt_thread *thread, uintptr_t frame, uintptr_t function,
+				uintptr_t site, uint64_t end_ns);
 /* Closes stale entries, and returns the next entry, which has a slot. Returns NULL if the calls nest too
  * deep. */
-FXT_COLD struct fxt_in_progress *fxt_in_progress_next(struct fxt_thread *thread, uintptr_t frame, uintptr_t function,
-					uintptr_t site, uint64_t start_ns);
+FXT_COLD struct fxt_in_progress *fxt_in_progress_next(struct fxt_thread *thread, uintptr_t frame,
+						      uintptr_t function, uintptr_t site, uint64_t start_ns);
 
 /* Makes the thread ready: the slow part of fxt_in_progress_ready(). */
 FXT_COLD void fxt_in_progress_make_ready(struct fxt_thread *thread);
@@ -87,9 +87,9 @@ static inline uintptr_t fxt_in_progress_function(const struct fxt_in_progress *e
 		? entry->function : 0;
 }
 
-/* This is the frame of an entry that nobody has. An entry gets its frame before it is taken, and loses it
- * after it is given back. A handler that comes before the entry is taken uses the same entry and leaves
- * this value there, so the entry passes for alive as long as it lasts. */
+/* The frame of an entry that no call has. An entry gets its frame before it is taken, and loses it after it
+ * is given back. A handler that comes before the entry is taken uses the same entry and leaves this value
+ * there. The value is above all frames, so the interrupted call's entry is not taken for stale. */
 #define FXT_IN_PROGRESS_NOBODY UINTPTR_MAX
 
 /* Tells whether an entry is being filled or emptied. An entry gets its names last and loses them first. A
@@ -101,11 +101,13 @@ static inline bool fxt_in_progress_is_changing(const struct fxt_in_progress *ent
 }
 
 /* A call that starts gets its entry in two parts, because as little as possible is done after the clock was
- * read: fxt_in_progress_take() comes before that, fxt_in_progress_show() after it. Between the two, fxt_in_progress_put_back()
- * undoes the first, and an instrumented function stores which one it is. fxt_in_progress_take() returns false,
- * with nothing changed, if something is out of the ordinary. */
-static FXT_EMISSION bool fxt_in_progress_take(struct fxt_thread *thread, struct fxt_in_progress *entry, uintptr_t frame,
-				       uint64_t arg_header, uint64_t arg)
+ * read: fxt_in_progress_take() comes before that, fxt_in_progress_show() after it. Between the two,
+ * fxt_in_progress_put_back() may undo the first, and an instrumented function stores its address in the
+ * entry.
+ *
+ * Takes the next entry. Returns false, with nothing changed, if something is out of the ordinary. */
+static FXT_EMISSION bool fxt_in_progress_take(struct fxt_thread *thread, struct fxt_in_progress *entry,
+					      uintptr_t frame, uint64_t arg_header, uint64_t arg)
 {
 	if (FXT_UNLIKELY(entry >= thread->quick_limit || frame >= entry[-1].frame))
 		return false;
@@ -131,8 +133,8 @@ static FXT_EMISSION void fxt_in_progress_put_back(struct fxt_thread *thread, str
 }
 
 /* Shows the call of a taken entry in progress since start_ns; `names` is as in an event's header. */
-static FXT_EMISSION void fxt_in_progress_show(struct fxt_thread *thread, struct fxt_in_progress *entry, uint64_t start_ns,
-				       uint64_t names)
+static FXT_EMISSION void fxt_in_progress_show(struct fxt_thread *thread, struct fxt_in_progress *entry,
+					      uint64_t start_ns, uint64_t names)
 {
 	uint64_t *slot = entry->slot;
 
@@ -189,8 +191,8 @@ static FXT_EMISSION struct fxt_in_progress *fxt_in_progress_push(struct fxt_thre
 	return entry;
 }
 
-/* Ends a call and returns the time of its end; `open` is the result of fxt_in_progress_push(), or NULL. Calls that
- * were left within this one end before it. The entry is taken away before the caller commits the record,
+/* Ends a call and returns the time of its end; `open` is the result of fxt_in_progress_push(), or NULL. Calls
+ * that were left within this one end before it. The entry is taken away before the caller commits the record,
  * because after a kill between the two the trace must not have the call twice. */
 static FXT_EMISSION uint64_t fxt_end(struct fxt_thread *thread, struct fxt_in_progress *open)
 {
@@ -210,7 +212,8 @@ static FXT_EMISSION uint64_t fxt_end(struct fxt_thread *thread, struct fxt_in_pr
 
 /* Ends a call that may have waited, as fxt_end() does. Sets `*before_ns` to the last time before that at
  * which the thread, or a handler in it, recorded something. */
-static inline uint64_t fxt_end_after(struct fxt_thread *thread, struct fxt_in_progress *open, uint64_t *before_ns)
+static inline uint64_t fxt_end_after(struct fxt_thread *thread, struct fxt_in_progress *open,
+				     uint64_t *before_ns)
 {
 	uint64_t end_ns, last_ns;
 

@@ -1,6 +1,6 @@
 /* Writes JSON to a stream value by value, and keeps nothing of what is written, because a trace may have any
- * number of threads, names and calls in progress. Jansson, which would keep a whole document in memory, writes
- * only the values; the structure is written here. Every --json uses this.
+ * number of threads, names and calls in progress. Jansson, which would keep a whole document in memory,
+ * writes only the values; the structure is written here. Every --json uses this.
  *
  *	struct fxt_json j = {.out = out};
  *

@@ -32,7 +32,7 @@ enum fxt_effect {
 	FXT_EFFECT_READ,                /* returns bytes */
 	FXT_EFFECT_WRITE,
 	FXT_EFFECT_COPY,                /* moves bytes from one descriptor to another */
-	FXT_EFFECT_READ_THINGS,         /* returns the number of elements that it read, of `size` bytes each */
+	FXT_EFFECT_READ_THINGS,         /* returns how many elements of `size` bytes it read */
 	FXT_EFFECT_WRITE_THINGS,
 	FXT_EFFECT_GET,                 /* moves one byte */
 	FXT_EFFECT_PUT,
