@@ -1,4 +1,4 @@
-/* Lanes turn to their next chunk here. Called in the middle of an emission; any context. */
+/* See lanes.h. Lanes turn to their next chunk here, in the middle of an emission; any context. */
 #include <errno.h>
 #include <string.h>
 #include <time.h>
@@ -27,7 +27,8 @@ static void finish(uint32_t number, uint32_t events, uint64_t last_ns)
 
 void fxt_lane_give_back(struct fxt_thread *thread, struct fxt_lane *lane, uint64_t hold)
 {
-	/* They are read before the exchange, because afterwards the thread may count in another chunk. */
+	/* Both are read before the exchange, because afterwards the lane's thread may count in another
+	 * chunk. */
 	uint32_t number = (uint32_t)hold, events = lane->events;
 
 	if (hold &&
@@ -49,13 +50,13 @@ bool fxt_lane_give_back_full(struct fxt_full_chunk *full)
 	return true;
 }
 
-/* Keeps the full chunk of a ring in the place of the one before. */
+/* Keeps the chunk that the lane has filled as its full chunk, and gives the one before that back. */
 static void keep_full(struct fxt_thread *thread, struct fxt_lane *lane)
 {
 	struct fxt_full_chunk *full = &thread->full[lane - thread->lanes];
 	uint64_t hold = atomic_load_explicit(&lane->hold, memory_order_acquire);
 
-	/* The chunk had to be given back, or somebody took it away. */
+	/* The thread had to give the chunk back (give_back_own()), or another thread took it away. */
 	if (!hold ||
 	    !atomic_compare_exchange_strong_explicit(&lane->hold, &hold, 0, memory_order_acq_rel,
 						     memory_order_relaxed))
@@ -83,15 +84,15 @@ static bool give_back_own(struct fxt_thread *thread, struct fxt_lane *lane)
 	return hold != 0;
 }
 
-/* What comes of looking for a chunk. */
+/* What comes of looking for a chunk: there is one, there is none, or there is none but may be later. */
 enum outcome { TURNED, DROPPED, MAY_PASS };
 
-/* Takes a chunk. `*waited_ns` is since when the thread has waited for room, or the ring for a snapshot of
- * the chunk; 0: nobody waited. */
+/* Takes a chunk. `*waited_ns` is the time since which the thread has waited for room, or for a snapshot of
+ * the ring's chunk; 0: it has not waited. */
 static enum outcome take_chunk(struct fxt_thread *thread, struct fxt_lane *lane, struct fxt_chunk *chunk,
 			       uint64_t *waited_ns)
 {
-	/* No clock is read at first. The end of the call that is being recorded stays the thread's last
+	/* The clock is not read at first. The end of the call that is being recorded stays the thread's last
 	 * time, unless the thread has to wait. */
 	uint64_t before_ns = *waited_ns ? fxt_now(thread) : thread->last_ns + 1;
 
@@ -125,8 +126,8 @@ static void put_first(struct fxt_lane *lane, const uint64_t *record, size_t word
 	fxt_lane_commit(lane, at, words, record[0]);
 }
 
-/* A chunk begins by saying whose it is, so that it can be dropped or moved alone. Then, if the thread had to
- * wait for the chunk, a slice says so. */
+/* Writes the head of a chunk. It begins with the thread's record, so that the chunk can be dropped or moved
+ * alone. Then, if the thread had to wait for the chunk, a slice says so. */
 static void put_head(struct fxt_thread *thread, struct fxt_lane *lane, uint64_t waited_ns)
 {
 	uint64_t record[8];
@@ -177,16 +178,17 @@ static struct fxt_lane *lower_what_was_left(struct fxt_thread *thread, struct fx
 }
 
 /* Turns a lane to its next chunk. This is a function of its own, because its frame is larger than what a
- * short stack may have left. No handler of the program comes between, because it has none or the caller has
- * blocked signals. So a turn that is half done is neither left by longjmp nor goes on in the child of a fork. `*why` is why the record is dropped, if it is.
- * `*waited_ns` is as in take_chunk(), and includes earlier tries. */
+ * short stack may have left. No handler of the program interrupts it, because the program has none or the
+ * caller has blocked signals. So a turn that is half done is neither left by longjmp nor goes on in the child
+ * of a fork. If the record is dropped, `*why` gets the cause. `*waited_ns` is as in take_chunk(), and
+ * includes earlier tries. */
 static __attribute__((noinline)) enum outcome turn(struct fxt_thread *thread, struct fxt_lane *lane,
 						   size_t words, enum fxt_loss *why, uint64_t *waited_ns)
 {
 	struct fxt_chunk chunk;
 	enum outcome outcome;
 
-	/* The last lanes are a fence: handlers are nested that deep. */
+	/* In the lanes behind FXT_LANES, handlers are nested too deep. */
 	*why = FXT_LOSS_SIGNALS;
 	if (lane >= thread->lanes + FXT_LANES)
 		return DROPPED;
@@ -196,7 +198,8 @@ static __attribute__((noinline)) enum outcome turn(struct fxt_thread *thread, st
 	*why = FXT_LOSS_ROOM;
 	if (!thread->ready && !fxt_thread_ready(thread))
 		return DROPPED;
-	/* Becoming ready writes records to the same lane. Or this is a lower lane, which has room. */
+	/* Becoming ready may have turned this lane already, as it writes records; or this is a lower lane,
+	 * which has room. */
 	if (fxt_lane_has(lane, words))
 		return TURNED;
 	atomic_store_explicit(&lane->limit, 0, memory_order_relaxed);

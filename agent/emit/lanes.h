@@ -1,13 +1,14 @@
-/* The lanes of a thread (writer/lane.h). A signal handler that interrupts an emission writes to the next lane. lane.c
- * gives lanes their chunks.
+/* The lanes of a thread (writer/lane.h). A signal handler that interrupts an emission writes to the next
+ * lane. lane.c gives lanes their chunks.
  */
 #ifndef FXT_LANES_H
 #define FXT_LANES_H
 
 #include "agent/base/agent.h"
 
-/* An emission begins in `lane`: a signal handler writes to the next one. A handler that comes between the two
- * stores leaves FXT_RAISED_BY_NOBODY behind, so this one passes for alive as long as it lasts. */
+/* Begins an emission in `lane`, so that a signal handler writes to the next one. A handler that comes between
+ * the two stores leaves FXT_RAISED_BY_NOBODY behind, so this emission passes for alive as long as it
+ * lasts. */
 #define FXT_RAISED_BY_NOBODY UINTPTR_MAX
 static FXT_EMISSION void fxt_lane_raise(struct fxt_thread *thread, struct fxt_lane *lane)
 {
@@ -33,39 +34,40 @@ static FXT_EMISSION void fxt_lane_lower(struct fxt_thread *thread, struct fxt_la
 	lane->raised_at = FXT_RAISED_BY_NOBODY;
 }
 
-/* Finds room for `words` for the emission that raised `lane`. Returns that lane, with a new chunk, or a lower lane if
- * the emissions between were left by longjmp. Returns NULL if the record is dropped, which is counted if `is_call`;
- * the emission is over then. */
+/* Finds room for `words` words for the emission that raised `lane`. Returns that lane, with a new chunk, or a
+ * lower lane if the emissions between were left by longjmp. Returns NULL if the record is dropped, which is
+ * counted if `is_call`; the emission is over then. */
 struct fxt_lane *fxt_lane_turn(struct fxt_thread *thread, struct fxt_lane *lane, size_t words, bool is_call);
 
-/* Ends the emissions in the lanes from `lowest` up to `end`, which were left by longjmp or with their thread. Returns
- * how many of them left no record. */
+/* Ends the emissions in the lanes from `lowest` up to `end`, which were left by longjmp or with their thread.
+ * Returns how many of them left no record. */
 unsigned fxt_lanes_left(struct fxt_lane *lowest, const struct fxt_lane *end);
 
-/* Returns whether the thread was interrupted in the middle of an emission, or while an entry of a call in progress
- * was made or taken away. The rule for signals and fork: whatever stores to the storage outside its locks does so
- * while this is true of its thread. */
+/* Returns whether the thread was interrupted in the middle of an emission, or while an entry of a call in
+ * progress was made or taken away. The rule for signals and fork is that code which stores to the storage
+ * outside its locks does so only while this is true of its thread. */
 bool fxt_is_interrupted(const struct fxt_thread *thread);
 
-/* Called in the child of a fork: takes the chunks away from all lanes. If `returns`, emissions that were interrupted go
- * on, each in its lane, and stay raised. Otherwise there are none any more. */
+/* Called in the child of a fork: takes the chunks away from all lanes. If `returns`, emissions that were
+ * interrupted go on, each in its lane, and stay raised. Otherwise they are over. */
 void fxt_lanes_after_fork(struct fxt_thread *thread, bool returns);
 /* Makes all lanes of the thread as they are at first: without chunks, and with no emission. */
 void fxt_lanes_reset(struct fxt_thread *thread);
 
-/* Gives back the chunk that the lane holds: nothing is written to it any more. The thread calls this when it turns to
- * another chunk, and fxt_threads_give_back_idlest() calls it for a thread that is idle. It does nothing if `hold` is
- * not the lane's any more. */
+/* Gives back the chunk that the lane holds: nothing is written to it any more. The thread calls this when it
+ * turns to another chunk, and fxt_threads_give_back_idlest() calls it for a thread that is idle. It does
+ * nothing if `hold` is not the lane's any more. */
 void fxt_lane_give_back(struct fxt_thread *thread, struct fxt_lane *lane, uint64_t hold);
 /* Gives back the full chunk that the lane had before. Returns false if there is none. */
 bool fxt_lane_give_back_full(struct fxt_full_chunk *full);
 
-/* Gives back a chunk of a ring whose chunks are all held: a full one if any thread has one, otherwise one of the thread
- * that has recorded nothing for longest. Returns false if no thread's chunk could be had. */
+/* Gives back a chunk of a ring whose chunks are all held: a full one if any thread has one, otherwise one of
+ * the thread that has recorded nothing for longest. Returns false if no thread's chunk could be had. */
 bool fxt_threads_give_back_idlest(struct fxt_thread *self);
 
-/* Returns whether a record of this lane would find no room, as the one before it found none. This is known only while no
- * handler interrupts the thread and its lane has no chunk. The record need only be counted then. */
+/* Returns whether a record of this lane would find no room, because the one before it found none. This is
+ * known only while no handler interrupts the thread and its lane has no chunk. The record need only be
+ * counted then. */
 static inline bool fxt_has_no_room(const struct fxt_thread *thread, const struct fxt_lane *lane)
 {
 	return thread->last_ns < thread->no_room_before_ns && lane == thread->lanes &&

@@ -57,7 +57,9 @@ static void tell_full(uint64_t now_ns)
 	int error = fxt_storage_failure(fxt_agent.storage);
 
 	fxt_storage_durable(fxt_agent.storage, record,
-			   fxt_encode_provider_event(record, 2, fxt_agent.koid, FXT_PROVIDER_EVENT_BUFFER_FULL), 0);
+			    fxt_encode_provider_event(record, 2, fxt_agent.koid,
+						      FXT_PROVIDER_EVENT_BUFFER_FULL),
+			    0);
 	if (!error) {
 		fxt_losses_tell(FXT_STR_buffer_full, "the allowed size is used up", limit, now_ns);
 		fxt_log("%s is full at %lu MiB; what follows is dropped and counted (%s allows more)",
@@ -65,9 +67,11 @@ static void tell_full(uint64_t now_ns)
 			streaming ? "FXT_MAX_SIZE_MB" : "FXT_BUFFER_SIZE_MB");
 	} else {
 		fxt_losses_tell(FXT_STR_buffer_full, fxt_error_name(error), 0, now_ns);
-		/* Of a file that somebody has cut, fxt_agent_exit() says what is lost: by then all of it is known. */
+		/* If somebody has cut the file, fxt_agent_exit() says what is lost, because all of it is
+		 * known by then. */
 		if (!fxt_buffer_is_cut(&fxt_agent.buffer))
-			fxt_log("%s cannot grow: %s; what follows %s", fxt_agent.buffer.path, fxt_error_name(error),
+			fxt_log("%s cannot grow: %s; what follows %s", fxt_agent.buffer.path,
+				fxt_error_name(error),
 				fxt_agent.config.wait_on_full ? "waits for room" : "is dropped and counted");
 	}
 }
@@ -76,9 +80,11 @@ static void tell_overwritten(const char *reason, uint64_t now_ns)
 {
 	int error = fxt_storage_failure(fxt_agent.storage);
 
-	fxt_losses_tell(FXT_STR_overwritten, error ? fxt_error_name(error) : reason, error ? 0 : fxt_agent.config.buffer_bytes, now_ns);
+	fxt_losses_tell(FXT_STR_overwritten, error ? fxt_error_name(error) : reason,
+			error ? 0 : fxt_agent.config.buffer_bytes, now_ns);
 	if (error)
-		fxt_log("%s cannot grow: %s; its oldest part is overwritten and counted", fxt_agent.buffer.path, fxt_error_name(error));
+		fxt_log("%s cannot grow: %s; its oldest part is overwritten and counted",
+			fxt_agent.buffer.path, fxt_error_name(error));
 }
 
 void fxt_agent_lost(enum fxt_loss why, uint64_t now_ns)
@@ -97,7 +103,8 @@ void fxt_agent_lost(enum fxt_loss why, uint64_t now_ns)
 		return;
 	if (atomic_load_explicit(&told_for_pid[why], memory_order_relaxed) == fxt_agent.pid ||
 	    !atomic_load_explicit(&fxt_agent.file_made, memory_order_acquire) ||
-	    atomic_exchange_explicit(&told_for_pid[why], fxt_agent.pid, memory_order_relaxed) == fxt_agent.pid)
+	    atomic_exchange_explicit(&told_for_pid[why], fxt_agent.pid, memory_order_relaxed) ==
+		    fxt_agent.pid)
 		return;
 	if (why == FXT_LOSS_ROOM)
 		tell_full(now_ns);

@@ -1,5 +1,6 @@
-/* Losses: every record that is not in the trace is counted, by its cause. A thread counts those for which there was no room in a
- * counter of its own page, everything else is counted for the process. Any context.
+/* Losses: every record that is not in the trace is counted, by its cause. A thread counts records that found
+ * no room, and filtered ones, in counters of its own page; all others are counted for the process. Any
+ * context.
  */
 #ifndef FXT_LOSSES_H
 #define FXT_LOSSES_H
@@ -9,11 +10,12 @@
 /* Counts a record that could not be written; `why` is below FXT_DROP_COUNT. */
 void fxt_thread_dropped(struct fxt_thread *thread, enum fxt_loss why);
 
-/* Adds `records` to the count of this cause for the process as a whole, which is in the durable area. `last_ns` is the
- * time of the last of them. */
+/* Adds `records` to the count of this cause for the process as a whole, which is in the durable area.
+ * `last_ns` is the time of the last of them. */
 void fxt_agent_count(enum fxt_loss why, uint64_t records, uint64_t last_ns);
 
-/* Counts one record that found no room, in an emission that has begun. Its time is the last one that the thread read. */
+/* Counts one record that found no room, in an emission that has begun. Its time is the last one that the
+ * thread read. */
 static inline void fxt_thread_dropped_again(struct fxt_thread *thread)
 {
 	if (FXT_UNLIKELY(thread->dropped == &thread->no_page[1])) {
@@ -24,19 +26,22 @@ static inline void fxt_thread_dropped_again(struct fxt_thread *thread)
 	*thread->dropped_ns = thread->last_ns;
 }
 
-/* Counts a record of a signal handler whose stack is too short to write it. The function itself needs hardly any stack. */
+/* Counts a record of a signal handler whose stack is too short to write it. The function itself needs hardly
+ * any stack. */
 void fxt_agent_count_short(uint64_t now_ns);
 
 /* Counts the events that were overwritten when this chunk of the ring was taken. */
 void fxt_agent_overwritten(const struct fxt_chunk *chunk, uint64_t now_ns);
 
-/* Says why records are lost, once for each cause: in the trace and, if there was no room, on standard error. */
+/* Says why records are lost, once for each cause, in the trace. Says it on standard error too if the buffer
+ * is full or cannot grow, or if two tasks share a thread's storage. */
 void fxt_agent_lost(enum fxt_loss why, uint64_t now_ns);
 
-/* Writes an instant into the durable area, with a reason and, unless it is 0, the limit that was met. There is a file. */
+/* Writes an instant into the durable area, with a reason and, unless it is 0, the limit that was met. The
+ * caller knows that there is a file. */
 void fxt_losses_tell(uint64_t name, const char *reason, uint64_t limit_bytes, uint64_t now_ns);
 
-/* Says in the trace, if there is one, what of this program is not recorded, and why. */
+/* Says in the trace, if there is one, which part of this program's work is not recorded, and why. */
 void fxt_agent_unseen(const char *what);
 
 #endif

@@ -54,7 +54,8 @@ struct fxt_program_text *fxt_program_text_begin(struct fxt_thread *thread)
 	return text;
 }
 
-struct fxt_program_text *fxt_program_text_begin_message(struct fxt_thread *thread, uint64_t names, int priority)
+struct fxt_program_text *fxt_program_text_begin_message(struct fxt_thread *thread, uint64_t names,
+							int priority)
 {
 	struct fxt_program_text *text = take(thread, 1, (uintptr_t)__builtin_frame_address(0));
 
@@ -189,7 +190,8 @@ static void add(struct fxt_program_text *text, const char *bytes, size_t count)
 	keep(text, bytes, count);
 }
 
-void fxt_program_text_put(struct fxt_thread *thread, struct fxt_program_text *text, const char *bytes, size_t count)
+void fxt_program_text_put(struct fxt_thread *thread, struct fxt_program_text *text, const char *bytes,
+			  size_t count)
 {
 	const char *end;
 

@@ -22,11 +22,13 @@ struct fxt_thread;
 
 /* Takes the thread's unfinished line, or in a handler that interrupts the work on it an empty text. */
 struct fxt_program_text *fxt_program_text_begin(struct fxt_thread *thread);
-/* Begins a message to syslog; `names` is as in an event's header. Returns as fxt_program_text_begin() does. */
-struct fxt_program_text *fxt_program_text_begin_message(struct fxt_thread *thread, uint64_t names, int priority);
+/* Begins a message to syslog; `names` is as in an event's header. Returns an empty text, or NULL. */
+struct fxt_program_text *fxt_program_text_begin_message(struct fxt_thread *thread, uint64_t names,
+							int priority);
 /* Adds bytes to the text. Lines that end among them are recorded. */
-void fxt_program_text_put(struct fxt_thread *thread, struct fxt_program_text *text, const char *bytes, size_t count);
-/* Gives the text back. A message, and the text of a handler, is recorded. */
+void fxt_program_text_put(struct fxt_thread *thread, struct fxt_program_text *text, const char *bytes,
+			  size_t count);
+/* Gives the text back. If it is a message or the text of a handler, it is recorded. */
 void fxt_program_text_end(struct fxt_thread *thread, struct fxt_program_text *text);
 
 /* Records the thread's unfinished line, because the thread or the process ends. */

@@ -1,5 +1,5 @@
-/* Threads: their states, and making them known to the trace. Called from wrappers' slow paths, any context.
- * See threads.h.
+/* See thread.h. Gives threads their states, and makes them known to the trace. Slow paths of wrappers call
+ * this, in any context.
  *
  * A state is never freed when its thread ends: the program's destructors come after that, and nothing tells
  * us reliably that a thread is gone. A new thread takes over the state of one that the kernel no longer
@@ -24,16 +24,17 @@
 
 enum {
 	MAX_STATES = 1 << 16,
-	LOOKS = 8,                      /* states looked at for a dead thread's; one system call each */
-	/* In a page of open calls. */
-	DROPPED_SLOT = 8,               /* a cache line of its own, like the next */
+	LOOKS = 8,                      /* how many states are tested for a dead thread, by a system call */
+	/* The places of the counters in a page of slots. Each has a cache line of its own. */
+	DROPPED_SLOT = 8,
 	FILTERED_SLOT = DROPPED_SLOT + FXT_COUNTER_WORDS,
 	DEFAULT_STACK_BYTES = 8 << 20,
-	FIND_MAX = 1024,                /* states looked at for a thread's */
-	LEAST_FORK_NS = 20000,          /* every fork takes longer, and so does every call that began before one and ends after it */
+	FIND_MAX = 1024,                /* how many states are searched for a thread's */
+	/* Every fork takes longer, and so does every call that began before one and ends after it. */
+	LEAST_FORK_NS = 20000,
 };
 
-static __thread bool barred;            /* see fxt_thread_bar() */
+static __thread bool barred;            /* the thread records nothing: fxt_thread_bar() */
 
 struct fxt_threads fxt_threads;
 
@@ -64,8 +65,8 @@ static uint64_t *show_counter(struct fxt_thread *thread, unsigned slot, uint64_t
 				thread->tid, value);
 }
 
-/* The thread's count is shown in its page, from the first one on. Signals are blocked, or a handler's would
- * be lost in between. */
+/* Shows the thread's count of dropped records in its page, once there is one to count. Signals are blocked,
+ * because a count of a handler would be lost in between. */
 static void show_dropped(struct fxt_thread *thread)
 {
 	uint64_t mask = fxt_sys_block_signals();
@@ -77,7 +78,7 @@ static void show_dropped(struct fxt_thread *thread)
 	fxt_sys_restore_signals(mask);
 }
 
-/* The thread has no page, and no place in the file for its counts. */
+/* Makes the thread have no page, and no place in the file for its counts. */
 static void forget_page(struct fxt_thread *thread)
 {
 	thread->page_count = 0;
@@ -93,7 +94,8 @@ static void forget_page(struct fxt_thread *thread)
 static void has_met_no_room(struct fxt_thread *thread)
 {
 	thread->no_room_before_ns = fxt_storage_none_before(fxt_agent.storage);
-	/* What is filtered, or may meet a trigger, is so by its duration. */
+	/* The clock has to be read where a duration decides whether a record is filtered or meets a
+	 * trigger. */
 	if (thread->no_room_before_ns == FXT_NEVER && thread == fxt_self && thread->usual_ns &&
 	    fxt_agent.config.triggers.most_ns == INT64_MAX)
 		fxt_self_ending = NULL;
@@ -152,25 +154,28 @@ struct fxt_thread *fxt_threads_find(uint32_t own_tid)
 {
 	uint32_t i, count = *(volatile uint32_t *)&fxt_threads.count;
 
-	/* Who looks is going to wait; but not for this. */
+	/* The caller looks for the holder of a lock that it is about to wait for; the search must not take
+	 * long. */
 	if (count > FIND_MAX)
 		count = FIND_MAX;
 	for (i = 0; i < count; i++)
-		if (fxt_threads.list[i] && fxt_threads.list[i]->own_tid == own_tid && fxt_threads.list[i]->in_use)
+		if (fxt_threads.list[i] && fxt_threads.list[i]->own_tid == own_tid &&
+		    fxt_threads.list[i]->in_use)
 			return fxt_threads.list[i];
 	return NULL;
 }
 
 /* -- Life -------------------------------------------------------------------------------------- */
 
-/* A thread whose making was seen is told better: fxt_thread_has_stack(). */
+/* Guesses where the thread's stack is. fxt_thread_has_stack() knows better if the thread's making was
+ * seen. */
 static void find_stack(struct fxt_thread *thread)
 {
 	struct rlimit limit;
 	uintptr_t bytes = DEFAULT_STACK_BYTES;
 
-	/* The kernel puts the program's name above the first frame; glibc puts a thread's descriptor above
-	 * its. */
+	/* The kernel puts the program's name above the first frame of the first thread; glibc puts a thread's
+	 * descriptor above the first frame of the thread. */
 	thread->handle = (uintptr_t)pthread_self();
 	thread->stack_high = thread->tid == thread->pid ? getauxval(AT_EXECFN) : thread->handle;
 	if (!fxt_sys_getrlimit(RLIMIT_STACK, &limit) && limit.rlim_cur < UINT32_MAX)
@@ -191,7 +196,8 @@ void fxt_thread_has_stack(struct fxt_thread *thread, uintptr_t low, size_t bytes
 		thread->stack_low = high - bytes;
 }
 
-/* In every lane that goes on in the chunk of the thread before. With signals blocked. */
+/* Writes the thread's record to every lane that goes on in a chunk of the state's last thread. The caller has
+ * blocked signals. */
 static void put_thread_record(struct fxt_thread *thread)
 {
 	struct fxt_lane *level = thread->lane, *lane;
@@ -214,7 +220,7 @@ static void make_ready(struct fxt_thread *thread)
 	unsigned index = atomic_fetch_add_explicit(&states.next_index, 1, memory_order_relaxed) + 1;
 
 	if (index > FXT_THREAD_MAX_INDEX) {
-		/* Kept from wrapping around after four thousand million threads. */
+		/* This keeps the index from wrapping around after four thousand million threads. */
 		atomic_store_explicit(&states.next_index, FXT_THREAD_MAX_INDEX, memory_order_relaxed);
 		index = 0;
 	}
@@ -287,7 +293,8 @@ static void begin_life(struct fxt_thread *thread, uint32_t own_tid)
 	find_stack(thread);
 }
 
-/* Of a thread the kernel no longer knows: ends what it left open, gives back its pages, keeps its chunks. */
+/* Ends the use of the state by a thread that the kernel no longer knows: closes the calls that it left open,
+ * gives back its pages, and keeps its chunks. */
 static void end_life(struct fxt_thread *thread)
 {
 	uint32_t i;
@@ -300,7 +307,8 @@ static void end_life(struct fxt_thread *thread)
 	if (thread->page_count) {
 		uint64_t *page = thread->pages[0];
 
-		fxt_agent_count(FXT_LOSS_ROOM, fxt_counter_value(page + DROPPED_SLOT), page[DROPPED_SLOT + 1]);
+		fxt_agent_count(FXT_LOSS_ROOM, fxt_counter_value(page + DROPPED_SLOT),
+				page[DROPPED_SLOT + 1]);
 		fxt_agent_count(FXT_LOSS_FILTERED, fxt_counter_value(page + FILTERED_SLOT), thread->last_ns);
 	}
 	for (i = 0; i < thread->page_count; i++)
@@ -310,7 +318,7 @@ static void end_life(struct fxt_thread *thread)
 	thread->in_use = false;
 }
 
-/* A state nobody uses; under the lock. */
+/* Returns a state that no thread uses, or NULL. The caller holds the lock of fxt_threads. */
 static struct fxt_thread *find_state(uint32_t pid)
 {
 	struct fxt_thread *thread;
@@ -320,7 +328,8 @@ static struct fxt_thread *find_state(uint32_t pid)
 		thread = fxt_threads.list[states.next_look++ % fxt_threads.count];
 		if (thread->claimed)
 			continue;
-		if (thread->in_use && thread->pid == fxt_agent.koid && fxt_sys_thread_exists((int)pid, (int)thread->own_tid))
+		if (thread->in_use && thread->pid == fxt_agent.koid &&
+		    fxt_sys_thread_exists((int)pid, (int)thread->own_tid))
 			continue;
 		return thread;
 	}
@@ -341,7 +350,7 @@ static struct fxt_thread *find_state(uint32_t pid)
 	return thread;
 }
 
-/* A record of a thread that has no state. */
+/* Counts a dropped record of a thread that has no state. */
 static void drop_unattached(void)
 {
 	uint64_t now_ns;
@@ -370,8 +379,8 @@ struct fxt_thread *fxt_thread_attach(void)
 		return NULL;
 	}
 	pid = (uint32_t)fxt_sys_getpid();
-	/* The child of a vfork, or another process in our memory: a state made for it would pass for one of
-	 * ours. */
+	/* The caller is the child of a vfork, or another process in our memory: a state made for it would
+	 * pass for one of ours. */
 	if (pid != fxt_agent.pid)
 		return NULL;
 	tid = (uint32_t)fxt_sys_gettid();
@@ -404,7 +413,7 @@ struct fxt_thread *fxt_thread_bar(void)
 {
 	struct fxt_thread *thread = fxt_self;
 
-	/* In this order: a signal handler in between would attach anew. */
+	/* The order matters, because a signal handler in between would attach the thread anew. */
 	barred = true;
 	atomic_signal_fence(memory_order_seq_cst);
 	fxt_self = fxt_self_ending = NULL;
@@ -424,7 +433,7 @@ struct fxt_moved fxt_threads_moved(void)
 	uint64_t mask = fxt_lock(&fxt_threads.lock);
 	uint32_t i;
 
-	/* Their threads write on. */
+	/* The threads go on counting meanwhile, so each count is read once. */
 	for (i = 0; i < fxt_threads.count; i++) {
 		moved.read += *(volatile uint64_t *)&fxt_threads.list[i]->read_bytes;
 		moved.written += *(volatile uint64_t *)&fxt_threads.list[i]->written_bytes;
@@ -434,15 +443,17 @@ struct fxt_moved fxt_threads_moved(void)
 	return moved;
 }
 
-/* The old file's pages and chunks are not the trace's any more. What is counted from here on needs a page
- * again; a call that goes on beyond the end of the program does not: its slot was copied as it was. */
+/* The old file's pages and chunks are not the trace's any more. Filtered records that are counted from here
+ * on need a page again. A call that goes on beyond the end of the program needs none, because its slot was
+ * copied as it was. */
 void fxt_thread_after_rewrite(struct fxt_thread *thread)
 {
 	uint64_t filtered = *thread->filtered, dropped = *thread->dropped;
 	struct fxt_in_progress *entry;
 
 	fxt_lanes_reset(thread);
-	for (entry = fxt_in_progress_entries(thread); entry < fxt_in_progress_entries(thread) + FXT_IN_PROGRESS_MAX; entry++)
+	for (entry = fxt_in_progress_entries(thread);
+	     entry < fxt_in_progress_entries(thread) + FXT_IN_PROGRESS_MAX; entry++)
 		entry->slot = thread->no_slot;
 	forget_page(thread);
 	thread->no_page[0] = filtered;
@@ -457,11 +468,11 @@ void fxt_threads_after_fork(bool returns)
 	uint64_t heap_bytes = 0, born_ns;
 	uint32_t i;
 
-	/* Nobody else is in this memory. */
+	/* No other thread runs in this memory. */
 	barred = false;
 	fxt_lock_reset(&fxt_threads.lock);
 	atomic_store_explicit(&states.next_index, 0, memory_order_relaxed);
-	/* It has moved nothing yet, and has the heap of all. */
+	/* The child has moved no bytes yet, and has the heap of all its parent's threads. */
 	for (i = 0; thread && i < fxt_threads.count; i++)
 		heap_bytes += fxt_threads.list[i]->heap_bytes;
 	if (thread) {
@@ -480,7 +491,8 @@ void fxt_threads_after_fork(bool returns)
 	thread->born_ns = born_ns;
 	/* See fxt_in_progress_ready(). */
 	thread->explain_due_ns = 0;
-	/* What its parent was in when a handler forked goes on in it, and needs a look when it ends. */
+	/* If a handler forked, the calls that its parent was in go on in the child, and have to be looked at
+	 * when they end: fxt_room_unusual(). */
 	if (thread->usual_ns > LEAST_FORK_NS)
 		thread->usual_ns = LEAST_FORK_NS;
 }

@@ -1,56 +1,62 @@
-/* States of threads: how a thread gets one, what the trace knows it by, and whole records in its name. The structure
- * is in agent/base/agent.h. Files that go over the states of all threads include threads.h as well.
+/* States of threads: how a thread gets one, the names by which the trace knows it, and whole records in its
+ * name. The structure is in agent/base/agent.h. Files that go over the states of all threads include
+ * threads.h as well.
  */
 #ifndef FXT_THREAD_H
 #define FXT_THREAD_H
 
 #include "agent/base/agent.h"
 
-/* Gives the calling thread a state and makes it known to the trace. Returns NULL if that is impossible now; the event
- * is then dropped and counted. Any context. */
+/* Gives the calling thread a state and makes it known to the trace. Returns NULL if that is impossible now;
+ * the event is then dropped and counted. Any context. */
 struct fxt_thread *fxt_thread_attach(void);
 
-/* Notes where the calling thread's stack is, for a thread whose making was seen: its lowest address, which is 0 if it
- * is not known, and its size in bytes, which is 0 if the C library did not map it. */
+/* Notes where the calling thread's stack is, for a thread whose making was seen: its lowest address, which is
+ * 0 if it is not known, and its size in bytes, which is 0 if the C library did not map it. */
 void fxt_thread_has_stack(struct fxt_thread *thread, uintptr_t low, size_t bytes);
 
-/* Stops recording in the calling thread, which is about to make a task that shares its thread-local storage: both
- * would write to the state at once. Returns the state. If the task is not made after all, fxt_thread_unbar() takes
- * the state and lets the thread record again. */
+/* Stops recording in the calling thread, which is about to make a task that shares its thread-local storage:
+ * both would write to the state at once. Returns the state. If the task is not made after all,
+ * fxt_thread_unbar() takes the state and lets the thread record again. */
 struct fxt_thread *fxt_thread_bar(void);
 void fxt_thread_unbar(struct fxt_thread *thread);
 
 /* Prepares the states, once, at start. */
 void fxt_threads_start(void);
 
-/* Completes a thread's state in the process that it runs in: its index, its names and its page. Called when the thread
- * gets its state, and again in the child of a fork. Returns false if there is no file. */
+/* Completes a thread's state in the process that it runs in: its index, its names and its page. Called when
+ * the thread gets its state, and again in the child of a fork. Returns false if there is no file. */
 bool fxt_thread_ready(struct fxt_thread *thread);
 
-/* Writes the name of a thread, given by its pthread_t, which the program has just renamed. A thread that the trace does
- * not know yet is named when it is first seen. */
+/* Writes the name of a thread, given by its pthread_t, which the program has just renamed. A thread that the
+ * trace does not know yet is named when it is first seen. */
 void fxt_thread_renamed(struct fxt_thread *thread, uintptr_t handle);
 
-/* Ends what the calling thread was in, because its routine has returned, or was left by pthread_exit() or by
- * cancellation: calls in progress end here. The state stays, because destructors of the program may still run. The
- * second call for a thread does nothing. */
+/* Ends the calls in progress of the calling thread, and what else ends with it, because its routine has
+ * returned, or was left by pthread_exit() or by cancellation. The state stays, because destructors of the
+ * program may still run. The second call for a thread does nothing. */
 void fxt_thread_ends(void);
 
-/* Returns the state of the thread of this process that has this kernel id, or NULL. The thread may end at any time,
- * and its state then goes to another thread. */
+/* Returns the state of the thread of this process that has this kernel id, or NULL. The thread may end at any
+ * time, and its state then goes to another thread. */
 struct fxt_thread *fxt_threads_find(uint32_t own_tid);
 
-/* Writes the thread record and the counters of a page, which lie before its slots. The slots are laid out already. */
+/* Writes the thread record and the counters of a page, which lie before its slots. The slots are laid out
+ * already. */
 void fxt_thread_show_page(struct fxt_thread *thread, uint64_t *page);
 
-/* Commits a whole record, as fxt_encode.h makes it, to the thread's lane. Returns false if it was dropped, and counted. */
+/* Commits a whole record, as fxt_encode.h makes it, to the thread's lane. Returns false if it was dropped,
+ * and counted. */
 bool fxt_thread_put(struct fxt_thread *thread, const uint64_t *record, size_t words);
-/* Commits a whole record that is no call of the program. If there is no room it is missing, and not counted. */
+/* Commits a whole record that is no call of the program. If there is no room, it is missing and is not
+ * counted. */
 bool fxt_thread_put_extra(struct fxt_thread *thread, const uint64_t *record, size_t words);
-/* Makes the thread forget its chunks and pages, because the file was rewritten and they belong to the old one. */
+/* Makes the thread forget its chunks and pages, because the file was rewritten and they belong to the old
+ * one. */
 void fxt_thread_after_rewrite(struct fxt_thread *thread);
 
-/* Called in the child of a fork: frees all states but the caller's, which belongs to a new thread from now on. */
+/* Called in the child of a fork: frees all states but the caller's, which belongs to a new thread from now
+ * on. */
 void fxt_threads_after_fork(bool returns);
 
 /* Returns how many records of the process found no room, as far as the counters in the trace still say it. */

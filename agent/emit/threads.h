@@ -1,12 +1,12 @@
-/* The states of all threads, for those who go over them: thread.c, which makes the states, thread_name.c
- * and thread_chunks.c. All others ask for a thread by the functions of thread.h. */
+/* The states of all threads, for the files that go over them: thread.c, which makes the states, thread_name.c
+ * and thread_chunks.c. All other files ask for a thread by the functions of thread.h. */
 #ifndef FXT_THREADS_H
 #define FXT_THREADS_H
 
 #include "agent/base/agent.h"
 
 struct fxt_threads {
-	struct fxt_lock lock;           /* nests in nothing */
+	struct fxt_lock lock;           /* it nests in no lock */
 	struct fxt_thread **list;
 	uint32_t count;
 };

@@ -1,6 +1,6 @@
-/* Records of calls that need a look: calls that are shorter than the threshold, calls that are slow, calls that a
- * trigger may wait for, and calls that deferred work is due after. emit.h calls these functions in the middle of an
- * emission, in any context. */
+/* Records of calls that need a look: calls that are shorter than the threshold, calls that are slow, calls
+ * that a trigger may wait for, and calls after which deferred work is due. emit.h calls these functions in
+ * the middle of an emission, in any context. */
 #include <string.h>
 
 #include "agent/base/parts.h"
@@ -50,7 +50,8 @@ static bool has_name(const struct fxt_trigger *trigger, const char *name, size_t
 {
 	size_t length = strlen(trigger->name);
 
-	return (trigger->is_prefix ? bytes >= length : bytes == length) && !memcmp(trigger->name, name, length);
+	return (trigger->is_prefix ? bytes >= length : bytes == length) &&
+	       !memcmp(trigger->name, name, length);
 }
 
 static bool is_met(const struct fxt_trigger *trigger, uint64_t ns, int error)
@@ -72,8 +73,8 @@ static bool is_met(const struct fxt_trigger *trigger, uint64_t ns, int error)
 	return false;
 }
 
-/* Returns the name that an event's header refers to, if it is that of a call or of an instrumented function that has an
- * index. Otherwise returns NULL. */
+/* Returns the name that an event's header refers to, if it is that of a call or of an instrumented function
+ * that has an index. Otherwise returns NULL. */
 static const char *event_name(uint64_t header, size_t *bytes)
 {
 	uint64_t index = fxt_get_event_name(header);
@@ -107,8 +108,8 @@ void fxt_commit_watched(struct fxt_thread *thread, uint64_t *at, uint64_t header
 	if (!(thread->commit & FXT_COMMIT_DEFERRED))
 		thread->commit &= ~(unsigned)FXT_COMMIT_WATCHED;
 	thread->watched_errno = 0;
-	/* If a fork came in the middle of this record, its start is in the parent's chunk alone: the child finds 0 here, and
-	 * nobody reads what it writes. */
+	/* If a fork came in the middle of this record, its start is in the parent's chunk alone: the child
+	 * finds 0 here, and nobody reads what it writes. */
 	if (start_ns && is_slow(ns) && !fxt_holds_lock(thread) && !fxt_stack_is_short()) {
 		/* The explanation goes in front of the end, which is the last word. */
 		at = fxt_explain_call(thread, at - 1, start_ns, end_ns, header, &explained);

@@ -6,31 +6,31 @@
 
 #include "agent/base/agent.h"
 
-/* Starts the trace of this process: reads the configuration, makes the file and opens the gate. `calls` are the
- * names of the interposed calls. Returns true if this call started it, and false if the program is not to be
- * traced, or if it was called before. Any context. */
+/* Starts the trace of this process: reads the configuration, makes the file and opens the gate. `calls` are
+ * the names of the interposed calls. Returns true if this call started the trace, and false if the program is
+ * not to be traced, or if the trace was started before. Any context. */
 bool fxt_agent_start(const struct fxt_call_names *calls);
 
-/* Stops recording until fxt_agent_resume() is called; `reason` is written to the trace. The program may be about to
- * forbid the instruction or the system calls that the clock is read with. Any context. */
+/* Stops recording until fxt_agent_resume() is called; `reason` is written to the trace. The program may be
+ * about to forbid the instruction or the system calls that the clock is read with. Any context. */
 void fxt_agent_suspend(const char *reason);
 /* Ends what fxt_agent_suspend() began. It does nothing if this process does not record. Any context. */
 void fxt_agent_resume(void);
 
-/* Ends the trace, because the process is about to end normally: writes what is still owed to it, saves a buffer that
- * is in memory, and rewrites a file of up to 4 MiB without its gaps. Any context. */
+/* Ends the trace, because the process is about to end normally: writes the records that are still owed, saves
+ * a buffer that is in memory, and rewrites a file of up to 4 MiB without its gaps. Any context. */
 void fxt_agent_exit(void);
 
-/* Cuts the file to what was written, if the process has one thread. Called before it executes another program, which
- * may fail. Any context. */
+/* Cuts the file to what was written, if the process has one thread. Called before the process executes
+ * another program, which may fail. Any context. */
 void fxt_agent_trim(void);
 
-/* Gives a buffer of a fixed size its whole size. Called before the process forbids itself the system calls by which
- * the file would grow. Any context. */
+/* Gives a buffer of a fixed size its whole size. Called before the process forbids itself the system calls by
+ * which the file would grow. Any context. */
 void fxt_agent_reserve(void);
 
-/* Saves a buffer that is in memory. Called before the process's memory may vanish, as when it executes another
- * program. Any context. */
+/* Saves a buffer that is in memory. Called before the process's memory may vanish, as when it executes
+ * another program. Any context. */
 FXT_COLD void fxt_agent_save_memory(void);
 /* Calls fxt_agent_save_memory() if the buffer is in memory. */
 static inline void fxt_agent_save(void)
