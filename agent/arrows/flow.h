@@ -18,7 +18,8 @@
 #include "agent/emit/emit.h"
 #include "wait.h"
 
-enum { FXT_CAUSES_MAX = 2 };    /* the most of one wait: a signal, and a lock that had to be taken again */
+/* The most causes that one wait has: a signal, and a lock that had to be taken again. */
+enum { FXT_CAUSES_MAX = 2 };
 
 /* Leaves word for the threads that wait for `object` and that the calling thread is about to let go on.
  * `cause` has since_ns and place if they are known. The caller has tested fxt_is_waited_for(). */
@@ -35,8 +36,8 @@ struct fxt_cause fxt_flow_leave(struct fxt_thread *thread);
 /* Returns the number of the calling thread's processor plus 1; 0: it is not known, or sched is off. */
 uint32_t fxt_flow_cpu(void);
 
-/* Finds the times, for fxt_flow_resume(), of an arrow to the first moment of the calling thread, which
- * `cause` has made. */
+/* Finds the times that fxt_flow_resume() takes, for an arrow to the first moment of the calling thread.
+ * `cause` is the call that made the thread. */
 void fxt_flow_first_moment(struct fxt_thread *thread, const struct fxt_cause *cause, uint64_t *after_ns,
 			   uint64_t *end_ns);
 

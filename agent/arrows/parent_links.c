@@ -14,9 +14,9 @@
 #include "writer/fxt_encode.h"
 
 enum {
-	LOOKED_AT = 4 * PARENT_PAGE_ENTRIES,       /* a parent's entries are among so many, one a child */
-	ASKS = 8,                               /* so many system calls may look for a parent that is gone */
-	CHILDREN_BYTES = 256,                   /* so much of a file of children is read at a time */
+	LOOKED_AT = 4 * PARENT_PAGE_ENTRIES,       /* a parent's entries are in so many places, one a child */
+	ASKS = 8,                               /* so many system calls may look for parents that are gone */
+	CHILDREN_BYTES = 256,                   /* so much of a thread's list of children is read at a time */
 	/* The kernel makes a process at most so long after the time in its entry. */
 	BEGINS_WITHIN_NS = 1000000000,
 	NS_PER_SECOND = 1000000000,
@@ -411,7 +411,7 @@ static void resume(struct fxt_thread *thread, struct fxt_cause *cause, bool is_n
 }
 
 /* Frees the entries of a child that was reaped. If several have its pid, the newest is the child's; the
- * others are of children that were reaped unseen. Otherwise as take_end(). */
+ * others are of children that were reaped unseen. Returns what take_end() returns for it. */
 static bool take_end_of(uint32_t parent, uint32_t pid, struct fxt_cause *cause, bool *is_nameless)
 {
 	struct fxt_cause found;

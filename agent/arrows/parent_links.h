@@ -16,11 +16,11 @@
 
 #include "flow.h"
 
-/* How a child is made. */
+/* The ways in which a child is made. */
 enum fxt_birth_how {
 	FXT_BIRTH_FORKS,                /* the child goes on in a copy of the parent's memory */
 	FXT_BIRTH_EXECUTES,             /* the child begins with a program, and finds its entry itself */
-	FXT_BIRTH_HIDDEN,               /* the same, and the caller does not get to know the child's pid */
+	FXT_BIRTH_HIDDEN,               /* it begins with a program, and the caller does not know its pid */
 };
 
 /* A child that is being made by the calling thread. */
@@ -69,13 +69,13 @@ void fxt_parent_start(void);
 /* Writes down the process's end in its entry: the calling thread is about to end the process. */
 void fxt_parent_leave(struct fxt_thread *thread);
 
-/* Takes the end back: the call that would have ended the process has failed. */
+/* Takes the end back, because the call that would have ended the process has failed. */
 void fxt_parent_stay(void);
 
-/* Frees the entry of the child that the thread was making: it is in no call any more that makes one. */
+/* Frees the entry of the child that the thread was making, because the thread is in no such call any more. */
 void fxt_parent_forget(struct fxt_thread *thread);
 
-/* Called in the child of a fork: forgets what the parent had. */
+/* Called in the child of a fork: forgets the parent's own entry. */
 void fxt_parent_after_fork(void);
 
 /* Names a thread of another process, from which an arrow leaves, if that process has no file in the trace

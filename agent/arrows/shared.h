@@ -31,7 +31,7 @@ enum {
 
 struct fxt_shared {
 	_Atomic uint64_t magic;         /* magic number, version and size; the first process stores them */
-	_Atomic uint64_t begun_ns;      /* the time of that */
+	_Atomic uint64_t begun_ns;      /* the time at which that process stored them */
 	char rest[FXT_SHARED_PAGE_BYTES - 2 * sizeof(uint64_t)];
 	/* Both sections begin at a page. The files that know their contents cast them. */
 	unsigned char parents[FXT_PARENT_BYTES];
@@ -40,12 +40,12 @@ struct fxt_shared {
 
 static_assert(sizeof(struct fxt_shared) == FXT_SHARED_BYTES, "no more than there is");
 
-/* NULL: there is no shared memory, and nothing is known of other processes. It is set before anything is
- * recorded, and never changed. */
+/* The mapped memory. If it is NULL, there is none, and nothing is known of other processes. It is set before
+ * anything is recorded, and never changed. */
 extern struct fxt_shared *fxt_shared __attribute__((visibility("hidden")));
 
-/* Tells whether a time that another process stored there can be that of something which was over by
- * `now_ns`: it must not be before the run began. */
+/* Tells whether a time that another process stored in the memory is possible: it must not be before the run
+ * began, nor after `now_ns`. */
 bool fxt_shared_may_be(uint64_t at_ns, uint64_t now_ns);
 
 /* Tells whether the memory is that of `fxt record`. Then the processes that share it run any programs, and

@@ -10,7 +10,7 @@
 
 #include "flow.h"
 
-enum { FXT_SENT_TO_ALL = -1 };          /* every process, or it is not known which */
+enum { FXT_SENT_TO_ALL = -1 };          /* the signal is for every process, or it is not known for which */
 
 /* Notes that the calling thread is about to send a signal. `to` is as in kill(): a process, 0 for the
  * caller's own group, or a group's number made negative. `thread` is a thread of that process (a tid or a

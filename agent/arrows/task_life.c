@@ -69,7 +69,7 @@ void fxt_task_thread_begins(struct fxt_thread *thread, uint64_t at_ns)
 	thread->life = commit(thread, at, NAMES(pthread, thread), arguments);
 }
 
-/* The calling thread's name, or 0 bytes. */
+/* Reads the calling thread's name. Returns its length, or 0 if it is not known. */
 static size_t read_name(char name[THREAD_NAME_BYTES])
 {
 	size_t bytes;

@@ -11,8 +11,9 @@
 
 #include "agent/emit/emit.h"
 
-/* The first begins the lifetime of the calling thread, which was made at `at_ns`. The second ends it. */
+/* Begins the lifetime of the calling thread, which was made at `at_ns`. */
 void fxt_task_thread_begins(struct fxt_thread *thread, uint64_t at_ns);
+/* Ends the lifetime of the calling thread. */
 void fxt_task_thread_ends(struct fxt_thread *thread);
 
 /* Begins the lifetime of a child that was made at `at_ns`. The end is found by `pid`. A handler or another

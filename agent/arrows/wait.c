@@ -1,4 +1,5 @@
-/* See wait.h. */
+/* See wait.h. Waiting threads and their causes are in a table of buckets, each with a lock of its own; the
+ * causes of locks that one thread has at a time are in words without a lock. */
 #include "wait.h"
 
 #include <string.h>

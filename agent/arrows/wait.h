@@ -1,6 +1,6 @@
-/* The table of who waits for what. A thread that lets others go on leaves a cause here; the thread that
- * goes on takes it. An object is an address: of a lock, a condition, a semaphore or a barrier, or a
- * thread's handle.
+/* The table of the threads that wait, and of the objects that they wait for. A thread that lets others go on
+ * leaves a cause here; the thread that goes on takes it. An object is the address of a lock, a condition, a
+ * semaphore or a barrier, or a thread's handle.
  *
  * Nobody looks at the table unless somebody may wait for the object: fxt_is_waited_for() tells that by one
  * load. Wrappers call this by way of flow.h. Any context.
@@ -26,14 +26,14 @@ struct fxt_cause {
 	uintptr_t lock;
 };
 
-/* To which waiting threads a cause is handed. */
+/* Says to which waiting threads a cause is handed. */
 enum fxt_release {
-	FXT_RELEASE_ONE,                /* to the one that waits longest of those that have no cause yet */
-	FXT_RELEASE_ALL,                /* to each that waits and has no cause yet */
-	/* To one thread. Causes that were handed on before and not taken become void, because they let
-	 * another thread in. */
+	FXT_RELEASE_ONE,                /* the one that waits longest of those that have no cause yet */
+	FXT_RELEASE_ALL,                /* each one that waits and has no cause yet */
+	/* One thread. Causes that were handed on before and not taken become void, because they let another
+	 * thread in. */
 	FXT_RELEASE_LOCK,
-	/* like FXT_RELEASE_LOCK, but to each thread that waits: they share the lock */
+	/* Each thread that waits, because they share the lock. Earlier causes become void, too. */
 	FXT_RELEASE_SHARED,
 };
 
@@ -41,8 +41,8 @@ enum fxt_release {
 enum { FXT_WAITING_SLOTS = 4096 };
 extern atomic_ushort fxt_waiting[FXT_WAITING_SLOTS] __attribute__((visibility("hidden")));
 
-/* Returns the object of those that want to write. A read-write lock is two objects, because other causes
- * let a writer go on than a reader; the readers' object is the lock's own address. */
+/* Returns the object that threads wait for if they want to write. A read-write lock is two objects, because
+ * other causes let a writer go on than a reader; the readers' object is the lock's own address. */
 static inline uintptr_t fxt_wait_to_write(uintptr_t rwlock)
 {
 	return rwlock | 1;
@@ -69,8 +69,8 @@ bool fxt_wait_begin(uintptr_t object, uintptr_t lock);
  * Returns true if `*cause` is the reason. */
 bool fxt_wait_end(uintptr_t object, uint64_t start_ns, uint64_t end_ns, struct fxt_cause *cause);
 
-/* Hands on a cause, and returns to how many threads. A thread that waited for an object with a lock waits
- * for that lock from here on, and has to end that wait too, by fxt_wait_got_lock(). */
+/* Hands on a cause. Returns the number of threads that got it. A thread that waited for an object with a lock
+ * waits for that lock from here on, and has to end that wait too, by fxt_wait_got_lock(). */
 unsigned fxt_wait_release(uintptr_t object, enum fxt_release how, const struct fxt_cause *cause);
 
 /* The next three functions are for a lock that one thread has at a time, such as a mutex. It needs no

@@ -1,4 +1,4 @@
-/* The state that every part of the agent looks at: see agent.h. */
+/* See agent.h. The state that all parts of the agent share is defined here. */
 #include "agent.h"
 
 struct fxt_gate fxt_gate __attribute__((aligned(FXT_PAGE_BYTES)));

@@ -1,8 +1,7 @@
 /* Makes sure that the functions which the agent calls are the C library's own, and not the program's
  * clock_gettime() or memcpy(), or those of a library that fakes the time. The loader binds such a name to the
- * first object that has it. A function from elsewhere was made for its program: it may allocate, lock, make a
- * call that is traced, or be instrumented, and then it would call the agent, which would call it, without an
- * end. */
+ * first object that has it. Such a function was made for its program: it may allocate, lock, make a call that
+ * is traced, or be instrumented, and then it would call the agent, which would call it, without an end. */
 #ifndef FXT_BIND_H
 #define FXT_BIND_H
 

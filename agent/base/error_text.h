@@ -5,8 +5,8 @@
 
 enum { FXT_NUMBERED_BYTES = 64 };       /* the size of `room` */
 
-/* Return the text of an error or signal. If the C library has none, they make one with the number in
- * `room`. */
+/* These two return the text of an error or signal. If the C library has none, they make one with the number
+ * in `room`. */
 const char *fxt_error_text(int error, char *room);
 const char *fxt_signal_text(int signum, char *room);
 

@@ -21,23 +21,23 @@ struct link_map;
 struct fxt_loaded {
 	uintptr_t base;
 	const uint32_t *gnu_hash, *hash;        /* at least one is not NULL */
-	const void *symbols, *definitions;      /* its functions, and its versions; the latter may be NULL */
+	const void *symbols, *definitions;      /* its symbols, and its versions; the latter may be NULL */
 	const uint16_t *versions;               /* NULL: no function has a version */
 	const char *strings, *soname;           /* soname may be NULL */
 	const void *relocations, *jump_slots;
 	size_t relocation_bytes, jump_slot_bytes;
-	size_t nameless;                        /* so many relocations at the beginning have no symbol */
+	size_t nameless;                        /* how many relocations at the beginning have no symbol */
 };
 
-/* A name, and its hash as most objects' tables have it. */
+/* A name, and its hash in the GNU hash table that most objects have. */
 struct fxt_export_name {
 	const char *text;
 	uint32_t gnu_hash;
 };
 
-/* Return this library's object, and the first object, which is the program. Return NULL if the loader has
- * no such list. */
+/* Returns this library's object. Returns NULL if the loader has no list of objects. */
 const struct link_map *fxt_loaded_own(void);
+/* Returns the first object, which is the program, or NULL as fxt_loaded_own() does. */
 const struct link_map *fxt_loaded_first(void);
 
 /* Reads the object's tables. Returns false if the object exports nothing. */

@@ -9,8 +9,8 @@
 #include "writer/decimal.h"
 
 enum {
-	/* the largest width, and precision of what is no string; more is refused, because nobody reads that
-	 * much */
+	/* The largest width, and the largest precision of anything but a string. More is refused, because
+	 * nobody reads that much. */
 	MAX_PADDING = 4096,
 	MAX_FRACTION = 60,
 	INTEGER_BYTES = 64,             /* room for 64 binary digits */
@@ -279,7 +279,7 @@ static void put_wide(const struct pass *pass, const struct spec *spec, const wch
 	size_t units = 0, count = 0, padding, n;
 	char bytes[4];
 
-	/* No character is looked at that may not be there. */
+	/* A text with a precision may have no terminator, so nothing behind the precision is read. */
 	for (; spec->precision < 0 || units < (size_t)spec->precision; count++, units += n) {
 		if (!text[count])
 			break;

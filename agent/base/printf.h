@@ -1,9 +1,9 @@
-/* The text that a printf has written, made once more. Calls like printf to standard error write inside the
- * C library, where nobody sees the text. The C library's own printf is not called for this: it may
- * allocate, takes the locale's lock, and calls what the program has registered for conversions of its own,
- * which would then run twice.
+/* Formats the text that a call of printf has written once more. Calls like printf to standard error write
+ * inside the C library, where nobody sees the text. The C library's own printf is not called for this: it may
+ * allocate, takes the locale's lock, and calls the functions that the program has registered for conversions
+ * of its own, which would then run twice.
  *
- * This one has no state, no side effects (%n stores nothing), and no limit to its output but that of the
+ * This code has no state, no side effects (%n stores nothing), and no limit to its output but that of the
  * arguments. It writes as in the C locale, and refuses what it does not know. Any context. Floating point
  * numbers need some KiB of stack, and are refused where there is less.
  */

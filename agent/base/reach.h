@@ -1,6 +1,6 @@
-/* Tells which memory can be read: the program gave it to a call, and the kernel has not looked at it yet.
- * The kernel is asked page by page, and once for uses of the same page that follow each other. Any
- * context. */
+/* Tells whether memory can be read that the program has given to a call, and that the kernel has not looked
+ * at yet. The kernel is asked page by page, and only once for uses of the same page that follow each other.
+ * Any context. */
 #ifndef FXT_REACH_H
 #define FXT_REACH_H
 
@@ -10,7 +10,7 @@
 #include "writer/storage.h"
 #include "writer/sys.h"
 
-/* The page that was asked for last. All zero: none was. */
+/* The page that the kernel was asked about last. At the beginning all members are zero. */
 struct fxt_reach {
 	uintptr_t page;
 	bool readable;

@@ -1,4 +1,4 @@
-/* See trigger.h. This reads FXT_TRIGGER, once at start. */
+/* See trigger.h. Reads FXT_TRIGGER, once, at start. */
 #include "trigger.h"
 
 #include <errno.h>

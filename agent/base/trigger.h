@@ -2,14 +2,14 @@
  * separated by commas:
  *
  *	CALL>10ms  CALL>=2s  CALL<300ns  CALL<=1us     how long a call took: ns, us, ms or s
- *	CALL=EAGAIN  CALL!=ENOENT                      how it failed
+ *	CALL=EAGAIN  CALL!=ENOENT                      the error with which it failed
  *
  * CALL is the name of a call or of an instrumented function, or a beginning of one and *. Each may be
  * followed by :snapshot (the default) or :stop.
  *
- * A call costs nothing more for it. Durations that may meet a trigger leave the straight path by the same
- * comparison as those below the threshold (fxt_room()), and calls that failed have a path of their own
- * anyway. The triggers are read at start; watched.c compares calls with them.
+ * Triggers make no call slower that cannot meet one. Durations that may meet a trigger leave the straight
+ * path by the same comparison as those below the threshold (fxt_room()), and calls that failed have a path of
+ * their own anyway. The triggers are read at start; watched.c compares calls with them.
  */
 #ifndef FXT_TRIGGER_H
 #define FXT_TRIGGER_H
@@ -25,7 +25,7 @@ enum fxt_trigger_test { FXT_LONGER, FXT_AT_LEAST, FXT_SHORTER, FXT_AT_MOST, FXT_
 struct fxt_trigger {
 	char name[FXT_TRIGGER_NAME_BYTES];      /* the name, or its beginning */
 	bool is_prefix;
-	bool stops;                             /* :stop, not :snapshot */
+	bool stops;                             /* it ends recording (:stop), and saves no snapshot */
 	enum fxt_trigger_test test;
 	uint64_t value;                         /* nanoseconds, or an error number */
 };

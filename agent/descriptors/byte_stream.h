@@ -28,17 +28,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* One side of a stream, which a descriptor leads to. 0: none. */
+/* The side of a stream that a descriptor leads to; 0: none. */
 typedef uint32_t fxt_stream;
 
 enum fxt_stream_kind {
-	/* one direction; a read that got less than it wanted has emptied it */
+	/* A pipe has one direction. A read that got less than it wanted has emptied it. */
 	FXT_STREAM_PIPE,
 	FXT_STREAM_COUNT,               /* an eventfd: one direction, and a read takes all */
 	FXT_STREAM_TOKENS,              /* an eventfd with EFD_SEMAPHORE: a read takes one */
-	FXT_STREAM_SOCKET,              /* two directions */
+	FXT_STREAM_SOCKET,              /* a socket: two directions */
 	FXT_STREAM_KINDS,
-	/* messages are counted and not bytes: each is read as a whole */
+	/* A flag: messages are counted and not bytes, because each is read as a whole. */
 	FXT_STREAM_BY_MESSAGE = 1 << 13,
 	FXT_STREAM_MESSAGES = FXT_STREAM_SOCKET | FXT_STREAM_BY_MESSAGE,
 };
@@ -49,8 +49,7 @@ struct fxt_stream_name {
 	uint64_t what, a, b;
 };
 
-/* Gives the memory for streams and names, which is all 0 at first. NULL: there is none, and no stream is
- * ever known. */
+/* Sets the memory for streams and names, which is all 0 at first. If it is NULL, no stream is ever known. */
 void fxt_stream_use(void *memory, size_t bytes);
 
 /* Tells whether there are any streams. */
@@ -94,9 +93,9 @@ struct fxt_stream_writer {
 void fxt_stream_write_begin(fxt_stream side, struct fxt_stream_writer who, struct fxt_transfer *transfer);
 void fxt_stream_write_end(const struct fxt_transfer *transfer, int64_t moved);
 
-/* These are called before and after a call that reads. `emptied` says that no more was there. The latter
- * returns true if the first of its bytes were the first of a write, and stores in `*who` which thread made
- * that. */
+/* These are called before and after a call that reads. `emptied` says that there were no more bytes.
+ * fxt_stream_read_end() returns true if the first bytes that were read were the first of a write, and stores
+ * in `*who` which thread made that write. */
 void fxt_stream_read_begin(fxt_stream side, struct fxt_transfer *transfer);
 bool fxt_stream_read_end(const struct fxt_transfer *transfer, int64_t moved, bool emptied,
 			 struct fxt_stream_writer *who);
@@ -105,17 +104,17 @@ bool fxt_stream_read_end(const struct fxt_transfer *transfer, int64_t moved, boo
  * there. */
 void fxt_stream_break(fxt_stream side, bool in, bool out);
 
-/* A FIFO forgets its bytes when all descriptors for it were closed. When one is opened again,
- * fxt_stream_look() takes the moment, and fxt_stream_reopened() says that `bytes` were in it after that
- * moment. */
+/* A FIFO forgets its bytes when all its descriptors are closed. When it is opened again, fxt_stream_look()
+ * returns what was counted so far, and fxt_stream_reopened() then corrects the counts: so many `bytes` were
+ * found in the FIFO after fxt_stream_look(). */
 struct fxt_stream_moment {
 	uint64_t writers, readers;
 };
 struct fxt_stream_moment fxt_stream_look(fxt_stream side);
 void fxt_stream_reopened(fxt_stream side, struct fxt_stream_moment moment, uint64_t bytes);
 
-/* Tells whether so much may be in the stream. False only if no call is under way and it should be more or
- * less. */
+/* Tells whether so many bytes may be in the stream. Returns false only if no call is under way and the counts
+ * say that there are more or fewer. */
 bool fxt_stream_holds(fxt_stream side, uint64_t bytes);
 
 /* Returns the kind of the stream, without FXT_STREAM_BY_MESSAGE. */

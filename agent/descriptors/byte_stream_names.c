@@ -1,4 +1,4 @@
-/* See byte_stream.h. This makes streams, and finds them by their names. */
+/* See byte_stream.h. Makes streams, and finds them by their names. */
 #include "byte_stream_table.h"
 
 struct table *fxt_stream_table;

@@ -1,5 +1,6 @@
-/* See endpoint.h. This file owns how a stream is found again: each kind of descriptor has something about it
- * that the kernel tells all processes alike, and that is the stream's name (struct fxt_stream_name). */
+/* See endpoint.h. This file makes the names by which streams are found again (struct fxt_stream_name). For
+ * each kind of descriptor there is something that the kernel tells all processes alike, and that is the
+ * stream's name. */
 #include "endpoint.h"
 
 #include <netinet/in.h>

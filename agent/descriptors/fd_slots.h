@@ -14,7 +14,7 @@
  *	...                                                     arguments, from fxt_fd_slot_arguments(slot)
  *	fxt_fd_slot_show(thread, slot, at, id, names, arguments)
  *	...
- *	slot = fxt_fd_slot_take(fd, id)                         by who ends the lifetime
+ *	slot = fxt_fd_slot_take(fd, id)                         in the thread that ends the lifetime
  *	...                                                     copies its record: fxt_fd_slot_words()
  *	fxt_fd_slot_hide(slot)                                  before the copy is committed: the begin
  *	                                                        must never be there twice
@@ -31,7 +31,7 @@
 #include "agent/emit/emit.h"
 
 enum {
-	FXT_FD_SLOT_WORDS = 23,         /* of a slot's record; of a long path it has the last 102 bytes */
+	FXT_FD_SLOT_WORDS = 23,         /* the size of a slot's record; it has the last 102 bytes of a path */
 	FXT_FD_SLOT_NUMBERS = 1024,     /* the numbers below this have slots */
 };
 
@@ -66,8 +66,8 @@ static inline size_t fxt_fd_slot_left(const uint64_t *slot, const uint64_t *at, 
 	return (size_t)(slot + FXT_FD_SLOT_WORDS - 1 - at) - others;
 }
 
-/* Stores a text argument at `at` that takes at most `words` words with its header. Of a longer text it has
- * the end, behind "..". Returns where the next argument goes. */
+/* Stores a text argument at `at` that takes at most `words` words with its header. If the text is longer, its
+ * end is stored behind "..". Returns where the next argument goes. */
 uint64_t *fxt_fd_slot_put_text(uint64_t *at, size_t words, uint64_t name, const char *text, size_t bytes);
 
 /* Copies the text that the slot of another number has, shortened to `words`, to `at`. Returns where the next

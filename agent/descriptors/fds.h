@@ -37,12 +37,12 @@ struct fxt_fd {
 		_Atomic uint64_t is_special;            /* not 0 if one of these two is not */
 	};
 	_Atomic uint64_t life;          /* the id of its lifetime; 0: none */
-	_Atomic uint64_t connection;    /* the id of what connect() began, which ends no later; 0: none */
+	_Atomic uint64_t connection;    /* the id of its connection, which ends before `life`; 0: none */
 	_Atomic uint64_t read_bytes, written_bytes;
-	uint64_t begin_ns;              /* of the lifetime that began last */
+	uint64_t begin_ns;              /* the begin of the lifetime that began last */
 	_Atomic uint64_t life_named;    /* the upper half of the header of `life`: its category and name;
 					 * and the lower half of its id */
-	_Atomic uint32_t generation;    /* that of the process when the lifetimes began: each fork counts */
+	_Atomic uint32_t generation;    /* the process's generation when they began: each fork makes one */
 	bool is_buffered;               /* some of the bytes are not seen: fxt_fd_buffered() */
 	bool is_reconnected;            /* the bytes are of more than one connection */
 } __attribute__((aligned(64)));
@@ -123,7 +123,7 @@ static inline void fxt_fd_has_written(struct fxt_thread *thread, int fd, uint64_
 {
 	struct fxt_fd *entry;
 
-	/* As in fxt_fd_has_read(). */
+	/* The reason is the same as in fxt_fd_has_read(). */
 	__asm__("" : "+r"(fd));
 	entry = fxt_fd(fd);
 	if (FXT_LIKELY(entry && fxt_fds_are_ours(thread)))
@@ -134,11 +134,11 @@ static inline void fxt_fd_has_written(struct fxt_thread *thread, int fd, uint64_
 
 /* An argument of the call that made a descriptor, for the begin of the descriptor's lifetime. */
 struct fxt_fd_detail {
-	uint64_t name;                  /* of the argument (FXT_STR_...); 0: there is none */
+	uint64_t name;                  /* the name of the argument (FXT_STR_...); 0: there is none */
 	const char *text;               /* its value; NULL: the value is `number` */
-	size_t bytes;                   /* of the text */
+	size_t bytes;                   /* the length of the text */
 	int number;
-	uint64_t of;                    /* the lifetime of what this is a duplicate of; 0: none */
+	uint64_t of;                    /* the lifetime of the descriptor that was duplicated; 0: none */
 	uint64_t original;              /* the lifetime whose slot has the text (fd_slots.h); 0: none */
 };
 
@@ -174,7 +174,7 @@ struct fxt_fd_taken {
 	uint64_t life, connection;      /* 0: no end is due */
 	uint64_t read_bytes, written_bytes, begin_ns;
 	uint32_t life_names;            /* 0: not known, because threads raced for the number */
-	uint32_t generation;            /* that of the process when it emptied the entry */
+	uint32_t generation;            /* the process's, as in struct fxt_fd, when it emptied the entry */
 	int fd;
 	bool is_buffered, is_reconnected;
 };

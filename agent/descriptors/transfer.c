@@ -1,4 +1,4 @@
-/* See transfer.h. */
+/* See transfer.h. These are the paths of descriptors that lead to a known stream. */
 #include "transfer.h"
 
 #include <errno.h>

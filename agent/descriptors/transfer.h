@@ -1,8 +1,9 @@
-/* Transfers: what wrappers do around a call that reads or writes a descriptor, for the arrow from the write
- * to the read. For a descriptor that leads to no known stream (endpoint.h) it is a load and a test.
+/* Transfers: wrappers call these functions around a call that reads or writes a descriptor, for the arrow
+ * from the write to the read. For a descriptor that leads to no known stream (endpoint.h) they cost a load
+ * and a test.
  *
- * The reader writes the whole arrow, also in the writer's name: flow.h. A read of a signalfd is treated
- * alike, because some thread has sent the signals that it gets (signal_senders.h). Any context.
+ * The reader writes the whole arrow, also the part in the writer's name: flow.h. A read of a signalfd is
+ * treated alike, because some thread has sent the signals that it gets (signal_senders.h). Any context.
  */
 #ifndef FXT_TRANSFER_H
 #define FXT_TRANSFER_H
@@ -21,7 +22,7 @@ struct fxt_writing {
 
 struct fxt_reading {
 	struct fxt_transfer transfer;
-	/* one at most for a stream; for signals as many as fit */
+	/* a read of a stream finds at most one; a read of signals finds as many as fit */
 	struct fxt_stream_writer writers[FXT_CAUSES_MAX];
 	uint64_t start_ns;
 	uint64_t after_ns;              /* the thread's last time before the end of the call */
@@ -96,8 +97,8 @@ static inline void fxt_file_moves(const struct _IO_FILE *file)
 		fxt_file_unseen(file);
 }
 
-/* Gives up the stream of standard output if its buffer holds bytes. Called where the process ends, or does
- * something like it, and the C library is about to write them. */
+/* Gives up the stream of standard output if its buffer holds bytes. Called where the process ends, and the C
+ * library is about to write these bytes. */
 void fxt_files_flushed(void);
 
 #endif

@@ -1,5 +1,5 @@
 /* The begins and ends of lifetimes (async events). An end always stands behind its begin in the file.
- * Whatever has a lifetime calls this, in any context.
+ * The files that write lifetimes call these functions, in any context.
  *
  * A copy that is made while the program runs reads the file from its beginning on. If the begin and the end
  * of a lifetime lie in two chunks, the copy may pass the place of the begin before the begin is written, and
@@ -24,8 +24,8 @@
 
 #include "emit.h"
 
-/* The largest size of the argument `pid`, which says whose the lifetime is: viewers draw lifetimes beside
- * processes and not within them. */
+/* The largest size of the argument `pid`, which says to which process the lifetime belongs, because viewers
+ * draw lifetimes beside processes and not within them. */
 enum { FXT_ASYNC_OWNER_WORDS = 2 };
 
 /* Stores the argument `pid` at `at`. Returns where the next argument goes. */

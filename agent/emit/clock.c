@@ -15,7 +15,7 @@ enum {
 	SCALE_MIN_NS = 1000 * 1000,     /* two pairs this far apart tell the scale to 30 ppm */
 	BASELINE_NS = 1000 * 1000 * 1000,       /* the older pair is replaced when the newer one is so old */
 	RENEW_EARLY_NS = 2 * 1000 * 1000,       /* a line lasts so long while the scale is still rough, */
-	RENEW_NS = 10 * 1000 * 1000,            /* and so long afterwards */
+	RENEW_NS = 10 * 1000 * 1000,            /* and a line lasts so long afterwards */
 	STRAY_NS = 20 * 1000,           /* a line that is further from the kernel's clock is wrong */
 	STRAYS_MOST = 4,                /* not fewer: the machine may sleep, or move to another host */
 };

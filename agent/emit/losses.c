@@ -1,4 +1,4 @@
-/* See losses.h. */
+/* See losses.h. Counts losses for the whole process, and says why they happen. */
 #include "losses.h"
 
 #include <string.h>

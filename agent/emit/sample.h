@@ -1,21 +1,21 @@
 /* Counters of the process (category counter): the memory, threads and descriptors that it has and the bytes
  * that it has moved. They are sampled every 10 ms while the process records anything.
  *
- * No thread of ours samples. It is deferred work (deferred.h), and each thread that records does such work
- * after 10 ms at the latest, when its clock's line expires. Of all threads one samples in 10 ms. Each
- * sample is an event with one argument, named rss, threads, descriptors, read bytes, written bytes or heap
- * bytes (heap.h).
+ * The agent has no thread that samples. Sampling is deferred work (deferred.h), and each thread that records
+ * does such work after 10 ms at the latest, when its clock's line expires. One thread of all samples in each
+ * 10 ms. Each sample is an event with one argument, named rss, threads, descriptors, read bytes, written
+ * bytes or heap bytes (heap.h).
  */
 #ifndef FXT_SAMPLE_H
 #define FXT_SAMPLE_H
 
 #include "agent/base/agent.h"
 
-/* Makes sampling deferred work of the thread if it is time. Called when a chunk is full, and when the clock
- * has no line that could expire. Any context. */
+/* Asks for sampling as deferred work of the thread if 10 ms have passed. Called when a chunk is full, and
+ * when the clock has no line that could expire. Any context. */
 void fxt_sample_renewed(struct fxt_thread *thread, uint64_t now_ns);
 
-/* Samples if it is time and no other thread does. Called as deferred work. */
+/* Samples if 10 ms have passed and no other thread samples. Called as deferred work. */
 void fxt_sample(struct fxt_thread *thread, uint64_t now_ns);
 
 /* Starts the 10 ms anew in the child of a fork. */

@@ -7,7 +7,7 @@
 #include "writer/apart.h"
 #include "writer/sys.h"
 
-/* Heapsort by address: in place, without the heap, and never quadratic. */
+/* A step of heapsort by address, which sorts in place, allocates nothing, and is never quadratic. */
 static void sift(struct fxt_symbol *s, size_t root, size_t count)
 {
 	struct fxt_symbol moved = s[root];

@@ -21,7 +21,7 @@ struct fxt_image {
 };
 
 struct fxt_module {
-	/* all of its mappings, and the memory behind them that is zero at first */
+	/* the bounds of all its mappings, with the memory behind them that is zero at first */
 	uintptr_t low, high;
 	uintptr_t code_low, code_high;  /* the executable mappings */
 	const char *path;               /* NULL: the memory is of no file */
@@ -36,8 +36,8 @@ struct fxt_module {
 	size_t count;
 	const char *strings;
 	size_t strings_bytes;
-	bool is_read;                   /* it was read, as far as possible, in this place */
-	bool is_there;                  /* the scan that is going on has found it */
+	bool is_read;                   /* its file was read, as far as possible, for these mappings */
+	bool is_there;                  /* the present scan of /proc/self/maps has found it */
 	char name[64];
 };
 

@@ -1,5 +1,5 @@
-/* See label.h. This finds names and tells the trace of them. label_table.c knows which objects have a name,
- * and label_text.c writes names. */
+/* See label.h. Finds names, and tells the trace of them. label_table.c knows which objects have a name, and
+ * label_text.c writes names. */
 #include "label.h"
 
 #include <string.h>

@@ -48,12 +48,12 @@ struct fxt_label {
 	/* Bytes behind the variable's beginning, or the descriptor. 1: the object lies in a variable
 	 * without a symbol, or the path is cut. */
 	uint32_t offset;
-	uint8_t kind, how;
-	/* a lock that was destroyed and made again, and that the trace has been told of */
+	uint8_t kind, how;              /* enum fxt_label_kind, enum fxt_label_how */
+	/* The object is a lock that was destroyed and made again, and that the trace has been told of. */
 	bool is_repeated;
 };
 
-/* By hash: the last object that the trace has been told of. */
+/* The last object of each hash that the trace has been told of. */
 enum { FXT_LABEL_KNOWN_SLOTS = 4096 };
 extern _Atomic uintptr_t fxt_label_known[FXT_LABEL_KNOWN_SLOTS] __attribute__((visibility("hidden")));
 
@@ -87,15 +87,15 @@ struct fxt_label fxt_label_opened(struct fxt_thread *thread, enum fxt_label_kind
 const char *fxt_label_place(struct fxt_thread *thread, uintptr_t place, size_t *bytes);
 
 /* Tells all names that the thread owes, and those that any thread has owed since before before_ns. A name
- * that another thread is telling, or that has to come after such a
- * one, is left for the next deferred work. */
+ * that another thread is telling, or that has to come after such a one, is left for the next deferred
+ * work. */
 void fxt_labels_tell_owed(struct fxt_thread *thread, uint64_t before_ns);
 
-/* fxt_label_block() returns the name of a heap block that the code at `place` has asked for.
- * fxt_label_tell_block() tells the trace that the block at `block` has had this name and size since
- * since_ns, or owes that if there is no name now. Which blocks there are and which were told is known to
- * blocks.c; the functions below know of no block. */
+/* Returns the name of a heap block that the code at `place` has asked for. Only blocks.c knows which blocks
+ * there are and which the trace was told of; the functions below know of no block. */
 struct fxt_label fxt_label_block(struct fxt_thread *thread, uintptr_t place);
+/* Tells the trace that the block at `block` has had this name and size since since_ns, or owes that if there
+ * is no name now. */
 void fxt_label_tell_block(struct fxt_thread *thread, uintptr_t block, const struct fxt_label *label,
 			  uintptr_t place, uint64_t since_ns, uint64_t bytes);
 
@@ -106,11 +106,13 @@ struct fxt_label fxt_label_of(enum fxt_label_kind kind, uintptr_t object);
  * stream or a directory it returns no name. */
 struct fxt_label fxt_label_forget(enum fxt_label_kind kind, uintptr_t object);
 
-/* fxt_label_bytes() returns the length of the whole name. fxt_label_compose() writes the name.
- * fxt_put_label() writes the argument `object` with the name, and returns the end. */
+/* The length of the longest name. */
 enum { FXT_LABEL_MAX_BYTES = 160 };
+/* Returns the length of the whole name. */
 size_t fxt_label_bytes(const struct fxt_label *label);
+/* Writes the name. */
 void fxt_label_compose(char *out, const struct fxt_label *label);
+/* Writes the argument `object` with the name. Returns where the next argument goes. */
 uint64_t *fxt_put_label(uint64_t *at, const struct fxt_label *label);
 
 /* Tells whether the event of an object's making or end carries the name. For a lock that a function makes
@@ -126,8 +128,8 @@ static inline size_t fxt_label_words(const struct fxt_label *label)
 	return label->text ? 2 + fxt_words_of(fxt_label_bytes(label)) : 0;
 }
 
-/* Forgets all objects in memory that was freed or is about to be. A C++ std::mutex is neither made nor
- * destroyed by any call. */
+/* Forgets all objects in memory that was freed or is about to be. This is how a C++ std::mutex is forgotten,
+ * which no call makes or destroys. */
 void fxt_labels_freed(const void *memory, size_t bytes);
 
 /* Forgets the objects of libraries that are not loaded any more. It is called after libraries may have been

@@ -1,7 +1,7 @@
-/* Names that are owed: of objects that a thread made or first used while it held a lock, and of the places
- * of its calls. Finding a name may take 100 microseconds. So that waits for the thread's deferred work
- * (deferred.h), and after 100 ms for any thread's. An object that is used again before that is in the list
- * already.
+/* The list of names that are owed: of objects that a thread made or first used while it held a lock, and of
+ * the places of its calls. Finding a name may take 100 microseconds. So it is found as the thread's deferred
+ * work (deferred.h), or after 100 ms as that of any thread. An object that is used again before that is in
+ * the list already.
  *
  * There is one list for the process and not one for each thread, because another thread may destroy the
  * object, which must not be taken for a living one then. An object that is gone before its name was told
@@ -22,9 +22,9 @@ struct fxt_owed {
 	uintptr_t place;                /* the return address of the call that made or used it */
 	/* The time from which the object has its name: before that call. For a block, the end of the call. */
 	uint64_t since_ns;
-	uint64_t bytes;                 /* of a block */
+	uint64_t bytes;                 /* the size of a block */
 	uint32_t tid;                   /* the thread that owes it */
-	/* enum fxt_label_kind, FXT_LABEL_NONE for a place alone; enum fxt_label_how */
+	/* enum fxt_label_kind (FXT_LABEL_NONE for a place alone) and enum fxt_label_how */
 	uint8_t kind, how;
 	bool is_gone;
 };

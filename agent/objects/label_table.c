@@ -230,7 +230,7 @@ enum fxt_entered fxt_label_enter(uintptr_t key, const struct fxt_label_detail *n
 	return how;
 }
 
-/* Returns false if the object did not live. */
+/* Marks an object dead. Returns false if it was not alive. */
 static bool bury(struct table *all, uintptr_t key)
 {
 	uintptr_t living = key;

@@ -1,4 +1,4 @@
-/* See label.h. This writes names as text. Any context. */
+/* See label.h. Writes names as text. Any context. */
 #include "label.h"
 
 #include <string.h>

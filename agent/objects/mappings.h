@@ -1,6 +1,6 @@
-/* Mappings of FXT_HEAP_TRACK_BYTES or more have a lifetime (memory_life.h). This is the table of the pages
- * that each still has. The lifetime is over when the last of them is unmapped, replaced or moved away. The
- * table is bounded; a mapping that finds no place in it has no lifetime.
+/* The mappings that have a lifetime (memory_life.h): those of FXT_HEAP_TRACK_BYTES or more. The table has the
+ * pages that each mapping still has. A lifetime is over when the last of its pages is unmapped, replaced or
+ * moved away. The table is bounded; a mapping that finds no place in it has no lifetime.
  *
  * A wrapper takes pages out of the table before the call that may unmap them, because afterwards they may
  * be another thread's. They come back if the call fails:

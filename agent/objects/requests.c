@@ -1,4 +1,4 @@
-/* See requests.h. */
+/* See requests.h. The requests under way are in a table, found by their control blocks. */
 #include "requests.h"
 
 #include "agent/arrows/wait.h"

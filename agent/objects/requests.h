@@ -8,8 +8,7 @@
 /* The arguments of a request's event. */
 struct fxt_request {
 	int fd;
-	/* `bytes` and `offset` count; not set if the request is about a file as a whole */
-	bool has_range;
+	bool has_range;                 /* `bytes` and `offset` are set: it is not about a file as a whole */
 	uint64_t bytes;
 	int64_t offset;
 };

@@ -43,8 +43,8 @@ FXT_COLD void fxt_descriptor_clear(int fd);
 /* Moves the trace's descriptor away from `fd` and closes `fd`. */
 FXT_COLD void fxt_descriptor_vacate(int fd);
 
-/* Does that if `fd` is the trace's number. It is for a number that a call finds in memory, now or later, so
- * that no other number can be given in its place. */
+/* Calls fxt_descriptor_vacate() if `fd` is the trace's number. This is for a number that a call finds in
+ * memory, now or later, so that no other number can be given in its place. */
 static inline void fxt_descriptor_leave(int fd)
 {
 	if (FXT_UNLIKELY(fd == fxt_agent.buffer.fd) && fd >= 0)

@@ -1,4 +1,4 @@
-/* What becomes of the agent in the child of a fork: see fork.c. */
+/* Puts the agent in order in the child of a fork: see fork.c. */
 #ifndef FXT_FORK_H
 #define FXT_FORK_H
 

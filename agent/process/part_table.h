@@ -2,7 +2,7 @@
 #ifndef FXT_PART_TABLE_H
 #define FXT_PART_TABLE_H
 
-/* Once, at start: the table is in use from here on. */
+/* Puts the table into use. Called once, at start. */
 void fxt_part_table_use(void);
 
 #endif

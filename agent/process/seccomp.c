@@ -1,4 +1,4 @@
-/* See seccomp.h. */
+/* See seccomp.h. Runs the program's filter on the calls that the agent makes, as the kernel would. */
 #include "seccomp.h"
 
 #include <linux/audit.h>

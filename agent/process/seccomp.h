@@ -6,9 +6,9 @@
 struct sock_fprog;
 
 /* Finds out which of our system calls the filter will not allow, by running the filter on them, and stops
- * making those. If `filter` is NULL, that is strict mode: it allows none of them and no reading of the
- * clock, so nothing is recorded any more. Called before the filter is in force. Returns what was forbidden
- * before. */
+ * making those. NULL for `filter` stands for strict mode, which allows none of them and no reading of the
+ * clock, so nothing is recorded any more. Called before the filter is in force. Returns which calls were
+ * forbidden before. */
 unsigned fxt_seccomp_expect(const struct sock_fprog *filter);
 
 /* Restores what was forbidden before, because the kernel refused the filter. */
