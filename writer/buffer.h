@@ -96,7 +96,7 @@ struct fxt_window {
 
 struct fxt_buffer {
 	/* comes first, because a storage is cast to its buffer; this is all that the emission path knows of
-	 * it */
+	 * the buffer */
 	struct fxt_storage storage;
 	enum fxt_mode mode;
 	bool in_memory;
@@ -182,9 +182,9 @@ void fxt_buffer_forget(struct fxt_buffer *buffer);
  * page of one of our mappings that the file does not have any more. Returns false if the address is not
  * ours, or if the kernel has refused. Any context may call this. */
 bool fxt_buffer_fault(struct fxt_buffer *buffer, uintptr_t at);
-/* The first returns whether somebody has cut the file. The second returns whether chunk `number` is not
- * whole because of that. */
+/* Returns whether somebody has cut the file. */
 bool fxt_buffer_is_cut(const struct fxt_buffer *buffer);
+/* Returns whether chunk `number` is not whole because somebody has cut the file. */
 bool fxt_buffer_has_lost(const struct fxt_buffer *buffer, uint32_t number);
 /* Looks at the file's size, and returns whether somebody has cut the file. If so, `*bytes` is how many
  * bytes were left, and the file is cut once more behind its last whole record, so that it is valid. Takes

@@ -1,6 +1,6 @@
-/* Handles a file that somebody makes shorter while it is mapped (docs/truncation.md). The callers are
- * whoever finds the file shorter than it was made, and the handler of the signal that the kernel sends for
- * a store behind the file's end. Any context may call this.
+/* Handles a file that somebody makes shorter while it is mapped (docs/truncation.md). It is called by code
+ * that finds the file shorter than it was made, and by the handler of the signal that the kernel sends for a
+ * store behind the file's end. Any context may call this.
  *
  * Everything that was mapped from there on becomes private memory at the same addresses, full of zeros.
  * Emissions go on storing there, and nobody reads it: no chunk is handed out any more, and whoever reads a

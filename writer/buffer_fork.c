@@ -35,7 +35,7 @@ void fxt_buffer_after_fork(struct fxt_storage *storage, bool is_interrupted)
 {
 	struct fxt_buffer *buffer = (struct fxt_buffer *)storage;
 
-	/* Another thread of the parent may have held these. */
+	/* Another thread of the parent may have held these locks. */
 	fxt_lock_reset(&buffer->durable_lock);
 	fxt_lock_reset(&buffer->extend_lock);
 	fxt_lock_reset(&buffer->page_lock);

@@ -20,8 +20,8 @@ static bool take_back(uint64_t *there, uint64_t *record, size_t words, uint64_t 
 	return true;
 }
 
-/* Does the same where the window is unmapped: the pages are mapped for the moment. Writing by the
- * descriptor might exceed the process's limit for file sizes, which kills. */
+/* Does what take_back() does where the window is unmapped, by mapping the pages for the moment. Writing by
+ * the descriptor might exceed the process's limit for file sizes, which kills. */
 static bool take_back_unmapped(struct fxt_buffer *buffer, uint64_t offset, uint64_t *record, size_t words,
 			       uint64_t last)
 {

@@ -60,7 +60,7 @@ struct fxt_args {
 	const struct fxt_arg *list;
 };
 
-/* These write the kinds of "Metadata record". `name` of a provider has at most FXT_PROVIDER_NAME_MAX_BYTES,
+/* These write the kinds of "Metadata record". A provider's `name` has at most FXT_PROVIDER_NAME_MAX_BYTES,
  * and `event` is the number of a provider event, such as FXT_PROVIDER_EVENT_BUFFER_FULL. */
 size_t fxt_encode_magic(uint64_t *out, size_t capacity);
 size_t fxt_encode_provider_info(uint64_t *out, size_t capacity, uint32_t id, const char *name,
@@ -96,7 +96,7 @@ size_t fxt_encode_userspace_object(uint64_t *out, size_t capacity, uint64_t poin
 				   struct fxt_thread_ref process, struct fxt_string name,
 				   struct fxt_args args);
 
-/* Writes a "Kernel object record". That of a thread must have a koid argument named `process`. */
+/* Writes a "Kernel object record". The record of a thread must have a koid argument named `process`. */
 size_t fxt_encode_kernel_object(uint64_t *out, size_t capacity, enum fxt_kernel_object_type type,
 				uint64_t koid, struct fxt_string name, struct fxt_args args);
 

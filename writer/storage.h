@@ -68,9 +68,9 @@ struct fxt_storage_ops {
 	/* After take() has failed, says until when it will fail: before the time that is returned it fails
 	 * for every caller. 0 means that it may succeed at once, and FXT_NEVER that it fails for good. */
 	uint64_t (*none_before)(const struct fxt_storage *storage);
-	/* Is called in the child of a fork, whose storage is still its parent's. If `is_interrupted` is
-	 * set, an emission of the calling thread was interrupted and goes on in the child. Then everything
-	 * that it may store to (lane.h, agent/emit/in_progress.h) becomes private memory at the same
+	/* Called in the child of a fork, whose storage is still its parent's. If `is_interrupted` is set, an
+	 * emission of the calling thread was interrupted and goes on in the child. Then everything that the
+	 * emission may store to (lane.h, agent/emit/in_progress.h) becomes private memory at the same
 	 * addresses, for good. */
 	void (*after_fork)(struct fxt_storage *storage, bool is_interrupted);
 };

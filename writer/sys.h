@@ -65,7 +65,7 @@ static inline __attribute__((always_inline)) long fxt_syscall(long number, long 
 }
 #endif
 
-/* These make a system call with so many arguments. */
+/* Each of these macros makes a system call with as many arguments as its name says. */
 #define FXT_SYSCALL0(n) fxt_syscall(n, 0, 0, 0, 0, 0, 0)
 #define FXT_SYSCALL1(n, a) fxt_syscall(n, (long)(a), 0, 0, 0, 0, 0)
 #define FXT_SYSCALL2(n, a, b) fxt_syscall(n, (long)(a), (long)(b), 0, 0, 0, 0)

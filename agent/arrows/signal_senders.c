@@ -1,5 +1,5 @@
-/* See signal_senders.h. Leaves the notes of signals that are sent, and finds them for the threads that got the
- * signals. */
+/* See signal_senders.h. Leaves the notes of signals that are sent, and finds them for the threads that got
+ * the signals. */
 #include "signal_senders.h"
 
 #include "agent/base/fdinfo.h"
