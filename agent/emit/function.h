@@ -31,8 +31,8 @@ struct fxt_functions {
 };
 
 extern struct fxt_functions fxt_functions __attribute__((visibility("hidden")));
-/* All zero: the `defined` of threads that have entered no function yet, in whose chunks no name is
- * defined. */
+/* A table of zeros. It is the `defined` of threads that have entered no function yet, in whose chunks no name
+ * is defined. */
 extern uint32_t fxt_functions_none_defined[FXT_STRING_MAX_INDEX + 1] __attribute__((visibility("hidden")));
 
 /* Finds the function at `address` in the table, or enters it there. Returns NULL if the table is full, or if

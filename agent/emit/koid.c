@@ -113,7 +113,7 @@ void fxt_koid_start(char **environment)
 	look();
 }
 
-/* The kernel gives 0 for a parent that is in another namespace: then the child may be in a new one. */
+/* The kernel gives 0 for a parent that is in another namespace. Then the child may be in a new one. */
 void fxt_koid_after_fork(void)
 {
 	if (fxt_agent.koid_kind == FXT_KOID_OWN && (!first.namespace || FXT_SYSCALL0(SYS_getppid) != 0))

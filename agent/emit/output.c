@@ -1,4 +1,4 @@
-/* See output.h. */
+/* See output.h. Expands the placeholders of FXT_OUTPUT. */
 #include "output.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* Knows from when to when heap blocks lived. See lives.h. */
+/* Keeps the times at which heap blocks began and ended. See block_lifetimes.h. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif

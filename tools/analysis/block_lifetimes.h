@@ -14,7 +14,7 @@ struct fxt_where {
 	uint64_t pid, pointer;
 };
 
-/* Compares them for qsort(): returns a negative value, 0 or a positive value. */
+/* Compares two pointers for qsort(): returns a negative value, 0 or a positive value. */
 int fxt_where_compare(const struct fxt_where *a, const struct fxt_where *b);
 
 struct fxt_block_life {
@@ -22,7 +22,7 @@ struct fxt_block_life {
 	uint64_t begin_ns, end_ns;
 };
 
-/* All zero is empty. */
+/* The lifetimes of blocks. When there are none, all members are zero. */
 struct fxt_block_lives {
 	struct fxt_block_life *list;    /* sorted after fxt_block_lives_finish() */
 	size_t count, capacity;
@@ -31,7 +31,7 @@ struct fxt_block_lives {
 	struct fxt_map by_id;
 };
 
-/* Returns whether a record with this header may be the begin or the end of such a lifetime. */
+/* Returns whether a record with this header may be the begin or the end of a block's lifetime. */
 bool fxt_block_lives_want(uint64_t header);
 /* Takes an event, in any order. */
 void fxt_block_lives_take(struct fxt_block_lives *l, const struct fxt_reader *r,

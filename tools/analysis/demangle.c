@@ -125,7 +125,7 @@ char *fxt_demangle_short(const struct fxt_text *name, size_t columns)
 	return text;
 }
 
-/* In by_symbol, NULL means that nobody asked yet, and an empty name that the symbol is not mangled. */
+/* In by_symbol, NULL means that nobody asked for the symbol yet, and an empty name that it is not mangled. */
 const char *fxt_demangled_name(struct fxt_demangled *d, struct fxt_reader *r, const struct fxt_text *category,
 			       const struct fxt_text *name)
 {

@@ -8,7 +8,8 @@
 
 #include "tools/reading/reader.h"
 
-/* The names found so far, by symbol (fxt_symbol()), because dump asks for each event. All zero is empty. */
+/* The names found so far, by symbol (fxt_symbol()), because dump asks for each event. At the beginning all
+ * members are zero. */
 struct fxt_demangled {
 	char **by_symbol;
 	size_t count, capacity;
@@ -20,7 +21,7 @@ const char *fxt_demangled_name(struct fxt_demangled *d, struct fxt_reader *r, co
 			       const struct fxt_text *name);
 void fxt_demangled_free(struct fxt_demangled *d);
 
-/* Returns the full name of one function, or NULL as above. The caller frees it. */
+/* Returns the full name of one function, or NULL as fxt_demangled_name() does. The caller frees it. */
 char *fxt_demangle(const struct fxt_text *name);
 
 /* Returns a name for tables, without parameters: "ns::Stack::push". If that is longer than `columns`,

@@ -15,9 +15,9 @@ struct fxt_nested {
 	bool is_several;                /* it stands for several older slices, put together */
 };
 
-/* The slices that lie in no other slice so far. All zero is empty. No more than 64 are kept; if there
- * are more, some of the oldest are put together, and a slice that begins within those gets a share of
- * their values by time. */
+/* The slices that lie in no other slice so far. When there are none, all members are zero. No more than 64
+ * are kept; if there are more, some of the oldest are put together, and a slice that begins within those gets
+ * a share of their values by time. */
 struct fxt_nesting {
 	struct fxt_nested *list;
 	size_t count, capacity;

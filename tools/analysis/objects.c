@@ -1,4 +1,4 @@
-/* Knows which objects the pointers of a trace stand for. See objects.h. */
+/* Finds the objects that the pointers of a trace stand for. See objects.h. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif

@@ -1,12 +1,12 @@
-/* Knows which objects the pointers of a trace stand for, as userspace object records tell. Report and dump
- * use it.
+/* Finds the objects that the pointers of a trace stand for, as userspace object records tell. Report and dump
+ * use this.
  *
  * An address is used for one object after another, and records are not in the order of time. So the
  * agent's records have an argument `since`, and hold from then until the next record of the same `type`
  * for the same address. An argument of an event stands for an object only if the argument may point to
  * an object of that type. A lock at the beginning of a heap block has the block's address, but free() is
  * not about the lock. Records of other writers have no `type` and are about any pointer. The name of a
- * block holds as long as the block's lifetime (lives.h).
+ * block holds as long as the block's lifetime (block_lifetimes.h).
  */
 #ifndef FXT_TOOLS_OBJECTS_H
 #define FXT_TOOLS_OBJECTS_H
@@ -26,7 +26,7 @@ struct fxt_object {
 	char *label;
 };
 
-/* All zero is empty. */
+/* The objects of a trace. When there are none, all members are zero. */
 struct fxt_objects {
 	struct fxt_object *list;        /* sorted */
 	size_t count, capacity;

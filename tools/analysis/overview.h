@@ -13,7 +13,7 @@ struct fxt_usage {
 
 /* The losses that the agent counts. */
 enum fxt_loss {
-	FXT_LOSS_NO_ROOM,               /* records that there was no room for */
+	FXT_LOSS_NO_ROOM,               /* records that found no room */
 	FXT_LOSS_DEPTH,                 /* functions that nested too deep */
 	FXT_LOSS_SIGNALS,               /* calls in signal handlers that nested too deep */
 	FXT_LOSS_SIZE,                  /* records that were too large */
@@ -32,7 +32,7 @@ struct fxt_loser {
 	char *reason;                   /* the reason, as its first instant about a loss says it; or NULL */
 };
 
-/* All zero is empty. */
+/* The sums. Before the first record all members are zero. */
 struct fxt_overview {
 	uint64_t records, events, event_bytes;
 	/* Events about what the program did and finished: all but the agent's own and open calls. */
@@ -58,11 +58,11 @@ void fxt_overview_count(struct fxt_overview *o, uint32_t category, uint32_t thre
 			uint64_t events);
 void fxt_overview_free(struct fxt_overview *o);
 
-/* Returns how many were lost in this way, in all providers and threads. */
+/* Returns how many records were lost for this cause, in all providers and threads. */
 uint64_t fxt_overview_lost(const struct fxt_overview *o, enum fxt_loss loss);
 /* Returns whether anything was lost, for whatever cause. */
 bool fxt_overview_any_lost(const struct fxt_overview *o);
-/* Returns when the last such loss was, in the trace's nanoseconds; 0: there was none. */
+/* Returns when the last loss of this cause was, in the trace's nanoseconds; 0: there was none. */
 uint64_t fxt_overview_lost_last_ns(const struct fxt_overview *o, enum fxt_loss loss);
 
 /* Sorts o->losers, the process that lost most first, and returns how many there are. Nothing can be taken
@@ -79,8 +79,9 @@ uint64_t fxt_lost_dropped(const uint64_t lost[FXT_LOSS_COUNT]);
  * afterwards. */
 void fxt_overview_rank(struct fxt_overview *o);
 
-/* Return the number of threads with events, and that of processes which have such threads or a name. */
+/* Returns the number of threads with events. */
 size_t fxt_overview_threads(const struct fxt_overview *o);
+/* Returns the number of processes that have threads with events, or a name. */
 size_t fxt_overview_processes(const struct fxt_overview *o, const struct fxt_reader *r);
 
 #endif

@@ -1,4 +1,4 @@
-/* Knows when and how processes ended. See ends.h. */
+/* Finds out when and how processes ended. See process_ends.h. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif

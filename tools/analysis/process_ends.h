@@ -6,7 +6,7 @@
 
 #include "tools/reading/reader.h"
 
-/* All zero is empty. */
+/* The ends of processes. When none is known, all members are zero. */
 struct fxt_ends {
 	struct fxt_map by_pid;          /* pid -> when it ended, and the signal that killed it or 0 */
 	uint64_t trace_ns;              /* the end of the trace, for processes of which no end is known */

@@ -10,7 +10,7 @@
 #include "check.h"
 #include "tools/common/message.h"
 
-/* Perfetto nests no deeper. */
+/* Perfetto nests slices no deeper. */
 enum { MAX_DEPTH = 512 };
 
 /* The slices of a thread that are open at some moment, with the innermost last. */

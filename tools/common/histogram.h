@@ -8,9 +8,9 @@
 /* 32 buckets an octave: half a bucket is 1/64 of the value at most. */
 enum { FXT_HISTOGRAM_STEPS = 32, FXT_HISTOGRAM_OCTAVES = 60, FXT_HISTOGRAM_FEW = 2 };
 
-/* All zero is empty. The first values are kept as they are, because most names have a single call in a
- * trace with very many names. Octaves are made when they are first needed, because calls of one name
- * span only a few. */
+/* A histogram. When it is empty, all members are zero. The first values are kept as they are, because most
+ * names have a single call in a trace with very many names. Octaves are made when they are first needed,
+ * because calls of one name span only a few. */
 struct fxt_histogram {
 	uint64_t count;
 	uint64_t few[FXT_HISTOGRAM_FEW];

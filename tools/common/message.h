@@ -48,7 +48,7 @@ FILE *fxt_text_stream(char **text, size_t *bytes);
  * the output that they are about. */
 void fxt_flush_stdout(void);
 
-/* Is registered with atexit(). If something could not be written, it ends the program with status 1
+/* This is registered with atexit(). If something could not be written, it ends the program with status 1
  * after a message. Without it a full disk would look like a short report. */
 void fxt_stdout_at_exit(void);
 

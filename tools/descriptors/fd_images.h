@@ -19,7 +19,7 @@ struct fxt_fd_image {
 	uint64_t arrow;
 };
 
-/* All zero is empty. */
+/* The tables of all programs. At the beginning all members are zero. */
 struct fxt_fd_images {
 	struct fxt_fd_image *list;      /* by provider */
 	size_t count, capacity;
@@ -36,7 +36,7 @@ struct fxt_fd_images {
 /* Returns whether the event says how a process came to be, and sets *key_ns to the time at which it
  * counts. It is asked for every event in the order of the file first. */
 bool fxt_fd_images_want(struct fxt_fd_images *images, const struct fxt_record *rec, uint64_t *key_ns);
-/* Takes such an event, in the order of time. */
+/* Takes an event for which fxt_fd_images_want() returned true, in the order of time. */
 void fxt_fd_images_take(struct fxt_fd_images *images, const struct fxt_reader *r,
 			const struct fxt_record *rec);
 

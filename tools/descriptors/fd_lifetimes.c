@@ -1,4 +1,4 @@
-/* Keeps the begins of descriptors' lifetimes. See fd_lives.h. */
+/* Keeps the begins of descriptors' lifetimes. See fd_lifetimes.h. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif

@@ -12,7 +12,7 @@ struct fxt_fd_begin {
 	struct fxt_provider *provider;
 };
 
-/* All zero is empty. */
+/* The begins of lifetimes. When there are none, all members are zero. */
 struct fxt_fd_lives {
 	struct fxt_fd_begin *list;      /* sorted by time after fxt_fd_lives_sort() */
 	size_t count, capacity, next;

@@ -22,7 +22,7 @@ struct fxt_fd_description {
 	bool ignores_mode;              /* it is a regular file: reading it waits for the disk in any mode */
 };
 
-/* All zero is empty. */
+/* The open file descriptions. When there are none, all members are zero. */
 struct fxt_fd_modes {
 	struct fxt_fd_description *list;
 	size_t count, capacity;

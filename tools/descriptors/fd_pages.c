@@ -1,4 +1,4 @@
-/* A table of descriptors that is shared until somebody changes it. See fd_pages.h. */
+/* Keeps tables of descriptors that are shared until somebody changes them. See fd_pages.h. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif

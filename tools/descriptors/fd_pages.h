@@ -19,7 +19,7 @@ enum {
 	FXT_FD_PAGES_MAX = FXT_FD_PAGE * FXT_FD_PAGE_COUNT,
 };
 
-/* What a number stands for. All zero means that nothing is known of it. */
+/* The meaning of a number: what it stands for. If nothing is known of it, all members are zero. */
 struct fxt_fd_meaning {
 	uint32_t file_and_1;            /* place among the report's files, plus 1 */
 	/* the open file description it refers to (fd_modes.h); 0: not known */

@@ -34,7 +34,7 @@ struct fxt_begun_call {
 	size_t around;
 };
 
-/* The calls of the current part. All zero is empty. */
+/* The calls of the current part. Before the part all members are zero. */
 struct fxt_cut_calls {
 	struct fxt_thread_in_progress *threads; /* by thread */
 	size_t thread_count, thread_capacity;
@@ -70,7 +70,7 @@ struct fxt_thread_moment {
 	uint64_t pid, tid, at_ns;
 };
 
-/* All such moments. All zero is empty. */
+/* The moments of all threads. When there are none, all members are zero. */
 struct fxt_thread_moments {
 	struct fxt_thread_moment *list;
 	size_t count, capacity;

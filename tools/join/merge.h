@@ -32,7 +32,7 @@ struct fxt_merged_category {
 
 struct fxt_merged_name;                 /* the name of a category, in merge_sums.c */
 
-/* An archive that is being written, and sums of what went into it. All zero is the state before
+/* An archive that is being written, and sums of what went into it. All members are zero before
  * fxt_merge_begin(). */
 struct fxt_merge {
 	struct fxt_write_behind output;
@@ -79,7 +79,7 @@ bool fxt_merge_part(struct fxt_merge *m, const char *path, bool still_runs);
 bool fxt_merge_trace(struct fxt_merge *m, struct fxt_reader *r);
 
 /* Writes how and when the process ended, if it has left a trace and that does not say so. `signal` is 0
- * if it exited. Is called after all parts. Returns false if the archive cannot be written. */
+ * if it exited. Called after all parts. Returns false if the archive cannot be written. */
 bool fxt_merge_exit(struct fxt_merge *m, uint64_t pid, uint64_t at_ns, int status, int signal);
 
 /* Writes ends for what programs that are over left open, and all that is still buffered. It has to be

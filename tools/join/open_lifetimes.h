@@ -55,7 +55,8 @@ struct fxt_process_end {
 	bool by_signal;
 };
 
-/* All zero is empty. The first four members are about the current part. */
+/* The begins that have no end so far. At first all members are zero. The first four members are about the
+ * current part. */
 struct fxt_open_lifetimes {
 	struct fxt_provider *own;       /* its provider; NULL: not known yet */
 	struct fxt_ended_program part;

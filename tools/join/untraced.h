@@ -13,7 +13,7 @@ struct fxt_execution {
 	char *why;                      /* the reason, as a clause; NULL: not known */
 };
 
-/* All zero is empty. */
+/* The executions that no part came of. At the beginning all members are zero. */
 struct fxt_untraced {
 	/* pid -> whether it has a part, and the place in the list plus 1 of its last execution of which
 	 * no part came */
@@ -41,8 +41,8 @@ void fxt_untraced_came_last(struct fxt_untraced *u, uint64_t pid);
 void fxt_untraced_take(struct fxt_untraced *u, const struct fxt_reader *r, const struct fxt_record *rec,
 		       uint64_t own, bool numbers_differ);
 
-/* Says that the process whose part was read went on as the program that it was. So a child of a vfork
- * executed what the part tells of. */
+/* Says that the process whose part was read went on as the program that it was. So the execution that the
+ * part tells of was that of a child by vfork. */
 void fxt_untraced_stayed(struct fxt_untraced *u, uint64_t pid);
 
 /* Returns whether the event is a call by which process `own` itself was to execute another program: no

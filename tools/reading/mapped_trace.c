@@ -1,4 +1,4 @@
-/* A trace file, mapped read-only. See mapped_trace.h. */
+/* Maps trace files read-only, and ends fxt with a message if one is cut meanwhile. See mapped_trace.h. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif

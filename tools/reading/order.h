@@ -31,15 +31,15 @@ typedef bool fxt_order_glance(const struct fxt_reader *r, uint64_t offset, const
 
 struct fxt_run_of_events {
 	uint64_t at, end;               /* offsets; `at` moves while merging */
-	uint64_t key_ns;                /* of the event at `at` */
+	uint64_t key_ns;                /* the key of the event at `at` */
 	struct fxt_provider *provider;
 };
 
-/* All zero is empty. */
+/* The stretches of the events that were added. When there are none, all members but `glance` are zero. */
 struct fxt_order {
 	struct fxt_run_of_events *runs;
 	size_t count, capacity;
-	uint64_t last_key_ns;           /* of the run that grows */
+	uint64_t last_key_ns;           /* the last key of the run that grows */
 	/* The last events of that run may have no time of their own: offset of the first of these; 0:
 	 * none. */
 	uint64_t tail;

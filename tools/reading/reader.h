@@ -161,7 +161,7 @@ struct fxt_reader {
 	struct fxt_provider **providers;
 	size_t provider_count, provider_capacity;
 	struct fxt_map provider_by_id;
-	struct fxt_provider *provider;  /* of the records that come next */
+	struct fxt_provider *provider;  /* the provider of the records that come next */
 	struct fxt_thread *threads;
 	size_t thread_count, thread_capacity;
 	struct fxt_map thread_by_koids;
@@ -204,10 +204,10 @@ struct fxt_form {
 	uint32_t thread;                        /* place in fxt_reader.threads */
 };
 
-/* Is called for form->count events of the form, which is 1 or more. */
+/* Called for form->count events of the form, which is 1 or more. */
 typedef void fxt_skim_count(void *context, const struct fxt_form *form);
 
-/* Is called for each begin and end of an async, with its id and the offset of its record. */
+/* Called for each begin and end of an async, with its id and the offset of its record. */
 typedef void fxt_skim_link(void *context, enum fxt_event_type type, uint64_t id, uint64_t offset);
 
 /* The known forms. The caller sets the functions and `context`, and zeroes all else. */
@@ -288,8 +288,8 @@ const struct fxt_text *fxt_argument_text(const struct fxt_record *rec, const cha
  * call that it was in when it was over (open_lifetimes.h). */
 bool fxt_is_made_end(const struct fxt_record *rec);
 
-/* Returns whether such an end is that of a call in progress when its process executed another program. Such a
- * call is over, like one that returned. */
+/* Returns whether the record is an end that was made for a call in progress when its process executed another
+ * program. Such a call is over, like one that returned. */
 bool fxt_is_cut_by_exec(const struct fxt_record *rec);
 
 /* Returns a text that ends with a NUL as one that does not, without copying it. */

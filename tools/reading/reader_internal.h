@@ -1,6 +1,6 @@
-/* The functions and types that the reader's own files share. Besides these files (reader*.c,
- * symbols.c), those that decode parts of a record by themselves include it: merge.c, cut_calls.c,
- * open_lifetimes.c, order.c, lives.c, check_windows.c and report_meanwhile.c. */
+/* The functions and types that the reader's own files (reader*.c) share. The files that decode parts of a
+ * record by themselves include this header too: merge.c, cut_calls.c, open_lifetimes.c, order.c,
+ * block_lifetimes.c, check_windows.c and report_meanwhile.c. */
 #ifndef FXT_TOOLS_READER_INTERNAL_H
 #define FXT_TOOLS_READER_INTERNAL_H
 
@@ -67,7 +67,7 @@ void fxt_register_thread(struct fxt_provider *p, unsigned index, uint32_t thread
 bool fxt_registered_thread(const struct fxt_provider *p, unsigned index, uint64_t offset, uint32_t *thread);
 void fxt_tables_free(struct fxt_reader *r);
 
-/* symbols.c */
+/* reader_symbols.c */
 struct fxt_symbols *fxt_symbols_new(void);
 void fxt_symbols_free(struct fxt_symbols *s);
 

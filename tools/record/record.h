@@ -24,8 +24,8 @@ struct fxt_record_options {
 	char **command;
 };
 
-/* Check an option's value before anything runs. Return NULL, or a text that says what is wrong with it
- * and what is accepted. */
+/* These functions check an option's value before anything runs. They return NULL, or a text that says what is
+ * wrong with the value and what is accepted. */
 char *fxt_record_bad_categories(const char *list);
 char *fxt_record_bad_mode(const char *mode);
 char *fxt_record_bad_megabytes(const char *text);
@@ -43,7 +43,7 @@ void fxt_record_environment(const struct fxt_record_options *o, const char *agen
 void fxt_record_summary(const struct fxt_record_options *o, const struct fxt_merge *m,
 			const struct fxt_run *run, const char *path);
 
-/* Prints that line for what fxt merge has joined. */
+/* Prints the line of summary for what fxt merge has joined. */
 void fxt_merge_summary(const struct fxt_merge *m, const char *path);
 
 /* Prints why there is nothing to join, as far as it can be known. */

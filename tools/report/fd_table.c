@@ -1,4 +1,4 @@
-/* Knows what descriptors and streams stand for; report_files.c calls it in the order of time (report.h). */
+/* Keeps what descriptors and streams stand for. report_files.c calls this in the order of time (report.h). */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -47,7 +47,7 @@ static bool closes_on_exec(const struct fxt_record *rec)
 	return fxt_argument_or(rec, flags, 0) & closes;
 }
 
-/* Returns whether the number is in the table that children begin with. Others are not handed on. */
+/* Returns whether the number is in the table that children begin with. Other numbers are not handed on. */
 static bool is_inheritable(enum space space, uint64_t number)
 {
 	return space == DESCRIPTORS && number < FXT_FD_PAGES_MAX;

@@ -1,4 +1,4 @@
-/* Knows which calls did not wait. See no_wait.h. */
+/* Finds the calls that did not wait. See no_wait.h. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif

@@ -10,7 +10,7 @@
 
 struct fxt_files;
 
-/* All zero is empty. */
+/* The marks of calls. When nothing is marked, all members are zero. */
 struct fxt_no_wait {
 	uint8_t *marks;                 /* a bit for each word of the file; NULL: nothing is marked */
 };

@@ -3,7 +3,7 @@
  * agent: a flow begins in a slice `released` of the thread that let another go on, and ends within the call
  * in which that one waited.
  *
- * * Chains that are alike (the same calls, for the same objects, by threads of the same names) are one
+ * Chains that are alike (the same calls, for the same objects, by threads of the same names) are one
  * line of the report, which shows the longest of them. Memory is needed for the last few waits of each
  * thread, for the longest chain of each kind, and for flows that have begun and not ended.
  */
@@ -43,7 +43,7 @@ struct fxt_chain_link {
 	/* the wait of the waker that explains this one; NULL: none does */
 	struct fxt_chain_link *cause;
 	size_t holders;                 /* other links, threads and chains that refer to it */
-	unsigned length;                /* of the chain from here on */
+	unsigned length;                /* the length of the chain from here on */
 	size_t followers;               /* links whose cause it is; with any, it begins no chain itself */
 	uint32_t thread, waker;
 	uint32_t name;                  /* symbol of the call */
@@ -54,7 +54,7 @@ struct fxt_chain_link {
 	uint64_t object;                /* the address that the call's first argument is, or 0 */
 	uint64_t offset;                /* of the call's record */
 	struct fxt_provider *provider;
-	/* of the waker, since its own wait, or this one, or it itself began */
+	/* the work of the waker since its own wait, or this one, or the waker itself began */
 	struct fxt_meanwhile meanwhile;
 };
 
@@ -65,7 +65,7 @@ struct fxt_stretch {
 
 enum { FXT_STRETCHES = 16 };
 
-/* All chains that are alike. Some of them go on at the same time, as where many threads wait for one. So
+/* The chains that are alike. Some of them go on at the same time, as where many threads wait for one. So
  * total_ns is the time in which any of them went on, which is never longer than the trace. `stretches`
  * are those that a later chain may still overlap; the time before `told_ns` is in total_ns for good. */
 struct fxt_chain {

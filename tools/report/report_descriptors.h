@@ -1,7 +1,7 @@
 /* fxt report: tells of descriptors that were still open when their process or the trace ended, by the
- * call that made them. It leaves out standard input, output and error. It also leaves out what a process
- * inherited, which did not begin in it, and what a program had when another replaced it, which is the
- * other one's or closed. */
+ * call that made them. It leaves out standard input, output and error. It also leaves out descriptors that a
+ * process inherited, which did not begin in it, and those that a program had when another one replaced it,
+ * which are closed or the other program's. */
 #ifndef FXT_TOOLS_REPORT_DESCRIPTORS_H
 #define FXT_TOOLS_REPORT_DESCRIPTORS_H
 

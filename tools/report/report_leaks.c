@@ -160,8 +160,8 @@ char *fxt_unfreed_object(const struct fxt_unfreed *left, const struct fxt_reader
 	return fxt_printable(&text, text.bytes, false);
 }
 
-/* A line of the section: all that one function left, of whatever size; or all whose function is not
- * known, of all processes. */
+/* A line of the section: all blocks or mappings that one function left, of whatever size; or all whose
+ * function is not known, of all processes. */
 struct group {
 	struct fxt_unfreed one;         /* one of them, with the count of all */
 	uint64_t bytes;
@@ -253,7 +253,7 @@ void fxt_leaks_print(const struct fxt_leaks *l, const struct fxt_reader *r, size
 		if (list[i].one.function == FXT_NO_FUNCTION && !list[i].one.is_mapping)
 			unknown_bytes = list[i].bytes;
 	}
-	/* If all is little and nothing of it is known, the lines about the heap have said enough
+	/* If little was left and no function is known, the lines about the heap have said enough
 	 * (report_heap.c). */
 	if (unknown_bytes < bytes || bytes >= WORTH_A_SECTION) {
 		fxt_put_title(out, "NEVER FREED, BY WHO ASKED FOR IT", LABEL);

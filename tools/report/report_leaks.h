@@ -1,7 +1,7 @@
 /* fxt report: tells of blocks that were never freed and mappings that were still there, by their size and
  * by the function that asked for them.
  *
- * * The heap's replay (report_heap.c) knows every block that is left, by its address and size. The
+ * The heap's replay (report_heap.c) knows every block that is left, by its address and size. The
  * function that asked for it stands in the begin of its lifetime, an async of category malloc, which
  * only large blocks have. Mappings are known by their lifetimes alone.
  */
@@ -45,8 +45,8 @@ struct fxt_leaks {
 void fxt_leaks_take(struct fxt_leaks *l, struct fxt_reader *r, const struct fxt_record *rec);
 /* Makes and sorts the list. All events have been taken, and the heaps are replayed and not sorted yet. */
 void fxt_leaks_finish(struct fxt_leaks *l, const struct fxt_heaps *heaps);
-/* Return the function that asked for them, and their name in the trace, or NULL if that is not known.
- * The caller frees the text. */
+/* These return the function that asked for the blocks or mappings, and their name in the trace, or NULL if
+ * that is not known. The caller frees the text. */
 char *fxt_unfreed_function(const struct fxt_unfreed *left, const struct fxt_reader *r);
 char *fxt_unfreed_object(const struct fxt_unfreed *left, const struct fxt_reader *r);
 void fxt_leaks_print(const struct fxt_leaks *l, const struct fxt_reader *r, size_t top, FILE *out);

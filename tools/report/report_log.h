@@ -13,7 +13,7 @@ struct fxt_log_line {
 	struct fxt_text message;
 };
 
-/* All zero is empty. */
+/* The latest lines. When there are none, all members are zero. */
 struct fxt_log_lines {
 	/* a heap with the earliest first; in the order of time after fxt_log_sort() */
 	struct fxt_log_line *list;
@@ -21,7 +21,7 @@ struct fxt_log_lines {
 	uint64_t total;
 };
 
-/* Returns whether an event is such a line, which a log record has as well. */
+/* Returns whether an event is a line that a log record has as well. */
 bool fxt_log_has_event(const struct fxt_record *rec);
 
 /* Takes a log record. Only the `keep` latest are kept. */

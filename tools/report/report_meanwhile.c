@@ -112,8 +112,8 @@ static void walk(const struct search *search)
 
 /* -- Before and after ----------------------------------------------------------------------------------- */
 
-/* Sorts by thread. Of one thread the stretch that ends last comes first: an event that begins after its
- * end is in none of the others either. */
+/* Sorts by thread, and puts the stretch of a thread that ends last first: an event that begins after its end
+ * is in none of the thread's others either. */
 static int by_thread(const void *a, const void *b)
 {
 	const struct fxt_meanwhile *x = *(struct fxt_meanwhile *const *)a,

@@ -26,7 +26,7 @@ struct fxt_thread_time {
 	uint32_t thread;
 	bool lived;                     /* the thread has any event */
 	uint64_t first_ns, last_ns;
-	/* they add up to its life; running_ns is set by fxt_threads_finish() */
+	/* These three add up to its life; running_ns is set by fxt_threads_finish(). */
 	uint64_t running_ns, blocked_ns, waiting_ns;
 	/* symbol of the call that the thread was in when the trace ended; 0: none */
 	uint32_t open;

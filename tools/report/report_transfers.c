@@ -1,4 +1,4 @@
-/* fxt report: sums of the calls of one kind on one file. See report_transfers.h. */
+/* fxt report: sums up the calls of one kind on one file. See report_transfers.h. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif

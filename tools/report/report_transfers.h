@@ -9,12 +9,12 @@
  * takes a tenth of a histogram's memory. */
 enum { FXT_FEW_TRANSFERS = 8 };
 
-/* All zero is empty. */
+/* The sums of the calls of one kind on one file. Without calls all members are zero. */
 struct fxt_transfers {
 	uint64_t calls, bytes, total_ns, max_ns;
 	/* calls that moved bytes and do not say how many */
 	uint64_t unsaid;
-	uint64_t few_ns[FXT_FEW_TRANSFERS];     /* while there is no histogram */
+	uint64_t few_ns[FXT_FEW_TRANSFERS];     /* the latencies, while there is no histogram */
 	struct fxt_histogram *many;
 };
 

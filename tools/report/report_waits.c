@@ -169,7 +169,7 @@ static void join(struct alike *all, const struct fxt_wait *wait)
 		add_waiter(&all->wait, wait->waiters[i].thread, wait->waiters[i].total_ns);
 }
 
-/* Returns the lines, at most w->count, sorted as objects are. */
+/* Returns the lines of the section, at most w->count, sorted as objects are. */
 static struct alike *join_alike(const struct fxt_waits *w, size_t *count)
 {
 	struct alike *list = fxt_alloc(w->count, sizeof(*list));
