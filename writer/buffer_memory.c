@@ -12,7 +12,7 @@
 #include <linux/falloc.h>
 #include <string.h>
 
-/* So many words at the prologue's end are rewritten in place: more than there are counters
+/* The number of words at the prologue's end that may be rewritten in place. It is more than the counters have
  * (agent/emit/trace_file.c). */
 enum { COUNTERS_WORDS = 256 };
 

@@ -18,7 +18,7 @@ struct fxt_cursor {
 	bool bad;               /* the record cannot be written; n <= limit holds only while this is false */
 };
 
-/* These begin a record at `out`, of at most `capacity` words: an ordinary record, and a large one. */
+/* These two begin a record at `out`, of at most `capacity` words: an ordinary record, and a large one. */
 struct fxt_cursor fxt_begin(uint64_t *out, size_t capacity);
 struct fxt_cursor fxt_begin_large(uint64_t *out, size_t capacity);
 

@@ -1,5 +1,5 @@
-/* What `fxt record` and the processes that it traces have to agree on about the memory that the processes
- * share. `fxt record` makes it (tools/record/shared_memory.c), and agent/arrows/shared.h says what is in it.
+/* The facts about the shared memory on which `fxt record` and the processes that it traces have to agree.
+ * `fxt record` makes the memory (tools/record/shared_memory.c), and agent/arrows/shared.h says what is in it.
  */
 #ifndef FXT_RUN_MEMORY_H
 #define FXT_RUN_MEMORY_H

@@ -52,7 +52,7 @@ bool fxt_wait_leave(struct fxt_thread *thread, uintptr_t object, uint64_t start_
 		    struct fxt_cause *cause);
 void fxt_wait_abandon(struct fxt_thread *thread);
 
-/* These do the same for a lock that one thread has at a time: see wait.h. */
+/* These do what the functions above do, for a lock that one thread has at a time: see wait.h. */
 void fxt_wait_enter_lock(struct fxt_thread *thread, uintptr_t lock);
 bool fxt_wait_leave_lock(struct fxt_thread *thread, uintptr_t lock, uint64_t start_ns, uint64_t end_ns,
 			 struct fxt_cause *cause);

@@ -17,9 +17,9 @@ enum { PARENT_PAGE_ENTRIES = FXT_SHARED_PAGE_BYTES / FXT_PARENT_ENTRY_BYTES };
 enum state {
 	FREE,
 	FILLED,                         /* the parent is filling it */
-	FORKED,                         /* for a forked child, which knows the entry; it may exist already */
-	EXPECTED,                       /* for a child that will look for it; its pid is not known yet */
-	MADE,                           /* for a child that will look for it; its pid is known */
+	FORKED,                         /* a child is being forked, or was; it knows the entry */
+	EXPECTED,                       /* a child is being made that will look for it; its pid is not known */
+	MADE,                           /* a child was made that will look for it; its pid is known */
 	ALIVE,                          /* the child has taken it */
 	LEAVING,                        /* the child is writing down its end */
 	LEFT,                           /* the child has written down its end */

@@ -16,8 +16,8 @@
 
 enum {
 	BUCKETS = 256,
-	THREAD_NAME_BYTES = 16,         /* as the kernel has it */
-	CHILDREN = 8,                   /* of a bucket; further children have no lifetime */
+	THREAD_NAME_BYTES = 16,         /* the kernel's limit */
+	CHILDREN = 8,                   /* the size of a bucket; further children have no lifetime */
 };
 
 /* The states of an entry, whose word has the child's pid and one of these. An entry that is being filled

@@ -10,7 +10,7 @@
 
 enum {
 	BUCKETS = 256,
-	ENTRIES = 8,                    /* of a bucket */
+	ENTRIES = 8,                    /* the size of a bucket */
 	PENDING = 32,                   /* causes that no thread has taken yet; the oldest gives way */
 };
 
@@ -23,18 +23,18 @@ struct entry {
 	uintptr_t object;
 	uintptr_t lock;
 	uint32_t waiters;
-	uint32_t parties, arrived;      /* of a barrier: see fxt_wait_set_parties() */
+	uint32_t parties, arrived;      /* for a barrier: fxt_wait_set_parties() */
 	uint32_t pending_count;
 	struct pending pending[PENDING];        /* the oldest first */
 };
 
 struct bucket {
-	struct fxt_lock lock;           /* nests in nothing */
+	struct fxt_lock lock;           /* it nests in no lock */
 	struct entry entries[ENTRIES];
 };
 
-/* The place for a lock's cause: which thread gave the lock up last, while another one waited. `turn` is odd
- * while a thread writes or reads the place. */
+/* The place for a lock's cause, which says which thread gave the lock up last while another one waited.
+ * `turn` is odd while a thread writes or reads the place. */
 struct word {
 	_Alignas(64) atomic_uint turn;
 	uintptr_t lock;

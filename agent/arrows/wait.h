@@ -19,10 +19,10 @@ struct fxt_cause {
 	uint64_t at_ns;
 	uint32_t pid, tid;              /* the thread that let the other one go on */
 	uint32_t cpu_and_1;             /* that thread's processor, plus 1; 0: not known, or nobody slept */
-	uint64_t since_ns;              /* of a lock: since when that thread had held it; 0: not known */
-	/* of a lock: the return address of the call that took it; 0: not known */
+	uint64_t since_ns;              /* since when it had held the lock; 0: not known, or no lock */
+	/* the return address of the call by which it had taken the lock; 0: not known, or no lock */
 	uintptr_t place;
-	/* of a condition: the lock that is waited for from here on, by fxt_wait_for_lock(); 0: none */
+	/* if the object is a condition, the lock that is waited for from here on; 0: none */
 	uintptr_t lock;
 };
 

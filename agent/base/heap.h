@@ -1,4 +1,5 @@
-/* How much of the heap the process uses (the counter "heap bytes"), and which heap blocks have a lifetime.
+/* The use of the heap: how much of it the process has (the counter "heap bytes"), and which heap blocks have
+ * a lifetime.
  *
  * The wrappers of the allocator add the usable size of each block that a thread gets to thread->heap_bytes,
  * and subtract that of each block that it frees. The allocator itself tells the sizes, because a call that

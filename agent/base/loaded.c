@@ -152,7 +152,7 @@ static uint32_t find_by_gnu_hash(const struct fxt_loaded *t, const struct fxt_ex
 	return 0;
 }
 
-/* Does the same with the table of objects that were not linked with --hash-style=gnu. */
+/* Does what find_by_gnu_hash() does, with the table of objects that were not linked with --hash-style=gnu. */
 static uint32_t find_by_hash(const struct fxt_loaded *t, const struct fxt_export_name *name,
 			     const char *version)
 {

@@ -214,7 +214,7 @@ static int convert(struct pass *pass, const struct spec *spec, char *text)
 	return strfroml(text, FLOAT_BYTES, how, value);
 }
 
-/* This is a function of its own because its frame is large. */
+/* Puts a floating point number. This is a function of its own because its frame is large. */
 static __attribute__((noinline)) bool put_float(struct pass *pass, const struct spec *spec)
 {
 	char text[FLOAT_BYTES], prefix[4] = "";

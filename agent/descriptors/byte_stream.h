@@ -76,14 +76,14 @@ fxt_stream fxt_stream_join(struct fxt_stream_name name, enum fxt_stream_kind kin
 /* A call that is about to write or to read. */
 struct fxt_transfer {
 	fxt_stream stream;              /* 0: no known stream */
-	/* of a write: the number of the boundary that tells where it began; -1: there is none */
+	/* the number of the boundary that tells where the write began; -1: there is none */
 	int32_t boundary;
-	uint64_t writers;               /* of a read: the direction's word of writers when the read began */
+	uint64_t writers;               /* the direction's word of writers when the read began */
 };
 
 /* A thread that wrote, and when. */
 struct fxt_stream_writer {
-	uint32_t pid, tid;              /* of 22 bits each, as the kernel has them */
+	uint32_t pid, tid;              /* the kernel's ids, of 22 bits each */
 	uint64_t at_ns;
 	uint32_t cpu_and_1;             /* its processor plus 1, of 20 bits; 0: not known */
 };

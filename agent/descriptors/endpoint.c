@@ -444,7 +444,7 @@ void fxt_endpoints_start(void)
 		return;
 	look_at_inherited(directory);
 	fxt_sys_close(directory);
-	/* What a dormant process does before it records is not seen. */
+	/* The calls of a dormant process are not seen before it records. */
 	if (fxt_agent.config.dormant)
 		fxt_endpoints_unseen();
 }

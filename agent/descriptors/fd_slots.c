@@ -19,7 +19,7 @@ enum {
 /* The states of a slot. A busy one is being changed by a thread. */
 enum owner { FREE, OWNED, BUSY };
 
-/* What stands in front of the end of a long text. */
+/* The mark in front of the end of a long text. */
 static const char cut[] = {'.', '.'};
 
 bool fxt_fd_slots_on;

@@ -26,8 +26,8 @@ enum {
 	FXT_FDS_MAX = FXT_FDS_PAGE * FXT_FDS_PAGES,     /* numbers from here on are not known */
 };
 
-/* What is known of a descriptor. Each entry has a cache line of its own, because threads count bytes in
- * different entries at once. */
+/* The entry of a descriptor, with what is known of it. Each entry has a cache line of its own, because
+ * threads count bytes in different entries at once. */
 struct fxt_fd {
 	union {
 		struct {
@@ -169,7 +169,7 @@ void fxt_fd_duplicated(int oldfd, int newfd, uint64_t names);
 
 /* -- Closed ------------------------------------------------------------------------------------ */
 
-/* What an entry knew when it was emptied. */
+/* The contents of an entry when it was emptied. */
 struct fxt_fd_taken {
 	uint64_t life, connection;      /* 0: no end is due */
 	uint64_t read_bytes, written_bytes, begin_ns;

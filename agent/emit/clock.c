@@ -34,7 +34,7 @@ static struct {
 	struct fxt_lock lock;
 	struct pair old, recent;
 	_Atomic uint64_t scale;         /* ns per tick, shifted by FXT_CLOCK_SHIFT; 0: not known yet */
-	_Atomic uint64_t limit;         /* for how many ticks a line lasts */
+	_Atomic uint64_t limit;         /* the number of ticks that a line lasts */
 } clock_state;
 
 uint64_t fxt_clock_kernel_ns(void)

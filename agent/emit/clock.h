@@ -18,8 +18,8 @@
 
 #include "agent/base/agent.h"
 
-/* By how many bits a scale (nanoseconds per tick) is shifted. The product of a scale and 32 bits of the
- * counter has to fit into 64 bits. Counters below 4 MHz are not used. */
+/* The number of bits by which a scale (nanoseconds per tick) is shifted. The product of a scale and 32 bits
+ * of the counter has to fit into 64 bits. Counters below 4 MHz are not used. */
 enum { FXT_CLOCK_SHIFT = 24 };
 
 /* Finds out whether the counter may be used. Called once, at start. */

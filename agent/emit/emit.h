@@ -201,10 +201,12 @@ static FXT_EMISSION void fxt_complete(struct fxt_thread *thread, uint64_t *at, u
 
 /* -- Quick ways: reserve and commit in the common case ------------------------------------------ */
 
-/* These are instances of reserve and commit for calls that are short and many. They are inlined where the
- * length of the record is known at compile time. They give up, with nothing changed, where the case is not
- * the common one: the lane has no room, or the record is watched. A thread whose koids are inline has no
- * usual calls, so its records do not come here. */
+/* The functions below are instances of reserve and commit for calls that are short and many. They are inlined
+ * where the length of the record is known at compile time. They give up, with nothing changed, where the case
+ * is not the common one: the lane has no room, or the record is watched. A thread whose koids are inline has
+ * no usual calls, so its records do not come here.
+ *
+ * A spot is the place of such a record. */
 struct fxt_spot {
 	struct fxt_lane *lane;
 	uint64_t *at, *arguments;

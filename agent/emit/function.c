@@ -29,7 +29,7 @@ static const struct fxt_function *_Atomic by_index[FXT_STRING_MAX_INDEX + 1];
 
 static struct {
 	struct fxt_lock lock;           /* held while a name is looked up; durable_lock nests in it */
-	atomic_uint count;              /* of functions in the table; changed under the lock */
+	atomic_uint count;              /* the number of functions in the table; changed under the lock */
 	uint32_t next_index;
 	bool indices_used_up;
 } functions;

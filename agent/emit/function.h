@@ -16,9 +16,9 @@
 struct fxt_function {
 	_Atomic uintptr_t address;      /* 0: free; stored last */
 	const char *name;               /* UTF-8, not terminated */
-	uint64_t names;                 /* as in an event's header; "function" if there is no index */
-	uint32_t bytes;                 /* of the name */
-	uint32_t index;                 /* of the string; 0: the name stands inline */
+	uint64_t names;                 /* category and name for a header; "function" if there is no index */
+	uint32_t bytes;                 /* the length of the name */
+	uint32_t index;                 /* the string's index; 0: the name stands inline */
 };
 
 /* The table of functions by address. Its number of entries is a power of two. Until a function is entered it
@@ -199,7 +199,8 @@ static inline bool fxt_function_exit_quick(struct fxt_thread *thread, uintptr_t 
 	return true;
 }
 
-/* These three call the function of symbols.h of that purpose, with the lock of the function names held.
+/* The next three functions call the one of symbols.h that does the same, with the lock of the function table
+ * held.
  *
  * Returns the name of the global variable at `address`, which the code at `place` uses: see
  * fxt_symbol_object_name(). */

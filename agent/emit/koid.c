@@ -25,7 +25,7 @@ enum {
 static struct {
 	uint64_t namespace, proc_device;
 } first;
-static uint64_t namespace, start_ns;    /* of this process */
+static uint64_t namespace, start_ns;    /* the namespace and the begin of this process */
 
 /* Returns the number that stands behind `before` in the target of a symbolic link, or 0. */
 static uint64_t number_in_link(const char *path, const char *before)

@@ -39,7 +39,7 @@ static __thread bool barred;            /* the thread records nothing: fxt_threa
 struct fxt_threads fxt_threads;
 
 static struct {
-	uint32_t next_look;             /* under the lock of fxt_threads */
+	uint32_t next_look;             /* the state that find_state() tests next (under fxt_threads.lock) */
 	atomic_uint next_index;
 } states;
 

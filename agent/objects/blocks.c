@@ -17,7 +17,7 @@ enum { BUCKET_BITS = 13, BUCKETS = 1 << BUCKET_BITS, WAYS = 8 };
 #define CLAIMED ((uintptr_t)1)
 #define IS_GONE ((uintptr_t)2)
 
-/* What is known of a block. */
+/* The data about a block. */
 struct detail {
 	struct fxt_memory_life life;
 	struct fxt_label label;         /* what the trace was told last of this address, */

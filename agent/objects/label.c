@@ -16,8 +16,8 @@
 #include "writer/fxt_encode.h"
 
 enum {
-	NAME_BYTES = 100,               /* of the name of a function or a variable */
-	PATH_BYTES = 96,                /* of a path, of which the end is kept */
+	NAME_BYTES = 100,               /* the longest name of a function or a variable */
+	PATH_BYTES = 96,                /* the end of a path that is kept */
 	/* The words of the durable area that labels may take, because there may be any number of labels;
 	 * further records stand in the chunk of the thread that met the object. Streams and blocks have a
 	 * share of their own, because many may come and each live for a short time. */
@@ -111,7 +111,7 @@ const char *fxt_label_place(struct fxt_thread *thread, uintptr_t place, size_t *
 struct told {
 	uint64_t since_ns;              /* 0: the name holds from the beginning */
 	int fd;                         /* -1 */
-	uint64_t bytes;                 /* of a block */
+	uint64_t bytes;                 /* the size of a block */
 };
 
 /* Counts an object without a name: each that is made, and one that is used if it has not been counted, as

@@ -9,12 +9,12 @@
 
 enum { BUCKETS = 1024, WAYS = 8 };
 
-/* How many objects live where: a count of 16 bits for each KiB of memory, which all KiB that are a multiple
- * of 128 MiB apart share. A call that frees 100 KiB without an object sees that in 25 words. The counts
- * fit, because the table holds 8192 objects. All objects of a unit of 32 bytes (their alignment is 4 at
- * least) are in one bucket, so a KiB with objects is 32 buckets to look at. All buckets together cost no
- * more than 32 such KiB, or than the counts of 32 MiB. So all are looked at for more memory than that, or
- * for memory with more such KiB. */
+/* The counts say where objects live. There is a count of 16 bits for each KiB of memory, which all KiB that
+ * are a multiple of 128 MiB apart share. A call that frees 100 KiB without an object sees that in 25 words.
+ * The counts fit, because the table holds 8192 objects. All objects of a unit of 32 bytes (their alignment is
+ * 4 at least) are in one bucket, so a KiB with objects is 32 buckets to look at. All buckets together cost no
+ * more than 32 such KiB, or than the counts of 32 MiB. So all are looked at for more memory than that, or for
+ * memory with more such KiB. */
 enum {
 	UNIT_BYTES = 32,
 	AREA_BYTES = 1024,

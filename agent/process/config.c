@@ -320,7 +320,7 @@ bool fxt_config_read(struct fxt_config *config, char **environment)
 	config->buffer_bytes = buffer_mb << 20;
 	config->max_bytes = max_mb << 20;
 	valid &= check_together(config);
-	/* This one is read even if another is wrong, because one run shows all mistakes. */
+	/* FXT_OUTPUT is read even if another variable is wrong, so that one run shows all mistakes. */
 	valid &= read_output(config, value_of(environment, "FXT_OUTPUT"));
 	return valid;
 }

@@ -18,7 +18,7 @@
 #define CHILD "child:"          /* stands before the names in a descendant's FXT_FOLLOW */
 
 enum {
-	MAX_VARIABLES = 32,             /* of FXT_*; there are a dozen */
+	MAX_VARIABLES = 32,             /* the most variables FXT_*; there are a dozen */
 };
 
 static struct {
@@ -253,11 +253,11 @@ bool fxt_follow_begin(char **environment, const char *program)
 
 /* -- Completing an environment ----------------------------------------------------------------- */
 
-/* What an environment has and lacks. */
+/* The findings about an environment: what it has, and what it lacks. */
 struct lack {
-	size_t count;                   /* of its variables */
-	size_t preload_index;           /* of the last LD_PRELOAD, which counts; `count`: there is none */
-	size_t preload_bytes;           /* of the value of LD_PRELOAD */
+	size_t count;                   /* the number of its variables */
+	size_t preload_index;           /* the place of the last LD_PRELOAD, which counts; `count`: none */
+	size_t preload_bytes;           /* the length of the value of LD_PRELOAD */
 	bool library;                   /* LD_PRELOAD does not name the library */
 	uint32_t present;               /* a bit for each of variables[] that it has */
 	bool readable;                  /* all of it could be read */

@@ -1,5 +1,5 @@
-/* Which children are traced: FXT_FOLLOW, and the environment that takes tracing to them. See
- * docs/following.md.
+/* Decides which children are traced (FXT_FOLLOW), and completes the environment that takes tracing to them.
+ * See docs/following.md.
  *
  * A child is traced because LD_PRELOAD names the library and FXT_* say how. Some programs give another
  * environment to the programs that they execute, or clear their own. So LD_PRELOAD and FXT_* are remembered

@@ -19,7 +19,7 @@
 struct fxt_object {
 	struct fxt_where at;
 	uint64_t since_ns, offset;
-	struct fxt_text type, name;     /* in the mapping */
+	struct fxt_text type, name;     /* texts in the mapping */
 	struct fxt_text path;           /* the path that a stream or directory was opened by; or empty */
 	/* The name to show: functions and variables are as in their source. All objects of a name share
 	 * it. */

@@ -24,13 +24,14 @@ struct fxt_check_options {
 	bool ring;
 	bool copy;              /* this copies a live file, so a call may be there both open and complete */
 	bool json;
-	uint64_t most_events;   /* of one stretch of time; 0: a quarter of a million. Only tests set it. */
+	/* the most events of one stretch of time; 0: a quarter of a million. Only tests set it. */
+	uint64_t most_events;
 };
 
 /* An event in the life of a thread's slices. */
 struct fxt_moment {
 	uint64_t ticks;
-	uint64_t end;                           /* of complete events, in ticks */
+	uint64_t end;                           /* the end of a complete event, in ticks */
 	uint64_t offset_words : 36;             /* half a tebibyte; a record starts at a whole word */
 	uint64_t kind : 4;                      /* enum fxt_event_type */
 	uint64_t name : 24;                     /* symbol */
@@ -79,8 +80,8 @@ struct fxt_links {
 /* A part of the file: the records that begin in the same 64 KiB. */
 struct fxt_block {
 	uint64_t at;                            /* offset of the first of them */
-	uint64_t first_ticks, last_ticks;       /* of its slices, asyncs and flows */
-	struct fxt_provider *provider;          /* of the records before it */
+	uint64_t first_ticks, last_ticks;       /* the times of its slices, asyncs and flows */
+	struct fxt_provider *provider;          /* the provider of the records before it */
 };
 
 /* Findings that are no violations. fxt_noted_text has the words for each. */
@@ -102,8 +103,8 @@ enum fxt_noted {
 
 struct fxt_violation {
 	uint64_t count;
-	uint64_t offset;                        /* of the first one in the file */
-	char detail[96];                        /* about the first one */
+	uint64_t offset;                        /* the place of the first one in the file */
+	char detail[96];                        /* a few words about the first one */
 };
 
 struct fxt_check {

@@ -37,7 +37,7 @@ static void orphan(struct fxt_check *c, enum fxt_fault fault, const struct fxt_l
 		fxt_check_bad(c, fault, l->offset, "id %" PRIu64, l->id);
 }
 
-/* So many ids of asyncs, and as many of flows, are followed at once, and so many ended ones are
+/* LIVE_MOST ids of asyncs, and as many of flows, are followed at once, and PAST_MOST ended ones are
  * remembered. That takes at most 25 MB and 6 MB. Traces of the agent have some thousands open at once. */
 enum { LIVE_MOST = 1 << 18, PAST_MOST = 1 << 16 };
 

@@ -30,7 +30,7 @@ struct fxt_fd_images {
 	struct fxt_map vforked;         /* thread -> the table of the child that runs in its place */
 	/* Thread -> when its posix_spawn() or system() is over, and the table that the child begins with. */
 	struct fxt_map makers;
-	struct fxt_fd_modes modes;      /* of the open file descriptions of all programs */
+	struct fxt_fd_modes modes;      /* the modes of the open file descriptions of all programs */
 };
 
 /* Returns whether the event says how a process came to be, and sets *key_ns to the time at which it

@@ -19,7 +19,7 @@ struct fxt_cut_call {
 	uint16_t category, name;        /* string indices; 0: the end is written without a name */
 };
 
-/* What is known of a thread. */
+/* The data about a thread. */
 struct fxt_thread_in_progress {
 	uint64_t latest_ns;             /* when the latest of its events began */
 	uint64_t last_ns;               /* when the last of its events ended */

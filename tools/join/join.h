@@ -7,7 +7,7 @@
 #include "merge.h"
 #include "tools/join/run_directory.h"
 
-/* How a process ended, as fxt record saw it as its parent. */
+/* The end of a process, as fxt record saw it as the process's parent. */
 struct fxt_ended {
 	pid_t pid;
 	uint64_t at_ns;                 /* on the clock of traces */

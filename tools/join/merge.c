@@ -19,8 +19,8 @@
 /* Linux's largest pid is 2^22, so no process has an id from here on. */
 enum { FIRST_FREE_ID = (1 << 22) + 1 };
 
-/* So much is written at once, while the processor's caches still have it: with writes of a megabyte the
- * kernel took up to six times as long. The buffer has room behind it for any record that is not a large
+/* WRITE_BYTES are written at once, while the processor's caches still have them: with writes of a megabyte
+ * the kernel took up to six times as long. The buffer has room behind them for any record that is not a large
  * one. */
 enum { WRITE_BYTES = 128 << 10, BUFFER_BYTES = WRITE_BYTES + FXT_RECORD_MAX_WORDS * FXT_WORD_BYTES };
 
@@ -207,7 +207,7 @@ struct part {
 	struct fxt_merge *merge;
 	const struct fxt_reader *r;
 	struct fxt_overview overview;
-	struct fxt_map ids;             /* of providers */
+	struct fxt_map ids;             /* ids of providers in the part -> ids in the archive */
 	struct fxt_skims skims;
 	struct fxt_record rec;
 	uint64_t pid;                   /* its process; 0: not known yet */

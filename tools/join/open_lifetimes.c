@@ -179,7 +179,7 @@ static bool put_end(const struct fxt_open_lifetime *one, uint64_t at_ns, const c
 	return put(context, words, count);
 }
 
-/* When and how a program was over. */
+/* The time and manner in which a program was over. */
 struct over {
 	uint64_t executed_ns;           /* when it executed another program; 0: it did not */
 	const struct fxt_process_end *end;              /* the end of its process, or NULL */

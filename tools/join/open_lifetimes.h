@@ -39,7 +39,7 @@ struct fxt_open_lifetime {
 struct fxt_ended_program {
 	uint64_t pid;
 	uint32_t provider;              /* its id in the archive */
-	uint64_t begin_ns;              /* of its earliest event */
+	uint64_t begin_ns;              /* the time of its earliest event */
 	/* when it executed another program, as it says itself; 0: it did not */
 	uint64_t executed_ns;
 	bool has_exited;                /* it says itself that it exited */

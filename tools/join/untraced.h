@@ -6,8 +6,8 @@
 #include "tools/reading/reader.h"
 
 struct fxt_execution {
-	char *program;                  /* as it was given to the call */
-	uint64_t pid;                   /* of the process that became it */
+	char *program;                  /* its name or path, as it was given to the call */
+	uint64_t pid;                   /* the process that became it */
 	/* how often it was executed; set by fxt_untraced_finish(), which joins those that are alike */
 	uint64_t count;
 	char *why;                      /* the reason, as a clause; NULL: not known */

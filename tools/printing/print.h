@@ -46,12 +46,15 @@ void fxt_put_wrapped(FILE *out, const struct fxt_text *t, size_t indent, size_t 
 /* Prints text and pads it to `columns`. */
 void fxt_put_padded(FILE *out, const char *utf8, size_t columns);
 
-/* These print what all tables of a report have in common. The first prints an empty line and the title,
- * which stands above the labels. The second begins a row with its label, which is indented. Both pad to where
- * a label of `columns` columns ends. The third says how many rows are not shown, if there are any. Each
- * table's file has the format of the other columns once, for the headings and the rows. */
+/* The next three functions print what all tables of a report have in common. Each table's file has the format
+ * of the other columns once, for the headings and the rows.
+ *
+ * Prints an empty line and the title, which stands above the labels, and pads it to where a label of
+ * `columns` columns ends. */
 void fxt_put_title(FILE *out, const char *title, size_t columns);
+/* Begins a row with its label, which is indented and padded to `columns` columns. */
 void fxt_put_label(FILE *out, const char *label, size_t columns);
+/* Says how many rows are not shown, if there are any. */
 void fxt_put_more(FILE *out, size_t all, size_t shown);
 
 /* Prints an argument as name=value. */

@@ -52,7 +52,7 @@ struct fxt_argument {
  * and with the earlier meanings of its index, the oldest first. */
 struct fxt_older {
 	uint64_t offset;                /* where it was registered */
-	const char *text;               /* of a string; unused for a thread */
+	const char *text;               /* the string; unused for a thread */
 	uint32_t value;                 /* bytes of the string, or place in fxt_reader.threads */
 };
 
@@ -198,7 +198,7 @@ struct fxt_form {
 	uint64_t header;
 	/* events that went by and were not reported to `counted` yet */
 	uint64_t count;
-	struct fxt_times times;                 /* of those events */
+	struct fxt_times times;                 /* the times of those events */
 	uint32_t args[FXT_SKIM_ARGS];           /* lower halves of the arguments' headers */
 	uint32_t category;                      /* symbol */
 	uint32_t thread;                        /* place in fxt_reader.threads */

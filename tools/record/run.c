@@ -22,7 +22,7 @@ static volatile sig_atomic_t child;
 
 /* The signal actions and the mask that this process had before, for the child. */
 struct saved {
-	struct sigaction *actions;      /* by signal number */
+	struct sigaction *actions;      /* the actions, by signal number */
 	sigset_t mask;
 };
 

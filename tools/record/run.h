@@ -7,7 +7,7 @@
 
 struct fxt_run {
 	pid_t pid;
-	int status;             /* as a shell reports it: 128 + the signal when it was killed */
+	int status;             /* the status that a shell reports: 128 + the signal when it was killed */
 	int signal;             /* the signal that killed it, or 0 */
 	uint64_t wall_ns;
 	uint64_t end_ns;        /* when it ended, on the clock of traces */

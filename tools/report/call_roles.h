@@ -50,7 +50,7 @@ struct fxt_role {
 	const char *argument;           /* the argument that has the object or descriptor */
 };
 
-/* What a thread does in a call that takes its time. */
+/* The standing of a thread in a call that takes its time. */
 enum fxt_standing {
 	FXT_STANDING_NONE,              /* it runs */
 	FXT_STANDING_BLOCKED,           /* it waits for another thread: locks, conditions, joins */

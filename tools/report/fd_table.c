@@ -139,7 +139,7 @@ static size_t look_up(struct fxt_files *f, const struct fxt_reader *r, const str
 	if (meaning.file_and_1)
 		return (size_t)meaning.file_and_1 - 1;
 	meaning.file_and_1 = (uint32_t)fxt_file_named(f, unknown_label(f, r, rec, space, number)) + 1;
-	/* Of others nobody knows that a program that is executed here has them as well. */
+	/* Programs that are executed here are known to have the standard descriptors, but no others. */
 	meaning.closes_on_exec = number >= FXT_FD_STANDARD;
 	set(f, r, rec, space, number, meaning);
 	return (size_t)meaning.file_and_1 - 1;
@@ -484,7 +484,7 @@ void fxt_file_table_begin(struct fxt_files *f, const struct fxt_reader *r, const
 		meaning = meaning_of(f, r, rec, DESCRIPTORS, old);
 	if (!is_duplicate || !meaning.file_and_1)
 		meaning.file_and_1 = (uint32_t)fxt_file_named(f, fxt_fd_life_label(rec)) + 1;
-	/* Of others nobody knows that a program that is executed here has them as well. */
+	/* A program that is executed here is known to have duplicates, but no other descriptors. */
 	meaning.closes_on_exec = !is_duplicate;
 	set(f, r, rec, DESCRIPTORS, number, meaning);
 }

@@ -46,7 +46,7 @@ struct fxt_report_options {
 
 struct fxt_call {
 	uint32_t category, name;        /* symbols */
-	uint64_t category_ns;           /* of all calls of its category */
+	uint64_t category_ns;           /* the time of all calls of its category */
 	uint64_t count, total_ns, max_ns;
 	struct fxt_histogram durations;
 };

@@ -108,7 +108,7 @@ static void print_call(const struct fxt_call *call, const struct fxt_reader *r, 
 	char *name = fxt_call_label(r, call->category, call->name, LABEL);
 
 	fxt_put_label(out, name, LABEL);
-	/* These are instants, and it is not known how long they took. */
+	/* The events are instants, and it is not known how long their calls took. */
 	if (call->max_ns == 0)
 		fprintf(out, SUM "\n", "-", fxt_count(call->count).text);
 	else

@@ -52,7 +52,7 @@ struct fxt_chain_link {
 	uint64_t woken_ns;              /* when the waker let it go on */
 	uint64_t likeness;              /* a hash that is the same for chains that are alike */
 	uint64_t object;                /* the address that the call's first argument is, or 0 */
-	uint64_t offset;                /* of the call's record */
+	uint64_t offset;                /* the place of the call's record */
 	struct fxt_provider *provider;
 	/* the work of the waker since its own wait, or this one, or the waker itself began */
 	struct fxt_meanwhile meanwhile;

@@ -153,7 +153,7 @@ static void merge(struct fxt_descriptors *d)
 void fxt_descriptors_finish(struct fxt_descriptors *d, struct fxt_reader *r,
 			    const struct fxt_calls_in_progress *open)
 {
-	enum { FIRST_OF_ITS_OWN = 3 };  /* after standard input, output and error */
+	enum { FIRST_OF_ITS_OWN = 3 };  /* the numbers below are standard input, output and error */
 	struct fxt_record rec;
 	struct fxt_slot *s, *peer;
 	bool fresh;

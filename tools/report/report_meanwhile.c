@@ -17,7 +17,7 @@ struct search {
 	size_t count;
 	size_t *first; /* by thread: its first place in `list`; `count`: none */
 	size_t threads;
-	uint64_t from_ns, to_ns; /* from the first begin to the last end of them */
+	uint64_t from_ns, to_ns; /* the first begin and the last end of them */
 };
 
 static void add(struct fxt_meanwhile *m, uint32_t category, uint32_t name, uint64_t ns)
