@@ -18,8 +18,8 @@ enum state {
 	FREE,
 	FILLED,                         /* the parent is filling it */
 	FORKED,                         /* a child is being forked, or was; it knows the entry */
-	EXPECTED,                       /* a child is being made that will look for it; its pid is not known */
-	MADE,                           /* a child was made that will look for it; its pid is known */
+	EXPECTED,                       /* a child that will look for it is being made; the pid is not known */
+	MADE,                           /* a child that will look for it was made; the pid is known */
 	ALIVE,                          /* the child has taken it */
 	LEAVING,                        /* the child is writing down its end */
 	LEFT,                           /* the child has written down its end */

@@ -1,4 +1,4 @@
-/* See parts.h. */
+/* See parts.h. Each function goes through the table of the parts. */
 #include "parts.h"
 
 static const struct fxt_part *parts;

@@ -1,4 +1,4 @@
-/* See printf.h. */
+/* See printf.h. Reads the format, takes the arguments, and writes the text piece by piece. */
 #include "printf.h"
 
 #include <stdlib.h>

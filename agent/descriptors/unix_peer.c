@@ -1,4 +1,4 @@
-/* See unix_peer.h. */
+/* See unix_peer.h. Asks the kernel by netlink. */
 #include "unix_peer.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* See lifecycle.h. */
+/* See lifecycle.h. Starts, suspends and ends the trace of this process. */
 #include "lifecycle.h"
 
 #include <string.h>
