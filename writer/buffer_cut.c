@@ -3,9 +3,9 @@
  * store behind the file's end. Any context may call this.
  *
  * Everything that was mapped from there on becomes private memory at the same addresses, full of zeros.
- * Emissions go on storing there, and nobody reads it: no chunk is handed out any more, and whoever reads a
- * chunk stops at a record of size 0. A thread may lose what it has already stored in private memory,
- * because another thread replaces it once more; that was lost anyway.
+ * Emissions go on storing there, and nobody reads it: no chunk is handed out any more, and a reader of a
+ * chunk stops at a record of size 0. A thread may lose what it has already stored in private memory, because
+ * another thread replaces it once more; that was lost anyway.
  */
 #include "buffer.h"
 

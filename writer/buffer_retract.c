@@ -1,4 +1,4 @@
-/* Retracts a record that was committed, for the sake of whoever copies the file: retract() of storage.h.
+/* Retracts a record that was committed, for the sake of programs that copy the file: retract() of storage.h.
  * The chunk may be finished, and its window unmapped. Any context may call this. */
 #include "buffer.h"
 

@@ -21,7 +21,7 @@
  * skipped before a record that has to begin at the next cache line. The filler behind the record still lies
  * before the chunk's last word.
  *
- * Cache lines: whoever copies the file meanwhile reads cache lines, and not always in their order.
+ * Cache lines: a program that copies the file meanwhile reads cache lines, and not always in their order.
  * Processors copy long stretches by unordered 64-byte loads, so a line with a new header may come with an
  * older version of the line behind it. (This was seen in one of some fifty copies of a program that does
  * nothing but traced calls.) Hence, where files are copied like that (lane->line_mask), no record of up to

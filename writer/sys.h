@@ -112,7 +112,7 @@ static inline void fxt_sys_take_back(int signum)
 
 /* Returns whether a file of this size would exceed the limit of the process. The kernel does not only
  * refuse to write there: it sends SIGXFSZ. So we do not write there. If the program lowers the limit
- * between this test and the call, fxt_sys_grown() takes the signal back, because whoever makes a file
+ * between this test and the call, fxt_sys_grown() takes the signal back, because code that makes a file
  * larger has all signals blocked. */
 static inline bool fxt_sys_is_past_limit(uint64_t bytes)
 {

@@ -18,7 +18,7 @@ enum state {
 	FREE,
 	FILLED,                         /* the parent is filling it */
 	FORKED,                         /* a child is being forked, or was; it knows the entry */
-	EXPECTED,                       /* a child that will look for it is being made; the pid is not known */
+	EXPECTED,                       /* a child that will look for it is being made; no pid is known */
 	MADE,                           /* a child that will look for it was made; the pid is known */
 	ALIVE,                          /* the child has taken it */
 	LEAVING,                        /* the child is writing down its end */
@@ -30,8 +30,8 @@ enum state {
 struct fxt_parent_entry {
 	_Atomic uint64_t word;          /* state, pid of the child or 0, generation: word_of() */
 	uint64_t born_ns, left_ns;      /* when the child was made, and when it ended */
-	uint32_t parent, parent_tid, parent_cpu_and_1;  /* who made the child or sent the signal */
-	uint32_t left_tid, left_cpu_and_1;      /* who ended the child; with LEFT_NAMELESS */
+	uint32_t parent, parent_tid, parent_cpu_and_1;  /* the maker of the child, or the signal's sender */
+	uint32_t left_tid, left_cpu_and_1;      /* the thread that ended the child; LEFT_NAMELESS */
 	uint32_t signum;
 	uint64_t thread;                /* the tid or handle of the thread that the signal is for; 0: any */
 	_Atomic uint32_t arrows;        /* how many have left from a signal to a group */

@@ -14,9 +14,9 @@
 #include "writer/fxt_encode.h"
 
 enum {
-	LOOKED_AT = 4 * PARENT_PAGE_ENTRIES,       /* a parent's entries are in so many places, one a child */
-	ASKS = 8,                               /* so many system calls may look for parents that are gone */
-	CHILDREN_BYTES = 256,                   /* so much of a thread's list of children is read at a time */
+	LOOKED_AT = 4 * PARENT_PAGE_ENTRIES,    /* the places that a parent's entries may have, one a child */
+	ASKS = 8,                               /* the most system calls to find parents that are gone */
+	CHILDREN_BYTES = 256,                   /* the part of a list of children that is read at once */
 	/* The kernel makes a process at most so long after the time in its entry. */
 	BEGINS_WITHIN_NS = 1000000000,
 	NS_PER_SECOND = 1000000000,

@@ -223,7 +223,8 @@ struct fxt_thread {
 	/* The thread's lifetime (task_life.h), and its children (parent_links.h). */
 	uint64_t life;                  /* the id of the lifetime; 0: none */
 	uint64_t expects;               /* the parent link of the child that is being made; 0: none */
-	uint64_t vforked_entry;         /* that of the last child by vfork that executed a program; 0: none */
+	/* the parent link of the last child by vfork that executed a program; 0: none */
+	uint64_t vforked_entry;
 	/* the environment that this child executed the program with: interpose/process/complete.h */
 	void *environment;
 	size_t environment_bytes;

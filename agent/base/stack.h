@@ -37,7 +37,7 @@ static inline bool fxt_alternate_is_within(const struct fxt_thread *thread)
 /* The slow paths take some 600 bytes of stack at most. */
 enum { FXT_SLOW_PATH_BYTES = 1024 };
 
-/* Tells whether the calling thread is on an alternate signal stack with less than so many bytes left. A
+/* Tells whether the calling thread is on an alternate signal stack with fewer than `bytes` bytes left. A
  * thread on its own stack knows without a system call that it is not, unless its alternate stack lies
  * there (interpose/signals/signal_mask.c keeps track of that). */
 static inline bool fxt_stack_has_less(size_t bytes)

@@ -113,7 +113,7 @@ static inline uint64_t word_of(fxt_stream side, uint64_t low)
 	return generation_of(side) << GENERATION_SHIFT | low;
 }
 
-/* Returns NULL if the side is none that this table has given out. */
+/* Returns the stream that this is a side of. Returns NULL if the table has given out no such side. */
 static inline struct stream *stream_of(fxt_stream side)
 {
 	unsigned place = side >> PLACE_SHIFT & ((1u << PLACE_BITS) - 1);

@@ -101,7 +101,7 @@ size_t fxt_fd_slot_words(const uint64_t *slot);
 /* Takes the begin out of the trace, by making a filler of the slot. */
 void fxt_fd_slot_hide(uint64_t *slot);
 
-/* Gives the slot back, for whoever claims it next. */
+/* Gives the slot back, so that another lifetime may have it. */
 void fxt_fd_slot_free(uint64_t *slot);
 
 #endif

@@ -1,5 +1,5 @@
-/* See clock.h. This file owns what the lines of all threads are made from: the scale, and whether the counter
- * may be used at all. Threads come here in any context when their line has expired. */
+/* See clock.h. This file owns the data that the lines of all threads are made from: the scale, and whether
+ * the counter may be used at all. Threads come here in any context when their line has expired. */
 #include "clock.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
-/* See held_locks.h. This file has what is too rare to be inlined: locks that are not given up in the reverse
- * order, and looking at another thread's locks. */
+/* See held_locks.h. This file has the functions that are used too rarely to be inlined: for locks that are
+ * not given up in the reverse order, and for looking at another thread's locks. */
 #include "held_locks.h"
 
 #include "thread.h"

@@ -84,7 +84,7 @@ static bool give_back_own(struct fxt_thread *thread, struct fxt_lane *lane)
 	return hold != 0;
 }
 
-/* What comes of looking for a chunk: there is one, there is none, or there is none but may be later. */
+/* The outcome of looking for a chunk: there is one, there is none, or there is none now but may be later. */
 enum outcome { TURNED, DROPPED, MAY_PASS };
 
 /* Takes a chunk. `*waited_ns` is the time since which the thread has waited for room, or for a snapshot of

@@ -20,8 +20,8 @@ enum { BUCKET_BITS = 13, BUCKETS = 1 << BUCKET_BITS, WAYS = 8 };
 /* The data about a block. */
 struct detail {
 	struct fxt_memory_life life;
-	struct fxt_label label;         /* what the trace was told last of this address, */
-	uint64_t bytes;                 /* and the block's size at that time */
+	struct fxt_label label;         /* the name that the trace was told last for this address */
+	uint64_t bytes;                 /* the size that it was told with that name */
 };
 
 struct bucket {

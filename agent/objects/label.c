@@ -212,8 +212,8 @@ static bool is_impossible(void)
 	return fxt_is_forbidden(FXT_NO_CALLS) || fxt_may_not_lock() || fxt_stack_is_short();
 }
 
-/* Tells the names that are owed if this is a moment for it, because what is told of an address next has to
- * come after them. Returns true if it is not, because the thread holds a lock. */
+/* Tells the names that are owed, because the next name of an address has to come after them. Returns true,
+ * and tells none, if the thread holds a lock. */
 static bool has_to_owe(struct fxt_thread *thread)
 {
 	if (fxt_holds_lock(thread))

@@ -24,7 +24,7 @@ static void move(int fd)
 		fxt_agent.buffer.fd = -1;
 		return;
 	}
-	/* The lock is that of growing the file, which uses the number. */
+	/* The lock is held while the file grows, which uses the number. */
 	mask = fxt_lock(&fxt_agent.buffer.extend_lock);
 	/* A number far away is taken, because the program often wants the next ones soon. */
 	moved = fxt_file_dup_high(fd, fd + 1024);

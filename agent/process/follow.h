@@ -15,7 +15,8 @@
  * start. */
 bool fxt_follow_read(char **environment);
 
-/* Remembers what children need, and takes out of the environment, in place, what they are not to have.
+/* Remembers the variables that children need, and takes those out of the environment, in place, that they are
+ * not to have.
  * `program` is this program's name. Returns false if this process is a descendant that is not to be recorded;
  * whether its children are is decided for each of them. Called once, at start. */
 bool fxt_follow_begin(char **environment, const char *program);

@@ -1,5 +1,5 @@
 /* Goes past events of known forms without decoding them, for merge.c, which counts and copies them and
- * need not know what they say. See reader.h. */
+ * need not know their contents. See reader.h. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif

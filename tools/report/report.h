@@ -100,7 +100,7 @@ struct fxt_waits {
 void fxt_waits_take(struct fxt_waits *w, const struct fxt_reader *r, const struct fxt_record *rec,
 		    const struct fxt_role *role, uint64_t duration_ns);
 void fxt_waits_sort(struct fxt_waits *w);
-/* Returns the words for what is waited for, in a table. The caller frees them. */
+/* Returns the words by which a table names an object that is waited for. The caller frees them. */
 char *fxt_wait_name(const char *kind, const char *label);
 void fxt_waits_print(const struct fxt_waits *w, const struct fxt_reader *r, size_t top, FILE *out);
 void fxt_waits_free(struct fxt_waits *w);

@@ -11,12 +11,12 @@
 #include "tools/common/message.h"
 
 enum {
-	RECENT = 8, /* waits that are remembered of a thread */
-	LONGEST = 8, /* links of a chain; nobody reads on after so many */
+	RECENT = 8, /* the waits that are remembered of a thread */
+	LONGEST = 8, /* the most links of a chain, because nobody reads on after so many */
 	KINDS = 4096, /* kinds of chains; if there are more, those with the shortest waits are given up */
-	/* flows that have begun and not ended; some never end, as when nobody traced waited */
+	/* The most flows that have begun and not ended. Some never end, as when no traced thread waited. */
 	FLIGHTS = 1 << 16,
-	TOLD = 100, /* chains that are shown in full */
+	TOLD = 100, /* the chains that are shown in full */
 	/* A wait explains nothing of another one that was this many times longer. */
 	WORTH = 20,
 };

@@ -19,7 +19,8 @@ struct fxt_heaps;
 struct fxt_life {
 	const struct fxt_provider *provider;
 	uint64_t pid, address, size;
-	uint32_t function, object;      /* symbols of who asked for it and of its name, or FXT_NO_FUNCTION */
+	/* symbols: the function that asked for it, and its name; or FXT_NO_FUNCTION */
+	uint32_t function, object;
 	bool is_mapping, is_over;
 };
 
