@@ -180,9 +180,9 @@ static bool is_like(const struct fxt_parent_entry *entry, const siginfo_t *info)
 	return entry->signum == (uint32_t)info->si_signo && entry->parent == (uint32_t)info->si_pid;
 }
 
-/* Finds the first note that was left since start_ns. Returns false if there is none, or if notes of two
- * threads may be the first: it is not known which thread was first. `*others` is the number of notes that
- * were left before. */
+/* Finds the first note that was left since start_ns. Returns false if there is none, or if there are notes of
+ * two threads, because it is not known which thread was first. `*others` is the number of notes that were
+ * left before. */
 static bool first_since(const struct fxt_thread *thread, uint64_t start_ns, const siginfo_t *info,
 			struct candidate *first, unsigned *others)
 {

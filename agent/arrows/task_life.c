@@ -26,7 +26,7 @@ enum state {
 	FREE,
 	FILLED,
 	BORN,                           /* the lifetime `life` began */
-	/* the child was reaped before it was known to have begun: at at_ns, with `status` */
+	/* the child was reaped, at at_ns and with `status`, before its begin was noted */
 	REAPED,
 };
 
@@ -37,8 +37,8 @@ struct child {
 	int status;
 };
 
-static _Atomic(void *) children;        /* struct child: CHILDREN for each of BUCKETS; made for the first */
-static atomic_int expected;
+static _Atomic(void *) children;        /* struct child: CHILDREN in each of BUCKETS */
+static atomic_int expected;             /* the number of children that are being made: fxt_task_expect() */
 
 /* -- Events ------------------------------------------------------------------------------------ */
 
@@ -89,7 +89,8 @@ void fxt_task_thread_ends(struct fxt_thread *thread)
 	size_t bytes;
 
 	thread->life = 0;
-	/* A thread that ends when nothing is recorded any more was there for as long as anything was. */
+	/* If nothing is recorded any more, the lifetime gets no end: it lasted for as long as anything was
+	 * recorded. */
 	if (!life || !fxt_is_on(FXT_CAT_pthread))
 		return;
 	bytes = thread == fxt_self ? read_name(name) : 0;

@@ -133,9 +133,9 @@ static bool is_within(const struct pending *pending, uint64_t start_ns, uint64_t
 
 /* Chooses the cause for which a thread went on: the last one that was handed on between the beginning and
  * the end of its wait. What was handed on before was not for this thread, and threads do not always come
- * here in the order in which they were woken. If threads' clocks differ by more than the wait was long,
- * there may be no such cause; then the first one after the beginning is taken, because one has to go all
- * the same. */
+ * here in the order in which they were woken. If threads' clocks differ by more than the wait was long, there
+ * may be no such cause. Then the first one after the beginning is chosen, because one cause has to be used up
+ * for each thread that goes on. */
 static struct pending *choose(struct entry *entry, uint64_t start_ns, uint64_t end_ns)
 {
 	struct pending *pending;
@@ -244,8 +244,8 @@ void fxt_wait_for_lock(uintptr_t lock)
 	add_waiters(lock, 1);
 }
 
-/* Returns false if another user has the place, perhaps for another lock. That may be this thread itself, if
- * a handler has come in between. */
+/* Takes the place for the calling function alone. Returns false if another one has it, perhaps for another
+ * lock. That may be in this thread, if a handler has come in between. */
 static bool seize(struct word *word)
 {
 	unsigned turn = atomic_load_explicit(&word->turn, memory_order_relaxed);
@@ -369,11 +369,11 @@ void fxt_wait_after_fork(void)
 	unsigned i;
 
 	fxt_lazy_table_after_fork(&buckets, BUCKETS * sizeof(struct bucket));
-	/* Only pages in which somebody waited are touched. */
+	/* Pages without a count are only read, so that they are not copied. */
 	for (i = 0; i < FXT_WAITING_SLOTS; i++)
 		if (atomic_load(&fxt_waiting[i]))
 			atomic_store(&fxt_waiting[i], 0);
-	/* Nobody will finish what another thread has begun to write. */
+	/* A place that another thread was writing or reading would stay in use for ever. */
 	for (i = 0; atomic_load(&has_words) && i < FXT_WAITING_SLOTS; i++)
 		if (atomic_load(&words[i].turn) & 1)
 			atomic_store(&words[i].turn, 0);

@@ -303,7 +303,6 @@ struct fxt_config {
 };
 
 /* The state of the process. */
-
 struct fxt_agent {
 	atomic_int state;               /* enum fxt_state */
 	atomic_int recording;           /* enum fxt_recording: control.h */

@@ -316,8 +316,8 @@ static struct fxt_thread *enter(void)
 	return atomic_load_explicit(&fxt_gate.mask, memory_order_relaxed) ? fxt_enter_on() : NULL;
 }
 
-/* Stores the id of a lifetime that has just begun. If another thread has begun one of the same number
- * meanwhile, nobody would end that one, so its begin is removed if it stands in a slot. */
+/* Stores the id of a lifetime that has just begun. If another thread has begun a lifetime of the same number
+ * meanwhile, nobody would end the other one, so its begin is removed if it stands in a slot. */
 static void set_life(struct fxt_thread *thread, _Atomic uint64_t *life, int fd, uint64_t id)
 {
 	uint64_t other;

@@ -135,7 +135,7 @@ const struct fxt_function *fxt_function_find(uintptr_t address)
 
 	if (known)
 		return known;
-	/* The function stays without a name. */
+	/* The function stays without a name where it cannot be looked up. */
 	if (is_full() || fxt_is_forbidden(FXT_NO_CALLS) || fxt_may_not_lock() || fxt_stack_is_short())
 		return NULL;
 	mask = lock_functions();
@@ -200,7 +200,7 @@ bool fxt_function_is_mapped(uintptr_t address)
 
 void fxt_functions_start(void)
 {
-	/* Keeps it out of the program's core dumps. */
+	/* Keeps the table out of the program's core dumps. */
 	fxt_sys_madvise(fxt_functions_none_defined, sizeof(fxt_functions_none_defined), MADV_DONTDUMP);
 }
 
@@ -270,8 +270,8 @@ static bool unwind_to(struct fxt_thread *thread, uintptr_t frame, uintptr_t addr
 	struct fxt_in_progress *entry, *found = NULL;
 
 	/* The frames in between were left by longjmp or an exception. So was an entry of this function whose
-	 * frame lies further in than the hook's, unless the hook is a tail call: then that entry is the
-	 * one. */
+	 * frame lies further in than the hook's, unless the hook is a tail call: then that entry is the one
+	 * that ends. */
 	for (entry = thread->open; entry > fxt_in_progress_entries(thread); entry--) {
 		if (fxt_in_progress_function(entry - 1) != address)
 			continue;

@@ -19,11 +19,11 @@ static bool barrier_everywhere(void)
 	return has_membarrier && !FXT_SYSCALL3(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
 }
 
-/* Takes a thread's chunks away. A thread raises `lane`, then looks at the lane's limit, then writes. The
- * one that takes the chunk away lowers the limit, then has every thread execute a barrier, then looks at
- * `lane`. If it is not raised, the thread will see the limit before it writes again, and turn to another
- * chunk. If it is raised, the thread may be writing; it finds the limit at its next record and gives the
- * chunk back itself. */
+/* Takes a thread's chunks away. The thread that has a chunk raises `lane`, then looks at the lane's limit,
+ * then writes. The thread that takes the chunk away lowers the limit, then has every thread execute a
+ * barrier, then looks at `lane`. If `lane` is not raised, its thread will see the limit before it writes
+ * again, and turn to another chunk. If `lane` is raised, its thread may be writing; it finds the limit at its
+ * next record and gives the chunk back itself. */
 static bool take_away(struct fxt_thread *thread)
 {
 	struct fxt_lane *lane = thread->lanes;
@@ -108,7 +108,7 @@ uint64_t fxt_threads_dropped(void)
 	uint64_t mask = fxt_lock(&fxt_threads.lock), dropped = slot ? fxt_counter_value(slot) : 0;
 	uint32_t i;
 
-	/* The threads go on counting meanwhile. */
+	/* The threads go on counting meanwhile, so each count is read once. */
 	for (i = 0; i < fxt_threads.count; i++)
 		dropped += *(volatile uint64_t *)fxt_threads.list[i]->dropped;
 	fxt_unlock(&fxt_threads.lock, mask);

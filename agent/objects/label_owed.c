@@ -71,7 +71,7 @@ static int next_for(uint32_t tid, uint64_t before_ns, uint64_t after_ns)
 	return found;
 }
 
-/* Tells whether this name has to wait: another name of its address is being told, or comes first. */
+/* Tells whether this name has to wait, because another name of its address is being told, or comes first. */
 static bool has_to_wait(int slot)
 {
 	uintptr_t object = list[slot].object;

@@ -20,9 +20,9 @@ struct piece {
 };
 
 static struct {
-	struct fxt_lock lock;           /* nests in nothing */
-	atomic_uint live;               /* mappings with a lifetime */
-	uint32_t mapping_count, piece_count;    /* places that were ever used */
+	struct fxt_lock lock;           /* it nests in no lock */
+	atomic_uint live;               /* the number of mappings with a lifetime */
+	uint32_t mapping_count, piece_count;    /* the number of places that were ever used */
 	uint32_t last_leaving;
 	struct mapping mappings[MAPPINGS];
 	struct piece pieces[PIECES];
@@ -204,7 +204,7 @@ void fxt_mapping_came(struct fxt_thread *thread, const void *address, size_t byt
 	fxt_unlock(&mapped.lock, mask);
 	if (!fits)
 		return;
-	/* No thread unmaps it meanwhile, because the program does not know of it yet. */
+	/* No thread unmaps the mapping meanwhile, because the program does not know of it yet. */
 	life.begin_ns = fxt_now(thread);
 	is_told = !fxt_stack_is_short() && fxt_memory_life_begin(thread, &life, &memory);
 	mask = fxt_lock(&mapped.lock);
