@@ -18,27 +18,29 @@ struct fxt_cursor {
 	bool bad;               /* the record cannot be written; n <= limit holds only while this is false */
 };
 
-/* These two begin a record at `out`, of at most `capacity` words: an ordinary record, and a large one. */
+/* Begins a record at `out`, of at most `capacity` words. */
 struct fxt_cursor fxt_begin(uint64_t *out, size_t capacity);
+/* Begins a large record, as fxt_begin() does. */
 struct fxt_cursor fxt_begin_large(uint64_t *out, size_t capacity);
 
 /* Stores the header, with the size added, after everything else. Returns the record's size in words, or
  * 0 if the cursor is bad. */
 size_t fxt_finish(const struct fxt_cursor *c, uint64_t header);
+/* Stores the header of a large record, as fxt_finish() does. */
 size_t fxt_finish_large(const struct fxt_cursor *c, uint64_t header);
 
 /* Marks the cursor as bad unless `good` is true. */
 void fxt_require(struct fxt_cursor *c, bool good);
 
-/* These append a word, and bytes padded with zeros to whole words. If there is no room, they mark the
- * cursor as bad. */
+/* Appends a word. If there is no room, marks the cursor as bad. */
 void fxt_put_word(struct fxt_cursor *c, uint64_t word);
+/* Appends bytes, padded with zeros to whole words. If there is no room, marks the cursor as bad. */
 void fxt_put_stream(struct fxt_cursor *c, const void *data, size_t bytes);
 
-/* fxt_string_ref_of() returns the reference of a string, which goes into a header. fxt_put_string() appends
- * the text of an inline string, where the record has it, and marks the cursor as bad if the string is out
- * of range. So every string has to go through fxt_put_string(), also an indexed one. */
+/* Returns the reference of a string, which goes into a header. */
 uint16_t fxt_string_ref_of(struct fxt_string s);
+/* Appends the text of an inline string, where the record has it, and marks the cursor as bad if the string
+ * is out of range. So every string has to go through this function, also an indexed one. */
 void fxt_put_string(struct fxt_cursor *c, struct fxt_string s);
 
 /* Appends the two koids of an inline thread, and nothing for an indexed one. */

@@ -137,19 +137,21 @@ void fxt_check_bad(struct fxt_check *c, enum fxt_fault fault, uint64_t offset, c
 /* Returns the track of the thread. */
 struct fxt_track *fxt_check_track(struct fxt_check *c, uint32_t thread);
 
-/* check_windows.c. In the first walk, the first function begins a block where the reader stands, and the
- * second takes an event of the last block. Afterwards the third examines all events in the order of
- * time. */
+/* check_windows.c has the next three functions, about blocks of the file and stretches of time. */
 enum { FXT_BLOCK_BYTES = 1 << 16 };
+/* Begins a block where the reader stands, in the first walk. */
 void fxt_check_begin_block(struct fxt_check *c);
+/* Takes an event of the last block, in the first walk. */
 void fxt_check_note(struct fxt_check *c, const struct fxt_record *rec);
+/* Examines all events in the order of time, after the first walk. */
 void fxt_check_in_order(struct fxt_check *c);
 
-/* check_slices.c and check_links.c. The first three examine the events that were kept of one stretch, and are
- * called for each stretch in the order of time. The last two note what is open when the trace ends. */
+/* check_slices.c and check_links.c have the functions below. These three examine the events that were kept of
+ * one stretch, and are called for each stretch in the order of time. */
 void fxt_check_slices(struct fxt_check *c);
 void fxt_check_asyncs(struct fxt_check *c);
 void fxt_check_flows(struct fxt_check *c);
+/* These two note the slices, asyncs and flows that are open when the trace ends. */
 void fxt_check_open_slices(struct fxt_check *c);
 void fxt_check_open_links(struct fxt_check *c);
 

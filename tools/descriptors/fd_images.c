@@ -118,16 +118,16 @@ static bool is_child(const struct fxt_record *rec)
 	return rec->subtype == FXT_EVENT_ASYNC_BEGIN && fxt_text_is(&rec->name, "child");
 }
 
-/* Returns whether it is the slice in the thread that made a child, which the child has written. It
- * begins when the child's lifetime does. */
+/* Returns whether the record is the slice in the thread that made a child, which the child has written. The
+ * slice begins when the child's lifetime does. */
 static bool is_arrow(const struct fxt_record *rec)
 {
 	return rec->subtype == FXT_EVENT_DURATION_COMPLETE && fxt_text_is(&rec->category, "agent") &&
 	       fxt_text_is(&rec->name, "released");
 }
 
-/* Returns whether it is the arrow to a program's first moment. A program that was executed writes that
- * arrow before all others, which are many and tell nothing here. */
+/* Returns whether the record is of the arrow to a program's first moment. A program that was executed writes
+ * that arrow before all others, which are many and tell nothing here. */
 static bool want_arrow(struct fxt_fd_images *images, const struct fxt_record *rec)
 {
 	struct fxt_fd_image *image = image_of(images, rec->provider);

@@ -46,12 +46,14 @@ struct fxt_text fxt_read_string(struct fxt_decoder *d, uint64_t ref);
 uint32_t fxt_read_thread(struct fxt_decoder *d, uint64_t ref);
 void fxt_read_arguments(struct fxt_decoder *d, unsigned count);
 
-/* reader_records.c: the first decodes a record of any type, the second an event. */
+/* reader_records.c: decodes a record of any type. */
 void fxt_read_record(struct fxt_decoder *d);
+/* Decodes an event. */
 void fxt_read_event(struct fxt_decoder *d);
 
-/* reader_tables.c: the first two find a provider by its id, made if it is new, or always make one. */
+/* reader_tables.c: returns the provider with this id, and makes it if it is new. */
 struct fxt_provider *fxt_provider_of(struct fxt_reader *r, uint32_t id);
+/* Makes a provider, also if there is one with this id. */
 struct fxt_provider *fxt_provider_new(struct fxt_reader *r, uint32_t id);
 uint32_t fxt_thread_of(struct fxt_reader *r, uint64_t pid, uint64_t tid);
 void fxt_name_process(struct fxt_reader *r, uint64_t pid, struct fxt_text name);

@@ -346,9 +346,9 @@ void fxt_report_free(struct fxt_report *report);
 
 void fxt_report_json(const struct fxt_report *report, FILE *out);
 
-/* report_json_why.c: the sections on threads and chains. The first function begins an object with the
- * thread's ids and its name, which the caller ends. */
 struct fxt_json;
+/* Begins an object with the ids and the name of a thread, which the caller ends. This and the next two
+ * functions, which print the sections on threads and on chains, are in report_json_why.c. */
 void fxt_report_json_thread(struct fxt_json *j, const char *key, const struct fxt_reader *r, uint32_t index);
 void fxt_report_json_threads(struct fxt_json *j, const struct fxt_report *report);
 void fxt_report_json_chains(struct fxt_json *j, const struct fxt_report *report);
