@@ -124,7 +124,7 @@ struct fxt_held_lock {
 struct fxt_clock_line {
 	uint64_t origin_ns;
 	uint64_t scale;
-	uint32_t high, until;           /* until is 0 while there is no line */
+	uint32_t high, until;           /* `until` is 0 while there is no line */
 };
 
 /* The state of a thread. The order of the members decides which cache lines an event touches, so a mechanism
@@ -143,9 +143,9 @@ struct fxt_thread {
 	uint64_t slot_header;           /* the header of a slot that shows a call, without its names */
 	uint64_t slot_filler;           /* the header of a slot that shows no call */
 
-	/* When a reading is taken before a call that can block: explain.h. */
-	uint64_t explain_due_ns;        /* if the call starts at this time or later */
-	uint64_t explain_slow;          /* if its fxt_explain_bit() is set and it is in explain_names */
+	/* The calls that can block and that a reading has to precede: explain.h. */
+	uint64_t explain_due_ns;        /* all calls that start at this time or later */
+	uint64_t explain_slow;          /* calls that were slow the last time: bits of fxt_explain_bit() */
 
 	/* Slots again. */
 	size_t slot_arg;                /* the index of the argument's first word in a slot */
@@ -155,7 +155,7 @@ struct fxt_thread {
 	uint64_t *filtered;             /* the count of filtered records: in the first page, or in no_page */
 	uint64_t *dropped;              /* likewise the count of records that found no room */
 	uint64_t *dropped_ns;           /* likewise the time of the last one that found none */
-	uint64_t no_room_before_ns;     /* until then the storage gives no chunk: fxt_has_no_room() */
+	uint64_t no_room_before_ns;     /* the time until which the storage gives no chunk: fxt_has_no_room() */
 
 	/* Names of instrumented functions: function.h. */
 	uint32_t *defined;              /* by string index: the serial of the last chunk that defines it */

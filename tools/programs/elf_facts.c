@@ -78,7 +78,7 @@ static bool has_go_section(Elf *elf)
 	return false;
 }
 
-/* Returns whether it is the name of a sanitizer's library: one of gcc's, or a shared one of clang's. */
+/* Returns whether `name` is that of a sanitizer's library: one of gcc's, or a shared one of clang's. */
 static bool is_sanitizer(const char *name)
 {
 	static const char *const begin[] = {"libasan.so",	"libtsan.so",	     "liblsan.so",

@@ -46,7 +46,7 @@ struct fxt_role {
 	const char *name;
 	enum fxt_role_family family;
 	enum fxt_effect effect;
-	const char *kind;               /* what a call that waits waits for: "mutex", "join", ... */
+	const char *kind;               /* the thing that the call waits for: "mutex", "join", ... */
 	const char *argument;           /* the argument that has the object or descriptor */
 };
 
