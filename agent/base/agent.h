@@ -155,7 +155,7 @@ struct fxt_thread {
 	uint64_t *filtered;             /* the count of filtered records: in the first page, or in no_page */
 	uint64_t *dropped;              /* likewise the count of records that found no room */
 	uint64_t *dropped_ns;           /* likewise the time of the last one that found none */
-	uint64_t no_room_before_ns;     /* the time until which the storage gives no chunk: fxt_has_no_room() */
+	uint64_t no_room_before_ns;     /* the time until which the storage has no room: fxt_has_no_room() */
 
 	/* Names of instrumented functions: function.h. */
 	uint32_t *defined;              /* by string index: the serial of the last chunk that defines it */
