@@ -5,10 +5,10 @@
 #include <string.h>
 
 enum {
-	/* The file grows by so many chunks at once, and by fewer at first. */
+	/* The file grows by GROW_CHUNKS chunks at once, and by GROW_FIRST_CHUNKS at first. */
 	GROW_CHUNKS = 4,                /* one large folio where there are such; takes some 25 microseconds */
 	GROW_FIRST_CHUNKS = 2,          /* a small program's thread and its calls in progress take two */
-	/* So many chunks lie ahead of the cursor at most, so that threads rarely wait for growth. */
+	/* The most chunks that are in stock, so that threads rarely wait for growth. */
 	AHEAD_MAX_CHUNKS = 12,
 	RETRY_NS = 100 * 1000 * 1000,
 	MAX_FREE_PAGES = 1 << 16,
@@ -79,7 +79,8 @@ static int map_windows(struct fxt_buffer *buffer, uint32_t from, uint32_t to)
 				  &error);
 		if (!base)
 			return error;
-		/* Core dumps are about the program, and the trace is a file already. */
+		/* Core dumps do not get the window: they are about the program, and the trace is a file
+		 * already. */
 		fxt_sys_madvise(base, FXT_WINDOW_BYTES, MADV_DONTDUMP);
 		atomic_store_explicit(&window->base, base, memory_order_release);
 	}
@@ -175,7 +176,8 @@ static void grow_ahead(struct fxt_buffer *buffer, uint32_t number, uint64_t now_
 	fxt_unlock(&buffer->extend_lock, mask);
 }
 
-/* Hands out a chunk at a rewritten file's end. Sizes double; the strings left out precede the first. */
+/* Hands out a chunk at a rewritten file's end. Each of the first chunks is twice as large as the one before.
+ * The strings that the rewritten file lacks stand in front of the first chunk. */
 static bool take_tail(struct fxt_buffer *buffer, struct fxt_chunk *chunk)
 {
 	unsigned number = (unsigned)atomic_fetch_add_explicit(&buffer->cursor, 1, memory_order_relaxed);
@@ -198,7 +200,8 @@ static bool take_tail(struct fxt_buffer *buffer, struct fxt_chunk *chunk)
 		base = fxt_sys_mmap(NULL, offset - start + (size_t)pages * FXT_PAGE_BYTES,
 				    PROT_READ | PROT_WRITE, MAP_SHARED, buffer->fd, (off_t)start, &error);
 		buffer->tail_offset = offset + (uint64_t)pages * FXT_PAGE_BYTES;
-		/* Nobody will save the buffer, so even here the file is mapped, and gets its room now. */
+		/* Nobody will save the buffer any more, so the file is mapped even for a buffer in memory, and
+		 * gets its room now. */
 		if (base && buffer->in_memory &&
 		    fxt_sys_madvise(base, offset - start + (size_t)pages * FXT_PAGE_BYTES,
 				    MADV_POPULATE_WRITE)) {

@@ -108,9 +108,10 @@ const char *fxt_label_place(struct fxt_thread *thread, uintptr_t place, size_t *
 
 /* -- Telling ----------------------------------------------------------------------------------- */
 
+/* The arguments of an object's record. */
 struct told {
 	uint64_t since_ns;              /* 0: the name holds from the beginning */
-	int fd;                         /* -1 */
+	int fd;                         /* the object's descriptor; -1: it has none */
 	uint64_t bytes;                 /* the size of a block */
 };
 

@@ -169,8 +169,8 @@ static bool put_string(struct fxt_merge *m, uint64_t index, const char *text)
 
 /* -- Copying --------------------------------------------------------------------------------------- */
 
-/* Writes what the record becomes in the archive, which may be nothing. Returns false if it cannot be
- * written. */
+/* Writes the record as it is to be in the archive, or nothing if it does not belong there. Returns false if
+ * it cannot be written. */
 static bool put_record(struct fxt_merge *m, struct fxt_map *ids, const struct fxt_reader *r,
 		       const struct fxt_record *rec)
 {
