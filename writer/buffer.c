@@ -200,8 +200,8 @@ static bool take_tail(struct fxt_buffer *buffer, struct fxt_chunk *chunk)
 		base = fxt_sys_mmap(NULL, offset - start + (size_t)pages * FXT_PAGE_BYTES,
 				    PROT_READ | PROT_WRITE, MAP_SHARED, buffer->fd, (off_t)start, &error);
 		buffer->tail_offset = offset + (uint64_t)pages * FXT_PAGE_BYTES;
-		/* Nobody will save the buffer any more, so the file is mapped even for a buffer in memory, and
-		 * gets its room now. */
+		/* Nobody will save the buffer any more, so the file is mapped even for a buffer in memory,
+		 * and gets its room now. */
 		if (base && buffer->in_memory &&
 		    fxt_sys_madvise(base, offset - start + (size_t)pages * FXT_PAGE_BYTES,
 				    MADV_POPULATE_WRITE)) {
@@ -328,7 +328,7 @@ void fxt_window_finish(struct fxt_window *window)
 			       FXT_WINDOW_BYTES);
 }
 
-/* `finished` goes below 0 if none of the window's chunks is finished yet. */
+/* `finished` wraps around below 0 if none of the window's chunks is finished yet. */
 bool fxt_window_keep(struct fxt_window *window)
 {
 	unsigned finished = atomic_load_explicit(&window->finished, memory_order_relaxed);
@@ -358,7 +358,7 @@ static uint32_t finish(struct fxt_storage *storage, uint32_t number, uint32_t ev
 
 	if (buffer->tail_offset)
 		return 0;
-	/* The chunk is saved with the others, at the end. */
+	/* No lock may be taken here, so the chunk is saved with the others, at the end. */
 	if (buffer->in_memory && buffer->mode != FXT_CIRCULAR && fxt_may_not_lock())
 		return 0;
 	if (fxt_buffer_has_lost(buffer, number))
@@ -446,7 +446,7 @@ static void return_page(struct fxt_storage *storage, uint64_t *page)
 	struct fxt_buffer *buffer = buffer_of(storage);
 	uint64_t mask;
 
-	/* Whatever slots the page was divided into, its next holder divides it anew behind this filler. */
+	/* The next holder divides the page into slots anew, behind this filler. */
 	empty_chunk(page, FXT_PAGE_WORDS);
 	if (fxt_may_not_lock())
 		return;

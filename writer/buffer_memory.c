@@ -121,8 +121,8 @@ int fxt_buffer_save_chunk(struct fxt_buffer *buffer, uint32_t number)
 	uint64_t mask = fxt_lock(&buffer->extend_lock);
 	int error = fxt_file_ready(buffer) ? save_durable(buffer) : -EBADF;
 
-	/* Even if the durable area could not be written, the chunk is: an old durable area is better than
-	 * no chunk. */
+	/* The chunk is written even if the durable area could not be, because an old durable area is better
+	 * than no chunk. */
 	if (error != -EBADF)
 		error = write_chunk(buffer, number, fxt_buffer_chunk(buffer, number));
 	buffer->past[number].saved_at = error ? 0 : turn_of(buffer, number);
@@ -133,8 +133,8 @@ int fxt_buffer_save_chunk(struct fxt_buffer *buffer, uint32_t number)
 
 enum { LAST = FXT_CHUNK_WORDS - 1, TRIES = 8 };
 
-/* Copies what is committed of a chunk. Records do not change once their headers are stored, and the filler
- * to the chunk's end stands where the next record will be. */
+/* Copies the records of a chunk that are committed. Records do not change once their headers are stored, and
+ * the filler to the chunk's end stands where the next record will be. */
 static void copy_committed(uint64_t *to, const uint64_t *from)
 {
 	uint64_t header;
@@ -200,7 +200,7 @@ static int save_all(struct fxt_buffer *buffer)
 }
 
 /* The spare lies behind the end that the file may have, where nothing is ever written. The file does not
- * become longer by it, so whatever copies files does not see it. */
+ * become longer by it, so programs that copy the file do not see it. */
 enum { SPARE_BYTES = 1 << 20 };
 
 void fxt_buffer_keep_spare(struct fxt_buffer *buffer)

@@ -137,7 +137,7 @@ static void take_group(const struct group *group, uintptr_t address)
 			return;
 		}
 	}
-	/* Modules that were there before are not there any more. */
+	/* Modules that overlap the group are not mapped any more. */
 	for (module = modules; module < modules + module_count; module++)
 		if (module->low < group->high && group->low < module->high)
 			remove_module(module);
