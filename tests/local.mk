@@ -150,6 +150,7 @@ APPS_C = \
 	tests/apps/host_malloc \
 	tests/apps/host_maps \
 	tests/apps/host_number \
+	tests/apps/host_paths \
 	tests/apps/host_pointers \
 	tests/apps/host_process \
 	tests/apps/host_sanitized \

@@ -202,9 +202,10 @@ static bool take_tail(struct fxt_buffer *buffer, struct fxt_chunk *chunk)
 		buffer->tail_offset = offset + (uint64_t)pages * FXT_PAGE_BYTES;
 		/* Nobody will save the buffer any more, so the file is mapped even for a buffer in memory,
 		 * and gets its room now. */
-		if (base && buffer->in_memory &&
-		    fxt_sys_madvise(base, offset - start + (size_t)pages * FXT_PAGE_BYTES,
-				    MADV_POPULATE_WRITE)) {
+		if (base && buffer->in_memory)
+			error = fxt_sys_madvise(base, offset - start + (size_t)pages * FXT_PAGE_BYTES,
+						MADV_POPULATE_WRITE);
+		if (base && error) {
 			fxt_sys_munmap(base, offset - start + (size_t)pages * FXT_PAGE_BYTES);
 			base = NULL;
 		}

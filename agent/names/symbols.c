@@ -12,7 +12,7 @@
 
 enum {
 	MAX_MODULES = 512,
-	MAPS_BYTES = 8192,              /* a line of /proc/self/maps has some 4200 at most */
+	MAPS_BYTES = 8192,              /* longer lines of /proc/self/maps are left out */
 	PATH_BYTES = 4096,
 	/* room for the paths of most processes; TEXT_BYTES of address space are mapped for more */
 	PATHS_BYTES = 16 << 10,
@@ -179,7 +179,11 @@ static void take_line(struct group *group, const char *line, uintptr_t address)
 		group->high = high;
 		group->offset = offset;
 		group->is_ended = false;
-		memcpy(group->path, path ? path : "", path ? strlen(path) + 1 : 1);
+		/* The kernel also writes paths that open() would refuse as too long. A file with such a path has no
+		 * name here. */
+		if (!path || strlen(path) >= sizeof(group->path))
+			path = "";
+		memcpy(group->path, path, strlen(path) + 1);
 	}
 	if (is_code) {
 		if (group->code_low == group->code_high)
@@ -212,6 +216,7 @@ static long scan_opened(void *argument)
 	uintptr_t address = *(const uintptr_t *)argument;
 	static char text[MAPS_BYTES];
 	static struct group group;
+	bool is_rest = false;           /* what comes is the rest of a line that was too long */
 	size_t used = 0;
 	ssize_t n;
 	int fd = fxt_sys_open("/proc/self/maps", O_RDONLY | O_CLOEXEC, 0);
@@ -227,12 +232,16 @@ static long scan_opened(void *argument)
 		text[used] = '\0';
 		while ((end = memchr(line, '\n', used - (size_t)(line - text)))) {
 			*end = '\0';
-			take_line(&group, line, address);
+			if (!is_rest)
+				take_line(&group, line, address);
+			is_rest = false;
 			line = end + 1;
 		}
 		used -= (size_t)(line - text);
-		if (used == sizeof(text) - 1)
+		if (used == sizeof(text) - 1) {
+			is_rest = true;
 			used = 0;
+		}
 		memmove(text, line, used);
 	}
 	fxt_sys_close(fd);

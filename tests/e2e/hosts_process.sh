@@ -71,6 +71,14 @@ unset FXT_MAX_SIZE_MB
 host pointers "$apps/host_pointers"
 complete pointers
 
+# -- Paths that are longer than open() takes ---------------------------------------------------------------
+# They are mapped before the agent looks for names. The last ones are longer than the agent reads at once.
+host paths "$apps/host_paths" 1000 3000 5000 7000 9000 20000
+complete paths
+for file in paths.*/*.fxt; do
+	fxt dump "$file" | grep 'lock_with_a_name' >/dev/null || fail "paths: $file does not name the lock"
+done
+
 # -- What is no block --------------------------------------------------------------------------------
 # The program runs with the default for lifetimes of blocks, with one for each block, and with none, where the
 # agent asks the allocator nothing.
