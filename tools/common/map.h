@@ -6,6 +6,10 @@
  * them. A trace has millions of heap blocks, and a node for each would cost more than the block's record
  * does. A walk finds the same order every time, whatever the hash is. A slot's address is valid until
  * the next put or remove.
+ *
+ * uthash, which the tools use for strings, was tried here. Of a million events `fxt report` took 0.87 s of
+ * processor time with it instead of 0.67 s, and 1.64 s and 212 MiB instead of 1.18 s and 189 MiB where each
+ * heap block had a lifetime; `fxt check` took 0.51 s of these instead of 0.37 s.
  */
 #ifndef FXT_TOOLS_MAP_H
 #define FXT_TOOLS_MAP_H
