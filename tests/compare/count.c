@@ -1,10 +1,12 @@
-/* libcount.so: preloaded in front of the agent, or alone, it counts every call of the functions that the agent stands in for, as the
- * program makes it. It shares nothing with the agent but the list of names: entries are in stubs.S. Each process has a file of
- * its own in the directory $COUNT_DIR, PID.NANOSECONDS, an array of counters that is mapped; so nothing depends on how it ends.
+/* libcount.so is preloaded in front of the agent, or alone. It counts every call that the program makes of the
+ * functions that the agent stands in for. It shares nothing with the agent but the list of names; stubs.S has
+ * the functions' entries. Each process maps an array of counters, from a file of its own in the directory
+ * $COUNT_DIR that is called PID.NANOSECONDS; so the counts are there however the process ends.
  *
- * Begins where the agent does: with the first call after the C library has its environment. Constructors of other libraries come
- * first, then the agent's, whose search for functions that are not there allocates, then the one here: an array that
- * follows has how many calls there had been by then. One more has the calls of syscall() by the number that it was asked for.
+ * Counting begins where the agent begins: with the first call after the C library has its environment. The
+ * constructors of other libraries run first, then the agent's, whose search for functions that do not exist
+ * allocates, and then the one below. So a second array has the calls that were made before that. A third one
+ * has the calls of syscall(), by the number of the system call.
  */
 #include <dlfcn.h>
 #include <stdbool.h>
@@ -35,21 +37,25 @@ enum { COUNT = sizeof(symbols) / sizeof(symbols[0]), DIRECTORY_BYTES = 400 };
 
 #define HIDDEN __attribute__((visibility("hidden")))
 
-void *count_next[COUNT] HIDDEN;                         /* the functions to go on to */
+void *count_next[COUNT] HIDDEN;                 /* the functions that the program meant to call */
 static uint64_t *no_counters;
-uint64_t **count_gate HIDDEN = &no_counters;            /* where the counters' address is: a page that a fork wipes */
+/* leads to the address of the counters, which is in a page that a fork wipes */
+uint64_t **count_gate HIDDEN = &no_counters;
 void *count_prepare(unsigned number, long first) HIDDEN;
 
-/* Of a process that has no file: functions, the same before main(), system calls by number. */
+/* The three arrays of a process that has no file: calls of functions, those before main(), and system calls by
+ * number. */
 static uint64_t uncounted[2 * COUNT + COUNT_NUMBERS];
 
-/* The functions of the C library for these are counted here. */
+/* Makes a system call. The C library's functions for this would be counted. */
 static long raw(long number, long a, long b, long c, long d, long e, long f)
 {
 	register long r10 __asm__("r10") = d, r8 __asm__("r8") = e, r9 __asm__("r9") = f;
 	long result;
 
-	__asm__ volatile("syscall" : "=a"(result) : "0"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+	__asm__ volatile("syscall"
+			 : "=a"(result)
+			 : "0"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
 			 : "rcx", "r11", "memory");
 	return result;
 }
@@ -61,7 +67,8 @@ static void *map(long bytes, int flags, int fd)
 	return at < 0 && at > -4096 ? NULL : (void *)at;
 }
 
-/* Where counters go; copied, as a program may clear its environment, or write its title over it. */
+/* Returns the directory of the counters. It is a copy, because a program may clear its environment, or write its
+ * title over it. */
 static const char *directory(void)
 {
 	static char found[DIRECTORY_BYTES];
@@ -91,7 +98,7 @@ static char *put_number(char *at, uint64_t number)
 	return at;
 }
 
-/* This process's counters, in a new file. */
+/* Makes the counters of this process, in a new file. Returns `uncounted` if that is impossible. */
 static uint64_t *make_counters(void)
 {
 	char path[DIRECTORY_BYTES + 64], *at = path;
@@ -110,14 +117,17 @@ static uint64_t *make_counters(void)
 	fd = from ? raw(SYS_openat, AT_FDCWD, (long)path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666, 0, 0) : -1;
 	if (fd < 0)
 		return uncounted;
-	made = raw(SYS_ftruncate, fd, sizeof(uncounted), 0, 0, 0, 0) ? NULL : map(sizeof(uncounted), MAP_SHARED, (int)fd);
+	made = raw(SYS_ftruncate, fd, sizeof(uncounted), 0, 0, 0, 0)
+		       ? NULL
+		       : map(sizeof(uncounted), MAP_SHARED, (int)fd);
 	raw(SYS_close, fd, 0, 0, 0, 0, 0);
 	return made ? made : uncounted;
 }
 
 /* -- Finding the functions ---------------------------------------------------------------------- */
 
-/* dlsym() gives back what an older failure has left, before it is known who gives back. Volatile: it is taken for a leaf. */
+/* Set while dlsym() runs. It frees what an older failure has left, before the real free() is known. The variable
+ * is volatile, because the compiler takes dlsym() for a function that does not call back. */
 static __thread volatile bool searching __attribute__((tls_model("initial-exec")));
 
 static void give_back(void *block)
@@ -144,7 +154,9 @@ static void *allocate_one(size_t size)
 
 static void *within_search(const char *symbol)
 {
-	return !strcmp(symbol, "free") ? (void *)give_back : !strcmp(symbol, "malloc") ? (void *)allocate_one : (void *)allocate;
+	return !strcmp(symbol, "free")	   ? (void *)give_back
+	       : !strcmp(symbol, "malloc") ? (void *)allocate_one
+					   : (void *)allocate;
 }
 
 static void find(unsigned number)
@@ -156,7 +168,7 @@ static void find(unsigned number)
 	searching = false;
 }
 
-/* Counts a call whose first argument is `first`, and returns the function to go on to. */
+/* Counts a call whose first argument is `first`, and returns the function that the program meant to call. */
 void *count_prepare(unsigned number, long first)
 {
 	uint64_t **page;
@@ -183,7 +195,7 @@ __attribute__((constructor)) static void find_all(void)
 {
 	unsigned i;
 
-	/* What this C library does not have nobody calls. */
+	/* A function that this C library does not have stays NULL, and nobody calls it. */
 	for (i = 0; i < COUNT; i++)
 		find(i);
 	for (i = 0; i < COUNT && *count_gate; i++)

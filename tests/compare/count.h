@@ -1,2 +1,2 @@
-/* For count.c and stubs.S. */
-#define COUNT_NUMBERS 512       /* of system calls: more than there are */
+/* What count.c and stubs.S have to agree on. */
+#define COUNT_NUMBERS 512       /* there are fewer numbers of system calls */
