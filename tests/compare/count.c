@@ -1,6 +1,6 @@
-/* libcount.so is preloaded in front of the agent, or alone. It counts every call that the program makes of the
- * functions that the agent stands in for. It shares nothing with the agent but the list of names; stubs.S has
- * the functions' entries. Each process maps an array of counters, from a file of its own in the directory
+/* libcount.so is preloaded in front of the agent, or alone. It counts every call that the program makes of
+ * the functions that the agent stands in for. It shares nothing with the agent but the list of names; stubs.S
+ * has the functions' entries. Each process maps an array of counters, from a file of its own in the directory
  * $COUNT_DIR that is called PID.NANOSECONDS; so the counts are there however the process ends.
  *
  * Counting begins where the agent begins: with the first call after the C library has its environment. The
@@ -43,8 +43,8 @@ static uint64_t *no_counters;
 uint64_t **count_gate HIDDEN = &no_counters;
 void *count_prepare(unsigned number, long first) HIDDEN;
 
-/* The three arrays of a process that has no file: calls of functions, those before main(), and system calls by
- * number. */
+/* The three arrays of a process that has no file: calls of functions, those before main(), and system calls
+ * by number. */
 static uint64_t uncounted[2 * COUNT + COUNT_NUMBERS];
 
 /* Makes a system call. The C library's functions for this would be counted. */
@@ -67,8 +67,8 @@ static void *map(long bytes, int flags, int fd)
 	return at < 0 && at > -4096 ? NULL : (void *)at;
 }
 
-/* Returns the directory of the counters. It is a copy, because a program may clear its environment, or write its
- * title over it. */
+/* Returns the directory of the counters. It is a copy, because a program may clear its environment, or write
+ * its title over it. */
 static const char *directory(void)
 {
 	static char found[DIRECTORY_BYTES];
@@ -114,7 +114,8 @@ static uint64_t *make_counters(void)
 	at = put_number(at, (uint64_t)raw(SYS_getpid, 0, 0, 0, 0, 0, 0));
 	*at++ = '.';
 	*put_number(at, (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec) = '\0';
-	fd = from ? raw(SYS_openat, AT_FDCWD, (long)path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666, 0, 0) : -1;
+	fd = from ? raw(SYS_openat, AT_FDCWD, (long)path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666, 0, 0)
+		  : -1;
 	if (fd < 0)
 		return uncounted;
 	made = raw(SYS_ftruncate, fd, sizeof(uncounted), 0, 0, 0, 0)
@@ -126,8 +127,8 @@ static uint64_t *make_counters(void)
 
 /* -- Finding the functions ---------------------------------------------------------------------- */
 
-/* Set while dlsym() runs. It frees what an older failure has left, before the real free() is known. The variable
- * is volatile, because the compiler takes dlsym() for a function that does not call back. */
+/* Set while dlsym() runs. It frees what an older failure has left, before the real free() is known. The
+ * variable is volatile, because the compiler takes dlsym() for a function that does not call back. */
 static __thread volatile bool searching __attribute__((tls_model("initial-exec")));
 
 static void give_back(void *block)
