@@ -178,13 +178,14 @@ def categories(size, rnd):
 
 
 def waiters(size, rnd):
-    """Each thread waits for a lock that the next one holds, or in rare cases a thread that never waits."""
+    """Each thread waits for a lock that the next one holds, or in rare cases the first: that closes a circle."""
     w = Writer(size, rnd)
+    first = len(w.out)
     while w.more():
         number = len(w.out)     # the next thread's is larger by 112, the bytes that a thread takes
         koids = (7, number)
         w.put(BEGIN, 'pthread', 'pthread_mutex_lock', [(POINTER, 'mutex', number)], 0, koids)
-        after = 7 if w.rnd.randrange(100000) == 0 else number + 112
+        after = first if w.rnd.randrange(10000) == 0 else number + 112
         w.put(INSTANT, 'agent', 'contended', [(POINTER, 'mutex', number), (LONG, 'holder', after)], 0, koids)
     return w.out
 

@@ -51,7 +51,7 @@ quietly()
 # variables written, dropped and overwritten.
 host()
 {
-	local name=$1 status mode made log traced_status
+	local name=$1 status mode made log traced_status events
 	shift
 
 	log=$name.bare
@@ -69,7 +69,6 @@ host()
 		quietly "$log.err"
 		same "$log: output" "$name.bare" "$log.out"
 		same "$log: stderr" "$name.bare.err.program" "$log.err.program"
-		set -- "$@"
 		if ! ls "$log"/*.fxt >/dev/null 2>&1; then
 			fail "$log: there is no trace"
 			continue

@@ -10,7 +10,6 @@ export FXT_QUIET=1
 # program itself, and "PID heap MARK BYTES" for what the heap has at each mark more than at the first.
 cat >lives.py <<'EOT'
 import json, os, subprocess, sys
-sys.path.insert(0, os.environ["abs_top_srcdir"] + "/tests/e2e")
 own = {"take", "take_cleared", "take_aligned", "take_by_number", "resize", "resize_array",
        "map", "map_file", "move"}
 marks = {}
