@@ -1,7 +1,7 @@
 /* Records system calls that are made by way of syscall(): each is recorded as the function of the C library
  * that it stands for. This is a part of interpose.h.
  *
- * The tables say which: SYSTEM_CALL, BY_NUMBER and BY_NUMBER_ALONE lines (interpose.h) become functions
+ * The tables say which: SYSTEM_CALL, BY_NUMBER and BY_NUMBER_ALONE rows (interpose.h) become functions
  * fxt_numbered_NUMBER() here, which do what the wrapper does around the call that was asked for. They never
  * call the C library's function: that one may be a cancellation point, and may change the arguments. The
  * arguments go to the kernel as they came, and what it returns goes to the program.
@@ -24,7 +24,7 @@ struct fxt_by_number {
 /* Makes the call; errno and `result` are as syscall() leaves them. */
 long fxt_by_number_make(struct fxt_by_number *call);
 
-/* A function that is made from a line calls this: `by_number` stands for the name of the real function. */
+/* A function that is made from a row calls this: `by_number` stands for the name of the real function. */
 #define real_by_number(...) ((returned_)fxt_by_number_make(call_))
 
 /* That function, or a macro of NAME.c around it: `#define FXT_NUMBER_dup , DUP_BY_NUMBER`. Such a macro takes
@@ -71,7 +71,7 @@ long fxt_by_number_make(struct fxt_by_number *call);
 	__attribute__((unused)) long *next_ = call_->args;                      \
 	FXT_EACH(P_TAKE, __VA_ARGS__)
 
-/* Makes the function of a line. */
+/* Makes the function of a row. */
 #define FXT_NUMBERED(category, type, number, event, blocks, result_kind, ...)				\
 	FXT_NUMBERED_BEGIN(type, number)								\
 	{												\
