@@ -35,8 +35,9 @@ static void files(void)
 	FILE *stream = fopen("/proc/self/stat", "r");
 	int fd = open("/no/such/file", O_RDONLY), ends[2];
 
-	if (fd >= 0 || !directory || !stream || !fgets(line, sizeof(line), stream) || fclose(stream) || closedir(directory) ||
-	    pipe(ends) || write(ends[1], line, 1) != 1 || read(ends[0], line, 1) != 1 || close(ends[0]) || close(ends[1]))
+	if (fd >= 0 || !directory || !stream || !fgets(line, sizeof(line), stream) || fclose(stream) ||
+	    closedir(directory) || pipe(ends) || write(ends[1], line, 1) != 1 ||
+	    read(ends[0], line, 1) != 1 || close(ends[0]) || close(ends[1]))
 		abort();
 	fprintf(stderr, "%s %d %.2f %Lg\n", "text", 1, 2.5, (long double)3);
 	perror("perror");
@@ -51,7 +52,8 @@ static void threads(void)
 	void *block;
 
 	if (sigaction(SIGUSR1, &action, NULL) || raise(SIGUSR1) || sem_init(&semaphore, 0, 0) ||
-	    pthread_create(&thread, NULL, work, &semaphore) || sem_wait(&semaphore) || pthread_join(thread, &block))
+	    pthread_create(&thread, NULL, work, &semaphore) || sem_wait(&semaphore) ||
+	    pthread_join(thread, &block))
 		abort();
 	free(block);
 }

@@ -66,9 +66,13 @@ static struct msghdr message;
 
 static long polls(int fd, int times)
 {
-	struct pollfd files[3] = {{.fd = null, .events = POLLPRI}, {.fd = fd, .events = POLLIN | POLLOUT}, {.fd = null, .events = POLLPRI}};
+	struct pollfd files[3] = {{.fd = null, .events = POLLPRI},
+				  {.fd = fd, .events = POLLIN | POLLOUT},
+				  {.fd = null, .events = POLLPRI}};
 	struct timespec none = {0};
-	int found = times == 0 ? poll(files, 3, 1000) : times == 1 ? ppoll(files, 3, &none, NULL) : (int)syscall(SYS_poll, files, 3, 1000);
+	int found = times == 0	 ? poll(files, 3, 1000)
+		    : times == 1 ? ppoll(files, 3, &none, NULL)
+				 : (int)syscall(SYS_poll, files, 3, 1000);
 
 	return found << 16 | files[1].revents;
 }
@@ -100,20 +104,27 @@ static long sends(int fd, bool by_number)
 		char bytes[CMSG_SPACE(2 * sizeof(int))];
 		struct cmsghdr head;
 	} control = {.head = {CMSG_LEN(2 * sizeof(int)), SOL_SOCKET, SCM_RIGHTS}};
-	struct msghdr one = {.msg_iov = &vector, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control)};
+	struct msghdr one = {.msg_iov = &vector,
+			     .msg_iovlen = 1,
+			     .msg_control = &control,
+			     .msg_controllen = sizeof(control)};
 	int fds[2] = {null, fd};
 
 	memcpy(CMSG_DATA(&control.head), fds, sizeof(fds));
-	return by_number ? syscall(SYS_sendmsg, pair[0], &one, MSG_DONTWAIT) : sendmsg(pair[0], &one, MSG_DONTWAIT);
+	return by_number ? syscall(SYS_sendmsg, pair[0], &one, MSG_DONTWAIT)
+			 : sendmsg(pair[0], &one, MSG_DONTWAIT);
 }
 
 /* The error of a request is known when it is over; what is done at once is an error of the call. */
 static long requests(int fd, int which)
 {
-	struct aiocb block = {.aio_fildes = fd, .aio_buf = room.bytes, .aio_nbytes = 1, .aio_lio_opcode = LIO_READ};
+	struct aiocb block = {
+		.aio_fildes = fd, .aio_buf = room.bytes, .aio_nbytes = 1, .aio_lio_opcode = LIO_READ};
 	struct aiocb *list[] = {&block};
 	const struct aiocb *wait[] = {&block};
-	int result = which == 0 ? aio_read(&block) : which == 1 ? aio_fsync(O_SYNC, &block) : lio_listio(LIO_WAIT, list, 1, NULL);
+	int result = which == 0	  ? aio_read(&block)
+		     : which == 1 ? aio_fsync(O_SYNC, &block)
+				  : lio_listio(LIO_WAIT, list, 1, NULL);
 	int error = errno, of_request;
 
 	if (result && which < 2) {
@@ -135,7 +146,8 @@ static long spawns(int fd, int which)
 	pid_t child = 0;
 
 	posix_spawn_file_actions_init(&actions);
-	error = which == 0 ? posix_spawn_file_actions_adddup2(&actions, fd, 5) : posix_spawn_file_actions_addfchdir_np(&actions, fd);
+	error = which == 0 ? posix_spawn_file_actions_adddup2(&actions, fd, 5)
+			   : posix_spawn_file_actions_addfchdir_np(&actions, fd);
 	if (!error)
 		started = posix_spawn(&child, path, &actions, NULL, arguments, environ);
 	posix_spawn_file_actions_destroy(&actions);
@@ -164,7 +176,8 @@ static long directories(int fd)
 
 static long maps(int fd, int flags, bool by_number)
 {
-	void *map = by_number ? (void *)syscall(SYS_mmap, NULL, BYTES, PROT_READ, flags, fd, 0L) : mmap(NULL, BYTES, PROT_READ, flags, fd, 0);
+	void *map = by_number ? (void *)syscall(SYS_mmap, NULL, BYTES, PROT_READ, flags, fd, 0L)
+			      : mmap(NULL, BYTES, PROT_READ, flags, fd, 0);
 
 	if (map != MAP_FAILED)
 		munmap(map, BYTES);
@@ -181,58 +194,86 @@ static long makes(long result)
 
 /* -- All of them ----------------------------------------------------------------------------------------- */
 
-#define CALLS(X)                                                                                                        \
-	X(read(fd, room.bytes, 1)) X(pread(fd, room.bytes, 1, 0)) X(readv(fd, &vector, 1)) X(preadv(fd, &vector, 1, 0)) \
-	X(preadv2(fd, &vector, 1, 0, 0)) X(write(fd, "", 0)) X(pwrite(fd, "", 0, 0)) X(writev(fd, &vector, 0))           \
-	X(pwritev(fd, &vector, 0, 0)) X(pwritev2(fd, &vector, 0, 0, 0)) X(lseek(fd, 0, SEEK_CUR))                       \
-	X(ftruncate(fd, LONG_MAX)) X(fsync(fd)) X(fdatasync(fd)) X(syncfs(fd)) X(fallocate(fd, -1, 0, 1))               \
-	X(posix_fallocate(fd, 0, LONG_MAX)) X(posix_fadvise(fd, 0, 0, POSIX_FADV_NORMAL)) X(readahead(fd, 0, 1))        \
-	X(sync_file_range(fd, 0, 1, 0)) X(flock(fd, LOCK_UN)) X(lockf(fd, F_TEST, 1)) X(fcntl(fd, F_GETFL))             \
-	X(fcntl(fd, F_GETFD)) X(makes(fcntl(fd, F_DUPFD, 3))) X(ioctl(fd, FIONREAD, &room)) X(makes(dup(fd)))            \
-	X(makes(dup2(fd, 4))) X(makes(dup3(fd, 4, 0))) X(close(fd)) X(fstat(fd, &room.status))                          \
-	X(fstatat(fd, "", &room.status, AT_EMPTY_PATH)) X(fstatat(fd, "none", &room.status, 0))                         \
-	X(fstatat(fd, "/dev/null", &room.status, 0)) X(statx(fd, "", AT_EMPTY_PATH, STATX_SIZE, &room.statusx))         \
-	X(makes(openat(fd, "none", O_RDONLY))) X(makes(openat(fd, "/dev/null", O_RDONLY))) X(faccessat(fd, "none", 0, 0)) \
-	X(mkdirat(fd, "none", 0)) X(mkfifoat(fd, "none", 0)) X(unlinkat(fd, "none", 0)) X(linkat(fd, "none", null, "other", 0)) \
-	X(linkat(fd, "", AT_FDCWD, "/dev/null/none", AT_EMPTY_PATH)) X(linkat(AT_FDCWD, "/dev/null", fd, "none", 0))    \
-	X(renameat(fd, "none", AT_FDCWD, "other")) X(renameat(AT_FDCWD, "none", fd, "other"))                            \
-	X(renameat2(fd, "none", fd, "other", 0)) X(symlinkat("none", fd, "other")) X(readlinkat(fd, "none", room.bytes, 1)) \
-	X(fchmodat(fd, "none", 0, 0)) X(fchownat(fd, "", 0, 0, AT_EMPTY_PATH)) X(utimensat(fd, "none", NULL, 0))        \
-	X(futimens(fd, NULL)) X(futimes(fd, NULL)) X(fchmod(fd, 0600)) X(fchown(fd, -1u, -1u)) X(fchdir(fd))            \
-	X(fstatfs(fd, &room.file_system)) X(fstatvfs(fd, &room.file_system_too)) X(fgetxattr(fd, "user.none", &room, 1)) \
-	X(fsetxattr(fd, "none", &room, 1, 0)) X(flistxattr(fd, room.bytes, BYTES)) X(fremovexattr(fd, "user.none"))     \
-	X(streams(fd)) X(directories(fd)) X(getdents64(fd, &room, BYTES)) X(getdirentries(fd, room.bytes, BYTES, &(off_t){0})) \
-	X(maps(fd, MAP_SHARED, false)) X(maps(fd, MAP_PRIVATE, true)) X(maps(fd, MAP_PRIVATE | MAP_ANONYMOUS, false))   \
-	X(sendfile(pipes[1], fd, NULL, 1)) X(sendfile(fd, regular, NULL, 1)) X(splice(fd, NULL, pipes[1], NULL, 1, 0))  \
-	X(splice(pipes[0], NULL, fd, NULL, 1, SPLICE_F_NONBLOCK)) X(tee(fd, pipes[1], 1, 0)) X(tee(pipes[0], fd, 1, SPLICE_F_NONBLOCK)) \
-	X(vmsplice(fd, &vector, 1, 0)) X(copy_file_range(fd, NULL, regular, NULL, 1, 0))                                \
-	X(copy_file_range(regular, NULL, fd, NULL, 1, 0)) X(send(fd, "", 1, 0)) X(sendto(fd, "", 1, 0, NULL, 0))        \
-	X(sendmsg(fd, &message, 0)) X(sendmmsg(fd, messages, 1, 0)) X(recv(fd, room.bytes, 1, 0))                       \
-	X(recvfrom(fd, room.bytes, 1, 0, NULL, NULL)) X(recvmsg(fd, &message, 0)) X(recvmmsg(fd, messages, 1, 0, NULL)) \
-	X(bind(fd, (struct sockaddr *)&address, sizeof(address))) X(listen(fd, 1)) X(makes(accept(fd, NULL, NULL)))     \
-	X(makes(accept4(fd, NULL, NULL, 0))) X(connect(fd, (struct sockaddr *)&address, sizeof(address))) X(shutdown(fd, SHUT_RD)) \
-	X(getsockname(fd, (struct sockaddr *)&room, &(socklen_t){sizeof(room)}))                                        \
-	X(getpeername(fd, (struct sockaddr *)&room, &(socklen_t){sizeof(room)}))                                        \
-	X(getsockopt(fd, SOL_SOCKET, SO_TYPE, &room, &(socklen_t){sizeof(int)})) X(setsockopt(fd, SOL_SOCKET, SO_PRIORITY, &room, sizeof(int))) \
-	X(isfdtype(fd, S_IFREG)) X(epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &room.event)) X(epoll_ctl(fd, EPOLL_CTL_ADD, null, &room.event)) \
-	X(epoll_wait(fd, &room.event, 1, 0)) X(epoll_pwait(fd, &room.event, 1, 0, NULL)) X(makes(signalfd(fd, &(sigset_t){0}, 0))) \
-	X(timerfd_settime(fd, 0, &(struct itimerspec){0}, NULL)) X(timerfd_gettime(fd, &room.timer)) X(inotify_add_watch(fd, "/dev", IN_OPEN)) \
-	X(inotify_rm_watch(fd, 1)) X(eventfd_read(fd, &room.count)) X(eventfd_write(fd, 1))                             \
-	X(fanotify_mark(fd, FAN_MARK_ADD, FAN_OPEN, AT_FDCWD, "/dev")) X(mq_send(fd, "", 1, 0)) X(mq_receive(fd, room.bytes, 1, NULL)) \
-	X(mq_notify(fd, NULL)) X(mq_close(fd)) X(dprintf(fd, "%s", "")) X(dprintf(fd, "%d", 7)) X(tcdrain(fd)) X(tcflush(fd, TCIFLUSH)) \
-	X(tcsendbreak(fd, 0)) X(fexecve(fd, nothing, nothing)) X(execveat(fd, "", nothing, nothing, AT_EMPTY_PATH)) X(setns(fd, 0))         \
-	X(pidfd_send_signal(fd, 0, NULL, 0)) X(process_madvise(fd, &vector, 1, MADV_COLD, 0)) X(makes(pidfd_getfd(fd, 0, 0))) \
-	X(scandirat(fd, "none", &(struct dirent **){NULL}, NULL, NULL)) X(aio_cancel(fd, NULL))                         \
-	X(name_to_handle_at(fd, "none", &(struct file_handle){0}, &room.number, 0))                                     \
-	X(polls(fd, 0)) X(polls(fd, 1)) X(polls(fd, 2)) X(selects(fd, 0)) X(selects(fd, 1)) X(selects(fd, 2)) X(sends(fd, false)) \
-	X(sends(fd, true)) X(requests(fd, 0)) X(requests(fd, 1)) X(requests(fd, 2)) X(spawns(fd, 0)) X(spawns(fd, 1))   \
-	X(syscall(SYS_read, fd, &room, 1)) X(syscall(SYS_write, fd, &room, 0)) X(syscall(SYS_pread64, fd, &room, 1, 0L)) \
-	X(syscall(SYS_close, fd)) X(makes(syscall(SYS_dup, fd))) X(makes(syscall(SYS_dup3, fd, 4, 0))) X(syscall(SYS_fstat, fd, &room)) \
-	X(syscall(SYS_fcntl, fd, F_GETFD)) X(syscall(SYS_lseek, fd, 0L, SEEK_CUR)) X(syscall(SYS_getdents64, fd, &room, BYTES)) \
-	X(syscall(SYS_ftruncate, fd, LONG_MAX)) X(syscall(SYS_fsync, fd)) X(syscall(SYS_sendfile, pipes[1], fd, NULL, 1)) \
-	X(makes(syscall(SYS_openat, fd, "none", O_RDONLY))) X(syscall(SYS_unlinkat, fd, "none", 0)) X(syscall(SYS_fchdir, fd)) \
-	X(syscall(SYS_epoll_ctl, epoll, EPOLL_CTL_ADD, fd, &room)) X(makes(syscall(SYS_signalfd4, fd, &room, 8, 0)))    \
-	X(syscall(SYS_sendto, fd, "", 1, 0, NULL, 0)) X(syscall(SYS_execveat, fd, "", nothing, nothing, AT_EMPTY_PATH))
+#define CALLS(X)											\
+	X(read(fd, room.bytes, 1)) X(pread(fd, room.bytes, 1, 0)) X(readv(fd, &vector, 1))		\
+	X(preadv(fd, &vector, 1, 0)) X(preadv2(fd, &vector, 1, 0, 0)) X(write(fd, "", 0))		\
+	X(pwrite(fd, "", 0, 0)) X(writev(fd, &vector, 0)) X(pwritev(fd, &vector, 0, 0))			\
+	X(pwritev2(fd, &vector, 0, 0, 0)) X(lseek(fd, 0, SEEK_CUR)) X(ftruncate(fd, LONG_MAX))		\
+	X(fsync(fd)) X(fdatasync(fd)) X(syncfs(fd)) X(fallocate(fd, -1, 0, 1))				\
+	X(posix_fallocate(fd, 0, LONG_MAX)) X(posix_fadvise(fd, 0, 0, POSIX_FADV_NORMAL))		\
+	X(readahead(fd, 0, 1)) X(sync_file_range(fd, 0, 1, 0)) X(flock(fd, LOCK_UN))			\
+	X(lockf(fd, F_TEST, 1)) X(fcntl(fd, F_GETFL)) X(fcntl(fd, F_GETFD))				\
+	X(makes(fcntl(fd, F_DUPFD, 3))) X(ioctl(fd, FIONREAD, &room)) X(makes(dup(fd)))			\
+	X(makes(dup2(fd, 4))) X(makes(dup3(fd, 4, 0))) X(close(fd)) X(fstat(fd, &room.status))		\
+	X(fstatat(fd, "", &room.status, AT_EMPTY_PATH))							\
+	X(fstatat(fd, "none", &room.status, 0)) X(fstatat(fd, "/dev/null", &room.status, 0))		\
+	X(statx(fd, "", AT_EMPTY_PATH, STATX_SIZE, &room.statusx))					\
+	X(makes(openat(fd, "none", O_RDONLY))) X(makes(openat(fd, "/dev/null", O_RDONLY)))		\
+	X(faccessat(fd, "none", 0, 0)) X(mkdirat(fd, "none", 0)) X(mkfifoat(fd, "none", 0))		\
+	X(unlinkat(fd, "none", 0)) X(linkat(fd, "none", null, "other", 0))				\
+	X(linkat(fd, "", AT_FDCWD, "/dev/null/none", AT_EMPTY_PATH))					\
+	X(linkat(AT_FDCWD, "/dev/null", fd, "none", 0))							\
+	X(renameat(fd, "none", AT_FDCWD, "other")) X(renameat(AT_FDCWD, "none", fd, "other"))		\
+	X(renameat2(fd, "none", fd, "other", 0)) X(symlinkat("none", fd, "other"))			\
+	X(readlinkat(fd, "none", room.bytes, 1)) X(fchmodat(fd, "none", 0, 0))				\
+	X(fchownat(fd, "", 0, 0, AT_EMPTY_PATH)) X(utimensat(fd, "none", NULL, 0))			\
+	X(futimens(fd, NULL)) X(futimes(fd, NULL)) X(fchmod(fd, 0600)) X(fchown(fd, -1u, -1u))		\
+	X(fchdir(fd)) X(fstatfs(fd, &room.file_system)) X(fstatvfs(fd, &room.file_system_too))		\
+	X(fgetxattr(fd, "user.none", &room, 1)) X(fsetxattr(fd, "none", &room, 1, 0))			\
+	X(flistxattr(fd, room.bytes, BYTES)) X(fremovexattr(fd, "user.none")) X(streams(fd))		\
+	X(directories(fd)) X(getdents64(fd, &room, BYTES))						\
+	X(getdirentries(fd, room.bytes, BYTES, &(off_t){0})) X(maps(fd, MAP_SHARED, false))		\
+	X(maps(fd, MAP_PRIVATE, true)) X(maps(fd, MAP_PRIVATE | MAP_ANONYMOUS, false))			\
+	X(sendfile(pipes[1], fd, NULL, 1)) X(sendfile(fd, regular, NULL, 1))				\
+	X(splice(fd, NULL, pipes[1], NULL, 1, 0))							\
+	X(splice(pipes[0], NULL, fd, NULL, 1, SPLICE_F_NONBLOCK)) X(tee(fd, pipes[1], 1, 0))		\
+	X(tee(pipes[0], fd, 1, SPLICE_F_NONBLOCK)) X(vmsplice(fd, &vector, 1, 0))			\
+	X(copy_file_range(fd, NULL, regular, NULL, 1, 0))						\
+	X(copy_file_range(regular, NULL, fd, NULL, 1, 0)) X(send(fd, "", 1, 0))				\
+	X(sendto(fd, "", 1, 0, NULL, 0)) X(sendmsg(fd, &message, 0))					\
+	X(sendmmsg(fd, messages, 1, 0)) X(recv(fd, room.bytes, 1, 0))					\
+	X(recvfrom(fd, room.bytes, 1, 0, NULL, NULL)) X(recvmsg(fd, &message, 0))			\
+	X(recvmmsg(fd, messages, 1, 0, NULL))								\
+	X(bind(fd, (struct sockaddr *)&address, sizeof(address))) X(listen(fd, 1))			\
+	X(makes(accept(fd, NULL, NULL))) X(makes(accept4(fd, NULL, NULL, 0)))				\
+	X(connect(fd, (struct sockaddr *)&address, sizeof(address))) X(shutdown(fd, SHUT_RD))		\
+	X(getsockname(fd, (struct sockaddr *)&room, &(socklen_t){sizeof(room)}))			\
+	X(getpeername(fd, (struct sockaddr *)&room, &(socklen_t){sizeof(room)}))			\
+	X(getsockopt(fd, SOL_SOCKET, SO_TYPE, &room, &(socklen_t){sizeof(int)}))			\
+	X(setsockopt(fd, SOL_SOCKET, SO_PRIORITY, &room, sizeof(int)))					\
+	X(isfdtype(fd, S_IFREG)) X(epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &room.event))			\
+	X(epoll_ctl(fd, EPOLL_CTL_ADD, null, &room.event))						\
+	X(epoll_wait(fd, &room.event, 1, 0)) X(epoll_pwait(fd, &room.event, 1, 0, NULL))		\
+	X(makes(signalfd(fd, &(sigset_t){0}, 0)))							\
+	X(timerfd_settime(fd, 0, &(struct itimerspec){0}, NULL))					\
+	X(timerfd_gettime(fd, &room.timer)) X(inotify_add_watch(fd, "/dev", IN_OPEN))			\
+	X(inotify_rm_watch(fd, 1)) X(eventfd_read(fd, &room.count)) X(eventfd_write(fd, 1))		\
+	X(fanotify_mark(fd, FAN_MARK_ADD, FAN_OPEN, AT_FDCWD, "/dev"))					\
+	X(mq_send(fd, "", 1, 0)) X(mq_receive(fd, room.bytes, 1, NULL)) X(mq_notify(fd, NULL))		\
+	X(mq_close(fd)) X(dprintf(fd, "%s", "")) X(dprintf(fd, "%d", 7)) X(tcdrain(fd))			\
+	X(tcflush(fd, TCIFLUSH)) X(tcsendbreak(fd, 0)) X(fexecve(fd, nothing, nothing))			\
+	X(execveat(fd, "", nothing, nothing, AT_EMPTY_PATH)) X(setns(fd, 0))				\
+	X(pidfd_send_signal(fd, 0, NULL, 0)) X(process_madvise(fd, &vector, 1, MADV_COLD, 0))		\
+	X(makes(pidfd_getfd(fd, 0, 0)))									\
+	X(scandirat(fd, "none", &(struct dirent **){NULL}, NULL, NULL))					\
+	X(aio_cancel(fd, NULL))										\
+	X(name_to_handle_at(fd, "none", &(struct file_handle){0}, &room.number, 0))			\
+	X(polls(fd, 0)) X(polls(fd, 1)) X(polls(fd, 2)) X(selects(fd, 0)) X(selects(fd, 1))		\
+	X(selects(fd, 2)) X(sends(fd, false)) X(sends(fd, true)) X(requests(fd, 0))			\
+	X(requests(fd, 1)) X(requests(fd, 2)) X(spawns(fd, 0)) X(spawns(fd, 1))				\
+	X(syscall(SYS_read, fd, &room, 1)) X(syscall(SYS_write, fd, &room, 0))				\
+	X(syscall(SYS_pread64, fd, &room, 1, 0L)) X(syscall(SYS_close, fd))				\
+	X(makes(syscall(SYS_dup, fd))) X(makes(syscall(SYS_dup3, fd, 4, 0)))				\
+	X(syscall(SYS_fstat, fd, &room)) X(syscall(SYS_fcntl, fd, F_GETFD))				\
+	X(syscall(SYS_lseek, fd, 0L, SEEK_CUR)) X(syscall(SYS_getdents64, fd, &room, BYTES))		\
+	X(syscall(SYS_ftruncate, fd, LONG_MAX)) X(syscall(SYS_fsync, fd))				\
+	X(syscall(SYS_sendfile, pipes[1], fd, NULL, 1))							\
+	X(makes(syscall(SYS_openat, fd, "none", O_RDONLY)))						\
+	X(syscall(SYS_unlinkat, fd, "none", 0)) X(syscall(SYS_fchdir, fd))				\
+	X(syscall(SYS_epoll_ctl, epoll, EPOLL_CTL_ADD, fd, &room))					\
+	X(makes(syscall(SYS_signalfd4, fd, &room, 8, 0)))						\
+	X(syscall(SYS_sendto, fd, "", 1, 0, NULL, 0))							\
+	X(syscall(SYS_execveat, fd, "", nothing, nothing, AT_EMPTY_PATH))
 
 #define ROW(...)                                        \
 	{                                               \
@@ -290,12 +331,14 @@ static void compare(const struct row *row, int *ours)
 		errors[i] = errno;
 	}
 	if (results[0] != results[1] || errors[0] != errors[1])
-		printf("%s: %ld, errno %d; of a closed number %ld, errno %d\n", row->name, results[0], errors[0], results[1], errors[1]);
+		printf("%s: %ld, errno %d; of a closed number %ld, errno %d\n", row->name, results[0],
+		       errors[0], results[1], errors[1]);
 }
 
 int main(int argc, char **argv)
 {
-	unsigned long rounds = argc > 2 ? strtoul(argv[1], NULL, 0) : 0, most = argc > 2 ? strtoul(argv[2], NULL, 0) : 0, at, with;
+	unsigned long rounds = argc > 2 ? strtoul(argv[1], NULL, 0) : 0,
+		      most = argc > 2 ? strtoul(argv[2], NULL, 0) : 0, at, with;
 	unsigned char order[ROWS];
 	struct rlimit limit;
 	int ours = HOME, fd;

@@ -120,7 +120,8 @@ static void become_daemon(const char *result)
 		mark_times(20);
 		fd = open(result, O_CREAT | O_WRONLY | O_TRUNC, 0600);
 		need(getcwd(directory, sizeof(directory)));
-		dprintf(fd, "directory %s, descriptor %d, session leader %d\n", directory, fd, getsid(0) == getpid());
+		dprintf(fd, "directory %s, descriptor %d, session leader %d\n", directory, fd,
+			getsid(0) == getpid());
 		close(fd);
 		mark();
 		exit(0);

@@ -46,8 +46,17 @@ static void forbid(unsigned action, bool raw)
 	/* gcc names no size of an array that a macro fills. */
 	struct sock_filter code[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		FORBID(openat), FORBID(mmap), FORBID(ftruncate), FORBID(pwritev), FORBID(fallocate), FORBID(renameat2),
-		FORBID(linkat), FORBID(unlinkat), FORBID(memfd_create), FORBID(dup), FORBID(fcntl),
+		FORBID(openat),
+		FORBID(mmap),
+		FORBID(ftruncate),
+		FORBID(pwritev),
+		FORBID(fallocate),
+		FORBID(renameat2),
+		FORBID(linkat),
+		FORBID(unlinkat),
+		FORBID(memfd_create),
+		FORBID(dup),
+		FORBID(fcntl),
 #ifdef SYS_open
 		FORBID(open),
 #endif

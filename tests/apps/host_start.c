@@ -23,7 +23,8 @@ static void before_everything(int argc, char **argv, char **environment)
 	say("preinit\n");
 }
 
-__attribute__((section(".preinit_array"), used)) static void (*const preinit)(int, char **, char **) = before_everything;
+__attribute__((section(".preinit_array"), used)) static void (*const preinit)(int, char **,
+									      char **) = before_everything;
 
 __attribute__((constructor)) static void own(void)
 {

@@ -32,8 +32,10 @@ static void unseen(void)
 
 	ways[0] = (create_fn *)dlsym(RTLD_DEFAULT, "pthread_create");
 	ways[1] = (create_fn *)dlsym(libc, "pthread_create");
-	ways[2] = (create_fn *)dlvsym(libc, "pthread_create", sizeof(void *) == 8 && dlvsym(libc, "pthread_create", "GLIBC_2.2.5")
-								      ? "GLIBC_2.2.5" : "GLIBC_2.17");
+	ways[2] = (create_fn *)dlvsym(libc, "pthread_create",
+				      sizeof(void *) == 8 && dlvsym(libc, "pthread_create", "GLIBC_2.2.5")
+					      ? "GLIBC_2.2.5"
+					      : "GLIBC_2.17");
 	for (i = 0; i < 3; i++) {
 		need(ways[i]);
 		for (round = 0; round < 10; round++)
@@ -82,8 +84,9 @@ static void raw(void)
 	need(control);
 	control[0] = control[2] = control;      /* tcb and self */
 	need(clone(run_raw, stack + sizeof(stack),
-		   CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM | CLONE_SETTLS, NULL, NULL,
-		   control, NULL) > 0);
+		   CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM |
+			   CLONE_SETTLS,
+		   NULL, NULL, control, NULL) > 0);
 	while (!atomic_load(&raw_done))
 		sched_yield();
 }
@@ -111,7 +114,8 @@ static void say_not_made(void)
 {
 	const char *value = pthread_getspecific(never_made);
 
-	printf("not made: %s, set %d\n", value ? value : "no value", pthread_setspecific(never_made, "a value"));
+	printf("not made: %s, set %d\n", value ? value : "no value",
+	       pthread_setspecific(never_made, "a value"));
 }
 
 static void *use_keys(void *way)
@@ -121,7 +125,8 @@ static void *use_keys(void *way)
 	allocate(100);
 	say_not_made();
 	if (keys[1])
-		need(!pthread_setspecific(keys[0], "first") && !pthread_setspecific(keys[PTHREAD_KEYS_MAX - 1], "last"));
+		need(!pthread_setspecific(keys[0], "first") &&
+		     !pthread_setspecific(keys[PTHREAD_KEYS_MAX - 1], "last"));
 	if (way && *(char *)way == 'e')
 		pthread_exit(way);
 	if (way && *(char *)way == 'c') {
@@ -139,7 +144,8 @@ static void all_keys(void)
 
 	for (round = 0; round < 2; round++) {
 		for (way = 0; way < 3; way++) {
-			need(!pthread_create(&thread, NULL, use_keys, (void *)ways[way]) && !pthread_join(thread, NULL));
+			need(!pthread_create(&thread, NULL, use_keys, (void *)ways[way]) &&
+			     !pthread_join(thread, NULL));
 			mark();
 		}
 		use_keys(NULL);

@@ -44,7 +44,8 @@ static void add_descriptors(struct line *line)
 	for (fd = 0; fd < HIGHEST_DESCRIPTOR; fd++) {
 		flags = fcntl(fd, F_GETFD);
 		if (flags != -1)
-			add(line, " %d:%x:%x", fd, (unsigned)flags, !fstat(fd, &status) ? status.st_mode & S_IFMT : 0);
+			add(line, " %d:%x:%x", fd, (unsigned)flags,
+			    !fstat(fd, &status) ? status.st_mode & S_IFMT : 0);
 	}
 }
 
@@ -73,7 +74,9 @@ static void add_signals(struct line *line)
 		if (sigaction(number, NULL, &action) || (action.sa_handler == SIG_DFL && !action.sa_flags))
 			continue;
 		add(line, " action %d:%s:%x", number,
-		    action.sa_handler == SIG_DFL ? "default" : action.sa_handler == SIG_IGN ? "ignored" : "handled",
+		    action.sa_handler == SIG_DFL   ? "default"
+		    : action.sa_handler == SIG_IGN ? "ignored"
+						   : "handled",
 		    (unsigned)action.sa_flags);
 		add_set(line, "mask", &action.sa_mask);
 	}

@@ -108,8 +108,8 @@ static const char *command_of(const struct child *child)
 {
 	static char command[COMMAND_BYTES];
 
-	snprintf(command, sizeof(command), "exec '%s' read %s %s %s %s", self, child->number, child->reads, child->other,
-		 child->other_reads);
+	snprintf(command, sizeof(command), "exec '%s' read %s %s %s %s", self, child->number, child->reads,
+		 child->other, child->other_reads);
 	return command;
 }
 

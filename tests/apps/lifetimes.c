@@ -72,7 +72,8 @@ static void vfork_child(void)
 	need(pipe(ends) == 0);
 	child = vfork();
 	if (!child) {
-		if (write(fd, data, 100) != 100 || dup2(fd, other) != other || close(fd) || close(ends[1]) || dup(other) < 0)
+		if (write(fd, data, 100) != 100 || dup2(fd, other) != other || close(fd) || close(ends[1]) ||
+		    dup(other) < 0)
 			_exit(1);
 		if (open("three", O_RDWR | O_CREAT, 0600) < 0 || close_range(3, 1000, 0))
 			_exit(2);

@@ -170,8 +170,13 @@ static ssize_t result_of(struct aiocb *block)
 static void use_requests(void)
 {
 	int fd = opened("one");
-	struct aiocb write = {.aio_fildes = fd, .aio_buf = data, .aio_nbytes = 50, .aio_lio_opcode = LIO_WRITE};
-	struct aiocb read = {.aio_fildes = fd, .aio_buf = data, .aio_nbytes = 40, .aio_offset = 30, .aio_lio_opcode = LIO_READ};
+	struct aiocb write = {
+		.aio_fildes = fd, .aio_buf = data, .aio_nbytes = 50, .aio_lio_opcode = LIO_WRITE};
+	struct aiocb read = {.aio_fildes = fd,
+			     .aio_buf = data,
+			     .aio_nbytes = 40,
+			     .aio_offset = 30,
+			     .aio_lio_opcode = LIO_READ};
 	struct aiocb nothing = {.aio_fildes = -1, .aio_lio_opcode = LIO_NOP}, bad = read;
 	struct aiocb *list[] = {&write, NULL, &nothing, &read};
 
@@ -299,7 +304,8 @@ static void use_connections(void)
 		from = port_of(client);
 		length = sizeof(peer);
 		/* Who does not ask for the address is told of it all the same. */
-		server = i ? accept(listener, NULL, NULL) : accept4(listener, (struct sockaddr *)&peer, &length, SOCK_CLOEXEC);
+		server = i ? accept(listener, NULL, NULL)
+			   : accept4(listener, (struct sockaddr *)&peer, &length, SOCK_CLOEXEC);
 		need(server >= 0 && write(client, data, 17) == 17 && read(server, data, 17) == 17);
 		if (i)
 			need(shutdown(client, SHUT_RDWR) == 0);
@@ -349,7 +355,8 @@ static void leave(void)
 	SAY("io:file dup %d left", fd);
 	need(listen(listener, 5) == 0);
 	client = socket(AF_INET, SOCK_STREAM, 0);
-	need(connect(client, (struct sockaddr *)&address, sizeof(address)) == 0 && accept(listener, NULL, NULL) >= 0);
+	need(connect(client, (struct sockaddr *)&address, sizeof(address)) == 0 &&
+	     accept(listener, NULL, NULL) >= 0);
 	SAY("net:socket socket %d left", AF_INET);
 	SAY("net:socket socket %d left", AF_INET);
 	SAY("net:connection connect 127.0.0.1:%d left", ntohs(address.sin_port));

@@ -51,10 +51,12 @@ static void tell(const union address *own, socklen_t bytes, int reads)
 	char text[INET_ADDRSTRLEN];
 
 	if (own->any.sa_family == AF_UNIX) {
-		printf("unix:@%.*s %d\n", (int)bytes - (int)sizeof(sa_family_t) - 1, own->un.sun_path + 1, reads);
+		printf("unix:@%.*s %d\n", (int)bytes - (int)sizeof(sa_family_t) - 1, own->un.sun_path + 1,
+		       reads);
 		return;
 	}
-	printf("%s:%d %d\n", inet_ntop(AF_INET, &own->in.sin_addr, text, sizeof(text)), ntohs(own->in.sin_port), reads);
+	printf("%s:%d %d\n", inet_ntop(AF_INET, &own->in.sin_addr, text, sizeof(text)),
+	       ntohs(own->in.sin_port), reads);
 }
 
 /* A datagram socket that is sent to from another: it receives so many. */
@@ -80,7 +82,8 @@ static void serve(int is_bound)
 {
 	union address own;
 	socklen_t bytes;
-	int fd = socket_at(AF_INET, SOCK_STREAM, is_bound, 1, &own, &bytes), reads = 1 + (int)random_below(9), peer, client;
+	int fd = socket_at(AF_INET, SOCK_STREAM, is_bound, 1, &own, &bytes), reads = 1 + (int)random_below(9),
+	    peer, client;
 	char byte = 0;
 
 	own.in.sin_addr.s_addr = htonl(INADDR_LOOPBACK);

@@ -71,7 +71,8 @@ int main(int argc, char **argv)
 		__cyg_profile_func_exit(address(i), NULL);
 	}
 	while (calls > 0) {
-		unsigned depth = 1 + (unsigned)random_below(calls < DEPTH_MOST ? (uint64_t)calls : DEPTH_MOST);
+		unsigned depth =
+			1 + (unsigned)random_below(calls < DEPTH_MOST ? (uint64_t)calls : DEPTH_MOST);
 
 		nest(functions, depth);
 		calls -= depth;

@@ -135,7 +135,8 @@ static void open_ends(struct work *w)
 		need(pipe2(ends, at_first ? O_NONBLOCK : 0) == 0, "pipe2");
 		fcntl(ends[0], F_SETPIPE_SZ, MOST_BYTES);
 	} else {
-		need(socketpair(AF_UNIX, SOCK_STREAM | (at_first ? SOCK_NONBLOCK : 0), 0, ends) == 0, "socketpair");
+		need(socketpair(AF_UNIX, SOCK_STREAM | (at_first ? SOCK_NONBLOCK : 0), 0, ends) == 0,
+		     "socketpair");
 	}
 	for (int i = 0; i < 2 && ends[i] >= 0; i++)
 		if (at_first != on || way != BY_CREATION)
@@ -299,7 +300,8 @@ static void make_case(unsigned number)
 		by_inheritor(&w);
 	else
 		by_thread(&w);
-	printf("%s %s%s\n", w.name, w.waits ? "waits" : "prompt", w.waits && w.kind == DISK ? " briefly" : "");
+	printf("%s %s%s\n", w.name, w.waits ? "waits" : "prompt",
+	       w.waits && w.kind == DISK ? " briefly" : "");
 	fflush(stdout);
 	if (w.from >= 0)
 		close(w.from);

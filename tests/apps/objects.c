@@ -33,7 +33,8 @@ struct pool pool = {0, PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER};
 pthread_rwlock_t table_lock = PTHREAD_RWLOCK_INITIALIZER;
 pthread_barrier_t meeting;
 pthread_spinlock_t spin;
-pthread_mutex_t shards[4] = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER};
+pthread_mutex_t shards[4] = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER,
+			     PTHREAD_MUTEX_INITIALIZER};
 static pthread_mutex_t own_lock = PTHREAD_MUTEX_INITIALIZER;
 static int stripped;
 
@@ -58,7 +59,8 @@ void APART use_variables(void)
 	pthread_mutex_lock(&pool.lock);
 	SAY("pthread_mutex_lock", "pool+0x%zx", offsetof(struct pool, lock));
 	pthread_cond_timedwait(&pool.more, &pool.lock, &past);
-	SAY("pthread_cond_timedwait", "pool+0x%zx pool+0x%zx", offsetof(struct pool, more), offsetof(struct pool, lock));
+	SAY("pthread_cond_timedwait", "pool+0x%zx pool+0x%zx", offsetof(struct pool, more),
+	    offsetof(struct pool, lock));
 	pthread_mutex_unlock(&pool.lock);
 	SAY("pthread_mutex_unlock", "pool+0x%zx", offsetof(struct pool, lock));
 	pthread_rwlock_rdlock(&table_lock);

@@ -117,7 +117,8 @@ static void reuse_locks(void)
 	need(first != MAP_FAILED);
 	one_user(first, IN_BLOCK);
 	munmap(first, 8192);
-	at = mmap(first, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+	at = mmap(first, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1,
+		  0);
 	need(at == first);
 	another_user(at, IN_BLOCK);
 	at = mmap(first, 65536, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);

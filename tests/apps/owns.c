@@ -59,8 +59,8 @@ static void print_notes(void)
 	int i;
 
 	for (i = 0; i < note_count; i++)
-		printf("%d %s %s %zu %s\n", (int)getpid(), notes[i].kind, notes[i].gone ? "gone" : "kept", notes[i].bytes,
-		       notes[i].function);
+		printf("%d %s %s %zu %s\n", (int)getpid(), notes[i].kind, notes[i].gone ? "gone" : "kept",
+		       notes[i].bytes, notes[i].function);
 	fflush(stdout);
 }
 
@@ -198,7 +198,8 @@ static void in_threads(void)
 
 static APART char *map(void *at, size_t bytes, int flags)
 {
-	char *volatile mapping = mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
+	char *volatile mapping =
+		mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
 
 	if (mapping != MAP_FAILED)
 		came("mapping", mapping, bytes, __func__);
@@ -349,7 +350,8 @@ static APART void all_of_the_heap(void)
 	for (i = 0; i < 100; i++)
 		blocks[i] = sized(malloc(i * i));
 	mark("small");
-	blocks[99] = (heap_bytes -= (long)malloc_usable_size(blocks[99]), sized(realloc(blocks[99], 3000000)));
+	blocks[99] =
+		(heap_bytes -= (long)malloc_usable_size(blocks[99]), sized(realloc(blocks[99], 3000000)));
 	mark("large");
 	pthread_barrier_wait(&barrier);
 	pthread_barrier_wait(&barrier);

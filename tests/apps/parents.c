@@ -361,6 +361,7 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	run_all();
-	printf("process:child %ld %ld 0 signal=9*%ld status=3*%ld\n", ended + signalled, ended + signalled, signalled, ended);
+	printf("process:child %ld %ld 0 signal=9*%ld status=3*%ld\n", ended + signalled, ended + signalled,
+	       signalled, ended);
 	return 0;
 }

@@ -31,7 +31,7 @@ static void need(bool condition)
  * would wait for each other. */
 static struct {
 	bool has_semaphore;
-	sem_t ready;                    /* counts tasks, where it does; otherwise the mutex and the condition are used */
+	sem_t ready; /* counts tasks, where it does; otherwise the mutex and the condition are used */
 	atomic_long made, taken;        /* tasks */
 	atomic_long begun;              /* tasks whose worker has given up what it took to get it */
 	atomic_long before;             /* tasks made before the burst */

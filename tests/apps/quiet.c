@@ -21,8 +21,8 @@
 
 enum { EXPIRED_NS = 11 * 1000 * 1000, LONG_NS = 150 * 1000 * 1000, SLOW_NS = 1000 * 1000 };
 
-pthread_mutex_t outer_lock = PTHREAD_MUTEX_INITIALIZER, other_lock = PTHREAD_MUTEX_INITIALIZER, new_lock = PTHREAD_MUTEX_INITIALIZER,
-		life_lock = PTHREAD_MUTEX_INITIALIZER, kept;
+pthread_mutex_t outer_lock = PTHREAD_MUTEX_INITIALIZER, other_lock = PTHREAD_MUTEX_INITIALIZER,
+		new_lock = PTHREAD_MUTEX_INITIALIZER, life_lock = PTHREAD_MUTEX_INITIALIZER, kept;
 
 static pthread_cond_t never = PTHREAD_COND_INITIALIZER;
 static atomic_int has_other, waiter;

@@ -28,11 +28,11 @@
 #define RANDOM static inline __attribute__((no_instrument_function, unused))
 
 enum {
-	PATH_MOST = PATH_MAX - 1,       /* bytes of the longest path the kernel takes */
-	NAME_MOST = 255,                /* bytes of the longest name of a file */
-	SHORT_MOST = 64,                /* half of the lengths are up to this, as in most programs */
-	MIDDLE_MOST = 300,              /* and nearly all others up to this */
-	PATH_ROOMS = 4,                 /* paths of one thread that are valid at the same time: a call has two at most */
+	PATH_MOST = PATH_MAX - 1, /* bytes of the longest path the kernel takes */
+	NAME_MOST = 255, /* bytes of the longest name of a file */
+	SHORT_MOST = 64, /* half of the lengths are up to this, as in most programs */
+	MIDDLE_MOST = 300, /* and nearly all others up to this */
+	PATH_ROOMS = 4, /* paths of one thread that are valid at the same time: a call has two at most */
 };
 
 static uint64_t random_seed_value;
@@ -67,7 +67,8 @@ RANDOM void random_begin(void)
 	char text[40];
 	int bytes;
 
-	random_seed_value = given ? strtoull(given, NULL, 0) : (uint64_t)time(NULL) * 100000 + (uint64_t)getpid();
+	random_seed_value =
+		given ? strtoull(given, NULL, 0) : (uint64_t)time(NULL) * 100000 + (uint64_t)getpid();
 	if (given)
 		return;
 	bytes = snprintf(text, sizeof(text), "FXT_SEED=%llu\n", (unsigned long long)random_seed_value);

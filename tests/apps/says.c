@@ -156,7 +156,8 @@ static void formats(void)
 {
 	static const char *const flags[] = {"", "-", "+", " ", "0", "#", "-+", "+0", "#0", "- #"};
 	static const char *const widths[] = {"", "1", "7", "20", ".0", ".1", ".4", "12.5", "3.9"};
-	static const double doubles[] = {0., -0., 1., -1.5, 123456.789, 1e100, -1e-10, DBL_MAX, DBL_MIN, INFINITY, -INFINITY, NAN};
+	static const double doubles[] = {0.,	 -0.,	  1.,	   -1.5,     123456.789, 1e100,
+					 -1e-10, DBL_MAX, DBL_MIN, INFINITY, -INFINITY,	 NAN};
 	static const long longs[] = {0, 1, -1, 42, 255, 65536, INT_MAX, INT_MIN, LONG_MAX, LONG_MIN};
 	const char *c, *format_of;
 	char format[64];
@@ -167,28 +168,32 @@ static void formats(void)
 		for (w = 0; w < sizeof(widths) / sizeof(*widths); w++) {
 			for (c = "dixXou"; *c; c++)
 				for (i = 0; i < sizeof(longs) / sizeof(*longs); i++) {
-					snprintf(format, sizeof(format), "[%%%s%s%c|%%%s%sl%c|%%%s%shh%c]\n", flags[f], widths[w], *c, flags[f],
-						 widths[w], *c, flags[f], widths[w], *c);
+					snprintf(format, sizeof(format), "[%%%s%s%c|%%%s%sl%c|%%%s%shh%c]\n",
+						 flags[f], widths[w], *c, flags[f], widths[w], *c, flags[f],
+						 widths[w], *c);
 					fprintf(stderr, format, (int)longs[i], longs[i], (int)longs[i]);
 				}
 			for (c = "eEfFgGaA"; *c && !strchr(flags[f], '#'); c++)
 				for (i = 0; i < sizeof(doubles) / sizeof(*doubles); i++) {
-					snprintf(format, sizeof(format), "[%%%s%s%c|%%%s%sL%c]\n", flags[f], widths[w], *c, flags[f], widths[w],
-						 *c);
-					fprintf(stderr, format, doubles[i], fabs(doubles[i]) > 1e200 ? 0.L : (long double)doubles[i] / 3);
+					snprintf(format, sizeof(format), "[%%%s%s%c|%%%s%sL%c]\n", flags[f],
+						 widths[w], *c, flags[f], widths[w], *c);
+					fprintf(stderr, format, doubles[i],
+						fabs(doubles[i]) > 1e200 ? 0.L : (long double)doubles[i] / 3);
 				}
 			if (strspn(flags[f], "-") != strlen(flags[f]))
 				continue;
-			snprintf(format, sizeof(format), "[%%%s%ss|%%%s%ss|%%%s%sc]\n", flags[f], widths[w], flags[f], widths[w], flags[f],
-				 widths[w]);
+			snprintf(format, sizeof(format), "[%%%s%ss|%%%s%ss|%%%s%sc]\n", flags[f], widths[w],
+				 flags[f], widths[w], flags[f], widths[w]);
 			fprintf(stderr, format, "string", NULL, 'c');
-			snprintf(format, sizeof(format), "[%%%s%sp|%%%s%sp]\n", flags[f], *widths[w] == '.' ? "" : widths[w], flags[f],
+			snprintf(format, sizeof(format), "[%%%s%sp|%%%s%sp]\n", flags[f],
+				 *widths[w] == '.' ? "" : widths[w], flags[f],
 				 *widths[w] == '.' ? "" : widths[w]);
 			fprintf(stderr, format, (void *)0x1234, NULL);
 		}
 	fprintf(stderr, "%*d|%-*d|%*d|%.*f|%.*s|%.*d\n", 5, 1, 5, 2, -5, 3, 2, 1.23456, 3, "abcdef", -1, 4);
 	format_of = "%hd %hhd %lld %qd %jd %zu %td %Lu\n";
-	fprintf(stderr, format_of, (short)-7, (signed char)-3, 1LL << 40, 1LL << 41, (intmax_t)-1, (size_t)-1, (ptrdiff_t)-2, 7ULL);
+	fprintf(stderr, format_of, (short)-7, (signed char)-3, 1LL << 40, 1LL << 41, (intmax_t)-1, (size_t)-1,
+		(ptrdiff_t)-2, 7ULL);
 	format_of = "%ls|%S|%5ls|%.2ls|%lc|%C\n";
 	fprintf(stderr, format_of, L"wide", L"Wide", L"w", L"wide", (wint_t)L'x', (wint_t)L'y');
 	fprintf(stderr, "100%%%n\n", &n);
@@ -323,7 +328,8 @@ static int arguments_of(const struct printf_info *info, size_t n, int *types, in
 static void registered(void)
 {
 	fprintf(stderr, "before %d\n", 1);
-	if (register_printf_specifier('W', convert, arguments_of) || register_printf_specifier('d', convert, arguments_of))
+	if (register_printf_specifier('W', convert, arguments_of) ||
+	    register_printf_specifier('d', convert, arguments_of))
 		_exit(3);
 	fprintf(stderr, "after %W\n", 22);
 	printf("%d\n", 0);

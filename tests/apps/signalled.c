@@ -12,8 +12,8 @@
 
 static int is_left_out(int number)
 {
-	static const int left_out[] = {SIGKILL, SIGSTOP, SIGCHLD, SIGTSTP, SIGTTIN, SIGTTOU, SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP,
-				       SIGSYS, SIGCONT};
+	static const int left_out[] = {SIGKILL, SIGSTOP, SIGCHLD, SIGTSTP, SIGTTIN, SIGTTOU, SIGSEGV,
+				       SIGBUS,	SIGILL,	 SIGFPE,  SIGTRAP, SIGSYS,  SIGCONT};
 
 	for (size_t i = 0; i < sizeof(left_out) / sizeof(left_out[0]); i++)
 		if (number == left_out[i])
@@ -50,7 +50,8 @@ int main(int argc, char **argv)
 	for (int i = 1; i <= SIGRTMAX; i++) {
 		union sigval value = {.sival_int = i * 1001};
 
-		if (!is_left_out(i) && (i < SIGRTMIN ? kill(atoi(argv[2]), i) : sigqueue(atoi(argv[2]), i, value)) != 0)
+		if (!is_left_out(i) &&
+		    (i < SIGRTMIN ? kill(atoi(argv[2]), i) : sigqueue(atoi(argv[2]), i, value)) != 0)
 			perror(argv[2]);
 	}
 	return 0;

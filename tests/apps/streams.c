@@ -140,7 +140,11 @@ static int begin(struct ends *asks, struct ends *answers)
 		*asks = (struct ends){back[0], there[1]};
 		*answers = (struct ends){there[0], back[1]};
 	} else if (is("pair") || is("datagram") || is("seqpacket")) {
-		need(!socketpair(AF_UNIX, is("pair") ? SOCK_STREAM : is("datagram") ? SOCK_DGRAM : SOCK_SEQPACKET, 0, there));
+		need(!socketpair(AF_UNIX,
+				 is("pair")	  ? SOCK_STREAM
+				 : is("datagram") ? SOCK_DGRAM
+						  : SOCK_SEQPACKET,
+				 0, there));
 		*asks = (struct ends){there[0], there[0]};
 		*answers = (struct ends){there[1], there[1]};
 	} else if (is("event")) {
@@ -206,7 +210,8 @@ static void *answering(void *unused)
 static void execute(void)
 {
 	char numbers[4][16];
-	char *arguments[] = {(char *)program, (char *)kind, numbers[0], "child", numbers[1], numbers[2], numbers[3], NULL};
+	char *arguments[] = {(char *)program, (char *)kind, numbers[0], "child",
+			     numbers[1],      numbers[2],   numbers[3], NULL};
 
 	snprintf(numbers[0], sizeof(numbers[0]), "%ld", count);
 	snprintf(numbers[1], sizeof(numbers[1]), "%d", answerer.in);
@@ -312,7 +317,8 @@ static void wait_for(int threads, long number)
 			snprintf(path, sizeof(path), "/proc/self/task/%d/syscall", atomic_load(&tids[i]));
 			file = fopen(path, "r");
 			/* "running", or the number. */
-			found += file && fgets(line, sizeof(line), file) && line[0] < ':' && atol(line) == number;
+			found += file && fgets(line, sizeof(line), file) && line[0] < ':' &&
+				 atol(line) == number;
 			if (file)
 				fclose(file);
 		}
@@ -358,7 +364,8 @@ static void overlap(void *(*transfer)(void *), long number)
 		for (j = 0; j < 2; j++)
 			need(!pthread_join(threads[j], NULL));
 		/* What comes after them is known again. */
-		need(write(pipe_ends[1], buffer, LITTLE) == LITTLE && read(pipe_ends[0], into, LITTLE) == LITTLE);
+		need(write(pipe_ends[1], buffer, LITTLE) == LITTLE &&
+		     read(pipe_ends[0], into, LITTLE) == LITTLE);
 	}
 	printf("write -> read %ld\n", count);
 }
@@ -406,7 +413,10 @@ static void get_and_read(int socket)
 	union rights rights;
 	char into[LITTLE];
 	struct iovec vector = {into, 1};
-	struct msghdr message = {.msg_iov = &vector, .msg_iovlen = 1, .msg_control = &rights, .msg_controllen = sizeof(rights)};
+	struct msghdr message = {.msg_iov = &vector,
+				 .msg_iovlen = 1,
+				 .msg_control = &rights,
+				 .msg_controllen = sizeof(rights)};
 	int fd;
 	long i;
 
@@ -420,7 +430,10 @@ static void received(void)
 {
 	union rights rights;
 	struct iovec vector = {buffer, 1};
-	struct msghdr message = {.msg_iov = &vector, .msg_iovlen = 1, .msg_control = &rights, .msg_controllen = sizeof(rights)};
+	struct msghdr message = {.msg_iov = &vector,
+				 .msg_iovlen = 1,
+				 .msg_control = &rights,
+				 .msg_controllen = sizeof(rights)};
 	int sockets[2], status;
 	char into[1];
 	long i;
@@ -434,7 +447,8 @@ static void received(void)
 	}
 	need(!pipe(pipe_ends));
 	memset(&rights, 0, sizeof(rights));
-	rights.header = (struct cmsghdr){.cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS};
+	rights.header = (struct cmsghdr){
+		.cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS};
 	memcpy(CMSG_DATA(&rights.header), &pipe_ends[0], sizeof(int));
 	need(sendmsg(sockets[0], &message, 0) == 1);
 	for (i = 0; i < count; i++)

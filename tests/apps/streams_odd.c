@@ -37,18 +37,22 @@ static void library(void)
 
 	need(!pipe(pipe_ends));
 	for (i = 0; i < count; i++)
-		need(write(pipe_ends[1], buffer, LITTLE) == LITTLE && read(pipe_ends[0], into, LITTLE) == LITTLE);
+		need(write(pipe_ends[1], buffer, LITTLE) == LITTLE &&
+		     read(pipe_ends[0], into, LITTLE) == LITTLE);
 	/* Without a stream of its own. */
 	for (i = 0; i < count; i++) {
-		need(dprintf(pipe_ends[1], "%05d%05d", 1, 2) == LITTLE && write(pipe_ends[1], buffer, LITTLE) == LITTLE);
+		need(dprintf(pipe_ends[1], "%05d%05d", 1, 2) == LITTLE &&
+		     write(pipe_ends[1], buffer, LITTLE) == LITTLE);
 		need(read(pipe_ends[0], into, LITTLE) == LITTLE);
 		need(read(pipe_ends[0], into, LITTLE) == LITTLE);
 	}
 	out = fdopen(pipe_ends[1], "w");
 	need(out != NULL);
 	for (i = 0; i < count; i++) {
-		need(fputs("0123456789", out) >= 0 && !fflush(out) && read(pipe_ends[0], into, LITTLE) == LITTLE);
-		need(write(pipe_ends[1], buffer, LITTLE) == LITTLE && read(pipe_ends[0], into, LITTLE) == LITTLE);
+		need(fputs("0123456789", out) >= 0 && !fflush(out) &&
+		     read(pipe_ends[0], into, LITTLE) == LITTLE);
+		need(write(pipe_ends[1], buffer, LITTLE) == LITTLE &&
+		     read(pipe_ends[0], into, LITTLE) == LITTLE);
 	}
 	/* popen() makes the pipe itself. */
 	in = popen("echo 012345678", "r");
@@ -59,7 +63,8 @@ static void library(void)
 	for (i = 0; i < count; i++) {
 		need(write(pipe_ends[1], buffer, LITTLE) == LITTLE && read(0, into, LITTLE) == LITTLE);
 		if (i == 0)
-			need(write(pipe_ends[1], buffer, LITTLE) == LITTLE && fread(into, 1, LITTLE, in) == LITTLE);
+			need(write(pipe_ends[1], buffer, LITTLE) == LITTLE &&
+			     fread(into, 1, LITTLE, in) == LITTLE);
 	}
 	printf("dprintf -> read %ld\nwrite -> read %ld\n", count, 2 * count + 1);
 }
@@ -74,19 +79,23 @@ static void unseen(void)
 	for (i = 0; i < count; i++) {
 		for (way = 0; way < 4; way++) {
 			need(!pipe(pipe_ends));
-			need(write(pipe_ends[1], buffer, LITTLE) == LITTLE && read(pipe_ends[0], into, LITTLE) == LITTLE);
+			need(write(pipe_ends[1], buffer, LITTLE) == LITTLE &&
+			     read(pipe_ends[0], into, LITTLE) == LITTLE);
 			other = -1;
 			if (way == 0)
 				need(syscall(SYS_write, pipe_ends[1], buffer, LITTLE) == LITTLE);
 			else if (way == 1)
-				need((other = (int)syscall(SYS_dup, pipe_ends[1])) >= 0 && write(other, buffer, LITTLE) == LITTLE);
+				need((other = (int)syscall(SYS_dup, pipe_ends[1])) >= 0 &&
+				     write(other, buffer, LITTLE) == LITTLE);
 			else if (way == 2)
 				need(write(pipe_ends[1], buffer, LITTLE) == LITTLE &&
 				     syscall(SYS_read, pipe_ends[0], into, LITTLE) == LITTLE);
 			else
-				need(!fcntl(pipe_ends[1], F_SETFL, O_DIRECT) && write(pipe_ends[1], buffer, LITTLE) == LITTLE &&
+				need(!fcntl(pipe_ends[1], F_SETFL, O_DIRECT) &&
+				     write(pipe_ends[1], buffer, LITTLE) == LITTLE &&
 				     read(pipe_ends[0], into, 1) == 1);
-			need(write(pipe_ends[1], buffer, LITTLE) == LITTLE && read(pipe_ends[0], into, LITTLE) == LITTLE);
+			need(write(pipe_ends[1], buffer, LITTLE) == LITTLE &&
+			     read(pipe_ends[0], into, LITTLE) == LITTLE);
 			need(other < 0 || !close(other));
 			need(!close(pipe_ends[0]) && !close(pipe_ends[1]));
 		}
@@ -94,7 +103,8 @@ static void unseen(void)
 		need(!pipe(pipe_ends) && (other = open("/dev/null", O_RDWR)) >= 0);
 		need((way = dup(pipe_ends[1])) >= 0 && syscall(SYS_dup3, other, way, 0) == way);
 		need(write(way, buffer, LITTLE) == LITTLE);
-		need(write(pipe_ends[1], buffer, LITTLE) == LITTLE && read(pipe_ends[0], into, 2 * LITTLE) == LITTLE);
+		need(write(pipe_ends[1], buffer, LITTLE) == LITTLE &&
+		     read(pipe_ends[0], into, 2 * LITTLE) == LITTLE);
 		need(!close(pipe_ends[0]) && !close(pipe_ends[1]) && !close(other) && !close(way));
 	}
 	printf("write -> read %ld\n", 9 * count);
@@ -192,11 +202,13 @@ static void for_others(void)
 	for (i = 0; i < 3; i++) {
 		pair_of_messages(SOCK_DGRAM, ends);
 		if (i == 0)
-			need(sendto(ends[0], buffer, LITTLE, 0, (struct sockaddr *)&address, bytes) == LITTLE);
+			need(sendto(ends[0], buffer, LITTLE, 0, (struct sockaddr *)&address, bytes) ==
+			     LITTLE);
 		else if (i == 1)
 			need(sendmsg(ends[0], &message, 0) == LITTLE);
 		else
-			need(!connect(ends[0], (struct sockaddr *)&address, bytes) && write(ends[0], buffer, LITTLE) == LITTLE);
+			need(!connect(ends[0], (struct sockaddr *)&address, bytes) &&
+			     write(ends[0], buffer, LITTLE) == LITTLE);
 		need(read(other, into, LITTLE) == LITTLE);
 		if (i < 2)
 			say(ends);

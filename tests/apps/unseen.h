@@ -4,13 +4,17 @@
 
 #include <sys/syscall.h>
 
-__attribute__((unused, no_instrument_function)) static inline long unseen_call(long number, long a, long b, long c, long d)
+__attribute__((unused, no_instrument_function)) static inline long unseen_call(long number, long a, long b,
+									       long c, long d)
 {
 #if defined(__x86_64__)
 	register long fourth __asm__("r10") = d;
 	long result = number;
 
-	__asm__ volatile("syscall" : "+a"(result) : "D"(a), "S"(b), "d"(c), "r"(fourth) : "rcx", "r11", "memory");
+	__asm__ volatile("syscall"
+			 : "+a"(result)
+			 : "D"(a), "S"(b), "d"(c), "r"(fourth)
+			 : "rcx", "r11", "memory");
 #else
 	register long result __asm__("x0") = a;
 	register long second __asm__("x1") = b;
