@@ -1,5 +1,5 @@
-/* Sets the action of a signal, or cancels a thread, and then makes many calls that are recorded, between two
- * marks: close(-1001) and close(-2001).
+/* Sets the action of a signal, or cancels a thread, and then makes many calls that are recorded, between
+ * two marks: close(-1001) and close(-2001).
  *
  *	handlers none|WAY [ignore]      WAY is one of those in the table; with `ignore` it sets SIG_IGN
  *

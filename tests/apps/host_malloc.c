@@ -1,5 +1,5 @@
-/* Allocates in every way there is, and prints whether that went as it should. With -DOWN_MALLOC it defines the allocator
- * itself; linked with another one it uses that. */
+/* Allocates in every way there is, and prints whether that went as it should. With -DOWN_MALLOC the program
+ * defines the allocator itself; linked with another allocator it uses that one. */
 #include <errno.h>
 #include <malloc.h>
 #include <stdint.h>
@@ -8,7 +8,8 @@
 
 #ifdef OWN_MALLOC
 
-/* Never gives anything back, which is all a test needs. Exported as every allocator is: others' calls come here too. */
+/* This allocator never gives anything back; a test needs no more. It is exported, as every allocator is, so
+ * the calls of other libraries come here too. */
 static char heap[64 << 20] __attribute__((aligned(4096)));
 static atomic_size_t heap_used;
 

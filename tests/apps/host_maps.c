@@ -1,6 +1,7 @@
-/* Prints on standard error how many mappings there are of the trace file and of the agent's own memory, and how many of them
- * would be in a core dump: "dd" in VmFlags keeps them out. The program itself maps no file shared but its marks, and nothing without
- * reserving memory for it ("nr"). Also says how many bytes of address space it has in all. With an argument it aborts instead. */
+/* Prints on standard error how many mappings there are of the trace file and of the agent's own memory, how
+ * many of them would be in a core dump ("dd" in VmFlags keeps them out), and how many MiB of address space
+ * the program has in all. The program itself maps no file shared but its marks, and maps nothing without
+ * reserving memory for it ("nr"). With an argument it aborts instead. */
 #include "host.h"
 
 int main(int argc, char **argv)

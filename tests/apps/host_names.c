@@ -1,6 +1,7 @@
-/* A program whose own functions have the names of those that the agent imports from the C library: hosts_libraries.sh makes them, of what the
- * agent needs, and each of them is an instruction that kills. The program itself calls none of them. It makes calls of all kinds, and has
- * a variable `environ` that nobody has filled. */
+/* A program whose own functions have the names of those that the agent imports from the C library.
+ * hosts_libraries.sh makes these functions, from what the agent needs; each is one instruction, which
+ * kills. The program itself calls none of them. It makes calls of all kinds, and has a variable `environ`
+ * that nobody has filled. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <pthread.h>

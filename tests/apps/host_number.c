@@ -1,10 +1,12 @@
-/* Makes calls through the number of the trace's descriptor and through that of a closed one, in random order, and prints those whose
- * results or error numbers differ: there are none, as for the program both are closed.
+/* Makes calls through the number of the trace's descriptor and through that of a closed one, in random
+ * order, and prints those whose results or error numbers differ. There are none, because for the program
+ * both are closed.
  *
  *	host_number ROUNDS LIMIT
  *
- * LIMIT is how many descriptors it may have (RLIMIT_NOFILE): the program is executed again with it, so that the trace is made under it. Bare
- * no number is the trace's, and any other is taken. The kernel is asked which numbers are open by calls that nobody sees.
+ * LIMIT is the number of descriptors that the program may have (RLIMIT_NOFILE). The program executes itself
+ * again under this limit, so that the trace is made under it. In the bare run no number is the trace's, so
+ * it takes another one. It asks the kernel which numbers are open by calls that nobody sees.
  */
 #include <aio.h>
 #include <assert.h>

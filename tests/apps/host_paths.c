@@ -1,6 +1,6 @@
-/* Maps files whose paths are longer than open() takes, and longer still where the kernel lists mappings: there
- * it writes four letters for a newline. Then it makes calls on a variable that has a name, and removes the
- * files.
+/* Maps files whose paths are longer than open() takes, and longer still where the kernel lists mappings,
+ * because there it writes four letters for a newline. Then the program makes calls on a variable that has a
+ * name, and removes the files.
  *
  *	host_paths LENGTH...    the length of each path in what the kernel lists, about
  */

@@ -1,4 +1,5 @@
-/* Calls with a pointer that leads nowhere where an earlier argument is refused before anybody looks at it, or while: prints what each says. */
+/* Makes calls with a pointer that leads nowhere. Some refuse an earlier argument before anybody looks at the
+ * pointer, others look at it. Prints what each call says. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/ioctl.h>

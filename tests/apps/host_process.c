@@ -132,7 +132,7 @@ static void become_daemon(const char *result)
 	wait(NULL);
 }
 
-/* -- place: other directories, roots and users ------------------------------------------------------------ */
+/* -- place: other directories, roots and users ----------------------------------------------------- */
 
 /* Enough that the trace grows, whatever it had room for before: of 24 bytes each. */
 enum { MANY = 150000 };

@@ -1,6 +1,6 @@
-/* Small, and compiled with a sanitizer: threads, locks, the heap, a file.
+/* A small program with threads, locks, the heap and a file, which is compiled with a sanitizer.
  *
- *	host_sanitized and-fail		does in the end what a sanitizer is there to find: a race, a leak, a use after free
+ *	host_sanitized and-fail		ends with a fault that it finds: a race, a leak, a use after free
  *	host_sanitized child		runs a program that is not instrumented, which prints its LD_PRELOAD
  */
 #include "host.h"

@@ -1,13 +1,15 @@
-/* Forbids itself system calls, and goes on with what is still allowed: with marks, locks, instrumented functions never met
- * before, and threads that were there already or are made now.
+/* Forbids itself system calls, and goes on with what is still allowed: with marks, locks, instrumented
+ * functions that it has not entered before, and threads that it had already or makes now. It is compiled
+ * with -finstrument-functions. In place of WAY stands one of these:
  *
- *	host_seccomp kill | kill-threads | raw-kill		those that open, map, or grow files kill the process
- *	host_seccomp refuse					mmap, pwritev64 and openat fail with EPERM
- *	host_seccomp allow					a filter that forbids nothing but acct()
- *	host_seccomp least					all but write and exit_group kill
- *	host_seccomp strict					all but read, write and _exit kill
- *	host_seccomp tsc					reading the processor's counter is an error, for a time
- *	ROUNDS follows. Compiled with -finstrument-functions.
+ *	host_seccomp WAY ROUNDS
+ *
+ *	kill, kill-threads, raw-kill	calls that open, map or grow files kill the process
+ *	refuse				mmap, pwritev64 and openat fail with EPERM
+ *	allow				a filter that forbids nothing but acct()
+ *	least				all calls but write and exit_group kill
+ *	strict				all calls but read, write and _exit kill
+ *	tsc				reading the processor's counter is an error, for a time
  */
 #include <errno.h>
 #include <fcntl.h>

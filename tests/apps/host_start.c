@@ -1,5 +1,5 @@
-/* Calls before the agent's constructor has run: from .preinit_array, from constructors of a library that is linked, and from
- * the executable's own; and after its destructor. Linked with libhost_early.so. */
+/* Makes calls before the agent's constructor has run and after its destructor: from .preinit_array, from the
+ * constructors of a library that it is linked with (libhost_early.so), and from its own. */
 #include <dlfcn.h>
 #include <fcntl.h>
 

@@ -20,7 +20,7 @@ static void *mark_once(void *argument)
 	return argument;
 }
 
-/* -- Threads whose making the wrapper does not see ---------------------------------------------------------- */
+/* -- Threads whose making the wrapper does not see ------------------------------------------------- */
 
 static void unseen(void)
 {
@@ -43,11 +43,12 @@ static void unseen(void)
 	}
 }
 
-/* -- A thread that the C library does not know ---------------------------------------------------------------- */
+/* -- A thread that the C library does not know ----------------------------------------------------- */
 
 #if defined(__x86_64__)
 
-/* Of the dynamic loader, which makes the storage of threads with them; where it is not exported any more there is no such thread. */
+/* The dynamic loader makes the storage of threads with these functions. Where it does not export them any
+ * more there is no such thread. */
 extern void *_dl_allocate_tls(void *memory) __attribute__((weak));
 
 static atomic_int raw_done;
@@ -72,7 +73,7 @@ static void raw(void)
 {
 	static char stack[64 << 10] __attribute__((aligned(64)));
 	char *memory = mmap(NULL, 64 << 10, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	/* The C library's own structure begins where the thread pointer points, and its storage lies below. */
+	/* The C library's structure of a thread begins at the thread pointer, and its storage lies below. */
 	void **control = (void **)(memory + (48 << 10));
 
 	if (!_dl_allocate_tls) {
@@ -100,7 +101,7 @@ static void raw(void)
 
 #endif
 
-/* -- Keys: all of them are the program's, the first number and the last too ----------------------------------- */
+/* -- Keys: all of them are the program's, the first number and the last too ------------------------ */
 
 static pthread_key_t never_made, keys[PTHREAD_KEYS_MAX + 1];
 
@@ -159,7 +160,7 @@ static void all_keys(void)
 	fflush(stdout);
 }
 
-/* -- Many ------------------------------------------------------------------------------------------------- */
+/* -- Many ------------------------------------------------------------------------------------------ */
 
 static void *wait_for_all(void *argument)
 {
@@ -191,7 +192,7 @@ static void in_turn(unsigned count)
 		need(!pthread_create(&thread, &small, mark_once, NULL) && !pthread_join(thread, NULL));
 }
 
-/* -- Ends: all with threads that go on -------------------------------------------------------------------- */
+/* -- Ends: all with threads that go on ------------------------------------------------------------- */
 
 static void *run_on(void *argument)
 {

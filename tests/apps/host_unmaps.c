@@ -1,6 +1,7 @@
-/* Unmaps memory, does much that is recorded, and then takes the same addresses for its own again: it maps something there, or unmaps them once
- * more. Nobody else has mapped anything since, as far as the program knows. In the end it unmaps a large part of the addresses
- * there are, where it has nothing. Prints what it found in its memory. */
+/* Unmaps memory, makes many calls that are recorded, and then takes the same addresses again: it maps
+ * something there, or unmaps them once more. As far as the program knows, nobody else has mapped anything
+ * since. In the end it unmaps a large part of all addresses, where it has nothing. Prints what it found in
+ * its memory. */
 #include <sys/syscall.h>
 
 #include "host.h"

@@ -1,5 +1,5 @@
-/* Children of vfork that are killed in the middle of traced calls, in the memory of their parent, which goes on: two threads make such
- * children, two others map memory and wait for conditions, and one kills.
+/* Children of vfork are killed in the middle of traced calls, in the memory of their parent, which goes on.
+ * Two threads make such children, two others map memory and wait for conditions, and one kills.
  *
  *	host_vforks TIMES
  */

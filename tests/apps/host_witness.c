@@ -1,6 +1,6 @@
-/* libhost_witness.so: preloaded into a program, bare or behind the agent, it appends a line to the file $WITNESS when a process
- * begins, and one when it ends by exit() or _exit(): what that process has, as far as the C library tells it. The lines of a bare and
- * of a traced run have to be the same.
+/* libhost_witness.so is preloaded into a program, bare or behind the agent. It appends a line to the file
+ * $WITNESS when a process begins, and one when it ends by exit() or _exit(). A line says what the process
+ * has, as far as the C library tells. The lines of a bare and of a traced run have to be the same.
  */
 #include <errno.h>
 #include <fcntl.h>

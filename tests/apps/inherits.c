@@ -1,5 +1,6 @@
-/* Children of every kind that read what they have inherited, by number. The program says how many reads of each file there are:
- * "FILE READS" for each. A child reads its descriptor, also by another number, and then, behind the old number, a file of its own.
+/* Makes children of every kind, which read what they have inherited, by number. The program prints how many
+ * reads of each file there are: "FILE READS". A child reads its descriptor, also by another number, and
+ * then, behind the old number, a file of its own.
  *
  *	inherits                                makes them all
  *	inherits read NUMBER READS FILE READS   is one of them, executed

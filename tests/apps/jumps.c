@@ -1,8 +1,9 @@
-/* longjmp over calls in progress, and what is called afterwards: compiled with -finstrument-functions.
+/* Leaves calls in progress by longjmp, and makes calls afterwards. It is compiled with
+ * -finstrument-functions.
  *
- *	jumps read		out of a read that waits, from a signal handler, several times
- *	jumps functions		out of instrumented functions, from different depths, in a loop
- *	jumps deep DEPTH	no jump: calls that nest deeper than a trace shows, each of which allocates at its end
+ *	jumps read		jumps out of a read that waits, from a signal handler, several times
+ *	jumps functions		jumps out of instrumented functions, from different depths, in a loop
+ *	jumps deep DEPTH	does not jump: calls nest deeper than a trace shows, and each allocates
  */
 #include <setjmp.h>
 #include <signal.h>

@@ -1,12 +1,13 @@
-/* Opens, duplicates, connects and closes descriptors, leaves some, and prints the lifetimes its trace should have, a line each:
+/* Opens, duplicates, connects and closes descriptors, and leaves some open. Prints the lifetimes that its
+ * trace should have, a line each:
  *
- *	PID CATEGORY:NAME CALL DETAIL READ/WRITTEN	one that has ended; "-" where the C library moves the bytes, unseen
+ *	PID CATEGORY:NAME CALL DETAIL READ/WRITTEN	one that has ended; "-": the C library moves bytes
  *	PID CATEGORY:NAME CALL DETAIL left		one that has not
  *	PID CATEGORY:NAME request OFFSET+BYTES RESULT	one of asynchronous input and output
  *
  *	lifetimes main | fork | vfork | exec | threads COUNT | loop
  *
- * In the current directory, where it makes files. `loop` says one line and goes on for ever.
+ * It makes its files in the current directory. `loop` prints one line and goes on for ever.
  */
 #include <fcntl.h>
 #include <pthread.h>

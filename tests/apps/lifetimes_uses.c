@@ -60,7 +60,8 @@ static void use_files(void)
 	SAY_TEXT("io:memory memfd_create memory 0/0");
 }
 
-/* What a number stood for ends when another takes it over; to itself nothing changes, nor by a call that fails. */
+/* A lifetime ends when another descriptor takes its number. A duplicate to the same number changes
+	 * nothing, and neither does a call that fails. */
 static void use_duplicates(void)
 {
 	int file = opened("one"), other = opened("two"), high;

@@ -1,5 +1,5 @@
-/* Binds and listens on sockets whose addresses the kernel chooses, moves bytes between them, and prints what report has to call them:
- * "ADDRESS READS" of each. Fails if errno is not as it was.
+/* Binds and listens on sockets whose addresses the kernel chooses, and moves bytes between them. Prints the
+ * names that the report has to give them, "ADDRESS READS". Fails if errno is not as it was.
  */
 #include <arpa/inet.h>
 #include <errno.h>

@@ -1,10 +1,11 @@
-/* Calls of which some are lost, for a known reason, and how many there were.
+/* Makes calls of which some are lost, for a known reason, and prints how many there were.
  *
  *	losses depth N		a function that calls itself, N deep
- *	losses many N		functions, called N times in all by the main thread and one that begins when the other has ended
+ *	losses many N		functions, called N times in all by the main thread, and then by another
  *	losses threads N	N threads that have recorded and live on, then 100 000 allocations of one
  *
- * Says how many there were of the function; for threads, whose making allocates too, it does not know.
+ * It prints the number of the function's calls. For threads it does not know it, because making them
+ * allocates too.
  */
 #include <pthread.h>
 #include <stdio.h>

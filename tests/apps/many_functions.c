@@ -1,9 +1,10 @@
-/* More functions than the agent has string indices, or places in its table, for.
+/* Has more functions than the agent has string indices, or places in its table, for.
  *
- *	many_functions N CALLS		calls N of its functions once, CALLS more of these at random; then says "function:NAME COUNT" for each
+ *	many_functions N CALLS
  *
- * The functions are symbols alone, with 16 bytes each and names of two lengths: what instrumented code does at its entry and exit is done
- * here for their addresses.
+ * It calls N of its functions once and CALLS more of these at random, and prints "function:NAME COUNT" of
+ * each. The functions are symbols alone, with 16 bytes each and names of two lengths. What instrumented
+ * code does at its entry and exit is done here for their addresses.
  */
 #include <stdint.h>
 #include <stdio.h>

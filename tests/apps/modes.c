@@ -1,8 +1,10 @@
-/* Threads and children that move much through pipes and sockets, or wait for something. How each descriptor got its mode is random: by
- * fcntl(), by ioctl(), by the call that made it, by way of a duplicate, by the parent before a fork, or by a child for its parent.
+/* Threads and children move much through pipes and sockets, or wait for something. It is random how each
+ * descriptor got its mode: by fcntl(), by ioctl(), by the call that made it, by way of a duplicate, by the
+ * parent before a fork, or by a child for its parent.
  *
- * The program says "NAME prompt" of each thread that never waits, whatever time its calls take, and "NAME waits" of each that waits
- * for PAUSE_NS or more. What is done before and after is done by the first thread, or by children without a line.
+ * The program prints "NAME prompt" of each thread that never waits, whatever time its calls take, and "NAME
+ * waits" of each that waits for PAUSE_NS or more. The first thread, or children without a line, do what
+ * comes before and after.
  *
  *	modes [CASES]           (default 40)
  *	modes set FD on|off     is executed by a child
@@ -170,7 +172,8 @@ static void move_much(struct work *w)
 	}
 }
 
-/* An eventfd moves eight bytes, which takes no time: it is read when there is nothing, and written when there is no room. */
+/* An eventfd moves eight bytes, which takes no time. So it is read when there is nothing to read, and
+ * written when there is no room. */
 static void count_much(struct work *w)
 {
 	eventfd_t value;

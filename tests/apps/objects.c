@@ -1,10 +1,11 @@
-/* Locks, streams and the like of every origin: says of each call on one which name the object has, "call name", in the order of the
- * calls, which are those of one thread. Functions are visible, for a stripped program has the names of those alone.
+/* Uses locks, streams and the like of every origin. Prints for each call on one the name that the object
+ * has, "call name", in the order of the calls, which one thread makes. The functions are visible, because a
+ * stripped program has no other names.
  *
  *	objects names [stripped]        variables, small blocks and stacks; streams and directories
- *	objects fork                    the same lock in parent and child; each line begins with the process id
+ *	objects fork                    the same lock in parent and child; the process id comes first
  *	objects library ONE TWO         a library, and another at its addresses when it is gone
- *	objects many COUNT              so many at once; says nothing
+ *	objects many COUNT              so many at once; prints nothing
  */
 #include <dirent.h>
 #include <dlfcn.h>

@@ -1,4 +1,5 @@
-/* What objects.c and objects_blocks.c share. Functions are visible, for a stripped program has the names of those alone. */
+/* What objects.c and objects_blocks.c share. The functions are visible, because a stripped program has no
+ * other names. */
 #ifndef OBJECTS_H
 #define OBJECTS_H
 

@@ -1,8 +1,8 @@
-/* Heap blocks, and locks that lie in them: says of each call on one which name the object has, "call name", in the order of the calls, which
- * are those of one thread.
+/* Uses heap blocks, and locks that lie in them. Prints for each call on one the name that the object has,
+ * "call name", in the order of the calls, which one thread makes.
  *
  *	objects_blocks large            blocks that are large enough to have a name
- *	objects_blocks small            and where all have one
+ *	objects_blocks small            small blocks, where all have one
  */
 #include <stdint.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* A library with locks, of which there are two (OF): they differ in the names of the variables alone, so that one may be loaded where the
- * other was. */
+/* A library with locks, which is built twice (OF). The two differ in the names of the variables alone, so
+ * one may be loaded where the other was. */
 #include <pthread.h>
 #include <stdio.h>
 

@@ -1,10 +1,10 @@
-/* Gets and gives back memory in every way, and knows what it has: prints a line for each block and mapping of at least 64 KiB,
- * and for what the heap has at some moments, which it marks in its trace.
+/* Gets and gives back memory in every way, and knows what it has. Prints a line for each block and mapping
+ * of at least 64 KiB, and one for the size of the heap at some moments, which it marks in its trace:
  *
  *	PID block|mapping kept|gone SIZE FUNCTION
- *	PID heap MARK BYTES             beside the first mark; a mark is access("MARK")
+ *	PID heap MARK BYTES             more than at the first mark; a mark is access("MARK")
  *
- * owns forever: gets and gives back again and again, after a line that says so.
+ * `owns forever` gets memory and gives it back again and again, after it has printed a line.
  */
 #include <malloc.h>
 #include <pthread.h>

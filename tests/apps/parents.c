@@ -1,11 +1,11 @@
-/* Makes children in every way, waits for them in every way, and prints what a trace of it has: arrows, "cause ->
- * effect count" (an end by _exit() is no slice: "thread"; how a shell ends is its own: "END"), and lifetimes,
- * "process:child begun ended open", followed by what their ends say.
+/* Makes children in every way, waits for them in every way, and prints what a trace of it has: arrows,
+ * "cause -> effect count", and lifetimes, "process:child begun ended open", followed by what their ends
+ * say. An end by _exit() is no slice and is called "thread"; the end of a shell is called "END".
  *
- *	parents COUNT           so many children of each kind
- *	parents handler COUNT   so many forked by each of some threads, and reaped by a handler in any of them
- *	parents sessions COUNT  so many daemons, and children with a terminal of their own where there are terminals
- *	parents systems COUNT   so many commands run by each of some threads, at once
+ *	parents COUNT           makes so many children of each kind
+ *	parents handler COUNT   some threads fork so many each, and a handler in any of them reaps these
+ *	parents sessions COUNT  makes so many daemons, and children with a terminal of their own
+ *	parents systems COUNT   some threads run so many commands each, at once
  *	parents left COUNT      leaves so many behind, asleep, and waits to be killed with them
  *	parents end HOW         is a child, and ends: by exit, or returning
  */
@@ -83,7 +83,8 @@ static void by_waitid(pid_t child)
 
 /* -- Making ------------------------------------------------------------------------------------ */
 
-/* What a child does that executes nothing: who records nothing at all has no file for its first moment (ends.sh silent). */
+/* What a child does that executes no program. A child that records nothing at all has no file for its first
+ * moment (ends.sh silent). */
 static void do_something(void)
 {
 	static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -269,7 +270,8 @@ static void by_commands(void)
 
 /* -- Of their own terminal, or of none --------------------------------------------------------- */
 
-/* It ends in daemon(), whose child closes `done`, and ends later. Its descriptor 0 is not its parent's any more. */
+/* This child ends in daemon(). Its own child closes `done` and ends later; its descriptor 0 is not its
+ * parent's. */
 static void become_daemon(int done)
 {
 	char byte;
@@ -329,7 +331,8 @@ static void leave_behind(void)
 	for (i = 0; i < count; i++)
 		if (!fork()) {
 			prctl(PR_SET_PDEATHSIG, SIGKILL);
-			/* Killed before that, it has left this one alone for ever, with all descriptors it was given. */
+			/* If the parent was killed before that, this child is alone for ever, with all its
+			 * descriptors. */
 			while (getppid() == parent)
 				pause();
 			_exit(0);

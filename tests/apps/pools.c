@@ -1,4 +1,5 @@
-/* A pool of threads over a queue, of which it is known whose task wakes whom: prints arrows that a trace of it has, "cause -> effect count".
+/* A pool of threads works on a queue, and it is known whose task wakes whom. Prints the arrows that its
+ * trace has, "cause -> effect count".
  *
  *	pools KIND COUNT	cond, sem; so many tasks
  */
@@ -26,9 +27,9 @@ static void need(bool condition)
 		abort();
 }
 
-/* Tasks come in bursts of 1 to WORKERS, to workers that all sleep: so each task is what wakes one. A task is over when all of its burst have
- * begun, or a worker could come back for a second one that another was woken for; and workers come back one at a time, or they
- * would wait for each other. */
+/* Tasks come in bursts of 1 to WORKERS, to workers that all sleep, so each task wakes one. A task is over
+ * when all of its burst have begun; otherwise a worker could come back for a task that another was woken
+ * for. Workers come back one at a time, because otherwise they would wait for each other. */
 static struct {
 	bool has_semaphore;
 	sem_t ready; /* counts tasks, where it does; otherwise the mutex and the condition are used */
@@ -153,7 +154,8 @@ static void run_pool(bool has_semaphore)
 	if (has_semaphore)
 		printf("sem_post -> sem_wait %ld\n", count + WORKERS);
 	else
-		printf("pthread_cond_signal -> pthread_cond_wait %ld\npthread_cond_broadcast -> pthread_cond_wait %d\n"
+		printf("pthread_cond_signal -> pthread_cond_wait %ld\n"
+		       "pthread_cond_broadcast -> pthread_cond_wait %d\n"
 		       "pthread_mutex_unlock -> pthread_cond_wait %ld\n",
 		       count, WORKERS, count + WORKERS);
 	printf("pthread_create -> thread %d\nthread -> pthread_join %d\n", WORKERS, WORKERS);

@@ -1,4 +1,5 @@
-/* Ends of a process, and its children: see main(). Sizes of allocations tell in which of them a call was made. */
+/* A process ends in some way, and has children: see main(). The sizes of allocations tell in which of them
+ * a call was made. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -29,7 +30,8 @@ static void allocate(size_t size, int times)
 	}
 }
 
-/* Each child its own file, and the parent goes on in its own: 20000 in the parent, 20001 and up in the children. */
+/* Each child has a file of its own, and the parent goes on in its own: sizes are 20000 in the parent, and
+ * 20001 and more in the children. */
 static int forks(void)
 {
 	int status;

@@ -1,14 +1,15 @@
-/* Threads that count aloud: each makes calls numbered 1, 2, 3, ... and says on standard output how far it has come, so that
- * whoever reads that knows what has to be in the trace, whenever the program is cut off.
+/* Threads make calls numbered 1, 2, 3, ... and tell on standard output how far they have come. So whoever
+ * reads that knows what has to be in the trace, whenever the program is cut off.
  *
  *	progress THREADS EVERY [CHILDREN]
  *
- * A report is struct report, written at every EVERY-th call. With CHILDREN as many children do the same, and one thread of each
- * process forks a short one at every 64th report. For ever, until standard input ends: then each thread reports its last call,
- * the process saves a snapshot, by the signal meant for it, and all end.
+ * A report (struct report) is written at every EVERY-th call. With CHILDREN as many children do the same,
+ * and one thread of each process forks a short one at every 64th report. This goes on until standard input
+ * ends. Then each thread reports its last call, the process saves a snapshot, by the signal that is meant
+ * for it, and all end.
  *
- * A numbered call is calloc(number, 0) or, one in PATH_CALLS, truncate() of a path of random length (random.h) to that many bytes: the
- * trace is cut off in records of every size.
+ * A numbered call is calloc(number, 0) or, for one in PATH_CALLS, truncate() of a path of random length
+ * (random.h) to that many bytes. So the trace is cut off in records of every size.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -23,7 +24,7 @@
 #include "ask_for_snapshot.h"
 #include "random.h"
 
-/* Processes and threads have numbers that their random arguments follow from: a process has fewer threads than this. */
+/* Random arguments follow from the numbers of process and thread. A process has fewer threads than this. */
 enum { SHORT_LIFE = 64, PATH_CALLS = 4, THREADS_MOST = 1000 };
 
 /* Half of what PIPE_BUF promises is far more than this: each write is whole. */

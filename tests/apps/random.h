@@ -1,14 +1,15 @@
-/* Arguments of random length for programs to trace, so that their records have every size: a record that is always as long as the
- * last one never ends at the place in the buffer where a fault is.
+/* Arguments of random length for programs to trace, so that their records have every size. A record that is
+ * always as long as the last one never ends at the place in the buffer where a fault is.
  *
- * All of it follows from one seed, so that FXT_SEED=N makes a program call with the same arguments again. The end-to-end scripts
- * set FXT_SEED and print it when they fail (tests/e2e/lib.sh). Without it the seed comes from the time and the process's id, and
- * the program prints it on standard error.
+ * All arguments follow from one seed, so FXT_SEED=N makes a program call with the same arguments again. The
+ * end-to-end scripts set FXT_SEED and print it when they fail (tests/e2e/lib.sh). Without it the seed comes
+ * from the time and the process's id, and the program prints it on standard error.
  *
- *	random_seed(number)     first in every thread that asks for anything else; `number` tells the threads apart
+ *	random_seed(number)     comes first in each thread that uses the others; `number` tells threads apart
  *
- * Each thread has its own state and no function here makes a call that is traced, so any thread may call them. A signal handler
- * gives random_length_of() a state of its own, and makes its paths by path_nowhere().
+ * Each thread has a state of its own, and no function here makes a call that is traced, so any thread may
+ * call them. A signal handler gives random_length_of() a state of its own, and makes its paths by
+ * path_nowhere().
  */
 #ifndef RANDOM_H
 #define RANDOM_H
@@ -89,7 +90,8 @@ RANDOM uint64_t random_below(uint64_t end)
 	return random_of(&random_state) % end;
 }
 
-/* Returns a number that needs 1 to `most_bits` bits, each as often: below 2^32 it takes one word of a record, above it two. */
+/* Returns a number that needs 1 to `most_bits` bits, each length as often. Numbers below 2^32 take one word
+ * of a record, and others two. */
 RANDOM uint64_t random_number(unsigned most_bits)
 {
 	return random_of(&random_state) >> (64 - 1 - random_below(most_bits));
@@ -141,7 +143,8 @@ RANDOM char *random_word(size_t most)
 	return random_text(random_new_room(), most);
 }
 
-/* Returns another path of the same file, of random length up to `most`: with any number of "./" and "/" put in front. */
+/* Returns another path of the same file, of random length up to `most`, with any number of "./" and "/" in
+ * front. */
 RANDOM char *path_within(const char *path, size_t most)
 {
 	size_t bytes = strlen(path), length = random_length(most);
@@ -175,8 +178,9 @@ RANDOM void path_nowhere_fill(char text[PATH_MAX])
 	text[PATH_MOST] = 0;
 }
 
-/* Returns a path of `length` bytes where no file is, so that a call with it fails with ENOENT at its first name: the end of a text
- * that path_nowhere_fill() has filled. It writes nothing, so threads and handlers share the text. */
+/* Returns a path of `length` bytes where no file is, so that a call with it fails with ENOENT at its first
+ * name. It is the end of a text that path_nowhere_fill() has filled. Nothing is written, so threads and
+ * handlers share the text. */
 RANDOM const char *path_nowhere(const char text[PATH_MAX], size_t length)
 {
 	return text + PATH_MOST - length;

@@ -1,18 +1,19 @@
-/* Says known things on standard error and to syslog, in every way there is, for tests/e2e/says.sh: the trace has what standard error got.
+/* Prints known things on standard error and to syslog, in every way there is, for tests/e2e/says.sh. The
+ * trace has what standard error got.
  *
  *	says ways		a line or part of one in each way, the last without an end
- *	says formats		what printf has
+ *	says formats		all conversions of printf
  *	says wide		wide characters
  *	says odd		lines that are too long, are no text, or come back to their beginning
  *	says threads N		N threads, each with lines that come in parts
- *	says handler N		N lines, and those of a handler that comes by at any moment; prints how many
+ *	says handler N		N lines, and those of a handler that comes at any moment; prints how many
  *	says syslog		messages
  *	says registered		conversions of its own; prints how often they were called
  *	says fork		in the middle of a line
  *	says closed		to a descriptor that is closed
  *	says duplicated		to descriptors and streams that are duplicates of 2, or were
  *	says reopened FILE	the stream is another file
- *	says and HOW		ends by err, errx, assert, assert_perror, error, abort, _exit, kill, in the middle of a line
+ *	says and HOW		ends within a line: by err, errx, assert and others
  */
 #ifndef __NO_INLINE__
 #define __NO_INLINE__ 1

@@ -1,5 +1,6 @@
-/* scribble FILE: writes to the memory that the processes of a run share (FXT_SHARED) until FILE is there: what nobody who wrote it would
- * have put there. Words that are in use are changed more often than others; the first page is left alone, as it says whose memory it is.
+/* scribble FILE: writes to the memory that the processes of a run share (FXT_SHARED) until FILE exists. It
+ * writes what no process would have put there. It changes words that are in use more often than others, and
+ * leaves the first page alone, because that says whose memory it is.
  */
 #include <fcntl.h>
 #include <stdint.h>

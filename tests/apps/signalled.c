@@ -1,7 +1,7 @@
-/* What a wrapper hands on of signals:
+/* Shows which signals a wrapper hands on:
  *
- *	wait		says "ready", then each signal that comes with the value it has, until the last one of all comes
- *	send PID	sends PID every signal that a wrapper may hand on, the last of all at the end; real-time signals with a value
+ *	wait		prints "ready", then each signal that comes, with its value, until the last comes
+ *	send PID	sends PID every signal that a wrapper may hand on, the real-time ones with values
  */
 #include <signal.h>
 #include <stdio.h>

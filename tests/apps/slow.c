@@ -1,10 +1,11 @@
-/* Slow calls of each sort, and what they cost: a line a call, "NAME cpu_ns voluntary involuntary" as the program measured them around it.
+/* Makes slow calls of each sort. Prints what each cost as the program measured it around the call, "NAME
+ * cpu_ns voluntary involuntary".
  *
- *	slow sleeps		waiting: nanosleep(), with short calls before it that nothing has to tell of
- *	slow works		working: readv() of zeros
- *	slow preempted		the same on a processor that somebody else wants as well
- *	slow functions		functions that sleep and that work
- *	slow filtered		sleeping under a filter that kills for each system call the agent might learn from
+ *	slow sleeps		waits in nanosleep(), with short calls before that need no explanation
+ *	slow works		works in readv() of zeros
+ *	slow preempted		works on a processor that somebody else wants as well
+ *	slow functions		has functions that sleep and that work
+ *	slow filtered		sleeps under a filter that kills for each call that the agent might learn by
  */
 #include <fcntl.h>
 #include <linux/audit.h>

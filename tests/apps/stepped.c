@@ -1,7 +1,7 @@
-/* A signal behind each instruction of a call: its handler makes the same call, which is interrupted behind the same instruction, and
- * so on.
+/* A signal comes behind each instruction of a call. Its handler makes the same call, which is interrupted
+ * behind the same instruction, and so on.
  *
- *	stepped DEPTH		says which process made the calls, and how many: "PID CALLS"
+ *	stepped DEPTH		prints which process made the calls, and how many: "PID CALLS"
  *
  * A child calls close(-1), and its parent lets it run instruction by instruction up to the one in turn.
  */
@@ -68,7 +68,7 @@ static void child(void)
 
 /* -- The parent -------------------------------------------------------------------------------- */
 
-/* Until the child stops: the signal it stops by, 0 when it is gone. */
+/* Waits until the child stops. Returns the signal that stopped it, or 0 if the child is gone. */
 static int wait_for_stop(pid_t pid)
 {
 	int status;
@@ -78,7 +78,7 @@ static int wait_for_stop(pid_t pid)
 	return WIFSTOPPED(status) ? WSTOPSIG(status) : 0;
 }
 
-/* False: the call was over before it had so many instructions. */
+/* Lets the child make so many instructions. Returns false if the call was over before. */
 static bool step(pid_t pid, long instructions)
 {
 	long i;
@@ -96,7 +96,7 @@ static void lead(pid_t pid)
 	int signal;
 
 	while ((signal = wait_for_stop(pid))) {
-		/* Each call of the child has said that it begins. */
+		/* The child stops itself where each of its calls begins. */
 		if (signal == SIGSTOP) {
 			if (!shared->level)
 				instructions++;

@@ -1,16 +1,16 @@
-/* Two that talk through something, and know how often one got what the other wrote: prints the arrows that a trace of it has,
- * "cause -> effect count".
+/* Two threads or processes talk through something, and know how often one got what the other wrote. Prints
+ * the arrows that its trace has, "cause -> effect count".
  *
- *	streams KIND COUNT threads	pipe, fifo, pair, unix, tcp, event, and with messages datagram, seqpacket (pairs) and
- *					connection: COUNT questions and answers, each read with one call
+ *	streams KIND COUNT threads	pipe, fifo, pair, unix, tcp, event, and with messages datagram,
+ *					seqpacket (pairs) and connection: COUNT questions and answers
  *	streams KIND COUNT fork		the one who answers is a forked child
- *	streams KIND COUNT exec		and has executed this program anew
- *	streams amid COUNT		reads that begin within a write
- *	streams writers COUNT		writes that overlap, and that are not told apart
- *	streams readers COUNT		the same of reads
+ *	streams KIND COUNT exec		the one who answers has executed this program anew
+ *	streams amid COUNT		reads begin within a write
+ *	streams writers COUNT		writes overlap, and are not told apart
+ *	streams readers COUNT		reads overlap, and are not told apart
  *	streams slept COUNT		each read sleeps before what it gets is written
- *	streams order COUNT		more writes at once than are remembered; each is read on its own
- *	streams received COUNT		a pipe whose end is sent through a socket
+ *	streams order COUNT		there are more writes at once than are remembered; each is read alone
+ *	streams received COUNT		the end of a pipe is sent through a socket
  */
 #include <arpa/inet.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
-/* Streams that are used in ways of which it is not known what becomes of the bytes or messages. Prints the arrows that a trace of it has,
- * "cause -> effect count": what is known before, and nothing after it.
+/* Uses streams in ways that leave unknown what becomes of the bytes or messages. Prints the arrows that its
+ * trace has, "cause -> effect count": those for what is known before such a use, and none after it.
  *
  *	streams_odd library COUNT	bytes that the C library reads and writes for its streams
  *	streams_odd unseen COUNT	system calls by their numbers, and a pipe that becomes one of packets
@@ -69,7 +69,8 @@ static void library(void)
 	printf("dprintf -> read %ld\nwrite -> read %ld\n", count, 2 * count + 1);
 }
 
-/* What syscall() does is known as if a function had done it. What is known before O_DIRECT would be wrong after it. */
+/* What syscall() does is known as if a function had done it. After O_DIRECT, what was known before would be
+	 * wrong. */
 static void unseen(void)
 {
 	char into[2 * LITTLE];
@@ -228,7 +229,8 @@ static void messages(void)
 		filtered(i % 2 ? SOCK_DGRAM : SOCK_SEQPACKET);
 		for_others();
 	}
-	/* Of the first all is known, and of the second what goes the other way; of the others what was said at first. */
+	/* All arrows of the first are known, and of the second those of the other direction; of the others
+	 * those at first. */
 	printf("write -> read %ld\nwrite -> recv %ld\n", count * (2 + 1 + 2 + 2 + 1 + 2 + 2 + 3 * 2), count);
 }
 

@@ -1,4 +1,5 @@
-// Throws and catches through instrumented frames, in threads and across a library's: what unwinding has to survive.
+// Throws and catches through instrumented frames, in threads and across those of a library: unwinding has to
+// survive that.
 // Prints what it caught, and exits with 7.
 #include <cstdio>
 #include <future>

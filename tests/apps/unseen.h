@@ -1,4 +1,5 @@
-/* System calls made by instruction: nothing of them is in the trace. Returns what the kernel returns, an error number below 0. */
+/* System calls that are made by instruction, so nothing of them is in the trace. Each returns what the kernel
+ * returns: an error number below 0 if it fails. */
 #ifndef UNSEEN_H
 #define UNSEEN_H
 
