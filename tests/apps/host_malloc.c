@@ -30,7 +30,7 @@ static void *take(size_t alignment, size_t bytes)
 	return heap + at;
 }
 
-/* gcc takes a block for the array that it asked for, with nothing in front. */
+/* noipa: otherwise gcc knows that the block is what was asked for, and that nothing can be in front of it. */
 static __attribute__((noipa)) size_t size_of(const void *ptr)
 {
 	return ((const size_t *)ptr)[-1];

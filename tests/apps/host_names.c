@@ -1,7 +1,7 @@
-/* A program whose own functions have the names of those that the agent imports from the C library.
- * hosts_libraries.sh makes these functions, from what the agent needs; each is one instruction, which
- * kills. The program itself calls none of them. It makes calls of all kinds, and has a variable `environ`
- * that nobody has filled. */
+/* Makes calls of all kinds in a program whose own functions have the names of those that the agent imports
+ * from the C library. hosts_libraries.sh makes these functions, from what the agent needs; each is one
+ * instruction, which kills. The program itself calls none of them. It has a variable `environ` that nobody
+ * has filled. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <pthread.h>

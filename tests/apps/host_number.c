@@ -99,7 +99,7 @@ static long selects(int fd, int which)
 	}
 }
 
-/* Two descriptors, of which the second is none. */
+/* Sends two descriptors: one that is open, and `fd`. */
 static long sends(int fd, bool by_number)
 {
 	union {
@@ -117,7 +117,7 @@ static long sends(int fd, bool by_number)
 			 : sendmsg(pair[0], &one, MSG_DONTWAIT);
 }
 
-/* The error of a request is known when it is over; what is done at once is an error of the call. */
+/* Makes a request. Either the call refuses it at once, or its own error is known when it is over. */
 static long requests(int fd, int which)
 {
 	struct aiocb block = {
@@ -186,7 +186,7 @@ static long maps(int fd, int flags, bool by_number)
 	return map != MAP_FAILED;
 }
 
-/* A result that is a number of its own is closed, and does not matter. */
+/* Closes the descriptor that a call has made, if any. Its number does not matter, so it is not returned. */
 static long makes(long result)
 {
 	if (result >= 0)
@@ -194,7 +194,7 @@ static long makes(long result)
 	return result >= 0;
 }
 
-/* -- All of them ----------------------------------------------------------------------------------------- */
+/* -- All calls ------------------------------------------------------------------------------------------- */
 
 #define CALLS(X)											\
 	X(read(fd, room.bytes, 1)) X(pread(fd, room.bytes, 1, 0)) X(readv(fd, &vector, 1))		\
@@ -299,14 +299,15 @@ static long make(int number, int fd)
 	}
 }
 
-/* -- Which numbers ------------------------------------------------------------------------------------- */
+/* -- The numbers --------------------------------------------------------------------------------------- */
 
 static bool is_open(int fd)
 {
 	return unseen(SYS_fcntl, fd, F_GETFD) >= 0;
 }
 
-/* What is open there though the program has not opened it; otherwise `usual`. */
+/* Returns the first open number from HOME on, which is the trace's, because the program opened none there;
+ * otherwise `usual`. */
 static int number_of_trace(int usual)
 {
 	int fd;

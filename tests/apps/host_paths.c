@@ -16,7 +16,7 @@ enum { NAME_BYTES = 250, ESCAPED = 4, DEEPEST = 64, FILES = 8, PAGE = 4096 };
 pthread_mutex_t lock_with_a_name = PTHREAD_MUTEX_INITIALIZER;
 static char name[NAME_BYTES + 1];
 
-/* Maps a file that is so many folders below the present one. */
+/* Maps a file `levels` folders below the present one, and removes the file and the folders. */
 static void *map_below(int levels)
 {
 	int folder[DEEPEST + 1] = {open(".", O_RDONLY | O_DIRECTORY)}, file, i;
@@ -53,7 +53,7 @@ int main(int argc, char **argv)
 		need(levels <= DEEPEST);
 		map_below(levels);
 		mark();
-		/* The agent looks for names of files and variables after each. */
+		/* This makes the agent look for names of files and variables after each mapping. */
 		need(!pthread_mutex_lock(&lock_with_a_name) && !pthread_mutex_unlock(&lock_with_a_name));
 	}
 	need(!pthread_mutex_lock(&lock_with_a_name) && !pthread_mutex_unlock(&lock_with_a_name));

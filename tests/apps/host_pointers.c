@@ -1,5 +1,5 @@
 /* Makes calls with a pointer that leads nowhere. Some refuse an earlier argument before anybody looks at the
- * pointer, others look at it. Prints what each call says. */
+ * pointer, others look at it. The program prints the result and error number of each. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/ioctl.h>

@@ -1,4 +1,12 @@
-/* Processes: see main() for the ways. Children are traced into files of their own. */
+/* Makes processes, in a way that the first argument names, and prints what became of them. Children are
+ * traced into files of their own.
+ *
+ *	host_process locks				forks while other threads hold locks
+ *	host_process shell				runs commands and itself by system() and popen()
+ *	host_process daemon FILE			makes a daemon, which writes to the file
+ *	host_process chdir|unlinked|chroot DIRECTORY	forks in another directory or root
+ *	host_process nobody				forks as another user
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -51,7 +59,7 @@ static void locks(void)
 	pid_t child;
 	int i;
 
-	/* As a library does that has to be usable in the child. */
+	/* A library that has to be usable in the child does this. */
 	need(!pthread_atfork(before_fork, after_fork, after_fork));
 	need(!pthread_barrier_init(&ready, NULL, 4));
 	atomic_fetch_add(marks, 1);
@@ -78,7 +86,7 @@ static void locks(void)
 		need(!pthread_join(threads[i], NULL));
 }
 
-/* -- shell: what starts others by itself -------------------------------------------------------------- */
+/* -- shell: system() and popen() ---------------------------------------------------------------------- */
 
 static void shell(const char *self)
 {
@@ -99,11 +107,11 @@ static void shell(const char *self)
 	printf("no such command: %d\n", system("exec /no/such/command 2>/dev/null"));
 	fflush(stdout);
 	mark();
-	/* Two grandchildren, with counts of their own. */
+	/* The two grandchildren have made 5 marks each, in counts of their own. */
 	atomic_fetch_add(marks, 2 * 5);
 }
 
-/* -- daemon: what it does is written to a file ---------------------------------------------------------- */
+/* -- daemon: it writes what it finds to a file ---------------------------------------------------------- */
 
 static void become_daemon(const char *result)
 {
@@ -127,14 +135,14 @@ static void become_daemon(const char *result)
 		exit(0);
 	}
 	close(ends[1]);
-	/* The daemon has the other end. */
+	/* The daemon has the other end, so this read waits for the daemon's end. */
 	need(read(ends[0], directory, 1) == 0);
 	wait(NULL);
 }
 
 /* -- place: other directories, roots and users ----------------------------------------------------- */
 
-/* Enough that the trace grows, whatever it had room for before: of 24 bytes each. */
+/* So many marks, of 24 bytes each, make the trace grow, whatever it had room for before. */
 enum { MANY = 150000 };
 
 static void fork_here(void)

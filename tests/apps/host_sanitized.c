@@ -1,6 +1,6 @@
 /* A small program with threads, locks, the heap and a file, which is compiled with a sanitizer.
  *
- *	host_sanitized and-fail		ends with a fault that it finds: a race, a leak, a use after free
+ *	host_sanitized and-fail		has faults for the sanitizer: a race, a leak, a use after free
  *	host_sanitized child		runs a program that is not instrumented, which prints its LD_PRELOAD
  */
 #include "host.h"

@@ -45,7 +45,7 @@ static void install(unsigned action, bool raw, struct sock_filter *code, unsigne
 
 static void forbid(unsigned action, bool raw)
 {
-	/* gcc names no size of an array that a macro fills. */
+	/* The array has no written size, because each FORBID() fills two elements. */
 	struct sock_filter code[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
 		FORBID(openat),
@@ -83,7 +83,7 @@ static void forbid_next_to_nothing(void)
 	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##call, 0, 1),  \
 	BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
 
-/* Neither signal masks nor futexes, nor asking who one is. */
+/* Forbids even signal masks, futexes and getpid(). */
 static void allow_next_to_nothing(void)
 {
 	struct sock_filter code[] = {
@@ -115,7 +115,7 @@ static void work(void)
 
 static void *work_after(void *argument)
 {
-	/* A thread's own heap is mapped when it is first used. */
+	/* A thread's own heap is mapped at its first use, so this comes before the filter. */
 	allocate(100);
 	pthread_barrier_wait(&barrier);
 	pthread_barrier_wait(&barrier);
@@ -128,7 +128,7 @@ static void strict(void)
 	need(!prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT, 0, 0, 0));
 	work();
 	print_marks();
-	/* The C library's _exit() makes another call. */
+	/* The C library's _exit() calls exit_group, which is forbidden. */
 	syscall(SYS_exit, 21);
 }
 
@@ -151,7 +151,7 @@ int main(int argc, char **argv)
 	int i;
 
 	rounds = argc > 2 ? strtoul(argv[2], NULL, 0) : 0;
-	/* The heap has what work() and printing need, and needs no mapping. */
+	/* After this the heap has what work() and printing need, and needs no mapping. */
 	allocate(60000);
 	if (threads) {
 		need(!pthread_barrier_init(&barrier, NULL, 4));

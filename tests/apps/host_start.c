@@ -7,7 +7,7 @@
 
 void early_join(void);
 
-/* Here the C library has no environment yet; calls are not recorded, but do what they do. */
+/* Here the C library has no environment yet; calls are not recorded, but have to work. */
 static void before_everything(int argc, char **argv, char **environment)
 {
 	void *volatile block = malloc(1000);
@@ -45,7 +45,7 @@ int main(void)
 	early_join();
 	atexit(at_exit);
 	mark_times(10);
-	atomic_fetch_add(marks, 1);     /* of at_exit() */
+	atomic_fetch_add(marks, 1);     /* the mark of at_exit() */
 	print_marks();
 	atomic_fetch_sub(marks, 1);
 	return 3;

@@ -1,6 +1,6 @@
 /* Fills the trace, so that the agent has something to say, while standard error is not what it seems:
  *
- *	host_stderr data MARKS		it was closed, and a file has its number; prints its contents
+ *	host_stderr data MARKS		it was closed, and a file has its number; prints the file's contents
  *	host_stderr pipe MARKS		the program was started with a pipe that nobody reads
  */
 #include <errno.h>

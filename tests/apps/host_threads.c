@@ -1,4 +1,10 @@
-/* Threads and ends of a process: see main(). Linked with libhost_early.so, whose destructor comes last. */
+/* Makes threads in many ways, or ends the process in one of many ways while threads go on. It is linked with
+ * libhost_early.so, whose destructor comes last.
+ *
+ *	host_threads unseen | keys | raw
+ *	host_threads alive | turn COUNT		makes so many threads, at the same time or in turn
+ *	host_threads exits-alone | outlived | other-exits | exits | quick_exits | _exits | aborts
+ */
 #include <dlfcn.h>
 #include <errno.h>
 #include <limits.h>
@@ -47,8 +53,8 @@ static void unseen(void)
 
 #if defined(__x86_64__)
 
-/* The dynamic loader makes the storage of threads with these functions. Where it does not export them any
- * more there is no such thread. */
+/* The dynamic loader makes the storage of threads with this function. Where it does not export the function
+ * any more, no such thread is made. */
 extern void *_dl_allocate_tls(void *memory) __attribute__((weak));
 
 static atomic_int raw_done;
@@ -64,7 +70,7 @@ static int run_raw(void *argument)
 		need(write(-1, "", 1) == -1 && errno == EBADF);
 	}
 	atomic_store(&raw_done, 1);
-	/* The C library's ways out are for its own threads. */
+	/* The C library can end its own threads only, so this one makes the system call. */
 	syscall(SYS_exit, 0);
 	return 0;
 }
@@ -110,7 +116,7 @@ static void say_value(void *value)
 	printf("a destructor: %s\n", (char *)value);
 }
 
-/* In the second round it is. */
+/* The key `never_made` is number 0. No key has that number in the first round; one has in the second. */
 static void say_not_made(void)
 {
 	const char *value = pthread_getspecific(never_made);
@@ -160,7 +166,7 @@ static void all_keys(void)
 	fflush(stdout);
 }
 
-/* -- Many ------------------------------------------------------------------------------------------ */
+/* -- Many threads ---------------------------------------------------------------------------------- */
 
 static void *wait_for_all(void *argument)
 {
@@ -192,7 +198,7 @@ static void in_turn(unsigned count)
 		need(!pthread_create(&thread, &small, mark_once, NULL) && !pthread_join(thread, NULL));
 }
 
-/* -- Ends: all with threads that go on ------------------------------------------------------------- */
+/* -- Ends of the process, most with threads that go on --------------------------------------------- */
 
 static void *run_on(void *argument)
 {

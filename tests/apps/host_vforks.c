@@ -27,7 +27,7 @@ static uint64_t now_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-/* Up to some 100 microseconds after a child has begun. */
+/* Kills each child up to some 100 microseconds after it has begun. */
 static void *kill_all(void *unused)
 {
 	uint64_t at_ns;
@@ -49,7 +49,8 @@ static void *kill_all(void *unused)
 	return unused;
 }
 
-/* Until it is killed. Nothing here takes a lock of the C library's. */
+/* Makes calls until the child is killed. Nothing here takes a lock of the C library's, which the parent would
+ * find taken for ever. */
 static __attribute__((noinline)) void be_child(uint64_t *state)
 {
 	struct sigaction act = {.sa_handler = SIG_DFL};

@@ -97,7 +97,7 @@ static void add_limits(struct line *line)
 
 static void testify(const char *when)
 {
-	/* Of the program; vsnprintf() and the others change it. */
+	/* This is the program's errno, which vsnprintf() and the others change. */
 	int error = errno, out;
 	struct line line = {0};
 	char directory[512];
@@ -109,7 +109,7 @@ static void testify(const char *when)
 	add_signals(&line);
 	add_limits(&line);
 	add(&line, " in %s\n", getcwd(directory, sizeof(directory)) ? directory : "?");
-	/* A descriptor out of the way, and not for long. */
+	/* The file is open only here, after the list of descriptors is made. */
 	out = path[0] ? open(path, O_WRONLY | O_APPEND | O_CLOEXEC) : -1;
 	if (out >= 0) {
 		if (write(out, line.text, line.used) != (ssize_t)line.used)
