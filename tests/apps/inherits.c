@@ -46,7 +46,7 @@ static void read_often(int fd, int times)
 			fail("read");
 }
 
-/* What every child does. */
+/* Every child reads its descriptor, a duplicate, and another file behind the old number. */
 static void use(int fd, int times, const char *other, int other_times)
 {
 	int copy = dup(fd);
@@ -74,7 +74,8 @@ struct child {
 	char *arguments[7];
 };
 
-/* A file for a child, which the parent has under a number that is free, with reads that both say. */
+/* Opens a file for a child, draws how often the child reads each of its two files, and fills in the arguments
+ * that say so to a child that is executed. */
 static struct child *child_for(const char *kind)
 {
 	static struct child child;
@@ -123,7 +124,7 @@ static void forked(void)
 		use(child->fd, child->times, child->other, child->other_times);
 		_exit(0);
 	}
-	/* It keeps what it had, whatever becomes of the parent's. */
+	/* The child keeps its descriptor, whatever becomes of the parent's. */
 	close(child->fd);
 	reap(pid);
 	tell_both(child);
@@ -149,7 +150,7 @@ static void vforked(void)
 	int spare = open_file("spare", O_CLOEXEC), number = dup(spare), mine = child->fd;
 	pid_t pid;
 
-	/* The child's number, which is the parent's own as well and stays what it is. */
+	/* The child puts its file behind this number. In the parent the number stays the file `spare`. */
 	snprintf(child->number, sizeof(child->number), "%d", number);
 	pid = vfork();
 	if (!pid) {
@@ -166,7 +167,7 @@ static void vforked(void)
 	close(mine);
 }
 
-/* With actions nothing is known of what the child has. */
+/* With file actions nothing is known of the child's descriptors, so reads of its file have no name. */
 static void spawned(bool has_actions)
 {
 	struct child *child = child_for(has_actions ? "spawn" : "plain");

@@ -32,7 +32,7 @@ static void descriptors(const char *when)
 	printf("\n");
 }
 
-/* The lowest free number is what a program gets. */
+/* A program gets the lowest free number, also when it is traced. */
 static void lowest_descriptors(void)
 {
 	int ends[2], fd = dup(0);

@@ -52,7 +52,7 @@ static void read_and_jump(void)
 	need(pipe(ends) == 0 && sigaction(SIGALRM, &action, NULL) == 0);
 	for (i = 0; i < TIMES; i++) {
 		if (!sigsetjmp(back, 1)) {
-			/* Before, in or after the entry of read(): each has to be right. */
+			/* The signal comes before, in or after the entry of read(): each has to be right. */
 			ualarm(1000, 0);
 			wait_in_read();
 		}

@@ -28,7 +28,7 @@ static void wait_for(pid_t child)
 	need(child > 0 && waitpid(child, &status, 0) == child && status == 0);
 }
 
-/* What a child inherits did not begin in it. */
+/* What a child inherits did not begin in it, so the child's trace has no lifetime of it. */
 static void fork_child(void)
 {
 	int inherited = opened("one"), left = opened("two"), ends[2], copy, fd;
@@ -64,7 +64,7 @@ static void fork_child(void)
 	SAY_TEXT("io:pipe pipe . left");
 }
 
-/* The child has this memory, and descriptors of its own. */
+/* The child has the parent's memory, but descriptors of its own: the parent's lifetimes go on. */
 static void vfork_child(void)
 {
 	int fd = opened("one"), other = opened("two"), ends[2];

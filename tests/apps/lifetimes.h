@@ -1,4 +1,5 @@
-/* What the parts of `lifetimes` share: lifetimes.c, which says what it does, and lifetimes_uses.c. */
+/* Declares what the two files of the program `lifetimes` share: lifetimes.c, which says what the program
+ * does, and lifetimes_uses.c. */
 #ifndef LIFETIMES_H
 #define LIFETIMES_H
 
@@ -33,7 +34,7 @@ static inline void closed(int fd)
 	need(close(fd) == 0);
 }
 
-/* Every kind of descriptor in every way of getting, using and giving back one; and those that are left. */
+/* Gets, uses and gives back every kind of descriptor in every way, and leaves some open. */
 void use_all(void);
 
 #endif

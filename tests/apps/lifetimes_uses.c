@@ -1,4 +1,4 @@
-/* Each kind of descriptor, and requests: see lifetimes.c. */
+/* Uses each kind of descriptor, makes requests, and prints the lifetimes of them: see lifetimes.c. */
 #include <aio.h>
 #include <arpa/inet.h>
 #include <dirent.h>
@@ -61,7 +61,7 @@ static void use_files(void)
 }
 
 /* A lifetime ends when another descriptor takes its number. A duplicate to the same number changes
-	 * nothing, and neither does a call that fails. */
+ * nothing, and neither does a call that fails. */
 static void use_duplicates(void)
 {
 	int file = opened("one"), other = opened("two"), high;
@@ -190,7 +190,7 @@ static void use_requests(void)
 	need(lio_listio(LIO_WAIT, list, 4, NULL) == 0 && result_of(&read) == 20);
 	SAY_TEXT("io:aio_read request 30+40 20");
 	SAY_TEXT("io:aio_write request 0+50 left");
-	/* Refused, and not done for want of a descriptor. */
+	/* The call refuses the first; the second fails later, because its descriptor is not open. */
 	bad.aio_reqprio = -1;
 	need(aio_read(&bad) == -1 && errno == EINVAL);
 	SAY("io:aio_read request 30+40 -1 errno %d", EINVAL);
@@ -198,7 +198,7 @@ static void use_requests(void)
 	need(aio_read(&bad) == 0 && result_of(&bad) == -1);
 	SAY_TEXT("io:aio_read request 0+1 -1");
 	need(lio_listio(99, list, 4, NULL) == -1 && errno == EINVAL);
-	/* Nobody has taken the result of the one before. */
+	/* The block is used again, though nobody has taken the result of its request before. */
 	need(aio_write(&write) == 0);
 	SAY_TEXT("io:aio_write request 0+50 -");
 	finish(&write);
@@ -233,7 +233,7 @@ static void use_pairs(void)
 	SAY("net:socket socketpair %d 13/0", AF_UNIX);
 }
 
-/* Where there are any. */
+/* Uses a message queue, where there are any. */
 static void use_queue(void)
 {
 	char name[40];
@@ -304,7 +304,7 @@ static void use_connections(void)
 		need(connect(client, (struct sockaddr *)&address, sizeof(address)) == 0);
 		from = port_of(client);
 		length = sizeof(peer);
-		/* Who does not ask for the address is told of it all the same. */
+		/* The trace has the peer's address, even if the program does not ask for it. */
 		server = i ? accept(listener, NULL, NULL)
 			   : accept4(listener, (struct sockaddr *)&peer, &length, SOCK_CLOEXEC);
 		need(server >= 0 && write(client, data, 17) == 17 && read(server, data, 17) == 17);
@@ -325,7 +325,7 @@ static void use_connections(void)
 	need(connect(client, (struct sockaddr *)&address, sizeof(address)) == -1);
 	closed(client);
 	SAY("net:socket socket %d 0/0", AF_INET);
-	/* To one, then to another, then to none. */
+	/* This socket is connected to one address, then to another, then to none. */
 	client = socket(AF_INET, SOCK_DGRAM, 0);
 	need(connect(client, (struct sockaddr *)&address, sizeof(address)) == 0);
 	SAY("net:connection connect 127.0.0.1:%d 0/0", ntohs(address.sin_port));

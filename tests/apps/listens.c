@@ -28,7 +28,7 @@ static void need(int ok, const char *what)
 	}
 }
 
-/* Returns a socket; `is_bound`: by bind(), or else by listen() alone. */
+/* Returns a socket that has its address from bind() if `is_bound`, or else from listen() alone. */
 static int socket_at(int family, int type, int is_bound, int listens, union address *own, socklen_t *bytes)
 {
 	union address address = {.in = {.sin_addr.s_addr = htonl(INADDR_LOOPBACK)}};
@@ -41,7 +41,7 @@ static int socket_at(int family, int type, int is_bound, int listens, union addr
 	need(!listens || listen(fd, 5) == 0, "listen");
 	need(errno == ODD, "errno");
 	*bytes = sizeof(*own);
-	/* Unseen, since the trace would have the address from such a call. */
+	/* This call is unseen, because the trace would have the address from it otherwise. */
 	need(unseen(SYS_getsockname, fd, own, bytes) == 0, "getsockname");
 	return fd;
 }
@@ -59,7 +59,7 @@ static void tell(const union address *own, socklen_t bytes, int reads)
 	       ntohs(own->in.sin_port), reads);
 }
 
-/* A datagram socket that is sent to from another: it receives so many. */
+/* Sends a random number of datagrams from one socket to another, which receives them. */
 static void receive(int family)
 {
 	union address own;
@@ -77,7 +77,7 @@ static void receive(int family)
 	close(fd);
 }
 
-/* A listener, of which the report calls what it accepts "PEER to ADDRESS". */
+/* Accepts a connection, which the report calls "PEER to ADDRESS", and sends bytes over it. */
 static void serve(int is_bound)
 {
 	union address own;

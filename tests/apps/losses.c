@@ -24,7 +24,7 @@ static long depth;
 static volatile long reached;
 static pthread_barrier_t turn;
 
-/* Not by stdio, which allocates. */
+/* Writes without a stream, because a stream allocates. */
 UNTOLD static void say(long calls)
 {
 	char text[24];
@@ -63,7 +63,7 @@ UNTOLD static void *call(void *calls)
 {
 	long i;
 
-	/* One of them is met for the first time when there may be no room any more. */
+	/* The second function is met for the first time when there may be no room any more. */
 	for (i = 0; i < (long)calls; i++)
 		(i < (long)calls / 2 ? one : other)();
 	return NULL;

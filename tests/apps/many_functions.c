@@ -3,8 +3,8 @@
  *	many_functions N CALLS
  *
  * It calls N of its functions once and CALLS more of these at random, and prints "function:NAME COUNT" of
- * each. The functions are symbols alone, with 16 bytes each and names of two lengths. What instrumented
- * code does at its entry and exit is done here for their addresses.
+ * each. The functions are symbols alone, with 16 bytes each and names of two lengths. They are "called" by
+ * the two hooks that instrumented code calls at its entry and exit, with their addresses.
  */
 #include <stdint.h>
 #include <stdio.h>

@@ -82,7 +82,7 @@ static void by_duplicate(int fd, bool on)
 	close(copy);
 }
 
-/* The mode is that of what parent and child have in common. */
+/* Sets the mode in a child. The mode changes for the parent too, because both share the open file. */
 static void by_child(int fd, bool on, bool executes)
 {
 	char number[16];
@@ -113,7 +113,7 @@ static void set_mode(int fd, bool on, enum way way)
 	}
 }
 
-/* What is set later is often the opposite of what was there from the first. */
+/* Opens both ends, often in the opposite of the mode that is set later. */
 static void open_ends(struct work *w)
 {
 	enum way way = (enum way)random_below(WAYS);
@@ -147,7 +147,7 @@ static void open_ends(struct work *w)
 	w->to = ends[1] < 0 ? ends[0] : ends[1];
 }
 
-/* -- What is done --------------------------------------------------------------------------------- */
+/* -- What the threads do -------------------------------------------------------------------------- */
 
 static void name_self(struct work *w)
 {
@@ -247,7 +247,7 @@ static void open_what_waits(struct work *w)
 	int ends[2];
 
 	switch (w->kind) {
-	/* Nobody but the disk, which is no slower for that, heeds the mode of a file. */
+	/* A regular file ignores O_NONBLOCK: its reads take the disk's time in both modes. */
 	case DISK:
 		close(mkstemp(path));
 		w->from = open(path, O_RDWR | O_NONBLOCK);
