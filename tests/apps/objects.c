@@ -144,7 +144,7 @@ static void use_heap(void)
 	block = malloc(sizeof(*block));
 	need(block != NULL);
 	worker();
-	/* The same again is told once. */
+	/* The same object made again is told once. */
 	for (i = 0; i < 3; i++) {
 		pool_create();
 		USE(&block->mutex, "mutex of pool_create");
@@ -153,7 +153,7 @@ static void use_heap(void)
 	}
 	cache_create();
 	USE(&block->mutex, "mutex of cache_create");
-	/* Not destroyed, but the memory is another's. */
+	/* The mutex was not destroyed, but another one is made in its memory. */
 	pool_create();
 	USE(&block->mutex, "mutex of pool_create");
 	pthread_mutex_destroy(&block->mutex);
@@ -207,7 +207,7 @@ static void use_streams(void)
 	use_stream("/dev/null");
 	use_stream("/dev/zero");
 	use_stream("/dev/null");
-	/* Of a long one, the end. */
+	/* Of a long path, the name has the end. */
 	memcpy(path, "/dev", 4);
 	for (bytes = 4; bytes < 300; bytes += 4)
 		memcpy(path + bytes, "/./.", 4);

@@ -1,5 +1,5 @@
-/* What objects.c and objects_blocks.c share. The functions are visible, because a stripped program has no
- * other names. */
+/* Declares what objects.c and objects_blocks.c share. The functions are visible, because a stripped program
+ * has no other names. */
 #ifndef OBJECTS_H
 #define OBJECTS_H
 

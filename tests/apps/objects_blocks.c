@@ -60,7 +60,7 @@ APART void *grow(void *at, const char *name)
 	at = realloc(at, TABLE_BYTES + 8000);
 	need(at != NULL);
 	SAY("realloc", "block of %s block of grow", name);
-	/* What cannot be leaves it as it is. */
+	/* A size that is impossible leaves the block as it is. */
 	SAY("realloc", "block of grow");
 	same = at;
 	at = realloc(same, SIZE_MAX / 3);
@@ -72,7 +72,7 @@ APART void *grow(void *at, const char *name)
 	return at;
 }
 
-/* A lock that is neither made nor destroyed by a call, as of C++. */
+/* Makes a lock as C++ does: no call makes or destroys it. */
 static pthread_mutex_t *lay(void *memory, size_t at)
 {
 	static const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
@@ -92,7 +92,7 @@ void APART another_user(void *memory, size_t at)
 	USE(lay(memory, at), "mutex first used by another_user");
 }
 
-/* Each time at the same address. */
+/* Uses locks that lie at the same address, one after the other. */
 static void reuse_locks(void)
 {
 	void *volatile first = make_table(TABLE_BYTES), *at, *small;
@@ -124,7 +124,7 @@ static void reuse_locks(void)
 	at = mmap(first, 65536, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 	need(at == first);
 	one_user(at, IN_BLOCK);
-	/* What lies behind what was unmapped is known as before. */
+	/* A lock behind the pages that are unmapped is known as before. */
 	one_user(at, 3 * 4096 + IN_BLOCK);
 	munmap(at, 8192);
 	USE((pthread_mutex_t *)((char *)at + 3 * 4096 + IN_BLOCK), "mutex first used by one_user");
@@ -154,13 +154,13 @@ static void use_blocks(void)
 	void *first, *at, *small;
 	int i;
 
-	/* Mostly at one address, and told of once while nothing changes. */
+	/* The blocks are mostly at one address, and told once while nothing changes. */
 	for (i = 0; i < TIMES; i++)
 		drop(make_table(TABLE_BYTES), "make_table");
 	drop(make_table(TABLE_BYTES + 1000), "make_table");
 	first = make_index();
 	drop(first, "make_index");
-	/* What is small has no name, least of all that of the block before it. */
+	/* A small block has no name, least of all that of the block before it. */
 	small = malloc(SMALL_BYTES);
 	need(small == first);
 	free(small);
@@ -179,7 +179,7 @@ static void use_blocks(void)
 	USE((pthread_mutex_t *)at, "mutex of pool_create");
 	drop(at, "make_table");
 	reuse_locks();
-	/* Kept. */
+	/* This block is not freed. */
 	make_index();
 }
 

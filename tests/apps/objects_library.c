@@ -1,4 +1,4 @@
-/* A library with locks, which is built twice (OF). The two differ in the names of the variables alone, so
+/* This library has locks, and is built twice (OF). The two differ in the names of the variables alone, so
  * one may be loaded where the other was. */
 #include <pthread.h>
 #include <stdio.h>

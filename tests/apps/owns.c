@@ -110,7 +110,7 @@ static APART void give(void *block)
 	free(block);
 }
 
-/* What cannot be leaves the block as it is. */
+/* A size that is impossible leaves the block as it is. */
 static APART void *resize(void *block, size_t bytes)
 {
 	void *volatile result;
@@ -153,7 +153,7 @@ static void all_blocks(void)
 	take_aligned(128 * KIB);
 	give(take_by_number(LEAST));
 	take_by_number(200 * KIB);
-	/* Small to large, larger, impossible, in an array, an impossible one, and small again. */
+	/* A block becomes large, larger, and small again; sizes that are impossible are between. */
 	block = resize(take(100), 80 * KIB);
 	block = resize(block, 500 * KIB);
 	block = resize(block, SIZE_MAX / 2);
@@ -244,7 +244,7 @@ static void all_mappings(void)
 {
 	char *a, *b, *c;
 
-	/* Kept whole, kept in part, below what counts. */
+	/* One mapping is kept whole, one in part, and one is too small to count. */
 	map(NULL, 1024 * KIB, 0);
 	a = map(NULL, 100 * PAGE, 0);
 	unmap(a, PAGE);
@@ -255,7 +255,7 @@ static void all_mappings(void)
 	b = map_file(200 * KIB);
 	goes("mapping", b);
 	unmap(b, 200 * KIB);
-	/* Piece by piece. */
+	/* A mapping goes piece by piece. */
 	a = map(NULL, 30 * PAGE, 0);
 	unmap(a + 10 * PAGE, 10 * PAGE);
 	must(munmap(a + 1, PAGE) == -1);
@@ -263,7 +263,8 @@ static void all_mappings(void)
 	unmap(a, 20 * PAGE);
 	goes("mapping", a);
 	unmap(a + 20 * PAGE, 10 * PAGE);
-	/* Several at once; MAP_FIXED over one, and over the end of another and the beginning of the next. */
+	/* MAP_FIXED replaces one mapping, and the end of another with the beginning of the next. One munmap()
+	 * ends several. */
 	a = map(NULL, 400 * PAGE, 0);
 	goes("mapping", a);
 	unmap(a, 400 * PAGE);
@@ -280,7 +281,7 @@ static void all_mappings(void)
 	unmap(a + 150 * PAGE, 150 * PAGE);
 	goes("mapping", a + 100 * PAGE);
 	unmap(a + 100 * PAGE, 200 * PAGE);
-	/* Moved, onto another; grown from too small to count; refused. */
+	/* Mappings are moved onto another, and grow from too small to count; some calls are refused. */
 	b = map(NULL, 50 * PAGE, 0);
 	c = map(NULL, 60 * PAGE, 0);
 	goes("mapping", b);
@@ -308,7 +309,7 @@ static void unsized(void *block)
 	free(block);
 }
 
-/* Time for samples, and then what they should say. */
+/* Leaves time for samples, and then notes what they should say. */
 static void mark(const char *name)
 {
 	int i;
@@ -326,7 +327,7 @@ static void *free_half(void *argument)
 {
 	int i;
 
-	/* Once before what counts begins, and once when it has. */
+	/* The first wait ends before the first mark, the second after the mark "large". */
 	pthread_barrier_wait(&barrier);
 	pthread_barrier_wait(&barrier);
 	for (i = 0; i < 50; i++)
@@ -377,7 +378,7 @@ int main(int argc, char **argv)
 	char *mapping;
 	pid_t child;
 
-	/* Or it would be made between two marks. */
+	/* Without this, stdio would allocate the buffer between two marks. */
 	setvbuf(stdout, output, _IOFBF, sizeof(output));
 	if (argc > 1 && !strcmp(argv[1], "forever")) {
 		puts("ready");
@@ -397,7 +398,7 @@ int main(int argc, char **argv)
 	print_notes();
 	child = fork();
 	if (!child) {
-		/* What it has of its parent began in another trace. */
+		/* Memory from the parent began in the parent's trace, so the child prints nothing of it. */
 		note_count = 0;
 		free(inherited);
 		unmap(mapping, LEAST);

@@ -72,7 +72,7 @@ static void by_wait4(pid_t child)
 	need(wait4(child, &status, WUNTRACED, NULL) == child && WIFEXITED(status));
 }
 
-/* Looked at before it is taken. */
+/* Looks at the end of the child, and then takes it. */
 static void by_waitid(pid_t child)
 {
 	siginfo_t info;
@@ -83,8 +83,8 @@ static void by_waitid(pid_t child)
 
 /* -- Making ------------------------------------------------------------------------------------ */
 
-/* What a child does that executes no program. A child that records nothing at all has no file for its first
- * moment (ends.sh silent). */
+/* Makes traced calls in a child that executes no program, because a child that records nothing at all has no
+ * file for its first moment (ends.sh silent). */
 static void do_something(void)
 {
 	static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -136,7 +136,7 @@ static pid_t forked(pid_t (*fork_as)(void), const char *how, int executes)
 	_exit(STATUS);
 }
 
-/* By the number of the system call; it ends so as well. */
+/* Makes a child by the number of the system call. The child ends by number as well. */
 static pid_t made_by_number(void)
 {
 	pid_t child = (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
@@ -210,7 +210,7 @@ static void run_all(void)
 
 static atomic_long reaped;
 
-/* It may come before fork() has returned. */
+/* The signal may come before fork() has returned. */
 static void reap(int unused)
 {
 	(void)unused;

@@ -32,7 +32,7 @@ static void need(bool condition)
  * for. Workers come back one at a time, because otherwise they would wait for each other. */
 static struct {
 	bool has_semaphore;
-	sem_t ready; /* counts tasks, where it does; otherwise the mutex and the condition are used */
+	sem_t ready;                    /* counts tasks; without it the mutex and the condition are used */
 	atomic_long made, taken;        /* tasks */
 	atomic_long begun;              /* tasks whose worker has given up what it took to get it */
 	atomic_long before;             /* tasks made before the burst */
@@ -43,7 +43,7 @@ static struct {
 	int last_back;                  /* the thread that began to wait last */
 } pool;
 
-/* A task's number; 0: there will be none. */
+/* Returns a task's number, or 0 if no more will come. */
 static long take_task(int me)
 {
 	long task;
@@ -64,7 +64,7 @@ static long take_task(int me)
 	return task;
 }
 
-/* Until so many times a worker has begun to wait, and the last of them sleeps. */
+/* Returns when workers have begun to wait so many times and the last of them sleeps. */
 static void wait_until_back(long times)
 {
 	while (atomic_load(&pool.back) < times)
@@ -81,11 +81,11 @@ static void *work(void *number)
 		atomic_fetch_add(&pool.begun, 1);
 		while (atomic_load(&pool.begun) < atomic_load(&pool.made))
 			let_others_run();
-		/* The first to come back finds nobody on the way: all others sleep, or have a task too. */
+		/* The first worker to come back finds nobody on the way: all others sleep, or have a task. */
 		if (task > atomic_load(&pool.before) + 1)
 			wait_until_back(WORKERS + task - 1);
 	}
-	/* Ends when somebody waits for that. */
+	/* A worker ends only when somebody waits for its end. */
 	while (atomic_load(&pool.joined) != (int)(size_t)number)
 		let_others_run();
 	wait_until_asleep(pool.owner);

@@ -30,8 +30,8 @@ static void allocate(size_t size, int times)
 	}
 }
 
-/* Each child has a file of its own, and the parent goes on in its own: sizes are 20000 in the parent, and
- * 20001 and more in the children. */
+/* Forks children. Each has a file of its own, and the parent goes on in its own: sizes are 20000 in the
+ * parent, and 20001 and more in the children. */
 static int forks(void)
 {
 	int status;

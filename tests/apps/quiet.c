@@ -35,7 +35,7 @@ static void need(int condition)
 		abort();
 }
 
-/* By instruction: the agent stands in for close() and for syscall(). */
+/* Makes the call by instruction, because the agent stands in for close() and for syscall(). */
 static void mark(long number)
 {
 	need(unseen(SYS_close, -number) == -EBADF);
@@ -108,7 +108,7 @@ static APART void use_new(void)
 	need(!pthread_mutex_destroy(&kept));
 }
 
-/* Slow calls, and such as begin long after the last reading. */
+/* Makes slow calls, and calls that begin long after the last reading of usage. */
 static void call_slowly(void)
 {
 	struct timespec past = {0, 0};
@@ -152,7 +152,7 @@ static APART void wait_for_other(int number)
 	self = (int)getpid();
 	if (number) {
 		pthread_mutex_lock(&outer_lock);
-		/* The table of who waits has a lock of its own. */
+		/* The table of waiting threads has a lock of its own. */
 		BEGIN(number, "futex rt_sigprocmask");
 	}
 	atomic_store(&waiter, self);
@@ -187,7 +187,7 @@ int main(void)
 	wait_long();
 	use_new();
 	call_slowly();
-	/* The first time there is memory to be had for the table. */
+	/* The first wait gets the memory for the table of waiting threads, too. */
 	wait_for_other(0);
 	wait_for_other(6);
 	hold_for_life();

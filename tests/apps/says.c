@@ -52,7 +52,7 @@
 
 extern int __overflow(FILE *stream, int c);
 extern void __assert_perror_fail(int errnum, const char *file, unsigned line, const char *function);
-/* As programs call it that were built with fortification. */
+/* Programs that were built with fortification call these. */
 extern int __fprintf_chk(FILE *stream, int flag, const char *format, ...);
 extern int __dprintf_chk(int fd, int flag, const char *format, ...);
 extern int __fwprintf_chk(FILE *stream, int flag, const wchar_t *format, ...);
@@ -97,7 +97,7 @@ static void in_bytes(void)
 	write(2, LINE("three "));
 	write(2, LINE("parts\n"));
 	writev(2, parts, 2);
-	/* At the end of a file that is appended to. */
+	/* If standard error is a file that is appended to, this is written at its end. */
 	pwrite(2, LINE("pwrite\n"), 0);
 	pwritev(2, parts, 2, 0);
 	fwrite(LINE("fwrite\n"), 1, stderr);
@@ -201,7 +201,7 @@ static void formats(void)
 	fprintf(stderr, "%.500d|%50.40f\n", 5, 1. / 3);
 	fprintf(stderr, "%s", "");
 	fprintf(stderr, "counted %d\n", n);
-	/* What is not known appears as it is. */
+	/* Positions in a format are not supported: the trace has the format itself. */
 	fprintf(stderr, "%2$s %1$s\n", "one", "two");
 }
 
@@ -399,7 +399,7 @@ static void duplicated(void)
 	fclose(stdout);
 	other = open("/dev/null", O_WRONLY);
 	write(other, LINE("no: not seen to be closed\n"));
-	/* As bash and Python make them. */
+	/* Bash and Python make duplicates in this way. */
 	copy = fcntl(2, F_DUPFD, 10);
 	write(copy, LINE("F_DUPFD\n"));
 	close(copy);
@@ -408,7 +408,7 @@ static void duplicated(void)
 	other = fcntl(copy, F_DUPFD, 20);
 	dprintf(other, "of a %s\n", "duplicate");
 	close(copy);
-	/* In the places of duplicates, and of what is none. */
+	/* Another file gets a number that a duplicate of standard error had. */
 	close(other);
 	other = fcntl(open("/dev/null", O_WRONLY), F_DUPFD, 10);
 	write(other, LINE("no: in the place of one\n"));

@@ -1,4 +1,4 @@
-/* Numbered calls: calloc(1, 0), calloc(2, 0), ... so that a trace says which of them it has.
+/* Makes numbered calls, calloc(1, 0), calloc(2, 0), ... so that a trace says which of them it has.
  *
  *	sequence COUNT [kill]		ends by SIGKILL, so that nothing is done to the file in the end
  */

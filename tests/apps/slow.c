@@ -111,7 +111,7 @@ static PLAIN void share_processor(void)
 	need(rival >= 0);
 	if (!rival) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		/* Killed before that, it is not there any more. */
+		/* If the parent was killed before the prctl(), no signal comes, but getppid() differs. */
 		while (getppid() == self)
 			;
 		_exit(0);

@@ -49,7 +49,7 @@ static bool is(const char *name)
 
 static char buffer[1 << 18];
 
-/* Of all lengths, so that what is written in one piece and read in another is seen. */
+/* Messages have many lengths, so that one read in other pieces than it was written is noticed. */
 static size_t length(long i)
 {
 	return (size_t)(1 + i % 1000);
@@ -129,7 +129,7 @@ static struct sockaddr_un unix_address(void)
 	return (struct sockaddr_un){.sun_family = AF_UNIX, .sun_path = "streams.socket"};
 }
 
-/* What the one who asks has before there is another. */
+/* Makes what has to exist before the two meet. Returns the socket that listens, or -1. */
 static int begin(struct ends *asks, struct ends *answers)
 {
 	int there[2], back[2], listener = -1;
@@ -165,7 +165,7 @@ static int begin(struct ends *asks, struct ends *answers)
 	return listener;
 }
 
-/* And how they come together. */
+/* Gets the ends of a FIFO or of an accepted connection, for which the other is needed. */
 static void meet(struct ends *ends, int listener)
 {
 	if (is("fifo")) {
@@ -280,7 +280,7 @@ static void amid(void)
 	for (i = 0; i < count; i++) {
 		need(write(pipe_ends[1], buffer, 10) == 10);
 		need(write(pipe_ends[1], buffer, 10) == 10);
-		/* From the first's beginning, from within the first, and what is left of the second. */
+		/* The reads get bytes of the first write, then of both, then the rest of the second. */
 		need(read(pipe_ends[0], into, 7) == 7);
 		need(read(pipe_ends[0], into, 7) == 7);
 		need(read(pipe_ends[0], into, 10) == 6);
@@ -303,7 +303,7 @@ static void order(void)
 	printf("write -> read %ld\n", count * REMEMBERED);
 }
 
-/* Threads that are in the same call at once, of this number. */
+/* Threads that are in the same system call at once; wait_for() waits until they are. */
 static atomic_int tids[2];
 
 static void wait_for(int threads, long number)
@@ -316,7 +316,7 @@ static void wait_for(int threads, long number)
 		for (i = found = 0; i < threads; i++) {
 			snprintf(path, sizeof(path), "/proc/self/task/%d/syscall", atomic_load(&tids[i]));
 			file = fopen(path, "r");
-			/* "running", or the number. */
+			/* The line begins with "running" or with the number of the system call. */
 			found += file && fgets(line, sizeof(line), file) && line[0] < ':' &&
 				 atol(line) == number;
 			if (file)

@@ -39,7 +39,7 @@ static void library(void)
 	for (i = 0; i < count; i++)
 		need(write(pipe_ends[1], buffer, LITTLE) == LITTLE &&
 		     read(pipe_ends[0], into, LITTLE) == LITTLE);
-	/* Without a stream of its own. */
+	/* dprintf() writes without a FILE of the program's. */
 	for (i = 0; i < count; i++) {
 		need(dprintf(pipe_ends[1], "%05d%05d", 1, 2) == LITTLE &&
 		     write(pipe_ends[1], buffer, LITTLE) == LITTLE);
@@ -57,7 +57,7 @@ static void library(void)
 	/* popen() makes the pipe itself. */
 	in = popen("echo 012345678", "r");
 	need(in && read(fileno(in), into, LITTLE) == LITTLE && !pclose(in));
-	/* The same by the streams that are there from the beginning. */
+	/* Does the same by the FILEs that are there from the beginning. */
 	need(!pipe(pipe_ends) && dup2(pipe_ends[0], 0) == 0);
 	in = stdin;
 	for (i = 0; i < count; i++) {
@@ -100,7 +100,7 @@ static void unseen(void)
 			need(other < 0 || !close(other));
 			need(!close(pipe_ends[0]) && !close(pipe_ends[1]));
 		}
-		/* Its number is another file's. */
+		/* The number of a duplicate becomes another file's. */
 		need(!pipe(pipe_ends) && (other = open("/dev/null", O_RDWR)) >= 0);
 		need((way = dup(pipe_ends[1])) >= 0 && syscall(SYS_dup3, other, way, 0) == way);
 		need(write(way, buffer, LITTLE) == LITTLE);
@@ -113,7 +113,7 @@ static void unseen(void)
 
 /* -- Messages ---------------------------------------------------------------------------------- */
 
-/* Ends of a new pair, over which what it says is known so far. Two arrows. */
+/* Makes a new pair and sends a message each way. All is known so far: two arrows. */
 static void pair_of_messages(int type, int ends[2])
 {
 	char into[LITTLE];
@@ -124,7 +124,7 @@ static void pair_of_messages(int type, int ends[2])
 		need(write(ends[i], buffer, LITTLE) == LITTLE && read(ends[!i], into, LITTLE) == LITTLE);
 }
 
-/* It is not known any more, in this direction or in both. */
+/* Sends a message each way, where one direction or both are not known any more. */
 static void say(const int ends[2])
 {
 	char into[LITTLE];
@@ -159,7 +159,7 @@ static void empty(int type)
 	need(!close(ends[0]) && !close(ends[1]));
 }
 
-/* In as many pieces as the C library likes. */
+/* dprintf() may send its text in as many pieces as the C library likes. */
 static void printed(int type)
 {
 	char into[LITTLE];
@@ -171,7 +171,7 @@ static void printed(int type)
 	need(!close(ends[0]) && !close(ends[1]));
 }
 
-/* It is told that all was sent. */
+/* A filter drops the message, but the sender is told that all was sent. */
 static void filtered(int type)
 {
 	struct sock_filter none = {BPF_RET | BPF_K, 0, 0, 0}, all = {BPF_RET | BPF_K, 0, 0, UINT32_MAX};
@@ -186,7 +186,7 @@ static void filtered(int type)
 	need(!close(ends[0]) && !close(ends[1]));
 }
 
-/* By its address, once with each call. */
+/* Sends a message to another socket by its address, once with each call. */
 static void for_others(void)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -196,7 +196,7 @@ static void for_others(void)
 	socklen_t bytes = sizeof(address);
 	char into[LITTLE];
 
-	/* A name of the kernel's choice. */
+	/* The kernel chooses the socket's name. */
 	need(!bind(other, (struct sockaddr *)&address, sizeof(sa_family_t)));
 	need(!getsockname(other, (struct sockaddr *)&address, &bytes));
 	message.msg_namelen = bytes;

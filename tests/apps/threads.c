@@ -1,4 +1,4 @@
-/* Threads in several ways: see main(). */
+/* Makes threads in several ways: see main(). */
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -64,7 +64,7 @@ static void in_turn(unsigned count)
 		need(pthread_create(&thread, NULL, live_shortly, NULL) == 0);
 		need(pthread_join(thread, NULL) == 0);
 	}
-	/* No exit handler shall make the file small. */
+	/* SIGKILL leaves no exit handler that could make the file small. */
 	raise(SIGKILL);
 }
 

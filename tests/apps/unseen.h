@@ -1,4 +1,4 @@
-/* System calls that are made by instruction, so nothing of them is in the trace. Each returns what the kernel
+/* Makes system calls by instruction, so nothing of them is in the trace. Each returns what the kernel
  * returns: an error number below 0 if it fails. */
 #ifndef UNSEEN_H
 #define UNSEEN_H
@@ -28,7 +28,7 @@ __attribute__((unused, no_instrument_function)) static inline long unseen_call(l
 	return result;
 }
 
-/* unseen(NUMBER, ARGUMENT...): four of them at most. */
+/* unseen(NUMBER, ARGUMENT...) takes four arguments at most. */
 #define unseen(...) UNSEEN_(__VA_ARGS__, 0, 0, 0, 0, )
 #define UNSEEN_(number, a, b, c, d, ...) unseen_call(number, (long)(a), (long)(b), (long)(c), (long)(d))
 
