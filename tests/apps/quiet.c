@@ -87,7 +87,8 @@ static void wait_long(void)
 	pthread_mutex_unlock(&outer_lock);
 }
 
-/* Names: of variables, of what is made, and of what is gone again. */
+/* Uses objects for the first time, so that the agent finds their names: of variables, of objects that were
+ * made by a call, and of objects that are gone again. */
 static APART void use_new(void)
 {
 	pthread_mutex_t local;
