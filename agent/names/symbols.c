@@ -179,8 +179,8 @@ static void take_line(struct group *group, const char *line, uintptr_t address)
 		group->high = high;
 		group->offset = offset;
 		group->is_ended = false;
-		/* The kernel also writes paths that open() would refuse as too long. A file with such a path has no
-		 * name here. */
+		/* The kernel also writes paths that open() would refuse as too long. A file with such a path
+		 * has no name here. */
 		if (!path || strlen(path) >= sizeof(group->path))
 			path = "";
 		memcpy(group->path, path, strlen(path) + 1);

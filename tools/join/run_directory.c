@@ -1,4 +1,5 @@
-/* The directory in which the traced processes leave their files until they are joined. See run_directory.h. */
+/* The directory in which the traced processes leave their files until they are joined. See
+ * run_directory.h. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
