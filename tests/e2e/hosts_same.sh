@@ -74,6 +74,7 @@ host_number 1 1024
 host_own_malloc
 host_pointers
 host_stderr pipe 10
+host_paths 1000 3000 5000 7000 9000 20000
 host_process locks
 host_process shell
 host_sanitized
