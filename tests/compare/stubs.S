@@ -1,10 +1,12 @@
-/* An entry for every function that the interposition tables declare, and for syscall(): it counts the call and goes on to the next library's function of
- * that name, with registers, stack and return address as they came. The numbers of the entries are the order of the tables:
- * count.c, and tests/list_calls --symbols, have the same.
+/* This file has the entries of the counting library: one for every function that the interposition tables
+ * declare, and one for syscall(). An entry counts the call and jumps to the next library's function of that name,
+ * with registers, stack and return address as they came. Entries are numbered in the order of the tables; count.c
+ * and tests/list_calls --symbols number them in the same way.
  *
- * The entry of syscall() counts by the system call's number as well.
+ * The entry of syscall() also counts by the system call's number.
  *
- * An entry looks whether its function is known and the process has counters; count.c sees to both where they are missing.
+ * An entry tests whether its function's address is known and whether the process has counters. If one is
+ * missing, count_prepare() in count.c sees to it and counts the call.
  */
 #include "count.h"
 
@@ -19,7 +21,7 @@
 
 #if defined(__x86_64__)
 
-	/* by_number: whether the first argument is a number to count by */
+	/* by_number: whether the call is also counted by its first argument, a number below COUNT_NUMBERS */
 	.macro	entry symbol, by_number=0
 	.globl	\symbol
 	.type	\symbol, @function
@@ -46,7 +48,8 @@
 	.set	number, number + 1
 	.endm
 
-	/* The entry's number is in r11. rax holds how many vector registers a variadic call uses. */
+	/* Entries jump here with their number in r11. All registers that may hold arguments are saved; rax is
+	 * one, because it holds how many vector registers a variadic call uses. */
 	.balign	16
 prepare:
 	.cfi_startproc

@@ -1,4 +1,5 @@
-"""What three witnesses say of a run: the trace, the counting library, and strace. Each as counts by name."""
+"""Reads what three witnesses say of a run: the trace, the counting library, and strace. The functions
+that read them return counts of calls by name."""
 import collections, functools, glob, json, os, re, subprocess
 
 FXT, AGENT = os.environ["FXT"], os.environ["FXT_AGENT"]
@@ -7,24 +8,30 @@ BUILD = os.environ["abs_top_builddir"]
 
 @functools.lru_cache(None)
 def symbols():
-    """(symbol, category:event, "table" or "hand") of each entry of the counting library, in its order."""
-    text = subprocess.run([BUILD + "/tests/list_calls", "--symbols"], stdout=subprocess.PIPE, check=True, text=True).stdout
+    """Returns (symbol, category:event, "table" or "hand") of each entry of the counting library, in order."""
+    text = subprocess.run([BUILD + "/tests/list_calls", "--symbols"], stdout=subprocess.PIPE, check=True,
+                          text=True).stdout
     return [line.split() for line in text.splitlines()]
 
 
 @functools.lru_cache(None)
 def by_number():
-    """[(number, name, category:event)] of each system call that the agent stands in for where syscall() is asked for it."""
-    text = subprocess.run([BUILD + "/tests/list_calls", "--by-number"], stdout=subprocess.PIPE, check=True, text=True).stdout
-    return [(int(number), name, event) for number, name, event in (line.split() for line in text.splitlines())]
+    """Returns (number, name, category:event) of each system call that the agent traces when it is made by
+    syscall()."""
+    text = subprocess.run([BUILD + "/tests/list_calls", "--by-number"], stdout=subprocess.PIPE, check=True,
+                          text=True).stdout
+    return [(int(number), name, event)
+            for number, name, event in (line.split() for line in text.splitlines())]
 
 
 def traced(directory):
-    """What the traces in a directory have: {pid: {category:call: count}}, and how many records were lost."""
+    """Returns what the traces in a directory have, as {pid: {category:call: count}}, and how many records
+    were lost."""
     found, lost = collections.defaultdict(collections.Counter), 0
     for path in glob.glob(directory + "/*.fxt"):
         subprocess.run([FXT, "check", path], stdout=subprocess.DEVNULL, check=True)
-        report = json.loads(subprocess.run([FXT, "report", "--json", path], stdout=subprocess.PIPE, check=True).stdout)
+        report = json.loads(subprocess.run([FXT, "report", "--json", path], stdout=subprocess.PIPE,
+                                           check=True).stdout)
         pid = report["trace"]["programs"][0]["id"]
         lost += report["trace"]["dropped"] + report["trace"]["overwritten"] + report["trace"]["filtered"]
         for call in report["calls"]:
@@ -38,14 +45,15 @@ def traced(directory):
 
 
 def counted(directory):
-    """What the counting library has: {pid: {category:call: count}}, and the same of what was called before main()."""
+    """Returns what the counting library has, as {pid: {category:call: count}}, and in the same form the
+    counts of the calls before main()."""
     found, early = collections.defaultdict(collections.Counter), collections.defaultdict(collections.Counter)
     names = [event for _, event, _ in symbols()]
     for path in glob.glob(directory + "/*"):
         with open(path, "rb") as file:
             values = memoryview(file.read()).cast("Q")
         pid = int(os.path.basename(path).split(".")[0])
-        # The last function is syscall() itself.
+        # Behind the functions of symbols(), the library counts syscall() itself.
         functions = len(names) + 1
         for name, value, before in zip(names, values, values[functions:]):
             if value:
@@ -61,27 +69,32 @@ def counted(directory):
 
 CALL = re.compile(r"^([a-z_0-9]+)\(")
 FRAME = re.compile(r"^ > (\S+?)\((.*?)(?:\+0x[0-9a-f]+)?\) \[")
-# What the C library is made of: a call of the program's does not lie behind frames of these.
+# The libraries that the C library consists of. A call of the program has frames of these alone below it.
 INSIDE = re.compile(r"/(libc|libpthread|libresolv|libnss_[a-z]*|libdl|librt|libm|ld-linux[-a-z0-9_]*)[-.]")
 
 
 @functools.lru_cache(None)
 def recording():
-    """{function of the agent that records: category:event}."""
-    # Reads and writes have several: of what may be a stream, or comes after a while; and of what is said on standard error.
-    found = {prefix + symbol: event for symbol, event, _ in symbols() for prefix in ("traced_", "special_", "saying_")}
+    """Returns {function of the agent that records: category:event}."""
+    # Reads and writes have several functions, because those of streams and standard error are recorded by a
+    # longer one.
+    found = {prefix + symbol: event
+             for symbol, event, _ in symbols() for prefix in ("traced_", "special_", "saying_")}
     found.update({"numbered_" + name: event for _, name, event in by_number()})
     found.update({symbol: event for symbol, event, form in symbols() if form == "hand"})
-    # What the forms of exec share: those that are given a path, and those that search for the program.
+    # The calls of the exec family share two functions: by_path() takes a path, by_search() searches for the
+    # program.
     found.update({"by_path": "process:exec", "by_search": "process:execvp"})
-    found.update({f"traced_{age}_{symbol}": event for symbol, event, _ in symbols() for age in ("old", "new")})
+    found.update({f"traced_{age}_{symbol}": event
+                  for symbol, event, _ in symbols() for age in ("old", "new")})
     found.update({f"{age}_{symbol}": event for symbol, event, _ in symbols() for age in ("old", "new")})
     return found
 
 
 def attribute(frames):
-    """Who made a system call, by the stack it was made on: ("agent", function), ("traced", category:event), ("untraced", function) in a
-    wrapper that does not record, ("loader", ""), ("libc", function), ("raw", library). A frame is (library, function)."""
+    """Returns who made a system call, by the stack that it was made on: ("agent", function), ("traced",
+    category:event), ("untraced", function) for a wrapper that does not record, ("loader", ""),
+    ("libc", function) or ("raw", library). A frame is (library, function); the innermost comes first."""
     if not frames:
         return ("raw", "?")
     library, _ = frames[0]
@@ -93,11 +106,11 @@ def attribute(frames):
     through = None
     for library, function in frames:
         if "libfxtagent" in library:
-            # The compiler adds to a function's name what it has left out of it.
+            # The compiler adds a suffix to the names of functions that it split or specialized (".part.0").
             function = function.split(".")[0]
             if function in recording():
                 return ("traced", recording()[function])
-            # What begins a thread is below all that the thread does.
+            # begin() starts every thread, so it is on all stacks of the thread and made no call itself.
             if function == "begin":
                 break
             through = through or function
@@ -115,7 +128,8 @@ def attribute(frames):
 
 
 def straced(prefix, stacks):
-    """What strace wrote: {(system call, who): count}; who is None where it wrote no stacks."""
+    """Returns what strace wrote, as {(system call, who made it): count}. The latter is None where strace
+    wrote no stacks."""
     found = collections.Counter()
     for path in glob.glob(prefix + ".*"):
         call, frames, interrupted = None, [], []
@@ -134,7 +148,8 @@ def straced(prefix, stacks):
                     continue
                 done()
                 call, frames = match[1], []
-                # Interrupted: when the handler is done the kernel makes it again, or it has failed.
+                # The call was interrupted. When the handler returns, either the kernel makes the call again,
+                # and strace shows that as another call, or the call has failed and is counted then.
                 if "= ? ERESTART" in line:
                     interrupted.append((call, frames))
                     call = None

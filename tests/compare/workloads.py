@@ -1,13 +1,17 @@
-"""The programs that are compared: each is run several times and does the same each time, as far as it has a say in it. A workload has
-what it needs, prepare(), once, and run(start, directory) in an empty directory: start(command, **Popen arguments) begins what is
-looked at."""
+"""Runs the programs whose calls are compared. Each is run several times, and does the same each time as far
+as it can. A workload lists in `programs` what has to be installed. Its prepare(directory) is called once. Its
+run(start, directory) is called for each run, with an empty directory: it starts the program that is traced
+with start(command, **Popen arguments), and returns the exit status."""
 import glob, os, shutil, socket, subprocess, sys, threading, time, http.server
 
-# As little as possible that differs from run to run.
-STEADY = {"PYTHONHASHSEED": "0", "LC_ALL": "C", "TZ": "UTC", "HOME": "/nonexistent", "PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin",
-          "GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "safe.directory", "GIT_CONFIG_VALUE_0": "*",
+# An environment in which as little as possible differs from run to run.
+STEADY = {"PYTHONHASHSEED": "0", "LC_ALL": "C", "TZ": "UTC", "HOME": "/nonexistent",
+          "PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin",
+          "GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "safe.directory",
+          "GIT_CONFIG_VALUE_0": "*",
           "GIT_AUTHOR_DATE": "2020-01-01T00:00:00Z", "GIT_COMMITTER_DATE": "2020-01-01T00:00:00Z",
-          "GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b", "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@b"}
+          "GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b", "GIT_COMMITTER_NAME": "a",
+          "GIT_COMMITTER_EMAIL": "a@b"}
 
 PYTHON = r"""
 import json, os, queue, socket, subprocess, tempfile, threading, zlib
@@ -58,31 +62,35 @@ class Python(Workload):
     name, programs = "python3", ("python3",)
 
     def run(self, start, directory):
-        return start(["/usr/bin/python3", "-S", "-c", PYTHON], cwd=directory, stdout=subprocess.DEVNULL).wait()
+        return start(["/usr/bin/python3", "-S", "-c", PYTHON], cwd=directory,
+                     stdout=subprocess.DEVNULL).wait()
 
 
 class Redis(Workload):
-    """A server, one client: strings, lists, sorted sets, a save by a forked child, the end."""
+    """Runs a server for one client, which sets strings, lists and sorted sets, has a forked child save them,
+    and ends the server."""
     name, programs = "redis-server", ("redis-server",)
 
     def run(self, start, directory):
         path = directory + "/socket"
-        server = start(["redis-server", "--port", "0", "--unixsocket", path, "--dir", directory, "--save", ""], cwd=directory,
-                       stdout=subprocess.DEVNULL)
+        server = start(["redis-server", "--port", "0", "--unixsocket", path, "--dir", directory,
+                        "--save", ""], cwd=directory, stdout=subprocess.DEVNULL)
         wait_for(path)
         with socket.socket(socket.AF_UNIX) as client:
             client.connect(path)
             stream = client.makefile("rwb")
 
             def ask(*words):
-                stream.write(b"*%d\r\n" % len(words) + b"".join(b"$%d\r\n%s\r\n" % (len(w), w) for w in words))
+                stream.write(b"*%d\r\n" % len(words) +
+                             b"".join(b"$%d\r\n%s\r\n" % (len(w), w) for w in words))
                 stream.flush()
                 return stream.readline()
             for i in range(500):
                 ask(b"SET", b"key%d" % i, b"x" * (i * 7 % 900))
                 ask(b"RPUSH", b"list", b"%d" % i)
                 ask(b"ZADD", b"sorted", b"%d" % (i * 37 % 501), b"member%d" % i)
-            # The child that saves is killed when the server ends.
+            # The server kills the saving child when it ends, so the save has to be over before. LASTSAVE is
+            # in seconds, so a save within the same second would not change it.
             before = ask(b"LASTSAVE")
             time.sleep(1.1)
             ask(b"BGSAVE")
@@ -111,7 +119,8 @@ class Curl(Workload):
         with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
             threading.Thread(target=server.serve_forever, daemon=True).start()
             url = f"http://localhost:{server.server_port}/"
-            status = start(["curl", "-s", "-4", "-o", "one", url + "1", "-o", "two", url + "2"], cwd=directory).wait()
+            status = start(["curl", "-s", "-4", "-o", "one", url + "1", "-o", "two", url + "2"],
+                           cwd=directory).wait()
             server.shutdown()
         return status
 
@@ -133,11 +142,13 @@ class Git(Workload):
             subprocess.run(git + ["commit", "-q", "-m", f"change {i}"], env=env, check=True)
 
     def run(self, start, directory):
-        return start(["git", "clone", "-q", "--no-local", self.source, directory + "/clone"], cwd=directory).wait()
+        return start(["git", "clone", "-q", "--no-local", self.source, directory + "/clone"],
+                     cwd=directory).wait()
 
 
 class Make(Workload):
-    """Six files compiled by two jobs at a time, and linked: make's vfork, gcc's spawning of cc1, as and ld."""
+    """Compiles seven files, two at a time, and links them, so that make calls vfork, and gcc spawns cc1, as
+    and ld."""
     name, programs = "make -j2", ("make", "gcc")
 
     def run(self, start, directory):
@@ -149,25 +160,28 @@ class Make(Workload):
             file.write("int main(void) { return 0; }\n")
         objects = " ".join(f"{n}.o" for n in names + "") + " main.o"
         with open(directory + "/Makefile", "w", encoding="ascii") as file:
-            file.write(f"all: {objects}\n\tgcc -o $@ {objects}\n%.o: %.c\n\tgcc -O1 -c -o $@ $< && echo $@ >>log\n")
+            file.write(f"all: {objects}\n\tgcc -o $@ {objects}\n"
+                       "%.o: %.c\n\tgcc -O1 -c -o $@ $< && echo $@ >>log\n")
         return start(["make", "-s", "-j2"], cwd=directory, stdout=subprocess.DEVNULL).wait()
 
 
 class Initdb(Workload):
-    """It refuses to be run by root."""
+    """Makes a PostgreSQL data directory. If we are root, initdb is run as postgres, because it refuses to be
+    run by root."""
     name = "initdb"
     programs = ("setpriv",) if os.getuid() == 0 else ()
 
     def missing(self):
-        return super().missing() + ([] if glob.glob("/usr/lib/postgresql/*/bin/initdb") else ["PostgreSQL's initdb"])
+        return super().missing() + ([] if glob.glob("/usr/lib/postgresql/*/bin/initdb")
+                                    else ["PostgreSQL's initdb"])
 
     def run(self, start, directory):
         program = sorted(glob.glob("/usr/lib/postgresql/*/bin/initdb"))[-1]
         user = {"user": "postgres", "group": "postgres", "extra_groups": []} if os.getuid() == 0 else {}
         if user:
             shutil.chown(directory, "postgres", "postgres")
-        return start([program, "-N", "-D", directory + "/data", "--no-locale", "-E", "UTF8"], cwd=directory, stdout=subprocess.DEVNULL,
-                     **user).wait()
+        return start([program, "-N", "-D", directory + "/data", "--no-locale", "-E", "UTF8"], cwd=directory,
+                     stdout=subprocess.DEVNULL, **user).wait()
 
 
 ALL = (Python(), Redis(), Curl(), Git(), Make(), Initdb())

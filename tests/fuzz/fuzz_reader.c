@@ -1,8 +1,8 @@
-/* Fuzz target of the reader and of all that fxt does with a trace's bytes. `make fuzz` builds it with
- * clang's libFuzzer; CONTRIBUTING.md says how to run it.
+/* This is the fuzz target of the reader and of all that fxt does with a trace's bytes. `make fuzz` builds it
+ * with clang's libFuzzer; CONTRIBUTING.md says how to run it.
  *
- * The first eight bytes are always made the magic number: without it nothing else is reached. The walks
- * are those of the commands themselves, printing to /dev/null.
+ * The first eight bytes are always replaced by the magic number, because no other code is reached without it.
+ * The functions called are those of fxt's commands, which print to /dev/null here.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -61,7 +61,7 @@ static void report(const uint8_t *data, size_t size, struct fxt_report_options o
 	fxt_reader_free(&r);
 }
 
-/* Twice the same: the second time the ids are taken. */
+/* Joins the trace with itself: the second time, its ids are taken. */
 static void merge(const uint8_t *data, size_t size)
 {
 	struct fxt_merge m;
@@ -90,7 +90,7 @@ static void categories(const uint8_t *data, size_t size)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const uint8_t magic[8] = {0x10, 0x00, 0x04, 0x46, 0x78, 0x54, 0x16, 0x00};
-	/* A copy of exactly that size, so that the sanitizer sees every byte read past it. */
+	/* The copy has exactly the size of the data, so that the sanitizer sees every byte read past it. */
 	uint8_t *copy = malloc(size ? size : 1);
 
 	if (!copy)
