@@ -1,9 +1,9 @@
-# GNU coreutils' tests against the installed programs, as an ordinary user.
+# This suite is GNU coreutils' tests, run against the installed programs as an ordinary user.
 
-# By name of directory under tests/; each has tens of scripts.
+# These are directories under tests/; each has tens of scripts.
 coreutils_tests='chgrp chmod chown cp dd df du fmt id install ln ls mkdir misc mv pr readlink rm rmdir split tail-2 touch'
 
-# The limits of the C types that tests ask a program of the build tree for.
+# Writes a program that prints the limits of the C types, in place of the build tree's, which the tests run.
 write_getlimits()
 {
 	cat >"$1" <<'END'
@@ -28,15 +28,16 @@ run_coreutils()
 	need setpriv perl
 	source=$(source_of coreutils) || absent 'source of coreutils in SUITES_SOURCES'
 	mkdir src tmp && cp -r "$source/tests" . && cp "$source/init.cfg" . && : >config.h
-	# In place of the build tree's.
+	# The installed programs take the place of the build tree's.
 	while read -r name; do
 		ln -s "$name" src/
 	done < <(dpkg -L coreutils | grep -E '^(/usr)?/s?bin/.')
 	write_getlimits src/getlimits
 	chmod -R a+rwX .
-	export VERSION abs_top_builddir=$PWD abs_top_srcdir=$PWD abs_srcdir=$PWD srcdir=. top_srcdir=. CONFIG_HEADER=$PWD/config.h \
-		built_programs="$(ls src | tr '\n' ' ')" host_os=linux-gnu host_triplet="$(uname -m)-pc-linux-gnu" EXEEXT= \
-		PACKAGE_VERSION LOCALE_FR=none LOCALE_FR_UTF8=none AWK=awk EGREP='grep -E' MAKE=make PERL=perl SHELL=/bin/sh \
+	export VERSION abs_top_builddir=$PWD abs_top_srcdir=$PWD abs_srcdir=$PWD srcdir=. top_srcdir=. \
+		CONFIG_HEADER=$PWD/config.h built_programs="$(ls src | tr '\n' ' ')" host_os=linux-gnu \
+		host_triplet="$(uname -m)-pc-linux-gnu" EXEEXT= PACKAGE_VERSION LOCALE_FR=none \
+		LOCALE_FR_UTF8=none AWK=awk EGREP='grep -E' MAKE=make PERL=perl SHELL=/bin/sh \
 		CC=cc TMPDIR=$PWD/tmp PATH=$PWD/src:$PATH HOME=$PWD/tmp
 	VERSION=$(/bin/cat --version | sed -n '1s/.* //p') PACKAGE_VERSION=$VERSION
 	for name in ${COREUTILS_TESTS:-$coreutils_tests}; do
@@ -47,7 +48,8 @@ run_coreutils()
 			*.sh) set -- /bin/sh "$test" ;;
 			*) set -- perl -w -Itests -MCuSkip -MCoreutils -M"CuTmpdir qw($test)" "$test" ;;
 			esac
-			program timeout -k 10 60 setpriv --reuid=65534 --regid=65534 --clear-groups "$@" 9>&2 >output 2>&1
+			program timeout -k 10 60 setpriv --reuid=65534 --regid=65534 --clear-groups "$@" \
+				9>&2 >output 2>&1
 			printf '%s\t%d\n' "$test" $?
 			{ echo "== $test"; cat output; } >&2
 		done

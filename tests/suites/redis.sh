@@ -1,6 +1,6 @@
-# Redis's own test suite against the installed server: types, expiry, append-only files and their rewriting, dumps, which fork,
-# replication, crashes, limits of memory. Without integration/replication and unit/memefficiency, which take as long as all
-# others.
+# This suite is Redis's own tests, run against the installed server: types, expiry, append-only files and
+# their rewriting, dumps (for which the server forks), replication, crashes, limits of memory. It leaves out
+# integration/replication and unit/memefficiency, because these take as long as all others together.
 
 redis_tests='unit/printver unit/dump unit/auth unit/protocol unit/keyspace unit/scan unit/info unit/info-command unit/type/string
 	unit/type/incr unit/type/list unit/type/list-2 unit/type/set unit/type/zset unit/type/hash unit/type/stream
@@ -28,9 +28,11 @@ run_redis()
 	for name in ${REDIS_TESTS:-$redis_tests}; do
 		singles+=(--single "$name")
 	done
-	program timeout -k 10 ${REDIS_SECONDS:-1800} tclsh tests/test_helper.tcl --clients 2 --durable "${singles[@]}" >log 2>&1
+	program timeout -k 10 ${REDIS_SECONDS:-1800} tclsh tests/test_helper.tcl --clients 2 --durable \
+		"${singles[@]}" >log 2>&1
 	printf 'test_helper\t%d\n' $?
-	# Two clients take turns as they come. Numbers in the names are times, addresses and ports.
+	# The lines are sorted, because two clients run the tests in no fixed order. Long numbers in the names
+	# are replaced, because they are times, addresses and ports.
 	sed 's/\x1b\[[0-9;]*m//g' log | grep -aE '^\[(ok|err|exception|skip|ignore|TIMEOUT)\]' |
 		sed -E 's/ \([0-9]+ ms\)$//; s/[0-9]{4,}/N/g; s/^\[([a-z]+)\]: (.*)$/\2\t\1/I' | sort
 	cat log >&2
