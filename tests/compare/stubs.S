@@ -1,7 +1,7 @@
 /* This file has the entries of the counting library: one for every function that the interposition tables
  * declare, and one for syscall(). An entry counts the call and jumps to the next library's function of that
- * name, with registers, stack and return address as they came. Entries are numbered in the order of the tables;
- * count.c and tests/list_calls --symbols number them in the same way.
+ * name, with registers, stack and return address as they came. Entries are numbered in the order of the
+ * tables; count.c and tests/list_calls --symbols number them in the same way.
  *
  * The entry of syscall() also counts by the system call's number.
  *

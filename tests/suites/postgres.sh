@@ -18,8 +18,8 @@ run_postgres()
 		"$tests/regress.c" ||
 		absent 'headers of the PostgreSQL server'
 	mkdir output && chown -R postgres . && chmod 755 .
-	# The schedule is kept, because some tests need others before them. At most four run at a time, because
-	# tests that run at the same time find each other's objects, and so differ from run to run.
+	# The schedule is kept, because some tests need others before them. At most four run at a time,
+	# because tests that run at the same time find each other's objects, and so differ from run to run.
 	program runuser -u postgres -- timeout -k 10 1800 "$runner" --temp-instance="$PWD/instance" \
 		--inputdir="$tests" --outputdir="$PWD/output" --dlpath="$PWD" --bindir="$server" --no-locale \
 		--encoding=UTF8 --port=60432 --schedule="$tests/${POSTGRES_SCHEDULE:-parallel_schedule}" \

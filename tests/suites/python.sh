@@ -15,8 +15,8 @@ run_python()
 		program timeout -k 10 400 /usr/bin/python3 -m test -v --ignore="$python_ignored" "$test" \
 			>log 2>&1
 		printf '%s\t%d\n' "$test" $?
-		# A line reads "name (class) ... result". The test's description and what it prints may come before
-		# the result, on further lines.
+		# A line reads "name (class) ... result". The test's description and what it prints may come
+		# before the result, on further lines.
 		awk '/^[A-Za-z0-9_]+ \([A-Za-z0-9_]+\.[A-Za-z0-9_.]+\)/ { name = $1 " " $2 }
 			name && match($0, /(^| )(ok|FAIL|ERROR|skipped .*|expected failure|unexpected success)$/) {
 				result = substr($0, RSTART + (substr($0, RSTART, 1) == " "))
