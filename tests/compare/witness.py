@@ -69,8 +69,8 @@ def counted(directory):
 
 CALL = re.compile(r"^([a-z_0-9]+)\(")
 FRAME = re.compile(r"^ > (\S+?)\((.*?)(?:\+0x[0-9a-f]+)?\) \[")
-# The libraries that the C library consists of. A system call is a wrapper's only if all frames between the two
-# are in these or in the agent.
+# The libraries that the C library consists of. A system call is a wrapper's only if all frames between the
+# two are in these or in the agent.
 INSIDE = re.compile(r"/(libc|libpthread|libresolv|libnss_[a-z]*|libdl|librt|libm|ld-linux[-a-z0-9_]*)[-.]")
 
 
