@@ -142,7 +142,8 @@ static size_t decoded(uint64_t *to, uint64_t events[KEYS])
 	return n;
 }
 
-/* Returns a copy of the words behind whose last word no memory is, as there may be none behind a mapped file. */
+/* Returns a copy of the words. There is no memory behind the last one, as there may be none behind a mapped
+ * file. */
 static const uint64_t *at_the_end_of_memory(void)
 {
 	static char *memory;

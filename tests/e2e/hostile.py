@@ -178,7 +178,7 @@ def categories(size, rnd):
 
 
 def waiters(size, rnd):
-    """Each thread waits for a lock that the next one holds, or in rare cases the first: that closes a circle."""
+    """Each thread waits for a lock that the next one holds, or in rare cases the first, in a circle."""
     w = Writer(size, rnd)
     first = len(w.out)
     while w.more():
