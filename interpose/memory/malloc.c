@@ -55,7 +55,7 @@ static_assert(SIZED_COUNT <= 32, "as struct fxt_heap has it");
 #define FXT_TABLE "interpose/tables/malloc.def"
 #include "interpose/engine/wrappers.inc"
 
-static inline void finish_free(struct fxt_thread *thread, uint64_t start_ns, const void *ptr)
+static FXT_EMISSION void finish_free(struct fxt_thread *thread, uint64_t start_ns, const void *ptr)
 {
 	uint64_t end_ns = fxt_now(thread), *at;
 	struct fxt_spot spot;
@@ -90,7 +90,7 @@ static FXT_COLD void free_large(struct fxt_thread *thread, void *ptr, size_t byt
 	FXT_REAL(void, symbol, (pointer ptr), (ptr))                            \
 	static __attribute__((noinline)) void traced_##symbol(void *ptr)        \
 	{                                                                       \
-		struct fxt_thread *thread = fxt_enter(FXT_CAT_malloc);          \
+		struct fxt_thread *thread = fxt_enter_on();                     \
 		uint64_t start_ns;                                              \
 										\
 		if (!thread) {                                                  \
