@@ -217,7 +217,7 @@ struct fxt_thread {
 	struct fxt_in_progress *vfork_entry;    /* the first entry that the child's calls may have used */
 	uint64_t vfork_left_ns;         /* the time when that child executed a program or ended; 0: not yet */
 
-	/* What the program says: program_text.h. */
+	/* Texts that the program writes to standard error: program_text.h. */
 	struct fxt_program_text texts[FXT_PROGRAM_TEXTS];
 
 	/* The thread's lifetime (task_life.h), and its children (parent_links.h). */

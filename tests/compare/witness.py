@@ -80,7 +80,7 @@ def recording():
     # Reads and writes have several functions, because those of streams and standard error are recorded by a
     # longer one.
     found = {prefix + symbol: event
-             for symbol, event, _ in symbols() for prefix in ("traced_", "special_", "saying_")}
+             for symbol, event, _ in symbols() for prefix in ("traced_", "special_")}
     found.update({"numbered_" + name: event for _, name, event in by_number()})
     found.update({symbol: event for symbol, event, form in symbols() if form == "hand"})
     # The calls of the exec family share two functions: by_path() takes a path, by_search() searches for the
