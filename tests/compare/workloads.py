@@ -40,11 +40,16 @@ print(total)
 """
 
 
-def wait_for(path):
+def connected(path):
+    """Returns a client of the server at `path`, as soon as it listens there. A server binds before it listens."""
     for _ in range(3000):
-        if os.path.exists(path):
-            return
-        time.sleep(0.02)
+        client = socket.socket(socket.AF_UNIX)
+        try:
+            client.connect(path)
+            return client
+        except (FileNotFoundError, ConnectionRefusedError):
+            client.close()
+            time.sleep(0.02)
     raise TimeoutError(path)
 
 
@@ -75,9 +80,7 @@ class Redis(Workload):
         path = directory + "/socket"
         server = start(["redis-server", "--port", "0", "--unixsocket", path, "--dir", directory,
                         "--save", ""], cwd=directory, stdout=subprocess.DEVNULL)
-        wait_for(path)
-        with socket.socket(socket.AF_UNIX) as client:
-            client.connect(path)
+        with connected(path) as client:
             stream = client.makefile("rwb")
 
             def ask(*words):
