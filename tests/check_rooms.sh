@@ -123,8 +123,10 @@ look()
 				wrong("docs/rooms.txt: there is no folder " room[i])
 
 		print "# The folders and the arrows between them\n"
-		print "An arrow leads from a folder to one whose files it includes. No arrow leads up in the table, so there is no circle."
-		print "`docs/rooms.txt` has the folders in their order, and `make rooms` makes this page from that list and from the lines"
+		print "An arrow leads from a folder to one whose files it includes. No arrow leads up in the table, " \
+		      "so there is no circle."
+		print "`docs/rooms.txt` has the folders in their order, and `make rooms` makes this page " \
+		      "from that list and from the lines"
 		print "that begin with `#include`. `check_rooms.sh` fails if this page is older than they are.\n"
 		print "The drawing leaves out an arrow that follows from others; the table has all of them.\n"
 		print "```mermaid\ngraph TD"

@@ -10,8 +10,9 @@ source=$1 call=${2-}
 
 # rows: prints "NAME TABLE HOW" for each row. A row of several lines has its name in the first.
 rows() {
+	kinds='CALL\|ALIAS\|SYSTEM_CALL\|BY_NUMBER\|BY_NUMBER_ALONE'
 	for table in "$source"/interpose/tables/*.def; do
-		sed -n -e "s,^\(CALL\|ALIAS\|SYSTEM_CALL\|BY_NUMBER\|BY_NUMBER_ALONE\)([a-z_]*\, [^,]*\, \([a-zA-Z_0-9]*\)\,.*,\2 $table table,p" \
+		sed -n -e "s,^\($kinds\)([a-z_]*\, [^,]*\, \([a-zA-Z_0-9]*\)\,.*,\2 $table table,p" \
 			-e "s,^\(BY_HAND\|BY_HAND_ALIAS\)([a-z_]*\, \([a-zA-Z_0-9]*\)[),].*,\2 $table hand,p" "$table"
 	done
 }
@@ -59,7 +60,8 @@ if [ -z "$call" ]; then
 fi
 row=$(rows | awk -v call="$call" '$1 == call { print $2, $3 }' | sort -r | head -n 1)
 if [ -z "$row" ]; then
-	echo "expand: no row of interpose/tables is named '$call'; \`make expand\` without CALL= lists the names there are" >&2
+	echo "expand: no row of interpose/tables is named '$call';" \
+		"\`make expand\` without CALL= lists the names there are" >&2
 	exit 1
 fi
 file=${row% *}

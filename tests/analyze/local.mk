@@ -1,13 +1,14 @@
-# `make analyze`: clang-tidy and cppcheck over all C of the project; any finding fails. Each tool is left out, with a line
-# that says so, where configure has not found it. What they look for is said in .clang-tidy, what they are wrong about
-# in tests/analyze/suppressions.txt.
+# `make analyze`: clang-tidy and cppcheck over all C of the project; any finding fails. Each tool is left out,
+# with a line that says so, where configure has not found it. What they look for is said in .clang-tidy, what
+# they are wrong about in tests/analyze/suppressions.txt.
 
 ANALYZE_CPPFLAGS = $(DEFS) $(DEFAULT_INCLUDES)
 # One group of files for each set of flags. A program to trace is an ordinary program.
 ANALYZE_AGENT_FILES = $(AGENT_SOURCES) $(INTERPOSE_SOURCES) $(HOOK_SOURCES) $(WRITER_SOURCES)
-ANALYZE_TOOL_FILES = $(TOOLS_SOURCES) tools/fxt.c $(UNIT_TESTS:=.c) $(TOOLS_TESTS:=.c) tests/trace_maker.c tests/list_calls.c tests/race_buffer.c \
-	tests/fuzz/fuzz_reader.c
-ANALYZE_PROGRAM_FILES = $(APPS_C:=.c) $(filter %.c,$(APPS_SHARED)) $(filter %.c,$(BENCH_FILES) $(COMPARE_FILES))
+ANALYZE_TOOL_FILES = $(TOOLS_SOURCES) tools/fxt.c $(UNIT_TESTS:=.c) $(TOOLS_TESTS:=.c) \
+	tests/trace_maker.c tests/list_calls.c tests/race_buffer.c tests/fuzz/fuzz_reader.c
+ANALYZE_PROGRAM_FILES = $(APPS_C:=.c) $(filter %.c,$(APPS_SHARED)) \
+	$(filter %.c,$(BENCH_FILES) $(COMPARE_FILES))
 
 .PHONY: analyze
 analyze:

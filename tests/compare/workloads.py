@@ -41,7 +41,8 @@ print(total)
 
 
 def connected(path):
-    """Returns a client of the server at `path`, as soon as it listens there. A server binds before it listens."""
+    """Returns a client of the server at `path`, as soon as it listens there. A server binds before
+    it listens."""
     for _ in range(3000):
         client = socket.socket(socket.AF_UNIX)
         try:

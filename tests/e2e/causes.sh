@@ -78,9 +78,11 @@ rm -rf trace
 start_traced trace "$apps/deadlock"
 kill_background
 file=$(only trace/*.fxt) && valid "$file" && fxt report "$file" >report
-sed -n '/^DEADLOCK/,/^$/{/waited/{N
-s/  \(payer\|rotator\) [0-9]* has waited [^ ]* [mun]\?s in \([a-z_]*\) for \([a-z_]*\),\n *which \(payer\|rotator\) [0-9]* took in \([a-z_]*\) .* before the end$/\1 \2 \3 \4 \5/p
-}}' report | sort >found
+waited='  \(payer\|rotator\) [0-9]* has waited [^ ]* [mun]\?s in \([a-z_]*\) for \([a-z_]*\),'
+took=' *which \(payer\|rotator\) [0-9]* took in \([a-z_]*\) .* before the end'
+sed -n "/^DEADLOCK/,/^\$/{/waited/{N
+s/$waited\n$took\$/\1 \2 \3 \4 \5/p
+}}" report | sort >found
 printf 'payer transfer log_lock rotator rotate_log\nrotator rotate_log accounts_lock payer transfer\n' \
 	>expected
 same "deadlock" expected found
@@ -115,5 +117,6 @@ same_some "readers: arrows" told found
 fxt report --json "$file" >report.json
 is "readers: who let them go on" "writer" "$(python3 -c '
 import json
-waits = [w for c in json.load(open("report.json"))["chains"] for w in c["longest"] if w["call"] == "pthread_rwlock_rdlock"]
+waits = [w for c in json.load(open("report.json"))["chains"] for w in c["longest"]
+         if w["call"] == "pthread_rwlock_rdlock"]
 print(*sorted({w["by"]["name"] for w in waits}))')"

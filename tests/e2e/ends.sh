@@ -75,7 +75,8 @@ is "fxt record: the next program comes behind" 1 "$(cat found)"
 ended 0 vfork "$app" vfork
 with 'size=20000 ' vfork
 is "vfork: calls of the child" 1 "$(grep -c '^process:execl .* argv=sh -c exit 3$' calls)"
-awk '$1 == "process:execl" || $1 == "function:run_true" { if ($4 > end) end = $4 } / size=20000 / && $3 <= end { print "within" }' calls >wrong
+awk '$1 == "process:execl" || $1 == "function:run_true" { if ($4 > end) end = $4 }
+	/ size=20000 / && $3 <= end { print "within" }' calls >wrong
 is "vfork: blocks of the parent within calls of the child" "" "$(cat wrong)"
 
 # -- Forks in handlers ---------------------------------------------------------------------------------
@@ -91,7 +92,8 @@ for explain in 100000 0; do
 	FXT_EXPLAIN_NS=$explain ended 0 returns.$explain "$app" returns
 	with 'size=20002 ' returns.$explain
 	is "a child that returns: its call" 1 "$(grep -c '^net:pselect .* nfds=0 .* ret=-1 errno=4' calls)"
-	awk '$1 == "function:forks_in_handler" { from = $3 } $1 == "net:pselect" && $3 <= from { print $3 - from }' calls >wrong
+	awk '$1 == "function:forks_in_handler" { from = $3 }
+		$1 == "net:pselect" && $3 <= from { print $3 - from }' calls >wrong
 	is "a child that returns: nanoseconds before its birth" "" "$(cat wrong)"
 done
 

@@ -130,7 +130,8 @@ if test -n "$faketime"; then
 import json, sys
 low, high = map(int, sys.argv[1:])
 times = [r["time"] for r in map(json.loads, sys.stdin) if r["type"] == "complete"]
-assert times and all(low <= t <= high for t in times), (low, min(times, default=0), max(times, default=0), high)
+assert times and all(low <= t <= high for t in times), \
+    (low, min(times, default=0), max(times, default=0), high)
 ' "$before_ns" "$after_ns" || fail "faketime: the trace does not have the real time with $preload"
 	done
 else

@@ -58,7 +58,9 @@ FXT_CATEGORIES=pthread,time FXT_THRESHOLD_NS=3600000000000 accounts gone "$apps/
 # largest FILE...: prints the kilobytes of the largest file, by its size or by its blocks.
 largest()
 {
-	stat -c '%s %b %B' "$@" | awk '{ n = $1 / 1024; b = $2 * $3 / 1024; if (n > most) most = n; if (b > most) most = b } END { print int(most) }'
+	stat -c '%s %b %B' "$@" | awk '
+		{ n = $1 / 1024; b = $2 * $3 / 1024; if (n > most) most = n; if (b > most) most = b }
+		END { print int(most) }'
 }
 
 # The durable area is 512 KiB, and each thread of a child that executes another program has two chunks.

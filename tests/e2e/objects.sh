@@ -79,7 +79,8 @@ file=$(only trace/*.fxt) && valid "$file"
 named=$(trace told "$file" | grep -c '^mutex mutex of make_many$')
 unnamed=$(fxt dump --json "$file" | python3 -c '
 import json, sys
-print(max([r["args"]["records"] for r in map(json.loads, sys.stdin) if r.get("name") == "unnamed" and r["type"] == "counter"], default=0))')
+print(max([r["args"]["records"] for r in map(json.loads, sys.stdin)
+           if r.get("name") == "unnamed" and r["type"] == "counter"], default=0))')
 test "$named" -gt 4000 || fail "many: only $named have a name"
 is "many: named, and counted as without" 20000 $((named + unnamed))
 
@@ -89,4 +90,5 @@ traced trace "$apps/causes" cond 100 >/dev/null
 file=$(only trace/*.fxt) && fxt report --json "$file" >report.json
 is "report" "cond cond, mutex mutex" "$(python3 -c '
 import json
-print(*sorted({w["kind"] + " " + w["label"] for w in json.load(open("report.json"))["waiting"] if w["kind"] in ("cond", "mutex")}), sep=", ")')"
+print(*sorted({w["kind"] + " " + w["label"] for w in json.load(open("report.json"))["waiting"]
+               if w["kind"] in ("cond", "mutex")}), sep=", ")')"

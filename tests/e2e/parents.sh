@@ -100,7 +100,8 @@ same_some "signals" told found
 rm -f parents.fxt stop
 begun=$(awk '{printf "%.0f", $1 * 1e9}' /proc/uptime)
 # shellcheck disable=SC2016
-FXT_SEED=$seed "$FXT" record -q -o parents.fxt -- bash -c '"$0/scribble" stop & "$0/parents" 20 && "$0/awaits" 100 && "$0/streams" pair 500 fork; status=$?
+FXT_SEED=$seed "$FXT" record -q -o parents.fxt -- bash -c '"$0/scribble" stop &
+	"$0/parents" 20 && "$0/awaits" 100 && "$0/streams" pair 500 fork; status=$?
 	touch stop; wait $!; exit $status' "$apps" >told 2>err ||
 		fail "scribbled: exit status $?, FXT_SEED=$seed: $(head -n 3 err)"
 valid parents.fxt

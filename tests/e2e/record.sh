@@ -99,7 +99,8 @@ chmod +x script
 untraced sh -c "'$apps/alone'; '$apps/alone'; '$scratch/script'; true; env -i true; exec true"
 cat >expected <<END
 $apps/alone: 2 processes ran it untraced: $static
-$scratch/script: process PID ran it untraced: its interpreter $apps/alone is statically linked: nothing can be preloaded into it
+$scratch/script: process PID ran it untraced: \
+its interpreter $apps/alone is statically linked: nothing can be preloaded into it
 END
 same "untraced" expected found
 untraced sh -c "exec '$apps/alone'"

@@ -46,16 +46,17 @@ for name, call in ("customer", "pthread_mutex_lock"), ("cook", "sem_wait"):
         call in [c["call"] for c in threads[name]["not_running_in"]], threads[name]
 assert not any(c["category"] == "agent" for c in r["calls"])
 END
-is "chain, JSON" \
-	"('customer', 'pthread_mutex_lock', 'cook', 'pthread_mutex_unlock') ('cook', 'sem_wait', 'farmer', 'sem_post')" \
-	"$(cat found)"
+is "chain, JSON" "('customer', 'pthread_mutex_lock', 'cook', 'pthread_mutex_unlock') \
+('cook', 'sem_wait', 'farmer', 'sem_post')" "$(cat found)"
 
 # -- The order of sections, and how wide they are ------------------------------------------------------------
 
 sections()
 {
-	sed -nE 's/^(DEADLOCK|STILL OPEN AT THE END|THREADS|LONGEST CAUSAL CHAINS|CONTENDED LOCKS|WAITING FOR|FILES AND SOCKETS|CALLS|HEAP|NEVER FREED|DESCRIPTORS|SAID).*/\1/p' \
-		"$1" | tr '\n' ';'
+	local names='DEADLOCK|STILL OPEN AT THE END|THREADS|LONGEST CAUSAL CHAINS|CONTENDED LOCKS|WAITING FOR'
+
+	names+='|FILES AND SOCKETS|CALLS|HEAP|NEVER FREED|DESCRIPTORS|SAID'
+	sed -nE "s/^($names).*/\1/p" "$1" | tr '\n' ';'
 }
 is "chain: sections" \
 	"THREADS;LONGEST CAUSAL CHAINS;CONTENDED LOCKS;WAITING FOR;CALLS;FILES AND SOCKETS;HEAP;" \
@@ -84,7 +85,8 @@ for f in sorted(json.load(open("report.json"))["files"], key=lambda f: f["file"]
     for use in ("read", "write"):
         u = f.get(use)
         if u and f["file"] in ("source", "target"):
-            assert 0 < u["p50_ns"] <= u["p99_ns"] <= u["max_ns"] <= u["total_ns"] <= u["calls"] * u["max_ns"], u
+            assert 0 < u["p50_ns"] <= u["p99_ns"] <= u["max_ns"] <= u["total_ns"] \
+                <= u["calls"] * u["max_ns"], u
             print(f["file"], use, u["calls"], u["bytes"], end=" ")' | sed 's/ $//')"
 grep -qE '^  source +read +[0-9.]+ [mu]?s +101 97\.7 KiB +990 B ' report || fail "dd: $(grep source report)"
 

@@ -1,7 +1,8 @@
 # This suite is GNU coreutils' tests, run against the installed programs as an ordinary user.
 
 # These are directories under tests/; each has tens of scripts.
-coreutils_tests='chgrp chmod chown cp dd df du fmt id install ln ls mkdir misc mv pr readlink rm rmdir split tail-2 touch'
+coreutils_tests='chgrp chmod chown cp dd df du fmt id install ln ls mkdir misc mv pr readlink rm rmdir
+	split tail-2 touch'
 
 # Writes a program that prints the limits of the C types, in place of the build tree's, which the tests run.
 write_getlimits()
@@ -9,8 +10,9 @@ write_getlimits()
 	cat >"$1" <<'END'
 #!/usr/bin/python3
 types = (('CHAR', 8, 1), ('SCHAR', 8, 1), ('UCHAR', 8, 0), ('SHRT', 16, 1), ('INT', 32, 1), ('UINT', 32, 0),
-         ('LONG', 64, 1), ('ULONG', 64, 0), ('SIZE', 64, 0), ('SSIZE', 64, 1), ('TIME_T', 64, 1), ('UID_T', 32, 0),
-         ('GID_T', 32, 0), ('PID_T', 32, 1), ('OFF_T', 64, 1), ('INTMAX', 64, 1), ('UINTMAX', 64, 0))
+         ('LONG', 64, 1), ('ULONG', 64, 0), ('SIZE', 64, 0), ('SSIZE', 64, 1), ('TIME_T', 64, 1),
+         ('UID_T', 32, 0), ('GID_T', 32, 0), ('PID_T', 32, 1), ('OFF_T', 64, 1), ('INTMAX', 64, 1),
+         ('UINTMAX', 64, 0))
 for name, bits, signed in types:
     top, least = (1 << bits - signed) - 1, -(1 << bits - 1) if signed else 0
     print(f'{name}_MAX={top}\n{name}_OFLOW={top + 1}')

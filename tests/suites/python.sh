@@ -2,9 +2,10 @@
 
 # These tests hang on some kernels without any tracing.
 python_ignored='*VSOCK*'
-python_tests='test_threading test_threading_local test_threadsignals test_thread test_subprocess test_os test_posix test_socket
-	test_signal test_mmap test_io test_fileio test_select test_poll test_epoll test_selectors test_fork1 test_wait3 test_wait4
-	test_pty test_ioctl test_fcntl test_resource test_eintr test_tempfile test_multiprocessing_fork'
+python_tests='test_threading test_threading_local test_threadsignals test_thread test_subprocess test_os
+	test_posix test_socket test_signal test_mmap test_io test_fileio test_select test_poll test_epoll
+	test_selectors test_fork1 test_wait3 test_wait4 test_pty test_ioctl test_fcntl test_resource test_eintr
+	test_tempfile test_multiprocessing_fork'
 
 run_python()
 {

@@ -2,9 +2,10 @@
 # their rewriting, dumps (for which the server forks), replication, crashes, limits of memory. It leaves out
 # integration/replication and unit/memefficiency, because these take as long as all others together.
 
-redis_tests='unit/printver unit/dump unit/auth unit/protocol unit/keyspace unit/scan unit/info unit/info-command unit/type/string
-	unit/type/incr unit/type/list unit/type/list-2 unit/type/set unit/type/zset unit/type/hash unit/type/stream
-	unit/type/stream-cgroups unit/sort unit/expire unit/other unit/multi unit/quit unit/aofrw unit/acl unit/acl-v2
+redis_tests='unit/printver unit/dump unit/auth unit/protocol unit/keyspace unit/scan unit/info
+	unit/info-command unit/type/string unit/type/incr unit/type/list unit/type/list-2 unit/type/set
+	unit/type/zset unit/type/hash unit/type/stream unit/type/stream-cgroups unit/sort unit/expire unit/other
+	unit/multi unit/quit unit/aofrw unit/acl unit/acl-v2
 	unit/latency-monitor integration/block-repl integration/replication-2
 	integration/replication-3 integration/replication-4 integration/shutdown
 	integration/aof integration/aof-multi-part integration/rdb integration/corrupt-dump integration/logging

@@ -1,10 +1,11 @@
 # This suite runs stress-ng's stressors one after another, for two seconds each. Some create thousands of
 # processes.
 
-stress_classes='pthread fork vfork clone pipe malloc mutex sem sem-sysv signal sigpending sigq sigfd sigio sigsegv dup close
-	poll epoll context stack switch brk mmap mremap msg sock sockpair eventfd timerfd nanosleep aio fcntl flock
-	exec daemon zombie wait spawn tee splice vm-splice sendfile usersyscall sigabrt sigchld sigpipe sigrt sigsuspend sigtrap
-	kill stackmmap get set membarrier mq fstat fpunch dir itimer futex memfd mprotect pty lockf lease udp'
+stress_classes='pthread fork vfork clone pipe malloc mutex sem sem-sysv signal sigpending sigq sigfd sigio
+	sigsegv dup close poll epoll context stack switch brk mmap mremap msg sock sockpair eventfd timerfd
+	nanosleep aio fcntl flock exec daemon zombie wait spawn tee splice vm-splice sendfile usersyscall
+	sigabrt sigchld sigpipe sigrt sigsuspend sigtrap kill stackmmap get set membarrier mq fstat fpunch dir
+	itimer futex memfd mprotect pty lockf lease udp'
 modes='streaming circular'
 size=4
 
