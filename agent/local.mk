@@ -19,6 +19,8 @@ AGENT_SOURCES = \
 	agent/base/bind.c \
 	agent/base/bind.h \
 	agent/base/categories.def \
+	agent/base/category_list.c \
+	agent/base/category_list.h \
 	agent/base/error_text.c \
 	agent/base/error_text.h \
 	agent/base/fdinfo.c \
@@ -57,6 +59,8 @@ AGENT_SOURCES = \
 	agent/emit/async.h \
 	agent/emit/clock.c \
 	agent/emit/clock.h \
+	agent/emit/connection.c \
+	agent/emit/connection.h \
 	agent/emit/counter.c \
 	agent/emit/counter.h \
 	agent/emit/deferred.c \

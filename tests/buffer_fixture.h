@@ -75,7 +75,7 @@ static bool is_reserved;
 static int try_create(enum fxt_mode mode, uint64_t bytes)
 {
 	struct fxt_buffer_config config = {
-		mode, bytes, path, prologue, sizeof(prologue) / sizeof(*prologue), false, is_reserved};
+		mode, bytes, path, prologue, sizeof(prologue) / sizeof(*prologue), false, is_reserved, 0};
 
 	return fxt_buffer_create(&buffer, &config);
 }

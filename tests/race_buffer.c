@@ -384,7 +384,7 @@ static void race(enum fxt_mode mode, const char *path)
 	/* A ring goes round some ten times; the others grow by many steps and are full before the end. */
 	uint64_t bytes = (uint64_t)(mode == FXT_CIRCULAR ? 2 : 8) * MIB;
 	struct fxt_buffer_config config = {mode, bytes, path, prologue, make_prologue(prologue),
-					   false, false};
+					   false, false, 0};
 	struct writer writers[MAX_THREADS];
 	pthread_t threads[MAX_THREADS];
 	unsigned count = 0, found, i, k;

@@ -24,12 +24,6 @@ static inline void store(uint64_t *at, uint64_t value)
 	atomic_store_explicit((_Atomic uint64_t *)at, value, memory_order_release);
 }
 
-static void empty_chunk(uint64_t *base, size_t words)
-{
-	store(&base[words - 1], fxt_filler(1));
-	store(&base[0], fxt_filler(words - 1));
-}
-
 /* Stores a filler for the rest at the head of each cache line behind the first: see lane.h. */
 static void lay_heads(uint64_t *base, size_t words)
 {
@@ -115,7 +109,7 @@ int fxt_buffer_grow(struct fxt_buffer *buffer, uint32_t to)
 	if (error)
 		return error;
 	for (i = from; i < to; i++)
-		empty_chunk(fxt_buffer_chunk(buffer, i), FXT_CHUNK_WORDS);
+		fxt_chunk_empty(fxt_buffer_chunk(buffer, i), FXT_CHUNK_WORDS);
 	atomic_store_explicit(&buffer->extended, to, memory_order_release);
 	return 0;
 }
@@ -219,7 +213,7 @@ static bool take_tail(struct fxt_buffer *buffer, struct fxt_chunk *chunk)
 		return false;
 	*chunk = (struct fxt_chunk){.base = base, .words = pages * FXT_PAGE_WORDS, .number = number,
 				    .is_copied = true};
-	empty_chunk(chunk->base, chunk->words);
+	fxt_chunk_empty(chunk->base, chunk->words);
 	/* The heads in the file are misplaced if the rewritten part has ended within a cache line. */
 	lay_heads(chunk->base, chunk->words);
 	if (strings) {
@@ -240,7 +234,7 @@ static uint64_t *take_tail_page(struct fxt_buffer *buffer)
 		return NULL;
 	if (chunk.words > FXT_PAGE_WORDS)
 		store(&chunk.base[FXT_PAGE_WORDS], fxt_filler(chunk.words - FXT_PAGE_WORDS));
-	empty_chunk(chunk.base, FXT_PAGE_WORDS);
+	fxt_chunk_empty(chunk.base, FXT_PAGE_WORDS);
 	return chunk.base;
 }
 
@@ -260,7 +254,7 @@ static bool take_oldest(struct fxt_buffer *buffer, struct fxt_chunk *chunk)
 	/* This comes before a store that a snapshot might read in place of what it was copying. */
 	atomic_fetch_add_explicit(&past->turns, 1, memory_order_acq_rel);
 	atomic_thread_fence(memory_order_release);
-	empty_chunk(chunk->base, FXT_CHUNK_WORDS);
+	fxt_chunk_empty(chunk->base, FXT_CHUNK_WORDS);
 	return true;
 }
 
@@ -301,7 +295,7 @@ void fxt_buffer_reserve(struct fxt_buffer *buffer)
 {
 	uint64_t mask = fxt_lock(&buffer->extend_lock);
 
-	if (buffer->mode != FXT_STREAMING && !buffer->tail_offset &&
+	if (buffer->mode != FXT_STREAMING && !buffer->tail_offset && !buffer->shared &&
 	    atomic_load_explicit(&buffer->extended, memory_order_relaxed) < buffer->limit)
 		fxt_file_grow(buffer, buffer->limit);
 	fxt_file_settle(buffer);
@@ -313,7 +307,7 @@ void fxt_buffer_trim(struct fxt_buffer *buffer)
 	uint64_t mask = fxt_lock(&buffer->extend_lock),
 		 used = atomic_load_explicit(&buffer->cursor, memory_order_relaxed);
 
-	if (!buffer->tail_offset && fxt_file_ready(buffer) &&
+	if (!buffer->tail_offset && !buffer->shared && fxt_file_ready(buffer) &&
 	    used < atomic_load_explicit(&buffer->extended, memory_order_relaxed)) {
 		atomic_store_explicit(&buffer->extended, (uint32_t)used, memory_order_release);
 		fxt_sys_ftruncate(buffer->fd, (off_t)fxt_buffer_chunk_offset(buffer, (uint32_t)used));
@@ -377,7 +371,7 @@ static uint32_t finish(struct fxt_storage *storage, uint32_t number, uint32_t ev
 	}
 	/* The events are counted as lost, so they must not be saved later. */
 	if (error)
-		empty_chunk(fxt_buffer_chunk(buffer, number), FXT_CHUNK_WORDS);
+		fxt_chunk_empty(fxt_buffer_chunk(buffer, number), FXT_CHUNK_WORDS);
 	if (buffer->mode == FXT_STREAMING)
 		fxt_window_finish(&buffer->windows[number / FXT_WINDOW_CHUNKS]);
 	return error ? events : 0;
@@ -406,7 +400,8 @@ static uint64_t none_before(const struct fxt_storage *storage)
 	return atomic_load_explicit(&buffer->retry_ns, memory_order_relaxed);
 }
 
-static bool durable(struct fxt_storage *storage, const uint64_t *record, size_t words, size_t reserve_words)
+bool fxt_buffer_durable(struct fxt_storage *storage, const uint64_t *record, size_t words,
+			size_t reserve_words)
 {
 	struct fxt_buffer *buffer = buffer_of(storage);
 	uint64_t mask, *to;
@@ -437,18 +432,21 @@ static bool durable(struct fxt_storage *storage, const uint64_t *record, size_t 
 		store(to, record[0]);
 		buffer->durable_at = at + words;
 		buffer->durable_region_end = end;
+		if (buffer->shared)
+			atomic_store_explicit(&buffer->shared->durable_data_end,
+					      (at + words) * FXT_WORD_BYTES, memory_order_release);
 	}
 	fxt_unlock(&buffer->durable_lock, mask);
 	return fits;
 }
 
-static void return_page(struct fxt_storage *storage, uint64_t *page)
+void fxt_buffer_return_page(struct fxt_storage *storage, uint64_t *page)
 {
 	struct fxt_buffer *buffer = buffer_of(storage);
 	uint64_t mask;
 
 	/* The next holder divides the page into slots anew, behind this filler. */
-	empty_chunk(page, FXT_PAGE_WORDS);
+	fxt_chunk_empty(page, FXT_PAGE_WORDS);
 	if (fxt_may_not_lock())
 		return;
 	mask = fxt_lock(&buffer->page_lock);
@@ -457,7 +455,7 @@ static void return_page(struct fxt_storage *storage, uint64_t *page)
 	fxt_unlock(&buffer->page_lock, mask);
 }
 
-static uint64_t *take_page(struct fxt_storage *storage, uint64_t now_ns, struct fxt_chunk *taken)
+uint64_t *fxt_buffer_take_page(struct fxt_storage *storage, uint64_t now_ns, struct fxt_chunk *taken)
 {
 	struct fxt_buffer *buffer = buffer_of(storage);
 	uint64_t mask, *page = NULL;
@@ -474,28 +472,31 @@ static uint64_t *take_page(struct fxt_storage *storage, uint64_t now_ns, struct 
 	fxt_unlock(&buffer->page_lock, mask);
 	if (page)
 		return page;
-	/* A ring keeps room for events, because pages are not given back before their thread has ended. */
-	if (buffer->mode == FXT_CIRCULAR &&
+	/* A buffer whose chunks are used again keeps room for events, because pages are not given back before
+	 * their thread has ended. */
+	if ((buffer->mode == FXT_CIRCULAR || buffer->shared) &&
 	    atomic_load_explicit(&buffer->page_chunks, memory_order_relaxed) >= buffer->limit / 2)
 		return NULL;
-	if (!take(storage, now_ns, taken))
+	if (!fxt_storage_take(storage, now_ns, taken))
 		return NULL;
 	atomic_fetch_add_explicit(&buffer->page_chunks, 1, memory_order_relaxed);
 	/* This is stored before any thread has a page of the chunk. */
 	atomic_store_explicit(&buffer->past[taken->number].is_pages, true, memory_order_release);
+	if (buffer->shared)
+		fxt_shared_has_pages(buffer, taken->number);
 	for (i = FXT_CHUNK_PAGES; i-- > 0;)
-		empty_chunk(taken->base + (size_t)i * FXT_PAGE_WORDS, FXT_PAGE_WORDS);
+		fxt_chunk_empty(taken->base + (size_t)i * FXT_PAGE_WORDS, FXT_PAGE_WORDS);
 	for (i = 1; i < FXT_CHUNK_PAGES; i++)
-		return_page(storage, taken->base + (size_t)i * FXT_PAGE_WORDS);
+		fxt_buffer_return_page(storage, taken->base + (size_t)i * FXT_PAGE_WORDS);
 	return taken->base;
 }
 
 const struct fxt_storage_ops fxt_buffer_ops = {
 	.take = take,
 	.finish = finish,
-	.take_page = take_page,
-	.return_page = return_page,
-	.durable = durable,
+	.take_page = fxt_buffer_take_page,
+	.return_page = fxt_buffer_return_page,
+	.durable = fxt_buffer_durable,
 	.retract = fxt_buffer_retract,
 	.failure = failure,
 	.none_before = none_before,

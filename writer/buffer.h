@@ -29,6 +29,10 @@
  * written to the file when it is finished, and the rest by fxt_buffer_save(). A process that is killed
  * loses what was not saved, but no store of the agent kills it.
  *
+ * Shared: a manager (provider.h) may save the buffer. Then there is no file: the buffer has its full size
+ * from the start, in memory that the manager maps too (buffer_shared.c). A streaming buffer hands a chunk
+ * out again once the manager has saved it. fd is the connection to the manager.
+ *
  * Cut: somebody may make the file shorter while it is mapped. Everything that was mapped from there on
  * becomes private memory (buffer_cut.c), and no chunk is handed out any more: failure() is -ESTALE.
  *
@@ -44,6 +48,7 @@
 
 #include "fxt_format.h"
 #include "lock.h"
+#include "provider.h"
 #include "ring.h"
 #include "storage.h"
 
@@ -69,6 +74,7 @@ struct fxt_buffer_config {
 	bool in_memory;                 /* the buffer is in memory whatever the file system is */
 	/* oneshot, circular: the file has its full size from the start, if there is room */
 	bool is_reserved;
+	size_t counters_words;          /* how many words at the prologue's end are rewritten in place */
 };
 
 /* This is the past of a chunk: data about its earlier contents, for a thread that overwrites it or takes a
@@ -100,7 +106,8 @@ struct fxt_buffer {
 	struct fxt_storage storage;
 	enum fxt_mode mode;
 	bool in_memory;
-	/* a high number, close-on-exec; checked by device and inode before each use; -1 if there is none */
+	/* the file, or the connection to the manager: a high number, close-on-exec; checked by device and
+	 * inode before each use; -1 if there is none */
 	int fd;
 	dev_t device;
 	ino_t inode;
@@ -116,7 +123,8 @@ struct fxt_buffer {
 	bool has_spare;
 	size_t prologue_words;
 	uint32_t limit;                 /* how many chunks the file may have */
-	_Atomic uint64_t cursor;        /* the next chunk that nobody has had yet */
+	/* the next chunk that nobody has had yet; in a shared buffer it has a pass too (buffer_shared.c) */
+	_Atomic uint64_t cursor;
 	atomic_uint extended;           /* how many chunks the file has */
 	/* why the file could not grow at the last attempt, a negative errno; 0 if it could */
 	atomic_int failure;
@@ -138,6 +146,10 @@ struct fxt_buffer {
 	size_t left_out_words;
 	/* the size of the private memory of the tables (windows, free pages, past, ring) */
 	size_t memory_bytes;
+	struct fxt_shared_header *shared;       /* shared: what the manager sees; otherwise NULL */
+	fxt_shared_entry *states;       /* shared: the states of the chunks, behind the header */
+	uint32_t saved_wraps;           /* shared: how often the manager has saved a half (under extend_lock) */
+	_Atomic uint64_t heard_ns;      /* shared: when the manager was last listened to */
 	struct fxt_lock durable_lock, extend_lock, page_lock;
 	char path[FXT_PATH_BYTES];
 };
@@ -146,6 +158,19 @@ struct fxt_buffer {
  * its name only when it is valid. Returns 0 or a negative errno. Only one thread of a process may call this
  * at a time, and not twice for one buffer without fxt_buffer_forget() in between. */
 int fxt_buffer_create(struct fxt_buffer *buffer, const struct fxt_buffer_config *config);
+
+/* Makes the buffer in memory that a manager will save: config->bytes is its size, and config->path is what
+ * messages call it. `connection` is a socket to the manager, with a high number, which belongs to the buffer
+ * if this succeeds. Returns a descriptor of the memory for the manager, which the caller closes, or a
+ * negative errno. As fxt_buffer_create(). */
+int fxt_buffer_create_shared(struct fxt_buffer *buffer, const struct fxt_buffer_config *config,
+			     int connection);
+
+/* Tells the manager of a shared buffer that nothing is recorded any more: FXT_PROVIDER_STOPPED. */
+void fxt_buffer_tell_stopped(struct fxt_buffer *buffer);
+
+/* Tells the manager of a shared buffer how many records have found no room. */
+void fxt_buffer_tell_dropped(struct fxt_buffer *buffer, uint64_t records);
 
 /* Replaces the file by one without fillers and without strings that nobody refers to, if at most
  * `max_bytes` are left then. The only thread of the process calls this, at exit. Chunks that were handed out
@@ -200,6 +225,33 @@ extern const struct fxt_storage_ops fxt_buffer_ops;
 /* Implements retract() of storage.h. */
 bool fxt_buffer_retract(struct fxt_storage *storage, uint32_t number, size_t at, uint64_t *record,
 			size_t words, uint64_t last);
+
+/* Implement what storage.h has of these names, for all kinds of buffers. */
+bool fxt_buffer_durable(struct fxt_storage *storage, const uint64_t *record, size_t words,
+			size_t reserve_words);
+uint64_t *fxt_buffer_take_page(struct fxt_storage *storage, uint64_t now_ns, struct fxt_chunk *taken);
+void fxt_buffer_return_page(struct fxt_storage *storage, uint64_t *page);
+
+/* Makes the tables that are not in the file. Returns 0 or a negative errno. */
+int fxt_buffer_make_tables(struct fxt_buffer *buffer);
+/* Lays out the durable area, which is mapped: fillers, and the prologue. */
+void fxt_buffer_lay_durable(struct fxt_buffer *buffer, const struct fxt_buffer_config *config);
+/* Returns how many bytes the durable area has. */
+uint64_t fxt_buffer_durable_bytes(const struct fxt_buffer_config *config);
+
+/* Notes, for the manager, that chunk `number` has been divided into pages. */
+void fxt_shared_has_pages(struct fxt_buffer *buffer, uint32_t number);
+/* Returns whether a thread holds the chunk of a shared buffer, so that the manager has not saved it. */
+bool fxt_shared_is_held(const struct fxt_buffer *buffer, uint32_t number);
+/* Unmaps what a shared buffer has besides what a file's buffer has. */
+void fxt_shared_forget(struct fxt_buffer *buffer);
+
+/* Makes a chunk or page of `words` words empty: a filler, and a last word that stays one. */
+static inline void fxt_chunk_empty(uint64_t *base, size_t words)
+{
+	atomic_store_explicit((_Atomic uint64_t *)&base[words - 1], fxt_filler(1), memory_order_release);
+	atomic_store_explicit((_Atomic uint64_t *)base, fxt_filler(words - 1), memory_order_release);
+}
 
 /* Implements after_fork() of storage.h. */
 void fxt_buffer_after_fork(struct fxt_storage *storage, bool is_interrupted);

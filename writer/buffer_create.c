@@ -9,7 +9,7 @@
 
 enum { FREE_PAGE_SLOTS = 1 << 16 };
 
-static uint64_t durable_bytes(const struct fxt_buffer_config *config)
+uint64_t fxt_buffer_durable_bytes(const struct fxt_buffer_config *config)
 {
 	uint64_t bytes = config->bytes / 16 & ~(uint64_t)(FXT_CHUNK_BYTES - 1);
 
@@ -19,7 +19,7 @@ static uint64_t durable_bytes(const struct fxt_buffer_config *config)
 
 /* Makes the tables that are not in the file: windows, free pages, the past of chunks, the ring's order.
  * Only the parts that are used cost memory. */
-static int make_tables(struct fxt_buffer *buffer)
+int fxt_buffer_make_tables(struct fxt_buffer *buffer)
 {
 	size_t windows = ((size_t)buffer->limit + FXT_WINDOW_CHUNKS - 1) / FXT_WINDOW_CHUNKS;
 	size_t window_bytes = windows * sizeof(struct fxt_window);
@@ -38,10 +38,30 @@ static int make_tables(struct fxt_buffer *buffer)
 	return 0;
 }
 
+void fxt_buffer_lay_durable(struct fxt_buffer *buffer, const struct fxt_buffer_config *config)
+{
+	size_t at, words;
+
+	for (at = FXT_RECORD_MAX_WORDS; at < buffer->durable_words; at += words) {
+		words = buffer->durable_words - at;
+		if (words > FXT_RECORD_MAX_WORDS)
+			words = FXT_RECORD_MAX_WORDS;
+		buffer->durable[at] = fxt_filler(words);
+	}
+	buffer->storage.prologue = buffer->durable;
+	memcpy(buffer->durable, config->prologue, config->prologue_words * FXT_WORD_BYTES);
+	if (config->prologue_words < FXT_RECORD_MAX_WORDS)
+		buffer->durable[config->prologue_words] =
+			fxt_filler(FXT_RECORD_MAX_WORDS - config->prologue_words);
+	buffer->durable_at = config->prologue_words;
+	buffer->durable_region_end = FXT_RECORD_MAX_WORDS;
+	buffer->prologue_words = config->prologue_words;
+}
+
 /* Reserves the durable area, maps it, and stores its records and fillers. The file has no name yet. */
 static int make_durable(struct fxt_buffer *buffer, const struct fxt_buffer_config *config)
 {
-	size_t bytes = buffer->durable_words * FXT_WORD_BYTES, at, words;
+	size_t bytes = buffer->durable_words * FXT_WORD_BYTES;
 	int error;
 
 	if (config->prologue_words > FXT_RECORD_MAX_WORDS)
@@ -61,20 +81,7 @@ static int make_durable(struct fxt_buffer *buffer, const struct fxt_buffer_confi
 	/* Without this advice each first touch of a filler below would read ahead. That takes ten times as
 	 * long, at every program's start. */
 	fxt_sys_madvise(buffer->durable, bytes, MADV_RANDOM);
-	for (at = FXT_RECORD_MAX_WORDS; at < buffer->durable_words; at += words) {
-		words = buffer->durable_words - at;
-		if (words > FXT_RECORD_MAX_WORDS)
-			words = FXT_RECORD_MAX_WORDS;
-		buffer->durable[at] = fxt_filler(words);
-	}
-	buffer->storage.prologue = buffer->durable;
-	memcpy(buffer->durable, config->prologue, config->prologue_words * FXT_WORD_BYTES);
-	if (config->prologue_words < FXT_RECORD_MAX_WORDS)
-		buffer->durable[config->prologue_words] =
-			fxt_filler(FXT_RECORD_MAX_WORDS - config->prologue_words);
-	buffer->durable_at = config->prologue_words;
-	buffer->durable_region_end = FXT_RECORD_MAX_WORDS;
-	buffer->prologue_words = config->prologue_words;
+	fxt_buffer_lay_durable(buffer, config);
 	if (!buffer->in_memory)
 		return 0;
 	error = fxt_buffer_save_new(buffer);
@@ -112,8 +119,8 @@ static int create(struct fxt_buffer *buffer, const struct fxt_buffer_config *con
 	memcpy(buffer->path, config->path, path_bytes);
 	buffer->storage.ops = &fxt_buffer_ops;
 	buffer->mode = config->mode;
-	buffer->durable_words = durable_bytes(config) / FXT_WORD_BYTES;
-	buffer->limit = (uint32_t)((config->bytes - durable_bytes(config)) / FXT_CHUNK_BYTES);
+	buffer->durable_words = fxt_buffer_durable_bytes(config) / FXT_WORD_BYTES;
+	buffer->limit = (uint32_t)((config->bytes - fxt_buffer_durable_bytes(config)) / FXT_CHUNK_BYTES);
 
 	buffer->fd = fxt_file_open(buffer->path, &nameless);
 	if (buffer->fd < 0)
@@ -125,7 +132,7 @@ static int create(struct fxt_buffer *buffer, const struct fxt_buffer_config *con
 	buffer->inode = status.st_ino;
 	buffer->in_memory = config->in_memory || !fxt_file_promises(buffer->fd);
 	if (!error)
-		error = make_tables(buffer);
+		error = fxt_buffer_make_tables(buffer);
 	if (!error)
 		error = make_durable(buffer, config);
 	/* If there is no room for the full size, the file grows with its use as far as it can. */

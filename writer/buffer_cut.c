@@ -56,8 +56,11 @@ static void mend(struct fxt_buffer *buffer)
 
 bool fxt_buffer_find_cut(struct fxt_buffer *buffer, uint64_t *bytes)
 {
-	uint64_t mask = fxt_lock(&buffer->extend_lock), cut;
+	uint64_t mask, cut;
 
+	if (buffer->shared)
+		return false;
+	mask = fxt_lock(&buffer->extend_lock);
 	fxt_file_ready(buffer);
 	if (fxt_buffer_is_cut(buffer))
 		mend(buffer);
@@ -125,6 +128,8 @@ bool fxt_buffer_cut(struct fxt_buffer *buffer, uint64_t bytes)
 
 uint64_t fxt_buffer_file_bytes(const struct fxt_buffer *buffer)
 {
+	if (buffer->shared)
+		return 0;
 	if (buffer->tail_offset)
 		return buffer->tail_offset;
 	return fxt_buffer_chunk_offset(buffer, atomic_load_explicit(&buffer->extended, memory_order_acquire));

@@ -13,6 +13,7 @@ WRITER_SOURCES = \
 	writer/buffer_fork.c \
 	writer/buffer_retract.c \
 	writer/buffer_rewrite.c \
+	writer/buffer_shared.c \
 	writer/checking.h \
 	writer/decimal.h \
 	writer/encode_atoms.c \
@@ -27,6 +28,7 @@ WRITER_SOURCES = \
 	writer/lock.h \
 	writer/place.c \
 	writer/place.h \
+	writer/provider.h \
 	writer/process_stat.h \
 	writer/record_file.c \
 	writer/record_file.h \

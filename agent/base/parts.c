@@ -47,6 +47,11 @@ void fxt_parts_triggered(struct fxt_thread *thread, const struct fxt_trigger *tr
 	EACH(triggered, thread, trigger, name, bytes, ns, error);
 }
 
+void fxt_parts_storage_ends(int why)
+{
+	EACH(storage_ends, why);
+}
+
 void fxt_parts_exit(struct fxt_thread *thread)
 {
 	EACH(exits, thread);

@@ -1,6 +1,6 @@
 /* The parts of the agent, and what each does when something happens that concerns them all: at the start, in
- * the child of a fork, when a thread or the process ends, when a call meets a trigger, and when a thread has
- * time for deferred work.
+ * the child of a fork, when a thread or the process ends, when a call meets a trigger, when a thread has time
+ * for deferred work, and when there is nothing left to record to.
  *
  * A folder knows nothing of the folders above it (docs/rooms.md). So the parts stand in one table,
  * agent/process/part_table.c, and the code that sees such an event calls the function here, which goes
@@ -36,6 +36,10 @@ struct fxt_part {
 	void (*triggered)(struct fxt_thread *thread, const struct fxt_trigger *trigger, const char *name,
 			  size_t bytes, uint64_t ns, int error);
 
+	/* Called when the storage hands out no chunk any more because a manager wants no more records
+	 * (-ESHUTDOWN), or is gone (-EPIPE). Any context; it may be called several times. */
+	void (*storage_ends)(int why);
+
 	/* Called when the process is about to end normally. `thread` is the calling thread's state, or
 	 * NULL. */
 	void (*exits)(struct fxt_thread *thread);
@@ -52,6 +56,7 @@ void fxt_parts_thread_ends(struct fxt_thread *thread);
 void fxt_parts_thread_is_gone(struct fxt_thread *thread);
 void fxt_parts_triggered(struct fxt_thread *thread, const struct fxt_trigger *trigger, const char *name,
 			 size_t bytes, uint64_t ns, int error);
+void fxt_parts_storage_ends(int why);
 void fxt_parts_exit(struct fxt_thread *thread);
 
 #endif

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "agent/base/parts.h"
 #include "agent/base/stack.h"
 #include "clock.h"
 #include "deferred.h"
@@ -67,11 +68,11 @@ static void keep_full(struct fxt_thread *thread, struct fxt_lane *lane)
 	atomic_store_explicit(&full->hold, hold, memory_order_release);
 }
 
-/* Tells whether a failure may pass: a file system or a quota that is full. The size that the user allowed
- * stays used up. */
+/* Tells whether a failure may pass: a file system or a quota that is full, or a manager that has not saved
+ * enough yet. The size that the user allowed stays used up. */
 static bool may_pass(int failure)
 {
-	return failure == -ENOSPC || failure == -EDQUOT;
+	return failure == -ENOSPC || failure == -EDQUOT || failure == -EAGAIN;
 }
 
 static bool give_back_own(struct fxt_thread *thread, struct fxt_lane *lane)
@@ -244,6 +245,20 @@ static enum outcome turn_or_wait(struct fxt_thread *thread, struct fxt_lane *lan
 	}
 }
 
+/* Counts the record for which there was no room, unless recording is over: a manager may have wanted no
+ * more. */
+static void count_dropped(struct fxt_thread *thread, enum fxt_loss why)
+{
+	int failure = fxt_storage_failure(fxt_agent.storage);
+
+	if (why == FXT_LOSS_ROOM && (failure == -ESHUTDOWN || failure == -EPIPE)) {
+		fxt_parts_storage_ends(failure);
+		if (failure == -ESHUTDOWN)
+			return;
+	}
+	fxt_thread_dropped(thread, why);
+}
+
 /* Ends the emission without its record. Deferred work is done here too, because otherwise it would never be
  * done after nothing can be written any more. */
 static void give_up(struct fxt_thread *thread, struct fxt_lane *lane, bool is_call)
@@ -259,7 +274,7 @@ struct fxt_lane *fxt_lane_turn(struct fxt_thread *thread, struct fxt_lane *lane,
 	enum fxt_loss why;
 
 	if (fxt_has_no_room(thread, lane) && words <= MOST_WORDS) {
-		if (is_call)
+		if (is_call && atomic_load_explicit(&fxt_gate.mask, memory_order_relaxed))
 			fxt_thread_dropped_again(thread);
 		give_up(thread, lane, is_call);
 		return NULL;
@@ -274,7 +289,7 @@ struct fxt_lane *fxt_lane_turn(struct fxt_thread *thread, struct fxt_lane *lane,
 		lane->raised_at = here;
 		return lane;
 	} else if (is_call) {
-		fxt_thread_dropped(thread, why);
+		count_dropped(thread, why);
 	}
 	give_up(thread, lane, is_call);
 	return NULL;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "agent/base/log.h"
+#include "connection.h"
 #include "counter.h"
 #include "koid.h"
 #include "output.h"
@@ -68,6 +69,20 @@ static size_t write_prologue(uint64_t *out)
 	return used;
 }
 
+/* Makes a buffer that a manager saves. Returns 0 or a negative errno; then the process gets a file. */
+static int make_shared(const struct fxt_buffer_config *file)
+{
+	struct fxt_buffer_config shared = *file;
+	int error;
+
+	shared.path = "the memory that the manager saves";
+	error = fxt_connection_make_buffer(&fxt_agent.buffer, &shared);
+	if (error)
+		fxt_log("FXT_MANAGER: no answer at %s: %s; the trace goes to %s", fxt_agent.config.manager,
+			fxt_error_name(error), file->path);
+	return error;
+}
+
 static int make_file(void)
 {
 	const struct fxt_config *config = &fxt_agent.config;
@@ -95,7 +110,10 @@ static int make_file(void)
 		.is_reserved = !fxt_agent.is_forked,
 		.prologue_words = write_prologue(prologue),
 	};
-	error = fxt_buffer_create(&fxt_agent.buffer, &buffer);
+	buffer.counters_words = FXT_LOSS_COUNT * FXT_COUNTER_WORDS;
+	error = config->manager[0] ? make_shared(&buffer) : -ENOENT;
+	if (error)
+		error = fxt_buffer_create(&fxt_agent.buffer, &buffer);
 	if (error) {
 		fxt_log("FXT_OUTPUT: cannot write %s: %s; the program runs untraced", path,
 			fxt_error_name(error));

@@ -5,20 +5,9 @@
 #include <signal.h>
 #include <string.h>
 
+#include "agent/base/category_list.h"
 #include "agent/base/log.h"
 #include "follow.h"
-
-static const char *const category_names[FXT_CATEGORY_COUNT] = {
-#define CATEGORY(name, on, what) #name,
-#include "agent/base/categories.def"
-#undef CATEGORY
-};
-
-static const uint32_t default_categories =
-#define CATEGORY(name, on, what) ((on) ? FXT_CAT_##name : 0) |
-#include "agent/base/categories.def"
-#undef CATEGORY
-	0;
 
 /* The categories as messages list them. */
 #define CATEGORY_LIST \
@@ -40,71 +29,25 @@ static const char *value_of(char **environment, const char *name)
 
 /* -- FXT_CATEGORIES ---------------------------------------------------------------------------- */
 
-/* Returns the categories that a name of FXT_CATEGORIES stands for; 0: none. */
-static uint32_t matching(const char *name, size_t length)
+static bool has_unknown_category;
+
+static void refuse_category(const char *name, size_t bytes)
 {
-	uint32_t found = 0;
-	int i;
+	char text[64];
 
-	if (length == 8 && !strncmp(name, "#default", 8))
-		return default_categories;
-	for (i = 0; i < FXT_CATEGORY_COUNT; i++) {
-		bool prefix = length && name[length - 1] == '*';
-
-		if (prefix ? !strncmp(category_names[i], name, length - 1)
-			   : strlen(category_names[i]) == length && !memcmp(category_names[i], name, length))
-			found |= 1u << i;
-	}
-	return found;
-}
-
-static void copy_name(char *out, size_t bytes, const char *name, size_t length)
-{
-	if (length > bytes - 1)
-		length = bytes - 1;
-	memcpy(out, name, length);
-	out[length] = '\0';
+	if (bytes > sizeof(text) - 1)
+		bytes = sizeof(text) - 1;
+	memcpy(text, name, bytes);
+	text[bytes] = '\0';
+	fxt_log("FXT_CATEGORIES: no category matches '%s'; there are: " CATEGORY_LIST UNTRACED, text);
+	has_unknown_category = true;
 }
 
 static bool read_categories(struct fxt_config *config, const char *text)
 {
-	bool any = false, valid = true;
-	char unknown[64];
-
-	config->categories = 0;
-	while (text && *text) {
-		size_t length = strcspn(text, ", ");
-		const char *name = text;
-		size_t bytes = length;
-		bool minus = length && *name == '-';
-		uint32_t bits;
-
-		text += length;
-		text += strspn(text, ", ");
-		if (!length)
-			continue;
-		if (minus) {
-			name++;
-			bytes--;
-		}
-		bits = matching(name, bytes);
-		if (!bits) {
-			copy_name(unknown, sizeof(unknown), name, bytes);
-			fxt_log("FXT_CATEGORIES: no category matches '%s'; there are: " CATEGORY_LIST
-					UNTRACED,
-				unknown);
-			valid = false;
-			continue;
-		}
-		/* If the first name in the list is one to leave out, it is left out of the default. */
-		if (minus && !any)
-			config->categories = default_categories;
-		any = true;
-		config->categories = minus ? config->categories & ~bits : config->categories | bits;
-	}
-	if (!any && valid)
-		config->categories = default_categories;
-	return valid;
+	has_unknown_category = false;
+	config->categories = fxt_category_list(text ? text : "", refuse_category);
+	return !has_unknown_category;
 }
 
 /* -- Numbers and words ------------------------------------------------------------------------- */
@@ -253,6 +196,22 @@ static bool read_output(struct fxt_config *config, const char *text)
 	return true;
 }
 
+/* -- FXT_MANAGER ------------------------------------------------------------------------------- */
+
+static bool read_manager(struct fxt_config *config, const char *text)
+{
+	if (!text || !*text)
+		return true;
+	if (*text != '/' || strlen(text) >= sizeof(config->manager)) {
+		fxt_log("FXT_MANAGER: '%s' is not accepted; give the absolute path of the socket of fxt serve, "
+			"of at most %d bytes" UNTRACED,
+			text, (int)sizeof(config->manager) - 1);
+		return false;
+	}
+	memcpy(config->manager, text, strlen(text) + 1);
+	return true;
+}
+
 /* Checks variables that are right by themselves but do not go together. */
 static bool check_together(const struct fxt_config *config)
 {
@@ -320,6 +279,7 @@ bool fxt_config_read(struct fxt_config *config, char **environment)
 	config->buffer_bytes = buffer_mb << 20;
 	config->max_bytes = max_mb << 20;
 	valid &= check_together(config);
+	valid &= read_manager(config, value_of(environment, "FXT_MANAGER"));
 	/* FXT_OUTPUT is read even if another variable is wrong, so that one run shows all mistakes. */
 	valid &= read_output(config, value_of(environment, "FXT_OUTPUT"));
 	return valid;

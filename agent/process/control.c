@@ -191,16 +191,27 @@ static void wake(void)
 
 /* Ends recording. Streams have no arrows from here on, because this process's calls are not counted any
  * more. */
-static void stop(const char *reason)
+static bool stop(const char *reason)
 {
 	int recording = FXT_RECORDING;
 
 	if (!atomic_compare_exchange_strong(&fxt_agent.recording, &recording, FXT_STOPPED))
-		return;
+		return false;
 	put_instant(FXT_STR_stopped, reason);
 	fxt_endpoints_unseen();
 	atomic_store_explicit(&fxt_gate.mask, 0, memory_order_release);
-	fxt_log("recording has stopped: %s", reason);
+	return true;
+}
+
+void fxt_control_storage_ends(int why)
+{
+	/* The instant has room if the thread's chunk has. */
+	if (!stop(why == -ESHUTDOWN ? "asked for by the manager" : "the manager is gone"))
+		return;
+	if (why == -ESHUTDOWN)
+		fxt_buffer_tell_stopped(&fxt_agent.buffer);
+	else
+		fxt_log("the manager is gone, and what it had not saved: recording has stopped");
 }
 
 bool fxt_control_signal(void)
@@ -222,10 +233,12 @@ void fxt_control_trigger(struct fxt_thread *thread, const struct fxt_trigger *tr
 
 	(void)thread;
 	describe(reason, name, bytes, ns, error);
-	if (trigger->stops)
-		stop(reason);
-	else if (fxt_agent.config.mode != FXT_STREAMING)
+	if (trigger->stops) {
+		if (stop(reason))
+			fxt_log("recording has stopped: %s", reason);
+	} else if (fxt_agent.config.mode != FXT_STREAMING) {
 		snapshot_for_trigger(ns, reason);
+	}
 }
 
 void fxt_control_after_fork(void)

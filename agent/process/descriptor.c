@@ -69,7 +69,8 @@ static __attribute__((noinline)) bool leads_to_ours(int directory, const char *n
 	char beside[] = "../fd/2147483647";
 	struct stat status;
 
-	if (FXT_SYSCALL4(SYS_newfstatat, directory, name, &status, 0) || !S_ISREG(status.st_mode))
+	if (FXT_SYSCALL4(SYS_newfstatat, directory, name, &status, 0) ||
+	    (!S_ISREG(status.st_mode) && !S_ISSOCK(status.st_mode)))
 		return false;
 	if (is_trace(&status))
 		return true;

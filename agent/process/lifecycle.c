@@ -146,6 +146,7 @@ void fxt_agent_exit(void)
 		return;
 	fxt_parts_exit(thread);
 	fxt_agent_save();
+	fxt_buffer_tell_dropped(&fxt_agent.buffer, fxt_threads_dropped());
 	tell_cut();
 	if (fxt_is_filtered() || fxt_is_forbidden(FXT_NO_CALLS) || !fxt_is_alone())
 		return;

@@ -1,0 +1,404 @@
+/* A buffer that a manager saves while the program runs (provider.h, docs/manager.md). This is a storage of
+ * its own on the same structure as that of a file: buffer.h says who may call these functions.
+ *
+ * Chunks are handed out in passes. `cursor` has the number of the pass in its upper half, and in its lower
+ * half the next chunk of the pass. In oneshot and circular mode there is one pass, over all chunks; then a
+ * ring hands out what was finished first. In streaming mode a pass goes over one of the two rolling buffers.
+ * It takes the chunks that are free there, and passes over those that a thread still holds or that the
+ * manager has not saved yet. At its end the other rolling buffer is next, if the manager has answered the
+ * last request to save that. */
+#include <errno.h>
+#include <linux/memfd.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "buffer.h"
+
+enum {
+	NOEXEC_SEAL = 8,                /* MFD_NOEXEC_SEAL, which kernels before 6.3 do not know */
+	POPULATE_CHUNKS = 8,            /* touched at once when a chunk is taken for the first time */
+	HEAR_NS = 1000 * 1000,          /* between two looks at what the manager has said */
+	RETRY_NS = 50 * 1000,           /* between two attempts to get room that the manager has to make */
+};
+
+static struct fxt_buffer *buffer_of(struct fxt_storage *storage)
+{
+	return (struct fxt_buffer *)storage;
+}
+
+static uint32_t entry_of(uint32_t turn, enum fxt_shared_state state)
+{
+	return turn << 8 | (uint32_t)state;
+}
+
+/* -- Making it --------------------------------------------------------------------------------- */
+
+static uint64_t whole_pages(uint64_t bytes)
+{
+	return (bytes + FXT_PAGE_BYTES - 1) & ~(uint64_t)(FXT_PAGE_BYTES - 1);
+}
+
+/* Returns a memfd of this size that nobody can make shorter or longer, or a negative errno. */
+static int make_memory(uint64_t bytes)
+{
+	static const char name[] = "fxt buffer";
+	int fd, error;
+
+	if (fxt_sys_is_past_limit(bytes))
+		return -EFBIG;
+	fd = (int)FXT_SYSCALL2(SYS_memfd_create, name, MFD_CLOEXEC | MFD_ALLOW_SEALING | NOEXEC_SEAL);
+	if (fd == -EINVAL)
+		fd = (int)FXT_SYSCALL2(SYS_memfd_create, name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (fd < 0)
+		return fd;
+	error = fxt_sys_ftruncate(fd, (off_t)bytes);
+	if (!error)
+		error = (int)FXT_SYSCALL3(SYS_fcntl, fd, F_ADD_SEALS,
+					  F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
+	if (!error)
+		return fd;
+	fxt_sys_close(fd);
+	return error;
+}
+
+/* Returns the size of what is in front of the durable area: the header and the table. */
+static uint64_t front_bytes(const struct fxt_buffer *buffer)
+{
+	return FXT_SHARED_HEADER_BYTES + whole_pages(buffer->limit * sizeof(fxt_shared_entry));
+}
+
+/* Fills in the header, but for the magic number: who reads that finds the rest complete. */
+static void describe(struct fxt_buffer *buffer, const struct fxt_buffer_config *config, uint64_t total)
+{
+	struct fxt_shared_header *header = buffer->shared;
+
+	header->version = FXT_SHARED_VERSION;
+	header->buffering_mode = (uint8_t)buffer->mode;
+	header->total_size = total;
+	header->durable_buffer_size = buffer->durable_words * FXT_WORD_BYTES;
+	header->rolling_buffer_size = (uint64_t)buffer->limit / 2 * FXT_CHUNK_BYTES;
+	header->table_offset = FXT_SHARED_HEADER_BYTES;
+	header->durable_offset = front_bytes(buffer);
+	header->rolling_offset = header->durable_offset + header->durable_buffer_size;
+	header->chunk_bytes = FXT_CHUNK_BYTES;
+	header->chunk_count = buffer->limit;
+	header->counters_offset = (config->prologue_words - config->counters_words) * FXT_WORD_BYTES;
+	header->counters_size = config->counters_words * FXT_WORD_BYTES;
+}
+
+/* Maps the memory, by whole windows, because fork unmaps or replaces it by windows. What is mapped behind its
+ * end is never touched. */
+static int map_memory(struct fxt_buffer *buffer, const struct fxt_buffer_config *config, int fd,
+		      uint64_t total)
+{
+	uint32_t windows = (buffer->limit + FXT_WINDOW_CHUNKS - 1) / FXT_WINDOW_CHUNKS, i;
+	uint64_t front = total - (uint64_t)buffer->limit * FXT_CHUNK_BYTES;
+	uint64_t bytes = front + (uint64_t)windows * FXT_WINDOW_BYTES;
+	int error = 0;
+	char *base = fxt_sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0, &error);
+
+	if (!base)
+		return error;
+	fxt_sys_madvise(base, bytes, MADV_DONTDUMP);
+	buffer->shared = (struct fxt_shared_header *)base;
+	describe(buffer, config, total);
+	buffer->states = (fxt_shared_entry *)(base + buffer->shared->table_offset);
+	buffer->durable = (uint64_t *)(base + buffer->shared->durable_offset);
+	for (i = 0; i < windows; i++)
+		atomic_store_explicit(&buffer->windows[i].base,
+				      (uint64_t *)(base + front + (uint64_t)i * FXT_WINDOW_BYTES),
+				      memory_order_release);
+	fxt_buffer_lay_durable(buffer, config);
+	atomic_store_explicit(&buffer->shared->durable_data_end, buffer->durable_at * FXT_WORD_BYTES,
+			      memory_order_release);
+	buffer->shared->magic = FXT_SHARED_MAGIC;
+	return 0;
+}
+
+static const struct fxt_storage_ops shared_ops;
+
+int fxt_buffer_create_shared(struct fxt_buffer *buffer, const struct fxt_buffer_config *config,
+			     int connection)
+{
+	uint64_t durable = fxt_buffer_durable_bytes(config), total;
+	struct stat status;
+	int fd, error;
+
+	memset(buffer, 0, sizeof(*buffer));
+	memcpy(buffer->path, config->path, strlen(config->path) + 1);
+	buffer->storage.ops = &shared_ops;
+	buffer->mode = config->mode;
+	buffer->fd = -1;
+	buffer->durable_words = durable / FXT_WORD_BYTES;
+	buffer->limit = (uint32_t)((config->bytes - durable) / FXT_CHUNK_BYTES) & ~1u;
+	atomic_store_explicit(&buffer->extended, buffer->limit, memory_order_relaxed);
+	total = front_bytes(buffer) + durable + (uint64_t)buffer->limit * FXT_CHUNK_BYTES;
+	error = fxt_sys_fstat(connection, &status);
+	if (!error)
+		error = fxt_buffer_make_tables(buffer);
+	fd = error ? error : make_memory(total);
+	error = fd < 0 ? fd : map_memory(buffer, config, fd, total);
+	if (error) {
+		if (fd >= 0)
+			fxt_sys_close(fd);
+		fxt_buffer_forget(buffer);
+		return error;
+	}
+	buffer->device = status.st_dev;
+	buffer->inode = status.st_ino;
+	buffer->fd = connection;
+	return fd;
+}
+
+void fxt_shared_forget(struct fxt_buffer *buffer)
+{
+	if (buffer->shared)
+		fxt_sys_munmap(buffer->shared, front_bytes(buffer));
+}
+
+/* -- Talking to the manager -------------------------------------------------------------------- */
+
+/* Notes that the manager wants nothing any more (-ESHUTDOWN), or is gone (-EPIPE). The caller holds
+ * extend_lock. */
+static void end_with(struct fxt_buffer *buffer, int error)
+{
+	if (atomic_load_explicit(&buffer->failure, memory_order_relaxed) != -ESHUTDOWN)
+		atomic_store_explicit(&buffer->failure, error, memory_order_relaxed);
+}
+
+static bool is_over(const struct fxt_buffer *buffer)
+{
+	int failure = atomic_load_explicit(&buffer->failure, memory_order_relaxed);
+
+	return failure == -ESHUTDOWN || failure == -EPIPE;
+}
+
+/* Reads all that the manager has said. The caller holds extend_lock. */
+static void hear_all(struct fxt_buffer *buffer)
+{
+	struct fxt_packet packet;
+	long bytes;
+
+	while (!is_over(buffer)) {
+		bytes = fxt_file_is_ours(buffer, buffer->fd)
+				? FXT_SYSCALL6(SYS_recvfrom, buffer->fd, &packet, sizeof(packet),
+					       MSG_DONTWAIT, NULL, NULL)
+				: -EBADF;
+		if (bytes == -EAGAIN)
+			return;
+		if (bytes == -EINTR)
+			continue;
+		if (bytes != (long)sizeof(packet))
+			end_with(buffer, -EPIPE);
+		else if (packet.request == FXT_MANAGER_STOP || packet.request == FXT_MANAGER_TERMINATE)
+			end_with(buffer, -ESHUTDOWN);
+		else if (packet.request == FXT_MANAGER_BUFFER_SAVED && packet.data32 == buffer->saved_wraps)
+			buffer->saved_wraps++;
+	}
+}
+
+/* Listens to the manager, if that was not done within the last millisecond. */
+static void hear(struct fxt_buffer *buffer, uint64_t now_ns)
+{
+	uint64_t mask;
+
+	if (now_ns < atomic_load_explicit(&buffer->heard_ns, memory_order_relaxed) + HEAR_NS ||
+	    is_over(buffer) || fxt_is_forbidden(FXT_NO_OTHERS) || !fxt_trylock(&buffer->extend_lock, &mask))
+		return;
+	atomic_store_explicit(&buffer->heard_ns, now_ns, memory_order_relaxed);
+	hear_all(buffer);
+	fxt_unlock(&buffer->extend_lock, mask);
+}
+
+/* Sends a packet. The socket has room for it, because requests wait for their answers. */
+static void say(struct fxt_buffer *buffer, enum fxt_manager_request request, uint32_t data32, uint64_t data64)
+{
+	const struct fxt_packet packet = {(uint16_t)request, 0, data32, data64};
+	long bytes;
+
+	do {
+		bytes = fxt_file_is_ours(buffer, buffer->fd)
+				? FXT_SYSCALL6(SYS_sendto, buffer->fd, &packet, sizeof(packet),
+					       MSG_DONTWAIT | MSG_NOSIGNAL, NULL, 0)
+				: -EBADF;
+	} while (bytes == -EINTR);
+	if (bytes != (long)sizeof(packet))
+		end_with(buffer, -EPIPE);
+}
+
+void fxt_buffer_tell_stopped(struct fxt_buffer *buffer)
+{
+	uint64_t mask;
+
+	if (fxt_may_not_lock())
+		return;
+	mask = fxt_lock(&buffer->extend_lock);
+	say(buffer, FXT_PROVIDER_STOPPED, 0, 0);
+	fxt_unlock(&buffer->extend_lock, mask);
+}
+
+void fxt_buffer_tell_dropped(struct fxt_buffer *buffer, uint64_t records)
+{
+	if (buffer->shared)
+		atomic_store_explicit(&buffer->shared->num_records_dropped, records, memory_order_relaxed);
+}
+
+/* -- Handing out chunks ------------------------------------------------------------------------ */
+
+static uint32_t pass_chunks(const struct fxt_buffer *buffer)
+{
+	return buffer->mode == FXT_STREAMING ? buffer->limit / 2 : buffer->limit;
+}
+
+/* Ends pass number `pass` of a streaming buffer: asks the manager to save its half, and begins the next pass.
+ * Returns false if the manager has not saved the other half yet. */
+static bool turn_over(struct fxt_buffer *buffer, uint32_t pass, uint64_t now_ns)
+{
+	uint64_t mask;
+	bool done = true;
+
+	if (fxt_may_not_lock() || fxt_is_forbidden(FXT_NO_OTHERS))
+		return false;
+	mask = fxt_lock(&buffer->extend_lock);
+	if (atomic_load_explicit(&buffer->cursor, memory_order_relaxed) >> 32 == pass) {
+		hear_all(buffer);
+		done = buffer->saved_wraps == pass && !is_over(buffer);
+		if (done) {
+			atomic_store_explicit(&buffer->shared->wrapped_count, pass + 1, memory_order_relaxed);
+			atomic_store_explicit(&buffer->cursor, (uint64_t)(pass + 1) << 32,
+					      memory_order_release);
+			atomic_store_explicit(&buffer->failure, 0, memory_order_relaxed);
+			say(buffer, FXT_PROVIDER_SAVE_BUFFER, pass,
+			    atomic_load_explicit(&buffer->shared->durable_data_end, memory_order_relaxed));
+		} else if (!is_over(buffer)) {
+			atomic_store_explicit(&buffer->failure, -EAGAIN, memory_order_relaxed);
+			atomic_store_explicit(&buffer->retry_ns, now_ns + RETRY_NS, memory_order_relaxed);
+		}
+	}
+	fxt_unlock(&buffer->extend_lock, mask);
+	return done;
+}
+
+/* Touches some chunks at once, when the first of them is taken for the first time. */
+static void populate(struct fxt_buffer *buffer, uint32_t number)
+{
+	uint32_t chunks = buffer->limit - number;
+
+	if (number % POPULATE_CHUNKS)
+		return;
+	fxt_sys_madvise(fxt_buffer_chunk(buffer, number),
+			(size_t)(chunks < POPULATE_CHUNKS ? chunks : POPULATE_CHUNKS) * FXT_CHUNK_BYTES,
+			MADV_POPULATE_WRITE);
+}
+
+/* Makes the chunk the caller's, in a new turn. The turn comes before any store to the chunk, so that a
+ * manager that is reading the chunk knows it. */
+static void hand_out(struct fxt_buffer *buffer, uint32_t number, struct fxt_chunk *chunk)
+{
+	struct fxt_chunk_past *past = &buffer->past[number];
+	uint32_t turn = atomic_load_explicit(&buffer->states[number], memory_order_acquire) >> 8;
+
+	if (!turn)
+		populate(buffer, number);
+	*chunk = (struct fxt_chunk){.base = fxt_buffer_chunk(buffer, number), .words = FXT_CHUNK_WORDS,
+				    .number = number};
+	if (buffer->mode == FXT_CIRCULAR) {
+		chunk->overwritten = past->events;
+		chunk->overwritten_ns = past->last_ns;
+		past->events = 0;
+	}
+	atomic_store_explicit(&buffer->states[number], entry_of(turn + 1, FXT_SHARED_HELD),
+			      memory_order_release);
+	atomic_thread_fence(memory_order_release);
+	fxt_chunk_empty(chunk->base, FXT_CHUNK_WORDS);
+}
+
+static bool take(struct fxt_storage *storage, uint64_t now_ns, struct fxt_chunk *chunk)
+{
+	struct fxt_buffer *buffer = buffer_of(storage);
+	uint32_t chunks = pass_chunks(buffer), pass, number;
+	uint64_t at;
+	bool waited;
+
+	hear(buffer, now_ns);
+	while (!is_over(buffer)) {
+		at = atomic_load_explicit(&buffer->cursor, memory_order_acquire);
+		pass = (uint32_t)(at >> 32);
+		if ((uint32_t)at >= chunks) {
+			if (buffer->mode == FXT_CIRCULAR &&
+			    fxt_ring_take(&buffer->ring, &number, &waited)) {
+				hand_out(buffer, number, chunk);
+				return true;
+			}
+			if (buffer->mode != FXT_STREAMING || !turn_over(buffer, pass, now_ns))
+				return false;
+			continue;
+		}
+		if (!atomic_compare_exchange_weak_explicit(&buffer->cursor, &at, at + 1,
+							   memory_order_relaxed, memory_order_relaxed))
+			continue;
+		number = (uint32_t)at + (pass & 1) * chunks;
+		if (fxt_shared_state_of(atomic_load_explicit(&buffer->states[number],
+							     memory_order_acquire)) != FXT_SHARED_FREE)
+			continue;
+		hand_out(buffer, number, chunk);
+		return true;
+	}
+	return false;
+}
+
+static uint32_t finish(struct fxt_storage *storage, uint32_t number, uint32_t events, uint64_t last_ns)
+{
+	struct fxt_buffer *buffer = buffer_of(storage);
+	uint32_t entry = atomic_load_explicit(&buffer->states[number], memory_order_relaxed);
+
+	buffer->past[number].events = events;
+	buffer->past[number].last_ns = last_ns;
+	atomic_store_explicit(&buffer->states[number], entry_of(entry >> 8, FXT_SHARED_FULL),
+			      memory_order_release);
+	if (buffer->mode == FXT_CIRCULAR)
+		fxt_ring_give_back(&buffer->ring, number);
+	return 0;
+}
+
+void fxt_shared_has_pages(struct fxt_buffer *buffer, uint32_t number)
+{
+	uint32_t entry = atomic_load_explicit(&buffer->states[number], memory_order_relaxed);
+
+	atomic_store_explicit(&buffer->states[number], entry_of(entry >> 8, FXT_SHARED_PAGES),
+			      memory_order_release);
+}
+
+bool fxt_shared_is_held(const struct fxt_buffer *buffer, uint32_t number)
+{
+	return fxt_shared_state_of(atomic_load_explicit(&buffer->states[number], memory_order_acquire)) ==
+	       FXT_SHARED_HELD;
+}
+
+static int failure(const struct fxt_storage *storage)
+{
+	return atomic_load_explicit(&((const struct fxt_buffer *)storage)->failure, memory_order_relaxed);
+}
+
+static uint64_t none_before(const struct fxt_storage *storage)
+{
+	const struct fxt_buffer *buffer = (const struct fxt_buffer *)storage;
+
+	if (is_over(buffer) || buffer->mode == FXT_ONESHOT)
+		return FXT_NEVER;
+	if (buffer->mode == FXT_CIRCULAR)
+		return 0;
+	return atomic_load_explicit(&buffer->retry_ns, memory_order_relaxed);
+}
+
+static const struct fxt_storage_ops shared_ops = {
+	.take = take,
+	.finish = finish,
+	.take_page = fxt_buffer_take_page,
+	.return_page = fxt_buffer_return_page,
+	.durable = fxt_buffer_durable,
+	.retract = fxt_buffer_retract,
+	.failure = failure,
+	.none_before = none_before,
+	.after_fork = fxt_buffer_after_fork,
+};

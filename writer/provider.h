@@ -1,0 +1,142 @@
+/* What a provider (a traced program) and a manager (fxt serve) share: the packets they send each other, and
+ * the memory that the provider writes its records to and the manager saves them from. docs/manager.md says
+ * how the two work together.
+ *
+ * They are connected by a Unix socket of type SOCK_SEQPACKET. Every message on it begins with a packet of 16
+ * bytes. Those of Fuchsia's "FIFO packets" consist of nothing else; their numbers are those of
+ * Fuchsia's <lib/trace-provider/provider.h>. The others (FXT_PROVIDER_REGISTER and later) stand for calls of
+ * Fuchsia's interfaces fuchsia.tracing.provider.Registry and Provider. Some of these have a text behind the
+ * packet, to the end of the message and without a NUL.
+ *
+ *      provider                                        manager
+ *      connects; REGISTER (name)           ------->
+ *                                          <-------    INITIALIZE (mode, bytes, categories)
+ *      INITIALIZED, with the memory        ------->    maps the memory
+ *                                          <-------    START
+ *      STARTED (version)                   ------->
+ *      SAVE_BUFFER (wrap count, durable)   ------->    saves that half of the memory       streaming alone
+ *                                          <-------    BUFFER_SAVED (the same values)
+ *                                          <-------    STOP
+ *      STOPPED                             ------->    saves the rest; START may follow
+ *                                          <-------    TERMINATE
+ *      closes its side
+ *
+ * The memory is a memfd that is sealed against shrinking and growing, so that no access to it can fail:
+ *
+ *      [ header, 1 page | table | durable area | rolling buffer 0 | rolling buffer 1 ]
+ *
+ * The durable area is that of the trace file (buffer.h). The two rolling buffers consist of chunks. The
+ * table has one state for each chunk. A chunk passes from one side to the other by its state alone:
+ *
+ *      FXT_SHARED_FREE      provider takes it           -> FXT_SHARED_HELD
+ *      FXT_SHARED_HELD      provider fills it           -> FXT_SHARED_FULL
+ *      FXT_SHARED_FULL      streaming: manager saves it -> FXT_SHARED_FREE
+ *                           circular: provider empties and takes it, in a new turn -> FXT_SHARED_HELD
+ *      FXT_SHARED_PAGES     for good: pages of words that are rewritten in place, such as calls in progress
+ *
+ * Nothing in the memory needs to be believed: the manager copies what it saves before it looks at it.
+ */
+#ifndef FXT_PROVIDER_H
+#define FXT_PROVIDER_H
+
+#include <assert.h>
+#include <stdatomic.h>
+#include <stdint.h>
+
+/* A packet, all numbers in the byte order of the machine. What a request does not use is 0. */
+struct fxt_packet {
+	uint16_t request;               /* enum fxt_manager_request */
+	uint16_t reserved;              /* 0, but in FXT_PROVIDER_ALERT */
+	uint32_t data32;
+	uint64_t data64;
+};
+
+static_assert(sizeof(struct fxt_packet) == 16, "a packet has 16 bytes");
+
+enum { FXT_PROVIDER_VERSION = 1 };      /* TRACE_PROVIDER_FIFO_PROTOCOL_VERSION */
+
+enum fxt_manager_request {
+	/* From the provider. TRACE_PROVIDER_STARTED: it records now. data32: FXT_PROVIDER_VERSION. */
+	FXT_PROVIDER_STARTED = 0x1,
+	/* TRACE_PROVIDER_SAVE_BUFFER: a rolling buffer is full. data32: the wrap count, which is how often
+	 * writing had turned from one buffer to the other before; the buffer is data32 & 1. data64: how many
+	 * bytes of the durable area had been written then. The next one waits for the answer to this one. */
+	FXT_PROVIDER_SAVE_BUFFER = 0x2,
+	/* TRACE_PROVIDER_STOPPED: it records nothing any more, until the next FXT_MANAGER_START. */
+	FXT_PROVIDER_STOPPED = 0x3,
+	/* TRACE_PROVIDER_ALERT: reserved, data32 and data64 are the 14 bytes of the alert's name, filled up
+	 * with NUL. */
+	FXT_PROVIDER_ALERT = 0x4,
+	/* Registry.RegisterProvider. data32: FXT_PROVIDER_VERSION; data64: the process's id in the trace.
+	 * Text: the program's name, of at most FXT_PROVIDER_NAME_BYTES. */
+	FXT_PROVIDER_REGISTER = 0x200,
+	/* The answer to FXT_MANAGER_INITIALIZE. data64: the bytes of the memory, whose descriptor comes along. */
+	FXT_PROVIDER_INITIALIZED = 0x201,
+
+	/* From the manager. TRACE_PROVIDER_BUFFER_SAVED, with the values of the request. */
+	FXT_MANAGER_BUFFER_SAVED = 0x100,
+	/* Provider.Initialize. data32: enum fxt_buffering_mode; data64: the bytes that the memory shall
+	 * have, about. Text: the categories, as in FXT_CATEGORIES; empty: the provider's own choice. */
+	FXT_MANAGER_INITIALIZE = 0x210,
+	/* Provider.Start. data32: enum fxt_buffer_disposition. Text: categories in addition. */
+	FXT_MANAGER_START = 0x211,
+	FXT_MANAGER_STOP = 0x212,               /* Provider.Stop */
+	FXT_MANAGER_TERMINATE = 0x213,          /* Provider.Terminate: the memory is not needed any more */
+};
+
+enum { FXT_PROVIDER_NAME_BYTES = 100, FXT_PROVIDER_MESSAGE_BYTES = 4096 };
+
+/* trace_buffering_mode_t */
+enum fxt_buffering_mode { FXT_BUFFERING_ONESHOT, FXT_BUFFERING_CIRCULAR, FXT_BUFFERING_STREAMING };
+
+/* fuchsia.tracing.BufferDisposition: what becomes of the records of earlier starts. */
+enum fxt_buffer_disposition { FXT_CLEAR_ENTIRE = 1, FXT_CLEAR_NONDURABLE, FXT_RETAIN };
+
+#define FXT_SHARED_MAGIC UINT64_C(0x627566ee68656164)   /* TRACE_BUFFER_HEADER_MAGIC */
+
+enum { FXT_SHARED_VERSION = 0, FXT_SHARED_HEADER_BYTES = 4096 };
+
+/* The header of the memory. The first 128 bytes are the trace engine's trace_buffer_header; sizes and offsets
+ * are in bytes. The provider writes all of it. */
+struct fxt_shared_header {
+	uint64_t magic;                 /* FXT_SHARED_MAGIC */
+	uint16_t version;               /* FXT_SHARED_VERSION */
+	uint8_t buffering_mode;         /* enum fxt_buffering_mode */
+	uint8_t reserved1;
+	_Atomic uint32_t wrapped_count; /* how often writing has turned from one rolling buffer to the other */
+	uint64_t total_size;            /* of the memory */
+	uint64_t durable_buffer_size;
+	uint64_t rolling_buffer_size;   /* of each of the two */
+	/* How far the durable area has been written. It is always up to date here, and stored behind the
+	 * records: who has read that a chunk is full, and then this, has the strings that the chunk needs. */
+	_Atomic uint64_t durable_data_end;
+	uint64_t rolling_data_end[2];   /* 0: the table says what the rolling buffers have */
+	_Atomic uint64_t num_records_dropped;
+	uint64_t reserved[7];
+
+	/* These members are our own. */
+	uint64_t table_offset;
+	uint64_t durable_offset;
+	uint64_t rolling_offset;        /* of rolling buffer 0; the other one follows it */
+	uint32_t chunk_bytes;
+	uint32_t chunk_count;           /* an even number: half of them are in each rolling buffer */
+	/* A part of the durable area that is rewritten in place, the counts of losses. It is saved last. */
+	uint64_t counters_offset;       /* within the durable area */
+	uint64_t counters_size;
+};
+
+static_assert(sizeof(struct fxt_shared_header) <= FXT_SHARED_HEADER_BYTES, "the header fits");
+
+/* The state of a chunk is in the low byte of its entry of the table. Above that is its turn, which the
+ * provider raises whenever it empties the chunk: who has copied a chunk and finds another turn then has
+ * copied nothing of use. */
+enum fxt_shared_state { FXT_SHARED_FREE, FXT_SHARED_HELD, FXT_SHARED_FULL, FXT_SHARED_PAGES };
+
+typedef _Atomic uint32_t fxt_shared_entry;
+
+static inline enum fxt_shared_state fxt_shared_state_of(uint32_t entry)
+{
+	return (enum fxt_shared_state)(entry & 0xff);
+}
+
+#endif
