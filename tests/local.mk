@@ -22,8 +22,9 @@ tests_check_buffer_SOURCES = tests/check_buffer.c tests/buffer_fixture.h
 tests_check_buffer_file_SOURCES = tests/check_buffer_file.c tests/buffer_fixture.h
 tests_check_rewrite_SOURCES = tests/check_rewrite.c tests/buffer_fixture.h
 # The parts of the agent that read its configuration.
-tests_check_config_SOURCES = tests/check_config.c agent/process/config.c agent/process/follow.c agent/process/follow_glob.c agent/base/loaded.c agent/base/log.c agent/emit/output.c \
-	agent/base/trigger.c
+tests_check_config_SOURCES = tests/check_config.c agent/process/config.c agent/process/follow.c \
+	agent/process/follow_glob.c agent/base/category_list.c agent/base/loaded.c agent/base/log.c \
+	agent/emit/output.c agent/base/trigger.c
 tests_check_config_CPPFLAGS = $(FXT_CPPFLAGS)
 # It has the file's text in it.
 tests_check_clock_SOURCES = tests/check_clock.c
@@ -33,8 +34,8 @@ tests_check_labels_CPPFLAGS = $(FXT_CPPFLAGS)
 tests_check_stream_SOURCES = tests/check_stream.c tests/stream_fixture.h agent/descriptors/byte_stream.c \
 	agent/descriptors/byte_stream_names.c
 tests_check_stream_CPPFLAGS = $(FXT_CPPFLAGS)
-tests_check_stream_races_SOURCES = tests/check_stream_races.c tests/stream_fixture.h agent/descriptors/byte_stream.c \
-	agent/descriptors/byte_stream_names.c
+tests_check_stream_races_SOURCES = tests/check_stream_races.c tests/stream_fixture.h \
+	agent/descriptors/byte_stream.c agent/descriptors/byte_stream_names.c
 tests_check_stream_races_CPPFLAGS = $(FXT_CPPFLAGS)
 tests_check_wait_SOURCES = tests/check_wait.c agent/arrows/wait.c
 tests_check_wait_CPPFLAGS = $(FXT_CPPFLAGS)
@@ -53,14 +54,16 @@ endif
 check_DATA = $(RACE_TESTS)
 TESTS += $(RACE_TESTS)
 # It does not know fences, and gcc says so: it takes nothing for ordered by them, which hides nothing.
-RACE_CC = $(MKDIR_P) tests && $(CC) $(DEFS) $(DEFAULT_INCLUDES) $(FXT_CPPFLAGS) $(CPPFLAGS) -DFXT_SYSCALL_ELSEWHERE -std=gnu11 \
-	$(WARN_CFLAGS) $(TSAN_CFLAGS) -g -O1 -pthread -o $@ $(filter %.c,$^) $(LDFLAGS)
+RACE_CC = $(MKDIR_P) tests && $(CC) $(DEFS) $(DEFAULT_INCLUDES) $(FXT_CPPFLAGS) $(CPPFLAGS) \
+	-DFXT_SYSCALL_ELSEWHERE -std=gnu11 $(WARN_CFLAGS) $(TSAN_CFLAGS) -g -O1 -pthread \
+	-o $@ $(filter %.c,$^) $(LDFLAGS)
 
 tests/race_buffer: $(RACE_FILES)
 if HAVE_TSAN
 	$(AM_V_CCLD)$(RACE_CC) -fsanitize=thread
 else
-	$(AM_V_GEN)$(MKDIR_P) tests && { echo '#!/bin/sh'; echo 'echo "no thread sanitizer that runs here"; exit 77'; } >$@ && chmod +x $@
+	$(AM_V_GEN)$(MKDIR_P) tests && \
+	{ echo '#!/bin/sh'; echo 'echo "no thread sanitizer that runs here"; exit 77'; } >$@ && chmod +x $@
 endif
 
 tests/race_memory: $(RACE_FILES)
@@ -74,8 +77,8 @@ EXTRA_DIST += tests/race_buffer.c
 
 check_PROGRAMS += tests/model_emission
 TESTS += tests/model_emission
-tests_model_emission_SOURCES = tests/model/model_emission.c tests/model/model.h tests/model/forks.c tests/model/records.c \
-	tests/model/storage.c tests/model/check.c $(AGENT_SOURCES) $(WRITER_SOURCES)
+tests_model_emission_SOURCES = tests/model/model_emission.c tests/model/model.h tests/model/forks.c \
+	tests/model/records.c tests/model/storage.c tests/model/check.c $(AGENT_SOURCES) $(WRITER_SOURCES)
 tests_model_emission_CPPFLAGS = $(FXT_CPPFLAGS) -DFXT_CHECKING
 tests_model_emission_CFLAGS = $(libfxtagent_la_CFLAGS) -g
 tests_model_emission_LDFLAGS = -pthread
@@ -188,32 +191,38 @@ APPS_C = \
 	tests/apps/threads
 APPS_CXX = \
 	tests/apps/throws
-APPS_SHARED = tests/apps/ask_for_snapshot.h tests/apps/asleep.h tests/apps/counts.h tests/apps/host.h tests/apps/lifetimes.h tests/apps/lifetimes_uses.c \
+APPS_SHARED = tests/apps/ask_for_snapshot.h tests/apps/asleep.h tests/apps/counts.h tests/apps/host.h \
+	tests/apps/lifetimes.h tests/apps/lifetimes_uses.c \
 	tests/apps/objects.h tests/apps/random.h tests/apps/unseen.h
 
-tests/apps/busy tests/apps/controlled tests/apps/count_calls tests/apps/coroutines tests/apps/cut tests/apps/ends tests/apps/jumps tests/apps/losses tests/apps/slow: APP_FLAGS = -finstrument-functions
+tests/apps/busy tests/apps/controlled tests/apps/count_calls tests/apps/coroutines tests/apps/cut \
+tests/apps/ends tests/apps/jumps tests/apps/losses tests/apps/slow: APP_FLAGS = -finstrument-functions
 tests/apps/alone: APP_FLAGS = -nostdlib -static -fno-stack-protector
 tests/apps/alone: tests/apps/unseen.h
 # The checking variants are called in optimised code only.
 tests/apps/count_io_fortified: APP_FLAGS = -O2
 $(filter tests/apps/count_%,$(APPS_C)): tests/apps/counts.h tests/apps/random.h tests/apps/unseen.h
-tests/apps/busy tests/apps/descriptor_races tests/apps/descriptors tests/apps/host_fds tests/apps/host_number \
-tests/apps/host_unmaps tests/apps/inherits tests/apps/listens tests/apps/many_functions tests/apps/modes \
-tests/apps/progress: tests/apps/random.h tests/apps/unseen.h
-tests/apps/causes tests/apps/chain tests/apps/deadlock tests/apps/losses tests/apps/pools tests/apps/quiet tests/apps/stepped: tests/apps/unseen.h
-tests/apps/count_numbers: $(addprefix $(top_srcdir)/,$(INTERPOSE_TABLES)) $(top_srcdir)/interpose/engine/syscall_numbers.h
+tests/apps/busy tests/apps/descriptor_races tests/apps/descriptors tests/apps/host_fds \
+tests/apps/host_number tests/apps/host_unmaps tests/apps/inherits tests/apps/listens \
+tests/apps/many_functions tests/apps/modes tests/apps/progress: tests/apps/random.h tests/apps/unseen.h
+tests/apps/causes tests/apps/chain tests/apps/deadlock tests/apps/losses tests/apps/pools \
+tests/apps/quiet tests/apps/stepped: tests/apps/unseen.h
+tests/apps/count_numbers: $(addprefix $(top_srcdir)/,$(INTERPOSE_TABLES)) \
+	$(top_srcdir)/interpose/engine/syscall_numbers.h
 $(filter tests/apps/host_%,$(APPS_C)): tests/apps/host.h
-tests/apps/causes tests/apps/chain tests/apps/deadlock tests/apps/modes tests/apps/pools tests/apps/quiet: tests/apps/asleep.h
+tests/apps/causes tests/apps/chain tests/apps/deadlock tests/apps/modes tests/apps/pools \
+tests/apps/quiet: tests/apps/asleep.h
 tests/apps/descriptors tests/apps/progress: tests/apps/ask_for_snapshot.h
 tests/apps/count_io_fortified: tests/apps/count_io.c
 tests/apps/lifetimes: APP_MORE = $(top_srcdir)/tests/apps/lifetimes_uses.c
 tests/apps/lifetimes: tests/apps/lifetimes_uses.c tests/apps/lifetimes.h
 
-# Hostile conditions, and the libraries for them: one whose constructor comes before the agent's, one to be loaded, and one that
-# says what a process has.
+# Hostile conditions, and the libraries for them: one whose constructor comes before the agent's, one to be
+# loaded, and one that says what a process has.
 HOST_SO = tests/apps/libhost_early.so tests/apps/libhost_plugin.so tests/apps/libhost_witness.so \
 	tests/apps/libobjects_one.so tests/apps/libobjects_two.so
-tests/apps/host_control tests/apps/host_seccomp tests/apps/libhost_plugin.so: APP_FLAGS = -finstrument-functions
+tests/apps/host_control tests/apps/host_seccomp \
+tests/apps/libhost_plugin.so: APP_FLAGS = -finstrument-functions
 # Resolving a function when it is first called takes more than the smallest of stacks has.
 tests/apps/host_control: APP_LIBS = -Wl,-z,now
 tests/apps/libhost_early.so: APP_FLAGS = -DHOST_EARLY
@@ -227,7 +236,8 @@ $(HOST_SO):
 	$(CC) $(FXT_CPPFLAGS) $(CPPFLAGS) -std=gnu11 $(WARN_CFLAGS) $(CFLAGS) $(APP_FLAGS) -pthread -shared -fPIC \
 		-o $@ $< $(LDFLAGS)
 
-# Names of functions and variables of the program, also when it is stripped; and two libraries that differ in those.
+# Names of functions and variables of the program, also when it is stripped; and two libraries that differ in
+# those.
 tests/apps/objects tests/apps/objects_blocks: APP_LIBS = -rdynamic
 tests/apps/objects tests/apps/objects_blocks: tests/apps/objects.h
 tests/apps/libobjects_one.so: APP_FLAGS = -DOF=one
@@ -307,11 +317,13 @@ E2E_TESTS = \
 	tests/e2e/record.sh \
 	tests/e2e/report.sh \
 	tests/e2e/says.sh \
+	tests/e2e/serve.sh \
 	tests/e2e/slow.sh \
 	tests/e2e/snapshot.sh \
 	tests/e2e/streams.sh
 # What the scripts share, sourced or called by them.
-E2E_HELPERS = tests/e2e/bounded.py tests/e2e/hostile.py tests/e2e/hosts_lib.sh tests/e2e/lib.sh tests/e2e/progress.py tests/e2e/trace.py
+E2E_HELPERS = tests/e2e/bounded.py tests/e2e/hostile.py tests/e2e/hosts_lib.sh tests/e2e/lib.sh \
+	tests/e2e/manager.py tests/e2e/progress.py tests/e2e/provider.py tests/e2e/trace.py
 TESTS += $(E2E_TESTS)
 EXTRA_DIST += $(E2E_TESTS) $(E2E_HELPERS)
 
@@ -394,12 +406,14 @@ EXTRA_DIST += $(SUITE_FILES) docs/suites.md
 
 # -- The trace against other witnesses: docs/agreement.md ------------------------------------------
 
-COMPARE_FILES = tests/compare/count.c tests/compare/count.h tests/compare/run tests/compare/stubs.S tests/compare/witness.py tests/compare/workloads.py
+COMPARE_FILES = tests/compare/count.c tests/compare/count.h tests/compare/run \
+	tests/compare/stubs.S tests/compare/witness.py tests/compare/workloads.py
 
-tests/compare/libcount.so: tests/compare/count.c tests/compare/count.h tests/compare/stubs.S $(INTERPOSE_TABLES)
+tests/compare/libcount.so: tests/compare/count.c tests/compare/count.h tests/compare/stubs.S \
+	$(INTERPOSE_TABLES)
 	$(AM_V_CCLD)$(MKDIR_P) tests/compare && \
-	$(CC) $(FXT_CPPFLAGS) $(CPPFLAGS) -I$(top_srcdir) -std=gnu11 $(WARN_CFLAGS) $(CFLAGS) -fno-builtin -shared -fPIC -o $@ \
-		$(srcdir)/tests/compare/count.c $(srcdir)/tests/compare/stubs.S $(LDFLAGS)
+	$(CC) $(FXT_CPPFLAGS) $(CPPFLAGS) -I$(top_srcdir) -std=gnu11 $(WARN_CFLAGS) $(CFLAGS) \
+		-fno-builtin -shared -fPIC -o $@ $(srcdir)/tests/compare/count.c $(srcdir)/tests/compare/stubs.S $(LDFLAGS)
 
 .PHONY: compare
 compare: all tests/list_calls$(EXEEXT) tests/compare/libcount.so

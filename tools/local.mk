@@ -97,6 +97,16 @@ RECORD_FILES = \
 	tools/record/shared_memory.c \
 	tools/record/shared_memory.h
 
+MANAGER_FILES = \
+	tools/manager/archive.c \
+	tools/manager/archive.h \
+	tools/manager/managed.c \
+	tools/manager/managed.h \
+	tools/manager/managed_save.c \
+	tools/manager/manager.c \
+	tools/manager/manager.h \
+	tools/manager/serve.c
+
 CHECK_FILES = \
 	tools/check/check.c \
 	tools/check/check.h \
@@ -143,7 +153,7 @@ REPORT_FILES = \
 	tools/report/report_waits.c
 
 TOOLS_SOURCES = $(COMMON_FILES) $(READING_FILES) $(PRINTING_FILES) $(ANALYSIS_FILES) $(DESCRIPTORS_FILES) \
-	$(PROGRAMS_FILES) $(JOIN_FILES) $(RECORD_FILES) $(CHECK_FILES) $(DUMP_FILES) $(REPORT_FILES)
+	$(PROGRAMS_FILES) $(JOIN_FILES) $(RECORD_FILES) $(MANAGER_FILES) $(CHECK_FILES) $(DUMP_FILES) $(REPORT_FILES)
 
 TOOLS_CPPFLAGS = $(AM_CPPFLAGS)
 TOOLS_LIBS = libfxttools.la libfxtwriter.la $(JANSSON_LIBS) $(LIBELF_LIBS) $(LIBIBERTY_LIBS) -lm

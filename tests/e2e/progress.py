@@ -4,6 +4,9 @@
 tests/apps/progress.c, the program, says how far each thread has come.
 
     progress.py kill ROUNDS     SIGKILL at random moments, over modes, 1 to 64 threads, with and without forks
+    progress.py manage ROUNDS   the same under fxt serve, which saves the traces into an archive
+    progress.py packets N       N buffers are saved by a manager that knows the specification alone, which
+                                then stops the program; and the other modes
     progress.py ring SECONDS    eight threads at full speed in a small ring: its size, the program's memory,
                                 and snapshots
 
@@ -122,13 +125,16 @@ def compare(what, path, last, mode, every):
         fail(f"{what}: {missing} calls that were told of are not there, {dropped} records were dropped")
 
 
-def kill(rounds):
-    files = 0
+def plan_of(rounds):
     plan = [(mode, threads, children) for threads in (1, 2, 4, 16, 64) for children in (0, 2)
             for mode in ("streaming", "circular", "oneshot")]
     random.shuffle(plan)
-    for i in range(rounds):
-        mode, threads, children = plan[i % len(plan)]
+    return [(i, *plan[i % len(plan)]) for i in range(rounds)]
+
+
+def kill(rounds):
+    files = 0
+    for i, mode, threads, children in plan_of(rounds):
         # A ring has to hold a chunk of 32 KiB for each thread, so that each one's last call is there.
         program = Program(threads, 16, children, FXT_BUFFERING_MODE=mode, FXT_BUFFER_SIZE_MB="4",
                           FXT_MAX_SIZE_MB="64")
@@ -152,6 +158,85 @@ def kill(rounds):
         if failures > 5:
             break
     print(f"{rounds} kills, {files} traces")
+
+
+class Manager:
+    """A running fxt serve, whose archive is manager.fxt."""
+
+    def __init__(self, *options):
+        for path in "manager.fxt", "manager":
+            if os.path.exists(path):
+                os.unlink(path)
+        self.path = os.path.abspath("manager")
+        self.process = subprocess.Popen([FXT, "serve", "--socket=manager", "-o", "manager.fxt", *options],
+                                        stderr=subprocess.PIPE, text=True)
+        # It says two lines when it is ready.
+        self.said = self.process.stderr.readline() + self.process.stderr.readline()
+
+    def end(self):
+        self.process.send_signal(signal.SIGINT)
+        self.said += self.process.stderr.read()
+        if self.process.wait():
+            fail(f"fxt serve ended with {self.process.returncode}: {self.said}")
+
+
+def manage(rounds):
+    for i, mode, threads, children in plan_of(rounds):
+        # A ring of each process has a chunk for each thread, and so have both halves of a stream.
+        size, wait = random.choice(("5", "8", "16")), random.choice(("wait", "drop"))
+        manager = Manager("-m", mode, "-b", size)
+        program = Program(threads, 16, children, FXT_MANAGER=manager.path, FXT_ON_FULL=wait)
+        what = (f"round {i}, {mode}, {size} MB, {wait}, {threads} threads, {children} children, "
+                f"the program's FXT_SEED={program.seed}")
+        program.read_reports(random.randrange(100000))
+        program.kill()
+        manager.end()
+        if os.listdir("trace"):
+            fail(f"{what}: there are traces beside the archive: {os.listdir('trace')}")
+        if check("manager.fxt", *["--ring"] * (mode == "circular")):
+            compare(what, "manager.fxt", program.last, mode, program.every)
+        if failures > 5:
+            break
+    print(f"{rounds} kills under fxt serve")
+
+
+def packets(switches):
+    """Runs the program under manager.py, which ends when it has seen all that it knows of the protocol."""
+    for mode, threads in ("streaming", 3), ("circular", 5), ("oneshot", 2):
+        for path in "packets.fxt", "packets":
+            if os.path.exists(path):
+                os.unlink(path)
+        manager = subprocess.Popen(
+            ["python3", os.path.join(os.environ["abs_top_srcdir"], "tests/e2e/manager.py"), "packets", mode,
+             "1", "packets.fxt", str(switches if mode == "streaming" else -1)],
+            stdout=subprocess.PIPE, text=True)
+        if manager.stdout.readline() != "listening\n":
+            fail("manager.py does not listen")
+            return
+        program = Program(threads, 16, 0, FXT_MANAGER=os.path.abspath("packets"), FXT_ON_FULL="wait")
+        if mode == "streaming":
+            # The program goes on after it was stopped, and nothing of that is in the archive.
+            while manager.poll() is None and program.read():
+                pass
+            program.read_reports(sum(program.last.values()) + 20000)
+        else:
+            program.read_reports(50000)
+        program.kill()
+        said = manager.stdout.read()
+        if manager.wait() or (mode == "streaming" and int(said.split()[0]) < switches):
+            fail(f"manager.py, {mode}: {said}")
+        if not check("packets.fxt", *["--ring"] * (mode == "circular")):
+            continue
+        found, dropped = steps("packets.fxt")
+        for thread, calls in found.items():
+            if calls != list(range(calls[0], calls[0] + len(calls))):
+                fail(f"packets, {mode}: thread {thread}: calls are missing in between, "
+                     f"{dropped} records were dropped")
+        if mode != "streaming":
+            compare(f"packets, {mode}", "packets.fxt", program.last, mode, program.every)
+        elif len(found) != threads or not sum(map(len, found.values())) < sum(program.last.values()):
+            fail(f"packets: {len(found)} threads, {sum(map(len, found.values()))} calls")
+        print(f"packets, {mode}: {said.strip()}, {sum(map(len, found.values()))} calls")
 
 
 def resident(pid):
@@ -205,7 +290,7 @@ def ring(seconds):
 
 
 random.seed(SEED)
-{"kill": kill, "ring": ring}[sys.argv[1]](int(sys.argv[2]))
+{"kill": kill, "manage": manage, "packets": packets, "ring": ring}[sys.argv[1]](int(sys.argv[2]))
 if failures:
     print(f"progress.py was run with FXT_SEED={SEED}", file=sys.stderr)
 sys.exit(1 if failures else 0)

@@ -1,0 +1,136 @@
+#!/bin/bash
+# fxt serve saves the traces of programs that connect to it. Programs are killed under it, it is killed
+# itself, and providers lie to it. A manager that knows the specification alone, and a provider that does,
+# stand in for either side. FXT_KILLS is how many programs are killed, and FXT_HOSTILE how often a provider
+# lies.
+# shellcheck source=lib.sh
+. "${abs_top_srcdir:?}/tests/e2e/lib.sh"
+need python3
+
+helper()
+{
+	local script=$1
+
+	shift
+	count comparison
+	python3 "$abs_top_srcdir/tests/e2e/$script" "$@" || fail "$script $*"
+}
+
+# serve OPTION...: runs fxt serve in the background, as process $server, with its socket at $scratch/socket.
+# It returns when programs can connect.
+serve()
+{
+	rm -f ready
+	mkfifo ready
+	"$FXT" serve --socket=socket "$@" 2>ready &
+	server=$!
+	background="$background $server"
+	# The last line that it says comes when it ends.
+	exec 5<ready
+	read -r _ <&5 && read -r _ <&5 || fail "fxt serve $* does not say that it is ready"
+}
+
+# stop_serving: ends fxt serve and prints the line that it says then.
+stop_serving()
+{
+	kill -INT "$server"
+	wait "$server" || fail "fxt serve: exit status $?"
+	cat <&5
+}
+
+# managed CMD...: runs CMD with the agent under fxt serve.
+managed()
+{
+	env LD_PRELOAD="$FXT_AGENT" FXT_MANAGER="$scratch/socket" FXT_OUTPUT="$scratch/beside.%p.fxt" "$@"
+}
+
+# -- Both sides against the specification ----------------------------------------------------------
+
+helper progress.py packets 100
+helper progress.py manage "${FXT_KILLS:-20}"
+
+serve -o honest.fxt -b 1
+descriptors=$(ls "/proc/$server/fd" | wc -l)
+helper provider.py honest socket 100 expected &
+honest=$!
+helper provider.py hostile socket "${FXT_HOSTILE:-120}"
+wait $honest
+# All of their connections are closed now, which fxt serve may still be busy with.
+for _ in $(seq 500); do
+	test "$(ls "/proc/$server/fd" | wc -l)" -gt "$descriptors" || break
+	sleep 0.01
+done
+is "descriptors that fxt serve has" "$descriptors" "$(ls "/proc/$server/fd" | wc -l)"
+stop_serving >/dev/null
+# What hostile providers wrote is in the archive as they wrote it, but no record's size leads astray. The
+# payloads of the honest provider's records begin with their numbers.
+python3 - honest.fxt >found <<'PYTHON' || fail "honest.fxt: its records do not follow each other"
+import re, struct, sys
+data, at = open(sys.argv[1], "rb").read(), 0
+while at < len(data):
+    header, = struct.unpack_from("=Q", data, at)
+    size = 8 * (header >> 4 & (0xffffffff if header & 15 == 15 else 0xfff))
+    assert size and at + size <= len(data), (at, size)
+    at += size
+for number in sorted(int(n) for n in re.findall(rb"provider(\d{8}) ", data)):
+    print(number)
+PYTHON
+same_some "a provider beside hostile ones" expected found
+
+# -- Programs --------------------------------------------------------------------------------------
+
+spawns='import subprocess; print(subprocess.run(["ls", "/"], capture_output=True))'
+serve -o tree.fxt
+for shell in 'ls /proc/self/fd; exec ls /proc/self/fd/' "exec python3 -c '$spawns'"; do
+	bare sh -c "$shell" >expected
+	managed sh -c "$shell" >found
+	same_some "$shell" expected found
+done
+stop_serving >said
+valid tree.fxt
+is "what is said of losses" 1 "$(grep -c 'nothing lost -> tree.fxt' said)"
+is "sockets that are left" "" "$(ls | grep '^socket$')"
+is "traces beside the archive" "" "$(ls | grep '^beside')"
+fxt dump --json tree.fxt >records
+is "programs in the archive" "ls python3 sh" "$(python3 -c '
+import json
+names = {r["name"] for r in map(json.loads, open("records")) if r["type"] == "provider"}
+print(*sorted(names & {"ls", "python3", "sh"}))')"
+
+# Without a manager the program has a file of its own, and says so.
+managed true 2>said
+is "nobody serves" 1 "$(grep -c 'FXT_MANAGER: no answer at .*: No such file or directory' said)"
+valid beside.*.fxt
+rm beside.*
+FXT_MANAGER=socket traced beside true 2>said
+is "a relative path" "1 " "$(grep -c "FXT_MANAGER: 'socket' is not accepted" said) $(ls beside)"
+
+# -- Usage -----------------------------------------------------------------------------------------
+
+serve -o first.fxt
+"$FXT" serve --socket=socket -o second.fxt 2>said
+is "a second one" "1 1 " "$? $(grep -c 'another fxt serve is there already' said) $(ls | grep second)"
+stop_serving >/dev/null
+"$FXT" serve --socket=socket -o first.fxt 2>said
+is "a file that exists" "1 1" "$? $(grep -c 'first.fxt: File exists' said)"
+for wrong in "-m round" "-b 0" "-b 5000" "--duration=soon" "-c nothing" "an argument"; do
+	# shellcheck disable=SC2086
+	"$FXT" serve --socket=socket -o wrong.fxt $wrong 2>said
+	is "fxt serve $wrong" "2 " "$? $(ls | grep wrong)"
+done
+"$FXT" serve -q --socket=socket -o short.fxt --duration=10ms
+is "after a time" 0 $?
+
+# -- The manager is killed -------------------------------------------------------------------------
+
+for round in 1 2 3 4 5 6; do
+	serve -o "killed.$round.fxt" -b 1
+	FXT_ON_FULL=wait managed "$apps/sequence" 300000 2>log &
+	program=$!
+	sleep "0.0$(random_below 100)"
+	kill -9 "$server"
+	wait "$server" 2>/dev/null
+	wait $program
+	is "the status of a program whose manager was killed" 0 $?
+	valid "killed.$round.fxt"
+done

@@ -1,0 +1,172 @@
+/* See archive.h. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "archive.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tools/common/message.h"
+#include "writer/fxt_encode.h"
+
+enum { BLOCK_BYTES = 1 << 20, BLOCK_WORDS = BLOCK_BYTES / FXT_WORD_BYTES };
+
+/* Appends words of the manager's own. */
+static void put(struct fxt_archive *a, const uint64_t *words, size_t count)
+{
+	if (a->used + count * FXT_WORD_BYTES > BLOCK_BYTES)
+		fxt_archive_flush(a);
+	memcpy(a->block + a->used, words, count * FXT_WORD_BYTES);
+	a->used += count * FXT_WORD_BYTES;
+}
+
+bool fxt_archive_open(struct fxt_archive *a, const char *path)
+{
+	uint64_t magic[2];
+
+	*a = (struct fxt_archive){.path = path};
+	a->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (a->fd < 0) {
+		fxt_error(path, "%s", strerror(errno));
+		return false;
+	}
+	a->block = fxt_alloc(BLOCK_BYTES, 1);
+	put(a, magic, fxt_encode_magic(magic, 2));
+	fxt_archive_flush(a);
+	return true;
+}
+
+void fxt_archive_name(struct fxt_archive *a, uint32_t id, const char *name, size_t bytes)
+{
+	uint64_t record[FXT_PROVIDER_NAME_MAX_BYTES / FXT_WORD_BYTES + 3];
+	char clean[FXT_PROVIDER_NAME_MAX_BYTES];
+
+	bytes = fxt_utf8_clean(clean, name, bytes, sizeof(clean));
+	put(a, record,
+	    fxt_encode_provider_info(record, sizeof(record) / sizeof(record[0]), id, clean, bytes));
+	/* The records behind this one belong to the provider that it names. */
+	a->provider = id;
+}
+
+static void begin_section(struct fxt_archive *a, uint32_t id)
+{
+	uint64_t record[2];
+
+	if (a->provider == id)
+		return;
+	put(a, record, fxt_encode_provider_section(record, 2, id));
+	a->provider = id;
+}
+
+/* Appends what a provider says of itself, that its buffer was full, in the manager's words. */
+static void put_full(struct fxt_archive *a, uint32_t id)
+{
+	uint64_t record[2];
+
+	put(a, record, fxt_encode_provider_event(record, 2, id, FXT_PROVIDER_EVENT_BUFFER_FULL));
+}
+
+/* Returns the size of a record in words; 0 if no record has this header. */
+static size_t words_of(uint64_t header)
+{
+	if (fxt_get_record_type(header) == FXT_RECORD_LARGE)
+		return header >> 4 & UINT32_MAX;
+	return fxt_get_record_words(header);
+}
+
+/* Appends words [from, to), which are whole records with `events` events. */
+static void put_run(struct fxt_archive *a, uint32_t id, const uint64_t *words, size_t from, size_t to,
+		    uint64_t events)
+{
+	/* A section record may come first. */
+	if (a->used + (to - from + 2) * FXT_WORD_BYTES > BLOCK_BYTES)
+		fxt_archive_flush(a);
+	begin_section(a, id);
+	put(a, words + from, to - from);
+	a->events += events;
+	a->block_events += events;
+}
+
+size_t fxt_archive_append(struct fxt_archive *a, uint32_t id, const uint64_t *words, size_t count,
+			  bool is_whole)
+{
+	size_t at, size, from = 0, end = 0;
+	uint64_t events = 0;
+
+	for (at = 0; at < count; at += size) {
+		bool is_event = fxt_get_record_type(words[at]) == FXT_RECORD_EVENT;
+
+		size = words_of(words[at]);
+		if (!size || size > count - at) {
+			a->damaged += is_whole;
+			break;
+		}
+		if (fxt_get_record_type(words[at]) != FXT_RECORD_METADATA &&
+		    at + size - from <= BLOCK_WORDS - 2) {
+			events += is_event;
+			end = at + size;
+			continue;
+		}
+		/* Here a run of records ends that are appended at once. */
+		if (at > from)
+			put_run(a, id, words, from, at, events);
+		events = is_event;
+		from = at;
+		if (fxt_get_record_type(words[at]) != FXT_RECORD_METADATA) {
+			end = at + size;
+			continue;
+		}
+		from = at + size;
+		if (fxt_get_metadata_type(words[at]) == FXT_METADATA_PROVIDER_EVENT)
+			put_full(a, id);
+	}
+	if (at > from)
+		put_run(a, id, words, from, at, events);
+	return end;
+}
+
+/* Gives up a block that could not be written whole: the block is whole in the file, or it is not
+ * there at all. Nothing is written any more, because later records need the strings of the earlier ones. */
+static void give_up(struct fxt_archive *a, int error)
+{
+	fxt_error(a->path, "%s; nothing is saved from here on, and what is lost is counted", strerror(error));
+	a->has_failed = true;
+	if (ftruncate(a->fd, (off_t)a->bytes) != 0)
+		fxt_error(a->path, "%s", strerror(errno));
+}
+
+void fxt_archive_flush(struct fxt_archive *a)
+{
+	size_t done = 0;
+
+	while (done < a->used && !a->has_failed) {
+		ssize_t n = write(a->fd, a->block + done, a->used - done);
+
+		if (n > 0)
+			done += (size_t)n;
+		else if (n == 0 || errno != EINTR)
+			give_up(a, n ? errno : ENOSPC);
+	}
+	if (a->has_failed) {
+		a->events -= a->block_events;
+		a->unwritten += a->block_events;
+	} else {
+		a->bytes += done;
+	}
+	a->block_events = 0;
+	a->used = 0;
+}
+
+void fxt_archive_close(struct fxt_archive *a)
+{
+	fxt_archive_flush(a);
+	if (close(a->fd) != 0)
+		fxt_error(a->path, "%s", strerror(errno));
+	free(a->block);
+	a->block = NULL;
+}

@@ -1,0 +1,50 @@
+/* The file that a manager writes: the records of all its providers, as they arrive. serve.c opens it and
+ * managed.c appends to it, from one thread.
+ *
+ * It is written by whole records, in blocks, so it is valid whenever the manager is killed; its last record
+ * may be cut short then. Each provider has an id of its own in it, and a "Provider section record" stands
+ * wherever the records of another provider follow. What providers say of providers is left out: the manager
+ * knows which memory a record came from.
+ */
+#ifndef FXT_TOOLS_ARCHIVE_H
+#define FXT_TOOLS_ARCHIVE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct fxt_archive {
+	int fd;
+	const char *path;
+	unsigned char *block;
+	size_t used;                    /* bytes of the block */
+	uint32_t provider;              /* whose section the last records are in; 0: nobody's */
+	uint64_t bytes;                 /* in the file */
+	uint64_t events;                /* in the file and the block */
+	uint64_t unwritten;             /* events that the file system had no room for */
+	uint64_t block_events;          /* events in the block */
+	uint64_t damaged;               /* pieces of providers' memory whose framing was wrong */
+	bool has_failed;                /* the user has been told that the file cannot be written */
+};
+
+/* Creates the file, which may not exist, readable and writable by its owner alone. Returns false after a
+ * message. */
+bool fxt_archive_open(struct fxt_archive *a, const char *path);
+
+/* Names provider `id`, before its first records. `name` is cut and cleaned as the format wants it. */
+void fxt_archive_name(struct fxt_archive *a, uint32_t id, const char *name, size_t bytes);
+
+/* Appends the whole records that the `count` words begin with, but for fillers and metadata. Of metadata
+ * the notice that a buffer was full is written, with this provider's id. The words must not change
+ * meanwhile. Stops at a record whose size is 0 or that does not fit, and notes that as damage if
+ * `is_whole`. Returns how many words lie in front of what comes behind the last record that was appended. */
+size_t fxt_archive_append(struct fxt_archive *a, uint32_t id, const uint64_t *words, size_t count,
+			  bool is_whole);
+
+/* Writes what is in the block to the file. */
+void fxt_archive_flush(struct fxt_archive *a);
+
+/* Writes the rest and closes the file. */
+void fxt_archive_close(struct fxt_archive *a);
+
+#endif

@@ -1,0 +1,138 @@
+/* Saves the memory of a provider into the archive: see managed.h. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "managed.h"
+#include "tools/common/message.h"
+#include "writer/buffer.h"
+
+enum { LAST = FXT_CHUNK_WORDS - 1, TRIES = 8 };
+
+static const struct fxt_shared_header *header_of(const struct fxt_managed *p)
+{
+	return (const struct fxt_shared_header *)p->memory;
+}
+
+/* Appends a part of the durable area. */
+static void save_durable_part(struct fxt_managed *p, struct fxt_session *session, uint64_t from, uint64_t to)
+{
+	uint64_t *copy;
+
+	if (from >= to)
+		return;
+	copy = fxt_alloc(to - from, 1);
+	memcpy(copy, p->memory + p->durable_offset + from, to - from);
+	fxt_archive_append(session->archive, p->id, copy, (to - from) / FXT_WORD_BYTES, true);
+	free(copy);
+}
+
+/* Appends what the durable area has in addition, but for the counters in it. */
+static void save_durable(struct fxt_managed *p, struct fxt_session *session)
+{
+	uint64_t to = atomic_load_explicit(&header_of(p)->durable_data_end, memory_order_acquire);
+	uint64_t counters_end = p->counters_offset + p->counters_bytes, from = p->durable_saved;
+
+	if (to > p->durable_bytes || to < from || to % FXT_WORD_BYTES)
+		return;
+	if (from < counters_end) {
+		save_durable_part(p, session, from, to < p->counters_offset ? to : p->counters_offset);
+		from = counters_end;
+	}
+	save_durable_part(p, session, from, to);
+	p->durable_saved = to;
+}
+
+static const uint64_t *chunk_of(const struct fxt_managed *p, uint32_t number)
+{
+	return (const uint64_t *)(p->memory + p->rolling_offset + (uint64_t)number * FXT_CHUNK_BYTES);
+}
+
+/* Copies the records of a chunk that are committed, from word `from` on, while its thread may append more.
+ * Each is copied after its header was read, because the words of a chunk may be seen in another order than
+ * they were written in. Returns how many words of the chunk these records and those before them take. */
+static size_t copy_committed(uint64_t *to, const uint64_t *chunk, size_t from)
+{
+	size_t at, words;
+
+	for (at = from; at < LAST; at += words) {
+		uint64_t header =
+			atomic_load_explicit((const _Atomic uint64_t *)(chunk + at), memory_order_acquire);
+
+		words = fxt_get_record_words(header);
+		if (!words || at + words > LAST || (fxt_is_filler(header) && at + words == LAST))
+			break;
+		to[at] = header;
+		memcpy(to + at + 1, chunk + at + 1, (words - 1) * FXT_WORD_BYTES);
+	}
+	return at;
+}
+
+/* Saves what a chunk has in addition to what was saved of it. The provider may empty the chunk meanwhile;
+ * then what was copied is of no use, and it is copied again. */
+static void save_chunk(struct fxt_managed *p, struct fxt_session *session, uint32_t number, bool is_end)
+{
+	static uint64_t copy[FXT_CHUNK_WORDS];
+	struct fxt_managed_chunk *saved = &p->saved[number];
+	enum fxt_shared_state state;
+	uint32_t entry, turn;
+	size_t from, to, end;
+	unsigned tries = 0;
+
+	do {
+		entry = atomic_load_explicit(&p->table[number], memory_order_acquire);
+		state = fxt_shared_state_of(entry);
+		turn = entry >> 8;
+		if (state == FXT_SHARED_FREE || (state == FXT_SHARED_PAGES && !is_end))
+			return;
+		from = saved->turn == turn ? saved->words : 0;
+		if (state == FXT_SHARED_HELD) {
+			to = copy_committed(copy, chunk_of(p, number), from);
+		} else {
+			to = FXT_CHUNK_WORDS;
+			memcpy(copy + from, chunk_of(p, number) + from, (to - from) * FXT_WORD_BYTES);
+		}
+		atomic_thread_fence(memory_order_acquire);
+	} while (atomic_load_explicit(&p->table[number], memory_order_relaxed) >> 8 != turn &&
+		 ++tries < TRIES);
+	if (tries == TRIES)
+		return;
+	/* After the records were read, so that the strings that they need come first. */
+	save_durable(p, session);
+	end = fxt_archive_append(session->archive, p->id, copy + from, to - from, state != FXT_SHARED_HELD);
+	*saved = (struct fxt_managed_chunk){turn, (uint32_t)(from + end)};
+}
+
+void fxt_managed_save_half(struct fxt_managed *p, struct fxt_session *session, unsigned half)
+{
+	uint32_t first = half * p->chunks / 2, i, entry;
+
+	for (i = first; i < first + p->chunks / 2; i++) {
+		entry = atomic_load_explicit(&p->table[i], memory_order_acquire);
+		if (fxt_shared_state_of(entry) != FXT_SHARED_FULL)
+			continue;
+		save_chunk(p, session, i, false);
+		atomic_compare_exchange_strong(&p->table[i], &entry, (entry & ~0xffu) | FXT_SHARED_FREE);
+	}
+	fxt_archive_flush(session->archive);
+}
+
+void fxt_managed_save(struct fxt_managed *p, struct fxt_session *session, bool is_end)
+{
+	uint32_t i;
+
+	if (!p->memory)
+		return;
+	save_durable(p, session);
+	for (i = 0; i < p->chunks; i++)
+		save_chunk(p, session, i, is_end);
+	if (is_end) {
+		save_durable_part(p, session, p->counters_offset, p->counters_offset + p->counters_bytes);
+		session->dropped +=
+			atomic_load_explicit(&header_of(p)->num_records_dropped, memory_order_relaxed);
+	}
+	fxt_archive_flush(session->archive);
+}

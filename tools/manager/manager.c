@@ -1,0 +1,271 @@
+/* See manager.h. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "manager.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tools/common/message.h"
+
+enum {
+	MOST_PROVIDERS = 4096,
+	BACKLOG = 4096,
+	EVENTS = 64,
+	STOP_NS = 1000 * 1000 * 1000,   /* how long providers have to answer FXT_MANAGER_STOP */
+};
+
+static uint64_t now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+/* -- The socket -------------------------------------------------------------------------------- */
+
+/* Returns whether somebody listens at the address. */
+static bool is_served(const struct sockaddr_un *address)
+{
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	bool served = fd >= 0 && (connect(fd, (const struct sockaddr *)address, sizeof(*address)) == 0 ||
+				  errno == EAGAIN);
+
+	if (fd >= 0)
+		close(fd);
+	return served;
+}
+
+/* Binds the socket, readable and writable by its owner alone. */
+static int bind_private(int fd, const struct sockaddr_un *address)
+{
+	mode_t mask = umask(0177);
+	int status = bind(fd, (const struct sockaddr *)address, sizeof(*address));
+
+	umask(mask);
+	return status;
+}
+
+/* Every provider takes three descriptors for a moment, and two from then on. */
+static void raise_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+		limit.rlim_cur = limit.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &limit);
+	}
+}
+
+bool fxt_manager_listen(struct fxt_manager *m, const char *path)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	bool bound;
+
+	if (strlen(path) >= sizeof(address.sun_path)) {
+		fxt_error(path, "the path of a socket has at most %zu bytes", sizeof(address.sun_path) - 1);
+		return false;
+	}
+	raise_limit();
+	memcpy(address.sun_path, path, strlen(path));
+	m->path = path;
+	m->listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	bound = m->listener >= 0 && bind_private(m->listener, &address) == 0;
+	if (!bound && m->listener >= 0 && errno == EADDRINUSE) {
+		if (is_served(&address)) {
+			fxt_error(path, "another fxt serve is there already; give --socket another path");
+			close(m->listener);
+			return false;
+		}
+		unlink(path);
+		bound = bind_private(m->listener, &address) == 0;
+	}
+	if (bound && listen(m->listener, BACKLOG) == 0)
+		return true;
+	fxt_error(path, "%s", strerror(errno));
+	if (m->listener >= 0)
+		close(m->listener);
+	return false;
+}
+
+/* -- Providers --------------------------------------------------------------------------------- */
+
+static void watch(const struct fxt_manager *m, int fd, void *what)
+{
+	struct epoll_event event = {.events = EPOLLIN, .data.ptr = what};
+
+	if (epoll_ctl(m->epoll, EPOLL_CTL_ADD, fd, &event) != 0)
+		fxt_error(NULL, "epoll: %s", strerror(errno));
+}
+
+/* Ends provider number `i`. */
+static void end(struct fxt_manager *m, size_t i)
+{
+	fxt_managed_end(m->providers[i], m->session);
+	m->providers[i] = m->providers[--m->count];
+}
+
+/* Returns whether the process at the other end may be served: it is one of our own user, or root's. */
+static bool may_come(int fd)
+{
+	struct ucred peer;
+	socklen_t bytes = sizeof(peer);
+
+	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) == 0 &&
+	       (peer.uid == geteuid() || peer.uid == 0);
+}
+
+static void accept_all(struct fxt_manager *m)
+{
+	int fd;
+
+	while ((fd = accept4(m->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0) {
+		struct fxt_managed *p;
+
+		if (m->count >= MOST_PROVIDERS || !may_come(fd)) {
+			m->refused++;
+			close(fd);
+			continue;
+		}
+		p = fxt_managed_new(fd, now());
+		m->providers = fxt_grow(m->providers, &m->capacity, m->count + 1, sizeof(*m->providers));
+		m->providers[m->count++] = p;
+		watch(m, p->fd, p);
+		if (p->process >= 0)
+			watch(m, p->process, p);
+	}
+}
+
+static size_t find(const struct fxt_manager *m, const struct fxt_managed *p)
+{
+	size_t i;
+
+	for (i = 0; i < m->count && m->providers[i] != p; i++)
+		;
+	return i;
+}
+
+/* Reads what the provider has sent. It is ended when its connection is: its process is over then, or executes
+ * another program. A child may have a copy of the connection, so the end of the process counts too. */
+static void serve(struct fxt_manager *m, struct fxt_managed *p, bool is_over)
+{
+	size_t i = find(m, p);
+	const char *why = NULL;
+
+	/* Another event of this round may have ended it. */
+	if (i == m->count)
+		return;
+	if (fxt_managed_hear(p, m->session, &why) && !is_over)
+		return;
+	if (why)
+		fxt_error(NULL, "process %d (%.*s) is not served any more: %s", (int)p->pid,
+			  (int)p->name_bytes, p->name, why);
+	end(m, i);
+}
+
+/* Returns whether the process of the provider is over. */
+static bool process_is_over(const struct fxt_managed *p)
+{
+	struct pollfd process = {p->process, POLLIN, 0};
+
+	return p->process >= 0 && poll(&process, 1, 0) == 1;
+}
+
+/* -- The loop ---------------------------------------------------------------------------------- */
+
+/* Ends connections that have not registered in time. */
+static void end_silent(struct fxt_manager *m, uint64_t now_ns)
+{
+	for (size_t i = m->count; i-- > 0;)
+		if (m->providers[i]->deadline_ns && now_ns > m->providers[i]->deadline_ns)
+			end(m, i);
+}
+
+/* Asks all providers to stop, and accepts no more. */
+static void stop_all(struct fxt_manager *m)
+{
+	m->is_stopping = true;
+	m->end_ns = now() + STOP_NS;
+	for (size_t i = m->count; i-- > 0;)
+		if (!fxt_managed_stop(m->providers[i]))
+			end(m, i);
+}
+
+/* Returns whether a provider is still to answer that it has stopped. */
+static bool awaits_any(const struct fxt_manager *m)
+{
+	for (size_t i = 0; i < m->count; i++)
+		if (m->providers[i]->state == FXT_MANAGED_STOPPING)
+			return true;
+	return false;
+}
+
+/* Waits for events, for a second at most, and handles them. */
+static void handle_events(struct fxt_manager *m)
+{
+	struct epoll_event events[EVENTS];
+	uint64_t at = now();
+	int timeout = 1000, count;
+
+	if (m->end_ns && m->end_ns < at + UINT64_C(1000000000))
+		timeout = m->end_ns > at ? (int)((m->end_ns - at) / 1000000 + 1) : 0;
+	count = epoll_wait(m->epoll, events, EVENTS, timeout);
+	for (int i = 0; i < count; i++) {
+		struct signalfd_siginfo signal;
+
+		if (events[i].data.ptr == &m->listener) {
+			accept_all(m);
+		} else if (events[i].data.ptr == &m->signals) {
+			if (read(m->signals, &signal, sizeof(signal)) == sizeof(signal) && !m->is_stopping)
+				stop_all(m);
+		} else if (find(m, events[i].data.ptr) < m->count) {
+			serve(m, events[i].data.ptr, process_is_over(events[i].data.ptr));
+		}
+	}
+}
+
+void fxt_manager_run(struct fxt_manager *m)
+{
+	sigset_t signals, before;
+
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGINT);
+	sigaddset(&signals, SIGTERM);
+	sigaddset(&signals, SIGHUP);
+	sigprocmask(SIG_BLOCK, &signals, &before);
+	m->signals = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+	m->epoll = epoll_create1(EPOLL_CLOEXEC);
+	watch(m, m->listener, &m->listener);
+	watch(m, m->signals, &m->signals);
+	while (!m->is_stopping || awaits_any(m)) {
+		handle_events(m);
+		end_silent(m, now());
+		if (m->end_ns && now() >= m->end_ns) {
+			if (m->is_stopping)
+				break;
+			stop_all(m);
+		}
+	}
+	while (m->count)
+		end(m, m->count - 1);
+	unlink(m->path);
+	close(m->listener);
+	close(m->signals);
+	close(m->epoll);
+	free(m->providers);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+}

@@ -1,0 +1,30 @@
+/* The sockets of a manager, and the loop that serves all providers. serve.c is the command. */
+#ifndef FXT_TOOLS_MANAGER_H
+#define FXT_TOOLS_MANAGER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "managed.h"
+
+struct fxt_manager {
+	const char *path;               /* of the socket */
+	int listener, epoll, signals;
+	struct fxt_session *session;
+	struct fxt_managed **providers;
+	size_t count, capacity;
+	uint64_t end_ns;                /* CLOCK_MONOTONIC: when the session ends; 0: by a signal */
+	bool is_stopping;
+	uint64_t refused;               /* connections of others, or beyond the limit */
+};
+
+/* Makes the socket, which only its owner may use. One that a dead manager has left is replaced. Returns false
+ * after a message. */
+bool fxt_manager_listen(struct fxt_manager *m, const char *path);
+
+/* Serves until a signal comes (SIGINT, SIGTERM or SIGHUP) or the time is over. Then asks all providers to
+ * stop, saves what they have, and removes the socket. */
+void fxt_manager_run(struct fxt_manager *m);
+
+#endif

@@ -1,0 +1,207 @@
+/* fxt serve: the command. It traces whoever connects, into one file. manager.h has the loop. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "manager.h"
+#include "tools/common/command.h"
+#include "tools/common/message.h"
+#include "tools/printing/print.h"
+#include "tools/programs/agent_path.h"
+#include "tools/record/record.h"
+
+enum { KEY_SOCKET = 0x100, KEY_DURATION };
+
+struct options {
+	char *out, *socket;             /* NULL: the default */
+	const char *agent, *categories, *mode;
+	uint64_t buffer_mb, duration_ns;
+	bool quiet;
+};
+
+static char *set_duration(struct options *o, const char *text)
+{
+	char *ns = fxt_record_duration_ns(text);
+
+	if (!ns)
+		return fxt_format("'%s' is no duration of at most an hour: give 10s or 500ms, say", text);
+	o->duration_ns = strtoull(ns, NULL, 10);
+	free(ns);
+	return NULL;
+}
+
+static char *set_buffer(struct options *o, const char *text)
+{
+	char *bad = fxt_record_bad_megabytes(text);
+
+	o->buffer_mb = bad ? 0 : strtoull(text, NULL, 10);
+	if (o->buffer_mb > 4096)
+		bad = fxt_format("'%s' is too much: a buffer that is shared has at most 4096 megabytes", text);
+	return bad;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct options *o = state->input;
+	char *bad = NULL;
+
+	switch (key) {
+	case 'o': o->out = arg; break;
+	case 'a': o->agent = arg; break;
+	case 'c': o->categories = arg; bad = fxt_record_bad_categories(arg); break;
+	case 'm': o->mode = arg; bad = fxt_record_bad_mode(arg); break;
+	case 'b': bad = set_buffer(o, arg); break;
+	case KEY_SOCKET: o->socket = arg; break;
+	case KEY_DURATION: bad = set_duration(o, arg); break;
+	case 'q': o->quiet = true; break;
+	case ARGP_KEY_ARG: argp_error(state, "fxt serve takes no arguments; it traces whoever connects"); break;
+	default: return ARGP_ERR_UNKNOWN;
+	}
+	if (bad)
+		argp_error(state, "%s", bad);
+	return 0;
+}
+
+/* Returns the absolute path of the socket, which the caller frees, or NULL after a message. */
+static char *socket_path(const struct options *o)
+{
+	const char *manager = getenv("FXT_MANAGER"), *runtime = getenv("XDG_RUNTIME_DIR");
+	char *directory, *path;
+
+	if (!o->socket && manager && *manager)
+		return fxt_strdup(manager);
+	if (!o->socket && runtime && *runtime)
+		return fxt_format("%s/fxt-manager", runtime);
+	if (!o->socket) {
+		fxt_error(NULL, "where is the socket to be? Give --socket=PATH, or set FXT_MANAGER or "
+				"XDG_RUNTIME_DIR");
+		return NULL;
+	}
+	if (*o->socket == '/')
+		return fxt_strdup(o->socket);
+	directory = getcwd(NULL, 0);
+	if (!directory) {
+		fxt_error(NULL, "the current directory has no path: %s", strerror(errno));
+		return NULL;
+	}
+	path = fxt_format("%s/%s", directory, o->socket);
+	free(directory);
+	return path;
+}
+
+static enum fxt_buffering_mode mode_of(const char *name)
+{
+	if (name && strcmp(name, "oneshot") == 0)
+		return FXT_BUFFERING_ONESHOT;
+	return name && strcmp(name, "circular") == 0 ? FXT_BUFFERING_CIRCULAR : FXT_BUFFERING_STREAMING;
+}
+
+static void say_how(const char *path, const char *agent)
+{
+	fprintf(stderr, "fxt: serving; trace a program with\n  FXT_MANAGER=%s LD_PRELOAD=%s PROGRAM\n", path,
+		agent);
+}
+
+static void summarise(const struct fxt_manager *m, const struct fxt_archive *a)
+{
+	uint64_t lost = m->session->dropped + a->unwritten;
+
+	fprintf(stderr, "fxt: %" PRIu32 " program%s, %s events, %s, ", m->session->providers,
+		m->session->providers == 1 ? "" : "s", fxt_count(a->events).text, fxt_bytes(a->bytes).text);
+	if (lost)
+		fprintf(stderr, "%s records LOST", fxt_count(lost).text);
+	else
+		fputs("nothing lost", stderr);
+	if (a->damaged)
+		fprintf(stderr, ", %s damaged pieces left out", fxt_count(a->damaged).text);
+	if (m->refused)
+		fprintf(stderr, ", %s connections refused", fxt_count(m->refused).text);
+	fprintf(stderr, " -> %s\n", a->path);
+}
+
+static uint64_t now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+static int serve(const struct options *o, const char *agent, const char *socket, const char *out)
+{
+	struct fxt_archive archive;
+	struct fxt_session session = {
+		.mode = mode_of(o->mode),
+		.buffer_bytes = (o->buffer_mb ? o->buffer_mb : 64) << 20,
+		.categories = o->categories ? o->categories : "",
+		.archive = &archive,
+	};
+	struct fxt_manager m = {.session = &session};
+	bool failed;
+
+	if (!fxt_manager_listen(&m, socket))
+		return EXIT_FAILURE;
+	if (!fxt_archive_open(&archive, out)) {
+		unlink(socket);
+		return EXIT_FAILURE;
+	}
+	if (!o->quiet)
+		say_how(socket, agent);
+	if (o->duration_ns)
+		m.end_ns = now() + o->duration_ns;
+	fxt_manager_run(&m);
+	failed = archive.has_failed;
+	fxt_archive_close(&archive);
+	if (!o->quiet)
+		summarise(&m, &archive);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+int fxt_command_serve(int argc, char **argv)
+{
+	static const struct argp_option options[] = {
+		{"output", 'o', "FILE", 0, "Where the trace goes; it may not exist (default: serve.PID.fxt)", 0},
+		{"categories", 'c', "LIST", 0,
+		 "What is recorded: names, PREFIX*, #default, -NAME (default: what each program's "
+		 "FXT_CATEGORIES says)",
+		 0},
+		{"mode", 'm', "MODE", 0,
+		 "oneshot (until full), circular (the newest is kept) or streaming (all; default)", 0},
+		{"buffer-size", 'b', "MB", 0, "Size of each program's buffer (default 64)", 0},
+		{"socket", KEY_SOCKET, "PATH", 0,
+		 "Where programs connect (default: FXT_MANAGER, or fxt-manager in XDG_RUNTIME_DIR)", 0},
+		{"duration", KEY_DURATION, "TIME", 0, "End after this time: 10s, 500ms (default: at a signal)",
+		 0},
+		{"agent", 'a', "FILE", 0, "The agent's library, when it is not beside fxt", 0},
+		{"quiet", 'q', 0, 0, "No messages but errors", 0},
+		{0},
+	};
+	static const struct argp argp = {
+		.options = options,
+		.parser = parse,
+		.doc = "Trace the programs that are started with FXT_MANAGER set to the socket of fxt serve and "
+		       "the agent preloaded. Their records are saved into one file while they run, until "
+		       "SIGINT, SIGTERM or SIGHUP ends the trace; the programs go on.",
+	};
+	struct options o = {0};
+	char *agent, *socket, *out;
+	int status = EXIT_FAILURE;
+
+	fxt_parse(&argp, argc, argv, 0, &o);
+	agent = fxt_agent_path(o.agent);
+	socket = agent ? socket_path(&o) : NULL;
+	out = o.out ? fxt_strdup(o.out) : fxt_format("serve.%d.fxt", (int)getpid());
+	if (socket)
+		status = serve(&o, agent, socket, out);
+	free(out);
+	free(socket);
+	free(agent);
+	return status;
+}
