@@ -75,7 +75,8 @@ static bool is_reserved;
 static int try_create(enum fxt_mode mode, uint64_t bytes)
 {
 	struct fxt_buffer_config config = {
-		mode, bytes, path, prologue, sizeof(prologue) / sizeof(*prologue), false, is_reserved, 0};
+		.mode = mode, .bytes = bytes, .path = path, .prologue = prologue,
+		.prologue_words = sizeof(prologue) / sizeof(*prologue), .is_reserved = is_reserved};
 
 	return fxt_buffer_create(&buffer, &config);
 }

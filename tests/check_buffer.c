@@ -158,7 +158,8 @@ START_TEST(snapshot_of_nothing_yet)
 {
 	/* With one word of prologue the last filler of the durable area is longer than a word. */
 	struct fxt_buffer_config config = {
-		_i ? FXT_CIRCULAR : FXT_ONESHOT, MIB, path, prologue, 1, false, false, 0};
+		.mode = _i ? FXT_CIRCULAR : FXT_ONESHOT, .bytes = MIB, .path = path, .prologue = prologue,
+		.prologue_words = 1};
 	char copy[FXT_PATH_BYTES];
 
 	ck_assert_int_eq(fxt_buffer_create(&buffer, &config), 0);

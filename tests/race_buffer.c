@@ -383,8 +383,8 @@ static void race(enum fxt_mode mode, const char *path)
 	uint64_t prologue[PROLOGUE_WORDS];
 	/* A ring goes round some ten times; the others grow by many steps and are full before the end. */
 	uint64_t bytes = (uint64_t)(mode == FXT_CIRCULAR ? 2 : 8) * MIB;
-	struct fxt_buffer_config config = {mode, bytes, path, prologue, make_prologue(prologue),
-					   false, false, 0};
+	struct fxt_buffer_config config = {.mode = mode, .bytes = bytes, .path = path, .prologue = prologue,
+					   .prologue_words = make_prologue(prologue)};
 	struct writer writers[MAX_THREADS];
 	pthread_t threads[MAX_THREADS];
 	unsigned count = 0, found, i, k;

@@ -75,6 +75,8 @@ struct fxt_buffer_config {
 	/* oneshot, circular: the file has its full size from the start, if there is room */
 	bool is_reserved;
 	size_t counters_words;          /* how many words at the prologue's end are rewritten in place */
+	/* shared, streaming: the upper limit of the file that takes the memory's place if the manager dies */
+	uint64_t file_bytes;
 };
 
 /* This is the past of a chunk: data about its earlier contents, for a thread that overwrites it or takes a
@@ -148,6 +150,9 @@ struct fxt_buffer {
 	size_t memory_bytes;
 	struct fxt_shared_header *shared;       /* shared: what the manager sees; otherwise NULL */
 	fxt_shared_entry *states;       /* shared: the states of the chunks, behind the header */
+	size_t front_bytes;             /* shared: the size of header and table */
+	atomic_uint takers;             /* shared: how many threads are taking a chunk */
+	uint32_t file_limit;            /* shared: `limit` if the manager dies */
 	uint32_t saved_wraps;           /* shared: how often the manager has saved a half (under extend_lock) */
 	_Atomic uint64_t heard_ns;      /* shared: when the manager was last listened to */
 	struct fxt_lock durable_lock, extend_lock, page_lock;
@@ -165,6 +170,15 @@ int fxt_buffer_create(struct fxt_buffer *buffer, const struct fxt_buffer_config 
  * negative errno. As fxt_buffer_create(). */
 int fxt_buffer_create_shared(struct fxt_buffer *buffer, const struct fxt_buffer_config *config,
 			     int connection);
+
+/* Listens to the manager of a shared buffer, so that failure() is up to date. */
+void fxt_buffer_hear(struct fxt_buffer *buffer);
+
+/* Gives a shared buffer whose manager is gone a file: `path`, or a numbered variant. From then on it is a
+ * buffer in memory, which is saved into that file. What the manager has saved is not in the file, but for
+ * what it was saving when it died. The caller has the only thread in fxt_buffer_create(), with signals
+ * blocked. Returns 0 or a negative errno; then the buffer hands out no chunk any more. */
+int fxt_buffer_leave_manager(struct fxt_buffer *buffer, const char *path);
 
 /* Tells the manager of a shared buffer that nothing is recorded any more: FXT_PROVIDER_STOPPED. */
 void fxt_buffer_tell_stopped(struct fxt_buffer *buffer);

@@ -103,6 +103,7 @@ static int map_memory(struct fxt_buffer *buffer, const struct fxt_buffer_config 
 	buffer->shared = (struct fxt_shared_header *)base;
 	describe(buffer, config, total);
 	buffer->states = (fxt_shared_entry *)(base + buffer->shared->table_offset);
+	buffer->front_bytes = front_bytes(buffer);
 	buffer->durable = (uint64_t *)(base + buffer->shared->durable_offset);
 	for (i = 0; i < windows; i++)
 		atomic_store_explicit(&buffer->windows[i].base,
@@ -116,6 +117,18 @@ static int map_memory(struct fxt_buffer *buffer, const struct fxt_buffer_config 
 }
 
 static const struct fxt_storage_ops shared_ops;
+
+/* Makes tables that are large enough for the file that may come. */
+static int make_tables(struct fxt_buffer *buffer)
+{
+	uint32_t limit = buffer->limit;
+	int error;
+
+	buffer->limit = buffer->file_limit;
+	error = fxt_buffer_make_tables(buffer);
+	buffer->limit = limit;
+	return error;
+}
 
 int fxt_buffer_create_shared(struct fxt_buffer *buffer, const struct fxt_buffer_config *config,
 			     int connection)
@@ -131,11 +144,14 @@ int fxt_buffer_create_shared(struct fxt_buffer *buffer, const struct fxt_buffer_
 	buffer->fd = -1;
 	buffer->durable_words = durable / FXT_WORD_BYTES;
 	buffer->limit = (uint32_t)((config->bytes - durable) / FXT_CHUNK_BYTES) & ~1u;
+	buffer->file_limit = buffer->limit;
+	if (buffer->mode == FXT_STREAMING && config->file_bytes > config->bytes)
+		buffer->file_limit = (uint32_t)((config->file_bytes - durable) / FXT_CHUNK_BYTES);
 	atomic_store_explicit(&buffer->extended, buffer->limit, memory_order_relaxed);
 	total = front_bytes(buffer) + durable + (uint64_t)buffer->limit * FXT_CHUNK_BYTES;
 	error = fxt_sys_fstat(connection, &status);
 	if (!error)
-		error = fxt_buffer_make_tables(buffer);
+		error = make_tables(buffer);
 	fd = error ? error : make_memory(total);
 	error = fd < 0 ? fd : map_memory(buffer, config, fd, total);
 	if (error) {
@@ -152,8 +168,8 @@ int fxt_buffer_create_shared(struct fxt_buffer *buffer, const struct fxt_buffer_
 
 void fxt_shared_forget(struct fxt_buffer *buffer)
 {
-	if (buffer->shared)
-		fxt_sys_munmap(buffer->shared, front_bytes(buffer));
+	if (buffer->states)
+		fxt_sys_munmap((char *)buffer->states - FXT_SHARED_HEADER_BYTES, buffer->front_bytes);
 }
 
 /* -- Talking to the manager -------------------------------------------------------------------- */
@@ -206,6 +222,17 @@ static void hear(struct fxt_buffer *buffer, uint64_t now_ns)
 	    is_over(buffer) || fxt_is_forbidden(FXT_NO_OTHERS) || !fxt_trylock(&buffer->extend_lock, &mask))
 		return;
 	atomic_store_explicit(&buffer->heard_ns, now_ns, memory_order_relaxed);
+	hear_all(buffer);
+	fxt_unlock(&buffer->extend_lock, mask);
+}
+
+void fxt_buffer_hear(struct fxt_buffer *buffer)
+{
+	uint64_t mask;
+
+	if (!buffer->shared || fxt_may_not_lock() || fxt_is_forbidden(FXT_NO_OTHERS))
+		return;
+	mask = fxt_lock(&buffer->extend_lock);
 	hear_all(buffer);
 	fxt_unlock(&buffer->extend_lock, mask);
 }
@@ -313,14 +340,12 @@ static void hand_out(struct fxt_buffer *buffer, uint32_t number, struct fxt_chun
 	fxt_chunk_empty(chunk->base, FXT_CHUNK_WORDS);
 }
 
-static bool take(struct fxt_storage *storage, uint64_t now_ns, struct fxt_chunk *chunk)
+static bool take_now(struct fxt_buffer *buffer, uint64_t now_ns, struct fxt_chunk *chunk)
 {
-	struct fxt_buffer *buffer = buffer_of(storage);
 	uint32_t chunks = pass_chunks(buffer), pass, number;
 	uint64_t at;
 	bool waited;
 
-	hear(buffer, now_ns);
 	while (!is_over(buffer)) {
 		at = atomic_load_explicit(&buffer->cursor, memory_order_acquire);
 		pass = (uint32_t)(at >> 32);
@@ -345,6 +370,21 @@ static bool take(struct fxt_storage *storage, uint64_t now_ns, struct fxt_chunk 
 		return true;
 	}
 	return false;
+}
+
+static bool take(struct fxt_storage *storage, uint64_t now_ns, struct fxt_chunk *chunk)
+{
+	struct fxt_buffer *buffer = buffer_of(storage);
+	bool taken;
+
+	hear(buffer, now_ns);
+	/* fxt_buffer_leave_manager() waits for the threads that do not know yet that it is over. */
+	atomic_fetch_add(&buffer->takers, 1);
+	taken = take_now(buffer, now_ns, chunk);
+	atomic_fetch_sub(&buffer->takers, 1);
+	if (!taken && is_over(buffer))
+		atomic_store_explicit(&buffer->retry_ns, now_ns + HEAR_NS, memory_order_relaxed);
+	return taken;
 }
 
 static uint32_t finish(struct fxt_storage *storage, uint32_t number, uint32_t events, uint64_t last_ns)
@@ -384,9 +424,10 @@ static uint64_t none_before(const struct fxt_storage *storage)
 {
 	const struct fxt_buffer *buffer = (const struct fxt_buffer *)storage;
 
-	if (is_over(buffer) || buffer->mode == FXT_ONESHOT)
+	/* If the manager is gone there may be a file soon. */
+	if (failure(storage) == -ESHUTDOWN || (buffer->mode == FXT_ONESHOT && failure(storage) != -EPIPE))
 		return FXT_NEVER;
-	if (buffer->mode == FXT_CIRCULAR)
+	if (buffer->mode == FXT_CIRCULAR && !is_over(buffer))
 		return 0;
 	return atomic_load_explicit(&buffer->retry_ns, memory_order_relaxed);
 }

@@ -76,6 +76,7 @@ static int make_shared(const struct fxt_buffer_config *file)
 	int error;
 
 	shared.path = "the memory that the manager saves";
+	shared.file_bytes = fxt_agent.config.max_bytes;
 	error = fxt_connection_make_buffer(&fxt_agent.buffer, &shared);
 	if (error)
 		fxt_log("FXT_MANAGER: no answer at %s: %s; the trace goes to %s", fxt_agent.config.manager,

@@ -8,6 +8,7 @@
 #include "agent/base/log.h"
 #include "agent/descriptors/endpoint.h"
 #include "agent/emit/emit.h"
+#include "agent/emit/output.h"
 #include "agent/emit/trace_file.h"
 #include "writer/decimal.h"
 #include "writer/fxt_encode.h"
@@ -203,15 +204,37 @@ static bool stop(const char *reason)
 	return true;
 }
 
+/* Gives the process a file of its own, because the manager is gone. Only one thread does that; what others
+ * record meanwhile has no room. */
+static void leave_manager(void)
+{
+	const struct fxt_config *config = &fxt_agent.config;
+	static char path[FXT_PATH_BYTES];
+	uint64_t mask;
+	int error;
+
+	if (!begin_saving(&mask))
+		return;
+	if (fxt_agent.buffer.shared) {
+		error = fxt_output_path(path, config, fxt_agent.program, fxt_agent.koid,
+					fxt_agent.start_seconds)
+				? fxt_buffer_leave_manager(&fxt_agent.buffer, path)
+				: -ENAMETOOLONG;
+		if (!error)
+			fxt_log("the manager is gone: the trace goes on in %s", fxt_agent.buffer.path);
+		else if (stop("the manager is gone"))
+			fxt_log("the manager is gone, and what it had not saved: %s: %s", path,
+				fxt_error_name(error));
+	}
+	fxt_unlock(&fxt_agent.file_lock, mask);
+}
+
 void fxt_control_storage_ends(int why)
 {
-	/* The instant has room if the thread's chunk has. */
-	if (!stop(why == -ESHUTDOWN ? "asked for by the manager" : "the manager is gone"))
-		return;
-	if (why == -ESHUTDOWN)
+	if (why == -EPIPE)
+		leave_manager();
+	else if (stop("asked for by the manager"))
 		fxt_buffer_tell_stopped(&fxt_agent.buffer);
-	else
-		fxt_log("the manager is gone, and what it had not saved: recording has stopped");
 }
 
 bool fxt_control_signal(void)

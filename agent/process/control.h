@@ -26,7 +26,8 @@ bool fxt_control_signal(void);
 void fxt_control_trigger(struct fxt_thread *thread, const struct fxt_trigger *trigger, const char *name,
 			 size_t bytes, uint64_t ns, int error);
 
-/* Ends recording because the manager wants no more (-ESHUTDOWN) or is gone (-EPIPE). */
+/* Ends recording because the manager wants no more (-ESHUTDOWN), or goes on in a file because the manager is
+ * gone (-EPIPE). */
 void fxt_control_storage_ends(int why);
 
 /* Called in the child of a fork: forgets the parent's snapshots, which are not the child's to remove. */

@@ -1,6 +1,7 @@
 /* See lifecycle.h. Starts, suspends and ends the trace of this process. */
 #include "lifecycle.h"
 
+#include <errno.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <time.h>
@@ -102,6 +103,12 @@ void fxt_agent_save_memory(void)
 {
 	int error;
 
+	/* What is shared is saved by the manager, if there still is one. */
+	fxt_buffer_hear(&fxt_agent.buffer);
+	if (fxt_agent.buffer.shared && fxt_storage_failure(fxt_agent.storage) == -EPIPE)
+		fxt_control_storage_ends(-EPIPE);
+	if (fxt_agent.buffer.shared)
+		return;
 	if (!atomic_load_explicit(&fxt_agent.file_made, memory_order_acquire) ||
 	    fxt_is_forbidden(FXT_NO_LOCKS) || fxt_agent.pid != (uint32_t)fxt_sys_getpid() ||
 	    fxt_agent.buffer.tail_offset)

@@ -29,13 +29,13 @@ void fxt_agent_trim(void);
  * which the file would grow. Any context. */
 void fxt_agent_reserve(void);
 
-/* Saves a buffer that is in memory. Called before the process's memory may vanish, as when it executes
- * another program. Any context. */
+/* Saves a buffer that is in memory, also one whose manager turns out to be gone. Called before the
+ * process's memory may vanish, as when it executes another program. Any context. */
 FXT_COLD void fxt_agent_save_memory(void);
-/* Calls fxt_agent_save_memory() if the buffer is in memory. */
+/* Calls fxt_agent_save_memory() if the buffer is in memory, or a manager saves it. */
 static inline void fxt_agent_save(void)
 {
-	if (FXT_UNLIKELY(fxt_agent.buffer.in_memory))
+	if (FXT_UNLIKELY(fxt_agent.buffer.in_memory || fxt_agent.buffer.shared))
 		fxt_agent_save_memory();
 }
 

@@ -108,16 +108,21 @@ static void save_chunk(struct fxt_managed *p, struct fxt_session *session, uint3
 
 void fxt_managed_save_half(struct fxt_managed *p, struct fxt_session *session, unsigned half)
 {
-	uint32_t first = half * p->chunks / 2, i, entry;
+	uint32_t first = half * p->chunks / 2, i;
+	uint32_t *full = fxt_alloc(p->chunks / 2, sizeof(*full));
 
-	for (i = first; i < first + p->chunks / 2; i++) {
-		entry = atomic_load_explicit(&p->table[i], memory_order_acquire);
-		if (fxt_shared_state_of(entry) != FXT_SHARED_FULL)
-			continue;
-		save_chunk(p, session, i, false);
-		atomic_compare_exchange_strong(&p->table[i], &entry, (entry & ~0xffu) | FXT_SHARED_FREE);
+	for (i = 0; i < p->chunks / 2; i++) {
+		full[i] = atomic_load_explicit(&p->table[first + i], memory_order_acquire);
+		if (fxt_shared_state_of(full[i]) == FXT_SHARED_FULL)
+			save_chunk(p, session, first + i, false);
 	}
+	/* The provider gets its chunks back once they are in the file, because the manager may be killed. */
 	fxt_archive_flush(session->archive);
+	for (i = 0; i < p->chunks / 2; i++)
+		if (fxt_shared_state_of(full[i]) == FXT_SHARED_FULL)
+			atomic_compare_exchange_strong(&p->table[first + i], &full[i],
+						       (full[i] & ~0xffu) | FXT_SHARED_FREE);
+	free(full);
 }
 
 void fxt_managed_save(struct fxt_managed *p, struct fxt_session *session, bool is_end)
