@@ -100,9 +100,9 @@ RECORD_FILES = \
 MANAGER_FILES = \
 	tools/manager/archive.c \
 	tools/manager/archive.h \
-	tools/manager/managed.c \
-	tools/manager/managed.h \
-	tools/manager/managed_save.c \
+	tools/manager/client.c \
+	tools/manager/client.h \
+	tools/manager/client_save.c \
 	tools/manager/manager.c \
 	tools/manager/manager.h \
 	tools/manager/serve.c

@@ -295,7 +295,7 @@ void fxt_buffer_reserve(struct fxt_buffer *buffer)
 {
 	uint64_t mask = fxt_lock(&buffer->extend_lock);
 
-	if (buffer->mode != FXT_STREAMING && !buffer->tail_offset && !buffer->shared &&
+	if (buffer->mode != FXT_STREAMING && !buffer->tail_offset && !buffer->managed &&
 	    atomic_load_explicit(&buffer->extended, memory_order_relaxed) < buffer->limit)
 		fxt_file_grow(buffer, buffer->limit);
 	fxt_file_settle(buffer);
@@ -307,7 +307,7 @@ void fxt_buffer_trim(struct fxt_buffer *buffer)
 	uint64_t mask = fxt_lock(&buffer->extend_lock),
 		 used = atomic_load_explicit(&buffer->cursor, memory_order_relaxed);
 
-	if (!buffer->tail_offset && !buffer->shared && fxt_file_ready(buffer) &&
+	if (!buffer->tail_offset && !buffer->managed && fxt_file_ready(buffer) &&
 	    used < atomic_load_explicit(&buffer->extended, memory_order_relaxed)) {
 		atomic_store_explicit(&buffer->extended, (uint32_t)used, memory_order_release);
 		fxt_sys_ftruncate(buffer->fd, (off_t)fxt_buffer_chunk_offset(buffer, (uint32_t)used));
@@ -432,8 +432,8 @@ bool fxt_buffer_durable(struct fxt_storage *storage, const uint64_t *record, siz
 		store(to, record[0]);
 		buffer->durable_at = at + words;
 		buffer->durable_region_end = end;
-		if (buffer->shared)
-			atomic_store_explicit(&buffer->shared->durable_data_end,
+		if (buffer->managed)
+			atomic_store_explicit(&buffer->managed->durable_data_end,
 					      (at + words) * FXT_WORD_BYTES, memory_order_release);
 	}
 	fxt_unlock(&buffer->durable_lock, mask);
@@ -474,7 +474,7 @@ uint64_t *fxt_buffer_take_page(struct fxt_storage *storage, uint64_t now_ns, str
 		return page;
 	/* A buffer whose chunks are used again keeps room for events, because pages are not given back before
 	 * their thread has ended. */
-	if ((buffer->mode == FXT_CIRCULAR || buffer->shared) &&
+	if ((buffer->mode == FXT_CIRCULAR || buffer->managed) &&
 	    atomic_load_explicit(&buffer->page_chunks, memory_order_relaxed) >= buffer->limit / 2)
 		return NULL;
 	if (!fxt_storage_take(storage, now_ns, taken))
@@ -482,8 +482,8 @@ uint64_t *fxt_buffer_take_page(struct fxt_storage *storage, uint64_t now_ns, str
 	atomic_fetch_add_explicit(&buffer->page_chunks, 1, memory_order_relaxed);
 	/* This is stored before any thread has a page of the chunk. */
 	atomic_store_explicit(&buffer->past[taken->number].is_pages, true, memory_order_release);
-	if (buffer->shared)
-		fxt_shared_has_pages(buffer, taken->number);
+	if (buffer->managed)
+		fxt_managed_has_pages(buffer, taken->number);
 	for (i = FXT_CHUNK_PAGES; i-- > 0;)
 		fxt_chunk_empty(taken->base + (size_t)i * FXT_PAGE_WORDS, FXT_PAGE_WORDS);
 	for (i = 1; i < FXT_CHUNK_PAGES; i++)

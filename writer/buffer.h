@@ -29,8 +29,8 @@
  * written to the file when it is finished, and the rest by fxt_buffer_save(). A process that is killed
  * loses what was not saved, but no store of the agent kills it.
  *
- * Shared: a manager (provider.h) may save the buffer. Then there is no file: the buffer has its full size
- * from the start, in memory that the manager maps too (buffer_shared.c). A streaming buffer hands a chunk
+ * Managed: a manager (provider.h) may save the buffer. Then there is no file: the buffer has its full size
+ * from the start, in memory that the manager maps too (buffer_managed.c). A streaming buffer hands a chunk
  * out again once the manager has saved it. fd is the connection to the manager.
  *
  * Cut: somebody may make the file shorter while it is mapped. Everything that was mapped from there on
@@ -75,7 +75,7 @@ struct fxt_buffer_config {
 	/* oneshot, circular: the file has its full size from the start, if there is room */
 	bool is_reserved;
 	size_t counters_words;          /* how many words at the prologue's end are rewritten in place */
-	/* shared, streaming: the upper limit of the file that takes the memory's place if the manager dies */
+	/* managed, streaming: the upper limit of the file that takes the memory's place if the manager dies */
 	uint64_t file_bytes;
 };
 
@@ -125,7 +125,7 @@ struct fxt_buffer {
 	bool has_spare;
 	size_t prologue_words;
 	uint32_t limit;                 /* how many chunks the file may have */
-	/* the next chunk that nobody has had yet; in a shared buffer it has a pass too (buffer_shared.c) */
+	/* the next chunk that nobody has had yet; in a managed buffer it has a pass too (buffer_managed.c) */
 	_Atomic uint64_t cursor;
 	atomic_uint extended;           /* how many chunks the file has */
 	/* why the file could not grow at the last attempt, a negative errno; 0 if it could */
@@ -148,13 +148,13 @@ struct fxt_buffer {
 	size_t left_out_words;
 	/* the size of the private memory of the tables (windows, free pages, past, ring) */
 	size_t memory_bytes;
-	struct fxt_shared_header *shared;       /* shared: what the manager sees; otherwise NULL */
-	fxt_shared_entry *states;       /* shared: the states of the chunks, behind the header */
-	size_t front_bytes;             /* shared: the size of header and table */
-	atomic_uint takers;             /* shared: how many threads are taking a chunk */
-	uint32_t file_limit;            /* shared: `limit` if the manager dies */
-	uint32_t saved_wraps;           /* shared: how often the manager has saved a half (under extend_lock) */
-	_Atomic uint64_t heard_ns;      /* shared: when the manager was last listened to */
+	struct fxt_managed_header *managed;     /* managed: what the manager sees; otherwise NULL */
+	fxt_managed_entry *states;      /* managed: the states of the chunks, behind the header */
+	size_t front_bytes;             /* managed: the size of header and table */
+	atomic_uint takers;             /* managed: how many threads are taking a chunk */
+	uint32_t file_limit;            /* managed: `limit` if the manager dies */
+	uint32_t saved_wraps;           /* managed: how often the manager has saved a half (under extend_lock) */
+	_Atomic uint64_t heard_ns;      /* managed: when the manager was last listened to */
 	struct fxt_lock durable_lock, extend_lock, page_lock;
 	char path[FXT_PATH_BYTES];
 };
@@ -168,22 +168,22 @@ int fxt_buffer_create(struct fxt_buffer *buffer, const struct fxt_buffer_config 
  * messages call it. `connection` is a socket to the manager, with a high number, which belongs to the buffer
  * if this succeeds. Returns a descriptor of the memory for the manager, which the caller closes, or a
  * negative errno. As fxt_buffer_create(). */
-int fxt_buffer_create_shared(struct fxt_buffer *buffer, const struct fxt_buffer_config *config,
-			     int connection);
+int fxt_buffer_create_managed(struct fxt_buffer *buffer, const struct fxt_buffer_config *config,
+			      int connection);
 
-/* Listens to the manager of a shared buffer, so that failure() is up to date. */
+/* Listens to the manager of a managed buffer, so that failure() is up to date. */
 void fxt_buffer_hear(struct fxt_buffer *buffer);
 
-/* Gives a shared buffer whose manager is gone a file: `path`, or a numbered variant. From then on it is a
+/* Gives a managed buffer whose manager is gone a file: `path`, or a numbered variant. From then on it is a
  * buffer in memory, which is saved into that file. What the manager has saved is not in the file, but for
  * what it was saving when it died. The caller has the only thread in fxt_buffer_create(), with signals
  * blocked. Returns 0 or a negative errno; then the buffer hands out no chunk any more. */
 int fxt_buffer_leave_manager(struct fxt_buffer *buffer, const char *path);
 
-/* Tells the manager of a shared buffer that nothing is recorded any more: FXT_PROVIDER_STOPPED. */
+/* Tells the manager of a managed buffer that nothing is recorded any more: FXT_PROVIDER_STOPPED. */
 void fxt_buffer_tell_stopped(struct fxt_buffer *buffer);
 
-/* Tells the manager of a shared buffer how many records have found no room. */
+/* Tells the manager of a managed buffer how many records have found no room. */
 void fxt_buffer_tell_dropped(struct fxt_buffer *buffer, uint64_t records);
 
 /* Replaces the file by one without fillers and without strings that nobody refers to, if at most
@@ -254,11 +254,11 @@ void fxt_buffer_lay_durable(struct fxt_buffer *buffer, const struct fxt_buffer_c
 uint64_t fxt_buffer_durable_bytes(const struct fxt_buffer_config *config);
 
 /* Notes, for the manager, that chunk `number` has been divided into pages. */
-void fxt_shared_has_pages(struct fxt_buffer *buffer, uint32_t number);
-/* Returns whether a thread holds the chunk of a shared buffer, so that the manager has not saved it. */
-bool fxt_shared_is_held(const struct fxt_buffer *buffer, uint32_t number);
-/* Unmaps what a shared buffer has besides what a file's buffer has. */
-void fxt_shared_forget(struct fxt_buffer *buffer);
+void fxt_managed_has_pages(struct fxt_buffer *buffer, uint32_t number);
+/* Returns whether a thread holds the chunk of a managed buffer, so that the manager has not saved it. */
+bool fxt_managed_is_held(const struct fxt_buffer *buffer, uint32_t number);
+/* Unmaps what a managed buffer has besides what a file's buffer has. */
+void fxt_managed_forget(struct fxt_buffer *buffer);
 
 /* Makes a chunk or page of `words` words empty: a filler, and a last word that stays one. */
 static inline void fxt_chunk_empty(uint64_t *base, size_t words)

@@ -58,7 +58,7 @@ bool fxt_buffer_find_cut(struct fxt_buffer *buffer, uint64_t *bytes)
 {
 	uint64_t mask, cut;
 
-	if (buffer->shared)
+	if (buffer->managed)
 		return false;
 	mask = fxt_lock(&buffer->extend_lock);
 	fxt_file_ready(buffer);
@@ -128,7 +128,7 @@ bool fxt_buffer_cut(struct fxt_buffer *buffer, uint64_t bytes)
 
 uint64_t fxt_buffer_file_bytes(const struct fxt_buffer *buffer)
 {
-	if (buffer->shared)
+	if (buffer->managed)
 		return 0;
 	if (buffer->tail_offset)
 		return buffer->tail_offset;

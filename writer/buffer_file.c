@@ -72,7 +72,7 @@ int fxt_file_move_high(int fd)
 
 void fxt_file_settle(struct fxt_buffer *buffer)
 {
-	if (buffer->fd < 0 || buffer->fd >= HIGH_DESCRIPTOR || buffer->shared)
+	if (buffer->fd < 0 || buffer->fd >= HIGH_DESCRIPTOR || buffer->managed)
 		return;
 	fxt_sys_close(buffer->fd);
 	buffer->fd = -1;

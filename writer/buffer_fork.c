@@ -58,7 +58,7 @@ void fxt_buffer_forget(struct fxt_buffer *buffer)
 	if (buffer->durable)
 		fxt_sys_munmap(buffer->durable, buffer->durable_words * FXT_WORD_BYTES);
 	fxt_sys_munmap(buffer->windows, buffer->memory_bytes);
-	fxt_shared_forget(buffer);
+	fxt_managed_forget(buffer);
 	/* If the file is found to be cut now, nothing of it is mapped. */
 	buffer->windows = NULL;
 	buffer->durable = NULL;

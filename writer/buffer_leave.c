@@ -13,8 +13,8 @@ static void empty_free(struct fxt_buffer *buffer)
 	uint32_t i;
 
 	for (i = 0; i < buffer->limit; i++)
-		if (fxt_shared_state_of(atomic_load_explicit(&buffer->states[i], memory_order_acquire)) ==
-		    FXT_SHARED_FREE)
+		if (fxt_managed_state_of(atomic_load_explicit(&buffer->states[i], memory_order_acquire)) ==
+		    FXT_MANAGED_FREE)
 			fxt_chunk_empty(fxt_buffer_chunk(buffer, i), FXT_CHUNK_WORDS);
 }
 
@@ -77,7 +77,7 @@ static void become_memory(struct fxt_buffer *buffer, uint32_t chunks)
 	atomic_store_explicit(&buffer->extended, chunks, memory_order_relaxed);
 	atomic_store_explicit(&buffer->failure, 0, memory_order_relaxed);
 	atomic_store_explicit(&buffer->retry_ns, 0, memory_order_relaxed);
-	buffer->shared = NULL;
+	buffer->managed = NULL;
 	buffer->in_memory = true;
 	buffer->storage.ops = &fxt_buffer_ops;
 }

@@ -54,7 +54,7 @@ bool fxt_buffer_retract(struct fxt_storage *storage, uint32_t number, size_t at,
 	if (buffer->mode == FXT_CIRCULAR || fxt_is_forbidden(FXT_NO_CALLS) || fxt_may_not_lock())
 		return false;
 	/* A manager may have saved a chunk that is finished. */
-	if (buffer->shared && (number >= buffer->limit || !fxt_shared_is_held(buffer, number)))
+	if (buffer->managed && (number >= buffer->limit || !fxt_managed_is_held(buffer, number)))
 		return false;
 	/* Signals are blocked until the end, because the child of a handler that forks would retract the
 	 * record as well. */

@@ -140,7 +140,7 @@ bool fxt_buffer_rewrite(struct fxt_buffer *buffer, uint64_t max_bytes)
 	bool done = false;
 	int error = 0, fd = -1;
 
-	if (buffer->tail_offset || buffer->shared || !fxt_file_ready(buffer) || !still_ours(buffer) ||
+	if (buffer->tail_offset || buffer->managed || !fxt_file_ready(buffer) || !still_ours(buffer) ||
 	    fxt_sys_fstat(buffer->fd, &status))
 		return false;
 	memcpy(path, buffer->path, length);

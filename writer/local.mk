@@ -9,12 +9,12 @@ WRITER_SOURCES = \
 	writer/buffer_create.c \
 	writer/buffer_cut.c \
 	writer/buffer_leave.c \
+	writer/buffer_managed.c \
 	writer/buffer_memory.c \
 	writer/buffer_file.c \
 	writer/buffer_fork.c \
 	writer/buffer_retract.c \
 	writer/buffer_rewrite.c \
-	writer/buffer_shared.c \
 	writer/checking.h \
 	writer/decimal.h \
 	writer/encode_atoms.c \

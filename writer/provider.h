@@ -28,11 +28,11 @@
  * The durable area is that of the trace file (buffer.h). The two rolling buffers consist of chunks. The
  * table has one state for each chunk. A chunk passes from one side to the other by its state alone:
  *
- *      FXT_SHARED_FREE      provider takes it           -> FXT_SHARED_HELD
- *      FXT_SHARED_HELD      provider fills it           -> FXT_SHARED_FULL
- *      FXT_SHARED_FULL      streaming: manager saves it -> FXT_SHARED_FREE
- *                           circular: provider empties and takes it, in a new turn -> FXT_SHARED_HELD
- *      FXT_SHARED_PAGES     for good: pages of words that are rewritten in place, such as calls in progress
+ *      FXT_MANAGED_FREE      provider takes it           -> FXT_MANAGED_HELD
+ *      FXT_MANAGED_HELD      provider fills it           -> FXT_MANAGED_FULL
+ *      FXT_MANAGED_FULL      streaming: manager saves it -> FXT_MANAGED_FREE
+ *                           circular: provider empties and takes it, in a new turn -> FXT_MANAGED_HELD
+ *      FXT_MANAGED_PAGES     for good: pages of words that are rewritten in place, such as calls in progress
  *
  * Nothing in the memory needs to be believed: the manager copies what it saves before it looks at it.
  */
@@ -92,15 +92,15 @@ enum fxt_buffering_mode { FXT_BUFFERING_ONESHOT, FXT_BUFFERING_CIRCULAR, FXT_BUF
 /* fuchsia.tracing.BufferDisposition: what becomes of the records of earlier starts. */
 enum fxt_buffer_disposition { FXT_CLEAR_ENTIRE = 1, FXT_CLEAR_NONDURABLE, FXT_RETAIN };
 
-#define FXT_SHARED_MAGIC UINT64_C(0x627566ee68656164)   /* TRACE_BUFFER_HEADER_MAGIC */
+#define FXT_MANAGED_MAGIC UINT64_C(0x627566ee68656164)   /* TRACE_BUFFER_HEADER_MAGIC */
 
-enum { FXT_SHARED_VERSION = 0, FXT_SHARED_HEADER_BYTES = 4096 };
+enum { FXT_MANAGED_VERSION = 0, FXT_MANAGED_HEADER_BYTES = 4096 };
 
 /* The header of the memory. The first 128 bytes are the trace engine's trace_buffer_header; sizes and offsets
  * are in bytes. The provider writes all of it. */
-struct fxt_shared_header {
-	uint64_t magic;                 /* FXT_SHARED_MAGIC */
-	uint16_t version;               /* FXT_SHARED_VERSION */
+struct fxt_managed_header {
+	uint64_t magic;                 /* FXT_MANAGED_MAGIC */
+	uint16_t version;               /* FXT_MANAGED_VERSION */
 	uint8_t buffering_mode;         /* enum fxt_buffering_mode */
 	uint8_t reserved1;
 	_Atomic uint32_t wrapped_count; /* how often writing has turned from one rolling buffer to the other */
@@ -125,18 +125,18 @@ struct fxt_shared_header {
 	uint64_t counters_size;
 };
 
-static_assert(sizeof(struct fxt_shared_header) <= FXT_SHARED_HEADER_BYTES, "the header fits");
+static_assert(sizeof(struct fxt_managed_header) <= FXT_MANAGED_HEADER_BYTES, "the header fits");
 
 /* The state of a chunk is in the low byte of its entry of the table. Above that is its turn, which the
  * provider raises whenever it empties the chunk: who has copied a chunk and finds another turn then has
  * copied nothing of use. */
-enum fxt_shared_state { FXT_SHARED_FREE, FXT_SHARED_HELD, FXT_SHARED_FULL, FXT_SHARED_PAGES };
+enum fxt_managed_state { FXT_MANAGED_FREE, FXT_MANAGED_HELD, FXT_MANAGED_FULL, FXT_MANAGED_PAGES };
 
-typedef _Atomic uint32_t fxt_shared_entry;
+typedef _Atomic uint32_t fxt_managed_entry;
 
-static inline enum fxt_shared_state fxt_shared_state_of(uint32_t entry)
+static inline enum fxt_managed_state fxt_managed_state_of(uint32_t entry)
 {
-	return (enum fxt_shared_state)(entry & 0xff);
+	return (enum fxt_managed_state)(entry & 0xff);
 }
 
 #endif

@@ -298,7 +298,7 @@ int fxt_buffer_snapshot(struct fxt_buffer *buffer, char *path)
 
 	/* A streaming file is whole at any time, so nobody needs a snapshot of it; and its windows are not
 	 * all mapped. What a manager saves is the manager's to copy. */
-	if (buffer->mode == FXT_STREAMING || buffer->tail_offset || buffer->shared)
+	if (buffer->mode == FXT_STREAMING || buffer->tail_offset || buffer->managed)
 		return -EINVAL;
 	return (int)fxt_apart(save, &saving);
 }

@@ -1,4 +1,4 @@
-/* See connection.h. The thread that records first in a process makes the connection. writer/buffer_shared.c
+/* See connection.h. The thread that records first in a process makes the connection. writer/buffer_managed.c
  * uses it from then on. */
 #include "connection.h"
 
@@ -122,7 +122,7 @@ static int register_here(struct fxt_buffer *buffer, struct fxt_buffer_config *co
 		error = receive(connection, FXT_MANAGER_INITIALIZE);
 	if (!error)
 		error = initialize(config);
-	return error ? error : fxt_buffer_create_shared(buffer, config, connection);
+	return error ? error : fxt_buffer_create_managed(buffer, config, connection);
 }
 
 /* Hands the memory over and waits until the trace is started. Returns 0 or a negative errno. */
@@ -130,7 +130,7 @@ static int start(struct fxt_buffer *buffer, int memory)
 {
 	int error;
 
-	set_message(FXT_PROVIDER_INITIALIZED, 0, buffer->shared->total_size);
+	set_message(FXT_PROVIDER_INITIALIZED, 0, buffer->managed->total_size);
 	error = send_message(buffer->fd, 0, memory);
 	if (!error)
 		error = receive(buffer->fd, FXT_MANAGER_START);

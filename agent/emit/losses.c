@@ -53,7 +53,7 @@ void fxt_losses_tell(uint64_t name, const char *reason, uint64_t limit_bytes, ui
 
 static void tell_full(uint64_t now_ns)
 {
-	bool streaming = fxt_agent.config.mode == FXT_STREAMING && !fxt_agent.buffer.shared;
+	bool streaming = fxt_agent.config.mode == FXT_STREAMING && !fxt_agent.buffer.managed;
 	uint64_t limit = streaming ? fxt_agent.config.max_bytes : fxt_agent.config.buffer_bytes, record[2];
 	int error = fxt_storage_failure(fxt_agent.storage);
 

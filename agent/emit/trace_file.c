@@ -70,14 +70,14 @@ static size_t write_prologue(uint64_t *out)
 }
 
 /* Makes a buffer that a manager saves. Returns 0 or a negative errno; then the process gets a file. */
-static int make_shared(const struct fxt_buffer_config *file)
+static int make_managed(const struct fxt_buffer_config *file)
 {
-	struct fxt_buffer_config shared = *file;
+	struct fxt_buffer_config managed = *file;
 	int error;
 
-	shared.path = "the memory that the manager saves";
-	shared.file_bytes = fxt_agent.config.max_bytes;
-	error = fxt_connection_make_buffer(&fxt_agent.buffer, &shared);
+	managed.path = "the memory that the manager saves";
+	managed.file_bytes = fxt_agent.config.max_bytes;
+	error = fxt_connection_make_buffer(&fxt_agent.buffer, &managed);
 	if (error)
 		fxt_log("FXT_MANAGER: no answer at %s: %s; the trace goes to %s", fxt_agent.config.manager,
 			fxt_error_name(error), file->path);
@@ -112,7 +112,7 @@ static int make_file(void)
 		.prologue_words = write_prologue(prologue),
 	};
 	buffer.counters_words = FXT_LOSS_COUNT * FXT_COUNTER_WORDS;
-	error = config->manager[0] ? make_shared(&buffer) : -ENOENT;
+	error = config->manager[0] ? make_managed(&buffer) : -ENOENT;
 	if (error)
 		error = fxt_buffer_create(&fxt_agent.buffer, &buffer);
 	if (error) {

@@ -215,7 +215,7 @@ static void leave_manager(void)
 
 	if (!begin_saving(&mask))
 		return;
-	if (fxt_agent.buffer.shared) {
+	if (fxt_agent.buffer.managed) {
 		error = fxt_output_path(path, config, fxt_agent.program, fxt_agent.koid,
 					fxt_agent.start_seconds)
 				? fxt_buffer_leave_manager(&fxt_agent.buffer, path)

@@ -103,11 +103,11 @@ void fxt_agent_save_memory(void)
 {
 	int error;
 
-	/* What is shared is saved by the manager, if there still is one. */
+	/* What a manager has is saved by it, if there still is one. */
 	fxt_buffer_hear(&fxt_agent.buffer);
-	if (fxt_agent.buffer.shared && fxt_storage_failure(fxt_agent.storage) == -EPIPE)
+	if (fxt_agent.buffer.managed && fxt_storage_failure(fxt_agent.storage) == -EPIPE)
 		fxt_control_storage_ends(-EPIPE);
-	if (fxt_agent.buffer.shared)
+	if (fxt_agent.buffer.managed)
 		return;
 	if (!atomic_load_explicit(&fxt_agent.file_made, memory_order_acquire) ||
 	    fxt_is_forbidden(FXT_NO_LOCKS) || fxt_agent.pid != (uint32_t)fxt_sys_getpid() ||

@@ -35,7 +35,7 @@ FXT_COLD void fxt_agent_save_memory(void);
 /* Calls fxt_agent_save_memory() if the buffer is in memory, or a manager saves it. */
 static inline void fxt_agent_save(void)
 {
-	if (FXT_UNLIKELY(fxt_agent.buffer.in_memory || fxt_agent.buffer.shared))
+	if (FXT_UNLIKELY(fxt_agent.buffer.in_memory || fxt_agent.buffer.managed))
 		fxt_agent_save_memory();
 }
 

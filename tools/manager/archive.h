@@ -1,5 +1,5 @@
 /* The file that a manager writes: the records of all its providers, as they arrive. serve.c opens it and
- * managed.c appends to it, from one thread.
+ * client.c appends to it, from one thread.
  *
  * It is written by whole records, in blocks, so it is valid whenever the manager is killed; its last record
  * may be cut short then. Each provider has an id of its own in it, and a "Provider section record" stands

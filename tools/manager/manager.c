@@ -115,7 +115,7 @@ static void watch(const struct fxt_manager *m, int fd, void *what)
 /* Ends provider number `i`. */
 static void end(struct fxt_manager *m, size_t i)
 {
-	fxt_managed_end(m->providers[i], m->session);
+	fxt_client_end(m->providers[i], m->session);
 	m->providers[i] = m->providers[--m->count];
 }
 
@@ -134,14 +134,14 @@ static void accept_all(struct fxt_manager *m)
 	int fd;
 
 	while ((fd = accept4(m->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0) {
-		struct fxt_managed *p;
+		struct fxt_client *p;
 
 		if (m->count >= MOST_PROVIDERS || !may_come(fd)) {
 			m->refused++;
 			close(fd);
 			continue;
 		}
-		p = fxt_managed_new(fd, now());
+		p = fxt_client_new(fd, now());
 		m->providers = fxt_grow(m->providers, &m->capacity, m->count + 1, sizeof(*m->providers));
 		m->providers[m->count++] = p;
 		watch(m, p->fd, p);
@@ -150,7 +150,7 @@ static void accept_all(struct fxt_manager *m)
 	}
 }
 
-static size_t find(const struct fxt_manager *m, const struct fxt_managed *p)
+static size_t find(const struct fxt_manager *m, const struct fxt_client *p)
 {
 	size_t i;
 
@@ -161,7 +161,7 @@ static size_t find(const struct fxt_manager *m, const struct fxt_managed *p)
 
 /* Reads what the provider has sent. It is ended when its connection is: its process is over then, or executes
  * another program. A child may have a copy of the connection, so the end of the process counts too. */
-static void serve(struct fxt_manager *m, struct fxt_managed *p, bool is_over)
+static void serve(struct fxt_manager *m, struct fxt_client *p, bool is_over)
 {
 	size_t i = find(m, p);
 	const char *why = NULL;
@@ -169,7 +169,7 @@ static void serve(struct fxt_manager *m, struct fxt_managed *p, bool is_over)
 	/* Another event of this round may have ended it. */
 	if (i == m->count)
 		return;
-	if (fxt_managed_hear(p, m->session, &why) && !is_over)
+	if (fxt_client_hear(p, m->session, &why) && !is_over)
 		return;
 	if (why)
 		fxt_error(NULL, "process %d (%.*s) is not served any more: %s", (int)p->pid,
@@ -178,7 +178,7 @@ static void serve(struct fxt_manager *m, struct fxt_managed *p, bool is_over)
 }
 
 /* Returns whether the process of the provider is over. */
-static bool process_is_over(const struct fxt_managed *p)
+static bool process_is_over(const struct fxt_client *p)
 {
 	struct pollfd process = {p->process, POLLIN, 0};
 
@@ -201,7 +201,7 @@ static void stop_all(struct fxt_manager *m)
 	m->is_stopping = true;
 	m->end_ns = now() + STOP_NS;
 	for (size_t i = m->count; i-- > 0;)
-		if (!fxt_managed_stop(m->providers[i]))
+		if (!fxt_client_stop(m->providers[i]))
 			end(m, i);
 }
 
@@ -209,7 +209,7 @@ static void stop_all(struct fxt_manager *m)
 static bool awaits_any(const struct fxt_manager *m)
 {
 	for (size_t i = 0; i < m->count; i++)
-		if (m->providers[i]->state == FXT_MANAGED_STOPPING)
+		if (m->providers[i]->state == FXT_CLIENT_STOPPING)
 			return true;
 	return false;
 }

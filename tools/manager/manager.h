@@ -6,13 +6,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "managed.h"
+#include "client.h"
 
 struct fxt_manager {
 	const char *path;               /* of the socket */
 	int listener, epoll, signals;
 	struct fxt_session *session;
-	struct fxt_managed **providers;
+	struct fxt_client **providers;
 	size_t count, capacity;
 	uint64_t end_ns;                /* CLOCK_MONOTONIC: when the session ends; 0: by a signal */
 	bool is_stopping;

@@ -4,8 +4,8 @@
  * Nothing that comes from a provider is believed. A provider that breaks the protocol loses its connection,
  * and what it had shared until then is saved as far as its framing is right.
  */
-#ifndef FXT_TOOLS_MANAGED_H
-#define FXT_TOOLS_MANAGED_H
+#ifndef FXT_TOOLS_CLIENT_H
+#define FXT_TOOLS_CLIENT_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -24,20 +24,20 @@ struct fxt_session {
 	uint64_t dropped;               /* records that ended providers say they had no room for */
 };
 
-enum fxt_managed_state {
-	FXT_MANAGED_CONNECTED,          /* it has not registered yet */
-	FXT_MANAGED_REGISTERED,         /* it was sent INITIALIZE */
-	FXT_MANAGED_INITIALIZED,        /* it was sent START */
-	FXT_MANAGED_STARTED,
-	FXT_MANAGED_STOPPING,           /* it was sent STOP */
-	FXT_MANAGED_STOPPED,
+enum fxt_client_state {
+	FXT_CLIENT_CONNECTED,          /* it has not registered yet */
+	FXT_CLIENT_REGISTERED,         /* it was sent INITIALIZE */
+	FXT_CLIENT_INITIALIZED,        /* it was sent START */
+	FXT_CLIENT_STARTED,
+	FXT_CLIENT_STOPPING,           /* it was sent STOP */
+	FXT_CLIENT_STOPPED,
 };
 
-struct fxt_managed {
+struct fxt_client {
 	int fd;                         /* the connection */
 	int process;                    /* a pidfd; -1: there is none */
 	pid_t pid;
-	enum fxt_managed_state state;
+	enum fxt_client_state state;
 	uint32_t id;                    /* in the archive; 0: not started yet */
 	uint64_t deadline_ns;           /* CLOCK_MONOTONIC: it has to register until then; 0: it has */
 	char name[FXT_PROVIDER_NAME_BYTES];
@@ -46,35 +46,35 @@ struct fxt_managed {
 	/* The memory, and what its header said when it was checked. */
 	unsigned char *memory;
 	uint64_t bytes, durable_offset, durable_bytes, rolling_offset, counters_offset, counters_bytes;
-	fxt_shared_entry *table;
+	fxt_managed_entry *table;
 	uint32_t chunks;
 
 	uint64_t durable_saved;         /* how far the durable area is in the archive, in bytes */
-	struct fxt_managed_chunk {
+	struct fxt_client_chunk {
 		uint32_t turn, words;   /* this turn of the chunk is in the archive so far */
 	} *saved;
 };
 
 /* Makes a provider of a connection that was accepted, which it owns from then on. `now_ns` is the time by
  * CLOCK_MONOTONIC. */
-struct fxt_managed *fxt_managed_new(int fd, uint64_t now_ns);
+struct fxt_client *fxt_client_new(int fd, uint64_t now_ns);
 
 /* Reads and answers what the provider has sent. Returns false if the provider has to be ended: it is gone, or
  * it has broken the protocol, which *why says then (otherwise NULL). */
-bool fxt_managed_hear(struct fxt_managed *p, struct fxt_session *session, const char **why);
+bool fxt_client_hear(struct fxt_client *p, struct fxt_session *session, const char **why);
 
 /* Asks the provider to stop. Returns whether an answer is to be expected. */
-bool fxt_managed_stop(struct fxt_managed *p);
+bool fxt_client_stop(struct fxt_client *p);
 
 /* Saves the chunks of a rolling buffer (0 or 1) that are full, with all that they need, and gives them
  * back to the provider. */
-void fxt_managed_save_half(struct fxt_managed *p, struct fxt_session *session, unsigned half);
+void fxt_client_save_half(struct fxt_client *p, struct fxt_session *session, unsigned half);
 
 /* Saves all that the memory has and the archive has not. `is_end` says that the provider is over, so that
  * what is rewritten in place is saved too. */
-void fxt_managed_save(struct fxt_managed *p, struct fxt_session *session, bool is_end);
+void fxt_client_save(struct fxt_client *p, struct fxt_session *session, bool is_end);
 
 /* Saves everything, closes the connection, unmaps the memory and frees the provider. */
-void fxt_managed_end(struct fxt_managed *p, struct fxt_session *session);
+void fxt_client_end(struct fxt_client *p, struct fxt_session *session);
 
 #endif

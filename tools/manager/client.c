@@ -1,9 +1,9 @@
-/* See managed.h. Talks with one provider. managed_save.c saves its memory. */
+/* See client.h. Talks with one provider. client_save.c saves its memory. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
 
-#include "managed.h"
+#include "client.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -33,9 +33,9 @@ static int open_process(int fd, pid_t *pid)
 	return (int)syscall(SYS_pidfd_open, peer.pid, 0);
 }
 
-struct fxt_managed *fxt_managed_new(int fd, uint64_t now_ns)
+struct fxt_client *fxt_client_new(int fd, uint64_t now_ns)
 {
-	struct fxt_managed *p = fxt_alloc(1, sizeof(*p));
+	struct fxt_client *p = fxt_alloc(1, sizeof(*p));
 
 	p->fd = fd;
 	p->process = open_process(fd, &p->pid);
@@ -44,7 +44,7 @@ struct fxt_managed *fxt_managed_new(int fd, uint64_t now_ns)
 }
 
 /* Sends a message. Returns false if the provider is gone, or does not read what it is sent. */
-static bool say(const struct fxt_managed *p, enum fxt_manager_request request, uint32_t data32,
+static bool say(const struct fxt_client *p, enum fxt_manager_request request, uint32_t data32,
 		uint64_t data64, const char *text)
 {
 	struct fxt_packet packet = {(uint16_t)request, 0, data32, data64};
@@ -64,13 +64,13 @@ static bool lies_within(uint64_t offset, uint64_t bytes, uint64_t size)
 
 /* Copies the sizes and offsets out of the header, and returns whether they are those of a memory of this
  * size. */
-static bool read_header(struct fxt_managed *p)
+static bool read_header(struct fxt_client *p)
 {
-	struct fxt_shared_header h;
+	struct fxt_managed_header h;
 	uint64_t rolling;
 
 	memcpy(&h, p->memory, sizeof(h));
-	if (h.magic != FXT_SHARED_MAGIC || h.version != FXT_SHARED_VERSION || h.total_size != p->bytes ||
+	if (h.magic != FXT_MANAGED_MAGIC || h.version != FXT_MANAGED_VERSION || h.total_size != p->bytes ||
 	    h.chunk_bytes != FXT_CHUNK_BYTES || h.chunk_count % 2 || h.chunk_count < 2 ||
 	    h.chunk_count > FXT_RING_MAX_CHUNKS)
 		return false;
@@ -81,19 +81,19 @@ static bool read_header(struct fxt_managed *p)
 	p->rolling_offset = h.rolling_offset;
 	p->counters_offset = h.counters_offset;
 	p->counters_bytes = h.counters_size;
-	p->table = (fxt_shared_entry *)(p->memory + h.table_offset);
+	p->table = (fxt_managed_entry *)(p->memory + h.table_offset);
 	return h.rolling_buffer_size == rolling / 2 && h.durable_buffer_size <= FXT_DURABLE_MAX_BYTES &&
 	       (h.table_offset | h.durable_offset | h.rolling_offset | h.durable_buffer_size) %
 			       FXT_WORD_BYTES == 0 &&
 	       (h.counters_offset | h.counters_size) % FXT_WORD_BYTES == 0 &&
-	       lies_within(h.table_offset, h.chunk_count * sizeof(fxt_shared_entry), p->bytes) &&
+	       lies_within(h.table_offset, h.chunk_count * sizeof(fxt_managed_entry), p->bytes) &&
 	       lies_within(h.durable_offset, h.durable_buffer_size, p->bytes) &&
 	       lies_within(h.rolling_offset, rolling, p->bytes) &&
 	       lies_within(h.counters_offset, h.counters_size, h.durable_buffer_size);
 }
 
 /* Maps the memory that came with INITIALIZED. Returns NULL, or what is wrong with it. */
-static const char *map_memory(struct fxt_managed *p, const struct fxt_session *session, int fd,
+static const char *map_memory(struct fxt_client *p, const struct fxt_session *session, int fd,
 			      uint64_t bytes)
 {
 	struct stat status;
@@ -103,7 +103,7 @@ static const char *map_memory(struct fxt_managed *p, const struct fxt_session *s
 	if (seals < 0 || (seals & (F_SEAL_SHRINK | F_SEAL_GROW)) != (F_SEAL_SHRINK | F_SEAL_GROW))
 		return "its memory is not sealed";
 	if (fstat(fd, &status) != 0 || (uint64_t)status.st_size != bytes ||
-	    bytes < sizeof(struct fxt_shared_header) || bytes > 2 * session->buffer_bytes + (4 << 20))
+	    bytes < sizeof(struct fxt_managed_header) || bytes > 2 * session->buffer_bytes + (4 << 20))
 		return "its memory has not the size that it should have";
 	p->memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (p->memory == MAP_FAILED) {
@@ -124,7 +124,7 @@ static const char *map_memory(struct fxt_managed *p, const struct fxt_session *s
 
 /* Receives a message. Returns its size, 0 at the end of the connection, or -1. *fd is the descriptor that
  * came along, or -1; the kernel gives no more than one. */
-static ssize_t receive(const struct fxt_managed *p, void *message, size_t most, int *fd)
+static ssize_t receive(const struct fxt_client *p, void *message, size_t most, int *fd)
 {
 	union {
 		struct cmsghdr header;
@@ -143,7 +143,7 @@ static ssize_t receive(const struct fxt_managed *p, void *message, size_t most, 
 	return bytes;
 }
 
-static const char *hear_register(struct fxt_managed *p, const struct fxt_session *session,
+static const char *hear_register(struct fxt_client *p, const struct fxt_session *session,
 				 const struct fxt_packet *packet, const char *text, size_t bytes)
 {
 	if (packet->data32 != FXT_PROVIDER_VERSION)
@@ -153,12 +153,12 @@ static const char *hear_register(struct fxt_managed *p, const struct fxt_session
 	memcpy(p->name, text, bytes);
 	p->name_bytes = bytes;
 	p->deadline_ns = 0;
-	p->state = FXT_MANAGED_REGISTERED;
+	p->state = FXT_CLIENT_REGISTERED;
 	say(p, FXT_MANAGER_INITIALIZE, (uint32_t)session->mode, session->buffer_bytes, session->categories);
 	return NULL;
 }
 
-static const char *hear_initialized(struct fxt_managed *p, struct fxt_session *session,
+static const char *hear_initialized(struct fxt_client *p, struct fxt_session *session,
 				    const struct fxt_packet *packet, int fd)
 {
 	const char *why = map_memory(p, session, fd, packet->data64);
@@ -167,36 +167,36 @@ static const char *hear_initialized(struct fxt_managed *p, struct fxt_session *s
 		return why;
 	p->id = ++session->providers;
 	fxt_archive_name(session->archive, p->id, p->name, p->name_bytes);
-	p->state = FXT_MANAGED_INITIALIZED;
+	p->state = FXT_CLIENT_INITIALIZED;
 	say(p, FXT_MANAGER_START, FXT_CLEAR_ENTIRE, 0, "");
 	return NULL;
 }
 
 /* Does what a message asks for. Returns NULL, or how it breaks the protocol. */
-static const char *act(struct fxt_managed *p, struct fxt_session *session, const struct fxt_packet *packet,
+static const char *act(struct fxt_client *p, struct fxt_session *session, const struct fxt_packet *packet,
 		       const char *text, size_t bytes, int fd)
 {
-	bool is_running = p->state == FXT_MANAGED_STARTED || p->state == FXT_MANAGED_STOPPING;
+	bool is_running = p->state == FXT_CLIENT_STARTED || p->state == FXT_CLIENT_STOPPING;
 
 	if (packet->reserved && packet->request != FXT_PROVIDER_ALERT)
 		return "it set a field that is reserved";
-	if (packet->request == FXT_PROVIDER_REGISTER && p->state == FXT_MANAGED_CONNECTED)
+	if (packet->request == FXT_PROVIDER_REGISTER && p->state == FXT_CLIENT_CONNECTED)
 		return hear_register(p, session, packet, text, bytes);
-	if (packet->request == FXT_PROVIDER_INITIALIZED && p->state == FXT_MANAGED_REGISTERED)
+	if (packet->request == FXT_PROVIDER_INITIALIZED && p->state == FXT_CLIENT_REGISTERED)
 		return hear_initialized(p, session, packet, fd);
-	if (packet->request == FXT_PROVIDER_STARTED && p->state == FXT_MANAGED_INITIALIZED) {
-		p->state = FXT_MANAGED_STARTED;
+	if (packet->request == FXT_PROVIDER_STARTED && p->state == FXT_CLIENT_INITIALIZED) {
+		p->state = FXT_CLIENT_STARTED;
 		return packet->data32 == FXT_PROVIDER_VERSION ? NULL
 							      : "it speaks another version of the protocol";
 	}
 	if (packet->request == FXT_PROVIDER_SAVE_BUFFER && is_running) {
-		fxt_managed_save_half(p, session, packet->data32 & 1);
+		fxt_client_save_half(p, session, packet->data32 & 1);
 		say(p, FXT_MANAGER_BUFFER_SAVED, packet->data32, packet->data64, "");
 		return NULL;
 	}
 	if (packet->request == FXT_PROVIDER_STOPPED && is_running) {
-		p->state = FXT_MANAGED_STOPPED;
-		fxt_managed_save(p, session, false);
+		p->state = FXT_CLIENT_STOPPED;
+		fxt_client_save(p, session, false);
 		return NULL;
 	}
 	if (packet->request == FXT_PROVIDER_ALERT && is_running)
@@ -204,7 +204,7 @@ static const char *act(struct fxt_managed *p, struct fxt_session *session, const
 	return "it sent a packet out of order";
 }
 
-bool fxt_managed_hear(struct fxt_managed *p, struct fxt_session *session, const char **why)
+bool fxt_client_hear(struct fxt_client *p, struct fxt_session *session, const char **why)
 {
 	struct {
 		struct fxt_packet packet;
@@ -227,18 +227,18 @@ bool fxt_managed_hear(struct fxt_managed *p, struct fxt_session *session, const 
 	return bytes > 0 && !*why;
 }
 
-bool fxt_managed_stop(struct fxt_managed *p)
+bool fxt_client_stop(struct fxt_client *p)
 {
-	if (p->state != FXT_MANAGED_STARTED)
-		return p->state == FXT_MANAGED_STOPPING;
-	p->state = FXT_MANAGED_STOPPING;
+	if (p->state != FXT_CLIENT_STARTED)
+		return p->state == FXT_CLIENT_STOPPING;
+	p->state = FXT_CLIENT_STOPPING;
 	return say(p, FXT_MANAGER_STOP, 0, 0, "");
 }
 
-void fxt_managed_end(struct fxt_managed *p, struct fxt_session *session)
+void fxt_client_end(struct fxt_client *p, struct fxt_session *session)
 {
 	if (p->memory) {
-		fxt_managed_save(p, session, true);
+		fxt_client_save(p, session, true);
 		munmap(p->memory, p->bytes);
 	}
 	say(p, FXT_MANAGER_TERMINATE, 0, 0, "");

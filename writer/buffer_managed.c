@@ -26,7 +26,7 @@ static struct fxt_buffer *buffer_of(struct fxt_storage *storage)
 	return (struct fxt_buffer *)storage;
 }
 
-static uint32_t entry_of(uint32_t turn, enum fxt_shared_state state)
+static uint32_t entry_of(uint32_t turn, enum fxt_managed_state state)
 {
 	return turn << 8 | (uint32_t)state;
 }
@@ -64,20 +64,20 @@ static int make_memory(uint64_t bytes)
 /* Returns the size of what is in front of the durable area: the header and the table. */
 static uint64_t front_bytes(const struct fxt_buffer *buffer)
 {
-	return FXT_SHARED_HEADER_BYTES + whole_pages(buffer->limit * sizeof(fxt_shared_entry));
+	return FXT_MANAGED_HEADER_BYTES + whole_pages(buffer->limit * sizeof(fxt_managed_entry));
 }
 
 /* Fills in the header, but for the magic number: who reads that finds the rest complete. */
 static void describe(struct fxt_buffer *buffer, const struct fxt_buffer_config *config, uint64_t total)
 {
-	struct fxt_shared_header *header = buffer->shared;
+	struct fxt_managed_header *header = buffer->managed;
 
-	header->version = FXT_SHARED_VERSION;
+	header->version = FXT_MANAGED_VERSION;
 	header->buffering_mode = (uint8_t)buffer->mode;
 	header->total_size = total;
 	header->durable_buffer_size = buffer->durable_words * FXT_WORD_BYTES;
 	header->rolling_buffer_size = (uint64_t)buffer->limit / 2 * FXT_CHUNK_BYTES;
-	header->table_offset = FXT_SHARED_HEADER_BYTES;
+	header->table_offset = FXT_MANAGED_HEADER_BYTES;
 	header->durable_offset = front_bytes(buffer);
 	header->rolling_offset = header->durable_offset + header->durable_buffer_size;
 	header->chunk_bytes = FXT_CHUNK_BYTES;
@@ -100,23 +100,23 @@ static int map_memory(struct fxt_buffer *buffer, const struct fxt_buffer_config 
 	if (!base)
 		return error;
 	fxt_sys_madvise(base, bytes, MADV_DONTDUMP);
-	buffer->shared = (struct fxt_shared_header *)base;
+	buffer->managed = (struct fxt_managed_header *)base;
 	describe(buffer, config, total);
-	buffer->states = (fxt_shared_entry *)(base + buffer->shared->table_offset);
+	buffer->states = (fxt_managed_entry *)(base + buffer->managed->table_offset);
 	buffer->front_bytes = front_bytes(buffer);
-	buffer->durable = (uint64_t *)(base + buffer->shared->durable_offset);
+	buffer->durable = (uint64_t *)(base + buffer->managed->durable_offset);
 	for (i = 0; i < windows; i++)
 		atomic_store_explicit(&buffer->windows[i].base,
 				      (uint64_t *)(base + front + (uint64_t)i * FXT_WINDOW_BYTES),
 				      memory_order_release);
 	fxt_buffer_lay_durable(buffer, config);
-	atomic_store_explicit(&buffer->shared->durable_data_end, buffer->durable_at * FXT_WORD_BYTES,
+	atomic_store_explicit(&buffer->managed->durable_data_end, buffer->durable_at * FXT_WORD_BYTES,
 			      memory_order_release);
-	buffer->shared->magic = FXT_SHARED_MAGIC;
+	buffer->managed->magic = FXT_MANAGED_MAGIC;
 	return 0;
 }
 
-static const struct fxt_storage_ops shared_ops;
+static const struct fxt_storage_ops managed_ops;
 
 /* Makes tables that are large enough for the file that may come. */
 static int make_tables(struct fxt_buffer *buffer)
@@ -130,7 +130,7 @@ static int make_tables(struct fxt_buffer *buffer)
 	return error;
 }
 
-int fxt_buffer_create_shared(struct fxt_buffer *buffer, const struct fxt_buffer_config *config,
+int fxt_buffer_create_managed(struct fxt_buffer *buffer, const struct fxt_buffer_config *config,
 			     int connection)
 {
 	uint64_t durable = fxt_buffer_durable_bytes(config), total;
@@ -139,7 +139,7 @@ int fxt_buffer_create_shared(struct fxt_buffer *buffer, const struct fxt_buffer_
 
 	memset(buffer, 0, sizeof(*buffer));
 	memcpy(buffer->path, config->path, strlen(config->path) + 1);
-	buffer->storage.ops = &shared_ops;
+	buffer->storage.ops = &managed_ops;
 	buffer->mode = config->mode;
 	buffer->fd = -1;
 	buffer->durable_words = durable / FXT_WORD_BYTES;
@@ -166,10 +166,10 @@ int fxt_buffer_create_shared(struct fxt_buffer *buffer, const struct fxt_buffer_
 	return fd;
 }
 
-void fxt_shared_forget(struct fxt_buffer *buffer)
+void fxt_managed_forget(struct fxt_buffer *buffer)
 {
 	if (buffer->states)
-		fxt_sys_munmap((char *)buffer->states - FXT_SHARED_HEADER_BYTES, buffer->front_bytes);
+		fxt_sys_munmap((char *)buffer->states - FXT_MANAGED_HEADER_BYTES, buffer->front_bytes);
 }
 
 /* -- Talking to the manager -------------------------------------------------------------------- */
@@ -230,7 +230,7 @@ void fxt_buffer_hear(struct fxt_buffer *buffer)
 {
 	uint64_t mask;
 
-	if (!buffer->shared || fxt_may_not_lock() || fxt_is_forbidden(FXT_NO_OTHERS))
+	if (!buffer->managed || fxt_may_not_lock() || fxt_is_forbidden(FXT_NO_OTHERS))
 		return;
 	mask = fxt_lock(&buffer->extend_lock);
 	hear_all(buffer);
@@ -266,8 +266,8 @@ void fxt_buffer_tell_stopped(struct fxt_buffer *buffer)
 
 void fxt_buffer_tell_dropped(struct fxt_buffer *buffer, uint64_t records)
 {
-	if (buffer->shared)
-		atomic_store_explicit(&buffer->shared->num_records_dropped, records, memory_order_relaxed);
+	if (buffer->managed)
+		atomic_store_explicit(&buffer->managed->num_records_dropped, records, memory_order_relaxed);
 }
 
 /* -- Handing out chunks ------------------------------------------------------------------------ */
@@ -291,12 +291,12 @@ static bool turn_over(struct fxt_buffer *buffer, uint32_t pass, uint64_t now_ns)
 		hear_all(buffer);
 		done = buffer->saved_wraps == pass && !is_over(buffer);
 		if (done) {
-			atomic_store_explicit(&buffer->shared->wrapped_count, pass + 1, memory_order_relaxed);
+			atomic_store_explicit(&buffer->managed->wrapped_count, pass + 1, memory_order_relaxed);
 			atomic_store_explicit(&buffer->cursor, (uint64_t)(pass + 1) << 32,
 					      memory_order_release);
 			atomic_store_explicit(&buffer->failure, 0, memory_order_relaxed);
 			say(buffer, FXT_PROVIDER_SAVE_BUFFER, pass,
-			    atomic_load_explicit(&buffer->shared->durable_data_end, memory_order_relaxed));
+			    atomic_load_explicit(&buffer->managed->durable_data_end, memory_order_relaxed));
 		} else if (!is_over(buffer)) {
 			atomic_store_explicit(&buffer->failure, -EAGAIN, memory_order_relaxed);
 			atomic_store_explicit(&buffer->retry_ns, now_ns + RETRY_NS, memory_order_relaxed);
@@ -334,7 +334,7 @@ static void hand_out(struct fxt_buffer *buffer, uint32_t number, struct fxt_chun
 		chunk->overwritten_ns = past->last_ns;
 		past->events = 0;
 	}
-	atomic_store_explicit(&buffer->states[number], entry_of(turn + 1, FXT_SHARED_HELD),
+	atomic_store_explicit(&buffer->states[number], entry_of(turn + 1, FXT_MANAGED_HELD),
 			      memory_order_release);
 	atomic_thread_fence(memory_order_release);
 	fxt_chunk_empty(chunk->base, FXT_CHUNK_WORDS);
@@ -363,8 +363,8 @@ static bool take_now(struct fxt_buffer *buffer, uint64_t now_ns, struct fxt_chun
 							   memory_order_relaxed, memory_order_relaxed))
 			continue;
 		number = (uint32_t)at + (pass & 1) * chunks;
-		if (fxt_shared_state_of(atomic_load_explicit(&buffer->states[number],
-							     memory_order_acquire)) != FXT_SHARED_FREE)
+		if (fxt_managed_state_of(atomic_load_explicit(&buffer->states[number],
+							     memory_order_acquire)) != FXT_MANAGED_FREE)
 			continue;
 		hand_out(buffer, number, chunk);
 		return true;
@@ -394,25 +394,25 @@ static uint32_t finish(struct fxt_storage *storage, uint32_t number, uint32_t ev
 
 	buffer->past[number].events = events;
 	buffer->past[number].last_ns = last_ns;
-	atomic_store_explicit(&buffer->states[number], entry_of(entry >> 8, FXT_SHARED_FULL),
+	atomic_store_explicit(&buffer->states[number], entry_of(entry >> 8, FXT_MANAGED_FULL),
 			      memory_order_release);
 	if (buffer->mode == FXT_CIRCULAR)
 		fxt_ring_give_back(&buffer->ring, number);
 	return 0;
 }
 
-void fxt_shared_has_pages(struct fxt_buffer *buffer, uint32_t number)
+void fxt_managed_has_pages(struct fxt_buffer *buffer, uint32_t number)
 {
 	uint32_t entry = atomic_load_explicit(&buffer->states[number], memory_order_relaxed);
 
-	atomic_store_explicit(&buffer->states[number], entry_of(entry >> 8, FXT_SHARED_PAGES),
+	atomic_store_explicit(&buffer->states[number], entry_of(entry >> 8, FXT_MANAGED_PAGES),
 			      memory_order_release);
 }
 
-bool fxt_shared_is_held(const struct fxt_buffer *buffer, uint32_t number)
+bool fxt_managed_is_held(const struct fxt_buffer *buffer, uint32_t number)
 {
-	return fxt_shared_state_of(atomic_load_explicit(&buffer->states[number], memory_order_acquire)) ==
-	       FXT_SHARED_HELD;
+	return fxt_managed_state_of(atomic_load_explicit(&buffer->states[number], memory_order_acquire)) ==
+	       FXT_MANAGED_HELD;
 }
 
 static int failure(const struct fxt_storage *storage)
@@ -432,7 +432,7 @@ static uint64_t none_before(const struct fxt_storage *storage)
 	return atomic_load_explicit(&buffer->retry_ns, memory_order_relaxed);
 }
 
-static const struct fxt_storage_ops shared_ops = {
+static const struct fxt_storage_ops managed_ops = {
 	.take = take,
 	.finish = finish,
 	.take_page = fxt_buffer_take_page,

@@ -1,4 +1,4 @@
-/* Saves the memory of a provider into the archive: see managed.h. */
+/* Saves the memory of a provider into the archive: see client.h. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -6,19 +6,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "managed.h"
+#include "client.h"
 #include "tools/common/message.h"
 #include "writer/buffer.h"
 
 enum { LAST = FXT_CHUNK_WORDS - 1, TRIES = 8 };
 
-static const struct fxt_shared_header *header_of(const struct fxt_managed *p)
+static const struct fxt_managed_header *header_of(const struct fxt_client *p)
 {
-	return (const struct fxt_shared_header *)p->memory;
+	return (const struct fxt_managed_header *)p->memory;
 }
 
 /* Appends a part of the durable area. */
-static void save_durable_part(struct fxt_managed *p, struct fxt_session *session, uint64_t from, uint64_t to)
+static void save_durable_part(struct fxt_client *p, struct fxt_session *session, uint64_t from, uint64_t to)
 {
 	uint64_t *copy;
 
@@ -31,7 +31,7 @@ static void save_durable_part(struct fxt_managed *p, struct fxt_session *session
 }
 
 /* Appends what the durable area has in addition, but for the counters in it. */
-static void save_durable(struct fxt_managed *p, struct fxt_session *session)
+static void save_durable(struct fxt_client *p, struct fxt_session *session)
 {
 	uint64_t to = atomic_load_explicit(&header_of(p)->durable_data_end, memory_order_acquire);
 	uint64_t counters_end = p->counters_offset + p->counters_bytes, from = p->durable_saved;
@@ -46,7 +46,7 @@ static void save_durable(struct fxt_managed *p, struct fxt_session *session)
 	p->durable_saved = to;
 }
 
-static const uint64_t *chunk_of(const struct fxt_managed *p, uint32_t number)
+static const uint64_t *chunk_of(const struct fxt_client *p, uint32_t number)
 {
 	return (const uint64_t *)(p->memory + p->rolling_offset + (uint64_t)number * FXT_CHUNK_BYTES);
 }
@@ -73,23 +73,23 @@ static size_t copy_committed(uint64_t *to, const uint64_t *chunk, size_t from)
 
 /* Saves what a chunk has in addition to what was saved of it. The provider may empty the chunk meanwhile;
  * then what was copied is of no use, and it is copied again. */
-static void save_chunk(struct fxt_managed *p, struct fxt_session *session, uint32_t number, bool is_end)
+static void save_chunk(struct fxt_client *p, struct fxt_session *session, uint32_t number, bool is_end)
 {
 	static uint64_t copy[FXT_CHUNK_WORDS];
-	struct fxt_managed_chunk *saved = &p->saved[number];
-	enum fxt_shared_state state;
+	struct fxt_client_chunk *saved = &p->saved[number];
+	enum fxt_managed_state state;
 	uint32_t entry, turn;
 	size_t from, to, end;
 	unsigned tries = 0;
 
 	do {
 		entry = atomic_load_explicit(&p->table[number], memory_order_acquire);
-		state = fxt_shared_state_of(entry);
+		state = fxt_managed_state_of(entry);
 		turn = entry >> 8;
-		if (state == FXT_SHARED_FREE || (state == FXT_SHARED_PAGES && !is_end))
+		if (state == FXT_MANAGED_FREE || (state == FXT_MANAGED_PAGES && !is_end))
 			return;
 		from = saved->turn == turn ? saved->words : 0;
-		if (state == FXT_SHARED_HELD) {
+		if (state == FXT_MANAGED_HELD) {
 			to = copy_committed(copy, chunk_of(p, number), from);
 		} else {
 			to = FXT_CHUNK_WORDS;
@@ -102,30 +102,30 @@ static void save_chunk(struct fxt_managed *p, struct fxt_session *session, uint3
 		return;
 	/* After the records were read, so that the strings that they need come first. */
 	save_durable(p, session);
-	end = fxt_archive_append(session->archive, p->id, copy + from, to - from, state != FXT_SHARED_HELD);
-	*saved = (struct fxt_managed_chunk){turn, (uint32_t)(from + end)};
+	end = fxt_archive_append(session->archive, p->id, copy + from, to - from, state != FXT_MANAGED_HELD);
+	*saved = (struct fxt_client_chunk){turn, (uint32_t)(from + end)};
 }
 
-void fxt_managed_save_half(struct fxt_managed *p, struct fxt_session *session, unsigned half)
+void fxt_client_save_half(struct fxt_client *p, struct fxt_session *session, unsigned half)
 {
 	uint32_t first = half * p->chunks / 2, i;
 	uint32_t *full = fxt_alloc(p->chunks / 2, sizeof(*full));
 
 	for (i = 0; i < p->chunks / 2; i++) {
 		full[i] = atomic_load_explicit(&p->table[first + i], memory_order_acquire);
-		if (fxt_shared_state_of(full[i]) == FXT_SHARED_FULL)
+		if (fxt_managed_state_of(full[i]) == FXT_MANAGED_FULL)
 			save_chunk(p, session, first + i, false);
 	}
 	/* The provider gets its chunks back once they are in the file, because the manager may be killed. */
 	fxt_archive_flush(session->archive);
 	for (i = 0; i < p->chunks / 2; i++)
-		if (fxt_shared_state_of(full[i]) == FXT_SHARED_FULL)
+		if (fxt_managed_state_of(full[i]) == FXT_MANAGED_FULL)
 			atomic_compare_exchange_strong(&p->table[first + i], &full[i],
-						       (full[i] & ~0xffu) | FXT_SHARED_FREE);
+						       (full[i] & ~0xffu) | FXT_MANAGED_FREE);
 	free(full);
 }
 
-void fxt_managed_save(struct fxt_managed *p, struct fxt_session *session, bool is_end)
+void fxt_client_save(struct fxt_client *p, struct fxt_session *session, bool is_end)
 {
 	uint32_t i;
 
