@@ -11,7 +11,9 @@ COMMON_FILES = \
 	tools/common/map.h \
 	tools/common/message.c \
 	tools/common/message.h \
-	tools/common/options.c
+	tools/common/options.c \
+	tools/common/pack.c \
+	tools/common/pack.h
 
 READING_FILES = \
 	tools/reading/faults.h \
@@ -156,13 +158,13 @@ TOOLS_SOURCES = $(COMMON_FILES) $(READING_FILES) $(PRINTING_FILES) $(ANALYSIS_FI
 	$(PROGRAMS_FILES) $(JOIN_FILES) $(RECORD_FILES) $(MANAGER_FILES) $(CHECK_FILES) $(DUMP_FILES) $(REPORT_FILES)
 
 TOOLS_CPPFLAGS = $(AM_CPPFLAGS)
-TOOLS_LIBS = libfxttools.la libfxtwriter.la $(JANSSON_LIBS) $(LIBELF_LIBS) $(LIBIBERTY_LIBS) -lm
+TOOLS_LIBS = libfxttools.la libfxtwriter.la $(JANSSON_LIBS) $(LIBELF_LIBS) $(LIBIBERTY_LIBS) $(ZSTD_LIBS) -lm
 
 # This library has everything but main(), so that the unit tests link the same code.
 noinst_LTLIBRARIES += libfxttools.la
 libfxttools_la_SOURCES = $(TOOLS_SOURCES)
 libfxttools_la_CPPFLAGS = $(TOOLS_CPPFLAGS) -DFXT_LIBDIR='"$(libdir)"'
-libfxttools_la_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS) $(LIBELF_CFLAGS)
+libfxttools_la_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS) $(LIBELF_CFLAGS) $(ZSTD_CFLAGS)
 
 bin_PROGRAMS += fxt
 fxt_SOURCES = tools/fxt.c

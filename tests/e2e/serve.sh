@@ -121,6 +121,36 @@ done
 "$FXT" serve -q --socket=socket -o short.fxt --duration=10ms
 is "after a time" 0 $?
 
+# -- Compressed ------------------------------------------------------------------------------------
+
+# fxt may be built without zstd; then it says so.
+"$FXT" serve -q --socket=socket -o zstd.fxt.zst --compress --duration=1ms 2>said
+zstd=$?
+if test $zstd = 0; then
+	serve -o packed.fxt.zst --compress -b 1
+	FXT_ON_FULL=wait managed "$apps/sequence" 100000
+	stop_serving >/dev/null
+	valid packed.fxt.zst
+	fxt dump --json packed.fxt.zst >records
+	is "numbered calls" 100000 "$(grep '"type":"complete"' records | grep -c '"name":"calloc"')"
+	# What is left of a file that was cut, or damaged, is read as far as it goes; it is never trusted.
+	bytes=$(stat -c %s packed.fxt.zst)
+	for _ in 1 2 3 4 5 6 7 8; do
+		head -c "$(random_below "$bytes")" packed.fxt.zst >cut.zst
+		"$FXT" dump cut.zst >cut 2>said
+		status=$?
+		test $status -le 1 || fail "a compressed file that was cut: exit status $status"
+		cp packed.fxt.zst cut.zst
+		head -c 20 /dev/urandom | dd of=cut.zst bs=1 seek="$(random_below "$bytes")" conv=notrunc 2>/dev/null
+		"$FXT" check cut.zst >cut 2>said
+		status=$?
+		test $status -le 1 || fail "a compressed file that was damaged: exit status $status"
+		count comparison
+	done
+else
+	is "no zstd" "2 1" "$zstd $(grep -c 'fxt was built without it' said)"
+fi
+
 # -- The manager is killed -------------------------------------------------------------------------
 
 # The program goes on in a file of its own. What neither that nor the archive has is counted; what the manager

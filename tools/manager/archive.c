@@ -25,7 +25,7 @@ static void put(struct fxt_archive *a, const uint64_t *words, size_t count)
 	a->used += count * FXT_WORD_BYTES;
 }
 
-bool fxt_archive_open(struct fxt_archive *a, const char *path)
+bool fxt_archive_open(struct fxt_archive *a, const char *path, bool packs)
 {
 	uint64_t magic[2];
 
@@ -36,6 +36,7 @@ bool fxt_archive_open(struct fxt_archive *a, const char *path)
 		return false;
 	}
 	a->block = fxt_alloc(BLOCK_BYTES, 1);
+	a->pack = packs ? fxt_pack_new(BLOCK_BYTES) : NULL;
 	put(a, magic, fxt_encode_magic(magic, 2));
 	fxt_archive_flush(a);
 	return true;
@@ -140,23 +141,38 @@ static void give_up(struct fxt_archive *a, int error)
 		fxt_error(a->path, "%s", strerror(errno));
 }
 
-void fxt_archive_flush(struct fxt_archive *a)
+/* Writes bytes to the file, all of them or none. */
+static void write_all(struct fxt_archive *a, const unsigned char *data, size_t bytes)
 {
 	size_t done = 0;
 
-	while (done < a->used && !a->has_failed) {
-		ssize_t n = write(a->fd, a->block + done, a->used - done);
+	while (done < bytes && !a->has_failed) {
+		ssize_t n = write(a->fd, data + done, bytes - done);
 
 		if (n > 0)
 			done += (size_t)n;
 		else if (n == 0 || errno != EINTR)
 			give_up(a, n ? errno : ENOSPC);
 	}
+	if (!a->has_failed)
+		a->bytes += done;
+}
+
+void fxt_archive_flush(struct fxt_archive *a)
+{
+	size_t bytes = a->used;
+	const unsigned char *data = a->block;
+
+	if (!bytes)
+		return;
+	if (a->pack)
+		data = fxt_pack_frame(a->pack, a->block, a->used, &bytes);
+	write_all(a, data, bytes);
 	if (a->has_failed) {
 		a->events -= a->block_events;
 		a->unwritten += a->block_events;
-	} else {
-		a->bytes += done;
+	} else if (a->pack) {
+		fxt_pack_written(a->pack);
 	}
 	a->block_events = 0;
 	a->used = 0;
@@ -164,9 +180,17 @@ void fxt_archive_flush(struct fxt_archive *a)
 
 void fxt_archive_close(struct fxt_archive *a)
 {
+	const unsigned char *table;
+	size_t bytes;
+
 	fxt_archive_flush(a);
+	if (a->pack) {
+		table = fxt_pack_table(a->pack, &bytes);
+		write_all(a, table, bytes);
+	}
 	if (close(a->fd) != 0)
 		fxt_error(a->path, "%s", strerror(errno));
+	fxt_pack_free(a->pack);
 	free(a->block);
 	a->block = NULL;
 }

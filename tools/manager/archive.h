@@ -13,9 +13,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "tools/common/pack.h"
+
 struct fxt_archive {
 	int fd;
 	const char *path;
+	struct fxt_pack *pack;          /* NULL: the file is not compressed */
 	unsigned char *block;
 	size_t used;                    /* bytes of the block */
 	uint32_t provider;              /* whose section the last records are in; 0: nobody's */
@@ -27,9 +30,9 @@ struct fxt_archive {
 	bool has_failed;                /* the user has been told that the file cannot be written */
 };
 
-/* Creates the file, which may not exist, readable and writable by its owner alone. Returns false after a
- * message. */
-bool fxt_archive_open(struct fxt_archive *a, const char *path);
+/* Creates the file, which may not exist, readable and writable by its owner alone; compressed if `packs`.
+ * Returns false after a message. */
+bool fxt_archive_open(struct fxt_archive *a, const char *path, bool packs);
 
 /* Names provider `id`, before its first records. `name` is cut and cleaned as the format wants it. */
 void fxt_archive_name(struct fxt_archive *a, uint32_t id, const char *name, size_t bytes);

@@ -17,13 +17,13 @@
 #include "tools/programs/agent_path.h"
 #include "tools/record/record.h"
 
-enum { KEY_SOCKET = 0x100, KEY_DURATION };
+enum { KEY_SOCKET = 0x100, KEY_DURATION, KEY_COMPRESS };
 
 struct options {
 	char *out, *socket;             /* NULL: the default */
 	const char *agent, *categories, *mode;
 	uint64_t buffer_mb, duration_ns;
-	bool quiet;
+	bool quiet, compresses;
 };
 
 static char *set_duration(struct options *o, const char *text)
@@ -60,6 +60,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'b': bad = set_buffer(o, arg); break;
 	case KEY_SOCKET: o->socket = arg; break;
 	case KEY_DURATION: bad = set_duration(o, arg); break;
+	case KEY_COMPRESS:
+		o->compresses = true;
+		bad = FXT_CAN_PACK ? NULL : fxt_strdup("--compress needs zstd, and fxt was built without it");
+		break;
 	case 'q': o->quiet = true; break;
 	case ARGP_KEY_ARG: argp_error(state, "fxt serve takes no arguments; it traces whoever connects"); break;
 	default: return ARGP_ERR_UNKNOWN;
@@ -148,7 +152,7 @@ static int serve(const struct options *o, const char *agent, const char *socket,
 
 	if (!fxt_manager_listen(&m, socket))
 		return EXIT_FAILURE;
-	if (!fxt_archive_open(&archive, out)) {
+	if (!fxt_archive_open(&archive, out, o->compresses)) {
 		unlink(socket);
 		return EXIT_FAILURE;
 	}
@@ -179,6 +183,7 @@ int fxt_command_serve(int argc, char **argv)
 		 "Where programs connect (default: FXT_MANAGER, or fxt-manager in XDG_RUNTIME_DIR)", 0},
 		{"duration", KEY_DURATION, "TIME", 0, "End after this time: 10s, 500ms (default: at a signal)",
 		 0},
+		{"compress", KEY_COMPRESS, 0, 0, "Compress the trace with zstd; fxt reads it as it is", 0},
 		{"agent", 'a', "FILE", 0, "The agent's library, when it is not beside fxt", 0},
 		{"quiet", 'q', 0, 0, "No messages but errors", 0},
 		{0},
@@ -197,7 +202,7 @@ int fxt_command_serve(int argc, char **argv)
 	fxt_parse(&argp, argc, argv, 0, &o);
 	agent = fxt_agent_path(o.agent);
 	socket = agent ? socket_path(&o) : NULL;
-	out = o.out ? fxt_strdup(o.out) : fxt_format("serve.%d.fxt", (int)getpid());
+	out = o.out ? fxt_strdup(o.out) : fxt_format("serve.%d.fxt%s", (int)getpid(), o.compresses ? ".zst" : "");
 	if (socket)
 		status = serve(&o, agent, socket, out);
 	free(out);

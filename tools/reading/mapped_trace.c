@@ -18,6 +18,7 @@
 
 #include "reader.h"
 #include "tools/common/message.h"
+#include "tools/common/pack.h"
 
 enum { MAX_OPEN = 2 };  /* record maps one part at a time, and check one file at a time */
 
@@ -127,6 +128,21 @@ static bool map_descriptor(struct fxt_trace_file *f, int fd)
 	return true;
 }
 
+/* Puts a descriptor of what is in it in the place of one of a compressed file. Returns false after a message
+ * if it cannot be unpacked; then *fd is -1. */
+static bool unpack_if_packed(int *fd, const char *path)
+{
+	unsigned char begin[4];
+	int unpacked;
+
+	if (pread(*fd, begin, sizeof(begin), 0) != sizeof(begin) || !fxt_is_packed(begin, sizeof(begin)))
+		return true;
+	unpacked = fxt_unpack(*fd, path);
+	close(*fd);
+	*fd = unpacked;
+	return unpacked >= 0;
+}
+
 bool fxt_trace_open(struct fxt_trace_file *f, const char *path)
 {
 	/* O_NONBLOCK is for a FIFO without a writer, which would otherwise block this call for ever. */
@@ -139,8 +155,9 @@ bool fxt_trace_open(struct fxt_trace_file *f, const char *path)
 		fxt_error(path, "%s", strerror(errno));
 		return false;
 	}
-	ok = map_descriptor(f, fd);
-	close(fd);
+	ok = unpack_if_packed(&fd, path) && map_descriptor(f, fd);
+	if (fd >= 0)
+		close(fd);
 	if (!ok)
 		return false;
 	watch(f);

@@ -1,4 +1,5 @@
-/* A trace file, mapped read-only. Every subcommand that takes a FILE uses this.
+/* A trace file, mapped read-only. Every subcommand that takes a FILE uses this. A compressed file is unpacked
+ * into a file without a name first, in TMPDIR.
  *
  * The size is taken once. A file that is cut shorter while it is read would raise SIGBUS in the middle of a
  * decoder; opening the first file installs a handler that says so in one line and exits with status 1.
