@@ -12,6 +12,7 @@ UNIT_TESTS = \
 	tests/check_encode \
 	tests/check_encode_limits \
 	tests/check_labels \
+	tests/check_managed \
 	tests/check_process_stat \
 	tests/check_rewrite \
 	tests/check_stream \
@@ -20,6 +21,7 @@ UNIT_TESTS = \
 	tests/check_wait
 tests_check_buffer_SOURCES = tests/check_buffer.c tests/buffer_fixture.h
 tests_check_buffer_file_SOURCES = tests/check_buffer_file.c tests/buffer_fixture.h
+tests_check_managed_SOURCES = tests/check_managed.c tests/apps/random.h tests/apps/unseen.h
 tests_check_rewrite_SOURCES = tests/check_rewrite.c tests/buffer_fixture.h
 # The parts of the agent that read its configuration.
 tests_check_config_SOURCES = tests/check_config.c agent/process/config.c agent/process/follow.c \

@@ -318,14 +318,21 @@ static void populate(struct fxt_buffer *buffer, uint32_t number)
 			MADV_POPULATE_WRITE);
 }
 
-/* Makes the chunk the caller's, in a new turn. The turn comes before any store to the chunk, so that a
- * manager that is reading the chunk knows it. */
-static void hand_out(struct fxt_buffer *buffer, uint32_t number, struct fxt_chunk *chunk)
+/* Makes the chunk the caller's, in a new turn, if it is in state `from`. Returns false if it is not. A thread
+ * may have slept since it got the chunk's number, for whole passes. The turn comes before any store to the
+ * chunk, so that a manager that is reading the chunk knows it. */
+static bool hand_out(struct fxt_buffer *buffer, uint32_t number, enum fxt_managed_state from,
+		     struct fxt_chunk *chunk)
 {
 	struct fxt_chunk_past *past = &buffer->past[number];
-	uint32_t turn = atomic_load_explicit(&buffer->states[number], memory_order_acquire) >> 8;
+	uint32_t entry = atomic_load_explicit(&buffer->states[number], memory_order_acquire);
 
-	if (!turn)
+	if (fxt_managed_state_of(entry) != from ||
+	    !atomic_compare_exchange_strong(&buffer->states[number], &entry,
+					    entry_of((entry >> 8) + 1, FXT_MANAGED_HELD)))
+		return false;
+	atomic_thread_fence(memory_order_release);
+	if (!(entry >> 8))
 		populate(buffer, number);
 	*chunk = (struct fxt_chunk){.base = fxt_buffer_chunk(buffer, number), .words = FXT_CHUNK_WORDS,
 				    .number = number};
@@ -334,10 +341,8 @@ static void hand_out(struct fxt_buffer *buffer, uint32_t number, struct fxt_chun
 		chunk->overwritten_ns = past->last_ns;
 		past->events = 0;
 	}
-	atomic_store_explicit(&buffer->states[number], entry_of(turn + 1, FXT_MANAGED_HELD),
-			      memory_order_release);
-	atomic_thread_fence(memory_order_release);
 	fxt_chunk_empty(chunk->base, FXT_CHUNK_WORDS);
+	return true;
 }
 
 static bool take_now(struct fxt_buffer *buffer, uint64_t now_ns, struct fxt_chunk *chunk)
@@ -350,11 +355,8 @@ static bool take_now(struct fxt_buffer *buffer, uint64_t now_ns, struct fxt_chun
 		at = atomic_load_explicit(&buffer->cursor, memory_order_acquire);
 		pass = (uint32_t)(at >> 32);
 		if ((uint32_t)at >= chunks) {
-			if (buffer->mode == FXT_CIRCULAR &&
-			    fxt_ring_take(&buffer->ring, &number, &waited)) {
-				hand_out(buffer, number, chunk);
-				return true;
-			}
+			if (buffer->mode == FXT_CIRCULAR && fxt_ring_take(&buffer->ring, &number, &waited))
+				return hand_out(buffer, number, FXT_MANAGED_FULL, chunk);
 			if (buffer->mode != FXT_STREAMING || !turn_over(buffer, pass, now_ns))
 				return false;
 			continue;
@@ -363,11 +365,8 @@ static bool take_now(struct fxt_buffer *buffer, uint64_t now_ns, struct fxt_chun
 							   memory_order_relaxed, memory_order_relaxed))
 			continue;
 		number = (uint32_t)at + (pass & 1) * chunks;
-		if (fxt_managed_state_of(atomic_load_explicit(&buffer->states[number],
-							     memory_order_acquire)) != FXT_MANAGED_FREE)
-			continue;
-		hand_out(buffer, number, chunk);
-		return true;
+		if (hand_out(buffer, number, FXT_MANAGED_FREE, chunk))
+			return true;
 	}
 	return false;
 }

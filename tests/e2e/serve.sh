@@ -164,12 +164,14 @@ for round in $(seq "${FXT_MANAGER_KILLS:-8}"); do
 	wait "$server" 2>/dev/null
 	wait $program
 	is "the status of a program whose manager was killed" 0 $?
-	valid archive.fxt
+	# Its last record may be cut short.
+	"$FXT" check archive.fxt >checked 2>/dev/null
+	is "an archive whose manager was killed" 0 "$(grep ' x ' checked | grep -vc 'record past the end of file')"
 	ls beside.*.fxt >own 2>/dev/null
 	# It may have ended before.
 	test ! -s own || valid beside.*.fxt
 	for file in archive.fxt $(cat own); do
-		fxt dump --json "$file"
+		"$FXT" dump --json "$file" 2>/dev/null
 	done | python3 -c '
 import json, sys
 calls, dropped = [], {}
