@@ -151,6 +151,27 @@ else
 	is "no zstd" "2 1" "$zstd $(grep -c 'fxt was built without it' said)"
 fi
 
+# -- Rotated ---------------------------------------------------------------------------------------
+
+serve -o turning.fxt --rotate=1,3 -b 1
+FXT_ON_FULL=wait managed "$apps/sequence" 200000
+stop_serving >/dev/null
+is "files" "turning.1.fxt turning.2.fxt turning.3.fxt turning.fxt" "$(echo turning*)"
+# A lifetime may have begun in an earlier file.
+valid --ring turning.3.fxt turning.2.fxt turning.1.fxt turning.fxt
+for file in turning.3.fxt turning.2.fxt turning.1.fxt turning.fxt; do
+	fxt dump --json "$file"
+done | python3 -c '
+import json, sys
+calls = [json.loads(line)["args"]["nmemb"] for line in sys.stdin
+         if "calloc" in line and "complete" in line and "nmemb" in line]
+print(len(calls) > 30000 and calls == list(range(200001 - len(calls), 200001)))' >found
+is "the newest calls, in order" True "$(cat found)"
+for wrong in 1 0,1 1, x,1 1,x 1,2,3; do
+	"$FXT" serve --socket=socket -o wrong.fxt --rotate=$wrong 2>said
+	is "fxt serve --rotate=$wrong" 2 $?
+done
+
 # -- The manager is killed -------------------------------------------------------------------------
 
 # The program goes on in a file of its own. What neither that nor the archive has is counted; what the manager

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -25,21 +26,32 @@ static void put(struct fxt_archive *a, const uint64_t *words, size_t count)
 	a->used += count * FXT_WORD_BYTES;
 }
 
-bool fxt_archive_open(struct fxt_archive *a, const char *path, bool packs)
+/* Creates the file and writes the magic number. Returns false after a message. */
+static bool create(struct fxt_archive *a)
 {
 	uint64_t magic[2];
 
-	*a = (struct fxt_archive){.path = path};
-	a->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	a->fd = open(a->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (a->fd < 0) {
-		fxt_error(path, "%s", strerror(errno));
+		fxt_error(a->path, "%s", strerror(errno));
 		return false;
 	}
-	a->block = fxt_alloc(BLOCK_BYTES, 1);
-	a->pack = packs ? fxt_pack_new(BLOCK_BYTES) : NULL;
+	a->bytes = 0;
+	a->provider = 0;
+	a->pack = a->packs ? fxt_pack_new(BLOCK_BYTES) : NULL;
 	put(a, magic, fxt_encode_magic(magic, 2));
 	fxt_archive_flush(a);
 	return true;
+}
+
+bool fxt_archive_open(struct fxt_archive *a, const char *path, bool packs)
+{
+	*a = (struct fxt_archive){.path = path, .packs = packs};
+	a->block = fxt_alloc(BLOCK_BYTES, 1);
+	if (create(a))
+		return true;
+	free(a->block);
+	return false;
 }
 
 void fxt_archive_name(struct fxt_archive *a, uint32_t id, const char *name, size_t bytes)
@@ -178,7 +190,8 @@ void fxt_archive_flush(struct fxt_archive *a)
 	a->used = 0;
 }
 
-void fxt_archive_close(struct fxt_archive *a)
+/* Writes the rest and closes the file. */
+static void finish(struct fxt_archive *a)
 {
 	const unsigned char *table;
 	size_t bytes;
@@ -191,6 +204,47 @@ void fxt_archive_close(struct fxt_archive *a)
 	if (close(a->fd) != 0)
 		fxt_error(a->path, "%s", strerror(errno));
 	fxt_pack_free(a->pack);
+	a->pack = NULL;
+	a->fd = -1;
+}
+
+/* Returns the name of the file that is `number` files old: serve.fxt.zst, serve.1.fxt.zst, ... The caller
+ * frees it. */
+static char *numbered(const char *path, unsigned number)
+{
+	static const char *const suffixes[] = {".fxt.zst", ".fxt", ".zst", ""};
+	size_t length = strlen(path);
+
+	for (size_t i = 0;; i++) {
+		size_t suffix = strlen(suffixes[i]);
+
+		if (length > suffix && strcmp(path + length - suffix, suffixes[i]) == 0)
+			return number ? fxt_format("%.*s.%u%s", (int)(length - suffix), path, number,
+						   suffixes[i])
+				      : fxt_strdup(path);
+	}
+}
+
+void fxt_archive_rotate(struct fxt_archive *a, unsigned count)
+{
+	finish(a);
+	a->earlier_bytes += a->bytes;
+	while (count-- > 0) {
+		char *from = numbered(a->path, count), *to = numbered(a->path, count + 1);
+
+		if (rename(from, to) != 0 && errno != ENOENT)
+			fxt_error(from, "cannot be renamed: %s", strerror(errno));
+		free(from);
+		free(to);
+	}
+	if (!create(a))
+		a->has_failed = true;
+}
+
+void fxt_archive_close(struct fxt_archive *a)
+{
+	if (a->fd >= 0)
+		finish(a);
 	free(a->block);
 	a->block = NULL;
 }

@@ -18,12 +18,14 @@
 struct fxt_archive {
 	int fd;
 	const char *path;
+	bool packs;                     /* the file is compressed */
 	struct fxt_pack *pack;          /* NULL: the file is not compressed */
 	unsigned char *block;
 	size_t used;                    /* bytes of the block */
 	uint32_t provider;              /* whose section the last records are in; 0: nobody's */
 	uint64_t bytes;                 /* in the file */
-	uint64_t events;                /* in the file and the block */
+	uint64_t events;                /* in all files so far, and the block */
+	uint64_t earlier_bytes;         /* in the files before this one */
 	uint64_t unwritten;             /* events that the file system had no room for */
 	uint64_t block_events;          /* events in the block */
 	uint64_t damaged;               /* pieces of providers' memory whose framing was wrong */
@@ -43,6 +45,12 @@ void fxt_archive_name(struct fxt_archive *a, uint32_t id, const char *name, size
  * `is_whole`. Returns how many words lie in front of what comes behind the last record that was appended. */
 size_t fxt_archive_append(struct fxt_archive *a, uint32_t id, const uint64_t *words, size_t count,
 			  bool is_whole);
+
+/* Ends the file and goes on in a new one of the same name. The old one gets the number 1 in its name, the
+ * one that had that number 2, and so on; the one that would get `count` is removed. The caller then has to
+ * say the names of the providers and their strings again. If there can be no new file, nothing is saved
+ * any more. */
+void fxt_archive_rotate(struct fxt_archive *a, unsigned count);
 
 /* Writes what is in the block to the file. */
 void fxt_archive_flush(struct fxt_archive *a);

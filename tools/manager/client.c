@@ -166,7 +166,6 @@ static const char *hear_initialized(struct fxt_client *p, struct fxt_session *se
 	if (why)
 		return why;
 	p->id = ++session->providers;
-	fxt_archive_name(session->archive, p->id, p->name, p->name_bytes);
 	p->state = FXT_CLIENT_INITIALIZED;
 	say(p, FXT_MANAGER_START, FXT_CLEAR_ENTIRE, 0, "");
 	return NULL;

@@ -20,6 +20,8 @@ struct fxt_session {
 	uint64_t buffer_bytes;
 	const char *categories;         /* as in FXT_CATEGORIES; empty: each provider's own choice */
 	struct fxt_archive *archive;
+	uint64_t rotate_bytes;          /* a file of this size is followed by another; 0: never */
+	unsigned rotate_count;          /* so many older files are kept */
 	uint32_t providers;             /* how many have been started so far; their ids are 1, 2, ... */
 	uint64_t dropped;               /* records that ended providers say they had no room for */
 };
@@ -49,6 +51,7 @@ struct fxt_client {
 	fxt_managed_entry *table;
 	uint32_t chunks;
 
+	bool is_named;                  /* the archive has its name */
 	uint64_t durable_saved;         /* how far the durable area is in the archive, in bytes */
 	struct fxt_client_chunk {
 		uint32_t turn, words;   /* this turn of the chunk is in the archive so far */
@@ -73,6 +76,9 @@ void fxt_client_save_half(struct fxt_client *p, struct fxt_session *session, uns
 /* Saves all that the memory has and the archive has not. `is_end` says that the provider is over, so that
  * what is rewritten in place is saved too. */
 void fxt_client_save(struct fxt_client *p, struct fxt_session *session, bool is_end);
+
+/* Says that what is saved next goes to a new file, which needs the provider's name and strings. */
+void fxt_client_new_file(struct fxt_client *p);
 
 /* Saves everything, closes the connection, unmaps the memory and frees the provider. */
 void fxt_client_end(struct fxt_client *p, struct fxt_session *session);

@@ -36,6 +36,9 @@ static void save_durable(struct fxt_client *p, struct fxt_session *session)
 	uint64_t to = atomic_load_explicit(&header_of(p)->durable_data_end, memory_order_acquire);
 	uint64_t counters_end = p->counters_offset + p->counters_bytes, from = p->durable_saved;
 
+	if (!p->is_named)
+		fxt_archive_name(session->archive, p->id, p->name, p->name_bytes);
+	p->is_named = true;
 	if (to > p->durable_bytes || to < from || to % FXT_WORD_BYTES)
 		return;
 	if (from < counters_end) {
@@ -44,6 +47,12 @@ static void save_durable(struct fxt_client *p, struct fxt_session *session)
 	}
 	save_durable_part(p, session, from, to);
 	p->durable_saved = to;
+}
+
+void fxt_client_new_file(struct fxt_client *p)
+{
+	p->is_named = false;
+	p->durable_saved = 0;
 }
 
 static const uint64_t *chunk_of(const struct fxt_client *p, uint32_t number)

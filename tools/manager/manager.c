@@ -187,6 +187,18 @@ static bool process_is_over(const struct fxt_client *p)
 
 /* -- The loop ---------------------------------------------------------------------------------- */
 
+/* Goes on in a new file if the present one is large enough. */
+static void rotate(struct fxt_manager *m)
+{
+	struct fxt_session *session = m->session;
+
+	if (!session->rotate_bytes || session->archive->bytes < session->rotate_bytes)
+		return;
+	fxt_archive_rotate(session->archive, session->rotate_count);
+	for (size_t i = 0; i < m->count; i++)
+		fxt_client_new_file(m->providers[i]);
+}
+
 /* Ends connections that have not registered in time. */
 static void end_silent(struct fxt_manager *m, uint64_t now_ns)
 {
@@ -234,6 +246,7 @@ static void handle_events(struct fxt_manager *m)
 				stop_all(m);
 		} else if (find(m, events[i].data.ptr) < m->count) {
 			serve(m, events[i].data.ptr, process_is_over(events[i].data.ptr));
+			rotate(m);
 		}
 	}
 }

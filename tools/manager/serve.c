@@ -17,12 +17,13 @@
 #include "tools/programs/agent_path.h"
 #include "tools/record/record.h"
 
-enum { KEY_SOCKET = 0x100, KEY_DURATION, KEY_COMPRESS };
+enum { KEY_SOCKET = 0x100, KEY_DURATION, KEY_COMPRESS, KEY_ROTATE };
 
 struct options {
 	char *out, *socket;             /* NULL: the default */
 	const char *agent, *categories, *mode;
-	uint64_t buffer_mb, duration_ns;
+	uint64_t buffer_mb, duration_ns, rotate_mb;
+	unsigned rotate_count;
 	bool quiet, compresses;
 };
 
@@ -47,6 +48,21 @@ static char *set_buffer(struct options *o, const char *text)
 	return bad;
 }
 
+/* Takes SIZE,COUNT: megabytes, and how many older files are kept. */
+static char *set_rotation(struct options *o, const char *text)
+{
+	size_t digits = strspn(text, "0123456789"), more;
+
+	more = text[digits] == ',' ? strspn(text + digits + 1, "0123456789") : 0;
+	if (!digits || digits > 7 || !more || more > 4 || text[digits + 1 + more] || !strtoul(text, NULL, 10))
+		return fxt_format("'%s' is no rotation: give SIZE,COUNT, such as 100,5 for files of 100 "
+				  "megabytes and five older ones",
+				  text);
+	o->rotate_mb = strtoul(text, NULL, 10);
+	o->rotate_count = (unsigned)strtoul(text + digits + 1, NULL, 10);
+	return NULL;
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct options *o = state->input;
@@ -64,6 +80,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		o->compresses = true;
 		bad = FXT_CAN_PACK ? NULL : fxt_strdup("--compress needs zstd, and fxt was built without it");
 		break;
+	case KEY_ROTATE: bad = set_rotation(o, arg); break;
 	case 'q': o->quiet = true; break;
 	case ARGP_KEY_ARG: argp_error(state, "fxt serve takes no arguments; it traces whoever connects"); break;
 	default: return ARGP_ERR_UNKNOWN;
@@ -118,7 +135,8 @@ static void summarise(const struct fxt_manager *m, const struct fxt_archive *a)
 	uint64_t lost = m->session->dropped + a->unwritten;
 
 	fprintf(stderr, "fxt: %" PRIu32 " program%s, %s events, %s, ", m->session->providers,
-		m->session->providers == 1 ? "" : "s", fxt_count(a->events).text, fxt_bytes(a->bytes).text);
+		m->session->providers == 1 ? "" : "s", fxt_count(a->events).text,
+		fxt_bytes(a->earlier_bytes + a->bytes).text);
 	if (lost)
 		fprintf(stderr, "%s records LOST", fxt_count(lost).text);
 	else
@@ -146,6 +164,8 @@ static int serve(const struct options *o, const char *agent, const char *socket,
 		.buffer_bytes = (o->buffer_mb ? o->buffer_mb : 64) << 20,
 		.categories = o->categories ? o->categories : "",
 		.archive = &archive,
+		.rotate_bytes = o->rotate_mb << 20,
+		.rotate_count = o->rotate_count,
 	};
 	struct fxt_manager m = {.session = &session};
 	bool failed;
@@ -184,6 +204,8 @@ int fxt_command_serve(int argc, char **argv)
 		{"duration", KEY_DURATION, "TIME", 0, "End after this time: 10s, 500ms (default: at a signal)",
 		 0},
 		{"compress", KEY_COMPRESS, 0, 0, "Compress the trace with zstd; fxt reads it as it is", 0},
+		{"rotate", KEY_ROTATE, "SIZE,COUNT", 0,
+		 "Begin a new file after SIZE megabytes, and keep COUNT older ones (FILE with a number)", 0},
 		{"agent", 'a', "FILE", 0, "The agent's library, when it is not beside fxt", 0},
 		{"quiet", 'q', 0, 0, "No messages but errors", 0},
 		{0},
