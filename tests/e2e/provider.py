@@ -125,7 +125,8 @@ def hostile_once(path, kind):
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         connection.connect(path)
         for _ in range(random.randrange(1, 9)):
-            connection.send(random_bytes(random.randrange(1, 4096)))
+            descriptors = [connection.fileno()] * random.choice((0, 1, 2, 3, 9))
+            socket.send_fds(connection, [random_bytes(random.randrange(1, 4096))], descriptors)
         return
     if kind == 1:
         member = random.choice(("magic", "version", "total", "durable_size", "rolling_size", "table",

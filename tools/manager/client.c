@@ -122,8 +122,32 @@ static const char *map_memory(struct fxt_client *p, const struct fxt_session *se
 
 /* -- Messages ---------------------------------------------------------------------------------- */
 
+/* Returns the only descriptor that came with a message, or -1. Further ones are closed, and so is it if there
+ * are several. */
+static int only_descriptor(struct msghdr *header)
+{
+	int fd, only = -1;
+	size_t count = 0, i;
+
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(header); c; c = CMSG_NXTHDR(header, c)) {
+		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
+			continue;
+		for (i = 0; CMSG_LEN((i + 1) * sizeof(fd)) <= c->cmsg_len; i++) {
+			memcpy(&fd, CMSG_DATA(c) + i * sizeof(fd), sizeof(fd));
+			if (count++)
+				close(fd);
+			else
+				only = fd;
+		}
+	}
+	if (count <= 1)
+		return only;
+	close(only);
+	return -1;
+}
+
 /* Receives a message. Returns its size, 0 at the end of the connection, or -1. *fd is the descriptor that
- * came along, or -1; the kernel gives no more than one. */
+ * came along, or -1. */
 static ssize_t receive(const struct fxt_client *p, void *message, size_t most, int *fd)
 {
 	union {
@@ -134,12 +158,8 @@ static ssize_t receive(const struct fxt_client *p, void *message, size_t most, i
 	struct msghdr header = {.msg_iov = &data, .msg_iovlen = 1, .msg_control = &control,
 				.msg_controllen = sizeof(control)};
 	ssize_t bytes = recvmsg(p->fd, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-	struct cmsghdr *c = bytes > 0 ? CMSG_FIRSTHDR(&header) : NULL;
 
-	*fd = -1;
-	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS &&
-	    c->cmsg_len == CMSG_LEN(sizeof(int)))
-		memcpy(fd, CMSG_DATA(c), sizeof(int));
+	*fd = bytes >= 0 ? only_descriptor(&header) : -1;
 	return bytes;
 }
 

@@ -20,11 +20,13 @@
 #include <unistd.h>
 
 #include "tools/common/message.h"
+#include "tools/printing/print.h"
 
 enum {
 	MOST_PROVIDERS = 4096,
 	BACKLOG = 4096,
 	EVENTS = 64,
+	MOST_COMPLAINTS = 20,
 	STOP_NS = 1000 * 1000 * 1000,   /* how long providers have to answer FXT_MANAGER_STOP */
 };
 
@@ -159,6 +161,19 @@ static size_t find(const struct fxt_manager *m, const struct fxt_client *p)
 	return i;
 }
 
+/* Says why a provider is not served any more, in text that is safe to print. */
+static void complain(struct fxt_manager *m, const struct fxt_client *p, const char *why)
+{
+	struct fxt_text name = {.text = p->name, .bytes = (uint32_t)p->name_bytes};
+	char *text = fxt_printable(&name, FXT_PROVIDER_NAME_BYTES, false);
+
+	if (m->complaints < MOST_COMPLAINTS)
+		fxt_error(NULL, "process %d (%s) is not served any more: %s", (int)p->pid, text, why);
+	if (++m->complaints == MOST_COMPLAINTS)
+		fxt_error(NULL, "there are more such processes, which are not told of");
+	free(text);
+}
+
 /* Reads what the provider has sent. It is ended when its connection is: its process is over then, or executes
  * another program. A child may have a copy of the connection, so the end of the process counts too. */
 static void serve(struct fxt_manager *m, struct fxt_client *p, bool is_over)
@@ -172,8 +187,7 @@ static void serve(struct fxt_manager *m, struct fxt_client *p, bool is_over)
 	if (fxt_client_hear(p, m->session, &why) && !is_over)
 		return;
 	if (why)
-		fxt_error(NULL, "process %d (%.*s) is not served any more: %s", (int)p->pid,
-			  (int)p->name_bytes, p->name, why);
+		complain(m, p, why);
 	end(m, i);
 }
 

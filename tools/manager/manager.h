@@ -16,6 +16,7 @@ struct fxt_manager {
 	size_t count, capacity;
 	uint64_t end_ns;                /* CLOCK_MONOTONIC: when the session ends; 0: by a signal */
 	bool is_stopping;
+	unsigned complaints;            /* providers that have broken the protocol */
 	uint64_t refused;               /* connections of others, or beyond the limit */
 };
 
