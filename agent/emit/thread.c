@@ -472,9 +472,10 @@ void fxt_threads_after_fork(bool returns)
 	barred = false;
 	fxt_lock_reset(&fxt_threads.lock);
 	atomic_store_explicit(&states.next_index, 0, memory_order_relaxed);
-	/* The child has moved no bytes yet, and has the heap of all its parent's threads. */
+	/* The child has moved no bytes yet, and has the heap of all its parent's threads. Another thread may have
+	 * been entering its state in the list at the fork, so the last one may be missing. */
 	for (i = 0; thread && i < fxt_threads.count; i++)
-		heap_bytes += fxt_threads.list[i]->heap_bytes;
+		heap_bytes += fxt_threads.list[i] ? fxt_threads.list[i]->heap_bytes : 0;
 	if (thread) {
 		thread->read_bytes = thread->written_bytes = 0;
 		thread->heap_bytes = heap_bytes;
