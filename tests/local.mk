@@ -310,6 +310,7 @@ E2E_TESTS = \
 	tests/e2e/lifetimes.sh \
 	tests/e2e/lives.sh \
 	tests/e2e/losses.sh \
+	tests/e2e/managed.sh \
 	tests/e2e/modes.sh \
 	tests/e2e/objects.sh \
 	tests/e2e/owns.sh \
@@ -326,6 +327,9 @@ E2E_TESTS = \
 # What the scripts share, sourced or called by them.
 E2E_HELPERS = tests/e2e/bounded.py tests/e2e/hostile.py tests/e2e/hosts_lib.sh tests/e2e/lib.sh \
 	tests/e2e/manager.py tests/e2e/progress.py tests/e2e/provider.py tests/e2e/trace.py
+# The providers of managed.sh, which keep a model of what they write.
+E2E_HELPERS += tests/manager/compare_archive.py tests/manager/hostile_providers.py \
+	tests/manager/model_provider.py
 TESTS += $(E2E_TESTS)
 EXTRA_DIST += $(E2E_TESTS) $(E2E_HELPERS)
 

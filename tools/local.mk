@@ -176,6 +176,7 @@ if HAVE_CHECK
 TOOLS_TESTS = \
 	tests/check_elf \
 	tests/check_lifetimes \
+	tests/check_manager \
 	tests/check_objects \
 	tests/check_order \
 	tests/check_print \
@@ -201,6 +202,10 @@ tests_check_lifetimes_SOURCES = tests/check_lifetimes.c tests/apps/random.h test
 tests_check_lifetimes_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
 tests_check_lifetimes_CFLAGS = $(TOOLS_TESTS_CFLAGS)
 tests_check_lifetimes_LDADD = $(TOOLS_TESTS_LIBS)
+tests_check_manager_SOURCES = tests/check_manager.c tests/trace_words.h
+tests_check_manager_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
+tests_check_manager_CFLAGS = $(TOOLS_TESTS_CFLAGS)
+tests_check_manager_LDADD = $(TOOLS_TESTS_LIBS)
 tests_check_objects_SOURCES = tests/check_objects.c tests/trace_words.h
 tests_check_objects_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
 tests_check_objects_CFLAGS = $(TOOLS_TESTS_CFLAGS)

@@ -482,10 +482,11 @@ uint64_t *fxt_buffer_take_page(struct fxt_storage *storage, uint64_t now_ns, str
 	atomic_fetch_add_explicit(&buffer->page_chunks, 1, memory_order_relaxed);
 	/* This is stored before any thread has a page of the chunk. */
 	atomic_store_explicit(&buffer->past[taken->number].is_pages, true, memory_order_release);
-	if (buffer->managed)
-		fxt_managed_has_pages(buffer, taken->number);
 	for (i = FXT_CHUNK_PAGES; i-- > 0;)
 		fxt_chunk_empty(taken->base + (size_t)i * FXT_PAGE_WORDS, FXT_PAGE_WORDS);
+	/* A manager reads each page by itself from here on. */
+	if (buffer->managed)
+		fxt_managed_has_pages(buffer, taken->number);
 	for (i = 1; i < FXT_CHUNK_PAGES; i++)
 		fxt_buffer_return_page(storage, taken->base + (size_t)i * FXT_PAGE_WORDS);
 	return taken->base;

@@ -320,19 +320,21 @@ static void populate(struct fxt_buffer *buffer, uint32_t number)
 
 /* Makes the chunk the caller's, in a new turn, if it is in state `from`. Returns false if it is not. A thread
  * may have slept since it got the chunk's number, for whole passes. The turn comes before any store to the
- * chunk, so that a manager that is reading the chunk knows it. */
+ * chunk, and FXT_MANAGED_HELD behind them, so a manager that reads the chunk meanwhile knows that what it has
+ * read is of no use. */
 static bool hand_out(struct fxt_buffer *buffer, uint32_t number, enum fxt_managed_state from,
 		     struct fxt_chunk *chunk)
 {
 	struct fxt_chunk_past *past = &buffer->past[number];
 	uint32_t entry = atomic_load_explicit(&buffer->states[number], memory_order_acquire);
+	uint32_t turn = (entry >> 8) + 1;
 
 	if (fxt_managed_state_of(entry) != from ||
 	    !atomic_compare_exchange_strong(&buffer->states[number], &entry,
-					    entry_of((entry >> 8) + 1, FXT_MANAGED_HELD)))
+					    entry_of(turn, FXT_MANAGED_TAKEN)))
 		return false;
 	atomic_thread_fence(memory_order_release);
-	if (!(entry >> 8))
+	if (turn == 1)
 		populate(buffer, number);
 	*chunk = (struct fxt_chunk){.base = fxt_buffer_chunk(buffer, number), .words = FXT_CHUNK_WORDS,
 				    .number = number};
@@ -342,6 +344,8 @@ static bool hand_out(struct fxt_buffer *buffer, uint32_t number, enum fxt_manage
 		past->events = 0;
 	}
 	fxt_chunk_empty(chunk->base, FXT_CHUNK_WORDS);
+	atomic_store_explicit(&buffer->states[number], entry_of(turn, FXT_MANAGED_HELD),
+			      memory_order_release);
 	return true;
 }
 

@@ -28,10 +28,11 @@
  * The durable area is that of the trace file (buffer.h). The two rolling buffers consist of chunks. The
  * table has one state for each chunk. A chunk passes from one side to the other by its state alone:
  *
- *      FXT_MANAGED_FREE      provider takes it           -> FXT_MANAGED_HELD
+ *      FXT_MANAGED_FREE      provider takes it, in a new turn -> FXT_MANAGED_TAKEN
+ *      FXT_MANAGED_TAKEN     provider empties it         -> FXT_MANAGED_HELD
  *      FXT_MANAGED_HELD      provider fills it           -> FXT_MANAGED_FULL
  *      FXT_MANAGED_FULL      streaming: manager saves it -> FXT_MANAGED_FREE
- *                           circular: provider empties and takes it, in a new turn -> FXT_MANAGED_HELD
+ *                           circular: provider takes it, in a new turn -> FXT_MANAGED_TAKEN
  *      FXT_MANAGED_PAGES     for good: pages of words that are rewritten in place, such as calls in progress
  *
  * Nothing in the memory needs to be believed: the manager copies what it saves before it looks at it.
@@ -128,9 +129,16 @@ struct fxt_managed_header {
 static_assert(sizeof(struct fxt_managed_header) <= FXT_MANAGED_HEADER_BYTES, "the header fits");
 
 /* The state of a chunk is in the low byte of its entry of the table. Above that is its turn, which the
- * provider raises whenever it empties the chunk: who has copied a chunk and finds another turn then has
- * copied nothing of use. */
-enum fxt_managed_state { FXT_MANAGED_FREE, FXT_MANAGED_HELD, FXT_MANAGED_FULL, FXT_MANAGED_PAGES };
+ * provider raises before it empties the chunk: who has copied a chunk and finds another turn then has copied
+ * nothing of use. Until the chunk is empty it has the records of its last turn, so there is a state in which
+ * the manager takes nothing of it. */
+enum fxt_managed_state {
+	FXT_MANAGED_FREE,
+	FXT_MANAGED_HELD,
+	FXT_MANAGED_FULL,
+	FXT_MANAGED_PAGES,
+	FXT_MANAGED_TAKEN,
+};
 
 typedef _Atomic uint32_t fxt_managed_entry;
 

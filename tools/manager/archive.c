@@ -15,9 +15,9 @@
 #include "tools/common/message.h"
 #include "writer/fxt_encode.h"
 
-enum { BLOCK_BYTES = 1 << 20, BLOCK_WORDS = BLOCK_BYTES / FXT_WORD_BYTES };
+enum { BLOCK_BYTES = FXT_ARCHIVE_MOST_WORDS * FXT_WORD_BYTES };
 
-/* Appends words of the manager's own. */
+/* Appends words, which fit in an empty block. */
 static void put(struct fxt_archive *a, const uint64_t *words, size_t count)
 {
 	if (a->used + count * FXT_WORD_BYTES > BLOCK_BYTES)
@@ -84,23 +84,23 @@ static void put_full(struct fxt_archive *a, uint32_t id)
 	put(a, record, fxt_encode_provider_event(record, 2, id, FXT_PROVIDER_EVENT_BUFFER_FULL));
 }
 
-/* Returns the size of a record in words; 0 if no record has this header. */
+/* Returns the size of a record in words; 0 if no record has this header. Large records may have more words
+ * than others, but viewers lose step at one that does. */
 static size_t words_of(uint64_t header)
 {
-	if (fxt_get_record_type(header) == FXT_RECORD_LARGE)
-		return header >> 4 & UINT32_MAX;
-	return fxt_get_record_words(header);
+	uint64_t words = fxt_get_record_type(header) == FXT_RECORD_LARGE ? fxt_get_large_words(header)
+									 : fxt_get_record_words(header);
+
+	return words <= FXT_RECORD_MAX_WORDS ? words : 0;
 }
 
-/* Appends words [from, to), which are whole records with `events` events. */
-static void put_run(struct fxt_archive *a, uint32_t id, const uint64_t *words, size_t from, size_t to,
-		    uint64_t events)
+/* Appends `count` words, which are whole records with `events` events. */
+static void put_run(struct fxt_archive *a, uint32_t id, const uint64_t *words, size_t count, uint64_t events)
 {
-	/* A section record may come first. */
-	if (a->used + (to - from + 2) * FXT_WORD_BYTES > BLOCK_BYTES)
-		fxt_archive_flush(a);
+	if (!count)
+		return;
 	begin_section(a, id);
-	put(a, words + from, to - from);
+	put(a, words, count);
 	a->events += events;
 	a->block_events += events;
 }
@@ -108,38 +108,30 @@ static void put_run(struct fxt_archive *a, uint32_t id, const uint64_t *words, s
 size_t fxt_archive_append(struct fxt_archive *a, uint32_t id, const uint64_t *words, size_t count,
 			  bool is_whole)
 {
-	size_t at, size, from = 0, end = 0;
+	size_t at, size, run = 0, end = 0;
 	uint64_t events = 0;
 
 	for (at = 0; at < count; at += size) {
-		bool is_event = fxt_get_record_type(words[at]) == FXT_RECORD_EVENT;
+		uint64_t header = words[at];
 
-		size = words_of(words[at]);
+		size = words_of(header);
 		if (!size || size > count - at) {
 			a->damaged += is_whole;
 			break;
 		}
-		if (fxt_get_record_type(words[at]) != FXT_RECORD_METADATA &&
-		    at + size - from <= BLOCK_WORDS - 2) {
-			events += is_event;
+		events += fxt_get_record_type(header) == FXT_RECORD_EVENT;
+		if (fxt_get_record_type(header) != FXT_RECORD_METADATA) {
 			end = at + size;
 			continue;
 		}
-		/* Here a run of records ends that are appended at once. */
-		if (at > from)
-			put_run(a, id, words, from, at, events);
-		events = is_event;
-		from = at;
-		if (fxt_get_record_type(words[at]) != FXT_RECORD_METADATA) {
-			end = at + size;
-			continue;
-		}
-		from = at + size;
-		if (fxt_get_metadata_type(words[at]) == FXT_METADATA_PROVIDER_EVENT)
+		/* The records from `run` to here are appended at once. */
+		put_run(a, id, words + run, at - run, events);
+		events = 0;
+		run = at + size;
+		if (fxt_get_metadata_type(header) == FXT_METADATA_PROVIDER_EVENT)
 			put_full(a, id);
 	}
-	if (at > from)
-		put_run(a, id, words, from, at, events);
+	put_run(a, id, words + run, end > run ? end - run : 0, events);
 	return end;
 }
 
@@ -227,8 +219,13 @@ static char *numbered(const char *path, unsigned number)
 
 void fxt_archive_rotate(struct fxt_archive *a, unsigned count)
 {
+	if (a->has_failed)
+		return;
 	finish(a);
 	a->earlier_bytes += a->bytes;
+	a->bytes = 0;
+	if (!count && unlink(a->path) != 0)
+		fxt_error(a->path, "%s", strerror(errno));
 	while (count-- > 0) {
 		char *from = numbered(a->path, count), *to = numbered(a->path, count + 1);
 

@@ -7,12 +7,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "tools/common/message.h"
@@ -20,16 +22,25 @@
 
 enum { REGISTER_NS = 2 * 1000 * 1000 * 1000ll };
 
+/* Linux 6.5 has this option. Older headers lack the name, and older kernels refuse it. */
+#ifndef SO_PEERPIDFD
+#define SO_PEERPIDFD 77
+#endif
+
 /* Returns a descriptor of the process at the other end of the connection; -1 if it has none here. */
 static int open_process(int fd, pid_t *pid)
 {
 	struct ucred peer;
-	socklen_t bytes = sizeof(peer);
+	socklen_t bytes = sizeof(peer), process_bytes = sizeof(int);
+	int process;
 
 	*pid = 0;
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) != 0 || peer.pid <= 0)
 		return -1;
 	*pid = peer.pid;
+	/* By its number another process may be found, if the one that has connected is over. */
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERPIDFD, &process, &process_bytes) == 0)
+		return process;
 	return (int)syscall(SYS_pidfd_open, peer.pid, 0);
 }
 
@@ -62,17 +73,17 @@ static bool lies_within(uint64_t offset, uint64_t bytes, uint64_t size)
 	return offset <= size && bytes <= size - offset;
 }
 
-/* Copies the sizes and offsets out of the header, and returns whether they are those of a memory of this
- * size. */
-static bool read_header(struct fxt_client *p)
+/* Copies the sizes and offsets out of the header, and returns whether they are those of a memory of this size
+ * and mode. */
+static bool read_header(struct fxt_client *p, enum fxt_buffering_mode mode)
 {
 	struct fxt_managed_header h;
 	uint64_t rolling;
 
 	memcpy(&h, p->memory, sizeof(h));
 	if (h.magic != FXT_MANAGED_MAGIC || h.version != FXT_MANAGED_VERSION || h.total_size != p->bytes ||
-	    h.chunk_bytes != FXT_CHUNK_BYTES || h.chunk_count % 2 || h.chunk_count < 2 ||
-	    h.chunk_count > FXT_RING_MAX_CHUNKS)
+	    h.buffering_mode != mode || h.chunk_bytes != FXT_CHUNK_BYTES || h.chunk_count % 2 ||
+	    h.chunk_count < 2 || h.chunk_count > FXT_RING_MAX_CHUNKS)
 		return false;
 	rolling = (uint64_t)h.chunk_count * FXT_CHUNK_BYTES;
 	p->chunks = h.chunk_count;
@@ -83,6 +94,8 @@ static bool read_header(struct fxt_client *p)
 	p->counters_bytes = h.counters_size;
 	p->table = (fxt_managed_entry *)(p->memory + h.table_offset);
 	return h.rolling_buffer_size == rolling / 2 && h.durable_buffer_size <= FXT_DURABLE_MAX_BYTES &&
+	       h.table_offset >= sizeof(h) && h.durable_offset >= sizeof(h) &&
+	       h.rolling_offset >= sizeof(h) &&
 	       (h.table_offset | h.durable_offset | h.rolling_offset | h.durable_buffer_size) %
 			       FXT_WORD_BYTES == 0 &&
 	       (h.counters_offset | h.counters_size) % FXT_WORD_BYTES == 0 &&
@@ -97,10 +110,13 @@ static const char *map_memory(struct fxt_client *p, const struct fxt_session *se
 			      uint64_t bytes)
 {
 	struct stat status;
+	struct statfs system;
 	int seals = fd < 0 ? -1 : fcntl(fd, F_GET_SEALS);
 
-	/* Without these seals an access to the memory could fail, by SIGBUS. */
-	if (seals < 0 || (seals & (F_SEAL_SHRINK | F_SEAL_GROW)) != (F_SEAL_SHRINK | F_SEAL_GROW))
+	/* Without these seals an access to the memory could fail, by SIGBUS, and so could one to huge pages,
+	 * of which there may be none left. */
+	if (seals < 0 || (seals & (F_SEAL_SHRINK | F_SEAL_GROW)) != (F_SEAL_SHRINK | F_SEAL_GROW) ||
+	    fstatfs(fd, &system) != 0 || system.f_type != TMPFS_MAGIC)
 		return "its memory is not sealed";
 	if (fstat(fd, &status) != 0 || (uint64_t)status.st_size != bytes ||
 	    bytes < sizeof(struct fxt_managed_header) || bytes > 2 * session->buffer_bytes + (4 << 20))
@@ -111,7 +127,7 @@ static const char *map_memory(struct fxt_client *p, const struct fxt_session *se
 		return "its memory cannot be mapped";
 	}
 	p->bytes = bytes;
-	if (!read_header(p)) {
+	if (!read_header(p, session->mode)) {
 		munmap(p->memory, p->bytes);
 		p->memory = NULL;
 		return "the header of its memory is wrong";
@@ -152,6 +168,7 @@ static ssize_t receive(const struct fxt_client *p, void *message, size_t most, i
 {
 	union {
 		struct cmsghdr header;
+		/* This has room for two descriptors, because it is a multiple of 8 bytes. */
 		char space[CMSG_SPACE(sizeof(int))];
 	} control;
 	struct iovec data = {message, most};
@@ -191,35 +208,67 @@ static const char *hear_initialized(struct fxt_client *p, struct fxt_session *se
 	return NULL;
 }
 
+/* Returns whether the packet has in use only what its request uses, and text only if it has one. */
+static bool is_well_formed(const struct fxt_packet *packet, size_t bytes)
+{
+	if (packet->request == FXT_PROVIDER_ALERT)
+		return !bytes;
+	if (packet->reserved)
+		return false;
+	switch (packet->request) {
+	case FXT_PROVIDER_REGISTER: return true;
+	case FXT_PROVIDER_SAVE_BUFFER: return !bytes;
+	case FXT_PROVIDER_STARTED: return !bytes && !packet->data64;
+	case FXT_PROVIDER_INITIALIZED: return !bytes && !packet->data32;
+	default: return !bytes && !packet->data32 && !packet->data64;
+	}
+}
+
+static const char *hear_started(struct fxt_client *p, const struct fxt_packet *packet)
+{
+	if (packet->data32 != FXT_PROVIDER_VERSION)
+		return "it speaks another version of the protocol";
+	p->has_started = true;
+	if (p->state == FXT_CLIENT_INITIALIZED)
+		p->state = FXT_CLIENT_STARTED;
+	return NULL;
+}
+
+/* Does what a packet asks for that comes after FXT_PROVIDER_STARTED. Returns NULL, or how it breaks the
+ * protocol. */
+static const char *hear_running(struct fxt_client *p, struct fxt_session *session,
+				const struct fxt_packet *packet)
+{
+	if (packet->request == FXT_PROVIDER_SAVE_BUFFER && session->mode == FXT_BUFFERING_STREAMING) {
+		fxt_client_save_half(p, session, packet->data32 & 1);
+		say(p, FXT_MANAGER_BUFFER_SAVED, packet->data32, packet->data64, "");
+		return NULL;
+	}
+	if (packet->request == FXT_PROVIDER_STOPPED) {
+		p->state = FXT_CLIENT_STOPPED;
+		fxt_client_save(p, session, false);
+		return NULL;
+	}
+	return packet->request == FXT_PROVIDER_ALERT ? NULL : "it sent a packet out of order";
+}
+
 /* Does what a message asks for. Returns NULL, or how it breaks the protocol. */
 static const char *act(struct fxt_client *p, struct fxt_session *session, const struct fxt_packet *packet,
 		       const char *text, size_t bytes, int fd)
 {
 	bool is_running = p->state == FXT_CLIENT_STARTED || p->state == FXT_CLIENT_STOPPING;
 
-	if (packet->reserved && packet->request != FXT_PROVIDER_ALERT)
-		return "it set a field that is reserved";
+	if (!is_well_formed(packet, bytes))
+		return "it sent a packet that is malformed";
 	if (packet->request == FXT_PROVIDER_REGISTER && p->state == FXT_CLIENT_CONNECTED)
 		return hear_register(p, session, packet, text, bytes);
 	if (packet->request == FXT_PROVIDER_INITIALIZED && p->state == FXT_CLIENT_REGISTERED)
 		return hear_initialized(p, session, packet, fd);
-	if (packet->request == FXT_PROVIDER_STARTED && p->state == FXT_CLIENT_INITIALIZED) {
-		p->state = FXT_CLIENT_STARTED;
-		return packet->data32 == FXT_PROVIDER_VERSION ? NULL
-							      : "it speaks another version of the protocol";
-	}
-	if (packet->request == FXT_PROVIDER_SAVE_BUFFER && is_running) {
-		fxt_client_save_half(p, session, packet->data32 & 1);
-		say(p, FXT_MANAGER_BUFFER_SAVED, packet->data32, packet->data64, "");
-		return NULL;
-	}
-	if (packet->request == FXT_PROVIDER_STOPPED && is_running) {
-		p->state = FXT_CLIENT_STOPPED;
-		fxt_client_save(p, session, false);
-		return NULL;
-	}
-	if (packet->request == FXT_PROVIDER_ALERT && is_running)
-		return NULL;
+	if (packet->request == FXT_PROVIDER_STARTED && !p->has_started &&
+	    (p->state == FXT_CLIENT_INITIALIZED || p->state == FXT_CLIENT_STOPPING))
+		return hear_started(p, packet);
+	if (is_running && p->has_started)
+		return hear_running(p, session, packet);
 	return "it sent a packet out of order";
 }
 
@@ -248,7 +297,8 @@ bool fxt_client_hear(struct fxt_client *p, struct fxt_session *session, const ch
 
 bool fxt_client_stop(struct fxt_client *p)
 {
-	if (p->state != FXT_CLIENT_STARTED)
+	/* One that was sent FXT_MANAGER_START may be recording already. */
+	if (p->state != FXT_CLIENT_STARTED && p->state != FXT_CLIENT_INITIALIZED)
 		return p->state == FXT_CLIENT_STOPPING;
 	p->state = FXT_CLIENT_STOPPING;
 	return say(p, FXT_MANAGER_STOP, 0, 0, "");

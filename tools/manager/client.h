@@ -40,6 +40,7 @@ struct fxt_client {
 	int process;                    /* a pidfd; -1: there is none */
 	pid_t pid;
 	enum fxt_client_state state;
+	bool has_started;               /* it said FXT_PROVIDER_STARTED */
 	uint32_t id;                    /* in the archive; 0: not started yet */
 	uint64_t deadline_ns;           /* CLOCK_MONOTONIC: it has to register until then; 0: it has */
 	char name[FXT_PROVIDER_NAME_BYTES];

@@ -17,6 +17,10 @@ static const struct fxt_managed_header *header_of(const struct fxt_client *p)
 	return (const struct fxt_managed_header *)p->memory;
 }
 
+static_assert((size_t)FXT_DURABLE_MAX_BYTES <= FXT_ARCHIVE_MOST_WORDS * FXT_WORD_BYTES &&
+		      (size_t)FXT_CHUNK_WORDS <= FXT_ARCHIVE_MOST_WORDS,
+	      "what is appended at once fits in a block");
+
 /* Appends a part of the durable area. */
 static void save_durable_part(struct fxt_client *p, struct fxt_session *session, uint64_t from, uint64_t to)
 {
@@ -60,19 +64,25 @@ static const uint64_t *chunk_of(const struct fxt_client *p, uint32_t number)
 	return (const uint64_t *)(p->memory + p->rolling_offset + (uint64_t)number * FXT_CHUNK_BYTES);
 }
 
+static uint64_t load(const uint64_t *at, memory_order order)
+{
+	return atomic_load_explicit((const _Atomic uint64_t *)at, order);
+}
+
 /* Copies the records of a chunk that are committed, from word `from` on, while its thread may append more.
  * Each is copied after its header was read, because the words of a chunk may be seen in another order than
- * they were written in. Returns how many words of the chunk these records and those before them take. */
-static size_t copy_committed(uint64_t *to, const uint64_t *chunk, size_t from)
+ * they were written in. Returns how many words of the chunk these records and those before them take. What is
+ * behind them is the filler that reaches to the chunk's last word, unless the framing is wrong. */
+static size_t copy_committed(uint64_t *to, const uint64_t *chunk, size_t from, bool *is_damaged)
 {
 	size_t at, words;
 
 	for (at = from; at < LAST; at += words) {
-		uint64_t header =
-			atomic_load_explicit((const _Atomic uint64_t *)(chunk + at), memory_order_acquire);
+		uint64_t header = load(chunk + at, memory_order_acquire);
 
 		words = fxt_get_record_words(header);
-		if (!words || at + words > LAST || (fxt_is_filler(header) && at + words == LAST))
+		*is_damaged = !words || at + words > LAST;
+		if (*is_damaged || (fxt_is_filler(header) && at + words == LAST))
 			break;
 		to[at] = header;
 		memcpy(to + at + 1, chunk + at + 1, (words - 1) * FXT_WORD_BYTES);
@@ -82,7 +92,7 @@ static size_t copy_committed(uint64_t *to, const uint64_t *chunk, size_t from)
 
 /* Saves what a chunk has in addition to what was saved of it. The provider may empty the chunk meanwhile;
  * then what was copied is of no use, and it is copied again. */
-static void save_chunk(struct fxt_client *p, struct fxt_session *session, uint32_t number, bool is_end)
+static void save_chunk(struct fxt_client *p, struct fxt_session *session, uint32_t number)
 {
 	static uint64_t copy[FXT_CHUNK_WORDS];
 	struct fxt_client_chunk *saved = &p->saved[number];
@@ -90,29 +100,109 @@ static void save_chunk(struct fxt_client *p, struct fxt_session *session, uint32
 	uint32_t entry, turn;
 	size_t from, to, end;
 	unsigned tries = 0;
+	bool is_damaged;
 
 	do {
 		entry = atomic_load_explicit(&p->table[number], memory_order_acquire);
 		state = fxt_managed_state_of(entry);
 		turn = entry >> 8;
-		if (state == FXT_MANAGED_FREE || (state == FXT_MANAGED_PAGES && !is_end))
+		if (tries++ == TRIES || (state != FXT_MANAGED_HELD && state != FXT_MANAGED_FULL))
 			return;
 		from = saved->turn == turn ? saved->words : 0;
+		is_damaged = false;
 		if (state == FXT_MANAGED_HELD) {
-			to = copy_committed(copy, chunk_of(p, number), from);
+			to = copy_committed(copy, chunk_of(p, number), from, &is_damaged);
 		} else {
 			to = FXT_CHUNK_WORDS;
 			memcpy(copy + from, chunk_of(p, number) + from, (to - from) * FXT_WORD_BYTES);
 		}
 		atomic_thread_fence(memory_order_acquire);
-	} while (atomic_load_explicit(&p->table[number], memory_order_relaxed) >> 8 != turn &&
-		 ++tries < TRIES);
-	if (tries == TRIES)
-		return;
+	} while (atomic_load_explicit(&p->table[number], memory_order_relaxed) >> 8 != turn);
+	session->archive->damaged += is_damaged;
 	/* After the records were read, so that the strings that they need come first. */
 	save_durable(p, session);
-	end = fxt_archive_append(session->archive, p->id, copy + from, to - from, state != FXT_MANAGED_HELD);
+	end = fxt_archive_append(session->archive, p->id, copy + from, to - from, state == FXT_MANAGED_FULL);
 	*saved = (struct fxt_client_chunk){turn, (uint32_t)(from + end)};
+}
+
+/* -- Pages ------------------------------------------------------------------------------------- */
+
+/* Copies a record that may be rewritten in place. Its second word is a time that is never used twice. It is
+ * read before the others, so it tells afterwards whether these are still of the same record. Puts a filler
+ * where the record keeps changing. */
+static void copy_slot(uint64_t *to, const uint64_t *slot, size_t words)
+{
+	unsigned tries;
+
+	for (tries = 0; tries < TRIES; tries++) {
+		uint64_t header = load(slot, memory_order_acquire);
+
+		if (fxt_is_filler(header) || fxt_get_record_words(header) != words)
+			break;
+		to[0] = header;
+		if (words > 1)
+			to[1] = load(slot + 1, memory_order_acquire);
+		for (size_t i = 2; i < words; i++)
+			to[i] = load(slot + i, memory_order_relaxed);
+		atomic_thread_fence(memory_order_acquire);
+		if (load(slot, memory_order_acquire) == header &&
+		    (words == 1 || load(slot + 1, memory_order_relaxed) == to[1]))
+			return;
+	}
+	to[0] = fxt_filler(words);
+}
+
+/* Returns whether `count` words begin with records of the same sizes as those in `copy`. */
+static bool is_divided_alike(const uint64_t *copy, const uint64_t *words, size_t count)
+{
+	size_t at, size;
+
+	for (at = 0; at < count; at += size) {
+		size = fxt_get_record_words(copy[at]);
+		if (fxt_get_record_words(load(words + at, memory_order_acquire)) != size)
+			return false;
+	}
+	return true;
+}
+
+/* Copies a page of slots, or several if a record goes over the end of one. Its holder may give a page back
+ * meanwhile, and the next one divides it anew. Returns how many words that are; 0 if the framing is wrong, or
+ * keeps changing. */
+static size_t copy_pages(uint64_t *to, const uint64_t *pages, size_t left)
+{
+	size_t at, words;
+	unsigned tries;
+
+	for (tries = 0; tries < TRIES; tries++) {
+		at = 0;
+		do {
+			words = fxt_get_record_words(load(pages + at, memory_order_acquire));
+			if (!words || words > left - at)
+				break;
+			copy_slot(to + at, pages + at, words);
+			at += words;
+		} while (at % FXT_PAGE_WORDS);
+		if (at && at % FXT_PAGE_WORDS == 0 && is_divided_alike(to, pages, at))
+			return at;
+	}
+	return 0;
+}
+
+/* Saves the pages of a chunk that consists of them. The program may go on and rewrite them meanwhile. */
+static void save_pages(struct fxt_client *p, struct fxt_session *session, uint32_t number)
+{
+	static uint64_t copy[FXT_CHUNK_WORDS];
+	uint32_t entry = atomic_load_explicit(&p->table[number], memory_order_acquire);
+	size_t at, words;
+
+	if (fxt_managed_state_of(entry) != FXT_MANAGED_PAGES)
+		return;
+	for (at = 0; at < FXT_CHUNK_WORDS; at += words ? words : FXT_PAGE_WORDS) {
+		words = copy_pages(copy, chunk_of(p, number) + at, FXT_CHUNK_WORDS - at);
+		session->archive->damaged += !words;
+		save_durable(p, session);
+		fxt_archive_append(session->archive, p->id, copy, words, true);
+	}
 }
 
 void fxt_client_save_half(struct fxt_client *p, struct fxt_session *session, unsigned half)
@@ -123,7 +213,7 @@ void fxt_client_save_half(struct fxt_client *p, struct fxt_session *session, uns
 	for (i = 0; i < p->chunks / 2; i++) {
 		full[i] = atomic_load_explicit(&p->table[first + i], memory_order_acquire);
 		if (fxt_managed_state_of(full[i]) == FXT_MANAGED_FULL)
-			save_chunk(p, session, first + i, false);
+			save_chunk(p, session, first + i);
 	}
 	/* The provider gets its chunks back once they are in the file, because the manager may be killed. */
 	fxt_archive_flush(session->archive);
@@ -142,8 +232,12 @@ void fxt_client_save(struct fxt_client *p, struct fxt_session *session, bool is_
 		return;
 	save_durable(p, session);
 	for (i = 0; i < p->chunks; i++)
-		save_chunk(p, session, i, is_end);
+		save_chunk(p, session, i);
 	if (is_end) {
+		/* Pages come last: a call that returns meanwhile is in none of what was saved then. In the
+		 * other order it would be there twice, as a call in progress and with its end. */
+		for (i = 0; i < p->chunks; i++)
+			save_pages(p, session, i);
 		save_durable_part(p, session, p->counters_offset, p->counters_offset + p->counters_bytes);
 		session->dropped +=
 			atomic_load_explicit(&header_of(p)->num_records_dropped, memory_order_relaxed);

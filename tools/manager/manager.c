@@ -6,6 +6,7 @@
 #include "manager.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -40,16 +41,26 @@ static uint64_t now(void)
 
 /* -- The socket -------------------------------------------------------------------------------- */
 
-/* Returns whether somebody listens at the address. */
-static bool is_served(const struct sockaddr_un *address)
+/* Returns whether there is a socket at the address that a dead manager has left. Otherwise errno says what
+ * there is. */
+static bool is_left(const struct sockaddr_un *address)
 {
-	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	bool served = fd >= 0 && (connect(fd, (const struct sockaddr *)address, sizeof(*address)) == 0 ||
-				  errno == EAGAIN);
+	struct stat status;
+	int fd, error;
 
-	if (fd >= 0)
-		close(fd);
-	return served;
+	/* A connection to a file that is no socket is refused, too. */
+	if (lstat(address->sun_path, &status) != 0 || !S_ISSOCK(status.st_mode)) {
+		errno = EEXIST;
+		return false;
+	}
+	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0)
+		return false;
+	error = connect(fd, (const struct sockaddr *)address, sizeof(*address)) == 0 ? EADDRINUSE : errno;
+	close(fd);
+	/* The queue of a manager that lives may be full. */
+	errno = error == EAGAIN ? EADDRINUSE : error;
+	return error == ECONNREFUSED;
 }
 
 /* Binds the socket, readable and writable by its owner alone. */
@@ -73,10 +84,20 @@ static void raise_limit(void)
 	}
 }
 
+/* Binds the socket, and takes the place of one that was left. Returns false with errno. */
+static bool bind_anew(int fd, const struct sockaddr_un *address)
+{
+	if (bind_private(fd, address) == 0)
+		return true;
+	if (errno != EADDRINUSE || !is_left(address) || unlink(address->sun_path) != 0)
+		return false;
+	return bind_private(fd, address) == 0;
+}
+
 bool fxt_manager_listen(struct fxt_manager *m, const char *path)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	bool bound;
+	struct stat status;
 
 	if (strlen(path) >= sizeof(address.sun_path)) {
 		fxt_error(path, "the path of a socket has at most %zu bytes", sizeof(address.sun_path) - 1);
@@ -86,22 +107,34 @@ bool fxt_manager_listen(struct fxt_manager *m, const char *path)
 	memcpy(address.sun_path, path, strlen(path));
 	m->path = path;
 	m->listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	bound = m->listener >= 0 && bind_private(m->listener, &address) == 0;
-	if (!bound && m->listener >= 0 && errno == EADDRINUSE) {
-		if (is_served(&address)) {
-			fxt_error(path, "another fxt serve is there already; give --socket another path");
-			close(m->listener);
-			return false;
-		}
-		unlink(path);
-		bound = bind_private(m->listener, &address) == 0;
-	}
-	if (bound && listen(m->listener, BACKLOG) == 0)
+	if (m->listener >= 0 && bind_anew(m->listener, &address) && listen(m->listener, BACKLOG) == 0 &&
+	    lstat(path, &status) == 0) {
+		m->device = status.st_dev;
+		m->inode = status.st_ino;
+		m->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
 		return true;
-	fxt_error(path, "%s", strerror(errno));
+	}
+	if (errno == EADDRINUSE)
+		fxt_error(path, "another fxt serve is there already; give --socket another path");
+	else
+		fxt_error(path, "%s", strerror(errno));
 	if (m->listener >= 0)
 		close(m->listener);
 	return false;
+}
+
+void fxt_manager_unlisten(struct fxt_manager *m)
+{
+	struct stat status;
+
+	if (m->listener < 0)
+		return;
+	/* Somebody may have removed our socket, and another manager have its own there. */
+	if (lstat(m->path, &status) == 0 && status.st_dev == m->device && status.st_ino == m->inode)
+		unlink(m->path);
+	close(m->listener);
+	close(m->spare);
+	m->listener = -1;
 }
 
 /* -- Providers --------------------------------------------------------------------------------- */
@@ -131,13 +164,33 @@ static bool may_come(int fd)
 	       (peer.uid == geteuid() || peer.uid == 0);
 }
 
-static void accept_all(struct fxt_manager *m)
+/* Accepts a connection and closes it, although there is no descriptor left for it. Otherwise it would stay
+ * there, and wake the loop without end. */
+static void refuse_one(struct fxt_manager *m)
 {
 	int fd;
 
-	while ((fd = accept4(m->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0) {
+	close(m->spare);
+	fd = accept4(m->listener, NULL, NULL, SOCK_CLOEXEC);
+	if (fd >= 0) {
+		m->refused++;
+		close(fd);
+	}
+	m->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
+}
+
+/* Accepts what has come, but no more than EVENTS, because others wait. */
+static void accept_some(struct fxt_manager *m)
+{
+	for (unsigned i = 0; i < EVENTS; i++) {
+		int fd = accept4(m->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 		struct fxt_client *p;
 
+		if (fd < 0) {
+			if (errno == EMFILE || errno == ENFILE)
+				refuse_one(m);
+			return;
+		}
 		if (m->count >= MOST_PROVIDERS || !may_come(fd)) {
 			m->refused++;
 			close(fd);
@@ -174,21 +227,33 @@ static void complain(struct fxt_manager *m, const struct fxt_client *p, const ch
 	free(text);
 }
 
+/* Ends the earlier providers of the process that `p` has registered for: it executes another program now. A
+ * child may have a copy of the earlier connection. */
+static void end_earlier(struct fxt_manager *m, const struct fxt_client *p)
+{
+	for (size_t i = m->count; i-- > 0;) {
+		const struct fxt_client *other = m->providers[i];
+
+		if (other != p && p->pid && other->pid == p->pid && other->state != FXT_CLIENT_CONNECTED)
+			end(m, i);
+	}
+}
+
 /* Reads what the provider has sent. It is ended when its connection is: its process is over then, or executes
  * another program. A child may have a copy of the connection, so the end of the process counts too. */
 static void serve(struct fxt_manager *m, struct fxt_client *p, bool is_over)
 {
-	size_t i = find(m, p);
+	bool is_new = p->state == FXT_CLIENT_CONNECTED;
 	const char *why = NULL;
+	bool goes_on = fxt_client_hear(p, m->session, &why);
 
-	/* Another event of this round may have ended it. */
-	if (i == m->count)
-		return;
-	if (fxt_client_hear(p, m->session, &why) && !is_over)
+	if (is_new && p->state != FXT_CLIENT_CONNECTED)
+		end_earlier(m, p);
+	if (goes_on && !is_over)
 		return;
 	if (why)
 		complain(m, p, why);
-	end(m, i);
+	end(m, find(m, p));
 }
 
 /* Returns whether the process of the provider is over. */
@@ -224,6 +289,7 @@ static void end_silent(struct fxt_manager *m, uint64_t now_ns)
 /* Asks all providers to stop, and accepts no more. */
 static void stop_all(struct fxt_manager *m)
 {
+	fxt_manager_unlisten(m);
 	m->is_stopping = true;
 	m->end_ns = now() + STOP_NS;
 	for (size_t i = m->count; i-- > 0;)
@@ -254,11 +320,12 @@ static void handle_events(struct fxt_manager *m)
 		struct signalfd_siginfo signal;
 
 		if (events[i].data.ptr == &m->listener) {
-			accept_all(m);
+			accept_some(m);
 		} else if (events[i].data.ptr == &m->signals) {
 			if (read(m->signals, &signal, sizeof(signal)) == sizeof(signal) && !m->is_stopping)
 				stop_all(m);
 		} else if (find(m, events[i].data.ptr) < m->count) {
+			/* Other providers were ended by an earlier event of this round. */
 			serve(m, events[i].data.ptr, process_is_over(events[i].data.ptr));
 			rotate(m);
 		}
@@ -289,8 +356,6 @@ void fxt_manager_run(struct fxt_manager *m)
 	}
 	while (m->count)
 		end(m, m->count - 1);
-	unlink(m->path);
-	close(m->listener);
 	close(m->signals);
 	close(m->epoll);
 	free(m->providers);

@@ -5,12 +5,16 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "client.h"
 
 struct fxt_manager {
 	const char *path;               /* of the socket */
+	dev_t device;                   /* of the socket, too */
+	ino_t inode;
 	int listener, epoll, signals;
+	int spare;                      /* is closed to refuse a connection when no descriptor is left */
 	struct fxt_session *session;
 	struct fxt_client **providers;
 	size_t count, capacity;
@@ -23,6 +27,9 @@ struct fxt_manager {
 /* Makes the socket, which only its owner may use. One that a dead manager has left is replaced. Returns false
  * after a message. */
 bool fxt_manager_listen(struct fxt_manager *m, const char *path);
+
+/* Removes the socket and closes it. Does nothing if that has been done. */
+void fxt_manager_unlisten(struct fxt_manager *m);
 
 /* Serves until a signal comes (SIGINT, SIGTERM or SIGHUP) or the time is over. Then asks all providers to
  * stop, saves what they have, and removes the socket. */

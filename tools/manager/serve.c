@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -36,6 +37,13 @@ static char *set_duration(struct options *o, const char *text)
 	o->duration_ns = strtoull(ns, NULL, 10);
 	free(ns);
 	return NULL;
+}
+
+static char *bad_categories(const char *list)
+{
+	if (strlen(list) > FXT_PROVIDER_MESSAGE_BYTES - sizeof(struct fxt_packet))
+		return fxt_strdup("the list of categories is too long");
+	return fxt_record_bad_categories(list);
 }
 
 static char *set_buffer(struct options *o, const char *text)
@@ -71,7 +79,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case 'o': o->out = arg; break;
 	case 'a': o->agent = arg; break;
-	case 'c': o->categories = arg; bad = fxt_record_bad_categories(arg); break;
+	case 'c': o->categories = arg; bad = bad_categories(arg); break;
 	case 'm': o->mode = arg; bad = fxt_record_bad_mode(arg); break;
 	case 'b': bad = set_buffer(o, arg); break;
 	case KEY_SOCKET: o->socket = arg; break;
@@ -172,8 +180,10 @@ static int serve(const struct options *o, const char *agent, const char *socket,
 
 	if (!fxt_manager_listen(&m, socket))
 		return EXIT_FAILURE;
+	/* A file that may not grow any more is one that cannot be written, and no reason to be killed. */
+	signal(SIGXFSZ, SIG_IGN);
 	if (!fxt_archive_open(&archive, out, o->compresses)) {
-		unlink(socket);
+		fxt_manager_unlisten(&m);
 		return EXIT_FAILURE;
 	}
 	if (!o->quiet)

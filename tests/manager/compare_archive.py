@@ -1,0 +1,102 @@
+"""Compares an archive of fxt serve with the models of the providers that model_provider.py played.
+
+    compare_archive.py [--cut] ARCHIVE MODEL...
+
+Every record of a model has to be in the archive once, in the section of its provider, the records of a chunk
+in their order, and nothing else may be there from that provider. With --cut fxt serve was killed: the end of
+the archive may be missing, and of each chunk the last records.
+"""
+import collections
+import pickle
+import struct
+import sys
+
+MAGIC = struct.pack("<Q", 0x0016547846040010)
+INFO, SECTION, EVENT = 1, 2, 3
+
+
+def sections(path, is_cut):
+    """Returns the name of each provider, its records, and its "buffer full" events."""
+    data, at, now = open(path, "rb").read(), 8, None
+    names, records, full = {}, collections.defaultdict(list), collections.Counter()
+    if data[:8] != MAGIC:
+        sys.exit("the archive does not begin with the magic number")
+    while at < len(data):
+        header = int.from_bytes(data[at:at + 8], "little")
+        size = 8 * (header >> 4 & (0xffffffff if header & 0xf == 15 else 0xfff))
+        if not size or at + size > len(data):
+            if is_cut:
+                break
+            sys.exit(f"no record is at {at} of {len(data)}: {header:#x}")
+        record = data[at:at + size]
+        at += size
+        if header & 0xf:
+            if not now:
+                sys.exit(f"nobody's record is at {at - size}")
+            records[now].append(record)
+            continue
+        kind, provider = header >> 16 & 0xf, header >> 20 & 0xffffffff
+        if kind == INFO:
+            if provider in names:
+                sys.exit(f"provider {provider} is named twice")
+            names[provider] = record[8:8 + (header >> 52 & 0xff)].decode()
+            now = provider
+        elif kind == SECTION:
+            if provider not in names or provider == now:
+                sys.exit(f"a section of {provider} begins at {at - size}, in that of {now}")
+            now = provider
+        elif kind == EVENT:
+            full[provider] += 1
+        else:
+            sys.exit(f"a metadata record of kind {kind} is at {at - size}")
+    return names, records, full
+
+
+def compare(model, found, is_cut):
+    """Returns how many records are the same."""
+    name, durable, missing = model["name"], 0, 0
+    place = {record: (number, i) for number, unit in enumerate(model["units"])
+             for i, record in enumerate(unit)}
+    slots, counters, at = collections.Counter(model["slots"]), 0, [0] * len(model["units"])
+    for record in found:
+        if record in place:
+            number, i = place[record]
+            if at[number] != i:
+                sys.exit(f"{name}: record {i} of unit {number} comes where {at[number]} is the next")
+            at[number] += 1
+        elif slots[record]:
+            slots[record] -= 1
+        elif record == model["counter"]:
+            counters += 1
+        elif durable < len(model["durable"]) and record == model["durable"][durable]:
+            durable += 1
+        else:
+            sys.exit(f"{name}: nobody wrote {record[:40].hex()} of {len(record)} bytes")
+    for unit, i in zip(model["units"], at):
+        missing += len(unit) - i
+    missing += sum(slots.values()) + (counters != 1) + len(model["durable"]) - durable
+    if missing and not is_cut:
+        sys.exit(f"{name}: {missing} records are missing: of units "
+                 f"{[(i, len(u)) for u, i in zip(model['units'], at) if i < len(u)]},"
+                 f" {sum(slots.values())} slots, {counters} counters, durable {durable}")
+    return len(found)
+
+
+def main(arguments):
+    is_cut = arguments[0] == "--cut"
+    archive, *models = arguments[is_cut:]
+    names, records, _ = sections(archive, is_cut)
+    count = 0
+    for path in models:
+        for model in pickle.load(open(path, "rb")):
+            ids = [i for i, name in names.items() if name == model["name"]]
+            if len(ids) > 1 or not ids and not is_cut:
+                sys.exit(f"{model['name']} is {ids} of {names}")
+            count += compare(model, records[ids[0]] if ids else [], is_cut)
+    print(count)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 3:
+        sys.exit(__doc__)
+    main(sys.argv[1:])
