@@ -169,6 +169,8 @@ extern struct model_shared *model_shared;
 void *model_share(size_t bytes, int flags);
 /* Makes the life of a worker in this process. */
 struct model_life *model_new_life(void);
+/* Called once in a process, before the agent asks the C library to be told of forks. */
+void model_forks_start(void);
 /* Forks. The child returns from here. The parent returns when the child has ended, and fails if the child
  * has found something wrong. */
 void model_fork(struct model_worker *worker);

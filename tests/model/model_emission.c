@@ -332,6 +332,7 @@ static int round_of(uint64_t seed)
 	configure(&dice);
 	if (!fxt_agent_start(&names) || !fxt_agent_file())
 		model_fail("the agent does not start");
+	model_forks_start();
 	fxt_fork_start();
 	if (model.is_guarded)
 		model_storage_start(fxt_agent.storage,
