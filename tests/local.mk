@@ -103,6 +103,7 @@ PLANT_FILES = \
 	tests/model/plants/lowered-too-early.patch \
 	tests/model/plants/room-one-word-short.patch \
 	tests/model/plants/slots-read-once.patch \
+	tests/model/plants/state-half-entered.patch \
 	tests/model/plants/store-behind-chunk.patch \
 	tests/model/plants/turn-not-blocked.patch
 EXTRA_DIST += $(PLANT_FILES)
@@ -326,7 +327,7 @@ E2E_TESTS = \
 	tests/e2e/streams.sh
 # What the scripts share, sourced or called by them.
 E2E_HELPERS = tests/e2e/bounded.py tests/e2e/hostile.py tests/e2e/hosts_lib.sh tests/e2e/lib.sh \
-	tests/e2e/manager.py tests/e2e/progress.py tests/e2e/provider.py tests/e2e/trace.py
+	tests/e2e/manager.py tests/e2e/progress.py tests/e2e/trace.py
 # The providers of managed.sh, which keep a model of what they write.
 E2E_HELPERS += tests/manager/compare_archive.py tests/manager/hostile_providers.py \
 	tests/manager/model_provider.py

@@ -311,6 +311,10 @@ int fxt_file_write(int fd, uint64_t offset, const void *data, size_t bytes);
 /* Makes chunks [extended, to) exist in the file and in memory. Returns 0 or a negative errno. The caller
  * holds extend_lock, or nobody else has the buffer. */
 int fxt_buffer_grow(struct fxt_buffer *buffer, uint32_t to);
+/* Grows the file until chunk `number` exists. Returns false if it cannot; failure() then says why. */
+bool fxt_buffer_grow_for(struct fxt_buffer *buffer, uint32_t number, uint64_t now_ns);
+/* Adds to the stock if it is low and no other thread does so, after chunk `number` was taken. */
+void fxt_buffer_grow_ahead(struct fxt_buffer *buffer, uint32_t number, uint64_t now_ns);
 /* Returns whether `fd` is our file, by device and inode. Notices when the file was cut. */
 bool fxt_file_is_ours(struct fxt_buffer *buffer, int fd);
 /* Calls fxt_buffer_grow() where the file may have to be opened by its path first. That is done apart if

@@ -8,6 +8,7 @@ WRITER_SOURCES = \
 	writer/buffer.h \
 	writer/buffer_create.c \
 	writer/buffer_cut.c \
+	writer/buffer_grow.c \
 	writer/buffer_leave.c \
 	writer/buffer_managed.c \
 	writer/buffer_memory.c \

@@ -1,6 +1,6 @@
-/* What a provider (a traced program) and a manager (fxt serve) share: the packets they send each other, and
- * the memory that the provider writes its records to and the manager saves them from. docs/manager.md says
- * how the two work together.
+/* This is what a provider (a traced program) and a manager (fxt serve) share: the packets that they send each
+ * other, and the memory that the provider writes its records to and the manager saves them from.
+ * docs/manager.md says how the two work together.
  *
  * They are connected by a Unix socket of type SOCK_SEQPACKET. Every message on it begins with a packet of 16
  * bytes. Those of Fuchsia's "FIFO packets" consist of nothing else; their numbers are those of

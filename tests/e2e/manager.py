@@ -14,7 +14,7 @@ PACKET = struct.Struct("=HHIQ")
 HEADER = struct.Struct("=QHBBIQQQQQQQ56xQQQIIQQ")
 STARTED, SAVE_BUFFER, STOPPED, BUFFER_SAVED = 1, 2, 3, 0x100
 REGISTER, INITIALIZED, INITIALIZE, START, STOP, TERMINATE = 0x200, 0x201, 0x210, 0x211, 0x212, 0x213
-FREE, HELD, FULL, PAGES = range(4)
+FREE, HELD, FULL, PAGES, TAKEN = range(5)
 MODES = {"oneshot": 0, "circular": 1, "streaming": 2}
 
 
@@ -109,7 +109,7 @@ class Provider:
         self.keep_durable()
         for number in range(self.chunks):
             state, turn = self.state(number)
-            if state != FREE:
+            if state not in (FREE, TAKEN):
                 self.keep_chunk(number, turn)
         self.keep(self.memory[self.durable + self.counters:
                               self.durable + self.counters + self.counters_size])

@@ -1,8 +1,7 @@
 #!/bin/bash
-# fxt serve saves the traces of programs that connect to it. Programs are killed under it, it is killed
-# itself, and providers lie to it. A manager that knows the specification alone, and a provider that does,
-# stand in for either side. FXT_KILLS is how many programs are killed, and FXT_HOSTILE how often a provider
-# lies.
+# fxt serve saves the traces of programs that connect to it. Programs are killed under it, and it is killed
+# itself. A manager that knows the specification alone takes its place. managed.sh has the providers that do,
+# and those that lie. FXT_KILLS is how many programs are killed, FXT_MANAGER_KILLS how often fxt serve is.
 # shellcheck source=lib.sh
 . "${abs_top_srcdir:?}/tests/e2e/lib.sh"
 need python3
@@ -44,38 +43,10 @@ managed()
 	env LD_PRELOAD="$FXT_AGENT" FXT_MANAGER="$scratch/socket" FXT_OUTPUT="$scratch/beside.%p.fxt" "$@"
 }
 
-# -- Both sides against the specification ----------------------------------------------------------
+# -- A manager from the specification, and programs that are killed ---------------------------------
 
 helper progress.py packets 100
 helper progress.py manage "${FXT_KILLS:-20}"
-
-serve -o honest.fxt -b 1
-descriptors=$(ls "/proc/$server/fd" | wc -l)
-helper provider.py honest socket 100 expected &
-honest=$!
-helper provider.py hostile socket "${FXT_HOSTILE:-120}"
-wait $honest
-# All of their connections are closed now, which fxt serve may still be busy with.
-for _ in $(seq 500); do
-	test "$(ls "/proc/$server/fd" | wc -l)" -gt "$descriptors" || break
-	sleep 0.01
-done
-is "descriptors that fxt serve has" "$descriptors" "$(ls "/proc/$server/fd" | wc -l)"
-stop_serving >/dev/null
-# What hostile providers wrote is in the archive as they wrote it, but no record's size leads astray. The
-# payloads of the honest provider's records begin with their numbers.
-python3 - honest.fxt >found <<'PYTHON' || fail "honest.fxt: its records do not follow each other"
-import re, struct, sys
-data, at = open(sys.argv[1], "rb").read(), 0
-while at < len(data):
-    header, = struct.unpack_from("=Q", data, at)
-    size = 8 * (header >> 4 & (0xffffffff if header & 15 == 15 else 0xfff))
-    assert size and at + size <= len(data), (at, size)
-    at += size
-for number in sorted(int(n) for n in re.findall(rb"provider(\d{8}) ", data)):
-    print(number)
-PYTHON
-same_some "a provider beside hostile ones" expected found
 
 # -- Programs --------------------------------------------------------------------------------------
 

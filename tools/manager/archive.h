@@ -42,10 +42,10 @@ bool fxt_archive_open(struct fxt_archive *a, const char *path, bool packs);
 void fxt_archive_name(struct fxt_archive *a, uint32_t id, const char *name, size_t bytes);
 
 /* Appends the whole records that the `count` words begin with, but for fillers and metadata. There are at
- * most FXT_ARCHIVE_MOST_WORDS, and they must not change meanwhile. Of metadata the notice that a buffer was
- * full is written, with this provider's id. Stops at a record whose size is 0, too large for any reader, or
- * too large for the words that are left, and notes that as damage if `is_whole`. Returns how many words lie in
- * front of what comes behind the last record that was appended. */
+ * most FXT_ARCHIVE_MOST_WORDS, and they must not change meanwhile. Of metadata the notice that a buffer
+ * was full is written, with this provider's id. Stops at a record whose size is 0, too large for any
+ * reader, or too large for the words that are left, and notes that as damage if `is_whole`. Returns how
+ * many words lie in front of what comes behind the last record that was appended. */
 size_t fxt_archive_append(struct fxt_archive *a, uint32_t id, const uint64_t *words, size_t count,
 			  bool is_whole);
 

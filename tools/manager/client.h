@@ -14,7 +14,7 @@
 #include "archive.h"
 #include "writer/provider.h"
 
-/* What the session wants of each provider. */
+/* This is what the session wants of each provider. */
 struct fxt_session {
 	enum fxt_buffering_mode mode;
 	uint64_t buffer_bytes;

@@ -343,6 +343,8 @@ void fxt_manager_run(struct fxt_manager *m)
 	sigprocmask(SIG_BLOCK, &signals, &before);
 	m->signals = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
 	m->epoll = epoll_create1(EPOLL_CLOEXEC);
+	if (m->duration_ns)
+		m->end_ns = now() + m->duration_ns;
 	watch(m, m->listener, &m->listener);
 	watch(m, m->signals, &m->signals);
 	while (!m->is_stopping || awaits_any(m)) {

@@ -18,6 +18,7 @@ struct fxt_manager {
 	struct fxt_session *session;
 	struct fxt_client **providers;
 	size_t count, capacity;
+	uint64_t duration_ns;           /* of the session; 0: until a signal comes */
 	uint64_t end_ns;                /* CLOCK_MONOTONIC: when the session ends; 0: by a signal */
 	bool is_stopping;
 	unsigned complaints;            /* providers that have broken the protocol */

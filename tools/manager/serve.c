@@ -8,7 +8,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "manager.h"
@@ -23,21 +22,11 @@ enum { KEY_SOCKET = 0x100, KEY_DURATION, KEY_COMPRESS, KEY_ROTATE };
 struct options {
 	char *out, *socket;             /* NULL: the default */
 	const char *agent, *categories, *mode;
-	uint64_t buffer_mb, duration_ns, rotate_mb;
+	char *duration_ns;              /* digits; NULL: until a signal comes */
+	uint64_t buffer_mb, rotate_mb;
 	unsigned rotate_count;
 	bool quiet, compresses;
 };
-
-static char *set_duration(struct options *o, const char *text)
-{
-	char *ns = fxt_record_duration_ns(text);
-
-	if (!ns)
-		return fxt_format("'%s' is no duration of at most an hour: give 10s or 500ms, say", text);
-	o->duration_ns = strtoull(ns, NULL, 10);
-	free(ns);
-	return NULL;
-}
 
 static char *bad_categories(const char *list)
 {
@@ -83,7 +72,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'm': o->mode = arg; bad = fxt_record_bad_mode(arg); break;
 	case 'b': bad = set_buffer(o, arg); break;
 	case KEY_SOCKET: o->socket = arg; break;
-	case KEY_DURATION: bad = set_duration(o, arg); break;
+	case KEY_DURATION: bad = fxt_record_set_duration(&o->duration_ns, arg); break;
 	case KEY_COMPRESS:
 		o->compresses = true;
 		bad = FXT_CAN_PACK ? NULL : fxt_strdup("--compress needs zstd, and fxt was built without it");
@@ -156,14 +145,6 @@ static void summarise(const struct fxt_manager *m, const struct fxt_archive *a)
 	fprintf(stderr, " -> %s\n", a->path);
 }
 
-static uint64_t now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
-
 static int serve(const struct options *o, const char *agent, const char *socket, const char *out)
 {
 	struct fxt_archive archive;
@@ -189,7 +170,7 @@ static int serve(const struct options *o, const char *agent, const char *socket,
 	if (!o->quiet)
 		say_how(socket, agent);
 	if (o->duration_ns)
-		m.end_ns = now() + o->duration_ns;
+		m.duration_ns = strtoull(o->duration_ns, NULL, 10);
 	fxt_manager_run(&m);
 	failed = archive.has_failed;
 	fxt_archive_close(&archive);
@@ -237,6 +218,7 @@ int fxt_command_serve(int argc, char **argv)
 	out = o.out ? fxt_strdup(o.out) : fxt_format("serve.%d.fxt%s", (int)getpid(), o.compresses ? ".zst" : "");
 	if (socket)
 		status = serve(&o, agent, socket, out);
+	free(o.duration_ns);
 	free(out);
 	free(socket);
 	free(agent);

@@ -28,15 +28,6 @@ enum {
 	KEY_EXPLAIN
 };
 
-/* Sets *ns to the duration in nanoseconds. Returns NULL, or what is wrong with the text. */
-static char *set_duration(char **ns, const char *text)
-{
-	free(*ns);
-	*ns = fxt_record_duration_ns(text);
-	return *ns ? NULL
-		   : fxt_format("'%s' is no duration of at most an hour: give 500ns, 10us or 1ms, say", text);
-}
-
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct fxt_record_options *o = state->input;
@@ -49,8 +40,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'm': o->mode = arg; bad = fxt_record_bad_mode(arg); break;
 	case 'b': o->buffer_mb = arg; bad = fxt_record_bad_megabytes(arg); break;
 	case KEY_MAX_SIZE: o->max_mb = arg; bad = fxt_record_bad_megabytes(arg); break;
-	case 't': bad = set_duration(&o->threshold_ns, arg); break;
-	case KEY_EXPLAIN: bad = set_duration(&o->explain_ns, arg); break;
+	case 't': bad = fxt_record_set_duration(&o->threshold_ns, arg); break;
+	case KEY_EXPLAIN: bad = fxt_record_set_duration(&o->explain_ns, arg); break;
 	case KEY_FOLLOW: o->follow = arg; break;
 	case KEY_ON_FULL: o->on_full = arg; break;
 	case KEY_SIGNAL: o->signal = arg; break;

@@ -61,6 +61,14 @@ char *fxt_record_duration_ns(const char *text)
 	return NULL;
 }
 
+char *fxt_record_set_duration(char **ns, const char *text)
+{
+	free(*ns);
+	*ns = fxt_record_duration_ns(text);
+	return *ns ? NULL
+		   : fxt_format("'%s' is no duration of at most an hour: give 500ns, 10us or 1ms, say", text);
+}
+
 static void set(const char *name, const char *value)
 {
 	if (value && setenv(name, value, 1) != 0)
