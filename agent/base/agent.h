@@ -136,6 +136,7 @@ struct fxt_thread {
 	uint64_t last_ns;               /* the last time that the thread got from its clock */
 	struct fxt_clock_line clock;    /* the line by which the thread computes the time */
 	uint64_t usual_ns;              /* a call is usual if it takes less: fxt_is_usual() */
+	uint64_t no_room_before_ns;     /* the time until which the storage has no room: fxt_has_no_room() */
 	struct fxt_in_progress *open;   /* the entry that the next call in progress gets */
 	struct fxt_held_lock *held_top; /* the element of `held` that the next lock gets */
 
@@ -155,7 +156,6 @@ struct fxt_thread {
 	uint64_t *filtered;             /* the count of filtered records: in the first page, or in no_page */
 	uint64_t *dropped;              /* likewise the count of records that found no room */
 	uint64_t *dropped_ns;           /* likewise the time of the last one that found none */
-	uint64_t no_room_before_ns;     /* the time until which the storage has no room: fxt_has_no_room() */
 
 	/* Names of instrumented functions: function.h. */
 	uint32_t *defined;              /* by string index: the serial of the last chunk that defines it */

@@ -199,13 +199,13 @@ static FXT_EMISSION uint64_t fxt_end(struct fxt_thread *thread, struct fxt_in_pr
 	uint64_t end_ns;
 
 	if (FXT_UNLIKELY(!open))
-		return fxt_now(thread);
+		return fxt_now_at_end(thread);
 	/* Makes the compiler compute the address from `open` alone. Otherwise it would also keep the
 	 * address of the entry behind it during the call. */
 	__asm__("" : "+r"(open));
 	if (FXT_UNLIKELY(thread->open != open + 1))
 		fxt_in_progress_close_above(thread, open);
-	end_ns = fxt_now(thread);
+	end_ns = fxt_now_at_end(thread);
 	fxt_in_progress_empty(thread, open);
 	return end_ns;
 }

@@ -268,17 +268,13 @@ static void give_up(struct fxt_thread *thread, struct fxt_lane *lane, bool is_ca
 		fxt_deferred_after(thread, thread->last_ns);
 }
 
-struct fxt_lane *fxt_lane_turn(struct fxt_thread *thread, struct fxt_lane *lane, size_t words, bool is_call)
+/* Does what fxt_lane_turn() does, for a record that may find room. */
+static __attribute__((noinline)) struct fxt_lane *find_room(struct fxt_thread *thread, struct fxt_lane *lane,
+							    size_t words, bool is_call)
 {
 	uintptr_t here = lane->raised_at;
 	enum fxt_loss why;
 
-	if (fxt_has_no_room(thread, lane) && words <= MOST_WORDS) {
-		if (is_call && atomic_load_explicit(&fxt_gate.mask, memory_order_relaxed))
-			fxt_thread_dropped_again(thread);
-		give_up(thread, lane, is_call);
-		return NULL;
-	}
 	lane = lower_what_was_left(thread, lane);
 	if (!fxt_lane_has(lane, words) && fxt_stack_is_short()) {
 		if (is_call)
@@ -291,6 +287,16 @@ struct fxt_lane *fxt_lane_turn(struct fxt_thread *thread, struct fxt_lane *lane,
 	} else if (is_call) {
 		count_dropped(thread, why);
 	}
+	give_up(thread, lane, is_call);
+	return NULL;
+}
+
+struct fxt_lane *fxt_lane_turn(struct fxt_thread *thread, struct fxt_lane *lane, size_t words, bool is_call)
+{
+	if (!fxt_has_no_room(thread, lane) || words > MOST_WORDS)
+		return find_room(thread, lane, words, is_call);
+	if (is_call && atomic_load_explicit(&fxt_gate.mask, memory_order_relaxed))
+		fxt_thread_dropped_again(thread);
 	give_up(thread, lane, is_call);
 	return NULL;
 }

@@ -5,6 +5,7 @@
 #define FXT_LANES_H
 
 #include "agent/base/agent.h"
+#include "clock.h"
 
 /* Begins an emission in `lane`, so that a signal handler writes to the next one. A handler that comes between
  * the two stores leaves FXT_RAISED_BY_NOBODY behind, so this emission passes for alive as long as it
@@ -72,6 +73,20 @@ static inline bool fxt_has_no_room(const struct fxt_thread *thread, const struct
 {
 	return thread->last_ns < thread->no_room_before_ns && lane == thread->lanes &&
 	       !atomic_load_explicit(&lane->limit, memory_order_relaxed);
+}
+
+/* Returns whether there will never be room again and no duration matters, so that the call that is being
+ * recorded is dropped whenever it ends. Reading the clock would cost most of what a dropped call costs. */
+static FXT_EMISSION bool fxt_is_full_for_good(const struct fxt_thread *thread)
+{
+	return FXT_UNLIKELY(thread->no_room_before_ns == FXT_NEVER) && !fxt_self_ending &&
+	       fxt_has_no_room(thread, thread->lane);
+}
+
+/* Returns the time at which a short call ends, or the thread's last time if that does not matter. */
+static FXT_EMISSION uint64_t fxt_now_at_end(struct fxt_thread *thread)
+{
+	return fxt_is_full_for_good(thread) ? thread->last_ns : fxt_now(thread);
 }
 
 #endif

@@ -86,6 +86,13 @@ static FXT_COLD void free_large(struct fxt_thread *thread, void *ptr, size_t byt
 		fxt_block_gone(thread, &block, thread->last_ns);
 }
 
+/* Frees a block when there will never be room again for an event. */
+static FXT_COLD void free_dropped(struct fxt_thread *thread, void *ptr, void (*real)(void *))
+{
+	real(ptr);
+	fxt_drop(thread, thread->last_ns, thread->last_ns);
+}
+
 #define FREE(symbol)                                                            \
 	FXT_REAL(void, symbol, (pointer ptr), (ptr))                            \
 	static __attribute__((noinline)) void traced_##symbol(void *ptr)        \
@@ -106,6 +113,10 @@ static FXT_COLD void free_large(struct fxt_thread *thread, void *ptr, size_t byt
 			}                                                       \
 			thread->heap_bytes -= bytes;                            \
 		}                                                               \
+		if (fxt_is_full_for_good(thread)) {                                     \
+			free_dropped(thread, ptr, real_##symbol);                       \
+			return;                                                         \
+		}                                                                       \
 		start_ns = fxt_now(thread);                                     \
 		real_##symbol(ptr);                                             \
 		finish_free(thread, start_ns, ptr);                             \
@@ -195,7 +206,7 @@ static void after_realloc(struct fxt_thread *thread, const struct resized *old, 
 		old = before_realloc(ptr, SIZED_##symbol);                                      \
 		start_ns = fxt_now(thread);                                                     \
 		result = real_##symbol(ptr, size);                                              \
-		end_ns = fxt_now(thread);                                                       \
+		end_ns = fxt_now_at_end(thread);                                                \
 		at = fxt_room(thread, start_ns, end_ns, 7);                                     \
 		if (at) {                                                                       \
 			at = fxt_put_pointer(at, FXT_STR_ptr, ptr);                             \
@@ -230,7 +241,7 @@ FXT_EXPORT void *reallocarray(void *ptr, size_t nmemb, size_t size)
 	start_ns = fxt_now(thread);
 	/* glibc's reallocarray calls realloc, which is our wrapper: the block would be recorded twice. */
 	result = overflows ? real_reallocarray(ptr, nmemb, size) : real_realloc(ptr, bytes);
-	end_ns = fxt_now(thread);
+	end_ns = fxt_now_at_end(thread);
 	at = fxt_room(thread, start_ns, end_ns, 9);
 	if (at) {
 		at = fxt_put_pointer(at, FXT_STR_ptr, ptr);
@@ -255,7 +266,7 @@ FXT_EXPORT int posix_memalign(void **memptr, size_t alignment, size_t size)
 		return real_posix_memalign(memptr, alignment, size);
 	start_ns = fxt_now(thread);
 	result = real_posix_memalign(memptr, alignment, size);
-	end_ns = fxt_now(thread);
+	end_ns = fxt_now_at_end(thread);
 	at = fxt_room(thread, start_ns, end_ns, 6);
 	if (at) {
 		at = fxt_put_uint(at, FXT_STR_alignment, alignment);
@@ -279,7 +290,7 @@ FXT_EXPORT size_t malloc_usable_size(void *ptr)
 		return real_malloc_usable_size(ptr);
 	start_ns = fxt_now(thread);
 	result = real_malloc_usable_size(ptr);
-	end_ns = fxt_now(thread);
+	end_ns = fxt_now_at_end(thread);
 	at = fxt_room(thread, start_ns, end_ns, 4);
 	if (at) {
 		at = fxt_put_pointer(at, FXT_STR_ptr, ptr);

@@ -226,7 +226,7 @@ void fxt_lock_let_go(struct fxt_thread *thread, uintptr_t lock, enum fxt_label_k
 #define BUSY_PLAIN_INT thrd_busy
 
 #define GOT(kind, lock, ...)		\
-	end_ns_ = fxt_now(thread_);	\
+	end_ns_ = fxt_now_at_end(thread_);\
 	RECORD_LOCK(kind, lock, __VA_ARGS__)
 
 #define RECORD_LOCK(kind, lock, ...)									\
@@ -297,7 +297,7 @@ void fxt_lock_let_go(struct fxt_thread *thread, uintptr_t lock, enum fxt_label_k
 		fxt_lock_let_go(thread_, (uintptr_t)(lock), FXT_KIND_OF(lock));	\
 	fxt_held_lock_pop(thread_, (uintptr_t)(lock));				\
 	result_ = real_##symbol(lock);						\
-	end_ns_ = fxt_now(thread_);						\
+	end_ns_ = fxt_now_at_end(thread_);					\
 	FXT_FORM_RECORD(kind, __VA_ARGS__);
 
 #define CALL FXT_FORM_CALL

@@ -48,7 +48,7 @@ void fxt_cond_wait_resume(struct fxt_thread *thread, const struct fxt_cond_wait 
 
 #define FORM_SEM_TRIES(kind, symbol, sem, ...)                  \
 	result_ = real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__)); \
-	end_ns_ = fxt_now(thread_);                             \
+	end_ns_ = fxt_now_at_end(thread_);                      \
 	FXT_FORM_RECORD(kind, __VA_ARGS__);
 
 /* Takes what can be had at once, so that nobody waits. The real call looks for a cancellation before that, so
@@ -83,7 +83,7 @@ static inline bool get_at_once(int (*try)(sem_t *), sem_t *sem)
 								\
 	if (!waits_) {						\
 		result_ = 0;					\
-		end_ns_ = fxt_now(thread_);			\
+		end_ns_ = fxt_now_at_end(thread_);		\
 	} else {						\
 		SEM_WAIT(symbol, sem, __VA_ARGS__)		\
 	}							\
@@ -140,13 +140,13 @@ static inline bool has_value(const sem_t *sem)
 	result_ = real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));                 \
 	if (!result_)                                                           \
 		fxt_wait_set_parties((uintptr_t)(barrier), count);              \
-	end_ns_ = fxt_now(thread_);                                             \
+	end_ns_ = fxt_now_at_end(thread_);                                      \
 	FXT_FORM_RECORD(kind, __VA_ARGS__);
 
 #define FORM_FORGETS(kind, symbol, object, ...)                 \
 	fxt_wait_forget((uintptr_t)(object));                   \
 	result_ = real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__)); \
-	end_ns_ = fxt_now(thread_);                             \
+	end_ns_ = fxt_now_at_end(thread_);                      \
 	FXT_FORM_RECORD(kind, __VA_ARGS__);
 
 #define CALL FXT_FORM_CALL

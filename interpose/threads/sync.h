@@ -43,7 +43,7 @@ FXT_COLD void fxt_cond_wait_resume(struct fxt_thread *thread, const struct fxt_c
 	if (fxt_is_waited_for((uintptr_t)(object)))						\
 		fxt_flow_release(thread_, (uintptr_t)(object), how, (struct fxt_cause){0});	\
 	result_ = real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));					\
-	end_ns_ = fxt_now(thread_);								\
+	end_ns_ = fxt_now_at_end(thread_);							\
 	FXT_FORM_RECORD(kind, __VA_ARGS__);
 #define FORM_POSTS(...) FXT_FORM_RELEASE(FXT_RELEASE_ONE, __VA_ARGS__)
 #define FORM_WAKES_ALL(...) FXT_FORM_RELEASE(FXT_RELEASE_ALL, __VA_ARGS__)
