@@ -75,18 +75,15 @@ static inline bool fxt_has_no_room(const struct fxt_thread *thread, const struct
 	       !atomic_load_explicit(&lane->limit, memory_order_relaxed);
 }
 
-/* Returns whether there will never be room again and no duration matters, so that the call that is being
- * recorded is dropped whenever it ends. Reading the clock would cost most of what a dropped call costs. */
-static FXT_EMISSION bool fxt_is_full_for_good(const struct fxt_thread *thread)
-{
-	return FXT_UNLIKELY(thread->no_room_before_ns == FXT_NEVER) && !fxt_self_ending &&
-	       fxt_has_no_room(thread, thread->lane);
-}
-
-/* Returns the time at which a short call ends, or the thread's last time if that does not matter. */
+/* Returns the time at which a call ends that is being recorded. If there will never be room again and no
+ * duration matters, the call is dropped whenever it ends. Then this is the thread's last time, because reading
+ * the clock would cost most of what a dropped call costs. */
 static FXT_EMISSION uint64_t fxt_now_at_end(struct fxt_thread *thread)
 {
-	return fxt_is_full_for_good(thread) ? thread->last_ns : fxt_now(thread);
+	if (FXT_UNLIKELY(thread->no_room_before_ns == FXT_NEVER) && !fxt_self_ending &&
+	    fxt_has_no_room(thread, thread->lane))
+		return thread->last_ns;
+	return fxt_now(thread);
 }
 
 #endif

@@ -57,7 +57,7 @@ static_assert(SIZED_COUNT <= 32, "as struct fxt_heap has it");
 
 static FXT_EMISSION void finish_free(struct fxt_thread *thread, uint64_t start_ns, const void *ptr)
 {
-	uint64_t end_ns = fxt_now(thread), *at;
+	uint64_t end_ns = fxt_now_at_end(thread), *at;
 	struct fxt_spot spot;
 
 	if (fxt_quick_room(thread, start_ns, end_ns, 2, &spot)) {
@@ -86,13 +86,6 @@ static FXT_COLD void free_large(struct fxt_thread *thread, void *ptr, size_t byt
 		fxt_block_gone(thread, &block, thread->last_ns);
 }
 
-/* Frees a block when there will never be room again for an event. */
-static FXT_COLD void free_dropped(struct fxt_thread *thread, void *ptr, void (*real)(void *))
-{
-	real(ptr);
-	fxt_drop(thread, thread->last_ns, thread->last_ns);
-}
-
 #define FREE(symbol)                                                            \
 	FXT_REAL(void, symbol, (pointer ptr), (ptr))                            \
 	static __attribute__((noinline)) void traced_##symbol(void *ptr)        \
@@ -113,10 +106,6 @@ static FXT_COLD void free_dropped(struct fxt_thread *thread, void *ptr, void (*r
 			}                                                       \
 			thread->heap_bytes -= bytes;                            \
 		}                                                               \
-		if (fxt_is_full_for_good(thread)) {                                     \
-			free_dropped(thread, ptr, real_##symbol);                       \
-			return;                                                         \
-		}                                                                       \
 		start_ns = fxt_now(thread);                                     \
 		real_##symbol(ptr);                                             \
 		finish_free(thread, start_ns, ptr);                             \

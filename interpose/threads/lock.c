@@ -225,8 +225,8 @@ void fxt_lock_let_go(struct fxt_thread *thread, uintptr_t lock, enum fxt_label_k
 #define BUSY_ERROR EBUSY
 #define BUSY_PLAIN_INT thrd_busy
 
-#define GOT(kind, lock, ...)		\
-	end_ns_ = fxt_now_at_end(thread_);\
+#define GOT(kind, lock, ...)			\
+	end_ns_ = fxt_now_at_end(thread_);	\
 	RECORD_LOCK(kind, lock, __VA_ARGS__)
 
 #define RECORD_LOCK(kind, lock, ...)									\
