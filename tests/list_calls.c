@@ -203,13 +203,29 @@ static void list_lines(void)
 			       lines[i].form == CALL || lines[i].form == ALIAS ? "table" : "hand");
 }
 
-static void put_names(const char *names, const char *before, const char *after)
+/* Returns whether a row of a table is of this call; `name` has `bytes` bytes and no end. */
+static bool has_row(const char *name, size_t bytes, bool is_of_number)
 {
+	const struct line *line;
+
+	for (line = lines; line < lines + COUNT(lines); line++)
+		if ((is_of_number ? is_number(line) : is_symbol(line)) && strlen(line->symbol) == bytes &&
+		    !memcmp(line->symbol, name, bytes))
+			return true;
+	return false;
+}
+
+/* Puts the names of an exclusion, each between `before` and `after`. A call that has got a row since it was
+ * excluded is not excluded any more. */
+static void put_excluded(const struct exclusion *exclusion, const char *before, const char *after)
+{
+	const char *name = exclusion->names;
 	size_t bytes;
 
-	for (; *names; names += bytes + (names[bytes] == ' ')) {
-		bytes = strcspn(names, " ");
-		printf("%s%.*s%s", before, (int)bytes, names, after);
+	for (; *name; name += bytes + (name[bytes] == ' ')) {
+		bytes = strcspn(name, " ");
+		if (!has_row(name, bytes, exclusion->are_numbers))
+			printf("%s%.*s%s", before, (int)bytes, name, after);
 	}
 }
 
@@ -219,7 +235,7 @@ static void list_excluded(bool numbers)
 
 	for (i = 0; i < COUNT(exclusions); i++)
 		if (exclusions[i].names && exclusions[i].are_numbers == numbers)
-			put_names(exclusions[i].names, "", "\n");
+			put_excluded(&exclusions[i], "", "\n");
 }
 
 static void document_numbers(void)
@@ -249,7 +265,7 @@ static void document_excluded(void)
 			printf("%s\n%s\n\n", after, exclusions[i].reason);
 			after = "";
 		} else {
-			put_names(exclusions[i].names, " `", "`");
+			put_excluded(&exclusions[i], " `", "`");
 			after = "\n";
 		}
 	}
