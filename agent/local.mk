@@ -15,6 +15,8 @@ AGENT_SOURCES = \
 	agent/arrows/wait.c \
 	agent/arrows/wait.h \
 	agent/base/agent.c \
+	agent/base/gate.c \
+	agent/base/gate.h \
 	agent/base/agent.h \
 	agent/base/bind.c \
 	agent/base/bind.h \

@@ -15,6 +15,9 @@ static int kernel_says(int clock, struct timespec *now);
 #include "suite.h"
 
 struct fxt_agent fxt_agent = {.pid = 7};
+struct fxt_gate fxt_gate;
+atomic_bool fxt_gate_lent;
+static unsigned woken, restarted;       /* how often clock.c has said that the gate is open, and the like */
 static struct fxt_thread thread;
 static int64_t off_ns;
 static uint64_t random_state;
@@ -47,6 +50,17 @@ long fxt_read_file(const char *path, void *out, size_t bytes)
 void fxt_sample_renewed(struct fxt_thread *it, uint64_t now_ns)
 {
 	(void)it, (void)now_ns;
+}
+
+void fxt_parts_woken(void)
+{
+	woken++;
+}
+
+void fxt_thread_begins_again(struct fxt_thread *it)
+{
+	it->starts = atomic_load(&fxt_agent.starts);
+	restarted++;
 }
 
 /* Waits until the thread's line has expired, and renews it. */
@@ -141,6 +155,32 @@ START_TEST(gives_up)
 }
 END_TEST
 
+/* While the gate is lent no line is good, and the first reading after it was opened asks the manager. */
+START_TEST(lent_gate)
+{
+	uint64_t ns;
+
+	begin();
+	atomic_store(&fxt_gate_lent, true);
+	fxt_clock_expire(&thread);
+	ck_assert(!fxt_clock_quick(&thread, &ns));
+	fxt_clock_renew_line(&thread);
+	ck_assert(!fxt_clock_quick(&thread, &ns));
+	woken = restarted = 0;
+	fxt_now(&thread);
+	ck_assert_uint_eq(woken, 0);
+	atomic_store(&fxt_gate.mask, UINT32_MAX);
+	fxt_now(&thread);
+	ck_assert_uint_eq(woken, 1);
+	atomic_store(&fxt_gate_lent, false);
+	atomic_fetch_add(&fxt_agent.starts, 1);
+	fxt_now(&thread);
+	fxt_now(&thread);
+	ck_assert_uint_eq(woken, 1);
+	ck_assert_uint_eq(restarted, 1);
+}
+END_TEST
+
 int main(void)
 {
 	TCase *lines = tcase_create("lines");
@@ -150,6 +190,7 @@ int main(void)
 	printf("FXT_SEED=%llu\n", (unsigned long long)random_state);
 	tcase_add_test(lines, agrees);
 	tcase_add_test(lines, follows_a_leap);
+	tcase_add_test(lines, lent_gate);
 	tcase_add_test(lines, gives_up);
 	return RUN_SUITE("clock", lines);
 }

@@ -2,6 +2,7 @@
  * manager in a thread of its own saves them, as fast as they can. Each chunk has one holder at a time, and
  * what was put into it is saved once. The choices follow from FXT_SEED (apps/random.h). */
 #include <check.h>
+#include <errno.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -107,6 +108,7 @@ static void *manage(void *argument)
 	}
 }
 
+/* Makes the buffer anew. */
 static void make_buffer(enum fxt_mode mode, uint64_t bytes)
 {
 	static uint64_t prologue[PROLOGUE_WORDS];
@@ -119,7 +121,9 @@ static void make_buffer(enum fxt_mode mode, uint64_t bytes)
 	connection = fxt_file_move_high(ends[0]);
 	ck_assert_int_ge(connection, HIGH);
 	manager_end = ends[1];
-	memory = fxt_buffer_create_managed(&buffer, &config, connection);
+	fxt_buffer_forget(&buffer);
+	ck_assert_int_eq(fxt_buffer_connect(&buffer, connection), 0);
+	memory = fxt_buffer_create_managed(&buffer, &config);
 	ck_assert_int_ge(memory, 0);
 	close(memory);
 }
@@ -168,7 +172,8 @@ START_TEST(once_or_in_turn)
 	for (i = 0; i < 2 * count; i++) {
 		if (!_i) {
 			ck_assert(!fxt_storage_take(&buffer.storage, 0, &chunk));
-			ck_assert_uint_eq(fxt_storage_none_before(&buffer.storage), FXT_NEVER);
+			/* The manager may clear the buffer. */
+			ck_assert_uint_lt(fxt_storage_none_before(&buffer.storage), FXT_NEVER);
 			continue;
 		}
 		ck_assert(fxt_storage_take(&buffer.storage, 0, &chunk));
@@ -177,6 +182,120 @@ START_TEST(once_or_in_turn)
 		ck_assert_uint_eq(chunk.overwritten_ns, 1000 + i % count);
 		fxt_storage_finish(&buffer.storage, chunk.number, i % count + 1, 1000 + i % count);
 	}
+	fxt_buffer_forget(&buffer);
+	close(manager_end);
+}
+END_TEST
+
+static void manager_stops(void)
+{
+	struct fxt_packet packet = {.request = FXT_MANAGER_STOP};
+	struct fxt_chunk chunk;
+
+	ck_assert_int_eq(send(manager_end, &packet, sizeof(packet), 0), sizeof(packet));
+	fxt_buffer_hear(&buffer, UINT64_MAX);
+	ck_assert_int_eq(fxt_storage_failure(&buffer.storage), -ESHUTDOWN);
+	ck_assert(!fxt_storage_take(&buffer.storage, 0, &chunk));
+}
+
+/* The model of a chunk. */
+static struct model {
+	enum fxt_managed_state state;   /* FREE, HELD, FULL or SAVED */
+	unsigned events;
+} *model;
+
+/* Does to all chunks that are full what a manager does that saves or clears them. */
+static void manager_saves(enum fxt_managed_state to)
+{
+	unsigned i;
+
+	for (i = 0; i < buffer.limit; i++) {
+		uint32_t entry = atomic_load(&buffer.states[i]);
+
+		ck_assert_int_eq(fxt_managed_state_of(entry), model[i].state);
+		if (model[i].state != FXT_MANAGED_FULL && model[i].state != FXT_MANAGED_SAVED)
+			continue;
+		atomic_store(&buffer.states[i], (entry & ~0xffu) | to);
+		model[i].state = to;
+	}
+}
+
+static void give_back(unsigned i)
+{
+	model[i].state = FXT_MANAGED_FULL;
+	model[i].events = (unsigned)random_below(9);
+	fxt_storage_finish(&buffer.storage, i, model[i].events, 5);
+}
+
+/* Takes up to `most` chunks, keeps some, and gives others back. Returns how many it has taken. */
+static unsigned record(unsigned most)
+{
+	struct fxt_chunk chunk;
+	unsigned taken, i;
+
+	for (taken = 0; taken < most && fxt_storage_take(&buffer.storage, 0, &chunk); taken++) {
+		struct model *it = &model[chunk.number];
+
+		if (it->state == FXT_MANAGED_FULL) {
+			ck_assert_int_eq(buffer.mode, FXT_CIRCULAR);
+			ck_assert_uint_eq(chunk.overwritten, it->events);
+		} else {
+			ck_assert(it->state == FXT_MANAGED_FREE || it->state == FXT_MANAGED_SAVED);
+			ck_assert_uint_eq(chunk.overwritten, 0);
+		}
+		it->state = FXT_MANAGED_HELD;
+		if (random_below(16))
+			give_back(chunk.number);
+		i = (unsigned)random_below(buffer.limit);
+		if (random_below(8) == 0 && model[i].state == FXT_MANAGED_HELD)
+			give_back(i);
+	}
+	return taken;
+}
+
+static unsigned free_chunks(void)
+{
+	unsigned i, count = 0;
+
+	for (i = 0; i < buffer.limit; i++)
+		count += model[i].state == FXT_MANAGED_FREE;
+	return count;
+}
+
+/* Sessions in random modes follow each other in one buffer, while threads keep some chunks through all of
+ * them. No chunk has two holders. After a start all that were cleared can be had again. What the manager has
+ * saved or cleared is not counted as overwritten; what it has not, is. */
+START_TEST(sessions)
+{
+	unsigned session, start;
+
+	random_seed(THREADS + (uint64_t)_i);
+	make_buffer((enum fxt_mode)random_below(3), (1 + random_below(8)) * FXT_BUFFER_MIN_BYTES);
+	model = calloc(buffer.limit, sizeof(*model));
+	for (session = 0; session < 100; session++) {
+		for (start = 0; start < 3; start++) {
+			/* All can be had that are free where the buffer looks. */
+			unsigned room = free_chunks();
+
+			if (buffer.mode == FXT_ONESHOT && !start)
+				ck_assert_uint_ge(record(room), room);
+			else
+				record((unsigned)random_below(3 * buffer.limit));
+			manager_stops();
+			if (random_below(2)) {
+				fxt_managed_go_on(&buffer, false);
+				record((unsigned)random_below(buffer.limit));
+				manager_stops();
+			}
+			manager_saves(buffer.mode == FXT_CIRCULAR ? FXT_MANAGED_SAVED : FXT_MANAGED_FREE);
+			fxt_managed_go_on(&buffer, true);
+		}
+		manager_stops();
+		fxt_managed_begin(&buffer, (enum fxt_mode)random_below(3));
+		manager_saves(FXT_MANAGED_FREE);
+		fxt_managed_go_on(&buffer, true);
+	}
+	free(model);
 	fxt_buffer_forget(&buffer);
 	close(manager_end);
 }
@@ -192,6 +311,7 @@ int main(void)
 	tcase_set_timeout(test, 120);
 	tcase_add_test(test, stream);
 	tcase_add_loop_test(test, once_or_in_turn, 0, 2);
+	tcase_add_loop_test(test, sessions, 0, 5);
 	suite_add_tcase(suite, test);
 	runner = srunner_create(suite);
 	srunner_run_all(runner, CK_NORMAL);

@@ -164,15 +164,29 @@ struct fxt_buffer {
  * at a time, and not twice for one buffer without fxt_buffer_forget() in between. */
 int fxt_buffer_create(struct fxt_buffer *buffer, const struct fxt_buffer_config *config);
 
-/* Makes the buffer in memory that a manager will save: config->bytes is its size, and config->path is what
- * messages call it. `connection` is a socket to the manager, with a high number, which belongs to the buffer
- * if this succeeds. Returns a descriptor of the memory for the manager, which the caller closes, or a
- * negative errno. As fxt_buffer_create(). */
-int fxt_buffer_create_managed(struct fxt_buffer *buffer, const struct fxt_buffer_config *config,
-			      int connection);
+/* Notes the connection to the manager, a socket with a high number, which belongs to the buffer from then on.
+ * Nothing else is in the buffer yet: see fxt_buffer_forget(). Returns 0 or a negative errno. */
+int fxt_buffer_connect(struct fxt_buffer *buffer, int connection);
 
-/* Listens to the manager of a managed buffer, so that failure() is up to date. */
-void fxt_buffer_hear(struct fxt_buffer *buffer);
+/* Makes the buffer in memory that a manager will save, after fxt_buffer_connect(): config->bytes is its size,
+ * and config->path is what messages call it. Returns a descriptor of the memory for the manager, which the
+ * caller closes, or a negative errno; the caller calls fxt_buffer_forget() then. As fxt_buffer_create(). */
+int fxt_buffer_create_managed(struct fxt_buffer *buffer, const struct fxt_buffer_config *config);
+
+/* Listens to the manager of a managed buffer, so that failure() is up to date, unless that was done within the
+ * last millisecond before now_ns. failure() is -ESHUTDOWN when the manager wants no more records, until
+ * fxt_managed_go_on(). */
+void fxt_buffer_hear(struct fxt_buffer *buffer, uint64_t now_ns);
+
+/* Prepares a managed buffer for another session of its manager, in the mode of that. Nobody records. */
+void fxt_managed_begin(struct fxt_buffer *buffer, enum fxt_mode mode);
+
+/* Hands out chunks again after the manager has stopped the trace. If `is_cleared`, the manager has cleared
+ * what was recorded before. Nobody records. */
+void fxt_managed_go_on(struct fxt_buffer *buffer, bool is_cleared);
+
+/* Notes that the manager has saved a rolling buffer: FXT_MANAGER_BUFFER_SAVED with this wrap count. */
+void fxt_managed_saved(struct fxt_buffer *buffer, uint32_t wraps);
 
 /* Gives a managed buffer whose manager is gone a file: `path`, or a numbered variant. From then on it is a
  * buffer in memory, which is saved into that file. What the manager has saved is not in the file, but for
@@ -180,8 +194,9 @@ void fxt_buffer_hear(struct fxt_buffer *buffer);
  * blocked. Returns 0 or a negative errno; then the buffer hands out no chunk any more. */
 int fxt_buffer_leave_manager(struct fxt_buffer *buffer, const char *path);
 
-/* Tells the manager of a managed buffer that nothing is recorded any more: FXT_PROVIDER_STOPPED. */
-void fxt_buffer_tell_stopped(struct fxt_buffer *buffer);
+/* Sends a packet to the manager. If there is no room for it, one of FXT_PROVIDER_ALERT is dropped, and any
+ * other ends the connection: the manager has answered no request for long. */
+void fxt_buffer_tell(struct fxt_buffer *buffer, struct fxt_packet packet);
 
 /* Tells the manager of a managed buffer how many records have found no room. */
 void fxt_buffer_tell_dropped(struct fxt_buffer *buffer, uint64_t records);

@@ -48,16 +48,15 @@ void fxt_buffer_forget(struct fxt_buffer *buffer)
 	uint32_t windows = (buffer->limit + FXT_WINDOW_CHUNKS - 1) / FXT_WINDOW_CHUNKS, i;
 	uint64_t *base;
 
-	if (!buffer->windows)
-		return;
-	for (i = 0; i < windows; i++) {
+	for (i = 0; buffer->windows && i < windows; i++) {
 		base = atomic_load_explicit(&buffer->windows[i].base, memory_order_relaxed);
 		if (base)
 			fxt_sys_munmap(base, FXT_WINDOW_BYTES);
 	}
 	if (buffer->durable)
 		fxt_sys_munmap(buffer->durable, buffer->durable_words * FXT_WORD_BYTES);
-	fxt_sys_munmap(buffer->windows, buffer->memory_bytes);
+	if (buffer->windows)
+		fxt_sys_munmap(buffer->windows, buffer->memory_bytes);
 	fxt_managed_forget(buffer);
 	/* If the file is found to be cut now, nothing of it is mapped. */
 	buffer->windows = NULL;

@@ -10,12 +10,14 @@ enum { TAKER_TRIES = 1 << 20 };
 /* Empties the chunks that nobody has: the manager has saved them, or they were never used. */
 static void empty_free(struct fxt_buffer *buffer)
 {
+	enum fxt_managed_state state;
 	uint32_t i;
 
-	for (i = 0; i < buffer->limit; i++)
-		if (fxt_managed_state_of(atomic_load_explicit(&buffer->states[i], memory_order_acquire)) ==
-		    FXT_MANAGED_FREE)
+	for (i = 0; i < buffer->limit; i++) {
+		state = fxt_managed_state_of(atomic_load_explicit(&buffer->states[i], memory_order_acquire));
+		if (state == FXT_MANAGED_FREE || state == FXT_MANAGED_SAVED)
 			fxt_chunk_empty(fxt_buffer_chunk(buffer, i), FXT_CHUNK_WORDS);
+	}
 }
 
 /* Makes the file as large as what is in memory, and gives it a name. */

@@ -130,18 +130,27 @@ static int make_tables(struct fxt_buffer *buffer)
 	return error;
 }
 
-int fxt_buffer_create_managed(struct fxt_buffer *buffer, const struct fxt_buffer_config *config,
-			     int connection)
+int fxt_buffer_connect(struct fxt_buffer *buffer, int connection)
+{
+	struct stat status;
+	int error = fxt_sys_fstat(connection, &status);
+
+	if (error)
+		return error;
+	buffer->device = status.st_dev;
+	buffer->inode = status.st_ino;
+	buffer->fd = connection;
+	return 0;
+}
+
+int fxt_buffer_create_managed(struct fxt_buffer *buffer, const struct fxt_buffer_config *config)
 {
 	uint64_t durable = fxt_buffer_durable_bytes(config), total;
-	struct stat status;
 	int fd, error;
 
-	memset(buffer, 0, sizeof(*buffer));
 	memcpy(buffer->path, config->path, strlen(config->path) + 1);
 	buffer->storage.ops = &managed_ops;
 	buffer->mode = config->mode;
-	buffer->fd = -1;
 	buffer->durable_words = durable / FXT_WORD_BYTES;
 	buffer->limit = (uint32_t)((config->bytes - durable) / FXT_CHUNK_BYTES) & ~1u;
 	buffer->file_limit = buffer->limit;
@@ -149,21 +158,15 @@ int fxt_buffer_create_managed(struct fxt_buffer *buffer, const struct fxt_buffer
 		buffer->file_limit = (uint32_t)((config->file_bytes - durable) / FXT_CHUNK_BYTES);
 	atomic_store_explicit(&buffer->extended, buffer->limit, memory_order_relaxed);
 	total = front_bytes(buffer) + durable + (uint64_t)buffer->limit * FXT_CHUNK_BYTES;
-	error = fxt_sys_fstat(connection, &status);
-	if (!error)
-		error = make_tables(buffer);
+	error = make_tables(buffer);
 	fd = error ? error : make_memory(total);
-	error = fd < 0 ? fd : map_memory(buffer, config, fd, total);
-	if (error) {
-		if (fd >= 0)
-			fxt_sys_close(fd);
-		fxt_buffer_forget(buffer);
-		return error;
-	}
-	buffer->device = status.st_dev;
-	buffer->inode = status.st_ino;
-	buffer->fd = connection;
-	return fd;
+	if (fd < 0)
+		return fd;
+	error = map_memory(buffer, config, fd, total);
+	if (!error)
+		return fd;
+	fxt_sys_close(fd);
+	return error;
 }
 
 void fxt_managed_forget(struct fxt_buffer *buffer)
@@ -213,34 +216,23 @@ static void hear_all(struct fxt_buffer *buffer)
 	}
 }
 
-/* Listens to the manager, if that was not done within the last millisecond. */
-static void hear(struct fxt_buffer *buffer, uint64_t now_ns)
+void fxt_buffer_hear(struct fxt_buffer *buffer, uint64_t now_ns)
 {
 	uint64_t mask;
 
-	if (now_ns < atomic_load_explicit(&buffer->heard_ns, memory_order_relaxed) + HEAR_NS ||
-	    is_over(buffer) || fxt_is_forbidden(FXT_NO_OTHERS) || !fxt_trylock(&buffer->extend_lock, &mask))
+	if (!buffer->managed || now_ns - HEAR_NS < atomic_load_explicit(&buffer->heard_ns, memory_order_relaxed) ||
+	    is_over(buffer) || fxt_may_not_lock() || fxt_is_forbidden(FXT_NO_OTHERS) ||
+	    !fxt_trylock(&buffer->extend_lock, &mask))
 		return;
-	atomic_store_explicit(&buffer->heard_ns, now_ns, memory_order_relaxed);
-	hear_all(buffer);
-	fxt_unlock(&buffer->extend_lock, mask);
-}
-
-void fxt_buffer_hear(struct fxt_buffer *buffer)
-{
-	uint64_t mask;
-
-	if (!buffer->managed || fxt_may_not_lock() || fxt_is_forbidden(FXT_NO_OTHERS))
-		return;
-	mask = fxt_lock(&buffer->extend_lock);
+	if (now_ns != UINT64_MAX)
+		atomic_store_explicit(&buffer->heard_ns, now_ns, memory_order_relaxed);
 	hear_all(buffer);
 	fxt_unlock(&buffer->extend_lock, mask);
 }
 
 /* Sends a packet. The socket has room for it, because requests wait for their answers. */
-static void say(struct fxt_buffer *buffer, enum fxt_manager_request request, uint32_t data32, uint64_t data64)
+static void say(struct fxt_buffer *buffer, struct fxt_packet packet)
 {
-	const struct fxt_packet packet = {(uint16_t)request, 0, data32, data64};
 	long bytes;
 
 	do {
@@ -249,18 +241,27 @@ static void say(struct fxt_buffer *buffer, enum fxt_manager_request request, uin
 					       MSG_DONTWAIT | MSG_NOSIGNAL, NULL, 0)
 				: -EBADF;
 	} while (bytes == -EINTR);
-	if (bytes != (long)sizeof(packet))
+	if (bytes != (long)sizeof(packet) && !(bytes == -EAGAIN && packet.request == FXT_PROVIDER_ALERT))
 		end_with(buffer, -EPIPE);
 }
 
-void fxt_buffer_tell_stopped(struct fxt_buffer *buffer)
+void fxt_buffer_tell(struct fxt_buffer *buffer, struct fxt_packet packet)
 {
 	uint64_t mask;
 
-	if (fxt_may_not_lock())
+	if (fxt_may_not_lock() || fxt_is_forbidden(FXT_NO_OTHERS))
 		return;
 	mask = fxt_lock(&buffer->extend_lock);
-	say(buffer, FXT_PROVIDER_STOPPED, 0, 0);
+	say(buffer, packet);
+	fxt_unlock(&buffer->extend_lock, mask);
+}
+
+void fxt_managed_saved(struct fxt_buffer *buffer, uint32_t wraps)
+{
+	uint64_t mask = fxt_lock(&buffer->extend_lock);
+
+	if (wraps == buffer->saved_wraps)
+		buffer->saved_wraps++;
 	fxt_unlock(&buffer->extend_lock, mask);
 }
 
@@ -295,8 +296,10 @@ static bool turn_over(struct fxt_buffer *buffer, uint32_t pass, uint64_t now_ns)
 			atomic_store_explicit(&buffer->cursor, (uint64_t)(pass + 1) << 32,
 					      memory_order_release);
 			atomic_store_explicit(&buffer->failure, 0, memory_order_relaxed);
-			say(buffer, FXT_PROVIDER_SAVE_BUFFER, pass,
-			    atomic_load_explicit(&buffer->managed->durable_data_end, memory_order_relaxed));
+			say(buffer, (struct fxt_packet){FXT_PROVIDER_SAVE_BUFFER, 0, pass,
+							atomic_load_explicit(
+								&buffer->managed->durable_data_end,
+								memory_order_relaxed)});
 		} else if (!is_over(buffer)) {
 			atomic_store_explicit(&buffer->failure, -EAGAIN, memory_order_relaxed);
 			atomic_store_explicit(&buffer->retry_ns, now_ns + RETRY_NS, memory_order_relaxed);
@@ -318,18 +321,19 @@ static void populate(struct fxt_buffer *buffer, uint32_t number)
 			MADV_POPULATE_WRITE);
 }
 
-/* Makes the chunk the caller's, in a new turn, if it is in state `from`. Returns false if it is not. A thread
- * may have slept since it got the chunk's number, for whole passes. The turn comes before any store to the
- * chunk, and FXT_MANAGED_HELD behind them, so a manager that reads the chunk meanwhile knows that what it has
- * read is of no use. */
-static bool hand_out(struct fxt_buffer *buffer, uint32_t number, enum fxt_managed_state from,
-		     struct fxt_chunk *chunk)
+/* Makes the chunk the caller's, in a new turn, if it is free, or if it `is_oldest`, one that the ring has
+ * given. Returns false if it is neither. A thread may have slept since it got the chunk's number, for whole
+ * passes. The turn comes before any store to the chunk, and FXT_MANAGED_HELD behind them, so a manager that
+ * reads the chunk meanwhile knows that what it has read is of no use. */
+static bool hand_out(struct fxt_buffer *buffer, uint32_t number, bool is_oldest, struct fxt_chunk *chunk)
 {
 	struct fxt_chunk_past *past = &buffer->past[number];
 	uint32_t entry = atomic_load_explicit(&buffer->states[number], memory_order_acquire);
+	enum fxt_managed_state state = fxt_managed_state_of(entry);
 	uint32_t turn = (entry >> 8) + 1;
 
-	if (fxt_managed_state_of(entry) != from ||
+	if ((state != FXT_MANAGED_FREE &&
+	     !(is_oldest && (state == FXT_MANAGED_FULL || state == FXT_MANAGED_SAVED))) ||
 	    !atomic_compare_exchange_strong(&buffer->states[number], &entry,
 					    entry_of(turn, FXT_MANAGED_TAKEN)))
 		return false;
@@ -338,11 +342,11 @@ static bool hand_out(struct fxt_buffer *buffer, uint32_t number, enum fxt_manage
 		populate(buffer, number);
 	*chunk = (struct fxt_chunk){.base = fxt_buffer_chunk(buffer, number), .words = FXT_CHUNK_WORDS,
 				    .number = number};
-	if (buffer->mode == FXT_CIRCULAR) {
+	if (state == FXT_MANAGED_FULL) {
 		chunk->overwritten = past->events;
 		chunk->overwritten_ns = past->last_ns;
-		past->events = 0;
 	}
+	past->events = 0;
 	fxt_chunk_empty(chunk->base, FXT_CHUNK_WORDS);
 	atomic_store_explicit(&buffer->states[number], entry_of(turn, FXT_MANAGED_HELD),
 			      memory_order_release);
@@ -359,17 +363,19 @@ static bool take_now(struct fxt_buffer *buffer, uint64_t now_ns, struct fxt_chun
 		at = atomic_load_explicit(&buffer->cursor, memory_order_acquire);
 		pass = (uint32_t)(at >> 32);
 		if ((uint32_t)at >= chunks) {
-			if (buffer->mode == FXT_CIRCULAR && fxt_ring_take(&buffer->ring, &number, &waited))
-				return hand_out(buffer, number, FXT_MANAGED_FULL, chunk);
-			if (buffer->mode != FXT_STREAMING || !turn_over(buffer, pass, now_ns))
+			if (buffer->mode == FXT_STREAMING && turn_over(buffer, pass, now_ns))
+				continue;
+			if (buffer->mode != FXT_CIRCULAR || !fxt_ring_take(&buffer->ring, &number, &waited))
 				return false;
+			if (hand_out(buffer, number, true, chunk))
+				return true;
 			continue;
 		}
 		if (!atomic_compare_exchange_weak_explicit(&buffer->cursor, &at, at + 1,
 							   memory_order_relaxed, memory_order_relaxed))
 			continue;
 		number = (uint32_t)at + (pass & 1) * chunks;
-		if (hand_out(buffer, number, FXT_MANAGED_FREE, chunk))
+		if (hand_out(buffer, number, false, chunk))
 			return true;
 	}
 	return false;
@@ -380,12 +386,12 @@ static bool take(struct fxt_storage *storage, uint64_t now_ns, struct fxt_chunk 
 	struct fxt_buffer *buffer = buffer_of(storage);
 	bool taken;
 
-	hear(buffer, now_ns);
+	fxt_buffer_hear(buffer, now_ns);
 	/* fxt_buffer_leave_manager() waits for the threads that do not know yet that it is over. */
 	atomic_fetch_add(&buffer->takers, 1);
 	taken = take_now(buffer, now_ns, chunk);
 	atomic_fetch_sub(&buffer->takers, 1);
-	if (!taken && is_over(buffer))
+	if (!taken && (is_over(buffer) || buffer->mode == FXT_ONESHOT))
 		atomic_store_explicit(&buffer->retry_ns, now_ns + HEAR_NS, memory_order_relaxed);
 	return taken;
 }
@@ -418,6 +424,34 @@ bool fxt_managed_is_held(const struct fxt_buffer *buffer, uint32_t number)
 	       FXT_MANAGED_HELD;
 }
 
+void fxt_managed_begin(struct fxt_buffer *buffer, enum fxt_mode mode)
+{
+	uint64_t mask = fxt_lock(&buffer->extend_lock);
+	uint32_t number;
+	bool waited;
+
+	/* The manager makes free chunks of all that are full, so the ring's order is of no use any more. */
+	while (fxt_ring_take(&buffer->ring, &number, &waited))
+		;
+	buffer->mode = mode;
+	buffer->managed->buffering_mode = (uint8_t)mode;
+	atomic_store_explicit(&buffer->cursor, mode == FXT_STREAMING ? (uint64_t)buffer->saved_wraps << 32 : 0,
+			      memory_order_release);
+	fxt_unlock(&buffer->extend_lock, mask);
+}
+
+void fxt_managed_go_on(struct fxt_buffer *buffer, bool is_cleared)
+{
+	uint64_t mask = fxt_lock(&buffer->extend_lock);
+
+	if (is_cleared && buffer->mode == FXT_ONESHOT)
+		atomic_store_explicit(&buffer->cursor, 0, memory_order_release);
+	atomic_store_explicit(&buffer->retry_ns, 0, memory_order_relaxed);
+	if (atomic_load_explicit(&buffer->failure, memory_order_relaxed) == -ESHUTDOWN)
+		atomic_store_explicit(&buffer->failure, 0, memory_order_relaxed);
+	fxt_unlock(&buffer->extend_lock, mask);
+}
+
 static int failure(const struct fxt_storage *storage)
 {
 	return atomic_load_explicit(&((const struct fxt_buffer *)storage)->failure, memory_order_relaxed);
@@ -427,9 +461,7 @@ static uint64_t none_before(const struct fxt_storage *storage)
 {
 	const struct fxt_buffer *buffer = (const struct fxt_buffer *)storage;
 
-	/* If the manager is gone there may be a file soon. */
-	if (failure(storage) == -ESHUTDOWN || (buffer->mode == FXT_ONESHOT && failure(storage) != -EPIPE))
-		return FXT_NEVER;
+	/* The manager may clear the buffer and start again, so it is never full for good. */
 	if (buffer->mode == FXT_CIRCULAR && !is_over(buffer))
 		return 0;
 	return atomic_load_explicit(&buffer->retry_ns, memory_order_relaxed);

@@ -10,16 +10,25 @@
  *
  *      provider                                        manager
  *      connects; REGISTER (name)           ------->
+ *                                          <-------    REGISTERED, with the pages of gates
  *                                          <-------    INITIALIZE (mode, bytes, categories)
  *      INITIALIZED, with the memory        ------->    maps the memory
  *                                          <-------    START
  *      STARTED (version)                   ------->
  *      SAVE_BUFFER (wrap count, durable)   ------->    saves that half of the memory       streaming alone
  *                                          <-------    BUFFER_SAVED (the same values)
+ *      ALERT (name)                        ------->
  *                                          <-------    STOP
- *      STOPPED                             ------->    saves the rest; START may follow
- *                                          <-------    TERMINATE
- *      closes its side
+ *      STOPPED                             ------->    saves what it wants; START may follow
+ *                                          <-------    TERMINATE: the session is over; INITIALIZE may follow
+ *
+ * Whoever closes the connection ends all this.
+ *
+ * A provider that nobody wants to record now reads no message, because it records nothing. So there is a page
+ * for each provider in memory that the manager owns, "the pages of gates". The provider may only read it. Its
+ * first 32-bit word is 0 while the provider has to do nothing, and has all bits set when there are messages for
+ * it. A manager that sends INITIALIZE at once need not send REGISTERED, but cannot start such a provider
+ * again after it has stopped it.
  *
  * The memory is a memfd that is sealed against shrinking and growing, so that no access to it can fail:
  *
@@ -32,7 +41,10 @@
  *      FXT_MANAGED_TAKEN     provider empties it         -> FXT_MANAGED_HELD
  *      FXT_MANAGED_HELD      provider fills it           -> FXT_MANAGED_FULL
  *      FXT_MANAGED_FULL      streaming: manager saves it -> FXT_MANAGED_FREE
+ *                           oneshot, when it is saved or cleared at a stop: the same
  *                           circular: provider takes it, in a new turn -> FXT_MANAGED_TAKEN
+ *                           circular: manager saves or clears it -> FXT_MANAGED_SAVED
+ *      FXT_MANAGED_SAVED     provider takes it, in a new turn, and no record is lost -> FXT_MANAGED_TAKEN
  *      FXT_MANAGED_PAGES     for good: pages of words that are rewritten in place, such as calls in progress
  *
  * Nothing in the memory needs to be believed: the manager copies what it saves before it looks at it.
@@ -71,7 +83,9 @@ enum fxt_manager_request {
 	/* Registry.RegisterProvider. data32: FXT_PROVIDER_VERSION; data64: the process's id in the trace.
 	 * Text: the program's name, of at most FXT_PROVIDER_NAME_BYTES. */
 	FXT_PROVIDER_REGISTER = 0x200,
-	/* The answer to FXT_MANAGER_INITIALIZE. data64: the bytes of the memory, whose descriptor comes along. */
+	/* The answer to FXT_MANAGER_INITIALIZE. data32: the provider's page of gates; data64: the bytes of the
+	 * memory. Its descriptor comes along the first time; a later session uses the same memory. This may come
+	 * over another connection of the same process, which has no other use. */
 	FXT_PROVIDER_INITIALIZED = 0x201,
 
 	/* From the manager. TRACE_PROVIDER_BUFFER_SAVED, with the values of the request. */
@@ -79,10 +93,14 @@ enum fxt_manager_request {
 	/* Provider.Initialize. data32: enum fxt_buffering_mode; data64: the bytes that the memory shall
 	 * have, about. Text: the categories, as in FXT_CATEGORIES; empty: the provider's own choice. */
 	FXT_MANAGER_INITIALIZE = 0x210,
-	/* Provider.Start. data32: enum fxt_buffer_disposition. Text: categories in addition. */
+	/* Provider.Start. data32: enum fxt_buffer_disposition; data64: 1 if it follows a STOP of this session.
+	 * Text: categories in addition. */
 	FXT_MANAGER_START = 0x211,
 	FXT_MANAGER_STOP = 0x212,               /* Provider.Stop */
-	FXT_MANAGER_TERMINATE = 0x213,          /* Provider.Terminate: the memory is not needed any more */
+	FXT_MANAGER_TERMINATE = 0x213,          /* Provider.Terminate: the session is over */
+	/* The answer to FXT_PROVIDER_REGISTER. data32: the number of the provider's page of gates; data64: 1
+	 * if INITIALIZE follows at once. The descriptor of these pages comes along. */
+	FXT_MANAGER_REGISTERED = 0x214,
 };
 
 enum { FXT_PROVIDER_NAME_BYTES = 100, FXT_PROVIDER_MESSAGE_BYTES = 4096 };
@@ -138,6 +156,7 @@ enum fxt_managed_state {
 	FXT_MANAGED_FULL,
 	FXT_MANAGED_PAGES,
 	FXT_MANAGED_TAKEN,
+	FXT_MANAGED_SAVED,
 };
 
 typedef _Atomic uint32_t fxt_managed_entry;

@@ -368,7 +368,7 @@ void fxt_wait_after_fork(void)
 {
 	unsigned i;
 
-	fxt_lazy_table_after_fork(&buckets, BUCKETS * sizeof(struct bucket));
+	fxt_lazy_table_empty(&buckets, BUCKETS * sizeof(struct bucket));
 	/* Pages without a count are only read, so that they are not copied. */
 	for (i = 0; i < FXT_WAITING_SLOTS; i++)
 		if (atomic_load(&fxt_waiting[i]))

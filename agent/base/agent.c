@@ -1,10 +1,7 @@
 /* See agent.h. The state that all parts of the agent share is defined here. */
 #include "agent.h"
 
-struct fxt_gate fxt_gate __attribute__((aligned(FXT_PAGE_BYTES)));
 struct fxt_agent fxt_agent = {
 	.storage = &fxt_agent.buffer.storage, .buffer.storage.ops = &fxt_buffer_ops, .buffer.fd = -1,
 };
 __thread struct fxt_thread *fxt_self, *fxt_self_ending;
-
-static_assert(sizeof(struct fxt_gate) == FXT_PAGE_BYTES, "nothing else may be wiped on fork");

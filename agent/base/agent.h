@@ -1,6 +1,6 @@
 /* The state that all parts of the agent share: the gate, and the states of the threads and of the process.
  *
- *   fxt_gate        says which categories are on. Every wrapper reads it first, in every context.
+ *   fxt_gate        says which categories are on (gate.h). Every wrapper reads it first, in every context.
  *   fxt_self        points to the calling thread's state. Every wrapper reads it after the gate.
  *   fxt_agent       has the configuration, strings and buffer of the process. Only slow paths read it.
  */
@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "gate.h"
 #include "thread_parts.h"
 #include "trigger.h"
 #include "writer/buffer.h"
@@ -52,18 +53,6 @@ struct fxt_call_names {
 	const char *const *list;
 	unsigned count;
 };
-
-/* -- Gate -------------------------------------------------------------------------------------- */
-
-/* The gate has a page of its own, which the kernel wipes in the child of any kind of fork. So a child that
- * has not been through our handler records nothing, and cannot write to its parent's buffer. */
-struct fxt_gate {
-	_Atomic uint32_t mask;          /* enum fxt_category */
-	_Atomic uint32_t owner;         /* the id of the process that the gate was opened for */
-	char rest[FXT_PAGE_BYTES - 2 * sizeof(uint32_t)];
-};
-
-extern struct fxt_gate fxt_gate __attribute__((visibility("hidden")));
 
 /* -- Threads ----------------------------------------------------------------------------------- */
 
@@ -182,6 +171,7 @@ struct fxt_thread {
 
 	/* Whose state this is: thread.c. */
 	uint32_t pid, tid;              /* the koids of process and thread: koid.h */
+	uint32_t starts;                /* fxt_agent.starts when the thread began to record last */
 	uint32_t own_tid;               /* the result of gettid() */
 	uint32_t vforked;               /* the child of which vforked_entry is the parent link; 0: none */
 	uintptr_t handle;               /* the result of pthread_self() */
@@ -287,6 +277,7 @@ enum { FXT_TRIGGER_KEEP_MAX = 64 };
 
 struct fxt_config {
 	uint32_t categories;
+	uint32_t own_categories;        /* those of FXT_CATEGORIES; a manager may want others */
 	enum fxt_mode mode;
 	uint64_t buffer_bytes, max_bytes, threshold_ns;
 	uint64_t explain_ns;            /* 0: no call is explained */
@@ -306,7 +297,10 @@ struct fxt_config {
 /* The state of the process. */
 struct fxt_agent {
 	atomic_int state;               /* enum fxt_state */
-	atomic_int recording;           /* enum fxt_recording: control.h */
+	atomic_int recording;           /* enum fxt_recording */
+	/* how often recording has begun in this process; a thread that was there before begins anew when it
+	 * finds another number: fxt_thread_begins_again() */
+	atomic_uint starts;
 	atomic_bool file_made;          /* the buffer exists */
 	atomic_bool filtered;           /* fxt_filter_begins() was called */
 	atomic_bool has_handlers;       /* fxt_handlers_begin() was called */
@@ -330,6 +324,13 @@ struct fxt_agent {
 };
 
 enum fxt_state { FXT_UNBORN, FXT_STARTING, FXT_ON, FXT_OFF };
+
+enum fxt_recording {
+	FXT_RECORDING,
+	FXT_DORMANT,                    /* nothing is recorded until the first signal of FXT_SIGNAL */
+	FXT_WAITING,                    /* nothing is recorded until the manager starts: the gate is lent */
+	FXT_STOPPED,                    /* nothing is recorded any more */
+};
 
 extern struct fxt_agent fxt_agent __attribute__((visibility("hidden")));
 

@@ -23,9 +23,9 @@ static inline void *fxt_lazy_table(_Atomic(void *) *table, size_t bytes)
 	return all;
 }
 
-/* Empties the table in the child of a fork. The memory is not unmapped, because the fork may be a signal
- * handler's, and the code that it has interrupted may go on writing there: see fork.c. */
-static inline void fxt_lazy_table_after_fork(_Atomic(void *) *table, size_t bytes)
+/* Empties the table. The memory is not unmapped, because somebody may go on writing there: another thread, or
+ * the code that was interrupted by a signal handler that has forked (fork.c). */
+static inline void fxt_lazy_table_empty(_Atomic(void *) *table, size_t bytes)
 {
 	void *all = atomic_load(table);
 

@@ -21,6 +21,21 @@ void fxt_parts_start(void)
 	EACH(start);
 }
 
+void fxt_parts_mode(void)
+{
+	EACH(mode);
+}
+
+void fxt_parts_again(void)
+{
+	EACH(again);
+}
+
+void fxt_parts_woken(void)
+{
+	EACH(woken);
+}
+
 void fxt_parts_child(void)
 {
 	EACH(child);

@@ -18,6 +18,16 @@ struct fxt_part {
 	/* Called once, before anything is recorded. */
 	void (*start)(void);
 
+	/* Called at start, and when a manager has told the buffering mode that it wants. Nobody records. */
+	void (*mode)(void);
+
+	/* Called when recording begins again in a process in which it had stopped: what was known of the
+	 * program's objects may be wrong by now. Other threads may be in the middle of a call. */
+	void (*again)(void);
+
+	/* Called when a manager has opened the gate that was lent to it. Any context. */
+	void (*woken)(void);
+
 	/* Called in the child of a fork, which has one thread: fork.c has the rule. Any context. */
 	void (*child)(void);
 
@@ -50,6 +60,9 @@ struct fxt_part {
 void fxt_parts_use(const struct fxt_part *parts, unsigned count);
 
 void fxt_parts_start(void);
+void fxt_parts_mode(void);
+void fxt_parts_again(void);
+void fxt_parts_woken(void);
 void fxt_parts_child(void);
 void fxt_parts_deferred(struct fxt_thread *thread, uint64_t now_ns);
 void fxt_parts_thread_ends(struct fxt_thread *thread);

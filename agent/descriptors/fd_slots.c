@@ -51,7 +51,7 @@ static void set_header(uint64_t *slot, uint64_t header)
 
 /* -- Pages ------------------------------------------------------------------------------------- */
 
-void fxt_fd_slots_start(void)
+void fxt_fd_slots_mode(void)
 {
 	fxt_fd_slots_on = fxt_agent.config.mode == FXT_CIRCULAR;
 }
@@ -93,6 +93,17 @@ static void lay_out(uint64_t *page)
 			page[at] = fxt_filler(FXT_FD_SLOT_WORDS);
 	}
 	set_header(page, fxt_filler(FXT_FD_SLOT_WORDS));
+}
+
+void fxt_fd_slots_empty(void)
+{
+	unsigned which, page;
+
+	for (which = 0; which < SLOTS_OF_ONE; which++)
+		for (page = 0; page < PAGES; page++)
+			if (atomic_load_explicit(&pages[which][page], memory_order_acquire))
+				lay_out(atomic_load_explicit(&pages[which][page], memory_order_relaxed));
+	atomic_store_explicit(&is_full, false, memory_order_relaxed);
 }
 
 /* Takes a page from the storage, if *place has none. Signals are blocked, as always when a chunk is taken. */

@@ -38,8 +38,11 @@ enum {
 /* True if this process has slots: it is in circular mode, and its file was not rewritten. */
 extern bool fxt_fd_slots_on __attribute__((visibility("hidden")));
 
-/* Called once, at start. */
-void fxt_fd_slots_start(void);
+/* Called when the buffering mode is known: only a ring needs slots. */
+void fxt_fd_slots_mode(void);
+
+/* Empties all slots, because recording begins again. */
+void fxt_fd_slots_empty(void);
 
 /* Called in the child of a fork, whose file has no slots yet. */
 void fxt_fd_slots_after_fork(void);

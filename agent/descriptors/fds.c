@@ -44,7 +44,17 @@ bool fxt_fds_ask(struct fxt_thread *thread)
 void fxt_fds_start(void)
 {
 	atomic_store_explicit(&fxt_fd_first[STDERR_FILENO].is_stderr, 1, memory_order_relaxed);
-	fxt_fd_slots_start();
+}
+
+void fxt_fds_mode(void)
+{
+	fxt_fd_slots_mode();
+}
+
+void fxt_fds_again(void)
+{
+	atomic_fetch_add_explicit(&generation, 1, memory_order_relaxed);
+	fxt_fd_slots_empty();
 }
 
 void fxt_fds_after_fork(void)

@@ -95,6 +95,13 @@ void fxt_fds_start(void);
 /* Called in the child of a fork: what the child inherited has no lifetime from here on. */
 void fxt_fds_after_fork(void);
 
+/* Called when the buffering mode is known. */
+void fxt_fds_mode(void);
+
+/* Called when recording begins again: what is open has no lifetime, as descriptors may have been closed
+ * unseen. */
+void fxt_fds_again(void);
+
 /* -- Bytes that are moved ---------------------------------------------------------------------- */
 
 /* Adds to a count. If another thread adds to the same count at the same moment, one of the two may be

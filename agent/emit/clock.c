@@ -5,8 +5,10 @@
 #include <string.h>
 #include <time.h>
 
+#include "agent/base/parts.h"
 #include "deferred.h"
 #include "sample.h"
+#include "thread.h"
 #include "writer/apart.h"
 
 enum {
@@ -155,6 +157,11 @@ uint64_t fxt_clock_from_kernel(struct fxt_thread *thread)
 
 	if (fxt_is_forbidden(FXT_NO_LOCKS))
 		return ns;
+	/* A lent gate is open, or the thread is here for the first time since it was: fxt_threads_expire() */
+	if (fxt_gate_is_lent() && atomic_load_explicit(&fxt_gate.mask, memory_order_relaxed))
+		fxt_parts_woken();
+	if (thread->starts != atomic_load_explicit(&fxt_agent.starts, memory_order_relaxed))
+		fxt_thread_begins_again(thread);
 	if (!clock_state.usable)
 		fxt_sample_renewed(thread, ns);
 	else if (may_know_scale(ns))
@@ -189,5 +196,9 @@ void fxt_clock_renew_line(struct fxt_thread *thread)
 	scale = atomic_load_explicit(&clock_state.scale, memory_order_relaxed);
 	if (scale && clock_state.usable)
 		set_line(&thread->clock, now, scale);
+	atomic_thread_fence(memory_order_seq_cst);
+	/* fxt_threads_expire() may have come before. */
+	if (fxt_gate_is_lent())
+		fxt_clock_expire(thread);
 	fxt_sys_restore_signals(mask);
 }

@@ -35,6 +35,12 @@ uint64_t fxt_clock_kernel_ns(void);
  * work. It makes no system call where the kernel's clock needs none. It may be called in any context. */
 uint64_t fxt_clock_from_kernel(struct fxt_thread *thread);
 
+/* Makes the thread ask the kernel for the time when it next needs it. Any thread may call this. */
+static inline void fxt_clock_expire(struct fxt_thread *thread)
+{
+	*(volatile uint32_t *)&thread->clock.until = 0;
+}
+
 /* Renews the thread's line if it has expired. Called as deferred work. */
 void fxt_clock_renew_line(struct fxt_thread *thread);
 

@@ -9,6 +9,7 @@
 #include <sys/un.h>
 
 #include "agent/base/category_list.h"
+#include "agent/base/parts.h"
 #include "writer/apart.h"
 
 enum { ANSWER_SECONDS = 1, HIGH_DESCRIPTOR = 1000 };
@@ -20,8 +21,22 @@ static struct {
 	char text[FXT_PROVIDER_MESSAGE_BYTES - sizeof(struct fxt_packet) + 1];
 } message;
 
-/* Returns a socket with a high number that is connected to the manager, or a negative errno. */
-static int open_connection(void)
+/* The number of this provider's page of gates, and of the manager's session. */
+static uint32_t page;
+static uint16_t session;
+static uint32_t session_categories;
+
+/* -- Messages ---------------------------------------------------------------------------------- */
+
+/* Room for one descriptor beside a message. */
+union control {
+	struct cmsghdr header;
+	char space[CMSG_SPACE(sizeof(int))];
+};
+
+/* Returns a socket that is connected to the manager, or a negative errno. If it `is_kept`, it has a high
+ * number. */
+static int open_connection(bool is_kept)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	size_t length = strlen(fxt_agent.config.manager);
@@ -30,9 +45,10 @@ static int open_connection(void)
 
 	if (fd < 0)
 		return fd;
-	fd = fxt_file_move_high(fd);
+	if (is_kept)
+		fd = fxt_file_move_high(fd);
 	memcpy(address.sun_path, fxt_agent.config.manager, length + 1);
-	error = fd < HIGH_DESCRIPTOR
+	error = is_kept && fd < HIGH_DESCRIPTOR
 			? -EMFILE
 			: (int)FXT_SYSCALL3(SYS_connect, fd, &address,
 					    offsetof(struct sockaddr_un, sun_path) + length + 1);
@@ -46,10 +62,8 @@ static int open_connection(void)
  * errno. */
 static int send_message(int connection, size_t bytes, int descriptor)
 {
-	union {
-		struct cmsghdr header;
-		char space[CMSG_SPACE(sizeof(int))];
-	} control = {{.cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS}};
+	union control control = {
+		{.cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS}};
 	struct iovec data = {&message, sizeof(message.packet) + bytes};
 	struct msghdr header = {.msg_iov = &data, .msg_iovlen = 1};
 	long sent;
@@ -63,42 +77,31 @@ static int send_message(int connection, size_t bytes, int descriptor)
 	return sent < 0 ? (int)sent : 0;
 }
 
-/* Waits for a message, which has to be `request`. Its text ends with a NUL then. Returns 0 or a negative
- * errno. Signals are blocked, so nothing interrupts the wait. */
-static int receive(int connection, enum fxt_manager_request request)
+/* Waits `seconds` for a message. Its text ends with a NUL then. `*descriptor` is one that came along, or -1.
+ * Signals are blocked, so nothing interrupts the wait. Returns 0 or a negative errno. */
+static int receive(int connection, int seconds, int *descriptor)
 {
-	static const struct timespec most = {ANSWER_SECONDS, 0};
 	struct pollfd poll = {connection, POLLIN, 0};
-	struct timespec left = most;
+	struct timespec left = {seconds, 0};
+	union control control;
+	struct iovec data = {&message, sizeof(message) - 1};
+	struct msghdr header = {.msg_iov = &data, .msg_iovlen = 1};
 	long bytes = FXT_SYSCALL5(SYS_ppoll, &poll, 1, &left, NULL, 0);
 
+	*descriptor = -1;
 	if (bytes <= 0)
 		return bytes ? (int)bytes : -ETIMEDOUT;
-	bytes = FXT_SYSCALL6(SYS_recvfrom, connection, &message, sizeof(message) - 1, MSG_DONTWAIT, NULL,
-			     NULL);
+	/* Where other threads could see a descriptor, none is accepted. */
+	if (fxt_opens_here()) {
+		header.msg_control = &control;
+		header.msg_controllen = sizeof(control);
+	}
+	bytes = FXT_SYSCALL3(SYS_recvmsg, connection, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 	if (bytes < (long)sizeof(message.packet))
 		return bytes < 0 ? (int)bytes : -ECONNRESET;
+	if (header.msg_controllen >= CMSG_LEN(sizeof(int)) && control.header.cmsg_type == SCM_RIGHTS)
+		memcpy(descriptor, CMSG_DATA(&control.header), sizeof(int));
 	message.text[(size_t)bytes - sizeof(message.packet)] = '\0';
-	return message.packet.request == request ? 0 : -EPROTO;
-}
-
-/* The manager may know categories that this agent does not have. */
-static void pass_over(const char *name, size_t bytes)
-{
-	(void)name, (void)bytes;
-}
-
-/* Takes over what the manager wants. Returns 0 or a negative errno. */
-static int initialize(struct fxt_buffer_config *config)
-{
-	if (message.packet.data32 > FXT_BUFFERING_STREAMING ||
-	    message.packet.data64 < FXT_BUFFER_MIN_BYTES ||
-	    message.packet.data64 / FXT_CHUNK_BYTES > FXT_RING_MAX_CHUNKS)
-		return -EPROTO;
-	fxt_agent.config.mode = config->mode = (enum fxt_mode)message.packet.data32;
-	fxt_agent.config.buffer_bytes = config->bytes = message.packet.data64;
-	if (message.text[0])
-		fxt_agent.config.categories = fxt_category_list(message.text, pass_over);
 	return 0;
 }
 
@@ -107,59 +110,208 @@ static void set_message(enum fxt_manager_request request, uint32_t data32, uint6
 	message.packet = (struct fxt_packet){(uint16_t)request, 0, data32, data64};
 }
 
-/* Registers, and makes the buffer as the manager wants it. Returns the descriptor of the buffer's memory,
- * or a negative errno. */
-static int register_here(struct fxt_buffer *buffer, struct fxt_buffer_config *config, int connection)
+/* -- What the manager wants -------------------------------------------------------------------- */
+
+/* The manager may know categories that this agent does not have. */
+static void pass_over(const char *name, size_t bytes)
+{
+	(void)name, (void)bytes;
+}
+
+/* Takes over what FXT_MANAGER_INITIALIZE says. Returns 0 or a negative errno. */
+static int initialize(void)
+{
+	if (message.packet.data32 > FXT_BUFFERING_STREAMING ||
+	    message.packet.data64 < FXT_BUFFER_MIN_BYTES ||
+	    message.packet.data64 / FXT_CHUNK_BYTES > FXT_RING_MAX_CHUNKS)
+		return -EPROTO;
+	session = message.packet.reserved;
+	fxt_agent.config.mode = (enum fxt_mode)message.packet.data32;
+	fxt_agent.config.buffer_bytes = message.packet.data64;
+	session_categories = message.text[0] ? fxt_category_list(message.text, pass_over)
+					     : fxt_agent.config.own_categories;
+	fxt_parts_mode();
+	return 0;
+}
+
+/* Takes over what FXT_MANAGER_START says, and answers it. */
+static int start(int connection)
+{
+	fxt_agent.config.categories = session_categories;
+	if (message.text[0])
+		fxt_agent.config.categories |= fxt_category_list(message.text, pass_over);
+	set_message(FXT_PROVIDER_STARTED, FXT_PROVIDER_VERSION, 0);
+	return send_message(connection, 0, -1);
+}
+
+/* -- Going on ---------------------------------------------------------------------------------- */
+
+static void set_initialized(const struct fxt_buffer *buffer)
+{
+	set_message(FXT_PROVIDER_INITIALIZED, page, buffer->managed->total_size);
+	message.packet.reserved = session;
+}
+
+/* Reads messages and does what they say, until one starts the trace. Waits `seconds` for the first one, and
+ * for those that have to follow another. Returns as fxt_connection_go_on(). */
+static int go_on(struct fxt_buffer *buffer, int seconds)
+{
+	int descriptor, error;
+
+	for (;;) {
+		error = receive(buffer->fd, seconds, &descriptor);
+		if (descriptor >= 0)
+			fxt_sys_close(descriptor);
+		if (error)
+			return error == -ETIMEDOUT && !seconds ? -EAGAIN : error;
+		switch (message.packet.request) {
+		case FXT_MANAGER_INITIALIZE:
+			seconds = ANSWER_SECONDS;
+			error = initialize();
+			if (error)
+				return error;
+			fxt_managed_begin(buffer, fxt_agent.config.mode);
+			set_initialized(buffer);
+			error = send_message(buffer->fd, 0, -1);
+			break;
+		case FXT_MANAGER_START:
+			fxt_managed_go_on(buffer, message.packet.data32 != FXT_RETAIN);
+			return start(buffer->fd);
+		case FXT_MANAGER_STOP:
+			seconds = 0;
+			set_message(FXT_PROVIDER_STOPPED, 0, 0);
+			error = send_message(buffer->fd, 0, -1);
+			break;
+		case FXT_MANAGER_BUFFER_SAVED:
+			fxt_managed_saved(buffer, message.packet.data32);
+			break;
+		default:
+			seconds = 0;
+		}
+		if (error)
+			return error;
+	}
+}
+
+int fxt_connection_go_on(struct fxt_buffer *buffer)
+{
+	return go_on(buffer, 0);
+}
+
+/* -- Beginning --------------------------------------------------------------------------------- */
+
+/* Registers. Returns 0 if the manager's next message is FXT_MANAGER_INITIALIZE, which may be `message`
+ * already; -EINPROGRESS if it has no use for this process yet; or another negative errno. */
+static int register_here(int connection)
 {
 	size_t bytes = strlen(fxt_agent.program);
-	int error;
+	int error, descriptor;
 
 	static_assert(sizeof(fxt_agent.program) <= FXT_PROVIDER_NAME_BYTES, "the name fits");
 	set_message(FXT_PROVIDER_REGISTER, FXT_PROVIDER_VERSION, fxt_agent.koid);
 	memcpy(message.text, fxt_agent.program, bytes);
 	error = send_message(connection, bytes, -1);
 	if (!error)
-		error = receive(connection, FXT_MANAGER_INITIALIZE);
-	if (!error)
-		error = initialize(config);
-	return error ? error : fxt_buffer_create_managed(buffer, config, connection);
-}
-
-/* Hands the memory over and waits until the trace is started. Returns 0 or a negative errno. */
-static int start(struct fxt_buffer *buffer, int memory)
-{
-	int error;
-
-	set_message(FXT_PROVIDER_INITIALIZED, 0, buffer->managed->total_size);
-	error = send_message(buffer->fd, 0, memory);
-	if (!error)
-		error = receive(buffer->fd, FXT_MANAGER_START);
+		error = receive(connection, ANSWER_SECONDS, &descriptor);
 	if (error)
 		return error;
-	if (message.text[0])
-		fxt_agent.config.categories |= fxt_category_list(message.text, pass_over);
-	set_message(FXT_PROVIDER_STARTED, FXT_PROVIDER_VERSION, 0);
-	return send_message(buffer->fd, 0, -1);
+	if (message.packet.request == FXT_MANAGER_REGISTERED) {
+		page = message.packet.data32;
+		error = descriptor >= 0 ? fxt_gate_keep_page(descriptor, page) : -EPROTO;
+		if (!error && !message.packet.data64)
+			error = -EINPROGRESS;
+	}
+	if (descriptor >= 0)
+		fxt_sys_close(descriptor);
+	return error;
 }
 
-int fxt_connection_make_buffer(struct fxt_buffer *buffer, struct fxt_buffer_config *config)
+int fxt_connection_open(struct fxt_buffer *buffer)
 {
-	int connection, memory, error;
+	int connection, error;
 
 	/* Other threads would see the sockets for a moment. */
 	if (!fxt_opens_here())
 		return -EBUSY;
-	connection = open_connection();
+	set_message(0, 0, 0);
+	page = 0;
+	connection = open_connection(true);
 	if (connection < 0)
 		return connection;
-	memory = register_here(buffer, config, connection);
-	if (memory < 0) {
+	error = fxt_buffer_connect(buffer, connection);
+	if (error) {
 		fxt_sys_close(connection);
-		return memory;
+		return error;
 	}
-	error = start(buffer, memory);
+	error = register_here(connection);
+	if (error && error != -EINPROGRESS)
+		fxt_buffer_forget(buffer);
+	return error;
+}
+
+struct making {
+	struct fxt_buffer *buffer;
+	const struct fxt_buffer_config *config;
+	bool is_apart;
+};
+
+/* Makes the memory and hands it over: by a connection of its own if this is done apart. */
+static long make_memory(void *argument)
+{
+	const struct making *making = argument;
+	int memory = fxt_buffer_create_managed(making->buffer, making->config), connection, error;
+
+	if (memory < 0)
+		return memory;
+	connection = making->is_apart ? open_connection(false) : making->buffer->fd;
+	set_initialized(making->buffer);
+	error = connection < 0 ? connection : send_message(connection, 0, memory);
+	if (making->is_apart && connection >= 0)
+		fxt_sys_close(connection);
 	fxt_sys_close(memory);
-	if (error)
+	return error;
+}
+
+/* Takes over what FXT_MANAGER_INITIALIZE says. Sessions may have come and gone while this process waited, so
+ * all messages are read, and the last of these counts. Returns 0, or -EAGAIN if there is no session now, or
+ * another negative errno. */
+static int await_initialize(int connection)
+{
+	bool is_first = message.packet.request == FXT_MANAGER_REGISTERED && message.packet.data64, any = false;
+	int descriptor, error = 0;
+
+	if (message.packet.request == FXT_MANAGER_INITIALIZE) {
+		error = initialize();
+		any = true;
+	}
+	while (!error) {
+		error = receive(connection, is_first && !any ? ANSWER_SECONDS : 0, &descriptor);
+		if (descriptor >= 0)
+			fxt_sys_close(descriptor);
+		if (error)
+			break;
+		if (message.packet.request == FXT_MANAGER_INITIALIZE)
+			error = initialize();
+		any = message.packet.request == FXT_MANAGER_INITIALIZE;
+	}
+	if (error == -ETIMEDOUT && !is_first)
+		error = -EAGAIN;
+	set_message(0, 0, 0);
+	return any ? 0 : error;
+}
+
+int fxt_connection_make_buffer(struct fxt_buffer *buffer, struct fxt_buffer_config *config)
+{
+	struct making making = {buffer, config, !fxt_opens_here()};
+	int error = await_initialize(buffer->fd);
+
+	config->mode = fxt_agent.config.mode;
+	config->bytes = fxt_agent.config.buffer_bytes;
+	if (!error)
+		error = (int)fxt_apart(make_memory, &making);
+	if (!error)
+		error = go_on(buffer, ANSWER_SECONDS);
+	if (error && error != -EAGAIN)
 		fxt_buffer_forget(buffer);
 	return error;
 }

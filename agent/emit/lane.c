@@ -197,15 +197,18 @@ static __attribute__((noinline)) enum outcome turn(struct fxt_thread *thread, st
 	if (words > MOST_WORDS)
 		return DROPPED;
 	*why = FXT_LOSS_ROOM;
-	if (!thread->ready && !fxt_thread_ready(thread))
+	if (fxt_gate_is_lent() || (!thread->ready && !fxt_thread_ready(thread)))
 		return DROPPED;
 	/* Becoming ready may have turned this lane already, as it writes records; or this is a lower lane,
 	 * which has room. */
 	if (fxt_lane_has(lane, words))
 		return TURNED;
 	atomic_store_explicit(&lane->limit, 0, memory_order_relaxed);
-	if (fxt_agent.config.mode != FXT_CIRCULAR)
+	if (fxt_agent.config.mode != FXT_CIRCULAR) {
 		fxt_lane_give_back(thread, lane, atomic_load_explicit(&lane->hold, memory_order_acquire));
+		/* A session of the manager before this one may have been circular. */
+		fxt_lane_give_back_full(&thread->full[lane - thread->lanes]);
+	}
 	outcome = take_chunk(thread, lane, &chunk, waited_ns);
 	if (outcome != TURNED)
 		return outcome;
@@ -213,6 +216,10 @@ static __attribute__((noinline)) enum outcome turn(struct fxt_thread *thread, st
 		keep_full(thread, lane);
 	fxt_lane_enter(lane, &chunk, ++thread->serial);
 	put_head(thread, lane, *waited_ns);
+	/* Recording may have ended meanwhile: fxt_threads_expire(). This record is written still. */
+	atomic_thread_fence(memory_order_seq_cst);
+	if (fxt_gate_is_lent())
+		atomic_store_explicit(&lane->limit, 0, memory_order_relaxed);
 	fxt_agent_overwritten(&chunk, thread->last_ns);
 	fxt_sample_renewed(thread, thread->last_ns);
 	/* This is not fxt_lane_has(), because another thread may want this chunk already; it gets the chunk
@@ -251,6 +258,8 @@ static void count_dropped(struct fxt_thread *thread, enum fxt_loss why)
 {
 	int failure = fxt_storage_failure(fxt_agent.storage);
 
+	if (fxt_gate_is_lent())
+		return;
 	if (why == FXT_LOSS_ROOM && (failure == -ESHUTDOWN || failure == -EPIPE)) {
 		fxt_parts_storage_ends(failure);
 		if (failure == -ESHUTDOWN)

@@ -262,10 +262,19 @@ void fxt_thread_ends(void)
 	fxt_parts_thread_ends(thread);
 }
 
-void fxt_threads_start(void)
+void fxt_threads_mode(void)
 {
 	if (fxt_agent.config.mode == FXT_CIRCULAR)
 		fxt_chunks_start();
+}
+
+void fxt_thread_begins_again(struct fxt_thread *thread)
+{
+	thread->starts = atomic_load_explicit(&fxt_agent.starts, memory_order_relaxed);
+	thread->held_top = thread->held;
+	thread->heap_bytes = 0;
+	thread->no_room_before_ns = 0;
+	fxt_self_ending = thread;
 }
 
 static void begin_life(struct fxt_thread *thread, uint32_t own_tid)
@@ -275,6 +284,7 @@ static void begin_life(struct fxt_thread *thread, uint32_t own_tid)
 	thread->pid = fxt_agent.koid;
 	thread->tid = fxt_koid_of_thread(own_tid);
 	thread->own_tid = own_tid;
+	thread->starts = atomic_load_explicit(&fxt_agent.starts, memory_order_relaxed);
 	forget_page(thread);
 	thread->no_page[0] = thread->no_page[1] = 0;
 	thread->threshold_ns = fxt_agent.config.threshold_ns;
@@ -370,6 +380,12 @@ struct fxt_thread *fxt_thread_attach(void)
 
 	if (atomic_load_explicit(&fxt_agent.state, memory_order_acquire) != FXT_ON || barred)
 		return NULL;
+	/* Recording begins behind the call that finds the gate open, because its category may be off then. */
+	if (fxt_gate_is_lent()) {
+		if (!fxt_stack_is_short())
+			fxt_parts_woken();
+		return NULL;
+	}
 	if (fxt_stack_is_short()) {
 		fxt_agent_count_short(fxt_clock_kernel_ns());
 		return NULL;

@@ -21,8 +21,11 @@ void fxt_thread_has_stack(struct fxt_thread *thread, uintptr_t low, size_t bytes
 struct fxt_thread *fxt_thread_bar(void);
 void fxt_thread_unbar(struct fxt_thread *thread);
 
-/* Prepares the states, once, at start. */
-void fxt_threads_start(void);
+/* Prepares the states for the buffering mode. */
+void fxt_threads_mode(void);
+
+/* Forgets what the calling thread knew before recording began again: locks that it held may be free. */
+void fxt_thread_begins_again(struct fxt_thread *thread);
 
 /* Completes a thread's state in the process that it runs in: its index, its names and its page. Called when
  * the thread gets its state, and again in the child of a fork. Returns false if there is no file. */

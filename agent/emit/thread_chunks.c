@@ -3,6 +3,7 @@
  * the records for which the threads found no room. See threads.h. */
 #include <linux/membarrier.h>
 
+#include "clock.h"
 #include "counter.h"
 #include "threads.h"
 
@@ -100,6 +101,23 @@ bool fxt_threads_give_back_idlest(struct fxt_thread *self)
 	} while (idlest && !taken && has_membarrier);
 	fxt_unlock(&fxt_threads.lock, mask);
 	return taken;
+}
+
+void fxt_threads_expire(void)
+{
+	uint64_t mask = fxt_lock(&fxt_threads.lock);
+	uint32_t i;
+	unsigned lane;
+
+	/* Who gets a line or a chunk after this finds that the gate is lent: clock.c, lane.c. */
+	atomic_thread_fence(memory_order_seq_cst);
+	for (i = 0; i < fxt_threads.count; i++) {
+		fxt_clock_expire(fxt_threads.list[i]);
+		for (lane = 0; lane < FXT_LANES; lane++)
+			atomic_store_explicit(&fxt_threads.list[i]->lanes[lane].limit, 0,
+					      memory_order_relaxed);
+	}
+	fxt_unlock(&fxt_threads.lock, mask);
 }
 
 uint64_t fxt_threads_dropped(void)

@@ -17,6 +17,10 @@ extern struct fxt_threads fxt_threads __attribute__((visibility("hidden")));
  * the kernel's, so that it is the one that other tools show. */
 void fxt_thread_tell_name(struct fxt_thread *thread, const struct fxt_thread *of);
 
+/* Makes every thread ask the kernel for the time and turn to another chunk when it next records, because the
+ * gate is lent (fxt_gate_prepare()). A thread that is in the middle of a record may write it still. */
+void fxt_threads_expire(void);
+
 /* Prepares a ring, before chunks can be taken away from threads. */
 void fxt_chunks_start(void);
 

@@ -69,84 +69,140 @@ static size_t write_prologue(uint64_t *out)
 	return used;
 }
 
-/* Makes a buffer that a manager saves. Returns 0 or a negative errno; then the process gets a file. */
-static int make_managed(const struct fxt_buffer_config *file)
-{
-	struct fxt_buffer_config managed = *file;
-	int error;
-
-	managed.path = "the memory that the manager saves";
-	managed.file_bytes = fxt_agent.config.max_bytes;
-	error = fxt_connection_make_buffer(&fxt_agent.buffer, &managed);
-	if (error)
-		fxt_log("FXT_MANAGER: no answer at %s: %s; the trace goes to %s", fxt_agent.config.manager,
-			fxt_error_name(error), file->path);
-	return error;
-}
-
-static int make_file(void)
+/* Makes a buffer for `path`: one that the manager saves if the process `is_connected`, otherwise a file.
+ * `memory` has room for the prologue. */
+static int make_buffer(bool is_connected, const char *path, uint64_t *prologue)
 {
 	const struct fxt_config *config = &fxt_agent.config;
-	size_t bytes = FXT_PATH_BYTES + PROLOGUE_WORDS * FXT_WORD_BYTES;
-	char *path = fxt_sys_memory(bytes);
-	uint64_t *prologue = path ? (uint64_t *)(path + FXT_PATH_BYTES) : NULL;
-	struct fxt_buffer_config buffer;
-	unsigned i;
-	int error;
-
-	if (!path)
-		return -ENOMEM;
-	if (!fxt_output_path(path, config, fxt_agent.program, fxt_agent.koid, fxt_agent.start_seconds)) {
-		fxt_sys_munmap(path, bytes);
-		return -ENAMETOOLONG;
-	}
-	buffer = (struct fxt_buffer_config){
+	struct fxt_buffer_config buffer = {
 		.mode = config->mode,
 		.bytes = config->mode == FXT_STREAMING ? config->max_bytes : config->buffer_bytes,
-		.path = path,
+		.path = is_connected ? "the memory that the manager saves" : path,
 		.prologue = prologue,
 		.in_memory = config->in_memory,
 		/* A child that executes no program is usually short, or one of many, so it gets no more space
 		 * than it uses. */
 		.is_reserved = !fxt_agent.is_forked,
 		.prologue_words = write_prologue(prologue),
+		.counters_words = FXT_LOSS_COUNT * FXT_COUNTER_WORDS,
+		.file_bytes = is_connected ? config->max_bytes : 0,
 	};
-	buffer.counters_words = FXT_LOSS_COUNT * FXT_COUNTER_WORDS;
-	error = config->manager[0] ? make_managed(&buffer) : -ENOENT;
-	if (error)
-		error = fxt_buffer_create(&fxt_agent.buffer, &buffer);
-	if (error) {
-		fxt_log("FXT_OUTPUT: cannot write %s: %s; the program runs untraced", path,
-			fxt_error_name(error));
-	} else {
-		for (i = 0; i < FXT_LOSS_COUNT; i++)
-			fxt_agent.losses[i] = fxt_agent.buffer.storage.prologue + buffer.prologue_words -
-					      (size_t)(FXT_LOSS_COUNT - i) * FXT_COUNTER_WORDS;
+	int error = is_connected ? fxt_connection_make_buffer(&fxt_agent.buffer, &buffer)
+				 : fxt_buffer_create(&fxt_agent.buffer, &buffer);
+	unsigned i;
+
+	for (i = 0; i < FXT_LOSS_COUNT && (!error || fxt_agent.buffer.managed); i++)
+		fxt_agent.losses[i] = fxt_agent.buffer.storage.prologue + buffer.prologue_words -
+				      (size_t)(FXT_LOSS_COUNT - i) * FXT_COUNTER_WORDS;
+	return error;
+}
+
+/* Makes the buffer. If `may_be_file` is not set it can only be one that the manager saves. Returns 0 when
+ * records can be written. Returns -EAGAIN if the process is to wait for the manager; it may have its buffer then.
+ * Returns another negative errno if there is no buffer. */
+static int make(bool is_connected, bool may_be_file)
+{
+	const struct fxt_config *config = &fxt_agent.config;
+	size_t bytes = FXT_PATH_BYTES + PROLOGUE_WORDS * FXT_WORD_BYTES;
+	int error = is_connected || !config->manager[0] ? 0 : fxt_connection_open(&fxt_agent.buffer);
+	bool is_managed = config->manager[0] && !error;
+	char *path;
+
+	if (error == -EINPROGRESS)
+		return -EAGAIN;
+	path = fxt_sys_memory(bytes);
+	if (!path)
+		return -ENOMEM;
+	if (is_managed)
+		error = make_buffer(true, "", (uint64_t *)(path + FXT_PATH_BYTES));
+	if ((!is_managed || (error && error != -EAGAIN)) && may_be_file) {
+		int connected = config->manager[0] ? error : 0;
+
+		error = fxt_output_path(path, config, fxt_agent.program, fxt_agent.koid,
+					fxt_agent.start_seconds)
+				? 0
+				: -ENAMETOOLONG;
+		if (connected)
+			fxt_log("FXT_MANAGER: no answer at %s: %s; the trace goes to %s", config->manager,
+				fxt_error_name(connected), path);
+		if (!error)
+			error = make_buffer(false, path, (uint64_t *)(path + FXT_PATH_BYTES));
+		if (error)
+			fxt_log("FXT_OUTPUT: cannot write %s: %s; the program runs untraced", path,
+				fxt_error_name(error));
 	}
 	fxt_sys_munmap(path, bytes);
 	return error;
 }
 
+/* Makes the process wait until the manager starts. The caller holds file_lock. */
+static void wait_for_manager(void)
+{
+	bool can_wait = fxt_gate_prepare();
+
+	atomic_store(&fxt_agent.recording, can_wait ? FXT_WAITING : FXT_STOPPED);
+	if (can_wait)
+		fxt_gate_lend();
+	else
+		fxt_gate_set(0);
+}
+
+/* Notes what make() has returned. Returns whether records can be written. */
+static bool note(int error)
+{
+	if (!error || fxt_agent.buffer.managed)
+		atomic_store_explicit(&fxt_agent.file_made, true, memory_order_release);
+	if (error == -EAGAIN)
+		wait_for_manager();
+	return !error;
+}
+
 bool fxt_agent_file(void)
 {
 	uint64_t mask;
+	int error;
 
 	if (atomic_load_explicit(&fxt_agent.file_made, memory_order_acquire))
 		return true;
 	if (fxt_may_not_lock())
 		return false;
 	mask = fxt_lock(&fxt_agent.file_lock);
-	if (!atomic_load_explicit(&fxt_agent.file_made, memory_order_relaxed) && !fxt_agent.file_failed) {
+	if (!atomic_load_explicit(&fxt_agent.file_made, memory_order_relaxed) && !fxt_agent.file_failed &&
+	    atomic_load_explicit(&fxt_agent.recording, memory_order_relaxed) != FXT_WAITING) {
 		/* In the child of a fork, this is still the parent's buffer. */
 		fxt_buffer_forget(&fxt_agent.buffer);
-		if (make_file()) {
+		error = make(false, true);
+		if (!note(error) && error != -EAGAIN) {
 			fxt_agent.file_failed = true;
-			atomic_store_explicit(&fxt_gate.mask, 0, memory_order_relaxed);
+			fxt_gate_set(0);
 			atomic_store_explicit(&fxt_agent.state, FXT_OFF, memory_order_release);
-		} else {
-			atomic_store_explicit(&fxt_agent.file_made, true, memory_order_release);
 		}
 	}
 	fxt_unlock(&fxt_agent.file_lock, mask);
-	return !fxt_agent.file_failed;
+	return atomic_load_explicit(&fxt_agent.file_made, memory_order_relaxed);
+}
+
+bool fxt_agent_join(void)
+{
+	uint64_t mask = fxt_lock(&fxt_agent.file_lock);
+	bool made;
+
+	fxt_buffer_forget(&fxt_agent.buffer);
+	atomic_store(&fxt_agent.recording, FXT_STOPPED);
+	made = note(make(false, false));
+	if (made)
+		atomic_store(&fxt_agent.recording, FXT_RECORDING);
+	fxt_unlock(&fxt_agent.file_lock, mask);
+	return made;
+}
+
+int fxt_agent_go_on(void)
+{
+	int error = atomic_load_explicit(&fxt_agent.file_made, memory_order_relaxed)
+			    ? fxt_connection_go_on(&fxt_agent.buffer)
+			    : make(true, false);
+
+	if (!error || fxt_agent.buffer.managed)
+		atomic_store_explicit(&fxt_agent.file_made, true, memory_order_release);
+	return error;
 }

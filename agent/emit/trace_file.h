@@ -1,10 +1,21 @@
-/* Makes this process's trace file, and the records that it begins with. */
+/* Makes this process's trace file, or the buffer that a manager saves, and the records that it begins with. */
 #ifndef FXT_TRACE_FILE_H
 #define FXT_TRACE_FILE_H
 
 #include "agent/base/agent.h"
 
-/* Makes the file if it is not there yet. Returns false if there can be none; then the user has been told. */
+/* Makes the file if it is not there yet. Returns false if there is none: there can be none, of which the user
+ * has been told, or this process waits for its manager now. */
 bool fxt_agent_file(void);
+
+/* Registers the child of a process that waits, with the same manager. Returns true if the manager wants to
+ * record now. Otherwise the child waits; if the manager is gone, it records nothing. Called in the child of a
+ * fork. */
+bool fxt_agent_join(void);
+
+/* Asks the manager what it wants of this process, which waits. Returns 0 if recording begins: the caller opens
+ * the gate. Returns -EAGAIN if it does not yet, or another negative errno if the manager is gone. The caller
+ * holds file_lock. */
+int fxt_agent_go_on(void);
 
 #endif

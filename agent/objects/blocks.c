@@ -172,5 +172,5 @@ void fxt_block_gone(struct fxt_thread *thread, const struct fxt_block *taken, ui
 
 void fxt_blocks_after_fork(void)
 {
-	fxt_lazy_table_after_fork(&table, BUCKETS * sizeof(struct bucket));
+	fxt_lazy_table_empty(&table, BUCKETS * sizeof(struct bucket));
 }

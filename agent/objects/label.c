@@ -480,11 +480,11 @@ void fxt_labels_unloaded(void)
 	know_none();
 }
 
-void fxt_labels_after_fork(void)
+/* Forgets what is not in the table. */
+static void forget_rest(void)
 {
 	unsigned i;
 
-	fxt_label_table_after_fork();
 	fxt_owed_clear();
 	for (i = 0; i < sizeof(shares) / sizeof(*shares); i++)
 		atomic_store(&shares[i].words, 0);
@@ -492,4 +492,16 @@ void fxt_labels_after_fork(void)
 		if (atomic_load_explicit(&counted[i], memory_order_relaxed))
 			atomic_store_explicit(&counted[i], 0, memory_order_relaxed);
 	know_none();
+}
+
+void fxt_labels_after_fork(void)
+{
+	fxt_label_table_after_fork();
+	forget_rest();
+}
+
+void fxt_labels_again(void)
+{
+	fxt_label_table_empty();
+	forget_rest();
 }

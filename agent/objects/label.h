@@ -138,5 +138,7 @@ void fxt_labels_unloaded(void);
 
 /* Forgets all objects in the child of a fork, whose trace has to be told of them again. */
 void fxt_labels_after_fork(void);
+/* Forgets all objects because recording begins again, maybe in another trace. */
+void fxt_labels_again(void);
 
 #endif

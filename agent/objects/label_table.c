@@ -356,9 +356,17 @@ void fxt_label_bury_variables(void)
 	fxt_unlock(&table_lock, mask);
 }
 
+void fxt_label_table_empty(void)
+{
+	uint64_t mask = fxt_lock(&table_lock);
+
+	fxt_lazy_table_empty(&table, sizeof(struct table));
+	atomic_store(&any_replaced, false);
+	fxt_unlock(&table_lock, mask);
+}
+
 void fxt_label_table_after_fork(void)
 {
 	fxt_lock_reset(&table_lock);
-	fxt_lazy_table_after_fork(&table, sizeof(struct table));
-	atomic_store(&any_replaced, false);
+	fxt_label_table_empty();
 }

@@ -218,6 +218,14 @@ void fxt_mapping_came(struct fxt_thread *thread, const void *address, size_t byt
 void fxt_mappings_after_fork(void)
 {
 	fxt_lock_reset(&mapped.lock);
+	fxt_mappings_again();
+}
+
+void fxt_mappings_again(void)
+{
+	uint64_t mask = fxt_lock(&mapped.lock);
+
 	atomic_store(&mapped.live, 0);
 	mapped.mapping_count = mapped.piece_count = 0;
+	fxt_unlock(&mapped.lock, mask);
 }

@@ -31,5 +31,7 @@ void fxt_mapping_came(struct fxt_thread *thread, const void *address, size_t byt
 /* Empties the table in the child of a fork: the mappings that it has from its parent began in another
  * trace. */
 void fxt_mappings_after_fork(void);
+/* Empties the table because recording begins again: mappings may have gone unseen. */
+void fxt_mappings_again(void);
 
 #endif

@@ -6,14 +6,19 @@
 #include <string.h>
 
 #include "agent/base/log.h"
+#include "agent/base/parts.h"
 #include "agent/descriptors/endpoint.h"
 #include "agent/emit/emit.h"
 #include "agent/emit/output.h"
+#include "agent/emit/threads.h"
 #include "agent/emit/trace_file.h"
+#include "fork.h"
 #include "writer/decimal.h"
 #include "writer/fxt_encode.h"
 
 enum { REASON_BYTES = 120 };
+
+static const char by_manager[] = "asked for by the manager";
 
 /* The snapshots by triggers that are kept, and how long the call took that each was saved for. file_lock
  * guards them. */
@@ -186,7 +191,7 @@ static void wake(void)
 	if (!atomic_compare_exchange_strong(&fxt_agent.recording, &dormant, FXT_RECORDING) ||
 	    !fxt_agent_file())
 		return;
-	atomic_store_explicit(&fxt_gate.mask, fxt_agent.config.categories, memory_order_release);
+	fxt_gate_set(fxt_agent.config.categories);
 	put_instant(FXT_STR_started, "asked for by a signal");
 }
 
@@ -200,8 +205,41 @@ static bool stop(const char *reason)
 		return false;
 	put_instant(FXT_STR_stopped, reason);
 	fxt_endpoints_unseen();
-	atomic_store_explicit(&fxt_gate.mask, 0, memory_order_release);
+	fxt_gate_set(0);
 	return true;
+}
+
+/* Ends recording until the manager starts again. Threads turn to other chunks then, because the next session
+ * begins a new trace. */
+static void wait_for_start(void)
+{
+	int recording = FXT_RECORDING;
+	bool can_wait;
+
+	if (!atomic_compare_exchange_strong(&fxt_agent.recording, &recording, FXT_WAITING))
+		return;
+	put_instant(FXT_STR_stopped, by_manager);
+	fxt_endpoints_unseen();
+	can_wait = !fxt_is_filtered() && fxt_gate_prepare();
+	if (!can_wait) {
+		atomic_store(&fxt_agent.recording, FXT_STOPPED);
+		fxt_gate_set(0);
+	}
+	fxt_threads_expire();
+	fxt_buffer_tell_dropped(&fxt_agent.buffer, fxt_threads_dropped());
+	fxt_buffer_tell(&fxt_agent.buffer, (struct fxt_packet){.request = FXT_PROVIDER_STOPPED});
+	if (can_wait)
+		fxt_gate_lend();
+}
+
+/* Begins recording in a process that waits for the manager. The caller holds file_lock. */
+static void begin(void)
+{
+	/* What was known of the program before may be wrong. */
+	if (atomic_fetch_add(&fxt_agent.starts, 1))
+		fxt_parts_again();
+	atomic_store(&fxt_agent.recording, FXT_RECORDING);
+	fxt_gate_set(fxt_agent.config.categories);
 }
 
 /* Gives the process a file of its own, because the manager is gone. Only one thread does that; what others
@@ -233,8 +271,50 @@ void fxt_control_storage_ends(int why)
 {
 	if (why == -EPIPE)
 		leave_manager();
-	else if (stop("asked for by the manager"))
-		fxt_buffer_tell_stopped(&fxt_agent.buffer);
+	else
+		wait_for_start();
+}
+
+void fxt_control_hear(struct fxt_thread *thread, uint64_t now_ns)
+{
+	int failure;
+
+	(void)thread;
+	if (!fxt_agent.buffer.managed)
+		return;
+	fxt_buffer_hear(&fxt_agent.buffer, now_ns);
+	failure = fxt_storage_failure(fxt_agent.storage);
+	if (failure == -ESHUTDOWN || failure == -EPIPE)
+		fxt_control_storage_ends(failure);
+}
+
+void fxt_control_woken(void)
+{
+	bool begins = false;
+	uint64_t mask;
+	int error;
+
+	/* This child has not been through our handler. */
+	if (fxt_gate_is_inherited()) {
+		fxt_fork_in_child(true);
+		return;
+	}
+	/* If another thread holds the lock, it may be asking the manager. */
+	if (fxt_may_not_lock() || fxt_is_forbidden(FXT_NO_CALLS) || !fxt_trylock(&fxt_agent.file_lock, &mask))
+		return;
+	if (fxt_gate_is_lent()) {
+		error = fxt_agent_go_on();
+		begins = !error;
+		if (begins) {
+			begin();
+		} else if (error != -EAGAIN) {
+			atomic_store(&fxt_agent.recording, FXT_STOPPED);
+			fxt_gate_set(0);
+		}
+	}
+	fxt_unlock(&fxt_agent.file_lock, mask);
+	if (begins)
+		put_instant(FXT_STR_started, by_manager);
 }
 
 bool fxt_control_signal(void)

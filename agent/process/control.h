@@ -14,9 +14,6 @@
 
 #include "agent/base/agent.h"
 
-/* The values of fxt_agent.recording. */
-enum fxt_recording { FXT_RECORDING, FXT_DORMANT, FXT_STOPPED };
-
 /* Does what FXT_SIGNAL asks for: begins recording if the process is dormant, otherwise saves a snapshot.
  * Returns false if the agent is not on in this process. */
 bool fxt_control_signal(void);
@@ -26,9 +23,15 @@ bool fxt_control_signal(void);
 void fxt_control_trigger(struct fxt_thread *thread, const struct fxt_trigger *trigger, const char *name,
 			 size_t bytes, uint64_t ns, int error);
 
-/* Ends recording because the manager wants no more (-ESHUTDOWN), or goes on in a file because the manager is
- * gone (-EPIPE). */
+/* Ends recording because the manager wants no more (-ESHUTDOWN), until it starts again; or goes on in a file
+ * because the manager is gone (-EPIPE). */
 void fxt_control_storage_ends(int why);
+
+/* Listens to the manager now and then, as deferred work. */
+void fxt_control_hear(struct fxt_thread *thread, uint64_t now_ns);
+
+/* Called when the gate is lent and a call has found it open: begins recording if the manager says so. */
+void fxt_control_woken(void);
 
 /* Called in the child of a fork: forgets the parent's snapshots, which are not the child's to remove. */
 void fxt_control_after_fork(void);

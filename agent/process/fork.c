@@ -23,6 +23,7 @@
 #include "agent/descriptors/endpoint.h"
 #include "agent/emit/koid.h"
 #include "agent/emit/lanes.h"
+#include "agent/emit/trace_file.h"
 #include "control.h"
 #include "follow.h"
 
@@ -36,7 +37,7 @@ bool fxt_fork_returns(void)
 /* Stops the agent for good in this process. */
 static void be_off(void)
 {
-	atomic_store_explicit(&fxt_gate.mask, 0, memory_order_relaxed);
+	fxt_gate_set(0);
 	atomic_store_explicit(&fxt_agent.state, FXT_OFF, memory_order_release);
 }
 
@@ -55,12 +56,12 @@ void fxt_fork_in_child(bool returns)
 	}
 	pid = (uint32_t)fxt_sys_getpid();
 	if (atomic_load_explicit(&fxt_agent.state, memory_order_relaxed) != FXT_ON ||
-	    atomic_load_explicit(&fxt_gate.owner, memory_order_relaxed) == pid)
+	    fxt_gate_is_owned(pid))
 		return;
 	fxt_agent.pid = pid;
 	fxt_lender = 0;
 	fxt_koid_after_fork();
-	atomic_store_explicit(&fxt_gate.owner, pid, memory_order_relaxed);
+	fxt_gate_own(pid);
 	child_returns = returns;
 	fxt_parts_child();
 	if (!fxt_follow_fork(fxt_agent.program)) {
@@ -68,8 +69,10 @@ void fxt_fork_in_child(bool returns)
 		/* A wrapper that is in the middle of a call finds that there is no file to write to. */
 		fxt_agent.file_failed = true;
 		be_off();
-	} else if (atomic_load_explicit(&fxt_agent.recording, memory_order_relaxed) == FXT_RECORDING) {
-		atomic_store_explicit(&fxt_gate.mask, fxt_agent.config.categories, memory_order_release);
+	} else if (atomic_load_explicit(&fxt_agent.recording, memory_order_relaxed) == FXT_RECORDING ||
+		   (atomic_load_explicit(&fxt_agent.recording, memory_order_relaxed) == FXT_WAITING &&
+		    fxt_agent_join())) {
+		fxt_gate_set(fxt_agent.config.categories);
 	}
 }
 

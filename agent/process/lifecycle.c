@@ -21,10 +21,7 @@
 #include "writer/apart.h"
 #include "writer/fxt_encode.h"
 
-enum {
-	REWRITE_MAX_BYTES = 4 << 20,    /* rewriting takes 1 ms for each MiB, at the end of the process */
-	MADVISE_WIPE_ON_FORK = 18,
-};
+enum { REWRITE_MAX_BYTES = 4 << 20 };   /* rewriting takes 1 ms for each MiB, at the end of the process */
 
 static void find_program(void)
 {
@@ -70,21 +67,21 @@ bool fxt_agent_start(const struct fxt_call_names *calls)
 	fxt_agent.pid = (uint32_t)fxt_sys_getpid();
 	clock_gettime(CLOCK_REALTIME, &now);
 	fxt_agent.start_seconds = (uint64_t)now.tv_sec;
-	/* If the kernel lacks this advice, only the fork handler keeps children out of this buffer. */
-	fxt_sys_madvise(&fxt_gate, sizeof(fxt_gate), MADVISE_WIPE_ON_FORK);
-	atomic_store_explicit(&fxt_gate.owner, fxt_agent.pid, memory_order_relaxed);
+	fxt_agent.config.own_categories = fxt_agent.config.categories;
+	fxt_gate_own(fxt_agent.pid);
 	fxt_part_table_use();
 	fxt_parts_start();
+	fxt_parts_mode();
 	atomic_store(&fxt_agent.recording, fxt_agent.config.dormant ? FXT_DORMANT : FXT_RECORDING);
 	atomic_store(&fxt_agent.state, FXT_ON);
 	if (!fxt_agent.config.dormant && fxt_agent_file())
-		atomic_store_explicit(&fxt_gate.mask, fxt_agent.config.categories, memory_order_release);
+		fxt_gate_set(fxt_agent.config.categories);
 	return true;
 }
 
 void fxt_agent_suspend(const char *reason)
 {
-	uint32_t mask = atomic_exchange_explicit(&fxt_gate.mask, 0, memory_order_relaxed);
+	uint32_t mask = fxt_gate_set(0);
 
 	fxt_endpoints_unseen();
 	if (mask && fxt_agent_has_file())
@@ -93,10 +90,14 @@ void fxt_agent_suspend(const char *reason)
 
 void fxt_agent_resume(void)
 {
-	if (atomic_load_explicit(&fxt_agent.state, memory_order_acquire) == FXT_ON &&
-	    atomic_load_explicit(&fxt_agent.recording, memory_order_relaxed) == FXT_RECORDING &&
-	    atomic_load_explicit(&fxt_agent.file_made, memory_order_acquire))
-		atomic_store_explicit(&fxt_gate.mask, fxt_agent.config.categories, memory_order_relaxed);
+	int recording = atomic_load_explicit(&fxt_agent.recording, memory_order_relaxed);
+
+	if (atomic_load_explicit(&fxt_agent.state, memory_order_acquire) != FXT_ON)
+		return;
+	if (recording == FXT_RECORDING && atomic_load_explicit(&fxt_agent.file_made, memory_order_acquire))
+		fxt_gate_set(fxt_agent.config.categories);
+	else if (recording == FXT_WAITING && !fxt_gate_is_lent() && fxt_gate_prepare())
+		fxt_gate_lend();
 }
 
 void fxt_agent_save_memory(void)
@@ -104,7 +105,7 @@ void fxt_agent_save_memory(void)
 	int error;
 
 	/* What a manager has is saved by it, if there still is one. */
-	fxt_buffer_hear(&fxt_agent.buffer);
+	fxt_buffer_hear(&fxt_agent.buffer, UINT64_MAX);
 	if (fxt_agent.buffer.managed && fxt_storage_failure(fxt_agent.storage) == -EPIPE)
 		fxt_control_storage_ends(-EPIPE);
 	if (fxt_agent.buffer.managed)

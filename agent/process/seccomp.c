@@ -175,6 +175,9 @@ unsigned fxt_seccomp_expect(const struct sock_fprog *filter)
 		fxt_agent_suspend("the program is in strict seccomp mode: nothing is recorded from here on");
 	if (!filter || forbidden & FXT_NO_LOCKS)
 		forbidden = FXT_NO_CALLS | FXT_NO_APART | FXT_NO_SIGNAL;
+	/* A process that waits for a manager could not begin to record any more. */
+	if (forbidden && fxt_gate_is_lent())
+		fxt_gate_set(0);
 	/* This is the last moment at which a fixed buffer can get what it may need later. If no descriptor
 	 * is kept, that takes further calls as well. */
 	if (filter && (forbidden & FXT_NO_GROWTH || (forbidden && fxt_agent.buffer.fd < 0)))

@@ -1,0 +1,101 @@
+/* See gate.h. */
+#include "gate.h"
+
+#include <errno.h>
+
+#include "writer/storage.h"
+
+enum { MADVISE_WIPE_ON_FORK = 18 };
+
+struct fxt_gate fxt_gate __attribute__((aligned(FXT_PAGE_BYTES)));
+atomic_bool fxt_gate_lent;
+
+/* The process whose gate it is. This has a page of its own, because the kernel wipes whole pages; it is 0 in a
+ * child that has not been through our handler. */
+static struct {
+	_Atomic uint32_t pid;
+	char rest[FXT_PAGE_BYTES - sizeof(uint32_t)];
+} owner __attribute__((aligned(FXT_PAGE_BYTES)));
+
+static_assert(sizeof(fxt_gate) == FXT_PAGE_BYTES && sizeof(owner) == FXT_PAGE_BYTES,
+	      "nothing else may be wiped on fork");
+
+static void *view;                      /* the manager's page; NULL: there is none */
+static atomic_bool is_mapped;           /* the manager's page is in the gate's place */
+static bool is_advised;                 /* the kernel knows which pages to wipe */
+
+void fxt_gate_own(uint32_t pid)
+{
+	fxt_gate_set(0);
+	if (view)
+		fxt_sys_munmap(view, FXT_PAGE_BYTES);
+	view = NULL;
+	/* If the kernel lacks this advice, only the fork handler keeps children out of this buffer. */
+	if (!is_advised) {
+		fxt_sys_madvise(&fxt_gate, sizeof(fxt_gate), MADVISE_WIPE_ON_FORK);
+		fxt_sys_madvise(&owner, sizeof(owner), MADVISE_WIPE_ON_FORK);
+	}
+	is_advised = true;
+	atomic_store_explicit(&owner.pid, pid, memory_order_relaxed);
+}
+
+bool fxt_gate_is_owned(uint32_t pid)
+{
+	return atomic_load_explicit(&owner.pid, memory_order_relaxed) == pid;
+}
+
+bool fxt_gate_is_inherited(void)
+{
+	return !atomic_load_explicit(&owner.pid, memory_order_relaxed);
+}
+
+uint32_t fxt_gate_set(uint32_t categories)
+{
+	int error = 0;
+
+	if (atomic_exchange(&is_mapped, false)) {
+		/* The kernel changes the mapping at once: other threads find one page or the other. */
+		fxt_sys_mmap(&fxt_gate, FXT_PAGE_BYTES, PROT_READ | PROT_WRITE,
+			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0, &error);
+		fxt_sys_madvise(&fxt_gate, sizeof(fxt_gate), MADVISE_WIPE_ON_FORK);
+	}
+	/* If the kernel has refused, the page can only be read, and stays lent. */
+	if (error) {
+		atomic_store(&is_mapped, true);
+		return 0;
+	}
+	atomic_store(&fxt_gate_lent, false);
+	return atomic_exchange_explicit(&fxt_gate.mask, categories, memory_order_acq_rel);
+}
+
+int fxt_gate_keep_page(int fd, uint32_t page)
+{
+	struct stat status;
+	int error = fxt_sys_fstat(fd, &status);
+	long seals = FXT_SYSCALL2(SYS_fcntl, fd, F_GET_SEALS);
+	off_t offset = (off_t)page * FXT_PAGE_BYTES;
+
+	if (error)
+		return error;
+	if (seals < 0 || !(seals & F_SEAL_SHRINK) || offset + FXT_PAGE_BYTES > status.st_size)
+		return -EPERM;
+	view = fxt_sys_mmap(NULL, FXT_PAGE_BYTES, PROT_READ, MAP_SHARED, fd, offset, &error);
+	return error;
+}
+
+bool fxt_gate_prepare(void)
+{
+	if (!view)
+		return false;
+	atomic_store_explicit(&fxt_gate.mask, 0, memory_order_release);
+	atomic_store(&fxt_gate_lent, true);
+	return true;
+}
+
+void fxt_gate_lend(void)
+{
+	/* With an old size of 0 this makes a second mapping of the page. */
+	if (FXT_SYSCALL5(SYS_mremap, view, 0, FXT_PAGE_BYTES, MREMAP_MAYMOVE | MREMAP_FIXED, &fxt_gate) ==
+	    (long)(uintptr_t)&fxt_gate)
+		atomic_store(&is_mapped, true);
+}
