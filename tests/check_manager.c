@@ -30,7 +30,7 @@
 
 enum { MOST_WORDS = 1 << 20 };
 
-static struct fxt_archive archive;
+static struct fxt_session session = {.config.mode = FXT_BUFFERING_CIRCULAR};
 static char path[] = "/tmp/check_manager.XXXXXX";
 
 static void begin_archive(void)
@@ -42,7 +42,7 @@ static void begin_archive(void)
 	ck_assert_int_ge(fd, 0);
 	close(fd);
 	unlink(path);
-	ck_assert(fxt_archive_open(&archive, path, false));
+	ck_assert(fxt_archive_open(&session.archive, path, false));
 }
 
 /* Closes the archive and returns its words; the caller frees them. */
@@ -51,7 +51,7 @@ static uint64_t *end_archive(size_t *count)
 	uint64_t *words = malloc(MOST_WORDS * sizeof(*words));
 	FILE *in;
 
-	fxt_archive_close(&archive);
+	fxt_archive_close(&session.archive);
 	in = fopen(path, "r");
 	ck_assert_ptr_nonnull(in);
 	*count = fread(words, sizeof(*words), MOST_WORDS, in);
@@ -76,17 +76,17 @@ static void expect_archive(const uint64_t *expected, size_t expected_count)
 #define COUNT(...) (sizeof(WORDS(__VA_ARGS__)) / sizeof(uint64_t))
 #define EXPECT_ARCHIVE(...) expect_archive(WORDS(__VA_ARGS__), COUNT(__VA_ARGS__))
 #define APPEND(id, is_whole, ...) \
-	fxt_archive_append(&archive, id, WORDS(__VA_ARGS__), COUNT(__VA_ARGS__), is_whole)
+	fxt_archive_append(&session.archive, id, WORDS(__VA_ARGS__), COUNT(__VA_ARGS__), is_whole)
 
 START_TEST(test_what_is_left_out)
 {
 	begin_archive();
-	fxt_archive_name(&archive, 1, "a", 1);
+	fxt_archive_name(&session.archive, 1, "a", 1);
 	ck_assert_uint_eq(APPEND(1, true, MAGIC, INSTANT(2), 5, FILLER(3), 0, 0, INSTANT(2), 6, LOG(3, 8),
 				 7, 8, HEAD(0, 2, 1 | AT(4, 9) | AT(36, 3)), 'x', SECTION(9), INSTANT(2), 9, HEAD(0, 1, 9), FILLER(2), 0),
 			  16);
-	ck_assert_uint_eq(archive.events, 3);
-	ck_assert_uint_eq(archive.damaged, 0);
+	ck_assert_uint_eq(session.archive.events, 3);
+	ck_assert_uint_eq(session.archive.damaged, 0);
 	EXPECT_ARCHIVE(MAGIC, HEAD(0, 2, 1 | AT(4, 1) | AT(36, 1)), 'a', INSTANT(2), 5, INSTANT(2), 6,
 		       LOG(3, 8), 7, 8, INSTANT(2), 9);
 }
@@ -95,8 +95,8 @@ END_TEST
 START_TEST(test_sections)
 {
 	begin_archive();
-	fxt_archive_name(&archive, 1, "a", 1);
-	fxt_archive_name(&archive, 2, "", 0);
+	fxt_archive_name(&session.archive, 1, "a", 1);
+	fxt_archive_name(&session.archive, 2, "", 0);
 	APPEND(1, true, INSTANT(2), 1);
 	APPEND(1, true, INSTANT(2), 2, BUFFER_FULL(7));
 	/* There is nothing of provider 2 here, so it gets no section. */
@@ -112,15 +112,15 @@ END_TEST
 START_TEST(test_damage)
 {
 	begin_archive();
-	fxt_archive_name(&archive, 1, "", 0);
+	fxt_archive_name(&session.archive, 1, "", 0);
 	ck_assert_uint_eq(APPEND(1, true, INSTANT(2), 1, 0, INSTANT(2), 2), 2);
-	ck_assert_uint_eq(archive.damaged, 1);
+	ck_assert_uint_eq(session.archive.damaged, 1);
 	ck_assert_uint_eq(APPEND(1, true, INSTANT(2), 3, FILLER(1), INSTANT(3), 4), 2);
-	ck_assert_uint_eq(archive.damaged, 2);
+	ck_assert_uint_eq(session.archive.damaged, 2);
 	ck_assert_uint_eq(APPEND(1, false, INSTANT(2), 5, FILLER(1), INSTANT(3), 6), 2);
-	ck_assert_uint_eq(archive.damaged, 2);
+	ck_assert_uint_eq(session.archive.damaged, 2);
 	ck_assert_uint_eq(APPEND(1, true, 0), 0);
-	ck_assert_uint_eq(archive.events, 3);
+	ck_assert_uint_eq(session.archive.events, 3);
 	EXPECT_ARCHIVE(MAGIC, HEAD(0, 1, 1 | AT(4, 1)), INSTANT(2), 1, INSTANT(2), 3, INSTANT(2), 5);
 }
 END_TEST
@@ -133,13 +133,13 @@ START_TEST(test_large_records)
 	begin_archive();
 	words[0] = AT(0, 15) | AT(4, 4095);
 	words[4095] = INSTANT(2);
-	ck_assert_uint_eq(fxt_archive_append(&archive, 1, words, 4097, true), 4097);
+	ck_assert_uint_eq(fxt_archive_append(&session.archive, 1, words, 4097, true), 4097);
 	words[0] = AT(0, 15) | AT(4, 4096);
-	ck_assert_uint_eq(fxt_archive_append(&archive, 1, words, 4097, true), 0);
+	ck_assert_uint_eq(fxt_archive_append(&session.archive, 1, words, 4097, true), 0);
 	words[0] = AT(0, 15) | AT(4, UINT32_MAX);
-	ck_assert_uint_eq(fxt_archive_append(&archive, 1, words, 4097, true), 0);
-	ck_assert_uint_eq(archive.damaged, 2);
-	fxt_archive_close(&archive);
+	ck_assert_uint_eq(fxt_archive_append(&session.archive, 1, words, 4097, true), 0);
+	ck_assert_uint_eq(session.archive.damaged, 2);
+	fxt_archive_close(&session.archive);
 	unlink(path);
 }
 END_TEST
@@ -166,10 +166,10 @@ START_TEST(test_blocks)
 	begin_archive();
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		fill_unit(unit, sizes[i], 5, &number);
-		fxt_archive_append(&archive, 1 + i % 2, unit, sizes[i], true);
+		fxt_archive_append(&session.archive, 1 + i % 2, unit, sizes[i], true);
 		events += sizes[i] / 5;
 	}
-	ck_assert_uint_eq(archive.events, events);
+	ck_assert_uint_eq(session.archive.events, events);
 	words = end_archive(&count);
 	for (at = 1; at < count; at += words[at] >> 4 & 0xfff) {
 		if (words[at] != EVENT(5, 0, 0, 1, 1, 1))
@@ -197,19 +197,19 @@ START_TEST(test_full_disk)
 	limit = (struct rlimit){1 << 20, before.rlim_max};
 	ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
 	fill_unit(unit, sizeof(unit) / 8, 4, &number);
-	fxt_archive_append(&archive, 1, unit, sizeof(unit) / 8, true);
-	fxt_archive_flush(&archive);
-	ck_assert(!archive.has_failed);
-	fxt_archive_append(&archive, 1, unit, sizeof(unit) / 8, true);
-	fxt_archive_flush(&archive);
-	ck_assert(archive.has_failed);
-	fxt_archive_append(&archive, 1, unit, 4, true);
+	fxt_archive_append(&session.archive, 1, unit, sizeof(unit) / 8, true);
+	fxt_archive_flush(&session.archive);
+	ck_assert(!session.archive.has_failed);
+	fxt_archive_append(&session.archive, 1, unit, sizeof(unit) / 8, true);
+	fxt_archive_flush(&session.archive);
+	ck_assert(session.archive.has_failed);
+	fxt_archive_append(&session.archive, 1, unit, 4, true);
 	setrlimit(RLIMIT_FSIZE, &before);
 	words = end_archive(&count);
 	/* The magic number and a section record are there too. */
 	ck_assert_uint_eq(count, 2 + sizeof(unit) / 8);
-	ck_assert_uint_eq(archive.events, sizeof(unit) / 8 / 4);
-	ck_assert_uint_eq(archive.unwritten, sizeof(unit) / 8 / 4 + 1);
+	ck_assert_uint_eq(session.archive.events, sizeof(unit) / 8 / 4);
+	ck_assert_uint_eq(session.archive.unwritten, sizeof(unit) / 8 / 4 + 1);
 	free(words);
 }
 END_TEST
@@ -219,9 +219,9 @@ static void rotate(unsigned count, uint64_t number)
 {
 	uint64_t event[] = {INSTANT(2), number};
 
-	fxt_archive_rotate(&archive, count);
-	fxt_archive_append(&archive, 1, event, 2, true);
-	fxt_archive_flush(&archive);
+	fxt_archive_rotate(&session.archive, count);
+	fxt_archive_append(&session.archive, 1, event, 2, true);
+	fxt_archive_flush(&session.archive);
 }
 
 /* Older files are kept, as many as were asked for: one here, and then none. */
@@ -238,8 +238,8 @@ START_TEST(test_rotation)
 	for (uint64_t number = 4; number < 8; number++)
 		rotate(0, number);
 	ck_assert_int_ne(access(older, F_OK), 0);
-	ck_assert(!archive.has_failed);
-	ck_assert_uint_eq(archive.events, 8);
+	ck_assert(!session.archive.has_failed);
+	ck_assert_uint_eq(session.archive.events, 8);
 	EXPECT_ARCHIVE(MAGIC, SECTION(1), INSTANT(2), 7);
 }
 END_TEST
@@ -251,10 +251,10 @@ START_TEST(test_rotation_that_fails)
 	ck_assert_int_eq(unlink(path), 0);
 	ck_assert_int_eq(mkdir(path, 0700), 0);
 	rotate(0, 1);
-	ck_assert(archive.has_failed);
+	ck_assert(session.archive.has_failed);
 	rotate(0, 2);
-	ck_assert_uint_eq(archive.unwritten, 2);
-	fxt_archive_close(&archive);
+	ck_assert_uint_eq(session.archive.unwritten, 2);
+	fxt_archive_close(&session.archive);
 	ck_assert_int_eq(rmdir(path), 0);
 }
 END_TEST
@@ -327,7 +327,6 @@ static void *rewrite_pages(void *unused)
  * was there. */
 START_TEST(test_pages_that_change)
 {
-	struct fxt_session session = {.archive = &archive};
 	pthread_t thread;
 	size_t count, at, calls = 0;
 	uint64_t *words;
@@ -338,7 +337,7 @@ START_TEST(test_pages_that_change)
 		fxt_chunk_empty(chunk(0) + (size_t)i * FXT_PAGE_WORDS, FXT_PAGE_WORDS);
 	atomic_store(&client.table[0], 1 << 8 | FXT_MANAGED_PAGES);
 	ck_assert_int_eq(pthread_create(&thread, NULL, rewrite_pages, NULL), 0);
-	while (archive.bytes < MOST_WORDS)
+	while (session.archive.bytes < MOST_WORDS)
 		fxt_client_save(&client, &session, true);
 	atomic_store(&is_over, true);
 	pthread_join(thread, NULL);
@@ -391,7 +390,6 @@ static void *rewrite_ring(void *unused)
 /* Saves a ring while its chunk is overwritten. Every event is whole, and comes once. */
 START_TEST(test_ring_that_turns)
 {
-	struct fxt_session session = {.archive = &archive};
 	uint64_t *words, last = 0;
 	pthread_t thread;
 	size_t count, at;
@@ -399,11 +397,11 @@ START_TEST(test_ring_that_turns)
 	begin_archive();
 	make_client();
 	ck_assert_int_eq(pthread_create(&thread, NULL, rewrite_ring, NULL), 0);
-	for (; archive.bytes < 4 * MOST_WORDS; atomic_fetch_add(&saves, 1))
+	for (; session.archive.bytes < 4 * MOST_WORDS; atomic_fetch_add(&saves, 1))
 		fxt_client_save(&client, &session, false);
 	atomic_store(&is_over, true);
 	pthread_join(thread, NULL);
-	ck_assert_uint_eq(archive.damaged, 0);
+	ck_assert_uint_eq(session.archive.damaged, 0);
 	words = end_archive(&count);
 	for (at = 1; at < count; at += words[at] >> 4 & 0xfff) {
 		size_t size = words[at] >> 4 & 0xfff;

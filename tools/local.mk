@@ -105,9 +105,13 @@ MANAGER_FILES = \
 	tools/manager/client.c \
 	tools/manager/client.h \
 	tools/manager/client_save.c \
+	tools/manager/gates.c \
+	tools/manager/gates.h \
 	tools/manager/manager.c \
 	tools/manager/manager.h \
-	tools/manager/serve.c
+	tools/manager/serve.c \
+	tools/manager/session.c \
+	tools/manager/session.h
 
 CHECK_FILES = \
 	tools/check/check.c \

@@ -15,7 +15,8 @@ import threading
 
 import model_provider as model
 from model_provider import (ALERT, CHUNK_BYTES, F_ADD_SEALS, FREE, FULL, HELD, INITIALIZE, INITIALIZED,
-                            PACKET, PAGES, REGISTER, SAVE_BUFFER, START, STARTED, STOPPED, filler, words)
+                            PACKET, PAGES, REGISTER, REGISTERED, SAVE_BUFFER, START, STARTED, STOPPED,
+                            filler, words)
 
 EXTREMES = (0, 1, 2, 3, 7, 8, 4095, 4096, 4097, 1 << 15, 1 << 16, (1 << 31) - 1, 1 << 31, (1 << 32) - 1,
             1 << 32, (1 << 48) + 8, (1 << 63) - 1, 1 << 63, (1 << 64) - 8, (1 << 64) - 1)
@@ -43,6 +44,14 @@ def connected(path):
     end.settimeout(20)
     end.connect(path)
     return end
+
+
+def told_to_initialize(end):
+    """Reads what fxt serve answers to REGISTER."""
+    for request in (REGISTERED, INITIALIZE):
+        message = end.recv(4096)
+        if len(message) < PACKET.size or PACKET.unpack(message[:PACKET.size])[0] != request:
+            return
 
 
 def until_closed(end):
@@ -92,7 +101,7 @@ def descriptors(path, rnd):
         end.close()
         end = connected(path)
     socket.send_fds(end, [PACKET.pack(REGISTER, 0, 1, 7) + b"generous"], [0, 1, 2])
-    end.recv(4096)
+    told_to_initialize(end)
     socket.send_fds(end, [PACKET.pack(INITIALIZED, 0, 0, 1 << 20)], [0] * rnd.choice((2, 3, 50)))
     until_closed(end)
 
@@ -101,7 +110,7 @@ def memory(path, rnd):
     """What comes as the memory is none, or is not sealed, or has another size."""
     end = connected(path)
     end.send(PACKET.pack(REGISTER, 0, 1, 7) + b"wrong memory")
-    end.recv(4096)
+    told_to_initialize(end)
     size = 1 << 20
     kind = rnd.randrange(8)
     if kind == 0:
@@ -194,7 +203,7 @@ def names(path, rnd):
                        b"\xc2\x9b1m"))
     end = connected(path)
     end.send(PACKET.pack(REGISTER, 0, 1, 7) + name)
-    end.recv(4096)
+    told_to_initialize(end)
     end.send(PACKET.pack(STOPPED, 0, 0, 0))
     until_closed(end)
 

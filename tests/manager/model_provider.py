@@ -25,9 +25,9 @@ import time
 
 PACKET = struct.Struct("=HHIQ")
 STARTED, SAVE_BUFFER, STOPPED, ALERT, REGISTER, INITIALIZED = 1, 2, 3, 4, 0x200, 0x201
-BUFFER_SAVED, INITIALIZE, START, STOP, TERMINATE = 0x100, 0x210, 0x211, 0x212, 0x213
+BUFFER_SAVED, INITIALIZE, START, STOP, TERMINATE, REGISTERED = 0x100, 0x210, 0x211, 0x212, 0x213, 0x214
 ONESHOT, CIRCULAR, STREAMING = 0, 1, 2
-FREE, HELD, FULL, PAGES, TAKEN = 0, 1, 2, 3, 4
+FREE, HELD, FULL, PAGES, TAKEN, SAVED = 0, 1, 2, 3, 4, 5
 MAGIC, CHUNK_BYTES, CHUNK_WORDS, PAGE_BYTES = 0x627566ee68656164, 32768, 4096, 4096
 HEADER = "=QHBBI7Q7Q3QII2Q"
 # The offsets of members of the header.
@@ -65,12 +65,21 @@ class Provider:
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.socket.connect(path)
         self.say(REGISTER, 1, self.pid, name.encode())
+        message, descriptors, _, _ = socket.recv_fds(self.socket, 4096, 1)
+        request, _, self.page, comes = PACKET.unpack(message[:PACKET.size])
+        if request != REGISTERED or len(descriptors) != 1:
+            raise Told(f"not registered: {request:#x}")
+        self.gates = mmap.mmap(descriptors[0], 0, mmap.MAP_SHARED, mmap.PROT_READ)
+        os.close(descriptors[0])
+        if not comes:
+            self.wait_for_gate()
+        self.session = 0
         _, self.mode, self.wanted_bytes, _ = self.hear(INITIALIZE)
         self.make_memory()
         self.lanes, self.units, self.cursor, self.passes, self.saved, self.dropped = {}, {}, 0, 0, 0, 0
         self.strings, self.ticks, self.slots = 0, 1000, []
         self.prologue()
-        self.say(INITIALIZED, 0, len(self.memory), b"", self.descriptor)
+        self.say(INITIALIZED, self.page, len(self.memory), b"", self.descriptor)
         os.close(self.descriptor)
         self.hear(START)
         self.say(STARTED, 1, 0)
@@ -78,7 +87,7 @@ class Provider:
     # -- Messages ------------------------------------------------------------------------------------
 
     def say(self, request, data32, data64, more=b"", descriptor=None):
-        message = PACKET.pack(request, 0, data32, data64) + more
+        message = PACKET.pack(request, self.session if request == INITIALIZED else 0, data32, data64) + more
         if descriptor is None:
             self.socket.send(message)
         else:
@@ -89,9 +98,19 @@ class Provider:
         if len(message) < PACKET.size:
             raise Told("the connection is closed")
         request, reserved, data32, data64 = PACKET.unpack(message[:PACKET.size])
-        if request not in expected or reserved:
+        if request not in expected or (reserved and request != INITIALIZE):
             raise Told(f"packet {request:#x} came, expected was one of {expected}")
+        if request == INITIALIZE:
+            self.session = reserved
         return request, data32, data64, message[PACKET.size:]
+
+    def gate(self):
+        """Returns whether the manager has messages for a provider that waits."""
+        return self.gates[self.page * PAGE_BYTES:self.page * PAGE_BYTES + 4] != bytes(4)
+
+    def wait_for_gate(self):
+        while not self.gate():
+            time.sleep(0.001)
 
     # -- The memory ----------------------------------------------------------------------------------
 

@@ -54,15 +54,37 @@ struct fxt_client *fxt_client_new(int fd, uint64_t now_ns)
 	return p;
 }
 
-/* Sends a message. Returns false if the provider is gone, or does not read what it is sent. */
-static bool say(const struct fxt_client *p, enum fxt_manager_request request, uint32_t data32,
-		uint64_t data64, const char *text)
+/* Sends a message, with a text and a descriptor (-1: none). One that the provider has no room for is dropped:
+ * it reads nothing, and is left alone. */
+static void say_with(const struct fxt_client *p, struct fxt_packet packet, const char *text, int fd)
 {
-	struct fxt_packet packet = {(uint16_t)request, 0, data32, data64};
+	union {
+		struct cmsghdr header;
+		char space[CMSG_SPACE(sizeof(int))];
+	} control = {{.cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS}};
 	struct iovec data[] = {{&packet, sizeof(packet)}, {(void *)(uintptr_t)text, strlen(text)}};
 	struct msghdr header = {.msg_iov = data, .msg_iovlen = 2};
 
-	return sendmsg(p->fd, &header, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0;
+	if (fd >= 0) {
+		memcpy(CMSG_DATA(&control.header), &fd, sizeof(fd));
+		header.msg_control = &control;
+		header.msg_controllen = sizeof(control);
+	}
+	sendmsg(p->fd, &header, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+static void say(const struct fxt_client *p, enum fxt_manager_request request, uint32_t data32,
+		uint64_t data64, const char *text)
+{
+	say_with(p, (struct fxt_packet){(uint16_t)request, 0, data32, data64}, text, -1);
+}
+
+/* Enters a state. A provider that has messages to read is woken. */
+static void enter(struct fxt_client *p, struct fxt_session *session, enum fxt_client_state state)
+{
+	p->state = state;
+	fxt_gates_set(&session->gates, p->page,
+		      state == FXT_CLIENT_INITIALIZING || state == FXT_CLIENT_STARTING);
 }
 
 /* -- The memory -------------------------------------------------------------------------------- */
@@ -73,16 +95,16 @@ static bool lies_within(uint64_t offset, uint64_t bytes, uint64_t size)
 	return offset <= size && bytes <= size - offset;
 }
 
-/* Copies the sizes and offsets out of the header, and returns whether they are those of a memory of this size
- * and mode. */
-static bool read_header(struct fxt_client *p, enum fxt_buffering_mode mode)
+/* Copies the sizes and offsets out of the header, and returns whether they are those of a memory of this
+ * size. */
+static bool read_header(struct fxt_client *p)
 {
 	struct fxt_managed_header h;
 	uint64_t rolling;
 
 	memcpy(&h, p->memory, sizeof(h));
 	if (h.magic != FXT_MANAGED_MAGIC || h.version != FXT_MANAGED_VERSION || h.total_size != p->bytes ||
-	    h.buffering_mode != mode || h.chunk_bytes != FXT_CHUNK_BYTES || h.chunk_count % 2 ||
+	    h.chunk_bytes != FXT_CHUNK_BYTES || h.chunk_count % 2 ||
 	    h.chunk_count < 2 || h.chunk_count > FXT_RING_MAX_CHUNKS)
 		return false;
 	rolling = (uint64_t)h.chunk_count * FXT_CHUNK_BYTES;
@@ -119,7 +141,8 @@ static const char *map_memory(struct fxt_client *p, const struct fxt_session *se
 	    fstatfs(fd, &system) != 0 || system.f_type != TMPFS_MAGIC)
 		return "its memory is not sealed";
 	if (fstat(fd, &status) != 0 || (uint64_t)status.st_size != bytes ||
-	    bytes < sizeof(struct fxt_managed_header) || bytes > 2 * session->buffer_bytes + (4 << 20))
+	    bytes < sizeof(struct fxt_managed_header) ||
+	    bytes > 2 * fxt_session_buffer_bytes(session, p->name) + (4 << 20))
 		return "its memory has not the size that it should have";
 	p->memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (p->memory == MAP_FAILED) {
@@ -127,7 +150,7 @@ static const char *map_memory(struct fxt_client *p, const struct fxt_session *se
 		return "its memory cannot be mapped";
 	}
 	p->bytes = bytes;
-	if (!read_header(p, session->mode)) {
+	if (!read_header(p)) {
 		munmap(p->memory, p->bytes);
 		p->memory = NULL;
 		return "the header of its memory is wrong";
@@ -180,95 +203,190 @@ static ssize_t receive(const struct fxt_client *p, void *message, size_t most, i
 	return bytes;
 }
 
-static const char *hear_register(struct fxt_client *p, const struct fxt_session *session,
+/* Sends FXT_MANAGER_INITIALIZE for the present session. */
+static void initialize(struct fxt_client *p, struct fxt_session *session)
+{
+	say_with(p,
+		 (struct fxt_packet){FXT_MANAGER_INITIALIZE, session->number, (uint32_t)session->config.mode,
+				     fxt_session_buffer_bytes(session, p->name)},
+		 fxt_session_categories(session, p->name), -1);
+	enter(p, session, FXT_CLIENT_INITIALIZING);
+}
+
+static void start(struct fxt_client *p, struct fxt_session *session, enum fxt_buffer_disposition disposition,
+		  bool is_again)
+{
+	p->starts++;
+	say(p, FXT_MANAGER_START, disposition, is_again, session->additional ? session->additional : "");
+	enter(p, session, FXT_CLIENT_STARTING);
+}
+
+static void stop(struct fxt_client *p, struct fxt_session *session)
+{
+	p->stops++;
+	say(p, FXT_MANAGER_STOP, 0, 0, "");
+	enter(p, session, FXT_CLIENT_STOPPING);
+}
+
+static const char *hear_register(struct fxt_client *p, struct fxt_session *session,
 				 const struct fxt_packet *packet, const char *text, size_t bytes)
 {
+	bool runs = fxt_session_runs(session);
+
 	if (packet->data32 != FXT_PROVIDER_VERSION)
 		return "it speaks another version of the protocol";
-	if (bytes > sizeof(p->name))
+	if (bytes > FXT_PROVIDER_NAME_BYTES)
 		return "its name is too long";
+	if (!fxt_gates_take(&session->gates, &p->page))
+		return "there are too many, and no page to wake it by";
 	memcpy(p->name, text, bytes);
 	p->name_bytes = bytes;
 	p->deadline_ns = 0;
-	p->state = FXT_CLIENT_REGISTERED;
-	say(p, FXT_MANAGER_INITIALIZE, (uint32_t)session->mode, session->buffer_bytes, session->categories);
+	p->state = FXT_CLIENT_WAITING;
+	say_with(p, (struct fxt_packet){FXT_MANAGER_REGISTERED, 0, p->page, runs}, "", session->gates.fd);
+	if (runs)
+		initialize(p, session);
 	return NULL;
 }
 
+/* The provider has memory now that the session may use. */
 static const char *hear_initialized(struct fxt_client *p, struct fxt_session *session,
 				    const struct fxt_packet *packet, int fd)
 {
-	const char *why = map_memory(p, session, fd, packet->data64);
+	const char *why = NULL;
 
-	if (why)
+	if (p->memory ? fd >= 0 || packet->data64 != p->bytes : fd < 0)
+		return "it sent another memory, or none";
+	if (!p->memory)
+		why = map_memory(p, session, fd, packet->data64);
+	/* The answer may be late, to an earlier session; then the one for this session will follow. */
+	if (why || packet->reserved != session->number || session->state == FXT_SESSION_READY)
 		return why;
 	p->id = ++session->providers;
-	p->state = FXT_CLIENT_INITIALIZED;
-	say(p, FXT_MANAGER_START, FXT_CLEAR_ENTIRE, 0, "");
+	p->dropped_before = 0;
+	p->dropped_before = fxt_client_dropped(p);
+	p->written = 0;
+	fxt_client_clear(p, session, true);
+	if (fxt_session_runs(session))
+		start(p, session, FXT_CLEAR_ENTIRE, false);
+	else
+		stop(p, session);
+	return NULL;
+}
+
+/* Finds the provider that a memory belongs to which came by another connection of the same process. */
+static struct fxt_client *find_owner(const struct fxt_client *p, const struct fxt_session *session,
+				     uint32_t page)
+{
+	for (size_t i = 0; i < session->count; i++) {
+		struct fxt_client *other = session->clients[i];
+
+		if (other->state == FXT_CLIENT_INITIALIZING && other->page == page && other->pid == p->pid &&
+		    !other->memory)
+			return other;
+	}
 	return NULL;
 }
 
 /* Returns whether the packet has in use only what its request uses, and text only if it has one. */
 static bool is_well_formed(const struct fxt_packet *packet, size_t bytes)
 {
-	if (packet->request == FXT_PROVIDER_ALERT)
-		return !bytes;
-	if (packet->reserved)
-		return false;
 	switch (packet->request) {
-	case FXT_PROVIDER_REGISTER: return true;
-	case FXT_PROVIDER_SAVE_BUFFER: return !bytes;
-	case FXT_PROVIDER_STARTED: return !bytes && !packet->data64;
-	case FXT_PROVIDER_INITIALIZED: return !bytes && !packet->data32;
-	default: return !bytes && !packet->data32 && !packet->data64;
+	case FXT_PROVIDER_ALERT:
+	case FXT_PROVIDER_INITIALIZED: return !bytes;
+	case FXT_PROVIDER_REGISTER: return !packet->reserved;
+	case FXT_PROVIDER_SAVE_BUFFER: return !bytes && !packet->reserved;
+	case FXT_PROVIDER_STARTED: return !bytes && !packet->reserved && !packet->data64;
+	default: return !bytes && !packet->reserved && !packet->data32 && !packet->data64;
 	}
 }
 
-static const char *hear_started(struct fxt_client *p, const struct fxt_packet *packet)
+static const char *hear_started(struct fxt_client *p, struct fxt_session *session,
+				const struct fxt_packet *packet)
 {
 	if (packet->data32 != FXT_PROVIDER_VERSION)
 		return "it speaks another version of the protocol";
-	p->has_started = true;
-	if (p->state == FXT_CLIENT_INITIALIZED)
-		p->state = FXT_CLIENT_STARTED;
+	p->starts--;
+	if (p->state == FXT_CLIENT_STARTING && !p->starts)
+		enter(p, session, FXT_CLIENT_STARTED);
 	return NULL;
 }
 
-/* Does what a packet asks for that comes after FXT_PROVIDER_STARTED. Returns NULL, or how it breaks the
- * protocol. */
-static const char *hear_running(struct fxt_client *p, struct fxt_session *session,
-				const struct fxt_packet *packet)
+static void hear_stopped(struct fxt_client *p, struct fxt_session *session)
 {
-	if (packet->request == FXT_PROVIDER_SAVE_BUFFER && session->mode == FXT_BUFFERING_STREAMING) {
-		fxt_client_save_half(p, session, packet->data32 & 1);
-		say(p, FXT_MANAGER_BUFFER_SAVED, packet->data32, packet->data64, "");
-		return NULL;
-	}
-	if (packet->request == FXT_PROVIDER_STOPPED) {
-		p->state = FXT_CLIENT_STOPPED;
-		fxt_client_save(p, session, false);
-		return NULL;
-	}
-	return packet->request == FXT_PROVIDER_ALERT ? NULL : "it sent a packet out of order";
+	p->stops--;
+	if (p->state == FXT_CLIENT_STOPPING && !p->stops)
+		enter(p, session, FXT_CLIENT_STOPPED);
+}
+
+/* Saves what a streaming provider asks to be saved. Its request may be late: the session may be over, or
+ * another one may have begun. */
+static void hear_save(struct fxt_client *p, struct fxt_session *session, const struct fxt_packet *packet)
+{
+	fxt_client_save_half(p, session, packet->data32 & 1);
+	say(p, FXT_MANAGER_BUFFER_SAVED, packet->data32, packet->data64, "");
+}
+
+static void hear_alert(struct fxt_session *session, const struct fxt_packet *packet)
+{
+	char name[sizeof(*packet) - sizeof(packet->request) + 1] = "";
+
+	memcpy(name, (const char *)packet + sizeof(packet->request), sizeof(name) - 1);
+	fxt_session_alert(session, name);
+}
+
+/* Returns whether the provider may ask for a rolling buffer to be saved. */
+static bool may_save(const struct fxt_client *p, const struct fxt_session *session)
+{
+	if (!p->memory)
+		return false;
+	return p->stops || p->state == FXT_CLIENT_WAITING || p->state == FXT_CLIENT_INITIALIZING ||
+	       session->config.mode == FXT_BUFFERING_STREAMING;
 }
 
 /* Does what a message asks for. Returns NULL, or how it breaks the protocol. */
 static const char *act(struct fxt_client *p, struct fxt_session *session, const struct fxt_packet *packet,
 		       const char *text, size_t bytes, int fd)
 {
-	bool is_running = p->state == FXT_CLIENT_STARTED || p->state == FXT_CLIENT_STOPPING;
+	bool is_connected = p->state == FXT_CLIENT_CONNECTED;
 
 	if (!is_well_formed(packet, bytes))
 		return "it sent a packet that is malformed";
-	if (packet->request == FXT_PROVIDER_REGISTER && p->state == FXT_CLIENT_CONNECTED)
+	switch (packet->request) {
+	case FXT_PROVIDER_REGISTER:
+		if (!is_connected)
+			break;
 		return hear_register(p, session, packet, text, bytes);
-	if (packet->request == FXT_PROVIDER_INITIALIZED && p->state == FXT_CLIENT_REGISTERED)
+	case FXT_PROVIDER_INITIALIZED:
+		if (is_connected) {
+			p = find_owner(p, session, packet->data32);
+			/* The session may be over. */
+			return p ? hear_initialized(p, session, packet, fd) : NULL;
+		}
+		if (p->state != FXT_CLIENT_INITIALIZING && p->state != FXT_CLIENT_WAITING)
+			break;
 		return hear_initialized(p, session, packet, fd);
-	if (packet->request == FXT_PROVIDER_STARTED && !p->has_started &&
-	    (p->state == FXT_CLIENT_INITIALIZED || p->state == FXT_CLIENT_STOPPING))
-		return hear_started(p, packet);
-	if (is_running && p->has_started)
-		return hear_running(p, session, packet);
+	case FXT_PROVIDER_STARTED:
+		if (!p->starts)
+			break;
+		return hear_started(p, session, packet);
+	case FXT_PROVIDER_SAVE_BUFFER:
+		if (!may_save(p, session))
+			break;
+		hear_save(p, session, packet);
+		return NULL;
+	case FXT_PROVIDER_STOPPED:
+		if (!p->stops)
+			break;
+		hear_stopped(p, session);
+		return NULL;
+	case FXT_PROVIDER_ALERT:
+		if (!p->memory)
+			break;
+		hear_alert(session, packet);
+		return NULL;
+	default: break;
+	}
 	return "it sent a packet out of order";
 }
 
@@ -278,6 +396,7 @@ bool fxt_client_hear(struct fxt_client *p, struct fxt_session *session, const ch
 		struct fxt_packet packet;
 		char text[FXT_PROVIDER_MESSAGE_BYTES - sizeof(struct fxt_packet)];
 	} message;
+	bool is_new = p->state == FXT_CLIENT_CONNECTED;
 	ssize_t bytes;
 	int fd;
 
@@ -292,25 +411,74 @@ bool fxt_client_hear(struct fxt_client *p, struct fxt_session *session, const ch
 		*why = "it sent a packet that is too short";
 	if (fd >= 0)
 		close(fd);
-	return bytes > 0 && !*why;
+	/* A connection that has brought a memory for another one has no more use. */
+	return bytes > 0 && !*why && !(is_new && p->state == FXT_CLIENT_CONNECTED);
 }
 
-bool fxt_client_stop(struct fxt_client *p)
+/* -- Sessions ---------------------------------------------------------------------------------- */
+
+void fxt_client_new_session(struct fxt_client *p)
 {
-	/* One that was sent FXT_MANAGER_START may be recording already. */
-	if (p->state != FXT_CLIENT_STARTED && p->state != FXT_CLIENT_INITIALIZED)
-		return p->state == FXT_CLIENT_STOPPING;
-	p->state = FXT_CLIENT_STOPPING;
-	return say(p, FXT_MANAGER_STOP, 0, 0, "");
+	p->id = 0;
+	fxt_client_new_file(p);
+	if (p->state != FXT_CLIENT_CONNECTED)
+		p->state = FXT_CLIENT_WAITING;
+}
+
+void fxt_client_start(struct fxt_client *p, struct fxt_session *session,
+		      enum fxt_buffer_disposition disposition)
+{
+	if (p->state == FXT_CLIENT_WAITING) {
+		initialize(p, session);
+	} else if (p->state == FXT_CLIENT_STOPPED || p->state == FXT_CLIENT_STOPPING) {
+		if (disposition != FXT_RETAIN)
+			fxt_client_clear(p, session, false);
+		start(p, session, disposition, true);
+	}
+}
+
+void fxt_client_stop(struct fxt_client *p, struct fxt_session *session)
+{
+	if (p->state == FXT_CLIENT_STARTED || p->state == FXT_CLIENT_STARTING)
+		stop(p, session);
+}
+
+void fxt_client_terminate(struct fxt_client *p, struct fxt_session *session)
+{
+	if (p->state == FXT_CLIENT_CONNECTED)
+		return;
+	if (p->id) {
+		fxt_client_save(p, session, true);
+		session->dropped += fxt_client_dropped(p);
+	}
+	p->id = 0;
+	say(p, FXT_MANAGER_TERMINATE, 0, 0, "");
+	enter(p, session, FXT_CLIENT_WAITING);
+}
+
+bool fxt_client_is_changing(const struct fxt_client *p, const struct fxt_session *session)
+{
+	return fxt_session_runs(session)
+		       ? p->state == FXT_CLIENT_INITIALIZING || p->state == FXT_CLIENT_STARTING
+		       : p->state == FXT_CLIENT_STOPPING;
+}
+
+uint64_t fxt_client_dropped(const struct fxt_client *p)
+{
+	const struct fxt_managed_header *header = (const struct fxt_managed_header *)p->memory;
+	uint64_t dropped = header ? atomic_load_explicit(&header->num_records_dropped, memory_order_relaxed) : 0;
+
+	return dropped > p->dropped_before ? dropped - p->dropped_before : 0;
 }
 
 void fxt_client_end(struct fxt_client *p, struct fxt_session *session)
 {
-	if (p->memory) {
-		fxt_client_save(p, session, true);
-		munmap(p->memory, p->bytes);
+	if (p->state != FXT_CLIENT_CONNECTED) {
+		fxt_client_terminate(p, session);
+		fxt_gates_give_back(&session->gates, p->page);
 	}
-	say(p, FXT_MANAGER_TERMINATE, 0, 0, "");
+	if (p->memory)
+		munmap(p->memory, p->bytes);
 	close(p->fd);
 	if (p->process >= 0)
 		close(p->process);

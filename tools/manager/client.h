@@ -1,5 +1,5 @@
 /* One provider of a manager: its connection, the memory that it shares, and how far that is saved.
- * writer/provider.h has the protocol. manager.c calls these functions, from one thread.
+ * writer/provider.h has the protocol. manager.c and session.c call these functions, from one thread.
  *
  * Nothing that comes from a provider is believed. A provider that breaks the protocol loses its connection,
  * and what it had shared until then is saved as far as its framing is right.
@@ -12,26 +12,16 @@
 #include <sys/types.h>
 
 #include "archive.h"
+#include "session.h"
 #include "writer/provider.h"
 
-/* This is what the session wants of each provider. */
-struct fxt_session {
-	enum fxt_buffering_mode mode;
-	uint64_t buffer_bytes;
-	const char *categories;         /* as in FXT_CATEGORIES; empty: each provider's own choice */
-	struct fxt_archive *archive;
-	uint64_t rotate_bytes;          /* a file of this size is followed by another; 0: never */
-	unsigned rotate_count;          /* so many older files are kept */
-	uint32_t providers;             /* how many have been started so far; their ids are 1, 2, ... */
-	uint64_t dropped;               /* records that ended providers say they had no room for */
-};
-
 enum fxt_client_state {
-	FXT_CLIENT_CONNECTED,          /* it has not registered yet */
-	FXT_CLIENT_REGISTERED,         /* it was sent INITIALIZE */
-	FXT_CLIENT_INITIALIZED,        /* it was sent START */
+	FXT_CLIENT_CONNECTED,           /* it has not registered yet */
+	FXT_CLIENT_WAITING,             /* nothing is wanted of it */
+	FXT_CLIENT_INITIALIZING,        /* it was sent INITIALIZE */
+	FXT_CLIENT_STARTING,            /* it was sent START */
 	FXT_CLIENT_STARTED,
-	FXT_CLIENT_STOPPING,           /* it was sent STOP */
+	FXT_CLIENT_STOPPING,            /* it was sent STOP */
 	FXT_CLIENT_STOPPED,
 };
 
@@ -40,10 +30,11 @@ struct fxt_client {
 	int process;                    /* a pidfd; -1: there is none */
 	pid_t pid;
 	enum fxt_client_state state;
-	bool has_started;               /* it said FXT_PROVIDER_STARTED */
-	uint32_t id;                    /* in the archive; 0: not started yet */
+	unsigned starts, stops;         /* how many START and STOP it has not answered yet */
+	uint32_t page;                  /* its page of gates, once it has registered */
+	uint32_t id;                    /* in the archive; 0: it has not been initialized for this session */
 	uint64_t deadline_ns;           /* CLOCK_MONOTONIC: it has to register until then; 0: it has */
-	char name[FXT_PROVIDER_NAME_BYTES];
+	char name[FXT_PROVIDER_NAME_BYTES + 1];
 	size_t name_bytes;
 
 	/* The memory, and what its header said when it was checked. */
@@ -56,7 +47,10 @@ struct fxt_client {
 	uint64_t durable_saved;         /* how far the durable area is in the archive, in bytes */
 	struct fxt_client_chunk {
 		uint32_t turn, words;   /* this turn of the chunk is in the archive so far */
+		uint32_t file;          /* the number of the file that it is in */
 	} *saved;
+	uint64_t dropped_before;        /* records that had found no room when the session began */
+	uint64_t written;               /* bytes of chunks that were saved in this session */
 };
 
 /* Makes a provider of a connection that was accepted, which it owns from then on. `now_ns` is the time by
@@ -67,16 +61,37 @@ struct fxt_client *fxt_client_new(int fd, uint64_t now_ns);
  * it has broken the protocol, which *why says then (otherwise NULL). */
 bool fxt_client_hear(struct fxt_client *p, struct fxt_session *session, const char **why);
 
-/* Asks the provider to stop. Returns whether an answer is to be expected. */
-bool fxt_client_stop(struct fxt_client *p);
+/* Prepares the provider for a session that begins. */
+void fxt_client_new_session(struct fxt_client *p);
+
+/* Makes the provider record, as far as it has registered. `disposition` says what becomes of what it has
+ * recorded before. */
+void fxt_client_start(struct fxt_client *p, struct fxt_session *session,
+		      enum fxt_buffer_disposition disposition);
+
+/* Asks the provider to stop, if it records. */
+void fxt_client_stop(struct fxt_client *p, struct fxt_session *session);
+
+/* Saves everything, and lets the provider wait for another session. */
+void fxt_client_terminate(struct fxt_client *p, struct fxt_session *session);
+
+/* Returns whether the provider has yet to start, or to stop, whichever the session wants. */
+bool fxt_client_is_changing(const struct fxt_client *p, const struct fxt_session *session);
+
+/* Returns how many records of this session the provider says it had no room for. */
+uint64_t fxt_client_dropped(const struct fxt_client *p);
 
 /* Saves the chunks of a rolling buffer (0 or 1) that are full, with all that they need, and gives them
  * back to the provider. */
 void fxt_client_save_half(struct fxt_client *p, struct fxt_session *session, unsigned half);
 
-/* Saves all that the memory has and the archive has not. `is_end` says that the provider is over, so that
- * what is rewritten in place is saved too. */
+/* Saves all that the memory has and the archive has not. `is_end` says that the provider or the session is over,
+ * so that what is rewritten in place is saved too. */
 void fxt_client_save(struct fxt_client *p, struct fxt_session *session, bool is_end);
+
+/* Clears what the memory has: none of it will be saved. In a ring the provider overwrites it without counting
+ * it. If `is_new`, another session begins, and all chunks that are full are given back. */
+void fxt_client_clear(struct fxt_client *p, const struct fxt_session *session, bool is_new);
 
 /* Says that what is saved next goes to a new file, which needs the provider's name and strings. */
 void fxt_client_new_file(struct fxt_client *p);

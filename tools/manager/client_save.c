@@ -30,7 +30,7 @@ static void save_durable_part(struct fxt_client *p, struct fxt_session *session,
 		return;
 	copy = fxt_alloc(to - from, 1);
 	memcpy(copy, p->memory + p->durable_offset + from, to - from);
-	fxt_archive_append(session->archive, p->id, copy, (to - from) / FXT_WORD_BYTES, true);
+	fxt_archive_append(&session->archive, p->id, copy, (to - from) / FXT_WORD_BYTES, true);
 	free(copy);
 }
 
@@ -41,7 +41,7 @@ static void save_durable(struct fxt_client *p, struct fxt_session *session)
 	uint64_t counters_end = p->counters_offset + p->counters_bytes, from = p->durable_saved;
 
 	if (!p->is_named)
-		fxt_archive_name(session->archive, p->id, p->name, p->name_bytes);
+		fxt_archive_name(&session->archive, p->id, p->name, p->name_bytes);
 	p->is_named = true;
 	if (to > p->durable_bytes || to < from || to % FXT_WORD_BYTES)
 		return;
@@ -90,6 +90,24 @@ static size_t copy_committed(uint64_t *to, const uint64_t *chunk, size_t from, b
 	return at;
 }
 
+/* Appends what the first `count` words of a chunk define, for the records behind them, which go to another file:
+ * the thread's record, and strings. */
+static void append_definitions(struct fxt_client *p, struct fxt_session *session, const uint64_t *words,
+			       size_t count)
+{
+	size_t at, size;
+
+	for (at = 0; at < count; at += size) {
+		unsigned type = (unsigned)fxt_get_record_type(words[at]);
+
+		size = fxt_get_record_words(words[at]);
+		if (!size || size > count - at)
+			return;
+		if (type == FXT_RECORD_THREAD || type == FXT_RECORD_STRING)
+			fxt_archive_append(&session->archive, p->id, words + at, size, true);
+	}
+}
+
 /* Saves what a chunk has in addition to what was saved of it. The provider may empty the chunk meanwhile;
  * then what was copied is of no use, and it is copied again. */
 static void save_chunk(struct fxt_client *p, struct fxt_session *session, uint32_t number)
@@ -118,11 +136,18 @@ static void save_chunk(struct fxt_client *p, struct fxt_session *session, uint32
 		}
 		atomic_thread_fence(memory_order_acquire);
 	} while (atomic_load_explicit(&p->table[number], memory_order_relaxed) >> 8 != turn);
-	session->archive->damaged += is_damaged;
+	session->archive.damaged += is_damaged;
 	/* After the records were read, so that the strings that they need come first. */
 	save_durable(p, session);
-	end = fxt_archive_append(session->archive, p->id, copy + from, to - from, state == FXT_MANAGED_FULL);
-	*saved = (struct fxt_client_chunk){turn, (uint32_t)(from + end)};
+	if (from && from < to && saved->file != session->files) {
+		memcpy(copy, chunk_of(p, number), from * FXT_WORD_BYTES);
+		append_definitions(p, session, copy, from);
+	}
+	end = fxt_archive_append(&session->archive, p->id, copy + from, to - from, state == FXT_MANAGED_FULL);
+	p->written += end * FXT_WORD_BYTES;
+	*saved = (struct fxt_client_chunk){turn, (uint32_t)(from + end), session->files};
+	if (state == FXT_MANAGED_FULL && session->config.mode == FXT_BUFFERING_CIRCULAR)
+		atomic_compare_exchange_strong(&p->table[number], &entry, turn << 8 | FXT_MANAGED_SAVED);
 }
 
 /* -- Pages ------------------------------------------------------------------------------------- */
@@ -199,9 +224,9 @@ static void save_pages(struct fxt_client *p, struct fxt_session *session, uint32
 		return;
 	for (at = 0; at < FXT_CHUNK_WORDS; at += words ? words : FXT_PAGE_WORDS) {
 		words = copy_pages(copy, chunk_of(p, number) + at, FXT_CHUNK_WORDS - at);
-		session->archive->damaged += !words;
+		session->archive.damaged += !words;
 		save_durable(p, session);
-		fxt_archive_append(session->archive, p->id, copy, words, true);
+		fxt_archive_append(&session->archive, p->id, copy, words, true);
 	}
 }
 
@@ -212,11 +237,12 @@ void fxt_client_save_half(struct fxt_client *p, struct fxt_session *session, uns
 
 	for (i = 0; i < p->chunks / 2; i++) {
 		full[i] = atomic_load_explicit(&p->table[first + i], memory_order_acquire);
-		if (fxt_managed_state_of(full[i]) == FXT_MANAGED_FULL)
+		if (fxt_managed_state_of(full[i]) == FXT_MANAGED_FULL && p->id)
 			save_chunk(p, session, first + i);
 	}
 	/* The provider gets its chunks back once they are in the file, because the manager may be killed. */
-	fxt_archive_flush(session->archive);
+	if (p->id)
+		fxt_archive_flush(&session->archive);
 	for (i = 0; i < p->chunks / 2; i++)
 		if (fxt_managed_state_of(full[i]) == FXT_MANAGED_FULL)
 			atomic_compare_exchange_strong(&p->table[first + i], &full[i],
@@ -228,7 +254,7 @@ void fxt_client_save(struct fxt_client *p, struct fxt_session *session, bool is_
 {
 	uint32_t i;
 
-	if (!p->memory)
+	if (!p->memory || !p->id)
 		return;
 	save_durable(p, session);
 	for (i = 0; i < p->chunks; i++)
@@ -239,8 +265,28 @@ void fxt_client_save(struct fxt_client *p, struct fxt_session *session, bool is_
 		for (i = 0; i < p->chunks; i++)
 			save_pages(p, session, i);
 		save_durable_part(p, session, p->counters_offset, p->counters_offset + p->counters_bytes);
-		session->dropped +=
-			atomic_load_explicit(&header_of(p)->num_records_dropped, memory_order_relaxed);
 	}
-	fxt_archive_flush(session->archive);
+	fxt_archive_flush(&session->archive);
+}
+
+void fxt_client_clear(struct fxt_client *p, const struct fxt_session *session, bool is_new)
+{
+	bool is_ring = session->config.mode == FXT_BUFFERING_CIRCULAR && !is_new;
+	uint32_t i, entry;
+
+	for (i = 0; i < p->chunks; i++) {
+		enum fxt_managed_state state;
+
+		entry = atomic_load_explicit(&p->table[i], memory_order_acquire);
+		state = fxt_managed_state_of(entry);
+		if (state != FXT_MANAGED_HELD && state != FXT_MANAGED_FULL && state != FXT_MANAGED_SAVED)
+			continue;
+		/* What a thread appends to the chunk that it has is cleared too. */
+		p->saved[i].turn = entry >> 8;
+		p->saved[i].words = FXT_CHUNK_WORDS;
+		if (state == FXT_MANAGED_FULL || (state == FXT_MANAGED_SAVED && is_new))
+			atomic_compare_exchange_strong(&p->table[i], &entry,
+						       (entry & ~0xffu) | (is_ring ? FXT_MANAGED_SAVED
+										   : FXT_MANAGED_FREE));
+	}
 }

@@ -17,27 +17,17 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "tools/common/message.h"
 #include "tools/printing/print.h"
 
 enum {
-	MOST_PROVIDERS = 4096,
+	MOST_PROVIDERS = FXT_GATES_MOST,
 	BACKLOG = 4096,
 	EVENTS = 64,
 	MOST_COMPLAINTS = 20,
-	STOP_NS = 1000 * 1000 * 1000,   /* how long providers have to answer FXT_MANAGER_STOP */
 };
-
-static uint64_t now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
 
 /* -- The socket -------------------------------------------------------------------------------- */
 
@@ -150,8 +140,10 @@ static void watch(const struct fxt_manager *m, int fd, void *what)
 /* Ends provider number `i`. */
 static void end(struct fxt_manager *m, size_t i)
 {
-	fxt_client_end(m->providers[i], m->session);
-	m->providers[i] = m->providers[--m->count];
+	struct fxt_session *session = &m->session;
+
+	fxt_client_end(session->clients[i], session);
+	session->clients[i] = session->clients[--session->count];
 }
 
 /* Returns whether the process at the other end may be served: it is one of our own user, or root's. */
@@ -182,6 +174,8 @@ static void refuse_one(struct fxt_manager *m)
 /* Accepts what has come, but no more than EVENTS, because others wait. */
 static void accept_some(struct fxt_manager *m)
 {
+	struct fxt_session *session = &m->session;
+
 	for (unsigned i = 0; i < EVENTS; i++) {
 		int fd = accept4(m->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 		struct fxt_client *p;
@@ -191,14 +185,15 @@ static void accept_some(struct fxt_manager *m)
 				refuse_one(m);
 			return;
 		}
-		if (m->count >= MOST_PROVIDERS || !may_come(fd)) {
+		if (session->count >= MOST_PROVIDERS || !may_come(fd)) {
 			m->refused++;
 			close(fd);
 			continue;
 		}
-		p = fxt_client_new(fd, now());
-		m->providers = fxt_grow(m->providers, &m->capacity, m->count + 1, sizeof(*m->providers));
-		m->providers[m->count++] = p;
+		p = fxt_client_new(fd, fxt_now_ns());
+		session->clients = fxt_grow(session->clients, &session->capacity, session->count + 1,
+					    sizeof(*session->clients));
+		session->clients[session->count++] = p;
 		watch(m, p->fd, p);
 		if (p->process >= 0)
 			watch(m, p->process, p);
@@ -209,7 +204,7 @@ static size_t find(const struct fxt_manager *m, const struct fxt_client *p)
 {
 	size_t i;
 
-	for (i = 0; i < m->count && m->providers[i] != p; i++)
+	for (i = 0; i < m->session.count && m->session.clients[i] != p; i++)
 		;
 	return i;
 }
@@ -231,8 +226,8 @@ static void complain(struct fxt_manager *m, const struct fxt_client *p, const ch
  * child may have a copy of the earlier connection. */
 static void end_earlier(struct fxt_manager *m, const struct fxt_client *p)
 {
-	for (size_t i = m->count; i-- > 0;) {
-		const struct fxt_client *other = m->providers[i];
+	for (size_t i = m->session.count; i-- > 0;) {
+		const struct fxt_client *other = m->session.clients[i];
 
 		if (other != p && p->pid && other->pid == p->pid && other->state != FXT_CLIENT_CONNECTED)
 			end(m, i);
@@ -245,7 +240,7 @@ static void serve(struct fxt_manager *m, struct fxt_client *p, bool is_over)
 {
 	bool is_new = p->state == FXT_CLIENT_CONNECTED;
 	const char *why = NULL;
-	bool goes_on = fxt_client_hear(p, m->session, &why);
+	bool goes_on = fxt_client_hear(p, &m->session, &why);
 
 	if (is_new && p->state != FXT_CLIENT_CONNECTED)
 		end_earlier(m, p);
@@ -266,73 +261,60 @@ static bool process_is_over(const struct fxt_client *p)
 
 /* -- The loop ---------------------------------------------------------------------------------- */
 
-/* Goes on in a new file if the present one is large enough. */
-static void rotate(struct fxt_manager *m)
-{
-	struct fxt_session *session = m->session;
-
-	if (!session->rotate_bytes || session->archive->bytes < session->rotate_bytes)
-		return;
-	fxt_archive_rotate(session->archive, session->rotate_count);
-	for (size_t i = 0; i < m->count; i++)
-		fxt_client_new_file(m->providers[i]);
-}
-
 /* Ends connections that have not registered in time. */
 static void end_silent(struct fxt_manager *m, uint64_t now_ns)
 {
-	for (size_t i = m->count; i-- > 0;)
-		if (m->providers[i]->deadline_ns && now_ns > m->providers[i]->deadline_ns)
+	struct fxt_session *session = &m->session;
+
+	for (size_t i = session->count; i-- > 0;)
+		if (session->clients[i]->deadline_ns && now_ns > session->clients[i]->deadline_ns)
 			end(m, i);
 }
 
-/* Asks all providers to stop, and accepts no more. */
-static void stop_all(struct fxt_manager *m)
+/* Accepts no more, and terminates the session. */
+static void begin_end(struct fxt_manager *m)
 {
 	fxt_manager_unlisten(m);
-	m->is_stopping = true;
-	m->end_ns = now() + STOP_NS;
-	for (size_t i = m->count; i-- > 0;)
-		if (!fxt_client_stop(m->providers[i]))
-			end(m, i);
+	m->is_ending = true;
+	fxt_session_terminate(&m->session);
 }
 
-/* Returns whether a provider is still to answer that it has stopped. */
-static bool awaits_any(const struct fxt_manager *m)
+/* Returns how long to wait for events, in milliseconds: a second at most. */
+static int timeout(const struct fxt_manager *m, uint64_t now_ns)
 {
-	for (size_t i = 0; i < m->count; i++)
-		if (m->providers[i]->state == FXT_CLIENT_STOPPING)
-			return true;
-	return false;
+	uint64_t due_ns = fxt_session_due(&m->session);
+
+	if (m->end_ns && !m->is_ending && (!due_ns || m->end_ns < due_ns))
+		due_ns = m->end_ns;
+	if (!due_ns || due_ns > now_ns + UINT64_C(1000000000))
+		return 1000;
+	return due_ns > now_ns ? (int)((due_ns - now_ns) / 1000000 + 1) : 0;
 }
 
-/* Waits for events, for a second at most, and handles them. */
+/* Waits for events and handles them. */
 static void handle_events(struct fxt_manager *m)
 {
 	struct epoll_event events[EVENTS];
-	uint64_t at = now();
-	int timeout = 1000, count;
+	int count = epoll_wait(m->epoll, events, EVENTS, timeout(m, fxt_now_ns()));
 
-	if (m->end_ns && m->end_ns < at + UINT64_C(1000000000))
-		timeout = m->end_ns > at ? (int)((m->end_ns - at) / 1000000 + 1) : 0;
-	count = epoll_wait(m->epoll, events, EVENTS, timeout);
 	for (int i = 0; i < count; i++) {
 		struct signalfd_siginfo signal;
 
 		if (events[i].data.ptr == &m->listener) {
 			accept_some(m);
 		} else if (events[i].data.ptr == &m->signals) {
-			if (read(m->signals, &signal, sizeof(signal)) == sizeof(signal) && !m->is_stopping)
-				stop_all(m);
-		} else if (find(m, events[i].data.ptr) < m->count) {
+			if (read(m->signals, &signal, sizeof(signal)) == sizeof(signal) && !m->is_ending)
+				begin_end(m);
+		} else if (find(m, events[i].data.ptr) < m->session.count) {
 			/* Other providers were ended by an earlier event of this round. */
 			serve(m, events[i].data.ptr, process_is_over(events[i].data.ptr));
-			rotate(m);
+			fxt_session_rotate(&m->session);
 		}
 	}
+	fxt_session_advance(&m->session);
 }
 
-void fxt_manager_run(struct fxt_manager *m)
+void fxt_manager_run(struct fxt_manager *m, uint64_t duration_ns)
 {
 	sigset_t signals, before;
 
@@ -343,23 +325,20 @@ void fxt_manager_run(struct fxt_manager *m)
 	sigprocmask(SIG_BLOCK, &signals, &before);
 	m->signals = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
 	m->epoll = epoll_create1(EPOLL_CLOEXEC);
-	if (m->duration_ns)
-		m->end_ns = now() + m->duration_ns;
+	if (duration_ns)
+		m->end_ns = fxt_now_ns() + duration_ns;
 	watch(m, m->listener, &m->listener);
 	watch(m, m->signals, &m->signals);
-	while (!m->is_stopping || awaits_any(m)) {
+	while (!m->is_ending || m->session.state != FXT_SESSION_READY) {
 		handle_events(m);
-		end_silent(m, now());
-		if (m->end_ns && now() >= m->end_ns) {
-			if (m->is_stopping)
-				break;
-			stop_all(m);
-		}
+		end_silent(m, fxt_now_ns());
+		if (m->end_ns && !m->is_ending && fxt_now_ns() >= m->end_ns)
+			begin_end(m);
 	}
-	while (m->count)
-		end(m, m->count - 1);
+	while (m->session.count)
+		end(m, m->session.count - 1);
 	close(m->signals);
 	close(m->epoll);
-	free(m->providers);
+	free(m->session.clients);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 }

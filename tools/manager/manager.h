@@ -8,6 +8,9 @@
 #include <sys/types.h>
 
 #include "client.h"
+#include "session.h"
+
+struct fxt_controller;
 
 struct fxt_manager {
 	const char *path;               /* of the socket */
@@ -15,12 +18,10 @@ struct fxt_manager {
 	ino_t inode;
 	int listener, epoll, signals;
 	int spare;                      /* is closed to refuse a connection when no descriptor is left */
-	struct fxt_session *session;
-	struct fxt_client **providers;
-	size_t count, capacity;
-	uint64_t duration_ns;           /* of the session; 0: until a signal comes */
-	uint64_t end_ns;                /* CLOCK_MONOTONIC: when the session ends; 0: by a signal */
-	bool is_stopping;
+	struct fxt_session session;
+	struct fxt_controller *controllers;     /* a list */
+	uint64_t end_ns;                /* CLOCK_MONOTONIC: when the manager ends; 0: by a signal */
+	bool is_ending;
 	unsigned complaints;            /* providers that have broken the protocol */
 	uint64_t refused;               /* connections of others, or beyond the limit */
 };
@@ -32,8 +33,8 @@ bool fxt_manager_listen(struct fxt_manager *m, const char *path);
 /* Removes the socket and closes it. Does nothing if that has been done. */
 void fxt_manager_unlisten(struct fxt_manager *m);
 
-/* Serves until a signal comes (SIGINT, SIGTERM or SIGHUP) or the time is over. Then asks all providers to
- * stop, saves what they have, and removes the socket. */
-void fxt_manager_run(struct fxt_manager *m);
+/* Serves until a signal comes (SIGINT, SIGTERM or SIGHUP), for `duration_ns` at most (0: however long). Then
+ * terminates the session if there is one, and removes the socket. */
+void fxt_manager_run(struct fxt_manager *m, uint64_t duration_ns);
 
 #endif

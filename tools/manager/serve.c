@@ -127,12 +127,13 @@ static void say_how(const char *path, const char *agent)
 		agent);
 }
 
-static void summarise(const struct fxt_manager *m, const struct fxt_archive *a)
+static void summarise(const struct fxt_manager *m)
 {
-	uint64_t lost = m->session->dropped + a->unwritten;
+	const struct fxt_archive *a = &m->session.archive;
+	uint64_t lost = m->session.dropped + a->unwritten;
 
-	fprintf(stderr, "fxt: %" PRIu32 " program%s, %s events, %s, ", m->session->providers,
-		m->session->providers == 1 ? "" : "s", fxt_count(a->events).text,
+	fprintf(stderr, "fxt: %" PRIu32 " program%s, %s events, %s, ", m->session.providers,
+		m->session.providers == 1 ? "" : "s", fxt_count(a->events).text,
 		fxt_bytes(a->earlier_bytes + a->bytes).text);
 	if (lost)
 		fprintf(stderr, "%s records LOST", fxt_count(lost).text);
@@ -145,38 +146,53 @@ static void summarise(const struct fxt_manager *m, const struct fxt_archive *a)
 	fprintf(stderr, " -> %s\n", a->path);
 }
 
-static int serve(const struct options *o, const char *agent, const char *socket, const char *out)
+/* Begins the session that the options describe, and starts it. Returns false after a message. */
+static bool begin(struct fxt_session *session, const struct options *o, const char *out)
 {
-	struct fxt_archive archive;
-	struct fxt_session session = {
+	struct fxt_trace_config config = {
 		.mode = mode_of(o->mode),
 		.buffer_bytes = (o->buffer_mb ? o->buffer_mb : 64) << 20,
-		.categories = o->categories ? o->categories : "",
-		.archive = &archive,
-		.rotate_bytes = o->rotate_mb << 20,
-		.rotate_count = o->rotate_count,
+		.categories = fxt_strdup(o->categories ? o->categories : ""),
 	};
-	struct fxt_manager m = {.session = &session};
-	bool failed;
 
-	if (!fxt_manager_listen(&m, socket))
-		return EXIT_FAILURE;
+	if (!fxt_archive_open(&session->archive, out, o->compresses)) {
+		fxt_trace_config_free(&config);
+		return false;
+	}
+	fxt_session_initialize(session, &config);
+	fxt_session_start(session, FXT_CLEAR_ENTIRE, NULL);
+	return true;
+}
+
+static int serve(const struct options *o, const char *agent, const char *socket, const char *out)
+{
+	struct fxt_manager m = {
+		.session = {
+			.state = FXT_SESSION_READY,
+			.rotate_bytes = o->rotate_mb << 20,
+			.rotate_count = o->rotate_count,
+		},
+	};
+
 	/* A file that may not grow any more is one that cannot be written, and no reason to be killed. */
 	signal(SIGXFSZ, SIG_IGN);
-	if (!fxt_archive_open(&archive, out, o->compresses)) {
+	if (!fxt_gates_make(&m.session.gates)) {
+		fxt_error(NULL, "no memory to wake programs by: %s", strerror(errno));
+		return EXIT_FAILURE;
+	}
+	if (!fxt_manager_listen(&m, socket))
+		return EXIT_FAILURE;
+	if (!begin(&m.session, o, out)) {
 		fxt_manager_unlisten(&m);
 		return EXIT_FAILURE;
 	}
 	if (!o->quiet)
 		say_how(socket, agent);
-	if (o->duration_ns)
-		m.duration_ns = strtoull(o->duration_ns, NULL, 10);
-	fxt_manager_run(&m);
-	failed = archive.has_failed;
-	fxt_archive_close(&archive);
+	fxt_manager_run(&m, o->duration_ns ? strtoull(o->duration_ns, NULL, 10) : 0);
+	fxt_gates_free(&m.session.gates);
 	if (!o->quiet)
-		summarise(&m, &archive);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+		summarise(&m);
+	return m.session.archive.has_failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
 int fxt_command_serve(int argc, char **argv)

@@ -1,0 +1,233 @@
+/* See session.h. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "session.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "client.h"
+#include "tools/common/message.h"
+
+enum {
+	STOP_NS = 250 * 1000 * 1000,    /* how long providers have to answer FXT_MANAGER_STOP */
+	ALERT_NS = 100 * 1000 * 1000,   /* between two times that alerts save the buffers */
+};
+
+uint64_t fxt_now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+const char *fxt_session_state_name(enum fxt_session_state state)
+{
+	static const char *const names[] = {
+		[FXT_SESSION_READY] = "READY",       [FXT_SESSION_INITIALIZED] = "INITIALIZED",
+		[FXT_SESSION_STARTING] = "STARTING", [FXT_SESSION_STARTED] = "STARTED",
+		[FXT_SESSION_STOPPING] = "STOPPING", [FXT_SESSION_STOPPED] = "STOPPED",
+		[FXT_SESSION_TERMINATING] = "TERMINATING",
+	};
+
+	return names[state];
+}
+
+void fxt_trace_config_free(struct fxt_trace_config *config)
+{
+	for (size_t i = 0; i < config->spec_count; i++) {
+		free(config->specs[i].name);
+		free(config->specs[i].categories);
+	}
+	free(config->specs);
+	free(config->categories);
+	*config = (struct fxt_trace_config){0};
+}
+
+static void enter(struct fxt_session *s, enum fxt_session_state state)
+{
+	s->state = state;
+	s->deadline_ns = 0;
+	if (s->on_state)
+		s->on_state(s->context, state);
+}
+
+/* -- What is wanted ---------------------------------------------------------------------------- */
+
+static const struct fxt_provider_spec *spec_of(const struct fxt_session *s, const char *name)
+{
+	for (size_t i = 0; i < s->config.spec_count; i++)
+		if (strcmp(s->config.specs[i].name, name) == 0)
+			return &s->config.specs[i];
+	return NULL;
+}
+
+uint64_t fxt_session_buffer_bytes(const struct fxt_session *s, const char *name)
+{
+	const struct fxt_provider_spec *spec = spec_of(s, name);
+
+	return spec && spec->buffer_bytes ? spec->buffer_bytes : s->config.buffer_bytes;
+}
+
+const char *fxt_session_categories(const struct fxt_session *s, const char *name)
+{
+	const struct fxt_provider_spec *spec = spec_of(s, name);
+
+	return spec && spec->categories ? spec->categories : s->config.categories;
+}
+
+/* -- Changes of state -------------------------------------------------------------------------- */
+
+void fxt_session_initialize(struct fxt_session *s, const struct fxt_trace_config *config)
+{
+	s->config = *config;
+	s->number++;
+	s->providers = 0;
+	s->dropped = 0;
+	s->files++;
+	s->was_saved = false;
+	s->alert_waits = false;
+	for (size_t i = 0; i < s->count; i++)
+		fxt_client_new_session(s->clients[i]);
+	enter(s, FXT_SESSION_INITIALIZED);
+}
+
+enum fxt_start_error fxt_session_start(struct fxt_session *s, enum fxt_buffer_disposition disposition,
+				       const char *categories)
+{
+	switch (s->state) {
+	case FXT_SESSION_READY: return FXT_START_NOT_INITIALIZED;
+	case FXT_SESSION_STARTING:
+	case FXT_SESSION_STARTED: return FXT_START_ALREADY_STARTED;
+	case FXT_SESSION_STOPPING: return FXT_START_STOPPING;
+	case FXT_SESSION_TERMINATING: return FXT_START_TERMINATING;
+	default: break;
+	}
+	/* What is in the archive already must not come again. */
+	if (s->was_saved)
+		disposition = FXT_CLEAR_ENTIRE;
+	free(s->additional);
+	s->additional = categories ? fxt_strdup(categories) : NULL;
+	enter(s, FXT_SESSION_STARTING);
+	s->deadline_ns = fxt_now_ns() + s->config.start_timeout_ns;
+	for (size_t i = 0; i < s->count; i++)
+		fxt_client_start(s->clients[i], s, disposition);
+	fxt_session_advance(s);
+	return FXT_START_OK;
+}
+
+static void stop_all(struct fxt_session *s)
+{
+	s->deadline_ns = fxt_now_ns() + STOP_NS;
+	for (size_t i = 0; i < s->count; i++)
+		fxt_client_stop(s->clients[i], s);
+}
+
+enum fxt_stop_error fxt_session_stop(struct fxt_session *s, bool saves)
+{
+	if (s->state == FXT_SESSION_READY || s->state == FXT_SESSION_TERMINATING)
+		return FXT_STOP_NOT_INITIALIZED;
+	if (!fxt_session_runs(s))
+		return FXT_STOP_NOT_STARTED;
+	s->saves_at_stop = saves || s->config.mode == FXT_BUFFERING_STREAMING;
+	enter(s, FXT_SESSION_STOPPING);
+	stop_all(s);
+	fxt_session_advance(s);
+	return s->archive.has_failed ? FXT_STOP_ABORTED : FXT_STOP_OK;
+}
+
+void fxt_session_terminate(struct fxt_session *s)
+{
+	if (s->state == FXT_SESSION_READY || s->state == FXT_SESSION_TERMINATING)
+		return;
+	enter(s, FXT_SESSION_TERMINATING);
+	stop_all(s);
+	fxt_session_advance(s);
+}
+
+static void finish_stop(struct fxt_session *s)
+{
+	s->was_saved = s->saves_at_stop;
+	for (size_t i = 0; i < s->count && s->saves_at_stop; i++)
+		fxt_client_save(s->clients[i], s, false);
+	enter(s, FXT_SESSION_STOPPED);
+}
+
+static void finish_session(struct fxt_session *s)
+{
+	for (size_t i = 0; i < s->count; i++)
+		fxt_client_terminate(s->clients[i], s);
+	fxt_archive_close(&s->archive);
+	fxt_trace_config_free(&s->config);
+	free(s->additional);
+	s->additional = NULL;
+	enter(s, FXT_SESSION_READY);
+}
+
+/* Returns whether a provider has to answer before the present change is over. */
+static bool awaits_any(const struct fxt_session *s)
+{
+	for (size_t i = 0; i < s->count; i++)
+		if (fxt_client_is_changing(s->clients[i], s))
+			return true;
+	return false;
+}
+
+/* -- Alerts ------------------------------------------------------------------------------------ */
+
+static void save_for_alert(struct fxt_session *s, uint64_t now_ns)
+{
+	s->alert_waits = false;
+	s->alert_save_ns = now_ns;
+	for (size_t i = 0; i < s->count; i++)
+		fxt_client_save(s->clients[i], s, false);
+	fxt_session_rotate(s);
+}
+
+void fxt_session_alert(struct fxt_session *s, const char *name)
+{
+	if (s->state == FXT_SESSION_STARTED && s->config.mode != FXT_BUFFERING_STREAMING)
+		s->alert_waits = true;
+	if (s->on_alert)
+		s->on_alert(s->context, name);
+	fxt_session_advance(s);
+}
+
+uint64_t fxt_session_due(const struct fxt_session *s)
+{
+	uint64_t alert_ns = s->alert_save_ns + ALERT_NS;
+
+	if (s->alert_waits && (!s->deadline_ns || alert_ns < s->deadline_ns))
+		return alert_ns;
+	return s->deadline_ns;
+}
+
+void fxt_session_advance(struct fxt_session *s)
+{
+	uint64_t now_ns = fxt_now_ns();
+
+	if (s->alert_waits && now_ns >= s->alert_save_ns + ALERT_NS)
+		save_for_alert(s, now_ns);
+	if (!s->deadline_ns || (now_ns < s->deadline_ns && awaits_any(s)))
+		return;
+	if (s->state == FXT_SESSION_STARTING)
+		enter(s, FXT_SESSION_STARTED);
+	else if (s->state == FXT_SESSION_STOPPING)
+		finish_stop(s);
+	else if (s->state == FXT_SESSION_TERMINATING)
+		finish_session(s);
+}
+
+void fxt_session_rotate(struct fxt_session *s)
+{
+	if (!s->rotate_bytes || s->state == FXT_SESSION_READY || s->archive.bytes < s->rotate_bytes)
+		return;
+	fxt_archive_rotate(&s->archive, s->rotate_count);
+	s->files++;
+	for (size_t i = 0; i < s->count; i++)
+		fxt_client_new_file(s->clients[i]);
+}
