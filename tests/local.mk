@@ -177,6 +177,7 @@ APPS_C = \
 	tests/apps/losses \
 	tests/apps/objects \
 	tests/apps/objects_blocks \
+	tests/apps/obeys \
 	tests/apps/owns \
 	tests/apps/pools \
 	tests/apps/process \

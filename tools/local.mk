@@ -105,13 +105,18 @@ MANAGER_FILES = \
 	tools/manager/client.c \
 	tools/manager/client.h \
 	tools/manager/client_save.c \
+	tools/manager/controller.c \
+	tools/manager/controller.h \
+	tools/manager/ctl.c \
 	tools/manager/gates.c \
 	tools/manager/gates.h \
 	tools/manager/manager.c \
 	tools/manager/manager.h \
 	tools/manager/serve.c \
 	tools/manager/session.c \
-	tools/manager/session.h
+	tools/manager/session.h \
+	tools/manager/trace_config.c \
+	tools/manager/trace_config.h
 
 CHECK_FILES = \
 	tools/check/check.c \

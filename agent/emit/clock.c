@@ -162,8 +162,13 @@ uint64_t fxt_clock_from_kernel(struct fxt_thread *thread)
 		fxt_parts_woken();
 	if (thread->starts != atomic_load_explicit(&fxt_agent.starts, memory_order_relaxed))
 		fxt_thread_begins_again(thread);
-	if (!clock_state.usable)
+	if (!clock_state.usable) {
 		fxt_sample_renewed(thread, ns);
+		/* Where lines are renewed, that is often enough to listen to a manager. */
+		if (fxt_agent.buffer.managed &&
+		    ns - atomic_load_explicit(&fxt_agent.buffer.heard_ns, memory_order_relaxed) > RENEW_NS)
+			fxt_deferred_ask(thread);
+	}
 	else if (may_know_scale(ns))
 		fxt_deferred_ask(thread);
 	return ns;

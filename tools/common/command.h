@@ -11,6 +11,7 @@
 
 int fxt_command_categories(int argc, char **argv);
 int fxt_command_check(int argc, char **argv);
+int fxt_command_ctl(int argc, char **argv);
 int fxt_command_dump(int argc, char **argv);
 int fxt_command_merge(int argc, char **argv);
 int fxt_command_record(int argc, char **argv);

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sendfile.h>
 #include <unistd.h>
 
 #include "tools/common/message.h"
@@ -26,32 +27,54 @@ static void put(struct fxt_archive *a, const uint64_t *words, size_t count)
 	a->used += count * FXT_WORD_BYTES;
 }
 
-/* Creates the file and writes the magic number. Returns false after a message. */
-static bool create(struct fxt_archive *a)
+/* Begins the file, which is open and empty, with the magic number. */
+static void begin(struct fxt_archive *a)
 {
 	uint64_t magic[2];
 
-	a->fd = open(a->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	if (a->fd < 0) {
-		fxt_error(a->path, "%s", strerror(errno));
-		return false;
-	}
 	a->bytes = 0;
 	a->provider = 0;
 	a->pack = a->packs ? fxt_pack_new(BLOCK_BYTES) : NULL;
 	put(a, magic, fxt_encode_magic(magic, 2));
 	fxt_archive_flush(a);
+}
+
+/* Creates the file and begins it. Returns false after a message. */
+static bool create(struct fxt_archive *a)
+{
+	a->fd = open(a->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (a->fd < 0) {
+		fxt_error(a->path, "%s", strerror(errno));
+		return false;
+	}
+	begin(a);
 	return true;
 }
 
 bool fxt_archive_open(struct fxt_archive *a, const char *path, bool packs)
 {
-	*a = (struct fxt_archive){.path = path, .packs = packs};
+	*a = (struct fxt_archive){.path = path, .packs = packs, .final_fd = -1};
 	a->block = fxt_alloc(BLOCK_BYTES, 1);
 	if (create(a))
 		return true;
 	free(a->block);
 	return false;
+}
+
+bool fxt_archive_take(struct fxt_archive *a, int fd, bool is_deferred)
+{
+	FILE *file = is_deferred ? tmpfile() : NULL;
+	int apart = file ? fcntl(fileno(file), F_DUPFD_CLOEXEC, 0) : -1;
+
+	if (file)
+		fclose(file);
+	if (is_deferred && apart < 0)
+		return false;
+	*a = (struct fxt_archive){.path = "the trace", .is_given = true, .fd = is_deferred ? apart : fd,
+				  .final_fd = is_deferred ? fd : -1};
+	a->block = fxt_alloc(BLOCK_BYTES, 1);
+	begin(a);
+	return true;
 }
 
 void fxt_archive_name(struct fxt_archive *a, uint32_t id, const char *name, size_t bytes)
@@ -182,6 +205,23 @@ void fxt_archive_flush(struct fxt_archive *a)
 	a->used = 0;
 }
 
+/* Copies the whole file to where it is to be. */
+static void transfer(struct fxt_archive *a)
+{
+	off_t from = 0;
+	ssize_t bytes;
+
+	do {
+		bytes = sendfile(a->final_fd, a->fd, &from, 1 << 30);
+	} while (bytes > 0 || (bytes < 0 && errno == EINTR));
+	if (bytes < 0) {
+		fxt_error(a->path, "%s; it is not whole", strerror(errno));
+		a->has_failed = true;
+	}
+	close(a->final_fd);
+	a->final_fd = -1;
+}
+
 /* Writes the rest and closes the file. */
 static void finish(struct fxt_archive *a)
 {
@@ -193,6 +233,8 @@ static void finish(struct fxt_archive *a)
 		table = fxt_pack_table(a->pack, &bytes);
 		write_all(a, table, bytes);
 	}
+	if (a->final_fd >= 0)
+		transfer(a);
 	if (close(a->fd) != 0)
 		fxt_error(a->path, "%s", strerror(errno));
 	fxt_pack_free(a->pack);

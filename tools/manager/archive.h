@@ -19,7 +19,9 @@ enum { FXT_ARCHIVE_MOST_WORDS = (1 << 20) / 8 };
 
 struct fxt_archive {
 	int fd;
-	const char *path;
+	int final_fd;                   /* gets the whole file when it is closed; -1: `fd` is the file */
+	bool is_given;                  /* the file was opened by somebody else: fxt_archive_take() */
+	const char *path;               /* in messages too */
 	bool packs;                     /* the file is compressed */
 	struct fxt_pack *pack;          /* NULL: the file is not compressed */
 	unsigned char *block;
@@ -37,6 +39,11 @@ struct fxt_archive {
 /* Creates the file, which may not exist, readable and writable by its owner alone; compressed if `packs`.
  * Returns false after a message. */
 bool fxt_archive_open(struct fxt_archive *a, const char *path, bool packs);
+
+/* As fxt_archive_open(), but the file is there already: `fd` is open for writing and empty, and belongs to the
+ * archive if this succeeds. If it `is_deferred`, everything is written to a file without a name first, and copied
+ * when the archive is closed. There is no rotation. Returns false with errno. */
+bool fxt_archive_take(struct fxt_archive *a, int fd, bool is_deferred);
 
 /* Names provider `id`, before its first records. `name` is cut and cleaned as the format wants it. */
 void fxt_archive_name(struct fxt_archive *a, uint32_t id, const char *name, size_t bytes);

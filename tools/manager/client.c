@@ -161,9 +161,7 @@ static const char *map_memory(struct fxt_client *p, const struct fxt_session *se
 
 /* -- Messages ---------------------------------------------------------------------------------- */
 
-/* Returns the only descriptor that came with a message, or -1. Further ones are closed, and so is it if there
- * are several. */
-static int only_descriptor(struct msghdr *header)
+int fxt_only_descriptor(struct msghdr *header)
 {
 	int fd, only = -1;
 	size_t count = 0, i;
@@ -199,7 +197,7 @@ static ssize_t receive(const struct fxt_client *p, void *message, size_t most, i
 				.msg_controllen = sizeof(control)};
 	ssize_t bytes = recvmsg(p->fd, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 
-	*fd = bytes >= 0 ? only_descriptor(&header) : -1;
+	*fd = bytes >= 0 ? fxt_only_descriptor(&header) : -1;
 	return bytes;
 }
 
@@ -461,6 +459,18 @@ bool fxt_client_is_changing(const struct fxt_client *p, const struct fxt_session
 	return fxt_session_runs(session)
 		       ? p->state == FXT_CLIENT_INITIALIZING || p->state == FXT_CLIENT_STARTING
 		       : p->state == FXT_CLIENT_STOPPING;
+}
+
+const char *fxt_client_state_name(enum fxt_client_state state)
+{
+	static const char *const names[] = {
+		[FXT_CLIENT_CONNECTED] = "CONNECTED",       [FXT_CLIENT_WAITING] = "WAITING",
+		[FXT_CLIENT_INITIALIZING] = "INITIALIZING", [FXT_CLIENT_STARTING] = "STARTING",
+		[FXT_CLIENT_STARTED] = "STARTED",           [FXT_CLIENT_STOPPING] = "STOPPING",
+		[FXT_CLIENT_STOPPED] = "STOPPED",
+	};
+
+	return names[state];
 }
 
 uint64_t fxt_client_dropped(const struct fxt_client *p)

@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/socket.h>
 #include <sys/types.h>
 
 #include "archive.h"
@@ -57,6 +58,10 @@ struct fxt_client {
  * CLOCK_MONOTONIC. */
 struct fxt_client *fxt_client_new(int fd, uint64_t now_ns);
 
+/* Returns the only descriptor that came with a message, or -1. Further ones are closed, and so is it if there
+ * are several. */
+int fxt_only_descriptor(struct msghdr *header);
+
 /* Reads and answers what the provider has sent. Returns false if the provider has to be ended: it is gone, or
  * it has broken the protocol, which *why says then (otherwise NULL). */
 bool fxt_client_hear(struct fxt_client *p, struct fxt_session *session, const char **why);
@@ -77,6 +82,9 @@ void fxt_client_terminate(struct fxt_client *p, struct fxt_session *session);
 
 /* Returns whether the provider has yet to start, or to stop, whichever the session wants. */
 bool fxt_client_is_changing(const struct fxt_client *p, const struct fxt_session *session);
+
+/* Returns the state's name. */
+const char *fxt_client_state_name(enum fxt_client_state state);
 
 /* Returns how many records of this session the provider says it had no room for. */
 uint64_t fxt_client_dropped(const struct fxt_client *p);

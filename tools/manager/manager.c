@@ -19,6 +19,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "controller.h"
 #include "tools/common/message.h"
 #include "tools/printing/print.h"
 
@@ -30,6 +31,32 @@ enum {
 };
 
 /* -- The socket -------------------------------------------------------------------------------- */
+
+char *fxt_manager_path(const char *given)
+{
+	const char *manager = getenv("FXT_MANAGER"), *runtime = getenv("XDG_RUNTIME_DIR");
+	char *directory, *path;
+
+	if (!given && manager && *manager)
+		return fxt_strdup(manager);
+	if (!given && runtime && *runtime)
+		return fxt_format("%s/fxt-manager", runtime);
+	if (!given) {
+		fxt_error(NULL, "where is the socket to be? Give --socket=PATH, or set FXT_MANAGER or "
+				"XDG_RUNTIME_DIR");
+		return NULL;
+	}
+	if (*given == '/')
+		return fxt_strdup(given);
+	directory = getcwd(NULL, 0);
+	if (!directory) {
+		fxt_error(NULL, "the current directory has no path: %s", strerror(errno));
+		return NULL;
+	}
+	path = fxt_format("%s/%s", directory, given);
+	free(directory);
+	return path;
+}
 
 /* Returns whether there is a socket at the address that a dead manager has left. Otherwise errno says what
  * there is. */
@@ -234,13 +261,72 @@ static void end_earlier(struct fxt_manager *m, const struct fxt_client *p)
 	}
 }
 
+/* Returns whether the first message of a connection is a controller's call. */
+static bool is_controller(int fd)
+{
+	uint16_t request;
+
+	return recv(fd, &request, sizeof(request), MSG_PEEK | MSG_DONTWAIT) == (ssize_t)sizeof(request) &&
+	       request == FXT_CONTROLLER_CALL;
+}
+
+static bool is_listed(const struct fxt_manager *m, const struct fxt_controller *c)
+{
+	const struct fxt_controller *other = m->controllers;
+
+	while (other && other != c)
+		other = other->next;
+	return other;
+}
+
+static void serve_controller(struct fxt_manager *m, struct fxt_controller *c)
+{
+	if (!fxt_controller_hear(c, &m->session))
+		fxt_controller_end(&m->controllers, c, &m->session);
+}
+
+/* Makes a controller of what seemed to be a provider. */
+static void become_controller(struct fxt_manager *m, struct fxt_client *p)
+{
+	int fd = fcntl(p->fd, F_DUPFD_CLOEXEC, 0);
+	struct fxt_controller *c;
+
+	end(m, find(m, p));
+	if (fd < 0)
+		return;
+	c = fxt_controller_new(&m->controllers, fd);
+	watch(m, fd, c);
+	serve_controller(m, c);
+}
+
+static void tell_state(void *context, enum fxt_session_state state)
+{
+	struct fxt_manager *m = context;
+
+	(void)state;
+	fxt_controllers_state(m->controllers, &m->session);
+}
+
+static void tell_alert(void *context, const char *name)
+{
+	struct fxt_manager *m = context;
+
+	fxt_controllers_alert(m->controllers, name);
+}
+
 /* Reads what the provider has sent. It is ended when its connection is: its process is over then, or executes
  * another program. A child may have a copy of the connection, so the end of the process counts too. */
 static void serve(struct fxt_manager *m, struct fxt_client *p, bool is_over)
 {
 	bool is_new = p->state == FXT_CLIENT_CONNECTED;
 	const char *why = NULL;
-	bool goes_on = fxt_client_hear(p, &m->session, &why);
+	bool goes_on;
+
+	if (is_new && is_controller(p->fd)) {
+		become_controller(m, p);
+		return;
+	}
+	goes_on = fxt_client_hear(p, &m->session, &why);
 
 	if (is_new && p->state != FXT_CLIENT_CONNECTED)
 		end_earlier(m, p);
@@ -305,6 +391,8 @@ static void handle_events(struct fxt_manager *m)
 		} else if (events[i].data.ptr == &m->signals) {
 			if (read(m->signals, &signal, sizeof(signal)) == sizeof(signal) && !m->is_ending)
 				begin_end(m);
+		} else if (is_listed(m, events[i].data.ptr)) {
+			serve_controller(m, events[i].data.ptr);
 		} else if (find(m, events[i].data.ptr) < m->session.count) {
 			/* Other providers were ended by an earlier event of this round. */
 			serve(m, events[i].data.ptr, process_is_over(events[i].data.ptr));
@@ -318,6 +406,9 @@ void fxt_manager_run(struct fxt_manager *m, uint64_t duration_ns)
 {
 	sigset_t signals, before;
 
+	m->session.on_state = tell_state;
+	m->session.on_alert = tell_alert;
+	m->session.context = m;
 	sigemptyset(&signals);
 	sigaddset(&signals, SIGINT);
 	sigaddset(&signals, SIGTERM);
@@ -335,6 +426,8 @@ void fxt_manager_run(struct fxt_manager *m, uint64_t duration_ns)
 		if (m->end_ns && !m->is_ending && fxt_now_ns() >= m->end_ns)
 			begin_end(m);
 	}
+	while (m->controllers)
+		fxt_controller_end(&m->controllers, m->controllers, &m->session);
 	while (m->session.count)
 		end(m, m->session.count - 1);
 	close(m->signals);

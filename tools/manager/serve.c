@@ -17,7 +17,7 @@
 #include "tools/programs/agent_path.h"
 #include "tools/record/record.h"
 
-enum { KEY_SOCKET = 0x100, KEY_DURATION, KEY_COMPRESS, KEY_ROTATE };
+enum { KEY_SOCKET = 0x100, KEY_DURATION, KEY_COMPRESS, KEY_ROTATE, KEY_WAIT };
 
 struct options {
 	char *out, *socket;             /* NULL: the default */
@@ -25,7 +25,7 @@ struct options {
 	char *duration_ns;              /* digits; NULL: until a signal comes */
 	uint64_t buffer_mb, rotate_mb;
 	unsigned rotate_count;
-	bool quiet, compresses;
+	bool quiet, compresses, waits;
 };
 
 static char *bad_categories(const char *list)
@@ -77,6 +77,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		o->compresses = true;
 		bad = FXT_CAN_PACK ? NULL : fxt_strdup("--compress needs zstd, and fxt was built without it");
 		break;
+	case KEY_WAIT: o->waits = true; break;
 	case KEY_ROTATE: bad = set_rotation(o, arg); break;
 	case 'q': o->quiet = true; break;
 	case ARGP_KEY_ARG: argp_error(state, "fxt serve takes no arguments; it traces whoever connects"); break;
@@ -85,33 +86,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	if (bad)
 		argp_error(state, "%s", bad);
 	return 0;
-}
-
-/* Returns the absolute path of the socket, which the caller frees, or NULL after a message. */
-static char *socket_path(const struct options *o)
-{
-	const char *manager = getenv("FXT_MANAGER"), *runtime = getenv("XDG_RUNTIME_DIR");
-	char *directory, *path;
-
-	if (!o->socket && manager && *manager)
-		return fxt_strdup(manager);
-	if (!o->socket && runtime && *runtime)
-		return fxt_format("%s/fxt-manager", runtime);
-	if (!o->socket) {
-		fxt_error(NULL, "where is the socket to be? Give --socket=PATH, or set FXT_MANAGER or "
-				"XDG_RUNTIME_DIR");
-		return NULL;
-	}
-	if (*o->socket == '/')
-		return fxt_strdup(o->socket);
-	directory = getcwd(NULL, 0);
-	if (!directory) {
-		fxt_error(NULL, "the current directory has no path: %s", strerror(errno));
-		return NULL;
-	}
-	path = fxt_format("%s/%s", directory, o->socket);
-	free(directory);
-	return path;
 }
 
 static enum fxt_buffering_mode mode_of(const char *name)
@@ -182,7 +156,7 @@ static int serve(const struct options *o, const char *agent, const char *socket,
 	}
 	if (!fxt_manager_listen(&m, socket))
 		return EXIT_FAILURE;
-	if (!begin(&m.session, o, out)) {
+	if (!o->waits && !begin(&m.session, o, out)) {
 		fxt_manager_unlisten(&m);
 		return EXIT_FAILURE;
 	}
@@ -190,7 +164,7 @@ static int serve(const struct options *o, const char *agent, const char *socket,
 		say_how(socket, agent);
 	fxt_manager_run(&m, o->duration_ns ? strtoull(o->duration_ns, NULL, 10) : 0);
 	fxt_gates_free(&m.session.gates);
-	if (!o->quiet)
+	if (!o->quiet && !o->waits)
 		summarise(&m);
 	return m.session.archive.has_failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }
@@ -213,6 +187,7 @@ int fxt_command_serve(int argc, char **argv)
 		{"compress", KEY_COMPRESS, 0, 0, "Compress the trace with zstd; fxt reads it as it is", 0},
 		{"rotate", KEY_ROTATE, "SIZE,COUNT", 0,
 		 "Begin a new file after SIZE megabytes, and keep COUNT older ones (FILE with a number)", 0},
+		{"wait", KEY_WAIT, 0, 0, "Record nothing until fxt ctl begins a session, with options of its own", 0},
 		{"agent", 'a', "FILE", 0, "The agent's library, when it is not beside fxt", 0},
 		{"quiet", 'q', 0, 0, "No messages but errors", 0},
 		{0},
@@ -230,7 +205,7 @@ int fxt_command_serve(int argc, char **argv)
 
 	fxt_parse(&argp, argc, argv, 0, &o);
 	agent = fxt_agent_path(o.agent);
-	socket = agent ? socket_path(&o) : NULL;
+	socket = agent ? fxt_manager_path(o.socket) : NULL;
 	out = o.out ? fxt_strdup(o.out) : fxt_format("serve.%d.fxt%s", (int)getpid(), o.compresses ? ".zst" : "");
 	if (socket)
 		status = serve(&o, agent, socket, out);

@@ -224,7 +224,8 @@ void fxt_session_advance(struct fxt_session *s)
 
 void fxt_session_rotate(struct fxt_session *s)
 {
-	if (!s->rotate_bytes || s->state == FXT_SESSION_READY || s->archive.bytes < s->rotate_bytes)
+	if (!s->rotate_bytes || s->state == FXT_SESSION_READY || s->archive.is_given ||
+	    s->archive.bytes < s->rotate_bytes)
 		return;
 	fxt_archive_rotate(&s->archive, s->rotate_count);
 	s->files++;

@@ -1,0 +1,84 @@
+/* A program that calls access() when it is told to, so that a test knows what its trace has to have. It reads
+ * commands from standard input, one on each line, and answers each with a line on standard output:
+ *
+ *	call TAG COUNT          each thread looks for /nowhere/TAG/THREAD/0 and so on
+ *	fork TAG COUNT          a child does that, in one thread, and ends
+ *	poke                    each thread looks for /nowhere/poke
+ *
+ * usage: obeys THREADS */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { MOST_THREADS = 64 };
+
+static pthread_barrier_t begin, end;
+static char tag[64];
+static unsigned count;
+
+static void look(unsigned thread)
+{
+	char path[128];
+	unsigned i;
+
+	for (i = 0; i < count; i++) {
+		if (strcmp(tag, "poke") == 0)
+			snprintf(path, sizeof(path), "/nowhere/poke");
+		else
+			snprintf(path, sizeof(path), "/nowhere/%s/%u/%u", tag, thread, i);
+		if (access(path, F_OK) == 0)
+			abort();
+	}
+}
+
+static void *obey(void *argument)
+{
+	for (;;) {
+		pthread_barrier_wait(&begin);
+		look((unsigned)(size_t)argument);
+		pthread_barrier_wait(&end);
+	}
+	return NULL;
+}
+
+int main(int argc, char **argv)
+{
+	unsigned threads = argc > 1 ? (unsigned)atoi(argv[1]) : 1, i;
+	char line[128], verb[16];
+	pthread_t thread;
+
+	if (threads < 1 || threads > MOST_THREADS)
+		return 2;
+	pthread_barrier_init(&begin, NULL, threads);
+	pthread_barrier_init(&end, NULL, threads);
+	for (i = 1; i < threads; i++)
+		if (pthread_create(&thread, NULL, obey, (void *)(size_t)i))
+			return 2;
+	while (fgets(line, sizeof(line), stdin)) {
+		count = 1;
+		strcpy(tag, "poke");
+		if (sscanf(line, "%15s %63s %u", verb, tag, &count) < 1)
+			return 2;
+		if (strcmp(verb, "fork") == 0) {
+			pid_t child = fork();
+			int status;
+
+			if (!child) {
+				look(0);
+				_exit(0);
+			}
+			if (child < 0 || waitpid(child, &status, 0) != child || status)
+				return 3;
+		} else {
+			pthread_barrier_wait(&begin);
+			look(0);
+			pthread_barrier_wait(&end);
+		}
+		puts("done");
+		fflush(stdout);
+	}
+	return 0;
+}

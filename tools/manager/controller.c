@@ -1,0 +1,469 @@
+/* See controller.h. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "controller.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "client.h"
+#include "tools/analysis/categories.h"
+#include "tools/common/message.h"
+#include "trace_config.h"
+
+enum {
+	MOST_LISTED = 500,              /* providers in an answer */
+	MOST_ALERTS = 1000,             /* that wait for a call of watch_alert */
+	SEND_BYTES = 4 * FXT_CONTROLLER_MOST_BYTES,
+};
+
+/* -- Answers ----------------------------------------------------------------------------------- */
+
+/* Sends an object, and releases it. What the controller does not read in time is lost to it. */
+static void say(const struct fxt_controller *c, json_t *object)
+{
+	struct fxt_packet packet = {.request = FXT_CONTROLLER_SAYS};
+	char *text = json_dumps(object, JSON_COMPACT | JSON_ENCODE_ANY);
+	struct iovec data[] = {{&packet, sizeof(packet)}, {text, text ? strlen(text) : 0}};
+	struct msghdr header = {.msg_iov = data, .msg_iovlen = 2};
+
+	if (text)
+		sendmsg(c->fd, &header, MSG_NOSIGNAL | MSG_DONTWAIT);
+	free(text);
+	json_decref(object);
+}
+
+/* Answers a call, whose id this releases. `member` is "result" or "error". */
+static void answer(const struct fxt_controller *c, json_t **id, const char *member, json_t *value)
+{
+	json_t *object = json_object();
+
+	json_object_set_new(object, "id", *id);
+	json_object_set_new(object, member, value);
+	*id = NULL;
+	say(c, object);
+}
+
+static void refuse(const struct fxt_controller *c, json_t **id, const char *error)
+{
+	answer(c, id, "error", json_string(error));
+}
+
+static void succeed(const struct fxt_controller *c, json_t **id)
+{
+	answer(c, id, "result", json_object());
+}
+
+/* Answers a call whose parameters are wrong. `why` is freed. */
+static void refuse_params(const struct fxt_controller *c, json_t **id, char *why)
+{
+	json_t *object = json_object();
+
+	json_object_set_new(object, "id", *id);
+	json_object_set_new(object, "error", json_string("BAD_REQUEST"));
+	json_object_set_new(object, "message", json_string(why));
+	*id = NULL;
+	free(why);
+	say(c, object);
+}
+
+/* -- What there is ----------------------------------------------------------------------------- */
+
+static json_t *known_categories(void)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < fxt_category_count; i++)
+		json_array_append_new(list, json_pack("{s:s, s:s}", "name", fxt_categories[i].name,
+						      "description", fxt_categories[i].what));
+	return json_pack("{s:o}", "categories", list);
+}
+
+/* Returns a name as JSON can have it. */
+static json_t *text_of(const struct fxt_client *p)
+{
+	json_t *text = json_stringn(p->name, p->name_bytes);
+
+	return text ? text : json_string("?");
+}
+
+static json_t *providers(const struct fxt_session *session)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < session->count && json_array_size(list) < MOST_LISTED; i++) {
+		const struct fxt_client *p = session->clients[i];
+
+		if (p->state != FXT_CLIENT_CONNECTED)
+			json_array_append_new(list, json_pack("{s:i, s:i, s:o, s:s}", "id", (int)p->page,
+							      "pid", (int)p->pid, "name", text_of(p), "state",
+							      fxt_client_state_name(p->state)));
+	}
+	return json_pack("{s:o}", "providers", list);
+}
+
+/* Returns ProviderStats of one provider. */
+static json_t *stats_of(const struct fxt_client *p, const struct fxt_session *session)
+{
+	static const char *const modes[] = {"ONESHOT", "CIRCULAR", "STREAMING"};
+	const struct fxt_managed_header *header = (const struct fxt_managed_header *)p->memory;
+	double end = (double)atomic_load(&header->durable_data_end);
+	double used = p->durable_bytes ? 100.0 * end / (double)p->durable_bytes : 0;
+
+	return json_pack("{s:o, s:i, s:s, s:I, s:I, s:f, s:I}", "name", text_of(p), "pid", (int)p->pid,
+			 "buffering_mode", modes[session->config.mode], "buffer_wrapped_count",
+			 (json_int_t)atomic_load(&header->wrapped_count), "records_dropped",
+			 (json_int_t)fxt_client_dropped(p), "percentage_durable_buffer_used", used,
+			 "non_durable_bytes_written", (json_int_t)p->written);
+}
+
+/* Returns StopResult. */
+static json_t *stop_result(const struct fxt_session *session)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < session->count && json_array_size(list) < MOST_LISTED; i++)
+		if (session->clients[i]->id && session->clients[i]->memory)
+			json_array_append_new(list, stats_of(session->clients[i], session));
+	return json_pack("{s:o}", "provider_stats", list);
+}
+
+/* -- Calls ------------------------------------------------------------------------------------- */
+
+struct call {
+	json_t *id;
+	const json_t *params;
+	int fd;                         /* a descriptor that came along; -1: none */
+};
+
+/* Opens the archive for the descriptor that came along. Returns NULL, or what is wrong. */
+static char *open_archive(struct fxt_session *session, struct call *call, bool defers)
+{
+	struct stat status;
+
+	if (call->fd < 0)
+		return fxt_strdup("initialize_tracing needs the descriptor of a file for the trace");
+	if (fstat(call->fd, &status) != 0 || !S_ISREG(status.st_mode) || status.st_size ||
+	    (fcntl(call->fd, F_GETFL) & O_ACCMODE) == O_RDONLY)
+		return fxt_strdup("the trace needs an empty file that can be written");
+	if (!fxt_archive_take(&session->archive, call->fd, defers))
+		return fxt_format("no file for the trace: %s", strerror(errno));
+	call->fd = -1;
+	return NULL;
+}
+
+static bool initialize(struct fxt_controller *c, struct fxt_session *session, struct call *call)
+{
+	struct fxt_trace_config config;
+	bool defers;
+	char *bad = fxt_trace_config_read(&config, &defers, call->params);
+
+	if (!bad && session->state != FXT_SESSION_READY) {
+		bad = fxt_strdup("there is a session already");
+		fxt_trace_config_free(&config);
+	}
+	if (!bad) {
+		bad = open_archive(session, call, defers);
+		if (bad)
+			fxt_trace_config_free(&config);
+	}
+	if (bad) {
+		refuse_params(c, &call->id, bad);
+		return false;
+	}
+	c->has_session = true;
+	fxt_session_initialize(session, &config);
+	succeed(c, &call->id);
+	return true;
+}
+
+static void start(struct fxt_controller *c, struct fxt_session *session, struct call *call)
+{
+	static const char *const errors[] = {NULL, "NOT_INITIALIZED", "ALREADY_STARTED", "STOPPING",
+					     "TERMINATING"};
+	enum fxt_buffer_disposition disposition;
+	enum fxt_start_error error = FXT_START_NOT_INITIALIZED;
+	char *categories, *bad = fxt_start_options_read(&disposition, &categories, call->params);
+
+	if (bad) {
+		refuse_params(c, &call->id, bad);
+		return;
+	}
+	if (c->has_session) {
+		/* It may be answered at once. */
+		json_t *before = c->start_id;
+
+		c->start_id = call->id;
+		error = fxt_session_start(session, disposition, categories);
+		if (error)
+			c->start_id = before;
+		else
+			call->id = NULL;
+	}
+	if (error)
+		refuse(c, &call->id, errors[error]);
+	free(categories);
+}
+
+static void stop(struct fxt_controller *c, struct fxt_session *session, struct call *call)
+{
+	static const char *const errors[] = {NULL, "NOT_INITIALIZED", "NOT_STARTED", "ABORTED"};
+	enum fxt_stop_error error = FXT_STOP_NOT_INITIALIZED;
+	bool writes_results;
+	char *bad = fxt_stop_options_read(&writes_results, call->params);
+
+	if (bad) {
+		refuse_params(c, &call->id, bad);
+		return;
+	}
+	if (c->has_session) {
+		json_t *before = c->stop_id;
+
+		c->stop_id = call->id;
+		error = fxt_session_stop(session, writes_results);
+		if (error == FXT_STOP_NOT_INITIALIZED || error == FXT_STOP_NOT_STARTED)
+			c->stop_id = before;
+		else
+			call->id = NULL;
+	}
+	if (call->id)
+		refuse(c, &call->id, errors[error]);
+}
+
+static void terminate(struct fxt_controller *c, struct fxt_session *session, struct call *call)
+{
+	if (!c->has_session || c->terminate_id) {
+		refuse(c, &call->id, "NOT_INITIALIZED");
+		return;
+	}
+	c->terminate_id = call->id;
+	call->id = NULL;
+	fxt_session_terminate(session);
+}
+
+static void watch_alert(struct fxt_controller *c, struct call *call)
+{
+	if (!c->has_session) {
+		refuse(c, &call->id, "NOT_INITIALIZED");
+	} else if (json_array_size(c->alerts)) {
+		json_t *name = json_incref(json_array_get(c->alerts, 0));
+
+		json_array_remove(c->alerts, 0);
+		answer(c, &call->id, "result", json_pack("{s:o}", "alert_name", name));
+	} else if (json_array_size(c->alert_ids) < MOST_ALERTS) {
+		json_array_append_new(c->alert_ids, call->id);
+		call->id = NULL;
+	} else {
+		refuse_params(c, &call->id, fxt_strdup("there are too many calls of watch_alert"));
+	}
+}
+
+static void raise_alert(struct fxt_controller *c, struct fxt_session *session, struct call *call)
+{
+	const char *name = json_string_value(json_object_get(call->params, "alert_name"));
+
+	if (!name || !*name || strlen(name) > 14) {
+		refuse_params(c, &call->id, fxt_strdup("alert_name has to be a name of 1 to 14 bytes"));
+	} else if (session->state == FXT_SESSION_READY) {
+		refuse(c, &call->id, "NOT_INITIALIZED");
+	} else {
+		fxt_session_alert(session, name);
+		succeed(c, &call->id);
+	}
+}
+
+static json_t *state(const struct fxt_session *session)
+{
+	return json_pack("{s:s}", "state", fxt_session_state_name(session->state));
+}
+
+/* Does what a call asks for. Returns false if the connection has to be ended. */
+static bool act(struct fxt_controller *c, struct fxt_session *session, const char *method, struct call *call)
+{
+	if (strcmp(method, "get_known_categories") == 0)
+		answer(c, &call->id, "result", known_categories());
+	else if (strcmp(method, "get_providers") == 0)
+		answer(c, &call->id, "result", providers(session));
+	else if (strcmp(method, "get_state") == 0)
+		answer(c, &call->id, "result", state(session));
+	else if (strcmp(method, "initialize_tracing") == 0)
+		return initialize(c, session, call);
+	else if (strcmp(method, "start_tracing") == 0)
+		start(c, session, call);
+	else if (strcmp(method, "stop_tracing") == 0)
+		stop(c, session, call);
+	else if (strcmp(method, "terminate") == 0)
+		terminate(c, session, call);
+	else if (strcmp(method, "watch_alert") == 0)
+		watch_alert(c, call);
+	else if (strcmp(method, "raise_alert") == 0)
+		raise_alert(c, session, call);
+	else if (strcmp(method, "watch_state") == 0) {
+		c->watches = true;
+		answer(c, &call->id, "result", state(session));
+	} else {
+		refuse_params(c, &call->id, fxt_format("there is no method '%s'", method));
+	}
+	return true;
+}
+
+/* Receives a message. Returns its bytes behind the packet. Returns -1 with errno: EAGAIN if there is none now,
+ * otherwise the connection is over. */
+static ssize_t receive(const struct fxt_controller *c, char *text, size_t most, int *fd)
+{
+	struct fxt_packet packet;
+	union {
+		struct cmsghdr header;
+		char space[CMSG_SPACE(sizeof(int))];
+	} control;
+	struct iovec data[] = {{&packet, sizeof(packet)}, {text, most}};
+	struct msghdr header = {.msg_iov = data, .msg_iovlen = 2, .msg_control = &control,
+				.msg_controllen = sizeof(control)};
+	ssize_t bytes = recvmsg(c->fd, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+
+	*fd = bytes >= 0 ? fxt_only_descriptor(&header) : -1;
+	if (bytes < 0)
+		return -1;
+	errno = EPROTO;
+	if (bytes < (ssize_t)sizeof(packet) || packet.request != FXT_CONTROLLER_CALL)
+		return -1;
+	return bytes - (ssize_t)sizeof(packet);
+}
+
+bool fxt_controller_hear(struct fxt_controller *c, struct fxt_session *session)
+{
+	static char text[FXT_CONTROLLER_MOST_BYTES];
+	struct call call = {NULL, NULL, -1};
+	json_t *object, *params, *none = json_object();
+	ssize_t bytes = receive(c, text, sizeof(text), &call.fd);
+	const char *method;
+	json_error_t error;
+	bool goes_on = false;
+
+	object = bytes >= 0 ? json_loadb(text, (size_t)bytes, JSON_REJECT_DUPLICATES, &error) : NULL;
+	if (object) {
+		method = json_string_value(json_object_get(object, "method"));
+		params = json_object_get(object, "params");
+		call.id = json_object_get(object, "id") ? json_incref(json_object_get(object, "id")) : json_null();
+		call.params = params ? params : none;
+		goes_on = true;
+		if (method && json_is_object(call.params))
+			goes_on = act(c, session, method, &call);
+		else
+			refuse_params(c, &call.id, fxt_strdup("a call is an object with \"method\", and \"params\" "
+							      "if it has any"));
+	} else if (bytes >= 0) {
+		json_t *id = json_null();
+
+		refuse_params(c, &id, fxt_format("this is no JSON: %s", error.text));
+		goes_on = true;
+	} else {
+		goes_on = errno == EAGAIN || errno == EINTR;
+	}
+	if (call.fd >= 0)
+		close(call.fd);
+	json_decref(object);
+	json_decref(none);
+	return goes_on;
+}
+
+/* -- The list ---------------------------------------------------------------------------------- */
+
+struct fxt_controller *fxt_controller_new(struct fxt_controller **list, int fd)
+{
+	struct fxt_controller *c = fxt_alloc(1, sizeof(*c));
+	int bytes = SEND_BYTES;
+
+	setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
+	c->fd = fd;
+	c->alert_ids = json_array();
+	c->alerts = json_array();
+	c->next = *list;
+	*list = c;
+	return c;
+}
+
+void fxt_controller_end(struct fxt_controller **list, struct fxt_controller *c, struct fxt_session *session)
+{
+	bool has_session = c->has_session;
+
+	while (*list != c)
+		list = &(*list)->next;
+	*list = c->next;
+	close(c->fd);
+	json_decref(c->start_id);
+	json_decref(c->stop_id);
+	json_decref(c->terminate_id);
+	json_decref(c->alert_ids);
+	json_decref(c->alerts);
+	free(c);
+	if (has_session)
+		fxt_session_terminate(session);
+}
+
+/* Answers the calls that have waited for this state. */
+static void answer_waiting(struct fxt_controller *c, struct fxt_session *session)
+{
+	if (c->start_id && session->state != FXT_SESSION_STARTING)
+		succeed(c, &c->start_id);
+	if (c->stop_id && session->state != FXT_SESSION_STOPPING) {
+		if (session->archive.has_failed)
+			refuse(c, &c->stop_id, "ABORTED");
+		else
+			answer(c, &c->stop_id, "result", stop_result(session));
+	}
+	if (session->state != FXT_SESSION_READY)
+		return;
+	c->has_session = false;
+	while (json_array_size(c->alert_ids)) {
+		json_t *id = json_incref(json_array_get(c->alert_ids, 0));
+
+		json_array_remove(c->alert_ids, 0);
+		refuse(c, &id, "NOT_INITIALIZED");
+	}
+	json_array_clear(c->alerts);
+	if (c->terminate_id) {
+		const struct fxt_archive *a = &session->archive;
+
+		answer(c, &c->terminate_id, "result",
+		       json_pack("{s:I, s:I, s:I}", "events", (json_int_t)a->events, "bytes",
+				 (json_int_t)a->bytes, "records_dropped",
+				 (json_int_t)(session->dropped + a->unwritten)));
+	}
+}
+
+void fxt_controllers_state(struct fxt_controller *list, struct fxt_session *session)
+{
+	for (struct fxt_controller *c = list; c; c = c->next) {
+		if (c->watches || c->has_session)
+			say(c, json_pack("{s:s, s:s}", "event", "on_session_state_change", "state",
+					 fxt_session_state_name(session->state)));
+		if (c->has_session)
+			answer_waiting(c, session);
+	}
+}
+
+void fxt_controllers_alert(struct fxt_controller *list, const char *name)
+{
+	json_t *text = json_string(name), *id;
+
+	for (struct fxt_controller *c = list; c; c = c->next) {
+		if (!c->has_session)
+			continue;
+		if (json_array_size(c->alert_ids)) {
+			id = json_incref(json_array_get(c->alert_ids, 0));
+			json_array_remove(c->alert_ids, 0);
+			answer(c, &id, "result", json_pack("{s:O}", "alert_name", text ? text : json_null()));
+		} else if (json_array_size(c->alerts) < MOST_ALERTS) {
+			json_array_append(c->alerts, text ? text : json_null());
+		}
+	}
+	json_decref(text);
+}

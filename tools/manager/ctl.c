@@ -1,0 +1,352 @@
+/* fxt ctl: the command. It controls the session of fxt serve: controller.h has the interface. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "controller.h"
+#include "manager.h"
+#include "tools/common/command.h"
+#include "tools/common/message.h"
+#include "tools/record/record.h"
+
+enum { KEY_SOCKET = 0x100 };
+
+/* Exit statuses: 1 if fxt serve cannot be reached, and these for its errors. */
+enum { STATUS_START = 10, STATUS_STOP = 20, STATUS_BAD_REQUEST = 30 };
+
+static const struct method {
+	const char *command;            /* on the command line */
+	const char *method;
+	bool takes_params;              /* COMMAND=JSON */
+} methods[] = {
+	{"categories", "get_known_categories", false},
+	{"providers", "get_providers", false},
+	{"state", "get_state", false},
+	{"initialize", "initialize_tracing", true},
+	{"start", "start_tracing", true},
+	{"stop", "stop_tracing", true},
+	{"terminate", "terminate", false},
+	{"watch-alert", "watch_alert", false},
+};
+
+enum { METHODS = sizeof(methods) / sizeof(methods[0]) };
+
+struct options {
+	char *out;                      /* NULL: there is no file for the trace */
+	char *socket;                   /* NULL: the default */
+	char **commands;
+	int count;
+};
+
+struct connection {
+	int fd;
+	json_int_t calls;               /* how many have been made; the last one's id */
+};
+
+static bool connect_to(struct connection *c, const char *path)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+
+	if (strlen(path) >= sizeof(address.sun_path)) {
+		fxt_error(path, "the path of a socket has at most %zu bytes", sizeof(address.sun_path) - 1);
+		return false;
+	}
+	memcpy(address.sun_path, path, strlen(path));
+	c->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	if (c->fd >= 0 && connect(c->fd, (const struct sockaddr *)&address, sizeof(address)) == 0)
+		return true;
+	fxt_error(path, "no fxt serve: %s", strerror(errno));
+	return false;
+}
+
+/* Sends a call, which this releases, with a descriptor unless that is -1. */
+static bool send_call(struct connection *c, json_t *call, int fd)
+{
+	struct fxt_packet packet = {.request = FXT_CONTROLLER_CALL};
+	union {
+		struct cmsghdr header;
+		char space[CMSG_SPACE(sizeof(int))];
+	} control = {{.cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS}};
+	char *text = json_dumps(call, JSON_COMPACT);
+	struct iovec data[] = {{&packet, sizeof(packet)}, {text, strlen(text)}};
+	struct msghdr header = {.msg_iov = data, .msg_iovlen = 2};
+	bool sent;
+
+	if (fd >= 0) {
+		memcpy(CMSG_DATA(&control.header), &fd, sizeof(fd));
+		header.msg_control = &control;
+		header.msg_controllen = sizeof(control);
+	}
+	sent = sendmsg(c->fd, &header, MSG_NOSIGNAL) >= 0;
+	if (!sent)
+		fxt_error(NULL, "fxt serve is gone: %s", strerror(errno));
+	free(text);
+	json_decref(call);
+	return sent;
+}
+
+/* Receives an object and prints it on a line of its own. Returns NULL at the end of the connection. */
+static json_t *receive(struct connection *c)
+{
+	static struct {
+		struct fxt_packet packet;
+		char text[4 * FXT_CONTROLLER_MOST_BYTES];
+	} message;
+	ssize_t bytes = recv(c->fd, &message, sizeof(message), 0);
+	json_t *object;
+
+	if (bytes < (ssize_t)sizeof(message.packet))
+		return NULL;
+	bytes -= (ssize_t)sizeof(message.packet);
+	object = json_loadb(message.text, (size_t)bytes, 0, NULL);
+	if (object) {
+		fwrite(message.text, 1, (size_t)bytes, stdout);
+		putchar('\n');
+		fflush(stdout);
+	}
+	return object;
+}
+
+/* Returns the exit status for an error of a method. */
+static int status_of(const char *method, const char *error)
+{
+	static const char *const start[] = {"NOT_INITIALIZED", "ALREADY_STARTED", "STOPPING", "TERMINATING"};
+	static const char *const stop[] = {"NOT_INITIALIZED", "NOT_STARTED", "ABORTED"};
+
+	if (strcmp(method, "start_tracing") == 0)
+		for (int i = 0; i < 4; i++)
+			if (strcmp(error, start[i]) == 0)
+				return STATUS_START + 1 + i;
+	for (int i = 0; i < 3; i++)
+		if (strcmp(error, stop[i]) == 0)
+			return STATUS_STOP + 1 + i;
+	return STATUS_BAD_REQUEST;
+}
+
+/* Waits for the answer to the last call, and prints it and the events that come before. Returns an exit
+ * status. */
+static int await_answer(struct connection *c, const char *method)
+{
+	json_t *object;
+	const char *error;
+	int status;
+
+	while ((object = receive(c))) {
+		if (json_integer_value(json_object_get(object, "id")) == c->calls) {
+			error = json_string_value(json_object_get(object, "error"));
+			status = error ? status_of(method, error) : EXIT_SUCCESS;
+			json_decref(object);
+			return status;
+		}
+		json_decref(object);
+	}
+	fxt_error(NULL, "fxt serve has ended the connection");
+	return EXIT_FAILURE;
+}
+
+/* Opens the file for the trace, which may not exist. */
+static int open_output(const struct options *o)
+{
+	int fd;
+
+	if (!o->out) {
+		fxt_error(NULL, "where is the trace to go? Give --output=FILE");
+		return -1;
+	}
+	fd = open(o->out, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (fd < 0)
+		fxt_error(o->out, "%s", strerror(errno));
+	return fd;
+}
+
+/* Makes a call with these parameters, which may be NULL and are released, and prints what comes back. Returns
+ * an exit status. */
+static int call(struct connection *c, const struct options *o, const char *method, json_t *params)
+{
+	json_t *object = json_pack("{s:I, s:s}", "id", ++c->calls, "method", method);
+	bool is_begin = strcmp(method, "initialize_tracing") == 0;
+	int fd = is_begin ? open_output(o) : -1, status = EXIT_FAILURE;
+
+	if (params)
+		json_object_set_new(object, "params", params);
+	if (is_begin && fd < 0)
+		json_decref(object);
+	else if (send_call(c, object, fd))
+		status = await_answer(c, method);
+	if (is_begin && fd >= 0 && status && unlink(o->out) != 0)
+		fxt_error(o->out, "%s", strerror(errno));
+	if (fd >= 0)
+		close(fd);
+	return status;
+}
+
+/* Prints the session's states as they change, until fxt serve ends. */
+static int watch(struct connection *c, const struct options *o)
+{
+	json_t *object;
+	int status = call(c, o, "watch_state", NULL);
+
+	while (!status && (object = receive(c)))
+		json_decref(object);
+	return status;
+}
+
+/* Waits for a time such as 10s. */
+static int wait_for(const char *time)
+{
+	char *ns = NULL, *bad = fxt_record_set_duration(&ns, time);
+	struct timespec left;
+
+	if (bad) {
+		fxt_error(NULL, "wait: %s", bad);
+		free(bad);
+		return STATUS_BAD_REQUEST;
+	}
+	left.tv_sec = (time_t)(strtoull(ns, NULL, 10) / 1000000000);
+	left.tv_nsec = (long)(strtoull(ns, NULL, 10) % 1000000000);
+	free(ns);
+	while (nanosleep(&left, &left) != 0 && errno == EINTR)
+		;
+	return EXIT_SUCCESS;
+}
+
+static json_t *parse_json(const char *text, const char *what)
+{
+	json_error_t error;
+	json_t *object = json_loads(text, JSON_REJECT_DUPLICATES, &error);
+
+	if (json_is_object(object))
+		return object;
+	fxt_error(NULL, "%s: this is no JSON object: %s", what, object ? text : error.text);
+	json_decref(object);
+	return NULL;
+}
+
+/* Executes one command of the command line. */
+static int execute(struct connection *c, const struct options *o, const char *command)
+{
+	const char *value = strchr(command, '=');
+	size_t length = value ? (size_t)(value - command) : strlen(command);
+	json_t *params = NULL;
+
+	if (strncmp(command, "wait=", 5) == 0)
+		return wait_for(value + 1);
+	if (strcmp(command, "watch") == 0)
+		return watch(c, o);
+	if (strncmp(command, "alert=", 6) == 0)
+		return call(c, o, "raise_alert", json_pack("{s:s}", "alert_name", value + 1));
+	for (int i = 0; i < METHODS; i++) {
+		if (strlen(methods[i].command) != length || strncmp(command, methods[i].command, length) != 0 ||
+		    (value && !methods[i].takes_params))
+			continue;
+		if (value) {
+			params = parse_json(value + 1, methods[i].command);
+			if (!params)
+				return STATUS_BAD_REQUEST;
+		}
+		return call(c, o, methods[i].method, params);
+	}
+	fxt_error(NULL, "there is no command '%s'; 'fxt ctl --help' lists them", command);
+	return STATUS_BAD_REQUEST;
+}
+
+/* Executes the calls that come on standard input, one on each line, until one fails. */
+static int execute_lines(struct connection *c, const struct options *o)
+{
+	char *line = NULL;
+	size_t room = 0;
+	int status = EXIT_SUCCESS;
+
+	while (!status && getline(&line, &room, stdin) >= 0) {
+		json_t *object = line[strspn(line, " \t\r\n")] ? parse_json(line, "standard input") : NULL, *params;
+		const char *method = json_string_value(json_object_get(object, "method"));
+
+		if (!line[strspn(line, " \t\r\n")])
+			continue;
+		params = json_object_get(object, "params");
+		if (method)
+			status = call(c, o, method, params ? json_incref(params) : NULL);
+		else
+			status = STATUS_BAD_REQUEST;
+		if (object && !method)
+			fxt_error(NULL, "standard input: a call is an object with \"method\"");
+		json_decref(object);
+	}
+	free(line);
+	return status;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct options *o = state->input;
+
+	switch (key) {
+	case 'o': o->out = arg; break;
+	case KEY_SOCKET: o->socket = arg; break;
+	case ARGP_KEY_ARGS:
+		o->commands = state->argv + state->next;
+		o->count = state->argc - state->next;
+		break;
+	default: return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
+int fxt_command_ctl(int argc, char **argv)
+{
+	static const struct argp_option options[] = {
+		{"output", 'o', "FILE", 0, "Where the trace goes; it may not exist (initialize needs it)", 0},
+		{"socket", KEY_SOCKET, "PATH", 0,
+		 "Where fxt serve is (default: FXT_MANAGER, or fxt-manager in XDG_RUNTIME_DIR)", 0},
+		{0},
+	};
+	static const struct argp argp = {
+		.options = options,
+		.parser = parse,
+		.args_doc = "[COMMAND...]",
+		.doc = "Control the session of fxt serve --wait. The commands are executed in turn, and their answers "
+		       "printed as JSON. When fxt ctl ends, its session is terminated. Without commands, calls are "
+		       "read from standard input: {\"method\": \"start_tracing\", \"params\": {}}.\v"
+		       "Commands:\n"
+		       "  categories         the categories that exist\n"
+		       "  providers          the programs that are connected\n"
+		       "  state              the state of the session\n"
+		       "  initialize[=JSON]  begin a session, with a TraceConfig\n"
+		       "  start[=JSON]       start recording, with StartOptions\n"
+		       "  stop[=JSON]        stop recording, with StopOptions\n"
+		       "  terminate          save the rest, and end the session\n"
+		       "  alert=NAME         raise an alert\n"
+		       "  watch-alert        wait for the next alert\n"
+		       "  watch              print each state until fxt serve ends\n"
+		       "  wait=TIME          wait: 10s, 500ms\n\n"
+		       "Exit status: 0; 1 if fxt serve cannot be reached; 11 to 14 for StartError 1 to 4, 21 to 23 for "
+		       "StopError 1 to 3, and 30 for a bad request.",
+	};
+	struct connection c = {-1, 0};
+	struct options o = {0};
+	char *path;
+	int status = EXIT_FAILURE;
+
+	fxt_parse(&argp, argc, argv, 0, &o);
+	path = fxt_manager_path(o.socket);
+	if (path && connect_to(&c, path)) {
+		status = o.count ? EXIT_SUCCESS : execute_lines(&c, &o);
+		for (int i = 0; i < o.count && !status; i++)
+			status = execute(&c, &o, o.commands[i]);
+	}
+	if (c.fd >= 0)
+		close(c.fd);
+	free(path);
+	return status;
+}
