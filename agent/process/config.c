@@ -217,7 +217,8 @@ static bool check_together(const struct fxt_config *config)
 {
 	unsigned i;
 
-	for (i = 0; config->mode == FXT_STREAMING && i < config->triggers.count; i++) {
+	/* With a manager a trigger raises an alert, and the manager says what the mode is. */
+	for (i = 0; config->mode == FXT_STREAMING && !config->manager[0] && i < config->triggers.count; i++) {
 		if (!config->triggers.list[i].stops) {
 			fxt_log("FXT_TRIGGER: a snapshot needs FXT_BUFFERING_MODE=circular or oneshot; "
 				"a streaming trace is whole at any time" UNTRACED);
@@ -278,8 +279,8 @@ bool fxt_config_read(struct fxt_config *config, char **environment)
 	valid &= fxt_follow_read(environment);
 	config->buffer_bytes = buffer_mb << 20;
 	config->max_bytes = max_mb << 20;
-	valid &= check_together(config);
 	valid &= read_manager(config, value_of(environment, "FXT_MANAGER"));
+	valid &= check_together(config);
 	/* FXT_OUTPUT is read even if another variable is wrong, so that one run shows all mistakes. */
 	valid &= read_output(config, value_of(environment, "FXT_OUTPUT"));
 	return valid;

@@ -140,8 +140,23 @@ static void save_as_asked(void)
 	}
 }
 
+/* Raises an alert: the manager saves what all its programs have of this moment. A name longer than 14 bytes is
+ * cut. */
+static void alert(const char *name, size_t bytes)
+{
+	struct fxt_packet packet = {.request = FXT_PROVIDER_ALERT};
+	char *to = (char *)&packet + sizeof(packet.request);
+
+	memcpy(to, name, bytes < FXT_ALERT_NAME_BYTES ? bytes : FXT_ALERT_NAME_BYTES);
+	fxt_buffer_tell(&fxt_agent.buffer, packet);
+}
+
 static void snapshot_for_signal(void)
 {
+	if (fxt_agent.buffer.managed) {
+		alert("signal", sizeof("signal") - 1);
+		return;
+	}
 	if (fxt_agent.config.mode == FXT_STREAMING)
 		return;
 	atomic_store(&asked, true);
@@ -339,6 +354,9 @@ void fxt_control_trigger(struct fxt_thread *thread, const struct fxt_trigger *tr
 	if (trigger->stops) {
 		if (stop(reason))
 			fxt_log("recording has stopped: %s", reason);
+	} else if (fxt_agent.buffer.managed) {
+		put_instant(FXT_STR_snapshot, reason);
+		alert(name, bytes);
 	} else if (fxt_agent.config.mode != FXT_STREAMING) {
 		snapshot_for_trigger(ns, reason);
 	}

@@ -1,0 +1,117 @@
+#!/bin/bash
+# fxt ctl controls fxt serve --wait. Programs wait, and record while they are told to. controller.py has the
+# table of states and errors, and random sessions of programs that keep a model. FXT_ROUNDS is how many rounds of
+# these there are, FXT_CHURN how many programs are started and stopped for FXT_CHURN_SECONDS.
+# shellcheck source=lib.sh
+. "${abs_top_srcdir:?}/tests/e2e/lib.sh"
+need python3
+
+export OBEYS=$apps/obeys
+
+serve()
+{
+	rm -f ready
+	mkfifo ready
+	"$FXT" serve --wait --socket=socket "$@" 2>ready &
+	server=$!
+	background="$background $server"
+	exec 5<ready
+	read -r _ <&5 && read -r _ <&5 || fail "fxt serve --wait does not say that it is ready"
+}
+
+# stop_serving: ends fxt serve, which has nothing to say.
+stop_serving()
+{
+	kill -INT "$server"
+	wait "$server"
+	is "fxt serve --wait: exit status" 0 $?
+	is "fxt serve --wait: messages" "" "$(cat <&5)"
+}
+
+controller()
+{
+	local trace
+
+	count comparison
+	python3 "$abs_top_srcdir/tests/e2e/controller.py" "$@" || fail "controller.py $*"
+	for trace in ./*.fxt; do
+		valid "$trace"
+	done
+	rm -f ./*.fxt
+}
+
+# ctl STATUS ARGUMENT...: runs fxt ctl, whose exit status is to be STATUS. Its output is in the file `said`.
+ctl()
+{
+	local status=$1
+
+	shift
+	"$FXT" ctl --socket=socket "$@" >said 2>err
+	is "fxt ctl $*: exit status" "$status" $?
+}
+
+# -- The interface ---------------------------------------------------------------------------------
+
+ctl 1 state
+is "without fxt serve" 1 "$(grep -c '^fxt: .*/socket: no fxt serve: ' err)"
+serve
+holds=$(ls "/proc/$server/fd" | wc -l)
+controller table socket
+controller sessions socket "$seed" "${FXT_ROUNDS:-8}" >sessions
+controller churn socket "$seed" "${FXT_CHURN:-20}" "${FXT_CHURN_SECONDS:-4}" >churn
+is "descriptors of fxt serve" "$holds" "$(ls "/proc/$server/fd" | wc -l)"
+
+# -- The command -----------------------------------------------------------------------------------
+
+ctl 0 categories providers state
+is "three answers" 3 "$(grep -c '"result"' said)"
+ctl 11 start
+ctl 21 stop
+ctl 30 'initialize={' -o bad.fxt
+ctl 30 'initialize={"buffering_mode":"no"}' -o bad.fxt
+test ! -e bad.fxt || fail "a file is left of a session that did not begin"
+ctl 30 no_such_command
+ctl 30 wait=soon
+ctl 1 initialize
+ctl 30 alert=much_too_long_name
+ctl 22 -o twice.fxt initialize start stop stop
+ctl 12 -o again.fxt initialize start start
+ctl 0 -o given.fxt 'initialize={"buffering_mode":"circular"}' start alert=now watch-alert stop terminate state
+is "an alert" 1 "$(grep -c '"alert_name":"now"' said)"
+is "the end" '{"id":7,"result":{"state":"READY"}}' "$(tail -n 1 said)"
+valid given.fxt
+ctl 1 -o given.fxt initialize
+printf '%s\n' '{"method": "get_state"}' '' '{"method": "get_providers", "params": {}}' |
+	"$FXT" ctl --socket=socket >said
+is "calls on standard input" 2 "$(grep -c '"result"' said)"
+printf '%s\n' '{"method": "stop_tracing"}' '{"method": "get_state"}' | "$FXT" ctl --socket=socket >said
+is "a call that fails is the last" "21 1" "$? $(wc -l <said)"
+stop_serving
+
+# -- A trigger saves what all programs have of that moment -------------------------------------------
+
+serve
+mkfifo a b
+for one in a b; do
+	FXT_MANAGER=$scratch/socket FXT_TRIGGER='access>1ns' LD_PRELOAD=$FXT_AGENT "$OBEYS" 2 <$one >$one.said 2>err.$one &
+	background="$background $!"
+done
+exec 6>a 7>b
+"$FXT" ctl --socket=socket -o moment.fxt 'initialize={"buffering_mode":"circular"}' start watch-alert watch \
+	>watched &
+watcher=$!
+background="$background $watcher"
+until grep -qs '"id":2,"result"' watched; do sleep 0.05; done
+# What `b` does comes before the trigger in `a`, and stays in its ring. The programs hear of the start first.
+for _ in 1 2 3; do printf 'poke\n' >&7; done
+printf 'call before 5\n' >&7
+until test "$(wc -l <b.said)" = 4; do sleep 0.05; done
+for _ in 1 2 3; do printf 'poke\n' >&6; done
+until test -s moment.fxt && "$FXT" dump moment.fxt 2>/dev/null | grep -q /nowhere/before/1/4; do sleep 0.05; done
+count comparison
+until test "$(grep -c '"alert_name":"access"' watched)" = 1; do sleep 0.05; done
+stop_serving
+wait $watcher
+is "the watcher" 0 $?
+exec 6>&- 7>&-
+valid moment.fxt
