@@ -113,8 +113,8 @@ MANAGER_FILES = \
 	tools/manager/manager.c \
 	tools/manager/manager.h \
 	tools/manager/serve.c \
-	tools/manager/session.c \
-	tools/manager/session.h \
+	tools/manager/trace_session.c \
+	tools/manager/trace_session.h \
 	tools/manager/trace_config.c \
 	tools/manager/trace_config.h
 

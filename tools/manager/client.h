@@ -1,5 +1,5 @@
 /* One provider of a manager: its connection, the memory that it shares, and how far that is saved.
- * writer/provider.h has the protocol. manager.c and session.c call these functions, from one thread.
+ * writer/provider.h has the protocol. manager.c and trace_session.c call these functions, from one thread.
  *
  * Nothing that comes from a provider is believed. A provider that breaks the protocol loses its connection,
  * and what it had shared until then is saved as far as its framing is right.
@@ -13,7 +13,7 @@
 #include <sys/types.h>
 
 #include "archive.h"
-#include "session.h"
+#include "trace_session.h"
 #include "writer/provider.h"
 
 enum fxt_client_state {

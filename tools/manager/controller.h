@@ -24,7 +24,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "session.h"
+#include "trace_session.h"
 
 enum {
 	FXT_CONTROLLER_CALL = 0x300,

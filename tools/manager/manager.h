@@ -8,7 +8,7 @@
 #include <sys/types.h>
 
 #include "client.h"
-#include "session.h"
+#include "trace_session.h"
 
 struct fxt_controller;
 

@@ -81,6 +81,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case KEY_ROTATE: bad = set_rotation(o, arg); break;
 	case 'q': o->quiet = true; break;
 	case ARGP_KEY_ARG: argp_error(state, "fxt serve takes no arguments; it traces whoever connects"); break;
+	case ARGP_KEY_END:
+		if (o->waits && (o->out || o->categories || o->mode || o->buffer_mb || o->compresses || o->rotate_mb))
+			argp_error(state, "with --wait, fxt ctl says what is recorded, how, and where to");
+		break;
 	default: return ARGP_ERR_UNKNOWN;
 	}
 	if (bad)

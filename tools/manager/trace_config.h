@@ -6,7 +6,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-#include "session.h"
+#include "trace_session.h"
 
 /* TraceConfig. `*defers` gets defer_transfer. If it fails, nothing is to be freed. */
 char *fxt_trace_config_read(struct fxt_trace_config *config, bool *defers, const json_t *params);

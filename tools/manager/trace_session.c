@@ -1,9 +1,9 @@
-/* See session.h. */
+/* See trace_session.h. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
 
-#include "session.h"
+#include "trace_session.h"
 
 #include <stdlib.h>
 #include <string.h>
