@@ -243,7 +243,7 @@ START_TEST(replaced)
 }
 END_TEST
 
-/* Returns any number. */
+/* Returns a random number. */
 static uint32_t any(void)
 {
 	static uint64_t state = 4711;

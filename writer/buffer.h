@@ -75,7 +75,8 @@ struct fxt_buffer_config {
 	/* oneshot, circular: the file has its full size from the start, if there is room */
 	bool is_reserved;
 	size_t counters_words;          /* how many words at the prologue's end are rewritten in place */
-	/* managed, streaming: the upper limit of the file that takes the memory's place if the manager dies */
+	/* managed, streaming: the upper limit of the file that takes the memory's place if the manager
+	 * dies */
 	uint64_t file_bytes;
 };
 
@@ -173,9 +174,9 @@ int fxt_buffer_connect(struct fxt_buffer *buffer, int connection);
  * caller closes, or a negative errno; the caller calls fxt_buffer_forget() then. As fxt_buffer_create(). */
 int fxt_buffer_create_managed(struct fxt_buffer *buffer, const struct fxt_buffer_config *config);
 
-/* Listens to the manager of a managed buffer, so that failure() is up to date, unless that was done within the
- * last millisecond before now_ns. failure() is -ESHUTDOWN when the manager wants no more records, until
- * fxt_managed_go_on(). */
+/* Listens to the manager of a managed buffer, so that failure() is up to date, unless that was done within
+ * the last millisecond before now_ns. failure() is -ESHUTDOWN when the manager wants no more records,
+ * until fxt_managed_go_on(). */
 void fxt_buffer_hear(struct fxt_buffer *buffer, uint64_t now_ns);
 
 /* Prepares a managed buffer for another session of its manager, in the mode of that. Nobody records. */

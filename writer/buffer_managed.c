@@ -220,8 +220,8 @@ void fxt_buffer_hear(struct fxt_buffer *buffer, uint64_t now_ns)
 {
 	uint64_t mask;
 
-	if (!buffer->managed || now_ns - HEAR_NS < atomic_load_explicit(&buffer->heard_ns, memory_order_relaxed) ||
-	    is_over(buffer) || fxt_may_not_lock() || fxt_is_forbidden(FXT_NO_OTHERS) ||
+	if (!buffer->managed ||
+	    now_ns - HEAR_NS < atomic_load_explicit(&buffer->heard_ns, memory_order_relaxed) || is_over(buffer) || fxt_may_not_lock() || fxt_is_forbidden(FXT_NO_OTHERS) ||
 	    !fxt_trylock(&buffer->extend_lock, &mask))
 		return;
 	if (now_ns != UINT64_MAX)
@@ -435,7 +435,8 @@ void fxt_managed_begin(struct fxt_buffer *buffer, enum fxt_mode mode)
 		;
 	buffer->mode = mode;
 	buffer->managed->buffering_mode = (uint8_t)mode;
-	atomic_store_explicit(&buffer->cursor, mode == FXT_STREAMING ? (uint64_t)buffer->saved_wraps << 32 : 0,
+	atomic_store_explicit(&buffer->cursor,
+			      mode == FXT_STREAMING ? (uint64_t)buffer->saved_wraps << 32 : 0,
 			      memory_order_release);
 	fxt_unlock(&buffer->extend_lock, mask);
 }

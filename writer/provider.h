@@ -83,9 +83,9 @@ enum fxt_manager_request {
 	/* Registry.RegisterProvider. data32: FXT_PROVIDER_VERSION; data64: the process's id in the trace.
 	 * Text: the program's name, of at most FXT_PROVIDER_NAME_BYTES. */
 	FXT_PROVIDER_REGISTER = 0x200,
-	/* The answer to FXT_MANAGER_INITIALIZE. data32: the provider's page of gates; data64: the bytes of the
-	 * memory. Its descriptor comes along the first time; a later session uses the same memory. This may come
-	 * over another connection of the same process, which has no other use. */
+	/* The answer to FXT_MANAGER_INITIALIZE. data32: the provider's page of gates; data64: the bytes of
+	 * the memory. Its descriptor comes along the first time; a later session uses the same memory.
+	 * This may come over another connection of the same process, which has no other use. */
 	FXT_PROVIDER_INITIALIZED = 0x201,
 
 	/* From the manager. TRACE_PROVIDER_BUFFER_SAVED, with the values of the request. */
@@ -93,8 +93,8 @@ enum fxt_manager_request {
 	/* Provider.Initialize. data32: enum fxt_buffering_mode; data64: the bytes that the memory shall
 	 * have, about. Text: the categories, as in FXT_CATEGORIES; empty: the provider's own choice. */
 	FXT_MANAGER_INITIALIZE = 0x210,
-	/* Provider.Start. data32: enum fxt_buffer_disposition; data64: 1 if it follows a STOP of this session.
-	 * Text: categories in addition. */
+	/* Provider.Start. data32: enum fxt_buffer_disposition; data64: 1 if it follows a STOP of this
+	 * session. Text: categories in addition. */
 	FXT_MANAGER_START = 0x211,
 	FXT_MANAGER_STOP = 0x212,               /* Provider.Stop */
 	FXT_MANAGER_TERMINATE = 0x213,          /* Provider.Terminate: the session is over */

@@ -132,13 +132,13 @@ uint64_t fxt_birth_hidden(struct fxt_thread *thread, const struct fxt_birth *bir
 void fxt_birth_vforked(struct fxt_thread *thread, uint32_t pid)
 {
 	struct fxt_cause cause = fxt_flow_leave(thread);
-	bool again = thread->vforked == pid;
+	bool again = thread->vfork.child == pid;
 
 	/* An exec that searches PATH may try one file after the other: this is the same child once more. */
 	if (again)
-		release(thread->vforked_entry);
-	thread->vforked = pid;
-	thread->vforked_entry = make_entry(&cause, pid, MADE);
+		release(thread->vfork.link);
+	thread->vfork.child = pid;
+	thread->vfork.link = make_entry(&cause, pid, MADE);
 	if (!again)
 		fxt_task_child_begins(thread, cause.at_ns, pid);
 }

@@ -60,7 +60,6 @@ enum {
 	FXT_HELD_LOCKS_MAX = 32,
 	/* The records of signal handlers that are nested deeper than this are counted as dropped. */
 	FXT_LANES = 6,
-	FXT_EXPLAIN_BITS = 64,          /* bits of explain_slow */
 	/* Lanes without room behind the others. A handler's emission raises the level before it finds out
 	 * that there is no room, and further handlers may interrupt it there. */
 	FXT_LANE_FENCES = 4,
@@ -69,8 +68,6 @@ enum {
 	 * make at that depth. */
 	FXT_FUNCTION_DEPTH = 500,
 	FXT_DEFINED_BYTES = (FXT_STRING_MAX_INDEX + 1) * sizeof(uint32_t),
-	/* Enough for FXT_IN_PROGRESS_MAX slots: where koids are inline, a page has 61. */
-	FXT_IN_PROGRESS_PAGES = 10,
 };
 
 /* A call in progress. Its slot is a record in the file that is rewritten in place. The record always has the
@@ -142,18 +139,9 @@ struct fxt_thread {
 
 	/* Chunks and losses: lane.c, losses.h. The counts are in the file once the thread has a page. */
 	uint32_t serial;                /* the number of chunks that the thread has taken */
-	uint64_t *filtered;             /* the count of filtered records: in the first page, or in no_page */
-	uint64_t *dropped;              /* likewise the count of records that found no room */
-	uint64_t *dropped_ns;           /* likewise the time of the last one that found none */
-
-	/* Names of instrumented functions: function.h. */
-	uint32_t *defined;              /* by string index: the serial of the last chunk that defines it */
-	/* `defined` for the quick way; all zero while deep_count is not 0 or koids are inline */
-	const uint32_t *defined_quick;
-
-	/* The thread's own stack: stack.h. */
-	uintptr_t stack_low, stack_high;        /* its bounds, as far as they are known */
-	bool alternate_is_within;       /* fxt_alternate_is_within() when an alternate stack was last set */
+	struct fxt_thread_counts counts;
+	struct fxt_thread_names names;  /* of instrumented functions: function.h */
+	struct fxt_thread_stack stack;  /* the thread's own: stack.h */
 
 	/* The depth of instrumented functions: fxt_in_progress_set_deep_count(). */
 	uint32_t deep_count;            /* functions that are too deep for an entry and have not ended yet */
@@ -164,16 +152,12 @@ struct fxt_thread {
 	struct fxt_full_chunk full[FXT_LANES];  /* the full chunk of each lane */
 
 	/* Pages of slots, with the counters in the first: thread.c, in_progress.c. */
-	uint64_t no_page[3];            /* filtered, dropped and dropped_ns while there is no page */
-	uint64_t no_slot[8];            /* the slot of entries that have none in a page; nobody reads it */
-	uint64_t *pages[FXT_IN_PROGRESS_PAGES]; /* the pages in the file */
-	uint32_t page_count;            /* the number of pages that the thread has */
+	struct fxt_thread_pages pages;
 
 	/* Whose state this is: thread.c. */
 	uint32_t pid, tid;              /* the koids of process and thread: koid.h */
 	uint32_t starts;                /* fxt_agent.starts when the thread began to record last */
 	uint32_t own_tid;               /* the result of gettid() */
-	uint32_t vforked;               /* the child of which vforked_entry is the parent link; 0: none */
 	uintptr_t handle;               /* the result of pthread_self() */
 
 	/* Records that need a look: watched.c, deferred.h. */
@@ -188,24 +172,19 @@ struct fxt_thread {
 	bool claimed;                   /* the state is passing to a new thread: no other may take it */
 	bool may_be_child;              /* vfork was called, so the caller may be the child: fxt_fds_ask() */
 	uint8_t index;                  /* the thread's index in the trace; 0: its koids are inline */
-	bool usage_changing;            /* a reading is being filed, so a handler files none */
 
 	/* Counters of the process are the sums over all states, so a state's earlier threads count too:
 	 * sample.c. */
-	uint64_t read_bytes, written_bytes;     /* bytes that the thread's calls have moved */
-	uint64_t heap_bytes;            /* bytes allocated less bytes freed: heap.h */
+	struct fxt_thread_bytes bytes;
 
 	/* Readings: explain.h. */
-	struct fxt_usage_window usage;  /* the last two readings */
-	uint16_t explain_names[FXT_EXPLAIN_BITS];       /* the name for each bit set in explain_slow */
+	struct fxt_readings readings;
 
 	/* Held locks and waits: held_locks.h, flow.h. */
 	struct fxt_held_lock held[FXT_HELD_LOCKS_MAX];  /* the newest last, right below held_top */
 	uintptr_t waits_for;            /* the object as for fxt_wait_begin(), or a lock: flow.c; 0: none */
 
-	/* The last vfork: fxt_in_progress_before_vfork(). */
-	struct fxt_in_progress *vfork_entry;    /* the first entry that the child's calls may have used */
-	uint64_t vfork_left_ns;         /* the time when that child executed a program or ended; 0: not yet */
+	struct fxt_last_vfork vfork;
 
 	/* Texts that the program writes to standard error: program_text.h. */
 	struct fxt_program_text texts[FXT_PROGRAM_TEXTS];
@@ -213,11 +192,6 @@ struct fxt_thread {
 	/* The thread's lifetime (task_life.h), and its children (parent_links.h). */
 	uint64_t life;                  /* the id of the lifetime; 0: none */
 	uint64_t expects;               /* the parent link of the child that is being made; 0: none */
-	/* the parent link of the last child by vfork that executed a program; 0: none */
-	uint64_t vforked_entry;
-	/* the environment that this child executed the program with: interpose/process/complete.h */
-	void *environment;
-	size_t environment_bytes;
 
 	/* Large arrays of these mechanisms. */
 	/* the entries of calls in progress, between two fences: fxt_in_progress_entries() */

@@ -10,8 +10,8 @@ enum { MADVISE_WIPE_ON_FORK = 18 };
 struct fxt_gate fxt_gate __attribute__((aligned(FXT_PAGE_BYTES)));
 atomic_bool fxt_gate_lent;
 
-/* The process whose gate it is. This has a page of its own, because the kernel wipes whole pages; it is 0 in a
- * child that has not been through our handler. */
+/* The process whose gate it is. This has a page of its own, because the kernel wipes whole pages; it is 0
+ * in a child that has not been through our handler. */
 static struct {
 	_Atomic uint32_t pid;
 	char rest[FXT_PAGE_BYTES - sizeof(uint32_t)];

@@ -1,7 +1,7 @@
 /* The use of the heap: how much of it the process has (the counter "heap bytes"), and which heap blocks have
  * a lifetime.
  *
- * The wrappers of the allocator add the usable size of each block that a thread gets to thread->heap_bytes,
+ * The wrappers of the allocator add the usable size of each block that a thread gets to thread->bytes.heap,
  * and subtract that of each block that it frees. The allocator itself tells the sizes, because a call that
  * frees a block does not. The sum of all threads is what the process has got and not freed since recording
  * began. A block from before that time is subtracted when it is freed, so the sum may be less than 0. The

@@ -1,4 +1,4 @@
-/* See log.h. Called by the agent's slow paths. */
+/* See log.h. The agent's slow paths call these functions. */
 #include "log.h"
 
 #include <errno.h>

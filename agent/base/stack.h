@@ -10,7 +10,7 @@
 /* Tells whether an address lies on the thread's own stack, as far as that is known. */
 static inline bool fxt_on_own_stack(const struct fxt_thread *thread, uintptr_t at)
 {
-	return at >= thread->stack_low && at < thread->stack_high;
+	return at >= thread->stack.low && at < thread->stack.high;
 }
 
 /* Tells whether the calling thread is on an alternate signal stack. That may lie within another stack. Also
@@ -30,8 +30,8 @@ static inline bool fxt_alternate_is_within(const struct fxt_thread *thread)
 
 	if (FXT_SYSCALL2(SYS_sigaltstack, NULL, &stack))
 		return true;
-	return !(stack.ss_flags & SS_DISABLE) && (uintptr_t)stack.ss_sp < thread->stack_high &&
-	       (uintptr_t)stack.ss_sp + stack.ss_size > thread->stack_low;
+	return !(stack.ss_flags & SS_DISABLE) && (uintptr_t)stack.ss_sp < thread->stack.high &&
+	       (uintptr_t)stack.ss_sp + stack.ss_size > thread->stack.low;
 }
 
 /* The slow paths take some 600 bytes of stack at most. */
@@ -45,7 +45,7 @@ static inline bool fxt_stack_has_less(size_t bytes)
 	const struct fxt_thread *thread = fxt_self;
 	stack_t stack;
 
-	if (thread && !thread->alternate_is_within &&
+	if (thread && !thread->stack.alternate_is_within &&
 	    fxt_on_own_stack(thread, (uintptr_t)__builtin_frame_address(0)))
 		return false;
 	return !FXT_SYSCALL2(SYS_sigaltstack, NULL, &stack) && stack.ss_flags & SS_ONSTACK &&

@@ -1,9 +1,10 @@
-/* Types of members of a thread's state and of the process's (agent.h) that belong to files of agent/emit/:
- * koid.h, explain.h and program_text.h say what they are for. */
+/* Types of members of a thread's state and of the process's (agent.h). Each belongs to one mechanism, and its
+ * comment names the file that says more. */
 #ifndef FXT_THREAD_PARTS_H
 #define FXT_THREAD_PARTS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* Says where fxt_agent.koid comes from: it is the process's own id, or shown by /proc, or made. */
@@ -20,6 +21,65 @@ struct fxt_usage {
 /* Two successive readings. */
 struct fxt_usage_window {
 	struct fxt_usage before, after;
+};
+
+enum { FXT_EXPLAIN_BITS = 64 };         /* bits of a thread's explain_slow */
+
+/* What a thread knows of slow calls: explain.h. */
+struct fxt_readings {
+	struct fxt_usage_window usage;  /* the last two readings */
+	uint16_t names[FXT_EXPLAIN_BITS];       /* the name for each bit set in explain_slow */
+	bool changing;                  /* a reading is being filed, so a handler files none */
+};
+
+/* Where a thread counts what it does not record: in its first page, or in pages.none (thread.c). */
+struct fxt_thread_counts {
+	uint64_t *filtered;             /* the count of filtered records */
+	uint64_t *dropped;              /* the count of records that found no room */
+	uint64_t *dropped_ns;           /* the time of the last one that found none */
+};
+
+/* The names of instrumented functions that the thread's chunks define: function.h. */
+struct fxt_thread_names {
+	uint32_t *defined;              /* by string index: the serial of the last chunk that defines it */
+	/* `defined` for the quick way; all zero while deep_count is not 0 or koids are inline */
+	const uint32_t *quick;
+};
+
+/* The bounds of a thread's own stack, as far as they are known: stack.h. */
+struct fxt_thread_stack {
+	uintptr_t low, high;
+	bool alternate_is_within;       /* fxt_alternate_is_within() when an alternate stack was last set */
+};
+
+/* Enough for all slots of calls in progress: where koids are inline, a page has 61. */
+enum { FXT_IN_PROGRESS_PAGES = 10 };
+
+/* The pages of a thread in the file: thread.c, in_progress.c. */
+struct fxt_thread_pages {
+	uint64_t none[3];               /* what fxt_thread_counts points to while there is no page */
+	uint64_t no_slot[8];            /* the slot of entries that have none in a page; nobody reads it */
+	uint64_t *list[FXT_IN_PROGRESS_PAGES];
+	uint32_t count;
+};
+
+/* Bytes that a thread's calls have moved, and allocated less freed: sample.c, heap.h. */
+struct fxt_thread_bytes {
+	uint64_t read, written, heap;
+};
+
+struct fxt_in_progress;
+
+/* The last vfork of a thread, and the last child by vfork that executed a program. */
+struct fxt_last_vfork {
+	/* the first entry that the child's calls may have used: fxt_in_progress_before_vfork() */
+	struct fxt_in_progress *entry;
+	uint64_t left_ns;               /* the time when that child executed a program or ended; 0: not yet */
+	uint32_t child;                 /* the child of which `link` is the parent link; 0: none */
+	uint64_t link;
+	/* the environment that it executed the program with: interpose/process/complete.h */
+	void *environment;
+	size_t environment_bytes;
 };
 
 enum {

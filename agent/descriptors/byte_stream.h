@@ -18,8 +18,8 @@
  * compare-and-exchange and name the generation of their stream, so that a call that is late changes nothing
  * of the stream that has the place now. Only a write that is alone stores where it begins, with a checksum: a
  * late write can destroy such a note, and cannot make a wrong one. A process that is killed in a call leaves
- * the call under way for ever, and its direction has no arrows any more. Called by endpoint.c and transfer.c,
- * in any context.
+ * the call under way for ever, and its direction has no arrows any more. endpoint.c and transfer.c call these
+ * functions, in any context.
  */
 #ifndef FXT_BYTE_STREAM_H
 #define FXT_BYTE_STREAM_H

@@ -95,7 +95,7 @@ void fxt_fds_start(void);
 /* Called in the child of a fork: what the child inherited has no lifetime from here on. */
 void fxt_fds_after_fork(void);
 
-/* Called when the buffering mode is known. */
+/* Called when the buffering mode is known: in a ring the begins of lifetimes stand in slots (fd_slots.h). */
 void fxt_fds_mode(void);
 
 /* Called when recording begins again: what is open has no lifetime, as descriptors may have been closed

@@ -277,7 +277,8 @@ static long make_memory(void *argument)
  * another negative errno. */
 static int await_initialize(int connection)
 {
-	bool is_first = message.packet.request == FXT_MANAGER_REGISTERED && message.packet.data64, any = false;
+	bool is_first = message.packet.request == FXT_MANAGER_REGISTERED && message.packet.data64;
+	bool any = false;
 	int descriptor, error = 0;
 
 	if (message.packet.request == FXT_MANAGER_INITIALIZE) {

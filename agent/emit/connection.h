@@ -5,22 +5,23 @@
 
 #include "agent/base/agent.h"
 
-/* Connects to the manager that fxt_agent.config.manager names, and registers with it. The connection belongs
- * to `buffer` from then on, in which nothing else is yet. Returns 0 if the manager wants to record now: then
- * fxt_connection_make_buffer() is next. Returns -EINPROGRESS if it does not yet, so that the process waits with
- * its gate lent. Returns another negative errno if there is no manager, if it does not answer within a
- * second, or if the connection could not be hidden from the program. */
+/* Connects to the manager that fxt_agent.config.manager names, and registers with it. The connection
+ * belongs to `buffer` from then on, in which nothing else is yet. Returns 0 if the manager wants to record
+ * now: then fxt_connection_make_buffer() is next. Returns -EINPROGRESS if it does not yet, so that the
+ * process waits with its gate lent. Returns another negative errno if there is no manager, if it does not
+ * answer within a second, or if the connection could not be hidden from the program. */
 int fxt_connection_open(struct fxt_buffer *buffer);
 
-/* Makes the buffer in the mode and of the size that the manager wants, and for the categories that it wants:
- * these take the place of what fxt_agent.config had. `config` has the prologue. Returns 0 when the manager has
- * started the trace, or -EAGAIN if it has stopped it before. Returns another negative errno if the manager
- * has done neither within a second, or if the memory could not be made; the connection is closed then. */
+/* Makes the buffer in the mode and of the size that the manager wants, and for the categories that it
+ * wants: these take the place of what fxt_agent.config had. `config` has the prologue. Returns 0 when the
+ * manager has started the trace, or -EAGAIN if it has stopped it before. Returns another negative errno if
+ * the manager has done neither within a second, or if the memory could not be made; the connection is
+ * closed then. */
 int fxt_connection_make_buffer(struct fxt_buffer *buffer, struct fxt_buffer_config *config);
 
-/* Reads what the manager has sent since it stopped the trace, and does it. Returns 0 when the trace is started
- * again, -EAGAIN if it is not yet, or another negative errno if the manager is gone or does not go on within
- * a second. */
+/* Reads what the manager has sent since it stopped the trace, and does it. Returns 0 when the trace is
+ * started again, -EAGAIN if it is not yet, or another negative errno if the manager is gone or does not go
+ * on within a second. */
 int fxt_connection_go_on(struct fxt_buffer *buffer);
 
 #endif

@@ -44,8 +44,8 @@ void fxt_explain_reset(struct fxt_thread *thread)
 {
 	thread->explain_due_ns = is_off() ? UINT64_MAX : 0;
 	thread->explain_slow = 0;
-	thread->usage = (struct fxt_usage_window){0};
-	thread->usage_changing = false;
+	thread->readings.usage = (struct fxt_usage_window){0};
+	thread->readings.changing = false;
 }
 
 /* Reads the totals into *usage. The processor time is read last, because the kernel may preempt a thread when
@@ -75,20 +75,21 @@ static void file(struct fxt_thread *thread, const struct fxt_usage *usage)
 {
 	struct fxt_in_progress *entry;
 
-	if (thread->usage_changing)
+	if (thread->readings.changing)
 		return;
-	thread->usage_changing = true;
+	thread->readings.changing = true;
 	atomic_signal_fence(memory_order_seq_cst);
 	for (entry = thread->open;
 	     entry > fxt_in_progress_entries(thread) &&
-	     (fxt_in_progress_is_changing(entry - 1) || entry[-1].start_ns > thread->usage.after.at_ns);
+	     (fxt_in_progress_is_changing(entry - 1) ||
+	      entry[-1].start_ns > thread->readings.usage.after.at_ns);
 	     entry--)
 		thread->usage_windows[entry - 1 - fxt_in_progress_entries(thread)] =
-			(struct fxt_usage_window){thread->usage.after, *usage};
-	thread->usage.before = thread->usage.after;
-	thread->usage.after = *usage;
+			(struct fxt_usage_window){thread->readings.usage.after, *usage};
+	thread->readings.usage.before = thread->readings.usage.after;
+	thread->readings.usage.after = *usage;
 	atomic_signal_fence(memory_order_seq_cst);
-	thread->usage_changing = false;
+	thread->readings.changing = false;
 }
 
 void fxt_explain_read(struct fxt_thread *thread, uint64_t now_ns)
@@ -117,7 +118,7 @@ uint64_t fxt_explain_begin(struct fxt_thread *thread, uint64_t names)
 	}
 	if (fxt_holds_lock(thread) || is_off())
 		return start_ns;
-	if (thread->explain_names[fxt_get_event_name(names) % FXT_EXPLAIN_BITS] == fxt_get_event_name(names))
+	if (thread->readings.names[fxt_get_event_name(names) % FXT_EXPLAIN_BITS] == fxt_get_event_name(names))
 		thread->explain_slow &= ~fxt_explain_bit(names);
 	else if (start_ns < thread->explain_due_ns)
 		return start_ns;
@@ -126,8 +127,8 @@ uint64_t fxt_explain_begin(struct fxt_thread *thread, uint64_t names)
 		fxt_explain_read(thread, read_ns);
 		start_ns = fxt_now(thread);
 	} while (start_ns - read_ns > OWN_WORK_NS && --tries);
-	if (thread->usage.after.at_ns == read_ns)
-		thread->usage.after.holds_until_ns = start_ns;
+	if (thread->readings.usage.after.at_ns == read_ns)
+		thread->readings.usage.after.holds_until_ns = start_ns;
 	return start_ns;
 }
 
@@ -155,8 +156,8 @@ static struct fxt_usage_window around_start(const struct fxt_thread *thread, uin
 		narrow(&around, &thread->usage_windows[entry].before, start_ns);
 		narrow(&around, &thread->usage_windows[entry].after, start_ns);
 	}
-	narrow(&around, &thread->usage.before, start_ns);
-	narrow(&around, &thread->usage.after, start_ns);
+	narrow(&around, &thread->readings.usage.before, start_ns);
+	narrow(&around, &thread->readings.usage.after, start_ns);
 	if (around.after.at_ns == last->at_ns)
 		around.after.at_ns += late_ns;
 	return around;
@@ -219,10 +220,10 @@ uint64_t *fxt_explain_call(struct fxt_thread *thread, uint64_t *at, uint64_t sta
 	uint64_t late_ns;
 	bool start_known, start_known_later, end_known;
 
-	thread->explain_names[fxt_get_event_name(names) % FXT_EXPLAIN_BITS] =
+	thread->readings.names[fxt_get_event_name(names) % FXT_EXPLAIN_BITS] =
 		(uint16_t)fxt_get_event_name(names);
 	thread->explain_slow |= fxt_explain_bit(names);
-	if (is_off() || thread->usage_changing || !ask(thread, &last))
+	if (is_off() || thread->readings.changing || !ask(thread, &last))
 		return at;
 	late_ns = less(last.asked_ns, end_ns);
 	around = around_start(thread, start_ns, &last, late_ns);

@@ -228,10 +228,10 @@ void fxt_functions_after_fork(void)
 	functions.indices_used_up = false;
 	/* The memory is emptied and not unmapped: the fork may be a signal handler's, and the code that the
 	 * handler interrupted may go on reading there. */
-	if (fxt_self && fxt_self->defined != fxt_functions_none_defined &&
-	    fxt_sys_madvise(fxt_self->defined, FXT_DEFINED_BYTES, MADV_DONTNEED)) {
-		fxt_self->defined = fxt_functions_none_defined;
-		fxt_self->defined_quick = fxt_functions_none_defined;
+	if (fxt_self && fxt_self->names.defined != fxt_functions_none_defined &&
+	    fxt_sys_madvise(fxt_self->names.defined, FXT_DEFINED_BYTES, MADV_DONTNEED)) {
+		fxt_self->names.defined = fxt_functions_none_defined;
+		fxt_self->names.quick = fxt_functions_none_defined;
 	}
 }
 
@@ -391,15 +391,15 @@ static void define(struct fxt_lane *lane, const struct known *function)
  * call. */
 static bool can_define(struct fxt_thread *thread)
 {
-	if (thread->defined == fxt_functions_none_defined) {
+	if (thread->names.defined == fxt_functions_none_defined) {
 		uint32_t *defined = fxt_sys_memory(FXT_DEFINED_BYTES);
 
 		if (defined) {
-			thread->defined = defined;
+			thread->names.defined = defined;
 			fxt_in_progress_set_deep_count(thread, thread->deep_count);
 		}
 	}
-	return thread->defined != fxt_functions_none_defined;
+	return thread->names.defined != fxt_functions_none_defined;
 }
 
 void fxt_function_complete(struct fxt_thread *thread, uintptr_t address, uint64_t start_ns, uint64_t end_ns)
@@ -418,9 +418,9 @@ void fxt_function_complete(struct fxt_thread *thread, uintptr_t address, uint64_
 		return;
 	if (function.index && can_define(thread)) {
 		names = function.names;
-		if (thread->defined[function.index] != lane->serial) {
+		if (thread->names.defined[function.index] != lane->serial) {
 			define(lane, &function);
-			thread->defined[function.index] = lane->serial;
+			thread->names.defined[function.index] = lane->serial;
 		}
 		at = fxt_begin_record(thread, fxt_lane_place(lane, fxt_frame_words(thread) + explanation),
 				      start_ns);

@@ -175,7 +175,7 @@ static inline bool fxt_function_exit_quick(struct fxt_thread *thread, uintptr_t 
 	names = entry->names;
 	if (FXT_UNLIKELY(entry->function != address))
 		return false;
-	if (FXT_UNLIKELY(thread->defined_quick[fxt_get_event_name(names)] != lane->serial))
+	if (FXT_UNLIKELY(thread->names.quick[fxt_get_event_name(names)] != lane->serial))
 		return fxt_function_drop(thread, end_ns);
 	fxt_lane_raise(thread, lane);
 	if (FXT_UNLIKELY(!fxt_lane_has(lane, FXT_FRAME_WORDS))) {

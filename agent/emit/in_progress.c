@@ -25,17 +25,17 @@ static size_t slots_in_page(const struct fxt_thread *thread)
 
 void fxt_in_progress_set_deep_count(struct fxt_thread *thread, uint32_t count)
 {
-	size_t slots = thread->page_count * slots_in_page(thread);
+	size_t slots = thread->pages.count * slots_in_page(thread);
 
 	thread->deep_count = count;
 	if (count || !thread->event_thread) {
 		thread->quick_limit = NULL;
-		thread->defined_quick = fxt_functions_none_defined;
+		thread->names.quick = fxt_functions_none_defined;
 	} else {
 		thread->quick_limit =
 			fxt_in_progress_entries(thread) +
 			(slots < FXT_FUNCTION_DEPTH ? slots : FXT_FUNCTION_DEPTH);
-		thread->defined_quick = thread->defined;
+		thread->names.quick = thread->names.defined;
 	}
 }
 
@@ -58,9 +58,9 @@ static void close_entry(struct fxt_thread *thread, struct fxt_in_progress *entry
 	if (end_ns < start_ns)
 		end_ns = start_ns;
 	/* The child of a vfork was in the call, and left it when it executed a program or ended. */
-	if (entry >= thread->vfork_entry && start_ns <= thread->vfork_left_ns &&
-	    thread->vfork_left_ns < end_ns)
-		end_ns = thread->vfork_left_ns;
+	if (entry >= thread->vfork.entry && start_ns <= thread->vfork.left_ns &&
+	    thread->vfork.left_ns < end_ns)
+		end_ns = thread->vfork.left_ns;
 	if (function) {
 		fxt_function_complete(thread, function, start_ns, end_ns);
 		return;
@@ -153,11 +153,11 @@ bool fxt_in_progress_add_page(struct fxt_thread *thread, uint64_t now_ns)
 {
 	unsigned words = slot_words(thread), at = PAGE_FIRST_SLOT, n;
 	size_t slots = slots_in_page(thread);
-	struct fxt_in_progress *entry = fxt_in_progress_entries(thread) + thread->page_count * slots;
+	struct fxt_in_progress *entry = fxt_in_progress_entries(thread) + thread->pages.count * slots;
 	struct fxt_chunk chunk;
 	uint64_t *page;
 
-	if (thread->page_count == FXT_IN_PROGRESS_PAGES)
+	if (thread->pages.count == FXT_IN_PROGRESS_PAGES)
 		return false;
 	page = fxt_storage_take_page(fxt_agent.storage, now_ns, &chunk);
 	fxt_agent_overwritten(&chunk, now_ns);
@@ -176,7 +176,7 @@ bool fxt_in_progress_add_page(struct fxt_thread *thread, uint64_t now_ns)
 			restate(thread, entry);
 	}
 	page[at] = fxt_filler(PAGE_END - at);
-	thread->pages[thread->page_count++] = page;
+	thread->pages.list[thread->pages.count++] = page;
 	fxt_in_progress_set_deep_count(thread, thread->deep_count);
 	fxt_thread_show_page(thread, page);
 	return true;
@@ -196,7 +196,7 @@ static bool prepare(struct fxt_thread *thread, uint64_t start_ns)
 	if (!entry->slot && !(thread->ready && fxt_in_progress_add_page(thread, start_ns))) {
 		/* The call is recorded when it returns, if there is room then, but is not shown in
 		 * progress. */
-		entry->slot = thread->no_slot;
+		entry->slot = thread->pages.no_slot;
 	}
 	fxt_sys_restore_signals(mask);
 	return true;
@@ -237,12 +237,12 @@ void fxt_in_progress_after_fork(struct fxt_thread *thread)
 {
 	struct fxt_in_progress *entry;
 
-	thread->page_count = 0;
+	thread->pages.count = 0;
 	/* The entry behind the last one has a slot too: a call that was interrupted when it was about to
 	 * take that entry stores to its slot. */
 	for (entry = fxt_in_progress_entries(thread);
 	     entry < fxt_in_progress_entries(thread) + FXT_IN_PROGRESS_MAX && entry->slot; entry++)
-		entry->slot = entry <= thread->open ? thread->no_slot : NULL;
+		entry->slot = entry <= thread->open ? thread->pages.no_slot : NULL;
 	/* For the child's trace the calls begin here. Names are looked up again when they are needed, because
 	 * the child has a string table of its own. */
 	for (entry = fxt_in_progress_entries(thread); entry < thread->open; entry++) {

@@ -18,12 +18,12 @@ void fxt_agent_count(enum fxt_loss why, uint64_t records, uint64_t last_ns);
  * thread read. */
 static inline void fxt_thread_dropped_again(struct fxt_thread *thread)
 {
-	if (FXT_UNLIKELY(thread->dropped == &thread->no_page[1])) {
+	if (FXT_UNLIKELY(thread->counts.dropped == &thread->pages.none[1])) {
 		fxt_agent_count(FXT_LOSS_ROOM, 1, thread->last_ns);
 		return;
 	}
-	fxt_count_one(thread->dropped);
-	*thread->dropped_ns = thread->last_ns;
+	fxt_count_one(thread->counts.dropped);
+	*thread->counts.dropped_ns = thread->last_ns;
 }
 
 /* Counts a record of a signal handler whose stack is too short to write it. The function itself needs hardly

@@ -61,8 +61,8 @@ void fxt_thread_show_page(struct fxt_thread *thread, uint64_t *page)
 
 static uint64_t *show_counter(struct fxt_thread *thread, unsigned slot, uint64_t name, uint64_t value)
 {
-	return fxt_counter_show(thread->pages[0] + slot, name, thread->event_thread, thread->pid, thread->tid,
-				thread->tid, value);
+	return fxt_counter_show(thread->pages.list[0] + slot, name, thread->event_thread, thread->pid,
+				thread->tid, thread->tid, value);
 }
 
 /* Shows the thread's count of dropped records in its page, once there is one to count. Signals are blocked,
@@ -71,9 +71,10 @@ static void show_dropped(struct fxt_thread *thread)
 {
 	uint64_t mask = fxt_sys_block_signals();
 
-	if (thread->page_count && thread->dropped == &thread->no_page[1]) {
-		thread->dropped_ns = thread->pages[0] + DROPPED_SLOT + 1;
-		thread->dropped = show_counter(thread, DROPPED_SLOT, FXT_STR_dropped, thread->no_page[1]);
+	if (thread->pages.count && thread->counts.dropped == &thread->pages.none[1]) {
+		thread->counts.dropped_ns = thread->pages.list[0] + DROPPED_SLOT + 1;
+		thread->counts.dropped =
+			show_counter(thread, DROPPED_SLOT, FXT_STR_dropped, thread->pages.none[1]);
 	}
 	fxt_sys_restore_signals(mask);
 }
@@ -81,11 +82,11 @@ static void show_dropped(struct fxt_thread *thread)
 /* Makes the thread have no page, and no place in the file for its counts. */
 static void forget_page(struct fxt_thread *thread)
 {
-	thread->page_count = 0;
+	thread->pages.count = 0;
 	fxt_in_progress_set_deep_count(thread, thread->deep_count);
-	thread->filtered = &thread->no_page[0];
-	thread->dropped = &thread->no_page[1];
-	thread->dropped_ns = &thread->no_page[2];
+	thread->counts.filtered = &thread->pages.none[0];
+	thread->counts.dropped = &thread->pages.none[1];
+	thread->counts.dropped_ns = &thread->pages.none[2];
 	thread->no_room_before_ns = 0;
 	if (thread == fxt_self)
 		fxt_self_ending = thread;
@@ -108,15 +109,15 @@ void fxt_thread_dropped(struct fxt_thread *thread, enum fxt_loss why)
 
 	/* Counters are in the storage: see fxt_is_interrupted(). */
 	fxt_lane_raise(thread, lane);
-	if (why != FXT_LOSS_ROOM || !thread->page_count) {
+	if (why != FXT_LOSS_ROOM || !thread->pages.count) {
 		/* In the child of a fork this may be all that its trace says. */
 		if (fxt_agent_file())
 			fxt_agent_count(why, 1, now_ns);
 	} else {
-		if (thread->dropped == &thread->no_page[1])
+		if (thread->counts.dropped == &thread->pages.none[1])
 			show_dropped(thread);
-		fxt_count_one(thread->dropped);
-		*thread->dropped_ns = now_ns;
+		fxt_count_one(thread->counts.dropped);
+		*thread->counts.dropped_ns = now_ns;
 	}
 	fxt_agent_lost(why, now_ns);
 	if (why == FXT_LOSS_ROOM && thread->ready)
@@ -177,11 +178,11 @@ static void find_stack(struct fxt_thread *thread)
 	/* The kernel puts the program's name above the first frame of the first thread; glibc puts a thread's
 	 * descriptor above the first frame of the thread. */
 	thread->handle = (uintptr_t)pthread_self();
-	thread->stack_high = thread->tid == thread->pid ? getauxval(AT_EXECFN) : thread->handle;
+	thread->stack.high = thread->tid == thread->pid ? getauxval(AT_EXECFN) : thread->handle;
 	if (!fxt_sys_getrlimit(RLIMIT_STACK, &limit) && limit.rlim_cur < UINT32_MAX)
 		bytes = limit.rlim_cur;
-	thread->stack_low = thread->stack_high > bytes ? thread->stack_high - bytes : 0;
-	thread->alternate_is_within = fxt_alternate_is_within(thread);
+	thread->stack.low = thread->stack.high > bytes ? thread->stack.high - bytes : 0;
+	thread->stack.alternate_is_within = fxt_alternate_is_within(thread);
 }
 
 void fxt_thread_has_stack(struct fxt_thread *thread, uintptr_t low, size_t bytes)
@@ -191,9 +192,9 @@ void fxt_thread_has_stack(struct fxt_thread *thread, uintptr_t low, size_t bytes
 	uintptr_t high = (thread->handle + PAGE - 1) / PAGE * PAGE;
 
 	if (low)
-		thread->stack_low = low;
+		thread->stack.low = low;
 	else if (bytes)
-		thread->stack_low = high - bytes;
+		thread->stack.low = high - bytes;
 }
 
 /* Writes the thread's record to every lane that goes on in a chunk of the state's last thread. The caller has
@@ -232,7 +233,8 @@ static void make_ready(struct fxt_thread *thread)
 	fxt_in_progress_shape(thread);
 	put_thread_record(thread);
 	if (fxt_in_progress_add_page(thread, fxt_now(thread)) && thread->threshold_ns)
-		thread->filtered = show_counter(thread, FILTERED_SLOT, FXT_STR_filtered, thread->no_page[0]);
+		thread->counts.filtered =
+			show_counter(thread, FILTERED_SLOT, FXT_STR_filtered, thread->pages.none[0]);
 	fxt_thread_tell_name(thread, thread);
 }
 
@@ -272,7 +274,7 @@ void fxt_thread_begins_again(struct fxt_thread *thread)
 {
 	thread->starts = atomic_load_explicit(&fxt_agent.starts, memory_order_relaxed);
 	thread->held_top = thread->held;
-	thread->heap_bytes = 0;
+	thread->bytes.heap = 0;
 	thread->no_room_before_ns = 0;
 	fxt_self_ending = thread;
 }
@@ -286,7 +288,7 @@ static void begin_life(struct fxt_thread *thread, uint32_t own_tid)
 	thread->own_tid = own_tid;
 	thread->starts = atomic_load_explicit(&fxt_agent.starts, memory_order_relaxed);
 	forget_page(thread);
-	thread->no_page[0] = thread->no_page[1] = 0;
+	thread->pages.none[0] = thread->pages.none[1] = 0;
 	thread->threshold_ns = fxt_agent.config.threshold_ns;
 	thread->usual_ns = fxt_agent.config.triggers.most_ns;
 	if (fxt_agent.config.explain_ns && fxt_agent.config.explain_ns < thread->usual_ns)
@@ -298,8 +300,8 @@ static void begin_life(struct fxt_thread *thread, uint32_t own_tid)
 	thread->commit = 0;
 	thread->watched_errno = 0;
 	thread->born_ns = 0;
-	thread->life = thread->expects = thread->vforked_entry = 0;
-	thread->vforked = 0;
+	thread->life = thread->expects = thread->vfork.link = 0;
+	thread->vfork.child = 0;
 	find_stack(thread);
 }
 
@@ -314,15 +316,15 @@ static void end_life(struct fxt_thread *thread)
 	fxt_in_progress_close_all(thread);
 	fxt_parts_thread_is_gone(thread);
 	thread->held_top = thread->held;
-	if (thread->page_count) {
-		uint64_t *page = thread->pages[0];
+	if (thread->pages.count) {
+		uint64_t *page = thread->pages.list[0];
 
 		fxt_agent_count(FXT_LOSS_ROOM, fxt_counter_value(page + DROPPED_SLOT),
 				page[DROPPED_SLOT + 1]);
 		fxt_agent_count(FXT_LOSS_FILTERED, fxt_counter_value(page + FILTERED_SLOT), thread->last_ns);
 	}
-	for (i = 0; i < thread->page_count; i++)
-		fxt_storage_return_page(fxt_agent.storage, thread->pages[i]);
+	for (i = 0; i < thread->pages.count; i++)
+		fxt_storage_return_page(fxt_agent.storage, thread->pages.list[i]);
 	for (i = 0; i < FXT_IN_PROGRESS_MAX; i++)
 		fxt_in_progress_entries(thread)[i].slot = NULL;
 	thread->in_use = false;
@@ -354,8 +356,8 @@ static struct fxt_thread *find_state(uint32_t pid)
 	thread->open[-1].frame = UINTPTR_MAX;
 	thread->held_top = thread->held;
 	fxt_lanes_reset(thread);
-	thread->defined = fxt_functions_none_defined;
-	thread->defined_quick = fxt_functions_none_defined;
+	thread->names.defined = fxt_functions_none_defined;
+	thread->names.quick = fxt_functions_none_defined;
 	fxt_threads.list[fxt_threads.count++] = thread;
 	return thread;
 }
@@ -451,9 +453,9 @@ struct fxt_moved fxt_threads_moved(void)
 
 	/* The threads go on counting meanwhile, so each count is read once. */
 	for (i = 0; i < fxt_threads.count; i++) {
-		moved.read += *(volatile uint64_t *)&fxt_threads.list[i]->read_bytes;
-		moved.written += *(volatile uint64_t *)&fxt_threads.list[i]->written_bytes;
-		moved.heap += (int64_t)*(volatile uint64_t *)&fxt_threads.list[i]->heap_bytes;
+		moved.read += *(volatile uint64_t *)&fxt_threads.list[i]->bytes.read;
+		moved.written += *(volatile uint64_t *)&fxt_threads.list[i]->bytes.written;
+		moved.heap += (int64_t)*(volatile uint64_t *)&fxt_threads.list[i]->bytes.heap;
 	}
 	fxt_unlock(&fxt_threads.lock, mask);
 	return moved;
@@ -464,18 +466,18 @@ struct fxt_moved fxt_threads_moved(void)
  * copied as it was. */
 void fxt_thread_after_rewrite(struct fxt_thread *thread)
 {
-	uint64_t filtered = *thread->filtered, dropped = *thread->dropped;
+	uint64_t filtered = *thread->counts.filtered, dropped = *thread->counts.dropped;
 	struct fxt_in_progress *entry;
 
 	fxt_lanes_reset(thread);
 	for (entry = fxt_in_progress_entries(thread);
 	     entry < fxt_in_progress_entries(thread) + FXT_IN_PROGRESS_MAX; entry++)
-		entry->slot = thread->no_slot;
+		entry->slot = thread->pages.no_slot;
 	forget_page(thread);
-	thread->no_page[0] = filtered;
-	thread->no_page[1] = dropped;
+	thread->pages.none[0] = filtered;
+	thread->pages.none[1] = dropped;
 	if (thread->threshold_ns && fxt_in_progress_add_page(thread, 0))
-		thread->filtered = show_counter(thread, FILTERED_SLOT, FXT_STR_filtered, filtered);
+		thread->counts.filtered = show_counter(thread, FILTERED_SLOT, FXT_STR_filtered, filtered);
 }
 
 void fxt_threads_after_fork(bool returns)
@@ -488,13 +490,13 @@ void fxt_threads_after_fork(bool returns)
 	barred = false;
 	fxt_lock_reset(&fxt_threads.lock);
 	atomic_store_explicit(&states.next_index, 0, memory_order_relaxed);
-	/* The child has moved no bytes yet, and has the heap of all its parent's threads. Another thread may have
-	 * been entering its state in the list at the fork, so the last one may be missing. */
+	/* The child has moved no bytes yet, and has the heap of all its parent's threads. Another thread
+	 * may have been entering its state in the list at the fork, so the last one may be missing. */
 	for (i = 0; thread && i < fxt_threads.count; i++)
-		heap_bytes += fxt_threads.list[i] ? fxt_threads.list[i]->heap_bytes : 0;
+		heap_bytes += fxt_threads.list[i] ? fxt_threads.list[i]->bytes.heap : 0;
 	if (thread) {
-		thread->read_bytes = thread->written_bytes = 0;
-		thread->heap_bytes = heap_bytes;
+		thread->bytes.read = thread->bytes.written = 0;
+		thread->bytes.heap = heap_bytes;
 	}
 	/* The other states are not looked at again: touching them would copy their memory. */
 	fxt_threads.count = 0;

@@ -8,7 +8,8 @@
 #include "agent/base/agent.h"
 
 /* Gives the calling thread a state and makes it known to the trace. Returns NULL if that is impossible now;
- * the event is then dropped and counted. Any context. */
+ * the event is then dropped and counted. Returns NULL too if the gate was lent (gate.h); then recording may
+ * begin now, with the next call. Any context. */
 struct fxt_thread *fxt_thread_attach(void);
 
 /* Notes where the calling thread's stack is, for a thread whose making was seen: its lowest address, which is

@@ -128,7 +128,7 @@ uint64_t fxt_threads_dropped(void)
 
 	/* The threads go on counting meanwhile, so each count is read once. */
 	for (i = 0; i < fxt_threads.count; i++)
-		dropped += *(volatile uint64_t *)fxt_threads.list[i]->dropped;
+		dropped += *(volatile uint64_t *)fxt_threads.list[i]->counts.dropped;
 	fxt_unlock(&fxt_threads.lock, mask);
 	return dropped;
 }

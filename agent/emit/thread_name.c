@@ -1,5 +1,5 @@
-/* Threads' names, as kernel object records. Called when threads become known and when the program names a
- * thread, in any context. See threads.h. */
+/* This writes threads' names, as kernel object records: when threads become known, and when the program names
+ * a thread. Any context may call it. See threads.h. */
 #include <string.h>
 #include <sys/prctl.h>
 

@@ -98,8 +98,8 @@ static int make_buffer(bool is_connected, const char *path, uint64_t *prologue)
 }
 
 /* Makes the buffer. If `may_be_file` is not set it can only be one that the manager saves. Returns 0 when
- * records can be written. Returns -EAGAIN if the process is to wait for the manager; it may have its buffer then.
- * Returns another negative errno if there is no buffer. */
+ * records can be written. Returns -EAGAIN if the process is to wait for the manager; it may have its
+ * buffer then. Returns another negative errno if there is no buffer. */
 static int make(bool is_connected, bool may_be_file)
 {
 	const struct fxt_config *config = &fxt_agent.config;

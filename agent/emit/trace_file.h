@@ -1,4 +1,5 @@
-/* Makes this process's trace file, or the buffer that a manager saves, and the records that it begins with. */
+/* Makes this process's trace file, or the buffer that a manager saves, and the records that it begins
+ * with. */
 #ifndef FXT_TRACE_FILE_H
 #define FXT_TRACE_FILE_H
 
@@ -13,9 +14,9 @@ bool fxt_agent_file(void);
  * fork. */
 bool fxt_agent_join(void);
 
-/* Asks the manager what it wants of this process, which waits. Returns 0 if recording begins: the caller opens
- * the gate. Returns -EAGAIN if it does not yet, or another negative errno if the manager is gone. The caller
- * holds file_lock. */
+/* Asks the manager what it wants of this process, which waits. Returns 0 if recording begins: the caller
+ * opens the gate. Returns -EAGAIN if it does not yet, or another negative errno if the manager is gone.
+ * The caller holds file_lock. */
 int fxt_agent_go_on(void);
 
 #endif

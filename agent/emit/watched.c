@@ -26,7 +26,7 @@ uint64_t *fxt_room_unusual(struct fxt_thread *thread, uint64_t start_ns, uint64_
 
 		/* The counter is in the storage, so the lane is raised: see fxt_is_interrupted(). */
 		fxt_lane_raise(thread, lane);
-		fxt_count_one(thread->filtered);
+		fxt_count_one(thread->counts.filtered);
 		fxt_lane_lower(thread, lane);
 		fxt_deferred_after(thread, end_ns);
 		return NULL;

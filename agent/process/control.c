@@ -140,8 +140,8 @@ static void save_as_asked(void)
 	}
 }
 
-/* Raises an alert: the manager saves what all its programs have of this moment. A name longer than 14 bytes is
- * cut. */
+/* Raises an alert: the manager saves what all its programs have of this moment. A name longer than 14
+ * bytes is cut. */
 static void alert(const char *name, size_t bytes)
 {
 	struct fxt_packet packet = {.request = FXT_PROVIDER_ALERT};

@@ -1,6 +1,6 @@
-/* Keeps the trace file's descriptor out of the program's way: the program neither sees it nor closes it, and
- * may use its number. The wrappers of close, dup2 and their kind call this, whether or not their category is
- * on, in any context. See docs/own-files.md. */
+/* Keeps the descriptor of the trace file, or of the connection to a manager, out of the program's way: the
+ * program neither sees it nor closes it, and may use its number. The wrappers of close, dup2 and their kind
+ * call this, whether or not their category is on, in any context. See docs/own-files.md. */
 #ifndef FXT_DESCRIPTOR_H
 #define FXT_DESCRIPTOR_H
 

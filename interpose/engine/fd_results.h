@@ -13,12 +13,12 @@
 #define RESULT_MOVED(from, to) RESULT_LONG
 #define COUNT_READ(fd)                                                  \
 	if (FXT_LIKELY(result_ > 0)) {                                  \
-		thread_->read_bytes += (uint64_t)result_;               \
+		thread_->bytes.read += (uint64_t)result_;               \
 		fxt_fd_has_read(thread_, fd, (uint64_t)result_);        \
 	}
 #define COUNT_WRITTEN(fd)                                               \
 	if (FXT_LIKELY(result_ > 0)) {                                  \
-		thread_->written_bytes += (uint64_t)result_;            \
+		thread_->bytes.written += (uint64_t)result_;            \
 		fxt_fd_has_written(thread_, fd, (uint64_t)result_);     \
 	}
 #define COUNT_READ_INTO(fd, buf, count) COUNT_READ(fd)

@@ -11,7 +11,7 @@ bool fxt_readable(const struct fxt_thread *thread, const void *memory, size_t by
 
 	if (!memory || __builtin_add_overflow(at, bytes, &end))
 		return false;
-	if (thread && at >= frame && frame >= thread->stack_low && end <= thread->stack_high)
+	if (thread && at >= frame && frame >= thread->stack.low && end <= thread->stack.high)
 		return true;
 	return fxt_sys_can_read(at) && fxt_sys_can_read(end - 1);
 }

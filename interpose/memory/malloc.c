@@ -41,7 +41,7 @@ static_assert(SIZED_COUNT <= 32, "as struct fxt_heap has it");
 		if (FXT_LIKELY(IS_SIZED(symbol, block))) {						\
 			size_t bytes_ = fxt_heap.size_of(block);					\
 													\
-			(thread)->heap_bytes += bytes_;							\
+			(thread)->bytes.heap += bytes_;							\
 			if (FXT_UNLIKELY(bytes_ >= fxt_heap.track_bytes))				\
 				fxt_block_came(thread, block, bytes_, (uintptr_t)(place));		\
 		}											\
@@ -78,7 +78,7 @@ static FXT_COLD void free_large(struct fxt_thread *thread, void *ptr, size_t byt
 	struct fxt_block block = fxt_block_take(ptr);
 	uint64_t start_ns = fxt_now(thread);
 
-	thread->heap_bytes -= bytes;
+	thread->bytes.heap -= bytes;
 	fxt_labels_freed(ptr, bytes);
 	real(ptr);
 	finish_free(thread, start_ns, ptr);
@@ -104,7 +104,7 @@ static FXT_COLD void free_large(struct fxt_thread *thread, void *ptr, size_t byt
 				free_large(thread, ptr, bytes, real_##symbol);  \
 				return;                                         \
 			}                                                       \
-			thread->heap_bytes -= bytes;                            \
+			thread->bytes.heap -= bytes;                            \
 		}                                                               \
 		start_ns = fxt_now(thread);                                     \
 		real_##symbol(ptr);                                             \
@@ -166,7 +166,7 @@ static void after_realloc(struct fxt_thread *thread, const struct resized *old, 
 		return;
 	}
 	bytes = result ? fxt_heap.size_of(result) : 0;
-	thread->heap_bytes += bytes - old->bytes;
+	thread->bytes.heap += bytes - old->bytes;
 	if (old->block.life.id)
 		fxt_block_gone(thread, &old->block, end_ns);
 	/* The labels in the memory that the block has left are forgotten. Before the call it was not known

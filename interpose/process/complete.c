@@ -15,12 +15,12 @@ void *fxt_complete_take(struct fxt_complete *complete, size_t bytes)
 		complete->memory = fxt_sys_memory(bytes);
 		return complete->memory;
 	}
-	if (thread->environment_bytes < bytes) {
-		fxt_sys_munmap(thread->environment, thread->environment_bytes);
-		thread->environment = fxt_sys_memory(bytes);
-		thread->environment_bytes = thread->environment ? bytes : 0;
+	if (thread->vfork.environment_bytes < bytes) {
+		fxt_sys_munmap(thread->vfork.environment, thread->vfork.environment_bytes);
+		thread->vfork.environment = fxt_sys_memory(bytes);
+		thread->vfork.environment_bytes = thread->vfork.environment ? bytes : 0;
 	}
-	return thread->environment;
+	return thread->vfork.environment;
 }
 
 void fxt_complete_give_back(const struct fxt_complete *complete)

@@ -63,7 +63,7 @@ static void tell(struct fxt_departure *departure, uint64_t names, uint64_t path_
 		put_event(departure, names, start_ns, path_name, path, fd, argv);
 	}
 	if (departure->of_child) {
-		thread->vfork_left_ns = fxt_now(thread);
+		thread->vfork.left_ns = fxt_now(thread);
 		return;
 	}
 	fxt_birth_tell(thread);
@@ -85,7 +85,7 @@ void fxt_departure_failed(struct fxt_departure *departure)
 	if (!thread)
 		return;
 	if (departure->of_child)
-		thread->vfork_left_ns = 0;
+		thread->vfork.left_ns = 0;
 	else
 		fxt_in_progress_go_on(thread);
 	if (departure->lane)

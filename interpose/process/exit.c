@@ -101,7 +101,7 @@ static void process_ends(uint64_t name, int status)
 		return;
 	now_ns = fxt_now(thread);
 	if (!fxt_fds_ask(thread)) {
-		thread->vfork_left_ns = now_ns;
+		thread->vfork.left_ns = now_ns;
 		return;
 	}
 	fxt_in_progress_end(thread, now_ns, name);

@@ -23,14 +23,14 @@ FXT_REAL(int, sigaltstack, (const stack_t *ss, stack_t *old_ss), (ss, old_ss))
 static void expect_alternate(const stack_t *ss)
 {
 	if (fxt_self && ss)
-		fxt_self->alternate_is_within = true;
+		fxt_self->stack.alternate_is_within = true;
 }
 
 /* Notes after the call whether the alternate stack lies there. */
 static void note_alternate(const stack_t *ss)
 {
 	if (fxt_self && ss)
-		fxt_self->alternate_is_within = fxt_alternate_is_within(fxt_self);
+		fxt_self->stack.alternate_is_within = fxt_alternate_is_within(fxt_self);
 }
 
 static int noted_sigaltstack(const stack_t *ss, stack_t *old_ss)

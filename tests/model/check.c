@@ -456,8 +456,8 @@ bool model_check(void)
 		walk_file(fxt_agent.buffer.path);
 	}
 	/* A child that has only calls which were too short for the threshold leaves no file. */
-	if (fxt_self && !fxt_self->page_count)
-		it.lost += fxt_self->no_page[0] + fxt_self->no_page[1];
+	if (fxt_self && !fxt_self->pages.count)
+		it.lost += fxt_self->pages.none[0] + fxt_self->pages.none[1];
 	done = add_up(is_ring);
 	attempted = done.written - raw_records(false) + done.refused + done.functions;
 	accounted = it.calls + it.functions + it.stale + it.lost;

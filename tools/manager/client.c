@@ -476,8 +476,10 @@ const char *fxt_client_state_name(enum fxt_client_state state)
 uint64_t fxt_client_dropped(const struct fxt_client *p)
 {
 	const struct fxt_managed_header *header = (const struct fxt_managed_header *)p->memory;
-	uint64_t dropped = header ? atomic_load_explicit(&header->num_records_dropped, memory_order_relaxed) : 0;
+	uint64_t dropped = 0;
 
+	if (header)
+		dropped = atomic_load_explicit(&header->num_records_dropped, memory_order_relaxed);
 	return dropped > p->dropped_before ? dropped - p->dropped_before : 0;
 }
 

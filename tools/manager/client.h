@@ -93,8 +93,8 @@ uint64_t fxt_client_dropped(const struct fxt_client *p);
  * back to the provider. */
 void fxt_client_save_half(struct fxt_client *p, struct fxt_session *session, unsigned half);
 
-/* Saves all that the memory has and the archive has not. `is_end` says that the provider or the session is over,
- * so that what is rewritten in place is saved too. */
+/* Saves all that the memory has and the archive has not. `is_end` says that the provider or the session is
+ * over, so that what is rewritten in place is saved too. */
 void fxt_client_save(struct fxt_client *p, struct fxt_session *session, bool is_end);
 
 /* Clears what the memory has: none of it will be saved. In a ring the provider overwrites it without counting

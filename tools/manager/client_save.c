@@ -90,8 +90,8 @@ static size_t copy_committed(uint64_t *to, const uint64_t *chunk, size_t from, b
 	return at;
 }
 
-/* Appends what the first `count` words of a chunk define, for the records behind them, which go to another file:
- * the thread's record, and strings. */
+/* Appends what the first `count` words of a chunk define, for the records behind them, which go to another
+ * file: the thread's record, and strings. */
 static void append_definitions(struct fxt_client *p, struct fxt_session *session, const uint64_t *words,
 			       size_t count)
 {

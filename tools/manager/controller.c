@@ -314,8 +314,8 @@ static bool act(struct fxt_controller *c, struct fxt_session *session, const cha
 	return true;
 }
 
-/* Receives a message. Returns its bytes behind the packet. Returns -1 with errno: EAGAIN if there is none now,
- * otherwise the connection is over. */
+/* Receives a message. Returns its bytes behind the packet. Returns -1 with errno: EAGAIN if there is none
+ * now, otherwise the connection is over. */
 static ssize_t receive(const struct fxt_controller *c, char *text, size_t most, int *fd)
 {
 	struct fxt_packet packet;
@@ -341,7 +341,7 @@ bool fxt_controller_hear(struct fxt_controller *c, struct fxt_session *session)
 {
 	static char text[FXT_CONTROLLER_MOST_BYTES];
 	struct call call = {NULL, NULL, -1};
-	json_t *object, *params, *none = json_object();
+	json_t *object, *params, *id, *none = json_object();
 	ssize_t bytes = receive(c, text, sizeof(text), &call.fd);
 	const char *method;
 	json_error_t error;
@@ -351,17 +351,18 @@ bool fxt_controller_hear(struct fxt_controller *c, struct fxt_session *session)
 	if (object) {
 		method = json_string_value(json_object_get(object, "method"));
 		params = json_object_get(object, "params");
-		call.id = json_object_get(object, "id") ? json_incref(json_object_get(object, "id")) : json_null();
+		id = json_object_get(object, "id");
+		call.id = id ? json_incref(id) : json_null();
 		call.params = params ? params : none;
 		goes_on = true;
 		if (method && json_is_object(call.params))
 			goes_on = act(c, session, method, &call);
 		else
-			refuse_params(c, &call.id, fxt_strdup("a call is an object with \"method\", and \"params\" "
-							      "if it has any"));
+			refuse_params(c, &call.id,
+				      fxt_strdup("a call is an object with \"method\", and \"params\" if it "
+						 "has any"));
 	} else if (bytes >= 0) {
-		json_t *id = json_null();
-
+		id = json_null();
 		refuse_params(c, &id, fxt_format("this is no JSON: %s", error.text));
 		goes_on = true;
 	} else {

@@ -247,8 +247,8 @@ static int execute(struct connection *c, const struct options *o, const char *co
 	if (strncmp(command, "alert=", 6) == 0)
 		return call(c, o, "raise_alert", json_pack("{s:s}", "alert_name", value + 1));
 	for (int i = 0; i < METHODS; i++) {
-		if (strlen(methods[i].command) != length || strncmp(command, methods[i].command, length) != 0 ||
-		    (value && !methods[i].takes_params))
+		if (strlen(methods[i].command) != length ||
+		    strncmp(command, methods[i].command, length) != 0 || (value && !methods[i].takes_params))
 			continue;
 		if (value) {
 			params = parse_json(value + 1, methods[i].command);
@@ -269,11 +269,13 @@ static int execute_lines(struct connection *c, const struct options *o)
 	int status = EXIT_SUCCESS;
 
 	while (!status && getline(&line, &room, stdin) >= 0) {
-		json_t *object = line[strspn(line, " \t\r\n")] ? parse_json(line, "standard input") : NULL, *params;
-		const char *method = json_string_value(json_object_get(object, "method"));
+		json_t *object, *params;
+		const char *method;
 
 		if (!line[strspn(line, " \t\r\n")])
 			continue;
+		object = parse_json(line, "standard input");
+		method = json_string_value(json_object_get(object, "method"));
 		params = json_object_get(object, "params");
 		if (method)
 			status = call(c, o, method, params ? json_incref(params) : NULL);
@@ -315,9 +317,9 @@ int fxt_command_ctl(int argc, char **argv)
 		.options = options,
 		.parser = parse,
 		.args_doc = "[COMMAND...]",
-		.doc = "Control the session of fxt serve --wait. The commands are executed in turn, and their answers "
-		       "printed as JSON. When fxt ctl ends, its session is terminated. Without commands, calls are "
-		       "read from standard input: {\"method\": \"start_tracing\", \"params\": {}}.\v"
+		.doc = "Control the session of fxt serve --wait. The commands are executed in turn, and their "
+		       "answers printed as JSON. When fxt ctl ends, its session is terminated. Without commands, "
+		       "calls are read from standard input: {\"method\": \"start_tracing\", \"params\": {}}.\v"
 		       "Commands:\n"
 		       "  categories         the categories that exist\n"
 		       "  providers          the programs that are connected\n"
@@ -330,8 +332,8 @@ int fxt_command_ctl(int argc, char **argv)
 		       "  watch-alert        wait for the next alert\n"
 		       "  watch              print each state until fxt serve ends\n"
 		       "  wait=TIME          wait: 10s, 500ms\n\n"
-		       "Exit status: 0; 1 if fxt serve cannot be reached; 11 to 14 for StartError 1 to 4, 21 to 23 for "
-		       "StopError 1 to 3, and 30 for a bad request.",
+		       "Exit status: 0; 1 if fxt serve cannot be reached; 11 to 14 for StartError 1 to 4, 21 to 23 "
+		       "for StopError 1 to 3, and 30 for a bad request.",
 	};
 	struct connection c = {-1, 0};
 	struct options o = {0};

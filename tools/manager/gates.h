@@ -1,5 +1,5 @@
-/* The pages of gates (writer/provider.h): memory by which a manager wakes providers that wait. Each provider has
- * a page, which it may only read. manager.c owns them; one thread. */
+/* The pages of gates (writer/provider.h): memory by which a manager wakes providers that wait. Each
+ * provider has a page, which it may only read. manager.c owns them; one thread. */
 #ifndef FXT_TOOLS_GATES_H
 #define FXT_TOOLS_GATES_H
 

@@ -26,8 +26,8 @@ struct fxt_manager {
 	uint64_t refused;               /* connections of others, or beyond the limit */
 };
 
-/* Returns the absolute path of the manager's socket: `given`, or FXT_MANAGER, or the one in XDG_RUNTIME_DIR. The
- * caller frees it. Returns NULL after a message. */
+/* Returns the absolute path of the manager's socket: `given`, or FXT_MANAGER, or the one in
+ * XDG_RUNTIME_DIR. The caller frees it. Returns NULL after a message. */
 char *fxt_manager_path(const char *given);
 
 /* Makes the socket, which only its owner may use. One that a dead manager has left is replaced. Returns false

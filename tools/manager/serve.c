@@ -82,7 +82,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'q': o->quiet = true; break;
 	case ARGP_KEY_ARG: argp_error(state, "fxt serve takes no arguments; it traces whoever connects"); break;
 	case ARGP_KEY_END:
-		if (o->waits && (o->out || o->categories || o->mode || o->buffer_mb || o->compresses || o->rotate_mb))
+		if (o->waits &&
+		    (o->out || o->categories || o->mode || o->buffer_mb || o->compresses || o->rotate_mb))
 			argp_error(state, "with --wait, fxt ctl says what is recorded, how, and where to");
 		break;
 	default: return ARGP_ERR_UNKNOWN;
@@ -191,7 +192,8 @@ int fxt_command_serve(int argc, char **argv)
 		{"compress", KEY_COMPRESS, 0, 0, "Compress the trace with zstd; fxt reads it as it is", 0},
 		{"rotate", KEY_ROTATE, "SIZE,COUNT", 0,
 		 "Begin a new file after SIZE megabytes, and keep COUNT older ones (FILE with a number)", 0},
-		{"wait", KEY_WAIT, 0, 0, "Record nothing until fxt ctl begins a session, with options of its own", 0},
+		{"wait", KEY_WAIT, 0, 0, "Record nothing until fxt ctl begins a session, with options of its own",
+		 0},
 		{"agent", 'a', "FILE", 0, "The agent's library, when it is not beside fxt", 0},
 		{"quiet", 'q', 0, 0, "No messages but errors", 0},
 		{0},

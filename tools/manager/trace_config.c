@@ -38,7 +38,8 @@ static char *unknown_member(const json_t *object, const char *what, const char *
 }
 
 /* Reads a number from `least` to `most`, if the member is there. */
-static char *read_number(const json_t *object, const char *key, uint64_t least, uint64_t most, uint64_t *number)
+static char *read_number(const json_t *object, const char *key, uint64_t least, uint64_t most,
+			 uint64_t *number)
 {
 	const json_t *value = json_object_get(object, key);
 
@@ -220,7 +221,8 @@ char *fxt_trace_config_read(struct fxt_trace_config *config, bool *defers, const
 	return bad;
 }
 
-char *fxt_start_options_read(enum fxt_buffer_disposition *disposition, char **categories, const json_t *params)
+char *fxt_start_options_read(enum fxt_buffer_disposition *disposition, char **categories,
+			     const json_t *params)
 {
 	static const char *const dispositions[] = {"CLEAR_ENTIRE", "CLEAR_NONDURABLE", "RETAIN"};
 	static const char *const members[] = {"buffer_disposition", "additional_categories", NULL};

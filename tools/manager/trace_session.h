@@ -89,22 +89,24 @@ struct fxt_session {
 /* Returns the time by CLOCK_MONOTONIC. */
 uint64_t fxt_now_ns(void);
 
-/* Begins a session; the state is READY. It owns `config` from then on. The archive was opened by the caller. */
+/* Begins a session; the state is READY. It owns `config` from then on. The archive was opened by the
+ * caller. */
 void fxt_session_initialize(struct fxt_session *s, const struct fxt_trace_config *config);
 
 /* Starts all providers. `categories` are wanted in addition; may be NULL. */
 enum fxt_start_error fxt_session_start(struct fxt_session *s, enum fxt_buffer_disposition disposition,
 				       const char *categories);
 
-/* Stops all providers. If `saves`, everything that they have is saved then; a streaming session always does. */
+/* Stops all providers. If `saves`, everything that they have is saved then; a streaming session always
+ * does. */
 enum fxt_stop_error fxt_session_stop(struct fxt_session *s, bool saves);
 
-/* Ends the session, whatever its state: stops the providers, saves everything, closes the archive. Does nothing
- * if there is none or this is under way. */
+/* Ends the session, whatever its state: stops the providers, saves everything, closes the archive. Does
+ * nothing if there is none or this is under way. */
 void fxt_session_terminate(struct fxt_session *s);
 
-/* Finishes the change that is under way if all providers have answered, or its time is over. Also does what is
- * due because of alerts. */
+/* Finishes the change that is under way if all providers have answered, or its time is over. Also does
+ * what is due because of alerts. */
 void fxt_session_advance(struct fxt_session *s);
 
 /* Returns when fxt_session_advance() is due at the latest, by CLOCK_MONOTONIC; 0: at no time. */

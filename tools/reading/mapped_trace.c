@@ -128,8 +128,8 @@ static bool map_descriptor(struct fxt_trace_file *f, int fd)
 	return true;
 }
 
-/* Puts a descriptor of what is in it in the place of one of a compressed file. Returns false after a message
- * if it cannot be unpacked; then *fd is -1. */
+/* Replaces the descriptor of a compressed file by that of a file with its contents. Returns false after a
+ * message if it cannot be unpacked; then *fd is -1. */
 static bool unpack_if_packed(int *fd, const char *path)
 {
 	unsigned char begin[4];
