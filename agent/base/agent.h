@@ -139,13 +139,14 @@ struct fxt_thread {
 
 	/* Chunks and losses: lane.c, losses.h. The counts are in the file once the thread has a page. */
 	uint32_t serial;                /* the number of chunks that the thread has taken */
+	uint32_t deep_count;            /* functions that are too deep for an entry and have not ended yet */
 	struct fxt_thread_counts counts;
 	struct fxt_thread_names names;  /* of instrumented functions: function.h */
 	struct fxt_thread_stack stack;  /* the thread's own: stack.h */
 
-	/* The depth of instrumented functions: fxt_in_progress_set_deep_count(). */
-	uint32_t deep_count;            /* functions that are too deep for an entry and have not ended yet */
-	struct fxt_in_progress *quick_limit;    /* the quick way takes only entries below this; NULL: none */
+	/* the quick way of functions takes only entries below this; NULL: none. It depends on deep_count:
+	 * fxt_in_progress_set_deep_count() */
+	struct fxt_in_progress *quick_limit;
 
 	/* Lanes: lanes.h. */
 	struct fxt_lane lanes[FXT_LANES + FXT_LANE_FENCES];     /* the fences come last and never have room */
