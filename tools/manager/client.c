@@ -260,7 +260,7 @@ static const char *hear_initialized(struct fxt_client *p, struct fxt_session *se
 	/* The answer may be late, to an earlier session; then the one for this session will follow. */
 	if (why || packet->reserved != session->number || session->state == FXT_SESSION_READY)
 		return why;
-	p->id = ++session->providers;
+	p->id = fxt_session_new_id(session, (uint32_t)p->pid);
 	p->dropped_before = 0;
 	p->dropped_before = fxt_client_dropped(p);
 	p->written = 0;

@@ -15,6 +15,7 @@
 enum {
 	STOP_NS = 250 * 1000 * 1000,    /* how long providers have to answer FXT_MANAGER_STOP */
 	ALERT_NS = 100 * 1000 * 1000,   /* between two times that alerts save the buffers */
+	FIRST_FREE_ID = (1 << 22) + 1,  /* Linux's largest process number is 2^22 */
 };
 
 uint64_t fxt_now_ns(void)
@@ -80,6 +81,16 @@ const char *fxt_session_categories(const struct fxt_session *s, const char *name
 	return spec && spec->categories ? spec->categories : s->config.categories;
 }
 
+uint32_t fxt_session_new_id(struct fxt_session *s, uint32_t pid)
+{
+	bool is_new = false;
+
+	s->providers++;
+	if (pid)
+		fxt_map_put(&s->ids, pid, 0, &is_new);
+	return is_new ? pid : s->next_id++;
+}
+
 /* -- Changes of state -------------------------------------------------------------------------- */
 
 void fxt_session_initialize(struct fxt_session *s, const struct fxt_trace_config *config)
@@ -87,6 +98,7 @@ void fxt_session_initialize(struct fxt_session *s, const struct fxt_trace_config
 	s->config = *config;
 	s->number++;
 	s->providers = 0;
+	s->next_id = FIRST_FREE_ID;
 	s->dropped = 0;
 	s->files++;
 	s->was_saved = false;
@@ -162,6 +174,7 @@ static void finish_session(struct fxt_session *s)
 	for (size_t i = 0; i < s->count; i++)
 		fxt_client_terminate(s->clients[i], s);
 	fxt_archive_close(&s->archive);
+	fxt_map_free(&s->ids);
 	fxt_trace_config_free(&s->config);
 	free(s->additional);
 	s->additional = NULL;

@@ -16,6 +16,7 @@
 
 #include "archive.h"
 #include "gates.h"
+#include "tools/common/map.h"
 #include "writer/provider.h"
 
 /* The values are those of fuchsia.tracing.controller.SessionState. */
@@ -69,7 +70,9 @@ struct fxt_session {
 	uint64_t rotate_bytes;          /* a file of this size is followed by another; 0: never */
 	unsigned rotate_count;          /* so many older files are kept */
 	uint32_t files;                 /* how many files have been begun */
-	uint32_t providers;             /* how many have been initialized so far; their ids are 1, 2, ... */
+	uint32_t providers;             /* how many have been initialized so far */
+	struct fxt_map ids;             /* those that they have in the archive */
+	uint32_t next_id;               /* for a provider that cannot have its process's number */
 	uint64_t dropped;               /* records that ended providers say they had no room for */
 	uint64_t deadline_ns;           /* CLOCK_MONOTONIC: the present change ends then at the latest */
 	uint64_t alert_save_ns;         /* the last time at which an alert has saved the buffers */
@@ -114,6 +117,10 @@ uint64_t fxt_session_due(const struct fxt_session *s);
 
 /* Handles an alert: a oneshot or circular session saves the buffers of all providers. */
 void fxt_session_alert(struct fxt_session *s, const char *name);
+
+/* Returns an id for a provider of this process, which no other provider has had in this session: the process's
+ * number if that can be. */
+uint32_t fxt_session_new_id(struct fxt_session *s, uint32_t pid);
 
 /* Returns what is wanted of providers of this name. */
 uint64_t fxt_session_buffer_bytes(const struct fxt_session *s, const char *name);
