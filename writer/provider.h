@@ -93,8 +93,9 @@ enum fxt_manager_request {
 	/* Provider.Initialize. data32: enum fxt_buffering_mode; data64: the bytes that the memory shall
 	 * have, about. Text: the categories, as in FXT_CATEGORIES; empty: the provider's own choice. */
 	FXT_MANAGER_INITIALIZE = 0x210,
-	/* Provider.Start. data32: enum fxt_buffer_disposition; data64: 1 if it follows a STOP of this
-	 * session. Text: categories in addition. */
+	/* Provider.Start. data32: enum fxt_buffer_disposition. data64: 1 if the manager has saved what was
+	 * recorded in this session before, so that its trace has it; otherwise 0. Text: categories in
+	 * addition. */
 	FXT_MANAGER_START = 0x211,
 	FXT_MANAGER_STOP = 0x212,               /* Provider.Stop */
 	FXT_MANAGER_TERMINATE = 0x213,          /* Provider.Terminate: the session is over */

@@ -276,6 +276,8 @@ struct fxt_agent {
 	/* how often recording has begun in this process; a thread that was there before begins anew when it
 	 * finds another number: fxt_thread_begins_again() */
 	atomic_uint starts;
+	/* the trace that begins now has nothing that was recorded before: fxt_async_begin_anew() */
+	bool begins_anew;
 	atomic_bool file_made;          /* the buffer exists */
 	atomic_bool filtered;           /* fxt_filter_begins() was called */
 	atomic_bool has_handlers;       /* fxt_handlers_begin() was called */

@@ -17,6 +17,7 @@ static struct place {
 	_Atomic uint64_t where;         /* chunk (32 bits), first word in it (16), number of words (16) */
 	_Atomic uint32_t tid;
 } places[PLACES];
+static _Atomic uint64_t first_id;       /* of the lifetimes that may have ends; 0: all may */
 
 /* Notes where the begin of `id` will stand when it is committed. Its words end at `end`. */
 static void note(struct fxt_thread *thread, const uint64_t *end, uint64_t id)
@@ -84,6 +85,27 @@ void fxt_async_commit_begin(struct fxt_thread *thread, uint64_t *at, uint64_t id
 	commit(thread, at, FXT_EVENT_ASYNC_BEGIN, names, arguments);
 }
 
+void fxt_async_again(void)
+{
+	unsigned i;
+
+	for (i = 0; i < PLACES; i++)
+		atomic_store_explicit(&places[i].id, 0, memory_order_relaxed);
+}
+
+void fxt_async_begin_anew(uint64_t id)
+{
+	atomic_store_explicit(&first_id, id, memory_order_relaxed);
+}
+
+/* Returns whether lifetime `id` began before recording began anew, if it ever did. */
+static bool is_earlier(uint64_t id)
+{
+	uint64_t first = atomic_load_explicit(&first_id, memory_order_relaxed);
+
+	return first && (int64_t)(id - first) < 0;
+}
+
 uint64_t *fxt_async_reserve_end(struct fxt_thread *thread, uint64_t now_ns, size_t words, uint64_t id)
 {
 	const struct place *place = &places[id % PLACES];
@@ -92,8 +114,11 @@ uint64_t *fxt_async_reserve_end(struct fxt_thread *thread, uint64_t now_ns, size
 	bool is_noted = atomic_load_explicit(&place->id, memory_order_acquire) == id;
 	size_t moved = is_noted ? (where & UINT16_MAX) + INLINE_REF_WORDS + FXT_LANE_SLACK_WORDS : 0;
 	/* One reservation is for both records, because a signal handler could take the room between two. */
-	struct fxt_lane *lane = fxt_open_lane(thread, moved + FXT_FRAME_WORDS + words + 1, false);
+	struct fxt_lane *lane;
 
+	if (is_earlier(id))
+		return NULL;
+	lane = fxt_open_lane(thread, moved + FXT_FRAME_WORDS + words + 1, false);
 	if (!lane)
 		return NULL;
 	if (is_noted && lane->chunk != where >> 32 && !fxt_stack_is_short())

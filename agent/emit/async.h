@@ -41,10 +41,18 @@ enum { FXT_ASYNC_MOVED_WORDS = 52 };    /* a longer begin is not moved */
 void fxt_async_commit_begin(struct fxt_thread *thread, uint64_t *at, uint64_t id, uint64_t names,
 			    unsigned arguments);
 
-/* Begins the emission of the end of lifetime `id`, whose arguments take at most `words` words. Returns where
- * they go, or NULL if there is no room. Moves the begin if that is needed, which costs some system calls.
- * Begins that are followed by 8192 others stay where they are, and so do all where these system calls are
- * forbidden. */
+/* Called when recording begins again: no begin that was written before is moved, because the manager may have
+ * saved it. */
+void fxt_async_again(void);
+
+/* Says that the trace has no begins of lifetimes from before `id`, which was made by fxt_flow_id() just
+ * now. So these get no ends. */
+void fxt_async_begin_anew(uint64_t id);
+
+/* Begins the emission of the end of lifetime `id`, whose arguments take at most `words` words. Returns
+ * where they go, or NULL if there is no room or the trace has no begin. Moves the begin if that is needed,
+ * which costs some system calls. Begins that are followed by 8192 others stay where they are, and so do
+ * all where these system calls are forbidden. */
 uint64_t *fxt_async_reserve_end(struct fxt_thread *thread, uint64_t now_ns, size_t words, uint64_t id);
 
 /* Commits the end of lifetime `id`, whose words are stored up to `at`. */

@@ -157,6 +157,7 @@ static void set_initialized(const struct fxt_buffer *buffer)
 static int go_on(struct fxt_buffer *buffer, int seconds)
 {
 	int descriptor, error;
+	bool is_new = false;
 
 	for (;;) {
 		error = receive(buffer->fd, seconds, &descriptor);
@@ -167,6 +168,7 @@ static int go_on(struct fxt_buffer *buffer, int seconds)
 		switch (message.packet.request) {
 		case FXT_MANAGER_INITIALIZE:
 			seconds = ANSWER_SECONDS;
+			is_new = true;
 			error = initialize();
 			if (error)
 				return error;
@@ -176,6 +178,8 @@ static int go_on(struct fxt_buffer *buffer, int seconds)
 			break;
 		case FXT_MANAGER_START:
 			fxt_managed_go_on(buffer, message.packet.data32 != FXT_RETAIN);
+			fxt_agent.begins_anew =
+				is_new || (message.packet.data32 != FXT_RETAIN && !message.packet.data64);
 			return start(buffer->fd);
 		case FXT_MANAGER_STOP:
 			seconds = 0;

@@ -5,9 +5,11 @@
 #include <errno.h>
 #include <string.h>
 
+#include "agent/arrows/wait.h"
 #include "agent/base/log.h"
 #include "agent/base/parts.h"
 #include "agent/descriptors/endpoint.h"
+#include "agent/emit/async.h"
 #include "agent/emit/emit.h"
 #include "agent/emit/output.h"
 #include "agent/emit/threads.h"
@@ -247,12 +249,16 @@ static void wait_for_start(void)
 		fxt_gate_lend();
 }
 
-/* Begins recording in a process that waits for the manager. The caller holds file_lock. */
-static void begin(void)
+/* Begins recording in a process that waits for the manager. `has_recorded` says that it has recorded
+ * before; then what was known of the program may be wrong. The caller holds file_lock. */
+static void begin(bool has_recorded)
 {
-	/* What was known of the program before may be wrong. */
-	if (atomic_fetch_add(&fxt_agent.starts, 1))
+	atomic_fetch_add(&fxt_agent.starts, 1);
+	if (has_recorded) {
 		fxt_parts_again();
+		if (fxt_agent.begins_anew)
+			fxt_async_begin_anew(fxt_flow_id());
+	}
 	atomic_store(&fxt_agent.recording, FXT_RECORDING);
 	fxt_gate_set(fxt_agent.config.categories);
 }
@@ -305,7 +311,7 @@ void fxt_control_hear(struct fxt_thread *thread, uint64_t now_ns)
 
 void fxt_control_woken(void)
 {
-	bool begins = false;
+	bool begins = false, has_recorded;
 	uint64_t mask;
 	int error;
 
@@ -318,10 +324,11 @@ void fxt_control_woken(void)
 	if (fxt_may_not_lock() || fxt_is_forbidden(FXT_NO_CALLS) || !fxt_trylock(&fxt_agent.file_lock, &mask))
 		return;
 	if (fxt_gate_is_lent()) {
+		has_recorded = fxt_agent_has_file();
 		error = fxt_agent_go_on();
 		begins = !error;
 		if (begins) {
-			begin();
+			begin(has_recorded);
 		} else if (error != -EAGAIN) {
 			atomic_store(&fxt_agent.recording, FXT_STOPPED);
 			fxt_gate_set(0);

@@ -11,6 +11,7 @@
 #include "agent/base/parts.h"
 #include "agent/descriptors/endpoint.h"
 #include "agent/descriptors/fds.h"
+#include "agent/emit/async.h"
 #include "agent/emit/explain.h"
 #include "agent/emit/function.h"
 #include "agent/emit/held_locks.h"
@@ -123,6 +124,7 @@ static const struct fxt_part table[] = {
 	 .storage_ends = fxt_control_storage_ends, .deferred = fxt_control_hear, .woken = fxt_control_woken},
 	{"what the program says: the parent's thread has the unfinished line",
 	 .thread_ends = rest_of_text, .exits = rest_of_text},
+	{"begins of lifetimes that may be moved: none is in the child's file", .again = fxt_async_again},
 	{"lifetimes of children and threads: no children",
 	 .child = fxt_task_after_fork, .thread_ends = fxt_task_thread_ends},
 	{"links between parent and child: a process of its own, whose parent expects it",

@@ -368,6 +368,10 @@ def session(one, programs, rnd, number):
         if saved or disposition != "RETAIN":
             unsaved = set()
         change(one, programs, "start_tracing", {"buffer_disposition": disposition}, "STARTED")
+        if rnd.random() < 0.3:
+            # This one records from its beginning on.
+            programs.append(Program(rnd.choice((1, 4))))
+            until_states(one, programs, "STARTED")
         for program in programs:
             unsaved |= program.calls(f"{tag}.{window}.{program.name}", rnd.randint(1, 300))
             if rnd.random() < 0.4:

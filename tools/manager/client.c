@@ -211,11 +211,11 @@ static void initialize(struct fxt_client *p, struct fxt_session *session)
 	enter(p, session, FXT_CLIENT_INITIALIZING);
 }
 
-static void start(struct fxt_client *p, struct fxt_session *session, enum fxt_buffer_disposition disposition,
-		  bool is_again)
+static void start(struct fxt_client *p, struct fxt_session *session, enum fxt_buffer_disposition disposition)
 {
 	p->starts++;
-	say(p, FXT_MANAGER_START, disposition, is_again, session->additional ? session->additional : "");
+	say(p, FXT_MANAGER_START, disposition, session->was_saved,
+	    session->additional ? session->additional : "");
 	enter(p, session, FXT_CLIENT_STARTING);
 }
 
@@ -266,7 +266,7 @@ static const char *hear_initialized(struct fxt_client *p, struct fxt_session *se
 	p->written = 0;
 	fxt_client_clear(p, session, true);
 	if (fxt_session_runs(session))
-		start(p, session, FXT_CLEAR_ENTIRE, false);
+		start(p, session, FXT_CLEAR_ENTIRE);
 	else
 		stop(p, session);
 	return NULL;
@@ -431,7 +431,7 @@ void fxt_client_start(struct fxt_client *p, struct fxt_session *session,
 	} else if (p->state == FXT_CLIENT_STOPPED || p->state == FXT_CLIENT_STOPPING) {
 		if (disposition != FXT_RETAIN)
 			fxt_client_clear(p, session, false);
-		start(p, session, disposition, true);
+		start(p, session, disposition);
 	}
 }
 
