@@ -1,5 +1,5 @@
 /* This tests agent/descriptors/byte_stream.c by one thread: when it knows whose bytes a read got, and when it
- * says that it does not know. */
+ * says that it does not know. It also tests agent/descriptors/byte_stream_names.c. */
 #include <check.h>
 #include <stdint.h>
 
@@ -25,7 +25,7 @@ START_TEST(boundaries)
 }
 END_TEST
 
-/* The amounts go round at 4 GiB; a call that moves 2 GiB or more is not counted. */
+/* The amounts wrap around at 4 GiB. A call that moves 2 GiB or more breaks its direction. */
 START_TEST(amounts)
 {
 	fxt_stream pipe = fxt_stream_make(FXT_STREAM_PIPE), other = fxt_stream_make(FXT_STREAM_PIPE);
@@ -204,7 +204,7 @@ START_TEST(reopened)
 	put(fifo, 1, 100, 4);
 	put(fifo, 1, 200, 4);
 	ck_assert_uint_eq(get(fifo, 4), 100);
-	/* The bytes that were left went when the last descriptor was closed. */
+	/* The bytes that were left were lost when the last descriptor was closed. */
 	fxt_stream_reopened(fifo, fxt_stream_look(fifo), 0);
 	put(fifo, 1, 300, 4);
 	ck_assert_uint_eq(get(fifo, 4), 300);
@@ -220,7 +220,7 @@ START_TEST(reopened)
 }
 END_TEST
 
-/* When the table is full the oldest stream is replaced. Whoever still uses that one harms no other. */
+/* When the table is full, an old stream is replaced. A call that still uses it changes no other stream. */
 START_TEST(replaced)
 {
 	fxt_stream first = fxt_stream_make(FXT_STREAM_PIPE), last = 0;

@@ -4,10 +4,11 @@
  * A forked child has in its copy of memory who made it. A child that was executed, and the process that reaps
  * a child, find what they need in the section `parents` of the memory that the processes of a run share
  * (shared.h). It has an entry for each child. The parent makes the entry before the call that makes the
- * child; the child takes it at its start, and writes down its end there; the process that reaps the child
- * frees it. A child that was killed has left no end, and so has no arrow. No process owns an entry: each
- * change is one compare-and-swap of its word, in which there is a generation. So a process that is killed
- * leaves an entry behind that is of no use, and that others take when they find no free one.
+ * child (the child of a vfork makes it, before it executes a program); the child takes it at its start, and
+ * writes down its end there; the process that reaps the child frees it. A child that was killed has left no
+ * end, so no arrow leads to the call that reaped it. No process owns an entry: each change is one
+ * compare-and-swap of its word, in which there is a generation. So a process that is killed leaves an entry
+ * behind that is of no use, and that others take when they find no free one.
  *
  * All functions may be called in any context.
  */
@@ -66,7 +67,8 @@ void fxt_child_reaped(struct fxt_thread *thread, int pid, int status, uint64_t s
  * from the call that made the process. */
 void fxt_parent_start(void);
 
-/* Writes down the process's end in its entry: the calling thread is about to end the process. */
+/* Writes down the process's end in its entry: the calling thread is about to end the process. Before
+ * that it does what fxt_birth_tell() does. */
 void fxt_parent_leave(struct fxt_thread *thread);
 
 /* Takes the end back, because the call that would have ended the process has failed. */

@@ -9,8 +9,9 @@
 
 #define VARIABLE "FXT_SHARED="
 
-/* MAGIC is "fxtshare"; version and size are what a process has to agree on with those that it shares the
- * memory with. The version grows when the layout of anything in the memory changes. */
+/* MAGIC is "fxtshare". The first word of the memory is made of it, the version and the size: a process that
+ * expects another word does not use the memory. The version grows when the layout of anything in the memory
+ * changes. */
 #define MAGIC UINT64_C(0x6572616873747866)
 enum { VERSION = 2 };
 
@@ -29,9 +30,9 @@ bool fxt_shared_may_be(uint64_t at_ns, uint64_t now_ns)
 	return at_ns >= begun_ns && at_ns <= now_ns;
 }
 
-/* Tells whether the path is a memory file of `fxt record`. It is opened for writing, and may lead to
- * another file than when FXT_SHARED was set: `fxt record` may be gone and its number another process's. The
- * link of a memory file has this text. */
+/* Tells by the text of its link whether the path leads to a memory file of `fxt record`. The file is going to
+ * be opened for writing, and the path may lead to another file than when FXT_SHARED was set: `fxt record` may
+ * be gone, and its pid another process's. */
 static bool is_memory_file(const char *path)
 {
 	static const char expected[] = "/memfd:" FXT_SHARED_NAME " (deleted)";
@@ -42,7 +43,7 @@ static bool is_memory_file(const char *path)
 }
 
 /* Tells whether the file has its full size and is sealed. If another process could shrink it, touching the
- * mapping would be a SIGBUS. */
+ * mapping might raise SIGBUS. */
 static bool is_whole(int fd)
 {
 	long seals = FXT_SYSCALL3(SYS_fcntl, fd, F_GET_SEALS, 0);
@@ -86,8 +87,8 @@ void fxt_shared_start(char **environment)
 	for (; *environment && strncmp(*environment, VARIABLE, strlen(VARIABLE)); environment++)
 		;
 	/* If FXT_SHARED names memory that this process cannot have (behind a chroot, or of another user),
-	 * it makes none of its own. It would know only half of its streams: those that it shares with
-	 * processes in the other memory would be known here and unknown there. */
+	 * it makes none of its own. Streams that it shares with processes in the other memory would be known
+	 * only by half: its own calls would be counted here, and theirs there. */
 	is_run = *environment && (*environment)[strlen(VARIABLE)];
 	memory = is_run ? map_inherited(*environment + strlen(VARIABLE))
 			: map(-1, MAP_ANONYMOUS | MAP_NORESERVE);

@@ -24,8 +24,8 @@ static bool is_sent(uint64_t word)
 	return state_of(word) == SENT || state_of(word) == SENT_TO_GROUP;
 }
 
-/* Returns a free entry, or that of the signal that was sent first, because no thread waited for that
- * one. */
+/* Returns a free entry, or else that of the signal that was sent first, which most likely no thread waits
+ * for. Returns NULL if children have all PLACES entries. `*found` gets the entry's word. */
 static struct fxt_parent_entry *find_room(uint32_t id, uint64_t *found)
 {
 	struct fxt_parent_entry *entry, *oldest = NULL;
@@ -77,7 +77,7 @@ uint64_t fxt_signal_sent(int to, uint64_t thread, int signum)
 	entry->thread = thread;
 	entry->check = check_of(entry, false);
 	atomic_store(&entry->arrows, 0);
-	/* Each arrow leaves at a time of its own. */
+	/* Each arrow from a signal to a group leaves at a time of its own: see take(). */
 	if (to <= 0)
 		self->last_ns += 2 * (ARROWS - 1);
 	word = word_of(generation_of(word) + 1, id, to > 0 ? SENT : SENT_TO_GROUP);
@@ -99,7 +99,7 @@ int fxt_signal_pidfd(int pidfd)
 	struct fxt_fdinfo info;
 	uint64_t pid;
 
-	/* The number is -1 if the process is in another namespace, or gone. */
+	/* The number is 0 if the process is in another namespace, and -1 if it is gone. */
 	if (!fxt_shared || !fxt_fdinfo_read(&info, pidfd) || !fxt_fdinfo_number(&info, "Pid", 10, &pid) ||
 	    !pid || pid > INT32_MAX)
 		return FXT_SENT_TO_ALL;
@@ -108,8 +108,8 @@ int fxt_signal_pidfd(int pidfd)
 
 /* -- Waiting ----------------------------------------------------------------------------------- */
 
-/* The notes of signals to a group that this process has taken. They stay, because they are for other
- * processes as well. */
+/* References to the notes of signals to a group that this process has taken. The notes stay, because they are
+ * for other processes as well. */
 static _Atomic uint64_t taken[PLACES];
 
 /* A note that may be that of the signal. */
@@ -152,6 +152,8 @@ static bool forget(const struct candidate *found)
 	       atomic_load(&found->entry->word) == found->word;
 }
 
+/* Takes the note, and stores in `*cause` who sent the signal. The arrows from a signal to a group leave 2 ns
+ * after each other. Returns false if there is no such note any more, or if ARROWS have left. */
 static bool take(const struct candidate *found, struct fxt_cause *cause)
 {
 	struct fxt_parent_entry *entry = found->entry;
@@ -217,8 +219,8 @@ bool fxt_signal_received(const struct fxt_thread *thread, uint64_t start_ns, con
 		take(&first, cause);
 }
 
-/* Forgets all notes of a signal that can be pending only once: it was sent by all of these threads,
- * whichever came first. */
+/* Forgets all notes of a signal that can be pending only once: however many threads have sent it, it came
+ * once. */
 static void forget_all(const struct fxt_thread *thread, const siginfo_t *info)
 {
 	struct candidate found;
@@ -240,8 +242,8 @@ bool fxt_signal_taken(const struct fxt_thread *thread, uint64_t start_ns, const 
 		return false;
 	if (first_since(thread, start_ns, info, &first, &others) && !others)
 		return take(&first, cause);
-	/* The only note is taken whenever it was left. A signal that a handler got still has its note; then
-	 * there are more. */
+	/* If there is only one note, it is taken whenever it was left. If there are several, some may be of
+	 * signals that a handler got, because such notes may stay. */
 	if (!first.entry && others == 1)
 		return first_since(thread, 0, info, &first, &others) && take(&first, cause);
 	if (info->si_signo < QUEUED)

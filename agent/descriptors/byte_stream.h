@@ -8,18 +8,19 @@
  * that write's bytes.
  *
  * An origin is known or it is left out. A write is known if no other was under way in the same direction,
- * and a read likewise; calls that overlapped are counted when all of them are over. A call that overlaps
- * another marks the direction before its own system call, so that no reader takes its bytes for the
- * other's. The mark stays until no call is under way. A direction in which bytes were moved that nobody saw
- * is broken for good: a read got more than was ever written, or left nothing where something should be
- * left, or it is known beforehand that bytes go unseen.
+ * and a read likewise. Each call is counted at its end, so after calls that overlapped the count is right
+ * again when all of them are over. A call that overlaps another marks the direction before its own system
+ * call, so that no reader takes its bytes for the other's. The mark stays until no call is under way. A
+ * direction in which bytes were moved that nobody saw is broken for good: a read got more than was ever
+ * written, or left nothing where something should be left, or it is known beforehand that bytes go unseen.
  *
  * All of this is in the memory that processes share, without locks. The words that count are changed by
  * compare-and-exchange and name the generation of their stream, so that a call that is late changes nothing
- * of the stream that has the place now. Only a write that is alone stores where it begins, with a checksum: a
- * late write can destroy such a note, and cannot make a wrong one. A process that is killed in a call leaves
- * the call under way for ever, and its direction has no arrows any more. endpoint.c and transfer.c call these
- * functions, in any context.
+ * of the stream that has the place now. Only a write that is alone stores where it begins, as a boundary with
+ * a checksum: a late write can destroy a boundary, and cannot make a wrong one. A process that is killed in a
+ * call leaves the call under way for ever, and the direction has no arrows any more.
+ *
+ * endpoint.c and transfer.c call these functions, in any context.
  */
 #ifndef FXT_BYTE_STREAM_H
 #define FXT_BYTE_STREAM_H
@@ -49,14 +50,15 @@ struct fxt_stream_name {
 	uint64_t what, a, b;
 };
 
-/* Sets the memory for streams and names, which is all 0 at first. If it is NULL, no stream is ever known. */
+/* Sets the memory for streams and names, which is all 0 at first. If it is NULL or too small, no stream is
+ * ever known. */
 void fxt_stream_use(void *memory, size_t bytes);
 
-/* Tells whether there are any streams. */
+/* Tells whether any stream was ever made. */
 bool fxt_stream_any(void);
 
-/* Makes a stream and returns its first side; the other one is fxt_stream_other(). Returns 0 if there is no
- * room. */
+/* Makes a stream and returns its first side; the other one is fxt_stream_other(). If the table is full, the
+ * stream takes the place of an older one. Returns 0 if there is no memory for streams. */
 fxt_stream fxt_stream_make(enum fxt_stream_kind kind);
 /* Returns the other side of the same stream. */
 static inline fxt_stream fxt_stream_other(fxt_stream side)
@@ -68,9 +70,10 @@ static inline fxt_stream fxt_stream_other(fxt_stream side)
 fxt_stream fxt_stream_find(struct fxt_stream_name name);
 /* Gives a side a name, which belonged to another side before, or to none. */
 void fxt_stream_call(struct fxt_stream_name name, fxt_stream side);
-/* Returns the side of a name that all ends of a stream come to know, each in its time; the first to come
- * makes the stream. `side` is 0 or 1: if that side has come before, the name is that of a connection that
- * is over, and a new stream is made. `side` is -1 if all share one side. Returns 0 if there is no room. */
+/* Returns a side of the stream with a name that each end can find out by itself, such as the addresses of a
+ * connection. The first end that calls this makes the stream. `side` is 0 or 1: if that side has called this
+ * before, the name was that of a connection that is over, and a new stream is made. `side` is -1 if all ends
+ * share one side. Returns 0 if there is no memory for streams. */
 fxt_stream fxt_stream_join(struct fxt_stream_name name, enum fxt_stream_kind kind, int side);
 
 /* A call that is about to write or to read. */
@@ -83,7 +86,7 @@ struct fxt_transfer {
 
 /* A thread that wrote, and when. */
 struct fxt_stream_writer {
-	uint32_t pid, tid;              /* the kernel's ids, of 22 bits each */
+	uint32_t pid, tid;              /* koids (koid.h); of more than 22 bits: the writer is not known */
 	uint64_t at_ns;
 	uint32_t cpu_and_1;             /* its processor plus 1, of 20 bits; 0: not known */
 };
@@ -105,8 +108,9 @@ bool fxt_stream_read_end(const struct fxt_transfer *transfer, int64_t moved, boo
 void fxt_stream_break(fxt_stream side, bool in, bool out);
 
 /* A FIFO forgets its bytes when all its descriptors are closed. When it is opened again, fxt_stream_look()
- * returns what was counted so far, and fxt_stream_reopened() then corrects the counts: so many `bytes` were
- * found in the FIFO after fxt_stream_look(). */
+ * returns what was counted so far. fxt_stream_reopened() then corrects the counts: so many `bytes` were found
+ * in the FIFO after fxt_stream_look(). If there are any, and not as many as the counts say, it breaks the
+ * direction. */
 struct fxt_stream_moment {
 	uint64_t writers, readers;
 };

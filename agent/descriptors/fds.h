@@ -42,7 +42,9 @@ struct fxt_fd {
 	uint64_t begin_ns;              /* the begin of the lifetime that began last */
 	_Atomic uint64_t life_named;    /* the upper half of the header of `life`: its category and name;
 					 * and the lower half of its id */
-	_Atomic uint32_t generation;    /* the process's generation when they began: each fork makes one */
+	/* the process's generation when they began: it is a new one after a fork, and when recording begins
+	 * again */
+	_Atomic uint32_t generation;
 	bool is_buffered;               /* some of the bytes are not seen: fxt_fd_buffered() */
 	bool is_reconnected;            /* the bytes are of more than one connection */
 } __attribute__((aligned(64)));
@@ -89,7 +91,7 @@ static inline bool fxt_fds_are_ours(struct fxt_thread *thread)
 	return FXT_LIKELY(!thread->may_be_child) || fxt_fds_ask(thread);
 }
 
-/* Called once, at start. */
+/* Marks descriptor 2 as standard error. Called once, at start. */
 void fxt_fds_start(void);
 
 /* Called in the child of a fork: what the child inherited has no lifetime from here on. */

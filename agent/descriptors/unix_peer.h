@@ -1,5 +1,6 @@
-/* Finds the other end of a Unix socket. Of the two ends of a connection only the one that connected knows the
- * other by itself. The kernel tells by netlink, which takes some 10 microseconds and a socket.
+/* Finds the other end of a Unix socket. The name of a connection is the inode of the end that connected
+ * (endpoint.c), so the end that was accepted has to ask for it. The kernel tells it by netlink, which takes
+ * some 10 microseconds and a socket.
  */
 #ifndef FXT_UNIX_PEER_H
 #define FXT_UNIX_PEER_H

@@ -1,5 +1,5 @@
-/* The begins and ends of lifetimes (async events). An end always stands behind its begin in the file.
- * The files that write lifetimes call these functions, in any context.
+/* The begins and ends of lifetimes (async events). An end stands behind its begin in the file, but for the
+ * begins that are not moved: see below. The files that write lifetimes call these functions, in any context.
  *
  * A copy that is made while the program runs reads the file from its beginning on. If the begin and the end
  * of a lifetime lie in two chunks, the copy may pass the place of the begin before the begin is written, and
@@ -52,7 +52,7 @@ void fxt_async_begin_anew(uint64_t id);
 /* Begins the emission of the end of lifetime `id`, whose arguments take at most `words` words. Returns
  * where they go, or NULL if there is no room or the trace has no begin. Moves the begin if that is needed,
  * which costs some system calls. Begins that are followed by 8192 others stay where they are, and so do
- * all where these system calls are forbidden. */
+ * all where these system calls are forbidden or the stack is short. */
 uint64_t *fxt_async_reserve_end(struct fxt_thread *thread, uint64_t now_ns, size_t words, uint64_t id);
 
 /* Commits the end of lifetime `id`, whose words are stored up to `at`. */

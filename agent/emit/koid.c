@@ -88,7 +88,8 @@ static void look(void)
 	fxt_agent.koid = fxt_agent.pid;
 	fxt_agent.koid_kind = FXT_KOID_OWN;
 	namespace = first.namespace ? number_in_link("/proc/self/ns/pid", "[") : 0;
-	/* The process is in the namespace of `fxt record`, or there is no /proc, and so nothing is known. */
+	/* The process is in the namespace of `fxt record`, or nothing is known because there is no
+	 * `fxt record` or no /proc. */
 	if (!namespace || namespace == first.namespace)
 		return;
 	shown = is_first_proc() ? number_in_link("/proc/self", "") : 0;
@@ -113,7 +114,7 @@ void fxt_koid_start(char **environment)
 	look();
 }
 
-/* The kernel gives 0 for a parent that is in another namespace. Then the child may be in a new one. */
+/* The kernel gives 0 as the id of a parent in another namespace. Then the child may be in a new one. */
 void fxt_koid_after_fork(void)
 {
 	if (fxt_agent.koid_kind == FXT_KOID_OWN && (!first.namespace || FXT_SYSCALL0(SYS_getppid) != 0))

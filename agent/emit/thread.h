@@ -8,8 +8,9 @@
 #include "agent/base/agent.h"
 
 /* Gives the calling thread a state and makes it known to the trace. Returns NULL if that is impossible now;
- * the event is then dropped and counted. Returns NULL too if the gate was lent (gate.h); then recording may
- * begin now, with the next call. Any context. */
+ * the event is then dropped and counted. Returns NULL too, and counts nothing, if the process does not
+ * record, if the thread is barred, in the child of a vfork, and if the gate was lent (gate.h); in that last
+ * case recording may begin now, with the next call. Any context. */
 struct fxt_thread *fxt_thread_attach(void);
 
 /* Notes where the calling thread's stack is, for a thread whose making was seen: its lowest address, which is
@@ -22,14 +23,16 @@ void fxt_thread_has_stack(struct fxt_thread *thread, uintptr_t low, size_t bytes
 struct fxt_thread *fxt_thread_bar(void);
 void fxt_thread_unbar(struct fxt_thread *thread);
 
-/* Prepares the states for the buffering mode. */
+/* Called when the buffering mode is known. Prepares for circular mode, where chunks can be taken away from
+ * threads (threads.h). */
 void fxt_threads_mode(void);
 
 /* Forgets what the calling thread knew before recording began again: locks that it held may be free. */
 void fxt_thread_begins_again(struct fxt_thread *thread);
 
-/* Completes a thread's state in the process that it runs in: its index, its names and its page. Called when
- * the thread gets its state, and again in the child of a fork. Returns false if there is no file. */
+/* Completes a thread's state in the process that it runs in: its index, its name and its page. Called when
+ * the thread gets its state, and later if it is not ready, as in the child of a fork. Returns false if there
+ * is no file or no lock may be taken. */
 bool fxt_thread_ready(struct fxt_thread *thread);
 
 /* Writes the name of a thread, given by its pthread_t, which the program has just renamed. A thread that the
@@ -38,15 +41,15 @@ void fxt_thread_renamed(struct fxt_thread *thread, uintptr_t handle);
 
 /* Ends the calls in progress of the calling thread, and what else ends with it, because its routine has
  * returned, or was left by pthread_exit() or by cancellation. The state stays, because destructors of the
- * program may still run. The second call for a thread does nothing. */
+ * program may still run. A second call for a thread ends only what has begun since the first. */
 void fxt_thread_ends(void);
 
 /* Returns the state of the thread of this process that has this kernel id, or NULL. The thread may end at any
  * time, and its state then goes to another thread. */
 struct fxt_thread *fxt_threads_find(uint32_t own_tid);
 
-/* Writes the thread record and the counters of a page, which lie before its slots. The slots are laid out
- * already. */
+/* Writes the thread record of a page, and its counters, which are empty. They lie before the slots, which are
+ * laid out already. */
 void fxt_thread_show_page(struct fxt_thread *thread, uint64_t *page);
 
 /* Commits a whole record, as fxt_encode.h makes it, to the thread's lane. Returns false if it was dropped,
@@ -59,11 +62,12 @@ bool fxt_thread_put_extra(struct fxt_thread *thread, const uint64_t *record, siz
  * one. */
 void fxt_thread_after_rewrite(struct fxt_thread *thread);
 
-/* Called in the child of a fork: frees all states but the caller's, which belongs to a new thread from now
- * on. */
+/* Called in the child of a fork: forgets all states but the caller's, which belongs to a new thread from now
+ * on. `returns` is as for fxt_lanes_after_fork(). */
 void fxt_threads_after_fork(bool returns);
 
-/* Returns how many records of the process found no room, as far as the counters in the trace still say it. */
+/* Returns how many records of the process found no room, by its counter and those of its threads. Takes the
+ * lock of threads.h. */
 FXT_COLD uint64_t fxt_threads_dropped(void);
 
 #endif

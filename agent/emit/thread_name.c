@@ -1,5 +1,5 @@
 /* This writes threads' names, as kernel object records: when threads become known, and when the program names
- * a thread. Any context may call it. See threads.h. */
+ * a thread. Any context may call it. See thread.h and threads.h. */
 #include <string.h>
 #include <sys/prctl.h>
 

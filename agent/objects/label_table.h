@@ -8,8 +8,8 @@
 
 struct fxt_label_detail {
 	struct fxt_label label;
-	/* The place of the code that made or used the object. For a path, a hash of path and descriptor. 0:
-	 * the label is not to be compared. */
+	/* The place of the code that made or used the object. If it was opened by a path or has a descriptor,
+	 * a hash of these. 0: the label is not to be compared. */
 	uintptr_t place;
 };
 
@@ -42,18 +42,18 @@ bool fxt_label_has_place(uintptr_t key);
 bool fxt_label_table_is_empty(void);
 
 enum fxt_entered {
-	FXT_ENTERED_NOT,                /* the table has no room */
+	FXT_ENTERED_NOT,                /* the table has no room, or no lock may be taken here */
 	/* the trace was told already, by another thread or of an earlier object with the same name */
 	FXT_ENTERED_KNOWN,
 	FXT_ENTERED_FIRST,              /* the trace was told nothing of this address before */
-	FXT_ENTERED_NEXT,
+	FXT_ENTERED_NEXT,               /* the trace may have been told of an earlier object there */
 };
 
 /* Puts an object into the table. The text of a path is not kept, because it is the program's memory. Takes
  * the lock. */
 enum fxt_entered fxt_label_enter(uintptr_t key, const struct fxt_label_detail *new);
 
-/* Empties the table. */
+/* Empties the table. Takes the lock. */
 void fxt_label_table_empty(void);
 /* Does so in the child of a fork, where another thread of the parent may have had the lock. */
 void fxt_label_table_after_fork(void);

@@ -10,7 +10,8 @@
  *	fxt_mappings_left(thread, leaving, it has succeeded);
  *	fxt_mapping_came(thread, result, bytes, place);
  *
- * Any context. The functions take a lock, but only while some mapping has a lifetime.
+ * Any context may call these functions. They take a lock only while some mapping has a lifetime, or is about
+ * to get one.
  */
 #ifndef FXT_MAPPINGS_H
 #define FXT_MAPPINGS_H
@@ -24,8 +25,8 @@ uint32_t fxt_mappings_leave(const void *address, size_t bytes);
 /* Says whether the call unmapped these pages. If not, they come back. */
 void fxt_mappings_left(struct fxt_thread *thread, uint32_t leaving, bool are_gone);
 
-/* Adds a new mapping, made by a call that returns to `place`. Lifetimes of mappings that had these pages
- * lose them. */
+/* Adds a new mapping, made by a call that returns to `place`. Earlier mappings that the table has there lose
+ * these pages. */
 void fxt_mapping_came(struct fxt_thread *thread, const void *address, size_t bytes, uintptr_t place);
 
 /* Empties the table in the child of a fork: the mappings that it has from its parent began in another

@@ -44,7 +44,7 @@ FXT_COLD void fxt_descriptor_clear(int fd);
 FXT_COLD void fxt_descriptor_vacate(int fd);
 
 /* Calls fxt_descriptor_vacate() if `fd` is the trace's number. This is for a number that a call finds in
- * memory, now or later, so that no other number can be given in its place. */
+ * memory (a control block of aio, a message), so that no other number can be given in its place. */
 static inline void fxt_descriptor_leave(int fd)
 {
 	if (FXT_UNLIKELY(fd == fxt_agent.buffer.fd) && fd >= 0)

@@ -1,6 +1,6 @@
 /* scribble FILE: writes to the memory that the processes of a run share (FXT_SHARED) until FILE exists. It
- * writes what no process would have put there. It changes words that are in use more often than others, and
- * leaves the first page alone, because that says whose memory it is.
+ * writes what no process would have put there. Most words that it changes are in use, that is, not 0. It
+ * leaves the first page alone, because that has the magic number: no process uses memory without it.
  */
 #include <fcntl.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-/* fxt check --json: prints an object on one line for every file. */
+/* fxt check --json: prints one object for each file, on a line of its own. See check.h. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif

@@ -16,12 +16,12 @@
 #include "tools/reading/reader_internal.h"
 #include "writer/fxt_encode.h"
 
-/* Linux's largest pid is 2^22, so no process has an id from here on. */
+/* Providers whose id is in use already get ids from here on, because Linux's process ids are below 2^22. */
 enum { FIRST_FREE_ID = (1 << 22) + 1 };
 
-/* WRITE_BYTES are written at once, while the processor's caches still have them: with writes of a megabyte
- * the kernel took up to six times as long. The buffer has room behind them for any record that is not a large
- * one. */
+/* About WRITE_BYTES are written by one call, while the processor's caches still have them: with writes of a
+ * megabyte the kernel took up to six times as long. The buffer has room behind them for any record that is
+ * not a large one. */
 enum { WRITE_BYTES = 128 << 10, BUFFER_BYTES = WRITE_BYTES + FXT_RECORD_MAX_WORDS * FXT_WORD_BYTES };
 
 static bool next_buffer(struct fxt_merge *m)
@@ -49,7 +49,7 @@ static bool put(struct fxt_merge *m, const void *bytes, uint64_t count)
 	if (m->only_counts)
 		return true;
 	m->bytes += count;
-	/* A large record, or one of a damaged file, is copied in pieces. */
+	/* A large record is copied in pieces. */
 	for (; count; count -= part, from += part) {
 		if (!make_room(m))
 			return false;
@@ -74,8 +74,8 @@ bool fxt_merge_begin(struct fxt_merge *m, FILE *out)
 	return put(m, &magic, sizeof(magic));
 }
 
-/* Puts words of the encoder. They are turned from this machine's byte order into the file's, which is
- * little-endian. */
+/* Puts words that the encoder has made. They are turned from this machine's byte order into the file's, which
+ * is little-endian. */
 static bool put_words(struct fxt_merge *m, uint64_t *words, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
@@ -179,7 +179,7 @@ static bool put_record(struct fxt_merge *m, struct fxt_map *ids, const struct fx
 	bool ok;
 
 	m->as_it_is = m->as_it_is && !rec->damaged;
-	/* The part of a process that still runs may change while it is read. */
+	/* A damaged record is left out. The part of a process that still runs may change while it is read. */
 	if (rec->damaged || is_older_name(m, rec) ||
 	    (rec->type == FXT_RECORD_METADATA && !is_provider_record(rec)))
 		return true;
@@ -357,8 +357,8 @@ static bool take_examined(struct fxt_merge *m, struct fxt_reader *r, struct part
 	return true;
 }
 
-/* Takes as many records of known forms as there are, and the one that follows. Returns false at the end,
- * or if the archive cannot be written. */
+/* Takes as many records of known forms as there are, and the one that follows. Returns false at the end, if
+ * the archive cannot be written (then *ok is false), or if the part has to be read again. */
 static bool take_next(struct fxt_merge *m, struct fxt_reader *r, struct part *part, bool *ok)
 {
 	struct fxt_record *rec = &part->rec;

@@ -20,9 +20,9 @@
 #include "tools/common/message.h"
 #include "tools/common/pack.h"
 
-enum { MAX_OPEN = 2 };  /* record maps one part at a time, and check one file at a time */
+enum { MAX_OPEN = 2 };  /* one more than needed: all commands map one file at a time */
 
-/* The files that are mapped, for the handler of SIGBUS, and the message that it prints. */
+/* The files that are mapped, for the handler of SIGBUS, each with the message that it prints. */
 static struct {
 	const unsigned char *from;
 	uint64_t size;
