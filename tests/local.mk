@@ -208,7 +208,8 @@ tests/apps/count_io_fortified: APP_FLAGS = -O2
 $(filter tests/apps/count_%,$(APPS_C)): tests/apps/counts.h tests/apps/random.h tests/apps/unseen.h
 tests/apps/busy tests/apps/descriptor_races tests/apps/descriptors tests/apps/host_fds \
 tests/apps/host_number tests/apps/host_unmaps tests/apps/inherits tests/apps/listens \
-tests/apps/many_functions tests/apps/modes tests/apps/progress: tests/apps/random.h tests/apps/unseen.h
+tests/apps/many_functions tests/apps/modes tests/apps/progress \
+tests/apps/threads: tests/apps/random.h tests/apps/unseen.h
 tests/apps/causes tests/apps/chain tests/apps/deadlock tests/apps/losses tests/apps/pools \
 tests/apps/quiet tests/apps/stepped: tests/apps/unseen.h
 tests/apps/count_numbers: $(addprefix $(top_srcdir)/,$(INTERPOSE_TABLES)) \

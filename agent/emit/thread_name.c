@@ -53,16 +53,20 @@ void fxt_thread_tell_name(struct fxt_thread *thread, const struct fxt_thread *of
 void fxt_thread_renamed(struct fxt_thread *thread, uintptr_t handle)
 {
 	uint64_t mask;
-	const struct fxt_thread *of = NULL;
+	const struct fxt_thread *of = NULL, *other;
 	uint32_t i;
 
 	if (!thread->ready || fxt_may_not_lock())
 		return;
 	mask = fxt_lock(&fxt_threads.lock);
-	for (i = 0; i < fxt_threads.count && !of; i++)
-		if (fxt_threads.list[i]->in_use && fxt_threads.list[i]->ready &&
-		    fxt_threads.list[i]->handle == handle)
-			of = fxt_threads.list[i];
+	/* The state of a thread that has ended stays in use for a while, and a later thread may have got the
+	 * same handle, with the same stack. The one that lives has recorded last. */
+	for (i = 0; i < fxt_threads.count; i++) {
+		other = fxt_threads.list[i];
+		if (other->in_use && other->ready && other->handle == handle &&
+		    (!of || other->last_ns > of->last_ns))
+			of = other;
+	}
 	fxt_unlock(&fxt_threads.lock, mask);
 	if (of)
 		fxt_thread_tell_name(thread, of);

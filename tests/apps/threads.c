@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "random.h"
+
 static pthread_barrier_t barrier;
 static int ends[2];
 
@@ -68,27 +70,55 @@ static void in_turn(unsigned count)
 	raise(SIGKILL);
 }
 
-/* -- names: given by itself, and by another ------------------------------------------------------- */
+/* -- names: of many threads in turn, given by itself, by another, or by both --------------------------- */
+
+enum { BY_ITSELF = 1, BY_ANOTHER = 2 };
+
+struct named {
+	unsigned by, number;
+};
+
+static void name(pthread_t thread, const char *by, unsigned number)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%s %u", by, number);
+	need(pthread_setname_np(thread, text) == 0);
+	puts(text);
+}
 
 static void *be_named(void *argument)
 {
-	need(pthread_setname_np(pthread_self(), "by itself") == 0);
+	struct named *named = argument;
+
+	if (named->by & BY_ITSELF)
+		name(pthread_self(), "itself", named->number);
 	allocate(20001);
-	pthread_barrier_wait(&barrier);
-	pthread_barrier_wait(&barrier);
+	if (named->by & BY_ANOTHER) {
+		pthread_barrier_wait(&barrier);
+		pthread_barrier_wait(&barrier);
+	}
 	return argument;
 }
 
-static void names(void)
+/* A thread gets the stack of the one before, so its pthread_t is the same. */
+static void names(unsigned count)
 {
+	struct named named;
 	pthread_t thread;
 
 	need(pthread_barrier_init(&barrier, NULL, 2) == 0);
-	need(pthread_create(&thread, NULL, be_named, NULL) == 0);
-	pthread_barrier_wait(&barrier);
-	need(pthread_setname_np(thread, "by another") == 0);
-	pthread_barrier_wait(&barrier);
-	need(pthread_join(thread, NULL) == 0);
+	random_seed(0);
+	for (unsigned i = 0; i < count; i++) {
+		named = (struct named){1 + (unsigned)random_below(BY_ITSELF | BY_ANOTHER), i};
+		need(pthread_create(&thread, NULL, be_named, &named) == 0);
+		if (named.by & BY_ANOTHER) {
+			pthread_barrier_wait(&barrier);
+			name(thread, "another", i);
+			pthread_barrier_wait(&barrier);
+		}
+		need(pthread_join(thread, NULL) == 0);
+	}
 }
 
 /* -- cancel: in the middle of a read that never returns ------------------------------------------- */
@@ -161,7 +191,7 @@ int main(int argc, char **argv)
 	else if (!strcmp(what, "turn"))
 		in_turn(count);
 	else if (!strcmp(what, "names"))
-		names();
+		names(count);
 	else if (!strcmp(what, "cancel"))
 		cancel();
 	else if (!strcmp(what, "running"))
