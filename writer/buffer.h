@@ -155,6 +155,9 @@ struct fxt_buffer {
 	atomic_uint takers;             /* managed: how many threads are taking a chunk */
 	uint32_t file_limit;            /* managed: `limit` if the manager dies */
 	uint32_t saved_wraps;           /* managed: how often the manager has saved a half (under extend_lock) */
+	/* managed: the manager saves no further half, because these many bytes are all that may be recorded;
+	 * 0: it does (under extend_lock) */
+	_Atomic uint64_t full_bytes;
 	_Atomic uint64_t heard_ns;      /* managed: when the manager was last listened to */
 	struct fxt_lock durable_lock, extend_lock, page_lock;
 	char path[FXT_PATH_BYTES];

@@ -213,6 +213,8 @@ static void hear_all(struct fxt_buffer *buffer)
 			end_with(buffer, -ESHUTDOWN);
 		else if (packet.request == FXT_MANAGER_BUFFER_SAVED && packet.data32 == buffer->saved_wraps)
 			buffer->saved_wraps++;
+		else if (packet.request == FXT_MANAGER_FULL)
+			atomic_store_explicit(&buffer->full_bytes, packet.data64, memory_order_relaxed);
 	}
 }
 
@@ -221,7 +223,8 @@ void fxt_buffer_hear(struct fxt_buffer *buffer, uint64_t now_ns)
 	uint64_t mask;
 
 	if (!buffer->managed ||
-	    now_ns - HEAR_NS < atomic_load_explicit(&buffer->heard_ns, memory_order_relaxed) || is_over(buffer) || fxt_may_not_lock() || fxt_is_forbidden(FXT_NO_OTHERS) ||
+	    now_ns - HEAR_NS < atomic_load_explicit(&buffer->heard_ns, memory_order_relaxed) ||
+	    is_over(buffer) || fxt_may_not_lock() || fxt_is_forbidden(FXT_NO_OTHERS) ||
 	    !fxt_trylock(&buffer->extend_lock, &mask))
 		return;
 	if (now_ns != UINT64_MAX)
@@ -301,7 +304,9 @@ static bool turn_over(struct fxt_buffer *buffer, uint32_t pass, uint64_t now_ns)
 								&buffer->managed->durable_data_end,
 								memory_order_relaxed)});
 		} else if (!is_over(buffer)) {
-			atomic_store_explicit(&buffer->failure, -EAGAIN, memory_order_relaxed);
+			/* A buffer that is full has no failure: storage.h. */
+			atomic_store_explicit(&buffer->failure, buffer->full_bytes ? 0 : -EAGAIN,
+					      memory_order_relaxed);
 			atomic_store_explicit(&buffer->retry_ns, now_ns + RETRY_NS, memory_order_relaxed);
 		}
 	}
@@ -448,6 +453,7 @@ void fxt_managed_go_on(struct fxt_buffer *buffer, bool is_cleared)
 	if (is_cleared && buffer->mode == FXT_ONESHOT)
 		atomic_store_explicit(&buffer->cursor, 0, memory_order_release);
 	atomic_store_explicit(&buffer->retry_ns, 0, memory_order_relaxed);
+	atomic_store_explicit(&buffer->full_bytes, 0, memory_order_relaxed);
 	if (atomic_load_explicit(&buffer->failure, memory_order_relaxed) == -ESHUTDOWN)
 		atomic_store_explicit(&buffer->failure, 0, memory_order_relaxed);
 	fxt_unlock(&buffer->extend_lock, mask);

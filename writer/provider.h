@@ -90,8 +90,9 @@ enum fxt_manager_request {
 
 	/* From the manager. TRACE_PROVIDER_BUFFER_SAVED, with the values of the request. */
 	FXT_MANAGER_BUFFER_SAVED = 0x100,
-	/* Provider.Initialize. data32: enum fxt_buffering_mode; data64: the bytes that the memory shall
-	 * have, about. Text: the categories, as in FXT_CATEGORIES; empty: the provider's own choice. */
+	/* Provider.Initialize. data32: enum fxt_buffering_mode, and FXT_BUFFERING_WAITS if so; data64: the
+	 * bytes that the memory shall have, about. Text: the categories, as in FXT_CATEGORIES; empty: the
+	 * provider's own choice. */
 	FXT_MANAGER_INITIALIZE = 0x210,
 	/* Provider.Start. data32: enum fxt_buffer_disposition. data64: 1 if the manager has saved what was
 	 * recorded in this session before, so that its trace has it; otherwise 0. Text: categories in
@@ -102,12 +103,19 @@ enum fxt_manager_request {
 	/* The answer to FXT_PROVIDER_REGISTER. data32: the number of the provider's page of gates; data64: 1
 	 * if INITIALIZE follows at once. The descriptor of these pages comes along. */
 	FXT_MANAGER_REGISTERED = 0x214,
+	/* A streaming provider has recorded as much as it may: the rolling buffer that it has asked to be
+	 * saved will not be saved before the next START. What finds no room is dropped and counted. data64:
+	 * how many bytes it may record. */
+	FXT_MANAGER_FULL = 0x215,
 };
 
 enum { FXT_ALERT_NAME_BYTES = 14, FXT_PROVIDER_NAME_BYTES = 100, FXT_PROVIDER_MESSAGE_BYTES = 4096 };
 
 /* trace_buffering_mode_t */
 enum fxt_buffering_mode { FXT_BUFFERING_ONESHOT, FXT_BUFFERING_CIRCULAR, FXT_BUFFERING_STREAMING };
+
+/* Added to the streaming mode: a thread that finds no room waits until the manager has saved a rolling buffer. */
+enum { FXT_BUFFERING_WAITS = 0x100 };
 
 /* fuchsia.tracing.BufferDisposition: what becomes of the records of earlier starts. */
 enum fxt_buffer_disposition { FXT_CLEAR_ENTIRE = 1, FXT_CLEAR_NONDURABLE, FXT_RETAIN };

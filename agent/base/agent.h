@@ -259,6 +259,7 @@ struct fxt_config {
 	uint64_t heap_track_bytes;      /* blocks and mappings of this size or more have lifetimes; 0: none */
 	bool quiet;                     /* nothing is written to standard error */
 	bool wait_on_full;              /* FXT_ON_FULL=wait: a call waits for room on a full disk */
+	bool waits_for_manager;         /* a call waits until the manager has saved a part of the buffer */
 	bool in_memory;                 /* FXT_STORAGE=memory: the buffer is in memory on any file system */
 	bool dormant;                   /* recording begins with the first signal of FXT_SIGNAL */
 	int signal;                     /* the number of that signal; 0: none */

@@ -121,12 +121,15 @@ static void pass_over(const char *name, size_t bytes)
 /* Takes over what FXT_MANAGER_INITIALIZE says. Returns 0 or a negative errno. */
 static int initialize(void)
 {
-	if (message.packet.data32 > FXT_BUFFERING_STREAMING ||
+	uint32_t mode = message.packet.data32 & ~(uint32_t)FXT_BUFFERING_WAITS;
+
+	if (mode > FXT_BUFFERING_STREAMING ||
 	    message.packet.data64 < FXT_BUFFER_MIN_BYTES ||
 	    message.packet.data64 / FXT_CHUNK_BYTES > FXT_RING_MAX_CHUNKS)
 		return -EPROTO;
 	session = message.packet.reserved;
-	fxt_agent.config.mode = (enum fxt_mode)message.packet.data32;
+	fxt_agent.config.mode = (enum fxt_mode)mode;
+	fxt_agent.config.waits_for_manager = message.packet.data32 & FXT_BUFFERING_WAITS;
 	fxt_agent.config.buffer_bytes = message.packet.data64;
 	session_categories = message.text[0] ? fxt_category_list(message.text, pass_over)
 					     : fxt_agent.config.own_categories;

@@ -68,11 +68,13 @@ static void keep_full(struct fxt_thread *thread, struct fxt_lane *lane)
 	atomic_store_explicit(&full->hold, hold, memory_order_release);
 }
 
-/* Tells whether a failure may pass: a file system or a quota that is full, or a manager that has not saved
- * enough yet. The size that the user allowed stays used up. */
-static bool may_pass(int failure)
+/* Tells whether the thread waits until this failure has passed: a file system or a quota is full, or a manager
+ * has not saved enough yet. The size that the user allowed stays used up. */
+static bool waits_out(int failure)
 {
-	return failure == -ENOSPC || failure == -EDQUOT || failure == -EAGAIN;
+	if (failure == -EAGAIN)
+		return fxt_agent.config.wait_on_full || fxt_agent.config.waits_for_manager;
+	return fxt_agent.config.wait_on_full && (failure == -ENOSPC || failure == -EDQUOT);
 }
 
 static bool give_back_own(struct fxt_thread *thread, struct fxt_lane *lane)
@@ -96,6 +98,7 @@ static enum outcome take_chunk(struct fxt_thread *thread, struct fxt_lane *lane,
 	/* The clock is not read at first. The end of the call that is being recorded stays the thread's last
 	 * time, unless the thread has to wait. */
 	uint64_t before_ns = *waited_ns ? fxt_now(thread) : thread->last_ns + 1;
+	int failure;
 
 	if (fxt_storage_take(fxt_agent.storage, before_ns, chunk)) {
 		if (chunk->has_waited && !*waited_ns)
@@ -108,12 +111,14 @@ static enum outcome take_chunk(struct fxt_thread *thread, struct fxt_lane *lane,
 		if (fxt_storage_take(fxt_agent.storage, before_ns, chunk))
 			return TURNED;
 	/* The child of a vfork would wait for its parent, which waits for it. */
-	if (!fxt_agent.config.wait_on_full || !may_pass(fxt_storage_failure(fxt_agent.storage)) ||
-	    fxt_may_not_lock())
+	failure = fxt_storage_failure(fxt_agent.storage);
+	if (!waits_out(failure) || fxt_may_not_lock())
 		return DROPPED;
 	if (!*waited_ns) {
 		*waited_ns = before_ns;
-		fxt_agent_lost(FXT_LOSS_ROOM, before_ns);
+		/* Nothing is lost, and the user can do nothing about a manager that is slow. */
+		if (failure != -EAGAIN)
+			fxt_agent_lost(FXT_LOSS_ROOM, before_ns);
 	}
 	return MAY_PASS;
 }
@@ -233,7 +238,7 @@ static __attribute__((noinline)) enum outcome turn(struct fxt_thread *thread, st
 static enum outcome turn_or_wait(struct fxt_thread *thread, struct fxt_lane *lane, size_t words,
 				 enum fxt_loss *why)
 {
-	static const struct timespec pause = {0, 10 * 1000 * 1000};
+	static const struct timespec pause = {0, 1000 * 1000};
 	uint64_t mask = 0, waited_ns = 0;
 	enum outcome outcome;
 

@@ -53,23 +53,27 @@ void fxt_losses_tell(uint64_t name, const char *reason, uint64_t limit_bytes, ui
 
 static void tell_full(uint64_t now_ns)
 {
-	bool streaming = fxt_agent.config.mode == FXT_STREAMING && !fxt_agent.buffer.managed;
-	uint64_t limit = streaming ? fxt_agent.config.max_bytes : fxt_agent.config.buffer_bytes, record[2];
+	bool streaming = fxt_agent.config.mode == FXT_STREAMING, managed = fxt_agent.buffer.managed;
+	uint64_t limit = streaming && !managed ? fxt_agent.config.max_bytes : fxt_agent.config.buffer_bytes,
+		 full_bytes = atomic_load_explicit(&fxt_agent.buffer.full_bytes, memory_order_relaxed);
+	uint64_t record[2];
 	int error = fxt_storage_failure(fxt_agent.storage);
 
 	fxt_storage_durable(fxt_agent.storage, record,
 			    fxt_encode_provider_event(record, 2, fxt_agent.koid,
 						      FXT_PROVIDER_EVENT_BUFFER_FULL),
 			    0);
+	if (managed && full_bytes)
+		limit = full_bytes;
 	if (!error) {
 		fxt_losses_tell(FXT_STR_buffer_full, "the allowed size is used up", limit, now_ns);
 		fxt_log("%s is full at %lu MiB; what follows is dropped and counted (%s allows more)",
 			fxt_agent.buffer.path, (unsigned long)(limit >> 20),
-			streaming ? "FXT_MAX_SIZE_MB" : "FXT_BUFFER_SIZE_MB");
+			streaming ? "FXT_MAX_SIZE_MB or --max-size" : "FXT_BUFFER_SIZE_MB");
 	} else if (error == -EAGAIN) {
 		fxt_losses_tell(FXT_STR_buffer_full, "the manager does not save as fast", limit, now_ns);
-		fxt_log("the manager does not save as fast as this program records; what has no room %s",
-			fxt_agent.config.wait_on_full ? "waits" : "is dropped and counted");
+		fxt_log("the manager does not save as fast as this program records; what has no room is "
+			"dropped and counted");
 	} else {
 		fxt_losses_tell(FXT_STR_buffer_full, fxt_error_name(error), 0, now_ns);
 		/* If somebody has cut the file, fxt_agent_exit() says what is lost, because all of it is

@@ -143,6 +143,52 @@ for wrong in 1 0,1 1, x,1 1,x 1,2,3; do
 	is "fxt serve --rotate=$wrong" 2 $?
 done
 
+# -- What is not saved as fast as it is recorded ----------------------------------------------------
+
+# calls_of FILE...: prints how many calls of tests/apps/sequence the files have, and how many records were
+# dropped.
+calls_of()
+{
+	for file in "$@"; do
+		"$FXT" dump --json "$file"
+	done | python3 -c '
+import json, sys
+calls, dropped = 0, {}
+for line in sys.stdin:
+    if "calloc" in line or "free" in line or "dropped" in line:
+        r = json.loads(line)
+        calls += r["type"] == "complete" and (r["args"].get("size") == 0 or r["name"] == "free")
+        if r["type"] == "counter":
+            dropped[r["id"]] = r["args"]["records"]
+print(calls, sum(dropped.values()))'
+}
+
+serve -o waits.fxt -b 1 --on-full=wait
+managed "$apps/sequence" 300000 2>log
+is "waiting for fxt serve: exit status, and what is said" "0 " "$? $(cat log)"
+stop_serving >/dev/null
+valid waits.fxt
+is "calls of a program that waits, and what is dropped" "600000 0" "$(calls_of waits.fxt)"
+
+most=$((1 + $(random_below 6)))
+serve -o most.fxt -b 1 --max-size=$most --on-full=wait
+managed "$apps/sequence" 300000 2>log
+is "$most MB: exit status" 0 $?
+stop_serving >/dev/null
+valid most.fxt
+is "$most MB: what is said" 1 "$(grep -c "is full at $most MiB; .* --max-size allows more" log)"
+calls_of most.fxt >found
+read -r calls dropped <found
+is "$most MB: calls and dropped records" 600000 $((calls + dropped))
+bytes=$(stat -c %s most.fxt)
+test "$bytes" -gt $(((most - 1) * 1000000)) && test "$bytes" -le $(((most << 20) + 65536)) ||
+	fail "$most MB: the archive has $bytes bytes"
+for wrong in --on-full=lose --max-size=0 '--max-size=1 -m circular' '--on-full=wait -m oneshot'; do
+	# shellcheck disable=SC2086
+	"$FXT" serve --socket=socket -o wrong.fxt $wrong 2>said
+	is "fxt serve $wrong" 2 $?
+done
+
 # -- The manager is killed -------------------------------------------------------------------------
 
 # The program goes on in a file of its own. What neither that nor the archive has is counted; what the manager

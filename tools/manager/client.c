@@ -205,14 +205,26 @@ static ssize_t receive(const struct fxt_client *p, void *message, size_t most, i
 static void initialize(struct fxt_client *p, struct fxt_session *session)
 {
 	say_with(p,
-		 (struct fxt_packet){FXT_MANAGER_INITIALIZE, session->number, (uint32_t)session->config.mode,
+		 (struct fxt_packet){FXT_MANAGER_INITIALIZE, session->number,
+				     (uint32_t)session->config.mode |
+					     (session->config.waits ? FXT_BUFFERING_WAITS : 0),
 				     fxt_session_buffer_bytes(session, p->name)},
 		 fxt_session_categories(session, p->name), -1);
 	enter(p, session, FXT_CLIENT_INITIALIZING);
 }
 
+/* Saves a rolling buffer, and says so. */
+static void save_half(struct fxt_client *p, struct fxt_session *session, const struct fxt_packet *packet)
+{
+	fxt_client_save_half(p, session, packet->data32 & 1);
+	say(p, FXT_MANAGER_BUFFER_SAVED, packet->data32, packet->data64, "");
+}
+
 static void start(struct fxt_client *p, struct fxt_session *session, enum fxt_buffer_disposition disposition)
 {
+	if (p->unanswered.request)
+		save_half(p, session, &p->unanswered);
+	p->unanswered.request = 0;
 	p->starts++;
 	say(p, FXT_MANAGER_START, disposition, session->was_saved,
 	    session->additional ? session->additional : "");
@@ -321,8 +333,15 @@ static void hear_stopped(struct fxt_client *p, struct fxt_session *session)
  * another one may have begun. */
 static void hear_save(struct fxt_client *p, struct fxt_session *session, const struct fxt_packet *packet)
 {
-	fxt_client_save_half(p, session, packet->data32 & 1);
-	say(p, FXT_MANAGER_BUFFER_SAVED, packet->data32, packet->data64, "");
+	uint64_t most = session->config.most_bytes;
+
+	if (!most || !p->id || p->written + p->bytes <= most) {
+		save_half(p, session, packet);
+		return;
+	}
+	/* What the memory has now is still saved when the session ends. */
+	p->unanswered = *packet;
+	say(p, FXT_MANAGER_FULL, 0, most, "");
 }
 
 static void hear_alert(struct fxt_session *session, const struct fxt_packet *packet)

@@ -52,6 +52,9 @@ struct fxt_client {
 	} *saved;
 	uint64_t dropped_before;        /* records that had found no room when the session began */
 	uint64_t written;               /* bytes of chunks that were saved in this session */
+	/* the request to save a rolling buffer that was not answered, because no more of the provider is to
+	 * be saved; its `request` is 0 if there is none */
+	struct fxt_packet unanswered;
 };
 
 /* Makes a provider of a connection that was accepted, which it owns from then on. `now_ns` is the time by

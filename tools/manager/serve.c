@@ -17,15 +17,16 @@
 #include "tools/programs/agent_path.h"
 #include "tools/record/record.h"
 
-enum { KEY_SOCKET = 0x100, KEY_DURATION, KEY_COMPRESS, KEY_ROTATE, KEY_WAIT };
+enum { KEY_SOCKET = 0x100, KEY_DURATION, KEY_COMPRESS, KEY_ROTATE, KEY_WAIT, KEY_MAX_SIZE, KEY_ON_FULL };
 
 struct options {
 	char *out, *socket;             /* NULL: the default */
 	const char *agent, *categories, *mode;
 	char *duration_ns;              /* digits; NULL: until a signal comes */
-	uint64_t buffer_mb, rotate_mb;
+	uint64_t buffer_mb, max_mb, rotate_mb;
 	unsigned rotate_count;
-	bool quiet, compresses, waits;
+	/* `waits`: for a controller; `programs_wait`: until there is room for what they record */
+	bool quiet, compresses, waits, programs_wait;
 };
 
 static char *bad_categories(const char *list)
@@ -45,6 +46,22 @@ static char *set_buffer(struct options *o, const char *text)
 	return bad;
 }
 
+static char *set_max(struct options *o, const char *text)
+{
+	char *bad = fxt_record_bad_megabytes(text);
+
+	o->max_mb = bad ? 0 : strtoull(text, NULL, 10);
+	return bad;
+}
+
+static char *set_on_full(struct options *o, const char *text)
+{
+	o->programs_wait = strcmp(text, "wait") == 0;
+	return o->programs_wait || strcmp(text, "drop") == 0
+		       ? NULL
+		       : fxt_format("'%s' is nothing that can be done: give drop or wait", text);
+}
+
 /* Takes SIZE,COUNT: megabytes, and how many older files are kept. */
 static char *set_rotation(struct options *o, const char *text)
 {
@@ -58,6 +75,13 @@ static char *set_rotation(struct options *o, const char *text)
 	o->rotate_mb = strtoul(text, NULL, 10);
 	o->rotate_count = (unsigned)strtoul(text + digits + 1, NULL, 10);
 	return NULL;
+}
+
+static enum fxt_buffering_mode mode_of(const char *name)
+{
+	if (name && strcmp(name, "oneshot") == 0)
+		return FXT_BUFFERING_ONESHOT;
+	return name && strcmp(name, "circular") == 0 ? FXT_BUFFERING_CIRCULAR : FXT_BUFFERING_STREAMING;
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -78,26 +102,25 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		bad = FXT_CAN_PACK ? NULL : fxt_strdup("--compress needs zstd, and fxt was built without it");
 		break;
 	case KEY_WAIT: o->waits = true; break;
+	case KEY_MAX_SIZE: bad = set_max(o, arg); break;
+	case KEY_ON_FULL: bad = set_on_full(o, arg); break;
 	case KEY_ROTATE: bad = set_rotation(o, arg); break;
 	case 'q': o->quiet = true; break;
 	case ARGP_KEY_ARG: argp_error(state, "fxt serve takes no arguments; it traces whoever connects"); break;
 	case ARGP_KEY_END:
 		if (o->waits &&
-		    (o->out || o->categories || o->mode || o->buffer_mb || o->compresses || o->rotate_mb))
+		    (o->out || o->categories || o->mode || o->buffer_mb || o->max_mb || o->programs_wait ||
+		     o->compresses || o->rotate_mb))
 			argp_error(state, "with --wait, fxt ctl says what is recorded, how, and where to");
+		if ((o->max_mb || o->programs_wait) && mode_of(o->mode) != FXT_BUFFERING_STREAMING)
+			argp_error(state, "--max-size and --on-full are of streaming mode; in the others "
+					  "--buffer-size is all that is kept");
 		break;
 	default: return ARGP_ERR_UNKNOWN;
 	}
 	if (bad)
 		argp_error(state, "%s", bad);
 	return 0;
-}
-
-static enum fxt_buffering_mode mode_of(const char *name)
-{
-	if (name && strcmp(name, "oneshot") == 0)
-		return FXT_BUFFERING_ONESHOT;
-	return name && strcmp(name, "circular") == 0 ? FXT_BUFFERING_CIRCULAR : FXT_BUFFERING_STREAMING;
 }
 
 static void say_how(const char *path, const char *agent)
@@ -131,6 +154,8 @@ static bool begin(struct fxt_session *session, const struct options *o, const ch
 	struct fxt_trace_config config = {
 		.mode = mode_of(o->mode),
 		.buffer_bytes = (o->buffer_mb ? o->buffer_mb : 64) << 20,
+		.most_bytes = o->max_mb << 20,
+		.waits = o->programs_wait,
 		.categories = fxt_strdup(o->categories ? o->categories : ""),
 	};
 
@@ -185,6 +210,12 @@ int fxt_command_serve(int argc, char **argv)
 		{"mode", 'm', "MODE", 0,
 		 "oneshot (until full), circular (the newest is kept) or streaming (all; default)", 0},
 		{"buffer-size", 'b', "MB", 0, "Size of each program's buffer (default 64)", 0},
+		{"max-size", KEY_MAX_SIZE, "MB", 0,
+		 "How much is saved of each program in streaming mode (default: all)", 0},
+		{"on-full", KEY_ON_FULL, "WHAT", 0,
+		 "What a program does when its buffer is not saved as fast as it records: drop (default), or "
+		 "wait",
+		 0},
 		{"socket", KEY_SOCKET, "PATH", 0,
 		 "Where programs connect (default: FXT_MANAGER, or fxt-manager in XDG_RUNTIME_DIR)", 0},
 		{"duration", KEY_DURATION, "TIME", 0, "End after this time: 10s, 500ms (default: at a signal)",

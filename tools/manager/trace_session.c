@@ -70,8 +70,9 @@ static const struct fxt_provider_spec *spec_of(const struct fxt_session *s, cons
 uint64_t fxt_session_buffer_bytes(const struct fxt_session *s, const char *name)
 {
 	const struct fxt_provider_spec *spec = spec_of(s, name);
+	uint64_t bytes = spec && spec->buffer_bytes ? spec->buffer_bytes : s->config.buffer_bytes;
 
-	return spec && spec->buffer_bytes ? spec->buffer_bytes : s->config.buffer_bytes;
+	return s->config.most_bytes && s->config.most_bytes < bytes ? s->config.most_bytes : bytes;
 }
 
 const char *fxt_session_categories(const struct fxt_session *s, const char *name)

@@ -51,6 +51,8 @@ struct fxt_provider_spec {
 struct fxt_trace_config {
 	enum fxt_buffering_mode mode;
 	uint64_t buffer_bytes;
+	uint64_t most_bytes;            /* streaming: how much of each provider is saved; 0: all */
+	bool waits;                     /* streaming: a thread that finds no room waits */
 	char *categories;               /* as in FXT_CATEGORIES; empty: each provider's own choice */
 	uint64_t start_timeout_ns;      /* a start is acknowledged after this time at the latest */
 	struct fxt_provider_spec *specs;
