@@ -132,7 +132,7 @@ static size_t leave_out_complete(struct fxt_cut_call *list, size_t count, struct
 }
 
 struct fxt_cut_call *fxt_cut_calls_keep(struct fxt_cut_calls *c, struct fxt_reader *r,
-					struct fxt_provider *own, bool is_copy, size_t *count)
+					struct fxt_provider *own, uint64_t pid, bool is_copy, size_t *count)
 {
 	struct fxt_cut_call *list = c->count ? fxt_alloc(c->count, sizeof(*list)) : NULL;
 
@@ -140,7 +140,7 @@ struct fxt_cut_call *fxt_cut_calls_keep(struct fxt_cut_calls *c, struct fxt_read
 	for (size_t i = 0; i < c->thread_count; i++)
 		for (size_t n = c->threads[i].innermost; n; n = c->list[n - 1].around)
 			*count += describe(&list[*count], r, own, &c->list[n - 1], c->threads[i].last_ns) &&
-				  list[*count].pid == own->id;
+				  list[*count].pid == pid;
 	if (*count)
 		qsort(list, *count, sizeof(*list), innermost_first);
 	if (*count && is_copy)

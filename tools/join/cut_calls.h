@@ -34,7 +34,7 @@ struct fxt_begun_call {
 	size_t around;
 };
 
-/* The calls of the current part. Before the part all members are zero. */
+/* The calls of a program. Before its first record all members are zero. */
 struct fxt_cut_calls {
 	struct fxt_thread_in_progress *threads; /* by thread */
 	size_t thread_count, thread_capacity;
@@ -52,17 +52,17 @@ void fxt_cut_calls_seen(struct fxt_cut_calls *c, uint32_t thread, const struct f
  * made; or, with `has_failed`, that it failed to, which the trace says afterwards. */
 void fxt_cut_calls_executes(struct fxt_cut_calls *c, uint32_t thread, uint64_t at_ns, bool has_failed);
 
-/* Returns when the part's process executed another program, or 0 if it did not. All of the part has been
+/* Returns when the program's process executed another one, or 0 if it did not. All of the part has been
  * read. A thread that went on has not executed anything: the call failed, or the child of a vfork made
  * it in the thread's place. */
 uint64_t fxt_cut_calls_executed_ns(const struct fxt_cut_calls *c);
 
-/* Returns the calls of the part's process that had no end, thread by thread, the innermost first; the
- * caller frees them. `r` has read all of the part, and `own` is its provider. `is_copy` says that the
+/* Returns the calls of process `pid` that had no end, thread by thread, the innermost first; the caller frees
+ * them. `r` has read all of the part, and `own` is the provider of the process's program. `is_copy` says that the
  * part may have been copied while it was written: it may then have a call both in progress and complete,
  * and such a call is left out. Empties `c` for the next part. */
 struct fxt_cut_call *fxt_cut_calls_keep(struct fxt_cut_calls *c, struct fxt_reader *r,
-					struct fxt_provider *own, bool is_copy, size_t *count);
+					struct fxt_provider *own, uint64_t pid, bool is_copy, size_t *count);
 
 /* A moment at which a thread lived, as another process's part tells: an arrow's begin stands in the part that
  * the arrow leads to. */

@@ -210,16 +210,21 @@ struct part {
 	struct fxt_map ids;             /* ids of providers in the part -> ids in the archive */
 	struct fxt_skims skims;
 	struct fxt_record rec;
-	uint64_t pid;                   /* its process; 0: not known yet */
-	/* its process ids are those of another namespace than the archive's */
-	bool numbers_differ;
 };
 
-/* Takes the times of events of a thread. */
-static void take_times(const struct part *part, uint32_t thread, const struct fxt_times *times)
+static struct fxt_open_program *program_of(const struct part *part, const struct fxt_provider *provider)
 {
-	if (part->pid && part->r->threads[thread].pid == part->pid)
-		fxt_open_lifetimes_seen(&part->merge->lifetimes, thread, times);
+	return fxt_open_lifetimes_of(&part->merge->lifetimes, provider);
+}
+
+/* Takes the times of events of a thread, which that provider has recorded. */
+static void take_times(const struct part *part, const struct fxt_provider *provider, uint32_t thread,
+		       const struct fxt_times *times)
+{
+	struct fxt_open_program *program = program_of(part, provider);
+
+	if (program && part->r->threads[thread].pid == program->ended.pid)
+		fxt_open_program_seen(program, thread, times);
 }
 
 /* Takes a slice of another process's thread. It is in this part because that thread woke one of this
@@ -227,31 +232,39 @@ static void take_times(const struct part *part, uint32_t thread, const struct fx
 static void take_other(const struct part *part, const struct fxt_record *rec)
 {
 	const struct fxt_thread *one = &part->r->threads[rec->thread];
+	const struct fxt_open_program *program = program_of(part, rec->provider);
 
-	if (part->pid && one->pid != part->pid && rec->subtype == FXT_EVENT_DURATION_COMPLETE)
+	if (program && one->pid != program->ended.pid && rec->subtype == FXT_EVENT_DURATION_COMPLETE)
 		fxt_open_lifetimes_other(&part->merge->lifetimes, one->pid, one->tid, fxt_commit_ticks(rec));
 }
 
-static void count(void *context, const struct fxt_form *form)
+static void count(struct part *part, const struct fxt_provider *provider, const struct fxt_form *form)
+{
+	fxt_overview_count(&part->overview, form->category, form->thread,
+			   fxt_get_record_words(form->header) * FXT_WORD_BYTES, form->count);
+	take_times(part, provider, form->thread, &form->times);
+}
+
+static void count_skimmed(void *context, const struct fxt_form *form)
 {
 	struct part *part = context;
 
-	fxt_overview_count(&part->overview, form->category, form->thread,
-			   fxt_get_record_words(form->header) * FXT_WORD_BYTES, form->count);
-	take_times(part, form->thread, &form->times);
+	count(part, part->skims.provider, form);
 }
 
 static void link_lifetime(void *context, enum fxt_event_type type, uint64_t id, uint64_t offset)
 {
 	const struct part *part = context;
+	struct fxt_open_program *program = program_of(part, part->r->provider);
 
-	if (part->merge->lifetimes.own == part->r->provider)
-		fxt_open_lifetimes_link(&part->merge->lifetimes, type, id, offset);
+	if (program)
+		fxt_open_program_link(program, type, id, offset);
 }
 
 /* Takes an instant `exit` of category process, by which the agent says how its process ended. */
 static void take_exit(struct fxt_merge *m, const struct part *part, const struct fxt_record *rec)
 {
+	struct fxt_open_program *program = program_of(part, rec->provider);
 	uint64_t pid = part->r->threads[rec->thread].pid;
 	bool by_signal = fxt_argument(rec, "signal"), fresh;
 
@@ -260,17 +273,18 @@ static void take_exit(struct fxt_merge *m, const struct part *part, const struct
 		return;
 	fxt_map_put(&m->exits, pid, 0, &fresh);
 	fxt_open_lifetimes_ended(&m->lifetimes, pid, rec->ticks, by_signal);
-	if (pid == part->pid)
-		m->lifetimes.part.has_exited = true;
+	if (program && pid == program->ended.pid)
+		program->ended.has_exited = true;
 }
 
 /* Takes the end of a child's lifetime, which says how the child ended if it was reaped. */
 static void take_reaped(struct fxt_merge *m, const struct part *part, const struct fxt_record *rec)
 {
+	const struct fxt_open_program *program = program_of(part, rec->provider);
 	bool by_signal = fxt_argument(rec, "signal");
 	uint64_t pid;
 
-	if (rec->subtype == FXT_EVENT_ASYNC_END && !part->numbers_differ &&
+	if (rec->subtype == FXT_EVENT_ASYNC_END && !(program && program->numbers_differ) &&
 	    fxt_text_is(&rec->name, "child") && (by_signal || fxt_argument(rec, "status")) &&
 	    fxt_argument_u64(fxt_argument(rec, "pid"), &pid))
 		fxt_open_lifetimes_ended(&m->lifetimes, pid, rec->ticks, by_signal);
@@ -279,26 +293,30 @@ static void take_reaped(struct fxt_merge *m, const struct part *part, const stru
 /* Takes an event of category process, which tells how processes begin and end. */
 static void take_process(struct fxt_merge *m, struct part *part, const struct fxt_record *rec)
 {
+	struct fxt_open_program *program = program_of(part, rec->provider);
+
 	take_exit(m, part, rec);
 	take_reaped(m, part, rec);
-	if (!part->pid)
+	if (!program)
 		return;
-	if (fxt_untraced_executes(&m->untraced, part->r, rec, part->pid))
-		fxt_open_lifetimes_executes(&m->lifetimes, rec->thread, fxt_commit_ticks(rec),
-					    fxt_argument(rec, "errno"));
-	fxt_untraced_take(&m->untraced, part->r, rec, part->pid, part->numbers_differ);
+	if (fxt_untraced_executes(&m->untraced, part->r, rec, program->ended.pid))
+		fxt_open_program_executes(program, rec->thread, fxt_commit_ticks(rec),
+					  fxt_argument(rec, "errno"));
+	fxt_untraced_take(&m->untraced, part->r, rec, program->ended.pid, program->numbers_differ);
 }
 
-/* Takes a name of a process: the part belongs to the process whose id its provider has. */
+/* Takes a name of a process: the first process that a provider names is its own. */
 static void take_name(struct fxt_merge *m, struct part *part, const struct fxt_record *rec)
 {
-	if (part->pid || rec->type != FXT_RECORD_KERNEL_OBJECT || rec->subtype != FXT_OBJECT_PROCESS ||
-	    (uint32_t)rec->id != rec->provider->id)
+	struct fxt_open_program *program;
+
+	if (rec->type != FXT_RECORD_KERNEL_OBJECT || rec->subtype != FXT_OBJECT_PROCESS ||
+	    program_of(part, rec->provider))
 		return;
-	part->pid = rec->id;
-	part->numbers_differ = fxt_argument(rec, "pid");
+	program = fxt_open_lifetimes_name(&m->lifetimes, rec->provider, rec->id,
+					  unique_id(m, &part->ids, rec->provider->id));
+	program->numbers_differ = fxt_argument(rec, "pid");
 	fxt_untraced_part(&m->untraced, rec->id);
-	fxt_open_lifetimes_name(&m->lifetimes, rec->provider, unique_id(m, &part->ids, rec->provider->id));
 }
 
 /* Takes a decoded record. */
@@ -309,12 +327,12 @@ static void take(struct fxt_merge *m, struct fxt_reader *r, struct part *part, c
 	/* An event of an unknown type has no thread. */
 	if (rec->type != FXT_RECORD_EVENT || !rec->known)
 		return;
-	take_times(part, rec->thread, &(struct fxt_times){rec->ticks, rec->ticks, fxt_commit_ticks(rec)});
+	take_times(part, rec->provider, rec->thread, &(struct fxt_times){rec->ticks, rec->ticks, fxt_commit_ticks(rec)});
 	take_other(part, rec);
 	if (fxt_event_bounds_async(rec->subtype) && rec->has_extra)
 		link_lifetime(part, (enum fxt_event_type)rec->subtype, rec->extra, rec->offset);
-	else if (fxt_event_bounds_call(rec->subtype) && m->lifetimes.own == rec->provider)
-		fxt_open_lifetimes_call(&m->lifetimes, rec);
+	else if (fxt_event_bounds_call(rec->subtype) && program_of(part, rec->provider))
+		fxt_open_program_call(program_of(part, rec->provider), rec);
 	if (fxt_text_is(&rec->category, "process"))
 		take_process(m, part, rec);
 }
@@ -348,7 +366,7 @@ static bool take_examined(struct fxt_merge *m, struct fxt_reader *r, struct part
 	form.times.first = form.times.latest = form.times.last = fxt_word(r, from + FXT_WORD_BYTES);
 	if (type == FXT_EVENT_DURATION_COMPLETE)
 		form.times.last = fxt_word(r, from + (words - 1) * FXT_WORD_BYTES);
-	count(part, &form);
+	count(part, r->provider, &form);
 	if (fxt_event_bounds_async(type))
 		link_lifetime(part, (enum fxt_event_type)type,
 			      fxt_word(r, from + (words - 1) * FXT_WORD_BYTES), from);
@@ -387,6 +405,20 @@ static bool take_next(struct fxt_merge *m, struct fxt_reader *r, struct part *pa
 	return *ok && (m->as_it_is || !m->only_counts);
 }
 
+/* Keeps what the part's programs left open. */
+static void keep_open(struct part *part, struct fxt_reader *r)
+{
+	struct fxt_merge *m = part->merge;
+
+	for (size_t i = 0; i < r->provider_count; i++) {
+		struct fxt_open_program *program = program_of(part, r->providers[i]);
+
+		if (program && !fxt_open_lifetimes_keep(&m->lifetimes, program, r, m->still_runs, true))
+			fxt_untraced_stayed(&m->untraced, program->ended.pid);
+	}
+	fxt_open_lifetimes_end_part(&m->lifetimes);
+}
+
 bool fxt_merge_trace(struct fxt_merge *m, struct fxt_reader *r)
 {
 	struct part *part = fxt_alloc(1, sizeof(*part));
@@ -394,15 +426,14 @@ bool fxt_merge_trace(struct fxt_merge *m, struct fxt_reader *r)
 
 	part->merge = m;
 	part->r = r;
-	part->skims.counted = count;
+	part->skims.counted = count_skimmed;
 	part->skims.linked = link_lifetime;
 	part->skims.context = part;
 	m->as_it_is = true;
 	while (take_next(m, r, part, &ok))
 		;
 	fxt_skims_tell(&part->skims);
-	if (!fxt_open_lifetimes_keep(&m->lifetimes, r, m->still_runs) && part->pid)
-		fxt_untraced_stayed(&m->untraced, part->pid);
+	keep_open(part, r);
 	m->parts++;
 	fxt_merge_add(m, &part->overview, r);
 	fxt_map_free(&part->ids);

@@ -11,49 +11,62 @@
 #include "tools/reading/reader_internal.h"
 #include "writer/fxt_encode.h"
 
-/* -- The part at hand ------------------------------------------------------------------------------ */
+/* -- The part that is read ------------------------------------------------------------------------------ */
 
-void fxt_open_lifetimes_name(struct fxt_open_lifetimes *l, struct fxt_provider *own, uint32_t id)
+struct fxt_open_program *fxt_open_lifetimes_name(struct fxt_open_lifetimes *l, struct fxt_provider *own,
+						 uint64_t pid, uint32_t id)
 {
-	l->own = own;
-	l->part = (struct fxt_ended_program){.pid = own->id, .provider = id, .begin_ns = UINT64_MAX};
+	struct fxt_open_program *program = fxt_alloc(1, sizeof(*program));
+
+	l->part = fxt_reach(l->part, &l->part_capacity, &l->part_count, own->index,
+			    sizeof(struct fxt_open_program *));
+	l->part[own->index] = program;
+	program->own = own;
+	program->ended = (struct fxt_ended_program){.pid = pid, .provider = id, .begin_ns = UINT64_MAX};
+	return program;
+}
+
+struct fxt_open_program *fxt_open_lifetimes_of(const struct fxt_open_lifetimes *l,
+					       const struct fxt_provider *provider)
+{
+	return provider->index < l->part_count ? l->part[provider->index] : NULL;
 }
 
 /* An end without a begin stays in the map, because the begin may follow in the file if another thread
  * wrote it. In a copy of a file that was being written the begin may even be there twice. */
-void fxt_open_lifetimes_link(struct fxt_open_lifetimes *l, enum fxt_event_type type, uint64_t id,
-			     uint64_t offset)
+void fxt_open_program_link(struct fxt_open_program *program, enum fxt_event_type type, uint64_t id,
+			   uint64_t offset)
 {
 	bool fresh;
-	struct fxt_slot *s = fxt_map_put(&l->open, id, 0, &fresh);
+	struct fxt_slot *s = fxt_map_put(&program->open, id, 0, &fresh);
 
 	if (type == FXT_EVENT_ASYNC_BEGIN && fresh)
 		s->value[0] = offset + 1;
 	else if (type == FXT_EVENT_ASYNC_END && s->value[0])
-		fxt_map_remove(&l->open, s);
+		fxt_map_remove(&program->open, s);
 }
 
-void fxt_open_lifetimes_call(struct fxt_open_lifetimes *l, const struct fxt_record *rec)
+void fxt_open_program_call(struct fxt_open_program *program, const struct fxt_record *rec)
 {
-	fxt_cut_calls_take(&l->in_progress, rec);
+	fxt_cut_calls_take(&program->in_progress, rec);
 }
 
-void fxt_open_lifetimes_seen(struct fxt_open_lifetimes *l, uint32_t thread, const struct fxt_times *times)
+void fxt_open_program_seen(struct fxt_open_program *program, uint32_t thread, const struct fxt_times *times)
 {
-	if (times->first < l->part.begin_ns)
-		l->part.begin_ns = times->first;
-	fxt_cut_calls_seen(&l->in_progress, thread, times);
+	if (times->first < program->ended.begin_ns)
+		program->ended.begin_ns = times->first;
+	fxt_cut_calls_seen(&program->in_progress, thread, times);
+}
+
+void fxt_open_program_executes(struct fxt_open_program *program, uint32_t thread, uint64_t at_ns,
+			       bool has_failed)
+{
+	fxt_cut_calls_executes(&program->in_progress, thread, at_ns, has_failed);
 }
 
 void fxt_open_lifetimes_other(struct fxt_open_lifetimes *l, uint64_t pid, uint64_t tid, uint64_t at_ns)
 {
 	fxt_thread_moments_add(&l->others, pid, tid, at_ns);
-}
-
-void fxt_open_lifetimes_executes(struct fxt_open_lifetimes *l, uint32_t thread, uint64_t at_ns,
-				 bool has_failed)
-{
-	fxt_cut_calls_executes(&l->in_progress, thread, at_ns, has_failed);
 }
 
 void fxt_open_lifetimes_ended(struct fxt_open_lifetimes *l, uint64_t pid, uint64_t at_ns, bool by_signal)
@@ -82,34 +95,47 @@ static bool describe(struct fxt_open_lifetime *one, struct fxt_reader *r, struct
 	return one->category && one->name;
 }
 
-uint64_t fxt_open_lifetimes_keep(struct fxt_open_lifetimes *l, struct fxt_reader *r, bool still_runs)
+uint64_t fxt_open_lifetimes_keep(struct fxt_open_lifetimes *l, struct fxt_open_program *program,
+				 struct fxt_reader *r, bool still_runs, bool may_be_copy)
 {
-	struct fxt_ended_program *part = &l->part;
-	uint64_t executed_ns = fxt_cut_calls_executed_ns(&l->in_progress);
+	struct fxt_ended_program *ended = &program->ended;
+	uint64_t executed_ns = fxt_cut_calls_executed_ns(&program->in_progress);
 
 	/* Ends are written with times in nanoseconds, so a tick has to be a nanosecond, as it is in the
 	 * agent's traces. */
-	if (l->own && l->own->ticks_per_second == 1000000000) {
-		part->still_runs = still_runs;
-		part->executed_ns = executed_ns;
-		part->list = fxt_alloc(l->open.used + 1, sizeof(*part->list));
-		for (const struct fxt_slot *s = fxt_map_next(&l->open, NULL); s;
-		     s = fxt_map_next(&l->open, s)) {
-			if (s->value[0])
-				part->count += describe(&part->list[part->count], r, l->own, s->value[0] - 1);
-		}
-		/* A process that says how it ended has written all of its part, so the part is no copy
-		 * of a live file. */
-		part->calls = fxt_cut_calls_keep(&l->in_progress, r, l->own,
-						 !part->has_exited && !part->executed_ns, &part->call_count);
-		l->programs = fxt_grow(l->programs, &l->program_capacity, l->program_count + 1,
-				       sizeof(*l->programs));
-		l->programs[l->program_count++] = *part;
+	if (program->own->ticks_per_second != 1000000000)
+		return executed_ns;
+	ended->still_runs = still_runs;
+	ended->executed_ns = executed_ns;
+	ended->list = fxt_alloc(program->open.used + 1, sizeof(*ended->list));
+	for (const struct fxt_slot *s = fxt_map_next(&program->open, NULL); s;
+	     s = fxt_map_next(&program->open, s)) {
+		if (s->value[0])
+			ended->count +=
+				describe(&ended->list[ended->count], r, program->own, s->value[0] - 1);
 	}
-	l->own = NULL;
-	fxt_map_free(&l->open);
-	fxt_cut_calls_free(&l->in_progress);
+	/* A process that says how it ended has written all of its part, so the part is no copy of a live
+	 * file. */
+	ended->calls = fxt_cut_calls_keep(&program->in_progress, r, program->own, ended->pid,
+					  may_be_copy && !ended->has_exited && !ended->executed_ns,
+					  &ended->call_count);
+	l->programs = fxt_grow(l->programs, &l->program_capacity, l->program_count + 1, sizeof(*l->programs));
+	l->programs[l->program_count++] = *ended;
 	return executed_ns;
+}
+
+void fxt_open_lifetimes_end_part(struct fxt_open_lifetimes *l)
+{
+	for (size_t i = 0; i < l->part_count; i++) {
+		if (!l->part[i])
+			continue;
+		fxt_map_free(&l->part[i]->open);
+		fxt_cut_calls_free(&l->part[i]->in_progress);
+		free(l->part[i]);
+	}
+	free(l->part);
+	l->part = NULL;
+	l->part_count = l->part_capacity = 0;
 }
 
 /* -- All parts ------------------------------------------------------------------------------------- */
@@ -280,8 +306,7 @@ void fxt_open_lifetimes_free(struct fxt_open_lifetimes *l)
 	}
 	free(l->programs);
 	free(l->others.list);
-	fxt_cut_calls_free(&l->in_progress);
 	free(l->ends);
-	fxt_map_free(&l->open);
+	fxt_open_lifetimes_end_part(l);
 	*l = (struct fxt_open_lifetimes){0};
 }

@@ -2,23 +2,26 @@
  * that began them was over. Merge writes ends for them, because viewers draw what has no end to the end of
  * the trace.
  *
- * A program is over when its process has ended or has executed another program. For each part, the begins
+ * A program is over when its process has ended or has executed another program. A part of a run has one
+ * program, an archive of a manager has several, each with a provider of its own. For each program the begins
  * without an end are kept: those of lifetimes by their id, those of calls by their thread (cut_calls.h).
- * What is left when a part has been read waits for what other parts say of the process, because its
+ * What is left when the part has been read waits for what other parts say of the process, because its
  * parent's part may be read later. The ends that are made here carry the argument `ended_by`, so that a
  * leak can still be told from what was closed, and a call that hung from one that returned. Descriptors
  * that a program hands on to the one it executes belong to the next one, and their lifetimes end here like
  * all others; children stay those of the process.
  *
  * For each part:
- *	fxt_open_lifetimes_name()           says whose part it is
- *	fxt_open_lifetimes_link()           takes each begin and end of a lifetime, in the order of the file
- *	fxt_open_lifetimes_call()           takes each begin and end of a call, in the same order
- *	fxt_open_lifetimes_seen()           takes times at which the process's threads lived
+ *	fxt_open_lifetimes_name()           says which process a provider's program runs in
+ *	fxt_open_lifetimes_of()             returns a provider's program
+ *	fxt_open_program_link()             takes each begin and end of a lifetime, in the order of the file
+ *	fxt_open_program_call()             takes each begin and end of a call, in the same order
+ *	fxt_open_program_seen()             takes times at which the process's threads lived
+ *	fxt_open_program_executes()         takes what is said of programs that the process executes
  *	fxt_open_lifetimes_other()          takes times at which threads of other processes lived
- *	fxt_open_lifetimes_executes()       takes what the part says of programs that its process executes
  *	fxt_open_lifetimes_ended()          takes what the part says of ends of processes
- *	fxt_open_lifetimes_keep()           ends the part
+ *	fxt_open_lifetimes_keep()           ends a program, as far as this part has it
+ *	fxt_open_lifetimes_end_part()       ends the part
  * After all parts:
  *	fxt_open_lifetimes_close()          writes the ends
  */
@@ -35,7 +38,7 @@ struct fxt_open_lifetime {
 	bool is_of_process;             /* it lasts beyond an exec, as a child does */
 };
 
-/* A program and what it left open: one part of the archive. */
+/* A program and what it left open: one provider of the archive. */
 struct fxt_ended_program {
 	uint64_t pid;
 	uint32_t provider;              /* its id in the archive */
@@ -55,14 +58,21 @@ struct fxt_process_end {
 	bool by_signal;
 };
 
-/* The begins that have no end so far. At first all members are zero. The first four members are about the
- * current part. */
-struct fxt_open_lifetimes {
-	struct fxt_provider *own;       /* its provider; NULL: not known yet */
-	struct fxt_ended_program part;
+/* A program of the part that is being read, with the begins that have no end so far. */
+struct fxt_open_program {
+	struct fxt_provider *own;       /* its provider */
+	bool numbers_differ;            /* its process ids are those of another namespace than the archive's */
+	struct fxt_ended_program ended; /* what is known so far */
 	/* id -> offset of the begin plus 1; 0: only the end was seen yet */
 	struct fxt_map open;
 	struct fxt_cut_calls in_progress;
+};
+
+/* All begins that have no end so far. At first all members are zero. */
+struct fxt_open_lifetimes {
+	/* the programs of the part that is being read, by their providers' indices; NULL: not known yet */
+	struct fxt_open_program **part;
+	size_t part_count, part_capacity;
 	struct fxt_thread_moments others;
 	struct fxt_ended_program *programs;
 	size_t program_count, program_capacity;
@@ -70,34 +80,44 @@ struct fxt_open_lifetimes {
 	size_t end_count, end_capacity;
 };
 
-/* Says that the current part is that of the process which this provider stands for. `id` is the provider's
- * id in the archive. */
-void fxt_open_lifetimes_name(struct fxt_open_lifetimes *l, struct fxt_provider *own, uint32_t id);
+/* Says that the provider stands for a program of process `pid`. `id` is the provider's id in the archive.
+ * Returns the program. */
+struct fxt_open_program *fxt_open_lifetimes_name(struct fxt_open_lifetimes *l, struct fxt_provider *own,
+						 uint64_t pid, uint32_t id);
 
-/* Takes the begin or end of a lifetime of that provider; its record is at `offset`. */
-void fxt_open_lifetimes_link(struct fxt_open_lifetimes *l, enum fxt_event_type type, uint64_t id,
-			     uint64_t offset);
+/* Returns the provider's program, or NULL if it is not known yet. */
+struct fxt_open_program *fxt_open_lifetimes_of(const struct fxt_open_lifetimes *l,
+					       const struct fxt_provider *provider);
 
-/* Takes the decoded begin or end of a call of that provider. */
-void fxt_open_lifetimes_call(struct fxt_open_lifetimes *l, const struct fxt_record *rec);
+/* Takes the begin or end of a lifetime of that program; its record is at `offset`. */
+void fxt_open_program_link(struct fxt_open_program *program, enum fxt_event_type type, uint64_t id,
+			   uint64_t offset);
+
+/* Takes the decoded begin or end of a call of that program. */
+void fxt_open_program_call(struct fxt_open_program *program, const struct fxt_record *rec);
 
 /* Takes the times of events of one of the process's own threads. */
-void fxt_open_lifetimes_seen(struct fxt_open_lifetimes *l, uint32_t thread, const struct fxt_times *times);
-
-/* Takes the end of a slice that belongs to a thread of another process. */
-void fxt_open_lifetimes_other(struct fxt_open_lifetimes *l, uint64_t pid, uint64_t tid, uint64_t at_ns);
+void fxt_open_program_seen(struct fxt_open_program *program, uint32_t thread, const struct fxt_times *times);
 
 /* Notes that a thread of the process was about to execute another program, or that it failed to. */
-void fxt_open_lifetimes_executes(struct fxt_open_lifetimes *l, uint32_t thread, uint64_t at_ns,
-				 bool has_failed);
+void fxt_open_program_executes(struct fxt_open_program *program, uint32_t thread, uint64_t at_ns,
+			       bool has_failed);
+
+/* Takes the end of a slice that belongs to a thread of another process than the program's. */
+void fxt_open_lifetimes_other(struct fxt_open_lifetimes *l, uint64_t pid, uint64_t tid, uint64_t at_ns);
 
 /* Notes that some process ended. This may be told several times; the first end after a program began
  * counts. */
 void fxt_open_lifetimes_ended(struct fxt_open_lifetimes *l, uint64_t pid, uint64_t at_ns, bool by_signal);
 
-/* Ends the part, which `r` has read, and keeps what it left open. Returns when its process executed another
- * program, as it says itself, or 0. */
-uint64_t fxt_open_lifetimes_keep(struct fxt_open_lifetimes *l, struct fxt_reader *r, bool still_runs);
+/* Keeps what the program left open. `r` has read all of the part, of which `may_be_copy` says that it may have
+ * been copied while it was written. Returns when the process executed another program, as the part says
+ * itself, or 0. */
+uint64_t fxt_open_lifetimes_keep(struct fxt_open_lifetimes *l, struct fxt_open_program *program,
+				 struct fxt_reader *r, bool still_runs, bool may_be_copy);
+
+/* Ends the part: the providers of the next one are others. */
+void fxt_open_lifetimes_end_part(struct fxt_open_lifetimes *l);
 
 /* Writes `count` words, which are whole records. Returns false if that failed. */
 typedef bool fxt_open_lifetimes_put(void *context, uint64_t *words, size_t count);
