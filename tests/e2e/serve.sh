@@ -68,6 +68,23 @@ import json
 names = {r["name"] for r in map(json.loads, open("records")) if r["type"] == "provider"}
 print(*sorted(names & {"ls", "python3", "sh"}))')"
 
+# A function of C++ gets the name of its source. fxt may have been built without libiberty.
+cat >mangled.c <<'END'
+__attribute__((noinline)) int _ZN2ns5Stack4pushEi(int value) { return value + 1; }
+int main(void) { return _ZN2ns5Stack4pushEi(1) != 2; }
+END
+${CC:-cc} -O0 -finstrument-functions -rdynamic -o mangled mangled.c || fail "mangled.c"
+serve -o mangled.fxt
+managed ./mangled
+stop_serving >/dev/null
+valid mangled.fxt
+name=$(grep -q '^#define HAVE_LIBIBERTY' "$abs_top_builddir/config.h" && echo 'ns::Stack::push(int)' ||
+	echo _ZN2ns5Stack4pushEi)
+is "the name of a function of C++" "$name" \
+	"$(fxt dump --json mangled.fxt | python3 -c '
+import json, sys
+print(*{r["name"] for r in map(json.loads, sys.stdin) if r["type"] == "string" and "push" in r["name"]})')"
+
 # Without a manager the program has a file of its own, and says so.
 managed true 2>said
 is "nobody serves" 1 "$(grep -c 'FXT_MANAGER: no answer at .*: No such file or directory' said)"

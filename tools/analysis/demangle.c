@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "tools/common/message.h"
+#include "writer/fxt_encode.h"
 
 #ifdef HAVE_LIBIBERTY
 #include <libiberty/demangle.h>
@@ -19,7 +20,7 @@
 enum { MAX_BYTES = 4096 };
 
 struct output {
-	char text[MAX_BYTES + 1];
+	char text[MAX_BYTES + 1];       /* it fits in FXT_DEMANGLED_WORDS */
 	size_t bytes;
 	jmp_buf full;
 };
@@ -79,6 +80,17 @@ static char *demangle(const struct fxt_text *name, int options)
 char *fxt_demangle(const struct fxt_text *name)
 {
 	return demangle(name, DMGL_PARAMS | DMGL_ANSI);
+}
+
+size_t fxt_demangled_string(uint64_t words[FXT_DEMANGLED_WORDS], uint16_t index, const struct fxt_text *text)
+{
+	char *name = fxt_demangle(text);
+	size_t count = 0;
+
+	if (name)
+		count = fxt_encode_string(words, FXT_DEMANGLED_WORDS, index, name, strlen(name));
+	free(name);
+	return count;
 }
 
 /* Removes template arguments, in place. "operator<<" has none, and in Rust's "<T as Trait>::name" the

@@ -1,7 +1,7 @@
 /* Turns symbols of C++ and Rust into the names that the source has. Compilers put the whole type of a
  * function into its symbol, and events carry the symbol. Report and dump use this for events of category
- * function only, because the names of all other events are what somebody wrote. Merge uses it for the
- * names in its archive.
+ * function only, because the names of all other events are what somebody wrote. Merge and serve use it for
+ * the names in their archives.
  */
 #ifndef FXT_TOOLS_DEMANGLE_H
 #define FXT_TOOLS_DEMANGLE_H
@@ -23,6 +23,13 @@ void fxt_demangled_free(struct fxt_demangled *d);
 
 /* Returns the full name of one function, or NULL as fxt_demangled_name() does. The caller frees it. */
 char *fxt_demangle(const struct fxt_text *name);
+
+/* The most words of a string record that fxt_demangled_string() makes. */
+enum { FXT_DEMANGLED_WORDS = 1 + 4096 / 8 };
+
+/* Writes a string record that gives the index the full name of the function that `text` is the symbol of. Returns
+ * how many words it has, in this machine's byte order, or 0 if fxt_demangle() has no other name for it. */
+size_t fxt_demangled_string(uint64_t words[FXT_DEMANGLED_WORDS], uint16_t index, const struct fxt_text *text);
 
 /* Returns a name for tables, without parameters: "ns::Stack::push". If that is longer than `columns`,
  * template arguments are left out too: "Map<>::find". The result may still be longer. The caller frees

@@ -145,28 +145,6 @@ static bool is_older_name(const struct fxt_merge *m, const struct fxt_record *re
 	       (rec->subtype == FXT_OBJECT_PROCESS || rec->subtype == FXT_OBJECT_THREAD);
 }
 
-/* Returns the text that a string record gets in the archive, or NULL if it keeps its own. */
-static char *other_text(const struct fxt_record *rec)
-{
-	char *text = rec->type == FXT_RECORD_STRING ? fxt_demangle(&rec->name) : NULL;
-
-	if (text && strlen(text) > FXT_STRING_MAX_BYTES) {
-		free(text);
-		return NULL;
-	}
-	return text;
-}
-
-static bool put_string(struct fxt_merge *m, uint64_t index, const char *text)
-{
-	uint64_t *words = fxt_alloc(FXT_RECORD_MAX_WORDS, FXT_WORD_BYTES);
-	size_t count = fxt_encode_string(words, FXT_RECORD_MAX_WORDS, (uint16_t)index, text, strlen(text));
-	bool ok = put_words(m, words, count);
-
-	free(words);
-	return ok;
-}
-
 /* -- Copying --------------------------------------------------------------------------------------- */
 
 /* Writes the record as it is to be in the archive, or nothing if it does not belong there. Returns false if
@@ -175,8 +153,8 @@ static bool put_record(struct fxt_merge *m, struct fxt_map *ids, const struct fx
 		       const struct fxt_record *rec)
 {
 	const unsigned char *bytes = r->data + rec->offset;
-	char *text;
-	bool ok;
+	uint64_t words[FXT_DEMANGLED_WORDS];
+	size_t count = 0;
 
 	m->as_it_is = m->as_it_is && !rec->damaged;
 	/* A damaged record is left out. The part of a process that still runs may change while it is read. */
@@ -191,13 +169,12 @@ static bool put_record(struct fxt_merge *m, struct fxt_map *ids, const struct fx
 		return put(m, &header, sizeof(header)) &&
 		       put(m, bytes + FXT_WORD_BYTES, (rec->words - 1) * FXT_WORD_BYTES);
 	}
-	text = other_text(rec);
-	if (!text)
+	if (rec->type == FXT_RECORD_STRING)
+		count = fxt_demangled_string(words, (uint16_t)rec->id, &rec->name);
+	if (!count)
 		return put(m, bytes, rec->words * FXT_WORD_BYTES);
-	ok = put_string(m, rec->id, text);
 	m->as_it_is = false;
-	free(text);
-	return ok;
+	return put_words(m, words, count);
 }
 
 /* -- Parts ----------------------------------------------------------------------------------------- */

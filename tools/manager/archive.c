@@ -13,6 +13,7 @@
 #include <sys/sendfile.h>
 #include <unistd.h>
 
+#include "tools/analysis/demangle.h"
 #include "tools/common/message.h"
 #include "writer/fxt_encode.h"
 
@@ -128,11 +129,29 @@ static void put_run(struct fxt_archive *a, uint32_t id, const uint64_t *words, s
 	a->block_events += events;
 }
 
+/* Appends the name of the source in place of the symbol that the string record has. Returns false if it has
+ * none, and is to be appended as it is. */
+static bool put_demangled(struct fxt_archive *a, uint32_t id, const uint64_t *record, size_t size)
+{
+	uint64_t words[FXT_DEMANGLED_WORDS];
+	struct fxt_text text = {.text = (const char *)(record + 1),
+				.bytes = (uint32_t)fxt_get_string_bytes(record[0])};
+	size_t count = 0;
+
+	if (fxt_words_of(text.bytes) < size)
+		count = fxt_demangled_string(words, (uint16_t)fxt_get_string_index(record[0]), &text);
+	if (!count)
+		return false;
+	begin_section(a, id);
+	put(a, words, count);
+	return true;
+}
+
 size_t fxt_archive_append(struct fxt_archive *a, uint32_t id, const uint64_t *words, size_t count,
 			  bool is_whole)
 {
 	size_t at, size, run = 0, end = 0;
-	uint64_t events = 0;
+	uint64_t events = 0, type;
 
 	for (at = 0; at < count; at += size) {
 		uint64_t header = words[at];
@@ -142,16 +161,21 @@ size_t fxt_archive_append(struct fxt_archive *a, uint32_t id, const uint64_t *wo
 			a->damaged += is_whole;
 			break;
 		}
-		events += fxt_get_record_type(header) == FXT_RECORD_EVENT;
-		if (fxt_get_record_type(header) != FXT_RECORD_METADATA) {
-			end = at + size;
-			continue;
+		type = fxt_get_record_type(header);
+		events += type == FXT_RECORD_EVENT;
+		/* The records from `run` to one that is not appended as it is are appended at once. */
+		if (type == FXT_RECORD_STRING || type == FXT_RECORD_METADATA) {
+			put_run(a, id, words + run, at - run, events);
+			events = 0;
+			run = at;
 		}
-		/* The records from `run` to here are appended at once. */
-		put_run(a, id, words + run, at - run, events);
-		events = 0;
-		run = at + size;
-		if (fxt_get_metadata_type(header) == FXT_METADATA_PROVIDER_EVENT)
+		if (type != FXT_RECORD_METADATA)
+			end = at + size;
+		if (type == FXT_RECORD_METADATA ||
+		    (type == FXT_RECORD_STRING && put_demangled(a, id, words + at, size)))
+			run = at + size;
+		if (type == FXT_RECORD_METADATA &&
+		    fxt_get_metadata_type(header) == FXT_METADATA_PROVIDER_EVENT)
 			put_full(a, id);
 	}
 	put_run(a, id, words + run, end > run ? end - run : 0, events);

@@ -4,7 +4,7 @@
  * It is written by whole records, in blocks, so it is valid whenever the manager is killed; its last record
  * may be cut short then. Each provider has an id of its own in it, and a "Provider section record" stands
  * wherever the records of another provider follow. What providers say of providers is left out: the manager
- * knows which memory a record came from.
+ * knows which memory a record came from. Functions of C++ and Rust get the names of their source.
  */
 #ifndef FXT_TOOLS_ARCHIVE_H
 #define FXT_TOOLS_ARCHIVE_H
