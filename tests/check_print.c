@@ -12,7 +12,7 @@
 #include "tools/common/message.h"
 #include "tools/printing/json.h"
 #include "tools/printing/print.h"
-#include "tools/record/record.h"
+#include "tools/programs/option_values.h"
 
 /* -- Numbers and strings ------------------------------------------------------------------------------ */
 
@@ -21,7 +21,7 @@ START_TEST(prints_for_people)
 	const struct fxt_text odd = {.text = "a\x1b[2J\xc2\x9b\xff\n", .bytes = 9};
 	const struct fxt_text path = {.text = "/usr/include/stdio.h", .bytes = 20};
 	char *text = fxt_printable(&odd, 100, false), *end = fxt_printable(&path, 9, true);
-	char *duration = fxt_record_duration_ns("1.5ms");
+	char *duration = fxt_option_duration_ns("1.5ms");
 
 	ck_assert_str_eq(text, "a\\x1b[2J\\x9b?\\n");
 	ck_assert_str_eq(end, "..stdio.h");
@@ -32,8 +32,8 @@ START_TEST(prints_for_people)
 	ck_assert_str_eq(fxt_bytes(UINT64_MAX).text, "16.0 EiB");
 	ck_assert_str_eq(fxt_count(1204118).text, "1 204 118");
 	ck_assert_str_eq(duration, "1500000");
-	ck_assert_ptr_null(fxt_record_duration_ns("5x"));
-	ck_assert_ptr_null(fxt_record_duration_ns("-1s"));
+	ck_assert_ptr_null(fxt_option_duration_ns("5x"));
+	ck_assert_ptr_null(fxt_option_duration_ns("-1s"));
 	free(text);
 	free(end);
 	free(duration);

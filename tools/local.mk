@@ -68,6 +68,8 @@ PROGRAMS_FILES = \
 	tools/programs/agent_path.h \
 	tools/programs/elf_facts.c \
 	tools/programs/elf_facts.h \
+	tools/programs/option_values.c \
+	tools/programs/option_values.h \
 	tools/programs/program.c \
 	tools/programs/program.h
 

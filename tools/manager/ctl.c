@@ -18,7 +18,7 @@
 #include "manager.h"
 #include "tools/common/command.h"
 #include "tools/common/message.h"
-#include "tools/record/record.h"
+#include "tools/programs/option_values.h"
 
 enum { KEY_SOCKET = 0x100 };
 
@@ -205,7 +205,7 @@ static int watch(struct connection *c, const struct options *o)
 /* Waits for a time such as 10s. */
 static int wait_for(const char *time)
 {
-	char *ns = NULL, *bad = fxt_record_set_duration(&ns, time);
+	char *ns = NULL, *bad = fxt_option_set_duration(&ns, time);
 	struct timespec left;
 
 	if (bad) {

@@ -15,7 +15,7 @@
 #include "tools/common/message.h"
 #include "tools/printing/print.h"
 #include "tools/programs/agent_path.h"
-#include "tools/record/record.h"
+#include "tools/programs/option_values.h"
 
 enum { KEY_SOCKET = 0x100, KEY_DURATION, KEY_COMPRESS, KEY_ROTATE, KEY_WAIT, KEY_MAX_SIZE, KEY_ON_FULL };
 
@@ -33,12 +33,12 @@ static char *bad_categories(const char *list)
 {
 	if (strlen(list) > FXT_PROVIDER_MESSAGE_BYTES - sizeof(struct fxt_packet))
 		return fxt_strdup("the list of categories is too long");
-	return fxt_record_bad_categories(list);
+	return fxt_option_bad_categories(list);
 }
 
 static char *set_buffer(struct options *o, const char *text)
 {
-	char *bad = fxt_record_bad_megabytes(text);
+	char *bad = fxt_option_bad_megabytes(text);
 
 	o->buffer_mb = bad ? 0 : strtoull(text, NULL, 10);
 	if (o->buffer_mb > 4096)
@@ -48,7 +48,7 @@ static char *set_buffer(struct options *o, const char *text)
 
 static char *set_max(struct options *o, const char *text)
 {
-	char *bad = fxt_record_bad_megabytes(text);
+	char *bad = fxt_option_bad_megabytes(text);
 
 	o->max_mb = bad ? 0 : strtoull(text, NULL, 10);
 	return bad;
@@ -93,10 +93,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'o': o->out = arg; break;
 	case 'a': o->agent = arg; break;
 	case 'c': o->categories = arg; bad = bad_categories(arg); break;
-	case 'm': o->mode = arg; bad = fxt_record_bad_mode(arg); break;
+	case 'm': o->mode = arg; bad = fxt_option_bad_mode(arg); break;
 	case 'b': bad = set_buffer(o, arg); break;
 	case KEY_SOCKET: o->socket = arg; break;
-	case KEY_DURATION: bad = fxt_record_set_duration(&o->duration_ns, arg); break;
+	case KEY_DURATION: bad = fxt_option_set_duration(&o->duration_ns, arg); break;
 	case KEY_COMPRESS:
 		o->compresses = true;
 		bad = FXT_CAN_PACK ? NULL : fxt_strdup("--compress needs zstd, and fxt was built without it");

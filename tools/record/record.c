@@ -15,6 +15,7 @@
 #include "tools/common/message.h"
 #include "tools/join/join.h"
 #include "tools/programs/agent_path.h"
+#include "tools/programs/option_values.h"
 #include "tools/programs/program.h"
 
 enum {
@@ -36,12 +37,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case 'o': o->out = arg; break;
 	case 'a': o->agent = arg; break;
-	case 'c': o->categories = arg; bad = fxt_record_bad_categories(arg); break;
-	case 'm': o->mode = arg; bad = fxt_record_bad_mode(arg); break;
-	case 'b': o->buffer_mb = arg; bad = fxt_record_bad_megabytes(arg); break;
-	case KEY_MAX_SIZE: o->max_mb = arg; bad = fxt_record_bad_megabytes(arg); break;
-	case 't': bad = fxt_record_set_duration(&o->threshold_ns, arg); break;
-	case KEY_EXPLAIN: bad = fxt_record_set_duration(&o->explain_ns, arg); break;
+	case 'c': o->categories = arg; bad = fxt_option_bad_categories(arg); break;
+	case 'm': o->mode = arg; bad = fxt_option_bad_mode(arg); break;
+	case 'b': o->buffer_mb = arg; bad = fxt_option_bad_megabytes(arg); break;
+	case KEY_MAX_SIZE: o->max_mb = arg; bad = fxt_option_bad_megabytes(arg); break;
+	case 't': bad = fxt_option_set_duration(&o->threshold_ns, arg); break;
+	case KEY_EXPLAIN: bad = fxt_option_set_duration(&o->explain_ns, arg); break;
 	case KEY_FOLLOW: o->follow = arg; break;
 	case KEY_ON_FULL: o->on_full = arg; break;
 	case KEY_SIGNAL: o->signal = arg; break;

@@ -24,20 +24,6 @@ struct fxt_record_options {
 	char **command;
 };
 
-/* These functions check an option's value before anything runs. They return NULL, or a text that says what is
- * wrong with the value and what is accepted. */
-char *fxt_record_bad_categories(const char *list);
-char *fxt_record_bad_mode(const char *mode);
-char *fxt_record_bad_megabytes(const char *text);
-
-/* Sets *ns to the digits of a duration's nanoseconds, in place of what it had. Returns NULL, or what is wrong
- * with the text. */
-char *fxt_record_set_duration(char **ns, const char *text);
-
-/* Returns a duration such as "500", "10us", "1.5ms" or "2s" as the digits of its nanoseconds, which the
- * caller frees. Returns NULL if the text is no duration. */
-char *fxt_record_duration_ns(const char *text);
-
 /* Sets LD_PRELOAD and the agent's variables in this process's environment, which the command inherits.
  * `sanitizer` is what fxt_program_check() has set. */
 void fxt_record_environment(const struct fxt_record_options *o, const char *agent,

@@ -1,0 +1,70 @@
+/* See option_values.h. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "option_values.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/analysis/categories.h"
+#include "tools/common/message.h"
+
+char *fxt_option_bad_categories(const char *list)
+{
+	char *unknown, *known, *message;
+
+	if (fxt_categories_valid(list, &unknown))
+		return NULL;
+	known = fxt_categories_known();
+	message = fxt_format("no category '%s': there are %s, and #default", unknown, known);
+	free(unknown);
+	free(known);
+	return message;
+}
+
+char *fxt_option_bad_mode(const char *mode)
+{
+	if (strcmp(mode, "oneshot") == 0 || strcmp(mode, "circular") == 0 || strcmp(mode, "streaming") == 0)
+		return NULL;
+	return fxt_format("there is no mode '%s': give oneshot, circular or streaming", mode);
+}
+
+/* Refuses only what makes no sense in any variable; the agent has limits of its own for each. */
+char *fxt_option_bad_megabytes(const char *text)
+{
+	size_t digits = strspn(text, "0123456789");
+
+	if (digits && digits < 8 && text[digits] == '\0' && strtoul(text, NULL, 10) > 0)
+		return NULL;
+	return fxt_format("'%s' is no number of megabytes: give a whole number from 1 to 9999999", text);
+}
+
+char *fxt_option_duration_ns(const char *text)
+{
+	static const struct {
+		const char *unit;
+		double ns;
+	} units[] = {{"", 1}, {"ns", 1}, {"us", 1e3}, {"\xc2\xb5s", 1e3}, {"ms", 1e6}, {"s", 1e9}};
+	char *unit;
+	double value = strtod(text, &unit);
+
+	if (unit == text || !isfinite(value) || value < 0)
+		return NULL;
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+		if (strcmp(unit, units[i].unit) == 0 && value * units[i].ns <= 3600e9)
+			return fxt_format("%" PRIu64, (uint64_t)(value * units[i].ns));
+	}
+	return NULL;
+}
+
+char *fxt_option_set_duration(char **ns, const char *text)
+{
+	free(*ns);
+	*ns = fxt_option_duration_ns(text);
+	return *ns ? NULL
+		   : fxt_format("'%s' is no duration of at most an hour: give 500ns, 10us or 1ms, say", text);
+}

@@ -1,0 +1,19 @@
+/* The values of options that say how programs are recorded. fxt record, fxt serve and fxt ctl take them. */
+#ifndef FXT_TOOLS_OPTION_VALUES_H
+#define FXT_TOOLS_OPTION_VALUES_H
+
+/* These functions check an option's value before anything runs. They return NULL, or a text that says what is
+ * wrong with the value and what is accepted. */
+char *fxt_option_bad_categories(const char *list);
+char *fxt_option_bad_mode(const char *mode);
+char *fxt_option_bad_megabytes(const char *text);
+
+/* Sets *ns to the digits of a duration's nanoseconds, in place of what it had. Returns NULL, or what is wrong
+ * with the text. */
+char *fxt_option_set_duration(char **ns, const char *text);
+
+/* Returns a duration such as "500", "10us", "1.5ms" or "2s" as the digits of its nanoseconds, which the
+ * caller frees. Returns NULL if the text is no duration. */
+char *fxt_option_duration_ns(const char *text);
+
+#endif
