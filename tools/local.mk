@@ -98,6 +98,8 @@ RECORD_FILES = \
 	tools/record/record_say.c \
 	tools/record/run.c \
 	tools/record/run.h \
+	tools/record/saver.c \
+	tools/record/saver.h \
 	tools/record/shared_memory.c \
 	tools/record/shared_memory.h
 

@@ -82,6 +82,43 @@ test -e "$parts" && fail "merge left $parts"
 "$FXT" record -o killed/next.fxt -- true 2>next.err
 is "lines once it is merged" 1 "$(wc -l <next.err)"
 
+# -- For a time ----------------------------------------------------------------------------------------
+
+# The program makes calls until it sees its trace, which is there while it still runs. Its last calls come too late
+# to be in it.
+rm -f late
+"$FXT" record -q --duration=200ms -o time.fxt -- sh -c 'mkdir first
+while ! test -e time.fxt; do test -e second; done; mkdir late; ls -d late >/dev/null; exit 6'
+is "recorded for a time: exit status" 6 $?
+test -d late || fail "recorded for a time: the program did not go on"
+valid time.fxt
+fxt dump --json time.fxt >records
+is "recorded for a time: the first call" 1 "$(grep -c '"mkdir".*"first"' records)"
+test "$(grep -c '"second"' records)" -gt 10 || fail "recorded for a time: $(grep -c '"second"' records) calls"
+is "recorded for a time: late calls" 0 "$(grep -c '"late"' records)"
+rm -r first late time.fxt
+"$FXT" record -q --start-delay=200ms --duration=200ms -o time.fxt -- sh -c 'mkdir first
+while ! test -e time.fxt; do test -e second; done; exit 7'
+is "recorded later: exit status" 7 $?
+valid time.fxt
+fxt dump --json time.fxt >records
+is "recorded later: the first call" 0 "$(grep -c '"mkdir".*"first"' records)"
+test "$(grep -c '"second"' records)" -gt 10 || fail "recorded later: $(grep -c '"second"' records) calls"
+rm -r first
+"$FXT" record -q --start-delay=1000s -o never.fxt -- sh -c 'exit 8' 2>err
+is "recorded never: exit status" 8 $?
+is "recorded never: folders" 0 "$(find . -maxdepth 1 -name '.fxt-parts.*' | wc -l)"
+"$FXT" record -q --duration=1s -m circular -o wrong.fxt -- true 2>err
+is "--duration in circular mode" 125 $?
+
+# The name of the directory is too long for a socket.
+long=$(printf '%0100d' 0)
+mkdir -p "$long/$long"
+"$FXT" record -q -o "$long/$long/x.fxt" -- env >found
+grep -q '^FXT_MANAGER=/proc/.*/fd/.*/manager$' found || fail "a long directory: $(cat found)"
+valid "$long/$long/x.fxt"
+is "a long directory: folders" 0 "$(find "$long" -name '.fxt-parts.*' | wc -l)"
+
 # -- Descendants that ran untraced -----------------------------------------------------------------------
 
 # untraced CMD...: records CMD. The lines of fxt record about descendants that ran untraced are then in the

@@ -110,6 +110,39 @@ static bool take_place(const char *from, const char *path)
 	return rename(from, path) == 0;
 }
 
+/* Returns whether a file can get this name. */
+static bool is_for_file(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) != 0 || S_ISREG(st.st_mode);
+}
+
+/* Appends all parts but the first to `out`, the file at `grows`, and gives that its name. Returns false after a
+ * message; the first part is as it was then. Closes `out`. */
+static bool append_rest(struct fxt_merge *m, const struct fxt_parts *parts, const struct fxt_part *first,
+			const char *path, const struct fxt_ended *ended, FILE *out, const char *grows)
+{
+	bool ok = join(m, parts, first, ended);
+	int error = errno;
+
+	if (fclose(out) != 0 && ok) {
+		ok = false;
+		error = errno;
+	}
+	if (ok && !take_place(grows, path)) {
+		ok = false;
+		error = errno;
+	}
+	if (ok) {
+		unlink(grows);
+	} else {
+		fxt_error(path, "%s", strerror(error));
+		fxt_parts_as_it_was(grows);
+	}
+	return ok;
+}
+
 /* Makes the trace by appending to the largest part, which is no part any more afterwards; *joined says
  * whether that went well. Returns false if the trace cannot be made in this way, with nothing done. */
 static bool join_to(struct fxt_merge *m, const struct fxt_parts *parts, const char *path,
@@ -117,34 +150,35 @@ static bool join_to(struct fxt_merge *m, const struct fxt_parts *parts, const ch
 {
 	bool is_last = false;
 	const struct fxt_part *first = largest(parts, &is_last);
-	struct stat st;
 	char *grows;
 	FILE *out;
-	int error;
 
-	if ((stat(path, &st) == 0 && !S_ISREG(st.st_mode)) || !first)
+	if (!is_for_file(path) || !first)
 		return false;
 	out = begin_with(m, first, &grows);
 	if (!out)
 		return false;
 	if (is_last)
 		fxt_merge_came_last(m, (uint64_t)first->pid);
-	*joined = join(m, parts, first, ended);
-	error = errno;
-	if (fclose(out) != 0 && *joined) {
-		*joined = false;
-		error = errno;
+	*joined = append_rest(m, parts, first, path, ended, out, grows);
+	free(grows);
+	return true;
+}
+
+bool fxt_join_archive(struct fxt_merge *m, struct fxt_reader *r, const char *archive,
+		      const struct fxt_parts *parts, const char *path, const struct fxt_ended *ended, bool *joined)
+{
+	const struct fxt_part first = {.path = (char *)(uintptr_t)archive};
+	FILE *out = is_for_file(path) ? fopen(archive, "ae") : NULL;
+	char *grows = out ? fxt_parts_grow(&first, r->size) : NULL;
+
+	if (!grows) {
+		if (out)
+			fclose(out);
+		return false;
 	}
-	if (*joined && !take_place(grows, path)) {
-		*joined = false;
-		error = errno;
-	}
-	if (*joined) {
-		unlink(grows);
-	} else {
-		fxt_error(path, "%s", strerror(error));
-		fxt_parts_as_it_was(grows);
-	}
+	fxt_merge_follow_end(m, r, out);
+	*joined = append_rest(m, parts, NULL, path, ended, out, grows);
 	free(grows);
 	return true;
 }

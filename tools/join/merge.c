@@ -180,7 +180,7 @@ static bool put_record(struct fxt_merge *m, struct fxt_map *ids, const struct fx
 /* -- Parts ----------------------------------------------------------------------------------------- */
 
 /* The part that is being read. */
-struct part {
+struct fxt_merged_part {
 	struct fxt_merge *merge;
 	const struct fxt_reader *r;
 	struct fxt_overview overview;
@@ -189,13 +189,13 @@ struct part {
 	struct fxt_record rec;
 };
 
-static struct fxt_open_program *program_of(const struct part *part, const struct fxt_provider *provider)
+static struct fxt_open_program *program_of(const struct fxt_merged_part *part, const struct fxt_provider *provider)
 {
 	return fxt_open_lifetimes_of(&part->merge->lifetimes, provider);
 }
 
 /* Takes the times of events of a thread, which that provider has recorded. */
-static void take_times(const struct part *part, const struct fxt_provider *provider, uint32_t thread,
+static void take_times(const struct fxt_merged_part *part, const struct fxt_provider *provider, uint32_t thread,
 		       const struct fxt_times *times)
 {
 	struct fxt_open_program *program = program_of(part, provider);
@@ -206,7 +206,7 @@ static void take_times(const struct part *part, const struct fxt_provider *provi
 
 /* Takes a slice of another process's thread. It is in this part because that thread woke one of this
  * process. */
-static void take_other(const struct part *part, const struct fxt_record *rec)
+static void take_other(const struct fxt_merged_part *part, const struct fxt_record *rec)
 {
 	const struct fxt_thread *one = &part->r->threads[rec->thread];
 	const struct fxt_open_program *program = program_of(part, rec->provider);
@@ -215,7 +215,7 @@ static void take_other(const struct part *part, const struct fxt_record *rec)
 		fxt_open_lifetimes_other(&part->merge->lifetimes, one->pid, one->tid, fxt_commit_ticks(rec));
 }
 
-static void count(struct part *part, const struct fxt_provider *provider, const struct fxt_form *form)
+static void count(struct fxt_merged_part *part, const struct fxt_provider *provider, const struct fxt_form *form)
 {
 	fxt_overview_count(&part->overview, form->category, form->thread,
 			   fxt_get_record_words(form->header) * FXT_WORD_BYTES, form->count);
@@ -224,14 +224,14 @@ static void count(struct part *part, const struct fxt_provider *provider, const 
 
 static void count_skimmed(void *context, const struct fxt_form *form)
 {
-	struct part *part = context;
+	struct fxt_merged_part *part = context;
 
 	count(part, part->skims.provider, form);
 }
 
 static void link_lifetime(void *context, enum fxt_event_type type, uint64_t id, uint64_t offset)
 {
-	const struct part *part = context;
+	const struct fxt_merged_part *part = context;
 	struct fxt_open_program *program = program_of(part, part->r->provider);
 
 	if (program)
@@ -239,7 +239,7 @@ static void link_lifetime(void *context, enum fxt_event_type type, uint64_t id, 
 }
 
 /* Takes an instant `exit` of category process, by which the agent says how its process ended. */
-static void take_exit(struct fxt_merge *m, const struct part *part, const struct fxt_record *rec)
+static void take_exit(struct fxt_merge *m, const struct fxt_merged_part *part, const struct fxt_record *rec)
 {
 	struct fxt_open_program *program = program_of(part, rec->provider);
 	uint64_t pid = part->r->threads[rec->thread].pid;
@@ -255,7 +255,7 @@ static void take_exit(struct fxt_merge *m, const struct part *part, const struct
 }
 
 /* Takes the end of a child's lifetime, which says how the child ended if it was reaped. */
-static void take_reaped(struct fxt_merge *m, const struct part *part, const struct fxt_record *rec)
+static void take_reaped(struct fxt_merge *m, const struct fxt_merged_part *part, const struct fxt_record *rec)
 {
 	const struct fxt_open_program *program = program_of(part, rec->provider);
 	bool by_signal = fxt_argument(rec, "signal");
@@ -268,7 +268,7 @@ static void take_reaped(struct fxt_merge *m, const struct part *part, const stru
 }
 
 /* Takes an event of category process, which tells how processes begin and end. */
-static void take_process(struct fxt_merge *m, struct part *part, const struct fxt_record *rec)
+static void take_process(struct fxt_merge *m, struct fxt_merged_part *part, const struct fxt_record *rec)
 {
 	struct fxt_open_program *program = program_of(part, rec->provider);
 
@@ -283,7 +283,7 @@ static void take_process(struct fxt_merge *m, struct part *part, const struct fx
 }
 
 /* Takes a name of a process: the first process that a provider names is its own. */
-static void take_name(struct fxt_merge *m, struct part *part, const struct fxt_record *rec)
+static void take_name(struct fxt_merge *m, struct fxt_merged_part *part, const struct fxt_record *rec)
 {
 	struct fxt_open_program *program;
 
@@ -297,7 +297,7 @@ static void take_name(struct fxt_merge *m, struct part *part, const struct fxt_r
 }
 
 /* Takes a decoded record. */
-static void take(struct fxt_merge *m, struct fxt_reader *r, struct part *part, const struct fxt_record *rec)
+static void take(struct fxt_merge *m, struct fxt_reader *r, struct fxt_merged_part *part, const struct fxt_record *rec)
 {
 	fxt_overview_take(&part->overview, r, rec);
 	take_name(m, part, rec);
@@ -325,7 +325,7 @@ static bool is_plain(const struct fxt_reader *r, uint32_t category)
 
 /* Takes an event whose form is not known yet, and remembers the form if it has one. Returns false if the
  * record has to be decoded. */
-static bool take_examined(struct fxt_merge *m, struct fxt_reader *r, struct part *part, bool *ok)
+static bool take_examined(struct fxt_merge *m, struct fxt_reader *r, struct fxt_merged_part *part, bool *ok)
 {
 	struct fxt_form form;
 	uint64_t words, type, from = r->at;
@@ -354,7 +354,7 @@ static bool take_examined(struct fxt_merge *m, struct fxt_reader *r, struct part
 
 /* Takes as many records of known forms as there are, and the one that follows. Returns false at the end, if
  * the archive cannot be written (then *ok is false), or if the part has to be read again. */
-static bool take_next(struct fxt_merge *m, struct fxt_reader *r, struct part *part, bool *ok)
+static bool take_next(struct fxt_merge *m, struct fxt_reader *r, struct fxt_merged_part *part, bool *ok)
 {
 	struct fxt_record *rec = &part->rec;
 
@@ -383,23 +383,27 @@ static bool take_next(struct fxt_merge *m, struct fxt_reader *r, struct part *pa
 }
 
 /* Keeps what the part's programs left open. */
-static void keep_open(struct part *part, struct fxt_reader *r)
+static void keep_open(struct fxt_merged_part *part, struct fxt_reader *r)
 {
 	struct fxt_merge *m = part->merge;
 
 	for (size_t i = 0; i < r->provider_count; i++) {
 		struct fxt_open_program *program = program_of(part, r->providers[i]);
+		bool still_runs;
 
-		if (program && !fxt_open_lifetimes_keep(&m->lifetimes, program, r, m->still_runs, true))
+		if (!program)
+			continue;
+		still_runs = m->still_runs || fxt_map_find(&m->running, r->providers[i]->id, 0);
+		/* A manager saves the calls in progress of a program last of all. */
+		if (!fxt_open_lifetimes_keep(&m->lifetimes, program, r, still_runs, !m->followed))
 			fxt_untraced_stayed(&m->untraced, program->ended.pid);
 	}
 	fxt_open_lifetimes_end_part(&m->lifetimes);
 }
 
-bool fxt_merge_trace(struct fxt_merge *m, struct fxt_reader *r)
+static struct fxt_merged_part *begin_part(struct fxt_merge *m, const struct fxt_reader *r)
 {
-	struct part *part = fxt_alloc(1, sizeof(*part));
-	bool ok = true;
+	struct fxt_merged_part *part = fxt_alloc(1, sizeof(*part));
 
 	part->merge = m;
 	part->r = r;
@@ -407,15 +411,35 @@ bool fxt_merge_trace(struct fxt_merge *m, struct fxt_reader *r)
 	part->skims.linked = link_lifetime;
 	part->skims.context = part;
 	m->as_it_is = true;
-	while (take_next(m, r, part, &ok))
-		;
+	return part;
+}
+
+static void free_part(struct fxt_merged_part *part)
+{
+	fxt_map_free(&part->ids);
+	fxt_overview_free(&part->overview);
+	free(part);
+}
+
+static void end_part(struct fxt_merged_part *part, struct fxt_reader *r)
+{
+	struct fxt_merge *m = part->merge;
+
 	fxt_skims_tell(&part->skims);
 	keep_open(part, r);
 	m->parts++;
 	fxt_merge_add(m, &part->overview, r);
-	fxt_map_free(&part->ids);
-	fxt_overview_free(&part->overview);
-	free(part);
+	free_part(part);
+}
+
+bool fxt_merge_trace(struct fxt_merge *m, struct fxt_reader *r)
+{
+	struct fxt_merged_part *part = begin_part(m, r);
+	bool ok = true;
+
+	while (take_next(m, r, part, &ok))
+		;
+	end_part(part, r);
 	return ok;
 }
 
@@ -430,6 +454,31 @@ bool fxt_merge_begin_with(struct fxt_merge *m, FILE *out, struct fxt_reader *r)
 		return true;
 	fxt_merge_free(m);
 	return false;
+}
+
+void fxt_merge_follow_begin(struct fxt_merge *m, struct fxt_reader *r)
+{
+	*m = (struct fxt_merge){.next_id = FIRST_FREE_ID, .only_counts = true};
+	m->followed = begin_part(m, r);
+}
+
+bool fxt_merge_follow(struct fxt_merge *m, struct fxt_reader *r)
+{
+	bool ok = true;
+
+	r->stop = FXT_STOP_NONE;
+	while (take_next(m, r, m->followed, &ok))
+		;
+	return m->as_it_is && r->stop == FXT_STOP_END;
+}
+
+void fxt_merge_follow_end(struct fxt_merge *m, struct fxt_reader *r, FILE *out)
+{
+	end_part(m->followed, r);
+	m->followed = NULL;
+	m->only_counts = false;
+	m->bytes = r->size;
+	m->buffer = fxt_write_behind_begin(&m->output, out, BUFFER_BYTES);
 }
 
 void fxt_merge_came_last(struct fxt_merge *m, uint64_t pid)
@@ -486,6 +535,9 @@ void fxt_merge_free(struct fxt_merge *m)
 	m->buffered = 0;
 	if (m->buffer)
 		finish(m);
+	if (m->followed)
+		free_part(m->followed);
+	fxt_map_free(&m->running);
 	fxt_map_free(&m->provider_ids);
 	fxt_map_free(&m->last_ids);
 	fxt_map_free(&m->exits);

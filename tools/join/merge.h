@@ -6,6 +6,9 @@
  * the names of their source, because viewers show names as they are in the file. Last of all come the ends
  * of what a process left open (open_lifetimes.h).
  *
+ * An archive that a manager writes can be followed while it grows, so that little is left to be done when it is
+ * whole: then it is what the others are appended to.
+ *
  * A process that called exec has left several parts with one provider id. Later ones get an id of their
  * own, because each provider has its own tables of strings and threads. The last of them may be the part
  * that is there already. It has named the process then, and the others leave out their names for the
@@ -31,6 +34,7 @@ struct fxt_merged_category {
 };
 
 struct fxt_merged_name;                 /* the name of a category, in merge_sums.c */
+struct fxt_merged_part;                 /* the part that is being read, in merge.c */
 
 /* An archive that is being written, and sums of what went into it. All members are zero before
  * fxt_merge_begin(). */
@@ -46,6 +50,8 @@ struct fxt_merge {
 	unsigned char *buffer;          /* a block of the output; NULL: not begun yet, or ended */
 	size_t buffered;
 	bool still_runs;                /* the process of the current part still runs, and may write on */
+	struct fxt_merged_part *followed;       /* the part that is followed; NULL: there is none */
+	struct fxt_map running;         /* the providers in it whose processes still run, by their ids */
 	struct fxt_untraced untraced;   /* programs that were executed and left no part */
 	struct fxt_open_lifetimes lifetimes;
 	struct fxt_map exits;           /* pids whose own trace says how they ended */
@@ -67,6 +73,16 @@ bool fxt_merge_begin(struct fxt_merge *m, FILE *out);
  * Returns false, with nothing begun, if that part has to be copied because it is not whole or something
  * in it has to be written in another way. */
 bool fxt_merge_begin_with(struct fxt_merge *m, FILE *out, struct fxt_reader *r);
+
+/* Begins to follow a part, which `r` reads. It begins the archive, and grows still. */
+void fxt_merge_follow_begin(struct fxt_merge *m, struct fxt_reader *r);
+
+/* Reads what there is of it by now: the caller has set r->size to the end of a whole record. Returns false if the
+ * part cannot stay as it is. Then fxt_merge_free() is all that may follow, and the part is one like any other. */
+bool fxt_merge_follow(struct fxt_merge *m, struct fxt_reader *r);
+
+/* Ends it. All of the part was read, and others can be appended to `out`, which has it already. */
+void fxt_merge_follow_end(struct fxt_merge *m, struct fxt_reader *r, FILE *out);
 
 /* Says that this part was the last of process `pid`, whose other parts are still to be appended. */
 void fxt_merge_came_last(struct fxt_merge *m, uint64_t pid);

@@ -294,7 +294,7 @@ static void undo_join(const char *directory)
 		closedir(d);
 }
 
-static void scan(struct fxt_parts *parts, const char *directory)
+static void scan(struct fxt_parts *parts, const char *directory, const char *except)
 {
 	DIR *d = opendir(directory);
 	struct dirent *e;
@@ -307,7 +307,8 @@ static void scan(struct fxt_parts *parts, const char *directory)
 			continue;
 		path = fxt_format("%s/%s", directory, e->d_name);
 		if (!is_snapshot(e->d_name)) {
-			fxt_parts_add(parts, path);
+			if (!except || strcmp(path, except) != 0)
+				fxt_parts_add(parts, path);
 			free(path);
 			continue;
 		}
@@ -338,14 +339,14 @@ size_t fxt_parts_alive(const struct fxt_parts *parts, pid_t *pid)
 	return n;
 }
 
-void fxt_parts_find(struct fxt_parts *parts, const char *directory)
+void fxt_parts_find(struct fxt_parts *parts, const char *directory, const char *except)
 {
 	const struct timespec wait = {.tv_nsec = LAST_WAIT_NS};
 	pid_t pid;
 
 	*parts = (struct fxt_parts){0};
 	undo_join(directory);
-	scan(parts, directory);
+	scan(parts, directory, except);
 	for (int i = 0; i < LAST_WAITS && fxt_parts_alive(parts, &pid) > 0; i++) {
 		nanosleep(&wait, NULL);
 		for (size_t k = 0; k < parts->count; k++)
@@ -355,7 +356,7 @@ void fxt_parts_find(struct fxt_parts *parts, const char *directory)
 		if (fxt_parts_alive(parts, &pid) == 0 || i == LAST_WAITS - 1) {
 			struct fxt_parts again = {0};
 
-			scan(&again, directory);
+			scan(&again, directory, except);
 			fxt_parts_free(parts);
 			*parts = again;
 		}
@@ -377,6 +378,13 @@ void fxt_parts_remove(const struct fxt_parts *parts, const char *directory)
 	for (size_t i = 0; i < parts->count; i++) {
 		if (!parts->list[i].alive)
 			unlink(parts->list[i].path);
+	}
+	if (!alive && fxt_parts_made_by_record(directory)) {
+		char *socket = fxt_format("%s/" FXT_PARTS_SOCKET, directory);
+
+		/* A manager that was killed has left it. */
+		unlink(socket);
+		free(socket);
 	}
 	if (alive)
 		fxt_error(NULL, "%zu process%s of it still run%s (%d): what there was is in the trace, "

@@ -28,6 +28,7 @@ enum {
 	BACKLOG = 4096,
 	EVENTS = 64,
 	MOST_COMPLAINTS = 20,
+	MOST_WAIT_MS = 1000,
 };
 
 /* -- The socket -------------------------------------------------------------------------------- */
@@ -90,17 +91,6 @@ static int bind_private(int fd, const struct sockaddr_un *address)
 	return status;
 }
 
-/* Every provider takes three descriptors for a moment, and two from then on. */
-static void raise_limit(void)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
-		limit.rlim_cur = limit.rlim_max;
-		setrlimit(RLIMIT_NOFILE, &limit);
-	}
-}
-
 /* Binds the socket, and takes the place of one that was left. Returns false with errno. */
 static bool bind_anew(int fd, const struct sockaddr_un *address)
 {
@@ -120,7 +110,6 @@ bool fxt_manager_listen(struct fxt_manager *m, const char *path)
 		fxt_error(path, "the path of a socket has at most %zu bytes", sizeof(address.sun_path) - 1);
 		return false;
 	}
-	raise_limit();
 	memcpy(address.sun_path, path, strlen(path));
 	m->path = path;
 	m->listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -357,14 +346,6 @@ static void end_silent(struct fxt_manager *m, uint64_t now_ns)
 			end(m, i);
 }
 
-/* Accepts no more, and terminates the session. */
-static void begin_end(struct fxt_manager *m)
-{
-	fxt_manager_unlisten(m);
-	m->is_ending = true;
-	fxt_session_terminate(&m->session);
-}
-
 /* Returns how long to wait for events, in milliseconds: a second at most. */
 static int timeout(const struct fxt_manager *m, uint64_t now_ns)
 {
@@ -373,24 +354,19 @@ static int timeout(const struct fxt_manager *m, uint64_t now_ns)
 	if (m->end_ns && !m->is_ending && (!due_ns || m->end_ns < due_ns))
 		due_ns = m->end_ns;
 	if (!due_ns || due_ns > now_ns + UINT64_C(1000000000))
-		return 1000;
+		return MOST_WAIT_MS;
 	return due_ns > now_ns ? (int)((due_ns - now_ns) / 1000000 + 1) : 0;
 }
 
-/* Waits for events and handles them. */
-static void handle_events(struct fxt_manager *m)
+void fxt_manager_step(struct fxt_manager *m, int most_ms)
 {
 	struct epoll_event events[EVENTS];
-	int count = epoll_wait(m->epoll, events, EVENTS, timeout(m, fxt_now_ns()));
+	int wait_ms = timeout(m, fxt_now_ns());
+	int count = epoll_wait(m->epoll, events, EVENTS, wait_ms < most_ms ? wait_ms : most_ms);
 
 	for (int i = 0; i < count; i++) {
-		struct signalfd_siginfo signal;
-
 		if (events[i].data.ptr == &m->listener) {
 			accept_some(m);
-		} else if (events[i].data.ptr == &m->signals) {
-			if (read(m->signals, &signal, sizeof(signal)) == sizeof(signal) && !m->is_ending)
-				begin_end(m);
 		} else if (is_listed(m, events[i].data.ptr)) {
 			serve_controller(m, events[i].data.ptr);
 		} else if (find(m, events[i].data.ptr) < m->session.count) {
@@ -400,38 +376,81 @@ static void handle_events(struct fxt_manager *m)
 		}
 	}
 	fxt_session_advance(&m->session);
+	end_silent(m, fxt_now_ns());
 }
 
-void fxt_manager_run(struct fxt_manager *m, uint64_t duration_ns)
+void fxt_manager_raise_limit(void)
 {
-	sigset_t signals, before;
+	struct rlimit limit;
 
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+		limit.rlim_cur = limit.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &limit);
+	}
+}
+
+void fxt_manager_watch(struct fxt_manager *m, int fd)
+{
+	watch(m, fd, &m->wakes);
+}
+
+void fxt_manager_begin(struct fxt_manager *m)
+{
 	m->session.on_state = tell_state;
 	m->session.on_alert = tell_alert;
 	m->session.context = m;
-	sigemptyset(&signals);
-	sigaddset(&signals, SIGINT);
-	sigaddset(&signals, SIGTERM);
-	sigaddset(&signals, SIGHUP);
-	sigprocmask(SIG_BLOCK, &signals, &before);
-	m->signals = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
 	m->epoll = epoll_create1(EPOLL_CLOEXEC);
-	if (duration_ns)
-		m->end_ns = fxt_now_ns() + duration_ns;
 	watch(m, m->listener, &m->listener);
-	watch(m, m->signals, &m->signals);
-	while (!m->is_ending || m->session.state != FXT_SESSION_READY) {
-		handle_events(m);
-		end_silent(m, fxt_now_ns());
-		if (m->end_ns && !m->is_ending && fxt_now_ns() >= m->end_ns)
-			begin_end(m);
-	}
+}
+
+/* Accepts no more, and terminates the session. */
+static void begin_end(struct fxt_manager *m)
+{
+	fxt_manager_unlisten(m);
+	m->is_ending = true;
+	fxt_session_terminate(&m->session);
+}
+
+void fxt_manager_end(struct fxt_manager *m)
+{
+	begin_end(m);
+	while (m->session.state != FXT_SESSION_READY)
+		fxt_manager_step(m, MOST_WAIT_MS);
 	while (m->controllers)
 		fxt_controller_end(&m->controllers, m->controllers, &m->session);
 	while (m->session.count)
 		end(m, m->session.count - 1);
-	close(m->signals);
 	close(m->epoll);
 	free(m->session.clients);
+}
+
+/* Returns whether a signal has come that ends the manager. */
+static bool is_to_end(int signals)
+{
+	struct signalfd_siginfo signal;
+
+	return read(signals, &signal, sizeof(signal)) == sizeof(signal);
+}
+
+void fxt_manager_run(struct fxt_manager *m, uint64_t duration_ns)
+{
+	sigset_t set, before;
+	int signals;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
+	sigprocmask(SIG_BLOCK, &set, &before);
+	signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (duration_ns)
+		m->end_ns = fxt_now_ns() + duration_ns;
+	fxt_manager_raise_limit();
+	fxt_manager_begin(m);
+	fxt_manager_watch(m, signals);
+	while (!is_to_end(signals) && !(m->end_ns && fxt_now_ns() >= m->end_ns))
+		fxt_manager_step(m, MOST_WAIT_MS);
+	fxt_manager_end(m);
+	close(signals);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 }

@@ -66,7 +66,7 @@ static bool find(struct merge_options *o, struct fxt_parts *parts, const char **
 			}
 			*made_here = *from;
 		}
-		fxt_parts_find(parts, *from);
+		fxt_parts_find(parts, *from, NULL);
 	}
 	fxt_parts_sort(parts);
 	if (parts->count == 0)

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "saver.h"
 #include "shared_memory.h"
 #include "tools/common/command.h"
 #include "tools/common/message.h"
@@ -26,7 +27,9 @@ enum {
 	KEY_DORMANT,
 	KEY_TRIGGER,
 	KEY_TRIGGER_KEEP,
-	KEY_EXPLAIN
+	KEY_EXPLAIN,
+	KEY_DURATION,
+	KEY_START_DELAY
 };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -43,6 +46,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case KEY_MAX_SIZE: o->max_mb = arg; bad = fxt_option_bad_megabytes(arg); break;
 	case 't': bad = fxt_option_set_duration(&o->threshold_ns, arg); break;
 	case KEY_EXPLAIN: bad = fxt_option_set_duration(&o->explain_ns, arg); break;
+	case KEY_DURATION: bad = fxt_option_set_duration(&o->duration_ns, arg); break;
+	case KEY_START_DELAY: bad = fxt_option_set_duration(&o->delay_ns, arg); break;
 	case KEY_FOLLOW: o->follow = arg; break;
 	case KEY_ON_FULL: o->on_full = arg; break;
 	case KEY_SIGNAL: o->signal = arg; break;
@@ -82,60 +87,151 @@ static int failed(const struct fxt_run *run)
 	return run->status ? run->status : FXT_STATUS_FAILED;
 }
 
-static int collect(struct fxt_record_options *o, const struct fxt_run *run, const char *directory)
-{
-	struct fxt_parts parts;
-	struct fxt_merge m = {0};
-	const struct fxt_ended ended = {run->pid, run->end_ns, run->status, run->signal};
-	char *path = o->out ? fxt_strdup(o->out) : default_output(o, run->pid);
-	int status = run->status;
+/* A run: the saver is there if it has a socket. */
+struct recording {
+	struct fxt_record_options *options;
+	struct fxt_saver saver;
+	struct fxt_merge merge;
+	struct fxt_run run;
+	char *directory;
+	uint64_t start_ns;              /* CLOCK_MONOTONIC: when it began */
+	bool is_followed;               /* the saver's archive can have parts appended */
+	bool is_over;                   /* the command has ended */
+	bool is_collected, has_failed;  /* the trace was made, or could not be made */
+};
 
-	fxt_parts_find(&parts, directory);
-	if (parts.count == 0) {
-		fxt_record_nothing(o, run, directory);
-		rmdir(directory);
-		status = failed(run);
-	} else if (!fxt_join(&m, &parts, path, &ended, false)) {
-		fxt_error(NULL, "the parts of the trace are left in %s", directory);
-		status = failed(run);
-	} else {
-		fxt_untraced_finish(&m.untraced);
-		fxt_record_summary(o, &m, run, path);
-		fxt_parts_move_snapshots(&parts, path);
-		fxt_parts_remove(&parts, directory);
+/* Joins what there is into one trace. Returns false after a message. */
+static bool join(struct recording *r, struct fxt_parts *parts, const char *path)
+{
+	const struct fxt_ended ended = {r->run.pid, r->run.end_ns, r->run.status, r->run.signal};
+	const char *archive = r->saver.archive;
+	bool joined;
+
+	if (r->is_followed) {
+		if (fxt_join_archive(&r->merge, &r->saver.reader, archive, parts, path,
+				     r->is_over ? &ended : NULL, &joined))
+			return joined;
+		fxt_merge_free(&r->merge);
+		fxt_parts_add(parts, archive);
 	}
-	fxt_merge_free(&m);
+	return fxt_join(&r->merge, parts, path, r->is_over ? &ended : NULL, false);
+}
+
+/* Makes the trace. Returns false after a message. */
+static bool collect(struct recording *r)
+{
+	struct fxt_record_options *o = r->options;
+	struct fxt_parts parts;
+	char *path = o->out ? fxt_strdup(o->out) : default_output(o, r->run.pid);
+	const char *archive;            /* it is no part if the others are appended to it */
+	bool ok = false;
+
+	/* An archive without programs is no trace. */
+	if (r->saver.socket && !r->saver.manager.session.providers) {
+		unlink(r->saver.archive);
+		fxt_merge_free(&r->merge);
+		r->is_followed = false;
+	}
+	archive = r->is_followed ? r->saver.archive : NULL;
+	fxt_parts_find(&parts, r->directory, archive);
+	if (!parts.count && !archive) {
+		fxt_record_nothing(o, &r->run, r->directory);
+	} else if (!join(r, &parts, path)) {
+		fxt_error(NULL, "the parts of the trace are left in %s", r->directory);
+	} else {
+		fxt_untraced_finish(&r->merge.untraced);
+		fxt_record_summary(o, &r->merge, &r->run, path);
+		fxt_parts_move_snapshots(&parts, path);
+		fxt_parts_remove(&parts, r->directory);
+		ok = true;
+	}
+	fxt_merge_free(&r->merge);
 	fxt_parts_free(&parts);
 	free(path);
+	return ok;
+}
+
+/* Saves while the command runs. If recording is over before, the trace is made at once, and the command goes on
+ * untraced. */
+static void save_meanwhile(void *context, pid_t pid)
+{
+	struct recording *r = context;
+
+	if (fxt_saver_serve(&r->saver, pid))
+		return;
+	r->run.pid = pid;
+	r->run.wall_ns = fxt_now_ns() - r->start_ns;
+	r->is_followed = fxt_saver_finish(&r->saver, true);
+	r->has_failed = !collect(r);
+	r->is_collected = true;
+	fxt_saver_serve(&r->saver, pid);
+}
+
+static int run(struct recording *r)
+{
+	bool is_saved = r->saver.socket;
+	int status;
+
+	r->start_ns = fxt_now_ns();
+	status = fxt_run(r->options->command, &r->run, is_saved ? save_meanwhile : NULL, r);
+	r->is_over = true;
+	if (is_saved && !r->is_collected)
+		r->is_followed = fxt_saver_finish(&r->saver, r->options->quiet);
+	if (is_saved)
+		fxt_saver_end(&r->saver);
+	if (!status) {
+		if (!r->is_collected)
+			r->has_failed = !collect(r);
+		status = r->has_failed ? failed(&r->run) : r->run.status;
+	} else if (is_saved) {
+		unlink(r->saver.archive);
+	}
+	/* It stays if it has parts. */
+	rmdir(r->directory);
+	fxt_saver_free(&r->saver);
 	return status;
+}
+
+/* Says that there is no manager, which is what begins and ends recording. */
+static void cannot_be_timed(const struct recording *r)
+{
+	fxt_error(NULL, "--duration and --start-delay need streaming mode without --trigger, --dormant and "
+			"--on-full=wait, no limit of the size of files, and room on the file system");
+	rmdir(r->directory);
 }
 
 static int record(struct fxt_record_options *o)
 {
-	char *agent = NULL, *directory = NULL, *sanitizer;
-	struct fxt_run run;
+	struct recording *r = fxt_alloc(1, sizeof(*r));
+	char *agent = NULL, *sanitizer;
 	int status = fxt_program_check(o->command[0], &sanitizer);
 
-	if (status)
+	if (status) {
+		free(r);
 		return status;
+	}
+	r->options = o;
+	r->saver.merge = &r->merge;
 	agent = fxt_agent_path(o->agent);
 	if (agent)
-		directory = fxt_parts_directory(o->out ? o->out : "./x", o->quiet);
-	if (!directory) {
-		free(agent);
-		free(sanitizer);
-		return FXT_STATUS_FAILED;
+		r->directory = fxt_parts_directory(o->out ? o->out : "./x", o->quiet);
+	if (r->directory) {
+		fxt_shared_make(&o->shared);
+		status = fxt_saver_begin(&r->saver, o, r->directory) || !(o->duration_ns || o->delay_ns)
+				 ? EXIT_SUCCESS
+				 : FXT_STATUS_FAILED;
+		fxt_record_environment(o, agent, r->directory, sanitizer, r->saver.socket);
+		if (status)
+			cannot_be_timed(r);
+		else
+			status = run(r);
+	} else {
+		status = FXT_STATUS_FAILED;
 	}
-	fxt_shared_make(&o->shared);
-	fxt_record_environment(o, agent, directory, sanitizer);
-	status = fxt_run(o->command, &run);
-	if (status)
-		rmdir(directory);
-	else
-		status = collect(o, &run, directory);
-	free(directory);
+	free(r->directory);
 	free(agent);
 	free(sanitizer);
+	free(r);
 	return status;
 }
 
@@ -160,6 +256,9 @@ int fxt_command_record(int argc, char **argv)
 		 "When the file system is full: drop (default), or wait for room", 0},
 		{"signal", KEY_SIGNAL, "NAME", 0,
 		 "The signal that saves a ring or oneshot buffer (default SIGUSR2), or none", 0},
+		{"duration", KEY_DURATION, "TIME", 0,
+		 "Record for this time only, and leave the trace then: 10s, 500ms. COMMAND goes on untraced", 0},
+		{"start-delay", KEY_START_DELAY, "TIME", 0, "Record nothing before this time is over", 0},
 		{"dormant", KEY_DORMANT, 0, 0, "Nothing is recorded before the signal comes", 0},
 		{"trigger", KEY_TRIGGER, "LIST", 0,
 		 "Saves the buffer when a call is slow or fails: 'read>10ms,open=ENOENT', "
@@ -189,6 +288,8 @@ int fxt_command_record(int argc, char **argv)
 	status = record(&o);
 	free(o.threshold_ns);
 	free(o.explain_ns);
+	free(o.delay_ns);
+	free(o.duration_ns);
 	free(o.shared);
 	return status;
 }

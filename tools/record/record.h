@@ -18,6 +18,7 @@ struct fxt_record_options {
 	const char *max_mb;
 	char *threshold_ns;
 	char *explain_ns;
+	char *delay_ns, *duration_ns;   /* when recording begins, and for how long; NULL: at once, to the end */
 	char *shared;                   /* path of the memory that the processes share: shared.h */
 	const char *follow, *on_full, *signal, *start, *trigger, *trigger_keep;
 	bool quiet, json;
@@ -25,9 +26,9 @@ struct fxt_record_options {
 };
 
 /* Sets LD_PRELOAD and the agent's variables in this process's environment, which the command inherits.
- * `sanitizer` is what fxt_program_check() has set. */
+ * `sanitizer` is what fxt_program_check() has set. `manager` is the path of a manager's socket, or NULL. */
 void fxt_record_environment(const struct fxt_record_options *o, const char *agent,
-			    const char *parts_directory, const char *sanitizer);
+			    const char *parts_directory, const char *sanitizer, const char *manager);
 
 /* Prints one line of summary on standard error, and advice if the trace is large. */
 void fxt_record_summary(const struct fxt_record_options *o, const struct fxt_merge *m,

@@ -66,13 +66,16 @@ static void set_namespace(void)
 }
 
 void fxt_record_environment(const struct fxt_record_options *o, const char *agent,
-			    const char *parts_directory, const char *sanitizer)
+			    const char *parts_directory, const char *sanitizer, const char *manager)
 {
 	char *directory = without_fields(parts_directory);
 	char *output = fxt_format("%s/%%e.%%p.fxt", directory);
 
 	set_preload(agent, sanitizer);
 	set("FXT_OUTPUT", output);
+	/* Programs must not connect to the manager of somebody else. */
+	unsetenv("FXT_MANAGER");
+	set("FXT_MANAGER", manager);
 	set("FXT_CATEGORIES", o->categories);
 	set("FXT_BUFFERING_MODE", o->mode);
 	set("FXT_BUFFER_SIZE_MB", o->buffer_mb);

@@ -145,7 +145,7 @@ static void wait_for(struct fxt_run *run)
 	run->status = run->signal ? 128 + run->signal : WEXITSTATUS(status);
 }
 
-int fxt_run(char **argv, struct fxt_run *run)
+int fxt_run(char **argv, struct fxt_run *run, fxt_run_meanwhile *meanwhile, void *context)
 {
 	struct saved saved;
 	int report[2];
@@ -176,6 +176,8 @@ int fxt_run(char **argv, struct fxt_run *run)
 		n = read(report[0], &error, sizeof(error));
 	while (n < 0 && errno == EINTR);
 	close(report[0]);
+	if (meanwhile)
+		meanwhile(context, run->pid);
 	wait_for(run);
 	child = 0;
 	run->wall_ns = now_ns(CLOCK_MONOTONIC) - start_ns;

@@ -13,11 +13,15 @@ struct fxt_run {
 	uint64_t end_ns;        /* when it ended, on the clock of traces */
 };
 
-/* Runs argv[0], looked for along PATH, with this process's environment, and waits for it. Signals that
+/* What this process does while child `pid` runs. It returns when the child has ended, and does not reap it. */
+typedef void fxt_run_meanwhile(void *context, pid_t pid);
+
+/* Runs argv[0], looked for along PATH, with this process's environment, and waits for it. Meanwhile it calls
+ * `meanwhile`, unless that is NULL. Signals that
  * other processes send to this one are handed on to the child, with their value. Signals of the terminal
  * are not, because the child gets them itself. From then on only SIGKILL and faults of its own end this
  * process, so that what the child leaves is always joined. Returns 0, or FXT_STATUS_* after a message if
  * the command could not be started. */
-int fxt_run(char **argv, struct fxt_run *run);
+int fxt_run(char **argv, struct fxt_run *run, fxt_run_meanwhile *meanwhile, void *context);
 
 #endif

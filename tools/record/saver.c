@@ -1,0 +1,300 @@
+/* See saver.h. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "saver.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/statvfs.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "tools/common/message.h"
+
+enum {
+	BUFFER_MB = 32,                 /* of each program */
+	USUAL_MAX_MB = 1024,            /* FXT_MAX_SIZE_MB has this default too */
+};
+
+static const uint64_t LAST_WAIT_NS = 500000000, STEP_NS = 1000000000;
+
+/* -- Whether there is a manager ----------------------------------------------------------------- */
+
+/* Returns what an option says, or else its variable; empty if neither does. */
+static const char *wanted(const char *option, const char *variable)
+{
+	const char *value = option ? option : getenv(variable);
+
+	return value ? value : "";
+}
+
+/* Returns whether the run is one that a manager saves as well as files do. These have a snapshot for each
+ * process, wait for a signal, and wait for room on a full file system. */
+static bool is_plain(const struct fxt_record_options *o)
+{
+	const char *mode = wanted(o->mode, "FXT_BUFFERING_MODE");
+
+	return (!*mode || strcmp(mode, "streaming") == 0) && !*wanted(o->trigger, "FXT_TRIGGER") &&
+	       !*wanted(o->start, "FXT_START") && strcmp(wanted(o->on_full, "FXT_ON_FULL"), "wait") != 0;
+}
+
+static uint64_t most_bytes(const struct fxt_record_options *o)
+{
+	uint64_t mb = strtoull(wanted(o->max_mb, "FXT_MAX_SIZE_MB"), NULL, 10);
+
+	return (mb ? mb : USUAL_MAX_MB) << 20;
+}
+
+/* Returns whether the archive has room: for what one program may record, or a good deal. What one file may not
+ * hold, several may. */
+static bool has_room(const char *directory, uint64_t most)
+{
+	const uint64_t good_deal = UINT64_C(1) << 32;
+	struct rlimit limit;
+	struct statvfs system;
+
+	return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur == RLIM_INFINITY &&
+	       statvfs(directory, &system) == 0 &&
+	       (uint64_t)system.f_bavail * system.f_frsize > (most < good_deal ? most : good_deal);
+}
+
+/* -- Following the archive ---------------------------------------------------------------------- */
+
+/* Maps the archive and a large space behind its end, which it grows into. Less space is enough for most, and
+ * a limit may allow no more. */
+static void map_archive(struct fxt_saver *s)
+{
+	int fd = open(s->archive, O_RDONLY | O_CLOEXEC);
+	uint64_t bytes = UINT64_C(1) << 40;
+	void *at = MAP_FAILED;
+
+	for (; fd >= 0 && at == MAP_FAILED && bytes >= UINT64_C(1) << 30; bytes >>= 2) {
+		at = mmap(NULL, bytes, PROT_READ, MAP_SHARED | MAP_NORESERVE, fd, 0);
+		s->mapped_bytes = bytes;
+	}
+	if (fd >= 0)
+		close(fd);
+	if (at == MAP_FAILED)
+		return;
+	s->mapped = at;
+	fxt_reader_init(&s->reader, s->mapped, 0);
+	fxt_merge_follow_begin(s->merge, &s->reader);
+}
+
+static void stop_following(struct fxt_saver *s)
+{
+	fxt_merge_free(s->merge);
+	fxt_reader_free(&s->reader);
+	munmap(s->mapped, s->mapped_bytes);
+	s->mapped = NULL;
+}
+
+/* Reads what the archive has in addition by now. */
+static void follow(struct fxt_saver *s)
+{
+	uint64_t bytes = s->manager.session.archive.bytes;
+
+	if (!s->mapped || bytes == s->reader.size)
+		return;
+	s->reader.size = bytes;
+	if (bytes > s->mapped_bytes || !fxt_merge_follow(s->merge, &s->reader))
+		stop_following(s);
+}
+
+/* -- The manager ------------------------------------------------------------------------------- */
+
+/* Returns the path of the socket. One in a directory with a long name is found by way of this process, which has
+ * the directory open. */
+static char *socket_path(const char *directory)
+{
+	const size_t most = sizeof(((struct sockaddr_un *)NULL)->sun_path) - 1;
+	char *path = fxt_format("%s/" FXT_PARTS_SOCKET, directory);
+	int fd;
+
+	if (strlen(path) <= most)
+		return path;
+	free(path);
+	fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return fd < 0 ? NULL : fxt_format("/proc/%d/fd/%d/" FXT_PARTS_SOCKET, (int)getpid(), fd);
+}
+
+/* Begins the session, and starts it. */
+static void start(struct fxt_saver *s)
+{
+	struct fxt_trace_config config = {
+		.mode = FXT_BUFFERING_STREAMING,
+		.buffer_bytes = (uint64_t)BUFFER_MB << 20,
+		.most_bytes = s->most_bytes,
+		.waits = true,
+		/* Each program knows what FXT_CATEGORIES says. */
+		.categories = fxt_strdup(""),
+	};
+
+	fxt_session_initialize(&s->manager.session, &config);
+	fxt_session_start(&s->manager.session, FXT_CLEAR_ENTIRE, NULL);
+	s->start_ns = 0;
+}
+
+/* Returns nanoseconds that an option gives in digits; 0 if it is not given. */
+static uint64_t nanoseconds(const char *digits)
+{
+	return digits ? strtoull(digits, NULL, 10) : 0;
+}
+
+static void begin(struct fxt_saver *s, const struct fxt_record_options *o)
+{
+	uint64_t now_ns = fxt_now_ns(), delay_ns = nanoseconds(o->delay_ns);
+
+	s->most_bytes = most_bytes(o);
+	s->stop_ns = o->duration_ns ? now_ns + delay_ns + nanoseconds(o->duration_ns) : 0;
+	s->start_ns = delay_ns ? now_ns + delay_ns : 0;
+	if (!s->start_ns)
+		start(s);
+}
+
+bool fxt_saver_begin(struct fxt_saver *s, const struct fxt_record_options *o, const char *directory)
+{
+	struct fxt_merge *merge = s->merge;
+	int process = (int)syscall(SYS_pidfd_open, getpid(), 0);
+
+	*s = (struct fxt_saver){.merge = merge, .manager.session.state = FXT_SESSION_READY};
+	if (process >= 0)
+		close(process);
+	/* A kernel without pidfd_open() is one that the loop cannot wait with. */
+	if (process < 0 || !is_plain(o) || !has_room(directory, most_bytes(o)) ||
+	    !fxt_gates_make(&s->manager.session.gates))
+		return false;
+	s->socket = socket_path(directory);
+	s->archive = fxt_format("%s/" FXT_PARTS_ARCHIVE, directory);
+	if (s->socket && fxt_manager_listen(&s->manager, s->socket)) {
+		if (fxt_archive_open(&s->manager.session.archive, s->archive, false)) {
+			fxt_manager_begin(&s->manager);
+			map_archive(s);
+			begin(s, o);
+			return true;
+		}
+		fxt_manager_unlisten(&s->manager);
+	}
+	fxt_gates_free(&s->manager.session.gates);
+	free(s->socket);
+	s->socket = NULL;
+	return false;
+}
+
+static bool can_be_read(int fd)
+{
+	struct pollfd one = {fd, POLLIN, 0};
+
+	return poll(&one, 1, 0) == 1;
+}
+
+/* Handles what happens until a time by CLOCK_MONOTONIC (0: however late), or until `process` can be read (-1:
+ * there is none). Returns false if the time has come. */
+static bool serve_until(struct fxt_saver *s, uint64_t end_ns, int process)
+{
+	while (process < 0 || !can_be_read(process)) {
+		uint64_t now_ns = fxt_now_ns();
+
+		if (end_ns && now_ns >= end_ns)
+			return false;
+		fxt_manager_step(&s->manager, end_ns && end_ns - now_ns < STEP_NS
+						      ? (int)((end_ns - now_ns) / 1000000 + 1)
+						      : (int)(STEP_NS / 1000000));
+		follow(s);
+		if (process < 0 && !s->manager.session.count)
+			return true;
+	}
+	return true;
+}
+
+/* Serves while the process runs. Returns false if it still does when recording is to stop. */
+static bool serve_process(struct fxt_saver *s, int process)
+{
+	if (s->start_ns) {
+		if (serve_until(s, s->start_ns, process))
+			return true;
+		start(s);
+	}
+	return serve_until(s, s->stop_ns, process);
+}
+
+bool fxt_saver_serve(struct fxt_saver *s, pid_t pid)
+{
+	int process = (int)syscall(SYS_pidfd_open, pid, 0);
+	bool has_ended;
+
+	/* The programs of the run have started, so they have the limit that they would have. */
+	fxt_manager_raise_limit();
+	if (process < 0)
+		return true;
+	fxt_manager_watch(&s->manager, process);
+	has_ended = serve_process(s, process);
+	close(process);
+	if (has_ended && s->manager.session.count && s->manager.session.state != FXT_SESSION_READY)
+		serve_until(s, fxt_now_ns() + LAST_WAIT_NS, -1);
+	return has_ended;
+}
+
+/* Notes which programs still run, and says so. */
+static void note_running(struct fxt_saver *s, bool quiet)
+{
+	const struct fxt_session *session = &s->manager.session;
+	pid_t pid = 0;
+	size_t running = 0;
+	bool fresh;
+
+	for (size_t i = 0; i < session->count; i++) {
+		const struct fxt_client *p = session->clients[i];
+
+		if (p->id && s->mapped)
+			fxt_map_put(&s->merge->running, p->id, 0, &fresh);
+		running += p->id != 0;
+		pid = p->id ? p->pid : pid;
+	}
+	if (running && !quiet)
+		fxt_error(NULL, "%zu process%s of it still run%s (%d): what %s from here on is not recorded",
+			  running, running == 1 ? "" : "es", running == 1 ? "s" : "", (int)pid,
+			  running == 1 ? "it does" : "they do");
+}
+
+bool fxt_saver_finish(struct fxt_saver *s, bool quiet)
+{
+	const struct fxt_archive *archive = &s->manager.session.archive;
+
+	note_running(s, quiet);
+	s->stop_ns = 0;
+	/* If recording has not begun, there is no session that would close the archive. */
+	if (s->manager.session.state == FXT_SESSION_READY)
+		fxt_archive_close(&s->manager.session.archive);
+	fxt_session_terminate(&s->manager.session);
+	while (s->manager.session.state != FXT_SESSION_READY)
+		fxt_manager_step(&s->manager, (int)(STEP_NS / 1000000));
+	follow(s);
+	if (archive->has_failed && s->mapped)
+		s->merge->lost[FXT_LOSS_NO_ROOM] += archive->unwritten;
+	return s->mapped;
+}
+
+void fxt_saver_end(struct fxt_saver *s)
+{
+	fxt_manager_end(&s->manager);
+	fxt_gates_free(&s->manager.session.gates);
+}
+
+void fxt_saver_free(struct fxt_saver *s)
+{
+	if (s->mapped) {
+		fxt_reader_free(&s->reader);
+		munmap(s->mapped, s->mapped_bytes);
+	}
+	free(s->socket);
+	free(s->archive);
+}

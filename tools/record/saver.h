@@ -1,0 +1,49 @@
+/* The manager of a run: it saves what the programs of the run record, while they run, into an archive in the
+ * directory of parts. fxt record is that manager. A program that cannot connect to it leaves a file in the
+ * directory, and so do all programs if there can be no manager.
+ *
+ * While the run goes on the archive is followed (merge.h), so that when the command ends, the trace is complete
+ * but for what was recorded last.
+ */
+#ifndef FXT_TOOLS_SAVER_H
+#define FXT_TOOLS_SAVER_H
+
+#include "record.h"
+#include "tools/join/merge.h"
+#include "tools/manager/manager.h"
+
+struct fxt_saver {
+	struct fxt_manager manager;
+	char *socket;                   /* its path; NULL: there is no manager */
+	char *archive;                  /* its path */
+	struct fxt_merge *merge;        /* follows the archive */
+	struct fxt_reader reader;
+	unsigned char *mapped;          /* the archive and what may follow it; NULL: nothing is followed */
+	uint64_t mapped_bytes;
+	uint64_t most_bytes;            /* how much is saved of each program */
+	/* CLOCK_MONOTONIC: when recording begins and ends; 0: it has begun, or ends with the command */
+	uint64_t start_ns, stop_ns;
+};
+
+/* Makes the manager's socket and the archive, and begins to record, unless the options want a delay. Returns
+ * false if there can be no manager, or if the options (or the variables that stand for them) want what only
+ * files do. */
+bool fxt_saver_begin(struct fxt_saver *s, const struct fxt_record_options *o, const char *directory);
+
+/* Saves until process `pid`, a child of this one, has ended, and then for half a second at most while other
+ * programs of the run are about to end. The child is not reaped. Returns false if it still runs, because the time
+ * is over for which the options want recording; then fxt_saver_finish() is due, and after that this function
+ * again. Programs record nothing meanwhile. */
+bool fxt_saver_serve(struct fxt_saver *s, pid_t pid);
+
+/* Saves what is left, and ends recording in all programs that still run; a message says so unless `quiet` is set.
+ * Then the archive is whole. Returns whether the archive was followed to its end, so that `merge` is ready to have
+ * parts appended, by fxt_join_archive(). */
+bool fxt_saver_finish(struct fxt_saver *s, bool quiet);
+
+/* Ends the manager, after fxt_saver_finish(). */
+void fxt_saver_end(struct fxt_saver *s);
+
+void fxt_saver_free(struct fxt_saver *s);
+
+#endif
