@@ -36,13 +36,14 @@ static const char *wanted(const char *option, const char *variable)
 	return value ? value : "";
 }
 
-/* Returns whether the run is one that a manager saves as well as files do. These have a snapshot for each
- * process, wait for a signal, and wait for room on a full file system. */
-static bool is_plain(const struct fxt_record_options *o)
+/* Returns whether the run is one that is to have a manager: it is recorded for a time, and wants nothing that only
+ * files do. These have a snapshot for each process, wait for a signal, and wait for room on a full file system. */
+static bool is_for_manager(const struct fxt_record_options *o)
 {
 	const char *mode = wanted(o->mode, "FXT_BUFFERING_MODE");
 
-	return (!*mode || strcmp(mode, "streaming") == 0) && !*wanted(o->trigger, "FXT_TRIGGER") &&
+	/* Other runs have none yet, because a few arrows of signals between processes are missing then. */
+	return (o->duration_ns || o->delay_ns) && (!*mode || strcmp(mode, "streaming") == 0) && !*wanted(o->trigger, "FXT_TRIGGER") &&
 	       !*wanted(o->start, "FXT_START") && strcmp(wanted(o->on_full, "FXT_ON_FULL"), "wait") != 0;
 }
 
@@ -169,7 +170,7 @@ bool fxt_saver_begin(struct fxt_saver *s, const struct fxt_record_options *o, co
 	if (process >= 0)
 		close(process);
 	/* A kernel without pidfd_open() is one that the loop cannot wait with. */
-	if (process < 0 || !is_plain(o) || !has_room(directory, most_bytes(o)) ||
+	if (process < 0 || !is_for_manager(o) || !has_room(directory, most_bytes(o)) ||
 	    !fxt_gates_make(&s->manager.session.gates))
 		return false;
 	s->socket = socket_path(directory);
