@@ -238,7 +238,7 @@ static __attribute__((noinline)) enum outcome turn(struct fxt_thread *thread, st
 static enum outcome turn_or_wait(struct fxt_thread *thread, struct fxt_lane *lane, size_t words,
 				 enum fxt_loss *why)
 {
-	static const struct timespec pause = {0, 1000 * 1000};
+	static const struct timespec pause = {0, 10 * 1000 * 1000};
 	uint64_t mask = 0, waited_ns = 0;
 	enum outcome outcome;
 
