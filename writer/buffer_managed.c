@@ -9,6 +9,7 @@
  * last request to save that. */
 #include <errno.h>
 #include <linux/memfd.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -215,6 +216,8 @@ static void hear_all(struct fxt_buffer *buffer)
 			buffer->saved_wraps++;
 		else if (packet.request == FXT_MANAGER_FULL)
 			atomic_store_explicit(&buffer->full_bytes, packet.data64, memory_order_relaxed);
+		else if (packet.request == FXT_MANAGER_ALL_SAVED)
+			buffer->is_all_saved = true;
 	}
 }
 
@@ -257,6 +260,31 @@ void fxt_buffer_tell(struct fxt_buffer *buffer, struct fxt_packet packet)
 	mask = fxt_lock(&buffer->extend_lock);
 	say(buffer, packet);
 	fxt_unlock(&buffer->extend_lock, mask);
+}
+
+void fxt_buffer_hand_over(struct fxt_buffer *buffer)
+{
+	/* The program may have put another file in the connection's place: hear_all() notices that. */
+	const struct timespec most = {0, 100 * 1000 * 1000};
+	struct timespec left;
+	struct pollfd poll = {buffer->fd, POLLIN, 0};
+	uint64_t mask;
+	bool is_done;
+
+	if (!buffer->managed || is_over(buffer) || fxt_may_not_lock() || fxt_is_forbidden(FXT_NO_OTHERS))
+		return;
+	buffer->is_all_saved = false;
+	fxt_buffer_tell(buffer, (struct fxt_packet){FXT_PROVIDER_ENDING, 0, 0, 0});
+	for (;;) {
+		mask = fxt_lock(&buffer->extend_lock);
+		hear_all(buffer);
+		is_done = buffer->is_all_saved || is_over(buffer);
+		fxt_unlock(&buffer->extend_lock, mask);
+		if (is_done)
+			return;
+		left = most;
+		FXT_SYSCALL5(SYS_ppoll, &poll, 1, &left, NULL, 0);
+	}
 }
 
 void fxt_managed_saved(struct fxt_buffer *buffer, uint32_t wraps)

@@ -20,6 +20,8 @@
  *      ALERT (name)                        ------->
  *                                          <-------    STOP
  *      STOPPED                             ------->    saves what it wants; START may follow
+ *      ENDING                              ------->    saves all
+ *                                          <-------    ALL_SAVED
  *                                          <-------    TERMINATE: the session is over; INITIALIZE may follow
  *
  * Whoever closes the connection ends all this.
@@ -87,6 +89,9 @@ enum fxt_manager_request {
 	 * the memory. Its descriptor comes along the first time; a later session uses the same memory.
 	 * This may come over another connection of the same process, which has no other use. */
 	FXT_PROVIDER_INITIALIZED = 0x201,
+	/* The process ends normally, and waits for FXT_MANAGER_ALL_SAVED, or for the end of the connection.
+	 * Only a process that waits when it finds no room sends this. */
+	FXT_PROVIDER_ENDING = 0x202,
 
 	/* From the manager. TRACE_PROVIDER_BUFFER_SAVED, with the values of the request. */
 	FXT_MANAGER_BUFFER_SAVED = 0x100,
@@ -107,6 +112,8 @@ enum fxt_manager_request {
 	 * saved will not be saved before the next START. What finds no room is dropped and counted. data64:
 	 * how many bytes it may record. */
 	FXT_MANAGER_FULL = 0x215,
+	/* The answer to FXT_PROVIDER_ENDING: what the process had recorded before is in the archive. */
+	FXT_MANAGER_ALL_SAVED = 0x216,
 };
 
 enum { FXT_ALERT_NAME_BYTES = 14, FXT_PROVIDER_NAME_BYTES = 100, FXT_PROVIDER_MESSAGE_BYTES = 4096 };

@@ -209,27 +209,35 @@ static bool first_since(const struct fxt_thread *thread, uint64_t start_ns, cons
 	return is_one && first->entry;
 }
 
+/* Forgets the notes that were left before `before_ns` of a signal that can be pending only once: however many
+ * threads had sent it, it came once. */
+static void forget_before(const struct fxt_thread *thread, uint64_t before_ns, const siginfo_t *info)
+{
+	struct candidate found;
+	uint32_t group = 0;
+	unsigned n;
+
+	if (info->si_signo >= QUEUED)
+		return;
+	for (n = 0; n < 2 * PLACES; n++)
+		if (look_at(thread, n, &group, &found) && is_like(found.entry, info) &&
+		    found.entry->born_ns < before_ns)
+			forget(&found);
+}
+
 bool fxt_signal_received(const struct fxt_thread *thread, uint64_t start_ns, const siginfo_t *info,
 			 struct fxt_cause *cause)
 {
 	struct candidate first;
 	unsigned others;
 
-	return has_sender(info) && first_since(thread, start_ns, info, &first, &others) &&
-		take(&first, cause);
-}
-
-/* Forgets all notes of a signal that can be pending only once: however many threads have sent it, it came
- * once. */
-static void forget_all(const struct fxt_thread *thread, const siginfo_t *info)
-{
-	struct candidate found;
-	uint32_t group = 0;
-	unsigned n;
-
-	for (n = 0; n < 2 * PLACES; n++)
-		if (look_at(thread, n, &group, &found) && is_like(found.entry, info))
-			forget(&found);
+	if (!has_sender(info))
+		return false;
+	if (first_since(thread, start_ns, info, &first, &others) && take(&first, cause))
+		return true;
+	/* A signal that was pending ended no wait, and its notes are out of date now. */
+	forget_before(thread, start_ns, info);
+	return false;
 }
 
 bool fxt_signal_taken(const struct fxt_thread *thread, uint64_t start_ns, const siginfo_t *info,
@@ -246,8 +254,7 @@ bool fxt_signal_taken(const struct fxt_thread *thread, uint64_t start_ns, const 
 	 * signals that a handler got, because such notes may stay. */
 	if (!first.entry && others == 1)
 		return first_since(thread, 0, info, &first, &others) && take(&first, cause);
-	if (info->si_signo < QUEUED)
-		forget_all(thread, info);
+	forget_before(thread, UINT64_MAX, info);
 	return false;
 }
 

@@ -153,8 +153,10 @@ void fxt_agent_exit(void)
 	    fxt_is_forbidden(FXT_NO_LOCKS) || fxt_agent.pid != (uint32_t)fxt_sys_getpid())
 		return;
 	fxt_parts_exit(thread);
-	fxt_agent_save();
 	fxt_buffer_tell_dropped(&fxt_agent.buffer, fxt_threads_dropped());
+	if (fxt_agent.config.wait_on_full || fxt_agent.config.waits_for_manager)
+		fxt_buffer_hand_over(&fxt_agent.buffer);
+	fxt_agent_save();
 	tell_cut();
 	if (fxt_is_filtered() || fxt_is_forbidden(FXT_NO_CALLS) || !fxt_is_alone())
 		return;

@@ -402,6 +402,12 @@ static const char *act(struct fxt_client *p, struct fxt_session *session, const 
 			break;
 		hear_alert(session, packet);
 		return NULL;
+	case FXT_PROVIDER_ENDING:
+		if (!p->memory)
+			break;
+		fxt_client_save(p, session, false);
+		say(p, FXT_MANAGER_ALL_SAVED, 0, 0, "");
+		return NULL;
 	default: break;
 	}
 	return "it sent a packet out of order";
