@@ -266,6 +266,7 @@ struct fxt_config {
 	struct fxt_trigger_list triggers;
 	uint64_t trigger_keep;          /* how many snapshots by triggers are kept */
 	char manager[108];              /* the path of a manager's socket; empty: there is none */
+	bool may_lack_manager;          /* nothing is said if no manager answers there */
 	char output[FXT_PATH_BYTES];    /* absolute; %e %p %h %t %% are expanded from output_fixed on */
 	size_t output_fixed;
 };

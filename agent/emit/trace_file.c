@@ -122,7 +122,7 @@ static int make(bool is_connected, bool may_be_file)
 					fxt_agent.start_seconds)
 				? 0
 				: -ENAMETOOLONG;
-		if (connected)
+		if (connected && !config->may_lack_manager)
 			fxt_log("FXT_MANAGER: no answer at %s: %s; the trace goes to %s", config->manager,
 				fxt_error_name(connected), path);
 		if (!error)

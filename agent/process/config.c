@@ -200,15 +200,18 @@ static bool read_output(struct fxt_config *config, const char *text)
 
 static bool read_manager(struct fxt_config *config, const char *text)
 {
+	const char *path = text && *text == '-' ? text + 1 : text;
+
 	if (!text || !*text)
 		return true;
-	if (*text != '/' || strlen(text) >= sizeof(config->manager)) {
+	if (*path != '/' || strlen(path) >= sizeof(config->manager)) {
 		fxt_log("FXT_MANAGER: '%s' is not accepted; give the absolute path of the socket of fxt serve, "
-			"of at most %d bytes" UNTRACED,
+			"of at most %d bytes, with '-' before it if there may be none" UNTRACED,
 			text, (int)sizeof(config->manager) - 1);
 		return false;
 	}
-	memcpy(config->manager, text, strlen(text) + 1);
+	config->may_lack_manager = path != text;
+	memcpy(config->manager, path, strlen(path) + 1);
 	return true;
 }
 

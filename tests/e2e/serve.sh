@@ -90,6 +90,11 @@ managed true 2>said
 is "nobody serves" 1 "$(grep -c 'FXT_MANAGER: no answer at .*: No such file or directory' said)"
 valid beside.*.fxt
 rm beside.*
+managed env FXT_MANAGER="-$scratch/socket" "$apps/sequence" 10 2>said
+# env itself says so, because it was not told that this is no fault.
+is "nobody serves, which is no fault" 1 "$(grep -c 'no answer' said)"
+valid beside.*.fxt
+rm beside.*
 FXT_MANAGER=socket traced beside true 2>said
 is "a relative path" "1 " "$(grep -c "FXT_MANAGER: 'socket' is not accepted" said) $(ls beside)"
 

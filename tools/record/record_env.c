@@ -69,13 +69,18 @@ void fxt_record_environment(const struct fxt_record_options *o, const char *agen
 			    const char *parts_directory, const char *sanitizer, const char *manager)
 {
 	char *directory = without_fields(parts_directory);
-	char *output = fxt_format("%s/%%e.%%p.fxt", directory);
+	char *output = fxt_format("%s/%%e.%%p.fxt", directory), *value;
 
 	set_preload(agent, sanitizer);
 	set("FXT_OUTPUT", output);
-	/* Programs must not connect to the manager of somebody else. */
+	/* Programs must not connect to the manager of somebody else. One that cannot connect says nothing of
+	 * that, because its file is merged all the same. */
 	unsetenv("FXT_MANAGER");
-	set("FXT_MANAGER", manager);
+	if (manager) {
+		value = fxt_format("-%s", manager);
+		set("FXT_MANAGER", value);
+		free(value);
+	}
 	set("FXT_CATEGORIES", o->categories);
 	set("FXT_BUFFERING_MODE", o->mode);
 	set("FXT_BUFFER_SIZE_MB", o->buffer_mb);

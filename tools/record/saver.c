@@ -36,14 +36,13 @@ static const char *wanted(const char *option, const char *variable)
 	return value ? value : "";
 }
 
-/* Returns whether the run is one that is to have a manager: it is recorded for a time, and wants nothing that only
- * files do. These have a snapshot for each process, wait for a signal, and wait for room on a full file system. */
+/* Returns whether a manager can do what the run wants. Only files have a snapshot for each process, wait for a
+ * signal, and wait for room on a full file system. */
 static bool is_for_manager(const struct fxt_record_options *o)
 {
 	const char *mode = wanted(o->mode, "FXT_BUFFERING_MODE");
 
-	/* Other runs have none yet, because a few arrows of signals between processes are missing then. */
-	return (o->duration_ns || o->delay_ns) && (!*mode || strcmp(mode, "streaming") == 0) && !*wanted(o->trigger, "FXT_TRIGGER") &&
+	return (!*mode || strcmp(mode, "streaming") == 0) && !*wanted(o->trigger, "FXT_TRIGGER") &&
 	       !*wanted(o->start, "FXT_START") && strcmp(wanted(o->on_full, "FXT_ON_FULL"), "wait") != 0;
 }
 

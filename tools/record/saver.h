@@ -1,5 +1,5 @@
-/* The manager of a run that is recorded for a time: it saves what the programs of the run record, while they run,
- * into an archive in the directory of parts. fxt record is that manager. A program that cannot connect to it leaves a file in the
+/* The manager of a run: it saves what the programs of the run record, while they run, into an archive in the
+ * directory of parts. fxt record is that manager. A program that cannot connect to it leaves a file in the
  * directory, and so do all programs if there can be no manager.
  *
  * While the run goes on the archive is followed (merge.h), so that when the command ends, the trace is complete
