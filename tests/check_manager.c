@@ -82,8 +82,9 @@ START_TEST(test_what_is_left_out)
 {
 	begin_archive();
 	fxt_archive_name(&session.archive, 1, "a", 1);
-	ck_assert_uint_eq(APPEND(1, true, MAGIC, INSTANT(2), 5, FILLER(3), 0, 0, INSTANT(2), 6, LOG(3, 8),
-				 7, 8, HEAD(0, 2, 1 | AT(4, 9) | AT(36, 3)), 'x', SECTION(9), INSTANT(2), 9, HEAD(0, 1, 9), FILLER(2), 0),
+	ck_assert_uint_eq(APPEND(1, true, MAGIC, INSTANT(2), 5, FILLER(3), 0, 0, INSTANT(2), 6, LOG(3, 8), 7,
+				 8, HEAD(0, 2, 1 | AT(4, 9) | AT(36, 3)), 'x', SECTION(9), INSTANT(2), 9,
+				 HEAD(0, 1, 9), FILLER(2), 0),
 			  16);
 	ck_assert_uint_eq(session.archive.events, 3);
 	ck_assert_uint_eq(session.archive.damaged, 0);

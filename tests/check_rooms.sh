@@ -2,8 +2,8 @@
 # The source lies in folders whose includes run one way. docs/rooms.txt lists the folders in their order, the
 # lowest first. This test fails on an include that goes up in that order, and so on every circle between
 # folders; on a folder that the list lacks; on an include that leads nowhere; on a name of a file that stands
-# in two folders; on a folder of more than 40 files; and if docs/rooms.md is not the page that `make rooms`
-# would make now.
+# in two folders; on a folder of more than 40 files; on a line wider than 110 columns; and if docs/rooms.md is
+# not the page that `make rooms` would make now.
 #
 #   tests/check_rooms.sh            tests
 #   tests/check_rooms.sh --page     prints the page
@@ -45,6 +45,13 @@ look()
 				return 1
 		return 0
 	}
+	# Returns how many columns the line takes: a tab leads to the next multiple of 8.
+	function width(line,    part, n, i, columns) {
+		n = split(line, part, "\t")
+		for (i = 1; i < n; i++)
+			columns = columns + length(part[i]) - (columns + length(part[i])) % 8 + 8
+		return columns + length(part[n])
+	}
 	function node(folder) { gsub(/\//, "_", folder); return folder; }
 
 	FILENAME == "docs/rooms.txt" {
@@ -76,6 +83,7 @@ look()
 		}
 	}
 	!(FILENAME in known) { next }
+	length($0) > 40 && width($0) > 110 { wrong(FILENAME ":" FNR " has " width($0) " columns") }
 	/^[ \t]*#[ \t]*include[ \t]*"/ {
 		name = $0; sub(/^[^"]*"/, "", name); sub(/".*/, "", name)
 		from = folder_of(FILENAME)

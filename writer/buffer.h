@@ -154,7 +154,7 @@ struct fxt_buffer {
 	size_t front_bytes;             /* managed: the size of header and table */
 	atomic_uint takers;             /* managed: how many threads are taking a chunk */
 	uint32_t file_limit;            /* managed: `limit` if the manager dies */
-	uint32_t saved_wraps;           /* managed: how often the manager has saved a half (under extend_lock) */
+	uint32_t saved_wraps;           /* managed: halves that were saved (under extend_lock) */
 	/* managed: the manager saves no further half, because these many bytes are all that may be recorded;
 	 * 0: it does (under extend_lock) */
 	_Atomic uint64_t full_bytes;
@@ -203,8 +203,8 @@ int fxt_buffer_leave_manager(struct fxt_buffer *buffer, const char *path);
  * other ends the connection: the manager has answered no request for long. */
 void fxt_buffer_tell(struct fxt_buffer *buffer, struct fxt_packet packet);
 
-/* Waits until the manager of a managed buffer has saved all that was recorded before, or wants nothing any more,
- * or is gone. Signals may interrupt the wait; they only delay it. Any context. */
+/* Waits until the manager of a managed buffer has saved all that was recorded before, or wants nothing any
+ * more, or is gone. Signals may interrupt the wait; they only delay it. Any context. */
 void fxt_buffer_hand_over(struct fxt_buffer *buffer);
 
 /* Tells the manager of a managed buffer how many records have found no room. */

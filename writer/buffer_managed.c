@@ -323,7 +323,8 @@ static bool turn_over(struct fxt_buffer *buffer, uint32_t pass, uint64_t now_ns)
 		hear_all(buffer);
 		done = buffer->saved_wraps == pass && !is_over(buffer);
 		if (done) {
-			atomic_store_explicit(&buffer->managed->wrapped_count, pass + 1, memory_order_relaxed);
+			atomic_store_explicit(&buffer->managed->wrapped_count, pass + 1,
+					      memory_order_relaxed);
 			atomic_store_explicit(&buffer->cursor, (uint64_t)(pass + 1) << 32,
 					      memory_order_release);
 			atomic_store_explicit(&buffer->failure, 0, memory_order_relaxed);

@@ -28,8 +28,8 @@
  *
  * A provider that nobody wants to record now reads no message, because it records nothing. So there is a page
  * for each provider in memory that the manager owns, "the pages of gates". The provider may only read it. Its
- * first 32-bit word is 0 while the provider has to do nothing, and has all bits set when there are messages for
- * it. A manager that sends INITIALIZE at once need not send REGISTERED, but cannot start such a provider
+ * first 32-bit word is 0 while the provider has to do nothing, and has all bits set when there are messages
+ * for it. A manager that sends INITIALIZE at once need not send REGISTERED, but cannot start such a provider
  * again after it has stopped it.
  *
  * The memory is a memfd that is sealed against shrinking and growing, so that no access to it can fail:
@@ -121,7 +121,8 @@ enum { FXT_ALERT_NAME_BYTES = 14, FXT_PROVIDER_NAME_BYTES = 100, FXT_PROVIDER_ME
 /* trace_buffering_mode_t */
 enum fxt_buffering_mode { FXT_BUFFERING_ONESHOT, FXT_BUFFERING_CIRCULAR, FXT_BUFFERING_STREAMING };
 
-/* Added to the streaming mode: a thread that finds no room waits until the manager has saved a rolling buffer. */
+/* Added to the streaming mode: a thread that finds no room waits until the manager has saved a rolling
+ * buffer. */
 enum { FXT_BUFFERING_WAITS = 0x100 };
 
 /* fuchsia.tracing.BufferDisposition: what becomes of the records of earlier starts. */
@@ -138,7 +139,7 @@ struct fxt_managed_header {
 	uint16_t version;               /* FXT_MANAGED_VERSION */
 	uint8_t buffering_mode;         /* enum fxt_buffering_mode */
 	uint8_t reserved1;
-	_Atomic uint32_t wrapped_count; /* how often writing has turned from one rolling buffer to the other */
+	_Atomic uint32_t wrapped_count; /* how often writing has turned to the other rolling buffer */
 	uint64_t total_size;            /* of the memory */
 	uint64_t durable_buffer_size;
 	uint64_t rolling_buffer_size;   /* of each of the two */

@@ -68,8 +68,8 @@ static void keep_full(struct fxt_thread *thread, struct fxt_lane *lane)
 	atomic_store_explicit(&full->hold, hold, memory_order_release);
 }
 
-/* Tells whether the thread waits until this failure has passed: a file system or a quota is full, or a manager
- * has not saved enough yet. The size that the user allowed stays used up. */
+/* Tells whether the thread waits until this failure has passed: a file system or a quota is full, or a
+ * manager has not saved enough yet. The size that the user allowed stays used up. */
 static bool waits_out(int failure)
 {
 	if (failure == -EAGAIN)

@@ -76,8 +76,8 @@ static inline bool fxt_has_no_room(const struct fxt_thread *thread, const struct
 }
 
 /* Returns the time at which a call ends that is being recorded. If there will never be room again and no
- * duration matters, the call is dropped whenever it ends. Then this is the thread's last time, because reading
- * the clock would cost most of what a dropped call costs. */
+ * duration matters, the call is dropped whenever it ends. Then this is the thread's last time, because
+ * reading the clock would cost most of what a dropped call costs. */
 static FXT_EMISSION uint64_t fxt_now_at_end(struct fxt_thread *thread)
 {
 	if (FXT_UNLIKELY(thread->no_room_before_ns == FXT_NEVER) && !fxt_self_ending &&

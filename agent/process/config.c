@@ -205,8 +205,8 @@ static bool read_manager(struct fxt_config *config, const char *text)
 	if (!text || !*text)
 		return true;
 	if (*path != '/' || strlen(path) >= sizeof(config->manager)) {
-		fxt_log("FXT_MANAGER: '%s' is not accepted; give the absolute path of the socket of fxt serve, "
-			"of at most %d bytes, with '-' before it if there may be none" UNTRACED,
+		fxt_log("FXT_MANAGER: '%s' is not accepted; give the absolute path of the socket of fxt "
+			"serve, of at most %d bytes, with '-' before it if there may be none" UNTRACED,
 			text, (int)sizeof(config->manager) - 1);
 		return false;
 	}

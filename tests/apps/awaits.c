@@ -110,8 +110,8 @@ static size_t read_of(const struct waiter *waiter, const char *what, char *text,
 	return n;
 }
 
-/* Tells whether await() sleeps in this system call. A thread may also sleep elsewhere: for a lock, or while its
- * trace begins. */
+/* Tells whether await() sleeps in this system call. A thread may also sleep elsewhere: for a lock, or
+ * while its trace begins. */
 static int is_wait(long call)
 {
 	return call == SYS_rt_sigtimedwait || call == SYS_rt_sigsuspend || call == SYS_read ||

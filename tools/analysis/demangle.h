@@ -27,8 +27,9 @@ char *fxt_demangle(const struct fxt_text *name);
 /* The most words of a string record that fxt_demangled_string() makes. */
 enum { FXT_DEMANGLED_WORDS = 1 + 4096 / 8 };
 
-/* Writes a string record that gives the index the full name of the function that `text` is the symbol of. Returns
- * how many words it has, in this machine's byte order, or 0 if fxt_demangle() has no other name for it. */
+/* Writes a string record that gives the index the full name of the function that `text` is the symbol of.
+ * Returns how many words it has, in this machine's byte order, or 0 if fxt_demangle() has no other name
+ * for it. */
 size_t fxt_demangled_string(uint64_t words[FXT_DEMANGLED_WORDS], uint16_t index, const struct fxt_text *text);
 
 /* Returns a name for tables, without parameters: "ns::Stack::push". If that is longer than `columns`,

@@ -27,8 +27,8 @@ bool fxt_is_packed(const unsigned char *data, size_t bytes)
 enum {
 	LEVEL = 1,                      /* the fastest of the usual ones */
 	READ_BYTES = 1 << 20,
-	MOST_TIMES = 4096,              /* a file that unpacks to more than so many times its size is refused */
-	/* the seekable format: a frame that others skip, an entry of two sizes for each frame, and a footer */
+	MOST_TIMES = 4096,              /* a file that unpacks to more times its size is refused */
+	/* the seekable format: a frame that others skip, two sizes for each frame, and a footer */
 	SKIPPABLE = 0x184d2a5e,
 	HEAD_BYTES = 8,
 	ENTRY_BYTES = 8,

@@ -57,10 +57,10 @@ void fxt_cut_calls_executes(struct fxt_cut_calls *c, uint32_t thread, uint64_t a
  * it in the thread's place. */
 uint64_t fxt_cut_calls_executed_ns(const struct fxt_cut_calls *c);
 
-/* Returns the calls of process `pid` that had no end, thread by thread, the innermost first; the caller frees
- * them. `r` has read all of the part, and `own` is the provider of the process's program. `is_copy` says that the
- * part may have been copied while it was written: it may then have a call both in progress and complete,
- * and such a call is left out. Empties `c` for the next part. */
+/* Returns the calls of process `pid` that had no end, thread by thread, the innermost first; the caller
+ * frees them. `r` has read all of the part, and `own` is the provider of the process's program. `is_copy`
+ * says that the part may have been copied while it was written: it may then have a call both in progress
+ * and complete, and such a call is left out. Empties `c` for the next part. */
 struct fxt_cut_call *fxt_cut_calls_keep(struct fxt_cut_calls *c, struct fxt_reader *r,
 					struct fxt_provider *own, uint64_t pid, bool is_copy, size_t *count);
 

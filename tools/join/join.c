@@ -118,8 +118,8 @@ static bool is_for_file(const char *path)
 	return stat(path, &st) != 0 || S_ISREG(st.st_mode);
 }
 
-/* Appends all parts but the first to `out`, the file at `grows`, and gives that its name. Returns false after a
- * message; the first part is as it was then. Closes `out`. */
+/* Appends all parts but the first to `out`, the file at `grows`, and gives that its name. Returns false
+ * after a message; the first part is as it was then. Closes `out`. */
 static bool append_rest(struct fxt_merge *m, const struct fxt_parts *parts, const struct fxt_part *first,
 			const char *path, const struct fxt_ended *ended, FILE *out, const char *grows)
 {
@@ -166,7 +166,8 @@ static bool join_to(struct fxt_merge *m, const struct fxt_parts *parts, const ch
 }
 
 bool fxt_join_archive(struct fxt_merge *m, struct fxt_reader *r, const char *archive,
-		      const struct fxt_parts *parts, const char *path, const struct fxt_ended *ended, bool *joined)
+		      const struct fxt_parts *parts, const char *path, const struct fxt_ended *ended,
+		      bool *joined)
 {
 	const struct fxt_part first = {.path = (char *)(uintptr_t)archive};
 	FILE *out = is_for_file(path) ? fopen(archive, "ae") : NULL;

@@ -20,11 +20,12 @@ struct fxt_ended {
 bool fxt_join(struct fxt_merge *m, const struct fxt_parts *parts, const char *path,
 	      const struct fxt_ended *ended, bool keep);
 
-/* Makes the trace `path` of the part at `archive`, to which the other parts are appended: `m` has followed it to
- * its end (fxt_merge_follow()), and `r` is what has read it. *joined says whether that went well; what was at
- * `path` and the parts are still there if not, after a message. Returns false, with nothing done, if the trace
- * cannot be made in this way, as it is to go to a device or a pipe. */
+/* Makes the trace `path` of the part at `archive`, to which the other parts are appended: `m` has followed
+ * it to its end (fxt_merge_follow()), and `r` is what has read it. *joined says whether that went well;
+ * what was at `path` and the parts are still there if not, after a message. Returns false, with nothing
+ * done, if the trace cannot be made in this way, as it is to go to a device or a pipe. */
 bool fxt_join_archive(struct fxt_merge *m, struct fxt_reader *r, const char *archive,
-		      const struct fxt_parts *parts, const char *path, const struct fxt_ended *ended, bool *joined);
+		      const struct fxt_parts *parts, const char *path, const struct fxt_ended *ended,
+		      bool *joined);
 
 #endif

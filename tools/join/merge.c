@@ -189,14 +189,15 @@ struct fxt_merged_part {
 	struct fxt_record rec;
 };
 
-static struct fxt_open_program *program_of(const struct fxt_merged_part *part, const struct fxt_provider *provider)
+static struct fxt_open_program *program_of(const struct fxt_merged_part *part,
+					   const struct fxt_provider *provider)
 {
 	return fxt_open_lifetimes_of(&part->merge->lifetimes, provider);
 }
 
 /* Takes the times of events of a thread, which that provider has recorded. */
-static void take_times(const struct fxt_merged_part *part, const struct fxt_provider *provider, uint32_t thread,
-		       const struct fxt_times *times)
+static void take_times(const struct fxt_merged_part *part, const struct fxt_provider *provider,
+		       uint32_t thread, const struct fxt_times *times)
 {
 	struct fxt_open_program *program = program_of(part, provider);
 
@@ -215,7 +216,8 @@ static void take_other(const struct fxt_merged_part *part, const struct fxt_reco
 		fxt_open_lifetimes_other(&part->merge->lifetimes, one->pid, one->tid, fxt_commit_ticks(rec));
 }
 
-static void count(struct fxt_merged_part *part, const struct fxt_provider *provider, const struct fxt_form *form)
+static void count(struct fxt_merged_part *part, const struct fxt_provider *provider,
+		  const struct fxt_form *form)
 {
 	fxt_overview_count(&part->overview, form->category, form->thread,
 			   fxt_get_record_words(form->header) * FXT_WORD_BYTES, form->count);
@@ -297,14 +299,16 @@ static void take_name(struct fxt_merge *m, struct fxt_merged_part *part, const s
 }
 
 /* Takes a decoded record. */
-static void take(struct fxt_merge *m, struct fxt_reader *r, struct fxt_merged_part *part, const struct fxt_record *rec)
+static void take(struct fxt_merge *m, struct fxt_reader *r, struct fxt_merged_part *part,
+		 const struct fxt_record *rec)
 {
 	fxt_overview_take(&part->overview, r, rec);
 	take_name(m, part, rec);
 	/* An event of an unknown type has no thread. */
 	if (rec->type != FXT_RECORD_EVENT || !rec->known)
 		return;
-	take_times(part, rec->provider, rec->thread, &(struct fxt_times){rec->ticks, rec->ticks, fxt_commit_ticks(rec)});
+	take_times(part, rec->provider, rec->thread,
+		   &(struct fxt_times){rec->ticks, rec->ticks, fxt_commit_ticks(rec)});
 	take_other(part, rec);
 	if (fxt_event_bounds_async(rec->subtype) && rec->has_extra)
 		link_lifetime(part, (enum fxt_event_type)rec->subtype, rec->extra, rec->offset);

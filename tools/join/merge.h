@@ -6,8 +6,8 @@
  * the names of their source, because viewers show names as they are in the file. Last of all come the ends
  * of what a process left open (open_lifetimes.h).
  *
- * An archive that a manager writes can be followed while it grows, so that little is left to be done when it is
- * whole: then it is what the others are appended to.
+ * An archive that a manager writes can be followed while it grows, so that little is left to be done when it
+ * is whole: then it is what the others are appended to.
  *
  * A process that called exec has left several parts with one provider id. Later ones get an id of their
  * own, because each provider has its own tables of strings and threads. The last of them may be the part
@@ -77,8 +77,9 @@ bool fxt_merge_begin_with(struct fxt_merge *m, FILE *out, struct fxt_reader *r);
 /* Begins to follow a part, which `r` reads. It begins the archive, and grows still. */
 void fxt_merge_follow_begin(struct fxt_merge *m, struct fxt_reader *r);
 
-/* Reads what there is of it by now: the caller has set r->size to the end of a whole record. Returns false if the
- * part cannot stay as it is. Then fxt_merge_free() is all that may follow, and the part is one like any other. */
+/* Reads what there is of it by now: the caller has set r->size to the end of a whole record. Returns false
+ * if the part cannot stay as it is. Then fxt_merge_free() is all that may follow, and the part is one like
+ * any other. */
 bool fxt_merge_follow(struct fxt_merge *m, struct fxt_reader *r);
 
 /* Ends it. All of the part was read, and others can be appended to `out`, which has it already. */

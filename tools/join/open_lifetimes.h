@@ -61,7 +61,7 @@ struct fxt_process_end {
 /* A program of the part that is being read, with the begins that have no end so far. */
 struct fxt_open_program {
 	struct fxt_provider *own;       /* its provider */
-	bool numbers_differ;            /* its process ids are those of another namespace than the archive's */
+	bool numbers_differ;            /* the archive has other process ids: it is of another namespace */
 	struct fxt_ended_program ended; /* what is known so far */
 	/* id -> offset of the begin plus 1; 0: only the end was seen yet */
 	struct fxt_map open;
@@ -110,9 +110,9 @@ void fxt_open_lifetimes_other(struct fxt_open_lifetimes *l, uint64_t pid, uint64
  * counts. */
 void fxt_open_lifetimes_ended(struct fxt_open_lifetimes *l, uint64_t pid, uint64_t at_ns, bool by_signal);
 
-/* Keeps what the program left open. `r` has read all of the part, of which `may_be_copy` says that it may have
- * been copied while it was written. Returns when the process executed another program, as the part says
- * itself, or 0. */
+/* Keeps what the program left open. `r` has read all of the part, of which `may_be_copy` says that it may
+ * have been copied while it was written. Returns when the process executed another program, as the part
+ * says itself, or 0. */
 uint64_t fxt_open_lifetimes_keep(struct fxt_open_lifetimes *l, struct fxt_open_program *program,
 				 struct fxt_reader *r, bool still_runs, bool may_be_copy);
 

@@ -37,8 +37,8 @@ bool fxt_parts_made_by_record(const char *directory);
 /* Locks the directory. Returns false if another process holds the lock. */
 bool fxt_parts_lock(const char *directory);
 
-/* Finds the parts, in the order in which they began; the file at `except` is none (NULL: all are). It waits briefly
- * for processes that are about to end. */
+/* Finds the parts, in the order in which they began; the file at `except` is none (NULL: all are). It
+ * waits briefly for processes that are about to end. */
 void fxt_parts_find(struct fxt_parts *parts, const char *directory, const char *except);
 
 /* Renames a part, of `bytes` bytes, to which others are about to be appended. The new name has its length, so

@@ -339,7 +339,7 @@ static void hear_save(struct fxt_client *p, struct fxt_session *session, const s
 		save_half(p, session, packet);
 		return;
 	}
-	/* What the memory has now is still saved when the session ends. */
+	/* The manager still saves what the memory has now when the session ends. */
 	p->unanswered = *packet;
 	say(p, FXT_MANAGER_FULL, 0, most, "");
 }

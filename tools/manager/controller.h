@@ -9,10 +9,10 @@
  *	{"event": "on_session_state_change", "state": "STARTED"}
  * The id is what the call had, whatever that was.
  *
- * The methods are get_known_categories, get_providers, initialize_tracing (with the descriptor of a file for the
- * trace), start_tracing, stop_tracing, watch_alert and terminate. Beside the interface's own there are get_state,
- * watch_state, which asks for the events, and raise_alert. Members of TraceConfig, StartOptions, StopOptions and
- * of what comes back have the names that the interface gives them, and so have errors.
+ * The methods are get_known_categories, get_providers, initialize_tracing (with the descriptor of a file for
+ * the trace), start_tracing, stop_tracing, watch_alert and terminate. Beside the interface's own there are
+ * get_state, watch_state, which asks for the events, and raise_alert. Members of TraceConfig, StartOptions,
+ * StopOptions and of what comes back have the names that the interface gives them, and so have errors.
  *
  * One controller has the session at a time. If it is gone, the session is terminated. A bad call of
  * initialize_tracing ends the connection.

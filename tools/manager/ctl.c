@@ -317,9 +317,10 @@ int fxt_command_ctl(int argc, char **argv)
 		.options = options,
 		.parser = parse,
 		.args_doc = "[COMMAND...]",
-		.doc = "Control the session of fxt serve --wait. The commands are executed in turn, and their "
-		       "answers printed as JSON. When fxt ctl ends, its session is terminated. Without commands, "
-		       "calls are read from standard input: {\"method\": \"start_tracing\", \"params\": {}}.\v"
+		.doc = "Control the session of fxt serve --wait. The commands are executed in turn, and "
+		       "their answers printed as JSON. When fxt ctl ends, its session is terminated. Without "
+		       "commands, calls are read from standard input: "
+		       "{\"method\": \"start_tracing\", \"params\": {}}.\v"
 		       "Commands:\n"
 		       "  categories         the categories that exist\n"
 		       "  providers          the programs that are connected\n"
@@ -332,8 +333,8 @@ int fxt_command_ctl(int argc, char **argv)
 		       "  watch-alert        wait for the next alert\n"
 		       "  watch              print each state until fxt serve ends\n"
 		       "  wait=TIME          wait: 10s, 500ms\n\n"
-		       "Exit status: 0; 1 if fxt serve cannot be reached; 11 to 14 for StartError 1 to 4, 21 to 23 "
-		       "for StopError 1 to 3, and 30 for a bad request.",
+		       "Exit status: 0; 1 if fxt serve cannot be reached; 11 to 14 for StartError 1 to 4, "
+		       "21 to 23 for StopError 1 to 3, and 30 for a bad request.",
 	};
 	struct connection c = {-1, 0};
 	struct options o = {0};

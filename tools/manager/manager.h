@@ -42,20 +42,20 @@ void fxt_manager_unlisten(struct fxt_manager *m);
  * terminates the session if there is one, and removes the socket. */
 void fxt_manager_run(struct fxt_manager *m, uint64_t duration_ns);
 
-/* The parts of fxt_manager_run(), for a manager that ends in another way. fxt_manager_begin() comes first, and
- * fxt_manager_end() terminates the session and frees everything. */
+/* The parts of fxt_manager_run(), for a manager that ends in another way. fxt_manager_begin() comes first,
+ * and fxt_manager_end() terminates the session and frees everything. */
 void fxt_manager_begin(struct fxt_manager *m);
 void fxt_manager_end(struct fxt_manager *m);
 
-/* Lets this process, and what it starts from then on, have as many descriptors as it may. Every provider takes
- * three for a moment, and two from then on. */
+/* Lets this process, and what it starts from then on, have as many descriptors as it may. Every provider
+ * takes three for a moment, and two from then on. */
 void fxt_manager_raise_limit(void);
 
 /* Makes the waiting of fxt_manager_step() end whenever `fd` can be read. */
 void fxt_manager_watch(struct fxt_manager *m, int fd);
 
-/* Waits until something happens, for `most_ms` milliseconds at most, and handles it. A signal that has a handler
- * ends the wait. */
+/* Waits until something happens, for `most_ms` milliseconds at most, and handles it. A signal that has a
+ * handler ends the wait. */
 void fxt_manager_step(struct fxt_manager *m, int most_ms);
 
 #endif

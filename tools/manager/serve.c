@@ -42,7 +42,8 @@ static char *set_buffer(struct options *o, const char *text)
 
 	o->buffer_mb = bad ? 0 : strtoull(text, NULL, 10);
 	if (o->buffer_mb > 4096)
-		bad = fxt_format("'%s' is too much: a buffer that is shared has at most 4096 megabytes", text);
+		bad = fxt_format("'%s' is too much: a buffer that is shared has at most 4096 megabytes",
+				 text);
 	return bad;
 }
 
@@ -106,7 +107,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case KEY_ON_FULL: bad = set_on_full(o, arg); break;
 	case KEY_ROTATE: bad = set_rotation(o, arg); break;
 	case 'q': o->quiet = true; break;
-	case ARGP_KEY_ARG: argp_error(state, "fxt serve takes no arguments; it traces whoever connects"); break;
+	case ARGP_KEY_ARG:
+		argp_error(state, "fxt serve takes no arguments; it traces whoever connects");
+		break;
 	case ARGP_KEY_END:
 		if (o->waits &&
 		    (o->out || o->categories || o->mode || o->buffer_mb || o->max_mb || o->programs_wait ||
@@ -202,7 +205,8 @@ static int serve(const struct options *o, const char *agent, const char *socket,
 int fxt_command_serve(int argc, char **argv)
 {
 	static const struct argp_option options[] = {
-		{"output", 'o', "FILE", 0, "Where the trace goes; it may not exist (default: serve.PID.fxt)", 0},
+		{"output", 'o', "FILE", 0, "Where the trace goes; it may not exist (default: serve.PID.fxt)",
+		 0},
 		{"categories", 'c', "LIST", 0,
 		 "What is recorded: names, PREFIX*, #default, -NAME (default: what each program's "
 		 "FXT_CATEGORIES says)",
@@ -218,13 +222,13 @@ int fxt_command_serve(int argc, char **argv)
 		 0},
 		{"socket", KEY_SOCKET, "PATH", 0,
 		 "Where programs connect (default: FXT_MANAGER, or fxt-manager in XDG_RUNTIME_DIR)", 0},
-		{"duration", KEY_DURATION, "TIME", 0, "End after this time: 10s, 500ms (default: at a signal)",
-		 0},
+		{"duration", KEY_DURATION, "TIME", 0,
+		 "End after this time: 10s, 500ms (default: at a signal)", 0},
 		{"compress", KEY_COMPRESS, 0, 0, "Compress the trace with zstd; fxt reads it as it is", 0},
 		{"rotate", KEY_ROTATE, "SIZE,COUNT", 0,
 		 "Begin a new file after SIZE megabytes, and keep COUNT older ones (FILE with a number)", 0},
-		{"wait", KEY_WAIT, 0, 0, "Record nothing until fxt ctl begins a session, with options of its own",
-		 0},
+		{"wait", KEY_WAIT, 0, 0,
+		 "Record nothing until fxt ctl begins a session, with options of its own", 0},
 		{"agent", 'a', "FILE", 0, "The agent's library, when it is not beside fxt", 0},
 		{"quiet", 'q', 0, 0, "No messages but errors", 0},
 		{0},
@@ -232,8 +236,8 @@ int fxt_command_serve(int argc, char **argv)
 	static const struct argp argp = {
 		.options = options,
 		.parser = parse,
-		.doc = "Trace the programs that are started with FXT_MANAGER set to the socket of fxt serve and "
-		       "the agent preloaded. Their records are saved into one file while they run, until "
+		.doc = "Trace the programs that are started with FXT_MANAGER set to the socket of fxt serve "
+		       "and the agent preloaded. Their records are saved into one file while they run, until "
 		       "SIGINT, SIGTERM or SIGHUP ends the trace; the programs go on.",
 	};
 	struct options o = {0};
@@ -243,7 +247,8 @@ int fxt_command_serve(int argc, char **argv)
 	fxt_parse(&argp, argc, argv, 0, &o);
 	agent = fxt_agent_path(o.agent);
 	socket = agent ? fxt_manager_path(o.socket) : NULL;
-	out = o.out ? fxt_strdup(o.out) : fxt_format("serve.%d.fxt%s", (int)getpid(), o.compresses ? ".zst" : "");
+	out = o.out ? fxt_strdup(o.out)
+		    : fxt_format("serve.%d.fxt%s", (int)getpid(), o.compresses ? ".zst" : "");
 	if (socket)
 		status = serve(&o, agent, socket, out);
 	free(o.duration_ns);

@@ -1,11 +1,11 @@
-/* A session: everything between Initialize and Terminate (fuchsia.tracing.controller). There is one at a time.
- * It says what is wanted of providers, and takes them through their states together.
+/* A session: everything between Initialize and Terminate (fuchsia.tracing.controller). There is one at a
+ * time. It says what is wanted of providers, and takes them through their states together.
  *
  *	READY -> INITIALIZED -> STARTING -> STARTED -> STOPPING -> STOPPED -> STARTING ...
  *	any of them -> TERMINATING -> READY
  *
- * The functions are called by manager.c's loop and by controllers, in one thread. Nothing here waits: what takes
- * time is finished by fxt_session_advance().
+ * The functions are called by manager.c's loop and by controllers, in one thread. Nothing here waits: what
+ * takes time is finished by fxt_session_advance().
  */
 #ifndef FXT_TOOLS_SESSION_H
 #define FXT_TOOLS_SESSION_H
@@ -120,8 +120,8 @@ uint64_t fxt_session_due(const struct fxt_session *s);
 /* Handles an alert: a oneshot or circular session saves the buffers of all providers. */
 void fxt_session_alert(struct fxt_session *s, const char *name);
 
-/* Returns an id for a provider of this process, which no other provider has had in this session: the process's
- * number if that can be. */
+/* Returns an id for a provider of this process, which no other provider has had in this session: the
+ * process's number if that can be. */
 uint32_t fxt_session_new_id(struct fxt_session *s, uint32_t pid);
 
 /* Returns what is wanted of providers of this name. */

@@ -151,8 +151,8 @@ static bool collect(struct recording *r)
 	return ok;
 }
 
-/* Saves while the command runs. If recording is over before, the trace is made at once, and the command goes on
- * untraced. */
+/* Saves while the command runs. If recording is over before, the trace is made at once, and the command
+ * goes on untraced. */
 static void save_meanwhile(void *context, pid_t pid)
 {
 	struct recording *r = context;
@@ -257,7 +257,8 @@ int fxt_command_record(int argc, char **argv)
 		{"signal", KEY_SIGNAL, "NAME", 0,
 		 "The signal that saves a ring or oneshot buffer (default SIGUSR2), or none", 0},
 		{"duration", KEY_DURATION, "TIME", 0,
-		 "Record for this time only, and leave the trace then: 10s, 500ms. COMMAND goes on untraced", 0},
+		 "Record for this time only, and leave the trace then: 10s, 500ms. COMMAND goes on untraced",
+		 0},
 		{"start-delay", KEY_START_DELAY, "TIME", 0, "Record nothing before this time is over", 0},
 		{"dormant", KEY_DORMANT, 0, 0, "Nothing is recorded before the signal comes", 0},
 		{"trigger", KEY_TRIGGER, "LIST", 0,

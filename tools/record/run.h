@@ -13,7 +13,8 @@ struct fxt_run {
 	uint64_t end_ns;        /* when it ended, on the clock of traces */
 };
 
-/* What this process does while child `pid` runs. It returns when the child has ended, and does not reap it. */
+/* What this process does while child `pid` runs. It returns when the child has ended, and does not reap
+ * it. */
 typedef void fxt_run_meanwhile(void *context, pid_t pid);
 
 /* Runs argv[0], looked for along PATH, with this process's environment, and waits for it. Meanwhile it calls

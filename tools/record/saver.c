@@ -36,8 +36,8 @@ static const char *wanted(const char *option, const char *variable)
 	return value ? value : "";
 }
 
-/* Returns whether a manager can do what the run wants. Only files have a snapshot for each process, wait for a
- * signal, and wait for room on a full file system. */
+/* Returns whether a manager can do what the run wants. Only files have a snapshot for each process, wait
+ * for a signal, and wait for room on a full file system. */
 static bool is_for_manager(const struct fxt_record_options *o)
 {
 	const char *mode = wanted(o->mode, "FXT_BUFFERING_MODE");
@@ -53,8 +53,8 @@ static uint64_t most_bytes(const struct fxt_record_options *o)
 	return (mb ? mb : USUAL_MAX_MB) << 20;
 }
 
-/* Returns whether the archive has room: for what one program may record, or a good deal. What one file may not
- * hold, several may. */
+/* Returns whether the archive has room: for what one program may record, or a good deal. What one file may
+ * not hold, several may. */
 static bool has_room(const char *directory, uint64_t most)
 {
 	const uint64_t good_deal = UINT64_C(1) << 32;
@@ -111,8 +111,8 @@ static void follow(struct fxt_saver *s)
 
 /* -- The manager ------------------------------------------------------------------------------- */
 
-/* Returns the path of the socket. One in a directory with a long name is found by way of this process, which has
- * the directory open. */
+/* Returns the path of the socket. One in a directory with a long name is found by way of this process,
+ * which has the directory open. */
 static char *socket_path(const char *directory)
 {
 	const size_t most = sizeof(((struct sockaddr_un *)NULL)->sun_path) - 1;

@@ -2,8 +2,8 @@
  * directory of parts. fxt record is that manager. A program that cannot connect to it leaves a file in the
  * directory, and so do all programs if there can be no manager.
  *
- * While the run goes on the archive is followed (merge.h), so that when the command ends, the trace is complete
- * but for what was recorded last.
+ * While the run goes on the archive is followed (merge.h), so that when the command ends, the trace is
+ * complete but for what was recorded last.
  */
 #ifndef FXT_TOOLS_SAVER_H
 #define FXT_TOOLS_SAVER_H
@@ -30,15 +30,15 @@ struct fxt_saver {
  * files do. */
 bool fxt_saver_begin(struct fxt_saver *s, const struct fxt_record_options *o, const char *directory);
 
-/* Saves until process `pid`, a child of this one, has ended, and then for half a second at most while other
- * programs of the run are about to end. The child is not reaped. Returns false if it still runs, because the time
- * is over for which the options want recording; then fxt_saver_finish() is due, and after that this function
- * again. Programs record nothing meanwhile. */
+/* Saves until process `pid`, a child of this one, has ended, and then for half a second at most while
+ * other programs of the run are about to end. The child is not reaped. Returns false if it still runs,
+ * because the time is over for which the options want recording; then fxt_saver_finish() is due, and after
+ * that this function again. Programs record nothing meanwhile. */
 bool fxt_saver_serve(struct fxt_saver *s, pid_t pid);
 
-/* Saves what is left, and ends recording in all programs that still run; a message says so unless `quiet` is set.
- * Then the archive is whole. Returns whether the archive was followed to its end, so that `merge` is ready to have
- * parts appended, by fxt_join_archive(). */
+/* Saves what is left, and ends recording in all programs that still run; a message says so unless `quiet`
+ * is set. Then the archive is whole. Returns whether the archive was followed to its end, so that `merge`
+ * is ready to have parts appended, by fxt_join_archive(). */
 bool fxt_saver_finish(struct fxt_saver *s, bool quiet);
 
 /* Ends the manager, after fxt_saver_finish(). */
