@@ -111,6 +111,28 @@ is "recorded never: folders" 0 "$(find . -maxdepth 1 -name '.fxt-parts.*' | wc -
 "$FXT" record -q --duration=1s -m circular -o wrong.fxt -- true 2>err
 is "--duration in circular mode" 125 $?
 
+# A signal to fxt record begins recording, and the next one ends it. The program does not get the signal. It asks the
+# manager whether recording has begun.
+rm -f time.fxt
+"$FXT" record -q --toggle=USR1 -o time.fxt -- sh -c 'mkdir first; kill -USR1 $PPID
+until "$0" ctl --socket="${FXT_MANAGER#-}" state | grep -q STARTED; do :; done
+mkdir second; kill -USR1 $PPID
+while ! test -e time.fxt; do :; done; mkdir late; exit 9' "$FXT" 2>err
+is "recorded between signals: exit status" 9 $?
+valid time.fxt
+fxt dump --json time.fxt >records
+is "recorded between signals: folders" "0 1 0" \
+	"$(for name in first second late; do grep -c "\"mkdir\".*\"$name\"" records; done | xargs)"
+rm -r first second late
+"$FXT" record -q --toggle=10 --duration=100ms -o time.fxt -- sh -c 'kill -10 $PPID
+while ! test -e time.fxt; do :; done; exit 10'
+is "recorded from a signal on: exit status" 10 $?
+valid time.fxt
+for wrong in KILL SIGCHLD 0 '' nothing 'USR1 --start-delay=1s'; do
+	"$FXT" record -q --toggle="${wrong%% *}" ${wrong#"${wrong%% *}"} -o wrong.fxt -- true 2>err
+	is "--toggle=$wrong" "125 1" "$? $(wc -l <err)"
+done
+
 # The name of the directory is too long for a socket.
 long=$(printf '%0100d' 0)
 mkdir -p "$long/$long"

@@ -29,7 +29,8 @@ enum {
 	KEY_TRIGGER_KEEP,
 	KEY_EXPLAIN,
 	KEY_DURATION,
-	KEY_START_DELAY
+	KEY_START_DELAY,
+	KEY_TOGGLE
 };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -48,6 +49,13 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case KEY_EXPLAIN: bad = fxt_option_set_duration(&o->explain_ns, arg); break;
 	case KEY_DURATION: bad = fxt_option_set_duration(&o->duration_ns, arg); break;
 	case KEY_START_DELAY: bad = fxt_option_set_duration(&o->delay_ns, arg); break;
+	case KEY_TOGGLE:
+		o->is_toggled = true;
+		if (!fxt_run_keep(arg))
+			bad = fxt_format("'%s' is not accepted; give a signal that can be caught: USR1, "
+					 "SIGUSR1 or 10",
+					 arg);
+		break;
 	case KEY_FOLLOW: o->follow = arg; break;
 	case KEY_ON_FULL: o->on_full = arg; break;
 	case KEY_SIGNAL: o->signal = arg; break;
@@ -62,6 +70,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_NO_ARGS:
 		bad = fxt_strdup("which command? fxt record [OPTION...] -- COMMAND [ARG...]");
+		break;
+	case ARGP_KEY_SUCCESS:
+		if (o->is_toggled && o->delay_ns)
+			bad = fxt_strdup("--toggle and --start-delay both say when recording begins; give "
+					 "one of them");
 		break;
 	default: return ARGP_ERR_UNKNOWN;
 	}
@@ -195,8 +208,9 @@ static int run(struct recording *r)
 /* Says that there is no manager, which is what begins and ends recording. */
 static void cannot_be_timed(const struct recording *r)
 {
-	fxt_error(NULL, "--duration and --start-delay need streaming mode without --trigger, --dormant and "
-			"--on-full=wait, no limit of the size of files, and room on the file system");
+	fxt_error(NULL, "--duration, --start-delay and --toggle need streaming mode without --trigger, "
+			"--dormant and --on-full=wait, no limit of the size of files, and room on the file "
+			"system");
 	rmdir(r->directory);
 }
 
@@ -217,7 +231,8 @@ static int record(struct fxt_record_options *o)
 		r->directory = fxt_parts_directory(o->out ? o->out : "./x", o->quiet);
 	if (r->directory) {
 		fxt_shared_make(&o->shared);
-		status = fxt_saver_begin(&r->saver, o, r->directory) || !(o->duration_ns || o->delay_ns)
+		status = fxt_saver_begin(&r->saver, o, r->directory) ||
+					 !(o->duration_ns || o->delay_ns || o->is_toggled)
 				 ? EXIT_SUCCESS
 				 : FXT_STATUS_FAILED;
 		fxt_record_environment(o, agent, r->directory, sanitizer, r->saver.socket);
@@ -260,6 +275,9 @@ int fxt_command_record(int argc, char **argv)
 		 "Record for this time only, and leave the trace then: 10s, 500ms. COMMAND goes on untraced",
 		 0},
 		{"start-delay", KEY_START_DELAY, "TIME", 0, "Record nothing before this time is over", 0},
+		{"toggle", KEY_TOGGLE, "SIGNAL", 0,
+		 "Record nothing before fxt record gets this signal, and leave the trace when it comes again",
+		 0},
 		{"dormant", KEY_DORMANT, 0, 0, "Nothing is recorded before the signal comes", 0},
 		{"trigger", KEY_TRIGGER, "LIST", 0,
 		 "Saves the buffer when a call is slow or fails: 'read>10ms,open=ENOENT', "

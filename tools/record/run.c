@@ -19,6 +19,8 @@
 #include "tools/programs/program.h"
 
 static volatile sig_atomic_t child;
+/* A signal that is kept here, or 0, and how often it has come. */
+static volatile sig_atomic_t kept, kept_count;
 
 /* The signal actions and the mask that this process had before, for the child. */
 struct saved {
@@ -60,14 +62,37 @@ static void pass_on(int number, siginfo_t *info, void *context)
 	int error = errno;
 
 	(void)context;
-	if (pid > 0 && info->si_code <= 0 && info->si_pid != getpid() && info->si_pid != pid &&
-	    (number != SIGCONT || is_stopped(pid))) {
+	if (number == kept)
+		kept_count++;
+	else if (pid > 0 && info->si_code <= 0 && info->si_pid != getpid() && info->si_pid != pid &&
+		 (number != SIGCONT || is_stopped(pid))) {
 		if (info->si_code == SI_QUEUE)
 			sigqueue(pid, number, info->si_value);
 		else
 			kill(pid, number);
 	}
 	errno = error;
+}
+
+bool fxt_run_keep(const char *text)
+{
+	const char *name = strncmp(text, "SIG", 3) == 0 ? text + 3 : text;
+	char *end;
+	long given = strtol(text, &end, 10);
+
+	for (int i = 1; i <= SIGRTMAX && !kept; i++) {
+		const char *abbreviation = sigabbrev_np(i);
+
+		if (!is_own(i) && ((*text && !*end && given == i) ||
+				   (abbreviation && strcmp(abbreviation, name) == 0)))
+			kept = i;
+	}
+	return kept;
+}
+
+unsigned fxt_run_kept(void)
+{
+	return (unsigned)kept_count;
 }
 
 /* Takes all signals, which stay blocked until the child is known, because one that came earlier would be
@@ -85,7 +110,7 @@ static void take_signals(struct saved *saved)
 	for (int i = 1; i <= SIGRTMAX; i++) {
 		sigaction(i, NULL, &saved->actions[i]);
 		/* Signals that are ignored stay so, because nohup sets that at the user's wish. */
-		if (!is_own(i) && saved->actions[i].sa_handler != SIG_IGN)
+		if (!is_own(i) && (i == kept || saved->actions[i].sa_handler != SIG_IGN))
 			sigaction(i, &forward, NULL);
 	}
 	/* A process that ignores SIGCHLD is not told how its children ended. */

@@ -141,6 +141,10 @@ static void start(struct fxt_saver *s)
 	fxt_session_initialize(&s->manager.session, &config);
 	fxt_session_start(&s->manager.session, FXT_CLEAR_ENTIRE, NULL);
 	s->start_ns = 0;
+	if (s->duration_ns)
+		s->stop_ns = fxt_now_ns() + s->duration_ns;
+	if (s->signals)
+		s->signals++;
 }
 
 /* Returns nanoseconds that an option gives in digits; 0 if it is not given. */
@@ -151,11 +155,14 @@ static uint64_t nanoseconds(const char *digits)
 
 static void begin(struct fxt_saver *s, const struct fxt_record_options *o)
 {
-	uint64_t now_ns = fxt_now_ns(), delay_ns = nanoseconds(o->delay_ns);
-
 	s->most_bytes = most_bytes(o);
-	s->stop_ns = o->duration_ns ? now_ns + delay_ns + nanoseconds(o->duration_ns) : 0;
-	s->start_ns = delay_ns ? now_ns + delay_ns : 0;
+	s->duration_ns = nanoseconds(o->duration_ns);
+	if (o->delay_ns)
+		s->start_ns = fxt_now_ns() + nanoseconds(o->delay_ns);
+	if (o->is_toggled) {
+		s->signals = 1;
+		s->start_ns = UINT64_MAX;
+	}
 	if (!s->start_ns)
 		start(s);
 }
@@ -196,14 +203,15 @@ static bool can_be_read(int fd)
 	return poll(&one, 1, 0) == 1;
 }
 
-/* Handles what happens until a time by CLOCK_MONOTONIC (0: however late), or until `process` can be read (-1:
- * there is none). Returns false if the time has come. */
+/* Handles what happens until a time by CLOCK_MONOTONIC (0: however late), or until the signal that is kept
+ * has come often enough, or until `process` can be read (-1: there is none). Returns true if the process can
+ * be read. */
 static bool serve_until(struct fxt_saver *s, uint64_t end_ns, int process)
 {
 	while (process < 0 || !can_be_read(process)) {
 		uint64_t now_ns = fxt_now_ns();
 
-		if (end_ns && now_ns >= end_ns)
+		if ((end_ns && now_ns >= end_ns) || (s->signals && fxt_run_kept() >= s->signals))
 			return false;
 		fxt_manager_step(&s->manager, end_ns && end_ns - now_ns < STEP_NS
 						      ? (int)((end_ns - now_ns) / 1000000 + 1)
@@ -271,6 +279,7 @@ bool fxt_saver_finish(struct fxt_saver *s, bool quiet)
 
 	note_running(s, quiet);
 	s->stop_ns = 0;
+	s->signals = 0;
 	/* If recording has not begun, there is no session that would close the archive. */
 	if (s->manager.session.state == FXT_SESSION_READY)
 		fxt_archive_close(&s->manager.session.archive);

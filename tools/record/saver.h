@@ -21,8 +21,12 @@ struct fxt_saver {
 	unsigned char *mapped;          /* the archive and what may follow it; NULL: nothing is followed */
 	uint64_t mapped_bytes;
 	uint64_t most_bytes;            /* how much is saved of each program */
-	/* CLOCK_MONOTONIC: when recording begins and ends; 0: it has begun, or ends with the command */
+	/* CLOCK_MONOTONIC: when recording begins and ends; UINT64_MAX: at no time by itself; 0: it has begun,
+	 * or ends with the command */
 	uint64_t start_ns, stop_ns;
+	uint64_t duration_ns;           /* how long it lasts, or 0 */
+	/* recording begins or ends when fxt_run_kept() is so much; 0: no signal begins or ends it */
+	unsigned signals;
 };
 
 /* Makes the manager's socket and the archive, and begins to record, unless the options want a delay. Returns
