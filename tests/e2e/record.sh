@@ -215,6 +215,8 @@ if child == 0:
     os.write(say, b'x')
     signal.pause()
 os.read(ready, 1)
+while open('/proc/%d/stat' % child).read().rpartition(')')[2].split()[0] != 'S':
+    pass
 os.kill(child, signal.SIGKILL)
 os.waitpid(child, 0)
 time.sleep(0.3)

@@ -2,6 +2,7 @@
 #ifndef FXT_TOOLS_RUN_H
 #define FXT_TOOLS_RUN_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
