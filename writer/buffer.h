@@ -207,6 +207,10 @@ void fxt_buffer_tell(struct fxt_buffer *buffer, struct fxt_packet packet);
  * more, or is gone. Signals may interrupt the wait; they only delay it. Any context. */
 void fxt_buffer_hand_over(struct fxt_buffer *buffer);
 
+/* Tells the manager of a managed buffer that this process may send and hear nothing from here on, because
+ * of what it is about to forbid itself (FXT_NO_TALK). Any context. */
+void fxt_buffer_mute(struct fxt_buffer *buffer);
+
 /* Tells the manager of a managed buffer how many records have found no room. */
 void fxt_buffer_tell_dropped(struct fxt_buffer *buffer, uint64_t records);
 

@@ -85,7 +85,7 @@ bool fxt_file_is_ours(struct fxt_buffer *buffer, int fd)
 
 	/* We may not ask the kernel. Then only the program itself can have closed the descriptor, and it
 	 * has not done so by way of a wrapper. */
-	if (fxt_is_forbidden(FXT_NO_GROWTH))
+	if (fxt_is_forbidden(FXT_NO_FILE))
 		return fd >= 0 && fd == buffer->fd;
 	if (fd < 0 || fxt_sys_fstat(fd, &status) || status.st_dev != buffer->device ||
 	    status.st_ino != buffer->inode)

@@ -227,7 +227,7 @@ void fxt_buffer_hear(struct fxt_buffer *buffer, uint64_t now_ns)
 
 	if (!buffer->managed ||
 	    now_ns - HEAR_NS < atomic_load_explicit(&buffer->heard_ns, memory_order_relaxed) ||
-	    is_over(buffer) || fxt_may_not_lock() || fxt_is_forbidden(FXT_NO_OTHERS) ||
+	    is_over(buffer) || fxt_may_not_lock() || fxt_is_forbidden(FXT_NO_TALK) ||
 	    !fxt_trylock(&buffer->extend_lock, &mask))
 		return;
 	if (now_ns != UINT64_MAX)
@@ -255,11 +255,17 @@ void fxt_buffer_tell(struct fxt_buffer *buffer, struct fxt_packet packet)
 {
 	uint64_t mask;
 
-	if (fxt_may_not_lock() || fxt_is_forbidden(FXT_NO_OTHERS))
+	if (fxt_may_not_lock() || fxt_is_forbidden(FXT_NO_TALK))
 		return;
 	mask = fxt_lock(&buffer->extend_lock);
 	say(buffer, packet);
 	fxt_unlock(&buffer->extend_lock, mask);
+}
+
+void fxt_buffer_mute(struct fxt_buffer *buffer)
+{
+	if (buffer->managed)
+		fxt_buffer_tell(buffer, (struct fxt_packet){FXT_PROVIDER_MUTED, 0, 0, 0});
 }
 
 void fxt_buffer_hand_over(struct fxt_buffer *buffer)
@@ -271,7 +277,7 @@ void fxt_buffer_hand_over(struct fxt_buffer *buffer)
 	uint64_t mask;
 	bool is_done;
 
-	if (!buffer->managed || is_over(buffer) || fxt_may_not_lock() || fxt_is_forbidden(FXT_NO_OTHERS))
+	if (!buffer->managed || is_over(buffer) || fxt_may_not_lock() || fxt_is_forbidden(FXT_NO_TALK))
 		return;
 	buffer->is_all_saved = false;
 	fxt_buffer_tell(buffer, (struct fxt_packet){FXT_PROVIDER_ENDING, 0, 0, 0});
@@ -309,29 +315,51 @@ static uint32_t pass_chunks(const struct fxt_buffer *buffer)
 	return buffer->mode == FXT_STREAMING ? buffer->limit / 2 : buffer->limit;
 }
 
-/* Ends pass number `pass` of a streaming buffer: asks the manager to save its half, and begins the next pass.
- * Returns false if the manager has not saved the other half yet. */
+/* Returns whether the half that the next pass takes may be written to: the manager has said that it is saved
+ * or, if this process may not talk with it, one of its chunks at least is free. The caller holds
+ * extend_lock. */
+static bool is_half_saved(struct fxt_buffer *buffer, uint32_t pass)
+{
+	uint32_t chunks = buffer->limit / 2, first = ((pass + 1) & 1) * chunks, i;
+
+	if (!fxt_is_forbidden(FXT_NO_TALK)) {
+		hear_all(buffer);
+		return buffer->saved_wraps == pass && !is_over(buffer);
+	}
+	for (i = first; i < first + chunks; i++)
+		if (fxt_managed_state_of(atomic_load_explicit(&buffer->states[i], memory_order_acquire)) ==
+		    FXT_MANAGED_FREE)
+			return true;
+	return false;
+}
+
+/* Begins pass `pass` + 1 of a streaming buffer, and asks the manager to save the half that is full. */
+static void begin_pass(struct fxt_buffer *buffer, uint32_t pass)
+{
+	uint64_t durable = atomic_load_explicit(&buffer->managed->durable_data_end, memory_order_relaxed);
+
+	atomic_store_explicit(&buffer->managed->wrapped_count, pass + 1, memory_order_relaxed);
+	atomic_store_explicit(&buffer->cursor, (uint64_t)(pass + 1) << 32, memory_order_release);
+	atomic_store_explicit(&buffer->failure, 0, memory_order_relaxed);
+	if (fxt_is_forbidden(FXT_NO_TALK))
+		buffer->saved_wraps = pass + 1;
+	else
+		say(buffer, (struct fxt_packet){FXT_PROVIDER_SAVE_BUFFER, 0, pass, durable});
+}
+
+/* Ends pass number `pass` of a streaming buffer. Returns false if the other half is not saved yet. */
 static bool turn_over(struct fxt_buffer *buffer, uint32_t pass, uint64_t now_ns)
 {
 	uint64_t mask;
 	bool done = true;
 
-	if (fxt_may_not_lock() || fxt_is_forbidden(FXT_NO_OTHERS))
+	if (fxt_may_not_lock())
 		return false;
 	mask = fxt_lock(&buffer->extend_lock);
 	if (atomic_load_explicit(&buffer->cursor, memory_order_relaxed) >> 32 == pass) {
-		hear_all(buffer);
-		done = buffer->saved_wraps == pass && !is_over(buffer);
+		done = is_half_saved(buffer, pass);
 		if (done) {
-			atomic_store_explicit(&buffer->managed->wrapped_count, pass + 1,
-					      memory_order_relaxed);
-			atomic_store_explicit(&buffer->cursor, (uint64_t)(pass + 1) << 32,
-					      memory_order_release);
-			atomic_store_explicit(&buffer->failure, 0, memory_order_relaxed);
-			say(buffer, (struct fxt_packet){FXT_PROVIDER_SAVE_BUFFER, 0, pass,
-							atomic_load_explicit(
-								&buffer->managed->durable_data_end,
-								memory_order_relaxed)});
+			begin_pass(buffer, pass);
 		} else if (!is_over(buffer)) {
 			/* A buffer that is full has no failure: storage.h. */
 			atomic_store_explicit(&buffer->failure, buffer->full_bytes ? 0 : -EAGAIN,

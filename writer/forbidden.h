@@ -16,12 +16,15 @@ enum fxt_forbidden {
 	/* signal masks, futexes, process and thread ids: every slow path begins with these, so without them
 	 * the others are forbidden too */
 	FXT_NO_LOCKS = 1,
-	FXT_NO_GROWTH = 2,              /* mapping memory and files, and writing at the trace's end */
+	FXT_NO_FILE = 2,                /* asking of the trace's file, and writing at its end */
 	FXT_NO_WORD = 4,                /* writing to standard error */
 	FXT_NO_OTHERS = 8,              /* all other calls, above all opening and naming files */
-	FXT_NO_CALLS = 15,
-	FXT_NO_SIGNAL = 32,             /* sending a signal again as it came (interpose/signals/bus.c) */
+	FXT_NO_MAPPING = 128,           /* mapping memory and files */
+	FXT_NO_GROWTH = FXT_NO_FILE | FXT_NO_MAPPING,   /* what the file's growth needs */
+	FXT_NO_CALLS = FXT_NO_LOCKS | FXT_NO_GROWTH | FXT_NO_WORD | FXT_NO_OTHERS,
+	FXT_NO_SIGNAL = 32,             /* sending a signal to a thread, or asking whether there is one */
 	FXT_NO_APART = 16,              /* making a task that opens files where nobody sees it (apart.h) */
+	FXT_NO_TALK = 64,               /* exchanging packets with a manager (buffer_managed.c) */
 };
 
 /* This is a set of enum fxt_forbidden. It is 0 unless the program has a filter of its own. */
@@ -41,24 +44,29 @@ static inline unsigned fxt_call_kind(long number)
 	case SYS_futex:
 	case SYS_getpid:
 	case SYS_gettid:
-	case SYS_tgkill:
 		return FXT_NO_LOCKS;
 	case SYS_mmap:
 	case SYS_munmap:
 	case SYS_madvise:
+		return FXT_NO_MAPPING;
 	case SYS_pwritev:
 	case SYS_ftruncate:
 	case SYS_newfstatat:
 	case SYS_prlimit64:
-		return FXT_NO_GROWTH;
+		return FXT_NO_FILE;
 	case SYS_write:
 		return FXT_NO_WORD;
 	case SYS_rt_tgsigqueueinfo:
+	case SYS_tgkill:
 		return FXT_NO_SIGNAL;
 	case SYS_clone:
 	case SYS_exit:
 	case SYS_unshare:
 		return FXT_NO_APART;
+	case SYS_sendto:
+	case SYS_recvfrom:
+	case SYS_ppoll:
+		return FXT_NO_TALK;
 	case SYS_close_range:           /* called for the program, in two parts, and by apart.c */
 		return 0;
 	default:

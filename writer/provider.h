@@ -92,6 +92,10 @@ enum fxt_manager_request {
 	/* The process ends normally, and waits for FXT_MANAGER_ALL_SAVED, or for the end of the connection.
 	 * Only a process that waits when it finds no room sends this. */
 	FXT_PROVIDER_ENDING = 0x202,
+	/* The process forbids itself system calls, so from here on it may send and hear nothing. The
+	 * manager looks by itself, many times a second, for chunks that are full, and saves them without
+	 * an answer. */
+	FXT_PROVIDER_MUTED = 0x203,
 
 	/* From the manager. TRACE_PROVIDER_BUFFER_SAVED, with the values of the request. */
 	FXT_MANAGER_BUFFER_SAVED = 0x100,

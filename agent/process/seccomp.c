@@ -8,6 +8,7 @@
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "agent/base/agent.h"
 #include "lifecycle.h"
@@ -64,6 +65,15 @@ static const struct call {
 	{SYS_faccessat, {(uint64_t)AT_FDCWD, 1 << 16, 4}},
 	{SYS_membarrier, {8 /* MEMBARRIER_CMD_PRIVATE_EXPEDITED */}},
 	{SYS_nanosleep, {1 << 16}},
+	{SYS_sendto, {OUR_FD, 1 << 16, 16, MSG_DONTWAIT | MSG_NOSIGNAL}},
+	{SYS_recvfrom, {OUR_FD, 1 << 16, 16, MSG_DONTWAIT}},
+	{SYS_ppoll, {1 << 16, 1, 1 << 16}},
+	{SYS_socket, {AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK}},
+	{SYS_connect, {OUR_FD, 1 << 16, 110}},
+	{SYS_sendmsg, {OUR_FD, 1 << 16, MSG_NOSIGNAL | MSG_DONTWAIT}},
+	{SYS_recvmsg, {OUR_FD, 1 << 16, MSG_DONTWAIT | MSG_CMSG_CLOEXEC}},
+	{SYS_memfd_create, {1 << 16, MFD_CLOEXEC | MFD_ALLOW_SEALING}},
+	{SYS_fcntl, {OUR_FD, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW}},
 	{SYS_clone, {CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_VFORK}},
 	{SYS_close_range, {0, UINT32_MAX, 2 /* CLOSE_RANGE_UNSHARE */}},
 	{SYS_unshare, {CLONE_FILES}},
@@ -174,7 +184,9 @@ unsigned fxt_seccomp_expect(const struct sock_fprog *filter)
 	if (!filter)
 		fxt_agent_suspend("the program is in strict seccomp mode: nothing is recorded from here on");
 	if (!filter || forbidden & FXT_NO_LOCKS)
-		forbidden = FXT_NO_CALLS | FXT_NO_APART | FXT_NO_SIGNAL;
+		forbidden = FXT_NO_CALLS | FXT_NO_APART | FXT_NO_SIGNAL | FXT_NO_TALK;
+	if (forbidden & FXT_NO_TALK)
+		fxt_buffer_mute(&fxt_agent.buffer);
 	/* A process that waits for a manager could not begin to record any more. */
 	if (forbidden && fxt_gate_is_lent())
 		fxt_gate_set(0);

@@ -5,6 +5,7 @@
  *	host_seccomp WAY ROUNDS
  *
  *	kill, kill-threads, raw-kill	calls that open, map or grow files kill the process
+ *	talk				calls on sockets kill the process
  *	refuse				mmap, pwritev64 and openat fail with EPERM
  *	allow				a filter that forbids nothing but acct()
  *	least				all calls but write and exit_group kill
@@ -41,6 +42,22 @@ static void install(unsigned action, bool raw, struct sock_filter *code, unsigne
 		need(!syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program));
 	else
 		need(!prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0));
+}
+
+static void forbid_talk(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		FORBID(socket),
+		FORBID(connect),
+		FORBID(sendto),
+		FORBID(sendmsg),
+		FORBID(recvfrom),
+		FORBID(recvmsg),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+
+	install(SECCOMP_RET_KILL_PROCESS, false, code, sizeof(code) / sizeof(code[0]));
 }
 
 static void forbid(unsigned action, bool raw)
@@ -169,6 +186,8 @@ int main(int argc, char **argv)
 		forbid_next_to_nothing();
 	else if (!strcmp(what, "least"))
 		allow_next_to_nothing();
+	else if (!strcmp(what, "talk"))
+		forbid_talk();
 	else if (!strcmp(what, "refuse"))
 		forbid(SECCOMP_RET_ERRNO | EPERM, false);
 	else

@@ -25,6 +25,7 @@ host refuse "$apps/host_seccomp" refuse 20000
 MODES=streaming host refuse.streaming "$apps/host_seccomp" refuse 200000
 lossy refuse.streaming
 host allow "$apps/host_seccomp" allow 20000
+host talk "$apps/host_seccomp" talk 20000
 MODES=streaming host allow.streaming "$apps/host_seccomp" allow 100000
 complete allow.streaming
 
@@ -43,3 +44,15 @@ for mode in $MODES; do
 done
 host tsc "$apps/host_seccomp" tsc 1000
 complete tsc
+
+# The manager saves the memory as it fills, though the program may say and hear nothing. More is recorded than
+# half of that memory, 16 MiB, has room for. What has no room is counted.
+for way in allow talk kill kill-threads refuse; do
+	"$FXT" record -o managed.fxt -- "$apps/host_seccomp" $way 300000 >managed.out 2>managed.err
+	is "$way under a manager: exit status" 17 $?
+	valid managed.fxt
+	read -r written dropped _ <<<"$(numbers managed.fxt)"
+	made=$(sed -n 's/^marks //p' managed.out)
+	test "$dropped" -gt 0 || is "$way under a manager: marks" "$made" "$written"
+	test "$(stat -c %s managed.fxt)" -gt $((20 << 20)) || fail "$way under a manager: $(cat managed.err)"
+done

@@ -329,19 +329,32 @@ static void hear_stopped(struct fxt_client *p, struct fxt_session *session)
 		enter(p, session, FXT_CLIENT_STOPPED);
 }
 
+/* Returns whether a rolling buffer may be saved without passing the limit of the session. */
+static bool is_within_limit(const struct fxt_client *p, const struct fxt_session *session)
+{
+	return !session->config.most_bytes || !p->id ||
+	       p->written + p->bytes <= session->config.most_bytes;
+}
+
 /* Saves what a streaming provider asks to be saved. Its request may be late: the session may be over, or
  * another one may have begun. */
 static void hear_save(struct fxt_client *p, struct fxt_session *session, const struct fxt_packet *packet)
 {
-	uint64_t most = session->config.most_bytes;
-
-	if (!most || !p->id || p->written + p->bytes <= most) {
+	if (is_within_limit(p, session)) {
 		save_half(p, session, packet);
 		return;
 	}
 	/* The manager still saves what the memory has now when the session ends. */
 	p->unanswered = *packet;
-	say(p, FXT_MANAGER_FULL, 0, most, "");
+	say(p, FXT_MANAGER_FULL, 0, session->config.most_bytes, "");
+}
+
+void fxt_client_look(struct fxt_client *p, struct fxt_session *session)
+{
+	if (!p->is_mute || !p->memory || !is_within_limit(p, session))
+		return;
+	fxt_client_save_half(p, session, 0);
+	fxt_client_save_half(p, session, 1);
 }
 
 static void hear_alert(struct fxt_session *session, const struct fxt_packet *packet)
@@ -401,6 +414,11 @@ static const char *act(struct fxt_client *p, struct fxt_session *session, const 
 		if (!p->memory)
 			break;
 		hear_alert(session, packet);
+		return NULL;
+	case FXT_PROVIDER_MUTED:
+		if (is_connected)
+			break;
+		p->is_mute = true;
 		return NULL;
 	case FXT_PROVIDER_ENDING:
 		if (!p->memory)

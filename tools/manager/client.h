@@ -50,6 +50,7 @@ struct fxt_client {
 		uint32_t turn, words;   /* this turn of the chunk is in the archive so far */
 		uint32_t file;          /* the number of the file that it is in */
 	} *saved;
+	bool is_mute;                   /* it may send and hear nothing any more */
 	uint64_t dropped_before;        /* records that had found no room when the session began */
 	uint64_t written;               /* bytes of chunks that were saved in this session */
 	/* the request to save a rolling buffer that was not answered, because no more of the provider is to
@@ -95,6 +96,9 @@ uint64_t fxt_client_dropped(const struct fxt_client *p);
 /* Saves the chunks of a rolling buffer (0 or 1) that are full, with all that they need, and gives them
  * back to the provider. */
 void fxt_client_save_half(struct fxt_client *p, struct fxt_session *session, unsigned half);
+
+/* Saves the chunks of a streaming provider that are full, if it is one that cannot ask for that. */
+void fxt_client_look(struct fxt_client *p, struct fxt_session *session);
 
 /* Saves all that the memory has and the archive has not. `is_end` says that the provider or the session is
  * over, so that what is rewritten in place is saved too. */

@@ -14,6 +14,7 @@
 
 enum {
 	STOP_NS = 250 * 1000 * 1000,    /* how long providers have to answer FXT_MANAGER_STOP */
+	LOOK_NS = 10 * 1000 * 1000,     /* between two looks at the memory of those that cannot ask */
 	ALERT_NS = 100 * 1000 * 1000,   /* between two times that alerts save the buffers */
 	FIRST_FREE_ID = (1 << 22) + 1,  /* Linux's largest process number is 2^22 */
 };
@@ -211,13 +212,38 @@ void fxt_session_alert(struct fxt_session *s, const char *name)
 	fxt_session_advance(s);
 }
 
+/* Returns whether there are providers whose memory has to be looked at, because they cannot ask for it. */
+static bool has_mute(const struct fxt_session *s)
+{
+	if (s->config.mode != FXT_BUFFERING_STREAMING || !fxt_session_runs(s))
+		return false;
+	for (size_t i = 0; i < s->count; i++)
+		if (s->clients[i]->is_mute)
+			return true;
+	return false;
+}
+
+static void look(struct fxt_session *s, uint64_t now_ns)
+{
+	s->look_ns = now_ns + LOOK_NS;
+	for (size_t i = 0; i < s->count; i++)
+		fxt_client_look(s->clients[i], s);
+}
+
+static uint64_t earlier(uint64_t due_ns, uint64_t at_ns)
+{
+	return !due_ns || at_ns < due_ns ? at_ns : due_ns;
+}
+
 uint64_t fxt_session_due(const struct fxt_session *s)
 {
-	uint64_t alert_ns = s->alert_save_ns + ALERT_NS;
+	uint64_t due_ns = s->deadline_ns;
 
-	if (s->alert_waits && (!s->deadline_ns || alert_ns < s->deadline_ns))
-		return alert_ns;
-	return s->deadline_ns;
+	if (s->alert_waits)
+		due_ns = earlier(due_ns, s->alert_save_ns + ALERT_NS);
+	if (has_mute(s))
+		due_ns = earlier(due_ns, s->look_ns);
+	return due_ns;
 }
 
 void fxt_session_advance(struct fxt_session *s)
@@ -226,6 +252,8 @@ void fxt_session_advance(struct fxt_session *s)
 
 	if (s->alert_waits && now_ns >= s->alert_save_ns + ALERT_NS)
 		save_for_alert(s, now_ns);
+	if (now_ns >= s->look_ns && has_mute(s))
+		look(s, now_ns);
 	if (!s->deadline_ns || (now_ns < s->deadline_ns && awaits_any(s)))
 		return;
 	if (s->state == FXT_SESSION_STARTING)

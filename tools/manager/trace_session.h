@@ -77,6 +77,7 @@ struct fxt_session {
 	uint32_t next_id;               /* for a provider that cannot have its process's number */
 	uint64_t dropped;               /* records that ended providers say they had no room for */
 	uint64_t deadline_ns;           /* CLOCK_MONOTONIC: the present change ends then at the latest */
+	uint64_t look_ns;               /* when the memory of mute providers is looked at next */
 	uint64_t alert_save_ns;         /* the last time at which an alert has saved the buffers */
 	bool alert_waits;               /* an alert is to save them soon */
 
