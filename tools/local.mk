@@ -111,6 +111,8 @@ MANAGER_FILES = \
 	tools/manager/client_save.c \
 	tools/manager/controller.c \
 	tools/manager/controller.h \
+	tools/manager/controlling.c \
+	tools/manager/controlling.h \
 	tools/manager/ctl.c \
 	tools/manager/gates.c \
 	tools/manager/gates.h \
