@@ -43,6 +43,8 @@ ANALYSIS_FILES = \
 	tools/analysis/categories.h \
 	tools/analysis/demangle.c \
 	tools/analysis/demangle.h \
+	tools/analysis/flights.c \
+	tools/analysis/flights.h \
 	tools/analysis/known_categories.def \
 	tools/analysis/nesting.c \
 	tools/analysis/nesting.h \
