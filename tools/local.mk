@@ -171,8 +171,20 @@ REPORT_FILES = \
 	tools/report/report_transfers.h \
 	tools/report/report_waits.c
 
+TOP_FILES = \
+	tools/top/top.c \
+	tools/top/top_print.c \
+	tools/top/top_print.h \
+	tools/top/top_screen.c \
+	tools/top/top_screen.h \
+	tools/top/top_session.c \
+	tools/top/top_session.h \
+	tools/top/top_sums.c \
+	tools/top/top_sums.h
+
 TOOLS_SOURCES = $(COMMON_FILES) $(READING_FILES) $(PRINTING_FILES) $(ANALYSIS_FILES) $(DESCRIPTORS_FILES) \
-	$(PROGRAMS_FILES) $(JOIN_FILES) $(RECORD_FILES) $(MANAGER_FILES) $(CHECK_FILES) $(DUMP_FILES) $(REPORT_FILES)
+	$(PROGRAMS_FILES) $(JOIN_FILES) $(RECORD_FILES) $(MANAGER_FILES) $(CHECK_FILES) $(DUMP_FILES) $(REPORT_FILES) \
+	$(TOP_FILES)
 
 TOOLS_CPPFLAGS = $(AM_CPPFLAGS)
 TOOLS_LIBS = libfxttools.la libfxtwriter.la $(JANSSON_LIBS) $(LIBELF_LIBS) $(LIBIBERTY_LIBS) $(ZSTD_LIBS) -lm
