@@ -215,6 +215,7 @@ TOOLS_TESTS = \
 	tests/check_report_print \
 	tests/check_skim \
 	tests/check_tools \
+	tests/check_top \
 	tests/check_windows
 endif
 check_PROGRAMS += $(TOOLS_TESTS)
@@ -271,6 +272,10 @@ tests_check_tools_SOURCES = tests/check_tools.c tests/trace_words.h
 tests_check_tools_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
 tests_check_tools_CFLAGS = $(TOOLS_TESTS_CFLAGS)
 tests_check_tools_LDADD = $(TOOLS_TESTS_LIBS)
+tests_check_top_SOURCES = tests/check_top.c $(TRACE_MAKER)
+tests_check_top_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
+tests_check_top_CFLAGS = $(TOOLS_TESTS_CFLAGS)
+tests_check_top_LDADD = $(TOOLS_TESTS_LIBS)
 tests_check_windows_SOURCES = tests/check_windows.c tests/apps/random.h tests/apps/unseen.h \
 	tests/trace_words.h
 tests_check_windows_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)

@@ -70,19 +70,17 @@ static bool is_gone(uint64_t pid, const struct fxt_provider *program)
 static bool read_on(struct top *t)
 {
 	enum { BETWEEN_LOOKS = 1 << 16 };       /* some ten milliseconds */
-	uint64_t from = t->session.reader.at;
 	struct fxt_record rec;
 
 	for (unsigned i = 1; fxt_top_session_next(&t->session, &rec); i++) {
 		fxt_top_take(&t->sums, &rec);
 		if (i % BETWEEN_LOOKS)
 			continue;
-		fxt_top_session_drop(&t->session, from);
-		from = t->session.reader.at;
+		fxt_top_session_drop(&t->session);
 		if (fxt_top_screen_is_ended(&t->screen))
 			return false;
 	}
-	fxt_top_session_drop(&t->session, from);
+	fxt_top_session_drop(&t->session);
 	return true;
 }
 

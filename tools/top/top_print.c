@@ -13,8 +13,9 @@
 #include "tools/common/message.h"
 #include "tools/printing/print.h"
 
-/* The heading, the titles of the table, and the slowest waits with an empty line and a title. */
-enum { OTHER_LINES = 2 + 2 + FXT_TOP_WAITS };
+/* The heading and the titles of the table, and how many processes there is no room for; and the slowest waits
+ * with an empty line and a title. */
+enum { OTHER_LINES = 3, WAIT_LINES = 2 + FXT_TOP_WAITS };
 
 enum { NAME = 15 };
 #define FIGURES " %4s %9s %7s %8s %9s %4s"
@@ -64,12 +65,11 @@ static void put_heading(const struct fxt_top_sums *s, const struct fxt_top_view 
 	size_t processes = count_shown(s);
 	bool is_started = strcmp(view->state, "STARTED") == 0;
 
-	put_line(view, out, "%s  %zu process%s  %s calls/s  %s/s of trace  %s dropped  (%s calls in %s)%s%s",
-		 view->time, processes, processes == 1 ? "" : "es",
-		 fxt_count(per_second(s->calls, view)).text, fxt_bytes(per_second(view->bytes, view)).text,
-		 fxt_count(view->dropped).text,
-		 fxt_count(s->calls).text, fxt_duration(view->elapsed_ns).text, is_started ? "" : "  ",
-		 is_started ? "" : view->state);
+	put_line(view, out, "%s%s%s  %zu process%s  %s calls/s  %s/s of trace  %s dropped  (%s calls in %s)",
+		 view->time, is_started ? "" : " ", is_started ? "" : view->state, processes,
+		 processes == 1 ? "" : "es", fxt_count(per_second(s->calls, view)).text,
+		 fxt_bytes(per_second(view->bytes, view)).text, fxt_count(view->dropped).text,
+		 fxt_count(s->calls).text, fxt_duration(view->elapsed_ns).text);
 }
 
 /* Returns bytes that may be negative; `plus` stands before them if they are not. */
@@ -128,14 +128,20 @@ static void put_process(const struct fxt_top_sums *s, const struct fxt_top_proce
 	free(name);
 }
 
+/* Returns whether there is room for the slowest waits beside a process. */
+static bool has_room_for_waits(const struct fxt_top_view *view)
+{
+	return !view->lines || view->lines > OTHER_LINES + WAIT_LINES;
+}
+
 /* Returns how many processes there is room for. */
 static size_t room_for(const struct fxt_top_view *view)
 {
-	size_t room;
+	size_t other = OTHER_LINES + (has_room_for_waits(view) ? WAIT_LINES : 0), room;
 
 	if (!view->lines)
 		return view->processes;
-	room = view->lines > OTHER_LINES + 1 ? view->lines - OTHER_LINES - 1 : 1;
+	room = view->lines > other ? view->lines - other : 1;
 	return room < view->processes ? room : view->processes;
 }
 
@@ -144,7 +150,7 @@ static void put_slowest(const struct fxt_top_sums *s, const struct fxt_top_view 
 	struct fxt_top_wait slowest[FXT_TOP_WAITS];
 	unsigned count = fxt_top_slowest(s, slowest);
 
-	if (!count)
+	if (!count || !has_room_for_waits(view))
 		return;
 	fputs("\n", out);
 	put_line(view, out, "SLOWEST WAITS");

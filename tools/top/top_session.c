@@ -188,7 +188,9 @@ static bool find_given(struct fxt_top_session *s, const char *given)
 	else
 		found = reach(s, fxt_format("%s/" FXT_PARTS_SOCKET, given)) || reach_in(s, given);
 	if (!found)
-		fxt_error(given, "no session can be watched here: %s", s->refusal);
+		fxt_error(given, "no session can be watched here (%s); give the socket of fxt serve, or the "
+				 "directory of fxt record (.fxt-parts.*)",
+			  s->refusal);
 	return found;
 }
 
@@ -214,9 +216,10 @@ bool fxt_top_session_next(struct fxt_top_session *s, struct fxt_record *rec)
 	return fxt_reader_next(&s->reader, rec);
 }
 
-void fxt_top_session_drop(const struct fxt_top_session *s, uint64_t from)
+/* This begins at the file's begin, because names that were shown have been looked up there since. */
+void fxt_top_session_drop(const struct fxt_top_session *s)
 {
-	fxt_trace_drop(s->file.data + from, s->file.data + s->reader.at);
+	fxt_trace_drop(s->file.data, s->file.data + s->reader.at);
 }
 
 void fxt_top_session_free(struct fxt_top_session *s)

@@ -39,7 +39,7 @@ void fxt_top_session_hear(struct fxt_top_session *s);
 bool fxt_top_session_next(struct fxt_top_session *s, struct fxt_record *rec);
 
 /* Gives the memory of what was read so far back to the kernel. */
-void fxt_top_session_drop(const struct fxt_top_session *s, uint64_t from);
+void fxt_top_session_drop(const struct fxt_top_session *s);
 
 void fxt_top_session_free(struct fxt_top_session *s);
 

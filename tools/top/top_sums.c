@@ -37,8 +37,16 @@ void fxt_top_begin(struct fxt_top_sums *s, struct fxt_reader *r)
 
 /* -- Processes --------------------------------------------------------------------------------- */
 
-static void forget_held(struct fxt_top_process *p)
+/* Forgets what the program held, which is over. The manager has saved all of it before what comes next, so
+ * its strings are needed no more; unless its records tell of another process too, which an agent's do not. */
+static void forget_program(struct fxt_top_sums *s, struct fxt_top_process *p)
 {
+	struct fxt_slot *users = fxt_map_find(&s->programs, p->program, 0);
+
+	if (users && --users->value[0] == 0) {
+		fxt_map_remove(&s->programs, users);
+		fxt_reader_forget(s->r->providers[p->program]);
+	}
 	fxt_map_free(&p->lives);
 	fxt_map_free(&p->early);
 	fxt_map_free(&p->earlier);
@@ -68,6 +76,7 @@ static struct fxt_top_process *process_of(struct fxt_top_sums *s, const struct f
 	uint64_t pid = s->r->threads[rec->thread].pid;
 	struct fxt_top_process *p;
 	struct fxt_top_thread *t;
+	bool fresh;
 
 	s->threads = fxt_reach(s->threads, &s->thread_capacity, &s->thread_count, rec->thread,
 			       sizeof(*s->threads));
@@ -78,8 +87,9 @@ static struct fxt_top_process *process_of(struct fxt_top_sums *s, const struct f
 	if (rec->provider->index < p->program)
 		return NULL;
 	if (rec->provider->index > p->program) {
-		forget_held(p);
+		forget_program(s, p);
 		p->program = rec->provider->index;
+		fxt_map_put(&s->programs, p->program, 0, &fresh)->value[0]++;
 		p->begin_ns = fxt_ns(rec->provider, rec->ticks);
 		p->over = 0;
 	}
@@ -313,11 +323,10 @@ unsigned fxt_top_slowest(const struct fxt_top_sums *s, struct fxt_top_wait slowe
 	return count;
 }
 
-/* Frees what is known of a process, and of the program that it was last. */
+/* Frees what is known of a process. */
 static void forget(struct fxt_top_sums *s, struct fxt_top_process *p)
 {
-	forget_held(p);
-	fxt_reader_forget(s->r->providers[p->program]);
+	forget_program(s, p);
 	fxt_map_remove(&s->by_pid, fxt_map_find(&s->by_pid, p->pid, 0));
 }
 
@@ -351,11 +360,12 @@ void fxt_top_next(struct fxt_top_sums *s, uint64_t from_ns)
 void fxt_top_free(struct fxt_top_sums *s)
 {
 	for (size_t i = 0; i < s->count; i++)
-		forget_held(&s->list[i]);
+		forget_program(s, &s->list[i]);
 	free(s->list);
 	free(s->threads);
 	free(s->causes);
 	fxt_map_free(&s->by_pid);
+	fxt_map_free(&s->programs);
 	fxt_ends_free(&s->ends);
 	fxt_flights_free(&s->flights);
 	fxt_roles_free(&s->roles);

@@ -59,6 +59,7 @@ struct fxt_top_sums {
 	struct fxt_top_process *list;   /* in no order until fxt_top_sort() */
 	size_t count, capacity;
 	struct fxt_map by_pid;          /* place in the list */
+	struct fxt_map programs;        /* index of a provider -> how many processes are that program */
 	struct fxt_top_thread *threads; /* by thread */
 	size_t thread_count, thread_capacity;
 	struct fxt_roles roles;
