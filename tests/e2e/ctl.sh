@@ -59,6 +59,11 @@ holds=$(ls "/proc/$server/fd" | wc -l)
 controller table socket
 controller sessions socket "$seed" "${FXT_ROUNDS:-8}" >sessions
 controller churn socket "$seed" "${FXT_CHURN:-20}" "${FXT_CHURN_SECONDS:-4}" >churn
+# The last program has ended, and fxt serve is about to hear of it.
+for _ in {1..200}; do
+	test "$(ls "/proc/$server/fd" | wc -l)" = "$holds" && break
+	sleep 0.05
+done
 is "descriptors of fxt serve" "$holds" "$(ls "/proc/$server/fd" | wc -l)"
 
 # -- The command -----------------------------------------------------------------------------------

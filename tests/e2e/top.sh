@@ -42,7 +42,7 @@ watch()
 	"$FXT" top --batch -d 100ms "$@" >"$file" 6>&- &
 	top=$!
 	background="$background $top"
-	until grep -q ' calls in ' "$file"; do
+	until grep -q ' calls/s (' "$file"; do
 		kill -0 $top 2>/dev/null || { fail "fxt top $* ended at once" && return; }
 		sleep 0.05
 	done
@@ -51,7 +51,7 @@ watch()
 # calls_in FILE: prints the sum of the calls of all intervals.
 calls_in()
 {
-	sed -n 's/.*(\([0-9 ]*\) calls in .*/\1/p' "$1" | tr -d ' ' | paste -sd+ | bc
+	sed -n 's/.* calls\/s (\([0-9 ]*\) in .*/\1/p' "$1" | tr -d ' ' | paste -sd+ | bc
 }
 
 # shown COLUMN PID FILE: prints what the last interval in which the process was shown has in the column.
@@ -174,9 +174,9 @@ exec 6>commands
 printf 'call first 10\n' >&6
 until test -s obeyed; do sleep 0.05; done
 (cd run && exec "$FXT" top -b -d 100ms -n 2 >../found) || fail "fxt top: exit status $?"
-is "a session that is found in the directory" "2 0" "$(grep -c ' calls in ' found) $(calls_in found)"
+is "a session that is found in the directory" "2 0" "$(grep -c ' calls/s (' found) $(calls_in found)"
 "$FXT" top -b -d 100ms -n 1 run >found || fail "fxt top run: exit status $?"
-is "in a directory that is named" 1 "$(grep -c ' calls in ' found)"
+is "in a directory that is named" 1 "$(grep -c ' calls/s (' found)"
 for named in run/.fxt-parts.* run/.fxt-parts.*/manager run/.fxt-parts.*/manager.fxt; do
 	watch recorded "$named" -n 1
 	wait $top

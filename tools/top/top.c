@@ -154,10 +154,16 @@ static bool await_end(struct top *t)
  * Returns false if a signal ends that. */
 static bool begin(struct top *t)
 {
-	t->begin_ns = fxt_now_ns();
-	t->begin_trace_ns = trace_now_ns();
-	if (!catch_up(t))
-		return false;
+	/* While a long trace is read it grows, and what it grows by would make the first interval long. */
+	enum { ROUNDS = 4 };
+	unsigned round = 0;
+
+	do {
+		t->begin_ns = fxt_now_ns();
+		t->begin_trace_ns = trace_now_ns();
+		if (!catch_up(t))
+			return false;
+	} while (++round < ROUNDS && fxt_now_ns() - t->begin_ns > t->interval_ns / 2);
 	t->begin_bytes = t->session.bytes;
 	fxt_top_sort(&t->sums, is_gone);
 	return true;

@@ -60,16 +60,20 @@ static size_t count_shown(const struct fxt_top_sums *s)
 	return count;
 }
 
+/* How many calls there were, and in what time, is told where programs read it: a terminal may be narrow. */
 static void put_heading(const struct fxt_top_sums *s, const struct fxt_top_view *view, FILE *out)
 {
 	size_t processes = count_shown(s);
 	bool is_started = strcmp(view->state, "STARTED") == 0;
+	char *sum = view->lines ? fxt_strdup("")
+				: fxt_format(" (%s in %s)", fxt_count(s->calls).text,
+					     fxt_duration(view->elapsed_ns).text);
 
-	put_line(view, out, "%s%s%s  %zu process%s  %s calls/s  %s/s of trace  %s dropped  (%s calls in %s)",
-		 view->time, is_started ? "" : " ", is_started ? "" : view->state, processes,
-		 processes == 1 ? "" : "es", fxt_count(per_second(s->calls, view)).text,
-		 fxt_bytes(per_second(view->bytes, view)).text, fxt_count(view->dropped).text,
-		 fxt_count(s->calls).text, fxt_duration(view->elapsed_ns).text);
+	put_line(view, out, "%s%s%s  %zu process%s  %s calls/s%s  %s/s of trace  %s dropped", view->time,
+		 is_started ? "" : " ", is_started ? "" : view->state, processes, processes == 1 ? "" : "es",
+		 fxt_count(per_second(s->calls, view)).text, sum, fxt_bytes(per_second(view->bytes, view)).text,
+		 fxt_count(view->dropped).text);
+	free(sum);
 }
 
 /* Returns bytes that may be negative; `plus` stands before them if they are not. */
