@@ -1,6 +1,6 @@
 #!/bin/bash
-# fxt top shows what the programs of a session do. Programs make known numbers of calls under it, and hold known
-# amounts of memory and known numbers of descriptors.
+# fxt top shows what the programs of a session do. Programs make known numbers of calls under it, and hold
+# known amounts of memory and known numbers of descriptors.
 # shellcheck source=lib.sh
 . "${abs_top_srcdir:?}/tests/e2e/lib.sh"
 need python3
@@ -95,8 +95,8 @@ valid calls.fxt
 
 # -- What a process holds --------------------------------------------------------------------------
 
-# For each character that it reads, the program does something: `m` keeps a megabyte, `o` opens a file, `c` closes
-# the one that was opened last, and `.` changes nothing.
+# For each character that it reads, the program does something: `m` keeps a megabyte, `o` opens a file, `c`
+# closes the one that was opened last, and `.` changes nothing.
 cat >holds.c <<'END'
 #include <fcntl.h>
 #include <stdlib.h>

@@ -71,8 +71,8 @@ static void put_heading(const struct fxt_top_sums *s, const struct fxt_top_view 
 
 	put_line(view, out, "%s%s%s  %zu process%s  %s calls/s%s  %s/s of trace  %s dropped", view->time,
 		 is_started ? "" : " ", is_started ? "" : view->state, processes, processes == 1 ? "" : "es",
-		 fxt_count(per_second(s->calls, view)).text, sum, fxt_bytes(per_second(view->bytes, view)).text,
-		 fxt_count(view->dropped).text);
+		 fxt_count(per_second(s->calls, view)).text, sum,
+		 fxt_bytes(per_second(view->bytes, view)).text, fxt_count(view->dropped).text);
 	free(sum);
 }
 
@@ -85,6 +85,16 @@ static struct fxt_short signed_bytes(int64_t bytes, const char *plus)
 	return s;
 }
 
+/* Returns a thread in words that begin with its number, because a line may be cut. The caller frees them. */
+static char *number_and_name(const struct fxt_thread *thread)
+{
+	char *name = fxt_printable(&thread->name, NAME, false);
+	char *words = fxt_format("%" PRIu64 "%s%s", thread->tid, *name ? " " : "", name);
+
+	free(name);
+	return words;
+}
+
 /* Returns who let the thread go on, in words with a space before; empty if no arrow says so. The caller frees
  * it. */
 static char *waker_of(const struct fxt_top_sums *s, const struct fxt_top_wait *wait, bool with_process)
@@ -93,7 +103,8 @@ static char *waker_of(const struct fxt_top_sums *s, const struct fxt_top_wait *w
 
 	if (!wait->has_waker)
 		return fxt_strdup("");
-	thread = fxt_thread_label(s->r, wait->waker, with_process);
+	thread = with_process ? fxt_thread_label(s->r, wait->waker, true)
+			      : number_and_name(&s->r->threads[wait->waker]);
 	words = fxt_format(" by %s", thread);
 	free(thread);
 	return words;
@@ -173,8 +184,8 @@ void fxt_top_print(const struct fxt_top_sums *s, const struct fxt_top_view *view
 	size_t room = room_for(view), shown = 0, all = count_shown(s);
 
 	put_heading(s, view, out);
-	put_line(view, out, "%7s %-*s" FIGURES "  %s", "PID", NAME, "NAME", "THR", "CALLS/S", "WAIT/S", "HEAP",
-		 "CHANGE", "FDS", "SLOWEST WAIT");
+	put_line(view, out, "%7s %-*s" FIGURES "  %s", "PID", NAME, "NAME", "THR", "CALLS/S", "WAIT/S",
+		 "HEAP", "CHANGE", "FDS", "SLOWEST WAIT");
 	for (size_t i = 0; i < s->count && shown < room; i++) {
 		if (!is_shown(&s->list[i]))
 			continue;

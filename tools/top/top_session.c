@@ -143,8 +143,9 @@ static bool find_any(struct fxt_top_session *s)
 		found = reach_in(s, ".");
 		if (!found)
 			fxt_error(NULL,
-				  "nobody records: no fxt serve is %s%s, and no fxt record has its directory "
-				  "(.fxt-parts.*) here; give the socket of one, or the directory of the other",
+				  "nobody records: no fxt serve is %s%s, and no fxt record has its "
+				  "directory (.fxt-parts.*) here; give the socket of one, or the directory "
+				  "of the other",
 				  path ? "at " : "known (neither FXT_MANAGER nor XDG_RUNTIME_DIR is set)",
 				  path ? path : "");
 	}
