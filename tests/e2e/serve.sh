@@ -106,8 +106,8 @@ ctl()
 	"$FXT" ctl --socket=socket "$@"
 }
 
-# saves_beyond_limit: prints how many different sizes 200 calls of save_trace told, less those that ten saves a
-# second allow for the time that they took.
+# saves_beyond_limit: prints how many different sizes 200 calls of save_trace told, less those that ten saves
+# a second allow for the time that they took.
 saves_beyond_limit()
 {
 	local begin=$EPOCHREALTIME sizes elapsed_ms
