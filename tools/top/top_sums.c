@@ -69,8 +69,7 @@ static uint32_t place_of(struct fxt_top_sums *s, uint64_t pid)
 	return (uint32_t)slot->value[0];
 }
 
-/* Returns the process of the record's thread, or NULL if the record is of a program that the process is no
- * more. */
+/* Returns the process of the record's thread. Its program is the record's, or a later one. */
 static struct fxt_top_process *process_of(struct fxt_top_sums *s, const struct fxt_record *rec)
 {
 	uint64_t pid = s->r->threads[rec->thread].pid;
@@ -84,8 +83,6 @@ static struct fxt_top_process *process_of(struct fxt_top_sums *s, const struct f
 	if (!t->process || t->process > s->count || s->list[t->process - 1].pid != pid)
 		t->process = place_of(s, pid) + 1;
 	p = &s->list[t->process - 1];
-	if (rec->provider->index < p->program)
-		return NULL;
 	if (rec->provider->index > p->program) {
 		forget_program(s, p);
 		p->program = rec->provider->index;
@@ -93,7 +90,7 @@ static struct fxt_top_process *process_of(struct fxt_top_sums *s, const struct f
 		p->begin_ns = fxt_ns(rec->provider, rec->ticks);
 		p->over = 0;
 	}
-	if (t->program != p->program + 1) {
+	if (rec->provider->index == p->program && t->program != p->program + 1) {
 		t->program = p->program + 1;
 		p->threads++;
 	}
@@ -229,6 +226,17 @@ static void take_lifetime(struct fxt_top_process *p, const struct fxt_record *re
 	}
 }
 
+/* Takes what tells what the process holds, unless it is of a program that the process is no more. */
+static void take_held(struct fxt_top_process *p, const struct fxt_record *rec)
+{
+	if (rec->provider->index != p->program)
+		return;
+	if (rec->subtype == FXT_EVENT_COUNTER)
+		take_counter(p, rec);
+	else
+		take_lifetime(p, rec);
+}
+
 /* -- Records ----------------------------------------------------------------------------------- */
 
 static void take_call(struct fxt_top_sums *s, struct fxt_top_process *p, const struct fxt_record *rec)
@@ -258,8 +266,6 @@ void fxt_top_take(struct fxt_top_sums *s, const struct fxt_record *rec)
 	if (fxt_ends_take(&s->ends, s->r, rec))
 		return;
 	p = process_of(s, rec);
-	if (!p)
-		return;
 	switch (rec->subtype) {
 	case FXT_EVENT_DURATION_COMPLETE: take_call(s, p, rec); break;
 	case FXT_EVENT_INSTANT:
@@ -269,9 +275,9 @@ void fxt_top_take(struct fxt_top_sums *s, const struct fxt_record *rec)
 			s->calls++;
 		}
 		break;
-	case FXT_EVENT_COUNTER: take_counter(p, rec); break;
+	case FXT_EVENT_COUNTER:
 	case FXT_EVENT_ASYNC_BEGIN:
-	case FXT_EVENT_ASYNC_END: take_lifetime(p, rec); break;
+	case FXT_EVENT_ASYNC_END: take_held(p, rec); break;
 	default: break;
 	}
 }
