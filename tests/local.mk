@@ -327,7 +327,8 @@ E2E_TESTS = \
 	tests/e2e/serve.sh \
 	tests/e2e/slow.sh \
 	tests/e2e/snapshot.sh \
-	tests/e2e/streams.sh
+	tests/e2e/streams.sh \
+	tests/e2e/top.sh
 # What the scripts share, sourced or called by them.
 E2E_HELPERS = tests/e2e/bounded.py tests/e2e/hostile.py tests/e2e/hosts_lib.sh tests/e2e/lib.sh \
 	tests/e2e/controller.py tests/e2e/manager.py tests/e2e/progress.py tests/e2e/trace.py

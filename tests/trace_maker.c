@@ -121,11 +121,16 @@ void said(unsigned thread_index, uint64_t at, const char *message)
 
 struct fxt_reader reader;
 
+void read_trace(void)
+{
+	fxt_reader_init(&reader, words, count * 8);
+}
+
 void make_report(struct fxt_report *report, size_t top)
 {
 	const struct fxt_report_options options = {.top = top};
 
-	fxt_reader_init(&reader, words, count * 8);
+	read_trace();
 	fxt_report_make(report, &reader, &options);
 	ck_assert_uint_eq(reader.damaged_records, 0);
 }

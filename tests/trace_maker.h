@@ -52,6 +52,9 @@ void woken(bool call_first, unsigned thread_index, const char *name, uint64_t ob
 /* Writes a log record. */
 void said(unsigned thread_index, uint64_t at, const char *message);
 
+/* Begins to read what was put together, with `reader`; fxt_reader_free() ends that. */
+void read_trace(void);
+
 /* make_report() makes the report of what was put together, with at most `top` lines in a section.
  * end_report() frees it. */
 extern struct fxt_reader reader;

@@ -20,6 +20,7 @@ static const struct command {
 } commands[] = {
 	{"record", fxt_command_record, "run a program traced, its children too, and leave one file"},
 	{"serve", fxt_command_serve, "save the traces of the programs that connect, while they run"},
+	{"top", fxt_command_top, "what the programs that are being recorded do, every second"},
 	{"ctl", fxt_command_ctl, "start and stop the recording of fxt serve, and ask what it knows"},
 	{"report", fxt_command_report, "where the time, the waiting, the memory and the bytes went"},
 	{"dump", fxt_command_dump, "a line for every record"},

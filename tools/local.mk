@@ -43,6 +43,8 @@ ANALYSIS_FILES = \
 	tools/analysis/categories.h \
 	tools/analysis/demangle.c \
 	tools/analysis/demangle.h \
+	tools/analysis/flights.c \
+	tools/analysis/flights.h \
 	tools/analysis/known_categories.def \
 	tools/analysis/nesting.c \
 	tools/analysis/nesting.h \
@@ -111,6 +113,8 @@ MANAGER_FILES = \
 	tools/manager/client_save.c \
 	tools/manager/controller.c \
 	tools/manager/controller.h \
+	tools/manager/controlling.c \
+	tools/manager/controlling.h \
 	tools/manager/ctl.c \
 	tools/manager/gates.c \
 	tools/manager/gates.h \
@@ -167,8 +171,20 @@ REPORT_FILES = \
 	tools/report/report_transfers.h \
 	tools/report/report_waits.c
 
+TOP_FILES = \
+	tools/top/top.c \
+	tools/top/top_print.c \
+	tools/top/top_print.h \
+	tools/top/top_screen.c \
+	tools/top/top_screen.h \
+	tools/top/top_session.c \
+	tools/top/top_session.h \
+	tools/top/top_sums.c \
+	tools/top/top_sums.h
+
 TOOLS_SOURCES = $(COMMON_FILES) $(READING_FILES) $(PRINTING_FILES) $(ANALYSIS_FILES) $(DESCRIPTORS_FILES) \
-	$(PROGRAMS_FILES) $(JOIN_FILES) $(RECORD_FILES) $(MANAGER_FILES) $(CHECK_FILES) $(DUMP_FILES) $(REPORT_FILES)
+	$(PROGRAMS_FILES) $(JOIN_FILES) $(RECORD_FILES) $(MANAGER_FILES) $(CHECK_FILES) $(DUMP_FILES) $(REPORT_FILES) \
+	$(TOP_FILES)
 
 TOOLS_CPPFLAGS = $(AM_CPPFLAGS)
 TOOLS_LIBS = libfxttools.la libfxtwriter.la $(JANSSON_LIBS) $(LIBELF_LIBS) $(LIBIBERTY_LIBS) $(ZSTD_LIBS) -lm
@@ -199,6 +215,7 @@ TOOLS_TESTS = \
 	tests/check_report_print \
 	tests/check_skim \
 	tests/check_tools \
+	tests/check_top \
 	tests/check_windows
 endif
 check_PROGRAMS += $(TOOLS_TESTS)
@@ -255,6 +272,10 @@ tests_check_tools_SOURCES = tests/check_tools.c tests/trace_words.h
 tests_check_tools_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
 tests_check_tools_CFLAGS = $(TOOLS_TESTS_CFLAGS)
 tests_check_tools_LDADD = $(TOOLS_TESTS_LIBS)
+tests_check_top_SOURCES = tests/check_top.c $(TRACE_MAKER)
+tests_check_top_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
+tests_check_top_CFLAGS = $(TOOLS_TESTS_CFLAGS)
+tests_check_top_LDADD = $(TOOLS_TESTS_LIBS)
 tests_check_windows_SOURCES = tests/check_windows.c tests/apps/random.h tests/apps/unseen.h \
 	tests/trace_words.h
 tests_check_windows_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)

@@ -59,10 +59,20 @@ holds=$(ls "/proc/$server/fd" | wc -l)
 controller table socket
 controller sessions socket "$seed" "${FXT_ROUNDS:-8}" >sessions
 controller churn socket "$seed" "${FXT_CHURN:-20}" "${FXT_CHURN_SECONDS:-4}" >churn
+# The last program has ended, and fxt serve is about to hear of it.
+for _ in {1..200}; do
+	test "$(ls "/proc/$server/fd" | wc -l)" = "$holds" && break
+	sleep 0.05
+done
 is "descriptors of fxt serve" "$holds" "$(ls "/proc/$server/fd" | wc -l)"
 
 # -- The command -----------------------------------------------------------------------------------
 
+ctl 21 save
+is "there is no session to be saved" 1 "$(grep -c '"NOT_INITIALIZED","message":"there is no session"' said)"
+ctl 30 -o given.fxt 'initialize={"buffering_mode":"streaming"}' save
+is "a trace without a name" 1 "$(grep -c '"NOT_SUPPORTED","message":"[^"]*a controller has opened' said)"
+rm given.fxt
 ctl 0 categories providers state
 is "three answers" 3 "$(grep -c '"result"' said)"
 ctl 11 start

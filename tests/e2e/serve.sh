@@ -98,6 +98,71 @@ rm beside.*
 FXT_MANAGER=socket traced beside true 2>said
 is "a relative path" "1 " "$(grep -c "FXT_MANAGER: 'socket' is not accepted" said) $(ls beside)"
 
+# -- A trace that is read while it is written -----------------------------------------------------
+
+# ctl COMMAND...: calls methods of fxt serve.
+ctl()
+{
+	"$FXT" ctl --socket=socket "$@"
+}
+
+# saves_beyond_limit: prints how many different sizes 200 calls of save_trace told, less those that ten saves
+# a second allow for the time that they took.
+saves_beyond_limit()
+{
+	local begin=$EPOCHREALTIME sizes elapsed_ms
+
+	# shellcheck disable=SC2046
+	sizes=$(ctl $(yes save | head -n 200) | sed -n 's/.*\("bytes":[0-9]*\).*/\1/p' | sort -u | wc -l)
+	elapsed_ms=$(((${EPOCHREALTIME/./} - ${begin/./}) / 1000))
+	echo $((sizes > elapsed_ms / 100 + 2 ? sizes - elapsed_ms / 100 - 2 : 0))
+}
+
+serve -o now.fxt
+rm -f commands
+mkfifo commands
+managed "$apps/obeys" 2 <commands >obeyed &
+program=$!
+background="$background $program"
+exec 6>commands
+printf 'call now 5\n' >&6
+until test "$(wc -l <obeyed)" = 1; do sleep 0.05; done
+ctl save >said
+is "save_trace: path" "$scratch/now.fxt" "$(sed 's/.*"path":"\([^"]*\)".*/\1/' said)"
+is "save_trace: bytes" "$(stat -c %s now.fxt)" "$(sed 's/.*"bytes":\([0-9]*\).*/\1/' said)"
+is "save_trace: state" 1 "$(grep -c '"records_dropped":0,"state":"STARTED"' said)"
+is "what was recorded until then" 10 "$(fxt dump now.fxt | grep -c 'access .*/nowhere/now/')"
+(while printf 'poke\n' >&6; do :; done 2>/dev/null) &
+pokes=$!
+is "how often it really saves" 0 "$(saves_beyond_limit)"
+kill $pokes
+wait $pokes 2>/dev/null
+exec 6>&-
+wait $program
+stop_serving >/dev/null
+valid now.fxt
+is "each call once" 10 "$(fxt dump now.fxt | grep -c 'access .*/nowhere/now/')"
+
+# refused WHY OPTION...: fxt serve with these options refuses save_trace, and says why.
+refused()
+{
+	local why=$1
+
+	shift
+	serve -o refused.fxt "$@"
+	ctl save >said
+	is "save_trace, $*" "30 1" "$? $(grep -c "\"NOT_SUPPORTED\",\"message\":\"[^\"]*$why" said)"
+	stop_serving >/dev/null
+	rm -f refused*
+}
+
+refused "not in streaming mode" -m circular
+refused "not in streaming mode" -m oneshot
+refused rotated --rotate=1,2
+if grep -q '^#define HAVE_ZSTD' "$abs_top_builddir/config.h"; then
+	refused compressed --compress
+fi
+
 # -- Usage -----------------------------------------------------------------------------------------
 
 serve -o first.fxt

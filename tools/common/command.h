@@ -17,6 +17,7 @@ int fxt_command_merge(int argc, char **argv);
 int fxt_command_record(int argc, char **argv);
 int fxt_command_report(int argc, char **argv);
 int fxt_command_serve(int argc, char **argv);
+int fxt_command_top(int argc, char **argv);
 
 /* Parses one subcommand's options; its usage then reads "fxt SUBCOMMAND [OPTION...] ...". Usage errors end
  * the program with argp_err_exit_status. */

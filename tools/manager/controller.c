@@ -61,17 +61,23 @@ static void succeed(const struct fxt_controller *c, json_t **id)
 	answer(c, id, "result", json_object());
 }
 
-/* Answers a call whose parameters are wrong. `why` is freed. */
-static void refuse_params(const struct fxt_controller *c, json_t **id, char *why)
+/* Answers a call with an error and the reason for it, which is freed. */
+static void refuse_because(const struct fxt_controller *c, json_t **id, const char *error, char *why)
 {
 	json_t *object = json_object();
 
 	json_object_set_new(object, "id", *id);
-	json_object_set_new(object, "error", json_string("BAD_REQUEST"));
+	json_object_set_new(object, "error", json_string(error));
 	json_object_set_new(object, "message", json_string(why));
 	*id = NULL;
 	free(why);
 	say(c, object);
+}
+
+/* Answers a call whose parameters are wrong. `why` is freed. */
+static void refuse_params(const struct fxt_controller *c, json_t **id, char *why)
+{
+	refuse_because(c, id, "BAD_REQUEST", why);
 }
 
 /* -- What there is ----------------------------------------------------------------------------- */
@@ -279,6 +285,50 @@ static void raise_alert(struct fxt_controller *c, struct fxt_session *session, s
 	}
 }
 
+/* Returns why nobody can read the archive while the session goes on; NULL if that can be done. */
+static const char *why_unreadable(const struct fxt_session *session)
+{
+	if (session->config.mode != FXT_BUFFERING_STREAMING)
+		return "the session is not in streaming mode, so its trace is saved when it stops";
+	if (session->archive.is_given)
+		return "the trace goes to a file that a controller has opened, so it has no name here";
+	if (session->archive.packs)
+		return "the trace is compressed, so it cannot be read before it is complete";
+	if (session->rotate_bytes)
+		return "the trace is rotated, so no file has all of it";
+	return NULL;
+}
+
+static void save_trace(struct fxt_controller *c, struct fxt_session *session, struct call *call)
+{
+	const char *why = why_unreadable(session);
+	char *path;
+	json_t *text;
+
+	if (session->state == FXT_SESSION_READY) {
+		refuse_because(c, &call->id, "NOT_INITIALIZED", fxt_strdup("there is no session"));
+		return;
+	}
+	if (why) {
+		refuse_because(c, &call->id, "NOT_SUPPORTED", fxt_strdup(why));
+		return;
+	}
+	fxt_session_save(session);
+	path = realpath(session->archive.path, NULL);
+	text = path ? json_string(path) : NULL;
+	if (text)
+		answer(c, &call->id, "result",
+		       json_pack("{s:o, s:I, s:I, s:s}", "path", text, "bytes",
+				 (json_int_t)session->archive.bytes, "records_dropped",
+				 (json_int_t)fxt_session_dropped(session), "state",
+				 fxt_session_state_name(session->state)));
+	else
+		refuse_because(c, &call->id, "NOT_SUPPORTED",
+			       fxt_strdup(path ? "the path of the trace is not UTF-8, which JSON needs"
+					       : "the trace was moved or removed, so it cannot be found"));
+	free(path);
+}
+
 static json_t *state(const struct fxt_session *session)
 {
 	return json_pack("{s:s}", "state", fxt_session_state_name(session->state));
@@ -305,6 +355,8 @@ static bool act(struct fxt_controller *c, struct fxt_session *session, const cha
 		watch_alert(c, call);
 	else if (strcmp(method, "raise_alert") == 0)
 		raise_alert(c, session, call);
+	else if (strcmp(method, "save_trace") == 0)
+		save_trace(c, session, call);
 	else if (strcmp(method, "watch_state") == 0) {
 		c->watches = true;
 		answer(c, &call->id, "result", state(session));
@@ -444,8 +496,9 @@ void fxt_controllers_state(struct fxt_controller *list, struct fxt_session *sess
 {
 	for (struct fxt_controller *c = list; c; c = c->next) {
 		if (c->watches || c->has_session)
-			say(c, json_pack("{s:s, s:s}", "event", "on_session_state_change", "state",
-					 fxt_session_state_name(session->state)));
+			say(c, json_pack("{s:s, s:s, s:I}", "event", "on_session_state_change", "state",
+					 fxt_session_state_name(session->state), "bytes",
+					 (json_int_t)session->archive.bytes));
 		if (c->has_session)
 			answer_waiting(c, session);
 	}

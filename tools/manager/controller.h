@@ -11,8 +11,14 @@
  *
  * The methods are get_known_categories, get_providers, initialize_tracing (with the descriptor of a file for
  * the trace), start_tracing, stop_tracing, watch_alert and terminate. Beside the interface's own there are
- * get_state, watch_state, which asks for the events, and raise_alert. Members of TraceConfig, StartOptions,
- * StopOptions and of what comes back have the names that the interface gives them, and so have errors.
+ * get_state, watch_state, which asks for the events, raise_alert, and save_trace. Members of TraceConfig,
+ * StartOptions, StopOptions and of what comes back have the names that the interface gives them, and so have
+ * errors. An event also has the `bytes` that the trace has so far: when the state is READY, all of them.
+ *
+ * save_trace lets others read the trace of a streaming session while it goes on, as fxt top does. It saves
+ * what all programs have recorded until then, ten times a second at most, and is answered with
+ *	{"path": "/tmp/serve.1.fxt", "bytes": 4096, "records_dropped": 0, "state": "STARTED"}
+ * A trace that nobody could read yet is refused with NOT_SUPPORTED and a `message` that says why.
  *
  * One controller has the session at a time. If it is gone, the session is terminated. A bad call of
  * initialize_tracing ends the connection.

@@ -9,12 +9,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "controller.h"
+#include "controlling.h"
 #include "manager.h"
 #include "tools/common/command.h"
 #include "tools/common/message.h"
@@ -38,6 +36,7 @@ static const struct method {
 	{"stop", "stop_tracing", true},
 	{"terminate", "terminate", false},
 	{"watch-alert", "watch_alert", false},
+	{"save", "save_trace", false},
 };
 
 enum { METHODS = sizeof(methods) / sizeof(methods[0]) };
@@ -49,69 +48,34 @@ struct options {
 	int count;
 };
 
-struct connection {
-	int fd;
-	json_int_t calls;               /* how many have been made; the last one's id */
-};
-
-static bool connect_to(struct connection *c, const char *path)
+/* Makes a connection. Returns false after a message. */
+static bool connect_to(struct fxt_controlling *c, const char *path)
 {
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
-
-	if (strlen(path) >= sizeof(address.sun_path)) {
-		fxt_error(path, "the path of a socket has at most %zu bytes", sizeof(address.sun_path) - 1);
-		return false;
-	}
-	memcpy(address.sun_path, path, strlen(path));
-	c->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-	if (c->fd >= 0 && connect(c->fd, (const struct sockaddr *)&address, sizeof(address)) == 0)
+	if (fxt_controlling_connect(c, path))
 		return true;
 	fxt_error(path, "no fxt serve: %s", strerror(errno));
 	return false;
 }
 
-/* Sends a call, which this releases, with a descriptor unless that is -1. */
-static bool send_call(struct connection *c, json_t *call, int fd)
+/* Sends a call, which this releases, with a descriptor unless that is -1. Returns false after a message. */
+static bool send_call(struct fxt_controlling *c, json_t *call, int fd)
 {
-	struct fxt_packet packet = {.request = FXT_CONTROLLER_CALL};
-	union {
-		struct cmsghdr header;
-		char space[CMSG_SPACE(sizeof(int))];
-	} control = {{.cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS}};
-	char *text = json_dumps(call, JSON_COMPACT);
-	struct iovec data[] = {{&packet, sizeof(packet)}, {text, strlen(text)}};
-	struct msghdr header = {.msg_iov = data, .msg_iovlen = 2};
-	bool sent;
+	bool sent = fxt_controlling_send(c, call, fd);
 
-	if (fd >= 0) {
-		memcpy(CMSG_DATA(&control.header), &fd, sizeof(fd));
-		header.msg_control = &control;
-		header.msg_controllen = sizeof(control);
-	}
-	sent = sendmsg(c->fd, &header, MSG_NOSIGNAL) >= 0;
 	if (!sent)
 		fxt_error(NULL, "fxt serve is gone: %s", strerror(errno));
-	free(text);
-	json_decref(call);
 	return sent;
 }
 
 /* Receives an object and prints it on a line of its own. Returns NULL at the end of the connection. */
-static json_t *receive(struct connection *c)
+static json_t *receive(struct fxt_controlling *c)
 {
-	static struct {
-		struct fxt_packet packet;
-		char text[4 * FXT_CONTROLLER_MOST_BYTES];
-	} message;
-	ssize_t bytes = recv(c->fd, &message, sizeof(message), 0);
-	json_t *object;
+	const char *text;
+	size_t bytes;
+	json_t *object = fxt_controlling_receive(c, &text, &bytes);
 
-	if (bytes < (ssize_t)sizeof(message.packet))
-		return NULL;
-	bytes -= (ssize_t)sizeof(message.packet);
-	object = json_loadb(message.text, (size_t)bytes, 0, NULL);
 	if (object) {
-		fwrite(message.text, 1, (size_t)bytes, stdout);
+		fwrite(text, 1, bytes, stdout);
 		putchar('\n');
 		fflush(stdout);
 	}
@@ -136,7 +100,7 @@ static int status_of(const char *method, const char *error)
 
 /* Waits for the answer to the last call, and prints it and the events that come before. Returns an exit
  * status. */
-static int await_answer(struct connection *c, const char *method)
+static int await_answer(struct fxt_controlling *c, const char *method)
 {
 	json_t *object;
 	const char *error;
@@ -172,9 +136,9 @@ static int open_output(const struct options *o)
 
 /* Makes a call with these parameters, which may be NULL and are released, and prints what comes back. Returns
  * an exit status. */
-static int call(struct connection *c, const struct options *o, const char *method, json_t *params)
+static int call(struct fxt_controlling *c, const struct options *o, const char *method, json_t *params)
 {
-	json_t *object = json_pack("{s:I, s:s}", "id", ++c->calls, "method", method);
+	json_t *object = fxt_controlling_call(c, method);
 	bool is_begin = strcmp(method, "initialize_tracing") == 0;
 	int fd = is_begin ? open_output(o) : -1, status = EXIT_FAILURE;
 
@@ -192,7 +156,7 @@ static int call(struct connection *c, const struct options *o, const char *metho
 }
 
 /* Prints the session's states as they change, until fxt serve ends. */
-static int watch(struct connection *c, const struct options *o)
+static int watch(struct fxt_controlling *c, const struct options *o)
 {
 	json_t *object;
 	int status = call(c, o, "watch_state", NULL);
@@ -234,7 +198,7 @@ static json_t *parse_json(const char *text, const char *what)
 }
 
 /* Executes one command of the command line. */
-static int execute(struct connection *c, const struct options *o, const char *command)
+static int execute(struct fxt_controlling *c, const struct options *o, const char *command)
 {
 	const char *value = strchr(command, '=');
 	size_t length = value ? (size_t)(value - command) : strlen(command);
@@ -262,7 +226,7 @@ static int execute(struct connection *c, const struct options *o, const char *co
 }
 
 /* Executes the calls that come on standard input, one on each line, until one fails. */
-static int execute_lines(struct connection *c, const struct options *o)
+static int execute_lines(struct fxt_controlling *c, const struct options *o)
 {
 	char *line = NULL;
 	size_t room = 0;
@@ -331,12 +295,13 @@ int fxt_command_ctl(int argc, char **argv)
 		       "  terminate          save the rest, and end the session\n"
 		       "  alert=NAME         raise an alert\n"
 		       "  watch-alert        wait for the next alert\n"
+		       "  save               save what was recorded so far; says where\n"
 		       "  watch              print each state until fxt serve ends\n"
 		       "  wait=TIME          wait: 10s, 500ms\n\n"
 		       "Exit status: 0; 1 if fxt serve cannot be reached; 11 to 14 for StartError 1 to 4, "
 		       "21 to 23 for StopError 1 to 3, and 30 for a bad request.",
 	};
-	struct connection c = {-1, 0};
+	struct fxt_controlling c = {-1, 0};
 	struct options o = {0};
 	char *path;
 	int status = EXIT_FAILURE;
@@ -348,8 +313,7 @@ int fxt_command_ctl(int argc, char **argv)
 		for (int i = 0; i < o.count && !status; i++)
 			status = execute(&c, &o, o.commands[i]);
 	}
-	if (c.fd >= 0)
-		close(c.fd);
+	fxt_controlling_end(&c);
 	free(path);
 	return status;
 }

@@ -15,7 +15,7 @@
 enum {
 	STOP_NS = 250 * 1000 * 1000,    /* how long providers have to answer FXT_MANAGER_STOP */
 	LOOK_NS = 10 * 1000 * 1000,     /* between two looks at the memory of those that cannot ask */
-	ALERT_NS = 100 * 1000 * 1000,   /* between two times that alerts save the buffers */
+	SAVE_NS = 100 * 1000 * 1000,    /* between two times that alerts or controllers save the buffers */
 	FIRST_FREE_ID = (1 << 22) + 1,  /* Linux's largest process number is 2^22 */
 };
 
@@ -192,14 +192,40 @@ static bool awaits_any(const struct fxt_session *s)
 	return false;
 }
 
-/* -- Alerts ------------------------------------------------------------------------------------ */
+/* -- Saving all that there is ------------------------------------------------------------------- */
+
+static void save_all(struct fxt_session *s, uint64_t now_ns)
+{
+	s->save_ns = now_ns;
+	for (size_t i = 0; i < s->count; i++)
+		fxt_client_save(s->clients[i], s, false);
+}
+
+void fxt_session_save(struct fxt_session *s)
+{
+	uint64_t now_ns = fxt_now_ns();
+
+	if (!fxt_session_runs(s) || s->config.mode != FXT_BUFFERING_STREAMING ||
+	    now_ns < s->save_ns + SAVE_NS)
+		return;
+	save_all(s, now_ns);
+	fxt_archive_flush(&s->archive);
+}
+
+uint64_t fxt_session_dropped(const struct fxt_session *s)
+{
+	uint64_t dropped = s->dropped + s->archive.unwritten;
+
+	for (size_t i = 0; i < s->count; i++)
+		if (s->clients[i]->id)
+			dropped += fxt_client_dropped(s->clients[i]);
+	return dropped;
+}
 
 static void save_for_alert(struct fxt_session *s, uint64_t now_ns)
 {
 	s->alert_waits = false;
-	s->alert_save_ns = now_ns;
-	for (size_t i = 0; i < s->count; i++)
-		fxt_client_save(s->clients[i], s, false);
+	save_all(s, now_ns);
 	fxt_session_rotate(s);
 }
 
@@ -240,7 +266,7 @@ uint64_t fxt_session_due(const struct fxt_session *s)
 	uint64_t due_ns = s->deadline_ns;
 
 	if (s->alert_waits)
-		due_ns = earlier(due_ns, s->alert_save_ns + ALERT_NS);
+		due_ns = earlier(due_ns, s->save_ns + SAVE_NS);
 	if (has_mute(s))
 		due_ns = earlier(due_ns, s->look_ns);
 	return due_ns;
@@ -250,7 +276,7 @@ void fxt_session_advance(struct fxt_session *s)
 {
 	uint64_t now_ns = fxt_now_ns();
 
-	if (s->alert_waits && now_ns >= s->alert_save_ns + ALERT_NS)
+	if (s->alert_waits && now_ns >= s->save_ns + SAVE_NS)
 		save_for_alert(s, now_ns);
 	if (now_ns >= s->look_ns && has_mute(s))
 		look(s, now_ns);

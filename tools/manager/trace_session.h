@@ -78,7 +78,7 @@ struct fxt_session {
 	uint64_t dropped;               /* records that ended providers say they had no room for */
 	uint64_t deadline_ns;           /* CLOCK_MONOTONIC: the present change ends then at the latest */
 	uint64_t look_ns;               /* when the memory of mute providers is looked at next */
-	uint64_t alert_save_ns;         /* the last time at which an alert has saved the buffers */
+	uint64_t save_ns;               /* the last time at which an alert or a controller had them saved */
 	bool alert_waits;               /* an alert is to save them soon */
 
 	/* All that are connected, whether a session is there or not. */
@@ -120,6 +120,13 @@ uint64_t fxt_session_due(const struct fxt_session *s);
 
 /* Handles an alert: a oneshot or circular session saves the buffers of all providers. */
 void fxt_session_alert(struct fxt_session *s, const char *name);
+
+/* Saves what all programs of a streaming session have recorded, and writes it to the archive. Does nothing if
+ * that was done less than a tenth of a second ago. */
+void fxt_session_save(struct fxt_session *s);
+
+/* Returns how many records of the session found no room, as the programs say it and as the archive does. */
+uint64_t fxt_session_dropped(const struct fxt_session *s);
 
 /* Returns an id for a provider of this process, which no other provider has had in this session: the
  * process's number if that can be. */

@@ -169,6 +169,29 @@ bool fxt_trace_open(struct fxt_trace_file *f, const char *path)
 	return false;
 }
 
+bool fxt_trace_follow(struct fxt_trace_file *f, const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC), error;
+	uint64_t bytes = UINT64_C(1) << 40;
+	void *at = MAP_FAILED;
+
+	*f = (struct fxt_trace_file){.path = path};
+	/* Less space is enough for most, and a limit may allow no more. */
+	for (; fd >= 0 && at == MAP_FAILED && bytes >= UINT64_C(1) << 30; bytes >>= 2) {
+		at = mmap(NULL, bytes, PROT_READ, MAP_SHARED | MAP_NORESERVE, fd, 0);
+		f->size = bytes;
+	}
+	error = errno;
+	if (fd >= 0)
+		close(fd);
+	errno = error;
+	if (at == MAP_FAILED)
+		return false;
+	f->data = at;
+	watch(f);
+	return true;
+}
+
 void fxt_trace_close(struct fxt_trace_file *f)
 {
 	unwatch(f);

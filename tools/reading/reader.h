@@ -174,6 +174,10 @@ struct fxt_reader {
 void fxt_reader_init(struct fxt_reader *r, const void *data, uint64_t size);
 void fxt_reader_free(struct fxt_reader *r);
 
+/* Frees the strings and threads of a provider of which no more records follow, so that a trace that is read
+ * for long while it grows takes memory for the programs that run. */
+void fxt_reader_forget(struct fxt_provider *p);
+
 /* Decodes the next record in the order of the file. Returns false at the end; r->stop then says why reading
  * ended. */
 bool fxt_reader_next(struct fxt_reader *r, struct fxt_record *rec);

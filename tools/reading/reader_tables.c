@@ -264,11 +264,19 @@ static void free_threads(struct fxt_provider *p)
 	free(p->threads);
 }
 
+void fxt_reader_forget(struct fxt_provider *p)
+{
+	free_strings(p);
+	free_threads(p);
+	p->strings = NULL;
+	p->threads = NULL;
+	p->string_count = p->string_capacity = p->thread_count = p->thread_capacity = 0;
+}
+
 void fxt_tables_free(struct fxt_reader *r)
 {
 	for (size_t i = 0; i < r->provider_count; i++) {
-		free_strings(r->providers[i]);
-		free_threads(r->providers[i]);
+		fxt_reader_forget(r->providers[i]);
 		free(r->providers[i]);
 	}
 	free(r->providers);

@@ -10,7 +10,6 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
@@ -68,24 +67,12 @@ static bool has_room(const char *directory, uint64_t most)
 
 /* -- Following the archive ---------------------------------------------------------------------- */
 
-/* Maps the archive and a large space behind its end, which it grows into. Less space is enough for most, and
- * a limit may allow no more. */
-static void map_archive(struct fxt_saver *s)
+/* Begins to follow the archive, if it can be mapped. */
+static void begin_following(struct fxt_saver *s)
 {
-	int fd = open(s->archive, O_RDONLY | O_CLOEXEC);
-	uint64_t bytes = UINT64_C(1) << 40;
-	void *at = MAP_FAILED;
-
-	for (; fd >= 0 && at == MAP_FAILED && bytes >= UINT64_C(1) << 30; bytes >>= 2) {
-		at = mmap(NULL, bytes, PROT_READ, MAP_SHARED | MAP_NORESERVE, fd, 0);
-		s->mapped_bytes = bytes;
-	}
-	if (fd >= 0)
-		close(fd);
-	if (at == MAP_FAILED)
+	if (!fxt_trace_follow(&s->mapped, s->archive))
 		return;
-	s->mapped = at;
-	fxt_reader_init(&s->reader, s->mapped, 0);
+	fxt_reader_init(&s->reader, s->mapped.data, 0);
 	fxt_merge_follow_begin(s->merge, &s->reader);
 }
 
@@ -93,8 +80,7 @@ static void stop_following(struct fxt_saver *s)
 {
 	fxt_merge_free(s->merge);
 	fxt_reader_free(&s->reader);
-	munmap(s->mapped, s->mapped_bytes);
-	s->mapped = NULL;
+	fxt_trace_close(&s->mapped);
 }
 
 /* Reads what the archive has in addition by now. */
@@ -102,10 +88,10 @@ static void follow(struct fxt_saver *s)
 {
 	uint64_t bytes = s->manager.session.archive.bytes;
 
-	if (!s->mapped || bytes == s->reader.size)
+	if (!s->mapped.data || bytes == s->reader.size)
 		return;
 	s->reader.size = bytes;
-	if (bytes > s->mapped_bytes || !fxt_merge_follow(s->merge, &s->reader))
+	if (bytes > s->mapped.size || !fxt_merge_follow(s->merge, &s->reader))
 		stop_following(s);
 }
 
@@ -184,7 +170,7 @@ bool fxt_saver_begin(struct fxt_saver *s, const struct fxt_record_options *o, co
 	if (s->socket && fxt_manager_listen(&s->manager, s->socket)) {
 		if (fxt_archive_open(&s->manager.session.archive, s->archive, false)) {
 			fxt_manager_begin(&s->manager);
-			map_archive(s);
+			begin_following(s);
 			begin(s, o);
 			return true;
 		}
@@ -262,7 +248,7 @@ static void note_running(struct fxt_saver *s, bool quiet)
 	for (size_t i = 0; i < session->count; i++) {
 		const struct fxt_client *p = session->clients[i];
 
-		if (p->id && s->mapped)
+		if (p->id && s->mapped.data)
 			fxt_map_put(&s->merge->running, p->id, 0, &fresh);
 		running += p->id != 0;
 		pid = p->id ? p->pid : pid;
@@ -287,9 +273,9 @@ bool fxt_saver_finish(struct fxt_saver *s, bool quiet)
 	while (s->manager.session.state != FXT_SESSION_READY)
 		fxt_manager_step(&s->manager, (int)(STEP_NS / 1000000));
 	follow(s);
-	if (archive->has_failed && s->mapped)
+	if (archive->has_failed && s->mapped.data)
 		s->merge->lost[FXT_LOSS_NO_ROOM] += archive->unwritten;
-	return s->mapped;
+	return s->mapped.data;
 }
 
 void fxt_saver_end(struct fxt_saver *s)
@@ -300,9 +286,9 @@ void fxt_saver_end(struct fxt_saver *s)
 
 void fxt_saver_free(struct fxt_saver *s)
 {
-	if (s->mapped) {
+	if (s->mapped.data) {
 		fxt_reader_free(&s->reader);
-		munmap(s->mapped, s->mapped_bytes);
+		fxt_trace_close(&s->mapped);
 	}
 	free(s->socket);
 	free(s->archive);

@@ -11,6 +11,7 @@
 #include "record.h"
 #include "tools/join/merge.h"
 #include "tools/manager/manager.h"
+#include "tools/reading/mapped_trace.h"
 
 struct fxt_saver {
 	struct fxt_manager manager;
@@ -18,8 +19,7 @@ struct fxt_saver {
 	char *archive;                  /* its path */
 	struct fxt_merge *merge;        /* follows the archive */
 	struct fxt_reader reader;
-	unsigned char *mapped;          /* the archive and what may follow it; NULL: nothing is followed */
-	uint64_t mapped_bytes;
+	struct fxt_trace_file mapped;   /* the archive and what may follow it; no data: nothing is followed */
 	uint64_t most_bytes;            /* how much is saved of each program */
 	/* CLOCK_MONOTONIC: when recording begins and ends; UINT64_MAX: at no time by itself; 0: it has begun,
 	 * or ends with the command */

@@ -14,22 +14,9 @@ enum {
 	RECENT = 8, /* the waits that are remembered of a thread */
 	LONGEST = 8, /* the most links of a chain, because nobody reads on after so many */
 	KINDS = 4096, /* kinds of chains; if there are more, those with the shortest waits are given up */
-	/* The most flows that have begun and not ended. Some never end, as when no traced thread waited. */
-	FLIGHTS = 1 << 16,
 	TOLD = 100, /* the chains that are shown in full */
 	/* A wait explains nothing of another one that was this many times longer. */
 	WORTH = 20,
-};
-
-struct fxt_flight {
-	uint64_t id, at_ns;
-	uint32_t thread;
-	bool used;
-};
-
-struct cause {
-	uint64_t woken_ns, at_ns;
-	uint32_t waker;
 };
 
 struct fxt_chain_thread {
@@ -37,7 +24,7 @@ struct fxt_chain_thread {
 	unsigned next;
 	bool has_call, is_linked; /* is_linked: the newest of `recent` is the link of `call` */
 	struct fxt_chain_link call; /* the last call that was taken */
-	struct cause causes[2]; /* causes that came before the call that they belong to */
+	struct fxt_cause causes[2]; /* causes that came before the call that they belong to */
 	unsigned cause_count;
 };
 
@@ -215,7 +202,7 @@ static bool tells_of(const struct fxt_chain_link *link, const struct fxt_chain_l
 }
 
 static void set_cause(struct fxt_chains *c, struct fxt_reader *r, struct fxt_chain_link *link,
-		      const struct cause *cause)
+		      const struct fxt_cause *cause)
 {
 	if (link->cause && tells_of(link, link->cause))
 		link->cause->followers--;
@@ -235,13 +222,14 @@ static void set_cause(struct fxt_chains *c, struct fxt_reader *r, struct fxt_cha
 
 /* Returns whether the cause is better than the one that the link has. Of two causes, such as the signal of a
  * condition and then its lock, the first is the reason of the wait, unless the other came much later. */
-static bool is_better(const struct fxt_chain_link *link, const struct cause *cause)
+static bool is_better(const struct fxt_chain_link *link, const struct fxt_cause *cause)
 {
 	return cause->waker != link->waker && cause->woken_ns > link->woken_ns &&
 	       cause->woken_ns - link->woken_ns >= (link->end_ns - link->start_ns) / WORTH;
 }
 
-static void add_cause(struct fxt_chains *c, struct fxt_reader *r, uint32_t thread, const struct cause *cause)
+static void add_cause(struct fxt_chains *c, struct fxt_reader *r, uint32_t thread,
+		      const struct fxt_cause *cause)
 {
 	struct fxt_chain_thread *t;
 	struct fxt_chain_link *link;
@@ -282,7 +270,7 @@ void fxt_chains_call(struct fxt_chains *c, struct fxt_reader *r, const struct fx
 		     const struct fxt_role *role, bool did_not_wait)
 {
 	struct fxt_chain_thread *t = thread_of(c, rec->thread);
-	struct cause causes[2];
+	struct fxt_cause causes[2];
 	unsigned count = 0;
 
 	t->has_call = !did_not_wait;
@@ -312,25 +300,11 @@ void fxt_chains_call(struct fxt_chains *c, struct fxt_reader *r, const struct fx
 
 void fxt_chains_flow(struct fxt_chains *c, struct fxt_reader *r, const struct fxt_record *rec)
 {
-	struct fxt_flight *flight;
 	struct fxt_chain_thread *t;
-	struct cause cause;
+	struct fxt_cause cause;
 
-	if (!c->flights)
-		c->flights = fxt_alloc(FLIGHTS, sizeof(*c->flights));
-	flight = &c->flights[mix(rec->extra, 0) % FLIGHTS];
-	if (rec->subtype == FXT_EVENT_FLOW_BEGIN) {
-		*flight =
-			(struct fxt_flight){rec->extra, fxt_ns(rec->provider, rec->ticks), rec->thread, true};
+	if (!fxt_flights_take(&c->flights, rec, &cause))
 		return;
-	}
-	if (!flight->used || flight->id != rec->extra)
-		return;
-	flight->used = false;
-	/* A thread that reads what it has written itself waits for nobody. */
-	if (flight->thread == rec->thread)
-		return;
-	cause = (struct cause){flight->at_ns, fxt_ns(rec->provider, rec->ticks), flight->thread};
 	t = thread_of(c, rec->thread);
 	if (t->has_call && holds(&t->call, cause.at_ns))
 		add_cause(c, r, rec->thread, &cause);
@@ -396,6 +370,6 @@ void fxt_chains_free(struct fxt_chains *c)
 			let_go(c->threads[i].recent[k]);
 	free(c->list);
 	free(c->threads);
-	free(c->flights);
+	fxt_flights_free(&c->flights);
 	fxt_map_free(&c->by_likeness);
 }

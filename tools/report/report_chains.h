@@ -14,6 +14,7 @@
 
 #include "call_roles.h"
 #include "report_threads.h"
+#include "tools/analysis/flights.h"
 #include "tools/analysis/nesting.h"
 #include "tools/analysis/objects.h"
 #include "tools/common/map.h"
@@ -81,7 +82,7 @@ struct fxt_chains {
 	struct fxt_map by_likeness;
 	struct fxt_chain_thread *threads;
 	size_t thread_count, thread_capacity;
-	struct fxt_flight *flights;     /* flows that have begun */
+	struct fxt_flights flights;
 };
 
 /* Takes a finished call, in the order of ends. `did_not_wait` says that it cannot have waited. */

@@ -73,17 +73,11 @@ void fxt_threads_take(struct fxt_thread_times *t, struct fxt_reader *r, const st
 	enum fxt_standing standing = fxt_role_standing(role);
 	struct fxt_nested slice = {.start_ns = fxt_ns(rec->provider, rec->ticks),
 				   .end_ns = fxt_ns(rec->provider, rec->extra)};
-	uint64_t ns = slice.end_ns - slice.start_ns, cpu_ns, voluntary;
 
 	if (standing == FXT_STANDING_NONE)
 		return;
-	/* A thread that never gave up the processor by itself ran, or was ready to run. */
-	if ((fxt_argument_u64(fxt_argument(rec, "voluntary"), &voluntary) && voluntary == 0) || did_not_wait)
-		ns = 0;
-	else if (fxt_argument_u64(fxt_argument(rec, "cpu_ns"), &cpu_ns))
-		ns -= cpu_ns < ns ? cpu_ns : ns;
 	slice.name = fxt_symbol(r, &rec->name);
-	slice.value[standing == FXT_STANDING_WAITING] = ns;
+	slice.value[standing == FXT_STANDING_WAITING] = did_not_wait ? 0 : fxt_waited_ns(rec);
 	stand(t, time_of(t, rec->thread), &slice);
 }
 
