@@ -40,6 +40,11 @@ controller()
 	rm -f ./*.fxt
 }
 
+only_listens()
+{
+	test "$(find "/proc/$server/fd" -type l -printf '%l\n' 2>/dev/null | grep -c '^socket:')" = 1
+}
+
 # ctl STATUS ARGUMENT...: runs fxt ctl, whose exit status is to be STATUS. Its output is in the file `said`.
 ctl()
 {
@@ -55,6 +60,9 @@ ctl()
 ctl 1 state
 is "without fxt serve" 1 "$(grep -c '^fxt: .*/socket: no fxt serve: ' err)"
 serve
+# It has all its descriptors when it answers. Then the connection ends, and the socket that listens is left.
+ctl 0 state
+until_deadline only_listens
 holds=$(ls "/proc/$server/fd" | wc -l)
 controller table socket
 controller sessions socket "$seed" "${FXT_ROUNDS:-8}" >sessions
