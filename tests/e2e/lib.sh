@@ -184,6 +184,19 @@ trace()
 	python3 "$abs_top_srcdir/tests/e2e/trace.py" "$@" || fail "trace.py $*"
 }
 
+# until_deadline CMD...: repeats CMD until it succeeds. Gives up after half a minute.
+until_deadline()
+{
+	local end=$((SECONDS + 30))
+
+	while test $SECONDS -lt $end; do
+		"$@" && return
+		sleep 0.01
+	done
+	fail "this did not come true: $*"
+	return 1
+}
+
 # same WHAT EXPECTED FOUND: checks that these two files are the same.
 same()
 {

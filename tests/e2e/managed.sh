@@ -10,19 +10,6 @@ need python3
 players=$abs_top_srcdir/tests/manager
 switches=${FXT_SWITCHES:-100}
 
-# until_deadline CMD...: repeats CMD until it succeeds. Gives up after half a minute.
-until_deadline()
-{
-	local end=$((SECONDS + 30))
-
-	while test $SECONDS -lt $end; do
-		"$@" && return
-		sleep 0.01
-	done
-	fail "this did not come true: $*"
-	return 1
-}
-
 # serve OPTION...: runs fxt serve in the background, as process $server, at the socket `socket`.
 serve()
 {
