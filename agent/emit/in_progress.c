@@ -39,7 +39,7 @@ void fxt_in_progress_set_deep_count(struct fxt_thread *thread, uint32_t count)
 	}
 }
 
-/* Closes an entry whose call was left without our seeing it. Its event ends at end_ns, when that was
+/* Closes an entry whose call was left unseen. Its event ends at end_ns, when that was
  * noticed. */
 static void close_entry(struct fxt_thread *thread, struct fxt_in_progress *entry, uint64_t end_ns)
 {

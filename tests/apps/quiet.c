@@ -1,6 +1,6 @@
-/* Has critical sections in which the agent has reason for slow work of each kind. System calls that fail,
- * and that nobody else makes, mark their first and last moment: close(-1000 - N) and close(-2000 - N) are
- * around section N. The program prints "N SYSTEM_CALL..." of each section, which are the calls that it
+/* This program has critical sections in which the agent has reason for slow work of each kind. System calls
+ * that fail, and that nobody else makes, mark their first and last moment: close(-1000 - N) and
+ * close(-2000 - N) are around section N. The program prints "N SYSTEM_CALL..." of each section, which are the calls that it
  * makes there itself. A lock is taken and used before the section, unless the section is about its first
  * use.
  */
@@ -121,7 +121,7 @@ static void call_slowly(void)
 	need(read(zero, &byte, 1) == 1);
 	sleep_for(SLOW_NS);
 	END(4);
-	/* To wait for a condition gives the lock up, and takes it again. */
+	/* A wait for a condition gives the lock up, and takes it again. */
 	pthread_cond_timedwait(&never, &outer_lock, &past);
 	BEGIN(5, "futex rt_sigprocmask");
 	pthread_cond_timedwait(&never, &outer_lock, &past);

@@ -115,7 +115,7 @@ is "--duration in circular mode" 125 $?
 # manager whether recording has begun.
 rm -f time.fxt
 "$FXT" record -q --toggle=USR1 -o time.fxt -- sh -c 'mkdir first; kill -USR1 $PPID
-until "$0" ctl --socket="${FXT_MANAGER#-}" state | grep -q STARTED; do :; done
+until "$0" ctl state | grep -q STARTED; do :; done
 mkdir second; kill -USR1 $PPID
 while ! test -e time.fxt; do :; done; mkdir late; exit 9' "$FXT" 2>err
 is "recorded between signals: exit status" 9 $?

@@ -38,8 +38,9 @@ char *fxt_manager_path(const char *given)
 	const char *manager = getenv("FXT_MANAGER"), *runtime = getenv("XDG_RUNTIME_DIR");
 	char *directory, *path;
 
+	/* A '-' says to programs that nobody need serve there. */
 	if (!given && manager && *manager)
-		return fxt_strdup(manager);
+		return fxt_strdup(manager + (*manager == '-'));
 	if (!given && runtime && *runtime)
 		return fxt_format("%s/fxt-manager", runtime);
 	if (!given) {
