@@ -2,8 +2,8 @@
  * that it has moved. They are sampled every 10 ms while the process records anything.
  *
  * The agent has no thread that samples. Sampling is deferred work (deferred.h), and each thread that records
- * does such work after 10 ms at the latest, when its clock's line expires. Of all threads, one samples in each
- * 10 ms. Each sample is an event with one argument, named rss, threads, descriptors, read bytes, written
+ * does such work after 10 ms at the latest, when its clock's line expires. Of all threads, one samples in
+ * each 10 ms. Each sample is an event with one argument, named rss, threads, descriptors, read bytes, written
  * bytes or heap bytes (heap.h).
  */
 #ifndef FXT_SAMPLE_H
