@@ -1,8 +1,7 @@
 /* This program has critical sections in which the agent has reason for slow work of each kind. System calls
- * that fail, and that nobody else makes, mark their first and last moment: close(-1000 - N) and
- * close(-2000 - N) are around section N. The program prints "N SYSTEM_CALL..." of each section, which are the calls that it
- * makes there itself. A lock is taken and used before the section, unless the section is about its first
- * use.
+ * that fail, and that nobody else makes, mark their first and last moment: close(-1000 - N) and close(-2000 -
+ * N) are around section N. The program prints "N SYSTEM_CALL..." of each section, which are the calls that it
+ * makes there itself. A lock is taken and used before the section, unless the section is about its first use.
  */
 #include <errno.h>
 #include <fcntl.h>
