@@ -8,17 +8,6 @@ need python3
 
 export OBEYS=$apps/obeys
 
-serve()
-{
-	rm -f ready
-	mkfifo ready
-	"$FXT" serve --wait --socket=socket "$@" 2>ready &
-	server=$!
-	background="$background $server"
-	exec 5<ready
-	read -r _ <&5 && read -r _ <&5 || fail "fxt serve --wait does not say that it is ready"
-}
-
 # stop_serving: ends fxt serve, which has nothing to say.
 stop_serving()
 {
@@ -59,7 +48,7 @@ ctl()
 
 ctl 1 state
 is "without fxt serve" 1 "$(grep -c '^fxt: .*/socket: no fxt serve: ' err)"
-serve
+serve --wait
 # It has all its descriptors when it answers. Then the connection ends, and the socket that listens is left.
 ctl 0 state
 until_deadline only_listens
@@ -108,7 +97,7 @@ stop_serving
 
 # -- A trigger saves what all programs have of that moment -------------------------------------------
 
-serve
+serve --wait
 mkfifo a b
 for one in a b; do
 	FXT_MANAGER=$scratch/socket FXT_TRIGGER='access>1ns' LD_PRELOAD=$FXT_AGENT "$OBEYS" 2 <$one >$one.said 2>err.$one &

@@ -197,6 +197,26 @@ until_deadline()
 	return 1
 }
 
+# serve OPTION...: runs fxt serve in the background, as process $server, with its socket at $scratch/socket.
+# It returns when programs can connect.
+serve()
+{
+	rm -f ready
+	mkfifo ready
+	"$FXT" serve --socket=socket "$@" 2>ready &
+	server=$!
+	background="$background $server"
+	# The last line that it says comes when it ends.
+	exec 5<ready
+	read -r _ <&5 && read -r _ <&5 || fail "fxt serve $* does not say that it is ready"
+}
+
+# managed CMD...: runs CMD with the agent under fxt serve.
+managed()
+{
+	env LD_PRELOAD="$FXT_AGENT" FXT_MANAGER="$scratch/socket" FXT_OUTPUT="$scratch/beside.%p.fxt" "$@"
+}
+
 # same WHAT EXPECTED FOUND: checks that these two files are the same.
 same()
 {

@@ -10,8 +10,8 @@ need python3
 players=$abs_top_srcdir/tests/manager
 switches=${FXT_SWITCHES:-100}
 
-# serve OPTION...: runs fxt serve in the background, as process $server, at the socket `socket`.
-serve()
+# serve_saying OPTION...: runs fxt serve in the background, as process $server, at the socket `socket`.
+serve_saying()
 {
 	rm -f said
 	"$FXT" serve --socket=socket -b 1 "$@" 2>said &
@@ -55,7 +55,7 @@ saved()
 # -- Every mode, and every end ---------------------------------------------------------------------
 
 for mode in streaming circular oneshot; do
-	serve -m $mode -o "$mode.fxt"
+	serve_saying -m $mode -o "$mode.fxt"
 	players_of=
 	for ending in exit kill exec orphan; do
 		play "$mode-$ending" $ending held
@@ -101,7 +101,7 @@ memory()
 	awk '/^RssAnon:/ { print $2 }' "/proc/$server/status"
 }
 
-serve -o hostile.fxt
+serve_saying -o hostile.fxt
 before=$(holds)
 play honest exit
 honest=$player
@@ -193,7 +193,7 @@ is_larger()
 
 # Each one replaces the socket that the last one has left.
 for round in $(seq "${FXT_KILLS:-8}"); do
-	serve -o "killed.$round.fxt"
+	serve_saying -o "killed.$round.fxt"
 	play "killed$round" exit
 	until_deadline is_larger "killed.$round.fxt" "$(random_below 3000000)"
 	kill -9 "$server"

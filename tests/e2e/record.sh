@@ -111,8 +111,8 @@ is "recorded never: folders" 0 "$(find . -maxdepth 1 -name '.fxt-parts.*' | wc -
 "$FXT" record -q --duration=1s -m circular -o wrong.fxt -- true 2>err
 is "--duration in circular mode" 125 $?
 
-# A signal to fxt record begins recording, and the next one ends it. The program does not get the signal. It asks the
-# manager whether recording has begun.
+# A signal to fxt record begins recording, and the next one ends it. The program does not get the signal. It
+# asks the manager whether recording has begun.
 rm -f time.fxt
 "$FXT" record -q --toggle=USR1 -o time.fxt -- sh -c 'mkdir first; kill -USR1 $PPID
 until "$0" ctl state | grep -q STARTED; do :; done

@@ -15,32 +15,12 @@ helper()
 	python3 "$abs_top_srcdir/tests/e2e/$script" "$@" || fail "$script $*"
 }
 
-# serve OPTION...: runs fxt serve in the background, as process $server, with its socket at $scratch/socket.
-# It returns when programs can connect.
-serve()
-{
-	rm -f ready
-	mkfifo ready
-	"$FXT" serve --socket=socket "$@" 2>ready &
-	server=$!
-	background="$background $server"
-	# The last line that it says comes when it ends.
-	exec 5<ready
-	read -r _ <&5 && read -r _ <&5 || fail "fxt serve $* does not say that it is ready"
-}
-
 # stop_serving: ends fxt serve and prints the line that it says then.
 stop_serving()
 {
 	kill -INT "$server"
 	wait "$server" || fail "fxt serve: exit status $?"
 	cat <&5
-}
-
-# managed CMD...: runs CMD with the agent under fxt serve.
-managed()
-{
-	env LD_PRELOAD="$FXT_AGENT" FXT_MANAGER="$scratch/socket" FXT_OUTPUT="$scratch/beside.%p.fxt" "$@"
 }
 
 # -- A manager from the specification, and programs that are killed ---------------------------------

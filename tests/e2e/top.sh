@@ -7,27 +7,10 @@ need python3
 
 unset FXT_MANAGER XDG_RUNTIME_DIR
 
-# serve OPTION...: runs fxt serve in the background, as process $server. It returns when programs can connect.
-serve()
-{
-	rm -f ready
-	mkfifo ready
-	"$FXT" serve --socket=socket "$@" 2>ready &
-	server=$!
-	background="$background $server"
-	exec 5<ready
-	read -r _ <&5 && read -r _ <&5 || fail "fxt serve $* does not say that it is ready"
-}
-
 stop_serving()
 {
 	kill -INT "$server"
 	wait "$server" || fail "fxt serve: exit status $?"
-}
-
-managed()
-{
-	env LD_PRELOAD="$FXT_AGENT" FXT_MANAGER="$scratch/socket" FXT_OUTPUT="$scratch/beside.%p.fxt" "$@"
 }
 
 # watch FILE ARGUMENT...: runs fxt top in the background, as process $top, with its output in FILE. It returns
