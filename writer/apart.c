@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <sched.h>
+#include <stdatomic.h>
 
 #include "sys.h"
 
@@ -22,6 +23,17 @@ bool fxt_is_alone(void)
 }
 
 static bool has_no_tasks;
+static atomic_uint at_work;             /* so many tasks */
+
+bool fxt_apart_is_busy(void)
+{
+	return atomic_load(&at_work);
+}
+
+void fxt_apart_after_fork(void)
+{
+	atomic_store(&at_work, 0);
+}
 
 void fxt_apart_never(void)
 {
@@ -115,7 +127,9 @@ long fxt_apart_always(fxt_work work, void *argument)
 	if (fxt_is_forbidden(FXT_NO_APART | FXT_NO_LOCKS))
 		return -EPERM;
 	mask = fxt_sys_block_signals();
+	atomic_fetch_add(&at_work, 1);
 	made = make_task(&task);
+	atomic_fetch_sub(&at_work, 1);
 	fxt_sys_restore_signals(mask);
 	return made < 0 ? made : *(volatile long *)&task.result;
 }

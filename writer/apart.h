@@ -36,6 +36,12 @@ long fxt_apart(fxt_work work, void *argument);
  * closed when the task ends. */
 long fxt_apart_always(fxt_work work, void *argument);
 
+/* Returns whether a task of this process is at work, which the kernel then counts among its threads. */
+bool fxt_apart_is_busy(void);
+
+/* Forgets, in the child of a fork, the tasks that were at work for the parent's other threads. */
+void fxt_apart_after_fork(void);
+
 /* Reads a file with one read(). Returns how many bytes that gave, or a negative errno. */
 long fxt_read_file(const char *path, void *out, size_t bytes);
 

@@ -16,6 +16,8 @@ enum {
 	RSS_AMONG_THREADS = 10,         /* one reading of the resident memory in so many samples */
 };
 
+#define NOT_KNOWN UINT64_MAX            /* a value that is not to be had this time */
+
 static struct {
 	_Atomic uint64_t next_ns;
 	atomic_uint rss_skipped;
@@ -80,14 +82,16 @@ static bool rss_is_due(void)
 	return true;
 }
 
-/* Reads the number of threads. The directory has a link for each, and the two that every directory has. */
+/* Reads the number of threads. The directory has a link for each, and the two that every directory has. It
+ * has one for each task of the agent as well, so while there may be such a task the number is not known. */
 static bool read_threads(uint64_t *count)
 {
+	const bool was_busy = fxt_apart_is_busy();
 	struct stat status;
 
 	if (fxt_sys_lstat("/proc/self/task", &status) || status.st_nlink < 3)
 		return false;
-	*count = status.st_nlink - 2;
+	*count = was_busy || fxt_apart_is_busy() ? NOT_KNOWN : status.st_nlink - 2;
 	return true;
 }
 
@@ -110,10 +114,10 @@ static void put_read(struct fxt_thread *thread, uint64_t now_ns, atomic_bool *fa
 
 	if (fxt_is_filtered() || atomic_load_explicit(failed, memory_order_relaxed))
 		return;
-	if (read(&value))
-		put(thread, now_ns, name, argument, (int64_t)(value * unit));
-	else
+	if (!read(&value))
 		atomic_store_explicit(failed, true, memory_order_relaxed);
+	else if (value != NOT_KNOWN)
+		put(thread, now_ns, name, argument, (int64_t)(value * unit));
 }
 
 void fxt_sample(struct fxt_thread *thread, uint64_t now_ns)
@@ -135,11 +139,12 @@ void fxt_sample(struct fxt_thread *thread, uint64_t now_ns)
 	put(thread, now_ns, FXT_STR_written, FXT_STR_bytes, (int64_t)moved.written);
 	if (fxt_heap.sized)
 		put(thread, now_ns, FXT_STR_heap_bytes, FXT_STR_bytes, moved.heap);
+	/* The threads come before the memory: the task that may read that takes a moment to disappear. */
+	put_read(thread, now_ns, &sample_state.threads_failed, read_threads, FXT_STR_threads, FXT_STR_count,
+		 1);
 	if (rss_is_due())
 		put_read(thread, now_ns, &sample_state.rss_failed, read_rss, FXT_STR_rss, FXT_STR_bytes,
 			 getauxval(AT_PAGESZ));
-	put_read(thread, now_ns, &sample_state.threads_failed, read_threads, FXT_STR_threads, FXT_STR_count,
-		 1);
 	put_read(thread, now_ns, &sample_state.descriptors_failed, read_descriptors, FXT_STR_descriptors,
 		 FXT_STR_count, 1);
 }

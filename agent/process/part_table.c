@@ -27,6 +27,7 @@
 #include "agent/objects/requests.h"
 #include "control.h"
 #include "fork.h"
+#include "writer/apart.h"
 
 /* This is the C library's variable, because a program may define another one that is called environ. */
 static void start_shared(void)
@@ -132,6 +133,7 @@ static const struct fxt_part table[] = {
 	{"waits: nobody waits",
 	 .child = fxt_wait_after_fork, .thread_ends = release_joiners, .thread_is_gone = fxt_wait_abandon},
 	{"explanations: the thread's readings are those of a new thread", .deferred = read_usage},
+	{"tasks that open files: none is at work", .child = fxt_apart_after_fork},
 	{"counters: due at once",
 	 .child = fxt_sample_after_fork, .again = fxt_sample_after_fork, .deferred = fxt_sample},
 	{"names of objects: no object has been told of",

@@ -15,7 +15,10 @@
 
 #include "host.h"
 
+enum { CONNECTIONS = 10 };
+
 static const char *fifo;
+static int connections[CONNECTIONS];
 static int empty[2], full[2], sockets[2], full_sockets[2], listener, full_listener, queue;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
@@ -101,9 +104,10 @@ static void in_connect(void)
 	need(!getsockname(full_listener, (struct sockaddr *)&address, &length));
 	/* Nobody accepts here, so the listener's queue fills, and one connect() waits. in_accept() waits at
 	 * another listener: how far this loop comes before the thread is cancelled, and so whether there is a
-	 * connection to accept, is up to the scheduler. */
-	for (i = 0; i < 10; i++)
-		connect(socket(AF_INET, SOCK_STREAM, 0), (struct sockaddr *)&address, length);
+	 * connection to accept, is up to the scheduler. For the same reason main() makes the sockets: the
+	 * numbers that are open at the end do not depend on it. */
+	for (i = 0; i < CONNECTIONS; i++)
+		connect(connections[i], (struct sockaddr *)&address, length);
 }
 
 static void in_poll(void)
@@ -303,6 +307,8 @@ int main(int argc, char **argv)
 	full_listener = socket(AF_INET, SOCK_STREAM, 0);
 	need(!bind(listener, (struct sockaddr *)&address, sizeof(address)) && !listen(listener, 0));
 	need(!bind(full_listener, (struct sockaddr *)&address, sizeof(address)) && !listen(full_listener, 0));
+	for (i = 0; i < CONNECTIONS; i++)
+		connections[i] = socket(AF_INET, SOCK_STREAM, 0);
 	/* Nobody opens this file for writing. */
 	fifo = argc > 1 ? argv[1] : "";
 	unlink(fifo);
