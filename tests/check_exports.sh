@@ -108,6 +108,16 @@ while read -r object; do
 	expect_none "${object#"$build"/} calls" "$tmp/forbidden"
 done < "$tmp/objects"
 
+# -- Put to a program's seccomp filter -----------------------------------------------------------------
+
+# The agent runs a program's filter on each system call that it may make later, before the filter is in force.
+grep -rhoE 'SYS_[a-z0-9_]+' --include='*.[ch]' "$source/agent" "$source/writer" | sort -u > "$tmp/made_calls"
+sed -n '/} calls\[\] = {/,/^};/s/^\t{\(SYS_[a-z0-9_]*\),.*/\1/p' "$source/agent/process/seccomp.c" |
+	sort -u > "$tmp/put"
+[ -s "$tmp/put" ] || { echo "FAIL: agent/process/seccomp.c has no list of calls"; failed=1; }
+comm -23 "$tmp/made_calls" "$tmp/put" > "$tmp/not_put"
+expect_none "system calls that are not put to the program's filter (agent/process/seccomp.c)" "$tmp/not_put"
+
 # -- Other readers of the tables -----------------------------------------------------------------------
 
 # The counting library of `make compare` is in assembler. It has an entry for each function that is stood in

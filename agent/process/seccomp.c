@@ -7,8 +7,12 @@
 #include <linux/futex.h>
 #include <linux/seccomp.h>
 #include <sched.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <time.h>
 
 #include "agent/base/agent.h"
 #include "lifecycle.h"
@@ -24,7 +28,8 @@
 #define SOMEWHERE ((uint64_t)(uintptr_t)&fxt_forbidden)
 enum { OUR_FD = 1024 };
 
-/* The calls that we make, with arguments of the sort that we pass, because a filter may look at those. */
+/* The calls that we make, with arguments of the sort that we pass, because a filter may look at those.
+ * tests/check_exports.sh fails if one is missing. */
 static const struct call {
 	int number;
 	uint64_t args[6];
@@ -78,6 +83,24 @@ static const struct call {
 	{SYS_close_range, {0, UINT32_MAX, 2 /* CLOSE_RANGE_UNSHARE */}},
 	{SYS_unshare, {CLONE_FILES}},
 	{SYS_exit, {0}},
+	{SYS_clock_gettime, {CLOCK_THREAD_CPUTIME_ID, 1 << 16}},
+	{SYS_fcntl, {OUR_FD, F_GET_SEALS}},
+	{SYS_fstatfs, {OUR_FD, 1 << 16}},
+	{SYS_getdents64, {OUR_FD, 1 << 16, 4096}},
+	{SYS_getpeername, {3, 1 << 16, 1 << 16}},
+	{SYS_getsockname, {3, 1 << 16, 1 << 16}},
+	{SYS_getsockopt, {3, SOL_SOCKET, SO_TYPE, 1 << 16, 1 << 16}},
+	{SYS_getpgid, {0}},
+	{SYS_getppid, {0}},
+	{SYS_getrusage, {RUSAGE_THREAD, 1 << 16}},
+	{SYS_ioctl, {3, FIONREAD, 1 << 16}},
+	{SYS_mprotect, {1 << 20, FXT_PAGE_BYTES, PROT_READ | PROT_WRITE}},
+	{SYS_mremap, {1 << 20, 0, FXT_PAGE_BYTES, MREMAP_MAYMOVE | MREMAP_FIXED, 1 << 20}},
+	{SYS_pread64, {OUR_FD, 1 << 16, 4096, 1 << 20}},
+	{SYS_rt_sigaction, {SIGUSR1, 0, 1 << 16, 8}},
+	{SYS_rt_sigtimedwait, {1 << 16, 0, 1 << 16, 8}},
+	{SYS_sched_yield, {0}},
+	{SYS_sigaltstack, {0, 1 << 16}},
 };
 
 /* -- The filter's machine: classic BPF, as far as seccomp accepts it --------------------------------- */

@@ -8,6 +8,7 @@
  *	talk				calls on sockets kill the process
  *	refuse				mmap, pwritev64 and openat fail with EPERM
  *	allow				a filter that forbids nothing but acct()
+ *	asks				calls that ask about processes, sockets and file systems kill
  *	least				all calls but write and exit_group kill
  *	strict				all calls but read, write and _exit kill
  *	tsc				reading the processor's counter is an error, for a time
@@ -16,7 +17,9 @@
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <signal.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 
 #include "host.h"
@@ -94,6 +97,32 @@ static void forbid_next_to_nothing(void)
 	};
 
 	install(SECCOMP_RET_KILL_PROCESS, false, code, sizeof(code) / sizeof(*code));
+}
+
+/* What is forbidden here is nothing that the program does: a tracer might ask so. */
+static void forbid_questions(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		FORBID(getpgid),
+		FORBID(getppid),
+		FORBID(getrusage),
+		FORBID(getsockname),
+		FORBID(getpeername),
+		FORBID(getsockopt),
+		FORBID(fstatfs),
+		FORBID(sched_yield),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	int ends[2];
+	char byte = 'x';
+
+	need(!setpgid(0, 0));
+	install(SECCOMP_RET_KILL_PROCESS, false, code, sizeof(code) / sizeof(*code));
+	need(!kill(0, SIGURG));         /* nobody handles it, and its default is nothing */
+	need(!socketpair(AF_UNIX, SOCK_STREAM, 0, ends));
+	need(write(ends[0], &byte, 1) == 1 && read(ends[1], &byte, 1) == 1);
+	need(!close(ends[0]) && !close(ends[1]));
 }
 
 #define ALLOW(call)                                             \
@@ -184,6 +213,8 @@ int main(int argc, char **argv)
 		forbid_counter();
 	else if (!strcmp(what, "allow"))
 		forbid_next_to_nothing();
+	else if (!strcmp(what, "asks"))
+		forbid_questions();
 	else if (!strcmp(what, "least"))
 		allow_next_to_nothing();
 	else if (!strcmp(what, "talk"))

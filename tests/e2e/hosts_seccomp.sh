@@ -7,7 +7,7 @@ export FXT_BUFFER_SIZE_MB=16 FXT_QUIET=1
 bare "$apps/host_seccomp" allow 1 >/dev/null 2>&1
 test $? = 17 || skip "this kernel filters no system calls"
 for way in kill kill-threads raw-kill least; do
-	# In these modes the whole buffer exists from the start.
+	# In these modes the whole buffer exists before the filter is in force.
 	MODES="oneshot circular" host "$way" "$apps/host_seccomp" $way 10000
 	complete "$way"
 	test $way != raw-kill || continue
@@ -25,6 +25,8 @@ host refuse "$apps/host_seccomp" refuse 20000
 MODES=streaming host refuse.streaming "$apps/host_seccomp" refuse 200000
 lossy refuse.streaming
 host allow "$apps/host_seccomp" allow 20000
+host asks "$apps/host_seccomp" asks 20000
+complete asks
 host talk "$apps/host_seccomp" talk 20000
 MODES=streaming host allow.streaming "$apps/host_seccomp" allow 100000
 complete allow.streaming
