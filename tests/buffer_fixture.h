@@ -69,14 +69,11 @@ static void teardown(void)
 	ck_assert_msg(rmdir(directory) == 0, "%s is not empty: a file of another name was made", directory);
 }
 
-/* If this is set, try_create() makes a oneshot or circular file with its full size: see fxt_buffer_config. */
-static bool is_reserved;
-
 static int try_create(enum fxt_mode mode, uint64_t bytes)
 {
 	struct fxt_buffer_config config = {
 		.mode = mode, .bytes = bytes, .path = path, .prologue = prologue,
-		.prologue_words = sizeof(prologue) / sizeof(*prologue), .is_reserved = is_reserved};
+		.prologue_words = sizeof(prologue) / sizeof(*prologue)};
 
 	return fxt_buffer_create(&buffer, &config);
 }

@@ -133,8 +133,8 @@ START_TEST(trimmed)
 	uint32_t i, used = (uint32_t)(getpid() % CHUNKS);
 	struct fxt_chunk chunk;
 
-	is_reserved = true;
 	create(modes[_i], 16 * MIB);
+	fxt_buffer_reserve(&buffer);
 	ck_assert_uint_eq(walk().bytes > 15 * MIB, modes[_i] != FXT_STREAMING);
 	for (i = 0; i < CHUNKS; i++) {
 		if (i == used) {

@@ -17,12 +17,10 @@
  *   streaming  As oneshot, but a window is unmapped when all its chunks are finished.
  *
  * Growth: the file grows with its use, by a few chunks at a time, and is mapped by windows of 4 MiB, so a
- * short process leaves a small file. A oneshot or circular file may have its full size from the start
- * (is_reserved): the cost is paid at the start, and nothing is asked of the system later. Growth keeps the
- * file valid: one pwritev appends whole pages, each of which begins with a filler that spans the page, and
- * the kernel extends the file page by page, never by part of a page. Only then are the pages joined to
- * chunks. This is also three times cheaper than touching pages of a hole, because the kernel takes large
- * folios for a large write.
+ * short process leaves a small file in every mode. Growth keeps the file valid: one pwritev appends whole
+ * pages, each of which begins with a filler that spans the page, and the kernel extends the file page by
+ * page, never by part of a page. Only then are the pages joined to chunks. This is also three times cheaper
+ * than touching pages of a hole, because the kernel takes large folios for a large write.
  *
  * In memory: where the file system may fail a store to a mapping (because it copies on write, or is on
  * another machine), and where the user asks for it, all this is private memory of the process. A chunk is
@@ -72,8 +70,6 @@ struct fxt_buffer_config {
 	const uint64_t *prologue;
 	size_t prologue_words;
 	bool in_memory;                 /* the buffer is in memory whatever the file system is */
-	/* oneshot, circular: the file has its full size from the start, if there is room */
-	bool is_reserved;
 	size_t counters_words;          /* how many words at the prologue's end are rewritten in place */
 	/* managed, streaming: the upper limit of the file that takes the memory's place if the manager
 	 * dies */

@@ -90,22 +90,6 @@ static int make_durable(struct fxt_buffer *buffer, const struct fxt_buffer_confi
 	return error;
 }
 
-/* Touches all pages now, because later faults would be taken inside the program's critical sections. Old
- * kernels do not know the advice. */
-static void touch_all(struct fxt_buffer *buffer)
-{
-	uint32_t i, extended = atomic_load_explicit(&buffer->extended, memory_order_relaxed);
-
-	for (i = 0; i * FXT_WINDOW_CHUNKS < extended; i++) {
-		uint32_t chunks = extended - i * FXT_WINDOW_CHUNKS;
-
-		fxt_sys_madvise(buffer->windows[i].base,
-				(size_t)(chunks < FXT_WINDOW_CHUNKS ? chunks : FXT_WINDOW_CHUNKS) *
-					FXT_CHUNK_BYTES,
-				MADV_POPULATE_WRITE);
-	}
-}
-
 static int create(struct fxt_buffer *buffer, const struct fxt_buffer_config *config)
 {
 	size_t path_bytes = strlen(config->path) + 1;
@@ -135,10 +119,6 @@ static int create(struct fxt_buffer *buffer, const struct fxt_buffer_config *con
 		error = fxt_buffer_make_tables(buffer);
 	if (!error)
 		error = make_durable(buffer, config);
-	/* If there is no room for the full size, the file grows with its use as far as it can. */
-	if (!error && config->is_reserved && buffer->mode != FXT_STREAMING &&
-	    !fxt_buffer_grow(buffer, buffer->limit))
-		touch_all(buffer);
 	if (!error && nameless)
 		error = fxt_file_publish(buffer->fd, buffer->path);
 	if (!error)

@@ -80,9 +80,6 @@ static int make_buffer(bool is_connected, const char *path, uint64_t *prologue)
 		.path = is_connected ? "the memory that the manager saves" : path,
 		.prologue = prologue,
 		.in_memory = config->in_memory,
-		/* A child that executes no program is usually short, or one of many, so it gets no more space
-		 * than it uses. */
-		.is_reserved = !fxt_agent.is_forked,
 		.prologue_words = write_prologue(prologue),
 		.counters_words = FXT_LOSS_COUNT * FXT_COUNTER_WORDS,
 		.file_bytes = is_connected ? config->max_bytes : 0,

@@ -2,7 +2,7 @@
  * measured calls as the agent does. It does nothing but read the counter twice and store a record of the same
  * size. The environment says where:
  *
- *	FLOOR_FILE unset        into 62 MiB of memory that is used again and again
+ *	FLOOR_FILE unset        into 4 MiB of memory that is used again and again
  *	FLOOR_FILE=DIRECTORY    into a file in that directory, which grows by freshly mapped windows of 1 MiB:
  *	                        each is reserved with fallocate, mapped, and populated for writing in one call
  *	FLOOR_GROW=write        into that file, which grows by large writes of zeros instead, and whose pages
@@ -19,7 +19,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-enum { RING_WORDS = 62 << 17, STEP_BYTES = 1 << 20, WRITE_PAGES = 16 };
+enum { RING_WORDS = 4 << 17, STEP_BYTES = 1 << 20, WRITE_PAGES = 16 };
 
 struct ring {
 	uint64_t *at, *end, *base;

@@ -21,11 +21,12 @@ limited()
 # -- Limits --------------------------------------------------------------------------------------------
 # At exit the trace cannot be made small either.
 EXPECT=$cannot_grow host fsize.exit "$apps/host_limits" 10 fsize 1
-EXPECT=$cannot_grow MODES=streaming host fsize "$apps/host_limits" 100000 fsize 600
+EXPECT=$cannot_grow MODES="streaming oneshot" host fsize "$apps/host_limits" 100000 fsize 600
 lossy fsize
-# Some traces have their full size from the start. Others cannot get it: a ring goes round in the room that it
-# has, and the agent says so.
-MODES="oneshot circular" host fsize.fixed "$apps/host_limits" 50000 fsize 600
+# A ring that cannot grow goes round in the room that it has, and the agent says so.
+EXPECT=$cannot_grow MODES=circular host fsize.circular "$apps/host_limits" 100000 fsize 800
+is "fsize.circular: dropped" 0 "$dropped"
+test "$overwritten" -gt 0 || fail "fsize.circular: nothing is said to be overwritten"
 EXPECT=$cannot_grow MODES=oneshot limited fsize.oneshot "ulimit -f 600" "$apps/host_limits" 50000
 lossy fsize.oneshot
 EXPECT=$cannot_grow MODES=circular limited fsize.ring "ulimit -f 800" "$apps/host_limits" 50000
