@@ -230,8 +230,9 @@ enum fxt_loss {
 	FXT_LOSS_OVERWRITTEN,                   /* the ring has given the chunk to newer events */
 	FXT_LOSS_UNNAMED,                       /* an object has no name (label.h); no record is missing */
 	FXT_LOSS_COUNT,
-	/* The trace tells of this one, but does not count it: */
+	/* The trace tells of these, but does not count them: */
 	FXT_LOSS_SHARED = FXT_LOSS_COUNT,       /* two tasks use one thread's storage: fxt_thread_bar() */
+	FXT_LOSS_STATE,                         /* a thread has no state; what it records counts as ROOM */
 	FXT_LOSS_TOLD
 };
 

@@ -103,6 +103,7 @@ void fxt_agent_lost(enum fxt_loss why, uint64_t now_ns)
 		[FXT_LOSS_SIGNALS] = "signal handlers nest deeper than 6",
 		[FXT_LOSS_SIZE] = "a record is larger than a chunk",
 		[FXT_LOSS_OVERWRITTEN] = "the ring keeps the newest",
+		[FXT_LOSS_STATE] = "there is no memory for the state of one more thread",
 		[FXT_LOSS_SHARED] = "clone() without CLONE_SETTLS: neither thread nor child records any more",
 	};
 	static atomic_uint told_for_pid[FXT_LOSS_TOLD];

@@ -371,7 +371,7 @@ static void drop_unattached(void)
 		return;
 	now_ns = fxt_clock_kernel_ns();
 	fxt_agent_count(FXT_LOSS_ROOM, 1, now_ns);
-	fxt_agent_lost(FXT_LOSS_ROOM, now_ns);
+	fxt_agent_lost(FXT_LOSS_STATE, now_ns);
 }
 
 struct fxt_thread *fxt_thread_attach(void)

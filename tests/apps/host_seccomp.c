@@ -5,6 +5,7 @@
  *	host_seccomp WAY ROUNDS
  *
  *	kill, kill-threads, raw-kill	calls that open, map or grow files kill the process
+ *	late				as kill, and two threads begin afterwards, on stacks of the program
  *	talk				calls on sockets kill the process
  *	refuse				mmap, pwritev64 and openat fail with EPERM
  *	allow				a filter that forbids nothing but acct()
@@ -169,6 +170,33 @@ static void *work_after(void *argument)
 	return argument;
 }
 
+static void *work_late(void *argument)
+{
+	unsigned long i;
+
+	for (i = 0; i < rounds; i++) {
+		pthread_mutex_lock(&mutex);
+		pthread_mutex_unlock(&mutex);
+	}
+	return argument;
+}
+
+/* The C library maps nothing for a thread that has a stack already. */
+static void late_threads(void)
+{
+	static char stacks[2][1 << 18] __attribute__((aligned(4096)));
+	pthread_attr_t attributes;
+	pthread_t late[2];
+	int i;
+
+	need(!pthread_attr_init(&attributes));
+	for (i = 0; i < 2; i++)
+		need(!pthread_attr_setstack(&attributes, stacks[i], sizeof(stacks[i])) &&
+		     !pthread_create(&late[i], &attributes, work_late, NULL));
+	for (i = 0; i < 2; i++)
+		need(!pthread_join(late[i], NULL));
+}
+
 static void strict(void)
 {
 	need(!prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT, 0, 0, 0));
@@ -229,6 +257,8 @@ int main(int argc, char **argv)
 			need(!pthread_join(list[i], NULL));
 	}
 	work();
+	if (!strcmp(what, "late"))
+		late_threads();
 	errno = 0;
 	if (!strcmp(what, "refuse")) {
 		char line[100];
