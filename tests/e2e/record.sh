@@ -260,6 +260,38 @@ print(*(str(t["pid"]) + " " + t["name"] for t in json.load(sys.stdin)["threads"]
 "$FXT" merge -q -o /dev/full became.fxt several.fxt 2>full && fail "merge to a full device"
 is "what is said of a full device" "fxt: /dev/full: No space left on device" "$(cat full)"
 
+# A link stays one: what it leads to is written. /dev/stdout is such a link.
+ln -s there.fxt link.fxt
+"$FXT" record -q -o link.fxt -- "$(type -P true)" || fail "record to a link"
+is "what became of a link" "there.fxt" "$(readlink link.fxt)"
+valid there.fxt
+"$FXT" merge -q -o link.fxt became.fxt several.fxt || fail "merge to a link"
+is "what became of a link, by merge" "there.fxt" "$(readlink link.fxt)"
+"$FXT" merge -q -o merged.fxt became.fxt several.fxt
+same "what merge writes to a link" there.fxt merged.fxt
+
+# A compressed trace unpacks to the trace that it was made of. fxt may be built without zstd.
+"$FXT" merge --compress -q -o packed.fxt.zst became.fxt several.fxt 2>told
+if test $? = 0; then
+	if command -v zstd >/dev/null; then
+		zstd -q -d -c packed.fxt.zst >unpacked.fxt
+		same "what merge --compress writes" unpacked.fxt merged.fxt
+	fi
+	is "records of what merge --compress writes" "$(fxt dump merged.fxt | wc -l)" \
+		"$(fxt dump packed.fxt.zst | wc -l)"
+	test "$(wc -c <packed.fxt.zst)" -lt "$(wc -c <merged.fxt)" || fail "--compress makes nothing smaller"
+	"$FXT" record --compress -c '#default' -- "$apps/sequence" 20000 2>told
+	is "exit status with --compress" 0 $?
+	fxt check sequence.*.fxt.zst >/dev/null || fail "record --compress: the trace has violations"
+	is "what record --compress says" 1 "$(grep -c 'compressed to .* -> sequence.*\.fxt\.zst$' told)"
+	"$FXT" record --compress -o link.fxt -- "$(type -P true)" 2>told
+	is "exit status with --compress for a link" 125 $?
+	is "what --compress says of a link" \
+		"fxt: link.fxt is a device, a pipe or a link: --compress needs a file" "$(cat told)"
+else
+	is "what merge --compress says without zstd" 1 "$(grep -c 'fxt was built without it' told)"
+fi
+
 # fxt record was killed while it joined the parts. Only the own bytes of the part to which the others are
 # appended count, so no event is there twice.
 mkdir halfway halfway/.fxt-parts.abcdef

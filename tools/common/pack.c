@@ -109,6 +109,50 @@ const unsigned char *fxt_pack_table(struct fxt_pack *p, size_t *bytes)
 	return p->table;
 }
 
+static bool write_all(int fd, const unsigned char *data, size_t bytes)
+{
+	while (bytes) {
+		ssize_t n = write(fd, data, bytes);
+
+		if (n < 0 && errno != EINTR)
+			return false;
+		if (n > 0) {
+			data += n;
+			bytes -= (size_t)n;
+		}
+	}
+	return true;
+}
+
+static bool pack_all(struct fxt_pack *p, int from, int to, unsigned char *block)
+{
+	const unsigned char *frame;
+	size_t bytes;
+	ssize_t n;
+
+	while ((n = read(from, block, READ_BYTES)) > 0) {
+		frame = fxt_pack_frame(p, block, (size_t)n, &bytes);
+		if (!write_all(to, frame, bytes))
+			return false;
+		fxt_pack_written(p);
+	}
+	frame = fxt_pack_table(p, &bytes);
+	return n == 0 && write_all(to, frame, bytes);
+}
+
+bool fxt_pack_file(int from, int to)
+{
+	unsigned char *block = fxt_alloc(READ_BYTES, 1);
+	struct fxt_pack *p = fxt_pack_new(READ_BYTES);
+	bool ok = pack_all(p, from, to, block);
+	int error = errno;
+
+	fxt_pack_free(p);
+	free(block);
+	errno = error;
+	return ok;
+}
+
 /* Opens a file without a name, for as long as it is used. */
 static int open_nameless(void)
 {
@@ -124,21 +168,6 @@ static int open_nameless(void)
 		unlink(name);
 	free(name);
 	return fd;
-}
-
-static bool write_all(int fd, const unsigned char *data, size_t bytes)
-{
-	while (bytes) {
-		ssize_t n = write(fd, data, bytes);
-
-		if (n < 0 && errno != EINTR)
-			return false;
-		if (n > 0) {
-			data += n;
-			bytes -= (size_t)n;
-		}
-	}
-	return true;
 }
 
 /* Unpacks all that `from` has. Returns NULL, or what is wrong. */
@@ -218,6 +247,14 @@ const unsigned char *fxt_pack_table(struct fxt_pack *p, size_t *bytes)
 	(void)p;
 	*bytes = 0;
 	return NULL;
+}
+
+bool fxt_pack_file(int from, int to)
+{
+	(void)from;
+	(void)to;
+	errno = ENOSYS;
+	return false;
 }
 
 int fxt_unpack(int fd, const char *path)

@@ -31,6 +31,9 @@ void fxt_pack_written(struct fxt_pack *p);
  * fxt_pack_free(). */
 const unsigned char *fxt_pack_table(struct fxt_pack *p, size_t *bytes);
 
+/* Packs what `from` reads, to its end, into `to`. Returns false with errno. */
+bool fxt_pack_file(int from, int to);
+
 /* Returns whether a file that begins with these bytes is compressed. */
 bool fxt_is_packed(const unsigned char *data, size_t bytes);
 

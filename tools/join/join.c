@@ -14,10 +14,11 @@
 #include <unistd.h>
 
 #include "tools/common/message.h"
+#include "tools/common/pack.h"
 #include "tools/reading/mapped_trace.h"
 
 /* Opens a new file beside `path`, which is renamed later, so that what is at `path` stays until all is
- * written. Devices and pipes are opened themselves. */
+ * written. Devices, pipes and links are opened themselves. */
 static FILE *open_output(const char *path, char **temporary)
 {
 	struct stat st;
@@ -25,8 +26,11 @@ static FILE *open_output(const char *path, char **temporary)
 	int fd;
 
 	*temporary = NULL;
-	if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
-		return S_ISDIR(st.st_mode) ? (errno = EISDIR, NULL) : fopen(path, "we");
+	if (!fxt_parts_is_for_file(path)) {
+		bool is_directory = stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+
+		return is_directory ? (errno = EISDIR, NULL) : fopen(path, "we");
+	}
 	*temporary = fxt_format("%s.XXXXXX", path);
 	fd = mkostemp(*temporary, O_CLOEXEC);
 	out = fd < 0 ? NULL : fdopen(fd, "w");
@@ -110,14 +114,6 @@ static bool take_place(const char *from, const char *path)
 	return rename(from, path) == 0;
 }
 
-/* Returns whether a file can get this name. */
-static bool is_for_file(const char *path)
-{
-	struct stat st;
-
-	return stat(path, &st) != 0 || S_ISREG(st.st_mode);
-}
-
 /* Appends all parts but the first to `out`, the file at `grows`, and gives that its name. Returns false
  * after a message; the first part is as it was then. Closes `out`. */
 static bool append_rest(struct fxt_merge *m, const struct fxt_parts *parts, const struct fxt_part *first,
@@ -153,7 +149,7 @@ static bool join_to(struct fxt_merge *m, const struct fxt_parts *parts, const ch
 	char *grows;
 	FILE *out;
 
-	if (!is_for_file(path) || !first)
+	if (!fxt_parts_is_for_file(path) || !first)
 		return false;
 	out = begin_with(m, first, &grows);
 	if (!out)
@@ -170,7 +166,7 @@ bool fxt_join_archive(struct fxt_merge *m, struct fxt_reader *r, const char *arc
 		      bool *joined)
 {
 	const struct fxt_part first = {.path = (char *)(uintptr_t)archive};
-	FILE *out = is_for_file(path) ? fopen(archive, "ae") : NULL;
+	FILE *out = fxt_parts_is_for_file(path) ? fopen(archive, "ae") : NULL;
 	char *grows = out ? fxt_parts_grow(&first, r->size) : NULL;
 
 	if (!grows) {
@@ -209,6 +205,34 @@ bool fxt_join(struct fxt_merge *m, const struct fxt_parts *parts, const char *pa
 		fxt_error(path, "%s", strerror(error));
 	if (temporary)
 		unlink(temporary);
+	free(temporary);
+	return ok;
+}
+
+bool fxt_join_pack(const char *path, uint64_t *bytes)
+{
+	char *temporary = fxt_format("%s.XXXXXX", path);
+	int from = open(path, O_RDONLY | O_CLOEXEC), to = from < 0 ? -1 : mkostemp(temporary, O_CLOEXEC);
+	struct stat st;
+	bool ok = to >= 0 && fxt_pack_file(from, to) && fstat(to, &st) == 0;
+	int error = errno;
+
+	if (to >= 0 && close(to) != 0 && ok) {
+		ok = false;
+		error = errno;
+	}
+	if (ok && !take_place(temporary, path)) {
+		ok = false;
+		error = errno;
+	}
+	if (ok)
+		*bytes = (uint64_t)st.st_size;
+	else
+		fxt_error(path, "is not compressed: %s", strerror(error));
+	if (to >= 0)
+		unlink(temporary);
+	if (from >= 0)
+		close(from);
 	free(temporary);
 	return ok;
 }

@@ -28,4 +28,8 @@ bool fxt_join_archive(struct fxt_merge *m, struct fxt_reader *r, const char *arc
 		      const struct fxt_parts *parts, const char *path, const struct fxt_ended *ended,
 		      bool *joined);
 
+/* Compresses the trace at `path`, and sets *bytes to its size then. Returns false after a message; the trace
+ * is then as it was. */
+bool fxt_join_pack(const char *path, uint64_t *bytes);
+
 #endif

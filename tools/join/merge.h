@@ -41,6 +41,7 @@ struct fxt_merged_part;                 /* the part that is being read, in merge
 struct fxt_merge {
 	struct fxt_write_behind output;
 	uint64_t parts, processes, threads, events, bytes;
+	uint64_t packed_bytes;          /* the size of the file if that was compressed; otherwise 0 */
 	size_t losers;                  /* processes that lost records */
 	struct fxt_loser worst;         /* the one that lost most, and its name */
 	char *worst_name;

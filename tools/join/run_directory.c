@@ -91,15 +91,21 @@ static void tell_of_others(const char *parent, bool quiet)
 	free(one);
 }
 
+bool fxt_parts_is_for_file(const char *path)
+{
+	struct stat st;
+
+	return lstat(path, &st) != 0 || S_ISREG(st.st_mode);
+}
+
 char *fxt_parts_directory(const char *out, bool quiet)
 {
 	const char *slash = strrchr(out, '/');
 	char *parent =
 		slash ? fxt_format("%.*s", slash == out ? 1 : (int)(slash - out), out) : fxt_strdup(".");
-	struct stat st;
 	char *real, *directory;
 
-	if (stat(out, &st) == 0 && !S_ISREG(st.st_mode)) {
+	if (!fxt_parts_is_for_file(out)) {
 		const char *temporary = getenv("TMPDIR");
 
 		free(parent);
@@ -420,8 +426,7 @@ static bool move_to(const char *from, const char *to)
 bool fxt_parts_move_snapshots(const struct fxt_parts *parts, const char *out)
 {
 	const char *slash = strrchr(out, '/');
-	struct stat st;
-	bool beside = slash && (stat(out, &st) != 0 || S_ISREG(st.st_mode)), all = true;
+	bool beside = slash && fxt_parts_is_for_file(out), all = true;
 
 	for (size_t i = 0; i < parts->snapshot_count; i++) {
 		const char *from = parts->snapshots[i], *name = strrchr(from, '/') + 1;

@@ -26,9 +26,13 @@ struct fxt_parts {
 	size_t snapshot_count, snapshot_capacity;
 };
 
-/* Makes a private directory beside `out`, or in TMPDIR if `out` is a device or pipe, and locks it for as long
- * as this process lives. If a killed fxt record has left a directory there, a message says so unless `quiet`
- * is set. Returns the path, which the caller frees, or NULL after a message. */
+/* Returns whether a trace gets its name `path` by renaming, when it is complete. Devices, pipes and links are
+ * opened and written to instead: /dev/stdout is a link, and has to stay one. */
+bool fxt_parts_is_for_file(const char *path);
+
+/* Makes a private directory beside `out`, or in TMPDIR if `out` is no path for a file (see above), and locks
+ * it for as long as this process lives. If a killed fxt record has left a directory there, a message says so
+ * unless `quiet` is set. Returns the path, which the caller frees, or NULL after a message. */
 char *fxt_parts_directory(const char *out, bool quiet);
 
 /* Returns whether the directory's name is one that fxt_parts_directory() gives. */

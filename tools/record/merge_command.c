@@ -12,11 +12,14 @@
 #include "record.h"
 #include "tools/common/command.h"
 #include "tools/common/message.h"
+#include "tools/common/pack.h"
 #include "tools/join/join.h"
+
+enum { KEY_COMPRESS = 0x100 };
 
 struct merge_options {
 	char *out;
-	bool quiet;
+	bool compresses, quiet;
 	char **from;
 };
 
@@ -26,6 +29,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case 'o': o->out = arg; break;
+	case KEY_COMPRESS:
+		if (!FXT_CAN_PACK)
+			argp_error(state, "--compress needs zstd, and fxt was built without it");
+		o->compresses = true;
+		break;
 	case 'q': o->quiet = true; break;
 	case ARGP_KEY_ARGS:
 		o->from = state->argv + state->next;
@@ -34,6 +42,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_NO_ARGS:
 		argp_error(state, "nothing to join was given: name a DIRECTORY of traces, or FILEs");
 		return EINVAL;
+	case ARGP_KEY_SUCCESS:
+		if (o->compresses && o->out && !fxt_parts_is_for_file(o->out))
+			argp_error(state, "%s is a device, a pipe or a link: --compress needs a file",
+				   o->out);
+		break;
 	default: return ARGP_ERR_UNKNOWN;
 	}
 	return 0;
@@ -76,7 +89,7 @@ static bool find(struct merge_options *o, struct fxt_parts *parts, const char **
 
 /* Returns the name that fxt record would use: that of the first process, beside the directory. Returns
  * NULL after a message if there is such a file, because it must not be overwritten. */
-static char *default_output(const struct fxt_parts *parts, const char *made_here)
+static char *default_output(const struct fxt_parts *parts, const char *made_here, bool compresses)
 {
 	const char *name = strrchr(parts->list[0].path, '/');
 	size_t bytes = made_here ? strlen(made_here) : 0;
@@ -89,7 +102,7 @@ static char *default_output(const struct fxt_parts *parts, const char *made_here
 	}
 	while (bytes && made_here[bytes - 1] != '/')
 		bytes--;
-	path = fxt_format("%.*s%s", (int)bytes, made_here, name);
+	path = fxt_format("%.*s%s%s", (int)bytes, made_here, name, compresses ? ".zst" : "");
 	if (access(path, F_OK) != 0)
 		return path;
 	fxt_error(path, "exists already and is not overwritten: give another name with -o FILE");
@@ -99,10 +112,12 @@ static char *default_output(const struct fxt_parts *parts, const char *made_here
 
 static bool merge(struct merge_options *o, struct fxt_parts *parts, const char *made_here)
 {
-	char *path = o->out ? fxt_strdup(o->out) : default_output(parts, made_here);
+	char *path = o->out ? fxt_strdup(o->out) : default_output(parts, made_here, o->compresses);
 	struct fxt_merge m = {0};
 	bool ok = path && fxt_join(&m, parts, path, NULL, !made_here || o->out);
 
+	if (ok && o->compresses)
+		fxt_join_pack(path, &m.packed_bytes);
 	if (ok && !o->quiet)
 		fxt_merge_summary(&m, path);
 	/* Only a directory that fxt record has made is removed, with its parts. */
@@ -121,6 +136,7 @@ int fxt_command_merge(int argc, char **argv)
 		{"output", 'o', "FILE", 0,
 		 "Where the trace goes (default for a directory of fxt record: PROGRAM.PID.fxt beside it)",
 		 0},
+		{"compress", KEY_COMPRESS, 0, 0, "Compress the trace with zstd; fxt reads it as it is", 0},
 		{"quiet", 'q', 0, 0, "No summary", 0},
 		{0},
 	};

@@ -14,6 +14,7 @@
 #include "shared_memory.h"
 #include "tools/common/command.h"
 #include "tools/common/message.h"
+#include "tools/common/pack.h"
 #include "tools/join/join.h"
 #include "tools/programs/agent_path.h"
 #include "tools/programs/option_values.h"
@@ -30,7 +31,8 @@ enum {
 	KEY_EXPLAIN,
 	KEY_DURATION,
 	KEY_START_DELAY,
-	KEY_TOGGLE
+	KEY_TOGGLE,
+	KEY_COMPRESS
 };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -62,6 +64,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case KEY_DORMANT: o->start = "0"; break;
 	case KEY_TRIGGER: o->trigger = arg; break;
 	case KEY_TRIGGER_KEEP: o->trigger_keep = arg; break;
+	case KEY_COMPRESS:
+		o->compresses = true;
+		bad = FXT_CAN_PACK ? NULL : fxt_strdup("--compress needs zstd, and fxt was built without it");
+		break;
 	case 'q': o->quiet = true; break;
 	case 'j': o->json = true; break;
 	case ARGP_KEY_ARGS:
@@ -75,6 +81,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		if (o->is_toggled && o->delay_ns)
 			bad = fxt_strdup("--toggle and --start-delay both say when recording begins; give "
 					 "one of them");
+		else if (o->compresses && o->out && !fxt_parts_is_for_file(o->out))
+			bad = fxt_format("%s is a device, a pipe or a link: --compress needs a file", o->out);
 		break;
 	default: return ARGP_ERR_UNKNOWN;
 	}
@@ -85,12 +93,13 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	exit(FXT_STATUS_FAILED);
 }
 
-/* Returns PROGRAM.PID.fxt, which is the agent's own default too. */
+/* Returns PROGRAM.PID.fxt, which is the agent's own default too, or PROGRAM.PID.fxt.zst. */
 static char *default_output(const struct fxt_record_options *o, pid_t pid)
 {
 	const char *slash = strrchr(o->command[0], '/');
 
-	return fxt_format("%s.%d.fxt", slash ? slash + 1 : o->command[0], (int)pid);
+	return fxt_format("%s.%d.fxt%s", slash ? slash + 1 : o->command[0], (int)pid,
+			  o->compresses ? ".zst" : "");
 }
 
 /* Returns the exit status after a failure of fxt record itself, once the command has run. If the command
@@ -153,6 +162,8 @@ static bool collect(struct recording *r)
 		fxt_error(NULL, "the parts of the trace are left in %s", r->directory);
 	} else {
 		fxt_untraced_finish(&r->merge.untraced);
+		if (o->compresses)
+			fxt_join_pack(path, &r->merge.packed_bytes);
 		fxt_record_summary(o, &r->merge, &r->run, path);
 		fxt_parts_move_snapshots(&parts, path);
 		fxt_parts_remove(&parts, r->directory);
@@ -260,6 +271,8 @@ int fxt_command_record(int argc, char **argv)
 		 "oneshot (until full), circular (the newest is kept) or streaming (all; default)", 0},
 		{"buffer-size", 'b', "MB", 0,
 		 "Size of each process's buffer in oneshot and circular mode (default 64)", 0},
+		{"compress", KEY_COMPRESS, 0, 0,
+		 "Compress the trace with zstd when the command has ended; fxt reads it as it is", 0},
 		{"max-size", KEY_MAX_SIZE, "MB", 0,
 		 "Largest file of a process in streaming mode (default 1024)", 0},
 		{"threshold", 't', "TIME", 0, "Leave out calls shorter than this: 500ns, 10us, 1ms", 0},

@@ -22,7 +22,7 @@ struct fxt_record_options {
 	char *delay_ns, *duration_ns;   /* when recording begins, and how long it lasts; or NULL */
 	char *shared;                   /* path of the memory that the processes share: shared.h */
 	const char *follow, *on_full, *signal, *start, *trigger, *trigger_keep;
-	bool quiet, json;
+	bool compresses, quiet, json;
 	char **command;
 };
 

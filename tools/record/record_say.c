@@ -99,6 +99,8 @@ static void summary_json(const struct fxt_merge *m, const struct fxt_run *run, c
 	fxt_json_u64(&j, "threads", m->threads);
 	fxt_json_u64(&j, "events", m->events);
 	fxt_json_u64(&j, "bytes", m->bytes);
+	if (m->packed_bytes)
+		fxt_json_u64(&j, "compressed_bytes", m->packed_bytes);
 	fxt_json_u64(&j, "dropped", fxt_lost_dropped(m->lost));
 	fxt_json_u64(&j, "filtered", m->lost[FXT_LOSS_FILTERED]);
 	fxt_json_u64(&j, "overwritten", m->lost[FXT_LOSS_OVERWRITTEN]);
@@ -123,10 +125,12 @@ static void say(const struct fxt_merge *m, const char *duration, const char *pat
 {
 	char *lost = losses(m);
 
-	fxt_error(NULL, "%s process%s, %s thread%s, %s events%s%s, %s, %s -> %s",
+	fxt_error(NULL, "%s process%s, %s thread%s, %s events%s%s, %s%s%s, %s -> %s",
 		  fxt_count(m->processes).text, m->processes == 1 ? "" : "es", fxt_count(m->threads).text,
 		  m->threads == 1 ? "" : "s", fxt_count(m->events).text, duration ? " in " : "",
-		  duration ? duration : "", fxt_bytes(m->bytes).text, lost, path);
+		  duration ? duration : "", fxt_bytes(m->bytes).text,
+		  m->packed_bytes ? " compressed to " : "",
+		  m->packed_bytes ? fxt_bytes(m->packed_bytes).text : "", lost, path);
 	free(lost);
 }
 
