@@ -1,5 +1,5 @@
-/* This tests what the report prints, on traces of which it is known what matters: what comes first, how many
- * lines it takes, and what they say. */
+/* This tests what the report prints of traces whose problems are known: which section comes first, how many
+ * lines a section has, and what the lines say. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -17,7 +17,7 @@ enum { TOP = 10, MS = 1000000 };
 
 static char *text;
 
-/* Makes the report of what was put together, and keeps it in `text`. */
+/* Makes the report of the trace that was put together, and keeps its text in `text`. */
 static void print(size_t top)
 {
 	struct fxt_report report;
@@ -81,7 +81,7 @@ static void read_of(unsigned fd, uint64_t from, uint64_t to)
 
 /* -- The order of sections ------------------------------------------------------------------------------- */
 
-/* Threads wait for a thread, for a file and for time. The kind that takes most comes first. */
+/* Threads wait for a thread, for a file and for time. The section on the longest wait precedes the others. */
 START_TEST(most_costly_first)
 {
 	const uint64_t long_ns = 50 * MS, short_ns = 1 * MS;
@@ -127,7 +127,7 @@ START_TEST(leaks_first)
 	for (uint64_t i = 0; i < BLOCKS; i++)
 		event(ASYNC_BEGIN, 1, "io", "file", 1000 * i, i + 1,
 		      ARGS({"fd", INT, 3 + i}, {"call", TEXT, TEXT_OF("open")}));
-	/* In the other case every block is freed and every descriptor closed. */
+	/* In case 0 every block is freed and every descriptor is closed. */
 	for (uint64_t i = 0; _i == 0 && i < BLOCKS; i++) {
 		event(COMPLETE, 1, "malloc", "free", MS + i * 1000, MS + i * 1000 + 1,
 		      ARGS({"ptr", POINTER, 0x10000 + 0x10000 * i}));
@@ -143,8 +143,8 @@ START_TEST(leaks_first)
 }
 END_TEST
 
-/* If the first thread is in a call at the end, the program has hung or crashed. What it was in and what it
- * said comes first then. */
+/* If the first thread is in a call at the end, the program has hung or crashed. Then the sections about the
+ * calls that are still open and about the program's texts come first. */
 START_TEST(crash_first)
 {
 	begin_trace();
@@ -211,7 +211,7 @@ static void make_much(void)
 	}
 }
 
-/* Returns the lines of the longest section and keeps its name. Sets `*sections` to how many there are. */
+/* Returns the lines of the longest section and copies its name. Sets *sections to the number of sections. */
 static size_t longest_section(char *name, size_t bytes, size_t *sections)
 {
 	size_t longest = 0, lines = 0;
@@ -258,7 +258,7 @@ START_TEST(sections_are_short)
 }
 END_TEST
 
-/* All blocks without a known caller are one line, whatever their sizes. So are all blocks of one function. */
+/* All blocks without a known caller are one line, whatever their sizes. Those of one function are, too. */
 START_TEST(leaks_are_told_by_caller)
 {
 	enum { SMALL = 500 };

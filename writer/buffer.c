@@ -16,7 +16,7 @@ static inline void store(uint64_t *at, uint64_t value)
 	atomic_store_explicit((_Atomic uint64_t *)at, value, memory_order_release);
 }
 
-/* Stores a filler for the rest at the head of each cache line behind the first: see lane.h. */
+/* Stores a filler for the rest of the chunk at the head of each cache line behind the first: see lane.h. */
 static void lay_heads(uint64_t *base, size_t words)
 {
 	uint64_t *end = base + words - 1, *head;
@@ -77,7 +77,8 @@ static bool take_tail(struct fxt_buffer *buffer, struct fxt_chunk *chunk)
 	*chunk = (struct fxt_chunk){.base = base, .words = pages * FXT_PAGE_WORDS, .number = number,
 				    .is_copied = true};
 	fxt_chunk_empty(chunk->base, chunk->words);
-	/* The heads in the file are misplaced if the rewritten part has ended within a cache line. */
+	/* The file's new pages have fillers at the heads of cache lines. They are misplaced if the rewritten
+	 * part has ended within a cache line. */
 	lay_heads(chunk->base, chunk->words);
 	if (strings) {
 		chunk->base[strings] = fxt_filler(chunk->words - 1 - strings);
@@ -114,7 +115,7 @@ static bool take_oldest(struct fxt_buffer *buffer, struct fxt_chunk *chunk)
 				    .number = number, .overwritten = past->events,
 				    .overwritten_ns = past->last_ns, .has_waited = waited};
 	past->events = 0;
-	/* This comes before a store that a snapshot might read in place of what it was copying. */
+	/* This comes before any store to the chunk. A snapshot that copies such a store sees the new turn. */
 	atomic_fetch_add_explicit(&past->turns, 1, memory_order_acq_rel);
 	atomic_thread_fence(memory_order_release);
 	fxt_chunk_empty(chunk->base, FXT_CHUNK_WORDS);
@@ -175,7 +176,8 @@ bool fxt_window_keep(struct fxt_window *window)
 }
 
 /* Returns whether a finished chunk is saved at once. A chunk of a ring is not while the file system is
- * full: writing it again can take a commit of all that was freed, some ten milliseconds. */
+ * full: writing it again takes new blocks, and the file system may give out those that were freed only after
+ * a commit, which takes some ten milliseconds. */
 static bool saves_now(const struct fxt_buffer *buffer)
 {
 	int error = atomic_load_explicit(&buffer->failure, memory_order_relaxed);
@@ -201,7 +203,7 @@ static uint32_t finish(struct fxt_storage *storage, uint32_t number, uint32_t ev
 	if (error)
 		atomic_store_explicit(&buffer->failure, error, memory_order_relaxed);
 	if (buffer->mode == FXT_CIRCULAR) {
-		/* The chunk is saved again at the end, unless it was overwritten by then. */
+		/* A chunk that is not saved now is saved at the end, unless it was overwritten by then. */
 		buffer->past[number].events = events;
 		buffer->past[number].last_ns = last_ns;
 		fxt_ring_give_back(&buffer->ring, number);

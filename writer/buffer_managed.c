@@ -1,12 +1,12 @@
-/* A buffer that a manager saves while the program runs (provider.h, docs/manager.md). This is a storage of
- * its own on the same structure as that of a file: buffer.h says who may call these functions.
+/* Implements storage.h for a buffer that a manager saves while the program runs (provider.h,
+ * docs/manager.md). The structure is that of a buffer in a file. buffer.h says who may call these functions.
  *
  * Chunks are handed out in passes. `cursor` has the number of the pass in its upper half, and in its lower
- * half the next chunk of the pass. In oneshot and circular mode there is one pass, over all chunks; then a
- * ring hands out what was finished first. In streaming mode a pass goes over one of the two rolling buffers.
- * It takes the chunks that are free there, and passes over those that a thread still holds or that the
- * manager has not saved yet. At its end the other rolling buffer is next, if the manager has answered the
- * last request to save that. */
+ * half the next chunk of the pass. In oneshot and circular mode there is one pass, over all chunks; after it
+ * circular mode hands out the chunk that was finished first. In streaming mode a pass goes over one of the
+ * two rolling buffers. It takes the chunks that are free there, and skips those that a thread still holds or
+ * that the manager has not saved yet. At its end the other rolling buffer is next, if the manager has
+ * answered the last request to save that one. */
 #include <errno.h>
 #include <linux/memfd.h>
 #include <poll.h>
@@ -17,9 +17,9 @@
 
 enum {
 	NOEXEC_SEAL = 8,                /* MFD_NOEXEC_SEAL, which kernels before 6.3 do not know */
-	POPULATE_CHUNKS = 8,            /* touched at once when a chunk is taken for the first time */
-	HEAR_NS = 1000 * 1000,          /* between two looks at what the manager has said */
-	RETRY_NS = 50 * 1000,           /* between two attempts to get room that the manager has to make */
+	POPULATE_CHUNKS = 8,            /* chunks that are touched together, when the first is new */
+	HEAR_NS = 1000 * 1000,          /* the least time between two looks for packets of the manager */
+	RETRY_NS = 50 * 1000,           /* the time between two attempts to get a chunk, if none is free */
 };
 
 static struct fxt_buffer *buffer_of(struct fxt_storage *storage)
@@ -32,7 +32,7 @@ static uint32_t entry_of(uint32_t turn, enum fxt_managed_state state)
 	return turn << 8 | (uint32_t)state;
 }
 
-/* -- Making it --------------------------------------------------------------------------------- */
+/* -- Making the buffer ------------------------------------------------------------------------- */
 
 static uint64_t whole_pages(uint64_t bytes)
 {
@@ -68,7 +68,7 @@ static uint64_t front_bytes(const struct fxt_buffer *buffer)
 	return FXT_MANAGED_HEADER_BYTES + whole_pages(buffer->limit * sizeof(fxt_managed_entry));
 }
 
-/* Fills in the header, but for the magic number: who reads that finds the rest complete. */
+/* Fills in the header except for the magic number, which is stored when everything else is complete. */
 static void describe(struct fxt_buffer *buffer, const struct fxt_buffer_config *config, uint64_t total)
 {
 	struct fxt_managed_header *header = buffer->managed;
@@ -87,8 +87,8 @@ static void describe(struct fxt_buffer *buffer, const struct fxt_buffer_config *
 	header->counters_size = config->counters_words * FXT_WORD_BYTES;
 }
 
-/* Maps the memory, by whole windows, because fork unmaps or replaces it by windows. What is mapped behind its
- * end is never touched. */
+/* Maps the memory by whole windows, because the child of a fork unmaps or replaces it by windows. Nothing
+ * touches the part of the mapping that lies behind the memory's end. */
 static int map_memory(struct fxt_buffer *buffer, const struct fxt_buffer_config *config, int fd,
 		      uint64_t total)
 {
@@ -119,7 +119,7 @@ static int map_memory(struct fxt_buffer *buffer, const struct fxt_buffer_config 
 
 static const struct fxt_storage_ops managed_ops;
 
-/* Makes tables that are large enough for the file that may come. */
+/* Makes tables that are large enough for the file in which the buffer goes on if the manager dies. */
 static int make_tables(struct fxt_buffer *buffer)
 {
 	uint32_t limit = buffer->limit;
@@ -193,7 +193,7 @@ static bool is_over(const struct fxt_buffer *buffer)
 	return failure == -ESHUTDOWN || failure == -EPIPE;
 }
 
-/* Reads all that the manager has said. The caller holds extend_lock. */
+/* Reads and handles all packets that the manager has sent. The caller holds extend_lock. */
 static void hear_all(struct fxt_buffer *buffer)
 {
 	struct fxt_packet packet;
@@ -236,7 +236,8 @@ void fxt_buffer_hear(struct fxt_buffer *buffer, uint64_t now_ns)
 	fxt_unlock(&buffer->extend_lock, mask);
 }
 
-/* Sends a packet. The socket has room for it, because requests wait for their answers. */
+/* Sends a packet. The socket has room for it, because a request waits until the last one was answered. An
+ * alert that finds no room is dropped. */
 static void say(struct fxt_buffer *buffer, struct fxt_packet packet)
 {
 	long bytes;
@@ -315,9 +316,9 @@ static uint32_t pass_chunks(const struct fxt_buffer *buffer)
 	return buffer->mode == FXT_STREAMING ? buffer->limit / 2 : buffer->limit;
 }
 
-/* Returns whether the half that the next pass takes may be written to: the manager has said that it is saved
- * or, if this process may not talk with it, one of its chunks at least is free. The caller holds
- * extend_lock. */
+/* Returns whether the next pass may write to its half of the buffer. It may if the manager has said that the
+ * half is saved; or, where this process may not talk with the manager, if at least one chunk of the half is
+ * free. The caller holds extend_lock. */
 static bool is_half_saved(struct fxt_buffer *buffer, uint32_t pass)
 {
 	uint32_t chunks = buffer->limit / 2, first = ((pass + 1) & 1) * chunks, i;
@@ -347,7 +348,7 @@ static void begin_pass(struct fxt_buffer *buffer, uint32_t pass)
 		say(buffer, (struct fxt_packet){FXT_PROVIDER_SAVE_BUFFER, 0, pass, durable});
 }
 
-/* Ends pass number `pass` of a streaming buffer. Returns false if the other half is not saved yet. */
+/* Ends pass number `pass` of a streaming buffer. Returns false if the next pass cannot begin now. */
 static bool turn_over(struct fxt_buffer *buffer, uint32_t pass, uint64_t now_ns)
 {
 	uint64_t mask;
@@ -383,10 +384,10 @@ static void populate(struct fxt_buffer *buffer, uint32_t number)
 			MADV_POPULATE_WRITE);
 }
 
-/* Makes the chunk the caller's, in a new turn, if it is free, or if it `is_oldest`, one that the ring has
- * given. Returns false if it is neither. A thread may have slept since it got the chunk's number, for whole
- * passes. The turn comes before any store to the chunk, and FXT_MANAGED_HELD behind them, so a manager that
- * reads the chunk meanwhile knows that what it has read is of no use. */
+/* Makes the chunk the caller's, in a new turn, if it is free. A chunk that `is_oldest`, which the ring has
+ * given, may also be full or saved. Returns false otherwise: the thread may have slept for whole passes since
+ * it got the chunk's number. The new turn is stored before anything is stored to the chunk, and
+ * FXT_MANAGED_HELD after that, so a manager that copies the chunk meanwhile can tell that its copy is bad. */
 static bool hand_out(struct fxt_buffer *buffer, uint32_t number, bool is_oldest, struct fxt_chunk *chunk)
 {
 	struct fxt_chunk_past *past = &buffer->past[number];
@@ -449,7 +450,8 @@ static bool take(struct fxt_storage *storage, uint64_t now_ns, struct fxt_chunk 
 	bool taken;
 
 	fxt_buffer_hear(buffer, now_ns);
-	/* fxt_buffer_leave_manager() waits for the threads that do not know yet that it is over. */
+	/* fxt_buffer_leave_manager() waits until no thread is in take_now(), because one that is may not have
+	 * seen yet that the manager is gone. */
 	atomic_fetch_add(&buffer->takers, 1);
 	taken = take_now(buffer, now_ns, chunk);
 	atomic_fetch_sub(&buffer->takers, 1);

@@ -1,5 +1,5 @@
-/* Parents and children: arrows from the call that made a process to the process's first moment, and from its
- * end to the call that reaped it. See docs/parents.md.
+/* These functions draw the arrows between parents and children: from the call that made a process to the
+ * process's first moment, and from its end to the call that reaped it. See docs/parents.md.
  *
  * A forked child has in its copy of memory who made it. A child that was executed, and the process that reaps
  * a child, find what they need in the section `parents` of the memory that the processes of a run share
@@ -7,8 +7,8 @@
  * child (the child of a vfork makes it, before it executes a program); the child takes it at its start, and
  * writes down its end there; the process that reaps the child frees it. A child that was killed has left no
  * end, so no arrow leads to the call that reaped it. No process owns an entry: each change is one
- * compare-and-swap of its word, in which there is a generation. So a process that is killed leaves an entry
- * behind that is of no use, and that others take when they find no free one.
+ * compare-and-swap of its word, in which there is a generation. If a process is killed, its entries stay
+ * behind, and other processes take them when they find no free ones.
  *
  * All functions may be called in any context.
  */
@@ -43,11 +43,11 @@ void fxt_birth_end(struct fxt_thread *thread, const struct fxt_birth *birth, int
 void fxt_birth_forked(const struct fxt_birth *birth);
 
 /* Writes the arrow to a forked child's first moment, if it is due and the child has a file. Called as
- * deferred work, when the child has recorded something: most children only execute a program or end. */
+ * deferred work, after the child's first record: most children execute a program or end without one. */
 void fxt_birth_tell(struct fxt_thread *thread);
 
 /* Called after the call that was to make a child of FXT_BIRTH_HIDDEN; `made` says whether it did. Begins the
- * child's lifetime, and returns what fxt_child_ended() is to be given as `life`; 0: none began. */
+ * child's lifetime, and returns the `life` that fxt_child_ended() takes, which is 0 if none began. */
 uint64_t fxt_birth_hidden(struct fxt_thread *thread, const struct fxt_birth *birth, bool made);
 
 /* Does what fxt_child_reaped() does, for a child of FXT_BIRTH_HIDDEN. `status` is -1 if it is not known. */
@@ -58,8 +58,8 @@ void fxt_child_ended(struct fxt_thread *thread, const struct fxt_birth *birth, u
  * program, and notes the child in the state of the parent's thread. `pid` is the child's. */
 void fxt_birth_vforked(struct fxt_thread *thread, uint32_t pid);
 
-/* Ends a child's lifetime and writes the arrow from its end. The calling thread has reaped it, with this
- * status as wait() has it, in a call from `start_ns` to `end_ns`; `after_ns` is as for fxt_flow_resume(). */
+/* Ends a child's lifetime and writes the arrow from its end. The calling thread has reaped the child in a
+ * call from `start_ns` to `end_ns`; `status` is wait()'s, and `after_ns` is as for fxt_flow_resume(). */
 void fxt_child_reaped(struct fxt_thread *thread, int pid, int status, uint64_t start_ns, uint64_t after_ns,
 		      uint64_t end_ns);
 

@@ -1,4 +1,4 @@
-/* See shared.h. This takes some 10 microseconds of a process's start, and touches only the first page. */
+/* See shared.h. fxt_shared_start() takes some 10 microseconds, and touches only the memory's first page. */
 #include "shared.h"
 
 #include <fcntl.h>
@@ -16,7 +16,7 @@
 enum { VERSION = 2 };
 
 struct fxt_shared *fxt_shared;
-/* A copy of the memory's begun_ns, made when this process started: no other process can change it. */
+/* The memory's begun_ns, or the start of this process if earlier. No other process can change this copy. */
 static uint64_t begun_ns;
 static bool is_run;
 
@@ -30,9 +30,9 @@ bool fxt_shared_may_be(uint64_t at_ns, uint64_t now_ns)
 	return at_ns >= begun_ns && at_ns <= now_ns;
 }
 
-/* Tells by the text of its link whether the path leads to a memory file of `fxt record`. The file is going to
- * be opened for writing, and the path may lead to another file than when FXT_SHARED was set: `fxt record` may
- * be gone, and its pid another process's. */
+/* Tells whether the path is a link with the text of a memory file of `fxt record`. The file is going to be
+ * opened for writing, and the path may lead to another file than when FXT_SHARED was set: `fxt record` may be
+ * gone, and another process may have its pid. */
 static bool is_memory_file(const char *path)
 {
 	static const char expected[] = "/memfd:" FXT_SHARED_NAME " (deleted)";
@@ -87,8 +87,8 @@ void fxt_shared_start(char **environment)
 	for (; *environment && strncmp(*environment, VARIABLE, strlen(VARIABLE)); environment++)
 		;
 	/* If FXT_SHARED names memory that this process cannot have (behind a chroot, or of another user),
-	 * it makes none of its own. Streams that it shares with processes in the other memory would be known
-	 * only by half: its own calls would be counted here, and theirs there. */
+	 * the process makes no memory of its own. A stream to a process that has the named memory would then
+	 * be counted in two places, and each place would have the calls of one side only. */
 	is_run = *environment && (*environment)[strlen(VARIABLE)];
 	memory = is_run ? map_inherited(*environment + strlen(VARIABLE))
 			: map(-1, MAP_ANONYMOUS | MAP_NORESERVE);

@@ -119,9 +119,9 @@ struct candidate {
 	unsigned place;
 };
 
-/* Looks at note n. The first PLACES are those of signals to this process, the others those to its group,
- * which is stored in `*group` when the first of them is looked at. Returns false if the note is not for
- * this thread, or was taken. */
+/* Looks at note n. The first PLACES notes are of signals to this process, and the others of signals to its
+ * group. The group's number is stored in `*group` when note PLACES is looked at. Returns false if the note
+ * is not for this thread, or was taken. */
 static bool look_at(const struct fxt_thread *thread, unsigned n, uint32_t *group, struct candidate *found)
 {
 	if (n == PLACES)
@@ -153,7 +153,7 @@ static bool forget(const struct candidate *found)
 }
 
 /* Takes the note, and stores in `*cause` who sent the signal. The arrows from a signal to a group leave 2 ns
- * after each other. Returns false if there is no such note any more, or if ARROWS have left. */
+ * after each other. Returns false if the note was taken already, or if ARROWS arrows have left from it. */
 static bool take(const struct candidate *found, struct fxt_cause *cause)
 {
 	struct fxt_parent_entry *entry = found->entry;
@@ -184,7 +184,7 @@ static bool is_like(const struct fxt_parent_entry *entry, const siginfo_t *info)
 
 /* Finds the first note that was left since start_ns. Returns false if there is none, or if there are notes of
  * two threads, because it is not known which thread was first. `*others` is the number of notes that were
- * left before. */
+ * left before start_ns. */
 static bool first_since(const struct fxt_thread *thread, uint64_t start_ns, const siginfo_t *info,
 			struct candidate *first, unsigned *others)
 {
@@ -209,8 +209,8 @@ static bool first_since(const struct fxt_thread *thread, uint64_t start_ns, cons
 	return is_one && first->entry;
 }
 
-/* Forgets the notes that were left before `before_ns` of a signal that can be pending only once: however many
- * threads had sent it, it came once. */
+/* Forgets a signal's notes that were left before `before_ns`, if the signal can be pending only once: it came
+ * once, however many threads had sent it. */
 static void forget_before(const struct fxt_thread *thread, uint64_t before_ns, const siginfo_t *info)
 {
 	struct candidate found;
@@ -235,7 +235,7 @@ bool fxt_signal_received(const struct fxt_thread *thread, uint64_t start_ns, con
 		return false;
 	if (first_since(thread, start_ns, info, &first, &others) && take(&first, cause))
 		return true;
-	/* A signal that was pending ended no wait, and its notes are out of date now. */
+	/* Notes that were left before the wait are out of date: if that signal was pending, it has come. */
 	forget_before(thread, start_ns, info);
 	return false;
 }

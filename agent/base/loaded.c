@@ -42,7 +42,7 @@ const struct link_map *fxt_loaded_first(void)
 	return object;
 }
 
-/* Returns a table's address. Some objects have it in the entry, others have there what is to be added to
+/* Returns a table's address. The entries of some objects have the address, those of others the offset from
  * the object's own address. */
 static const void *table_at(const struct link_map *object, const ElfW(Dyn) *entry)
 {
@@ -88,7 +88,7 @@ struct fxt_export_name fxt_export_name(const char *text)
 	return name;
 }
 
-/* Compares two texts. strcmp() may be the program's. */
+/* Compares two texts. strcmp() is not called, because it may be the program's. */
 static bool is_same(const char *a, const char *b)
 {
 	while (*a && *a == *b) {

@@ -1,15 +1,15 @@
-/* Triggers: the conditions on which a snapshot is saved, or recording ends. FXT_TRIGGER is a list of them,
+/* Triggers are the conditions on which a snapshot is saved, or recording ends. FXT_TRIGGER is a list of them,
  * separated by commas:
  *
  *	CALL>10ms  CALL>=2s  CALL<300ns  CALL<=1us     how long a call took: ns, us, ms or s
  *	CALL=EAGAIN  CALL!=ENOENT                      the error with which it failed
  *
- * CALL is the name of a call or of an instrumented function, or a beginning of one and *. Each may be
- * followed by :snapshot (the default) or :stop.
+ * CALL is the name of a call or of an instrumented function, or the beginning of such a name with a * behind
+ * it. Each trigger may be followed by :snapshot (the default) or :stop.
  *
- * Triggers make no call slower that cannot meet one. Durations that may meet a trigger leave the straight
- * path by the same comparison as those below the threshold (fxt_room()), and calls that failed have a path of
- * their own anyway. The triggers are read at start; watched.c compares calls with them.
+ * Triggers for long calls and for failures take no time from calls that are short and succeed: the comparison
+ * in fxt_is_usual() is made anyway, and calls that failed have a path of their own. A trigger for short calls
+ * makes all calls take a slower path. The triggers are read at start; watched.c compares calls with them.
  */
 #ifndef FXT_TRIGGER_H
 #define FXT_TRIGGER_H
@@ -39,8 +39,8 @@ struct fxt_trigger_list {
 	uint64_t most_ns;
 };
 
-/* Reads the value of FXT_TRIGGER, which may be NULL. Returns false if it has a mistake, which the user has
- * been told. */
+/* Reads the value of FXT_TRIGGER, which may be NULL. Returns false, after a message to the user, if the value
+ * has a mistake. */
 bool fxt_triggers_read(struct fxt_trigger_list *triggers, const char *text);
 
 #endif

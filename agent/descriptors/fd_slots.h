@@ -1,14 +1,14 @@
-/* Slots for the begins of descriptors' lifetimes, in circular mode. As long as a lifetime goes on, its begin
- * stands in a slot, which the ring never overwrites. When the lifetime ends, the begin moves to the chunk of
- * the thread that ends it, in front of the end. So the ring has both records or neither, and the file has the
- * begin of everything that is open, however long ago it was opened, also if the program is killed. See
- * docs/descriptors.md.
+/* These functions keep the begins of descriptors' lifetimes in slots, in circular mode. As long as a
+ * lifetime goes on, its begin stands in a slot, which the ring never overwrites. When the lifetime ends, the
+ * begin moves to the chunk of the thread that ends it, in front of the end. So the ring has both records or
+ * neither, and the file has the begin of each open descriptor that has a slot, however long ago it was
+ * opened, also if the program is killed. See docs/descriptors.md.
  *
  * A slot is a record of one fixed size: either a filler or an async begin with zeros behind its last word.
- * Slots lie in pages of the storage. A page is taken when a number of its own comes into use, and stays until
- * the process ends. Each of the first 1024 numbers has two slots: for a socket and its connection, and for a
- * number that is given out again before the end of its earlier lifetime is written. A lifetime that gets no
- * slot begins in the thread's chunk, as in the other modes.
+ * Slots lie in pages of the storage. A page is taken when one of its descriptor numbers comes into use, and
+ * stays until the process ends. Each number below 1024 has two slots, because a socket and its connection
+ * have lifetimes at once, and because a number may be given out again before the end of its earlier lifetime
+ * is written. A lifetime that gets no slot begins in the thread's chunk, as in the other modes.
  *
  *	slot = fxt_fd_slot_claim(thread, fd, begin_ns, id)      NULL: none
  *	...                                                     arguments, from fxt_fd_slot_arguments(slot)
@@ -44,7 +44,7 @@ void fxt_fd_slots_mode(void);
 /* Empties all slots, because recording begins again. */
 void fxt_fd_slots_empty(void);
 
-/* Called in the child of a fork, whose file has no slots yet. */
+/* Forgets the parent's slots in the child of a fork, whose own file has none yet. */
 void fxt_fd_slots_after_fork(void);
 
 /* Called when the file was rewritten at exit: the new file has the begins as they were, and no slot of it is

@@ -48,7 +48,8 @@ static inline void fxt_writes(struct fxt_thread *thread, int fd, struct fxt_writ
 		fxt_writing_begin(thread, fd, writing);
 }
 
-/* Does what fxt_writes() does, for a call that may write its bytes in several pieces. */
+/* Does what fxt_writes() does, for a call that may write its bytes in several pieces. A stream of messages is
+ * given up, because each piece is a message. */
 static inline void fxt_writes_pieces(struct fxt_thread *thread, int fd, struct fxt_writing *writing)
 {
 	writing->transfer.stream = 0;
@@ -58,7 +59,7 @@ static inline void fxt_writes_pieces(struct fxt_thread *thread, int fd, struct f
 	}
 }
 
-/* `from` is what the call wrote, if that is in one piece; for an eventfd, the count. */
+/* `from` points to the bytes that the call wrote, or is NULL if they are not in one piece. */
 static inline void fxt_wrote(struct fxt_thread *thread, const struct fxt_writing *writing, int64_t result,
 			     const void *from)
 {
@@ -73,8 +74,8 @@ static inline void fxt_reads(struct fxt_thread *thread, int fd, struct fxt_readi
 		fxt_reading_begin(thread, fd, reading);
 }
 
-/* `to` is what the call read, if that is in one piece. `wanted` is how much it would have taken; 0: that is
- * not known. */
+/* `to` points to the bytes that the call read, or is NULL if they are not in one piece. `wanted` is how many
+ * bytes the call would have taken; 0: not known. */
 static inline void fxt_has_read(struct fxt_thread *thread, struct fxt_reading *reading, int64_t result,
 				const void *to, uint64_t wanted)
 {
@@ -89,7 +90,8 @@ static inline void fxt_arrow(struct fxt_thread *thread, const struct fxt_reading
 }
 
 /* Gives up the stream of `file`, a FILE of the C library, because a call is about to move bytes that are
- * not seen. NULL stands for all FILEs. */
+ * not seen. NULL stands for all FILEs. Of these, only the FILEs of descriptors 0 to 2 may have a stream:
+ * fxt_endpoint_buffered(). */
 FXT_COLD void fxt_file_unseen(const void *file);
 static inline void fxt_file_moves(const struct _IO_FILE *file)
 {

@@ -1,5 +1,5 @@
-/* See in_progress.h. The quick functions there call these when something is out of the ordinary; any
- * context. */
+/* See in_progress.h. The quick functions there call those of this file when something is out of the ordinary,
+ * in any context. */
 #include "in_progress.h"
 
 #include "agent/base/stack.h"
@@ -39,22 +39,22 @@ void fxt_in_progress_set_deep_count(struct fxt_thread *thread, uint32_t count)
 	}
 }
 
-/* Closes an entry whose call was left unseen. Its event ends at end_ns, when that was
- * noticed. */
+/* Closes an entry: records its call, of which no wrapper or hook saw the end, as ended at end_ns, and empties
+ * the entry. */
 static void close_entry(struct fxt_thread *thread, struct fxt_in_progress *entry, uint64_t end_ns)
 {
 	uint64_t start_ns = entry->start_ns, names = entry->names;
 	uintptr_t function = fxt_in_progress_function(entry);
 	uint64_t *at;
 
-	/* The call was left before its entry was complete, or while its entry was taken away. */
+	/* The call was left while its entry was being filled or emptied, so the entry has no names. */
 	if (fxt_in_progress_is_changing(entry)) {
 		fxt_in_progress_empty(thread, entry);
 		return;
 	}
 	fxt_in_progress_empty(thread, entry);
-	/* In the child of a fork the call began at the fork. That may be in a handler that came after
-	 * `end_ns` was taken. */
+	/* In the child of a fork the call's start is the time of the fork. If a handler forked, it may have
+	 * done so after `end_ns` was taken. */
 	if (end_ns < start_ns)
 		end_ns = start_ns;
 	/* The child of a vfork was in the call, and left it when it executed a program or ended. */
@@ -78,9 +78,9 @@ void fxt_in_progress_close_above(struct fxt_thread *thread, struct fxt_in_progre
 		close_entry(thread, thread->open - 1, end_ns);
 }
 
-/* Returns the entry of an earlier activation that was entered from the same place, or NULL. Functions that
- * are inlined into one frame share its address, but none of them is entered twice from one place without
- * having been left. */
+/* Returns the last entry of a function with this frame that was entered from this site, or NULL. Functions
+ * that are inlined into one frame share its address, but none of them is entered twice from one site without
+ * having been left: such an entry is stale. */
 static struct fxt_in_progress *same_place(struct fxt_thread *thread, uintptr_t frame, uintptr_t site)
 {
 	struct fxt_in_progress *entry;
@@ -103,7 +103,7 @@ static bool is_suspect(const struct fxt_in_progress *entry, uintptr_t frame, uin
 	       (frame == entry->frame && !(fxt_in_progress_function(entry) && !function));
 }
 
-/* A frame on an alternate signal stack or a coroutine's stack says nothing about those on the thread's own
+/* A frame on an alternate signal stack or a coroutine's stack says nothing about frames on the thread's own
  * stack. */
 void fxt_in_progress_drop_stale(struct fxt_thread *thread, uintptr_t frame, uintptr_t function,
 				uintptr_t site, uint64_t end_ns)
@@ -131,9 +131,9 @@ void fxt_in_progress_drop_stale(struct fxt_thread *thread, uintptr_t frame, uint
 	}
 }
 
-/* Shows a function that goes on in a forked child in its new slot. A call that the parent was in when a
- * signal came is not shown: the child is in it only if it returns from the handler, and most such children
- * never do. */
+/* Shows a function that goes on in a forked child, in its new slot. An interposed call is not shown: the fork
+ * was made by a handler that interrupted the call, so the child goes on with the call only if the handler
+ * returns, and in most such children it never does. */
 static void restate(struct fxt_thread *thread, struct fxt_in_progress *entry)
 {
 	uintptr_t function = fxt_in_progress_function(entry);
@@ -182,7 +182,7 @@ bool fxt_in_progress_add_page(struct fxt_thread *thread, uint64_t now_ns)
 	return true;
 }
 
-/* Gives the next entry a slot. Returns false if the calls nest too deep. */
+/* Gives the next entry a slot. Returns false if the calls nest too deep, or if the stack is short. */
 static bool prepare(struct fxt_thread *thread, uint64_t start_ns)
 {
 	struct fxt_in_progress *entry = thread->open;
@@ -250,7 +250,7 @@ void fxt_in_progress_after_fork(struct fxt_thread *thread)
 		if (fxt_in_progress_function(entry))
 			entry->names = FXT_FUNCTION_UNNAMED;
 		/* The entry of an interposed call is marked here for fxt_in_progress_start_in_child(). An
-		 * entry that is changing may be about to become a function's. */
+		 * entry that is changing is not marked, because it may be about to become a function's. */
 		else if (!fxt_in_progress_is_changing(entry))
 			entry->function = entry->start_ns;
 	}
@@ -303,9 +303,9 @@ static bool is_of_function(const uint64_t *slot)
 	return fxt_get_event_category(slot[0]) == FXT_STR_CATEGORIES + FXT_BIT_function;
 }
 
-/* The slot becomes a duration-complete event of the same size: one argument of one word, and the end.
- * Whichever part of the change a copy has, it is a record. The argument of an interposed call is kept where
- * functions have their address and site. */
+/* The slot becomes a duration-complete event of the same size: one argument of one word, and the end. A copy
+ * that is made in the middle of the change has a whole record as well. The argument of an interposed call is
+ * kept in the members in which functions have their site and address. */
 void fxt_in_progress_end(struct fxt_thread *thread, uint64_t end_ns, uint64_t name)
 {
 	struct fxt_in_progress *entry;

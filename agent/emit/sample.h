@@ -1,10 +1,10 @@
-/* Counters of the process (category counter): the memory, threads and descriptors that it has and the bytes
- * that it has moved. They are sampled every 10 ms while the process records anything.
+/* These functions sample the counters of the process (category counter): the memory, threads and descriptors
+ * that it has and the bytes that it has moved. A sample is taken every 10 ms while there are records.
  *
  * The agent has no thread that samples. Sampling is deferred work (deferred.h), and each thread that records
  * does such work after 10 ms at the latest, when its clock's line expires. Of all threads, one samples in
- * each 10 ms. Each sample is an event with one argument, named rss, threads, descriptors, read bytes, written
- * bytes or heap bytes (heap.h).
+ * each 10 ms. A sample has at most one event, with one argument, for each of these counters: rss, threads,
+ * descriptors, read bytes, written bytes and heap bytes (heap.h).
  */
 #ifndef FXT_SAMPLE_H
 #define FXT_SAMPLE_H
@@ -18,7 +18,7 @@ void fxt_sample_renewed(struct fxt_thread *thread, uint64_t now_ns);
 /* Samples if 10 ms have passed and no other thread samples. Called as deferred work. */
 void fxt_sample(struct fxt_thread *thread, uint64_t now_ns);
 
-/* Starts the 10 ms anew in the child of a fork. */
+/* Makes a sample due at once, in the child of a fork and when recording begins again. */
 void fxt_sample_after_fork(void);
 
 /* The bytes that the calls of all threads, living and ended, have read and written, and those of the heap

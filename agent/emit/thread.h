@@ -1,5 +1,5 @@
-/* States of threads: how a thread gets one, the names by which the trace knows it, and whole records in its
- * name. The structure is in agent/base/agent.h. Files that go over the states of all threads include
+/* These functions give threads their states and names, and write whole records to a thread's lane. The
+ * structure of a state is in agent/base/agent.h. Files that go over the states of all threads include
  * threads.h as well.
  */
 #ifndef FXT_THREAD_H
@@ -7,8 +7,8 @@
 
 #include "agent/base/agent.h"
 
-/* Gives the calling thread a state and makes it known to the trace. Returns NULL if that is impossible now;
- * the event is then dropped and counted. Returns NULL too, and counts nothing, if the process does not
+/* Gives the calling thread a state, and makes it ready if that is possible now. Returns NULL if it can get no
+ * state; the event is then dropped and counted. Returns NULL too, and counts nothing, if the process does not
  * record, if the thread is barred, in the child of a vfork, and if the gate was lent (gate.h); in that last
  * case recording may begin now, with the next call. Any context. */
 struct fxt_thread *fxt_thread_attach(void);
@@ -35,17 +35,17 @@ void fxt_thread_begins_again(struct fxt_thread *thread);
  * is no file or no lock may be taken. */
 bool fxt_thread_ready(struct fxt_thread *thread);
 
-/* Writes the name of a thread, given by its pthread_t, which the program has just renamed. A thread that the
- * trace does not know yet is named when it is first seen. */
+/* Writes the name of a thread, given by its pthread_t, which the program has just renamed. A thread that has
+ * no record in the trace yet is named when it gets one. */
 void fxt_thread_renamed(struct fxt_thread *thread, uintptr_t handle);
 
-/* Ends the calls in progress of the calling thread, and what else ends with it, because its routine has
+/* Ends the calls in progress of the calling thread, its lifetime and the like, because its routine has
  * returned, or was left by pthread_exit() or by cancellation. The state stays, because destructors of the
  * program may still run. A second call for a thread ends only what has begun since the first. */
 void fxt_thread_ends(void);
 
-/* Returns the state of the thread of this process that has this kernel id, or NULL. The thread may end at any
- * time, and its state then goes to another thread. */
+/* Returns the state of the thread of this process that has this kernel id, or NULL if none of the first
+ * 1024 states is its own. The thread may end at any time, and its state then goes to another thread. */
 struct fxt_thread *fxt_threads_find(uint32_t own_tid);
 
 /* Writes the thread record of a page, and its counters, which are empty. They lie before the slots, which are

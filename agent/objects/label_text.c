@@ -6,7 +6,7 @@
 #include "writer/decimal.h"
 #include "writer/fxt_encode.h"
 
-/* A text with its length, because a block's label is written for each malloc() that has a lifetime. */
+/* A text with its length. The length is stored, because each malloc() that has a lifetime writes a label. */
 struct piece {
 	const char *text;
 	size_t bytes;

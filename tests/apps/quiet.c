@@ -1,8 +1,8 @@
 /* This program has critical sections in which the agent has reason for slow work of each kind. System calls
- * that fail, and that nobody else makes, mark their first and last moment: close(-1000 - N) and close(-2000 -
- * N) are around section N. The program prints "N SYSTEM_CALL..." of each section, which are the calls that it
- * makes there itself. A lock is taken and used before the section, unless the section is about its first use.
- */
+ * that fail, and that nobody else makes, mark the first and last moment of each section: close(-1000 - N) and
+ * close(-2000 - N) are around section N. For each section the program prints "N SYSTEM_CALL...": the calls
+ * that may be made there, which are its own, and rt_sigprocmask where the agent may take a lock. The locks of
+ * a section have been used before it, unless the section is about first uses. */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -34,7 +34,7 @@ static void need(int condition)
 		abort();
 }
 
-/* Makes the call by instruction, because the agent stands in for close() and for syscall(). */
+/* Makes the call by an instruction of its own, because the agent stands in for close() and for syscall(). */
 static void mark(long number)
 {
 	need(unseen(SYS_close, -number) == -EBADF);
@@ -86,8 +86,8 @@ static void wait_long(void)
 	pthread_mutex_unlock(&outer_lock);
 }
 
-/* Uses objects for the first time, so that the agent finds their names: of variables, of objects that were
- * made by a call, and of objects that are gone again. */
+/* Uses objects for the first time, so that the agent has to find their names: a variable, an object that was
+ * made by a call, and one that is destroyed again. */
 static APART void use_new(void)
 {
 	pthread_mutex_t local;
@@ -152,7 +152,7 @@ static APART void wait_for_other(int number)
 	self = (int)getpid();
 	if (number) {
 		pthread_mutex_lock(&outer_lock);
-		/* The table of waiting threads has a lock of its own. */
+		/* The program waits in futex. The agent may block signals, around a lock of its own. */
 		BEGIN(number, "futex rt_sigprocmask");
 	}
 	atomic_store(&waiter, self);
@@ -165,7 +165,7 @@ static APART void wait_for_other(int number)
 	need(!pthread_join(thread, NULL));
 }
 
-/* What is held for life does not hold up anything: counters are sampled in between. */
+/* Holds a lock for so long that the agent takes it for one that is held for life, and samples counters. */
 static void hold_for_life(void)
 {
 	int i;
@@ -187,7 +187,7 @@ int main(void)
 	wait_long();
 	use_new();
 	call_slowly();
-	/* The first wait gets the memory for the table of waiting threads, too. */
+	/* In the first wait, where no lock is held, the agent finds the names of both places. */
 	wait_for_other(0);
 	wait_for_other(6);
 	hold_for_life();

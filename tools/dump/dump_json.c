@@ -25,7 +25,7 @@ static void put_arguments(struct fxt_json *j, const struct fxt_record *rec)
 		fxt_json_arguments(j, "args", rec);
 }
 
-/* Puts the objects that the pointers among the arguments stand for. */
+/* Puts the names of the objects to which the pointers among the arguments lead. */
 static void put_objects(struct fxt_json *j, const struct fxt_reader *r, const struct fxt_record *rec,
 			const struct fxt_objects *objects)
 {

@@ -1,4 +1,4 @@
-/* The sockets of a manager, and the loop that serves all providers. serve.c is the command. */
+/* These functions make a manager's socket, and serve all providers in a loop. serve.c is the command. */
 #ifndef FXT_TOOLS_MANAGER_H
 #define FXT_TOOLS_MANAGER_H
 
@@ -24,11 +24,11 @@ struct fxt_manager {
 	uint64_t end_ns;                /* CLOCK_MONOTONIC: when the manager ends; 0: by a signal */
 	bool is_ending;
 	unsigned complaints;            /* providers that have broken the protocol */
-	uint64_t refused;               /* connections of others, or beyond the limit */
+	uint64_t refused;               /* connections of other users, or beyond the limit */
 };
 
-/* Returns the absolute path of the manager's socket: `given`, or FXT_MANAGER, or the one in
- * XDG_RUNTIME_DIR. The caller frees it. Returns NULL after a message. */
+/* Returns the path of the manager's socket: `given`, made absolute, or FXT_MANAGER, or the one in
+ * XDG_RUNTIME_DIR. The caller frees it. Returns NULL after a message if there is none. */
 char *fxt_manager_path(const char *given);
 
 /* Makes the socket, which only its owner may use. One that a dead manager has left is replaced. Returns false
@@ -42,13 +42,13 @@ void fxt_manager_unlisten(struct fxt_manager *m);
  * terminates the session if there is one, and removes the socket. */
 void fxt_manager_run(struct fxt_manager *m, uint64_t duration_ns);
 
-/* The parts of fxt_manager_run(), for a manager that ends in another way. fxt_manager_begin() comes first,
+/* These are parts of fxt_manager_run(), for a manager that ends otherwise. fxt_manager_begin() comes first,
  * and fxt_manager_end() terminates the session and frees everything. */
 void fxt_manager_begin(struct fxt_manager *m);
 void fxt_manager_end(struct fxt_manager *m);
 
-/* Lets this process, and what it starts from then on, have as many descriptors as it may. Every provider
- * takes three for a moment, and two from then on. */
+/* Raises the limit of descriptors of this process, and of processes that it starts later, as far as it may.
+ * Every provider takes three for a moment, and two from then on. */
 void fxt_manager_raise_limit(void);
 
 /* Makes the waiting of fxt_manager_step() end whenever `fd` can be read. */
