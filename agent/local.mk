@@ -97,10 +97,16 @@ AGENT_SOURCES = \
 	agent/emit/trace_file.c \
 	agent/emit/trace_file.h \
 	agent/emit/watched.c \
+	agent/names/allocator_code.c \
+	agent/names/allocator_code.h \
 	agent/names/module.c \
 	agent/names/module.h \
 	agent/names/symbols.c \
 	agent/names/symbols.h \
+	agent/names/unwind.c \
+	agent/names/unwind.h \
+	agent/objects/allocation_site.c \
+	agent/objects/allocation_site.h \
 	agent/objects/blocks.c \
 	agent/objects/blocks.h \
 	agent/objects/label.c \

@@ -17,6 +17,7 @@ UNIT_TESTS = \
 	tests/check_rewrite \
 	tests/check_stream \
 	tests/check_stream_races \
+	tests/check_unwind \
 	tests/check_utf8 \
 	tests/check_wait
 tests_check_buffer_SOURCES = tests/check_buffer.c tests/buffer_fixture.h
@@ -33,6 +34,8 @@ tests_check_clock_SOURCES = tests/check_clock.c
 tests_check_clock_CPPFLAGS = $(FXT_CPPFLAGS)
 tests_check_labels_SOURCES = tests/check_labels.c agent/objects/label_table.c
 tests_check_labels_CPPFLAGS = $(FXT_CPPFLAGS)
+tests_check_unwind_SOURCES = tests/check_unwind.c agent/names/unwind.c
+tests_check_unwind_CPPFLAGS = $(FXT_CPPFLAGS)
 tests_check_stream_SOURCES = tests/check_stream.c tests/stream_fixture.h agent/descriptors/byte_stream.c \
 	agent/descriptors/byte_stream_names.c
 tests_check_stream_CPPFLAGS = $(FXT_CPPFLAGS)
@@ -194,6 +197,7 @@ APPS_C = \
 	tests/apps/streams_odd \
 	tests/apps/threads
 APPS_CXX = \
+	tests/apps/allocates \
 	tests/apps/throws
 APPS_SHARED = tests/apps/ask_for_snapshot.h tests/apps/asleep.h tests/apps/counts.h tests/apps/host.h \
 	tests/apps/lifetimes.h tests/apps/lifetimes_uses.c \

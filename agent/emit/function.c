@@ -180,6 +180,15 @@ const char *fxt_function_object_name(uintptr_t address, uintptr_t place, size_t 
 	return name;
 }
 
+enum fxt_code_kind fxt_function_code(uintptr_t address, struct fxt_unwind_rule *rule)
+{
+	uint64_t mask = lock_functions();
+	enum fxt_code_kind kind = fxt_allocator_code(address, rule);
+
+	unlock_functions(mask);
+	return kind;
+}
+
 bool fxt_functions_unloaded(void)
 {
 	uint64_t mask = lock_functions();

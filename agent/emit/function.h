@@ -11,6 +11,7 @@
 #ifndef FXT_FUNCTION_H
 #define FXT_FUNCTION_H
 
+#include "agent/names/allocator_code.h"
 #include "in_progress.h"
 
 struct fxt_function {
@@ -199,7 +200,7 @@ static inline bool fxt_function_exit_quick(struct fxt_thread *thread, uintptr_t 
 	return true;
 }
 
-/* The next three functions call the one of symbols.h that does the same, with the lock of the function table
+/* The next functions call the one of agent/names/ that does the same, with the lock of the function table
  * held.
  *
  * Returns the name of the global variable at `address`, which the code at `place` uses: see
@@ -208,6 +209,9 @@ const char *fxt_function_object_name(uintptr_t address, uintptr_t place, size_t 
 
 /* Forgets the files that have been unloaded; returns false if there are none. See fxt_symbols_unloaded(). */
 bool fxt_functions_unloaded(void);
+
+/* Returns the kind of the code at `address`: see fxt_allocator_code(). */
+enum fxt_code_kind fxt_function_code(uintptr_t address, struct fxt_unwind_rule *rule);
 
 /* Returns whether the address lies in a file that is loaded, as far as that is known. */
 bool fxt_function_is_mapped(uintptr_t address);

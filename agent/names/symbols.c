@@ -291,6 +291,11 @@ bool fxt_symbols_unloaded(void)
 	return removed_count != removed;
 }
 
+const struct fxt_module *fxt_symbol_module(uintptr_t address)
+{
+	return with_symbols(find_module(address));
+}
+
 bool fxt_symbol_is_mapped(uintptr_t address)
 {
 	return module_at(address) != NULL;

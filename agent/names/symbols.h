@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct fxt_module;
+
 /* Returns the name of the function at `address`, as its symbol table has it: "module+0x123" if there is no
  * symbol, "0x123" outside of any file. The text is UTF-8, of `*bytes` bytes, and valid for the life of the
  * process. The caller holds the lock of the function table. */
@@ -27,6 +29,10 @@ const char *fxt_symbol_known_name(uintptr_t address, size_t *bytes);
  * address lies in a file all the same, otherwise 0. `place` is the code that uses the variable: files are
  * looked for when code of theirs is first met. The caller holds the lock. */
 const char *fxt_symbol_object_name(uintptr_t address, uintptr_t place, size_t *bytes, uint32_t *offset);
+
+/* Returns the module that `address` lies in, with its symbols read, or NULL if there is none. Its addresses
+ * hold as long as the caller holds the lock. */
+const struct fxt_module *fxt_symbol_module(uintptr_t address);
 
 /* Forgets the files that are not loaded any more. Returns false if there is none. The caller holds the
  * lock. */

@@ -9,6 +9,7 @@
 
 #include "agent/base/lazy_table.h"
 #include "agent/base/stack.h"
+#include "allocation_site.h"
 
 enum { BUCKET_BITS = 13, BUCKETS = 1 << BUCKET_BITS, WAYS = 8 };
 
@@ -110,10 +111,10 @@ static void tell(struct fxt_thread *thread, struct detail *detail, const struct 
 			     memory->bytes);
 }
 
-void fxt_block_came_at(struct fxt_thread *thread, const void *block, size_t bytes, uintptr_t place,
+void fxt_block_came_at(struct fxt_thread *thread, const void *block, size_t bytes, const uintptr_t *frame,
 		       uint64_t since_ns)
 {
-	struct fxt_memory memory = {FXT_STR_heap_block, (uintptr_t)block, bytes, place, {NULL}};
+	struct fxt_memory memory = {FXT_STR_heap_block, (uintptr_t)block, bytes, 0, {NULL}};
 	struct bucket *bucket = bucket_of((uintptr_t)block, true);
 	struct fxt_block before = fxt_block_take(block);
 	struct detail *detail;
@@ -129,15 +130,16 @@ void fxt_block_came_at(struct fxt_thread *thread, const void *block, size_t byte
 		return;
 	detail = &bucket->details[way];
 	detail->life.begin_ns = since_ns;
-	memory.label = fxt_label_block(thread, place);
+	memory.place = fxt_allocation_site(thread, frame);
+	memory.label = fxt_label_block(thread, memory.place);
 	tell(thread, detail, &memory);
 	release(bucket, way,
 		(uintptr_t)block | (fxt_memory_life_begin(thread, &detail->life, &memory) ? 0 : IS_GONE));
 }
 
-void fxt_block_came(struct fxt_thread *thread, const void *block, size_t bytes, uintptr_t place)
+void fxt_block_came(struct fxt_thread *thread, const void *block, size_t bytes, const uintptr_t *frame)
 {
-	fxt_block_came_at(thread, block, bytes, place, thread->last_ns);
+	fxt_block_came_at(thread, block, bytes, frame, thread->last_ns);
 }
 
 struct fxt_block fxt_block_take(const void *block)

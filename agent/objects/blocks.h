@@ -15,12 +15,13 @@ struct fxt_block {
 	struct fxt_label label;
 };
 
-/* Enters a block that the calling thread got at since_ns, by a call that returns to `place`. The second
+/* Enters a block that the calling thread got at since_ns, by a wrapper whose frame is `frame`. The second
  * function takes the thread's last time for since_ns, because the allocator's wrappers have no register free
  * for a time. */
-FXT_COLD void fxt_block_came_at(struct fxt_thread *thread, const void *block, size_t bytes, uintptr_t place,
-				uint64_t since_ns);
-FXT_COLD void fxt_block_came(struct fxt_thread *thread, const void *block, size_t bytes, uintptr_t place);
+FXT_COLD void fxt_block_came_at(struct fxt_thread *thread, const void *block, size_t bytes,
+				const uintptr_t *frame, uint64_t since_ns);
+FXT_COLD void fxt_block_came(struct fxt_thread *thread, const void *block, size_t bytes,
+			     const uintptr_t *frame);
 
 /* Takes a block out of the table that is about to be freed. Returns what was known of it. */
 struct fxt_block fxt_block_take(const void *block);

@@ -34,23 +34,23 @@ static_assert(SIZED_COUNT <= 32, "as struct fxt_heap has it");
 /* Says whether the size of a block can be asked for, if the block is one of this function's allocator. */
 #define IS_SIZED(symbol, block) ((block) && fxt_heap.sized >> SIZED_##symbol & 1)
 
-/* Counts a block that the function has returned, and begins its lifetime if it is large. The function was
- * called at `place`. */
-#define CAME(thread, symbol, block, place)								\
+/* Counts a block that the function has returned, and begins its lifetime if it is large. Used in the wrapper
+ * itself, whose frame leads to who has asked for the block. */
+#define CAME(thread, symbol, block)									\
 	do {												\
 		if (FXT_LIKELY(IS_SIZED(symbol, block))) {						\
 			size_t bytes_ = fxt_heap.size_of(block);					\
 													\
 			(thread)->bytes.heap += bytes_;							\
 			if (FXT_UNLIKELY(bytes_ >= fxt_heap.track_bytes))				\
-				fxt_block_came(thread, block, bytes_, (uintptr_t)(place));		\
+				fxt_block_came(thread, block, bytes_, __builtin_frame_address(0));\
 		}											\
 	} while (0)
 
 /* BLOCK(symbol): a PTR, a block that `symbol` has returned. */
 #define FAILURE_BLOCK(symbol) FAILURE_PTR
 #define RESULT_BLOCK(symbol) RESULT_PTR
-#define AFTER_BLOCK(symbol) , CAME(thread_, symbol, result_, __builtin_return_address(0));
+#define AFTER_BLOCK(symbol) , CAME(thread_, symbol, result_);
 
 #define FXT_TABLE "interpose/tables/malloc.def"
 #include "interpose/engine/wrappers.inc"
@@ -153,7 +153,7 @@ static struct resized before_realloc(void *ptr, unsigned symbol)
 }
 
 static void after_realloc(struct fxt_thread *thread, const struct resized *old, void *ptr, void *result,
-			  bool failed, const void *place)
+			  bool failed, const uintptr_t *frame)
 {
 	uint64_t end_ns = thread->last_ns;
 	size_t bytes;
@@ -176,7 +176,7 @@ static void after_realloc(struct fxt_thread *thread, const struct resized *old, 
 		fxt_labels_freed((char *)ptr + (result == ptr ? bytes : 0),
 				 old->bytes - (result == ptr ? bytes : 0));
 	if (bytes >= fxt_heap.track_bytes)
-		fxt_block_came_at(thread, result, bytes, (uintptr_t)place, end_ns);
+		fxt_block_came_at(thread, result, bytes, frame, end_ns);
 }
 
 #define REALLOC(symbol)                                                                         \
@@ -204,7 +204,7 @@ static void after_realloc(struct fxt_thread *thread, const struct resized *old, 
 				       result, !result && size);                                \
 		}                                                                               \
 		after_realloc(thread, &old, ptr, result, !result && size,                       \
-			      __builtin_return_address(0));                                     \
+			      __builtin_frame_address(0));                                      \
 		return result;                                                                  \
 	}
 
@@ -239,7 +239,7 @@ FXT_EXPORT void *reallocarray(void *ptr, size_t nmemb, size_t size)
 		finish_realloc(thread, at, end_ns, FXT_NAMES(malloc, reallocarray), 3, result,
 			       !result && nmemb && size);
 	}
-	after_realloc(thread, &old, ptr, result, !result && nmemb && size, __builtin_return_address(0));
+	after_realloc(thread, &old, ptr, result, !result && nmemb && size, __builtin_frame_address(0));
 	return result;
 }
 
@@ -264,7 +264,7 @@ FXT_EXPORT int posix_memalign(void **memptr, size_t alignment, size_t size)
 		fxt_complete(thread, at, end_ns, FXT_NAMES(malloc, posix_memalign), 3);
 	}
 	if (!result)
-		CAME(thread, posix_memalign, *memptr, __builtin_return_address(0));
+		CAME(thread, posix_memalign, *memptr);
 	return result;
 }
 

@@ -1,6 +1,7 @@
 /* Makes the wrappers of the loader's functions: dl.def. */
 #include <dlfcn.h>
 
+#include "agent/objects/allocation_site.h"
 #include "agent/objects/label.h"
 #include "interpose/engine/interpose.h"
 #include "interpose/engine/trampoline.h"
@@ -13,14 +14,16 @@ FXT_REAL(int, dlclose, (void *handle), (handle))
 static __attribute__((noinline)) int traced_dlclose(void *handle)
 FXT_BODY(fxt_enter_on(), dl, int, dlclose, real_dlclose, BLOCKS(handle), PLAIN_INT, (void *, handle, PTR))
 
-/* dlclose() is written by hand: the locks of a library that is gone are forgotten, which is no part of the
- * call. */
+/* dlclose() is written by hand: the locks and the code of a library that is gone are forgotten, which is no
+ * part of the call. */
 FXT_EXPORT int dlclose(void *handle)
 {
 	int result = fxt_is_on(FXT_CAT_dl) ? traced_dlclose(handle) : real_dlclose(handle);
 
 	if (fxt_is_on(FXT_CAT_pthread))
 		fxt_labels_unloaded();
+	if (fxt_is_on(FXT_CAT_malloc))
+		fxt_allocation_sites_unloaded();
 	return result;
 }
 

@@ -151,7 +151,7 @@ throws
 # These cannot be compared. They never end, print their process id or ports that the kernel has chosen, print
 # what the agent has mapped, how long calls took, how often threads waited or how far they came, need others
 # that run, or count the instructions of a call.
-exempt='alone count_threads deadlock descriptor_races descriptors handlers holds host_maps listens
+exempt='allocates alone count_threads deadlock descriptor_races descriptors handlers holds host_maps listens
 	obeys owns progress scribble signalled slow stepped'
 
 ulimit -c 0

@@ -10,8 +10,7 @@ export FXT_QUIET=1
 # program itself, and "PID heap MARK BYTES" for what the heap has at each mark more than at the first.
 cat >lives.py <<'EOT'
 import json, os, subprocess, sys
-own = {"take", "take_cleared", "take_aligned", "take_by_number", "resize", "resize_array",
-       "map", "map_file", "move"}
+own = {"take", "resize", "resize_array", "map", "map_file", "move"}
 marks = {}
 for path in sys.argv[1:]:
     begun, ends, says, samples = {}, {}, {}, []
@@ -44,7 +43,7 @@ for path in sys.argv[1:]:
         assert says[ident] == ("block of " + begun[ident][4] if begun[ident][1] == "block" else None), ident
         begun[ident][2] = "gone"
     for life in begun.values():
-        if life[4] in own:
+        if life[4] in own or life[4].startswith("take_"):
             print(*life[:5])
 for name, (pid, value) in marks.items():
     print(pid, "heap", name, value - marks["first"][1])
@@ -87,6 +86,15 @@ for mode in streaming oneshot circular; do
 		fail "$mode: exit status $?"
 	compare $mode $mode/owns.*.fxt
 	valid $mode/owns.*.fxt
+done
+
+# A block is of the function that has asked for it, and not of operator new, a container or strdup().
+for mode in streaming oneshot circular; do
+	test -x "$apps/allocates" || break
+	FXT_BUFFERING_MODE=$mode FXT_BUFFER_SIZE_MB=16 traced "allocates.$mode" "$apps/allocates" >said ||
+		fail "allocates, $mode: exit status $?"
+	compare "allocates, $mode" "allocates.$mode"/allocates.*.fxt
+	valid "allocates.$mode"/allocates.*.fxt
 done
 
 # Other allocators say their own sizes.

@@ -1,0 +1,501 @@
+/* Reads unwind tables: see unwind.h. Only allocator_code.c calls this, for an address that is met for the
+ * first time. */
+#include "unwind.h"
+
+#include <elf.h>
+#include <stddef.h>
+#include <string.h>
+
+/* The numbers that DWARF gives to the registers of x86_64. */
+enum { REGISTER_FP = 6, REGISTER_SP = 7, REGISTER_RETURN = 16 };
+
+/* Pointer encodings (DW_EH_PE_*): a format in the low half, and what the number is relative to. */
+enum {
+	FORMAT_ADDRESS = 0x00,
+	FORMAT_UDATA4 = 0x03,
+	FORMAT_UDATA8 = 0x04,
+	FORMAT_SDATA4 = 0x0b,
+	FORMAT_SDATA8 = 0x0c,
+	FORMAT_BITS = 0x0f,
+	RELATIVE_BITS = 0x70,
+	RELATIVE_TO_ITSELF = 0x10,
+	RELATIVE_TO_HEADER = 0x30,
+	ENCODING_NONE = 0xff,
+};
+
+/* Opcodes of call frame instructions (DW_CFA_*). The first three have an operand in their low six bits. */
+enum {
+	CFA_ADVANCE_LOC = 0x40,
+	CFA_OFFSET = 0x80,
+	CFA_RESTORE = 0xc0,
+	CFA_PRIMARY_BITS = 0xc0,
+	CFA_NOP = 0x00,
+	CFA_ADVANCE_LOC1 = 0x02,
+	CFA_ADVANCE_LOC2 = 0x03,
+	CFA_ADVANCE_LOC4 = 0x04,
+	CFA_OFFSET_EXTENDED = 0x05,
+	CFA_RESTORE_EXTENDED = 0x06,
+	CFA_UNDEFINED = 0x07,
+	CFA_SAME_VALUE = 0x08,
+	CFA_REGISTER = 0x09,
+	CFA_REMEMBER_STATE = 0x0a,
+	CFA_RESTORE_STATE = 0x0b,
+	CFA_DEF_CFA = 0x0c,
+	CFA_DEF_CFA_REGISTER = 0x0d,
+	CFA_DEF_CFA_OFFSET = 0x0e,
+	CFA_DEF_CFA_EXPRESSION = 0x0f,
+	CFA_EXPRESSION = 0x10,
+	CFA_OFFSET_EXTENDED_SF = 0x11,
+	CFA_DEF_CFA_SF = 0x12,
+	CFA_DEF_CFA_OFFSET_SF = 0x13,
+	CFA_VAL_OFFSET = 0x14,
+	CFA_VAL_OFFSET_SF = 0x15,
+	CFA_VAL_EXPRESSION = 0x16,
+	CFA_GNU_ARGS_SIZE = 0x2e,
+};
+
+/* States are remembered where a function returns in its middle, and they do not nest in what compilers make.
+ * Larger frames than RULE_MOST bytes do not fit into a packed rule (agent/objects/allocation_site.c). */
+enum { REMEMBERED_MAX = 4, RULE_MOST = 1 << 22 };
+
+/* -- Reading ------------------------------------------------------------------------------------- */
+
+/* A place in the tables. Reading behind `end` gives 0 and sets `has_failed`, for good. */
+struct cursor {
+	const uint8_t *at, *end;
+	bool has_failed;
+};
+
+static uint64_t take(struct cursor *c, size_t bytes)
+{
+	uint64_t value = 0;
+
+	if (c->has_failed || (size_t)(c->end - c->at) < bytes) {
+		c->has_failed = true;
+		return 0;
+	}
+	memcpy(&value, c->at, bytes);
+	c->at += bytes;
+	return value;
+}
+
+static void skip(struct cursor *c, uint64_t bytes)
+{
+	if (c->has_failed || (uint64_t)(c->end - c->at) < bytes)
+		c->has_failed = true;
+	else
+		c->at += bytes;
+}
+
+/* Takes a number of the form LEB128, with its sign if `is_signed`. */
+static uint64_t take_leb(struct cursor *c, bool is_signed)
+{
+	uint64_t value = 0;
+	unsigned shift = 0;
+	uint8_t byte;
+
+	do {
+		byte = (uint8_t)take(c, 1);
+		if (shift < 64)
+			value |= (uint64_t)(byte & 0x7f) << shift;
+		shift += 7;
+	} while (byte & 0x80);
+	if (is_signed && byte & 0x40 && shift < 64)
+		value |= ~UINT64_C(0) << shift;
+	return value;
+}
+
+static uint64_t take_unsigned(struct cursor *c)
+{
+	return take_leb(c, false);
+}
+
+static int64_t take_signed(struct cursor *c)
+{
+	return (int64_t)take_leb(c, true);
+}
+
+/* Takes a number in the format of a pointer encoding, not yet relative to anything. */
+static uint64_t take_number(struct cursor *c, unsigned encoding)
+{
+	switch (encoding & FORMAT_BITS) {
+	case FORMAT_ADDRESS:
+	case FORMAT_UDATA8:
+	case FORMAT_SDATA8:
+		return take(c, 8);
+	case FORMAT_UDATA4:
+		return take(c, 4);
+	case FORMAT_SDATA4:
+		return (uint64_t)(int64_t)(int32_t)take(c, 4);
+	}
+	c->has_failed = true;
+	return 0;
+}
+
+/* Returns the address in the file's own terms of a place in the tables. */
+static uint64_t address_of(const struct fxt_unwind_tables *t, const uint8_t *at)
+{
+	return t->low_address + (uint64_t)(at - t->low);
+}
+
+/* Takes an address in a pointer encoding. */
+static uint64_t take_address(const struct fxt_unwind_tables *t, struct cursor *c, unsigned encoding)
+{
+	uint64_t here = address_of(t, c->at), value = take_number(c, encoding);
+
+	switch (encoding & RELATIVE_BITS) {
+	case 0:
+		return value;
+	case RELATIVE_TO_ITSELF:
+		return here + value;
+	}
+	c->has_failed = true;
+	return 0;
+}
+
+/* -- Call frame instructions --------------------------------------------------------------------- */
+
+/* Where the caller has a register. */
+enum saved { SAME, AT_OFFSET, UNKNOWN };
+
+/* What the instructions say so far. */
+struct row {
+	uint64_t cfa_register;
+	int64_t cfa_offset;
+	int64_t fp_offset, return_offset;       /* less the caller's stack pointer */
+	uint8_t fp, ret;                        /* enum saved */
+	bool is_cfa_known;
+};
+
+/* A common information entry: what the entries of many functions share. */
+struct common {
+	struct cursor instructions;
+	uint64_t code_align;
+	int64_t data_align;
+	unsigned pointers;              /* the encoding of a function's bounds */
+	bool has_augmentation;          /* each function has data of a length that stands in front of it */
+};
+
+static void save(struct row *row, uint64_t number, enum saved how, int64_t offset)
+{
+	if (number == REGISTER_FP) {
+		row->fp = (uint8_t)how;
+		row->fp_offset = offset;
+	} else if (number == REGISTER_RETURN) {
+		row->ret = (uint8_t)how;
+		row->return_offset = offset;
+	}
+}
+
+static void restore(struct row *row, uint64_t number, const struct row *initial)
+{
+	if (number == REGISTER_FP)
+		save(row, number, initial->fp, initial->fp_offset);
+	else if (number == REGISTER_RETURN)
+		save(row, number, initial->ret, initial->return_offset);
+}
+
+static void define_cfa(struct row *row, uint64_t number, int64_t offset)
+{
+	row->cfa_register = number;
+	row->cfa_offset = offset;
+	row->is_cfa_known = true;
+}
+
+/* Multiplies as the processor does: nonsense in a table gives some number. */
+static int64_t times(uint64_t number, int64_t factor)
+{
+	return (int64_t)(number * (uint64_t)factor);
+}
+
+/* Follows one instruction that is no advance. */
+static void follow(struct cursor *c, unsigned opcode, const struct common *common, const struct row *initial,
+		   struct row *row)
+{
+	uint64_t number;
+
+	switch (opcode) {
+	case CFA_NOP:
+		return;
+	case CFA_OFFSET_EXTENDED:
+		number = take_unsigned(c);
+		save(row, number, AT_OFFSET, times(take_unsigned(c), common->data_align));
+		return;
+	case CFA_OFFSET_EXTENDED_SF:
+		number = take_unsigned(c);
+		save(row, number, AT_OFFSET, times((uint64_t)take_signed(c), common->data_align));
+		return;
+	case CFA_RESTORE_EXTENDED:
+		restore(row, take_unsigned(c), initial);
+		return;
+	case CFA_UNDEFINED:
+		save(row, take_unsigned(c), UNKNOWN, 0);
+		return;
+	case CFA_SAME_VALUE:
+		save(row, take_unsigned(c), SAME, 0);
+		return;
+	case CFA_REGISTER:
+	case CFA_VAL_OFFSET:
+	case CFA_VAL_OFFSET_SF:
+		save(row, take_unsigned(c), UNKNOWN, 0);
+		take_unsigned(c);
+		return;
+	case CFA_EXPRESSION:
+	case CFA_VAL_EXPRESSION:
+		save(row, take_unsigned(c), UNKNOWN, 0);
+		skip(c, take_unsigned(c));
+		return;
+	case CFA_DEF_CFA:
+		number = take_unsigned(c);
+		define_cfa(row, number, (int64_t)take_unsigned(c));
+		return;
+	case CFA_DEF_CFA_SF:
+		number = take_unsigned(c);
+		define_cfa(row, number, times((uint64_t)take_signed(c), common->data_align));
+		return;
+	case CFA_DEF_CFA_REGISTER:
+		row->cfa_register = take_unsigned(c);
+		return;
+	case CFA_DEF_CFA_OFFSET:
+		row->cfa_offset = (int64_t)take_unsigned(c);
+		return;
+	case CFA_DEF_CFA_OFFSET_SF:
+		row->cfa_offset = times((uint64_t)take_signed(c), common->data_align);
+		return;
+	case CFA_DEF_CFA_EXPRESSION:
+		row->is_cfa_known = false;
+		skip(c, take_unsigned(c));
+		return;
+	case CFA_GNU_ARGS_SIZE:
+		take_unsigned(c);
+		return;
+	}
+	c->has_failed = true;
+}
+
+/* Follows the instructions up to those for code behind `address`. `*location` is the address for which the
+ * instructions hold. */
+static void follow_all(struct cursor *c, const struct common *common, uint64_t address, uint64_t *location,
+		       const struct row *initial, struct row *row)
+{
+	struct row remembered[REMEMBERED_MAX];
+	unsigned depth = 0, opcode, operand;
+	uint64_t next;
+
+	while (!c->has_failed && c->at < c->end) {
+		opcode = (unsigned)take(c, 1);
+		operand = opcode & 0x3f;
+		next = *location;
+		switch (opcode & CFA_PRIMARY_BITS ? opcode & CFA_PRIMARY_BITS : opcode) {
+		case CFA_ADVANCE_LOC:
+			next += operand * common->code_align;
+			break;
+		case CFA_ADVANCE_LOC1:
+			next += take(c, 1) * common->code_align;
+			break;
+		case CFA_ADVANCE_LOC2:
+			next += take(c, 2) * common->code_align;
+			break;
+		case CFA_ADVANCE_LOC4:
+			next += take(c, 4) * common->code_align;
+			break;
+		case CFA_OFFSET:
+			save(row, operand, AT_OFFSET, times(take_unsigned(c), common->data_align));
+			break;
+		case CFA_RESTORE:
+			restore(row, operand, initial);
+			break;
+		case CFA_REMEMBER_STATE:
+			if (depth == REMEMBERED_MAX)
+				c->has_failed = true;
+			else
+				remembered[depth++] = *row;
+			break;
+		case CFA_RESTORE_STATE:
+			if (!depth)
+				c->has_failed = true;
+			else
+				*row = remembered[--depth];
+			break;
+		default:
+			follow(c, opcode, common, initial, row);
+		}
+		if (next > address)
+			return;
+		*location = next;
+	}
+}
+
+/* -- Entries --------------------------------------------------------------------------------------- */
+
+/* Begins to read the entry at `entry`. Stores the place behind its length and its field of 4 bytes that says
+ * where its common entry is, or that it is one. Returns that field. */
+static uint32_t begin_entry(const struct fxt_unwind_tables *t, const uint8_t *entry, struct cursor *c)
+{
+	uint64_t bytes;
+
+	*c = (struct cursor){entry, t->high, entry < t->low || entry > t->high};
+	bytes = take(c, 4);
+	/* A length of 0 ends the section; the largest one is followed by a length of 8 bytes. */
+	if (bytes == 0 || bytes == UINT32_MAX || bytes > (uint64_t)(c->end - c->at)) {
+		c->has_failed = true;
+		return 0;
+	}
+	c->end = c->at + bytes;
+	return (uint32_t)take(c, 4);
+}
+
+static bool read_common(const struct fxt_unwind_tables *t, const uint8_t *entry, struct common *common)
+{
+	struct cursor c, text;
+	uint64_t version, bytes;
+	uint8_t letter;
+
+	if (begin_entry(t, entry, &c) != 0)
+		return false;
+	version = take(&c, 1);
+	text = c;
+	while (take(&c, 1))
+		;
+	common->code_align = take_unsigned(&c);
+	common->data_align = take_signed(&c);
+	if ((version != 1 && version != 3) ||
+	    (version == 1 ? take(&c, 1) : take_unsigned(&c)) != REGISTER_RETURN)
+		return false;
+	common->pointers = FORMAT_ADDRESS;
+	common->has_augmentation = false;
+	letter = (uint8_t)take(&text, 1);
+	if (letter == 'z') {
+		common->has_augmentation = true;
+		bytes = take_unsigned(&c);
+		common->instructions = c;
+		skip(&common->instructions, bytes);
+		while ((letter = (uint8_t)take(&text, 1))) {
+			if (letter == 'R')
+				common->pointers = (unsigned)take(&c, 1);
+			else if (letter == 'L')
+				take(&c, 1);
+			else if (letter == 'P')
+				take_number(&c, (unsigned)take(&c, 1));
+			else
+				return false;
+		}
+	} else {
+		common->instructions = c;
+	}
+	return !letter && !c.has_failed && !text.has_failed && !common->instructions.has_failed;
+}
+
+/* Returns the entry of the last function that begins at or before the address, or NULL. The header has a
+ * table of them, sorted, with pairs of the function's and the entry's distance from the header. */
+static const uint8_t *find_entry(const struct fxt_unwind_tables *t, uint64_t address)
+{
+	struct cursor c = {t->header, t->high, t->header < t->low || t->header > t->high};
+	uint64_t version = take(&c, 1), section = take(&c, 1), counts = take(&c, 1), table = take(&c, 1);
+	uint64_t count, low = 0, high;
+	int32_t pair[2] = {0, 0};
+
+	if (section == ENCODING_NONE)
+		return NULL;
+	take_number(&c, (unsigned)section);
+	count = take_number(&c, (unsigned)counts);
+	if (c.has_failed || version != 1 || table != (RELATIVE_TO_HEADER | FORMAT_SDATA4) ||
+	    count > (uint64_t)(c.end - c.at) / sizeof(pair))
+		return NULL;
+	for (high = count; low < high;) {
+		uint64_t middle = low + (high - low) / 2;
+
+		memcpy(pair, c.at + middle * sizeof(pair), sizeof(pair));
+		if (address_of(t, t->header) + (uint64_t)(int64_t)pair[0] <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (!low)
+		return NULL;
+	memcpy(pair, c.at + (low - 1) * sizeof(pair), sizeof(pair));
+	if (pair[1] > t->high - t->header || pair[1] < t->low - t->header)
+		return NULL;
+	return t->header + pair[1];
+}
+
+bool fxt_unwind_rule(const struct fxt_unwind_tables *t, uint64_t address, struct fxt_unwind_rule *rule)
+{
+	const uint8_t *entry = find_entry(t, address), *field;
+	struct row initial = {.fp = SAME, .ret = UNKNOWN}, row;
+	struct common common;
+	uint64_t begin, location;
+	struct cursor c;
+	uint32_t back;
+	uint64_t bytes;
+
+	if (!entry)
+		return false;
+	back = begin_entry(t, entry, &c);
+	field = c.at - 4;
+	if (c.has_failed || !back || back > field - t->low || !read_common(t, field - back, &common))
+		return false;
+	begin = take_address(t, &c, common.pointers);
+	bytes = take_number(&c, common.pointers);
+	if (common.has_augmentation)
+		skip(&c, take_unsigned(&c));
+	if (c.has_failed || address < begin || address - begin >= bytes)
+		return false;
+	location = begin;
+	follow_all(&common.instructions, &common, address, &location, &initial, &initial);
+	row = initial;
+	follow_all(&c, &common, address, &location, &initial, &row);
+	/* What the instructions tell must be of the one form that struct fxt_unwind_rule has. The return
+	 * address lies right below the caller's stack pointer, because the call has pushed it. */
+	if (c.has_failed || common.instructions.has_failed || !row.is_cfa_known ||
+	    (row.cfa_register != REGISTER_SP && row.cfa_register != REGISTER_FP) || row.cfa_offset < 8 ||
+	    row.cfa_offset > RULE_MOST || row.ret != AT_OFFSET || row.return_offset != -8 ||
+	    row.fp == UNKNOWN ||
+	    (row.fp == AT_OFFSET && (row.fp_offset > -16 || row.fp_offset < -RULE_MOST || row.fp_offset % 8)))
+		return false;
+	rule->caller_sp = (int32_t)row.cfa_offset;
+	rule->saved_fp = row.fp == AT_OFFSET ? (int32_t)row.fp_offset : 0;
+	rule->is_from_fp = row.cfa_register == REGISTER_FP;
+	return true;
+}
+
+/* Returns `bytes` bytes at `offset` of the file, or NULL if it has fewer. */
+static const void *inside(const uint8_t *file, size_t file_bytes, uint64_t offset, uint64_t bytes)
+{
+	return offset <= file_bytes && bytes <= file_bytes - offset ? file + offset : NULL;
+}
+
+/* Returns whether a file has the segment as its own, and not only as zeros in memory. */
+static bool has_address(const Elf64_Phdr *segment, uint64_t address)
+{
+	return segment->p_type == PT_LOAD && address >= segment->p_vaddr &&
+	       address - segment->p_vaddr < segment->p_filesz;
+}
+
+bool fxt_unwind_find(const void *image, size_t bytes, struct fxt_unwind_tables *tables)
+{
+	const uint8_t *file = image;
+	const Elf64_Ehdr *header = inside(file, bytes, 0, sizeof(*header));
+	const Elf64_Phdr *segments, *section = NULL, *holder = NULL;
+	unsigned i;
+
+	if (!header || memcmp(header->e_ident, ELFMAG, SELFMAG) || header->e_ident[EI_CLASS] != ELFCLASS64 ||
+	    header->e_phentsize != sizeof(*segments) || header->e_phoff % _Alignof(Elf64_Phdr))
+		return false;
+	segments = inside(file, bytes, header->e_phoff, header->e_phnum * sizeof(*segments));
+	for (i = 0; segments && i < header->e_phnum; i++)
+		if (segments[i].p_type == PT_GNU_EH_FRAME)
+			section = &segments[i];
+	for (i = 0; section && i < header->e_phnum; i++)
+		if (has_address(&segments[i], section->p_vaddr))
+			holder = &segments[i];
+	if (!holder)
+		return false;
+	tables->low = inside(file, bytes, holder->p_offset, holder->p_filesz);
+	if (!tables->low)
+		return false;
+	tables->high = tables->low + holder->p_filesz;
+	tables->header = tables->low + (section->p_vaddr - holder->p_vaddr);
+	tables->low_address = holder->p_vaddr;
+	return true;
+}
