@@ -280,6 +280,34 @@ START_TEST(leaks_are_told_by_caller)
 }
 END_TEST
 
+/* What the C++ library keeps for itself is no leak, whatever else there is. */
+START_TEST(nothing_of_the_library_is_a_leak)
+{
+	begin_trace();
+	allocation(1000, 0x10000, 72704);
+	event(ASYNC_BEGIN, 1, "malloc", "heap block", 1100, 1,
+	      ARGS({"ptr", POINTER, 0x10000}, {"size", UINT, 72704},
+		   {"function", TEXT, TEXT_OF("libstdc++.so.6.0.30+0xa57b9")}));
+	if (_i) {
+		allocation(2000, 0x90000, 100000);
+		event(ASYNC_BEGIN, 1, "malloc", "heap block", 2100, 2,
+		      ARGS({"ptr", POINTER, 0x90000}, {"size", UINT, 100000},
+			   {"function", TEXT, TEXT_OF("make_session")}));
+	}
+	print(TOP);
+	if (_i) {
+		expect("      never freed: 97.7 KiB in 1 block: 1 x 97.7 KiB\n"
+		       "      kept by the C++ library for itself, which is normal: 71.0 KiB\n");
+		expect("\n  make_session                       97.7 KiB            1  97.7 KiB  app 7\n");
+	} else {
+		expect("      kept by the C++ library for itself, which is normal: 71.0 KiB\n");
+		expect_none("never freed");
+		expect_none("NEVER FREED");
+	}
+	expect_none("libstdc++");
+}
+END_TEST
+
 /* All locks that one function has made are one line, whichever thread waited for which. */
 START_TEST(waits_are_told_by_name)
 {
@@ -346,6 +374,7 @@ int main(void)
 	tcase_add_loop_test(c, one_thread_is_a_line, 0, 2);
 	tcase_add_test(c, sections_are_short);
 	tcase_add_test(c, leaks_are_told_by_caller);
+	tcase_add_loop_test(c, nothing_of_the_library_is_a_leak, 0, 2);
 	tcase_add_test(c, waits_are_told_by_name);
 	tcase_add_test(c, idle_threads_last);
 	tcase_add_test(c, keeps_the_agent_out_of_the_calls);

@@ -331,7 +331,7 @@ void fxt_report_make(struct fxt_report *report, struct fxt_reader *r,
 	fxt_chains_finish(&report->chains, r, &report->threads);
 	fxt_threads_finish(&report->threads, r, &report->roles, &report->files, &report->open,
 			   &report->process_ends);
-	fxt_leaks_finish(&report->leaks, &report->heaps);
+	fxt_leaks_finish(&report->leaks, report->r, &report->heaps);
 	fxt_heaps_sort(&report->heaps);
 	fxt_files_sort(&report->files);
 	fxt_descriptors_finish(&report->descriptors, r, &report->open);

@@ -119,7 +119,9 @@ struct fxt_heap {
 	uint64_t frees, unknown_frees;
 	uint64_t in_use_bytes, peak_bytes, peak_ns;
 	uint64_t live_blocks;
-	struct fxt_leak *leaks;         /* sorted: the most bytes first */
+	/* of these, what the C++ library keeps for itself until the process ends: fxt_leaks_finish() */
+	uint64_t library_blocks, library_bytes;
+	struct fxt_leak *leaks;         /* of the others; sorted: the most bytes first */
 	size_t leak_count, leak_capacity;
 };
 
@@ -127,8 +129,12 @@ struct fxt_heaps {
 	struct fxt_heap *list;          /* sorted: the highest peak first */
 	size_t count, capacity;
 	struct fxt_map by_provider;
-	struct fxt_map live;            /* provider and pointer -> size, time of allocation */
+	/* Provider and pointer -> size, and time of allocation or FXT_HEAPS_OF_LIBRARY. */
+	struct fxt_map live;
 };
+
+/* In the place of a block's time: the block is among library_blocks. */
+#define FXT_HEAPS_OF_LIBRARY UINT64_MAX
 
 /* Takes a call of a heap function, in the order of time: a free at its start, an allocation at its end. */
 void fxt_heaps_take(struct fxt_heaps *h, const struct fxt_reader *r, const struct fxt_record *rec,

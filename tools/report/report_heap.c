@@ -141,9 +141,12 @@ static void gather_leaks(struct fxt_heaps *h)
 
 	for (struct fxt_slot *s = fxt_map_next(&h->live, NULL); s; s = fxt_map_next(&h->live, s)) {
 		struct fxt_heap *heap = &h->list[s->a];
+		struct fxt_slot *size;
 		bool fresh;
-		struct fxt_slot *size = fxt_map_put(&by_size, s->a, s->value[0], &fresh);
 
+		if (s->value[1] == FXT_HEAPS_OF_LIBRARY)
+			continue;
+		size = fxt_map_put(&by_size, s->a, s->value[0], &fresh);
 		if (fresh) {
 			size->value[0] = heap->leak_count;
 			heap->leaks = fxt_grow(heap->leaks, &heap->leak_capacity, heap->leak_count + 1,
@@ -189,9 +192,11 @@ bool fxt_heaps_is_leaking(const struct fxt_heaps *h)
 static void print_leaks(const struct fxt_heap *heap, FILE *out)
 {
 	enum { SHOWN = 3 };
+	uint64_t blocks = heap->live_blocks - heap->library_blocks;
 
-	fprintf(out, "      never freed: %s in %s block%s", fxt_bytes(heap->in_use_bytes).text,
-		fxt_count(heap->live_blocks).text, heap->live_blocks == 1 ? "" : "s");
+	fprintf(out, "      never freed: %s in %s block%s",
+		fxt_bytes(heap->in_use_bytes - heap->library_bytes).text, fxt_count(blocks).text,
+		blocks == 1 ? "" : "s");
 	for (size_t i = 0; i < heap->leak_count && i < SHOWN; i++)
 		fprintf(out, "%s%s x %s", i ? ", " : ": ", fxt_count(heap->leaks[i].count).text,
 			fxt_bytes(heap->leaks[i].size).text);
@@ -231,8 +236,11 @@ void fxt_heaps_print(const struct fxt_heaps *h, const struct fxt_overview *o, si
 			fxt_bytes(heap->in_use_bytes).text,
 			fxt_duration(fxt_ns_between(o->first_ns, heap->peak_ns)).text);
 		/* Every child of a shell leaves much unfreed, and a line for each would fill a page. */
-		if (heap->live_blocks && i < LEAKING)
+		if (heap->live_blocks > heap->library_blocks && i < LEAKING)
 			print_leaks(heap, out);
+		if (heap->library_blocks && i < LEAKING)
+			fprintf(out, "      kept by the C++ library for itself, which is normal: %s\n",
+				fxt_bytes(heap->library_bytes).text);
 		print_oddities(heap, out);
 		free(label);
 		free(program);

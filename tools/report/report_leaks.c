@@ -76,7 +76,21 @@ static void add(struct fxt_leaks *l, struct fxt_map *groups, struct fxt_unfreed 
 	l->list[s->value[0]].count++;
 }
 
-static void add_life(struct fxt_leaks *l, struct fxt_map *groups, const struct fxt_life *life, uint64_t size)
+/* Returns whether the function is one of the C++ library. What others ask for by way of that library is
+ * theirs (agent/names/allocator_code.h), so this is what the library has asked for by itself. */
+static bool is_of_library(const struct fxt_reader *r, uint32_t function)
+{
+	static const char prefix[] = "libstdc++.so";
+	struct fxt_text text;
+
+	if (function == FXT_NO_FUNCTION)
+		return false;
+	text = fxt_symbol_text(r, function);
+	return text.bytes >= sizeof(prefix) - 1 && !memcmp(text.text, prefix, sizeof(prefix) - 1);
+}
+
+static void add_life(struct fxt_leaks *l, const struct fxt_reader *r, struct fxt_map *groups,
+		     const struct fxt_life *life, uint64_t size)
 {
 	add(l, groups,
 	    (struct fxt_unfreed){.provider = life->provider,
@@ -84,7 +98,8 @@ static void add_life(struct fxt_leaks *l, struct fxt_map *groups, const struct f
 				 .size = size,
 				 .function = life->function,
 				 .object = life->object,
-				 .is_mapping = life->is_mapping});
+				 .is_mapping = life->is_mapping,
+				 .is_of_library = is_of_library(r, life->function)});
 }
 
 static int by_bytes(const void *a, const void *b)
@@ -100,7 +115,7 @@ static int by_bytes(const void *a, const void *b)
 	return x->function < y->function ? -1 : x->function > y->function;
 }
 
-void fxt_leaks_finish(struct fxt_leaks *l, const struct fxt_heaps *heaps)
+void fxt_leaks_finish(struct fxt_leaks *l, const struct fxt_reader *r, struct fxt_heaps *heaps)
 {
 	struct fxt_map groups = {0}, known = {0};       /* known: provider and address -> place in `lives` */
 	struct fxt_slot *s;
@@ -112,16 +127,21 @@ void fxt_leaks_finish(struct fxt_leaks *l, const struct fxt_heaps *heaps)
 		if (life->is_over)
 			continue;
 		if (life->is_mapping)
-			add_life(l, &groups, life, life->size);
+			add_life(l, r, &groups, life, life->size);
 		else
 			fxt_map_put(&known, life->provider->index, life->address, &fresh)->value[0] = i;
 	}
 	for (s = fxt_map_next(&heaps->live, NULL); s; s = fxt_map_next(&heaps->live, s)) {
-		const struct fxt_heap *heap = &heaps->list[s->a];
+		struct fxt_heap *heap = &heaps->list[s->a];
 		struct fxt_slot *found = fxt_map_find(&known, heap->provider->index, s->b);
 
 		if (found) {
-			add_life(l, &groups, &l->lives[found->value[0]], s->value[0]);
+			add_life(l, r, &groups, &l->lives[found->value[0]], s->value[0]);
+			if (is_of_library(r, l->lives[found->value[0]].function)) {
+				heap->library_blocks++;
+				heap->library_bytes += s->value[0];
+				s->value[1] = FXT_HEAPS_OF_LIBRARY;
+			}
 			fxt_map_remove(&known, found);
 		} else {
 			add(l, &groups, (struct fxt_unfreed){.provider = heap->provider, .pid = heap->pid,
@@ -131,7 +151,7 @@ void fxt_leaks_finish(struct fxt_leaks *l, const struct fxt_heaps *heaps)
 	}
 	/* The calls that made these are not in the trace: they were shorter than the threshold. */
 	for (s = fxt_map_next(&known, NULL); s; s = fxt_map_next(&known, s))
-		add_life(l, &groups, &l->lives[s->value[0]], l->lives[s->value[0]].size);
+		add_life(l, r, &groups, &l->lives[s->value[0]], l->lives[s->value[0]].size);
 	fxt_map_free(&groups);
 	fxt_map_free(&known);
 	if (l->count)
@@ -190,15 +210,19 @@ static int groups_by_bytes(const void *a, const void *b)
 	return x->bytes != y->bytes ? (x->bytes > y->bytes ? -1 : 1) : by_caller(a, b);
 }
 
+/* Makes the lines of the section, which has none about what the C++ library keeps for itself. */
 static struct group *put_together(const struct fxt_leaks *l, size_t *count)
 {
 	struct group *list = fxt_alloc(l->count, sizeof(*list));
+	size_t all = 0;
 
 	*count = 0;
 	for (size_t i = 0; i < l->count; i++)
-		list[i] = (struct group){.one = l->list[i], .bytes = l->list[i].size * l->list[i].count};
-	qsort(list, l->count, sizeof(*list), by_caller);
-	for (size_t i = 0; i < l->count; i++) {
+		if (!l->list[i].is_of_library)
+			list[all++] = (struct group){.one = l->list[i],
+						     .bytes = l->list[i].size * l->list[i].count};
+	qsort(list, all, sizeof(*list), by_caller);
+	for (size_t i = 0; i < all; i++) {
 		struct group *last = *count ? &list[*count - 1] : NULL;
 
 		if (!last || by_caller(last, &list[i]) != 0) {
@@ -255,7 +279,7 @@ void fxt_leaks_print(const struct fxt_leaks *l, const struct fxt_reader *r, size
 	}
 	/* If little was left and no function is known, the lines about the heap have said enough
 	 * (report_heap.c). */
-	if (unknown_bytes < bytes || bytes >= WORTH_A_SECTION) {
+	if (count && (unknown_bytes < bytes || bytes >= WORTH_A_SECTION)) {
 		fxt_put_title(out, "NEVER FREED, BY WHO ASKED FOR IT", LABEL);
 		fprintf(out, FIGURES "of\n", "bytes", "blocks", "mean");
 		for (size_t i = 0; i < count && i < top; i++)

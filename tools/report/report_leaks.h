@@ -32,6 +32,7 @@ struct fxt_unfreed {
 	uint64_t pid, size, count;
 	uint32_t function, object;
 	bool is_mapping;
+	bool is_of_library;             /* the C++ library keeps it for itself: no line is printed about it */
 };
 
 struct fxt_leaks {
@@ -44,8 +45,10 @@ struct fxt_leaks {
 
 /* Takes an async event, in any order. */
 void fxt_leaks_take(struct fxt_leaks *l, struct fxt_reader *r, const struct fxt_record *rec);
-/* Makes and sorts the list. All events have been taken, and the heaps are replayed and not sorted yet. */
-void fxt_leaks_finish(struct fxt_leaks *l, const struct fxt_heaps *heaps);
+/* Makes and sorts the list. All events have been taken, and the heaps are replayed and not sorted yet. Tells
+ * the heaps which blocks the C++ library keeps for itself: libstdc++ gets 71 KiB before main(), for
+ * exceptions when memory is short, and never frees them. */
+void fxt_leaks_finish(struct fxt_leaks *l, const struct fxt_reader *r, struct fxt_heaps *heaps);
 /* These return the function that asked for the blocks or mappings, and their name in the trace, or NULL if
  * that is not known. The caller frees the text. */
 char *fxt_unfreed_function(const struct fxt_unfreed *left, const struct fxt_reader *r);
