@@ -39,15 +39,16 @@ static bool take_tail(struct fxt_buffer *buffer, struct fxt_chunk *chunk)
 {
 	unsigned number = (unsigned)atomic_fetch_add_explicit(&buffer->cursor, 1, memory_order_relaxed);
 	unsigned pages = number < 3 ? 1u << number : FXT_CHUNK_PAGES;
-	size_t strings = number ? 0 : buffer->left_out_words;
 	uint64_t mask, offset;
+	size_t strings;
 	void *base = NULL;
 	int error;
 
 	if (fxt_is_forbidden(FXT_NO_GROWTH) || fxt_may_not_lock())
 		return false;
-	pages += (unsigned)((strings * FXT_WORD_BYTES + FXT_PAGE_BYTES - 1) / FXT_PAGE_BYTES);
 	mask = fxt_lock(&buffer->extend_lock);
+	strings = buffer->left_out_words;
+	pages += (unsigned)((strings * FXT_WORD_BYTES + FXT_PAGE_BYTES - 1) / FXT_PAGE_BYTES);
 	offset = buffer->tail_offset;
 	error = fxt_file_ready(buffer) ? fxt_file_append_pages(buffer->fd, offset, pages) : -EBADF;
 	if (!error) {
@@ -71,6 +72,8 @@ static bool take_tail(struct fxt_buffer *buffer, struct fxt_chunk *chunk)
 	}
 	fxt_file_settle(buffer);
 	atomic_store_explicit(&buffer->failure, base ? 0 : error, memory_order_relaxed);
+	if (base)
+		buffer->left_out_words = 0;
 	fxt_unlock(&buffer->extend_lock, mask);
 	if (!base)
 		return false;

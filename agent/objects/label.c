@@ -358,7 +358,7 @@ void fxt_labels_tell_owed(struct fxt_thread *thread, uint64_t before_ns)
 			tell_owed_block(thread, &owed);
 		else
 			tell_owed(thread, &owed, slot);
-		fxt_owed_done(slot);
+		fxt_owed_done(slot, owed.object);
 	}
 }
 

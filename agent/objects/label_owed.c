@@ -1,4 +1,4 @@
-/* See label_owed.h. Slots are taken and given back by compare-and-exchange. If a signal handler leaves by
+/* Keeps the list of label_owed.h. Slots are taken and given back by compare-and-exchange. If a signal handler leaves by
  * longjmp while a name is told, the slot is lost for good, and its object has no name. Other names are lost
  * only when that has happened to all slots. */
 #include "label_owed.h"
@@ -110,10 +110,16 @@ bool fxt_owed_is_gone(int slot)
 	return atomic_load(&marks[slot]) & GONE;
 }
 
-void fxt_owed_done(int slot)
+/* Takes the object out of the slot, unless somebody else has: the list may be emptied while a name is told. */
+static void take_out(int slot, uintptr_t object)
 {
-	atomic_fetch_sub(&fxt_owed_count, 1);
-	atomic_store_explicit(&objects[slot], FREE, memory_order_release);
+	if (object > CHANGING && atomic_compare_exchange_strong(&objects[slot], &object, FREE))
+		atomic_fetch_sub(&fxt_owed_count, 1);
+}
+
+void fxt_owed_done(int slot, uintptr_t object)
+{
+	take_out(slot, object);
 }
 
 void fxt_owed_gone(uintptr_t low, uintptr_t high)
@@ -133,7 +139,5 @@ void fxt_owed_clear(void)
 	int i;
 
 	for (i = 0; i < SLOTS; i++)
-		if (!is_there(i, FREE))
-			atomic_store_explicit(&objects[i], FREE, memory_order_relaxed);
-	atomic_store(&fxt_owed_count, 0);
+		take_out(i, atomic_load_explicit(&objects[i], memory_order_relaxed));
 }

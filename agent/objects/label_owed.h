@@ -52,8 +52,8 @@ bool fxt_owed_has(uintptr_t object, bool may_be_gone);
 int fxt_owed_take(struct fxt_owed *owed, uint32_t tid, uint64_t before_ns);
 /* Tells whether the object that was taken is gone by now. */
 bool fxt_owed_is_gone(int slot);
-/* Removes the name in this slot from the list, because it was told. */
-void fxt_owed_done(int slot);
+/* Removes the name of `object` in this slot from the list, because it was told. */
+void fxt_owed_done(int slot, uintptr_t object);
 
 /* Marks the objects in [low, high) as gone. It has to be called before they are taken out of the table of
  * objects, because a thread that tells a name looks at the table first, and then at the marks. */
