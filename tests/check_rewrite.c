@@ -5,6 +5,7 @@
 
 #include "buffer_fixture.h"
 #include "suite.h"
+#include "writer/forbidden.h"
 
 /* Appends an event of `words` words, up to eight, to a lane whose records do not cross cache lines. */
 static void event(struct fxt_lane *lane, size_t words)
@@ -75,6 +76,32 @@ START_TEST(aligned_after_rewrite)
 }
 END_TEST
 
+/* The file may not grow at first. The strings that were left out come with the first chunk that is had. */
+START_TEST(strings_after_refusals)
+{
+	struct fxt_chunk chunk;
+	struct fxt_lane lane;
+	int i;
+
+	create(FXT_STREAMING, MIB);
+	ck_assert(take(&chunk));
+	lane = lane_of(&chunk);
+	instant(&lane, 2);
+	ck_assert(fxt_buffer_rewrite(&buffer, 4096));
+	ck_assert_uint_eq(walk().strings, 1);
+	fxt_forbidden = FXT_NO_GROWTH;
+	for (i = 0; i < _i; i++)
+		ck_assert(!take(&chunk));
+	fxt_forbidden = 0;
+	ck_assert(take(&chunk));
+	lane = lane_of(&chunk);
+	instant(&lane, 3);
+	ck_assert_uint_eq(walk().strings, STRINGS);
+	ck_assert(take(&chunk));
+	ck_assert_uint_eq(walk().strings, STRINGS);
+}
+END_TEST
+
 /* Counts that go on after the rewrite need a page of slots first of all. Its user relies on 512 words. */
 START_TEST(page_after_rewrite)
 {
@@ -110,6 +137,7 @@ int main(void)
 	tcase_set_timeout(files, 120);
 	tcase_add_loop_test(files, rewritten_small, 0, 3);
 	tcase_add_loop_test(files, aligned_after_rewrite, 0, 8);
+	tcase_add_loop_test(files, strings_after_refusals, 0, 5);
 	tcase_add_test(files, page_after_rewrite);
 	tcase_add_test(files, foreign_file_not_rewritten);
 	return RUN_SUITE("rewrite", files);

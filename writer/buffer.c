@@ -34,7 +34,7 @@ uint64_t *fxt_buffer_chunk(struct fxt_buffer *buffer, uint32_t number)
 }
 
 /* Hands out a chunk at a rewritten file's end. Each of the first chunks is twice as large as the one before.
- * The strings that the rewritten file lacks stand in front of the first chunk. */
+ * The strings that the rewritten file lacks stand in front of the first chunk that is had, which is small. */
 static bool take_tail(struct fxt_buffer *buffer, struct fxt_chunk *chunk)
 {
 	unsigned number = (unsigned)atomic_fetch_add_explicit(&buffer->cursor, 1, memory_order_relaxed);
@@ -48,7 +48,8 @@ static bool take_tail(struct fxt_buffer *buffer, struct fxt_chunk *chunk)
 		return false;
 	mask = fxt_lock(&buffer->extend_lock);
 	strings = buffer->left_out_words;
-	pages += (unsigned)((strings * FXT_WORD_BYTES + FXT_PAGE_BYTES - 1) / FXT_PAGE_BYTES);
+	if (strings)
+		pages = 1 + (unsigned)((strings * FXT_WORD_BYTES + FXT_PAGE_BYTES - 1) / FXT_PAGE_BYTES);
 	offset = buffer->tail_offset;
 	error = fxt_file_ready(buffer) ? fxt_file_append_pages(buffer->fd, offset, pages) : -EBADF;
 	if (!error) {
