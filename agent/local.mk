@@ -27,6 +27,7 @@ AGENT_SOURCES = \
 	agent/base/error_text.h \
 	agent/base/fdinfo.c \
 	agent/base/fdinfo.h \
+	agent/base/heap.c \
 	agent/base/heap.h \
 	agent/base/lazy_table.h \
 	agent/base/loaded.c \

@@ -20,16 +20,6 @@
 #include <string.h>
 #include <sys/auxv.h>
 
-/* Stands for the function until that is known: a thread may see that blocks have sizes before it sees which
- * function to ask. */
-static size_t no_size(void *block)
-{
-	(void)block;
-	return 0;
-}
-
-struct fxt_heap fxt_heap = {.track_bytes = SIZE_MAX, .size_of = no_size};
-
 typedef size_t size_of(void *block);
 static _Atomic(size_of *) found_size_of;        /* every search finds the same */
 

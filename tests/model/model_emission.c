@@ -33,7 +33,6 @@
 
 #include "model.h"
 
-#include "agent/base/heap.h"
 #include "agent/emit/thread.h"
 #include "agent/emit/trace_file.h"
 #include "agent/process/fork.h"
@@ -46,8 +45,6 @@ enum { TRAP_FLAG = 0x100, SYSCALL_INSTRUCTION = 0x050f };
 
 struct model model;
 __thread struct model_worker *volatile model_self;
-/* The agent uses this, and interpose/ has it in the library. */
-struct fxt_heap fxt_heap;
 
 struct model_shared *model_shared;
 
