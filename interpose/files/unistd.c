@@ -196,21 +196,21 @@ FXT_BY_HAND_NUMBER(pipe2)
 
 /* -- Descriptors by number ----------------------------------------------------------------------- */
 
+/* Closes `fd` by `call`, with what is done around it, and declares its result as `result`. */
+#define FOLLOWED_CLOSE(call)					\
+	int result;						\
+								\
+	fxt_stderr_moves(-1, fd);				\
+	FXT_FD_CLOSE(fd, result = call);
+
 #define CLOSE(symbol)										\
 	FXT_REAL(int, symbol, (int fd), (fd))							\
 	static inline int followed_##symbol(int fd)						\
 	{											\
 		FOLLOWED_CLOSE(real_##symbol(fd))						\
+		return result;									\
 	}											\
 	FXT_WRAP_AROUND(io, int, symbol, close, followed_##symbol, BLOCKS(fd), INT, (int, fd, INT))
-
-/* Makes the body of a function that closes `fd` by `call`. */
-#define FOLLOWED_CLOSE(call)					\
-	int result;						\
-								\
-	fxt_stderr_moves(-1, fd);				\
-	FXT_FD_CLOSE(fd, result = call);			\
-	return result;
 
 CLOSE(close)
 CLOSE(__close)
@@ -218,6 +218,7 @@ CLOSE(__close)
 static int close_by_number(struct fxt_by_number *call, int fd)
 {
 	FOLLOWED_CLOSE((int)fxt_by_number_make(call))
+	return result;
 }
 
 FXT_REAL(int, dup, (int oldfd), (oldfd))
@@ -243,8 +244,8 @@ static int dup_by_number(struct fxt_by_number *call, int oldfd)
 
 FXT_WRAP_AROUND(io, int, dup, dup, followed_dup, QUICK, INT, (int, oldfd, INT))
 
-/* Makes the body of a function that duplicates oldfd to newfd by `call`; `names` are those of its event. If
- * newfd is the number of ours, ours moves out of the way first. */
+/* Duplicates oldfd to newfd by `call`, and declares its result as `result`; `names` are those of the call's
+ * event. If newfd is the number of ours, ours moves out of the way first. */
 #define GUARDED_DUP_TO(call, names)								\
 	int result;										\
 	bool moved;										\
@@ -256,14 +257,14 @@ FXT_WRAP_AROUND(io, int, dup, dup, followed_dup, QUICK, INT, (int, oldfd, INT))
 	if (result >= 0) {									\
 		fxt_fd_duplicated(oldfd, newfd, names);						\
 		fxt_stderr_moves(oldfd, newfd);							\
-	}											\
-	return result;
+	}
 
 #define DUP2(symbol)											\
 	FXT_REAL(int, symbol, (int oldfd, int newfd), (oldfd, newfd))					\
 	static inline int guarded_##symbol(int oldfd, int newfd)					\
 	{												\
 		GUARDED_DUP_TO(real_##symbol(oldfd, newfd), FXT_NAMES(io, dup2))			\
+		return result;										\
 	}												\
 	FXT_WRAP_AROUND(io, int, symbol, dup2, guarded_##symbol, BLOCKS(newfd), INT, (int, oldfd, INT),	\
 			(int, newfd, INT))
@@ -276,11 +277,13 @@ FXT_REAL(int, dup3, (int oldfd, int newfd, int flags), (oldfd, newfd, flags))
 static inline int guarded_dup3(int oldfd, int newfd, int flags)
 {
 	GUARDED_DUP_TO(real_dup3(oldfd, newfd, flags), FXT_NAMES(io, dup3))
+	return result;
 }
 
 static int dup_to_by_number(struct fxt_by_number *call, uint64_t names, int oldfd, int newfd)
 {
 	GUARDED_DUP_TO((int)fxt_by_number_make(call), names)
+	return result;
 }
 
 FXT_WRAP_AROUND(io, int, dup3, dup3, guarded_dup3, BLOCKS(newfd), INT, (int, oldfd, INT),
