@@ -1,4 +1,5 @@
-/* See category_list.h. */
+/* Owns the names of the categories, and which of them are the default. config.c calls this at start, and
+ * connection.c when a manager has sent a list: category_list.h. */
 #include "category_list.h"
 
 #include <string.h>

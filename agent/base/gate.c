@@ -1,4 +1,5 @@
-/* See gate.h. */
+/* Owns three pages: the gate, the page that says whose gate it is, and the view of the manager's page that
+ * is mapped in the gate's place while the gate is lent. gate.h says who calls this, and when. */
 #include "gate.h"
 
 #include <errno.h>

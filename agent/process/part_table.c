@@ -120,7 +120,7 @@ static const struct fxt_part table[] = {
 	 .start = fxt_functions_start, .child = fxt_functions_after_fork},
 	{"threads: one is left, a new one, in the calls its parent's was in if it returns to them",
 	 .mode = fxt_threads_mode, .child = child_threads},
-	{"snapshots: none is being taken", 
+	{"snapshots: none is being taken",
 	 .child = fxt_control_after_fork, .triggered = fxt_control_trigger,
 	 .storage_ends = fxt_control_storage_ends, .deferred = fxt_control_hear, .woken = fxt_control_woken},
 	{"what the program says: the parent's thread has the unfinished line",

@@ -1,4 +1,5 @@
-/* See argv.h. */
+/* Owns the walk over the arguments of a program, which may lie in memory that cannot be read: each byte is
+ * looked at only where reach.h says that it can be. departure.c and spawn.c call this: argv.h. */
 #include "argv.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
-/* See departure.h. */
+/* Writes and takes back the event of a call of exec, and ends what the thread is in. exec.c calls this around
+ * the real call, also in the child of a vfork, where the thread's state is the parent's: departure.h. */
 #include "departure.h"
 
 #include "agent/arrows/parent_links.h"
