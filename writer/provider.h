@@ -75,7 +75,8 @@ enum fxt_manager_request {
 	FXT_PROVIDER_STARTED = 0x1,
 	/* TRACE_PROVIDER_SAVE_BUFFER: a rolling buffer is full. data32: the wrap count, which is how often
 	 * writing had turned from one buffer to the other before; the buffer is data32 & 1. data64: how many
-	 * bytes of the durable area had been written then. The next one waits for the answer to this one. */
+	 * bytes of the durable area had been written then. The next request of this kind is not
+	 * sent before the answer to this one has come. */
 	FXT_PROVIDER_SAVE_BUFFER = 0x2,
 	/* TRACE_PROVIDER_STOPPED: it records nothing any more, until the next FXT_MANAGER_START. */
 	FXT_PROVIDER_STOPPED = 0x3,
@@ -99,13 +100,13 @@ enum fxt_manager_request {
 
 	/* From the manager. TRACE_PROVIDER_BUFFER_SAVED, with the values of the request. */
 	FXT_MANAGER_BUFFER_SAVED = 0x100,
-	/* Provider.Initialize. data32: enum fxt_buffering_mode, and FXT_BUFFERING_WAITS if so; data64: the
-	 * bytes that the memory shall have, about. Text: the categories, as in FXT_CATEGORIES; empty: the
+	/* Provider.Initialize. data32: enum fxt_buffering_mode, and FXT_BUFFERING_WAITS if the process shall
+	 * wait when it finds no room; data64: about how many bytes the memory shall have. Text: the categories, as in FXT_CATEGORIES; empty: the
 	 * provider's own choice. */
 	FXT_MANAGER_INITIALIZE = 0x210,
 	/* Provider.Start. data32: enum fxt_buffer_disposition. data64: 1 if the manager has saved what was
-	 * recorded in this session before, so that its trace has it; otherwise 0. Text: categories in
-	 * addition. */
+	 * recorded in this session before, so that its trace has it; otherwise 0. Text: the categories
+	 * that are added to those of INITIALIZE. */
 	FXT_MANAGER_START = 0x211,
 	FXT_MANAGER_STOP = 0x212,               /* Provider.Stop */
 	FXT_MANAGER_TERMINATE = 0x213,          /* Provider.Terminate: the session is over */

@@ -29,11 +29,12 @@ struct fxt_cause {
 /* Says to which waiting threads a cause is handed. */
 enum fxt_release {
 	FXT_RELEASE_ONE,                /* the one that waits longest of those that have no cause yet */
-	FXT_RELEASE_ALL,                /* each one that waits and has no cause yet */
-	/* One thread. Causes that were handed on before and not taken become void, because they let another
-	 * thread in. */
+	FXT_RELEASE_ALL,                /* every thread that waits and has no cause yet */
+	/* The cause goes to one thread. Causes that were handed on before and not taken become void, because
+	 * they let another thread in. */
 	FXT_RELEASE_LOCK,
-	/* Each thread that waits, because they share the lock. Earlier causes become void, too. */
+	/* The cause goes to every thread that waits, because they share the lock. Earlier causes become
+	 * void, too. */
 	FXT_RELEASE_SHARED,
 };
 

@@ -18,21 +18,22 @@ struct fxt_usage {
 	uint64_t holds_until_ns;        /* the start of the call that it was taken before; 0: there is none */
 };
 
-/* Two successive readings. */
+/* This holds two successive readings. */
 struct fxt_usage_window {
 	struct fxt_usage before, after;
 };
 
 enum { FXT_EXPLAIN_BITS = 64 };         /* bits of a thread's explain_slow */
 
-/* What a thread knows of slow calls: explain.h. */
+/* This is kept to explain slow calls: explain.h. */
 struct fxt_readings {
 	struct fxt_usage_window usage;  /* the last two readings */
 	uint16_t names[FXT_EXPLAIN_BITS];       /* the name for each bit set in explain_slow */
 	bool changing;                  /* a reading is being filed, so a handler files none */
 };
 
-/* Where a thread counts what it does not record: in its first page, or in pages.none (thread.c). */
+/* These point to where a thread counts the records that it does not make: in its first page, or in
+ * pages.none (thread.c). */
 struct fxt_thread_counts {
 	uint64_t *filtered;             /* the count of filtered records */
 	uint64_t *dropped;              /* the count of records that found no room */

@@ -72,7 +72,8 @@ static void keep_full(struct fxt_thread *thread, struct fxt_lane *lane)
  * manager has not saved enough yet. The size that the user allowed stays used up. */
 static bool waits_out(int failure)
 {
-	/* Who may not hear the manager would not hear that it is gone. */
+	/* A thread that may not make system calls to the manager would not notice its end, and wait for
+	 * ever. */
 	if (failure == -EAGAIN)
 		return (fxt_agent.config.wait_on_full || fxt_agent.config.waits_for_manager) &&
 		       !fxt_is_forbidden(FXT_NO_TALK);

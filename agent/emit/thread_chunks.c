@@ -109,7 +109,8 @@ void fxt_threads_expire(void)
 	uint32_t i;
 	unsigned lane;
 
-	/* Who gets a line or a chunk after this finds that the gate is lent: clock.c, lane.c. */
+	/* A thread that gets a line or a chunk after this fence finds that the gate is lent: clock.c and
+	 * lane.c look at that. */
 	atomic_thread_fence(memory_order_seq_cst);
 	for (i = 0; i < fxt_threads.count; i++) {
 		fxt_clock_expire(fxt_threads.list[i]);

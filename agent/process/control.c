@@ -282,8 +282,8 @@ static void leave_manager(void)
 		if (!error)
 			fxt_log("the manager is gone: the trace goes on in %s", fxt_agent.buffer.path);
 		else if (stop("the manager is gone"))
-			fxt_log("the manager is gone, and what it had not saved: %s: %s", path,
-				fxt_error_name(error));
+			fxt_log("the manager is gone, and what it had not saved cannot be written: %s: %s",
+				path, fxt_error_name(error));
 	}
 	fxt_unlock(&fxt_agent.file_lock, mask);
 }

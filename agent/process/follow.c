@@ -354,7 +354,7 @@ char *const *fxt_follow_complete(char *const *environment, void *memory, size_t 
 
 	if (!memory) {
 		if (!atomic_exchange_explicit(&told, true, memory_order_relaxed))
-			fxt_log("a program is run without what its environment lacks, for want of memory; "
+			fxt_log("there is no memory to complete the environment of a program that is run; "
 				"it may run untraced");
 		return environment;
 	}

@@ -104,7 +104,7 @@ void fxt_agent_save_memory(void)
 {
 	int error;
 
-	/* What a manager has is saved by it, if there still is one. */
+	/* If there still is a manager, it saves its memory itself. */
 	fxt_buffer_hear(&fxt_agent.buffer, UINT64_MAX);
 	if (fxt_agent.buffer.managed && fxt_storage_failure(fxt_agent.storage) == -EPIPE)
 		fxt_control_storage_ends(-EPIPE);

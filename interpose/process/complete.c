@@ -8,8 +8,8 @@ void *fxt_complete_take(struct fxt_complete *complete, size_t bytes)
 {
 	struct fxt_thread *thread = fxt_self;
 
-	/* What a process takes for itself is given back if the call fails, and otherwise goes with the
-	 * process. */
+	/* Memory that a process takes for itself is given back if the call fails. If the call succeeds, the
+	 * kernel frees it together with the rest of the process's memory. */
 	if ((uint32_t)fxt_sys_getpid() == fxt_agent.pid || !thread) {
 		complete->bytes = bytes;
 		complete->memory = fxt_sys_memory(bytes);
