@@ -18,6 +18,8 @@
  *	CALLEE_X        is the prefix of the function that is called [real_]
  *	AROUND_X        is a macro that makes that function from the row
  *	TRACED_X        is a macro that makes traced_NAME [FXT_TRACED_WHOLE]
+ *
+ * FXT_FIRST_DO() is often what AROUND_X needs.
  */
 #ifndef FXT_RESULTS_H
 #define FXT_RESULTS_H
@@ -33,6 +35,14 @@
 #define FAILURE_PLAIN_UINT 0
 #define FAILURE_PLAIN_PTR 0
 #define FAILURE_VOID 0
+
+/* Makes PREFIXsymbol(), which does `what` and then calls the real function, also while the category is off. */
+#define FXT_FIRST_DO(prefix, what, type, symbol, ...)                   \
+	static type prefix##symbol(FXT_LIST(P_DECLARE, __VA_ARGS__))    \
+	{                                                               \
+		what;                                                   \
+		return real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));    \
+	}
 
 enum { FXT_RESULT_WORDS = 3 };
 

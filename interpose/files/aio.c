@@ -16,12 +16,7 @@ typedef const struct aiocb64 *const *aiocb64_list;
 #define ENTER_SUBMITS(has_range) , fxt_submit(thread_, aiocbp, start_ns_, names_, has_range);
 #define CALLEE_SUBMITS(has_range) , submitting_
 #define AROUND_SUBMITS(has_range) , SUBMITTING
-#define SUBMITTING(type, symbol, ...)                                           \
-	static int submitting_##symbol(FXT_LIST(P_DECLARE, __VA_ARGS__))        \
-	{                                                                       \
-		fxt_descriptor_leave(aiocbp->aio_fildes);                       \
-		return real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));            \
-	}
+#define SUBMITTING(...) FXT_FIRST_DO(submitting_, fxt_descriptor_leave(aiocbp->aio_fildes), __VA_ARGS__)
 #define FAILURE_SUBMITS(has_range) FAILURE_INT
 #define RESULT_SUBMITS(has_range) RESULT_INT
 #define AFTER_SUBMITS(has_range)								\

@@ -96,12 +96,8 @@ static inline void select_without_ours(int nfds, const fd_set *readfds, const fd
 		fxt_descriptor_leave(ours);
 }
 
-#define SELECTING(type, symbol, ...)                                            \
-	static int selecting_##symbol(FXT_LIST(P_DECLARE, __VA_ARGS__))         \
-	{                                                                       \
-		select_without_ours(nfds, readfds, writefds, exceptfds);        \
-		return real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));            \
-	}
+#define SELECTING(...) \
+	FXT_FIRST_DO(selecting_, select_without_ours(nfds, readfds, writefds, exceptfds), __VA_ARGS__)
 
 #define FXT_NUMBER_select , SELECT_BY_NUMBER
 #define FXT_NUMBER_pselect6 , SELECT_BY_NUMBER

@@ -102,12 +102,7 @@ typedef int descriptor_pair[2];
 #define AROUND_SENT_MESSAGE(fd, msg) , SENDING
 
 /* Descriptors are sent by their numbers. Ours leaves its number if that is among them. */
-#define SENDING(type, symbol, ...)                                              \
-	static type sending_##symbol(FXT_LIST(P_DECLARE, __VA_ARGS__))          \
-	{                                                                       \
-		send_without_ours(msg);                                         \
-		return real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));            \
-	}
+#define SENDING(...) FXT_FIRST_DO(sending_, send_without_ours(msg), __VA_ARGS__)
 #define FXT_NUMBER_sendmsg , SENDMSG_BY_NUMBER
 #define SENDMSG_BY_NUMBER(...) FXT_APPLY(SENT_BY_NUMBER, __VA_ARGS__)
 #define SENT_BY_NUMBER(sockfd, msg, ...) (send_without_ours(msg), real_by_number())

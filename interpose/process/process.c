@@ -20,12 +20,7 @@ FXT_EXPORT pid_t __fork(void);
 #define RESULT_KEPT RESULT_ERROR
 #define CALLEE_KEPT , keeping_
 #define AROUND_KEPT , KEEPING
-#define KEEPING(type, symbol, ...)                                              \
-	static type keeping_##symbol(FXT_LIST(P_DECLARE, __VA_ARGS__))          \
-	{                                                                       \
-		fxt_descriptor_leave(fildes);                                   \
-		return real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));            \
-	}
+#define KEEPING(...) FXT_FIRST_DO(keeping_, fxt_descriptor_leave(fildes), __VA_ARGS__)
 
 #define FXT_TABLE "interpose/tables/process.def"
 #include "interpose/engine/wrappers.inc"

@@ -61,22 +61,18 @@ typedef struct aiocb64 *const *aiocb64_list;
 #define NEW_timer_settime "GLIBC_2.34"
 #define OLD_timer_settime BASE
 
-/* SUBMITS: an INT, of a call that submits the requests of `list`. Their lifetimes begin before the call,
+/* SUBMITS_LIST: an INT, of a call that submits the requests of `list`. Their lifetimes begin before the call,
  * unless the call refuses the mode before it looks at them. */
-#define ENTER_SUBMITS                                                      \
+#define ENTER_SUBMITS_LIST                                                      \
 	, if (mode == LIO_WAIT || mode == LIO_NOWAIT)                      \
 		fxt_submit_list(thread_, list, nitems, start_ns_);
-#define CALLEE_SUBMITS , submitting_
-#define AROUND_SUBMITS , SUBMITTING
-#define SUBMITTING(type, symbol, ...)                                           \
-	static int submitting_##symbol(FXT_LIST(P_DECLARE, __VA_ARGS__))        \
-	{                                                                       \
-		if (mode == LIO_WAIT || mode == LIO_NOWAIT)                     \
-			fxt_submit_without_ours(list, nitems);                  \
-		return real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));            \
-	}
-#define FAILURE_SUBMITS FAILURE_INT
-#define RESULT_SUBMITS RESULT_INT
+#define CALLEE_SUBMITS_LIST , submitting_list_
+#define AROUND_SUBMITS_LIST , SUBMITTING_LIST
+#define SUBMITTING_LIST(...)                                                            \
+	FXT_FIRST_DO(submitting_list_, if (mode == LIO_WAIT || mode == LIO_NOWAIT)      \
+			fxt_submit_without_ours(list, nitems), __VA_ARGS__)
+#define FAILURE_SUBMITS_LIST FAILURE_INT
+#define RESULT_SUBMITS_LIST RESULT_INT
 
 #define VERSIONED(name, new_version, old_version)                                 \
 	__asm__(".symver new_" #name "," #name "@@" new_version);                 \
@@ -114,10 +110,10 @@ BOTH(io, int, glob64, glob, BLOCKS(pattern), PLAIN_INT, (const char *, pattern, 
      (glob_error_fn, errfunc, SKIP), (glob64_t *, pglob, SKIP))
 BOTH(io, stream_pointer, fmemopen, fmemopen, QUICK, PTR, (void *, buf, OPENS_IT), (size_t, size, UINT),
      (const char *, mode, TEXT))
-BOTH(io, int, lio_listio, lio_listio, BLOCKS(mode), SUBMITS, (int, mode, INT), (aiocb_list, list, SKIP),
+BOTH(io, int, lio_listio, lio_listio, BLOCKS(mode), SUBMITS_LIST, (int, mode, INT), (aiocb_list, list, SKIP),
      (int, nitems, INT), (struct sigevent *, sevp, SKIP))
-BOTH(io, int, lio_listio64, lio_listio, BLOCKS(mode), SUBMITS, (int, mode, INT), (aiocb64_list, list, SKIP),
-     (int, nitems, INT), (struct sigevent *, sevp, SKIP))
+BOTH(io, int, lio_listio64, lio_listio, BLOCKS(mode), SUBMITS_LIST, (int, mode, INT),
+     (aiocb64_list, list, SKIP), (int, nitems, INT), (struct sigevent *, sevp, SKIP))
 ALSO(lio_listio, "GLIBC_2.4")
 ALSO(lio_listio64, "GLIBC_2.4")
 /* A timer's number is an int in the older version, and something like a pointer in the newer. */

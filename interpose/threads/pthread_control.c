@@ -19,12 +19,7 @@ typedef void (*destructor)(void *);
 #define RESULT_CANCELS RESULT_ERROR
 #define CALLEE_CANCELS , announced_
 #define AROUND_CANCELS , ANNOUNCED
-#define ANNOUNCED(type, symbol, ...)                                            \
-	static type announced_##symbol(FXT_LIST(P_DECLARE, __VA_ARGS__))        \
-	{                                                                       \
-		fxt_handlers_begin();                                           \
-		return real_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));            \
-	}
+#define ANNOUNCED(...) FXT_FIRST_DO(announced_, fxt_handlers_begin(), __VA_ARGS__)
 
 #define FXT_TABLE "interpose/tables/pthread_control.def"
 #include "interpose/engine/wrappers.inc"
