@@ -142,4 +142,10 @@ size_t fxt_utf8_clean(char *out, const char *text, size_t bytes, size_t max_byte
  * points past U+10FFFF. */
 bool fxt_utf8_valid(const char *text, size_t bytes);
 
+/* Returns whether the byte goes on with a character of UTF-8 that another byte has begun. */
+static inline bool fxt_utf8_continues(char byte)
+{
+	return ((unsigned char)byte & 0xc0) == 0x80;
+}
+
 #endif

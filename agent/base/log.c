@@ -98,6 +98,7 @@ void fxt_log(const char *format, ...)
 	struct line line = {0};
 	va_list list;
 	const char *p, *text;
+	int precision;
 
 	if (quiet || !is_standard_error())
 		return;
@@ -114,6 +115,12 @@ void fxt_log(const char *format, ...)
 		case 's':
 			text = va_arg(list, const char *);
 			add(&line, text, strlen(text));
+			break;
+		case '.':
+			p += 2;
+			precision = va_arg(list, int);
+			text = va_arg(list, const char *);
+			add(&line, text, strnlen(text, (size_t)precision));
 			break;
 		case 'd':
 			add_signed(&line, va_arg(list, int));

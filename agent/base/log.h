@@ -10,7 +10,7 @@
 
 #include <stdbool.h>
 
-/* Writes a message. `format` may have %s, %d (int), %lu and %%. The line is cut at 500 characters. */
+/* Writes a message. `format` may have %s, %.*s, %d (int), %lu and %%. The line is cut at 500 characters. */
 void fxt_log(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Switches messages off, or on again. */
 void fxt_log_quiet(bool quiet);

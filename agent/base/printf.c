@@ -7,6 +7,7 @@
 #include "error_text.h"
 #include "stack.h"
 #include "writer/decimal.h"
+#include "writer/fxt_encode.h"
 
 enum {
 	/* The largest width, and the largest precision of anything but a string. More is refused, because
@@ -52,7 +53,7 @@ static size_t characters(const char *bytes, size_t count)
 	size_t n = 0, i;
 
 	for (i = 0; i < count; i++)
-		n += ((unsigned char)bytes[i] & 0xc0) != 0x80;
+		n += !fxt_utf8_continues(bytes[i]);
 	return n;
 }
 
@@ -254,7 +255,7 @@ static size_t narrow_bytes(const struct pass *pass, const char *text, int precis
 	if (!pass->format->wide)
 		return strnlen(text, (size_t)precision);
 	for (; text[bytes]; bytes++) {
-		n += ((unsigned char)text[bytes] & 0xc0) != 0x80;
+		n += !fxt_utf8_continues(text[bytes]);
 		if (n > (size_t)precision)
 			break;
 	}

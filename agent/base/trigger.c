@@ -11,13 +11,8 @@
 
 static bool refuse(const char *item, size_t bytes)
 {
-	char text[80];
-
-	if (bytes > sizeof(text) - 1)
-		bytes = sizeof(text) - 1;
-	memcpy(text, item, bytes);
-	text[bytes] = '\0';
-	fxt_log("FXT_TRIGGER: '%s' is not accepted; " ACCEPTED, text);
+	/* A longer item would leave no room in the line for the explanation. */
+	fxt_log("FXT_TRIGGER: '%.*s' is not accepted; " ACCEPTED, bytes < 79 ? (int)bytes : 79, item);
 	return false;
 }
 

@@ -207,7 +207,7 @@ static uint64_t *put_end_of_text(uint64_t *at, size_t words, uint64_t name, cons
 	size_t skipped = bytes - ((words - 1) * FXT_WORD_BYTES - sizeof(cut)), n;
 	char *out = (char *)(at + 1);
 
-	while (skipped < bytes && ((unsigned char)text[skipped] & 0xc0) == 0x80)
+	while (skipped < bytes && fxt_utf8_continues(text[skipped]))
 		skipped++;
 	at[words - 1] = 0;
 	memcpy(out, cut, sizeof(cut));

@@ -75,7 +75,7 @@ static size_t whole_characters(const char *bytes, size_t count)
 	size_t at = count, length;
 	unsigned char lead;
 
-	while (at > 0 && count - at < 3 && ((unsigned char)bytes[at - 1] & 0xc0) == 0x80)
+	while (at > 0 && count - at < 3 && fxt_utf8_continues(bytes[at - 1]))
 		at--;
 	if (at == 0)
 		return count;

@@ -45,7 +45,7 @@ static uint32_t cut(const char *text, size_t bytes)
 {
 	if (bytes <= NAME_BYTES)
 		return (uint32_t)bytes;
-	for (bytes = NAME_BYTES; ((unsigned char)text[bytes] & 0xc0) == 0x80; bytes--)
+	for (bytes = NAME_BYTES; fxt_utf8_continues(text[bytes]); bytes--)
 		;
 	return (uint32_t)bytes;
 }

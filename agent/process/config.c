@@ -33,13 +33,9 @@ static bool has_unknown_category;
 
 static void refuse_category(const char *name, size_t bytes)
 {
-	char text[64];
-
-	if (bytes > sizeof(text) - 1)
-		bytes = sizeof(text) - 1;
-	memcpy(text, name, bytes);
-	text[bytes] = '\0';
-	fxt_log("FXT_CATEGORIES: no category matches '%s'; there are: " CATEGORY_LIST UNTRACED, text);
+	/* A longer name would leave no room in the line for the explanation. */
+	fxt_log("FXT_CATEGORIES: no category matches '%.*s'; there are: " CATEGORY_LIST UNTRACED,
+		bytes < 63 ? (int)bytes : 63, name);
 	has_unknown_category = true;
 }
 

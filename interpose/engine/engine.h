@@ -136,6 +136,26 @@
 		return traced_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));	\
 	}
 
+/* Makes the function of a call that does not return, and so stays in progress until the thread or the process
+ * ends. It does `last` before it calls the real function. */
+#define FXT_STAYS(category, symbol, event, last, type, name)			\
+	FXT_REAL(void, symbol, (type name), (name))				\
+	FXT_EXPORT void symbol(type name);					\
+	FXT_EXPORT void symbol(type name)					\
+	{									\
+		struct fxt_thread *thread_ = fxt_enter(FXT_CAT_##category);	\
+										\
+		if (thread_) {							\
+			const uint64_t names_ = FXT_NAMES(category, event);	\
+			uint64_t start_ns_ = fxt_now(thread_);			\
+										\
+			BLOCKS(name);						\
+		}								\
+		last;								\
+		real_##symbol(name);						\
+		__builtin_unreachable();					\
+	}
+
 /* Does what fxt_enter() does, for a wrapper that calls another real function than its own. If tracing begins
  * by this call, it begins here: otherwise the other function's first_SYMBOL() would begin it, and record the
  * call under the other name. */

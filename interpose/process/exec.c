@@ -21,59 +21,44 @@ FXT_REAL(int, fexecve, (int fd, strings argv, strings envp), (fd, argv, envp))
 FXT_REAL(int, execveat, (int dirfd, const char *pathname, strings argv, strings envp, int flags),
 	 (dirfd, pathname, argv, envp, flags))
 
+/* Makes the real call in a completed environment, between what is written before the program becomes another
+ * one and what takes that back if it does not. `...` are the arguments of fxt_departure_begin(). Declares the
+ * result as `result`. */
+#define DEPARTS(envp, call, ...)                                \
+	struct fxt_departure departure;                         \
+	int result;                                             \
+								\
+	COMPLETE(envp);                                         \
+	fxt_departure_begin(&departure, __VA_ARGS__);           \
+	result = call;                                          \
+	fxt_departure_failed(&departure);                       \
+	COMPLETED();
+
 /* Each function is recorded under its own name, `event`. If the call fails, its wrapper records it a second
  * time, with the error. */
 static __attribute__((noinline)) int by_path(uint64_t event, const char *pathname, strings argv, strings envp)
 {
-	struct fxt_departure departure;
-	int result;
-
-	COMPLETE(envp);
-	fxt_departure_begin(&departure, event, FXT_STR_pathname, pathname, 0, argv);
-	result = real_execve(pathname, argv, envp);
-	fxt_departure_failed(&departure);
-	COMPLETED();
+	DEPARTS(envp, real_execve(pathname, argv, envp), event, FXT_STR_pathname, pathname, 0, argv)
 	return result;
 }
 
 static __attribute__((noinline)) int by_search(uint64_t event, const char *file, strings argv, strings envp)
 {
-	struct fxt_departure departure;
-	int result;
-
-	COMPLETE(envp);
-	fxt_departure_begin(&departure, event, FXT_STR_file, file, 0, argv);
-	result = real_execvpe(file, argv, envp);
-	fxt_departure_failed(&departure);
-	COMPLETED();
+	DEPARTS(envp, real_execvpe(file, argv, envp), event, FXT_STR_file, file, 0, argv)
 	return result;
 }
 
 static __attribute__((noinline)) int complete_fexecve(int fd, strings argv, strings envp)
 {
-	struct fxt_departure departure;
-	int result;
-
-	COMPLETE(envp);
-	fxt_departure_begin(&departure, FXT_NAMES(process, fexecve), 0, NULL, fd, argv);
-	result = real_fexecve(fd, argv, envp);
-	fxt_departure_failed(&departure);
-	COMPLETED();
+	DEPARTS(envp, real_fexecve(fd, argv, envp), FXT_NAMES(process, fexecve), 0, NULL, fd, argv)
 	return result;
 }
 
 static __attribute__((noinline)) int complete_execveat(int dirfd, const char *pathname, strings argv,
 						       strings envp, int flags)
 {
-	struct fxt_departure departure;
-	int result;
-
-	COMPLETE(envp);
-	fxt_departure_begin(&departure, FXT_NAMES(process, execveat), FXT_STR_pathname, pathname, dirfd,
-			    argv);
-	result = real_execveat(dirfd, pathname, argv, envp, flags);
-	fxt_departure_failed(&departure);
-	COMPLETED();
+	DEPARTS(envp, real_execveat(dirfd, pathname, argv, envp, flags),
+		FXT_NAMES(process, execveat), FXT_STR_pathname, pathname, dirfd, argv)
 	return result;
 }
 

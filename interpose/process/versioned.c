@@ -127,26 +127,8 @@ ALSO(timer_delete, "GLIBC_2.3.3")
 ALSO(timer_settime, "GLIBC_2.3.3")
 
 /* quick_exit() runs what at_quick_exit() was given, and is in progress until the end of the process. */
-#define QUICK_EXIT(age)                                                         \
-	FXT_REAL(void, age##_quick_exit, (int status), (status))                \
-	FXT_EXPORT void age##_quick_exit(int status);                           \
-	FXT_EXPORT void age##_quick_exit(int status)                            \
-	{                                                                       \
-		struct fxt_thread *thread_ = fxt_enter(FXT_CAT_process);        \
-										\
-		if (thread_) {                                                  \
-			const uint64_t names_ = FXT_NAMES(process, quick_exit); \
-			uint64_t start_ns_ = fxt_now(thread_);                  \
-										\
-			BLOCKS(status);                                         \
-		}                                                               \
-		fxt_exit_quick(status);                                         \
-		real_##age##_quick_exit(status);                                \
-		__builtin_unreachable();                                        \
-	}
-
-QUICK_EXIT(new)
-QUICK_EXIT(old)
+FXT_STAYS(process, new_quick_exit, quick_exit, fxt_exit_quick(status), int, status)
+FXT_STAYS(process, old_quick_exit, quick_exit, fxt_exit_quick(status), int, status)
 VERSIONED(quick_exit, NEW_quick_exit, OLD_quick_exit)
 
 #define BY_HAND(category, name, role)                               \

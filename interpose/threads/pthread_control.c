@@ -24,23 +24,7 @@ typedef void (*destructor)(void *);
 #define FXT_TABLE "interpose/tables/pthread_control.def"
 #include "interpose/engine/wrappers.inc"
 
-FXT_REAL(void, pthread_exit, (void *retval), (retval))
-
-/* pthread_exit() stays in progress until the thread's end. */
-FXT_EXPORT void pthread_exit(void *retval)
-{
-	struct fxt_thread *thread_ = fxt_enter(FXT_CAT_pthread);
-
-	if (thread_) {
-		const uint64_t names_ = FXT_NAMES(pthread, pthread_exit);
-		uint64_t start_ns_ = fxt_now(thread_);
-
-		BLOCKS(retval);
-	}
-	fxt_start_exits();
-	real_pthread_exit(retval);
-	__builtin_unreachable();
-}
+FXT_STAYS(pthread, pthread_exit, pthread_exit, fxt_start_exits(), void *, retval)
 
 #define FXT_REALS fxt_reals_pthread_control
 #include "interpose/engine/reals.inc"

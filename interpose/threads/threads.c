@@ -52,23 +52,7 @@ FXT_EXPORT int thrd_create(thrd_t *thr, thrd_start_t func, void *arg)
 	return result;
 }
 
-FXT_REAL(void, thrd_exit, (int res), (res))
-
-/* thrd_exit() stays in progress until the thread's end. */
-FXT_EXPORT void thrd_exit(int res)
-{
-	struct fxt_thread *thread_ = fxt_enter(FXT_CAT_pthread);
-
-	if (thread_) {
-		const uint64_t names_ = FXT_NAMES(pthread, thrd_exit);
-		uint64_t start_ns_ = fxt_now(thread_);
-
-		BLOCKS(res);
-	}
-	fxt_start_exits();
-	real_thrd_exit(res);
-	__builtin_unreachable();
-}
+FXT_STAYS(pthread, thrd_exit, thrd_exit, fxt_start_exits(), int, res)
 
 #define FXT_REALS fxt_reals_threads
 #include "interpose/engine/reals.inc"
