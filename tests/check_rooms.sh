@@ -2,8 +2,9 @@
 # The source lies in folders whose includes run one way. docs/rooms.txt lists the folders in their order, the
 # lowest first. This test fails on an include that goes up in that order, and so on every circle between
 # folders; on a folder that the list lacks; on an include that leads nowhere; on a name of a file that stands
-# in two folders; on a folder of more than 40 files; on a line wider than 110 columns; and if docs/rooms.md is
-# not the page that `make rooms` would make now.
+# in two folders; on a folder of more than 40 files; on a header of agent/, interpose/ or writer/ that
+# declares a function or a variable that the folder of the header does not define; on a line wider than 110
+# columns; and if docs/rooms.md is not the page that `make rooms` would make now.
 #
 #   tests/check_rooms.sh            tests
 #   tests/check_rooms.sh --page     prints the page
@@ -52,13 +53,33 @@ look()
 			columns = columns + length(part[i]) - (columns + length(part[i])) % 8 + 8
 		return columns + length(part[n])
 	}
+	# Notes what a declaration or a definition names. What has a body, or is a variable without `extern`, is
+	# a definition; a function made by a macro is none.
+	function tell(text,    name, from, is_declared) {
+		if (text ~ /^ *(typedef|struct [a-z_]+ \{|enum|union)/ || text ~ /^ [A-Z_]+\(/)
+			return
+		from = folder_of(FILENAME)
+		sub(/__attribute__ *\(\(.*\)\)/, "", text)
+		is_declared = text ~ /^ *extern / || (text ~ /\(.*; *$/ && text !~ /[={]/ && text !~ /^ _Atomic/)
+		while (match(text, /fxt_[a-z0-9_]+ *[(\[=;,]/)) {
+			name = substr(text, RSTART, RLENGTH - 1); sub(/ +$/, "", name)
+			text = substr(text, RSTART + RLENGTH)
+			if (is_declared) {
+				if (FILENAME ~ /\.h$/)
+					declared[from, name] = FILENAME
+				return
+			}
+			defined[from, name] = 1
+		}
+	}
 	function node(folder) { gsub(/\//, "_", folder); return folder; }
 
 	FILENAME == "docs/rooms.txt" {
 		if ($1 == "room") {
 			room[++rooms] = $2; place[$2] = rooms
 			text[$2] = $0; sub(/^room +[^ ]+ +/, "", text[$2])
-		} else if ($1 == "generated" || $1 == "twice" || $1 == "crowded") {
+		} else if ($1 == "generated" || $1 == "twice" || $1 == "crowded" ||
+			 $1 == "elsewhere") {
 			allowed[$1, $2] = 1
 		} else if (NF && $1 !~ /^#/) {
 			wrong("docs/rooms.txt: what is \"" $0 "\"?")
@@ -102,11 +123,33 @@ look()
 				up[from, to] = FILENAME " includes " name
 		}
 	}
+	# Declarations and definitions begin in the first column, and end with a semicolon or a brace.
+	FNR == 1 { said = ""; is_comment = 0 }
+	FILENAME ~ /^tools\// || /^#/ { next }
+	is_comment || /^\/\*/ { is_comment = $0 !~ /\*\//; next }
+	/^[a-zA-Z_]/ { said = "" }
+	/^[a-zA-Z_]/ || (said != "" && /^[ \t]/) {
+		said = said " " $0
+		if (said ~ /;/ || said ~ /=.*\{/ || said ~ /\{ *$/) {
+			tell(said)
+			said = ""
+		}
+		next
+	}
+	/^\{/ { if (said != "") tell(said " {"); said = "" }
 	END {
 		for (pair in up) {
 			split(pair, end, SUBSEP)
 			wrong(up[pair] ": " end[2] " lies above " end[1] \
 			      (arrow[end[2], end[1]] ? ", which it includes: a circle" : ""))
+		}
+		for (pair in declared) {
+			split(pair, end, SUBSEP)
+			if (pair in defined)
+				continue
+			used["elsewhere", end[2]] = 1
+			if (!(("elsewhere", end[2]) in allowed))
+				wrong(declared[pair] " declares " end[2] ", which " end[1] " does not define")
 		}
 		for (base in times)
 			if (times[base] > 1) {
