@@ -101,8 +101,8 @@ enum fxt_manager_request {
 	/* From the manager. TRACE_PROVIDER_BUFFER_SAVED, with the values of the request. */
 	FXT_MANAGER_BUFFER_SAVED = 0x100,
 	/* Provider.Initialize. data32: enum fxt_buffering_mode, and FXT_BUFFERING_WAITS if the process shall
-	 * wait when it finds no room; data64: about how many bytes the memory shall have. Text: the categories, as in FXT_CATEGORIES; empty: the
-	 * provider's own choice. */
+	 * wait when it finds no room; data64: about how many bytes the memory shall have. Text: the
+	 * categories, as in FXT_CATEGORIES; empty: the provider's own choice. */
 	FXT_MANAGER_INITIALIZE = 0x210,
 	/* Provider.Start. data32: enum fxt_buffer_disposition. data64: 1 if the manager has saved what was
 	 * recorded in this session before, so that its trace has it; otherwise 0. Text: the categories

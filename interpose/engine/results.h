@@ -36,7 +36,7 @@
 #define FAILURE_PLAIN_PTR 0
 #define FAILURE_VOID 0
 
-/* Makes PREFIXsymbol(), which does `what` and then calls the real function, also while the category is off. */
+/* Makes PREFIXsymbol(), which does `what` and then calls the real function. The category may be off. */
 #define FXT_FIRST_DO(prefix, what, type, symbol, ...)                   \
 	static type prefix##symbol(FXT_LIST(P_DECLARE, __VA_ARGS__))    \
 	{                                                               \
