@@ -1,6 +1,9 @@
-/* The engine makes a wrapper of a row of a table. Its macros are all in this file. Those of other files say
- * what the words of a row mean (parameters.h, results.h and fd_results.h, blocking.h) or are tools of the
- * preprocessor (each.h). `make expand CALL=fsync` prints what becomes of a row.
+/* The engine makes a wrapper of a row of a table. This file has the wrappers and the bodies of usual rows.
+ * Other files make functions, too: real.h makes the pointers to the real functions, syscall.h the functions
+ * of calls by number, forms.h the wrappers of rows that wait for others, variadic.h variadic functions, and
+ * stderr_text.h and results.h what stands around the real function. All other macros say what the words of a
+ * row mean (parameters.h, results.h and fd_results.h, blocking.h) or are tools of the preprocessor (each.h).
+ * `make expand CALL=fsync` prints what becomes of a row.
  *
  * An example. The row of unistd.def
  *
@@ -193,6 +196,71 @@ static inline struct fxt_thread *fxt_enter_first(enum fxt_category category)
 		FXT_RECORD(result_kind, FXT_SECOND(ARROW_##result_kind, , ), __VA_ARGS__);		\
 		FXT_SECOND(AFTER_##result_kind, , )							\
 		return FXT_SECOND(VALUE_##result_kind, result_, );					\
+	}
+
+/* In a file with FXT_QUICK_EVENTS a read or write is recorded by a shorter function, without
+ * arrows and standard error, unless the descriptor is known to be the end of a stream or standard error. A
+ * system call waits for the stores that come after the clock is read, and work that is done as it returns
+ * costs next to nothing; so this function does all it can before it reads the clock, both times. If it finds
+ * something unusual, it takes back what it did and calls special_SYMBOL(). */
+#define FXT_TRACED_APART(category, type, symbol, event, callee, blocks, result_kind, ...)		\
+	static __attribute__((noinline)) type special_##symbol(FXT_LIST(P_DECLARE, __VA_ARGS__))	\
+	FXT_BODY(fxt_enter_on(), category, type, event, callee, blocks, result_kind, __VA_ARGS__)	\
+	static __attribute__((noinline)) type traced_##symbol(FXT_LIST(P_DECLARE, __VA_ARGS__))		\
+	{												\
+		const uint64_t names_ = FXT_NAMES(category, event);					\
+		struct fxt_thread *thread_ = fxt_self;							\
+		uint64_t start_ns_, end_ns_;								\
+		struct fxt_in_progress *open_;								\
+		int failure_;										\
+		type result_;										\
+													\
+		if (fxt_fd_is_special(fd) || FXT_UNLIKELY(!thread_))					\
+			return special_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));				\
+		open_ = thread_->open;									\
+		if (FXT_UNLIKELY(!fxt_in_progress_take(thread_, open_,					\
+						       (uintptr_t)__builtin_frame_address(0),		\
+						       FXT_IN_PROGRESS_ARG_HEADER(fd),			\
+						       FXT_IN_PROGRESS_ARG(fd))))			\
+			return special_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));				\
+		if (FXT_UNLIKELY(!fxt_quick_start(thread_, names_, &start_ns_))) {			\
+			fxt_in_progress_put_back(thread_, open_);					\
+			return special_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));				\
+		}											\
+		fxt_in_progress_show(thread_, open_, start_ns_, names_);				\
+		result_ = real_##symbol(FXT_LIST(P_GIVE, __VA_ARGS__));					\
+		{											\
+			enum { MOST_WORDS_ = FXT_RESULT_WORDS FXT_EACH(P_MOST_WORDS, __VA_ARGS__) };	\
+			unsigned arguments_ = 0 FXT_EACH(P_COUNT, __VA_ARGS__);				\
+			struct fxt_spot spot_;								\
+			uint64_t *at_;									\
+													\
+			if (FXT_LIKELY(result_ >= 0 && RESULT_FITS FXT_EACH(P_FITS, __VA_ARGS__) &&	\
+				       thread_->open == open_ + 1) &&					\
+			    fxt_quick_reserve(thread_, start_ns_, MOST_WORDS_, &spot_)) {		\
+				/* The usual call: its event is written before its end is read. */	\
+				at_ = spot_.arguments;							\
+				FXT_EACH(P_PUT, __VA_ARGS__)						\
+				RESULT_LONG								\
+				COUNT_##result_kind							\
+				end_ns_ = fxt_now(thread_);						\
+				fxt_in_progress_empty_with(thread_, open_, fxt_filler(FXT_SLOT_WORDS));	\
+				if (FXT_LIKELY(fxt_is_usual(thread_, start_ns_, end_ns_))) {		\
+					fxt_quick_complete(thread_, &spot_, at_, end_ns_, names_,	\
+							   arguments_);					\
+					return result_;							\
+				}									\
+				fxt_quick_leave(thread_, &spot_);					\
+			} else {									\
+				end_ns_ = fxt_end(thread_, open_);					\
+				COUNT_##result_kind							\
+				if (fxt_drop(thread_, start_ns_, end_ns_))				\
+					return result_;							\
+			}										\
+		}											\
+		failure_ = FAILURE_LONG;								\
+		FXT_RECORD(result_kind, , __VA_ARGS__);							\
+		return result_;										\
 	}
 
 /* The body around `form`, which makes the call, sets result_ and end_ns_, and records the call. It may use

@@ -55,75 +55,12 @@
 #define END_MOVED(from, to) END_READ(from)
 #define ARROW_MOVED(from, to) ARROW_READ(from)
 
-/* In a file with FXT_QUICK_EVENTS (engine.h) a read or write is recorded by a shorter function, without
- * arrows and standard error, unless the descriptor is known to be the end of a stream or standard error. A
- * system call waits for the stores that come after the clock is read, and work that is done as it returns
- * costs next to nothing; so this function does all it can before it reads the clock, both times. If it finds
- * something unusual, it takes back what it did and calls special_SYMBOL(). */
+/* In a file with FXT_QUICK_EVENTS (engine.h) a read or write has a shorter body: FXT_TRACED_APART(). */
 #ifdef FXT_QUICK_EVENTS
 #define TRACED_READ(fd) , FXT_TRACED_APART
 #define TRACED_READ_INTO(fd, buf, count) , FXT_TRACED_APART
 #define TRACED_WRITTEN(fd) , FXT_TRACED_APART
 #define TRACED_WRITTEN_FROM(fd, buf) , FXT_TRACED_APART
-#define FXT_TRACED_APART(category, type, symbol, event, callee, blocks, result_kind, ...)		\
-	static __attribute__((noinline)) type special_##symbol(FXT_LIST(P_DECLARE, __VA_ARGS__))	\
-	FXT_BODY(fxt_enter_on(), category, type, event, callee, blocks, result_kind, __VA_ARGS__)	\
-	static __attribute__((noinline)) type traced_##symbol(FXT_LIST(P_DECLARE, __VA_ARGS__))		\
-	{												\
-		const uint64_t names_ = FXT_NAMES(category, event);					\
-		struct fxt_thread *thread_ = fxt_self;							\
-		uint64_t start_ns_, end_ns_;								\
-		struct fxt_in_progress *open_;								\
-		int failure_;										\
-		type result_;										\
-													\
-		if (fxt_fd_is_special(fd) || FXT_UNLIKELY(!thread_))					\
-			return special_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));				\
-		open_ = thread_->open;									\
-		if (FXT_UNLIKELY(!fxt_in_progress_take(thread_, open_,					\
-						       (uintptr_t)__builtin_frame_address(0),		\
-						       FXT_IN_PROGRESS_ARG_HEADER(fd),			\
-						       FXT_IN_PROGRESS_ARG(fd))))			\
-			return special_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));				\
-		if (FXT_UNLIKELY(!fxt_quick_start(thread_, names_, &start_ns_))) {			\
-			fxt_in_progress_put_back(thread_, open_);					\
-			return special_##symbol(FXT_LIST(P_NAME, __VA_ARGS__));				\
-		}											\
-		fxt_in_progress_show(thread_, open_, start_ns_, names_);				\
-		result_ = real_##symbol(FXT_LIST(P_GIVE, __VA_ARGS__));					\
-		{											\
-			enum { MOST_WORDS_ = FXT_RESULT_WORDS FXT_EACH(P_MOST_WORDS, __VA_ARGS__) };	\
-			unsigned arguments_ = 0 FXT_EACH(P_COUNT, __VA_ARGS__);				\
-			struct fxt_spot spot_;								\
-			uint64_t *at_;									\
-													\
-			if (FXT_LIKELY(result_ >= 0 && RESULT_FITS FXT_EACH(P_FITS, __VA_ARGS__) &&	\
-				       thread_->open == open_ + 1) &&					\
-			    fxt_quick_reserve(thread_, start_ns_, MOST_WORDS_, &spot_)) {		\
-				/* The usual call: its event is written before its end is read. */	\
-				at_ = spot_.arguments;							\
-				FXT_EACH(P_PUT, __VA_ARGS__)						\
-				RESULT_LONG								\
-				COUNT_##result_kind							\
-				end_ns_ = fxt_now(thread_);						\
-				fxt_in_progress_empty_with(thread_, open_, fxt_filler(FXT_SLOT_WORDS));	\
-				if (FXT_LIKELY(fxt_is_usual(thread_, start_ns_, end_ns_))) {		\
-					fxt_quick_complete(thread_, &spot_, at_, end_ns_, names_,	\
-							   arguments_);					\
-					return result_;							\
-				}									\
-				fxt_quick_leave(thread_, &spot_);					\
-			} else {									\
-				end_ns_ = fxt_end(thread_, open_);					\
-				COUNT_##result_kind							\
-				if (fxt_drop(thread_, start_ns_, end_ns_))				\
-					return result_;							\
-			}										\
-		}											\
-		failure_ = FAILURE_LONG;								\
-		FXT_RECORD(result_kind, , __VA_ARGS__);							\
-		return result_;										\
-	}
 #endif
 
 /* UNSEEN_LONG(fd), UNSEEN_INT(fd): the call moves bytes and does not say how many. */
