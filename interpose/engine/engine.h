@@ -1,9 +1,9 @@
 /* The engine makes a wrapper of a row of a table. This file has the wrappers and the bodies of usual rows.
  * Other files make functions, too: real.h makes the pointers to the real functions, syscall.h the functions
  * of calls by number, forms.h the wrappers of rows that wait for others, variadic.h variadic functions, and
- * stderr_text.h and results.h what stands around the real function. All other macros say what the words of a
- * row mean (parameters.h, results.h and fd_results.h, blocking.h) or are tools of the preprocessor (each.h).
- * `make expand CALL=fsync` prints what becomes of a row.
+ * stderr_text.h, results.h and fd_results.h what stands around the real function. All other macros say what
+ * the words of a row mean (parameters.h, results.h and fd_results.h, blocking.h) or are tools of the
+ * preprocessor (each.h). `make expand CALL=fsync` prints what becomes of a row.
  *
  * An example. The row of unistd.def
  *
