@@ -1,7 +1,7 @@
 #!/bin/bash
 # fxt ctl controls fxt serve --wait. Programs wait, and record while they are told to. controller.py has the
-# table of states and errors, and random sessions of programs that keep a model. FXT_ROUNDS is how many rounds of
-# these there are, FXT_CHURN how many programs are started and stopped for FXT_CHURN_SECONDS.
+# table of states and errors, and random sessions of programs that keep a model. FXT_ROUNDS is how many rounds
+# of these there are, FXT_CHURN how many programs are started and stopped for FXT_CHURN_SECONDS.
 # shellcheck source=lib.sh
 . "${abs_top_srcdir:?}/tests/e2e/lib.sh"
 need python3
@@ -57,11 +57,12 @@ controller table socket
 controller sessions socket "$seed" "${FXT_ROUNDS:-8}" >sessions
 controller churn socket "$seed" "${FXT_CHURN:-20}" "${FXT_CHURN_SECONDS:-4}" >churn
 # The last program has ended, and fxt serve is about to hear of it.
-for _ in {1..200}; do
-	test "$(ls "/proc/$server/fd" | wc -l)" = "$holds" && break
-	sleep 0.05
-done
-is "descriptors of fxt serve" "$holds" "$(ls "/proc/$server/fd" | wc -l)"
+holds_as_before()
+{
+	test "$(ls "/proc/$server/fd" | wc -l)" = "$holds"
+}
+count comparison
+until_deadline holds_as_before || fail "fxt serve had $holds descriptors: $(ls -l "/proc/$server/fd")"
 
 # -- The command -----------------------------------------------------------------------------------
 
@@ -97,10 +98,27 @@ stop_serving
 
 # -- A trigger saves what all programs have of that moment -------------------------------------------
 
+# has_said LINES: returns whether `b` has said so many lines.
+has_said()
+{
+	test "$(wc -l <b.said)" = "$1"
+}
+
+has_the_moment()
+{
+	test -s moment.fxt && "$FXT" dump moment.fxt 2>/dev/null | grep /nowhere/before/1/4 >/dev/null
+}
+
+is_watched()
+{
+	test "$(grep -c '"alert_name":"access"' watched)" = 1
+}
+
 serve --wait
 mkfifo a b
 for one in a b; do
-	FXT_MANAGER=$scratch/socket FXT_TRIGGER='access>1ns' LD_PRELOAD=$FXT_AGENT "$OBEYS" 2 <$one >$one.said 2>err.$one &
+	FXT_MANAGER=$scratch/socket FXT_TRIGGER='access>1ns' LD_PRELOAD=$FXT_AGENT "$OBEYS" 2 \
+		<$one >$one.said 2>err.$one &
 	background="$background $!"
 done
 exec 6>a 7>b
@@ -108,15 +126,15 @@ exec 6>a 7>b
 	>watched &
 watcher=$!
 background="$background $watcher"
-until grep -qs '"id":2,"result"' watched; do sleep 0.05; done
+until_deadline grep -qs '"id":2,"result"' watched
 # What `b` does comes before the trigger in `a`, and stays in its ring. The programs hear of the start first.
 for _ in 1 2 3; do printf 'poke\n' >&7; done
 printf 'call before 5\n' >&7
-until test "$(wc -l <b.said)" = 4; do sleep 0.05; done
+until_deadline has_said 4
 for _ in 1 2 3; do printf 'poke\n' >&6; done
-until test -s moment.fxt && "$FXT" dump moment.fxt 2>/dev/null | grep -q /nowhere/before/1/4; do sleep 0.05; done
+until_deadline has_the_moment
 count comparison
-until test "$(grep -c '"alert_name":"access"' watched)" = 1; do sleep 0.05; done
+until_deadline is_watched
 stop_serving
 wait $watcher
 is "the watcher" 0 $?

@@ -106,7 +106,7 @@ program=$!
 background="$background $program"
 exec 6>commands
 printf 'call now 5\n' >&6
-until test "$(wc -l <obeyed)" = 1; do sleep 0.05; done
+until_deadline grep -qs . obeyed
 ctl save >said
 is "save_trace: path" "$scratch/now.fxt" "$(sed 's/.*"path":"\([^"]*\)".*/\1/' said)"
 is "save_trace: bytes" "$(stat -c %s now.fxt)" "$(sed 's/.*"bytes":\([0-9]*\).*/\1/' said)"
