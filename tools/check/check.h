@@ -68,7 +68,7 @@ struct fxt_link {
 	uint32_t kind;                          /* enum fxt_event_type */
 };
 
-/* All asyncs, or all flows. */
+/* These are the begins and ends of all asyncs, or of all flows. */
 struct fxt_links {
 	struct fxt_link *list;                  /* events of the current stretch */
 	size_t count, capacity;

@@ -261,7 +261,7 @@ struct fxt_contended {
 	const struct fxt_object *known; /* the trace's record about the lock, or NULL */
 	uint32_t at, held_at;           /* symbols: the functions that wanted it, and that had taken it */
 	uint64_t count, total_ns, max_ns;
-	/* How long the holders had held it already, and the number of waits of which that is known. */
+	/* The holders had held it so long already, in so many waits of which that is known. */
 	uint64_t held_ns, held_count;
 };
 

@@ -29,7 +29,7 @@ struct options {
 	bool is_batch;
 };
 
-/* Without a terminal, whose height says more. */
+/* So many lines are printed where no terminal has a height. */
 enum { USUAL_LINES = 20 };
 
 struct top {

@@ -13,8 +13,8 @@
 #include "tools/report/no_wait.h"
 #include "tools/report/report_log.h"
 
-/* Where the process of a thread is in the list, as far as that has not changed meanwhile; and the program in
- * which the thread was seen last. Both are one more than the number that they stand for. */
+/* A thread's process, by its place in the list, and the program in which the thread was seen last. Both are one
+ * more than the number that they stand for, so 0 is none. The place may be out of date. */
 struct fxt_top_thread {
 	uint32_t process, program;
 };
@@ -182,7 +182,7 @@ static void take_counter(struct fxt_top_process *p, const struct fxt_record *rec
 	/* Records of several threads are not in the order of time. */
 	if (fxt_ns(rec->provider, rec->ticks) < gauge->at_ns)
 		return;
-	/* What the process has when it is first seen is no change. */
+	/* The heap that the process has when it is first seen does not count as growth. */
 	if (is_heap && !gauge->is_known)
 		p->heap_before = (int64_t)value;
 	*gauge = (struct fxt_top_gauge){true, fxt_ns(rec->provider, rec->ticks), (int64_t)value};
@@ -210,7 +210,7 @@ static void take_lifetime(struct fxt_top_process *p, const struct fxt_record *re
 		add_descriptor(p, rec, 1);
 		end = fxt_map_find(&p->early, rec->extra, 0);
 		end = end ? end : fxt_map_find(&p->earlier, rec->extra, 0);
-		/* Whatever the counter has counted, both are over. */
+		/* The end came first: this descriptor is closed. The counter may have counted it meanwhile. */
 		if (end)
 			p->descriptors.value -= end->value[0] > p->descriptors.at_ns;
 		else
