@@ -331,7 +331,8 @@ if unshare -r -p -f --mount-proc true 2>/dev/null; then
 		fxt dump locks.fxt | grep -c ' agent:contended' >>contended
 	done
 	is "namespaces: how often a lock was contended" 1 "$(uniq contended | wc -l)"
-	test "$(head -n 1 contended)" -gt 0 || fail "namespaces: no lock was contended, so nothing is compared"
+	test "$(head -n 1 contended)" -gt 0 ||
+		fail "namespaces: no lock was contended, so nothing is compared"
 else
 	echo "namespaces are left out: they are not allowed here"
 fi

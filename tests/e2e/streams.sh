@@ -30,8 +30,8 @@ for kind in pipe fifo pair tcp event datagram seqpacket; do
 	recorded "$kind, executed" $kind 50 exec
 done
 
-# The agent asks the kernel by netlink to whom a Unix socket is connected, unless a filter of system calls is in
-# force. This prints whether that works here.
+# The agent asks the kernel by netlink to whom a Unix socket is connected, unless a filter of system calls is
+# in force. This prints whether that works here.
 knows_peers=$(python3 - <<'END'
 import os, socket, struct
 if any(line.split() == ["Seccomp:", "0"] for line in open("/proc/self/status")):
@@ -40,8 +40,9 @@ if any(line.split() == ["Seccomp:", "0"] for line in open("/proc/self/status")):
         netlink = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 4)         # NETLINK_SOCK_DIAG
         netlink.settimeout(5)
         inode = os.fstat(one.fileno()).st_ino
-        # SOCK_DIAG_BY_FAMILY, NLM_F_REQUEST; all states, UDIAG_SHOW_PEER, any cookie
-        question = struct.pack("=BBHIIIII", socket.AF_UNIX, 0, 0, 0xffffffff, inode, 4, 0xffffffff, 0xffffffff)
+        # All states, UDIAG_SHOW_PEER, any cookie; below, SOCK_DIAG_BY_FAMILY and NLM_F_REQUEST.
+        every = 0xffffffff
+        question = struct.pack("=BBHIIIII", socket.AF_UNIX, 0, 0, every, inode, 4, every, every)
         netlink.send(struct.pack("=IHHII", 16 + len(question), 20, 1, 0, 0) + question)
         answer = netlink.recv(4096)
         if struct.pack("=HHI", 8, 2, os.fstat(other.fileno()).st_ino) in answer:        # UNIX_DIAG_PEER

@@ -60,8 +60,8 @@ static size_t count_shown(const struct fxt_top_sums *s)
 	return count;
 }
 
-/* Prints the first lines. Only the output for programs says how many calls there were and in what time, because
- * a terminal may be too narrow for that. */
+/* Prints the first lines. Only the output for programs says how many calls there were and in what time,
+ * because a terminal may be too narrow for that. */
 static void put_heading(const struct fxt_top_sums *s, const struct fxt_top_view *view, FILE *out)
 {
 	size_t processes = count_shown(s);

@@ -13,8 +13,8 @@
 #include "tools/report/no_wait.h"
 #include "tools/report/report_log.h"
 
-/* A thread's process, by its place in the list, and the program in which the thread was seen last. Both are one
- * more than the number that they stand for, so 0 is none. The place may be out of date. */
+/* A thread's process, by its place in the list, and the program in which the thread was seen last. Both are
+ * one more than the number that they stand for, so 0 is none. The place may be out of date. */
 struct fxt_top_thread {
 	uint32_t process, program;
 };
@@ -210,7 +210,7 @@ static void take_lifetime(struct fxt_top_process *p, const struct fxt_record *re
 		add_descriptor(p, rec, 1);
 		end = fxt_map_find(&p->early, rec->extra, 0);
 		end = end ? end : fxt_map_find(&p->earlier, rec->extra, 0);
-		/* The end came first: this descriptor is closed. The counter may have counted it meanwhile. */
+		/* The end came first, and the counter may have counted the descriptor meanwhile. */
 		if (end)
 			p->descriptors.value -= end->value[0] > p->descriptors.at_ns;
 		else

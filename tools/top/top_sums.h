@@ -39,7 +39,7 @@ struct fxt_top_process {
 	uint64_t begin_ns;              /* when that began: its first event */
 	unsigned over;                  /* in how many intervals it was over; 0: it runs */
 	uint64_t threads;               /* how many of them recorded anything, since the program began */
-	/* The next four are of this interval. A call that began earlier counts from the interval's begin on. */
+	/* The next four are of this interval. What a call did before the interval does not count. */
 	uint64_t calls, blocked_ns;
 	struct fxt_top_wait slowest[FXT_TOP_WAITS];     /* sorted: the slowest first */
 	unsigned wait_count;
