@@ -45,7 +45,6 @@ ANALYSIS_FILES = \
 	tools/analysis/demangle.h \
 	tools/analysis/flights.c \
 	tools/analysis/flights.h \
-	tools/analysis/known_categories.def \
 	tools/analysis/nesting.c \
 	tools/analysis/nesting.h \
 	tools/analysis/objects.c \

@@ -20,7 +20,7 @@
 
 const struct fxt_category fxt_categories[] = {
 #define CATEGORY(name, on, what) {#name, on, what},
-#include "known_categories.def"
+#include "writer/categories.def"
 #undef CATEGORY
 };
 
