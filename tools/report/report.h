@@ -112,7 +112,7 @@ struct fxt_leak {
 	uint64_t size, count;
 };
 
-struct fxt_heap {
+struct fxt_process_heap {
 	const struct fxt_provider *provider;
 	uint64_t pid;
 	uint64_t calls, failed, allocated_bytes;
@@ -126,7 +126,7 @@ struct fxt_heap {
 };
 
 struct fxt_heaps {
-	struct fxt_heap *list;          /* sorted: the highest peak first */
+	struct fxt_process_heap *list;          /* sorted: the highest peak first */
 	size_t count, capacity;
 	struct fxt_map by_provider;
 	/* Provider and pointer -> size, and time of allocation or FXT_HEAPS_OF_LIBRARY. */
@@ -358,5 +358,8 @@ struct fxt_json;
 void fxt_report_json_thread(struct fxt_json *j, const char *key, const struct fxt_reader *r, uint32_t index);
 void fxt_report_json_threads(struct fxt_json *j, const struct fxt_report *report);
 void fxt_report_json_chains(struct fxt_json *j, const struct fxt_report *report);
+
+/* The subcommand: see tools/common/command.h. */
+int fxt_command_report(int argc, char **argv);
 
 #endif

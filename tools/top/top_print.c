@@ -87,7 +87,7 @@ static struct fxt_short signed_bytes(int64_t bytes, const char *plus)
 }
 
 /* Returns a thread in words that begin with its number, because a line may be cut. The caller frees them. */
-static char *number_and_name(const struct fxt_thread *thread)
+static char *number_and_name(const struct fxt_trace_thread *thread)
 {
 	char *name = fxt_printable(&thread->name, NAME, false);
 	char *words = fxt_format("%" PRIu64 "%s%s", thread->tid, *name ? " " : "", name);

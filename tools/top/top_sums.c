@@ -24,7 +24,7 @@ struct fxt_top_thread {
 enum { CAUSES = 1024 };
 
 struct fxt_top_cause {
-	struct fxt_cause cause;
+	struct fxt_flight_cause cause;
 	uint32_t thread;
 	bool used;
 };
@@ -101,7 +101,7 @@ static struct fxt_top_process *process_of(struct fxt_top_sums *s, const struct f
 
 /* Notes who let the thread go on, if the arrow ended within the wait. Of two causes, such as the signal of a
  * condition and then its lock, the first is the reason of the wait. */
-static void explain(struct fxt_top_wait *wait, const struct fxt_cause *cause)
+static void explain(struct fxt_top_wait *wait, const struct fxt_flight_cause *cause)
 {
 	if (wait->has_waker || cause->at_ns < wait->start_ns || cause->at_ns > wait->end_ns ||
 	    cause->woken_ns <= wait->start_ns)
