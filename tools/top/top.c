@@ -3,6 +3,8 @@
 #include "config.h"
 #endif
 
+#include "top.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
