@@ -2,8 +2,8 @@
 # The source lies in folders whose includes run one way. docs/rooms.txt lists the folders in their order, the
 # lowest first. This test fails on an include that goes up in that order, and so on every circle between
 # folders; on a folder that the list lacks; on an include that leads nowhere; on a name of a file that stands
-# in two folders; on a folder of more than 40 files; on a line wider than 110 columns; and if docs/rooms.md is
-# not the page that `make rooms` would make now.
+# in two folders; on a folder of more than 40 files; on a line wider than 110 columns, in a script or makefile
+# too; and if docs/rooms.md is not the page that `make rooms` would make now.
 #
 #   tests/check_rooms.sh            tests
 #   tests/check_rooms.sh --page     prints the page
@@ -131,11 +131,10 @@ look()
 				wrong("docs/rooms.txt: there is no folder " room[i])
 
 		print "# The folders and the arrows between them\n"
-		print "An arrow leads from a folder to one whose files it includes. No arrow leads up in the table, " \
-		      "so there is no circle."
-		print "`docs/rooms.txt` has the folders in their order, and `make rooms` makes this page " \
-		      "from that list and from the lines"
-		print "that begin with `#include`. `check_rooms.sh` fails if this page is older than they are.\n"
+		print "An arrow leads from a folder to one whose files it includes. No arrow leads up in the"
+		print "table, so there is no circle. `docs/rooms.txt` has the folders in their order, and"
+		print "`make rooms` makes this page from that list and from the lines that begin with"
+		print "`#include`. `check_rooms.sh` fails if this page is older than they are.\n"
 		print "The drawing leaves out an arrow that follows from others; the table has all of them.\n"
 		print "```mermaid\ngraph TD"
 		for (i = rooms; i > 0; i--)
@@ -156,6 +155,22 @@ look()
 	}' docs/rooms.txt $files
 }
 
+# Prints each line of the scripts, the makefiles and the like that is wider than 110 columns.
+look_at_scripts()
+{
+	local scripts file
+
+	scripts=$(git ls-files 2>/dev/null) && [ -n "$scripts" ] ||
+		scripts=$(find . -type f | sed 's|^\./||')
+	scripts=$(grep -E '\.(sh|py|mk|am|ac)$|^tests/.*\.(c|cc|h|S)$|/run$|/driver$|^docs/rooms\.txt$' \
+		<<<"$scripts" |
+		grep -E '^(agent|interpose|tools|writer|tests|docs)/|^[^/]*\.(am|ac)$')
+	for file in $scripts; do
+		[ ! -f "$file" ] || expand "$file" | LC_ALL=C awk -v file="$file" '
+			length > 110 { print file ":" FNR " has " length " columns" }'
+	done
+}
+
 if [ "${1:-}" = --page ]; then
 	look 3>/dev/null
 	exit
@@ -164,6 +179,7 @@ fi
 page=$(mktemp) && faults=$(mktemp) || exit 1
 trap 'rm -f "$page" "$faults"' EXIT
 look >"$page" 3>"$faults" || echo "awk failed" >>"$faults"
+look_at_scripts >>"$faults"
 cmp -s "$page" docs/rooms.md || echo "docs/rooms.md is not what \`make rooms\` makes now" >>"$faults"
 if [ -s "$faults" ]; then
 	LC_ALL=C sort "$faults" | sed 's/^/FAIL: /'

@@ -242,8 +242,8 @@ tests/apps/libhost_early.so tests/apps/libhost_plugin.so: tests/apps/host_librar
 tests/apps/libhost_witness.so: tests/apps/host_witness.c
 $(HOST_SO):
 	$(AM_V_CCLD)$(MKDIR_P) tests/apps && \
-	$(CC) $(FXT_CPPFLAGS) $(CPPFLAGS) -std=gnu11 $(WARN_CFLAGS) $(CFLAGS) $(APP_FLAGS) -pthread -shared -fPIC \
-		-o $@ $< $(LDFLAGS)
+	$(CC) $(FXT_CPPFLAGS) $(CPPFLAGS) -std=gnu11 $(WARN_CFLAGS) $(CFLAGS) $(APP_FLAGS) -pthread \
+		-shared -fPIC -o $@ $< $(LDFLAGS)
 
 # Names of functions and variables of the program, also when it is stripped; and two libraries that differ in
 # those.
@@ -256,8 +256,8 @@ tests/apps/libobjects_one.so tests/apps/libobjects_two.so: tests/apps/objects_li
 # The same program with an allocator of its own.
 tests/apps/host_own_malloc: tests/apps/host_malloc.c tests/apps/host.h
 	$(AM_V_CCLD)$(MKDIR_P) tests/apps && \
-	$(CC) $(FXT_CPPFLAGS) $(CPPFLAGS) -std=gnu11 $(WARN_CFLAGS) $(CFLAGS) -DOWN_MALLOC -fno-builtin -pthread \
-		-o $@ $< $(LDFLAGS)
+	$(CC) $(FXT_CPPFLAGS) $(CPPFLAGS) -std=gnu11 $(WARN_CFLAGS) $(CFLAGS) -DOWN_MALLOC \
+		-fno-builtin -pthread -o $@ $< $(LDFLAGS)
 
 check_DATA += $(HOST_SO) tests/apps/host_own_malloc
 CLEANFILES += $(HOST_SO) tests/apps/host_own_malloc
@@ -388,7 +388,8 @@ BENCH_CC = $(CC) -D_GNU_SOURCE= $(CPPFLAGS) -std=gnu11 $(WARN_CFLAGS) $(CFLAGS) 
 
 tests/bench/workload: tests/bench/workload.c tests/bench/instrumented.c
 	$(AM_V_CCLD)$(MKDIR_P) tests/bench && \
-	$(BENCH_CC) -finstrument-functions -c -o tests/bench/instrumented.o $(srcdir)/tests/bench/instrumented.c && \
+	$(BENCH_CC) -finstrument-functions -c -o tests/bench/instrumented.o \
+		$(srcdir)/tests/bench/instrumented.c && \
 	$(BENCH_CC) -o $@ $(srcdir)/tests/bench/workload.c tests/bench/instrumented.o
 
 tests/bench/libfxtfloor.so: tests/bench/floor.c
@@ -429,7 +430,8 @@ tests/compare/libcount.so: tests/compare/count.c tests/compare/count.h tests/com
 	$(INTERPOSE_TABLES)
 	$(AM_V_CCLD)$(MKDIR_P) tests/compare && \
 	$(CC) $(FXT_CPPFLAGS) $(CPPFLAGS) -I$(top_srcdir) -std=gnu11 $(WARN_CFLAGS) $(CFLAGS) \
-		-fno-builtin -shared -fPIC -o $@ $(srcdir)/tests/compare/count.c $(srcdir)/tests/compare/stubs.S $(LDFLAGS)
+		-fno-builtin -shared -fPIC -o $@ \
+		$(srcdir)/tests/compare/count.c $(srcdir)/tests/compare/stubs.S $(LDFLAGS)
 
 .PHONY: compare
 compare: all tests/list_calls$(EXEEXT) tests/compare/libcount.so

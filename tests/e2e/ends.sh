@@ -67,7 +67,9 @@ is "exec: what is no text" "/bin/true a?b x" \
 is "fxt record: exit status" 4 $?
 valid all.fxt
 trace calls all.fxt |
-	awk '$1 == "function:main" { end = $4 } end && $3 > end { after++ } END { print (end && after > 0) }' >found
+	awk '$1 == "function:main" { end = $4 }
+		end && $3 > end { after++ }
+		END { print (end && after > 0) }' >found
 is "fxt record: the next program comes behind" 1 "$(cat found)"
 
 # When the child of a vfork executes, its own calls end, and those that its parent makes next are not within

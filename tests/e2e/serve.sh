@@ -179,7 +179,8 @@ if test $zstd = 0; then
 		status=$?
 		test $status -le 1 || fail "a compressed file that was cut: exit status $status"
 		cp packed.fxt.zst cut.zst
-		head -c 20 /dev/urandom | dd of=cut.zst bs=1 seek="$(random_below "$bytes")" conv=notrunc 2>/dev/null
+		head -c 20 /dev/urandom |
+			dd of=cut.zst bs=1 seek="$(random_below "$bytes")" conv=notrunc 2>/dev/null
 		"$FXT" check cut.zst >cut 2>said
 		status=$?
 		test $status -le 1 || fail "a compressed file that was damaged: exit status $status"
@@ -271,7 +272,8 @@ for round in $(seq "${FXT_MANAGER_KILLS:-8}"); do
 	is "the status of a program whose manager was killed" 0 $?
 	# Its last record may be cut short.
 	"$FXT" check archive.fxt >checked 2>/dev/null
-	is "an archive whose manager was killed" 0 "$(grep ' x ' checked | grep -vc 'record past the end of file')"
+	is "an archive whose manager was killed" 0 \
+		"$(grep ' x ' checked | grep -vc 'record past the end of file')"
 	ls beside.*.fxt >own 2>/dev/null
 	# It may have ended before.
 	test ! -s own || valid beside.*.fxt
