@@ -8,12 +8,10 @@ need python3
 
 export OBEYS=$apps/obeys
 
-# stop_serving: ends fxt serve, which has nothing to say.
-stop_serving()
+# stop_quiet: ends fxt serve, which has nothing to say.
+stop_quiet()
 {
-	kill -INT "$server"
-	wait "$server"
-	is "fxt serve --wait: exit status" 0 $?
+	stop_serving
 	is "fxt serve --wait: messages" "" "$(cat <&5)"
 }
 
@@ -94,7 +92,7 @@ printf '%s\n' '{"method": "get_state"}' '' '{"method": "get_providers", "params"
 is "calls on standard input" 2 "$(grep -c '"result"' said)"
 printf '%s\n' '{"method": "stop_tracing"}' '{"method": "get_state"}' | "$FXT" ctl --socket=socket >said
 is "a call that fails is the last" "21 1" "$? $(wc -l <said)"
-stop_serving
+stop_quiet
 
 # -- A trigger saves what all programs have of that moment -------------------------------------------
 
@@ -135,7 +133,7 @@ for _ in 1 2 3; do printf 'poke\n' >&6; done
 until_deadline has_the_moment
 count comparison
 until_deadline is_watched
-stop_serving
+stop_quiet
 wait $watcher
 is "the watcher" 0 $?
 exec 6>&- 7>&-

@@ -7,19 +7,6 @@ need python3
 
 app=$apps/ends
 
-# ended STATUS NAME CMD...: runs CMD, which ends with STATUS and says nothing; its traces are in the folder
-# NAME.
-ended()
-{
-	local expected=$1 name=$2
-	shift 2
-
-	traced "$name" "$@" >"$name.out" 2>"$name.err"
-	is "$name: exit status" "$expected" $?
-	is "$name: stderr" "" "$(cat "$name.err")"
-	valid "$name"/*.fxt
-}
-
 # with TEXT DIRECTORY: finds the one file of `ends` there whose calls have this text. Its name is in $file,
 # and its calls are in the file `calls`.
 with()

@@ -20,14 +20,6 @@ serve_saying()
 	until_deadline grep -qs FXT_MANAGER= said
 }
 
-# stop_serving: ends fxt serve; its messages are in the file `said`.
-stop_serving()
-{
-	kill -INT "$server"
-	wait "$server"
-	is "fxt serve: exit status" "${1:-0}" $?
-}
-
 # play NAME ENDING [FILE]: runs a provider in the background, as process $player, whose model is NAME.model.
 play()
 {

@@ -7,12 +7,6 @@ need python3
 
 unset FXT_MANAGER XDG_RUNTIME_DIR
 
-stop_serving()
-{
-	kill -INT "$server"
-	wait "$server" || fail "fxt serve: exit status $?"
-}
-
 # watch FILE ARGUMENT...: runs fxt top in the background, as process $top, with its output in FILE. It returns
 # when the first interval was shown, so that what is recorded from then on counts.
 watch()
