@@ -201,7 +201,7 @@ APPS_CXX = \
 	tests/apps/throws
 APPS_SHARED = tests/apps/ask_for_snapshot.h tests/apps/asleep.h tests/apps/counts.h tests/apps/host.h \
 	tests/apps/lifetimes.h tests/apps/lifetimes_uses.c \
-	tests/apps/objects.h tests/apps/random.h tests/apps/unseen.h
+	tests/apps/need.h tests/apps/objects.h tests/apps/random.h tests/apps/unseen.h
 
 tests/apps/busy tests/apps/controlled tests/apps/count_calls tests/apps/coroutines tests/apps/cut \
 tests/apps/ends tests/apps/jumps tests/apps/losses tests/apps/slow: APP_FLAGS = -finstrument-functions
@@ -214,6 +214,11 @@ tests/apps/busy tests/apps/descriptor_races tests/apps/descriptors tests/apps/ho
 tests/apps/host_number tests/apps/host_unmaps tests/apps/inherits tests/apps/listens \
 tests/apps/many_functions tests/apps/modes tests/apps/progress \
 tests/apps/threads: tests/apps/random.h tests/apps/unseen.h
+tests/apps/awaits tests/apps/busy tests/apps/causes tests/apps/coroutines tests/apps/ends \
+	tests/apps/follow_fork tests/apps/handlers tests/apps/jumps tests/apps/parents \
+	tests/apps/pools tests/apps/process tests/apps/progress tests/apps/quiet tests/apps/stepped \
+	tests/apps/streams tests/apps/streams_odd tests/apps/threads: \
+	tests/apps/need.h
 tests/apps/causes tests/apps/chain tests/apps/deadlock tests/apps/losses tests/apps/pools \
 tests/apps/quiet tests/apps/stepped: tests/apps/unseen.h
 tests/apps/count_numbers: $(addprefix $(top_srcdir)/,$(INTERPOSE_TABLES)) \
