@@ -18,7 +18,8 @@ folders="writer agent interpose tools"
 files=$(git ls-files $folders 2>/dev/null) && [ -n "$files" ] || files=$(find $folders -type f)
 files=$(grep -E '\.(c|h|def|inc)$' <<<"$files" | LC_ALL=C sort)
 # The folder of each file of the tests. Nothing but their number is looked at.
-tests=$(git ls-files tests 2>/dev/null) && [ -n "$tests" ] || tests=$(find tests -type f)
+tests=$(git ls-files tests 2>/dev/null) && [ -n "$tests" ] ||
+	tests=$(find tests -name '*.[chS]' -o -name '*.sh' -o -name '*.py')
 tests=$(sed 's|/[^/]*$||' <<<"$tests")
 [ -n "$files" ] && [ -f docs/rooms.txt ] || { echo "FAIL: there is no source here"; exit 1; }
 
