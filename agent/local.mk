@@ -20,7 +20,6 @@ AGENT_SOURCES = \
 	agent/base/agent.h \
 	agent/base/bind.c \
 	agent/base/bind.h \
-	agent/base/categories.def \
 	agent/base/category_list.c \
 	agent/base/category_list.h \
 	agent/base/error_text.c \

@@ -281,7 +281,7 @@ START_TEST(categories_as_written)
 {
 	static const struct { const char *name; uint32_t bits; } known[] = {
 #define CATEGORY(name, on, what) {#name, FXT_CAT_##name},
-#include "agent/base/categories.def"
+#include "writer/categories.def"
 #undef CATEGORY
 		{"p*", FXT_CAT_pthread | FXT_CAT_process}, {"*", (1u << FXT_CATEGORY_COUNT) - 1},
 	};

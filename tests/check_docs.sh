@@ -34,6 +34,12 @@ prose()
 	awk '/^ *```/ { quoted = !quoted; next } !quoted' "$1"
 }
 
+# Prints what `prose` leaves out.
+drawings()
+{
+	awk '/^ *```/ { quoted = !quoted; next } quoted' "$1"
+}
+
 # Prints the anchors of the headings of a page, as the sites that show these pages make them.
 anchors()
 {
@@ -71,6 +77,12 @@ for page in $pages; do
 		[[ " $elsewhere " == *" $name "* ]] || has_file "$name" ||
 			fail "$page: there is no file $name"
 	done < <(prose "$page" | grep -oE '`[^` ]+\.(c|cc|h|def|inc|sh|py|md)`' | tr -d '`' | sort -u)
+
+	# In drawings and commands a name has no quotes. A name in capitals stands for any file.
+	while IFS= read -r name; do
+		has_file "$name" || fail "$page: there is no file $name, which a drawing has"
+	done < <(drawings "$page" | grep -oE '(^|[ (,;])[a-z_][A-Za-z0-9_/]*\.(c|cc|h|def|inc|sh)\b' |
+		tr -d ' (,;' | sort -u)
 
 	while IFS= read -r target; do
 		case $target in

@@ -295,6 +295,19 @@ static bool is_about_provider(uint64_t header)
 	return (header & 15) == 0;
 }
 
+/* Returns the place of the first event at `at` or behind it, or `count` if there is none. Its size is in
+ * *size. */
+static size_t event_from(const uint64_t *words, size_t count, size_t at, size_t *size)
+{
+	for (; at < count; at += *size) {
+		*size = words[at] >> 4 & 0xfff;
+		ck_assert_uint_gt(*size, 0);
+		if (!is_about_provider(words[at]))
+			break;
+	}
+	return at;
+}
+
 /* Takes pages, divides them into slots of 4 or 8 words, shows one call after another in each slot, and gives
  * the pages back. All words of a call but its header have its time. */
 static void *rewrite_pages(void *unused)
@@ -329,7 +342,7 @@ static void *rewrite_pages(void *unused)
 START_TEST(test_pages_that_change)
 {
 	pthread_t thread;
-	size_t count, at, calls = 0;
+	size_t count, at, size, calls = 0;
 	uint64_t *words;
 
 	begin_archive();
@@ -343,12 +356,7 @@ START_TEST(test_pages_that_change)
 	atomic_store(&is_over, true);
 	pthread_join(thread, NULL);
 	words = end_archive(&count);
-	for (at = 1; at < count; at += words[at] >> 4 & 0xfff) {
-		size_t size = words[at] >> 4 & 0xfff;
-
-		ck_assert_uint_gt(size, 0);
-		if (is_about_provider(words[at]))
-			continue;
+	for (at = 1; (at = event_from(words, count, at, &size)) < count; at += size) {
 		ck_assert_uint_eq(words[at], EVENT(size, 2, 0, 1, 1, 1));
 		ck_assert(size == 4 || size == 8);
 		for (size_t i = 2; i < size; i++)
@@ -393,7 +401,7 @@ START_TEST(test_ring_that_turns)
 {
 	uint64_t *words, last = 0;
 	pthread_t thread;
-	size_t count, at;
+	size_t count, at, size;
 
 	begin_archive();
 	make_client();
@@ -404,12 +412,7 @@ START_TEST(test_ring_that_turns)
 	pthread_join(thread, NULL);
 	ck_assert_uint_eq(session.archive.damaged, 0);
 	words = end_archive(&count);
-	for (at = 1; at < count; at += words[at] >> 4 & 0xfff) {
-		size_t size = words[at] >> 4 & 0xfff;
-
-		ck_assert_uint_gt(size, 0);
-		if (is_about_provider(words[at]))
-			continue;
+	for (at = 1; (at = event_from(words, count, at, &size)) < count; at += size) {
 		ck_assert_uint_eq(words[at], INSTANT(size));
 		ck_assert_uint_gt(words[at + 1], last);
 		for (size_t i = 1; i < size; i++)

@@ -2,9 +2,10 @@
 # The source lies in folders whose includes run one way. docs/rooms.txt lists the folders in their order, the
 # lowest first. This test fails on an include that goes up in that order, and so on every circle between
 # folders; on a folder that the list lacks; on an include that leads nowhere; on a name of a file that stands
-# in two folders; on a folder of more than 40 files; on a header of agent/, interpose/ or writer/ that
-# declares a function or a variable that the folder of the header does not define; on a line wider than 110
-# columns; and if docs/rooms.md is not the page that `make rooms` would make now.
+# in two folders; on a folder of more than 40 files, of the tests too; on a header of agent/, interpose/ or
+# writer/ that declares a function or a variable that the folder of the header does not define; on a line
+# wider than 110 columns, in a script or makefile too; and if docs/rooms.md is not the page that `make rooms`
+# would make now.
 #
 #   tests/check_rooms.sh            tests
 #   tests/check_rooms.sh --page     prints the page
@@ -17,12 +18,16 @@ cd "${abs_top_srcdir:-.}" || exit 1
 folders="writer agent interpose tools"
 files=$(git ls-files $folders 2>/dev/null) && [ -n "$files" ] || files=$(find $folders -type f)
 files=$(grep -E '\.(c|h|def|inc)$' <<<"$files" | LC_ALL=C sort)
+# The folder of each file of the tests. Nothing but their number is looked at.
+tests=$(git ls-files tests 2>/dev/null) && [ -n "$tests" ] ||
+	tests=$(find tests -name '*.[chS]' -o -name '*.sh' -o -name '*.py')
+tests=$(sed 's|/[^/]*$||' <<<"$tests")
 [ -n "$files" ] && [ -f docs/rooms.txt ] || { echo "FAIL: there is no source here"; exit 1; }
 
 # Prints the page on its standard output, and on descriptor 3 what is wrong, a line each.
 look()
 {
-	LC_ALL=C awk -v list="$files" '
+	LC_ALL=C awk -v list="$files" -v tests="$tests" '
 	function wrong(text) { print text > "/dev/fd/3"; }
 	function folder_of(path) { return path ~ /\// ? substr(path, 1, match(path, /\/[^\/]*$/) - 1) : "."; }
 	# Returns the file that an include in `folder` names: by its path from the top, or in the folder
@@ -158,10 +163,15 @@ look()
 					wrong(base " stands in" stands[base])
 			}
 		for (folder in count)
-			if (count[folder] > 40) {
+			held[folder] = count[folder]
+		n = split(tests, file, "\n")
+		for (i = 1; i <= n; i++)
+			held[file[i]]++
+		for (folder in held)
+			if (held[folder] > 40) {
 				used["crowded", folder] = 1
 				if (!(("crowded", folder) in allowed))
-					wrong(folder " holds " count[folder] \
+					wrong(folder " holds " held[folder] \
 					      " files, and a folder should hold 40 at most")
 			}
 		for (pair in allowed) {
@@ -174,11 +184,10 @@ look()
 				wrong("docs/rooms.txt: there is no folder " room[i])
 
 		print "# The folders and the arrows between them\n"
-		print "An arrow leads from a folder to one whose files it includes. No arrow leads up in the table, " \
-		      "so there is no circle."
-		print "`docs/rooms.txt` has the folders in their order, and `make rooms` makes this page " \
-		      "from that list and from the lines"
-		print "that begin with `#include`. `check_rooms.sh` fails if this page is older than they are.\n"
+		print "An arrow leads from a folder to one whose files it includes. No arrow leads up in the"
+		print "table, so there is no circle. `docs/rooms.txt` has the folders in their order, and"
+		print "`make rooms` makes this page from that list and from the lines that begin with"
+		print "`#include`. `check_rooms.sh` fails if this page is older than they are.\n"
 		print "The drawing leaves out an arrow that follows from others; the table has all of them.\n"
 		print "```mermaid\ngraph TD"
 		for (i = rooms; i > 0; i--)
@@ -199,6 +208,22 @@ look()
 	}' docs/rooms.txt $files
 }
 
+# Prints each line of the scripts, the makefiles and the like that is wider than 110 columns.
+look_at_scripts()
+{
+	local scripts file
+
+	scripts=$(git ls-files 2>/dev/null) && [ -n "$scripts" ] ||
+		scripts=$(find . -type f | sed 's|^\./||')
+	scripts=$(grep -E '\.(sh|py|mk|am|ac)$|^tests/.*\.(c|cc|h|S)$|/run$|/driver$|^docs/rooms\.txt$' \
+		<<<"$scripts" |
+		grep -E '^(agent|interpose|tools|writer|tests|docs)/|^[^/]*\.(am|ac)$')
+	for file in $scripts; do
+		[ ! -f "$file" ] || expand "$file" | LC_ALL=C awk -v file="$file" '
+			length > 110 { print file ":" FNR " has " length " columns" }'
+	done
+}
+
 if [ "${1:-}" = --page ]; then
 	look 3>/dev/null
 	exit
@@ -207,6 +232,7 @@ fi
 page=$(mktemp) && faults=$(mktemp) || exit 1
 trap 'rm -f "$page" "$faults"' EXIT
 look >"$page" 3>"$faults" || echo "awk failed" >>"$faults"
+look_at_scripts >>"$faults"
 cmp -s "$page" docs/rooms.md || echo "docs/rooms.md is not what \`make rooms\` makes now" >>"$faults"
 if [ -s "$faults" ]; then
 	LC_ALL=C sort "$faults" | sed 's/^/FAIL: /'

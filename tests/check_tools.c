@@ -83,7 +83,7 @@ START_TEST(replays_the_heap_in_time)
 	};
 	const struct fxt_report_options options = {.top = 10};
 	struct fxt_report report;
-	const struct fxt_heap *heap;
+	const struct fxt_process_heap *heap;
 	struct fxt_reader r;
 
 	fxt_reader_init(&r, words, sizeof(words));

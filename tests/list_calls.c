@@ -259,7 +259,7 @@ static void document_excluded(void)
 	puts("\n# The calls that are deliberately not traced\n\n"
 	     "Made from interpose/tables/excluded.def. A test compares both lists with what the headers of "
 	     "the C library\n"
-	     "declare: nothing is in neither.");
+	     "declare: each is in one of the two.");
 	for (i = 0; i < COUNT(exclusions); i++) {
 		if (exclusions[i].reason) {
 			printf("%s\n%s\n\n", after, exclusions[i].reason);
@@ -302,7 +302,7 @@ static void document(void)
 {
 	static const char *const categories[] = {
 #define CATEGORY(name, on, what) #name,
-#include "agent/base/categories.def"
+#include "writer/categories.def"
 #undef CATEGORY
 	};
 	size_t i, k;

@@ -201,7 +201,7 @@ APPS_CXX = \
 	tests/apps/throws
 APPS_SHARED = tests/apps/ask_for_snapshot.h tests/apps/asleep.h tests/apps/counts.h tests/apps/host.h \
 	tests/apps/lifetimes.h tests/apps/lifetimes_uses.c \
-	tests/apps/objects.h tests/apps/random.h tests/apps/unseen.h
+	tests/apps/need.h tests/apps/objects.h tests/apps/random.h tests/apps/unseen.h
 
 tests/apps/busy tests/apps/controlled tests/apps/count_calls tests/apps/coroutines tests/apps/cut \
 tests/apps/ends tests/apps/jumps tests/apps/losses tests/apps/slow: APP_FLAGS = -finstrument-functions
@@ -214,6 +214,11 @@ tests/apps/busy tests/apps/descriptor_races tests/apps/descriptors tests/apps/ho
 tests/apps/host_number tests/apps/host_unmaps tests/apps/inherits tests/apps/listens \
 tests/apps/many_functions tests/apps/modes tests/apps/progress \
 tests/apps/threads: tests/apps/random.h tests/apps/unseen.h
+tests/apps/awaits tests/apps/busy tests/apps/causes tests/apps/coroutines tests/apps/ends \
+	tests/apps/follow_fork tests/apps/handlers tests/apps/jumps tests/apps/parents \
+	tests/apps/pools tests/apps/process tests/apps/progress tests/apps/quiet tests/apps/stepped \
+	tests/apps/streams tests/apps/streams_odd tests/apps/threads: \
+	tests/apps/need.h
 tests/apps/causes tests/apps/chain tests/apps/deadlock tests/apps/losses tests/apps/pools \
 tests/apps/quiet tests/apps/stepped: tests/apps/unseen.h
 tests/apps/count_numbers: $(addprefix $(top_srcdir)/,$(INTERPOSE_TABLES)) \
@@ -242,8 +247,8 @@ tests/apps/libhost_early.so tests/apps/libhost_plugin.so: tests/apps/host_librar
 tests/apps/libhost_witness.so: tests/apps/host_witness.c
 $(HOST_SO):
 	$(AM_V_CCLD)$(MKDIR_P) tests/apps && \
-	$(CC) $(FXT_CPPFLAGS) $(CPPFLAGS) -std=gnu11 $(WARN_CFLAGS) $(CFLAGS) $(APP_FLAGS) -pthread -shared -fPIC \
-		-o $@ $< $(LDFLAGS)
+	$(CC) $(FXT_CPPFLAGS) $(CPPFLAGS) -std=gnu11 $(WARN_CFLAGS) $(CFLAGS) $(APP_FLAGS) -pthread \
+		-shared -fPIC -o $@ $< $(LDFLAGS)
 
 # Names of functions and variables of the program, also when it is stripped; and two libraries that differ in
 # those.
@@ -256,8 +261,8 @@ tests/apps/libobjects_one.so tests/apps/libobjects_two.so: tests/apps/objects_li
 # The same program with an allocator of its own.
 tests/apps/host_own_malloc: tests/apps/host_malloc.c tests/apps/host.h
 	$(AM_V_CCLD)$(MKDIR_P) tests/apps && \
-	$(CC) $(FXT_CPPFLAGS) $(CPPFLAGS) -std=gnu11 $(WARN_CFLAGS) $(CFLAGS) -DOWN_MALLOC -fno-builtin -pthread \
-		-o $@ $< $(LDFLAGS)
+	$(CC) $(FXT_CPPFLAGS) $(CPPFLAGS) -std=gnu11 $(WARN_CFLAGS) $(CFLAGS) -DOWN_MALLOC \
+		-fno-builtin -pthread -o $@ $< $(LDFLAGS)
 
 check_DATA += $(HOST_SO) tests/apps/host_own_malloc
 CLEANFILES += $(HOST_SO) tests/apps/host_own_malloc
@@ -373,9 +378,10 @@ TEST_EXPORTS = \
 	PYTHONDONTWRITEBYTECODE=1; export PYTHONDONTWRITEBYTECODE; \
 	FXT_AGENT='$(abs_top_builddir)/.libs/libfxtagent.so'; export FXT_AGENT; \
 	CC='$(CC)'; export CC; CXX='$(CXX)'; export CXX; \
-	unset FXT_CATEGORIES FXT_OUTPUT FXT_BUFFERING_MODE FXT_BUFFER_SIZE_MB FXT_MAX_SIZE_MB FXT_THRESHOLD_NS; \
-	unset FXT_EXPLAIN_NS FXT_ON_FULL FXT_QUIET FXT_FOLLOW FXT_START FXT_SIGNAL FXT_TRIGGER FXT_TRIGGER_KEEP; \
-	unset FXT_HEAP_TRACK_BYTES FXT_SHARED FXT_NAMESPACE;
+	unset FXT_CATEGORIES FXT_OUTPUT FXT_BUFFERING_MODE FXT_BUFFER_SIZE_MB FXT_MAX_SIZE_MB; \
+	unset FXT_THRESHOLD_NS FXT_EXPLAIN_NS FXT_ON_FULL FXT_QUIET FXT_FOLLOW FXT_START FXT_SIGNAL; \
+	unset FXT_TRIGGER FXT_TRIGGER_KEEP; \
+	unset FXT_HEAP_TRACK_BYTES FXT_SHARED FXT_NAMESPACE FXT_MANAGER FXT_STORAGE FXT_SANITIZER;
 AM_TESTS_ENVIRONMENT = $(TEST_EXPORTS)
 
 # -- Benchmarks -------------------------------------------------------------------------------------
@@ -387,7 +393,8 @@ BENCH_CC = $(CC) -D_GNU_SOURCE= $(CPPFLAGS) -std=gnu11 $(WARN_CFLAGS) $(CFLAGS) 
 
 tests/bench/workload: tests/bench/workload.c tests/bench/instrumented.c
 	$(AM_V_CCLD)$(MKDIR_P) tests/bench && \
-	$(BENCH_CC) -finstrument-functions -c -o tests/bench/instrumented.o $(srcdir)/tests/bench/instrumented.c && \
+	$(BENCH_CC) -finstrument-functions -c -o tests/bench/instrumented.o \
+		$(srcdir)/tests/bench/instrumented.c && \
 	$(BENCH_CC) -o $@ $(srcdir)/tests/bench/workload.c tests/bench/instrumented.o
 
 tests/bench/libfxtfloor.so: tests/bench/floor.c
@@ -428,7 +435,8 @@ tests/compare/libcount.so: tests/compare/count.c tests/compare/count.h tests/com
 	$(INTERPOSE_TABLES)
 	$(AM_V_CCLD)$(MKDIR_P) tests/compare && \
 	$(CC) $(FXT_CPPFLAGS) $(CPPFLAGS) -I$(top_srcdir) -std=gnu11 $(WARN_CFLAGS) $(CFLAGS) \
-		-fno-builtin -shared -fPIC -o $@ $(srcdir)/tests/compare/count.c $(srcdir)/tests/compare/stubs.S $(LDFLAGS)
+		-fno-builtin -shared -fPIC -o $@ \
+		$(srcdir)/tests/compare/count.c $(srcdir)/tests/compare/stubs.S $(LDFLAGS)
 
 .PHONY: compare
 compare: all tests/list_calls$(EXEEXT) tests/compare/libcount.so

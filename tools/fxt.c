@@ -5,13 +5,20 @@
 #define PACKAGE_VERSION "unconfigured"
 #endif
 
+#include <argp.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/common/command.h"
+#include "tools/analysis/categories.h"
+#include "tools/check/check.h"
 #include "tools/common/message.h"
+#include "tools/dump/dump.h"
+#include "tools/manager/manager_commands.h"
+#include "tools/record/record.h"
+#include "tools/report/report.h"
+#include "tools/top/top.h"
 
 static const struct command {
 	const char *name;

@@ -45,7 +45,6 @@ ANALYSIS_FILES = \
 	tools/analysis/demangle.h \
 	tools/analysis/flights.c \
 	tools/analysis/flights.h \
-	tools/analysis/known_categories.def \
 	tools/analysis/nesting.c \
 	tools/analysis/nesting.h \
 	tools/analysis/objects.c \
@@ -120,6 +119,7 @@ MANAGER_FILES = \
 	tools/manager/gates.h \
 	tools/manager/manager.c \
 	tools/manager/manager.h \
+	tools/manager/manager_commands.h \
 	tools/manager/serve.c \
 	tools/manager/trace_session.c \
 	tools/manager/trace_session.h \
@@ -173,6 +173,7 @@ REPORT_FILES = \
 
 TOP_FILES = \
 	tools/top/top.c \
+	tools/top/top.h \
 	tools/top/top_print.c \
 	tools/top/top_print.h \
 	tools/top/top_screen.c \

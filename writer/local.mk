@@ -16,6 +16,7 @@ WRITER_SOURCES = \
 	writer/buffer_fork.c \
 	writer/buffer_retract.c \
 	writer/buffer_rewrite.c \
+	writer/categories.def \
 	writer/checking.h \
 	writer/decimal.h \
 	writer/encode_atoms.c \

@@ -25,14 +25,14 @@
 
 enum fxt_category_bit {
 #define CATEGORY(name, on, what) FXT_BIT_##name,
-#include "categories.def"
+#include "writer/categories.def"
 #undef CATEGORY
 	FXT_CATEGORY_COUNT
 };
 
 enum fxt_category {
 #define CATEGORY(name, on, what) FXT_CAT_##name = 1 << FXT_BIT_##name,
-#include "categories.def"
+#include "writer/categories.def"
 #undef CATEGORY
 };
 

@@ -8,13 +8,13 @@
 
 static const char *const category_names[FXT_CATEGORY_COUNT] = {
 #define CATEGORY(name, on, what) #name,
-#include "agent/base/categories.def"
+#include "writer/categories.def"
 #undef CATEGORY
 };
 
 static const uint32_t default_categories =
 #define CATEGORY(name, on, what) ((on) ? FXT_CAT_##name : 0) |
-#include "agent/base/categories.def"
+#include "writer/categories.def"
 #undef CATEGORY
 	0;
 

@@ -36,7 +36,7 @@ static size_t write_prologue(uint64_t *out)
 {
 	static const char *const fixed[] = {
 #define CATEGORY(name, on, what) #name,
-#include "agent/base/categories.def"
+#include "writer/categories.def"
 #undef CATEGORY
 #define STRING(id, text) text,
 #include "agent/base/strings.def"

@@ -1,6 +1,6 @@
-/* Keeps the list of label_owed.h. Slots are taken and given back by compare-and-exchange. If a signal handler leaves by
- * longjmp while a name is told, the slot is lost for good, and its object has no name. Other names are lost
- * only when that has happened to all slots. */
+/* Keeps the list of label_owed.h. Slots are taken and given back by compare-and-exchange. If a signal
+ * handler leaves by longjmp while a name is told, the slot is lost for good, and its object has no name.
+ * Other names are lost only when that has happened to all slots. */
 #include "label_owed.h"
 
 #include <stddef.h>
@@ -110,7 +110,8 @@ bool fxt_owed_is_gone(int slot)
 	return atomic_load(&marks[slot]) & GONE;
 }
 
-/* Takes the object out of the slot, unless somebody else has: the list may be emptied while a name is told. */
+/* Takes the object out of the slot, unless somebody else has, because the list may be emptied while a name
+ * is told. */
 static void take_out(int slot, uintptr_t object)
 {
 	if (object > CHANGING && atomic_compare_exchange_strong(&objects[slot], &object, FREE))

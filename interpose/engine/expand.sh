@@ -12,8 +12,10 @@ source=$1 call=${2-}
 rows() {
 	kinds='CALL\|ALIAS\|SYSTEM_CALL\|BY_NUMBER\|BY_NUMBER_ALONE'
 	for table in "$source"/interpose/tables/*.def; do
-		sed -n -e "s,^\($kinds\)([a-z_]*\, [^,]*\, \([a-zA-Z_0-9]*\)\,.*,\2 $table table,p" \
-			-e "s,^\(BY_HAND\|BY_HAND_ALIAS\)([a-z_]*\, \([a-zA-Z_0-9]*\)[),].*,\2 $table hand,p" "$table"
+		sed -n \
+		    -e "s,^\($kinds\)([a-z_]*\, [^,]*\, \([a-zA-Z_0-9]*\)\,.*,\2 $table table,p" \
+		    -e "s,^\(BY_HAND\|BY_HAND_ALIAS\)([a-z_]*\, \([a-zA-Z_0-9]*\)[),].*,\2 $table hand,p" \
+		    "$table"
 	done
 }
 

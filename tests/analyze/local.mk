@@ -16,7 +16,8 @@ analyze:
 	run='bash $(srcdir)/tests/analyze/run $(srcdir)' status=0; \
 	$$run agent '$(filter %.c,$(ANALYZE_AGENT_FILES))' $(ANALYZE_CPPFLAGS) $(FXT_CPPFLAGS) || status=1; \
 	$$run tools '$(filter %.c,$(ANALYZE_TOOL_FILES))' $(ANALYZE_CPPFLAGS) $(TOOLS_CPPFLAGS) \
-		-iquote $(srcdir)/tests '-DFXT_LIBDIR="$(libdir)"' $(JANSSON_CFLAGS) $(LIBELF_CFLAGS) || status=1; \
+		-iquote $(srcdir)/tests '-DFXT_LIBDIR="$(libdir)"' \
+		$(JANSSON_CFLAGS) $(LIBELF_CFLAGS) || status=1; \
 	$$run programs '$(ANALYZE_PROGRAM_FILES)' $(FXT_CPPFLAGS) || status=1; \
 	exit $$status
 

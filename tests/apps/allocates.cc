@@ -29,7 +29,8 @@ static unsigned draw(unsigned below)
 // Says whether the block is there for good, and which function has asked for it.
 static void tell(const char *how, const void *block, const char *function)
 {
-	printf("%d block %s %zu %s\n", getpid(), how, malloc_usable_size(const_cast<void *>(block)), function);
+	printf("%d block %s %zu %s\n", getpid(), how, malloc_usable_size(const_cast<void *>(block)),
+	       function);
 }
 
 static void kept(const void *block, const char *function)

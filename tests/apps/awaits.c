@@ -21,6 +21,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "need.h"
+
 /* Newer architectures have no such call, and pause() makes this one. */
 #ifndef SYS_pause
 #define SYS_pause SYS_ppoll
@@ -39,12 +41,6 @@ static struct waiter *shared;           /* one for each child */
 static struct waiter own;               /* of the thread that waits in this process */
 static int descriptor;                  /* signalfd of TAKEN and OTHER */
 static long count;
-
-static void need(int condition)
-{
-	if (!condition)
-		abort();
-}
 
 static void handle(int signum)
 {

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "need.h"
 #include "random.h"
 
 enum { THREADS = 4, NEST = 7, LARGE_BYTES = 100000 };
@@ -26,12 +27,6 @@ static long rounds;
 static unsigned turn;
 static unsigned long sum;
 static char nowhere[PATH_MAX];
-
-static void need(bool condition)
-{
-	if (!condition)
-		abort();
-}
 
 static void contend(void)
 {

@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 #include "asleep.h"
+#include "need.h"
 
 enum { WAITERS = 3 };
 
@@ -38,12 +39,6 @@ static pthread_barrier_t barrier;
 static long count, turn, generation;
 static atomic_long waiting;
 static atomic_int other_tid, stage;
-
-static void need(bool condition)
-{
-	if (!condition)
-		abort();
-}
 
 static void lock(const char *kind)
 {

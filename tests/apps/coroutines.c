@@ -11,6 +11,8 @@
 #include <sys/mman.h>
 #include <ucontext.h>
 
+#include "need.h"
+
 enum { TURNS = 5, COROUTINE_BYTES = 64 << 10 };
 
 void within(void);
@@ -18,12 +20,6 @@ void between(void);
 
 static ucontext_t scheduler, coroutine;
 static int is_over;
-
-static void need(int condition)
-{
-	if (!condition)
-		abort();
-}
 
 __attribute__((noinline)) void between(void)
 {

@@ -271,29 +271,29 @@ static void use_resolver(void)
 	res_nclose(&state);
 }
 
+static void use_all(void)
+{
+	FILE *files[4];
+	int k;
+
+	for (k = 0; k < 4; k++)
+		NEED((files[k] = tmpfile()) != NULL);
+	use_users(files[0]);
+	use_groups(files[1]);
+	use_passwords(files[2]);
+	use_files(files[3]);
+	for (k = 0; k < 4; k++)
+		fclose(files[k]);
+	use_sessions();
+	use_languages();
+	use_networks();
+	use_interfaces();
+	use_resolver();
+}
+
 int main(int argc, char **argv)
 {
-	long i, rounds = argc > 1 ? atol(argv[1]) : 1;
-
 	random_seed(0);
-	for (i = 0; i < rounds; i++) {
-		FILE *files[4];
-		int k;
-
-		for (k = 0; k < 4; k++)
-			NEED((files[k] = tmpfile()) != NULL);
-		use_users(files[0]);
-		use_groups(files[1]);
-		use_passwords(files[2]);
-		use_files(files[3]);
-		for (k = 0; k < 4; k++)
-			fclose(files[k]);
-		use_sessions();
-		use_languages();
-		use_networks();
-		use_interfaces();
-		use_resolver();
-	}
-	print_counts();
+	run_rounds(argc > 1 ? atol(argv[1]) : 1, use_all);
 	return 0;
 }

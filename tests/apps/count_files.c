@@ -307,19 +307,19 @@ static void use_directories(void)
 	NEED(CALL(rmdir, path_to("dir/inner")) == 0 && CALL(rmdir, path_to("dir")) == 0);
 }
 
+static void use_all(void)
+{
+	use_names();
+	use_special_names();
+	use_temporary_names();
+	use_status();
+	use_attributes();
+	use_directories();
+}
+
 int main(int argc, char **argv)
 {
-	long i, rounds = argc > 1 ? atol(argv[1]) : 1;
-
 	random_seed(0);
-	for (i = 0; i < rounds; i++) {
-		use_names();
-		use_special_names();
-		use_temporary_names();
-		use_status();
-		use_attributes();
-		use_directories();
-	}
-	print_counts();
+	run_rounds(argc > 1 ? atol(argv[1]) : 1, use_all);
 	return 0;
 }

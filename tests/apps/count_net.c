@@ -156,17 +156,17 @@ static void use_descriptors(void)
 	close_all(fds, 2);
 }
 
+static void use_all(void)
+{
+	use_sockets();
+	use_addresses();
+	use_old_names();
+	use_descriptors();
+}
+
 int main(int argc, char **argv)
 {
-	long i, rounds = argc > 1 ? atol(argv[1]) : 1;
-
 	random_seed(0);
-	for (i = 0; i < rounds; i++) {
-		use_sockets();
-		use_addresses();
-		use_old_names();
-		use_descriptors();
-	}
-	print_counts();
+	run_rounds(argc > 1 ? atol(argv[1]) : 1, use_all);
 	return 0;
 }

@@ -81,17 +81,17 @@ static void use_shared_memory(void)
 	NEED(CALL(shmctl, id, IPC_RMID, NULL) == 0);
 }
 
+static void use_all(void)
+{
+	use_pages();
+	use_addresses();
+	use_heap_end();
+	use_shared_memory();
+}
+
 int main(int argc, char **argv)
 {
-	long i, rounds = argc > 1 ? atol(argv[1]) : 1;
-
 	random_seed(0);
-	for (i = 0; i < rounds; i++) {
-		use_pages();
-		use_addresses();
-		use_heap_end();
-		use_shared_memory();
-	}
-	print_counts();
+	run_rounds(argc > 1 ? atol(argv[1]) : 1, use_all);
 	return 0;
 }

@@ -218,19 +218,19 @@ static void use_descriptors(void)
 	unseen(SYS_close, self);
 }
 
+static void use_all(void)
+{
+	set_actions();
+	hold_back();
+	wait_for_signals();
+	use_timers();
+	make_processes();
+	use_descriptors();
+}
+
 int main(int argc, char **argv)
 {
-	long i, rounds = argc > 1 ? atol(argv[1]) : 1;
-
 	random_seed(0);
-	for (i = 0; i < rounds; i++) {
-		set_actions();
-		hold_back();
-		wait_for_signals();
-		use_timers();
-		make_processes();
-		use_descriptors();
-	}
-	print_counts();
+	run_rounds(argc > 1 ? atol(argv[1]) : 1, use_all);
 	return 0;
 }

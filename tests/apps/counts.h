@@ -71,6 +71,14 @@ PLAIN static void print_counts(void)
 			    (size_t)snprintf(line, sizeof(line), "%s %lu\n", count_names[i], counts[i]));
 }
 
+/* Makes all calls of a program so often, and prints how many there were. */
+__attribute__((unused)) PLAIN static void run_rounds(long rounds, void (*use_all)(void))
+{
+	while (rounds-- > 0)
+		use_all();
+	print_counts();
+}
+
 /* This function and the next are for run_threads(), in a program that does not count these calls. */
 __attribute__((unused)) PLAIN static int create_thread(pthread_t *thread, void *(*body)(void *),
 						       void *argument)

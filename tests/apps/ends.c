@@ -29,16 +29,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "need.h"
+
 enum { CALLS = 5, SIZE = 20000, COMPUTES_NS = 50000000, BLOCK = 100000 };
 
 static volatile pid_t child = -1;
 static int child_returns;
-
-static void need(int condition)
-{
-	if (!condition)
-		abort();
-}
 
 static void allocate(size_t size, int times)
 {

@@ -12,16 +12,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "need.h"
+
 enum { BLOCKS = 10, VFORKS = 5, FAILING_CALLS = 2000 };
 
 static char stack[256 << 10] __attribute__((aligned(16)));
 static int alive[2];
-
-static void need(int condition)
-{
-	if (!condition)
-		abort();
-}
 
 static void allocate(size_t size)
 {

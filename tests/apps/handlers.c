@@ -16,6 +16,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "need.h"
+
 /* The C library has these, and no header declares them any more. */
 int __sigaction(int signum, const struct sigaction *act, struct sigaction *oldact);
 sighandler_t bsd_signal(int signum, sighandler_t handler);
@@ -23,12 +25,6 @@ sighandler_t sysv_signal(int signum, sighandler_t handler);
 sighandler_t __sysv_signal(int signum, sighandler_t handler);
 
 enum { PAIRS = 160000 };
-
-static void need(bool condition)
-{
-	if (!condition)
-		abort();
-}
 
 static void handle(int number)
 {

@@ -11,16 +11,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "need.h"
+
 enum { TIMES = 5 };
 
 static sigjmp_buf back;
 static int ends[2];
-
-static void need(int condition)
-{
-	if (!condition)
-		abort();
-}
 
 static void jump(int number)
 {

@@ -25,18 +25,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "need.h"
+
 extern char **environ;
 
 enum { STATUS = 3, STACK_BYTES = 256 << 10, THREADS = 4 };
 
 static const char *program;
 static long count, ended, signalled;
-
-static void need(int condition)
-{
-	if (!condition)
-		abort();
-}
 
 static void tell(const char *cause, const char *effect, long times)
 {

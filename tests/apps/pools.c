@@ -14,18 +14,13 @@
 #include <unistd.h>
 
 #include "asleep.h"
+#include "need.h"
 
 enum { WORKERS = 4 };
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
 static long count;
-
-static void need(bool condition)
-{
-	if (!condition)
-		abort();
-}
 
 /* Tasks come in bursts of 1 to WORKERS, to workers that all sleep, so each task wakes one. A task is over
  * when all of its burst have begun; otherwise a worker could come back for a task that another was woken

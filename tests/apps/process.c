@@ -9,15 +9,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "need.h"
+
 enum { CHILDREN = 4 };
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-
-static void need(int condition)
-{
-	if (!condition)
-		abort();
-}
 
 static void allocate(size_t size, int times)
 {

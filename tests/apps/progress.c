@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "ask_for_snapshot.h"
+#include "need.h"
 #include "random.h"
 
 /* Random arguments follow from the numbers of process and thread. A process has fewer threads than this. */
@@ -39,12 +40,6 @@ static unsigned long process;
 static char nowhere[PATH_MAX];
 static atomic_bool ending;
 static pthread_barrier_t ended;
-
-static void need(bool condition)
-{
-	if (!condition)
-		abort();
-}
 
 static void report(unsigned long call, bool is_last)
 {

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "asleep.h"
+#include "need.h"
 #include "unseen.h"
 
 #define APART __attribute__((noinline, noclone))
@@ -27,12 +28,6 @@ pthread_mutex_t outer_lock = PTHREAD_MUTEX_INITIALIZER, other_lock = PTHREAD_MUT
 static pthread_cond_t never = PTHREAD_COND_INITIALIZER;
 static atomic_int has_other, waiter;
 static int zero;
-
-static void need(int condition)
-{
-	if (!condition)
-		abort();
-}
 
 /* Makes the call by an instruction of its own, because the agent stands in for close() and for syscall(). */
 static void mark(long number)

@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "need.h"
 #include "unseen.h"
 
 static struct {
@@ -24,12 +25,6 @@ static struct {
 } *shared;
 
 static long depth;
-
-static void need(bool condition)
-{
-	if (!condition)
-		abort();
-}
 
 /* -- The child --------------------------------------------------------------------------------- */
 

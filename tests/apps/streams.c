@@ -31,14 +31,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "need.h"
+
 static const char *kind, *program;
 static long count;
-
-static void need(bool condition)
-{
-	if (!condition)
-		abort();
-}
 
 static bool is(const char *name)
 {

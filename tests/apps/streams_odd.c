@@ -17,17 +17,13 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "need.h"
+
 enum { LITTLE = 10 };
 
 static char buffer[LITTLE];
 static int pipe_ends[2];
 static long count;
-
-static void need(bool condition)
-{
-	if (!condition)
-		abort();
-}
 
 static void library(void)
 {

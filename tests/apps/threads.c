@@ -7,16 +7,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "need.h"
 #include "random.h"
 
 static pthread_barrier_t barrier;
 static int ends[2];
-
-static void need(int condition)
-{
-	if (!condition)
-		abort();
-}
 
 static void allocate(size_t size)
 {

@@ -6,9 +6,9 @@
     controller.py churn SOCKET SEED PROGRAMS SECONDS
                                                 many programs, started and stopped each second
 
-The programs are tests/apps/obeys, which calls access() when it is told to. Sessions are started and stopped, in
-random modes, while other calls are made between. Each trace has the calls that were made while it was started,
-each once, and no others. The traces are left in the current directory, for other checkers."""
+The programs are tests/apps/obeys, which calls access() when it is told to. Sessions are started and stopped,
+in random modes, while other calls are made between. Each trace has the calls that were made while it was
+started, each once, and no others. The traces are left in the current directory, for other checkers."""
 import array
 import json
 import os
@@ -105,7 +105,8 @@ class Controller:
 # -- Every state and error -------------------------------------------------------------------------
 
 BAD_CONFIGS = (
-    {"categorys": []}, {"categories": "io"}, {"categories": ["no_such"]}, {"categories": [""]}, {"categories": [7]},
+    {"categorys": []}, {"categories": "io"}, {"categories": ["no_such"]}, {"categories": [""]},
+    {"categories": [7]},
     {"categories": ["io,malloc"]}, {"buffer_size_megabytes_hint": 0}, {"buffer_size_megabytes_hint": 4097},
     {"buffer_size_megabytes_hint": "1"}, {"buffer_size_megabytes_hint": 1.5}, {"buffering_mode": "round"},
     {"buffering_mode": 1}, {"start_timeout_milliseconds": -1}, {"start_timeout_milliseconds": 1 << 62},
@@ -130,8 +131,9 @@ def bad_configs(path):
 
 # What each method answers in each state: None is success.
 ANSWERS = {
-    "READY": {"start_tracing": "NOT_INITIALIZED", "stop_tracing": "NOT_INITIALIZED", "terminate": "NOT_INITIALIZED",
-              "watch_alert": "NOT_INITIALIZED", "raise_alert": "NOT_INITIALIZED"},
+    "READY": {"start_tracing": "NOT_INITIALIZED", "stop_tracing": "NOT_INITIALIZED",
+              "terminate": "NOT_INITIALIZED", "watch_alert": "NOT_INITIALIZED",
+              "raise_alert": "NOT_INITIALIZED"},
     "INITIALIZED": {"stop_tracing": "NOT_STARTED", "raise_alert": None},
     "STARTED": {"start_tracing": "ALREADY_STARTED", "raise_alert": None},
     "STOPPED": {"stop_tracing": "NOT_STARTED", "raise_alert": None},
@@ -293,7 +295,8 @@ class Program:
         Program.count += 1
         self.name, self.threads = f"p{Program.count}", threads
         self.process = subprocess.Popen([os.environ["OBEYS"], str(threads)], stdin=subprocess.PIPE,
-                                        stdout=subprocess.PIPE, env=dict(os.environ, LD_PRELOAD=os.environ["FXT_AGENT"]))
+                                        stdout=subprocess.PIPE,
+                                        env=dict(os.environ, LD_PRELOAD=os.environ["FXT_AGENT"]))
 
     def obey(self, command):
         self.process.stdin.write(command.encode() + b"\n")
@@ -349,7 +352,8 @@ def compare(trace, expected):
     found = access_paths(trace)
     missing, others = expected - set(found), set(found) - expected
     twice = [path for path, times in found.items() if times > 1]
-    need(not missing, f"{trace}: {len(missing)} of {len(expected)} calls are missing, such as {min(missing, default=0)}")
+    need(not missing,
+         f"{trace}: {len(missing)} of {len(expected)} calls are missing, such as {min(missing, default=0)}")
     need(not others, f"{trace}: {len(others)} calls should not be there, such as {min(others, default=0)}")
     need(not twice, f"{trace}: {len(twice)} calls are there twice, such as {min(twice, default=0)}")
 

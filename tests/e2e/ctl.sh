@@ -1,19 +1,17 @@
 #!/bin/bash
 # fxt ctl controls fxt serve --wait. Programs wait, and record while they are told to. controller.py has the
-# table of states and errors, and random sessions of programs that keep a model. FXT_ROUNDS is how many rounds of
-# these there are, FXT_CHURN how many programs are started and stopped for FXT_CHURN_SECONDS.
+# table of states and errors, and random sessions of programs that keep a model. FXT_ROUNDS is how many rounds
+# of these there are, FXT_CHURN how many programs are started and stopped for FXT_CHURN_SECONDS.
 # shellcheck source=lib.sh
 . "${abs_top_srcdir:?}/tests/e2e/lib.sh"
 need python3
 
 export OBEYS=$apps/obeys
 
-# stop_serving: ends fxt serve, which has nothing to say.
-stop_serving()
+# stop_quiet: ends fxt serve, which has nothing to say.
+stop_quiet()
 {
-	kill -INT "$server"
-	wait "$server"
-	is "fxt serve --wait: exit status" 0 $?
+	stop_serving
 	is "fxt serve --wait: messages" "" "$(cat <&5)"
 }
 
@@ -57,11 +55,12 @@ controller table socket
 controller sessions socket "$seed" "${FXT_ROUNDS:-8}" >sessions
 controller churn socket "$seed" "${FXT_CHURN:-20}" "${FXT_CHURN_SECONDS:-4}" >churn
 # The last program has ended, and fxt serve is about to hear of it.
-for _ in {1..200}; do
-	test "$(ls "/proc/$server/fd" | wc -l)" = "$holds" && break
-	sleep 0.05
-done
-is "descriptors of fxt serve" "$holds" "$(ls "/proc/$server/fd" | wc -l)"
+holds_as_before()
+{
+	test "$(ls "/proc/$server/fd" | wc -l)" = "$holds"
+}
+count comparison
+until_deadline holds_as_before || fail "fxt serve had $holds descriptors: $(ls -l "/proc/$server/fd")"
 
 # -- The command -----------------------------------------------------------------------------------
 
@@ -93,14 +92,31 @@ printf '%s\n' '{"method": "get_state"}' '' '{"method": "get_providers", "params"
 is "calls on standard input" 2 "$(grep -c '"result"' said)"
 printf '%s\n' '{"method": "stop_tracing"}' '{"method": "get_state"}' | "$FXT" ctl --socket=socket >said
 is "a call that fails is the last" "21 1" "$? $(wc -l <said)"
-stop_serving
+stop_quiet
 
 # -- A trigger saves what all programs have of that moment -------------------------------------------
+
+# has_said LINES: returns whether `b` has said so many lines.
+has_said()
+{
+	test "$(wc -l <b.said)" = "$1"
+}
+
+has_the_moment()
+{
+	test -s moment.fxt && "$FXT" dump moment.fxt 2>/dev/null | grep /nowhere/before/1/4 >/dev/null
+}
+
+is_watched()
+{
+	test "$(grep -c '"alert_name":"access"' watched)" = 1
+}
 
 serve --wait
 mkfifo a b
 for one in a b; do
-	FXT_MANAGER=$scratch/socket FXT_TRIGGER='access>1ns' LD_PRELOAD=$FXT_AGENT "$OBEYS" 2 <$one >$one.said 2>err.$one &
+	FXT_MANAGER=$scratch/socket FXT_TRIGGER='access>1ns' LD_PRELOAD=$FXT_AGENT "$OBEYS" 2 \
+		<$one >$one.said 2>err.$one &
 	background="$background $!"
 done
 exec 6>a 7>b
@@ -108,16 +124,16 @@ exec 6>a 7>b
 	>watched &
 watcher=$!
 background="$background $watcher"
-until grep -qs '"id":2,"result"' watched; do sleep 0.05; done
+until_deadline grep -qs '"id":2,"result"' watched
 # What `b` does comes before the trigger in `a`, and stays in its ring. The programs hear of the start first.
 for _ in 1 2 3; do printf 'poke\n' >&7; done
 printf 'call before 5\n' >&7
-until test "$(wc -l <b.said)" = 4; do sleep 0.05; done
+until_deadline has_said 4
 for _ in 1 2 3; do printf 'poke\n' >&6; done
-until test -s moment.fxt && "$FXT" dump moment.fxt 2>/dev/null | grep -q /nowhere/before/1/4; do sleep 0.05; done
+until_deadline has_the_moment
 count comparison
-until test "$(grep -c '"alert_name":"access"' watched)" = 1; do sleep 0.05; done
-stop_serving
+until_deadline is_watched
+stop_quiet
 wait $watcher
 is "the watcher" 0 $?
 exec 6>&- 7>&-

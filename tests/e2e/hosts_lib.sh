@@ -84,7 +84,8 @@ host()
 			is "$log: marks" "$made" "$written"
 		elif test "$written" -gt "$made" ||
 			test $((written + dropped + overwritten)) -lt "$made"; then
-			fail "$log: marks: made $made, written $written, dropped $dropped, overwritten $overwritten"
+			fail "$log: marks: made $made, written $written, dropped $dropped," \
+				"overwritten $overwritten"
 		fi
 	done
 }

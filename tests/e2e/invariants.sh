@@ -52,8 +52,8 @@ python3 - clocks.json <<-'END' >told || fail "clocks, FXT_SEED=$seed: $(cat told
 	    before, after_last = int(found[1]), int(found[2])
 	    early, late = before - call["time"], ends.get(call["tid"], 0) - after_last
 	    if early > 1000 or (after_last and late > 1000):
-	        sys.exit(print("a call of thread %d begins %d ns too early, or the last one ends %d ns too late"
-	                       % (call["tid"], early, late)) or 1)
+	        sys.exit(print("a call of thread %d begins %d ns too early, or the last one ends %d ns "
+	                       "too late" % (call["tid"], early, late)) or 1)
 	    ends[call["tid"]] = call["time"] + call["duration"]
 	    calls += 1
 	if calls < 100 or len(ends) != 4:

@@ -167,6 +167,20 @@ valid()
 	fi
 }
 
+# ended STATUS NAME CMD...: runs CMD, which ends with STATUS and says nothing; its traces are in the folder
+# NAME.
+ended()
+{
+	local expected=$1 name=$2
+	shift 2
+
+	traced "$name" "$@" >"$name.out" 2>"$name.err"
+	is "$name: exit status" "$expected" $?
+	# bash also reports an abort there.
+	is "$name: stderr" "" "$(grep -v 'lib\.sh: line' "$name.err")"
+	valid "$name"/*.fxt
+}
+
 # fxt dump|report ARGUMENT...: prints what the tool prints, and fails when that fails. So its output is not to
 # be piped to a reader that stops early, such as grep -q.
 fxt()
@@ -215,6 +229,14 @@ serve()
 managed()
 {
 	env LD_PRELOAD="$FXT_AGENT" FXT_MANAGER="$scratch/socket" FXT_OUTPUT="$scratch/beside.%p.fxt" "$@"
+}
+
+# stop_serving [STATUS]: ends fxt serve, which exits with the status, or with 0.
+stop_serving()
+{
+	kill -INT "$server"
+	wait "$server"
+	is "fxt serve: exit status" "${1:-0}" $?
 }
 
 # same WHAT EXPECTED FOUND: checks that these two files are the same.

@@ -5,19 +5,6 @@
 . "${abs_top_srcdir:?}/tests/e2e/lib.sh"
 need python3
 
-# lived STATUS NAME CMD...: runs CMD, which ends with STATUS; its traces are in the folder NAME.
-lived()
-{
-	local expected=$1 name=$2
-	shift 2
-
-	traced "$name" "$@" >"$name.out" 2>"$name.err"
-	is "$name: exit status" "$expected" $?
-	# bash also reports an abort there.
-	is "$name: stderr" "" "$(grep -v 'lib\.sh: line' "$name.err")"
-	valid "$name"/*.fxt
-}
-
 # sized SIZE FILE: prints how many blocks of this size the program has allocated.
 sized()
 {
@@ -26,29 +13,29 @@ sized()
 
 # -- Ends ----------------------------------------------------------------------------------------------
 
-lived 0 true true
+ended 0 true true
 bytes=$(cat true/*.fxt | wc -c)
 test "$bytes" -lt 16384 || fail "the trace of true has $bytes bytes"
 
 for ending in _exit:6 quick_exit:6 abort:134; do
-	lived ${ending#*:} ${ending%:*} "$apps/process" ${ending%:*}
+	ended ${ending#*:} ${ending%:*} "$apps/process" ${ending%:*}
 	file=$(only ${ending%:*}/process.*.fxt) && is "$ending: blocks" 10 "$(sized 20000 "$file")"
 done
 
 # exec leaves two files under the same process id: one of the program before, and one of the program after.
-lived 4 exec "$apps/process" exec
+ended 4 exec "$apps/process" exec
 is "exec: blocks before" 10 \
 	"$(for f in exec/*.fxt; do sized 20000 "$f"; done | awk '{ n += $1 } END { print n }')"
 is "exec: blocks after" 10 \
 	"$(for f in exec/*.fxt; do sized 20001 "$f"; done | awk '{ n += $1 } END { print n }')"
 is "exec: files" 2 "$(ls exec | wc -l)"
 
-lived 9 running "$apps/threads" running
+ended 9 running "$apps/threads" running
 file=$(only running/*.fxt) && is "exit with threads running: the last block" 1 "$(sized 20006 "$file")"
 
 # -- Forks ---------------------------------------------------------------------------------------------
 
-lived 0 fork "$apps/process" fork
+ended 0 fork "$apps/process" fork
 is "fork: files" 5 "$(ls fork | wc -l)"
 for n in 0 1 2 3 4; do
 	found=0
@@ -63,7 +50,7 @@ for n in 0 1 2 3 4; do
 	is "fork: files with blocks of process $n" 1 $found
 done
 
-lived 0 forks "$apps/process" fork-threaded
+ended 0 forks "$apps/process" fork-threaded
 is "fork of a threaded program: files" 21 "$(ls forks | wc -l)"
 is "fork of a threaded program: children with a block" 20 \
 	"$(for f in forks/*.fxt; do test "$(stat -c %s "$f")" -gt 65536 || sized 20200 "$f"; done |
@@ -75,7 +62,7 @@ rm -rf forks
 # Calls that were left are closed when the agent notices it, and what comes after stands where it belongs. So
 # nothing is open at the end.
 for kind in read functions; do
-	lived 0 jumps.$kind "$apps/jumps" $kind
+	ended 0 jumps.$kind "$apps/jumps" $kind
 	file=$(only jumps.$kind/*.fxt) || continue
 	is "longjmp out of $kind: open in the end" "" "$(trace open "$file")"
 	is "longjmp out of $kind: blocks" 5 "$(sized 20001 "$file")"
@@ -90,7 +77,7 @@ file=$(only jumps.read/*.fxt) && is "longjmp out of read: reads that returned" 5
 
 # Viewers nest 512 slices at most. Deeper calls are counted. Those above them end when they did: each
 # allocates a block at its end, which lies within it.
-lived 0 deep "$apps/jumps" deep 700
+ended 0 deep "$apps/jumps" deep 700
 file=$(only deep/*.fxt) && {
 	trace calls "$file" >calls
 	shown=$(grep -c '^function:recurse ' calls)
@@ -116,7 +103,7 @@ file=$(only deep/*.fxt) && {
 
 # -- Threads -------------------------------------------------------------------------------------------
 
-lived 0 cancel "$apps/threads" cancel
+ended 0 cancel "$apps/threads" cancel
 file=$(only cancel/*.fxt) && {
 	is "cancel: open in the end" "" "$(trace open "$file")"
 	is "cancel: reads" 1 "$(trace calls "$file" | grep -c '^io:read ')"
@@ -124,7 +111,7 @@ file=$(only cancel/*.fxt) && {
 	is "cancel: blocks after it" 1 "$(sized 20004 "$file")"
 }
 
-lived 0 names "$apps/threads" names 2000
+ended 0 names "$apps/threads" names 2000
 file=$(only names/*.fxt) && {
 	trace threads "$file" | grep ' ' | sort >found
 	sort names.out >told
@@ -132,7 +119,7 @@ file=$(only names/*.fxt) && {
 }
 
 # There are more threads than the format has indices for.
-lived 0 alive "$apps/threads" alive 300
+ended 0 alive "$apps/threads" alive 300
 file=$(only alive/*.fxt) && {
 	trace calls "$file" >calls
 	is "300 threads: blocks before the barrier" 300 "$(grep -c '^malloc:malloc .* size=20001 ' calls)"

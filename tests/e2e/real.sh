@@ -101,7 +101,8 @@ has sqlite3 && {
 		insert into t select i, 'row ' || i from n; commit; select count(*), sum(length(b)) from t;"
 	alike sqlite3_file sh -c "sqlite3 rows.db 'create table t(a integer primary key, b text); begin;
 		with recursive n(i) as (select 1 union all select i + 1 from n where i < $rows)
-		insert into t select i, 1000000 + i from n; commit; select count(*), sum(b) from t;'; rm rows.db"
+		insert into t select i, 1000000 + i from n; commit;
+		select count(*), sum(b) from t;'; rm rows.db"
 }
 
 has git && {

@@ -84,8 +84,8 @@ is "lines once it is merged" 1 "$(wc -l <next.err)"
 
 # -- For a time ----------------------------------------------------------------------------------------
 
-# The program makes calls until it sees its trace, which is there while it still runs. Its last calls come too late
-# to be in it.
+# The program makes calls until it sees its trace, which is there while it still runs. Its last calls come too
+# late to be in it.
 rm -f late
 "$FXT" record -q --duration=200ms -o time.fxt -- sh -c 'mkdir first
 while ! test -e time.fxt; do test -e second; done; mkdir late; ls -d late >/dev/null; exit 6'

@@ -14,7 +14,7 @@ file=$(only trace/*.fxt) && valid "$file" && fxt report "$file" >report &&
 # all of them may come before.
 sed -n '/^LONGEST CAUSAL CHAINS/,/^$/p' report | sed -nE \
 	's/^ *(customer|cook) [0-9]+ (had )?waited .* in ([a-z_]+)\(([^)]*)\)(, in ([a-z_]+))?$/\1 \3 \4 \6/p
-	s/^ *until (cook|farmer) [0-9]+ called ([a-z_]+)(, having held it since ([a-z_]+) .*)?$/until \1 \2 \4/p
+	s/^ *until (cook|farmer) [0-9]+ called (\w+)(, having held it since (\w+) .*)?$/until \1 \2 \4/p
 	s/^ *meanwhile: [0-9.]+ ms in (usleep)(,.*)?/meanwhile \1/p' >found
 cat >expected <<'END'
 customer pthread_mutex_lock pantry_lock take_supper

@@ -15,14 +15,6 @@ helper()
 	python3 "$abs_top_srcdir/tests/e2e/$script" "$@" || fail "$script $*"
 }
 
-# stop_serving: ends fxt serve and prints the line that it says then.
-stop_serving()
-{
-	kill -INT "$server"
-	wait "$server" || fail "fxt serve: exit status $?"
-	cat <&5
-}
-
 # -- A manager from the specification, and programs that are killed ---------------------------------
 
 helper progress.py packets 100
@@ -37,7 +29,8 @@ for shell in 'ls /proc/self/fd; exec ls /proc/self/fd/' "exec python3 -c '$spawn
 	managed sh -c "$shell" >found
 	same_some "$shell" expected found
 done
-stop_serving >said
+stop_serving
+cat <&5 >said
 valid tree.fxt
 is "what is said of losses" 1 "$(grep -c 'nothing lost -> tree.fxt' said)"
 is "sockets that are left" "" "$(ls | grep '^socket$')"
@@ -56,7 +49,7 @@ END
 ${CC:-cc} -O0 -finstrument-functions -rdynamic -o mangled mangled.c || fail "mangled.c"
 serve -o mangled.fxt
 managed ./mangled
-stop_serving >/dev/null
+stop_serving
 valid mangled.fxt
 name=$(grep -q '^#define HAVE_LIBIBERTY' "$abs_top_builddir/config.h" && echo 'ns::Stack::push(int)' ||
 	echo _ZN2ns5Stack4pushEi)
@@ -106,7 +99,7 @@ program=$!
 background="$background $program"
 exec 6>commands
 printf 'call now 5\n' >&6
-until test "$(wc -l <obeyed)" = 1; do sleep 0.05; done
+until_deadline grep -qs . obeyed
 ctl save >said
 is "save_trace: path" "$scratch/now.fxt" "$(sed 's/.*"path":"\([^"]*\)".*/\1/' said)"
 is "save_trace: bytes" "$(stat -c %s now.fxt)" "$(sed 's/.*"bytes":\([0-9]*\).*/\1/' said)"
@@ -119,7 +112,7 @@ kill $pokes
 wait $pokes 2>/dev/null
 exec 6>&-
 wait $program
-stop_serving >/dev/null
+stop_serving
 valid now.fxt
 is "each call once" 10 "$(fxt dump now.fxt | grep -c 'access .*/nowhere/now/')"
 
@@ -132,7 +125,7 @@ refused()
 	serve -o refused.fxt "$@"
 	ctl save >said
 	is "save_trace, $*" "30 1" "$? $(grep -c "\"NOT_SUPPORTED\",\"message\":\"[^\"]*$why" said)"
-	stop_serving >/dev/null
+	stop_serving
 	rm -f refused*
 }
 
@@ -148,7 +141,7 @@ fi
 serve -o first.fxt
 "$FXT" serve --socket=socket -o second.fxt 2>said
 is "a second one" "1 1 " "$? $(grep -c 'another fxt serve is there already' said) $(ls | grep second)"
-stop_serving >/dev/null
+stop_serving
 "$FXT" serve --socket=socket -o first.fxt 2>said
 is "a file that exists" "1 1" "$? $(grep -c 'first.fxt: File exists' said)"
 for wrong in "-m round" "-b 0" "-b 5000" "--duration=soon" "-c nothing" "an argument"; do
@@ -167,7 +160,7 @@ zstd=$?
 if test $zstd = 0; then
 	serve -o packed.fxt.zst --compress -b 1
 	FXT_ON_FULL=wait managed "$apps/sequence" 100000
-	stop_serving >/dev/null
+	stop_serving
 	valid packed.fxt.zst
 	fxt dump --json packed.fxt.zst >records
 	is "numbered calls" 100000 "$(grep '"type":"complete"' records | grep -c '"name":"calloc"')"
@@ -179,7 +172,8 @@ if test $zstd = 0; then
 		status=$?
 		test $status -le 1 || fail "a compressed file that was cut: exit status $status"
 		cp packed.fxt.zst cut.zst
-		head -c 20 /dev/urandom | dd of=cut.zst bs=1 seek="$(random_below "$bytes")" conv=notrunc 2>/dev/null
+		head -c 20 /dev/urandom |
+			dd of=cut.zst bs=1 seek="$(random_below "$bytes")" conv=notrunc 2>/dev/null
 		"$FXT" check cut.zst >cut 2>said
 		status=$?
 		test $status -le 1 || fail "a compressed file that was damaged: exit status $status"
@@ -193,7 +187,7 @@ fi
 
 serve -o turning.fxt --rotate=1,3 -b 1
 FXT_ON_FULL=wait managed "$apps/sequence" 200000
-stop_serving >/dev/null
+stop_serving
 is "files" "turning.1.fxt turning.2.fxt turning.3.fxt turning.fxt" "$(echo turning*)"
 # A lifetime may have begun in an earlier file.
 valid --ring turning.3.fxt turning.2.fxt turning.1.fxt turning.fxt
@@ -233,7 +227,7 @@ print(calls, sum(dropped.values()))'
 serve -o waits.fxt -b 1 --on-full=wait
 managed "$apps/sequence" 300000 2>log
 is "waiting for fxt serve: exit status, and what is said" "0 " "$? $(cat log)"
-stop_serving >/dev/null
+stop_serving
 valid waits.fxt
 is "calls of a program that waits, and what is dropped" "600000 0" "$(calls_of waits.fxt)"
 
@@ -241,7 +235,7 @@ most=$((1 + $(random_below 6)))
 serve -o most.fxt -b 1 --max-size=$most --on-full=wait
 managed "$apps/sequence" 300000 2>log
 is "$most MB: exit status" 0 $?
-stop_serving >/dev/null
+stop_serving
 valid most.fxt
 is "$most MB: what is said" 1 "$(grep -c "is full at $most MiB; .* --max-size allows more" log)"
 calls_of most.fxt >found
@@ -271,7 +265,8 @@ for round in $(seq "${FXT_MANAGER_KILLS:-8}"); do
 	is "the status of a program whose manager was killed" 0 $?
 	# Its last record may be cut short.
 	"$FXT" check archive.fxt >checked 2>/dev/null
-	is "an archive whose manager was killed" 0 "$(grep ' x ' checked | grep -vc 'record past the end of file')"
+	is "an archive whose manager was killed" 0 \
+		"$(grep ' x ' checked | grep -vc 'record past the end of file')"
 	ls beside.*.fxt >own 2>/dev/null
 	# It may have ended before.
 	test ! -s own || valid beside.*.fxt

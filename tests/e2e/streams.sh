@@ -30,7 +30,30 @@ for kind in pipe fifo pair tcp event datagram seqpacket; do
 	recorded "$kind, executed" $kind 50 exec
 done
 
-# Where the kernel cannot tell to whom a Unix socket is connected, there are no arrows at all.
+# The agent asks the kernel by netlink to whom a Unix socket is connected, unless a filter of system calls is
+# in force. This prints whether that works here.
+knows_peers=$(python3 - <<'END'
+import os, socket, struct
+if any(line.split() == ["Seccomp:", "0"] for line in open("/proc/self/status")):
+    one, other = socket.socketpair()
+    try:
+        netlink = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 4)         # NETLINK_SOCK_DIAG
+        netlink.settimeout(5)
+        inode = os.fstat(one.fileno()).st_ino
+        # All states, UDIAG_SHOW_PEER, any cookie; below, SOCK_DIAG_BY_FAMILY and NLM_F_REQUEST.
+        every = 0xffffffff
+        question = struct.pack("=BBHIIIII", socket.AF_UNIX, 0, 0, every, inode, 4, every, every)
+        netlink.send(struct.pack("=IHHII", 16 + len(question), 20, 1, 0, 0) + question)
+        answer = netlink.recv(4096)
+        if struct.pack("=HHI", 8, 2, os.fstat(other.fileno()).st_ino) in answer:        # UNIX_DIAG_PEER
+            print("yes")
+    except OSError:
+        pass
+END
+)
+test "$knows_peers" = yes || echo "this kernel does not tell to whom a Unix socket is connected"
+
+# Where it does not work there are no arrows at all.
 for with in threads fork exec; do
 	for kind in unix connection; do
 		rm -f streams.*
@@ -38,7 +61,11 @@ for with in threads fork exec; do
 			fail "$kind, $with: exit status $?"
 		valid all.fxt
 		trace arrows all.fxt >found
-		test ! -s found || same_some "$kind, $with" told found
+		if test "$knows_peers" = yes; then
+			same_some "$kind, $with" told found
+		else
+			same "$kind, $with" /dev/null found
+		fi
 	done
 done
 

@@ -7,12 +7,6 @@ need python3
 
 unset FXT_MANAGER XDG_RUNTIME_DIR
 
-stop_serving()
-{
-	kill -INT "$server"
-	wait "$server" || fail "fxt serve: exit status $?"
-}
-
 # watch FILE ARGUMENT...: runs fxt top in the background, as process $top, with its output in FILE. It returns
 # when the first interval was shown, so that what is recorded from then on counts.
 watch()
@@ -25,10 +19,14 @@ watch()
 	"$FXT" top --batch -d 100ms "$@" >"$file" 6>&- &
 	top=$!
 	background="$background $top"
-	until grep -q ' calls/s (' "$file"; do
-		kill -0 $top 2>/dev/null || { fail "fxt top $* ended at once" && return; }
-		sleep 0.05
-	done
+	until_deadline watches "$file"
+	grep -q ' calls/s (' "$file" || fail "fxt top $* ended at once"
+}
+
+# watches FILE: returns whether fxt top has shown an interval, or is over.
+watches()
+{
+	grep -q ' calls/s (' "$1" || ! kill -0 $top 2>/dev/null
 }
 
 # calls_in FILE: prints the sum of the calls of all intervals.
@@ -116,16 +114,32 @@ exec 6>commands
 descriptors_are()
 {
 	count comparison
-	until test "$(shown FDS $holds held)" = $((inherited + $1)); do sleep 0.05; done
+	until_deadline shows "$((inherited + $1))"
+}
+
+shows()
+{
+	test "$(shown FDS $holds held)" = "$1"
+}
+
+# holds_eight: makes the program do something, and returns whether fxt top has shown its 8 MiB by then.
+holds_eight()
+{
+	printf . >&6
+	shown HEAP $holds held | grep '^8[.]0. MiB' >/dev/null
+}
+
+# holds_one_more: does the same for the megabyte that the program took later.
+holds_one_more()
+{
+	printf . >&6
+	grep -q ' +1[.]0. MiB' held
 }
 
 printf 'mmmmmmmmoooooooooo' >&6
 watch held socket
 # The counters come every 10 ms while the program records something.
-until shown HEAP $holds held | grep -q '^8[.]0. MiB'; do
-	printf . >&6
-	sleep 0.05
-done
+until_deadline holds_eight
 count comparison
 # One descriptor is the agent's own.
 inherited=$(($(readlink /proc/$holds/fd/* | grep -cvx /dev/zero) - 1))
@@ -134,10 +148,7 @@ printf 'oocooo' >&6
 descriptors_are 14
 is "its name" 1 "$(grep -E "^ *$holds " held | tail -n 1 | grep -c " holds ")"
 printf m >&6
-until grep -q ' +1[.]0. MiB' held; do
-	printf . >&6
-	sleep 0.05
-done
+until_deadline holds_one_more
 count comparison
 exec 6>&-
 wait $holds
@@ -155,7 +166,7 @@ recorder=$!
 background="$background $recorder"
 exec 6>commands
 printf 'call first 10\n' >&6
-until test -s obeyed; do sleep 0.05; done
+until_deadline test -s obeyed
 (cd run && exec "$FXT" top -b -d 100ms -n 2 >../found) || fail "fxt top: exit status $?"
 is "a session that is found in the directory" "2 0" "$(grep -c ' calls/s (' found) $(calls_in found)"
 "$FXT" top -b -d 100ms -n 1 run >found || fail "fxt top run: exit status $?"

@@ -3,9 +3,9 @@
 # These tests hang on some kernels without any tracing.
 python_ignored='*VSOCK*'
 python_tests='test_threading test_threading_local test_threadsignals test_thread test_subprocess test_os
-	test_posix test_socket test_signal test_mmap test_io test_fileio test_select test_poll test_epoll
-	test_selectors test_fork1 test_wait3 test_wait4 test_pty test_ioctl test_fcntl test_resource test_eintr
-	test_tempfile test_multiprocessing_fork'
+	test_posix test_socket test_signal test_mmap test_io test_fileio test_select test_poll
+	test_epoll test_selectors test_fork1 test_wait3 test_wait4 test_pty test_ioctl test_fcntl
+	test_resource test_eintr test_tempfile test_multiprocessing_fork'
 
 run_python()
 {
@@ -19,7 +19,8 @@ run_python()
 		# A line reads "name (class) ... result". The test's description and what it prints may come
 		# before the result, on further lines.
 		awk '/^[A-Za-z0-9_]+ \([A-Za-z0-9_]+\.[A-Za-z0-9_.]+\)/ { name = $1 " " $2 }
-			name && match($0, /(^| )(ok|FAIL|ERROR|skipped .*|expected failure|unexpected success)$/) {
+			name && match($0,
+				/(^| )(ok|FAIL|ERROR|skipped .*|expected failure|unexpected success)$/) {
 				result = substr($0, RSTART + (substr($0, RSTART, 1) == " "))
 				gsub(/[0-9][0-9][0-9]+/, "N", result)
 				print name "\t" result

@@ -4,15 +4,15 @@
 
 redis_tests='unit/printver unit/dump unit/auth unit/protocol unit/keyspace unit/scan unit/info
 	unit/info-command unit/type/string unit/type/incr unit/type/list unit/type/list-2 unit/type/set
-	unit/type/zset unit/type/hash unit/type/stream unit/type/stream-cgroups unit/sort unit/expire unit/other
-	unit/multi unit/quit unit/aofrw unit/acl unit/acl-v2
-	unit/latency-monitor integration/block-repl integration/replication-2
-	integration/replication-3 integration/replication-4 integration/shutdown
-	integration/aof integration/aof-multi-part integration/rdb integration/corrupt-dump integration/logging
-	integration/failover integration/redis-cli integration/redis-benchmark integration/dismiss-mem
-	unit/pubsub unit/slowlog unit/scripting unit/functions unit/maxmemory unit/introspection unit/introspection-2
-	unit/limits unit/obuf-limits unit/bitops unit/geo unit/hyperloglog unit/lazyfree unit/wait
-	unit/pause unit/querybuf unit/pendingquerybuf unit/tracking unit/oom-score-adj unit/shutdown unit/networking
+	unit/type/zset unit/type/hash unit/type/stream unit/type/stream-cgroups unit/sort unit/expire
+	unit/other unit/multi unit/quit unit/aofrw unit/acl unit/acl-v2 unit/latency-monitor
+	integration/block-repl integration/replication-2 integration/replication-3
+	integration/replication-4 integration/shutdown integration/aof integration/aof-multi-part
+	integration/rdb integration/corrupt-dump integration/logging integration/failover
+	integration/redis-cli integration/redis-benchmark integration/dismiss-mem unit/pubsub unit/slowlog
+	unit/scripting unit/functions unit/maxmemory unit/introspection unit/introspection-2 unit/limits
+	unit/obuf-limits unit/bitops unit/geo unit/hyperloglog unit/lazyfree unit/wait unit/pause
+	unit/querybuf unit/pendingquerybuf unit/tracking unit/oom-score-adj unit/shutdown unit/networking
 	unit/client-eviction unit/replybufsize'
 size=8
 

@@ -20,7 +20,7 @@
 
 const struct fxt_category fxt_categories[] = {
 #define CATEGORY(name, on, what) {#name, on, what},
-#include "known_categories.def"
+#include "writer/categories.def"
 #undef CATEGORY
 };
 
@@ -88,7 +88,7 @@ static void print_usage(const struct fxt_overview *o, const struct fxt_reader *r
 {
 	fprintf(out, USAGE, "events", "bytes", "share", "category");
 	for (size_t i = 0; i < o->category_count; i++) {
-		const struct fxt_usage *u = &o->categories[i];
+		const struct fxt_category_usage *u = &o->categories[i];
 		struct fxt_text text = fxt_symbol_text(r, u->category);
 		char *name = fxt_printable(&text, 60, false);
 		char *share = fxt_format("%.1f%%", 100.0 * (double)u->bytes / (double)r->size);
@@ -115,7 +115,7 @@ static void list_known_json(FILE *out)
 	fxt_json_end(&j);
 }
 
-void fxt_category_json(struct fxt_json *j, const struct fxt_reader *r, const struct fxt_usage *u)
+void fxt_category_json(struct fxt_json *j, const struct fxt_reader *r, const struct fxt_category_usage *u)
 {
 	fxt_json_object(j, NULL);
 	fxt_json_symbol(j, "category", r, u->category);

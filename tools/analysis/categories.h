@@ -28,10 +28,13 @@ char *fxt_categories_known(void);
 
 /* Writes one category of a trace as a JSON object: its name, events and bytes. */
 struct fxt_json;
-struct fxt_usage;
-void fxt_category_json(struct fxt_json *j, const struct fxt_reader *r, const struct fxt_usage *u);
+struct fxt_category_usage;
+void fxt_category_json(struct fxt_json *j, const struct fxt_reader *r, const struct fxt_category_usage *u);
 
 /* Prints events and bytes of each category in the trace that `r` reads. */
 void fxt_categories_of(struct fxt_reader *r, bool json, FILE *out);
+
+/* The subcommand: see tools/common/command.h. */
+int fxt_command_categories(int argc, char **argv);
 
 #endif

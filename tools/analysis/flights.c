@@ -24,7 +24,7 @@ static uint64_t place_of(uint64_t id)
 	return (id ^ id >> 29) % FLIGHTS;
 }
 
-bool fxt_flights_take(struct fxt_flights *f, const struct fxt_record *rec, struct fxt_cause *cause)
+bool fxt_flights_take(struct fxt_flights *f, const struct fxt_record *rec, struct fxt_flight_cause *cause)
 {
 	uint64_t at_ns = fxt_ns(rec->provider, rec->ticks);
 	struct fxt_flight *flight;
@@ -39,7 +39,7 @@ bool fxt_flights_take(struct fxt_flights *f, const struct fxt_record *rec, struc
 	if (!flight->used || flight->id != rec->extra)
 		return false;
 	flight->used = false;
-	*cause = (struct fxt_cause){flight->at_ns, at_ns, flight->thread};
+	*cause = (struct fxt_flight_cause){flight->at_ns, at_ns, flight->thread};
 	/* A thread that reads what it has written itself waits for nobody. */
 	return flight->thread != rec->thread;
 }

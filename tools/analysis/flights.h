@@ -13,7 +13,7 @@ struct fxt_flights {
 };
 
 /* An arrow that has ended: what let a thread go on. */
-struct fxt_cause {
+struct fxt_flight_cause {
 	uint64_t woken_ns;              /* when the waker let the thread go on */
 	uint64_t at_ns;                 /* when the thread went on, which lies within its call */
 	uint32_t waker;                 /* place in fxt_reader.threads */
@@ -21,7 +21,7 @@ struct fxt_cause {
 
 /* Takes the begin or end of a flow of category agent. A flow's begin does not come after its end. Returns
  * true and sets *cause if an arrow ended here that another thread had begun. */
-bool fxt_flights_take(struct fxt_flights *f, const struct fxt_record *rec, struct fxt_cause *cause);
+bool fxt_flights_take(struct fxt_flights *f, const struct fxt_record *rec, struct fxt_flight_cause *cause);
 
 void fxt_flights_free(struct fxt_flights *f);
 

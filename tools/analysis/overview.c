@@ -17,7 +17,7 @@ static void count_category(struct fxt_overview *o, uint32_t symbol, uint64_t byt
 		o->categories = fxt_grow(o->categories, &o->category_capacity, o->category_count + 1,
 					 sizeof(*o->categories));
 		o->categories[o->category_count] =
-			(struct fxt_usage){.category = (uint32_t)o->category_count};
+			(struct fxt_category_usage){.category = (uint32_t)o->category_count};
 		o->category_count++;
 	}
 	o->categories[symbol].events += events;
@@ -161,7 +161,7 @@ void fxt_overview_free(struct fxt_overview *o)
 	*o = (struct fxt_overview){0};
 }
 
-uint64_t fxt_overview_lost(const struct fxt_overview *o, enum fxt_loss loss)
+uint64_t fxt_overview_lost(const struct fxt_overview *o, enum fxt_loss_kind loss)
 {
 	uint64_t sum = 0;
 
@@ -175,13 +175,13 @@ uint64_t fxt_overview_lost(const struct fxt_overview *o, enum fxt_loss loss)
 bool fxt_overview_any_lost(const struct fxt_overview *o)
 {
 	for (unsigned i = 0; i < FXT_LOSS_COUNT; i++) {
-		if (fxt_overview_lost(o, (enum fxt_loss)i))
+		if (fxt_overview_lost(o, (enum fxt_loss_kind)i))
 			return true;
 	}
 	return false;
 }
 
-uint64_t fxt_overview_lost_last_ns(const struct fxt_overview *o, enum fxt_loss loss)
+uint64_t fxt_overview_lost_last_ns(const struct fxt_overview *o, enum fxt_loss_kind loss)
 {
 	uint64_t last = 0;
 
@@ -274,7 +274,7 @@ uint64_t fxt_lost_dropped(const uint64_t lost[FXT_LOSS_COUNT])
 
 static int by_bytes(const void *a, const void *b)
 {
-	const struct fxt_usage *x = a, *y = b;
+	const struct fxt_category_usage *x = a, *y = b;
 
 	if (x->bytes != y->bytes)
 		return x->bytes > y->bytes ? -1 : 1;

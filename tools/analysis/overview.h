@@ -6,13 +6,13 @@
 
 #include "tools/reading/reader.h"
 
-struct fxt_usage {
+struct fxt_category_usage {
 	uint32_t category;              /* symbol */
 	uint64_t events, bytes;
 };
 
 /* The losses that the agent counts. */
-enum fxt_loss {
+enum fxt_loss_kind {
 	FXT_LOSS_NO_ROOM,               /* records that found no room */
 	FXT_LOSS_DEPTH,                 /* functions that nested too deep */
 	FXT_LOSS_SIGNALS,               /* calls in signal handlers that nested too deep */
@@ -38,7 +38,7 @@ struct fxt_overview {
 	/* Events about what the program did and finished: all but the agent's own and open calls. */
 	uint64_t written;
 	uint64_t first_ns, last_ns;     /* valid when events is not 0 */
-	struct fxt_usage *categories;   /* by symbol; symbols that are no category have no events */
+	struct fxt_category_usage *categories;   /* by symbol; symbols that are no category have no events */
 	size_t category_count, category_capacity;
 	uint64_t *thread_events;        /* by thread */
 	size_t thread_count, thread_capacity;
@@ -59,11 +59,11 @@ void fxt_overview_count(struct fxt_overview *o, uint32_t category, uint32_t thre
 void fxt_overview_free(struct fxt_overview *o);
 
 /* Returns how many records were lost for this cause, in all providers and threads. */
-uint64_t fxt_overview_lost(const struct fxt_overview *o, enum fxt_loss loss);
+uint64_t fxt_overview_lost(const struct fxt_overview *o, enum fxt_loss_kind loss);
 /* Returns whether anything was lost, for whatever cause. */
 bool fxt_overview_any_lost(const struct fxt_overview *o);
 /* Returns when the last loss of this cause was, in the trace's nanoseconds; 0: there was none. */
-uint64_t fxt_overview_lost_last_ns(const struct fxt_overview *o, enum fxt_loss loss);
+uint64_t fxt_overview_lost_last_ns(const struct fxt_overview *o, enum fxt_loss_kind loss);
 
 /* Sorts o->losers, the process that lost most first, and returns how many there are. Nothing can be taken
  * afterwards. */

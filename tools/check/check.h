@@ -68,7 +68,7 @@ struct fxt_link {
 	uint32_t kind;                          /* enum fxt_event_type */
 };
 
-/* All asyncs, or all flows. */
+/* These are the begins and ends of all asyncs, or of all flows. */
 struct fxt_links {
 	struct fxt_link *list;                  /* events of the current stretch */
 	size_t count, capacity;
@@ -78,7 +78,7 @@ struct fxt_links {
 };
 
 /* A part of the file: the records that begin in the same 64 KiB. */
-struct fxt_block {
+struct fxt_check_block {
 	uint64_t at;                            /* offset of the first of them */
 	uint64_t first_ticks, last_ticks;       /* the times of its slices, asyncs and flows */
 	struct fxt_provider *provider;          /* the provider of the records before it */
@@ -117,7 +117,7 @@ struct fxt_check {
 	struct fxt_track *tracks;               /* by thread */
 	size_t track_count, track_capacity;
 	struct fxt_links asyncs, flows;
-	struct fxt_block *blocks;
+	struct fxt_check_block *blocks;
 	size_t block_count, block_capacity;
 	uint64_t ordered;                       /* events that are examined in the order of time */
 };
@@ -158,5 +158,8 @@ void fxt_check_open_links(struct fxt_check *c);
 extern const char *const fxt_noted_text[FXT_NOTED_COUNT];
 
 void fxt_check_json(const struct fxt_check *c, const char *path, FILE *out);
+
+/* The subcommand: see tools/common/command.h. */
+int fxt_command_check(int argc, char **argv);
 
 #endif

@@ -50,12 +50,13 @@ void fxt_check_begin_block(struct fxt_check *c)
 	if (c->block_count)
 		fxt_trace_drop(c->r->data + c->blocks[c->block_count - 1].at, c->r->data + c->r->at);
 	c->blocks[c->block_count++] =
-		(struct fxt_block){.at = c->r->at, .first_ticks = UINT64_MAX, .provider = c->r->provider};
+		(struct fxt_check_block){.at = c->r->at, .first_ticks = UINT64_MAX,
+					 .provider = c->r->provider};
 }
 
 void fxt_check_note(struct fxt_check *c, const struct fxt_record *rec)
 {
-	struct fxt_block *b = &c->blocks[c->block_count - 1];
+	struct fxt_check_block *b = &c->blocks[c->block_count - 1];
 	bool is_link, is_moment;
 
 	if (!is_ordered(rec->header, &is_link, &is_moment) ||
@@ -195,7 +196,7 @@ static void read_window(struct fxt_check *c, struct window *w)
 {
 	w->kept = 0;
 	for (size_t i = 0; i < c->block_count; i++) {
-		const struct fxt_block *b = &c->blocks[i];
+		const struct fxt_check_block *b = &c->blocks[i];
 
 		if (b->first_ticks > w->to || b->last_ticks < w->from)
 			continue;

@@ -1,23 +1,14 @@
-/* The subcommands of fxt. fxt.c calls them, with the subcommand's name as argv[0]. Each returns the exit
- * status of fxt; a usage error ends the program (argp).
+/* These functions serve all subcommands of fxt. A subcommand is a function fxt_command_NAME(), declared in a
+ * header of its own folder. fxt.c calls it with the subcommand's name as argv[0]. It returns the exit status
+ * of fxt; a usage error ends the program (argp).
  *
- * The analyses behind them take bytes and not files, so that the fuzz target can call them.
+ * The analyses behind the subcommands take bytes and not files, so that the fuzz target can call them.
  */
 #ifndef FXT_TOOLS_COMMAND_H
 #define FXT_TOOLS_COMMAND_H
 
 #include <argp.h>
 #include <stdbool.h>
-
-int fxt_command_categories(int argc, char **argv);
-int fxt_command_check(int argc, char **argv);
-int fxt_command_ctl(int argc, char **argv);
-int fxt_command_dump(int argc, char **argv);
-int fxt_command_merge(int argc, char **argv);
-int fxt_command_record(int argc, char **argv);
-int fxt_command_report(int argc, char **argv);
-int fxt_command_serve(int argc, char **argv);
-int fxt_command_top(int argc, char **argv);
 
 /* Parses one subcommand's options; its usage then reads "fxt SUBCOMMAND [OPTION...] ...". Usage errors end
  * the program with argp_err_exit_status. */

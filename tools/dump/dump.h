@@ -27,4 +27,7 @@ void fxt_dump_json(const struct fxt_reader *r, const struct fxt_record *rec,
 		   const struct fxt_objects *objects,
 		   const char *demangled, const char *fault, FILE *out);
 
+/* The subcommand: see tools/common/command.h. */
+int fxt_command_dump(int argc, char **argv);
+
 #endif

@@ -11,7 +11,7 @@
 
 static void put_thread(struct fxt_json *j, const struct fxt_reader *r, uint32_t thread)
 {
-	const struct fxt_thread *t = &r->threads[thread];
+	const struct fxt_trace_thread *t = &r->threads[thread];
 
 	fxt_json_u64(j, "pid", t->pid);
 	fxt_json_u64(j, "tid", t->tid);

@@ -39,7 +39,7 @@ static FILE *open_output(const char *path, char **temporary)
 	return out;
 }
 
-static bool join(struct fxt_merge *m, const struct fxt_parts *parts, const struct fxt_part *first,
+static bool join(struct fxt_merge *m, const struct fxt_parts *parts, const struct fxt_run_part *first,
 		 const struct fxt_ended *ended)
 {
 	bool ok = true;
@@ -53,17 +53,17 @@ static bool join(struct fxt_merge *m, const struct fxt_parts *parts, const struc
 
 /* Returns the largest of the parts that may come first in the archive: the first of all parts, or the
  * last one of a process. *is_last says that it is the latter. */
-static const struct fxt_part *largest(const struct fxt_parts *parts, bool *is_last)
+static const struct fxt_run_part *largest(const struct fxt_parts *parts, bool *is_last)
 {
 	struct fxt_map lasts = {0};
-	const struct fxt_part *found = NULL;
+	const struct fxt_run_part *found = NULL;
 	off_t bytes = -1;
 	bool fresh;
 
 	for (size_t i = 0; i < parts->count; i++)
 		fxt_map_put(&lasts, (uint64_t)parts->list[i].pid, 0, &fresh)->value[0] = i;
 	for (size_t i = 0; i < parts->count; i++) {
-		const struct fxt_part *part = &parts->list[i];
+		const struct fxt_run_part *part = &parts->list[i];
 		bool last = fxt_map_find(&lasts, (uint64_t)part->pid, 0)->value[0] == i;
 		struct stat st;
 
@@ -81,7 +81,7 @@ static const struct fxt_part *largest(const struct fxt_parts *parts, bool *is_la
 
 /* Begins an archive with the part as it is, and returns its file, opened for appending. *grows is its
  * path from then on. Returns NULL if the part has to be copied like the others. */
-static FILE *begin_with(struct fxt_merge *m, const struct fxt_part *part, char **grows)
+static FILE *begin_with(struct fxt_merge *m, const struct fxt_run_part *part, char **grows)
 {
 	FILE *out = fopen(part->path, "ae");
 	struct fxt_trace_file file;
@@ -116,7 +116,7 @@ static bool take_place(const char *from, const char *path)
 
 /* Appends all parts but the first to `out`, the file at `grows`, and gives that its name. Returns false
  * after a message; the first part is as it was then. Closes `out`. */
-static bool append_rest(struct fxt_merge *m, const struct fxt_parts *parts, const struct fxt_part *first,
+static bool append_rest(struct fxt_merge *m, const struct fxt_parts *parts, const struct fxt_run_part *first,
 			const char *path, const struct fxt_ended *ended, FILE *out, const char *grows)
 {
 	bool ok = join(m, parts, first, ended);
@@ -145,7 +145,7 @@ static bool join_to(struct fxt_merge *m, const struct fxt_parts *parts, const ch
 		    const struct fxt_ended *ended, bool *joined)
 {
 	bool is_last = false;
-	const struct fxt_part *first = largest(parts, &is_last);
+	const struct fxt_run_part *first = largest(parts, &is_last);
 	char *grows;
 	FILE *out;
 
@@ -165,7 +165,7 @@ bool fxt_join_archive(struct fxt_merge *m, struct fxt_reader *r, const char *arc
 		      const struct fxt_parts *parts, const char *path, const struct fxt_ended *ended,
 		      bool *joined)
 {
-	const struct fxt_part first = {.path = (char *)(uintptr_t)archive};
+	const struct fxt_run_part first = {.path = (char *)(uintptr_t)archive};
 	FILE *out = fxt_parts_is_for_file(path) ? fopen(archive, "ae") : NULL;
 	char *grows = out ? fxt_parts_grow(&first, r->size) : NULL;
 

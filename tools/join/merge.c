@@ -209,7 +209,7 @@ static void take_times(const struct fxt_merged_part *part, const struct fxt_prov
  * process. */
 static void take_other(const struct fxt_merged_part *part, const struct fxt_record *rec)
 {
-	const struct fxt_thread *one = &part->r->threads[rec->thread];
+	const struct fxt_trace_thread *one = &part->r->threads[rec->thread];
 	const struct fxt_open_program *program = program_of(part, rec->provider);
 
 	if (program && one->pid != program->ended.pid && rec->subtype == FXT_EVENT_DURATION_COMPLETE)

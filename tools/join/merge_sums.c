@@ -36,7 +36,7 @@ static struct fxt_merged_category *category_of(struct fxt_merge *m, char *name)
 	return &m->categories[found->category];
 }
 
-static void add_category(struct fxt_merge *m, const struct fxt_text *name, const struct fxt_usage *u)
+static void add_category(struct fxt_merge *m, const struct fxt_text *name, const struct fxt_category_usage *u)
 {
 	struct fxt_merged_category *c = category_of(m, fxt_format("%.*s", (int)name->bytes, name->text));
 
@@ -78,7 +78,7 @@ void fxt_merge_add(struct fxt_merge *m, struct fxt_overview *o, const struct fxt
 	}
 	m->events += o->events;
 	for (int loss = 0; loss < FXT_LOSS_COUNT; loss++)
-		m->lost[loss] += fxt_overview_lost(o, (enum fxt_loss)loss);
+		m->lost[loss] += fxt_overview_lost(o, (enum fxt_loss_kind)loss);
 	m->buffer_full += o->buffer_full;
 	add_losers(m, o, r);
 	m->damaged += r->damaged_records;

@@ -155,7 +155,7 @@ static uint64_t process_start_ns(pid_t pid)
 
 /* Returns whether the part's process still runs. One with its id that began after the trace did is
  * another one. */
-static bool still_runs(const struct fxt_part *part)
+static bool still_runs(const struct fxt_run_part *part)
 {
 	const uint64_t tick_ns = 20000000;
 	uint64_t start_ns = process_start_ns(part->pid);
@@ -179,7 +179,7 @@ static bool tells_of_part(uint64_t header)
 
 /* Finds the part's process, whose id is that of the provider, and the time of its first event. It reads
  * nothing after that event. */
-static void look_at(struct fxt_part *part, struct fxt_reader *r)
+static void look_at(struct fxt_run_part *part, struct fxt_reader *r)
 {
 	struct fxt_record rec;
 
@@ -195,7 +195,7 @@ static void look_at(struct fxt_part *part, struct fxt_reader *r)
 	}
 }
 
-static bool look_into(struct fxt_part *part)
+static bool look_into(struct fxt_run_part *part)
 {
 	struct fxt_trace_file file;
 	struct fxt_reader r;
@@ -212,7 +212,7 @@ static bool look_into(struct fxt_part *part)
 
 static int by_start(const void *a, const void *b)
 {
-	const struct fxt_part *x = a, *y = b;
+	const struct fxt_run_part *x = a, *y = b;
 
 	if (x->first_ns != y->first_ns)
 		return x->first_ns < y->first_ns ? -1 : 1;
@@ -236,7 +236,7 @@ static bool is_snapshot(const char *name)
 
 bool fxt_parts_add(struct fxt_parts *parts, const char *path)
 {
-	struct fxt_part part = {.path = fxt_strdup(path)};
+	struct fxt_run_part part = {.path = fxt_strdup(path)};
 
 	if (!look_into(&part)) {
 		free(part.path);
@@ -250,7 +250,7 @@ bool fxt_parts_add(struct fxt_parts *parts, const char *path)
 
 #define GROWS ".joining"
 
-char *fxt_parts_grow(const struct fxt_part *part, uint64_t bytes)
+char *fxt_parts_grow(const struct fxt_run_part *part, uint64_t bytes)
 {
 	char *path = fxt_format("%s.%" PRIu64 GROWS, part->path, bytes);
 

@@ -12,7 +12,7 @@
 #define FXT_PARTS_SOCKET "manager"
 #define FXT_PARTS_ARCHIVE "manager.fxt"
 
-struct fxt_part {
+struct fxt_run_part {
 	char *path;
 	pid_t pid;
 	uint64_t first_ns;      /* of its first event in the file; UINT64_MAX without events */
@@ -20,7 +20,7 @@ struct fxt_part {
 };
 
 struct fxt_parts {
-	struct fxt_part *list;
+	struct fxt_run_part *list;
 	size_t count, capacity;
 	char **snapshots;       /* paths; the parts have their events too, so they are not joined */
 	size_t snapshot_count, snapshot_capacity;
@@ -48,7 +48,7 @@ void fxt_parts_find(struct fxt_parts *parts, const char *directory, const char *
 /* Renames a part, of `bytes` bytes, to which others are about to be appended. The new name has its length, so
  * that whoever finds the file after this process was killed knows which bytes are the part's own. Returns the
  * new name, which the caller frees, or NULL. */
-char *fxt_parts_grow(const struct fxt_part *part, uint64_t bytes);
+char *fxt_parts_grow(const struct fxt_run_part *part, uint64_t bytes);
 /* Makes a part of such a file again, as fxt_parts_find() does. Returns false after a message. */
 bool fxt_parts_as_it_was(const char *path);
 

@@ -40,9 +40,9 @@ struct fxt_archive {
  * Returns false after a message. */
 bool fxt_archive_open(struct fxt_archive *a, const char *path, bool packs);
 
-/* As fxt_archive_open(), but the file is there already: `fd` is open for writing and empty, and belongs to
- * the archive if this succeeds. If it `is_deferred`, everything is written to a file without a name first,
- * and copied when the archive is closed. There is no rotation. Returns false with errno. */
+/* Does what fxt_archive_open() does, but the file is there already: `fd` is open for writing and empty, and
+ * belongs to the archive if this succeeds. If it `is_deferred`, everything is written to a file without a
+ * name first, and copied when the archive is closed. There is no rotation. Returns false with errno. */
 bool fxt_archive_take(struct fxt_archive *a, int fd, bool is_deferred);
 
 /* Names provider `id`, before its first records. `name` is cut and cleaned as the format wants it. */

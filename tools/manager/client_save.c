@@ -137,7 +137,7 @@ static void save_chunk(struct fxt_client *p, struct fxt_session *session, uint32
 		atomic_thread_fence(memory_order_acquire);
 	} while (atomic_load_explicit(&p->table[number], memory_order_relaxed) >> 8 != turn);
 	session->archive.damaged += is_damaged;
-	/* After the records were read, so that the strings that they need come first. */
+	/* This comes after the records were read, so that the strings that they need come first. */
 	save_durable(p, session);
 	if (from && from < to && saved->file != session->files) {
 		memcpy(copy, chunk_of(p, number), from * FXT_WORD_BYTES);

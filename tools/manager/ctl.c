@@ -14,6 +14,7 @@
 
 #include "controlling.h"
 #include "manager.h"
+#include "manager_commands.h"
 #include "tools/common/command.h"
 #include "tools/common/message.h"
 #include "tools/programs/option_values.h"

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "manager.h"
+#include "manager_commands.h"
 #include "tools/common/command.h"
 #include "tools/common/message.h"
 #include "tools/printing/print.h"

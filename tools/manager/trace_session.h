@@ -81,7 +81,7 @@ struct fxt_session {
 	uint64_t save_ns;               /* the last time at which an alert or a controller had them saved */
 	bool alert_waits;               /* an alert is to save them soon */
 
-	/* All that are connected, whether a session is there or not. */
+	/* These are the programs that are connected, whether there is a session or not. */
 	struct fxt_client **clients;
 	size_t count, capacity;
 	struct fxt_gates gates;

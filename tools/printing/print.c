@@ -291,7 +291,7 @@ void fxt_put_argument(FILE *out, const struct fxt_argument *a)
 
 char *fxt_thread_label(const struct fxt_reader *r, uint32_t thread, bool with_process)
 {
-	const struct fxt_thread *t = &r->threads[thread];
+	const struct fxt_trace_thread *t = &r->threads[thread];
 	struct fxt_text process = fxt_process_name(r, t->pid);
 	char *name = fxt_printable(&t->name, 32, false);
 	char *label;

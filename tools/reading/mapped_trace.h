@@ -22,7 +22,7 @@ struct fxt_trace_file {
 bool fxt_trace_open(struct fxt_trace_file *f, const char *path);
 void fxt_trace_close(struct fxt_trace_file *f);
 
-/* As fxt_trace_open(), but for a file that somebody still writes: f->size is that of the file and of a large
+/* Does what fxt_trace_open() does for a file that somebody still writes: f->size counts the file and a large
  * space behind it, into which the file grows. Only what the file has by then may be read. Returns false with
  * errno. */
 bool fxt_trace_follow(struct fxt_trace_file *f, const char *path);

@@ -98,7 +98,7 @@ struct fxt_provider {
 
 /* A thread that any record mentioned. It belongs to no provider, because one process may be several of them:
  * each program that it executes is a new one. */
-struct fxt_thread {
+struct fxt_trace_thread {
 	uint64_t pid, tid;              /* koids */
 	struct fxt_text name;           /* empty when no kernel object named it */
 };
@@ -162,7 +162,7 @@ struct fxt_reader {
 	size_t provider_count, provider_capacity;
 	struct fxt_map provider_by_id;
 	struct fxt_provider *provider;  /* the provider of the records that come next */
-	struct fxt_thread *threads;
+	struct fxt_trace_thread *threads;
 	size_t thread_count, thread_capacity;
 	struct fxt_map thread_by_koids;
 	struct fxt_map process_names;   /* pid -> text in the mapping and its bytes */

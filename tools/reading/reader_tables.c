@@ -215,14 +215,14 @@ uint32_t fxt_thread_of(struct fxt_reader *r, uint64_t pid, uint64_t tid)
 {
 	bool fresh;
 	struct fxt_slot *s = fxt_map_put(&r->thread_by_koids, pid, tid, &fresh);
-	struct fxt_thread *t;
+	struct fxt_trace_thread *t;
 
 	if (!fresh)
 		return (uint32_t)s->value[0];
 	s->value[0] = r->thread_count;
 	r->threads = fxt_grow(r->threads, &r->thread_capacity, r->thread_count + 1, sizeof(*r->threads));
 	t = &r->threads[r->thread_count];
-	*t = (struct fxt_thread){.pid = pid, .tid = tid, .name.text = ""};
+	*t = (struct fxt_trace_thread){.pid = pid, .tid = tid, .name.text = ""};
 	return (uint32_t)r->thread_count++;
 }
 

@@ -274,7 +274,7 @@ int fxt_command_record(int argc, char **argv)
 		{"compress", KEY_COMPRESS, 0, 0,
 		 "Compress the trace with zstd when the command has ended; fxt reads it as it is", 0},
 		{"max-size", KEY_MAX_SIZE, "MB", 0,
-		 "Largest file of a process in streaming mode (default 1024)", 0},
+		 "How much is recorded of each process in streaming mode (default 1024)", 0},
 		{"threshold", 't', "TIME", 0, "Leave out calls shorter than this: 500ns, 10us, 1ms", 0},
 		{"explain", KEY_EXPLAIN, "TIME", 0,
 		 "Calls that take this long say what they did with it (default 100us); 0: none does", 0},

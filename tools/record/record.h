@@ -42,4 +42,8 @@ void fxt_merge_summary(const struct fxt_merge *m, const char *path);
 void fxt_record_nothing(const struct fxt_record_options *o, const struct fxt_run *run,
 			const char *parts_directory);
 
+/* The subcommands: see tools/common/command.h. */
+int fxt_command_record(int argc, char **argv);
+int fxt_command_merge(int argc, char **argv);
+
 #endif

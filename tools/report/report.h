@@ -112,7 +112,7 @@ struct fxt_leak {
 	uint64_t size, count;
 };
 
-struct fxt_heap {
+struct fxt_process_heap {
 	const struct fxt_provider *provider;
 	uint64_t pid;
 	uint64_t calls, failed, allocated_bytes;
@@ -126,7 +126,7 @@ struct fxt_heap {
 };
 
 struct fxt_heaps {
-	struct fxt_heap *list;          /* sorted: the highest peak first */
+	struct fxt_process_heap *list;          /* sorted: the highest peak first */
 	size_t count, capacity;
 	struct fxt_map by_provider;
 	/* Provider and pointer -> size, and time of allocation or FXT_HEAPS_OF_LIBRARY. */
@@ -261,7 +261,7 @@ struct fxt_contended {
 	const struct fxt_object *known; /* the trace's record about the lock, or NULL */
 	uint32_t at, held_at;           /* symbols: the functions that wanted it, and that had taken it */
 	uint64_t count, total_ns, max_ns;
-	/* How long the holders had held it already, and the number of waits of which that is known. */
+	/* The holders had held it so long already, in so many waits of which that is known. */
 	uint64_t held_ns, held_count;
 };
 
@@ -358,5 +358,8 @@ struct fxt_json;
 void fxt_report_json_thread(struct fxt_json *j, const char *key, const struct fxt_reader *r, uint32_t index);
 void fxt_report_json_threads(struct fxt_json *j, const struct fxt_report *report);
 void fxt_report_json_chains(struct fxt_json *j, const struct fxt_report *report);
+
+/* The subcommand: see tools/common/command.h. */
+int fxt_command_report(int argc, char **argv);
 
 #endif

@@ -24,7 +24,7 @@ struct fxt_chain_thread {
 	unsigned next;
 	bool has_call, is_linked; /* is_linked: the newest of `recent` is the link of `call` */
 	struct fxt_chain_link call; /* the last call that was taken */
-	struct fxt_cause causes[2]; /* causes that came before the call that they belong to */
+	struct fxt_flight_cause causes[2]; /* causes that came before the call that they belong to */
 	unsigned cause_count;
 };
 
@@ -58,7 +58,7 @@ static uint64_t mix(uint64_t a, uint64_t b)
  * a kind of its own, because it has the program's name, like threads that were given no name. */
 static uint64_t kind_of(struct fxt_reader *r, uint32_t thread)
 {
-	const struct fxt_thread *t = &r->threads[thread];
+	const struct fxt_trace_thread *t = &r->threads[thread];
 
 	return mix(fxt_symbol(r, &t->name), t->tid == t->pid);
 }
@@ -202,7 +202,7 @@ static bool tells_of(const struct fxt_chain_link *link, const struct fxt_chain_l
 }
 
 static void set_cause(struct fxt_chains *c, struct fxt_reader *r, struct fxt_chain_link *link,
-		      const struct fxt_cause *cause)
+		      const struct fxt_flight_cause *cause)
 {
 	if (link->cause && tells_of(link, link->cause))
 		link->cause->followers--;
@@ -222,14 +222,14 @@ static void set_cause(struct fxt_chains *c, struct fxt_reader *r, struct fxt_cha
 
 /* Returns whether the cause is better than the one that the link has. Of two causes, such as the signal of a
  * condition and then its lock, the first is the reason of the wait, unless the other came much later. */
-static bool is_better(const struct fxt_chain_link *link, const struct fxt_cause *cause)
+static bool is_better(const struct fxt_chain_link *link, const struct fxt_flight_cause *cause)
 {
 	return cause->waker != link->waker && cause->woken_ns > link->woken_ns &&
 	       cause->woken_ns - link->woken_ns >= (link->end_ns - link->start_ns) / WORTH;
 }
 
 static void add_cause(struct fxt_chains *c, struct fxt_reader *r, uint32_t thread,
-		      const struct fxt_cause *cause)
+		      const struct fxt_flight_cause *cause)
 {
 	struct fxt_chain_thread *t;
 	struct fxt_chain_link *link;
@@ -270,7 +270,7 @@ void fxt_chains_call(struct fxt_chains *c, struct fxt_reader *r, const struct fx
 		     const struct fxt_role *role, bool did_not_wait)
 {
 	struct fxt_chain_thread *t = thread_of(c, rec->thread);
-	struct fxt_cause causes[2];
+	struct fxt_flight_cause causes[2];
 	unsigned count = 0;
 
 	t->has_call = !did_not_wait;
@@ -301,7 +301,7 @@ void fxt_chains_call(struct fxt_chains *c, struct fxt_reader *r, const struct fx
 void fxt_chains_flow(struct fxt_chains *c, struct fxt_reader *r, const struct fxt_record *rec)
 {
 	struct fxt_chain_thread *t;
-	struct fxt_cause cause;
+	struct fxt_flight_cause cause;
 
 	if (!fxt_flights_take(&c->flights, rec, &cause))
 		return;

@@ -223,7 +223,7 @@ void fxt_descriptors_print(const struct fxt_descriptors *d, const struct fxt_rea
 	}
 	fxt_put_more(out, d->count, top);
 	for (unsigned i = 0; i < FXT_LOSS_COUNT; i++)
-		lost += i == FXT_LOSS_FILTERED ? 0 : fxt_overview_lost(o, (enum fxt_loss)i);
+		lost += i == FXT_LOSS_FILTERED ? 0 : fxt_overview_lost(o, (enum fxt_loss_kind)i);
 	if (lost)
 		fputs("  or closed, where that was lost\n", out);
 }

@@ -11,7 +11,8 @@
 #include "tools/common/message.h"
 #include "tools/printing/print.h"
 
-static struct fxt_heap *heap_of(struct fxt_heaps *h, const struct fxt_reader *r, const struct fxt_record *rec)
+static struct fxt_process_heap *heap_of(struct fxt_heaps *h, const struct fxt_reader *r,
+					const struct fxt_record *rec)
 {
 	bool fresh;
 	struct fxt_slot *s =
@@ -21,7 +22,8 @@ static struct fxt_heap *heap_of(struct fxt_heaps *h, const struct fxt_reader *r,
 		s->value[0] = h->count;
 		h->list = fxt_grow(h->list, &h->capacity, h->count + 1, sizeof(*h->list));
 		h->list[h->count++] =
-			(struct fxt_heap){.provider = rec->provider, .pid = r->threads[rec->thread].pid};
+			(struct fxt_process_heap){.provider = rec->provider,
+						  .pid = r->threads[rec->thread].pid};
 	}
 	return &h->list[s->value[0]];
 }
@@ -44,7 +46,8 @@ static uint64_t result(const struct fxt_record *rec)
 	return fxt_text_is(&rec->name, "posix_memalign") ? fxt_argument_or(rec, "ptr", 0) : 0;
 }
 
-static void add(struct fxt_heaps *h, struct fxt_heap *heap, uint64_t block, uint64_t bytes, uint64_t end_ns)
+static void add(struct fxt_heaps *h, struct fxt_process_heap *heap, uint64_t block, uint64_t bytes,
+		uint64_t end_ns)
 {
 	bool fresh;
 	struct fxt_slot *s = fxt_map_put(&h->live, (uint64_t)(heap - h->list), block, &fresh);
@@ -67,7 +70,7 @@ static void add(struct fxt_heaps *h, struct fxt_heap *heap, uint64_t block, uint
 	}
 }
 
-static void take_away(struct fxt_heaps *h, struct fxt_heap *heap, uint64_t block, uint64_t start_ns)
+static void take_away(struct fxt_heaps *h, struct fxt_process_heap *heap, uint64_t block, uint64_t start_ns)
 {
 	struct fxt_slot *s = fxt_map_find(&h->live, (uint64_t)(heap - h->list), block);
 
@@ -86,7 +89,7 @@ static void take_away(struct fxt_heaps *h, struct fxt_heap *heap, uint64_t block
 void fxt_heaps_take(struct fxt_heaps *h, const struct fxt_reader *r, const struct fxt_record *rec,
 		    const struct fxt_role *role)
 {
-	struct fxt_heap *heap = heap_of(h, r, rec);
+	struct fxt_process_heap *heap = heap_of(h, r, rec);
 	uint64_t start_ns = fxt_ns(rec->provider, rec->ticks);
 	uint64_t end_ns = fxt_ns(rec->provider, fxt_commit_ticks(rec));
 	uint64_t from = fxt_argument_or(rec, "ptr", 0), to = result(rec);
@@ -117,7 +120,7 @@ void fxt_heaps_take(struct fxt_heaps *h, const struct fxt_reader *r, const struc
 
 static int by_peak(const void *a, const void *b)
 {
-	const struct fxt_heap *x = a, *y = b;
+	const struct fxt_process_heap *x = a, *y = b;
 
 	if (x->peak_bytes != y->peak_bytes)
 		return x->peak_bytes > y->peak_bytes ? -1 : 1;
@@ -140,7 +143,7 @@ static void gather_leaks(struct fxt_heaps *h)
 	struct fxt_map by_size = {0};
 
 	for (struct fxt_slot *s = fxt_map_next(&h->live, NULL); s; s = fxt_map_next(&h->live, s)) {
-		struct fxt_heap *heap = &h->list[s->a];
+		struct fxt_process_heap *heap = &h->list[s->a];
 		struct fxt_slot *size;
 		bool fresh;
 
@@ -177,7 +180,7 @@ bool fxt_heaps_is_leaking(const struct fxt_heaps *h)
 	enum { MANY = 16, MUCH_BYTES = 1 << 20 };
 
 	for (size_t i = 0; i < h->count; i++) {
-		const struct fxt_heap *heap = &h->list[i];
+		const struct fxt_process_heap *heap = &h->list[i];
 		uint64_t bytes = 0;
 
 		for (size_t k = 0; k < heap->leak_count; k++)
@@ -189,7 +192,7 @@ bool fxt_heaps_is_leaking(const struct fxt_heaps *h)
 	return false;
 }
 
-static void print_leaks(const struct fxt_heap *heap, FILE *out)
+static void print_leaks(const struct fxt_process_heap *heap, FILE *out)
 {
 	enum { SHOWN = 3 };
 	uint64_t blocks = heap->live_blocks - heap->library_blocks;
@@ -203,7 +206,7 @@ static void print_leaks(const struct fxt_heap *heap, FILE *out)
 	fprintf(out, "%s\n", heap->leak_count > SHOWN ? ", ..." : "");
 }
 
-static void print_oddities(const struct fxt_heap *heap, FILE *out)
+static void print_oddities(const struct fxt_process_heap *heap, FILE *out)
 {
 	if (heap->unknown_frees)
 		fprintf(out,
@@ -226,7 +229,7 @@ void fxt_heaps_print(const struct fxt_heaps *h, const struct fxt_overview *o, si
 	fxt_put_title(out, "HEAP", LABEL);
 	fprintf(out, FIGURES, "peak", "allocations", "allocated", "at end", "peak after");
 	for (size_t i = 0; i < h->count && i < shown; i++) {
-		const struct fxt_heap *heap = &h->list[i];
+		const struct fxt_process_heap *heap = &h->list[i];
 		char *program = fxt_printable(&heap->provider->name, 22, true);
 		char *label = fxt_format("%s %" PRIu64, program, heap->pid);
 

@@ -44,14 +44,14 @@ static void put_causes(struct fxt_json *j, const struct fxt_overview *o)
 {
 	fxt_json_array(j, "dropped_by_cause");
 	for (unsigned i = 0; i < FXT_DROP_COUNT; i++) {
-		uint64_t records = fxt_overview_lost(o, (enum fxt_loss)i);
+		uint64_t records = fxt_overview_lost(o, (enum fxt_loss_kind)i);
 
 		if (!records)
 			continue;
 		fxt_json_object(j, NULL);
 		fxt_json_string(j, "cause", fxt_drop_causes[i]);
 		fxt_json_u64(j, "records", records);
-		fxt_json_u64(j, "last_ns", fxt_overview_lost_last_ns(o, (enum fxt_loss)i));
+		fxt_json_u64(j, "last_ns", fxt_overview_lost_last_ns(o, (enum fxt_loss_kind)i));
 		fxt_json_end(j);
 	}
 	fxt_json_end(j);
@@ -85,7 +85,7 @@ static void put_account(struct fxt_json *j, const struct fxt_report *report)
 	uint64_t lost[FXT_LOSS_COUNT], dropped;
 
 	for (unsigned i = 0; i < FXT_LOSS_COUNT; i++)
-		lost[i] = fxt_overview_lost(o, (enum fxt_loss)i);
+		lost[i] = fxt_overview_lost(o, (enum fxt_loss_kind)i);
 	dropped = fxt_lost_dropped(lost);
 	fxt_json_u64(j, "attempted",
 		     o->written + dropped + lost[FXT_LOSS_FILTERED] + lost[FXT_LOSS_OVERWRITTEN]);
@@ -257,7 +257,7 @@ static void put_open_calls(struct fxt_json *j, const struct fxt_report *report)
 
 /* -- The heap -------------------------------------------------------------------------------------- */
 
-static void put_never_freed(struct fxt_json *j, const struct fxt_heap *h)
+static void put_never_freed(struct fxt_json *j, const struct fxt_process_heap *h)
 {
 	fxt_json_array(j, "never_freed");
 	for (size_t i = 0; i < h->leak_count; i++) {
@@ -273,7 +273,7 @@ static void put_heaps(struct fxt_json *j, const struct fxt_report *report)
 {
 	fxt_json_array(j, "heap");
 	for (size_t i = 0; i < report->heaps.count; i++) {
-		const struct fxt_heap *h = &report->heaps.list[i];
+		const struct fxt_process_heap *h = &report->heaps.list[i];
 
 		fxt_json_object(j, NULL);
 		fxt_json_u64(j, "pid", h->pid);

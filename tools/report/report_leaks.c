@@ -132,7 +132,7 @@ void fxt_leaks_finish(struct fxt_leaks *l, const struct fxt_reader *r, struct fx
 			fxt_map_put(&known, life->provider->index, life->address, &fresh)->value[0] = i;
 	}
 	for (s = fxt_map_next(&heaps->live, NULL); s; s = fxt_map_next(&heaps->live, s)) {
-		struct fxt_heap *heap = &heaps->list[s->a];
+		struct fxt_process_heap *heap = &heaps->list[s->a];
 		struct fxt_slot *found = fxt_map_find(&known, heap->provider->index, s->b);
 
 		if (found) {

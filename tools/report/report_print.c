@@ -75,7 +75,7 @@ static uint64_t since(const struct fxt_overview *o, uint64_t ns)
 }
 
 /* Returns the time of the last such loss, counted from the first event of the trace. */
-static uint64_t since_start(const struct fxt_overview *o, enum fxt_loss loss)
+static uint64_t since_start(const struct fxt_overview *o, enum fxt_loss_kind loss)
 {
 	return since(o, fxt_overview_lost_last_ns(o, loss));
 }
@@ -98,7 +98,7 @@ static void print_account(const struct fxt_overview *o, const uint64_t lost[FXT_
 		if (!lost[i])
 			continue;
 		fprintf(out, "%s%s %s until %s", separator, fxt_drop_causes[i], fxt_count(lost[i]).text,
-			fxt_duration(since_start(o, (enum fxt_loss)i)).text);
+			fxt_duration(since_start(o, (enum fxt_loss_kind)i)).text);
 		separator = ", ";
 	}
 	fprintf(out, "%s", dropped ? ")" : "");
@@ -107,14 +107,14 @@ static void print_account(const struct fxt_overview *o, const uint64_t lost[FXT_
 	fputc('\n', out);
 }
 
-static enum fxt_loss worst_cause(const struct fxt_loser *loser)
+static enum fxt_loss_kind worst_cause(const struct fxt_loser *loser)
 {
 	unsigned worst = 0;
 
 	for (unsigned i = 1; i < FXT_DROP_COUNT; i++)
 		if (loser->lost[i] > loser->lost[worst])
 			worst = i;
-	return (enum fxt_loss)worst;
+	return (enum fxt_loss_kind)worst;
 }
 
 /* Prints a process that lost records, as "in app 1234 (no room; buffer full: FXT_MAX_SIZE_MB), from 1.20 s to
@@ -159,7 +159,7 @@ static void print_losses(const struct fxt_report *report, FILE *out)
 	uint64_t lost[FXT_LOSS_COUNT], dropped;
 
 	for (unsigned i = 0; i < FXT_LOSS_COUNT; i++)
-		lost[i] = fxt_overview_lost(o, (enum fxt_loss)i);
+		lost[i] = fxt_overview_lost(o, (enum fxt_loss_kind)i);
 	dropped = fxt_lost_dropped(lost);
 	if (dropped)
 		print_losers(report, dropped, out);

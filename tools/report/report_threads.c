@@ -117,7 +117,7 @@ static void take_open(struct fxt_thread_times *t, struct fxt_reader *r, struct f
 
 /* Extends the life of a first thread to the end of its process. What it did after its last call is not
  * seen, but when it ended is. */
-static void live_to_the_end(struct fxt_thread_time *one, const struct fxt_thread *thread,
+static void live_to_the_end(struct fxt_thread_time *one, const struct fxt_trace_thread *thread,
 			    const struct fxt_ends *ends)
 {
 	uint64_t end_ns = fxt_ends_ns(ends, thread->pid);

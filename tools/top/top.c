@@ -3,6 +3,8 @@
 #include "config.h"
 #endif
 
+#include "top.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -29,7 +31,7 @@ struct options {
 	bool is_batch;
 };
 
-/* Without a terminal, whose height says more. */
+/* So many lines are printed where no terminal has a height. */
 enum { USUAL_LINES = 20 };
 
 struct top {

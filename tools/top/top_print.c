@@ -60,7 +60,8 @@ static size_t count_shown(const struct fxt_top_sums *s)
 	return count;
 }
 
-/* How many calls there were, and in what time, is told where programs read it: a terminal may be narrow. */
+/* Prints the first lines. Only the output for programs says how many calls there were and in what time,
+ * because a terminal may be too narrow for that. */
 static void put_heading(const struct fxt_top_sums *s, const struct fxt_top_view *view, FILE *out)
 {
 	size_t processes = count_shown(s);
@@ -86,7 +87,7 @@ static struct fxt_short signed_bytes(int64_t bytes, const char *plus)
 }
 
 /* Returns a thread in words that begin with its number, because a line may be cut. The caller frees them. */
-static char *number_and_name(const struct fxt_thread *thread)
+static char *number_and_name(const struct fxt_trace_thread *thread)
 {
 	char *name = fxt_printable(&thread->name, NAME, false);
 	char *words = fxt_format("%" PRIu64 "%s%s", thread->tid, *name ? " " : "", name);

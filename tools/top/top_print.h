@@ -6,7 +6,7 @@
 
 #include "top_sums.h"
 
-/* What is shown beside the sums, and how much room there is. */
+/* This is shown beside the sums, in so much room. */
 struct fxt_top_view {
 	const char *time;               /* when the interval ended, for people */
 	const char *state;              /* of the session */

@@ -13,8 +13,8 @@
 #include "tools/report/no_wait.h"
 #include "tools/report/report_log.h"
 
-/* Where the process of a thread is in the list, as far as that has not changed meanwhile; and the program in
- * which the thread was seen last. Both are one more than the number that they stand for. */
+/* A thread's process, by its place in the list, and the program in which the thread was seen last. Both are
+ * one more than the number that they stand for, so 0 is none. The place may be out of date. */
 struct fxt_top_thread {
 	uint32_t process, program;
 };
@@ -24,7 +24,7 @@ struct fxt_top_thread {
 enum { CAUSES = 1024 };
 
 struct fxt_top_cause {
-	struct fxt_cause cause;
+	struct fxt_flight_cause cause;
 	uint32_t thread;
 	bool used;
 };
@@ -101,7 +101,7 @@ static struct fxt_top_process *process_of(struct fxt_top_sums *s, const struct f
 
 /* Notes who let the thread go on, if the arrow ended within the wait. Of two causes, such as the signal of a
  * condition and then its lock, the first is the reason of the wait. */
-static void explain(struct fxt_top_wait *wait, const struct fxt_cause *cause)
+static void explain(struct fxt_top_wait *wait, const struct fxt_flight_cause *cause)
 {
 	if (wait->has_waker || cause->at_ns < wait->start_ns || cause->at_ns > wait->end_ns ||
 	    cause->woken_ns <= wait->start_ns)
@@ -182,7 +182,7 @@ static void take_counter(struct fxt_top_process *p, const struct fxt_record *rec
 	/* Records of several threads are not in the order of time. */
 	if (fxt_ns(rec->provider, rec->ticks) < gauge->at_ns)
 		return;
-	/* What the process has when it is first seen is no change. */
+	/* The heap that the process has when it is first seen does not count as growth. */
 	if (is_heap && !gauge->is_known)
 		p->heap_before = (int64_t)value;
 	*gauge = (struct fxt_top_gauge){true, fxt_ns(rec->provider, rec->ticks), (int64_t)value};
@@ -210,7 +210,7 @@ static void take_lifetime(struct fxt_top_process *p, const struct fxt_record *re
 		add_descriptor(p, rec, 1);
 		end = fxt_map_find(&p->early, rec->extra, 0);
 		end = end ? end : fxt_map_find(&p->earlier, rec->extra, 0);
-		/* Whatever the counter has counted, both are over. */
+		/* The end came first, and the counter may have counted the descriptor meanwhile. */
 		if (end)
 			p->descriptors.value -= end->value[0] > p->descriptors.at_ns;
 		else

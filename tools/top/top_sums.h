@@ -14,7 +14,7 @@
 #include "tools/reading/reader.h"
 #include "tools/report/call_roles.h"
 
-/* So many of the slowest waits of each process are kept, and shown of all. */
+/* So many of the slowest waits are kept of each process, and so many are shown of all processes. */
 enum { FXT_TOP_WAITS = 3 };
 
 /* A finished call in which a thread waited. */
@@ -39,7 +39,7 @@ struct fxt_top_process {
 	uint64_t begin_ns;              /* when that began: its first event */
 	unsigned over;                  /* in how many intervals it was over; 0: it runs */
 	uint64_t threads;               /* how many of them recorded anything, since the program began */
-	/* Of this interval. Time in a call that began earlier counts from the begin of the interval on. */
+	/* The next four are of this interval. What a call did before the interval does not count. */
 	uint64_t calls, blocked_ns;
 	struct fxt_top_wait slowest[FXT_TOP_WAITS];     /* sorted: the slowest first */
 	unsigned wait_count;
