@@ -58,14 +58,15 @@ look()
 			columns = columns + length(part[i]) - (columns + length(part[i])) % 8 + 8
 		return columns + length(part[n])
 	}
-	# Notes what a declaration or a definition names. What has a body, or is a variable without `extern`, is
-	# a definition; a function made by a macro is none.
+	# Notes what a declaration or a definition names. What has a body, or is a variable without `extern`,
+	# is a definition; a function made by a macro is none.
 	function tell(text,    name, from, is_declared) {
 		if (text ~ /^ *(typedef|struct [a-z_]+ \{|enum|union)/ || text ~ /^ [A-Z_]+\(/)
 			return
 		from = folder_of(FILENAME)
 		sub(/__attribute__ *\(\(.*\)\)/, "", text)
-		is_declared = text ~ /^ *extern / || (text ~ /\(.*; *$/ && text !~ /[={]/ && text !~ /^ _Atomic/)
+		is_declared = text ~ /^ *extern / ||
+			(text ~ /\(.*; *$/ && text !~ /[={]/ && text !~ /^ _Atomic/)
 		while (match(text, /fxt_[a-z0-9_]+ *[(\[=;,]/)) {
 			name = substr(text, RSTART, RLENGTH - 1); sub(/ +$/, "", name)
 			text = substr(text, RSTART + RLENGTH)
