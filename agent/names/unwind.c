@@ -25,10 +25,7 @@ enum {
 
 /* Opcodes of call frame instructions (DW_CFA_*). The first three have an operand in their low six bits. */
 enum {
-	CFA_ADVANCE_LOC = 0x40,
-	CFA_OFFSET = 0x80,
-	CFA_RESTORE = 0xc0,
-	CFA_PRIMARY_BITS = 0xc0,
+	CFA_ADVANCE_LOC = 0x40, CFA_OFFSET = 0x80, CFA_RESTORE = 0xc0, CFA_PRIMARY_BITS = 0xc0,
 	CFA_NOP = 0x00,
 	CFA_ADVANCE_LOC1 = 0x02,
 	CFA_ADVANCE_LOC2 = 0x03,
