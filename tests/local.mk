@@ -177,6 +177,7 @@ APPS_C = \
 	tests/apps/inherits \
 	tests/apps/lifetimes \
 	tests/apps/listens \
+	tests/apps/lock_order \
 	tests/apps/losses \
 	tests/apps/objects \
 	tests/apps/objects_blocks \

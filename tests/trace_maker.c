@@ -6,7 +6,7 @@
 
 #include "trace_words.h"
 
-static uint64_t words[1 << 16];
+static uint64_t words[1 << 20];
 static size_t count;
 static const char *strings[256];
 static unsigned string_count;
@@ -110,6 +110,18 @@ void woken(bool call_first, unsigned thread_index, const char *name, uint64_t ob
 	event(FLOW_END, thread_index, "agent", "wakes", to, id, NO_ARGS);
 	if (!call_first)
 		event(COMPLETE, thread_index, "pthread", name, from, to, ARGS({"object_", POINTER, object}));
+}
+
+void named(unsigned thread_index, const char *type, uint64_t address, const char *name, uint64_t since)
+{
+	unsigned n = string(name), type_value = string(type), type_name = string("type"),
+		 since_name = string("since");
+
+	put(HEAD(6, 5, thread_index) | AT(24, n) | AT(40, 2));
+	put(address);
+	put(ARG(TEXT, 1, type_name, type_value));
+	put(ARG(UINT, 2, since_name, 0));
+	put(since);
 }
 
 void said(unsigned thread_index, uint64_t at, const char *message)

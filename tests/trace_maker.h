@@ -49,6 +49,8 @@ void call(unsigned thread_index, const char *category, const char *name, uint64_
  * is not in the trace. The agent writes the call before its arrow or behind it: `call_first`. */
 void woken(bool call_first, unsigned thread_index, const char *name, uint64_t object, uint64_t from,
 	   uint64_t to, unsigned waker, uint64_t at, uint64_t id);
+/* Writes a record about an object of a thread's process. It holds from `since` on. */
+void named(unsigned thread_index, const char *type, uint64_t address, const char *name, uint64_t since);
 /* Writes a log record. */
 void said(unsigned thread_index, uint64_t at, const char *message);
 

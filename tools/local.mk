@@ -64,6 +64,22 @@ DESCRIPTORS_FILES = \
 	tools/descriptors/fd_pages.c \
 	tools/descriptors/fd_pages.h
 
+LOCKS_FILES = \
+	tools/locks/lock_calls.c \
+	tools/locks/lock_calls.h \
+	tools/locks/lock_circles.c \
+	tools/locks/lock_circles.h \
+	tools/locks/lock_graph.c \
+	tools/locks/lock_graph.h \
+	tools/locks/lock_places.c \
+	tools/locks/lock_places.h \
+	tools/locks/lock_replay.c \
+	tools/locks/lock_replay.h \
+	tools/locks/lock_scan.c \
+	tools/locks/lock_scan.h \
+	tools/locks/lock_stacks.c \
+	tools/locks/lock_stacks.h
+
 PROGRAMS_FILES = \
 	tools/programs/agent_path.c \
 	tools/programs/agent_path.h \
@@ -160,6 +176,8 @@ REPORT_FILES = \
 	tools/report/report_json_why.c \
 	tools/report/report_leaks.c \
 	tools/report/report_leaks.h \
+	tools/report/report_lock_order.c \
+	tools/report/report_lock_order.h \
 	tools/report/report_log.c \
 	tools/report/report_log.h \
 	tools/report/report_meanwhile.c \
@@ -184,7 +202,7 @@ TOP_FILES = \
 	tools/top/top_sums.h
 
 TOOLS_SOURCES = $(COMMON_FILES) $(READING_FILES) $(PRINTING_FILES) $(ANALYSIS_FILES) $(DESCRIPTORS_FILES) \
-	$(PROGRAMS_FILES) $(JOIN_FILES) $(RECORD_FILES) $(MANAGER_FILES) $(CHECK_FILES) $(DUMP_FILES) \
+	$(LOCKS_FILES) $(PROGRAMS_FILES) $(JOIN_FILES) $(RECORD_FILES) $(MANAGER_FILES) $(CHECK_FILES) $(DUMP_FILES) \
 	$(REPORT_FILES) $(TOP_FILES)
 
 TOOLS_CPPFLAGS = $(AM_CPPFLAGS)
@@ -213,6 +231,9 @@ TOOLS_TESTS = \
 	tests/check_reader \
 	tests/check_report \
 	tests/check_report_chains \
+	tests/check_report_lock_facts \
+	tests/check_report_lock_model \
+	tests/check_report_locks \
 	tests/check_report_print \
 	tests/check_skim \
 	tests/check_tools \
@@ -225,6 +246,7 @@ TOOLS_TESTS_CPPFLAGS = $(TOOLS_CPPFLAGS) -iquote $(top_srcdir)/tests
 TOOLS_TESTS_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 TOOLS_TESTS_LIBS = $(TOOLS_LIBS) $(CHECK_LIBS)
 TRACE_MAKER = tests/trace_maker.c tests/trace_maker.h tests/trace_words.h
+LOCK_MAKER = tests/lock_maker.c tests/lock_maker.h $(TRACE_MAKER)
 tests_check_elf_SOURCES = tests/check_elf.c
 tests_check_elf_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
 tests_check_elf_CFLAGS = $(TOOLS_TESTS_CFLAGS)
@@ -261,6 +283,19 @@ tests_check_report_chains_SOURCES = tests/check_report_chains.c $(TRACE_MAKER)
 tests_check_report_chains_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
 tests_check_report_chains_CFLAGS = $(TOOLS_TESTS_CFLAGS)
 tests_check_report_chains_LDADD = $(TOOLS_TESTS_LIBS)
+tests_check_report_lock_facts_SOURCES = tests/check_report_lock_facts.c $(LOCK_MAKER)
+tests_check_report_lock_facts_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
+tests_check_report_lock_facts_CFLAGS = $(TOOLS_TESTS_CFLAGS)
+tests_check_report_lock_facts_LDADD = $(TOOLS_TESTS_LIBS)
+tests_check_report_lock_model_SOURCES = tests/check_report_lock_model.c $(LOCK_MAKER) tests/apps/random.h \
+	tests/apps/unseen.h
+tests_check_report_lock_model_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
+tests_check_report_lock_model_CFLAGS = $(TOOLS_TESTS_CFLAGS)
+tests_check_report_lock_model_LDADD = $(TOOLS_TESTS_LIBS)
+tests_check_report_locks_SOURCES = tests/check_report_locks.c $(LOCK_MAKER)
+tests_check_report_locks_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
+tests_check_report_locks_CFLAGS = $(TOOLS_TESTS_CFLAGS)
+tests_check_report_locks_LDADD = $(TOOLS_TESTS_LIBS)
 tests_check_report_print_SOURCES = tests/check_report_print.c $(TRACE_MAKER)
 tests_check_report_print_CPPFLAGS = $(TOOLS_TESTS_CPPFLAGS)
 tests_check_report_print_CFLAGS = $(TOOLS_TESTS_CFLAGS)

@@ -257,12 +257,66 @@ def logs(size, rnd):
     return w.out
 
 
+def nested(size, rnd):
+    """Threads take many locks within each other, in any order, and give them up in any order or not at all."""
+    indexed, number = rnd.randrange(2, 200), 1 << rnd.randrange(3, 12)
+    w = Writer(size, rnd, indexed)
+    for lock in range(min(number, size // 300)):
+        w.put(COMPLETE, 'pthread', 'pthread_mutex_init', [(POINTER, 'mutex', lock * 64)])
+    while w.more():
+        index, depth = rnd.randrange(1, indexed + 1), rnd.randrange(2, 34)
+        locks = [rnd.randrange(number) * 64 for _ in range(depth)]
+        for lock in locks:
+            w.put(COMPLETE, 'pthread', 'pthread_mutex_lock', [(POINTER, 'mutex', lock)], index, lasts=0)
+            w.more()
+        rnd.shuffle(locks)
+        for lock in locks[rnd.randrange(2):]:
+            w.put(COMPLETE, 'pthread', 'pthread_mutex_unlock', [(POINTER, 'mutex', lock)], index, lasts=0)
+            w.more()
+    return w.out
+
+
+def gated(size, rnd):
+    """Each two locks are taken in both orders, but never without one that all threads take before."""
+    indexed, number = rnd.randrange(2, 9), rnd.randrange(20, 200)
+    w = Writer(size, rnd, indexed)
+    for lock in range(number + 1):
+        w.put(COMPLETE, 'pthread', 'pthread_mutex_init', [(POINTER, 'mutex', lock * 64)])
+    while w.more():
+        index, locks = rnd.randrange(1, indexed + 1), rnd.sample(range(1, number), 2)
+        for name, order in ('lock', [0, *locks]), ('unlock', [*locks, 0]):
+            for lock in order:
+                w.put(COMPLETE, 'pthread', 'pthread_mutex_' + name, [(POINTER, 'mutex', lock * 64)], index,
+                      lasts=0)
+                w.more()
+    return w.out
+
+
+def allocated(size, rnd):
+    """Every block that is allocated has all locks in it."""
+    w = Writer(size, rnd, 2)
+    number = 0
+    while w.more() and number < size // 800:
+        number += 1
+        for index in 1, 2:
+            locks = [128 * number, 128 * number + 64][::1 if index == 1 else -1]
+            for name in 'lock', 'unlock':
+                for lock in locks:
+                    w.put(COMPLETE, 'pthread', 'pthread_mutex_' + name, [(POINTER, 'mutex', lock)], index,
+                          lasts=0)
+                    w.more()
+    while w.more():
+        w.put(COMPLETE, 'malloc', 'malloc', [(LONG, 'size', 1 << 60), (POINTER, 'ret', 8)], lasts=0)
+    return w.out
+
+
 CALLS = (('malloc', 'malloc'), ('malloc', 'realloc'), ('malloc', 'free'), ('stdio', 'fopen'),
          ('stdio', 'fclose'), ('fd', 'open'), ('fd', 'read'), ('fd', 'write'), ('fd', 'close'),
          ('fd', 'dup2'), ('fd', 'fcntl'), ('net', 'socket'), ('net', 'accept'), ('net', 'connect'),
          ('net', 'bind'), ('process', 'fork'), ('process', 'vfork'), ('process', 'execve'),
          ('process', 'waitpid'),
          ('process', 'posix_spawn'), ('pthread', 'pthread_mutex_lock'), ('pthread', 'pthread_cond_wait'),
+         ('pthread', 'pthread_mutex_unlock'), ('pthread', 'pthread_mutex_init'),
          ('pthread', 'pthread_join'), ('pthread', 'sem_wait'), ('function', '_ZN3foo3barEi'),
          ('agent', 'released'), ('agent', 'resumed'), ('agent', 'contended'), ('agent', 'arrow'),
          ('agent', 'dropped'), ('malloc', 'heap block'), ('malloc', 'mapping'), ('process', 'child'),
@@ -324,7 +378,7 @@ def long(size, rnd):
 
 KINDS = (redefined_string, redefined_thread, colliding, threads, names, backwards, providers, open_calls,
          links, categories, waiters, accepted, objects, repeated, children, programs, descriptors, logs,
-         mixed)
+         nested, gated, allocated, mixed)
 
 if sys.argv[1] == 'list':
     print(*(kind.__name__ for kind in KINDS))

@@ -98,6 +98,7 @@ parents sessions 2
 jumps functions
 jumps deep 700
 lifetimes threads 20
+lock_order
 losses depth 600
 objects names
 objects many 10

@@ -55,7 +55,7 @@ sections()
 {
 	local names='DEADLOCK|STILL OPEN AT THE END|THREADS|LONGEST CAUSAL CHAINS|CONTENDED LOCKS|WAITING FOR'
 
-	names+='|FILES AND SOCKETS|CALLS|HEAP|NEVER FREED|DESCRIPTORS|SAID'
+	names+='|LOCKS TAKEN IN BOTH ORDERS|FILES AND SOCKETS|CALLS|HEAP|NEVER FREED|DESCRIPTORS|SAID'
 	sed -nE "s/^($names).*/\1/p" "$1" | tr '\n' ';'
 }
 is "chain: sections" \
@@ -72,6 +72,33 @@ case $(sections report) in
 *) fail "deadlock: sections $(sections report)" ;;
 esac
 is "deadlock: before the first section" "nothing lost" "$(sed -n '3{p;q}' report)"
+
+# -- Locks that were taken in both orders --------------------------------------------------------------------
+
+# lock_orders FILE: prints each order as the program does.
+lock_orders()
+{
+	fxt report --json "$1" | python3 -c 'import json, sys
+for circle in json.load(sys.stdin)["lock_orders"]:
+    for order in circle:
+        print(order["first"], order["then"], order["name"], order["count"])' | sed 's/ 0x[0-9a-f]*//g'
+}
+
+"$FXT" record -q -o orders.fxt "$apps/lock_order" >has_said 2>err || fail "lock_order: exit status $?: $(cat err)"
+sort has_said >told
+test -s told && valid orders.fxt && lock_orders orders.fxt | sort >found
+same_some "lock_order" told found
+fxt report orders.fxt >report
+grep -qE '^  accounts_lock, then audit_lock: .*payer, first [0-9.]+ [mu]?s after the start, 1 time$' report ||
+	fail "lock_order: $(grep -A3 '^LOCKS TAKEN' report)"
+
+# Without all calls nobody knows who held what.
+"$FXT" record -q --threshold=1us -o short.fxt "$apps/lock_order" >/dev/null 2>err ||
+	fail "lock_order --threshold: exit status $?: $(cat err)"
+fxt report --json short.fxt | python3 -c 'import json, sys
+report = json.load(sys.stdin)
+print("filtered" if report["trace"]["filtered"] else "whole", len(report["lock_orders"]))' >found
+is "lock_order --threshold" "filtered 0" "$(cat found)"
 
 # -- Files: how many calls, of what size, how long -----------------------------------------------------------
 

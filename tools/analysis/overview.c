@@ -192,6 +192,28 @@ uint64_t fxt_overview_lost_last_ns(const struct fxt_overview *o, enum fxt_loss_k
 	return last;
 }
 
+void fxt_overview_gaps(const struct fxt_overview *o, struct fxt_map *from_ns)
+{
+	/* Of the threads that lose their first records at the same moment, one tells when that was. */
+	enum { MOMENT_NS = 1000000 };
+
+	for (struct fxt_slot *s = fxt_map_next(&o->counters, NULL); s; s = fxt_map_next(&o->counters, s)) {
+		const struct fxt_loser *loser = &o->losers[s->a / FXT_LOSS_COUNT];
+		uint64_t loss = s->a % FXT_LOSS_COUNT, ns = 0;
+		struct fxt_slot *gap;
+		bool fresh;
+
+		/* Functions that nest too deep are no calls. */
+		if (!s->value[0] || loss == FXT_LOSS_DEPTH)
+			continue;
+		if (loss < FXT_DROP_COUNT && loser->first_ns > MOMENT_NS)
+			ns = loser->first_ns - MOMENT_NS;
+		gap = fxt_map_put(from_ns, loser->pid, 0, &fresh);
+		if (fresh || ns < gap->value[0])
+			gap->value[0] = ns;
+	}
+}
+
 static int by_pid(const void *a, const void *b)
 {
 	const struct fxt_loser *x = a, *y = b;

@@ -65,6 +65,11 @@ bool fxt_overview_any_lost(const struct fxt_overview *o);
 /* Returns when the last loss of this cause was, in the trace's nanoseconds; 0: there was none. */
 uint64_t fxt_overview_lost_last_ns(const struct fxt_overview *o, enum fxt_loss_kind loss);
 
+/* Fills a map from pid to the time from which the trace may lack calls of the process. A process of which it
+ * has all calls is not in the map, and one of which calls may be missing from the beginning has the time 0.
+ * This has to be asked before fxt_overview_losers(). */
+void fxt_overview_gaps(const struct fxt_overview *o, struct fxt_map *from_ns);
+
 /* Sorts o->losers, the process that lost most first, and returns how many there are. Nothing can be taken
  * afterwards. */
 size_t fxt_overview_losers(struct fxt_overview *o);

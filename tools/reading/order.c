@@ -55,6 +55,21 @@ void fxt_order_begin(struct fxt_order *o, struct fxt_reader *r, fxt_order_key *k
 		qsort(o->runs, o->count, sizeof(*o->runs), by_start);
 }
 
+void fxt_order_gather(struct fxt_order *o, struct fxt_reader *r, fxt_order_key *key, void *context)
+{
+	struct fxt_provider *p = r->providers[0];
+	struct fxt_record rec;
+	uint64_t key_ns;
+
+	for (uint64_t at = 0; at < r->at; at += fxt_record_size_words(fxt_word(r, at)) * FXT_WORD_BYTES) {
+		p = fxt_reader_provider_at(r, at, p);
+		if ((!o->glance || o->glance(r, at, p)) && fxt_reader_event_at(r, at, p, &rec) &&
+		    key(context, &rec, &key_ns))
+			fxt_order_add(o, &rec, key_ns);
+	}
+	fxt_order_begin(o, r, key, context);
+}
+
 static void sift_up(struct fxt_order *o, size_t i)
 {
 	while (i && earlier(&o->runs[o->heap[i]], &o->runs[o->heap[(i - 1) / 2]])) {

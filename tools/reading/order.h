@@ -56,6 +56,9 @@ struct fxt_order {
 void fxt_order_add(struct fxt_order *o, const struct fxt_record *rec, uint64_t key_ns);
 /* Begins to merge, after all events were added and `r` has read to the end. */
 void fxt_order_begin(struct fxt_order *o, struct fxt_reader *r, fxt_order_key *key, void *context);
+/* Adds all events of the file that the key wants, after `r` has read to the end, and begins to merge. This is
+ * for those who know only then that they need the order; it decodes the file once more. */
+void fxt_order_gather(struct fxt_order *o, struct fxt_reader *r, fxt_order_key *key, void *context);
 /* Decodes the next event in the order of keys. Returns false after the last. */
 bool fxt_order_next(struct fxt_order *o, struct fxt_record *rec);
 void fxt_order_free(struct fxt_order *o);

@@ -133,6 +133,7 @@ static void take_call(struct fxt_report *report, const struct fxt_record *rec)
 	}
 	fxt_calls_take(&report->calls, fxt_symbol(report->r, &rec->category),
 		       fxt_symbol(report->r, &rec->name), duration_ns);
+	fxt_lock_orders_take(&report->lock_orders, report->r, rec);
 	role = fxt_role_of(&report->roles, report->r, rec);
 	if (fxt_text_is(&rec->category, "function"))
 		report->has_functions = true;
@@ -314,6 +315,8 @@ void fxt_report_make(struct fxt_report *report, struct fxt_reader *r,
 		}
 		else if (rec.type == FXT_RECORD_EVENT && fxt_is_cut_by_exec(&rec))
 			take_cut(report, &rec);
+		else if (rec.type == FXT_RECORD_THREAD)
+			fxt_lock_orders_chunk(&report->lock_orders);
 		else if (rec.type == FXT_RECORD_LOG)
 			take_log(report, &rec);
 	}
@@ -321,6 +324,7 @@ void fxt_report_make(struct fxt_report *report, struct fxt_reader *r,
 	report->has_processes = fxt_overview_processes(&report->overview, r) > 1;
 	replay(report);
 	replay_ends(report);
+	fxt_lock_orders_finish(&report->lock_orders, r, &report->objects, &report->overview);
 	fxt_overview_rank(&report->overview);
 	fxt_overview_losers(&report->overview);
 	fxt_calls_sort(&report->calls);
@@ -346,6 +350,7 @@ void fxt_report_free(struct fxt_report *report)
 	fxt_calls_free(&report->agent);
 	fxt_waits_free(&report->waits);
 	fxt_contention_free(&report->contention);
+	fxt_lock_orders_free(&report->lock_orders);
 	fxt_heaps_free(&report->heaps);
 	fxt_leaks_free(&report->leaks);
 	fxt_files_free(&report->files);

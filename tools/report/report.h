@@ -2,8 +2,9 @@
  *
  * The first pass over the file counts what needs no order: calls, waiting, calls still open. The second
  * goes in the order of time (order.h), and replays the heap and which file a descriptor stood for. The
- * third goes in the order in which calls end, for threads' times and chains of waits. One more walk looks
- * up what the wakers of the chains that are shown did meanwhile.
+ * third goes in the order in which calls end, for threads' times and chains of waits. If locks may have been
+ * taken in a circle, one more pass looks at these in the order of time. One more walk looks up what the
+ * wakers of the chains that are shown did meanwhile.
  *
  * Each section is a file with functions that take an event (_take), complete the sums (_sort, _finish),
  * print the section (_print) and free it (_free), called in that order and by one thread. report.c calls
@@ -29,6 +30,7 @@
 #include "report_chains.h"
 #include "report_descriptors.h"
 #include "report_leaks.h"
+#include "report_lock_order.h"
 #include "report_log.h"
 #include "report_threads.h"
 #include "report_transfers.h"
@@ -321,6 +323,7 @@ struct fxt_report {
 	struct fxt_calls agent;         /* the agent's own work, which is an event of category agent */
 	struct fxt_waits waits;
 	struct fxt_contention contention;
+	struct fxt_lock_orders lock_orders;
 	struct fxt_heaps heaps;
 	struct fxt_leaks leaks;
 	struct fxt_files files;

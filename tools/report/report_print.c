@@ -243,6 +243,8 @@ static void print_why(const struct fxt_report *report, FILE *out)
 
 	fxt_chains_print(&report->chains, &report->objects, report->r, top, out);
 	fxt_contention_print(&report->contention, report->r, top, out);
+	fxt_lock_orders_print(&report->lock_orders, report->r, report->overview.first_ns,
+			      report->has_processes, top, out);
 	fxt_waits_print(&report->waits, report->r, top, out);
 }
 

@@ -1,0 +1,45 @@
+/* fxt report: tells of locks that were taken in both orders, or along a longer circle. That may end in a
+ * deadlock, although it did not this time. Deadlocks that did come about are the business of
+ * report_contention.c. The work is done in tools/locks/. */
+#ifndef FXT_TOOLS_REPORT_LOCK_ORDER_H
+#define FXT_TOOLS_REPORT_LOCK_ORDER_H
+
+#include <stdio.h>
+
+#include "tools/analysis/objects.h"
+#include "tools/analysis/overview.h"
+#include "tools/locks/lock_circles.h"
+#include "tools/locks/lock_scan.h"
+
+struct fxt_lock_orders {
+	struct fxt_lock_scan scan;
+	struct fxt_map places;          /* the locks that may be in circles: see lock_scan.h */
+	struct fxt_lock_replay replay;
+	struct fxt_lock_circles circles;
+};
+
+/* Takes a finished call, in the order of the file. */
+static inline void fxt_lock_orders_take(struct fxt_lock_orders *o, struct fxt_reader *r,
+					const struct fxt_record *rec)
+{
+	fxt_lock_scan_take(&o->scan, r, rec);
+}
+
+/* A chunk begins: the trace has a thread record. */
+static inline void fxt_lock_orders_chunk(struct fxt_lock_orders *o)
+{
+	fxt_lock_scan_chunk(&o->scan);
+}
+
+/* Finds the circles. All events have been taken, and `overview` is not finished yet. */
+void fxt_lock_orders_finish(struct fxt_lock_orders *o, struct fxt_reader *r,
+			    const struct fxt_objects *objects, const struct fxt_overview *overview);
+/* Prints the circles, about `top` lines. Times are counted from `since_ns`. */
+void fxt_lock_orders_print(const struct fxt_lock_orders *o, const struct fxt_reader *r, uint64_t since_ns,
+			   bool with_process, size_t top, FILE *out);
+void fxt_lock_orders_free(struct fxt_lock_orders *o);
+
+struct fxt_json;
+void fxt_lock_orders_json(const struct fxt_lock_orders *o, struct fxt_json *j, const struct fxt_reader *r);
+
+#endif
