@@ -1,5 +1,5 @@
-/* This tests from which facts the report concludes that a deadlock is possible: which lock it was, who held it,
- * what the trace has lost, and how much is looked at. */
+/* This tests from which facts the report concludes that a deadlock is possible: which lock it was, who held
+ * it, what the trace has lost, and how much is looked at. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -55,7 +55,8 @@ END_TEST
 START_TEST(certain)
 {
 	enum { X = 0x2000 };
-	const char *const names[] = {NULL, "mutex first used by work", "app_lock", "mutex_of_app", NULL, NULL};
+	const char *const names[] = {NULL, "mutex first used by work", "app_lock", "mutex_of_app",
+				     NULL, NULL};
 
 	begin();
 	if (_i == 4)
@@ -133,8 +134,8 @@ START_TEST(got_again)
 }
 END_TEST
 
-/* The same for a lock that was taken for reading. Which reader holds it no more is not known if another thread
- * gives it up, so the lock is left out. */
+/* The same for a lock that was taken for reading. Which reader holds it no more is not known if another
+ * thread gives it up, so the lock is left out. */
 START_TEST(readers_given_up)
 {
 	begin();
@@ -359,8 +360,8 @@ END_TEST
 
 /* -- The file -------------------------------------------------------------------------------------------- */
 
-/* A thread's chunks need not stand in the order of time. What it holds at the end of one it holds in the next,
- * which may stand anywhere. */
+/* A thread's chunks need not stand in the order of time. What it holds at the end of one it holds in the
+ * next, which may stand anywhere. */
 START_TEST(chunks_out_of_order)
 {
 	uint64_t begin_ns;

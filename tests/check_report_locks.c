@@ -1,5 +1,5 @@
-/* This tests what the report says of locks that were taken in both orders, by the orders and by the calls that
- * take locks. Of every trace it is known whether a deadlock is possible. */
+/* This tests what the report says of locks that were taken in both orders, by the orders and by the calls
+ * that take locks. Of every trace it is known whether a deadlock is possible. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -339,10 +339,10 @@ START_TEST(prints)
 	takes(3, C, B);
 	text = printed(_i ? 2 : 10);
 	ck_assert_msg(strstr(text, "\nLOCKS TAKEN IN BOTH ORDERS: a deadlock is possible\n"
-				   "  accounts_lock, then mutex of pool_create: 7, first 110 ns after the start, "
-				   "1 time\n"
-				   "      mutex of pool_create, then accounts_lock: 8, first 190 ns after the "
-				   "start, 2 times\n"),
+				   "  accounts_lock, then mutex of pool_create: 7, first 110 ns after the "
+				   "start, 1 time\n"
+				   "      mutex of pool_create, then accounts_lock: 8, first 190 ns after "
+				   "the start, 2 times\n"),
 		      "%s", text);
 	/* Locks of one name have their addresses, and what is too long takes two lines. */
 	ck_assert_msg(_i == !strstr(text, "  mutex of pool_create 0xb0, then mutex of pool_create 0xc0: 8, "

@@ -52,7 +52,7 @@ static void takes(pthread_mutex_t *first, pthread_mutex_t *then)
 		takes(&first, &then);       \
 	}
 
-/* -- Two locks, and three --------------------------------------------------------------------------------- */
+/* -- Two locks, and three ----------------------------------------------------------------------------- */
 
 MUTEX(accounts_lock);
 MUTEX(audit_lock);
@@ -90,7 +90,7 @@ static void three(void)
 	     "blue red three 1");
 }
 
-/* -- What cannot hang ------------------------------------------------------------------------------------- */
+/* -- What cannot hang --------------------------------------------------------------------------------- */
 
 MUTEX(gate);
 MUTEX(left);
@@ -158,7 +158,7 @@ static void in_two_processes(void)
 	waitpid(child, NULL, 0);
 }
 
-/* -- Other locks ------------------------------------------------------------------------------------------ */
+/* -- Other locks -------------------------------------------------------------------------------------- */
 
 static pthread_rwlock_t table_lock = PTHREAD_RWLOCK_INITIALIZER, index_lock = PTHREAD_RWLOCK_INITIALIZER;
 
@@ -259,7 +259,7 @@ static void conditions(void)
 	     "log_lock queue_lock worker 1");
 }
 
-/* -- Locks in memory -------------------------------------------------------------------------------------- */
+/* -- Locks in memory ---------------------------------------------------------------------------------- */
 
 struct account {
 	pthread_mutex_t lock;

@@ -258,7 +258,7 @@ def logs(size, rnd):
 
 
 def nested(size, rnd):
-    """Threads take many locks within each other, in any order, and give them up in any order or not at all."""
+    """Threads take many locks within each other, in any order, and give them up in any order or never."""
     indexed, number = rnd.randrange(2, 200), 1 << rnd.randrange(3, 12)
     w = Writer(size, rnd, indexed)
     for lock in range(min(number, size // 300)):

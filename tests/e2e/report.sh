@@ -84,7 +84,8 @@ for circle in json.load(sys.stdin)["lock_orders"]:
         print(order["first"], order["then"], order["name"], order["count"])' | sed 's/ 0x[0-9a-f]*//g'
 }
 
-"$FXT" record -q -o orders.fxt "$apps/lock_order" >has_said 2>err || fail "lock_order: exit status $?: $(cat err)"
+"$FXT" record -q -o orders.fxt "$apps/lock_order" >has_said 2>err ||
+	fail "lock_order: exit status $?: $(cat err)"
 sort has_said >told
 test -s told && valid orders.fxt && lock_orders orders.fxt | sort >found
 same_some "lock_order" told found
