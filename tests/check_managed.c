@@ -274,7 +274,7 @@ START_TEST(sessions)
 	model = calloc(buffer.limit, sizeof(*model));
 	for (session = 0; session < 100; session++) {
 		for (start = 0; start < 3; start++) {
-			/* All can be had that are free where the buffer looks. */
+			/* All chunks that are free where the buffer looks can be taken. */
 			unsigned room = free_chunks();
 
 			if (buffer.mode == FXT_ONESHOT && !start)

@@ -1,6 +1,6 @@
-/* The memory of a table that is made when it is needed for the first time. Threads may need it at the same
- * moment, and signal handlers may; none waits for another. The owner of such a table declares its address as
- * an _Atomic(void *), NULL at first. Any context may call these functions.
+/* These functions give a table its memory when the table is needed for the first time. Threads and signal
+ * handlers may need it at the same moment, and none waits for another. The owner of such a table declares its
+ * address as an _Atomic(void *), NULL at first. Any context may call these functions.
  */
 #ifndef FXT_LAZY_TABLE_H
 #define FXT_LAZY_TABLE_H

@@ -1,4 +1,4 @@
-/* See unix_peer.h. Asks the kernel by netlink. */
+/* See unix_peer.h. Asks the kernel by netlink who is at the other end of a socket. */
 #include "unix_peer.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* The held locks of each thread, the newest last: since when the thread holds the lock, and where it took it.
+/* These functions keep the held locks of each thread, the newest last, with the time and the place of taking.
  * The thread writes them itself, from the wrappers of locks. A thread that waits for one of these locks reads
  * them; if it finds an entry changing, its arrow does not say since when the lock was held.
  */

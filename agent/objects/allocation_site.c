@@ -11,7 +11,7 @@
 /* A std::map in a std::function may be a dozen frames of std, and std::regex more. */
 enum { FRAMES_MOST = 32, ENTRY_BITS = 12, ENTRIES = 1 << ENTRY_BITS, PROBES = 16 };
 
-/* What is known of the code at an address, in one word: its kind, and its rule. */
+/* These are the bits of a word that says what is known of the code at an address: its kind and its rule. */
 enum {
 	KIND_BITS = 2,
 	IS_FROM_FP = 1 << KIND_BITS,

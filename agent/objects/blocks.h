@@ -1,6 +1,6 @@
-/* The heap blocks that have a lifetime (memory_life.h) and a name (label.h): those of FXT_HEAP_TRACK_BYTES or
- * more. They are found by their address in a bounded table without a lock; a block that finds no place there
- * has neither.
+/* These functions keep the heap blocks that have a lifetime (memory_life.h) and a name (label.h): those of
+ * FXT_HEAP_TRACK_BYTES or more. They are found by their address in a bounded table without a lock; a block
+ * that finds no place there has neither.
  *
  * The wrappers of the allocator call this, in any context. A block is taken out of the table before the real
  * free(), because another thread may get the address after it.

@@ -84,7 +84,7 @@ void APART use_variables(void)
 
 /* -- The heap ---------------------------------------------------------------------------------- */
 
-/* One block, so that an address is used for one object after another. */
+/* All these objects are in one block, so that an address is used for one after another. */
 static union {
 	pthread_mutex_t mutex;
 	pthread_rwlock_t rwlock;

@@ -1,4 +1,4 @@
-/* Messages to the user, and allocation that cannot fail. See message.h. */
+/* Writes messages to the user, and allocates memory or ends the process. See message.h. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif

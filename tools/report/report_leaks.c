@@ -1,4 +1,4 @@
-/* fxt report: the section on blocks and mappings that were left. See report_leaks.h. */
+/* Makes the section of fxt report on blocks and mappings that were left. See report_leaks.h. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
