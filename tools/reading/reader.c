@@ -240,13 +240,6 @@ struct fxt_text fxt_text_of(const char *text)
 	return (struct fxt_text){.text = text, .bytes = (uint32_t)strlen(text)};
 }
 
-bool fxt_text_is(const struct fxt_text *t, const char *text)
-{
-	size_t bytes = strlen(text);
-
-	return t->bytes == bytes && memcmp(t->text, text, bytes) == 0;
-}
-
 bool fxt_text_equal(const struct fxt_text *a, const struct fxt_text *b)
 {
 	return a->bytes == b->bytes && memcmp(a->text, b->text, a->bytes) == 0;

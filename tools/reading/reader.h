@@ -23,6 +23,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "faults.h"
 #include "fxt_format.h"
@@ -298,7 +299,14 @@ bool fxt_is_cut_by_exec(const struct fxt_record *rec);
 
 /* Returns a text that ends with a NUL as one that does not, without copying it. */
 struct fxt_text fxt_text_of(const char *text);
-bool fxt_text_is(const struct fxt_text *t, const char *text);
+/* Returns whether the text has these bytes. Analyses ask this for each event, nearly always about a literal,
+ * whose length the compiler knows where this is inlined. */
+static inline bool fxt_text_is(const struct fxt_text *t, const char *text)
+{
+	size_t bytes = strlen(text);
+
+	return t->bytes == bytes && memcmp(t->text, text, bytes) == 0;
+}
 bool fxt_text_equal(const struct fxt_text *a, const struct fxt_text *b);
 
 /* -- Symbols: small numbers for strings, so that analyses compare and index by number ------------ */
