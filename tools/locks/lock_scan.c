@@ -111,7 +111,7 @@ static bool reach(struct fxt_lock_scan *s, const struct fxt_record *rec)
 {
 	struct fxt_lock_stretch *last = s->count ? &s->stretches[s->count - 1] : NULL;
 
-	if (!s->is_open || last->thread != rec->thread || last->provider != rec->provider ||
+	if (!last || !s->is_open || last->thread != rec->thread || last->provider != rec->provider ||
 	    rec->extra < s->last_ticks) {
 		end_stretch(s);
 		s->is_open = s->count < FXT_LOCK_STRETCHES_MAX;
@@ -158,20 +158,62 @@ static int by_time(const void *a, const void *b)
 	return x->at < y->at ? -1 : x->at > y->at;
 }
 
-/* Returns whether the record may be a call about locks, before it is decoded. A category that stands in the
- * event as text may be any. */
-static bool may_be_call(const struct fxt_reader *r, uint64_t offset, const struct fxt_provider *p)
+/* Reads an event of the form that nearly all calls about locks have: a thread, a category and a name by their
+ * indices, and a pointer as the only argument. Sets *call to NULL if it is no such call of the thread.
+ * Returns false for an event of another form, which has to be decoded. A thread may hold a lock as long as it
+ * lives, so this has to be quick. */
+static bool read_simple_call(struct fxt_lock_scan *s, struct fxt_reader *r, uint64_t at,
+			     const struct fxt_lock_stretch *stretch, const struct fxt_lock_call **call,
+			     uint64_t *address)
 {
-	uint64_t header = fxt_word(r, offset), ref = fxt_get_event_category(header);
-	struct fxt_text category;
+	enum { WORDS = 5, ARGUMENT = 2, VALUE = 3 };
+	uint64_t header = fxt_word(r, at), argument = fxt_word(r, at + ARGUMENT * FXT_WORD_BYTES);
+	struct fxt_text category, name;
+	uint32_t thread;
 
+	*call = NULL;
 	if (fxt_get_record_type(header) != FXT_RECORD_EVENT ||
 	    fxt_get_event_type(header) != FXT_EVENT_DURATION_COMPLETE)
-		return false;
-	if (fxt_get_string_ref_inline(ref))
 		return true;
-	category = fxt_registered_string(p, (unsigned)ref, offset);
-	return category.text && fxt_text_is(&category, "pthread");
+	if (!s->calls.pthread || fxt_get_string_ref_inline(fxt_get_event_category(header)))
+		return false;
+	category = fxt_registered_string(stretch->provider, (unsigned)fxt_get_event_category(header), at);
+	if (category.symbol && *category.symbol != s->calls.pthread)
+		return true;
+	if (!category.symbol || fxt_get_record_words(header) != WORDS || fxt_get_event_args(header) != 1 ||
+	    fxt_get_arg_type(argument) != FXT_ARG_POINTER || fxt_get_arg_words(argument) != 2 ||
+	    fxt_get_event_thread(header) == 0 || fxt_get_string_ref_inline(fxt_get_event_name(header)))
+		return false;
+	if (!fxt_registered_thread(stretch->provider, (unsigned)fxt_get_event_thread(header), at, &thread) ||
+	    thread != stretch->thread)
+		return true;
+	name = fxt_registered_string(stretch->provider, (unsigned)fxt_get_event_name(header), at);
+	if (!name.text)
+		return true;
+	*call = fxt_lock_call(&s->calls, r, &name);
+	if ((*call)->act == FXT_LOCK_WAITS || !fxt_lock_call_moves(*call) ||
+	    fxt_word(r, at + (WORDS - 1) * FXT_WORD_BYTES) < fxt_word(r, at + FXT_WORD_BYTES))
+		*call = NULL;
+	*address = fxt_word(r, at + VALUE * FXT_WORD_BYTES);
+	return true;
+}
+
+/* Returns the call about locks that is the thread's, or NULL. Sets *address to the address of the lock. */
+static const struct fxt_lock_call *read_call(struct fxt_lock_scan *s, struct fxt_reader *r, uint64_t at,
+					     const struct fxt_lock_stretch *stretch, uint64_t *address)
+{
+	const struct fxt_lock_call *call;
+	struct fxt_record rec;
+
+	if (read_simple_call(s, r, at, stretch, &call, address))
+		return call;
+	if (!fxt_reader_event_at(r, at, stretch->provider, &rec) || rec.damaged ||
+	    rec.thread != stretch->thread)
+		return NULL;
+	call = fxt_lock_call(&s->calls, r, &rec.name);
+	if (!fxt_lock_call_moves(call) || !fxt_lock_call_done(&s->calls, r, &rec, call, address))
+		return NULL;
+	return call;
 }
 
 /* Goes through a stretch at whose begin the thread holds what is on the stack, until it has given all of that
@@ -181,7 +223,6 @@ static bool follow(struct fxt_lock_scan *s, struct fxt_reader *r, const struct f
 {
 	struct fxt_provider *p = stretch->provider;
 	size_t old = stack->count;
-	struct fxt_record rec;
 	uint64_t address;
 
 	for (size_t i = 0; i < old; i++)
@@ -191,16 +232,13 @@ static bool follow(struct fxt_lock_scan *s, struct fxt_reader *r, const struct f
 		const struct fxt_lock_call *call;
 
 		p = fxt_reader_provider_at(r, at, p);
-		if (!may_be_call(r, at, p) || !fxt_reader_event_at(r, at, p, &rec) || rec.damaged ||
-		    rec.thread != stretch->thread)
-			continue;
-		call = fxt_lock_call(&s->calls, r, &rec.name);
-		if (!fxt_lock_call_moves(call) || !fxt_lock_call_done(&s->calls, r, &rec, call, &address))
+		call = p == stretch->provider ? read_call(s, r, at, stretch, &address) : NULL;
+		if (!call)
 			continue;
 		if (call->act == FXT_LOCK_GIVES_UP)
 			old -= give_up(stack, address);
 		else
-			get(s, r, rec.thread, stack, call, address);
+			get(s, r, stretch->thread, stack, call, address);
 	}
 	return old == 0;
 }
