@@ -43,10 +43,9 @@ static struct stack {
 static unsigned ages[PLACES];
 
 static struct step {
-	unsigned thread;
-	const char *name;
-	unsigned place;
 	uint64_t ns;
+	const char *name;
+	unsigned thread, place;
 } steps[STEPS + PLACES];
 static unsigned step_count;
 
@@ -83,7 +82,7 @@ static bool is_taken(unsigned thread_number, unsigned place, bool is_shared)
 static void put(unsigned thread_number, const char *name, unsigned place)
 {
 	now += 20;
-	steps[step_count++] = (struct step){thread_number, name, place, now};
+	steps[step_count++] = (struct step){now, name, thread_number, place};
 }
 
 static void see(unsigned thread_number, unsigned place, bool is_shared)

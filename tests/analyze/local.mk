@@ -6,7 +6,7 @@ ANALYZE_CPPFLAGS = $(DEFS) $(DEFAULT_INCLUDES)
 # One group of files for each set of flags. A program to trace is an ordinary program.
 ANALYZE_AGENT_FILES = $(AGENT_SOURCES) $(INTERPOSE_SOURCES) $(HOOK_SOURCES) $(WRITER_SOURCES)
 ANALYZE_TOOL_FILES = $(TOOLS_SOURCES) tools/fxt.c $(UNIT_TESTS:=.c) $(TOOLS_TESTS:=.c) \
-	tests/trace_maker.c tests/list_calls.c tests/race_buffer.c tests/fuzz/fuzz_reader.c
+	tests/lock_maker.c tests/trace_maker.c tests/list_calls.c tests/race_buffer.c tests/fuzz/fuzz_reader.c
 ANALYZE_PROGRAM_FILES = $(APPS_C:=.c) $(filter %.c,$(APPS_SHARED)) \
 	$(filter %.c,$(BENCH_FILES) $(COMPARE_FILES))
 

@@ -116,6 +116,7 @@ static bool is_among(const uint32_t *threads, size_t count, uint32_t thread)
 
 /* Chooses a thread of its own for each edge of the path from number `count` on. Returns false if there are
  * not enough different ones. */
+/* NOLINTNEXTLINE(misc-no-recursion): the length of the circle bounds its depth. */
 static bool choose_threads(struct search *s, size_t count)
 {
 	const struct fxt_lock_situation *in;
@@ -211,6 +212,7 @@ static bool close_circle(struct search *s, size_t count)
 }
 
 /* Completes a path of `count` edges to a circle. Its first lock is the one with the lowest number. */
+/* NOLINTNEXTLINE(misc-no-recursion): the length of the circle bounds its depth. */
 static bool complete(struct search *s, size_t count)
 {
 	uint32_t start = s->path[0]->from, from = s->path[count - 1]->to;
@@ -259,7 +261,7 @@ void fxt_lock_circles_find(struct fxt_lock_circles *circles, const struct fxt_lo
 	s.first = fxt_alloc(locks + 1, sizeof(*s.first));
 	s.is_done = fxt_alloc(locks, sizeof(*s.is_done));
 	make_edges(&s);
-	for (s.length = 2; s.length <= FXT_LOCK_CIRCLE_MAX; s.length++) {
+	for (s.length = 2; s.count && s.length <= FXT_LOCK_CIRCLE_MAX; s.length++) {
 		s.work = WORK_MAX;
 		for (size_t i = 0; i < locks; i++)
 			find_from(&s, (uint32_t)i);
