@@ -134,8 +134,8 @@ START_TEST(got_again)
 }
 END_TEST
 
-/* The same for a lock that was taken for reading. Which reader holds it no more is not known if another
- * thread gives it up, so the lock is left out. */
+/* This is the same test for a lock that was taken for reading. Which reader holds it no more is not known if
+ * another thread gives it up, so the lock is left out. */
 START_TEST(readers_given_up)
 {
 	begin();

@@ -280,7 +280,7 @@ START_TEST(leaks_are_told_by_caller)
 }
 END_TEST
 
-/* What the C++ library keeps for itself is no leak, whatever else there is. */
+/* Blocks that the C++ library keeps for itself are no leak, whatever else there is. */
 START_TEST(nothing_of_the_library_is_a_leak)
 {
 	begin_trace();

@@ -155,7 +155,7 @@ static uint64_t take_address(const struct fxt_unwind_tables *t, struct cursor *c
 /* Where the caller has a register. */
 enum saved { SAME, AT_OFFSET, UNKNOWN };
 
-/* What the instructions say so far. */
+/* The row of the table that the instructions have made so far. */
 struct row {
 	uint64_t cfa_register;
 	int64_t cfa_offset;
@@ -442,7 +442,7 @@ bool fxt_unwind_rule(const struct fxt_unwind_tables *t, uint64_t address, struct
 	follow_all(&common.instructions, &common, address, &location, &initial, &initial);
 	row = initial;
 	follow_all(&c, &common, address, &location, &initial, &row);
-	/* What the instructions tell must be of the one form that struct fxt_unwind_rule has. The return
+	/* The row must be of the one form that struct fxt_unwind_rule has. The return
 	 * address lies right below the caller's stack pointer, because the call has pushed it. */
 	if (c.has_failed || common.instructions.has_failed || !row.is_cfa_known ||
 	    (row.cfa_register != REGISTER_SP && row.cfa_register != REGISTER_FP) || row.cfa_offset < 8 ||
