@@ -126,6 +126,38 @@ START_TEST(grows_with_its_use)
 }
 END_TEST
 
+/* The child of a vfork takes four chunks however many were taken before, although it takes no lock, and none
+ * of them had events. Nothing has failed when there are no more. */
+START_TEST(stock_for_vfork)
+{
+	static const enum fxt_mode all[] = {FXT_ONESHOT, FXT_CIRCULAR, FXT_STREAMING};
+	struct fxt_chunk chunk;
+	uint32_t before, n;
+
+	for (before = 0; before < 40; before++) {
+		create(all[_i], 4 * MIB);
+		for (n = 0; n < before; n++)
+			ck_assert(take(&chunk));
+		fxt_buffer_grow_before_vfork(&buffer, 0);
+		/* No process has this id, so whoever asks is the child. */
+		fxt_lender = UINT32_MAX;
+		for (n = before; n < before + 4; n++) {
+			ck_assert_msg(take(&chunk), "%u were taken, and the child got %u", before, n - before);
+			ck_assert_uint_eq(chunk.number, n);
+			ck_assert_uint_eq(chunk.overwritten, 0);
+		}
+		while (take(&chunk))
+			;
+		fxt_lender = 0;
+		ck_assert_int_eq(fxt_storage_failure(&buffer.storage), 0);
+		ck_assert(take(&chunk));
+		walk();
+		unlink(buffer.path);
+		fxt_buffer_forget(&buffer);
+	}
+}
+END_TEST
+
 /* A file with its full size gives back the room that nobody has used, and grows again. */
 START_TEST(trimmed)
 {
@@ -245,6 +277,7 @@ int main(void)
 	tcase_add_loop_test(files, links_not_followed, 0, 2);
 	tcase_add_loop_test(files, refused_leaves_nothing, 0, 3);
 	tcase_add_loop_test(files, grows_with_its_use, 0, 3);
+	tcase_add_loop_test(files, stock_for_vfork, 0, 3);
 	tcase_add_loop_test(files, trimmed, 0, 3);
 	tcase_add_test(files, smaller_ring);
 	tcase_add_test(files, growth_refused);

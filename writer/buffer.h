@@ -233,6 +233,11 @@ int fxt_buffer_snapshot(struct fxt_buffer *buffer, char *path);
  * process forbids itself the system calls that growth needs. */
 void fxt_buffer_reserve(struct fxt_buffer *buffer);
 
+/* Adds to the stock of chunks that exist and that nobody has, if it is low. This is called before a thread
+ * makes a child by vfork: the child takes chunks from the stock, but no lock, so it cannot add to it. Any
+ * thread calls this, in any context; `now_ns` is as in take(). */
+void fxt_buffer_grow_before_vfork(struct fxt_buffer *buffer, uint64_t now_ns);
+
 /* Cuts the room that nobody has used so far off the file. The file grows again when somebody needs it.
  * The only thread of the process calls this. */
 void fxt_buffer_trim(struct fxt_buffer *buffer);

@@ -11,6 +11,7 @@ enum {
 	GROW_FIRST_CHUNKS = 2,          /* a small program's thread and its calls in progress take two */
 	/* The most chunks that are in stock, so that threads rarely wait for growth. */
 	AHEAD_MAX_CHUNKS = 12,
+	VFORK_CHUNKS = 4,               /* the child of a vfork has these for some three thousand calls */
 	RETRY_NS = 100 * 1000 * 1000,
 };
 
@@ -127,19 +128,31 @@ bool fxt_buffer_grow_for(struct fxt_buffer *buffer, uint32_t number, uint64_t no
 	return !error;
 }
 
-void fxt_buffer_grow_ahead(struct fxt_buffer *buffer, uint32_t number, uint64_t now_ns)
+/* Grows the file until chunk `number` exists, unless another thread grows it right now. */
+static void stock_up(struct fxt_buffer *buffer, uint64_t number, uint64_t now_ns)
 {
-	uint32_t ahead = number / 2 < AHEAD_MAX_CHUNKS ? number / 2 : AHEAD_MAX_CHUNKS;
 	uint32_t extended = atomic_load_explicit(&buffer->extended, memory_order_relaxed);
 	uint64_t mask;
 
-	if (number + ahead < extended || extended >= buffer->limit || !may_grow(buffer, now_ns) ||
+	if (number < extended || extended >= buffer->limit || !may_grow(buffer, now_ns) ||
 	    fxt_is_forbidden(FXT_NO_GROWTH) || !fxt_trylock(&buffer->extend_lock, &mask))
 		return;
-	extended = atomic_load_explicit(&buffer->extended, memory_order_relaxed);
-	if (number + ahead >= extended && extended < buffer->limit)
-		grow_step(buffer, now_ns);
+	do {
+		extended = atomic_load_explicit(&buffer->extended, memory_order_relaxed);
+	} while (number >= extended && extended < buffer->limit && !grow_step(buffer, now_ns));
 	fxt_unlock(&buffer->extend_lock, mask);
+}
+
+void fxt_buffer_grow_ahead(struct fxt_buffer *buffer, uint32_t number, uint64_t now_ns)
+{
+	stock_up(buffer, number + (number / 2 < AHEAD_MAX_CHUNKS ? number / 2 : AHEAD_MAX_CHUNKS), now_ns);
+}
+
+void fxt_buffer_grow_before_vfork(struct fxt_buffer *buffer, uint64_t now_ns)
+{
+	if (!buffer->managed && !buffer->tail_offset)
+		stock_up(buffer, atomic_load_explicit(&buffer->cursor, memory_order_relaxed) + VFORK_CHUNKS - 1,
+			 now_ns);
 }
 
 void fxt_buffer_reserve(struct fxt_buffer *buffer)

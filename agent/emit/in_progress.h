@@ -74,6 +74,8 @@ static inline void fxt_in_progress_before_vfork(void)
 	fxt_lender = fxt_agent.pid;
 	fxt_self->vfork.entry = fxt_self->open;
 	fxt_self->vfork.left_ns = 0;
+	if (fxt_agent_has_file())
+		fxt_buffer_grow_before_vfork(&fxt_agent.buffer, fxt_self->last_ns + 1);
 }
 
 /* Notes that so many functions were entered too deep to have an entry. It has to be called again when the
