@@ -142,7 +142,7 @@ START_TEST(stock_for_vfork)
 		/* No process has this id, so whoever asks is the child. */
 		fxt_lender = UINT32_MAX;
 		for (n = before; n < before + 4; n++) {
-			ck_assert_msg(take(&chunk), "%u were taken, and the child got %u", before, n - before);
+			ck_assert_msg(take(&chunk), "%u were taken, the child got %u", before, n - before);
 			ck_assert_uint_eq(chunk.number, n);
 			ck_assert_uint_eq(chunk.overwritten, 0);
 		}

@@ -150,9 +150,10 @@ void fxt_buffer_grow_ahead(struct fxt_buffer *buffer, uint32_t number, uint64_t 
 
 void fxt_buffer_grow_before_vfork(struct fxt_buffer *buffer, uint64_t now_ns)
 {
+	uint64_t number = atomic_load_explicit(&buffer->cursor, memory_order_relaxed);
+
 	if (!buffer->managed && !buffer->tail_offset)
-		stock_up(buffer, atomic_load_explicit(&buffer->cursor, memory_order_relaxed) + VFORK_CHUNKS - 1,
-			 now_ns);
+		stock_up(buffer, number + VFORK_CHUNKS - 1, now_ns);
 }
 
 void fxt_buffer_reserve(struct fxt_buffer *buffer)

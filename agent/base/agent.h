@@ -87,6 +87,7 @@ struct fxt_in_progress {
 enum fxt_commit_way {
 	FXT_COMMIT_WATCHED = 2,         /* the call may meet a trigger or is slow, or work is deferred: */
 	FXT_COMMIT_DEFERRED = 4,        /* the thread has deferred work: deferred.h */
+	FXT_COMMIT_NO_ROOM = 8,         /* there is no room for good, so no quick way needs to look for it */
 };
 
 /* The full chunk of a lane: the chunk of a ring that the lane filled last. It is given back when the lane's

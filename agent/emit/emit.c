@@ -3,19 +3,21 @@
 #include "emit.h"
 
 #include "deferred.h"
+#include "in_progress.h"
 #include "writer/fxt_encode.h"
 
-bool fxt_drop(struct fxt_thread *thread, uint64_t start_ns, uint64_t end_ns)
+bool fxt_drop(struct fxt_thread *thread, struct fxt_in_progress *open)
 {
 	struct fxt_lane *lane = thread->lane;
 
-	if (!fxt_is_usual(thread, start_ns, end_ns) || !fxt_has_no_room(thread, lane))
+	if (FXT_UNLIKELY(thread->open != open + 1) || FXT_UNLIKELY(!fxt_has_no_room(thread, lane)))
 		return false;
+	fxt_in_progress_empty(thread, open);
 	fxt_lane_raise(thread, lane);
 	fxt_thread_dropped_again(thread);
 	fxt_lane_lower(thread, lane);
-	if (thread->commit)
-		fxt_deferred_after(thread, end_ns);
+	if (FXT_UNLIKELY(thread->commit & FXT_COMMIT_DEFERRED))
+		fxt_deferred_after(thread, thread->last_ns);
 	return true;
 }
 

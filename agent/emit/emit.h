@@ -169,9 +169,13 @@ static FXT_EMISSION bool fxt_is_usual(const struct fxt_thread *thread, uint64_t 
 FXT_COLD uint64_t *fxt_room_unusual(struct fxt_thread *thread, uint64_t start_ns, uint64_t end_ns,
 				    size_t words);
 
-/* Drops and counts a call that is over, if it is usual and known to find no room. Returns false, with nothing
- * changed, if there may be room or the call is not usual. */
-FXT_COLD bool fxt_drop(struct fxt_thread *thread, uint64_t start_ns, uint64_t end_ns);
+/* Ends a call, whose entry is `open`, at the thread's last time, if it is known to find no room. Its event is
+ * not written but counted. The entry goes first, as it does when the event is written. Returns false, with
+ * nothing changed, if there may be room, or if calls were left within this one.
+ *
+ * The kernel may make the processor forget its guesses of branches. Then each branch that is taken behind a
+ * system call is dear, so the usual way takes hardly any. */
+bool fxt_drop(struct fxt_thread *thread, struct fxt_in_progress *open);
 
 /* Begins the emission of a call that is over, as fxt_reserve() does. Returns NULL if nothing is to be
  * written: the call was shorter than the threshold, or there is no room. It is counted then. */

@@ -326,20 +326,6 @@ void fxt_function_enter(struct fxt_thread *thread, uintptr_t frame, uintptr_t si
 		      fxt_arg_header(FXT_ARG_POINTER, 2, FXT_STR_call_site), call_site);
 }
 
-/* Ends a function without writing its event, and counts it. The entry goes first, as it does when the event
- * is written. */
-static void drop(struct fxt_thread *thread, struct fxt_in_progress *entry)
-{
-	struct fxt_lane *lane = thread->lane;
-
-	fxt_in_progress_empty(thread, entry);
-	fxt_lane_raise(thread, lane);
-	fxt_thread_dropped_again(thread);
-	fxt_lane_lower(thread, lane);
-	if (thread->commit)
-		fxt_deferred_after(thread, thread->last_ns);
-}
-
 void fxt_function_exit(struct fxt_thread *thread, uintptr_t frame, uintptr_t address)
 {
 	struct fxt_in_progress *entry = thread->open - 1;
@@ -352,10 +338,8 @@ void fxt_function_exit(struct fxt_thread *thread, uintptr_t frame, uintptr_t add
 			return;
 		entry = thread->open - 1;
 	}
-	if (!fxt_self_ending && fxt_has_no_room(thread, thread->lane)) {
-		drop(thread, entry);
+	if (!fxt_self_ending && fxt_drop(thread, entry))
 		return;
-	}
 	start_ns = entry->start_ns;
 	fxt_function_complete(thread, address, start_ns, fxt_end(thread, entry));
 }
@@ -459,9 +443,7 @@ bool fxt_function_drop(struct fxt_thread *thread, uint64_t end_ns)
 	if (thread->deep_count || !fxt_has_no_room(thread, thread->lane))
 		return false;
 	end_ns = fxt_clock_step(thread, end_ns);
-	if (fxt_is_usual(thread, entry->start_ns, end_ns))
-		drop(thread, entry);
-	else
+	if (!fxt_is_usual(thread, entry->start_ns, end_ns) || !fxt_drop(thread, entry))
 		fxt_function_end(thread, end_ns);
 	return true;
 }

@@ -281,7 +281,7 @@ static void count_dropped(struct fxt_thread *thread, enum fxt_loss why)
 static void give_up(struct fxt_thread *thread, struct fxt_lane *lane, bool is_call)
 {
 	fxt_lane_lower(thread, lane);
-	if (is_call && thread->commit)
+	if (is_call && thread->commit & FXT_COMMIT_DEFERRED)
 		fxt_deferred_after(thread, thread->last_ns);
 }
 

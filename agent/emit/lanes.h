@@ -71,7 +71,7 @@ bool fxt_threads_give_back_idlest(struct fxt_thread *self);
  * counted then. */
 static inline bool fxt_has_no_room(const struct fxt_thread *thread, const struct fxt_lane *lane)
 {
-	return thread->last_ns < thread->no_room_before_ns && lane == thread->lanes &&
+	return (thread->last_ns < thread->no_room_before_ns) & (lane == thread->lanes) &
 	       !atomic_load_explicit(&lane->limit, memory_order_relaxed);
 }
 

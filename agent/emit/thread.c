@@ -88,6 +88,7 @@ static void forget_page(struct fxt_thread *thread)
 	thread->counts.dropped = &thread->pages.none[1];
 	thread->counts.dropped_ns = &thread->pages.none[2];
 	thread->no_room_before_ns = 0;
+	thread->commit &= ~(unsigned)FXT_COMMIT_NO_ROOM;
 	if (thread == fxt_self)
 		fxt_self_ending = thread;
 }
@@ -95,6 +96,8 @@ static void forget_page(struct fxt_thread *thread)
 static void has_met_no_room(struct fxt_thread *thread)
 {
 	thread->no_room_before_ns = fxt_storage_none_before(fxt_agent.storage);
+	if (thread->no_room_before_ns == FXT_NEVER)
+		thread->commit |= FXT_COMMIT_NO_ROOM;
 	/* The clock has to be read where a duration decides whether a record is filtered or meets a
 	 * trigger. */
 	if (thread->no_room_before_ns == FXT_NEVER && thread == fxt_self && thread->usual_ns &&
@@ -276,6 +279,7 @@ void fxt_thread_begins_again(struct fxt_thread *thread)
 	thread->held_top = thread->held;
 	thread->bytes.heap = 0;
 	thread->no_room_before_ns = 0;
+	thread->commit &= ~(unsigned)FXT_COMMIT_NO_ROOM;
 	fxt_self_ending = thread;
 }
 

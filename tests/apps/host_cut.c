@@ -282,8 +282,8 @@ static void sent(unsigned times)
 		}
 		_exit(0);
 	}
-	/* On a busy machine a signal may take the child a whole turn of the scheduler. Marks for all that time
-	 * would fill any trace. */
+	/* On a busy machine a signal may take the child a whole turn of the scheduler. Marks for all that
+	 * time would fill any trace. */
 	for (left = MOST_TURNS; !waitpid(child, &status, WNOHANG); left--)
 		if (left > 0)
 			mark_times(10);
