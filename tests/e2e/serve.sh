@@ -71,6 +71,20 @@ rm beside.*
 FXT_MANAGER=socket traced beside true 2>said
 is "a relative path" "1 " "$(grep -c "FXT_MANAGER: 'socket' is not accepted" said) $(ls beside)"
 
+# fxt takes the variable as relative to where it runs, and prints what programs accept.
+mkfifo said.relative
+FXT_MANAGER=-socket "$FXT" serve -o relative.fxt 2>said.relative &
+server=$!
+background="$background $server"
+exec 5<said.relative
+read -r _ <&5 && read -r line <&5 || fail "fxt serve does not say that it is ready"
+is "where programs connect" "FXT_MANAGER=$scratch/socket" "${line%% *}"
+managed true
+FXT_MANAGER=socket fxt ctl state >found
+is "the same, by fxt ctl" 1 "$(grep -c STARTED found)"
+stop_serving
+valid relative.fxt
+
 # -- A trace that is read while it is written -----------------------------------------------------
 
 # ctl COMMAND...: calls methods of fxt serve.

@@ -40,7 +40,7 @@ char *fxt_manager_path(const char *given)
 
 	/* A '-' says to programs that nobody need serve there. */
 	if (!given && manager && *manager)
-		return fxt_strdup(manager + (*manager == '-'));
+		given = manager + (*manager == '-');
 	if (!given && runtime && *runtime)
 		return fxt_format("%s/fxt-manager", runtime);
 	if (!given) {

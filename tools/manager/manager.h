@@ -27,7 +27,7 @@ struct fxt_manager {
 	uint64_t refused;               /* connections of other users, or beyond the limit */
 };
 
-/* Returns the path of the manager's socket: `given`, made absolute, or FXT_MANAGER, or the one in
+/* Returns the path of the manager's socket, made absolute: `given`, or that of FXT_MANAGER, or the one in
  * XDG_RUNTIME_DIR. The caller frees it. Returns NULL after a message if there is none. */
 char *fxt_manager_path(const char *given);
 

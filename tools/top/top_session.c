@@ -124,9 +124,6 @@ static char *usual_socket(void)
 {
 	const char *manager = getenv("FXT_MANAGER"), *runtime = getenv("XDG_RUNTIME_DIR");
 
-	/* A '-' that begins the variable says that it is no fault if nobody serves there. */
-	if (manager && *manager == '-')
-		return fxt_strdup(manager + 1);
 	return (manager && *manager) || (runtime && *runtime) ? fxt_manager_path(NULL) : NULL;
 }
 
