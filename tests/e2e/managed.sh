@@ -2,7 +2,8 @@
 # fxt serve against providers that keep a model of what they wrote: whatever becomes of them, the archive has
 # each of their records once. They end in every way, next to providers that lie, while the disk is full, and
 # until fxt serve is killed. FXT_SWITCHES is how often a provider turns from one half of its memory to the
-# other, FXT_HOSTILE how often a provider lies in each way, and FXT_KILLS how often fxt serve is killed.
+# other, FXT_HOSTILE how often a provider lies in each way, FXT_SILENT how many connections say nothing, and
+# FXT_KILLS how often fxt serve is killed.
 # shellcheck source=lib.sh
 . "${abs_top_srcdir:?}/tests/e2e/lib.sh"
 need python3
@@ -100,21 +101,32 @@ honest=$player
 python3 "$players/hostile_providers.py" socket "$seed" "${FXT_HOSTILE:-10}" >lies 2>err ||
 	fail "hostile providers, seed $seed: $(tail -n 3 err)"
 wait $honest
-# Connections that never say anything are closed after two seconds.
-python3 - <<'END' || fail "silent connections"
-import socket
-silent = [socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) for _ in range(2000)]
+# Connections that never say anything are closed after two seconds, or when there are too many. Next to them a
+# provider is served.
+python3 - "${FXT_SILENT:-6000}" <<'END' >opened &
+import resource, socket, sys
+hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+silent = [socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+          for _ in range(min(int(sys.argv[1]), hard - 100))]
 for one in silent:
     one.connect("socket")
+print("opened", flush=True)
 for one in silent:
     one.settimeout(30)
     while one.recv(4096):
         pass
 END
+silent=$!
+background="$background $silent"
+until_deadline grep -qs opened opened
+play beside exit
+wait $player
+wait $silent || fail "silent connections"
 until_deadline holds_as_before || fail "$before descriptors were open, and now $(ls -l "/proc/$server/fd")"
 test "$(memory)" -lt 65536 || fail "fxt serve has $(memory) KiB of memory"
 stop_serving
-saved hostile.fxt honest.model
+saved hostile.fxt honest.model beside.model
 "$FXT" check hostile.fxt >check.log 2>&1
 test $? -le 1 || fail "fxt check of an archive with garbage: $(tail -n 3 check.log)"
 grep '[^[:print:][:space:]]' said && fail "what a provider sent comes to the terminal"

@@ -188,6 +188,27 @@ static void refuse_one(struct fxt_manager *m)
 	m->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
 }
 
+/* Ends the connection that has been silent longest, to make room for another one. Returns false if all have
+ * registered. */
+static bool end_most_silent(struct fxt_manager *m)
+{
+	const struct fxt_session *session = &m->session;
+	size_t most = session->count;
+
+	for (size_t i = 0; i < session->count; i++) {
+		const struct fxt_client *p = session->clients[i];
+
+		if (p->state == FXT_CLIENT_CONNECTED &&
+		    (most == session->count || p->deadline_ns < session->clients[most]->deadline_ns))
+			most = i;
+	}
+	if (most == session->count)
+		return false;
+	m->refused++;
+	end(m, most);
+	return true;
+}
+
 /* Accepts what has come, but no more than EVENTS, because others wait. */
 static void accept_some(struct fxt_manager *m)
 {
@@ -198,11 +219,14 @@ static void accept_some(struct fxt_manager *m)
 		struct fxt_client *p;
 
 		if (fd < 0) {
-			if (errno == EMFILE || errno == ENFILE)
-				refuse_one(m);
+			if (errno != EMFILE && errno != ENFILE)
+				return;
+			if (end_most_silent(m))
+				continue;
+			refuse_one(m);
 			return;
 		}
-		if (session->count >= MOST_PROVIDERS || !may_come(fd)) {
+		if (!may_come(fd) || (session->count >= MOST_PROVIDERS && !end_most_silent(m))) {
 			m->refused++;
 			close(fd);
 			continue;
