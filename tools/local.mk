@@ -45,6 +45,8 @@ ANALYSIS_FILES = \
 	tools/analysis/demangle.h \
 	tools/analysis/flights.c \
 	tools/analysis/flights.h \
+	tools/analysis/gaps.c \
+	tools/analysis/gaps.h \
 	tools/analysis/nesting.c \
 	tools/analysis/nesting.h \
 	tools/analysis/objects.c \

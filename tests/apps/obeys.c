@@ -4,8 +4,12 @@
  *	call TAG COUNT          each thread looks for /nowhere/TAG/THREAD/0 and so on
  *	fork TAG COUNT          a child does that, in one thread, and ends
  *	poke                    each thread looks for /nowhere/poke
+ *	hold TAG COUNT          the first thread gets COUNT blocks of 1 MiB, and opens /dev/null as often
+ *	swap                    it frees the blocks, and has /dev/zero in the place of each /dev/null
+ *	touch                   it writes a byte to the first of these descriptors
  *
  * usage: obeys THREADS */
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { MOST_THREADS = 64 };
+enum { MOST_THREADS = 64, MOST_HELD = 16 };
 
 static pthread_barrier_t begin, end;
 static char tag[64];
@@ -32,6 +36,32 @@ static void look(unsigned thread)
 		if (access(path, F_OK) == 0)
 			abort();
 	}
+}
+
+static void *blocks[MOST_HELD];
+static int descriptors[MOST_HELD];
+static unsigned held;
+
+static void hold(void)
+{
+	for (; count && held < MOST_HELD; count--, held++) {
+		blocks[held] = malloc(1 << 20);
+		descriptors[held] = open("/dev/null", O_WRONLY);
+		if (!blocks[held] || descriptors[held] < 0)
+			abort();
+	}
+}
+
+static void swap(void)
+{
+	int zero = open("/dev/zero", O_WRONLY);
+
+	while (held) {
+		free(blocks[--held]);
+		if (dup2(zero, descriptors[held]) < 0)
+			abort();
+	}
+	close(zero);
 }
 
 static void *obey(void *argument)
@@ -62,7 +92,14 @@ int main(int argc, char **argv)
 		strcpy(tag, "poke");
 		if (sscanf(line, "%15s %63s %u", verb, tag, &count) < 1)
 			return 2;
-		if (strcmp(verb, "fork") == 0) {
+		if (strcmp(verb, "hold") == 0) {
+			hold();
+		} else if (strcmp(verb, "swap") == 0) {
+			swap();
+		} else if (strcmp(verb, "touch") == 0) {
+			if (write(descriptors[0], "x", 1) != 1)
+				abort();
+		} else if (strcmp(verb, "fork") == 0) {
 			pid_t child = fork();
 			int status;
 

@@ -138,3 +138,55 @@ wait $watcher
 is "the watcher" 0 $?
 exec 6>&- 7>&-
 valid moment.fxt
+
+# -- What becomes unseen of what a program has ---------------------------------------------------------
+
+# tell LINE...: makes the program do these, and waits until it has done them.
+tell()
+{
+	printf '%s\n' "$@" >&6
+	told=$((told + $#))
+	until_deadline has_done
+}
+
+has_done()
+{
+	test "$(wc -l <obeyed)" = "$told"
+}
+
+# call METHOD: calls a method of the manager, and waits for its answer.
+call()
+{
+	printf '{"method": "%s"}\n' "$1" >&7
+	calls=$((calls + 1))
+	until_deadline grep -qs "\"id\":$calls,\"result\"" answers
+}
+
+serve --wait
+mkfifo orders methods
+told=0 calls=0
+FXT_MANAGER=$scratch/socket LD_PRELOAD=$FXT_AGENT "$OBEYS" 1 <orders >obeyed &
+background="$background $!"
+"$FXT" ctl --socket=socket -o unseen.fxt <methods >answers &
+background="$background $!"
+exec 6>orders 7>methods
+tell poke
+call initialize_tracing
+call start_tracing
+tell poke poke 'hold some 3' touch
+call stop_tracing
+tell poke swap
+call start_tracing
+tell poke poke touch 'hold one 1' poke
+exec 6>&-
+call stop_tracing
+exec 7>&-
+stop_quiet
+valid unseen.fxt
+fxt report --top 100 unseen.fxt >report
+is "blocks that were freed unseen" 1 \
+	"$(grep -c 'in use when recording stopped, and not known any more: 3 blocks' report)"
+is "blocks that are left" 1 "$(grep -c 'never freed: 1.00 MiB in 1 block' report)"
+is "descriptors that are left" "/dev/null 1" \
+	"$(grep -A 1 '^DESCRIPTORS STILL OPEN' report | tail -n 1 | awk '{ print $1, $2 }')"
+is "bytes written to /dev/null" "1" "$(awk '$1 == "/dev/null" && $2 == "write" { print $5 }' report)"

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/analysis/gaps.h"
 #include "tools/common/hash.h"
 #include "tools/common/message.h"
 #include "tools/reading/reader_internal.h"
@@ -28,11 +29,9 @@ static void take_gap(struct fxt_lock_replay *replay, const struct fxt_record *re
 {
 	uint64_t pid = replay->r->threads[rec->thread].pid;
 
-	if (!fxt_text_is(&rec->category, "agent"))
-		return;
-	if (fxt_text_is(&rec->name, "recording started"))
+	if (fxt_gap_ends(rec))
 		end_at(replay, pid, 0);
-	else if (fxt_text_is(&rec->name, "recording stopped"))
+	else if (fxt_gap_begins(rec))
 		end_at(replay, pid, fxt_ns(rec->provider, rec->ticks));
 }
 

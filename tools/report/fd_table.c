@@ -488,3 +488,18 @@ void fxt_file_table_begin(struct fxt_files *f, const struct fxt_reader *r, const
 	meaning.closes_on_exec = !is_duplicate;
 	set(f, r, rec, DESCRIPTORS, number, meaning);
 }
+
+void fxt_file_table_forget(struct fxt_files *f, const struct fxt_reader *r, const struct fxt_record *rec)
+{
+	struct fxt_map kept = {0};
+
+	fxt_fd_pages_close(fxt_fd_images_of(&f->images, r, rec), 0, FXT_FD_PAGES_MAX - 1, false);
+	for (const struct fxt_slot *s = fxt_map_next(&f->open, NULL); s; s = fxt_map_next(&f->open, s)) {
+		bool fresh;
+
+		if (s->a >> 1 != rec->provider->index)
+			memcpy(fxt_map_put(&kept, s->a, s->b, &fresh)->value, s->value, sizeof(s->value));
+	}
+	fxt_map_free(&f->open);
+	f->open = kept;
+}

@@ -107,6 +107,10 @@ static bool key_of(void *context, const struct fxt_record *rec, uint64_t *key_ns
 		return false;
 	if (fxt_fd_images_want(&report->files.images, rec, key_ns))
 		return true;
+	if (fxt_gap_ends(rec)) {
+		*key_ns = fxt_ns(rec->provider, rec->ticks);
+		return true;
+	}
 	if (rec->subtype != FXT_EVENT_DURATION_COMPLETE || rec->extra < rec->ticks)
 		return false;
 	role = fxt_role_of(&report->roles, report->r, rec);
@@ -150,6 +154,7 @@ static void take_event(struct fxt_report *report, const struct fxt_record *rec)
 	struct fxt_call_in_progress begun;
 	uint64_t key_ns;
 
+	fxt_gaps_take(&report->gaps, rec);
 	if (end_of(report, rec, &key_ns))
 		fxt_order_add(&report->ends, rec, key_ns);
 	if (key_of(report, rec, &key_ns))
@@ -254,18 +259,23 @@ static void replay(struct fxt_report *report)
 	fxt_fd_lives_sort(&report->files.lives);
 	fxt_order_begin(&report->order, report->r, key_of, report);
 	while (fxt_order_next(&report->order, &rec)) {
-		const struct fxt_role *role = fxt_role_of(&report->roles, report->r, &rec);
+		const struct fxt_role *role;
 		uint64_t key_ns;
 
 		key_of(report, &rec, &key_ns);
 		while (fxt_fd_lives_next(&report->files.lives, report->r, key_ns, &begin))
 			fxt_file_table_begin(&report->files, report->r, &begin);
-		if (fxt_fd_images_want(&report->files.images, &rec, &key_ns))
+		role = fxt_role_of(&report->roles, report->r, &rec);
+		if (fxt_fd_images_want(&report->files.images, &rec, &key_ns)) {
 			fxt_fd_images_take(&report->files.images, report->r, &rec);
-		else if (role->family == FXT_FAMILY_HEAP)
+		} else if (fxt_gap_ends(&rec)) {
+			fxt_heaps_forget(&report->heaps, report->r, &rec);
+			fxt_file_table_forget(&report->files, report->r, &rec);
+		} else if (role->family == FXT_FAMILY_HEAP) {
 			fxt_heaps_take(&report->heaps, report->r, &rec, role);
-		else
+		} else {
 			take_descriptors(report, &rec, role);
+		}
 	}
 	fxt_order_free(&report->order);
 }
@@ -335,10 +345,10 @@ void fxt_report_make(struct fxt_report *report, struct fxt_reader *r,
 	fxt_chains_finish(&report->chains, r, &report->threads);
 	fxt_threads_finish(&report->threads, r, &report->roles, &report->files, &report->open,
 			   &report->process_ends);
-	fxt_leaks_finish(&report->leaks, report->r, &report->heaps);
+	fxt_leaks_finish(&report->leaks, report->r, &report->gaps, &report->heaps);
 	fxt_heaps_sort(&report->heaps);
 	fxt_files_sort(&report->files);
-	fxt_descriptors_finish(&report->descriptors, r, &report->open);
+	fxt_descriptors_finish(&report->descriptors, r, &report->gaps, &report->open);
 	fxt_log_sort(&report->log);
 }
 
@@ -351,6 +361,7 @@ void fxt_report_free(struct fxt_report *report)
 	fxt_waits_free(&report->waits);
 	fxt_contention_free(&report->contention);
 	fxt_lock_orders_free(&report->lock_orders);
+	fxt_gaps_free(&report->gaps);
 	fxt_heaps_free(&report->heaps);
 	fxt_leaks_free(&report->leaks);
 	fxt_files_free(&report->files);

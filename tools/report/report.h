@@ -18,6 +18,7 @@
 #include <stdio.h>
 
 #include "call_roles.h"
+#include "tools/analysis/gaps.h"
 #include "tools/analysis/process_ends.h"
 #include "tools/descriptors/fd_images.h"
 #include "tools/descriptors/fd_lifetimes.h"
@@ -121,6 +122,7 @@ struct fxt_process_heap {
 	uint64_t frees, unknown_frees;
 	uint64_t in_use_bytes, peak_bytes, peak_ns;
 	uint64_t live_blocks;
+	uint64_t forgotten_blocks;      /* they were in use when recording stopped: fxt_heaps_forget() */
 	/* of these, what the C++ library keeps for itself until the process ends: fxt_leaks_finish() */
 	uint64_t library_blocks, library_bytes;
 	struct fxt_leak *leaks;         /* of the others; sorted: the most bytes first */
@@ -141,6 +143,8 @@ struct fxt_heaps {
 /* Takes a call of a heap function, in the order of time: a free at its start, an allocation at its end. */
 void fxt_heaps_take(struct fxt_heaps *h, const struct fxt_reader *r, const struct fxt_record *rec,
 		    const struct fxt_role *role);
+/* Forgets which blocks the program has in use: recording starts after a gap, in the order of time. */
+void fxt_heaps_forget(struct fxt_heaps *h, const struct fxt_reader *r, const struct fxt_record *rec);
 void fxt_heaps_sort(struct fxt_heaps *h);
 /* Returns whether blocks pile up: those of sizes of which many blocks are left add up to much memory, and to
  * half of the peak. Only valid after fxt_heaps_sort(). */
@@ -184,6 +188,8 @@ void fxt_files_take(struct fxt_files *f, const struct fxt_reader *r, const struc
 /* Takes the begin of a descriptor's lifetime, in the order of time too. The begin comes before the call that
  * made the descriptor, because the call says more and has to have the last word. */
 void fxt_file_table_begin(struct fxt_files *f, const struct fxt_reader *r, const struct fxt_record *rec);
+/* Forgets what the program's numbers stand for: recording starts after a gap, in the order of time. */
+void fxt_file_table_forget(struct fxt_files *f, const struct fxt_reader *r, const struct fxt_record *rec);
 void fxt_files_sort(struct fxt_files *f);
 extern const char *const fxt_file_use_names[FXT_FILE_USES];
 void fxt_files_print(const struct fxt_files *f, size_t top, FILE *out);
@@ -324,6 +330,7 @@ struct fxt_report {
 	struct fxt_waits waits;
 	struct fxt_contention contention;
 	struct fxt_lock_orders lock_orders;
+	struct fxt_gaps gaps;
 	struct fxt_heaps heaps;
 	struct fxt_leaks leaks;
 	struct fxt_files files;

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "report.h"
+#include "tools/analysis/gaps.h"
 #include "tools/common/message.h"
 #include "tools/descriptors/fd_lifetimes.h"
 #include "tools/printing/json.h"
@@ -150,7 +151,7 @@ static void merge(struct fxt_descriptors *d)
 		qsort(d->list, kept, sizeof(*d->list), by_count);
 }
 
-void fxt_descriptors_finish(struct fxt_descriptors *d, struct fxt_reader *r,
+void fxt_descriptors_finish(struct fxt_descriptors *d, struct fxt_reader *r, const struct fxt_gaps *gaps,
 			    const struct fxt_calls_in_progress *open)
 {
 	enum { FIRST_OF_ITS_OWN = 3 };  /* the numbers below are standard input, output and error */
@@ -166,7 +167,8 @@ void fxt_descriptors_finish(struct fxt_descriptors *d, struct fxt_reader *r,
 	}
 	for (s = fxt_map_next(&d->lives, NULL); s; s = fxt_map_next(&d->lives, s)) {
 		if (s->value[1] & ended || !begin_of(r, s, &rec) || fxt_fd_life_is_made_by(&rec, "connect") ||
-		    descriptor_of(&rec) < FIRST_OF_ITS_OWN)
+		    descriptor_of(&rec) < FIRST_OF_ITS_OWN ||
+		    fxt_gaps_follow(gaps, rec.provider, fxt_ns(rec.provider, rec.ticks)))
 			continue;
 		if (fxt_calls_in_progress_is_of_last(open, r, rec.thread, rec.provider))
 			add(d, r, &rec);

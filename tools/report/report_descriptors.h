@@ -1,7 +1,7 @@
 /* fxt report: tells of descriptors that were still open when their process or the trace ended, by the
  * call that made them. It leaves out standard input, output and error. It also leaves out descriptors that a
  * process inherited, which did not begin in it, and those that a program had when another one replaced it,
- * which are closed or the other program's. */
+ * which are closed or the other program's; nor does it tell of those from before a gap (gaps.h). */
 #ifndef FXT_TOOLS_REPORT_DESCRIPTORS_H
 #define FXT_TOOLS_REPORT_DESCRIPTORS_H
 
@@ -11,6 +11,7 @@
 #include "tools/reading/reader.h"
 
 struct fxt_calls_in_progress;
+struct fxt_gaps;
 
 struct fxt_left {
 	char *label;                    /* its path or peer, or its kind in parentheses */
@@ -30,7 +31,7 @@ struct fxt_descriptors {
 void fxt_descriptors_take(struct fxt_descriptors *d, const struct fxt_record *rec);
 /* Makes and sorts the list. `open` is finished, because it has to know which program each process was
  * last. */
-void fxt_descriptors_finish(struct fxt_descriptors *d, struct fxt_reader *r,
+void fxt_descriptors_finish(struct fxt_descriptors *d, struct fxt_reader *r, const struct fxt_gaps *gaps,
 			    const struct fxt_calls_in_progress *open);
 /* Returns whether descriptors pile up: many of one kind are left. */
 bool fxt_descriptors_is_leaking(const struct fxt_descriptors *d);

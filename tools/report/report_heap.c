@@ -6,6 +6,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "report.h"
 #include "tools/common/message.h"
@@ -118,6 +119,28 @@ void fxt_heaps_take(struct fxt_heaps *h, const struct fxt_reader *r, const struc
 	}
 }
 
+void fxt_heaps_forget(struct fxt_heaps *h, const struct fxt_reader *r, const struct fxt_record *rec)
+{
+	const struct fxt_slot *known =
+		fxt_map_find(&h->by_provider, rec->provider->index, r->threads[rec->thread].pid);
+	struct fxt_map kept = {0};
+	struct fxt_process_heap *heap;
+
+	if (!known || !h->list[known->value[0]].live_blocks)
+		return;
+	heap = &h->list[known->value[0]];
+	for (const struct fxt_slot *s = fxt_map_next(&h->live, NULL); s; s = fxt_map_next(&h->live, s)) {
+		bool fresh;
+
+		if (s->a != known->value[0])
+			memcpy(fxt_map_put(&kept, s->a, s->b, &fresh)->value, s->value, sizeof(s->value));
+	}
+	fxt_map_free(&h->live);
+	h->live = kept;
+	heap->forgotten_blocks += heap->live_blocks;
+	heap->live_blocks = heap->in_use_bytes = 0;
+}
+
 static int by_peak(const void *a, const void *b)
 {
 	const struct fxt_process_heap *x = a, *y = b;
@@ -208,6 +231,9 @@ static void print_leaks(const struct fxt_process_heap *heap, FILE *out)
 
 static void print_oddities(const struct fxt_process_heap *heap, FILE *out)
 {
+	if (heap->forgotten_blocks)
+		fprintf(out, "      in use when recording stopped, and not known any more: %s block%s\n",
+			fxt_count(heap->forgotten_blocks).text, heap->forgotten_blocks == 1 ? "" : "s");
 	if (heap->unknown_frees)
 		fprintf(out,
 			"      frees of blocks not seen allocated: %s\n",

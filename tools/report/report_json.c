@@ -283,6 +283,7 @@ static void put_heaps(struct fxt_json *j, const struct fxt_report *report)
 		fxt_json_u64(j, "allocated_bytes", h->allocated_bytes);
 		fxt_json_u64(j, "frees", h->frees);
 		fxt_json_u64(j, "unknown_frees", h->unknown_frees);
+		fxt_json_u64(j, "forgotten_blocks", h->forgotten_blocks);
 		fxt_json_u64(j, "peak_bytes", h->peak_bytes);
 		fxt_json_u64(j, "peak_ns", h->peak_ns);
 		fxt_json_u64(j, "in_use_bytes", h->in_use_bytes);

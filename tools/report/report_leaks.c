@@ -11,6 +11,7 @@
 
 #include "report.h"
 #include "tools/analysis/demangle.h"
+#include "tools/analysis/gaps.h"
 #include "tools/common/message.h"
 #include "tools/printing/print.h"
 
@@ -33,6 +34,7 @@ static struct fxt_life *begin(struct fxt_leaks *l, struct fxt_reader *r, const s
 		.pid = r->threads[rec->thread].pid,
 		.address = ptr && ptr->type == FXT_ARG_POINTER ? ptr->u : 0,
 		.size = fxt_argument_or(rec, "size", 0),
+		.begin_ns = fxt_ns(rec->provider, rec->ticks),
 		.function = symbol(r, rec, "function"),
 		.object = symbol(r, rec, "object"),
 		.is_mapping = fxt_text_is(&rec->name, "mapping"),
@@ -115,7 +117,8 @@ static int by_bytes(const void *a, const void *b)
 	return x->function < y->function ? -1 : x->function > y->function;
 }
 
-void fxt_leaks_finish(struct fxt_leaks *l, const struct fxt_reader *r, struct fxt_heaps *heaps)
+void fxt_leaks_finish(struct fxt_leaks *l, const struct fxt_reader *r, const struct fxt_gaps *gaps,
+		      struct fxt_heaps *heaps)
 {
 	struct fxt_map groups = {0}, known = {0};       /* known: provider and address -> place in `lives` */
 	struct fxt_slot *s;
@@ -124,7 +127,8 @@ void fxt_leaks_finish(struct fxt_leaks *l, const struct fxt_reader *r, struct fx
 	for (size_t i = 0; i < l->life_count; i++) {
 		const struct fxt_life *life = &l->lives[i];
 
-		if (life->is_over)
+		/* The heaps have forgotten the blocks of before a gap, and nobody knows of the mappings. */
+		if (life->is_over || fxt_gaps_follow(gaps, life->provider, life->begin_ns))
 			continue;
 		if (life->is_mapping)
 			add_life(l, r, &groups, life, life->size);

@@ -13,12 +13,13 @@
 #include "tools/common/map.h"
 #include "tools/reading/reader.h"
 
+struct fxt_gaps;
 struct fxt_heaps;
 
 /* The begin of a lifetime. */
 struct fxt_life {
 	const struct fxt_provider *provider;
-	uint64_t pid, address, size;
+	uint64_t pid, address, size, begin_ns;
 	/* symbols: the function that asked for it, and its name; or FXT_NO_FUNCTION */
 	uint32_t function, object;
 	bool is_mapping, is_over;
@@ -48,7 +49,8 @@ void fxt_leaks_take(struct fxt_leaks *l, struct fxt_reader *r, const struct fxt_
 /* Makes and sorts the list. All events have been taken, and the heaps are replayed and not sorted yet. Tells
  * the heaps which blocks the C++ library keeps for itself: libstdc++ gets 71 KiB before main(), for
  * exceptions when memory is short, and never frees them. */
-void fxt_leaks_finish(struct fxt_leaks *l, const struct fxt_reader *r, struct fxt_heaps *heaps);
+void fxt_leaks_finish(struct fxt_leaks *l, const struct fxt_reader *r, const struct fxt_gaps *gaps,
+		      struct fxt_heaps *heaps);
 /* These return the function that asked for the blocks or mappings, and their name in the trace, or NULL if
  * that is not known. The caller frees the text. */
 char *fxt_unfreed_function(const struct fxt_unfreed *left, const struct fxt_reader *r);
