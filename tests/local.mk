@@ -192,6 +192,7 @@ APPS_C = \
 	tests/apps/sequence \
 	tests/apps/signalled \
 	tests/apps/slow \
+	tests/apps/spends \
 	tests/apps/handlers \
 	tests/apps/stepped \
 	tests/apps/streams \
@@ -300,6 +301,7 @@ E2E_TESTS = \
 	tests/check_expand.sh \
 	tests/check_exports.sh \
 	tests/check_rooms.sh \
+	tests/e2e/budget.sh \
 	tests/e2e/callers.sh \
 	tests/e2e/causes.sh \
 	tests/e2e/config.sh \

@@ -125,6 +125,8 @@ RECORD_FILES = \
 MANAGER_FILES = \
 	tools/manager/archive.c \
 	tools/manager/archive.h \
+	tools/manager/budget.c \
+	tools/manager/budget.h \
 	tools/manager/client.c \
 	tools/manager/client.h \
 	tools/manager/client_save.c \
@@ -165,6 +167,8 @@ REPORT_FILES = \
 	tools/report/no_wait.h \
 	tools/report/report.c \
 	tools/report/report.h \
+	tools/report/report_budget.c \
+	tools/report/report_budget.h \
 	tools/report/report_calls.c \
 	tools/report/report_chains.c \
 	tools/report/report_chains.h \

@@ -106,7 +106,7 @@ enum fxt_manager_request {
 	FXT_MANAGER_INITIALIZE = 0x210,
 	/* Provider.Start. data32: enum fxt_buffer_disposition. data64: 1 if the manager has saved what was
 	 * recorded in this session before, so that its trace has it; otherwise 0. Text: the categories
-	 * that are added to those of INITIALIZE. */
+	 * that are added to those of INITIALIZE, and behind a '-' those that are left out. */
 	FXT_MANAGER_START = 0x211,
 	FXT_MANAGER_STOP = 0x212,               /* Provider.Stop */
 	FXT_MANAGER_TERMINATE = 0x213,          /* Provider.Terminate: the session is over */

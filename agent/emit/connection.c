@@ -140,9 +140,18 @@ static int initialize(void)
 /* Takes over what FXT_MANAGER_START says, and answers it. */
 static int start(int connection)
 {
+	char *left_out = strchr(message.text, '-');
+
+	if (left_out)
+		*left_out++ = '\0';
 	fxt_agent.config.categories = session_categories;
 	if (message.text[0])
 		fxt_agent.config.categories |= fxt_category_list(message.text, pass_over);
+	if (left_out && *left_out)
+		fxt_agent.config.categories &= ~fxt_category_list(left_out, pass_over);
+	/* A forked child records what its parent did until the manager has told it. */
+	if (!fxt_gate_is_lent() && atomic_load_explicit(&fxt_gate.mask, memory_order_relaxed))
+		fxt_gate_set(fxt_agent.config.categories);
 	set_message(FXT_PROVIDER_STARTED, FXT_PROVIDER_VERSION, 0);
 	return send_message(connection, 0, -1);
 }

@@ -280,6 +280,8 @@ bool fxt_config_read(struct fxt_config *config, char **environment)
 	config->max_bytes = max_mb << 20;
 	valid &= read_manager(config, value_of(environment, "FXT_MANAGER"));
 	valid &= check_together(config);
+	if (value_of(environment, "FXT_BUDGET") && !config->manager[0])
+		fxt_log("FXT_BUDGET is kept by fxt record and fxt serve; without them all is recorded");
 	/* FXT_OUTPUT is read even if another variable is wrong, so that one run shows all mistakes. */
 	valid &= read_output(config, value_of(environment, "FXT_OUTPUT"));
 	return valid;

@@ -213,29 +213,35 @@ static void initialize(struct fxt_client *p, struct fxt_session *session)
 	enter(p, session, FXT_CLIENT_INITIALIZING);
 }
 
-/* Saves a rolling buffer, and says so. */
-static void save_half(struct fxt_client *p, struct fxt_session *session, const struct fxt_packet *packet)
-{
-	fxt_client_save_half(p, session, packet->data32 & 1);
-	say(p, FXT_MANAGER_BUFFER_SAVED, packet->data32, packet->data64, "");
-}
-
-static void start(struct fxt_client *p, struct fxt_session *session, enum fxt_buffer_disposition disposition)
-{
-	if (p->unanswered.request)
-		save_half(p, session, &p->unanswered);
-	p->unanswered.request = 0;
-	p->starts++;
-	say(p, FXT_MANAGER_START, disposition, session->was_saved,
-	    session->additional ? session->additional : "");
-	enter(p, session, FXT_CLIENT_STARTING);
-}
-
 static void stop(struct fxt_client *p, struct fxt_session *session)
 {
 	p->stops++;
 	say(p, FXT_MANAGER_STOP, 0, 0, "");
 	enter(p, session, FXT_CLIENT_STOPPING);
+}
+
+/* Saves a rolling buffer, and says so. Stops the provider if it costs too much: hear_stopped() goes on. */
+static void save_half(struct fxt_client *p, struct fxt_session *session, const struct fxt_packet *packet)
+{
+	fxt_client_save_half(p, session, packet->data32 & 1);
+	say(p, FXT_MANAGER_BUFFER_SAVED, packet->data32, packet->data64, "");
+	if (session->config.budget && p->id && fxt_budget_is_passed(p, session))
+		stop(p, session);
+}
+
+static void start(struct fxt_client *p, struct fxt_session *session, enum fxt_buffer_disposition disposition)
+{
+	char *categories;
+
+	if (p->unanswered.request)
+		save_half(p, session, &p->unanswered);
+	p->unanswered.request = 0;
+	p->starts++;
+	categories = fxt_format("%s%s", session->additional ? session->additional : "", p->budget.given_up);
+	say(p, FXT_MANAGER_START, disposition, session->was_saved, categories);
+	free(categories);
+	fxt_budget_begin(p);
+	enter(p, session, FXT_CLIENT_STARTING);
 }
 
 static const char *hear_register(struct fxt_client *p, struct fxt_session *session,
@@ -251,6 +257,7 @@ static const char *hear_register(struct fxt_client *p, struct fxt_session *sessi
 		return "there are too many, and no page to wake it by";
 	memcpy(p->name, text, bytes);
 	p->name_bytes = bytes;
+	p->koid = packet->data64;
 	p->deadline_ns = 0;
 	p->state = FXT_CLIENT_WAITING;
 	say_with(p, (struct fxt_packet){FXT_MANAGER_REGISTERED, 0, p->page, runs}, "", session->gates.fd);
@@ -276,6 +283,7 @@ static const char *hear_initialized(struct fxt_client *p, struct fxt_session *se
 	p->dropped_before = 0;
 	p->dropped_before = fxt_client_dropped(p);
 	p->written = 0;
+	p->budget = (struct fxt_budget){0};
 	fxt_client_clear(p, session, true);
 	if (fxt_session_runs(session))
 		start(p, session, FXT_CLEAR_ENTIRE);
@@ -325,8 +333,12 @@ static const char *hear_started(struct fxt_client *p, struct fxt_session *sessio
 static void hear_stopped(struct fxt_client *p, struct fxt_session *session)
 {
 	p->stops--;
-	if (p->state == FXT_CLIENT_STOPPING && !p->stops)
-		enter(p, session, FXT_CLIENT_STOPPED);
+	if (p->state != FXT_CLIENT_STOPPING || p->stops)
+		return;
+	enter(p, session, FXT_CLIENT_STOPPED);
+	if (p->budget.steps && fxt_session_runs(session))
+		start(p, session, FXT_RETAIN);
+	p->budget.steps = false;
 }
 
 /* Returns whether a rolling buffer may be saved without passing the limit of the session. */

@@ -13,6 +13,7 @@
 #include <sys/types.h>
 
 #include "archive.h"
+#include "budget.h"
 #include "trace_session.h"
 #include "writer/provider.h"
 
@@ -30,6 +31,7 @@ struct fxt_client {
 	int fd;                         /* the connection */
 	int process;                    /* a pidfd; -1: there is none */
 	pid_t pid;
+	uint64_t koid;                  /* the process's id in its trace, as it says itself */
 	enum fxt_client_state state;
 	unsigned starts, stops;         /* how many START and STOP it has not answered yet */
 	uint32_t page;                  /* its page of gates, once it has registered */
@@ -50,6 +52,7 @@ struct fxt_client {
 		uint32_t turn, words;   /* this turn of the chunk is in the archive so far */
 		uint32_t file;          /* the number of the file that it is in */
 	} *saved;
+	struct fxt_budget budget;       /* what it costs, in a session that has a budget */
 	bool is_mute;                   /* it may send and hear nothing any more */
 	uint64_t dropped_before;        /* records that had found no room when the session began */
 	uint64_t written;               /* bytes of chunks that were saved in this session */

@@ -145,6 +145,8 @@ static void save_chunk(struct fxt_client *p, struct fxt_session *session, uint32
 	}
 	end = fxt_archive_append(&session->archive, p->id, copy + from, to - from, state == FXT_MANAGED_FULL);
 	p->written += end * FXT_WORD_BYTES;
+	if (session->config.budget)
+		fxt_budget_count(&p->budget, copy + from, end);
 	*saved = (struct fxt_client_chunk){turn, (uint32_t)(from + end), session->files};
 	if (state == FXT_MANAGED_FULL && session->config.mode == FXT_BUFFERING_CIRCULAR)
 		atomic_compare_exchange_strong(&p->table[number], &entry, turn << 8 | FXT_MANAGED_SAVED);

@@ -18,14 +18,23 @@
 #include "tools/programs/agent_path.h"
 #include "tools/programs/option_values.h"
 
-enum { KEY_SOCKET = 0x100, KEY_DURATION, KEY_COMPRESS, KEY_ROTATE, KEY_WAIT, KEY_MAX_SIZE, KEY_ON_FULL };
+enum {
+	KEY_SOCKET = 0x100,
+	KEY_DURATION,
+	KEY_COMPRESS,
+	KEY_ROTATE,
+	KEY_WAIT,
+	KEY_MAX_SIZE,
+	KEY_ON_FULL,
+	KEY_BUDGET,
+};
 
 struct options {
 	char *out, *socket;             /* NULL: the default */
 	const char *agent, *categories, *mode;
 	char *duration_ns;              /* digits; NULL: until a signal comes */
 	uint64_t buffer_mb, max_mb, rotate_mb;
-	unsigned rotate_count;
+	unsigned rotate_count, budget;
 	/* `waits`: for a controller; `programs_wait`: until there is room for what they record */
 	bool quiet, compresses, waits, programs_wait;
 };
@@ -107,18 +116,24 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case KEY_MAX_SIZE: bad = set_max(o, arg); break;
 	case KEY_ON_FULL: bad = set_on_full(o, arg); break;
 	case KEY_ROTATE: bad = set_rotation(o, arg); break;
+	case KEY_BUDGET: bad = fxt_budget_read(arg, &o->budget); break;
 	case 'q': o->quiet = true; break;
 	case ARGP_KEY_ARG:
 		argp_error(state, "fxt serve takes no arguments; it traces whoever connects");
 		break;
 	case ARGP_KEY_END:
+		if (!o->budget && !o->waits)
+			bad = fxt_budget_of_environment(&o->budget);
 		if (o->waits &&
 		    (o->out || o->categories || o->mode || o->buffer_mb || o->max_mb || o->programs_wait ||
-		     o->compresses || o->rotate_mb))
+		     o->compresses || o->rotate_mb || o->budget))
 			argp_error(state, "with --wait, fxt ctl says what is recorded, how, and where to");
 		if ((o->max_mb || o->programs_wait) && mode_of(o->mode) != FXT_BUFFERING_STREAMING)
 			argp_error(state, "--max-size and --on-full are of streaming mode; in the others "
 					  "--buffer-size is all that is kept");
+		if (o->budget && mode_of(o->mode) != FXT_BUFFERING_STREAMING)
+			argp_error(state, "--budget is of streaming mode, where the manager sees what is "
+					  "recorded");
 		break;
 	default: return ARGP_ERR_UNKNOWN;
 	}
@@ -145,6 +160,9 @@ static void summarise(const struct fxt_manager *m)
 		fprintf(stderr, "%s records LOST", fxt_count(lost).text);
 	else
 		fputs("nothing lost", stderr);
+	if (m->session.given_up)
+		fprintf(stderr, ", for the budget %s categor%s given up", fxt_count(m->session.given_up).text,
+			m->session.given_up == 1 ? "y was" : "ies were");
 	if (a->damaged)
 		fprintf(stderr, ", %s damaged pieces left out", fxt_count(a->damaged).text);
 	if (m->refused)
@@ -160,6 +178,7 @@ static bool begin(struct fxt_session *session, const struct options *o, const ch
 		.buffer_bytes = (o->buffer_mb ? o->buffer_mb : 64) << 20,
 		.most_bytes = o->max_mb << 20,
 		.waits = o->programs_wait,
+		.budget = o->budget,
 		.categories = fxt_strdup(o->categories ? o->categories : ""),
 	};
 
@@ -228,6 +247,10 @@ int fxt_command_serve(int argc, char **argv)
 		{"compress", KEY_COMPRESS, 0, 0, "Compress the trace with zstd; fxt reads it as it is", 0},
 		{"rotate", KEY_ROTATE, "SIZE,COUNT", 0,
 		 "Begin a new file after SIZE megabytes, and keep COUNT older ones (FILE with a number)", 0},
+		{"budget", KEY_BUDGET, "PERCENT", 0,
+		 "Give up categories of a program whose recording takes more than this of the rest of its "
+		 "processor time: 2% (default: FXT_BUDGET, or none)",
+		 0},
 		{"wait", KEY_WAIT, 0, 0,
 		 "Record nothing until fxt ctl begins a session, with options of its own", 0},
 		{"agent", 'a', "FILE", 0, "The agent's library, when it is not beside fxt", 0},

@@ -101,7 +101,7 @@ void fxt_session_initialize(struct fxt_session *s, const struct fxt_trace_config
 	s->number++;
 	s->providers = 0;
 	s->next_id = FIRST_FREE_ID;
-	s->dropped = 0;
+	s->dropped = s->given_up = 0;
 	s->files++;
 	s->was_saved = false;
 	s->alert_waits = false;

@@ -53,6 +53,7 @@ struct fxt_trace_config {
 	uint64_t buffer_bytes;
 	uint64_t most_bytes;            /* streaming: how much of each provider is saved; 0: all */
 	bool waits;                     /* streaming: a thread that finds no room waits */
+	unsigned budget;                /* streaming: hundredths of a percent (budget.h); 0: none */
 	char *categories;               /* as in FXT_CATEGORIES; empty: each provider's own choice */
 	uint64_t start_timeout_ns;      /* a start is acknowledged after this time at the latest */
 	struct fxt_provider_spec *specs;
@@ -75,6 +76,7 @@ struct fxt_session {
 	uint32_t providers;             /* how many have been initialized so far */
 	struct fxt_map ids;             /* those that they have in the archive */
 	uint32_t next_id;               /* for a provider that cannot have its process's number */
+	uint64_t given_up;              /* how often a category of a provider was given up (budget.h) */
 	uint64_t dropped;               /* records that ended providers say they had no room for */
 	uint64_t deadline_ns;           /* CLOCK_MONOTONIC: the present change ends then at the latest */
 	uint64_t look_ns;               /* when the memory of mute providers is looked at next */

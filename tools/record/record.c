@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "saver.h"
+#include "tools/manager/budget.h"
 #include "shared_memory.h"
 #include "tools/common/command.h"
 #include "tools/common/message.h"
@@ -32,7 +33,8 @@ enum {
 	KEY_DURATION,
 	KEY_START_DELAY,
 	KEY_TOGGLE,
-	KEY_COMPRESS
+	KEY_COMPRESS,
+	KEY_BUDGET
 };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -64,6 +66,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case KEY_DORMANT: o->start = "0"; break;
 	case KEY_TRIGGER: o->trigger = arg; break;
 	case KEY_TRIGGER_KEEP: o->trigger_keep = arg; break;
+	case KEY_BUDGET: bad = fxt_budget_read(arg, &o->budget); break;
 	case KEY_COMPRESS:
 		o->compresses = true;
 		bad = FXT_CAN_PACK ? NULL : fxt_strdup("--compress needs zstd, and fxt was built without it");
@@ -78,6 +81,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		bad = fxt_strdup("which command? fxt record [OPTION...] -- COMMAND [ARG...]");
 		break;
 	case ARGP_KEY_SUCCESS:
+		if (!o->budget)
+			bad = fxt_budget_of_environment(&o->budget);
+		if (bad)
+			break;
 		if (o->is_toggled && o->delay_ns)
 			bad = fxt_strdup("--toggle and --start-delay both say when recording begins; give "
 					 "one of them");
@@ -216,12 +223,12 @@ static int run(struct recording *r)
 	return status;
 }
 
-/* Says that there is no manager, which is what begins and ends recording. */
+/* Says that there is no manager, which is what begins and ends recording, and keeps a budget. */
 static void cannot_be_timed(const struct recording *r)
 {
-	fxt_error(NULL, "--duration, --start-delay and --toggle need streaming mode without --trigger, "
-			"--dormant and --on-full=wait, no limit of the size of files, and room on the file "
-			"system");
+	fxt_error(NULL, "--duration, --start-delay, --toggle and --budget need streaming mode without "
+			"--trigger, --dormant and --on-full=wait, no limit of the size of files, and room on "
+			"the file system");
 	rmdir(r->directory);
 }
 
@@ -243,7 +250,7 @@ static int record(struct fxt_record_options *o)
 	if (r->directory) {
 		fxt_shared_make(&o->shared);
 		status = fxt_saver_begin(&r->saver, o, r->directory) ||
-					 !(o->duration_ns || o->delay_ns || o->is_toggled)
+					 !(o->duration_ns || o->delay_ns || o->is_toggled || o->budget)
 				 ? EXIT_SUCCESS
 				 : FXT_STATUS_FAILED;
 		fxt_record_environment(o, agent, r->directory, sanitizer, r->saver.socket);
@@ -290,6 +297,10 @@ int fxt_command_record(int argc, char **argv)
 		{"start-delay", KEY_START_DELAY, "TIME", 0, "Record nothing before this time is over", 0},
 		{"toggle", KEY_TOGGLE, "SIGNAL", 0,
 		 "Record nothing before fxt record gets this signal, and leave the trace when it comes again",
+		 0},
+		{"budget", KEY_BUDGET, "PERCENT", 0,
+		 "Give up categories of a program whose recording takes more than this of the rest of its "
+		 "processor time: 2% (default: none)",
 		 0},
 		{"dormant", KEY_DORMANT, 0, 0, "Nothing is recorded before the signal comes", 0},
 		{"trigger", KEY_TRIGGER, "LIST", 0,

@@ -18,6 +18,7 @@ struct fxt_record_options {
 	const char *max_mb;
 	char *threshold_ns;
 	char *explain_ns;
+	unsigned budget;                /* hundredths of a percent (manager/budget.h); 0: none */
 	bool is_toggled;                /* a signal that is kept (run.h) begins recording, and then ends it */
 	char *delay_ns, *duration_ns;   /* when recording begins, and how long it lasts; or NULL */
 	char *shared;                   /* path of the memory that the processes share: shared.h */

@@ -63,6 +63,10 @@ static char *losses(const struct fxt_merge *m)
 	if (filtered)
 		text = with(text,
 			   fxt_format("%s calls under the threshold left out", fxt_count(filtered).text));
+	if (m->given_up)
+		text = with(text, fxt_format("for the budget %s categor%s given up",
+					     fxt_count(m->given_up).text,
+					     m->given_up == 1 ? "y was" : "ies were"));
 	return text;
 }
 
@@ -104,6 +108,7 @@ static void summary_json(const struct fxt_merge *m, const struct fxt_run *run, c
 	fxt_json_u64(&j, "dropped", fxt_lost_dropped(m->lost));
 	fxt_json_u64(&j, "filtered", m->lost[FXT_LOSS_FILTERED]);
 	fxt_json_u64(&j, "overwritten", m->lost[FXT_LOSS_OVERWRITTEN]);
+	fxt_json_u64(&j, "given_up", m->given_up);
 	fxt_json_object(&j, "categories");
 	for (size_t i = 0; i < m->category_count; i++) {
 		fxt_json_object(&j, m->categories[i].name);

@@ -120,6 +120,7 @@ static void start(struct fxt_saver *s)
 		.buffer_bytes = (uint64_t)BUFFER_MB << 20,
 		.most_bytes = s->most_bytes,
 		.waits = true,
+		.budget = s->budget,
 		/* Each program knows what FXT_CATEGORIES says. */
 		.categories = fxt_strdup(""),
 	};
@@ -142,6 +143,7 @@ static uint64_t nanoseconds(const char *digits)
 static void begin(struct fxt_saver *s, const struct fxt_record_options *o)
 {
 	s->most_bytes = most_bytes(o);
+	s->budget = o->budget;
 	s->duration_ns = nanoseconds(o->duration_ns);
 	if (o->delay_ns)
 		s->start_ns = fxt_now_ns() + nanoseconds(o->delay_ns);
@@ -273,6 +275,7 @@ bool fxt_saver_finish(struct fxt_saver *s, bool quiet)
 	while (s->manager.session.state != FXT_SESSION_READY)
 		fxt_manager_step(&s->manager, (int)(STEP_NS / 1000000));
 	follow(s);
+	s->merge->given_up = s->manager.session.given_up;
 	if (archive->has_failed && s->mapped.data)
 		s->merge->lost[FXT_LOSS_NO_ROOM] += archive->unwritten;
 	return s->mapped.data;

@@ -155,6 +155,7 @@ static void take_event(struct fxt_report *report, const struct fxt_record *rec)
 	uint64_t key_ns;
 
 	fxt_gaps_take(&report->gaps, rec);
+	fxt_budget_steps_take(&report->budget, report->r, rec);
 	if (end_of(report, rec, &key_ns))
 		fxt_order_add(&report->ends, rec, key_ns);
 	if (key_of(report, rec, &key_ns))
@@ -361,6 +362,7 @@ void fxt_report_free(struct fxt_report *report)
 	fxt_waits_free(&report->waits);
 	fxt_contention_free(&report->contention);
 	fxt_lock_orders_free(&report->lock_orders);
+	fxt_budget_steps_free(&report->budget);
 	fxt_gaps_free(&report->gaps);
 	fxt_heaps_free(&report->heaps);
 	fxt_leaks_free(&report->leaks);

@@ -28,6 +28,7 @@
 #include "tools/reading/order.h"
 #include "tools/analysis/overview.h"
 #include "tools/reading/reader.h"
+#include "report_budget.h"
 #include "report_chains.h"
 #include "report_descriptors.h"
 #include "report_leaks.h"
@@ -330,6 +331,7 @@ struct fxt_report {
 	struct fxt_waits waits;
 	struct fxt_contention contention;
 	struct fxt_lock_orders lock_orders;
+	struct fxt_budget_steps budget;
 	struct fxt_gaps gaps;
 	struct fxt_heaps heaps;
 	struct fxt_leaks leaks;

@@ -225,6 +225,7 @@ static void print_head(const struct fxt_report *report, FILE *out)
 		fxt_duration(o->events ? o->last_ns - o->first_ns : 0).text);
 	print_shares(o, report->r, out);
 	print_losses(report, out);
+	fxt_budget_steps_print(&report->budget, report->r, o, report->options.top, out);
 	print_agent(report, out);
 	print_killed(report, out);
 	fxt_threads_print_only(&report->threads, report->r, out);
