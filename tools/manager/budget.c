@@ -37,12 +37,12 @@ char *fxt_budget_read(const char *text, unsigned *budget)
 char *fxt_budget_of_environment(unsigned *budget)
 {
 	const char *text = getenv("FXT_BUDGET");
-	char *bad = text && *text ? fxt_budget_read(text, budget) : NULL, *named = bad;
+	char *bad = text && *text ? fxt_budget_read(text, budget) : NULL, *named;
 
-	if (bad)
-		named = fxt_format("FXT_BUDGET: %s", bad);
-	if (bad)
-		free(bad);
+	if (!bad)
+		return NULL;
+	named = fxt_format("FXT_BUDGET: %s", bad);
+	free(bad);
 	return named;
 }
 
