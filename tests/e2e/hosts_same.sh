@@ -127,6 +127,8 @@ says and abort
 quiet
 sequence 100
 sequence 100 kill
+spends 1 3000 fork
+spends 3 2000
 streams pipe 20 fork
 streams pair 20 exec
 streams fifo 20 exec
