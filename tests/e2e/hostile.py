@@ -310,6 +310,26 @@ def allocated(size, rnd):
     return w.out
 
 
+def gaps(size, rnd):
+    """One program has many blocks and streams, and recording of another one starts again and again."""
+    w = Writer(size, rnd)
+
+    def allocate_and_open():
+        w.put(COMPLETE, 'malloc', 'malloc', [(LONG, 'size', 8), (POINTER, 'ret', len(w.out))], lasts=0)
+        w.more()
+        w.put(COMPLETE, 'stdio', 'fopen', [(TEXT, 'pathname', 'p'), (POINTER, 'ret', len(w.out))], lasts=0)
+
+    while w.more() and len(w.out) < size // 2:
+        allocate_and_open()
+    w.out += provider(2) + words(1 | 2 << 4, 10**9) + thread(1, 8, 8)
+    w.known = {}
+    while w.more():
+        allocate_and_open()
+        w.more()
+        w.put(INSTANT, 'agent', 'recording started')
+    return w.out
+
+
 CALLS = (('malloc', 'malloc'), ('malloc', 'realloc'), ('malloc', 'free'), ('stdio', 'fopen'),
          ('stdio', 'fclose'), ('fd', 'open'), ('fd', 'read'), ('fd', 'write'), ('fd', 'close'),
          ('fd', 'dup2'), ('fd', 'fcntl'), ('net', 'socket'), ('net', 'accept'), ('net', 'connect'),
@@ -378,7 +398,7 @@ def long(size, rnd):
 
 KINDS = (redefined_string, redefined_thread, colliding, threads, names, backwards, providers, open_calls,
          links, categories, waiters, accepted, objects, repeated, children, programs, descriptors, logs,
-         nested, gated, allocated, mixed)
+         nested, gated, allocated, gaps, mixed)
 
 if sys.argv[1] == 'list':
     print(*(kind.__name__ for kind in KINDS))

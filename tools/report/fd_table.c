@@ -19,9 +19,13 @@
 /* Each program has two spaces of numbers: descriptors and streams. */
 enum space { DESCRIPTORS, STREAMS };
 
-static uint64_t space_of(const struct fxt_record *rec, enum space space)
+/* Returns the space of the program that made the event. It is another one after each gap (gaps.h). */
+static uint64_t space_of(const struct fxt_files *f, const struct fxt_record *rec, enum space space)
 {
-	return (uint64_t)rec->provider->index << 1 | space;
+	const struct fxt_slot *gaps =
+		f->gaps.used ? fxt_map_find(&f->gaps, rec->provider->index, 0) : NULL;
+
+	return (gaps ? gaps->value[0] : 0) << 33 | (uint64_t)rec->provider->index << 1 | space;
 }
 
 static char *text_argument(const struct fxt_record *rec, const char *name)
@@ -63,7 +67,7 @@ static void set(struct fxt_files *f, const struct fxt_reader *r, const struct fx
 		fxt_fd_pages_set(fxt_fd_images_of(&f->images, r, rec), number, meaning);
 		return;
 	}
-	s = fxt_map_put(&f->open, space_of(rec, space), number, &fresh);
+	s = fxt_map_put(&f->open, space_of(f, rec, space), number, &fresh);
 	s->value[0] = meaning.file_and_1;
 	s->value[1] = meaning.description;
 }
@@ -77,7 +81,7 @@ static void forget(struct fxt_files *f, const struct fxt_reader *r, const struct
 		fxt_fd_pages_set(fxt_fd_images_of(&f->images, r, rec), number, (struct fxt_fd_meaning){0});
 		return;
 	}
-	s = fxt_map_find(&f->open, space_of(rec, space), number);
+	s = fxt_map_find(&f->open, space_of(f, rec, space), number);
 	if (s)
 		fxt_map_remove(&f->open, s);
 }
@@ -91,7 +95,7 @@ static struct fxt_fd_meaning meaning_of(struct fxt_files *f, const struct fxt_re
 
 	if (is_inheritable(space, number))
 		return fxt_fd_pages_get(*fxt_fd_images_of(&f->images, r, rec), number);
-	s = fxt_map_find(&f->open, space_of(rec, space), number);
+	s = fxt_map_find(&f->open, space_of(f, rec, space), number);
 	if (s) {
 		meaning.file_and_1 = (uint32_t)s->value[0];
 		meaning.description = (uint32_t)s->value[1];
@@ -372,13 +376,13 @@ static void share(struct fxt_files *f, const struct fxt_reader *r, const struct 
 	set(f, r, rec, space, number, meaning);
 	/* Closing a stream closes its descriptor too. */
 	if (space == STREAMS && is_inheritable(DESCRIPTORS, old))
-		fxt_map_find(&f->open, space_of(rec, STREAMS), number)->value[1] |= (old + 1) << 32;
+		fxt_map_find(&f->open, space_of(f, rec, STREAMS), number)->value[1] |= (old + 1) << 32;
 }
 
 static void close_stream(struct fxt_files *f, const struct fxt_reader *r, const struct fxt_record *rec,
 			 uint64_t number)
 {
-	const struct fxt_slot *s = fxt_map_find(&f->open, space_of(rec, STREAMS), number);
+	const struct fxt_slot *s = fxt_map_find(&f->open, space_of(f, rec, STREAMS), number);
 
 	if (s && s->value[1] >> 32)
 		forget(f, r, rec, DESCRIPTORS, (s->value[1] >> 32) - 1);
@@ -491,15 +495,10 @@ void fxt_file_table_begin(struct fxt_files *f, const struct fxt_reader *r, const
 
 void fxt_file_table_forget(struct fxt_files *f, const struct fxt_reader *r, const struct fxt_record *rec)
 {
-	struct fxt_map kept = {0};
+	struct fxt_fd_pages **pages = fxt_fd_images_of(&f->images, r, rec);
+	bool fresh;
 
-	fxt_fd_pages_close(fxt_fd_images_of(&f->images, r, rec), 0, FXT_FD_PAGES_MAX - 1, false);
-	for (const struct fxt_slot *s = fxt_map_next(&f->open, NULL); s; s = fxt_map_next(&f->open, s)) {
-		bool fresh;
-
-		if (s->a >> 1 != rec->provider->index)
-			memcpy(fxt_map_put(&kept, s->a, s->b, &fresh)->value, s->value, sizeof(s->value));
-	}
-	fxt_map_free(&f->open);
-	f->open = kept;
+	fxt_fd_pages_release(*pages);
+	*pages = fxt_fd_pages_make();
+	fxt_map_put(&f->gaps, rec->provider->index, 0, &fresh)->value[0]++;
 }

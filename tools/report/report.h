@@ -123,7 +123,8 @@ struct fxt_process_heap {
 	uint64_t frees, unknown_frees;
 	uint64_t in_use_bytes, peak_bytes, peak_ns;
 	uint64_t live_blocks;
-	uint64_t forgotten_blocks;      /* they were in use when recording stopped: fxt_heaps_forget() */
+	/* Blocks from before this time were forgotten: fxt_heaps_forget(). So many were in use then. */
+	uint64_t known_from_ns, forgotten_blocks;
 	/* of these, what the C++ library keeps for itself until the process ends: fxt_leaks_finish() */
 	uint64_t library_blocks, library_bytes;
 	struct fxt_leak *leaks;         /* of the others; sorted: the most bytes first */
@@ -140,6 +141,12 @@ struct fxt_heaps {
 
 /* In the place of a block's time: the block is among library_blocks. */
 #define FXT_HEAPS_OF_LIBRARY UINT64_MAX
+
+/* Returns whether a block in `live` was not forgotten. One that was is there still. */
+static inline bool fxt_heap_knows(const struct fxt_process_heap *heap, const struct fxt_slot *block)
+{
+	return block->value[1] >= heap->known_from_ns;
+}
 
 /* Takes a call of a heap function, in the order of time: a free at its start, an allocation at its end. */
 void fxt_heaps_take(struct fxt_heaps *h, const struct fxt_reader *r, const struct fxt_record *rec,
@@ -175,6 +182,7 @@ struct fxt_files {
 	struct fxt_fd_lives lives;
 	/* Provider and stream, or provider and a descriptor too large for `images` -> file. */
 	struct fxt_map open;
+	struct fxt_map gaps;            /* provider -> how often its streams in `open` were forgotten */
 	struct fxt_file_name *names;    /* by label */
 	const struct fxt_objects *objects;      /* names of streams that nobody was seen to open */
 };

@@ -150,6 +150,7 @@ void fxt_files_sort(struct fxt_files *f)
 	fxt_fd_images_free(&f->images);
 	fxt_fd_lives_free(&f->lives);
 	fxt_map_free(&f->open);
+	fxt_map_free(&f->gaps);
 	free_names(f);
 	if (f->count)
 		qsort(f->list, f->count, sizeof(*f->list), by_time);
@@ -241,5 +242,6 @@ void fxt_files_free(struct fxt_files *f)
 	fxt_fd_images_free(&f->images);
 	fxt_fd_lives_free(&f->lives);
 	fxt_map_free(&f->open);
+	fxt_map_free(&f->gaps);
 	fxt_map_free(&f->fifos);
 }

@@ -6,7 +6,6 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "report.h"
 #include "tools/common/message.h"
@@ -55,7 +54,7 @@ static void add(struct fxt_heaps *h, struct fxt_process_heap *heap, uint64_t blo
 
 	/* The address was handed out again: its free was not recorded, or is a realloc that is still to
 	 * come. */
-	if (!fresh) {
+	if (!fresh && fxt_heap_knows(heap, s)) {
 		heap->in_use_bytes -= s->value[0];
 		heap->live_blocks--;
 	}
@@ -76,7 +75,7 @@ static void take_away(struct fxt_heaps *h, struct fxt_process_heap *heap, uint64
 	struct fxt_slot *s = fxt_map_find(&h->live, (uint64_t)(heap - h->list), block);
 
 	heap->frees++;
-	if (!s) {
+	if (!s || !fxt_heap_knows(heap, s)) {
 		heap->unknown_frees++;
 		return;
 	}
@@ -121,22 +120,9 @@ void fxt_heaps_take(struct fxt_heaps *h, const struct fxt_reader *r, const struc
 
 void fxt_heaps_forget(struct fxt_heaps *h, const struct fxt_reader *r, const struct fxt_record *rec)
 {
-	const struct fxt_slot *known =
-		fxt_map_find(&h->by_provider, rec->provider->index, r->threads[rec->thread].pid);
-	struct fxt_map kept = {0};
-	struct fxt_process_heap *heap;
+	struct fxt_process_heap *heap = heap_of(h, r, rec);
 
-	if (!known || !h->list[known->value[0]].live_blocks)
-		return;
-	heap = &h->list[known->value[0]];
-	for (const struct fxt_slot *s = fxt_map_next(&h->live, NULL); s; s = fxt_map_next(&h->live, s)) {
-		bool fresh;
-
-		if (s->a != known->value[0])
-			memcpy(fxt_map_put(&kept, s->a, s->b, &fresh)->value, s->value, sizeof(s->value));
-	}
-	fxt_map_free(&h->live);
-	h->live = kept;
+	heap->known_from_ns = fxt_ns(rec->provider, rec->ticks);
 	heap->forgotten_blocks += heap->live_blocks;
 	heap->live_blocks = heap->in_use_bytes = 0;
 }
@@ -170,7 +156,7 @@ static void gather_leaks(struct fxt_heaps *h)
 		struct fxt_slot *size;
 		bool fresh;
 
-		if (s->value[1] == FXT_HEAPS_OF_LIBRARY)
+		if (s->value[1] == FXT_HEAPS_OF_LIBRARY || !fxt_heap_knows(heap, s))
 			continue;
 		size = fxt_map_put(&by_size, s->a, s->value[0], &fresh);
 		if (fresh) {

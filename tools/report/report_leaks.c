@@ -139,6 +139,8 @@ void fxt_leaks_finish(struct fxt_leaks *l, const struct fxt_reader *r, const str
 		struct fxt_process_heap *heap = &heaps->list[s->a];
 		struct fxt_slot *found = fxt_map_find(&known, heap->provider->index, s->b);
 
+		if (!fxt_heap_knows(heap, s))
+			continue;
 		if (found) {
 			add_life(l, r, &groups, &l->lives[found->value[0]], s->value[0]);
 			if (is_of_library(r, l->lives[found->value[0]].function)) {
