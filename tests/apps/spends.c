@@ -1,6 +1,6 @@
 /* This program makes many short calls and few long ones, and says how many. Each thread gets and frees a
  * block PAIRS times, and looks for /nowhere/N after every thousandth pair. With `fork`, a child does the same
- * afterwards.
+ * afterwards. Then the program looks for /nowhere/line for each line of its standard input.
  *
  * usage: spends THREADS PAIRS [fork] */
 #include <pthread.h>
@@ -47,6 +47,7 @@ static void spend_all(int threads)
 
 int main(int argc, char **argv)
 {
+	char line[64];
 	int threads, status;
 	pid_t child;
 
@@ -63,6 +64,8 @@ int main(int argc, char **argv)
 		}
 		need(waitpid(child, &status, 0) == child && !status);
 	}
+	while (fgets(line, sizeof(line), stdin))
+		need(access("/nowhere/line", F_OK));
 	printf("%ld pairs in each thread\n", pairs);
 	return 0;
 }

@@ -5,9 +5,9 @@
 . "${abs_top_srcdir:?}/tests/e2e/lib.sh"
 need python3
 
-# look FILE: prints what a trace says of its budget, for each process that has had to give something up or has
-# made short calls: what it gave up, whether short calls came after that, whether long ones did, and whether
-# the sums of the counter only grow.
+# look FILE: prints what a trace says of its budget, for each process that has made long calls: what it gave
+# up, whether short calls came after recording had started again, and whether the sums of the counter only
+# grow.
 look()
 {
 	fxt dump --json "$1" >records
@@ -18,7 +18,7 @@ for record in map(json.loads, open("records")):
     if "category" not in record or "pid" not in record:
         continue
     pid = record["pid"]
-    one = processes.setdefault(pid, {"given_up": [], "started": 0, "calls": [], "grows": True})
+    one = processes.setdefault(pid, {"given_up": [], "started": 0, "short": [], "long": 0, "grows": True})
     if record["category"] == "agent" and record["name"] == "budget":
         one["given_up"].append(record["args"]["given_up"])
     elif record["category"] == "agent" and record["name"] == "recording started":
@@ -28,31 +28,31 @@ for record in map(json.loads, open("records")):
         before = sums.get(pid, (0, 0))
         one["grows"] &= now[0] >= before[0] and now[1] >= before[1] and now[0] < now[1]
         sums[pid] = now
-    elif record["name"] in ("malloc", "access"):
-        one["calls"].append((record["name"], record["time"]))
+    elif record["name"] == "malloc":
+        one["short"].append(record["time"])
+    one["long"] += record["name"] == "access"
 for pid, one in processes.items():
-    if not any(name == "access" for name, _ in one["calls"]):
+    if not one["long"]:
         continue
     # The call that found the start is recorded whatever it is, and one of each other thread.
-    after = [name for name, time in one["calls"] if time > one["started"] > 0]
-    after = {name for name in after if after.count(name) > 8}
-    print(",".join(one["given_up"]) or "nothing", ",".join(sorted(after)) or "-",
+    after = sum(time > one["started"] > 0 for time in one["short"])
+    print(",".join(one["given_up"]) or "nothing", "short" if after > 8 else "-",
           "grows" if one["grows"] else "shrinks")
 END
 }
 
 # -- What is given up ------------------------------------------------------------------------------------
 
-pairs=$((1000000 + seed % 1000000))
+pairs=$((4000000 + seed % 1000000))
 for run in "1 $pairs fork" "3 $pairs"; do
 	# A line for each process.
-	expected="malloc access grows"
+	expected="malloc - grows"
 	test "${run##* }" != fork || expected=$expected$'\n'$expected
 	# shellcheck disable=SC2086
-	bare "$apps/spends" $run >bare.out
+	bare "$apps/spends" $run </dev/null >bare.out
 	serve -o spent.fxt -b 2 --on-full=wait --budget=1%
 	# shellcheck disable=SC2086
-	managed "$apps/spends" $run >found.out
+	managed "$apps/spends" $run </dev/null >found.out
 	stop_serving
 	same_some "$run: output" bare.out found.out
 	valid spent.fxt
@@ -67,9 +67,32 @@ print(*{step["given_up"] for step in json.load(sys.stdin)["budget"]})')"
 	rm spent.fxt
 done
 
+# The program is recorded on without the category.
+is_recorded_on()
+{
+	printf 'go on\n' >&6
+	"$FXT" ctl --socket=socket save >/dev/null &&
+		fxt dump on.fxt | grep io:access.*/nowhere/line >/dev/null
+}
+
+serve -o on.fxt -b 2 --on-full=wait --budget=1%
+mkfifo lines
+managed "$apps/spends" 1 $pairs <lines >found.out &
+program=$!
+background="$background $program"
+exec 6>lines
+until_deadline is_recorded_on
+exec 6>&-
+wait $program
+is "recorded on: exit status" 0 $?
+stop_serving
+valid on.fxt
+is "recorded on: what is given up" "malloc - grows" "$(look on.fxt)"
+rm on.fxt
+
 # A program that keeps its budget is recorded whole.
 serve -o kept.fxt -b 2 --on-full=wait --budget=1000%
-managed "$apps/spends" 1 50000 >found.out
+managed "$apps/spends" 1 50000 </dev/null >found.out
 stop_serving
 valid kept.fxt
 is "a budget that is kept" "nothing - grows" "$(look kept.fxt)"
@@ -79,10 +102,10 @@ is "its report" 0 "$(fxt report kept.fxt | grep -c BUDGET)"
 
 # -- fxt record --------------------------------------------------------------------------------------------
 
-FXT_BUDGET=1% "$FXT" record -o record.fxt -- "$apps/spends" 2 1500000 >found.out 2>err ||
+FXT_BUDGET=1% "$FXT" record -o record.fxt -- "$apps/spends" 2 4000000 </dev/null >found.out 2>err ||
 	fail "fxt record: exit status $?"
 valid record.fxt
-is "fxt record: what is given up" "malloc access grows" "$(look record.fxt)"
+is "fxt record: what is given up" "malloc - grows" "$(look record.fxt)"
 is "fxt record: its last line" 1 "$(grep -c 'budget' err)"
 
 # -- What is refused -----------------------------------------------------------------------------------------
