@@ -7,6 +7,7 @@ COMMON_FILES = \
 	tools/common/hash.h \
 	tools/common/histogram.c \
 	tools/common/histogram.h \
+	tools/common/kernel_clock.h \
 	tools/common/map.c \
 	tools/common/map.h \
 	tools/common/message.c \

@@ -251,7 +251,8 @@ static inline struct fxt_thread *fxt_enter_first(enum fxt_category category)
 					return result_;							\
 				}									\
 				fxt_quick_leave(thread_, &spot_);					\
-			} else if (FXT_LIKELY(!fxt_self_ending) && FXT_LIKELY(fxt_drop(thread_, open_))) { \
+			} else if (FXT_LIKELY(!fxt_self_ending) &&					\
+				   FXT_LIKELY(fxt_drop(thread_, open_))) {				\
 				COUNT_##result_kind							\
 				return result_;								\
 			} else {									\

@@ -14,6 +14,7 @@
 #endif
 
 #include "client.h"
+#include "tools/common/kernel_clock.h"
 #include "tools/common/message.h"
 #include "writer/buffer.h"
 #include "writer/fxt_encode.h"
@@ -48,20 +49,12 @@ char *fxt_budget_of_environment(unsigned *budget)
 
 /* -- The price ----------------------------------------------------------------------------------- */
 
-static uint64_t time_by(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
-
 static inline uint64_t counter(void)
 {
 #if defined(__x86_64__)
 	return __rdtsc();
 #else
-	return time_by(CLOCK_MONOTONIC);
+	return fxt_clock_ns(CLOCK_MONOTONIC);
 #endif
 }
 
@@ -73,7 +66,7 @@ static double least_ns(void)
 	uint64_t least = UINT64_MAX, begin, took;
 
 	for (unsigned round = 0; round < ROUNDS; round++) {
-		begin = time_by(CLOCK_MONOTONIC);
+		begin = fxt_clock_ns(CLOCK_MONOTONIC);
 		for (size_t i = 0; i < EVENTS; i++) {
 			volatile uint64_t *at = words + i * EVENT;
 
@@ -84,7 +77,7 @@ static double least_ns(void)
 			at[5] = counter();
 			at[0] = EVENT;
 		}
-		took = time_by(CLOCK_MONOTONIC) - begin;
+		took = fxt_clock_ns(CLOCK_MONOTONIC) - begin;
 		least = took < least ? took : least;
 	}
 	return (double)least / EVENTS;
@@ -123,7 +116,7 @@ static uint64_t cpu_of(const struct fxt_client *p)
 {
 	clockid_t clock;
 
-	return clock_getcpuclockid(p->pid, &clock) == 0 ? time_by(clock) : 0;
+	return clock_getcpuclockid(p->pid, &clock) == 0 ? fxt_clock_ns(clock) : 0;
 }
 
 void fxt_budget_begin(struct fxt_client *p)
@@ -134,50 +127,42 @@ void fxt_budget_begin(struct fxt_client *p)
 
 /* -- Giving up ------------------------------------------------------------------------------------- */
 
-/* Finds the string with this index in the durable area, and copies it to `name` if it may be that of a
- * category. Returns false otherwise. */
-static bool find_name(const struct fxt_client *p, uint64_t index, char name[FXT_CATEGORY_NAME_BYTES])
+/* Copies the text of a string record to `name` if it may be the name of a category that may be given up: not
+ * of those that say what became of the program, or of its trace. The provider may change the text meanwhile.
+ * Returns false otherwise. */
+static bool copy_name(const uint64_t *record, uint64_t header, char name[FXT_CATEGORY_NAME_BYTES])
 {
 	static const char letters[] = "abcdefghijklmnopqrstuvwxyz";
-	const uint64_t *words = (const uint64_t *)(p->memory + p->durable_offset);
-	size_t count = p->durable_saved / FXT_WORD_BYTES, at, size;
+	size_t bytes = fxt_get_string_bytes(header);
 
-	for (at = 0; at < count; at += size) {
-		uint64_t header = *(const volatile uint64_t *)&words[at];
-		size_t bytes = fxt_get_string_bytes(header);
-
-		size = fxt_get_record_words(header);
-		if (!size || size > count - at)
-			return false;
-		if (fxt_get_record_type(header) != FXT_RECORD_STRING || fxt_get_string_index(header) != index)
-			continue;
-		if (!bytes || bytes >= FXT_CATEGORY_NAME_BYTES || fxt_words_of(bytes) >= size)
-			return false;
-		memcpy(name, words + at + 1, bytes);
-		name[bytes] = '\0';
-		return strspn(name, letters) == bytes;
-	}
-	return false;
+	if (!bytes || bytes >= FXT_CATEGORY_NAME_BYTES || fxt_words_of(bytes) >= fxt_get_record_words(header))
+		return false;
+	memcpy(name, record + 1, bytes);
+	name[bytes] = '\0';
+	return strspn(name, letters) == bytes && strcmp(name, "process") != 0 && strcmp(name, "agent") != 0 &&
+	       strcmp(name, "counter") != 0;
 }
 
-/* Returns whether a category may be given up: not those that say what became of the program, or of its
- * trace. */
-static bool may_be_given_up(const char *name)
-{
-	return strcmp(name, "process") != 0 && strcmp(name, "agent") != 0 && strcmp(name, "counter") != 0;
-}
-
-/* Chooses the category with the most events. Returns false if there is none to give up. */
+/* Chooses the category with the most events, by the strings in the durable area. Returns false if there is
+ * none to give up. */
 static bool choose(const struct fxt_client *p, char name[FXT_CATEGORY_NAME_BYTES])
 {
-	const uint64_t *events = p->budget.events;
+	const uint64_t *words = (const uint64_t *)(p->memory + p->durable_offset);
+	size_t count = p->durable_saved / FXT_WORD_BYTES, at, size;
 	uint64_t most = 0;
 	char one[FXT_CATEGORY_NAME_BYTES];
 
-	for (size_t i = 0; i < FXT_BUDGET_CATEGORIES; i++) {
-		if (events[i] <= most || !find_name(p, i, one) || !may_be_given_up(one))
+	for (at = 0; at < count; at += size) {
+		uint64_t header = *(const volatile uint64_t *)&words[at];
+		uint64_t index = fxt_get_string_index(header);
+
+		size = fxt_get_record_words(header);
+		if (!size || size > count - at)
+			break;
+		if (fxt_get_record_type(header) != FXT_RECORD_STRING || index >= FXT_BUDGET_CATEGORIES ||
+		    p->budget.events[index] <= most || !copy_name(words + at, header, one))
 			continue;
-		most = events[i];
+		most = p->budget.events[index];
 		memcpy(name, one, sizeof(one));
 	}
 	return most;
@@ -193,7 +178,7 @@ static void put(struct fxt_client *p, struct fxt_session *session, enum fxt_even
 		const struct fxt_args *args)
 {
 	uint64_t record[64];
-	size_t words = fxt_encode_event(record, 64, type, time_by(CLOCK_BOOTTIME),
+	size_t words = fxt_encode_event(record, 64, type, fxt_clock_ns(CLOCK_BOOTTIME),
 					(struct fxt_thread_ref){0, p->koid, p->koid}, FXT_INLINE("agent", 5),
 					FXT_INLINE(name, strlen(name)), *args, 0);
 

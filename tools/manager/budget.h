@@ -17,7 +17,7 @@ struct fxt_session;
 /* Categories have small string indices, because their names are the same in all programs. */
 enum { FXT_BUDGET_CATEGORIES = 256, FXT_BUDGET_TEXT_BYTES = 200, FXT_CATEGORY_NAME_BYTES = 24 };
 
-/* What is known of one provider's cost. At first all members are zero. */
+/* This is what is known of one provider's cost. At first all members are zero. */
 struct fxt_budget {
 	uint64_t events[FXT_BUDGET_CATEGORIES]; /* by category, since the last look */
 	uint64_t cpu_ns;                /* the process's processor time at the last look; 0: there was none */

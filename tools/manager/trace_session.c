@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "client.h"
+#include "tools/common/kernel_clock.h"
 #include "tools/common/message.h"
 
 enum {
@@ -21,10 +22,7 @@ enum {
 
 uint64_t fxt_now_ns(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+	return fxt_clock_ns(CLOCK_MONOTONIC);
 }
 
 const char *fxt_session_state_name(enum fxt_session_state state)

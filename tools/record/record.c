@@ -11,12 +11,12 @@
 #include <unistd.h>
 
 #include "saver.h"
-#include "tools/manager/budget.h"
 #include "shared_memory.h"
 #include "tools/common/command.h"
 #include "tools/common/message.h"
 #include "tools/common/pack.h"
 #include "tools/join/join.h"
+#include "tools/manager/budget.h"
 #include "tools/programs/agent_path.h"
 #include "tools/programs/option_values.h"
 #include "tools/programs/program.h"

@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tools/common/kernel_clock.h"
 #include "tools/common/message.h"
 #include "tools/programs/program.h"
 
@@ -138,14 +139,6 @@ static void let_signals_in(void)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-static uint64_t now_ns(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
-
 static void become(char **argv, const struct saved *saved, int report)
 {
 	ssize_t n;
@@ -165,7 +158,7 @@ static void wait_for(struct fxt_run *run)
 
 	while (waitpid(run->pid, &status, 0) < 0 && errno == EINTR)
 		;
-	run->end_ns = now_ns(CLOCK_BOOTTIME);
+	run->end_ns = fxt_clock_ns(CLOCK_BOOTTIME);
 	run->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
 	run->status = run->signal ? 128 + run->signal : WEXITSTATUS(status);
 }
@@ -176,7 +169,7 @@ int fxt_run(char **argv, struct fxt_run *run, fxt_run_meanwhile *meanwhile, void
 	int report[2];
 	int error = 0;
 	ssize_t n;
-	uint64_t start_ns = now_ns(CLOCK_MONOTONIC);
+	uint64_t start_ns = fxt_clock_ns(CLOCK_MONOTONIC);
 
 	if (pipe2(report, O_CLOEXEC) != 0) {
 		fxt_error(NULL, "pipe: %s", strerror(errno));
@@ -205,7 +198,7 @@ int fxt_run(char **argv, struct fxt_run *run, fxt_run_meanwhile *meanwhile, void
 		meanwhile(context, run->pid);
 	wait_for(run);
 	child = 0;
-	run->wall_ns = now_ns(CLOCK_MONOTONIC) - start_ns;
+	run->wall_ns = fxt_clock_ns(CLOCK_MONOTONIC) - start_ns;
 	if (n != sizeof(error))
 		return 0;
 	fxt_error(argv[0], "%s", strerror(error));

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "tools/common/kernel_clock.h"
 #include "tools/common/command.h"
 #include "tools/common/message.h"
 #include "tools/manager/manager.h"
@@ -46,15 +47,6 @@ struct top {
 	struct fxt_top_view view;       /* the last one, but for its room */
 	char time[16];
 };
-
-/* Returns the time of the trace. */
-static uint64_t trace_now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_BOOTTIME, &t);
-	return (uint64_t)t.tv_sec * SECOND_NS + (uint64_t)t.tv_nsec;
-}
 
 /* Returns whether there is no process of this number. The trace has numbers as the process itself sees them,
  * and the provider's id is the number as the manager sees it, unless another program had that first. */
@@ -162,7 +154,7 @@ static bool begin(struct top *t)
 
 	do {
 		t->begin_ns = fxt_now_ns();
-		t->begin_trace_ns = trace_now_ns();
+		t->begin_trace_ns = fxt_clock_ns(CLOCK_BOOTTIME);
 		if (!catch_up(t))
 			return false;
 	} while (++round < ROUNDS && fxt_now_ns() - t->begin_ns > t->interval_ns / 2);
@@ -178,7 +170,7 @@ static int watch(struct top *t)
 	uint64_t shown = 0;
 
 	while (goes_on && await_end(t)) {
-		uint64_t now_ns = fxt_now_ns(), trace_ns = trace_now_ns();
+		uint64_t now_ns = fxt_now_ns(), trace_ns = fxt_clock_ns(CLOCK_BOOTTIME);
 
 		fxt_top_next(&t->sums, t->begin_trace_ns);
 		if (!catch_up(t))
