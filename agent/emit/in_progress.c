@@ -44,6 +44,7 @@ void fxt_in_progress_set_deep_count(struct fxt_thread *thread, uint32_t count)
 static void close_entry(struct fxt_thread *thread, struct fxt_in_progress *entry, uint64_t end_ns)
 {
 	uint64_t start_ns = entry->start_ns, names = entry->names;
+	uint64_t stopped_ns = atomic_load_explicit(&fxt_agent.stopped_ns, memory_order_relaxed);
 	uintptr_t function = fxt_in_progress_function(entry);
 	uint64_t *at;
 
@@ -61,6 +62,8 @@ static void close_entry(struct fxt_thread *thread, struct fxt_in_progress *entry
 	if (entry >= thread->vfork.entry && start_ns <= thread->vfork.left_ns &&
 	    thread->vfork.left_ns < end_ns)
 		end_ns = thread->vfork.left_ns;
+	if (start_ns <= stopped_ns && stopped_ns < end_ns)
+		end_ns = stopped_ns;
 	if (function) {
 		fxt_function_complete(thread, function, start_ns, end_ns);
 		return;

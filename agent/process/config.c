@@ -238,6 +238,7 @@ bool fxt_config_read(struct fxt_config *config, char **environment)
 	static const char *const ways[] = {"drop", "wait"}, *const starts[] = {"0", "1"};
 	static const char *const storages[] = {"file", "memory"};
 	const char *quiet = value_of(environment, "FXT_QUIET");
+	const char *budget = value_of(environment, "FXT_BUDGET");
 	uint64_t buffer_mb = 64, max_mb = 1024;
 	bool valid = true;
 	int mode, way, start, storage;
@@ -280,7 +281,7 @@ bool fxt_config_read(struct fxt_config *config, char **environment)
 	config->max_bytes = max_mb << 20;
 	valid &= read_manager(config, value_of(environment, "FXT_MANAGER"));
 	valid &= check_together(config);
-	if (value_of(environment, "FXT_BUDGET") && !config->manager[0])
+	if (budget && *budget && !config->manager[0])
 		fxt_log("FXT_BUDGET is kept by fxt record and fxt serve; without them all is recorded");
 	/* FXT_OUTPUT is read even if another variable is wrong, so that one run shows all mistakes. */
 	valid &= read_output(config, value_of(environment, "FXT_OUTPUT"));

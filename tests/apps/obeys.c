@@ -7,6 +7,7 @@
  *	hold TAG COUNT          the first thread gets COUNT blocks of 1 MiB, and opens /dev/null as often
  *	swap                    it frees the blocks, and has /dev/zero in the place of each /dev/null
  *	touch                   it writes a byte to the first of these descriptors
+ *	enter, leave            it calls a function that obeys what comes between these two
  *
  * usage: obeys THREADS */
 #include <fcntl.h>
@@ -74,19 +75,28 @@ static void *obey(void *argument)
 	return NULL;
 }
 
-int main(int argc, char **argv)
-{
-	unsigned threads = argc > 1 ? (unsigned)atoi(argv[1]) : 1, i;
-	char line[128], verb[16];
-	pthread_t thread;
+static int obey_lines(void);
 
-	if (threads < 1 || threads > MOST_THREADS)
-		return 2;
-	pthread_barrier_init(&begin, NULL, threads);
-	pthread_barrier_init(&end, NULL, threads);
-	for (i = 1; i < threads; i++)
-		if (pthread_create(&thread, NULL, obey, (void *)(size_t)i))
-			return 2;
+/* What a compiler makes of a function with -finstrument-functions. Nothing else here is instrumented, so that
+ * the trace has little but what is commanded. */
+void __cyg_profile_func_enter(void *function, void *call_site);
+void __cyg_profile_func_exit(void *function, void *call_site);
+
+static __attribute__((noinline)) int dwell(void)
+{
+	int status;
+
+	__cyg_profile_func_enter((void *)dwell, __builtin_return_address(0));
+	status = obey_lines();
+	__cyg_profile_func_exit((void *)dwell, __builtin_return_address(0));
+	return status;
+}
+
+/* Obeys lines to the end of the input, or to the one that leaves the function. Returns the exit status. */
+static int obey_lines(void)
+{
+	char line[128], verb[16];
+
 	while (fgets(line, sizeof(line), stdin)) {
 		count = 1;
 		strcpy(tag, "poke");
@@ -109,6 +119,13 @@ int main(int argc, char **argv)
 			}
 			if (child < 0 || waitpid(child, &status, 0) != child || status)
 				return 3;
+		} else if (strcmp(verb, "enter") == 0) {
+			puts("done");
+			fflush(stdout);
+			if (dwell())
+				return 2;
+		} else if (strcmp(verb, "leave") == 0) {
+			return 0;
 		} else {
 			pthread_barrier_wait(&begin);
 			look(0);
@@ -118,4 +135,19 @@ int main(int argc, char **argv)
 		fflush(stdout);
 	}
 	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	unsigned threads = argc > 1 ? (unsigned)atoi(argv[1]) : 1, i;
+	pthread_t thread;
+
+	if (threads < 1 || threads > MOST_THREADS)
+		return 2;
+	pthread_barrier_init(&begin, NULL, threads);
+	pthread_barrier_init(&end, NULL, threads);
+	for (i = 1; i < threads; i++)
+		if (pthread_create(&thread, NULL, obey, (void *)(size_t)i))
+			return 2;
+	return obey_lines();
 }

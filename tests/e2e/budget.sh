@@ -120,3 +120,5 @@ is "FXT_BUDGET=much" "2 1" "$? $(grep -c "FXT_BUDGET: 'much' is no budget" said)
 is "no manager" "125 1" "$? $(grep -c -e '--budget need streaming mode' said)"
 FXT_BUDGET=2% traced alone true 2>said
 is "no manager for a program" 1 "$(grep -c 'FXT_BUDGET is kept by fxt record and fxt serve' said)"
+FXT_BUDGET='' traced alone true 2>said
+is "no budget" "" "$(cat said)"

@@ -173,11 +173,11 @@ exec 6>orders 7>methods
 tell poke
 call initialize_tracing
 call start_tracing
-tell poke poke 'hold some 3' touch
+tell poke poke 'hold some 3' touch enter
 call stop_tracing
-tell poke swap
+tell poke swap leave
 call start_tracing
-tell poke poke touch 'hold one 1' poke
+tell poke poke touch 'hold one 1' enter leave
 exec 6>&-
 call stop_tracing
 exec 7>&-
@@ -190,3 +190,12 @@ is "blocks that are left" 1 "$(grep -c 'never freed: 1.00 MiB in 1 block' report
 is "descriptors that are left" "/dev/null 1" \
 	"$(grep -A 1 '^DESCRIPTORS STILL OPEN' report | tail -n 1 | awk '{ print $1, $2 }')"
 is "bytes written to /dev/null" "1" "$(awk '$1 == "/dev/null" && $2 == "write" { print $5 }' report)"
+# The call of dwell() that was left unseen ended before recording started again. The next one began after that.
+"$FXT" dump --json unseen.fxt >records
+is "a function that was left unseen" "dwell before, dwell after" "$(python3 -c '
+import json, sys
+events = [record for record in map(json.loads, sys.stdin) if "time" in record]
+again = [e["time"] for e in events if e.get("name") == "recording started"][-1]
+calls = [e for e in events if e.get("name") == "dwell"]
+print(", ".join("dwell " + ("before" if c["time"] + c["duration"] < again else "after") for c in calls))
+' <records)"
