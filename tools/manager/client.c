@@ -336,8 +336,11 @@ static void hear_stopped(struct fxt_client *p, struct fxt_session *session)
 	if (p->state != FXT_CLIENT_STOPPING || p->stops)
 		return;
 	enter(p, session, FXT_CLIENT_STOPPED);
-	if (p->budget.steps && fxt_session_runs(session))
+	if (p->budget.steps && fxt_session_runs(session)) {
+		/* What was recorded before the step is not counted after it. */
+		fxt_client_save(p, session, false);
 		start(p, session, FXT_RETAIN);
+	}
 	p->budget.steps = false;
 }
 
