@@ -28,6 +28,7 @@ struct fxt_archive {
 	size_t used;                    /* bytes of the block */
 	uint32_t provider;              /* whose section the last records are in; 0: nobody's */
 	uint64_t bytes;                 /* in the file */
+	uint64_t reserved;              /* bytes of the file that have space already; 0: none has */
 	uint64_t events;                /* in all files so far, and the block */
 	uint64_t earlier_bytes;         /* in the files before this one */
 	uint64_t unwritten;             /* events that the file system had no room for */
