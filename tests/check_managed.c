@@ -21,6 +21,7 @@ enum {
 	THREADS = 40,                   /* more than half of the chunks that a buffer of 1 MiB has */
 	ROUNDS = 500,                   /* chunks that each thread fills */
 	HIGH = 1000,
+	EARLY = 128,                    /* a pass may end after so many chunks: buffer_managed.c */
 };
 
 static struct fxt_buffer buffer;
@@ -128,14 +129,18 @@ static void make_buffer(enum fxt_mode mode, uint64_t bytes)
 	close(memory);
 }
 
+/* In the first round half of the buffer has less chunks than there are threads. In the others it may be so
+ * large that a pass ends before its end. */
 START_TEST(stream)
 {
 	static unsigned next[THREADS];
 	pthread_t threads[THREADS], manager;
 	unsigned i;
 
-	make_buffer(FXT_STREAMING, FXT_BUFFER_MIN_BYTES);
-	ck_assert_uint_lt(buffer.limit / 2, THREADS);
+	random_seed(2 * THREADS + (uint64_t)_i);
+	make_buffer(FXT_STREAMING, (_i ? 1 + random_below(24) : 1) * FXT_BUFFER_MIN_BYTES);
+	if (!_i)
+		ck_assert_uint_lt(buffer.limit / 2, THREADS);
 	pthread_create(&manager, NULL, manage, next);
 	for (i = 0; i < THREADS; i++)
 		pthread_create(&threads[i], NULL, fill, (void *)(uintptr_t)i);
@@ -149,6 +154,89 @@ START_TEST(stream)
 	ck_assert_uint_eq(atomic_load(&saved), atomic_load(&put));
 	for (i = 0; i < THREADS; i++)
 		ck_assert_uint_eq(next[i], ROUNDS);
+	fxt_buffer_forget(&buffer);
+	close(manager_end);
+}
+END_TEST
+
+/* The manager's part in passes(). */
+static struct {
+	unsigned pass, at;              /* of the provider */
+	unsigned asked, answered;       /* requests to save a half */
+	bool *busy;                     /* the chunks that are not free */
+} play;
+
+/* Answers the request that is pending, if there is one: the chunks of that half are free then, but for one in
+ * `kept`. */
+static void answer(unsigned kept)
+{
+	struct fxt_packet packet;
+	unsigned half = buffer.limit / 2, first = (play.answered & 1) * half, i;
+
+	if (play.asked == play.answered)
+		return;
+	ck_assert_int_eq(recv(manager_end, &packet, sizeof(packet), MSG_DONTWAIT), sizeof(packet));
+	ck_assert_uint_eq(packet.request, FXT_PROVIDER_SAVE_BUFFER);
+	ck_assert_uint_eq(packet.data32, play.answered);
+	for (i = first; i < first + half; i++) {
+		uint32_t entry = atomic_load(&buffer.states[i]);
+
+		if (fxt_managed_state_of(entry) != FXT_MANAGED_FULL || i % kept == 0)
+			continue;
+		atomic_store(&buffer.states[i], (entry & ~0xffu) | FXT_MANAGED_FREE);
+		play.busy[i] = false;
+	}
+	packet.request = FXT_MANAGER_BUFFER_SAVED;
+	ck_assert_int_eq(send(manager_end, &packet, sizeof(packet), 0), sizeof(packet));
+	play.answered++;
+}
+
+/* Returns the number of the chunk that the provider takes next, or -1 if it finds none. */
+static int expected(void)
+{
+	unsigned half = buffer.limit / 2, number;
+
+	for (;;) {
+		if (play.at >= (half < EARLY ? half : EARLY) && play.answered == play.asked) {
+			play.pass++, play.asked++, play.at = 0;
+			continue;
+		}
+		if (play.at >= half)
+			return -1;
+		number = play.at++ + (play.pass & 1) * half;
+		if (!play.busy[number])
+			return (int)number;
+	}
+}
+
+/* A pass over a half ends at its end, or sooner if the other half is known to be saved. The manager answers as
+ * late as it likes, and never gives back some of the chunks. */
+START_TEST(passes)
+{
+	unsigned i, late, kept, found = 0;
+
+	random_seed(3 * THREADS + (uint64_t)_i);
+	make_buffer(FXT_STREAMING, (1 + random_below(24)) * FXT_BUFFER_MIN_BYTES);
+	play.pass = play.at = play.asked = play.answered = 0;
+	play.busy = calloc(buffer.limit, sizeof(*play.busy));
+	late = 1 + (unsigned)random_below(buffer.limit);
+	kept = 2 + (unsigned)random_below(40);
+	for (i = 0; i < 20000; i++) {
+		struct fxt_chunk chunk;
+		int number = expected();
+
+		ck_assert_int_eq(fxt_storage_take(&buffer.storage, 0, &chunk), number >= 0);
+		if (number >= 0) {
+			ck_assert_uint_eq(chunk.number, (unsigned)number);
+			play.busy[number] = true;
+			fxt_storage_finish(&buffer.storage, chunk.number, 1, 0);
+			found++;
+		}
+		if (random_below(late) == 0)
+			answer(kept);
+	}
+	ck_assert_uint_gt(found, 100);
+	free(play.busy);
 	fxt_buffer_forget(&buffer);
 	close(manager_end);
 }
@@ -309,7 +397,8 @@ int main(void)
 	int failed;
 
 	tcase_set_timeout(test, 120);
-	tcase_add_test(test, stream);
+	tcase_add_loop_test(test, stream, 0, 3);
+	tcase_add_loop_test(test, passes, 0, 40);
 	tcase_add_loop_test(test, once_or_in_turn, 0, 2);
 	tcase_add_loop_test(test, sessions, 0, 5);
 	suite_add_tcase(suite, test);

@@ -150,7 +150,7 @@ struct fxt_buffer {
 	size_t front_bytes;             /* managed: the size of header and table */
 	atomic_uint takers;             /* managed: how many threads are taking a chunk */
 	uint32_t file_limit;            /* managed: `limit` if the manager dies */
-	uint32_t saved_wraps;           /* managed: halves that were saved (under extend_lock) */
+	atomic_uint saved_wraps;        /* managed: halves that were saved (changed under extend_lock) */
 	/* managed: the manager saves no further half, because these many bytes are all that may be recorded;
 	 * 0: it does (under extend_lock) */
 	_Atomic uint64_t full_bytes;

@@ -6,7 +6,8 @@
  * circular mode hands out the chunk that was finished first. In streaming mode a pass goes over one of the
  * two rolling buffers. It takes the chunks that are free there, and skips those that a thread still holds or
  * that the manager has not saved yet. At its end the other rolling buffer is next, if the manager has
- * answered the last request to save that one. */
+ * answered the last request to save that one. Where the manager keeps up, a pass ends after EARLY_CHUNKS. So a
+ * large buffer costs memory, and the touching of it, only while it is needed. */
 #include <errno.h>
 #include <linux/memfd.h>
 #include <poll.h>
@@ -18,6 +19,7 @@
 enum {
 	NOEXEC_SEAL = 8,                /* MFD_NOEXEC_SEAL, which kernels before 6.3 do not know */
 	POPULATE_CHUNKS = 8,            /* chunks that are touched together, when the first is new */
+	EARLY_CHUNKS = 128,             /* the least length of a pass, if the buffer is not smaller */
 	HEAR_NS = 1000 * 1000,          /* the least time between two looks for packets of the manager */
 	RETRY_NS = 50 * 1000,           /* the time between two attempts to get a chunk, if none is free */
 };
@@ -372,6 +374,15 @@ static bool turn_over(struct fxt_buffer *buffer, uint32_t pass, uint64_t now_ns)
 	return done;
 }
 
+/* Returns whether pass number `pass` may end at chunk `at` already: the manager is known to have saved the
+ * other half. Where this process may not talk with the manager, nothing tells that. */
+static bool may_end_early(struct fxt_buffer *buffer, uint32_t pass, uint32_t at)
+{
+	return at >= EARLY_CHUNKS && buffer->mode == FXT_STREAMING &&
+	       atomic_load_explicit(&buffer->saved_wraps, memory_order_relaxed) == pass &&
+	       !fxt_is_forbidden(FXT_NO_TALK);
+}
+
 /* Touches some chunks at once, when the first of them is taken for the first time. */
 static void populate(struct fxt_buffer *buffer, uint32_t number)
 {
@@ -425,6 +436,8 @@ static bool take_now(struct fxt_buffer *buffer, uint64_t now_ns, struct fxt_chun
 	while (!is_over(buffer)) {
 		at = atomic_load_explicit(&buffer->cursor, memory_order_acquire);
 		pass = (uint32_t)(at >> 32);
+		if (may_end_early(buffer, pass, (uint32_t)at) && turn_over(buffer, pass, now_ns))
+			continue;
 		if ((uint32_t)at >= chunks) {
 			if (buffer->mode == FXT_STREAMING && turn_over(buffer, pass, now_ns))
 				continue;
