@@ -322,15 +322,15 @@ START_TEST(scheduling)
 END_TEST
 
 /* These are states of the outgoing thread, which the specification says is "any of the values below except
- * running". */
+ * running". The newer record has that too, for a thread that was preempted. */
 static const struct { enum fxt_thread_state state; uint64_t legacy, newer; } states[] = {
 	{FXT_THREAD_NEW, 0x0000000000000068, 0x1000000000000048},
 	{FXT_THREAD_SUSPENDED, 0x0000000002000068, 0x1000002000000048},
 	{FXT_THREAD_BLOCKED, 0x0000000003000068, 0x1000003000000048},
 	{FXT_THREAD_DYING, 0x0000000004000068, 0x1000004000000048},
 	{FXT_THREAD_DEAD, 0x0000000005000068, 0x1000005000000048},
-	{FXT_THREAD_RUNNING, 0, 0},
-	{(enum fxt_thread_state)1, 0, 0},
+	{FXT_THREAD_RUNNING, 0, 0x1000001000000048},
+	{(enum fxt_thread_state)1, 0, 0x1000001000000048},
 	{(enum fxt_thread_state)6, 0, 0},
 	{(enum fxt_thread_state)16, 0, 0},
 };
@@ -343,6 +343,7 @@ START_TEST(outgoing_states)
 	ck_assert_uint_eq(fxt_encode_legacy_switch(out, 9, TICKS, &s), allowed ? 6 : 0);
 	if (allowed)
 		ck_assert_uint_eq(out[0], states[_i].legacy);
+	allowed = states[_i].newer != 0;
 	ck_assert_uint_eq(fxt_encode_context_switch(out, 9, TICKS, 0, states[_i].state, 1, 2, no_args),
 			  allowed ? 4 : 0);
 	if (allowed)

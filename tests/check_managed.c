@@ -166,8 +166,8 @@ static struct {
 	bool *busy;                     /* the chunks that are not free */
 } play;
 
-/* Answers the request that is pending, if there is one: the chunks of that half are free then, but for one in
- * `kept`. */
+/* Answers the request that is pending, if there is one. The chunks of that half are free then, but for one
+ * in `kept`. */
 static void answer(unsigned kept)
 {
 	struct fxt_packet packet;
@@ -209,8 +209,8 @@ static int expected(void)
 	}
 }
 
-/* A pass over a half ends at its end, or sooner if the other half is known to be saved. The manager answers as
- * late as it likes, and never gives back some of the chunks. */
+/* A pass over a half ends at its end, or sooner if the other half is known to be saved. The manager answers
+ * as late as it likes, and never gives back some of the chunks. */
 START_TEST(passes)
 {
 	unsigned i, late, kept, found = 0;

@@ -110,6 +110,20 @@ JOIN_FILES = \
 	tools/join/write_behind.c \
 	tools/join/write_behind.h
 
+WITNESS_FILES = \
+	tools/witness/mapped_module.c \
+	tools/witness/mapped_module.h \
+	tools/witness/perf_events.c \
+	tools/witness/perf_events.h \
+	tools/witness/spaces.c \
+	tools/witness/spaces.h \
+	tools/witness/unwind_stack.c \
+	tools/witness/unwind_stack.h \
+	tools/witness/witness.c \
+	tools/witness/witness.h \
+	tools/witness/witness_trace.c \
+	tools/witness/witness_trace.h
+
 RECORD_FILES = \
 	tools/record/merge_command.c \
 	tools/record/record.c \
@@ -119,6 +133,7 @@ RECORD_FILES = \
 	tools/record/run.c \
 	tools/record/run.h \
 	tools/record/saver.c \
+	tools/record/watch.c \
 	tools/record/saver.h \
 	tools/record/shared_memory.c \
 	tools/record/shared_memory.h
@@ -209,17 +224,18 @@ TOP_FILES = \
 	tools/top/top_sums.h
 
 TOOLS_SOURCES = $(COMMON_FILES) $(READING_FILES) $(PRINTING_FILES) $(ANALYSIS_FILES) $(DESCRIPTORS_FILES) \
-	$(LOCKS_FILES) $(PROGRAMS_FILES) $(JOIN_FILES) $(RECORD_FILES) $(MANAGER_FILES) $(CHECK_FILES) \
-	$(DUMP_FILES) $(REPORT_FILES) $(TOP_FILES)
+	$(LOCKS_FILES) $(PROGRAMS_FILES) $(JOIN_FILES) $(WITNESS_FILES) $(RECORD_FILES) $(MANAGER_FILES) \
+	$(CHECK_FILES) $(DUMP_FILES) $(REPORT_FILES) $(TOP_FILES)
 
 TOOLS_CPPFLAGS = $(AM_CPPFLAGS)
-TOOLS_LIBS = libfxttools.la libfxtwriter.la $(JANSSON_LIBS) $(LIBELF_LIBS) $(LIBIBERTY_LIBS) $(ZSTD_LIBS) -lm
+TOOLS_LIBS = libfxttools.la libfxtwriter.la $(JANSSON_LIBS) $(LIBDW_LIBS) $(LIBELF_LIBS) $(LIBIBERTY_LIBS) \
+	$(ZSTD_LIBS) -lm
 
 # This library has everything but main(), so that the unit tests link the same code.
 noinst_LTLIBRARIES += libfxttools.la
 libfxttools_la_SOURCES = $(TOOLS_SOURCES)
 libfxttools_la_CPPFLAGS = $(TOOLS_CPPFLAGS) -DFXT_LIBDIR='"$(libdir)"'
-libfxttools_la_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS) $(LIBELF_CFLAGS) $(ZSTD_CFLAGS)
+libfxttools_la_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS) $(LIBDW_CFLAGS) $(LIBELF_CFLAGS) $(ZSTD_CFLAGS)
 
 bin_PROGRAMS += fxt
 fxt_SOURCES = tools/fxt.c

@@ -6,8 +6,8 @@
  * circular mode hands out the chunk that was finished first. In streaming mode a pass goes over one of the
  * two rolling buffers. It takes the chunks that are free there, and skips those that a thread still holds or
  * that the manager has not saved yet. At its end the other rolling buffer is next, if the manager has
- * answered the last request to save that one. Where the manager keeps up, a pass ends after EARLY_CHUNKS. So a
- * large buffer costs memory, and the touching of it, only while it is needed. */
+ * answered the last request to save that one. Where the manager keeps up, a pass ends after EARLY_CHUNKS.
+ * So a large buffer costs memory, and the touching of it, only while it is needed. */
 #include <errno.h>
 #include <linux/memfd.h>
 #include <poll.h>

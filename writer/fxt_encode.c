@@ -205,7 +205,7 @@ size_t fxt_encode_context_switch(uint64_t *out, size_t capacity, uint64_t ticks,
 {
 	struct fxt_cursor c = fxt_begin(out, capacity);
 
-	fxt_require(&c, may_switch_out(outgoing_state));
+	fxt_require(&c, (unsigned)outgoing_state <= FXT_THREAD_DEAD);
 	fxt_put_word(&c, ticks);
 	fxt_put_word(&c, outgoing);
 	fxt_put_word(&c, incoming);

@@ -112,7 +112,8 @@ size_t fxt_encode_legacy_switch(uint64_t *out, size_t capacity, uint64_t ticks,
 				const struct fxt_legacy_switch *s);
 
 /* These write the newer scheduling records, which the specification does not have but newer writers and
- * readers do: a context switch, and the wakeup of a thread. Thread ids are koids. */
+ * readers do: a context switch, and the wakeup of a thread. Thread ids are koids. The outgoing thread's state
+ * is FXT_THREAD_RUNNING if it was preempted. */
 size_t fxt_encode_context_switch(uint64_t *out, size_t capacity, uint64_t ticks, uint16_t cpu,
 				 enum fxt_thread_state outgoing_state, uint64_t outgoing, uint64_t incoming,
 				 struct fxt_args args);

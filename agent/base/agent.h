@@ -282,8 +282,8 @@ struct fxt_agent {
 	atomic_uint starts;
 	/* the trace that begins now has nothing that was recorded before: fxt_async_begin_anew() */
 	bool begins_anew;
-	/* when the manager stopped the trace last; 0: never. A function that was in progress then, and is found
-	 * to be gone, was left while nothing was recorded: close_entry() */
+	/* when the manager stopped the trace last; 0: never. A function that was in progress then, and is
+	 * found to be gone, was left while nothing was recorded: close_entry() */
 	_Atomic uint64_t stopped_ns;
 	atomic_bool file_made;          /* the buffer exists */
 	atomic_bool filtered;           /* fxt_filter_begins() was called */

@@ -190,7 +190,7 @@ is "blocks that are left" 1 "$(grep -c 'never freed: 1.00 MiB in 1 block' report
 is "descriptors that are left" "/dev/null 1" \
 	"$(grep -A 1 '^DESCRIPTORS STILL OPEN' report | tail -n 1 | awk '{ print $1, $2 }')"
 is "bytes written to /dev/null" "1" "$(awk '$1 == "/dev/null" && $2 == "write" { print $5 }' report)"
-# The call of dwell() that was left unseen ended before recording started again. The next one began after that.
+# The call of dwell() that was left unseen ended before recording started again. The next one began after.
 "$FXT" dump --json unseen.fxt >records
 is "a function that was left unseen" "dwell before, dwell after" "$(python3 -c '
 import json, sys

@@ -312,12 +312,12 @@ void fxt_overview_rank(struct fxt_overview *o)
 		o->category_count--;
 }
 
-size_t fxt_overview_threads(const struct fxt_overview *o)
+size_t fxt_overview_threads(const struct fxt_overview *o, const struct fxt_reader *r)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < o->thread_count; i++)
-		n += o->thread_events[i] != 0;
+		n += o->thread_events[i] && r->threads[i].pid != FXT_KERNEL_PROVIDER_ID;
 	return n;
 }
 
@@ -329,16 +329,17 @@ size_t fxt_overview_processes(const struct fxt_overview *o, const struct fxt_rea
 	for (size_t i = 0; i < o->thread_count; i++) {
 		bool fresh = false;
 
-		if (o->thread_events[i])
+		if (o->thread_events[i] && r->threads[i].pid != FXT_KERNEL_PROVIDER_ID)
 			fxt_map_put(&pids, r->threads[i].pid, 0, &fresh);
 		n += fresh;
 	}
 	/* Processes that were named and have no events count too. */
 	for (const struct fxt_slot *s = fxt_map_next(&r->process_names, NULL); s;
 	     s = fxt_map_next(&r->process_names, s)) {
-		bool fresh;
+		bool fresh = false;
 
-		fxt_map_put(&pids, s->a, 0, &fresh);
+		if (s->a != FXT_KERNEL_PROVIDER_ID)
+			fxt_map_put(&pids, s->a, 0, &fresh);
 		n += fresh;
 	}
 	fxt_map_free(&pids);

@@ -84,9 +84,9 @@ uint64_t fxt_lost_dropped(const uint64_t lost[FXT_LOSS_COUNT]);
  * afterwards. */
 void fxt_overview_rank(struct fxt_overview *o);
 
-/* Returns the number of threads with events. */
-size_t fxt_overview_threads(const struct fxt_overview *o);
-/* Returns the number of processes that have threads with events, or a name. */
+/* Returns the number of programs' threads with events. */
+size_t fxt_overview_threads(const struct fxt_overview *o, const struct fxt_reader *r);
+/* Returns the number of programs' processes that have threads with events, or a name. */
 size_t fxt_overview_processes(const struct fxt_overview *o, const struct fxt_reader *r);
 
 #endif

@@ -290,7 +290,7 @@ static void take_name(struct fxt_merge *m, struct fxt_merged_part *part, const s
 	struct fxt_open_program *program;
 
 	if (rec->type != FXT_RECORD_KERNEL_OBJECT || rec->subtype != FXT_OBJECT_PROCESS ||
-	    program_of(part, rec->provider))
+	    program_of(part, rec->provider) || fxt_provider_is_kernel(rec->provider))
 		return;
 	program = fxt_open_lifetimes_name(&m->lifetimes, rec->provider, rec->id,
 					  unique_id(m, &part->ids, rec->provider->id));

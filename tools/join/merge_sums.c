@@ -64,7 +64,7 @@ void fxt_merge_add(struct fxt_merge *m, struct fxt_overview *o, const struct fxt
 	bool fresh;
 
 	for (size_t i = 0; i < o->thread_count; i++) {
-		if (!o->thread_events[i])
+		if (!o->thread_events[i] || r->threads[i].pid == FXT_KERNEL_PROVIDER_ID)
 			continue;
 		fxt_map_put(&m->tids, r->threads[i].pid, r->threads[i].tid, &fresh);
 		m->threads += fresh;
@@ -73,6 +73,8 @@ void fxt_merge_add(struct fxt_merge *m, struct fxt_overview *o, const struct fxt
 	}
 	for (const struct fxt_slot *s = fxt_map_next(&r->process_names, NULL); s;
 	     s = fxt_map_next(&r->process_names, s)) {
+		if (s->a == FXT_KERNEL_PROVIDER_ID)
+			continue;
 		fxt_map_put(&m->pids, s->a, 0, &fresh);
 		m->processes += fresh;
 	}

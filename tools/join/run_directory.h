@@ -11,6 +11,8 @@
 /* The manager's socket in the directory, and the archive that it writes there. */
 #define FXT_PARTS_SOCKET "manager"
 #define FXT_PARTS_ARCHIVE "manager.fxt"
+/* What the kernel told of the run: tools/witness/witness.h */
+#define FXT_PARTS_WITNESS "kernel.fxt"
 
 struct fxt_run_part {
 	char *path;

@@ -195,9 +195,9 @@ static void give_up(struct fxt_archive *a, int error)
 		fxt_error(a->path, "%s", strerror(errno));
 }
 
-/* Reserves space for `bytes` more bytes, and for as many as the file has already: to write into reserved space
- * takes half the time, because the file system need not find space for each page. Where nothing can be
- * reserved, the file is written all the same. */
+/* Reserves space for `bytes` more bytes, and for as many as the file has already: to write into reserved
+ * space takes half the time, because the file system need not find space for each page. Where nothing can
+ * be reserved, the file is written all the same. */
 static void reserve(struct fxt_archive *a, size_t bytes)
 {
 	uint64_t ahead = a->bytes < MOST_RESERVED_BYTES ? a->bytes : MOST_RESERVED_BYTES;

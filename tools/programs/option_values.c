@@ -68,3 +68,14 @@ char *fxt_option_set_duration(char **ns, const char *text)
 	return *ns ? NULL
 		   : fxt_format("'%s' is no duration of at most an hour: give 500ns, 10us or 1ms, say", text);
 }
+
+char *fxt_option_set_hz(unsigned *hz, const char *text)
+{
+	char *end;
+	unsigned long value = strtoul(text, &end, 10);
+
+	if (*text < '0' || *text > '9' || *end || value > 10000)
+		return fxt_format("'%s' is no number of samples in a second: give 0 to 10000", text);
+	*hz = (unsigned)value;
+	return NULL;
+}

@@ -12,6 +12,9 @@ char *fxt_option_bad_megabytes(const char *text);
  * with the text. */
 char *fxt_option_set_duration(char **ns, const char *text);
 
+/* Sets *hz to a number of samples in a second, from 0 to 10000. Returns as above. */
+char *fxt_option_set_hz(unsigned *hz, const char *text);
+
 /* Returns a duration such as "500", "10us", "1.5ms" or "2s" as the digits of its nanoseconds, which the
  * caller frees. Returns NULL if the text is no duration. */
 char *fxt_option_duration_ns(const char *text);

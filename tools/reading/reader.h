@@ -97,6 +97,12 @@ struct fxt_provider {
 	uint32_t generation;            /* counts how often an index got another meaning */
 };
 
+/* The provider that has what the kernel told of programs is none of these programs (tools/witness/witness.h).
+ * Its number is above those that they get, and is a process's too: its threads are the processors. */
+#define FXT_KERNEL_PROVIDER "kernel"
+enum { FXT_KERNEL_PROVIDER_ID = 0x7fffffff };
+bool fxt_provider_is_kernel(const struct fxt_provider *provider);
+
 /* A thread that any record mentioned. It belongs to no provider, because one process may be several of them:
  * each program that it executes is a new one. */
 struct fxt_trace_thread {

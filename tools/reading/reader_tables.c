@@ -285,3 +285,8 @@ void fxt_tables_free(struct fxt_reader *r)
 	fxt_map_free(&r->thread_by_koids);
 	fxt_map_free(&r->process_names);
 }
+
+bool fxt_provider_is_kernel(const struct fxt_provider *provider)
+{
+	return provider->id == FXT_KERNEL_PROVIDER_ID && fxt_text_is(&provider->name, FXT_KERNEL_PROVIDER);
+}

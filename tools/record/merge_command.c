@@ -87,15 +87,26 @@ static bool find(struct merge_options *o, struct fxt_parts *parts, const char **
 	return parts->count != 0;
 }
 
+/* Returns the name of the first part of a program; or that of the kernel's, if there is no other. */
+static const char *first_name(const struct fxt_parts *parts)
+{
+	const char *name = NULL;
+
+	for (size_t i = 0; i < parts->count && (!name || strcmp(name, FXT_PARTS_WITNESS) == 0); i++) {
+		name = strrchr(parts->list[i].path, '/');
+		name = name ? name + 1 : parts->list[i].path;
+	}
+	return name;
+}
+
 /* Returns the name that fxt record would use: that of the first process, beside the directory. Returns
  * NULL after a message if there is such a file, because it must not be overwritten. */
 static char *default_output(const struct fxt_parts *parts, const char *made_here, bool compresses)
 {
-	const char *name = strrchr(parts->list[0].path, '/');
+	const char *name = first_name(parts);
 	size_t bytes = made_here ? strlen(made_here) : 0;
 	char *path;
 
-	name = name ? name + 1 : parts->list[0].path;
 	if (!made_here) {
 		fxt_error(NULL, "the joined trace needs a name: give one with -o FILE");
 		return NULL;

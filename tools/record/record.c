@@ -6,6 +6,7 @@
 
 #include "record.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -20,6 +21,7 @@
 #include "tools/programs/agent_path.h"
 #include "tools/programs/option_values.h"
 #include "tools/programs/program.h"
+#include "tools/witness/witness.h"
 
 enum {
 	KEY_MAX_SIZE = 0x100,
@@ -34,8 +36,22 @@ enum {
 	KEY_START_DELAY,
 	KEY_TOGGLE,
 	KEY_COMPRESS,
+	KEY_SAMPLE,
+	KEY_NO_KERNEL,
 	KEY_BUDGET
 };
+
+/* Takes the number of a process. Returns NULL, or what is wrong with it. */
+static char *set_pid(struct fxt_record_options *o, const char *text)
+{
+	char *end;
+	long pid = strtol(text, &end, 10);
+
+	if (*text < '1' || *text > '9' || *end || pid > INT_MAX)
+		return fxt_format("'%s' is no number of a process", text);
+	o->pid = (pid_t)pid;
+	return NULL;
+}
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
@@ -71,13 +87,23 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		o->compresses = true;
 		bad = FXT_CAN_PACK ? NULL : fxt_strdup("--compress needs zstd, and fxt was built without it");
 		break;
+	case 'p': bad = set_pid(o, arg); break;
+	case KEY_SAMPLE: bad = fxt_option_set_hz(&o->hz, arg); break;
+	case KEY_NO_KERNEL: o->lacks_kernel = true; break;
 	case 'q': o->quiet = true; break;
 	case 'j': o->json = true; break;
 	case ARGP_KEY_ARGS:
+		if (o->pid) {
+			bad = fxt_strdup("--pid watches a process that runs already, and a command was given "
+					 "too: give one of them");
+			break;
+		}
 		o->command = state->argv + state->next;
 		state->next = state->argc;
 		return 0;
 	case ARGP_KEY_NO_ARGS:
+		if (o->pid)
+			return 0;
 		bad = fxt_strdup("which command? fxt record [OPTION...] -- COMMAND [ARG...]");
 		break;
 	case ARGP_KEY_SUCCESS:
@@ -120,6 +146,7 @@ static int failed(const struct fxt_run *run)
 struct recording {
 	struct fxt_record_options *options;
 	struct fxt_saver saver;
+	struct fxt_witness witness;
 	struct fxt_merge merge;
 	struct fxt_run run;
 	char *directory;
@@ -155,6 +182,7 @@ static bool collect(struct recording *r)
 	const char *archive;            /* it is no part if the others are appended to it */
 	bool ok = false;
 
+	fxt_witness_end(&r->witness);
 	/* An archive without programs is no trace. */
 	if (r->saver.socket && !r->saver.manager.session.providers) {
 		unlink(r->saver.archive);
@@ -163,8 +191,10 @@ static bool collect(struct recording *r)
 	}
 	archive = r->is_followed ? r->saver.archive : NULL;
 	fxt_parts_find(&parts, r->directory, archive);
+	if (parts.count == (r->witness.path != NULL) && !archive)
+		fxt_record_nothing(o, &r->run, r->directory, r->witness.path);
 	if (!parts.count && !archive) {
-		fxt_record_nothing(o, &r->run, r->directory);
+		ok = false;
 	} else if (!join(r, &parts, path)) {
 		fxt_error(NULL, "the parts of the trace are left in %s", r->directory);
 	} else {
@@ -198,11 +228,38 @@ static void save_meanwhile(void *context, pid_t pid)
 	fxt_saver_serve(&r->saver, pid);
 }
 
+/* Asks the kernel to be a second witness. It is, if a manager saves what programs record: a ring has no room
+ * for all that the kernel tells. */
+static void begin_witness(struct recording *r)
+{
+	const struct fxt_record_options *o = r->options;
+	const char *follow = o->follow ? o->follow : getenv("FXT_FOLLOW");
+	char *path = fxt_format("%s/" FXT_PARTS_WITNESS, r->directory), *why;
+	struct fxt_witness_wish wish = {
+		.hz = o->hz,
+		.most_bytes = r->saver.most_bytes,
+		.waits = r->saver.start_ns,
+		.is_for_traced = follow && *follow && strcmp(follow, "all") != 0,
+		.path = path,
+	};
+	int error = fxt_witness_begin(&r->witness, &wish);
+
+	r->saver.witness = &r->witness;
+	if (error && !o->quiet) {
+		why = fxt_witness_refusal(error);
+		fxt_error(NULL, "the trace has no samples and no context switches: %s", why);
+		free(why);
+	}
+	free(path);
+}
+
 static int run(struct recording *r)
 {
 	bool is_saved = r->saver.socket;
 	int status;
 
+	if (is_saved && !r->options->lacks_kernel)
+		begin_witness(r);
 	r->start_ns = fxt_now_ns();
 	status = fxt_run(r->options->command, &r->run, is_saved ? save_meanwhile : NULL, r);
 	r->is_over = true;
@@ -216,10 +273,14 @@ static int run(struct recording *r)
 		status = r->has_failed ? failed(&r->run) : r->run.status;
 	} else if (is_saved) {
 		unlink(r->saver.archive);
+		fxt_witness_end(&r->witness);
+		if (r->witness.path)
+			unlink(r->witness.path);
 	}
 	/* It stays if it has parts. */
 	rmdir(r->directory);
 	fxt_saver_free(&r->saver);
+	free(r->witness.path);
 	return status;
 }
 
@@ -302,6 +363,15 @@ int fxt_command_record(int argc, char **argv)
 		 "Give up categories of a program whose recording takes more than this of the rest of its "
 		 "processor time: 2% (default: none)",
 		 0},
+		{"pid", 'p', "PID", 0,
+		 "Watch a process that runs already, by samples and context switches alone, until it ends, "
+		 "the --duration is over or a signal such as that of Ctrl-C comes",
+		 0},
+		{"sample", KEY_SAMPLE, "HZ", 0,
+		 "How often the kernel takes samples of what programs run, in a second of processor time "
+		 "(default 199); 0: none",
+		 0},
+		{"no-kernel", KEY_NO_KERNEL, 0, 0, "Take no samples, and no context switches either", 0},
 		{"dormant", KEY_DORMANT, 0, 0, "Nothing is recorded before the signal comes", 0},
 		{"trigger", KEY_TRIGGER, "LIST", 0,
 		 "Saves the buffer when a call is slow or fails: 'read>10ms,open=ENOENT', "
@@ -317,18 +387,18 @@ int fxt_command_record(int argc, char **argv)
 	static const struct argp argp = {
 		.options = options,
 		.parser = parse,
-		.args_doc = "[--] COMMAND [ARG...]",
+		.args_doc = "[--] COMMAND [ARG...]\n-p PID",
 		.doc = "Run COMMAND with the agent preloaded, its children too, and leave one trace. The "
 		       "exit status is COMMAND's; 125 when fxt itself failed, 126 when it cannot be run, "
 		       "127 when there is none.",
 	};
-	struct fxt_record_options o = {0};
+	struct fxt_record_options o = {.hz = FXT_WITNESS_USUAL_HZ};
 	int status;
 
 	/* Options are parsed in order, because all that follows COMMAND belongs to COMMAND. */
 	argp_err_exit_status = FXT_STATUS_FAILED;
 	fxt_parse(&argp, argc, argv, ARGP_IN_ORDER, &o);
-	status = record(&o);
+	status = o.pid ? fxt_record_watch(&o) : record(&o);
 	free(o.threshold_ns);
 	free(o.explain_ns);
 	free(o.delay_ns);

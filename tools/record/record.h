@@ -20,6 +20,9 @@ struct fxt_record_options {
 	char *explain_ns;
 	unsigned budget;                /* hundredths of a percent (manager/budget.h); 0: none */
 	bool is_toggled;                /* a signal that is kept (run.h) begins recording, and then ends it */
+	pid_t pid;                      /* of a process that runs already and is only watched; 0: none */
+	bool lacks_kernel;              /* the kernel is not asked (witness.h) */
+	unsigned hz;                    /* of samples of the processor clock; 0: none are taken */
 	char *delay_ns, *duration_ns;   /* when recording begins, and how long it lasts; or NULL */
 	char *shared;                   /* path of the memory that the processes share: shared.h */
 	const char *follow, *on_full, *signal, *start, *trigger, *trigger_keep;
@@ -32,6 +35,10 @@ struct fxt_record_options {
 void fxt_record_environment(const struct fxt_record_options *o, const char *agent,
 			    const char *parts_directory, const char *sanitizer, const char *manager);
 
+/* Watches process o->pid until it ends, a signal comes or the time is over, and makes a trace of what the
+ * kernel tells of it. Returns the exit status. */
+int fxt_record_watch(const struct fxt_record_options *o);
+
 /* Prints one line of summary on standard error, and advice if the trace is large. */
 void fxt_record_summary(const struct fxt_record_options *o, const struct fxt_merge *m,
 			const struct fxt_run *run, const char *path);
@@ -39,9 +46,10 @@ void fxt_record_summary(const struct fxt_record_options *o, const struct fxt_mer
 /* Prints the line of summary for what fxt merge has joined. */
 void fxt_merge_summary(const struct fxt_merge *m, const char *path);
 
-/* Prints why there is nothing to join, as far as it can be known. */
+/* Prints why no program has left a part, as far as it can be known. `witness` is the path of the part that
+ * has what the kernel told, or NULL. */
 void fxt_record_nothing(const struct fxt_record_options *o, const struct fxt_run *run,
-			const char *parts_directory);
+			const char *parts_directory, const char *witness);
 
 /* The subcommands: see tools/common/command.h. */
 int fxt_command_record(int argc, char **argv);

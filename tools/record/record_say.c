@@ -195,21 +195,24 @@ void fxt_merge_summary(const struct fxt_merge *m, const char *path)
 	say(m, NULL, path);
 }
 
-static bool is_empty(const char *directory)
+/* Returns whether the directory has no file but `except`, which may be NULL. */
+static bool is_empty(const char *directory, const char *except)
 {
+	const char *slash = except ? strrchr(except, '/') : NULL;
 	DIR *d = opendir(directory);
 	struct dirent *e;
 	bool empty = true;
 
 	while (d && (e = readdir(d)))
-		empty = empty && (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0);
+		empty = empty && (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0 ||
+				  (slash && strcmp(e->d_name, slash + 1) == 0));
 	if (d)
 		closedir(d);
 	return empty;
 }
 
 void fxt_record_nothing(const struct fxt_record_options *o, const struct fxt_run *run,
-			const char *parts_directory)
+			const char *parts_directory, const char *witness)
 {
 	const char *why =
 		"it made no traced call, took LD_PRELOAD out of its environment, or the agent said why above";
@@ -217,9 +220,9 @@ void fxt_record_nothing(const struct fxt_record_options *o, const struct fxt_run
 
 	if (statvfs(parts_directory, &fs) == 0 && fs.f_bavail < (1 << 20) / fs.f_frsize)
 		why = "the file system is full";
-	else if (!is_empty(parts_directory))
+	else if (!is_empty(parts_directory, witness))
 		why = "it left files that are no traces";
 	else if (run->signal)
 		why = "it was killed before it made a traced call";
-	fxt_error(o->command[0], "left no trace: %s", why);
+	fxt_error(o->command[0], "left no trace%s: %s", witness ? " of its calls" : "", why);
 }

@@ -128,6 +128,8 @@ static void start(struct fxt_saver *s)
 	fxt_session_initialize(&s->manager.session, &config);
 	fxt_session_start(&s->manager.session, FXT_CLEAR_ENTIRE, NULL);
 	s->start_ns = 0;
+	if (s->witness)
+		fxt_witness_go(s->witness);
 	if (s->duration_ns)
 		s->stop_ns = fxt_now_ns() + s->duration_ns;
 	if (s->signals)

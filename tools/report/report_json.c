@@ -30,7 +30,7 @@ static void put_programs(struct fxt_json *j, const struct fxt_reader *r)
 {
 	fxt_json_array(j, "programs");
 	for (size_t i = 0; i < r->provider_count; i++) {
-		if (!r->providers[i]->announced)
+		if (!r->providers[i]->announced || fxt_provider_is_kernel(r->providers[i]))
 			continue;
 		fxt_json_object(j, NULL);
 		fxt_json_u64(j, "id", r->providers[i]->id);
@@ -106,7 +106,7 @@ static void put_trace(struct fxt_json *j, const struct fxt_report *report)
 	fxt_json_object(j, "trace");
 	put_programs(j, report->r);
 	fxt_json_u64(j, "processes", fxt_overview_processes(o, report->r));
-	fxt_json_u64(j, "threads", fxt_overview_threads(o));
+	fxt_json_u64(j, "threads", fxt_overview_threads(o, report->r));
 	fxt_json_u64(j, "bytes", report->r->size);
 	fxt_json_u64(j, "events", o->events);
 	fxt_json_u64(j, "first_ns", o->first_ns);

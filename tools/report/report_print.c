@@ -22,7 +22,7 @@ static bool is_new_program(const struct fxt_reader *r, size_t index)
 		    fxt_text_equal(&r->providers[i]->name, &r->providers[index]->name))
 			return false;
 	}
-	return r->providers[index]->announced;
+	return r->providers[index]->announced && !fxt_provider_is_kernel(r->providers[index]);
 }
 
 /* Prints the names of the programs; a single process is shown with its id. */
@@ -217,7 +217,7 @@ static void print_killed(const struct fxt_report *report, FILE *out)
 static void print_head(const struct fxt_report *report, FILE *out)
 {
 	const struct fxt_overview *o = &report->overview;
-	size_t threads = fxt_overview_threads(o), processes = fxt_overview_processes(o, report->r);
+	size_t threads = fxt_overview_threads(o, report->r), processes = fxt_overview_processes(o, report->r);
 
 	print_programs(report->r, processes, out);
 	fprintf(out, "%zu process%s, %zu thread%s, %s events in %s\n", processes, processes == 1 ? "" : "es",

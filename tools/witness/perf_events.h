@@ -1,0 +1,77 @@
+/* The kernel's own records of what processes do, by perf_event_open(2): samples of the processor clock with
+ * the registers and a copy of the user stack, context switches, and what processes execute, map and make.
+ * An ordinary user may have them of his own processes if kernel.perf_event_paranoid is at most 2. Nothing is
+ * added to those processes.
+ *
+ * There is one event for each processor, which children inherit, and a ring of memory for each event. All
+ * times are of CLOCK_BOOTTIME, as those of traces are.
+ */
+#ifndef FXT_TOOLS_PERF_EVENTS_H
+#define FXT_TOOLS_PERF_EVENTS_H
+
+#include <linux/perf_event.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* The registers of a sample, in the kernel's order: those that unwinding needs (unwind_stack.h). */
+#if defined(__x86_64__)
+#define FXT_PERF_REGISTERS UINT64_C(0xff01ff)
+enum { FXT_PERF_REGISTER_COUNT = 17 };
+#elif defined(__aarch64__)
+#define FXT_PERF_REGISTERS UINT64_C(0x1ffffffff)
+enum { FXT_PERF_REGISTER_COUNT = 33 };
+#else
+#define FXT_PERF_REGISTERS UINT64_C(0)
+enum { FXT_PERF_REGISTER_COUNT = 1 };
+#endif
+
+/* The ring of a processor. */
+struct fxt_perf_ring {
+	int fd;
+	uint32_t cpu;
+	struct perf_event_mmap_page *page;      /* the ring lies behind it */
+	size_t bytes;                           /* of the ring, a power of two */
+	unsigned char *queue;                   /* records that were taken from the ring and not delivered */
+	size_t begin, end, capacity;            /* of the queue */
+};
+
+struct fxt_perf {
+	struct fxt_perf_ring *rings;
+	size_t count;
+	int *others;                    /* events of further threads, which write to the rings too */
+	size_t other_count, other_capacity;
+	bool samples_kernel;            /* samples are taken in the kernel too */
+	bool is_enough;                 /* every event that was wanted could be had */
+};
+
+/* A record, decoded as far as all records have it in common, and samples and switches entirely. */
+struct fxt_perf_record {
+	const struct perf_event_header *header;
+	uint32_t pid, tid, cpu;
+	uint64_t time_ns;
+	/* samples only */
+	uint64_t ip;
+	const uint64_t *registers;      /* FXT_PERF_REGISTER_COUNT of them; NULL: there are none of 64 bits */
+	const unsigned char *stack;     /* a copy of what lies from the stack pointer up */
+	size_t stack_bytes;
+};
+
+/* Opens the events for process `pid` and all that it makes later. If `on_exec`, they begin when one of these
+ * executes a program; otherwise now, for each of its threads. Samples are taken `hz` times a second of
+ * processor time, or not at all if that is 0. Returns 0, or a positive errno with nothing open. */
+int fxt_perf_open(struct fxt_perf *perf, pid_t pid, unsigned hz, bool on_exec);
+
+/* Waits until a ring has something, `fd` can be read, or the time is over. Returns whether `fd` can be read
+ * or has no other end any more. */
+bool fxt_perf_wait(const struct fxt_perf *perf, int fd, int milliseconds);
+
+/* Takes what the rings have, and delivers records in the order of time: all that are older than this call, or
+ * all if `is_end`. A record and what it points to is valid during the call. */
+typedef void fxt_perf_handler(void *context, const struct fxt_perf_record *record);
+void fxt_perf_take(struct fxt_perf *perf, bool is_end, fxt_perf_handler *handler, void *context);
+
+void fxt_perf_close(struct fxt_perf *perf);
+
+#endif

@@ -1,0 +1,521 @@
+/* See witness_trace.h. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "witness_trace.h"
+
+#include <dirent.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <uthash.h>
+
+#include "tools/common/hash.h"
+#include "tools/common/message.h"
+#include "tools/reading/reader.h"
+#include "unwind_stack.h"
+#include "witness.h"
+#include "writer/fxt_encode.h"
+
+enum {
+	MOST_FRAMES = 256,
+	MOST_INLINE = 1000, /* bytes of a name that has no index */
+};
+
+/* No program has memory at these addresses, so nobody takes a node for an object of the program. */
+static const uint64_t FIRST_NODE = UINT64_C(0xfff0000000000000);
+
+/* Where a frame is. */
+struct frame {
+	struct fxt_module *module; /* NULL: in no file that is known */
+	uint64_t address; /* in the module; or else in the process */
+};
+
+/* -- Records ----------------------------------------------------------------------------------- */
+
+struct fxt_witness_string {
+	uint16_t index;
+	char *text;
+	UT_hash_handle hh;
+};
+
+static void put(struct fxt_witness_trace *w, const uint64_t *words, size_t count)
+{
+	w->bytes += count * FXT_WORD_BYTES;
+	fwrite(words, FXT_WORD_BYTES, count, w->out);
+}
+
+/* Writes a string record. Names of files and functions may be any bytes. */
+static void put_string(struct fxt_witness_trace *w, uint16_t index, const char *text, size_t bytes)
+{
+	static uint64_t words[FXT_RECORD_MAX_WORDS];
+	static char clean[FXT_STRING_MAX_BYTES];
+
+	bytes = fxt_utf8_clean(clean, text, bytes, sizeof(clean));
+	put(w, words, fxt_encode_string(words, FXT_RECORD_MAX_WORDS, index, clean, bytes));
+}
+
+/* Returns the string for a record. It gets an index as long as there are some; after that, names are cut so
+ * that they fit in a record. */
+static struct fxt_string string(struct fxt_witness_trace *w, const char *text)
+{
+	size_t bytes = strnlen(text, FXT_STRING_MAX_BYTES);
+	struct fxt_witness_string *found;
+
+	if (!bytes)
+		return FXT_INLINE(NULL, 0);
+	HASH_FIND(hh, w->strings, text, bytes, found);
+	if (found)
+		return FXT_INDEXED(found->index);
+	if (w->string_count == FXT_STRING_MAX_INDEX) {
+		static char inlined[4][MOST_INLINE];
+		static unsigned turn;
+		char *clean = inlined[turn++ % 4];
+
+		return FXT_INLINE(clean, fxt_utf8_clean(clean, text, bytes, MOST_INLINE));
+	}
+	found = fxt_alloc(1, sizeof(*found));
+	found->index = (uint16_t)++w->string_count;
+	found->text = fxt_alloc(bytes, 1);
+	memcpy(found->text, text, bytes);
+	HASH_ADD_KEYPTR(hh, w->strings, found->text, bytes, found);
+	put_string(w, found->index, text, bytes);
+	return FXT_INDEXED(found->index);
+}
+
+/* Returns the thread that stands for a processor: what the kernel tells is none of the program's own threads'
+ * events, because viewers would take an instant for the call that an arrow leads to. */
+static struct fxt_thread_ref processor(struct fxt_witness_trace *w, uint32_t cpu)
+{
+	struct fxt_thread_ref ref = {0, FXT_KERNEL_PROVIDER_ID, FXT_KERNEL_PROVIDER_ID - 1 - cpu};
+	uint64_t words[3];
+	bool fresh;
+	struct fxt_slot *slot = fxt_map_put(&w->processors, cpu, 0, &fresh);
+
+	if (fresh && w->processors.count <= FXT_THREAD_MAX_INDEX) {
+		slot->value[0] = w->processors.count;
+		put(w, words, fxt_encode_thread(words, 3, (uint8_t)slot->value[0], ref.process, ref.thread));
+	}
+	ref.index = (uint8_t)slot->value[0];
+	return ref;
+}
+
+/* Writes an instant about the thread that a record is about, with up to two arguments more. */
+static void put_instant(struct fxt_witness_trace *w, const struct fxt_perf_record *record,
+			struct fxt_string category, struct fxt_string name, struct fxt_args more)
+{
+	uint64_t words[FXT_RECORD_MAX_WORDS / 8];
+	struct fxt_thread_ref ref = processor(w, record->cpu);
+	struct fxt_arg list[4] = {{FXT_ARG_KOID, string(w, "process"), .u64 = record->pid},
+				  {FXT_ARG_KOID, string(w, "thread"), .u64 = record->tid}};
+
+	for (size_t i = 0; i < more.count; i++)
+		list[2 + i] = more.list[i];
+	put(w, words,
+	    fxt_encode_event(words, sizeof(words) / sizeof(*words), FXT_EVENT_INSTANT, record->time_ns, ref,
+			     category, name, (struct fxt_args){2 + more.count, list}, 0));
+}
+
+/* Writes an instant of category kernel. */
+static void put_fact(struct fxt_witness_trace *w, const struct fxt_perf_record *record, const char *name,
+		     struct fxt_args more)
+{
+	struct fxt_string called = string(w, name);
+
+	put_instant(w, record, string(w, "kernel"), called, more);
+}
+
+/* Says once how samples are taken, in the first thread of which there is something. */
+static void tell(struct fxt_witness_trace *w, const struct fxt_perf_record *record)
+{
+	const char *kernel = w->samples_kernel ? "sampled" : "not sampled";
+	struct fxt_arg list[] = {{FXT_ARG_UINT32, string(w, "hz"), .u32 = w->wish->hz},
+				 {FXT_ARG_STRING, string(w, "kernel"), .string = string(w, kernel)}};
+
+	if (!w->is_told)
+		put_fact(w, record, "sampling", (struct fxt_args){2, list});
+	w->is_told = true;
+}
+
+void fxt_witness_trace_begin(struct fxt_witness_trace *w, FILE *out, const struct fxt_witness_wish *wish,
+			     bool samples_kernel)
+{
+	static const char provider[] = FXT_KERNEL_PROVIDER;
+	uint64_t words[8];
+
+	*w = (struct fxt_witness_trace){
+		.out = out, .wish = wish, .is_on = !wish->waits, .samples_kernel = samples_kernel};
+	put(w, words, fxt_encode_magic(words, 8));
+	put(w, words, fxt_encode_provider_info(words, 8, FXT_KERNEL_PROVIDER_ID, provider, strlen(provider)));
+	put(w, words, fxt_encode_provider_section(words, 8, FXT_KERNEL_PROVIDER_ID));
+	put(w, words, fxt_encode_initialization(words, 8, 1000000000));
+}
+
+/* -- Names ------------------------------------------------------------------------------------- */
+
+static void set_name(struct fxt_witness_trace *w, uint32_t tid, const char *name, size_t bytes)
+{
+	bool fresh;
+	struct fxt_slot *slot = fxt_map_put(&w->names, tid, 0, &fresh);
+
+	if (fresh) {
+		slot->value[0] = w->comm_count;
+		w->comms = fxt_grow(w->comms, &w->comm_capacity, w->comm_count + 1, sizeof(*w->comms));
+		w->comm_count++;
+	}
+	memset(w->comms[slot->value[0]], 0, sizeof(*w->comms));
+	memcpy(w->comms[slot->value[0]], name, bytes < sizeof(*w->comms) ? bytes : sizeof(*w->comms) - 1);
+}
+
+static const char *name_of(const struct fxt_witness_trace *w, uint32_t tid)
+{
+	const struct fxt_slot *slot = fxt_map_find(&w->names, tid, 0);
+
+	return slot ? w->comms[slot->value[0]] : "";
+}
+
+void fxt_witness_trace_know(struct fxt_witness_trace *w, uint32_t pid)
+{
+	char *path = fxt_format("/proc/%" PRIu32 "/task", pid);
+	DIR *tasks = opendir(path);
+	const struct dirent *task;
+
+	fxt_space_read(&w->spaces, fxt_space_of(&w->spaces, pid), pid);
+	while (tasks && (task = readdir(tasks))) {
+		char *comm = fxt_format("%s/%s/comm", path, task->d_name), name[32] = "";
+		FILE *file = atoi(task->d_name) ? fopen(comm, "re") : NULL;
+
+		if (file && fgets(name, sizeof(name), file))
+			set_name(w, (uint32_t)atoi(task->d_name), name, strcspn(name, "\n"));
+		if (file)
+			fclose(file);
+		free(comm);
+	}
+	if (tasks)
+		closedir(tasks);
+	free(path);
+}
+
+/* Names a process or thread. `pid` is that of a thread's process. */
+static void put_name(struct fxt_witness_trace *w, enum fxt_kernel_object_type type, uint64_t id, uint64_t pid,
+		     const char *text)
+{
+	uint64_t words[16];
+	const struct fxt_arg process = {FXT_ARG_KOID, string(w, "process"), .u64 = pid};
+	struct fxt_string name = string(w, text);
+	struct fxt_args args = {type == FXT_OBJECT_THREAD, &process};
+
+	put(w, words, fxt_encode_kernel_object(words, 16, type, id, name, args));
+}
+
+/* Names the processors, and programs that have no agent which would do it. */
+static void put_names(struct fxt_witness_trace *w)
+{
+	const struct fxt_slot *slot;
+	char cpu[32];
+
+	put_name(w, FXT_OBJECT_PROCESS, FXT_KERNEL_PROVIDER_ID, 0, FXT_KERNEL_PROVIDER);
+	for (slot = fxt_map_next(&w->processors, NULL); slot; slot = fxt_map_next(&w->processors, slot)) {
+		snprintf(cpu, sizeof(cpu), "cpu %u", (unsigned)slot->a);
+		put_name(w, FXT_OBJECT_THREAD, FXT_KERNEL_PROVIDER_ID - 1 - slot->a, FXT_KERNEL_PROVIDER_ID,
+			 cpu);
+	}
+	for (slot = fxt_map_next(&w->seen, NULL); slot; slot = fxt_map_next(&w->seen, slot)) {
+		uint32_t pid = (uint32_t)slot->a, tid = (uint32_t)slot->b;
+
+		if (!w->wish->pid && fxt_space_of(&w->spaces, pid)->is_traced)
+			continue;
+		if (pid == tid)
+			put_name(w, FXT_OBJECT_PROCESS, pid, 0, name_of(w, pid));
+		put_name(w, FXT_OBJECT_THREAD, tid, pid, name_of(w, tid));
+	}
+}
+
+/* -- Stacks ------------------------------------------------------------------------------------ */
+
+/* Returns the name of the function that a frame is in. *freed has to be freed. */
+static const char *function_of(const struct frame *frame, char **freed)
+{
+	const char *path = frame->module ? fxt_module_path(frame->module) : "", *slash = strrchr(path, '/');
+	const char *base = slash && slash[1] ? slash + 1 : path, *name;
+	uint64_t start = frame->address;
+
+	*freed = NULL;
+	if (!frame->module)
+		return frame->address ? "[code in no file]" : "[further callers]";
+	if (path[0] != '/' || strncmp(path, "//anon", 6) == 0)
+		return path[0] == '[' ? path : "[code in no file]";
+	name = fxt_module_function(frame->module, frame->address, &start);
+	if (!name)
+		name = *freed = fxt_format("%s+0x%" PRIx64, base, start);
+	return name;
+}
+
+/* Returns the node of a frame with this caller (0: none), which is written if it is new. */
+static uint64_t node_of(struct fxt_witness_trace *w, uint64_t parent, const struct frame *frame, uint32_t pid)
+{
+	uint64_t words[8 * MOST_INLINE / FXT_WORD_BYTES],
+		number = frame->module ? fxt_module_number(frame->module) : 0;
+	bool fresh;
+	struct fxt_slot *slot = fxt_map_put(&w->nodes, parent, number << 48 ^ frame->address, &fresh);
+	struct fxt_arg list[4];
+	size_t count = 0;
+	char *freed;
+	struct fxt_string name;
+
+	if (!fresh)
+		return slot->value[0];
+	slot->value[0] = FIRST_NODE + w->node_count++;
+	name = string(w, function_of(frame, &freed));
+	free(freed);
+	list[count++] = (struct fxt_arg){FXT_ARG_STRING, string(w, "type"), .string = string(w, "frame")};
+	if (parent)
+		list[count++] = (struct fxt_arg){FXT_ARG_POINTER, string(w, "parent"), .u64 = parent};
+	if (frame->module)
+		list[count++] = (struct fxt_arg){FXT_ARG_STRING, string(w, "module"),
+						 .string = string(w, fxt_module_path(frame->module))};
+	list[count++] = (struct fxt_arg){FXT_ARG_UINT64, string(w, "offset"), .u64 = frame->address};
+	put(w, words,
+	    fxt_encode_userspace_object(words, sizeof(words) / sizeof(*words), slot->value[0],
+					(struct fxt_thread_ref){0, pid, 0}, name,
+					(struct fxt_args){count, list}));
+	return slot->value[0];
+}
+
+/* Finds where a program counter is. A call returns behind itself, so what lies in front of the return is
+ * looked up, unless the frame `was_interrupted`. */
+static struct frame frame_at(struct fxt_space *space, uint64_t pc, bool was_interrupted)
+{
+	const struct fxt_mapping *mapping = fxt_space_find(space, pc - !was_interrupted);
+	struct frame frame = {.address = pc - !was_interrupted};
+
+	if (!mapping)
+		return frame;
+	frame.module = mapping->module;
+	pc = fxt_module_address(mapping->module, pc - !was_interrupted - mapping->start + mapping->offset);
+	if (pc)
+		frame.address = pc;
+	return frame;
+}
+
+/* Finds the frames of a sample in user code, the innermost first. Returns how many there are. */
+static size_t unwind(struct fxt_space *space, const struct fxt_perf_record *sample,
+		     struct frame frames[MOST_FRAMES])
+{
+	struct fxt_unwind state;
+	bool is_outermost = false, was_interrupted = true;
+	size_t count = 0;
+
+	fxt_unwind_begin(&state, sample);
+	while (count < MOST_FRAMES - 1) {
+		uint64_t pc = state.registers[FXT_UNWIND_PC];
+		struct frame *frame = &frames[count];
+
+		is_outermost = !pc;
+		if (!pc)
+			break;
+		*frame = frame_at(space, pc, was_interrupted);
+		/* Beyond the first frame, code is where something is mapped. */
+		if (!frame->module && count)
+			break;
+		count++;
+		state.was_signal = false;
+		if (!(frame->module &&
+		      fxt_module_leave(frame->module, frame->address, &state, &is_outermost)) &&
+		    (is_outermost || !fxt_unwind_by_frame_pointer(&state)))
+			break;
+		was_interrupted = state.was_signal;
+	}
+	if (!is_outermost && count)
+		frames[count++] = (struct frame){NULL, 0};
+	return count;
+}
+
+static void take_sample(struct fxt_witness_trace *w, const struct fxt_perf_record *sample)
+{
+	static struct frame frames[MOST_FRAMES];
+	struct fxt_space *space = fxt_space_of(&w->spaces, sample->pid);
+	bool is_kernel = (sample->header->misc & PERF_RECORD_MISC_CPUMODE_MASK) != PERF_RECORD_MISC_USER;
+	uint64_t node = 0;
+	struct fxt_arg stack;
+	struct fxt_string name;
+	struct frame innermost;
+	char *freed;
+	size_t count = 0;
+
+	if (sample->registers)
+		count = unwind(space, sample, frames);
+	else if (!is_kernel)
+		frames[count++] = frame_at(space, sample->ip, true);
+	while (count > 0) {
+		innermost = frames[--count];
+		node = node_of(w, node, &innermost, sample->pid);
+	}
+	if (is_kernel) {
+		innermost = (struct frame){fxt_module_at(&w->spaces.modules, "[kernel]", 0), 0};
+		node = node_of(w, node, &innermost, sample->pid);
+	}
+	name = string(w, function_of(&innermost, &freed));
+	free(freed);
+	stack = (struct fxt_arg){FXT_ARG_POINTER, string(w, "stack"), .u64 = node};
+	put_instant(w, sample, string(w, "sample"), name, (struct fxt_args){1, &stack});
+}
+
+/* -- Taking records ---------------------------------------------------------------------------- */
+
+/* A thread leaves a processor, or gets it. Nobody tells which thread of another program is next, or was last:
+ * that is 0. */
+static void take_switch(struct fxt_witness_trace *w, const struct fxt_perf_record *record)
+{
+	bool is_out = record->header->misc & PERF_RECORD_MISC_SWITCH_OUT;
+	bool is_preempted = record->header->misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT;
+	enum fxt_thread_state state = is_out && !is_preempted ? FXT_THREAD_BLOCKED : FXT_THREAD_RUNNING;
+	uint64_t words[8];
+
+	put(w, words,
+	    fxt_encode_context_switch(words, 8, record->time_ns, (uint16_t)record->cpu, state,
+				      is_out ? record->tid : 0, is_out ? 0 : record->tid,
+				      (struct fxt_args){0, NULL}));
+}
+
+static void take_mapping(struct fxt_witness_trace *w, const struct fxt_perf_record *record)
+{
+	struct mapping {
+		struct perf_event_header header;
+		uint32_t pid, tid;
+		uint64_t start, bytes, offset;
+		uint32_t major, minor;
+		uint64_t inode, generation;
+		uint32_t protection, flags;
+		char path[];
+	} const *m = (const struct mapping *)record->header;
+
+	if (m->header.size > sizeof(*m) + 24)
+		fxt_space_map(&w->spaces, fxt_space_of(&w->spaces, m->pid), m->start, m->bytes, m->offset,
+			      m->path, m->inode);
+}
+
+static void take_name(struct fxt_witness_trace *w, const struct fxt_perf_record *record)
+{
+	struct comm {
+		struct perf_event_header header;
+		uint32_t pid, tid;
+		char name[];
+	} const *m = (const struct comm *)record->header;
+	struct fxt_arg program;
+
+	if (m->header.size <= sizeof(*m) + 24)
+		return;
+	set_name(w, m->tid, m->name, strnlen(m->name, m->header.size - sizeof(*m) - 24));
+	if (!(m->header.misc & PERF_RECORD_MISC_COMM_EXEC))
+		return;
+	fxt_space_clear(fxt_space_of(&w->spaces, m->pid));
+	program = (struct fxt_arg){FXT_ARG_STRING, string(w, "program"),
+				   .string = string(w, name_of(w, m->tid))};
+	put_fact(w, record, "executed", (struct fxt_args){1, &program});
+}
+
+/* A thread begins or ends. */
+static void take_task(struct fxt_witness_trace *w, const struct fxt_perf_record *record)
+{
+	struct task {
+		struct perf_event_header header;
+		uint32_t pid, parent_pid, tid, parent_tid;
+	} const *m = (const struct task *)record->header;
+	const char *name;
+	char copy[16];
+
+	if (m->header.size < sizeof(*m))
+		return;
+	if (m->header.type == PERF_RECORD_EXIT) {
+		if (m->pid == m->tid)
+			put_fact(w, record, "ended", (struct fxt_args){0, NULL});
+		return;
+	}
+	name = name_of(w, m->parent_tid);
+	memcpy(copy, name, strnlen(name, 15));
+	set_name(w, m->tid, copy, strnlen(name, 15));
+	if (m->pid != m->parent_pid) {
+		struct fxt_space *child = fxt_space_of(&w->spaces, m->pid);
+
+		fxt_space_copy(child, fxt_space_of(&w->spaces, m->parent_pid));
+	}
+}
+
+static void take_lost(struct fxt_witness_trace *w, const struct fxt_perf_record *record)
+{
+	const uint64_t *words = (const uint64_t *)(record->header + 1);
+	struct fxt_arg records = {FXT_ARG_UINT64, string(w, "records"),
+				  .u64 = words[record->header->type == PERF_RECORD_LOST]};
+
+	put_fact(w, record, "lost", (struct fxt_args){1, &records});
+}
+
+/* Returns whether a sample or switch is to be kept. */
+static bool is_kept(struct fxt_witness_trace *w, const struct fxt_perf_record *record)
+{
+	bool fresh;
+
+	if (!w->is_on || !record->pid || !record->tid ||
+	    (w->wish->is_for_traced && !fxt_space_of(&w->spaces, record->pid)->is_traced))
+		return false;
+	if (w->wish->most_bytes && w->bytes > w->wish->most_bytes) {
+		w->refused++;
+		return false;
+	}
+	tell(w, record);
+	fxt_map_put(&w->seen, record->pid, record->tid, &fresh);
+	return true;
+}
+
+void fxt_witness_trace_take(void *context, const struct fxt_perf_record *record)
+{
+	struct fxt_witness_trace *w = context;
+
+	switch (record->header->type) {
+	case PERF_RECORD_SAMPLE:
+		if (is_kept(w, record))
+			take_sample(w, record);
+		break;
+	case PERF_RECORD_SWITCH:
+		if (is_kept(w, record))
+			take_switch(w, record);
+		break;
+	case PERF_RECORD_MMAP2:
+		take_mapping(w, record);
+		break;
+	case PERF_RECORD_COMM:
+		take_name(w, record);
+		break;
+	case PERF_RECORD_FORK:
+	case PERF_RECORD_EXIT:
+		take_task(w, record);
+		break;
+	case PERF_RECORD_LOST:
+	case PERF_RECORD_LOST_SAMPLES:
+		take_lost(w, record);
+		break;
+	default:
+		break;
+	}
+}
+
+void fxt_witness_trace_end(struct fxt_witness_trace *w)
+{
+	struct fxt_witness_string *one = w->strings, *next;
+
+	put_names(w);
+	HASH_CLEAR(hh, w->strings);
+	for (; one; one = next) {
+		next = one->hh.next;
+		free(one->text);
+		free(one);
+	}
+	fxt_spaces_free(&w->spaces);
+	fxt_map_free(&w->processors);
+	fxt_map_free(&w->seen);
+	fxt_map_free(&w->nodes);
+	fxt_map_free(&w->names);
+	free(w->comms);
+}

@@ -1,0 +1,46 @@
+/* Turns the kernel's records into a trace of their own, which is a part of the run's (join.h). Its provider
+ * is FXT_KERNEL_PROVIDER (docs/witness.md). */
+#ifndef FXT_TOOLS_WITNESS_TRACE_H
+#define FXT_TOOLS_WITNESS_TRACE_H
+
+#include <stdio.h>
+
+#include "perf_events.h"
+#include "spaces.h"
+#include "witness.h"
+
+struct fxt_witness_string;      /* a string that has an index, in witness_trace.c */
+
+/* All members are zero before fxt_witness_trace_begin(). */
+struct fxt_witness_trace {
+	FILE *out;
+	struct fxt_spaces spaces;
+	struct fxt_witness_string *strings;
+	uint32_t string_count;
+	struct fxt_map processors;      /* of a processor's number: its thread's index, or 0 */
+	struct fxt_map seen;            /* pid and tid of all threads of which something was kept */
+	struct fxt_map nodes;           /* of the caller's node, and module and address: the node */
+	uint64_t node_count;
+	struct fxt_map names;           /* of a tid: its name, as an index of `comms` */
+	char (*comms)[16];
+	size_t comm_count, comm_capacity;
+	const struct fxt_witness_wish *wish;
+	bool is_on;                     /* samples and switches are kept */
+	bool samples_kernel, is_told;
+	uint64_t bytes, refused;        /* written so far, and records that were not for their size */
+};
+
+/* Begins the trace, which says how samples are taken: in the kernel too or not. `wish` stays valid. */
+void fxt_witness_trace_begin(struct fxt_witness_trace *w, FILE *out, const struct fxt_witness_wish *wish,
+			     bool samples_kernel);
+
+/* Takes what a process that runs already has mapped, and the names of its threads. */
+void fxt_witness_trace_know(struct fxt_witness_trace *w, uint32_t pid);
+
+/* Takes a record, in the order of time. The context is the trace. */
+void fxt_witness_trace_take(void *context, const struct fxt_perf_record *record);
+
+/* Writes the names of processes and threads that no agent names, and frees everything but `out`. */
+void fxt_witness_trace_end(struct fxt_witness_trace *w);
+
+#endif
