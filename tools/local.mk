@@ -40,6 +40,8 @@ PRINTING_FILES = \
 ANALYSIS_FILES = \
 	tools/analysis/block_lifetimes.c \
 	tools/analysis/block_lifetimes.h \
+	tools/analysis/call_tree.c \
+	tools/analysis/call_tree.h \
 	tools/analysis/categories.c \
 	tools/analysis/categories.h \
 	tools/analysis/demangle.c \
@@ -55,7 +57,11 @@ ANALYSIS_FILES = \
 	tools/analysis/overview.c \
 	tools/analysis/overview.h \
 	tools/analysis/process_ends.c \
-	tools/analysis/process_ends.h
+	tools/analysis/process_ends.h \
+	tools/analysis/processor_time.c \
+	tools/analysis/processor_time.h \
+	tools/analysis/switch_times.c \
+	tools/analysis/switch_times.h
 
 DESCRIPTORS_FILES = \
 	tools/descriptors/fd_images.c \

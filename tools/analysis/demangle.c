@@ -5,6 +5,7 @@
 
 #include "demangle.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -133,6 +134,79 @@ char *fxt_demangle_short(const struct fxt_text *name, size_t columns)
 	char *text = demangle(name, DMGL_NO_OPTS);
 
 	if (text && strlen(text) > columns)
+		leave_out_arguments(text);
+	return text;
+}
+
+static bool is_of_word(char c)
+{
+	return isalnum((unsigned char)c) || c == '_';
+}
+
+/* Returns whether the word "operator" stands at `at`, in a name that begins at `name`. */
+static bool is_operator(const char *name, const char *at)
+{
+	static const char keyword[] = "operator";
+
+	return strncmp(at, keyword, strlen(keyword)) == 0 && !is_of_word(at[strlen(keyword)]) &&
+	       (at == name || !is_of_word(at[-1]));
+}
+
+/* Returns the character behind the bracket that closes the one at `at`, or the end. The '>' of an arrow closes
+ * nothing. */
+static char *skip_bracket(char *at)
+{
+	char opening = *at, closing = opening == '(' ? ')' : opening == '{' ? '}' : '>';
+	size_t depth = 0;
+
+	for (; *at; at++) {
+		if (*at == opening)
+			depth++;
+		else if (*at == closing && at[-1] != '-' && --depth == 0)
+			return at + 1;
+	}
+	return at;
+}
+
+/* Returns the bracket at which the parameters begin, or the end if there are none. *name is where the name of
+ * the function begins: behind the type of its result, which the names of template functions have. Functions
+ * within functions have the parameters of the outer one in their names, so a bracket that "::" follows is
+ * part of the name. */
+static char *find_parameters(char *text, char **name)
+{
+	char *at = text, *behind;
+
+	*name = text;
+	while (*at) {
+		if (is_operator(text, at)) {
+			at += strlen("operator");
+			at += strncmp(at, "()", 2) == 0 ? 2 : strcspn(at, "(");
+		} else if (*at == '(' && at > *name) {
+			behind = skip_bracket(at);
+			if (strncmp(behind, " const::", 8) == 0)
+				behind += strlen(" const");
+			else if (strncmp(behind, "::", 2) != 0)
+				return at;
+			at = behind;
+		} else if (*at == '(' || *at == '{' || *at == '<') {
+			at = skip_bracket(at);
+		} else if (*at++ == ' ') {
+			*name = at;
+		}
+	}
+	return at;
+}
+
+char *fxt_shorten_demangled(const struct fxt_text *name, size_t columns)
+{
+	char *text = fxt_format("%.*s", (int)name->bytes, name->text), *start, *end;
+
+	end = find_parameters(text, &start);
+	if (*end) {
+		*end = '\0';
+		memmove(text, start, strlen(start) + 1);
+	}
+	if (strlen(text) > columns)
 		leave_out_arguments(text);
 	return text;
 }

@@ -37,4 +37,8 @@ size_t fxt_demangled_string(uint64_t words[FXT_DEMANGLED_WORDS], uint16_t index,
  * it. */
 char *fxt_demangle_short(const struct fxt_text *name, size_t columns);
 
+/* Does the same with a name that has been demangled in full already, as "int ns::f<A>(int)". A name that has
+ * no parameters is returned as it is. */
+char *fxt_shorten_demangled(const struct fxt_text *name, size_t columns);
+
 #endif

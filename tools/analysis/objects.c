@@ -66,9 +66,11 @@ static struct fxt_text text_argument(const struct fxt_record *rec, const char *n
 
 static void take(struct fxt_objects *o, struct fxt_reader *r, const struct fxt_record *rec)
 {
+	struct fxt_text type = text_argument(rec, "type");
 	uint64_t since = 0;
 
-	if (rec->name.bytes == 0)
+	/* Nodes of the call tree (call_tree.h) are no objects that a program has. */
+	if (rec->name.bytes == 0 || fxt_text_is(&type, "frame"))
 		return;
 	fxt_argument_u64(fxt_argument(rec, "since"), &since);
 	o->list = fxt_grow(o->list, &o->capacity, o->count + 1, sizeof(*o->list));
@@ -76,7 +78,7 @@ static void take(struct fxt_objects *o, struct fxt_reader *r, const struct fxt_r
 		.at = {rec->provider->index, r->threads[rec->thread].pid, rec->id},
 		.since_ns = fxt_ns(rec->provider, since),
 		.offset = rec->offset,
-		.type = text_argument(rec, "type"),
+		.type = type,
 		.name = rec->name,
 		.path = text_argument(rec, "path"),
 		.label = shared_label(o, r, &rec->name),

@@ -35,7 +35,8 @@ struct fxt_loser {
 /* The sums. Before the first record all members are zero. */
 struct fxt_overview {
 	uint64_t records, events, event_bytes;
-	/* Events about what the program did and finished: all but the agent's own and open calls. */
+	/* Events about what the program did and finished: all but the agent's own, the kernel's and open
+	 * calls. */
 	uint64_t written;
 	uint64_t first_ns, last_ns;     /* valid when events is not 0 */
 	struct fxt_category_usage *categories;   /* by symbol; symbols that are no category have no events */

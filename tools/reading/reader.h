@@ -275,6 +275,9 @@ static inline bool fxt_event_bounds_call(uint64_t type)
 /* Returns how many words the record with this header has; 0 means that the header is invalid. */
 uint64_t fxt_record_size_words(uint64_t header);
 
+/* Returns the place of a thread in r->threads. A thread that no record has mentioned gets a place. */
+uint32_t fxt_thread_of(struct fxt_reader *r, uint64_t pid, uint64_t tid);
+
 /* Converts a time of the provider from ticks to nanoseconds. */
 uint64_t fxt_ns(const struct fxt_provider *p, uint64_t ticks);
 

@@ -55,7 +55,6 @@ void fxt_read_event(struct fxt_decoder *d);
 struct fxt_provider *fxt_provider_of(struct fxt_reader *r, uint32_t id);
 /* Makes a provider, also if there is one with this id. */
 struct fxt_provider *fxt_provider_new(struct fxt_reader *r, uint32_t id);
-uint32_t fxt_thread_of(struct fxt_reader *r, uint64_t pid, uint64_t tid);
 void fxt_name_process(struct fxt_reader *r, uint64_t pid, struct fxt_text name);
 void fxt_register_string(struct fxt_provider *p, unsigned index, struct fxt_text text, uint64_t offset);
 /* Returns the string that the index stood for at `offset`; its text is NULL if it stood for none. */
