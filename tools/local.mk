@@ -97,7 +97,14 @@ PROGRAMS_FILES = \
 	tools/programs/option_values.c \
 	tools/programs/option_values.h \
 	tools/programs/program.c \
-	tools/programs/program.h
+	tools/programs/program.h \
+	tools/programs/source_lines.c \
+	tools/programs/source_lines.h
+
+STACKS_FILES = \
+	tools/stacks/flame.c \
+	tools/stacks/stacks.c \
+	tools/stacks/stacks.h
 
 JOIN_FILES = \
 	tools/join/cut_calls.c \
@@ -195,6 +202,7 @@ REPORT_FILES = \
 	tools/report/report_chains.c \
 	tools/report/report_chains.h \
 	tools/report/report_chains_print.c \
+	tools/report/report_command.c \
 	tools/report/report_contention.c \
 	tools/report/report_descriptors.c \
 	tools/report/report_descriptors.h \
@@ -211,6 +219,9 @@ REPORT_FILES = \
 	tools/report/report_meanwhile.c \
 	tools/report/report_in_progress.c \
 	tools/report/report_print.c \
+	tools/report/report_processor.c \
+	tools/report/report_processor.h \
+	tools/report/report_processor_json.c \
 	tools/report/report_threads.c \
 	tools/report/report_threads.h \
 	tools/report/report_transfers.c \
@@ -230,8 +241,8 @@ TOP_FILES = \
 	tools/top/top_sums.h
 
 TOOLS_SOURCES = $(COMMON_FILES) $(READING_FILES) $(PRINTING_FILES) $(ANALYSIS_FILES) $(DESCRIPTORS_FILES) \
-	$(LOCKS_FILES) $(PROGRAMS_FILES) $(JOIN_FILES) $(WITNESS_FILES) $(RECORD_FILES) $(MANAGER_FILES) \
-	$(CHECK_FILES) $(DUMP_FILES) $(REPORT_FILES) $(TOP_FILES)
+	$(LOCKS_FILES) $(PROGRAMS_FILES) $(STACKS_FILES) $(JOIN_FILES) $(WITNESS_FILES) $(RECORD_FILES) \
+	$(MANAGER_FILES) $(CHECK_FILES) $(DUMP_FILES) $(REPORT_FILES) $(TOP_FILES)
 
 TOOLS_CPPFLAGS = $(AM_CPPFLAGS)
 TOOLS_LIBS = libfxttools.la libfxtwriter.la $(JANSSON_LIBS) $(LIBDW_LIBS) $(LIBELF_LIBS) $(LIBIBERTY_LIBS) \

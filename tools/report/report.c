@@ -1,20 +1,15 @@
-/* fxt report: the passes over the file that hand events to the sections, and the command. See report.h;
- * report_print.c decides what is printed in which order. */
+/* fxt report: the passes over the file that hand events to the sections. See report.h; report_print.c decides
+ * what is printed in which order, and report_command.c has the options. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
 
 #include "report.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/common/command.h"
 #include "tools/common/message.h"
-#include "tools/reading/mapped_trace.h"
-
-/* -- The passes ------------------------------------------------------------------------------------ */
 
 static bool in_list(const char *list, const struct fxt_text *name)
 {
@@ -28,18 +23,23 @@ static bool in_list(const char *list, const struct fxt_text *name)
 	return false;
 }
 
-static bool is_chosen(struct fxt_report *report, const struct fxt_record *rec)
+static bool is_chosen_category(struct fxt_report *report, const struct fxt_text *category)
 {
 	uint32_t symbol;
 
 	if (!report->options.categories)
 		return true;
-	symbol = fxt_symbol(report->r, &rec->category);
+	symbol = fxt_symbol(report->r, category);
 	report->chosen =
 		fxt_reach(report->chosen, &report->chosen_capacity, &report->chosen_count, symbol, 1);
 	if (!report->chosen[symbol])
-		report->chosen[symbol] = 1 + in_list(report->options.categories, &rec->category);
+		report->chosen[symbol] = 1 + in_list(report->options.categories, category);
 	return report->chosen[symbol] == 2;
+}
+
+static bool is_chosen(struct fxt_report *report, const struct fxt_record *rec)
+{
+	return is_chosen_category(report, &rec->category);
 }
 
 /* Returns whether the slice only marks where an arrow begins or ends, and is no work. */
@@ -240,6 +240,18 @@ static void take_log(struct fxt_report *report, struct fxt_record *rec)
 		fxt_log_take(&report->log, rec, report->options.json ? SIZE_MAX : report->options.top);
 }
 
+/* Takes a record of the kernel. Switches count with category kernel, because the format gives them
+ * no category; how samples were taken is told whatever was asked for. */
+static void take_kernel(struct fxt_report *report, const struct fxt_record *rec)
+{
+	const struct fxt_text kernel = {.text = "kernel", .bytes = 6};
+
+	if (rec->type == FXT_RECORD_SCHEDULING ? is_chosen_category(report, &kernel)
+					       : rec->type != FXT_RECORD_EVENT || is_chosen(report, rec) ||
+							 fxt_text_is(&rec->category, "kernel"))
+		fxt_processor_time_take(&report->processor, report->r, rec);
+}
+
 /* Takes a call about descriptors. The mode of what the call has opened is known only after it was taken. */
 static void take_descriptors(struct fxt_report *report, const struct fxt_record *rec,
 			     const struct fxt_role *role)
@@ -316,6 +328,10 @@ void fxt_report_make(struct fxt_report *report, struct fxt_reader *r,
 		fxt_overview_take(&report->overview, r, &rec);
 		if (!rec.known || rec.damaged)
 			continue;
+		if (fxt_provider_is_kernel(rec.provider)) {
+			take_kernel(report, &rec);
+			continue;
+		}
 		/* Ends that the join made are passed over, so that the begins of what a program left
 		 * open, and of calls in progress when their process ended, stay without an end. */
 		if (rec.type == FXT_RECORD_EVENT && !fxt_is_made_end(&rec)) {
@@ -351,6 +367,7 @@ void fxt_report_make(struct fxt_report *report, struct fxt_reader *r,
 	fxt_files_sort(&report->files);
 	fxt_descriptors_finish(&report->descriptors, r, &report->gaps, &report->open);
 	fxt_log_sort(&report->log);
+	fxt_processor_time_finish(&report->processor, r, &report->process_ends, options->by_total);
 }
 
 void fxt_report_free(struct fxt_report *report)
@@ -378,62 +395,6 @@ void fxt_report_free(struct fxt_report *report)
 	fxt_map_free(&report->cut);
 	fxt_ends_free(&report->process_ends);
 	fxt_objects_free(&report->objects);
+	fxt_processor_time_free(&report->processor);
 	free(report->chosen);
-}
-
-/* -- The command ----------------------------------------------------------------------------------- */
-
-struct input {
-	struct fxt_report_options options;
-	const char *path;
-};
-
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-	struct input *in = state->input;
-	char *end;
-
-	switch (key) {
-	case 'a': in->options.top = FXT_TOP_ALL; return 0;
-	case 'n':
-		in->options.top = strtoul(arg, &end, 10);
-		if (*end || end == arg || *arg == '-' || in->options.top == 0 || in->options.top > UINT32_MAX)
-			argp_error(state, "'%s' is no number of lines: give a whole number from 1 on", arg);
-		return 0;
-	case 'c': in->options.categories = arg; return 0;
-	case 'j': in->options.json = true; return 0;
-	default: return fxt_parse_file(key, arg, state, &in->path);
-	}
-}
-
-static void show(struct fxt_reader *r, void *context)
-{
-	const struct input *in = context;
-	struct fxt_report report;
-
-	fxt_report_make(&report, r, &in->options);
-	if (in->options.json)
-		fxt_report_json(&report, stdout);
-	else
-		fxt_report_print(&report, stdout);
-	fxt_report_free(&report);
-}
-
-int fxt_command_report(int argc, char **argv)
-{
-	static const struct argp_option options[] = {
-		{"top", 'n', "N", 0, "Lines of each section (default 10)", 0},
-		{"all", 'a', NULL, 0, "All lines of each section", 0},
-		{"category", 'c', "LIST", 0, "Only events of these categories", 0},
-		FXT_JSON_OPTION,
-		{0},
-	};
-	static const struct argp argp = {
-		.options = options, .parser = parse, .args_doc = "FILE",
-		.doc = "Where the time, the waiting, the memory and the bytes went, most costly first.",
-	};
-	struct input in = {.options.top = 10};
-
-	fxt_parse(&argp, argc, argv, 0, &in);
-	return fxt_trace_show(in.path, show, &in);
 }

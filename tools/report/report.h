@@ -27,6 +27,7 @@
 #include "tools/analysis/objects.h"
 #include "tools/reading/order.h"
 #include "tools/analysis/overview.h"
+#include "tools/analysis/processor_time.h"
 #include "tools/reading/reader.h"
 #include "report_budget.h"
 #include "report_chains.h"
@@ -34,6 +35,7 @@
 #include "report_leaks.h"
 #include "report_lock_order.h"
 #include "report_log.h"
+#include "report_processor.h"
 #include "report_threads.h"
 #include "report_transfers.h"
 
@@ -44,6 +46,9 @@ struct fxt_report_options {
 	size_t top;                     /* lines of each section */
 	const char *categories;         /* a list as FXT_CATEGORIES takes it; NULL: all */
 	bool json;
+	/* Functions are sorted by all samples that they are in, and not by those that they ran in. */
+	bool by_total;
+	struct fxt_source_lines *source;        /* finds the lines of functions; NULL: none are looked up */
 };
 
 /* -- Calls (report_calls.c) ----------------------------------------------------------------------- */
@@ -350,6 +355,7 @@ struct fxt_report {
 	struct fxt_thread_times threads;
 	struct fxt_chains chains;
 	struct fxt_no_wait no_wait;
+	struct fxt_processor_time processor;
 	/* `order` has events by the time at which they take effect, `ends` calls and flows by that of
 	 * their ends. */
 	struct fxt_order order, ends;

@@ -381,6 +381,7 @@ void fxt_report_json(const struct fxt_report *report, FILE *out)
 	put_trace(&j, report);
 	put_calls(&j, "agent", report->r, &report->agent);
 	fxt_report_json_threads(&j, report);
+	fxt_processor_json(&report->processor, &j, report->r, report->options.source);
 	fxt_report_json_chains(&j, report);
 	put_calls(&j, "calls", report->r, &report->calls);
 	put_waits(&j, report);

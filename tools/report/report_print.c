@@ -13,8 +13,8 @@
 
 /* -- The first lines ------------------------------------------------------------------------------- */
 
-/* Returns whether the provider is the first of its name. Names repeat, because a process is a provider
- * for each program that it was. */
+/* Returns whether the provider is a program, and the first of its name. Names repeat, because a process is a
+ * provider for each program that it was. */
 static bool is_new_program(const struct fxt_reader *r, size_t index)
 {
 	for (size_t i = 0; i < index; i++) {
@@ -23,6 +23,31 @@ static bool is_new_program(const struct fxt_reader *r, size_t index)
 			return false;
 	}
 	return r->providers[index]->announced && !fxt_provider_is_kernel(r->providers[index]);
+}
+
+/* Prints the names of processes, for a trace in which no program has told anything of itself, because only
+ * the kernel watched it. */
+static void print_watched(const struct fxt_reader *r, size_t processes, FILE *out)
+{
+	enum { SHOWN = 5 };
+	size_t named = 0;
+
+	for (const struct fxt_slot *s = fxt_map_next(&r->process_names, NULL); s;
+	     s = fxt_map_next(&r->process_names, s)) {
+		struct fxt_text text = fxt_process_name(r, s->a);
+		char *name;
+
+		if (s->a == FXT_KERNEL_PROVIDER_ID || named++ >= SHOWN)
+			continue;
+		name = fxt_printable(&text, 16, false);
+		fprintf(out, "%s%s", named > 1 ? ", " : "", name);
+		if (processes == 1)
+			fprintf(out, " %" PRIu64, s->a);
+		free(name);
+	}
+	if (named > SHOWN)
+		fprintf(out, " and %zu more", named - SHOWN);
+	fputs(named == 0 ? "" : named == 1 ? ": " : "\n", out);
 }
 
 /* Prints the names of the programs; a single process is shown with its id. */
@@ -46,7 +71,10 @@ static void print_programs(const struct fxt_reader *r, size_t processes, FILE *o
 		fprintf(out, " and %zu more", different - SHOWN);
 	if (processes == 1 && different == 1)
 		fprintf(out, " %" PRIu32, id);
-	fputs(different == 0 ? "" : different == 1 ? ": " : "\n", out);
+	if (different)
+		fputs(different == 1 ? ": " : "\n", out);
+	else
+		print_watched(r, processes, out);
 }
 
 static void print_shares(const struct fxt_overview *o, const struct fxt_reader *r, FILE *out)
@@ -214,7 +242,7 @@ static void print_killed(const struct fxt_report *report, FILE *out)
 	}
 }
 
-static void print_head(const struct fxt_report *report, FILE *out)
+static void print_head(const struct fxt_report *report, bool functions_are_next, FILE *out)
 {
 	const struct fxt_overview *o = &report->overview;
 	size_t threads = fxt_overview_threads(o, report->r), processes = fxt_overview_processes(o, report->r);
@@ -229,6 +257,7 @@ static void print_head(const struct fxt_report *report, FILE *out)
 	print_agent(report, out);
 	print_killed(report, out);
 	fxt_threads_print_only(&report->threads, report->r, out);
+	fxt_processor_print_head(&report->processor, report->r, functions_are_next, out);
 }
 
 /* -- The sections ---------------------------------------------------------------------------------- */
@@ -257,6 +286,11 @@ static void print_files(const struct fxt_report *report, FILE *out)
 static void print_calls(const struct fxt_report *report, FILE *out)
 {
 	fxt_calls_print(&report->calls, report->r, report->options.top, out);
+}
+
+static void print_processor(const struct fxt_report *report, FILE *out)
+{
+	fxt_processor_print(&report->processor, report->r, report->options.source, report->options.top, out);
 }
 
 static void print_heap(const struct fxt_report *report, FILE *out)
@@ -313,6 +347,16 @@ static uint64_t calls_ns(const struct fxt_report *report)
 	return sum;
 }
 
+/* Returns whether the program mostly computed, so that its functions are the answer, and stand before its
+ * threads. */
+static bool is_computing(const struct fxt_report *report)
+{
+	uint64_t ns = fxt_samples_ns(&report->processor, report->processor.tree.samples);
+
+	return fxt_processor_is_telling(&report->processor) && ns >= blocked_ns(report) &&
+	       ns >= files_ns(report) && ns >= report->elsewhere_ns;
+}
+
 static int by_cost(const void *a, const void *b)
 {
 	const struct section *x = a, *y = b;
@@ -324,21 +368,24 @@ static int by_cost(const void *a, const void *b)
  * that are stuck come first, then the calls that were open when the trace ended and the last lines that
  * the program wrote; but not if these calls are merely those of threads that nobody waited for when the
  * process ended. Then comes what is plainly wrong, because it piles up. For a slow program it matters
- * first whether its threads ran or waited. Then come the sections on waiting, on files and on other
- * calls, the one with the longest time first. */
+ * first whether its threads ran or waited. Then come the sections on waiting, on files, on other calls and on
+ * processor time, the one with the longest time first. If that is processor time, it comes before the
+ * threads, because the functions that a program computes in say more than that its threads ran. */
 void fxt_report_print(const struct fxt_report *report, FILE *out)
 {
 	bool is_stuck = fxt_contention_is_deadlock(&report->contention) ||
 			fxt_calls_in_progress_is_stuck(&report->open, report->r);
 	bool leaks_memory = fxt_heaps_is_leaking(&report->heaps);
 	bool leaks_descriptors = fxt_descriptors_is_leaking(&report->descriptors);
+	bool computes = is_computing(report);
 	struct section sections[] = {
 		{blocked_ns(report), print_why},
 		{files_ns(report), print_files},
 		{calls_ns(report), print_calls},
+		{fxt_samples_ns(&report->processor, report->processor.tree.samples), print_processor},
 	};
 
-	print_head(report, out);
+	print_head(report, computes && !is_stuck && !leaks_memory && !leaks_descriptors, out);
 	fxt_contention_print_blocked(&report->contention, report->r, &report->process_ends,
 				     report->has_processes, report->options.top, out);
 	if (is_stuck) {
@@ -349,10 +396,15 @@ void fxt_report_print(const struct fxt_report *report, FILE *out)
 		print_heap(report, out);
 	if (leaks_descriptors)
 		print_descriptors(report, out);
+	if (computes)
+		print_processor(report, out);
 	fxt_threads_print(&report->threads, report->r, report->has_processes, report->options.top, out);
+	fxt_processor_print_threads(&report->processor, report->r, report->has_processes, report->options.top,
+				    out);
 	qsort(sections, sizeof(sections) / sizeof(sections[0]), sizeof(sections[0]), by_cost);
 	for (size_t i = 0; i < sizeof(sections) / sizeof(sections[0]); i++)
-		sections[i].print(report, out);
+		if (!computes || sections[i].print != print_processor)
+			sections[i].print(report, out);
 	if (!leaks_memory)
 		print_heap(report, out);
 	if (!leaks_descriptors)
